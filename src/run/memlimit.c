@@ -82,7 +82,7 @@ static void memlimit_watch_end(struct memlimit_watch *w)
 	kill(w->child, SIGKILL);
 	while (waitpid(w->child, NULL, 0) < 0 && errno == EINTR)
 		;
-	close(w->of_child);
+	close(w->pipe_fd);
 	*w = (struct memlimit_watch){ 0 };
 }
 

@@ -569,7 +569,7 @@ void run_execute(struct run *r)
 		if (r->shared.cfg.jobs[i]->group >= groups)
 			groups = r->shared.cfg.jobs[i]->group + 1;
 	if (hosts_rank(r->shared.cfg.hosts) == 0)
-		devices_tell(r->slots, r->shared.cfg.count);
+		devices_print(r->slots, r->shared.cfg.count);
 	disks_begin(&r->disks, r->slots, r->shared.cfg.count, r->shared.cfg.clock);
 	join_clock(r);
 	hosts_watch(r->shared.cfg.hosts, hear, r);

@@ -127,7 +127,7 @@ static void tell_drops(const struct slot *s)
 			 j->name, j->drop_caches == DROP_CACHES_EPOCH ? "epoch" : "run");
 }
 
-void devices_tell(const struct slot *slots, size_t count)
+void devices_print(const struct slot *slots, size_t count)
 {
 	struct buf text = { 0 };
 
@@ -302,10 +302,10 @@ static int check_places(struct hosts *h, const struct slot *s, struct mlgen_err 
 	int rc = 0;
 
 	if (is_one_dataset(s))
-		rc = oneplace_check(h, s->dataset.directory,
-				    ", or shared=0 where each has a data set of its own", err);
+		rc = shareddir_check(h, s->dataset.directory,
+				     ", or shared=0 where each has a data set of its own", err);
 	if (rc == 0 && s->checkpoint_directory)
-		rc = oneplace_check(h, s->checkpoint_directory, " as checkpoint_directory=", err);
+		rc = shareddir_check(h, s->checkpoint_directory, " as checkpoint_directory=", err);
 	return rc;
 }
 

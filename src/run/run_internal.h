@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_internal.h - what the files of run share. */
+/* run_internal.h - declarations that the files of run share. */
 #pragma once
 
 #include <stdatomic.h>
@@ -17,69 +17,69 @@
 #include "run/run.h"
 #include "run/slot/slot.h"
 
-/* ---- a process that stays behind when the kernel kills this one for its memory_limit ---- */
+/* ---- memory_limit: the share of this host's memory that a run may use ---- */
 
 /*
- * Who is killed can neither say why nor remove the group that it was in. A child that only waits,
- * in the same group, does both once its parent is gone. A zeroed struct has none.
+ * A process that the kernel kills for its memory_limit can neither report this nor remove its
+ * control group. A child in the same group only waits, and does both once its parent is gone. A
+ * zeroed struct has no child.
  */
 struct memlimit_watch {
-	pid_t child;  /* 0 = none */
-	int of_child; /* closes with this process */
+	pid_t child; /* 0 = none */
+	int pipe_fd; /* write end of a pipe to the child; closes with this process */
 };
 
-/* ---- memory_limit: what a run may have of this host's memory ---- */
-
 /*
- * The limit is of the process, so that all jobs of a run have the same one. A zeroed struct has
- * none. Lifting may come from any thread, and twice.
+ * The limit applies to the process, so all jobs of a run have the same one. A zeroed struct has no
+ * limit. memlimit_lift may be called on any thread, and twice.
  */
 struct memlimit {
 	struct cgroup group;
-	/* What there is under it, also where it is too little to be set; 0 = none. */
+	/* The limit, even if it was too small to be set; 0 = none. */
 	uint64_t limit_bytes;
 	struct memlimit_watch watch;
 	_Atomic bool is_set;
 };
 
-/* Can it be what this job says, and does the first one say so, too? 0, or -EINVAL with err. */
+/* Is the job's limit possible on this host, and the same as the first job's? 0, or -EINVAL with
+ * err. */
 int memlimit_check(const struct job *first, const struct job *job, const struct host *host,
 		   struct mlgen_err *err);
 
 /*
- * Where jobs ask for one: this process gets it, and `host` has that much memory. What keeps it from
- * being set is an error, or with memory_limit_required=0 a warning, and `host` stays as it is.
+ * Limit this process if the jobs ask for it, and reduce host->memory_bytes to the limit. A limit
+ * that cannot be set is an error; with memory_limit_required=0 a warning, and `host` is unchanged.
  */
 int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count, struct host *host,
 		 struct mlgen_err *err);
 
-/* The same for a dry run: it is set for a moment. `m` knows it from then on, also where it is
- * needed and cannot be had, and has nothing to lift. No warnings. */
+/* The same for a dry run: the limit is set and lifted again, without warnings. `m` and `host` have
+ * the limit afterwards, even if it is required and could not be set. */
 int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
 		 struct mlgen_err *err);
 
-/* What there is of memory, but for the limit. */
+/* Read the memory that is available without the limit. */
 void memlimit_room(const struct memlimit *m, struct memroom *room);
 
-/* Back to where this process came from. */
+/* Return this process to its previous control group. */
 void memlimit_lift(struct memlimit *m);
 
-/* ---- whether the processes of a job on one host find the memory that they take together ---- */
+/* ---- is there enough memory for all processes of a job on one host? ---- */
 
 /*
- * Together: what each takes, group by group, is compared with what the host, and each control group
- * that several of them are in, leaves for all of these. 0, or -EPIPE with err; in rank 0 -ENOMEM
- * with err, where it is too much on any host, and the number of the job in *job. Of a process alone
- * memneed_check says it.
+ * Compare the needs of the processes, group by group, with the memory that the host, and each
+ * control group that several of them share, has for them. All processes call this together. 0, or
+ * -EPIPE with err; in rank 0 -ENOMEM with err, and the number of the job in *job, if it is too much
+ * on any host. memneed_check does this for a single process.
  */
 int memhost_check(struct hosts *h, const struct memneed_jobs *all, const struct memroom *room,
 		  size_t *job, struct mlgen_err *err);
 
-/* ---- what the disks below a run's files did from its beginning to its end ---- */
+/* ---- counters of the disks below a run's files, from its beginning to its end ---- */
 
 struct disk_count;
 
-/* As fio's disk_util: preparation and all groups are in it. A zeroed one is empty. */
+/* Like fio's disk_util, including preparation and all groups. A zeroed struct is empty. */
 struct disks {
 	struct disk_count *items;
 	size_t count;
@@ -87,83 +87,83 @@ struct disks {
 	_Atomic bool has_ended;
 };
 
-/* The slots were checked: where their files lie is known. */
+/* After the slots were checked: the mounts of their files are known. */
 void disks_begin(struct disks *d, const struct slot *slots, size_t slot_count,
 		 const struct clock *clock);
 /* Any thread; the first call counts. */
 void disks_end(struct disks *d, const struct clock *clock);
-/* After the end: into out->disks, which becomes the caller's. */
+/* After disks_end: fill out->disks, which becomes the caller's. */
 void disks_collect(struct run_result *out, const struct disks *d);
 void disks_fini(struct disks *d);
 
-/* ---- what a run is made of, for src/run/run*.c alone ---- */
-
-struct tracer;
+/* ---- the run, for src/run/run*.c alone ---- */
 
 struct run {
 	struct run_shared shared;
-	struct host host; /* with what memory_limit leaves of it */
+	struct host host; /* memory_bytes is reduced to memory_limit */
 	struct memlimit memory;
 	struct slot *slots;
 	struct disks disks;
 	struct energy_meter energy;
-	struct others *others; /* NULL = there are none */
+	struct others *others; /* NULL = there are no other processes */
 	uint64_t timestamp_ms;
 	struct tracer *tracer; /* NULL = there is no trace */
 	struct traced_config trace;
 	struct traced_threads *threads;
-	struct trace_result traced; /* no bytes: nothing was recorded */
+	struct trace_result traced; /* without bytes: nothing was recorded */
 	struct run_result result;
 };
 
-/* Of a group the first slot, or the one behind `after`; NULL = no more. */
+/* The first slot of a group, or the next one after `after`; NULL = no more. */
 struct slot *run_next_in_group(struct run *r, unsigned group, struct slot *after);
 
 /* Was it interrupted, or has it failed? */
 bool run_is_stopping(const struct run *r);
-/* Together: does any process end here, as this one does where `ends`? None goes on alone. */
+/* Does this process (`ends`) or any other stop here? All processes call this together, and none
+ * goes on alone. */
 bool run_stops(struct run *r, bool ends);
 
-/* Prepare the jobs of a group, with others together: 0, CREW_STOPPED, or -errno with err. */
+/* Prepare the jobs of a group, together with the other processes: 0, CREW_STOPPED, or -errno with
+ * err. */
 int run_prepare(struct run *r, unsigned group, struct mlgen_err *err);
 
-/* For run.c: a tracer that knows host, program, mounts and jobs, and the slots of the run with it;
- * `threads` learns who works for which. 0 or -errno with err. */
+/* For run.c: make a tracer that records host, program, mounts and jobs, and let the slots of the
+ * run use it. `threads` learns which thread works for which job. 0 or -errno with err. */
 int traced_start(struct tracer **out, struct run_shared *run, const struct traced_config *cfg,
 		 struct traced_threads *threads, struct mlgen_err *err);
-/* 0, or -errno with err: something is not in it. */
+/* 0, or -errno with err: the trace is incomplete. */
 int traced_end(struct tracer *t, const struct traced_config *cfg, bool always,
 	       struct trace_result *result, struct mlgen_err *err);
 
-/* ---- what stops a run before its first byte: rows that the run asks, and a dry run, too ---- */
+/* ---- rules that stop a run before its first byte; a dry run checks them, too ---- */
 
 /*
- * Ask about memory_limit, which is of all jobs, before it is set; then, of slots that are set up
- * (slot.h, init), everything else, together with the other processes of the job. With `told`
- * NULL the first that does not hold ends it: 0, or -errno with err. Else 0, or -EPIPE with err.
+ * rules_ask_limit checks memory_limit, before it is set. rules_ask checks everything else, for
+ * slots that are set up (slot.h, init), together with the other processes of the job. With `told`
+ * NULL the first rule that does not hold ends the check: 0, or -errno with err. Otherwise each is
+ * reported through `told`: 0, or -EPIPE with err.
  */
 int rules_ask_limit(struct run_shared *run, run_told *told, void *arg, struct mlgen_err *err);
 int rules_ask(struct run_shared *run, run_told *told, void *arg, struct mlgen_err *err);
 
-/* For a dry run, behind these: what a job asks when its turn has come. The calling thread has
- * joined the clock. */
+/* For a dry run, after rules_ask: the rules that a job checks just before its preparation. The
+ * calling thread has joined the clock. */
 void rules_ask_turn(struct run_shared *run, run_told *told, void *arg);
 
 /* ---- datasets that several jobs of a run read ---- */
 
-/* Sets slot->largest of all: of those that read the same directory the job that reads most of
- * it. */
+/* Set slot->largest of each slot: the job that reads the most files of the same directory. */
 void shared_find(struct slot *slots, size_t count);
 
-/* One directory holds one dataset, or parts of it: 0, or -EINVAL with err where a job before this
- * one describes the same directory differently. */
+/* Two jobs may share a directory only if they describe the same dataset: 0, or -EINVAL with err
+ * if an earlier job describes it differently. */
 int shared_check(const struct slot *s, struct mlgen_err *err);
 
-/* ---- what the files of a run lie on, named before the first byte ---- */
+/* ---- the filesystems and devices of a run, printed before the first byte ---- */
 
 /*
- * Print a line for each filesystem or block device that has files of these jobs, so that a disk
- * nobody meant is seen at once; also with --quiet. Then a note for each job that empties the page
- * cache of this host. Of a command that runs its jobs several times the first run does it.
+ * Print a line for each filesystem or block device that has files of these jobs, so that a wrong
+ * disk is noticed at once; also with --quiet. Then print a note for each job that empties the page
+ * cache of this host. A command that runs its jobs several times prints this once.
  */
-void devices_tell(const struct slot *slots, size_t count);
+void devices_print(const struct slot *slots, size_t count);

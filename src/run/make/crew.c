@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crew.c - some threads that share a piece of work, and the files that they lay out. */
+/* crew.c - thread pools for the indexes of a task, and the files that their threads create. */
 #include "run/make/make_internal.h"
 
 #include <errno.h>
@@ -24,17 +24,17 @@
 #include "io/host.h"
 #include "io/mount.h"
 
-/* ---- crews ---- */
+/* ---- thread pools ---- */
 
 #define LEAST_WRITERS 8u
 #define MOST_WRITERS 16u
 #define LEAST_BUFFER_BYTES UINT64_C(65536)
 #define PAGE_BYTES UINT64_C(4096)
 
-/* At once, of a worker: the file that it makes, and its folder. */
+/* Files that a worker has open: the one that it makes, and its folder. */
 #define FILES_OPEN 2
 
-struct crew {
+struct thread_pool {
 	struct crew_config config;
 	struct crew_task task;
 	struct mlgen_engine_job job;
@@ -43,26 +43,26 @@ struct crew {
 	struct io **ios; /* of its workers; under the view's lock */
 	unsigned started, most;
 
-	_Atomic unsigned begun; /* workers; each takes a number */
-	_Atomic uint64_t next;
+	_Atomic unsigned begun; /* workers so far; the next one's index */
+	_Atomic uint64_t next;  /* index of the task */
 	_Atomic bool failed;
-	_Atomic uint32_t left; /* workers that are through */
-	int code;              /* of the first error; err beside it */
-	struct mlgen_err err;
+	_Atomic uint32_t ended; /* workers */
+	int code;               /* of the first error */
+	struct mlgen_err err;   /* of the same error */
 };
 
-/* Read after join only, so the flag is all the ordering that is needed. */
-static void crew_fail(struct crew *c, int code, const struct mlgen_err *err)
+/* code and err are read after join only, so a relaxed flag is enough. */
+static void pool_fail(struct thread_pool *p, int code, const struct mlgen_err *err)
 {
-	if (atomic_exchange_explicit(&c->failed, true, memory_order_relaxed))
+	if (atomic_exchange_explicit(&p->failed, true, memory_order_relaxed))
 		return;
-	c->code = code;
-	c->err = *err;
+	p->code = code;
+	p->err = *err;
 }
 
-static void show_crew(struct crew *c, const struct crew *shown)
+static void show_pool(struct thread_pool *p, const struct thread_pool *shown)
 {
-	struct crew_view *v = c->config.view;
+	struct crew_view *v = p->config.view;
 
 	if (!v)
 		return;
@@ -71,63 +71,57 @@ static void show_crew(struct crew *c, const struct crew *shown)
 	pthread_mutex_unlock(&v->lock);
 }
 
-/* NULL = it has gone. */
-static void show_io(struct crew *c, unsigned index, struct io *io)
+static void show_io(struct thread_pool *p, unsigned index, struct io *io)
 {
-	struct crew_view *v = c->config.view;
+	struct crew_view *v = p->config.view;
 
 	if (!v)
 		return;
 	pthread_mutex_lock(&v->lock);
-	c->ios[index] = io;
+	p->ios[index] = io;
 	pthread_mutex_unlock(&v->lock);
 }
 
-static int crew_work(struct crew_worker *w, struct mlgen_err *err)
+static int pool_work(struct crew_worker *w, struct mlgen_err *err)
 {
-	struct crew *c = w->crew;
+	struct thread_pool *p = w->crew;
 
 	while (!crew_stopped(w)) {
-		uint64_t i = atomic_fetch_add_explicit(&c->next, 1, memory_order_relaxed);
-		int r = i < c->task.count ? c->task.each(w, i, err) : 0;
+		uint64_t i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
+		int r = i < p->task.count ? p->task.each(w, i, err) : 0;
 
-		if (r || i >= c->task.count)
+		if (r || i >= p->task.count)
 			return r;
 	}
 	return 0;
 }
 
-static struct trace_ring *own_ring(const struct crew_worker *w)
+static void worker_run(struct crew_worker *w)
 {
+	struct thread_pool *p = w->crew;
 	char role[TRACED_ROLE_BYTES];
 
 	snprintf(role, sizeof(role), "worker %u", w->index);
-	return traced_ring(w->crew->config.traced, role, FILES_OPEN);
-}
-
-static void serve(struct crew_worker *w)
-{
-	struct crew *c = w->crew;
-	struct trace_ring *trace = own_ring(w);
-	const struct io_config cfg = { .job = &c->job,
-				       .clock = c->config.clock,
+	struct trace_ring *trace = traced_ring(p->config.traced, role, FILES_OPEN);
+	const struct io_config cfg = { .job = &p->job,
+				       .clock = p->config.clock,
 				       .stat = &w->stat,
 				       .iodepth = 1,
-				       .buf_bytes = c->config.buf_bytes,
-				       .stop = c->config.stop,
+				       .buf_bytes = p->config.buf_bytes,
+				       .stop = p->config.stop,
 				       .trace = trace };
 	struct mlgen_err err = { 0 };
 	int r;
 
 	opstat_init(&w->stat);
 	r = io_new(&w->io, &cfg, &err);
-	show_io(c, w->index, w->io);
+	show_io(p, w->index, w->io);
 	if (r == 0)
-		r = crew_work(w, &err);
-	show_io(c, w->index, NULL);
-	/* What was not even begun (io.h) has not failed. */
-	if (r < 0 && !(r == -ECANCELED && stop_is_set(c->config.stop)))
-		crew_fail(c, r, &err);
+		r = pool_work(w, &err);
+	show_io(p, w->index, NULL);
+	/* A canceled operation (io.h) never began, which is no failure of a stopped pool. */
+	if (r < 0 && !(r == -ECANCELED && stop_is_set(p->config.stop)))
+		pool_fail(p, r, &err);
 	io_free(w->io);
 	if (trace)
 		trace_ring_end(trace);
@@ -136,91 +130,92 @@ static void serve(struct crew_worker *w)
 
 static void *thread_main(void *arg)
 {
-	struct crew *c = arg;
+	struct thread_pool *p = arg;
 	struct crew_worker *w = mem_zalloc(sizeof(*w));
 
-	clock_join(c->config.clock);
-	w->crew = c;
-	w->index = atomic_fetch_add_explicit(&c->begun, 1, memory_order_relaxed);
-	w->owner = c->task.owner;
+	clock_join(p->config.clock);
+	w->crew = p;
+	w->index = atomic_fetch_add_explicit(&p->begun, 1, memory_order_relaxed);
+	w->owner = p->task.owner;
 	w->folder_fd = -1;
-	serve(w);
+	worker_run(w);
 	if (w->folder_fd >= 0)
 		close(w->folder_fd);
 	mem_free(w);
-	/* Pairs with the acquire in wait_left. */
-	atomic_fetch_add_explicit(&c->left, 1, memory_order_release);
-	clock_wake(c->config.clock, &c->left);
-	clock_leave(c->config.clock);
+	/* Pairs with the acquire in pool_wait. */
+	atomic_fetch_add_explicit(&p->ended, 1, memory_order_release);
+	clock_wake(p->config.clock, &p->ended);
+	clock_leave(p->config.clock);
 	return NULL;
 }
 
-static int start_thread(struct crew *c, struct mlgen_err *err)
+static int start_thread(struct thread_pool *p, struct mlgen_err *err)
 {
 	int r;
 
-	clock_expect(c->config.clock, 1);
-	r = thread_start(&c->threads[c->started], thread_main, c);
+	clock_expect(p->config.clock, 1);
+	r = thread_start(&p->threads[p->started], thread_main, p);
 	if (r == 0) {
-		c->started++;
+		p->started++;
 		return 0;
 	}
-	clock_join(c->config.clock); /* in the place of the expected one */
-	clock_leave(c->config.clock);
+	clock_join(p->config.clock); /* instead of the expected thread */
+	clock_leave(p->config.clock);
 	return mlgen_fail(err, r, "cannot start a thread: %s", strerror(-r));
 }
 
-static int start_engine(struct crew *c, unsigned workers, struct mlgen_err *err)
+static int start_engine(struct thread_pool *p, unsigned workers, struct mlgen_err *err)
 {
-	const struct mlgen_engine *e = c->config.engine;
+	const struct mlgen_engine *e = p->config.engine;
 
-	if (e->opts_size && !c->config.engine_opts) {
-		c->opts = mem_zalloc(e->opts_size);
-		field_defaults(e->opts, c->opts);
+	if (e->opts_size && !p->config.engine_opts) {
+		p->opts = mem_zalloc(e->opts_size);
+		field_defaults(e->opts, p->opts);
 	}
-	c->job = (struct mlgen_engine_job){
+	p->job = (struct mlgen_engine_job){
 		.engine = e,
-		.opts = c->opts ? c->opts : c->config.engine_opts,
+		.opts = p->opts ? p->opts : p->config.engine_opts,
 		.workers = workers,
 		.is_preparing = true,
 		.find = engines_find,
 	};
-	return e->job_init ? e->job_init(&c->job, err) : 0;
+	return e->job_init ? e->job_init(&p->job, err) : 0;
 }
 
-static void free_crew(struct crew *c)
+static void thread_pool_free(struct thread_pool *p)
 {
-	const struct mlgen_engine *e = c->config.engine;
+	const struct mlgen_engine *e = p->config.engine;
 
 	if (e->job_fini)
-		e->job_fini(&c->job);
-	if (c->opts)
-		field_fini(e->opts, c->opts);
-	show_crew(c, NULL);
-	mem_free(c->opts);
-	mem_free(c->ios);
-	mem_free(c->threads);
-	mem_free(c);
+		e->job_fini(&p->job);
+	if (p->opts)
+		field_fini(e->opts, p->opts);
+	show_pool(p, NULL);
+	mem_free(p->opts);
+	mem_free(p->ios);
+	mem_free(p->threads);
+	mem_free(p);
 }
 
-static void wait_left(struct crew *c, uint64_t deadline_ns)
+/* Wait until all workers have ended, or until deadline_ns. */
+static void pool_wait(struct thread_pool *p, uint64_t deadline_ns)
 {
 	uint32_t seen;
 
 	/* Pairs with the release in thread_main. */
-	while ((seen = atomic_load_explicit(&c->left, memory_order_acquire)) < c->started)
-		if (clock_wait(c->config.clock, &c->left, seen, deadline_ns) == -ETIMEDOUT)
+	while ((seen = atomic_load_explicit(&p->ended, memory_order_acquire)) < p->started)
+		if (clock_wait(p->config.clock, &p->ended, seen, deadline_ns) == -ETIMEDOUT)
 			return;
 }
 
-static void crew_join_threads(struct crew *c)
+static void pool_join(struct thread_pool *p)
 {
-	wait_left(c, CLOCK_NEVER);
-	clock_leave(c->config.clock);
-	for (unsigned i = 0; i < c->started; i++)
-		pthread_join(c->threads[i], NULL);
-	clock_expect(c->config.clock, 1);
-	clock_join(c->config.clock);
+	pool_wait(p, CLOCK_NEVER);
+	clock_leave(p->config.clock);
+	for (unsigned i = 0; i < p->started; i++)
+		pthread_join(p->threads[i], NULL);
+	clock_expect(p->config.clock, 1);
+	clock_join(p->config.clock);
 }
 
 unsigned crew_writers(void)
@@ -245,61 +240,55 @@ size_t crew_writer_bytes(uint64_t largest_file_bytes)
 }
 
 /* The calling thread has joined the clock. 0 or -errno with err. */
-static int crew_start(struct crew **out, const struct crew_config *cfg,
+static int pool_start(struct thread_pool **out, const struct crew_config *cfg,
 		      const struct crew_task *task, struct mlgen_err *err)
 {
-	struct crew *c = mem_zalloc(sizeof(*c));
+	struct thread_pool *p = mem_zalloc(sizeof(*p));
 	unsigned workers = cfg->workers;
 	int r;
 
 	if (workers > task->count)
 		workers = (unsigned)task->count;
-	c->config = *cfg;
-	c->task = *task;
-	c->threads = mem_array(workers, sizeof(*c->threads));
-	c->ios = mem_array(workers, sizeof(struct io *));
-	c->most = workers;
-	show_crew(c, c);
-	r = start_engine(c, workers, err);
+	p->config = *cfg;
+	p->task = *task;
+	p->threads = mem_array(workers, sizeof(*p->threads));
+	p->ios = mem_array(workers, sizeof(struct io *));
+	p->most = workers;
+	show_pool(p, p);
+	r = start_engine(p, workers, err);
 	for (unsigned i = 0; r == 0 && i < workers; i++)
-		r = start_thread(c, err);
+		r = start_thread(p, err);
 	if (r) {
-		atomic_store_explicit(&c->failed, true, memory_order_relaxed);
-		crew_join_threads(c);
-		free_crew(c);
+		atomic_store_explicit(&p->failed, true, memory_order_relaxed);
+		pool_join(p);
+		thread_pool_free(p);
 		return r;
 	}
-	*out = c;
+	*out = p;
 	return 0;
 }
 
-/* Until all is done, or deadline_ns. */
-static void crew_wait(struct crew *c, uint64_t deadline_ns)
-{
-	wait_left(c, deadline_ns);
-}
-
-/* Wait for all, free everything: 0, the first error, or CREW_STOPPED. */
-static int crew_finish(struct crew *c, struct mlgen_err *err)
+/* Join the workers and free the pool: 0, the first error, or CREW_STOPPED. */
+static int pool_finish(struct thread_pool *p, struct mlgen_err *err)
 {
 	int r;
 
-	crew_join_threads(c);
-	r = c->code;
+	pool_join(p);
+	r = p->code;
 	if (r)
-		mlgen_fail(err, r, "%s", c->err.text);
-	else if (stop_is_set(c->config.stop))
+		mlgen_fail(err, r, "%s", p->err.text);
+	else if (stop_is_set(p->config.stop))
 		r = CREW_STOPPED;
-	free_crew(c);
+	thread_pool_free(p);
 	return r;
 }
 
 int crew_run(const struct crew_config *cfg, const struct crew_task *task, struct mlgen_err *err)
 {
-	struct crew *c;
-	int r = crew_start(&c, cfg, task, err);
+	struct thread_pool *p;
+	int r = pool_start(&p, cfg, task, err);
 
-	return r ? r : crew_finish(c, err);
+	return r ? r : pool_finish(p, err);
 }
 
 void crew_look(struct crew_view *v, void (*look)(void *arg, const struct io *io), void *arg)
@@ -313,10 +302,10 @@ void crew_look(struct crew_view *v, void (*look)(void *arg, const struct io *io)
 
 bool crew_stopped(const struct crew_worker *w)
 {
-	const struct crew *c = w->crew;
+	const struct thread_pool *p = w->crew;
 
-	return atomic_load_explicit(&c->failed, memory_order_relaxed) ||
-	       stop_is_set(c->config.stop);
+	return atomic_load_explicit(&p->failed, memory_order_relaxed) ||
+	       stop_is_set(p->config.stop);
 }
 
 int crew_do(struct crew_worker *w, enum mlgen_op op, struct mlgen_file *file)
@@ -328,16 +317,8 @@ int crew_do(struct crew_worker *w, enum mlgen_op op, struct mlgen_file *file)
 
 /* ---- file makers ---- */
 
-#define MOST_SECONDS 5
-
-static void wait_for_speed(const struct filemaker *m, struct crew *crew)
-{
-	for (unsigned i = 1; i <= MOST_SECONDS; i++) {
-		crew_wait(crew, m->start_ns + i * NS_PER_S);
-		if (count_get(&m->synced_bytes))
-			return;
-	}
-}
+/* The work is announced this late at the latest. */
+#define ANNOUNCE_MOST_SECONDS 5
 
 void filemaker_init(struct filemaker *m, uint64_t largest_file_bytes)
 {
@@ -369,19 +350,23 @@ int filemaker_run(struct filemaker *m, const struct crew_task *task,
 		  struct mlgen_err *err)
 {
 	char time[FILEMAKER_TIME_BYTES];
-	struct crew *crew;
-	int r = crew_start(&crew, &m->crew, task, err);
+	struct thread_pool *crew;
+	int r = pool_start(&crew, &m->crew, task, err);
 
 	if (r)
 		return r;
-	wait_for_speed(m, crew);
+	for (unsigned i = 1; i <= ANNOUNCE_MOST_SECONDS; i++) {
+		pool_wait(crew, m->start_ns + i * NS_PER_S);
+		if (count_get(&m->synced_bytes))
+			break;
+	}
 	filemaker_time(time, clock_now(m->crew.clock) - m->start_ns, count_get(&m->synced_bytes),
 		       count_get(&m->missing_bytes));
 	announce(arg, time);
-	return crew_finish(crew, err);
+	return pool_finish(crew, err);
 }
 
-/* What is only in the page cache is no measure. */
+/* Bytes that are only in the page cache say nothing about the device's speed. */
 void filemaker_time(char out[FILEMAKER_TIME_BYTES], uint64_t seen_ns, uint64_t synced_bytes,
 		    uint64_t all_bytes)
 {
@@ -397,7 +382,7 @@ void filemaker_time(char out[FILEMAKER_TIME_BYTES], uint64_t seen_ns, uint64_t s
 		return;
 	}
 	ns *= (double)all_bytes / (double)synced_bytes;
-	/* Whole seconds, once there are some: it is an estimate. */
+	/* An estimate of 10 s or more has no use for fractions. */
 	if (ns >= 10e9)
 		ns = round(ns / 1e9) * 1e9;
 	snprintf(out, FILEMAKER_TIME_BYTES, "about %s, estimate",
@@ -456,12 +441,12 @@ int filemaker_sync_folder(const char *path, int excused, struct mlgen_err *err)
 	return r == 0 || r == excused ? 0 : mlgen_fail(err, r, "%s: fsync: %s", path, strerror(-r));
 }
 
-/* ---- a file that appears when it is whole ---- */
+/* ---- new files ---- */
 
-/* So much of a file is written before it is synced and dropped. */
+/* Bytes that are written between two syncs of a file. */
 #define SYNC_BYTES (UINT64_C(16) << 20)
 
-/* Of what is left to be written, and the way out. */
+/* Length of the advice after ENOSPC. */
 #define NO_ROOM_BYTES 160
 
 static const char *newfile_name_of(const char *path)
@@ -471,15 +456,8 @@ static const char *newfile_name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void newfile_count(struct newfile *x, uint64_t bytes)
-{
-	count_add_shared(&x->maker->progress->bytes_done, bytes);
-	x->end += bytes;
-	x->unsynced += bytes;
-}
-
-/* What has its name by now stays. Where the filesystem cannot be told to keep it, look once
- * more. */
+/* Rename without replacing an existing file. If the filesystem has no RENAME_NOREPLACE, look for
+ * the file just before. */
 static int rename_new(struct newfile *x, struct io_op *op)
 {
 	const char *to = op->io.path2;
@@ -492,17 +470,10 @@ static int rename_new(struct newfile *x, struct io_op *op)
 	return faccessat(dir, to, F_OK, 0) == 0 ? -EEXIST : (int)io_do(x->w->io, op);
 }
 
-static int in_the_way(const struct newfile *x, struct mlgen_err *err)
-{
-	return mlgen_fail(err, -EEXIST,
-			  "%s: somebody else made it while it was laid out; it stays as it is, "
-			  "start again to use it",
-			  x->path);
-}
-
 /*
- * To the device, and out of the page cache: of a piece what this worker has written, for others are
- * at work elsewhere; else all, for a header may have been written again.
+ * Sync the file and drop it from the page cache. For a piece, only the bytes of this worker are
+ * dropped, since others write elsewhere; otherwise the whole file, since its header may have been
+ * rewritten.
  */
 static int sync_and_drop(struct newfile *x, enum mlgen_op sync, struct mlgen_err *err)
 {
@@ -518,13 +489,14 @@ static int sync_and_drop(struct newfile *x, enum mlgen_op sync, struct mlgen_err
 		advise.io.len_bytes = x->unsynced;
 	}
 	if (!x->is_piece || x->unsynced)
-		io_do(x->w->io, &advise); /* what fails costs only memory */
+		io_do(x->w->io, &advise); /* a failure costs only memory */
 	count_add_shared(&x->maker->synced_bytes, x->unsynced);
 	x->unsynced = 0;
 	return 0;
 }
 
-static int give_name(struct newfile *x, struct mlgen_err *err)
+/* Rename the complete file to its final name, and count it. */
+static int publish(struct newfile *x, struct mlgen_err *err)
 {
 	bool replaces = x->maker->kind->replaces;
 	struct io_op op = { .io = { .op = MLGEN_RENAME,
@@ -533,7 +505,10 @@ static int give_name(struct newfile *x, struct mlgen_err *err)
 	int r = replaces ? (int)io_do(x->w->io, &op) : rename_new(x, &op);
 
 	if (r == -EEXIST && !replaces)
-		return in_the_way(x, err);
+		return mlgen_fail(err, -EEXIST,
+				  "%s: somebody else made it while it was laid out; it stays as it "
+				  "is, start again to use it",
+				  x->path);
 	if (r < 0)
 		return newfile_failed(x, opstat_name(MLGEN_RENAME), r, err);
 	count_add_shared(&x->maker->made_files, 1);
@@ -592,8 +567,11 @@ int newfile_fill(struct newfile *x, void *source, struct mlgen_err *err)
 		if (crew_stopped(x->w))
 			return CREW_STOPPED;
 		r = newfile_write(x, off, len, err);
-		if (r == 0 && off == x->end)
-			newfile_count(x, len);
+		if (r == 0 && off == x->end) {
+			count_add_shared(&x->maker->progress->bytes_done, len);
+			x->end += len;
+			x->unsynced += len;
+		}
 		if (r == 0 && x->unsynced >= SYNC_BYTES)
 			r = sync_and_drop(x, MLGEN_FDATASYNC, err);
 		if (r)
@@ -613,12 +591,12 @@ int newfile_end(struct newfile *x, int so_far, bool is_whole, struct mlgen_err *
 	closed = crew_do(x->w, MLGEN_CLOSE, &x->file);
 	if (r == 0 && closed < 0)
 		r = newfile_failed(x, opstat_name(MLGEN_CLOSE), closed, err);
-	return r || !is_whole ? r : give_name(x, err);
+	return r || !is_whole ? r : publish(x, err);
 }
 
-/* ---- a folder that does ---- */
+/* ---- new directories ---- */
 
-/* The last component goes; false where the path is the root or "." already. */
+/* Remove the last component; false if the path is the root or "." already. */
 static bool cut_last(char *path)
 {
 	size_t len = strlen(path);
@@ -635,8 +613,8 @@ static bool cut_last(char *path)
 	return true;
 }
 
-/* Cut `path` to what is there: how many components are not, of which the first is left in
- * `missing`. */
+/* Cut `path` to its part that exists. Returns the number of missing components, and the path of the
+ * first of them in `missing`. */
 static unsigned cut_missing(char path[PATH_MAX], char missing[PATH_MAX])
 {
 	char at[PATH_MAX];
@@ -681,7 +659,7 @@ int newdir_check(const struct job *j, const char *option, const char *path, stru
 	struct newdir_place place;
 
 	if (snprintf(at, sizeof(at), "%s", path) >= (int)sizeof(at))
-		return 0; /* whoever makes it says so */
+		return 0; /* its mkdir will report this */
 	unsigned count = cut_missing(at, missing);
 	if (path[0] == '/' && count > 1)
 		return mlgen_fail(err, -ENOENT,

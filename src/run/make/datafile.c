@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* datafile.c - the files of a data set: written, looked at, removed. */
+/* datafile.c - write, check and remove the files of a dataset. */
 #include "run/make/make_internal.h"
 
 #include <errno.h>
@@ -19,15 +19,15 @@
 #include "io/mount.h"
 #include "io/pagecache.h"
 
-/* So many files are asked for, evenly spread, unless all are. */
+/* Number of files in a sample, which are evenly spread. */
 #define DATASAMPLE_FILES UINT64_C(1000)
 
-/* ---- what files begin with ---- */
+/* ---- the first bytes of files ---- */
 
-/* So many bytes are compared, and shown. */
+/* Bytes that are compared, and printed in messages. */
 #define MAGIC_MAX 16
 
-static void put_bytes(char *out, size_t size, const unsigned char *bytes, size_t n)
+static void print_hex(char *out, size_t size, const unsigned char *bytes, size_t n)
 {
 	size_t len = 0;
 
@@ -36,45 +36,35 @@ static void put_bytes(char *out, size_t size, const unsigned char *bytes, size_t
 		len += (size_t)snprintf(out + len, size - len, "%s%02x", i ? " " : "", bytes[i]);
 }
 
-/* Its first bytes into `out`, without what a kernel would read ahead. The number of them, or
- * -errno. */
-static int read_first(struct crew_worker *w, struct mlgen_file *file, unsigned char out[MAGIC_MAX],
-		      size_t n)
-{
-	struct io_op advise = {
-		.io = { .op = MLGEN_ADVISE, .file = file, .advice = POSIX_FADV_RANDOM }
-	};
-	struct io_op op = { .io = { .op = MLGEN_READ, .file = file, .len_bytes = n },
-			    .eof_ok = true };
-	size_t bytes;
-	int r;
-
-	io_do(w->io, &advise); /* what fails costs only memory */
-	r = (int)io_do(w->io, &op);
-	if (r >= 0)
-		memcpy(out, io_buffer(w->io, &bytes), n);
-	return r < 0 ? r : (int)op.done_bytes;
-}
-
-/* Opens w->path for it; *op is what failed. */
-static int first_bytes(struct crew_worker *w, unsigned char out[MAGIC_MAX], size_t n,
-		       enum mlgen_op *op)
+/* Read the first bytes of w->path, without readahead by the kernel. The number of bytes, or -errno
+ * of the operation *failed. */
+static int read_first_bytes(struct crew_worker *w, unsigned char out[MAGIC_MAX], size_t n,
+			    enum mlgen_op *failed)
 {
 	struct mlgen_file file = { .path = w->path,
 				   .fd = -1,
 				   .flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC };
+	struct io_op advise = {
+		.io = { .op = MLGEN_ADVISE, .file = &file, .advice = POSIX_FADV_RANDOM }
+	};
+	struct io_op op = { .io = { .op = MLGEN_READ, .file = &file, .len_bytes = n },
+			    .eof_ok = true };
+	size_t bytes;
 	int r = crew_do(w, MLGEN_OPEN, &file);
 
-	*op = MLGEN_OPEN;
+	*failed = MLGEN_OPEN;
 	if (r < 0)
 		return r;
-	*op = MLGEN_READ;
-	r = read_first(w, &file, out, n);
+	*failed = MLGEN_READ;
+	io_do(w->io, &advise); /* a failure costs only memory */
+	r = (int)io_do(w->io, &op);
+	if (r >= 0)
+		memcpy(out, io_buffer(w->io, &bytes), n);
 	crew_do(w, MLGEN_CLOSE, &file);
-	return r;
+	return r < 0 ? r : (int)op.done_bytes;
 }
 
-/* Some that are read at least: a folder, or a fifo, can be opened, too. */
+/* At least one byte is read, since a folder or a fifo can be opened, too. */
 static size_t magic_bytes(const struct format *f)
 {
 	size_t n = f->magic ? f->magic_bytes : 1;
@@ -93,18 +83,17 @@ static int check_bytes(const struct format *f, const char *path, const unsigned 
 	memcpy(magic, f->magic, magic_bytes(f));
 	if (n == magic_bytes(f) && memcmp(magic, got, n) == 0)
 		return 0;
-	put_bytes(is, sizeof(is), got, n);
-	put_bytes(wanted, sizeof(wanted), magic, magic_bytes(f));
+	print_hex(is, sizeof(is), got, n);
+	print_hex(wanted, sizeof(wanted), magic, magic_bytes(f));
 	return mlgen_fail(err, -EILSEQ,
 			  "%s: begins with the bytes %s, and format=%s with %s: it is no such "
 			  "file; --phase=prepare writes those that are wrong again",
 			  path, n ? is : "(none)", f->name, wanted);
 }
 
-/* Of a file of a complete dataset, in words: it cannot be had, or has another size. Gives an error
- * back, `code` in the first case, with err. */
-static int firstbytes_unreadable(const char *path, enum mlgen_op op, int code,
-				 struct mlgen_err *err)
+/* Report that a file of a complete dataset cannot be read. Returns -errno with err: `code`, or that
+ * of filekind_check. */
+static int fail_unreadable(const char *path, enum mlgen_op op, int code, struct mlgen_err *err)
 {
 	int r = filekind_check(path, FILEKIND_OF_DATASET, err);
 
@@ -115,8 +104,7 @@ static int firstbytes_unreadable(const char *path, enum mlgen_op op, int code,
 					      : "make it readable, or another directory");
 }
 
-static int firstbytes_wrong_size(const char *path, uint64_t has, uint64_t wanted,
-				 struct mlgen_err *err)
+static int fail_wrong_size(const char *path, uint64_t has, uint64_t wanted, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
 			  "%s: has %" PRIu64 " bytes instead of %" PRIu64
@@ -131,40 +119,15 @@ static int check_size(struct crew_worker *w, uint64_t bytes, struct mlgen_err *e
 	int r = (int)io_do(w->io, &op);
 
 	if (r < 0)
-		return firstbytes_unreadable(w->path, MLGEN_STAT, r, err);
+		return fail_unreadable(w->path, MLGEN_STAT, r, err);
 	if (op.io.size_bytes == bytes)
 		return 0;
 	r = filekind_check(w->path, FILEKIND_OF_DATASET, err);
-	if (r)
-		return r;
-	return firstbytes_wrong_size(w->path, op.io.size_bytes, bytes, err);
+	return r ? r : fail_wrong_size(w->path, op.io.size_bytes, bytes, err);
 }
 
-/*
- * Before a complete dataset is trusted, of its file `index`, whose path is w->path: can it be read,
- * does it have its size, does it begin as its format says (of part 0; -EILSEQ if not)? 0, or -errno
- * with err, which names the way out. Leaves the page cache as it was.
- */
-static int firstbytes_check(struct crew_worker *w, const struct dataset *ds, uint64_t index,
-			    struct mlgen_err *err)
-{
-	uint64_t resident = 0, looked;
-	unsigned char bytes[MAGIC_MAX];
-	enum mlgen_op op;
-	int n, r;
-
-	pagecache_sample(w->path, index, &resident, &looked);
-	n = first_bytes(w, bytes, magic_bytes(ds->format), &op);
-	if (n < 0)
-		return firstbytes_unreadable(w->path, op, n, err);
-	if (resident == 0)
-		pagecache_drop(w->path); /* what fails costs only memory */
-	r = check_size(w, dataset_file_bytes(ds, index), err);
-	return r ? r : check_bytes(ds->format, w->path, bytes, (size_t)n, err);
-}
-
-/* Do its first bytes say that it is of the format, as far as any say so? */
-static bool firstbytes_match(struct crew_worker *w, const struct dataset *ds, uint64_t index)
+/* Does w->path begin as its format does? Only files of part 0 have known first bytes. */
+static bool has_format_magic(struct crew_worker *w, const struct dataset *ds, uint64_t index)
 {
 	unsigned char bytes[MAGIC_MAX];
 	enum mlgen_op op;
@@ -172,13 +135,13 @@ static bool firstbytes_match(struct crew_worker *w, const struct dataset *ds, ui
 
 	if (index >= ds->files)
 		return true;
-	n = first_bytes(w, bytes, magic_bytes(ds->format), &op);
+	n = read_first_bytes(w, bytes, magic_bytes(ds->format), &op);
 	return n >= 0 && check_bytes(ds->format, w->path, bytes, (size_t)n, NULL) == 0;
 }
 
 /* ---- folders ---- */
 
-/* What is behind "DIRECTORY/" of a path that begins so; "" of it itself. */
+/* The rest of a path after "DIRECTORY/"; "" for the directory itself. */
 static const char *datadir_below(const struct datadir *d, const char *path)
 {
 	path += strlen(d->path);
@@ -197,16 +160,7 @@ void datadir_close(struct datadir *d)
 	close(d->fd);
 }
 
-/* "train/07" of DIRECTORY/train/07/NAME. */
-static void folder_of(const struct datadir *d, const char *path, char folder[PATH_MAX])
-{
-	const char *below = datadir_below(d, path);
-	const char *name = strrchr(below, '/');
-
-	snprintf(folder, PATH_MAX, "%.*s", name ? (int)(name - below) : 0, below);
-}
-
-static void datadir_leave(struct crew_worker *w)
+static void close_folder(struct crew_worker *w)
 {
 	if (w->folder_fd >= 0)
 		close(w->folder_fd);
@@ -227,27 +181,29 @@ int datadir_check_folder(int folder_fd, const char *path, struct mlgen_err *err)
 }
 
 /*
- * The folder of w->path, a path below the directory, becomes w->folder_fd; with _make the folders
- * that are missing are made. 0, -ENOENT without err, -ELOOP (a symbolic link) or another -errno
- * with err.
+ * Open the folder of w->path as w->folder_fd, unless it is open. 0, -ENOENT without err, -ELOOP (a
+ * symbolic link) or another -errno with err.
  */
-static int datadir_hold(const struct datadir *d, struct crew_worker *w, struct mlgen_err *err)
+static int open_folder(const struct datadir *d, struct crew_worker *w, struct mlgen_err *err)
 {
+	/* "train/07" of DIRECTORY/train/07/NAME */
+	const char *below = datadir_below(d, w->path), *name = strrchr(below, '/');
 	char folder[PATH_MAX];
 	int r;
 
-	folder_of(d, w->path, folder);
+	snprintf(folder, PATH_MAX, "%.*s", name ? (int)(name - below) : 0, below);
 	if (w->folder_fd >= 0 && strcmp(folder, w->folder) == 0)
 		return 0;
-	datadir_leave(w);
+	close_folder(w);
 	w->folder_fd = below_folder(d->fd, folder);
 	memcpy(w->folder, folder, strlen(folder) + 1);
 	r = datadir_check_folder(w->folder_fd, w->path, err);
 	return r ? r : w->folder_fd < 0 ? w->folder_fd : 0;
 }
 
-/* One step down, made where it is missing; w->folder_fd follows. */
-static int step(struct crew_worker *w, const char *path, const char *name, struct mlgen_err *err)
+/* Make the folder `name` in w->folder_fd if it is missing, and open it in place of w->folder_fd. */
+static int make_folder(struct crew_worker *w, const char *path, const char *name,
+		       struct mlgen_err *err)
 {
 	struct mlgen_file file = {
 		.path = path, .name = name, .dir_fd = w->folder_fd, .fd = -1, .mode = 0777
@@ -268,30 +224,26 @@ static int step(struct crew_worker *w, const char *path, const char *name, struc
 	return r;
 }
 
-static int make_all(const struct datadir *d, struct crew_worker *w, struct mlgen_err *err)
+int datadir_make(const struct datadir *d, struct crew_worker *w, struct mlgen_err *err)
 {
 	char *at = w->path + (datadir_below(d, w->path) - w->path), *slash;
-	int r = 0;
+	int r = open_folder(d, w, err);
 
+	if (r != -ENOENT)
+		return r;
 	w->folder_fd = below_folder(d->fd, "");
 	if (w->folder_fd < 0)
 		return datafile_failed(d->path, MLGEN_OPEN, w->folder_fd, err);
+	r = 0;
 	while (r == 0 && (slash = strchr(at, '/'))) {
 		*slash = '\0';
-		r = step(w, w->path, at, err);
+		r = make_folder(w, w->path, at, err);
 		*slash = '/';
 		at = slash + 1;
 	}
-	if (r) /* it holds another folder than it says */
-		datadir_leave(w);
+	if (r) /* w->folder_fd is not the folder that w->folder names */
+		close_folder(w);
 	return r;
-}
-
-int datadir_make(const struct datadir *d, struct crew_worker *w, struct mlgen_err *err)
-{
-	int r = datadir_hold(d, w, err);
-
-	return r == -ENOENT ? make_all(d, w, err) : r;
 }
 
 int datadir_check_owner(const struct datadir *d, int folder_fd, const char *path,
@@ -312,19 +264,14 @@ int datadir_check_owner(const struct datadir *d, int folder_fd, const char *path
 
 /* ---- files ---- */
 
-/* Where its content comes from. */
-struct content {
+/* Source of a file's content, for newfile_fill. */
+struct datafile_source {
 	const struct format *format;
 	struct format_writer writer;
 };
 
-static const char *datafile_name_of(const char *path)
-{
-	return strrchr(path, '/') + 1;
-}
-
-/* Not mlgen's as far as anybody can tell: it stays, and the run does not. */
-static int foreign(const char *path, struct mlgen_err *err)
+/* A file that mlgen is not known to have written stays, and the run ends. */
+static int fail_foreign(const char *path, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EEXIST,
 			  "%s: is in the way, and there is no %s that says mlgen wrote it; another "
@@ -332,17 +279,17 @@ static int foreign(const char *path, struct mlgen_err *err)
 			  path, MANIFEST_NAME);
 }
 
-/* It is made, renamed and removed by its name in the folder that is held. */
-static struct mlgen_file file_held(const struct crew_worker *w, const char *path)
+/* Files are made, renamed and removed by their names in the folder that the worker holds. */
+static struct mlgen_file file_in_folder(const struct crew_worker *w, const char *path)
 {
 	return (struct mlgen_file){
-		.path = path, .name = datafile_name_of(path), .dir_fd = w->folder_fd, .fd = -1
+		.path = path, .name = strrchr(path, '/') + 1, .dir_fd = w->folder_fd, .fd = -1
 	};
 }
 
 static int remove_name(struct crew_worker *w, const char *path, struct mlgen_err *err)
 {
-	struct mlgen_file file = file_held(w, path);
+	struct mlgen_file file = file_in_folder(w, path);
 	int r = crew_do(w, MLGEN_UNLINK, &file);
 
 	return r == 0 || r == -ENOENT ? 0 : datafile_failed(path, MLGEN_UNLINK, r, err);
@@ -357,8 +304,10 @@ static void put_no_room(const struct newfile *x, const char *left, char *out, si
 		 left);
 }
 
-/* What a killed run has left is replaced; without a manifest it is not ours. */
-static int open_new(struct newfile *x, const struct datafiles *d, bool ours, struct mlgen_err *err)
+/* Create the temporary file. A leftover of a killed run is replaced; without a manifest it is not
+ * ours. */
+static int create_file(struct newfile *x, const struct datafiles *d, bool ours,
+		       struct mlgen_err *err)
 {
 	int r = crew_do(x->w, MLGEN_OPEN, &x->file);
 
@@ -367,36 +316,26 @@ static int open_new(struct newfile *x, const struct datafiles *d, bool ours, str
 		r = crew_do(x->w, MLGEN_OPEN, &x->file);
 	}
 	if (r == -EEXIST)
-		return foreign(x->w->part, err);
+		return fail_foreign(x->w->part, err);
 	return r < 0 ? newfile_failed(x, opstat_name(MLGEN_OPEN), r, err) : 0;
 }
 
 static int next_content(void *source, void *buf, size_t size, uint64_t *off, size_t *len,
 			struct mlgen_err *err)
 {
-	struct content *c = source;
+	struct datafile_source *c = source;
 
 	(void)err;
 	return c->format->write_next(&c->writer, buf, size, off, len);
 }
 
-static int write_content(struct newfile *x, const struct dataset *ds, uint64_t index,
-			 struct mlgen_err *err)
-{
-	struct content c = { .format = ds->format,
-			     .writer.seed_index = dataset_content(ds, index) };
-
-	format_shape(ds, index, &c.writer.shape);
-	return newfile_end(x, newfile_fill(x, &c, err), true, err);
-}
-
-/* Its path and its temporary one, of the worker. */
-static int names_of(const struct datafiles *d, struct crew_worker *w, uint64_t index,
-		    struct mlgen_err *err)
+/* Set w->path to the path of a file, and w->part to its temporary path. */
+static int set_paths(const struct datafiles *d, struct crew_worker *w, uint64_t index,
+		     struct mlgen_err *err)
 {
 	int r = datafile_path(d, index, w->path, err);
 
-	/* dataset_init has left room for it. */
+	/* dataset_init has left room for the longer name. */
 	if (r == 0)
 		newfile_temporary(w->part, w->path, &datafile_kind);
 	return r;
@@ -421,7 +360,7 @@ unsigned datafiles_set(const struct datafiles *d, uint64_t *index)
 	return 1;
 }
 
-static int datafile_too_long(const struct dataset *ds, struct mlgen_err *err)
+static int fail_too_long(const struct dataset *ds, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -ENAMETOOLONG, "%s: names of its files are too long", ds->directory);
 }
@@ -431,7 +370,7 @@ int datafile_path(const struct datafiles *d, uint64_t index, char path[PATH_MAX]
 {
 	const struct dataset *ds = d->sets[datafiles_set(d, &index)];
 
-	return dataset_path(ds, index, path, PATH_MAX) > 0 ? 0 : datafile_too_long(ds, err);
+	return dataset_path(ds, index, path, PATH_MAX) > 0 ? 0 : fail_too_long(ds, err);
 }
 
 int datafile_failed(const char *path, enum mlgen_op op, int code, struct mlgen_err *err)
@@ -458,58 +397,74 @@ int datafile_look(const struct datafiles *d, struct crew_worker *w, uint64_t ind
 	if (r < 0)
 		return datafile_failed(w->path, MLGEN_STAT, r, err);
 	if (!d->ours[set])
-		return foreign(w->path, err);
-	/* Of whatever size: that of a folder may be the file's. */
+		return fail_foreign(w->path, err);
+	/* The size says nothing about the kind: that of a folder may be the file's. */
 	r = filekind_check(w->path, FILEKIND_OF_DATASET, err);
 	if (r < 0)
 		return r;
 	if (op.io.size_bytes != dataset_file_bytes(d->sets[set], index))
 		return 0;
-	return !d->looks_inside || firstbytes_match(w, d->sets[set], index);
+	return !d->looks_inside || has_format_magic(w, d->sets[set], index);
 }
 
 int datafile_check(const struct datafiles *d, struct crew_worker *w, uint64_t index,
 		   struct mlgen_err *err)
 {
-	int r = datafile_path(d, index, w->path, err);
-	unsigned set = datafiles_set(d, &index);
+	int r = datafile_path(d, index, w->path, err), n;
+	const struct dataset *ds = d->sets[datafiles_set(d, &index)];
+	uint64_t resident = 0, looked;
+	unsigned char bytes[MAGIC_MAX];
+	enum mlgen_op op;
 
-	return r ? r : firstbytes_check(w, d->sets[set], index, err);
+	if (r)
+		return r;
+	pagecache_sample(w->path, index, &resident, &looked);
+	n = read_first_bytes(w, bytes, magic_bytes(ds->format), &op);
+	if (n < 0)
+		return fail_unreadable(w->path, op, n, err);
+	if (resident == 0)
+		pagecache_drop(w->path); /* a failure costs only memory */
+	r = check_size(w, dataset_file_bytes(ds, index), err);
+	return r ? r : check_bytes(ds->format, w->path, bytes, (size_t)n, err);
 }
 
 int datafile_write(const struct datafiles *d, struct filemaker *maker, struct crew_worker *w,
 		   uint64_t index, struct mlgen_err *err)
 {
 	struct newfile x = { .maker = maker, .w = w, .path = w->path };
-	int r = names_of(d, w, index, err);
+	int r = set_paths(d, w, index, err);
 	unsigned set = datafiles_set(d, &index);
+	const struct dataset *ds = d->sets[set];
+	struct datafile_source c = { .format = ds->format };
 
 	if (r == 0)
 		r = datadir_make(&d->dir, w, err);
 	if (r)
 		return r;
-	x.bytes = dataset_file_bytes(d->sets[set], index);
-	x.file = file_held(w, w->part);
+	x.bytes = dataset_file_bytes(ds, index);
+	x.file = file_in_folder(w, w->part);
 	x.file.flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	x.file.mode = 0666;
-	r = open_new(&x, d, d->ours[set], err);
+	r = create_file(&x, d, d->ours[set], err);
 	if (r)
 		return r;
-	r = write_content(&x, d->sets[set], index, err);
+	c.writer.seed_index = dataset_content(ds, index);
+	format_shape(ds, index, &c.writer.shape);
+	r = newfile_end(&x, newfile_fill(&x, &c, err), true, err);
 	if (r)
 		crew_do(w, MLGEN_UNLINK, &x.file);
 	return r;
 }
 
-/* Remove it and its temporary name, where they exist. */
-static int datafile_remove(const struct datafiles *d, struct crew_worker *w, uint64_t index,
-			   struct mlgen_err *err)
+/* Remove a file and its temporary file, as far as they exist. */
+static int remove_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
-	int r = names_of(d, w, index, err);
+	const struct datafiles *d = w->owner;
+	int r = set_paths(d, w, index, err);
 
 	if (r == 0)
-		r = datadir_hold(&d->dir, w, err);
-	if (r == -ENOENT) /* nor is there a file in it */
+		r = open_folder(&d->dir, w, err);
+	if (r == -ENOENT) /* without the folder there is no file in it */
 		return 0;
 	if (r == 0)
 		r = datadir_check_owner(&d->dir, w->folder_fd, w->path, err);
@@ -519,83 +474,75 @@ static int datafile_remove(const struct datafiles *d, struct crew_worker *w, uin
 	return r ? r : remove_name(w, w->part, err);
 }
 
-/* ---- a sample of them is looked at ---- */
+/* ---- samples of files ---- */
 
-struct sampling {
+struct set_check {
 	const struct dataset *dataset;
 	bool is_complete;
-	uint64_t files;             /* the first ones, of each part */
-	_Atomic uint64_t first_bad; /* of those that a crew has met */
+	uint64_t files;             /* checked, of each part; the first ones */
+	_Atomic uint64_t first_bad; /* lowest index of a bad file so far */
 };
 
-/* Parts are numbered behind one another. */
-static uint64_t index_of(const struct sampling *s, uint64_t i)
-{
-	return i / s->files * s->dataset->files + i % s->files;
-}
-
-static uint64_t count_of(const struct sampling *s)
-{
-	return s->files * s->dataset->parts;
-}
-
-static int check_one(const struct sampling *s, uint64_t i, struct mlgen_err *err)
+/* Check the i-th of the files, which are numbered part by part. */
+static int check_by_name(const struct set_check *s, uint64_t i, struct mlgen_err *err)
 {
 	const struct dataset *ds = s->dataset;
-	uint64_t index = index_of(s, i), bytes = dataset_file_bytes(ds, index);
+	uint64_t index = i / s->files * ds->files + i % s->files;
+	uint64_t bytes = dataset_file_bytes(ds, index);
 	char path[PATH_MAX];
 	struct stat st;
 
 	if (!dataset_has_file(ds, index))
 		return 0;
 	if (dataset_path(ds, index, path, sizeof(path)) < 0)
-		return datafile_too_long(ds, err);
+		return fail_too_long(ds, err);
 	if (stat(path, &st) != 0)
-		return s->is_complete ? firstbytes_unreadable(path, MLGEN_OPEN, -errno, err) : 0;
+		return s->is_complete ? fail_unreadable(path, MLGEN_OPEN, -errno, err) : 0;
 	if (!S_ISREG(st.st_mode))
 		return filekind_check(path, FILEKIND_OF_DATASET, err);
 	if (!s->is_complete)
 		return 0;
 	if ((uint64_t)st.st_size != bytes)
-		return firstbytes_wrong_size(path, (uint64_t)st.st_size, bytes, err);
+		return fail_wrong_size(path, (uint64_t)st.st_size, bytes, err);
 	return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0
 		       ? 0
-		       : firstbytes_unreadable(path, MLGEN_OPEN, -errno, err);
+		       : fail_unreadable(path, MLGEN_OPEN, -errno, err);
 }
 
-static int ask_for(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int find_bad_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
-	struct sampling *x = w->owner;
+	struct set_check *x = w->owner;
 	uint64_t first = atomic_load(&x->first_bad);
 
 	(void)err;
 	if (crew_stopped(w))
 		return CREW_STOPPED;
-	if (index > first || check_one(x, index, NULL) == 0)
+	if (index > first || check_by_name(x, index, NULL) == 0)
 		return 0;
 	while (index < first && !atomic_compare_exchange_weak(&x->first_bad, &first, index))
 		;
 	return 0;
 }
 
-static int check_all(struct sampling *x, const struct crew_config *crew, struct mlgen_err *err)
+static int check_all(struct set_check *x, uint64_t count, const struct crew_config *crew,
+		     struct mlgen_err *err)
 {
-	const struct crew_task task = { ask_for, x, count_of(x) };
+	const struct crew_task task = { find_bad_file, x, count };
 	struct crew_config plain = *crew;
 	int r;
 
-	/* What an engine does is for the run to see. */
+	/* The run, not its preparation, exercises the engine. */
 	plain.engine = engines_find("psync");
 	plain.engine_opts = NULL;
 	r = crew_run(&plain, &task, err);
-	return r || x->first_bad == UINT64_MAX ? r : check_one(x, x->first_bad, err);
+	return r || x->first_bad == UINT64_MAX ? r : check_by_name(x, x->first_bad, err);
 }
 
 static int check_set(const struct datasample *s, unsigned set, struct mlgen_err *err)
 {
-	struct sampling x = { .dataset = s->files->sets[set],
-			      .is_complete = s->is_complete[set],
-			      .first_bad = UINT64_MAX };
+	struct set_check x = { .dataset = s->files->sets[set],
+			       .is_complete = s->is_complete[set],
+			       .first_bad = UINT64_MAX };
 	int r = 0;
 
 	if (!x.dataset || !s->files->ours[set] || (s->forgiving && x.is_complete))
@@ -603,14 +550,14 @@ static int check_set(const struct datasample *s, unsigned set, struct mlgen_err 
 	x.files = x.dataset->files;
 	if (set == 0 && s->first_files && s->first_files < x.files)
 		x.files = s->first_files;
-	uint64_t all = count_of(&x);
+	uint64_t all = x.files * x.dataset->parts;
 	uint64_t n = all < DATASAMPLE_FILES ? all : DATASAMPLE_FILES;
 	double each = (double)all / (double)n;
 
 	if (s->all && all > n)
-		return check_all(&x, s->crew, err);
+		return check_all(&x, all, s->crew, err);
 	for (uint64_t i = 0; i < n && r == 0; i++)
-		r = check_one(&x, n == all ? i : (uint64_t)((double)i * each), err);
+		r = check_by_name(&x, n == all ? i : (uint64_t)((double)i * each), err);
 	return r;
 }
 
@@ -621,55 +568,41 @@ int datasample_check(const struct datasample *s, struct mlgen_err *err)
 	return r ? r : check_set(s, 1, err);
 }
 
-/* ---- what lies in a folder ---- */
+/* ---- the folders of a dataset ---- */
 
-/* Of each part those of its files, the one above them and the part's own. */
-static uint64_t subfolders(const struct dataset *ds)
+static uint64_t subfolder_count(const struct dataset *ds)
 {
 	return ds->subfolders < ds->files ? ds->subfolders : ds->files;
 }
 
-static uint64_t folders(const struct dataset *ds)
+/* Each part has its subfolders, its own folder, and the parent of that (or its own folder again).
+ */
+static uint64_t folder_count(const struct dataset *ds)
 {
-	return ds ? ds->parts * (subfolders(ds) + 2) : 0;
-}
-
-/* The folder of a path, in place. */
-static void cut_name(char path[PATH_MAX])
-{
-	*strrchr(path, '/') = '\0';
-}
-
-static int top_of(const struct dataset *ds, uint64_t index, char path[PATH_MAX])
-{
-	uint64_t each = subfolders(ds) + 2;
-	unsigned part = (unsigned)(index / each);
-	int n;
-
-	index %= each;
-	if (index < subfolders(ds))
-		n = dataset_path(ds, part * ds->files + index, path, PATH_MAX);
-	else
-		n = dataset_folder(ds, part, path, PATH_MAX);
-	if (n > 0 &&
-	    (index < subfolders(ds) || (index == each - 1 && ds->format->parts[part].folder)))
-		cut_name(path);
-	return n;
+	return ds ? ds->parts * (subfolder_count(ds) + 2) : 0;
 }
 
 uint64_t datafolders_count(const struct datafiles *d)
 {
-	return folders(d->sets[0]) + folders(d->sets[1]);
+	return folder_count(d->sets[0]) + folder_count(d->sets[1]);
 }
 
 static int datafolder_path(const struct datafiles *d, uint64_t index, char path[PATH_MAX],
 			   struct mlgen_err *err)
 {
-	uint64_t first = folders(d->sets[0]);
+	uint64_t first = folder_count(d->sets[0]);
 	const struct dataset *ds = d->sets[index >= first];
-	int n = top_of(ds, index < first ? index : index - first, path);
+	uint64_t subfolders = subfolder_count(ds), each = subfolders + 2;
+	uint64_t in_set = index < first ? index : index - first, i = in_set % each;
+	unsigned part = (unsigned)(in_set / each);
+	int n = i < subfolders ? dataset_path(ds, part * ds->files + i, path, PATH_MAX)
+			       : dataset_folder(ds, part, path, PATH_MAX);
 
-	return n > 0 ? 0 : datafile_too_long(ds, err);
+	if (n <= 0)
+		return fail_too_long(ds, err);
+	if (i < subfolders || (i == each - 1 && ds->format->parts[part].folder))
+		*strrchr(path, '/') = '\0';
+	return 0;
 }
 
 static int datafolder_check(const struct datafiles *d, const char *path, bool removes,
@@ -685,7 +618,6 @@ static int datafolder_check(const struct datafiles *d, const char *path, bool re
 	return r;
 }
 
-/* The directory, and of each part the folder of its files. */
 int datafolders_check(const struct datafiles *d, bool removes, struct mlgen_err *err)
 {
 	char path[PATH_MAX];
@@ -706,11 +638,12 @@ int datafolder_sync(const struct datafiles *d, struct crew_worker *w, uint64_t i
 {
 	int r = datafolder_path(d, index, w->path, err);
 
-	/* One of a dataset that was trusted may have gone. */
+	/* A folder of a trusted dataset may have been removed. */
 	return r ? r : filemaker_sync_folder(w->path, -ENOENT, err);
 }
 
-static void remove_one(const struct datafiles *d, char path[PATH_MAX])
+/* A folder that is not empty stays. */
+static void remove_folder(const struct datafiles *d, char path[PATH_MAX])
 {
 	char *name = strrchr(path, '/');
 	int fd;
@@ -726,31 +659,21 @@ static void remove_one(const struct datafiles *d, char path[PATH_MAX])
 	close(fd);
 }
 
-/* Remove those that are empty; what holds files of others stays. */
-/* No look at the results: a folder that holds files of others stays. */
-static void datafolders_remove(const struct datafiles *d)
-{
-	char path[PATH_MAX];
+/* ---- removal of a dataset ---- */
 
-	for (uint64_t i = 0; i < datafolders_count(d); i++)
-		if (datafolder_path(d, i, path, NULL) == 0)
-			remove_one(d, path);
-}
-
-/* ---- what is in the way goes ---- */
-
-struct old {
+/* The dataset that the manifest in a directory describes. */
+struct old_dataset {
 	struct dataset train, eval;
 	struct datafiles files;
 };
 
-static void close_old(struct old *o)
+static void old_dataset_fini(struct old_dataset *o)
 {
 	dataset_fini(&o->eval);
 	dataset_fini(&o->train);
 }
 
-static int open_old(struct old *o, const char *directory, struct mlgen_err *err)
+static int old_dataset_init(struct old_dataset *o, const char *directory, struct mlgen_err *err)
 {
 	int r = manifest_describe(directory, &o->train, err);
 
@@ -766,44 +689,31 @@ static int open_old(struct old *o, const char *directory, struct mlgen_err *err)
 	return r;
 }
 
-static int remove_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
-{
-	return datafile_remove(w->owner, w, index, err);
-}
-
-static int remove_manifest(const struct datadir *dir, struct mlgen_err *err)
-{
-	char path[PATH_MAX];
-
-	if (unlinkat(dir->fd, MANIFEST_NAME, 0) == 0)
-		return 0;
-	snprintf(path, sizeof(path), "%s/%s", dir->path, MANIFEST_NAME);
-	return datafile_failed(path, MLGEN_UNLINK, -errno, err);
-}
-
 int dataremove_bytes(const char *directory, uint64_t *bytes, struct mlgen_err *err)
 {
-	struct old o = { 0 };
-	int r = open_old(&o, directory, err);
+	struct old_dataset o = { 0 };
+	int r = old_dataset_init(&o, directory, err);
 
 	*bytes = 0;
 	if (r)
 		return r;
 	for (unsigned i = 0; i < 2 && r == 0 && o.files.sets[i]; i++) {
-		uint64_t files, of_set;
+		uint64_t files, set_bytes;
 		bool estimate;
 
-		r = manifest_present(o.files.sets[i], &files, &of_set, &estimate, err);
-		*bytes += of_set;
+		r = manifest_present(o.files.sets[i], &files, &set_bytes, &estimate, err);
+		*bytes += set_bytes;
 	}
-	close_old(&o);
+	old_dataset_fini(&o);
 	return r;
 }
 
-static int remove_all(const struct crew_config *crew, struct old *o, bool *started,
+static int remove_all(const struct crew_config *crew, struct old_dataset *o, bool *started,
 		      struct mlgen_err *err)
 {
 	const struct crew_task task = { remove_file, &o->files, datafiles_count(&o->files) };
+	const struct datadir *dir = &o->files.dir;
+	char path[PATH_MAX];
 	int r = datafolders_check(&o->files, true, err);
 
 	if (r)
@@ -814,19 +724,24 @@ static int remove_all(const struct crew_config *crew, struct old *o, bool *start
 		r = crew_run(crew, &task, err);
 	if (r)
 		return r;
-	datafolders_remove(&o->files);
-	return remove_manifest(&o->files.dir, err);
+	for (uint64_t i = 0; i < datafolders_count(&o->files); i++)
+		if (datafolder_path(&o->files, i, path, NULL) == 0)
+			remove_folder(&o->files, path);
+	if (unlinkat(dir->fd, MANIFEST_NAME, 0) == 0)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", dir->path, MANIFEST_NAME);
+	return datafile_failed(path, MLGEN_UNLINK, -errno, err);
 }
 
 int dataremove_all(const struct crew_config *crew, const struct datadir *dir, bool *started,
 		   struct mlgen_err *err)
 {
-	struct old o = { .files.dir = *dir };
-	int r = open_old(&o, dir->path, err);
+	struct old_dataset o = { .files.dir = *dir };
+	int r = old_dataset_init(&o, dir->path, err);
 
 	if (r)
 		return r;
 	r = remove_all(crew, &o, started, err);
-	close_old(&o);
+	old_dataset_fini(&o);
 	return r;
 }

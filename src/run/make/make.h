@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make.h - makes the files that are missing, and removes those that are in the way. */
+/* make.h - create the files of a job that are missing, and remove those that are in the way. */
 #pragma once
 
 /*
- * A crew is some threads that share a piece of work, one item after the other, and stop together.
- * File makers lay out files of any kind with it: a file is written beside its place under a name
- * that says it is unfinished, and renamed when it is whole. prepare() does so for a data set: it
- * takes the lock of the directory, compares its manifest with what the job wants, removes, writes,
- * and looks again.
+ * A thread pool works through the indexes of a task; its threads stop together. File makers use a
+ * pool to create files of any kind: each file is written next to its final place under a
+ * temporary name, and renamed when it is complete. prepare_dataset does this for a dataset: it
+ * locks the directory, compares the manifest with the job, removes old files, writes missing ones
+ * and checks the page cache.
  *
- * One process prepares; crews have their own threads.
+ * The conductor thread calls these functions; those for a struct crew_worker run on its thread.
+ * Pools own their threads.
  */
 
 #include <limits.h>
@@ -30,15 +31,15 @@
 #include "job/job.h"
 #include "run/watch/watch.h"
 
-struct crew;
 struct newfile_kind;
+struct thread_pool;
 
-/* ---- some workers that do one thing for every index up to a count ---- */
+/* ---- thread pools: workers that call one function for every index up to a count ---- */
 
-/* For others to look at the crew that is at work; a zeroed one has none. */
+/* The pool at work, for threads that inspect it. A zeroed view has no pool. */
 struct crew_view {
 	pthread_mutex_t lock;
-	const struct crew *crew;
+	const struct thread_pool *crew;
 };
 
 struct crew_config {
@@ -46,185 +47,188 @@ struct crew_config {
 	const void *engine_opts; /* NULL = its defaults */
 	struct clock *clock;
 	struct stop *stop;
-	struct crew_view *view;      /* NULL = nobody looks */
+	struct crew_view *view;      /* NULL = the pool is not inspected */
 	const struct traced *traced; /* NULL = there is no trace */
-	unsigned workers;            /* at most; never more than the count */
-	size_t buf_bytes;            /* of each */
+	unsigned workers;            /* upper limit; the pool never has more than task->count */
+	size_t buf_bytes;            /* per worker */
 };
 
-/* To write files, of which the largest has so many bytes: twice the CPUs, but 8 to 16 of them,
- * since each waits for its own fsync; with 64 KiB (what formats want) to 1 MiB each. */
+/* Number of workers that write files: twice the CPUs, but 8 to 16, since each waits for its own
+ * fsync. A worker's buffer fits the largest file, within 64 KiB (required by the formats) and
+ * 1 MiB. */
 #define CREW_MOST_BYTES (UINT64_C(1) << 20)
 unsigned crew_writers(void);
 size_t crew_writer_bytes(uint64_t largest_file_bytes);
 
-/* Told to stop, in the middle of its work: no failure, and of no errno's value, since an operation
- * may fail with any of them. */
+/* Result of work that was asked to stop. This is not a failure; the value is not negative because
+ * an operation may fail with any errno. */
 enum { CREW_STOPPED = 1 };
 
-/* One thread, with what it needs to work on files. */
+/* A pool thread and its resources for work on files. */
 struct crew_worker {
-	struct crew *crew;
+	struct thread_pool *crew;
 	unsigned index;
 	void *owner; /* the task's */
 	struct io *io;
 	struct opstat stat;
-	/* For the task to use; the folder that it holds (files.h; -1 = none) is closed behind
-	 * it. */
+	/* For the task to use. The pool closes folder_fd (files.h; -1 = none) when the worker
+	 * ends. */
 	char path[PATH_MAX], part[PATH_MAX], folder[PATH_MAX];
 	int folder_fd;
 };
 
 struct crew_task {
-	/* 0, CREW_STOPPED, or -errno with err, which ends all. */
+	/* 0, CREW_STOPPED, or -errno with err. Anything but 0 stops the worker; an error stops all
+	 * of them. */
 	int (*each)(struct crew_worker *w, uint64_t index, struct mlgen_err *err);
 	void *owner;
 	uint64_t count;
 };
 
-/* crew_start and crew_finish. */
+/* Run the task to its end: 0, CREW_STOPPED, or the first error, -errno with err. The calling
+ * thread has joined the clock. */
 int crew_run(const struct crew_config *cfg, const struct crew_task *task, struct mlgen_err *err);
 
-/* Any thread: each of its workers, where there are any. */
+/* Any thread: call `look` for the io of each worker at work. */
 void crew_look(struct crew_view *v, void (*look)(void *arg, const struct io *io), void *arg);
 
-/* For `each`: somebody failed or asked to stop. */
+/* For `each`: a worker has failed, or the pool was asked to stop. */
 bool crew_stopped(const struct crew_worker *w);
 
 /* For `each`: one operation on a file, without data. 0 or -errno. */
 int crew_do(struct crew_worker *w, enum mlgen_op op, struct mlgen_file *file);
 
-/* ---- making the files that a job needs and that are missing ---- */
+/* ---- file makers: create the missing files of a job ---- */
 
-/* Progress, for the status line; single numbers, relaxed. */
+/* Progress, for the status line. Each number is a relaxed atomic. */
 struct filemaker_progress {
-	_Atomic uint64_t files_done, bytes_done; /* present ones included */
+	_Atomic uint64_t files_done, bytes_done; /* including files that were present */
 	_Atomic uint64_t files_total, bytes_total;
-	struct stop stop;      /* the job's, in all that it does */
-	struct crew_view crew; /* that is at work */
+	struct stop stop;      /* stops the job in every phase */
+	struct crew_view crew; /* the pool at work */
 	const char *name;      /* of the job */
 };
 
 /*
- * What the workers that make files share: of a data set, or of a plain job. Which files are missing
- * is the caller's to find out, before and once more when it has the lock of their directory; so a
- * run that was stopped is gone on with, and nothing is made twice. How one of them is made
- * stands in struct newfile_kind.
+ * State that the workers of a dataset's or a plain job's preparation share. The caller counts the
+ * missing files, and counts them again once it holds the directory's lock: a stopped run is
+ * resumed, and no file is made twice. struct newfile_kind says how a file is made.
  */
 struct filemaker {
 	const struct newfile_kind *kind;
 	struct filemaker_progress *progress;
-	struct crew_config crew; /* engine, its options, clock: the caller's */
+	struct crew_config crew; /* the caller sets engine, engine_opts and clock */
 	uint64_t start_ns;
-	/* Found by the caller, before filemaker_begin. All are relaxed. */
+	/* Counted by the caller before filemaker_begin. All counters are relaxed. */
 	_Atomic uint64_t present_files, present_bytes;
 	_Atomic uint64_t missing_files, missing_bytes;
-	/* Whole files, which have their names, and bytes that are known to be on the device. */
+	/* Complete, renamed files; and bytes known to be on the device. */
 	_Atomic uint64_t made_files, made_bytes, synced_bytes;
 };
 
-/* Completes the crew: an engine that can write, and buffers for the largest of the files. */
+/* Complete m->crew: an engine that can write, and buffers for the largest file. */
 void filemaker_init(struct filemaker *m, uint64_t largest_file_bytes);
 
-/* Progress and time count from here. */
+/* Start the progress counters and the time of the work. */
 void filemaker_begin(struct filemaker *m);
 
 /*
- * A crew does the task, which is announced, once, when its time can be told: the first second,
- * which caches make fast, is over, and some bytes have reached the device, or all is done; but no
- * later than after 5 s.
+ * Run the task in a pool, and announce it once its duration can be estimated. This is after the
+ * first second, which caches make fast, and once bytes have reached the device or everything is
+ * done, but after 5 s at the latest.
  */
 int filemaker_run(struct filemaker *m, const struct crew_task *task,
 		  void (*announce)(const void *arg, const char *time), const void *arg,
 		  struct mlgen_err *err);
 
-/* "about 41 s, estimate"; "in 12.23 ms" where all are synced; "time unknown" within the first
- * second, or while nothing is. */
+/* Format "about 41 s, estimate"; "in 12.23 ms" when all bytes are synced; "time unknown" within the
+ * first second, or while no byte is synced. */
 #define FILEMAKER_TIME_BYTES 64
 void filemaker_time(char out[FILEMAKER_TIME_BYTES], uint64_t seen_ns, uint64_t synced_bytes,
 		    uint64_t all_bytes);
 
-/* Is there room? Half of what is free may be used, or all with allow_fill. */
+/* Is there room for the missing bytes? Half of the free space may be used, or all of it with
+ * allow_fill. */
 struct filemaker_room {
 	const char *path;
 	const char *purpose; /* "to write" */
 	uint64_t missing_bytes, free_bytes;
 	bool allow_fill;
 	const char *way_out;
-	const char *or_fill; /* behind it, where --allow_fill would help */
+	const char *or_fill; /* printed after way_out where --allow_fill would help */
 };
 uint64_t filemaker_usable(uint64_t free_bytes, bool allow_fill);
 int filemaker_check_room(const struct filemaker_room *room,
 			 struct mlgen_err *err); /* 0, or -ENOSPC with err */
 
-/* May files be made at `path`, or with what leads to it, where that is missing? `what` is "4
- * files", and `option` names the place: 0, or -EROFS or -EACCES with err. */
+/* May files be made at `path`, or in its nearest existing parent? For the message, `what` is "4
+ * files", and `option` names the place. 0, or -ENOTDIR, -EROFS or -EACCES with err. */
 int filemaker_check_writable(const char *path, const char *what, const char *option,
 			     struct mlgen_err *err);
 
-/* The names in a folder reach the device, too: 0 or -errno with err. Of a folder that cannot be
- * opened the error `excused` (-ENOENT) is none. */
+/* Sync a folder, so that the names in it reach the device. 0 or -errno with err; the error
+ * `excused` (-ENOENT) of a folder that cannot be opened counts as 0. */
 int filemaker_sync_folder(const char *path, int excused, struct mlgen_err *err);
 
-/* ---- a file on its way: written under a temporary name, given its own when it is whole ---- */
+/* ---- new files: written under a temporary name, renamed when complete ---- */
 
 /*
- * One worker's, on its stack. What has its name is whole and on the device: a file is new under its
- * temporary name, filled from a source, synced, and renamed. While it grows it is synced and
- * dropped from the page cache every
- * 16 MiB: that bounds the cache it takes and the wait after a SIGINT, and what reads it first reads
- * storage. Several workers may each fill a piece of one.
+ * A file that one worker writes; it lives on the worker's stack. A file with its final name is
+ * complete and on the device: it is created under a temporary name, filled from a source, synced
+ * and renamed. While it grows it is synced and dropped from the page cache every 16 MiB. This
+ * bounds its share of the cache and the wait after a SIGINT, and its first reader reads storage.
+ * Several workers may each fill a piece of one file.
  *
- * Functions give 0, CREW_STOPPED, or -errno with err, which names the file by the name that it will
- * have.
+ * Functions return 0, CREW_STOPPED, or -errno with err, which names the file by its final name.
  */
 struct newfile {
 	struct filemaker *maker;
 	struct crew_worker *w;
-	const char *path;       /* that it will have; the caller's */
-	uint64_t bytes;         /* of all of it */
+	const char *path;       /* final path; the caller's */
+	uint64_t bytes;         /* size of the complete file */
 	struct mlgen_file file; /* under its temporary name */
-	bool is_piece;          /* others write elsewhere in it */
-	uint64_t end, unsynced; /* bytes so far: up to here; the last of them */
+	bool is_piece;          /* other workers write other pieces of it */
+	uint64_t end, unsynced; /* offset written up to; bytes before it that are not synced */
 };
 
-/* What data sets, the files of plain jobs, ... do not have in common. */
+/* Differences between the files of datasets, of plain jobs and others. */
 struct newfile_kind {
 	const char *suffix; /* of temporary names */
-	bool replaces;      /* what has its name by then; else that stays */
+	bool replaces;      /* an existing file of that name; otherwise that file stays */
 	/*
-	 * The next chunk of the content, at most `size` bytes: 1, 0 behind the last one, or -errno
-	 * with err. One that does not begin where the last one ended (a header, again) is written,
-	 * and not counted.
+	 * Produce the next chunk of the content, at most `size` bytes: 1, 0 after the last chunk,
+	 * or -errno with err. A chunk that does not begin where the last one ended (a header that
+	 * is written again) is written, but not counted.
 	 */
 	int (*next)(void *source, void *buf, size_t size, uint64_t *off, size_t *len,
 		    struct mlgen_err *err);
-	/* Behind ENOSPC: what of the `left` bytes, and the way out. */
+	/* Format the advice after ENOSPC: what needs the `left` bytes, and the way out. */
 	void (*put_no_room)(const struct newfile *x, const char *left, char *out, size_t size);
 };
 
-/* ".NAME" and the suffix, beside NAME. 0, or -ENAMETOOLONG. */
+/* The temporary path of NAME: ".NAME" and the suffix in the same folder. 0, or -ENAMETOOLONG. */
 int newfile_temporary(char out[PATH_MAX], const char *path, const struct newfile_kind *kind);
 
-/* `what` failed; of no space it says what is still to be written. */
+/* Report that `what` failed; without space, also how many bytes are still to be written. Returns
+ * `code`. */
 int newfile_failed(const struct newfile *x, const char *what, int code, struct mlgen_err *err);
 
-/* So many bytes of the worker's buffer, at `off`. */
+/* Write `len` bytes of the worker's buffer at `off`. */
 int newfile_write(struct newfile *x, uint64_t off, size_t len, struct mlgen_err *err);
 
-/* All of a source, which is for kind->next, from x->end on. */
+/* Write everything that kind->next makes of `source`, from x->end on. */
 int newfile_fill(struct newfile *x, void *source, struct mlgen_err *err);
 
 /*
- * Close it, also after an error, which is `so_far`. If it is whole, it is synced before, and then
- * it has its name and counts as made.
+ * Close the file, also after an error, which is passed as `so_far`. A complete file is synced
+ * first, then renamed and counted as made.
  */
 int newfile_end(struct newfile *x, int so_far, bool is_whole, struct mlgen_err *err);
 
-/* ---- may a directory be made and filled, or is a filesystem missing there? ---- */
+/* ---- new directories: may one be made and filled, or is a filesystem not mounted? ---- */
 
-/* How a message about a directory begins: "FILE:LINE: OPTION: PATH of job 'NAME'", without FILE and
- * LINE where no file gives the option. Gives to->text. */
+/* Format how a message about a directory begins: "FILE:LINE: OPTION: PATH of job 'NAME'", without
+ * FILE and LINE where no file gives the option. Returns to->text. */
 struct newdir_place {
 	char text[PATH_MAX + 512];
 };
@@ -232,153 +236,156 @@ const char *newdir_put_place(struct newdir_place *to, const struct job *j, const
 			     const char *path);
 
 /*
- * A filesystem that is not mounted leaves an empty directory or none, and a run would measure the
- * disk below. So of an absolute path only the last folder is made, and an empty directory that
- * fstab has a filesystem for is not filled. A relative path is made whole. `path` follows from the
- * option: 0, or -ENOENT with err, which names the job and where the option is given.
+ * Where a filesystem is not mounted there is an empty directory or none, and a run would measure
+ * the disk below. Therefore only the last folder of an absolute path is made, and an empty
+ * directory for which fstab has a filesystem is not filled. All folders of a relative path are
+ * made. `path` is the value of the option or follows from it. 0, or -ENOENT with err, which names
+ * the job and the place of the option.
  */
 int newdir_check(const struct job *j, const char *option, const char *path, struct mlgen_err *err);
 
-/* ---- a dataset's directory while files in it are made and removed ---- */
+/* ---- the directory of a dataset, while files in it are made and removed ---- */
 
 /*
- * The directory is held (files.h) from before the workers start until they are done; a worker holds
- * the folder that it is at, and goes to the next one below the directory, through no symbolic link.
+ * The directory is held open (files.h) while the workers run. A worker holds the folder that it
+ * works in, and opens the next one from the directory down, through no symbolic link.
  */
 struct datadir {
 	const char *path; /* the caller's */
 	int fd;
-	uid_t maker; /* who owns what is made in it */
+	uid_t maker; /* owner of files that are made in it */
 };
 
 /* 0 or -errno with err. */
 int datadir_open(struct datadir *d, const char *path, uid_t maker, struct mlgen_err *err);
 void datadir_close(struct datadir *d); /* once, after 0 */
 
+/* Open the folder of w->path as w->folder_fd; make folders that are missing. 0 or -errno with err:
+ * -ELOOP for a symbolic link. */
 int datadir_make(const struct datadir *d, struct crew_worker *w, struct mlgen_err *err);
 
 /*
- * A folder on the way is no folder, or a symbolic link: that cannot be written or removed in.
- * `folder_fd` is what below_folder said of `path`; 0 for -ENOENT and for a descriptor, which stays
- * open.
+ * Refuse to write or remove in a folder whose path leads through a symbolic link or a non-folder.
+ * `folder_fd` is the result of below_folder for `path`; 0 for -ENOENT and for a descriptor, which
+ * stays open.
  */
 int datadir_check_folder(int folder_fd, const char *path, struct mlgen_err *err);
 
-/* May files that lie in this folder be removed, which a manifest lists? 0, or -EPERM with err: it
+/* May files in this folder that a manifest lists be removed? 0, or -EPERM with err: the folder
  * belongs to somebody else. `path` is for the message. */
 int datadir_check_owner(const struct datadir *d, int folder_fd, const char *path,
 			struct mlgen_err *err);
 
-/* ---- one file of a dataset: is it there, write it, remove it ---- */
+/* ---- the files of a dataset: check, write and remove one ---- */
 
 /*
- * What the workers that write one dataset share. Its files are counted through both sets: those to
- * train with, then those to evaluate with.
+ * State that the workers of one dataset share. File indexes run through both sets: training files,
+ * then evaluation files.
  */
 struct datafiles {
 	const struct dataset *sets[2]; /* the second may be NULL */
-	struct datadir dir;            /* to write or remove, not to look */
-	/* A manifest says that mlgen wrote what is there of them. */
+	struct datadir dir;            /* set to write or remove, not to look */
+	/* A manifest says that mlgen wrote the files that exist. */
 	bool ours[2];
-	bool looks_inside; /* at the first bytes, too */
+	bool looks_inside; /* datafile_look checks first bytes, too */
 };
 
-/* As they are made; .NAME.part until then. */
+/* Dataset files; .NAME.part until they are complete. */
 extern const struct newfile_kind datafile_kind;
 
 uint64_t datafiles_count(const struct datafiles *d);
 
-/* Which set a file is in; *index becomes its index there. */
+/* The set that a file is in; *index becomes its index there. */
 unsigned datafiles_set(const struct datafiles *d, uint64_t *index);
 
-/* Its path: 0, or -errno with err. */
+/* The path of a file: 0, or -errno with err. */
 int datafile_path(const struct datafiles *d, uint64_t index, char path[PATH_MAX],
 		  struct mlgen_err *err);
 
-/* "PATH: OPERATION: what strerror says"; gives `code` back. */
+/* Report "PATH: OPERATION: strerror"; returns `code`. */
 int datafile_failed(const char *path, enum mlgen_op op, int code, struct mlgen_err *err);
 
 /*
- * Is it there with its full size? 1, 0 when it is missing or, being ours, has another size (or,
- * where d->looks_inside, other first bytes than its format); -EEXIST when it is not ours. Leaves
- * its path in w->path.
+ * Does the file exist with its full size? 1; 0 when it is missing, or is ours and has another size
+ * (with d->looks_inside, also when its first bytes are not those of its format); -EEXIST when it
+ * is not ours. Leaves its path in w->path.
  */
 int datafile_look(const struct datafiles *d, struct crew_worker *w, uint64_t index,
 		  struct mlgen_err *err);
 
 /*
- * Before a complete dataset is trusted, of one file: can it be read, is it as long as it should be,
- * does it begin as its format does? -EILSEQ if not so; each error names the way out. Leaves the
- * page cache as it was.
+ * Check a file of a complete dataset before the dataset is trusted: can it be read, and has it the
+ * right size and the first bytes of its format (-EILSEQ if not)? Each error names the way out.
+ * Leaves the page cache as it was.
  */
 int datafile_check(const struct datafiles *d, struct crew_worker *w, uint64_t index,
 		   struct mlgen_err *err);
 
 /*
- * Make it, and its folder; it takes the place of what datafile_look has found. Nothing
- * is left behind on failure. 0, CREW_STOPPED, or -errno.
+ * Write a file, and make its folder; a file that datafile_look found is replaced. Leaves nothing on
+ * failure. 0, CREW_STOPPED, or -errno.
  */
 int datafile_write(const struct datafiles *d, struct filemaker *maker, struct crew_worker *w,
 		   uint64_t index, struct mlgen_err *err);
 
 /* ---- remove a dataset that its manifest describes, and nothing else ---- */
 
-/* Bytes of it that are there. 0 or -errno with err. */
+/* Count the bytes of the dataset that exist. 0 or -errno with err. */
 int dataremove_bytes(const char *directory, uint64_t *bytes, struct mlgen_err *err);
 
 /*
- * Its files, those to evaluate with too, then its folders where nothing of others is in them, then
- * the manifest. Stopped half-way, the manifest still describes what is left. *started is set once
- * files may be gone. 0, CREW_STOPPED, or -errno with err: -EPERM or -ELOOP of a folder in which a
- * manifest is not believed, before anything is gone.
+ * Remove its files, evaluation files included, then its folders unless they hold other files, then
+ * the manifest. If stopped half-way, the manifest still describes the rest. *started is set once
+ * files may be gone. 0, CREW_STOPPED, or -errno with err: -EPERM or -ELOOP, before any removal,
+ * for a folder in which a manifest is not believed.
  */
 int dataremove_all(const struct crew_config *crew, const struct datadir *dir, bool *started,
 		   struct mlgen_err *err);
 
-/* ---- one process at a time changes a dataset directory ---- */
+/* ---- directory locks: one process at a time changes a dataset directory ---- */
 
 #define DIRLOCK_NAME ".mlgen-dataset.lock"
 
-/* A flock on a file in the directory, which is there only meanwhile. The kernel drops it with the
- * process, however that ends. */
+/* A flock on a file in the directory, which exists only while the lock is held. The kernel drops
+ * the lock with the process, however that ends. */
 struct dirlock {
 	bool is_held;
 	int dir_fd, fd; /* the directory (files.h), the file */
-	uid_t maker;    /* of files that are made there (files.h) */
+	uid_t maker;    /* owner of files that are made there (files.h) */
 };
 
 /* 0, -EBUSY when another mlgen is at work there, or another -errno. */
 int dirlock_take(struct dirlock *l, const char *directory, struct mlgen_err *err);
-/* The same in a directory that the caller holds; its path is for messages. */
+/* The same in a directory that the caller holds open; its path is for messages. */
 int dirlock_take_at(struct dirlock *l, int dir_fd, const char *directory, struct mlgen_err *err);
-void dirlock_drop(struct dirlock *l); /* takes a zeroed struct */
+void dirlock_drop(struct dirlock *l); /* accepts a zeroed struct */
 
-/* ---- write the files of datasets that are missing, before any clock starts ---- */
+/* ---- prepare a dataset: write its missing files, before any clock starts ---- */
 
 struct prepare_result {
 	uint64_t files_written, bytes_written;
 	uint64_t files_kept;
 	uint64_t wall_ns;
-	double resident_percent;  /* of the dataset, in this host's page
-					   cache after it (a sample of at most
-					   256 files); NaN = unknown */
-	uint64_t resident_files;  /* of that sample */
-	bool is_nothing_resident; /* a whole sample found none of it */
+	/* Share of the dataset in this host's page cache afterwards, from a sample of up to 256
+	 * files; NaN = unknown. */
+	double resident_percent;
+	uint64_t resident_files;  /* in that sample */
+	bool is_nothing_resident; /* a complete sample found no page */
 	bool interrupted;
 };
 
 struct prepare_request {
 	const char *job_name;
 	struct dataset *dataset;
-	struct dataset *eval; /* to evaluate with; NULL or no files = none */
+	struct dataset *eval; /* evaluation files; NULL or no files = none */
 	bool check_all;       /* phase=prepare: look at every file even when complete,
 			       * and leave none in the page cache */
 	bool readonly, allow_fill, replace;
 	bool thorough;        /* look at all files where a sample would do */
-	uint64_t first_files; /* that are read at all; 0 = all */
-	bool forgiving;       /* what is missing may fail to be read, and be counted */
-	/* Of one job, with one directory: they make it together, each its share of the files. NULL
-	 * = this process alone. */
+	uint64_t first_files; /* number of files that are read; 0 = all */
+	bool forgiving;       /* reads of missing files may fail, and are counted */
+	/* The processes of one job, which share a directory: each makes its share of the files.
+	 * NULL = this process alone. */
 	struct hosts *hosts;
 	const struct traced *traced;       /* NULL = there is no trace */
 	const struct mlgen_engine *engine; /* NO_FILES: nothing to do */
@@ -388,34 +395,33 @@ struct prepare_request {
 };
 
 /*
- * Bring one dataset, and the one to evaluate with, to completion: reads the manifest, refuses what
- * must be refused (mismatch, more than half of the free space without allow_fill, readonly, a
- * read-only directory: -EINVAL/-ENOSPC/-EROFS/-EACCES before the first byte is written; err->code
- * tells), says on stderr in one line how much, where and how long, writes what is missing in
- * parallel (each file synced, dropped from the page cache, renamed into place) and marks the
- * manifest complete. Runs on the main thread; starts and joins its own workers. With
- * progress->stop: CREW_STOPPED, the dataset is incomplete and resumed next time. The worker count
- * is the number of CPUs x 2, at least 8 (each waits for its own fsync), at most 16.
+ * Complete one dataset and its evaluation files:
+ *  - Read the manifest. Refuse a mismatch, use of more than half of the free space without
+ *    allow_fill, readonly and a read-only directory before the first byte is written (-EINVAL,
+ *    -ENOSPC, -EROFS, -EACCES; also in err->code).
+ *  - Print one line on stderr: how much is written, where, and for how long.
+ *  - Write the missing files in parallel; each is synced, dropped from the page cache and renamed.
+ *    There are as many workers as crew_writers says.
+ *  - Mark the manifest complete.
+ * The calling thread has joined the clock. When progress->stop is set: CREW_STOPPED; the next run
+ * resumes the dataset.
  *
- * A complete dataset is trusted but for its first file: one that is missing, unreadable, short,
- * long, or does not begin as its format does is an error.
- * So it is with a sample of the others by their names, unless the job is
- * `forgiving`.
- * With check_all, or where the dataset is incomplete, a first file that begins otherwise makes all
- * files looked into, and those that are wrong written anew.
+ * A complete dataset is trusted, except for its first file: it is an error if this file is missing,
+ * unreadable, short, long, or does not begin as its format does. A sample of the other files is
+ * checked by name, unless the job is `forgiving`. With check_all, or if the dataset is incomplete,
+ * a first file with wrong first bytes causes a look into all files, and wrong ones are rewritten.
+ * A scanned dataset is neither checked nor written.
  *
- * Of a scan nothing is checked or written.
+ * Files that were kept leave the page cache, too, if a sample finds some there. A training that
+ * writes nothing leaves this to invalidate=.
  *
- * Files that were kept leave the page cache, too, where a sample finds some there; but not for a
- * training that writes nothing: its invalidate= decides.
+ * Files of an incomplete or repaired dataset that have the wrong size are replaced. A file in the
+ * way is an error if no manifest says that mlgen wrote it. One process at a time works in a
+ * directory (-EBUSY).
  *
- * The calling thread has joined the clock. Files of an incomplete or mended dataset that have the
- * wrong size are replaced; where no manifest says that mlgen wrote it, a file in the way is an
- * error. One process at a time works in a directory (-EBUSY).
- *
- * With others (req->hosts) together: rank 0 looks, refuses, holds the directory and writes the
- * manifest; of the files that are missing each process writes those with number % processes = its
- * rank. What fails in one fails in all.
+ * With req->hosts all processes call this together: rank 0 looks, refuses, locks the directory and
+ * writes the manifest; each process writes the missing files with number % processes = its rank.
+ * A failure of one process is a failure of all.
  *
  * *started is set once the first byte was written (exit status 1 instead of 2).
  */
@@ -423,31 +429,31 @@ int prepare_dataset(const struct prepare_request *req, struct prepare_result *re
 		    struct mlgen_err *err);
 
 /*
- * For a dry run: what of this would be refused of the files that are there, whether complete or
- * not? Nothing is changed. What is missing, and where it would go, are others' to ask
- * (prepare_rules, data/dataset/dataset.h). 0, or -errno with err.
+ * For a dry run: would prepare_dataset refuse the files that exist, whether complete or not?
+ * Changes nothing. prepare_rules and data/dataset/dataset.h check the missing files and their
+ * directory. 0, or -errno with err.
  */
 int prepare_ask(const struct prepare_request *req, struct mlgen_err *err);
 
 /* ---- is there room for the files of a dataset, and may they be written ---- */
 
-/* What is to be written, and what is there: files to evaluate with, too. */
+/* Files to write and files that exist, including evaluation files. */
 struct prepare_need {
 	const struct dataset *dataset;
 	bool readonly, allow_fill;
 	uint64_t missing_files, missing_bytes;
 	uint64_t present_files, present_bytes;
-	uint64_t eval_bytes;  /* of files to evaluate with, all of them */
-	uint64_t freed_bytes; /* of what is removed first */
+	uint64_t eval_bytes;  /* of all evaluation files */
+	uint64_t freed_bytes; /* by the removal of an old dataset first */
 };
 
 /*
- * What is refused before the first file is written: rows, as those of run_internal.h, that a run
- * asks when it has looked at what is there, and a dry run, too. With nothing missing all of them
- * hold.
+ * Reasons to refuse before the first file is written; rows like struct rule (run/slot/slot.h). A
+ * run checks them once it has looked at the directory, and so does a dry run. If nothing is missing
+ * all of them hold.
  */
 struct prepare_rule {
-	const char *name; /* NULL = the end of them */
+	const char *name; /* NULL ends the list */
 	int (*ask)(const struct prepare_need *n, struct mlgen_err *err);
 };
 extern const struct prepare_rule prepare_rules[];
@@ -455,36 +461,39 @@ extern const struct prepare_rule prepare_rules[];
 /* ---- is a directory the same one on all hosts of a job? ---- */
 
 /*
- * Together, on the main thread or the conductor: rank 0 puts a file with a random token into the
- * directory, or into what leads to it where that is missing, and the others must read that token by
- * that name; for 10 s they look again, since caches of attributes and names hold that long (NFS:
- * acregmax 60 s is of files that are known; one that was never looked for is asked for). Where rank
- * 0 may not write, the directory itself is compared: number and time of change. The file is gone
- * then. `otherwise` is what else could be done than to name another directory. 0 where all see the
- * same, or -EXDEV with err in all: whose is another one. With one host nothing is done.
+ * All processes call this together, on the main thread or the conductor. Rank 0 writes a file with
+ * a random token into the directory, or into its nearest existing parent, and the other processes
+ * must read that token under that name. They retry for 10 s, since caches of attributes and names
+ * hold that long. (acregmax, 60 s, of NFS is for known files; a name never looked up is not
+ * cached.) If rank 0 may not write, inode number and change time of the directory are compared. The
+ * file is removed.
+ *
+ * `otherwise` is advice in addition to naming another directory. 0 if all see the same directory,
+ * or -EXDEV with err in all processes, which names the host that does not. With one host nothing is
+ * done.
  */
-int oneplace_check(struct hosts *h, const char *directory, const char *otherwise,
-		   struct mlgen_err *err);
+int shareddir_check(struct hosts *h, const char *directory, const char *otherwise,
+		    struct mlgen_err *err);
 
 /* ---- how much of a dataset is in this host's page cache, by a sample ---- */
 
-/* At most so many files are looked at, chosen at random. */
+/* Largest number of files in a sample, which are chosen at random. */
 #define RESIDENCY_FILES 256
 
 struct residency {
-	uint64_t files;       /* looked at */
+	uint64_t files;       /* in the sample */
 	double percent;       /* of their bytes; NaN = unknown */
-	uint64_t failed_file; /* one that could not be asked; UINT64_MAX = none */
-	bool is_nothing;      /* the whole sample was looked at: not a page */
+	uint64_t failed_file; /* a file that could not be sampled; UINT64_MAX = none */
+	bool is_nothing;      /* the sample is complete and found no page */
 };
 
-/* Until deadline_ns; CLOCK_NEVER = the whole sample. */
+/* Sample until deadline_ns; CLOCK_NEVER = the complete sample. */
 void residency_sample(struct residency *r, const struct dataset *ds, const struct clock *clock,
 		      uint64_t deadline_ns);
 
 /*
- * Is nothing of the dataset in memory, as far as such a sample tells? Ends at the first page found.
- * Each `round` is another sample. False where it cannot be told.
+ * Does such a sample find no page of the dataset in memory? Ends at the first page found. Each
+ * `round` is another sample. False if the sample cannot be completed.
  */
 bool residency_is_nothing(const struct dataset *ds, uint64_t round, const struct clock *clock,
 			  uint64_t deadline_ns);

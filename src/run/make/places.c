@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* places.c - the lock of a directory, one place for two jobs, and what the page cache has. */
+/* places.c - directory locks, directories that hosts share, and residency in the page cache. */
 #include "run/make/make_internal.h"
 
 #include <errno.h>
@@ -16,13 +16,13 @@
 #include "io/mount.h"
 #include "io/pagecache.h"
 
-/* ---- the lock of a directory ---- */
+/* ---- directory locks ---- */
 
-/* 0, -EBUSY, -EAGAIN when the file was removed between open and flock. */
+/* 0, -EBUSY, or -EAGAIN when the file was removed between open and flock. */
 static int lock_file(int fd, struct stat *st)
 {
-	/* A filesystem without locks (ENOLCK, ENOSYS, EOPNOTSUPP) is no reason to refuse: O_EXCL
-	 * still keeps two from one file. */
+	/* A filesystem without locks (ENOLCK, ENOSYS, EOPNOTSUPP) is no reason to refuse: with
+	 * O_EXCL only one process creates the file. */
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 		return -EBUSY;
 	if (fstat(fd, st) != 0)
@@ -30,9 +30,9 @@ static int lock_file(int fd, struct stat *st)
 	return st->st_nlink > 0 ? 0 : -EAGAIN;
 }
 
-/* A killed run has left it, whoever that was: what we hold is to be ours. -EAGAIN, or another
- * -errno. */
-static int remove_left(int dir_fd)
+/* Remove the lock file of a killed run, whoever owns it; the lock that we hold must be a file of
+ * ours. -EAGAIN, or another -errno. */
+static int remove_stale_lock(int dir_fd)
 {
 	const int flags = O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW;
 	int fd = openat(dir_fd, DIRLOCK_NAME, flags), r;
@@ -55,7 +55,7 @@ static int make_lock(struct dirlock *l)
 
 	l->fd = openat(l->dir_fd, DIRLOCK_NAME, flags, 0666);
 	if (l->fd < 0)
-		return errno == EEXIST ? remove_left(l->dir_fd) : -errno;
+		return errno == EEXIST ? remove_stale_lock(l->dir_fd) : -errno;
 	r = lock_file(l->fd, &st);
 	if (r)
 		close(l->fd);
@@ -78,8 +78,8 @@ static int dirlock_fail(const char *directory, int code, struct mlgen_err *err)
 			  directory, strerror(-code), noroom_put(why, directory, code, 0));
 }
 
-/* Takes l->dir_fd over. */
-static int dirlock_try(struct dirlock *l, const char *directory, struct mlgen_err *err)
+/* Lock the directory of l->dir_fd, or close that on failure. */
+static int dirlock_lock(struct dirlock *l, const char *directory, struct mlgen_err *err)
 {
 	int r = l->dir_fd;
 
@@ -98,42 +98,42 @@ static int dirlock_try(struct dirlock *l, const char *directory, struct mlgen_er
 int dirlock_take(struct dirlock *l, const char *directory, struct mlgen_err *err)
 {
 	l->dir_fd = below_hold(directory);
-	return dirlock_try(l, directory, err);
+	return dirlock_lock(l, directory, err);
 }
 
 int dirlock_take_at(struct dirlock *l, int dir_fd, const char *directory, struct mlgen_err *err)
 {
 	l->dir_fd = below_folder(dir_fd, "");
-	return dirlock_try(l, directory, err);
+	return dirlock_lock(l, directory, err);
 }
 
 void dirlock_drop(struct dirlock *l)
 {
 	if (!l->is_held)
 		return;
-	/* First, so that nobody locks a name on its way out. */
+	/* Before the lock is dropped, so that no process locks a file that is about to go. */
 	unlinkat(l->dir_fd, DIRLOCK_NAME, 0);
 	close(l->fd);
 	close(l->dir_fd);
 	l->is_held = false;
 }
 
-/* ---- no two jobs have one place ---- */
+/* ---- directories that hosts share ---- */
 
-#define PATIENCE_NS (10 * NS_PER_S)
-#define LOOK_EVERY_NS 50000000
+#define RETRY_FOR_NS (10 * NS_PER_S)
+#define RETRY_EVERY_NS 50000000
 
 enum { TOKEN_BYTES = 32 };
 
-/* What rank 0 says of it. */
-struct probe {
-	char path[PATH_MAX];       /* of the file, or of the directory */
+/* Message of rank 0 to the other processes. */
+struct directory_probe {
+	char path[PATH_MAX];       /* of the file with the token, or of the directory */
 	char token[TOKEN_BYTES];   /* in hex; "" = no file could be written */
-	uint64_t inode, change_ns; /* of the directory then */
+	uint64_t inode, change_ns; /* of the directory, without a token */
 };
 
-/* The last of what leads to it that is there. */
-static void put_existing(char out[PATH_MAX], const char *directory)
+/* Set `out` to the directory, or to its nearest parent that exists. */
+static void find_existing(char out[PATH_MAX], const char *directory)
 {
 	snprintf(out, PATH_MAX, "%s", directory);
 	while (access(out, F_OK) != 0) {
@@ -147,7 +147,7 @@ static void put_existing(char out[PATH_MAX], const char *directory)
 	}
 }
 
-static int look_at_directory(struct probe *p)
+static int stat_directory(struct directory_probe *p)
 {
 	struct stat st;
 
@@ -175,12 +175,12 @@ static int write_token(const char *path, const char *token)
 	return rc;
 }
 
-static void make_probe(struct probe *p, const char *directory)
+static void make_probe(struct directory_probe *p, const char *directory)
 {
 	char path[PATH_MAX + 64];
 	uint64_t random = 0;
 
-	put_existing(p->path, directory);
+	find_existing(p->path, directory);
 	if (getrandom(&random, sizeof(random), 0) == sizeof(random))
 		snprintf(p->token, sizeof(p->token), "mlgen%016" PRIx64, random);
 	snprintf(path, sizeof(path), "%s/.mlgen-probe-%016" PRIx64, p->path, random);
@@ -189,10 +189,10 @@ static void make_probe(struct probe *p, const char *directory)
 		return;
 	}
 	p->token[0] = '\0';
-	look_at_directory(p);
+	stat_directory(p);
 }
 
-static bool sees_token(const struct probe *p)
+static bool sees_token(const struct directory_probe *p)
 {
 	char found[TOKEN_BYTES];
 	int fd = open(p->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -204,19 +204,19 @@ static bool sees_token(const struct probe *p)
 	return n == TOKEN_BYTES && memcmp(found, p->token, TOKEN_BYTES) == 0;
 }
 
-static bool sees_directory(const struct probe *p)
+static bool sees_directory(const struct directory_probe *p)
 {
-	struct probe own = *p;
+	struct directory_probe own = *p;
 
-	return look_at_directory(&own) == 0 && own.inode == p->inode &&
-	       own.change_ns == p->change_ns;
+	return stat_directory(&own) == 0 && own.inode == p->inode && own.change_ns == p->change_ns;
 }
 
-/* Whichever clock the run has: another host is not in it. */
-static bool sees(const struct probe *p)
+/* Does this process see what rank 0 sees? Waits in real time, since other hosts do not follow the
+ * run's clock. */
+static bool sees_probe(const struct directory_probe *p)
 {
-	const struct timespec pause = { .tv_nsec = LOOK_EVERY_NS };
-	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS;
+	const struct timespec pause = { .tv_nsec = RETRY_EVERY_NS };
+	uint64_t end_ns = clock_monotonic_ns() + RETRY_FOR_NS;
 
 	for (;;) {
 		if (p->token[0] ? sees_token(p) : sees_directory(p))
@@ -227,21 +227,10 @@ static bool sees(const struct probe *p)
 	}
 }
 
-static int look(const struct hosts *h, const struct probe *p, const char *directory,
-		const char *otherwise, struct mlgen_err *err)
+int shareddir_check(struct hosts *h, const char *directory, const char *otherwise,
+		    struct mlgen_err *err)
 {
-	if (hosts_host_of(h, hosts_rank(h)) == 0 || sees(p))
-		return 0;
-	return mlgen_fail(err, -EXDEV,
-			  "%s: is not the directory that %s has by that name; name one that all "
-			  "hosts share%s",
-			  directory, hosts_name(h, 0), otherwise);
-}
-
-int oneplace_check(struct hosts *h, const char *directory, const char *otherwise,
-		   struct mlgen_err *err)
-{
-	struct probe p = { 0 };
+	struct directory_probe p = { 0 };
 	struct buf b = { 0 };
 
 	if (hosts_count(h) == 1)
@@ -252,7 +241,12 @@ int oneplace_check(struct hosts *h, const char *directory, const char *otherwise
 	int rc = hosts_share(h, &b, err);
 	if (rc == 0) {
 		memcpy(&p, buf_str(&b), sizeof(p));
-		rc = hosts_agree(h, look(h, &p, directory, otherwise, err), err);
+		if (hosts_host_of(h, hosts_rank(h)) != 0 && !sees_probe(&p))
+			rc = mlgen_fail(err, -EXDEV,
+					"%s: is not the directory that %s has by that name; name "
+					"one that all hosts share%s",
+					directory, hosts_name(h, 0), otherwise);
+		rc = hosts_agree(h, rc, err);
 	}
 	if (hosts_rank(h) == 0 && p.token[0])
 		unlink(p.path);
@@ -260,20 +254,20 @@ int oneplace_check(struct hosts *h, const char *directory, const char *otherwise
 	return rc;
 }
 
-/* ---- what of a file the page cache has ---- */
+/* ---- residency in the page cache ---- */
 
-/* No seed that a job may choose: its first files are those that an interrupted run has read, and
- * that a long one has lost first. */
+/* A seed that no job has. The first files of a job's own order are not typical: an interrupted run
+ * has read them, and a long run has lost them first. */
 #define SEED UINT64_C(0x7265736964656e74)
 
-struct sampling {
+struct residency_request {
 	const struct dataset *ds;
 	const struct clock *clock;
 	uint64_t deadline_ns, round;
 	bool first_is_enough;
 };
 
-static void sample(struct residency *r, const struct sampling *s)
+static void sample(struct residency *r, const struct residency_request *s)
 {
 	uint64_t files = dataset_all_files(s->ds);
 	uint64_t wanted = files < RESIDENCY_FILES ? files : RESIDENCY_FILES;
@@ -313,7 +307,7 @@ static void sample(struct residency *r, const struct sampling *s)
 void residency_sample(struct residency *r, const struct dataset *ds, const struct clock *clock,
 		      uint64_t deadline_ns)
 {
-	const struct sampling s = { ds, clock, deadline_ns, 0, false };
+	const struct residency_request s = { ds, clock, deadline_ns, 0, false };
 
 	sample(r, &s);
 }
@@ -321,7 +315,7 @@ void residency_sample(struct residency *r, const struct dataset *ds, const struc
 bool residency_is_nothing(const struct dataset *ds, uint64_t round, const struct clock *clock,
 			  uint64_t deadline_ns)
 {
-	const struct sampling s = { ds, clock, deadline_ns, round, true };
+	const struct residency_request s = { ds, clock, deadline_ns, round, true };
 	struct residency r;
 
 	sample(&r, &s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prepare.c - prepares the directory of a data set: looks, removes, writes, and looks again. */
+/* prepare.c - prepare the directory of a dataset: examine it, remove old files, write missing ones.
+ */
 #include "run/make/make_internal.h"
 
 #include <errno.h>
@@ -23,77 +24,70 @@
 #include "io/mount.h"
 #include "io/pagecache.h"
 
-struct prepare_cache {
-	const struct crew_config *crew;
-	struct datafiles *files;
-	struct clock *clock;
-	bool leaves_none; /* drop what is found there */
-};
+/* ---- files leave the page cache ---- */
 
-/* ---- the page cache loses what was written ---- */
-
-/* A start that writes nothing is not held up by looking at the page cache. */
+/* Time limit of a look at the page cache, so that it does not delay a run that writes nothing. */
 #define RESIDENT_NS UINT64_C(20000000)
 
 static int drop_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
-	const struct prepare_cache *c = w->owner;
+	const struct prepare *p = w->owner;
 	uint64_t in_set = index;
-	unsigned set = datafiles_set(c->files, &in_set);
+	unsigned set = datafiles_set(&p->files, &in_set);
 	int r;
 
-	if (!dataset_has_file(c->files->sets[set], in_set))
+	if (!dataset_has_file(p->files.sets[set], in_set))
 		return 0;
-	r = datafile_path(c->files, index, w->path, err);
+	r = datafile_path(&p->files, index, w->path, err);
 
-	/* What fails costs only memory, unless it is no file. */
+	/* A failure costs only memory, unless the path is no regular file. */
 	if (r == 0 && pagecache_drop(w->path) < 0)
 		r = filekind_check(w->path, "", err);
 	return r;
 }
 
-/* Trusted or not: what could not be looked at may be no file. */
-static int sample_set(struct residency *r, const struct prepare_cache *c, const struct dataset *ds,
+/* A path that cannot be sampled may be no regular file, even in a trusted dataset. */
+static int sample_set(struct residency *r, const struct prepare *p, const struct dataset *ds,
 		      uint64_t end_ns, struct mlgen_err *err)
 {
 	char path[PATH_MAX];
 
-	residency_sample(r, ds, c->clock, end_ns);
+	residency_sample(r, ds, p->req->clock, end_ns);
 	if (r->failed_file == UINT64_MAX ||
 	    dataset_path(ds, r->failed_file, path, sizeof(path)) <= 0)
 		return 0;
 	return filekind_check(path, ds->scan ? "" : FILEKIND_OF_DATASET, err);
 }
 
-static int sample_cache(const struct prepare_cache *c, uint64_t end_ns, struct residency *found,
+static int sample_cache(const struct prepare *p, uint64_t end_ns, struct residency *found,
 			struct mlgen_err *err)
 {
 	struct residency eval = { .is_nothing = true };
-	int r = sample_set(found, c, c->files->sets[0], end_ns, err);
+	int r = sample_set(found, p, p->ds, end_ns, err);
 
-	if (r == 0 && c->files->sets[1])
-		r = sample_set(&eval, c, c->files->sets[1], end_ns, err);
+	if (r == 0 && p->eval)
+		r = sample_set(&eval, p, p->eval, end_ns, err);
 	found->is_nothing &= eval.is_nothing;
 	return r;
 }
 
 /*
- * Files are dropped as they are written; those that were there may be in the page cache. What a
- * sample finds goes into the result; where there is to be none, all files are dropped and looked at
- * once more, however long that takes. 0 or -errno with err: a file may be no file.
+ * Sample the dataset's pages in the page cache. New files were dropped as they were written; older
+ * ones may be there. After a preparation, or if files were made, all files are dropped and sampled
+ * again, however long that takes. 0 or -errno with err: a path may be no regular file.
  */
-static int prepare_cache_look(struct prepare_cache *c, struct prepare_result *result,
-			      struct mlgen_err *err)
+static int look_at_cache(struct prepare *p, struct prepare_result *result, struct mlgen_err *err)
 {
-	const struct crew_task task = { drop_file, c, datafiles_count(c->files) };
-	uint64_t end_ns = c->leaves_none ? CLOCK_NEVER : clock_now(c->clock) + RESIDENT_NS;
+	const struct crew_task task = { drop_file, p, datafiles_count(&p->files) };
+	bool leaves_none = p->req->check_all || count_get(&p->maker.made_files) > 0;
+	uint64_t end_ns = leaves_none ? CLOCK_NEVER : clock_now(p->req->clock) + RESIDENT_NS;
 	struct residency found;
-	int r = sample_cache(c, end_ns, &found, err);
+	int r = sample_cache(p, end_ns, &found, err);
 
-	if (r == 0 && c->leaves_none && !found.is_nothing) {
-		r = crew_run(c->crew, &task, err);
+	if (r == 0 && leaves_none && !found.is_nothing) {
+		r = crew_run(&p->maker.crew, &task, err);
 		if (r == 0)
-			r = sample_cache(c, end_ns, &found, err);
+			r = sample_cache(p, end_ns, &found, err);
 	}
 	result->resident_percent = found.percent;
 	result->resident_files = found.files;
@@ -103,7 +97,7 @@ static int prepare_cache_look(struct prepare_cache *c, struct prepare_result *re
 
 /* ---- room, and the storage below ---- */
 
-/* So many files would go into `room`; three digits are what such a number is good for. */
+/* Number of files that fit into `bytes`, rounded down to three digits since it is an estimate. */
 static uint64_t files_for(const struct dataset *ds, double bytes)
 {
 	uint64_t files = bytes > 0 ? (uint64_t)(bytes / dataset_mean_file_bytes(ds)) : 0;
@@ -112,25 +106,6 @@ static uint64_t files_for(const struct dataset *ds, double bytes)
 	while (files / unit >= 1000)
 		unit *= 10;
 	return files - files % unit;
-}
-
-#define WAY_OUT_BYTES 64
-
-/* What would fit into room->free_bytes, in whole files with those that are there, or where else it
- * would: way_out, which is `out`, and or_fill. */
-static void put_way_out(char out[WAY_OUT_BYTES], struct filemaker_room *room,
-			const struct prepare_need *n)
-{
-	uint64_t usable = filemaker_usable(room->free_bytes, room->allow_fill);
-	uint64_t files = files_for(n->dataset, (double)n->present_bytes + (double)usable -
-						       (double)n->eval_bytes);
-
-	room->way_out = out;
-	room->or_fill = files ? " (or --allow_fill)" : ", or --allow_fill";
-	if (files)
-		snprintf(out, WAY_OUT_BYTES, "--num_files=%" PRIu64 " would fit", files);
-	else
-		snprintf(out, WAY_OUT_BYTES, "another directory");
 }
 
 static int check_readonly(const struct prepare_need *n, struct mlgen_err *err)
@@ -155,7 +130,6 @@ static int check_writable(const struct prepare_need *n, struct mlgen_err *err)
 	return filemaker_check_writable(n->dataset->directory, what, "--directory", err);
 }
 
-/* Half of what is free is enough, or all of it with allow_fill. */
 static int check_space(const struct prepare_need *n, struct mlgen_err *err)
 {
 	struct filemaker_room room = { .path = n->dataset->directory,
@@ -163,13 +137,20 @@ static int check_space(const struct prepare_need *n, struct mlgen_err *err)
 				       .missing_bytes = n->missing_bytes,
 				       .allow_fill = n->allow_fill };
 	struct mount m;
-	char way_out[WAY_OUT_BYTES];
+	char way_out[64] = "another directory";
 	int r = mount_read(&m, room.path, err);
 
 	if (r)
 		return r;
 	room.free_bytes = m.free_bytes + n->freed_bytes;
-	put_way_out(way_out, &room, n);
+	/* Files that would fit, together with those that exist. */
+	uint64_t usable = filemaker_usable(room.free_bytes, room.allow_fill);
+	uint64_t files = files_for(n->dataset, (double)n->present_bytes + (double)usable -
+						       (double)n->eval_bytes);
+	if (files)
+		snprintf(way_out, sizeof(way_out), "--num_files=%" PRIu64 " would fit", files);
+	room.way_out = way_out;
+	room.or_fill = files ? " (or --allow_fill)" : ", or --allow_fill";
 	return filemaker_check_room(&room, err);
 }
 
@@ -180,8 +161,8 @@ const struct prepare_rule prepare_rules[] = {
 	{ NULL, NULL },
 };
 
-/* With those above it. 0 or -errno with err. */
-static int prepare_make_directory(const char *directory, struct mlgen_err *err)
+/* Make the directory and its missing parents. 0 or -errno with err. */
+static int make_directory(const char *directory, struct mlgen_err *err)
 {
 	char path[PATH_MAX], why[NOROOM_BYTES];
 	int r;
@@ -195,15 +176,15 @@ static int prepare_make_directory(const char *directory, struct mlgen_err *err)
 
 /* ---- writing ---- */
 
-/* Of several processes: what rank 0 has found, and whether there is anything to write. */
+/* Message of rank 0 to the other processes: the state of the dataset, and whether to write. */
 struct prepare_order {
 	bool writes, is_fresh, looks_inside;
 	bool trusted[2], ours[2];
 	uid_t maker;
 };
 
-/* Of a dataset; 0 of NULL. */
-static uint64_t prepare_bytes_of(const struct dataset *ds)
+/* Size of a dataset; 0 for NULL. */
+static uint64_t dataset_bytes_of(const struct dataset *ds)
 {
 	struct dataset_totals t = { 0 };
 
@@ -212,11 +193,10 @@ static uint64_t prepare_bytes_of(const struct dataset *ds)
 	return t.bytes;
 }
 
-/* Nothing is there. */
-static void prepare_all_missing(struct prepare *p)
+static void count_all_missing(struct prepare *p)
 {
 	count_set(&p->maker.missing_files, datafiles_count(&p->files));
-	count_set(&p->maker.missing_bytes, prepare_bytes_of(p->ds) + prepare_bytes_of(p->eval));
+	count_set(&p->maker.missing_bytes, dataset_bytes_of(p->ds) + dataset_bytes_of(p->eval));
 }
 
 static int write_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
@@ -241,9 +221,7 @@ static int sync_folder(struct crew_worker *w, uint64_t index, struct mlgen_err *
 	return datafolder_sync(&p->files, w, index, err);
 }
 
-/* Writing all of them */
-
-static void prepare_write_announce(const void *arg, const char *time)
+static void announce_writing(const void *arg, const char *time)
 {
 	const struct prepare *p = arg;
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
@@ -268,8 +246,8 @@ static void announce_nothing(const void *arg, const char *time)
 	(void)time;
 }
 
-/* What one has failed in, or was stopped in, is so for all. */
-static int prepare_end_together(const struct prepare *p, int r, struct mlgen_err *err)
+/* A failure or a stop of one process is that of all. */
+static int agree_on_end(const struct prepare *p, int r, struct mlgen_err *err)
 {
 	struct hosts *h = p->req->hosts;
 	uint64_t stopped = 0;
@@ -280,7 +258,7 @@ static int prepare_end_together(const struct prepare *p, int r, struct mlgen_err
 	return rc == 0 && stopped ? CREW_STOPPED : rc;
 }
 
-/* Its share of them, as of what all are told. */
+/* Write this process's share of the missing files. */
 static int write_share(struct prepare *p, struct mlgen_err *err)
 {
 	const struct crew_task task = { write_file, p, datafiles_count(&p->files) };
@@ -292,12 +270,11 @@ static int write_share(struct prepare *p, struct mlgen_err *err)
 	count_set(&p->maker.missing_files, (p->missing_files + n - 1) / n);
 	count_set(&p->maker.missing_bytes, (p->missing_bytes + n - 1) / n);
 	filemaker_begin(&p->maker);
-	return filemaker_run(&p->maker, &task, says ? prepare_write_announce : announce_nothing, p,
-			     err);
+	return filemaker_run(&p->maker, &task, says ? announce_writing : announce_nothing, p, err);
 }
 
-/* Rank 0 says what it has found; a process alone says it to nobody. */
-static int prepare_tell(struct prepare *p, bool writes, struct mlgen_err *err)
+/* Send what rank 0 knows to the other processes, if there are any. */
+static int send_order(struct prepare *p, bool writes, struct mlgen_err *err)
 {
 	const struct prepare_order order = {
 		.writes = writes,
@@ -309,7 +286,7 @@ static int prepare_tell(struct prepare *p, bool writes, struct mlgen_err *err)
 	};
 	struct buf b = { 0 };
 
-	p->has_told = true;
+	p->has_sent_order = true;
 	buf_addn(&b, (const char *)&order, sizeof(order));
 	int rc = hosts_share(p->req->hosts, &b, err);
 	buf_fini(&b);
@@ -323,46 +300,22 @@ static int sync_folders(struct prepare *p, struct mlgen_err *err)
 	return crew_run(&p->maker.crew, &task, err);
 }
 
-/* Rank 0, which holds the directory: all processes write what is missing, and this gives back when
- * they have. 0, CREW_STOPPED, or -errno with err. */
-static int prepare_write(struct prepare *p, struct mlgen_err *err)
+/* Rank 0, which holds the directory, writes the missing files together with the other processes.
+ * 0, CREW_STOPPED, or -errno with err. */
+static int write_all(struct prepare *p, struct mlgen_err *err)
 {
-	int r = prepare_tell(p, true, err);
+	int r = send_order(p, true, err);
 
 	if (r < 0)
 		return r;
 	r = write_share(p, err);
 	if (r == 0)
 		r = sync_folders(p, err);
-	return prepare_end_together(p, r, err);
+	return agree_on_end(p, r, err);
 }
 
-/* A process that is not rank 0: until there is nothing more to write. */
-static int prepare_write_follow(struct prepare *p, const struct prepare_order *order, bool *started,
-				struct mlgen_err *err)
-{
-	p->is_fresh = order->is_fresh;
-	p->files.looks_inside = order->looks_inside;
-	for (unsigned i = 0; i < 2; i++) {
-		p->trusted[i] = order->trusted[i];
-		p->files.ours[i] = order->ours[i];
-	}
-	*started = true;
-	int r = datadir_open(&p->files.dir, p->ds->directory, order->maker, err);
-	bool is_open = r == 0;
-	prepare_all_missing(p);
-	if (r == 0)
-		r = write_share(p, err);
-	if (r == 0)
-		r = sync_folders(p, err);
-	r = prepare_end_together(p, r, err);
-	if (is_open)
-		datadir_close(&p->files.dir);
-	return r;
-}
-
-/* The others: as they are told; the same. */
-static int prepare_take_part(struct prepare *p, bool *started, struct mlgen_err *err)
+/* Ranks other than 0 receive the order of rank 0, and write their share if there is work. */
+static int follow_order(struct prepare *p, bool *started, struct mlgen_err *err)
 {
 	struct prepare_order order = { 0 };
 	struct buf b = { 0 };
@@ -371,14 +324,29 @@ static int prepare_take_part(struct prepare *p, bool *started, struct mlgen_err 
 	if (r == 0)
 		memcpy(&order, buf_str(&b), sizeof(order));
 	buf_fini(&b);
-	if (r < 0)
-		return r;
-	return order.writes ? prepare_write_follow(p, &order, started, err) : 0;
+	if (r < 0 || !order.writes)
+		return r < 0 ? r : 0;
+	p->is_fresh = order.is_fresh;
+	p->files.looks_inside = order.looks_inside;
+	for (unsigned i = 0; i < 2; i++) {
+		p->trusted[i] = order.trusted[i];
+		p->files.ours[i] = order.ours[i];
+	}
+	*started = true;
+	r = datadir_open(&p->files.dir, p->ds->directory, order.maker, err);
+	bool is_open = r == 0;
+	count_all_missing(p);
+	if (r == 0)
+		r = write_share(p, err);
+	if (r == 0)
+		r = sync_folders(p, err);
+	r = agree_on_end(p, r, err);
+	if (is_open)
+		datadir_close(&p->files.dir);
+	return r;
 }
 
-/* ---- preparing ---- */
-
-/* Looking at what is there */
+/* ---- the state of the directory ---- */
 
 static int survey_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
@@ -395,7 +363,7 @@ static int survey_file(struct crew_worker *w, uint64_t index, struct mlgen_err *
 	return 0;
 }
 
-/* What cannot be asked for is there. */
+/* A folder that cannot be looked up is assumed to exist. */
 static bool has_folder(const struct dataset *ds)
 {
 	char path[PATH_MAX];
@@ -421,7 +389,7 @@ static int survey(struct prepare *p, struct mlgen_err *err)
 	if (trusts_all)
 		count_set(&p->maker.present_files, datafiles_count(&p->files));
 	else if (p->is_fresh || p->replacing)
-		prepare_all_missing(p);
+		count_all_missing(p);
 	else
 		return crew_run(&p->maker.crew, &task, err);
 	return 0;
@@ -440,21 +408,21 @@ static int check_file(struct crew_worker *w, uint64_t index, struct mlgen_err *e
 	return 0;
 }
 
-/* The first file, and the first to evaluate with: what is wrong with all is wrong with them. */
+/* Check the first training and evaluation file: a fault of all files shows there. */
 static int check_first(struct prepare *p, struct mlgen_err *err)
 {
 	struct crew_task task = { check_file, p, 1 };
 	struct crew_config one = p->maker.crew;
 	int r;
 
-	/* With plain calls: what an engine does is for the run to see. */
+	/* The run, not its preparation, exercises the engine. */
 	one.engine = engines_find("psync");
 	one.engine_opts = NULL;
 	one.workers = 1;
 	if (p->files.ours[1])
 		task.count = 2;
 	r = crew_run(&one, &task, err);
-	return r == CREW_STOPPED ? 0 : r; /* what comes next sees it, too */
+	return r == CREW_STOPPED ? 0 : r; /* the next step stops, too */
 }
 
 static int sample_files(const struct prepare *p, struct mlgen_err *err)
@@ -487,8 +455,8 @@ static int read_manifests(struct prepare *p, struct mlgen_err *mismatch)
 	return r;
 }
 
-/* The manifest, then the files. A dataset made otherwise is an error, or with `replace` the one to
- * remove. */
+/* Look at the manifest, then at the files. A dataset of another description is an error, or is to
+ * be removed with `replace`. */
 static int examine(struct prepare *p, struct mlgen_err *err)
 {
 	struct mlgen_err mismatch = { 0 };
@@ -505,22 +473,19 @@ static int examine(struct prepare *p, struct mlgen_err *err)
 	return r ? r : survey(p, err);
 }
 
-/* In the place of one that was made otherwise */
-
 static int remove_old(struct prepare *p, bool *started, struct mlgen_err *err)
 {
 	int r = dataremove_all(&p->maker.crew, &p->files.dir, started, err);
 
 	if (r)
 		return r;
-	/* Nothing of it is left to be a part of. */
+	/* The removed dataset may have had more files than this job reads. */
 	p->ds->files_named = p->ds->files;
 	p->ds->eval_files = 0;
 	return examine(p, err);
 }
 
-/* Refusing, before anything is written */
-
+/* Refuse before the first byte is written. */
 static int check_place(const struct prepare *p, struct mlgen_err *err)
 {
 	struct prepare_need need = {
@@ -531,7 +496,7 @@ static int check_place(const struct prepare *p, struct mlgen_err *err)
 		.missing_bytes = count_get(&p->maker.missing_bytes),
 		.present_files = count_get(&p->maker.present_files),
 		.present_bytes = count_get(&p->maker.present_bytes),
-		.eval_bytes = prepare_bytes_of(p->eval),
+		.eval_bytes = dataset_bytes_of(p->eval),
 	};
 	int r = p->replacing ? dataremove_bytes(p->ds->directory, &need.freed_bytes, err) : 0;
 
@@ -540,7 +505,7 @@ static int check_place(const struct prepare *p, struct mlgen_err *err)
 	return r;
 }
 
-/* Are the job's files all that its manifest speaks of? */
+/* Are the job's files all files of the manifest? */
 static bool covers_all(const struct prepare *p)
 {
 	uint64_t eval = p->eval ? p->eval->files : 0;
@@ -549,7 +514,6 @@ static bool covers_all(const struct prepare *p)
 	       (p->ds->eval_files == eval || !p->ds->eval_files);
 }
 
-/* From here on the directory changes. */
 static int write_missing(struct prepare *p, bool *started, struct mlgen_err *err)
 {
 	bool will_be_complete = p->state == MANIFEST_COMPLETE || covers_all(p);
@@ -562,7 +526,7 @@ static int write_missing(struct prepare *p, bool *started, struct mlgen_err *err
 		r = manifest_write(p->ds, false, err);
 	if (r == 0 && count_get(&p->maker.missing_files)) {
 		*started = true;
-		r = prepare_write(p, err);
+		r = write_all(p, err);
 	}
 	if (r == 0 && will_be_complete)
 		r = manifest_write(p->ds, true, err);
@@ -576,7 +540,7 @@ static bool has_work(const struct prepare *p)
 	return p->replacing || count_get(&p->maker.missing_files) || unmarked;
 }
 
-/* Another mlgen may have been at work before the lock was ours. */
+/* Another mlgen may have changed the directory before it was locked. */
 static int examine_again(struct prepare *p, struct mlgen_err *err)
 {
 	enum manifest_state state = p->state, eval_state = p->eval_state;
@@ -592,93 +556,52 @@ static int examine_again(struct prepare *p, struct mlgen_err *err)
 
 static int work_locked(struct prepare *p, bool *started, struct mlgen_err *err)
 {
-	int r = examine_again(p, err);
+	int r = datadir_open(&p->files.dir, p->ds->directory, p->lock.maker, err);
 
+	if (r)
+		return r;
+	r = examine_again(p, err);
 	if (r == 0)
 		r = datafolders_check(&p->files, false, err);
 	if (r == 0 && p->replacing)
 		r = remove_old(p, started, err);
 	if (r == 0 && has_work(p))
 		r = write_missing(p, started, err);
+	datadir_close(&p->files.dir);
 	return r;
 }
 
-static int work_held(struct prepare *p, bool *started, struct mlgen_err *err)
-{
-	int r = datadir_open(&p->files.dir, p->ds->directory, p->lock.maker, err);
-
-	if (r == 0) {
-		r = work_locked(p, started, err);
-		datadir_close(&p->files.dir);
-	}
-	return r;
-}
-
-static int prepare_work(struct prepare *p, bool *started, struct mlgen_err *err)
+static int work(struct prepare *p, bool *started, struct mlgen_err *err)
 {
 	int r = check_place(p, err);
 
 	if (r == 0)
-		r = prepare_make_directory(p->ds->directory, err);
+		r = make_directory(p->ds->directory, err);
 	if (r == 0)
 		r = dirlock_take(&p->lock, p->ds->directory, err);
 	if (r == 0)
-		r = work_held(p, started, err);
+		r = work_locked(p, started, err);
 	dirlock_drop(&p->lock);
 	return r;
 }
 
-static int prepare_complete(struct prepare *p, bool *started, struct mlgen_err *err)
-{
-	int r = examine(p, err);
-
-	return r == 0 && has_work(p) ? prepare_work(p, started, err) : r;
-}
-
-/* All of them: rank 0 as a process alone does, the others as it tells them. */
+/* Rank 0 does the work of a single process; other ranks follow its order. */
 static int complete_together(struct prepare *p, bool *started, struct mlgen_err *err)
 {
-	struct mlgen_err mismatch = { 0 };
-	struct hosts *h = p->req->hosts;
-	int r;
+	struct mlgen_err ignored = { 0 };
+	bool leads = hosts_rank(p->req->hosts) == 0;
+	int r = leads ? examine(p, err) : follow_order(p, started, err);
 
-	if (hosts_rank(h))
-		r = prepare_take_part(p, started, err);
-	else
-		r = prepare_complete(p, started, err);
-	if (hosts_rank(h) == 0 && !p->has_told)
-		prepare_tell(p, false, &mismatch);
-	r = prepare_end_together(p, r, err);
-	/* What the manifest says of the files is known to all. */
-	return hosts_rank(h) && r == 0 ? read_manifests(p, err) : r;
+	if (leads && r == 0 && has_work(p))
+		r = work(p, started, err);
+	if (leads && !p->has_sent_order)
+		send_order(p, false, &ignored);
+	r = agree_on_end(p, r, err);
+	/* The other ranks read the finished manifest, too. */
+	return !leads && r == 0 ? read_manifests(p, err) : r;
 }
 
-static int found_all(struct prepare *p)
-{
-	count_set(&p->maker.present_files, datafiles_count(&p->files));
-	return 0;
-}
-
-static int look_at_cache(struct prepare *p, struct prepare_result *result, struct mlgen_err *err)
-{
-	struct prepare_cache c = {
-		.crew = &p->maker.crew,
-		.files = &p->files,
-		.clock = p->req->clock,
-		.leaves_none = p->req->check_all || count_get(&p->maker.made_files) > 0,
-	};
-
-	return prepare_cache_look(&c, result, err);
-}
-
-static void fill_result(const struct prepare *p, struct prepare_result *result)
-{
-	result->files_written = count_get(&p->maker.made_files);
-	result->bytes_written = count_get(&p->maker.made_bytes);
-	result->files_kept = count_get(&p->maker.present_files);
-}
-
-static int prepare_interrupted(const struct prepare *p, struct mlgen_err *err)
+static int fail_interrupted(const struct prepare *p, struct mlgen_err *err)
 {
 	return mlgen_fail(err, CREW_STOPPED,
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
@@ -688,7 +611,7 @@ static int prepare_interrupted(const struct prepare *p, struct mlgen_err *err)
 			  datafiles_count(&p->files));
 }
 
-/* Of those that hold samples, to which others are small. */
+/* Size of the largest file with samples, up to CREW_MOST_BYTES or more; other files are small. */
 static uint64_t largest_file(const struct prepare *p)
 {
 	uint64_t most = 0;
@@ -704,8 +627,7 @@ static uint64_t largest_file(const struct prepare *p)
 	return most;
 }
 
-/* Of what a request is about; `out` is zeroed by this. */
-static void prepare_begin(struct prepare *out, const struct prepare_request *req)
+static void prepare_init(struct prepare *out, const struct prepare_request *req)
 {
 	*out = (struct prepare){
 		.req = req,
@@ -729,19 +651,24 @@ int prepare_dataset(const struct prepare_request *req, struct prepare_result *re
 {
 	struct prepare p;
 	uint64_t start_ns = clock_now(req->clock);
-	int r;
+	int r = 0;
 
 	*result = (struct prepare_result){ .resident_percent = (double)NAN };
 	if (req->engine->caps & MLGEN_CAP_NO_FILES)
 		return 0;
-	prepare_begin(&p, req);
-	r = p.ds->scan ? found_all(&p) : complete_together(&p, started, err);
-	fill_result(&p, result);
+	prepare_init(&p, req);
+	if (p.ds->scan)
+		count_set(&p.maker.present_files, datafiles_count(&p.files));
+	else
+		r = complete_together(&p, started, err);
+	result->files_written = count_get(&p.maker.made_files);
+	result->bytes_written = count_get(&p.maker.made_bytes);
+	result->files_kept = count_get(&p.maker.present_files);
 	if (r == 0)
 		r = look_at_cache(&p, result, err);
 	result->wall_ns = clock_now(req->clock) - start_ns;
 	result->interrupted = r == CREW_STOPPED;
-	return r == CREW_STOPPED ? prepare_interrupted(&p, err) : r;
+	return r == CREW_STOPPED ? fail_interrupted(&p, err) : r;
 }
 
 int prepare_ask(const struct prepare_request *req, struct mlgen_err *err)
@@ -751,8 +678,8 @@ int prepare_ask(const struct prepare_request *req, struct mlgen_err *err)
 
 	if (req->engine->caps & MLGEN_CAP_NO_FILES || req->dataset->scan)
 		return 0;
-	prepare_begin(&p, req);
-	/* A mismatch, or files of others, are told elsewhere. */
+	prepare_init(&p, req);
+	/* Other rules report a mismatch, and files that are not ours. */
 	if (read_manifests(&p, NULL) != 0 || !p.files.ours[0])
 		return 0;
 	r = check_first(&p, err);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader.c - reads extents: files that are open, lists of extents, and the way from one to the
- * next. */
+/* reader.c - readers: tasks for extents, their files and lists of pieces. */
 #include "run/read/read_internal.h"
 
 #include <errno.h>
@@ -9,15 +8,12 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* ---- extents in a row ---- */
+/* ---- lists of pieces ---- */
 
+/* Step within a piece: open its file, the first request, further requests. */
 enum { LIST_OPEN, LIST_FIRST, LIST_MORE };
 
-static const struct read_piece *piece_of(const struct task *t)
-{
-	return &t->list->pieces[t->piece];
-}
-
+/* Always true, as are the functions below. */
 static bool next_piece(struct task *t)
 {
 	t->piece++;
@@ -26,8 +22,8 @@ static bool next_piece(struct task *t)
 	return true;
 }
 
-/* The next request of a piece. What is direct is whole blocks, and of a read the file may have less
- * of the last one. */
+/* Set t->next to the next request of a piece. Direct requests are whole blocks; the file may end
+ * within the last block of a read. */
 static bool next_transfer(struct task *t, const struct read_piece *p)
 {
 	uint64_t left = p->bytes - t->list_done;
@@ -46,6 +42,7 @@ static bool next_transfer(struct task *t, const struct read_piece *p)
 	return true;
 }
 
+/* Set t->next to an operation that waits for those before it. */
 static bool next_alone(struct task *t, enum mlgen_op op)
 {
 	t->next.op = op;
@@ -62,7 +59,7 @@ bool task_next(struct task *t)
 	t->next = (struct plan_op){ 0 };
 	if (t->piece == t->list->count)
 		return false;
-	p = piece_of(t);
+	p = &t->list->pieces[t->piece];
 	t->next_piece = t->piece;
 	if (p->op == MLGEN_UNLINK)
 		return next_alone(t, MLGEN_UNLINK) && next_piece(t);
@@ -115,9 +112,9 @@ void task_list_op(struct reader *r, struct task *t, struct io_op *op)
 	op->from_parts = 1;
 }
 
-/* From free to active, with nothing to do yet. */
-static struct task *reader_take_task(struct reader *r, const struct plan_config *config,
-				     const struct extent *x)
+/* Make a free task active, without operations. */
+static struct task *activate_task(struct reader *r, const struct plan_config *config,
+				  const struct extent *x)
 {
 	struct task *t = r->free_task;
 
@@ -129,7 +126,7 @@ static struct task *reader_take_task(struct reader *r, const struct plan_config 
 	t->list = NULL;
 	t->is_filling = false;
 	t->is_active = true;
-	t->has_next = t->is_again = false;
+	t->has_next = t->is_resumed = false;
 	t->packed = PLAN_RAW;
 	t->in_flight = 0;
 	t->first_ns = 0;
@@ -140,7 +137,7 @@ static struct task *reader_take_task(struct reader *r, const struct plan_config 
 void reader_start_list(struct reader *r, const struct plan_config *config, const struct extent *x,
 		       const struct read_list *list)
 {
-	struct task *t = reader_take_task(r, config, x);
+	struct task *t = activate_task(r, config, x);
 
 	t->list = list;
 	t->piece = t->next_piece = 0;
@@ -174,7 +171,7 @@ void reader_own(struct reader *r, void *owner)
 
 /* ---- readers ---- */
 
-/* A queue so deep needs no chains; and a ring has room for 32768. */
+/* Deeper queues need no chains; and an io_uring has room for 32768 operations. */
 #define CHAIN_DEPTH_MAX 4096u
 
 unsigned reader_ops(const struct job *job)
@@ -215,7 +212,7 @@ struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks, un
 	return r;
 }
 
-/* A chain has nothing between its read and its close. */
+/* Chains are off, since nothing can run between the read and the close of a chain. */
 void reader_unpack(struct reader *r, struct unpack *u)
 {
 	r->unpack = u;
@@ -251,15 +248,7 @@ bool reader_is_busy(const struct reader *r)
 	return r->active > 0;
 }
 
-/* The file that the task has open goes on to be read. */
-static bool continues(const struct task *t, const struct plan_config *config,
-		      const struct extent *x)
-{
-	return t->is_open && t->config == config && t->public.extent.file == x->file &&
-	       x->first_sample > 0;
-}
-
-static void take_file(struct reader *r, struct task *t)
+static void set_file(struct reader *r, struct task *t)
 {
 	int n;
 
@@ -274,13 +263,6 @@ static void take_file(struct reader *r, struct task *t)
 	t->public.error = n;
 	t->public.error_op = MLGEN_OPEN;
 	reader_end_task(r, t);
-}
-
-/* The open was for the file's first extent, and it failed. */
-static bool misses_open(const struct plan_config *config, const struct extent *x)
-{
-	return config->access == ACCESS_FRAMEWORK && config->dataset->format->is_forward &&
-	       x->first_sample > 0;
 }
 
 bool reader_does_io(const struct reader *r)
@@ -303,16 +285,20 @@ void reader_close(struct reader *r)
 void reader_start(struct reader *r, const struct plan_config *config, const struct extent *x)
 {
 	struct task *t = r->free_task;
-	bool goes_on = continues(t, config, x);
+	bool continues_file = t->is_open && t->config == config &&
+			      t->public.extent.file == x->file && x->first_sample > 0;
+	bool needs_open = config->access == ACCESS_FRAMEWORK &&
+			  config->dataset->format->is_forward && x->first_sample > 0;
 
-	if (!goes_on)
+	if (!continues_file)
 		reader_close(r);
-	reader_take_task(r, config, x);
-	if (!goes_on)
-		take_file(r, t);
+	activate_task(r, config, x);
+	if (!continues_file)
+		set_file(r, t);
 	if (t->public.error)
 		return;
-	if (!goes_on && misses_open(config, x)) {
+	/* Only the first extent of the file opens it, and this open has failed. */
+	if (!continues_file && needs_open) {
 		t->public.error = -EBADF;
 		t->public.error_op = MLGEN_READ;
 		reader_end_task(r, t);
@@ -331,7 +317,7 @@ void reader_into(struct reader *r, void *into, uint64_t bytes)
 	p->into_bytes = bytes;
 }
 
-/* No extent is finished by fewer completions. */
+/* The least number of completions that can finish an extent. */
 static unsigned least_missing(const struct reader *r)
 {
 	unsigned least = CHAIN_OPS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unpack.c - see unpack.h. */
+/* unpack.c - decompress the bytes that a thread has read, and drop the output. */
 #include "run/read/read_internal.h"
 
 #include <string.h>
@@ -11,19 +11,19 @@
 #include "base/util.h"
 #include "data/formats/parquet/parquet.h"
 
-/* TensorFlow's buffer of what comes out; others have one of their samples. */
+/* Size of TensorFlow's output buffer. Other frameworks have one of the size of a sample. */
 #define OUT_BYTES (UINT64_C(256) << 10)
-/* Of zlib: its window and tables, zlib.h. */
+/* Memory of zlib: its window and tables (zlib.h). */
 #define ZLIB_BYTES (UINT64_C(64) << 10)
-/* Of zstd: its tables and, where there are frames, the window of a page. */
+/* Memory of zstd: its tables and, for frames, the window of a page. */
 #define ZSTD_BYTES (UINT64_C(2) << 20)
 
-/* To zlib at a time: it counts in 32 bits. */
+/* Limit of zlib's input at a time; zlib counts in 32 bits. */
 #define IN_MOST (UINT64_C(1) << 30)
 
 struct unpack {
 	z_stream z;
-	bool is_ended; /* the stream: what follows is another one */
+	bool is_ended; /* the stream has ended; the next byte begins another one */
 	ZSTD_DCtx *zstd;
 	unsigned char *out;
 	void *room;
@@ -43,7 +43,7 @@ struct unpack *unpack_new(uint64_t most_bytes)
 	u->room = mem_buffer((size_t)u->room_bytes, MEM_MALLOC);
 	u->out = mem_array(OUT_BYTES, 1);
 	u->zstd = ZSTD_createDCtx();
-	/* 32: by its header gzip's or zlib's format. */
+	/* 32: detect gzip's or zlib's format by the header. */
 	if (u->room && u->zstd && inflateInit2(&u->z, 15 + 32) == Z_OK)
 		return u;
 	ZSTD_freeDCtx(u->zstd);
@@ -76,12 +76,7 @@ void unpack_begin(struct unpack *u)
 	u->is_ended = false;
 }
 
-static const char *unpack_wrong(const struct unpack *u, int code)
-{
-	return u->z.msg ? u->z.msg : zError(code);
-}
-
-/* As far as it goes, or to the end of the stream. */
+/* Inflate the input up to the end of the stream. */
 static const char *inflate_some(struct unpack *u)
 {
 	int code;
@@ -90,17 +85,17 @@ static const char *inflate_some(struct unpack *u)
 		u->z.next_out = u->out;
 		u->z.avail_out = OUT_BYTES;
 		code = inflate(&u->z, Z_NO_FLUSH);
-		/* Nothing came of nothing: all of it was there before. */
+		/* There was neither input nor pending output. */
 		if (code == Z_BUF_ERROR)
 			return NULL;
 		if (code != Z_OK && code != Z_STREAM_END)
-			return unpack_wrong(u, code);
+			return u->z.msg ? u->z.msg : zError(code);
 		u->is_ended = code == Z_STREAM_END;
 	} while (!u->is_ended && (u->z.avail_in || !u->z.avail_out));
 	return NULL;
 }
 
-/* A file may be several streams behind one another. */
+/* A file may be several streams in a row. */
 static const char *read_stream(struct unpack *u, const unsigned char *at, uint64_t bytes,
 			       uint64_t *off)
 {
@@ -120,7 +115,7 @@ static const char *read_stream(struct unpack *u, const unsigned char *at, uint64
 	return words;
 }
 
-/* One that is whole, of which so much comes; UINT64_MAX = however much. */
+/* Decompress a complete stream to raw_bytes; UINT64_MAX = any number. */
 static const char *read_whole(struct unpack *u, const unsigned char *at, uint64_t bytes,
 			      uint64_t raw_bytes, uint64_t *off)
 {
@@ -137,7 +132,7 @@ static const char *read_whole(struct unpack *u, const unsigned char *at, uint64_
 		       : "it is not as long as its page says";
 }
 
-/* The same of zstd, in one frame or several. */
+/* The same for zstd, in one frame or several. */
 static const char *read_frames(struct unpack *u, const unsigned char *at, uint64_t bytes,
 			       uint64_t raw_bytes, uint64_t *off)
 {
@@ -160,11 +155,11 @@ static const char *read_frames(struct unpack *u, const unsigned char *at, uint64
 	return total == raw_bytes ? NULL : "it is not as long as its page says";
 }
 
-/* What is in a page, by the codec of its chunk. */
-typedef const char *whole_fn(struct unpack *u, const unsigned char *at, uint64_t bytes,
+/* Decompress the content of a page with the codec of its chunk. */
+typedef const char *codec_fn(struct unpack *u, const unsigned char *at, uint64_t bytes,
 			     uint64_t raw_bytes, uint64_t *off);
 
-static const char *read_page(struct unpack *u, whole_fn *whole, const unsigned char *at,
+static const char *read_page(struct unpack *u, codec_fn *whole, const unsigned char *at,
 			     uint64_t bytes, uint64_t *off)
 {
 	struct parquet_page p;
@@ -180,7 +175,7 @@ static const char *read_page(struct unpack *u, whole_fn *whole, const unsigned c
 	return words;
 }
 
-static const char *read_pages(struct unpack *u, whole_fn *whole, const unsigned char *at,
+static const char *read_pages(struct unpack *u, codec_fn *whole, const unsigned char *at,
 			      uint64_t bytes, uint64_t *off)
 {
 	const char *words = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live.c - a look at a running job, for the status line and the log, and at the host beside it. */
+/* live.c - current figures of a running job and its host, for the status line and the log. */
 #include "run/watch/watch_internal.h"
 
 #include <math.h>
@@ -12,21 +12,21 @@
 #include "base/mem.h"
 #include "io/host.h"
 
-/* What an interval was of. */
+/* Activities of the job in an interval, as bits. */
 enum live_when {
 	LIVE_IN_PREPARE = 1,
-	LIVE_IN_TRAIN = 2, /* between epochs as well */
-	LIVE_IN_STEPS = 4, /* of a training that computes */
+	LIVE_IN_TRAIN = 2, /* also between epochs */
+	LIVE_IN_STEPS = 4, /* training steps that compute */
 	LIVE_IN_IO = 8,
-	LIVE_IN_CHECKPOINT = 16, /* of a job that saves or restores only */
-	LIVE_IN_SAVE = 32,       /* with a checkpoint under way in any job */
-	LIVE_BEHIND_SAVE = 64,   /* with one begun so far */
-	LIVE_IN_TIER = 128,      /* of a training whose cache tier was asked */
+	LIVE_IN_CHECKPOINT = 16, /* a job that only saves or restores */
+	LIVE_IN_SAVE = 32,       /* a checkpoint in progress, in any job */
+	LIVE_AFTER_SAVE = 64,    /* a checkpoint was begun in the run so far */
+	LIVE_IN_TIER = 128,      /* a training with lookups in its cache tier */
 };
 
-/* ---- several looks become one ---- */
+/* ---- joining the looks of several processes ---- */
 
-/* Members are summed from what both were before: rows share some of them. */
+/* Sums start from `before`, since rows share some members and must not add them twice. */
 struct joining {
 	struct live *to;
 	struct live before;
@@ -41,23 +41,23 @@ static uint64_t count_at(const struct live *l, size_t off)
 	return n;
 }
 
-static void put_count(const struct joining *j, size_t off, uint64_t n)
+static void set_count(const struct joining *j, size_t off, uint64_t n)
 {
 	memcpy((char *)j->to + off, &n, sizeof(n));
 }
 
 static void join_sum(const struct joining *j, size_t off)
 {
-	put_count(j, off, count_at(&j->before, off) + count_at(j->other, off));
+	set_count(j, off, count_at(&j->before, off) + count_at(j->other, off));
 }
 
-/* UINT64_MAX = not known. */
+/* UINT64_MAX = unknown. */
 static void join_most(const struct joining *j, size_t off)
 {
 	uint64_t a = count_at(&j->before, off), b = count_at(j->other, off);
 
 	if (a == UINT64_MAX || (b != UINT64_MAX && b > a))
-		put_count(j, off, b);
+		set_count(j, off, b);
 }
 
 static void join_least(const struct joining *j, size_t off)
@@ -66,7 +66,7 @@ static void join_least(const struct joining *j, size_t off)
 
 	memcpy(&a, (const char *)&j->before + off, sizeof(a));
 	memcpy(&b, (const char *)j->other + off, sizeof(b));
-	a = fmin(a, b); /* of what is known */
+	a = fmin(a, b); /* ignores NaN, an unknown value */
 	memcpy((char *)j->to + off, &a, sizeof(a));
 }
 
@@ -85,7 +85,8 @@ static void join_row(const struct joining *j, const struct live_field *f)
 		join_least(j, f->field.off);
 }
 
-/* The operation that has been under way for the longest, of all; clocks of processes differ. */
+/* Keep the oldest outstanding operation of both looks. Its start is converted between the clocks of
+ * the processes. */
 static void join_oldest(struct live *to, const struct live *other)
 {
 	uint64_t start_ns = other->oldest.start_ns;
@@ -99,43 +100,37 @@ static void join_oldest(struct live *to, const struct live *other)
 	to->oldest.start_ns = start_ns ? start_ns : 1;
 }
 
-static void join_hists(struct live *to, const struct live *other)
-{
-	struct live there = *other;
-	struct hist **h;
-
-	for (unsigned i = 0; (h = live_hist(to, i)); i++) {
-		const struct hist *one = *live_hist(&there, i);
-
-		if (*h && one && one->count)
-			hist_merge(*h, one);
-	}
-}
-
 void live_join(struct live *to, const struct live *other)
 {
 	const struct joining j = { to, *to, other };
 	bool works = other->phase != LIVE_WAIT && other->phase != LIVE_DONE;
+	struct live copy = *other; /* live_hist has no const variant */
+	struct hist **h;
 
 	for (const struct live_field *f = live_fields; f->field.name; f++)
 		join_row(&j, f);
-	/* It is done when all are. */
+	/* The job is done when all of its processes are. */
 	if (works && (to->phase == LIVE_WAIT || to->phase == LIVE_DONE))
 		to->phase = other->phase;
 	to->is_checkpointing |= other->is_checkpointing;
 	join_oldest(to, other);
-	join_hists(to, other);
+	for (unsigned i = 0; (h = live_hist(to, i)); i++) {
+		const struct hist *from = *live_hist(&copy, i);
+
+		if (*h && from && from->count)
+			hist_merge(*h, from);
+	}
 }
 
 /* ---- the host ---- */
 
 struct host_look {
-	uint64_t cpu_at_ns;
-	uint64_t cpu_wall_ns; /* CLOCK_MONOTONIC of that reading */
+	/* Time of the last reading of the counters, by the run's clock and by CLOCK_MONOTONIC. */
+	uint64_t read_ns, read_wall_ns;
 	struct host_cpu cpu;
-	uint64_t received_bytes, sent_bytes; /* at that time */
+	uint64_t received_bytes, sent_bytes;
 	bool has_network;
-	struct live_host last; /* between that reading and the one before */
+	struct live_host last; /* rates between the last two readings */
 	char time[32];
 };
 
@@ -145,7 +140,7 @@ struct host_look *host_look_new(void)
 
 	host_cpu_read(&h->cpu);
 	h->has_network = host_network_read("", &h->received_bytes, &h->sent_bytes);
-	h->cpu_wall_ns = clock_monotonic_ns();
+	h->read_wall_ns = clock_monotonic_ns();
 	return h;
 }
 
@@ -164,49 +159,37 @@ static uint64_t per_second(uint64_t n, uint64_t ns)
 	return ns ? (uint64_t)((double)n * 1e9 / (double)ns) : UINT64_MAX;
 }
 
-static void read_network(struct host_look *h, uint64_t ns)
+static void read_rates(struct host_look *h, uint64_t now_ns)
 {
+	struct host_cpu cpu;
 	uint64_t received, sent;
-	bool had = h->has_network;
+	uint64_t wall_ns = clock_monotonic_ns();
+	uint64_t ns = since(wall_ns, h->read_wall_ns);
+	bool had_network = h->has_network;
 
+	host_cpu_read(&cpu);
+	h->last.cpu_percent = host_cpu_percent(&h->cpu, &cpu, ns);
+	h->last.switches_per_sec = per_second(since(cpu.switches, h->cpu.switches), ns);
+	h->cpu = cpu;
 	h->has_network = host_network_read("", &received, &sent);
 	h->last.received_bytes_per_sec = h->last.sent_bytes_per_sec = UINT64_MAX;
-	if (had && h->has_network) {
+	if (had_network && h->has_network) {
 		h->last.received_bytes_per_sec = per_second(since(received, h->received_bytes), ns);
 		h->last.sent_bytes_per_sec = per_second(since(sent, h->sent_bytes), ns);
 	}
 	h->received_bytes = received;
 	h->sent_bytes = sent;
+	h->read_wall_ns = wall_ns;
+	h->read_ns = now_ns;
 }
 
-static void read_rates(struct host_look *h, uint64_t now_ns)
-{
-	struct host_cpu cpu;
-	uint64_t wall_ns = clock_monotonic_ns();
-	uint64_t ns = since(wall_ns, h->cpu_wall_ns);
-
-	host_cpu_read(&cpu);
-	h->last.cpu_percent = host_cpu_percent(&h->cpu, &cpu, ns);
-	h->last.switches_per_sec = per_second(since(cpu.switches, h->cpu.switches), ns);
-	read_network(h, ns);
-	h->cpu = cpu;
-	h->cpu_wall_ns = wall_ns;
-	h->cpu_at_ns = now_ns;
-}
-
-/* Rows of several jobs come right behind each other. */
-static bool is_recent(const struct host_look *h, uint64_t now_ns, uint64_t before_ns)
-{
-	return h->cpu_at_ns != 0 && since(now_ns, h->cpu_at_ns) * 2 < since(now_ns, before_ns);
-}
-
-/* 0: /proc is not mounted. */
+/* 0 bytes mean that /proc is not mounted. */
 static uint64_t known(uint64_t bytes)
 {
 	return bytes ? bytes : UINT64_MAX;
 }
 
-static void put_time(char *out, size_t size)
+static void format_time(char *out, size_t size)
 {
 	char text[24] = "";
 	struct timespec wall;
@@ -220,18 +203,22 @@ static void put_time(char *out, size_t size)
 
 void host_look(struct host_look *h, struct live_host *out, uint64_t now_ns, uint64_t before_ns)
 {
-	if (!is_recent(h, now_ns, before_ns))
+	/* Rows of several jobs at the same time share a reading. */
+	bool is_recent =
+		h->read_ns != 0 && since(now_ns, h->read_ns) * 2 < since(now_ns, before_ns);
+
+	if (!is_recent)
 		read_rates(h, now_ns);
-	put_time(h->time, sizeof(h->time));
+	format_time(h->time, sizeof(h->time));
 	*out = h->last;
 	out->time = h->time;
 	out->resident_bytes = known(host_resident_bytes());
 	out->page_cache_bytes = known(host_page_cache_bytes());
 }
 
-/* ---- a job ---- */
+/* ---- jobs ---- */
 
-/* Whatever the job is: all that moves its bytes is counted. */
+/* The main phases of all kinds of jobs. */
 #define LIVE_IN_WORK (LIVE_IN_TRAIN | LIVE_IN_IO | LIVE_IN_CHECKPOINT)
 
 static const struct mlgen_choice phases[] = {
@@ -253,7 +240,7 @@ static const struct mlgen_choice phases[] = {
 #define PART(m) .type = MLGEN_PERCENT, .off = MLGEN_MEMBER(L, m, uint64_t)
 #define PHASE(m) .type = MLGEN_ENUM, .off = MLGEN_MEMBER(L, m, enum live_phase), .choices = phases
 #define HIST(m) .type = MLGEN_HIST, .off = MLGEN_MEMBER(L, m, struct hist *)
-/* Three columns of one histogram. */
+/* The three columns of a histogram. */
 #define PERCENTILES(name, m, of_what)                                          \
 	{ .field = { name "_p50_ns", HIST(m), .unit = "ns",                    \
 	    .help = "Half of " of_what " in the interval took so long at most, in ns; empty where there was none." }, \
@@ -265,7 +252,7 @@ static const struct mlgen_choice phases[] = {
 	    .help = "The longest of them, within 0.4%." },                     \
 	  .kind = LIVE_DISTRIBUTION, .percent = 100 }
 
-/* In the order of the log's columns. */
+/* Rows in the order of the log's columns. */
 const struct live_field live_fields[] = {
 	{ .field = { "time", MLGEN_F_STR(H, time),
 	    .help = "End of the interval, ISO 8601, UTC." },
@@ -339,7 +326,7 @@ const struct live_field live_fields[] = {
 	  .kind = LIVE_PROGRESS, .show = LIVE_AS_NUMBER, .when = LIVE_IN_CHECKPOINT | LIVE_IN_SAVE, OF(checkpoints) },
 	{ .field = { "checkpoint_bytes", MLGEN_F_U64(L, checkpoint_moved), .unit = "bytes",
 	    .help = "Bytes of checkpoints that were written, or read, in the interval." },
-	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_CHECKPOINT | LIVE_BEHIND_SAVE,
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_CHECKPOINT | LIVE_AFTER_SAVE,
 	  .metric = "Bytes of checkpoints that were written, or read." },
 	{ .field = { "errors", MLGEN_F_U64(L, errors), .unit = "errors",
 	    .help = "Errors that continue_on_error counted in the interval." },
@@ -453,7 +440,7 @@ void live_hists_free(struct live *l)
 	}
 }
 
-/* All but the histograms. */
+/* Copy everything but the histograms. */
 static void copy_figures(struct live *to, const struct live *from)
 {
 	struct live own = *to;
@@ -477,15 +464,15 @@ void live_reset(struct live *l)
 
 void live_copy(struct live *to, const struct live *from)
 {
-	struct live there = *from;
+	struct live copy = *from;
 	struct hist **h;
 
 	copy_figures(to, from);
 	for (unsigned i = 0; (h = live_hist(to, i)); i++) {
-		const struct hist *one = *live_hist(&there, i);
+		const struct hist *source = *live_hist(&copy, i);
 
-		if (*h && one)
-			memcpy(*h, one, sizeof(*one));
+		if (*h && source)
+			memcpy(*h, source, sizeof(*source));
 	}
 }
 
@@ -494,8 +481,8 @@ bool live_is_column(const struct live_field *f)
 	return f->field.help && !f->is_unlogged;
 }
 
-/* The interval in which a job ends still holds what it did last, and its work where all of that
- * began and ended in the interval. */
+/* Was the job in this phase? The interval in which a job ends counts for its last phase, and for
+ * its main phase if that began and ended in the interval. */
 static bool was_in(const struct live_span *s, enum live_phase phase)
 {
 	const struct live *now = s->now;
@@ -505,22 +492,18 @@ static bool was_in(const struct live_span *s, enum live_phase phase)
 		(s->before->phase == phase || (now->work == phase && now->has_worked)));
 }
 
-/* Steps, and none of them computes: they have no AU. */
-static bool computes(const struct live *now)
-{
-	return now->compute_ns > 0 || now->step_ns == 0;
-}
-
-static unsigned when_of(const struct live_span *s)
+static unsigned activities(const struct live_span *s)
 {
 	const struct live *now = s->now;
+	/* Steps without any computation have no AU. */
+	bool computes = now->compute_ns > 0 || now->step_ns == 0;
 	unsigned when = 0;
 
 	if (was_in(s, LIVE_PREPARE))
 		when |= LIVE_IN_PREPARE;
-	/* Between epochs, what the last one did is in this interval. */
+	/* An interval that ends in a drop has the last steps of an epoch. */
 	if (was_in(s, LIVE_TRAIN) || was_in(s, LIVE_DROP))
-		when |= LIVE_IN_TRAIN | (computes(now) ? LIVE_IN_STEPS : 0) |
+		when |= LIVE_IN_TRAIN | (computes ? LIVE_IN_STEPS : 0) |
 			(now->accesses ? LIVE_IN_TIER : 0);
 	if (was_in(s, LIVE_IO))
 		when |= LIVE_IN_IO;
@@ -529,13 +512,13 @@ static unsigned when_of(const struct live_span *s)
 	if (now->is_checkpointing)
 		when |= LIVE_IN_SAVE;
 	if (now->checkpoint > 0)
-		when |= LIVE_BEHIND_SAVE;
+		when |= LIVE_AFTER_SAVE;
 	return when;
 }
 
 bool live_applies(const struct live_field *f, const struct live_span *s)
 {
-	return f->when == 0 || (f->when & when_of(s));
+	return f->when == 0 || (f->when & activities(s));
 }
 
 const struct live_field *live_find(const char *name, size_t len, const struct live_span *s)
@@ -556,7 +539,7 @@ const void *live_now(const struct live_field *f, const struct live_span *s)
 	return base + f->field.off;
 }
 
-/* Counters only grow; a look that lags behind the other is no progress. */
+/* Counters only grow; a look that lags behind the earlier one gives 0. */
 static uint64_t gained(const struct live_span *s, size_t off)
 {
 	uint64_t now = count_at(s->now, off), before = count_at(s->before, off);

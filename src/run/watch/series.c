@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* series.c - what a running job did over time: intervals that grow as there are more of them. */
+/* series.c - the intervals of a running job, which become longer during a run. */
 #include "run/watch/watch_internal.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* From then on it was at this. */
+/* A phase, and when it began. */
 struct series_phase {
 	const char *phase;
 	double begin_seconds;
@@ -44,7 +44,7 @@ const struct mlgen_field metrics_series_latency_fields[] = {
 #undef S
 
 #define S struct series_job
-/* Of the name, the unit and the meaning of the log's. */
+/* A list with the name, the unit and the meaning of the log's column. */
 #define COLUMN(name) { #name, METRIC_F64S(S, name), .help = "As the column of the log." }
 const struct mlgen_field metrics_series_job_fields[] = {
 	{ "job", METRICS_TEXT(S, job),
@@ -136,34 +136,27 @@ void series_result_fini(struct series_result *s)
 	s->jobs = (struct metric_list){ 0 };
 }
 
-/* ---- the end ---- */
+/* ---- from intervals to plain data ---- */
 
-/* A row of latencies over time: as wide as a person can tell apart. */
+/* Most rows of latencies over time; more of them cannot be told apart in a chart. */
 #define ROWS_MAX 180
-/* Buckets of a bin: four to a power of two. */
+/* Buckets per bin, as a power of two; this makes four bins to a power of two. */
 #define BIN_BITS (HIST_BITS - 2)
 #define BINS (HIST_BUCKETS >> BIN_BITS)
 
-static struct metric_list *list_of(struct series_job *out, const char *name)
+/* Allocate the list of that name with n unknown values; NULL if the document has no such list. */
+static double *add_list(struct series_job *out, const char *name, size_t n)
 {
 	const struct mlgen_field *f = metrics_series_job_fields;
 
 	while (f->name && strcmp(f->name, name) != 0)
 		f++;
-	return f->name ? (struct metric_list *)((char *)out + f->off) : NULL;
-}
-
-/* A list of so many values, all unknown. */
-static double *values_of(struct series_job *out, const char *name, size_t n)
-{
-	struct metric_list *l = list_of(out, name);
-
-	if (!l)
+	if (!f->name)
 		return NULL;
 	double *values = mem_array(n, sizeof(*values));
 	for (size_t i = 0; i < n; i++)
 		values[i] = (double)NAN;
-	*l = (struct metric_list){ values, n };
+	*(struct metric_list *)((char *)out + f->off) = (struct metric_list){ values, n };
 	return values;
 }
 
@@ -176,11 +169,11 @@ static double cell_value(const struct series_cell *c, enum live_kind kind)
 	return kind == LIVE_OF_HOST ? c->sum / c->weight : c->sum;
 }
 
-static void put_times(const struct series *s, struct series_job *out)
+static void add_times(const struct series *s, struct series_job *out)
 {
-	double *begin = values_of(out, "begin_seconds", s->count);
-	double *end = values_of(out, "end_seconds", s->count);
-	double *seconds = values_of(out, "seconds", s->count);
+	double *begin = add_list(out, "begin_seconds", s->count);
+	double *end = add_list(out, "end_seconds", s->count);
+	double *seconds = add_list(out, "seconds", s->count);
 
 	for (size_t i = 0; i < s->count; i++) {
 		const struct series_interval *v = &s->intervals[i];
@@ -191,42 +184,35 @@ static void put_times(const struct series *s, struct series_job *out)
 	}
 }
 
-static void put_column(const struct series *s, unsigned column, struct series_job *out)
+static void add_column(const struct series *s, unsigned column, struct series_job *out)
 {
 	const struct live_field *f = s->columns[column];
-	double *values = values_of(out, f->field.name, s->count);
+	double *values = add_list(out, f->field.name, s->count);
 
 	for (size_t i = 0; values && i < s->count; i++)
 		values[i] = cell_value(&s->intervals[i].cells[column], f->kind);
 }
 
-static unsigned hist_index(const struct series *s, const struct live_field *f)
+static void add_percentiles(struct series *s, const struct live_field *f, struct series_job *out)
 {
-	unsigned i = 0;
+	double *values = add_list(out, f->field.name, s->count);
+	unsigned h = 0;
 
-	while (s->hists[i]->field.off != f->field.off)
-		i++;
-	return i;
-}
-
-static void put_percentiles(struct series *s, const struct live_field *f, struct series_job *out)
-{
-	double *values = values_of(out, f->field.name, s->count);
-	unsigned of = hist_index(s, f);
-
+	while (s->hists[h]->field.off != f->field.off)
+		h++;
 	for (size_t i = 0; values && i < s->count; i++) {
-		if (!s->intervals[i].hists[of])
+		if (!s->intervals[i].hists[h])
 			continue;
 		hist_reset(s->scratch);
-		series_unpack(s->scratch, s->intervals[i].hists[of]);
+		series_unpack(s->scratch, s->intervals[i].hists[h]);
 		values[i] = (double)hist_percentile(s->scratch, f->percent);
 	}
 }
 
 /* ---- latencies over time ---- */
 
-/* Bins from the first to the last that is used. */
-struct range {
+/* The bins from the first used one to the last. */
+struct bin_range {
 	unsigned first, count;
 };
 
@@ -236,21 +222,21 @@ static void add_to_bins(double bins[BINS], const struct series_bins *p)
 		bins[series_bucket(p->bins[i]) >> BIN_BITS] += (double)series_count_in(p->bins[i]);
 }
 
-static struct range used_range(const struct series *s, unsigned of)
+static struct bin_range used_range(const struct series *s, unsigned h)
 {
 	double bins[BINS] = { 0 };
 	unsigned first = 0, last = BINS;
 
 	for (size_t i = 0; i < s->count; i++)
-		add_to_bins(bins, s->intervals[i].hists[of]);
+		add_to_bins(bins, s->intervals[i].hists[h]);
 	while (first < BINS && !(bins[first] > 0))
 		first++;
 	while (last > first && !(bins[last - 1] > 0))
 		last--;
-	return (struct range){ first, last - first };
+	return (struct bin_range){ first, last - first };
 }
 
-static struct metric_list least_of_bins(struct range r)
+static struct metric_list lower_bounds(struct bin_range r)
 {
 	double *from = mem_array(r.count, sizeof(*from));
 
@@ -259,7 +245,8 @@ static struct metric_list least_of_bins(struct range r)
 	return (struct metric_list){ from, r.count };
 }
 
-static struct metric_list rows_of(const struct series *s, unsigned of, struct range r, size_t each)
+static struct metric_list count_rows(const struct series *s, unsigned h, struct bin_range r,
+				     size_t each)
 {
 	size_t rows = (s->count + each - 1) / each;
 	double *counts = mem_array(rows * r.count, sizeof(*counts));
@@ -268,13 +255,13 @@ static struct metric_list rows_of(const struct series *s, unsigned of, struct ra
 		double bins[BINS] = { 0 };
 
 		for (size_t i = row * each; i < (row + 1) * each && i < s->count; i++)
-			add_to_bins(bins, s->intervals[i].hists[of]);
+			add_to_bins(bins, s->intervals[i].hists[h]);
 		memcpy(counts + row * r.count, bins + r.first, r.count * sizeof(*counts));
 	}
 	return (struct metric_list){ counts, rows * r.count };
 }
 
-/* The column's name begins with it: "read_p50_ns". */
+/* The operation that the column's name begins with: "read_p50_ns". */
 static const char *operation_of(const struct live_field *f)
 {
 	static const char *const names[] = { "read", "write", "sample", "stall" };
@@ -285,21 +272,21 @@ static const char *operation_of(const struct live_field *f)
 	return f->field.name;
 }
 
-static void put_latencies(const struct series *s, struct series_job *out)
+static void add_latencies(const struct series *s, struct series_job *out)
 {
 	struct series_latency *l = mem_array(SERIES_HISTS, sizeof(*l));
 	size_t each = 1 + s->count / ROWS_MAX, n = 0;
 
 	for (unsigned i = 0; i < s->hist_count; i++) {
-		struct range r = used_range(s, i);
+		struct bin_range r = used_range(s, i);
 
 		if (r.count == 0)
 			continue;
 		l[n++] = (struct series_latency){
 			.operation = operation_of(s->hists[i]),
 			.intervals_each = each,
-			.from_ns = least_of_bins(r),
-			.counts = rows_of(s, i, r, each),
+			.from_ns = lower_bounds(r),
+			.counts = count_rows(s, i, r, each),
 		};
 	}
 	out->latencies = (struct metric_list){ l, n };
@@ -308,20 +295,18 @@ static void put_latencies(const struct series *s, struct series_job *out)
 void series_finish(struct series *s, struct series_job *out)
 {
 	*out = (struct series_job){ .job = s->job, .intervals = s->count, .looks_each = s->looks };
-	put_times(s, out);
+	add_times(s, out);
 	for (unsigned i = 0; i < s->column_count; i++)
-		put_column(s, i, out);
+		add_column(s, i, out);
 	for (const struct live_field *f = live_fields; f->field.name; f++)
 		if (live_is_column(f) && f->kind == LIVE_DISTRIBUTION)
-			put_percentiles(s, f, out);
-	put_latencies(s, out);
+			add_percentiles(s, f, out);
+	add_latencies(s, out);
 	out->phases = s->phases;
 	s->phases = (struct metric_list){ 0 };
 }
 
-/* ---- intervals ---- */
-
-/* ---- a histogram without its empty buckets ---- */
+/* ---- histograms without their empty buckets ---- */
 
 static struct series_bins *pack(const struct hist *h)
 {
@@ -356,12 +341,7 @@ void series_unpack(struct hist *to, const struct series_bins *p)
 		to->max_ns = p->max_ns;
 }
 
-static size_t packed_bytes(const struct series_bins *p)
-{
-	return p ? sizeof(*p) + p->used * sizeof(p->bins[0]) : 0;
-}
-
-/* ---- what is stored ---- */
+/* ---- columns and histograms ---- */
 
 static bool is_stored(const struct live_field *f)
 {
@@ -369,20 +349,14 @@ static bool is_stored(const struct live_field *f)
 	       f->field.type != MLGEN_TIME && f->field.type != MLGEN_HIST;
 }
 
-/* Rows of one name are one column. */
-static const struct live_field *column_of(const struct live_field *f)
+/* Rows with the same name are one column. */
+static bool is_first_of_name(const struct live_field *f)
 {
 	const struct live_field *first = live_fields;
 
 	while (strcmp(first->field.name, f->field.name) != 0)
 		first++;
-	return first;
-}
-
-static void add_column(struct series *s, const struct live_field *f)
-{
-	assert(s->column_count < SERIES_COLUMNS);
-	s->columns[s->column_count++] = f;
+	return first == f;
 }
 
 static void add_hist(struct series *s, const struct live_field *f)
@@ -403,8 +377,10 @@ struct series *series_new(uint64_t start_ns, size_t jobs)
 	s->most_bytes = SERIES_BYTES / (jobs ? jobs : 1);
 	s->scratch = hist_new();
 	for (const struct live_field *f = live_fields; f->field.name; f++) {
-		if (is_stored(f) && column_of(f) == f)
-			add_column(s, f);
+		if (is_stored(f) && is_first_of_name(f)) {
+			assert(s->column_count < SERIES_COLUMNS);
+			s->columns[s->column_count++] = f;
+		}
 		if (live_is_column(f) && f->kind == LIVE_DISTRIBUTION)
 			add_hist(s, f);
 	}
@@ -413,27 +389,22 @@ struct series *series_new(uint64_t start_ns, size_t jobs)
 	return s;
 }
 
-static void interval_fini(struct series_interval *v)
-{
-	for (unsigned i = 0; i < SERIES_HISTS; i++)
-		mem_free(v->hists[i]);
-}
-
 void series_free(struct series *s)
 {
-	for (size_t i = 0; s && i < s->count; i++)
-		interval_fini(&s->intervals[i]);
-	if (s) {
-		hist_free(s->scratch);
-		mem_free(s->phases.items);
-		mem_free(s->intervals);
-	}
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		for (unsigned h = 0; h < SERIES_HISTS; h++)
+			mem_free(s->intervals[i].hists[h]);
+	hist_free(s->scratch);
+	mem_free(s->phases.items);
+	mem_free(s->intervals);
 	mem_free(s);
 }
 
-/* ---- one interval ---- */
+/* ---- intervals ---- */
 
-static void take_cell(struct series_cell *c, const struct live_field *f, const struct live_span *s)
+static void set_cell(struct series_cell *c, const struct live_field *f, const struct live_span *s)
 {
 	double ns = (double)(s->now->now_ns - s->before->now_ns);
 	double value;
@@ -454,7 +425,7 @@ static void take_cell(struct series_cell *c, const struct live_field *f, const s
 	}
 }
 
-static void series_take(struct series *s, struct series_interval *v, const struct live_span *span)
+static void set_interval(struct series *s, struct series_interval *v, const struct live_span *span)
 {
 	*v = (struct series_interval){
 		.begin_ns = span->before->now_ns,
@@ -467,14 +438,12 @@ static void series_take(struct series *s, struct series_interval *v, const struc
 		const struct live_field *f = live_find(name, strlen(name), span);
 
 		if (f)
-			take_cell(&v->cells[i], f, span);
+			set_cell(&v->cells[i], f, span);
 	}
 	for (unsigned i = 0; i < s->hist_count; i++)
 		if (live_distribution(s->hists[i], span, s->scratch))
 			v->hists[i] = pack(s->scratch);
 }
-
-/* ---- two become one ---- */
 
 static void join_cell(struct series_cell *to, const struct series_cell *from, enum live_kind kind)
 {
@@ -500,7 +469,7 @@ static void join_hist(struct series *s, struct series_bins **to, struct series_b
 	*to = pack(s->scratch);
 }
 
-/* `from`, which is the next, is gone then. */
+/* Add the next interval, `from`, to an interval. `from` gives up its histograms. */
 static void join(struct series *s, struct series_interval *to, struct series_interval *from)
 {
 	to->end_ns = from->end_ns;
@@ -512,21 +481,16 @@ static void join(struct series *s, struct series_interval *to, struct series_int
 		join_hist(s, &to->hists[i], from->hists[i]);
 }
 
-static uint64_t interval_bytes(const struct series *s, const struct series_interval *v)
-{
-	uint64_t n = sizeof(*v);
-
-	for (unsigned i = 0; i < s->hist_count; i++)
-		n += packed_bytes(v->hists[i]);
-	return n;
-}
-
 uint64_t series_bytes(const struct series *s)
 {
-	uint64_t n = 0;
+	uint64_t n = s->count * sizeof(*s->intervals);
 
 	for (size_t i = 0; i < s->count; i++)
-		n += interval_bytes(s, &s->intervals[i]);
+		for (unsigned h = 0; h < s->hist_count; h++) {
+			const struct series_bins *p = s->intervals[i].hists[h];
+
+			n += p ? sizeof(*p) + p->used * sizeof(p->bins[0]) : 0;
+		}
 	return n;
 }
 
@@ -535,22 +499,23 @@ size_t series_count(const struct series *s)
 	return s->count;
 }
 
-static void thin(struct series *s)
+/* Join each two neighbouring intervals. */
+static void halve(struct series *s)
 {
-	size_t kept = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < s->count; i += 2) {
 		struct series_interval v = s->intervals[i];
 
 		if (i + 1 < s->count)
 			join(s, &v, &s->intervals[i + 1]);
-		s->intervals[kept++] = v;
+		s->intervals[n++] = v;
 	}
-	s->count = kept;
+	s->count = n;
 	s->looks *= 2;
 }
 
-static void note_phase(struct series *s, const struct live_span *span)
+static void add_phase(struct series *s, const struct live_span *span)
 {
 	struct series_phase *p = s->phases.items;
 	size_t n = s->phases.count;
@@ -559,7 +524,7 @@ static void note_phase(struct series *s, const struct live_span *span)
 
 	if (n > 0 && strcmp(p[n - 1].phase, name) == 0)
 		return;
-	/* Epochs without end may drop their files between them. */
+	/* A run of unlimited epochs may change between train and drop any number of times. */
 	if (n >= SERIES_INTERVALS || span->now->phase == LIVE_DONE)
 		return;
 	p = mem_realloc(p, (n + 1) * sizeof(*p));
@@ -575,8 +540,8 @@ void series_add(struct series *s, const struct live_span *span)
 	if (span->now->now_ns <= span->before->now_ns)
 		return;
 	s->job = span->now->job_name;
-	note_phase(s, span);
-	series_take(s, &v, span);
+	add_phase(s, span);
+	set_interval(s, &v, span);
 	if (last && last->looks < s->looks)
 		join(s, last, &v);
 	else {
@@ -584,5 +549,5 @@ void series_add(struct series *s, const struct live_span *span)
 		s->intervals[s->count++] = v;
 	}
 	while (s->count == s->room || (s->count > 1 && series_bytes(s) > s->most_bytes))
-		thin(s);
+		halve(s);
 }

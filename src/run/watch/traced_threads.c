@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traced_threads.c - rings of a trace for threads of a run, and for which job each worked. */
+/* traced_threads.c - trace rings for the threads of a run, and the job that each worked for. */
 #include "run/watch/watch_internal.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ struct traced_thread {
 
 struct traced_threads {
 	pthread_mutex_t lock;
-	VEC(struct traced_thread) list; /* by tid and time, where it is sorted */
+	VEC(struct traced_thread) list; /* if is_sorted, by tid and time */
 	bool is_sorted;
 };
 
@@ -64,7 +64,7 @@ bool traced_threads_is(struct traced_threads *t, size_t job, uint32_t tid, uint6
 	if (!t->is_sorted && t->list.count)
 		qsort(t->list.at, t->list.count, sizeof(*t->list.at), compare_threads);
 	t->is_sorted = true;
-	/* So many began at that time or before it, of its number or a lower one. */
+	/* Number of entries with a lower tid, or with this tid and a beginning up to at_ns. */
 	n = BISECT(i, 0, t->list.count, compare_threads(&t->list.at[i], &key) > 0);
 	return n && t->list.at[n - 1].tid == tid && t->list.at[n - 1].job == job;
 }

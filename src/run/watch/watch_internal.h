@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_internal.h - what the files of run/watch share. */
+/* watch_internal.h - declarations that the files of run/watch share. */
 #pragma once
 
 #include "run/watch/watch.h"
 
-/* ---- how a series stores its intervals; for its files alone ---- */
+/* ---- how a series stores its intervals ---- */
 
 #define SERIES_COLUMNS 32
 #define SERIES_HISTS 4
@@ -27,7 +27,8 @@ static inline uint64_t series_count_in(uint64_t bin)
 	return bin >> SERIES_BUCKET_BITS;
 }
 
-/* A column's value is sum by weight, of a counter the sum; weight 0 = none. */
+/* The value of a column: sum / weight for shares and host figures, otherwise sum. Weight 0 = no
+ * value. */
 struct series_cell {
 	double sum, weight;
 };
@@ -42,7 +43,7 @@ struct series_interval {
 struct series {
 	const char *job;
 	uint64_t start_ns, most_bytes;
-	uint64_t looks; /* that an interval is of */
+	uint64_t looks; /* in each interval */
 	const struct live_field *columns[SERIES_COLUMNS];
 	const struct live_field *hists[SERIES_HISTS];
 	unsigned column_count, hist_count;
@@ -52,5 +53,5 @@ struct series {
 	struct hist *scratch;
 };
 
-/* to += the histogram. */
+/* Add a histogram to `to`. */
 void series_unpack(struct hist *to, const struct series_bins *p);
