@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memlimit.c - memory_limit, and what the processes of a host take together. */
+/* memlimit.c - memory_limit, and the memory needs of all processes of a host. */
 #include "run/run_internal.h"
 
 #include <errno.h>
@@ -15,41 +15,29 @@
 #include "base/units.h"
 #include "run/slot/slot.h"
 
-/* Its end of the pipe is closed before the last thread has left the group. */
-static void wait_until_gone(pid_t parent)
+/* The child: wait until the parent is gone, report a kill, and remove the group. */
+static _Noreturn void watch_parent(pid_t parent, int from_parent, struct cgroup g)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
+	char byte, limit[UNITS_TEXT_BYTES];
 
+	/* The parent never writes; the read ends when the parent does. */
+	while (read(from_parent, &byte, 1) < 0 && errno == EINTR)
+		;
+	/* The pipe is closed before the last thread of the parent has left the group. */
 	while (getppid() == parent)
 		nanosleep(&ms, NULL);
-}
-
-static void tell_and_remove(struct cgroup g)
-{
-	char limit[UNITS_TEXT_BYTES];
-
 	if (cgroup_kills(&g, "") > 0)
 		log_error("memory_limit: the kernel killed mlgen: it needed more than the %s, and "
 			  "there is no report. Raise it, or lower what is kept for each request: "
 			  "threads, ranks, bs, iodepth",
 			  units_human_bytes(limit, (double)g.limit_bytes));
 	cgroup_leave(&g, "");
-}
-
-static _Noreturn void wait_for(pid_t parent, int from_parent, const struct cgroup *g)
-{
-	char byte;
-
-	/* Nobody writes: it ends when the parent does. */
-	while (read(from_parent, &byte, 1) < 0 && errno == EINTR)
-		;
-	wait_until_gone(parent);
-	tell_and_remove(*g);
 	_exit(0);
 }
 
-/* Of a group that has been joined. Where no process can be had, there is none: only what happens
- * after a kill is left undone. */
+/* Start the child in a group that this process has joined. Without a child the run continues; only
+ * the report after a kill and the removal of the group are missing. */
 static void memlimit_watch_start(struct memlimit_watch *w, const struct cgroup *g)
 {
 	pid_t parent = getpid(), child;
@@ -58,13 +46,13 @@ static void memlimit_watch_start(struct memlimit_watch *w, const struct cgroup *
 
 	if (pipe2(ends, O_CLOEXEC))
 		return;
-	/* What is meant for the program, such as ^C, is not for the child. */
+	/* Signals to the program, such as ^C, must not end the child. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	child = fork();
 	if (child == 0) {
 		close(ends[1]);
-		wait_for(parent, ends[0], g);
+		watch_parent(parent, ends[0], *g);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(ends[0]);
@@ -74,7 +62,7 @@ static void memlimit_watch_start(struct memlimit_watch *w, const struct cgroup *
 		close(ends[1]);
 }
 
-/* Before the group is left. */
+/* Call this before the group is left. */
 static void memlimit_watch_end(struct memlimit_watch *w)
 {
 	if (!w->child)
@@ -93,39 +81,27 @@ static const char *limit_text(char text[UNITS_TEXT_BYTES], const struct job *j)
 	return units_human_bytes(text, (double)j->memory_limit);
 }
 
-static int differ(const struct job *a, const struct job *b, struct mlgen_err *err)
-{
-	char one[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
-
-	return mlgen_fail(err, -EINVAL,
-			  "memory_limit: is %s in %s and %s in %s, but it is of the whole process; "
-			  "set it once, in [global] or on the command line",
-			  limit_text(one, a), a->name, limit_text(other, b), b->name);
-}
-
-/* At all, before there is a limit to stay below. */
-static int memlimit_check_range(uint64_t want, const struct host *host, struct mlgen_err *err)
+int memlimit_check(const struct job *first, const struct job *job, const struct host *host,
+		   struct mlgen_err *err)
 {
 	char limit[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
 
-	if (want <= host->memory_bytes)
+	if (job->memory_limit != first->memory_limit)
+		return mlgen_fail(err, -EINVAL,
+				  "memory_limit: is %s in %s and %s in %s, but it is of the whole "
+				  "process; set it once, in [global] or on the command line",
+				  limit_text(limit, first), first->name, limit_text(other, job),
+				  job->name);
+	if (job->memory_limit <= host->memory_bytes)
 		return 0;
 	return mlgen_fail(
 		err, -EINVAL,
 		"memory_limit: %s is more than this process has, %s; take less, or leave it out",
-		units_human_bytes(limit, (double)want),
+		units_human_bytes(limit, (double)job->memory_limit),
 		units_human_bytes(other, (double)host->memory_bytes));
 }
 
-int memlimit_check(const struct job *first, const struct job *job, const struct host *host,
-		   struct mlgen_err *err)
-{
-	if (job->memory_limit != first->memory_limit)
-		return differ(first, job, err);
-	return job->memory_limit ? memlimit_check_range(job->memory_limit, host, err) : 0;
-}
-
-/* Pages are charged to whoever read them first, for as long as they stay. */
+/* Page-cache pages are charged to the group that read them first, as long as they stay. */
 static void warn_of_cached(struct job *const *jobs, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -136,11 +112,11 @@ static void warn_of_cached(struct job *const *jobs, size_t count)
 				 jobs[i]->name);
 }
 
-/* Goes on without: no failure, and of no errno's value. */
+/* Result of set_group: the run continues without the limit. Not an errno. */
 enum { WITHOUT = 1 };
 
-static int take_group(struct memlimit *m, const struct job *job, struct host *host,
-		      struct mlgen_err *why, struct mlgen_err *err)
+static int set_group(struct memlimit *m, const struct job *job, struct host *host,
+		     struct mlgen_err *why, struct mlgen_err *err)
 {
 	char memory[UNITS_TEXT_BYTES];
 	uint64_t processes = job_host_processes(job);
@@ -160,7 +136,8 @@ static int take_group(struct memlimit *m, const struct job *job, struct host *ho
 	return 0;
 }
 
-/* It would not live to say so: it is refused when it is known what would do. */
+/* Below this limit the process would not live to report it. The limit is not set; a later rule
+ * refuses it, when the needs of the jobs are known. */
 static bool is_too_little(struct memlimit *m, const struct job *job, struct host *host)
 {
 	if (job->memory_limit / job_host_processes(job) >= MEMNEED_LIMITED_BYTES)
@@ -181,7 +158,7 @@ int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count, stru
 		return 0;
 	if (is_too_little(m, jobs[0], host))
 		return 0;
-	rc = take_group(m, jobs[0], host, &why, err);
+	rc = set_group(m, jobs[0], host, &why, err);
 	if (rc < 0)
 		return rc;
 	if (rc == WITHOUT) {
@@ -204,10 +181,10 @@ int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
 
 	if (!job->memory_limit || is_too_little(m, job, host))
 		return 0;
-	rc = take_group(m, job, host, &why, err);
+	rc = set_group(m, job, host, &why, err);
 	if (rc == 0)
 		cgroup_leave(&m->group, "");
-	/* What else there is to say is of the run that was asked for. */
+	/* The other rules are checked as if the limit could be set. */
 	if (rc < 0)
 		m->limit_bytes = host->memory_bytes = job->memory_limit;
 	m->group = (struct cgroup){ 0 };
@@ -233,21 +210,10 @@ void memlimit_lift(struct memlimit *m)
 		log_warn("memory_limit: %s could not be removed: %s", path, strerror(-rc));
 }
 
-/* What a process says, of one job each. */
-static void put_part(struct buf *to, const struct memneed_jobs *all, const struct memroom *room)
-{
-	buf_addn(to, (const char *)room, sizeof(*room));
-	for (size_t i = 0; i < all->count; i++) {
-		uint64_t n = memneed_bytes(all, all->jobs[i]->group);
-
-		buf_addn(to, (const char *)&n, sizeof(n));
-	}
-}
-
-/* Of one job, for all processes. */
+/* The memory that is available to each process, and that a job needs in each. */
 struct memhost_look {
 	const struct hosts *h;
-	const struct memroom *rooms; /* by rank; of who is gone zeroed */
+	const struct memroom *rooms; /* per rank; zeroed for a process that is gone */
 	const uint64_t *needs;
 };
 
@@ -259,7 +225,8 @@ static const struct memroom_place *find_place(const struct memroom *room, const 
 	return NULL;
 }
 
-/* Of the processes on the host of this one that are there, too. */
+/* Is there enough memory at this place, the host or a control group, for all processes on the host
+ * of `rank` that share it? */
 static bool is_enough(const struct memhost_look *l, unsigned rank,
 		      const struct memroom_place *there, struct memneed_host *host)
 {
@@ -291,7 +258,7 @@ static bool all_have_enough(const struct memhost_look *l, struct memneed_host *h
 	return true;
 }
 
-/* Of each process its own, and of a job what each takes. */
+/* Read the rooms of all processes, and their needs for a job. */
 static void read_parts(const struct hosts *h, const struct buf *parts, size_t job,
 		       struct memroom *rooms, uint64_t *needs)
 {
@@ -334,7 +301,12 @@ int memhost_check(struct hosts *h, const struct memneed_jobs *all, const struct 
 
 	if (hosts_total(h) == 1)
 		return 0;
-	put_part(&mine, all, room);
+	buf_addn(&mine, (const char *)room, sizeof(*room));
+	for (size_t i = 0; i < all->count; i++) {
+		uint64_t n = memneed_bytes(all, all->jobs[i]->group);
+
+		buf_addn(&mine, (const char *)&n, sizeof(n));
+	}
 	int rc = hosts_gather(h, buf_str(&mine), mine.len, &parts, err);
 	if (rc == 0 && hosts_rank(h) == 0)
 		rc = check_all(h, all, &parts, job, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* others.c - looks at the jobs of this process, and of the others of rank 0. */
+/* others.c - current figures of the jobs of this process, and of the other processes for rank 0. */
 #include "run/run_internal.h"
 
 #include <math.h>
@@ -37,13 +37,13 @@ bool run_has_started(const struct run *r)
 {
 	bool has = atomic_load(&r->shared.has_started);
 
-	/* Whatever a thread meets while it is set up comes before the start. */
+	/* A job starts at its time zero, after its threads were set up. */
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
 		has |= slot_has_begun(&r->slots[i]);
 	return has;
 }
 
-static enum live_phase work_of(const struct slot *s)
+static enum live_phase main_phase(const struct slot *s)
 {
 	const struct workload *w = job_work(s->job);
 
@@ -58,7 +58,7 @@ void run_look(const struct run *r, size_t i, struct live *live)
 {
 	const struct slot *s = &r->slots[i];
 
-	/* Once: it may end while it is looked at, and what it did must not vanish. */
+	/* Read the phase only once: the job may end meanwhile, and its figures must not vanish. */
 	int phase = atomic_load(&s->phase);
 	bool has_worked = atomic_load(&s->work_begin_ns) != 0;
 
@@ -68,7 +68,7 @@ void run_look(const struct run *r, size_t i, struct live *live)
 	live->now_ns = clock_now(r->shared.cfg.clock);
 	live->left_ns = UINT64_MAX;
 	live->done_percent = (double)NAN;
-	live->work = work_of(s);
+	live->work = main_phase(s);
 	live->has_worked = has_worked;
 	live->files_done = count_get(&s->progress.files_done);
 	live->files_total = count_get(&s->progress.files_total);
@@ -76,7 +76,7 @@ void run_look(const struct run *r, size_t i, struct live *live)
 	live->bytes_total = count_get(&s->progress.bytes_total);
 	if (slot_works_in(phase) || (phase == LIVE_DONE && has_worked))
 		s->does->look(s, live);
-	/* All checkpoints are alike. */
+	/* All checkpoints have the same size. */
 	if (live->checkpoint > 0)
 		live->checkpoint_moved = (live->checkpoint - 1) * live->checkpoint_bytes;
 	live->checkpoint_moved += live->checkpoint_done;
@@ -93,15 +93,17 @@ void run_tick(struct run *r)
 	double mhz = noise_clock_mhz("");
 	struct energy_counts unused;
 
-	/* Before its counters go round. */
+	/* Read the energy counters before they wrap around. */
 	energy_read(&r->energy, &unused);
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
 		if (slot_is_working(&r->slots[i]) && slot_has_begun(&r->slots[i]))
 			rates_tick(&r->slots[i], now_ns, mhz);
 }
 
+/* ---- remote status ---- */
+
 #define ANSWER_MOST_NS (3 * NS_PER_S / 10)
-/* Readings of the host that are nearer are one. */
+/* Least time between two readings of the host's counters. */
 #define RATE_LEAST_NS (NS_PER_S / 2)
 
 struct others {
@@ -109,28 +111,27 @@ struct others {
 	size_t jobs;
 	struct hosts *hosts;
 	struct survey *survey;
-	double cpus; /* that this process may use */
-	/* Not rank 0: the survey's thread's. */
+	double cpus; /* available to this process */
+	/* Used by the survey's thread, in ranks other than 0. */
 	struct host_look *host;
 	struct live look;
 };
 
 /*
- * An answer is a head, and for each job its look and its histograms, which are bins that are not
- * empty. All processes are of one version (hosts/hosts.h); on machines of one byte order, as MPI's.
+ * An answer is a head, and for each job its figures and its histograms, without their empty bins.
+ * All processes have the same version (hosts/hosts.h), and their machines the same byte order, as
+ * for MPI.
  */
-struct others_head {
+struct status_head {
 	struct live_host host;
 	double cpus;
 };
 
-struct others_bin {
+struct status_bin {
 	uint64_t bucket, count;
 };
 
-/* ---- to say ---- */
-
-static void put_hist(struct buf *to, const struct hist *h)
+static void append_hist(struct buf *to, const struct hist *h)
 {
 	uint64_t bins = 0;
 
@@ -139,18 +140,18 @@ static void put_hist(struct buf *to, const struct hist *h)
 	buf_addn(to, (const char *)h, offsetof(struct hist, buckets));
 	buf_addn(to, (const char *)&bins, sizeof(bins));
 	for (unsigned i = hist_first(h); i <= hist_last(h); i++) {
-		const struct others_bin b = { i, h->buckets[i] };
+		const struct status_bin b = { i, h->buckets[i] };
 
 		if (b.count)
 			buf_addn(to, (const char *)&b, sizeof(b));
 	}
 }
 
-static void put_answer(void *arg, struct buf *to)
+static void append_answer(void *arg, struct buf *to)
 {
 	struct others *o = arg;
 	uint64_t now_ns = clock_monotonic_ns();
-	struct others_head head = { .cpus = o->cpus };
+	struct status_head head = { .cpus = o->cpus };
 	struct hist **h;
 
 	host_look(o->host, &head.host, now_ns, now_ns - 2 * RATE_LEAST_NS);
@@ -159,19 +160,17 @@ static void put_answer(void *arg, struct buf *to)
 		run_look(o->run, i, &o->look);
 		buf_addn(to, (const char *)&o->look, sizeof(o->look));
 		for (unsigned k = 0; (h = live_hist(&o->look, k)); k++)
-			put_hist(to, *h);
+			append_hist(to, *h);
 	}
 }
 
-/* ---- to read ---- */
-
-/* What is left of an answer. */
-struct others_rest {
+/* The unread part of an answer. */
+struct status_rest {
 	const char *at;
 	size_t left;
 };
 
-static bool take(struct others_rest *r, void *to, size_t n)
+static bool parse_bytes(struct status_rest *r, void *to, size_t n)
 {
 	if (r->left < n)
 		return false;
@@ -181,21 +180,21 @@ static bool take(struct others_rest *r, void *to, size_t n)
 	return true;
 }
 
-/* `to` NULL: it is passed over. */
-static bool take_hist(struct others_rest *r, struct hist *to)
+/* The next histogram; with `to` NULL it is skipped. */
+static bool parse_hist(struct status_rest *r, struct hist *to)
 {
 	uint64_t bins;
-	struct others_bin b;
+	struct status_bin b;
 	char head[offsetof(struct hist, buckets)];
 
-	if (!take(r, head, sizeof(head)) || !take(r, &bins, sizeof(bins)))
+	if (!parse_bytes(r, head, sizeof(head)) || !parse_bytes(r, &bins, sizeof(bins)))
 		return false;
 	if (to) {
 		hist_reset(to);
 		memcpy(to, head, sizeof(head));
 	}
 	for (; bins; bins--) {
-		if (!take(r, &b, sizeof(b)) || b.bucket >= HIST_BUCKETS)
+		if (!parse_bytes(r, &b, sizeof(b)) || b.bucket >= HIST_BUCKETS)
 			return false;
 		if (to)
 			to->buckets[b.bucket] = b.count;
@@ -203,17 +202,17 @@ static bool take_hist(struct others_rest *r, struct hist *to)
 	return true;
 }
 
-/* The next look; with `to` NULL it is passed over. */
-static bool take_look(struct others_rest *r, struct live *to)
+/* The figures and histograms of the next job; with `to` NULL they are skipped. */
+static bool parse_look(struct status_rest *r, struct live *to)
 {
 	struct live figures, own = to ? *to : (struct live){ 0 };
 	struct hist **h;
 
-	if (!take(r, &figures, sizeof(figures)))
+	if (!parse_bytes(r, &figures, sizeof(figures)))
 		return false;
 	for (unsigned k = 0; (h = live_hist(&figures, k)); k++) {
 		*h = *live_hist(&own, k);
-		if (!take_hist(r, *h))
+		if (!parse_hist(r, *h))
 			return false;
 	}
 	figures.job_name = own.job_name;
@@ -222,13 +221,13 @@ static bool take_look(struct others_rest *r, struct live *to)
 	return true;
 }
 
-static bool take_answer(struct others *o, unsigned rank, struct buf *answer,
-			struct others_head *head, struct others_rest *rest)
+static bool parse_answer(struct others *o, unsigned rank, struct buf *answer,
+			 struct status_head *head, struct status_rest *rest)
 {
 	if (!survey_answer(o->survey, rank, answer))
 		return false;
-	*rest = (struct others_rest){ buf_str(answer), answer->len };
-	if (!take(rest, head, sizeof(*head)))
+	*rest = (struct status_rest){ buf_str(answer), answer->len };
+	if (!parse_bytes(rest, head, sizeof(*head)))
 		return false;
 	head->host.time = NULL;
 	return true;
@@ -237,15 +236,15 @@ static bool take_answer(struct others *o, unsigned rank, struct buf *answer,
 bool others_look(struct others *o, unsigned rank, size_t job, struct live *to)
 {
 	struct buf answer = { 0 };
-	struct others_rest rest;
-	struct others_head head;
-	bool is_there = o && take_answer(o, rank, &answer, &head, &rest);
+	struct status_rest rest;
+	struct status_head head;
+	bool is_known = o && parse_answer(o, rank, &answer, &head, &rest);
 
-	for (size_t i = 0; is_there && i < job; i++)
-		is_there = take_look(&rest, NULL);
-	is_there = is_there && take_look(&rest, to);
+	for (size_t i = 0; is_known && i < job; i++)
+		is_known = parse_look(&rest, NULL);
+	is_known = is_known && parse_look(&rest, to);
 	buf_fini(&answer);
-	return is_there;
+	return is_known;
 }
 
 void others_add(struct others *o, size_t job, struct live *to)
@@ -263,59 +262,57 @@ void others_add(struct others *o, size_t job, struct live *to)
 	live_hists_free(&one);
 }
 
-/* ---- hosts ---- */
-
-/* UINT64_MAX = not known. */
+/* UINT64_MAX = unknown. */
 static void add_known(uint64_t *to, uint64_t n)
 {
 	if (n != UINT64_MAX)
 		*to = *to == UINT64_MAX ? n : *to + n;
 }
 
-static void add_process(struct live_host *to, const struct live_host *one)
+static void add_memory(struct live_host *to, const struct live_host *one)
 {
 	add_known(&to->resident_bytes, one->resident_bytes);
 	add_known(&to->switches_per_sec, one->switches_per_sec);
 }
 
-static bool answer_of(struct others *o, unsigned rank, struct others_head *head)
+static bool parse_head(struct others *o, unsigned rank, struct status_head *head)
 {
 	struct buf answer = { 0 };
-	struct others_rest rest;
-	bool is_there = take_answer(o, rank, &answer, head, &rest);
+	struct status_rest rest;
+	bool is_known = parse_answer(o, rank, &answer, head, &rest);
 
 	buf_fini(&answer);
-	return is_there;
+	return is_known;
 }
 
 bool others_look_host(struct others *o, unsigned rank, struct live_host *to)
 {
-	struct others_head one;
+	struct status_head one;
 
 	if (!o)
 		return rank == 0;
-	if (!hosts_is_first_on_host(o->hosts, rank) || (rank && !answer_of(o, rank, &one)))
+	if (!hosts_is_first_on_host(o->hosts, rank) || (rank && !parse_head(o, rank, &one)))
 		return false;
 	if (rank)
 		*to = one.host;
 	for (unsigned i = rank + 1; i < others_total(o); i++)
 		if (hosts_host_of(o->hosts, i) == hosts_host_of(o->hosts, rank) &&
-		    answer_of(o, i, &one))
-			add_process(to, &one.host);
+		    parse_head(o, i, &one))
+			add_memory(to, &one.host);
 	return true;
 }
 
 void others_add_hosts(struct others *o, struct live_host *to)
 {
-	struct others_head one;
+	struct status_head one;
 
 	if (!o)
 		return;
 	double busy = to->cpu_percent * o->cpus, cpus = o->cpus;
 	for (unsigned rank = 1; rank < others_total(o); rank++) {
-		if (!answer_of(o, rank, &one))
+		if (!parse_head(o, rank, &one))
 			continue;
-		add_process(to, &one.host);
+		add_memory(to, &one.host);
 		if (!hosts_is_first_on_host(o->hosts, rank))
 			continue;
 		add_known(&to->page_cache_bytes, one.host.page_cache_bytes);
@@ -326,8 +323,6 @@ void others_add_hosts(struct others *o, struct live_host *to)
 	}
 	to->cpu_percent = busy / cpus;
 }
-
-/* ---- all of it ---- */
 
 struct others *others_new(const struct run *run, size_t jobs, struct hosts *hosts, uint32_t number,
 			  uint64_t cpus)
@@ -341,7 +336,7 @@ struct others *others_new(const struct run *run, size_t jobs, struct hosts *host
 		o->host = host_look_new();
 		live_hists_new(&o->look);
 	}
-	o->survey = survey_open(hosts, number, put_answer, o);
+	o->survey = survey_open(hosts, number, append_answer, o);
 	return o;
 }
 

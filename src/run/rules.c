@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules.c - what stops a run before its first byte. */
+/* rules.c - the rules that stop a run before its first byte. */
 #include "run/run_internal.h"
 
 #include <errno.h>
@@ -13,25 +13,25 @@
 #include "io/pagecache.h"
 #include "run/slot/slot.h"
 
-/* Descriptors that are not a job's: standard ones, outputs, engines. */
+/* Descriptors that belong to no job: standard streams, outputs, engines. */
 #define SPARE_FILES 32
 
+/* Facts that several rules use. */
 struct rules_known {
-	struct memneed *needs; /* of all jobs */
+	struct memneed *needs; /* per job */
 	struct memroom room;
 	bool lacks_memory;
-	uint64_t open_files; /* of the jobs of this group; 0 = not counted yet */
+	uint64_t open_files; /* sum for files_group; 0 = not counted yet */
 	unsigned files_group;
 };
 
-struct asking {
+struct rule_check {
 	struct run_shared *run;
-	run_told *told; /* NULL: the first that does not hold is enough */
+	run_told *report; /* NULL: the first rule that does not hold ends the check */
 	void *arg;
 	struct mlgen_err *err;
 };
 
-/* Is it set up for good, or only looked at? */
 static int memory_limit(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	return memlimit_check(run->slots[0].job, s->job, run->cfg.host, err);
@@ -43,7 +43,7 @@ static int caches(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 	return slot_drops_caches(s) ? dropcaches_check("", err) : 0;
 }
 
-/* What all jobs of its group take, of what there is. */
+/* Is there enough memory for all jobs of the group? */
 static int memory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct rules_known *k = run->known;
@@ -64,7 +64,7 @@ static int same_dataset(struct slot *s, struct run_shared *run, struct mlgen_err
 	return shared_check(s, err);
 }
 
-/* Groups run one after the other, and close what they have opened. */
+/* Only the jobs of one group have files open at the same time. */
 static uint64_t count_open_files(const struct run_shared *run, unsigned group)
 {
 	uint64_t n = SPARE_FILES;
@@ -78,8 +78,8 @@ static uint64_t count_open_files(const struct run_shared *run, unsigned group)
 	return n;
 }
 
-/* To count them takes a look at every file of a checkpoint, which is not done for threads that
- * there is no memory for. */
+/* Files are not counted if there is not enough memory, since this looks at every file of a
+ * checkpoint. */
 static int open_files(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct rules_known *k = run->known;
@@ -106,8 +106,8 @@ static bool takes_aio(const struct slot *s)
 	return engine && s->does->requests && strcmp(engine, "libaio") == 0;
 }
 
-/* The kernel counts what contexts are made for, and those of all processes (fs/aio.c); each worker
- * has one. */
+/* The kernel limits the sum of the sizes of all contexts of all processes (fs/aio.c). Each worker
+ * has a context. */
 static int aio_requests(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	uint64_t max, used, need = 0;
@@ -130,7 +130,7 @@ static int aio_requests(struct slot *s, struct run_shared *run, struct mlgen_err
 			  max, used, need, used + need);
 }
 
-/* Before the workloads' own, and behind them. */
+/* Rules before those of the workloads, and after them. */
 static const struct rule first_rules[] = {
 	{ "memory_limit", memory_limit },
 	{ NULL, NULL },
@@ -141,48 +141,40 @@ static const struct rule last_rules[] = {
 	{ "files", open_files }, { "engine", aio_requests }, { NULL, NULL },
 };
 
-static int ask_one(struct asking *a, size_t i, const struct rule *rule)
+static int check_rule(struct rule_check *c, size_t i, const struct rule *rule)
 {
 	struct mlgen_err why = { 0 };
-	int rc = rule->ask(&a->run->slots[i], a->run, a->told ? &why : a->err);
+	int rc = rule->ask(&c->run->slots[i], c->run, c->report ? &why : c->err);
 
-	if (rc == 0 || !a->told)
+	if (rc == 0 || !c->report)
 		return rc;
-	a->told(a->arg, i, rule->name, &why);
+	c->report(c->arg, i, rule->name, &why);
 	return 0;
 }
 
-static int ask_slot(struct asking *a, size_t i, const struct rule *rules)
-{
-	int rc = 0;
-
-	for (; rules->name && rc == 0; rules++)
-		rc = ask_one(a, i, rules);
-	return rc;
-}
-
-static int ask_lists(struct asking *a, size_t i, const struct rule *const *lists)
+static int check_lists(struct rule_check *c, size_t i, const struct rule *const *lists)
 {
 	int rc = 0;
 
 	for (; lists && *lists && rc == 0; lists++)
-		rc = ask_slot(a, i, *lists);
+		for (const struct rule *rule = *lists; rule->name && rc == 0; rule++)
+			rc = check_rule(c, i, rule);
 	return rc;
 }
 
-/* One rule of all jobs, then the next one. */
-static int ask_all(struct asking *a, const struct rule *rules)
+/* Check each rule for all jobs before the next rule. */
+static int check_all_jobs(struct rule_check *c, const struct rule *rules)
 {
 	int rc = 0;
 
 	for (; rules->name && rc == 0; rules++)
-		for (size_t i = 0; i < a->run->cfg.count && rc == 0; i++)
-			rc = ask_one(a, i, rules);
+		for (size_t i = 0; i < c->run->cfg.count && rc == 0; i++)
+			rc = check_rule(c, i, rules);
 	return rc;
 }
 
-/* Of the jobs of its group that come before it, and its own. */
-static uint64_t threads_beside(const struct run_shared *run, size_t last)
+/* Threads of the jobs of a group up to and including job number `last`. */
+static uint64_t group_threads(const struct run_shared *run, size_t last)
 {
 	unsigned group = run->cfg.jobs[last]->group;
 	uint64_t n = 0;
@@ -193,7 +185,7 @@ static uint64_t threads_beside(const struct run_shared *run, size_t last)
 	return n;
 }
 
-/* What a job needs follows from what its own rules have seen. */
+/* The needs of a job depend on what its own rules have found. */
 static void count_needs(struct run_shared *run)
 {
 	struct rules_known *k = run->known;
@@ -206,62 +198,62 @@ static void count_needs(struct run_shared *run)
 		s->does->need(s, k->room.bytes, &k->needs[i]);
 		if (run->cfg.traces)
 			memneed_trace(&k->needs[i]);
-		run->threads = u64_max(run->threads, threads_beside(run, i));
+		run->threads = u64_max(run->threads, group_threads(run, i));
 	}
 }
 
-/* Of those on one host, when each by itself has enough. */
-static int ask_together(struct asking *a)
+/* Is there enough memory for the processes of a host together, if there is for each of them? */
+static int check_host_memory(struct rule_check *c)
 {
-	const struct run_config *cfg = &a->run->cfg;
-	struct rules_known *k = a->run->known;
+	const struct run_config *cfg = &c->run->cfg;
+	struct rules_known *k = c->run->known;
 	const struct memneed_jobs all = { cfg->jobs, k->needs, cfg->count };
 	struct mlgen_err why = { 0 };
 	size_t job = 0;
-	int rc = memhost_check(cfg->hosts, &all, &k->room, &job, a->told ? &why : a->err);
+	int rc = memhost_check(cfg->hosts, &all, &k->room, &job, c->report ? &why : c->err);
 
-	if (rc == -ENOMEM && a->told) {
+	if (rc == -ENOMEM && c->report) {
 		if (!k->lacks_memory)
-			a->told(a->arg, job, "program", &why);
+			c->report(c->arg, job, "program", &why);
 		return 0;
 	}
-	if (rc < 0 && a->told)
-		*a->err = why;
+	if (rc < 0 && c->report)
+		*c->err = why;
 	return rc;
 }
 
-int rules_ask_limit(struct run_shared *run, run_told *told, void *arg, struct mlgen_err *err)
+int rules_ask_limit(struct run_shared *run, run_told *report, void *arg, struct mlgen_err *err)
 {
-	struct asking a = { run, told, arg, err };
+	struct rule_check c = { run, report, arg, err };
 
-	return ask_all(&a, first_rules);
+	return check_all_jobs(&c, first_rules);
 }
 
-int rules_ask(struct run_shared *run, run_told *told, void *arg, struct mlgen_err *err)
+int rules_ask(struct run_shared *run, run_told *report, void *arg, struct mlgen_err *err)
 {
-	struct asking a = { run, told, arg, err };
+	struct rule_check c = { run, report, arg, err };
 	struct rules_known known = { 0 };
 	int rc = 0;
 
 	for (size_t i = 0; i < run->cfg.count && rc == 0; i++)
-		rc = ask_lists(&a, i, run->slots[i].does->rules);
+		rc = check_lists(&c, i, run->slots[i].does->rules);
 	run->known = &known;
 	if (rc == 0) {
 		count_needs(run);
-		rc = ask_all(&a, last_rules);
+		rc = check_all_jobs(&c, last_rules);
 	}
 	rc = hosts_agree(run->cfg.hosts, rc, err);
 	if (rc == 0)
-		rc = ask_together(&a);
+		rc = check_host_memory(&c);
 	run->known = NULL;
 	mem_free(known.needs);
 	return rc;
 }
 
-void rules_ask_turn(struct run_shared *run, run_told *told, void *arg)
+void rules_ask_turn(struct run_shared *run, run_told *report, void *arg)
 {
-	struct asking a = { run, told, arg, NULL };
+	struct rule_check c = { run, report, arg, NULL };
 
 	for (size_t i = 0; i < run->cfg.count; i++)
-		ask_lists(&a, i, run->slots[i].does->turn_rules);
+		check_lists(&c, i, run->slots[i].does->turn_rules);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c - groups of jobs, one after the other: set up, run, ended, collected. */
+/* run.c - runs: set up groups of jobs, run them one after the other, and collect their results. */
 #include "run/run_internal.h"
 
 #include <math.h>
@@ -18,17 +18,8 @@
 #include "run/watch/watch.h"
 #include "trace/tracer.h"
 
-/* What each has of each job, to all of them. */
-static int tell_counts(struct hosts *h, const uint64_t *mine, size_t count, struct buf *all,
-		       struct mlgen_err *err)
-{
-	int rc = hosts_gather(h, mine, count * sizeof(*mine), all, err);
-
-	return rc ? rc : hosts_share(h, all, err);
-}
-
-/* Which of the hosts, and which of the processes there. */
-static struct job_place place_of(const struct hosts *h)
+/* The place of this process among the hosts, and among the processes of its host. */
+static struct job_place own_place(const struct hosts *h)
 {
 	struct job_place p = { .host = hosts_host_of(h, hosts_rank(h)),
 			       .hosts = hosts_count(h),
@@ -56,9 +47,11 @@ int run_number(struct hosts *hosts, struct job *const *jobs, size_t count, struc
 	}
 	for (size_t i = 0; i < count; i++) {
 		mine[i] = jobs[i]->accelerators;
-		jobs[i]->place = place_of(hosts);
+		jobs[i]->place = own_place(hosts);
 	}
-	rc = tell_counts(hosts, mine, count, &all, err);
+	rc = hosts_gather(hosts, mine, count * sizeof(*mine), &all, err);
+	if (rc == 0)
+		rc = hosts_share(hosts, &all, err);
 	for (unsigned rank = 0; rc == 0 && rank < hosts_total(hosts); rank++) {
 		size_t n;
 		const char *part = hosts_part(&all, rank, &n);
@@ -78,8 +71,8 @@ int run_number(struct hosts *hosts, struct job *const *jobs, size_t count, struc
 	return rc;
 }
 
-/* A job that was still running when the threads were given up. */
-static void close_books(struct run *r, struct slot *s)
+/* End the measurement of a job that was still running when the run was abandoned. */
+static void end_abandoned(struct run *r, struct slot *s)
 {
 	if (!s->begin_ns || atomic_load(&s->phase) == LIVE_DONE)
 		return;
@@ -89,7 +82,7 @@ static void close_books(struct run *r, struct slot *s)
 		s->end_ns = clock_now(r->shared.cfg.clock);
 }
 
-/* The records of one slot, at the end of the list. */
+/* Append the records of a slot to the result. */
 static void collect_slot(struct run *r, struct slot *s)
 {
 	struct run_result *out = &r->result;
@@ -118,7 +111,7 @@ struct run_result *run_collect(struct run *r)
 	if (atomic_load(&r->shared.failure.is_set))
 		out->err = r->shared.failure.err;
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
-		close_books(r, &r->slots[i]);
+		end_abandoned(r, &r->slots[i]);
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
 		collect_slot(r, &r->slots[i]);
 	disks_end(&r->disks, r->shared.cfg.clock);
@@ -127,26 +120,26 @@ struct run_result *run_collect(struct run *r)
 	return out;
 }
 
-static int give(const struct slot *s, struct relay *to, struct mlgen_err *err)
+static int send_datasets(const struct slot *s, struct relay *to, struct mlgen_err *err)
 {
 	int rc = dataset_give(&s->dataset, to, err);
 
 	return rc ? rc : dataset_give(&s->eval, to, err);
 }
 
-static int take(struct dataset_given given[2], const struct slot *s, struct relay *from,
-		struct mlgen_err *err)
+static int receive_datasets(struct dataset_given given[2], const struct slot *s, struct relay *from,
+			    struct mlgen_err *err)
 {
-	const char *beside = s->job->directory ? s->job->directory : ".";
-	int rc = dataset_given_take(&given[0], beside, from, err);
+	const char *directory = s->job->directory ? s->job->directory : ".";
+	int rc = dataset_given_take(&given[0], directory, from, err);
 
-	return rc ? rc : dataset_given_take(&given[1], beside, from, err);
+	return rc ? rc : dataset_given_take(&given[1], directory, from, err);
 }
 
 /*
- * One looks, at what may be a million files: rank 0, or where each host has its own the first
- * process there. Then the others do with what it has found. What fails in one fails in all, before
- * anyone waits for it.
+ * Only one process lists the files, which may be a million: rank 0, or the first process of each
+ * host if the hosts have datasets of their own. It sends the list to the other processes. A failure
+ * of one process is that of all, so that none waits for it.
  */
 static int init_with_files(struct run *r, struct slot *s, struct mlgen_err *err)
 {
@@ -162,7 +155,7 @@ static int init_with_files(struct run *r, struct slot *s, struct mlgen_err *err)
 	rc = hosts_agree(h, rc, err);
 	if (rc < 0)
 		return rc;
-	rc = looks ? give(s, &relay, err) : take(given, s, &relay, err);
+	rc = looks ? send_datasets(s, &relay, err) : receive_datasets(given, s, &relay, err);
 	rc = relay_end(&relay, rc, err);
 	if (rc == 0 && !looks) {
 		s->given = given;
@@ -174,26 +167,24 @@ static int init_with_files(struct run *r, struct slot *s, struct mlgen_err *err)
 	return hosts_agree(h, rc, err);
 }
 
-static int init_slot(struct run *r, struct slot *s, struct mlgen_err *err)
+/*
+ * Set up the slots (slot.h, init), together with the other processes: one slot after the other, so
+ * that a failure of one process is that of all. `rc` is the result of this process so far; if it is
+ * an error, no process waits for this one. 0, or -errno with err.
+ */
+static int init_slots(struct run *r, int rc, struct mlgen_err *err)
 {
 	struct hosts *h = r->shared.cfg.hosts;
 
-	if (hosts_total(h) > 1 && slot_has_dataset(s))
-		return init_with_files(r, s, err);
-	return hosts_agree(h, s->does->init(s, &r->shared, err), err);
-}
+	rc = hosts_agree(h, rc, err);
+	for (size_t i = 0; i < r->shared.cfg.count && rc == 0; i++) {
+		struct slot *s = &r->slots[i];
 
-/*
- * Set up the slots (slot.h, init), with others together: each after the one before, so that one
- * which fails has failed in all of them. `rc`: what came before that in this process. 0, or -errno
- * with err.
- */
-static int run_begin(struct run *r, int rc, struct mlgen_err *err)
-{
-	/* Who is refused already is waited for by nobody. */
-	rc = hosts_agree(r->shared.cfg.hosts, rc, err);
-	for (size_t i = 0; i < r->shared.cfg.count && rc == 0; i++)
-		rc = init_slot(r, &r->slots[i], err);
+		if (hosts_total(h) > 1 && slot_has_dataset(s))
+			rc = init_with_files(r, s, err);
+		else
+			rc = hosts_agree(h, s->does->init(s, &r->shared, err), err);
+	}
 	return rc;
 }
 
@@ -210,7 +201,7 @@ static void stop_all(void *arg)
 	}
 }
 
-/* The first error of this process. */
+/* Called for the first error of this process. */
 static void stop_failed(void *arg)
 {
 	struct run *r = arg;
@@ -220,8 +211,8 @@ static void stop_failed(void *arg)
 		hosts_tell(r->shared.cfg.hosts, &r->shared.failure.err);
 }
 
-/* On the thread that receives from other processes. */
-static void hear(void *arg, const struct hosts_news *news)
+/* Called on the thread that receives from other processes. */
+static void receive_news(void *arg, const struct hosts_news *news)
 {
 	struct run *r = arg;
 
@@ -232,10 +223,15 @@ static void hear(void *arg, const struct hosts_news *news)
 		failure_set(&r->shared.failure, &news->err);
 }
 
-static void make_slots(struct run *r)
+static struct run *make_run(const struct run_config *cfg)
 {
-	const struct run_config *cfg = &r->shared.cfg;
+	struct run *r = mem_zalloc(sizeof(*r));
 
+	r->shared.cfg = *cfg;
+	r->host = *cfg->host;
+	r->shared.cfg.host = &r->host;
+	r->timestamp_ms = clock_wall_ns() / 1000000;
+	failure_init(&r->shared.failure, stop_failed, r);
 	r->slots = mem_array(cfg->count, sizeof(*r->slots));
 	for (size_t i = 0; i < cfg->count; i++) {
 		struct slot *s = &r->slots[i];
@@ -251,26 +247,12 @@ static void make_slots(struct run *r)
 	}
 	r->shared.slots = r->slots;
 	r->shared.memory = &r->memory;
-}
-
-static struct run *make_run(const struct run_config *cfg)
-{
-	struct run *r = mem_zalloc(sizeof(*r));
-
-	r->shared.cfg = *cfg;
-	r->host = *cfg->host;
-	r->shared.cfg.host = &r->host;
-	r->timestamp_ms = clock_wall_ns() / 1000000;
-	failure_init(&r->shared.failure, stop_failed, r);
-	make_slots(r);
 	return r;
 }
 
 struct run_config run_config_of(const struct settings *set, struct job *const *jobs, size_t count,
 				const struct host *host, struct clock *clock)
 {
-	bool logs = traced_is_logged(jobs, count);
-
 	return (struct run_config){ .jobs = jobs,
 				    .count = count,
 				    .host = host,
@@ -282,31 +264,24 @@ struct run_config run_config_of(const struct settings *set, struct job *const *j
 				    .notes = set->note,
 				    .replace = set->replace,
 				    .thorough = set->thorough,
-				    .traces = set->trace || logs };
-}
-
-/* What this process knows of. */
-static int check_run(struct run *r, struct mlgen_err *err)
-{
-	const struct run_config *cfg = &r->shared.cfg;
-	int rc = rules_ask_limit(&r->shared, NULL, NULL, err);
-
-	/* Before anything is sized by the memory that there is. */
-	if (rc == 0)
-		rc = memlimit_set(&r->memory, cfg->jobs, cfg->count, &r->host, err);
-	rc = run_begin(r, rc, err);
-	if (rc == 0)
-		rc = rules_ask(&r->shared, NULL, NULL, err);
-	return rc;
+				    .traces = set->trace || traced_is_logged(jobs, count) };
 }
 
 int run_new(struct run **out, const struct run_config *cfg, struct mlgen_err *err)
 {
 	struct run *r = make_run(cfg);
+	int rc;
 
 	*out = r;
 	r->shared.channels = hosts_reserve(cfg->hosts, 3 * (uint32_t)cfg->count + 1);
-	if (hosts_agree(cfg->hosts, check_run(r, err), err) < 0)
+	rc = rules_ask_limit(&r->shared, NULL, NULL, err);
+	/* Set the limit before anything is sized by the available memory. */
+	if (rc == 0)
+		rc = memlimit_set(&r->memory, cfg->jobs, cfg->count, &r->host, err);
+	rc = init_slots(r, rc, err);
+	if (rc == 0)
+		rc = rules_ask(&r->shared, NULL, NULL, err);
+	if (hosts_agree(cfg->hosts, rc, err) < 0)
 		return err->code;
 	shared_find(r->slots, cfg->count);
 	energy_open(&r->energy, "");
@@ -354,8 +329,8 @@ static bool has_counted(struct slot *s)
 	return counted;
 }
 
-/* It ends with its last worker, whichever job is joined first. */
-static void *await_end(void *slot)
+/* A job ends with its last worker, not when its turn to be joined comes. */
+static void *join_slot(void *slot)
 {
 	struct slot *s = slot;
 
@@ -372,30 +347,24 @@ static void finish_slot(struct run *r, struct slot *s)
 	if (s->joiner)
 		pthread_join(s->joiner, NULL);
 	else
-		await_end(s);
+		join_slot(s);
 	s->joiner = 0;
 	if (s->job->ramp_time_ns && !has_counted(s) && !run_is_stopping(r))
 		log_warn("%s: the run was over before ramp_time was; nothing of it is counted",
 			 s->job->name);
 }
 
-/* Without a thread of its own a job is joined in its turn. */
+/* Join each job on a thread of its own, or in its turn if no thread can be started. */
 static void finish_group(struct run *r, unsigned group)
 {
 	struct slot *s;
 
 	for (s = NULL; (s = run_next_in_group(r, group, s));)
-		if (s->work_begin_ns && thread_start(&s->joiner, await_end, s))
+		if (s->work_begin_ns && thread_start(&s->joiner, join_slot, s))
 			s->joiner = 0;
 	for (s = NULL; (s = run_next_in_group(r, group, s));)
 		if (s->work_begin_ns)
 			finish_slot(r, s);
-}
-
-static void run_fail(struct run *r, int rc, struct mlgen_err *err)
-{
-	if (rc < 0)
-		failure_set(&r->shared.failure, err);
 }
 
 static void join_clock(struct run *r)
@@ -404,14 +373,7 @@ static void join_clock(struct run *r)
 	clock_join(r->shared.cfg.clock);
 }
 
-static void ask_turn(struct run *r, run_told *told, void *arg)
-{
-	join_clock(r);
-	rules_ask_turn(&r->shared, told, arg);
-	clock_leave(r->shared.cfg.clock);
-}
-
-int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer, void *arg,
+int run_ask(const struct run_config *cfg, run_told *report, run_offer *offer, void *arg,
 	    struct mlgen_err *err)
 {
 	struct run *r = make_run(cfg);
@@ -419,16 +381,19 @@ int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer, void
 	int rc = rules_ask_limit(&r->shared, NULL, NULL, &why);
 
 	if (rc < 0)
-		rules_ask_limit(&r->shared, told, arg, err);
+		rules_ask_limit(&r->shared, report, arg, err);
 	else if (cfg->count)
 		rc = memlimit_try(&r->memory, cfg->jobs[0], &r->host, &why);
 	for (size_t i = 0; i < cfg->count && rc < 0; i++)
-		told(arg, i, "memory_limit", &why);
-	rc = run_begin(r, 0, err);
+		report(arg, i, "memory_limit", &why);
+	rc = init_slots(r, 0, err);
 	if (rc == 0)
-		rc = rules_ask(&r->shared, told, arg, err);
-	if (rc == 0)
-		ask_turn(r, told, arg);
+		rc = rules_ask(&r->shared, report, arg, err);
+	if (rc == 0) {
+		join_clock(r);
+		rules_ask_turn(&r->shared, report, arg);
+		clock_leave(r->shared.cfg.clock);
+	}
 	for (size_t i = 0; i < cfg->count && rc == 0; i++)
 		offer(arg, i, &r->slots[i].dataset, &r->slots[i].eval);
 	run_free(r);
@@ -444,7 +409,7 @@ int run_trace(struct run *r, const struct traced_config *cfg, struct mlgen_err *
 
 int run_trace_end(struct run *r, struct mlgen_err *err)
 {
-	/* One that came to nothing leaves what was there. */
+	/* The trace of a run that was stopped before it began does not replace an older one. */
 	return traced_end(r->tracer, &r->trace, !run_is_stopping(r), &r->traced, err);
 }
 
@@ -452,14 +417,14 @@ static int start_slot(struct run *r, struct slot *s, uint64_t now_ns, struct mlg
 {
 	int rc = s->does->start(s, &r->shared, now_ns, err);
 
-	/* An error elsewhere may have come before this one could be told. */
+	/* stop_all may have run before this slot was working. */
 	if (atomic_load(&r->shared.failure.is_set) && slot_is_working(s))
 		s->does->close(s);
 	return rc;
 }
 
-/* Once for all of a group on a host, before any of them has begun. Before later epochs a training
- * does it. A restore tries first what its own files come to. */
+/* Drop the caches of a host once for a group, before any of its jobs begins. Trainings do this
+ * themselves before later epochs, and restores try to drop only their own files first. */
 static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
 {
 	struct slot *s = NULL;
@@ -477,7 +442,7 @@ static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
 	return rc;
 }
 
-/* What jobs of several processes set up together. */
+/* Let jobs of several processes set up together. */
 static int meet_group(struct run *r, unsigned group, struct mlgen_err *err)
 {
 	struct hosts *h = r->shared.cfg.hosts;
@@ -490,26 +455,28 @@ static int meet_group(struct run *r, unsigned group, struct mlgen_err *err)
 	return rc;
 }
 
-/* What several have agreed to start one alone does not leave out: it ends at once. */
+/* If several processes have agreed to start, each of them does, even if it is to stop: its jobs
+ * then end at once. */
 static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
 {
 	struct hosts *h = r->shared.cfg.hosts;
-	bool goes = hosts_total(h) > 1;
-	/* Nobody reads what the first of his host is about to drop. */
+	bool must_start = hosts_total(h) > 1;
+	/* Wait until the first process of the host has dropped the caches. */
 	int rc = hosts_agree(h, drop_caches(r, group, err), err);
 	struct slot *s = NULL;
 
 	if (rc == 0)
 		rc = meet_group(r, group, err);
 	uint64_t now_ns = clock_now(r->shared.cfg.clock);
-	while (rc == 0 && (goes || !run_is_stopping(r)) && (s = run_next_in_group(r, group, s)))
+	while (rc == 0 && (must_start || !run_is_stopping(r)) &&
+	       (s = run_next_in_group(r, group, s)))
 		if (s->does->start)
 			rc = start_slot(r, s, now_ns, err);
 	return rc;
 }
 
-/* Nobody of another process is to wait for what never began here. */
-static void close_idle(struct run *r, unsigned group)
+/* Refuse the channels of jobs that never began here, so that no other process waits for them. */
+static void refuse_idle(struct run *r, unsigned group)
 {
 	struct hosts *h = r->shared.cfg.hosts;
 	struct slot *s = NULL;
@@ -551,13 +518,14 @@ static void run_group(struct run *r, unsigned group)
 	hosts_doing(r->shared.cfg.hosts, "running its jobs");
 	if (goes_on)
 		rc = start_group(r, group, &err);
-	run_fail(r, rc, &err);
-	close_idle(r, group);
-	clock_leave(r->shared.cfg.clock); /* joining does not hold time up */
+	if (rc < 0)
+		failure_set(&r->shared.failure, &err);
+	refuse_idle(r, group);
+	clock_leave(r->shared.cfg.clock); /* a virtual clock advances while threads are joined */
 	finish_group(r, group);
 	err = (struct mlgen_err){ 0 };
-	rc = check_group(r, group, &err);
-	run_fail(r, rc, &err);
+	if (check_group(r, group, &err) < 0)
+		failure_set(&r->shared.failure, &err);
 	join_clock(r);
 }
 
@@ -572,7 +540,7 @@ void run_execute(struct run *r)
 		devices_print(r->slots, r->shared.cfg.count);
 	disks_begin(&r->disks, r->slots, r->shared.cfg.count, r->shared.cfg.clock);
 	join_clock(r);
-	hosts_watch(r->shared.cfg.hosts, hear, r);
+	hosts_watch(r->shared.cfg.hosts, receive_news, r);
 	for (unsigned g = 0; g < groups && !run_stops(r, false); g++)
 		run_group(r, g);
 	hosts_watch(r->shared.cfg.hosts, NULL, NULL);
@@ -587,5 +555,5 @@ void run_abandon(struct run *r)
 {
 	stop_all(r);
 	others_end(r->others);
-	memlimit_lift(&r->memory); /* threads that hang go along */
+	memlimit_lift(&r->memory); /* hanging threads leave the group, too */
 }

@@ -45,13 +45,13 @@ int run_new(struct run **out, const struct run_config *cfg, struct mlgen_err *er
 void run_free(struct run *r); /* NULL is fine */
 
 /*
- * For a dry run: call `told` for each rule that run_new would refuse; changes nothing. Then `offer`
- * the datasets of each job, whose files may have been listed; a callback that keeps a dataset
- * leaves a zeroed one. 0, or -errno with err if a job cannot be set up. The processes of cfg->hosts
- * call this together; each reports its own jobs.
+ * Dry run: call `report` for each rule that run_new would refuse; changes nothing. Then
+ * `offer` the datasets of each job, whose files may have been listed; a callback that keeps a
+ * dataset leaves a zeroed one. 0, or -errno with err if a job cannot be set up. The processes of
+ * cfg->hosts call this together; each reports its own jobs.
  */
 typedef void run_offer(void *arg, size_t job, struct dataset *ds, struct dataset *eval);
-int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer, void *arg,
+int run_ask(const struct run_config *cfg, run_told *report, run_offer *offer, void *arg,
 	    struct mlgen_err *err);
 
 /*
@@ -109,8 +109,8 @@ struct tracer;
 bool traced_is_logged(struct job *const *jobs, size_t count);
 
 struct traced_config {
-	int fd;           /* as in tracer.h */
-	const char *path; /* as in tracer.h; the caller's, until the trace ends */
+	int fd;           /* see tracer.h */
+	const char *path; /* see tracer.h; the caller's, until the trace ends */
 	/* All jobs are traced, by --trace; otherwise those that have write_iolog. */
 	bool is_asked;
 };
@@ -124,8 +124,8 @@ struct traced_config {
  */
 struct others;
 
-/* For run_new and run_free. `number` is that of a channel; `cpus` are those that this process may
- * use. NULL with hosts NULL. */
+/* Used by run_new and run_free. `number` is that of a channel; `cpus` are those that this process
+ * may use. NULL with hosts NULL. */
 struct others *others_new(const struct run *run, size_t jobs, struct hosts *hosts, uint32_t number,
 			  uint64_t cpus);
 void others_free(struct others *o);
@@ -155,6 +155,7 @@ const char *others_host_name(const struct others *o, unsigned rank);
  * answer yet. */
 bool others_look(struct others *o, unsigned rank, size_t job, struct live *to);
 
-/* The same for the host of a process, if that is the first process on it, with the memory and the
- * switches of all processes there. For rank 0 they are added to its own figures in `to`. */
+/* Replace the figures of a process's host likewise, if that is the first process on it, with the
+ * memory and the switches of all processes there. For rank 0 they are added to its own figures in
+ * `to`. */
 bool others_look_host(struct others *o, unsigned rank, struct live_host *to);

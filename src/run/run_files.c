@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_files.c - the files of a run: which jobs share them, what they lie on, who makes them. */
+/* run_files.c - the files of a run: jobs that share them, their devices, and their preparation. */
 #include "run/run_internal.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static bool has_files(const struct slot *s)
 	return slot_has_dataset(s) && slot_touches_files(s);
 }
 
-/* One directory holds one dataset, or parts of it. */
+/* Two jobs with the same directory must describe the same dataset. */
 static int check_shared(const struct slot *a, const struct slot *b, struct mlgen_err *err)
 {
 	static const char *const same[] = { "format",      "samples_per_file", "subfolders",
@@ -45,7 +45,7 @@ static int check_shared(const struct slot *a, const struct slot *b, struct mlgen
 	return rc;
 }
 
-static bool have_one(const struct slot *a, const struct slot *b)
+static bool have_same_directory(const struct slot *a, const struct slot *b)
 {
 	return has_files(a) && has_files(b) &&
 	       strcmp(a->dataset.directory, b->dataset.directory) == 0;
@@ -58,7 +58,7 @@ void shared_find(struct slot *slots, size_t count)
 
 		s->largest = s;
 		for (size_t k = 0; k < count; k++)
-			if (have_one(s, &slots[k]) &&
+			if (have_same_directory(s, &slots[k]) &&
 			    slots[k].dataset.files > s->largest->dataset.files)
 				s->largest = &slots[k];
 	}
@@ -69,13 +69,13 @@ int shared_check(const struct slot *s, struct mlgen_err *err)
 	int rc = 0;
 
 	for (const struct slot *other = s->all; other < s && rc == 0; other++)
-		if (have_one(other, s))
+		if (have_same_directory(other, s))
 			rc = check_shared(other, s, err);
 	return rc;
 }
 
-/* "/dev/vda1, ext4 at / (virtio)"; "tmpfs at /tmp: this is memory". */
-static void put_mount(struct buf *to, const struct mount *m)
+/* Append "/dev/vda1, ext4 at / (virtio)"; "tmpfs at /tmp: this is memory". */
+static void append_mount(struct buf *to, const struct mount *m)
 {
 	bool has_source =
 		m->source[0] && strcmp(m->source, "none") != 0 && strcmp(m->source, m->type) != 0;
@@ -96,13 +96,13 @@ static bool is_same_mount(const struct mount *a, const struct mount *b)
 	       strcmp(a->target, b->target) == 0;
 }
 
-/* Two mounts a job: that of its files, and that of its checkpoints. */
+/* Each job has two mounts: that of its files, and that of its checkpoints. */
 static const struct mount *mount_of(const struct slot *slots, size_t i)
 {
 	return i % 2 ? &slots[i / 2].checkpoint_mount : &slots[i / 2].mount;
 }
 
-static bool is_named(const struct slot *slots, size_t at)
+static bool is_printed(const struct slot *slots, size_t at)
 {
 	bool is_same = false;
 
@@ -111,7 +111,7 @@ static bool is_named(const struct slot *slots, size_t at)
 	return is_same;
 }
 
-static void tell_drops(const struct slot *s)
+static void print_drops(const struct slot *s)
 {
 	const struct job *j = s->job;
 
@@ -135,40 +135,35 @@ void devices_print(const struct slot *slots, size_t count)
 		const struct job *j = slots[i / 2].job;
 		const struct mount *m = mount_of(slots, i);
 
-		if (!m->type[0] || job_kept(j)->has_named_device || is_named(slots, i))
+		if (!m->type[0] || job_kept(j)->has_named_device || is_printed(slots, i))
 			continue;
 		buf_reset(&text);
-		put_mount(&text, m);
+		append_mount(&text, m);
 		log_plain("%s: %s on %s", j->name, i % 2 ? "checkpoints" : "files", buf_str(&text));
 	}
 	for (size_t i = 0; i < count; i++)
-		tell_drops(&slots[i]);
+		print_drops(&slots[i]);
 	for (size_t i = 0; i < count; i++)
 		job_kept(slots[i].job)->has_named_device = true;
 	buf_fini(&text);
 }
 
 struct disk_count {
-	const char *name; /* of a slot's mount */
+	const char *name; /* device of a slot's mount */
 	struct devset devices;
 	struct devstat before, after;
-	bool is_known; /* at the end, too */
+	bool is_known; /* both readings succeeded */
 };
 
-static bool disks_has(const struct disks *d, const char *name)
-{
-	for (size_t i = 0; i < d->count; i++)
-		if (!strcmp(d->items[i].name, name))
-			return true;
-	return false;
-}
-
-/* Each device once, however many jobs have files there. */
+/* Add a device once, however many jobs have files there. */
 static void disks_add(struct disks *d, const char *name)
 {
 	struct disk_count c = { .name = name };
 
-	if (!*name || disks_has(d, name) || devset_counting(&c.devices, "", name))
+	for (size_t i = 0; i < d->count; i++)
+		if (strcmp(d->items[i].name, name) == 0)
+			return;
+	if (!*name || devset_counting(&c.devices, "", name))
 		return;
 	if (devset_read(&c.before, &c.devices, "")) {
 		devset_fini(&c.devices);
@@ -200,7 +195,7 @@ void disks_end(struct disks *d, const struct clock *clock)
 	d->end_ns = clock_now(clock);
 }
 
-static struct disk_util util_of(const struct disk_count *c, double ms)
+static struct disk_util disk_util(const struct disk_count *c, double ms)
 {
 	struct devstat d = c->after;
 
@@ -229,7 +224,7 @@ void disks_collect(struct run_result *out, const struct disks *d)
 	out->disks = mem_array(d->count, sizeof(*out->disks));
 	for (size_t i = 0; i < d->count; i++)
 		if (d->items[i].is_known)
-			out->disks[out->disk_count++] = util_of(&d->items[i], ms);
+			out->disks[out->disk_count++] = disk_util(&d->items[i], ms);
 }
 
 void disks_fini(struct disks *d)
@@ -266,10 +261,10 @@ bool run_stops(struct run *r, bool ends)
 	return any || run_is_stopping(r);
 }
 
-/* When it is this process's turn, from 0: rank 0, whose files are those of all where they have one
- * directory; then one of each other host; then the others, who find what the first of their host
- * has made. */
-static unsigned turn_of(const struct hosts *h)
+/* The turn of this process, from 0. Rank 0 is first, as the directory may be common to all hosts;
+ * then the first process of each other host; then all others, which find the files of the first
+ * process of their host. */
+static unsigned own_turn(const struct hosts *h)
 {
 	return hosts_rank(h) == 0 ? 0 : hosts_is_first_here(h) ? 1 : 2;
 }
@@ -282,9 +277,9 @@ static int prepare_in_turn(struct run *r, struct slot *s, struct mlgen_err *err)
 	int rc = 0;
 
 	for (unsigned turn = 0; turn < PREPARE_TURNS; turn++) {
-		if (turn == turn_of(h))
+		if (turn == own_turn(h))
 			rc = s->does->prepare(s, &r->shared, err);
-		/* Who was stopped takes part in what is left. */
+		/* A process that was stopped takes part in the remaining turns. */
 		int all = hosts_agree(h, rc < 0 ? rc : 0, err);
 		if (all < 0)
 			return all;
@@ -292,16 +287,17 @@ static int prepare_in_turn(struct run *r, struct slot *s, struct mlgen_err *err)
 	return rc;
 }
 
-static bool is_one_dataset(const struct slot *s)
+static bool is_shared_dataset(const struct slot *s)
 {
 	return slot_has_dataset(s) && s->job->shared;
 }
 
-static int check_places(struct hosts *h, const struct slot *s, struct mlgen_err *err)
+/* Do all hosts have the same directories? */
+static int check_directories(struct hosts *h, const struct slot *s, struct mlgen_err *err)
 {
 	int rc = 0;
 
-	if (is_one_dataset(s))
+	if (is_shared_dataset(s))
 		rc = shareddir_check(h, s->dataset.directory,
 				     ", or shared=0 where each has a data set of its own", err);
 	if (rc == 0 && s->checkpoint_directory)
@@ -309,11 +305,11 @@ static int check_places(struct hosts *h, const struct slot *s, struct mlgen_err 
 	return rc;
 }
 
-/* A data set is the same one for all of them, and so are checkpoints: they make them together. */
-static int prepare_as_one(struct run *r, struct slot *s, struct mlgen_err *err)
+/* Processes that share a dataset, or checkpoints, make the files together. */
+static int prepare_together(struct run *r, struct slot *s, struct mlgen_err *err)
 {
 	struct hosts *h = r->shared.cfg.hosts;
-	int rc = check_places(h, s, err);
+	int rc = check_directories(h, s, err);
 
 	if (rc < 0)
 		return rc;
@@ -333,9 +329,9 @@ int run_prepare(struct run *r, unsigned group, struct mlgen_err *err)
 			continue;
 		if (is_alone)
 			rc = s->does->prepare(s, &r->shared, err);
-		else if (is_one_dataset(s) || (s->checkpoint_directory && !slot_has_dataset(s)))
-			rc = prepare_as_one(r, s, err);
-		else if ((rc = check_places(r->shared.cfg.hosts, s, err)) == 0)
+		else if (is_shared_dataset(s) || (s->checkpoint_directory && !slot_has_dataset(s)))
+			rc = prepare_together(r, s, err);
+		else if ((rc = check_directories(r->shared.cfg.hosts, s, err)) == 0)
 			rc = prepare_in_turn(r, s, err);
 	}
 	return rc;

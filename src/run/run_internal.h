@@ -53,7 +53,7 @@ int memlimit_check(const struct job *first, const struct job *job, const struct 
 int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count, struct host *host,
 		 struct mlgen_err *err);
 
-/* The same for a dry run: the limit is set and lifted again, without warnings. `m` and `host` have
+/* Dry run of memlimit_set: the limit is set and lifted again, without warnings. `m` and `host` have
  * the limit afterwards, even if it is required and could not be set. */
 int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
 		 struct mlgen_err *err);
@@ -127,7 +127,7 @@ bool run_stops(struct run *r, bool ends);
  * err. */
 int run_prepare(struct run *r, unsigned group, struct mlgen_err *err);
 
-/* For run.c: make a tracer that records host, program, mounts and jobs, and let the slots of the
+/* Make a tracer that records host, program, mounts and jobs, and let the slots of the
  * run use it. `threads` learns which thread works for which job. 0 or -errno with err. */
 int traced_start(struct tracer **out, struct run_shared *run, const struct traced_config *cfg,
 		 struct traced_threads *threads, struct mlgen_err *err);
@@ -139,16 +139,16 @@ int traced_end(struct tracer *t, const struct traced_config *cfg, bool always,
 
 /*
  * rules_ask_limit checks memory_limit, before it is set. rules_ask checks everything else, for
- * slots that are set up (slot.h, init), together with the other processes of the job. With `told`
+ * slots that are set up (slot.h, init), together with the other processes of the job. With `report`
  * NULL the first rule that does not hold ends the check: 0, or -errno with err. Otherwise each is
- * reported through `told`: 0, or -EPIPE with err.
+ * reported through `report`: 0, or -EPIPE with err.
  */
-int rules_ask_limit(struct run_shared *run, run_told *told, void *arg, struct mlgen_err *err);
-int rules_ask(struct run_shared *run, run_told *told, void *arg, struct mlgen_err *err);
+int rules_ask_limit(struct run_shared *run, run_told *report, void *arg, struct mlgen_err *err);
+int rules_ask(struct run_shared *run, run_told *report, void *arg, struct mlgen_err *err);
 
-/* For a dry run, after rules_ask: the rules that a job checks just before its preparation. The
+/* Dry run, after rules_ask: check the rules that a job checks just before its preparation. The
  * calling thread has joined the clock. */
-void rules_ask_turn(struct run_shared *run, run_told *told, void *arg);
+void rules_ask_turn(struct run_shared *run, run_told *report, void *arg);
 
 /* ---- datasets that several jobs of a run read ---- */
 

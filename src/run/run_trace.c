@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_trace.c - the trace of a run, and logs of jobs that are made of it. */
+/* run_trace.c - the trace of a run, and the logs of jobs that are made from it. */
 #include "run/run_internal.h"
 
 #include <errno.h>
@@ -19,19 +19,12 @@
 #include "trace/trace.h"
 #include "trace/tracer.h"
 
-static void put_fact(void *arg, const char *key, const char *value)
+static void add_fact(void *arg, const char *key, const char *value)
 {
 	tracer_fact(arg, key, value);
 }
 
-static void add_facts(struct tracer *t, const struct run_shared *run)
-{
-	host_facts(run->cfg.host, put_fact, t);
-	for (size_t i = 0; i < run->cfg.count; i++)
-		tracer_fact(t, "job", run->cfg.jobs[i]->name);
-}
-
-static uint64_t ns_of(clockid_t clock)
+static uint64_t read_clock_ns(clockid_t clock)
 {
 	struct timespec ts = { 0 };
 
@@ -39,12 +32,13 @@ static uint64_t ns_of(clockid_t clock)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* It is told in ticks since the boot, sleep included, which the clock of the records leaves out. */
-static uint64_t start_of(const struct process *p)
+/* The start of a process by CLOCK_MONOTONIC, as in records. The kernel counts it in ticks since the
+ * boot, including suspended time, which CLOCK_MONOTONIC excludes. */
+static uint64_t process_start_ns(const struct process *p)
 {
 	long ticks = sysconf(_SC_CLK_TCK);
-	uint64_t awake_ns = ns_of(CLOCK_MONOTONIC);
-	uint64_t slept_ns = ns_of(CLOCK_BOOTTIME) - awake_ns, since_boot_ns;
+	uint64_t awake_ns = read_clock_ns(CLOCK_MONOTONIC);
+	uint64_t slept_ns = read_clock_ns(CLOCK_BOOTTIME) - awake_ns, since_boot_ns;
 
 	if (!p->start_ticks || ticks <= 0)
 		return TRACE_UNKNOWN;
@@ -57,7 +51,7 @@ static void add_process(struct tracer *t, const struct run_shared *run)
 	struct process self;
 
 	process_self(&self);
-	const uint64_t number[] = { self.pid, (uint64_t)getppid(), start_of(&self) };
+	const uint64_t number[] = { self.pid, (uint64_t)getppid(), process_start_ns(&self) };
 
 	tracer_entry(t, TRACE_PROCESS, number, ARRAY_LEN(number), run->cfg.host->command);
 }
@@ -82,7 +76,7 @@ static bool is_same_mount(const struct mount *a, const struct mount *b)
 	return strcmp(a->target, b->target) == 0 && strcmp(a->source, b->source) == 0;
 }
 
-/* Once each, however many jobs lie there. */
+/* Record each mount once, however many jobs have files there. */
 static void add_mounts(struct tracer *t, const struct run_shared *run)
 {
 	const struct mount *seen[2 * 64];
@@ -102,7 +96,7 @@ static void add_mounts(struct tracer *t, const struct run_shared *run)
 	}
 }
 
-/* Has it the time of its group for itself? */
+/* Is the job the only one of its group? */
 static bool is_alone(const struct run_shared *run, size_t i)
 {
 	const struct job *job = run->cfg.jobs[i];
@@ -121,34 +115,34 @@ bool traced_is_logged(struct job *const *jobs, size_t count)
 	return false;
 }
 
-static void trace_slot(struct run_shared *run, size_t i, struct tracer *t,
-		       struct traced_threads *threads)
-{
-	run->slots[i].traced = (struct traced){
-		.tracer = t,
-		.job = run->cfg.count > 1 ? run->cfg.jobs[i]->name : NULL,
-		.stage = is_alone(run, i) ? run->cfg.jobs[i]->name : NULL,
-		.threads = threads,
-		.number = i,
-		.clock = run->cfg.clock,
-	};
-}
-
 int traced_start(struct tracer **out, struct run_shared *run, const struct traced_config *cfg,
 		 struct traced_threads *threads, struct mlgen_err *err)
 {
-	const struct tracer_config of = {
+	const struct tracer_config config = {
 		.fd = cfg->fd, .path = cfg->path, .clock = run->cfg.clock, .threads = run->threads
 	};
-	struct tracer *t = tracer_new(&of);
+	struct tracer *t = tracer_new(&config);
 
 	*out = t;
-	add_facts(t, run);
+	host_facts(run->cfg.host, add_fact, t);
+	for (size_t i = 0; i < run->cfg.count; i++)
+		tracer_fact(t, "job", run->cfg.jobs[i]->name);
 	add_process(t, run);
 	add_mounts(t, run);
-	for (size_t i = 0; i < run->cfg.count; i++)
-		if (cfg->is_asked || run->cfg.jobs[i]->write_iolog)
-			trace_slot(run, i, t, threads);
+	for (size_t i = 0; i < run->cfg.count; i++) {
+		const struct job *job = run->cfg.jobs[i];
+
+		if (!cfg->is_asked && !job->write_iolog)
+			continue;
+		run->slots[i].traced = (struct traced){
+			.tracer = t,
+			.job = run->cfg.count > 1 ? job->name : NULL,
+			.stage = is_alone(run, i) ? job->name : NULL,
+			.threads = threads,
+			.number = i,
+			.clock = run->cfg.clock,
+		};
+	}
 	return tracer_start(t, err);
 }
 
@@ -185,23 +179,6 @@ static bool is_of_job(void *arg, const struct trace_record *r)
 	return traced_threads_is(j->threads, j->number, r->tid, r->start_ns);
 }
 
-/* The descriptor may be at any place: a trace is read by offsets. */
-static int open_trace(struct trace_reader **out, const struct run *r, int fd, struct mlgen_err *err)
-{
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-
-	return own < 0 ? mlgen_fail(err, -errno, "%s: %s", r->trace.path, strerror(errno))
-		       : trace_reader_from(out, own, r->trace.path, err);
-}
-
-/* One that came to nothing leaves what was there. */
-static bool has_begun(const struct run *r, size_t i)
-{
-	bool is_cut = atomic_load(&r->shared.interrupted) || atomic_load(&r->shared.failure.is_set);
-
-	return r->traced.bytes && (!is_cut || traced_threads_has(r->threads, i));
-}
-
 int run_iolog(struct run *r, size_t i, int fd, FILE *to, struct trace_iolog_left *left,
 	      struct mlgen_err *err)
 {
@@ -209,11 +186,16 @@ int run_iolog(struct run *r, size_t i, int fd, FILE *to, struct trace_iolog_left
 	struct trace_ordered_wants wants = { .keeps = is_of_job, .arg = &job };
 	struct trace_reader *reader = NULL;
 	struct trace_ordered *o = NULL;
-	int rc;
+	int own_fd, rc;
 
-	if (!has_begun(r, i))
+	/* The log of a run that was stopped before the job began does not replace an older one. */
+	if (!r->traced.bytes || (run_is_stopping(r) && !traced_threads_has(r->threads, i)))
 		return mlgen_fail(err, -ENODATA, "nothing was recorded of the job");
-	rc = open_trace(&reader, r, fd, err);
+	/* A trace is read by offsets, so the two descriptors may share a file position. */
+	own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (own_fd < 0)
+		return mlgen_fail(err, -errno, "%s: %s", r->trace.path, strerror(errno));
+	rc = trace_reader_from(&reader, own_fd, r->trace.path, err);
 	if (rc == 0)
 		rc = trace_ordered_read_some(&o, reader, &wants, err);
 	if (rc == 0)

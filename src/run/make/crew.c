@@ -40,15 +40,15 @@ struct thread_pool {
 	struct mlgen_engine_job job;
 	void *opts;
 	pthread_t *threads;
-	struct io **ios; /* of its workers; under the view's lock */
+	struct io **ios; /* per worker; under the view's lock */
 	unsigned started, most;
 
 	_Atomic unsigned begun; /* workers so far; the next one's index */
 	_Atomic uint64_t next;  /* index of the task */
 	_Atomic bool failed;
 	_Atomic uint32_t ended; /* workers */
-	int code;               /* of the first error */
-	struct mlgen_err err;   /* of the same error */
+	int code;               /* first error */
+	struct mlgen_err err;   /* first error */
 };
 
 /* code and err are read after join only, so a relaxed flag is enough. */
@@ -659,7 +659,7 @@ int newdir_check(const struct job *j, const char *option, const char *path, stru
 	struct newdir_place place;
 
 	if (snprintf(at, sizeof(at), "%s", path) >= (int)sizeof(at))
-		return 0; /* its mkdir will report this */
+		return 0; /* the mkdir of the caller will report this */
 	unsigned count = cut_missing(at, missing);
 	if (path[0] == '/' && count > 1)
 		return mlgen_fail(err, -ENOENT,

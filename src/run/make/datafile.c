@@ -64,7 +64,7 @@ static int read_first_bytes(struct crew_worker *w, unsigned char out[MAGIC_MAX],
 	return r < 0 ? r : (int)op.done_bytes;
 }
 
-/* At least one byte is read, since a folder or a fifo can be opened, too. */
+/* Read at least one byte, since a folder or a fifo can be opened, too. */
 static size_t magic_bytes(const struct format *f)
 {
 	size_t n = f->magic ? f->magic_bytes : 1;

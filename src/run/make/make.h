@@ -71,7 +71,7 @@ struct crew_worker {
 	void *owner; /* the task's */
 	struct io *io;
 	struct opstat stat;
-	/* For the task to use. The pool closes folder_fd (files.h; -1 = none) when the worker
+	/* Free for use by the task. The pool closes folder_fd (files.h; -1 = none) when the worker
 	 * ends. */
 	char path[PATH_MAX], part[PATH_MAX], folder[PATH_MAX];
 	int folder_fd;
@@ -92,10 +92,10 @@ int crew_run(const struct crew_config *cfg, const struct crew_task *task, struct
 /* Any thread: call `look` for the io of each worker at work. */
 void crew_look(struct crew_view *v, void (*look)(void *arg, const struct io *io), void *arg);
 
-/* For `each`: a worker has failed, or the pool was asked to stop. */
+/* Called by `each`: has a worker failed, or was the pool asked to stop? */
 bool crew_stopped(const struct crew_worker *w);
 
-/* For `each`: one operation on a file, without data. 0 or -errno. */
+/* Called by `each`: perform an operation on a file, without data. 0 or -errno. */
 int crew_do(struct crew_worker *w, enum mlgen_op op, struct mlgen_file *file);
 
 /* ---- file makers: create the missing files of a job ---- */
@@ -106,7 +106,7 @@ struct filemaker_progress {
 	_Atomic uint64_t files_total, bytes_total;
 	struct stop stop;      /* stops the job in every phase */
 	struct crew_view crew; /* the pool at work */
-	const char *name;      /* of the job */
+	const char *name;      /* name of the job */
 };
 
 /*
@@ -193,7 +193,7 @@ struct newfile {
 
 /* Differences between the files of datasets, of plain jobs and others. */
 struct newfile_kind {
-	const char *suffix; /* of temporary names */
+	const char *suffix; /* ends temporary names */
 	bool replaces;      /* an existing file of that name; otherwise that file stays */
 	/*
 	 * Produce the next chunk of the content, at most `size` bytes: 1, 0 after the last chunk,
@@ -236,8 +236,8 @@ const char *newdir_put_place(struct newdir_place *to, const struct job *j, const
 			     const char *path);
 
 /*
- * Where a filesystem is not mounted there is an empty directory or none, and a run would measure
- * the disk below. Therefore only the last folder of an absolute path is made, and an empty
+ * Refuse a directory whose filesystem is not mounted: the directory is then empty or missing, and a
+ * run would measure the disk below. Only the last folder of an absolute path is made, and an empty
  * directory for which fstab has a filesystem is not filled. All folders of a relative path are
  * made. `path` is the value of the option or follows from it. 0, or -ENOENT with err, which names
  * the job and the place of the option.
@@ -356,7 +356,7 @@ struct dirlock {
 
 /* 0, -EBUSY when another mlgen is at work there, or another -errno. */
 int dirlock_take(struct dirlock *l, const char *directory, struct mlgen_err *err);
-/* The same in a directory that the caller holds open; its path is for messages. */
+/* Lock a directory that the caller holds open; its path is for messages. */
 int dirlock_take_at(struct dirlock *l, int dir_fd, const char *directory, struct mlgen_err *err);
 void dirlock_drop(struct dirlock *l); /* accepts a zeroed struct */
 
@@ -369,7 +369,7 @@ struct prepare_result {
 	/* Share of the dataset in this host's page cache afterwards, from a sample of up to 256
 	 * files; NaN = unknown. */
 	double resident_percent;
-	uint64_t resident_files;  /* in that sample */
+	uint64_t resident_files;  /* files of that sample */
 	bool is_nothing_resident; /* a complete sample found no page */
 	bool interrupted;
 };
@@ -389,7 +389,7 @@ struct prepare_request {
 	struct hosts *hosts;
 	const struct traced *traced;       /* NULL = there is no trace */
 	const struct mlgen_engine *engine; /* NO_FILES: nothing to do */
-	const void *engine_opts;           /* its options in the job */
+	const void *engine_opts;           /* the engine's options in the job */
 	struct clock *clock;
 	struct filemaker_progress *progress;
 };
@@ -429,7 +429,7 @@ int prepare_dataset(const struct prepare_request *req, struct prepare_result *re
 		    struct mlgen_err *err);
 
 /*
- * For a dry run: would prepare_dataset refuse the files that exist, whether complete or not?
+ * Dry run: would prepare_dataset refuse the files that exist, whether complete or not?
  * Changes nothing. prepare_rules and data/dataset/dataset.h check the missing files and their
  * directory. 0, or -errno with err.
  */
@@ -443,8 +443,8 @@ struct prepare_need {
 	bool readonly, allow_fill;
 	uint64_t missing_files, missing_bytes;
 	uint64_t present_files, present_bytes;
-	uint64_t eval_bytes;  /* of all evaluation files */
-	uint64_t freed_bytes; /* by the removal of an old dataset first */
+	uint64_t eval_bytes;  /* sum of all evaluation files */
+	uint64_t freed_bytes; /* the removal of an old dataset frees them */
 };
 
 /*
@@ -481,8 +481,8 @@ int shareddir_check(struct hosts *h, const char *directory, const char *otherwis
 #define RESIDENCY_FILES 256
 
 struct residency {
-	uint64_t files;       /* in the sample */
-	double percent;       /* of their bytes; NaN = unknown */
+	uint64_t files;       /* number of files in the sample */
+	double percent;       /* resident share of their bytes; NaN = unknown */
 	uint64_t failed_file; /* a file that could not be sampled; UINT64_MAX = none */
 	bool is_nothing;      /* the sample is complete and found no page */
 };

@@ -22,13 +22,13 @@
 uint64_t datafolders_count(const struct datafiles *d);
 
 /*
- * Before any change: the directory and the folders in it must not be symbolic links (-ELOOP). To
- * remove files, their owner must be one whose manifest is believed (-EPERM). Subfolders are checked
- * when they are opened. 0, or -errno with err.
+ * Check folders before any change: the directory and the folders in it must not be symbolic links
+ * (-ELOOP). To remove files, their owner must be one whose manifest is believed (-EPERM).
+ * Subfolders are checked when they are opened. 0, or -errno with err.
  */
 int datafolders_check(const struct datafiles *d, bool removes, struct mlgen_err *err);
 
-/* On a worker's thread: make the names in a folder permanent. 0, or -errno with err. */
+/* Make the names in a folder permanent; called on a worker's thread. 0, or -errno with err. */
 int datafolder_sync(const struct datafiles *d, struct crew_worker *w, uint64_t index,
 		    struct mlgen_err *err);
 
@@ -43,11 +43,11 @@ int datafolder_sync(const struct datafiles *d, struct crew_worker *w, uint64_t i
  */
 struct datasample {
 	const struct datafiles *files;
-	bool is_complete[2]; /* of files->sets */
+	bool is_complete[2]; /* per set of `files` */
 	bool all;
 	uint64_t first_files;           /* read from the first set; 0 = all */
 	bool forgiving;                 /* readers count the missing files of a complete set */
-	const struct crew_config *crew; /* its engine is not used */
+	const struct crew_config *crew; /* the engine in it is not used */
 };
 int datasample_check(const struct datasample *s, struct mlgen_err *err);
 
@@ -59,10 +59,10 @@ struct prepare {
 	enum manifest_state state, eval_state;
 	bool replacing;  /* the dataset of another description is removed first */
 	bool is_fresh;   /* no folder of it exists: there is nothing to look at */
-	bool trusted[2]; /* of files.sets */
+	bool trusted[2]; /* per set of `files` */
 	struct dirlock lock;
 	struct datafiles files;
 	struct filemaker maker;
-	uint64_t missing_files, missing_bytes; /* for all processes */
+	uint64_t missing_files, missing_bytes; /* sums over all processes */
 	bool has_sent_order; /* rank 0: the other processes know that there is work */
 };

@@ -111,7 +111,7 @@ void dirlock_drop(struct dirlock *l)
 {
 	if (!l->is_held)
 		return;
-	/* Before the lock is dropped, so that no process locks a file that is about to go. */
+	/* Unlink first, so that no process locks a file that is about to go. */
 	unlinkat(l->dir_fd, DIRLOCK_NAME, 0);
 	close(l->fd);
 	close(l->dir_fd);
@@ -127,9 +127,9 @@ enum { TOKEN_BYTES = 32 };
 
 /* Message of rank 0 to the other processes. */
 struct directory_probe {
-	char path[PATH_MAX];       /* of the file with the token, or of the directory */
-	char token[TOKEN_BYTES];   /* in hex; "" = no file could be written */
-	uint64_t inode, change_ns; /* of the directory, without a token */
+	char path[PATH_MAX];       /* the file with the token, or the directory */
+	char token[TOKEN_BYTES];   /* "" = no file could be written */
+	uint64_t inode, change_ns; /* the directory's, if there is no token */
 };
 
 /* Set `out` to the directory, or to its nearest parent that exists. */

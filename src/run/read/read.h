@@ -34,17 +34,17 @@ struct read_task {
 	struct extent extent;
 	int error; /* 0 or -errno of the first operation that failed */
 	enum mlgen_op error_op;
-	uint64_t error_off, error_done; /* of the request; bytes it transferred */
+	uint64_t error_off, error_done; /* the request's offset; bytes it transferred */
 	const char *path;
-	uint64_t start_ns, end_ns; /* of its operations; 0 = it had none */
+	uint64_t start_ns, end_ns; /* first and last operation; 0 = there was none */
 	const struct dataset *dataset;
 	/* Destination of its reads, one after the other: reader_into. */
 	void *into;
 	uint64_t into_bytes, into_used;
 	uint64_t packed_bytes;   /* compressed bytes that were requested */
 	const char *error_words; /* -EBADMSG: why it cannot be decompressed */
-	bool is_tier;            /* its last piece was a file of a cache */
-	int fill_error;          /* of a piece with is_fill; not an error of the task */
+	bool is_tier;            /* the last piece was a file of a cache */
+	int fill_error;          /* error of a piece with is_fill; the task has not failed */
 	void *owner;             /* reader_own */
 };
 
@@ -56,16 +56,16 @@ unsigned reader_ops(const struct job *job);
 struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks, unsigned iodepth);
 void reader_free(struct reader *r); /* NULL is fine */
 
-/* From now on decompress compressed bytes after each read; for one task at a time. `u` stays the
+/* Decompress compressed bytes after each read from now on; for one task at a time. `u` stays the
  * caller's. */
 void reader_unpack(struct reader *r, struct unpack *u);
 
-/* From now on call `decode` after each read, with the bytes that came from the file and before the
+/* Call `decode` after each read from now on, with the bytes that came from the file and before the
  * next operation of the extent begins; for one task at a time. */
 typedef void reader_decode(void *arg, const struct read_task *task, uint64_t bytes);
 void reader_decode_with(struct reader *r, reader_decode *decode, void *arg);
 
-/* From now on give reads of `bytes` or more untouched memory (fresh_memory); their io has
+/* Give reads of `bytes` or more untouched memory from now on (fresh_memory); their io has
  * `gives_back`. 0 = no read gets it. JOB_MALLOC_MAPS_BYTES is a threshold that moves as glibc's
  * does. is_array: the memory is a NumPy array. */
 void reader_fresh(struct reader *r, uint64_t bytes, bool is_array);
@@ -93,12 +93,12 @@ void reader_into(struct reader *r, void *into, uint64_t bytes);
  */
 struct read_piece {
 	enum mlgen_op op; /* READ, WRITE or UNLINK */
-	bool is_tier;     /* its file belongs to a cache */
+	bool is_tier;     /* the file belongs to a cache */
 	/* A cache fill: its failure sets fill_error and does not fail the extent. */
 	bool is_fill;
 	struct mlgen_file *open;
 	struct mlgen_file file;
-	uint64_t off, bytes; /* with direct I/O, `off` is a multiple of the block size */
+	uint64_t off, bytes; /* `off` is a multiple of the block size with direct I/O */
 	/* Whole blocks with direct I/O; NULL: the io's buffer. */
 	void *memory;
 };
@@ -116,7 +116,7 @@ struct read_list {
 void reader_start_list(struct reader *r, const struct plan_config *config, const struct extent *x,
 		       const struct read_list *list);
 
-/* The same for an extent that took this time without any operation. */
+/* Start an extent that took this time without any operation. */
 void reader_took(struct reader *r, const struct plan_config *config, const struct extent *x,
 		 uint64_t start_ns, uint64_t end_ns);
 
@@ -142,7 +142,7 @@ void reader_describe(const struct read_task *t, const char *where, struct mlgen_
  * there as the framework would, into one buffer that is overwritten: the output is dropped. A
  * stream that spans several reads is continued from read to read.
  */
-/* For reads of up to most_bytes. NULL: no memory for zlib and zstd. */
+/* An unpacker for reads of up to most_bytes. NULL: no memory for zlib and zstd. */
 struct unpack *unpack_new(uint64_t most_bytes);
 void unpack_free(struct unpack *u); /* NULL is fine */
 /* Memory that an unpacker needs. */

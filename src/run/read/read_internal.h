@@ -9,15 +9,15 @@
 
 /* ---- readers and their tasks ---- */
 
-struct task {
+struct reader_task {
 	struct read_task public;
-	struct task *next_task; /* in the list of free or finished tasks */
+	struct reader_task *next_task; /* links the free, or the finished tasks */
 	bool is_active;
 	bool has_next;
 	bool is_chain;   /* submitted, or to be submitted, as a chain */
 	bool is_open;    /* the file, between two operations */
-	bool is_resumed; /* in single operations, after its chain */
-	/* For reader_start_list, otherwise NULL. `piece` and list_done say where the operation
+	bool is_resumed; /* continued in single operations after a chain */
+	/* Set by reader_start_list, otherwise NULL. `piece` and list_done say where the operation
 	 * after the next one begins; next_piece and list_at belong to the next operation. */
 	const struct read_list *list;
 	unsigned piece, next_piece, list_step;
@@ -25,8 +25,8 @@ struct task {
 	bool is_filling; /* the operation in flight belongs to a piece with is_fill */
 	unsigned in_flight;
 	enum plan_packed packed; /* compression of what the last operation reads */
-	unsigned part;           /* of the dataset that `path` lies in */
-	/* For a chain's read: bytes wanted from the file, and bytes read. */
+	unsigned part;           /* the part of the dataset that `path` lies in */
+	/* Bytes that a chain's read wants from the file, and has read. */
 	uint64_t chain_bytes, got_bytes;
 	const struct plan_config *config;
 	struct plan plan;
@@ -56,32 +56,32 @@ struct reader {
 	reader_decode *decode; /* called after each read; or NULL */
 	void *decode_arg;
 	struct fresh fresh;
-	struct task *last_task; /* the task started last */
-	struct task *tasks;
+	struct reader_task *last_task; /* the task started last */
+	struct reader_task *tasks;
 	unsigned task_count, active;
-	struct task *free_task; /* a stack */
-	struct task *finished, **last_finished;
+	struct reader_task *free_task; /* a stack */
+	struct reader_task *finished, **last_finished;
 	struct io_op *ops;
-	struct iovec *from;      /* one for each of ops */
+	struct iovec *from;      /* per element of `ops` */
 	struct io_op **free_ops; /* a stack */
 	struct io_op **done;
 	unsigned op_count, free_count;
 	unsigned depth;    /* limit of requests */
-	unsigned requests; /* in flight; a chain is one */
+	unsigned requests; /* requests in flight; a chain is one */
 	bool can_chain;
 };
 
 /* Set t->next by the plan or the list; false: there are no more operations. */
-bool task_next(struct task *t);
+bool task_next(struct reader_task *t);
 
-/* For a list: is the next operation a fill that may not begin? Then the task has no next operation
+/* Is the next operation of a list a fill that may not begin? Then the task has no next operation
  * any more. */
-bool task_is_refused(struct task *t);
-/* For a list: complete `op` from the piece it belongs to. */
-void task_list_op(struct reader *r, struct task *t, struct io_op *op);
+bool task_is_refused(struct reader_task *t);
+/* Complete an operation of a list from its piece. */
+void task_list_op(struct reader *r, struct reader_task *t, struct io_op *op);
 
 /* Begin the plan of the task's extent, as a chain if possible. */
-void reader_plan(struct reader *r, struct task *t);
+void reader_plan(struct reader *r, struct reader_task *t);
 
 /* Submit all operations that need not wait. */
 void reader_submit(struct reader *r);
@@ -90,4 +90,4 @@ void reader_submit(struct reader *r);
 void reader_complete(struct reader *r, struct io_op *op);
 
 /* Queue a task without further operations for reader_finish_one. */
-void reader_end_task(struct reader *r, struct task *t);
+void reader_end_task(struct reader *r, struct reader_task *t);

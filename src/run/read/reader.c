@@ -14,7 +14,7 @@
 enum { LIST_OPEN, LIST_FIRST, LIST_MORE };
 
 /* Always true, as are the functions below. */
-static bool next_piece(struct task *t)
+static bool next_piece(struct reader_task *t)
 {
 	t->piece++;
 	t->list_step = LIST_OPEN;
@@ -24,7 +24,7 @@ static bool next_piece(struct task *t)
 
 /* Set t->next to the next request of a piece. Direct requests are whole blocks; the file may end
  * within the last block of a read. */
-static bool next_transfer(struct task *t, const struct read_piece *p)
+static bool next_transfer(struct reader_task *t, const struct read_piece *p)
 {
 	uint64_t left = p->bytes - t->list_done;
 	uint64_t n = u64_min(left, t->config->bs_bytes);
@@ -43,14 +43,14 @@ static bool next_transfer(struct task *t, const struct read_piece *p)
 }
 
 /* Set t->next to an operation that waits for those before it. */
-static bool next_alone(struct task *t, enum mlgen_op op)
+static bool next_alone(struct reader_task *t, enum mlgen_op op)
 {
 	t->next.op = op;
 	t->next.after = true;
 	return true;
 }
 
-bool task_next(struct task *t)
+bool task_next(struct reader_task *t)
 {
 	const struct read_piece *p;
 
@@ -74,7 +74,7 @@ bool task_next(struct task *t)
 	return next_alone(t, MLGEN_CLOSE) && next_piece(t);
 }
 
-bool task_is_refused(struct task *t)
+bool task_is_refused(struct reader_task *t)
 {
 	const struct read_piece *p;
 
@@ -89,7 +89,7 @@ bool task_is_refused(struct task *t)
 	return true;
 }
 
-void task_list_op(struct reader *r, struct task *t, struct io_op *op)
+void task_list_op(struct reader *r, struct reader_task *t, struct io_op *op)
 {
 	const struct read_piece *p = &t->list->pieces[t->next_piece];
 	struct iovec *from = &r->from[op - r->ops];
@@ -113,10 +113,10 @@ void task_list_op(struct reader *r, struct task *t, struct io_op *op)
 }
 
 /* Make a free task active, without operations. */
-static struct task *activate_task(struct reader *r, const struct plan_config *config,
-				  const struct extent *x)
+static struct reader_task *activate_task(struct reader *r, const struct plan_config *config,
+					 const struct extent *x)
 {
-	struct task *t = r->free_task;
+	struct reader_task *t = r->free_task;
 
 	r->free_task = t->next_task;
 	r->active++;
@@ -137,7 +137,7 @@ static struct task *activate_task(struct reader *r, const struct plan_config *co
 void reader_start_list(struct reader *r, const struct plan_config *config, const struct extent *x,
 		       const struct read_list *list)
 {
-	struct task *t = activate_task(r, config, x);
+	struct reader_task *t = activate_task(r, config, x);
 
 	t->list = list;
 	t->piece = t->next_piece = 0;
@@ -248,7 +248,7 @@ bool reader_is_busy(const struct reader *r)
 	return r->active > 0;
 }
 
-static void set_file(struct reader *r, struct task *t)
+static void set_file(struct reader *r, struct reader_task *t)
 {
 	int n;
 
@@ -272,7 +272,7 @@ bool reader_does_io(const struct reader *r)
 
 void reader_close(struct reader *r)
 {
-	struct task *t = r->last_task;
+	struct reader_task *t = r->last_task;
 	struct io_op op;
 
 	if (!t || !t->is_open || t->is_active)
@@ -284,7 +284,7 @@ void reader_close(struct reader *r)
 
 void reader_start(struct reader *r, const struct plan_config *config, const struct extent *x)
 {
-	struct task *t = r->free_task;
+	struct reader_task *t = r->free_task;
 	bool continues_file = t->is_open && t->config == config &&
 			      t->public.extent.file == x->file && x->first_sample > 0;
 	bool needs_open = config->access == ACCESS_FRAMEWORK &&
@@ -323,7 +323,7 @@ static unsigned least_missing(const struct reader *r)
 	unsigned least = CHAIN_OPS;
 
 	for (unsigned i = 0; i < r->task_count && least > 1; i++) {
-		const struct task *t = &r->tasks[i];
+		const struct reader_task *t = &r->tasks[i];
 		unsigned n = t->is_chain ? t->in_flight : 1;
 
 		if (t->is_active && t->in_flight && n < least)
@@ -332,7 +332,7 @@ static unsigned least_missing(const struct reader *r)
 	return least;
 }
 
-static void count_sample(struct opstat *s, const struct task *t)
+static void count_sample(struct opstat *s, const struct reader_task *t)
 {
 	uint64_t ns = t->last_ns - t->first_ns;
 
@@ -346,7 +346,7 @@ static void count_sample(struct opstat *s, const struct task *t)
 
 const struct read_task *reader_finish_one(struct reader *r, int *rc)
 {
-	struct task *t;
+	struct reader_task *t;
 
 	while (!(t = r->finished)) {
 		reader_submit(r);

@@ -38,11 +38,11 @@ static enum mem_pages pages_of(struct reader *r, uint64_t bytes)
 }
 
 /*
- * Before a read: replace the pages that it goes into. A held array is replaced as a whole before
- * the first read into it, since older arrays are still in use when it is allocated, as in DLIO's
- * loader.
+ * Replace the pages that a read goes into, before it is submitted. A held array is replaced as a
+ * whole before the first read into it, since older arrays are still in use when it is allocated, as
+ * in DLIO's loader.
  */
-static void reader_renew(struct reader *r, const struct task *t, const struct io_op *op)
+static void reader_renew(struct reader *r, const struct reader_task *t, const struct io_op *op)
 {
 	const struct read_task *p = &t->public;
 	bool is_held = r->fresh.is_array && p->into;
@@ -57,7 +57,7 @@ static void reader_renew(struct reader *r, const struct task *t, const struct io
 
 /* After a read: free the pages of its bytes. Memory that is held until its batch is delivered was
  * replaced before the read. */
-static void reader_give_back(struct reader *r, const struct task *t, const struct io_op *op)
+static void reader_give_back(struct reader *r, const struct reader_task *t, const struct io_op *op)
 {
 	uint64_t bytes = op->want_bytes;
 
@@ -76,7 +76,8 @@ static void reader_give_back(struct reader *r, const struct task *t, const struc
 /* The expected size of the file that the task was reading. */
 static uint64_t expected_bytes(const struct read_task *t)
 {
-	const struct task *task = (const struct task *)t; /* its first member */
+	const struct reader_task *task =
+		(const struct reader_task *)t; /* `public` is the first member */
 	const struct dataset *ds = task->config->dataset;
 
 	return dataset_file_bytes(ds, task->part * ds->files + t->extent.file);
@@ -146,7 +147,7 @@ void reader_describe(const struct read_task *t, const char *where, struct mlgen_
 /* ---- completions ---- */
 
 /* Decompress the bytes that an operation has read. */
-static void task_unpack(struct task *t, struct unpack *u, const struct io_op *op)
+static void task_unpack(struct reader_task *t, struct unpack *u, const struct io_op *op)
 {
 	struct read_task *p = &t->public;
 	uint64_t off;
@@ -163,7 +164,7 @@ static void task_unpack(struct task *t, struct unpack *u, const struct io_op *op
 	p->error_off = op->first_off + off;
 }
 
-void reader_end_task(struct reader *r, struct task *t)
+void reader_end_task(struct reader *r, struct reader_task *t)
 {
 	t->next_task = NULL;
 	*r->last_finished = t;
@@ -171,13 +172,13 @@ void reader_end_task(struct reader *r, struct task *t)
 }
 
 /* After a failure only the close of an open file is performed. */
-static void skip_to_close(struct task *t)
+static void skip_to_close(struct reader_task *t)
 {
 	while (t->has_next && (!t->is_open || t->next.op != MLGEN_CLOSE))
 		t->has_next = task_next(t);
 }
 
-static void set_error(struct task *t, const struct io_op *op)
+static void set_error(struct reader_task *t, const struct io_op *op)
 {
 	t->public.error = (int)op->io.result;
 	t->public.error_op = op->io.op;
@@ -187,7 +188,7 @@ static void set_error(struct task *t, const struct io_op *op)
 
 /* A failed operation cancels the rest of the chain. Whatever the order of completions, its error is
  * the cause. */
-static void complete_link(struct reader *r, struct task *t, const struct io_op *op)
+static void complete_link(struct reader *r, struct reader_task *t, const struct io_op *op)
 {
 	struct read_task *p = &t->public;
 	int error = op->io.result < 0 ? (int)op->io.result : 0;
@@ -200,7 +201,7 @@ static void complete_link(struct reader *r, struct task *t, const struct io_op *
 	if (t->in_flight)
 		return;
 	r->requests--;
-	/* The same errors are transient in transfer.c. */
+	/* transfer.c retries after these errors, too. */
 	if (p->error == -EINTR || (p->error == -EAGAIN && p->error_op != MLGEN_READ))
 		p->error = 0;
 	if (p->error || t->got_bytes >= t->chain_bytes)
@@ -213,14 +214,14 @@ static void complete_link(struct reader *r, struct task *t, const struct io_op *
 }
 
 /* Has the file another size than when it was scanned? */
-static bool is_replaced(const struct task *t, const struct io_op *op)
+static bool is_replaced(const struct reader_task *t, const struct io_op *op)
 {
 	return op->io.op == MLGEN_STAT && op->io.result >= 0 && t->config->dataset->found &&
 	       op->io.size_bytes != t->plan.file_bytes;
 }
 
 /* The sample is not cached. A file that could not be removed was removed by another process. */
-static void fail_fill(struct task *t, const struct io_op *op)
+static void fail_fill(struct reader_task *t, const struct io_op *op)
 {
 	if (op->io.op == MLGEN_UNLINK)
 		return;
@@ -229,7 +230,7 @@ static void fail_fill(struct task *t, const struct io_op *op)
 	skip_to_close(t);
 }
 
-static void complete_single(struct reader *r, struct task *t, const struct io_op *op)
+static void complete_single(struct reader *r, struct reader_task *t, const struct io_op *op)
 {
 	r->requests--;
 	if (t->is_resumed && op->io.op == MLGEN_READ && op->done_bytes)
@@ -261,7 +262,7 @@ static void complete_single(struct reader *r, struct task *t, const struct io_op
 
 void reader_complete(struct reader *r, struct io_op *op)
 {
-	struct task *t = op->owner;
+	struct reader_task *t = op->owner;
 
 	t->in_flight--;
 	r->free_ops[r->free_count++] = op;
@@ -284,7 +285,7 @@ void reader_complete(struct reader *r, struct io_op *op)
 /* Larger requests gain nothing by a chain. */
 #define CHAIN_BYTES_MAX (1u << 20)
 
-void reader_plan(struct reader *r, struct task *t)
+void reader_plan(struct reader *r, struct reader_task *t)
 {
 	struct plan_op read;
 
@@ -299,7 +300,7 @@ void reader_plan(struct reader *r, struct task *t)
 
 /* Do not read the bytes of the chain again. Direct reads begin at a whole block, so a block that
  * was read in part is read again. */
-static void skip_got(struct task *t)
+static void skip_got(struct reader_task *t)
 {
 	uint64_t skip = t->got_bytes;
 
@@ -312,7 +313,7 @@ static void skip_got(struct task *t)
 }
 
 /* Reserve room in `into` for the next read, after the reads before it; NULL = there is none. */
-static void *reserve_room(struct task *t)
+static void *reserve_room(struct reader_task *t)
 {
 	struct read_task *p = &t->public;
 	uint64_t align = t->config->align_bytes;
@@ -328,7 +329,7 @@ static void *reserve_room(struct task *t)
 }
 
 /* Set the path of another file of the sample; the previous one is closed. */
-static void set_part(struct task *t, unsigned part)
+static void set_part(struct reader_task *t, unsigned part)
 {
 	const struct dataset *ds = t->config->dataset;
 
@@ -337,7 +338,7 @@ static void set_part(struct task *t, unsigned part)
 		     sizeof(t->path)); /* dataset_init made sure it fits */
 }
 
-static void submit_next(struct reader *r, struct task *t)
+static void submit_next(struct reader *r, struct reader_task *t)
 {
 	struct io_op *op = r->free_ops[--r->free_count];
 	bool is_last = t->next.op == MLGEN_CLOSE;
@@ -375,7 +376,7 @@ static void submit_next(struct reader *r, struct task *t)
 	t->has_next = !t->public.error && !t->public.fill_error && task_next(t);
 }
 
-static bool may_submit(const struct reader *r, const struct task *t)
+static bool may_submit(const struct reader *r, const struct reader_task *t)
 {
 	if (!t->has_next || r->requests == r->depth)
 		return false;
@@ -387,7 +388,7 @@ static bool may_submit(const struct reader *r, const struct task *t)
 void reader_submit(struct reader *r)
 {
 	for (unsigned i = 0; i < r->task_count; i++) {
-		struct task *t = &r->tasks[i];
+		struct reader_task *t = &r->tasks[i];
 
 		while (t->is_active && may_submit(r, t)) {
 			if (task_is_refused(t)) {

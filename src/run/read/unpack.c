@@ -3,7 +3,7 @@
 #include "run/read/read_internal.h"
 
 #include <string.h>
-#define ZLIB_CONST /* what is read stays as it is */
+#define ZLIB_CONST /* zlib does not write to its input */
 #include <zlib.h>
 #include <zstd.h>
 
@@ -132,7 +132,7 @@ static const char *read_whole(struct unpack *u, const unsigned char *at, uint64_
 		       : "it is not as long as its page says";
 }
 
-/* The same for zstd, in one frame or several. */
+/* Decompress one zstd frame or several to raw_bytes. */
 static const char *read_frames(struct unpack *u, const unsigned char *at, uint64_t bytes,
 			       uint64_t raw_bytes, uint64_t *off)
 {

@@ -47,8 +47,8 @@ struct live {
 	enum live_phase phase;
 	uint64_t now_ns; /* the run's clock */
 	/* train */
-	uint64_t epoch, epochs; /* from 1; epochs 0 = unknown (time_based) */
-	uint64_t step, steps;   /* of rank 0 in this epoch, from 1 */
+	uint64_t epoch, epochs; /* counted from 1; epochs 0 = unknown (time_based) */
+	uint64_t step, steps;   /* rank 0's in this epoch, from 1 */
 	uint64_t samples, sample_bytes, io_bytes;
 	uint64_t compute_ns; /* requested by finished steps, for delivered samples */
 	uint64_t step_ns;    /* wall time of finished steps */
@@ -56,10 +56,10 @@ struct live {
 	uint64_t accesses, hits; /* samples looked up and found in a cache tier */
 	uint64_t waiting_ns;     /* longest stall now in progress */
 	uint64_t left_ns;        /* estimate; UINT64_MAX = unknown */
-	double done_percent;     /* of the phase, by left_ns; NaN = unknown */
+	double done_percent;     /* share of the phase, by left_ns; NaN = unknown */
 	/* Histograms since the start. They belong to the caller (live_hists_new); any may be
 	 * NULL. */
-	struct hist *stall;          /* of all accelerators */
+	struct hist *stall;          /* all accelerators */
 	struct hist *lat[MLGEN_OPS]; /* submission to completion, of all workers */
 	struct hist *sample;         /* first submission to last completion */
 	/* Sums over all workers: time in calls or waiting for requests, time waiting for room, and
@@ -74,8 +74,8 @@ struct live {
 	 * threads of the job. */
 	uint64_t io_ios[2], io_moved[2];
 	/* checkpoints, also during a training; count 0 = none */
-	uint64_t checkpoint, checkpoints;           /* from 1; checkpoints 0 = unknown */
-	uint64_t checkpoint_done, checkpoint_bytes; /* of the current one */
+	uint64_t checkpoint, checkpoints;           /* counted from 1; checkpoints 0 = unknown */
+	uint64_t checkpoint_done, checkpoint_bytes; /* current checkpoint */
 	uint64_t checkpoint_moved;                  /* bytes of all so far */
 	bool is_checkpointing, is_restore;
 	/* prepare, and the layout of a plain job's files */
@@ -98,7 +98,7 @@ void live_join(struct live *to, const struct live *other);
 
 /* Figures of the host, which are the same for all jobs at one time. */
 struct live_host {
-	const char *time;   /* of day */
+	const char *time;   /* time of day */
 	uint64_t log_ns;    /* since the log began */
 	double cpu_percent; /* NaN = unknown */
 	/* UINT64_MAX = unknown */
@@ -136,11 +136,10 @@ enum live_show {
 	LIVE_AS_P99,        /* "611 ms" */
 };
 
-/* How the gauges or progress of several processes of a job are joined. For other kinds this follows
- * from the kind. */
+/* Rule to join gauges or progress of several processes of a job. Other kinds imply their rule. */
 enum live_join {
 	LIVE_JOIN_FIRST, /* the value of rank 0 */
-	LIVE_JOIN_SUM,   /* for progress: each process has a part of the total */
+	LIVE_JOIN_SUM,   /* progress whose total is divided among the processes */
 	LIVE_JOIN_MOST,
 	LIVE_JOIN_LEAST,
 };
@@ -154,7 +153,7 @@ struct live_field {
 	unsigned when;    /* bits of live_when, any of which applies; 0 = always */
 	size_t of;        /* PROGRESS, SHARE: offset of the total */
 	double percent;   /* DISTRIBUTION: this percentile, 100 = the largest */
-	bool is_unlogged; /* not a column of the log */
+	bool is_unlogged; /* excluded from the log */
 	/* DISTRIBUTION: the member is an array of MLGEN_OPS histograms. */
 	bool is_by_operation;
 	enum live_join join;

@@ -43,7 +43,7 @@ struct series_interval {
 struct series {
 	const char *job;
 	uint64_t start_ns, most_bytes;
-	uint64_t looks; /* in each interval */
+	uint64_t looks; /* looks per interval */
 	const struct live_field *columns[SERIES_COLUMNS];
 	const struct live_field *hists[SERIES_HISTS];
 	unsigned column_count, hist_count;
