@@ -342,18 +342,6 @@ static void *join_slot(void *slot)
 	return NULL;
 }
 
-static void finish_slot(struct run *r, struct slot *s)
-{
-	if (s->joiner)
-		pthread_join(s->joiner, NULL);
-	else
-		join_slot(s);
-	s->joiner = 0;
-	if (s->job->ramp_time_ns && !has_counted(s) && !run_is_stopping(r))
-		log_warn("%s: the run was over before ramp_time was; nothing of it is counted",
-			 s->job->name);
-}
-
 /* Join each job on a thread of its own, or in its turn if no thread can be started. */
 static void finish_group(struct run *r, unsigned group)
 {
@@ -362,9 +350,19 @@ static void finish_group(struct run *r, unsigned group)
 	for (s = NULL; (s = run_next_in_group(r, group, s));)
 		if (s->work_begin_ns && thread_start(&s->joiner, join_slot, s))
 			s->joiner = 0;
-	for (s = NULL; (s = run_next_in_group(r, group, s));)
-		if (s->work_begin_ns)
-			finish_slot(r, s);
+	for (s = NULL; (s = run_next_in_group(r, group, s));) {
+		if (!s->work_begin_ns)
+			continue;
+		if (s->joiner)
+			pthread_join(s->joiner, NULL);
+		else
+			join_slot(s);
+		s->joiner = 0;
+		if (s->job->ramp_time_ns && !has_counted(s) && !run_is_stopping(r))
+			log_warn("%s: the run was over before ramp_time was; nothing of it is "
+				 "counted",
+				 s->job->name);
+	}
 }
 
 static void join_clock(struct run *r)
@@ -413,16 +411,6 @@ int run_trace_end(struct run *r, struct mlgen_err *err)
 	return traced_end(r->tracer, &r->trace, !run_is_stopping(r), &r->traced, err);
 }
 
-static int start_slot(struct run *r, struct slot *s, uint64_t now_ns, struct mlgen_err *err)
-{
-	int rc = s->does->start(s, &r->shared, now_ns, err);
-
-	/* stop_all may have run before this slot was working. */
-	if (atomic_load(&r->shared.failure.is_set) && slot_is_working(s))
-		s->does->close(s);
-	return rc;
-}
-
 /* Drop the caches of a host once for a group, before any of its jobs begins. Trainings do this
  * themselves before later epochs, and restores try to drop only their own files first. */
 static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
@@ -442,19 +430,6 @@ static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
 	return rc;
 }
 
-/* Let jobs of several processes set up together. */
-static int meet_group(struct run *r, unsigned group, struct mlgen_err *err)
-{
-	struct hosts *h = r->shared.cfg.hosts;
-	struct slot *s = NULL;
-	int rc = 0;
-
-	while (h && rc == 0 && (s = run_next_in_group(r, group, s)))
-		if (s->does->meet)
-			rc = s->does->meet(s, &r->shared, err);
-	return rc;
-}
-
 /* If several processes have agreed to start, each of them does, even if it is to stop: its jobs
  * then end at once. */
 static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
@@ -465,13 +440,19 @@ static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
 	int rc = hosts_agree(h, drop_caches(r, group, err), err);
 	struct slot *s = NULL;
 
-	if (rc == 0)
-		rc = meet_group(r, group, err);
+	while (h && rc == 0 && (s = run_next_in_group(r, group, s)))
+		if (s->does->meet)
+			rc = s->does->meet(s, &r->shared, err);
 	uint64_t now_ns = clock_now(r->shared.cfg.clock);
 	while (rc == 0 && (must_start || !run_is_stopping(r)) &&
-	       (s = run_next_in_group(r, group, s)))
-		if (s->does->start)
-			rc = start_slot(r, s, now_ns, err);
+	       (s = run_next_in_group(r, group, s))) {
+		if (!s->does->start)
+			continue;
+		rc = s->does->start(s, &r->shared, now_ns, err);
+		/* stop_all may have run before this slot was working. */
+		if (atomic_load(&r->shared.failure.is_set) && slot_is_working(s))
+			s->does->close(s);
+	}
 	return rc;
 }
 
@@ -492,30 +473,18 @@ static void refuse_idle(struct run *r, unsigned group)
 	}
 }
 
-static int check_group(struct run *r, unsigned group, struct mlgen_err *err)
-{
-	struct slot *s = NULL;
-	int rc = 0;
-
-	if (!r->shared.cfg.hosts)
-		return 0;
-	while (rc == 0 && (s = run_next_in_group(r, group, s)))
-		if (s->does->check)
-			rc = s->does->check(s, &r->shared, err);
-	return rc;
-}
-
 static void run_group(struct run *r, unsigned group)
 {
+	struct hosts *h = r->shared.cfg.hosts;
 	struct mlgen_err err = { 0 };
 	struct slot *s = NULL;
 
 	while ((s = run_next_in_group(r, group, s)))
 		s->begin_ns = clock_now(r->shared.cfg.clock);
-	hosts_doing(r->shared.cfg.hosts, "preparing its files");
+	hosts_doing(h, "preparing its files");
 	int rc = run_prepare(r, group, &err);
 	bool goes_on = !run_stops(r, rc != 0);
-	hosts_doing(r->shared.cfg.hosts, "running its jobs");
+	hosts_doing(h, "running its jobs");
 	if (goes_on)
 		rc = start_group(r, group, &err);
 	if (rc < 0)
@@ -524,7 +493,11 @@ static void run_group(struct run *r, unsigned group)
 	clock_leave(r->shared.cfg.clock); /* a virtual clock advances while threads are joined */
 	finish_group(r, group);
 	err = (struct mlgen_err){ 0 };
-	if (check_group(r, group, &err) < 0)
+	rc = 0;
+	while (h && rc == 0 && (s = run_next_in_group(r, group, s)))
+		if (s->does->check)
+			rc = s->does->check(s, &r->shared, &err);
+	if (rc < 0)
 		failure_set(&r->shared.failure, &err);
 	join_clock(r);
 }

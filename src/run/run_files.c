@@ -90,12 +90,6 @@ static void append_mount(struct buf *to, const struct mount *m)
 			 m->device_model);
 }
 
-static bool is_same_mount(const struct mount *a, const struct mount *b)
-{
-	return strcmp(a->type, b->type) == 0 && strcmp(a->source, b->source) == 0 &&
-	       strcmp(a->target, b->target) == 0;
-}
-
 /* Each job has two mounts: that of its files, and that of its checkpoints. */
 static const struct mount *mount_of(const struct slot *slots, size_t i)
 {
@@ -104,11 +98,16 @@ static const struct mount *mount_of(const struct slot *slots, size_t i)
 
 static bool is_printed(const struct slot *slots, size_t at)
 {
-	bool is_same = false;
+	const struct mount *a = mount_of(slots, at);
 
-	for (size_t i = 0; i < at && !is_same; i++)
-		is_same = is_same_mount(mount_of(slots, i), mount_of(slots, at));
-	return is_same;
+	for (size_t i = 0; i < at; i++) {
+		const struct mount *b = mount_of(slots, i);
+
+		if (strcmp(a->type, b->type) == 0 && strcmp(a->source, b->source) == 0 &&
+		    strcmp(a->target, b->target) == 0)
+			return true;
+	}
+	return false;
 }
 
 static void print_drops(const struct slot *s)
@@ -261,23 +260,18 @@ bool run_stops(struct run *r, bool ends)
 	return any || run_is_stopping(r);
 }
 
-/* The turn of this process, from 0. Rank 0 is first, as the directory may be common to all hosts;
- * then the first process of each other host; then all others, which find the files of the first
- * process of their host. */
-static unsigned own_turn(const struct hosts *h)
-{
-	return hosts_rank(h) == 0 ? 0 : hosts_is_first_here(h) ? 1 : 2;
-}
-
 #define PREPARE_TURNS 3
 
+/* Prepare in turns: rank 0 first, as the directory may be common to all hosts; then the first
+ * process of each other host; then all other processes, which find the files of that one. */
 static int prepare_in_turn(struct run *r, struct slot *s, struct mlgen_err *err)
 {
 	struct hosts *h = r->shared.cfg.hosts;
+	unsigned own_turn = hosts_rank(h) == 0 ? 0 : hosts_is_first_here(h) ? 1 : 2;
 	int rc = 0;
 
 	for (unsigned turn = 0; turn < PREPARE_TURNS; turn++) {
-		if (turn == own_turn(h))
+		if (turn == own_turn)
 			rc = s->does->prepare(s, &r->shared, err);
 		/* A process that was stopped takes part in the remaining turns. */
 		int all = hosts_agree(h, rc < 0 ? rc : 0, err);

@@ -71,11 +71,6 @@ static void add_mount(struct tracer *t, const struct mount *m)
 	buf_fini(&text);
 }
 
-static bool is_same_mount(const struct mount *a, const struct mount *b)
-{
-	return strcmp(a->target, b->target) == 0 && strcmp(a->source, b->source) == 0;
-}
-
 /* Record each mount once, however many jobs have files there. */
 static void add_mounts(struct tracer *t, const struct run_shared *run)
 {
@@ -87,7 +82,8 @@ static void add_mounts(struct tracer *t, const struct run_shared *run)
 		const struct mount *m = i % 2 ? &s->checkpoint_mount : &s->mount;
 		size_t k = 0;
 
-		while (k < n && !is_same_mount(seen[k], m))
+		while (k < n && (strcmp(seen[k]->target, m->target) != 0 ||
+				 strcmp(seen[k]->source, m->source) != 0))
 			k++;
 		if (k < n || n == ARRAY_LEN(seen))
 			continue;

@@ -51,15 +51,6 @@ struct thread_pool {
 	struct mlgen_err err;   /* first error */
 };
 
-/* code and err are read after join only, so a relaxed flag is enough. */
-static void pool_fail(struct thread_pool *p, int code, const struct mlgen_err *err)
-{
-	if (atomic_exchange_explicit(&p->failed, true, memory_order_relaxed))
-		return;
-	p->code = code;
-	p->err = *err;
-}
-
 static void show_pool(struct thread_pool *p, const struct thread_pool *shown)
 {
 	struct crew_view *v = p->config.view;
@@ -120,8 +111,12 @@ static void worker_run(struct crew_worker *w)
 		r = pool_work(w, &err);
 	show_io(p, w->index, NULL);
 	/* A canceled operation (io.h) never began, which is no failure of a stopped pool. */
-	if (r < 0 && !(r == -ECANCELED && stop_is_set(p->config.stop)))
-		pool_fail(p, r, &err);
+	bool failed = r < 0 && !(r == -ECANCELED && stop_is_set(p->config.stop));
+	/* code and err are read after join only, so a relaxed flag is enough. */
+	if (failed && !atomic_exchange_explicit(&p->failed, true, memory_order_relaxed)) {
+		p->code = r;
+		p->err = err;
+	}
 	io_free(w->io);
 	if (trace)
 		trace_ring_end(trace);

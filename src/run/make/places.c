@@ -194,14 +194,14 @@ static void make_probe(struct directory_probe *p, const char *directory)
 
 static bool sees_token(const struct directory_probe *p)
 {
-	char found[TOKEN_BYTES];
+	char seen[TOKEN_BYTES];
 	int fd = open(p->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
 		return false;
-	ssize_t n = read(fd, found, sizeof(found));
+	ssize_t n = read(fd, seen, sizeof(seen));
 	close(fd);
-	return n == TOKEN_BYTES && memcmp(found, p->token, TOKEN_BYTES) == 0;
+	return n == TOKEN_BYTES && memcmp(seen, p->token, TOKEN_BYTES) == 0;
 }
 
 static bool sees_directory(const struct directory_probe *p)
@@ -278,7 +278,7 @@ static void sample(struct residency *r, const struct residency_request *s)
 	*r = (struct residency){ .failed_file = UINT64_MAX };
 	perm_init(&order, files, SEED, s->round);
 	for (uint64_t i = 0; i < wanted; i++) {
-		uint64_t file = perm_at(&order, i), found, looked;
+		uint64_t file = perm_at(&order, i), resident_pages, sampled_pages;
 		char path[PATH_MAX];
 
 		if (s->deadline_ns != CLOCK_NEVER && clock_now(s->clock) >= s->deadline_ns)
@@ -288,16 +288,16 @@ static void sample(struct residency *r, const struct residency_request *s)
 			continue;
 		}
 		if (dataset_path(s->ds, file, path, sizeof(path)) <= 0 ||
-		    pagecache_sample(path, file, &found, &looked)) {
+		    pagecache_sample(path, file, &resident_pages, &sampled_pages)) {
 			r->failed_file = file;
 			continue;
 		}
 		double bytes = (double)dataset_file_bytes(s->ds, file);
-		if (looked)
-			resident += bytes * (double)found / (double)looked;
+		if (sampled_pages)
+			resident += bytes * (double)resident_pages / (double)sampled_pages;
 		total += bytes;
 		r->files++;
-		if (found && s->first_is_enough)
+		if (resident_pages && s->first_is_enough)
 			break;
 	}
 	r->percent = total > 0 ? 100 * resident / total : (double)NAN;

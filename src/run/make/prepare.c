@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prepare.c - prepare the directory of a dataset: examine it, remove old files, write missing ones.
- */
+/* prepare.c - prepare a dataset: examine its directory, remove old files, write missing ones. */
 #include "run/make/make_internal.h"
 
 #include <errno.h>
@@ -59,15 +58,15 @@ static int sample_set(struct residency *r, const struct prepare *p, const struct
 	return filekind_check(path, ds->scan ? "" : FILEKIND_OF_DATASET, err);
 }
 
-static int sample_cache(const struct prepare *p, uint64_t end_ns, struct residency *found,
+static int sample_cache(const struct prepare *p, uint64_t end_ns, struct residency *sampled,
 			struct mlgen_err *err)
 {
 	struct residency eval = { .is_nothing = true };
-	int r = sample_set(found, p, p->ds, end_ns, err);
+	int r = sample_set(sampled, p, p->ds, end_ns, err);
 
 	if (r == 0 && p->eval)
 		r = sample_set(&eval, p, p->eval, end_ns, err);
-	found->is_nothing &= eval.is_nothing;
+	sampled->is_nothing &= eval.is_nothing;
 	return r;
 }
 
@@ -81,17 +80,17 @@ static int look_at_cache(struct prepare *p, struct prepare_result *result, struc
 	const struct crew_task task = { drop_file, p, datafiles_count(&p->files) };
 	bool leaves_none = p->req->check_all || count_get(&p->maker.made_files) > 0;
 	uint64_t end_ns = leaves_none ? CLOCK_NEVER : clock_now(p->req->clock) + RESIDENT_NS;
-	struct residency found;
-	int r = sample_cache(p, end_ns, &found, err);
+	struct residency sampled;
+	int r = sample_cache(p, end_ns, &sampled, err);
 
-	if (r == 0 && leaves_none && !found.is_nothing) {
+	if (r == 0 && leaves_none && !sampled.is_nothing) {
 		r = crew_run(&p->maker.crew, &task, err);
 		if (r == 0)
-			r = sample_cache(p, end_ns, &found, err);
+			r = sample_cache(p, end_ns, &sampled, err);
 	}
-	result->resident_percent = found.percent;
-	result->resident_files = found.files;
-	result->is_nothing_resident = found.is_nothing;
+	result->resident_percent = sampled.percent;
+	result->resident_files = sampled.files;
+	result->is_nothing_resident = sampled.is_nothing;
 	return r;
 }
 

@@ -213,13 +213,6 @@ static void complete_link(struct reader *r, struct reader_task *t, const struct 
 	reader_plan(r, t);
 }
 
-/* Has the file another size than when it was scanned? */
-static bool is_replaced(const struct reader_task *t, const struct io_op *op)
-{
-	return op->io.op == MLGEN_STAT && op->io.result >= 0 && t->config->dataset->found &&
-	       op->io.size_bytes != t->plan.file_bytes;
-}
-
 /* The sample is not cached. A file that could not be removed was removed by another process. */
 static void fail_fill(struct reader_task *t, const struct io_op *op)
 {
@@ -246,7 +239,10 @@ static void complete_single(struct reader *r, struct reader_task *t, const struc
 	}
 	if (!t->public.error && op->io.op == MLGEN_READ && r->decode)
 		r->decode(r->decode_arg, &t->public, op->done_bytes);
-	if (t->public.error || (op->io.result >= 0 && !is_replaced(t, op)))
+	/* A file that was replaced has another size than when it was scanned. */
+	bool is_replaced = op->io.op == MLGEN_STAT && op->io.result >= 0 &&
+			   t->config->dataset->found && op->io.size_bytes != t->plan.file_bytes;
+	if (t->public.error || (op->io.result >= 0 && !is_replaced))
 		return;
 	if (t->is_filling) {
 		fail_fill(t, op);
