@@ -82,22 +82,6 @@ static void end_abandoned(struct run *r, struct slot *s)
 		s->end_ns = clock_now(r->shared.cfg.clock);
 }
 
-/* Append the records of a slot to the result. */
-static void collect_slot(struct run *r, struct slot *s)
-{
-	struct run_result *out = &r->result;
-	size_t n = s->does->records(s);
-
-	out->jobs = mem_realloc(out->jobs, (out->job_count + n) * sizeof(*out->jobs));
-	for (size_t i = 0; i < n; i++) {
-		struct job_result *job = &out->jobs[out->job_count++];
-
-		collect_job(job, i, s);
-		if (out->err.code && !job->complete)
-			job->err = out->err;
-	}
-}
-
 struct run_result *run_collect(struct run *r)
 {
 	struct run_result *out = &r->result;
@@ -112,8 +96,19 @@ struct run_result *run_collect(struct run *r)
 		out->err = r->shared.failure.err;
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
 		end_abandoned(r, &r->slots[i]);
-	for (size_t i = 0; i < r->shared.cfg.count; i++)
-		collect_slot(r, &r->slots[i]);
+	for (size_t i = 0; i < r->shared.cfg.count; i++) {
+		struct slot *s = &r->slots[i];
+		size_t n = s->does->records(s);
+
+		out->jobs = mem_realloc(out->jobs, (out->job_count + n) * sizeof(*out->jobs));
+		for (size_t k = 0; k < n; k++) {
+			struct job_result *job = &out->jobs[out->job_count++];
+
+			collect_job(job, k, s);
+			if (out->err.code && !job->complete)
+				job->err = out->err;
+		}
+	}
 	disks_end(&r->disks, r->shared.cfg.clock);
 	disks_collect(out, &r->disks);
 	merge_groups(out);

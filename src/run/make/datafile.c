@@ -112,20 +112,6 @@ static int fail_wrong_size(const char *path, uint64_t has, uint64_t wanted, stru
 			  path, has, wanted);
 }
 
-static int check_size(struct crew_worker *w, uint64_t bytes, struct mlgen_err *err)
-{
-	struct mlgen_file file = { .path = w->path, .fd = -1 };
-	struct io_op op = { .io = { .op = MLGEN_STAT, .file = &file } };
-	int r = (int)io_do(w->io, &op);
-
-	if (r < 0)
-		return fail_unreadable(w->path, MLGEN_STAT, r, err);
-	if (op.io.size_bytes == bytes)
-		return 0;
-	r = filekind_check(w->path, FILEKIND_OF_DATASET, err);
-	return r ? r : fail_wrong_size(w->path, op.io.size_bytes, bytes, err);
-}
-
 /* Does w->path begin as its format does? Only files of part 0 have known first bytes. */
 static bool has_format_magic(struct crew_worker *w, const struct dataset *ds, uint64_t index)
 {
@@ -412,20 +398,28 @@ int datafile_check(const struct datafiles *d, struct crew_worker *w, uint64_t in
 {
 	int r = datafile_path(d, index, w->path, err), n;
 	const struct dataset *ds = d->sets[datafiles_set(d, &index)];
-	uint64_t resident = 0, looked;
+	struct mlgen_file file = { .path = w->path, .fd = -1 };
+	struct io_op stat = { .io = { .op = MLGEN_STAT, .file = &file } };
+	uint64_t wanted = dataset_file_bytes(ds, index), resident = 0, sampled;
 	unsigned char bytes[MAGIC_MAX];
 	enum mlgen_op op;
 
 	if (r)
 		return r;
-	pagecache_sample(w->path, index, &resident, &looked);
+	pagecache_sample(w->path, index, &resident, &sampled);
 	n = read_first_bytes(w, bytes, magic_bytes(ds->format), &op);
 	if (n < 0)
 		return fail_unreadable(w->path, op, n, err);
 	if (resident == 0)
 		pagecache_drop(w->path); /* a failure costs only memory */
-	r = check_size(w, dataset_file_bytes(ds, index), err);
-	return r ? r : check_bytes(ds->format, w->path, bytes, (size_t)n, err);
+	r = (int)io_do(w->io, &stat);
+	if (r < 0)
+		return fail_unreadable(w->path, MLGEN_STAT, r, err);
+	if (stat.io.size_bytes != wanted) {
+		r = filekind_check(w->path, FILEKIND_OF_DATASET, err);
+		return r ? r : fail_wrong_size(w->path, stat.io.size_bytes, wanted, err);
+	}
+	return check_bytes(ds->format, w->path, bytes, (size_t)n, err);
 }
 
 int datafile_write(const struct datafiles *d, struct filemaker *maker, struct crew_worker *w,

@@ -257,19 +257,22 @@ static int agree_on_end(const struct prepare *p, int r, struct mlgen_err *err)
 	return rc == 0 && stopped ? CREW_STOPPED : rc;
 }
 
-/* Write this process's share of the missing files. */
+/* Write this process's share of the missing files, and sync all folders. */
 static int write_share(struct prepare *p, struct mlgen_err *err)
 {
-	const struct crew_task task = { write_file, p, datafiles_count(&p->files) };
+	const struct crew_task files = { write_file, p, datafiles_count(&p->files) };
+	const struct crew_task folders = { sync_folder, p, datafolders_count(&p->files) };
 	unsigned n = hosts_total(p->req->hosts);
-	bool says = hosts_rank(p->req->hosts) == 0;
+	bool announces = hosts_rank(p->req->hosts) == 0;
 
 	p->missing_files = count_get(&p->maker.missing_files);
 	p->missing_bytes = count_get(&p->maker.missing_bytes);
 	count_set(&p->maker.missing_files, (p->missing_files + n - 1) / n);
 	count_set(&p->maker.missing_bytes, (p->missing_bytes + n - 1) / n);
 	filemaker_begin(&p->maker);
-	return filemaker_run(&p->maker, &task, says ? announce_writing : announce_nothing, p, err);
+	int r = filemaker_run(&p->maker, &files, announces ? announce_writing : announce_nothing, p,
+			      err);
+	return r ? r : crew_run(&p->maker.crew, &folders, err);
 }
 
 /* Send what rank 0 knows to the other processes, if there are any. */
@@ -292,25 +295,13 @@ static int send_order(struct prepare *p, bool writes, struct mlgen_err *err)
 	return rc;
 }
 
-static int sync_folders(struct prepare *p, struct mlgen_err *err)
-{
-	const struct crew_task task = { sync_folder, p, datafolders_count(&p->files) };
-
-	return crew_run(&p->maker.crew, &task, err);
-}
-
 /* Rank 0, which holds the directory, writes the missing files together with the other processes.
  * 0, CREW_STOPPED, or -errno with err. */
 static int write_all(struct prepare *p, struct mlgen_err *err)
 {
 	int r = send_order(p, true, err);
 
-	if (r < 0)
-		return r;
-	r = write_share(p, err);
-	if (r == 0)
-		r = sync_folders(p, err);
-	return agree_on_end(p, r, err);
+	return r < 0 ? r : agree_on_end(p, write_share(p, err), err);
 }
 
 /* Ranks other than 0 receive the order of rank 0, and write their share if there is work. */
@@ -337,8 +328,6 @@ static int follow_order(struct prepare *p, bool *started, struct mlgen_err *err)
 	count_all_missing(p);
 	if (r == 0)
 		r = write_share(p, err);
-	if (r == 0)
-		r = sync_folders(p, err);
 	r = agree_on_end(p, r, err);
 	if (is_open)
 		datadir_close(&p->files.dir);

@@ -317,7 +317,7 @@ void reader_into(struct reader *r, void *into, uint64_t bytes)
 	p->into_bytes = bytes;
 }
 
-/* The least number of completions that can finish an extent. */
+/* Return the least number of completions that can finish an extent. */
 static unsigned least_missing(const struct reader *r)
 {
 	unsigned least = CHAIN_OPS;
