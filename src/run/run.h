@@ -56,7 +56,7 @@ int run_ask(const struct run_config *cfg, run_told *report, run_offer *offer, vo
 
 /*
  * Record the operations of the jobs' threads into a file, from run_execute on. Preparations are
- * recorded only for jobs that do nothing else. 0 or -errno with err.
+ * recorded only for jobs that only prepare. 0 or -errno with err.
  */
 struct traced_config;
 int run_trace(struct run *r, const struct traced_config *cfg, struct mlgen_err *err);

@@ -46,9 +46,9 @@ struct thread_pool {
 	_Atomic unsigned begun; /* workers so far; the next one's index */
 	_Atomic uint64_t next;  /* index of the task */
 	_Atomic bool failed;
-	_Atomic uint32_t ended; /* workers */
-	int code;               /* first error */
-	struct mlgen_err err;   /* first error */
+	_Atomic uint32_t ended; /* number of workers that have ended */
+	int code;               /* first error, and its message */
+	struct mlgen_err err;
 };
 
 static void show_pool(struct thread_pool *p, const struct thread_pool *shown)
@@ -467,8 +467,8 @@ static int rename_new(struct newfile *x, struct io_op *op)
 
 /*
  * Sync the file and drop it from the page cache. For a piece, only the bytes of this worker are
- * dropped, since others write elsewhere; otherwise the whole file, since its header may have been
- * rewritten.
+ * dropped, since other workers write elsewhere; otherwise the whole file, since its header may have
+ * been rewritten.
  */
 static int sync_and_drop(struct newfile *x, enum mlgen_op sync, struct mlgen_err *err)
 {

@@ -467,7 +467,7 @@ static int remove_old(struct prepare *p, bool *started, struct mlgen_err *err)
 
 	if (r)
 		return r;
-	/* The removed dataset may have had more files than this job reads. */
+	/* The job's files are no longer a part of a larger dataset. */
 	p->ds->files_named = p->ds->files;
 	p->ds->eval_files = 0;
 	return examine(p, err);
@@ -599,7 +599,8 @@ static int fail_interrupted(const struct prepare *p, struct mlgen_err *err)
 			  datafiles_count(&p->files));
 }
 
-/* Size of the largest file with samples, up to CREW_MOST_BYTES or more; other files are small. */
+/* Size of the largest file with samples, or of any that has CREW_MOST_BYTES. Files without samples
+ * are small. */
 static uint64_t largest_file(const struct prepare *p)
 {
 	uint64_t most = 0;
