@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache.c - what a cache of some policy holds: the policies there are, slots and sizes. */
+/* cache.c - cache policies, slots and sizes. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,23 +10,23 @@
 #include "base/util.h"
 #include "data/cache/cache_internal.h"
 
-/* ---- the policies ---- */
+/* ---- policies ---- */
 
 static bool is_hot(const struct cache *c, uint64_t unit)
 {
 	return c->cfg.is_hot && c->cfg.is_hot(c->cfg.arg, unit);
 }
 
-/* Draws from one number: of one that lies on a free slot the next follows. Most slots are in use,
- * where none was forgotten; past some draws the next in use is as good as any. */
-#define DRAWS_MOST 32
+/* Most slots are in use unless units were forgotten, so a random slot is free only rarely. After
+ * this many draws that hit free slots, the next slot in use is taken. */
+#define MAX_DRAWS 32
 
-/* A slot in use, by a random number; there is one. */
+/* Pick a slot in use; at least one exists. */
 static uint32_t cache_pick(const struct cache *c, uint64_t random)
 {
 	uint32_t slot = 0;
 
-	for (unsigned i = 0; i < DRAWS_MOST; i++) {
+	for (unsigned i = 0; i < MAX_DRAWS; i++) {
 		slot = (uint32_t)(((random >> 32) * c->high) >> 32);
 		if (c->entries[slot].unit != CACHE_FREE)
 			return slot;
@@ -41,7 +41,7 @@ static bool random_make_room(struct cache *c, const struct cache_access *a, uint
 {
 	(void)a;
 	while (!cache_fits(c, 1, bytes)) {
-		uint64_t random = rng_u64(c->cfg.seed, RNG_CACHE, c->tick++);
+		uint64_t random = rng_u64(c->cfg.seed, RNG_CACHE, c->draws++);
 
 		cache_evict(c, cache_pick(c, random));
 	}
@@ -56,7 +56,7 @@ static bool random_make_room(struct cache *c, const struct cache_access *a, uint
 	.slot_bytes = sizeof(uint64_t), .make_room = cache_worth_make_room, \
 	.hit = cache_worth_hit, .add = cache_worth_add, .remove = cache_worth_remove
 
-/* Words and sentences of them are those of the option cache, in job/options.c. */
+/* The names and descriptions of the policies are those of the option cache, in job/options.c. */
 static const struct cache_policy policies[] = {
 	[CACHE_LRU] = { BY_AGE, .hit = cache_list_renew },
 	[CACHE_FIFO] = { BY_AGE },
@@ -65,17 +65,16 @@ static const struct cache_policy policies[] = {
 	[CACHE_RANDOM] = { .make_room = random_make_room },
 	[CACHE_CLOCK] = { .slot_bytes = sizeof(struct cache_link), .has_word = true, .make_room = cache_clock_make_room,
 			  .hit = cache_clock_hit, .add = cache_clock_add, .remove = cache_list_remove },
-	[CACHE_MINIO] = { .takes = NULL },
+	[CACHE_MINIO] = { .admits = NULL },
 	[CACHE_IMPORTANCE] = { BY_WORTH, .worth = cache_worth_importance },
 	[CACHE_BELADY] = { BY_WORTH, .worth = cache_worth_belady },
-	[CACHE_HOT] = { .takes = is_hot },
+	[CACHE_HOT] = { .admits = is_hot },
 };
 /* clang-format on */
 
-/* ---- how much can be in it ---- */
+/* ---- size of the bookkeeping ---- */
 
-/* Sizes from 2^e on by 32nds of it, so that the least of such a class is at most 3 % below any
- * other. */
+/* A size class spans 1/32 of a power of two, so sizes of a class differ by at most 3 %. */
 #define CLASS_BITS 5
 #define CLASSES ((64 - CLASS_BITS + 1) << CLASS_BITS)
 
@@ -97,8 +96,8 @@ static uint64_t class_bytes(unsigned class)
 	return power == 0 ? part : (part + (1 << CLASS_BITS)) << (power - 1);
 }
 
-/* The smallest first, until the cache is full: no other choice is of more. */
-static uint64_t most_units(const struct cache_config *cfg)
+/* The maximum number of units that fit: the smallest are counted first. */
+static uint64_t max_units(const struct cache_config *cfg)
 {
 	uint64_t *counts = mem_array(CLASSES, sizeof(*counts));
 	uint64_t least = UINT64_MAX, units = 0, left = cfg->capacity_bytes;
@@ -131,35 +130,32 @@ uint64_t cache_slots(const struct cache_config *cfg)
 	if (cfg->capacity_bytes == UINT64_MAX)
 		return most;
 	if (!cfg->each_bytes && cfg->unit_bytes)
-		return u64_min(most, most_units(cfg));
+		return u64_min(most, max_units(cfg));
 	return u64_min(most, cfg->capacity_bytes / u64_max(cfg->each_bytes, 1));
 }
 
-/* Sizes have a place of their own where their word is taken. */
+/* Sizes need an array of their own if the policy uses the word in struct cache_entry. */
 static bool has_sizes(const struct cache_config *cfg)
 {
 	return !cfg->each_bytes && policies[cfg->policy].has_word;
 }
 
-static uint64_t slot_bytes(const struct cache_config *cfg)
-{
-	return sizeof(struct cache_entry) + policies[cfg->policy].slot_bytes +
-	       (has_sizes(cfg) ? sizeof(uint32_t) : 0);
-}
-
-/* Nodes of it: an eighth of the slots, and of few all. */
+/* Number of heap nodes: an eighth of the slots, plus 128 so that a small cache has one for each. */
 static uint64_t heap_room(const struct cache_config *cfg, uint64_t slots)
 {
 	return policies[cfg->policy].worth ? slots / 8 + 128 : 0;
 }
 
-/* So that the second of a heap, of 16 bytes each, begins a cache line. */
+/* Offset of the heap that starts its second node (of 16 bytes) at a cache line. */
 #define HEAP_SHIFT (64 - sizeof(struct cache_node))
 
 static uint64_t memory_bytes(const struct cache_config *cfg, uint64_t slots)
 {
-	return HEAP_SHIFT + heap_room(cfg, slots) * sizeof(struct cache_node) +
-	       slots * slot_bytes(cfg) + cfg->units * sizeof(uint32_t);
+	uint64_t slot_bytes = sizeof(struct cache_entry) + policies[cfg->policy].slot_bytes +
+			      (has_sizes(cfg) ? sizeof(uint32_t) : 0);
+
+	return HEAP_SHIFT + heap_room(cfg, slots) * sizeof(struct cache_node) + slots * slot_bytes +
+	       cfg->units * sizeof(uint32_t);
 }
 
 uint64_t cache_state_bytes(const struct cache_config *cfg)
@@ -167,9 +163,9 @@ uint64_t cache_state_bytes(const struct cache_config *cfg)
 	return sizeof(struct cache) + memory_bytes(cfg, cache_slots(cfg));
 }
 
-/* ---- its life ---- */
+/* ---- life cycle ---- */
 
-/* The next `bytes` of it. */
+/* Cut the next `bytes` off a block of memory. */
 static void *cut(char **at, uint64_t bytes)
 {
 	void *p = *at;
@@ -178,7 +174,7 @@ static void *cut(char **at, uint64_t bytes)
 	return p;
 }
 
-static int take_memory(struct cache *c, uint64_t slots, struct mlgen_err *err)
+static int alloc_tables(struct cache *c, uint64_t slots, struct mlgen_err *err)
 {
 	uint64_t nodes = heap_room(&c->cfg, slots);
 	char *at;
@@ -188,7 +184,7 @@ static int take_memory(struct cache *c, uint64_t slots, struct mlgen_err *err)
 	c->memory = at;
 	if (!at)
 		return mlgen_fail(err, -ENOMEM,
-				  "cache: no memory for the %zu bytes that its bookkeeping takes; "
+				  "cache: no memory for the %zu bytes that its bookkeeping admits; "
 				  "a smaller cache_size",
 				  c->memory_bytes);
 	cut(&at, HEAP_SHIFT);
@@ -205,11 +201,10 @@ static int take_memory(struct cache *c, uint64_t slots, struct mlgen_err *err)
 int cache_new(struct cache **out, const struct cache_config *cfg, struct mlgen_err *err)
 {
 	struct cache *c;
-	uint64_t slots;
 	int rc;
 
 	*out = NULL;
-	/* Units and slots are 32 bits, and one of each is nobody's. */
+	/* Units and slots have 32 bits, and one value of each means none. */
 	if (cfg->units >= CACHE_FREE)
 		return mlgen_fail(err, -EINVAL,
 				  "cache: the %" PRIu64
@@ -219,12 +214,11 @@ int cache_new(struct cache **out, const struct cache_config *cfg, struct mlgen_e
 	c = mem_zalloc(sizeof(*c));
 	c->cfg = *cfg;
 	c->policy = &policies[cfg->policy];
-	slots = cache_slots(cfg);
-	c->slots = (uint32_t)slots;
+	c->slots = (uint32_t)cache_slots(cfg);
 	c->free = CACHE_NO_SLOT;
 	for (unsigned i = 0; i < CACHE_LISTS; i++)
 		c->lists[i] = (struct cache_list){ CACHE_NO_SLOT, CACHE_NO_SLOT };
-	rc = take_memory(c, slots, err);
+	rc = alloc_tables(c, c->slots, err);
 	if (rc) {
 		mem_free(c);
 		return rc;
@@ -263,16 +257,6 @@ uint64_t cache_slot_bytes(const struct cache *c, uint32_t slot)
 	return bytes < UINT32_MAX ? bytes : bytes_of(c, c->entries[slot].unit);
 }
 
-static uint32_t next_slot(struct cache *c)
-{
-	uint32_t slot = c->free;
-
-	if (slot == CACHE_NO_SLOT)
-		return c->high++;
-	c->free = c->entries[slot].next_free;
-	return slot;
-}
-
 static void set_free(struct cache *c, uint32_t slot)
 {
 	c->entries[slot].unit = CACHE_FREE;
@@ -280,22 +264,7 @@ static void set_free(struct cache *c, uint32_t slot)
 	c->free = slot;
 }
 
-static void take_slot(struct cache *c, uint32_t slot, uint64_t unit, uint64_t bytes)
-{
-	uint32_t kept = (uint32_t)u64_min(bytes, UINT32_MAX);
-
-	c->entries[slot].unit = (uint32_t)unit;
-	c->entries[slot].generation++;
-	if (c->sizes)
-		c->sizes[slot] = kept;
-	else if (!c->policy->has_word)
-		c->entries[slot].bytes = kept;
-	c->slot_of[unit] = slot + 1;
-	c->used_bytes += bytes;
-	c->count++;
-}
-
-static void give_back(struct cache *c, uint32_t slot)
+static void free_slot(struct cache *c, uint32_t slot)
 {
 	if (c->policy->remove)
 		c->policy->remove(c, slot);
@@ -309,29 +278,42 @@ void cache_evict(struct cache *c, uint32_t slot)
 {
 	uint64_t unit = c->entries[slot].unit;
 
-	give_back(c, slot);
+	free_slot(c, slot);
 	if (c->cfg.evicted)
 		c->cfg.evicted(c->cfg.to, unit, slot);
 }
 
 /* ---- accesses ---- */
 
-static bool has_room(struct cache *c, const struct cache_access *a, uint64_t bytes)
+/* Make room for a newcomer if the policy admits it. */
+static bool make_room(struct cache *c, const struct cache_access *a, uint64_t bytes)
 {
 	if (c->slots == 0 || bytes > c->cfg.capacity_bytes ||
-	    (c->policy->takes && !c->policy->takes(c, a->unit)))
+	    (c->policy->admits && !c->policy->admits(c, a->unit)))
 		return false;
 	return cache_fits(c, 1, bytes) ||
 	       (c->policy->make_room && c->policy->make_room(c, a, bytes));
 }
 
-/* Into a slot that nobody has; its generation. */
-static uint32_t come(struct cache *c, uint32_t slot, const struct cache_access *a, uint64_t bytes)
+/* Put a unit into a free slot. Returns the slot's generation. */
+static uint32_t fill_slot(struct cache *c, uint32_t slot, const struct cache_access *a,
+			  uint64_t bytes)
 {
-	take_slot(c, slot, a->unit, bytes);
+	struct cache_entry *e = &c->entries[slot];
+	uint32_t size = (uint32_t)u64_min(bytes, UINT32_MAX);
+
+	e->unit = (uint32_t)a->unit;
+	e->generation++;
+	if (c->sizes)
+		c->sizes[slot] = size;
+	else if (!c->policy->has_word)
+		e->bytes = size;
+	c->slot_of[a->unit] = slot + 1;
+	c->used_bytes += bytes;
+	c->count++;
 	if (c->policy->add)
 		c->policy->add(c, slot, a);
-	return c->entries[slot].generation;
+	return e->generation;
 }
 
 void cache_access(struct cache *c, const struct cache_access *a, struct cache_answer *answer)
@@ -347,10 +329,16 @@ void cache_access(struct cache *c, const struct cache_access *a, struct cache_an
 		return;
 	}
 	bytes = bytes_of(c, a->unit);
-	if (!has_room(c, a, bytes))
+	if (!make_room(c, a, bytes))
 		return;
-	answer->slot = next_slot(c);
-	answer->generation = come(c, answer->slot, a, bytes);
+	if (c->free == CACHE_NO_SLOT) {
+		slot = c->high++;
+	} else {
+		slot = c->free;
+		c->free = c->entries[slot].next_free;
+	}
+	answer->slot = slot;
+	answer->generation = fill_slot(c, slot, a, bytes);
 }
 
 uint32_t cache_restore(struct cache *c, const struct cache_access *a, uint32_t slot)
@@ -366,10 +354,10 @@ uint32_t cache_restore(struct cache *c, const struct cache_access *a, uint32_t s
 			c->worth[c->high] = CACHE_WORTH_NONE;
 	}
 	c->high = slot + 1;
-	return come(c, slot, a, bytes);
+	return fill_slot(c, slot, a, bytes);
 }
 
-/* What the slot leads to waits for what the unit leads to. */
+/* The entries can only be prefetched once slot_of is there. */
 void cache_expect(const struct cache *c, const uint64_t *units, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
@@ -393,7 +381,7 @@ uint32_t cache_find(const struct cache *c, uint64_t unit)
 
 bool cache_has_room(const struct cache *c, uint64_t unit)
 {
-	return c->slots > 0 && !(c->policy->takes && !c->policy->takes(c, unit)) &&
+	return c->slots > 0 && !(c->policy->admits && !c->policy->admits(c, unit)) &&
 	       cache_fits(c, 1, bytes_of(c, unit));
 }
 
@@ -422,7 +410,7 @@ void cache_forget(struct cache *c, uint64_t unit)
 	uint32_t slot = cache_find(c, unit);
 
 	if (slot != CACHE_NO_SLOT)
-		give_back(c, slot);
+		free_slot(c, slot);
 }
 
 uint64_t cache_used_bytes(const struct cache *c)

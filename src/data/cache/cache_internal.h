@@ -1,100 +1,101 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_internal.h - what the policies share. */
+/* cache_internal.h - state that the cache policies share. */
 #pragma once
 
 #include "data/cache/cache.h"
 
-/* Of each slot, whatever the policy. */
+/* State of a slot, for all policies. */
 struct cache_entry {
-	uint32_t unit; /* CACHE_FREE: of nobody */
+	uint32_t unit; /* CACHE_FREE = the slot is free */
 	uint32_t generation;
 	union {
-		uint32_t next_free; /* slot, where it is free */
-		uint32_t was_hit;   /* CACHE_CLOCK: since its last turn */
-		uint32_t times;     /* CACHE_LFU: its list, from 0 */
-		uint32_t bytes;     /* else, where they differ: as sizes */
+		uint32_t next_free; /* next slot of the free list */
+		uint32_t was_hit;   /* CACHE_CLOCK: hit since the hand passed */
+		uint32_t times;     /* CACHE_LFU: index of its list */
+		uint32_t bytes;     /* other policies, if sizes differ; as in `sizes` */
 	};
 };
 
 #define CACHE_FREE UINT32_MAX
 
-/* Of policies with a list: the neighbours of a slot, CACHE_NO_SLOT = none. */
+/* List policies: the neighbours of a slot; CACHE_NO_SLOT = none. */
 struct cache_link {
 	uint32_t newer, older;
 };
 
-/* Its ends; CACHE_NO_SLOT = nothing is in it. */
+/* The ends of a list; CACHE_NO_SLOT = the list is empty. */
 struct cache_list {
 	uint32_t newest, oldest;
 };
 
-/* CACHE_LFU: one of each number of accesses; of more all count as the most. */
+/* CACHE_LFU: number of lists, one for each number of accesses; the last has all higher numbers. */
 #define CACHE_LISTS 64
 
-/* Of policies by worth: what a slot was worth when this was written. */
+/* Worth policies: a node of the heap, with the slot's worth at the time it was pushed. */
 struct cache_node {
 	uint64_t worth;
 	uint32_t slot;
 };
 
-/* Of a slot that is free; nothing is worth as much. */
+/* Worth of a free slot; no unit is worth as much. */
 #define CACHE_WORTH_NONE UINT64_MAX
 
 struct cache {
 	const struct cache_policy *policy;
 	struct cache_config cfg;
-	uint32_t *slot_of;           /* by unit, + 1; 0 = not there */
-	struct cache_entry *entries; /* by slot */
-	/* By slot, UINT32_MAX = that or more; NULL = they are alike, or entries have them. */
+	uint32_t *slot_of;           /* indexed by unit: slot + 1; 0 = not cached */
+	struct cache_entry *entries; /* indexed by slot */
+	/* Indexed by slot, UINT32_MAX = that size or more. NULL = all sizes are equal, or are in
+	 * entries. */
 	uint32_t *sizes;
 	union {
-		struct cache_link *links; /* by slot */
-		uint64_t *worth;          /* by slot */
+		struct cache_link *links; /* indexed by slot */
+		uint64_t *worth;          /* indexed by slot */
 	};
-	struct cache_node *heap; /* by worth, the least first */
-	/* Slots that there are, that were ever used, that are in use. */
-	uint32_t slots, high, count;
-	uint32_t free;                        /* of those that were; CACHE_NO_SLOT */
-	struct cache_list lists[CACHE_LISTS]; /* the first, but of lfu */
-	uint64_t filled;                      /* bits of those of lfu */
+	struct cache_node *heap;              /* ordered by worth, the least first */
+	uint32_t slots;                       /* number of slots */
+	uint32_t high;                        /* slots below this index have been used */
+	uint32_t count;                       /* slots in use */
+	uint32_t free;                        /* head of the free list; CACHE_NO_SLOT = empty */
+	struct cache_list lists[CACHE_LISTS]; /* lfu uses all, other list policies the first */
+	uint64_t filled;                      /* lfu: a bit for each list that is not empty */
 	uint32_t heap_count, heap_room;
-	uint64_t bar; /* what is not in the heap is worth it, or more */
-	/* By worth: the first slot that is set aside, + 1; 0 = none. What slot_of has of its unit
-	 * is the next one then. */
+	uint64_t bar; /* slots that are not in the heap are worth at least this */
+	/* Worth policies: first slot that is set aside, + 1; 0 = none. The slot_of of its unit then
+	 * links to the next one. */
 	uint32_t aside;
 	uint64_t used_bytes;
-	uint64_t tick; /* what was drawn, or accessed, so far */
+	uint64_t draws; /* random numbers drawn so far */
 	void *memory;
 	size_t memory_bytes;
 };
 
 /*
- * A policy. `make_room` evicts until so many bytes fit in, or gives false and has evicted nothing;
- * it is only asked of what fits into the cache alone. NULL: nothing ever makes room.
+ * A policy. `make_room` evicts until a unit of `bytes` fits, or returns false and evicts nothing.
+ * It is only called for units that fit into the empty cache. NULL: the policy never evicts.
  */
 struct cache_policy {
-	size_t slot_bytes; /* of its own, beside struct cache_entry */
-	bool has_word;     /* ... and a word in there */
-	/* Is the unit one to be kept? NULL = each is. */
-	bool (*takes)(const struct cache *c, uint64_t unit);
+	size_t slot_bytes; /* per slot, in addition to struct cache_entry */
+	bool has_word;     /* uses the union in struct cache_entry */
+	/* May the unit be admitted? NULL = every unit. */
+	bool (*admits)(const struct cache *c, uint64_t unit);
 	bool (*make_room)(struct cache *c, const struct cache_access *a, uint64_t bytes);
-	/* What is in a slot was accessed, came, or goes; NULL = no matter. */
+	/* The unit in a slot was accessed, was added, or is removed; NULL = no action. */
 	void (*hit)(struct cache *c, uint32_t slot, const struct cache_access *a);
 	void (*add)(struct cache *c, uint32_t slot, const struct cache_access *a);
 	void (*remove)(struct cache *c, uint32_t slot);
-	/* By worth: of the unit now; `had` is what it was until then, 0 where it comes. One that is
-	 * worth no more than others is not kept. */
+	/* Worth policies: the unit's worth now; `had` is its worth until now, 0 for a newcomer. A
+	 * newcomer must be worth more than the units that it evicts. */
 	uint64_t (*worth)(const struct cache_access *a, uint64_t had);
 };
 
-/* Would so many units of so many bytes fit in? */
 bool cache_fits(const struct cache *c, uint64_t units, uint64_t bytes);
-/* Of what is in the slot. */
+/* Size of the unit in the slot. */
 uint64_t cache_slot_bytes(const struct cache *c, uint32_t slot);
-/* What is in the slot goes, and its owner hears of it. */
+/* Free the slot and call cfg.evicted. */
 void cache_evict(struct cache *c, uint32_t slot);
 
-/* cache_lists.c: the oldest goes. */
+/* cache_lists.c: evict the oldest unit. */
 bool cache_list_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes);
 bool cache_clock_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes);
 void cache_list_add(struct cache *c, uint32_t slot, const struct cache_access *a);
@@ -108,7 +109,7 @@ void cache_lfu_hit(struct cache *c, uint32_t slot, const struct cache_access *a)
 void cache_lfu_remove(struct cache *c, uint32_t slot);
 bool cache_lfu_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes);
 
-/* cache_worth.c: what is worth least goes. */
+/* cache_worth.c: evict the unit that is worth least. */
 bool cache_worth_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes);
 void cache_worth_add(struct cache *c, uint32_t slot, const struct cache_access *a);
 void cache_worth_remove(struct cache *c, uint32_t slot);

@@ -1,30 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_lists.c - policies by age: lru, fifo and clock, a list of slots each, and lfu, one for each
- * number of accesses. */
+/* cache_lists.c - cache policies by age: lru, fifo and clock with one list, lfu with many. */
 #include "data/cache/cache_internal.h"
 
-static void fetch_slot(const struct cache *c, uint32_t slot)
-{
-	if (slot == CACHE_NO_SLOT)
-		return;
-	__builtin_prefetch(&c->entries[slot], 1);
-	__builtin_prefetch(&c->links[slot], 1);
-}
-
-/* What goes after the one that goes now is fetched, and the slot of the one after that, so that
- * nobody waits for either. */
+/* Evict the oldest unit. For the next eviction, prefetch its unit and the slot that follows. */
 static void evict_oldest(struct cache *c, const struct cache_list *list)
 {
 	uint32_t slot = list->oldest, next = c->links[slot].newer;
 
 	if (next != CACHE_NO_SLOT) {
+		uint32_t after = c->links[next].newer;
+
 		__builtin_prefetch(&c->slot_of[c->entries[next].unit], 1);
-		fetch_slot(c, c->links[next].newer);
+		if (after != CACHE_NO_SLOT) {
+			__builtin_prefetch(&c->entries[after], 1);
+			__builtin_prefetch(&c->links[after], 1);
+		}
 	}
 	cache_evict(c, slot);
 }
 
-static void join(struct cache *c, struct cache_list *list, uint32_t slot)
+static void list_append(struct cache *c, struct cache_list *list, uint32_t slot)
 {
 	uint32_t older = list->newest;
 
@@ -36,7 +31,7 @@ static void join(struct cache *c, struct cache_list *list, uint32_t slot)
 	list->newest = slot;
 }
 
-static void leave(struct cache *c, struct cache_list *list, uint32_t slot)
+static void list_remove(struct cache *c, struct cache_list *list, uint32_t slot)
 {
 	struct cache_link l = c->links[slot];
 
@@ -53,12 +48,12 @@ static void leave(struct cache *c, struct cache_list *list, uint32_t slot)
 void cache_list_add(struct cache *c, uint32_t slot, const struct cache_access *a)
 {
 	(void)a;
-	join(c, &c->lists[0], slot);
+	list_append(c, &c->lists[0], slot);
 }
 
 void cache_list_remove(struct cache *c, uint32_t slot)
 {
-	leave(c, &c->lists[0], slot);
+	list_remove(c, &c->lists[0], slot);
 }
 
 void cache_list_renew(struct cache *c, uint32_t slot, const struct cache_access *a)
@@ -104,13 +99,13 @@ bool cache_clock_make_room(struct cache *c, const struct cache_access *a, uint64
 	return true;
 }
 
-/* ---- lfu: the lists are in the order of accesses, each by age ---- */
+/* ---- lfu: a list for each number of accesses, each ordered by age ---- */
 
 static void lfu_join(struct cache *c, uint32_t slot, uint32_t times)
 {
 	c->entries[slot].times = times;
 	c->filled |= UINT64_C(1) << times;
-	join(c, &c->lists[times], slot);
+	list_append(c, &c->lists[times], slot);
 }
 
 void cache_lfu_add(struct cache *c, uint32_t slot, const struct cache_access *a)
@@ -123,7 +118,7 @@ void cache_lfu_remove(struct cache *c, uint32_t slot)
 {
 	uint32_t times = c->entries[slot].times;
 
-	leave(c, &c->lists[times], slot);
+	list_remove(c, &c->lists[times], slot);
 	if (c->lists[times].newest == CACHE_NO_SLOT)
 		c->filled &= ~(UINT64_C(1) << times);
 }
@@ -140,10 +135,7 @@ void cache_lfu_hit(struct cache *c, uint32_t slot, const struct cache_access *a)
 bool cache_lfu_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes)
 {
 	(void)a;
-	while (!cache_fits(c, 1, bytes)) {
-		int least = __builtin_ctzll(c->filled);
-
-		evict_oldest(c, &c->lists[least]);
-	}
+	while (!cache_fits(c, 1, bytes))
+		evict_oldest(c, &c->lists[__builtin_ctzll(c->filled)]);
 	return true;
 }

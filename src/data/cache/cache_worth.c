@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_worth.c - policies by worth: importance and belady, with a heap of what is worth least. */
+/* cache_worth.c - cache policies by worth: importance and belady, with a heap of the least. */
 #include "data/cache/cache_internal.h"
 
 #include <errno.h>
@@ -11,27 +11,29 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* An epoch with replacement leaves out 37 % of the units, so many of 10^7 about one. */
+/* An epoch with replacement misses 37 % of the units, so after 16 about one of 10^7 is left. */
 #define NEXTUSE_EPOCHS 16u
 
-/* ---- when what is accessed now is accessed next: what belady has to know ---- */
+/* ---- time of each unit's next access, which belady needs ---- */
 
-#define NEVER UINT32_MAX /* in memory, where indexes have 32 bits */
-#define COMING 16        /* units that are looked at together */
+#define NEVER UINT32_MAX /* NEXTUSE_NEVER in tables, which have 32-bit indexes */
+#define WALK_UNITS 16    /* units whose table entries are prefetched together */
 
 struct nextuse {
 	struct nextuse_config cfg;
-	uint32_t *next; /* by access: index from this epoch's first on */
-	/* By unit: its last access, + 1; 0 = none open. Between epochs its first one, where that
-	 * was looked for. */
+	uint32_t *next; /* indexed by access; numbers count from the start of this epoch */
+	/* Indexed by unit: its last access, + 1; 0 = no open access. After nextuse_look_first: its
+	 * first access, + 1. */
 	uint32_t *last;
-	uint64_t count, room, before, epoch;
-	uint64_t open; /* units that have not come again, or not yet at all */
+	uint64_t count, room; /* accesses of this epoch */
+	uint64_t before;      /* accesses of all earlier epochs */
+	uint64_t epoch;
+	uint64_t open; /* units whose next access, or first one, is not yet found */
 	bool has_begun;
 };
 
-/* Of the ranks' epoch, rounded up where extents have different samples. */
-static uint64_t most_accesses(const struct nextuse_config *cfg)
+/* Accesses of all ranks in an epoch, rounded up if extents have different numbers of samples. */
+static uint64_t max_accesses(const struct nextuse_config *cfg)
 {
 	uint64_t ranks = cfg->end_rank - cfg->first_rank;
 
@@ -40,7 +42,7 @@ static uint64_t most_accesses(const struct nextuse_config *cfg)
 
 uint64_t nextuse_state_bytes(const struct nextuse_config *cfg)
 {
-	return sizeof(struct nextuse) + (most_accesses(cfg) + cfg->units) * sizeof(uint32_t);
+	return sizeof(struct nextuse) + (max_accesses(cfg) + cfg->units) * sizeof(uint32_t);
 }
 
 int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg, struct mlgen_err *err)
@@ -53,15 +55,15 @@ int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg, struct m
 				  "cache=belady: with shuffle=importance the order of an epoch "
 				  "follows from the losses of the one before, and nobody knows it "
 				  "ahead; cache=importance");
-	if (most_accesses(cfg) >= NEVER / 4)
+	if (max_accesses(cfg) >= NEVER / 4)
 		return mlgen_fail(err, -EINVAL,
 				  "cache=belady: an epoch of %" PRIu64
 				  " accesses is more than the %" PRIu32
 				  " that can be told apart; cache=lru",
-				  most_accesses(cfg), NEVER / 4);
+				  max_accesses(cfg), NEVER / 4);
 	n = mem_zalloc(sizeof(*n));
 	n->cfg = *cfg;
-	n->room = most_accesses(cfg);
+	n->room = max_accesses(cfg);
 	n->next = mem_array(n->room, sizeof(*n->next));
 	n->last = mem_array(cfg->units, sizeof(*n->last));
 	*out = n;
@@ -82,63 +84,59 @@ static uint64_t unit_of(const struct nextuse *n, uint64_t extent)
 	return n->cfg.unit_of ? n->cfg.unit_of(n->cfg.arg, extent) : extent;
 }
 
-/* Where extents differ, epochs are not all as long. */
-static void make_room(struct nextuse *n)
-{
-	size_t room = n->room;
-
-	n->next = mem_grow(n->next, &room, n->count + 1, sizeof(*n->next));
-	n->room = room;
-}
-
-/* An access of index `index` from this epoch's first on; `last` of its unit. */
+/* Visit access `index`, counted from the start of this epoch; `last` is the entry of its unit. */
 typedef void visit_fn(struct nextuse *n, uint32_t *last, uint64_t index);
 
 /*
- * All accesses of an epoch, from this index on; the end. Units lie anywhere in memory: some are
- * looked at side by side, as in cache_expect.
+ * Visit all accesses of an epoch, the first of which is number `index`. Returns the number after
+ * the last. Table entries lie anywhere in memory, so they are prefetched in groups as in
+ * cache_expect.
  */
 static uint64_t walk(struct nextuse *n, uint64_t epoch, uint64_t index, visit_fn *visit)
 {
-	uint32_t *coming[COMING];
+	uint32_t *group[WALK_UNITS];
 	unsigned count;
 	struct orderwalk w;
 	struct orderwalk_at at;
 
 	orderwalk_begin(&w, n->cfg.sampler, n->cfg.first_rank, n->cfg.end_rank, epoch);
 	do {
-		for (count = 0; count < COMING && orderwalk_next(&w, &at); count++) {
-			coming[count] = &n->last[unit_of(n, at.extent)];
-			__builtin_prefetch(coming[count], 1);
+		for (count = 0; count < WALK_UNITS && orderwalk_next(&w, &at); count++) {
+			group[count] = &n->last[unit_of(n, at.extent)];
+			__builtin_prefetch(group[count], 1);
 		}
 		for (unsigned i = 0; i < count; i++)
-			if (*coming[i])
-				__builtin_prefetch(&n->next[*coming[i] - 1], 1);
+			if (*group[i])
+				__builtin_prefetch(&n->next[*group[i] - 1], 1);
 		for (unsigned i = 0; i < count; i++)
-			visit(n, coming[i], index++);
-	} while (count == COMING);
+			visit(n, group[i], index++);
+	} while (count == WALK_UNITS);
 	orderwalk_end(&w);
 	return index;
 }
 
-/* What was accessed last is so again here. */
+/* Record that the unit's last access is followed by access `index`. */
 static void close_last(struct nextuse *n, const uint32_t *last, uint64_t index)
 {
 	if (*last)
 		n->next[*last - 1] = (uint32_t)index;
 }
 
-/* In this epoch: one closes the one before of its unit, and is open. */
+/* An access of this epoch closes the previous access of its unit and is open itself. */
 static void visit_this(struct nextuse *n, uint32_t *last, uint64_t index)
 {
-	make_room(n);
+	size_t room = n->room;
+
+	/* Epochs differ in length if extents have different numbers of samples. */
+	n->next = mem_grow(n->next, &room, n->count + 1, sizeof(*n->next));
+	n->room = room;
 	close_last(n, last, index);
 	n->open += !*last;
 	n->next[n->count++] = NEVER;
 	*last = (uint32_t)n->count;
 }
 
-/* The first access of a unit in a following epoch closes what is open. */
+/* The first access of a unit in a following epoch closes its open access. */
 static void visit_following(struct nextuse *n, uint32_t *last, uint64_t index)
 {
 	close_last(n, last, index);
@@ -146,6 +144,7 @@ static void visit_following(struct nextuse *n, uint32_t *last, uint64_t index)
 	*last = 0;
 }
 
+/* Keep the number of a unit's first access. */
 static void visit_first(struct nextuse *n, uint32_t *last, uint64_t index)
 {
 	n->open -= !*last;
@@ -153,7 +152,7 @@ static void visit_first(struct nextuse *n, uint32_t *last, uint64_t index)
 		*last = (uint32_t)index + 1;
 }
 
-/* Walk the epochs from `epoch` on, which begins at `index`, while there are open units. */
+/* Walk the epochs from `epoch`, which begins at access `index`, as long as units are open. */
 static void walk_on(struct nextuse *n, uint64_t epoch, uint64_t index, visit_fn *visit)
 {
 	uint64_t end = epoch + u64_min(NEXTUSE_EPOCHS, n->cfg.epochs - epoch);
@@ -173,7 +172,7 @@ void nextuse_epoch(struct nextuse *n, uint64_t epoch)
 		n->before += n->count;
 	n->has_begun = true;
 	n->epoch = epoch;
-	/* What was not closed is open no more. */
+	/* Accesses that were not closed count as never followed. */
 	forget_last(n);
 	n->count = n->open = 0;
 	walk(n, epoch, 0, visit_this);
@@ -209,18 +208,18 @@ uint64_t nextuse_first(const struct nextuse *n, uint64_t unit)
 /* ---- the heap ---- */
 
 /*
- * The heap has an eighth of the slots, those worth least, so that it stays in the CPU's caches;
- * whatever is in no node of it is worth `bar` or more. What a slot is worth stands in `worth`, and
- * a node that says something else is an old one, which is left out when it comes to the top: so a
- * hit writes to one place, and nobody has to know where in the heap a slot is. Once the heap is
- * empty, a walk over all slots fills half of it, for so many evictions.
+ * The heap has the eighth of the slots that are worth least, so that it stays in the CPU's caches.
+ * Slots that have no node are worth `bar` or more. The array `worth` has each slot's current worth.
+ * A node with another worth is stale and is dropped when it reaches the top. A hit therefore writes
+ * to one place, and no index from slot to node is needed. Once the heap is empty, a pass over all
+ * slots fills half of it, which lasts for that many evictions.
  */
 
-/* The children of a place, side by side: four of them are a cache line, since the heap begins where
- * that of the first ends (cache.c). */
+/* Children of a heap node. Four siblings fill a cache line, since the heap starts such that the
+ * first node ends one (HEAP_SHIFT in cache.c). */
 #define WAYS 4
 
-/* Of these is known where a bar has to be; qsort() allocates nothing for them. */
+/* Number of slots that are sampled to choose a bar; qsort() allocates nothing for this many. */
 #define SAMPLES 120u
 
 static inline void fetch_slot(const struct cache *c, uint32_t slot)
@@ -228,8 +227,6 @@ static inline void fetch_slot(const struct cache *c, uint32_t slot)
 	__builtin_prefetch(&c->worth[slot]);
 	__builtin_prefetch(&c->entries[slot]);
 }
-
-/* ---- the heap ---- */
 
 static void sift_up(struct cache *c, uint32_t at, struct cache_node n)
 {
@@ -244,7 +241,7 @@ static void sift_up(struct cache *c, uint32_t at, struct cache_node n)
 	c->heap[at] = n;
 }
 
-/* The lesser of two places, as arithmetic: no branch could foretell it. */
+/* Return the lesser of two nodes without a branch, which the CPU could not predict. */
 static inline uint32_t lesser(const struct cache *c, uint32_t a, uint32_t b)
 {
 	uint32_t is_b = c->heap[b].worth < c->heap[a].worth;
@@ -252,7 +249,7 @@ static inline uint32_t lesser(const struct cache *c, uint32_t a, uint32_t b)
 	return a ^ ((a ^ b) & (0 - is_b));
 }
 
-/* The least of a place's children; UINT32_MAX: it has none. */
+/* Return the least child of a node; UINT32_MAX if it has none. */
 static inline uint32_t least_child(const struct cache *c, uint32_t at)
 {
 	uint64_t first = UINT64_C(1) + (uint64_t)at * WAYS;
@@ -288,7 +285,7 @@ static void pop(struct cache *c)
 	if (!c->heap_count)
 		return;
 	sift_down(c, 0, last);
-	/* Who evicts next finds it there. */
+	/* Prefetch for the next eviction. */
 	fetch_slot(c, c->heap[0].slot);
 }
 
@@ -299,7 +296,7 @@ static void order(struct cache *c)
 			sift_down(c, at, c->heap[at]);
 }
 
-/* ---- the bar ---- */
+/* ---- bar ---- */
 
 static bool is_aside(const struct cache *c, uint32_t slot)
 {
@@ -308,20 +305,20 @@ static bool is_aside(const struct cache *c, uint32_t slot)
 	return c->aside && unit != CACHE_FREE && c->slot_of[unit] != slot + 1;
 }
 
-static bool is_old(const struct cache *c, const struct cache_node *n)
+static bool is_stale(const struct cache *c, const struct cache_node *n)
 {
 	return c->worth[n->slot] != n->worth || is_aside(c, n->slot);
 }
 
-/* What about `part` of them are worth at most; one of them is. */
+/* Return the worth that about this part of the samples does not exceed. */
 static uint64_t part_worth(uint64_t *samples, unsigned count, double part)
 {
 	qsort(samples, count, sizeof(*samples), u64_compare);
 	return samples[(unsigned)(part * (count - 1))];
 }
 
-/* Those of the heap that are worth most are in it no longer. What is worth as much as the bar may
- * be left out or not. */
+/* Lower the bar to about the median of the heap and drop the nodes above. Nodes worth exactly the
+ * bar may be dropped or stay. */
 static void lower_bar(struct cache *c)
 {
 	unsigned count = (unsigned)u64_min(SAMPLES, c->heap_count);
@@ -340,22 +337,17 @@ static void lower_bar(struct cache *c)
 	c->heap_count = kept;
 }
 
-static void leave_out_old(struct cache *c)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < c->heap_count; i++)
-		if (!is_old(c, &c->heap[i]))
-			c->heap[kept++] = c->heap[i];
-	c->heap_count = kept;
-}
-
 static void push(struct cache *c, uint64_t worth, uint32_t slot)
 {
 	if (worth >= c->bar)
 		return;
 	if (c->heap_count == c->heap_room) {
-		leave_out_old(c);
+		uint32_t kept = 0;
+
+		for (uint32_t i = 0; i < c->heap_count; i++)
+			if (!is_stale(c, &c->heap[i]))
+				c->heap[kept++] = c->heap[i];
+		c->heap_count = kept;
 		while (c->heap_count > c->heap_room / 4 * 3)
 			lower_bar(c);
 		order(c);
@@ -365,7 +357,7 @@ static void push(struct cache *c, uint64_t worth, uint32_t slot)
 	sift_up(c, c->heap_count++, (struct cache_node){ worth, slot });
 }
 
-/* Of the heap's size such that half of it is full then. */
+/* Choose a bar such that the slots worth less fill about half of the heap. */
 static uint64_t bar_of_slots(const struct cache *c)
 {
 	unsigned count = (unsigned)u64_min(SAMPLES, c->high);
@@ -381,7 +373,7 @@ static uint64_t bar_of_slots(const struct cache *c)
 	return part_worth(samples, count, c->heap_room / 2.0 / c->high);
 }
 
-/* All that is worth less than the bar, and of what is worth as much something. */
+/* Fill the heap with all slots worth less than the bar, and some worth exactly that. */
 static void refill(struct cache *c)
 {
 	c->heap_count = 0;
@@ -400,11 +392,11 @@ static void refill(struct cache *c)
 	order(c);
 }
 
-/* The slot that is worth least of those that are not set aside; there is one. */
+/* Return the slot that is worth least and is not set aside; at least one exists. */
 static uint32_t least(struct cache *c)
 {
 	for (;;) {
-		while (c->heap_count && is_old(c, &c->heap[0]))
+		while (c->heap_count && is_stale(c, &c->heap[0]))
 			pop(c);
 		if (c->heap_count)
 			return c->heap[0].slot;
@@ -412,7 +404,7 @@ static uint32_t least(struct cache *c)
 	}
 }
 
-/* ---- a policy's part ---- */
+/* ---- callbacks of the policies ---- */
 
 void cache_worth_add(struct cache *c, uint32_t slot, const struct cache_access *a)
 {
@@ -435,17 +427,8 @@ void cache_worth_remove(struct cache *c, uint32_t slot)
 	c->worth[slot] = CACHE_WORTH_NONE;
 }
 
-/* A chain of slots: what is known of a unit is not where it is but which comes next. Nobody looks
- * for it until all of them are back, or gone. */
-static void set_aside(struct cache *c, uint32_t slot)
-{
-	c->slot_of[c->entries[slot].unit] = c->aside;
-	c->aside = slot + 1;
-	pop(c);
-}
-
-/* All that was set aside goes, or comes back. */
-static void end_aside(struct cache *c, bool goes)
+/* Evict all slots that were set aside, or put them back. */
+static void end_aside(struct cache *c, bool evict)
 {
 	while (c->aside) {
 		uint32_t slot = c->aside - 1;
@@ -453,7 +436,7 @@ static void end_aside(struct cache *c, bool goes)
 
 		c->aside = *slot_of;
 		*slot_of = slot + 1;
-		if (goes)
+		if (evict)
 			cache_evict(c, slot);
 		else if (c->worth[slot] <= c->bar)
 			push(c, c->worth[slot], slot);
@@ -461,33 +444,36 @@ static void end_aside(struct cache *c, bool goes)
 }
 
 /*
- * What would have to go is set aside first, the least before others. One that is worth no less than
- * the newcomer saves all of them: so nothing is lost for a newcomer that is not kept in the end,
- * however many it would have taken.
+ * Candidates for eviction are set aside first, in the order of their worth. If one of them is worth
+ * at least as much as the newcomer, all are put back: a newcomer that is not admitted evicts
+ * nothing, however many units it would have displaced. Slots set aside are chained through slot_of:
+ * no caller looks their units up until all of them are back or evicted.
  */
 bool cache_worth_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes)
 {
 	uint64_t newcomer = c->policy->worth(a, 0);
 	uint64_t free_bytes = c->cfg.capacity_bytes - c->used_bytes;
-	bool has_slot = c->count < c->slots, is_worth_it = true;
+	bool has_slot = c->count < c->slots, admitted = true;
 
 	while (!has_slot || free_bytes < bytes) {
 		uint32_t slot = least(c);
 
-		is_worth_it = c->worth[slot] < newcomer;
-		if (!is_worth_it)
+		admitted = c->worth[slot] < newcomer;
+		if (!admitted)
 			break;
-		set_aside(c, slot);
+		c->slot_of[c->entries[slot].unit] = c->aside;
+		c->aside = slot + 1;
+		pop(c);
 		free_bytes += cache_slot_bytes(c, slot);
 		has_slot = true;
 	}
-	end_aside(c, is_worth_it);
-	return is_worth_it;
+	end_aside(c, admitted);
+	return admitted;
 }
 
-/* ---- what a unit is worth ---- */
+/* ---- worth of a unit ---- */
 
-/* Numbers in their order, also negative ones, as integers. */
+/* Map floats, negative ones included, to integers that sort alike. */
 static uint32_t ordered(float x)
 {
 	uint32_t bits;
@@ -496,7 +482,7 @@ static uint32_t ordered(float x)
 	return bits >> 31 ? ~bits : bits | UINT32_C(1) << 31;
 }
 
-/* By weight, then by how often it was read since it came. */
+/* Ordered by weight, then by the number of accesses since the unit was added. */
 uint64_t cache_worth_importance(const struct cache_access *a, uint64_t had)
 {
 	uint32_t times = (uint32_t)had;

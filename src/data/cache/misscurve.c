@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* misscurve.c - how often caches of given sizes would hit: shares, pages, and the curve of lru. */
+/* misscurve.c - hit ratios of caches of given sizes: shares, pages, and the curve of lru. */
 #include "data/cache/cache_internal.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* ---- which sizes pages of a data set can have ---- */
+/* ---- valid page sizes of a data set ---- */
 
 static double extent_bytes(const struct dataset *ds)
 {
@@ -46,22 +46,18 @@ int pages_check(const struct dataset *ds, uint64_t size_bytes, struct mlgen_err 
 	return 0;
 }
 
-/* ---- how much of a data set a cache holds, and how often that is a hit ---- */
+/* ---- share of a data set that a cache holds, and its hit ratio ---- */
 
-/* Bisections until the interval is as small as a double can tell. */
+/* Bisections until the interval is as small as a double can resolve. */
 #define HALVINGS 60
-
-static double kept_factor(const struct job *j)
-{
-	return j->cache_stage == CACHE_DECODED ? j->cache_decoded_factor : 1;
-}
 
 void cacheshare_of(struct cacheshare *c, const struct job *j, const struct dataset *ds,
 		   uint64_t stored_bytes)
 {
 	const struct cache_size *size = &j->cache_size;
 	double samples = (double)dataset_samples(ds);
-	double all = (double)stored_bytes * kept_factor(j);
+	double factor = j->cache_stage == CACHE_DECODED ? j->cache_decoded_factor : 1;
+	double all = (double)stored_bytes * factor;
 
 	*c = (struct cacheshare){ .bytes = UINT64_MAX, .samples = UINT64_MAX };
 	if (size->samples) {
@@ -78,13 +74,7 @@ void cacheshare_of(struct cacheshare *c, const struct job *j, const struct datas
 	c->held_bytes = c->share * all;
 }
 
-static double hits_of_lru(double c)
-{
-	return c < 1 ? c + (1 - c) * log1p(-c) : 1;
-}
-
-/* What a hit ratio leaves of itself where any of what is there may go: its fixed point is that of
- * random replacement. */
+/* The hit ratio of random replacement is the fixed point of kept^2. */
 static double hits_of_random(double c)
 {
 	double low = 0, high = 1;
@@ -107,7 +97,7 @@ double cacheshare_hits(enum job_cache policy, double share)
 	case CACHE_HOT:
 		return share;
 	case CACHE_LRU:
-		return hits_of_lru(share);
+		return share < 1 ? share + (1 - share) * log1p(-share) : 1;
 	case CACHE_RANDOM:
 		return share < 1 ? hits_of_random(share) : 1;
 	default:
@@ -137,30 +127,25 @@ bool cacheshare_holds_for(const struct job *j)
 	       (j->cache_scope != CACHE_OF_RANK || j->accelerators == 1);
 }
 
-/* ---- what lru caches of several sizes would hit, in one pass ---- */
+/* ---- lru caches of several sizes in one pass ---- */
 
 /*
- * Moments are numbers from 0, and each unit has that of its last touch. What was touched since is a
- * sum over moments: those of a block one by one, which lie side by side, and whole blocks by a tree
- * of sums (Fenwick's), which is small enough for a CPU's cache. When there are no moments left,
- * those in use move to the front.
+ * A moment is the number of a touch, from 0; each unit has the moment of its last touch. The bytes
+ * touched since are a sum over moments: those within a block are added one by one, and whole blocks
+ * by a Fenwick tree, which is small enough for the CPU's caches. When no moments are left, those in
+ * use are renumbered from 0.
  */
 #define BLOCK 32
 
 struct misscurve {
 	struct misscurve_config cfg;
 	uint32_t *last;  /* moment of a unit, + 1; 0 = not touched */
-	uint32_t *units; /* by moment */
-	uint64_t *bytes; /* by moment; 0 = nobody's last */
-	uint64_t *sums;  /* of blocks, from 1 */
+	uint32_t *units; /* indexed by moment */
+	uint64_t *bytes; /* indexed by moment; 0 = no unit's last touch */
+	uint64_t *sums;  /* Fenwick tree over blocks, from index 1 */
 	uint64_t all_bytes;
 	uint32_t moments, next, blocks;
 };
-
-static uint64_t bytes_of(const struct misscurve *m, uint64_t unit)
-{
-	return m->cfg.unit_bytes ? m->cfg.unit_bytes[unit] : 1;
-}
 
 struct misscurve *misscurve_new(const struct misscurve_config *cfg)
 {
@@ -187,7 +172,7 @@ void misscurve_free(struct misscurve *m)
 	mem_free(m);
 }
 
-/* Modulo 2^64, so that what goes is added as its negative. */
+/* Sums are modulo 2^64, so bytes are removed by adding their negative. */
 static void misscurve_add(struct misscurve *m, uint32_t moment, uint64_t bytes)
 {
 	m->bytes[moment] += bytes;
@@ -196,7 +181,7 @@ static void misscurve_add(struct misscurve *m, uint32_t moment, uint64_t bytes)
 		m->sums[i] += bytes;
 }
 
-/* Up to and with this moment. */
+/* Return the bytes of all moments up to and including this one. */
 static uint64_t sum_to(const struct misscurve *m, uint32_t moment)
 {
 	uint64_t sum = 0;
@@ -208,19 +193,7 @@ static uint64_t sum_to(const struct misscurve *m, uint32_t moment)
 	return sum;
 }
 
-/* Sums of blocks anew, each of what it has and of those that it is above. */
-static void sum_blocks(struct misscurve *m)
-{
-	for (uint32_t b = 1; b <= m->blocks; b++) {
-		m->sums[b] = 0;
-		for (uint32_t i = 0; i < BLOCK; i++)
-			m->sums[b] += m->bytes[(b - 1) * BLOCK + i];
-	}
-	for (uint32_t b = 1; b <= m->blocks; b++)
-		if (b + (b & -b) <= m->blocks)
-			m->sums[b + (b & -b)] += m->sums[b];
-}
-
+/* Renumber the moments in use from 0, and rebuild the tree. */
 static void renumber(struct misscurve *m)
 {
 	uint32_t had = m->next;
@@ -237,23 +210,20 @@ static void renumber(struct misscurve *m)
 		m->bytes[m->next] = bytes;
 		m->last[unit] = ++m->next;
 	}
-	sum_blocks(m);
-}
-
-/* The first that holds so many bytes. */
-static unsigned first_size(const struct misscurve *m, uint64_t bytes)
-{
-	unsigned i = 0;
-
-	while (i < m->cfg.count && m->cfg.sizes[i] < bytes)
-		i++;
-	return i;
+	for (uint32_t b = 1; b <= m->blocks; b++) {
+		m->sums[b] = 0;
+		for (uint32_t i = 0; i < BLOCK; i++)
+			m->sums[b] += m->bytes[(b - 1) * BLOCK + i];
+	}
+	for (uint32_t b = 1; b <= m->blocks; b++)
+		if (b + (b & -b) <= m->blocks)
+			m->sums[b + (b & -b)] += m->sums[b];
 }
 
 unsigned misscurve_touch(struct misscurve *m, uint64_t unit)
 {
 	unsigned first = m->cfg.count;
-	uint64_t bytes = bytes_of(m, unit);
+	uint64_t bytes = m->cfg.unit_bytes ? m->cfg.unit_bytes[unit] : 1;
 
 	if (m->next == m->moments)
 		renumber(m);
@@ -261,7 +231,9 @@ unsigned misscurve_touch(struct misscurve *m, uint64_t unit)
 		uint32_t moment = m->last[unit] - 1;
 		uint64_t since = m->all_bytes - sum_to(m, moment);
 
-		first = first_size(m, since + bytes);
+		for (first = 0; first < m->cfg.count; first++)
+			if (m->cfg.sizes[first] >= since + bytes)
+				break;
 		misscurve_add(m, moment, -bytes);
 	}
 	m->units[m->next] = (uint32_t)unit;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* importance.c - an order by what samples' losses were: shuffle=importance. */
+/* importance.c - an order by the losses of samples: shuffle=importance. */
 #include "data/order/order.h"
 
 #include <assert.h>
@@ -15,14 +15,14 @@
 
 /*
  * Constants of SHADE's code (R-I-S-Khan/SHADE shade_utils/shadesampler.py and
- * benchmarks/bench_cifar10.py, commit b20454d): the sample at rank k of its batch, by loss, weighs
- * ln(k + 10), and all weigh a hundredth of the mean loss more.
+ * benchmarks/bench_cifar10.py, commit b20454d): the sample at rank k of its batch, by loss, has the
+ * weight ln(k + 10); in addition, all weights increase by a hundredth of the mean loss.
  */
 #define RANK_OFFSET 10.0
 #define SMOOTHING_PART 0.01
 
-/* Numbers of extents have 32 bits in what is kept. */
-#define EXTENTS_MOST UINT32_MAX
+/* Limit of extents, since the tables have 32-bit numbers. */
+#define MAX_EXTENTS UINT32_MAX
 
 struct loss {
 	double loss;
@@ -32,14 +32,15 @@ struct loss {
 struct importance {
 	struct importance_config cfg;
 	float *weight;
-	uint32_t *order;   /* rank_extents of each known rank */
-	uint32_t *scratch; /* of one rank's draw: hits, then misses */
-	uint8_t *times;    /* an extent was drawn in it */
-	/* Of the batch at hand. */
+	uint32_t *order;   /* rank_extents entries for each known rank */
+	uint32_t *scratch; /* draw of one rank: hits, then misses */
+	uint8_t *times;    /* number of draws of each extent */
+	/* Losses of the current batch. */
 	struct loss *batch;
 	size_t batch_room;
-	/* Of the epoch that is trained: what is left of losses, and their sum. */
-	double left, loss_sum, loss_count;
+	/* The current epoch: decay of the losses, and their sum and count. */
+	double decay, loss_sum, loss_count;
+	/* Addend of all weights, and the mean loss of the epoch before. */
 	double smoothing, mean_before;
 };
 
@@ -63,8 +64,8 @@ static uint64_t order_extents(const struct importance_config *c)
 	return (c->known.end - c->known.first) * c->rank_extents;
 }
 
-/* Where a rank's order begins. */
-static uint64_t order_place(const struct importance_config *c, uint64_t rank)
+/* Index of a rank's order in im->order. */
+static uint64_t order_start(const struct importance_config *c, uint64_t rank)
 {
 	assert(rank >= c->known.first && rank < c->known.end);
 	return (rank - c->known.first) * c->rank_extents;
@@ -82,12 +83,12 @@ int importance_new(struct importance **out, const struct importance_config *cfg,
 	struct importance *im;
 
 	*out = NULL;
-	if (cfg->extents > EXTENTS_MOST)
+	if (cfg->extents > MAX_EXTENTS)
 		return mlgen_fail(err, -EINVAL,
 				  "shuffle: importance keeps a weight of each of up to %" PRIu32
 				  " samples, not of %" PRIu64
 				  "; use shuffle=weighted, which keeps none",
-				  EXTENTS_MOST, cfg->extents);
+				  MAX_EXTENTS, cfg->extents);
 	im = mem_zalloc(sizeof(*im));
 	im->cfg = *cfg;
 	im->weight = mem_array(cfg->extents, sizeof(*im->weight));
@@ -120,46 +121,33 @@ double importance_weight(const struct importance *im, uint64_t extent)
 uint64_t importance_at(const struct importance *im, uint64_t rank, uint64_t position)
 {
 	assert(position < im->cfg.rank_extents);
-	return im->order[order_place(&im->cfg, rank) + position];
+	return im->order[order_start(&im->cfg, rank) + position];
 }
 
-/* ---- a draw ---- */
+/* ---- draw of an epoch ---- */
 
 /*
- * Sorted uniform numbers are sums of exponential ones over the sum of all, with one more than there
- * are draws; so a draw is one walk over the weights. The exponential numbers are drawn twice, the
- * first time for their sum.
+ * Sorted uniform numbers can be generated as partial sums of exponential numbers, divided by the
+ * total of one number more than there are draws. A draw is then one pass over the weights. The
+ * exponential numbers are drawn twice, the first time for their total.
  */
 static double spacing(uint64_t seed, uint64_t n)
 {
 	return -quantile_log(rng_f64(seed, RNG_IMPORTANCE, n));
 }
 
-static double sum_of_spacings(uint64_t seed, uint64_t draws)
-{
-	double sum = 0;
-
-	for (uint64_t n = 0; n <= draws; n++)
-		sum += spacing(seed, n);
-	return sum;
-}
-
-static double sum_of_weights(const struct importance *im)
-{
-	double sum = 0;
-
-	for (uint64_t i = 0; i < im->cfg.extents; i++)
-		sum += importance_weight(im, i);
-	return sum;
-}
-
-/* How often each extent is among so many. */
+/* Draw `draws` extents; im->times has how often each was drawn. */
 static void draw_times(struct importance *im, uint64_t seed, uint64_t draws)
 {
-	double scale = sum_of_weights(im) / sum_of_spacings(seed, draws);
-	double at = spacing(seed, 0) * scale, reached = 0;
+	double weights = 0, spacings = 0, scale, at, reached = 0;
 	uint64_t n = 0, last = im->cfg.extents - 1;
 
+	for (uint64_t i = 0; i < im->cfg.extents; i++)
+		weights += importance_weight(im, i);
+	for (uint64_t i = 0; i <= draws; i++)
+		spacings += spacing(seed, i);
+	scale = weights / spacings;
+	at = spacing(seed, 0) * scale;
 	for (uint64_t i = 0; i <= last; i++) {
 		uint64_t before = n;
 
@@ -172,39 +160,36 @@ static void draw_times(struct importance *im, uint64_t seed, uint64_t draws)
 	}
 }
 
-/* The extents that were drawn `times` times, as often: until `most` stand there. Their number. */
-static uint64_t take_times(struct importance *im, unsigned times, uint64_t n, uint64_t most)
+/* Append the extents that were drawn `times` times, each that often, to scratch, which has `n`
+ * entries; stop at rank_extents. Returns the number of entries. */
+static uint64_t append_times(struct importance *im, unsigned times, uint64_t n)
 {
-	for (uint64_t i = 0; i < im->cfg.extents && n < most; i++) {
+	uint64_t end = im->cfg.rank_extents;
+
+	for (uint64_t i = 0; i < im->cfg.extents && n < end; i++) {
 		if (im->times[i] != times)
 			continue;
-		for (unsigned k = 0; k < times && n < most; k++)
+		for (unsigned k = 0; k < times && n < end; k++)
 			im->scratch[n++] = (uint32_t)i;
 	}
 	return n;
 }
 
-static unsigned most_times(const struct importance *im)
+/* PADS: draw as many times as there are extents, and keep the extents drawn most often. */
+static uint64_t draw_aggressive(struct importance *im, uint64_t seed)
 {
-	unsigned most = 0;
-
-	for (uint64_t i = 0; i < im->cfg.extents; i++)
-		most = im->times[i] > most ? im->times[i] : most;
-	return most;
-}
-
-/* PADS: of as many draws as there are extents those drawn most often. */
-static uint64_t take_aggressive(struct importance *im, uint64_t seed)
-{
+	unsigned times = 0;
 	uint64_t n = 0;
 
 	draw_times(im, seed, im->cfg.extents);
-	for (unsigned times = most_times(im); times > 0; times--)
-		n = take_times(im, times, n, im->cfg.rank_extents);
+	for (uint64_t i = 0; i < im->cfg.extents; i++)
+		times = im->times[i] > times ? im->times[i] : times;
+	for (; times > 0; times--)
+		n = append_times(im, times, n);
 	return n;
 }
 
-static uint64_t take_relaxed(struct importance *im, uint64_t seed)
+static uint64_t draw_relaxed(struct importance *im, uint64_t seed)
 {
 	uint64_t n = 0;
 
@@ -215,11 +200,11 @@ static uint64_t take_relaxed(struct importance *im, uint64_t seed)
 	return n;
 }
 
-/* ---- its order ---- */
+/* ---- order of the draw ---- */
 
-/* Those in the cache to the front; their number. */
-static uint64_t part_hits(struct importance *im, uint64_t rank, uint64_t count, importance_has *has,
-			  const void *cache)
+/* Move the cached extents to the front of the draw. Returns their number. */
+static uint64_t move_hits_first(struct importance *im, uint64_t rank, uint64_t count,
+				importance_has *has, const void *cache)
 {
 	uint64_t hits = 0;
 
@@ -236,50 +221,30 @@ static uint64_t part_hits(struct importance *im, uint64_t rank, uint64_t count, 
 	return hits;
 }
 
-/* `rep` times: the last time it may be the first half of them. */
-static uint64_t repeated(const struct importance *im, uint64_t hits)
+/* Write a rank's order: the hits, each repeated `rep` times, then as many misses as fit. A fraction
+ * of 0.5 repeats the first half of the hits once more. Both parts are shuffled. */
+static void write_order(struct importance *im, uint64_t rank, uint64_t hits, uint64_t seed)
 {
 	double whole = floor(im->cfg.rep);
-	uint64_t n = hits * (uint64_t)whole;
-
-	return im->cfg.rep - whole >= 0.5 ? n + hits / 2 : n;
-}
-
-/* What is shuffled: `distinct` entries, one behind the other until there are `count`. */
-struct shuffled {
-	const uint32_t *from;
-	uint64_t distinct, count;
-};
-
-/* The first `most` of them in any order; the end of what was put. */
-static uint32_t *put_shuffled(uint32_t *to, const struct shuffled *s, uint64_t most, uint64_t seed)
-{
+	uint64_t copies = hits * (uint64_t)whole + (im->cfg.rep - whole >= 0.5 ? hits / 2 : 0);
+	uint64_t all = im->cfg.rank_extents, first = u64_min(copies, all);
+	uint32_t *order = &im->order[order_start(&im->cfg, rank)];
 	struct perm p;
 
-	assert(s->distinct > 0 || most == 0);
-	perm_init(&p, s->count, seed, 0);
-	for (uint64_t k = 0; k < most; k++)
-		*to++ = s->from[perm_at(&p, k) % s->distinct];
-	return to;
-}
-
-/* Hits first, as often as they are repeated; misses while there is room. */
-static void put_order(struct importance *im, uint64_t rank, uint64_t hits, uint64_t seed)
-{
-	uint64_t all = im->cfg.rank_extents, copies = repeated(im, hits);
-	struct shuffled first = { im->scratch, hits, copies };
-	struct shuffled rest = { im->scratch + hits, all - hits, all - hits };
-	uint32_t *to = &im->order[order_place(&im->cfg, rank)];
-
-	to = put_shuffled(to, &first, u64_min(copies, all), rng_u64(seed, RNG_IMPORTANCE, 1));
-	if (copies < all)
-		put_shuffled(to, &rest, all - copies, rng_u64(seed, RNG_IMPORTANCE, 2));
+	perm_init(&p, copies, rng_u64(seed, RNG_IMPORTANCE, 1), 0);
+	for (uint64_t i = 0; i < first; i++)
+		order[i] = im->scratch[perm_at(&p, i) % hits];
+	if (first == all)
+		return;
+	perm_init(&p, all - hits, rng_u64(seed, RNG_IMPORTANCE, 2), 0);
+	for (uint64_t i = first; i < all; i++)
+		order[i] = im->scratch[hits + perm_at(&p, i - first)];
 }
 
 /* ---- losses ---- */
 
-/* Behind the epoch: by how much all weigh more. */
-static void smooth(struct importance *im)
+/* Update the addend of all weights from the mean loss of the epoch that ended. */
+static void update_smoothing(struct importance *im)
 {
 	double mean = im->loss_sum / im->loss_count;
 
@@ -296,21 +261,21 @@ void importance_draw(struct importance *im, uint64_t epoch, importance_has *has,
 	uint64_t seed = rng_u64(im->cfg.seed, RNG_IMPORTANCE, epoch);
 
 	if (im->loss_count > 0)
-		smooth(im);
-	im->left = 1;
+		update_smoothing(im);
+	im->decay = 1;
 	for (uint64_t e = 1; e < epoch; e++)
-		im->left *= dist_mean(&im->cfg.decay);
+		im->decay *= dist_mean(&im->cfg.decay);
 	for (uint64_t rank = im->cfg.known.first; rank < im->cfg.known.end; rank++) {
 		uint64_t own = rng_u64(seed, RNG_IMPORTANCE, rank);
-		uint64_t n = im->cfg.is_aggressive && epoch > 0 ? take_aggressive(im, own)
-								: take_relaxed(im, own);
+		uint64_t n = im->cfg.is_aggressive && epoch > 0 ? draw_aggressive(im, own)
+								: draw_relaxed(im, own);
 
 		assert(n == im->cfg.rank_extents);
-		put_order(im, rank, part_hits(im, rank, n, has, cache), own);
+		write_order(im, rank, move_hits_first(im, rank, n, has, cache), own);
 	}
 }
 
-/* In the first epoch it is the difficulty; from then on something is left. */
+/* Loss of a sample: its difficulty in the first epoch, and decayed from then on. */
 static double loss_of(const struct importance *im, uint64_t epoch, uint64_t extent)
 {
 	const struct importance_config *c = &im->cfg;
@@ -318,7 +283,7 @@ static double loss_of(const struct importance *im, uint64_t epoch, uint64_t exte
 
 	if (epoch == 0)
 		return loss;
-	return loss * im->left *
+	return loss * im->decay *
 	       dist_draw_number(&c->decay, rng_u64(c->seed, RNG_DECAY, epoch), RNG_DECAY, extent);
 }
 

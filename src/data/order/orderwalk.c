@@ -1,37 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* orderwalk.c - the accesses of an epoch in the order of the plan, and with what a cache has in
- * front. */
+/* orderwalk.c - the accesses of an epoch in the order of the plan, and orders with hits first. */
 #include "data/order/order.h"
 
 #include <assert.h>
 
 #include "base/mem.h"
 
-/* ---- step by step, rank by rank ---- */
+/* ---- walk over an epoch, step by step, rank by rank ---- */
 
 static struct sampler_epoch *order_of(struct orderwalk *w, uint64_t rank)
 {
 	return &w->orders[rank - w->first_rank];
 }
 
-static void take_batch(struct orderwalk *w)
+static void begin_batch(struct orderwalk *w)
 {
 	struct sampler_epoch *e = order_of(w, w->rank);
 
 	w->position = sampler_batch_start(e, w->rank, w->step);
 	w->end = sampler_batch_start(e, w->rank, w->step + 1);
-}
-
-static bool next_batch(struct orderwalk *w)
-{
-	if (++w->rank == w->end_rank) {
-		w->rank = w->first_rank;
-		w->step++;
-	}
-	if (w->step >= w->sampler->steps)
-		return false;
-	take_batch(w);
-	return true;
 }
 
 void orderwalk_begin(struct orderwalk *w, const struct sampler *s, uint64_t first_rank,
@@ -50,15 +37,20 @@ void orderwalk_begin(struct orderwalk *w, const struct sampler *s, uint64_t firs
 	sampler_epoch(&w->orders[0], s, epoch);
 	for (uint64_t i = 1; i < ranks; i++)
 		w->orders[i] = w->orders[0];
-	take_batch(w);
+	begin_batch(w);
 }
 
 bool orderwalk_next(struct orderwalk *w, struct orderwalk_at *at)
 {
-	/* A batch of samples that all lie in extents before it has none. */
+	/* A batch is empty if its samples all lie in extents of the batches before it. */
 	while (w->position >= w->end) {
-		if (w->step >= w->sampler->steps || !next_batch(w))
+		if (w->step < w->sampler->steps && ++w->rank == w->end_rank) {
+			w->rank = w->first_rank;
+			w->step++;
+		}
+		if (w->step >= w->sampler->steps)
 			return false;
+		begin_batch(w);
 	}
 	*at = (struct orderwalk_at){ .rank = w->rank,
 				     .step = w->step,
@@ -78,10 +70,10 @@ void orderwalk_end(struct orderwalk *w)
 /* ---- cache_hits_first ---- */
 
 struct hitsfirst {
-	struct sampler sampler; /* of the order that is parted */
+	struct sampler sampler; /* source of the order */
 	struct sampler_ranks known;
-	uint32_t *order;  /* rank_extents of each of these */
-	uint32_t *misses; /* of one */
+	uint32_t *order;  /* rank_extents entries for each known rank */
+	uint32_t *misses; /* scratch space for one rank */
 };
 
 uint64_t hitsfirst_state_bytes(const struct sampler *s, struct sampler_ranks known)
@@ -111,17 +103,17 @@ void hitsfirst_free(struct hitsfirst *h)
 	mem_free(h);
 }
 
-static uint32_t *hits_of(const struct hitsfirst *h, uint64_t rank)
+static uint32_t *rank_order(const struct hitsfirst *h, uint64_t rank)
 {
 	assert(rank >= h->known.first && rank < h->known.end);
 	return &h->order[(rank - h->known.first) * h->sampler.rank_extents];
 }
 
-static void part(struct hitsfirst *h, struct sampler_epoch *e, uint64_t rank, importance_has *has,
-		 const void *cache)
+static void rearrange(struct hitsfirst *h, struct sampler_epoch *e, uint64_t rank,
+		      importance_has *has, const void *cache)
 {
 	uint64_t all = h->sampler.rank_extents, misses = 0;
-	uint32_t *to = hits_of(h, rank);
+	uint32_t *to = rank_order(h, rank);
 
 	for (uint64_t i = 0; i < all; i++) {
 		uint64_t extent = sampler_at(e, rank, i);
@@ -141,11 +133,11 @@ void hitsfirst_draw(struct hitsfirst *h, uint64_t epoch, importance_has *has, co
 
 	sampler_epoch(&e, &h->sampler, epoch);
 	for (uint64_t rank = h->known.first; rank < h->known.end; rank++)
-		part(h, &e, rank, has, cache);
+		rearrange(h, &e, rank, has, cache);
 }
 
 uint64_t hitsfirst_at(const struct hitsfirst *h, uint64_t rank, uint64_t position)
 {
 	assert(position < h->sampler.rank_extents);
-	return hits_of(h, rank)[position];
+	return rank_order(h, rank)[position];
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler.c - the order of an epoch and the part of each rank. */
+/* sampler.c - the order of an epoch, and each rank's part of it. */
 #include "data/order/order.h"
 
 #include <errno.h>
@@ -10,12 +10,12 @@
 #include "base/rng.h"
 #include "base/util.h"
 
-/* ---- extents of different numbers of samples: how many are before a position ---- */
+/* ---- extents with different numbers of samples: the samples before a position ---- */
 
 /*
- * In an order that is a permutation no formula says how many samples are before a position: they
- * are those of all extents before it. What is kept is the position that was asked for last: who
- * reads goes on from there.
+ * No formula gives the number of samples before a position of a permutation: all extents before it
+ * must be added. The position accessed last is therefore kept, since readers mostly go on from
+ * there.
  */
 
 static uint64_t samples_here(struct sampler_epoch *e)
@@ -26,13 +26,13 @@ static uint64_t samples_here(struct sampler_epoch *e)
 	return x.samples;
 }
 
-static void forward(struct sampler_epoch *e)
+static void step_forward(struct sampler_epoch *e)
 {
 	e->place.samples_before += samples_here(e);
 	e->place.position++;
 }
 
-static void back(struct sampler_epoch *e)
+static void step_back(struct sampler_epoch *e)
 {
 	e->place.position--;
 	e->place.samples_before -= samples_here(e);
@@ -45,16 +45,16 @@ static struct sampler_place *place_of(struct sampler_epoch *e, uint64_t rank)
 	return &e->place;
 }
 
-/* Of a sampler that is_sized: sampler_samples_before, and the other way round the first position
- * before which there are so many. */
+/* sampler_samples_before if is_sized. sampler_sized_position is the inverse: the first position
+ * that has this many samples before it. */
 static uint64_t sampler_sized_before(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	struct sampler_place *p = place_of(e, rank);
 
 	while (p->position < position)
-		forward(e);
+		step_forward(e);
 	while (p->position > position)
-		back(e);
+		step_back(e);
 	return p->samples_before;
 }
 
@@ -63,20 +63,20 @@ static uint64_t sampler_sized_position(struct sampler_epoch *e, uint64_t rank, u
 	struct sampler_place *p = place_of(e, rank);
 
 	while (p->position > 0 && p->samples_before >= samples)
-		back(e);
+		step_back(e);
 	while (p->samples_before < samples)
-		forward(e);
+		step_forward(e);
 	return p->position;
 }
 
-/* ---- files in order that have different numbers of samples ---- */
+/* ---- ordered files with different numbers of samples ---- */
 
 /*
- * Files stand in rounds of as many as are read side by side (one, without lanes). A rank whose
- * files are over before its epoch is begins again with its first round; the last round of a turn
- * through them may have fewer files, and what is missing counts as files without a sample. So where
- * a file begins follows from the files before it, and what is kept is the round that was asked for
- * last: who reads goes on from there, which is a step or none.
+ * Files are read in rounds of `lanes` files in parallel (without lanes, of one file). A rank whose
+ * files are used up before its epoch ends starts over with its first round. The last round of a
+ * pass over the files may have fewer; missing files count as files without samples. The start of a
+ * file thus follows from the files before it. The round accessed last is kept: readers go on from
+ * there, at most one round further.
  */
 
 static bool sampler_shards_files(const struct sampler *s)
@@ -84,12 +84,7 @@ static bool sampler_shards_files(const struct sampler *s)
 	return s->lanes || s->shard == SHARD_FILE;
 }
 
-static uint64_t files_of_rank(const struct sampler *s)
-{
-	return sampler_shards_files(s) ? s->rank_files : s->dataset->files;
-}
-
-static uint64_t width_of(const struct sampler *s)
+static uint64_t round_width(const struct sampler *s)
 {
 	return s->lanes ? s->lanes : 1;
 }
@@ -103,13 +98,13 @@ static uint64_t sampler_file_index(const struct sampler *s, uint64_t rank, uint6
 	return at < files ? at : at % files;
 }
 
-/* Of the dataset, or its number of files: there is none. */
+/* Index of a rank's file in the dataset; the dataset's number of files if the file is missing. */
 static uint64_t file_at(const struct sampler_epoch *e, uint64_t rank, uint64_t file)
 {
 	const struct sampler *s = e->sampler;
-	uint64_t files = files_of_rank(s);
+	uint64_t files = sampler_shards_files(s) ? s->rank_files : s->dataset->files;
 
-	file %= u64_max(round_up(files, width_of(s)), 1);
+	file %= u64_max(round_up(files, round_width(s)), 1);
 	if (file >= files)
 		return s->dataset->files;
 	if (sampler_shards_files(s))
@@ -125,7 +120,7 @@ static uint64_t sampler_uneven_extents(const struct sampler_epoch *e, uint64_t r
 	return at < ds->files ? dataset_first_extent(ds, at + 1) - dataset_first_extent(ds, at) : 0;
 }
 
-/* Of a lane of the round at hand. */
+/* Number of extents in a lane of the current round. */
 static uint64_t lane_extents(const struct sampler_epoch *e, uint64_t lane)
 {
 	const struct sampler_round *r = &e->round;
@@ -133,94 +128,74 @@ static uint64_t lane_extents(const struct sampler_epoch *e, uint64_t lane)
 	return lane < SAMPLER_ROUND_LANES
 		       ? r->extents[lane]
 		       : sampler_uneven_extents(e, r->rank,
-						r->number * width_of(e->sampler) + lane);
+						r->number * round_width(e->sampler) + lane);
 }
 
-static uint64_t round_extents(const struct sampler_epoch *e)
+static void go_to_round(struct sampler_epoch *e, uint64_t number)
 {
-	uint64_t sum = 0;
-
-	for (uint64_t i = 0; i < width_of(e->sampler); i++)
-		sum += lane_extents(e, i);
-	return sum;
-}
-
-static void look_at_round(struct sampler_epoch *e, uint64_t number)
-{
-	uint64_t width = width_of(e->sampler);
+	uint64_t width = round_width(e->sampler);
 
 	e->round.number = number;
 	for (uint64_t i = 0; i < width && i < SAMPLER_ROUND_LANES; i++)
 		e->round.extents[i] = sampler_uneven_extents(e, e->round.rank, number * width + i);
-	e->round.end = e->round.start + round_extents(e);
+	e->round.end = e->round.start;
+	for (uint64_t i = 0; i < width; i++)
+		e->round.end += lane_extents(e, i);
 }
 
 static void next_round(struct sampler_epoch *e)
 {
 	e->round.start = e->round.end;
-	look_at_round(e, e->round.number + 1);
+	go_to_round(e, e->round.number + 1);
 }
 
-static void round_before(struct sampler_epoch *e)
+static void previous_round(struct sampler_epoch *e)
 {
 	uint64_t start = e->round.start;
 
 	e->round.start = 0;
-	look_at_round(e, e->round.number - 1);
+	go_to_round(e, e->round.number - 1);
 	e->round.start = start - e->round.end;
 	e->round.end = start;
 }
 
-static void take_rank(struct sampler_epoch *e, uint64_t rank)
+static void go_to_rank(struct sampler_epoch *e, uint64_t rank)
 {
 	if (e->round.is_known && e->round.rank == rank)
 		return;
 	e->round = (struct sampler_round){ .is_known = true, .rank = rank };
-	look_at_round(e, 0);
+	go_to_round(e, 0);
 }
 
-static void turn_to_round(struct sampler_epoch *e, uint64_t rank, uint64_t number)
-{
-	take_rank(e, rank);
-	while (e->round.number < number)
-		next_round(e);
-	while (e->round.number > number)
-		round_before(e);
-}
-
-/* Of the round at hand: so many of each lane. */
-static uint64_t rows(const struct sampler_epoch *e, uint64_t row)
+/* Number of extents in the first `row` rows of the current round; a row has an extent of each lane
+ * that is not used up. */
+static uint64_t row_start(const struct sampler_epoch *e, uint64_t row)
 {
 	uint64_t sum = 0;
 
-	for (uint64_t i = 0; i < width_of(e->sampler); i++)
+	for (uint64_t i = 0; i < round_width(e->sampler); i++)
 		sum += u64_min(lane_extents(e, i), row);
 	return sum;
 }
 
-/* The last row that begins at `at` or before it. */
-static uint64_t row_of(const struct sampler_epoch *e, uint64_t at)
-{
-	return BISECT(row, 1, at + 1, rows(e, row) > at) - 1;
-}
-
-/* Of a sampler that is_uneven: what order.h says of sampler_lane_at, sampler_lane_position,
- * sampler_file_extents and sampler_at. */
+/* The following functions are sampler_lane_at, sampler_lane_position and sampler_at if
+ * is_uneven. */
 static struct sampler_lane sampler_uneven_at(struct sampler_epoch *e, uint64_t rank,
 					     uint64_t position)
 {
-	uint64_t width = width_of(e->sampler), lane = 0, at;
+	uint64_t width = round_width(e->sampler), lane = 0, at;
 	struct sampler_lane found = { .lanes = width };
 
-	take_rank(e, rank);
+	go_to_rank(e, rank);
 	while (position >= e->round.end)
 		next_round(e);
 	while (position < e->round.start)
-		round_before(e);
+		previous_round(e);
 	at = position - e->round.start;
-	found.extent = width == 1 ? at : row_of(e, at);
-	at -= width == 1 ? at : rows(e, found.extent);
-	/* The one that is so many behind the first of those that go on. */
+	/* The last row that begins at `at` or before it. */
+	found.extent = width == 1 ? at : BISECT(row, 1, at + 1, row_start(e, row) > at) - 1;
+	at -= width == 1 ? at : row_start(e, found.extent);
+	/* Within the row, skip lanes that are used up and then `at` others. */
 	while (lane_extents(e, lane) <= found.extent || at-- > 0)
 		lane++;
 	found.file = e->round.number * width + lane;
@@ -230,10 +205,14 @@ static struct sampler_lane sampler_uneven_at(struct sampler_epoch *e, uint64_t r
 static uint64_t sampler_uneven_position(struct sampler_epoch *e, uint64_t rank, uint64_t file,
 					uint64_t extent)
 {
-	uint64_t width = width_of(e->sampler), at;
+	uint64_t width = round_width(e->sampler), number = file / width, at;
 
-	turn_to_round(e, rank, file / width);
-	at = e->round.start + rows(e, extent);
+	go_to_rank(e, rank);
+	while (e->round.number < number)
+		next_round(e);
+	while (e->round.number > number)
+		previous_round(e);
+	at = e->round.start + row_start(e, extent);
 	for (uint64_t i = 0; i < file % width; i++)
 		at += lane_extents(e, i) > extent;
 	return at;
@@ -247,18 +226,19 @@ static uint64_t sampler_uneven_id(struct sampler_epoch *e, uint64_t rank, uint64
 	return dataset_first_extent(e->sampler->dataset, file) + lane.extent;
 }
 
-/* ---- extents drawn with replacement: all alike, or by a weight of each ---- */
+/* ---- extents drawn with replacement, with equal or individual weights ---- */
 
 /*
- * shuffle=replacement and weighted. What stands at a place is drawn for this place alone; by weight
- * it is drawn among all until one passes, which one of the largest weight always does. So an order
- * needs no memory, whatever the weights, and as many draws as the largest weight is times the mean.
+ * shuffle=replacement and weighted. Each position is drawn independently. Weighted draws use
+ * rejection sampling: extents are drawn with equal probability and accepted in proportion to their
+ * weight. The order needs no memory, and the mean number of draws is the largest weight over the
+ * mean weight.
  */
 
-/* More draws are too slow: some 20 us a sample. */
-#define DRAWS_MOST 1000
+/* Limit for the mean number of draws; more are too slow (1000 take some 20 us a sample). */
+#define MAX_DRAWS 1000
 
-/* Of the weights of all extents, less than one in so many is cut. */
+/* Weights are cut at a limit that on average one extent in this many data sets exceeds. */
 #define CUT_ONE_IN 64
 
 static uint64_t any_extent(const struct sampler *s, uint64_t bits)
@@ -266,8 +246,7 @@ static uint64_t any_extent(const struct sampler *s, uint64_t bits)
 	return (uint64_t)(((unsigned __int128)bits * s->extents) >> 64);
 }
 
-/* shuffle=replacement and weighted: the same. The weights are held by who made them; -EINVAL with
- * err where no order can be drawn by them. */
+/* Return -EINVAL with err if the weights are too uneven. `weights` is borrowed by the sampler. */
 static int sampler_weights_init(struct sampler *s, const struct dist *weights,
 				struct mlgen_err *err)
 {
@@ -276,13 +255,13 @@ static int sampler_weights_init(struct sampler *s, const struct dist *weights,
 
 	s->weights = *weights;
 	s->weight_most = dist_is_const(weights) ? mean : dist_quantile(weights, 1 - p);
-	if (s->weight_most <= DRAWS_MOST * mean)
+	if (s->weight_most <= MAX_DRAWS * mean)
 		return 0;
 	return mlgen_fail(
 		err, -EINVAL,
 		"shuffle: weights up to %.0f times their mean are too uneven to be drawn from, of "
 		"as many samples at most %d times is possible; use a narrower distribution",
-		s->weight_most / mean, DRAWS_MOST);
+		s->weight_most / mean, MAX_DRAWS);
 }
 
 double sampler_weight(const struct sampler *s, uint64_t extent)
@@ -303,11 +282,6 @@ static uint64_t weighted_at(const struct sampler *s, uint64_t seed)
 	}
 }
 
-static void sampler_drawn_epoch(struct sampler_epoch *e, uint64_t epoch)
-{
-	e->drawn_seed = rng_u64(e->sampler->seed, RNG_REPLACEMENT, epoch);
-}
-
 static uint64_t sampler_drawn_at(const struct sampler_epoch *e, uint64_t at)
 {
 	const struct sampler *s = e->sampler;
@@ -316,23 +290,17 @@ static uint64_t sampler_drawn_at(const struct sampler_epoch *e, uint64_t at)
 	return s->shuffle == SHUFFLE_WEIGHTED ? weighted_at(s, bits) : any_extent(s, bits);
 }
 
-/* ---- runs of neighbours in any order, and what is in them shuffled in windows ---- */
+/* ---- shuffled runs of neighbours, whose extents are shuffled in windows ---- */
 
 /*
- * shuffle=pages and chunks. Runs of as many extents stand in an order of their own, but for a
- * shorter last one, which stands anywhere between them; so many runs are a window, and within it
- * its extents have any order. All of it follows from formulas: where the short run stands is known,
- * and in front of it and behind it all is as long.
+ * shuffle=pages and chunks. Runs of run_extents extents are shuffled; the last, shorter run stands
+ * at a random place among them. window_runs runs form a window, and the extents within a window are
+ * shuffled again. Everything follows from formulas, since the place of the short run is known and
+ * all other runs have the same length.
  *
- * FFCV draws from a buffer of pages that slides instead (libffcv/ffcv
- * traversal_order/quasi_random.py); pages of a window come into it and leave it together here.
+ * FFCV draws from a sliding buffer of pages instead (libffcv/ffcv
+ * traversal_order/quasi_random.py); here the pages of a window enter and leave together.
  */
-
-/* What the windows of an epoch draw from. */
-static uint64_t runs_seed(const struct sampler *s, uint64_t epoch)
-{
-	return rng_u64(s->seed, RNG_RUNS, epoch);
-}
 
 static uint64_t whole_runs(const struct sampler *s)
 {
@@ -344,29 +312,23 @@ static uint64_t short_extents(const struct sampler *s)
 	return s->extents % s->run_extents;
 }
 
-/* shuffle=pages and chunks: the extent at a place of the epoch's order. */
 static void sampler_runs_epoch(struct sampler_epoch *e, uint64_t epoch)
 {
 	const struct sampler *s = e->sampler;
 
 	perm_init(&e->perm, whole_runs(s), s->seed, epoch);
-	e->drawn_seed = runs_seed(s, epoch);
+	e->drawn_seed = rng_u64(s->seed, RNG_RUNS, epoch);
 	e->short_at = short_extents(s) ? rng_u64(e->drawn_seed, RNG_RUNS, 0) % (whole_runs(s) + 1)
 				       : UINT64_MAX;
 }
 
-/* The extents that the short run lacks; 0 = there is none. */
+/* Number of extents that the short run lacks; 0 = all runs are full. */
 static uint64_t lack(const struct sampler *s)
 {
 	return short_extents(s) ? s->run_extents - short_extents(s) : 0;
 }
 
-static uint64_t window_extents(const struct sampler *s)
-{
-	return s->run_extents * s->window_runs;
-}
-
-/* Where a window begins in the order. */
+/* Position at which a window begins in the order. */
 static uint64_t window_start(const struct sampler_epoch *e, uint64_t window)
 {
 	const struct sampler *s = e->sampler;
@@ -375,14 +337,7 @@ static uint64_t window_start(const struct sampler_epoch *e, uint64_t window)
 	return u64_min(runs * s->run_extents - (runs > e->short_at ? lack(s) : 0), s->extents);
 }
 
-static uint64_t window_of(const struct sampler_epoch *e, uint64_t at)
-{
-	uint64_t n = window_extents(e->sampler), window = at / n;
-
-	return at < window_start(e, window + 1) ? window : window + 1;
-}
-
-static void take_window(struct sampler_epoch *e, uint64_t window)
+static void go_to_window(struct sampler_epoch *e, uint64_t window)
 {
 	struct sampler_window *w = &e->window;
 
@@ -391,54 +346,46 @@ static void take_window(struct sampler_epoch *e, uint64_t window)
 	w->is_known = true;
 	w->number = window;
 	w->start = window_start(e, window);
-	/* 0 is where the short run stands. */
+	/* Number 0 is used for the place of the short run. */
 	perm_init(&w->perm, window_start(e, window + 1) - w->start, e->drawn_seed, window + 1);
 }
 
-/* The run that stands at a place of the order of runs. */
-static uint64_t run_at(const struct sampler_epoch *e, uint64_t place)
-{
-	if (place == e->short_at)
-		return whole_runs(e->sampler);
-	return perm_at(&e->perm, place - (place > e->short_at));
-}
-
-/* Which extent would stand there, were only the runs shuffled. */
+/* The extent at a position if only the runs were shuffled. */
 static uint64_t unshuffled(const struct sampler_epoch *e, uint64_t at)
 {
 	const struct sampler *s = e->sampler;
-	bool is_behind =
-		e->short_at != UINT64_MAX && at >= e->short_at * s->run_extents + short_extents(s);
+	uint64_t place, run;
 
-	at += is_behind ? lack(s) : 0;
-	return run_at(e, at / s->run_extents) * s->run_extents + at % s->run_extents;
+	if (e->short_at != UINT64_MAX && at >= e->short_at * s->run_extents + short_extents(s))
+		at += lack(s);
+	place = at / s->run_extents;
+	run = place == e->short_at ? whole_runs(s)
+				   : perm_at(&e->perm, place - (place > e->short_at));
+	return run * s->run_extents + at % s->run_extents;
 }
 
 static uint64_t sampler_runs_at(struct sampler_epoch *e, uint64_t at)
 {
-	take_window(e, window_of(e, at));
+	const struct sampler *s = e->sampler;
+	uint64_t window = at / (s->run_extents * s->window_runs);
+
+	/* Windows after the short run begin earlier than the division assumes. */
+	go_to_window(e, at < window_start(e, window + 1) ? window : window + 1);
 	return unshuffled(e, e->window.start + perm_at(&e->window.perm, at - e->window.start));
 }
 
 /* ---- samplers ---- */
 
-/* drop_last: the first extent of a shard of floor or ceil(N / ranks). */
-static uint64_t shard_start(const struct sampler *s, uint64_t rank)
-{
-	uint64_t rest = s->extents % s->ranks;
-
-	return rank * (s->extents / s->ranks) + (rank < rest ? rank : rest);
-}
-
-/* Where in the order of the epoch a rank's position lies. */
+/* Index of a rank's position in the order of the epoch. */
 static uint64_t order_index(const struct sampler *s, uint64_t rank, uint64_t position)
 {
 	uint64_t at;
 
 	if (s->shard == SHARD_STRIDED)
 		at = position * s->ranks + rank;
-	else if (s->drop_last)
-		at = shard_start(s, rank) + position;
+	else if (s->drop_last) /* shards of floor or ceil(N / ranks) */
+		at = rank * (s->extents / s->ranks) + u64_min(rank, s->extents % s->ranks) +
+		     position;
 	else
 		at = rank * s->rank_extents + position;
 	/* Padding repeats the order from its start. */
@@ -471,45 +418,39 @@ static const char *prefix(const struct sampler *s)
 	return s->is_eval ? "eval_" : "";
 }
 
-/* Who reads would have to know an order that is not drawn yet. */
-static int check_sized(const struct sampler *s, struct mlgen_err *err)
-{
-	if (!s->is_sized || s->shuffle != SHUFFLE_IMPORTANCE)
-		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "shuffle: importance draws what can be read alone, and row groups of %s "
-			  "have different numbers of samples; use shuffle=weighted or replacement",
-			  s->dataset->directory);
-}
-
 static const char *files_option(const struct sampler *s)
 {
 	return s->is_eval ? "eval_files" : "num_files";
 }
 
+/* Refuse orders that the files of the dataset do not permit. */
 static int check_files(const struct sampler *s, struct mlgen_err *err)
 {
-	if (s->ranks <= s->dataset->files)
-		return 0;
-	return mlgen_fail(
-		err, -EINVAL,
-		"accelerators: %" PRIu64 " are more than the %" PRIu64
-		" files of the %s, of which each takes whole ones; more %s, or shard=strided%s",
-		s->ranks, s->dataset->files, s->is_eval ? "evaluation" : "dataset", files_option(s),
-		s->lanes ? " with loader=pytorch" : "");
-}
-
-/* Its place in the files would be anywhere, and all of them be gone through. */
-static int check_uneven(const struct sampler *s, struct mlgen_err *err)
-{
-	if (!s->is_uneven || s->shuffle != SHUFFLE_SAMPLE)
-		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "%sshuffle: sample, where each accelerator has whole files (%s), needs "
-			  "%s of as many samples each, and those of %s differ; use shuffle=file%s",
-			  prefix(s), s->lanes ? "loader=tfdata" : "shard=file",
-			  s->is_sized ? "row groups" : "files", s->dataset->directory,
-			  s->lanes ? "" : ", or shard=strided");
+	if (sampler_shards_files(s) && s->ranks > s->dataset->files)
+		return mlgen_fail(err, -EINVAL,
+				  "accelerators: %" PRIu64 " are more than the %" PRIu64
+				  " files of the %s, of which each takes whole ones; more %s, or "
+				  "shard=strided%s",
+				  s->ranks, s->dataset->files,
+				  s->is_eval ? "evaluation" : "dataset", files_option(s),
+				  s->lanes ? " with loader=pytorch" : "");
+	/* A position would lie anywhere in the files: finding it would need a pass over all. */
+	if (s->is_uneven && s->shuffle == SHUFFLE_SAMPLE)
+		return mlgen_fail(
+			err, -EINVAL,
+			"%sshuffle: sample, where each accelerator has whole files (%s), needs "
+			"%s of as many samples each, and those of %s differ; use shuffle=file%s",
+			prefix(s), s->lanes ? "loader=tfdata" : "shard=file",
+			s->is_sized ? "row groups" : "files", s->dataset->directory,
+			s->lanes ? "" : ", or shard=strided");
+	/* Positions and batches would depend on an order that is not drawn yet. */
+	if (s->is_sized && s->shuffle == SHUFFLE_IMPORTANCE)
+		return mlgen_fail(
+			err, -EINVAL,
+			"shuffle: importance draws what can be read alone, and row groups of %s "
+			"have different numbers of samples; use shuffle=weighted or replacement",
+			s->dataset->directory);
+	return 0;
 }
 
 static uint64_t share_of(const struct sampler *s, uint64_t all)
@@ -517,7 +458,7 @@ static uint64_t share_of(const struct sampler *s, uint64_t all)
 	return s->drop_last ? all / s->ranks : divide_up(all, s->ranks);
 }
 
-/* The extents of a rank before the last batch cuts them. */
+/* Number of extents per rank, before the last batch is dropped or padded. */
 static uint64_t shard_extents(struct sampler *s)
 {
 	uint64_t files = s->dataset->files;
@@ -530,20 +471,7 @@ static uint64_t shard_extents(struct sampler *s)
 	return s->is_uneven ? share : s->rank_files * s->file_extents;
 }
 
-static int check_batch(const struct sampler *s, uint64_t samples, struct mlgen_err *err)
-{
-	if (samples >= s->batch || (samples && !s->drop_last))
-		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "%sbatch_size: %" PRIu64 " is more than the %" PRIu64
-			  " samples of one accelerator's shard (%" PRIu64 " file%s, %" PRIu64
-			  " accelerator%s); more %s, a smaller %sbatch_size or fewer accelerators",
-			  prefix(s), s->batch, samples, s->dataset->files,
-			  s->dataset->files == 1 ? "" : "s", s->ranks, s->ranks == 1 ? "" : "s",
-			  files_option(s), prefix(s));
-}
-
-/* Files that stand for others, too, have other extents than those. */
+/* Files that are copies of others still count as extents of their own. */
 static bool is_whole(const struct sampler *s, uint64_t samples)
 {
 	if (shuffle_repeats((int)s->shuffle))
@@ -561,10 +489,16 @@ static int cut_batches(struct sampler *s, struct mlgen_err *err)
 	uint64_t extents = shard_extents(s);
 	uint64_t samples = s->is_sized ? share_of(s, dataset_samples(s->dataset))
 				       : extents * s->extent_samples;
-	int r = check_batch(s, samples, err);
 
-	if (r)
-		return r;
+	if (samples < s->batch && (!samples || s->drop_last))
+		return mlgen_fail(err, -EINVAL,
+				  "%sbatch_size: %" PRIu64 " is more than the %" PRIu64
+				  " samples of one accelerator's shard (%" PRIu64
+				  " file%s, %" PRIu64 " accelerator%s); more %s, a smaller "
+				  "%sbatch_size or fewer accelerators",
+				  prefix(s), s->batch, samples, s->dataset->files,
+				  s->dataset->files == 1 ? "" : "s", s->ranks,
+				  s->ranks == 1 ? "" : "s", files_option(s), prefix(s));
 	s->rank_extents = extents;
 	s->rank_samples = samples;
 	s->steps = divide_up(samples, s->batch);
@@ -603,21 +537,17 @@ struct sampler_ranks sampler_ranks_known(const struct job *job)
 	};
 }
 
-static double mean_sample_bytes(const struct dataset *ds)
-{
-	return dataset_mean_file_bytes(ds) * (double)ds->files / (double)dataset_samples(ds);
-}
-
-/* At least one extent and at most all; FFCV's loader has twice a batch of pages at hand. */
+/* A run has at least one extent and at most all. FFCV's loader buffers pages for two batches. */
 static void init_runs(struct sampler *s, const struct variant *how)
 {
 	double samples = (double)how->number;
+	double bytes = dataset_mean_file_bytes(s->dataset) * (double)s->dataset->files;
 	uint64_t runs = how->second;
 
 	if (how->kind != SHUFFLE_PAGES && how->kind != SHUFFLE_CHUNKS)
 		return;
 	if (how->kind == SHUFFLE_PAGES)
-		samples /= mean_sample_bytes(s->dataset);
+		samples /= bytes / (double)dataset_samples(s->dataset);
 	if (!runs)
 		runs = how->kind == SHUFFLE_PAGES ? 2 * s->batch : 1;
 	samples = fmin(samples, (double)s->extents * (double)s->extent_samples);
@@ -632,7 +562,7 @@ int sampler_init(struct sampler *s, const struct sampler_config *cfg, const stru
 
 	*s = (struct sampler){
 		.dataset = ds,
-		/* A buffer changes nothing of what is read. */
+		/* shuffle=buffer changes the order of delivery, not of reading. */
 		.shuffle = cfg->shuffle.kind == SHUFFLE_BUFFER
 				   ? SHUFFLE_NONE
 				   : (enum job_shuffle)cfg->shuffle.kind,
@@ -651,11 +581,7 @@ int sampler_init(struct sampler *s, const struct sampler_config *cfg, const stru
 	s->is_uneven = (dataset_each(ds) == 0 || s->is_sized) &&
 		       (sampler_shards_files(s) || s->shuffle == SHUFFLE_FILE);
 	init_runs(s, &cfg->shuffle);
-	r = sampler_shards_files(s) ? check_files(s, err) : 0;
-	if (r == 0)
-		r = check_uneven(s, err);
-	if (r == 0)
-		r = check_sized(s, err);
+	r = check_files(s, err);
 	if (r == 0 && s->shuffle == SHUFFLE_WEIGHTED)
 		r = sampler_weights_init(s, &cfg->shuffle.dist, err);
 	return r ? r : cut_batches(s, err);
@@ -674,7 +600,7 @@ void sampler_epoch(struct sampler_epoch *e, const struct sampler *s, uint64_t ep
 	if (s->run_extents)
 		sampler_runs_epoch(e, epoch);
 	else if (shuffle_repeats((int)s->shuffle))
-		sampler_drawn_epoch(e, epoch);
+		e->drawn_seed = rng_u64(s->seed, RNG_REPLACEMENT, epoch);
 	else if (s->shuffle != SHUFFLE_NONE)
 		perm_init(&e->perm, n, s->seed, epoch);
 }
@@ -739,7 +665,7 @@ uint64_t sampler_extents(struct sampler_epoch *e, uint64_t rank)
 	return sampler_batch_start(e, rank, e->sampler->steps);
 }
 
-/* tf.data's interleave, backwards: the last round may have fewer files. */
+/* The inverse of tf.data's interleave; the last round may have fewer files. */
 struct sampler_lane sampler_lane_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	const struct sampler *s = e->sampler;
@@ -750,7 +676,7 @@ struct sampler_lane sampler_lane_at(struct sampler_epoch *e, uint64_t rank, uint
 	uint64_t round_extents = s->lanes * s->file_extents;
 	uint64_t round = position / round_extents;
 	uint64_t left = s->rank_files - round * s->lanes;
-	uint64_t lanes = left < s->lanes ? left : s->lanes;
+	uint64_t lanes = u64_min(left, s->lanes);
 	uint64_t at = position % round_extents;
 
 	return (struct sampler_lane){ .file = round * s->lanes + at % lanes,
@@ -768,7 +694,7 @@ uint64_t sampler_lane_position(struct sampler_epoch *e, uint64_t rank, uint64_t 
 
 	uint64_t round = file / s->lanes;
 	uint64_t left = s->rank_files - round * s->lanes;
-	uint64_t lanes = left < s->lanes ? left : s->lanes;
+	uint64_t lanes = u64_min(left, s->lanes);
 
 	return round * s->lanes * s->file_extents + extent * lanes + file % s->lanes;
 }
@@ -794,7 +720,5 @@ uint64_t sampler_rank_samples(const struct sampler *s)
 
 uint64_t sampler_batch_samples(const struct sampler *s, uint64_t step)
 {
-	uint64_t left = sampler_rank_samples(s) - step * s->batch;
-
-	return left < s->batch ? left : s->batch;
+	return u64_min(s->rank_samples - step * s->batch, s->batch);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mix.c - what the requests of a plain job are: read or write, and how large. */
+/* mix.c - direction and size of each request of a plain job. */
 #include "data/pattern/pattern_internal.h"
 
 #include <string.h>
 
 #include "base/rng.h"
 
-/* Reads and writes are balanced within so many requests. */
+/* Number of requests within which reads and writes are balanced. */
 #define STRATUM 64
 
 static int read_sizes(struct mix_sizes *s, const struct job *job, unsigned direction,
@@ -30,31 +30,27 @@ static int read_sizes(struct mix_sizes *s, const struct job *job, unsigned direc
 		s->percent[s->count] = sizes[i].percent;
 		s->upto[s->count++] = sum < 100 ? (uint64_t)(sum / 100 * 0x1p64) : UINT64_MAX;
 	}
-	if (s->count > 0) /* whatever the sum was rounded to */
+	if (s->count > 0) /* the last share ends at 2^64, whatever the sum was rounded to */
 		s->upto[s->count - 1] = UINT64_MAX;
 	return n < 0 ? n : 0;
 }
 
-static void start_stratum(struct mix *m)
-{
-	double each = m->write_share * STRATUM;
-	double k = (double)m->strata++;
-
-	m->stratum_left = STRATUM;
-	m->writes_left = (unsigned)((uint64_t)(each * (k + 1)) - (uint64_t)(each * k));
-}
-
 /*
- * Read or write, at random, and still within one request of the share asked for after each stratum:
- * 70 percent are 70 percent in a short run, too.
+ * Draw the direction at random, but keep the share exact to one request after each stratum: 70
+ * percent are 70 percent in a short run, too.
  */
 static inline bool draw_direction(struct mix *m)
 {
 	uint64_t part;
 	bool is_write;
 
-	if (m->stratum_left == 0)
-		start_stratum(m);
+	if (m->stratum_left == 0) {
+		double each = m->write_share * STRATUM;
+		double k = (double)m->strata++;
+
+		m->stratum_left = STRATUM;
+		m->writes_left = (unsigned)((uint64_t)(each * (k + 1)) - (uint64_t)(each * k));
+	}
 	if (m->bits_left == 0) {
 		m->bits = rng_u64(m->seed, RNG_DIRECTION, m->words++);
 		m->bits_left = 64;

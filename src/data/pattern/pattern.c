@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pattern.c - the requests of one worker of a plain job, one after the other. */
+/* pattern.c - the sequence of requests of one worker of a plain job. */
 
 #include <assert.h>
 #include <errno.h>
@@ -12,23 +12,26 @@
 #include "data/pattern/pattern_internal.h"
 
 /*
- * How much a job moves, as fio has it (3.33, measured):
+ * Bytes that a job moves, as fio does (3.33, measured):
  *
- * Regions are passed through, and again from their starts when all are through to their ends, until
- * a total of bytes is reached or the passes are over. The total is loops x io_size, or size without
- * it; the request that reaches it is whole. The passes are loops, or more where io_size needs them.
- * A size below the regions' (filesize is larger) bounds the total, not where requests go.
+ * Each pass goes through all regions; the next one starts when all of them are at their ends. The
+ * job ends when a total of bytes is reached or the passes are over. The total is loops x io_size,
+ * or loops x size without io_size; the request that reaches it is not shortened. The number of
+ * passes is loops, or more if io_size needs them. A size below the regions' (filesize is larger)
+ * limits the total, but not where requests go.
  *
- * Where each request takes its own part of a region (one direction in sequence, a random map) a
- * pass leaves out what is less than a request at the end. The others (both directions in sequence,
- * norandommap) have no pass that ends; in a sequential mix each direction starts again when it is
- * through. With time_based there is neither a total nor a last pass, whatever io_size.
+ * In a pass where no byte is accessed twice (one direction in sequence, or a random map), a rest at
+ * the end that is smaller than a request is left out. Other orders (both directions in sequence,
+ * norandommap) have passes that never end; in a sequential mix, each direction starts again at the
+ * end of the region. With time_based there is neither a total nor a last pass, whatever io_size is.
  *
- * With a map and several sizes (bssplit) the bytes are fio's, the pieces are not
- * (pattern_internal.h). With a map and reads and writes that differ in size fio ends where it finds
- * no free place for the larger, at about two thirds of it; here they are pieces, too, and every
- * byte is taken once.
+ * With a map and several sizes (bssplit) the bytes are fio's, but the pieces are not
+ * (pattern_internal.h). With a map and reads and writes of different sizes, fio ends when it finds
+ * no free place for the larger size, at about two thirds of the region. Here these are pieces, too,
+ * and every byte is accessed once.
  */
+
+/* Number of requests that are computed at a time, so that their computations overlap. */
 
 /* Requests computed at a time: what they are made of overlaps. */
 #define BATCH 64
@@ -39,24 +42,24 @@ enum order { IN_SEQUENCE, WITH_MAP, WITH_PIECES, WITHOUT_MAP };
 
 struct region {
 	uint64_t off, bytes;
-	uint64_t at[2]; /* in sequence, of reads and of writes */
-	uint64_t left;  /* requests to come in this pass, at least */
+	uint64_t at[2]; /* position in sequence, of reads and of writes */
+	uint64_t left;  /* requests left in this pass, or a lower bound of that */
 	struct perm_walk walk;
 	struct pieces *pieces;
 };
 
 struct pattern {
-	/* Computed ahead. */
+	/* Requests that are computed, but not yet delivered. */
 	unsigned op_at, op_count;
 	struct pattern_op ops[BATCH];
 
 	enum order order;
 	struct mix mix;
-	uint64_t same_bytes; /* of all requests, 0 = they differ */
+	uint64_t same_bytes; /* size of every request, 0 = sizes differ */
 	uint64_t seed;
 	unsigned count;
 	struct region *regions;
-	uint32_t *active; /* regions that are not through, in order */
+	uint32_t *active; /* regions that are not at their ends, in order */
 	unsigned active_count, cursor;
 
 	uint64_t bytes, bytes_left;
@@ -69,20 +72,20 @@ static inline uint64_t scale(uint64_t random, uint64_t n)
 	return (uint64_t)(((unsigned __int128)random * n) >> 64);
 }
 
-/* Requests that differ in nothing but their place. */
+/* Do requests differ only in their offsets? */
 static inline bool pattern_is_plain(const struct pattern *p)
 {
 	return p->same_bytes && !p->mix.is_mixed;
 }
 
-/* What a region does next: `turns` requests, every step-th of the batch. */
+/* ---- requests of one region: `turns` of them, in every step-th entry of the batch ---- */
 
 static uint64_t sequence_left(const struct pattern *p, const struct region *r)
 {
 	const struct mix_sizes *d = &p->mix.dir[p->mix.only_write];
 	uint64_t rest = r->bytes - r->at[p->mix.only_write];
 
-	/* At the end the smallest fills up. */
+	/* Smallest requests fill the end of the region. */
 	return rest >= d->largest ? rest / d->largest : rest >= d->smallest;
 }
 
@@ -141,7 +144,7 @@ static void fill_from_pieces(struct pattern *p, struct region *r, struct pattern
 	r->left -= turns;
 }
 
-/* Aligned to the smallest size of the direction, as fio's. */
+/* Offsets are aligned to the smallest size of the direction, as in fio. */
 static void fill_anywhere(struct pattern *p, struct region *r, struct pattern_op *op, unsigned step,
 			  unsigned turns)
 {
@@ -183,7 +186,7 @@ static void pattern_fill(struct pattern *p, uint32_t region, struct pattern_op *
 	}
 }
 
-/* Passes. */
+/* ---- passes ---- */
 
 static void start_region(struct pattern *p, uint32_t i)
 {
@@ -222,19 +225,19 @@ static void start_pass(struct pattern *p)
 	p->passes_left--;
 }
 
-/* The next to have its turn is the same after some have dropped out. */
-static void drop_finished(struct pattern *p)
+/* Remove regions that are at their ends; the region whose turn is next stays the same. */
+static void remove_finished(struct pattern *p)
 {
-	unsigned kept = 0, cursor = 0;
+	unsigned left = 0, cursor = 0;
 
 	for (unsigned i = 0; i < p->active_count; i++) {
 		if (i == p->cursor)
-			cursor = kept;
+			cursor = left;
 		if (p->regions[p->active[i]].left > 0)
-			p->active[kept++] = p->active[i];
+			p->active[left++] = p->active[i];
 	}
-	p->active_count = kept;
-	p->cursor = cursor < kept ? cursor : 0;
+	p->active_count = left;
+	p->cursor = cursor < left ? cursor : 0;
 }
 
 static uint32_t turn_of(const struct pattern *p, unsigned i)
@@ -244,19 +247,15 @@ static uint32_t turn_of(const struct pattern *p, unsigned i)
 	return p->active[at < p->active_count ? at : at - p->active_count];
 }
 
-/* As many rounds of as many regions as fit; their requests. */
-static unsigned take_turns(struct pattern *p)
+/* Compute as many rounds of as many regions as fit into a batch. Returns the number of requests. */
+static unsigned compute_turns(struct pattern *p)
 {
-	unsigned window = p->active_count < BATCH ? p->active_count : BATCH;
+	unsigned window = (unsigned)u64_min(p->active_count, BATCH);
 	unsigned turns = window < p->active_count ? 1 : BATCH / window;
 	bool finished = false;
 
-	for (unsigned i = 0; i < window; i++) {
-		uint64_t left = p->regions[turn_of(p, i)].left;
-
-		if (turns > left)
-			turns = (unsigned)left;
-	}
+	for (unsigned i = 0; i < window; i++)
+		turns = (unsigned)u64_min(turns, p->regions[turn_of(p, i)].left);
 	if (!pattern_is_plain(p) && p->order != WITH_PIECES)
 		mix_draw(&p->mix, p->ops, turns * window);
 	for (unsigned i = 0; i < window; i++) {
@@ -267,11 +266,11 @@ static unsigned take_turns(struct pattern *p)
 	}
 	p->cursor = (p->cursor + window) % p->active_count;
 	if (finished)
-		drop_finished(p);
+		remove_finished(p);
 	return turns * window;
 }
 
-/* Up to the request that reaches the total. */
+/* Count up to the request that reaches the total. Returns how many of n requests remain. */
 static unsigned count_bytes(struct pattern *p, unsigned n)
 {
 	if (p->bytes_left == ENDLESS)
@@ -299,61 +298,40 @@ static bool refill(struct pattern *p)
 			return false;
 		start_pass(p);
 	}
-	p->op_count = count_bytes(p, take_turns(p));
+	p->op_count = count_bytes(p, compute_turns(p));
 	p->op_at = 0;
 	return true;
 }
 
-/* Setting up. */
-
-static enum order order_of(const struct job *job, const struct mix *m)
-{
-	if (!job_is_random(job))
-		return IN_SEQUENCE;
-	if (job->norandommap)
-		return WITHOUT_MAP;
-	return m->one_size ? WITH_MAP : WITH_PIECES;
-}
-
-static int check_region(const struct pattern *p, const struct pattern_config *cfg, unsigned i,
-			struct mlgen_err *err)
-{
-	uint64_t has = cfg->regions[i].bytes, needs = 0;
-	char a[UNITS_TEXT_BYTES], b[UNITS_TEXT_BYTES];
-
-	for (unsigned k = 0; k < 2; k++) {
-		if (p->mix.dir[k].smallest > needs)
-			needs = p->mix.dir[k].smallest;
-	}
-	if (has >= needs)
-		return 0;
-	units_human_bytes(a, (double)has);
-	units_human_bytes(b, (double)needs);
-	if (cfg->count == 1)
-		return mlgen_fail(err, -EINVAL,
-				  "size: %s is less than one request of %s; raise size or lower bs",
-				  a, b);
-	return mlgen_fail(err, -EINVAL,
-			  "size: file %u of %u has %s for this job, less than one request of %s; "
-			  "raise size or lower bs",
-			  i + 1, cfg->count, a, b);
-}
+/* ---- set-up ---- */
 
 static int add_regions(struct pattern *p, const struct pattern_config *cfg, struct mlgen_err *err)
 {
 	struct piece_kind kinds[MIX_KINDS_MAX];
 	unsigned n = mix_kinds(&p->mix, kinds);
+	uint64_t needs = u64_max(p->mix.dir[0].smallest, p->mix.dir[1].smallest);
+	char a[UNITS_TEXT_BYTES], b[UNITS_TEXT_BYTES];
 
 	p->regions = mem_array(cfg->count, sizeof(*p->regions));
 	p->active = mem_array(cfg->count, sizeof(*p->active));
 	for (unsigned i = 0; i < cfg->count; i++) {
 		struct region *r = &p->regions[i];
-		int rc = check_region(p, cfg, i, err);
 
-		if (rc)
-			return rc;
 		r->off = cfg->regions[i].off;
 		r->bytes = cfg->regions[i].bytes;
+		if (r->bytes < needs) {
+			units_human_bytes(a, (double)r->bytes);
+			units_human_bytes(b, (double)needs);
+			if (cfg->count == 1)
+				return mlgen_fail(err, -EINVAL,
+						  "size: %s is less than one request of %s; "
+						  "raise size or lower bs",
+						  a, b);
+			return mlgen_fail(err, -EINVAL,
+					  "size: file %u of %u has %s for this job, less than one "
+					  "request of %s; raise size or lower bs",
+					  i + 1, cfg->count, a, b);
+		}
 		if (p->order == WITH_PIECES)
 			r->pieces = pieces_new(kinds, n, r->bytes);
 		p->count++;
@@ -361,7 +339,7 @@ static int add_regions(struct pattern *p, const struct pattern_config *cfg, stru
 	return 0;
 }
 
-/* What one pass moves; ENDLESS where none ends. */
+/* Bytes of one pass; ENDLESS if passes never end. */
 static uint64_t pass_bytes(const struct pattern *p)
 {
 	uint64_t sum = 0;
@@ -377,7 +355,7 @@ static uint64_t pass_bytes(const struct pattern *p)
 	return sum;
 }
 
-/* No pass begins for less than a request. */
+/* Number of passes for this many bytes; no pass begins for less than a request. */
 static uint64_t passes_for(const struct pattern *p, uint64_t bytes, uint64_t pass)
 {
 	uint64_t one = p->mix.dir[p->mix.only_write].largest;
@@ -390,7 +368,7 @@ static void set_limits(struct pattern *p, const struct job *job)
 	uint64_t loops = job->loops ? job->loops : 1;
 	uint64_t pass = pass_bytes(p), size = 0, total;
 
-	assert(pass > 0); /* each region has room for a request */
+	assert(pass > 0); /* each region holds at least one request */
 	p->bytes = p->bytes_left = p->passes_left = ENDLESS;
 	if (job->time_based)
 		return;
@@ -421,7 +399,12 @@ int pattern_new(struct pattern **out, const struct pattern_config *cfg, struct m
 
 	p->seed = rng_u64(cfg->job->randseed, RNG_WORKER, cfg->worker);
 	r = mix_init(&p->mix, cfg->job, p->seed, err);
-	p->order = order_of(cfg->job, &p->mix);
+	if (!job_is_random(cfg->job))
+		p->order = IN_SEQUENCE;
+	else if (cfg->job->norandommap)
+		p->order = WITHOUT_MAP;
+	else
+		p->order = p->mix.one_size ? WITH_MAP : WITH_PIECES;
 	if (p->mix.one_size)
 		p->same_bytes = p->mix.dir[p->mix.only_write].largest;
 	if (!r)
@@ -431,7 +414,7 @@ int pattern_new(struct pattern **out, const struct pattern_config *cfg, struct m
 		return r;
 	}
 	set_limits(p, cfg->job);
-	/* Once where nothing changes, else again for every batch. */
+	/* Requests that are alike keep this draw; otherwise compute_turns draws for each batch. */
 	if (!p->mix.is_mixed)
 		mix_draw(&p->mix, p->ops, BATCH);
 	*out = p;
@@ -465,11 +448,8 @@ uint64_t pattern_bytes(const struct pattern *p)
 uint64_t pattern_largest_bytes(const struct job *job)
 {
 	struct mix m;
-	uint64_t a, b;
 
 	if (mix_init(&m, job, 0, NULL))
 		return 0;
-	a = m.dir[0].largest;
-	b = m.dir[1].largest;
-	return a > b ? a : b;
+	return u64_max(m.dir[0].largest, m.dir[1].largest);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pattern.h - which blocks a plain job accesses: offsets, lengths and directions as a function of
- * the position. */
+/* pattern.h - the blocks that a plain job accesses: offsets, lengths and directions. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,13 +10,13 @@
 #include "job/job.h"
 
 /*
- * What rw=, bs=, bssplit=, rwmixread=, io_size=, norandommap= and loops= of a job come to, with
- * fio's meaning: how many bytes and requests, in which order. A pure function of (randseed, worker,
- * position) behind an iterator; a random map is a permutation, so memory does not grow with the
- * files. pattern_next costs a few ns: random block numbers are computed some dozens at a time.
+ * Generates the requests that the job options rw, bs, bssplit, rwmixread, io_size, norandommap and
+ * loops describe, with fio's meaning. The sequence is a pure function of (randseed, worker,
+ * position) behind an iterator. A random map is a permutation, so memory does not grow with the
+ * files. pattern_next costs a few ns: random block numbers are computed in batches of 64.
  *
- * A region is the part of a file that a worker moves in; several are taken in turn, request by
- * request. Reads and writes of a sequential mix each have their own position.
+ * A region is the part of a file that a worker accesses. Several regions take turns, request by
+ * request. Reads and writes of a sequential mix have separate positions.
  */
 struct pattern;
 
@@ -26,7 +25,7 @@ struct pattern_region {
 };
 
 struct pattern_op {
-	uint64_t off, len_bytes; /* off in the file */
+	uint64_t off, len_bytes; /* the offset counts from the start of the file */
 	uint32_t region;
 	bool is_write;
 };
@@ -35,19 +34,19 @@ struct pattern_config {
 	const struct job *job;
 	const struct pattern_region *regions;
 	unsigned count;
-	uint64_t worker; /* of numjobs, from 0 */
+	uint64_t worker; /* number of the worker among numjobs, from 0 */
 };
 
-/* 0, or -EINVAL with err (a region smaller than a request, ...). */
+/* Return 0, or -EINVAL with err, for example if a region is smaller than a request. */
 int pattern_new(struct pattern **out, const struct pattern_config *cfg, struct mlgen_err *err);
 void pattern_free(struct pattern *p); /* NULL is fine */
 
-/* The next request; false when all loops are done (never with time_based). */
+/* Get the next request. False when all loops are done, which never happens with time_based. */
 bool pattern_next(struct pattern *p, struct pattern_op *op);
 
-/* Bytes that all loops move, with several sizes up to a request more; UINT64_MAX with
- * time_based. */
+/* Return the bytes that all loops move; with several sizes up to one request more than that.
+ * UINT64_MAX with time_based. */
 uint64_t pattern_bytes(const struct pattern *p);
 
-/* The largest request of the job. */
+/* Return the size of the largest request of the job in bytes. */
 uint64_t pattern_largest_bytes(const struct job *job);

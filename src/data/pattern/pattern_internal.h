@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pattern_internal.h - what the parts of data/pattern share. */
+/* pattern_internal.h - declarations that the files of data/pattern share. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,52 +10,53 @@
 #include "data/pattern/pattern.h"
 #include "job/job.h"
 
-/* ---- A region cut into requests of several sizes, each taken once, in random order ---- */
+/* ---- Pieces: a region cut into requests of several sizes, in random order ---- */
 
 /*
- * What a random map is to requests of one size, for a mix of sizes (bssplit, or reads and writes
- * that differ) and without memory per piece: the region is a row of strips, each strip is cut into
- * pieces of one kind, strips are given to kinds so that the pieces of each are as many as its share
- * asks for. Every piece lies at a multiple of its own size within its strip.
+ * The counterpart of a random map for a mix of sizes (bssplit, or reads and writes of different
+ * sizes). Every byte is accessed once, and no memory is needed per piece. The region is a row of
+ * strips, and each strip is cut into pieces of one kind. Strips are divided among the kinds such
+ * that each kind has its share of the pieces. Every piece lies at a multiple of its own size within
+ * its strip.
  *
- * fio fits each request into what is left of its map: the same bytes, but it cuts up to a third of
- * the requests to sizes that nobody asked for.
+ * fio fits each request into the free part of its map. It moves the same bytes, but cuts up to a
+ * third of the requests to sizes that are not in the job.
  */
 struct pieces;
 
 struct piece_kind {
 	uint64_t bytes;
-	double percent; /* of the requests, more than 0 */
+	double percent; /* share of the requests, more than 0 */
 	bool is_write;
 };
 
 struct piece {
-	uint64_t off, bytes; /* off in the region */
+	uint64_t off, bytes; /* the offset counts from the start of the region */
 	bool is_write;
 };
 
-/* No smaller than one piece of the smallest kind; `kinds` are copied. */
+/* The region must hold at least one piece of the smallest kind. `kinds` is copied. */
 struct pieces *pieces_new(const struct piece_kind *kinds, unsigned count, uint64_t region_bytes);
 void pieces_free(struct pieces *s); /* NULL is fine */
 
-/* All of them: their number, their bytes (less than a smallest piece of the region is left out). */
+/* Return the number of all pieces, and their bytes; a rest below the smallest piece is left out. */
 uint64_t pieces_count(const struct pieces *s);
 uint64_t pieces_bytes(const struct pieces *s);
 
-/* From the start, in the order of (seed, round). */
+/* Start over, in the order of (seed, round). */
 void pieces_start(struct pieces *s, uint64_t seed, uint64_t round);
 
-/* The next piece; 64 random bits decide its kind. One must be left. */
+/* Get the next piece, the kind of which is chosen by 64 random bits. At least one must be left. */
 struct piece pieces_next(struct pieces *s, uint64_t random);
 
-/* ---- What the requests of a plain job are: read or write, and how large ---- */
+/* ---- Mix: direction and size of each request of a plain job ---- */
 
-/* The sizes of one direction; count 0 = the job does not take it. */
+/* The sizes of one direction; count 0 = the job does not use it. */
 struct mix_sizes {
 	unsigned count;
 	uint64_t bytes[JOB_SIZES_MAX];
 	double percent[JOB_SIZES_MAX];
-	uint64_t upto[JOB_SIZES_MAX]; /* sums of the shares, of 2^64 */
+	uint64_t upto[JOB_SIZES_MAX]; /* cumulative shares, scaled to 2^64 */
 	uint64_t smallest, largest;
 };
 
@@ -63,24 +64,24 @@ struct mix {
 	struct mix_sizes dir[2]; /* read, write */
 	bool is_mixed;
 	bool only_write;
-	bool one_size; /* the same of both directions */
+	bool one_size; /* a single size for both directions */
 	double write_share;
 
-	/* Draws so far. */
+	/* State of the draws. */
 	uint64_t seed, strata, words, requests;
 	uint64_t bits;
 	unsigned bits_left, stratum_left, writes_left;
 };
 
-/* 0, or -EINVAL with err where the sizes cannot be read. */
+/* Return 0, or -EINVAL with err if the sizes cannot be parsed. */
 int mix_init(struct mix *m, const struct job *job, uint64_t seed, struct mlgen_err *err);
 
-/* All of them with their shares, for a map of several sizes; their number. */
+/* List all kinds with their shares, for a map of several sizes. Returns their number. */
 #define MIX_KINDS_MAX (2 * JOB_SIZES_MAX)
 unsigned mix_kinds(const struct mix *m, struct piece_kind kinds[MIX_KINDS_MAX]);
 
-/* is_write and len_bytes of the next n requests. */
+/* Set is_write and len_bytes of the next n requests. */
 void mix_draw(struct mix *m, struct pattern_op *ops, unsigned n);
 
-/* 64 random bits for one of them. */
+/* Return 64 random bits for one request. */
 uint64_t mix_random(struct mix *m);

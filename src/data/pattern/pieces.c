@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pieces.c - a region cut into requests of several sizes, each taken once, in random order. */
+/* pieces.c - a region cut into requests of several sizes, each accessed once, in random order. */
 #include "data/pattern/pattern_internal.h"
 
 #include <assert.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/util.h"
 
-/* Strips of at most so many of the largest. */
+/* Limit for the size of a strip, in pieces of the largest kind. */
 #define STRIP_PIECES 16
 
-struct kind {
+struct strip_kind {
 	struct piece_kind is;
 	uint64_t per_strip;
-	uint64_t first_strip; /* in the order of strips */
-	uint64_t in_strips;   /* pieces there; the others are in the tail */
+	uint64_t first_strip; /* number in the order of strips */
+	uint64_t in_strips;   /* pieces in strips; the remaining ones are in the tail */
 	uint64_t count, left;
 	struct perm_walk order;
 };
@@ -22,13 +23,13 @@ struct kind {
 struct pieces {
 	unsigned kinds;
 	uint64_t strip_bytes, strips;
-	uint64_t tail_at; /* behind the last strip: smallest pieces */
+	uint64_t tail_at; /* end of the last strip; smallest pieces follow */
 	uint64_t count, bytes, left;
 	struct perm strip_order;
-	struct kind kind[];
+	struct strip_kind kind[];
 };
 
-static uint64_t divisor(uint64_t a, uint64_t b)
+static uint64_t gcd(uint64_t a, uint64_t b)
 {
 	while (b > 0) {
 		uint64_t rest = a % b;
@@ -40,20 +41,18 @@ static uint64_t divisor(uint64_t a, uint64_t b)
 }
 
 /*
- * The smallest strip that all kinds divide. Odd sizes would make it huge, and shares coarse: then
- * the largest kind is a strip, and the last piece of the others is cut short.
+ * The smallest size that all kinds divide. Odd sizes would make it huge, and shares inexact; then a
+ * strip has the size of the largest kind, and the last piece of other kinds is cut short.
  */
 static uint64_t strip_size(const struct piece_kind *kinds, unsigned count)
 {
 	uint64_t largest = 0, common = 1;
 
-	for (unsigned i = 0; i < count; i++) {
-		if (kinds[i].bytes > largest)
-			largest = kinds[i].bytes;
-	}
+	for (unsigned i = 0; i < count; i++)
+		largest = u64_max(largest, kinds[i].bytes);
 	for (unsigned i = 0; i < count; i++) {
 		assert(kinds[i].bytes > 0);
-		uint64_t times = kinds[i].bytes / divisor(common, kinds[i].bytes);
+		uint64_t times = kinds[i].bytes / gcd(common, kinds[i].bytes);
 		if (common > STRIP_PIECES * largest / times)
 			return largest;
 		common *= times;
@@ -61,8 +60,8 @@ static uint64_t strip_size(const struct piece_kind *kinds, unsigned count)
 	return common;
 }
 
-/* Pieces are as the percentages, so strips are as percentage / per_strip. */
-static double strip_share(const struct kind *k)
+/* Pieces are divided by percentage, so strips are divided by percentage / per_strip. */
+static double strip_share(const struct strip_kind *k)
 {
 	return k->is.percent / (double)k->per_strip;
 }
@@ -73,17 +72,17 @@ static void share_strips(struct pieces *s)
 	uint64_t given = 0;
 
 	for (unsigned i = 0; i < s->kinds; i++) {
-		struct kind *k = &s->kind[i];
+		struct strip_kind *k = &s->kind[i];
 
 		k->per_strip = (s->strip_bytes - 1) / k->is.bytes + 1;
 		sum += strip_share(k);
 	}
 	for (unsigned i = 0; i < s->kinds; i++) {
-		struct kind *k = &s->kind[i];
+		struct strip_kind *k = &s->kind[i];
 		uint64_t end = s->strips;
 
 		shared += strip_share(k);
-		/* Sums are rounded, not shares: at most one strip from exact. */
+		/* Sums are rounded, not shares: no kind is off by more than one strip. */
 		if (i + 1 < s->kinds && shared < sum)
 			end = (uint64_t)((double)end * (shared / sum) + 0.5);
 		k->first_strip = given;
@@ -93,21 +92,10 @@ static void share_strips(struct pieces *s)
 	}
 }
 
-static struct kind *smallest(struct pieces *s)
-{
-	struct kind *found = &s->kind[0];
-
-	for (unsigned i = 1; i < s->kinds; i++) {
-		if (s->kind[i].is.bytes < found->is.bytes)
-			found = &s->kind[i];
-	}
-	return found;
-}
-
 struct pieces *pieces_new(const struct piece_kind *kinds, unsigned count, uint64_t region_bytes)
 {
-	struct pieces *s = mem_zalloc(sizeof(*s) + count * sizeof(struct kind));
-	struct kind *small;
+	struct pieces *s = mem_zalloc(sizeof(*s) + count * sizeof(struct strip_kind));
+	struct strip_kind *smallest = &s->kind[0];
 	uint64_t tail;
 
 	s->kinds = count;
@@ -117,10 +105,12 @@ struct pieces *pieces_new(const struct piece_kind *kinds, unsigned count, uint64
 	s->strips = region_bytes / s->strip_bytes;
 	s->tail_at = s->strips * s->strip_bytes;
 	share_strips(s);
-	small = smallest(s);
-	tail = (region_bytes - s->tail_at) / small->is.bytes;
-	small->count += tail;
-	s->bytes = s->tail_at + tail * small->is.bytes;
+	for (unsigned i = 1; i < count; i++)
+		if (s->kind[i].is.bytes < smallest->is.bytes)
+			smallest = &s->kind[i];
+	tail = (region_bytes - s->tail_at) / smallest->is.bytes;
+	smallest->count += tail;
+	s->bytes = s->tail_at + tail * smallest->is.bytes;
 	for (unsigned i = 0; i < count; i++)
 		s->count += s->kind[i].count;
 	return s;
@@ -148,30 +138,23 @@ void pieces_start(struct pieces *s, uint64_t seed, uint64_t round)
 	perm_init(&s->strip_order, s->strips, own, 0);
 	s->left = s->count;
 	for (unsigned i = 0; i < s->kinds; i++) {
-		struct kind *k = &s->kind[i];
+		struct strip_kind *k = &s->kind[i];
 
 		k->left = k->count;
 		perm_walk_init(&k->order, k->count, own, i + 1);
 	}
 }
 
-/* Any piece that is left is as likely: the kinds run out together. */
-static struct kind *draw_kind(struct pieces *s, uint64_t random)
+struct piece pieces_next(struct pieces *s, uint64_t random)
 {
-	uint64_t at = (uint64_t)(((unsigned __int128)random * s->left) >> 64);
-	struct kind *k = s->kind;
+	/* All pieces left are equally likely, so that the kinds run out together. */
+	uint64_t at = (uint64_t)(((unsigned __int128)random * s->left) >> 64), strip;
+	struct strip_kind *k = s->kind;
+	struct piece piece;
 
 	for (; at >= k->left; k++)
 		at -= k->left;
-	return k;
-}
-
-struct piece pieces_next(struct pieces *s, uint64_t random)
-{
-	struct kind *k = draw_kind(s, random);
-	struct piece piece = { .bytes = k->is.bytes, .is_write = k->is.is_write };
-	uint64_t at = 0, strip, room;
-
+	piece = (struct piece){ .bytes = k->is.bytes, .is_write = k->is.is_write };
 	perm_walk_next(&k->order, &at, 1);
 	k->left--;
 	s->left--;
@@ -181,9 +164,7 @@ struct piece pieces_next(struct pieces *s, uint64_t random)
 	}
 	strip = perm_at(&s->strip_order, k->first_strip + at / k->per_strip);
 	piece.off = (at % k->per_strip) * k->is.bytes;
-	room = s->strip_bytes - piece.off;
-	if (piece.bytes > room)
-		piece.bytes = room;
+	piece.bytes = u64_min(piece.bytes, s->strip_bytes - piece.off);
 	piece.off += strip * s->strip_bytes;
 	return piece;
 }
