@@ -1,39 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_forward.c - a file's requests from its beginning to its end, by TensorFlow and by
- * WebDataset. */
+/* plan_forward.c - requests of TensorFlow and WebDataset, which stream a file from start to end. */
 #include "data/formats/formats.h"
 
 #include "data/file/file.h"
 
 /*
- * Both readers have a stream in blocks over a file that is read in requests of their own sizes. A
- * block is fetched when a record reaches into it, so a request is made by the extent that first
- * needs a byte of its block; most extents of small samples make none. A request that comes short is
- * followed by one for the rest, which gets nothing: that is how both learn of the end. One that
- * begins at the end gets nothing and needs no other. Derived from the sources of:
+ * Both readers stream a file in blocks, and request them in sizes of their own. A block is fetched
+ * when a record reaches into it, so a request belongs to the extent that first needs a byte of its
+ * block; most extents of small samples make none. A short read is followed by a request for the
+ * rest, which is empty: that is how both detect the end. A request that begins at the end is empty
+ * and needs no second one. Derived from the sources of:
  *
  * - tfrecord: tf.data.TFRecordDataset (TensorFlow 2). The block is its buffer
- *   of 256 KiB and the request too, an open and preads, no stat. Having read
- *   the last record it asks for one more, so it always meets the end.
+ *   of 256 KiB and the request too, an open and preads, no stat. After the
+ *   last record it asks for one more, so it always meets the end.
  *
  * - tar: webdataset.WebDataset (0.2) over tarfile's mode "r|*" (CPython 3.8 to
  *   3.13), for a file on the local filesystem. Blocks are tarfile's 10 KiB,
- *   but for the first: 512 bytes, to see whether it is compressed. The file
- *   below has a buffer of one filesystem block (st_blksize, 4096 bytes) and
- *   fetches whole blocks past it, which makes four requests in 20 KiB. A
- *   sample is handed over when the first member of the next one has been
+ *   except the first: 512 bytes, to see whether it is compressed. The file
+ *   object has a buffer of one filesystem block (st_blksize, 4096 bytes) and
+ *   bypasses it for whole blocks, which makes four requests in 20 KiB. A
+ *   sample is delivered when the first member of the next one has been
  *   read, for only its name tells that the sample is complete; the last one at
- *   the end mark. What is padded behind that stays unread. (From 3.14 on the
+ *   the end mark. Padding after the mark stays unread. (From 3.14 on the
  *   buffer has 128 KiB or more; GOPEN_BUFFER sets another.)
  *
- * Every call waits for the one before it.
+ * Every call waits for the previous one.
  */
 static const struct stream {
 	const struct format *format;
 	uint64_t (*needed)(const struct file_shape *shape, uint64_t n);
-	bool has_stat;                      /* for the size of its buffer */
-	uint64_t first_bytes, block_bytes;  /* the blocks */
-	uint64_t period_bytes, requests[4]; /* sizes, over and over */
+	bool has_stat;                      /* stat sizes its buffer */
+	uint64_t first_bytes, block_bytes;  /* block sizes */
+	uint64_t period_bytes, requests[4]; /* request sizes, repeated every period */
 	uint64_t largest_bytes;
 } streams[] = {
 	{ .format = &format_tfrecord,
@@ -53,11 +52,11 @@ static const struct stream {
 	  .largest_bytes = 8192 },
 };
 
-/* plan.step */
+/* Values of plan.step. */
 enum { OPEN, STAT, READ, READ_REST, CLOSED };
 
-/* plan.has */
-enum { LAST = 1 /* extent of its file */ };
+/* Values of plan.has. */
+enum { LAST = 1 /* last extent of its file */ };
 
 static const struct stream *stream_of(const struct plan_config *config)
 {
@@ -68,24 +67,17 @@ static const struct stream *stream_of(const struct plan_config *config)
 	return s;
 }
 
-/* The end of the block that holds the last of so many bytes. */
-static uint64_t block_end(const struct stream *s, uint64_t bytes)
+/* End of the blocks that the first n samples need. */
+static uint64_t blocks_until(const struct stream *s, const struct file_shape *shape, uint64_t n)
 {
-	uint64_t more;
+	uint64_t bytes = n ? s->needed(shape, n) : 0;
 
 	if (bytes <= s->first_bytes)
 		return bytes ? s->first_bytes : 0;
-	more = bytes - s->first_bytes + s->block_bytes - 1;
-	return s->first_bytes + more - more % s->block_bytes;
+	return s->first_bytes + round_up(bytes - s->first_bytes, s->block_bytes);
 }
 
-/* How far its blocks lead with the first n samples. */
-static uint64_t blocks_until(const struct stream *s, const struct file_shape *shape, uint64_t n)
-{
-	return n ? block_end(s, s->needed(shape, n)) : 0;
-}
-
-/* The first request that begins at `from` or behind it. */
+/* Find the first request that begins at `from` or later. Returns its offset. */
 static uint64_t request_at(const struct stream *s, uint64_t from, uint64_t *bytes)
 {
 	uint64_t at = from - from % s->period_bytes;
@@ -109,32 +101,20 @@ static void forward_init(struct plan *p, const struct file_shape *shape, const s
 	p->has = until == shape->samples ? LAST : 0;
 }
 
-static bool is_packed(const struct plan *p)
-{
-	return p->shape.facts && p->config->dataset->format == &format_tfrecord &&
-	       tfrecord_found_is_compressed(&p->shape);
-}
-
 static void next_read(struct plan *p, struct plan_op *op)
 {
+	bool is_packed = p->shape.facts && p->config->dataset->format == &format_tfrecord &&
+			 tfrecord_found_is_compressed(&p->shape);
 	uint64_t bytes;
 
 	op->op = MLGEN_READ;
-	op->packed = is_packed(p) ? PLAN_STREAM : PLAN_RAW;
+	op->packed = is_packed ? PLAN_STREAM : PLAN_RAW;
 	op->off = request_at(stream_of(p->config), p->off, &bytes);
 	op->len_bytes = bytes;
 	p->off = op->off + bytes;
-	/* With O_DIRECT a short read is the end: no other may begin there. */
+	/* A short read with O_DIRECT is the end: no request may begin there. */
 	if (op->off < p->file_bytes && p->off > p->file_bytes && !p->config->direct)
 		p->step = READ_REST;
-}
-
-static void read_rest(struct plan *p, struct plan_op *op)
-{
-	op->op = MLGEN_READ;
-	op->off = p->file_bytes;
-	op->len_bytes = p->off - p->file_bytes;
-	p->step = READ;
 }
 
 static bool forward_next(struct plan *p, struct plan_op *op)
@@ -147,7 +127,10 @@ static bool forward_next(struct plan *p, struct plan_op *op)
 		op->op = MLGEN_STAT;
 		p->step = READ;
 	} else if (p->step == READ_REST) {
-		read_rest(p, op);
+		op->op = MLGEN_READ;
+		op->off = p->file_bytes;
+		op->len_bytes = p->off - p->file_bytes;
+		p->step = READ;
 	} else if (p->off < p->end && p->off <= p->file_bytes) {
 		next_read(p, op);
 	} else if (p->step == READ && p->has == LAST) {
@@ -159,7 +142,7 @@ static bool forward_next(struct plan *p, struct plan_op *op)
 	return true;
 }
 
-/* Whole periods that lie within the file. */
+/* Count the whole periods within the file. */
 static void forward_skip(struct plan *p, struct plan_counts *c)
 {
 	const struct stream *s = stream_of(p->config);

@@ -5,22 +5,22 @@
 #include "data/formats/hdf5/hdf5.h"
 
 /*
- * h5py opens the file for each sample, as DLIO does. What libhdf5 reads of the metadata was learnt
- * from libhdf5: of files that are made once, as it is the same for every shape (hdf5.h), of
- * those that a scan found for each (hdf5.h). It reads a sample in one call, but a small one
- * through its sieve buffer: as far as that and the dataset go, in case that the next is wanted,
- * too, which it never is, as the file is closed. Of chunks it reads the index until it has found
- * one, then that one whole, and so on.
+ * h5py opens the file for each sample, as DLIO does. The metadata reads were observed from libhdf5:
+ * generated files have the same reads for every shape, and scanned files have their own (hdf5.h).
+ * libhdf5 reads a sample in one call. A small sample goes through its sieve buffer, which reads on
+ * until the buffer is full or the dataset ends, although the file is closed before that data is
+ * used. In chunked files libhdf5 reads the index until it finds a chunk, then the whole chunk, and
+ * repeats.
  *
- * The first stat is that of the open file. The other one is by name, lstat(2) in search of a
- * symbolic link, at the end of H5Fopen(). flock(2) stays out.
+ * The first stat is that of the open file. The second one is by name, lstat(2) to detect a symbolic
+ * link, at the end of H5Fopen(). flock(2) is left out.
  */
 enum { STEP_OPEN, STEP_STAT, STEP_METADATA };
 
-/* Behind the metadata: what is still to be done. */
+/* Values of p->has: the remaining calls after the metadata. */
 enum { REST_READ, REST_CLOSE, REST_DONE };
 
-/* How far one read of a sample at p->off goes, before `end`. */
+/* Bytes that one read of a sample transfers, if `left` bytes remain. */
 static uint64_t sieved(uint64_t len, uint64_t left, uint64_t sieve_bytes)
 {
 	if (len > sieve_bytes)
@@ -28,30 +28,20 @@ static uint64_t sieved(uint64_t len, uint64_t left, uint64_t sieve_bytes)
 	return left < sieve_bytes ? left : sieve_bytes;
 }
 
-static void made_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
-{
-	const struct hdf5_image *im = shape->common;
-	uint64_t len;
-
-	format_sample_range(p->config->dataset->format, shape, x->first_sample, x->samples, &p->off,
-			    &len);
-	p->end = p->off + sieved(len, p->file_bytes - p->off, im->sieve_bytes);
-}
-
-static void begin_read(struct plan_op *op, uint64_t off, uint64_t bytes)
+static void set_read(struct plan_op *op, uint64_t off, uint64_t bytes)
 {
 	op->op = MLGEN_READ;
 	op->off = off;
 	op->len_bytes = bytes;
 }
 
-/* p->has: what is still to be done. */
+/* The read, if that is still to be done, then the close. */
 static bool next_of_one(struct plan *p, struct plan_op *op)
 {
 	if (p->has == REST_DONE)
 		return false;
 	if (p->has == REST_READ)
-		begin_read(op, p->off, p->end - p->off);
+		set_read(op, p->off, p->end - p->off);
 	else
 		op->op = MLGEN_CLOSE;
 	p->has++;
@@ -60,7 +50,7 @@ static bool next_of_one(struct plan *p, struct plan_op *op)
 
 #ifdef HAVE_HDF5
 
-/* Chunked: p->off .. p->end are words of steps, p->jump that of the chunk whose turn is next. */
+/* Chunked: p->off .. p->end are words of steps, p->jump is the word of the next chunk. */
 static void found_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	struct hdf5_found f;
@@ -79,7 +69,7 @@ static void found_init(struct plan *p, const struct file_shape *shape, const str
 		p->has = REST_CLOSE;
 }
 
-/* The chunk whole, or of one that is not kept the sample in it. */
+/* Read the whole chunk, or only the sample if libhdf5 does not cache the chunk. */
 static void read_chunk(const struct plan *p, const struct hdf5_found *f, const uint64_t *chunk,
 		       struct plan_op *op)
 {
@@ -87,13 +77,13 @@ static void read_chunk(const struct plan *p, const struct hdf5_found *f, const u
 	uint64_t off = p->extent.first_sample % f->row_samples * len;
 
 	if (f->is_direct)
-		begin_read(op, chunk[0] + off, len);
+		set_read(op, chunk[0] + off, len);
 	else
-		begin_read(op, chunk[0], chunk[1]);
+		set_read(op, chunk[0], chunk[1]);
 	op->packed = f->is_filtered ? PLAN_DEFLATE : PLAN_RAW;
 }
 
-/* Is there another read? What is not there is not read. */
+/* Get the next read; chunks and steps without bytes are skipped. */
 static bool next_of_chunks(struct plan *p, const struct hdf5_found *f, struct plan_op *op)
 {
 	while (p->off < p->end) {
@@ -102,7 +92,7 @@ static bool next_of_chunks(struct plan *p, const struct hdf5_found *f, struct pl
 
 		p->off += 2;
 		if (step[1]) {
-			begin_read(op, step[0], step[1]);
+			set_read(op, step[0], step[1]);
 			return true;
 		}
 		p->jump += 2;
@@ -128,7 +118,7 @@ static bool found_next(struct plan *p, unsigned step, struct plan_op *op)
 
 	hdf5_found_unpack(&f, &p->shape);
 	if (step < f.read_count) {
-		begin_read(op, f.words[2 * step], f.words[2 * step + 1]);
+		set_read(op, f.words[2 * step], f.words[2 * step + 1]);
 		return true;
 	}
 	if (f.is_chunked && p->has == REST_READ) {
@@ -164,35 +154,26 @@ static bool found_next(struct plan *p, unsigned step, struct plan_op *op)
 
 #endif
 
-static bool made_next(struct plan *p, unsigned step, struct plan_op *op)
-{
-	const struct hdf5_image *im = p->shape.common;
-
-	if (step >= im->read_count)
-		return next_of_one(p, op);
-	begin_read(op, im->reads[step].off, im->reads[step].len_bytes);
-	return true;
-}
-
 static void hdf5_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
-	if (shape->facts)
+	const struct hdf5_image *im = shape->common;
+	uint64_t len;
+
+	if (shape->facts) {
 		found_init(p, shape, x);
-	else
-		made_init(p, shape, x);
-}
-
-/* Reads before the second stat. */
-static unsigned root_reads(const struct plan *p)
-{
-	const struct hdf5_image *im = p->shape.common;
-
-	return p->shape.facts ? found_root(p) : im->root_count;
+		return;
+	}
+	format_sample_range(p->config->dataset->format, shape, x->first_sample, x->samples, &p->off,
+			    &len);
+	p->end = p->off + sieved(len, p->file_bytes - p->off, im->sieve_bytes);
 }
 
 static bool hdf5_next(struct plan *p, struct plan_op *op)
 {
-	unsigned step = p->step++, link = STEP_METADATA + root_reads(p);
+	const struct hdf5_image *im = p->shape.common;
+	/* The second stat follows the reads of the superblock and root group. */
+	unsigned root_reads = p->shape.facts ? found_root(p) : (unsigned)im->root_count;
+	unsigned step = p->step++, link = STEP_METADATA + root_reads;
 
 	op->after = true;
 	if (step < STEP_METADATA || step == link) {
@@ -200,7 +181,12 @@ static bool hdf5_next(struct plan *p, struct plan_op *op)
 		return true;
 	}
 	step -= step > link ? STEP_METADATA + 1u : STEP_METADATA;
-	return p->shape.facts ? found_next(p, step, op) : made_next(p, step, op);
+	if (p->shape.facts)
+		return found_next(p, step, op);
+	if (step >= im->read_count)
+		return next_of_one(p, op);
+	set_read(op, im->reads[step].off, im->reads[step].len_bytes);
+	return true;
 }
 
 static uint64_t hdf5_largest_read(const struct plan_config *config)

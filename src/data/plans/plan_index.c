@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_index.c - the calls of DLIO's readers of samples with index files beside them. */
+/* plan_index.c - the calls of DLIO's readers of samples that have index files. */
 #include "data/file/file.h"
 
 /*
- * A worker reads the index files once, each array with one readinto(); a sample is an open, one
- * readinto() at its offset, and the close (DLIO reader/indexed_binary_reader.py). What does not
- * exceed Python's buffer of one block (st_blksize, 4096 bytes) is read through it: a whole block is
- * asked for then.
+ * A worker reads the index files once, each array with one readinto(). A sample is an open, one
+ * readinto() at its offset, and the close (DLIO reader/indexed_binary_reader.py). Reads that are
+ * not larger than Python's buffer of one block (st_blksize, 4096 bytes) go through it and ask for
+ * the whole block.
  */
 enum { BLOCK = 4096 };
 
-/* The kernel transfers no more in one call. */
+/* Limit of one read(2) in the kernel. */
 #define CALL_MAX UINT64_C(2147479552)
 
 enum { OPEN, STAT, READS, CLOSED };
+
+/* Open and stat; read p->off .. p->end; close. */
 
 /* Open and stat; p->off .. p->end; close. False when that is done. */
 static bool next_of_file(struct plan *p, struct plan_op *op)
@@ -53,7 +55,7 @@ static void indexed_init(struct plan *p, const struct file_shape *shape, const s
 	p->end = p->off + len;
 }
 
-/* p->has: the part whose turn it is. */
+/* Start over with a part, which p->has keeps. */
 static void begin_part(struct plan *p, unsigned part, bool is_read)
 {
 	struct file_shape shape = p->shape;
@@ -79,8 +81,8 @@ static bool indexes_next(struct plan *p, struct plan_op *op)
 	return next_of_file(p, op);
 }
 
-/* The indexes, then the samples' file: opened, measured, mapped, closed. DLIO maps the indexes,
- * too, and touches all of them; here that is their read. */
+/* First the indexes, then the samples' file: open, stat, map, close. DLIO maps the indexes, too,
+ * and touches all pages of them; here that is their read. */
 static bool indexes_and_map_next(struct plan *p, struct plan_op *op)
 {
 	if (p->step == CLOSED && p->has > 0)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_numpy.c - numpy.load of npz and npy files, call by call, and of labels after them. */
+/* plan_numpy.c - numpy.load of npz and npy files, call by call, followed by their labels. */
 #include "data/plans/plans_internal.h"
 
 #include "base/util.h"
 #include "data/file/file.h"
 #include "data/formats/formats.h"
 
-/* ---- what Python's zipfile asks of an archive's file when a member is read ---- */
+/* ---- requests of Python's zipfile that read a member of an archive ---- */
 
 /* ZipExtFile.MIN_READ_SIZE */
-#define LEAST 4096u
+#define MIN_READ 4096u
 
 void zipread_open(struct zipread *z, const struct zip_member *member)
 {
 	*z = (struct zipread){ .member = *member, .at = member->header_off };
 }
 
-/* ZipFile.open() reads three pieces before the data. */
-static void zipread_head(struct zipread *z, struct pyfile *f, uint64_t bytes)
+/* Read `bytes` at the position of the member; ZipFile.open() reads three pieces before the data. */
+static void zipread_fetch(struct zipread *z, struct pyfile *f, uint64_t bytes)
 {
 	pyfile_seek(f, z->at);
 	pyfile_read(f, bytes);
@@ -32,6 +32,7 @@ void zipread_read(struct zipread *z, uint64_t bytes)
 	z->want = bytes - now;
 }
 
+/* Hand bytes to the current read and buffer the rest. */
 static void deliver(struct zipread *z, uint64_t bytes)
 {
 	if (bytes > z->want)
@@ -39,46 +40,46 @@ static void deliver(struct zipread *z, uint64_t bytes)
 	z->want -= u64_min(bytes, z->want);
 }
 
-/* At least LEAST, or what is left: what was asked of the file. */
-static uint64_t zipread_take(struct zipread *z, struct pyfile *f, uint64_t bytes)
+/* Read at least MIN_READ bytes, or the rest. Returns the number of requested bytes. */
+static uint64_t zipread_request(struct zipread *z, struct pyfile *f, uint64_t bytes)
 {
 	uint64_t left = z->member.stored_bytes - z->taken;
 
-	bytes = u64_min(u64_max(bytes, LEAST), left);
+	bytes = u64_min(u64_max(bytes, MIN_READ), left);
 	if (bytes == 0)
 		return 0;
-	zipread_head(z, f, bytes);
+	zipread_fetch(z, f, bytes);
 	z->taken += bytes;
 	return bytes;
 }
 
-/* v x by / of, in 128 bits. */
+/* Return v x by / of, computed in 128 bits. */
 static uint64_t in_proportion(uint64_t v, uint64_t by, uint64_t of)
 {
 	return of ? (uint64_t)((unsigned __int128)v * by / of) : 0;
 }
 
-/* One call of ZipExtFile._read1: whether it asked the file. What was taken and could not be
- * inflated yet, since no more was asked for, comes first. */
+/* ZipExtFile._read1, called once; true if it made a request. Stored bytes that were read but not
+ * inflated yet, because no read wanted them, are inflated first. */
 static bool more_deflated(struct zipread *z, struct pyfile *f)
 {
 	const struct zip_member *m = &z->member;
 	uint64_t used = in_proportion(z->plain, m->stored_bytes, m->plain_bytes);
 	uint64_t tail = z->taken > used ? z->taken - used : 0;
-	uint64_t asked = 0, most, out;
+	uint64_t requested = 0, most, out;
 
 	if (z->want > tail)
-		asked = zipread_take(z, f, z->want - tail);
+		requested = zipread_request(z, f, z->want - tail);
 	most = in_proportion(z->taken, m->plain_bytes, m->stored_bytes);
 	out = most > z->plain ? most - z->plain : 0;
-	out = u64_min(out, u64_max(z->want, LEAST));
-	if (asked == 0 && out == 0)
-		asked = zipread_take(z, f, LEAST);
+	out = u64_min(out, u64_max(z->want, MIN_READ));
+	if (requested == 0 && out == 0)
+		requested = zipread_request(z, f, MIN_READ);
 	z->plain += out;
 	deliver(z, out);
-	if (asked == 0 && out == 0)
+	if (requested == 0 && out == 0)
 		z->want = 0;
-	return asked > 0;
+	return requested > 0;
 }
 
 bool zipread_more(struct zipread *z, struct pyfile *f)
@@ -90,7 +91,7 @@ bool zipread_more(struct zipread *z, struct pyfile *f)
 			return true;
 	if (z->want == 0)
 		return false;
-	got = zipread_take(z, f, z->want);
+	got = zipread_request(z, f, z->want);
 	deliver(z, got);
 	if (got == 0)
 		z->want = 0;
@@ -104,29 +105,29 @@ bool zipread_more(struct zipread *z, struct pyfile *f)
  * CPython 3.11; derived from their sources, compared with strace in t/func/peers/60-framework.sh
  * and 130-scan-numpy.sh):
  *
- * - NumPy takes an array of an archive in chunks of 256 KiB, less where no
- *   whole number of elements is as many.
- * - zipfile (plans_internal.h) opens the member twice: once to see that it is an
+ * - NumPy reads an array of an archive in chunks of 256 KiB, or less to have
+ *   a whole number of elements.
+ * - zipfile (plans_internal.h) opens the member twice: once to check that it is an
  *   array, once to read it.
  * - The file object has a buffer of one block (file.h).
  *
- * What is below is the program of the first two, in their words; each step is one call, of which
- * come none, one or several reads. Every call waits for the one before it. NumPy reads at the
- * file's position and moves that with lseek(2); here each read has its offset.
+ * The steps below are the program of NumPy and zipfile. Each step is one call, which makes no, one
+ * or several reads. Every call waits for the previous one. NumPy reads at the file's position and
+ * moves it with lseek(2); here each read has its offset.
  */
 enum {
 	BLOCK = PYFILE_BLOCK,
 	CHUNK = 262144,
-	MAGIC_BYTES = 6,     /* of an array */
-	VERSION_BYTES = 8,   /* ... with its version */
-	COMMENT_MAX = 65536, /* zipfile looks for the end record there */
+	MAGIC_BYTES = 6,     /* magic of an array */
+	VERSION_BYTES = 8,   /* magic and version */
+	COMMENT_MAX = 65536, /* zipfile searches this much for the end record */
 };
 
 enum {
 	OPEN,
 	STAT,
 	MAGIC, /* archive or array? */
-	/* The end record: read until there is no more. */
+	/* The end record: read until the end of the file. */
 	END_STAT,
 	END_READ,
 	COMMENT_STAT,
@@ -134,7 +135,7 @@ enum {
 	LOCATOR,
 	END64,
 	DIRECTORY,
-	/* The member: its magic, then from its beginning again. */
+	/* The member: its magic first, then again from its start. */
 	FIRST_HEAD,
 	FIRST_NAME,
 	FIRST_EXTRA,
@@ -150,7 +151,7 @@ enum {
 	CLOSED,
 };
 
-/* The archive, the member that is open, and how many chunks of it have been counted already. */
+/* State of the plan: the layout of the archive, and the open member. */
 struct numpy {
 	struct npz_array npz;
 	struct zipread zip;
@@ -162,7 +163,7 @@ static struct numpy *numpy_of(struct plan *p)
 	return (struct numpy *)(void *)p->own;
 }
 
-/* Whole elements. */
+/* Bytes of a chunk, which has whole elements. */
 static uint64_t chunk_bytes(const struct npz_array *a)
 {
 	return CHUNK / u64_min(CHUNK, a->item_bytes) * a->item_bytes;
@@ -192,59 +193,13 @@ static bool is_left_out(const struct npz_array *a, unsigned step)
 	}
 }
 
-static enum mlgen_op operation_of(unsigned step)
-{
-	return step == OPEN ? MLGEN_OPEN : step == CLOSE ? MLGEN_CLOSE : MLGEN_STAT;
-}
-
 static bool is_operation(unsigned step)
 {
 	return step == OPEN || step == STAT || step == END_STAT || step == COMMENT_STAT ||
 	       step == CLOSE;
 }
 
-/* ZipFile(): where the directory is, and what is in it. */
-static void begin_archive(struct plan *p, unsigned step)
-{
-	const struct npz_array *a = &numpy_of(p)->npz;
-	struct pyfile *f = &p->python;
-	uint64_t before = COMMENT_MAX + ZIP_END_BYTES;
-
-	if (step == MAGIC) {
-		pyfile_read(f, MAGIC_BYTES); /* and back */
-	} else if (step == END_READ) {
-		pyfile_seek_end(f, p->file_bytes - ZIP_END_BYTES);
-		pyfile_read_all(f);
-	} else if (step == COMMENT_READ) {
-		pyfile_seek(f, p->file_bytes > before ? p->file_bytes - before : 0);
-		pyfile_read_all(f);
-	} else if (step == LOCATOR) {
-		pyfile_seek_end(f, a->end_off - ZIP_LOCATOR_BYTES);
-		pyfile_read(f, ZIP_LOCATOR_BYTES);
-	} else if (step == END64) {
-		pyfile_seek_end(f, a->end_off - ZIP_LOCATOR_BYTES - ZIP_END64_BYTES);
-		pyfile_read(f, ZIP_END64_BYTES);
-	} else {
-		pyfile_seek(f, a->dir_off);
-		pyfile_read(f, a->dir_bytes);
-	}
-}
-
-/* ZipFile.open() */
-static void begin_member(struct plan *p, unsigned step)
-{
-	const struct zip_member *m = &numpy_of(p)->npz.member;
-
-	if (step == FIRST_HEAD || step == HEAD) {
-		zipread_open(&numpy_of(p)->zip, m);
-		zipread_head(&numpy_of(p)->zip, &p->python, ZIP_LOCAL_BYTES);
-	} else {
-		zipread_head(&numpy_of(p)->zip, &p->python,
-			     step == FIRST_NAME || step == NAME ? m->name_bytes : m->extra_bytes);
-	}
-}
-
-/* From the second chunk on they are alike: so many have been counted. */
+/* Skip chunks that numpy_skip has counted; from the second chunk on, all are alike. */
 static void jump(struct plan *p, uint64_t chunks)
 {
 	uint64_t bytes = chunks * CHUNK;
@@ -256,42 +211,77 @@ static void jump(struct plan *p, uint64_t chunks)
 	p->jump = 0;
 }
 
-static void begin_array(struct plan *p, unsigned step)
+/* Start the requests of the current step. */
+static void begin_step(struct plan *p)
 {
 	const struct npz_array *a = &numpy_of(p)->npz;
+	struct zipread *z = &numpy_of(p)->zip;
+	struct pyfile *f = &p->python;
+	uint64_t before = COMMENT_MAX + ZIP_END_BYTES, bytes;
 	unsigned length_bytes = a->has_long_header ? 4 : 2;
-	uint64_t bytes;
 
-	if (step == FIRST_MAGIC) {
-		bytes = MAGIC_BYTES;
-	} else if (step == VERSION) {
-		bytes = VERSION_BYTES;
-	} else if (step == LENGTH) {
-		bytes = length_bytes;
-	} else if (step == HEADER) {
-		bytes = a->header_bytes - VERSION_BYTES - length_bytes;
-	} else {
+	switch (p->step) {
+	case MAGIC:
+		pyfile_read(f, MAGIC_BYTES); /* numpy.load seeks back afterwards */
+		break;
+	/* ZipFile(): find and read the directory. */
+	case END_READ:
+		pyfile_seek_end(f, p->file_bytes - ZIP_END_BYTES);
+		pyfile_read_all(f);
+		break;
+	case COMMENT_READ:
+		pyfile_seek(f, p->file_bytes > before ? p->file_bytes - before : 0);
+		pyfile_read_all(f);
+		break;
+	case LOCATOR:
+		pyfile_seek_end(f, a->end_off - ZIP_LOCATOR_BYTES);
+		pyfile_read(f, ZIP_LOCATOR_BYTES);
+		break;
+	case END64:
+		pyfile_seek_end(f, a->end_off - ZIP_LOCATOR_BYTES - ZIP_END64_BYTES);
+		pyfile_read(f, ZIP_END64_BYTES);
+		break;
+	case DIRECTORY:
+		pyfile_seek(f, a->dir_off);
+		pyfile_read(f, a->dir_bytes);
+		break;
+	/* ZipFile.open() */
+	case FIRST_HEAD:
+	case HEAD:
+		zipread_open(z, &a->member);
+		zipread_fetch(z, f, ZIP_LOCAL_BYTES);
+		break;
+	case FIRST_NAME:
+	case NAME:
+		zipread_fetch(z, f, a->member.name_bytes);
+		break;
+	case FIRST_EXTRA:
+	case EXTRA:
+		zipread_fetch(z, f, a->member.extra_bytes);
+		break;
+	/* The array in the member. */
+	case FIRST_MAGIC:
+		zipread_read(z, MAGIC_BYTES);
+		break;
+	case VERSION:
+		zipread_read(z, VERSION_BYTES);
+		break;
+	case LENGTH:
+		zipread_read(z, length_bytes);
+		break;
+	case HEADER:
+		zipread_read(z, a->header_bytes - VERSION_BYTES - length_bytes);
+		break;
+	default: /* DATA */
 		if (p->off)
 			jump(p, p->jump);
 		bytes = u64_min(chunk_bytes(a), p->end - p->off);
 		p->off += bytes;
+		zipread_read(z, bytes);
 	}
-	zipread_read(&numpy_of(p)->zip, bytes);
 }
 
-static void begin_step(struct plan *p)
-{
-	unsigned step = p->step;
-
-	if (step <= DIRECTORY)
-		begin_archive(p, step);
-	else if ((step >= FIRST_HEAD && step <= FIRST_EXTRA) || (step >= HEAD && step <= EXTRA))
-		begin_member(p, step);
-	else
-		begin_array(p, step);
-}
-
-/* Which comes behind the one that is done. */
+/* Go to the next step of this archive. */
 static void next_step(struct plan *p)
 {
 	p->step++;
@@ -299,7 +289,7 @@ static void next_step(struct plan *p)
 		p->step++;
 }
 
-/* One step after the other, until one of them is an operation. */
+/* Run steps until one of them makes a call. */
 static bool numpy_next(struct plan *p, struct plan_op *op)
 {
 	op->after = true;
@@ -314,7 +304,9 @@ static bool numpy_next(struct plan *p, struct plan_op *op)
 		if (p->step == CLOSED)
 			return false;
 		if (is_operation(p->step)) {
-			op->op = operation_of(p->step);
+			op->op = p->step == OPEN    ? MLGEN_OPEN
+				 : p->step == CLOSE ? MLGEN_CLOSE
+						    : MLGEN_STAT;
 			next_step(p);
 			return true;
 		}
@@ -325,9 +317,9 @@ static bool numpy_next(struct plan *p, struct plan_op *op)
 }
 
 /*
- * All chunks that begin and end in the middle of the array, of a member that is stored: the buffer
- * is the same before each and after it, so that the calls are. The first chunk is read by way of a
- * copy, to see what is in the buffer then.
+ * Chunks that begin and end in the middle of a stored array are counted at once: the buffer is in
+ * the same state before and after each, so their reads are alike. The first chunk is played on a
+ * copy of the plan, to see the state of the buffer.
  */
 static void numpy_skip(struct plan *p, struct plan_counts *c)
 {
@@ -357,7 +349,7 @@ static void numpy_skip(struct plan *p, struct plan_counts *c)
 	sizes_add(&c->reads, BLOCK, n);
 }
 
-/* Found files have directories and elements of any size. */
+/* Scanned files may have directories and elements of any size. */
 static uint64_t numpy_largest_read(const struct plan_config *config)
 {
 	return config->dataset->scan ? UINT64_MAX : CHUNK - BLOCK;
@@ -377,14 +369,14 @@ const struct plan_kind plan_numpy = {
  * itself is read by C's stdio, from a stream of its own over a copy of the descriptor
  * (numpy.fromfile; NumPy 1.24, glibc 2.36):
  *
- * - Going to the array asks for what lies before it in its block; going there
- *   once more asks for the whole block. Where it begins with a block neither
+ * - The seek to the array reads the bytes before it in its block; a second
+ *   seek reads the whole block. If the array begins with a block, neither
  *   reads anything.
- * - fread takes what the block holds of the array; then, in one call, the
- *   whole blocks of the rest; then one block more for what remains.
+ * - fread takes the array's bytes from that block; then it reads, in one call,
+ *   the whole blocks of the rest; then one more block for the remainder.
  *
- * Every call waits for the one before it. The copy of the descriptor has no open and no close here,
- * it never reaches the filesystem.
+ * Every call waits for the previous one. The copy of the descriptor has no open and no close here,
+ * since it never reaches the filesystem.
  */
 
 #define CALL_MAX PYFILE_CALL_MAX
@@ -398,44 +390,13 @@ static void npy_init(struct plan *p, const struct file_shape *shape, const struc
 	(void)x; /* the array is read whole, whichever sample is wanted */
 }
 
-static void next_data(struct plan *p, struct plan_op *op)
-{
-	uint64_t left = p->end - p->off;
-
-	op->op = MLGEN_READ;
-	op->off = p->off;
-	op->len_bytes = left < BLOCK ? BLOCK : left - left % BLOCK;
-	if (op->len_bytes > CALL_MAX)
-		op->len_bytes = CALL_MAX;
-	p->off += op->len_bytes;
-}
-
-/* A label file that is no array is read by plan_next. */
+/* Number of files that are arrays; plan_next reads label files of other kinds. */
 static unsigned arrays_of(const struct dataset *ds)
 {
 	return ds->labels ? 1 : ds->parts;
 }
 
-/* From the last operation of one part to before the first of the next. */
-static void turn_to_next_part(struct plan *p)
-{
-	if (p->has + 1 == arrays_of(p->config->dataset))
-		return;
-	p->has++;
-	p->step = NPY_OPEN;
-}
-
-/* The file is open, so that p->shape is its. */
-static void begin_file(struct plan *p)
-{
-	uint64_t header = npy_data_off(&p->shape);
-
-	pyfile_open(&p->python, p->file_bytes);
-	p->off = header;
-	p->end = header + npy_data_bytes(&p->shape);
-}
-
-/* What lies before the array in its block, or all of it: false = nothing. */
+/* Seek to the array: read the bytes before it in its block, or the whole block. False: no read. */
 static bool go_to_array(struct plan *p, struct plan_op *op, bool is_whole)
 {
 	uint64_t before = p->off % BLOCK;
@@ -448,27 +409,37 @@ static bool go_to_array(struct plan *p, struct plan_op *op, bool is_whole)
 	return before > 0;
 }
 
-/* The next step; whether it is an operation. */
-static bool take_step(struct plan *p, struct plan_op *op)
+/* Run the next step. Returns true if `op` is a call of it. */
+static bool npy_step(struct plan *p, struct plan_op *op)
 {
-	unsigned step = p->step++;
-
-	if (step == NPY_MAGIC) {
+	switch (p->step++) {
+	case NPY_MAGIC:
 		pyfile_read(&p->python, MAGIC_BYTES);
 		return false;
-	}
-	if (step == NPY_HEADER) {
+	case NPY_HEADER:
 		pyfile_seek(&p->python, 0);
 		pyfile_read(&p->python, p->off);
 		return false;
+	case BEFORE:
+		return go_to_array(p, op, false);
+	case WHOLE:
+		return go_to_array(p, op, true);
+	case NPY_STAT: /* the file is open, so p->shape is that of this part */
+		op->op = MLGEN_STAT;
+		op->part = p->has;
+		pyfile_open(&p->python, p->file_bytes);
+		p->off = npy_data_off(&p->shape);
+		p->end = p->off + npy_data_bytes(&p->shape);
+		return true;
+	case NPY_OPEN:
+		op->op = MLGEN_OPEN;
+		op->part = p->has;
+		return true;
+	default: /* AGAIN: the second stat */
+		op->op = MLGEN_STAT;
+		op->part = p->has;
+		return true;
 	}
-	if (step == BEFORE || step == WHOLE)
-		return go_to_array(p, op, step == WHOLE);
-	op->op = step == NPY_OPEN ? MLGEN_OPEN : MLGEN_STAT;
-	op->part = p->has;
-	if (step == NPY_STAT)
-		begin_file(p);
-	return true;
 }
 
 static bool npy_next(struct plan *p, struct plan_op *op)
@@ -481,18 +452,26 @@ static bool npy_next(struct plan *p, struct plan_op *op)
 		if (p->step >= NPY_DATA)
 			break;
 		op->off = op->len_bytes = 0;
-		if (take_step(p, op))
+		if (npy_step(p, op))
 			return true;
 	}
 	if (p->step == NPY_CLOSED)
 		return false;
 	if (p->off < p->end) {
-		next_data(p, op);
+		uint64_t left = p->end - p->off;
+
+		op->op = MLGEN_READ;
+		op->off = p->off;
+		op->len_bytes = left < BLOCK ? BLOCK : u64_min(left - left % BLOCK, CALL_MAX);
+		p->off += op->len_bytes;
 		return true;
 	}
 	op->op = MLGEN_CLOSE;
 	p->step = NPY_CLOSED;
-	turn_to_next_part(p);
+	if (p->has + 1 != arrays_of(p->config->dataset)) {
+		p->has++;
+		p->step = NPY_OPEN;
+	}
 	return true;
 }
 
@@ -502,7 +481,7 @@ static uint64_t npy_largest_read(const struct plan_config *config)
 	return CALL_MAX;
 }
 
-/* plan_whole_file, and again for the label. */
+/* The calls of plan_whole_file, repeated for the label file. */
 static bool direct_next(struct plan *p, struct plan_op *op)
 {
 	const struct dataset *ds = p->config->dataset;

@@ -7,12 +7,11 @@
 /* ---- Image.open(file).load() of a JPEG file ---- */
 
 /*
- * Pillow hands its decoder 64 KiB at a time, from the file's beginning, until the image is
- * complete; it does not look for the file's end. Below it is Python's buffer of one block
- * (st_blksize, 4096 bytes), which the file's header has filled: a read takes what is left in it;
- * then, in one call, the whole blocks of the rest; where that falls short of the 64 KiB, it asks
- * again for the whole blocks that are missing, one at least, and gets nothing. (Pillow 9.4, CPython
- * 3.11.)
+ * Pillow gives its decoder 64 KiB at a time, from the file's beginning, until the image is
+ * complete; it does not look for the file's end. Reads pass Python's buffer of one block
+ * (st_blksize, 4096 bytes), which the file's header has filled. A read of 64 KiB uses the rest of
+ * the buffer and then, in one call, reads whole blocks. If these come short, it reads the missing
+ * whole blocks, at least one, which is empty. (Pillow 9.4, CPython 3.11.)
  */
 enum { BLOCK = 4096, CHUNK = 65536 };
 
@@ -26,23 +25,6 @@ static void pillow_init(struct plan *p, const struct file_shape *shape, const st
 	p->end = p->file_bytes;
 }
 
-/* What is missing of the chunk that p->off lies in. */
-static void next_data(struct plan *p, struct plan_op *op)
-{
-	uint64_t left = CHUNK - p->off % CHUNK;
-
-	op->op = MLGEN_READ;
-	op->off = p->off;
-	op->len_bytes = left < BLOCK ? BLOCK : left - left % BLOCK;
-	if (p->off == p->end)
-		p->step = CLOSE;
-	p->off += op->len_bytes;
-	if (p->off > p->end)
-		p->off = p->end;
-	if (p->off == p->end && p->off % CHUNK == 0)
-		p->step = CLOSE;
-}
-
 static bool pillow_next(struct plan *p, struct plan_op *op)
 {
 	static const enum mlgen_op calls[] = {
@@ -51,21 +33,30 @@ static bool pillow_next(struct plan *p, struct plan_op *op)
 		[HEAD] = MLGEN_READ,
 		[CLOSE] = MLGEN_CLOSE,
 	};
+	uint64_t left = CHUNK - p->off % CHUNK;
 
 	if (p->step == CLOSED)
 		return false;
 	op->after = true;
-	if (p->step == DATA) {
-		next_data(p, op);
+	if (p->step != DATA) {
+		op->op = calls[p->step];
+		op->len_bytes = p->step == HEAD ? BLOCK : 0;
+		p->step++;
 		return true;
 	}
-	op->op = calls[p->step];
-	op->len_bytes = p->step == HEAD ? BLOCK : 0;
-	p->step++;
+	/* Read the missing part of the chunk that contains p->off. */
+	op->op = MLGEN_READ;
+	op->off = p->off;
+	op->len_bytes = left < BLOCK ? BLOCK : left - left % BLOCK;
+	if (p->off == p->end)
+		p->step = CLOSE;
+	p->off = u64_min(p->off + op->len_bytes, p->end);
+	if (p->off == p->end && p->off % CHUNK == 0)
+		p->step = CLOSE;
 	return true;
 }
 
-/* All chunks but the first and what follows the last whole one. */
+/* Count all whole chunks except the first. */
 static void pillow_skip(struct plan *p, struct plan_counts *c)
 {
 	uint64_t chunks = p->end / CHUNK;
@@ -93,25 +84,14 @@ const struct plan_kind plan_pillow = {
 /* ---- numpy.asarray(Image.open(file)) of a PNG file ---- */
 
 /*
- * Pillow goes through the chunks from the beginning, over Python's buffer of one block (file.h),
- * and never back but from its first look at the file: all that is small takes a block after the
- * other. Of the image it asks for 64 KiB at a time, or for what the chunk still has (Pillow 9.4,
- * CPython 3.11). It ends at the head of IEND.
+ * Pillow parses the chunks in order, through Python's buffer of one block (file.h). It never seeks
+ * back, except after its first look at the file, so small chunks are read block by block. Image
+ * data is read 64 KiB at a time, or up to the end of the chunk (Pillow 9.4, CPython 3.11). The last
+ * read is the head of IEND.
  */
-enum { AT_A_TIME = 65536, SMALL = 1024, PREFIX_BYTES = 16 };
+enum { IMAGE_READ = 65536, SMALL = 1024, PREFIX_BYTES = 16 };
 
-enum {
-	PNG_OPEN,
-	PNG_STAT,
-	PREFIX,
-	BEFORE,
-	LARGE,
-	BEHIND,
-	IMAGE,
-	NEXT_CHUNK,
-	PNG_CLOSE,
-	PNG_CLOSED
-};
+enum { PNG_OPEN, PNG_STAT, PREFIX, BEFORE, LARGE, AFTER, IMAGE, NEXT_CHUNK, PNG_CLOSE, PNG_CLOSED };
 
 static struct png_layout *png_of(struct plan *p)
 {
@@ -119,14 +99,14 @@ static struct png_layout *png_of(struct plan *p)
 	return (struct png_layout *)(void *)p->own;
 }
 
-/* p->end: of the chunk of the image that is being read. */
+/* Go to a chunk of the image; p->off .. p->end is its unread data. */
 static void begin_chunk(struct plan *p, uint64_t off)
 {
-	uint64_t behind = png_of(p)->end_off - PNG_END_BYTES - 4; /* its CRC */
+	uint64_t last = png_of(p)->end_off - PNG_END_BYTES - 4; /* the chunk's CRC */
 	uint64_t bytes = png_of(p)->data_bytes;
 
 	p->off = off;
-	p->end = bytes ? u64_min(off + bytes, behind) : behind;
+	p->end = bytes ? u64_min(off + bytes, last) : last;
 	p->end = u64_max(p->end, off);
 }
 
@@ -137,7 +117,7 @@ static void png_init_plan(struct plan *p, const struct file_shape *shape, const 
 	pyfile_open(&p->python, p->file_bytes);
 }
 
-/* One more of many small reads up to there: false when it is there. */
+/* Make one of many small reads up to offset `to`. False if the file is there already. */
 static bool advance(struct plan *p, uint64_t to)
 {
 	uint64_t at = pyfile_tell(&p->python);
@@ -148,50 +128,46 @@ static bool advance(struct plan *p, uint64_t to)
 	return true;
 }
 
-static void read_image(struct plan *p)
+/* Start the requests of Pillow's next step. */
+static void png_step(struct plan *p)
 {
-	uint64_t n = u64_min(AT_A_TIME, p->end - p->off);
+	struct png_layout *png = png_of(p);
+	struct pyfile *f = &p->python;
+	uint64_t n;
 
-	pyfile_read(&p->python, n);
-	p->off += n;
-	if (p->off == p->end)
-		p->step = NEXT_CHUNK;
-}
-
-/* CRC, and the head of the next chunk, of the image or the end. */
-static void read_next_head(struct plan *p)
-{
-	uint64_t next = p->end + PNG_CHUNK_BYTES;
-
-	pyfile_read(&p->python, PNG_CHUNK_BYTES);
-	p->step = PNG_CLOSE;
-	if (next >= png_of(p)->end_off - PNG_END_BYTES)
-		return;
-	begin_chunk(p, next);
-	p->step = IMAGE;
-}
-
-/* What Pillow asks of the file next. */
-static void take_step(struct plan *p)
-{
-	if (p->step == PREFIX) {
-		pyfile_read(&p->python, PREFIX_BYTES);
+	switch (p->step) {
+	case PREFIX:
+		pyfile_read(f, PREFIX_BYTES);
 		p->step++;
-	} else if (p->step == BEFORE) {
-		if (!advance(p, u64_min(png_of(p)->large_off, png_of(p)->data_off)))
+		break;
+	case BEFORE:
+		if (!advance(p, u64_min(png->large_off, png->data_off)))
 			p->step++;
-	} else if (p->step == LARGE) {
-		pyfile_read(&p->python, png_of(p)->large_bytes);
+		break;
+	case LARGE:
+		pyfile_read(f, png->large_bytes);
 		p->step++;
-	} else if (p->step == BEHIND) {
-		if (advance(p, png_of(p)->data_off))
-			return;
-		begin_chunk(p, png_of(p)->data_off);
+		break;
+	case AFTER:
+		if (advance(p, png->data_off))
+			break;
+		begin_chunk(p, png->data_off);
 		p->step++;
-	} else if (p->step == IMAGE) {
-		read_image(p);
-	} else {
-		read_next_head(p);
+		break;
+	case IMAGE:
+		n = u64_min(IMAGE_READ, p->end - p->off);
+		pyfile_read(f, n);
+		p->off += n;
+		if (p->off == p->end)
+			p->step = NEXT_CHUNK;
+		break;
+	default: /* NEXT_CHUNK: the CRC, and the head of the next image chunk or of IEND */
+		pyfile_read(f, PNG_CHUNK_BYTES);
+		p->step = PNG_CLOSE;
+		if (p->end + PNG_CHUNK_BYTES < png->end_off - PNG_END_BYTES) {
+			begin_chunk(p, p->end + PNG_CHUNK_BYTES);
+			p->step = IMAGE;
+		}
 	}
 }
 
@@ -204,7 +180,7 @@ static bool png_next(struct plan *p, struct plan_op *op)
 			return true;
 		if (p->step < PREFIX || p->step >= PNG_CLOSE)
 			break;
-		take_step(p);
+		png_step(p);
 	}
 	if (p->step == PNG_CLOSED)
 		return false;
@@ -216,7 +192,7 @@ static bool png_next(struct plan *p, struct plan_op *op)
 /* A chunk before the image may be as large as the file. */
 static uint64_t png_largest_read(const struct plan_config *config)
 {
-	return config->dataset->scan ? UINT64_MAX : AT_A_TIME;
+	return config->dataset->scan ? UINT64_MAX : IMAGE_READ;
 }
 
 const struct plan_kind plan_png = {

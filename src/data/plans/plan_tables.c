@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_tables.c - pandas.read_csv(file) of a text and pyarrow's read_row_group of some columns,
- * call by call. */
+/* plan_tables.c - calls of pandas.read_csv(file), and of pyarrow read_row_group of some columns. */
 #include "data/file/file.h"
 #include "data/formats/parquet/parquet.h"
 
 /* ---- pandas ---- */
 
 /*
- * The parser asks for 256 KiB of text at a time, which Python's text file asks of the file, and
- * goes on until it has as much, or nothing comes; it ends when it gets nothing (pandas 1.5, CPython
- * 3.11; text of one byte a letter). So there are two empty reads where the last chunk is not full,
- * and one where it is. The file is read whole, whichever row is wanted, as DLIO does.
+ * The parser asks for 256 KiB of text at a time. Python's text file passes that on to the file, and
+ * repeats until it has as much or a read is empty; the parser ends when it gets nothing (pandas
+ * 1.5, CPython 3.11; text of one byte a letter). So there are two empty reads if the last chunk is
+ * not full, and one if it is. DLIO reads the whole file, whichever row it needs.
  */
 #define CHUNK 262144u
 
@@ -23,11 +22,19 @@ static void pandas_init(struct plan *p, const struct file_shape *shape, const st
 	p->end = p->file_bytes;
 }
 
-/* From p->off on; it ends behind an empty read of a whole chunk. */
-static void next_chunk(struct plan *p, struct plan_op *op)
+/* The last call before the close is an empty read of a whole chunk. */
+static bool pandas_next(struct plan *p, struct plan_op *op)
 {
 	uint64_t left = p->end - p->off;
 
+	if (p->step == CLOSED)
+		return false;
+	op->after = true;
+	if (p->step != READ) {
+		op->op = p->step == OPEN ? MLGEN_OPEN : p->step == STAT ? MLGEN_STAT : MLGEN_CLOSE;
+		p->step++;
+		return true;
+	}
 	op->op = MLGEN_READ;
 	op->off = p->off;
 	op->len_bytes = CHUNK;
@@ -42,23 +49,10 @@ static void next_chunk(struct plan *p, struct plan_op *op)
 	} else {
 		p->off += CHUNK;
 	}
-}
-
-static bool pandas_next(struct plan *p, struct plan_op *op)
-{
-	op->after = true;
-	if (p->step == READ) {
-		next_chunk(p, op);
-		return true;
-	}
-	if (p->step == CLOSED)
-		return false;
-	op->op = p->step == OPEN ? MLGEN_OPEN : p->step == STAT ? MLGEN_STAT : MLGEN_CLOSE;
-	p->step++;
 	return true;
 }
 
-/* All chunks but what follows the last whole one. */
+/* Count all whole chunks. */
 static void pandas_skip(struct plan *p, struct plan_counts *c)
 {
 	uint64_t n = p->end / CHUNK;
@@ -85,14 +79,13 @@ const struct plan_kind plan_pandas = {
 /* ---- pyarrow ---- */
 
 /*
- * pyarrow's ParquetFile asks for the last 64 KiB of the file, and for the footer once more, whole,
- * where that was not all of it. read_row_group (without pre_buffer, which is how DLIO calls it)
- * reads the chunk of each column in one request, one after the other, also where they lie side by
- * side.
+ * pyarrow's ParquetFile reads the last 64 KiB of the file, and then the whole footer again if it
+ * did not fit. read_row_group (without pre_buffer, which is how DLIO calls it) reads the chunk of
+ * each column in a request of its own, one after the other, even if the chunks are adjacent.
  *
- * DLIO keeps the footer of a file for the epoch, so it is read once however many row groups follow.
- * Row groups are shuffled over the threads here: each opens and closes the file by itself, and the
- * footer is read with the first one of its file.
+ * DLIO keeps the footer of a file for the epoch, so it is read once for all row groups. Here row
+ * groups are shuffled over the threads: each opens and closes the file itself, and the footer is
+ * read with the first row group of its file.
  */
 #define FIRST_READ_BYTES 65536
 
@@ -105,8 +98,8 @@ enum {
 	STEP_CLOSED,
 };
 
-/* A file that is made is like all others; one that was found is as its footer says
- * (parquet.h). */
+/* Layout of the current file. Generated files are all alike; the layout of a scanned file comes
+ * from its footer (parquet.h). */
 struct arrow_file {
 	uint64_t footer_off, footer_bytes;
 	uint64_t reads;
@@ -128,12 +121,12 @@ static struct arrow_file arrow_file_of(const struct plan *p)
 				    .reads = f->read_count };
 }
 
-static bool is_footer_longer(const struct arrow_file *f)
+static bool is_footer_longer(uint64_t footer_bytes)
 {
-	return f->footer_bytes + PARQUET_TAIL_BYTES > FIRST_READ_BYTES;
+	return footer_bytes + PARQUET_TAIL_BYTES > FIRST_READ_BYTES;
 }
 
-/* p->off and p->end count the columns that are still to be read of the row group p->jump. */
+/* p->off .. p->end are the columns still to be read in row group p->jump. */
 static void arrow_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
 	const struct parquet *f = shape->common;
@@ -143,22 +136,6 @@ static void arrow_init(struct plan *p, const struct file_shape *shape, const str
 			       : x->first_sample / f->group_rows;
 }
 
-static void read_footer(struct plan *p, struct plan_op *op)
-{
-	const struct arrow_file f = arrow_file_of(p);
-
-	op->op = MLGEN_READ;
-	if (p->step == STEP_FOOTER) {
-		op->len_bytes = p->file_bytes < FIRST_READ_BYTES ? p->file_bytes : FIRST_READ_BYTES;
-		op->off = p->file_bytes - op->len_bytes;
-		p->step = is_footer_longer(&f) ? STEP_FOOTER_AGAIN : STEP_CHUNKS;
-	} else {
-		op->len_bytes = f.footer_bytes;
-		op->off = f.footer_off;
-		p->step = STEP_CHUNKS;
-	}
-}
-
 static enum plan_packed packed_by(unsigned codec)
 {
 	if (codec == PARQUET_CODEC_NONE)
@@ -166,7 +143,7 @@ static enum plan_packed packed_by(unsigned codec)
 	return codec == PARQUET_CODEC_ZSTD ? PLAN_ZSTD_PAGES : PLAN_PAGES;
 }
 
-static void read_chunk(struct plan *p, struct plan_op *op)
+static void read_column(struct plan *p, struct plan_op *op)
 {
 	uint64_t column = p->off++;
 
@@ -188,6 +165,8 @@ static void read_chunk(struct plan *p, struct plan_op *op)
 
 static bool arrow_next(struct plan *p, struct plan_op *op)
 {
+	const struct arrow_file f = arrow_file_of(p);
+
 	op->after = true;
 	switch (p->step) {
 	case STEP_OPEN:
@@ -199,12 +178,20 @@ static bool arrow_next(struct plan *p, struct plan_op *op)
 		p->step = STEP_FOOTER;
 		return true;
 	case STEP_FOOTER:
+		op->op = MLGEN_READ;
+		op->len_bytes = u64_min(p->file_bytes, FIRST_READ_BYTES);
+		op->off = p->file_bytes - op->len_bytes;
+		p->step = is_footer_longer(f.footer_bytes) ? STEP_FOOTER_AGAIN : STEP_CHUNKS;
+		return true;
 	case STEP_FOOTER_AGAIN:
-		read_footer(p, op);
+		op->op = MLGEN_READ;
+		op->len_bytes = f.footer_bytes;
+		op->off = f.footer_off;
+		p->step = STEP_CHUNKS;
 		return true;
 	case STEP_CHUNKS:
 		if (p->off < p->end) {
-			read_chunk(p, op);
+			read_column(p, op);
 		} else {
 			op->op = MLGEN_CLOSE;
 			p->step = STEP_CLOSED;
@@ -215,7 +202,7 @@ static bool arrow_next(struct plan *p, struct plan_op *op)
 	}
 }
 
-/* All row groups of files that are made are alike. */
+/* Count all columns at once: row groups of generated files are all alike. */
 static void arrow_skip(struct plan *p, struct plan_counts *c)
 {
 	const struct parquet *f = p->shape.common;
@@ -235,9 +222,8 @@ static uint64_t arrow_largest_read(const struct plan_config *config)
 
 	if (!f)
 		return UINT64_MAX;
-	most = f->footer_bytes + PARQUET_TAIL_BYTES > FIRST_READ_BYTES ? f->footer_bytes
-								       : FIRST_READ_BYTES;
-	return most > f->largest_read ? most : f->largest_read;
+	most = is_footer_longer(f->footer_bytes) ? f->footer_bytes : FIRST_READ_BYTES;
+	return u64_max(most, f->largest_read);
 }
 
 const struct plan_kind plan_parquet = {

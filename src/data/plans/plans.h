@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plans.h - the calls of each framework's reader. */
+/* plans.h - plans: the calls by which a framework reads a file. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,37 +13,36 @@
 #include "job/job.h"
 
 /*
- * How frameworks read files: each plan is a row of functions (struct plan_kind in
- * data/file/file.h) that gives the calls of one reader, one after the other. A format names its
- * plan. What is here is about plans that come from elsewhere (access=recorded), and about what
- * readers ask of the storage in all.
+ * A plan is a row of functions (struct plan_kind in data/file/file.h) that lists the calls of one
+ * reader in order; a format names its plan. Declared here are plans read from a text file
+ * (access=recorded) and the load that readers put on the storage in total.
  */
 
-/* ---- What accelerators that never wait would ask of storage ---- */
+/* ---- Demand: the load on storage if accelerators never waited ---- */
 
 /*
- * At 100 % utilisation: batch_size samples per mean compute_time. Sizes as the published tables
- * have them (the nominal mean of sample_size; of columns the declared widths of those that are
- * read), and beside it the bytes that the plan really reads for a sample (mean over at most 32,768
- * evenly spaced extents). NaN with compute_time=0.
+ * Demand at 100 % utilisation, that is batch_size samples per mean compute_time. The nominal size
+ * of a sample is that of the published tables: the mean of sample_size, or the declared widths of
+ * the columns that are read. The io variant counts the bytes that the plan reads for a sample
+ * (mean over at most 32,768 evenly spaced extents). NaN with compute_time=0.
  */
 struct demand {
-	double samples_per_sec;   /* of one accelerator */
-	double bytes_per_sec;     /* of one, nominal */
-	double all_bytes_per_sec; /* of all accelerators */
+	double samples_per_sec;   /* per accelerator */
+	double bytes_per_sec;     /* per accelerator, nominal */
+	double all_bytes_per_sec; /* all accelerators, nominal */
 	double all_io_bytes_per_sec;
 };
 
 void demand_of(struct demand *d, const struct job *job, const struct plan_config *plan);
 
-/* ---- Templates of the calls by which a sample is read, from a text file (access=recorded) ---- */
+/* ---- Recorded calls: templates of the calls that read a sample (access=recorded) ---- */
 
 /*
- * A text for people, one call a line, in the order in which they are made:
+ * A text file with one call a line, in the order of the calls:
  *
  *   # comment
- *   template 93%                share of the samples that are read so
- *   stat                        before an open: by path; else of the open file
+ *   template 93%                share of the samples that are read this way
+ *   stat                        before open: by path; after open: of the open file
  *   open
  *   read start+0 4096
  *   read end-65557 65557
@@ -52,24 +51,25 @@ void demand_of(struct demand *d, const struct job *job, const struct plan_config
  *   close
  *
  * read ANCHOR LENGTH [COUNT]. An ANCHOR is
- *   start[+N]   N bytes into the file
- *   end[-N]     N bytes before its end, or its beginning where it is shorter
- *   here[+N]    behind what the read before got, as far as N further on
- *   sample[+N]  N bytes behind the first of the extent; of a file that is one
- *               sample its beginning
+ *   start[+N]   N bytes after the start of the file
+ *   end[-N]     N bytes before its end, or its start if the file is shorter
+ *   here[+N]    N bytes after the end of the previous read
+ *   sample[+N]  N bytes after the start of the extent, which is the start of a
+ *               file that holds a single sample
  *   any         a random place in the file, a multiple of the length
- * and a LENGTH is BYTES as a size of a job file has them, N% of the file, `rest`: what is left of
- * the file, `sample`: what is left of the extent; or up to eight of these with commas, which calls
- * with a COUNT take in turn. A COUNT is xN calls, `*`: until the end of the file, `*sample`: until
- * that of the extent, of which the last call asks for no more than is left. The second call and
- * those after it go on where the one before ended, but for `any`, which is drawn anew.
+ * and a LENGTH is BYTES as in a job file, N% of the file, `rest` (the rest of the file), or
+ * `sample` (the rest of the extent). Up to eight lengths, separated by commas, are used in turn by
+ * the calls of a COUNT. A COUNT is xN for N calls, `*` for calls until the end of the file, or
+ * `*sample` until the end of the extent, the last of which reads no more than is left. From the
+ * second call on, each continues where the previous one ended, except with `any`, which is drawn
+ * anew.
  *
- * What reaches past the end of the file is asked for all the same, and comes short or empty. `rest`
- * and `sample` make no call where nothing is left.
+ * Reads past the end of the file are submitted all the same, and come short or empty. `rest` and
+ * `sample` make no call if nothing is left.
  *
- * Between open and close the file is open; each template has a read, and closes what it opens.
- * Shares are of 100, within 1; each sample has one template, drawn by its number, the same in each
- * epoch.
+ * The file is open between open and close. Each template has a read, and closes what it opens.
+ * Shares add up to 100, within 1. The template of a sample is drawn by the sample's number and is
+ * the same in each epoch.
  */
 
 #define RECORDED_CALLS_MAX 65536u
@@ -86,20 +86,19 @@ enum recorded_anchor {
 struct recorded_length {
 	enum {
 		RECORDED_BYTES,
-		RECORDED_PERCENT, /* of the file */
-		RECORDED_REST,    /* of the file */
+		RECORDED_PERCENT, /* N % of the file */
+		RECORDED_REST,    /* the rest of the file */
 		RECORDED_REST_OF_SAMPLE,
 	} kind;
 	uint64_t bytes;
 	double percent;
 };
 
-/* One line: one call, or a run of reads. */
+/* A line of the text: a call, or a run of reads. */
 struct recorded_call {
-	enum mlgen_op op; /* OPEN, STAT, READ, CLOSE */
-	/* Of READ: */
+	enum mlgen_op op; /* OPEN, STAT, READ or CLOSE; the members below are for READ */
 	enum recorded_anchor anchor;
-	uint64_t off; /* of the anchor; END: before it */
+	uint64_t off; /* distance from the anchor; for END, before it */
 	unsigned lengths;
 	struct recorded_length length[RECORDED_LENGTHS_MAX];
 	enum {
@@ -107,7 +106,7 @@ struct recorded_call {
 		RECORDED_TO_END,
 		RECORDED_TO_END_OF_SAMPLE,
 	} until;
-	uint64_t times; /* RECORDED_TIMES: 1 or more; without xN each length */
+	uint64_t times; /* RECORDED_TIMES: 1 or more; without xN each length once */
 };
 
 struct recorded_template {
@@ -117,29 +116,29 @@ struct recorded_template {
 	size_t room;                 /* mem_grow() */
 };
 
-/* Not changed once it is read: any thread. */
+/* Read-only for all threads once it is read, except for `holders`. */
 struct recorded {
-	unsigned holders; /* who writes one leaves it 0 */
+	unsigned holders; /* number of references; 0 if only recorded_write uses it */
 	uint32_t count;
 	struct recorded_template *templates; /* owned */
-	double percent;                      /* of all */
-	uint64_t seed;                       /* of what is drawn; set by who has it */
+	double percent;                      /* sum of the templates */
+	uint64_t seed; /* draws templates and random places; set by the owner */
 };
 
-/* 0, or -errno with err: "recorded_calls: PATH: ...", or "PATH:LINE: ...". */
+/* Return 0, or -errno with err: "recorded_calls: PATH: ...", or "PATH:LINE: ...". */
 int recorded_read(struct recorded **out, const char *path, unsigned kb_base, struct mlgen_err *err);
-/* Each of those who hold it frees it, in one thread; NULL is fine. */
+/* Add a reference, and drop one; the last drop frees. One thread only; NULL is fine. */
 struct recorded *recorded_hold(struct recorded *r);
 void recorded_free(struct recorded *r);
 
 /*
- * The text that recorded_read takes, with one line of comment for people in front of each template
- * (`why`, by template, or NULL). Errors are those of the stream.
+ * Write the text that recorded_read parses. why[i], if set, is a comment line before template i;
+ * `why` may be NULL. Errors are those of the stream.
  */
 void recorded_write(FILE *to, const struct recorded *r, const char *const *why);
 
-/* The template of an extent: a pure function of the seed and its number. */
+/* Return the template of an extent: a pure function of the seed and the extent's number. */
 const struct recorded_template *recorded_of(const struct recorded *r, uint64_t extent);
 
-/* The largest read that any template asks for; UINT64_MAX where the file's size decides. */
+/* Return the bytes of the largest read; UINT64_MAX if that depends on the file's size. */
 uint64_t recorded_largest_read(const struct recorded *r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plans_internal.h - what plans share. */
+/* plans_internal.h - Python's zipfile, which plans share. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,24 +10,25 @@
 #include "data/formats/formats.h"
 
 /*
- * A member that is open (zipfile.ZipExtFile of CPython 3.11): an iterator without memory behind it.
- * It asks the file for 4096 bytes at least, or what is left, and keeps what was not asked of it.
+ * An open member of an archive (zipfile.ZipExtFile of CPython 3.11), modelled as an iterator
+ * without memory for the data. Python reads at least 4096 bytes or the rest from the file, and
+ * buffers bytes that the caller has not asked for.
  *
- * Of a deflated member the sizes of requests follow from how far its bytes inflate, which only they
- * could tell: here all of it is as compressible as the mean. The bytes and their order are exact
- * all the same.
+ * The sizes of requests for a deflated member depend on how far its bytes inflate, which only the
+ * data could tell: here all of it compresses as well as the mean. The bytes and their order are
+ * exact all the same.
  */
 struct zipread {
 	struct zip_member member;
-	uint64_t at;    /* the next byte of it in the file */
-	uint64_t taken; /* of stored_bytes */
-	uint64_t plain; /* inflated of plain_bytes */
-	uint64_t want;  /* that the read under way still lacks */
-	uint64_t ready; /* read and not asked for yet */
+	uint64_t at;    /* offset in the file of the member's next byte */
+	uint64_t taken; /* bytes read, of stored_bytes */
+	uint64_t plain; /* bytes inflated, of plain_bytes */
+	uint64_t want;  /* bytes that the current read still lacks */
+	uint64_t ready; /* bytes buffered for later reads */
 };
 
 void zipread_open(struct zipread *z, const struct zip_member *member);
-/* read(bytes); then zipread_more() until it says that there is no more, and after each all of
- * pyfile_next(). */
+/* Start a read of `bytes`. Then call zipread_more() until it returns false, and get the requests
+ * from pyfile_next() after each call. */
 void zipread_read(struct zipread *z, uint64_t bytes);
 bool zipread_more(struct zipread *z, struct pyfile *f);

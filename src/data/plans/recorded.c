@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorded.c - access=recorded: templates of calls, read from a text, and the calls that a sample
- * has by them. */
+/* recorded.c - access=recorded: templates of calls in a text file, and the calls of a sample. */
 #include "data/plans/plans_internal.h"
 
 #include <errno.h>
@@ -13,25 +12,19 @@
 #include "base/util.h"
 #include "data/file/file.h"
 
-#define RECORDED_BYTES_MAX 2147479552u /* the kernel moves no more in a call */
+#define RECORDED_BYTES_MAX 2147479552u /* limit of one read(2) in the kernel */
 
 #define RECORDED_COUNT_MAX 1000000000u
 
-/* In one file, and in one template. */
+/* Number of templates in a file. */
 #define RECORDED_TEMPLATES_MAX 256u
 
 /* ---- templates ---- */
 
-/* "start" */
-static const char *recorded_anchor_word(enum recorded_anchor a)
-{
-	static const char *const words[] = {
-		[RECORDED_START] = "start",   [RECORDED_END] = "end", [RECORDED_HERE] = "here",
-		[RECORDED_SAMPLE] = "sample", [RECORDED_ANY] = "any",
-	};
-
-	return words[a];
-}
+static const char *const anchor_words[] = {
+	[RECORDED_START] = "start",   [RECORDED_END] = "end", [RECORDED_HERE] = "here",
+	[RECORDED_SAMPLE] = "sample", [RECORDED_ANY] = "any",
+};
 
 struct recorded *recorded_hold(struct recorded *r)
 {
@@ -52,7 +45,7 @@ void recorded_free(struct recorded *r)
 
 /* ---- writing ---- */
 
-static void put_length(FILE *to, const struct recorded_length *l)
+static void write_length(FILE *to, const struct recorded_length *l)
 {
 	char text[UNITS_TEXT_BYTES];
 
@@ -72,15 +65,15 @@ static void put_length(FILE *to, const struct recorded_length *l)
 	}
 }
 
-static void put_read(FILE *to, const struct recorded_call *c)
+static void write_read(FILE *to, const struct recorded_call *c)
 {
-	fprintf(to, "read %s", recorded_anchor_word(c->anchor));
+	fprintf(to, "read %s", anchor_words[c->anchor]);
 	if (c->off)
 		fprintf(to, "%c%llu", c->anchor == RECORDED_END ? '-' : '+',
 			(unsigned long long)c->off);
 	for (unsigned i = 0; i < c->lengths; i++) {
 		fputc(i ? ',' : ' ', to);
-		put_length(to, &c->length[i]);
+		write_length(to, &c->length[i]);
 	}
 	if (c->until == RECORDED_TO_END)
 		fputs(" *", to);
@@ -89,17 +82,6 @@ static void put_read(FILE *to, const struct recorded_call *c)
 	else if (c->times != c->lengths)
 		fprintf(to, " x%llu", (unsigned long long)c->times);
 	fputc('\n', to);
-}
-
-static void put_call(FILE *to, const struct recorded_call *c)
-{
-	if (c->op == MLGEN_READ)
-		put_read(to, c);
-	else
-		fprintf(to, "%s\n",
-			c->op == MLGEN_OPEN   ? "open"
-			: c->op == MLGEN_STAT ? "stat"
-					      : "close");
 }
 
 void recorded_write(FILE *to, const struct recorded *r, const char *const *why)
@@ -114,12 +96,21 @@ void recorded_write(FILE *to, const struct recorded *r, const char *const *why)
 		if (why && why[i])
 			fprintf(to, "# %s\n", why[i]);
 		fprintf(to, "template %s%%\n", units_put_f64(share, t->percent));
-		for (uint32_t k = 0; k < t->count; k++)
-			put_call(to, &t->calls[k]);
+		for (uint32_t k = 0; k < t->count; k++) {
+			const struct recorded_call *c = &t->calls[k];
+
+			if (c->op == MLGEN_READ)
+				write_read(to, c);
+			else
+				fprintf(to, "%s\n",
+					c->op == MLGEN_OPEN   ? "open"
+					: c->op == MLGEN_STAT ? "stat"
+							      : "close");
+		}
 	}
 }
 
-/* ---- using ---- */
+/* ---- queries ---- */
 
 const struct recorded_template *recorded_of(const struct recorded *r, uint64_t extent)
 {
@@ -152,27 +143,25 @@ uint64_t recorded_largest_read(const struct recorded *r)
 	return most;
 }
 
-/* ---- a text of recorded calls, line by line ---- */
+/* ---- parser of the text, line by line ---- */
 
-/* As many lines as there can be, and their comments. */
+/* Limit of the file, enough for the maximum number of lines with comments. */
 #define BYTES_MAX (UINT64_C(64) << 20)
 #define OFFSET_MAX (UINT64_C(1) << 60)
 
-/* What is read, and how far. */
-struct reading {
+/* State of the parser. */
+struct recorded_parser {
 	struct wordlines in;
 	struct recorded *r;
 	unsigned kb_base;
-	struct recorded_template *template; /* NULL before the first */
-	unsigned begun;                     /* its line */
-	bool is_open, has_read;             /* of it */
+	struct recorded_template *template; /* the current one; NULL before the first */
+	unsigned template_line;             /* line that begins it */
+	bool is_open, has_read;             /* calls of the template so far */
 };
 
 #define FAIL(r, code, ...) wordlines_fail(&(r)->in, (code), __VA_ARGS__)
 
-/* ---- a read ---- */
-
-static int read_bytes(const struct reading *r, const char *text, uint64_t *out)
+static int parse_bytes(const struct recorded_parser *r, const char *text, uint64_t *out)
 {
 	struct mlgen_err why = { 0 };
 	int rc = units_size(text, r->kb_base, out, &why);
@@ -180,16 +169,15 @@ static int read_bytes(const struct reading *r, const char *text, uint64_t *out)
 	return rc ? FAIL(r, rc, "%s", why.text) : 0;
 }
 
-/* "end-65557": its sign is '-' for the end, and '+' for all others. */
-static int read_anchor(const struct reading *r, const char *text, struct recorded_call *c)
+/* Parse an anchor such as "end-65557". The sign is '-' for the end and '+' for all others. */
+static int parse_anchor(const struct recorded_parser *r, const char *text, struct recorded_call *c)
 {
 	size_t len = strcspn(text, "+-");
 	unsigned i = 0;
 	int rc = 0;
 
 	while (i <= RECORDED_ANY &&
-	       (strlen(recorded_anchor_word((enum recorded_anchor)i)) != len ||
-		strncmp(recorded_anchor_word((enum recorded_anchor)i), text, len) != 0))
+	       (strlen(anchor_words[i]) != len || strncmp(anchor_words[i], text, len) != 0))
 		i++;
 	if (i > RECORDED_ANY)
 		return FAIL(r, -EINVAL,
@@ -202,13 +190,14 @@ static int read_anchor(const struct reading *r, const char *text, struct recorde
 			    i == RECORDED_ANY   ? "any has no distance"
 			    : i == RECORDED_END ? "write end-N"
 						: "only end has a - behind it");
-	rc = read_bytes(r, text + len + 1, &c->off);
+	rc = parse_bytes(r, text + len + 1, &c->off);
 	if (rc == 0 && c->off > OFFSET_MAX)
 		return FAIL(r, -ERANGE, "'%s': is too far", text);
 	return rc;
 }
 
-static int read_length(const struct reading *r, const char *text, struct recorded_length *l)
+static int parse_length(const struct recorded_parser *r, const char *text,
+			struct recorded_length *l)
 {
 	struct mlgen_err why = { 0 };
 	size_t n = strlen(text);
@@ -225,7 +214,7 @@ static int read_length(const struct reading *r, const char *text, struct recorde
 				    "'%s': write a part of the file, above 0 and up to 100%%",
 				    text);
 	} else if (l->kind == RECORDED_BYTES) {
-		rc = read_bytes(r, text, &l->bytes);
+		rc = parse_bytes(r, text, &l->bytes);
 		if (rc)
 			return rc;
 		if (l->bytes == 0 || l->bytes > RECORDED_BYTES_MAX)
@@ -235,7 +224,7 @@ static int read_length(const struct reading *r, const char *text, struct recorde
 	return 0;
 }
 
-static int read_lengths(const struct reading *r, char *text, struct recorded_call *c)
+static int parse_lengths(const struct recorded_parser *r, char *text, struct recorded_call *c)
 {
 	char *at = text;
 	int rc = 0;
@@ -247,7 +236,7 @@ static int read_lengths(const struct reading *r, char *text, struct recorded_cal
 			*comma++ = '\0';
 		if (c->lengths == RECORDED_LENGTHS_MAX)
 			return FAIL(r, -E2BIG, "more than %u lengths", RECORDED_LENGTHS_MAX);
-		rc = read_length(r, at, &c->length[c->lengths++]);
+		rc = parse_length(r, at, &c->length[c->lengths++]);
 		at = comma;
 	}
 	return rc;
@@ -262,7 +251,7 @@ static bool has_rest(const struct recorded_call *c)
 	return false;
 }
 
-static int read_count(const struct reading *r, const char *text, struct recorded_call *c)
+static int parse_count(const struct recorded_parser *r, const char *text, struct recorded_call *c)
 {
 	bool is_to_end = text && *text == '*';
 
@@ -286,7 +275,7 @@ static int read_count(const struct reading *r, const char *text, struct recorded
 	return 0;
 }
 
-static int take_read(struct reading *r, struct recorded_call *c, char **at)
+static int parse_read(struct recorded_parser *r, struct recorded_call *c, char **at)
 {
 	const char *anchor = wordlines_word(at);
 	char *lengths = wordlines_word(at);
@@ -296,18 +285,16 @@ static int take_read(struct reading *r, struct recorded_call *c, char **at)
 		return FAIL(r, -EINVAL,
 			    "half a read; write read PLACE LENGTH, such as read start 4096 or read "
 			    "here 64k *");
-	rc = read_anchor(r, anchor, c);
+	rc = parse_anchor(r, anchor, c);
 	if (rc == 0)
-		rc = read_lengths(r, lengths, c);
+		rc = parse_lengths(r, lengths, c);
 	if (rc == 0)
-		rc = read_count(r, wordlines_word(at), c);
+		rc = parse_count(r, wordlines_word(at), c);
 	return rc;
 }
 
-/* ---- lines ---- */
-
-/* Is the call possible behind those before it? */
-static int check_order(struct reading *r, const struct recorded_call *c)
+/* Check that the call is possible after those before it. */
+static int check_order(struct recorded_parser *r, const struct recorded_call *c)
 {
 	const char *wrong = NULL;
 
@@ -326,13 +313,7 @@ static int check_order(struct reading *r, const struct recorded_call *c)
 	return 0;
 }
 
-static void add_call(struct recorded_template *t, const struct recorded_call *c)
-{
-	t->calls = mem_grow(t->calls, &t->room, t->count + 1, sizeof(*t->calls));
-	t->calls[t->count++] = *c;
-}
-
-static int take_call(struct reading *r, const char *word, char **at)
+static int parse_call(struct recorded_parser *r, const char *word, char **at)
 {
 	static const struct {
 		const char *word;
@@ -341,6 +322,7 @@ static int take_call(struct reading *r, const char *word, char **at)
 		    { "stat", MLGEN_STAT },
 		    { "read", MLGEN_READ },
 		    { "close", MLGEN_CLOSE } };
+	struct recorded_template *t = r->template;
 	struct recorded_call c = { 0 };
 	size_t i = 0;
 	int rc = 0;
@@ -351,27 +333,29 @@ static int take_call(struct reading *r, const char *word, char **at)
 		return FAIL(r, -EINVAL,
 			    "'%s': is no call; a line is template, open, stat, read or close",
 			    word);
-	if (!r->template)
+	if (!t)
 		return FAIL(r, -EINVAL, "%s: before any template; the first line is template 100%%",
 			    word);
-	if (r->template->count == RECORDED_CALLS_MAX)
+	if (t->count == RECORDED_CALLS_MAX)
 		return FAIL(r, -E2BIG, "more than %u lines in a template", RECORDED_CALLS_MAX);
 	c.op = ops[i].op;
 	if (c.op == MLGEN_READ)
-		rc = take_read(r, &c, at);
+		rc = parse_read(r, &c, at);
 	if (rc == 0)
 		rc = check_order(r, &c);
-	if (rc == 0)
-		add_call(r->template, &c);
-	return rc;
+	if (rc)
+		return rc;
+	t->calls = mem_grow(t->calls, &t->room, t->count + 1, sizeof(*t->calls));
+	t->calls[t->count++] = c;
+	return 0;
 }
 
-/* What the template that ends here has left undone. */
-static int end_template(struct reading *r)
+/* Check that the template that ends here is complete. */
+static int end_template(struct recorded_parser *r)
 {
 	if (!r->template)
 		return 0;
-	r->in.line = r->begun;
+	r->in.line = r->template_line;
 	if (r->is_open)
 		return FAIL(r, -EINVAL,
 			    "the template does not close what it opens; write close at its end");
@@ -380,7 +364,7 @@ static int end_template(struct reading *r)
 	return 0;
 }
 
-static int take_template(struct reading *r, const char *share)
+static int begin_template(struct recorded_parser *r, const char *share)
 {
 	unsigned line = r->in.line;
 	struct mlgen_err why = { 0 };
@@ -399,23 +383,23 @@ static int take_template(struct reading *r, const char *share)
 	r->template = &r->r->templates[r->r->count++];
 	r->template->percent = percent;
 	r->r->percent += percent;
-	r->begun = line;
+	r->template_line = line;
 	r->is_open = r->has_read = false;
 	return 0;
 }
 
-static int take_line(void *arg, char *line)
+static int parse_line(void *arg, char *line)
 {
-	struct reading *r = arg;
+	struct recorded_parser *r = arg;
 	const char *word = wordlines_word(&line);
-	int rc = strcmp(word, "template") == 0 ? take_template(r, wordlines_word(&line))
-					       : take_call(r, word, &line);
+	int rc = strcmp(word, "template") == 0 ? begin_template(r, wordlines_word(&line))
+					       : parse_call(r, word, &line);
 
 	word = rc == 0 ? wordlines_word(&line) : NULL;
 	return word ? FAIL(r, -EINVAL, "'%s': more words than such a line has", word) : rc;
 }
 
-static int check_shares(const struct reading *r)
+static int check_shares(const struct recorded_parser *r)
 {
 	const struct recorded *x = r->r;
 
@@ -432,31 +416,26 @@ static int check_shares(const struct reading *r)
 	return 0;
 }
 
-static int read_calls(struct reading *r)
+int recorded_read(struct recorded **out, const char *path, unsigned kb_base, struct mlgen_err *err)
 {
 	static const struct wordlines_sort calls = {
 		.option = "recorded_calls: ",
 		.noun = "a file of calls",
 		.most_bytes = BYTES_MAX,
-		.take = take_line,
+		.take = parse_line,
 	};
-	int rc = wordlines_read(&r->in, &calls, r);
-
-	if (rc == 0)
-		rc = end_template(r);
-	return rc ? rc : check_shares(r);
-}
-
-int recorded_read(struct recorded **out, const char *path, unsigned kb_base, struct mlgen_err *err)
-{
-	struct reading r = { .in = { .path = path, .err = err },
-			     .r = mem_zalloc(sizeof(*r.r)),
-			     .kb_base = kb_base };
+	struct recorded_parser r = { .in = { .path = path, .err = err },
+				     .r = mem_zalloc(sizeof(*r.r)),
+				     .kb_base = kb_base };
 	int rc;
 
 	r.r->holders = 1;
 	r.r->templates = mem_array(RECORDED_TEMPLATES_MAX, sizeof(*r.r->templates));
-	rc = read_calls(&r);
+	rc = wordlines_read(&r.in, &calls, &r);
+	if (rc == 0)
+		rc = end_template(&r);
+	if (rc == 0)
+		rc = check_shares(&r);
 	*out = rc ? NULL : r.r;
 	if (rc)
 		recorded_free(r.r);
@@ -466,12 +445,12 @@ int recorded_read(struct recorded **out, const char *path, unsigned kb_base, str
 /* ---- the calls of a sample ---- */
 
 /*
- * Every call waits for the one before it, as in the program that was recorded. With direct=1 a read
- * is widened to whole blocks, and the next one goes on behind them. Of a pair of files the template
- * is for each.
+ * Every call waits for the previous one, as in the recorded program. With direct=1 a read is
+ * widened to whole blocks, and the next one continues after them. If a sample is a pair of files,
+ * the template applies to each.
  */
 
-/* The bytes of the extent in the file that is open. */
+/* Range of the extent in the open file. */
 static void find_sample(const struct plan *p, uint64_t *begin, uint64_t *end)
 {
 	const struct format *f = p->config->dataset->format;
@@ -484,7 +463,7 @@ static void find_sample(const struct plan *p, uint64_t *begin, uint64_t *end)
 	*end = *begin + len;
 }
 
-static uint64_t until(uint64_t off, uint64_t end)
+static uint64_t bytes_until(uint64_t off, uint64_t end)
 {
 	return off < end ? end - off : 0;
 }
@@ -497,7 +476,7 @@ static uint64_t end_of_sample(const struct plan *p)
 	return end;
 }
 
-/* Of what is not the rest of something. */
+/* Bytes of a length that is not a rest. */
 static uint64_t plain_length(const struct plan *p, const struct recorded_length *l)
 {
 	double part;
@@ -508,25 +487,20 @@ static uint64_t plain_length(const struct plan *p, const struct recorded_length 
 	return part < 1 ? 1 : part < RECORDED_BYTES_MAX ? (uint64_t)part : RECORDED_BYTES_MAX;
 }
 
-static uint64_t any_place(const struct plan *p, uint64_t len)
-{
-	uint64_t seed = rng_u64(p->config->dataset->recorded->seed, RNG_RECORDED, p->extent.id);
-	uint64_t places = len ? p->file_bytes / len : 0;
-
-	return places ? rng_u64(seed, p->step, p->recorded.done) % places * len : 0;
-}
-
 static uint64_t place_of(const struct plan *p, const struct recorded_call *c, uint64_t len)
 {
-	uint64_t begin, end;
+	uint64_t begin, end, places, seed;
 
-	if (c->anchor == RECORDED_ANY)
-		return any_place(p, len);
+	if (c->anchor == RECORDED_ANY) {
+		seed = rng_u64(p->config->dataset->recorded->seed, RNG_RECORDED, p->extent.id);
+		places = len ? p->file_bytes / len : 0;
+		return places ? rng_u64(seed, p->step, p->recorded.done) % places * len : 0;
+	}
 	if (p->recorded.done || p->recorded.goes_on)
 		return p->recorded.here;
 	switch (c->anchor) {
 	case RECORDED_END:
-		return until(c->off, p->file_bytes);
+		return bytes_until(c->off, p->file_bytes);
 	case RECORDED_HERE:
 		return p->recorded.here + c->off;
 	case RECORDED_SAMPLE:
@@ -537,8 +511,9 @@ static uint64_t place_of(const struct plan *p, const struct recorded_call *c, ui
 	}
 }
 
-/* Whole blocks of it. None begins in the block that the file ends in, once all of that was read. */
-static void plan_recorded_widen(const struct plan *p, uint64_t *off, uint64_t *len)
+/* Widen a read to whole blocks. After the end of the file has been read, a further read begins in
+ * the block after it, not in the block that contains it. */
+static void widen_to_blocks(const struct plan *p, uint64_t *off, uint64_t *len)
 {
 	uint64_t align = p->config->align_bytes, end = *off + *len;
 
@@ -551,9 +526,9 @@ static void plan_recorded_widen(const struct plan *p, uint64_t *off, uint64_t *l
 	*len = round_up(end > *off ? end - *off : 1, align);
 }
 
-/* ---- runs of reads that are all alike ---- */
+/* ---- runs of reads that are counted at once ---- */
 
-/* All lengths of a run taken once; 0 = they are not alike each time. */
+/* Bytes of a cycle, in which each length is used once; 0 = cycles are not all alike. */
 static uint64_t cycle_bytes(const struct plan *p, const struct recorded_call *c)
 {
 	uint64_t align = p->config->align_bytes, sum = 0;
@@ -570,7 +545,7 @@ static uint64_t cycle_bytes(const struct plan *p, const struct recorded_call *c)
 	return sum;
 }
 
-/* Cycles behind which there is at least one more. */
+/* Number of cycles that can be skipped; at least one is left. */
 static uint64_t cycles_alike(const struct plan *p, const struct recorded_call *c, uint64_t bytes)
 {
 	uint64_t off = place_of(p, c, 0), end = p->file_bytes, n, fit;
@@ -579,7 +554,7 @@ static uint64_t cycles_alike(const struct plan *p, const struct recorded_call *c
 		end = u64_min(end, end_of_sample(p));
 	if (p->config->align_bytes && off % p->config->align_bytes)
 		return 0;
-	n = fit = until(off, end) / bytes;
+	n = fit = bytes_until(off, end) / bytes;
 	if (c->until == RECORDED_TIMES)
 		n = c->times / c->lengths;
 	if (c->anchor != RECORDED_ANY)
@@ -587,7 +562,7 @@ static uint64_t cycles_alike(const struct plan *p, const struct recorded_call *c
 	return n ? n - 1 : 0;
 }
 
-/* At the beginning of a run: most of it, counted in one go. */
+/* Skip most of a run at its beginning; count it in `to` unless that is NULL. */
 static void skip_run(struct plan *p, const struct recorded_call *c, struct plan_counts *to)
 {
 	uint64_t bytes = cycle_bytes(p, c), n;
@@ -607,29 +582,23 @@ static void skip_run(struct plan *p, const struct recorded_call *c, struct plan_
 	to->io_bytes += n * bytes;
 }
 
-/* ---- one call after the other ---- */
+/* ---- calls in order ---- */
 
-/* Is there anything to ask for from `off` on? */
-static bool find_length(const struct plan *p, const struct recorded_call *c,
-			const struct recorded_length *l, uint64_t off, uint64_t *len)
+/* Limit a read to what is left. False if nothing is left. */
+static bool limit_length(const struct plan *p, const struct recorded_call *c,
+			 const struct recorded_length *l, uint64_t off, uint64_t *len)
 {
 	uint64_t left = UINT64_MAX;
 
 	if (l->kind == RECORDED_REST || c->until == RECORDED_TO_END)
-		left = until(off, p->file_bytes);
+		left = bytes_until(off, p->file_bytes);
 	else if (l->kind == RECORDED_REST_OF_SAMPLE || c->until == RECORDED_TO_END_OF_SAMPLE)
-		left = until(off, end_of_sample(p));
+		left = bytes_until(off, end_of_sample(p));
 	if (l->kind == RECORDED_REST || l->kind == RECORDED_REST_OF_SAMPLE)
 		*len = u64_min(left, RECORDED_BYTES_MAX);
 	else if (c->until == RECORDED_TO_END_OF_SAMPLE)
 		*len = u64_min(left, *len);
 	return left > 0;
-}
-
-/* What is left may be more than one call moves. */
-static bool is_done(const struct recorded_length *l, uint64_t len)
-{
-	return l->kind == RECORDED_BYTES || l->kind == RECORDED_PERCENT || len < RECORDED_BYTES_MAX;
 }
 
 static bool next_read(struct plan *p, const struct recorded_call *c, struct plan_op *op)
@@ -642,28 +611,20 @@ static bool next_read(struct plan *p, const struct recorded_call *c, struct plan
 	l = &c->length[done % c->lengths];
 	len = l->kind <= RECORDED_PERCENT ? plain_length(p, l) : 0;
 	off = place_of(p, c, len);
-	if (!find_length(p, c, l, off, &len))
+	if (!limit_length(p, c, l, off, &len))
 		return false;
-	p->recorded.goes_on = !is_done(l, len);
+	/* A rest may be more than one call moves: it goes on with the next one. */
+	p->recorded.goes_on = l->kind > RECORDED_PERCENT && len >= RECORDED_BYTES_MAX;
 	p->recorded.done += !p->recorded.goes_on;
-	plan_recorded_widen(p, &off, &len);
+	widen_to_blocks(p, &off, &len);
 	op->op = MLGEN_READ;
 	op->off = off;
 	op->len_bytes = len;
-	p->recorded.here = off + u64_min(len, until(off, p->file_bytes));
+	p->recorded.here = off + u64_min(len, bytes_until(off, p->file_bytes));
 	return true;
 }
 
-/* A call that is no run of reads. */
-static void next_other(struct plan *p, const struct recorded_call *c, struct plan_op *op)
-{
-	op->op = c->op;
-	op->part = p->has;
-	if (c->op == MLGEN_OPEN)
-		p->recorded.here = 0;
-}
-
-static bool turn_to_next_part(struct plan *p)
+static bool begin_next_part(struct plan *p)
 {
 	if (p->config->dataset->labels || p->has + 1 >= dataset_sample_parts(p->config->dataset))
 		return false;
@@ -678,12 +639,15 @@ static bool recorded_next(struct plan *p, struct plan_op *op)
 
 	op->after = true;
 	for (;;) {
-		if (p->step == t->count && !turn_to_next_part(p))
+		if (p->step == t->count && !begin_next_part(p))
 			return false;
 		const struct recorded_call *c = &t->calls[p->step];
 
 		if (c->op != MLGEN_READ) {
-			next_other(p, c, op);
+			op->op = c->op;
+			op->part = p->has;
+			if (c->op == MLGEN_OPEN)
+				p->recorded.here = 0;
 			p->step++;
 			return true;
 		}
@@ -703,8 +667,8 @@ static void recorded_init(struct plan *p, const struct file_shape *shape, const 
 	p->recorded.of = recorded_of(p->config->dataset->recorded, x->id);
 }
 
-/* Where a run begins is known only behind what is before it: all are gone through here, and left
- * out of what follows. */
+/* A run's beginning is known only after the calls before it. All calls are therefore walked on a
+ * copy of the plan; the plan itself then leaves out the reads that were counted. */
 static void recorded_skip(struct plan *p, struct plan_counts *c)
 {
 	struct plan ahead;
