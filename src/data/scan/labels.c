@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels.c - the label files of a scan: 0001.txt in labels/ for 0001.jpg in images/. */
+/* labels.c - the label files of a scan: labels/0001.txt for images/0001.jpg. */
 #include "data/scan/scan_internal.h"
 
 #include <errno.h>
@@ -19,15 +19,15 @@
 #include "base/vec.h"
 #include "hosts/hosts.h"
 
-/* Number of files that show whether there are folders of images and labels. */
+/* Number of files that are sampled to detect folders of images and labels. */
 #define USUAL_SAMPLES 64u
 
-/* A label with another suffix than these, or a longer one, is left out. */
+/* Limits for the suffixes of labels; labels with further or longer suffixes are left out. */
 #define SUFFIXES_MAX 32u
 #define SUFFIX_BYTES 16u
 
-/* The value of a label: its size, above the number of its suffix, from 1 on. The highest bit marks
- * a label that belongs to a file. */
+/* Value of a label: its size, shifted, and the number of its suffix, from 1 on. The highest bit
+ * marks a label that belongs to a file. */
 #define SIZE_SHIFT 8
 #define SUFFIX_MASK UINT64_C(0xff)
 #define IS_USED (UINT64_C(1) << 63)
@@ -42,11 +42,11 @@ struct labels {
 	struct namepair pair;
 	char suffixes[SUFFIXES_MAX][SUFFIX_BYTES];
 	unsigned suffix_count;
-	VEC(struct listed_label) listed; /* until settled */
-	uint64_t *values;                /* of each file, 0 = no label; owned */
+	VEC(struct listed_label) listed; /* freed by labels_settle */
+	uint64_t *values;                /* indexed by file, 0 = no label; owned */
 	uint64_t files, largest;
 	uint64_t not_listable; /* labels whose suffix has no number */
-	uint64_t unused;       /* labels of no file */
+	uint64_t unused;       /* labels without a file */
 };
 
 static uint64_t key_of(const char *path)
@@ -54,7 +54,7 @@ static uint64_t key_of(const char *path)
 	return fnv1a(FNV1A, path, strlen(path) - strlen(detect_suffix(path)));
 }
 
-/* Number of a suffix, from 1 on; 0 = there are too many, or it is too long. */
+/* Return the number of a suffix, from 1 on; 0 = there are too many, or it is too long. */
 static unsigned suffix_number(struct labels *l, const char *suffix)
 {
 	for (unsigned i = 0; i < l->suffix_count; i++)
@@ -66,9 +66,9 @@ static unsigned suffix_number(struct labels *l, const char *suffix)
 	return ++l->suffix_count;
 }
 
-/* ---- which files are labels ---- */
+/* ---- detection of label files ---- */
 
-/* Path of a file of the scan: its length, or -errno. */
+/* Make the path of a file of the scan. Returns its length, or -errno. */
 static int path_of(const struct scan *scan, const char *base, uint64_t file,
 		   char path[2 * PATH_MAX])
 {
@@ -101,15 +101,16 @@ bool labels_are_usual(const struct scan *scan, const char *base)
 	return counts[NAMEPAIR_FIRST] && counts[NAMEPAIR_TWIN];
 }
 
-struct collecting {
+struct label_collector {
 	struct labels *labels;
 	const struct scan *scan;
 	const char *base;
 };
 
-static bool keep_other(const void *arg, uint64_t file)
+/* Record a file if it is a label. Returns true if it stays in the scan. */
+static bool collect_label(const void *arg, uint64_t file)
 {
-	const struct collecting *c = arg;
+	const struct label_collector *c = arg;
 	struct labels *l = c->labels;
 	char path[2 * PATH_MAX];
 	unsigned suffix;
@@ -128,7 +129,7 @@ static bool keep_other(const void *arg, uint64_t file)
 	return false;
 }
 
-static struct labels *labels_of(const char *pair)
+static struct labels *labels_alloc(const char *pair)
 {
 	struct labels *l = mem_zalloc(sizeof(*l));
 
@@ -139,11 +140,10 @@ static struct labels *labels_of(const char *pair)
 
 struct labels *labels_new(struct scan *scan, const char *base, const char *pair)
 {
-	struct labels *l = labels_of(pair);
+	struct labels *l = labels_alloc(pair);
+	const struct label_collector c = { l, scan, base };
 
-	const struct collecting c = { l, scan, base };
-
-	scan_keep(scan, keep_other, &c);
+	scan_keep(scan, collect_label, &c);
 	return l;
 }
 
@@ -170,10 +170,10 @@ bool labels_have_suffix(const struct labels *l, const char *suffix)
 	return false;
 }
 
-/* ---- whose labels they are ---- */
+/* ---- assignment of labels to files ---- */
 
-/* Labels whose paths differ in the suffix alone are in the order in which their suffixes were met,
- * and the first one is taken. */
+/* If labels differ only in their suffixes, the suffix that was found first comes first and is
+ * used. */
 static int by_key(const void *a, const void *b)
 {
 	const struct listed_label *x = a, *y = b;
@@ -182,25 +182,20 @@ static int by_key(const void *a, const void *b)
 	return order ? order : COMPARE(x->value & SUFFIX_MASK, y->value & SUFFIX_MASK);
 }
 
-static struct listed_label *lower_bound(struct labels *l, uint64_t key)
+/* Find the label among those that the scan had. Returns its value, or 0. */
+static uint64_t find_listed_label(struct labels *l, const char *twin)
 {
+	uint64_t key = key_of(twin);
 	size_t at = BISECT(i, 0, l->listed.count, l->listed.at[i].key >= key);
 
-	return at < l->listed.count && l->listed.at[at].key == key ? &l->listed.at[at] : NULL;
-}
-
-static uint64_t find_listed(struct labels *l, const char *twin)
-{
-	struct listed_label *at;
-
-	at = lower_bound(l, key_of(twin));
-	if (!at)
+	if (at == l->listed.count || l->listed.at[at].key != key)
 		return 0;
-	at->value |= IS_USED;
-	return at->value & ~IS_USED;
+	l->listed.at[at].value |= IS_USED;
+	return l->listed.at[at].value & ~IS_USED;
 }
 
-static uint64_t look_for(struct labels *l, const char *twin)
+/* Find the label on the filesystem, with any of the usual suffixes. Returns its value, or 0. */
+static uint64_t find_label_file(struct labels *l, const char *twin)
 {
 	const char *own = detect_suffix(twin);
 	const char *const suffixes[] = { own, ".txt", ".json", ".xml", ".png", ".npy" };
@@ -222,7 +217,7 @@ static uint64_t look_for(struct labels *l, const char *twin)
 	return 0;
 }
 
-/* Path of a file's label, with the suffix of the file. */
+/* Make the path of a file's label, but with the suffix of the file. */
 static int twin_of(const struct labels *l, const struct scan *scan, const char *base, uint64_t file,
 		   char twin[PATH_MAX])
 {
@@ -247,7 +242,7 @@ int labels_settle(struct labels *l, const struct scan *scan, const char *base,
 			return mlgen_fail(err, -EINTR, "%s: interrupted", base);
 		if (twin_of(l, scan, base, i, twin) < 0)
 			continue;
-		l->values[i] = is_listed ? find_listed(l, twin) : look_for(l, twin);
+		l->values[i] = is_listed ? find_listed_label(l, twin) : find_label_file(l, twin);
 		l->largest = u64_max(l->largest, labels_bytes(l, i));
 	}
 	l->unused = l->not_listable;
@@ -295,7 +290,7 @@ int labels_refuse(const struct labels *l, const struct scan *scan, const char *b
 			  base, l->text);
 }
 
-/* ---- what is asked of them ---- */
+/* ---- queries ---- */
 
 uint64_t labels_bytes(const struct labels *l, uint64_t file)
 {
@@ -341,7 +336,7 @@ int labels_path(const struct labels *l, uint64_t file, const char *path, char *o
 	return n >= 0 && (size_t)n < size ? n : -ENAMETOOLONG;
 }
 
-/* ---- for other processes ---- */
+/* ---- transfer to other processes of the job ---- */
 
 struct labels_head {
 	uint64_t files, largest, text_bytes;
@@ -377,7 +372,7 @@ int labels_take(struct labels **out, struct relay *from, struct mlgen_err *err)
 		return rc;
 	text = mem_zalloc((size_t)head.text_bytes + 1);
 	rc = relay_get(from, text, (size_t)head.text_bytes, err);
-	l = labels_of(text);
+	l = labels_alloc(text);
 	mem_free(text);
 	l->files = head.files;
 	l->largest = head.largest;

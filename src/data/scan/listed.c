@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* listed.c - the samples that a list gives of its files: spooled as they come, then grouped by
- * file. */
+/* listed.c - samples that a list names: spooled to a temporary file, then grouped by file. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +14,12 @@
 #include "base/vec.h"
 #include "data/scan/scan_internal.h"
 
-/* Sums stay far within 64 bits, also those of many datasets. */
-#define MOST_BYTES (UINT64_C(1) << 56)
+/* Limit for the sum of sizes, so that sums over many datasets stay within 64 bits. */
+#define MAX_BYTES (UINT64_C(1) << 56)
 
-/* As it is spooled. */
-struct sample {
-	uint64_t place; /* and then the file of the scan */
+/* A sample in the spool file. */
+struct listed_sample {
+	uint64_t place;
 	uint64_t off, bytes;
 };
 
@@ -28,8 +27,8 @@ struct listed {
 	struct namefile spool;
 	uint64_t samples;
 	struct map_text paths;
-	VEC(struct listed_file) by_path; /* as they are numbered */
-	uint64_t *files;                 /* by place: which of the scan, or LISTED_NONE */
+	VEC(struct listed_file) by_path; /* indexed by number in `paths` */
+	uint64_t *files;                 /* indexed by place: file of the scan, or LISTED_NONE */
 };
 
 int listed_new(struct listed **out, const char *beside, struct mlgen_err *err)
@@ -45,8 +44,8 @@ int listed_new(struct listed **out, const char *beside, struct mlgen_err *err)
 	return 0;
 }
 
-/* The paths: nobody asks for them any more. */
-static void listed_forget(struct listed *l)
+/* Free the paths, which are needed only while the list is read. */
+static void listed_free_paths(struct listed *l)
 {
 	map_text_fini(&l->paths);
 	vec_fini(&l->by_path);
@@ -57,7 +56,7 @@ void listed_free(struct listed *l)
 	if (!l)
 		return;
 	namefile_close(&l->spool);
-	listed_forget(l);
+	listed_free_paths(l);
 	mem_free(l->files);
 	mem_free(l);
 }
@@ -83,7 +82,7 @@ void listed_add_path(struct listed *l, const char *path, uint64_t place, uint64_
 int listed_add(struct listed *l, uint64_t place, uint64_t off, uint64_t bytes,
 	       struct mlgen_err *err)
 {
-	const struct sample s = { place, off, bytes };
+	const struct listed_sample s = { place, off, bytes };
 
 	l->samples++;
 	return namefile_add(&l->spool, (const char *)&s, sizeof(s), err);
@@ -91,15 +90,15 @@ int listed_add(struct listed *l, uint64_t place, uint64_t off, uint64_t bytes,
 
 /* ---- files ---- */
 
-/* Which file of the scan has this name, below its base. */
-static uint64_t file_named(const struct scan *s, const char *names, const char *name)
+/* Find the file of the scan with this name; LISTED_NONE if there is none. */
+static uint64_t find_file_named(const struct scan *s, const char *names, const char *name)
 {
 	uint64_t low = 0, high = s->count;
 	size_t n = strlen(name);
 
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
-		const struct entry *e = &s->entries[middle];
+		const struct scan_entry *e = &s->entries[middle];
 		size_t m = entry_name_length(e);
 		int r = memcmp(name, names + entry_name_at(e), n < m ? n : m);
 
@@ -120,22 +119,22 @@ int listed_settle(struct listed *l, const struct scan *s, const struct scan_plac
 	int r = namefile_flush(&l->spool, err);
 
 	namefile_end(&l->spool);
-	listed_forget(l);
+	listed_free_paths(l);
 	if (r == 0)
 		r = namefile_map(&s->names, 0, &names, err);
 	if (r)
 		return r;
 	l->files = mem_array(p->count, sizeof(*l->files));
 	for (size_t i = 0; i < p->count; i++)
-		l->files[i] = file_named(s, names.bytes, p->at[i].name);
+		l->files[i] = find_file_named(s, names.bytes, p->at[i].name);
 	namefile_unmap(&names);
 	return 0;
 }
 
 /* ---- samples ---- */
 
-static int check(const struct scan *s, uint64_t file, const struct sample *at,
-		 struct mlgen_err *err)
+static int check_sample(const struct scan *s, uint64_t file, const struct listed_sample *at,
+			struct mlgen_err *err)
 {
 	char name[PATH_MAX] = "";
 
@@ -150,14 +149,15 @@ static int check(const struct scan *s, uint64_t file, const struct sample *at,
 			  scan_base(s), name, scan_size(s, file), at->bytes, at->off);
 }
 
-static int count(const struct listed *l, const struct scan *s, const struct sample *all,
-		 struct listed_count *counts, struct mlgen_err *err)
+static int count_samples(const struct listed *l, const struct scan *s,
+			 const struct listed_sample *all, struct listed_count *counts,
+			 struct mlgen_err *err)
 {
 	uint64_t sum = 0;
 
 	for (uint64_t i = 0; i < l->samples; i++) {
 		uint64_t file = l->files[all[i].place];
-		int r = file == LISTED_NONE ? 0 : check(s, file, &all[i], err);
+		int r = file == LISTED_NONE ? 0 : check_sample(s, file, &all[i], err);
 
 		if (r)
 			return r;
@@ -165,7 +165,7 @@ static int count(const struct listed *l, const struct scan *s, const struct samp
 			continue;
 		counts[file].samples++;
 		counts[file].bytes += all[i].bytes;
-		if (all[i].bytes > MOST_BYTES - sum)
+		if (all[i].bytes > MAX_BYTES - sum)
 			return mlgen_fail(
 				err, -EFBIG,
 				"file_list: its samples are larger together than can be counted");
@@ -174,8 +174,8 @@ static int count(const struct listed *l, const struct scan *s, const struct samp
 	return 0;
 }
 
-/* A file of so many bytes whose blocks are there, mapped: what is written to the memory meets no
- * full filesystem. */
+/* Map an empty file with this many bytes. Its blocks are allocated first, so that writes to the
+ * memory cannot fail on a full filesystem. */
 static uint64_t *map_room(struct namefile *f, uint64_t bytes, struct mlgen_err *err)
 {
 	int r = -posix_fallocate(f->fd, 0, (off_t)bytes);
@@ -193,9 +193,9 @@ static uint64_t *map_room(struct namefile *f, uint64_t bytes, struct mlgen_err *
 	return at;
 }
 
-/* Where a file begins grows with each sample of it that is put down. */
-static void put_words(const struct listed *l, const struct sample *all,
-		      const struct listed_count *counts, uint64_t files, uint64_t *words)
+/* Write the samples grouped by file; next[] is where the next sample of each file goes. */
+static void write_words(const struct listed *l, const struct listed_sample *all,
+			const struct listed_count *counts, uint64_t files, uint64_t *words)
 {
 	uint64_t *next = mem_array((size_t)files, sizeof(*next)), sum = 0;
 
@@ -214,35 +214,32 @@ static void put_words(const struct listed *l, const struct sample *all,
 	mem_free(next);
 }
 
-static int group(const struct listed *l, const struct scan *s, const struct sample *all,
-		 struct listed_count *counts, struct namefile *words, struct mlgen_err *err)
-{
-	uint64_t samples = 0, bytes, *to;
-	int r = count(l, s, all, counts, err);
-
-	if (r)
-		return r;
-	for (uint64_t i = 0; i < s->count; i++)
-		samples += counts[i].samples;
-	bytes = 2 * samples * sizeof(*to);
-	to = map_room(words, bytes, err);
-	if (!to)
-		return err->code;
-	put_words(l, all, counts, s->count, to);
-	munmap(to, (size_t)bytes);
-	return 0;
-}
-
 int listed_group(struct listed *l, const struct scan *s, struct listed_count *counts,
 		 struct namefile *words, struct mlgen_err *err)
 {
+	const struct listed_sample *all;
+	uint64_t samples = 0, bytes, *to;
 	struct namefile_map map;
 	int r = namefile_map(&l->spool, 0, &map, err);
 
 	if (r)
 		return r;
 	madvise(map.bytes, map.length, MADV_SEQUENTIAL);
-	r = group(l, s, (const void *)map.bytes, counts, words, err);
+	all = (const void *)map.bytes;
+	r = count_samples(l, s, all, counts, err);
+	if (r)
+		goto out;
+	for (uint64_t i = 0; i < s->count; i++)
+		samples += counts[i].samples;
+	bytes = 2 * samples * sizeof(*to);
+	to = map_room(words, bytes, err);
+	if (!to) {
+		r = err->code;
+		goto out;
+	}
+	write_words(l, all, counts, s->count, to);
+	munmap(to, (size_t)bytes);
+out:
 	namefile_unmap(&map);
 	return r;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.c - the names of files: spooled so that memory does not hold them, paired, and what they
- * say. */
+/* names.c - file names: stored in a temporary file, paired, and classified by suffix. */
 #include "data/scan/scan_internal.h"
 
 #include <errno.h>
@@ -14,7 +13,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* ---- a file without a name that holds the names of others ---- */
+/* ---- name file ---- */
 
 #define BUFFER_BYTES (64u << 10)
 
@@ -116,7 +115,7 @@ void namefile_unmap(struct namefile_map *m)
 	munmap(m->bytes, m->length);
 }
 
-/* ---- the names of two files that are one: FROM:TO ---- */
+/* ---- name pairs FROM:TO ---- */
 
 bool namepair_is_none(const char *text)
 {
@@ -135,7 +134,7 @@ bool namepair_parse(struct namepair *p, const char *text)
 	return strlen(p->to) != p->from_bytes || memcmp(p->from, p->to, p->from_bytes) != 0;
 }
 
-/* Where the last of them begins; NULL = there is none. */
+/* Find the last occurrence of a text in the path; NULL if there is none. */
 static const char *last_of(const char *path, const char *what, size_t bytes)
 {
 	size_t n = strlen(path);
@@ -170,7 +169,7 @@ int namepair_twin(const struct namepair *p, const char *path, char *out, size_t 
 	return n >= 0 && (size_t)n < size ? n : -ENAMETOOLONG;
 }
 
-/* ---- what the name of a file says of it ---- */
+/* ---- classification by name ---- */
 
 static const char *base_name(const char *path)
 {
@@ -179,14 +178,14 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool detect_names_ends(const char *name, const char *with)
+static bool ends_with(const char *name, const char *with)
 {
 	size_t n = strlen(name), m = strlen(with);
 
 	return n > m && strcasecmp(name + n - m, with) == 0;
 }
 
-/* Is there such a folder above the file? */
+/* Is the file below a folder of this name? */
 static bool is_below(const char *path, const char *folder)
 {
 	const char *at = strstr(path, folder);
@@ -197,24 +196,23 @@ static bool is_below(const char *path, const char *folder)
 static bool ends_one_of(const char *name, const char *const *suffixes)
 {
 	for (; *suffixes; suffixes++)
-		if (detect_names_ends(name, *suffixes))
+		if (ends_with(name, *suffixes))
 			return true;
 	return false;
 }
 
 /*
- * Spark, Dask and pyarrow pass over names that begin with '_' or '.': footers of other files, which
- * hold no row, and parts of a job that is not committed. Delta Lake keeps checkpoints of its log as
- * Parquet files.
+ * Spark, Dask and pyarrow ignore Parquet files whose names begin with '_' or '.': footers of other
+ * files, which hold no row, and parts of a job that is not committed. Delta Lake keeps checkpoints
+ * of its log as Parquet files.
  */
-static bool is_parquet_aside(const char *path, const char *name)
+static bool is_ignored_parquet(const char *path, const char *name)
 {
 	static const char *const suffixes[] = { ".parquet", ".pq", NULL };
 
-	if (!ends_one_of(name, suffixes))
-		return false;
-	return *name == '_' || *name == '.' || is_below(path, "_delta_log/") ||
-	       is_below(path, "_temporary/");
+	return ends_one_of(name, suffixes) &&
+	       (*name == '_' || *name == '.' || is_below(path, "_delta_log/") ||
+		is_below(path, "_temporary/"));
 }
 
 static bool is_litter(const char *path, const char *name)
@@ -233,7 +231,7 @@ static bool is_litter(const char *path, const char *name)
 		if (strcasecmp(name, names[i]) == 0)
 			return true;
 	return strncmp(name, "._", 2) == 0 || ends_one_of(name, suffixes) ||
-	       is_parquet_aside(path, name);
+	       is_ignored_parquet(path, name);
 }
 
 enum detect_name detect_name(const char *path)
@@ -283,7 +281,7 @@ const char *detect_by_suffix(const char *path)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		if (detect_names_ends(base_name(path), all[i].suffix))
+		if (ends_with(base_name(path), all[i].suffix))
 			return all[i].format;
 	return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan.c - list files once: names to an unnamed file (scan.h), 16 bytes a file here. */
+/* scan.c - list files once; names are in an unnamed file (scan.h), 16 bytes a file in memory. */
 #include "data/scan/scan_internal.h"
 
 #include <errno.h>
@@ -16,12 +16,12 @@
 #include "base/util.h"
 #include "hosts/hosts.h"
 
-/* ---- what a scan leaves out: named, counted, and a reason to refuse or not ---- */
+/* ---- files that a scan leaves out ---- */
 
-/* So many of what is skipped are named; the others are counted. */
-#define TOLD_MAX 5
+/* Number of skipped files that are named; the rest is counted only. */
+#define WARNINGS_MAX 5
 
-static void put_some(struct buf *to, uint64_t n, const char *one, const char *many)
+static void append_count(struct buf *to, uint64_t n, const char *one, const char *many)
 {
 	char text[UNITS_TEXT_BYTES];
 
@@ -30,27 +30,16 @@ static void put_some(struct buf *to, uint64_t n, const char *one, const char *ma
 			 n == 1 ? one : many);
 }
 
-static void put_wrong(struct buf *to, const struct scan_skipped *s)
+/* Append the counts that are errors unless scan_errors=skip. */
+static void append_errors(struct buf *to, const struct scan_skipped *s)
 {
-	put_some(to, s->special, "socket, pipe or device", "sockets, pipes or devices");
-	put_some(to, s->links, "link that leads nowhere or in a circle",
-		 "links that lead nowhere or in a circle");
-	put_some(to, s->unreadable, "that cannot be read", "that cannot be read");
-	put_some(to, s->too_long, "path that is too long", "paths that are too long");
-}
-
-static void put_listed(struct buf *to, const struct scan_skipped *s)
-{
-	put_some(to, s->missing, "file that is not there", "files that are not there");
-	put_some(to, s->folders, "folder", "folders");
-}
-
-/* No reason to refuse anything. */
-static void put_harmless(struct buf *to, const struct scan_skipped *s)
-{
-	put_some(to, s->empty, "empty file", "empty files");
-	put_some(to, s->again, "that was met before", "that were met before");
-	put_some(to, s->deeper, "folder deeper than scan_depth", "folders deeper than scan_depth");
+	append_count(to, s->missing, "file that is not there", "files that are not there");
+	append_count(to, s->folders, "folder", "folders");
+	append_count(to, s->special, "socket, pipe or device", "sockets, pipes or devices");
+	append_count(to, s->links, "link that leads nowhere or in a circle",
+		     "links that lead nowhere or in a circle");
+	append_count(to, s->unreadable, "that cannot be read", "that cannot be read");
+	append_count(to, s->too_long, "path that is too long", "paths that are too long");
 }
 
 void scan_note(const struct scan *s, const char *fmt, ...)
@@ -71,44 +60,44 @@ bool scan_is_quiet(const struct scan *s)
 	return s->is_quiet;
 }
 
-void scan_skip(struct walk *w, uint64_t *counter, const char *why)
+void scan_skip(struct scan_walk *w, uint64_t *counter, const char *why)
 {
 	++*counter;
-	if (w->told++ >= TOLD_MAX)
+	if (w->warnings++ >= WARNINGS_MAX)
 		return;
 	scan_note(w->scan, "%s: %s%s", w->path, why,
 		  w->req->errors == SCAN_SKIP ? "; left out" : "");
 }
 
-/* What all that was left out comes to. `found`: "dataset=scan found". 0, or -EACCES or -EINVAL with
- * err. */
-static int scan_judge(struct walk *w, const char *where, const char *found)
+/* Report all files that were left out. Returns 0, or -EACCES or -EINVAL with err. */
+static int scan_judge(struct scan_walk *w, const char *where)
 {
 	const struct scan_skipped *s = &w->scan->skipped;
 	struct buf text = { 0 };
 	int r = 0;
 
-	put_listed(&text, s);
-	put_wrong(&text, s);
+	append_errors(&text, s);
 	if (text.len && w->req->errors != SCAN_SKIP)
 		r = mlgen_fail(w->err, s->unreadable ? -EACCES : -EINVAL,
-			       "%s: %s %s; --scan_errors=skip goes without", where, found,
+			       "%s: dataset=scan found %s; --scan_errors=skip goes without", where,
 			       buf_str(&text));
-	put_harmless(&text, s);
+	append_count(&text, s->empty, "empty file", "empty files");
+	append_count(&text, s->again, "that was met before", "that were met before");
+	append_count(&text, s->deeper, "folder deeper than scan_depth",
+		     "folders deeper than scan_depth");
 	if (r == 0 && text.len)
 		scan_note(w->scan, "%s: left out: %s", where, buf_str(&text));
 	buf_fini(&text);
 	return r;
 }
 
-int scan_judge_list(struct walk *w, const char *list)
+int scan_judge_list(struct scan_walk *w, const char *list)
 {
 	const struct scan_skipped *s = &w->scan->skipped;
 	struct buf text = { 0 };
 	int r = 0;
 
-	put_listed(&text, s);
-	put_wrong(&text, s);
+	append_errors(&text, s);
 	if (text.len && w->req->errors != SCAN_SKIP)
 		r = mlgen_fail(w->err, -EINVAL,
 			       "%s: file_list names %s; --scan_errors=skip goes without", list,
@@ -117,17 +106,7 @@ int scan_judge_list(struct walk *w, const char *list)
 	return r;
 }
 
-/* ---- what some files were like when they were listed, so that it can be said what has changed
- * ---- */
-
-/* Every other one stays. */
-static void thin_out(struct scan_marks *m)
-{
-	m->count = (m->count + 1) / 2;
-	for (uint64_t i = 1; i < m->count; i++)
-		m->all[i] = m->all[2 * i];
-	m->step *= 2;
-}
+/* ---- marks: a sample of the files, to detect changes ---- */
 
 void scan_marks_add(struct scan_marks *m, uint64_t name, const struct stat *st)
 {
@@ -139,21 +118,20 @@ void scan_marks_add(struct scan_marks *m, uint64_t name, const struct stat *st)
 	}
 	if (at % m->step)
 		return;
-	if (m->count == SCAN_MARKS)
-		thin_out(m);
+	/* Every second mark is dropped when there is no room left. */
+	if (m->count == SCAN_MARKS) {
+		m->count = (m->count + 1) / 2;
+		for (uint64_t i = 1; i < m->count; i++)
+			m->all[i] = m->all[2 * i];
+		m->step *= 2;
+	}
 	if (at % m->step == 0)
 		m->all[m->count++] = (struct scan_mark){ .name = name,
 							 .size_bytes = (uint64_t)st->st_size,
 							 .changed = st->st_mtim };
 }
 
-static void scan_marks_fini(struct scan_marks *m)
-{
-	mem_free(m->all);
-	memset(m, 0, sizeof(*m));
-}
-
-/* Is it among the first so many files, whose names are in order? */
+/* Is this name among the first `files` files? Names are sorted. */
 static bool is_among(const struct scan *s, uint64_t files, const char *name)
 {
 	uint64_t low = 0, high = files;
@@ -176,7 +154,7 @@ static bool is_among(const struct scan *s, uint64_t files, const char *name)
 	return false;
 }
 
-static bool is_as_it_was(const struct scan_mark *m, const char *path)
+static bool is_unchanged(const struct scan_mark *m, const char *path)
 {
 	struct stat st;
 
@@ -192,52 +170,41 @@ void scan_look_again(const struct scan *s, uint64_t files, struct scan_changed *
 	*out = (struct scan_changed){ 0 };
 	for (uint64_t i = 0; i < s->marks.count; i++) {
 		const struct scan_mark *m = &s->marks.all[i];
-		const struct entry e = { .name = m->name };
+		const struct scan_entry e = { .name = m->name };
 
 		if (scan_entry_name(s, &e, path + n, sizeof(path) - (size_t)n) < 0 ||
 		    !is_among(s, files, path + n))
 			continue;
 		out->looked_at++;
-		if (is_as_it_was(m, path))
+		if (is_unchanged(m, path))
 			continue;
 		if (out->changed++ == 0 || strcmp(path, out->path) < 0)
 			memcpy(out->path, path, strlen(path) + 1);
 	}
 }
 
-/* ---- what one process of a job has listed becomes a scan in another ---- */
+/* ---- transfer of a scan to another process of the job ---- */
 
-struct given_head {
+struct scan_head {
 	uint64_t count, bytes;
 	struct scan_skipped skipped;
 	uint64_t base_bytes, place_bytes;
 };
 
-/* Of a file; its name comes behind. */
-struct given_file {
+/* Header of a file, followed by its name. */
+struct scan_file_head {
 	uint64_t size_bytes;
 	int64_t mtime_ns;
 	uint64_t name_bytes;
 };
 
-static int put_file(const struct entry *e, const struct namefile_map *map, struct relay *to,
-		    struct mlgen_err *err)
-{
-	struct given_file f = { .size_bytes = e->size_bytes, .name_bytes = entry_name_length(e) };
-	const char *name = map->bytes + (entry_name_at(e) - map->start);
-
-	memcpy(&f.mtime_ns, name - sizeof(f.mtime_ns), sizeof(f.mtime_ns));
-	int rc = relay_put(to, &f, sizeof(f), err);
-	return rc ? rc : relay_put(to, name, (size_t)f.name_bytes, err);
-}
-
 int scan_give(const struct scan *s, struct relay *to, struct mlgen_err *err)
 {
-	const struct given_head head = { .count = s->count,
-					 .bytes = s->bytes,
-					 .skipped = s->skipped,
-					 .base_bytes = strlen(s->base),
-					 .place_bytes = strlen(s->place) };
+	const struct scan_head head = { .count = s->count,
+					.bytes = s->bytes,
+					.skipped = s->skipped,
+					.base_bytes = strlen(s->base),
+					.place_bytes = strlen(s->place) };
 	struct namefile_map map;
 	int rc = namefile_map(&s->names, 0, &map, err);
 
@@ -248,22 +215,31 @@ int scan_give(const struct scan *s, struct relay *to, struct mlgen_err *err)
 		rc = relay_put(to, s->base, (size_t)head.base_bytes, err);
 	if (rc == 0)
 		rc = relay_put(to, s->place, (size_t)head.place_bytes, err);
-	for (uint64_t i = 0; i < s->count && rc == 0; i++)
-		rc = put_file(&s->entries[i], &map, to, err);
+	for (uint64_t i = 0; i < s->count && rc == 0; i++) {
+		const struct scan_entry *e = &s->entries[i];
+		const char *name = map.bytes + (entry_name_at(e) - map.start);
+		struct scan_file_head f = { .size_bytes = e->size_bytes,
+					    .name_bytes = entry_name_length(e) };
+
+		memcpy(&f.mtime_ns, name - sizeof(f.mtime_ns), sizeof(f.mtime_ns));
+		rc = relay_put(to, &f, sizeof(f), err);
+		if (rc == 0)
+			rc = relay_put(to, name, (size_t)f.name_bytes, err);
+	}
 	namefile_unmap(&map);
 	return rc;
 }
 
-static int take_text(char **out, uint64_t bytes, struct relay *from, struct mlgen_err *err)
+static int receive_text(char **out, uint64_t bytes, struct relay *from, struct mlgen_err *err)
 {
 	*out = mem_zalloc((size_t)bytes + 1);
 	return relay_get(from, *out, (size_t)bytes, err);
 }
 
-static int take_file(struct scan *s, uint64_t file, struct relay *from, struct mlgen_err *err)
+static int receive_file(struct scan *s, uint64_t file, struct relay *from, struct mlgen_err *err)
 {
 	char name[PATH_MAX];
-	struct given_file f;
+	struct scan_file_head f;
 	int rc = relay_get(from, &f, sizeof(f), err);
 
 	if (rc == 0)
@@ -272,30 +248,30 @@ static int take_file(struct scan *s, uint64_t file, struct relay *from, struct m
 		rc = namefile_add(&s->names, (const char *)&f.mtime_ns, sizeof(f.mtime_ns), err);
 	if (rc)
 		return rc;
-	s->entries[file] = (struct entry){
+	s->entries[file] = (struct scan_entry){
 		.name = s->names.end << LENGTH_BITS | f.name_bytes,
 		.size_bytes = f.size_bytes,
 	};
 	return namefile_add(&s->names, name, (size_t)f.name_bytes, err);
 }
 
-static int take_all(struct scan *s, struct relay *from, struct mlgen_err *err)
+static int receive_files(struct scan *s, struct relay *from, struct mlgen_err *err)
 {
-	struct given_head head;
+	struct scan_head head;
 	int rc = relay_get(from, &head, sizeof(head), err);
 
 	if (rc)
 		return rc;
-	rc = take_text(&s->base, head.base_bytes, from, err);
+	rc = receive_text(&s->base, head.base_bytes, from, err);
 	if (rc == 0)
-		rc = take_text(&s->place, head.place_bytes, from, err);
+		rc = receive_text(&s->place, head.place_bytes, from, err);
 	if (rc)
 		return rc;
 	s->skipped = head.skipped;
 	s->bytes = head.bytes;
 	s->entries = mem_array((size_t)head.count, sizeof(*s->entries));
 	for (; s->count < head.count && rc == 0; s->count++)
-		rc = take_file(s, s->count, from, err);
+		rc = receive_file(s, s->count, from, err);
 	return rc ? rc : namefile_flush(&s->names, err);
 }
 
@@ -304,9 +280,9 @@ int scan_take(struct scan **out, const char *beside, struct relay *from, struct 
 	struct scan *s = mem_zalloc(sizeof(*s));
 	int rc = namefile_open(&s->names, beside, err);
 
-	s->is_quiet = true; /* who has listed it tells of it */
+	s->is_quiet = true; /* the process that scanned has printed the notes */
 	if (rc == 0)
-		rc = take_all(s, from, err);
+		rc = receive_files(s, from, err);
 	namefile_end(&s->names);
 	if (rc) {
 		scan_free(s);
@@ -318,15 +294,15 @@ int scan_take(struct scan **out, const char *beside, struct relay *from, struct 
 
 /* ---- scans ---- */
 
-/* No filesystem holds more, and sums of sizes stay within 64 bits. */
-#define MOST_BYTES (UINT64_C(1) << 62)
+/* Limit for the sum of sizes, which no filesystem reaches, so that sums stay within 64 bits. */
+#define MAX_BYTES (UINT64_C(1) << 62)
 
-int scan_entry_name(const struct scan *s, const struct entry *e, char *out, size_t size)
+int scan_entry_name(const struct scan *s, const struct scan_entry *e, char *out, size_t size)
 {
 	return namefile_read(&s->names, entry_name_at(e), entry_name_length(e), out, size);
 }
 
-void scan_push(struct scan *s, struct entry e)
+void scan_push(struct scan *s, struct scan_entry e)
 {
 	s->entries = mem_grow(s->entries, &s->room, s->count + 1, sizeof(*s->entries));
 	s->entries[s->count++] = e;
@@ -334,7 +310,7 @@ void scan_push(struct scan *s, struct entry e)
 
 static int by_name(const void *a, const void *b, void *names)
 {
-	const struct entry *x = a, *y = b;
+	const struct scan_entry *x = a, *y = b;
 	size_t n = entry_name_length(x), m = entry_name_length(y);
 	const char *base = names;
 	int r = memcmp(base + entry_name_at(x), base + entry_name_at(y), n < m ? n : m);
@@ -342,25 +318,12 @@ static int by_name(const void *a, const void *b, void *names)
 	return r ? r : (n > m) - (n < m);
 }
 
-/* Sorted, so that the same ones are neighbours; of those one stays. */
-static void keep_once(struct scan *s, uint64_t first, char *names)
-{
-	uint64_t kept = first;
-
-	for (uint64_t i = first; i < s->count; i++)
-		if (i == first || by_name(&s->entries[kept - 1], &s->entries[i], names) != 0)
-			s->entries[kept++] = s->entries[i];
-		else if (s->entries[i].size_bytes != IS_FOLDER)
-			s->skipped.again++;
-	s->count = kept;
-}
-
-/* In place. Their names are together, and mapped for the time: the page cache holds them, or gets
- * them again. */
+/* Entries are sorted in place. Their names are contiguous in the name file, which is mapped
+ * meanwhile: the page cache has them, or reads them again. */
 int scan_sort(struct scan *s, uint64_t first, struct mlgen_err *err)
 {
 	struct namefile_map map;
-	uint64_t start, from = s->names.end;
+	uint64_t start, from = s->names.end, unique = first;
 	int r = namefile_flush(&s->names, err);
 
 	if (r || s->count - first < 2)
@@ -375,14 +338,20 @@ int scan_sort(struct scan *s, uint64_t first, struct mlgen_err *err)
 		s->entries[i].name -= start << LENGTH_BITS;
 	qsort_r(&s->entries[first], (size_t)(s->count - first), sizeof(*s->entries), by_name,
 		map.bytes);
-	keep_once(s, first, map.bytes);
+	/* Equal names are neighbours now; one of them stays. */
+	for (uint64_t i = first; i < s->count; i++)
+		if (i == first || by_name(&s->entries[unique - 1], &s->entries[i], map.bytes) != 0)
+			s->entries[unique++] = s->entries[i];
+		else if (s->entries[i].size_bytes != IS_FOLDER)
+			s->skipped.again++;
+	s->count = unique;
 	for (uint64_t i = first; i < s->count; i++)
 		s->entries[i].name += start << LENGTH_BITS;
 	namefile_unmap(&map);
 	return 0;
 }
 
-static int sum_up(struct scan *s, const char *directory, struct mlgen_err *err)
+static int add_up_sizes(struct scan *s, const char *directory, struct mlgen_err *err)
 {
 	if (s->count == 0)
 		return mlgen_fail(err, -ENOENT,
@@ -392,7 +361,7 @@ static int sum_up(struct scan *s, const char *directory, struct mlgen_err *err)
 	for (uint64_t i = 0; i < s->count; i++) {
 		uint64_t bytes = s->entries[i].size_bytes;
 
-		if (bytes >= MOST_BYTES - s->bytes)
+		if (bytes >= MAX_BYTES - s->bytes)
 			return mlgen_fail(
 				err, -EFBIG,
 				"%s: its files are larger together than offsets can count",
@@ -403,76 +372,57 @@ static int sum_up(struct scan *s, const char *directory, struct mlgen_err *err)
 	return 0;
 }
 
-static int walk_places(struct walk *w, const struct scan_places *p)
+/* List the files below all places. */
+static int scan_all_places(struct scan_walk *w, struct scan_places *p)
 {
-	int r = scan_walk_begin(w);
-
-	for (size_t i = 0; i < p->count && r == 0; i++)
-		r = p->at[i].is_folder ? scan_walk_folder(w, p->at[i].name)
-				       : scan_walk_file(w, p->at[i].name);
-	/* Those of one place are in order. */
-	if (r == 0 && p->count > 1)
-		r = scan_sort(w->scan, 0, w->err);
-	if (r == 0)
-		r = namefile_flush(&w->scan->names, w->err);
-	return r;
-}
-
-static int take_part(struct walk *w, struct scan_places *p)
-{
-	if (w->req->part == SCAN_EVALUATION)
-		return places_take_evaluation(p, w->req->is_laid_out, w->err);
-	places_take_training(p, w->req->is_laid_out);
-	return 0;
-}
-
-static int scan_places(struct walk *w, struct scan_places *p)
-{
+	const struct scan_request *req = w->req;
 	struct scan *s = w->scan;
-	const char *where = w->req->file_list ? w->req->file_list : w->req->directory;
-	int r;
+	const char *where = req->file_list ? req->file_list : req->directory;
+	int r = 0;
 
 	s->base = mem_strdup(p->base);
-	r = take_part(w, p);
+	if (req->part == SCAN_EVALUATION)
+		r = places_take_evaluation(p, req->is_laid_out, w->err);
+	else
+		places_take_training(p, req->is_laid_out);
 	if (r)
 		return r;
 	s->place = mem_strdup(p->at[0].path);
-	r = walk_places(w, p);
+	r = scan_walk_begin(w);
+	for (size_t i = 0; i < p->count && r == 0; i++)
+		r = p->at[i].is_folder ? scan_walk_folder(w, p->at[i].name)
+				       : scan_walk_file(w, p->at[i].name);
+	/* The files of a single place are in order already. */
+	if (r == 0 && p->count > 1)
+		r = scan_sort(s, 0, w->err);
+	if (r == 0)
+		r = namefile_flush(&s->names, w->err);
 	if (r == 0) {
 		s->skipped.again += links_keep_once(&w->links, s);
-		r = scan_judge(w, where, "dataset=scan found");
+		r = scan_judge(w, where);
 	}
 	if (r == 0)
-		r = sum_up(s, where, w->err);
+		r = add_up_sizes(s, where, w->err);
 	return r || !s->listed ? r : listed_settle(s->listed, s, p, w->err);
 }
-
-static int scan_all(struct scan *s, const struct scan_request *req, struct mlgen_err *err)
-{
-	struct walk *w = mem_zalloc(sizeof(*w));
-	struct scan_places p;
-	int r;
-
-	w->scan = s;
-	w->req = req;
-	w->err = err;
-	r = req->file_list ? scan_list_read(w, &p) : places_find(&p, req->directory, err);
-	if (r == 0)
-		r = scan_places(w, &p);
-	places_fini(&p);
-	links_fini(&w->links);
-	mem_free(w);
-	return r;
-}
-
 int scan_new(struct scan **out, const struct scan_request *req, struct mlgen_err *err)
 {
 	struct scan *s = mem_zalloc(sizeof(*s));
+	struct scan_walk *w = mem_zalloc(sizeof(*w));
+	struct scan_places p = { 0 };
 	int r = namefile_open(&s->names, req->directory, err);
 
 	s->is_quiet = req->is_quiet;
+	w->scan = s;
+	w->req = req;
+	w->err = err;
 	if (r == 0)
-		r = scan_all(s, req, err);
+		r = req->file_list ? scan_list_read(w, &p) : places_find(&p, req->directory, err);
+	if (r == 0)
+		r = scan_all_places(w, &p);
+	places_fini(&p);
+	links_fini(&w->links);
+	mem_free(w);
 	namefile_end(&s->names);
 	if (r) {
 		scan_free(s);
@@ -488,7 +438,7 @@ void scan_free(struct scan *s)
 		return;
 	namefile_close(&s->names);
 	listed_free(s->listed);
-	scan_marks_fini(&s->marks);
+	mem_free(s->marks.all);
 	mem_free(s->base);
 	mem_free(s->place);
 	mem_free(s->entries);
@@ -533,7 +483,7 @@ size_t scan_name_bytes(const struct scan *s, uint64_t file)
 int scan_name_and_time(const struct scan *s, uint64_t file, char *out, size_t size,
 		       int64_t *mtime_ns)
 {
-	const struct entry *e = &s->entries[file];
+	const struct scan_entry *e = &s->entries[file];
 	char both[sizeof(*mtime_ns) + PATH_MAX];
 	size_t n = entry_name_length(e);
 	int r = n < size ? namefile_read(&s->names, entry_name_at(e) - sizeof(*mtime_ns),

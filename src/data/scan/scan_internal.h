@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_internal.h - what the parts of a scan share. */
+/* scan_internal.h - declarations that the files of data/scan share. */
 #pragma once
 
 #include <limits.h>
@@ -15,69 +15,69 @@
 #include "base/vec.h"
 #include "data/scan/scan.h"
 
-/* ---- Names with braces, as bash and WebDataset write many of them in one ---- */
+/* ---- Braces: many names written as one, as in bash and WebDataset ---- */
 
-/* Names that were made; owned. */
+/* Expanded names; owned. */
 struct namelist {
 	char **at;
 	size_t count, room; /* vec.h */
-	size_t bytes;       /* of all names, with a zero each */
-	bool is_over;       /* there would be more than can be */
+	size_t bytes;       /* sum of all names, each with its zero byte */
+	bool is_over;       /* a limit is exceeded */
 };
 
-void namelist_add(struct namelist *l, char *name); /* which it owns */
-void namelist_fini(struct namelist *l);            /* takes a zeroed one */
+void namelist_add(struct namelist *l, char *name); /* takes ownership of the name */
+void namelist_fini(struct namelist *l);            /* a zeroed struct is fine */
 
 /*
- * Adds what a name stands for: "s-{000..127}.tar" 128 names, "{a,b}/{0..3}" eight, in the order in
- * which they are written. A range is of numbers, which keep the width of the wider end where that
- * begins with 0, or of letters; a third number is the step. Braces may stand within one another;
- * those without a comma or a range are part of the name. 0, or -E2BIG with err.
+ * Append the names that braces stand for, in the order in which they are written:
+ * "s-{000..127}.tar" makes 128 names, "{a,b}/{0..3}" eight. A range has letters or numbers; numbers
+ * keep the width of the wider end if that begins with 0. A third number is the step. Braces may be
+ * nested; braces without a comma or a range are part of the name. Returns 0, or -E2BIG with err.
  */
 int braces_expand(struct namelist *to, const char *name, struct mlgen_err *err);
 
-/* ---- What links led to, so that a scan follows each way once ---- */
+/* ---- Links: targets of links, so that a scan follows each target once ---- */
 
-/* Of a file that a link led to: 32 bytes, while it is scanned. */
-struct link {
+/* A file that a link leads to: 32 bytes, until the scan ends. */
+struct scan_link {
 	dev_t dev;
 	ino_t ino;
-	uint64_t name_at; /* which entry of the scan it is */
-	uint64_t rank;    /* of that in the order of all */
+	uint64_t name_at; /* identifies the entry of the scan */
+	uint64_t rank;    /* index of that entry in the final order */
 };
 
-struct links {
-	VEC(struct link) files;
-	struct map_text folders; /* by dev and ino */
+struct scan_links {
+	VEC(struct scan_link) files;
+	struct map_text folders; /* keyed by dev and ino */
 };
 
-void links_fini(struct links *l); /* takes a zeroed one */
+void links_fini(struct scan_links *l); /* a zeroed struct is fine */
 
-/* Of files that several links led to all but the first leave the scan, whose order stands: how
- * many. */
+/* Remove from the scan all but the first of the files that links lead to repeatedly. The scan must
+ * be in its final order. Returns the number of removed files. */
 struct scan;
-uint64_t links_keep_once(struct links *l, struct scan *s);
+uint64_t links_keep_once(struct scan_links *l, struct scan *s);
 
-/* ---- What the files of the lister share: its entries, and the way through folders ---- */
+/* ---- Entries of a scan, and the walk through folders ---- */
 
-/* A path has fewer bytes than PATH_MAX, 4096. */
+/* Bits for the length of a path, which is less than PATH_MAX, 4096. */
 #define LENGTH_BITS 12
 #define LENGTH_MASK ((UINT64_C(1) << LENGTH_BITS) - 1)
-/* Beside where a name is: a link led there. */
+/* Flag in `name`: the path goes through a link. */
 #define THROUGH_LINK (UINT64_C(1) << 63)
 
-/* Of a folder that is still to be listed. */
+/* Size of a folder that is still to be listed. */
 #define IS_FOLDER UINT64_MAX
 
-struct entry {
-	/* Where in the file of names, and its length; before it stands when the file was last
-	 * changed, an int64_t of ns. */
+struct scan_entry {
+	/* Offset of the name in the name file, and its length. The file's mtime, an int64_t of ns,
+	 * is stored before the name. */
 	uint64_t name;
 	uint64_t size_bytes;
 };
 
 struct scan {
-	struct entry *entries;
+	struct scan_entry *entries;
 	uint64_t count, room;
 	uint64_t bytes;
 	char *base, *place; /* owned */
@@ -88,78 +88,76 @@ struct scan {
 	bool is_quiet;
 };
 
-static inline uint64_t entry_name_at(const struct entry *e)
+static inline uint64_t entry_name_at(const struct scan_entry *e)
 {
 	return (e->name & ~THROUGH_LINK) >> LENGTH_BITS;
 }
 
-static inline size_t entry_name_length(const struct entry *e)
+static inline size_t entry_name_length(const struct scan_entry *e)
 {
 	return (size_t)(e->name & LENGTH_MASK);
 }
 
-void scan_push(struct scan *s, struct entry e);
-int scan_entry_name(const struct scan *s, const struct entry *e, char *out, size_t size);
-/* Entries from `first` on in the byte order of their names, each once. */
+void scan_push(struct scan *s, struct scan_entry e);
+int scan_entry_name(const struct scan *s, const struct scan_entry *e, char *out, size_t size);
+/* Sort the entries from `first` on by the bytes of their names, and drop duplicates. */
 int scan_sort(struct scan *s, uint64_t first, struct mlgen_err *err);
 
-/* The way down to the folder that is looked at, to find circles. */
-struct folder {
-	const struct folder *above;
-	uint64_t depth; /* of what is listed first: 1 */
-	bool is_linked; /* a link led there, or to one above it */
+/* A folder on the path from the place to the current folder; used to detect circles. */
+struct scan_folder {
+	const struct scan_folder *above;
+	uint64_t depth; /* 1 = the place itself */
+	bool is_linked; /* reached through a link */
 	dev_t dev;
 	ino_t ino;
 };
 
-struct walk {
+struct scan_walk {
 	struct scan *scan;
 	const struct scan_request *req;
 	struct mlgen_err *err;
-	struct links links;
-	char path[PATH_MAX]; /* of the folder, with a slash behind it */
-	size_t length;       /* of path */
-	size_t top_length;   /* of the scan's base in it, with a slash */
-	unsigned told;
+	struct scan_links links;
+	char path[PATH_MAX]; /* current folder, ends in a slash */
+	size_t length;       /* length of path */
+	size_t top_length;   /* length of the scan's base in path, slash included */
+	unsigned warnings;   /* number of notes about skipped files */
 };
 
-/* w->path is that of the scan's base. 0 or -errno with err. */
-int scan_walk_begin(struct walk *w);
-/* What is below a folder, in order; its name as below the base. */
-int scan_walk_folder(struct walk *w, const char *name);
-/* One file, that may have gone. */
-int scan_walk_file(struct walk *w, const char *name);
+/* Set w->path to the scan's base. Returns 0, or -errno with err. */
+int scan_walk_begin(struct scan_walk *w);
+/* Add all files below a folder, in order; `name` is relative to the base. */
+int scan_walk_folder(struct scan_walk *w, const char *name);
+/* Add one file, which may have vanished. */
+int scan_walk_file(struct scan_walk *w, const char *name);
 
-/* One that is left out: counted, and the first few are named. */
-void scan_skip(struct walk *w, uint64_t *counter, const char *why);
-/* The same of a list, before its files are looked at. */
-int scan_judge_list(struct walk *w, const char *list);
+/* Count a file or folder that is left out, and name the first few in a note. */
+void scan_skip(struct scan_walk *w, uint64_t *counter, const char *why);
+/* Refuse a list with missing or unusable files, unless scan_errors=skip. */
+int scan_judge_list(struct scan_walk *w, const char *list);
 
-/* ---- The files that a list names, for a scan ---- */
-
-struct walk;
+/* ---- File lists (file_list=) ---- */
 
 /*
- * One path a line, with LF or CRLF behind it; empty lines say nothing. Relative ones are below the
- * request's directory, or where it has none below the list's folder. "-" is standard input: what is
- * no file is copied to one without a name, which becomes standard input, so that a run that is
- * repeated in this process reads the same list again.
+ * Read a list: one path a line, ended by LF or CRLF; empty lines are ignored. Relative paths are
+ * below the request's directory or, without one, below the folder of the list. "-" is standard
+ * input. If that is not a regular file, it is copied to a temporary file, which becomes standard
+ * input, so that a run that is repeated in this process reads the same list again.
  *
- * With two columns behind each path, PATH TAB OFFSET TAB LENGTH, a line is a sample of so many
- * bytes there, and a path may stand in many lines: the scan has them (scan.h). Either all lines
- * have columns or none has.
+ * With two more columns, PATH TAB OFFSET TAB LENGTH, a line is a sample of LENGTH bytes, and a path
+ * may be in many lines; the scan owns these samples (scan.h). Either all lines have columns or none
+ * has.
  *
- * What is not there, and no file, is counted and told with its line, for scan_judge. 0, or -errno
- * with err: a list that cannot be read twice (a FIFO), a line that is no path, or no sample of the
- * file, no line that is one.
+ * Paths that do not exist or are not files are counted and named with their line, as in scan_skip.
+ * Returns 0, or -errno with err: the list cannot be read twice (a FIFO), a line is not a path or
+ * not a sample within its file, or no line names a file.
  */
-int scan_list_read(struct walk *w, struct scan_places *p);
+int scan_list_read(struct scan_walk *w, struct scan_places *p);
 
-/* So many bytes at `at`, as a string: its length, or -errno. */
+/* Read `n` bytes at offset `at` as a string. Returns its length, or -errno. */
 int namefile_read(const struct namefile *f, uint64_t at, size_t n, char *out, size_t size);
 
-/* What went wrong with it, in words: `code`. */
+/* Fill err for a failed operation on the name file; returns `code`. */
 int namefile_failed(const struct namefile *f, int code, struct mlgen_err *err);
 
-/* One more file was listed; what it costs does not grow with them. */
+/* Consider a listed file for a mark. Memory does not grow with the number of files. */
 void scan_marks_add(struct scan_marks *m, uint64_t name, const struct stat *st);

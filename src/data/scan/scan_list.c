@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_list.c - the files that a list names, for a scan. */
+/* scan_list.c - read the files, and samples within files, that a list names. */
 #include "data/scan/scan_internal.h"
 
 #include <errno.h>
@@ -16,23 +16,23 @@
 #include "base/thread.h"
 #include "base/units.h"
 
-/* A path, and two numbers behind it. */
+/* Limit for a line: a path and two numbers. */
 #define LINE_BYTES (PATH_MAX + 128)
 
-struct list {
-	struct walk *w;
-	const char *name; /* for messages */
-	char *folder;     /* of relative paths; owned, NULL = this one */
+struct list_reader {
+	struct scan_walk *w;
+	const char *name; /* used in messages */
+	char *folder;     /* parent of relative paths; owned, NULL = current directory */
 	int fd;
-	off_t off;
+	off_t off; /* offset of the next read */
 	uint64_t line;
-	size_t at, end; /* of buffer */
+	size_t at, end; /* unread part of the buffer */
 	char buffer[65536];
-	char text[LINE_BYTES]; /* of the line; its path, where it has columns */
+	char text[LINE_BYTES]; /* current line; only its path once columns are parsed */
 	char path[PATH_MAX];
-	uint64_t first_line; /* that has text; 0 = none was there */
+	uint64_t first_line; /* number of the first line with text; 0 = none yet */
 	bool has_columns;
-	/* Of the last line: the path as it is written, and which file that is. */
+	/* Previous sample: the path as written, and its file. */
 	bool has_last;
 	char last[LINE_BYTES];
 	struct listed_file file;
@@ -40,7 +40,7 @@ struct list {
 
 /* ---- standard input ---- */
 
-static int copy_all(struct namefile *to, struct mlgen_err *err)
+static int copy_stdin(struct namefile *to, struct mlgen_err *err)
 {
 	char buffer[4096];
 
@@ -60,21 +60,21 @@ static int copy_all(struct namefile *to, struct mlgen_err *err)
 	}
 }
 
-/* A pipe is read once: what came through it takes its place. */
+/* A pipe can be read only once, so a copy of its content replaces it. */
 static int spool_stdin(struct mlgen_err *err)
 {
 	struct namefile copy;
 	int r = namefile_open(&copy, NULL, err);
 
 	if (r == 0)
-		r = copy_all(&copy, err);
+		r = copy_stdin(&copy, err);
 	if (r == 0 && (lseek(copy.fd, 0, SEEK_SET) < 0 || dup2(copy.fd, STDIN_FILENO) < 0))
 		r = mlgen_fail(err, -errno, "file_list: stdin: %s", strerror(errno));
 	namefile_close(&copy);
 	return r;
 }
 
-static int open_stdin(struct list *l)
+static int open_stdin(struct list_reader *l)
 {
 	struct stat st;
 	int r = fstat(STDIN_FILENO, &st) ? -errno : 0;
@@ -84,12 +84,12 @@ static int open_stdin(struct list *l)
 		return mlgen_fail(l->w->err, r, "file_list: stdin: %s", strerror(-r));
 	if (!S_ISREG(st.st_mode))
 		r = spool_stdin(l->w->err);
-	/* Read by pread, which leaves the offset to the next who reads. */
+	/* Reads use pread(2), so the offset remains for the next reader. */
 	l->off = r ? 0 : lseek(STDIN_FILENO, 0, SEEK_CUR);
 	return r;
 }
 
-static int open_list(struct list *l)
+static int open_list(struct list_reader *l)
 {
 	const char *slash;
 	struct stat st;
@@ -110,8 +110,8 @@ static int open_list(struct list *l)
 
 /* ---- lines ---- */
 
-/* The next byte, -1 at the end, or -errno - 1. */
-static int next_byte(struct list *l)
+/* Return the next byte, -1 at the end, or -errno - 1. */
+static int next_byte(struct list_reader *l)
 {
 	ssize_t n;
 
@@ -128,7 +128,8 @@ static int next_byte(struct list *l)
 	return (unsigned char)l->buffer[0];
 }
 
-__attribute__((format(printf, 2, 3))) static int bad_line(struct list *l, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static int bad_line(struct list_reader *l, const char *fmt,
+							  ...)
 {
 	char text[512];
 	va_list ap;
@@ -139,17 +140,8 @@ __attribute__((format(printf, 2, 3))) static int bad_line(struct list *l, const 
 	return mlgen_fail(l->w->err, -EINVAL, "%s:%" PRIu64 ": %s", l->name, l->line, text);
 }
 
-/* A mark before the first line is no part of its path. */
-static size_t drop_bom(struct list *l, size_t n)
-{
-	size_t skip = l->line == 1 ? bom_bytes(l->text, n) : 0;
-
-	memmove(l->text, l->text + skip, n - skip);
-	return n - skip;
-}
-
-/* 1: a line is in l->text; 0: there is none; or -errno with err. */
-static int next_line(struct list *l)
+/* Read a line into l->text. Returns 1, 0 at the end, or -errno with err. */
+static int next_line(struct list_reader *l)
 {
 	size_t n = 0;
 	int c;
@@ -165,7 +157,12 @@ static int next_line(struct list *l)
 	if (c < -1)
 		return mlgen_fail(l->w->err, c + 1, "file_list: %s: %s", l->name,
 				  strerror(-(c + 1)));
-	n = drop_bom(l, n);
+	if (l->line == 1) {
+		size_t bom = bom_bytes(l->text, n);
+
+		n -= bom;
+		memmove(l->text, l->text + bom, n);
+	}
 	if (n && l->text[n - 1] == '\r')
 		n--;
 	l->text[n] = '\0';
@@ -174,8 +171,8 @@ static int next_line(struct list *l)
 
 /* ---- paths ---- */
 
-/* The line's path as it is opened. */
-static int make_path(struct list *l)
+/* Set l->path, the path that is opened. */
+static int make_path(struct list_reader *l)
 {
 	bool is_below = l->folder && *l->text != '/';
 	int n = snprintf(l->path, sizeof(l->path), "%s%s%s", is_below ? l->folder : "",
@@ -184,13 +181,13 @@ static int make_path(struct list *l)
 	return n < 0 || (size_t)n >= sizeof(l->path) ? bad_line(l, "the path is too long") : 0;
 }
 
-/* Into the places: 1 with its size, or 0: it is left out. */
-static int add_path(struct list *l, struct scan_places *p, uint64_t *bytes)
+/* Add the file to the places. Returns 1 and its size, or 0 if it is left out. */
+static int add_path(struct list_reader *l, struct scan_places *p, uint64_t *bytes)
 {
 	struct scan_skipped *s = &l->w->scan->skipped;
 	struct stat st;
 
-	/* It stands in messages. */
+	/* scan_skip prints w->path. */
 	if (snprintf(l->w->path, sizeof(l->w->path), "%s:%" PRIu64 ": %s", l->name, l->line,
 		     l->path) < 0)
 		return bad_line(l, "the path is too long");
@@ -210,50 +207,44 @@ static int add_path(struct list *l, struct scan_places *p, uint64_t *bytes)
 
 /* ---- samples ---- */
 
-/* The line's path again, or a new one. */
-static int find_file(struct list *l, struct scan_places *p, struct listed_file *out)
+/* Set l->file to the file of l->text, which is added if it is new. Samples of a file are often
+ * adjacent, so the previous path is compared first. */
+static int select_file(struct list_reader *l, struct scan_places *p)
 {
 	struct listed *listed = l->w->scan->listed;
-	const struct listed_file *known = listed_find(listed, l->path);
+	const struct listed_file *f;
 	uint64_t bytes = 0;
-	int r;
-
-	if (!known) {
-		r = add_path(l, p, &bytes);
-		if (r < 0)
-			return r;
-		listed_add_path(listed, l->path, r ? p->count - 1 : LISTED_NONE, bytes);
-		known = listed_find(listed, l->path);
-	}
-	*out = *known;
-	return 0;
-}
-
-/* Those of a file often stand next to each other. */
-static int take_file(struct list *l, struct scan_places *p)
-{
 	int r;
 
 	if (l->has_last && strcmp(l->text, l->last) == 0)
 		return 0;
+	l->has_last = false;
 	r = make_path(l);
-	if (r == 0)
-		r = find_file(l, p, &l->file);
-	if (r == 0)
-		memcpy(l->last, l->text, strlen(l->text) + 1);
-	l->has_last = r == 0;
-	return r;
+	if (r)
+		return r;
+	f = listed_find(listed, l->path);
+	if (!f) {
+		r = add_path(l, p, &bytes);
+		if (r < 0)
+			return r;
+		listed_add_path(listed, l->path, r ? p->count - 1 : LISTED_NONE, bytes);
+		f = listed_find(listed, l->path);
+	}
+	l->file = *f;
+	memcpy(l->last, l->text, strlen(l->text) + 1);
+	l->has_last = true;
+	return 0;
 }
 
-static int read_column(struct list *l, const char *column, const char *text, uint64_t *out)
+static int parse_column(struct list_reader *l, const char *column, const char *text, uint64_t *out)
 {
 	struct mlgen_err why = { 0 };
 
 	return units_size(text, 1024, out, &why) ? bad_line(l, "%s %s", column, why.text) : 0;
 }
 
-/* `columns`: what stands behind the path and its TAB. */
-static int read_columns(struct list *l, char *columns, uint64_t *off, uint64_t *bytes)
+/* Parse the text after the path and its TAB. */
+static int parse_columns(struct list_reader *l, char *columns, uint64_t *off, uint64_t *bytes)
 {
 	char *tab = strchr(columns, '\t');
 	int r;
@@ -264,9 +255,9 @@ static int read_columns(struct list *l, char *columns, uint64_t *off, uint64_t *
 				"LENGTH, with a TAB in front of each",
 				tab ? "a third" : "one");
 	*tab = '\0';
-	r = read_column(l, "OFFSET", columns, off);
+	r = parse_column(l, "OFFSET", columns, off);
 	if (r == 0)
-		r = read_column(l, "LENGTH", tab + 1, bytes);
+		r = parse_column(l, "LENGTH", tab + 1, bytes);
 	if (r)
 		return r;
 	if (*bytes == 0)
@@ -274,16 +265,16 @@ static int read_columns(struct list *l, char *columns, uint64_t *off, uint64_t *
 	return 0;
 }
 
-static int add_sample(struct list *l, struct scan_places *p, char *columns)
+static int add_sample(struct list_reader *l, struct scan_places *p, char *columns)
 {
 	uint64_t off = 0, bytes = 0;
-	int r = read_columns(l, columns, &off, &bytes);
+	int r = parse_columns(l, columns, &off, &bytes);
 
 	if (r)
 		return r;
 	if (!*l->text)
 		return bad_line(l, "no path in front of the columns");
-	r = take_file(l, p);
+	r = select_file(l, p);
 	if (r || l->file.place == LISTED_NONE)
 		return r;
 	if (off > l->file.bytes || bytes > l->file.bytes - off)
@@ -294,8 +285,8 @@ static int add_sample(struct list *l, struct scan_places *p, char *columns)
 	return listed_add(l->w->scan->listed, l->file.place, off, bytes, l->w->err);
 }
 
-/* What the first line has all have. */
-static int check_columns(struct list *l, bool has_columns)
+/* Check that either all lines have columns or none has, as the first line decides. */
+static int check_columns(struct list_reader *l, bool has_columns)
 {
 	if (l->first_line == 0) {
 		l->first_line = l->line;
@@ -315,7 +306,7 @@ static int check_columns(struct list *l, bool has_columns)
 				      l->first_line);
 }
 
-static int add_line(struct list *l, struct scan_places *p)
+static int add_line(struct list_reader *l, struct scan_places *p)
 {
 	char *tab = strchr(l->text, '\t');
 	uint64_t bytes;
@@ -333,7 +324,7 @@ static int add_line(struct list *l, struct scan_places *p)
 	return r < 0 ? r : 0;
 }
 
-static int read_lines(struct list *l, struct scan_places *p)
+static int read_lines(struct list_reader *l, struct scan_places *p)
 {
 	int r;
 
@@ -347,11 +338,11 @@ static int read_lines(struct list *l, struct scan_places *p)
 	return r;
 }
 
-int scan_list_read(struct walk *w, struct scan_places *p)
+int scan_list_read(struct scan_walk *w, struct scan_places *p)
 {
 	const struct scan_request *req = w->req;
 	bool is_stdin = strcmp(req->file_list, "-") == 0;
-	struct list *l = mem_zalloc(sizeof(*l));
+	struct list_reader *l = mem_zalloc(sizeof(*l));
 	int r;
 
 	*p = (struct scan_places){ 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_places.c - the folders and files that directory= names, for a scan. */
+/* scan_places.c - the folders and files that directory= names. */
 #include "data/scan/scan_internal.h"
 
 #include <ctype.h>
@@ -18,26 +18,26 @@
 #include "base/util.h"
 #include "base/vec.h"
 
-/* So many names at most come of braces. */
+/* Limit for the number of names that braces expand to. */
 #define BRACES_MAX 1000000u
 
-/* ---- names with braces, as bash and WebDataset write many of them in one ---- */
+/* ---- braces ---- */
 
-/* Digits of an end of a range, as many as fit int64_t. */
+/* Limit for the digits of a number in a range, which fit int64_t. */
 #define DIGITS_MAX 18
 
-/* Bytes of all names of one. */
+/* Limit for the bytes of all names. */
 #define BYTES_MAX ((size_t)256 << 20)
 
-/* In "a{b,c}d": the parts between which the braces stand. */
-struct pair {
+/* A pair of braces, as in "a{b,c}d". */
+struct brace_pair {
 	const char *open, *close; /* NULL: there are none */
-	bool has_comma;           /* of this pair, not of one within */
+	bool has_comma;           /* ignores commas of nested pairs */
 };
 
 struct brace_range {
 	int64_t first, last, step;
-	int width; /* of numbers with zeros in front; 0 = none */
+	int width; /* width of zero-padded numbers; 0 = no padding */
 	bool is_letters;
 };
 
@@ -57,8 +57,8 @@ void namelist_fini(struct namelist *l)
 
 /* ---- ranges ---- */
 
-/* An end of a range: what is behind it, or NULL. */
-static const char *read_number(const char *s, const char *end, int64_t *v)
+/* Parse a number. Returns the end of it, or NULL. */
+static const char *parse_number(const char *s, const char *end, int64_t *v)
 {
 	bool is_negative = s < end && *s == '-';
 	const char *from;
@@ -75,18 +75,10 @@ static const char *read_number(const char *s, const char *end, int64_t *v)
 	return s == from ? NULL : s;
 }
 
-/* Zeros in front of a number say how wide all of its range are. */
-static int width_of(const char *from, const char *end)
+/* Parse the first or last number or letter of a range. Returns the end of it, or NULL. */
+static const char *parse_bound(struct brace_range *r, const char *s, const char *end, int64_t *v)
 {
-	const char *digits = from + (*from == '-' || *from == '+');
-
-	return *digits == '0' && end - digits > 1 ? (int)(end - from) : 0;
-}
-
-static const char *read_end(struct brace_range *r, const char *s, const char *end, int64_t *v)
-{
-	const char *from = s;
-	int width;
+	const char *from = s, *digits;
 
 	if (r->is_letters) {
 		if (s == end || !isalpha((unsigned char)*s))
@@ -94,27 +86,30 @@ static const char *read_end(struct brace_range *r, const char *s, const char *en
 		*v = (unsigned char)*s;
 		return s + 1;
 	}
-	s = read_number(s, end, v);
-	width = s ? width_of(from, s) : 0;
-	if (width > r->width)
-		r->width = width;
+	s = parse_number(s, end, v);
+	if (!s)
+		return NULL;
+	/* A number with leading zeros sets the width of all numbers in its range. */
+	digits = from + (*from == '-' || *from == '+');
+	if (*digits == '0' && s - digits > 1 && s - from > r->width)
+		r->width = (int)(s - from);
 	return s;
 }
 
-static const char *behind_dots(const char *s, const char *end)
+static const char *after_dots(const char *s, const char *end)
 {
 	return s && end - s > 2 && s[0] == '.' && s[1] == '.' ? s + 2 : NULL;
 }
 
-/* "000..127" or "a..f", with "..2" behind it or not. */
-static bool read_range(struct brace_range *r, const char *s, const char *end)
+/* Parse "000..127" or "a..f", optionally followed by a step such as "..2". */
+static bool parse_range(struct brace_range *r, const char *s, const char *end)
 {
 	*r = (struct brace_range){ .step = 1, .is_letters = s < end && isalpha((unsigned char)*s) };
-	s = behind_dots(read_end(r, s, end, &r->first), end);
-	s = s ? read_end(r, s, end, &r->last) : NULL;
+	s = after_dots(parse_bound(r, s, end, &r->first), end);
+	s = s ? parse_bound(r, s, end, &r->last) : NULL;
 	if (s && s != end) {
-		s = behind_dots(s, end);
-		s = s ? read_number(s, end, &r->step) : NULL;
+		s = after_dots(s, end);
+		s = s ? parse_number(s, end, &r->step) : NULL;
 	}
 	if (s != end)
 		return false;
@@ -125,26 +120,18 @@ static bool read_range(struct brace_range *r, const char *s, const char *end)
 	return true;
 }
 
-/* ---- names ---- */
+/* ---- expansion ---- */
 
 static bool is_full(const struct namelist *l)
 {
 	return l->is_over || l->count > BRACES_MAX || l->bytes > BYTES_MAX;
 }
 
-static int too_many(const char *name, struct mlgen_err *err)
-{
-	return mlgen_fail(err, -E2BIG,
-			  "%.80s%s: its braces stand for more names than the %u that can be; a "
-			  "glob, or file_list=FILE, takes more",
-			  name, strlen(name) > 80 ? "..." : "", BRACES_MAX);
-}
-
-/* The first pair that is more than two letters of the name. */
-static struct pair find_pair(const char *name)
+/* Find the first braces that have a comma or a range. */
+static struct brace_pair find_pair(const char *name)
 {
 	for (const char *open = name; (open = strchr(open, '{')); open++) {
-		struct pair p = { .open = open };
+		struct brace_pair p = { .open = open };
 		struct brace_range r;
 		unsigned depth = 0;
 
@@ -154,14 +141,14 @@ static struct pair find_pair(const char *name)
 			if (*c == '}' && --depth == 0)
 				p.close = c;
 		}
-		if (p.close && (p.has_comma || read_range(&r, open + 1, p.close)))
+		if (p.close && (p.has_comma || parse_range(&r, open + 1, p.close)))
 			return p;
 	}
-	return (struct pair){ 0 };
+	return (struct brace_pair){ 0 };
 }
 
-/* The name with `n` bytes of `part` in place of the pair. */
-static char *with_part(const char *name, const struct pair *p, const char *part, size_t n)
+/* Make the name with `n` bytes of `part` in place of the braces. */
+static char *replace_pair(const char *name, const struct brace_pair *p, const char *part, size_t n)
 {
 	size_t before = (size_t)(p->open - name), after = strlen(p->close + 1);
 	char *s = mem_zalloc(before + n + after + 1);
@@ -172,8 +159,8 @@ static char *with_part(const char *name, const struct pair *p, const char *part,
 	return s;
 }
 
-static void put_range(struct namelist *to, const char *name, const struct pair *p,
-		      const struct brace_range *r)
+static void append_range(struct namelist *to, const char *name, const struct brace_pair *p,
+			 const struct brace_range *r)
 {
 	uint64_t far = r->last > r->first ? (uint64_t)r->last - (uint64_t)r->first
 					  : (uint64_t)r->first - (uint64_t)r->last;
@@ -187,11 +174,11 @@ static void put_range(struct namelist *to, const char *name, const struct pair *
 		int n = r->is_letters ? snprintf(text, sizeof(text), "%c", (int)v)
 				      : snprintf(text, sizeof(text), "%0*" PRId64, r->width, v);
 
-		namelist_add(to, with_part(name, p, text, (size_t)n));
+		namelist_add(to, replace_pair(name, p, text, (size_t)n));
 	}
 }
 
-static void put_parts(struct namelist *to, const char *name, const struct pair *p)
+static void append_parts(struct namelist *to, const char *name, const struct brace_pair *p)
 {
 	const char *from = p->open + 1;
 	unsigned depth = 0;
@@ -199,28 +186,28 @@ static void put_parts(struct namelist *to, const char *name, const struct pair *
 	for (const char *c = from; c <= p->close && !is_full(to); c++) {
 		depth += *c == '{';
 		if (depth == 0 && (*c == ',' || c == p->close)) {
-			namelist_add(to, with_part(name, p, from, (size_t)(c - from)));
+			namelist_add(to, replace_pair(name, p, from, (size_t)(c - from)));
 			from = c + 1;
 		}
 		depth -= *c == '}' && depth;
 	}
 }
 
-/* One pair of every name, from the left; until there are none. */
+/* Expand the first pair of every name. False if no name has braces. */
 static bool expand_once(struct namelist *from, struct namelist *to)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < from->count && !is_full(to); i++) {
-		struct pair p = find_pair(from->at[i]);
+		struct brace_pair p = find_pair(from->at[i]);
 		struct brace_range r;
 
 		if (!p.open)
 			namelist_add(to, mem_strdup(from->at[i]));
-		else if (!p.has_comma && read_range(&r, p.open + 1, p.close))
-			put_range(to, from->at[i], &p, &r);
+		else if (!p.has_comma && parse_range(&r, p.open + 1, p.close))
+			append_range(to, from->at[i], &p, &r);
 		else
-			put_parts(to, from->at[i], &p);
+			append_parts(to, from->at[i], &p);
 		any |= p.open != NULL;
 	}
 	return any;
@@ -241,7 +228,10 @@ int braces_expand(struct namelist *to, const char *name, struct mlgen_err *err)
 	}
 	if (is_full(&now)) {
 		namelist_fini(&now);
-		return too_many(name, err);
+		return mlgen_fail(err, -E2BIG,
+				  "%.80s%s: its braces stand for more names than the %u that can "
+				  "be; a glob, or file_list=FILE, takes more",
+				  name, strlen(name) > 80 ? "..." : "", BRACES_MAX);
 	}
 	for (size_t i = 0; i < now.count; i++)
 		namelist_add(to, now.at[i]);
@@ -249,30 +239,19 @@ int braces_expand(struct namelist *to, const char *name, struct mlgen_err *err)
 	return 0;
 }
 
-/* ---- places ---- */
-
-/* ---- one place ---- */
+/* ---- adding places ---- */
 
 static void push_place(struct scan_places *p, char *path, bool is_folder)
 {
 	vec_push(p, (struct scan_place){ .path = path, .is_folder = is_folder });
 }
 
-/* Without the slashes behind it. */
-static char *without_slashes(const char *path)
-{
-	size_t n = strlen(path);
-
-	while (n > 1 && path[n - 1] == '/')
-		n--;
-	return mem_strndup(path, n);
-}
-
 static int add_place(struct scan_places *p, const char *path, struct mlgen_err *err)
 {
 	struct stat st;
+	size_t n = strlen(path);
 
-	if (strlen(path) >= PATH_MAX)
+	if (n >= PATH_MAX)
 		return mlgen_fail(err, -ENAMETOOLONG, "directory: %.60s... is too long", path);
 	if (stat(path, &st) != 0)
 		return mlgen_fail(err, -errno,
@@ -283,20 +262,20 @@ static int add_place(struct scan_places *p, const char *path, struct mlgen_err *
 				  "%s: a socket, pipe or device; dataset=scan reads files and "
 				  "those of a directory",
 				  path);
-	push_place(p, without_slashes(path), S_ISDIR(st.st_mode));
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	push_place(p, mem_strndup(path, n), S_ISDIR(st.st_mode));
 	return 0;
 }
 
-/* ---- how they are written ---- */
-
-static bool is_there(const char *path)
+static bool path_exists(const char *path)
 {
 	struct stat st;
 
 	return lstat(path, &st) == 0;
 }
 
-static int add_matches(struct scan_places *p, const char *pattern, struct mlgen_err *err)
+static int add_glob(struct scan_places *p, const char *pattern, struct mlgen_err *err)
 {
 	glob_t g = { 0 };
 	int r = glob(pattern, 0, NULL, &g), rc = 0;
@@ -313,31 +292,19 @@ static int add_matches(struct scan_places *p, const char *pattern, struct mlgen_
 	return rc;
 }
 
-static int add_name(struct scan_places *p, const char *name, struct mlgen_err *err)
-{
-	return strpbrk(name, "*?[") && !is_there(name) ? add_matches(p, name, err)
-						       : add_place(p, name, err);
-}
-
-static size_t count_missing(const struct namelist *l)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < l->count; i++)
-		n += !strpbrk(l->at[i], "*?[") && !is_there(l->at[i]);
-	return n;
-}
-
 static int add_names(struct scan_places *p, const char *entry, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
 	struct namelist names = { 0 };
-	size_t missing;
+	size_t missing = 0;
 	int r = braces_expand(&names, entry, err);
 
 	for (size_t i = 0; i < names.count && r == 0; i++)
-		r = add_name(p, names.at[i], &why);
-	missing = r == -ENOENT && names.count > 1 ? count_missing(&names) : 0;
+		r = strpbrk(names.at[i], "*?[") && !path_exists(names.at[i])
+			    ? add_glob(p, names.at[i], &why)
+			    : add_place(p, names.at[i], &why);
+	for (size_t i = 0; i < names.count && r == -ENOENT; i++)
+		missing += !strpbrk(names.at[i], "*?[") && !path_exists(names.at[i]);
 	if (why.code && missing > 1)
 		mlgen_fail(err, r, "%s (so it is with %zu of the %zu of %s)", why.text, missing,
 			   names.count, entry);
@@ -347,7 +314,7 @@ static int add_names(struct scan_places *p, const char *entry, struct mlgen_err 
 	return r;
 }
 
-/* The next of a list with ':'; "" behind the last. */
+/* Copy the next path of a list with ':' between them; "" after the last. */
 static char *next_entry(const char **at)
 {
 	const char *from = *at + strspn(*at, ":");
@@ -373,7 +340,8 @@ static int add_entries(struct scan_places *p, const char *directory, struct mlge
 		bool is_end = !*entry;
 
 		if (!is_end)
-			r = is_there(entry) ? add_place(p, entry, err) : add_names(p, entry, err);
+			r = path_exists(entry) ? add_place(p, entry, err)
+					       : add_names(p, entry, err);
 		mem_free(entry);
 		if (is_end)
 			break;
@@ -383,7 +351,7 @@ static int add_entries(struct scan_places *p, const char *directory, struct mlge
 	return r;
 }
 
-/* ---- their base ---- */
+/* ---- base of the places ---- */
 
 static bool is_relative(const struct scan_places *p, bool relative)
 {
@@ -393,8 +361,8 @@ static bool is_relative(const struct scan_places *p, bool relative)
 	return true;
 }
 
-/* In place: no "//", no "/." and no "./" in front. */
-static void tidy(char *path)
+/* Remove "//", "/." and a leading "./" in place. */
+static void normalize_path(char *path)
 {
 	char *to = path, *from = path;
 
@@ -411,8 +379,8 @@ static void tidy(char *path)
 		*(to -= to - path > 2 ? 2 : 1) = '\0';
 }
 
-/* One way of writing for all of several. */
-static int settle_paths(struct scan_places *p, struct mlgen_err *err)
+/* Write all paths alike: absolute if any of them is, and normalized. */
+static int normalize_paths(struct scan_places *p, struct mlgen_err *err)
 {
 	bool mixed = !is_relative(p, true) && !is_relative(p, false);
 	char cwd[PATH_MAX];
@@ -429,13 +397,13 @@ static int settle_paths(struct scan_places *p, struct mlgen_err *err)
 			snprintf(p->at[i].path, n, "%s/%s", cwd, path);
 			mem_free(path);
 		}
-		tidy(p->at[i].path);
+		normalize_path(p->at[i].path);
 	}
 	return 0;
 }
 
-/* Bytes of the folder that holds both, of which one is `a`'s first n. */
-static size_t common(const char *a, size_t n, const char *b)
+/* Bytes of the folder that contains both the first n bytes of `a` and the path `b`. */
+static size_t common_folder(const char *a, size_t n, const char *b)
 {
 	size_t same = 0;
 
@@ -450,7 +418,7 @@ static size_t common(const char *a, size_t n, const char *b)
 	return same > 1 ? same - 1 : same;
 }
 
-/* Of a file the folder that it is in. */
+/* Bytes of the folder of a place; for a file, that of the folder that contains it. */
 static size_t folder_length(const struct scan_place *at)
 {
 	const char *slash = strrchr(at->path, '/');
@@ -462,7 +430,7 @@ static size_t folder_length(const struct scan_place *at)
 	return slash == at->path ? 1 : (size_t)(slash - at->path);
 }
 
-static void place_name(struct scan_place *at, const char *base)
+static void set_place_name(struct scan_place *at, const char *base)
 {
 	size_t n = strlen(base);
 
@@ -478,22 +446,19 @@ int places_settle(struct scan_places *p, struct mlgen_err *err)
 {
 	const char *first;
 	size_t n;
-	int r = p->count > 1 ? settle_paths(p, err) : 0;
+	int r = p->count > 1 ? normalize_paths(p, err) : 0;
 
 	if (r)
 		return r;
 	first = p->at[0].path;
 	n = folder_length(&p->at[0]);
 	for (size_t i = 1; i < p->count; i++) {
-		size_t length = folder_length(&p->at[i]);
-
-		n = common(first, n, p->at[i].path);
-		if (n > length)
-			n = length;
+		n = common_folder(first, n, p->at[i].path);
+		n = u64_min(n, folder_length(&p->at[i]));
 	}
 	p->base = n ? mem_strndup(first, n) : mem_strdup(".");
 	for (size_t i = 0; i < p->count; i++)
-		place_name(&p->at[i], p->base);
+		set_place_name(&p->at[i], p->base);
 	return 0;
 }
 
@@ -508,7 +473,8 @@ static bool is_folder(const char *path, const char *name)
 	return n > 0 && (size_t)n < sizeof(full) && stat(full, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool is_beside_train(const char *name)
+/* Is this a usual folder next to train/? */
+static bool is_split_folder(const char *name)
 {
 	static const char *const known[] = {
 		"train", "valid", "val",    "validation", "eval",       "dev",
@@ -528,7 +494,7 @@ static bool has_other_folder(const char *path)
 	struct dirent *d;
 
 	while (dir && !other && (d = readdir(dir)))
-		other = d->d_type != DT_REG && !is_beside_train(d->d_name) &&
+		other = d->d_type != DT_REG && !is_split_folder(d->d_name) &&
 			is_folder(path, d->d_name);
 	if (dir)
 		closedir(dir);
@@ -541,15 +507,15 @@ static bool is_laid_out(const struct scan_place *at, bool is_known)
 	       (is_known || is_folder(at->path, "valid") || !has_other_folder(at->path));
 }
 
-static void take_folder(struct scan_places *p, struct scan_place *at, const char *name)
+static void move_to_subfolder(struct scan_places *p, struct scan_place *at, const char *name)
 {
 	size_t n = strlen(at->path) + strlen(name) + 2;
 	char *path = mem_zalloc(n);
 
-	snprintf(path, n, "%s%s%s", strcmp(at->path, "/") == 0 ? "" : at->path, "/", name);
+	snprintf(path, n, "%s/%s", strcmp(at->path, "/") == 0 ? "" : at->path, name);
 	mem_free(at->path);
 	at->path = path;
-	place_name(at, p->base);
+	set_place_name(at, p->base);
 }
 
 int places_find(struct scan_places *p, const char *directory, struct mlgen_err *err)
@@ -557,8 +523,8 @@ int places_find(struct scan_places *p, const char *directory, struct mlgen_err *
 	int r;
 
 	*p = (struct scan_places){ 0 };
-	/* Of a name with colons or braces in it, too. */
-	r = is_there(directory) ? add_place(p, directory, err) : add_entries(p, directory, err);
+	/* An existing path may contain colons, braces and pattern characters. */
+	r = path_exists(directory) ? add_place(p, directory, err) : add_entries(p, directory, err);
 	if (r == 0)
 		r = places_settle(p, err);
 	if (r)
@@ -584,12 +550,12 @@ void places_take_training(struct scan_places *p, bool is_known)
 {
 	for (size_t i = 0; i < p->count; i++)
 		if (is_laid_out(&p->at[i], is_known))
-			take_folder(p, &p->at[i], "train");
+			move_to_subfolder(p, &p->at[i], "train");
 }
 
 int places_take_evaluation(struct scan_places *p, bool is_known, struct mlgen_err *err)
 {
-	size_t kept = 0;
+	size_t left = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
 		struct scan_place *at = &p->at[i];
@@ -598,11 +564,11 @@ int places_take_evaluation(struct scan_places *p, bool is_known, struct mlgen_er
 			mem_free(at->path);
 			continue;
 		}
-		take_folder(p, at, "valid");
-		p->at[kept++] = *at;
+		move_to_subfolder(p, at, "valid");
+		p->at[left++] = *at;
 	}
-	p->count = kept;
-	return kept ? 0
+	p->count = left;
+	return left ? 0
 		    : mlgen_fail(
 			      err, -EINVAL,
 			      "eval_files: %s has no folders train and valid, of which "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan_walk.c - the way of a scan through folders: each is listed once, its files in order. */
+/* scan_walk.c - the walk of a scan: each folder is listed once, its files in order. */
 #include "data/scan/scan_internal.h"
 
 #include <dirent.h>
@@ -15,26 +15,22 @@
 #include "base/thread.h"
 #include "base/util.h"
 
-/* ---- what links led to, so that a scan follows each way once ---- */
+/* ---- targets of links ---- */
 
-/* Of an entry that leaves. */
+/* Size of an entry that is removed. */
 #define GONE UINT64_MAX
 
-COMPARE_BY(by_name, struct link, name_at)
+COMPARE_BY(by_name, struct scan_link, name_at)
 
-static bool is_same(const struct link *x, const struct link *y)
-{
-	return x->dev == y->dev && x->ino == y->ino;
-}
+COMPARE_BY3(by_file, struct scan_link, dev, ino, rank)
 
-COMPARE_BY3(by_file, struct link, dev, ino, rank)
-
-static void rank(struct links *l, const struct scan *s)
+/* Set the rank of each linked file, and sort the files by target and rank. */
+static void rank_links(struct scan_links *l, const struct scan *s)
 {
 	qsort(l->files.at, l->files.count, sizeof(*l->files.at), by_name);
 	for (uint64_t i = 0; i < s->count; i++) {
-		struct link key = { .name_at = entry_name_at(&s->entries[i]) };
-		struct link *found;
+		struct scan_link key = { .name_at = entry_name_at(&s->entries[i]) };
+		struct scan_link *found;
 
 		if (!(s->entries[i].name & THROUGH_LINK))
 			continue;
@@ -45,33 +41,14 @@ static void rank(struct links *l, const struct scan *s)
 	qsort(l->files.at, l->files.count, sizeof(*l->files.at), by_file);
 }
 
-static uint64_t compact(struct scan *s)
-{
-	uint64_t kept = 0, before = s->count;
-
-	for (uint64_t i = 0; i < before; i++)
-		if (s->entries[i].size_bytes != GONE)
-			s->entries[kept++] = s->entries[i];
-	s->count = kept;
-	return before - kept;
-}
-
-void links_fini(struct links *l)
+void links_fini(struct scan_links *l)
 {
 	vec_fini(&l->files);
 	map_text_fini(&l->folders);
 }
 
-static void links_add_file(struct links *l, const struct stat *st, uint64_t name_at)
-{
-	vec_push(&l->files, (struct link){ .dev = st->st_dev,
-					   .ino = st->st_ino,
-					   .name_at = name_at,
-					   .rank = UINT64_MAX });
-}
-
-/* True: no link has led to this folder before. */
-static bool links_enter(struct links *l, const struct stat *st)
+/* Record that a link leads to this folder. False if an earlier link did. */
+static bool links_enter(struct scan_links *l, const struct stat *st)
 {
 	const uint64_t folder[] = { st->st_dev, st->st_ino };
 	bool is_new;
@@ -80,35 +57,38 @@ static bool links_enter(struct links *l, const struct stat *st)
 	return is_new;
 }
 
-uint64_t links_keep_once(struct links *l, struct scan *s)
+uint64_t links_keep_once(struct scan_links *l, struct scan *s)
 {
+	const struct scan_link *x = l->files.at;
+	uint64_t left = 0, before = s->count;
+
 	if (l->files.count < 2)
 		return 0;
-	rank(l, s);
+	rank_links(l, s);
 	for (uint64_t i = 1; i < l->files.count; i++)
-		if (is_same(&l->files.at[i - 1], &l->files.at[i]) && l->files.at[i].rank < s->count)
-			s->entries[l->files.at[i].rank].size_bytes = GONE;
-	return compact(s);
+		if (x[i - 1].dev == x[i].dev && x[i - 1].ino == x[i].ino && x[i].rank < before)
+			s->entries[x[i].rank].size_bytes = GONE;
+	for (uint64_t i = 0; i < before; i++)
+		if (s->entries[i].size_bytes != GONE)
+			s->entries[left++] = s->entries[i];
+	s->count = left;
+	return before - left;
 }
 
-/* ---- the way ---- */
+/* ---- entries ---- */
 
-static int64_t changed_ns(const struct stat *st)
-{
-	return (int64_t)((uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec);
-}
-
-/* w->path has the name behind it. A folder's ends in a slash, so that the order of names in a
- * folder is that of the paths of all files. */
-static int scan_add(struct walk *w, size_t name, const struct stat *st, bool is_linked)
+/* Add an entry; w->path is the folder, followed by the name. A folder's name ends in a slash, so
+ * that sorting the names in a folder sorts the paths of all files. */
+static int scan_add(struct scan_walk *w, size_t name, const struct stat *st, bool is_linked)
 {
 	size_t n = w->length + name - w->top_length;
 	struct namefile *names = &w->scan->names;
 	bool is_folder = S_ISDIR(st->st_mode);
-	int64_t mtime_ns = changed_ns(st);
+	uint64_t ns = (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
+	int64_t mtime_ns = (int64_t)ns;
 	uint64_t at = names->end + sizeof(mtime_ns);
-	struct entry e = { .name = at << LENGTH_BITS | (is_linked ? THROUGH_LINK : 0),
-			   .size_bytes = is_folder ? IS_FOLDER : (uint64_t)st->st_size };
+	struct scan_entry e = { .name = at << LENGTH_BITS | (is_linked ? THROUGH_LINK : 0),
+				.size_bytes = is_folder ? IS_FOLDER : (uint64_t)st->st_size };
 	const char *path = w->path + w->top_length;
 	int r = namefile_add(names, (const char *)&mtime_ns, sizeof(mtime_ns), w->err);
 
@@ -119,7 +99,10 @@ static int scan_add(struct walk *w, size_t name, const struct stat *st, bool is_
 	if (r)
 		return r;
 	if (is_linked && !is_folder)
-		links_add_file(&w->links, st, entry_name_at(&e));
+		vec_push(&w->links.files, (struct scan_link){ .dev = st->st_dev,
+							      .ino = st->st_ino,
+							      .name_at = entry_name_at(&e),
+							      .rank = UINT64_MAX });
 	e.name += n + is_folder;
 	scan_push(w->scan, e);
 	if (!is_folder)
@@ -129,28 +112,25 @@ static int scan_add(struct walk *w, size_t name, const struct stat *st, bool is_
 
 /* ---- one folder ---- */
 
-static bool scan_walk_begins(const char *s, const char *with)
+/* Is the name that of the folder itself, of its parent, or of a file that mlgen writes? */
+static bool is_ignored(const char *name)
 {
-	return strncmp(s, with, strlen(with)) == 0;
-}
-
-/* Itself and its parent, and what mlgen writes beside a dataset's files. */
-static bool is_of_no_interest(const char *name)
-{
+	static const char temporary[] = ".mlgen-dataset.";
 	size_t n = strlen(name);
 
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-	       strcmp(name, MANIFEST_NAME) == 0 || scan_walk_begins(name, ".mlgen-dataset.") ||
+	       strcmp(name, MANIFEST_NAME) == 0 ||
+	       strncmp(name, temporary, strlen(temporary)) == 0 ||
 	       (*name == '.' && n > 6 && strcmp(name + n - 5, ".part") == 0);
 }
 
-static void skip_failed(struct walk *w, int fd, const char *name, int code)
+static void skip_failed(struct scan_walk *w, int fd, const char *name, int code)
 {
 	struct scan_skipped *s = &w->scan->skipped;
 	struct stat st;
 
 	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
-	    errno == ENOENT) /* it has gone in the meantime */
+	    errno == ENOENT) /* removed during the scan */
 		return;
 	if (code == ELOOP)
 		scan_skip(w, &s->links, "a link in a circle");
@@ -160,18 +140,9 @@ static void skip_failed(struct walk *w, int fd, const char *name, int code)
 		scan_skip(w, &s->unreadable, strerror(code));
 }
 
-static bool is_readable(int fd, const char *name, const struct stat *st)
-{
-	return (st->st_mode & 0444) == 0444 || faccessat(fd, name, R_OK, AT_EACCESS) == 0;
-}
-
-static bool is_too_deep(const struct walk *w, const struct folder *in)
-{
-	return w->req->depth && in->depth >= w->req->depth;
-}
-
-/* Is it the one that the request has excepted? It may be replaced while this goes on. */
-static bool is_excepted(const struct walk *w, const char *name, const struct stat *st)
+/* Is it the file that the request ignores? Compare it by inode, as the path may be replaced during
+ * the scan. */
+static bool is_excepted(const struct scan_walk *w, const char *name, const struct stat *st)
 {
 	const char *path = w->req->except, *slash;
 	struct stat except;
@@ -186,10 +157,11 @@ static bool is_excepted(const struct walk *w, const char *name, const struct sta
 	       except.st_dev == st->st_dev && except.st_ino == st->st_ino;
 }
 
-/* `in` NULL: it has to be a file. */
-static int scan_look(struct walk *w, const struct folder *in, int fd, const char *name,
+/* Add a file or folder, or skip it. With `in` NULL it must be a file. */
+static int scan_look(struct scan_walk *w, const struct scan_folder *in, int fd, const char *name,
 		     bool is_linked)
 {
+	bool is_too_deep = in && w->req->depth && in->depth >= w->req->depth;
 	struct scan_skipped *s = &w->scan->skipped;
 	size_t n = strlen(name);
 	struct stat st;
@@ -201,17 +173,17 @@ static int scan_look(struct walk *w, const struct folder *in, int fd, const char
 	memcpy(w->path + w->length, name, n + 1);
 	if (fstatat(fd, name, &st, 0) != 0)
 		skip_failed(w, fd, name, errno);
-	else if (in && S_ISDIR(st.st_mode) && is_too_deep(w, in))
+	else if (in && S_ISDIR(st.st_mode) && is_too_deep)
 		s->deeper++;
 	else if (in && S_ISDIR(st.st_mode))
 		return scan_add(w, n, &st, is_linked);
-	else if (!S_ISREG(st.st_mode)) /* a folder in place of the file, too */
+	else if (!S_ISREG(st.st_mode)) /* includes a folder in place of a file */
 		scan_skip(w, &s->special, "a socket, pipe or device");
 	else if (is_excepted(w, name, &st))
 		return 0;
 	else if (st.st_size == 0)
 		s->empty++;
-	else if (!is_readable(fd, name, &st))
+	else if ((st.st_mode & 0444) != 0444 && faccessat(fd, name, R_OK, AT_EACCESS) != 0)
 		scan_skip(w, &s->unreadable, strerror(errno));
 	else
 		return scan_add(w, n, &st, is_linked);
@@ -227,7 +199,7 @@ static bool is_link(int fd, const struct dirent *d)
 	return fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
 }
 
-static int list(struct walk *w, const struct folder *f, DIR *dir)
+static int list_entries(struct scan_walk *w, const struct scan_folder *f, DIR *dir)
 {
 	struct dirent *d;
 	int r = 0;
@@ -235,7 +207,7 @@ static int list(struct walk *w, const struct folder *f, DIR *dir)
 	while (r == 0 && (errno = 0, d = readdir(dir))) {
 		if (signals_taken())
 			r = mlgen_fail(w->err, -EINTR, "%s: interrupted", w->scan->base);
-		else if (!is_of_no_interest(d->d_name))
+		else if (!is_ignored(d->d_name))
 			r = scan_look(w, f, dirfd(dir), d->d_name,
 				      f->is_linked || is_link(dirfd(dir), d));
 		w->path[w->length] = '\0';
@@ -245,28 +217,28 @@ static int list(struct walk *w, const struct folder *f, DIR *dir)
 	return r;
 }
 
-static bool is_circle(const struct folder *f)
+static bool is_circle(const struct scan_folder *f)
 {
-	for (const struct folder *a = f->above; a; a = a->above)
+	for (const struct scan_folder *a = f->above; a; a = a->above)
 		if (a->dev == f->dev && a->ino == f->ino)
 			return true;
 	return false;
 }
 
-static int fail_folder(struct walk *w, const struct folder *f, int code)
+static int folder_failed(struct scan_walk *w, const struct scan_folder *f, int code)
 {
 	if (!f->above)
 		return mlgen_fail(
 			w->err, -code,
 			"%.*s: %s; dataset=scan reads the files of a directory that exists",
 			(int)w->length - 1, w->path, strerror(code));
-	if (code != ENOENT) /* it has gone in the meantime */
+	if (code != ENOENT) /* ENOENT: removed during the scan */
 		scan_skip(w, &w->scan->skipped.unreadable, strerror(code));
 	return 0;
 }
 
-/* Lists it into the entries from where they end; *f is what it is. */
-static int list_folder(struct walk *w, struct folder *f)
+/* Append the entries of the folder w->path; f->dev and f->ino are set here. */
+static int list_folder(struct scan_walk *w, struct scan_folder *f)
 {
 	struct scan_skipped *s = &w->scan->skipped;
 	DIR *dir = opendir(w->path);
@@ -274,7 +246,7 @@ static int list_folder(struct walk *w, struct folder *f)
 	int r = 0;
 
 	if (!dir || fstat(dirfd(dir), &st) != 0) {
-		r = fail_folder(w, f, errno);
+		r = folder_failed(w, f, errno);
 		if (dir)
 			closedir(dir);
 		return r;
@@ -286,27 +258,21 @@ static int list_folder(struct walk *w, struct folder *f)
 	else if (f->is_linked && !links_enter(&w->links, &st))
 		s->again++;
 	else
-		r = list(w, f, dir);
+		r = list_entries(w, f, dir);
 	closedir(dir);
 	return r;
 }
 
 /* ---- all folders ---- */
 
-static uint64_t first_folder(const struct scan *s, uint64_t from)
-{
-	while (from < s->count && s->entries[from].size_bytes != IS_FOLDER)
-		from++;
-	return from;
-}
+static int walk(struct scan_walk *w, struct scan_folder *f);
 
-static int walk(struct walk *w, struct folder *f);
-
-static int descend(struct walk *w, const struct folder *f, struct entry e)
+/* Walk through the folder of an entry below `f`. */
+static int descend(struct scan_walk *w, const struct scan_folder *f, struct scan_entry e)
 {
-	struct folder below = { .above = f,
-				.depth = f->depth + 1,
-				.is_linked = e.name & THROUGH_LINK };
+	struct scan_folder below = { .above = f,
+				     .depth = f->depth + 1,
+				     .is_linked = e.name & THROUGH_LINK };
 	size_t length = w->length;
 	int r = scan_entry_name(w->scan, &e, w->path + w->top_length,
 				sizeof(w->path) - w->top_length);
@@ -320,20 +286,21 @@ static int descend(struct walk *w, const struct folder *f, struct entry e)
 	return r;
 }
 
-/* The files of a folder lie where they belong already, up to its first folder; what comes behind
- * makes room for what is in that. */
-static int walk(struct walk *w, struct folder *f)
+/* Files up to the folder's first subfolder are at their final positions. The entries from there on
+ * are set aside and added again in order, each subfolder followed by its content. */
+static int walk(struct scan_walk *w, struct scan_folder *f)
 {
 	struct scan *s = w->scan;
 	uint64_t first = s->count, n;
-	struct entry *rest;
+	struct scan_entry *rest;
 	int r = list_folder(w, f);
 
 	if (r == 0)
 		r = scan_sort(s, first, w->err);
 	if (r)
 		return r;
-	first = first_folder(s, first);
+	while (first < s->count && s->entries[first].size_bytes != IS_FOLDER)
+		first++;
 	n = s->count - first;
 	if (n == 0)
 		return 0;
@@ -349,12 +316,12 @@ static int walk(struct walk *w, struct folder *f)
 	return r;
 }
 
-static int too_long(struct walk *w, const char *path)
+static int too_long(struct scan_walk *w, const char *path)
 {
 	return mlgen_fail(w->err, -ENAMETOOLONG, "directory: %.60s... is too long", path);
 }
 
-int scan_walk_begin(struct walk *w)
+int scan_walk_begin(struct scan_walk *w)
 {
 	const char *base = w->scan->base;
 	int n = snprintf(w->path, sizeof(w->path), "%s%s", base, strcmp(base, "/") == 0 ? "" : "/");
@@ -365,9 +332,9 @@ int scan_walk_begin(struct walk *w)
 	return 0;
 }
 
-int scan_walk_folder(struct walk *w, const char *name)
+int scan_walk_folder(struct scan_walk *w, const char *name)
 {
-	struct folder f = { .depth = 1 };
+	struct scan_folder f = { .depth = 1 };
 	size_t room = sizeof(w->path) - w->top_length;
 	int n = snprintf(w->path + w->top_length, room, "%s%s", name, *name ? "/" : "");
 	int r;
@@ -381,7 +348,7 @@ int scan_walk_folder(struct walk *w, const char *name)
 	return r;
 }
 
-int scan_walk_file(struct walk *w, const char *name)
+int scan_walk_file(struct scan_walk *w, const char *name)
 {
 	int fd = open(w->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int r;
