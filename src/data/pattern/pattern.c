@@ -32,8 +32,6 @@
  */
 
 /* Number of requests that are computed at a time, so that their computations overlap. */
-
-/* Requests computed at a time: what they are made of overlaps. */
 #define BATCH 64
 
 #define ENDLESS UINT64_MAX
@@ -65,12 +63,6 @@ struct pattern {
 	uint64_t bytes, bytes_left;
 	uint64_t passes_left, pass;
 };
-
-/* A fraction of n: (random / 2^64) * n. */
-static inline uint64_t scale(uint64_t random, uint64_t n)
-{
-	return (uint64_t)(((unsigned __int128)random * n) >> 64);
-}
 
 /* Do requests differ only in their offsets? */
 static inline bool pattern_is_plain(const struct pattern *p)
@@ -149,12 +141,14 @@ static void fill_anywhere(struct pattern *p, struct region *r, struct pattern_op
 			  unsigned turns)
 {
 	for (unsigned i = 0; i < turns; i++, op += step) {
-		uint64_t unit = p->mix.dir[op->is_write].smallest;
+		uint64_t unit = p->mix.dir[op->is_write].smallest, places;
+		unsigned __int128 random;
 
 		if (op->len_bytes > r->bytes)
 			op->len_bytes = unit;
-		op->off = (r->bytes - op->len_bytes) / unit + 1;
-		op->off = r->off + scale(mix_random(&p->mix), op->off) * unit;
+		places = (r->bytes - op->len_bytes) / unit + 1;
+		random = mix_random(&p->mix);
+		op->off = r->off + (uint64_t)((random * places) >> 64) * unit;
 	}
 }
 

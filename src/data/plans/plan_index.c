@@ -15,9 +15,7 @@ enum { BLOCK = 4096 };
 
 enum { OPEN, STAT, READS, CLOSED };
 
-/* Open and stat; read p->off .. p->end; close. */
-
-/* Open and stat; p->off .. p->end; close. False when that is done. */
+/* Open and stat; read p->off .. p->end; close. False when all calls are made. */
 static bool next_of_file(struct plan *p, struct plan_op *op)
 {
 	uint64_t left = p->end - p->off;

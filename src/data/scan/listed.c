@@ -157,12 +157,13 @@ static int count_samples(const struct listed *l, const struct scan *s,
 
 	for (uint64_t i = 0; i < l->samples; i++) {
 		uint64_t file = l->files[all[i].place];
-		int r = file == LISTED_NONE ? 0 : check_sample(s, file, &all[i], err);
+		int r;
 
-		if (r)
-			return r;
 		if (file == LISTED_NONE)
 			continue;
+		r = check_sample(s, file, &all[i], err);
+		if (r)
+			return r;
 		counts[file].samples++;
 		counts[file].bytes += all[i].bytes;
 		if (all[i].bytes > MAX_BYTES - sum)
