@@ -211,8 +211,8 @@ START_TEST(lists_for_man_pages_are_balanced)
 {
 	size_t begun = 0, ended = 0;
 
-	help_mdoc(to, job_fields);
-	help_mdoc(to, settings_fields);
+	help_mdoc(to, job_fields, false);
+	help_mdoc(to, settings_fields, true);
 	ck_assert_uint_le(width(printed()), 80);
 	for (const char *c = text; (c = strstr(c, ".Bl ")); c++)
 		begun++;
