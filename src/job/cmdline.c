@@ -247,7 +247,7 @@ void cmdline_read(struct cmdline *c, struct settings *s, int argc, char *const a
 	memset(c, 0, sizeof(*c));
 	memset(s, 0, sizeof(*s));
 	field_defaults(settings_fields, s);
-	if (moved_check(argv, d))
+	if (moved_check(argc, argv, d))
 		return;
 	for (int i = 1; i < argc; i++) {
 		const char *arg = argv[i];

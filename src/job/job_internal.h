@@ -298,7 +298,7 @@ struct job *resolve_job(struct resolver *r, const struct layers *layers, bool *i
 
 /* Does the command line ask for what mltrace does now? Then `d` has the command to use instead, and
  * nothing else is read. */
-bool moved_check(char *const argv[], struct diag *d);
+bool moved_check(int argc, char *const argv[], struct diag *d);
 
 /* ---- checks (check.c, settings.c, question.c) ---- */
 

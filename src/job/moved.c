@@ -81,11 +81,11 @@ static void add_argument(struct buf *line, const char *arg, const char *command)
 	buf_fini(&text);
 }
 
-bool moved_check(char *const argv[], struct diag *d)
+bool moved_check(int argc, char *const argv[], struct diag *d)
 {
 	int moved = -1;
 
-	for (size_t i = 1; argv[0] && argv[i] && moved < 0 && strcmp(argv[i], "--") != 0; i++)
+	for (int i = 1; i < argc && moved < 0 && strcmp(argv[i], "--") != 0; i++)
 		if (strncmp(argv[i], "--", 2) == 0)
 			moved = moved_command(argv[i], strcspn(argv[i], "="));
 	if (moved < 0)
@@ -95,7 +95,7 @@ bool moved_check(char *const argv[], struct diag *d)
 	bool is_behind = false;
 
 	buf_addf(&line, "mltrace %s", command);
-	for (size_t i = 1; argv[i] && line.len < COMMAND_SHOWN; i++) {
+	for (int i = 1; i < argc && line.len < COMMAND_SHOWN; i++) {
 		is_behind = is_behind || strcmp(argv[i], "--") == 0;
 		if (is_behind)
 			shellword_add(&line, argv[i]);

@@ -227,7 +227,7 @@ END_TEST
 
 START_TEST(a_metric_has_no_default)
 {
-	help_mdoc(to, metrics);
+	help_mdoc(to, metrics, false);
 	ck_assert_str_eq(printed(), ".Bl -tag -width Ds\n"
 				    ".It Va null_size\n"
 				    "Some figure.\n"
@@ -245,7 +245,7 @@ START_TEST(a_heading_is_text)
 		{ 0 },
 	};
 
-	help_mdoc(to, table);
+	help_mdoc(to, table, false);
 	ck_assert_ptr_nonnull(strstr(printed(), ".Ss \"In a training\"\n"));
 }
 END_TEST
