@@ -29,8 +29,8 @@ static const struct mlgen_choice formats[] = {
 /* These are the values of a BOOL, and `show`. */
 static const struct mlgen_choice dry_runs[] = {
 	{ "0", DRY_RUN_OFF, "run" },
-	{ "1", DRY_RUN_GATE, "with status 2 where the run would stop before its first byte; so does --dry-run alone" },
-	{ "show", DRY_RUN_SHOW, "with status 0 there, too" },
+	{ "1", DRY_RUN_GATE, "with status 2 if the run would stop before its first byte; the same as --dry-run alone" },
+	{ "show", DRY_RUN_SHOW, "with status 0 even then" },
 	{ "no", DRY_RUN_OFF, "as 0" },
 	{ "off", DRY_RUN_OFF, "as 0" },
 	{ "false", DRY_RUN_OFF, "as 0" },
@@ -44,28 +44,28 @@ static const struct mlgen_choice ceilings[] = {
 	{ "auto", CEILING_AUTO, "briefly, after a run of 5 s or more whose verdict is host or unclear" },
 	{ "no", CEILING_OFF, "never" },
 	{ "0", CEILING_OFF, "as no" },
-	{ "1", CEILING_ON, "of every training; so does --ceiling alone" },
+	{ "1", CEILING_ON, "for every training; the same as --ceiling alone" },
 	{ 0 },
 };
 
 static const struct mlgen_choice barriers_over[] = {
-	{ "tcp", BARRIER_OVER_TCP, "connections of all to rank 0, which sleep while they wait" },
-	{ "mpi", BARRIER_OVER_MPI, "messages of MPI, asked for again and again: later, and for networks without IP" },
+	{ "tcp", BARRIER_OVER_TCP, "connections of all processes to rank 0; waiting processes sleep" },
+	{ "mpi", BARRIER_OVER_MPI, "MPI messages, which are polled: slower, but for networks without IP" },
 	{ 0 },
 };
 
 static const struct mlgen_choice etas[] = {
 	{ "auto", ETA_AUTO, "a status line on a terminal" },
-	{ "always", ETA_ALWAYS, "a status line in any case" },
+	{ "always", ETA_ALWAYS, "always a status line" },
 	{ "never", ETA_NEVER, "none" },
 	{ 0 },
 };
 
 static const struct mlgen_choice checks[] = {
 	{ "none", CHECK_NONE, "no rules" },
-	{ "mlperf-v1", CHECK_MLPERF_V1, "those of MLPerf Storage v1.0" },
-	{ "mlperf-v2", CHECK_MLPERF_V2, "those of MLPerf Storage v2.0" },
-	{ "mlperf-v3", CHECK_MLPERF_V3, "those of MLPerf Storage v3.0" },
+	{ "mlperf-v1", CHECK_MLPERF_V1, "the rules of MLPerf Storage v1.0" },
+	{ "mlperf-v2", CHECK_MLPERF_V2, "the rules of MLPerf Storage v2.0" },
+	{ "mlperf-v3", CHECK_MLPERF_V3, "the rules of MLPerf Storage v3.0" },
 	{ 0 },
 };
 
@@ -79,7 +79,7 @@ static const struct mlgen_choice imports[] = {
 
 const struct mlgen_field settings_fields[] = {
 	{ "help", MLGEN_F_STR(struct settings, help), .group = "Help", .flags = MLGEN_FIO,
-	  .help = "List the options of a topic, or all; without a value, what there is on one screen, as does -h." },
+	  .help = "List the options of a topic, or all; without a value, an overview on one screen, as does -h." },
 	{ "cmdhelp", MLGEN_F_STR(struct settings, cmdhelp), .group = "Help", .flags = MLGEN_FIO,
 	  .help = "Explain one option of a job, or all." },
 	{ "enghelp", MLGEN_F_STR(struct settings, enghelp), .group = "Help", .flags = MLGEN_FIO,
@@ -87,48 +87,48 @@ const struct mlgen_field settings_fields[] = {
 	{ "list-jobs", MLGEN_F_BOOL(struct settings, list_jobs), .def = "0", .group = "Help",
 	  .help = "List the jobs that come with mlgen and those in $MLGEN_JOBS." },
 	{ "version", MLGEN_F_BOOL(struct settings, version), .def = "0", .group = "Help", .flags = MLGEN_FIO,
-	  .help = "Print the version, the commit that was built, the engines and the libraries with their versions." },
+	  .help = "Print the version, the commit it was built from, and the engines and libraries with their versions." },
 
 	{ "parse-only", MLGEN_F_BOOL(struct settings, parse_only), .def = "0", .group = "Before a run", .flags = MLGEN_FIO,
 	  .help = "Check the job files and run nothing." },
 	{ "dry-run", MLGEN_F_ENUM(struct settings, dry_run, dry_runs), .def = "0", .group = "Before a run",
-	  .help = "Print the plan and what would stop the run; nothing is touched." },
+	  .help = "Print the plan, and what would stop the run, without touching anything." },
 	{ "thorough", MLGEN_F_BOOL(struct settings, thorough), .def = "0", .group = "Before a run",
-	  .help = "Ask for every file of a dataset before it is read, by name and size, and not for a thousand of them; with --dry-run and before a run." },
+	  .help = "Check name and size of every file of a dataset before it is read, and not only of a thousand; with --dry-run and before a run." },
 	{ "showjob", MLGEN_F_BOOL(struct settings, showjob), .def = "0", .group = "Before a run",
 	  .help = "Print every option of the job, its value and where it came from.\n"
-		  "It is a job file of the same jobs; what none can hold is refused." },
+		  "The output is a job file of the same jobs; values that no job file can hold are refused." },
 	{ "section", MLGEN_F_STR(struct settings, section), .group = "Before a run", .flags = MLGEN_FIO | MLGEN_LINES,
-	  .help = "Run only the job of this name. Given several times, each of these, in the order of the job file." },
+	  .help = "Run only the job of this name. The option may be repeated; jobs run in the order of the job file." },
 	{ "readonly", MLGEN_F_BOOL(struct settings, readonly), .def = "0", .group = "Before a run", .flags = MLGEN_FIO,
-	  .help = "Refuse whatever writes, also the preparation of a dataset." },
+	  .help = "Refuse everything that writes, including the preparation of a dataset." },
 	{ "allow_fill", MLGEN_F_BOOL(struct settings, allow_fill), .def = "0", .group = "Before a run",
 	  .help = "Let the preparation use more than half of the free space." },
 	{ "allow_device", MLGEN_F_STR(struct settings, allow_device), .group = "Before a run",
 	  .help = "Let jobs write to this block device, such as /dev/sdb; several with ':'.\n"
-		  "One that is mounted or in use is refused all the same." },
+		  "A device that is mounted or in use is refused anyway." },
 	{ "replace", MLGEN_F_BOOL(struct settings, replace), .def = "0", .group = "Before a run",
-	  .help = "With phase=prepare: delete a dataset that was made with other options and make it anew.\n"
-		  "Saving checkpoints: also delete those that are in the way or incomplete and that another run may still write." },
+	  .help = "With phase=prepare: delete a dataset that was made with other options, and create it again.\n"
+		  "When saving checkpoints: also delete checkpoints that are in the way or incomplete, even if another run may still write them." },
 
 	{ "output-format", MLGEN_F_ENUM(struct settings, output_format, formats), .def = "text", .group = "Output", .flags = MLGEN_FIO,
 	  .help = "What is printed." },
 	{ "output", MLGEN_F_STR(struct settings, output), .group = "Output", .flags = MLGEN_FIO,
 	  .help = "Write the report to this file instead of standard output." },
 	{ "json", MLGEN_F_STR(struct settings, json), .group = "Output",
-	  .help = "Write a JSON document to this file beside the report." },
+	  .help = "Write a JSON document to this file in addition to the report." },
 	{ "json-each", MLGEN_F_STR(struct settings, json_each), .group = "Output",
-	  .help = "Into this directory, a JSON document of each process, rank-N.json.\n"
-		  "It is replaced after each epoch, of those within a second after the last, and is marked as not complete until the run is over: what a host came to that others miss is in it.\n"
-		  "Documents of a larger run before, of ranks that this one does not have, are removed." },
+	  .help = "Write a JSON document of each process, rank-N.json, to this directory.\n"
+		  "It is replaced after each epoch, at most once a second, and marked as incomplete until the run is over, so that the results of a host are not lost if others fail.\n"
+		  "Documents of ranks that this run does not have are removed." },
 	{ "html", MLGEN_F_STR(struct settings, html), .group = "Output",
-	  .help = "Write a page to this file: what the JSON document has, as charts and tables, in one file for any browser.\n"
-		  "It has the run over time, as with --series." },
+	  .help = "Write a page to this file: the contents of the JSON document as charts and tables, in one file for any browser.\n"
+		  "It shows the run over time, as with --series." },
 	{ "title", MLGEN_F_STR(struct settings, title), .group = "Output",
-	  .help = "What the report is about, such as the array and its firmware.\n"
-		  "The title and the heading of the page, a line of the report, and a member of the JSON document, so that reports and pages that are made of the document have it. One line of up to 120 letters." },
+	  .help = "Subject of the report, such as the array and its firmware.\n"
+		  "It is the title of the page, a line of the report, and a member of the JSON document, and appears in reports and pages that are made from the document. One line of up to 120 letters." },
 	{ "note", MLGEN_F_STR(struct settings, note), .group = "Output", .flags = MLGEN_LINES,
-	  .help = "What else a reader should know, such as the protocol; may be given several times.\n"
+	  .help = "Additional information for readers, such as the protocol; may be repeated.\n"
 		  "Notes follow the title. Up to 20, each of up to 400 letters." },
 	{ "log", MLGEN_F_STR(struct settings, log), .group = "Output",
 	  .help = "Write one CSV row per log_interval to this file." },
@@ -136,37 +136,37 @@ const struct mlgen_field settings_fields[] = {
 	  .min = 0.01 * NS_PER_S, .max = NS_PER_DAY, .unit = "s", .group = "Output",
 	  .help = "Time between two rows of the log." },
 	{ "metrics", MLGEN_F_STR(struct settings, metrics), .group = "Output",
-	  .help = "Serve the figures of a run to Prometheus while it goes on, from its preparation on, as http://ADDRESS:PORT/metrics: 127.0.0.1:9100, [::1]:9100, or 9100 alone, which is of 127.0.0.1.\n"
-		  "Port 0 is one that is free, and is told. See man mlgen-metrics." },
+	  .help = "Serve the figures of a run to Prometheus, from its preparation on, as http://ADDRESS:PORT/metrics: 127.0.0.1:9100, [::1]:9100, or 9100 alone, which listens on 127.0.0.1.\n"
+		  "Port 0 chooses a free port and prints it. See man mlgen-metrics." },
 	{ "metrics-linger", MLGEN_F_TIME(struct settings, metrics_linger_ns), .def = "0",
 	  .max = NS_PER_DAY, .unit = "s", .group = "Output",
-	  .help = "With --metrics: behind the report, wait for one more scrape, which sees what the run came to, for so long at most." },
+	  .help = "With --metrics: after the report, wait up to this long for one more scrape, which gets the final figures." },
 	{ "metrics-file", MLGEN_F_STR(struct settings, metrics_file), .group = "Output",
-	  .help = "Write the same to this file each log_interval, for the textfile collector of node_exporter, which reads names that end with .prom.\n"
-		  "It is replaced as a whole, and has the last figures when the run is over." },
+	  .help = "Write the same figures to this file each log_interval, for the textfile collector of node_exporter, which reads names that end with .prom.\n"
+		  "The file is replaced as a whole, and has the final figures when the run is over." },
 	{ "series", MLGEN_F_BOOL(struct settings, series), .def = "0", .group = "Output",
-	  .help = "Add the figures of the log over time to the JSON document, in at most 720 intervals: those of a longer run become longer."  },
+	  .help = "Add the figures of the log over time to the JSON document, in at most 720 intervals; a longer run has longer intervals."  },
 	{ "trace", MLGEN_F_STR(struct settings, trace), .group = "Output",
-	  .help = "Write all that the run asks of storage to this file: each operation, and which sample, step and epoch it was for. mltrace describes and compares traces.\n"
-		  "A trace that is there is replaced; any other file is refused without --force. What is lost on the way is counted, and makes the status 1.\n"
-		  "Under mpirun or srun each process has one: a.mlt is a.RANK.mlt." },
+	  .help = "Write every operation of the run to this file, with the sample, step and epoch it was for. mltrace describes and compares traces.\n"
+		  "An existing trace is replaced; any other file is refused without --force. Records that are lost are counted, and the status is 1.\n"
+		  "Under mpirun or srun each process writes its own trace: a.mlt becomes a.RANK.mlt." },
 	{ "force", MLGEN_F_BOOL(struct settings, force), .def = "0", .group = "Output",
-	  .help = "Let --json, --html, --log, --trace and write_iolog replace a file that is no earlier output of their kind. A block device is refused all the same." },
+	  .help = "Let --json, --html, --log, --trace and write_iolog replace files that are not earlier outputs of their kind. A block device is refused anyway." },
 	{ "eta", MLGEN_F_ENUM(struct settings, eta, etas), .def = "auto", .group = "Output", .flags = MLGEN_FIO,
-	  .help = "Whether there is a status line." },
+	  .help = "When to show a status line." },
 	{ "live", MLGEN_F_BOOL(struct settings, live), .def = "0", .group = "Output",
-	  .help = "Show the run on the whole terminal while it runs, in the place of the status line: throughput, AU, where time goes, latencies, and a row each job; 80x24 and larger. q or Ctrl-C ends the run, and the report follows on the terminal as it was. Refused where there is no terminal." },
+	  .help = "Show the run on the whole terminal instead of the status line: throughput, AU, where time goes, latencies, and a row for each job; 80x24 and larger. q or Ctrl-C ends the run, and the report follows. Refused without a terminal." },
 	{ "status-interval", MLGEN_F_TIME(struct settings, status_interval_ns), .def = "0",
 	  .max = NS_PER_DAY, .unit = "s", .group = "Output", .flags = MLGEN_FIO,
-	  .help = "Print a status line that stays this often, at least 10ms apart; 0 is never." },
+	  .help = "Interval at which a status line is printed that stays, at least 10ms; 0 is never." },
 	{ "quiet", MLGEN_F_BOOL(struct settings, quiet), .def = "0", .group = "Output",
 	  .help = "Print only the first line of the report." },
 	{ "brief", MLGEN_F_BOOL(struct settings, brief), .def = "0", .group = "Output",
-	  .help = "Print what a mail needs of the report: its first lines, what limits it, one line of latencies and what to try next." },
+	  .help = "Print a short report for a mail: the first lines, what limits the run, one line of latencies, and what to try next." },
 	{ "verbose", MLGEN_F_BOOL(struct settings, verbose), .def = "0", .group = "Output",
-	  .help = "Print in addition what could not be measured on this host, such as its energy." },
+	  .help = "Also print what could not be measured on this host, such as its energy." },
 	{ "require", MLGEN_F_STR(struct settings, require), .group = "Output", .flags = MLGEN_REPEATS,
-	  .help = "Exit with status 3 unless this holds, such as 'au>=90', 'read.iops>=1m' or 'stall_ns.p99<5ms'; several with commas, or 'and' between." },
+	  .help = "Exit with status 3 unless this holds, such as 'au>=90', 'read.iops>=1m' or 'stall_ns.p99<5ms'; several are separated by commas or 'and'." },
 
 	{ "find-max", MLGEN_F_STR(struct settings, find_max), .group = "Questions",
 	  .help = "Find the largest value of this option, such as accelerators, for which --require still holds.\n"
@@ -175,53 +175,53 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Find the smallest value of cache_size, in percent of the dataset, for which --require still holds.\n"
 		  "--JOB.find-min=cache_size varies it for one job while the others run." },
 	{ "ceiling", MLGEN_F_ENUM(struct settings, ceiling, ceilings), .def = "auto", .group = "Questions",
-	  .help = "Run the job without storage, and from memory, too: what this host could reach at best." },
+	  .help = "Also run the job without storage, and from memory, to find the best that this host can reach." },
 	{ "datasize", MLGEN_F_BOOL(struct settings, datasize), .def = "0", .group = "Questions",
 	  .help = "Print how large the dataset has to be for MLPerf Storage, and the command line to use." },
 	{ "miss-curve", MLGEN_F_BOOL(struct settings, miss_curve), .def = "0", .group = "Questions",
-	  .help = "Print what a cache would hit, for ten sizes by policy, from the order of the job alone: nothing is read.\n"
-		  "With JSON documents of runs of the job beside it also the AU that their costs of hits and misses come to." },
+	  .help = "Print the hit ratio of a cache, for ten sizes and each policy, from the order of the job alone; nothing is read.\n"
+		  "With JSON documents of runs of the job, also the AU that follows from their cost of hits and misses." },
 	{ "memory", MLGEN_F_SIZE(struct settings, memory_bytes), .def = "0", .unit = "bytes", .group = "Questions",
-	  .help = "With --datasize and --check: memory of a host, if it is not this one." },
+	  .help = "With --datasize and --check: memory of each host, if not that of this one." },
 	{ "hosts", MLGEN_F_U64(struct settings, hosts), .def = "0", .min = 0, .max = 65536, .group = "Questions",
 	  .help = "With --datasize and --check: number of hosts, each with the accelerators of the job; 0 = one.\n"
-		  "Under mpirun or srun: as many as there are, which need not be said, and nothing else." },
+		  "Under mpirun or srun, it is the number of hosts of the run, and may be left out." },
 	{ "report", MLGEN_F_BOOL(struct settings, report), .def = "0", .group = "Questions",
-	  .help = "Print the report of JSON documents, as the runs that wrote them did; mlgen r.json is the same.\n"
+	  .help = "Print the report of JSON documents as the runs did that wrote them; mlgen r.json is the same.\n"
 		  "With --output-format=csv a row for each job; with json or fio-json one document." },
 	{ "check", MLGEN_F_ENUM(struct settings, check, checks), .def = "none", .group = "Questions",
-	  .help = "Say rule by rule whether the run, or the plan of --dry-run, would be valid; the exit status stays that of the run.\n"
-		  "Of JSON documents of runs in place of a job (--check=mlperf-v2 r*.json): whether they make a result together; the status is 3 if not." },
+	  .help = "Report for each rule whether the run, or the plan of --dry-run, is valid; the exit status stays that of the run.\n"
+		  "With JSON documents of runs instead of a job (--check=mlperf-v2 r*.json): whether they make a result together; the status is 3 if not." },
 	{ "table", MLGEN_F_STR(struct settings, table), .group = "Questions",
-	  .help = "Print figures of the JSON documents that are named, a row for each job: keys with commas between them.\n"
+	  .help = "Print a table of figures of JSON documents, a row for each job; keys are separated by commas.\n"
 		  "A key is a metric of man mlgen-json (au_percent, stall_ns.p99, storage.source), an option, or file; of documents of mltrace score one of these (score.m1).\n"
-		  "With --output-format=csv or json in bytes, seconds and ns, to the last digit.\n"
-		  "A percentile that fewer than ten values lie beyond is -; nothing in CSV, null in JSON." },
+		  "With --output-format=csv or json, figures are in bytes, seconds and ns, with all digits.\n"
+		  "A percentile with fewer than ten values beyond it is -; empty in CSV, null in JSON." },
 	{ "compare", MLGEN_F_BOOL(struct settings, compare), .def = "0", .group = "Questions",
-	  .help = "Print two or more JSON documents side by side, with the difference of each to the first.\n"
-		  "Noise is what the epochs, seconds or checkpoints of both differ by, of a percentile also what chance allows; never less than 2%, or a point of AU.\n"
-		  "The status is 3 where AU, a rate, errors that max_errors does not allow, the time of checkpoints or, of plain jobs, a p99 of any of them is worse beyond it." },
+	  .help = "Print two or more JSON documents side by side, with the difference from the first.\n"
+		  "The noise is how much the epochs, seconds or checkpoints within each run differ, for percentiles also what chance allows; at least 2%, or one point of AU.\n"
+		  "The status is 3 if one of them is worse by more than the noise in AU, a rate, errors beyond max_errors, the time of checkpoints or, for plain jobs, a p99." },
 	{ "tolerance", MLGEN_F_PERCENT(struct settings, tolerance), .max = 100, .group = "Questions",
-	  .help = "With --compare: how far figures may be apart, instead of the noise; of AU in points." },
+	  .help = "With --compare: allowed difference, instead of the noise; for AU in points." },
 	{ "page", MLGEN_F_BOOL(struct settings, page), .def = "0", .group = "Questions",
-	  .help = "Write the page --html=FILE of JSON documents: of one as its run would have, of several side by side, by the options that they differ in." },
+	  .help = "Write the page --html=FILE of JSON documents: for one, the page of its run; for several, a comparison by the options in which they differ." },
 	{ "merge", MLGEN_F_BOOL(struct settings, merge), .def = "0", .group = "Questions",
-	  .help = "Print one report of several clients, or repetitions, from their JSON documents; latencies are merged exactly.\n"
-		  "Rates of runs at the same time add up, by the clocks of their hosts; of others they are averaged." },
+	  .help = "Print one report of several clients, or of repetitions, from their JSON documents; latencies are merged exactly.\n"
+		  "Rates of runs at the same time are added, by the clocks of their hosts; other rates are averaged." },
 	{ "import", MLGEN_F_ENUM(struct settings, import, imports), .def = "none", .group = "Questions",
 	  .help = "Print the job file of another program's configuration; '-' is standard input. Logs become traces with mltrace import." },
 	{ "clean", MLGEN_F_BOOL(struct settings, clean), .def = "0", .group = "Questions",
-	  .help = "List what mlgen made in the directories that are named, and below them: the files of datasets and checkpoints, as their manifests have them.\n"
-		  "What else lies there stays, and is named; so do files of another size, or of another user.\n"
-		  "A dataset that is being prepared is refused, and a checkpoint that a run may still write: with --replace only one whose run is seen on this host." },
+	  .help = "List what mlgen created in the given directories and below: the files of datasets and checkpoints, as their manifests list them.\n"
+		  "Everything else stays and is listed as foreign, as are files of another size or of another user.\n"
+		  "A dataset that is being prepared is refused, and so is a checkpoint that a run may still write; with --replace only a checkpoint whose run is seen on this host." },
 	{ "yes", MLGEN_F_BOOL(struct settings, yes), .def = "0", .group = "Questions",
-	  .help = "With --clean: remove them, with their manifests and the folders that are empty then.\n"
-		  "Interrupted, it can be repeated." },
+	  .help = "With --clean: remove these files, their manifests, and the folders that are then empty.\n"
+		  "If interrupted, it can be repeated." },
 
 	{ "barrier_over", MLGEN_F_ENUM(struct settings, barrier_over, barriers_over), .def = "tcp", .group = "Several hosts",
-	  .help = "Under mpirun or srun: what processes wait for each other over." },
+	  .help = "Under mpirun or srun: how processes wait for each other." },
 	{ "peers_port", MLGEN_F_U64(struct settings, peers_port), .def = "0", .min = 0, .max = 65535, .group = "Several hosts",
-	  .help = "Under mpirun or srun: the TCP port at which rank 0 waits for the others; 0 is any that is free." },
+	  .help = "Under mpirun or srun: the TCP port on which rank 0 waits for the others; 0 is any free port." },
 	{ 0 },
 };
 /* clang-format on */
