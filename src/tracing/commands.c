@@ -403,27 +403,27 @@ static int score_files(struct tracing *t, const char *candidate, const struct re
 		       int required)
 {
 	const char *paths[TRACES_MOST];
-	struct score_document d;
+	struct score d;
 	struct mlgen_err err = { 0 };
 	int status = EXIT_USAGE;
 
 	memcpy(paths, t->files, t->file_count * sizeof(*paths));
 	paths[t->file_count - 1] = candidate;
 	if (score_traces(&d, paths, t->files, t->file_count, &err) == 0) {
-		const struct scored_trace *traces = d.score.traces.items;
+		const struct scored_trace *traces = d.document.score.traces.items;
 
-		for (size_t i = 0; i < d.score.traces.count; i++)
+		for (size_t i = 0; i < d.document.score.traces.count; i++)
 			if (!traces[i].is_complete)
 				log_warn("%s: the trace is incomplete; the score is of what there "
 					 "is",
 					 traces[i].file);
 		if (t->options.output_format == OUTPUT_JSON)
-			json_struct(t->to, scored_fields, &d, NULL);
+			json_struct(t->to, scored_fields, &d.document, NULL);
 		else
-			print_score_text(t->to, &d.score, t->options.quiet);
+			print_score_text(t->to, &d.document.score, t->options.quiet);
 		if (t->json)
-			json_struct(t->json, scored_fields, &d, NULL);
-		status = report_missed(&d.score, q, required) > 0 || d.score.verdict == SCORE_FAIL
+			json_struct(t->json, scored_fields, &d.document, NULL);
+		status = report_missed(&d.document.score, q, required) > 0 || d.document.score.verdict == SCORE_FAIL
 				 ? EXIT_MISSED
 				 : EXIT_RAN;
 	} else {

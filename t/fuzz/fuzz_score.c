@@ -88,7 +88,7 @@ static void check(const struct scored *s)
 static void score(const char *const *paths, size_t count, bool is_same)
 {
 	struct mlgen_err err = { 0 };
-	struct score_document d;
+	struct score d;
 	size_t bytes;
 	char *text;
 	FILE *to;
@@ -98,12 +98,12 @@ static void score(const char *const *paths, size_t count, bool is_same)
 		score_fini(&d);
 		return;
 	}
-	check(&d.score);
-	MUST(!is_same || d.score.verdict != SCORE_FAIL);
+	check(&d.document.score);
+	MUST(!is_same || d.document.score.verdict != SCORE_FAIL);
 	to = open_memstream(&text, &bytes);
 	MUST(to);
-	score_text(to, &d.score);
-	json_struct(to, scored_fields, &d, NULL);
+	score_text(to, &d.document.score);
+	json_struct(to, scored_fields, &d.document, NULL);
 	fclose(to);
 	free(text);
 	score_fini(&d);

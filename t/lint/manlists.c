@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracing/describe/described.h"
 #include "field/fields.h"
 #include "io/engines.h"
 #include "job/job.h"
 #include "report/metrics/metrics.h"
 #include "report/prometheus/prometheus.h"
 #include "run/watch/watch.h"
-#include "tracing/score/score.h"
+#include "trace/documents/documents.h"
 #include "tracing/tracing.h"
 
 static const struct {
@@ -49,7 +48,7 @@ static void print_metrics(void)
 /* The same of a trace that is described. */
 static void print_trace(void)
 {
-	for (const struct described_section *s = described_sections; s->table; s++) {
+	for (const struct document_section *s = described_sections; s->table; s++) {
 		if (*s->path)
 			printf(".Ss \"%s\"\n", s->path);
 		help_mdoc(stdout, s->table, false);
@@ -59,7 +58,7 @@ static void print_trace(void)
 /* The same of a score. */
 static void print_score(void)
 {
-	for (const struct scored_section *s = scored_sections; s->table; s++) {
+	for (const struct document_section *s = scored_sections; s->table; s++) {
 		if (*s->path)
 			printf(".Ss \"%s\"\n", s->path);
 		help_mdoc(stdout, s->table, false);

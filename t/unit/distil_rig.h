@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "tracing/distil/facts/facts.h"
 #include "temp.h"
 #include "trace/trace.h"
+#include "tracing/distil/facts/facts.h"
 
 struct distil_rig {
 	struct distil d;
@@ -101,7 +101,7 @@ static inline void distil_rig_read(struct distil_rig *g, enum file_class class)
 
 	ck_assert_int_eq(trace_writer_finish(g->writer, NULL, &err), 0);
 	ck_assert_msg(distil_read(d, &err) == 0, "%s", err.text);
-	d->task_count = d->tasks.thread_keys.count;
+	d->task_count = d->tasks.threads.keys.count;
 	d->task = mem_array(d->task_count + 1, sizeof(*d->task));
 	for (uint32_t i = 0; i < d->task_count; i++)
 		d->task[i] = (struct distil_task){ .party = UINT32_MAX,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "tracing/score/score_parts.h"
+#include "tracing/score/score_internal.h"
 
 #define EXACT 1e-9
 #define NONE ((double)NAN)

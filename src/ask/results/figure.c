@@ -16,8 +16,8 @@
 #include "job/job.h"
 #include "report/metrics/metrics.h"
 #include "report/plan/plan.h"
-#include "tracing/score/score.h"
 #include "stat/hist.h"
+#include "trace/documents/documents.h"
 
 #define RECORD_ROOTS_MEASURED 4
 

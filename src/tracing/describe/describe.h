@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe.h - read a trace and say what was asked of storage. */
+/* describe.h - read a trace and describe what was asked of storage. */
 #pragma once
+
+/*
+ * describe_trace() reads a trace twice. The first pass fills the accounts of trace/model and counts
+ * operations; the second pass assigns reads to intervals and epochs. The figures are then
+ * filled into the structs of trace/documents, from which text, JSON and CSV are made. One thread
+ * owns a description.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,21 +16,28 @@
 
 #include <mlgen/err.h>
 
-#include "tracing/describe/described.h"
-#include "tracing/describe/interval.h"
 #include "field/fields.h"
 #include "report/document/document.h"
-#include "trace/trace.h"
+#include "trace/documents/documents.h"
 
-/* A description, with what it owns. A zeroed one is empty. */
+/* More intervals than this are joined into longer ones. */
+#define INTERVALS_MOST (UINT64_C(1) << 18)
+
+struct intervals {
+	uint64_t start_ns, length_ns;
+	size_t count;
+	struct interval *at; /* owned */
+};
+
+/* A description and what it owns. A zeroed one is empty. */
 struct description {
 	struct described figures;
-	struct intervals log;    /* as long as was asked for */
+	struct intervals log;    /* of the length that was asked for, or longer */
 	struct intervals series; /* the same in at most DESCRIBE_SERIES */
 	struct json_store store;
 };
 
-/* Of lists in the document. */
+/* The longest lists in the document. */
 enum {
 	DESCRIBE_SERIES = 1024,
 	DESCRIBE_TOP = 100,
@@ -31,17 +45,17 @@ enum {
 };
 
 /*
- * The files are those of one trace, which is read twice. The log has intervals of `interval_ns`, or
- * longer where these were too many. 0, or -errno with err: as trace_reader_open, or a file that
- * cannot be read.
+ * Read the files of one trace. The log has intervals of `interval_ns`, or of a power of two times
+ * that if there were more than INTERVALS_MOST. 0, or -errno with err: as trace_reader_open, or a
+ * file that cannot be read.
  */
 int describe_trace(struct description *to, const char *const *paths, size_t count,
 		   uint64_t interval_ns, struct mlgen_err *err);
 void description_fini(struct description *d);
 
-/* For people: at most a screen, with what decides first. */
+/* Print the description for people: about a screen, with the answer first. */
 void describe_text(FILE *to, const struct description *d, const struct f64_list *percentiles);
-/* The answer, and of the rest what a person asks first. */
+/* Print the answer, and the most important figures unless is_one_line. */
 void describe_brief(FILE *to, const struct description *d, bool is_one_line);
-/* A row of CSV for each interval, under a header. */
+/* Print a row of CSV for each interval, after a header. */
 void describe_log(FILE *to, const struct description *d);

@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe_fill.c - what the books of a trace come to, as figures. */
-#include "tracing/describe/describe_inside.h"
+/* describe_fill.c - the figures of a description, from the accounts of its trace. */
+#include "tracing/describe/describe_internal.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
-#include "tracing/describe/opkind.h"
+#include "base/mem.h"
+#include "base/util.h"
 #include "report/metrics/metrics.h"
 
-static double fill_percent(uint64_t part, uint64_t whole)
+#define PAGE_BYTES 4096
+/* Inferred epochs are likely if this part of all bytes agrees with them. */
+#define LIKELY_PERCENT 90.0
+
+static double percent_of(double part, double whole)
 {
-	return whole ? 100 * (double)part / (double)whole : (double)NAN;
+	return whole > 0 ? 100 * part / whole : (double)NAN;
 }
 
-static double per_second(const struct described_trace *t, uint64_t n)
+/* NaN if the time is 0. */
+static double rate(uint64_t n, double seconds)
 {
-	return t->seconds > 0 ? (double)n / t->seconds : (double)NAN;
+	return seconds > 0 ? (double)n / seconds : (double)NAN;
 }
 
-double describe_seconds(const struct describe *d, uint64_t ns)
+/* Seconds since the start of the trace; NaN = unknown. */
+static double seconds_at(const struct describe *d, uint64_t ns)
 {
 	if (ns == TRACE_UNKNOWN)
 		return (double)NAN;
@@ -28,9 +34,68 @@ double describe_seconds(const struct describe *d, uint64_t ns)
 				 : -(double)(d->start_ns - ns) / NS_PER_S;
 }
 
+/* ---- the largest ---- */
+
+/* Does element a of `of` come before element b? */
+typedef bool is_above(const void *of, uint32_t a, uint32_t b);
+
+/* Insert an element into a list of the first `most`. Returns the new length of the list. */
+static size_t insert_top(uint32_t *list, size_t n, size_t most, uint32_t element, is_above *above,
+			 const void *of)
+{
+	size_t i;
+
+	if (n == most && !above(of, element, list[n - 1]))
+		return n;
+	i = n == most ? n - 1 : n++;
+	for (; i > 0 && above(of, element, list[i - 1]); i--)
+		list[i] = list[i - 1];
+	list[i] = element;
+	return n;
+}
+
+/* More bytes, then more calls. */
+static bool file_is_above(const void *of, uint32_t id, uint32_t other)
+{
+	const struct file_account *f = trace_files_at(of, id), *o = trace_files_at(of, other);
+	uint64_t a = f->read_bytes + f->written_bytes, b = o->read_bytes + o->written_bytes;
+
+	if (a != b)
+		return a > b;
+	return f->metadata != o->metadata ? f->metadata > o->metadata : id < other;
+}
+
+void describe_find_top(struct describe *d)
+{
+	for (uint32_t id = 1; id < d->files.count; id++)
+		if (file_account_is_used(trace_files_at(&d->files, id)))
+			d->top_count = insert_top(d->top, d->top_count, DESCRIBE_TOP, id,
+						  file_is_above, &d->files);
+}
+
+/* More bytes, then more operations. */
+static bool task_is_above(const void *of, uint32_t i, uint32_t other)
+{
+	const struct task_account *t = (const struct task_account *)of + i;
+	const struct task_account *o = (const struct task_account *)of + other;
+	uint64_t a = t->read_bytes + t->written_bytes, b = o->read_bytes + o->written_bytes;
+
+	return a != b ? a > b : t->operations > o->operations;
+}
+
+/* More bytes, then more files. */
+static bool directory_is_above(const void *of, uint32_t id, uint32_t other)
+{
+	const struct described_directory *d = (const struct described_directory *)of + id;
+	const struct described_directory *o = (const struct described_directory *)of + other;
+	uint64_t a = d->read_bytes + d->written_bytes, b = o->read_bytes + o->written_bytes;
+
+	return a != b ? a > b : d->files > o->files;
+}
+
 /* ---- the trace itself ---- */
 
-/* When it began, by the clock on the wall: "2026-11-21 14:02:11 UTC". */
+/* The time of day at which the trace began: "2026-11-21 14:02:11 UTC". */
 static void fill_time(struct describe *d)
 {
 	const struct trace_head *h = trace_reader_head(d->reader);
@@ -63,7 +128,7 @@ static void fill_read(struct describe *d)
 	t->is_complete =
 		!r->damaged_chunks && !r->damaged_bytes && !r->truncated && !t->lost.events;
 	for (size_t i = 0; i < t->lost.parts.count; i++) {
-		/* Doubles hold them to a millisecond of a century. */
+		/* A double has a century to the millisecond. */
 		double first = parts[i].first_seconds;
 		double last = parts[i].last_seconds;
 
@@ -85,21 +150,460 @@ static void fill_rates(struct describe *d)
 	t->read_bytes = read->bytes;
 	t->written_bytes = write->bytes;
 	t->samples = d->marks.has_samples ? t->operations.of[TRACE_SAMPLE].count : TRACE_UNKNOWN;
-	t->read_bytes_per_sec = per_second(t, read->bytes);
-	t->write_bytes_per_sec = per_second(t, write->bytes);
-	t->reads_per_sec = per_second(t, read->count);
-	t->writes_per_sec = per_second(t, write->count);
-	/* Little's law: what they took together, of the time there was. */
-	t->in_flight_mean = d->moved_ns ? per_second(t, d->moved_ns) / NS_PER_S : (double)NAN;
+	t->read_bytes_per_sec = rate(read->bytes, t->seconds);
+	t->write_bytes_per_sec = rate(write->bytes, t->seconds);
+	t->reads_per_sec = rate(read->count, t->seconds);
+	t->writes_per_sec = rate(write->count, t->seconds);
+	/* Little's law: the sum of durations divided by the time of the trace. */
+	t->in_flight_mean = d->moved_ns ? rate(d->moved_ns, t->seconds) / NS_PER_S : (double)NAN;
 	t->steps.count = t->operations.of[TRACE_STEP].count;
 	t->steps.step_ns = t->operations.of[TRACE_STEP].lat_ns;
 	t->steps.compute_ns = t->operations.of[TRACE_COMPUTE].lat_ns;
 	t->async.submitted = t->operations.of[TRACE_ASYNC_SUBMIT].count;
 	t->async.completed = t->operations.of[TRACE_ASYNC_COMPLETE].count;
-	t->async.depth_most = pairing_most(d->async);
+	t->async.depth_most = d->async.depth_most;
 }
 
-/* ---- what the kernel did ---- */
+/* ---- files ---- */
+
+static void fill_access(const struct trace_files *b, struct described_access *a)
+{
+	const uint64_t *n = b->accesses;
+
+	a->followed = n[ACCESS_SEQUENTIAL] + n[ACCESS_AHEAD] + n[ACCESS_BACK];
+	double all = (double)a->followed;
+	a->sequential_percent = percent_of((double)n[ACCESS_SEQUENTIAL], all);
+	a->ahead_percent = percent_of((double)n[ACCESS_AHEAD], all);
+	a->back_percent = percent_of((double)n[ACCESS_BACK], all);
+	a->unknown_offsets = b->unknown_offsets;
+	if (!a->followed)
+		a->unknown = b->unknown_offsets ? "the offsets of reads were not recorded"
+						: "no thread read twice from one open file";
+}
+
+/* Add a file to the sums. *placed_bytes: bytes that were read from files with known offsets. */
+static void sum_file(const struct trace_files *b, const struct file_account *f,
+		     struct described_trace *t, uint64_t *placed_bytes)
+{
+	uint64_t unique = extent_set_bytes(&b->pool, &f->read);
+
+	t->unique.files++;
+	t->unique.read_files += f->reads > 0;
+	t->unique.written_files += f->writes > 0;
+	t->unique.bytes += unique;
+	t->unique.is_exact &= extent_set_is_exact(&b->pool, &f->read);
+	if (unique)
+		*placed_bytes += f->read_bytes;
+	if (!f->faulted)
+		return;
+	t->mmap.pages += divide_up(extent_set_bytes(&b->pool, f->faulted), PAGE_BYTES);
+	t->mmap.pages_is_exact &= extent_set_is_exact(&b->pool, f->faulted);
+}
+
+static void fill_sums(const struct trace_files *b, struct described_trace *t)
+{
+	struct described_unique *u = &t->unique;
+	const uint64_t *n = b->faults;
+	double ascending = (double)(n[ACCESS_SEQUENTIAL] + n[ACCESS_AHEAD]);
+	uint64_t placed_bytes = 0;
+
+	fill_access(b, &t->access);
+	t->mmap.ascending_percent = percent_of(ascending, ascending + (double)n[ACCESS_BACK]);
+	t->mmap.pages_is_exact = true;
+	u->is_exact = true;
+	for (uint32_t i = 0; i < b->count; i++)
+		if (file_account_is_used(trace_files_at(b, i)))
+			sum_file(b, trace_files_at(b, i), t, &placed_bytes);
+	u->reread_percent =
+		u->bytes && placed_bytes >= u->bytes
+			? percent_of((double)(placed_bytes - u->bytes), (double)placed_bytes)
+		: u->bytes ? 0
+			   : (double)NAN;
+	if (u->bytes)
+		return;
+	u->unknown = b->unknown_offsets ? "the offsets of reads were not recorded"
+					: "nothing was read from files that are known";
+	u->bytes = b->unknown_offsets ? TRACE_UNKNOWN : 0;
+}
+
+static void fill_file(const struct trace_files *b, uint32_t id, struct described_file *to)
+{
+	const struct file_account *f = trace_files_at(b, id);
+	uint64_t unique = extent_set_bytes(&b->pool, &f->read);
+
+	*to = (struct described_file){
+		.size_bytes = f->size_bytes ? f->size_bytes - 1 : TRACE_UNKNOWN,
+		.opens = f->opens,
+		.reads = f->reads,
+		.read_bytes = f->read_bytes,
+		.writes = f->writes,
+		.written_bytes = f->written_bytes,
+		.unique_bytes = trace_files_unique_bytes(b, f),
+		.unique_is_exact = extent_set_is_exact(&b->pool, &f->read),
+		.reread_percent = (double)NAN,
+		.sequential_percent = percent_of((double)f->sequential, (double)f->followed),
+	};
+	if (unique)
+		to->reread_percent = fmax(0, percent_of((double)f->read_bytes - (double)unique,
+							(double)f->read_bytes));
+	if (f->faulted)
+		to->pages = divide_up(extent_set_bytes(&b->pool, f->faulted), PAGE_BYTES);
+}
+
+/* Make a list in the store. */
+static void *new_list(struct describe *d, struct metric_list *l, size_t count, size_t element_bytes)
+{
+	*l = (struct metric_list){ json_store_alloc(&d->to->store, count * element_bytes), count };
+	return l->items;
+}
+
+static void fill_files(struct describe *d)
+{
+	struct described_file *to =
+		new_list(d, &d->to->figures.trace.top_files, d->top_count, sizeof(*to));
+
+	for (size_t i = 0; i < d->top_count; i++) {
+		const char *path = describe_name(d, d->top[i]);
+
+		fill_file(&d->files, d->top[i], &to[i]);
+		to[i].path = *path ? path : NULL;
+	}
+}
+
+/* Sum the files of each directory by the id of its name. */
+static void fill_directories(struct describe *d)
+{
+	uint32_t count = trace_names_count(d->names), top[DESCRIBE_TOP];
+	struct spill sums = { 0 };
+	size_t n = 0;
+
+	spill_need(&sums, ((size_t)count + 1) * sizeof(struct described_directory));
+	struct described_directory *all = sums.at, *to;
+	for (uint32_t i = 0; i < d->files.count; i++) {
+		const struct file_account *f = trace_files_at(&d->files, i);
+
+		if (!file_account_is_used(f) || !f->directory)
+			continue;
+		all[f->directory].files++;
+		all[f->directory].opens += f->opens;
+		all[f->directory].reads += f->reads;
+		all[f->directory].read_bytes += f->read_bytes;
+		all[f->directory].written_bytes += f->written_bytes;
+	}
+	for (uint32_t id = 1; id <= count; id++)
+		if (all[id].files)
+			n = insert_top(top, n, DESCRIBE_TOP, id, directory_is_above, all);
+	to = new_list(d, &d->to->figures.trace.directories, n, sizeof(*to));
+	for (size_t i = 0; i < n; i++) {
+		to[i] = all[top[i]];
+		to[i].path =
+			json_store_text(&d->to->store, trace_names_text(d->names, top[i], NULL));
+	}
+	spill_free(&sums);
+}
+
+/* ---- request sizes ---- */
+
+static void fill_size(struct described_size *to, const struct size_account *s, unsigned class,
+		      uint64_t all)
+{
+	double seconds = (double)s->ns[class] / NS_PER_S;
+	double count = (double)s->count[class];
+
+	*to = (struct described_size){
+		.at_most_bytes = class < 64 ? UINT64_C(1) << class : UINT64_MAX,
+		.count = s->count[class],
+		.bytes = s->bytes[class],
+		.percent = 100 * count / (double)all,
+		.bytes_per_sec = seconds > 0 ? (double)s->bytes[class] / seconds : (double)NAN,
+		.lat_mean_ns = seconds > 0 ? (double)s->ns[class] / count : (double)NAN,
+	};
+}
+
+static void fill_sizes(struct describe *d)
+{
+	static const char *const names[SIZED] = { "read", "write", "block_read", "block_write" };
+	struct described_size *to = new_list(d, &d->to->figures.trace.request_sizes,
+					     SIZED * SIZES_CLASSES, sizeof(*to));
+	size_t n = 0;
+
+	for (unsigned k = 0; k < SIZED; k++) {
+		const struct size_account *s = &d->sizes[k];
+		uint64_t all = 0;
+
+		for (unsigned i = 0; i < SIZES_CLASSES; i++)
+			all += s->count[i];
+		for (unsigned i = 0; i < SIZES_CLASSES; i++) {
+			if (!s->count[i])
+				continue;
+			fill_size(&to[n], s, i, all);
+			/* The durations of block requests are those of issuing them. */
+			if (k >= SIZED_BLOCK_READ)
+				to[n].bytes_per_sec = to[n].lat_mean_ns = (double)NAN;
+			to[n++].operation = names[k];
+		}
+	}
+	d->to->figures.trace.request_sizes.count = n;
+}
+
+/* ---- processes and threads ---- */
+
+/* NaN if some calls have no duration. */
+static double io_percent(const struct task_account *a)
+{
+	return a->timeless ? (double)NAN : percent_of((double)a->call_ns, (double)a->span_ns);
+}
+
+/* NaN if CPU time was not recorded. */
+static double cpu_percent(const struct task_account *a)
+{
+	uint64_t ns = a->on_cpu_ns      ? a->on_cpu_ns
+		      : a->has_cpu      ? a->cpu_ns
+		      : a->has_exit_cpu ? a->exit_cpu_ns
+					: TRACE_UNKNOWN;
+
+	return ns == TRACE_UNKNOWN ? (double)NAN
+				   : fmin(100, percent_of((double)ns, (double)a->cpu_span_ns));
+}
+
+static void fill_task(struct describe *d, const struct task_account *a, struct described_task *to)
+{
+	uint64_t ns = a->last_ns > a->first_ns ? a->last_ns - a->first_ns : 0;
+	double seconds = (double)ns / NS_PER_S;
+
+	*to = (struct described_task){
+		.pid = a->pid,
+		.tid = a->tid,
+		.parent = a->parent ? a->parent : TRACE_UNKNOWN,
+		.role = a->role,
+		.sure = a->sure,
+		.threads = a->threads,
+		.operations = a->operations,
+		.opens = a->opens,
+		.metadata = a->metadata,
+		.reads = a->reads,
+		.read_bytes = a->read_bytes,
+		.writes = a->writes,
+		.written_bytes = a->written_bytes,
+		.faults = a->faults,
+		.switches = a->on_cpu_ns ? a->switches : TRACE_UNKNOWN,
+		.seconds = seconds,
+		.read_bytes_per_sec = seconds > 0 ? (double)a->read_bytes / seconds : (double)NAN,
+		.io_percent = io_percent(a),
+		.fault_percent = percent_of((double)a->fault_ns, (double)a->span_ns),
+		.on_cpu_percent = cpu_percent(a),
+	};
+	if (a->text)
+		to->text =
+			json_store_text(&d->to->store, trace_names_text(d->names, a->text, NULL));
+	to->off_cpu_percent = 100 - to->on_cpu_percent;
+}
+
+/* Tasks without records are only listed if they state a role. */
+static void fill_tasks(struct describe *d, struct metric_list *l, const struct keyed *tasks)
+{
+	const struct task_account *all = tasks->items.at;
+	uint32_t top[DESCRIBE_TASKS];
+	struct described_task *to;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < tasks->keys.count; i++)
+		if (task_account_is_used(&all[i]) || all[i].role != ROLE_OTHER)
+			n = insert_top(top, n, DESCRIBE_TASKS, i, task_is_above, all);
+	to = new_list(d, l, n, sizeof(*to));
+	for (size_t i = 0; i < n; i++)
+		fill_task(d, &all[top[i]], &to[i]);
+}
+
+static void fill_share(const struct keyed *tasks, struct described_share *to)
+{
+	const struct task_account *all = tasks->items.at;
+	uint32_t count = tasks->keys.count;
+	double *bytes = mem_array(count, sizeof(*bytes));
+	double *times = mem_array(count, sizeof(*times));
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!all[i].read_bytes && !all[i].written_bytes)
+			continue;
+		bytes[n] = (double)(all[i].read_bytes + all[i].written_bytes);
+		times[n++] = (double)all[i].call_ns;
+	}
+	struct fairness of_bytes = fairness_of(bytes, n);
+	struct fairness of_time = fairness_of(times, n);
+	*to = (struct described_share){ n, of_bytes.most_over_mean, of_bytes.gini,
+					of_time.most_over_mean, of_time.gini };
+	mem_free(bytes);
+	mem_free(times);
+}
+
+static void fill_totals(const struct trace_tasks *b, struct described_trace *t)
+{
+	struct task_account all = { .first_ns = UINT64_MAX };
+
+	fill_share(&b->processes, &t->skew.processes);
+	fill_share(&b->threads, &t->skew.threads);
+	for (uint32_t i = 0; i < b->processes.keys.count; i++) {
+		const struct task_account *a = trace_tasks_process(b, i);
+
+		if (!task_account_is_used(a))
+			continue;
+		t->processes_count++;
+		t->threads_count += a->threads;
+		task_account_add(&all, a);
+	}
+	t->clock_steps = b->clock_steps;
+	t->io_percent = io_percent(&all);
+	t->fault_percent = percent_of((double)all.fault_ns, (double)all.span_ns);
+	t->cpu.on_percent = cpu_percent(&all);
+	t->cpu.off_percent = 100 - t->cpu.on_percent;
+	t->cpu.switches = all.on_cpu_ns ? all.switches : TRACE_UNKNOWN;
+	t->cpu.switches_per_sec = (double)NAN;
+	if (all.on_cpu_ns)
+		t->cpu.switches_per_sec = rate(all.switches, t->seconds);
+	if (isnan(t->cpu.on_percent))
+		t->cpu.unknown = "the CPU time of threads was not recorded";
+	if (!all.on_cpu_ns)
+		t->cpu.switches_unknown = "when threads came off a CPU was not recorded";
+}
+
+/* ---- epochs, stages, checkpoints and phases ---- */
+
+/* A mark whose end was not seen ends with the trace. */
+static double length_of(const struct describe *d, const struct mark_account *m)
+{
+	uint64_t end = u64_min(m->end_ns, d->end_ns);
+
+	return end > m->start_ns ? (double)(end - m->start_ns) / NS_PER_S : 0;
+}
+
+static void fill_epochs(struct describe *d)
+{
+	const struct mark_list *l = &d->marks.epochs;
+	struct described_trace *t = &d->to->figures.trace;
+	struct described_epoch *to = new_list(d, &t->epochs, l->count, sizeof(*to));
+	bool counts_samples = d->marks.has_samples && !d->marks.is_inferred;
+
+	for (uint32_t i = 0; i < l->count; i++) {
+		const struct mark_account *m = mark_at(l, i);
+		double seconds = length_of(d, m);
+
+		to[i] = (struct described_epoch){
+			.number = m->number,
+			.ranks = d->marks.is_inferred ? TRACE_UNKNOWN : m->ranks,
+			.files = m->files,
+			.samples = counts_samples ? m->samples : TRACE_UNKNOWN,
+			.reads = m->reads,
+			.read_bytes = m->read_bytes,
+			.start_seconds = seconds_at(d, m->start_ns),
+			.seconds = seconds,
+			.bytes_per_sec = rate(m->read_bytes, seconds),
+			.order_correlation = order_correlation(&m->order),
+		};
+	}
+}
+
+/* The correlation of the order of an epoch with that of the next, and how it is known. */
+static void fill_order(struct describe *d)
+{
+	struct described_trace *t = &d->to->figures.trace;
+	const struct described_epoch *e = t->epochs.items;
+	struct described_order *o = &t->order;
+	const struct trace_marks *m = &d->marks;
+	double sum = 0, n = 0;
+
+	for (size_t i = 0; i < t->epochs.count; i++) {
+		if (isnan(e[i].order_correlation))
+			continue;
+		sum += e[i].order_correlation;
+		n++;
+	}
+	o->correlation = n > 0 ? sum / n : (double)NAN;
+	o->sure = !t->epochs.count                     ? SURE_GUESS
+		  : !m->is_inferred                    ? SURE_STATED
+		  : m->agree_percent >= LIKELY_PERCENT ? SURE_LIKELY
+						       : SURE_GUESS;
+	o->of = m->has_samples && !m->is_inferred ? "samples" : "files";
+	if (t->epochs.count)
+		o->source = m->is_inferred ? "files that are read again" : "markers";
+	if (n > 0)
+		return;
+	if (!t->epochs.count)
+		o->unknown =
+			m->passes > 1
+				? "no marker says what an epoch is, and files are read different "
+				  "numbers of times"
+				: "no marker says what an epoch is, and files are not read again";
+	else
+		o->unknown = t->epochs.count < 2 ? "there is one epoch"
+						 : "no two epochs have two of them alike";
+}
+
+static void fill_stages(struct describe *d)
+{
+	const struct mark_list *l = &d->marks.stages;
+	struct described_stage *to =
+		new_list(d, &d->to->figures.trace.stages, l->count, sizeof(*to));
+
+	for (uint32_t i = 0; i < l->count; i++) {
+		const struct mark_account *m = mark_at(l, i);
+
+		to[i] = (struct described_stage){
+			.name = describe_name(d, m->name),
+			.ranks = m->ranks,
+			.start_seconds = seconds_at(d, m->start_ns),
+			.seconds = length_of(d, m),
+		};
+	}
+}
+
+static void fill_checkpoints(struct describe *d)
+{
+	const struct mark_list *l = &d->marks.checkpoints;
+	struct described_checkpoint *to =
+		new_list(d, &d->to->figures.trace.checkpoints, l->count, sizeof(*to));
+
+	for (uint32_t i = 0; i < l->count; i++) {
+		const struct mark_account *m = mark_at(l, i);
+		double seconds = length_of(d, m);
+
+		to[i] = (struct described_checkpoint){
+			.name = describe_name(d, m->name),
+			.number = m->number,
+			.ranks = m->ranks,
+			.bytes = m->bytes,
+			.start_seconds = seconds_at(d, m->start_ns),
+			.seconds = seconds,
+			.bytes_per_sec = rate(m->bytes, seconds),
+		};
+	}
+}
+
+static void fill_phases(struct describe *d)
+{
+	const struct intervals *log = &d->to->log;
+	struct described_trace *t = &d->to->figures.trace;
+	double length = (double)log->length_ns / NS_PER_S;
+	struct phase *found = mem_array(DESCRIBE_TASKS, sizeof(*found));
+	size_t n = phases_find(log, found, DESCRIBE_TASKS), idle = 0;
+
+	t->phases_count = n;
+	n = n < DESCRIBE_TASKS ? n : DESCRIBE_TASKS;
+	struct described_phase *to = new_list(d, &t->phases, n, sizeof(*to));
+	for (size_t i = 0; i < n; i++)
+		to[i] = (struct described_phase){
+			.kind = (int)found[i].kind,
+			.bytes = found[i].bytes,
+			.start_seconds = (double)found[i].first * length,
+			.seconds = (double)found[i].count * length,
+		};
+	for (size_t i = 0; i < log->count; i++)
+		idle += !log->at[i].read_bytes && !log->at[i].written_bytes;
+	t->idle_percent = 100 * (double)idle / (double)log->count;
+	mem_free(found);
+}
+
+/* ---- the kernel ---- */
 
 static void fill_cache(struct describe *d)
 {
@@ -123,9 +627,9 @@ static void fill_cache(struct describe *d)
 			     "recorded";
 		return;
 	}
-	c->read_ahead_percent = fill_percent(ahead, from);
+	c->read_ahead_percent = percent_of((double)ahead, (double)from);
 	if (t->read_bytes)
-		c->hit_percent = fmax(0, 100 - fill_percent(from, t->read_bytes));
+		c->hit_percent = fmax(0, 100 - percent_of((double)from, (double)t->read_bytes));
 	else
 		c->unknown = "no call read a byte";
 }
@@ -135,9 +639,9 @@ static void fill_block(struct describe *d)
 	struct described_trace *t = &d->to->figures.trace;
 	struct described_block *b = &t->block;
 
-	b->depth_most = pairing_most(d->block);
-	b->depth_mean = per_second(t, d->block_ns) / NS_PER_S;
-	b->read_ahead_percent = fill_percent(d->block_ahead_bytes, b->read_bytes);
+	b->depth_most = d->block.depth_most;
+	b->depth_mean = rate(d->block_ns, t->seconds) / NS_PER_S;
+	b->read_ahead_percent = percent_of((double)d->block_ahead_bytes, (double)b->read_bytes);
 	if (d->seen[TRACE_BLOCK_ISSUE] || d->seen[TRACE_BLOCK_COMPLETE])
 		return;
 	b->unknown = "block requests were not recorded";
@@ -182,15 +686,6 @@ static void fill_metadata(struct describe *d)
 
 /* ---- everything ---- */
 
-static void fill_cpu(struct describe *d)
-{
-	struct described_trace *t = &d->to->figures.trace;
-
-	taskbook_totals(&d->tasks, t);
-	if (t->cpu.switches != TRACE_UNKNOWN)
-		t->cpu.switches_per_sec = per_second(t, t->cpu.switches);
-}
-
 static void fill_series(struct describe *d)
 {
 	struct description *to = d->to;
@@ -208,17 +703,27 @@ static void fill_series(struct describe *d)
 void describe_fill(struct describe *d)
 {
 	struct described *f = &d->to->figures;
+	struct described_trace *t = &f->trace;
 
 	f->version = metrics_version();
 	f->schema_version = METRICS_SCHEMA_VERSION;
 	fill_read(d);
 	fill_rates(d);
-	filebook_sum(&d->files, &f->trace);
-	fill_cpu(d);
+	fill_sums(&d->files, t);
+	fill_totals(&d->tasks, t);
 	fill_block(d);
 	fill_cache(d);
 	fill_mmap(d);
 	fill_metadata(d);
 	fill_series(d);
-	describe_fill_lists(d);
+	fill_sizes(d);
+	fill_files(d);
+	fill_directories(d);
+	fill_tasks(d, &t->processes, &d->tasks.processes);
+	fill_tasks(d, &t->threads, &d->tasks.threads);
+	fill_epochs(d);
+	fill_order(d);
+	fill_stages(d);
+	fill_checkpoints(d);
+	fill_phases(d);
 }

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe_text.c - a description for people: the answer first, the evidence under it. */
-#include "tracing/describe/describe.h"
+/* describe_text.c - a description for people: the answer first, then tables and evidence. */
+#include "tracing/describe/describe_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/printable.h"
+#include "base/units.h"
 #include "base/util.h"
-#include "tracing/describe/describe_tables.h"
 #include "report/text/text.h"
+
+/* Rows of each table. */
+#define TASKS_SHOWN 6
+#define EPOCHS_SHOWN 6
+#define SIZES_SHOWN 5
+#define CHECKPOINTS_SHOWN 4
 
 #define NAME_INDENT 10
 
@@ -17,7 +24,7 @@ const struct template_scope describe_scopes[] = {
 	{ 0 },
 };
 
-#define say(out, d, text) template_put(out, TEMPLATE(describe_scopes, text), d)
+#define append(out, d, text) template_put(out, TEMPLATE(describe_scopes, text), d)
 
 static const char *fact(const struct description *d, const char *key)
 {
@@ -29,16 +36,23 @@ static const char *fact(const struct description *d, const char *key)
 	return NULL;
 }
 
-/* ---- the answer, and whether it is whole ---- */
+static const char *choice_name(const struct mlgen_choice *choices, int value)
+{
+	while (choices->name && choices->value != value)
+		choices++;
+	return choices->name ? choices->name : "";
+}
 
-static void put_losses(struct buf *out, const struct description *d)
+/* ---- the answer, and whether the trace is complete ---- */
+
+static void append_losses(struct buf *out, const struct description *d)
 {
 	const struct described_lost *l = &d->figures.trace.lost;
 	const struct described_loss *parts = l->parts.items;
 
 	if (!l->events)
 		return;
-	say(out, d, "{lost.events} event{s} lost");
+	append(out, d, "{lost.events} event{s} lost");
 	for (size_t i = 0; i < l->parts.count && i < 3; i++)
 		buf_addf(out, "%s%s%s%s", i ? ", " : " (",
 			 parts[i].operation ? parts[i].operation : "several",
@@ -46,47 +60,49 @@ static void put_losses(struct buf *out, const struct description *d)
 	buf_addf(out, "%s; ", l->parts.count > 3 ? ", ...)" : ")");
 }
 
-static void put_incomplete(struct buf *out, const struct description *d)
+static void append_incomplete(struct buf *out, const struct description *d)
 {
 	struct buf text = { 0 };
 
 	if (d->figures.trace.is_complete)
 		return;
-	put_losses(&text, d);
-	say(&text, d,
-	    "[{truncated} file{s} of the trace without an end; ][{damaged_chunks} damaged chunk{s} "
-	    "left out; ][{damaged_bytes} left out; ]all figures are of what there is");
+	append_losses(&text, d);
+	append(&text, d,
+	       "[{truncated} file{s} of the trace without an end; ][{damaged_chunks} damaged "
+	       "chunk{s} "
+	       "left out; ][{damaged_bytes} left out; ]all figures are of what there is");
 	text_end(out, "  INCOMPLETE", TEXT_ANSWER_INDENT, &text);
 }
 
-static void put_answer(struct buf *out, const struct description *d)
+static void append_answer(struct buf *out, const struct description *d)
 {
 	const struct described_trace *t = &d->figures.trace;
 
 	if (!t->records) {
 		buf_add(out, "trace: no records\n");
 	} else {
-		say(out, d,
-		    "trace: {read_bytes} read at {read_bytes_per_sec}, {written_bytes} written");
+		append(out, d,
+		       "trace: {read_bytes} read at {read_bytes_per_sec}, {written_bytes} written");
 		if (t->written_bytes)
-			say(out, d, " at {write_bytes_per_sec}");
-		say(out, d, ", {unique.files} file{s}, {seconds} s\n");
+			append(out, d, " at {write_bytes_per_sec}");
+		append(out, d, ", {unique.files} file{s}, {seconds} s\n");
 	}
-	put_incomplete(out, d);
+	append_incomplete(out, d);
 	if (t->clock_steps) {
 		struct buf text = { 0 };
 
-		say(&text, d,
-		    "{clock_steps} record{s} ended before the one before of the same thread: times "
-		    "and rates are not to be trusted");
+		append(&text, d,
+		       "{clock_steps} record{s} ended before the one before of the same thread: "
+		       "times "
+		       "and rates are not to be trusted");
 		text_end(out, "  CLOCK", TEXT_ANSWER_INDENT, &text);
 	}
 	buf_addc(out, '\n');
 }
 
-/* ---- where it is from, and of whom ---- */
+/* ---- origin, and who did it ---- */
 
-static void put_origin(struct buf *out, const struct description *d)
+static void append_origin(struct buf *out, const struct description *d)
 {
 	static const struct {
 		const char *key, *before;
@@ -96,8 +112,8 @@ static void put_origin(struct buf *out, const struct description *d)
 	};
 	struct buf text = { 0 };
 
-	say(&text, d, "{records} record{s} in {trace_files} file{s}");
-	say(&text, d, " of {bytes}[, {time}]");
+	append(&text, d, "{records} record{s} in {trace_files} file{s}");
+	append(&text, d, " of {bytes}[, {time}]");
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (has_text(fact(d, parts[i].key)))
 			buf_addf(&text, "%s%s%s", i == 1 ? " " : ", ", parts[i].before,
@@ -105,21 +121,14 @@ static void put_origin(struct buf *out, const struct description *d)
 	text_end(out, "trace", NAME_INDENT, &text);
 }
 
-static const char *role_word(const struct mlgen_choice *choices, int value)
-{
-	while (choices->name && choices->value != value)
-		choices++;
-	return choices->name ? choices->name : "";
-}
-
-/* "1 trainer, 8 loaders (likely)": how sure is that of the least sure. */
-static void put_roles(struct buf *out, const struct metric_list *tasks)
+/* "1 trainer, 8 loaders (likely)", with the certainty of the least certain task. */
+static void append_roles(struct buf *out, const struct metric_list *tasks)
 {
 	const struct described_task *t = tasks->items;
 
 	for (int role = ROLE_TRAINER; role < ROLES; role++) {
 		uint64_t n = 0;
-		int sure = SURE_SAID;
+		int sure = SURE_STATED;
 
 		for (size_t i = 0; i < tasks->count; i++) {
 			if (t[i].role != role)
@@ -129,49 +138,270 @@ static void put_roles(struct buf *out, const struct metric_list *tasks)
 		}
 		if (!n)
 			continue;
-		buf_addf(out, ", %" PRIu64 " %s%s%s (%s)", n, role_word(described_roles, role),
+		buf_addf(out, ", %" PRIu64 " %s%s%s (%s)", n, choice_name(described_roles, role),
 			 role == ROLE_CHECKPOINT ? " writer" : "", plural(n),
-			 role_word(described_sures, sure));
+			 choice_name(described_sures, sure));
 	}
 }
 
-static bool says_anything(const struct metric_list *threads)
+static bool have_stated_role(const struct metric_list *threads)
 {
 	const struct described_task *t = threads->items;
 
 	for (size_t i = 0; i < threads->count; i++)
-		if (t[i].role != ROLE_OTHER && t[i].sure == SURE_SAID)
+		if (t[i].role != ROLE_OTHER && t[i].sure == SURE_STATED)
 			return true;
 	return false;
 }
 
-static void put_who(struct buf *out, const struct description *d)
+static void append_who(struct buf *out, const struct description *d)
 {
 	const struct described_trace *t = &d->figures.trace;
 	struct buf text = { 0 };
 
-	say(&text, d, "{processes_count} process");
+	append(&text, d, "{processes_count} process");
 	buf_add(&text, t->processes_count == 1 ? "" : "es");
-	say(&text, d, ", {threads_count} thread{s}");
-	put_roles(&text, says_anything(&t->threads) ? &t->threads : &t->processes);
+	append(&text, d, ", {threads_count} thread{s}");
+	append_roles(&text, have_stated_role(&t->threads) ? &t->threads : &t->processes);
 	text_end(out, "who", NAME_INDENT, &text);
 	if (t->unknown_durations) {
-		say(&text, d, "unknown: {unknown_durations} record{s} have no duration");
+		append(&text, d, "unknown: {unknown_durations} record{s} have no duration");
 		text_end(out, "time", NAME_INDENT, &text);
 	}
 	if (isnan(t->io_percent))
 		return;
-	say(&text, d,
-	    "of the threads' time {io_percent} in calls on files[, {fault_percent} in page "
-	    "faults][, {cpu.on_percent} on a CPU][; {in_flight_mean} reads and writes in flight on "
-	    "the average]");
+	append(&text, d,
+	       "of the threads' time {io_percent} in calls on files[, {fault_percent} in page "
+	       "faults][, {cpu.on_percent} on a CPU][; {in_flight_mean} reads and writes in flight "
+	       "on "
+	       "the average]");
 	text_end(out, "time", NAME_INDENT, &text);
+}
+
+static void append_number(struct buf *out, int width, double v)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	buf_addf(out, "%*s", width, isnan(v) ? "-" : units_sig4(text, v));
+}
+
+static void append_count(struct buf *out, int width, uint64_t n)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	buf_addf(out, "%*s", width, n == UINT64_MAX ? "-" : units_human_count(text, n));
+}
+
+static void append_bytes(struct buf *out, int width, uint64_t n)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	buf_addf(out, "%*s", width, units_human_bytes(text, (double)n));
+}
+
+static void append_percent(struct buf *out, int width, double v)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	buf_addf(out, "%*s", width, isnan(v) ? "-" : show_percent(text, v));
+}
+
+static void append_seconds(struct buf *out, int width, double v)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	buf_addf(out, "%*s", width, isnan(v) ? "-" : show_seconds(text, v));
+}
+
+static void append_rate(struct buf *out, int width, double v)
+{
+	append_number(out, width, v / BYTES_PER_MIB);
+}
+
+/* ---- latencies ---- */
+
+static void append_ops(struct buf *out, const struct description *d,
+		       const struct f64_list *percentiles)
+{
+	const struct described_op *ops = d->figures.trace.operations.of;
+	struct text_latency_row rows[TRACE_OPS + 1];
+	size_t n = 0;
+
+	for (unsigned op = 1; op < TRACE_OPS; op++) {
+		bool is_timed = opkind_of(op) & OPKIND_CALL || op == TRACE_FAULT ||
+				op == TRACE_SAMPLE || op == TRACE_STEP;
+
+		if (is_timed && ops[op].count)
+			rows[n++] = (struct text_latency_row){ trace_op_name(op), ops[op].count,
+							       ops[op].lat_ns };
+	}
+	if (d->figures.trace.block.lat_ns)
+		rows[n++] =
+			(struct text_latency_row){ "block", d->figures.trace.block.lat_ns->count,
+						   d->figures.trace.block.lat_ns };
+	text_io_latency(out, rows, n, percentiles);
+	if (n)
+		buf_addc(out, '\n');
+}
+
+/* ---- sizes ---- */
+
+/* Append the sizes that most requests of one operation have, in order of size. */
+static void append_sizes_of(struct buf *out, const struct metric_list *l, const char *operation)
+{
+	const struct described_size *s = l->items;
+	double least = 0;
+	size_t n;
+
+	/* Raise the share that a row needs until few enough rows are left. */
+	do {
+		n = 0;
+		for (size_t i = 0; i < l->count; i++)
+			n += !strcmp(s[i].operation, operation) && s[i].percent >= least;
+		least = n > SIZES_SHOWN ? least + 0.5 : least;
+	} while (n > SIZES_SHOWN);
+	for (size_t i = 0; i < l->count; i++) {
+		if (strcmp(s[i].operation, operation) != 0 || s[i].percent < least)
+			continue;
+		buf_addf(out, "%-12s", operation);
+		append_bytes(out, 10, s[i].at_most_bytes);
+		append_count(out, 14, s[i].count);
+		append_percent(out, 9, s[i].percent);
+		append_bytes(out, 11, s[i].bytes);
+		append_rate(out, 10, s[i].bytes_per_sec);
+		buf_addc(out, '\n');
+	}
+}
+
+static void append_sizes(struct buf *out, const struct description *d)
+{
+	static const char *const operations[] = { "read", "write", "block_read", "block_write" };
+	const struct metric_list *l = &d->figures.trace.request_sizes;
+
+	if (!l->count)
+		return;
+	buf_add(out, "requests of     up to         count    share      bytes   MiB/s*\n");
+	for (size_t i = 0; i < ARRAY_LEN(operations); i++)
+		append_sizes_of(out, l, operations[i]);
+	buf_add(out, "* of one request while it is under way\n\n");
+}
+
+/* ---- processes or threads ---- */
+
+static void append_task(struct buf *out, const struct described_task *t, bool is_thread)
+{
+	struct buf name = { 0 };
+
+	if (is_thread && t->text)
+		printable_add(&name, t->text);
+	else
+		buf_addf(&name, "%" PRIu64, is_thread ? t->tid : t->pid);
+	if (!is_thread || !t->text)
+		buf_addf(&name, " %s", choice_name(described_roles, t->role));
+	buf_addf(out, "%-20.20s", buf_str(&name));
+	buf_fini(&name);
+	append_count(out, 8, t->opens);
+	append_count(out, 10, t->reads);
+	append_bytes(out, 10, t->read_bytes);
+	append_rate(out, 8, t->read_bytes_per_sec);
+	append_bytes(out, 10, t->written_bytes);
+	append_percent(out, 7, t->io_percent);
+	append_percent(out, 7, t->on_cpu_percent);
+	buf_addc(out, '\n');
+}
+
+static void append_tasks(struct buf *out, const struct description *d)
+{
+	const struct described_trace *t = &d->figures.trace;
+	bool is_thread = t->processes_count == 1;
+	const struct metric_list *l = is_thread ? &t->threads : &t->processes;
+	const struct described_task *tasks = l->items;
+
+	if (l->count < 2)
+		return;
+	buf_addf(out, "%-20s   opens     reads      read   MiB/s   written in I/O on CPU\n",
+		 is_thread ? "thread" : "process");
+	for (size_t i = 0; i < l->count && i < TASKS_SHOWN; i++)
+		append_task(out, &tasks[i], is_thread);
+	if (l->count > TASKS_SHOWN)
+		buf_addf(out, "  ... %zu more\n", l->count - TASKS_SHOWN);
+	buf_addc(out, '\n');
+}
+
+/* ---- epochs and checkpoints ---- */
+
+static void append_epoch(struct buf *out, const struct described_epoch *e)
+{
+	append_count(out, 5, e->number);
+	append_seconds(out, 10, e->start_seconds);
+	append_seconds(out, 10, e->seconds);
+	append_count(out, 11, e->files);
+	append_count(out, 13, e->samples);
+	append_bytes(out, 11, e->read_bytes);
+	append_rate(out, 9, e->bytes_per_sec);
+	if (isnan(e->order_correlation))
+		buf_addf(out, "%11s\n", "-");
+	else
+		buf_addf(out, "%11.3f\n", e->order_correlation);
+}
+
+static void append_epochs(struct buf *out, const struct description *d)
+{
+	const struct metric_list *l = &d->figures.trace.epochs;
+	const struct described_epoch *e = l->items;
+
+	if (!l->count)
+		return;
+	buf_add(out, "epoch   from, s   seconds      files      samples       read    MiB/s  order "
+		     "rho\n");
+	for (size_t i = 0; i < l->count; i++) {
+		bool is_shown =
+			l->count <= EPOCHS_SHOWN || i < EPOCHS_SHOWN - 2 || i + 1 == l->count;
+
+		if (is_shown)
+			append_epoch(out, &e[i]);
+		else if (i == EPOCHS_SHOWN - 2)
+			buf_add(out, "  ...\n");
+	}
+	buf_addc(out, '\n');
+}
+
+static void append_checkpoints(struct buf *out, const struct description *d)
+{
+	const struct metric_list *l = &d->figures.trace.checkpoints;
+	const struct described_checkpoint *c = l->items;
+
+	if (!l->count)
+		return;
+	buf_add(out, "checkpoint     from, s   seconds  ranks       bytes    MiB/s\n");
+	for (size_t i = 0; i < l->count && i < CHECKPOINTS_SHOWN; i++) {
+		buf_addf(out, "%-7.7s%3" PRIu64, c[i].name, c[i].number);
+		append_seconds(out, 12, c[i].start_seconds);
+		append_seconds(out, 10, c[i].seconds);
+		append_count(out, 7, c[i].ranks);
+		append_bytes(out, 12, c[i].bytes);
+		append_rate(out, 9, c[i].bytes_per_sec);
+		buf_addc(out, '\n');
+	}
+	if (l->count > CHECKPOINTS_SHOWN)
+		buf_addf(out, "  ... %zu more\n", l->count - CHECKPOINTS_SHOWN);
+	buf_addc(out, '\n');
+}
+
+static void append_tables(struct buf *out, const struct description *d,
+			  const struct f64_list *percentiles)
+{
+	append_ops(out, d, percentiles);
+	append_sizes(out, d);
+	append_tasks(out, d);
+	append_epochs(out, d);
+	append_checkpoints(out, d);
 }
 
 /* ---- evidence ---- */
 
-/* A line of a figure that may be unknown. */
-static void put_line(struct buf *out, const char *label, const char *unknown, struct buf *text)
+/* Append a line that may say why its figure is unknown. */
+static void append_line(struct buf *out, const char *label, const char *unknown, struct buf *text)
 {
 	if (unknown) {
 		buf_reset(text);
@@ -180,29 +410,29 @@ static void put_line(struct buf *out, const char *label, const char *unknown, st
 	text_end(out, label, TEXT_EVIDENCE_INDENT, text);
 }
 
-static void put_access(struct buf *out, const struct description *d)
+static void append_access(struct buf *out, const struct description *d)
 {
 	const struct described_trace *t = &d->figures.trace;
 	struct buf text = { 0 };
 
 	if (!t->operations.of[TRACE_READ].count)
 		return;
-	say(&text, d,
-	    "{access.sequential_percent} of reads behind another are sequential, "
-	    "{access.ahead_percent} leave bytes out, {access.back_percent} go back");
-	put_line(out, "order in files", t->access.unknown, &text);
-	say(&text, d,
-	    "correlation from one epoch to the next {order.correlation}, of {order.of}; epochs "
-	    "from {order.source} ({order.sure})");
-	put_line(out, "order of epochs", t->order.unknown, &text);
-	say(&text, d, "{unique.bytes} of {unique.read_files} file{s}");
+	append(&text, d,
+	       "{access.sequential_percent} of reads behind another are sequential, "
+	       "{access.ahead_percent} leave bytes out, {access.back_percent} go back");
+	append_line(out, "order in files", t->access.unknown, &text);
+	append(&text, d,
+	       "correlation from one epoch to the next {order.correlation}, of {order.of}; epochs "
+	       "from {order.source} ({order.sure})");
+	append_line(out, "order of epochs", t->order.unknown, &text);
+	append(&text, d, "{unique.bytes} of {unique.read_files} file{s}");
 	buf_add(&text, t->unique.is_exact ? "" : " (by blocks of 4 KiB)");
-	say(&text, d, ", {unique.reread_percent} of the bytes read were read again");
-	put_line(out, "unique", t->unique.unknown, &text);
+	append(&text, d, ", {unique.reread_percent} of the bytes read were read again");
+	append_line(out, "unique", t->unique.unknown, &text);
 }
 
-/* Where it does several things in turn; the log has when. */
-static void put_phases(struct buf *out, const struct description *d)
+/* Append the first phases if there are several. The log has all of them. */
+static void append_phases(struct buf *out, const struct description *d)
 {
 	const struct described_trace *t = &d->figures.trace;
 	const struct described_phase *p = t->phases.items;
@@ -213,46 +443,47 @@ static void put_phases(struct buf *out, const struct description *d)
 		return;
 	for (size_t i = 0; i < t->phases.count && i < 4; i++)
 		buf_addf(&text, "%s%s for %s s%s%s", i ? ", " : "",
-			 role_word(described_phases, p[i].kind),
+			 choice_name(described_phases, p[i].kind),
 			 show_seconds(seconds, p[i].seconds), p[i].bytes ? ": " : "",
 			 p[i].bytes ? units_human_bytes(bytes, (double)p[i].bytes) : "");
 	if (t->phases_count > 4)
-		say(&text, d, ", ... {phases_count} in all");
-	say(&text, d, "; idle {idle_percent} of the time");
+		append(&text, d, ", ... {phases_count} in all");
+	append(&text, d, "; idle {idle_percent} of the time");
 	text_end(out, "phases", TEXT_EVIDENCE_INDENT, &text);
 }
 
-static void put_metadata(struct buf *out, const struct description *d)
+static void append_metadata(struct buf *out, const struct description *d)
 {
 	struct buf text = { 0 };
 
-	say(&text, d,
-	    "{metadata.operations} operation{s}[, {metadata.per_mib} for each MiB]; opens per "
-	    "sample {metadata.opens_per_sample}");
+	append(&text, d,
+	       "{metadata.operations} operation{s}[, {metadata.per_mib} for each MiB]; opens per "
+	       "sample {metadata.opens_per_sample}");
 	if (d->figures.trace.metadata.opens_unknown)
 		buf_addf(&text, ": %s", d->figures.trace.metadata.opens_unknown);
 	text_end(out, "metadata", TEXT_EVIDENCE_INDENT, &text);
 }
 
-static void put_skew(struct buf *out, const struct description *d)
+static void append_skew(struct buf *out, const struct description *d)
 {
 	const struct described_skew *s = &d->figures.trace.skew;
 	struct buf text = { 0 };
 
 	if (s->processes.count > 1)
-		say(&text, d,
-		    "between {skew.processes.count} processes: most / mean "
-		    "{skew.processes.bytes_most_over_mean}, Gini {skew.processes.bytes_gini} of "
-		    "bytes");
+		append(&text, d,
+		       "between {skew.processes.count} processes: most / mean "
+		       "{skew.processes.bytes_most_over_mean}, Gini {skew.processes.bytes_gini} of "
+		       "bytes");
 	else if (s->threads.count > 1)
-		say(&text, d,
-		    "between {skew.threads.count} threads: most / mean "
-		    "{skew.threads.bytes_most_over_mean}, Gini {skew.threads.bytes_gini} of bytes");
+		append(&text, d,
+		       "between {skew.threads.count} threads: most / mean "
+		       "{skew.threads.bytes_most_over_mean}, Gini {skew.threads.bytes_gini} of "
+		       "bytes");
 	if (text.len)
 		text_end(out, "skew", TEXT_EVIDENCE_INDENT, &text);
 }
 
-static void put_cpu(struct buf *out, const struct description *d)
+static void append_cpu(struct buf *out, const struct description *d)
 {
 	const struct described_cpu *c = &d->figures.trace.cpu;
 	struct buf text = { 0 };
@@ -260,45 +491,46 @@ static void put_cpu(struct buf *out, const struct description *d)
 	if (c->unknown && c->switches_unknown) {
 		buf_addf(&text, "unknown: %s; %s", c->unknown, c->switches_unknown);
 	} else {
-		say(&text, d,
-		    "{cpu.on_percent} of the threads' time; context switches {cpu.switches}[, "
-		    "{cpu.switches_per_sec} per second]");
+		append(&text, d,
+		       "{cpu.on_percent} of the threads' time; context switches {cpu.switches}[, "
+		       "{cpu.switches_per_sec} per second]");
 		if (c->unknown || c->switches_unknown)
 			buf_addf(&text, ": %s", c->unknown ? c->unknown : c->switches_unknown);
 	}
 	text_end(out, "CPU", TEXT_EVIDENCE_INDENT, &text);
 }
 
-static void put_kernel(struct buf *out, const struct description *d)
+static void append_kernel(struct buf *out, const struct description *d)
 {
 	const struct described_trace *t = &d->figures.trace;
 	struct buf text = { 0 };
 
-	say(&text, d,
-	    "{cache.hit_percent} of the bytes read did not have to come, by {cache.source}[; "
-	    "{cache.read_ahead_percent} of what came was read ahead]");
-	put_line(out, "page cache", t->cache.unknown, &text);
-	say(&text, d,
-	    "{block.reads} read{s}, {block.read_bytes}; {block.writes} write{s}, "
-	    "{block.written_bytes}; depth {block.depth_mean} mean, {block.depth_most} at most[; "
-	    "{block.read_ahead_percent} read ahead]");
-	put_line(out, "block requests", t->block.unknown, &text);
+	append(&text, d,
+	       "{cache.hit_percent} of the bytes read did not have to come, by {cache.source}[; "
+	       "{cache.read_ahead_percent} of what came was read ahead]");
+	append_line(out, "page cache", t->cache.unknown, &text);
+	append(&text, d,
+	       "{block.reads} read{s}, {block.read_bytes}; {block.writes} write{s}, "
+	       "{block.written_bytes}; depth {block.depth_mean} mean, {block.depth_most} at most[; "
+	       "{block.read_ahead_percent} read ahead]");
+	append_line(out, "block requests", t->block.unknown, &text);
 	if (t->mmap.maps || t->mmap.faults) {
-		say(&text, d,
-		    "{mmap.faults} fault{s} on {mmap.pages} page{s}[, {mmap.faults_per_sec} per "
-		    "second][, {mmap.ascending_percent} ascending]");
-		put_line(out, "mapped files", t->mmap.unknown, &text);
+		append(&text, d,
+		       "{mmap.faults} fault{s} on {mmap.pages} page{s}[, {mmap.faults_per_sec} per "
+		       "second][, {mmap.ascending_percent} ascending]");
+		append_line(out, "mapped files", t->mmap.unknown, &text);
 	}
 	if (t->async.submitted) {
-		say(&text, d,
-		    "{async.submitted} submitted, {async.completed} completed, {async.depth_most} "
-		    "under way at most");
+		append(&text, d,
+		       "{async.submitted} submitted, {async.completed} completed, "
+		       "{async.depth_most} "
+		       "under way at most");
 		text_end(out, "asynchronous", TEXT_EVIDENCE_INDENT, &text);
 	}
-	put_cpu(out, d);
+	append_cpu(out, d);
 }
 
-static void put_largest(struct buf *out, const struct description *d)
+static void append_largest(struct buf *out, const struct description *d)
 {
 	const struct described_trace *t = &d->figures.trace;
 	const struct described_directory *dirs = t->directories.items;
@@ -325,25 +557,25 @@ void describe_text(FILE *to, const struct description *d, const struct f64_list 
 {
 	struct buf out = { 0 };
 
-	put_answer(&out, d);
-	put_origin(&out, d);
+	append_answer(&out, d);
+	append_origin(&out, d);
 	if (d->figures.trace.records) {
-		put_who(&out, d);
+		append_who(&out, d);
 		buf_addc(&out, '\n');
-		describe_tables(&out, d, percentiles);
-		put_access(&out, d);
-		put_phases(&out, d);
-		put_metadata(&out, d);
-		put_skew(&out, d);
-		put_kernel(&out, d);
-		put_largest(&out, d);
+		append_tables(&out, d, percentiles);
+		append_access(&out, d);
+		append_phases(&out, d);
+		append_metadata(&out, d);
+		append_skew(&out, d);
+		append_kernel(&out, d);
+		append_largest(&out, d);
 	}
 	text_print(to, &out);
 	buf_fini(&out);
 }
 
-/* "opens 1,280, reads 2,560": those that there are. */
-static void put_calls(struct buf *out, const struct description *d)
+/* "open 1,280, read 2,560": calls that the trace has. */
+static void append_calls(struct buf *out, const struct description *d)
 {
 	const struct described_op *of = d->figures.trace.operations.of;
 	char count[UNITS_TEXT_BYTES];
@@ -361,15 +593,15 @@ void describe_brief(FILE *to, const struct description *d, bool is_one_line)
 {
 	struct buf out = { 0 };
 
-	put_answer(&out, d);
+	append_answer(&out, d);
 	if (is_one_line) {
-		buf_cut(&out, out.len - 1); /* the empty line behind it */
+		buf_cut(&out, out.len - 1); /* the empty line after it */
 	} else if (d->figures.trace.records) {
-		put_who(&out, d);
-		put_calls(&out, d);
-		put_access(&out, d);
-		put_metadata(&out, d);
-		put_largest(&out, d);
+		append_who(&out, d);
+		append_calls(&out, d);
+		append_access(&out, d);
+		append_metadata(&out, d);
+		append_largest(&out, d);
 	}
 	text_print(to, &out);
 	buf_fini(&out);

@@ -1,34 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile.c - read a trace for a comparison: what it says of itself, then its records in order of
- * time. */
-#include "tracing/score/profile.h"
+/* profile.c - read a trace into a profile: its entries first, then its records by time. */
+#include "tracing/score/score_internal.h"
 
-#include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "tracing/describe/opkind.h"
-#include "tracing/score/codefolders.h"
-#include "tracing/score/mappings.h"
-#include "tracing/score/profile_books.h"
-#include "tracing/score/scope.h"
-#include "tracing/score/storage.h"
-#include "trace/trace.h"
 
-/* A second at first; more than so many become fewer, longer ones. */
+/* A series begins with intervals of a second. If there are more than this many, they are joined
+ * into longer ones. */
 #define SERIES_MOST 65536
-/* Times of one phase that are told apart, to add up how long it was. */
+/* Times of one phase that are distinguished, to add up its duration. */
 #define TIMES_MOST 1024
+/* Reuse distances are exact up to 16 GiB of files: 2^18 blocks of PROFILE_BLOCK. */
+#define REUSE_MOST (1u << 18)
+/* Blocks of one request that are counted. */
+#define BLOCKS_MOST 4096
+/* A thread is a worker if it moved at least this part of the bytes of the busiest thread. */
+#define WORKS_PART 100
 
-/* One time that a phase holds. */
-struct phase_time {
-	uint64_t start_ns, end_ns;
+struct phase_file {
+	uint64_t size_bytes, samples;
+	bool is_used; /* read, written or mapped */
+};
+
+struct phase_thread {
+	uint64_t end_ns, bytes;
+	uint64_t first_ns, last_ns; /* of all its calls */
+};
+
+/* A worker begins (1) or ends (-1). */
+struct thread_event {
+	uint64_t at_ns;
+	int change;
 };
 
 struct phase_times {
-	struct phase_time *at;
+	struct phase_time {
+		uint64_t start_ns, end_ns;
+	} * at;
 	size_t count;
 };
 
@@ -36,56 +49,285 @@ struct profiler {
 	struct profile *to;
 	struct trace_ordered *records;
 	struct profile_books books;
-	struct trace_phases held;
+	struct trace_phases phases;
 	struct phase_times times[PROFILE_PHASES];
 	struct inflight flight;
 	bool whole;
-	uint64_t epoch; /* the last that was marked */
-	/* Of the phase that was asked for last, which is mostly the next, too. */
+	uint64_t epoch; /* the last epoch that was marked */
+	/* The last phase, which is mostly also the next. */
 	size_t named;
 	uint32_t named_file;
 	uint16_t named_op; /* 0 = none yet */
-	/* Where the last call was, and until when that holds. */
+	/* The phase of the last call, and its end. */
 	size_t last;
 	uint64_t last_until_ns, first_ns, end_ns;
-	/* Is a file in scope, and on which mount? By id. */
-	unsigned char *scope;
+	struct trace_scope scope;
 	struct mappings mappings;
-	uint32_t scope_count;
-	struct storage storage;
-	struct codefolders code;
-	char *prints[2]; /* files that are standard output or error; owned */
 };
-
-enum {
-	NOT_ASKED,
-	OUT_OF_SCOPE,
-	IN_SCOPE, /* and so on: on the mount of this number behind it */
-};
-_Static_assert(IN_SCOPE + STORAGE_MOUNTS <= UCHAR_MAX, "a byte each");
 
 #define NO_PHASE SIZE_MAX
 
-/* ---- what the trace says of itself ---- */
+/* ---- rounds ---- */
 
-static void note_fact(const char *text, const char *key, char **to)
+void rounds_visit(struct rounds *b, uint64_t item)
 {
-	size_t length = strlen(key);
+	struct round_place *p = keyed_item(&b->items, item, sizeof(*p), NULL);
+	struct round *r = &b->at[u64_min(p->round, ROUNDS_MOST - 1)];
 
-	if (strncmp(text, key, length) == 0)
-		mem_replace(to, text + length);
+	if (!p->round)
+		order_add(&b->places_order, item, r->next);
+	round_place_visit(p, p->round + 1, r->next++, &r->order);
+	b->sums.visits++;
+	b->sums.items = b->items.keys.count;
+	b->sums.rounds = u64_max(b->sums.rounds, p->round);
 }
 
-static void note_entry(struct profiler *f, const struct trace_entry *e)
+bool rounds_has(const struct rounds *b, uint64_t item)
 {
-	if (e->kind == TRACE_FACT) {
-		note_fact(e->text, "host=", &f->to->host);
-		note_fact(e->text, "stdout=", &f->prints[0]);
-		note_fact(e->text, "stderr=", &f->prints[1]);
+	uint32_t i;
+
+	return map_find(&b->items.keys, item, &i);
+}
+
+struct rounds_sums rounds_finish(struct rounds *b)
+{
+	double sum = 0;
+	unsigned count = 0;
+
+	for (size_t i = 1; i < ROUNDS_MOST; i++) {
+		double order = order_correlation(&b->at[i].order);
+
+		if (isnan(order))
+			continue;
+		sum += order;
+		count++;
 	}
-	if (e->kind == TRACE_MOUNT)
-		storage_add(&f->storage, e->text);
+	b->sums.order = count ? sum / count : (double)NAN;
+	b->sums.places = order_correlation(&b->places_order);
+	return b->sums;
 }
+
+void rounds_fini(struct rounds *b)
+{
+	keyed_fini(&b->items);
+	memset(b, 0, sizeof(*b));
+}
+
+/* ---- files, samples and threads ---- */
+
+void books_init(struct profile_books *b)
+{
+	*b = (struct profile_books){ .positions = positions_new(), .reuse = reuse_new(REUSE_MOST) };
+}
+
+void books_fini(struct profile_books *b)
+{
+	for (size_t i = 0; i < PROFILE_PHASES; i++) {
+		struct phase_book *o = b->of[i];
+
+		if (!o)
+			continue;
+		rounds_fini(&o->samples);
+		rounds_fini(&o->files);
+		keyed_fini(&o->file_list);
+		keyed_fini(&o->thread_list);
+		mem_free(o);
+	}
+	positions_free(b->positions);
+	reuse_free(b->reuse);
+	*b = (struct profile_books){ 0 };
+}
+
+static struct phase_book *book_of(struct profile_books *b, size_t n)
+{
+	if (!b->of[n])
+		b->of[n] = mem_zalloc(sizeof(*b->of[n]));
+	return b->of[n];
+}
+
+static struct phase_file *file_of(struct phase_book *o, uint32_t id)
+{
+	return keyed_item(&o->file_list, id, sizeof(struct phase_file), NULL);
+}
+
+/* ---- a read or write ---- */
+
+static void add_blocks(struct profile_books *b, struct profile_phase *p,
+		       const struct trace_record *r, uint64_t bytes)
+{
+	uint64_t first = r->off / PROFILE_BLOCK;
+	uint64_t last = (r->off + bytes - 1) / PROFILE_BLOCK, distance;
+
+	last = u64_min(last, first + BLOCKS_MOST - 1);
+	for (uint64_t i = first; i <= last; i++) {
+		uint64_t stands_for =
+			reuse_access(b->reuse, (uint64_t)r->file << 32 ^ i, &distance);
+
+		if (!stands_for)
+			continue;
+		p->accesses += (double)stands_for;
+		if (distance == REUSE_COLD)
+			p->cold += (double)stands_for;
+		else
+			spread_add(&p->reuse, distance, stands_for);
+	}
+}
+
+static void add_moved(struct profile_books *b, struct profile_phase *p, struct phase_file *f,
+		      const struct trace_record *r)
+{
+	bool reads = r->op == TRACE_READ;
+	uint64_t bytes = opkind_bytes(r), apart;
+	enum access_kind kind;
+
+	*(reads ? &p->read_bytes : &p->written_bytes) += bytes;
+	if (r->len_bytes != TRACE_UNKNOWN)
+		spread_add(reads ? &p->read_sizes : &p->write_sizes, r->len_bytes, 1);
+	if (r->off == TRACE_UNKNOWN || r->off + bytes <= r->off)
+		return;
+	f->size_bytes = u64_max(f->size_bytes, r->off + bytes);
+	kind = positions_access(b->positions, r->file, r->tid, r->off, r->off + bytes, &apart);
+	p->followed += kind != ACCESS_FIRST;
+	p->sequential += kind == ACCESS_SEQUENTIAL;
+	if (apart)
+		spread_add(&p->seeks, apart, 1);
+	if (reads)
+		add_blocks(b, p, r, bytes);
+}
+
+/* ---- calls and samples ---- */
+
+static void add_thread(struct phase_book *o, struct profile_phase *p, const struct trace_record *r)
+{
+	struct phase_thread *t;
+
+	if (!r->tid)
+		return;
+	t = keyed_item(&o->thread_list, thread_key(r->pid, r->tid), sizeof(*t), NULL);
+	if (!t->last_ns)
+		t->first_ns = r->start_ns;
+	t->last_ns = u64_max(t->last_ns, opkind_end_ns(r));
+	t->bytes += opkind_bytes(r);
+	if (!opkind_has_duration(r))
+		return;
+	if (t->end_ns)
+		spread_add(&p->think, r->start_ns > t->end_ns ? r->start_ns - t->end_ns : 0, 1);
+	t->end_ns = u64_max(t->end_ns, opkind_end_ns(r));
+}
+
+void books_call(struct profile_books *b, struct profile_phase *p, size_t n,
+		const struct trace_record *r)
+{
+	struct phase_book *o = book_of(b, n);
+	struct phase_file *f = file_of(o, r->file);
+	bool opens = r->op == TRACE_OPEN && !(r->len_bytes & O_DIRECTORY);
+	unsigned op = r->op == TRACE_FDATASYNC ? (unsigned)TRACE_FSYNC : r->op;
+
+	p->calls++;
+	p->operations[op]++;
+	/* Folders are not read, and their sizes mean nothing. */
+	if (op == TRACE_READ || op == TRACE_WRITE || op == TRACE_MMAP)
+		f->is_used = true;
+	if (op == TRACE_STAT && r->len_bytes != TRACE_UNKNOWN)
+		f->size_bytes = u64_max(f->size_bytes, r->len_bytes);
+	if (op == TRACE_OPEN || op == TRACE_CLOSE)
+		positions_forget(b->positions, r->file, r->tid);
+	if (op == TRACE_READ || op == TRACE_WRITE)
+		add_moved(b, p, f, r);
+	/* A file that is read without an open, as it was open before, is visited once. */
+	if (opens || (r->op == TRACE_READ && !rounds_has(&o->files, r->file)))
+		rounds_visit(&o->files, r->file);
+	add_thread(o, p, r);
+}
+
+void books_sample(struct profile_books *b, struct profile_phase *p, size_t n,
+		  const struct trace_record *r)
+{
+	struct phase_book *o = book_of(b, n);
+
+	if (r->off != TRACE_UNKNOWN) {
+		p->has_samples = true;
+		rounds_visit(&o->samples, r->off);
+	}
+	if (r->file)
+		file_of(o, r->file)->samples++;
+}
+
+/* ---- the sums ---- */
+
+static void finish_files(struct phase_book *o, struct profile_phase *p)
+{
+	const struct phase_file *f = o->file_list.items.at;
+	uint64_t rounds = u64_max(1, p->has_samples ? p->rounds.rounds : p->file_rounds.rounds);
+
+	for (uint32_t i = 0; i < o->file_list.keys.count; i++) {
+		if (f[i].is_used) {
+			p->files++;
+			spread_add(&p->file_sizes, f[i].size_bytes, 1);
+		}
+		if (f[i].samples)
+			spread_add(&p->file_samples, (f[i].samples + rounds / 2) / rounds, 1);
+	}
+}
+
+/* An end comes before a begin at the same time. */
+COMPARE_BY2(compare_events, struct thread_event, at_ns, change)
+
+/* The largest number of threads at one time. A loader may have new workers in each epoch. */
+static double most_at_once(struct thread_event *events, size_t count)
+{
+	int now = 0, most = 0;
+
+	qsort(events, count, sizeof(*events), compare_events);
+	for (size_t i = 0; i < count; i++) {
+		now += events[i].change;
+		most = now > most ? now : most;
+	}
+	return most;
+}
+
+static void finish_threads(struct phase_book *o, struct profile_phase *p)
+{
+	const struct phase_thread *t = o->thread_list.items.at;
+	uint32_t count = o->thread_list.keys.count;
+	double *shares = mem_array(count, sizeof(*shares)), most = 0;
+	struct thread_event *events = mem_array(count, 2 * sizeof(*events));
+	size_t work = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		most = fmax(most, (double)t[i].bytes);
+	/* Threads that move next to nothing are no workers, and would make the shares of the others
+	 * look uneven. */
+	for (uint32_t i = 0; i < count; i++) {
+		if (!(most > 0) || (double)t[i].bytes * WORKS_PART < most)
+			continue;
+		events[2 * work] = (struct thread_event){ t[i].first_ns, 1 };
+		events[2 * work + 1] = (struct thread_event){ t[i].last_ns, -1 };
+		shares[work++] = (double)t[i].bytes;
+	}
+	p->workers = most_at_once(events, 2 * work);
+	p->gini = fairness_of(shares, work).gini;
+	mem_free(events);
+	mem_free(shares);
+}
+
+void books_finish(struct profile_books *b, struct profile *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		struct phase_book *o = book_of(b, i);
+		struct profile_phase *to = &p->phases[i];
+
+		to->rounds = rounds_finish(&o->samples);
+		to->file_rounds = rounds_finish(&o->files);
+		/* Files are numbered by their first visit, so that this says nothing. */
+		to->file_rounds.places = (double)NAN;
+		finish_files(o, to);
+		finish_threads(o, to);
+	}
+	p->blocks = (double)reuse_blocks(b->reuse);
+}
+
+/* ---- entries ---- */
 
 static int read_entries(struct profiler *f, struct trace_reader *r, struct mlgen_err *err)
 {
@@ -93,8 +335,13 @@ static int read_entries(struct profiler *f, struct trace_reader *r, struct mlgen
 	int rc;
 
 	while ((rc = trace_reader_next(r, &batch, err)) > 0) {
-		for (size_t i = 0; i < batch.entry_count; i++)
-			note_entry(f, &batch.entries[i]);
+		for (size_t i = 0; i < batch.entry_count; i++) {
+			const struct trace_entry *e = &batch.entries[i];
+
+			if (e->kind == TRACE_FACT && strncmp(e->text, "host=", 5) == 0)
+				mem_replace(&f->to->host, e->text + 5);
+			trace_scope_add_entry(&f->scope, e);
+		}
 		f->to->records += batch.record_count;
 	}
 	f->to->read = *trace_reader_read(r);
@@ -130,7 +377,7 @@ static size_t find_phase(struct profile *p, const char *name)
 	return p->count++;
 }
 
-/* When it holds: several records say so, and what is known of the end grows. */
+/* Note a time of a phase. Its end may become known only later. */
 static void note_time(struct profiler *f, size_t n, const struct trace_phase *now)
 {
 	struct phase_times *t = &f->times[n];
@@ -143,7 +390,7 @@ static void note_time(struct profiler *f, size_t n, const struct trace_phase *no
 			return;
 		}
 	if (t->count == TIMES_MOST) {
-		/* As if it had gone on. */
+		/* The last time is extended. */
 		t->at[TIMES_MOST - 1].end_ns = now->end_ns;
 		return;
 	}
@@ -152,7 +399,7 @@ static void note_time(struct profiler *f, size_t n, const struct trace_phase *no
 
 static size_t phase_of(struct profiler *f, const struct trace_record *r)
 {
-	const struct trace_phase *now = trace_phase_at(&f->held, r);
+	const struct trace_phase *now = trace_phase_at(&f->phases, r);
 
 	if (f->whole || !now)
 		return find_phase(f->to, phase_name(f, now));
@@ -165,35 +412,25 @@ static size_t phase_of(struct profiler *f, const struct trace_record *r)
 	return f->named;
 }
 
+/* ---- operations in flight ---- */
+
+void profile_inflight_add(struct profile_inflight *to, const struct inflight_piece *piece,
+			  uint64_t until_ns)
+{
+	uint64_t end_ns = u64_min(piece->end_ns, until_ns), ns = end_ns - piece->start_ns;
+
+	if (end_ns <= piece->start_ns)
+		return;
+	spread_add(&to->depth, piece->depth, ns);
+	if (!piece->depth && ns >= PROFILE_IDLE_NS) {
+		to->idle_count++;
+		to->idle_ns += ns;
+	}
+}
+
 /* ---- records ---- */
 
-static bool prints_to(const struct profiler *f, const char *path)
-{
-	for (size_t i = 0; i < ARRAY_LEN(f->prints); i++)
-		if (f->prints[i] && strcmp(f->prints[i], path) == 0)
-			return true;
-	return false;
-}
-
-static bool in_scope(struct profiler *f, const struct trace_record *r)
-{
-	uint32_t id = r->file;
-	const char *name;
-	size_t bytes;
-
-	if (!id || id > f->scope_count)
-		return false;
-	if (f->scope[id] == NOT_ASKED) {
-		name = trace_ordered_name(f->records, id, &bytes);
-		f->scope[id] = OUT_OF_SCOPE;
-		if (scope_has(name) && !prints_to(f, name) && !codefolders_has(&f->code, name) &&
-		    !scope_is_probe(name, r))
-			f->scope[id] = (unsigned char)(IN_SCOPE + storage_of(&f->storage, name));
-	}
-	return f->scope[id] >= IN_SCOPE;
-}
-
-static void make_longer(struct profile_phase *p)
+static void double_intervals(struct profile_phase *p)
 {
 	for (size_t i = 0; i < SERIES_MOST / 2; i++)
 		p->series[i] = p->series[2 * i] + p->series[2 * i + 1];
@@ -212,15 +449,21 @@ static void add_to_series(struct profile_phase *p, const struct trace_record *r,
 		p->series_step_ns = NS_PER_S;
 	}
 	while ((i = (r->start_ns - p->series_start_ns) / p->series_step_ns) >= SERIES_MOST)
-		make_longer(p);
+		double_intervals(p);
 	p->series[i] += (double)bytes;
 	if (i >= p->series_count)
 		p->series_count = i + 1;
 }
 
-static struct inflight_seen *seen_of(const struct profiler *f)
+/* Advance the operations in flight, in the phase of the last call. */
+static void advance(struct profiler *f, uint64_t now_ns)
 {
-	return f->last == NO_PHASE ? NULL : &f->to->phases[f->last].inflight;
+	struct inflight_piece piece;
+
+	while (inflight_next(&f->flight, now_ns, &piece))
+		if (f->last != NO_PHASE)
+			profile_inflight_add(&f->to->phases[f->last].inflight, &piece,
+					     f->last_until_ns);
 }
 
 static void add_call(struct profiler *f, const struct trace_record *r)
@@ -232,34 +475,34 @@ static void add_call(struct profiler *f, const struct trace_record *r)
 		f->to->failed_calls++;
 		return;
 	}
-	if (!in_scope(f, r)) {
+	if (!trace_scope_has(&f->scope, r)) {
 		f->to->other_calls++;
 		return;
 	}
-	if (mappings_note(&f->mappings, r))
+	if (!mappings_add_call(&f->mappings, r))
 		return;
 	n = phase_of(f, r);
 	p = &f->to->phases[n];
-	inflight_go(&f->flight, r->start_ns, f->last_until_ns, seen_of(f));
+	advance(f, r->start_ns);
 	if (opkind_has_duration(r))
 		inflight_begin(&f->flight, opkind_end_ns(r));
-	f->last = f->held.now || f->whole ? n : NO_PHASE;
-	f->last_until_ns = f->held.now && !f->whole ? f->held.now->end_ns : UINT64_MAX;
+	f->last = f->phases.now || f->whole ? n : NO_PHASE;
+	f->last_until_ns = f->phases.now && !f->whole ? f->phases.now->end_ns : UINT64_MAX;
 	f->first_ns = u64_min(f->first_ns, r->start_ns);
 	f->end_ns = u64_max(f->end_ns, opkind_end_ns(r));
 	books_call(&f->books, p, n, r);
 	if (opkind_bytes(r)) {
 		add_to_series(p, r, opkind_bytes(r));
-		storage_moved(&f->storage, f->scope[r->file] - IN_SCOPE, opkind_bytes(r));
+		trace_scope_add_bytes(&f->scope, r->file, opkind_bytes(r));
 	}
 }
 
-/* A page of a mapping that is touched: as if it were read. */
-static void add_touch(struct profiler *f, const struct trace_record *r)
+/* An access of a page of a mapping counts as a read. */
+static void add_fault(struct profiler *f, const struct trace_record *r)
 {
 	struct trace_record read;
 
-	if (in_scope(f, r) && mappings_read(&f->mappings, r, &read))
+	if (trace_scope_has(&f->scope, r) && mappings_add_fault(&f->mappings, r, &read))
 		add_call(f, &read);
 }
 
@@ -283,12 +526,12 @@ static void add_event(struct profiler *f, const struct trace_record *r)
 		return;
 	}
 	p = &f->to->phases[phase_of(f, r)];
-	/* Those of several ranks stand together. */
+	/* Markers of several ranks for one epoch follow each other. */
 	if (r->op == TRACE_EPOCH && (!f->to->epochs || f->epoch != r->off)) {
 		f->epoch = r->off;
 		f->to->epochs++;
 	}
-	if (r->op == TRACE_CACHE_ADD && in_scope(f, r)) {
+	if (r->op == TRACE_CACHE_ADD && trace_scope_has(&f->scope, r)) {
 		p->has_cache = true;
 		p->cache_bytes += opkind_bytes(r);
 	}
@@ -301,7 +544,7 @@ static void add_record(struct profiler *f, const struct trace_record *r)
 	if (!trace_op_name(r->op) || !opkind_has_time(r))
 		return;
 	if (r->op == TRACE_FAULT)
-		add_touch(f, r);
+		add_fault(f, r);
 	else if (opkind_of(r->op) & OPKIND_CALL)
 		add_call(f, r);
 	else
@@ -316,7 +559,7 @@ static uint64_t time_of(const struct profiler *f, size_t n)
 	uint64_t ns = 0;
 
 	if (!t->count)
-		/* What lies between phases has no time of its own. */
+		/* Operations between phases have no time of their own. */
 		return f->whole && f->end_ns > f->first_ns ? f->end_ns - f->first_ns : 0;
 	for (size_t i = 0; i < t->count; i++) {
 		uint64_t end = u64_min(t->at[i].end_ns, f->end_ns);
@@ -327,27 +570,17 @@ static uint64_t time_of(const struct profiler *f, size_t n)
 	return ns;
 }
 
-static void find_code(struct profiler *f)
-{
-	size_t bytes;
-
-	for (uint32_t id = 1; id <= f->scope_count; id++)
-		codefolders_add(&f->code, trace_ordered_name(f->records, id, &bytes));
-}
-
 static int read_records(struct profiler *f, struct mlgen_err *err)
 {
 	const struct trace_record *r;
 	int rc;
 
-	f->scope_count = trace_ordered_names(f->records);
-	f->scope = mem_array((size_t)f->scope_count + 1, 1);
-	find_code(f);
+	trace_scope_start(&f->scope, f->records, true);
 	while ((rc = trace_ordered_next(f->records, &r, err)) > 0)
 		add_record(f, r);
 	if (rc < 0)
 		return rc;
-	inflight_go(&f->flight, f->end_ns, f->last_until_ns, seen_of(f));
+	advance(f, f->end_ns);
 	books_finish(&f->books, f->to);
 	for (size_t i = 0; i < f->to->count; i++)
 		f->to->phases[i].duration_ns = time_of(f, i);
@@ -364,7 +597,7 @@ static int read_twice(struct profiler *f, struct trace_reader *r, struct mlgen_e
 		rc = trace_ordered_read(&f->records, r, err);
 	if (rc == 0)
 		rc = read_records(f, err);
-	f->to->storage = storage_text(&f->storage);
+	f->to->storage = trace_scope_storage(&f->scope);
 	return rc;
 }
 
@@ -381,16 +614,12 @@ static int profile_records(struct profile *to, struct trace_reader *r, bool whol
 	books_init(&f->books);
 	to->phases = mem_array(PROFILE_PHASES, sizeof(*to->phases));
 	rc = read_twice(f, r, err);
-	storage_fini(&f->storage);
-	codefolders_fini(&f->code);
+	trace_scope_fini(&f->scope);
 	mappings_fini(&f->mappings);
-	mem_free(f->prints[0]);
-	mem_free(f->prints[1]);
 	books_fini(&f->books);
 	inflight_fini(&f->flight);
 	for (size_t i = 0; i < PROFILE_PHASES; i++)
 		mem_free(f->times[i].at);
-	mem_free(f->scope);
 	trace_ordered_free(f->records);
 	mem_free(f);
 	return rc;

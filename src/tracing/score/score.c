@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* score.c - how alike a trace and others are: M1 to M12, phase by phase, and the worst of each. */
-#include "tracing/score/score.h"
+/* score.c - compare traces phase by phase, and print the result for people. */
+#include "tracing/score/score_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "report/metrics/metrics.h"
+#include "report/text/text.h"
 
-/* A distance between real traces is exceeded by chance: by so many times. */
+/* A distance between real traces is exceeded by chance by up to this factor. */
 #define FLOOR_TIMES 1.5
 
-/* Of all calls of a trace, those between its phases, to be compared. */
+/* Calls between phases are compared if they are at least this part of all calls. */
 #define BETWEEN_PART 100
 
-/* All of one question; the candidate is the last. */
 struct scoring {
 	struct scored *to;
+	struct json_store *store;
 	const char *const *files, *const *names;
-	struct profile *of;
+	struct profile *of; /* of each trace; the candidate is the last */
 	size_t count;
 };
 
-static const struct profile_phase none; /* of a trace that has not this one */
+static const struct profile_phase none; /* stands for a phase that a trace does not have */
 
 static const struct profile_phase *phase_or_none(const struct profile *p, const char *name)
 {
@@ -46,12 +48,12 @@ static struct score_distance distance_of(const struct scoring *s, const struct s
 		.b = phase_or_none(&s->of[other], phase),
 	};
 
-	/* It gives back numbers, and text that is constant. */
+	/* The result has numbers, and text that is constant. */
 	/* cppcheck-suppress returnDanglingLifetime */
 	return part->distance(&pair);
 }
 
-/* The candidate from the real one that it is farthest from. */
+/* The distance of the candidate from the real trace that it is farthest from. */
 static struct score_distance worst_of(const struct scoring *s, const struct score_part *part,
 				      const char *phase)
 {
@@ -66,7 +68,7 @@ static struct score_distance worst_of(const struct scoring *s, const struct scor
 	return worst;
 }
 
-/* How far the real ones are apart, either way round; NaN: it is only one. */
+/* The largest distance between real traces, times FLOOR_TIMES; NaN if there is only one. */
 static double floor_of(const struct scoring *s, const struct score_part *part, const char *phase)
 {
 	double most = (double)NAN;
@@ -95,7 +97,7 @@ static void score_part(const struct scoring *s, const struct score_part *part, c
 
 	snprintf(metric, sizeof(metric), "m%u", part->metric);
 	*to = (struct scored_part){
-		.metric = json_store_text(&s->to->store, metric),
+		.metric = json_store_text(s->store, metric),
 		.number = part->metric,
 		.name = part->name,
 		.distance = d.value,
@@ -109,7 +111,7 @@ static void score_part(const struct scoring *s, const struct score_part *part, c
 	to->verdict = verdict_of(s->to, to);
 }
 
-/* ---- a phase, and all ---- */
+/* ---- phases ---- */
 
 static size_t part_count(void)
 {
@@ -131,10 +133,10 @@ static void note_worst(struct scored *to, const struct scored_part *p)
 static void score_phase(const struct scoring *s, const char *name, struct scored_phase *to)
 {
 	size_t count = part_count();
-	struct scored_part *parts = json_store_alloc(&s->to->store, count * sizeof(*parts));
+	struct scored_part *parts = json_store_alloc(s->store, count * sizeof(*parts));
 
 	*to = (struct scored_phase){
-		.name = json_store_text(&s->to->store, name),
+		.name = json_store_text(s->store, name),
 		.verdict = SCORE_UNKNOWN,
 		.parts = { parts, count },
 	};
@@ -152,8 +154,8 @@ static void score_phase(const struct scoring *s, const char *name, struct scored
 		s->to->verdict = SCORE_PASS;
 }
 
-/* What lies between phases counts where it is more than odds and ends. */
-static bool counts(const struct profile *of, const struct profile_phase *p)
+/* Is the phase compared? */
+static bool is_compared(const struct profile *of, const struct profile_phase *p)
 {
 	uint64_t calls = 0;
 
@@ -168,10 +170,10 @@ static bool is_counted(const struct profile *of, const char *name)
 {
 	const struct profile_phase *p = profile_find(of, name);
 
-	return p && counts(of, p);
+	return p && is_compared(of, p);
 }
 
-/* Has one of those before trace i this phase, too? */
+/* Does a trace before trace i have this phase, too? */
 static bool was_met(const struct scoring *s, size_t i, const char *name)
 {
 	while (i-- > 0)
@@ -183,20 +185,20 @@ static bool was_met(const struct scoring *s, size_t i, const char *name)
 static void score_phases(const struct scoring *s)
 {
 	struct scored_phase *phases =
-		json_store_alloc(&s->to->store, s->count * PROFILE_PHASES * sizeof(*phases));
+		json_store_alloc(s->store, s->count * PROFILE_PHASES * sizeof(*phases));
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->count; i++)
 		for (size_t k = 0; k < s->of[i].count; k++) {
 			const struct profile_phase *p = &s->of[i].phases[k];
 
-			if (counts(&s->of[i], p) && !was_met(s, i, p->name))
+			if (is_compared(&s->of[i], p) && !was_met(s, i, p->name))
 				score_phase(s, p->name, &phases[n++]);
 		}
 	s->to->phases = (struct metric_list){ phases, n };
 }
 
-/* ---- what they are ---- */
+/* ---- the traces ---- */
 
 static const char *unlike_of(const struct scoring *s)
 {
@@ -221,14 +223,14 @@ static bool is_complete(const struct profile *p)
 	       !p->read.damaged_chunks;
 }
 
-static void say_what(const struct scoring *s)
+static void describe_traces(const struct scoring *s)
 {
 	struct scored *to = s->to;
-	struct scored_trace *t = json_store_alloc(&to->store, s->count * sizeof(*t));
+	struct scored_trace *t = json_store_alloc(s->store, s->count * sizeof(*t));
 
 	for (size_t i = 0; i < s->count; i++)
 		t[i] = (struct scored_trace){
-			.file = json_store_text(&to->store, s->names[i]),
+			.file = json_store_text(s->store, s->names[i]),
 			.records = s->of[i].records,
 			.other_calls = s->of[i].other_calls,
 			.failed_calls = s->of[i].failed_calls,
@@ -265,7 +267,7 @@ static int read_one(struct scoring *s, size_t i, bool whole, struct mlgen_err *e
 			  name, p->other_calls, p->failed_calls);
 }
 
-static void score_forget(struct scoring *s)
+static void forget_all(struct scoring *s)
 {
 	for (size_t i = 0; i < s->count; i++)
 		profile_fini(&s->of[i]);
@@ -280,7 +282,7 @@ static int read_all(struct scoring *s, bool whole, struct mlgen_err *err)
 	return rc;
 }
 
-/* Is there a phase that all have? What lies between phases is none. */
+/* Do all traces have a phase in common? Calls between phases are none. */
 static bool have_phase(const struct scoring *s)
 {
 	for (size_t k = 0; k < s->of[0].count; k++) {
@@ -295,35 +297,219 @@ static bool have_phase(const struct scoring *s)
 	return false;
 }
 
-int score_traces(struct score_document *to, const char *const *files, const char *const *names,
-		 size_t count, struct mlgen_err *err)
+int score_traces(struct score *to, const char *const *files, const char *const *names, size_t count,
+		 struct mlgen_err *err)
 {
-	struct scoring s = { .to = &to->score, .files = files, .names = names, .count = count };
+	struct scoring s = { .to = &to->document.score,
+			     .store = &to->store,
+			     .files = files,
+			     .names = names,
+			     .count = count };
 	int rc;
 
-	*to = (struct score_document){
-		.version = metrics_version(),
-		.schema_version = METRICS_SCHEMA_VERSION,
+	*to = (struct score){
+		.document = { .version = metrics_version(),
+			      .schema_version = METRICS_SCHEMA_VERSION },
 	};
 	s.of = mem_array(count, sizeof(*s.of));
 	rc = read_all(&s, false, err);
 	if (rc == 0 && !have_phase(&s)) {
-		/* One of them has no markers, or others: all as one. */
+		/* The markers of the traces differ: compare each trace as one phase. */
 		s.to->whole = true;
-		score_forget(&s);
+		forget_all(&s);
 		rc = read_all(&s, true, err);
 	}
 	if (rc == 0) {
-		say_what(&s);
+		describe_traces(&s);
 		score_phases(&s);
 	}
-	score_forget(&s);
+	forget_all(&s);
 	mem_free(s.of);
 	return rc;
 }
 
-void score_fini(struct score_document *d)
+void score_fini(struct score *s)
 {
-	json_store_fini(&d->score.store);
-	*d = (struct score_document){ 0 };
+	json_store_fini(&s->store);
+	*s = (struct score){ 0 };
+}
+
+/* ---- text: the answer ---- */
+
+static bool metric_fails(const struct scored_phase *p, unsigned metric)
+{
+	const struct scored_part *parts = p->parts.items;
+
+	for (size_t i = 0; i < p->parts.count; i++)
+		if (parts[i].number == metric && parts[i].verdict == SCORE_FAIL)
+			return true;
+	return false;
+}
+
+/* "M5, M6 of train" */
+static void append_failed(struct buf *out, const struct scored *s)
+{
+	const struct scored_phase *p = s->phases.items;
+	const char *between = "";
+
+	for (size_t i = 0; i < s->phases.count; i++) {
+		if (p[i].verdict != SCORE_FAIL)
+			continue;
+		for (unsigned m = 1; m <= SCORE_METRICS; m++)
+			if (metric_fails(&p[i], m)) {
+				buf_addf(out, "%sM%u", between, m);
+				between = ", ";
+			}
+		buf_addf(out, " of %s", p[i].name);
+		between = "; ";
+	}
+}
+
+static unsigned count_known(const struct scored *s)
+{
+	unsigned n = 0;
+
+	for (unsigned m = 0; m < SCORE_METRICS; m++)
+		n += isnan(s->worst[m]) ? 0 : 1;
+	return n;
+}
+
+static void append_answer(struct buf *out, const struct scored *s)
+{
+	struct buf text = { 0 };
+
+	if (s->verdict == SCORE_FAIL) {
+		append_failed(&text, s);
+		text_end(out, "score: NOT ALIKE", TEXT_ANSWER_INDENT, &text);
+	} else {
+		buf_addf(out,
+			 s->verdict == SCORE_PASS
+				 ? "score: alike in all of %u metrics that are known\n"
+				 : "score: unknown, with %u metrics known\n",
+			 count_known(s));
+	}
+}
+
+/* ---- text: the traces ---- */
+
+static void append_traces(struct buf *out, const struct scored *s)
+{
+	const struct scored_trace *t = s->traces.items;
+
+	for (size_t i = 0; i < s->traces.count; i++) {
+		struct buf text = { 0 };
+
+		buf_addf(&text, "%s: %" PRIu64 " record%s", t[i].file, t[i].records,
+			 plural(t[i].records));
+		if (t[i].other_calls)
+			buf_addf(&text,
+				 "; left out: %" PRIu64
+				 " call%s on files that are no data set or checkpoint",
+				 t[i].other_calls, plural(t[i].other_calls));
+		if (t[i].failed_calls)
+			buf_addf(&text, "; %" PRIu64 " failed", t[i].failed_calls);
+		if (!t[i].is_complete)
+			buf_add(&text, "; INCOMPLETE");
+		text_end(out, i + 1 < s->traces.count ? "real" : "candidate",
+			 TEXT_SETTING_INDENT + 2, &text);
+	}
+	if (s->unlike) {
+		struct buf text = { 0 };
+
+		buf_addf(&text, "M8 to M12 are shown and decide nothing: %s", s->unlike);
+		text_end(out, "times", TEXT_SETTING_INDENT + 2, &text);
+	}
+	if (s->whole)
+		text_put(out, "phases", TEXT_SETTING_INDENT + 2,
+			 "no marked one in common; all of each is compared");
+}
+
+/* ---- text: the figures ---- */
+
+static void append_number(struct buf *out, double value, int width)
+{
+	if (isnan(value))
+		buf_addf(out, "%*s", width, "-");
+	else
+		buf_addf(out, value >= 100 ? "%*.0f" : "%*.3f", width, value);
+}
+
+static const char *verdict_word(int verdict)
+{
+	const struct mlgen_choice *c = score_verdicts;
+
+	while (c->name && c->value != verdict)
+		c++;
+	return c->name;
+}
+
+static void append_part(struct buf *out, const struct scored_part *p, bool is_first)
+{
+	char metric[8] = "";
+
+	if (is_first)
+		snprintf(metric, sizeof(metric), "M%u", p->number);
+	buf_addf(out, "%-4s%-22s", metric, p->name);
+	append_number(out, p->distance, 9);
+	append_number(out, p->limit, 8);
+	append_number(out, p->threshold, 10);
+	append_number(out, p->preset, 8);
+	append_number(out, p->floor, 8);
+	buf_addf(out, "  %s\n", p->verdict == SCORE_FAIL ? "FAIL" : verdict_word(p->verdict));
+}
+
+static bool is_known(const struct scored_phase *p, unsigned metric)
+{
+	const struct scored_part *parts = p->parts.items;
+
+	for (size_t i = 0; i < p->parts.count; i++)
+		if (parts[i].number == metric && parts[i].verdict != SCORE_UNKNOWN)
+			return true;
+	return false;
+}
+
+/* Append the metrics without a known figure, and why. The document has the reasons of others. */
+static void append_unknown(struct buf *out, const struct scored_phase *p)
+{
+	const struct scored_part *parts = p->parts.items;
+	struct buf text = { 0 };
+	unsigned last = 0;
+
+	for (size_t i = 0; i < p->parts.count; i++) {
+		if (parts[i].number == last || is_known(p, parts[i].number))
+			continue;
+		buf_addf(&text, "%sM%u (%s)", last ? ", " : "", parts[i].number,
+			 parts[i].why ? parts[i].why : "not known");
+		last = parts[i].number;
+	}
+	text_end(out, "unknown", TEXT_SETTING_INDENT, &text);
+}
+
+static void append_phase(struct buf *out, const struct scored_phase *p)
+{
+	const struct scored_part *parts = p->parts.items;
+	unsigned last = 0;
+
+	buf_addf(out, "\n%-26s distance   limit threshold  preset   floor\n", p->name);
+	for (size_t i = 0; i < p->parts.count; i++) {
+		if (parts[i].verdict == SCORE_UNKNOWN)
+			continue;
+		append_part(out, &parts[i], parts[i].number != last);
+		last = parts[i].number;
+	}
+	append_unknown(out, p);
+}
+
+void score_text(FILE *to, const struct scored *s)
+{
+	const struct scored_phase *phases = s->phases.items;
+	struct buf out = { 0 };
+
+	append_answer(&out, s);
+	buf_addc(&out, '\n');
+	append_traces(&out, s);
+	for (size_t i = 0; i < s->phases.count; i++)
+		append_phase(&out, &phases[i]);
+	text_print(to, &out);
+	buf_fini(&out);
 }

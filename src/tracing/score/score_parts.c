@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* score_parts.c - M1 to M12: what of two traces is compared, and how far apart it may be. */
-#include "tracing/score/score_parts.h"
+/* score_parts.c - M1 to M12: the figures of two traces that are compared, and their thresholds. */
+#include "tracing/score/score_internal.h"
 
 #include <math.h>
 
 #include "base/util.h"
-#include "tracing/score/distance.h"
-#include "tracing/score/spread_pair.h"
 
-/* Sizes of caches that miss ratios are compared at, in parts of what the real trace read. */
+/* Miss ratios are compared at this many cache sizes, up to the size of all that the real trace
+ * read. */
 #define CACHES 10
-/* Times without an operation that chance makes more or less; of very few half of them at most,
- * since a limit of all would be none. */
+/* The number of idle times that chance adds or removes; at most the given part of all, as a limit
+ * of 1 would be none. */
 #define IDLE_BY_CHANCE 2.
 #define IDLE_BY_CHANCE_MOST .5
-/* A correlation says something of so many seconds that vary so much. */
+/* A correlation needs at least this many seconds, and this coefficient of variation. */
 #define SERIES_LEAST 30
 #define SERIES_VARIABILITY .2
 
-/* Something where there should be nothing is all of it too much. */
+/* An infinite distance, to a figure that is 0, counts as 1. */
 static struct score_distance apart(double value, const char *why)
 {
 	return (struct score_distance){ .value = isinf(value) ? 1 : value,
@@ -32,34 +31,77 @@ static struct score_distance difference(double a, double b, const char *why)
 
 /* ---- distributions ---- */
 
+/* Does only one of them have values? Then they are as far apart as they can be. */
+static bool spread_is_one_sided(const struct spread *a, const struct spread *b)
+{
+	return (a->count == 0) != (b->count == 0);
+}
+
 static struct score_distance spread_ks(const struct spread *a, const struct spread *b,
 				       const char *why)
 {
-	return apart(spread_pair_ks(a, b), why);
+	struct spread_pair t;
+	double d;
+
+	if (spread_is_one_sided(a, b))
+		return apart(1, NULL);
+	t = spread_pair_of(a, b);
+	d = distance_ks(t.a, t.a_count, t.b, t.b_count);
+	spread_pair_fini(&t);
+	return apart(d, why);
+}
+
+/* Replace values by their logarithms to base 2. */
+static void to_logarithm(struct weighted *w, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		w[i].value = w[i].value > 0 ? log2(w[i].value) : 0;
 }
 
 static struct score_distance spread_w1_log2(const struct spread *a, const struct spread *b,
 					    const char *why)
 {
-	return apart(spread_pair_w1_log2(a, b), why);
+	struct spread_pair t = spread_pair_of(a, b);
+	double d;
+
+	to_logarithm(t.a, t.a_count);
+	to_logarithm(t.b, t.b_count);
+	d = distance_w1(t.a, t.a_count, t.b, t.b_count);
+	spread_pair_fini(&t);
+	return apart(d, why);
 }
 
-/* The value at a share of n values is that at another one by chance: these are off by sqrt(share (1
- * - share) / n), and two are by sqrt(2) more off each other. Twice that is allowed, which chance
- * exceeds in one of 20. */
+/* How far the quantiles at `share` + and - `off` are from the quantile at `share`. */
+static double quantile_width(const struct weighted *w, size_t count, double share, double off)
+{
+	double at = weighted_quantile(w, count, share);
+
+	return fmax(weighted_quantile(w, count, fmin(share + off, 1)) - at,
+		    at - weighted_quantile(w, count, fmax(share - off, 0)));
+}
+
+/* By chance, the quantile of n values at a share is the true quantile at a share that is off by
+ * sqrt(share (1 - share) / n), and two of them differ by sqrt(2) times that. Twice as much is
+ * allowed, which chance exceeds in one of 20 cases. */
 static struct score_distance spread_quantile(const struct spread *a, const struct spread *b,
 					     double share, const char *why)
 {
-	struct score_distance d = apart(spread_pair_quantile(a, b, share), why);
+	struct spread_pair t = spread_pair_of(a, b);
+	double at = weighted_quantile(t.a, t.a_count, share);
+	struct score_distance d =
+		apart(distance_relative(at, weighted_quantile(t.b, t.b_count, share)), why);
 	double n = (double)u64_min(a->count, b->count);
+	double off = 2 * sqrt(2 * share * (1 - share) / n);
 
-	if (n > 0)
-		d.at_least = spread_pair_quantile_around(a, b, share,
-							 2 * sqrt(2 * share * (1 - share) / n));
+	if (n > 0 && at > 0)
+		d.at_least = fmax(quantile_width(t.a, t.a_count, share, off),
+				  quantile_width(t.b, t.b_count, share, off)) /
+			     at;
+	spread_pair_fini(&t);
 	return d;
 }
 
-/* ---- M1 to M5: what was asked for ---- */
+/* ---- M1 to M5: operations, bytes, sizes, files and sequence ---- */
 
 static struct score_distance operation_mix(const struct score_pair *p)
 {
@@ -137,19 +179,18 @@ static struct score_distance score_parts_seek(const struct score_pair *p)
 	return spread_w1_log2(&p->a->seeks, &p->b->seeks, "no seeks in one of them");
 }
 
-/* ---- M6, M7: again ---- */
+/* ---- M6, M7: rounds and reuse ---- */
 
 static const char *const no_rounds = "nothing was read in rounds";
 
-/* Of samples where both number them, else of files. */
+/* Rounds of samples if both traces number them, otherwise of files. */
 static const struct rounds_sums *rounds_of(const struct score_pair *p,
 					   const struct profile_phase *of)
 {
 	return p->a->has_samples && p->b->has_samples ? &of->rounds : &of->file_rounds;
 }
 
-/* Of the items that there are, as many as the one that knows more has met, the part that this one
- * has met. */
+/* The part of all items that a trace visited. The trace with more items has all of them. */
 static double coverage_of(const struct score_pair *p, const struct profile_phase *of)
 {
 	uint64_t items = u64_max(rounds_of(p, p->a)->items, rounds_of(p, p->b)->items);
@@ -163,8 +204,8 @@ static struct score_distance coverage(const struct score_pair *p)
 	return difference(coverage_of(p, p->a), coverage_of(p, p->b), no_rounds);
 }
 
-/* Of each item in an epoch. Where one trace marks none it is held to have as many as the other: the
- * n-th visit of a file of many samples is no n-th epoch. */
+/* Visits of an item in an epoch. A trace without markers of epochs is assumed to have as many as
+ * the other, because the n-th visit of a file with many samples is not the n-th epoch. */
 static double visits_of(const struct profile *of, const struct profile *other,
 			const struct rounds_sums *r)
 {
@@ -181,8 +222,8 @@ static struct score_distance multiplicity(const struct score_pair *p)
 			  visits_of(p->candidate, p->real, rounds_of(p, p->b)), no_rounds);
 }
 
-/* A correlation of n shuffled items is off 0 by 1 / sqrt(n) of chance, and two are by sqrt(2 / n)
- * off each other: three times that is allowed. */
+/* The correlation of n shuffled items differs from 0 by 1 / sqrt(n) by chance, and two of them by
+ * sqrt(2 / n). Three times that is allowed. */
 static struct score_distance orders(const struct score_pair *p, double a, double b, const char *why)
 {
 	struct score_distance d = difference(a, b, why);
@@ -205,7 +246,7 @@ static struct score_distance first_order(const struct score_pair *p)
 		      "one of them does not number its samples");
 }
 
-/* Misses of a cache of so many blocks, of all accesses. */
+/* The part of all accesses that an LRU cache of that size misses. */
 static double miss_ratio(const struct profile_phase *p, const struct weighted *w, size_t count,
 			 double blocks)
 {
@@ -214,7 +255,7 @@ static double miss_ratio(const struct profile_phase *p, const struct weighted *w
 	for (size_t i = 0; i < count; i++)
 		if (w[i].value >= blocks)
 			misses += w[i].weight;
-	return misses / p->touches;
+	return misses / p->accesses;
 }
 
 static struct score_distance miss_ratios(const struct score_pair *p)
@@ -223,7 +264,7 @@ static struct score_distance miss_ratios(const struct score_pair *p)
 	struct score_distance d;
 	double sum = 0;
 
-	if (!(p->a->touches > 0) || !(p->b->touches > 0))
+	if (!(p->a->accesses > 0) || !(p->b->accesses > 0))
 		return apart((double)NAN, "nothing was read by its offset");
 	t = spread_pair_of(&p->a->reuse, &p->b->reuse);
 	for (unsigned i = 1; i <= CACHES; i++) {
@@ -234,13 +275,13 @@ static struct score_distance miss_ratios(const struct score_pair *p)
 	}
 	spread_pair_fini(&t);
 	d = apart(sum / CACHES, NULL);
-	/* A share of n blocks is off by sqrt(1 / (4 n)) of chance at most, and two are by sqrt(1 /
-	 * (2 n)) off each other. */
+	/* By chance a share of n blocks is off by at most sqrt(1 / (4 n)), and two of them differ
+	 * by sqrt(1 / (2 n)). */
 	d.at_least = sqrt(1 / (2 * fmin(p->real->blocks, p->candidate->blocks)));
 	return d;
 }
 
-/* ---- M8 to M10: when ---- */
+/* ---- M8 to M10: think time, steps and concurrency ---- */
 
 static struct score_distance think(const struct score_pair *p)
 {
@@ -252,8 +293,8 @@ static struct score_distance think(const struct score_pair *p)
 	return apart(mean > 0 ? d / mean : (double)NAN, "no time between the calls of a thread");
 }
 
-/* A time of about a millisecond is counted or not by chance, and so is one at an end of the phase:
- * two of few are more than the threshold. */
+/* A time of about a millisecond is counted or not by chance, and so is a time at either end of the
+ * phase. Of few times, two are more than the threshold. */
 static struct score_distance idle_count(const struct score_pair *p)
 {
 	struct score_distance d = bytes_apart(p->a->inflight.idle_count, p->b->inflight.idle_count,
@@ -307,14 +348,15 @@ static struct score_distance workers(const struct score_pair *p)
 		     "no thread moved a byte");
 }
 
-/* ---- M11, M12: how fast, and from where ---- */
+/* ---- M11, M12: bandwidth and the kernel ---- */
 
 static size_t seconds_of(const struct score_pair *p)
 {
 	size_t n =
 		p->a->series_count < p->b->series_count ? p->a->series_count : p->b->series_count;
 
-	/* Those that are longer than a second are of hours: as they are. */
+	/* Long traces have longer intervals, and intervals of different lengths are not compared.
+	 */
 	return p->a->series_step_ns == p->b->series_step_ns ? n : 0;
 }
 
@@ -382,7 +424,7 @@ static struct score_distance block_size(const struct score_pair *p)
 /* ln 1.25: of a ratio of .8 to 1.25. */
 #define LN_5_4 .22314355131420976
 
-/* Thresholds are those of mlgen(1), COMPARING TRACES. */
+/* The thresholds are those of COMPARING TRACES in mlgen(1). */
 /* clang-format off */
 const struct score_part score_parts[] = {
 	{ 1, "operations: mix", .03, .01, operation_mix },
@@ -419,13 +461,4 @@ const struct score_part score_parts[] = {
 	{ 0 },
 };
 
-static const char *const names[SCORE_METRICS] = {
-	"operations", "bytes", "request sizes", "files", "sequence", "rounds",
-	"reuse", "think time", "steps", "concurrency", "bandwidth", "kernel",
-};
 /* clang-format on */
-
-const char *score_metric_name(unsigned metric)
-{
-	return names[metric - 1];
-}

@@ -274,7 +274,7 @@ enum replay_left {
 	LEFT_GETDENTS, /* an engine has no such call */
 	LEFT_ADVISE,
 	LEFT_MAPPING, /* mmap, munmap: pages are touched without */
-	LEFT_SYSTEM,  /* on files of the system and the program (scope.h) */
+	LEFT_SYSTEM,  /* on files of the system and the program (trace_scope_has_path) */
 	LEFT_NO_FILE, /* nothing names it */
 	LEFT_NO_OFFSET,
 	LEFT_FAILED,    /* reads and writes, which moved nothing */

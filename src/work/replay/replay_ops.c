@@ -10,10 +10,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "tracing/describe/opkind.h"
-#include "tracing/describe/pairing.h"
-#include "tracing/score/inflight.h"
-#include "tracing/score/scope.h"
+#include "trace/model/model.h"
 #include "trace/trace.h"
 
 /* Of align_bytes: no filesystem needs more for O_DIRECT. */
@@ -42,10 +39,10 @@ static bool is_disk(const char *path)
 	return false;
 }
 
-/* By its path: what score/scope.h has, and block devices by their usual names. */
-static bool replay_scope_has(const char *path)
+/* Block devices are in scope too, by their usual names. */
+static bool is_replayed(const char *path)
 {
-	return scope_has(path) || is_disk(path);
+	return trace_scope_has_path(path) || is_disk(path);
 }
 
 /* ---- counts ---- */
@@ -102,15 +99,10 @@ struct lane_thread {
 	unsigned worker;
 };
 
-static uint64_t key_of(const struct trace_record *r)
-{
-	return (uint64_t)r->pid << 32 | r->tid;
-}
-
 void replay_lanes_add(struct replay_lanes *l, const struct trace_record *r)
 {
 	bool is_new = false;
-	uint32_t n = map_number(&l->keys, key_of(r), &is_new);
+	uint32_t n = map_number(&l->keys, thread_key(r->pid, r->tid), &is_new);
 	uint64_t end = opkind_end_ns(r);
 	struct lane_thread *t;
 
@@ -174,7 +166,7 @@ unsigned replay_lanes_of(const struct replay_lanes *l, const struct trace_record
 {
 	uint32_t n = 0;
 
-	return map_find(&l->keys, key_of(r), &n) ? l->threads.at[n].worker : 0;
+	return map_find(&l->keys, thread_key(r->pid, r->tid), &n) ? l->threads.at[n].worker : 0;
 }
 
 void replay_lanes_fini(struct replay_lanes *l)
@@ -258,8 +250,8 @@ struct issued {
 };
 
 struct replay_blocks {
-	struct pairing *under_way; /* numbers of requests */
-	struct issued list[ROOM];  /* by number, from first to next */
+	struct pairing in_flight; /* numbers of requests */
+	struct issued list[ROOM]; /* by number, from first to next */
 	uint64_t first, next;
 	uint64_t span_bytes, folded;
 };
@@ -268,7 +260,7 @@ struct replay_blocks *replay_blocks_new(uint64_t span_bytes)
 {
 	struct replay_blocks *b = mem_zalloc(sizeof(*b));
 
-	b->under_way = pairing_new();
+	pairing_init(&b->in_flight);
 	b->span_bytes = span_bytes;
 	return b;
 }
@@ -277,7 +269,7 @@ void replay_blocks_free(struct replay_blocks *b)
 {
 	if (!b)
 		return;
-	pairing_free(b->under_way);
+	pairing_fini(&b->in_flight);
 	mem_free(b);
 }
 
@@ -303,7 +295,7 @@ static void add_end(struct replay_blocks *b, const struct trace_record *r)
 	uint64_t end_ns = opkind_end_ns(r), number;
 	struct issued *i;
 
-	if (pairing_end(b->under_way, pairing_key(r->file, r->off), &number)) {
+	if (pairing_end(&b->in_flight, pairing_key(r->file, r->off), &number)) {
 		if (number < b->first)
 			return;
 		i = issued_at(b, number);
@@ -327,7 +319,7 @@ void replay_blocks_add(struct replay_blocks *b, const struct trace_record *r)
 		add_end(b, r);
 	if (r->op != TRACE_BLOCK_ISSUE)
 		return;
-	pairing_begin(b->under_way, pairing_key(r->file, r->off), b->next);
+	pairing_begin(&b->in_flight, pairing_key(r->file, r->off), b->next);
 	add_issue(b, r);
 }
 
@@ -357,9 +349,9 @@ uint64_t replay_blocks_folded(const struct replay_blocks *b)
 
 /* ---- operations ---- */
 
-/* Of a worker, of a file, or of all: who began, and who has not ended. */
-struct scope_state {
-	struct inflight under_way;
+/* Operations of a worker, of a file, or of all. */
+struct op_order {
+	struct inflight in_flight;
 	uint64_t started_ns; /* the last start */
 	uint32_t turn;       /* how many began */
 };
@@ -374,8 +366,9 @@ struct reading {
 	uint32_t *ids; /* of files, by those of `ordered`, + 2; 1 = left out,
 			  0 = not asked yet */
 	uint64_t first_ns, last_ns;
-	struct scope_state *workers, *scopes;
-	size_t scope_room;
+	struct op_order *workers; /* by worker */
+	struct op_order *orders;  /* by file, or one; NULL = none */
+	size_t order_count;
 	struct replay_opened opened;
 	bool has_calls, has_blocks;
 	struct replay_blocks *blocks; /* of a trace of these alone, else NULL */
@@ -396,9 +389,8 @@ static uint32_t file_of(struct reading *x, uint32_t file)
 		name = trace_ordered_name(x->ordered, file, &bytes);
 		if (!bytes)
 			return 0;
-		*id = x->blocks || replay_scope_has(name)
-			      ? 1 + replay_files_id(x->files, name, bytes)
-			      : UINT32_MAX;
+		*id = x->blocks || is_replayed(name) ? 1 + replay_files_id(x->files, name, bytes)
+						     : UINT32_MAX;
 		if (bytes > x->o->longest_name)
 			x->o->longest_name = bytes;
 	}
@@ -462,7 +454,7 @@ static void note_sizes(struct reading *x, const struct trace_batch *batch)
 		const struct trace_entry *e = &batch->entries[i];
 
 		if (e->kind != TRACE_FILE || e->number[1] == TRACE_UNKNOWN || !e->number[1] ||
-		    !replay_scope_has(e->text))
+		    !is_replayed(e->text))
 			continue;
 		struct replay_file *f =
 			replay_file(x->files, replay_files_id(x->files, e->text, e->text_bytes));
@@ -560,37 +552,37 @@ static int look_record(struct reading *x, const struct trace_record *r, struct m
 
 /* ---- then: what each worker does ---- */
 
-/* Time goes on to its start: how many are under way then. */
-static uint16_t begin_in(struct scope_state *s, uint64_t start_ns, uint64_t end_ns)
+/* Begin an operation. Returns how many are in flight at its start. */
+static uint16_t begin_in(struct op_order *s, uint64_t start_ns, uint64_t end_ns)
 {
 	uint64_t n;
 
-	inflight_go(&s->under_way, start_ns, start_ns, NULL);
-	n = s->under_way.count;
-	inflight_begin(&s->under_way, end_ns);
+	inflight_advance(&s->in_flight, start_ns);
+	n = s->in_flight.count;
+	inflight_begin(&s->in_flight, end_ns);
 	s->turn++;
 	return (uint16_t)u64_min(n, UINT16_MAX);
 }
 
-static struct scope_state *scope_of(struct reading *x, uint32_t file)
+static struct op_order *order_of(struct reading *x, uint32_t file)
 {
 	int order = x->o->job->replay_order;
 
 	if (order == REPLAY_BY_THREAD)
 		return NULL;
-	return &x->scopes[order == REPLAY_BY_FILE ? file : 0];
+	return &x->orders[order == REPLAY_BY_FILE ? file : 0];
 }
 
 /* Its times, and behind whom it begins. */
 static void replay_ops_place(struct reading *x, struct replay_op *op, unsigned worker,
 			     const struct trace_record *r)
 {
-	struct scope_state *w = &x->workers[worker], *s = scope_of(x, op->file);
+	struct op_order *w = &x->workers[worker], *s = order_of(x, op->file);
 	uint64_t end = opkind_end_ns(r), behind;
 	bool is_first = w->turn == 0;
 
 	op->under_way = begin_in(w, r->start_ns, end);
-	behind = is_first ? x->first_ns : u64_max(w->started_ns, w->under_way.ended_ns);
+	behind = is_first ? x->first_ns : u64_max(w->started_ns, w->in_flight.ended_ns);
 	op->think_ns = r->start_ns > behind ? r->start_ns - behind : 0;
 	op->start_ns = r->start_ns - x->first_ns;
 	w->started_ns = r->start_ns;
@@ -652,7 +644,7 @@ static int put_record(struct reading *x, const struct trace_record *r, struct ml
 
 /* ---- all of it ---- */
 
-static size_t scope_count(const struct reading *x)
+static size_t count_orders(const struct reading *x)
 {
 	switch (x->o->job->replay_order) {
 	case REPLAY_BY_FILE:
@@ -670,20 +662,20 @@ static void make_room(struct reading *x)
 	double seconds = (double)o->span_ns / o->job->replay_speed / 1e9;
 
 	x->workers = mem_array(o->workers, sizeof(*x->workers));
-	x->scope_room = scope_count(x);
-	if (x->scope_room)
-		x->scopes = mem_array(x->scope_room, sizeof(*x->scopes));
+	x->order_count = count_orders(x);
+	if (x->order_count)
+		x->orders = mem_array(x->order_count, sizeof(*x->orders));
 	o->slice_seconds = seconds > 0 ? seconds / (REPLAY_SLICES * .5) : 1e-9;
 }
 
 static void reading_fini(struct reading *x)
 {
 	for (unsigned i = 0; x->workers && i < x->o->workers; i++)
-		inflight_fini(&x->workers[i].under_way);
-	for (size_t i = 0; i < x->scope_room; i++)
-		inflight_fini(&x->scopes[i].under_way);
+		inflight_fini(&x->workers[i].in_flight);
+	for (size_t i = 0; i < x->order_count; i++)
+		inflight_fini(&x->orders[i].in_flight);
 	mem_free(x->workers);
-	mem_free(x->scopes);
+	mem_free(x->orders);
 	mem_free(x->ids);
 	replay_opened_fini(&x->opened);
 	replay_lanes_fini(&x->lanes);

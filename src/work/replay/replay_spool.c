@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "tracing/describe/opkind.h"
+#include "trace/model/model.h"
 
 /* What a record says beyond is left out: ext4 has no larger file. */
 #define REPLAY_LARGEST_BYTES (UINT64_C(1) << 44)

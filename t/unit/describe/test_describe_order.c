@@ -112,7 +112,7 @@ START_TEST(markers_say_what_epochs_are_and_samples_their_order)
 	const struct described_trace *t = described();
 	const struct described_epoch *e = t->epochs.items;
 	ck_assert_uint_eq(t->epochs.count, 2);
-	ck_assert_int_eq(t->order.sure, SURE_SAID);
+	ck_assert_int_eq(t->order.sure, SURE_STATED);
 	ck_assert_str_eq(t->order.of, "samples");
 	ck_assert_uint_eq(t->samples, 10);
 	for (unsigned i = 0; i < 2; i++) {

@@ -133,9 +133,9 @@ START_TEST(threads_that_say_what_they_are_are_believed)
 		ck_assert_uint_eq(threads[i].tid, 8 - i);
 		ck_assert_int_eq(threads[i].role, roles[i]);
 	}
-	ck_assert_int_eq(threads[0].sure, SURE_SAID);
+	ck_assert_int_eq(threads[0].sure, SURE_STATED);
 	ck_assert_int_eq(task_of(&t->processes, 5)->role, ROLE_TRAINER);
-	ck_assert_int_eq(task_of(&t->processes, 5)->sure, SURE_SAID);
+	ck_assert_int_eq(task_of(&t->processes, 5)->sure, SURE_STATED);
 }
 END_TEST
 

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "tracing/describe/phases.h"
 #include "describe_rig.h"
 #include "suites.h"
+#include "tracing/describe/describe_internal.h"
 
 START_TEST(intervals_add_up_to_all)
 {

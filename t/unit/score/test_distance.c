@@ -8,12 +8,10 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "tracing/score/distance.h"
-#include "tracing/score/inflight.h"
-#include "tracing/score/reuse.h"
-#include "tracing/score/rounds.h"
-#include "tracing/score/spread.h"
 #include "suites.h"
+#include "trace/model/model.h"
+#include "tracing/score/score_internal.h"
+#include "tracing/score/score_internal.h"
 
 #define EXACT 1e-9
 
@@ -188,7 +186,7 @@ START_TEST(a_reuse_distance_is_the_place_in_a_stack)
 		x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
 		uint64_t key = (x >> 33) % (1 + (x >> 50) % 60);
 
-		ck_assert_uint_eq(reuse_touch(r, key, &distance), 1);
+		ck_assert_uint_eq(reuse_access(r, key, &distance), 1);
 		ck_assert_uint_eq(distance, place_in_stack(stack, &count, key));
 	}
 	ck_assert_uint_eq(reuse_blocks(r), count);
@@ -206,7 +204,7 @@ START_TEST(more_blocks_than_there_is_memory_for_are_sampled)
 
 	for (int round = 0; round < 4; round++)
 		for (uint64_t i = 0; i < BLOCKS; i++) {
-			uint64_t w = reuse_touch(r, i, &distance);
+			uint64_t w = reuse_access(r, i, &distance);
 
 			if (round < 2 || !w)
 				continue;
@@ -245,7 +243,7 @@ START_TEST(shuffled_rounds_miss_as_their_formula_says)
 			order[k] = had;
 		}
 		for (size_t i = 0; i < BLOCKS; i++) {
-			reuse_touch(r, order[i], &distance);
+			reuse_access(r, order[i], &distance);
 			if (distance != REUSE_COLD)
 				spread_add(&s, distance, 1);
 		}
@@ -311,17 +309,20 @@ END_TEST
 START_TEST(depth_is_weighed_by_time)
 {
 	struct inflight f = { 0 };
-	struct inflight_seen seen = { 0 };
+	struct profile_inflight seen = { 0 };
+	struct inflight_piece piece;
 	const uint64_t ms = 1000000;
 	struct weighted *w;
 	size_t n;
 
-	inflight_go(&f, 10 * ms, UINT64_MAX, NULL);
+	inflight_advance(&f, 10 * ms);
 	inflight_begin(&f, 14 * ms);
-	inflight_go(&f, 11 * ms, UINT64_MAX, &seen);
+	while (inflight_next(&f, 11 * ms, &piece))
+		profile_inflight_add(&seen, &piece, UINT64_MAX);
 	inflight_begin(&f, 12 * ms);
-	/* Idle from 14 on, but what is behind 19 is of something else. */
-	inflight_go(&f, 30 * ms, 19 * ms, &seen);
+	/* It is idle from 14 on, but the time after 19 belongs to another phase. */
+	while (inflight_next(&f, 30 * ms, &piece))
+		profile_inflight_add(&seen, &piece, 19 * ms);
 	w = spread_points(&seen.depth, false, &n);
 	ck_assert_uint_eq(n, 3);
 	ck_assert(w[0].value == 0 && w[0].weight == 5e6);
@@ -342,7 +343,7 @@ START_TEST(no_more_is_remembered_than_there_is_room_for)
 	for (uint64_t i = 0; i < 3 * INFLIGHT_MOST; i++)
 		inflight_begin(&f, 1000000 - i);
 	ck_assert_uint_eq(f.count, INFLIGHT_MOST);
-	inflight_go(&f, 2000000, UINT64_MAX, NULL);
+	inflight_advance(&f, 2000000);
 	ck_assert_uint_eq(f.count, 0);
 	inflight_fini(&f);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_profile.c - a trace becomes a profile: its series, steps and phases. */
 #include "describe_rig.h"
-#include "tracing/score/profile.h"
+#include "tracing/score/score_internal.h"
 #include "suites.h"
 
 #define SECOND UINT64_C(1000000) /* in us */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "tracing/score/profile_books.h"
+#include "tracing/score/score_internal.h"
 #include "suites.h"
 
 #define UNKNOWN TRACE_UNKNOWN
@@ -154,7 +154,7 @@ START_TEST(what_moved_nothing_or_nobody_knows_where_has_no_place)
 	add(r);
 	call(TRACE_READ, 1, UNKNOWN, 64);
 	call(TRACE_READ, 1, UNKNOWN - 63, 64);
-	ck_assert(phases[0].touches == 0);
+	ck_assert(phases[0].accesses == 0);
 	r = call_of(TRACE_READ, 1, 40, 20);
 	r.len_bytes = UNKNOWN;
 	add(r);
@@ -162,7 +162,7 @@ START_TEST(what_moved_nothing_or_nobody_knows_where_has_no_place)
 	check_one(&phases[0].file_sizes, 60, 1);
 	check_values(&phases[0].read_sizes, (const double[]){ 64, 100 }, 2);
 	ck_assert_uint_eq(phases[0].read_bytes, 2 * 64 + 20);
-	ck_assert(phases[0].touches == 1);
+	ck_assert(phases[0].accesses == 1);
 	ck_assert_uint_eq(phases[0].followed, 0);
 }
 END_TEST
@@ -194,11 +194,11 @@ START_TEST(blocks_are_touched_by_reads)
 	const struct profile_phase *p = &phases[0];
 
 	call(TRACE_WRITE, 1, 0, 64 * KIB);
-	ck_assert(p->touches == 0);
+	ck_assert(p->accesses == 0);
 	call(TRACE_READ, 1, 0, 3 * 64 * KIB);
-	ck_assert(p->touches == 3 && p->cold == 3);
+	ck_assert(p->accesses == 3 && p->cold == 3);
 	call(TRACE_READ, 1, 64 * KIB - 1, 2);
-	ck_assert(p->touches == 5 && p->cold == 3);
+	ck_assert(p->accesses == 5 && p->cold == 3);
 	check_one(&p->reuse, 2, 2);
 	call(TRACE_READ, 2, 0, 1);
 	ck_assert(p->cold == 4);
@@ -215,7 +215,7 @@ START_TEST(blocks_of_files_are_not_each_others)
 	call(TRACE_READ, 0x80000001, 0, 1);
 	call(TRACE_READ, 2, 0, 1);
 	call(TRACE_READ, 3, UINT64_C(1) << 47, 1);
-	ck_assert(p->touches == 4 && p->cold == 4);
+	ck_assert(p->accesses == 4 && p->cold == 4);
 }
 END_TEST
 
@@ -224,9 +224,9 @@ START_TEST(of_a_large_read_4096_blocks_count)
 	const struct profile_phase *p = &phases[0];
 
 	call(TRACE_READ, 1, 0, 5000 * 64 * KIB);
-	ck_assert(p->touches == 4096);
+	ck_assert(p->accesses == 4096);
 	call(TRACE_READ, 1, 5000 * 64 * KIB, 5000 * 64 * KIB);
-	ck_assert(p->touches == 2 * 4096);
+	ck_assert(p->accesses == 2 * 4096);
 }
 END_TEST
 

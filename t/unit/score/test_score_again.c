@@ -62,13 +62,13 @@ START_TEST(caches_of_ten_sizes_miss_what_was_touched_too_long_ago)
 	real.blocks = 100;
 	candidate.blocks = 50;
 	check_unknown("miss ratios", none);
-	a.touches = a.cold = 1;
+	a.accesses = a.cold = 1;
 	check_unknown("miss ratios", none);
-	b.touches = b.cold = 1;
+	b.accesses = b.cold = 1;
 	check_is("miss ratios", 0);
-	a.touches = 0;
+	a.accesses = 0;
 	check_unknown("miss ratios", none);
-	a.touches = b.touches = 10;
+	a.accesses = b.accesses = 10;
 	a.cold = 4;
 	spread_add(&a.reuse, 5, 1);
 	spread_add(&a.reuse, 20, 5);

@@ -11,9 +11,9 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/file/file.h"
-#include "tracing/describe/touchrun.h"
-#include "tracing/distil/facts/facts.h"
+#include "trace/model/model.h"
 #include "trace/trace.h"
+#include "tracing/distil/facts/facts.h"
 
 /* As far from a file's beginning, or its end, or the read before, a place is thought to follow from
  * it: it holds headers, tables and their copies. */
@@ -503,9 +503,9 @@ static void say_mapped(const struct distil_found *f, struct jobsection *to)
 {
 	char text[UNITS_TEXT_BYTES];
 	bool reads = f->read_beside_bytes > 0;
-	bool apart = reads && f->read_beside_bytes < TOUCHRUN_BYTES;
+	bool apart = reads && f->read_beside_bytes < FAULT_AROUND_BYTES;
 
-	units_put_size(text, TOUCHRUN_BYTES);
+	units_put_size(text, FAULT_AROUND_BYTES);
 	jobsection_say(to, DISTIL_LIKELY, "ioengine", "mmap",
 		       "samples are pages of mapped files, of which each fault brings 64 KiB%s",
 		       reads && !apart ? "; whatever else is read of them is mapped here, too"

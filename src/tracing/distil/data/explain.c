@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/file/file.h"
-#include "tracing/describe/touchrun.h"
+#include "trace/model/model.h"
 #include "trace/trace.h"
 
 /* Rows of Parquet are of one size for the whole file, which its headers and footer hardly depend
@@ -121,17 +121,17 @@ static enum mlgen_op op_of(unsigned trace_op)
 }
 
 /* Pages that are touched, as a read of them; false: they were there. */
-static bool touch(const struct specimen *s, const struct specimen_call *c, struct touchrun *run,
+static bool touch(const struct specimen *s, const struct specimen_call *c, struct fault_run *run,
 		  struct explain_call *out)
 {
 	uint64_t from, bytes;
 
-	if (c->off == TRACE_UNKNOWN || !touchrun_next(run, c->off, s->file_bytes, &from, &bytes))
+	if (c->off == TRACE_UNKNOWN || !fault_run_next(run, c->off, s->file_bytes, &from, &bytes))
 		return false;
 	*out = (struct explain_call){
 		.op = MLGEN_READ,
 		.off = from,
-		.len_bytes = round_up(bytes, TOUCHRUN_BYTES),
+		.len_bytes = round_up(bytes, FAULT_AROUND_BYTES),
 		.got_bytes = bytes,
 	};
 	return true;
@@ -139,7 +139,7 @@ static bool touch(const struct specimen *s, const struct specimen_call *c, struc
 
 unsigned explain_calls_of(const struct specimen *s, struct explain_call *out, unsigned most)
 {
-	struct touchrun run = { 0 };
+	struct fault_run run = { 0 };
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < s->count && n < most; i++) {
@@ -147,7 +147,7 @@ unsigned explain_calls_of(const struct specimen *s, struct explain_call *out, un
 		bool is_map = c->op == TRACE_MMAP || c->op == TRACE_MUNMAP;
 
 		if (is_map)
-			run = (struct touchrun){ 0 };
+			run = (struct fault_run){ 0 };
 		if (c->op == TRACE_FAULT)
 			n += touch(s, c, &run, &out[n]);
 		if (c->op >= TRACE_FAULT || is_map || c->result < 0)

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "tracing/describe/fairness.h"
+#include "trace/model/model.h"
 
 /* By how many places a file is away from its own: a class for each power of a fourth of two. */
 #define PLACES 128

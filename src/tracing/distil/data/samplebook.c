@@ -68,7 +68,7 @@ const struct sample_file *samplebook_at(const struct samplebook *b, uint32_t id)
 
 static uint64_t said_bytes(const struct distil *d, uint32_t id)
 {
-	const struct file_account *f = filebook_at(&d->files, id);
+	const struct file_account *f = trace_files_at(&d->files, id);
 
 	return f && f->size_bytes ? f->size_bytes - 1 : 0;
 }
@@ -195,7 +195,7 @@ static void sum_up(struct samplebook *b, const struct distil *d)
 	b->is_size_said = true;
 	for (uint32_t id = 0; id < b->ids; id++) {
 		const struct sample_file *f = samplebook_at(b, id);
-		const struct file_account *a = filebook_at(&d->files, id);
+		const struct file_account *a = trace_files_at(&d->files, id);
 		uint64_t bytes;
 
 		if (!f)

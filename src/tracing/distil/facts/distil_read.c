@@ -7,11 +7,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "tracing/describe/opkind.h"
-#include "tracing/score/scope.h"
-
-/* Scope of a file, by its path and its first record; 0 = it has no record. */
-enum { OUT_OF_SCOPE = 1, IN_SCOPE };
+#include "trace/model/model.h"
 
 struct reading {
 	struct distil *d;
@@ -32,22 +28,6 @@ const char *distil_basename(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool prints_to(const struct distil *d, const char *key, const char *path)
-{
-	const char *file = distil_fact(d, key);
-
-	return file && strcmp(file, path) == 0;
-}
-
-bool distil_in_scope(const struct distil *d, uint32_t file)
-{
-	const char *path = distil_path(d, file);
-
-	if (d->scope && d->scope[file])
-		return d->scope[file] == IN_SCOPE;
-	return scope_has(path) && !prints_to(d, "stdout", path) && !prints_to(d, "stderr", path);
-}
-
 static void take_entry(void *arg, const struct trace_entry *e, uint32_t id)
 {
 	struct distil *d = arg;
@@ -55,12 +35,13 @@ static void take_entry(void *arg, const struct trace_entry *e, uint32_t id)
 
 	if (e->kind == TRACE_FILE) {
 		file.number[0] = id;
-		filebook_name(&d->files, &file);
+		trace_files_add_entry(&d->files, &file);
 	} else if (e->kind == TRACE_FACT) {
+		trace_scope_add_entry(&d->scope, e);
 		buf_addn(&d->facts, e->text, e->text_bytes);
 		buf_addn(&d->facts, "", 1);
 	} else {
-		taskbook_name(&d->tasks, e);
+		trace_tasks_add_entry(&d->tasks, e);
 	}
 }
 
@@ -76,20 +57,6 @@ const char *distil_fact(const struct distil *d, const char *key)
 		at += strlen(text) + 1;
 	}
 	return NULL;
-}
-
-static bool is_kept(struct distil *d, const struct trace_record *r)
-{
-	uint32_t file = r->file;
-
-	if (!file)
-		return false;
-	if (!d->scope[file])
-		d->scope[file] =
-			distil_in_scope(d, file) && !scope_is_probe(distil_path(d, file), r)
-				? IN_SCOPE
-				: OUT_OF_SCOPE;
-	return d->scope[file] == IN_SCOPE;
 }
 
 static void count(struct distil *d, const struct trace_record *r, unsigned kind)
@@ -127,15 +94,15 @@ static int take_record(struct reading *g, const struct trace_record *r, struct m
 		return 0;
 	count(d, r, kind);
 	note_rename(d, r);
-	filebook_add(&d->files, r, kind);
-	taskbook_add(&d->tasks, r, kind);
+	trace_files_add_record(&d->files, r, kind);
+	trace_tasks_add_record(&d->tasks, r, kind);
 	if (trace_is_marker(r->op)) {
-		markbook_note(&d->marks, r);
+		trace_marks_add_marker(&d->marks, r);
 		return 0;
 	}
-	if (!map_find(&d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task))
+	if (!trace_tasks_find_thread(&d->tasks, r, &task))
 		return 0;
-	return visiting_add(g->visiting, r, task, is_kept(d, r), err);
+	return visiting_add(g->visiting, r, task, trace_scope_has(&d->scope, r), err);
 }
 
 static int read_records(struct distil *d, struct mlgen_err *err)
@@ -145,7 +112,7 @@ static int read_records(struct distil *d, struct mlgen_err *err)
 	int rc;
 
 	d->file_count = trace_ordered_names(d->records) + 1;
-	d->scope = mem_array(d->file_count, sizeof(*d->scope));
+	trace_scope_start(&d->scope, d->records, false);
 	g.visiting = visiting_new(d->visits, &d->specimens, &d->written);
 	while ((rc = trace_ordered_next(d->records, &r, err)) > 0) {
 		rc = take_record(&g, r, err);
@@ -161,7 +128,7 @@ static int read_records(struct distil *d, struct mlgen_err *err)
 static void size_specimens(const struct distil *d, struct specimens *s)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
-		const struct file_account *f = filebook_at(&d->files, s->at[i].visit.file);
+		const struct file_account *f = trace_files_at(&d->files, s->at[i].visit.file);
 
 		s->at[i].file_bytes = f && f->size_bytes ? f->size_bytes - 1 : TRACE_UNKNOWN;
 	}
@@ -178,8 +145,8 @@ int distil_read(struct distil *d, struct mlgen_err *err)
 	d->start_ns = UINT64_MAX;
 	d->names = trace_names_new();
 	d->visits = visits_new();
-	filebook_init(&d->files, d->names);
-	taskbook_init(&d->tasks, d->names);
+	trace_files_init(&d->files, d->names);
+	d->tasks.names = d->names;
 	rc = trace_ordered_read_some(&d->records, r, &wants, err);
 	d->read = *trace_reader_read(r);
 	trace_reader_close(r);
@@ -187,8 +154,8 @@ int distil_read(struct distil *d, struct mlgen_err *err)
 		rc = read_records(d, err);
 	if (rc < 0)
 		return rc;
-	taskbook_sum(&d->tasks);
-	markbook_settle(&d->marks, &d->files);
+	trace_tasks_finish(&d->tasks);
+	trace_marks_finish(&d->marks, &d->files);
 	size_specimens(d, &d->specimens);
 	size_specimens(d, &d->written);
 	return 0;
@@ -217,12 +184,12 @@ int distil_read_again(const struct distil *d, bool (*keeps)(void *, const struct
 
 void distil_fini(struct distil *d)
 {
-	filebook_fini(&d->files);
-	taskbook_fini(&d->tasks);
-	markbook_fini(&d->marks);
+	trace_files_fini(&d->files);
+	trace_tasks_fini(&d->tasks);
+	trace_marks_fini(&d->marks);
 	trace_names_free(d->names);
 	buf_fini(&d->facts);
-	mem_free(d->scope);
+	trace_scope_fini(&d->scope);
 	mem_free(d->class);
 	vec_fini(&d->renames);
 	mem_free(d->task);
@@ -359,7 +326,7 @@ static int note_parties(struct classing *s, struct mlgen_err *err)
 /* Pages of a mapping that were touched count as read. */
 static uint64_t bytes_read(const struct classing *s, const struct file_account *f)
 {
-	return f->read_bytes + (f->faulted ? touched_bytes(&s->d->files.pool, f->faulted) : 0);
+	return f->read_bytes + (f->faulted ? extent_set_bytes(&s->d->files.pool, f->faulted) : 0);
 }
 
 static void note_kinds(struct classing *s)
@@ -367,11 +334,11 @@ static void note_kinds(struct classing *s)
 	char ending[KIND_BYTES];
 
 	for (uint32_t i = 1; i < s->d->file_count; i++) {
-		const struct file_account *f = filebook_at(&s->d->files, i);
+		const struct file_account *f = trace_files_at(&s->d->files, i);
 		const char *path = distil_path(s->d, i);
 		struct file_kind *k;
 
-		if (!f || !filebook_is_used(f) || !distil_in_scope(s->d, i) ||
+		if (!f || !file_account_is_used(f) || !trace_scope_has_file(&s->d->scope, i) ||
 		    (!bytes_read(s, f) && !f->writes))
 			continue;
 		ending_of(path, ending);
@@ -495,7 +462,7 @@ static enum file_class written_class(const char *path, const struct file_kind *k
 
 static enum file_class class_of(const struct classing *s, uint32_t i)
 {
-	const struct file_account *f = filebook_at(&s->d->files, i);
+	const struct file_account *f = trace_files_at(&s->d->files, i);
 	const struct file_kind *k;
 	const char *path = distil_path(s->d, i);
 	bool trains = s->party[i] != UINT32_MAX;

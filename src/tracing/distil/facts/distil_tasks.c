@@ -24,8 +24,7 @@ struct reach {
 
 struct sorting_out {
 	struct distil *d;
-	struct map reach_keys;
-	struct spill reaches; /* struct reach */
+	struct keyed reaches; /* struct reach, by thread and directory */
 	uint32_t *parent;     /* of a thread: another of the same training */
 	char **root;          /* of a thread: where its data lies; NULL = nowhere */
 	uint64_t *read_bytes; /* of a thread, in scope */
@@ -50,7 +49,7 @@ static void unite(struct sorting_out *s, uint32_t a, uint32_t b)
 
 static const char *task_text(const struct distil *d, uint32_t i)
 {
-	const struct task_account *a = taskbook_thread(&d->tasks, i);
+	const struct task_account *a = trace_tasks_thread(&d->tasks, i);
 
 	return a->text ? trace_names_text(d->names, a->text, NULL) : "";
 }
@@ -67,7 +66,7 @@ static void unite_process(struct sorting_out *s)
 		bool is_new;
 		uint32_t n;
 
-		if (d->task[i].sure == SURE_SAID)
+		if (d->task[i].sure == SURE_STATED)
 			continue;
 		n = map_number(&seen, d->task[i].pid, &is_new);
 		if (is_new)
@@ -92,11 +91,11 @@ static void unite_children(struct sorting_out *s)
 {
 	struct distil *d = s->d;
 
-	for (uint32_t i = 0; i < d->tasks.process_keys.count; i++) {
-		const struct task_account *a = taskbook_process(&d->tasks, i);
+	for (uint32_t i = 0; i < d->tasks.processes.keys.count; i++) {
+		const struct task_account *a = trace_tasks_process(&d->tasks, i);
 		uint32_t child, parent;
 
-		if (!a->parent || a->sure == SURE_SAID ||
+		if (!a->parent || a->sure == SURE_STATED ||
 		    (a->role != ROLE_LOADER && a->role != ROLE_CHECKPOINT))
 			continue;
 		child = first_of_process(d, a->pid);
@@ -116,19 +115,17 @@ static int note_reaches(struct sorting_out *s, struct mlgen_err *err)
 	int rc;
 
 	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
-		const struct file_account *f = filebook_at(&d->files, x->file);
+		const struct file_account *f = trace_files_at(&d->files, x->file);
 		uint64_t bytes = x->flags & VISIT_MAPS && !x->read_bytes && x->end_off > x->off
 					 ? x->end_off - x->off
 					 : x->read_bytes;
-		bool is_new;
-		uint32_t n;
+		struct reach *r;
 
-		if (!bytes || !f || !distil_in_scope(d, x->file))
+		if (!bytes || !f || !trace_scope_has_file(&d->scope, x->file))
 			continue;
-		n = map_number(&s->reach_keys, (uint64_t)x->task << 32 | f->directory, &is_new);
-		spill_need(&s->reaches, ((size_t)n + 1) * sizeof(struct reach));
-		struct reach *r = (struct reach *)s->reaches.at + n;
-		*r = (struct reach){ x->task, f->directory, (is_new ? 0 : r->bytes) + bytes };
+		r = keyed_item(&s->reaches, (uint64_t)x->task << 32 | f->directory, sizeof(*r),
+			       NULL);
+		*r = (struct reach){ x->task, f->directory, r->bytes + bytes };
 		s->read_bytes[x->task] += bytes;
 	}
 	return rc;
@@ -149,9 +146,9 @@ static void cut_to_common(char *root, const char *path)
 
 static void find_roots(struct sorting_out *s)
 {
-	const struct reach *all = s->reaches.at;
+	const struct reach *all = s->reaches.items.at;
 
-	for (uint32_t i = 0; i < s->reach_keys.count; i++) {
+	for (uint32_t i = 0; i < s->reaches.keys.count; i++) {
 		const char *path = trace_names_text(s->d->names, all[i].directory, NULL);
 		uint32_t task = all[i].task;
 
@@ -206,7 +203,7 @@ static void unite_readers(struct sorting_out *s)
 static bool may_train(const struct distil_task *t)
 {
 	return t->role == ROLE_TRAINER || t->role == ROLE_LOADER ||
-	       (t->role == ROLE_OTHER && t->sure != SURE_SAID);
+	       (t->role == ROLE_OTHER && t->sure != SURE_STATED);
 }
 
 /* Each that reads enough is numbered, in the order of its first thread. */
@@ -237,7 +234,7 @@ static void number_parties(struct sorting_out *s)
 static void join_said(struct distil *d)
 {
 	for (uint32_t i = 0; i < d->task_count; i++) {
-		if (d->task[i].sure != SURE_SAID || d->task[i].party != UINT32_MAX ||
+		if (d->task[i].sure != SURE_STATED || d->task[i].party != UINT32_MAX ||
 		    d->task[i].role == ROLE_WORKER)
 			continue;
 		for (uint32_t k = 0; k < d->task_count; k++)
@@ -285,13 +282,6 @@ static uint32_t take_slot(struct slots *s, uint64_t from, uint64_t until)
 	return k;
 }
 
-static const struct task_account *process_of(const struct distil *d, uint32_t pid)
-{
-	uint32_t n;
-
-	return map_find(&d->tasks.process_keys, pid, &n) ? taskbook_process(&d->tasks, n) : NULL;
-}
-
 /* Ranks are processes that train, in their order; workers are of their parent's. */
 static void number_ranks(struct distil *d, uint32_t party)
 {
@@ -304,11 +294,11 @@ static void number_ranks(struct distil *d, uint32_t party)
 		has_trainers |= d->task[i].party == party && d->task[i].role == ROLE_TRAINER;
 
 	for (uint32_t i = 0; i < d->task_count; i++) {
-		const struct task_account *p = process_of(d, d->task[i].pid);
+		const struct task_account *p = trace_tasks_find_process(&d->tasks, d->task[i].pid);
 		bool is_new;
 		uint32_t n;
 
-		if (d->task[i].party != party || d->task[i].sure == SURE_SAID || !p ||
+		if (d->task[i].party != party || d->task[i].sure == SURE_STATED || !p ||
 		    (d->task[i].role != ROLE_TRAINER && (has_trainers || !p->read_bytes)))
 			continue;
 		n = map_number(&pids, p->pid, &is_new);
@@ -317,10 +307,10 @@ static void number_ranks(struct distil *d, uint32_t party)
 		d->task[i].rank = rank[n];
 	}
 	for (uint32_t i = 0; i < d->task_count; i++) {
-		const struct task_account *p = process_of(d, d->task[i].pid);
+		const struct task_account *p = trace_tasks_find_process(&d->tasks, d->task[i].pid);
 		uint32_t n;
 
-		if (d->task[i].party == party && d->task[i].sure != SURE_SAID &&
+		if (d->task[i].party == party && d->task[i].sure != SURE_STATED &&
 		    d->task[i].rank == UINT32_MAX && p && map_find(&pids, p->parent, &n))
 			d->task[i].rank = rank[n];
 	}
@@ -334,7 +324,7 @@ static void number_workers(struct distil *d, uint32_t party, uint32_t rank)
 	struct slots slots = { 0 };
 
 	for (uint32_t i = 0; i < d->task_count; i++) {
-		const struct task_account *a = taskbook_thread(&d->tasks, i);
+		const struct task_account *a = trace_tasks_thread(&d->tasks, i);
 
 		if (d->task[i].party == party && d->task[i].rank == rank &&
 		    d->task[i].role == ROLE_LOADER && d->task[i].worker == UINT32_MAX &&
@@ -356,7 +346,7 @@ static void number_threads(struct distil *d, uint32_t party, uint32_t rank,
 		if (d->task[i].party == party && d->task[i].rank == rank)
 			most = u64_max(most, read_bytes[i]);
 	for (uint32_t i = 0; i < d->task_count; i++) {
-		const struct task_account *a = taskbook_thread(&d->tasks, i);
+		const struct task_account *a = trace_tasks_thread(&d->tasks, i);
 
 		if (d->task[i].party == party && d->task[i].rank == rank &&
 		    d->task[i].worker == UINT32_MAX && read_bytes[i] > most / 20)
@@ -393,10 +383,10 @@ static void number_all(struct distil *d, const uint64_t *read_bytes)
 
 static void fill_tasks(struct distil *d)
 {
-	d->task_count = d->tasks.thread_keys.count;
+	d->task_count = d->tasks.threads.keys.count;
 	d->task = mem_array(d->task_count + 1, sizeof(*d->task));
 	for (uint32_t i = 0; i < d->task_count; i++) {
-		const struct task_account *a = taskbook_thread(&d->tasks, i);
+		const struct task_account *a = trace_tasks_thread(&d->tasks, i);
 
 		d->task[i] = (struct distil_task){
 			.pid = a->pid,
@@ -407,7 +397,7 @@ static void fill_tasks(struct distil *d)
 			.role = a->role,
 			.sure = a->sure,
 		};
-		if (a->sure == SURE_SAID)
+		if (a->sure == SURE_STATED)
 			number_said(&d->task[i], task_text(d, i));
 	}
 }
@@ -438,8 +428,7 @@ int distil_tasks(struct distil *d, struct mlgen_err *err)
 	mem_free(s.root);
 	mem_free(s.parent);
 	mem_free(s.read_bytes);
-	map_fini(&s.reach_keys);
-	spill_free(&s.reaches);
+	keyed_fini(&s.reaches);
 	return rc;
 }
 

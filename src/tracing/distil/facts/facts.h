@@ -27,11 +27,8 @@
 #include "base/buf.h"
 #include "base/dist.h"
 #include "base/vec.h"
-#include "tracing/describe/described.h"
-#include "tracing/describe/filebook.h"
-#include "tracing/describe/markbook.h"
-#include "tracing/describe/taskbook.h"
 #include "job/job.h"
+#include "trace/model/model.h"
 #include "trace/trace.h"
 
 /* ---- visits ---- */
@@ -210,7 +207,7 @@ struct distil_task {
 	uint32_t party;  /* UINT32_MAX = none */
 	uint32_t rank;   /* of the party; UINT32_MAX = none */
 	uint32_t worker; /* of the rank; UINT32_MAX = the thread is the rank itself */
-	int role, sure;  /* enum described_role, described_sure */
+	int role, sure;  /* enum task_role, task_certainty */
 };
 
 enum stage_kind {
@@ -271,12 +268,12 @@ struct distil_rename {
 
 /* All of it is owned, except paths and side names, until distil_fini(). */
 struct distil {
-	struct filebook files; /* all files, by the id of a record */
-	struct taskbook tasks;
+	struct trace_files files; /* all files, by the id of a record */
+	struct trace_tasks tasks;
 	struct trace_names *names; /* directories, texts of tasks */
-	struct markbook marks;     /* where the trace has markers */
+	struct trace_marks marks;  /* where the trace has markers */
 	bool has_markers, has_cpu;
-	uint8_t *scope;                    /* by file id; for distil_in_scope() */
+	struct trace_scope scope;          /* without folders of code */
 	uint8_t *class;                    /* enum file_class, by file id */
 	uint32_t file_count;               /* file ids are below */
 	VEC(struct distil_rename) renames; /* in order of time */
@@ -308,9 +305,6 @@ void distil_fini(struct distil *d); /* takes a zeroed one */
 
 /* The value of a fact that the trace states, as "host"; NULL = none. */
 const char *distil_fact(const struct distil *d, const char *key);
-
-/* Is it a data file? Files of the system and those that the program prints to are not. */
-bool distil_in_scope(const struct distil *d, uint32_t file);
 
 /* The path of a file, "" where nothing named it; until the next call. */
 const char *distil_path(const struct distil *d, uint32_t file);

@@ -11,8 +11,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "base/util.h"
-#include "tracing/describe/opkind.h"
-#include "tracing/describe/touchrun.h"
+#include "trace/model/model.h"
 
 /* Visits that are written, or read, in one go. */
 enum { BLOCK = 1 << 12 };
@@ -457,7 +456,7 @@ static bool moves(const struct trace_record *r)
 /* Does it go on at another place? */
 static bool is_jump(const struct going *g, const struct visit *x, const struct trace_record *r)
 {
-	uint64_t slack = r->op == TRACE_FAULT ? TOUCHRUN_BYTES : 0;
+	uint64_t slack = r->op == TRACE_FAULT ? FAULT_AROUND_BYTES : 0;
 
 	if (!moves(r) || r->off == TRACE_UNKNOWN || x->off == TRACE_UNKNOWN)
 		return false;

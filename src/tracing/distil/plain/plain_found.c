@@ -50,7 +50,7 @@ static void say_size(struct jobsection *to, enum distil_sure sure, const char *o
 /* Size of the first file, before or after; 0 = not known. */
 static uint64_t file_bytes(const struct section *g)
 {
-	const struct file_account *f = filebook_at(&g->d->files, g->s->files[0]);
+	const struct file_account *f = trace_files_at(&g->d->files, g->s->files[0]);
 
 	return f && f->size_bytes ? f->size_bytes - 1 : 0;
 }
@@ -162,19 +162,20 @@ static void say_amount(const struct section *g, uint64_t bytes)
 /* Did it draw places that it had drawn before? */
 static void say_map(const struct section *g, uint64_t bytes)
 {
-	struct described_file f;
+	uint64_t unique;
 	double could;
 
 	if (!g->is_random || g->writes || g->s->threads > 1 || g->s->file_count > 1 ||
 	    g->s->files[0] == UINT32_MAX)
 		return;
-	filebook_describe(&g->d->files, g->s->files[0], &f);
+	unique = trace_files_unique_bytes(&g->d->files,
+					  trace_files_at(&g->d->files, g->s->files[0]));
 	could = (double)u64_min(g->thread_bytes, bytes);
-	if (f.unique_bytes == UINT64_MAX || (double)f.unique_bytes > 0.97 * could)
+	if (unique == TRACE_UNKNOWN || (double)unique > 0.97 * could)
 		return;
 	jobsection_say(g->to, DISTIL_LIKELY, "norandommap", "1",
 		       "%" PRIu64 " different bytes are read where each block once would be %.0f",
-		       f.unique_bytes, could);
+		       unique, could);
 }
 
 /* In which files, and where in them; how much. */
@@ -700,8 +701,8 @@ static bool is_little(const struct distil *d, const struct plain_streams *s)
 {
 	uint64_t all = 0, here = 0;
 
-	for (uint32_t i = 0; i < d->tasks.process_keys.count; i++) {
-		const struct task_account *a = taskbook_process(&d->tasks, i);
+	for (uint32_t i = 0; i < d->tasks.processes.keys.count; i++) {
+		const struct task_account *a = trace_tasks_process(&d->tasks, i);
 
 		all += a->read_bytes + a->written_bytes;
 	}

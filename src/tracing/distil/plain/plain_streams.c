@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "tracing/describe/opkind.h"
+#include "trace/model/model.h"
 
 /* Bytes that the kernel maps around a fault (fault_around_bytes). */
 #define FAULT_AROUND UINT64_C(65536)
@@ -241,7 +241,7 @@ static void take_record(void *arg, const struct trace_record *r)
 	uint32_t task;
 	bool is_new;
 
-	if (!map_find(&d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task))
+	if (!trace_tasks_find_thread(&d->tasks, r, &task))
 		return;
 	if (r->file && r->file < d->file_count && distil_class(d, r->file) == CLASS_PLAIN) {
 		if (r->op == TRACE_OPEN && r->len_bytes != TRACE_UNKNOWN && r->len_bytes & O_DIRECT)

@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "tracing/describe/opkind.h"
+#include "trace/model/model.h"
 
 enum {
 	FILES_MOST = 65536, /* of all checkpoints; later ones are left out */
@@ -66,7 +66,7 @@ static void note_name(struct parting *g, const struct visit *x, uint32_t directo
 
 static void note_part(struct parting *g, const struct visit *x)
 {
-	const struct file_account *f = filebook_at(&g->d->files, x->file);
+	const struct file_account *f = trace_files_at(&g->d->files, x->file);
 	uint32_t directory = f ? f->directory : 0;
 	bool is_new;
 	uint32_t n = map_number(&g->keys, (uint64_t)x->stage << 32 | directory, &is_new);
@@ -236,7 +236,7 @@ static bool is_in(const struct save *save, const struct file_account *f)
 /* Who writes on goes on with the checkpoint that it began, if others have begun meanwhile. */
 static struct saved_file *file_at(struct saving *g, const struct trace_record *r, bool makes)
 {
-	const struct file_account *account = filebook_at(&g->d->files, r->file);
+	const struct file_account *account = trace_files_at(&g->d->files, r->file);
 	struct saves *s = g->s;
 	uint32_t first = begun_by(s, r->start_ns), in = s->count;
 
@@ -412,7 +412,7 @@ static void take_call(struct saving *g, const struct trace_record *r)
 	if (!r->file || r->file >= g->d->file_count ||
 	    distil_class(g->d, r->file) != CLASS_CHECKPOINT)
 		return;
-	(void)map_find(&g->d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &task);
+	(void)trace_tasks_find_thread(&g->d->tasks, r, &task);
 	if (is_others(g, task))
 		return;
 	f = file_at(g, r, makes);

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "tracing/describe/touchrun.h"
+#include "trace/model/model.h"
 
 /* A pause between two samples that is no decoding: mlgen has one, too. */
 #define DECODE_LEAST_NS 100e3
@@ -45,21 +45,21 @@ static double middle_of(double *at, uint32_t n)
 }
 
 /* Pages that are touched are reads of what the kernel brings with them. */
-static bool is_read(struct touchrun *run, const struct specimen *x, const struct specimen_call *c)
+static bool is_read(struct fault_run *run, const struct specimen *x, const struct specimen_call *c)
 {
 	uint64_t from, bytes;
 
 	if (c->op == TRACE_MMAP || c->op == TRACE_MUNMAP)
-		*run = (struct touchrun){ 0 };
+		*run = (struct fault_run){ 0 };
 	if (c->op == TRACE_FAULT)
 		return c->off != TRACE_UNKNOWN &&
-		       touchrun_next(run, c->off, x->file_bytes, &from, &bytes);
+		       fault_run_next(run, c->off, x->file_bytes, &from, &bytes);
 	return c->op == TRACE_READ && c->result >= 0;
 }
 
 static uint64_t reads_of(const struct specimen *x)
 {
-	struct touchrun run = { 0 };
+	struct fault_run run = { 0 };
 	uint64_t n = 0;
 
 	for (uint32_t k = 0; k < x->count; k++)
@@ -121,7 +121,7 @@ static double think_before(const struct specimen *x, uint32_t k)
 static double behind_read(const struct specimen *x, uint64_t read,
 			  double (*before)(const struct specimen *, uint32_t))
 {
-	struct touchrun run = { 0 };
+	struct fault_run run = { 0 };
 	uint64_t n = 0;
 	double ns = 0;
 

@@ -207,13 +207,13 @@ static enum pulse_own own_of(const struct pipeline *f, const struct rank_reads *
 		return PULSE_HAS_WORKERS;
 	for (uint32_t i = 0; i < d->task_count; i++)
 		if (d->task[i].party == f->party && d->task[i].rank == r->rank &&
-		    d->task[i].sure == SURE_SAID && d->task[i].worker != UINT32_MAX)
+		    d->task[i].sure == SURE_STATED && d->task[i].worker != UINT32_MAX)
 			return PULSE_HAS_WORKERS;
 	if (2 * r->by_rank <= r->visits)
 		return PULSE_HAS_WORKERS;
 	for (uint32_t i = 0; i < d->task_count; i++)
 		if (d->task[i].party == f->party && d->task[i].rank == r->rank &&
-		    d->task[i].sure == SURE_SAID)
+		    d->task[i].sure == SURE_STATED)
 			return PULSE_IS_OWN;
 	return PULSE_MAY_BE_OWN;
 }
@@ -271,7 +271,7 @@ static bool is_one_process(const struct pipeline *f)
 	const struct rank_reads *r = f->reads.rank;
 	const struct distil_task *t = f->d->task;
 
-	return t[r[0].task[0]].pid == t[r[1].task[0]].pid && t[r[0].task[0]].sure != SURE_SAID;
+	return t[r[0].task[0]].pid == t[r[1].task[0]].pid && t[r[0].task[0]].sure != SURE_STATED;
 }
 
 static void say_accelerators(struct pipeline *f)

@@ -60,8 +60,8 @@ static bool is_of_party(const struct stepmarking *g, const struct trace_record *
 
 	if (g->d->parties < 2)
 		return true;
-	return map_find(&g->d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid, &n) &&
-	       n < g->d->task_count && g->d->task[n].party == g->party;
+	return trace_tasks_find_thread(&g->d->tasks, r, &n) && n < g->d->task_count &&
+	       g->d->task[n].party == g->party;
 }
 
 /* Boyer and Moore's vote: a last batch may be short. */
@@ -299,7 +299,7 @@ static bool may_be_several(const struct distil *d, const struct rankreads *r)
 	for (uint32_t w = 0; w < all->workers; w++) {
 		const struct distil_task *t = &d->task[all->task[w]];
 
-		if (t->sure == SURE_SAID || t->pid != d->task[all->task[0]].pid)
+		if (t->sure == SURE_STATED || t->pid != d->task[all->task[0]].pid)
 			return false;
 	}
 	return true;

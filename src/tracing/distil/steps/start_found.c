@@ -137,7 +137,7 @@ static void time_forks(struct starting *s)
 			continue;
 		for (uint32_t k = 0; k < d->task_count; k++)
 			if (begin_together(s, i, k))
-				begin = u64_min(begin, taskbook_thread(&d->tasks, k)->first_ns);
+				begin = u64_min(begin, trace_tasks_thread(&d->tasks, k)->first_ns);
 		add_start(s, begin, s->seen[i].first_ns);
 	}
 }

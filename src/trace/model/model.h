@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model.h - what a trace shows: files, tasks, markers, scope, and operations in flight. */
+#pragma once
+
+/*
+ * Descriptions, scores, distilled jobs and replays are made from the same records. This is their
+ * common model of a trace:
+ *
+ *	opkind		what an operation counts as, its end and its bytes
+ *	pairing		requests between the event that begins them and the event that ends them
+ *	inflight	the number of operations in flight
+ *	positions	whether a thread's next access of a file is in sequence
+ *	extent_set	which bytes of a file were accessed
+ *	fault_run	page faults as the reads that they stand for
+ *	mappings	files that are open or mapped
+ *	trace_files	an account of each file
+ *	trace_tasks	an account of each thread and process, and its role
+ *	trace_marks	epochs, stages and checkpoints
+ *	trace_scope	which files are data of the job, and which mount they are on
+ *
+ * A caller adds entries and records to the parts that it needs. A file is the id of a record, and
+ * ids are small numbers from 1. Whatever grows with files, tasks or samples is a spill
+ * (base/files.h), so that it may leave memory; the rest has a fixed size. A struct that has no
+ * function to initialise it is empty when it is zeroed. All of it belongs to one thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/files.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "trace/trace.h"
+
+/* ---- operations ---- */
+
+enum opkind {
+	OPKIND_CALL = 1,     /* a call on a file, during which the thread waits */
+	OPKIND_METADATA = 2, /* moves no byte of a file */
+	OPKIND_READ = 4,
+	OPKIND_WRITE = 8,
+};
+
+/* The bits of enum opkind that an operation has; 0 for events, markers and unknown operations. */
+unsigned opkind_of(unsigned op);
+
+/* Bytes that a read or write moved, or that an event or marker states. */
+uint64_t opkind_bytes(const struct trace_record *r);
+
+/* Imports of logs may have no durations. */
+static inline bool opkind_has_duration(const struct trace_record *r)
+{
+	return r->duration_ns != TRACE_UNKNOWN;
+}
+
+/* 0 if the duration is unknown. */
+static inline uint64_t opkind_duration_ns(const struct trace_record *r)
+{
+	return opkind_has_duration(r) ? r->duration_ns : 0;
+}
+
+/* The end; the start if the duration is unknown. An end that overflows is UINT64_MAX. */
+static inline uint64_t opkind_end_ns(const struct trace_record *r)
+{
+	uint64_t end = r->start_ns + opkind_duration_ns(r);
+
+	return end < r->start_ns ? UINT64_MAX : end;
+}
+
+static inline bool opkind_failed(const struct trace_record *r)
+{
+	return r->op < TRACE_FAULT && r->op != TRACE_MMAP && r->result < 0;
+}
+
+/* Damaged records may have no time. */
+static inline bool opkind_has_time(const struct trace_record *r)
+{
+	return r->start_ns != TRACE_UNKNOWN;
+}
+
+/* ---- elements that are numbered by a key ---- */
+
+/* Elements are numbered in the order in which their keys come. */
+struct keyed {
+	struct map keys;
+	struct spill items;
+};
+
+/* The element of a key, until the next call; a new element is zeroed. `is_new` may be NULL. */
+void *keyed_item(struct keyed *k, uint64_t key, size_t item_bytes, bool *is_new);
+void keyed_fini(struct keyed *k);
+
+/* The key of a thread in a map. */
+static inline uint64_t thread_key(uint32_t pid, uint32_t tid)
+{
+	return (uint64_t)pid << 32 | tid;
+}
+
+/* ---- fairness and order ---- */
+
+/* How unevenly something is shared; NaN if there is nothing to share. */
+struct fairness {
+	double most_over_mean; /* 1 = all shares are equal */
+	double gini;           /* 0 = all shares are equal, towards 1 = one has everything */
+};
+
+/* Compute it from n shares, none of them negative. The shares are sorted in place. */
+struct fairness fairness_of(double *shares, size_t n);
+
+/*
+ * Sums for the correlation of two positions of the same items, which are added one by one. If both
+ * are ranks from 0 without gaps, this is Spearman's correlation.
+ */
+struct order {
+	uint64_t count;
+	double x, y, xx, yy, xy;
+};
+
+void order_add(struct order *o, uint64_t x, uint64_t y);
+/* -1 to 1; NaN for fewer than two items, or if all have the same position. */
+double order_correlation(const struct order *o);
+
+/* The position of an item in the last round, such as an epoch, in which it was visited. */
+struct round_place {
+	uint32_t round; /* from 1; 0 = never visited */
+	uint32_t position;
+};
+
+/* Visit an item. If its last visit was in the round before, both positions are added to `order`,
+ * unless that is NULL. A second visit in a round changes nothing. */
+void round_place_visit(struct round_place *p, uint32_t round, uint32_t position,
+		       struct order *order);
+
+/* ---- requests between begin and end ---- */
+
+/* Remembers up to 65536 requests. The oldest request of a full set is dropped, and with it those
+ * whose end was lost. */
+struct pairing {
+	uint64_t depth, depth_most; /* requests that are remembered: now, and at most so far */
+	struct pairing_set *sets;
+};
+
+void pairing_init(struct pairing *p);
+void pairing_fini(struct pairing *p); /* takes a zeroed one */
+
+void pairing_begin(struct pairing *p, uint64_t key, uint64_t now_ns);
+/* True if the begin was seen; then *began_ns is its time. */
+bool pairing_end(struct pairing *p, uint64_t key, uint64_t *began_ns);
+
+/* One key from two numbers. */
+static inline uint64_t pairing_key(uint32_t owner, uint64_t number)
+{
+	return (number ^ (uint64_t)owner << 40) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* ---- operations in flight, by their known ends ---- */
+
+/* Remembers up to INFLIGHT_MOST operations; of more, those that would end first are dropped. */
+struct inflight {
+	uint64_t *ends; /* a heap; the first to end comes first */
+	size_t count, room;
+	uint64_t now_ns;
+	uint64_t ended_ns; /* the last end that has passed */
+};
+
+enum { INFLIGHT_MOST = 65536 };
+
+/* A time in which no operation begins or ends. */
+struct inflight_piece {
+	uint64_t start_ns, end_ns; /* an end before the start: there is no such time */
+	uint64_t depth;            /* operations in flight */
+};
+
+/* Advance towards now_ns by one piece. False once it is reached. */
+bool inflight_next(struct inflight *f, uint64_t now_ns, struct inflight_piece *piece);
+/* Advance to now_ns. */
+void inflight_advance(struct inflight *f, uint64_t now_ns);
+/* Add an operation that begins now. */
+void inflight_begin(struct inflight *f, uint64_t end_ns);
+void inflight_fini(struct inflight *f);
+
+/* ---- accesses in sequence ---- */
+
+/* Remembers where 262144 pairs of a thread and a file were last. A pair that was dropped for others
+ * begins anew. */
+struct positions;
+
+enum access_kind {
+	ACCESS_FIRST,      /* there was no access before, or none since the open */
+	ACCESS_SEQUENTIAL, /* begins where the access before ended */
+	ACCESS_AHEAD,      /* skips some bytes */
+	ACCESS_BACK,       /* begins before that end */
+	ACCESS_KINDS
+};
+
+struct positions *positions_new(void);
+void positions_free(struct positions *p); /* NULL is fine */
+
+/* Add an access of the bytes from `from` up to, and without, `end`. *apart is the distance to the
+ * end of the access before, 0 if there was none; `apart` may be NULL. */
+enum access_kind positions_access(struct positions *p, uint32_t file, uint32_t thread,
+				  uint64_t from, uint64_t end, uint64_t *apart);
+/* The thread opens or closes the file. */
+void positions_forget(struct positions *p, uint32_t file, uint32_t thread);
+
+/* ---- which bytes of a file were accessed ---- */
+
+/*
+ * Two extents are stored in the set, and up to EXTENTS_MOST in the pool; both are exact. A file
+ * with more extents is counted in blocks of EXTENT_BLOCK_BYTES, or in larger blocks if that would
+ * be more than 2^27. A block counts as a whole once a byte of it was accessed.
+ */
+#define EXTENTS_MOST 256
+#define EXTENT_BLOCK_BYTES 4096
+
+struct byte_range {
+	uint64_t from, to; /* the first byte after it */
+};
+
+/* The bytes of one file. */
+struct extent_set {
+	struct byte_range at[2];
+	uint32_t count; /* of `at` */
+	uint32_t more;  /* number in the pool, + 1; 0 = none */
+};
+
+/* What the sets of all files have in common. */
+struct extent_pool {
+	struct spill sets;  /* struct pool_set */
+	struct spill arena; /* extents, and bits of blocks */
+	uint64_t arena_used;
+	uint32_t set_count, free_set; /* + 1 */
+	uint64_t free_at[64];         /* + 1, by size class */
+};
+
+/* Add the bytes from `from` up to, and without, `to`. Returns how many of them are new. */
+uint64_t extent_set_add(struct extent_pool *p, struct extent_set *s, uint64_t from, uint64_t to);
+uint64_t extent_set_bytes(const struct extent_pool *p, const struct extent_set *s);
+bool extent_set_is_exact(const struct extent_pool *p, const struct extent_set *s);
+void extent_pool_fini(struct extent_pool *p);
+
+/* ---- page faults as reads ---- */
+
+/* A fault brings in this many bytes around its page: the kernel's default of fault_around_bytes. */
+#define FAULT_AROUND_BYTES UINT64_C(65536)
+
+/* The faults of one thread on one file. */
+struct fault_run {
+	uint64_t blocks; /* the last block that was counted, + 1 */
+	uint64_t end;    /* the last fault may have brought in pages up to here */
+};
+
+/*
+ * How far a fault reaches depends on where the mapping lies in memory. A file is therefore cut into
+ * blocks of FAULT_AROUND_BYTES: a fault that continues where the fault before ended reads the
+ * blocks that are new, and any other fault reads the block that it is in. `end` is the end of the
+ * file, or of what is mapped; nothing after it is read. True with *from and *bytes, which are whole
+ * blocks except at `end`; false if there is no new block.
+ */
+bool fault_run_next(struct fault_run *t, uint64_t off, uint64_t end, uint64_t *from,
+		    uint64_t *bytes);
+
+/* ---- files that are open or mapped ---- */
+
+enum { MAPPINGS_THREADS = 1024 };
+
+struct mappings {
+	struct spill files; /* struct mapped_file, by id */
+	/* The file that a thread faulted on last. Threads whose numbers are equal modulo
+	 * MAPPINGS_THREADS share an element. */
+	struct mapped_thread {
+		uint32_t tid, file;
+		struct fault_run run;
+	} last[MAPPINGS_THREADS];
+};
+
+/*
+ * Add a call that did not fail. False if the call does not reach the filesystem, so that it should
+ * not be counted: mmap(2) and munmap(2) move nothing, as pages are read when they are accessed; and
+ * there are more closes than opens where a descriptor was copied.
+ */
+bool mappings_add_call(struct mappings *m, const struct trace_record *r);
+
+/* Add a fault on a page of a file that a call mapped. True with the read that it stands for. False
+ * if an earlier fault of the thread brought in the page, or if the kernel mapped the file, as it
+ * maps programs. */
+bool mappings_add_fault(struct mappings *m, const struct trace_record *fault,
+			struct trace_record *read);
+
+void mappings_fini(struct mappings *m);
+
+/* ---- files ---- */
+
+/* There may be millions of these. */
+struct file_account {
+	uint64_t size_bytes; /* when it was first seen, + 1; 0 = unknown */
+	uint64_t reads, read_bytes, writes, written_bytes;
+	struct extent_set read;
+	struct extent_set *faulted; /* NULL = no page of it was mapped */
+	uint32_t opens, metadata;
+	uint32_t followed, sequential; /* reads after another read, and those in sequence */
+	uint32_t directory;            /* id in `names` */
+	/* For trace_marks. */
+	struct round_place place;
+	uint64_t passed_bytes;
+};
+
+struct trace_files {
+	struct spill files;        /* struct file_account, by id */
+	uint32_t count;            /* ids below have an account */
+	struct trace_names *names; /* of directories and tasks; the caller's */
+	struct extent_pool pool;
+	struct positions *reads_at, *faults_at;
+	uint64_t accesses[ACCESS_KINDS], faults[ACCESS_KINDS];
+	uint64_t unknown_offsets;
+};
+
+void trace_files_init(struct trace_files *b, struct trace_names *names);
+void trace_files_fini(struct trace_files *b);
+
+/* Add an entry of kind TRACE_FILE. */
+void trace_files_add_entry(struct trace_files *b, const struct trace_entry *e);
+/* Add a record, whose kind is that of opkind_of(). */
+void trace_files_add_record(struct trace_files *b, const struct trace_record *r, unsigned kind);
+
+/* NULL if the id has no account. */
+struct file_account *trace_files_at(const struct trace_files *b, uint32_t id);
+
+/* Was it used? Names of markers and devices are not. */
+bool file_account_is_used(const struct file_account *f);
+/* Different bytes that were read; TRACE_UNKNOWN if the offsets of its reads are unknown. */
+uint64_t trace_files_unique_bytes(const struct trace_files *b, const struct file_account *f);
+
+/* ---- threads and processes ---- */
+
+enum task_role { ROLE_OTHER, ROLE_TRAINER, ROLE_LOADER, ROLE_CHECKPOINT, ROLE_WORKER, ROLES };
+
+/* How a role is known: from a marker of the program, from a pattern that fits nothing else, or
+ * because it fits best. */
+enum task_certainty { SURE_STATED, SURE_LIKELY, SURE_GUESS };
+
+struct task_account {
+	uint32_t pid, tid, parent;
+	uint32_t text;     /* id in `names`; 0 = none */
+	uint32_t threads;  /* of a process: those that have records */
+	uint32_t children; /* that it forked */
+	uint32_t execs;
+	uint32_t loaders; /* children that may be loaders */
+	uint64_t operations, opens, metadata;
+	uint64_t reads, read_bytes, writes, written_bytes, syncs;
+	uint64_t faults, switches;
+	/* From the first record to the last; span_ns of a process is the sum of its threads. */
+	uint64_t first_ns, last_ns, span_ns;
+	bool timeless; /* some calls have no duration */
+	uint64_t call_ns, fault_ns;
+	uint64_t cpu_ns, exit_cpu_ns, on_cpu_ns;
+	uint64_t cpu_span_ns; /* span_ns of threads whose CPU time is known */
+	bool has_cpu, has_exit_cpu;
+	uint64_t ended_ns; /* end of its last record, to count steps of the clock */
+	int role, sure;    /* enum task_role, task_certainty */
+};
+
+struct trace_tasks {
+	struct keyed threads, processes; /* struct task_account */
+	struct trace_names *names;       /* the caller's */
+	uint64_t clock_steps;            /* records that ended before the record before them */
+	uint32_t last;                   /* thread of the last record, + 1 */
+};
+
+void trace_tasks_fini(struct trace_tasks *b);
+
+/* Add an entry. Entries that are not of a process or thread are ignored. */
+void trace_tasks_add_entry(struct trace_tasks *b, const struct trace_entry *e);
+void trace_tasks_add_record(struct trace_tasks *b, const struct trace_record *r, unsigned kind);
+
+/*
+ * Call when all was added: threads are summed into processes, and each gets a role. A role that the
+ * program states counts most. Otherwise, of several children of one parent those that read are
+ * loaders, and the parent is the trainer, even if it also saves. A process that wrote most of the
+ * bytes, and at least as many as it read, is the checkpoint writer. A process that reads alone is
+ * the trainer.
+ */
+void trace_tasks_finish(struct trace_tasks *b);
+
+/* Add the sums of one account to another. */
+void task_account_add(struct task_account *to, const struct task_account *from);
+/* Does it have a record? Otherwise it was only named. */
+static inline bool task_account_is_used(const struct task_account *a)
+{
+	return a->first_ns <= a->last_ns;
+}
+
+static inline struct task_account *trace_tasks_thread(const struct trace_tasks *b, uint32_t i)
+{
+	return (struct task_account *)b->threads.items.at + i;
+}
+
+static inline struct task_account *trace_tasks_process(const struct trace_tasks *b, uint32_t i)
+{
+	return (struct task_account *)b->processes.items.at + i;
+}
+
+/* The number of the thread of a record; false if there is none. */
+bool trace_tasks_find_thread(const struct trace_tasks *b, const struct trace_record *r,
+			     uint32_t *number);
+/* NULL if there is no process with that id. */
+struct task_account *trace_tasks_find_process(const struct trace_tasks *b, uint32_t pid);
+
+/* ---- epochs, stages and checkpoints ---- */
+
+/* A time that markers name; the markers of several ranks are one. */
+struct mark_account {
+	uint64_t number;
+	uint32_t name; /* id of an entry; 0 = none */
+	uint32_t ranks;
+	uint64_t start_ns, end_ns;
+	uint64_t bytes;
+	/* Of epochs, filled by trace_marks_add_access(). */
+	uint64_t files, samples, reads, read_bytes;
+	struct order order; /* with the epoch before */
+};
+
+struct mark_list {
+	struct spill marks; /* struct mark_account */
+	struct map keys;
+	uint32_t count; /* at most MARKS_MOST; later marks are ignored */
+};
+
+enum { MARKS_MOST = 65536 };
+
+struct trace_marks {
+	struct mark_list epochs, stages, checkpoints;
+	/* Without markers of epochs: the number of times that most bytes were read, and the part of
+	 * all bytes that was read as often. */
+	uint64_t passes;
+	double agree_percent;
+	bool is_inferred;
+	struct keyed samples; /* struct round_place, by the ids of samples */
+	bool has_samples;
+};
+
+void trace_marks_fini(struct trace_marks *b);
+
+/* Add a marker, in the first pass over the records; other records are ignored. */
+void trace_marks_add_marker(struct trace_marks *b, const struct trace_record *r);
+
+/* Call between the passes: marks are sorted by time. Without markers of epochs, these are inferred
+ * from files that are read again. */
+void trace_marks_finish(struct trace_marks *b, const struct trace_files *files);
+
+/* Add a read or a sample to its epoch, in a second pass; other records are ignored. */
+void trace_marks_add_access(struct trace_marks *b, const struct trace_files *files,
+			    const struct trace_record *r, unsigned kind);
+
+static inline struct mark_account *mark_at(const struct mark_list *l, uint32_t i)
+{
+	return (struct mark_account *)l->marks.at + i;
+}
+
+/* ---- files of the data set and of checkpoints ---- */
+
+/*
+ * Is a file with this path in scope: data that the job reads or writes? Everything is, except what
+ * a program brings along: pipes, sockets and the like, folders of the system, libraries, sources of
+ * Python and its packages, memory that processes share, and logs. mlgen(1) has the list.
+ */
+bool trace_scope_has_path(const char *path);
+
+enum { SCOPE_MOUNTS = 200 }; /* later mounts are ignored */
+
+/* Which files of a trace are in scope, by their paths and their first records. */
+struct trace_scope {
+	struct trace_ordered *records; /* the caller's: names of files */
+	unsigned char *files;          /* by id: enum scope_state, and the number of the mount */
+	uint32_t count;                /* ids up to this one are known */
+	char *outputs[2];              /* files that are standard output and standard error */
+	VEC(char *) code_folders;      /* folders that modules are loaded from */
+	struct scope_mount {
+		char *text;  /* "FSTYPE MOUNTPOINT SOURCE" */
+		char *point; /* the mount point as paths have it */
+		uint64_t bytes;
+	} mounts[SCOPE_MOUNTS];
+	size_t mount_count;
+};
+
+/* Add an entry: facts that name an output, and mounts; other entries are ignored. */
+void trace_scope_add_entry(struct trace_scope *s, const struct trace_entry *e);
+
+/* Call when all entries were added. With `has_code_folders` folders from which a program loads
+ * modules, and the folders that these are in, are not in scope either: a program looks for each
+ * module in many of them. */
+void trace_scope_start(struct trace_scope *s, struct trace_ordered *records, bool has_code_folders);
+
+/* Is the file of a record in scope? The first record of a file counts, as it shows files that
+ * Python's tempfile makes only to see whether a folder is writable. */
+bool trace_scope_has(struct trace_scope *s, const struct trace_record *r);
+/* The same for a file that may have no record. */
+bool trace_scope_has_file(const struct trace_scope *s, uint32_t file);
+
+/* Add bytes that were moved to or from a file in scope. */
+void trace_scope_add_bytes(struct trace_scope *s, uint32_t file, uint64_t bytes);
+/* The sorted texts of mounts that had at least a hundredth of these bytes, or of all mounts if none
+ * has any. The caller frees it. NULL if no mount is known. */
+char *trace_scope_storage(const struct trace_scope *s);
+void trace_scope_fini(struct trace_scope *s);
