@@ -48,7 +48,7 @@ static inline struct score_distance look(const char *name)
 	while (part->name && strcmp(part->name, name) != 0)
 		part++;
 	ck_assert_msg(part->name != NULL, "no part '%s'", name);
-	return part->distance(&pair);
+	return part->distance(&pair, part);
 }
 
 static inline void check_is(const char *name, double want)

@@ -138,7 +138,7 @@ void round_place_visit(struct round_place *p, uint32_t round, uint32_t position,
  * whose end was lost. */
 struct pairing {
 	uint64_t depth, depth_most; /* requests that are remembered: now, and at most so far */
-	struct pairing_set *sets;
+	struct recent_entry *entries;
 };
 
 void pairing_init(struct pairing *p);
@@ -148,10 +148,13 @@ void pairing_begin(struct pairing *p, uint64_t key, uint64_t now_ns);
 /* True if the begin was seen; then *began_ns is its time. */
 bool pairing_end(struct pairing *p, uint64_t key, uint64_t *began_ns);
 
+/* Fibonacci hashing: a product with it has its best bits at the top. */
+#define FIBONACCI_HASH UINT64_C(0x9e3779b97f4a7c15)
+
 /* One key from two numbers. */
 static inline uint64_t pairing_key(uint32_t owner, uint64_t number)
 {
-	return (number ^ (uint64_t)owner << 40) * UINT64_C(0x9e3779b97f4a7c15);
+	return (number ^ (uint64_t)owner << 40) * FIBONACCI_HASH;
 }
 
 /* ---- operations in flight, by their known ends ---- */
@@ -184,7 +187,10 @@ void inflight_fini(struct inflight *f);
 
 /* Remembers where 262144 pairs of a thread and a file were last. A pair that was dropped for others
  * begins anew. */
-struct positions;
+struct positions {
+	struct recent_entry *entries;
+	uint64_t clock;
+};
 
 enum access_kind {
 	ACCESS_FIRST,      /* there was no access before, or none since the open */
@@ -194,8 +200,8 @@ enum access_kind {
 	ACCESS_KINDS
 };
 
-struct positions *positions_new(void);
-void positions_free(struct positions *p); /* NULL is fine */
+void positions_init(struct positions *p);
+void positions_fini(struct positions *p); /* takes a zeroed one */
 
 /* Add an access of the bytes from `from` up to, and without, `end`. *apart is the distance to the
  * end of the access before, 0 if there was none; `apart` may be NULL. */
@@ -311,7 +317,7 @@ struct trace_files {
 	uint32_t count;            /* ids below have an account */
 	struct trace_names *names; /* of directories and tasks; the caller's */
 	struct extent_pool pool;
-	struct positions *reads_at, *faults_at;
+	struct positions reads_at, faults_at;
 	uint64_t accesses[ACCESS_KINDS], faults[ACCESS_KINDS];
 	uint64_t unknown_offsets;
 };

@@ -8,72 +8,6 @@
 
 #define PAGE_BYTES 4096
 
-/* ---- accesses in sequence ---- */
-
-#define POSITION_SETS (UINT64_C(1) << 16)
-#define POSITION_WAYS 4
-
-struct position {
-	uint64_t end; /* + 1; 0 = free */
-	uint32_t file, thread;
-	uint64_t used; /* the clock at the last access */
-};
-
-struct positions {
-	struct position sets[POSITION_SETS][POSITION_WAYS];
-	uint64_t clock;
-};
-
-struct positions *positions_new(void)
-{
-	return mem_zalloc(sizeof(struct positions));
-}
-
-void positions_free(struct positions *p)
-{
-	mem_free(p);
-}
-
-/* The element of this pair, or the one that is replaced for it. */
-static struct position *find_position(struct positions *p, uint32_t file, uint32_t thread)
-{
-	/* Fibonacci hashing: the upper bits are the mixed ones. */
-	uint64_t key = ((uint64_t)file << 32 | thread) * UINT64_C(0x9e3779b97f4a7c15);
-	struct position *set = p->sets[key >> 48], *oldest = set;
-
-	for (unsigned i = 0; i < POSITION_WAYS; i++) {
-		if (set[i].end && set[i].file == file && set[i].thread == thread)
-			return &set[i];
-		if (set[i].used < oldest->used)
-			oldest = &set[i];
-	}
-	oldest->end = 0;
-	return oldest;
-}
-
-enum access_kind positions_access(struct positions *p, uint32_t file, uint32_t thread,
-				  uint64_t from, uint64_t end, uint64_t *apart)
-{
-	struct position *at = find_position(p, file, thread);
-	uint64_t left = at->end - 1;
-	enum access_kind kind = ACCESS_FIRST;
-
-	if (at->end)
-		kind = from == left ? ACCESS_SEQUENTIAL : from > left ? ACCESS_AHEAD : ACCESS_BACK;
-	if (apart)
-		*apart = kind == ACCESS_FIRST ? 0 : from > left ? from - left : left - from;
-	*at = (struct position){ end < UINT64_MAX ? end + 1 : end, file, thread, ++p->clock };
-	return kind;
-}
-
-void positions_forget(struct positions *p, uint32_t file, uint32_t thread)
-{
-	struct position *at = find_position(p, file, thread);
-
-	at->end = 0;
-	at->used = 0;
-}
-
 /* ---- page faults as reads ---- */
 
 bool fault_run_next(struct fault_run *t, uint64_t off, uint64_t end, uint64_t *from,
@@ -177,17 +111,17 @@ void mappings_fini(struct mappings *m)
 
 void trace_files_init(struct trace_files *b, struct trace_names *names)
 {
-	*b = (struct trace_files){ .names = names,
-				   .reads_at = positions_new(),
-				   .faults_at = positions_new() };
+	*b = (struct trace_files){ .names = names };
+	positions_init(&b->reads_at);
+	positions_init(&b->faults_at);
 }
 
 void trace_files_fini(struct trace_files *b)
 {
 	for (uint32_t i = 0; i < b->count; i++)
 		mem_free(trace_files_at(b, i)->faulted);
-	positions_free(b->reads_at);
-	positions_free(b->faults_at);
+	positions_fini(&b->reads_at);
+	positions_fini(&b->faults_at);
 	extent_pool_fini(&b->pool);
 	spill_free(&b->files);
 	memset(b, 0, sizeof(*b));
@@ -248,7 +182,7 @@ static void add_read(struct trace_files *b, struct file_account *f, const struct
 	/* A read that finds the end of the file says nothing about order. */
 	if (!bytes)
 		return;
-	kind = positions_access(b->reads_at, r->file, r->tid, r->off, r->off + bytes, NULL);
+	kind = positions_access(&b->reads_at, r->file, r->tid, r->off, r->off + bytes, NULL);
 	b->accesses[kind]++;
 	f->followed += kind != ACCESS_FIRST;
 	f->sequential += kind == ACCESS_SEQUENTIAL;
@@ -263,7 +197,7 @@ static void add_fault(struct trace_files *b, struct file_account *f, const struc
 		return;
 	if (!f->faulted)
 		f->faulted = mem_zalloc(sizeof(*f->faulted));
-	b->faults[positions_access(b->faults_at, r->file, r->tid, r->off, r->off + bytes, NULL)]++;
+	b->faults[positions_access(&b->faults_at, r->file, r->tid, r->off, r->off + bytes, NULL)]++;
 	extent_set_add(&b->pool, f->faulted, r->off, r->off + bytes);
 }
 
@@ -279,7 +213,7 @@ void trace_files_add_record(struct trace_files *b, const struct trace_record *r,
 		return;
 	}
 	if (r->op == TRACE_OPEN || r->op == TRACE_CLOSE)
-		positions_forget(b->reads_at, r->file, r->tid);
+		positions_forget(&b->reads_at, r->file, r->tid);
 	f->opens += r->op == TRACE_OPEN;
 	f->metadata += (kind & OPKIND_METADATA) != 0;
 	if (kind & OPKIND_READ)

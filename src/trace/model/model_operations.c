@@ -128,79 +128,120 @@ void round_place_visit(struct round_place *p, uint32_t round, uint32_t position,
 	*p = (struct round_place){ round, position };
 }
 
-/* ---- requests between begin and end ---- */
+/* ---- what is remembered in a fixed size ---- */
 
-#define PAIRING_SETS (1u << 14)
-#define PAIRING_WAYS 4
+/* Values by key. The upper bits of a key, which is hashed, choose a set of RECENT_WAYS entries. */
+#define RECENT_WAYS 4
 
-struct pairing_set {
-	struct {
-		uint64_t key, began_ns;
-		bool is_used;
-	} at[PAIRING_WAYS];
+struct recent_entry {
+	uint64_t key, value;
+	uint64_t age; /* larger = later; 0 = free */
 };
 
-void pairing_init(struct pairing *p)
+/* The entry of a key in its set; otherwise the free or oldest entry, which it is to replace. */
+static struct recent_entry *find_entry(struct recent_entry *entries, unsigned set_bits,
+				       uint64_t key, bool *is_there)
 {
-	*p = (struct pairing){ .sets = mem_array(PAIRING_SETS, sizeof(*p->sets)) };
-}
+	struct recent_entry *set = &entries[(key >> (64 - set_bits)) * RECENT_WAYS], *oldest = set;
 
-void pairing_fini(struct pairing *p)
-{
-	mem_free(p->sets);
-	*p = (struct pairing){ 0 };
-}
-
-/* PAIRING_WAYS if the set does not have the key. */
-static unsigned find_request(const struct pairing_set *set, uint64_t key)
-{
-	unsigned i = 0;
-
-	while (i < PAIRING_WAYS && !(set->at[i].is_used && set->at[i].key == key))
-		i++;
-	return i;
-}
-
-/* A free place, or that of the oldest request. */
-static unsigned place_for_request(const struct pairing_set *set)
-{
-	unsigned oldest = 0;
-
-	for (unsigned i = 0; i < PAIRING_WAYS; i++) {
-		if (!set->at[i].is_used)
-			return i;
-		if (set->at[i].began_ns < set->at[oldest].began_ns)
-			oldest = i;
+	for (unsigned i = 0; i < RECENT_WAYS; i++) {
+		*is_there = set[i].age && set[i].key == key;
+		if (*is_there)
+			return &set[i];
+		if (set[i].age < oldest->age)
+			oldest = &set[i];
 	}
 	return oldest;
 }
 
+/* ---- requests between begin and end ---- */
+
+#define PAIRING_SET_BITS 14
+
+void pairing_init(struct pairing *p)
+{
+	const size_t entries = RECENT_WAYS << PAIRING_SET_BITS;
+
+	*p = (struct pairing){ .entries = mem_array(entries, sizeof(*p->entries)) };
+}
+
+void pairing_fini(struct pairing *p)
+{
+	mem_free(p->entries);
+	*p = (struct pairing){ 0 };
+}
+
 void pairing_begin(struct pairing *p, uint64_t key, uint64_t now_ns)
 {
-	struct pairing_set *set = &p->sets[key >> 50];
-	unsigned i = find_request(set, key);
+	bool is_there;
+	struct recent_entry *e = find_entry(p->entries, PAIRING_SET_BITS, key, &is_there);
 
-	if (i == PAIRING_WAYS) {
-		i = place_for_request(set);
-		p->depth += !set->at[i].is_used;
-	}
-	set->at[i].key = key;
-	set->at[i].began_ns = now_ns;
-	set->at[i].is_used = true;
+	p->depth += !e->age;
 	p->depth_most = u64_max(p->depth_most, p->depth);
+	*e = (struct recent_entry){ key, now_ns, now_ns + 1 };
 }
 
 bool pairing_end(struct pairing *p, uint64_t key, uint64_t *began_ns)
 {
-	struct pairing_set *set = &p->sets[key >> 50];
-	unsigned i = find_request(set, key);
+	bool is_there;
+	struct recent_entry *e = find_entry(p->entries, PAIRING_SET_BITS, key, &is_there);
 
-	if (i == PAIRING_WAYS)
+	if (!is_there)
 		return false;
-	*began_ns = set->at[i].began_ns;
-	set->at[i].is_used = false;
+	*began_ns = e->value;
+	e->age = 0;
 	p->depth--;
 	return true;
+}
+
+/* ---- accesses in sequence ---- */
+
+#define POSITION_SET_BITS 16
+
+void positions_init(struct positions *p)
+{
+	const size_t entries = RECENT_WAYS << POSITION_SET_BITS;
+
+	*p = (struct positions){ .entries = mem_array(entries, sizeof(*p->entries)) };
+}
+
+void positions_fini(struct positions *p)
+{
+	mem_free(p->entries);
+	*p = (struct positions){ 0 };
+}
+
+static struct recent_entry *find_position(struct positions *p, uint32_t file, uint32_t thread,
+					  uint64_t *key, bool *is_there)
+{
+	*key = ((uint64_t)file << 32 | thread) * FIBONACCI_HASH;
+	return find_entry(p->entries, POSITION_SET_BITS, *key, is_there);
+}
+
+enum access_kind positions_access(struct positions *p, uint32_t file, uint32_t thread,
+				  uint64_t from, uint64_t end, uint64_t *apart)
+{
+	uint64_t key, left;
+	bool is_there;
+	struct recent_entry *e = find_position(p, file, thread, &key, &is_there);
+	enum access_kind kind = ACCESS_FIRST;
+
+	left = e->value;
+	if (is_there)
+		kind = from == left ? ACCESS_SEQUENTIAL : from > left ? ACCESS_AHEAD : ACCESS_BACK;
+	if (apart)
+		*apart = !is_there ? 0 : from > left ? from - left : left - from;
+	*e = (struct recent_entry){ key, end, ++p->clock };
+	return kind;
+}
+
+void positions_forget(struct positions *p, uint32_t file, uint32_t thread)
+{
+	uint64_t key;
+	bool is_there;
+
+	/* In a full set this frees the oldest entry for a file that is opened. */
+	find_position(p, file, thread, &key, &is_there)->age = 0;
 }
 
 /* ---- operations in flight ---- */

@@ -107,8 +107,7 @@ static void add_entries(struct describe *d, const struct trace_batch *batch)
 
 /* ---- records ---- */
 
-static void add_size(struct describe *d, unsigned sized, const struct trace_record *r,
-		     uint64_t bytes)
+static void add_size(struct describe *d, unsigned sized, const struct trace_record *r)
 {
 	struct size_account *s = &d->sizes[sized];
 	unsigned i = sizes_class_of(r->len_bytes);
@@ -116,7 +115,7 @@ static void add_size(struct describe *d, unsigned sized, const struct trace_reco
 	if (r->len_bytes == TRACE_UNKNOWN)
 		return;
 	s->count[i]++;
-	s->bytes[i] += bytes;
+	s->bytes[i] += opkind_bytes(r);
 	s->ns[i] += opkind_duration_ns(r);
 }
 
@@ -145,14 +144,6 @@ static void add_op(struct describe *d, const struct trace_record *r)
 	hist_add(o->lat_ns, r->duration_ns);
 }
 
-static void add_moved(struct describe *d, const struct trace_record *r, unsigned kind)
-{
-	if (opkind_failed(r))
-		return;
-	d->moved_ns += opkind_duration_ns(r);
-	add_size(d, kind & OPKIND_READ ? SIZED_READ : SIZED_WRITE, r, opkind_bytes(r));
-}
-
 static void add_block(struct describe *d, const struct trace_record *r)
 {
 	struct described_block *b = &d->to->figures.trace.block;
@@ -164,7 +155,7 @@ static void add_block(struct describe *d, const struct trace_record *r)
 	*(writes ? &b->written_bytes : &b->read_bytes) += bytes;
 	if (!writes && r->flags & TRACE_READ_AHEAD)
 		d->block_ahead_bytes += bytes;
-	add_size(d, writes ? SIZED_BLOCK_WRITE : SIZED_BLOCK_READ, r, bytes);
+	add_size(d, writes ? SIZED_BLOCK_WRITE : SIZED_BLOCK_READ, r);
 }
 
 /* The latency is the time since the issue, or that of the record if the issue was not seen. */
@@ -229,10 +220,12 @@ static void add_record(struct describe *d, const struct trace_record *r)
 	add_op(d, r);
 	trace_files_add_record(&d->files, r, kind);
 	trace_tasks_add_record(&d->tasks, r, kind);
-	if (kind & (OPKIND_READ | OPKIND_WRITE))
-		add_moved(d, r, kind);
-	else if (!(kind & OPKIND_CALL))
+	if (!(kind & OPKIND_CALL)) {
 		add_event(d, r);
+	} else if (kind & (OPKIND_READ | OPKIND_WRITE) && !opkind_failed(r)) {
+		d->moved_ns += opkind_duration_ns(r);
+		add_size(d, kind & OPKIND_READ ? SIZED_READ : SIZED_WRITE, r);
+	}
 }
 
 static int pass_one(struct describe *d, struct mlgen_err *err)
@@ -268,17 +261,12 @@ static void want_names(struct describe *d)
 	qsort(d->wanted, d->wanted_count, sizeof(*d->wanted), compare_wanted);
 }
 
+/* An id may occur several times; its first element has the text. */
 static struct wanted_name *find_wanted(const struct describe *d, uint32_t id)
 {
-	const struct wanted_name key = { .id = id };
-	struct wanted_name *w = d->wanted_count ? bsearch(&key, d->wanted, d->wanted_count,
-							  sizeof(key), compare_wanted)
-						: NULL;
+	size_t n = (size_t)BISECT(i, 0, d->wanted_count, d->wanted[i].id >= id);
 
-	/* An id may occur several times; its first element has the text. */
-	while (w && w > d->wanted && w[-1].id == id)
-		w--;
-	return w;
+	return n < d->wanted_count && d->wanted[n].id == id ? &d->wanted[n] : NULL;
 }
 
 const char *describe_name(const struct describe *d, uint32_t id)
@@ -321,25 +309,6 @@ static int pass_two(struct describe *d, struct mlgen_err *err)
 	return rc;
 }
 
-static int read_twice(struct describe *d, uint64_t interval_ns, struct mlgen_err *err)
-{
-	int rc = pass_one(d, err);
-
-	if (rc < 0)
-		return rc;
-	if (d->start_ns > d->end_ns)
-		d->start_ns = d->end_ns = 0;
-	trace_tasks_finish(&d->tasks);
-	trace_marks_finish(&d->marks, &d->files);
-	describe_find_top(d);
-	want_names(d);
-	intervals_init(&d->to->log, d->start_ns, d->end_ns, interval_ns);
-	rc = pass_two(d, err);
-	if (rc == 0)
-		describe_fill(d);
-	return rc;
-}
-
 int describe_trace(struct description *to, const char *const *paths, size_t count,
 		   uint64_t interval_ns, struct mlgen_err *err)
 {
@@ -359,7 +328,19 @@ int describe_trace(struct description *to, const char *const *paths, size_t coun
 	trace_files_init(&d->files, d->names);
 	pairing_init(&d->block);
 	pairing_init(&d->async);
-	rc = read_twice(d, interval_ns, err);
+	rc = pass_one(d, err);
+	if (rc == 0) {
+		if (d->start_ns > d->end_ns)
+			d->start_ns = d->end_ns = 0;
+		trace_tasks_finish(&d->tasks);
+		trace_marks_finish(&d->marks, &d->files);
+		describe_find_top(d);
+		want_names(d);
+		intervals_init(&to->log, d->start_ns, d->end_ns, interval_ns);
+		rc = pass_two(d, err);
+	}
+	if (rc == 0)
+		describe_fill(d);
 	trace_reader_close(reader);
 	trace_marks_fini(&d->marks);
 	trace_tasks_fini(&d->tasks);

@@ -304,22 +304,6 @@ static void fill_directories(struct describe *d)
 
 /* ---- request sizes ---- */
 
-static void fill_size(struct described_size *to, const struct size_account *s, unsigned class,
-		      uint64_t all)
-{
-	double seconds = (double)s->ns[class] / NS_PER_S;
-	double count = (double)s->count[class];
-
-	*to = (struct described_size){
-		.at_most_bytes = class < 64 ? UINT64_C(1) << class : UINT64_MAX,
-		.count = s->count[class],
-		.bytes = s->bytes[class],
-		.percent = 100 * count / (double)all,
-		.bytes_per_sec = seconds > 0 ? (double)s->bytes[class] / seconds : (double)NAN,
-		.lat_mean_ns = seconds > 0 ? (double)s->ns[class] / count : (double)NAN,
-	};
-}
-
 static void fill_sizes(struct describe *d)
 {
 	static const char *const names[SIZED] = { "read", "write", "block_read", "block_write" };
@@ -334,13 +318,22 @@ static void fill_sizes(struct describe *d)
 		for (unsigned i = 0; i < SIZES_CLASSES; i++)
 			all += s->count[i];
 		for (unsigned i = 0; i < SIZES_CLASSES; i++) {
+			/* The durations of block requests are those of issuing them. */
+			bool is_timed = k < SIZED_BLOCK_READ && s->ns[i];
+
 			if (!s->count[i])
 				continue;
-			fill_size(&to[n], s, i, all);
-			/* The durations of block requests are those of issuing them. */
-			if (k >= SIZED_BLOCK_READ)
-				to[n].bytes_per_sec = to[n].lat_mean_ns = (double)NAN;
-			to[n++].operation = names[k];
+			to[n++] = (struct described_size){
+				.operation = names[k],
+				.at_most_bytes = i < 64 ? UINT64_C(1) << i : UINT64_MAX,
+				.count = s->count[i],
+				.bytes = s->bytes[i],
+				.percent = percent_of((double)s->count[i], (double)all),
+				.bytes_per_sec = rate(s->bytes[i],
+						      is_timed ? (double)s->ns[i] / NS_PER_S : 0),
+				.lat_mean_ns = is_timed ? (double)s->ns[i] / (double)s->count[i]
+							: (double)NAN,
+			};
 		}
 	}
 	d->to->figures.trace.request_sizes.count = n;

@@ -32,9 +32,6 @@ struct phase {
 	uint64_t bytes;      /* read and written */
 };
 
-/* Bytes in one direction do not count if they are a smaller part of the other's. */
-#define PHASES_PART 10
-
 /* Find the phases in order of time. Returns how many there are; at most `most` are filled in. */
 size_t phases_find(const struct intervals *s, struct phase *to, size_t most);
 

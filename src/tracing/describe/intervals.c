@@ -8,6 +8,9 @@
 #include "base/util.h"
 #include "tracing/describe/describe_internal.h"
 
+/* Bytes in one direction do not count if they are a smaller part of the other's. */
+#define PHASES_PART 10
+
 void intervals_init(struct intervals *s, uint64_t start_ns, uint64_t end_ns, uint64_t length_ns)
 {
 	uint64_t span = end_ns > start_ns ? end_ns - start_ns : 1;

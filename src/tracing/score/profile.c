@@ -10,6 +10,11 @@
 #include "base/mem.h"
 #include "base/util.h"
 
+/* The block of reuse distances, in bytes. */
+#define PROFILE_BLOCK UINT64_C(65536)
+
+#define PROFILE_IDLE_NS UINT64_C(1000000)
+
 /* A series begins with intervals of a second. If there are more than this many, they are joined
  * into longer ones. */
 #define SERIES_MOST 65536
@@ -117,7 +122,8 @@ void rounds_fini(struct rounds *b)
 
 void books_init(struct profile_books *b)
 {
-	*b = (struct profile_books){ .positions = positions_new(), .reuse = reuse_new(REUSE_MOST) };
+	*b = (struct profile_books){ .reuse = reuse_new(REUSE_MOST) };
+	positions_init(&b->positions);
 }
 
 void books_fini(struct profile_books *b)
@@ -133,7 +139,7 @@ void books_fini(struct profile_books *b)
 		keyed_fini(&o->thread_list);
 		mem_free(o);
 	}
-	positions_free(b->positions);
+	positions_fini(&b->positions);
 	reuse_free(b->reuse);
 	*b = (struct profile_books){ 0 };
 }
@@ -186,7 +192,7 @@ static void add_moved(struct profile_books *b, struct profile_phase *p, struct p
 	if (r->off == TRACE_UNKNOWN || r->off + bytes <= r->off)
 		return;
 	f->size_bytes = u64_max(f->size_bytes, r->off + bytes);
-	kind = positions_access(b->positions, r->file, r->tid, r->off, r->off + bytes, &apart);
+	kind = positions_access(&b->positions, r->file, r->tid, r->off, r->off + bytes, &apart);
 	p->followed += kind != ACCESS_FIRST;
 	p->sequential += kind == ACCESS_SEQUENTIAL;
 	if (apart)
@@ -231,7 +237,7 @@ void books_call(struct profile_books *b, struct profile_phase *p, size_t n,
 	if (op == TRACE_STAT && r->len_bytes != TRACE_UNKNOWN)
 		f->size_bytes = u64_max(f->size_bytes, r->len_bytes);
 	if (op == TRACE_OPEN || op == TRACE_CLOSE)
-		positions_forget(b->positions, r->file, r->tid);
+		positions_forget(&b->positions, r->file, r->tid);
 	if (op == TRACE_READ || op == TRACE_WRITE)
 		add_moved(b, p, f, r);
 	/* A file that is read without an open, as it was open before, is visited once. */
@@ -430,15 +436,6 @@ void profile_inflight_add(struct profile_inflight *to, const struct inflight_pie
 
 /* ---- records ---- */
 
-static void double_intervals(struct profile_phase *p)
-{
-	for (size_t i = 0; i < SERIES_MOST / 2; i++)
-		p->series[i] = p->series[2 * i] + p->series[2 * i + 1];
-	memset(p->series + SERIES_MOST / 2, 0, SERIES_MOST / 2 * sizeof(*p->series));
-	p->series_count = SERIES_MOST / 2;
-	p->series_step_ns *= 2;
-}
-
 static void add_to_series(struct profile_phase *p, const struct trace_record *r, uint64_t bytes)
 {
 	uint64_t i;
@@ -448,8 +445,13 @@ static void add_to_series(struct profile_phase *p, const struct trace_record *r,
 		p->series_start_ns = r->start_ns;
 		p->series_step_ns = NS_PER_S;
 	}
-	while ((i = (r->start_ns - p->series_start_ns) / p->series_step_ns) >= SERIES_MOST)
-		double_intervals(p);
+	while ((i = (r->start_ns - p->series_start_ns) / p->series_step_ns) >= SERIES_MOST) {
+		p->series_count = SERIES_MOST / 2;
+		p->series_step_ns *= 2;
+		for (size_t k = 0; k < SERIES_MOST / 2; k++)
+			p->series[k] = p->series[2 * k] + p->series[2 * k + 1];
+		memset(p->series + SERIES_MOST / 2, 0, SERIES_MOST / 2 * sizeof(*p->series));
+	}
 	p->series[i] += (double)bytes;
 	if (i >= p->series_count)
 		p->series_count = i + 1;
@@ -497,58 +499,54 @@ static void add_call(struct profiler *f, const struct trace_record *r)
 	}
 }
 
-/* An access of a page of a mapping counts as a read. */
-static void add_fault(struct profiler *f, const struct trace_record *r)
-{
-	struct trace_record read;
-
-	if (trace_scope_has(&f->scope, r) && mappings_add_fault(&f->mappings, r, &read))
-		add_call(f, &read);
-}
-
-static void add_marker(struct profiler *f, const struct trace_record *r)
+static void add_event(struct profiler *f, const struct trace_record *r)
 {
 	size_t n = phase_of(f, r);
 	struct profile_phase *p = &f->to->phases[n];
 
-	if (r->op == TRACE_SAMPLE)
+	switch (r->op) {
+	case TRACE_SAMPLE:
 		books_sample(&f->books, p, n, r);
-	else if (opkind_has_duration(r) && !(r->flags & TRACE_BEGINS))
-		spread_add(&p->steps, r->duration_ns, 1);
-}
-
-static void add_event(struct profiler *f, const struct trace_record *r)
-{
-	struct profile_phase *p;
-
-	if (r->op == TRACE_STEP || r->op == TRACE_SAMPLE) {
-		add_marker(f, r);
-		return;
-	}
-	p = &f->to->phases[phase_of(f, r)];
-	/* Markers of several ranks for one epoch follow each other. */
-	if (r->op == TRACE_EPOCH && (!f->to->epochs || f->epoch != r->off)) {
+		break;
+	case TRACE_STEP:
+		if (opkind_has_duration(r) && !(r->flags & TRACE_BEGINS))
+			spread_add(&p->steps, r->duration_ns, 1);
+		break;
+	case TRACE_EPOCH:
+		/* Markers of several ranks for one epoch follow each other. */
+		f->to->epochs += !f->to->epochs || f->epoch != r->off;
 		f->epoch = r->off;
-		f->to->epochs++;
+		break;
+	case TRACE_CACHE_ADD:
+		if (trace_scope_has(&f->scope, r)) {
+			p->has_cache = true;
+			p->cache_bytes += opkind_bytes(r);
+		}
+		break;
+	case TRACE_BLOCK_ISSUE:
+		if (r->len_bytes != TRACE_UNKNOWN)
+			spread_add(&p->block_sizes, r->len_bytes, 1);
+		break;
+	default:
+		break;
 	}
-	if (r->op == TRACE_CACHE_ADD && trace_scope_has(&f->scope, r)) {
-		p->has_cache = true;
-		p->cache_bytes += opkind_bytes(r);
-	}
-	if (r->op == TRACE_BLOCK_ISSUE && r->len_bytes != TRACE_UNKNOWN)
-		spread_add(&p->block_sizes, r->len_bytes, 1);
 }
 
 static void add_record(struct profiler *f, const struct trace_record *r)
 {
+	struct trace_record read;
+
 	if (!trace_op_name(r->op) || !opkind_has_time(r))
 		return;
-	if (r->op == TRACE_FAULT)
-		add_fault(f, r);
-	else if (opkind_of(r->op) & OPKIND_CALL)
+	if (r->op == TRACE_FAULT) {
+		/* An access of a page of a mapping counts as a read. */
+		if (trace_scope_has(&f->scope, r) && mappings_add_fault(&f->mappings, r, &read))
+			add_call(f, &read);
+	} else if (opkind_of(r->op) & OPKIND_CALL) {
 		add_call(f, r);
-	else
+	} else {
 		add_event(f, r);
+	}
 }
 
 /* ---- the end ---- */
@@ -587,33 +585,31 @@ static int read_records(struct profiler *f, struct mlgen_err *err)
 	return 0;
 }
 
-static int read_twice(struct profiler *f, struct trace_reader *r, struct mlgen_err *err)
+int profile_trace(struct profile *to, const char *path, bool whole, struct mlgen_err *err)
 {
-	int rc = read_entries(f, r, err);
+	struct trace_reader *r;
+	struct profiler *f;
+	int rc = trace_reader_open(&r, &path, 1, err);
 
+	*to = (struct profile){ 0 };
+	if (rc < 0)
+		return rc;
+	to->phases = mem_array(PROFILE_PHASES, sizeof(*to->phases));
+	f = mem_zalloc(sizeof(*f));
+	f->to = to;
+	f->whole = whole;
+	f->last = NO_PHASE;
+	f->first_ns = UINT64_MAX;
+	books_init(&f->books);
+	rc = read_entries(f, r, err);
 	if (rc == 0)
 		rc = trace_reader_rewind(r, err);
 	if (rc == 0)
 		rc = trace_ordered_read(&f->records, r, err);
 	if (rc == 0)
 		rc = read_records(f, err);
-	f->to->storage = trace_scope_storage(&f->scope);
-	return rc;
-}
-
-static int profile_records(struct profile *to, struct trace_reader *r, bool whole,
-			   struct mlgen_err *err)
-{
-	struct profiler *f = mem_zalloc(sizeof(*f));
-	int rc;
-
-	f->to = to;
-	f->whole = whole;
-	f->last = NO_PHASE;
-	f->first_ns = UINT64_MAX;
-	books_init(&f->books);
-	to->phases = mem_array(PROFILE_PHASES, sizeof(*to->phases));
-	rc = read_twice(f, r, err);
+	to->storage = trace_scope_storage(&f->scope);
+	trace_reader_close(r);
 	trace_scope_fini(&f->scope);
 	mappings_fini(&f->mappings);
 	books_fini(&f->books);
@@ -622,20 +618,6 @@ static int profile_records(struct profile *to, struct trace_reader *r, bool whol
 		mem_free(f->times[i].at);
 	trace_ordered_free(f->records);
 	mem_free(f);
-	return rc;
-}
-
-int profile_trace(struct profile *to, const char *path, bool whole, struct mlgen_err *err)
-{
-	const char *const paths[] = { path };
-	struct trace_reader *r;
-	int rc = trace_reader_open(&r, paths, 1, err);
-
-	*to = (struct profile){ 0 };
-	if (rc < 0)
-		return rc;
-	rc = profile_records(to, r, whole, err);
-	trace_reader_close(r);
 	return rc;
 }
 

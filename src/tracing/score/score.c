@@ -50,7 +50,7 @@ static struct score_distance distance_of(const struct scoring *s, const struct s
 
 	/* The result has numbers, and text that is constant. */
 	/* cppcheck-suppress returnDanglingLifetime */
-	return part->distance(&pair);
+	return part->distance(&pair, part);
 }
 
 /* The distance of the candidate from the real trace that it is farthest from. */
@@ -113,28 +113,14 @@ static void score_part(const struct scoring *s, const struct score_part *part, c
 
 /* ---- phases ---- */
 
-static size_t part_count(void)
-{
-	size_t n = 0;
-
-	while (score_parts[n].name)
-		n++;
-	return n;
-}
-
-static void note_worst(struct scored *to, const struct scored_part *p)
-{
-	double *worst = &to->worst[p->number - 1];
-
-	if (p->verdict == SCORE_PASS || p->verdict == SCORE_FAIL)
-		*worst = fmax(*worst, p->distance / p->limit);
-}
-
 static void score_phase(const struct scoring *s, const char *name, struct scored_phase *to)
 {
-	size_t count = part_count();
-	struct scored_part *parts = json_store_alloc(s->store, count * sizeof(*parts));
+	struct scored_part *parts;
+	size_t count = 0;
 
+	while (score_parts[count].name)
+		count++;
+	parts = json_store_alloc(s->store, count * sizeof(*parts));
 	*to = (struct scored_phase){
 		.name = json_store_text(s->store, name),
 		.verdict = SCORE_UNKNOWN,
@@ -142,7 +128,11 @@ static void score_phase(const struct scoring *s, const char *name, struct scored
 	};
 	for (size_t i = 0; i < count; i++) {
 		score_part(s, &score_parts[i], name, &parts[i]);
-		note_worst(s->to, &parts[i]);
+		if (parts[i].verdict == SCORE_PASS || parts[i].verdict == SCORE_FAIL) {
+			double *worst = &s->to->worst[parts[i].number - 1];
+
+			*worst = fmax(*worst, parts[i].distance / parts[i].limit);
+		}
 		if (parts[i].verdict == SCORE_FAIL)
 			to->verdict = SCORE_FAIL;
 		else if (parts[i].verdict == SCORE_PASS && to->verdict == SCORE_UNKNOWN)
@@ -166,19 +156,15 @@ static bool is_compared(const struct profile *of, const struct profile_phase *p)
 	return p->calls && p->calls * BETWEEN_PART >= calls;
 }
 
-static bool is_counted(const struct profile *of, const char *name)
-{
-	const struct profile_phase *p = profile_find(of, name);
-
-	return p && is_compared(of, p);
-}
-
 /* Does a trace before trace i have this phase, too? */
 static bool was_met(const struct scoring *s, size_t i, const char *name)
 {
-	while (i-- > 0)
-		if (is_counted(&s->of[i], name))
+	while (i-- > 0) {
+		const struct profile_phase *p = profile_find(&s->of[i], name);
+
+		if (p && is_compared(&s->of[i], p))
 			return true;
+	}
 	return false;
 }
 
@@ -336,12 +322,13 @@ void score_fini(struct score *s)
 
 /* ---- text: the answer ---- */
 
-static bool metric_fails(const struct scored_phase *p, unsigned metric)
+/* Does a figure of the metric have one of these verdicts, bits by enum score_verdict? */
+static bool has_verdict(const struct scored_phase *p, unsigned metric, unsigned verdicts)
 {
 	const struct scored_part *parts = p->parts.items;
 
 	for (size_t i = 0; i < p->parts.count; i++)
-		if (parts[i].number == metric && parts[i].verdict == SCORE_FAIL)
+		if (parts[i].number == metric && verdicts >> parts[i].verdict & 1)
 			return true;
 	return false;
 }
@@ -356,7 +343,7 @@ static void append_failed(struct buf *out, const struct scored *s)
 		if (p[i].verdict != SCORE_FAIL)
 			continue;
 		for (unsigned m = 1; m <= SCORE_METRICS; m++)
-			if (metric_fails(&p[i], m)) {
+			if (has_verdict(&p[i], m, 1u << SCORE_FAIL)) {
 				buf_addf(out, "%sM%u", between, m);
 				between = ", ";
 			}
@@ -365,19 +352,13 @@ static void append_failed(struct buf *out, const struct scored *s)
 	}
 }
 
-static unsigned count_known(const struct scored *s)
-{
-	unsigned n = 0;
-
-	for (unsigned m = 0; m < SCORE_METRICS; m++)
-		n += isnan(s->worst[m]) ? 0 : 1;
-	return n;
-}
-
 static void append_answer(struct buf *out, const struct scored *s)
 {
 	struct buf text = { 0 };
+	unsigned known = 0;
 
+	for (unsigned m = 0; m < SCORE_METRICS; m++)
+		known += isnan(s->worst[m]) ? 0 : 1;
 	if (s->verdict == SCORE_FAIL) {
 		append_failed(&text, s);
 		text_end(out, "score: NOT ALIKE", TEXT_ANSWER_INDENT, &text);
@@ -386,7 +367,7 @@ static void append_answer(struct buf *out, const struct scored *s)
 			 s->verdict == SCORE_PASS
 				 ? "score: alike in all of %u metrics that are known\n"
 				 : "score: unknown, with %u metrics known\n",
-			 count_known(s));
+			 known);
 	}
 }
 
@@ -458,16 +439,6 @@ static void append_part(struct buf *out, const struct scored_part *p, bool is_fi
 	buf_addf(out, "  %s\n", p->verdict == SCORE_FAIL ? "FAIL" : verdict_word(p->verdict));
 }
 
-static bool is_known(const struct scored_phase *p, unsigned metric)
-{
-	const struct scored_part *parts = p->parts.items;
-
-	for (size_t i = 0; i < p->parts.count; i++)
-		if (parts[i].number == metric && parts[i].verdict != SCORE_UNKNOWN)
-			return true;
-	return false;
-}
-
 /* Append the metrics without a known figure, and why. The document has the reasons of others. */
 static void append_unknown(struct buf *out, const struct scored_phase *p)
 {
@@ -476,7 +447,8 @@ static void append_unknown(struct buf *out, const struct scored_phase *p)
 	unsigned last = 0;
 
 	for (size_t i = 0; i < p->parts.count; i++) {
-		if (parts[i].number == last || is_known(p, parts[i].number))
+		if (parts[i].number == last ||
+		    has_verdict(p, parts[i].number, ~(1u << SCORE_UNKNOWN)))
 			continue;
 		buf_addf(&text, "%sM%u (%s)", last ? ", " : "", parts[i].number,
 			 parts[i].why ? parts[i].why : "not known");

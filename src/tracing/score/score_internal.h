@@ -161,16 +161,11 @@ enum {
 /* The name of the phase of operations between phases. */
 #define PROFILE_BETWEEN "between"
 
-/* The block of reuse distances, in bytes. */
-#define PROFILE_BLOCK UINT64_C(65536)
-
-/* Operations in flight. Times of at least PROFILE_IDLE_NS with none are idle. */
+/* Operations in flight. Times of at least a millisecond with none are idle. */
 struct profile_inflight {
 	struct spread depth; /* weight: ns */
 	uint64_t idle_count, idle_ns;
 };
-
-#define PROFILE_IDLE_NS UINT64_C(1000000)
 
 /* Add a piece of time up to until_ns. */
 void profile_inflight_add(struct profile_inflight *to, const struct inflight_piece *piece,
@@ -234,7 +229,7 @@ struct profile_books {
 		struct keyed file_list;   /* struct phase_file */
 		struct keyed thread_list; /* struct phase_thread */
 	} * of[PROFILE_PHASES];
-	struct positions *positions;
+	struct positions positions;
 	struct reuse *reuse; /* of all phases, as there is one page cache */
 };
 
@@ -269,7 +264,13 @@ struct score_part {
 	unsigned metric; /* from 1 */
 	const char *name;
 	double distilled, preset; /* thresholds; NaN = none */
-	struct score_distance (*distance)(const struct score_pair *p);
+	struct score_distance (*distance)(const struct score_pair *p,
+					  const struct score_part *part);
+	/* What several figures' functions need: the member of struct profile_phase, the share of a
+	 * quantile, and the reason why the distance may be unknown. */
+	size_t off;
+	double share;
+	const char *why;
 };
 
 /* In the order of the metrics; the last has no name. */

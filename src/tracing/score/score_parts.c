@@ -31,24 +31,29 @@ static struct score_distance difference(double a, double b, const char *why)
 
 /* ---- distributions ---- */
 
+static const struct spread *spread_of(const struct profile_phase *p, const struct score_part *part)
+{
+	return (const struct spread *)((const char *)p + part->off);
+}
+
 /* Does only one of them have values? Then they are as far apart as they can be. */
-static bool spread_is_one_sided(const struct spread *a, const struct spread *b)
+static bool is_one_sided(const struct spread *a, const struct spread *b)
 {
 	return (a->count == 0) != (b->count == 0);
 }
 
-static struct score_distance spread_ks(const struct spread *a, const struct spread *b,
-				       const char *why)
+static struct score_distance spread_ks(const struct score_pair *p, const struct score_part *part)
 {
+	const struct spread *a = spread_of(p->a, part), *b = spread_of(p->b, part);
 	struct spread_pair t;
 	double d;
 
-	if (spread_is_one_sided(a, b))
+	if (is_one_sided(a, b))
 		return apart(1, NULL);
 	t = spread_pair_of(a, b);
 	d = distance_ks(t.a, t.a_count, t.b, t.b_count);
 	spread_pair_fini(&t);
-	return apart(d, why);
+	return apart(d, part->why);
 }
 
 /* Replace values by their logarithms to base 2. */
@@ -58,17 +63,17 @@ static void to_logarithm(struct weighted *w, size_t count)
 		w[i].value = w[i].value > 0 ? log2(w[i].value) : 0;
 }
 
-static struct score_distance spread_w1_log2(const struct spread *a, const struct spread *b,
-					    const char *why)
+static struct score_distance spread_w1_log2(const struct score_pair *p,
+					    const struct score_part *part)
 {
-	struct spread_pair t = spread_pair_of(a, b);
+	struct spread_pair t = spread_pair_of(spread_of(p->a, part), spread_of(p->b, part));
 	double d;
 
 	to_logarithm(t.a, t.a_count);
 	to_logarithm(t.b, t.b_count);
 	d = distance_w1(t.a, t.a_count, t.b, t.b_count);
 	spread_pair_fini(&t);
-	return apart(d, why);
+	return apart(d, part->why);
 }
 
 /* How far the quantiles at `share` + and - `off` are from the quantile at `share`. */
@@ -83,13 +88,15 @@ static double quantile_width(const struct weighted *w, size_t count, double shar
 /* By chance, the quantile of n values at a share is the true quantile at a share that is off by
  * sqrt(share (1 - share) / n), and two of them differ by sqrt(2) times that. Twice as much is
  * allowed, which chance exceeds in one of 20 cases. */
-static struct score_distance spread_quantile(const struct spread *a, const struct spread *b,
-					     double share, const char *why)
+static struct score_distance spread_quantile(const struct score_pair *p,
+					     const struct score_part *part)
 {
+	const struct spread *a = spread_of(p->a, part), *b = spread_of(p->b, part);
+	double share = part->share;
 	struct spread_pair t = spread_pair_of(a, b);
 	double at = weighted_quantile(t.a, t.a_count, share);
 	struct score_distance d =
-		apart(distance_relative(at, weighted_quantile(t.b, t.b_count, share)), why);
+		apart(distance_relative(at, weighted_quantile(t.b, t.b_count, share)), part->why);
 	double n = (double)u64_min(a->count, b->count);
 	double off = 2 * sqrt(2 * share * (1 - share) / n);
 
@@ -103,64 +110,28 @@ static struct score_distance spread_quantile(const struct spread *a, const struc
 
 /* ---- M1 to M5: operations, bytes, sizes, files and sequence ---- */
 
-static struct score_distance operation_mix(const struct score_pair *p)
+static struct score_distance operation_mix(const struct score_pair *p,
+					   const struct score_part *part)
 {
 	if (!p->a->calls != !p->b->calls)
 		return apart(1, NULL);
 	return apart(distance_variation(p->a->operations, p->b->operations, TRACE_FAULT),
-		     "no operation");
+		     part->why);
 }
 
-static struct score_distance bytes_apart(uint64_t a, uint64_t b, const char *why)
+static struct score_distance counts_apart(const struct score_pair *p, const struct score_part *part)
 {
-	return apart(a || b ? distance_relative((double)a, (double)b) : (double)NAN, why);
+	const uint64_t *a = (const uint64_t *)((const char *)p->a + part->off);
+	const uint64_t *b = (const uint64_t *)((const char *)p->b + part->off);
+
+	return apart(*a || *b ? distance_relative((double)*a, (double)*b) : (double)NAN, part->why);
 }
 
-static struct score_distance bytes_read(const struct score_pair *p)
+static struct score_distance file_samples(const struct score_pair *p, const struct score_part *part)
 {
-	return bytes_apart(p->a->read_bytes, p->b->read_bytes, "nothing was read");
-}
-
-static struct score_distance bytes_written(const struct score_pair *p)
-{
-	return bytes_apart(p->a->written_bytes, p->b->written_bytes, "nothing was written");
-}
-
-static struct score_distance read_size(const struct score_pair *p)
-{
-	return spread_ks(&p->a->read_sizes, &p->b->read_sizes, "nothing was read");
-}
-
-static struct score_distance read_size_log(const struct score_pair *p)
-{
-	return spread_w1_log2(&p->a->read_sizes, &p->b->read_sizes, "one of them read nothing");
-}
-
-static struct score_distance write_size(const struct score_pair *p)
-{
-	return spread_ks(&p->a->write_sizes, &p->b->write_sizes, "nothing was written");
-}
-
-static struct score_distance write_size_log(const struct score_pair *p)
-{
-	return spread_w1_log2(&p->a->write_sizes, &p->b->write_sizes, "one of them wrote nothing");
-}
-
-static struct score_distance file_count(const struct score_pair *p)
-{
-	return bytes_apart(p->a->files, p->b->files, "no file was used");
-}
-
-static struct score_distance file_size(const struct score_pair *p)
-{
-	return spread_ks(&p->a->file_sizes, &p->b->file_sizes, "no file was used");
-}
-
-static struct score_distance file_samples(const struct score_pair *p)
-{
-	if (spread_is_one_sided(&p->a->file_samples, &p->b->file_samples))
+	if (is_one_sided(&p->a->file_samples, &p->b->file_samples))
 		return apart((double)NAN, "one of them marks no samples");
-	return spread_ks(&p->a->file_samples, &p->b->file_samples, "no samples are marked");
+	return spread_ks(p, part);
 }
 
 static double sequential_of(const struct profile_phase *p)
@@ -168,20 +139,12 @@ static double sequential_of(const struct profile_phase *p)
 	return p->followed ? (double)p->sequential / (double)p->followed : (double)NAN;
 }
 
-static struct score_distance sequential(const struct score_pair *p)
+static struct score_distance sequential(const struct score_pair *p, const struct score_part *part)
 {
-	return difference(sequential_of(p->a), sequential_of(p->b),
-			  "no access behind another in one file");
-}
-
-static struct score_distance score_parts_seek(const struct score_pair *p)
-{
-	return spread_w1_log2(&p->a->seeks, &p->b->seeks, "no seeks in one of them");
+	return difference(sequential_of(p->a), sequential_of(p->b), part->why);
 }
 
 /* ---- M6, M7: rounds and reuse ---- */
-
-static const char *const no_rounds = "nothing was read in rounds";
 
 /* Rounds of samples if both traces number them, otherwise of files. */
 static const struct rounds_sums *rounds_of(const struct score_pair *p,
@@ -199,9 +162,9 @@ static double coverage_of(const struct score_pair *p, const struct profile_phase
 	return met ? (double)met / (double)items : (double)NAN;
 }
 
-static struct score_distance coverage(const struct score_pair *p)
+static struct score_distance coverage(const struct score_pair *p, const struct score_part *part)
 {
-	return difference(coverage_of(p, p->a), coverage_of(p, p->b), no_rounds);
+	return difference(coverage_of(p, p->a), coverage_of(p, p->b), part->why);
 }
 
 /* Visits of an item in an epoch. A trace without markers of epochs is assumed to have as many as
@@ -216,10 +179,10 @@ static double visits_of(const struct profile *of, const struct profile *other,
 			: (double)NAN;
 }
 
-static struct score_distance multiplicity(const struct score_pair *p)
+static struct score_distance multiplicity(const struct score_pair *p, const struct score_part *part)
 {
 	return difference(visits_of(p->real, p->candidate, rounds_of(p, p->a)),
-			  visits_of(p->candidate, p->real, rounds_of(p, p->b)), no_rounds);
+			  visits_of(p->candidate, p->real, rounds_of(p, p->b)), part->why);
 }
 
 /* The correlation of n shuffled items differs from 0 by 1 / sqrt(n) by chance, and two of them by
@@ -234,16 +197,14 @@ static struct score_distance orders(const struct score_pair *p, double a, double
 	return d;
 }
 
-static struct score_distance order(const struct score_pair *p)
+static struct score_distance order(const struct score_pair *p, const struct score_part *part)
 {
-	return orders(p, rounds_of(p, p->a)->order, rounds_of(p, p->b)->order,
-		      "one of them has no two rounds");
+	return orders(p, rounds_of(p, p->a)->order, rounds_of(p, p->b)->order, part->why);
 }
 
-static struct score_distance first_order(const struct score_pair *p)
+static struct score_distance first_order(const struct score_pair *p, const struct score_part *part)
 {
-	return orders(p, rounds_of(p, p->a)->places, rounds_of(p, p->b)->places,
-		      "one of them does not number its samples");
+	return orders(p, rounds_of(p, p->a)->places, rounds_of(p, p->b)->places, part->why);
 }
 
 /* The part of all accesses that an LRU cache of that size misses. */
@@ -258,14 +219,14 @@ static double miss_ratio(const struct profile_phase *p, const struct weighted *w
 	return misses / p->accesses;
 }
 
-static struct score_distance miss_ratios(const struct score_pair *p)
+static struct score_distance miss_ratios(const struct score_pair *p, const struct score_part *part)
 {
 	struct spread_pair t;
 	struct score_distance d;
 	double sum = 0;
 
 	if (!(p->a->accesses > 0) || !(p->b->accesses > 0))
-		return apart((double)NAN, "nothing was read by its offset");
+		return apart((double)NAN, part->why);
 	t = spread_pair_of(&p->a->reuse, &p->b->reuse);
 	for (unsigned i = 1; i <= CACHES; i++) {
 		double blocks = ceil(p->real->blocks * i / CACHES);
@@ -283,22 +244,21 @@ static struct score_distance miss_ratios(const struct score_pair *p)
 
 /* ---- M8 to M10: think time, steps and concurrency ---- */
 
-static struct score_distance think(const struct score_pair *p)
+static struct score_distance think(const struct score_pair *p, const struct score_part *part)
 {
 	struct spread_pair t = spread_pair_of(&p->a->think, &p->b->think);
 	double mean = weighted_mean(t.a, t.a_count);
 	double d = distance_w1(t.a, t.a_count, t.b, t.b_count);
 
 	spread_pair_fini(&t);
-	return apart(mean > 0 ? d / mean : (double)NAN, "no time between the calls of a thread");
+	return apart(mean > 0 ? d / mean : (double)NAN, part->why);
 }
 
 /* A time of about a millisecond is counted or not by chance, and so is a time at either end of the
  * phase. Of few times, two are more than the threshold. */
-static struct score_distance idle_count(const struct score_pair *p)
+static struct score_distance idle_count(const struct score_pair *p, const struct score_part *part)
 {
-	struct score_distance d = bytes_apart(p->a->inflight.idle_count, p->b->inflight.idle_count,
-					      "storage was never idle for a millisecond");
+	struct score_distance d = counts_apart(p, part);
 
 	if (p->a->inflight.idle_count)
 		d.at_least = fmin(IDLE_BY_CHANCE / (double)p->a->inflight.idle_count,
@@ -306,46 +266,24 @@ static struct score_distance idle_count(const struct score_pair *p)
 	return d;
 }
 
-static struct score_distance idle_time(const struct score_pair *p)
-{
-	return bytes_apart(p->a->inflight.idle_ns, p->b->inflight.idle_ns,
-			   "storage was never idle for a millisecond");
-}
-
-static struct score_distance step_p50(const struct score_pair *p)
-{
-	return spread_quantile(&p->a->steps, &p->b->steps, .5, "no steps are marked");
-}
-
-static struct score_distance step_p95(const struct score_pair *p)
-{
-	return spread_quantile(&p->a->steps, &p->b->steps, .95, "no steps are marked");
-}
-
-static struct score_distance duration(const struct score_pair *p)
+static struct score_distance duration(const struct score_pair *p, const struct score_part *part)
 {
 	if (!p->a->duration_ns || !p->b->duration_ns)
-		return apart((double)NAN, "it took no time that is known");
+		return apart((double)NAN, part->why);
 	return apart(distance_relative((double)p->a->duration_ns, (double)p->b->duration_ns), NULL);
 }
 
-static struct score_distance depth(const struct score_pair *p)
+static struct score_distance gini(const struct score_pair *p, const struct score_part *part)
 {
-	return spread_ks(&p->a->inflight.depth, &p->b->inflight.depth,
-			 "how long operations took is not known");
+	return difference(p->a->gini, p->b->gini, part->why);
 }
 
-static struct score_distance gini(const struct score_pair *p)
-{
-	return difference(p->a->gini, p->b->gini, "no thread moved a byte");
-}
-
-static struct score_distance workers(const struct score_pair *p)
+static struct score_distance workers(const struct score_pair *p, const struct score_part *part)
 {
 	return apart(p->a->workers > 0 || p->b->workers > 0
 			     ? distance_relative(p->a->workers, p->b->workers)
 			     : (double)NAN,
-		     "no thread moved a byte");
+		     part->why);
 }
 
 /* ---- M11, M12: bandwidth and the kernel ---- */
@@ -368,21 +306,22 @@ static bool has_series(const struct score_pair *p)
 
 static const char *const no_series = "below 30 seconds, or about the same in all; the means count";
 
-static struct score_distance bandwidth_course(const struct score_pair *p)
+static struct score_distance bandwidth_course(const struct score_pair *p,
+					      const struct score_part *part)
 {
 	if (!has_series(p))
 		return apart((double)NAN, no_series);
-	return apart(1 - distance_pearson(p->a->series, p->b->series, seconds_of(p)),
-		     "it does not vary in the candidate");
+	return apart(1 - distance_pearson(p->a->series, p->b->series, seconds_of(p)), part->why);
 }
 
-static struct score_distance bandwidth_varies(const struct score_pair *p)
+static struct score_distance bandwidth_varies(const struct score_pair *p,
+					      const struct score_part *part)
 {
 	if (!has_series(p))
 		return apart((double)NAN, no_series);
 	return apart(distance_ratio(distance_variability(p->a->series, p->a->series_count),
 				    distance_variability(p->b->series, p->b->series_count)),
-		     "it does not vary in the candidate");
+		     part->why);
 }
 
 static double bandwidth_of(const struct profile_phase *p)
@@ -391,12 +330,11 @@ static double bandwidth_of(const struct profile_phase *p)
 			      : (double)NAN;
 }
 
-static struct score_distance bandwidth(const struct score_pair *p)
+static struct score_distance bandwidth(const struct score_pair *p, const struct score_part *part)
 {
 	if (has_series(p))
 		return apart((double)NAN, "its course counts");
-	return apart(distance_relative(bandwidth_of(p->a), bandwidth_of(p->b)),
-		     "it took no time that is known");
+	return apart(distance_relative(bandwidth_of(p->a), bandwidth_of(p->b)), part->why);
 }
 
 static double hits_of(const struct profile_phase *p)
@@ -406,16 +344,16 @@ static double hits_of(const struct profile_phase *p)
 		       : (double)NAN;
 }
 
-static struct score_distance cache_hits(const struct score_pair *p)
+static struct score_distance cache_hits(const struct score_pair *p, const struct score_part *part)
 {
-	return difference(hits_of(p->a), hits_of(p->b), "pages of the cache were not recorded");
+	return difference(hits_of(p->a), hits_of(p->b), part->why);
 }
 
-static struct score_distance block_size(const struct score_pair *p)
+static struct score_distance block_size(const struct score_pair *p, const struct score_part *part)
 {
 	if (!p->a->block_sizes.count || !p->b->block_sizes.count)
-		return apart((double)NAN, "block requests were not recorded");
-	return spread_ks(&p->a->block_sizes, &p->b->block_sizes, NULL);
+		return apart((double)NAN, part->why);
+	return spread_ks(p, part);
 }
 
 /* ---- the table ---- */
@@ -426,39 +364,40 @@ static struct score_distance block_size(const struct score_pair *p)
 
 /* The thresholds are those of COMPARING TRACES in mlgen(1). */
 /* clang-format off */
+#define AT(m) .off = offsetof(struct profile_phase, m)
 const struct score_part score_parts[] = {
-	{ 1, "operations: mix", .03, .01, operation_mix },
-	{ 2, "bytes read", .02, .005, bytes_read },
-	{ 2, "bytes written", .02, .005, bytes_written },
-	{ 3, "read size: D", .05, .02, read_size },
-	{ 3, "read size: W1, log2", .25, .1, read_size_log },
-	{ 3, "write size: D", .05, .02, write_size },
-	{ 3, "write size: W1, log2", .25, .1, write_size_log },
-	{ 4, "files", .05, .02, file_count },
-	{ 4, "file size: D", .05, .02, file_size },
-	{ 4, "samples a file: D", .05, .02, file_samples },
-	{ 5, "in sequence", .02, .01, sequential },
-	{ 5, "seek: W1, log2", .5, NONE, score_parts_seek },
-	{ 6, "coverage", .02, 0, coverage },
-	{ 6, "visits an epoch", .05, 0, multiplicity },
-	{ 6, "order of two rounds", .05, NONE, order },
-	{ 6, "order of the first", .05, NONE, first_order },
-	{ 7, "miss ratios", .03, .01, miss_ratios },
-	{ 8, "think time: W1 of mean", .1, .02, think },
-	{ 8, "idle: times", .03, NONE, idle_count },
-	{ 8, "idle: time", .05, NONE, idle_time },
-	{ 9, "step: p50", .1, .05, step_p50 },
-	{ 9, "step: p95", .15, .1, step_p95 },
-	{ 9, "time of the phase", .1, .05, duration },
-	{ 10, "in flight: D", .1, .05, depth },
-	{ 10, "Gini of threads", .05, .02, gini },
-	{ 10, "threads", .05, NONE, workers },
-	{ 11, "bandwidth: 1 - r", .2, .1, bandwidth_course },
-	{ 11, "bandwidth: ln of CoVs", LN_5_4, NONE, bandwidth_varies },
-	{ 11, "bandwidth: mean", .05, NONE, bandwidth },
-	{ 12, "cache hits", .05, .03, cache_hits },
-	{ 12, "block size: D", .15, .1, block_size },
+	{ 1, "operations: mix", .03, .01, operation_mix, .why = "no operation" },
+	{ 2, "bytes read", .02, .005, counts_apart, AT(read_bytes), .why = "nothing was read" },
+	{ 2, "bytes written", .02, .005, counts_apart, AT(written_bytes), .why = "nothing was written" },
+	{ 3, "read size: D", .05, .02, spread_ks, AT(read_sizes), .why = "nothing was read" },
+	{ 3, "read size: W1, log2", .25, .1, spread_w1_log2, AT(read_sizes), .why = "one of them read nothing" },
+	{ 3, "write size: D", .05, .02, spread_ks, AT(write_sizes), .why = "nothing was written" },
+	{ 3, "write size: W1, log2", .25, .1, spread_w1_log2, AT(write_sizes), .why = "one of them wrote nothing" },
+	{ 4, "files", .05, .02, counts_apart, AT(files), .why = "no file was used" },
+	{ 4, "file size: D", .05, .02, spread_ks, AT(file_sizes), .why = "no file was used" },
+	{ 4, "samples a file: D", .05, .02, file_samples, AT(file_samples), .why = "no samples are marked" },
+	{ 5, "in sequence", .02, .01, sequential, .why = "no access behind another in one file" },
+	{ 5, "seek: W1, log2", .5, NONE, spread_w1_log2, AT(seeks), .why = "no seeks in one of them" },
+	{ 6, "coverage", .02, 0, coverage, .why = "nothing was read in rounds" },
+	{ 6, "visits an epoch", .05, 0, multiplicity, .why = "nothing was read in rounds" },
+	{ 6, "order of two rounds", .05, NONE, order, .why = "one of them has no two rounds" },
+	{ 6, "order of the first", .05, NONE, first_order, .why = "one of them does not number its samples" },
+	{ 7, "miss ratios", .03, .01, miss_ratios, .why = "nothing was read by its offset" },
+	{ 8, "think time: W1 of mean", .1, .02, think, .why = "no time between the calls of a thread" },
+	{ 8, "idle: times", .03, NONE, idle_count, AT(inflight.idle_count), .why = "storage was never idle for a millisecond" },
+	{ 8, "idle: time", .05, NONE, counts_apart, AT(inflight.idle_ns), .why = "storage was never idle for a millisecond" },
+	{ 9, "step: p50", .1, .05, spread_quantile, AT(steps), .share = .5, .why = "no steps are marked" },
+	{ 9, "step: p95", .15, .1, spread_quantile, AT(steps), .share = .95, .why = "no steps are marked" },
+	{ 9, "time of the phase", .1, .05, duration, .why = "it took no time that is known" },
+	{ 10, "in flight: D", .1, .05, spread_ks, AT(inflight.depth), .why = "how long operations took is not known" },
+	{ 10, "Gini of threads", .05, .02, gini, .why = "no thread moved a byte" },
+	{ 10, "threads", .05, NONE, workers, .why = "no thread moved a byte" },
+	{ 11, "bandwidth: 1 - r", .2, .1, bandwidth_course, .why = "it does not vary in the candidate" },
+	{ 11, "bandwidth: ln of CoVs", LN_5_4, NONE, bandwidth_varies, .why = "it does not vary in the candidate" },
+	{ 11, "bandwidth: mean", .05, NONE, bandwidth, .why = "it took no time that is known" },
+	{ 12, "cache hits", .05, .03, cache_hits, .why = "pages of the cache were not recorded" },
+	{ 12, "block size: D", .15, .1, block_size, AT(block_sizes), .why = "block requests were not recorded" },
 	{ 0 },
 };
-
+#undef AT
 /* clang-format on */

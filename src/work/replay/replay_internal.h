@@ -22,6 +22,7 @@
 #include "run/make/make.h"
 #include "run/result/result.h"
 #include "run/slot/slot.h"
+#include "trace/model/model.h"
 #include "trace/trace.h"
 #include "work/plain/plain.h"
 #include "work/replay/replay.h"
@@ -341,9 +342,8 @@ int replay_spool_end(struct replay_spool *s, struct mlgen_err *err);
  * the trace closes it or the end.
  */
 struct replay_opened {
-	struct map keys;     /* worker and file */
-	struct spill open;   /* uint32_t, how often, by the number of the key */
-	struct spill counts; /* uint32_t: all of a worker, by its number */
+	struct keyed open;   /* uint32_t by worker and file: how often it is open */
+	struct spill counts; /* uint32_t by worker: all its open files */
 	unsigned most;
 };
 

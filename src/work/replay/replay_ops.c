@@ -178,23 +178,15 @@ void replay_lanes_fini(struct replay_lanes *l)
 
 /* ---- files that were open before ---- */
 
-static uint32_t *at(struct spill *s, uint32_t i)
+static uint32_t *count_of(struct replay_opened *x, unsigned worker)
 {
-	spill_need(s, (size_t)(i + 1) * sizeof(uint32_t));
-	return (uint32_t *)s->at + i;
-}
-
-static uint32_t *open_of(struct replay_opened *x, unsigned worker, uint32_t file)
-{
-	bool is_new;
-	uint32_t n = map_number(&x->keys, (uint64_t)worker << 32 | file, &is_new);
-
-	return at(&x->open, n);
+	spill_need(&x->counts, ((size_t)worker + 1) * sizeof(uint32_t));
+	return (uint32_t *)x->counts.at + worker;
 }
 
 static void opens(struct replay_opened *x, unsigned worker, uint32_t *open)
 {
-	uint32_t *all = at(&x->counts, worker);
+	uint32_t *all = count_of(x, worker);
 
 	++*open;
 	++*all;
@@ -211,7 +203,8 @@ static bool needs_open(unsigned op)
 
 bool replay_opened_take(struct replay_opened *x, unsigned worker, const struct replay_op *op)
 {
-	uint32_t *open = open_of(x, worker, op->file);
+	uint32_t *open =
+		keyed_item(&x->open, (uint64_t)worker << 32 | op->file, sizeof(*open), NULL);
 
 	if (op->op == MLGEN_OPEN) {
 		if (!(op->flags & REPLAY_MAY_FAIL))
@@ -220,7 +213,7 @@ bool replay_opened_take(struct replay_opened *x, unsigned worker, const struct r
 		if (!*open)
 			return false;
 		--*open;
-		--*at(&x->counts, worker);
+		--*count_of(x, worker);
 	} else if (needs_open(op->op) && !*open) {
 		opens(x, worker, open);
 	}
@@ -234,8 +227,7 @@ unsigned replay_opened_most(const struct replay_opened *x)
 
 void replay_opened_fini(struct replay_opened *x)
 {
-	map_fini(&x->keys);
-	spill_free(&x->open);
+	keyed_fini(&x->open);
 	spill_free(&x->counts);
 	*x = (struct replay_opened){ 0 };
 }
@@ -463,18 +455,13 @@ static void note_sizes(struct reading *x, const struct trace_batch *batch)
 	}
 }
 
-/* Calls on files, and pages of their mappings. */
-static bool is_call(const struct trace_record *r)
-{
-	return (r->op > TRACE_NONE && r->op <= TRACE_ADVISE) || r->op == TRACE_FAULT;
-}
-
 static void note_kinds(struct reading *x, const struct trace_batch *batch)
 {
 	for (size_t i = 0; i < batch->record_count && !x->has_calls; i++) {
-		x->has_calls = is_call(&batch->records[i]);
-		x->has_blocks |= batch->records[i].op == TRACE_BLOCK_ISSUE ||
-				 batch->records[i].op == TRACE_BLOCK_COMPLETE;
+		unsigned op = batch->records[i].op;
+
+		x->has_calls = opkind_of(op) & OPKIND_CALL || op == TRACE_FAULT;
+		x->has_blocks |= op == TRACE_BLOCK_ISSUE || op == TRACE_BLOCK_COMPLETE;
 	}
 }
 

@@ -9,11 +9,6 @@
 #include "base/util.h"
 #include "trace/model/model.h"
 
-struct reading {
-	struct distil *d;
-	struct visiting *visiting;
-};
-
 const char *distil_path(const struct distil *d, uint32_t file)
 {
 	size_t bytes;
@@ -28,7 +23,7 @@ const char *distil_basename(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void take_entry(void *arg, const struct trace_entry *e, uint32_t id)
+static void add_entry(void *arg, const struct trace_entry *e, uint32_t id)
 {
 	struct distil *d = arg;
 	struct trace_entry file = *e;
@@ -76,24 +71,18 @@ static void count(struct distil *d, const struct trace_record *r, unsigned kind)
 /* Later renames are not needed. */
 enum { RENAMES_MOST = 1 << 16 };
 
-static void note_rename(struct distil *d, const struct trace_record *r)
+static int add_record(struct distil *d, struct visiting *visiting, const struct trace_record *r,
+		      struct mlgen_err *err)
 {
-	if (r->op != TRACE_RENAME || opkind_failed(r) || r->off >= d->file_count ||
-	    d->renames.count == RENAMES_MOST)
-		return;
-	vec_push(&d->renames, (struct distil_rename){ r->file, (uint32_t)r->off });
-}
-
-static int take_record(struct reading *g, const struct trace_record *r, struct mlgen_err *err)
-{
-	struct distil *d = g->d;
 	unsigned kind = opkind_of(r->op);
 	uint32_t task = 0;
 
 	if (!r->op || !trace_op_name(r->op) || !opkind_has_time(r))
 		return 0;
 	count(d, r, kind);
-	note_rename(d, r);
+	if (r->op == TRACE_RENAME && !opkind_failed(r) && r->off < d->file_count &&
+	    d->renames.count < RENAMES_MOST)
+		vec_push(&d->renames, (struct distil_rename){ r->file, (uint32_t)r->off });
 	trace_files_add_record(&d->files, r, kind);
 	trace_tasks_add_record(&d->tasks, r, kind);
 	if (trace_is_marker(r->op)) {
@@ -102,25 +91,24 @@ static int take_record(struct reading *g, const struct trace_record *r, struct m
 	}
 	if (!trace_tasks_find_thread(&d->tasks, r, &task))
 		return 0;
-	return visiting_add(g->visiting, r, task, trace_scope_has(&d->scope, r), err);
+	return visiting_add(visiting, r, task, trace_scope_has(&d->scope, r), err);
 }
 
 static int read_records(struct distil *d, struct mlgen_err *err)
 {
-	struct reading g = { .d = d };
+	struct visiting *visiting = visiting_new(d->visits, &d->specimens, &d->written);
 	const struct trace_record *r;
 	int rc;
 
 	d->file_count = trace_ordered_names(d->records) + 1;
 	trace_scope_start(&d->scope, d->records, false);
-	g.visiting = visiting_new(d->visits, &d->specimens, &d->written);
 	while ((rc = trace_ordered_next(d->records, &r, err)) > 0) {
-		rc = take_record(&g, r, err);
+		rc = add_record(d, visiting, r, err);
 		if (rc < 0)
 			break;
 	}
-	visiting_end(g.visiting);
-	visiting_free(g.visiting);
+	visiting_end(visiting);
+	visiting_free(visiting);
 	return rc;
 }
 
@@ -136,7 +124,7 @@ static void size_specimens(const struct distil *d, struct specimens *s)
 
 int distil_read(struct distil *d, struct mlgen_err *err)
 {
-	struct trace_ordered_wants wants = { .told = take_entry, .arg = d };
+	struct trace_ordered_wants wants = { .told = add_entry, .arg = d };
 	struct trace_reader *r = NULL;
 	int rc = trace_reader_open(&r, d->paths, d->path_count, err);
 

@@ -33,9 +33,8 @@ struct party_stages {
 	char *root;
 	struct data_set sets[SETS_MOST];
 	uint32_t set_count, last_set;
-	struct map places;    /* file, and the end of what was read */
-	struct spill seen_in; /* uint32_t by place: number of the epoch, + 1 */
-	uint64_t *begins;     /* EPOCHS_MOST: the visit with which each begins */
+	struct keyed places; /* uint32_t by file and end of the read: number of the epoch, + 1 */
+	uint64_t *begins;    /* EPOCHS_MOST: the visit with which each begins */
 	uint32_t epochs;
 	uint64_t visits;
 	uint32_t first_train, epoch; /* stage of the first; the present one */
@@ -178,12 +177,8 @@ static bool is_eval(struct party_stages *s, const struct visit *x)
 static uint32_t *place_of(struct party_stages *s, const struct visit *x)
 {
 	uint64_t key = (uint64_t)x->file << 40 ^ x->end_off * UINT64_C(0x9e3779b97f4a7c15) >> 8;
-	bool is_new;
-	uint32_t n;
 
-	n = map_number(&s->places, key, &is_new);
-	spill_need(&s->seen_in, ((size_t)n + 1) * sizeof(uint32_t));
-	return (uint32_t *)s->seen_in.at + n;
+	return keyed_item(&s->places, key, sizeof(uint32_t), NULL);
 }
 
 /* A file of this epoch is visited again: another epoch has begun. */
@@ -222,7 +217,7 @@ static void judge_epochs(struct party_stages *s)
 {
 	bool equal = s->epochs > 1 && are_equal(s);
 
-	if (s->epochs == EPOCHS_MOST || s->visits < (uint64_t)s->places.count / 2 * s->epochs)
+	if (s->epochs == EPOCHS_MOST || s->visits < (uint64_t)s->places.keys.count / 2 * s->epochs)
 		s->epochs = 1;
 	for (uint32_t i = 0; equal && i < s->epochs; i++)
 		s->begins[i] = i * (s->visits / s->epochs);
@@ -276,8 +271,7 @@ static int stage_party(struct distil *d, uint32_t party, struct mlgen_err *err)
 			s.visits = 0;
 			rc = visits_each(d->visits, stage_visit, &s, err);
 		}
-		map_fini(&s.places);
-		spill_free(&s.seen_in);
+		keyed_fini(&s.places);
 		mem_free(s.begins);
 	}
 	mem_free(s.root);

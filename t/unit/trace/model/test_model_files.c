@@ -66,18 +66,19 @@ END_TEST
 
 START_TEST(a_thread_goes_on_where_it_left_off)
 {
-	struct positions *f = positions_new();
+	struct positions f;
 
-	ck_assert_int_eq(positions_access(f, 1, 7, 0, 10, NULL), ACCESS_FIRST);
-	ck_assert_int_eq(positions_access(f, 1, 7, 10, 20, NULL), ACCESS_SEQUENTIAL);
-	ck_assert_int_eq(positions_access(f, 2, 7, 20, 30, NULL), ACCESS_FIRST);
-	ck_assert_int_eq(positions_access(f, 1, 8, 20, 30, NULL), ACCESS_FIRST);
-	ck_assert_int_eq(positions_access(f, 1, 7, 25, 30, NULL), ACCESS_AHEAD);
-	ck_assert_int_eq(positions_access(f, 1, 7, 29, 30, NULL), ACCESS_BACK);
-	positions_forget(f, 1, 7);
-	ck_assert_int_eq(positions_access(f, 1, 7, 30, 40, NULL), ACCESS_FIRST);
-	ck_assert_int_eq(positions_access(f, 1, 8, 30, 40, NULL), ACCESS_SEQUENTIAL);
-	positions_free(f);
+	positions_init(&f);
+	ck_assert_int_eq(positions_access(&f, 1, 7, 0, 10, NULL), ACCESS_FIRST);
+	ck_assert_int_eq(positions_access(&f, 1, 7, 10, 20, NULL), ACCESS_SEQUENTIAL);
+	ck_assert_int_eq(positions_access(&f, 2, 7, 20, 30, NULL), ACCESS_FIRST);
+	ck_assert_int_eq(positions_access(&f, 1, 8, 20, 30, NULL), ACCESS_FIRST);
+	ck_assert_int_eq(positions_access(&f, 1, 7, 25, 30, NULL), ACCESS_AHEAD);
+	ck_assert_int_eq(positions_access(&f, 1, 7, 29, 30, NULL), ACCESS_BACK);
+	positions_forget(&f, 1, 7);
+	ck_assert_int_eq(positions_access(&f, 1, 7, 30, 40, NULL), ACCESS_FIRST);
+	ck_assert_int_eq(positions_access(&f, 1, 8, 30, 40, NULL), ACCESS_SEQUENTIAL);
+	positions_fini(&f);
 }
 END_TEST
 
