@@ -70,8 +70,8 @@ static void check_worker(const struct replay_ops *o, unsigned worker, uint64_t *
 	while (replay_cursor_next(c, &op, &err) > 0) {
 		MUST(op->start_ns >= last);
 		MUST(op->start_ns <= o->span_ns);
-		MUST(op->under_way < o->depth);
-		MUST(op->beside <= op->turn);
+		MUST(op->in_flight < o->depth);
+		MUST(op->turn_in_flight <= op->turn);
 		last = op->start_ns;
 		++*count;
 		*turns += op->turn;

@@ -6,7 +6,7 @@
 #include "layout_rig.h"
 #include "work/replay/replay_internal.h"
 
-#define THERE REPLAY_FILE_THERE
+#define THERE REPLAY_FILE_PRESENT
 #define CHANGED REPLAY_FILE_CHANGED
 #define FOLDER REPLAY_FILE_FOLDER
 #define READ REPLAY_FILE_READ

@@ -92,7 +92,7 @@ struct described_stage {
 	double start_seconds, seconds;
 };
 
-/* What most of the bytes of consecutive intervals do. */
+/* Consecutive intervals in which most bytes move in the same direction. */
 enum phase_kind { MOVES_NOTHING, MOVES_IN, MOVES_OUT, MOVES_BOTH };
 
 struct described_phase {
@@ -255,7 +255,7 @@ struct scored_trace {
 	bool is_complete;
 };
 
-/* One figure of a phase. */
+/* A figure of a phase. */
 struct scored_part {
 	const char *metric; /* "m6" */
 	const char *name;

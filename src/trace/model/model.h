@@ -151,7 +151,7 @@ bool pairing_end(struct pairing *p, uint64_t key, uint64_t *began_ns);
 /* Fibonacci hashing: a product with it has its best bits at the top. */
 #define FIBONACCI_HASH UINT64_C(0x9e3779b97f4a7c15)
 
-/* One key from two numbers. */
+/* Make a key from two numbers. */
 static inline uint64_t pairing_key(uint32_t owner, uint64_t number)
 {
 	return (number ^ (uint64_t)owner << 40) * FIBONACCI_HASH;
@@ -231,7 +231,7 @@ struct extent_set {
 	uint32_t more;  /* number in the pool, + 1; 0 = none */
 };
 
-/* What the sets of all files have in common. */
+/* The memory of the sets of all files. */
 struct extent_pool {
 	struct spill sets;  /* struct pool_set */
 	struct spill arena; /* extents, and bits of blocks */
@@ -422,7 +422,7 @@ struct mark_account {
 	uint32_t ranks;
 	uint64_t start_ns, end_ns;
 	uint64_t bytes;
-	/* Of epochs, filled by trace_marks_add_access(). */
+	/* Filled by trace_marks_add_access(), for epochs. */
 	uint64_t files, samples, reads, read_bytes;
 	struct order order; /* with the epoch before */
 };

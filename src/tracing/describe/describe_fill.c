@@ -682,13 +682,10 @@ static void fill_metadata(struct describe *d)
 static void fill_series(struct describe *d)
 {
 	struct description *to = d->to;
-	const struct intervals_has has = { .pages = d->seen[TRACE_CACHE_ADD],
-					   .blocks = d->seen[TRACE_BLOCK_ISSUE],
-					   .switches = d->seen[TRACE_ON_CPU] };
 
 	intervals_coarsen(&to->series, &to->log, DESCRIBE_SERIES);
-	intervals_finish(&to->log, &has);
-	intervals_finish(&to->series, &has);
+	intervals_finish(&to->log, d->seen);
+	intervals_finish(&to->series, d->seen);
 	to->figures.trace.interval_seconds = (double)to->series.length_ns / NS_PER_S;
 	to->figures.trace.series = (struct metric_list){ to->series.at, to->series.count };
 }

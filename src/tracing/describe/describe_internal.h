@@ -14,14 +14,10 @@ void intervals_fini(struct intervals *s);
 
 void intervals_add(struct intervals *s, const struct trace_record *r);
 
-/* The events of the kernel that the trace has at all. */
-struct intervals_has {
-	bool pages, blocks, switches;
-};
-
-/* Call when all records were added: compute ends and shares. The hit percentage is computed from
- * pages that were added to the cache, otherwise from block reads. */
-void intervals_finish(struct intervals *s, const struct intervals_has *has);
+/* Call when all records were added: compute ends and shares. The trace has records of the
+ * operations that are not 0 in `seen`. The hit percentage is computed from pages that were added to
+ * the cache, otherwise from block reads. */
+void intervals_finish(struct intervals *s, const uint64_t seen[TRACE_OPS]);
 /* Make `to`, the same time in at most `most` intervals. */
 void intervals_coarsen(struct intervals *to, const struct intervals *from, size_t most);
 

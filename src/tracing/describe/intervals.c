@@ -80,20 +80,20 @@ static double hit_of(const struct interval *i, uint64_t from_storage)
 	return fmax(0, 100 - 100 * (double)from_storage / (double)i->read_bytes);
 }
 
-void intervals_finish(struct intervals *s, const struct intervals_has *has)
+void intervals_finish(struct intervals *s, const uint64_t seen[TRACE_OPS])
 {
 	for (size_t n = 0; n < s->count; n++) {
 		struct interval *i = &s->at[n];
 
 		i->seconds = (double)(n + 1) * (double)s->length_ns / NS_PER_S;
-		i->hit_percent = has->pages    ? hit_of(i, i->cache_bytes)
-				 : has->blocks ? hit_of(i, i->block_read_bytes)
-					       : (double)NAN;
-		if (!has->pages)
+		i->hit_percent = seen[TRACE_CACHE_ADD]     ? hit_of(i, i->cache_bytes)
+				 : seen[TRACE_BLOCK_ISSUE] ? hit_of(i, i->block_read_bytes)
+							   : (double)NAN;
+		if (!seen[TRACE_CACHE_ADD])
 			i->cache_bytes = TRACE_UNKNOWN;
-		if (!has->blocks)
+		if (!seen[TRACE_BLOCK_ISSUE])
 			i->block_read_bytes = i->block_written_bytes = TRACE_UNKNOWN;
-		if (!has->switches)
+		if (!seen[TRACE_ON_CPU])
 			i->switches = TRACE_UNKNOWN;
 	}
 }

@@ -222,7 +222,7 @@ void profile_fini(struct profile *p); /* takes a zeroed one */
 /* NULL if there is no such phase, or no call in it. */
 const struct profile_phase *profile_find(const struct profile *p, const char *name);
 
-/* What is remembered of files, samples and threads while a trace is profiled; by phase. */
+/* Files, samples and threads by phase, while a trace is profiled. */
 struct profile_books {
 	struct phase_book {
 		struct rounds samples, files;
@@ -259,15 +259,15 @@ struct score_distance {
 	const char *why;
 };
 
-/* One figure of a metric. A metric fails if one of its figures does. */
+/* A figure of a metric. The metric fails if one of its figures does. */
 struct score_part {
 	unsigned metric; /* from 1 */
 	const char *name;
 	double distilled, preset; /* thresholds; NaN = none */
 	struct score_distance (*distance)(const struct score_pair *p,
 					  const struct score_part *part);
-	/* What several figures' functions need: the member of struct profile_phase, the share of a
-	 * quantile, and the reason why the distance may be unknown. */
+	/* Arguments of the function: a member of struct profile_phase, the share of a quantile, and
+	 * the reason why the distance may be unknown. */
 	size_t off;
 	double share;
 	const char *why;

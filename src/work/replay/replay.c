@@ -284,7 +284,7 @@ static void drop_cached(const struct slot *s)
 	for (uint32_t i = 1; i <= trace_names_count(r->files.names); i++) {
 		unsigned flags = replay_file(&r->files, i)->flags;
 
-		if (flags & REPLAY_FILE_THERE && !(flags & REPLAY_FILE_FOLDER) &&
+		if (flags & REPLAY_FILE_PRESENT && !(flags & REPLAY_FILE_FOLDER) &&
 		    replay_files_path(&r->files, i, path) == 0)
 			pagecache_drop(path);
 	}
@@ -359,7 +359,7 @@ static size_t one_record(const struct slot *s)
 
 /* ---- its result ---- */
 
-void replay_asked(struct replay_result *to, const struct replay_ops *o, const struct job *j)
+void replay_fill_asked(struct replay_result *to, const struct replay_ops *o, const struct job *j)
 {
 	to->trace = j->replay_trace;
 	to->threads = o->threads;
@@ -416,7 +416,7 @@ static void replay_collect(struct job_result *out, size_t record, struct slot *s
 		return;
 	out->work = &work_replay;
 	collect_replayed_files(&out->io, s);
-	replay_asked(&out->io.replay, &replay_of(s)->ops, s->job);
+	replay_fill_asked(&out->io.replay, &replay_of(s)->ops, s->job);
 	if (r->plain.streams.streams && s->work_begin_ns) {
 		plain_collect_workers(out, record, true, s);
 		out->iodepth_used = out->io.iodepth_least = s->job->engine->reap ? r->ops.depth : 1;

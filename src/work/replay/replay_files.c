@@ -161,10 +161,10 @@ static void infer_above(struct replay_file *file, struct replay_file *above)
 
 	if (flags & (REPLAY_FILE_FOLDER | REPLAY_FILE_READ))
 		return;
-	if (flags & REPLAY_FILE_THERE)
+	if (flags & REPLAY_FILE_PRESENT)
 		above->flags |= REPLAY_FILE_FOLDER;
 	else if (flags & REPLAY_FILE_MADE)
-		file->flags &= ~(unsigned)REPLAY_FILE_THERE;
+		file->flags &= ~(unsigned)REPLAY_FILE_PRESENT;
 }
 
 static void infer(const struct replay_files *f, uint32_t id)
@@ -173,7 +173,7 @@ static void infer(const struct replay_files *f, uint32_t id)
 	struct replay_file *file = replay_file(f, id), *above;
 	const char *slash = name;
 
-	if (!(file->flags & (REPLAY_FILE_THERE | REPLAY_FILE_CHANGED)) ||
+	if (!(file->flags & (REPLAY_FILE_PRESENT | REPLAY_FILE_CHANGED)) ||
 	    file->flags & REPLAY_FILE_ALIAS)
 		return;
 	if (strcmp(name, "/") == 0 && !(file->flags & REPLAY_FILE_READ))
@@ -191,13 +191,13 @@ static int check_above(const struct replay_files *f, uint32_t id, struct mlgen_e
 	const char *name = trace_names_text(f->names, id, NULL);
 	const char *slash = name;
 
-	if (!(replay_file(f, id)->flags & REPLAY_FILE_THERE))
+	if (!(replay_file(f, id)->flags & REPLAY_FILE_PRESENT))
 		return 0;
 	while ((slash = strchr(slash + 1, '/'))) {
 		const struct replay_file *above = file_above(f, name, slash);
 		unsigned flags = above ? above->flags : 0;
 
-		if (flags & REPLAY_FILE_THERE && !(flags & REPLAY_FILE_FOLDER))
+		if (flags & REPLAY_FILE_PRESENT && !(flags & REPLAY_FILE_FOLDER))
 			return mlgen_fail(err, -ENOTDIR,
 					  "%.*s: the trace has a file of this name, and %s in a "
 					  "folder of the same name: both cannot be made",
@@ -215,7 +215,7 @@ static void replay_files_names_count(struct replay_files *f, uint32_t id)
 	if (file->flags & REPLAY_FILE_FOLDER)
 		return;
 	f->files++;
-	if (file->flags & REPLAY_FILE_THERE)
+	if (file->flags & REPLAY_FILE_PRESENT)
 		f->bytes = u64_sum(f->bytes, file->bytes);
 }
 
@@ -223,8 +223,8 @@ bool replay_file_is_below(const struct replay_files *f, uint32_t id)
 {
 	unsigned flags = replay_file(f, id)->flags;
 
-	return flags & (REPLAY_FILE_THERE | REPLAY_FILE_CHANGED) && !(flags & REPLAY_FILE_ALIAS) &&
-	       !replay_file_is_traced(f, id);
+	return flags & (REPLAY_FILE_PRESENT | REPLAY_FILE_CHANGED) &&
+	       !(flags & REPLAY_FILE_ALIAS) && !replay_file_is_traced(f, id);
 }
 
 int replay_names_settle(struct replay_files *f, struct mlgen_err *err)
@@ -263,13 +263,13 @@ size_t replay_names_made_above(const struct replay_files *f, uint32_t id)
 	const char *name = trace_names_text(f->names, id, NULL);
 	const char *slash = name;
 
-	if (replay_file(f, id)->flags & REPLAY_FILE_THERE)
+	if (replay_file(f, id)->flags & REPLAY_FILE_PRESENT)
 		return 0;
 	while ((slash = strchr(slash + 1, '/'))) {
 		const struct replay_file *above = file_above(f, name, slash);
 		unsigned flags = above ? above->flags : 0;
 		bool is_folder = flags & REPLAY_FILE_FOLDER;
-		bool was_there = flags & REPLAY_FILE_THERE;
+		bool was_there = flags & REPLAY_FILE_PRESENT;
 
 		if (flags && is_folder != was_there)
 			return (size_t)(slash - name);
@@ -355,7 +355,7 @@ int replay_traced_check_apart(const struct replay_files *f, bool is_marked, stru
 	int r = 0;
 
 	for (uint32_t id = 1; id <= names && r == 0; id++)
-		if (replay_file(f, id)->flags & REPLAY_FILE_THERE &&
+		if (replay_file(f, id)->flags & REPLAY_FILE_PRESENT &&
 		    (id % step == 0 || is_in(f->directory, trace_names_text(f->names, id, NULL))))
 			r = check_apart(&x, id, err);
 	return r;
@@ -456,7 +456,7 @@ int replay_traced_look(const struct replay_files *f, struct mlgen_err *err)
 		char why[sizeof(t.why)];
 		int r;
 
-		if (!(file->flags & REPLAY_FILE_THERE) || !replay_file_is_traced(f, id))
+		if (!(file->flags & REPLAY_FILE_PRESENT) || !replay_file_is_traced(f, id))
 			continue;
 		r = look_at_traced(trace_names_text(f->names, id, NULL), file, why, sizeof(why));
 		if (r && t.wrong++ == 0) {

@@ -129,9 +129,9 @@ static int replay_place_look(struct replay_place *p, const struct replay_files *
 /* Of what the trace makes itself it is the folder that is missing. */
 static void missing(struct replay_files *f, struct replay_file *file)
 {
-	if (file->flags & REPLAY_FILE_THERE)
+	if (file->flags & REPLAY_FILE_PRESENT)
 		file->flags |= REPLAY_FILE_MISSING;
-	if (file->flags & REPLAY_FILE_FOLDER || !(file->flags & REPLAY_FILE_THERE)) {
+	if (file->flags & REPLAY_FILE_FOLDER || !(file->flags & REPLAY_FILE_PRESENT)) {
 		f->missing_folders++;
 		return;
 	}
@@ -175,7 +175,7 @@ static bool is_as_it_should_be(const struct replay_file *file, const struct stat
 {
 	if (file->flags & REPLAY_FILE_CHANGED && st->st_nlink > 1)
 		return false;
-	return !(file->flags & REPLAY_FILE_THERE) || (uint64_t)st->st_size == file->bytes;
+	return !(file->flags & REPLAY_FILE_PRESENT) || (uint64_t)st->st_size == file->bytes;
 }
 
 /* What was made for a trace that only writes it has space, and is no storage to read. */
@@ -185,7 +185,7 @@ static bool has_holes(const struct looking *x, const struct replay_file *file, c
 	off_t hole;
 	int fd;
 
-	if (!x->place.is_marked || !(file->flags & REPLAY_FILE_THERE) ||
+	if (!x->place.is_marked || !(file->flags & REPLAY_FILE_PRESENT) ||
 	    !(file->flags & REPLAY_FILE_READ))
 		return false;
 	fd = openat(x->folder_fd, name, flags);
@@ -204,7 +204,7 @@ static bool may_be_folder(const struct replay_file *file)
 
 	return !(flags & REPLAY_FILE_READ) &&
 	       (!(flags & REPLAY_FILE_CHANGED) ||
-		(flags & REPLAY_FILE_MADE && !(flags & REPLAY_FILE_THERE)));
+		(flags & REPLAY_FILE_MADE && !(flags & REPLAY_FILE_PRESENT)));
 }
 
 static int is_there(struct looking *x, struct replay_file *file, const char *name,
@@ -224,7 +224,7 @@ static int is_there(struct looking *x, struct replay_file *file, const char *nam
 		return 0;
 	if (is_as_it_should_be(file, st) && !has_holes(x, file, name))
 		return check_access(x, file, name, err);
-	if (file->flags & REPLAY_FILE_THERE) {
+	if (file->flags & REPLAY_FILE_PRESENT) {
 		missing(x->f, file);
 		return 0;
 	}
@@ -303,14 +303,14 @@ static int look_at_file(struct looking *x, uint32_t id, struct mlgen_err *err)
 		return is_there(x, file, name, &st, err);
 	if (errno != ENOENT)
 		return mlgen_fail(err, -errno, "%s: %s", x->path, strerror(errno));
-	if (file->flags & REPLAY_FILE_THERE)
+	if (file->flags & REPLAY_FILE_PRESENT)
 		missing(x->f, file);
 	return 0;
 }
 
 /* ---- all of them ---- */
 
-/* Nothing is made beside what others have. */
+/* Nothing is made next to the files of others. */
 static int check_place(const struct looking *x, struct mlgen_err *err)
 {
 	const struct replay_files *f = x->f;
@@ -528,10 +528,10 @@ static int replay_part_folder(struct crew_worker *w, uint64_t index, struct mlge
 	const struct replay_parts *p = w->owner;
 	uint32_t id = (uint32_t)index + 1;
 	unsigned flags = file_of(w, id)->flags;
-	bool is_made = flags & REPLAY_FILE_FOLDER && flags & REPLAY_FILE_THERE;
+	bool is_made = flags & REPLAY_FILE_FOLDER && flags & REPLAY_FILE_PRESENT;
 	size_t bytes, root = replay_root(p->f->directory);
 
-	if (!replay_file_is_below(p->f, id) || (flags & REPLAY_FILE_THERE && !is_made))
+	if (!replay_file_is_below(p->f, id) || (flags & REPLAY_FILE_PRESENT && !is_made))
 		return 0;
 	if (replay_files_path(p->f, id, w->path) != 0)
 		return 0;

@@ -137,7 +137,7 @@ struct replay_handle *replay_handles_find(const struct replay_handles *h, uint32
 	return at;
 }
 
-struct replay_handle *replay_handles_take(struct replay_handles *h, uint32_t id)
+struct replay_handle *replay_handles_acquire(struct replay_handles *h, uint32_t id)
 {
 	struct replay_handle *taken = h->free, **bucket = bucket_of(h, id);
 
@@ -151,7 +151,7 @@ struct replay_handle *replay_handles_take(struct replay_handles *h, uint32_t id)
 	return taken;
 }
 
-void replay_handles_give(struct replay_handles *h, struct replay_handle *handle)
+void replay_handles_release(struct replay_handles *h, struct replay_handle *handle)
 {
 	struct replay_handle **at = bucket_of(h, handle->id);
 
@@ -181,8 +181,9 @@ static void note_moved(struct lane *l, const struct io_op *op)
 
 	if (op->io.op != MLGEN_READ && op->io.op != MLGEN_WRITE)
 		return;
-	l->told.bytes += bytes;
-	replay_slices_add(&l->told.slices, (double)(op->end_ns - lane_start_ns(l)) / 1e9, bytes);
+	l->done_so_far.bytes += bytes;
+	replay_slices_add(&l->done_so_far.slices, (double)(op->end_ns - lane_start_ns(l)) / 1e9,
+			  bytes);
 }
 
 static void note_lateness(struct lane *l, const struct lane_op *lo)
@@ -228,7 +229,7 @@ static void lane_complete(struct lane *l, struct io_op *op)
 	}
 	if (lo->is_extra)
 		return;
-	l->told.operations++;
+	l->done_so_far.operations++;
 	if (op->io.result >= 0) {
 		note_moved(l, op);
 		note_lateness(l, lo);
@@ -276,17 +277,17 @@ static void lane_submit(struct lane *l, struct io_op *op)
 		return;
 	}
 	io_submit(stream_io(l->s), op);
-	l->has_kept = true;
+	l->has_batch = true;
 	l->last_ns = u64_max(l->last_ns, op->start_ns);
 }
 
 /* What began at another time goes to the engine by itself. */
 static void lane_flush_before(struct lane *l, uint64_t start_ns)
 {
-	if (l->has_kept && l->kept_start_ns != start_ns)
+	if (l->has_batch && l->batch_start_ns != start_ns)
 		io_flush(stream_io(l->s));
-	l->kept_start_ns = start_ns;
-	l->has_kept = false;
+	l->batch_start_ns = start_ns;
+	l->has_batch = false;
 }
 
 /* What others stand on: it is waited for. Its result. */
@@ -305,7 +306,7 @@ static int64_t lane_do(struct lane *l, struct io_op *op)
 
 static struct replay_handle *lane_new_handle(struct lane *l, uint32_t id)
 {
-	struct replay_handle *h = replay_handles_take(&l->handles, id);
+	struct replay_handle *h = replay_handles_acquire(&l->handles, id);
 
 	/* There are as many as the trace has open at once, and one more. */
 	if (!h)
@@ -333,7 +334,7 @@ static struct replay_handle *lane_open(struct lane *l, uint32_t id, int flags,
 	lo->may_fail = of && of->flags & REPLAY_MAY_FAIL;
 	rc = lane_do(l, op);
 	if (rc < 0)
-		replay_handles_give(&l->handles, h);
+		replay_handles_release(&l->handles, h);
 	return rc < 0 ? NULL : h;
 }
 
@@ -349,7 +350,7 @@ static void lane_close(struct lane *l, struct replay_handle *h, bool is_extra)
 	op = lane_take_op(l, MLGEN_CLOSE, &h->file);
 	((struct lane_op *)op->owner)->is_extra = is_extra;
 	lane_do(l, op);
-	replay_handles_give(&l->handles, h);
+	replay_handles_release(&l->handles, h);
 }
 
 /* Opened by itself where the trace does not show it. */
@@ -540,8 +541,8 @@ static void await_others(struct lane *l, uint64_t start_ns)
 	begin = lane_now(l);
 	while (is_ahead(l, start_ns) && !lane_is_over(l))
 		lane_wait(l, lane_now(l) + LOOK_NS);
-	l->told.waits++;
-	l->told.wait_ns += lane_now(l) - begin;
+	l->done_so_far.waits++;
+	l->done_so_far.wait_ns += lane_now(l) - begin;
 }
 
 static uint64_t scaled(const struct lane *l, uint64_t ns)
@@ -583,7 +584,8 @@ static struct replay_turns *turns_of(const struct lane *l, const struct replay_o
 
 static bool is_turn(struct replay_turns *t, const struct replay_op *op)
 {
-	return atomic_load(&t->begun) == op->turn && op->turn - atomic_load(&t->done) <= op->beside;
+	return atomic_load(&t->begun) == op->turn &&
+	       op->turn - atomic_load(&t->done) <= op->turn_in_flight;
 }
 
 static void await_turn(struct lane *l, struct replay_turns *t, const struct replay_op *op)
@@ -611,7 +613,7 @@ static void lane_next(struct lane *l, const struct replay_op *op)
 
 	lane_flush_before(l, op->start_ns);
 	await_others(l, op->start_ns);
-	lane_reap_to(l, (unsigned)u64_min(op->under_way, l->s->depth - 1));
+	lane_reap_to(l, (unsigned)u64_min(op->in_flight, l->s->depth - 1));
 	due_ns = due_of(l, op);
 	await_due(l, due_ns);
 	if (turns)
@@ -630,7 +632,7 @@ static void lane_next(struct lane *l, const struct replay_op *op)
 
 const struct replay_done *replay_done_of(const struct stream *s)
 {
-	return s->own ? &lane_of(s)->told : NULL;
+	return s->own ? &lane_of(s)->done_so_far : NULL;
 }
 
 static void lane_leave(struct lane *l)
@@ -713,7 +715,7 @@ static int replay_set_up(struct stream *s, struct mlgen_err *err)
 	l->s = s;
 	l->all = all;
 	l->ns_per_ns = 1 / s->all->job->replay_speed;
-	l->told.slices.seconds = o->slice_seconds;
+	l->done_so_far.slices.seconds = o->slice_seconds;
 	l->cursor = replay_cursor_new(o, (unsigned)s->index);
 	replay_handles_init(&l->handles, handle_count(o), path_room(o, all->files->directory));
 	make_lane_ops(l, o->depth);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_ops.c - operations of a trace become those of lanes. */
+/* replay_ops.c - read a trace into the operations of workers. */
 #include "work/replay/replay_internal.h"
 
 #include <errno.h>
@@ -13,14 +13,14 @@
 #include "trace/model/model.h"
 #include "trace/trace.h"
 
-/* Of align_bytes: no filesystem needs more for O_DIRECT. */
+/* The largest align_bytes: no filesystem needs more for O_DIRECT. */
 #define REPLAY_ALIGN_MOST UINT64_C(4096)
 
 #define REPLAY_MOST_BYTES (UINT64_C(1) << 30)
 
-/* ---- which of them are in it ---- */
+/* ---- files that are replayed ---- */
 
-/* Linux, admin-guide/devices.txt, and what udev names below /dev. */
+/* Block devices by admin-guide/devices.txt of Linux, and the names of udev below /dev. */
 static const char *const disks[] = {
 	"sd",      "hd",    "vd",  "xvd", "nvme", "mmcblk", "loop", "dm-",  "md",
 	"mapper/", "disk/", "nbd", "rbd", "ram",  "zd",     "zram", "pmem", "bcache",
@@ -39,7 +39,7 @@ static bool is_disk(const char *path)
 	return false;
 }
 
-/* Block devices are in scope too, by their usual names. */
+/* Block devices are replayed too; their names are the usual ones. */
 static bool is_replayed(const char *path)
 {
 	return trace_scope_has_path(path) || is_disk(path);
@@ -56,7 +56,7 @@ static void count_slice(struct replay_ops *o, const struct replay_op *op)
 	o->slices[i].asked_bytes += op->len_bytes;
 }
 
-/* As a power of two. */
+/* The largest power of two that offset and length are multiples of. */
 static uint64_t alignment(const struct replay_op *op)
 {
 	uint64_t bits = op->off | op->len_bytes;
@@ -76,7 +76,7 @@ static void count_moving(struct replay_ops *o, const struct replay_file *f,
 	count_slice(o, op);
 }
 
-/* One more, of this file; slice_seconds is set. */
+/* Count an operation on this file. slice_seconds is set. */
 static void replay_count(struct replay_ops *o, const struct replay_file *f,
 			 const struct replay_op *op)
 {
@@ -89,12 +89,12 @@ static void replay_count(struct replay_ops *o, const struct replay_file *f,
 		count_moving(o, f, op);
 }
 
-/* ---- who does which ---- */
+/* ---- threads and workers ---- */
 
 #define WORKERS_MOST 4096
 
 struct lane_thread {
-	uint64_t first_ns, last_ns; /* its first start, its last end */
+	uint64_t first_ns, last_ns; /* first start and last end */
 	uint32_t number;
 	unsigned worker;
 };
@@ -121,7 +121,7 @@ COMPARE_BY(by_first, struct lane_thread, first_ns)
 
 COMPARE_BY(by_number, struct lane_thread, number)
 
-/* The first worker whose last thread has ended by then; else a new one. */
+/* The first worker whose last thread ended before that time; otherwise a new one. */
 static unsigned free_worker(const uint64_t *ends, unsigned workers, uint64_t from_ns)
 {
 	unsigned w = 0;
@@ -176,7 +176,7 @@ void replay_lanes_fini(struct replay_lanes *l)
 	*l = (struct replay_lanes){ 0 };
 }
 
-/* ---- files that were open before ---- */
+/* ---- files that are open ---- */
 
 static uint32_t *count_of(struct replay_opened *x, unsigned worker)
 {
@@ -194,14 +194,14 @@ static void opens(struct replay_opened *x, unsigned worker, uint32_t *open)
 		x->most = *all;
 }
 
-/* Is it done on a descriptor, and not by the name? */
+/* Is the operation on a descriptor, and not on a name? */
 static bool needs_open(unsigned op)
 {
 	return op == MLGEN_READ || op == MLGEN_WRITE || op == MLGEN_FSYNC ||
 	       op == MLGEN_FDATASYNC || op == MLGEN_ALLOCATE;
 }
 
-bool replay_opened_take(struct replay_opened *x, unsigned worker, const struct replay_op *op)
+bool replay_opened_add(struct replay_opened *x, unsigned worker, const struct replay_op *op)
 {
 	uint32_t *open =
 		keyed_item(&x->open, (uint64_t)worker << 32 | op->file, sizeof(*open), NULL);
@@ -243,7 +243,7 @@ struct issued {
 
 struct replay_blocks {
 	struct pairing in_flight; /* numbers of requests */
-	struct issued list[ROOM]; /* by number, from first to next */
+	struct issued list[ROOM]; /* numbers from first to next, modulo ROOM */
 	uint64_t first, next;
 	uint64_t span_bytes, folded;
 };
@@ -280,8 +280,8 @@ static struct issued *add_issue(struct replay_blocks *b, const struct trace_reco
 	return i;
 }
 
-/* One that was issued before the trace began is known where its completion says how long it
- * took. */
+/* A request that was issued before the trace began is only known if its completion has the
+ * duration. */
 static void add_end(struct replay_blocks *b, const struct trace_record *r)
 {
 	uint64_t end_ns = opkind_end_ns(r), number;
@@ -304,7 +304,7 @@ static void add_end(struct replay_blocks *b, const struct trace_record *r)
 
 void replay_blocks_add(struct replay_blocks *b, const struct trace_record *r)
 {
-	/* A flush has no bytes. */
+	/* Flushes have no bytes, and are not replayed. */
 	if (!opkind_has_time(r) || !opkind_bytes(r))
 		return;
 	if (r->op == TRACE_BLOCK_COMPLETE)
@@ -345,7 +345,7 @@ uint64_t replay_blocks_folded(const struct replay_blocks *b)
 struct op_order {
 	struct inflight in_flight;
 	uint64_t started_ns; /* the last start */
-	uint32_t turn;       /* how many began */
+	uint32_t turn;       /* operations that began */
 };
 
 struct reading {
@@ -355,20 +355,20 @@ struct reading {
 	struct replay_left_counts left;
 	struct trace_reader *reader;
 	struct trace_ordered *ordered;
-	uint32_t *ids; /* of files, by those of `ordered`, + 2; 1 = left out,
-			  0 = not asked yet */
+	/* Ids of files by those of `ordered`: 0 = not looked up, UINT32_MAX = not replayed. */
+	uint32_t *ids;
 	uint64_t first_ns, last_ns;
 	struct op_order *workers; /* by worker */
 	struct op_order *orders;  /* by file, or one; NULL = none */
 	size_t order_count;
 	struct replay_opened opened;
 	bool has_calls, has_blocks;
-	struct replay_blocks *blocks; /* of a trace of these alone, else NULL */
+	struct replay_blocks *blocks; /* NULL if the trace has calls */
 };
 
-/* ---- which files ---- */
+/* ---- ids of files ---- */
 
-/* 0 = it has no name; UINT32_MAX = it is left out. */
+/* The id of a file of the trace: 0 = it has no name; UINT32_MAX = it is not replayed. */
 static uint32_t file_of(struct reading *x, uint32_t file)
 {
 	uint32_t *id = &x->ids[file];
@@ -381,17 +381,18 @@ static uint32_t file_of(struct reading *x, uint32_t file)
 		name = trace_ordered_name(x->ordered, file, &bytes);
 		if (!bytes)
 			return 0;
-		*id = x->blocks || is_replayed(name) ? 1 + replay_files_id(x->files, name, bytes)
+		*id = x->blocks || is_replayed(name) ? replay_files_id(x->files, name, bytes)
 						     : UINT32_MAX;
 		if (bytes > x->o->longest_name)
 			x->o->longest_name = bytes;
 	}
-	return *id == UINT32_MAX ? *id : *id - 1;
+	return *id;
 }
 
-/* Of all records the same answer: 1 and the operation, or 0. */
-static int replay_ops_take(struct reading *x, const struct trace_record *r, struct replay_op *op,
-			   struct replay_left_counts *left)
+/* Convert a record: 1 and the operation, or 0 if it is not replayed. Both passes get the same
+ * answer. */
+static int convert_record(struct reading *x, const struct trace_record *r, struct replay_op *op,
+			  struct replay_left_counts *left)
 {
 	uint32_t file = file_of(x, r->file), to = 0;
 
@@ -399,7 +400,7 @@ static int replay_ops_take(struct reading *x, const struct trace_record *r, stru
 		left->count[LEFT_SYSTEM] += r->op < TRACE_BLOCK_ISSUE;
 		return 0;
 	}
-	if (!opkind_has_time(r) || !replay_take(op, r, file, left))
+	if (!opkind_has_time(r) || !replay_op_from(op, r, file, left))
 		return 0;
 	if (op->op != MLGEN_RENAME)
 		return 1;
@@ -412,34 +413,9 @@ static int replay_ops_take(struct reading *x, const struct trace_record *r, stru
 	return 1;
 }
 
-/* ---- first: threads, files, how long ---- */
+/* ---- the first pass: threads, files and times ---- */
 
-static void note_rename(struct reading *x, const struct replay_op *op)
-{
-	if (op->op == MLGEN_RENAME && !(op->flags & REPLAY_MAY_FAIL))
-		replay_file(x->files, (uint32_t)op->off)->flags |=
-			REPLAY_FILE_CHANGED | REPLAY_FILE_MADE;
-}
-
-static void replay_ops_look_at(struct reading *x, const struct trace_record *r)
-{
-	struct replay_left_counts unused = { 0 };
-	struct replay_op op;
-
-	if (!replay_ops_take(x, r, &op, &unused))
-		return;
-	if (x->lanes.keys.count == 0)
-		x->first_ns = r->start_ns;
-	x->last_ns = u64_max(x->last_ns, opkind_end_ns(r));
-	replay_lanes_add(&x->lanes, r);
-	if (x->blocks)
-		replay_take_device(replay_file(x->files, op.file), r);
-	else
-		replay_take_file(replay_file(x->files, op.file), r);
-	note_rename(x, &op);
-}
-
-/* What entries say of sizes holds for files that are used. */
+/* Entries have sizes of files. */
 static void note_sizes(struct reading *x, const struct trace_batch *batch)
 {
 	for (size_t i = 0; i < batch->entry_count; i++) {
@@ -500,19 +476,19 @@ static int begin_records(struct reading *x, struct mlgen_err *err)
 	return rc;
 }
 
-typedef int tell_record(struct reading *x, const struct trace_record *r, struct mlgen_err *err);
+typedef int record_fn(struct reading *x, const struct trace_record *r, struct mlgen_err *err);
 
-static int tell_requests(struct reading *x, tell_record *tell, bool is_end, struct mlgen_err *err)
+static int each_request(struct reading *x, record_fn *fn, bool is_end, struct mlgen_err *err)
 {
 	struct trace_record request;
 	int rc = 0;
 
 	while (rc == 0 && replay_blocks_next(x->blocks, is_end, &request))
-		rc = tell(x, &request, err);
+		rc = fn(x, &request, err);
 	return rc;
 }
 
-static int each_record(struct reading *x, tell_record *tell, struct mlgen_err *err)
+static int each_record(struct reading *x, record_fn *fn, struct mlgen_err *err)
 {
 	const struct trace_record *r;
 	int rc;
@@ -520,24 +496,39 @@ static int each_record(struct reading *x, tell_record *tell, struct mlgen_err *e
 	while ((rc = trace_ordered_next(x->ordered, &r, err)) > 0) {
 		if (x->blocks) {
 			replay_blocks_add(x->blocks, r);
-			rc = tell_requests(x, tell, false, err);
+			rc = each_request(x, fn, false, err);
 		} else {
-			rc = tell(x, r, err);
+			rc = fn(x, r, err);
 		}
 		if (rc < 0)
 			break;
 	}
-	return rc == 0 && x->blocks ? tell_requests(x, tell, true, err) : rc;
+	return rc == 0 && x->blocks ? each_request(x, fn, true, err) : rc;
 }
 
-static int look_record(struct reading *x, const struct trace_record *r, struct mlgen_err *err)
+static int note_record(struct reading *x, const struct trace_record *r, struct mlgen_err *err)
 {
+	struct replay_left_counts unused = { 0 };
+	struct replay_op op;
+
 	(void)err;
-	replay_ops_look_at(x, r);
+	if (!convert_record(x, r, &op, &unused))
+		return 0;
+	if (x->lanes.keys.count == 0)
+		x->first_ns = r->start_ns;
+	x->last_ns = u64_max(x->last_ns, opkind_end_ns(r));
+	replay_lanes_add(&x->lanes, r);
+	if (x->blocks)
+		replay_file_add_device(replay_file(x->files, op.file), r);
+	else
+		replay_file_add_record(replay_file(x->files, op.file), r);
+	if (op.op == MLGEN_RENAME && !(op.flags & REPLAY_MAY_FAIL))
+		replay_file(x->files, (uint32_t)op.off)->flags |=
+			REPLAY_FILE_CHANGED | REPLAY_FILE_MADE;
 	return 0;
 }
 
-/* ---- then: what each worker does ---- */
+/* ---- the second pass: the operations of workers ---- */
 
 /* Begin an operation. Returns how many are in flight at its start. */
 static uint16_t begin_in(struct op_order *s, uint64_t start_ns, uint64_t end_ns)
@@ -560,37 +551,37 @@ static struct op_order *order_of(struct reading *x, uint32_t file)
 	return &x->orders[order == REPLAY_BY_FILE ? file : 0];
 }
 
-/* Its times, and behind whom it begins. */
-static void replay_ops_place(struct reading *x, struct replay_op *op, unsigned worker,
-			     const struct trace_record *r)
+/* Set the times of an operation, and after which operations it begins. */
+static void place_op(struct reading *x, struct replay_op *op, unsigned worker,
+		     const struct trace_record *r)
 {
 	struct op_order *w = &x->workers[worker], *s = order_of(x, op->file);
 	uint64_t end = opkind_end_ns(r), behind;
 	bool is_first = w->turn == 0;
 
-	op->under_way = begin_in(w, r->start_ns, end);
+	op->in_flight = begin_in(w, r->start_ns, end);
 	behind = is_first ? x->first_ns : u64_max(w->started_ns, w->in_flight.ended_ns);
 	op->think_ns = r->start_ns > behind ? r->start_ns - behind : 0;
 	op->start_ns = r->start_ns - x->first_ns;
 	w->started_ns = r->start_ns;
 	if (s) {
 		op->turn = s->turn;
-		op->beside = begin_in(s, r->start_ns, end);
+		op->turn_in_flight = begin_in(s, r->start_ns, end);
 	}
-	if (op->under_way >= x->o->depth)
-		x->o->depth = op->under_way + 1u;
+	if (op->in_flight >= x->o->depth)
+		x->o->depth = op->in_flight + 1u;
 }
 
-static int replay_ops_put(struct reading *x, unsigned worker, const struct replay_op *op,
-			  struct mlgen_err *err)
+static int spool_op(struct reading *x, unsigned worker, const struct replay_op *op,
+		    struct mlgen_err *err)
 {
 	replay_count(x->o, replay_file(x->files, op->file), op);
 	return replay_spool_add(x->o->spool, worker, op, err);
 }
 
-/* In parts that an operation can say; almost always one. */
-static int put_parts(struct reading *x, unsigned worker, struct replay_op *op,
-		     const struct trace_record *r, struct mlgen_err *err)
+/* Split a record into operations of at most REPLAY_MOST_BYTES; almost always it is one. */
+static int spool_parts(struct reading *x, unsigned worker, struct replay_op *op,
+		       const struct trace_record *r, struct mlgen_err *err)
 {
 	uint64_t left = replay_bytes(r), moved = left;
 	int rc = 0;
@@ -604,32 +595,32 @@ static int put_parts(struct reading *x, unsigned worker, struct replay_op *op,
 		op->moved_bytes = (uint32_t)u64_min(n, moved);
 		left -= n;
 		moved -= op->moved_bytes;
-		replay_ops_place(x, op, worker, r);
-		rc = replay_ops_put(x, worker, op, err);
+		place_op(x, op, worker, r);
+		rc = spool_op(x, worker, op, err);
 		op->off += n;
 	} while (left && rc == 0);
 	return rc;
 }
 
-static int put_record(struct reading *x, const struct trace_record *r, struct mlgen_err *err)
+static int spool_record(struct reading *x, const struct trace_record *r, struct mlgen_err *err)
 {
 	struct replay_op op;
 	unsigned worker;
 
-	if (!replay_ops_take(x, r, &op, &x->left))
+	if (!convert_record(x, r, &op, &x->left))
 		return 0;
 	worker = replay_lanes_of(&x->lanes, r);
-	if (!replay_opened_take(&x->opened, worker, &op)) {
+	if (!replay_opened_add(&x->opened, worker, &op)) {
 		x->left.count[LEFT_CLOSE]++;
 		return 0;
 	}
 	if (replay_moves(r->op) || op.op == MLGEN_ALLOCATE)
-		return put_parts(x, worker, &op, r, err);
-	replay_ops_place(x, &op, worker, r);
-	return replay_ops_put(x, worker, &op, err);
+		return spool_parts(x, worker, &op, r, err);
+	place_op(x, &op, worker, r);
+	return spool_op(x, worker, &op, err);
 }
 
-/* ---- all of it ---- */
+/* ---- reading a trace ---- */
 
 static size_t count_orders(const struct reading *x)
 {
@@ -674,14 +665,14 @@ static void reading_fini(struct reading *x)
 static int no_operation(const struct reading *x, struct mlgen_err *err)
 {
 	char left[256];
-	uint64_t n = replay_left_put(&x->left, left, sizeof(left));
+	uint64_t n = replay_left_text(&x->left, left, sizeof(left));
 
 	return mlgen_fail(err, -ENODATA,
 			  "%s: has no operation on a file that could be replayed%s%s",
 			  x->o->job->replay_trace, n ? "; left out: " : "", left);
 }
 
-/* The device itself is never touched: a filesystem may be on it. */
+/* A device itself is never written to, as a filesystem may be on it. */
 static int check_kinds(const struct reading *x, struct mlgen_err *err)
 {
 	const struct job *j = x->o->job;
@@ -710,7 +701,7 @@ static int look_first(struct reading *x, struct mlgen_err *err)
 	if (rc == 0)
 		rc = begin_records(x, err);
 	if (rc == 0)
-		rc = each_record(x, look_record, err);
+		rc = each_record(x, note_record, err);
 	if (rc < 0)
 		return rc;
 	o->threads = x->lanes.keys.count;
@@ -727,7 +718,7 @@ static int put_all(struct reading *x, struct mlgen_err *err)
 	int rc = begin_records(x, err);
 
 	if (rc == 0)
-		rc = each_record(x, put_record, err);
+		rc = each_record(x, spool_record, err);
 	if (rc == 0)
 		rc = replay_spool_end(x->o->spool, err);
 	if (x->blocks)
@@ -754,7 +745,7 @@ int replay_ops_read(struct replay_ops *o, struct replay_files *files, const stru
 		rc = put_all(&x, err);
 	}
 	o->most_open = replay_opened_most(&x.opened);
-	o->left_operations = replay_left_put(&x.left, o->left_out, sizeof(o->left_out));
+	o->left_operations = replay_left_text(&x.left, o->left_out, sizeof(o->left_out));
 	o->left_writes = x.left.writes;
 	reading_fini(&x);
 	if (rc < 0)

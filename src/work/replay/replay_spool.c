@@ -32,7 +32,7 @@ static const char *const reasons[LEFT_REASONS] = {
 	[LEFT_CLOSE] = "close of what another thread had opened",
 };
 
-uint64_t replay_left_put(const struct replay_left_counts *l, char *out, size_t bytes)
+uint64_t replay_left_text(const struct replay_left_counts *l, char *out, size_t bytes)
 {
 	uint64_t all = 0;
 	size_t at = 0;
@@ -74,9 +74,9 @@ struct replay_spool {
 	uint64_t end; /* of the file */
 };
 
-int replay_spool_new(struct replay_spool **out, const char *beside, struct mlgen_err *err)
+int replay_spool_new(struct replay_spool **out, const char *measured, struct mlgen_err *err)
 {
-	const char *folder = unnamed_folder(beside);
+	const char *folder = unnamed_folder(measured);
 	int fd = unnamed_open(folder);
 	struct replay_spool *s;
 
@@ -296,8 +296,8 @@ static unsigned reason(const struct trace_record *r, uint32_t file)
 	return 0;
 }
 
-int replay_take(struct replay_op *op, const struct trace_record *r, uint32_t file,
-		struct replay_left_counts *left)
+int replay_op_from(struct replay_op *op, const struct trace_record *r, uint32_t file,
+		   struct replay_left_counts *left)
 {
 	const struct take_row none = { 0 }, *row = r->op < TRACE_OPS ? &rows[r->op] : &none;
 	unsigned why = row->op ? reason(r, file) : row->left;
@@ -324,7 +324,7 @@ int replay_take(struct replay_op *op, const struct trace_record *r, uint32_t fil
 static void was_there(struct replay_file *f)
 {
 	if (!(f->flags & REPLAY_FILE_MADE))
-		f->flags |= REPLAY_FILE_THERE;
+		f->flags |= REPLAY_FILE_PRESENT;
 }
 
 /* Somebody found so many bytes in it. */
@@ -370,7 +370,7 @@ static void is_gone(struct replay_file *f, unsigned is)
 	f->flags |= REPLAY_FILE_CHANGED | is;
 }
 
-void replay_take_file(struct replay_file *f, const struct trace_record *r)
+void replay_file_add_record(struct replay_file *f, const struct trace_record *r)
 {
 	if (opkind_failed(r))
 		return;
@@ -411,7 +411,7 @@ void replay_take_file(struct replay_file *f, const struct trace_record *r)
 	}
 }
 
-void replay_take_device(struct replay_file *f, const struct trace_record *r)
+void replay_file_add_device(struct replay_file *f, const struct trace_record *r)
 {
 	uint64_t end;
 
@@ -420,7 +420,7 @@ void replay_take_device(struct replay_file *f, const struct trace_record *r)
 	/* How large the device is does not matter. */
 	if (!(f->flags & REPLAY_FILE_DEVICE))
 		f->bytes = 0;
-	f->flags |= REPLAY_FILE_DEVICE | REPLAY_FILE_THERE |
+	f->flags |= REPLAY_FILE_DEVICE | REPLAY_FILE_PRESENT |
 		    (r->op == TRACE_WRITE ? REPLAY_FILE_CHANGED : REPLAY_FILE_READ);
 	f->bytes = u64_max(f->bytes, round_up(end, PAGE_BYTES));
 }

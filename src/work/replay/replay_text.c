@@ -279,7 +279,7 @@ static void count_operations(struct plan_report *p, const struct replay_ops *o)
 		.read_bytes = o->bytes[0],
 		.write_bytes = o->bytes[1],
 	};
-	replay_asked(&p->replay.asked, o, p->job);
+	replay_fill_asked(&p->replay.asked, o, p->job);
 	p->replay.asked.asked_seconds = (double)o->span_ns / 1e9 / p->job->replay_speed;
 	p->io.move_bytes = o->bytes[0] + o->bytes[1];
 	if (o->was_incomplete)
@@ -320,7 +320,7 @@ int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen
 
 	(void)unused;
 	replay_files_init(&files, in->job);
-	/* What fails is told by a rule. */
+	/* A rule reports what fails. */
 	if (replay_ops_read(&ops, &files, in->job, NULL) == 0) {
 		count_operations(p, &ops);
 		if (p->touches_files && !replay_files_look(&files, NULL))

@@ -34,11 +34,9 @@ struct parting {
 	struct saves *s;
 	const struct distil *d;
 	uint32_t party;
-	struct map keys;     /* stage << 32 | directory */
-	struct spill parts;  /* struct part */
-	struct map names;    /* of files in a stage, without their folders ... */
-	struct spill firsts; /* ... and in which it was seen first: uint32_t */
-	bool *is_several;    /* by stage: checkpoints, each in a folder */
+	struct keyed parts; /* struct part, by stage and directory */
+	struct keyed names; /* uint32_t: the first directory of a file name in a stage */
+	bool *is_several;   /* by stage: it has several checkpoints, each in a folder */
 };
 
 static bool is_ours(const struct parting *g, uint32_t stage)
@@ -48,17 +46,15 @@ static bool is_ours(const struct parting *g, uint32_t stage)
 	return t->kind == STAGE_SAVE && t->party == g->party && t->start_ns <= t->end_ns;
 }
 
-/* A name that is there again in another folder is of another checkpoint. */
+/* If a stage has the same name in two folders, these are two checkpoints. */
 static void note_name(struct parting *g, const struct visit *x, uint32_t directory)
 {
 	const char *name = distil_basename(distil_path(g->d, x->file));
 	uint64_t hash =
 		fnv1a((x->stage + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15), name, strlen(name));
 	bool is_new;
-	uint32_t n = map_number(&g->names, hash, &is_new);
+	uint32_t *first = keyed_item(&g->names, hash, sizeof(*first), &is_new);
 
-	spill_need(&g->firsts, ((size_t)n + 1) * sizeof(uint32_t));
-	uint32_t *first = (uint32_t *)g->firsts.at + n;
 	if (is_new)
 		*first = directory;
 	g->is_several[x->stage] |= *first != directory;
@@ -69,10 +65,9 @@ static void note_part(struct parting *g, const struct visit *x)
 	const struct file_account *f = trace_files_at(&g->d->files, x->file);
 	uint32_t directory = f ? f->directory : 0;
 	bool is_new;
-	uint32_t n = map_number(&g->keys, (uint64_t)x->stage << 32 | directory, &is_new);
+	struct part *p =
+		keyed_item(&g->parts, (uint64_t)x->stage << 32 | directory, sizeof(*p), &is_new);
 
-	spill_need(&g->parts, ((size_t)n + 1) * sizeof(struct part));
-	struct part *p = (struct part *)g->parts.at + n;
 	if (is_new)
 		*p = (struct part){ x->stage, directory, x->start_ns, x->end_ns };
 	p->start_ns = u64_min(p->start_ns, x->start_ns);
@@ -106,14 +101,14 @@ COMPARE_BY(by_start, struct save, start_ns)
 
 static void make_saves(struct parting *g)
 {
-	const struct part *parts = g->parts.at;
+	const struct part *parts = g->parts.items.at;
 	struct saves *s = g->s;
 
 	s->at = mem_array(SAVES_MOST, sizeof(*s->at));
 	for (uint32_t i = 0; i < g->d->stage_count; i++)
 		if (is_ours(g, i) && !g->is_several[i])
 			add_save(s, g->d->stages[i].start_ns, g->d->stages[i].end_ns, UINT32_MAX);
-	for (uint32_t i = 0; i < g->keys.count; i++)
+	for (uint32_t i = 0; i < g->parts.keys.count; i++)
 		if (g->is_several[parts[i].stage])
 			add_save(s, parts[i].start_ns, parts[i].end_ns, parts[i].directory);
 	qsort(s->at, s->count, sizeof(*s->at), by_start);
@@ -130,10 +125,8 @@ static int find_saves(struct saves *s, const struct distil *d, uint32_t party,
 	rc = note_parts(&g, err);
 	if (rc == 0)
 		make_saves(&g);
-	map_fini(&g.keys);
-	map_fini(&g.names);
-	spill_free(&g.parts);
-	spill_free(&g.firsts);
+	keyed_fini(&g.parts);
+	keyed_fini(&g.names);
 	mem_free(g.is_several);
 	return rc;
 }

@@ -151,8 +151,8 @@ START_TEST(what_cannot_be_replayed_is_counted_by_its_reason)
 					  .result = rows[i].result };
 		char text[64];
 
-		ck_assert_int_eq(replay_take(&op, &r, rows[i].file, &left), rows[i].taken);
-		replay_left_put(&left, text, sizeof(text));
+		ck_assert_int_eq(replay_op_from(&op, &r, rows[i].file, &left), rows[i].taken);
+		replay_left_text(&left, text, sizeof(text));
 		ck_assert_str_eq(text, rows[i].left);
 	}
 }
@@ -175,7 +175,7 @@ START_TEST(a_long_list_of_reasons_is_cut_and_counted_whole)
 
 	for (unsigned i = 0; i < LEFT_REASONS; i++)
 		left.count[i] = 1000;
-	ck_assert_uint_eq(replay_left_put(&left, text, sizeof(text)), 1000 * LEFT_REASONS);
+	ck_assert_uint_eq(replay_left_text(&left, text, sizeof(text)), 1000 * LEFT_REASONS);
 	ck_assert_uint_eq(strlen(text), sizeof(text) - 1);
 }
 END_TEST
@@ -185,7 +185,7 @@ static struct replay_file after(const struct trace_record *r, size_t n)
 	struct replay_file f = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		replay_take_file(&f, &r[i]);
+		replay_file_add_record(&f, &r[i]);
 	return f;
 }
 
@@ -199,7 +199,7 @@ START_TEST(a_file_that_was_read_was_there_as_far_as_it_was_read)
 	struct replay_file f = after(r, 3);
 
 	ck_assert_uint_eq(f.bytes, 4103);
-	ck_assert_uint_eq(f.flags, REPLAY_FILE_THERE | REPLAY_FILE_READ);
+	ck_assert_uint_eq(f.flags, REPLAY_FILE_PRESENT | REPLAY_FILE_READ);
 }
 END_TEST
 
@@ -212,7 +212,7 @@ START_TEST(what_the_trace_writes_first_was_not_there)
 	};
 	struct replay_file f = after(r, 3);
 
-	ck_assert(!(f.flags & REPLAY_FILE_THERE));
+	ck_assert(!(f.flags & REPLAY_FILE_PRESENT));
 	ck_assert(f.flags & REPLAY_FILE_CHANGED);
 	ck_assert_uint_eq(f.bytes, 0);
 }
@@ -223,7 +223,7 @@ START_TEST(what_is_removed_was_there)
 	const struct trace_record r = { .op = TRACE_UNLINK };
 	struct replay_file f = after(&r, 1);
 
-	ck_assert(f.flags & REPLAY_FILE_THERE);
+	ck_assert(f.flags & REPLAY_FILE_PRESENT);
 	ck_assert(f.flags & REPLAY_FILE_CHANGED);
 }
 END_TEST
@@ -238,12 +238,12 @@ START_TEST(a_worker_has_as_many_files_open_as_in_the_trace)
 
 	for (uint32_t file = 1; file <= 100; file++) {
 		open.file = read.file = close.file = file;
-		ck_assert(replay_opened_take(&x, 0, &open));
-		ck_assert(replay_opened_take(&x, 0, &read));
+		ck_assert(replay_opened_add(&x, 0, &open));
+		ck_assert(replay_opened_add(&x, 0, &read));
 		/* Another worker has it open, too, by itself. */
-		ck_assert(replay_opened_take(&x, 1, &read));
-		ck_assert(replay_opened_take(&x, 0, &close));
-		ck_assert(!replay_opened_take(&x, 0, &close));
+		ck_assert(replay_opened_add(&x, 1, &read));
+		ck_assert(replay_opened_add(&x, 0, &close));
+		ck_assert(!replay_opened_add(&x, 0, &close));
 	}
 	ck_assert_uint_eq(replay_opened_most(&x), 100);
 	replay_opened_fini(&x);
@@ -256,18 +256,18 @@ START_TEST(the_file_that_was_opened_last_is_found)
 	struct replay_handle *a, *b, *c;
 
 	replay_handles_init(&h, 3, 16);
-	a = replay_handles_take(&h, 7);
-	b = replay_handles_take(&h, 7);
-	c = replay_handles_take(&h, 8);
-	ck_assert_ptr_null(replay_handles_take(&h, 9));
+	a = replay_handles_acquire(&h, 7);
+	b = replay_handles_acquire(&h, 7);
+	c = replay_handles_acquire(&h, 8);
+	ck_assert_ptr_null(replay_handles_acquire(&h, 9));
 	ck_assert_ptr_eq(replay_handles_find(&h, 7), b);
 	ck_assert_ptr_eq(replay_handles_find(&h, 8), c);
-	replay_handles_give(&h, b);
+	replay_handles_release(&h, b);
 	ck_assert_ptr_eq(replay_handles_find(&h, 7), a);
-	replay_handles_give(&h, a);
+	replay_handles_release(&h, a);
 	ck_assert_ptr_null(replay_handles_find(&h, 7));
 	ck_assert_ptr_eq(replay_handles_any(&h), c);
-	replay_handles_give(&h, c);
+	replay_handles_release(&h, c);
 	ck_assert_ptr_null(replay_handles_any(&h));
 	replay_handles_fini(&h);
 }
