@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.c - in a run: a replay. */
+/* replay.c - a replay in a run: its options, memory, rules, workers and results. */
 #include "work/replay/replay_internal.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define FAULT(d, j, option, ...)                                                                   \
 	diag_add(d, DIAG_ERROR, job_place(j, option), option ": " __VA_ARGS__)
 
-/* What has no meaning where the trace says what is done, and when. */
+/* Note options that have no effect, as the trace determines what is done and when. */
 static void check_options(const struct job *j, struct diag *d)
 {
 	static const char *const options[] = { "ramp_time", "time_based", "iodepth", "bs" };
@@ -44,9 +44,9 @@ static void replay_check(const struct job *j, struct diag *d)
 	check_options(j, d);
 }
 
-/* ---- what it takes of memory ---- */
+/* ---- memory ---- */
 
-/* Per file and per request. */
+/* For each file and each request. */
 #define FILE_BYTES UINT64_C(80)
 #define REQUEST_BYTES UINT64_C(512)
 
@@ -75,7 +75,7 @@ static void replay_put_costs(struct buf *out, const struct job *j)
 
 /* ---- in a run ---- */
 
-/* What a replay has of its own in a slot. */
+/* The replay of a slot. */
 struct replay {
 	struct plain plain; /* the first member */
 	struct replay_files files;
@@ -107,7 +107,7 @@ static void replay_activity_forget(struct replay *r)
 	replay_files_fini(&r->files);
 }
 
-/* What the trace asks for. A dry run and a run read it once. */
+/* Read the trace. A dry run and a run read it once. */
 static int rule_trace(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct replay *r = replay_of(s);
@@ -150,7 +150,7 @@ static int rule_engine_writes(struct slot *s, struct run_shared *run, struct mlg
 			  s->job->replay_trace);
 }
 
-/* What a device was asked for may be less than O_DIRECT can ask of a file. */
+/* Requests of a device may be smaller than O_DIRECT allows for a file. */
 static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct replay_ops *o = &replay_of(s)->ops;
@@ -191,7 +191,7 @@ static int rule_look(struct slot *s, struct run_shared *run, struct mlgen_err *e
 	return rc;
 }
 
-/* The directory may not be there yet: what leads to it is. */
+/* If the directory does not exist, the mount of its nearest existing parent counts. */
 static int rule_mount(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
@@ -273,7 +273,7 @@ static int replay_activity_prepare(struct slot *s, struct run_shared *run, struc
 
 /* ---- the run ---- */
 
-/* Once, before the job: what invalidate=1 of fio does. */
+/* Drop files from the page cache once before the job, as invalidate=1 of fio does. */
 static void drop_cached(const struct slot *s)
 {
 	const struct replay *r = replay_of(s);

@@ -33,7 +33,7 @@ int replay_flags(const struct job *j, const struct replay_files *f, uint32_t id,
 
 	if (replay_file_is_traced(f, id))
 		return with_direct(j, flags | O_RDONLY | O_CLOEXEC, traced & O_DIRECT);
-	/* What is mapped to be written has to be readable, too. */
+	/* A file that is mapped for writing has to be readable, too. */
 	if (file->flags & REPLAY_FILE_CHANGED && !(flags & O_DIRECTORY))
 		flags |= O_RDWR | ((int)traced & (O_CREAT | O_TRUNC | O_SYNC));
 	return with_direct(j, flags | O_CLOEXEC | O_NOFOLLOW, traced & O_DIRECT);
@@ -51,7 +51,7 @@ int replay_flags_unseen(const struct job *j, const struct replay_files *f, uint3
 
 /* ---- one name for each file below the directory ---- */
 
-/* Of a name that is too long so much is shown. */
+/* The part of a name that is too long that messages show. */
 #define SHOWN_BYTES 160
 
 static int name_too_long(const struct replay_files *f, uint32_t id, struct mlgen_err *err)
@@ -64,7 +64,7 @@ static int name_too_long(const struct replay_files *f, uint32_t id, struct mlgen
 			  trace_names_text(f->names, id, NULL));
 }
 
-/* Two names, of which the second one stays. */
+/* Join two names; the second one stays. */
 static void replay_files_names_join(struct replay_files *f, uint32_t id, uint32_t stays)
 {
 	struct replay_file *from = replay_file(f, id);
@@ -75,7 +75,7 @@ static void replay_files_names_join(struct replay_files *f, uint32_t id, uint32_
 	from->flags |= REPLAY_FILE_ALIAS;
 }
 
-/* One step back, but not beyond `root` bytes. */
+/* Go one step back, but not before `root` bytes. */
 static size_t step_back(const char *out, size_t root, size_t len)
 {
 	while (len > root && out[--len] != '/')
@@ -84,8 +84,8 @@ static size_t step_back(const char *out, size_t root, size_t len)
 }
 
 /*
- * The steps of `path` behind the first `root` bytes of `out`, each with a slash before it; ".."
- * leads back to them at most. 0 or -ENAMETOOLONG.
+ * Append the steps of `path` to the first `root` bytes of `out`, each with a slash before it. ".."
+ * leads back to these bytes at most. 0 or -ENAMETOOLONG.
  */
 static int replay_add_steps(char out[PATH_MAX], size_t root, const char *path)
 {
@@ -144,7 +144,7 @@ static int check_name(const struct replay_files *f, uint32_t id, struct mlgen_er
 	return 0;
 }
 
-/* What stands above a file in the tree, if the trace names it; NULL = it does not. */
+/* A folder above a file; NULL if the trace does not name it. */
 static struct replay_file *file_above(const struct replay_files *f, const char *name,
 				      const char *slash)
 {
@@ -153,8 +153,8 @@ static struct replay_file *file_above(const struct replay_files *f, const char *
 	return id && replay_file(f, id)->flags ? replay_file(f, id) : NULL;
 }
 
-/* Something is below it. A stat or a rename does not say that it is of a folder, and what was in a
- * folder before that has been renamed the trace has made. */
+/* Infer flags from a file below a name. The name is a folder, which a stat or a rename does not
+ * show. If the trace gave the folder its name, the file in it did not exist under this name. */
 static void infer_above(struct replay_file *file, struct replay_file *above)
 {
 	unsigned flags = above->flags;
@@ -185,7 +185,7 @@ static void infer(const struct replay_files *f, uint32_t id)
 	}
 }
 
-/* A file that was there before, where another one has a folder? */
+/* Refuse a file that is in the place of a folder of another file. */
 static int check_above(const struct replay_files *f, uint32_t id, struct mlgen_err *err)
 {
 	const char *name = trace_names_text(f->names, id, NULL);
@@ -277,20 +277,18 @@ size_t replay_names_made_above(const struct replay_files *f, uint32_t id)
 	return 0;
 }
 
-/* ---- files where the trace names them ---- */
+/* ---- does the directory hold files of the trace? ---- */
 
-/* ---- does the directory hold them? ---- */
-
-/* So many names are followed to where they lie; of more, every n-th. Those that begin as the
- * directory does are all looked at. */
+/* This many names are resolved; of more names, every n-th. Names that begin with the directory are
+ * all checked. */
 #define FOLLOWED_NAMES 16384u
 
-/* Names are often of the same folder as the one before. */
+/* The last folder is remembered, as names are often in the folder of the name before. */
 struct apart {
 	const struct replay_files *f;
 	bool is_marked;
 	char folder[PATH_MAX]; /* as the trace has it */
-	char real[PATH_MAX];   /* "" = it is not there */
+	char real[PATH_MAX];   /* "" = it does not exist */
 };
 
 static bool is_in(const char *directory, const char *path)
@@ -300,7 +298,7 @@ static bool is_in(const char *directory, const char *path)
 	return strncmp(path, directory, root) == 0 && path[root] == '/';
 }
 
-/* The real path of the folder of a name. False: it is not there. */
+/* Find the real path of the folder of a name. False if it does not exist. */
 static bool follow_folder(struct apart *x, const char *name)
 {
 	const char *slash = strrchr(name, '/');
@@ -361,9 +359,9 @@ int replay_traced_check_apart(const struct replay_files *f, bool is_marked, stru
 	return r;
 }
 
-/* ---- can they be replayed themselves? ---- */
+/* ---- can the files of the trace be replayed themselves? ---- */
 
-/* The first that cannot, and why. */
+/* The first file that cannot be, and why. */
 struct unfit {
 	uint64_t wrong;
 	int code;
@@ -371,7 +369,7 @@ struct unfit {
 	char why[256];
 };
 
-/* Linux, admin-guide/devices.txt: of memory, those whose reads change nothing: null, zero, full,
+/* Memory devices whose reads change nothing, by admin-guide/devices.txt of Linux: null, zero, full,
  * random, urandom. */
 static bool is_harmless(dev_t device)
 {
@@ -475,7 +473,7 @@ size_t replay_root(const char *directory)
 	return strcmp(directory, "/") == 0 ? 0 : strlen(directory);
 }
 
-/* Up to which of its bytes `path` leads when its last step is left out; of "/" it is all. */
+/* The length of `path` without its last step; "/" stays as it is. */
 static size_t above(const char *path, size_t bytes)
 {
 	while (bytes > 0 && path[bytes - 1] != '/')
@@ -485,7 +483,7 @@ static size_t above(const char *path, size_t bytes)
 	return bytes;
 }
 
-/* Of what is not there yet the steps are taken as they are. */
+/* Steps that do not exist are appended as they are. */
 static char *real_directory(const char *path)
 {
 	char *part = mem_strdup(path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_files_make.c - files of a replay are looked at and made. */
+/* replay_files_make.c - find out which files of a replay are missing, and make them. */
 #include "work/replay/replay_internal.h"
 
 #include <dirent.h>
@@ -20,35 +20,35 @@
 #include "run/make/make.h"
 #include "work/plain/plain.h"
 
-/* As they are made; .NAME.mlgen-part until then. They take the place of what has their names, which
- * replay_files_look has allowed. */
+/* A file is called .NAME.mlgen-part until it is complete. It then replaces the file of its name,
+ * which replay_files_look() has allowed. */
 extern const struct newfile_kind replay_part_kind;
 
-/* What the workers share that make files of one replay. */
+/* Shared by the workers that make the files of a replay. */
 struct replay_parts {
 	const struct replay_files *f;
 	struct filemaker *maker;
 	struct datadir dir;
-	uint64_t large_bytes;         /* from here on a file is written in pieces */
-	uint32_t large;               /* id of the one that is */
-	_Atomic uint64_t pieces_left; /* of it */
+	uint64_t large_bytes;         /* files of at least this size are written in pieces */
+	uint32_t large;               /* id of the file that is written in pieces */
+	_Atomic uint64_t pieces_left; /* of that file */
 };
 
-/* The directory, held; by whom it is used. */
+/* The directory, which is held open, and whether it is mlgen's. */
 struct replay_place {
-	int fd;         /* files.h; negative = there is none */
+	int fd;         /* files.h; negative = the directory does not exist */
 	bool is_empty;  /* or missing */
-	bool is_marked; /* by REPLAY_MARKER */
+	bool is_marked; /* has REPLAY_MARKER */
 };
 
-/* ---- looking ---- */
+/* ---- which files exist ---- */
 
-/* What the statics below work on. */
+/* The state while files are looked up. */
 struct looking {
 	struct replay_files *f;
 	struct replay_place place;
 	char path[PATH_MAX]; /* of the file */
-	/* That it is in: names are often of the same one as the one before. */
+	/* Its folder, which is often that of the file before. */
 	char folder[PATH_MAX];
 	int folder_fd; /* or -errno; -EBADF = none yet */
 };
@@ -67,7 +67,7 @@ static bool is_a_name_of_ours(const char *name)
 	return false;
 }
 
-/* But for what a filesystem has by itself, and a killed run leaves. */
+/* Is a directory empty, except for names of the filesystem and leftovers of a killed run? */
 static int is_empty(int dir_fd, bool *empty)
 {
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -100,7 +100,7 @@ static void replay_place_leave(struct replay_place *p)
 	p->fd = -1;
 }
 
-/* 0, also of one that is missing, or -errno with err. */
+/* Open the directory. 0, also if it does not exist, or -errno with err. */
 static int replay_place_look(struct replay_place *p, const struct replay_files *f,
 			     struct mlgen_err *err)
 {
@@ -126,8 +126,8 @@ static int replay_place_look(struct replay_place *p, const struct replay_files *
 
 /* ---- one file ---- */
 
-/* Of what the trace makes itself it is the folder that is missing. */
-static void missing(struct replay_files *f, struct replay_file *file)
+/* Count a missing file. If the trace makes the file itself, only its folder is missing. */
+static void count_missing(struct replay_files *f, struct replay_file *file)
 {
 	if (file->flags & REPLAY_FILE_PRESENT)
 		file->flags |= REPLAY_FILE_MISSING;
@@ -169,8 +169,8 @@ static int check_access(const struct looking *x, const struct replay_file *file,
 			  strerror(errno));
 }
 
-/* A file that has other names, too, may be anybody's: what is written to it would be in all of
- * them. */
+/* Does an existing file fit? A file with several names is not written to, as all of them would
+ * change. */
 static bool is_as_it_should_be(const struct replay_file *file, const struct stat *st)
 {
 	if (file->flags & REPLAY_FILE_CHANGED && st->st_nlink > 1)
@@ -178,7 +178,7 @@ static bool is_as_it_should_be(const struct replay_file *file, const struct stat
 	return !(file->flags & REPLAY_FILE_PRESENT) || (uint64_t)st->st_size == file->bytes;
 }
 
-/* What was made for a trace that only writes it has space, and is no storage to read. */
+/* A file that was made for a trace that only writes it has no content to read. */
 static bool has_holes(const struct looking *x, const struct replay_file *file, const char *name)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC;
@@ -196,8 +196,8 @@ static bool has_holes(const struct looking *x, const struct replay_file *file, c
 	return hole >= 0 && (uint64_t)hole < file->bytes;
 }
 
-/* The trace does not say of what kind it is: it has only seen it, by a stat, or gives its name to
- * something by a rename, as a replay before has done. */
+/* May the name be a folder? The trace does not show its kind if it only has a stat, or renames
+ * something to this name, which an earlier replay may have done here. */
 static bool may_be_folder(const struct replay_file *file)
 {
 	unsigned flags = file->flags;
@@ -207,8 +207,8 @@ static bool may_be_folder(const struct replay_file *file)
 		(flags & REPLAY_FILE_MADE && !(flags & REPLAY_FILE_PRESENT)));
 }
 
-static int is_there(struct looking *x, struct replay_file *file, const char *name,
-		    const struct stat *st, struct mlgen_err *err)
+static int check_existing(struct looking *x, struct replay_file *file, const char *name,
+			  const struct stat *st, struct mlgen_err *err)
 {
 	bool is_folder = file->flags & REPLAY_FILE_FOLDER;
 
@@ -225,7 +225,7 @@ static int is_there(struct looking *x, struct replay_file *file, const char *nam
 	if (is_as_it_should_be(file, st) && !has_holes(x, file, name))
 		return check_access(x, file, name, err);
 	if (file->flags & REPLAY_FILE_PRESENT) {
-		missing(x->f, file);
+		count_missing(x->f, file);
 		return 0;
 	}
 	return mlgen_fail(err, -EMLINK,
@@ -244,7 +244,8 @@ static int folder_fail(const struct looking *x, int code, struct mlgen_err *err)
 			  dirs_in_the_way(way, x->path, code));
 }
 
-/* x->folder_fd is that of x->path, whose last step becomes *name: 0 or -errno, without err. */
+/* Open the folder of x->path as x->folder_fd; *name is the last step of the path. 0 or -errno,
+ * without err. */
 static int hold_folder(struct looking *x, const char **name)
 {
 	const char *below = x->path + replay_root(x->f->directory);
@@ -265,8 +266,8 @@ static int hold_folder(struct looking *x, const char **name)
 	return x->folder_fd < 0 ? x->folder_fd : 0;
 }
 
-/* There is none that it could be in, -ENOENT or -ENOTDIR: is there the one that the trace makes its
- * folder in, if it does? */
+/* The folder of a file does not exist (-ENOENT or -ENOTDIR). If the trace makes that folder, the
+ * folder above it has to exist. */
 static int has_no_folder(struct looking *x, uint32_t id, int code, struct mlgen_err *err)
 {
 	size_t made_above = replay_names_made_above(x->f, id);
@@ -277,7 +278,7 @@ static int has_no_folder(struct looking *x, uint32_t id, int code, struct mlgen_
 		code = hold_folder(x, &name);
 	}
 	if (code == -ENOENT)
-		missing(x->f, replay_file(x->f, id));
+		count_missing(x->f, replay_file(x->f, id));
 	return code && code != -ENOENT ? folder_fail(x, code, err) : 0;
 }
 
@@ -290,25 +291,25 @@ static int look_at_file(struct looking *x, uint32_t id, struct mlgen_err *err)
 
 	file->flags &= ~(unsigned)REPLAY_FILE_MISSING;
 	if (x->place.is_empty) {
-		missing(x->f, file);
+		count_missing(x->f, file);
 		return 0;
 	}
-	replay_files_path(x->f, id, x->path); /* it is known to fit */
+	replay_files_path(x->f, id, x->path); /* cannot fail: its length was checked */
 	r = hold_folder(x, &name);
 	if (r == -ENOENT || r == -ENOTDIR)
 		return has_no_folder(x, id, r, err);
 	if (r)
 		return folder_fail(x, r, err);
 	if (fstatat(x->folder_fd, *name ? name : ".", &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return is_there(x, file, name, &st, err);
+		return check_existing(x, file, name, &st, err);
 	if (errno != ENOENT)
 		return mlgen_fail(err, -errno, "%s: %s", x->path, strerror(errno));
 	if (file->flags & REPLAY_FILE_PRESENT)
-		missing(x->f, file);
+		count_missing(x->f, file);
 	return 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all files ---- */
 
 /* Nothing is made next to the files of others. */
 static int check_place(const struct looking *x, struct mlgen_err *err)
@@ -422,8 +423,8 @@ static const struct replay_file *file_of(const struct crew_worker *w, uint32_t i
 	return replay_file(p->f, id);
 }
 
-/* A name that leaves no room for more has its id instead. */
-static int put_part(struct crew_worker *w, uint32_t id)
+/* Set the temporary name. A name that is too long for one is replaced by its id. */
+static int set_part(struct crew_worker *w, uint32_t id)
 {
 	char *name = strrchr(w->path, '/') + 1;
 	int n;
@@ -435,14 +436,14 @@ static int put_part(struct crew_worker *w, uint32_t id)
 	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* w->path and w->part are its, and it can be made in the folder that is held. */
+/* Set w->path and w->part, and make and open the folder of the file. */
 static int reach(struct crew_worker *w, uint32_t id, struct mlgen_err *err)
 {
 	const struct replay_parts *p = w->owner;
 	int r = replay_files_path(p->f, id, w->path);
 
 	if (r == 0)
-		r = put_part(w, id);
+		r = set_part(w, id);
 	if (r)
 		return mlgen_fail(err, r, "%s: %s; name a directory with a shorter path", w->path,
 				  strerror(-r));
@@ -467,7 +468,7 @@ static struct newfile part_of(struct crew_worker *w, uint32_t id, int flags)
 	};
 }
 
-/* What a killed run has left goes. */
+/* Create the temporary file. A leftover of a killed run is removed. */
 static int open_new(struct newfile *x, struct mlgen_err *err)
 {
 	const struct replay_parts *p = x->w->owner;
@@ -483,7 +484,7 @@ static int open_new(struct newfile *x, struct mlgen_err *err)
 	return r < 0 ? newfile_failed(x, opstat_name(MLGEN_OPEN), r, err) : 0;
 }
 
-static int put_bytes(struct newfile *x, bool has_content, struct mlgen_err *err)
+static int write_bytes(struct newfile *x, bool has_content, struct mlgen_err *err)
 {
 	int r = x->bytes ? iocontent_allocate(x, has_content, err) : 0;
 
@@ -500,7 +501,7 @@ static bool is_missing(const struct crew_worker *w, uint32_t id)
 	return flags & REPLAY_FILE_MISSING && !(flags & REPLAY_FILE_FOLDER);
 }
 
-/* Nobody else looks at it. */
+/* No other worker reads the flags of this file. */
 static void has_been_made(const struct crew_worker *w, uint32_t id)
 {
 	const struct replay_parts *p = w->owner;
@@ -517,11 +518,11 @@ static bool replay_part_is_large(const struct replay_parts *p, uint32_t id)
 }
 
 /*
- * Tasks of a crew whose owner is the struct replay_parts; 0, CREW_STOPPED, or -errno with err. Of
- * each name, index 0 being that of id 1:
+ * Tasks of a crew whose owner is the struct replay_parts; 0, CREW_STOPPED, or -errno with err. The
+ * index is the id of a name, - 1.
  *
- * _folder: make it if it is one, and what leads to a file that the trace makes. _make: make the
- * file if it is missing and not large.
+ * _folder: make a folder, or the folders above a file that the trace makes. _make: make the file if
+ * it is missing and not large.
  */
 static int replay_part_folder(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
@@ -559,7 +560,7 @@ static int replay_part_make(struct crew_worker *w, uint64_t index, struct mlgen_
 	r = open_new(&x, err);
 	if (r)
 		return r;
-	r = put_bytes(&x, file_of(w, id)->flags & REPLAY_FILE_READ, err);
+	r = write_bytes(&x, file_of(w, id)->flags & REPLAY_FILE_READ, err);
 	r = newfile_end(&x, r, true, err);
 	if (r)
 		crew_do(w, MLGEN_UNLINK, &x.file);
@@ -569,9 +570,8 @@ static int replay_part_make(struct crew_worker *w, uint64_t index, struct mlgen_
 }
 
 /*
- * The same of parts->large. _begin, once: make it under its temporary name; _piece, of each piece:
- * write it; the last one gives the file its name. _drop, once, of one that did not come so far:
- * remove it.
+ * Tasks for the file parts->large. _begin: make it under its temporary name. _piece: write a piece;
+ * the last piece gives the file its name. _drop: remove a file that was not completed.
  */
 static int replay_part_begin(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
@@ -604,7 +604,7 @@ static int replay_part_piece(struct crew_worker *w, uint64_t index, struct mlgen
 	if (r < 0)
 		return newfile_failed(&x, opstat_name(MLGEN_OPEN), r, err);
 	r = iocontent_fill_piece(&x, index, err);
-	/* The last one syncs what all have written: size and times, too. */
+	/* The last worker syncs the whole file with its size and times. */
 	left = r ? 0 : atomic_fetch_sub_explicit(&p->pieces_left, 1, memory_order_acq_rel);
 	r = newfile_end(&x, r, left == 1, err);
 	if (r == 0 && left == 1)
@@ -628,8 +628,8 @@ static int replay_part_drop(struct crew_worker *w, uint64_t index, struct mlgen_
 
 /* ---- making ---- */
 
-/* A file that has more than its share is written by all workers together; of others each has one.
- * No fewer than two pieces. */
+/* A file with more than its share of all bytes is written by all workers together, in at least two
+ * pieces. Each other file is written by one worker. */
 #define LARGE_SHARE 8
 #define LARGE_LEAST (UINT64_C(128) << 20)
 
@@ -640,13 +640,13 @@ struct making {
 	struct replay_parts parts;
 	struct dirlock lock;
 	uint64_t asked_files; /* missing at first */
-	bool has_content;     /* else only space */
+	bool has_content;     /* otherwise files only have space */
 	bool is_announced;
 };
 
 /* ---- the directory ---- */
 
-static int put_marker(const struct making *x, struct mlgen_err *err)
+static int write_marker(const struct making *x, struct mlgen_err *err)
 {
 	json_t *root = json_pack("{s:i}", "mlgen_replay", 1);
 	int r = root ? jsonfile_replace(x->parts.dir.fd, REPLAY_MARKER, root, true) : -ENOMEM;
@@ -671,8 +671,8 @@ static int open_directory(struct making *x, struct mlgen_err *err)
 	return r;
 }
 
-/* Names reach the device, too: of all folders at once, of which nobody has a list. A filesystem
- * that knows no such thing has no need of it. */
+/* Sync the names of all folders at once, as there is no list of them. A filesystem without syncfs()
+ * does not need it. */
 static void sync_names(const struct making *x)
 {
 	int fd = openat(x->parts.dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -692,7 +692,7 @@ static void replay_files_make_announce(const void *arg, const char *time)
 	iolayout_say(x->f->job, &x->maker, x->f->directory, x->has_content ? time : NULL);
 }
 
-/* The first that takes time is announced, with all that is to be made. */
+/* Run a task. The first one that takes time announces all files that are to be made. */
 static int run(struct making *x,
 	       int (*each)(struct crew_worker *w, uint64_t index, struct mlgen_err *err),
 	       uint64_t n, struct mlgen_err *err)
@@ -756,7 +756,7 @@ static void making_begin(struct making *x)
 	x->m->started = true;
 }
 
-/* Behind all: what was made is not missing any more. */
+/* Subtract the files that were made from those that are missing. */
 static void making_end(struct making *x)
 {
 	struct replay_files *f = x->f;
@@ -774,7 +774,7 @@ static int make_all(struct making *x, struct mlgen_err *err)
 	int r;
 
 	making_begin(x);
-	r = put_marker(x, err);
+	r = write_marker(x, err);
 	if (r == 0)
 		r = crew_run(&x->maker.crew, &folders, err);
 	if (r == 0)
@@ -787,7 +787,7 @@ static int make_all(struct making *x, struct mlgen_err *err)
 	return r;
 }
 
-/* Once more behind the lock: somebody may have made them meanwhile. */
+/* Look again while holding the lock, as another process may have made files meanwhile. */
 static int make_locked(struct making *x, struct mlgen_err *err)
 {
 	int r = replay_files_look(x->f, err);

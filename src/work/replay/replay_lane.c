@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_lane.c - a lane: the operations of one thread of a trace, one after the other. */
+/* replay_lane.c - a worker replays the operations of its threads in order. */
 #include "work/replay/replay_internal.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static void slice_add(struct replay_slice *to, const struct replay_slice *b)
 	to->done_bytes += b->done_bytes;
 }
 
-/* Two become one. */
+/* Join pairs of slices. */
 static void replay_slices_fold(struct replay_slices *s)
 {
 	for (size_t i = 0; i < REPLAY_SLICES; i++) {
@@ -54,10 +54,10 @@ static void replay_slices_fold(struct replay_slices *s)
 	s->seconds *= 2;
 }
 
-/* Until they are at least so long, in steps of two. */
+/* Double the length of slices until they are at least that long. */
 static void replay_slices_stretch(struct replay_slices *s, double seconds)
 {
-	/* Sums of halves may differ in the last digit. */
+	/* .999: lengths that were doubled may differ in the last digit. */
 	while (s->seconds > 0 && s->seconds < seconds * .999)
 		replay_slices_fold(s);
 }
@@ -94,7 +94,7 @@ static struct replay_handle **bucket_of(const struct replay_handles *h, uint32_t
 	return &h->buckets[(id * UINT32_C(2654435761) >> 7) & h->mask];
 }
 
-/* What so many take. */
+/* The memory of that many handles. */
 static size_t replay_handles_bytes(size_t count, size_t path_bytes)
 {
 	return count *
@@ -207,7 +207,7 @@ static void turn_is_done(struct lane *l, const struct lane_op *lo)
 	bell_ring(&l->all->go_on, l->s->all->clock);
 }
 
-/* A folder that an earlier replay has made. */
+/* Is it a folder that an earlier replay made? */
 static bool is_there_already(const struct io_op *op)
 {
 	return op->io.op == MLGEN_MKDIR && op->io.result == -EEXIST;
@@ -236,7 +236,7 @@ static void lane_complete(struct lane *l, struct io_op *op)
 	}
 }
 
-/* How many came back, or -errno: the engine failed. */
+/* Reap completions. Returns their number, or -errno if the engine failed. */
 static int lane_reap(struct lane *l, unsigned min, uint64_t deadline_ns)
 {
 	int n = io_reap_until(stream_io(l->s), l->done, (unsigned)u64_min(min, lane_in_flight(l)),
@@ -247,7 +247,7 @@ static int lane_reap(struct lane *l, unsigned min, uint64_t deadline_ns)
 	return n < 0 ? stream_engine_failed(l->s, n) : n;
 }
 
-/* Until no more than so many are under way. */
+/* Reap until at most that many operations are in flight. */
 static void lane_reap_to(struct lane *l, unsigned most)
 {
 	while (lane_in_flight(l) > most)
@@ -255,7 +255,7 @@ static void lane_reap_to(struct lane *l, unsigned most)
 			return;
 }
 
-/* ---- what goes out ---- */
+/* ---- submission ---- */
 
 static struct io_op *lane_take_op(struct lane *l, enum mlgen_op kind, struct mlgen_file *file)
 {
@@ -281,7 +281,7 @@ static void lane_submit(struct lane *l, struct io_op *op)
 	l->last_ns = u64_max(l->last_ns, op->start_ns);
 }
 
-/* What began at another time goes to the engine by itself. */
+/* Submit the operations that began at another time before those of this time. */
 static void lane_flush_before(struct lane *l, uint64_t start_ns)
 {
 	if (l->has_batch && l->batch_start_ns != start_ns)
@@ -290,7 +290,7 @@ static void lane_flush_before(struct lane *l, uint64_t start_ns)
 	l->has_batch = false;
 }
 
-/* What others stand on: it is waited for. Its result. */
+/* Submit an operation that later ones depend on, and wait for it. Returns its result. */
 static int64_t lane_do(struct lane *l, struct io_op *op)
 {
 	struct lane_op *lo = op->owner;
@@ -308,7 +308,7 @@ static struct replay_handle *lane_new_handle(struct lane *l, uint32_t id)
 {
 	struct replay_handle *h = replay_handles_acquire(&l->handles, id);
 
-	/* There are as many as the trace has open at once, and one more. */
+	/* There are as many handles as files are open at once in the trace, plus one. */
 	if (!h)
 		return NULL;
 	h->file = (struct mlgen_file){ .path = h->path, .fd = -1, .mode = 0644 };
@@ -316,7 +316,7 @@ static struct replay_handle *lane_new_handle(struct lane *l, uint32_t id)
 	return h;
 }
 
-/* NULL: it failed, which is counted. */
+/* NULL if the open failed, which is counted. */
 static struct replay_handle *lane_open(struct lane *l, uint32_t id, int flags,
 				       const struct replay_op *of)
 {
@@ -338,7 +338,7 @@ static struct replay_handle *lane_open(struct lane *l, uint32_t id, int flags,
 	return rc < 0 ? NULL : h;
 }
 
-/* With is_extra the trace has no such close. */
+/* Close a file. With is_extra the trace has no such close. */
 static void lane_close(struct lane *l, struct replay_handle *h, bool is_extra)
 {
 	struct io_op *op;
@@ -353,7 +353,7 @@ static void lane_close(struct lane *l, struct replay_handle *h, bool is_extra)
 	replay_handles_release(&l->handles, h);
 }
 
-/* Opened by itself where the trace does not show it. */
+/* The handle of a file, which is opened if the trace does not show its open. */
 static struct replay_handle *lane_handle(struct lane *l, uint32_t id)
 {
 	struct replay_handle *h = replay_handles_find(&l->handles, id);
@@ -370,12 +370,12 @@ static void lane_begin_open(struct lane *l, const struct replay_op *op)
 		lane_open(l, op->file,
 			  replay_flags(l->s->all->job, l->all->files, op->file, op->len_bytes), op);
 
-	/* In the trace nobody had it. */
+	/* The open failed in the trace, so that nothing closes the file. */
 	if (h && op->flags & REPLAY_MAY_FAIL)
 		lane_close(l, h, true);
 }
 
-/* On the name of a file, or of an open one its state. */
+/* Begin an operation on the name of a file, or a stat of an open one. */
 static void lane_begin_named(struct lane *l, const struct replay_op *op)
 {
 	struct replay_handle *h =
@@ -425,12 +425,12 @@ static void lane_begin_close(struct lane *l, const struct replay_op *op)
 {
 	struct replay_handle *h = replay_handles_find(&l->handles, op->file);
 
-	/* Its open failed, which was counted. */
+	/* If there is no handle, the open failed and was counted. */
 	if (h)
 		lane_close(l, h, false);
 }
 
-/* Do it; reads, writes and syncs may still be under way behind it. */
+/* Begin an operation. Reads, writes, syncs and allocations may still be in flight afterwards. */
 static void lane_begin(struct lane *l, const struct replay_op *op, struct replay_turns *turns,
 		       uint64_t due_ns)
 {
@@ -456,26 +456,24 @@ static void lane_begin(struct lane *l, const struct replay_op *op, struct replay
 	}
 	if (is_named)
 		lane_begin_named(l, op);
-	/* These were waited for. */
+	/* All other operations are complete. */
 	if (turns) {
 		atomic_fetch_add(&turns->done, 1);
 		bell_ring(&l->all->go_on, l->s->all->clock);
 	}
 }
 
-/* ---- when ---- */
+/* ---- times and turns ---- */
 
-/* Of trace: further ahead of the slowest a worker waits. */
+/* A worker waits if it is further ahead of the slowest worker, in time of the trace. */
 #define AHEAD_NS NS_PER_S
-/* Between two looks at what nobody rings for. */
+/* The interval at which a worker checks conditions for which no bell rings. */
 #define LOOK_NS UINT64_C(1000000)
-/* A wait for completions ends late by less than this, on a host that is not busy: the rest of a
- * pause is spent looking. */
+/* A wait for completions ends late by less than this on an idle host. The last part of a pause is
+ * therefore spent polling. */
 #define SPIN_NS UINT64_C(50000)
 
-/* ---- waiting ---- */
-
-/* Until then, or until something comes back. */
+/* Wait until that time, or until an operation completes. */
 static void lane_wait(struct lane *l, uint64_t until_ns)
 {
 	if (lane_in_flight(l))
@@ -484,7 +482,7 @@ static void lane_wait(struct lane *l, uint64_t until_ns)
 		stream_nap(l->s, until_ns);
 }
 
-/* The same to the point, with completions taken as they come. */
+/* Wait until exactly that time, and reap completions meanwhile. */
 static void lane_wait_exactly(struct lane *l, uint64_t until_ns)
 {
 	uint64_t now = lane_now(l);
@@ -497,7 +495,7 @@ static void lane_wait_exactly(struct lane *l, uint64_t until_ns)
 		lane_reap(l, 1, until_ns - SPIN_NS);
 	else
 		lane_reap(l, 0, now);
-	/* Where time stands still for those who look (clock.h). */
+	/* A virtual clock does not advance while it is polled (clock.h). */
 	if (lane_now(l) == now)
 		lane_wait(l, until_ns);
 }
@@ -506,8 +504,6 @@ static bool lane_is_over(const struct lane *l)
 {
 	return stream_is_over(l->s) || (l->s->end_ns != UINT64_MAX && lane_now(l) >= l->s->end_ns);
 }
-
-/* ---- for what ---- */
 
 static uint64_t slowest_ns(const struct lane *l)
 {
@@ -530,7 +526,7 @@ static bool is_ahead(struct lane *l, uint64_t start_ns)
 	return start_ns > l->limit_ns;
 }
 
-/* For those that are more than a second of the trace behind. */
+/* Wait for workers that are more than a second of the trace behind. */
 static void await_others(struct lane *l, uint64_t start_ns)
 {
 	uint64_t begin;
@@ -550,7 +546,7 @@ static uint64_t scaled(const struct lane *l, uint64_t ns)
 	return (uint64_t)((double)ns * l->ns_per_ns);
 }
 
-/* When it is due; 0 = at once. */
+/* The time at which an operation is due; 0 = at once. */
 static uint64_t due_of(const struct lane *l, const struct replay_op *op)
 {
 	switch (l->s->all->job->replay_time) {
@@ -571,7 +567,7 @@ static void await_due(struct lane *l, uint64_t due_ns)
 		return;
 	while (lane_now(l) < due_ns && !lane_is_over(l))
 		lane_wait_exactly(l, due_ns);
-	/* Not the end of the one before: it may lie before this one was due. */
+	/* The operation begins now, and not at the end of the one before, which may be earlier. */
 	io_wake(stream_io(l->s));
 }
 
@@ -605,7 +601,8 @@ static void await_turn(struct lane *l, struct replay_turns *t, const struct repl
 	bell_ring(&l->all->go_on, l->s->all->clock);
 }
 
-/* Its time, its turn, and fewer under way; then begin it, unless the run is over. */
+/* Wait for the time and turn of an operation, and for operations in flight to complete; then begin
+ * it unless the run is over. */
 static void lane_next(struct lane *l, const struct replay_op *op)
 {
 	struct replay_turns *turns = turns_of(l, op);
@@ -625,7 +622,7 @@ static void lane_next(struct lane *l, const struct replay_op *op)
 
 /* ---- workers ---- */
 
-/* Memory for requests of all workers, and what each has at least. */
+/* Memory for requests of all workers, and the least of one worker. */
 #define BUFFERS_BYTES (UINT64_C(4) << 20)
 #define BUFFER_LEAST_BYTES (UINT64_C(16) << 10)
 #define PAGE_BYTES UINT64_C(4096)
@@ -679,7 +676,7 @@ static size_t path_room(const struct replay_ops *o, const char *directory)
 	return (size_t)u64_min(strlen(directory) + o->longest_name + 3, PATH_MAX);
 }
 
-/* One more, for an open that failed in the trace and may not do so here. */
+/* An open that failed in the trace may succeed here, and needs one handle more. */
 static unsigned handle_count(const struct replay_ops *o)
 {
 	return o->most_open + 1;

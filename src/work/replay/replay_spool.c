@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_spool.c - operations on their way from the trace to the lanes. */
+/* replay_spool.c - records become operations, which wait in a temporary file for their workers. */
 #include "work/replay/replay_internal.h"
 
 #include <errno.h>
@@ -15,10 +15,10 @@
 #include "base/vec.h"
 #include "trace/model/model.h"
 
-/* What a record says beyond is left out: ext4 has no larger file. */
+/* Records beyond this offset are not replayed, as ext4 has no larger files. */
 #define REPLAY_LARGEST_BYTES (UINT64_C(1) << 44)
 
-/* ---- what is left ---- */
+/* ---- records that are not replayed ---- */
 
 static const char *const reasons[LEFT_REASONS] = {
 	[LEFT_GETDENTS] = "getdents",
@@ -56,15 +56,15 @@ uint64_t replay_left_text(const struct replay_left_counts *l, char *out, size_t 
 enum { CHUNK_OPS = (REPLAY_CHUNK_BYTES - 16) / sizeof(struct replay_op) };
 
 struct chunk {
-	uint64_t next; /* where the next one lies; NOWHERE = there is none */
+	uint64_t next; /* offset of the next chunk; NOWHERE = none */
 	uint64_t count;
 	struct replay_op ops[CHUNK_OPS];
 };
 
-/* Of a worker, while it is written. */
+/* A worker, while its operations are written. */
 struct spool_lane {
 	struct chunk *chunk;
-	uint64_t first, at; /* of its first chunk, and of this one */
+	uint64_t first, at; /* offsets of its first chunk and of this one */
 };
 
 struct replay_spool {
@@ -171,7 +171,7 @@ int replay_spool_end(struct replay_spool *s, struct mlgen_err *err)
 
 struct replay_cursor {
 	const struct replay_spool *spool;
-	uint64_t next, at; /* chunk to come; operation in this one */
+	uint64_t next, at; /* offset of the next chunk; operation in this one */
 	struct chunk chunk;
 };
 
@@ -209,7 +209,7 @@ static int read_chunk(struct replay_cursor *c, struct mlgen_err *err)
 	}
 	c->next = c->chunk.next;
 	c->at = 0;
-	/* It is there when it is needed, and what was read makes room. */
+	/* The next chunk is read ahead. */
 	if (c->next != NOWHERE)
 		posix_fadvise(c->spool->fd, (off_t)c->next, sizeof(struct chunk),
 			      POSIX_FADV_WILLNEED);
@@ -230,17 +230,17 @@ int replay_cursor_next(struct replay_cursor *c, const struct replay_op **op, str
 	return 1;
 }
 
-/* ---- taken from it ---- */
+/* ---- records as operations ---- */
 
 #define PAGE_BYTES UINT64_C(4096)
 
-/* Linux moves no more with one call, whatever it is asked for (read(2)). */
+/* The most bytes that one call moves on Linux (read(2)). */
 #define CALL_MOST_BYTES UINT64_C(0x7ffff000)
 
-/* In which way a record is done again. */
-static const struct take_row {
-	uint8_t op;   /* enum mlgen_op + 1; 0 = it is not */
-	uint8_t left; /* enum replay_left + 1: the reason; 0 = nobody misses it */
+/* The operation that a record becomes. */
+static const struct op_row {
+	uint8_t op;   /* enum mlgen_op + 1; 0 = none */
+	uint8_t left; /* enum replay_left + 1: why there is none; 0 = not counted */
 } rows[TRACE_OPS] = {
 	[TRACE_OPEN] = { MLGEN_OPEN + 1, 0 },
 	[TRACE_CLOSE] = { MLGEN_CLOSE + 1, 0 },
@@ -282,7 +282,7 @@ static bool has_place(unsigned op)
 	return replay_moves(op) || op == TRACE_ALLOCATE;
 }
 
-/* Why it cannot be done, + 1; 0 = it can. */
+/* The reason why a record cannot be replayed, + 1; 0 = it can. */
 static unsigned reason(const struct trace_record *r, uint32_t file)
 {
 	if (!file)
@@ -299,7 +299,7 @@ static unsigned reason(const struct trace_record *r, uint32_t file)
 int replay_op_from(struct replay_op *op, const struct trace_record *r, uint32_t file,
 		   struct replay_left_counts *left)
 {
-	const struct take_row none = { 0 }, *row = r->op < TRACE_OPS ? &rows[r->op] : &none;
+	const struct op_row none = { 0 }, *row = r->op < TRACE_OPS ? &rows[r->op] : &none;
 	unsigned why = row->op ? reason(r, file) : row->left;
 
 	if (why)
@@ -309,7 +309,7 @@ int replay_op_from(struct replay_op *op, const struct trace_record *r, uint32_t 
 	if (!row->op || why)
 		return 0;
 	*op = (struct replay_op){ .op = (uint8_t)(row->op - 1), .file = file, .off = r->off };
-	/* Where it is not known how, what is written is made, too. */
+	/* If the flags are unknown, a file that is written has to be made, too. */
 	if (r->op == TRACE_OPEN)
 		op->len_bytes = r->len_bytes == TRACE_UNKNOWN ? O_CREAT : (uint32_t)r->len_bytes;
 	if (r->op == TRACE_FAULT)
@@ -319,54 +319,54 @@ int replay_op_from(struct replay_op *op, const struct trace_record *r, uint32_t 
 	return 1;
 }
 
-/* ---- its file ---- */
+/* ---- records and their files ---- */
 
-static void was_there(struct replay_file *f)
+static void note_present(struct replay_file *f)
 {
 	if (!(f->flags & REPLAY_FILE_MADE))
 		f->flags |= REPLAY_FILE_PRESENT;
 }
 
-/* Somebody found so many bytes in it. */
-static void had_bytes(struct replay_file *f, uint64_t bytes)
+/* A record found that many bytes in the file. */
+static void note_bytes(struct replay_file *f, uint64_t bytes)
 {
 	if (f->flags & REPLAY_FILE_MADE)
 		return;
-	was_there(f);
+	note_present(f);
 	f->bytes = u64_max(f->bytes, bytes);
 }
 
-static void is_made(struct replay_file *f)
+static void note_made(struct replay_file *f)
 {
 	f->flags |= REPLAY_FILE_CHANGED | REPLAY_FILE_MADE;
 }
 
-static void take_open(struct replay_file *f, uint64_t flags)
+static void add_open(struct replay_file *f, uint64_t flags)
 {
 	if (flags == TRACE_UNKNOWN)
 		return;
 	if (flags & O_DIRECTORY)
 		f->flags |= REPLAY_FILE_FOLDER;
 	if (flags & O_TRUNC || (flags & O_CREAT && flags & O_EXCL))
-		is_made(f);
+		note_made(f);
 	else if (!(flags & O_CREAT))
-		was_there(f);
+		note_present(f);
 }
 
-static void take_read(struct replay_file *f, const struct trace_record *r)
+static void add_read(struct replay_file *f, const struct trace_record *r)
 {
 	uint64_t got = r->op == TRACE_FAULT ? 1 : (uint64_t)r->result;
 
 	if (got == 0)
 		return;
-	had_bytes(f, r->off + got);
+	note_bytes(f, r->off + got);
 	f->flags |= REPLAY_FILE_READ;
 }
 
-/* Where a name goes, or comes from. */
-static void is_gone(struct replay_file *f, unsigned is)
+/* The file loses its name. */
+static void note_gone(struct replay_file *f, unsigned is)
 {
-	was_there(f);
+	note_present(f);
 	f->flags |= REPLAY_FILE_CHANGED | is;
 }
 
@@ -376,17 +376,17 @@ void replay_file_add_record(struct replay_file *f, const struct trace_record *r)
 		return;
 	switch (r->op) {
 	case TRACE_OPEN:
-		take_open(f, r->len_bytes);
+		add_open(f, r->len_bytes);
 		break;
 	case TRACE_STAT:
 		if (f->flags & REPLAY_FILE_CHANGED || r->len_bytes == TRACE_UNKNOWN)
-			was_there(f);
+			note_present(f);
 		else
-			had_bytes(f, r->len_bytes);
+			note_bytes(f, r->len_bytes);
 		break;
 	case TRACE_READ:
 	case TRACE_FAULT:
-		take_read(f, r);
+		add_read(f, r);
 		break;
 	case TRACE_WRITE:
 	case TRACE_ALLOCATE:
@@ -394,19 +394,19 @@ void replay_file_add_record(struct replay_file *f, const struct trace_record *r)
 		break;
 	case TRACE_RENAME:
 	case TRACE_UNLINK:
-		is_gone(f, 0);
-		f->flags |= REPLAY_FILE_MADE; /* who has the name now */
+		note_gone(f, 0);
+		f->flags |= REPLAY_FILE_MADE; /* if another file gets the name */
 		break;
 	case TRACE_MKDIR:
-		is_made(f);
+		note_made(f);
 		f->flags |= REPLAY_FILE_FOLDER;
 		break;
 	case TRACE_RMDIR:
-		is_gone(f, REPLAY_FILE_FOLDER);
+		note_gone(f, REPLAY_FILE_FOLDER);
 		break;
 	default:
 		if (!(f->flags & REPLAY_FILE_CHANGED))
-			was_there(f);
+			note_present(f);
 		break;
 	}
 }
@@ -417,7 +417,7 @@ void replay_file_add_device(struct replay_file *f, const struct trace_record *r)
 
 	if (__builtin_add_overflow(r->off, replay_bytes(r), &end) || end > UINT64_MAX - PAGE_BYTES)
 		end = UINT64_MAX - PAGE_BYTES;
-	/* How large the device is does not matter. */
+	/* The size of the device does not matter. */
 	if (!(f->flags & REPLAY_FILE_DEVICE))
 		f->bytes = 0;
 	f->flags |= REPLAY_FILE_DEVICE | REPLAY_FILE_PRESENT |

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_text.c - what a replay plans and reports. */
+/* replay_text.c - the dry run and the report of a replay. */
 #include "work/replay/replay_internal.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 /* ---- the report ---- */
 
-/* Lines of asked against done over time. */
+/* Rows of the table of bytes asked for and done over time. */
 #define ROWS 10
 
 /* ---- words ---- */
@@ -30,7 +30,7 @@ static void put_speed(struct buf *text, double speed)
 		buf_addf(text, ", %s times as fast", units_put_f64(n, speed));
 }
 
-/* ", think times kept, twice as fast", appended: when an operation is due. */
+/* Append when an operation is due, as ", think times kept, twice as fast". */
 static void replay_put_how(struct buf *text, const struct job *j)
 {
 	static const char *const times[] = {
@@ -50,14 +50,14 @@ static void replay_put_how(struct buf *text, const struct job *j)
 	buf_add(text, orders[j->replay_order]);
 }
 
-/* "touches of mapped pages" with an engine that maps, else "reads". */
+/* "touches of mapped pages" with an engine that maps, otherwise "reads". */
 static const char *replay_touches_are(const struct job *j)
 {
 	return j->ioengine && strcmp(j->ioengine, "mmap") == 0 ? "touches of mapped pages"
 							       : "reads";
 }
 
-/* ---- what ran ---- */
+/* ---- the job ---- */
 
 static void put_job(struct buf *text, const struct text_block *b)
 {
@@ -69,7 +69,7 @@ static void put_job(struct buf *text, const struct text_block *b)
 		buf_addf(text, "; %u jobs together", b->result->members);
 }
 
-/* Whether the cache is passed by the trace says, where the job does not. */
+/* The trace determines whether the page cache is bypassed, unless the job does. */
 static void put_workers(struct buf *text, const struct text_block *b)
 {
 	if (job_is_given(b->job, "direct") || job_is_given(b->job, "buffered")) {
@@ -115,7 +115,7 @@ static const struct text_line below_answer[] = {
 	{ 0 },
 };
 
-/* Up to which slice anything was asked or done. */
+/* The number of slices up to the last one with an operation. */
 static size_t slices_used(const struct metric_list *slices)
 {
 	const struct replay_slice *s = slices->items;
@@ -126,7 +126,7 @@ static size_t slices_used(const struct metric_list *slices)
 	return n;
 }
 
-/* Digits that tell times from each other that are so far apart. */
+/* The number of digits that distinguish times at that distance. */
 static int digits_of(double seconds)
 {
 	double digits = ceil(1 - log10(seconds));
@@ -134,7 +134,7 @@ static int digits_of(double seconds)
 	return digits > 0 ? (int)fmin(digits, 6) : 0;
 }
 
-/* A line of the table: so many slices from the one on. */
+/* A row of the table, which sums several slices. */
 struct row {
 	double begin_seconds, asked, done; /* bytes per second */
 };
@@ -183,7 +183,7 @@ static void put_over_time(struct buf *out, const struct text_block *b)
 			 digits, rows[i].asked / unit.bytes, digits, rows[i].done / unit.bytes);
 }
 
-/* ---- how it went ---- */
+/* ---- evidence ---- */
 
 static void add_late(struct buf *text, const struct hist *late, const char *name)
 {
@@ -410,7 +410,7 @@ static void put_in_flight(struct buf *text, const struct plan_report *p)
 		plan_say(text, p, ", up to {plan.depth} each)");
 }
 
-/* The page below its first line. */
+/* Print the page after its first line. */
 static void plan_replay_text(FILE *to, const struct plan_report *p)
 {
 	static const struct plan_line lines[] = {
@@ -432,7 +432,7 @@ static void plan_replay_text(FILE *to, const struct plan_report *p)
 
 /* ---- the rows ---- */
 
-/* Its trace is a file that it reads and no one else may write. */
+/* The trace is a file that the replay reads, so that no other job may write it. */
 static bool any_file(const struct job *j, bool (*is)(const void *arg, const char *path),
 		     const void *arg)
 {
