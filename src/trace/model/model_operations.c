@@ -35,11 +35,6 @@ unsigned opkind_of(unsigned op)
 	return op < ARRAY_LEN(kinds) ? kinds[op] : 0;
 }
 
-static uint64_t known_length(const struct trace_record *r)
-{
-	return r->len_bytes == TRACE_UNKNOWN ? 0 : r->len_bytes;
-}
-
 uint64_t opkind_bytes(const struct trace_record *r)
 {
 	switch (r->op) {
@@ -51,7 +46,7 @@ uint64_t opkind_bytes(const struct trace_record *r)
 	case TRACE_BLOCK_COMPLETE:
 	case TRACE_CHECKPOINT:
 	case TRACE_SAMPLE:
-		return known_length(r);
+		return r->len_bytes == TRACE_UNKNOWN ? 0 : r->len_bytes;
 	default:
 		return 0;
 	}

@@ -279,19 +279,6 @@ static void finish_files(struct phase_book *o, struct profile_phase *p)
 /* An end comes before a begin at the same time. */
 COMPARE_BY2(compare_events, struct thread_event, at_ns, change)
 
-/* The largest number of threads at one time. A loader may have new workers in each epoch. */
-static double most_at_once(struct thread_event *events, size_t count)
-{
-	int now = 0, most = 0;
-
-	qsort(events, count, sizeof(*events), compare_events);
-	for (size_t i = 0; i < count; i++) {
-		now += events[i].change;
-		most = now > most ? now : most;
-	}
-	return most;
-}
-
 static void finish_threads(struct phase_book *o, struct profile_phase *p)
 {
 	const struct phase_thread *t = o->thread_list.items.at;
@@ -299,6 +286,7 @@ static void finish_threads(struct phase_book *o, struct profile_phase *p)
 	double *shares = mem_array(count, sizeof(*shares)), most = 0;
 	struct thread_event *events = mem_array(count, 2 * sizeof(*events));
 	size_t work = 0;
+	int now = 0, at_once = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		most = fmax(most, (double)t[i].bytes);
@@ -311,7 +299,13 @@ static void finish_threads(struct phase_book *o, struct profile_phase *p)
 		events[2 * work + 1] = (struct thread_event){ t[i].last_ns, -1 };
 		shares[work++] = (double)t[i].bytes;
 	}
-	p->workers = most_at_once(events, 2 * work);
+	/* A loader may have new workers in each epoch: the most at one time count. */
+	qsort(events, 2 * work, sizeof(*events), compare_events);
+	for (size_t i = 0; i < 2 * work; i++) {
+		now += events[i].change;
+		at_once = now > at_once ? now : at_once;
+	}
+	p->workers = at_once;
 	p->gini = fairness_of(shares, work).gini;
 	mem_free(events);
 	mem_free(shares);
@@ -549,25 +543,6 @@ static void add_record(struct profiler *f, const struct trace_record *r)
 	}
 }
 
-/* ---- the end ---- */
-
-static uint64_t time_of(const struct profiler *f, size_t n)
-{
-	const struct phase_times *t = &f->times[n];
-	uint64_t ns = 0;
-
-	if (!t->count)
-		/* Operations between phases have no time of their own. */
-		return f->whole && f->end_ns > f->first_ns ? f->end_ns - f->first_ns : 0;
-	for (size_t i = 0; i < t->count; i++) {
-		uint64_t end = u64_min(t->at[i].end_ns, f->end_ns);
-
-		if (end > t->at[i].start_ns)
-			ns += end - t->at[i].start_ns;
-	}
-	return ns;
-}
-
 static int read_records(struct profiler *f, struct mlgen_err *err)
 {
 	const struct trace_record *r;
@@ -580,8 +555,17 @@ static int read_records(struct profiler *f, struct mlgen_err *err)
 		return rc;
 	advance(f, f->end_ns);
 	books_finish(&f->books, f->to);
+	/* Operations between phases have no time of their own. */
+	if (f->whole && f->to->count && f->end_ns > f->first_ns)
+		f->to->phases[0].duration_ns = f->end_ns - f->first_ns;
 	for (size_t i = 0; i < f->to->count; i++)
-		f->to->phases[i].duration_ns = time_of(f, i);
+		for (size_t k = 0; k < f->times[i].count; k++) {
+			const struct phase_time *t = &f->times[i].at[k];
+			uint64_t end = u64_min(t->end_ns, f->end_ns);
+
+			if (end > t->start_ns)
+				f->to->phases[i].duration_ns += end - t->start_ns;
+		}
 	return 0;
 }
 

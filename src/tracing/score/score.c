@@ -203,25 +203,23 @@ static const char *unlike_of(const struct scoring *s)
 	return NULL;
 }
 
-static bool is_complete(const struct profile *p)
-{
-	return !p->read.lost && !p->read.truncated && !p->read.damaged_bytes &&
-	       !p->read.damaged_chunks;
-}
-
 static void describe_traces(const struct scoring *s)
 {
 	struct scored *to = s->to;
 	struct scored_trace *t = json_store_alloc(s->store, s->count * sizeof(*t));
 
-	for (size_t i = 0; i < s->count; i++)
+	for (size_t i = 0; i < s->count; i++) {
+		const struct trace_read *read = &s->of[i].read;
+
 		t[i] = (struct scored_trace){
 			.file = json_store_text(s->store, s->names[i]),
 			.records = s->of[i].records,
 			.other_calls = s->of[i].other_calls,
 			.failed_calls = s->of[i].failed_calls,
-			.is_complete = is_complete(&s->of[i]),
+			.is_complete = !read->lost && !read->truncated && !read->damaged_bytes &&
+				       !read->damaged_chunks,
 		};
+	}
 	to->candidate = t[s->count - 1].file;
 	to->traces = (struct metric_list){ t, s->count };
 	to->unlike = unlike_of(s);

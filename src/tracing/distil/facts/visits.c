@@ -394,11 +394,6 @@ static void forget(struct visiting *v)
 
 /* ---- visits ---- */
 
-static bool is_held(const struct going *g)
-{
-	return g->opens || g->maps;
-}
-
 static struct visiting_task *task_at(struct visiting *v, uint32_t task)
 {
 	spill_need(&v->tasks, ((size_t)task + 1) * sizeof(struct visiting_task));
@@ -541,7 +536,7 @@ static void note_end(struct visiting *v, struct going *g, struct visit *x,
 		x->flags |= VISIT_CLOSES;
 	if (*held)
 		--*held;
-	if (!is_held(g))
+	if (!g->opens && !g->maps)
 		end_going(v, g);
 }
 
