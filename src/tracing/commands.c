@@ -423,7 +423,8 @@ static int score_files(struct tracing *t, const char *candidate, const struct re
 			print_score_text(t->to, &d.document.score, t->options.quiet);
 		if (t->json)
 			json_struct(t->json, scored_fields, &d.document, NULL);
-		status = report_missed(&d.document.score, q, required) > 0 || d.document.score.verdict == SCORE_FAIL
+		status = report_missed(&d.document.score, q, required) > 0 ||
+					 d.document.score.verdict == SCORE_FAIL
 				 ? EXIT_MISSED
 				 : EXIT_RAN;
 	} else {

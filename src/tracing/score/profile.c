@@ -452,7 +452,7 @@ static void add_to_series(struct profile_phase *p, const struct trace_record *r,
 }
 
 /* Advance the operations in flight, in the phase of the last call. */
-static void advance(struct profiler *f, uint64_t now_ns)
+static void profile_advance(struct profiler *f, uint64_t now_ns)
 {
 	struct inflight_piece piece;
 
@@ -479,7 +479,7 @@ static void add_call(struct profiler *f, const struct trace_record *r)
 		return;
 	n = phase_of(f, r);
 	p = &f->to->phases[n];
-	advance(f, r->start_ns);
+	profile_advance(f, r->start_ns);
 	if (opkind_has_duration(r))
 		inflight_begin(&f->flight, opkind_end_ns(r));
 	f->last = f->phases.now || f->whole ? n : NO_PHASE;
@@ -553,7 +553,7 @@ static int read_records(struct profiler *f, struct mlgen_err *err)
 		add_record(f, r);
 	if (rc < 0)
 		return rc;
-	advance(f, f->end_ns);
+	profile_advance(f, f->end_ns);
 	books_finish(&f->books, f->to);
 	/* Operations between phases have no time of their own. */
 	if (f->whole && f->to->count && f->end_ns > f->first_ns)
