@@ -12,60 +12,56 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-#define LOOKS TRACK_LOOKS
-#define LOOK_NS NS_PER_S
+#define SNAPSHOTS TRACK_SNAPSHOTS
+#define SNAPSHOT_NS NS_PER_S
 
-static void status_track_remember(struct track *t, const struct live *now, bool is_whole)
-{
-	struct live *l = &t->looks[t->next];
-
-	if (is_whole)
-		live_hists_new(l);
-	else if (now->stall && !l->stall)
-		l->stall = hist_new();
-	live_copy(l, now);
-	t->next = (t->next + 1) % LOOKS;
-	if (t->count < LOOKS)
-		t->count++;
-}
-
-void track_follow(struct track *t, const struct live *now, bool is_whole)
+void track_follow(struct track *t, const struct live *now, bool all_hists)
 {
 	const struct live *last;
+	struct live *l;
 
 	if (t->count == 0 || t->phase != now->phase) {
 		t->phase = now->phase;
 		t->begin_ns = now->now_ns;
 		t->next = t->count = 0;
 	}
-	last = &t->looks[(t->next + LOOKS - 1) % LOOKS];
-	if (t->count == 0 || now->now_ns >= last->now_ns + LOOK_NS)
-		status_track_remember(t, now, is_whole);
+	last = &t->snapshots[(t->next + SNAPSHOTS - 1) % SNAPSHOTS];
+	if (t->count > 0 && now->now_ns < last->now_ns + SNAPSHOT_NS)
+		return;
+	l = &t->snapshots[t->next];
+	if (all_hists)
+		live_hists_new(l);
+	else if (now->stall && !l->stall)
+		l->stall = hist_new();
+	live_copy(l, now);
+	t->next = (t->next + 1) % SNAPSHOTS;
+	if (t->count < SNAPSHOTS)
+		t->count++;
 }
 
 void track_fini(struct track *t)
 {
 	mem_free(t->job_name);
-	for (unsigned i = 0; i < LOOKS; i++)
-		live_hists_free(&t->looks[i]);
+	for (unsigned i = 0; i < SNAPSHOTS; i++)
+		live_hists_free(&t->snapshots[i]);
 	*t = (struct track){ 0 };
 }
 
-static bool is_known(const struct track *t, const struct live *now)
+static bool has_snapshot(const struct track *t, const struct live *now)
 {
 	return t && t->count > 0 && t->phase == now->phase;
 }
 
-const struct live *track_then(const struct track *t, const struct live *now)
+const struct live *track_oldest(const struct track *t, const struct live *now)
 {
-	if (!is_known(t, now))
+	if (!has_snapshot(t, now))
 		return now;
-	return &t->looks[t->count < LOOKS ? 0 : t->next];
+	return &t->snapshots[t->count < SNAPSHOTS ? 0 : t->next];
 }
 
-uint64_t track_begin_ns(const struct track *t, const struct live *now)
+uint64_t track_phase_begin_ns(const struct track *t, const struct live *now)
 {
-	return is_known(t, now) ? t->begin_ns : now->now_ns;
+	return has_snapshot(t, now) ? t->begin_ns : now->now_ns;
 }
 
 const struct track *tracks_find(const struct tracks *t, const char *job_name)
@@ -76,19 +72,15 @@ const struct track *tracks_find(const struct tracks *t, const char *job_name)
 	return NULL;
 }
 
-/* A job seen for the first time: on the main thread, once per job. */
-static size_t new_track(struct tracks *t, const char *job_name)
-{
-	t->items = mem_realloc(t->items, (t->count + 1) * sizeof(*t->items));
-	t->items[t->count] = (struct track){ .job_name = mem_strdup(job_name) };
-	return t->count++;
-}
-
 void tracks_follow(struct tracks *t, const struct live *now)
 {
 	const struct track *known = tracks_find(t, now->job_name);
-	size_t i = known ? (size_t)(known - t->items) : new_track(t, now->job_name);
+	size_t i = known ? (size_t)(known - t->items) : t->count;
 
+	if (!known) {
+		t->items = mem_realloc(t->items, (t->count + 1) * sizeof(*t->items));
+		t->items[t->count++] = (struct track){ .job_name = mem_strdup(now->job_name) };
+	}
 	track_follow(&t->items[i], now, false);
 }
 
@@ -105,39 +97,38 @@ void tracks_fini(struct tracks *t)
 
 struct status {
 	struct status_screen screen;
-	bool draws;
+	bool is_enabled; /* draw the line in place */
 	bool is_drawn;
 	uint64_t interval_ns;  /* 0 = no whole lines */
-	uint64_t next_line_ns; /* 0 = not begun */
+	uint64_t next_line_ns; /* 0 = before the first update */
 	struct tracks tracks;
 	struct hist *scratch; /* stalls of the last seconds */
 };
 
-/* What fails is seen by nobody. */
-static void status_put(const struct status *s, const char *text)
+/* Errors are ignored: nobody is left to see a message. */
+static void status_write(const struct status *s, const char *text)
 {
 	(void)writeall(s->screen.fd, text, strlen(text));
 }
 
-/* The line of one job, and where nothing is known of it yet, a first one. */
 static void job_line(struct status *s, const struct live *now, size_t columns, char *out,
 		     size_t size)
 {
 	const struct track *t = tracks_find(&s->tracks, now->job_name);
-	const struct status_line_past past = {
-		.then = track_then(t, now),
-		.begin_ns = track_begin_ns(t, now),
+	const struct status_baseline base = {
+		.then = track_oldest(t, now),
+		.begin_ns = track_phase_begin_ns(t, now),
 		.scratch = s->scratch,
 	};
 
-	status_line(now, &past, columns, out, size);
+	status_line(now, &base, columns, out, size);
 }
 
-/* Several jobs share the line. */
+/* The part of one job in a line that several jobs share. */
 static void short_line(struct status *s, const struct live *now, char *out, size_t size)
 {
 	const struct track *t = tracks_find(&s->tracks, now->job_name);
-	const struct live *then = track_then(t, now);
+	const struct live *then = track_oldest(t, now);
 	bool is_measured =
 		now->phase == LIVE_TRAIN || now->phase == LIVE_IO || now->phase == LIVE_CHECKPOINT;
 
@@ -152,7 +143,7 @@ static bool is_busy(const struct live *l)
 	return l->phase != LIVE_WAIT && l->phase != LIVE_DONE;
 }
 
-/* Jobs that wait or are done say so only while no other one works. */
+/* Jobs that wait or are done are shown only while no job works. */
 static bool is_shown(const struct live *l, const struct live *jobs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -170,7 +161,7 @@ static size_t count_shown(const struct live *jobs, size_t n)
 	return shown;
 }
 
-/* Every job in short, as many as there is room for. */
+/* Join the short lines of as many jobs as fit. */
 static void join_jobs(struct status *s, const struct live *jobs, size_t n, size_t columns,
 		      char *out, size_t size)
 {
@@ -183,7 +174,7 @@ static void join_jobs(struct status *s, const struct live *jobs, size_t n, size_
 		if (!is_shown(&jobs[i], jobs, n))
 			continue;
 		short_line(s, &jobs[i], one, sizeof(one));
-		/* Room for "  +12 more" stays as long as it may be needed. */
+		/* Keep room for "  +12 more". */
 		if (!is_first && len + strlen(one) + 13 > columns)
 			break;
 		len += (size_t)snprintf(out + len, size - len, "%s%s", is_first ? "" : " | ", one);
@@ -209,7 +200,7 @@ static void draw(struct status *s, const struct live *jobs, size_t n)
 	for (size_t i = 0; i < n && line[0] == '\0'; i++)
 		if (is_shown(&jobs[i], jobs, n))
 			job_line(s, &jobs[i], columns, line, room);
-	status_put(s, text);
+	status_write(s, text);
 	s->is_drawn = true;
 }
 
@@ -234,7 +225,7 @@ struct status *status_new_on(const struct settings *set, const struct status_scr
 	struct status *s = mem_zalloc(sizeof(*s));
 
 	s->screen = *screen;
-	s->draws = set->eta == ETA_ALWAYS || (set->eta == ETA_AUTO && screen->columns > 0);
+	s->is_enabled = set->eta == ETA_ALWAYS || (set->eta == ETA_AUTO && screen->columns > 0);
 	s->interval_ns = set->status_interval_ns;
 	s->scratch = hist_new();
 	return s;
@@ -255,21 +246,20 @@ void status_update(struct status *s, const struct live *jobs, size_t n)
 {
 	if (n == 0)
 		return;
-	/* First what is printed, then what is remembered: the oldest look is ten seconds old then,
-	 * not nine. */
 	uint64_t now_ns = jobs[0].now_ns;
 	if (s->next_line_ns == 0)
 		s->next_line_ns = now_ns + s->interval_ns;
-	/* Looks come a little early or late; a line waits for none of them. */
+	/* Updates come a little early or late; a tenth of the interval is tolerated. */
 	if (s->interval_ns > 0 && now_ns + s->interval_ns / 10 >= s->next_line_ns) {
 		status_print(s, jobs, n);
 		s->next_line_ns += s->interval_ns;
-		/* Never two in a row, also after the program was stopped. */
+		/* Print no two lines in a row after the program was stopped (SIGSTOP). */
 		if (s->next_line_ns <= now_ns)
 			s->next_line_ns = now_ns + s->interval_ns;
 	}
-	if (s->draws)
+	if (s->is_enabled)
 		draw(s, jobs, n);
+	/* Store after drawing: the oldest snapshot was ten seconds old then, not nine. */
 	for (size_t i = 0; i < n; i++)
 		tracks_follow(&s->tracks, &jobs[i]);
 }
@@ -288,14 +278,14 @@ void status_print(struct status *s, const struct live *jobs, size_t n)
 			continue;
 		job_line(s, &jobs[i], COLUMNS - strlen(when) - 2, line, sizeof(line));
 		snprintf(text, sizeof(text), "%s  %s\n", when, line);
-		status_put(s, text);
+		status_write(s, text);
 	}
 }
 
 void status_erase(struct status *s)
 {
 	if (s->is_drawn)
-		status_put(s, CLEAR);
+		status_write(s, CLEAR);
 	s->is_drawn = false;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status_line.c - what the status line says of one job. */
+/* status_line.c - the status line of one job, and the text of its figures. */
 #include "report/live/live_internal.h"
 
 #include <assert.h>
@@ -23,8 +23,8 @@ char *status_figure_rate(char *out, double bytes_per_sec)
 	return out;
 }
 
-/* "1.66 of 3.73 TiB": both in the unit of the larger. */
-static void put_done_of(char *out, size_t size, uint64_t done, uint64_t total)
+/* "1.66 of 3.73 TiB": both numbers in the unit of the larger. */
+static void format_done_of(char *out, size_t size, uint64_t done, uint64_t total)
 {
 	char whole[UNITS_TEXT_BYTES];
 	double power = 1;
@@ -36,8 +36,8 @@ static void put_done_of(char *out, size_t size, uint64_t done, uint64_t total)
 	snprintf(out, size, "%.*f of %s", power < 2 ? 0 : v < 99.995 ? 2 : v < 999.95, v, whole);
 }
 
-/* Three digits, too: "203k". */
-static char *put_iops(char *out, double per_sec)
+/* "203k": three digits, as for rates. */
+static char *format_iops(char *out, double per_sec)
 {
 	static const char units[] = { 0, 'k', 'M' };
 	unsigned unit = 0;
@@ -52,146 +52,147 @@ static char *put_iops(char *out, double per_sec)
 	return out;
 }
 
-/* What the text of a figure is made of; one that has no value leaves it "". */
-struct shown {
+/* The input of a formatter. A figure without a value leaves `out` empty. */
+struct figure {
 	const struct live_field *row;
 	const struct live_span *span;
 	struct hist *scratch;
 	char *out;
 };
 
-static void status_figure_put_text(const struct shown *s)
+static void format_text(const struct figure *f)
 {
-	const char *text = *(const char *const *)live_now(s->row, s->span);
+	const char *text = *(const char *const *)live_now(f->row, f->span);
 
-	snprintf(s->out, STATUS_FIGURE_BYTES, "%s", text);
+	snprintf(f->out, STATUS_FIGURE_BYTES, "%s", text);
 }
 
-static void status_figure_put_choice(const struct shown *s)
+static void format_choice(const struct figure *f)
 {
-	int value = *(const int *)live_now(s->row, s->span);
+	int value = *(const int *)live_now(f->row, f->span);
 
-	for (const struct mlgen_choice *c = s->row->field.choices; c->name; c++)
+	for (const struct mlgen_choice *c = f->row->field.choices; c->name; c++)
 		if (c->value == value)
-			snprintf(s->out, STATUS_FIGURE_BYTES, "%s", c->name);
+			snprintf(f->out, STATUS_FIGURE_BYTES, "%s", c->name);
 }
 
-static void put_number(const struct shown *s)
+static void format_number(const struct figure *f)
 {
-	uint64_t n = live_count(s->row, s->span), of = live_of(s->row, s->span);
+	uint64_t n = live_count(f->row, f->span), of = live_of(f->row, f->span);
 
 	if (of > 0)
-		snprintf(s->out, STATUS_FIGURE_BYTES, "%" PRIu64 "/%" PRIu64, n, of);
+		snprintf(f->out, STATUS_FIGURE_BYTES, "%" PRIu64 "/%" PRIu64, n, of);
 	else
-		snprintf(s->out, STATUS_FIGURE_BYTES, "%" PRIu64, n);
+		snprintf(f->out, STATUS_FIGURE_BYTES, "%" PRIu64, n);
 }
 
-static void put_count(const struct shown *s)
+static void format_count(const struct figure *f)
 {
 	char n[UNITS_TEXT_BYTES], of[UNITS_TEXT_BYTES];
 
-	units_human_count(n, live_count(s->row, s->span));
-	units_human_count(of, live_of(s->row, s->span));
-	snprintf(s->out, STATUS_FIGURE_BYTES, "%s/%s", n, of);
+	units_human_count(n, live_count(f->row, f->span));
+	units_human_count(of, live_of(f->row, f->span));
+	snprintf(f->out, STATUS_FIGURE_BYTES, "%s/%s", n, of);
 }
 
-static void put_errors(const struct shown *s)
+static void format_errors(const struct figure *f)
 {
-	uint64_t errors = *(const uint64_t *)live_now(s->row, s->span);
+	uint64_t errors = *(const uint64_t *)live_now(f->row, f->span);
 	char n[UNITS_TEXT_BYTES];
 
 	if (errors)
-		snprintf(s->out, STATUS_FIGURE_BYTES, "%s error%s", units_human_count(n, errors),
+		snprintf(f->out, STATUS_FIGURE_BYTES, "%s error%s", units_human_count(n, errors),
 			 errors == 1 ? "" : "s");
 }
 
-static void put_bytes(const struct shown *s)
+static void format_bytes(const struct figure *f)
 {
-	put_done_of(s->out, STATUS_FIGURE_BYTES, live_count(s->row, s->span),
-		    live_of(s->row, s->span));
+	format_done_of(f->out, STATUS_FIGURE_BYTES, live_count(f->row, f->span),
+		       live_of(f->row, f->span));
 }
 
-static void put_bandwidth(const struct shown *s)
+static void format_bandwidth(const struct figure *f)
 {
-	double per_sec = live_per_sec(s->row, s->span);
+	double per_sec = live_per_sec(f->row, f->span);
 
 	if (!isnan(per_sec))
-		status_figure_rate(s->out, per_sec);
+		status_figure_rate(f->out, per_sec);
 }
 
-static void put_operations(const struct shown *s)
+static void format_operations(const struct figure *f)
 {
-	uint64_t all = *(const uint64_t *)live_now(s->row, s->span);
-	double per_sec = live_per_sec(s->row, s->span);
+	uint64_t all = *(const uint64_t *)live_now(f->row, f->span);
+	double per_sec = live_per_sec(f->row, f->span);
 
 	if (all > 0 && !isnan(per_sec))
-		put_iops(s->out, per_sec);
+		format_iops(f->out, per_sec);
 }
 
-static void put_share(const struct shown *s)
+static void format_share(const struct figure *f)
 {
-	double percent = live_percent(s->row, s->span);
+	double percent = live_percent(f->row, f->span);
 
 	if (!isnan(percent))
-		snprintf(s->out, STATUS_FIGURE_BYTES, "%.1f%%", percent);
+		snprintf(f->out, STATUS_FIGURE_BYTES, "%.1f%%", percent);
 }
 
-static void put_percent(const struct shown *s)
+static void format_percent(const struct figure *f)
 {
-	double percent = live_percent(s->row, s->span);
+	double percent = live_percent(f->row, f->span);
 
 	if (!isnan(percent))
-		snprintf(s->out, STATUS_FIGURE_BYTES, "%.0f%%", percent);
+		snprintf(f->out, STATUS_FIGURE_BYTES, "%.0f%%", percent);
 }
 
-static void put_seconds(const struct shown *s)
+static void format_seconds(const struct figure *f)
 {
-	snprintf(s->out, STATUS_FIGURE_BYTES, "%" PRIu64 " s",
-		 live_count(s->row, s->span) / NS_PER_S);
+	snprintf(f->out, STATUS_FIGURE_BYTES, "%" PRIu64 " s",
+		 live_count(f->row, f->span) / NS_PER_S);
 }
 
-static void put_left(const struct shown *s)
+static void format_left(const struct figure *f)
 {
-	uint64_t ns = live_count(s->row, s->span);
+	uint64_t ns = live_count(f->row, f->span);
 	uint64_t seconds = ns / NS_PER_S;
 
 	if (ns == UINT64_MAX)
 		return;
 	if (seconds < 60)
-		snprintf(s->out, STATUS_FIGURE_BYTES, "%" PRIu64 "s", seconds);
+		snprintf(f->out, STATUS_FIGURE_BYTES, "%" PRIu64 "s", seconds);
 	else
-		units_human_time(s->out, seconds * NS_PER_S);
+		units_human_time(f->out, seconds * NS_PER_S);
 }
 
-static void put_p99(const struct shown *s)
+static void format_p99(const struct figure *f)
 {
-	if (!live_distribution(s->row, s->span, s->scratch))
+	if (!live_distribution(f->row, f->span, f->scratch))
 		return;
-	double ms = (double)hist_percentile(s->scratch, 99) / 1e6;
-	snprintf(s->out, STATUS_FIGURE_BYTES, "%.*f ms",
+	double ms = (double)hist_percentile(f->scratch, 99) / 1e6;
+	snprintf(f->out, STATUS_FIGURE_BYTES, "%.*f ms",
 		 ms < 0.995  ? 3
 		 : ms < 9.95 ? 2
 			     : ms < 99.5,
 		 ms);
 }
 
-static void (*const show[])(const struct shown *s) = {
-	[LIVE_AS_TEXT] = status_figure_put_text,
-	[LIVE_AS_CHOICE] = status_figure_put_choice,
-	[LIVE_AS_NUMBER] = put_number,
-	[LIVE_AS_COUNT] = put_count,
-	[LIVE_AS_ERRORS] = put_errors,
-	[LIVE_AS_BYTES] = put_bytes,
-	[LIVE_AS_BANDWIDTH] = put_bandwidth,
-	[LIVE_AS_OPERATIONS] = put_operations,
-	[LIVE_AS_SHARE] = put_share,
-	[LIVE_AS_PERCENT] = put_percent,
-	[LIVE_AS_SECONDS] = put_seconds,
-	[LIVE_AS_LEFT] = put_left,
-	[LIVE_AS_P99] = put_p99,
+static void (*const formats[])(const struct figure *f) = {
+	[LIVE_AS_TEXT] = format_text,
+	[LIVE_AS_CHOICE] = format_choice,
+	[LIVE_AS_NUMBER] = format_number,
+	[LIVE_AS_COUNT] = format_count,
+	[LIVE_AS_ERRORS] = format_errors,
+	[LIVE_AS_BYTES] = format_bytes,
+	[LIVE_AS_BANDWIDTH] = format_bandwidth,
+	[LIVE_AS_OPERATIONS] = format_operations,
+	[LIVE_AS_SHARE] = format_share,
+	[LIVE_AS_PERCENT] = format_percent,
+	[LIVE_AS_SECONDS] = format_seconds,
+	[LIVE_AS_LEFT] = format_left,
+	[LIVE_AS_P99] = format_p99,
 };
 
-static size_t append_figure(char out[STATUS_FIGURE_BYTES], size_t at, const char *text, size_t len)
+/* Append up to the size of `out`; the new length. */
+static size_t append_text(char out[STATUS_FIGURE_BYTES], size_t at, const char *text, size_t len)
 {
 	if (len > STATUS_FIGURE_BYTES - 1 - at)
 		len = STATUS_FIGURE_BYTES - 1 - at;
@@ -200,39 +201,28 @@ static size_t append_figure(char out[STATUS_FIGURE_BYTES], size_t at, const char
 	return at + len;
 }
 
-/*
- * The figure of live_fields that this name stands for, which ends at `len`, as its row says it is
- * shown: "118/500", "14.9 GiB/s". False where it has no value. `scratch` is for percentiles, and
- * may be NULL where none is asked for.
- */
-static bool status_figure(const char *name, size_t len, const struct live_span *span,
-			  struct hist *scratch, char out[STATUS_FIGURE_BYTES])
-{
-	struct shown s = { live_find(name, len, span), span, scratch, out };
-
-	out[0] = '\0';
-	if (s.row)
-		show[s.row->show](&s);
-	return out[0] != '\0';
-}
-
+/* `scratch` is for percentiles, and may be NULL if `text` has none. */
 bool status_figures(const char *text, const struct live_span *span, struct hist *scratch,
 		    char out[STATUS_FIGURE_BYTES])
 {
-	char figure[STATUS_FIGURE_BYTES];
+	char value[STATUS_FIGURE_BYTES];
 	size_t at = 0;
 
 	while (*text) {
 		size_t len = strcspn(text, "{");
 
-		at = append_figure(out, at, text, len);
+		at = append_text(out, at, text, len);
 		text += len;
 		if (!*text)
 			break;
 		len = strcspn(++text, "}");
-		if (!status_figure(text, len, span, scratch, figure))
+		const struct figure f = { live_find(text, len, span), span, scratch, value };
+		value[0] = '\0';
+		if (f.row)
+			formats[f.row->show](&f);
+		if (value[0] == '\0')
 			return false;
-		at = append_figure(out, at, figure, strlen(figure));
+		at = append_text(out, at, value, strlen(value));
 		text += len + 1;
 	}
 	return true;
@@ -241,13 +231,13 @@ bool status_figures(const char *text, const struct live_span *span, struct hist 
 #define COLUMNS STATUS_COLUMNS
 #define WAITING_NS (2 * NS_PER_S)
 #define OUTSTANDING_NS (10 * NS_PER_S)
-#define PARTS 16 /* more than are at one time */
+#define PARTS 16 /* more than any line has */
 #define PART_BYTES STATUS_FIGURE_BYTES
 
-/* The pieces of a line, from left to right, and what to do without first. */
+/* The parts of a line, from left to right. */
 struct part {
 	char text[PART_BYTES];
-	unsigned worth; /* the least goes first; 0 stays */
+	unsigned priority; /* the lowest is dropped first; 0 is never dropped */
 };
 
 struct line {
@@ -255,25 +245,25 @@ struct line {
 	unsigned count;
 };
 
-/* Of UTF-8: a text is not cut before this byte. */
-static bool is_inside(char c)
+/* True for the second and later bytes of a letter in UTF-8, before which no text is cut. */
+static bool is_inside_letter(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* What is to be said of a job. */
+/* The activity of a job, as a line shows it. */
 enum at {
 	AT_WAIT = 1,
 	AT_PREPARE = 2,
 	AT_LAYOUT = 4,
 	AT_DROP = 8,
 	AT_TRAIN = 16,
-	AT_STALL = 32, /* a training that does not get on */
+	AT_STALL = 32, /* training that waits for data */
 	AT_IO = 64,
 	AT_SAVE = 128,
 	AT_PAUSE = 256,
 	AT_SAVED = 512,
-	AT_HANG = 1024, /* in one operation, whatever it is at */
+	AT_HANG = 1024, /* an operation is outstanding for long, in any activity */
 	AT_DONE = 2048,
 };
 #define AT_FILES (AT_PREPARE | AT_LAYOUT)
@@ -281,12 +271,13 @@ enum at {
 #define AT_CHECKPOINTS (AT_SAVE | AT_PAUSE | AT_SAVED)
 
 /*
- * The parts of a line in their order. A figure of live_fields stands in braces, as its row says it
- * is shown; where one has no value the part is left out. No text is the operation that hangs.
+ * The templates of parts, in the order of a line. A name in braces is a figure of live_fields,
+ * formatted as its row says; a part with a figure that has no value is left out. A NULL text is the
+ * operation that hangs.
  */
 struct piece {
-	unsigned at; /* any of these */
-	unsigned worth;
+	unsigned at; /* activities that show it */
+	unsigned priority;
 	const char *text;
 };
 
@@ -306,7 +297,7 @@ static const struct piece pieces[] = {
 	{ AT_IO, 0, "r={read_ios} IOPS {read_bytes}" },
 	{ AT_IO, 0, "w={write_ios} IOPS {write_bytes}" },
 	{ AT_TRAINING | AT_IO, 0, "{errors}" },
-	/* Beside the training, or it stands still for it. */
+	/* A checkpoint during training, whether or not training pauses for it. */
 	{ AT_TRAINING, 4, "checkpoint {checkpoint} {checkpoint_done}" },
 	{ AT_CHECKPOINTS, 0, "checkpoint {checkpoint}" },
 	{ AT_SAVE, 1, "{checkpoint_done}" },
@@ -337,12 +328,7 @@ static const struct piece short_pieces[] = {
 	{ 0 },
 };
 
-static bool is_hanging(const struct live *now)
-{
-	return now->oldest.start_ns != 0 && now->now_ns >= now->oldest.start_ns + OUTSTANDING_NS;
-}
-
-static enum at where(const struct live *now)
+static enum at activity_of(const struct live *now)
 {
 	bool is_last = now->checkpoint == now->checkpoints;
 
@@ -358,7 +344,7 @@ static enum at where(const struct live *now)
 	default:
 		break;
 	}
-	if (is_hanging(now))
+	if (now->oldest.start_ns != 0 && now->now_ns >= now->oldest.start_ns + OUTSTANDING_NS)
 		return AT_HANG;
 	if (now->phase == LIVE_IO)
 		return AT_IO;
@@ -367,8 +353,8 @@ static enum at where(const struct live *now)
 	return now->is_checkpointing ? AT_SAVE : is_last ? AT_SAVED : AT_PAUSE;
 }
 
-/* The end of a path names the file; its beginning goes first. */
-static void put_hanging(const struct live *now, size_t room, char out[PART_BYTES])
+/* A long path loses its beginning: the end names the file. */
+static void format_hanging(const struct live *now, size_t room, char out[PART_BYTES])
 {
 	const char *path = now->oldest.path;
 	size_t len = strlen(path);
@@ -382,7 +368,7 @@ static void put_hanging(const struct live *now, size_t room, char out[PART_BYTES
 	is_whole = len <= room;
 	if (!is_whole)
 		path += len - (room - 3);
-	while (!is_whole && is_inside(*path))
+	while (!is_whole && is_inside_letter(*path))
 		path++;
 	snprintf(out + head, PART_BYTES - (size_t)head, "%s%s", is_whole ? "" : "...", path);
 }
@@ -392,7 +378,7 @@ static void compose(struct line *l, bool is_short, const struct live_span *span,
 {
 	const struct piece *from = is_short ? short_pieces : pieces;
 	size_t room = is_short ? COLUMNS / 2 : COLUMNS - 10;
-	enum at at = where(span->now);
+	enum at at = activity_of(span->now);
 	char text[PART_BYTES];
 
 	for (l->count = 0; from->at; from++) {
@@ -402,12 +388,12 @@ static void compose(struct line *l, bool is_short, const struct live_span *span,
 			continue;
 		assert(l->count < PARTS);
 		if (!from->text)
-			put_hanging(span->now, room, text);
+			format_hanging(span->now, room, text);
 		else if (!status_figures(from->text, span, scratch, text))
 			continue;
-		/* Names and paths come from users: none moves the cursor. */
+		/* Names and paths come from users; escape what would move the cursor. */
 		printable_copy(p->text, sizeof(p->text), text);
-		p->worth = from->worth;
+		p->priority = from->priority;
 		if (!is_short)
 			room -= strlen(p->text) + 2;
 		l->count++;
@@ -430,8 +416,8 @@ static bool drop_least(struct line *l)
 	unsigned least = PARTS;
 
 	for (unsigned i = 0; i < l->count; i++)
-		if (l->parts[i].worth > 0 &&
-		    (least == PARTS || l->parts[i].worth < l->parts[least].worth))
+		if (l->parts[i].priority > 0 &&
+		    (least == PARTS || l->parts[i].priority < l->parts[least].priority))
 			least = i;
 	if (least == PARTS)
 		return false;
@@ -441,7 +427,7 @@ static bool drop_least(struct line *l)
 	return true;
 }
 
-/* In at most `columns`: closer together, then without the least important. */
+/* Write at most `columns`: first narrow the gaps, then drop the least important parts. */
 static void fit(struct line *l, size_t columns, char *out, size_t size)
 {
 	while (status_line_join(l, "  ", out, size) > columns &&
@@ -449,12 +435,13 @@ static void fit(struct line *l, size_t columns, char *out, size_t size)
 		;
 	if (strlen(out) <= columns)
 		return;
-	while (columns && is_inside(out[columns]))
+	while (columns && is_inside_letter(out[columns]))
 		columns--;
 	out[columns] = '\0';
 }
 
-static uint64_t left_by(const char *figure, const struct live_span *s, double left)
+/* The time that `left` units of a counter take at its present rate; UINT64_MAX = unknown. */
+static uint64_t time_for(const char *figure, const struct live_span *s, double left)
 {
 	const struct live_field *f = live_find(figure, strlen(figure), s);
 	double per_sec = f ? live_per_sec(f, s) : 0;
@@ -464,7 +451,7 @@ static uint64_t left_by(const char *figure, const struct live_span *s, double le
 	return left > 0 ? (uint64_t)(left / per_sec * (double)NS_PER_S) : 0;
 }
 
-/* By the rate of the last seconds, where nothing better is known. */
+/* The job's own estimate, otherwise one from the rate of the last seconds. */
 static uint64_t status_line_left_ns(const struct live_span *s)
 {
 	const struct live *now = s->now;
@@ -473,39 +460,32 @@ static uint64_t status_line_left_ns(const struct live_span *s)
 	if (now->left_ns != UINT64_MAX)
 		return now->left_ns;
 	if (now->phase == LIVE_PREPARE && now->bytes_total >= now->bytes_done)
-		return left_by("io_bytes", s, (double)(now->bytes_total - now->bytes_done));
+		return time_for("io_bytes", s, (double)(now->bytes_total - now->bytes_done));
 	if (now->phase == LIVE_CHECKPOINT && now->checkpoints > 0)
-		return left_by("checkpoint_bytes", s, all - (double)now->checkpoint_moved);
+		return time_for("checkpoint_bytes", s, all - (double)now->checkpoint_moved);
 	return UINT64_MAX;
 }
 
-/* Of the time that the phase will have taken. */
-static double done_percent(const struct live *now, uint64_t begin_ns)
+void status_line_estimate(struct live *l, const struct status_baseline *base)
 {
-	double done = (double)(now->now_ns - begin_ns);
-
-	if (now->left_ns == UINT64_MAX || now->now_ns <= begin_ns)
-		return (double)NAN;
-	return 100 * done / (done + (double)now->left_ns);
-}
-
-void status_line_estimate(struct live *l, const struct status_line_past *past)
-{
-	const struct live_span span = { l, past->then, NULL };
+	const struct live_span span = { l, base->then, NULL };
+	double done_ns = (double)(l->now_ns - base->begin_ns);
 
 	l->left_ns = status_line_left_ns(&span);
-	l->done_percent = done_percent(l, past->begin_ns);
+	l->done_percent = l->left_ns == UINT64_MAX || l->now_ns <= base->begin_ns
+				  ? (double)NAN
+				  : 100 * done_ns / (done_ns + (double)l->left_ns);
 }
 
-void status_line(const struct live *now, const struct status_line_past *past, size_t columns,
+void status_line(const struct live *now, const struct status_baseline *base, size_t columns,
 		 char *out, size_t size)
 {
 	struct live shown = *now;
-	const struct live_span span = { &shown, past->then, NULL };
+	const struct live_span span = { &shown, base->then, NULL };
 	struct line l;
 
-	status_line_estimate(&shown, past);
-	compose(&l, false, &span, past->scratch);
+	status_line_estimate(&shown, base);
+	compose(&l, false, &span, base->scratch);
 	fit(&l, columns, out, size);
 }
 

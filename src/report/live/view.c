@@ -15,10 +15,10 @@
 struct view {
 	struct view_terminal *terminal;
 	struct tracks tracks;
-	struct track past; /* of the sum */
+	struct track past; /* snapshots of `all` */
 	struct live all;
 	struct view_series bytes_per_sec, au_percent;
-	uint64_t moved_bytes, moved_ns; /* at the last look; ns 0 = none */
+	uint64_t moved_bytes, moved_ns; /* figures of the last update; ns 0 = none */
 	struct hist *scratch;
 	uint64_t begin_ns;
 	bool is_ending;
@@ -57,7 +57,8 @@ void view_close(struct view *v)
 	mem_free(v);
 }
 
-static void add_hists(struct live *to, const struct live *job)
+/* Add the figures that a picture shows as a sum of all jobs. */
+static void add_job(struct live *to, const struct live *job)
 {
 	struct {
 		struct hist *to, *from;
@@ -68,14 +69,6 @@ static void add_hists(struct live *to, const struct live *job)
 		{ to->lat[MLGEN_WRITE], job->lat[MLGEN_WRITE] },
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(pairs); i++)
-		if (pairs[i].from && pairs[i].from->count > 0)
-			hist_merge(pairs[i].to, pairs[i].from);
-}
-
-/* What a picture shows of all jobs together. */
-static void add_job(struct live *to, const struct live *job)
-{
 	to->compute_ns += job->compute_ns;
 	to->step_ns += job->step_ns;
 	to->stall_ns += job->stall_ns;
@@ -85,10 +78,12 @@ static void add_job(struct live *to, const struct live *job)
 	for (unsigned d = 0; d < 2; d++)
 		to->io_moved[d] += job->io_moved[d];
 	to->bytes_done += job->bytes_done;
-	add_hists(to, job);
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++)
+		if (pairs[i].from && pairs[i].from->count > 0)
+			hist_merge(pairs[i].to, pairs[i].from);
 }
 
-/* Trainings have figures that others have not. */
+/* The phase of a training job wins: training has figures that other phases lack. */
 static enum live_phase phase_of_all(const struct live *jobs, size_t n)
 {
 	enum live_phase phase = LIVE_DONE;
@@ -102,19 +97,9 @@ static enum live_phase phase_of_all(const struct live *jobs, size_t n)
 	return phase;
 }
 
-static void add_up(struct view *v, const struct live *jobs, size_t n)
+static void add_to_series(struct view *v)
 {
-	live_reset(&v->all);
-	v->all.phase = phase_of_all(jobs, n);
-	v->all.work = v->all.phase;
-	v->all.now_ns = n ? jobs[0].now_ns : 0;
-	for (size_t i = 0; i < n; i++)
-		add_job(&v->all, &jobs[i]);
-}
-
-static void follow_series(struct view *v)
-{
-	const struct live *all = &v->all, *then = track_then(&v->past, all);
+	const struct live *all = &v->all, *then = track_oldest(&v->past, all);
 	uint64_t moved = all->io_moved[0] + all->io_moved[1] + all->bytes_done;
 	uint64_t step_ns = all->step_ns - then->step_ns;
 	uint64_t ns = all->now_ns - v->moved_ns;
@@ -140,7 +125,7 @@ static void view_draw(struct view *v, const struct live *jobs, size_t n)
 		.job_count = n,
 		.tracks = &v->tracks,
 		.all = &v->all,
-		.all_then = track_then(&v->past, &v->all),
+		.all_then = track_oldest(&v->past, &v->all),
 		.bytes_per_sec = &v->bytes_per_sec,
 		.au_percent = &v->au_percent,
 		.scratch = v->scratch,
@@ -155,32 +140,37 @@ static void view_draw(struct view *v, const struct live *jobs, size_t n)
 	view_terminal_show(v->terminal);
 }
 
-/* First what is drawn, then what is remembered: as the status line. */
 void view_update(struct view *v, const struct live *jobs, size_t n)
 {
-	add_up(v, jobs, n);
-	follow_series(v);
+	live_reset(&v->all);
+	v->all.phase = phase_of_all(jobs, n);
+	v->all.work = v->all.phase;
+	v->all.now_ns = n ? jobs[0].now_ns : 0;
+	for (size_t i = 0; i < n; i++)
+		add_job(&v->all, &jobs[i]);
+	add_to_series(v);
+	/* Draw before storing, for the reason given in status_update(). */
 	view_draw(v, jobs, n);
 	for (size_t i = 0; i < n; i++)
 		tracks_follow(&v->tracks, &jobs[i]);
 	track_follow(&v->past, &v->all, true);
 }
 
-bool view_attend(struct view *v, const struct live *jobs, size_t n)
+bool view_handle_input(struct view *v, const struct live *jobs, size_t n)
 {
-	bool is_asked = false, is_new = view_terminal_is_resized(v->terminal);
+	bool quits = false, must_draw = view_terminal_is_resized(v->terminal);
 	int key;
 
 	while ((key = view_terminal_key(v->terminal)) != 0) {
-		is_asked |= key == 'q' || key == 'Q';
-		is_new = true;
+		quits |= key == 'q' || key == 'Q';
+		must_draw = true;
 	}
-	if (is_new)
+	if (must_draw)
 		view_draw(v, jobs, n);
-	return is_asked;
+	return quits;
 }
 
-void view_is_ending(struct view *v)
+void view_set_ending(struct view *v)
 {
 	v->is_ending = true;
 }

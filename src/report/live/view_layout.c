@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view_layout.c - where the figures of running jobs stand in a picture of them. */
+/* view_layout.c - lays out the figures of running jobs as a picture. */
 #include "report/live/live_internal.h"
 
 #include <inttypes.h>
@@ -20,19 +20,18 @@ struct view_box {
 	unsigned row, column, rows, columns;
 };
 
-/* A line of parts, one after another: percent of the whole; NaN is none. */
+/* A part of a bar: percent of the whole; NaN counts as 0. */
 struct view_part {
 	double percent;
 	enum view_look look;
 };
 
-/* Less than that has no room for what there is to be seen. */
+/* The smallest terminal that has room for all panels. */
 #define VIEW_ROWS 24
 #define VIEW_COLUMNS 80
 
-/* Letters of `text`, at most so many, as the picture can show them. */
-static void view_text_fit(char out[VIEW_TEXT_BYTES], const char *text, unsigned columns,
-			  bool is_utf8)
+/* Copy at most `columns` letters in printable form; without UTF-8, other letters become '?'. */
+static void fit_text(char out[VIEW_TEXT_BYTES], const char *text, unsigned columns, bool is_utf8)
 {
 	const char *end = text + strlen(text);
 	char letter[PRINTABLE_BYTES];
@@ -42,7 +41,7 @@ static void view_text_fit(char out[VIEW_TEXT_BYTES], const char *text, unsigned 
 		size_t n = printable_next(&text, end, letter);
 		bool is_ascii = (unsigned char)letter[0] < 0x80;
 
-		/* An escape is several columns. */
+		/* An escape takes several columns. */
 		if ((is_ascii && n > columns) || at + n >= VIEW_TEXT_BYTES)
 			break;
 		if (!is_ascii && !is_utf8) {
@@ -56,10 +55,9 @@ static void view_text_fit(char out[VIEW_TEXT_BYTES], const char *text, unsigned 
 	out[at] = '\0';
 }
 
-/* In at most `columns`, and none beyond the picture: made printable, and where it has no UTF-8
- * other letters are '?'. */
-static void view_put(const struct view_pen *pen, unsigned row, unsigned column, unsigned columns,
-		     enum view_look look, const char *text)
+/* Draw in at most `columns`, clipped to the picture. */
+static void draw_text(const struct view_pen *pen, unsigned row, unsigned column, unsigned columns,
+		      enum view_look look, const char *text)
 {
 	char shown[VIEW_TEXT_BYTES];
 
@@ -67,7 +65,7 @@ static void view_put(const struct view_pen *pen, unsigned row, unsigned column, 
 		return;
 	if (columns > pen->columns - column)
 		columns = pen->columns - column;
-	view_text_fit(shown, text, columns, pen->is_utf8);
+	fit_text(shown, text, columns, pen->is_utf8);
 	pen->put(pen->to, row, column, look, shown);
 }
 
@@ -80,18 +78,18 @@ void view_printf(const struct view_pen *pen, unsigned row, unsigned column, unsi
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	view_put(pen, row, column, columns, look, text);
+	draw_text(pen, row, column, columns, look, text);
 }
 
 #define LEVELS 8
 
-/* From empty to full. */
+/* Letters from empty to full: ASCII, UTF-8. */
 static const char *const levels[2][LEVELS + 1] = {
 	{ " ", ".", ".", ":", ":", "|", "|", "#", "#" },
 	{ " ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588" },
 };
 
-/* Parts differ without colours, too. */
+/* Parts of a bar differ in their letter, for terminals without colours. */
 static const char *const fills[2][4] = {
 	{ "#", "=", ".", " " },
 	{ "\u2588", "\u2592", "\u2591", " " },
@@ -105,7 +103,7 @@ void view_series_add(struct view_series *s, double value)
 		s->count++;
 }
 
-/* So many before the newest; NaN = there is none. */
+/* The value that is `ago` values older than the newest; NaN = none. */
 static double series_at(const struct view_series *s, unsigned ago)
 {
 	if (ago >= s->count)
@@ -115,11 +113,11 @@ static double series_at(const struct view_series *s, unsigned ago)
 
 double view_series_max(const struct view_series *s, unsigned n)
 {
-	double most = (double)NAN;
+	double max = (double)NAN;
 
 	for (unsigned i = 0; i < n && i < s->count; i++)
-		most = fmax(most, series_at(s, i));
-	return most;
+		max = fmax(max, series_at(s, i));
+	return max;
 }
 
 double view_series_mean(const struct view_series *s, unsigned n)
@@ -138,8 +136,8 @@ double view_series_mean(const struct view_series *s, unsigned n)
 	return known ? sum / known : (double)NAN;
 }
 
-/* Eighths of a row that a value fills, of this row from below. What is more than nothing is to be
- * seen. */
+/* Eighths of row `row`, counted from the bottom, that a value fills. A value above 0 fills at least
+ * one. */
 static unsigned level_in(double value, double top, unsigned rows, unsigned row)
 {
 	double eighths = value / top * rows * LEVELS;
@@ -151,8 +149,8 @@ static unsigned level_in(double value, double top, unsigned rows, unsigned row)
 	return here <= 0 ? 0 : here >= LEVELS ? LEVELS : (unsigned)here;
 }
 
-/* A column each value, the newest on the right; as high as the box is `top`. */
-static void view_curve(const struct view_pen *pen, const struct view_box *box,
+/* Draw each value as a column, the newest on the right; `top` is the value that fills the box. */
+static void draw_curve(const struct view_pen *pen, const struct view_box *box,
 		       const struct view_series *s, double top, enum view_look look)
 {
 	for (unsigned i = 0; i < box->columns; i++) {
@@ -164,7 +162,7 @@ static void view_curve(const struct view_pen *pen, const struct view_box *box,
 	}
 }
 
-static void view_bar(const struct view_pen *pen, const struct view_box *box,
+static void draw_bar(const struct view_pen *pen, const struct view_box *box,
 		     const struct view_part *parts, unsigned count)
 {
 	double end = 0;
@@ -185,14 +183,12 @@ static void view_bar(const struct view_pen *pen, const struct view_box *box,
 
 enum { READS = 1, WRITES };
 
-/*
- * A column: the first of its texts that has a value. Those that a narrow picture has no room for
- * say from which width on they are.
- */
+/* The columns of the job table. A cell shows the first of the column's texts that has a value. */
 static const struct column {
 	const char *title;
-	unsigned columns, from;
-	unsigned moves; /* READS or WRITES: empty until the job does */
+	unsigned columns;
+	unsigned from;  /* width of the picture that has room for this column */
+	unsigned moves; /* READS or WRITES: empty until the job reads or writes */
 	const char *texts[4];
 	enum view_look look;
 } columns[] = {
@@ -215,109 +211,88 @@ static const struct column {
 	{ "Waiting", 9, 130, 0, { "{waiting}" }, VIEW_POOR },
 };
 
-static bool is_hanging(const struct live *l)
-{
-	return l->oldest.start_ns != 0 && l->now_ns >= l->oldest.start_ns + HANGING_NS;
-}
-
 static bool is_busy(const struct live *l)
 {
 	return l->phase != LIVE_WAIT && l->phase != LIVE_DONE;
 }
 
-static void put_titles(const struct view_pen *pen, unsigned row)
-{
-	unsigned at = 1;
-
-	for (unsigned i = 0; i < ARRAY_LEN(columns); i++)
-		if (pen->columns >= columns[i].from) {
-			view_put(pen, row, at, columns[i].columns - 1, VIEW_HEAD, columns[i].title);
-			at += columns[i].columns;
-		}
-}
-
-/* What would take the place of figures: it hangs, or there are errors. */
-static bool put_trouble(const struct view_pen *pen, const struct view_scene *s,
-			const struct live *job, const struct status_line_past *past, unsigned row)
-{
-	char line[STATUS_COLUMNS * 4];
-
-	(void)s;
-	if (!is_hanging(job))
-		return false;
-	status_line(job, past, STATUS_COLUMNS - 2, line, sizeof(line));
-	view_put(pen, row, 1, pen->columns - 2, VIEW_BAD, line);
-	return true;
-}
-
-/* A job that only reads has no 0.00 MiB/s of writes; what a preparation writes is counted apart. */
+/* A job that only reads does not show 0.00 MiB/s of writes. Preparation counts its writes apart. */
 static bool is_empty(const struct column *c, const struct live *job)
 {
 	return c->moves && job->phase != LIVE_PREPARE && job->io_moved[c->moves - READS] == 0;
 }
 
-static void put_job(const struct view_pen *pen, const struct view_scene *s, const struct live *job,
-		    unsigned row)
+/* The first text of a column that has a value, expanded into `out`; false if there is none. */
+static bool cell_text(const struct column *c, const struct live_span *span, struct hist *scratch,
+		      char out[STATUS_FIGURE_BYTES])
+{
+	for (unsigned i = 0; i < ARRAY_LEN(c->texts) && c->texts[i]; i++)
+		if (status_figures(c->texts[i], span, scratch, out))
+			return true;
+	return false;
+}
+
+static void draw_job(const struct view_pen *pen, const struct view_scene *s, const struct live *job,
+		     unsigned row)
 {
 	const struct track *t = tracks_find(s->tracks, job->job_name);
-	const struct status_line_past past = {
-		.then = track_then(t, job),
-		.begin_ns = track_begin_ns(t, job),
+	const struct status_baseline base = {
+		.then = track_oldest(t, job),
+		.begin_ns = track_phase_begin_ns(t, job),
 		.scratch = s->scratch,
 	};
 	struct live shown = *job;
-	const struct live_span span = { &shown, past.then, NULL };
-	char text[STATUS_FIGURE_BYTES];
+	const struct live_span span = { &shown, base.then, NULL };
+	char text[STATUS_FIGURE_BYTES], line[STATUS_COLUMNS * 4];
 	unsigned at = 1;
 
-	if (put_trouble(pen, s, job, &past, row))
+	/* The operation that hangs takes the place of the figures. */
+	if (job->oldest.start_ns != 0 && job->now_ns >= job->oldest.start_ns + HANGING_NS) {
+		status_line(job, &base, STATUS_COLUMNS - 2, line, sizeof(line));
+		draw_text(pen, row, 1, pen->columns - 2, VIEW_BAD, line);
 		return;
-	status_line_estimate(&shown, &past);
+	}
+	status_line_estimate(&shown, &base);
 	for (unsigned i = 0; i < ARRAY_LEN(columns); i++) {
 		const struct column *c = &columns[i];
-		const char *const *from = c->texts;
 
 		if (pen->columns < c->from)
 			continue;
-		while (!is_empty(c, job) && from < c->texts + ARRAY_LEN(c->texts) && *from &&
-		       !status_figures(*from, &span, s->scratch, text))
-			from++;
-		if (!is_empty(c, job) && from < c->texts + ARRAY_LEN(c->texts) && *from)
-			view_put(pen, row, at, c->columns - 1, c->look, text);
+		if (!is_empty(c, job) && cell_text(c, &span, s->scratch, text))
+			draw_text(pen, row, at, c->columns - 1, c->look, text);
 		at += c->columns;
 	}
 	if (status_figures("{errors}", &span, s->scratch, text))
-		view_put(pen, row, 1 + columns[0].columns, columns[1].columns - 1, VIEW_BAD, text);
+		draw_text(pen, row, 1 + columns[0].columns, columns[1].columns - 1, VIEW_BAD, text);
 }
 
-static unsigned put_some(const struct view_pen *pen, const struct view_scene *s, bool busy,
-			 unsigned row, unsigned end)
-{
-	for (size_t i = 0; i < s->job_count && row < end; i++)
-		if (is_busy(&s->jobs[i]) == busy)
-			put_job(pen, s, &s->jobs[i], row++);
-	return row;
-}
-
-/* From row `row` on to before `end`: a row each job, those at work first, and how many more there
- * are. */
-static void view_jobs(const struct view_pen *pen, const struct view_scene *s, unsigned row,
+/* The job table in the rows [row, end): one row per job, busy jobs first, then the number of jobs
+ * that have no room. */
+static void draw_jobs(const struct view_pen *pen, const struct view_scene *s, unsigned row,
 		      unsigned end)
 {
-	unsigned first = row + 1;
+	unsigned first = row + 1, at = 1;
 	size_t shown = s->job_count;
 
 	if (first >= end)
 		return;
-	put_titles(pen, row);
+	for (unsigned i = 0; i < ARRAY_LEN(columns); i++)
+		if (pen->columns >= columns[i].from) {
+			draw_text(pen, row, at, columns[i].columns - 1, VIEW_HEAD,
+				  columns[i].title);
+			at += columns[i].columns;
+		}
 	if (shown > end - first)
 		shown = end - first - 1;
 	if (shown < s->job_count)
 		view_printf(pen, end - 1, 1, pen->columns, VIEW_FAINT, "and %zu more",
 			    s->job_count - shown);
 	end = first + (unsigned)shown;
-	row = put_some(pen, s, true, first, end);
-	put_some(pen, s, false, row, end);
+	row = first;
+	for (unsigned idle = 0; idle < 2; idle++)
+		for (size_t i = 0; i < s->job_count && row < end; i++)
+			if (is_busy(&s->jobs[i]) == !idle)
+				draw_job(pen, s, &s->jobs[i], row++);
 }
 
 #define LABEL_COLUMNS 13
@@ -325,26 +300,20 @@ static void view_jobs(const struct view_pen *pen, const struct view_scene *s, un
 #define LATENCY_COLUMNS 10
 #define MESSAGES 3
 
-/* Rows of the curve: it takes what is left where there is much. */
-static unsigned curve_rows(const struct view_pen *pen)
-{
-	return pen->rows >= 45 ? 10 : pen->rows >= 32 ? 6 : 3;
-}
-
-static void put_title(const struct view_pen *pen, const struct view_scene *s)
+static void draw_title(const struct view_pen *pen, const struct view_scene *s)
 {
 	char blank[VIEW_TEXT_BYTES], time[UNITS_TEXT_BYTES];
-	const char *what = s->is_ending ? "ending, the report comes" : "q ends the run and reports";
+	const char *hint = s->is_ending ? "ending, the report comes" : "q ends the run and reports";
 
 	memset(blank, ' ', sizeof(blank) - 1);
 	blank[sizeof(blank) - 1] = '\0';
-	view_put(pen, 0, 0, pen->columns, VIEW_TITLE, blank);
+	draw_text(pen, 0, 0, pen->columns, VIEW_TITLE, blank);
 	view_printf(pen, 0, 1, 24, VIEW_TITLE, "mlgen %s", MLGEN_VERSION);
 	view_printf(pen, 0, 26, 20, VIEW_TITLE, "%zu job%s", s->job_count, plural(s->job_count));
 	units_human_time(time, s->elapsed_ns / NS_PER_S * NS_PER_S);
 	view_printf(pen, 0, 36, 16, VIEW_TITLE, "%s", time);
-	view_printf(pen, 0, pen->columns - (unsigned)strlen(what) - 1, pen->columns, VIEW_TITLE,
-		    "%s", what);
+	view_printf(pen, 0, pen->columns - (unsigned)strlen(hint) - 1, pen->columns, VIEW_TITLE,
+		    "%s", hint);
 }
 
 static const char *rate_text(char out[UNITS_TEXT_BYTES], double bytes_per_sec)
@@ -354,23 +323,24 @@ static const char *rate_text(char out[UNITS_TEXT_BYTES], double bytes_per_sec)
 	return status_figure_rate(out, bytes_per_sec);
 }
 
-static unsigned put_throughput(const struct view_pen *pen, const struct view_scene *s, unsigned row)
+static unsigned draw_throughput(const struct view_pen *pen, const struct view_scene *s,
+				unsigned row)
 {
 	const struct view_series *series = s->bytes_per_sec;
 	unsigned n = pen->columns - 2;
-	const struct view_box box = { row + 1, 1, curve_rows(pen), n };
-	char now[UNITS_TEXT_BYTES], mean[UNITS_TEXT_BYTES];
-	char most[UNITS_TEXT_BYTES];
+	unsigned rows = pen->rows >= 45 ? 10 : pen->rows >= 32 ? 6 : 3;
+	const struct view_box box = { row + 1, 1, rows, n };
+	char now[UNITS_TEXT_BYTES], mean[UNITS_TEXT_BYTES], max[UNITS_TEXT_BYTES];
 	double top = view_series_max(series, n);
 
-	view_put(pen, row, 1, LABEL_COLUMNS, VIEW_HEAD, "Throughput");
-	view_put(pen, row, LABEL_COLUMNS + 1, 12, VIEW_STRONG,
-		 rate_text(now, view_series_mean(series, 1)));
+	draw_text(pen, row, 1, LABEL_COLUMNS, VIEW_HEAD, "Throughput");
+	draw_text(pen, row, LABEL_COLUMNS + 1, 12, VIEW_STRONG,
+		  rate_text(now, view_series_mean(series, 1)));
 	view_printf(pen, row, LABEL_COLUMNS + 14, pen->columns, VIEW_PLAIN,
 		    "mean %s, most %s of the last %u looks",
-		    rate_text(mean, view_series_mean(series, n)), rate_text(most, top),
+		    rate_text(mean, view_series_mean(series, n)), rate_text(max, top),
 		    series->count < n ? series->count : n);
-	view_curve(pen, &box, series, top, VIEW_GOOD);
+	draw_curve(pen, &box, series, top, VIEW_GOOD);
 	return row + 1 + box.rows;
 }
 
@@ -381,7 +351,7 @@ static double figure_percent(const char *name, const struct live_span *span)
 	return f ? fmin(live_percent(f, span), 100) : (double)NAN;
 }
 
-/* Two figures of rows, and what is left. */
+/* A bar of two figures of live_fields and the rest. */
 struct shares {
 	const char *label, *first, *second;
 	const char *first_name, *second_name;
@@ -403,31 +373,31 @@ static const struct shares shares[] = {
 	  { VIEW_POOR, VIEW_GOOD, VIEW_FAINT } },
 };
 
-static unsigned put_shares(const struct view_pen *pen, const struct shares *what,
-			   const struct live_span *span, unsigned row)
+static unsigned draw_shares(const struct view_pen *pen, const struct shares *sh,
+			    const struct live_span *span, unsigned row)
 {
 	unsigned bar = pen->columns - LABEL_COLUMNS - LEGEND_COLUMNS;
 	const struct view_box box = { row, LABEL_COLUMNS + 1, 1, bar };
-	double first = figure_percent(what->first, span);
-	double second = figure_percent(what->second, span);
-	struct view_part parts[3] = { { first, what->looks[0] },
-				      { second, what->looks[1] },
-				      { 100, what->looks[2] } };
+	double first = figure_percent(sh->first, span);
+	double second = figure_percent(sh->second, span);
+	struct view_part parts[3] = { { first, sh->looks[0] },
+				      { second, sh->looks[1] },
+				      { 100, sh->looks[2] } };
 	unsigned at = LABEL_COLUMNS + bar + 3;
 
 	if (isnan(first) || isnan(second))
 		return row;
 	second = fmin(second, 100 - first);
-	view_put(pen, row, 1, LABEL_COLUMNS, VIEW_HEAD, what->label);
-	view_bar(pen, &box, parts, ARRAY_LEN(parts));
-	view_printf(pen, row, at, 16, what->looks[0], "%s %.1f%%", what->first_name, first);
-	view_printf(pen, row, at + 16, 14, what->looks[1], "%s %.1f%%", what->second_name, second);
-	view_printf(pen, row, at + 29, 14, what->looks[2], "other %.1f%%", 100 - first - second);
+	draw_text(pen, row, 1, LABEL_COLUMNS, VIEW_HEAD, sh->label);
+	draw_bar(pen, &box, parts, ARRAY_LEN(parts));
+	view_printf(pen, row, at, 16, sh->looks[0], "%s %.1f%%", sh->first_name, first);
+	view_printf(pen, row, at + 16, 14, sh->looks[1], "%s %.1f%%", sh->second_name, second);
+	view_printf(pen, row, at + 29, 14, sh->looks[2], "other %.1f%%", 100 - first - second);
 	return row + 1;
 }
 
-static unsigned put_au(const struct view_pen *pen, const struct view_scene *s,
-		       const struct live_span *span, unsigned row)
+static unsigned draw_au(const struct view_pen *pen, const struct view_scene *s,
+			const struct live_span *span, unsigned row)
 {
 	double au = figure_percent("au_percent", span);
 	const struct view_box box = { row, LABEL_COLUMNS + 9, 1,
@@ -435,13 +405,13 @@ static unsigned put_au(const struct view_pen *pen, const struct view_scene *s,
 
 	if (isnan(au))
 		return row;
-	view_put(pen, row, 1, LABEL_COLUMNS, VIEW_HEAD, "AU");
+	draw_text(pen, row, 1, LABEL_COLUMNS, VIEW_HEAD, "AU");
 	view_printf(pen, row, LABEL_COLUMNS + 1, 8, VIEW_STRONG, "%.1f%%", au);
-	view_curve(pen, &box, s->au_percent, 100, VIEW_GOOD);
+	draw_curve(pen, &box, s->au_percent, 100, VIEW_GOOD);
 	return row + 1;
 }
 
-static void put_percentiles(const struct view_pen *pen, struct hist *h, unsigned row)
+static void draw_percentiles(const struct view_pen *pen, struct hist *h, unsigned row)
 {
 	static const double at[] = { 50, 90, 99, 99.9, 100 };
 	char text[UNITS_TEXT_BYTES];
@@ -457,9 +427,9 @@ static void put_percentiles(const struct view_pen *pen, struct hist *h, unsigned
 	view_printf(pen, row, column, 12, VIEW_FAINT, "%11s", text);
 }
 
-/* A row for each distribution of which the median is a row of live_fields. */
-static unsigned put_latencies(const struct view_pen *pen, const struct view_scene *s,
-			      const struct live_span *span, unsigned row)
+/* A row for each distribution whose median is a row of live_fields. */
+static unsigned draw_latencies(const struct view_pen *pen, const struct view_scene *s,
+			       const struct live_span *span, unsigned row)
 {
 	static const char median[] = "_p50_ns";
 	unsigned first = row + 1;
@@ -474,18 +444,18 @@ static unsigned put_latencies(const struct view_pen *pen, const struct view_scen
 		row++;
 		view_printf(pen, row, 1, LABEL_COLUMNS, VIEW_PLAIN, "%.*s", (int)(len - cut),
 			    f->field.name);
-		put_percentiles(pen, s->scratch, row);
+		draw_percentiles(pen, s->scratch, row);
 	}
 	if (row < first)
 		return first - 1;
-	view_put(pen, first - 1, 1, LABEL_COLUMNS, VIEW_HEAD, "Latency, ms");
-	view_put(pen, first - 1, LABEL_COLUMNS + 1, pen->columns, VIEW_FAINT,
-		 "      p50       p90       p99     p99.9       max       count");
+	draw_text(pen, first - 1, 1, LABEL_COLUMNS, VIEW_HEAD, "Latency, ms");
+	draw_text(pen, first - 1, LABEL_COLUMNS + 1, pen->columns, VIEW_FAINT,
+		  "      p50       p90       p99     p99.9       max       count");
 	return row + 1;
 }
 
-/* The last lines; the number of rows that they take at the bottom. */
-static unsigned put_messages(const struct view_pen *pen, const char *text)
+/* Draw the last lines at the bottom; returns how many. */
+static unsigned draw_messages(const struct view_pen *pen, const char *text)
 {
 	const char *starts[MESSAGES];
 	unsigned n = 0;
@@ -507,7 +477,7 @@ static unsigned put_messages(const struct view_pen *pen, const char *text)
 	return n;
 }
 
-static void put_too_small(const struct view_pen *pen, const struct view_scene *s)
+static void draw_too_small(const struct view_pen *pen, const struct view_scene *s)
 {
 	char rate[UNITS_TEXT_BYTES];
 
@@ -524,19 +494,19 @@ void view_layout(const struct view_pen *pen, const struct view_scene *s)
 	unsigned row = 2, before, bottom;
 
 	if (pen->rows < VIEW_ROWS || pen->columns < VIEW_COLUMNS) {
-		put_too_small(pen, s);
+		draw_too_small(pen, s);
 		return;
 	}
-	put_title(pen, s);
-	row = put_throughput(pen, s, row) + 1;
+	draw_title(pen, s);
+	row = draw_throughput(pen, s, row) + 1;
 	before = row;
-	row = put_au(pen, s, &span, row);
+	row = draw_au(pen, s, &span, row);
 	for (unsigned i = 0; i < ARRAY_LEN(shares); i++)
-		row = put_shares(pen, &shares[i], &span, row);
+		row = draw_shares(pen, &shares[i], &span, row);
 	row += row > before;
 	before = row;
-	row = put_latencies(pen, s, &span, row);
+	row = draw_latencies(pen, s, &span, row);
 	row += row > before;
-	bottom = pen->rows - put_messages(pen, s->messages);
-	view_jobs(pen, s, row, bottom);
+	bottom = pen->rows - draw_messages(pen, s->messages);
+	draw_jobs(pen, s, row, bottom);
 }

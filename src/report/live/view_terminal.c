@@ -20,21 +20,21 @@
 #include "base/util.h"
 #include "config.h"
 
-/* They kill, and nobody here waits for them. */
+/* Fatal signals that no other part of mlgen handles. */
 static const int killing[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSYS };
 
 static struct {
 	_Atomic bool is_on;
-	bool has_exit; /* exit() knows of it */
+	bool has_exit; /* registered with atexit() */
 	int fd;        /* the terminal */
 	struct termios was;
 	char leave[256];
-	int messages; /* in memory; -1 = standard error is another file */
-	int error;    /* what standard error was */
+	int messages; /* memfd; -1 = standard error is not a terminal */
+	int error;    /* the original standard error */
 	struct sigaction before[ARRAY_LEN(killing)];
 } state;
 
-/* Restored first, the terminal shows what the signal does. */
+/* Restore the terminal before the signal kills, so that the shell's message is visible. */
 static void on_killing(int sig)
 {
 	view_restore();
@@ -44,17 +44,8 @@ static void on_killing(int sig)
 	raise(sig);
 }
 
-static void attend_to_killing(void)
-{
-	struct sigaction act = { .sa_handler = on_killing };
-
-	sigemptyset(&act.sa_mask);
-	for (size_t i = 0; i < ARRAY_LEN(killing); i++)
-		sigaction(killing[i], &act, &state.before[i]);
-}
-
-/* Messages are kept from here on, if they would come to a terminal. */
-static int divert(void)
+/* Collect messages in memory from here on, if standard error is a terminal. */
+static int divert_messages(void)
 {
 	state.messages = state.error = -1;
 	if (!isatty(STDERR_FILENO))
@@ -68,18 +59,21 @@ static int divert(void)
 
 int view_restore_begin(int fd)
 {
+	struct sigaction act = { .sa_handler = on_killing };
 	int rc;
 
 	state.fd = fd;
 	state.leave[0] = '\0';
 	if (tcgetattr(fd, &state.was) < 0)
 		return -errno;
-	rc = divert();
+	rc = divert_messages();
 	if (rc < 0)
 		return rc;
 	if (!state.has_exit && atexit(view_restore) == 0)
 		state.has_exit = true;
-	attend_to_killing();
+	sigemptyset(&act.sa_mask);
+	for (size_t i = 0; i < ARRAY_LEN(killing); i++)
+		sigaction(killing[i], &act, &state.before[i]);
 	atomic_store(&state.is_on, true);
 	return 0;
 }
@@ -104,8 +98,8 @@ void view_restore_messages(char *out, size_t size)
 	out[n > 0 ? n : 0] = '\0';
 }
 
-/* To whom they were meant for. */
-static void give_messages_back(void)
+/* Print the collected messages on the original standard error. */
+static void print_messages(void)
 {
 	char part[4096];
 	off_t at = 0;
@@ -130,7 +124,7 @@ void view_restore(void)
 		return;
 	(void)writeall(state.fd, state.leave, strlen(state.leave));
 	(void)tcsetattr(state.fd, TCSADRAIN, &state.was);
-	give_messages_back();
+	print_messages();
 	for (size_t i = 0; i < ARRAY_LEN(killing); i++)
 		sigaction(killing[i], &state.before[i], NULL);
 }
@@ -143,13 +137,14 @@ void view_restore(void)
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <term.h>
-#undef columns /* of its macros for capabilities */
+#undef columns /* a macro of term.h */
 
 #define CTRL_L 12
 #define CTRL_Z 26
 
-/* Ncurses handles them on any thread of ours, inside calls too. */
-static const int its_own[] = { SIGINT, SIGTERM, SIGTSTP, SIGWINCH };
+/* Signals that newterm() installs handlers for. They would run on any thread of mlgen, even inside
+ * calls, so start_screen() restores the old handlers. */
+static const int curses_signals[] = { SIGINT, SIGTERM, SIGTSTP, SIGWINCH };
 
 struct view_terminal {
 	FILE *in, *out;
@@ -197,7 +192,7 @@ int view_terminal_check(struct mlgen_err *err)
 	return 0;
 }
 
-static void look_at_size(const struct view_terminal *t, unsigned *rows, unsigned *columns)
+static void read_size(const struct view_terminal *t, unsigned *rows, unsigned *columns)
 {
 	struct winsize w;
 
@@ -217,7 +212,7 @@ static void use_locale(struct view_terminal *t)
 	t->is_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
-/* Of its own, so that no other file's mode or offset is touched. */
+/* Open the terminal anew, so that the mode and offset of other open files stay untouched. */
 static int open_files(struct view_terminal *t, struct mlgen_err *err)
 {
 	char name[256];
@@ -233,19 +228,20 @@ static int open_files(struct view_terminal *t, struct mlgen_err *err)
 	return 0;
 }
 
-static void take_colors(struct view_terminal *t)
+static void init_colors(struct view_terminal *t)
 {
-	static const short colors[VIEW_LOOKS] = {
+	static const short colors[VIEW_STYLES] = {
 		[VIEW_GOOD] = COLOR_GREEN, [VIEW_POOR] = COLOR_YELLOW, [VIEW_BAD] = COLOR_RED
 	};
 
 	t->has_color = has_colors() && start_color() == OK && use_default_colors() == OK;
-	for (short i = 0; t->has_color && i < VIEW_LOOKS; i++)
+	for (short i = 0; t->has_color && i < VIEW_STYLES; i++)
 		if (colors[i])
 			init_pair(i, colors[i], -1);
 }
 
-static void tell_how_to_leave(void)
+/* Store the sequences that undo what ncurses does to the terminal. */
+static void store_leave_text(void)
 {
 	static const char *const capabilities[] = { "sgr0", "op", "rmkx", "cnorm", "rmcup" };
 
@@ -257,8 +253,8 @@ static void tell_how_to_leave(void)
 	}
 }
 
-/* Ctrl-Z comes as a key; Ctrl-C stays the signal that it is. */
-static void take_keys(struct view_terminal *t)
+/* Ctrl-Z arrives as a key; Ctrl-C still sends SIGINT. */
+static void init_keys(struct view_terminal *t)
 {
 	struct termios mode;
 
@@ -274,23 +270,23 @@ static void take_keys(struct view_terminal *t)
 	def_prog_mode();
 }
 
-static bool start(struct view_terminal *t)
+static bool start_screen(struct view_terminal *t)
 {
-	struct sigaction before[ARRAY_LEN(its_own)];
+	struct sigaction before[ARRAY_LEN(curses_signals)];
 
-	for (size_t i = 0; i < ARRAY_LEN(its_own); i++)
-		sigaction(its_own[i], NULL, &before[i]);
+	for (size_t i = 0; i < ARRAY_LEN(curses_signals); i++)
+		sigaction(curses_signals[i], NULL, &before[i]);
 	t->screen = newterm(NULL, t->out, t->in);
-	for (size_t i = 0; i < ARRAY_LEN(its_own); i++)
-		sigaction(its_own[i], &before[i], NULL);
+	for (size_t i = 0; i < ARRAY_LEN(curses_signals); i++)
+		sigaction(curses_signals[i], &before[i], NULL);
 	if (!t->screen)
 		return false;
-	/* It asks for the locale of the process, which is C, and stays so. */
+	/* Ncurses reads the locale of the process, which stays "C". */
 	if (t->is_utf8)
 		use_legacy_coding(0);
-	tell_how_to_leave();
-	take_colors(t);
-	take_keys(t);
+	store_leave_text();
+	init_colors(t);
+	init_keys(t);
 	curs_set(0);
 	t->rows = (unsigned)LINES;
 	t->columns = (unsigned)COLS;
@@ -306,7 +302,7 @@ int view_terminal_open(struct view_terminal **out, struct mlgen_err *err)
 	rc = open_files(t, err);
 	if (rc == 0 && (rc = view_restore_begin(fileno(t->out))) < 0)
 		mlgen_fail(err, rc, "live: the terminal: %s", strerror(-rc));
-	if (rc == 0 && !start(t))
+	if (rc == 0 && !start_screen(t))
 		rc = unknown_terminal(err);
 	if (rc == 0)
 		return 0;
@@ -337,10 +333,10 @@ void view_terminal_close(struct view_terminal *t)
 	mem_free(t);
 }
 
-/* Without colours what is bad stands out, too. */
+/* Errors are bold as well, for terminals without colours. */
 static void put(void *to, unsigned row, unsigned column, enum view_look look, const char *text)
 {
-	static const attr_t attributes[VIEW_LOOKS] = {
+	static const attr_t attributes[VIEW_STYLES] = {
 		[VIEW_TITLE] = A_REVERSE, [VIEW_HEAD] = A_BOLD, [VIEW_STRONG] = A_BOLD,
 		[VIEW_BAD] = A_BOLD,      [VIEW_FAINT] = A_DIM,
 	};
@@ -355,7 +351,7 @@ void view_terminal_begin(struct view_terminal *t, struct view_pen *pen)
 {
 	unsigned rows, columns;
 
-	look_at_size(t, &rows, &columns);
+	read_size(t, &rows, &columns);
 	if (rows != t->rows || columns != t->columns) {
 		resizeterm((int)rows, (int)columns);
 		t->rows = rows;
@@ -376,16 +372,8 @@ bool view_terminal_is_resized(const struct view_terminal *t)
 {
 	unsigned rows, columns;
 
-	look_at_size(t, &rows, &columns);
+	read_size(t, &rows, &columns);
 	return rows != t->rows || columns != t->columns;
-}
-
-/* As the key does where nobody takes it: all of the command line. */
-static void suspend(void)
-{
-	endwin();
-	kill(0, SIGTSTP);
-	refresh();
 }
 
 int view_terminal_key(struct view_terminal *t)
@@ -393,10 +381,13 @@ int view_terminal_key(struct view_terminal *t)
 	int key = getch();
 
 	(void)t;
-	if (key == CTRL_L)
+	if (key == CTRL_L) {
 		clearok(stdscr, TRUE);
-	else if (key == CTRL_Z)
-		suspend();
+	} else if (key == CTRL_Z) {
+		endwin();
+		kill(0, SIGTSTP); /* the process group, as the terminal does */
+		refresh();
+	}
 	return key == ERR ? 0 : key;
 }
 

@@ -20,12 +20,12 @@
 #include "run/watch/watch.h"
 
 #define TICK_NS NS_PER_S
-#define OTHERS_NS 20000000ull /* between two looks for their end */
-#define GRACE_NS NS_PER_S     /* for threads, after a signal */
-#define HASTE_NS 100000000ull /* after a second one */
+#define REMOTE_POLL_NS 20000000ull /* between checks whether other processes have ended */
+#define GRACE_NS NS_PER_S          /* time for threads to return, after a signal */
+#define HASTE_NS 100000000ull      /* their time after a second signal */
 
-/* Of the threads that are left behind; the others are counted. */
-#define NAMED_MAX 8
+/* Abandoned threads that are reported one by one; the rest are counted. */
+#define REPORTED_MAX 8
 
 struct watch {
 	struct run *run;
@@ -35,20 +35,20 @@ struct watch {
 	struct csv *csv;
 	struct view *view;
 	struct json_each *each;
-	uint64_t epochs;        /* that its jobs had begun at the last tick */
-	unsigned keys;          /* that asked for the end */
-	struct series **series; /* one of each job; NULL = none are wanted */
+	uint64_t epochs;        /* begun by all jobs, at the last tick */
+	unsigned quit_keys;     /* pressed in the view */
+	struct series **series; /* per job; NULL = no series */
 	struct host_look *host;
-	struct others *others;     /* whose jobs are in the looks, too */
+	struct others *others;     /* other processes; the snapshots include their jobs */
 	struct live *now, *logged; /* per job; logged: at its last row */
 	pthread_t main;
 	_Atomic bool is_done;
-	uint64_t leave_ns; /* after a signal; UINT64_MAX = none came */
-	unsigned named;
+	uint64_t leave_ns; /* deadline after a signal; UINT64_MAX = no signal so far */
+	unsigned reported; /* abandoned threads */
 	uint64_t tick_ns, next_tick_ns, next_row_ns;
 };
 
-static void *conduct(void *arg)
+static void *execute(void *arg)
 {
 	struct watch *w = arg;
 
@@ -58,8 +58,8 @@ static void *conduct(void *arg)
 	return NULL;
 }
 
-/* Rank 0 looks at what all processes do. */
-static void watch_look(struct watch *w)
+/* Take a snapshot of every job; on rank 0 it includes all processes. */
+static void take_snapshots(struct watch *w)
 {
 	others_ask(w->others);
 	for (size_t i = 0; i < w->jobs; i++) {
@@ -73,35 +73,29 @@ static bool wants_intervals(const struct watch *w)
 	return w->csv || w->series;
 }
 
-static void add_interval(struct watch *w, size_t job)
-{
-	const struct live *now = &w->now[job], *before = &w->logged[job];
-	struct live_host host;
-
-	host_look(w->host, &host, now->now_ns, before->now_ns);
-	others_add_hosts(w->others, &host);
-	const struct live_span span = { now, before, &host };
-	if (w->csv)
-		csv_row(w->csv, &span);
-	if (w->series)
-		series_add(w->series[job], &span);
-}
-
 static void write_rows(struct watch *w)
 {
 	for (size_t i = 0; wants_intervals(w) && i < w->jobs; i++) {
+		const struct live *now = &w->now[i];
 		struct live *before = &w->logged[i];
+		struct live_host host;
 
-		if (w->now[i].phase == LIVE_WAIT ||
-		    (w->now[i].phase == LIVE_DONE && before->phase == LIVE_DONE))
+		if (now->phase == LIVE_WAIT ||
+		    (now->phase == LIVE_DONE && before->phase == LIVE_DONE))
 			continue;
-		add_interval(w, i);
-		live_copy(before, &w->now[i]);
+		host_look(w->host, &host, now->now_ns, before->now_ns);
+		others_add_hosts(w->others, &host);
+		const struct live_span span = { now, before, &host };
+		if (w->csv)
+			csv_row(w->csv, &span);
+		if (w->series)
+			series_add(w->series[i], &span);
+		live_copy(before, now);
 	}
 }
 
-/* One was ended where another has begun: of several jobs any. */
-static void watch_epochs(struct watch *w)
+/* Write a document for the epoch that ended, once any job has begun a later one. */
+static void write_ended_epoch(struct watch *w)
 {
 	uint64_t epochs = 0, working = 0;
 
@@ -121,7 +115,7 @@ static void tick(struct watch *w)
 
 	if (!ticks && !logs)
 		return;
-	watch_look(w);
+	take_snapshots(w);
 	if (logs) {
 		write_rows(w);
 		while (w->next_row_ns <= ns)
@@ -129,7 +123,7 @@ static void tick(struct watch *w)
 	}
 	if (ticks) {
 		run_tick(w->run);
-		watch_epochs(w);
+		write_ended_epoch(w);
 		status_update(w->status, w->now, w->jobs);
 		if (w->view)
 			view_update(w->view, w->now, w->jobs);
@@ -138,7 +132,7 @@ static void tick(struct watch *w)
 	}
 }
 
-/* SIGUSR2: the conductor is done. */
+/* SIGUSR2, from execute(), ends the wait as well. */
 static int wait_signal(uint64_t until_ns)
 {
 	uint64_t ns = clock_monotonic_ns();
@@ -149,92 +143,74 @@ static int wait_signal(uint64_t until_ns)
 	return signals_wait(&ts);
 }
 
-/* The first one: nothing is begun any more. The second: nor waited for. */
-static void look_for_signals(struct watch *w)
+/* The first signal stops new operations; the second one shortens the wait for running ones. */
+static void handle_signals(struct watch *w)
 {
-	unsigned taken = signals_taken() + w->keys;
+	unsigned signals = signals_taken() + w->quit_keys;
 
-	if (taken > 0 && w->leave_ns == UINT64_MAX) {
+	if (signals > 0 && w->leave_ns == UINT64_MAX) {
 		w->leave_ns = clock_monotonic_ns() + GRACE_NS;
 		run_interrupt(w->run);
 		if (w->view)
-			view_is_ending(w->view);
+			view_set_ending(w->view);
 		status_erase(w->status);
 		log_note("interrupted: nothing more is begun, and the report comes within a second "
 			 "(once more to leave at once)");
 	}
-	if (taken > 1 && w->leave_ns > clock_monotonic_ns() + HASTE_NS)
+	if (signals > 1 && w->leave_ns > clock_monotonic_ns() + HASTE_NS)
 		w->leave_ns = clock_monotonic_ns() + HASTE_NS;
 }
 
-/* A view is looked after more often than there are figures. */
+/* A view reads keys more often than figures change. */
 static uint64_t next_wake_ns(const struct watch *w)
 {
 	uint64_t ns = u64_min(w->next_tick_ns, w->next_row_ns);
 
 	if (atomic_load(&w->is_done))
-		ns = u64_min(ns, clock_monotonic_ns() + OTHERS_NS);
-	return w->view ? u64_min(ns, clock_monotonic_ns() + VIEW_ATTEND_NS) : ns;
-}
-
-/* What others still do is shown as well. */
-static bool is_over(const struct watch *w)
-{
-	return atomic_load(&w->is_done) && !others_work(w->others);
+		ns = u64_min(ns, clock_monotonic_ns() + REMOTE_POLL_NS);
+	return w->view ? u64_min(ns, clock_monotonic_ns() + VIEW_INPUT_NS) : ns;
 }
 
 static void loop(struct watch *w)
 {
-	look_for_signals(w);
-	while (!is_over(w) && clock_monotonic_ns() < w->leave_ns) {
+	handle_signals(w);
+	/* Other processes that still work are shown, too. */
+	while ((!atomic_load(&w->is_done) || others_work(w->others)) &&
+	       clock_monotonic_ns() < w->leave_ns) {
 		uint64_t until_ns = next_wake_ns(w);
 		int sig = wait_signal(u64_min(until_ns, w->leave_ns));
 
 		if (sig == SIGUSR1) {
-			watch_look(w);
+			take_snapshots(w);
 			status_print(w->status, w->now, w->jobs);
 		}
 		if (w->view)
-			w->keys += view_attend(w->view, w->now, w->jobs);
-		look_for_signals(w);
+			w->quit_keys += view_handle_input(w->view, w->now, w->jobs);
+		handle_signals(w);
 		tick(w);
 	}
 }
 
-/* A thread that is left in the kernel. */
-static void name_call(void *arg, const char *job_name, const struct io_outstanding *call,
-		      uint64_t ns)
+/* Report a thread that is still inside a call. */
+static void report_call(void *arg, const char *job_name, const struct io_outstanding *call,
+			uint64_t ns)
 {
 	struct watch *w = arg;
 
-	if (w->named++ < NAMED_MAX)
+	if (w->reported++ < REPORTED_MAX)
 		log_warn("%s: left behind in %s of %s for %.1f s", job_name, opstat_name(call->op),
 			 call->path, (double)ns / 1e9);
 }
 
-/* Whoever has not come by now does not come at all. */
-static void leave_behind(struct watch *w)
+static void abandon_threads(struct watch *w)
 {
 	status_erase(w->status);
-	run_each_call(w->run, name_call, w);
-	if (w->named > NAMED_MAX)
-		log_warn("and %u more threads in such calls", w->named - NAMED_MAX);
-	else if (w->named == 0)
+	run_each_call(w->run, report_call, w);
+	if (w->reported > REPORTED_MAX)
+		log_warn("and %u more threads in such calls", w->reported - REPORTED_MAX);
+	else if (w->reported == 0)
 		log_warn("left behind in a call of the run's own, before or behind its operations");
 	run_abandon(w->run);
-}
-
-/* Latencies of an interval are what two looks differ by. */
-static void want_intervals(struct watch *w, size_t job)
-{
-	live_hists_new(&w->now[job]);
-	live_hists_new(&w->logged[job]);
-}
-
-static void start_series(struct watch *w)
-{
-	for (size_t i = 0; i < w->jobs; i++)
-		w->series[i] = series_new(w->now[i].now_ns, w->jobs);
 }
 
 static void watch_init(struct watch *w)
@@ -243,17 +219,21 @@ static void watch_init(struct watch *w)
 	w->now = mem_array(w->jobs, sizeof(*w->now));
 	w->logged = mem_array(w->jobs, sizeof(*w->logged));
 	for (size_t i = 0; i < w->jobs; i++)
-		if (wants_intervals(w) || w->view)
-			want_intervals(w, i);
-		else
+		if (wants_intervals(w) || w->view) {
+			/* Latencies of an interval are the difference of two histograms. */
+			live_hists_new(&w->now[i]);
+			live_hists_new(&w->logged[i]);
+		} else {
 			w->now[i].stall = hist_new();
+		}
 	if (wants_intervals(w))
 		w->host = host_look_new();
-	watch_look(w);
-	for (size_t i = 0; i < w->jobs; i++)
+	take_snapshots(w);
+	for (size_t i = 0; i < w->jobs; i++) {
 		live_copy(&w->logged[i], &w->now[i]);
-	if (w->series)
-		start_series(w);
+		if (w->series)
+			w->series[i] = series_new(w->now[i].now_ns, w->jobs);
+	}
 	w->tick_ns = TICK_NS;
 	if (w->set->status_interval_ns && w->set->status_interval_ns < TICK_NS)
 		w->tick_ns = w->set->status_interval_ns;
@@ -278,7 +258,7 @@ static void watch_fini(struct watch *w)
 	mem_free(w->logged);
 }
 
-/* Those that ran, into lists. */
+/* Only jobs that ran have intervals. */
 static void finish_series(struct watch *w, struct series_result *out)
 {
 	struct series_job *jobs = mem_array(w->jobs, sizeof(*jobs));
@@ -297,9 +277,9 @@ static void finish_series(struct watch *w, struct series_result *out)
 int watch_run(struct run *run, size_t jobs, const struct settings *set,
 	      const struct watch_shows *shows, bool *abandoned, struct mlgen_err *err)
 {
-	/* Not on the stack: an abandoned conductor may outlive this call. */
+	/* An abandoned thread may outlive this call, so this is not on the stack. */
 	struct watch *w = mem_zalloc(sizeof(*w));
-	pthread_t conductor;
+	pthread_t thread;
 
 	*w = (struct watch){
 		.run = run,
@@ -314,7 +294,7 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 		.leave_ns = UINT64_MAX,
 	};
 	watch_init(w);
-	int rc = thread_start(&conductor, conduct, w);
+	int rc = thread_start(&thread, execute, w);
 	if (rc < 0) {
 		csv_close(shows->log);
 		view_close(w->view);
@@ -329,9 +309,9 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 	view_close(w->view);
 	*abandoned = !atomic_load(&w->is_done);
 	if (*abandoned)
-		leave_behind(w);
+		abandon_threads(w);
 	signals_attend(SIGNALS_LOOKED);
-	watch_look(w);
+	take_snapshots(w);
 	write_rows(w);
 	if (w->series)
 		finish_series(w, shows->series);
@@ -340,7 +320,7 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 		mlgen_fail(err, rc, "log=%s: %s", set->log, strerror(-rc));
 	watch_fini(w);
 	if (!*abandoned) {
-		pthread_join(conductor, NULL);
+		pthread_join(thread, NULL);
 		mem_free(w);
 	}
 	return rc < 0 ? WATCH_NO_LOG : 0;
