@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* csv.c - --log: one row per interval and job. */
+/* csv.c - writes the log of --log: one row per interval and job. */
 #include "report/document/document.h"
 
 #include <errno.h>
@@ -18,17 +18,17 @@ struct csv {
 	FILE *to;
 	struct buf row;
 	char *path;
-	bool was_made;   /* by csv_open: there was none */
-	bool is_emptied; /* before the first row */
+	bool was_made;   /* csv_open() created the file */
+	bool is_emptied; /* the first row empties the file */
 	int failed;      /* -errno of the first failed write */
 	bool started;
-	uint64_t start_ns; /* of the column `seconds` */
+	uint64_t start_ns; /* zero of the column `seconds` */
 	struct hist *scratch;
 };
 
-/* Quoted only where a comma or quote in it asks for it; a row is a line that can be followed on a
- * terminal. */
-static void csv_put_text(struct buf *out, const char *text)
+/* Append a printable text, so that a terminal can follow the file; quoted only if it has a comma or
+ * a quote. */
+static void append_text(struct buf *out, const char *text)
 {
 	struct buf shown = { 0 };
 
@@ -48,48 +48,33 @@ static void csv_put_text(struct buf *out, const char *text)
 	buf_fini(&shown);
 }
 
-static void put_choice(struct buf *out, const struct mlgen_choice *choices, int value)
-{
-	for (const struct mlgen_choice *c = choices; c->name; c++)
-		if (c->value == value)
-			buf_add(out, c->name);
-}
-
-static void put_percent(struct buf *out, const struct live_field *f, const struct live_span *s)
-{
-	double percent = live_percent(f, s);
-
-	if (f->kind == LIVE_SHARE && isnan(percent))
-		percent = 0; /* of steps, and none ended */
-	if (!isnan(percent))
-		buf_addf(out, "%.2f", percent);
-}
-
-static void put_percentile(struct csv *c, const struct live_field *f, const struct live_span *s)
-{
-	uint64_t ns = live_percentile(f, s, c->scratch);
-
-	if (ns != UINT64_MAX)
-		buf_addf(&c->row, "%" PRIu64, ns);
-}
-
-/* What does not apply to this interval, or is not known, is empty. */
-static void put_cell(struct csv *c, const struct live_field *f, const struct live_span *s)
+/* A figure that does not apply to this interval, or is unknown, leaves the cell empty. */
+static void append_cell(struct csv *c, const struct live_field *f, const struct live_span *s)
 {
 	struct buf *out = &c->row;
+	double percent;
+	uint64_t ns;
 
 	switch (f->field.type) {
 	case MLGEN_STR:
-		csv_put_text(out, *(const char *const *)live_now(f, s));
+		append_text(out, *(const char *const *)live_now(f, s));
 		break;
 	case MLGEN_ENUM:
-		put_choice(out, f->field.choices, *(const int *)live_now(f, s));
+		for (const struct mlgen_choice *h = f->field.choices; h->name; h++)
+			if (h->value == *(const int *)live_now(f, s))
+				buf_add(out, h->name);
 		break;
 	case MLGEN_PERCENT:
-		put_percent(out, f, s);
+		percent = live_percent(f, s);
+		if (f->kind == LIVE_SHARE && isnan(percent))
+			percent = 0; /* no step has ended */
+		if (!isnan(percent))
+			buf_addf(out, "%.2f", percent);
 		break;
 	case MLGEN_HIST:
-		put_percentile(c, f, s);
+		ns = live_percentile(f, s, c->scratch);
+		if (ns != UINT64_MAX)
+			buf_addf(out, "%" PRIu64, ns);
 		break;
 	case MLGEN_TIME:
 		buf_addf(out, "%.3f", (double)live_count(f, s) / NS_PER_S);
@@ -100,8 +85,9 @@ static void put_cell(struct csv *c, const struct live_field *f, const struct liv
 	}
 }
 
-/* The figures that are columns; what a column has no row for is empty. */
-static void put_cells(struct csv *c, const struct live_span *s)
+/* Several rows of live_fields may share a column (live_field.field); a column to which none of
+ * them applies is empty. */
+static void append_cells(struct csv *c, const struct live_span *s)
 {
 	for (const struct live_field *f = live_fields; f->field.name; f++) {
 		if (f->is_unlogged)
@@ -109,18 +95,11 @@ static void put_cells(struct csv *c, const struct live_span *s)
 		if (f != live_fields && f->field.help)
 			buf_addc(&c->row, ',');
 		if (live_applies(f, s))
-			put_cell(c, f, s);
+			append_cell(c, f, s);
 	}
 }
 
-static void put_names(struct buf *out)
-{
-	for (const struct live_field *f = live_fields; f->field.name; f++)
-		if (live_is_column(f))
-			buf_addf(out, "%s%s", f == live_fields ? "" : ",", f->field.name);
-}
-
-/* A row goes out whole or not at all; what fails first is kept. */
+/* Write the row, and keep the first error. */
 static void write_row(struct csv *c)
 {
 	buf_addc(&c->row, '\n');
@@ -140,7 +119,9 @@ static void csv_start(struct csv *c, uint64_t now_ns)
 	    ftruncate(fileno(c->to), 0) < 0)
 		c->failed = -errno;
 	buf_reset(&c->row);
-	put_names(&c->row);
+	for (const struct live_field *f = live_fields; f->field.name; f++)
+		if (live_is_column(f))
+			buf_addf(&c->row, "%s%s", f == live_fields ? "" : ",", f->field.name);
 	write_row(c);
 }
 
@@ -150,10 +131,10 @@ static int open_place(struct csv *c, struct place *p, struct mlgen_err *err)
 
 	c->path = mem_strdup(p->path ? p->path : p->given);
 	c->was_made = p->kind == PLACE_NEW;
-	/* A descriptor of another program's: what is before it is not ours. */
+	/* The content of a descriptor that was handed over belongs to another program. */
 	c->is_emptied = p->kind != PLACE_STREAM && !p->is_handed_over;
 	if (c->was_made)
-		rc = place_make(p, err);
+		rc = place_create(p, err);
 	else if (c->is_emptied)
 		rc = place_lock(p, err);
 	if (rc < 0)
@@ -191,7 +172,7 @@ void csv_row(struct csv *c, const struct live_span *s)
 	if (!c->started)
 		csv_start(c, s->before->now_ns);
 	host.log_ns = now_ns > c->start_ns ? now_ns - c->start_ns : 0;
-	put_cells(c, &(struct live_span){ s->now, s->before, &host });
+	append_cells(c, &(struct live_span){ s->now, s->before, &host });
 	write_row(c);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json.c - a result or a plan as one JSON document, or one each interval. */
+/* json.c - writes a result or a plan as one JSON document, once or in intervals (--json-each). */
 #include "report/document/document.h"
 
 #include <dirent.h>
@@ -25,11 +25,11 @@
 #include "stat/hist.h"
 #include "stat/metric.h"
 
-/* Which members of a table to write; NULL = all. */
-struct walk {
+/* Options for writing a struct. The members to write: NULL = all. */
+struct json_write {
 	const struct f64_list *percentiles;
 	const char *const *only;
-	const struct job_result *of; /* ... or of its page's has_row */
+	const struct job_result *result; /* has_row() of its page selects members */
 };
 
 static json_t *text_value(const char *s)
@@ -39,7 +39,7 @@ static json_t *text_value(const char *s)
 	json_t *value = json_string(s);
 	if (value)
 		return value;
-	/* A path may be any bytes, JSON may not. */
+	/* A path may have any bytes; JSON must be UTF-8. */
 	char *clean = mem_strdup(s);
 	for (char *p = clean; *p; p++)
 		if ((unsigned char)*p >= 0x80)
@@ -89,7 +89,7 @@ static json_t *bins_object(const struct hist *h)
 	return o;
 }
 
-/* fio's converter of bins takes none for an error where the key is there. */
+/* fio's converter of bins reports an empty "bins" as an error, so the key is left out for it. */
 static json_t *hist_object(const struct hist *h, bool is_fio, const struct f64_list *percentiles)
 {
 	if (h && h->count == 0)
@@ -106,16 +106,16 @@ static json_t *hist_object(const struct hist *h, bool is_fio, const struct f64_l
 	return o;
 }
 
-/* ---- of one type each: the member at `at` ---- */
+/* ---- values by type: the member at `at` ---- */
 
 #define VALUE(type)                                                                                \
 	static json_t *value_##type(const struct mlgen_field *f, const void *at,                   \
-				    const struct walk *walk)
+				    const struct json_write *w)
 
 VALUE(bool)
 {
 	(void)f;
-	(void)walk;
+	(void)w;
 	return json_boolean(*(const bool *)at);
 }
 
@@ -124,14 +124,14 @@ VALUE(u64)
 	uint64_t v = *(const uint64_t *)at;
 	bool is_null = (f->flags & MLGEN_NULLABLE) && v == UINT64_MAX;
 
-	(void)walk;
+	(void)w;
 	return is_null ? json_null() : count_value(v);
 }
 
 VALUE(f64)
 {
 	(void)f;
-	(void)walk;
+	(void)w;
 	return real_value(*(const double *)at);
 }
 
@@ -139,20 +139,20 @@ VALUE(choice)
 {
 	int v = *(const int *)at;
 
-	(void)walk;
+	(void)w;
 	for (const struct mlgen_choice *c = f->choices; c->name; c++)
 		if (c->value == v)
 			return json_string(c->name);
 	return json_null();
 }
 
-/* In the struct itself (METRICS_CHARS); or what a pointer points to, which is read as bytes: some
- * members may not write through. */
+/* The text is in the struct itself (METRICS_CHARS), or a pointer to it is. The pointer is copied as
+ * bytes, since members differ in const. */
 VALUE(text)
 {
 	const char *s = at;
 
-	(void)walk;
+	(void)w;
 	if (f->stride)
 		return *s ? text_value(s) : json_null();
 	memcpy(&s, at, sizeof(s));
@@ -166,7 +166,7 @@ VALUE(lines)
 	const char *s;
 
 	(void)f;
-	(void)walk;
+	(void)w;
 	memcpy(&s, at, sizeof(s));
 	while (s && *s) {
 		size_t len = strcspn(s, "\n");
@@ -182,7 +182,7 @@ VALUE(lines)
 
 VALUE(hist)
 {
-	return hist_object(*(struct hist *const *)at, f->flags & MLGEN_FIO, walk->percentiles);
+	return hist_object(*(struct hist *const *)at, f->flags & MLGEN_FIO, w->percentiles);
 }
 
 VALUE(map)
@@ -192,7 +192,7 @@ VALUE(map)
 	json_t *o = json_object();
 
 	(void)f;
-	(void)walk;
+	(void)w;
 	for (size_t i = 0; i < l->count; i++)
 		json_object_set_new(o, pairs[i].key, text_value(pairs[i].value));
 	return o;
@@ -205,30 +205,31 @@ VALUE(f64s)
 	json_t *a = json_array();
 
 	(void)f;
-	(void)walk;
+	(void)w;
 	for (size_t i = 0; i < l->count; i++)
 		json_array_append_new(a, real_value(values[i]));
 	return a;
 }
 
-static bool is_wanted(const struct walk *walk, const char *name)
+static bool is_wanted(const struct json_write *w, const char *name)
 {
-	const char *const *only = walk->only;
+	const char *const *only = w->only;
 
-	if (walk->of && page_of(walk->of)->has_row && !page_of(walk->of)->has_row(walk->of, name))
+	if (w->result && page_of(w->result)->has_row &&
+	    !page_of(w->result)->has_row(w->result, name))
 		return false;
 	for (; only && *only; only++)
 		if (strcmp(*only, name) == 0)
 			return true;
-	return !walk->only;
+	return !w->only;
 }
 
 static json_t *struct_object(const struct mlgen_field *table, const void *base,
-			     const struct walk *walk);
+			     const struct json_write *w);
 
 VALUE(object)
 {
-	return struct_object(f->sub, at, walk);
+	return struct_object(f->sub, at, w);
 }
 
 VALUE(list)
@@ -239,16 +240,16 @@ VALUE(list)
 	for (size_t i = 0; i < l->count; i++) {
 		const char *item = (const char *)l->items + i * f->stride;
 
-		json_array_append_new(a, struct_object(f->sub, item, walk));
+		json_array_append_new(a, struct_object(f->sub, item, w));
 	}
 	return a;
 }
 
-/* Types that only options have are of no document. */
-static json_t *member_value(const struct mlgen_field *f, const void *at, const struct walk *walk)
+/* Types that only options have do not occur in a document. */
+static json_t *member_value(const struct mlgen_field *f, const void *at, const struct json_write *w)
 {
 	static json_t *(*const types[])(const struct mlgen_field *, const void *,
-					const struct walk *) = {
+					const struct json_write *) = {
 		[MLGEN_BOOL] = value_bool,   [MLGEN_U64] = value_u64,
 		[MLGEN_SIZE] = value_u64,    [MLGEN_TIME] = value_u64,
 		[MLGEN_F64] = value_f64,     [MLGEN_PERCENT] = value_f64,
@@ -258,80 +259,63 @@ static json_t *member_value(const struct mlgen_field *f, const void *at, const s
 		[MLGEN_MAP] = value_map,     [MLGEN_TEXTS] = value_lines,
 	};
 
-	return f->type < ARRAY_LEN(types) && types[f->type] ? types[f->type](f, at, walk)
+	return f->type < ARRAY_LEN(types) && types[f->type] ? types[f->type](f, at, w)
 							    : json_null();
 }
 
 json_t *json_value(const struct mlgen_field *row, const void *member)
 {
-	const struct walk walk = { 0 };
+	const struct json_write opts = { 0 };
 
-	return member_value(row, member, &walk);
+	return member_value(row, member, &opts);
 }
 
 static json_t *struct_object(const struct mlgen_field *table, const void *base,
-			     const struct walk *walk)
+			     const struct json_write *w)
 {
-	const struct walk inner = { .percentiles = walk->percentiles };
+	const struct json_write inner = { .percentiles = w->percentiles };
 	json_t *o = json_object();
 
 	for (const struct mlgen_field *f = table; f->name; f++)
-		if (is_wanted(walk, f->name))
+		if (is_wanted(w, f->name))
 			json_object_set_new(o, f->name,
 					    member_value(f, (const char *)base + f->off, &inner));
 	return o;
 }
 
-/* fio's part of a job, and its dataset, which results and plans have alike. */
+/* The part that results and plans share: fio's members of a job, and the dataset. */
 static json_t *job_object(const struct job_result *r, const struct run_result *run,
-			  const struct jobset *set, const struct walk *walk)
+			  const struct jobset *set, const struct json_write *w)
 {
 	struct job_result m;
 
 	metrics_job_init(&m, r, set);
 	metrics_job_share(&m, run);
-	json_t *o = struct_object(metrics_job_fields, &m, walk);
+	json_t *o = struct_object(metrics_job_fields, &m, w);
 	if (m.doc.format)
-		json_object_set_new(o, "dataset", struct_object(metrics_dataset_fields, &m, walk));
+		json_object_set_new(o, "dataset", struct_object(metrics_dataset_fields, &m, w));
 	metrics_job_fini(&m);
 	return o;
-}
-
-static bool has_prepared(const struct job_result *r)
-{
-	return (r->work && r->work->only_prepares) || r->prepare.files_written ||
-	       r->prepare.files_kept;
 }
 
 static json_t *result_object(const struct job_result *r, const struct run_result *run,
 			     const struct jobset *set)
 {
-	const struct walk walk = { .percentiles = &r->job->percentile_list };
+	const struct json_write opts = { .percentiles = &r->job->percentile_list };
 	const struct page *page = r->work ? page_of(r) : NULL;
-	const struct walk own = { .percentiles = walk.percentiles, .of = r };
-	json_t *o = job_object(r, run, set, &walk);
+	const struct json_write own = { .percentiles = opts.percentiles, .result = r };
+	json_t *o = job_object(r, run, set, &opts);
 
-	if (has_prepared(r))
+	if ((r->work && r->work->only_prepares) || r->prepare.files_written ||
+	    r->prepare.files_kept)
 		json_object_set_new(o, "prepare",
-				    struct_object(metrics_prepare_fields, &r->prepare, &walk));
+				    struct_object(metrics_prepare_fields, &r->prepare, &opts));
 	if (r->ml.cache.policy)
 		json_object_set_new(o, "cache",
-				    struct_object(metrics_cache_fields, &r->ml.cache, &walk));
+				    struct_object(metrics_cache_fields, &r->ml.cache, &opts));
 	if (page && page->key)
 		json_object_set_new(o, page->key, struct_object(page->fields, r, &own));
 	return o;
-}
-
-static void add_planned(json_t *o, const struct plan_report *p)
-{
-	const struct page *page = job_work(p->job)->page;
-	const struct walk walk = { .percentiles = &p->job->percentile_list, .only = page->planned };
-	struct job_result r = { .job = p->job };
-
-	if (!page->planned)
-		return;
-	page->fill_planned(&r, p);
-	json_object_set_new(o, page->key, struct_object(page->fields, &r, &walk));
 }
 
 static json_t *plan_object(const struct plan_report *p, const struct run_result *run,
@@ -342,22 +326,17 @@ static json_t *plan_object(const struct plan_report *p, const struct run_result 
 					 .totals = p->totals,
 					 .group = p->job->group,
 					 .members = 1 };
-	const struct walk all = { .percentiles = &p->job->percentile_list };
+	const struct page *page = job_work(p->job)->page;
+	const struct json_write all = { .percentiles = &p->job->percentile_list };
+	const struct json_write planned = { .percentiles = all.percentiles, .only = page->planned };
+	struct job_result r = { .job = p->job };
 	json_t *o = job_object(&none, run, set, &all);
 
-	add_planned(o, p);
+	if (page->planned) {
+		page->fill_planned(&r, p);
+		json_object_set_new(o, page->key, struct_object(page->fields, &r, &planned));
+	}
 	json_object_set_new(o, "plan", struct_object(metrics_plan_fields, p, &all));
-	return o;
-}
-
-/* Where fio says its own version: some of its readers ask for the key. */
-static json_t *as_fio(json_t *root)
-{
-	json_t *o = json_object();
-
-	json_object_set_new(o, "fio version", json_sprintf("mlgen-%s", metrics_version()));
-	json_object_update(o, root);
-	json_decref(root);
 	return o;
 }
 
@@ -374,15 +353,22 @@ static int dump(json_t *root, FILE *to)
 static json_t *document(const struct run_result *r, const struct jobset *set,
 			const struct plan_report *plans)
 {
-	const struct walk walk = { 0 };
+	const struct json_write opts = { 0 };
 	struct run_result top;
 
 	metrics_top_init(&top, r, set);
-	json_t *root = struct_object(metrics_top_fields, &top, &walk);
+	json_t *root = struct_object(metrics_top_fields, &top, &opts);
 	metrics_top_fini(&top);
-	if (set->settings.output_format == OUTPUT_FIO_JSON)
-		root = as_fio(root);
-	/* Each job has percentiles of its own; its place in the order stays. */
+	if (set->settings.output_format == OUTPUT_FIO_JSON) {
+		/* Some readers of fio's output require its version as the first key. */
+		json_t *fio = json_sprintf("mlgen-%s", metrics_version());
+		json_t *rest = root;
+
+		root = json_object();
+		json_object_set_new(root, "fio version", fio);
+		json_object_update(root, rest);
+		json_decref(rest);
+	}
 	json_t *jobs = json_array();
 	for (size_t i = 0; !plans && i < r->job_count; i++)
 		json_array_append_new(jobs, result_object(&r->jobs[i], r, set));
@@ -391,10 +377,10 @@ static json_t *document(const struct run_result *r, const struct jobset *set,
 	json_object_set_new(root, "jobs", jobs);
 	if (r->series.jobs.count)
 		json_object_set_new(root, "series",
-				    struct_object(metrics_series_fields, &r->series, &walk));
+				    struct_object(metrics_series_fields, &r->series, &opts));
 	if (r->trace.file)
 		json_object_set_new(root, "trace",
-				    struct_object(metrics_trace_fields, &r->trace, &walk));
+				    struct_object(metrics_trace_fields, &r->trace, &opts));
 	return root;
 }
 
@@ -407,37 +393,37 @@ int json_report(FILE *to, const struct run_result *r, const struct jobset *set,
 int json_report_with(FILE *to, const struct run_result *r, const struct jobset *set,
 		     const struct json_extra *extra)
 {
-	const struct walk walk = { 0 };
+	const struct json_write opts = { 0 };
 	json_t *root = document(r, set, NULL);
 
-	json_object_set_new(root, extra->key, struct_object(extra->table, extra->base, &walk));
+	json_object_set_new(root, extra->key, struct_object(extra->table, extra->base, &opts));
 	return dump(root, to);
 }
 
 int json_struct(FILE *to, const struct mlgen_field *table, const void *base,
 		const struct f64_list *percentiles)
 {
-	const struct walk walk = { .percentiles = percentiles };
+	const struct json_write opts = { .percentiles = percentiles };
 
-	return dump(struct_object(table, base, &walk), to);
+	return dump(struct_object(table, base, &opts), to);
 }
 
-/* It has so long to write what takes milliseconds. */
-#define PATIENCE_NS (5 * NS_PER_S)
+/* Time limit of the child, which needs milliseconds. */
+#define CHILD_LIMIT_NS (5 * NS_PER_S)
 
 struct json_each {
 	const struct jobset *set;
 	char path[PATH_MAX];
 	unsigned processes;
-	bool has_removed; /* documents of ranks that there are not */
-	pid_t child;      /* 0 = none */
-	uint64_t since_ns;
+	bool has_removed_stale; /* documents of a larger run */
+	pid_t child;            /* 0 = none */
+	uint64_t child_begin_ns;
 };
 
-/* ---- documents of a larger run ---- */
+/* ---- stale documents of a larger run ---- */
 
-/* "rank-12.json", of a rank that this run does not have? */
-static bool is_left(const char *name, unsigned processes)
+/* True for "rank-12.json" if this run does not have that rank. */
+static bool is_stale_name(const char *name, unsigned processes)
 {
 	unsigned rank;
 	char again[32];
@@ -448,7 +434,7 @@ static bool is_left(const char *name, unsigned processes)
 	return strcmp(again, name) == 0;
 }
 
-/* Tells a document of ours by its first bytes, which json_report writes. */
+/* True if the file begins as json_report() writes it. */
 static bool is_document(int folder, const char *name)
 {
 	static const char key[] = "{\n  \"mlgen version\":";
@@ -461,9 +447,9 @@ static bool is_document(int folder, const char *name)
 	return n == (ssize_t)sizeof(key) - 1 && strcmp(begins, key) == 0;
 }
 
-/* Each of them is removed, or looked at: the name of one that is not mlgen's in `other`, "" = there
- * is none. */
-static void visit_left(const char *directory, unsigned processes, bool removes,
+/* Find stale documents and, with `removes`, remove them. `other` receives the name of a file that
+ * mlgen has not written, or "". */
+static void find_stale(const char *directory, unsigned processes, bool removes,
 		       char other[NAME_MAX + 1])
 {
 	DIR *folder = opendir(directory);
@@ -471,7 +457,7 @@ static void visit_left(const char *directory, unsigned processes, bool removes,
 
 	other[0] = '\0';
 	while (folder && (d = readdir(folder))) {
-		if (!is_left(d->d_name, processes))
+		if (!is_stale_name(d->d_name, processes))
 			continue;
 		if (!is_document(dirfd(folder), d->d_name))
 			snprintf(other, NAME_MAX + 1, "%s", d->d_name);
@@ -482,30 +468,16 @@ static void visit_left(const char *directory, unsigned processes, bool removes,
 		closedir(folder);
 }
 
-static void remove_left(struct json_each *e)
+static void remove_stale(struct json_each *e)
 {
 	char other[NAME_MAX + 1];
 
-	if (!e->has_removed)
-		visit_left(e->set->settings.json_each, e->processes, true, other);
-	e->has_removed = true;
+	if (!e->has_removed_stale)
+		find_stale(e->set->settings.json_each, e->processes, true, other);
+	e->has_removed_stale = true;
 }
 
-static int refuse_other(const char *directory, unsigned processes, struct mlgen_err *err)
-{
-	char other[NAME_MAX + 1];
-
-	visit_left(directory, processes, false, other);
-	if (!other[0])
-		return 0;
-	return mlgen_fail(
-		err, -EEXIST,
-		"json-each=%s: %s is no document of mlgen's, and this run, of %u process%s, would "
-		"leave it among its own; move it, or name another directory",
-		directory, other, processes, processes == 1 ? "" : "es");
-}
-
-/* ---- this run's own ---- */
+/* ---- documents of this run ---- */
 
 static int write_document(const struct json_each *e, const struct run_result *result)
 {
@@ -534,7 +506,7 @@ static int write_document(const struct json_each *e, const struct run_result *re
 	return rc;
 }
 
-/* In the child: its run is not over. */
+/* Write the run, which is not over; called in the child. */
 static int write_unfinished(const struct json_each *e, struct run *run)
 {
 	struct run_result *result = run_collect(run);
@@ -544,12 +516,13 @@ static int write_unfinished(const struct json_each *e, struct run *run)
 	return write_document(e, result);
 }
 
-/* True: there is none any more. */
-static bool has_ended(struct json_each *e, bool waits)
+/* Reap the child if it has ended; with `kills`, or after the time limit, kill it. True: no child is
+ * left. */
+static bool reap_child(struct json_each *e, bool kills)
 {
-	if (e->child && (waits || clock_monotonic_ns() - e->since_ns > PATIENCE_NS))
+	if (e->child && (kills || clock_monotonic_ns() - e->child_begin_ns > CHILD_LIMIT_NS))
 		kill(e->child, SIGKILL);
-	if (e->child && waitpid(e->child, NULL, waits ? 0 : WNOHANG) != 0)
+	if (e->child && waitpid(e->child, NULL, kills ? 0 : WNOHANG) != 0)
 		e->child = 0;
 	return e->child == 0;
 }
@@ -559,7 +532,7 @@ int json_each_new(struct json_each **out, const struct jobset *set, unsigned ran
 {
 	const char *directory = set->settings.json_each;
 	struct json_each *e;
-	char way[DIRS_WAY_BYTES];
+	char way[DIRS_WAY_BYTES], other[NAME_MAX + 1];
 
 	*out = NULL;
 	if (!directory)
@@ -572,9 +545,13 @@ int json_each_new(struct json_each **out, const struct jobset *set, unsigned ran
 	if (rc < 0)
 		return mlgen_fail(err, rc, "json-each=%s: %s%s", directory, strerror(-rc),
 				  dirs_in_the_way(way, directory, rc));
-	rc = refuse_other(directory, processes, err);
-	if (rc < 0)
-		return rc;
+	find_stale(directory, processes, false, other);
+	if (other[0])
+		return mlgen_fail(err, -EEXIST,
+				  "json-each=%s: %s is no document of mlgen's, and this run, of %u "
+				  "process%s, would leave it among its own; move it, or name "
+				  "another directory",
+				  directory, other, processes, processes == 1 ? "" : "es");
 	e = mem_zalloc(sizeof(*e));
 	e->set = set;
 	e->processes = processes;
@@ -589,10 +566,10 @@ int json_each_new(struct json_each **out, const struct jobset *set, unsigned ran
 
 void json_each_begin(struct json_each *e, struct run *run)
 {
-	if (!e || !has_ended(e, false))
+	if (!e || !reap_child(e, false))
 		return;
-	remove_left(e);
-	e->since_ns = clock_monotonic_ns();
+	remove_stale(e);
+	e->child_begin_ns = clock_monotonic_ns();
 	pid_t child = fork();
 	if (child == 0)
 		_exit(write_unfinished(e, run) < 0);
@@ -603,8 +580,8 @@ int json_each_end(struct json_each *e, const struct run_result *result, struct m
 {
 	if (!e)
 		return 0;
-	has_ended(e, true);
-	remove_left(e);
+	reap_child(e, true);
+	remove_stale(e);
 	int rc = write_document(e, result);
 	return rc < 0 ? mlgen_fail(err, rc, "json-each: %s: %s", e->path, strerror(-rc)) : 0;
 }
@@ -613,6 +590,6 @@ void json_each_free(struct json_each *e)
 {
 	if (!e)
 		return;
-	has_ended(e, true);
+	reap_child(e, true);
 	mem_free(e);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_read.c - structs from the JSON that json.c made of them. */
+/* json_read.c - reads structs from the JSON that json.c writes. */
 #include "report/document/document.h"
 
 #include <errno.h>
@@ -18,12 +18,12 @@
 #include "stat/hist.h"
 #include "stat/metric.h"
 
-struct json_lack {
+struct json_missing {
 	const struct mlgen_field *row;
 	const void *base;
 };
 
-/* Of thousands of short texts; what is larger has a block of its own. */
+/* A block holds many short texts; a larger allocation has its own block. */
 #define BLOCK_BYTES ((size_t)16 << 10)
 
 struct json_block {
@@ -38,7 +38,7 @@ void json_store_fini(struct json_store *s)
 		next = b->next;
 		mem_free(b);
 	}
-	vec_fini(&s->lacks);
+	vec_fini(&s->missing);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -88,7 +88,7 @@ static void *store_grow(void *owner, void *p, size_t had, size_t bytes)
 	return had ? memcpy(all, p, had) : all;
 }
 
-static struct hist *store_take(void *owner, struct hist *from)
+static struct hist *store_hist_copy(void *owner, struct hist *from)
 {
 	struct hist *h = json_store_hist(owner);
 
@@ -101,41 +101,41 @@ static const char *store_text(void *owner, const char *text)
 	return json_store_text(owner, text);
 }
 
-const struct merge_memory json_store_memory = { store_grow, store_take, store_text };
+const struct merge_memory json_store_memory = { store_grow, store_hist_copy, store_text };
 
-void json_store_note_lack(struct json_store *s, const struct mlgen_field *row, const void *base)
+void json_store_add_missing(struct json_store *s, const struct mlgen_field *row, const void *base)
 {
-	vec_push(&s->lacks, (struct json_lack){ row, base });
+	vec_push(&s->missing, (struct json_missing){ row, base });
 }
 
 bool json_store_lacks(const struct json_store *s, const struct mlgen_field *row, const void *base)
 {
-	for (size_t i = 0; i < s->lacks.count; i++)
-		if (s->lacks.at[i].row == row && s->lacks.at[i].base == base)
+	for (size_t i = 0; i < s->missing.count; i++)
+		if (s->missing.at[i].row == row && s->missing.at[i].base == base)
 			return true;
 	return false;
 }
 
-/* One value, and where it stands. */
+/* A value and its position in the document. */
 struct json_place {
 	const struct json_reader *r;
 	json_t *value; /* NULL = missing */
 	const struct json_place *outer;
-	const char *key; /* in the outer; NULL = an element of that ... */
-	size_t index;    /* ... this one */
+	const char *key; /* key in `outer`; NULL = element `index` of `outer` */
+	size_t index;
 	struct mlgen_err *err;
 };
 
 struct read_hist {
-	struct hist hist; /* the first: it is what others see */
+	struct hist hist; /* first: callers have a pointer to it */
 	double stddev;
 };
 
 /* "jobs[0].ml.steps" */
-static void put_path(struct buf *out, const struct json_place *p)
+static void append_path(struct buf *out, const struct json_place *p)
 {
 	if (p->outer)
-		put_path(out, p->outer);
+		append_path(out, p->outer);
 	if (p->key)
 		buf_addf(out, "%s%s", out->len ? "." : "", p->key);
 	else
@@ -146,7 +146,7 @@ static int json_read_fail(const struct json_place *p, const char *what)
 {
 	struct buf path = { 0 };
 
-	put_path(&path, p);
+	append_path(&path, p);
 	mlgen_fail(p->err, -EINVAL, "%s: %s: %s", p->r->file, buf_str(&path), what);
 	buf_fini(&path);
 	return -EINVAL;
@@ -186,7 +186,7 @@ static int read_number(const struct json_place *p, double *out)
 	return 0;
 }
 
-/* Of one type each: a member of which nothing is known, from a value. */
+/* Readers by type: set `member`, which is unknown so far, from a value. */
 #define READ(type)                                                                                 \
 	static int read_##type(const struct json_place *p, const struct mlgen_field *f,            \
 			       void *member)
@@ -224,7 +224,7 @@ READ(choice)
 	return json_read_fail(p, "is no word that is known here");
 }
 
-/* In the struct itself, or what a pointer points to. */
+/* The text goes into the struct itself, or a pointer to it does. */
 READ(text)
 {
 	const char *text = json_string_value(p->value);
@@ -314,7 +314,7 @@ static int read_member_f64(const struct json_place *outer, const char *key, doub
 	return *out < 0 || *out > 1e19 ? json_read_fail(&p, "must be a number of nanoseconds") : 0;
 }
 
-/* Sums are not in the document: the mean has 15 digits of them. */
+/* The document has no sums; they follow from the mean, which has 15 digits. */
 static int read_sums(const struct json_place *p, struct read_hist *out)
 {
 	struct hist *h = &out->hist;
@@ -369,7 +369,7 @@ double json_read_stddev(const struct hist *h)
 	return ((const struct read_hist *)h)->stddev;
 }
 
-/* ---- what holds others ---- */
+/* ---- objects and lists ---- */
 
 static int read_table(const struct json_place *p, const struct mlgen_field *table, char *base);
 
@@ -436,7 +436,7 @@ READ(map)
 		if (!json_is_string(value) && !json_is_null(value))
 			return json_read_fail(&item, "must be text");
 		if (!printable_is(key))
-			continue; /* no key of mlgen's */
+			continue; /* mlgen writes no such key */
 		pairs[i].key = json_store_text(p->r->store, key);
 		if (json_is_string(value))
 			pairs[i].value = json_store_text(p->r->store, json_string_value(value));
@@ -446,7 +446,7 @@ READ(map)
 	return 0;
 }
 
-/* Types that only options have are of no document. */
+/* Types that only options have do not occur in a document. */
 static int read_member(const struct json_place *p, const struct mlgen_field *f, void *member)
 {
 	static int (*const types[])(const struct json_place *, const struct mlgen_field *,
@@ -470,13 +470,12 @@ static int read_table(const struct json_place *p, const struct mlgen_field *tabl
 	for (const struct mlgen_field *f = table; f->name; f++) {
 		json_t *value = json_object_get(p->value, f->name);
 		const struct json_place member = member_of(p, f->name, value);
-		bool is_there = value && !json_is_null(value);
 
 		field_unknown(f, base + f->off);
-		if (is_there && read_member(&member, f, base + f->off) < 0)
+		if (!value || json_is_null(value))
+			json_store_add_missing(p->r->store, f, base);
+		else if (read_member(&member, f, base + f->off) < 0)
 			return -EINVAL;
-		if (!is_there)
-			json_store_note_lack(p->r->store, f, base);
 	}
 	return 0;
 }

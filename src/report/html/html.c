@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html.c - see html.h. */
+/* html.c - writes the page: embedded documents, style and scripts. */
 #include "report/html/html.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "report/html/html_internal.h"
 #include "report/metrics/metrics.h"
 
-/* Of figures, so that the page with its scripts stays below 2 MiB. */
+/* Limit of the embedded figures, so that the page with its scripts stays below 2 MiB. */
 #define FIGURES_BYTES (1700u << 10)
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(17))
 
@@ -72,15 +72,15 @@ void html_document(struct html *h, const char *file, json_t *document)
 	json_array_append_new(json_object_get(h->root, "documents"), o);
 }
 
-/* ---- not too much of it ---- */
+/* ---- the limit of figures ---- */
 
-static void remove_all(json_t *of, const char *key)
+static void remove_all(json_t *from, const char *key)
 {
-	json_object_del(of, key);
-	for (void *i = json_object_iter(of); i; i = json_object_iter_next(of, i))
+	json_object_del(from, key);
+	for (void *i = json_object_iter(from); i; i = json_object_iter_next(from, i))
 		remove_all(json_object_iter_value(i), key);
-	for (size_t i = 0; i < json_array_size(of); i++)
-		remove_all(json_array_get(of, i), key);
+	for (size_t i = 0; i < json_array_size(from); i++)
+		remove_all(json_array_get(from, i), key);
 }
 
 static int count_bytes(const char *text, size_t bytes, void *data)
@@ -107,8 +107,8 @@ static void leave_out(struct html *h)
 
 /* ---- the page ---- */
 
-/* No text can end the element that it stands in. */
-static int put_escaped(const char *text, size_t bytes, void *data)
+/* Escape '<', so that no text can end the script element. */
+static int print_escaped(const char *text, size_t bytes, void *data)
 {
 	FILE *to = data;
 
@@ -120,7 +120,7 @@ static int put_escaped(const char *text, size_t bytes, void *data)
 	return 0;
 }
 
-static void put_part(FILE *to, const char *tag, const char *begin, const char *end)
+static void print_element(FILE *to, const char *tag, const char *begin, const char *end)
 {
 	fprintf(to, "<%s>\n", tag);
 	fwrite(begin, 1, (size_t)(end - begin), to);
@@ -139,16 +139,16 @@ int html_write(struct html *h, FILE *to)
 	      "<meta name=\"generator\" content=\"mlgen\">\n"
 	      "<title>mlgen</title>\n",
 	      to);
-	put_part(to, "style", html_css, html_css_end);
+	print_element(to, "style", html_css, html_css_end);
 	fputs("</head>\n<body>\n<main></main>\n<noscript>The figures of this page are at its end, "
 	      "as JSON; a browser shows them with its scripts switched on.</noscript>\n"
 	      "<script type=\"application/json\" id=\"figures\">",
 	      to);
-	json_dump_callback(h->root, put_escaped, to, DUMP_FLAGS);
+	json_dump_callback(h->root, print_escaped, to, DUMP_FLAGS);
 	fputs("</script>\n", to);
 	if (&html_chartjs_end[0] != &html_chartjs[0])
-		put_part(to, "script", html_chartjs, html_chartjs_end);
-	put_part(to, "script", html_js, html_js_end);
+		print_element(to, "script", html_chartjs, html_chartjs_end);
+	print_element(to, "script", html_js, html_js_end);
 	fputs("</body>\n</html>\n", to);
 	return ferror(to) ? -EIO : 0;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html_parts.c - see html_internal.h: page.css, the scripts and Chart.js, as bytes. */
+/* html_parts.c - page.css, the scripts and Chart.js as bytes of the program. */
 #include "report/html/html_internal.h"
 
 #include "config.h"
 
-/* make runs at the top of the tree. */
+/* Paths are relative to the top of the tree, where make runs. */
 #define EMBED(name, file)                                                                          \
 	".globl " name ", " name "_end\n" name ":\n" file name "_end:\n"                           \
 	".byte 0\n"
 #define FILE_AT(path) ".incbin \"" path "\"\n"
 
-/* One script, in the order of its files. */
+/* The script is the concatenation of these files, in order. */
 #define SCRIPT(name) FILE_AT("src/report/html/" name ".js")
 #define SCRIPTS                                                                                    \
 	SCRIPT("kit")                                                                              \

@@ -53,21 +53,21 @@ static char *format_iops(char *out, double per_sec)
 }
 
 /* The input of a formatter. A figure without a value leaves `out` empty. */
-struct figure {
+struct status_figure {
 	const struct live_field *row;
 	const struct live_span *span;
 	struct hist *scratch;
 	char *out;
 };
 
-static void format_text(const struct figure *f)
+static void format_text(const struct status_figure *f)
 {
 	const char *text = *(const char *const *)live_now(f->row, f->span);
 
 	snprintf(f->out, STATUS_FIGURE_BYTES, "%s", text);
 }
 
-static void format_choice(const struct figure *f)
+static void format_choice(const struct status_figure *f)
 {
 	int value = *(const int *)live_now(f->row, f->span);
 
@@ -76,7 +76,7 @@ static void format_choice(const struct figure *f)
 			snprintf(f->out, STATUS_FIGURE_BYTES, "%s", c->name);
 }
 
-static void format_number(const struct figure *f)
+static void format_number(const struct status_figure *f)
 {
 	uint64_t n = live_count(f->row, f->span), of = live_of(f->row, f->span);
 
@@ -86,7 +86,7 @@ static void format_number(const struct figure *f)
 		snprintf(f->out, STATUS_FIGURE_BYTES, "%" PRIu64, n);
 }
 
-static void format_count(const struct figure *f)
+static void format_count(const struct status_figure *f)
 {
 	char n[UNITS_TEXT_BYTES], of[UNITS_TEXT_BYTES];
 
@@ -95,7 +95,7 @@ static void format_count(const struct figure *f)
 	snprintf(f->out, STATUS_FIGURE_BYTES, "%s/%s", n, of);
 }
 
-static void format_errors(const struct figure *f)
+static void format_errors(const struct status_figure *f)
 {
 	uint64_t errors = *(const uint64_t *)live_now(f->row, f->span);
 	char n[UNITS_TEXT_BYTES];
@@ -105,13 +105,13 @@ static void format_errors(const struct figure *f)
 			 errors == 1 ? "" : "s");
 }
 
-static void format_bytes(const struct figure *f)
+static void format_bytes(const struct status_figure *f)
 {
 	format_done_of(f->out, STATUS_FIGURE_BYTES, live_count(f->row, f->span),
 		       live_of(f->row, f->span));
 }
 
-static void format_bandwidth(const struct figure *f)
+static void format_bandwidth(const struct status_figure *f)
 {
 	double per_sec = live_per_sec(f->row, f->span);
 
@@ -119,7 +119,7 @@ static void format_bandwidth(const struct figure *f)
 		status_figure_rate(f->out, per_sec);
 }
 
-static void format_operations(const struct figure *f)
+static void format_operations(const struct status_figure *f)
 {
 	uint64_t all = *(const uint64_t *)live_now(f->row, f->span);
 	double per_sec = live_per_sec(f->row, f->span);
@@ -128,7 +128,7 @@ static void format_operations(const struct figure *f)
 		format_iops(f->out, per_sec);
 }
 
-static void format_share(const struct figure *f)
+static void format_share(const struct status_figure *f)
 {
 	double percent = live_percent(f->row, f->span);
 
@@ -136,7 +136,7 @@ static void format_share(const struct figure *f)
 		snprintf(f->out, STATUS_FIGURE_BYTES, "%.1f%%", percent);
 }
 
-static void format_percent(const struct figure *f)
+static void format_percent(const struct status_figure *f)
 {
 	double percent = live_percent(f->row, f->span);
 
@@ -144,13 +144,13 @@ static void format_percent(const struct figure *f)
 		snprintf(f->out, STATUS_FIGURE_BYTES, "%.0f%%", percent);
 }
 
-static void format_seconds(const struct figure *f)
+static void format_seconds(const struct status_figure *f)
 {
 	snprintf(f->out, STATUS_FIGURE_BYTES, "%" PRIu64 " s",
 		 live_count(f->row, f->span) / NS_PER_S);
 }
 
-static void format_left(const struct figure *f)
+static void format_left(const struct status_figure *f)
 {
 	uint64_t ns = live_count(f->row, f->span);
 	uint64_t seconds = ns / NS_PER_S;
@@ -163,7 +163,7 @@ static void format_left(const struct figure *f)
 		units_human_time(f->out, seconds * NS_PER_S);
 }
 
-static void format_p99(const struct figure *f)
+static void format_p99(const struct status_figure *f)
 {
 	if (!live_distribution(f->row, f->span, f->scratch))
 		return;
@@ -175,7 +175,7 @@ static void format_p99(const struct figure *f)
 		 ms);
 }
 
-static void (*const formats[])(const struct figure *f) = {
+static void (*const formats[])(const struct status_figure *f) = {
 	[LIVE_AS_TEXT] = format_text,
 	[LIVE_AS_CHOICE] = format_choice,
 	[LIVE_AS_NUMBER] = format_number,
@@ -216,7 +216,7 @@ bool status_figures(const char *text, const struct live_span *span, struct hist 
 		if (!*text)
 			break;
 		len = strcspn(++text, "}");
-		const struct figure f = { live_find(text, len, span), span, scratch, value };
+		const struct status_figure f = { live_find(text, len, span), span, scratch, value };
 		value[0] = '\0';
 		if (f.row)
 			formats[f.row->show](&f);
@@ -235,13 +235,13 @@ bool status_figures(const char *text, const struct live_span *span, struct hist 
 #define PART_BYTES STATUS_FIGURE_BYTES
 
 /* The parts of a line, from left to right. */
-struct part {
+struct status_part {
 	char text[PART_BYTES];
 	unsigned priority; /* the lowest is dropped first; 0 is never dropped */
 };
 
-struct line {
-	struct part parts[PARTS];
+struct status_line {
+	struct status_part parts[PARTS];
 	unsigned count;
 };
 
@@ -275,13 +275,13 @@ enum at {
  * formatted as its row says; a part with a figure that has no value is left out. A NULL text is the
  * operation that hangs.
  */
-struct piece {
+struct status_piece {
 	unsigned at; /* activities that show it */
 	unsigned priority;
 	const char *text;
 };
 
-static const struct piece pieces[] = {
+static const struct status_piece pieces[] = {
 	{ AT_PREPARE, 0, "prepare" },
 	{ AT_LAYOUT, 0, "layout" },
 	{ AT_FILES, 0, " {files} files" },
@@ -314,7 +314,7 @@ static const struct piece pieces[] = {
 	{ 0 },
 };
 
-static const struct piece short_pieces[] = {
+static const struct status_piece short_pieces[] = {
 	{ ~0u, 0, "{job}" },
 	{ AT_HANG, 0, NULL },
 	{ AT_IO, 0, "r={read_ios} IOPS {read_bytes}" },
@@ -373,16 +373,16 @@ static void format_hanging(const struct live *now, size_t room, char out[PART_BY
 	snprintf(out + head, PART_BYTES - (size_t)head, "%s%s", is_whole ? "" : "...", path);
 }
 
-static void compose(struct line *l, bool is_short, const struct live_span *span,
+static void compose(struct status_line *l, bool is_short, const struct live_span *span,
 		    struct hist *scratch)
 {
-	const struct piece *from = is_short ? short_pieces : pieces;
+	const struct status_piece *from = is_short ? short_pieces : pieces;
 	size_t room = is_short ? COLUMNS / 2 : COLUMNS - 10;
 	enum at at = activity_of(span->now);
 	char text[PART_BYTES];
 
 	for (l->count = 0; from->at; from++) {
-		struct part *p = &l->parts[l->count];
+		struct status_part *p = &l->parts[l->count];
 
 		if (!(from->at & at))
 			continue;
@@ -400,7 +400,8 @@ static void compose(struct line *l, bool is_short, const struct live_span *span,
 	}
 }
 
-static size_t status_line_join(const struct line *l, const char *between, char *out, size_t size)
+static size_t status_line_join(const struct status_line *l, const char *between, char *out,
+			       size_t size)
 {
 	size_t len = 0;
 
@@ -411,7 +412,7 @@ static size_t status_line_join(const struct line *l, const char *between, char *
 	return len;
 }
 
-static bool drop_least(struct line *l)
+static bool drop_least(struct status_line *l)
 {
 	unsigned least = PARTS;
 
@@ -428,7 +429,7 @@ static bool drop_least(struct line *l)
 }
 
 /* Write at most `columns`: first narrow the gaps, then drop the least important parts. */
-static void fit(struct line *l, size_t columns, char *out, size_t size)
+static void fit(struct status_line *l, size_t columns, char *out, size_t size)
 {
 	while (status_line_join(l, "  ", out, size) > columns &&
 	       status_line_join(l, " ", out, size) > columns && drop_least(l))
@@ -482,7 +483,7 @@ void status_line(const struct live *now, const struct status_baseline *base, siz
 {
 	struct live shown = *now;
 	const struct live_span span = { &shown, base->then, NULL };
-	struct line l;
+	struct status_line l;
 
 	status_line_estimate(&shown, base);
 	compose(&l, false, &span, base->scratch);
@@ -492,7 +493,7 @@ void status_line(const struct live *now, const struct status_baseline *base, siz
 void status_line_short(const struct live *now, const struct live *then, char *out, size_t size)
 {
 	const struct live_span span = { now, then, NULL };
-	struct line l;
+	struct status_line l;
 
 	compose(&l, true, &span, NULL);
 	status_line_join(&l, " ", out, size);

@@ -184,7 +184,7 @@ static void draw_bar(const struct view_pen *pen, const struct view_box *box,
 enum { READS = 1, WRITES };
 
 /* The columns of the job table. A cell shows the first of the column's texts that has a value. */
-static const struct column {
+static const struct view_column {
 	const char *title;
 	unsigned columns;
 	unsigned from;  /* width of the picture that has room for this column */
@@ -217,14 +217,14 @@ static bool is_busy(const struct live *l)
 }
 
 /* A job that only reads does not show 0.00 MiB/s of writes. Preparation counts its writes apart. */
-static bool is_empty(const struct column *c, const struct live *job)
+static bool is_empty(const struct view_column *c, const struct live *job)
 {
 	return c->moves && job->phase != LIVE_PREPARE && job->io_moved[c->moves - READS] == 0;
 }
 
 /* The first text of a column that has a value, expanded into `out`; false if there is none. */
-static bool cell_text(const struct column *c, const struct live_span *span, struct hist *scratch,
-		      char out[STATUS_FIGURE_BYTES])
+static bool cell_text(const struct view_column *c, const struct live_span *span,
+		      struct hist *scratch, char out[STATUS_FIGURE_BYTES])
 {
 	for (unsigned i = 0; i < ARRAY_LEN(c->texts) && c->texts[i]; i++)
 		if (status_figures(c->texts[i], span, scratch, out))
@@ -254,7 +254,7 @@ static void draw_job(const struct view_pen *pen, const struct view_scene *s, con
 	}
 	status_line_estimate(&shown, &base);
 	for (unsigned i = 0; i < ARRAY_LEN(columns); i++) {
-		const struct column *c = &columns[i];
+		const struct view_column *c = &columns[i];
 
 		if (pen->columns < c->from)
 			continue;

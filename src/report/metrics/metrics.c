@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics.c - the tables of the document's top and of its jobs. */
+/* metrics.c - tables of the document's top and of its jobs, and the members only they have. */
 #include "report/metrics/metrics.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static void pair_add(struct metric_list *l, const char *key, char *value)
 	pairs[l->count++] = (struct metric_pair){ key, value };
 }
 
-/* Those of job_fields, or of its engine's table; NULL = another engine's. */
+/* Origins of the options of job_fields or of the job's engine; NULL = another engine's table. */
 static const struct job_origin *origins_of(const struct job *j, const struct mlgen_field *table)
 {
 	if (table == job_fields)
@@ -36,7 +36,7 @@ static const struct mlgen_field *engine_table(const struct job *j)
 	return j->engine ? j->engine->opts : NULL;
 }
 
-/* As written; NULL = not set. */
+/* The value as the user wrote it; NULL = not set. */
 static const char *raw_of(const struct job *j, const struct mlgen_field *table, size_t option)
 {
 	const struct job_origin *o = origins_of(j, table);
@@ -56,7 +56,7 @@ static bool is_global(const struct job *j, const struct mlgen_field *table, size
 	return o && same_text(o[option].how, "[global]");
 }
 
-/* Set by [global], and for every job of the set to the same text. */
+/* True if [global] sets the option, and to the same text for every job of the set. */
 static bool is_global_everywhere(const struct jobset *set, const struct mlgen_field *table,
 				 size_t option)
 {
@@ -68,7 +68,7 @@ static bool is_global_everywhere(const struct jobset *set, const struct mlgen_fi
 	return set->count > 0;
 }
 
-/* The jobs whose figures are merged in the record of `j`. */
+/* True if the figures of `other` are merged into the record of `j`. */
 static bool is_member(const struct job *other, const struct job *j, unsigned members)
 {
 	return other == j || (members > 1 && other->group_reporting && other->group == j->group &&
@@ -131,7 +131,7 @@ static void add_globals(struct metric_list *map, const struct jobset *set,
 			pair_add(map, table[i].name, mem_strdup(raw_of(set->jobs[0], table, i)));
 }
 
-/* What [global] sets for all jobs alike, as written. */
+/* Options that [global] sets for all jobs alike, as the user wrote them. */
 static void metrics_options_global(struct metric_list *map, const struct jobset *set)
 {
 	add_globals(map, set, job_fields);
@@ -139,7 +139,7 @@ static void metrics_options_global(struct metric_list *map, const struct jobset 
 		add_globals(map, set, engine_table(set->jobs[0]));
 }
 
-/* members, options, options_resolved and options_origin of a record. */
+/* Fill members, options, options_resolved and options_origin of a record. */
 static void metrics_options_fill(struct job_document *m, const struct job *j,
 				 const struct jobset *set, unsigned members)
 {
@@ -150,7 +150,7 @@ static void metrics_options_fill(struct job_document *m, const struct job *j,
 	fill_table(m, j, set, members, engine_table(j), j->engine_opts);
 }
 
-/* Of any of these. */
+/* Free any of these maps. */
 static void metrics_options_fini(struct metric_list *map)
 {
 	struct metric_pair *pairs = map->items;
@@ -172,7 +172,7 @@ static void metrics_options_fini(struct metric_list *map)
 	{ limit, .type = MLGEN_PERCENT, .off = (i) * sizeof(double), .unit = "%", \
 	  .help = "Percent of " what "." }
 
-/* Limits as fio has them: what lies below one belongs to it. */
+/* Limits as in fio: a value belongs to the first limit above it. */
 #define LATENCIES(unit) \
 	SHARE(1, "4", "reads and writes that took 2 to 3 " unit), \
 	SHARE(2, "10", "reads and writes that took 4 to 9 " unit), \
@@ -215,7 +215,7 @@ static const struct mlgen_field iodepth_level_fields[] = {
 	{ 0 },
 };
 
-/* fio counts none here, then up to the limit. */
+/* Rows of fio: first calls without operations, then calls up to and including the limit. */
 static const struct mlgen_field iodepth_batch_fields[] = {
 	SHARE(0, "0", "calls that moved no operation"),
 	SHARE(1, "4", "calls that moved 1 to 4"),
@@ -227,7 +227,7 @@ static const struct mlgen_field iodepth_batch_fields[] = {
 	{ 0 },
 };
 
-/* MLGEN_FIO: without values there are no bins, as in fio. */
+/* MLGEN_FIO: a histogram without values has no bins. */
 #define D struct direction_result
 static const struct mlgen_field direction_fields[] = {
 	{ "io_bytes", MLGEN_F_U64(D, io_bytes), .unit = "bytes",
@@ -558,7 +558,7 @@ static void fill_direction(struct direction_result *d, double seconds)
 		.bw = bytes_per_sec >> 10,
 		.iops = seconds > 0 ? (double)d->total_ios / seconds : 0,
 		.runtime_ms = d->total_ios ? whole(seconds * 1e3) : 0,
-		/* Where nothing is paced the intended start is the submission. */
+		/* Without a pace the intended start is the submission. */
 		.lat_ns = d->total_ns ? d->total_ns : d->lat_ns,
 		.bw_min = whole(d->bw_kib.min),
 		.bw_max = whole(d->bw_kib.max),
@@ -567,7 +567,7 @@ static void fill_direction(struct direction_result *d, double seconds)
 	};
 }
 
-/* The first of fio's limits that lies above. */
+/* The index of the first of fio's limits that is above the value. */
 static unsigned share_of(uint64_t value)
 {
 	static const uint64_t limits[] = { 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000 };
@@ -596,29 +596,18 @@ static void add_shares(struct job_document *m, const struct hist *h, double perc
 	}
 }
 
-static void fill_shares(struct job_document *m, const struct job_result *r)
-{
-	const struct hist *read = r->read.lat_ns, *write = r->write.lat_ns;
-	uint64_t count = (read ? read->count : 0) + (write ? write->count : 0);
-
-	if (!count)
-		return;
-	add_shares(m, read, 100.0 / (double)count);
-	add_shares(m, write, 100.0 / (double)count);
-}
-
 static void fill_sizes(struct job_document *m, const struct job_result *r)
 {
 	struct request_size *out = mem_array((size_t)2 * SIZES_CLASSES, sizeof(*out));
-	const struct sizes *of[] = { &r->read.sizes, &r->write.sizes };
+	const struct sizes *sizes[] = { &r->read.sizes, &r->write.sizes };
 	size_t n = 0;
 
 	for (unsigned d = 0; d < 2; d++)
 		for (unsigned i = 0; i < SIZES_CLASSES; i++)
-			if (of[d]->count[i])
-				out[n++] =
-					(struct request_size){ d ? "write" : "read",
-							       of[d]->largest[i], of[d]->count[i] };
+			if (sizes[d]->count[i])
+				out[n++] = (struct request_size){ d ? "write" : "read",
+								  sizes[d]->largest[i],
+								  sizes[d]->count[i] };
 	m->request_sizes = (struct metric_list){ out, n };
 }
 
@@ -627,16 +616,6 @@ static double measured_seconds(const struct job_result *r)
 	double seconds = r->work ? page_of(r)->seconds(r) : 0;
 
 	return seconds > 0 ? seconds : 0;
-}
-
-static const char *or_null(const char *s)
-{
-	return *s ? s : NULL;
-}
-
-static uint64_t or_unknown(uint64_t n)
-{
-	return n ? n : UINT64_MAX;
 }
 
 void metrics_top_init(struct run_result *t, const struct run_result *r, const struct jobset *set)
@@ -648,10 +627,12 @@ void metrics_top_init(struct run_result *t, const struct run_result *r, const st
 	*t = *r;
 	t->job_list = (struct metric_list){ 0 };
 	t->version = metrics_version();
-	t->liburing = or_null(MLGEN_LIBURING);
-	t->libaio = or_null(MLGEN_LIBAIO);
-	t->host.numa_nodes = or_unknown(r->host.numa_nodes);
-	t->host.memory_limit_bytes = or_unknown(r->host.memory_limit_bytes);
+	t->liburing = *MLGEN_LIBURING ? MLGEN_LIBURING : NULL;
+	t->libaio = *MLGEN_LIBAIO ? MLGEN_LIBAIO : NULL;
+	if (!t->host.numa_nodes)
+		t->host.numa_nodes = UINT64_MAX;
+	if (!t->host.memory_limit_bytes)
+		t->host.memory_limit_bytes = UINT64_MAX;
 	if (localtime_r(&seconds, &tm))
 		strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm);
 	t->doc = (struct run_document){
@@ -670,6 +651,8 @@ void metrics_top_fini(struct run_result *t)
 
 void metrics_job_init(struct job_result *m, const struct job_result *r, const struct jobset *set)
 {
+	const struct hist *read = r->read.lat_ns, *write = r->write.lat_ns;
+	uint64_t count = (read ? read->count : 0) + (write ? write->count : 0);
 	double seconds = measured_seconds(r);
 
 	*m = *r;
@@ -690,7 +673,10 @@ void metrics_job_init(struct job_result *m, const struct job_result *r, const st
 	}
 	fill_direction(&m->read, seconds);
 	fill_direction(&m->write, seconds);
-	fill_shares(&m->doc, r);
+	if (count) {
+		add_shares(&m->doc, read, 100.0 / (double)count);
+		add_shares(&m->doc, write, 100.0 / (double)count);
+	}
 	if (!set)
 		return;
 	fill_sizes(&m->doc, r);
@@ -725,20 +711,12 @@ void metrics_job_share(struct job_result *m, const struct run_result *r)
 		m->write.fio.bw_agg = fmin(100 * (double)m->write.fio.bw_bytes / write, 100);
 }
 
-/* Of a job that saves or restores: what is not about accelerators. */
-static const char *const of_checkpoints[] = {
+/* Rows for a job that saves or restores: they are not about accelerators. */
+static const char *const checkpoint_rows[] = {
 	"iodepth_used", "in_use",   "checkpoints",  "saves",  "restore", "restores",
 	"storage",      "host",     "network",      "numa",   "verdict", "errors",
 	"interrupted",  "complete", "mlperf_check", "energy",
 };
-
-static bool is_one_of(const char *name, const char *const *names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(names[i], name))
-			return true;
-	return false;
-}
 
 bool metrics_ml_has(const struct job_result *r, const char *name)
 {
@@ -749,7 +727,12 @@ bool metrics_ml_has(const struct job_result *r, const char *name)
 		return r->ml.saves.count > 0 || (is_checkpoint && !is_restore);
 	if (!strcmp(name, "restores"))
 		return r->ml.restores.count > 0 || (is_checkpoint && is_restore);
-	return !is_checkpoint || is_one_of(name, of_checkpoints, ARRAY_LEN(of_checkpoints));
+	if (!is_checkpoint)
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(checkpoint_rows); i++)
+		if (!strcmp(checkpoint_rows[i], name))
+			return true;
+	return false;
 }
 
 bool metrics_io_has(const struct job_result *r, const char *name)

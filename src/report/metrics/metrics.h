@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics.h - every figure of the JSON document, declared once. */
+/* metrics.h - the tables of the JSON document, which declare every figure once. */
 #pragma once
 
 /*
- * The JSON document is what these tables say, in their order: json.c walks them, man/mlgen-json.5
- * is made from them. Where fio has a figure, it has fio's name and unit; figures of training stand
- * in objects of their own.
+ * The JSON document has the members of these tables, in their order: json.c walks them, and
+ * man/mlgen-json.5 is made from them. A figure that fio has too keeps fio's name and unit; figures
+ * of training are in separate objects.
  *
- * The rows point into results (run/result). A few members there are filled for a document alone;
- * the copies that metrics_job_init() and metrics_top_init() make have them. Copies borrow from the
- * result, the jobset and the plan they were made from, which must outlive them.
+ * The rows point into results (run/result). Some members of a result are filled for a document
+ * only, in the copies that metrics_job_init() and metrics_top_init() make. A copy borrows from the
+ * result, the jobset and the plan it is made from, which must outlive it.
  */
 
 #include <stdbool.h>
@@ -23,11 +23,11 @@
 #include "stat/metric.h"
 
 /*
- * Of the document. It rises when a key has another meaning or goes; documents of the version before
- * are read, too (ask/results/results_file.c).
- * 2: bytes and rates of a training are without its evaluations, job_runtime with them; samples are
+ * The version of the document. It rises when a key changes its meaning or is removed; documents of
+ * the version before are still read (ask/results/results_file.c).
+ * 2: bytes and rates of a training exclude its evaluations, job_runtime includes them; samples are
  * the columns that are read; failed samples and operations are in no figure; host, CPU, network and
- * what storage delivered have one window each record.
+ * storage figures of a record cover the same window.
  */
 #define METRICS_SCHEMA_VERSION 2
 
@@ -43,72 +43,72 @@ extern const struct metrics_section metrics_sections[];
 extern const struct mlgen_field metrics_top_fields[];
 extern const struct mlgen_field metrics_job_fields[];
 extern const struct mlgen_field metrics_dataset_fields[];
-extern const struct mlgen_field metrics_plan_fields[]; /* plan_report, and what is in it: */
+extern const struct mlgen_field metrics_plan_fields[]; /* plan_report, and its parts: */
 extern const struct mlgen_field metrics_calls_fields[];
 extern const struct mlgen_field metrics_plan_checkpoint_fields[];
 extern const struct mlgen_field metrics_plan_ranks_fields[];
 extern const struct mlgen_field metrics_check_fields[];
 extern const struct mlgen_field metrics_blocker_fields[];
 
-/* Which rows of metrics_ml_fields stand in the document of this result: a job that saves or
- * restores has no accelerators, others mostly no checkpoints. */
+/* True if the document of this result has that row of metrics_ml_fields. A job that saves or
+ * restores has no accelerators; most other jobs have no checkpoints. */
 bool metrics_ml_has(const struct job_result *r, const char *name);
-/* Of metrics_io_fields: only a replay has a trace. */
+/* True if it has that row of metrics_io_fields; only a replay has a trace. */
 bool metrics_io_has(const struct job_result *r, const char *name);
 
-/* The rows of these that a dry run knows; end with NULL. */
+/* Names of the rows that a dry run can fill; each list ends with NULL. */
 extern const char *const metrics_ml_planned[];
-extern const char *const metrics_checkpoint_planned[]; /* of ml, too */
+extern const char *const metrics_checkpoint_planned[]; /* rows of ml */
 extern const char *const metrics_io_planned[];
-extern const char *const metrics_replay_planned[]; /* of io, too */
+extern const char *const metrics_replay_planned[]; /* rows of io */
 
-/* This program, for the document and the report. */
+/* The version of this program, for the document and the report. */
 const char *metrics_version(void);
 
-/* Copies a run, without its jobs, and fills its part `doc` with what is of this program. */
+/* Copy a run, without its jobs, and fill its part `doc`. */
 void metrics_top_init(struct run_result *t, const struct run_result *r, const struct jobset *set);
 void metrics_top_fini(struct run_result *t);
 
-/* Copies a result and fills its part `doc` and the directions' `fio`. A job merged by
- * group_reporting lists its members and the options they share; without a set there are none, and
- * nothing is owned. */
+/* Copy a result and fill its part `doc` and the directions' `fio`. A job merged by group_reporting
+ * lists its members and the options they share. Without a set there are neither, and the copy owns
+ * nothing. */
 void metrics_job_init(struct job_result *m, const struct job_result *r, const struct jobset *set);
 void metrics_job_fini(struct job_result *m);
 
-/* bw_agg, which takes the other jobs of the run. */
+/* Fill bw_agg, the share of the job in the bandwidth of its group. */
 void metrics_job_share(struct job_result *m, const struct run_result *r);
 
-/* What of a run's figures a plan knows; all others are empty. Nothing owned. */
+/* Fill the figures of a run that a plan knows; the others stay empty. Nothing is owned. */
 void metrics_planned(struct job_result *to, const struct plan_report *p);
 void metrics_planned_io(struct job_result *to, const struct plan_report *p);
 void metrics_planned_replay(struct job_result *to, const struct plan_report *p);
 
-/* ---- of which runs a merged report is, as the top of the JSON document has it ---- */
+/* ---- the runs of a merged report, at the top of the JSON document ---- */
 
-/* What one job of a run came to; NaN = that cannot be told. */
+/* The result of a job of a run; NaN = unknown. */
 struct metrics_merged_job {
 	const char *jobname;
 	double au_percent, bytes_per_sec, stall_p99_ns, cpu_percent;
 	double host_barrier_percent;
-	bool is_slowest; /* of all runs, where they are not alike */
+	bool is_slowest; /* slowest of all runs; false if all are alike */
 };
 
 struct metrics_merged_run {
 	char *file; /* name of the document, or of a process */
 	char *hostname;
 	uint64_t timestamp_ms;
-	uint64_t turn;                           /* from 1 */
-	uint64_t rank;                           /* of one job; UINT64_MAX = of a document */
-	double clock_offset_ns, clock_unsure_ns; /* of its host; NaN */
+	uint64_t turn;                           /* counts from 1 */
+	uint64_t rank;                           /* process of a job; UINT64_MAX = a document */
+	double clock_offset_ns, clock_unsure_ns; /* clock of the host; NaN = unknown */
 	union {
 		struct {
-			struct metrics_merged_job *jobs; /* as the records are */
+			struct metrics_merged_job *jobs; /* ordered like the records */
 			size_t job_count;
 		};
 		struct metric_list job_list;
 	};
-	/* Members that no document has: where it was read, how long it took at least, and what
-	 * tells it from others. */
+	/* Members that are in no document: the file that was read, the earliest end of the run, and
+	 * a value that identifies it. */
 	const char *path;
 	uint64_t end_ms, fingerprint;
 };
@@ -116,10 +116,10 @@ struct metrics_merged_run {
 struct metrics_merged {
 	uint64_t hosts;
 	uint64_t turns;
-	double overlap_percent; /* the least of the turns; NaN = none ran side by side */
+	double overlap_percent; /* least of the turns; NaN = none ran side by side */
 	union {
 		struct {
-			struct metrics_merged_run *runs; /* in the order of their starts */
+			struct metrics_merged_run *runs; /* ordered by start */
 			size_t count;
 		};
 		struct metric_list run_list;
@@ -130,28 +130,28 @@ extern const struct mlgen_field metrics_merged_fields[];
 extern const struct mlgen_field metrics_merged_run_fields[];
 extern const struct mlgen_field metrics_merged_job_fields[];
 
-/* ---- what --find-max found, as the top of the JSON document has it ---- */
+/* ---- the result of --find-max, at the top of the JSON document ---- */
 
-/* One run of the job. NaN and UINT64_MAX = not known, or it has none. */
+/* A run of the job. NaN and UINT64_MAX = unknown, or not applicable. */
 struct metrics_probe {
-	uint64_t value; /* of the option */
-	bool full;      /* as long as the job says */
+	uint64_t value; /* value of the option */
+	bool full;      /* ran as long as the job says */
 	bool possible;
 	bool holds;
 	bool cut_short;                 /* full, but the AU required was out of reach */
-	double figures[16];             /* of each part of the requirement */
-	struct metric_list figure_list; /* the same */
-	double margin_percent;          /* of the limit, of what is met least */
+	double figures[16];             /* figure of each part of the requirement */
+	struct metric_list figure_list; /* `figures` as a list */
+	double margin_percent;          /* percent of its limit, of the part met least */
 	double au_percent, sample_bytes_per_sec, seconds;
 	double stall_p99_ns, supply_percent, demand_bytes_per_sec;
-	uint64_t steps;  /* of one rank */
-	uint64_t errors; /* of all jobs of the run */
+	uint64_t steps;  /* per rank */
+	uint64_t errors; /* sum of all jobs of the run */
 	bool too_many_errors;
 	char verdict[16];
-	char error[512]; /* why it was not possible, or failed; "" */
+	char error[512]; /* reason that it was not possible, or failed; "" */
 };
 
-/* A line of the answer, as the terminal prints it. */
+/* A line of the answer, as printed on the terminal. */
 struct metrics_answer_line {
 	const char *label; /* "ANSWER"; NULL = the text is the whole line */
 	char *text;        /* owned by the search */
@@ -162,17 +162,17 @@ struct metrics_find_max {
 	const char *question;     /* "x: most accelerators with au >= 90" */
 	struct metric_list lines; /* metrics_answer_line, owned by the search */
 	const char *requirement;
-	bool smallest;       /* it was asked for the smallest value */
+	bool smallest;       /* the question was for the smallest value */
 	uint64_t answer;     /* UINT64_MAX = none */
-	uint64_t at_most;    /* more than answer: not sure up to here */
-	uint64_t limited_by; /* the smallest that does not hold */
-	bool confirmed;      /* both sides by full runs */
+	uint64_t at_most;    /* values between `answer` and this one are uncertain */
+	uint64_t limited_by; /* smallest value that does not hold */
+	bool confirmed;      /* full runs confirm both sides */
 	bool interrupted;
 	double noise_percent;
-	double limit_bytes_per_sec; /* the most that was delivered */
-	double fraction;            /* of one accelerator that is fed */
+	double limit_bytes_per_sec; /* largest rate that was delivered */
+	double fraction;            /* part of an accelerator that storage feeds */
 	const char *limit;          /* storage network host memory compute errors unclear
-				       files option; NULL = not known */
+				       files option; NULL = unknown */
 	double ceiling_percent;     /* AU without storage at limited_by */
 	struct metric_list probes;  /* metrics_probe, owned by the search */
 };
@@ -181,6 +181,6 @@ extern const struct mlgen_field metrics_find_max_fields[];
 extern const struct mlgen_field metrics_probe_fields[];
 extern const struct mlgen_field metrics_answer_line_fields[];
 
-/* ---- what --trace has written, as the top of the JSON document has it ---- */
+/* ---- the trace that --trace wrote, at the top of the JSON document ---- */
 
 extern const struct mlgen_field metrics_trace_fields[]; /* trace_result */

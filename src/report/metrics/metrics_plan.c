@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_plan.c - tables of data sets, dry runs and questions. */
+/* metrics_plan.c - tables of data sets, dry runs and questions, and figures that a plan fills. */
 #include "report/metrics/metrics.h"
 
 #include <math.h>
@@ -266,7 +266,7 @@ void metrics_planned(struct job_result *to, const struct plan_report *p)
 	plan_storage(&to->storage, p);
 }
 
-/* Of all workers; the options say it of one. */
+/* The rates of all workers; the options are per worker. */
 static struct rate_result planned_rate(uint64_t bytes, uint64_t iops, uint64_t workers)
 {
 	const double n = (double)workers, none = (double)NAN;

@@ -17,7 +17,7 @@
 #include "base/thread.h"
 #include "trace/trace.h"
 
-/* Bytes read of a file. A page names its program after some lines only. */
+/* Bytes read from the start of a file; a page names its program only after some lines. */
 #define FIRST_BYTES 1024
 
 static bool begins(const char *first, size_t bytes, const char *with)
@@ -33,7 +33,7 @@ static bool is_json(const char *first, size_t bytes)
 	       begins(first, bytes, "{\n  \"fio version\": \"mlgen-");
 }
 
-/* The title is what versions without a generator have. */
+/* Older versions wrote no generator; their title identifies the page. */
 static bool is_html(const char *first, size_t bytes)
 {
 	static const char generator[] = "content=\"mlgen\"";
@@ -55,9 +55,9 @@ static bool is_trace(const char *first, size_t bytes)
 	return trace_is_magic(first, bytes);
 }
 
-static const struct ours {
-	const char *is; /* "trace" */
-	bool (*holds)(const char *first, size_t bytes);
+static const struct outfile {
+	const char *name;
+	bool (*matches)(const char *first, size_t bytes);
 	bool replaces_descriptor;
 } kinds[] = {
 	[OURS_JSON] = { "JSON document of mlgen's", is_json, false },
@@ -67,7 +67,7 @@ static const struct ours {
 	[OURS_IOLOG] = { "iolog of fio's", trace_iolog_is, true },
 };
 
-int ours_open(int fd, const char *path)
+int outfile_reopen(int fd, const char *path)
 {
 	char link[64];
 	int again;
@@ -79,10 +79,10 @@ int ours_open(int fd, const char *path)
 	return again < 0 ? -errno : again;
 }
 
-/* Bytes, or -errno. */
+/* The number of bytes read, or -errno. */
 static ssize_t read_first(const struct place *p, char to[FIRST_BYTES])
 {
-	int fd = ours_open(p->fd, p->path);
+	int fd = outfile_reopen(p->fd, p->path);
 	ssize_t n;
 
 	if (fd < 0)
@@ -95,22 +95,22 @@ static ssize_t read_first(const struct place *p, char to[FIRST_BYTES])
 
 int ours_check(const struct place *p, enum ours_kind kind, bool force, struct mlgen_err *err)
 {
-	const struct ours *ours = &kinds[kind];
+	const struct outfile *expected = &kinds[kind];
 	char first[FIRST_BYTES];
 
-	if (p->kind != PLACE_FILE || force || (p->is_handed_over && !ours->replaces_descriptor))
+	if (p->kind != PLACE_FILE || force || (p->is_handed_over && !expected->replaces_descriptor))
 		return 0;
 	ssize_t n = read_first(p, first);
 	if (n < 0)
 		return mlgen_fail(err, (int)n,
 				  "%s=%s: what is in it cannot be read: %s; only a %s is replaced: "
 				  "name another file, or add --force",
-				  p->option, p->given, strerror((int)-n), ours->is);
-	if (n > 0 && !ours->holds(first, (size_t)n))
+				  p->option, p->given, strerror((int)-n), expected->name);
+	if (n > 0 && !expected->matches(first, (size_t)n))
 		return mlgen_fail(err, -EEXIST,
 				  "%s=%s: is there, and is no %s; it is not overwritten: name "
 				  "another file, or add --force",
-				  p->option, p->given, ours->is);
+				  p->option, p->given, expected->name);
 	return 0;
 }
 
@@ -122,18 +122,9 @@ static int output_fail(const char *path, int error, struct mlgen_err *err)
 			  strerror(error));
 }
 
-/* The mode of the file that is replaced, or what the umask leaves. */
-static mode_t wanted_mode(const struct place *p)
-{
-	struct stat old;
-
-	if (p->kind == PLACE_FILE && fstat(p->fd, &old) == 0)
-		return old.st_mode & 07777;
-	return replace_new_mode();
-}
-
 static int open_place(struct output *o, struct place *p, struct mlgen_err *err)
 {
+	struct stat old;
 	int rc = 0;
 
 	o->path = mem_strdup(p->given);
@@ -141,7 +132,11 @@ static int open_place(struct output *o, struct place *p, struct mlgen_err *err)
 		o->fd = p->fd;
 		p->fd = -1;
 	} else {
-		rc = replace_begin(&o->file, p->path, wanted_mode(p));
+		/* The new file has the mode of the old one. */
+		bool has_old = p->kind == PLACE_FILE && fstat(p->fd, &old) == 0;
+
+		rc = replace_begin(&o->file, p->path,
+				   has_old ? old.st_mode & 07777 : replace_new_mode());
 		if (rc)
 			output_fail(o->path, -rc, err);
 	}
@@ -149,7 +144,7 @@ static int open_place(struct output *o, struct place *p, struct mlgen_err *err)
 	return rc;
 }
 
-/* The one place through which all text for people goes. */
+/* Write text for people; all of it passes through here. Returns an errno. */
 static int write_text(const struct output *o, int fd)
 {
 	struct buf shown = { 0 };
@@ -160,22 +155,12 @@ static int write_text(const struct output *o, int fd)
 	return error;
 }
 
-/* Where it is written in place a server may tell only here that it had no room. */
-static int close_written(struct output *o)
-{
-	int error = o->path && close(o->fd) ? errno : 0;
-
-	if (o->path)
-		o->fd = -1;
-	return error;
-}
-
 static int output_fd(const struct output *o)
 {
 	return o->file.target ? o->file.fd : o->fd;
 }
 
-/* Nothing more is written behind what could not be. */
+/* After a failed write, later text is dropped. */
 static ssize_t write_streamed(void *cookie, const char *text, size_t bytes)
 {
 	struct output *o = cookie;
@@ -185,7 +170,7 @@ static ssize_t write_streamed(void *cookie, const char *text, size_t bytes)
 	return o->error ? 0 : (ssize_t)bytes;
 }
 
-/* Everything that was printed, to where it belongs; an errno. */
+/* Write everything that was printed to its destination. Returns an errno. */
 static int deliver(struct output *o)
 {
 	int error = fclose(o->to) ? errno : 0;
@@ -195,18 +180,22 @@ static int deliver(struct output *o)
 	o->to = NULL;
 	if (o->error)
 		error = o->error;
-	/* Others may have printed to stdout before. */
+	/* Text may already be in the buffer of stdout. */
 	if (!error && !o->path)
 		error = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
 	if (!error)
 		error = o->is_text ? write_text(o, fd) : -writeall(fd, o->text, o->bytes);
 	if (replaces)
 		return error ? error : -replace_commit(&o->file);
-	int closed = close_written(o);
+	if (!o->path)
+		return error;
+	/* A file server may report only on close that the disk is full. */
+	int closed = close(o->fd) ? errno : 0;
+	o->fd = -1;
 	return error ? error : closed;
 }
 
-/* The thread that handles signals reads it, too, when it ends the program (output_discard). */
+/* The thread that handles signals reads the output when it ends the program (output_discard). */
 static void clear(struct output *o)
 {
 	signals_hold();
@@ -288,7 +277,7 @@ int tracefile_open(struct tracefile *f, struct place *p, struct mlgen_err *err)
 	int rc = 0;
 
 	if (is_new)
-		rc = place_make(p, err);
+		rc = place_create(p, err);
 	else if (p->kind == PLACE_FILE && !p->is_handed_over)
 		rc = place_lock(p, err);
 	if (rc < 0)
@@ -306,7 +295,7 @@ int tracefile_open(struct tracefile *f, struct place *p, struct mlgen_err *err)
 
 int tracefile_read(const struct tracefile *f)
 {
-	return ours_open(f->fd, f->path);
+	return outfile_reopen(f->fd, f->path);
 }
 
 void tracefile_discard(const struct tracefile *f)
@@ -325,7 +314,7 @@ int tracefile_close(struct tracefile *f)
 	if (!f->path)
 		return 0;
 	tracefile_discard(f);
-	/* The thread that handles signals reads it, too. */
+	/* The thread that handles signals reads it as well (tracefile_discard). */
 	signals_hold();
 	*f = (struct tracefile){ 0 };
 	signals_release();

@@ -3,10 +3,10 @@
 #pragma once
 
 /*
- * A place is what an option names, looked at and opened before anything is written. ours_check()
- * says whether it may be replaced. An output is a document or a report, which appears whole or not
- * at all; the file of a trace is written while the run goes on, and kept from other runs meanwhile.
- * All calls are the main thread's, but for the two that discard.
+ * A place is the file that an option names, examined and opened before anything is written.
+ * ours_check() says whether it may be replaced. An output is a document or a report, which appears
+ * whole or not at all. The file of a trace is written while the run goes on, and locked meanwhile.
+ * All calls come from the main thread, except for the two that discard.
  */
 
 #include <stdbool.h>
@@ -17,20 +17,18 @@
 
 #include "base/files.h"
 
-/* ---- the place that an option names for an output, looked at before it is written ---- */
+/* ---- the place that an option names for an output ---- */
 
 /*
- * What stands there decides how it may be written, and is decided on the descriptor that is written
- * later, whatever the name leads to by then:
+ * The kind of file decides how it may be written. The decision is made on the descriptor that is
+ * written later, so a name that changes meanwhile does no harm:
  *
- * - Nothing yet, or a regular file: the file behind all links, which need not
- *   be there.
- * - A pipe, a terminal, /dev/null, /dev/full: written as they are.
- * - A descriptor that was handed over (/dev/fd/N, /dev/stdout, /dev/stderr):
- *   written where it stands, whatever it is; it was opened for that.
+ * - Nothing yet, or a regular file: the file behind all links, which may be missing.
+ * - A pipe, a terminal, /dev/null, /dev/full: written in place.
+ * - A descriptor that was handed over (/dev/fd/N, /dev/stdout, /dev/stderr): written at its
+ *   present offset, whatever it is; it was opened for that.
  *
- * A block device and any other character device are refused: mlgen's reports are no contents for
- * them.
+ * Block devices and all other character devices are refused: a report does not belong there.
  */
 enum place_kind {
 	PLACE_NEW,
@@ -40,87 +38,87 @@ enum place_kind {
 
 struct place {
 	const char *option; /* "json", for messages; the caller's */
-	const char *given;  /* as the user wrote it; the caller's */
+	const char *given;  /* text of the user; the caller's */
 	enum place_kind kind;
 	bool is_handed_over; /* a descriptor of the program that started this */
 	int fd;              /* open for writing, nothing truncated; NEW: -1 */
 	char *path;          /* NEW, FILE: behind all links; owned */
-	dev_t dev;           /* of the file; NEW: of its folder */
+	dev_t dev;           /* device of the file; NEW: of its folder */
 	ino_t ino;
 };
 
 /*
- * Look there and open what there is. Nothing is made, emptied or written.
- * 0, or -errno with err: what cannot be written, a device, a directory, a file into which a run
- * writes its log or trace (-EBUSY).
+ * Examine and open a place. Nothing is created, emptied or written. 0, or -errno with err: the file
+ * cannot be written, it is a device or a directory, or a run writes its log or trace into it
+ * (-EBUSY).
  */
 int place_open(struct place *p, const char *option, const char *given, struct mlgen_err *err);
 void place_close(struct place *p); /* takes a zeroed one */
 
 /*
- * FILE: keep other runs off until the descriptor is closed, however this program ends; 0, or -EBUSY
- * with err. Filesystems that have no locks let everybody pass.
+ * FILE: lock it against other runs until the descriptor is closed, however this program ends; 0, or
+ * -EBUSY with err. Filesystems without locks let every run pass.
  */
 int place_lock(const struct place *p, struct mlgen_err *err);
 
-/* NEW: make the file; then it is FILE, and locked. 0 or -errno with err. */
-int place_make(struct place *p, struct mlgen_err *err);
+/* NEW: create the file, which makes it a locked FILE. 0 or -errno with err. */
+int place_create(struct place *p, struct mlgen_err *err);
 
-/* Would the two be one file? Streams never are. */
+/* True if both are or would be one file. Streams never are. */
 bool place_is_same(const struct place *a, const struct place *b);
 
-/* Is, or would be, the file of that path the one of the place? */
+/* True if that path is, or would be, the file of the place. */
 bool place_is_path(const struct place *p, const char *path);
-/* Is the descriptor a regular file, and that one? */
+/* True if the descriptor is the regular file of the place. */
 bool place_is_fd(const struct place *p, int fd);
 
-/* ---- which file an output may replace: an empty one, an earlier output of its kind, with --force
- * any ---- */
+/* ---- files that an output may replace: empty ones, earlier outputs of the same kind, and any file
+ * with --force ---- */
 
 enum ours_kind {
 	OURS_JSON,
 	OURS_HTML,
-	OURS_LOG, /* of a run, or of mltrace describe */
+	OURS_LOG, /* written by a run, or by mltrace describe */
 	OURS_TRACE,
 	OURS_IOLOG,
 };
 
 /*
- * 0, or -EEXIST or another -errno with err. What is no regular file holds nothing that could be
- * lost (output.h refuses devices); nor does a descriptor that was handed over, which is written
- * where it stands, but a trace replaces.
+ * 0 if the file may be replaced, or -EEXIST or another -errno with err. Only a regular file can
+ * lose anything. A descriptor that was handed over passes as well, since it is written at its
+ * offset; only a trace or an iolog would replace its file.
  */
 int ours_check(const struct place *p, enum ours_kind kind, bool force, struct mlgen_err *err);
 
-/* Open once more, to be read, what the place's descriptor has open, which may only be written
- * through it, or what `path` names (NULL = nothing): a descriptor, or -errno. */
-int ours_open(int fd, const char *path);
+/* Reopen for reading the file that a write-only descriptor has open, or failing that, `path` (NULL
+ * = none): a descriptor, or -errno. */
+int outfile_reopen(int fd, const char *path);
 
 /* ---- a file that appears whole or not at all ---- */
 
 /*
- * What is printed is kept in memory and written when closed, so that a full disk is told as what it
- * is. A regular or absent file is written beside its place and renamed over it: a reader sees the
- * old file or the new one, and a program that is stopped leaves the old one. A symbolic link stays
- * and its target is replaced. Anything else (/dev/null, a pipe, a descriptor that was handed over)
- * is written as it is.
+ * Text is collected in memory and written on close, so that a full disk is reported as such. A
+ * regular or absent file is written under a temporary name next to its place and renamed over it: a
+ * reader sees the old file or the new one, and a program that is stopped leaves the old one. A
+ * symbolic link stays and its target is replaced. Anything else (/dev/null, a pipe, a descriptor
+ * that was handed over) is written in place.
  */
 struct output {
 	FILE *to;  /* print here; NULL = not open */
-	int error; /* streamed: of the first write that failed */
+	int error; /* streamed: errno of the first write that failed */
 	char *text;
 	size_t bytes;
 	bool is_text;        /* for people: made printable (printable.h) */
 	char *path;          /* for messages; NULL = stdout */
-	int fd;              /* written in place; -1 = it is not */
-	struct replace file; /* else */
+	int fd;              /* written in place; -1 = `file` is used */
+	struct replace file; /* fd is -1: the file that replaces the old one */
 };
 
-/* The place is closed, or taken over; NULL = stdout. 0, or -errno with err. */
+/* The place is closed in any case; NULL = stdout. 0, or -errno with err. */
 int output_open(struct output *o, struct place *p, struct mlgen_err *err);
 
-/* Of one that is opened, before anything is printed: from now on text goes out as it comes, and
- * memory is that of a buffer. 0 or -errno with err. */
+/* Call after output_open(), before anything is printed: from now on text is written through a small
+ * buffer. 0 or -errno with err. */
 int output_stream(struct output *o, struct mlgen_err *err);
 
 /* Write, check, rename into place. 0, or -errno with err and the old file. */
@@ -129,32 +127,32 @@ int output_close(struct output *o, struct mlgen_err *err);
 /* Write nothing, leave the old file; takes a zeroed or closed one. */
 void output_abandon(struct output *o);
 
-/* From another thread, before the program ends at once: nothing half-written is left. */
+/* Any thread, right before the program ends: remove the temporary file. */
 void output_discard(struct output *o);
 
-/* ---- --trace: the file, looked at before a run, and kept from others while it is written ---- */
+/* ---- --trace: the file, examined before a run, and locked while it is written ---- */
 
-/* A zeroed one is none. */
+/* A zeroed tracefile is not open. */
 struct tracefile {
-	char *path; /* for messages; NULL = there is none */
+	char *path; /* for messages; NULL = not open */
 	int fd;
-	char *made; /* it was not there before: to be removed if it is empty */
+	char *made; /* path of a file that this run created: removed if empty */
 };
 
-/* May a trace be written there? In a regular file alone, and as output.h has it. Nothing is
- * changed. 0 or -errno with err. */
+/* Check that a trace may be written to a place: only a regular file that may be replaced. Nothing
+ * is changed. 0 or -errno with err. */
 int tracefile_check(const struct place *p, bool force, struct mlgen_err *err);
 
-/* Behind that of a trace: make the file if need be, and lock it. What is in it stays. The place is
- * closed, or taken over. 0 or -errno with err. */
+/* Call after tracefile_check(): create the file if need be, and lock it. Its content stays. The
+ * place is closed on success. 0 or -errno with err. */
 int tracefile_open(struct tracefile *f, struct place *p, struct mlgen_err *err);
 
-/* Open it once more, to be read: a descriptor, or -errno. */
+/* Reopen the file for reading: a descriptor, or -errno. */
 int tracefile_read(const struct tracefile *f);
 
-/* One that was made and is empty goes. 0, or -errno: some filesystems tell only here that there was
- * no room. */
+/* Close, and remove a file that was created and is empty. 0, or -errno: some filesystems report
+ * only here that the disk is full. */
 int tracefile_close(struct tracefile *f);
 
-/* From another thread, before the program ends at once. */
+/* Any thread, right before the program ends: remove the file if it was created and is empty. */
 void tracefile_discard(const struct tracefile *f);

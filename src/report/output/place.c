@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* place.c - the place that an option names for an output, looked at before it is written. */
+/* place.c - examines and opens the place that an option names for an output. */
 #include "report/output/output.h"
 
 #include <assert.h>
@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* As many as the kernel follows (path_resolution(7)). */
+/* The limit of the kernel (path_resolution(7)). */
 #define LINKS_MAX 40
 
 static int place_fail(const struct place *p, int error, struct mlgen_err *err)
@@ -29,7 +29,7 @@ static int place_fail(const struct place *p, int error, struct mlgen_err *err)
 			  strerror(error));
 }
 
-static void take_identity(struct place *p, const struct stat *st)
+static void set_identity(struct place *p, const struct stat *st)
 {
 	p->dev = st->st_dev;
 	p->ino = st->st_ino;
@@ -37,7 +37,7 @@ static void take_identity(struct place *p, const struct stat *st)
 
 /* ---- a descriptor that was handed over ---- */
 
-/* Its number, or -1: the path names none. */
+/* The number of the descriptor that a path names, or -1. */
 static int descriptor_of(const char *path)
 {
 	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
@@ -57,7 +57,7 @@ static int descriptor_of(const char *path)
 	return -1;
 }
 
-/* Those of mlgen's own are all closed on exec, and none of them is meant. */
+/* All descriptors that mlgen opens are close-on-exec; the user cannot mean any of them. */
 static int open_descriptor(struct place *p, int fd, struct mlgen_err *err)
 {
 	int flags = fcntl(fd, F_GETFD), mode = fcntl(fd, F_GETFL);
@@ -74,14 +74,14 @@ static int open_descriptor(struct place *p, int fd, struct mlgen_err *err)
 		return place_fail(p, errno, err);
 	p->is_handed_over = true;
 	p->kind = S_ISREG(st.st_mode) ? PLACE_FILE : PLACE_STREAM;
-	take_identity(p, &st);
+	set_identity(p, &st);
 	return 0;
 }
 
-/* ---- what is not there yet ---- */
+/* ---- a file that does not exist yet ---- */
 
-/* Follow the link at *path, which leads to nothing. False: it is none. */
-static bool place_follow(char **path)
+/* Replace *path by the target of the dangling link that it is. False: it is no link. */
+static bool follow_link(char **path)
 {
 	char target[PATH_MAX];
 	ssize_t n = readlink(*path, target, sizeof(target) - 1);
@@ -99,8 +99,8 @@ static bool place_follow(char **path)
 	return true;
 }
 
-/* "FOLDER/NAME" with the folder's real path. */
-static int settle_name(struct place *p, const char *path, struct mlgen_err *err)
+/* Set p->path to "FOLDER/NAME" with the folder's real path. */
+static int set_new_path(struct place *p, const char *path, struct mlgen_err *err)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
@@ -114,7 +114,7 @@ static int settle_name(struct place *p, const char *path, struct mlgen_err *err)
 	if (real && stat(real, &st) < 0)
 		error = errno;
 	if (real && !error) {
-		take_identity(p, &st);
+		set_identity(p, &st);
 		buf_addf(&whole, "%s%s%s", real, real[1] ? "/" : "", name);
 		p->path = buf_take(&whole);
 	}
@@ -122,29 +122,29 @@ static int settle_name(struct place *p, const char *path, struct mlgen_err *err)
 	return p->path ? 0 : place_fail(p, error, err);
 }
 
-static int settle_new(struct place *p, struct mlgen_err *err)
+static int open_new(struct place *p, struct mlgen_err *err)
 {
 	char *path = mem_strdup(p->given);
 	int links = 0, rc;
 
-	while (links < LINKS_MAX && place_follow(&path))
+	while (links < LINKS_MAX && follow_link(&path))
 		links++;
-	rc = links == LINKS_MAX ? place_fail(p, ELOOP, err) : settle_name(p, path, err);
+	rc = links == LINKS_MAX ? place_fail(p, ELOOP, err) : set_new_path(p, path, err);
 	mem_free(path);
 	p->kind = PLACE_NEW;
 	return rc;
 }
 
-/* ---- what is there ---- */
+/* ---- a file that exists ---- */
 
-/* Told without opening it, which is an action of its own on some devices. */
+/* Decide without opening the device, since opening some devices has effects. */
 static bool is_terminal(dev_t device)
 {
 	unsigned number = major(device);
 	char path[64], target[PATH_MAX];
 	ssize_t n;
 
-	/* tty and console; pts (Documentation/admin-guide/devices.txt) */
+	/* tty, console and pts (Documentation/admin-guide/devices.txt) */
 	if (number == 4 || number == 5 || (number >= 136 && number <= 143))
 		return true;
 	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/subsystem", number, minor(device));
@@ -177,7 +177,8 @@ static int check_kind(const struct place *p, const struct stat *st, struct mlgen
 	return 0;
 }
 
-static int settle_file(struct place *p, const struct stat *st, struct mlgen_err *err)
+/* Set p->path to the real path of the file that `st` describes. */
+static int set_file_path(struct place *p, const struct stat *st, struct mlgen_err *err)
 {
 	char *real = realpath(p->given, NULL);
 	struct stat there;
@@ -193,7 +194,7 @@ static int settle_file(struct place *p, const struct stat *st, struct mlgen_err 
 		       : place_fail(p, ESTALE, err);
 }
 
-static int tell_busy(const struct place *p, struct mlgen_err *err)
+static int fail_busy(const struct place *p, struct mlgen_err *err)
 {
 	return mlgen_fail(
 		err, -EBUSY,
@@ -201,7 +202,7 @@ static int tell_busy(const struct place *p, struct mlgen_err *err)
 		p->option, p->given);
 }
 
-/* A shared lock asks NFS for a descriptor that reads. */
+/* NFS refuses a shared lock on a descriptor that cannot read. */
 static bool is_locked(int fd)
 {
 	int rc = flock(fd, LOCK_SH | LOCK_NB);
@@ -214,8 +215,8 @@ static bool is_locked(int fd)
 	return false;
 }
 
-static int place_settle(struct place *p, int looked_at, const struct stat *st,
-			struct mlgen_err *err)
+static int open_existing(struct place *p, int looked_at, const struct stat *st,
+			 struct mlgen_err *err)
 {
 	int rc = check_kind(p, st, err);
 
@@ -224,12 +225,12 @@ static int place_settle(struct place *p, int looked_at, const struct stat *st,
 	p->fd = firstlook_open(looked_at, p->given, st, O_WRONLY | O_NOCTTY);
 	if (p->fd < 0)
 		return place_fail(p, -p->fd, err);
-	take_identity(p, st);
+	set_identity(p, st);
 	p->kind = S_ISREG(st->st_mode) ? PLACE_FILE : PLACE_STREAM;
 	if (p->kind == PLACE_STREAM)
 		return 0;
-	rc = settle_file(p, st, err);
-	return rc == 0 && is_locked(p->fd) ? tell_busy(p, err) : rc;
+	rc = set_file_path(p, st, err);
+	return rc == 0 && is_locked(p->fd) ? fail_busy(p, err) : rc;
 }
 
 int place_open(struct place *p, const char *option, const char *given, struct mlgen_err *err)
@@ -243,9 +244,9 @@ int place_open(struct place *p, const char *option, const char *given, struct ml
 	} else {
 		looked_at = firstlook(given, &st);
 		if (looked_at >= 0)
-			rc = place_settle(p, looked_at, &st, err);
+			rc = open_existing(p, looked_at, &st, err);
 		else if (looked_at == -ENOENT)
-			rc = settle_new(p, err);
+			rc = open_new(p, err);
 		else
 			rc = place_fail(p, -looked_at, err);
 		if (looked_at >= 0)
@@ -258,7 +259,7 @@ int place_open(struct place *p, const char *option, const char *given, struct ml
 
 void place_close(struct place *p)
 {
-	/* Zeroed: it was never opened, and 0 is somebody else's. */
+	/* A zeroed place was never opened; its descriptor 0 is standard input. */
 	if (p->option && p->fd >= 0)
 		close(p->fd);
 	mem_free(p->path);
@@ -270,14 +271,14 @@ int place_lock(const struct place *p, struct mlgen_err *err)
 	struct stat st;
 
 	if (flock(p->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return tell_busy(p, err);
-	/* A run that logged nothing has just removed it. */
+		return fail_busy(p, err);
+	/* A file without links was just removed by a run that logged nothing. */
 	if (fstat(p->fd, &st) < 0 || st.st_nlink == 0)
-		return tell_busy(p, err);
+		return fail_busy(p, err);
 	return 0;
 }
 
-int place_make(struct place *p, struct mlgen_err *err)
+int place_create(struct place *p, struct mlgen_err *err)
 {
 	struct stat st;
 
@@ -285,7 +286,7 @@ int place_make(struct place *p, struct mlgen_err *err)
 	if (p->fd < 0 || fstat(p->fd, &st) < 0)
 		return place_fail(p, errno, err);
 	p->kind = PLACE_FILE;
-	take_identity(p, &st);
+	set_identity(p, &st);
 	return place_lock(p, err);
 }
 
@@ -314,8 +315,8 @@ bool place_is_path(const struct place *p, const char *path)
 	if (stat(path, &st) == 0)
 		return p->kind == PLACE_FILE && S_ISREG(st.st_mode) && p->dev == st.st_dev &&
 		       p->ino == st.st_ino;
-	is_same = p->kind == PLACE_NEW && settle_new(&other, &unused) == 0 &&
-		  place_is_same(p, &other);
+	is_same =
+		p->kind == PLACE_NEW && open_new(&other, &unused) == 0 && place_is_same(p, &other);
 	mem_free(other.path);
 	return is_same;
 }

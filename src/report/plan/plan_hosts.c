@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_hosts.c - what each process of a job plans becomes one plan of all. */
+/* plan_hosts.c - merges the plans of all processes of a job. */
 #include "report/plan/plan.h"
 #include "base/mem.h"
 #include "base/util.h"
@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a process says of a job; so many refusals come behind, each a name and a sentence with their
- * NULs. */
-struct part {
+/* The message of a process about a job. It is followed by `refusals` pairs of strings, each with
+ * its NUL: the name of a failed check, and its text. */
+struct plan_summary {
 	uint64_t program_bytes, reads_in_flight;
 	uint64_t io_move_bytes, io_buffer_bytes;
 	uint64_t checkpoint_bytes; /* part of program_bytes */
@@ -18,23 +18,23 @@ struct part {
 	uint64_t refusals;
 };
 
-static void add_part(struct buf *to, const struct plan_report *p)
+static void append_summary(struct buf *to, const struct plan_report *p)
 {
 	const struct plan_check *checks = p->checks.items;
-	struct part part = { .program_bytes = p->program_bytes,
-			     .reads_in_flight = p->reads_in_flight,
-			     .io_move_bytes = p->io.move_bytes,
-			     .io_buffer_bytes = p->io.buffer_bytes,
-			     .checkpoint_bytes = p->checkpoint.program_bytes,
-			     .local_ranks = p->checkpoint.local_ranks,
-			     .local_bytes = p->checkpoint.local_bytes,
-			     .local_files = p->checkpoint.local_files,
-			     .move_bytes = p->checkpoint.move_bytes,
-			     .in_flight = p->checkpoint.in_flight };
+	struct plan_summary sum = { .program_bytes = p->program_bytes,
+				    .reads_in_flight = p->reads_in_flight,
+				    .io_move_bytes = p->io.move_bytes,
+				    .io_buffer_bytes = p->io.buffer_bytes,
+				    .checkpoint_bytes = p->checkpoint.program_bytes,
+				    .local_ranks = p->checkpoint.local_ranks,
+				    .local_bytes = p->checkpoint.local_bytes,
+				    .local_files = p->checkpoint.local_files,
+				    .move_bytes = p->checkpoint.move_bytes,
+				    .in_flight = p->checkpoint.in_flight };
 
 	for (size_t i = 0; i < p->checks.count; i++)
-		part.refusals += checks[i].state == PLAN_FAIL;
-	buf_addn(to, (const char *)&part, sizeof(part));
+		sum.refusals += checks[i].state == PLAN_FAIL;
+	buf_addn(to, (const char *)&sum, sizeof(sum));
 	for (size_t i = 0; i < p->checks.count; i++) {
 		const char *text = checks[i].text ? checks[i].text : "";
 
@@ -45,66 +45,62 @@ static void add_part(struct buf *to, const struct plan_report *p)
 	}
 }
 
-static void add_figures(struct plan_report *p, const struct part *part)
+static void add_summary(struct plan_report *p, const struct plan_summary *s)
 {
 	struct plan_checkpoint *c = &p->checkpoint;
 
-	p->reads_in_flight = u64_sum(p->reads_in_flight, part->reads_in_flight);
-	p->io.move_bytes = u64_sum(p->io.move_bytes, part->io_move_bytes);
-	p->io.buffer_bytes = u64_sum(p->io.buffer_bytes, part->io_buffer_bytes);
-	c->local_ranks = u64_sum(c->local_ranks, part->local_ranks);
-	c->local_bytes = u64_sum(c->local_bytes, part->local_bytes);
-	c->local_files = u64_sum(c->local_files, part->local_files);
-	c->move_bytes = u64_sum(c->move_bytes, part->move_bytes);
-	c->in_flight = u64_sum(c->in_flight, part->in_flight);
+	p->reads_in_flight = u64_sum(p->reads_in_flight, s->reads_in_flight);
+	p->io.move_bytes = u64_sum(p->io.move_bytes, s->io_move_bytes);
+	p->io.buffer_bytes = u64_sum(p->io.buffer_bytes, s->io_buffer_bytes);
+	c->local_ranks = u64_sum(c->local_ranks, s->local_ranks);
+	c->local_bytes = u64_sum(c->local_bytes, s->local_bytes);
+	c->local_files = u64_sum(c->local_files, s->local_files);
+	c->move_bytes = u64_sum(c->move_bytes, s->move_bytes);
+	c->in_flight = u64_sum(c->in_flight, s->in_flight);
 }
 
-/* Rank 0 has said so itself, with the check of this name. */
-static bool is_told(const struct plan_report *p, const char *name, const char *text)
+/* Add a FAIL of another rank, unless rank 0 has the same. */
+static void add_refusal(struct plan_report *p, const struct hosts *h, unsigned rank,
+			const char *name, const char *text)
 {
 	const struct plan_check *c = plan_find_check(p, name);
 
-	return c && c->state == PLAN_FAIL && c->text && strcmp(c->text, text) == 0;
-}
-
-static const char *take_refusal(struct plan_report *p, const struct hosts *h, unsigned rank,
-				const char *at)
-{
-	const char *name = at, *text = at + strlen(at) + 1;
-
-	if (!is_told(p, name, text))
+	if (!c || c->state != PLAN_FAIL || !c->text || strcmp(c->text, text) != 0)
 		plan_add_check(p, name, PLAN_FAIL, "host %s (rank %u): %s", hosts_name(h, rank),
 			       rank, text);
-	return text + strlen(text) + 1;
 }
 
-/* What the processes of a host take of memory for a job. */
+/* Memory that the processes of a host need for a job. */
 struct host_memory {
 	uint64_t program_bytes, checkpoint_bytes;
 };
 
-/* Memory of each host, job by job, in `sums`. */
-static void take_rank(struct plan_report *plans, size_t count, const struct hosts *h, unsigned rank,
-		      const char *at, struct host_memory *sums)
+/* Merge the message of a rank. `sums` is the memory per host, then per job. */
+static void merge_rank(struct plan_report *plans, size_t count, const struct hosts *h,
+		       unsigned rank, const char *at, struct host_memory *sums)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct host_memory *sum = &sums[hosts_host_of(h, rank) * count + i];
-		struct part part;
+		struct plan_summary s;
 
-		memcpy(&part, at, sizeof(part));
-		at += sizeof(part);
-		sum->program_bytes = u64_sum(sum->program_bytes, part.program_bytes);
-		sum->checkpoint_bytes = u64_sum(sum->checkpoint_bytes, part.checkpoint_bytes);
+		memcpy(&s, at, sizeof(s));
+		at += sizeof(s);
+		sum->program_bytes = u64_sum(sum->program_bytes, s.program_bytes);
+		sum->checkpoint_bytes = u64_sum(sum->checkpoint_bytes, s.checkpoint_bytes);
 		if (rank)
-			add_figures(&plans[i], &part);
-		for (uint64_t k = 0; k < part.refusals; k++)
-			at = rank ? take_refusal(&plans[i], h, rank, at)
-				  : at + strlen(at) + 1 + strlen(at + strlen(at) + 1) + 1;
+			add_summary(&plans[i], &s);
+		for (uint64_t k = 0; k < s.refusals; k++) {
+			const char *name = at, *text = at + strlen(at) + 1;
+
+			if (rank)
+				add_refusal(&plans[i], h, rank, name, text);
+			at = text + strlen(text) + 1;
+		}
 	}
 }
 
-static void take_all(struct plan_report *plans, size_t count, const struct hosts *h,
-		     const struct buf *all)
+static void merge_all(struct plan_report *plans, size_t count, const struct hosts *h,
+		      const struct buf *all)
 {
 	size_t hosts = hosts_count(h);
 	struct host_memory *sums = mem_array(hosts * count, sizeof(*sums));
@@ -114,7 +110,7 @@ static void take_all(struct plan_report *plans, size_t count, const struct hosts
 		const char *part = hosts_part(all, rank, &n);
 
 		if (part)
-			take_rank(plans, count, h, rank, part, sums);
+			merge_rank(plans, count, h, rank, part, sums);
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct host_memory most = { 0 };
@@ -137,10 +133,10 @@ int plan_join(struct plan_report *plans, size_t count, struct hosts *h, struct m
 	if (hosts_total(h) == 1)
 		return 0;
 	for (size_t i = 0; i < count; i++)
-		add_part(&mine, &plans[i]);
+		append_summary(&mine, &plans[i]);
 	int rc = hosts_gather(h, buf_str(&mine), mine.len, &all, err);
 	if (rc == 0 && hosts_rank(h) == 0)
-		take_all(plans, count, h, &all);
+		merge_all(plans, count, h, &all);
 	buf_fini(&mine);
 	buf_fini(&all);
 	return rc;

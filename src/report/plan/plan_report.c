@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_report.c - what a dry run computes of a job. */
+/* plan_report.c - computes the plan of a job: checks, classes of ranks, blockers. */
 #include "report/plan/plan.h"
 
 #include <inttypes.h>
@@ -17,20 +17,20 @@
 #include "run/run.h"
 #include "run/slot/slot.h"
 
-/* Ranks that are alike; the last range of them is first to last. */
-struct kind {
-	struct plan_ranks of;
-	struct buf ranges;
-	uint64_t first, last;
+/* A class of ranks that save the same amount. */
+struct rank_class {
+	struct plan_ranks sums;
+	struct buf ranges;    /* finished ranges, as text */
+	uint64_t first, last; /* the current range */
 };
 
-struct kinds {
-	struct kind *at;
+struct rank_classes {
+	struct rank_class *at;
 	size_t count, room; /* vec.h */
 	size_t recent;
 };
 
-static void end_range(struct kind *k)
+static void end_range(struct rank_class *k)
 {
 	buf_addf(&k->ranges, "%s%" PRIu64, k->ranges.len ? "," : "", k->first);
 	if (k->last > k->first)
@@ -43,62 +43,36 @@ static bool is_alike(const struct plan_ranks *a, const struct plan_ranks *b)
 	       a->files == b->files;
 }
 
-/* Neighbours are alike, mostly: the kind of the rank before is tried first. There are few: stages
- * differ by a layer, and the first and the last. */
-static struct kind *find_kind(struct kinds *all, const struct plan_ranks *rank)
+/* Neighbouring ranks are usually alike, so the class of the rank before is tried first. There are
+ * few classes: stages differ by a layer, and the first and the last stage differ. */
+static struct rank_class *find_class(struct rank_classes *all, const struct plan_ranks *rank)
 {
-	if (all->count && is_alike(&all->at[all->recent].of, rank))
+	if (all->count && is_alike(&all->at[all->recent].sums, rank))
 		return &all->at[all->recent];
 	for (all->recent = 0; all->recent < all->count; all->recent++)
-		if (is_alike(&all->at[all->recent].of, rank))
+		if (is_alike(&all->at[all->recent].sums, rank))
 			return &all->at[all->recent];
-	vec_push(all, (struct kind){ .of = *rank });
+	vec_push(all, (struct rank_class){ .sums = *rank });
 	return vec_last(all);
 }
 
-static void add_to_kind(struct kinds *all, const struct plan_ranks *what, uint64_t rank)
+static void add_to_class(struct rank_classes *all, const struct plan_ranks *sums, uint64_t rank)
 {
-	struct kind *k = find_kind(all, what);
-	bool is_next = k->of.count && rank == k->last + 1;
+	struct rank_class *k = find_class(all, sums);
+	bool is_next = k->sums.count && rank == k->last + 1;
 
-	if (k->of.count && !is_next)
+	if (k->sums.count && !is_next)
 		end_range(k);
 	if (!is_next)
 		k->first = rank;
 	k->last = rank;
-	k->of.count++;
-}
-
-static void take_kinds(struct plan_checkpoint *c, struct kinds *all)
-{
-	struct plan_ranks *items = mem_array(all->count, sizeof(*items));
-
-	for (size_t i = 0; i < all->count; i++) {
-		end_range(&all->at[i]);
-		items[i] = all->at[i].of;
-		items[i].ranks = buf_take(&all->at[i].ranges);
-	}
-	c->classes = (struct metric_list){ items, all->count };
-	vec_fini(all);
-}
-
-static void look_at_rank(struct plan_ranks *of, const struct shard_set *set, uint64_t rank)
-{
-	struct state_bytes b;
-
-	state_rank_bytes(set->state, rank, &b);
-	*of = (struct plan_ranks){
-		.model_bytes = b.model,
-		.optimizer_bytes = b.optimizer,
-		.bytes = b.total,
-		.files = shard_files(set, rank),
-	};
+	k->sums.count++;
 }
 
 void plan_classes_count(struct plan_checkpoint *c, const struct shard_set *set)
 {
 	const struct state *s = set->state;
-	struct kinds all = { 0 };
+	struct rank_classes all = { 0 };
 
 	c->parameters = state_parameters(s);
 	c->ranks = s->ranks;
@@ -107,33 +81,36 @@ void plan_classes_count(struct plan_checkpoint *c, const struct shard_set *set)
 	c->data_parallel = s->data_parallel;
 	c->local_ranks = state_locals(s);
 	for (uint64_t rank = 0; rank < s->ranks; rank++) {
-		struct plan_ranks of;
+		struct state_bytes b;
 
-		look_at_rank(&of, set, rank);
-		add_to_kind(&all, &of, rank);
-		c->model_bytes += of.model_bytes;
-		c->optimizer_bytes += of.optimizer_bytes;
-		c->bytes += of.bytes;
-		c->files += of.files;
+		state_rank_bytes(s, rank, &b);
+		const struct plan_ranks sums = {
+			.model_bytes = b.model,
+			.optimizer_bytes = b.optimizer,
+			.bytes = b.total,
+			.files = shard_files(set, rank),
+		};
+		add_to_class(&all, &sums, rank);
+		c->model_bytes += sums.model_bytes;
+		c->optimizer_bytes += sums.optimizer_bytes;
+		c->bytes += sums.bytes;
+		c->files += sums.files;
 		if (state_is_local(s, rank)) {
-			c->local_bytes += of.bytes;
-			c->local_files += of.files;
+			c->local_bytes += sums.bytes;
+			c->local_files += sums.files;
 		}
 	}
-	take_kinds(c, &all);
+	struct plan_ranks *items = mem_array(all.count, sizeof(*items));
+	for (size_t i = 0; i < all.count; i++) {
+		end_range(&all.at[i]);
+		items[i] = all.at[i].sums;
+		items[i].ranks = buf_take(&all.at[i].ranges);
+	}
+	c->classes = (struct metric_list){ items, all.count };
+	vec_fini(&all);
 }
 
-static void plan_classes_fini(struct plan_checkpoint *c)
-{
-	struct plan_ranks *items = c->classes.items;
-
-	for (size_t i = 0; i < c->classes.count; i++)
-		mem_free(items[i].ranks);
-	mem_free(items);
-	c->classes = (struct metric_list){ 0 };
-}
-
-/* Of this name: there already, or a new one. */
+/* The check of this name, which is added if it does not exist. */
 static struct plan_check *check_named(struct plan_report *p, const char *name)
 {
 	struct metric_list *l = &p->checks;
@@ -195,7 +172,7 @@ char *plan_directory(const struct plan_report *p)
 	return job_work(p->job)->page->directory(p);
 }
 
-/* A dry run warns if mlgen takes more than this part of the host's memory. */
+/* A dry run warns if mlgen needs more than 1/MEMORY_SHARE of the host's memory. */
 #define MEMORY_SHARE 4
 
 static void list_blockers(struct plan_report *p)
@@ -211,8 +188,23 @@ static void list_blockers(struct plan_report *p)
 	p->blockers = (struct metric_list){ blockers, n };
 }
 
-static void set_unknown(struct plan_report *p)
+static void plan_start(struct plan_report *p, const struct job *job, const struct host *host)
 {
+	uint64_t limit = job->memory_limit * (1 + host->other_hosts);
+
+	*p = (struct plan_report){
+		.job = job,
+		.memory_bytes = host_all_memory(host),
+		.is_of_hosts = host->other_hosts > 0,
+		.hosts = 1,
+		.processes = 1,
+		.accelerators = job_all_accelerators(job),
+		.touches_files = job_touches_files(job),
+		.open_files_limit = host->open_files,
+	};
+	if (limit && limit < p->memory_bytes)
+		p->memory_bytes = limit;
+	/* All other figures are unknown so far. */
 	p->free_bytes = p->total_steps = UINT64_MAX;
 	p->dataset_memory_ratio = p->read_bytes = (double)NAN;
 	p->least_seconds = p->framework_bytes = (double)NAN;
@@ -222,31 +214,14 @@ static void set_unknown(struct plan_report *p)
 	p->io.move_bytes = UINT64_MAX;
 }
 
-static void plan_begin(struct plan_report *p, const struct job *job, const struct host *host)
-{
-	memset(p, 0, sizeof(*p));
-	set_unknown(p);
-	p->job = job;
-	uint64_t limit = job->memory_limit * (1 + host->other_hosts);
-
-	p->memory_bytes = host_all_memory(host);
-	p->is_of_hosts = host->other_hosts > 0;
-	if (limit && limit < p->memory_bytes)
-		p->memory_bytes = limit;
-	p->hosts = p->processes = 1;
-	p->accelerators = job_all_accelerators(job);
-	p->touches_files = job_touches_files(job);
-	p->open_files_limit = host->open_files;
-}
-
-static void take_refusal(void *plans, size_t i, const char *name, const struct mlgen_err *err)
+static void add_refusal(void *plans, size_t i, const char *name, const struct mlgen_err *err)
 {
 	struct plan_report *p = plans;
 
 	plan_add_fail(&p[i], name, err);
 }
 
-static void take_dataset(void *plans, size_t i, struct dataset *ds, struct dataset *eval)
+static void move_dataset(void *plans, size_t i, struct dataset *ds, struct dataset *eval)
 {
 	struct plan_report *p = plans;
 
@@ -255,22 +230,7 @@ static void take_dataset(void *plans, size_t i, struct dataset *ds, struct datas
 	*ds = *eval = (struct dataset){ 0 };
 }
 
-/* What a run would ask before it begins. */
-static int ask_rules(struct plan_report *plans, struct job *const *jobs, size_t count,
-		     const struct host *host, struct hosts *hosts, const struct settings *set,
-		     struct mlgen_err *err)
-{
-	struct clock *clock = clock_new_real();
-	struct run_config cfg = run_config_of(set, jobs, count, host, clock);
-
-	cfg.hosts = hosts;
-	int rc = run_ask(&cfg, take_refusal, take_dataset, plans, err);
-
-	clock_free(clock);
-	return rc;
-}
-
-/* Memory that mlgen takes is none for the page cache, which a framework might leave. */
+/* Memory that mlgen uses is missing in the page cache, where a framework might leave it free. */
 static void check_memory(struct plan_report *p)
 {
 	const struct activity *does = job_work(p->job)->run;
@@ -291,38 +251,37 @@ static void check_memory(struct plan_report *p)
 	buf_fini(&costs);
 }
 
-/* Lines that the page has whatever the workload. */
-static void add_common(struct plan_report *p)
-{
-	if (p->open_files)
-		plan_add_check(p, "files", PLAN_OK, "%s", "");
-	check_memory(p);
-}
-
 static int plan_one(struct plan_report *plans, size_t i, const struct plan_input *in,
 		    struct mlgen_err *err)
 {
 	const struct page *page = job_work(in->job)->page;
-	int rc = page->plan(&plans[i], in, err);
+	struct plan_report *p = &plans[i];
+	int rc = page->plan(p, in, err);
 
-	if (rc == 0 && page->expect)
-		page->expect(&plans[i], plans, i);
-	if (rc == 0)
-		add_common(&plans[i]);
-	if (rc == 0)
-		list_blockers(&plans[i]);
-	return rc;
+	if (rc)
+		return rc;
+	if (page->expect)
+		page->expect(p, plans, i);
+	if (p->open_files)
+		plan_add_check(p, "files", PLAN_OK, "%s", "");
+	check_memory(p);
+	list_blockers(p);
+	return 0;
 }
 
 static int plan_jobs(struct plan_report *plans, struct job *const *jobs, size_t count,
 		     const struct host *host, struct hosts *hosts, const struct settings *set,
 		     struct mlgen_err *err)
 {
-	int rc;
+	struct clock *clock = clock_new_real();
+	struct run_config cfg = run_config_of(set, jobs, count, host, clock);
 
+	cfg.hosts = hosts;
 	for (size_t i = 0; i < count; i++)
-		plan_begin(&plans[i], jobs[i], host);
-	rc = ask_rules(plans, jobs, count, host, hosts, set, err);
+		plan_start(&plans[i], jobs[i], host);
+	/* The checks that a run makes before it begins. */
+	int rc = run_ask(&cfg, add_refusal, move_dataset, plans, err);
+	clock_free(clock);
 	for (size_t i = 0; i < count && rc == 0; i++) {
 		const struct plan_input in = { jobs[i], host, set };
 
@@ -343,7 +302,11 @@ int plan_make(struct plan_report *p, struct job *job, const struct host *host,
 
 static void fini_checkpoint(struct plan_checkpoint *c)
 {
-	plan_classes_fini(c);
+	struct plan_ranks *classes = c->classes.items;
+
+	for (size_t i = 0; i < c->classes.count; i++)
+		mem_free(classes[i].ranks);
+	mem_free(classes);
 	mem_free(c->directory);
 	mem_free(c->first);
 	mem_free(c->last);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prom_serve.c - the page, served by HTTP. */
+/* prom_serve.c - serves the page over HTTP, and parses the address to serve at. */
 #include "report/prometheus/prometheus_internal.h"
 
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@
 
 #define LOOPBACK "127.0.0.1"
 
-/* Connections that wait until one of those that are served is over. */
+/* Connections that wait in the kernel's queue until a served one ends. */
 #define BACKLOG 16
 
 union address {
@@ -36,8 +36,8 @@ static int address_fail(const char *given, const char *what, struct mlgen_err *e
 			  given, what);
 }
 
-/* What is before the port, "" = nothing. False: it is too long. */
-static bool split(const char *given, char host[PROM_ADDRESS_BYTES], const char **port)
+/* Split into host ("" = none, without brackets) and port. False: the host is too long. */
+static bool split_address(const char *given, char host[PROM_ADDRESS_BYTES], const char **port)
 {
 	const char *colon = strrchr(given, ':');
 	size_t length = colon ? (size_t)(colon - given) : 0;
@@ -49,28 +49,18 @@ static bool split(const char *given, char host[PROM_ADDRESS_BYTES], const char *
 	       PROM_ADDRESS_BYTES;
 }
 
-static int parse_port(const char *given, const char *text, in_port_t *port, struct mlgen_err *err)
+static int parse_address(const char *given, union address *a, socklen_t *bytes,
+			 struct mlgen_err *err)
 {
-	char *end;
-	unsigned long n = strtoul(text, &end, 10);
+	char host[PROM_ADDRESS_BYTES], *end;
+	const char *text;
 
+	if (!split_address(given, host, &text))
+		return address_fail(given, "is no address", err);
+	unsigned long n = strtoul(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end || n > 65535)
 		return address_fail(given, "a port is a number up to 65535", err);
-	*port = htons((in_port_t)n);
-	return 0;
-}
-
-static int parse(const char *given, union address *a, socklen_t *bytes, struct mlgen_err *err)
-{
-	char host[PROM_ADDRESS_BYTES];
-	const char *text;
-	in_port_t port = 0;
-
-	if (!split(given, host, &text))
-		return address_fail(given, "is no address", err);
-	int rc = parse_port(given, text, &port, err);
-	if (rc < 0)
-		return rc;
+	in_port_t port = htons((in_port_t)n);
 	*a = (union address){ 0 };
 	if (*host == '\0' || strcmp(host, "localhost") == 0)
 		snprintf(host, sizeof(host), "%s", LOOPBACK);
@@ -90,9 +80,9 @@ static int parse(const char *given, union address *a, socklen_t *bytes, struct m
 	return 0;
 }
 
-static int cannot_listen(const char *given, int code, struct mlgen_err *err)
+static int listen_fail(const char *given, int code, struct mlgen_err *err)
 {
-	const char *way =
+	const char *hint =
 		code == EADDRINUSE
 			? "; another program, or mlgen, serves there: port 0 is one that is free"
 		: code == EADDRNOTAVAIL
@@ -100,10 +90,10 @@ static int cannot_listen(const char *given, int code, struct mlgen_err *err)
 		: code == EACCES ? "; ports below 1024 are for root"
 				 : "";
 
-	return mlgen_fail(err, -code, "metrics=%s: %s%s", given, strerror(code), way);
+	return mlgen_fail(err, -code, "metrics=%s: %s%s", given, strerror(code), hint);
 }
 
-static void put_place(int fd, char at[PROM_ADDRESS_BYTES])
+static void print_address(int fd, char at[PROM_ADDRESS_BYTES])
 {
 	char text[INET6_ADDRSTRLEN] = "";
 	union address a = { .any = { .sa_family = AF_UNSPEC } };
@@ -122,7 +112,7 @@ int prom_address_check(const char *given, struct mlgen_err *err)
 	union address a;
 	socklen_t bytes;
 
-	return parse(given, &a, &bytes, err);
+	return parse_address(given, &a, &bytes, err);
 }
 
 int prom_address_listen(const char *given, char at[PROM_ADDRESS_BYTES], struct mlgen_err *err)
@@ -130,21 +120,21 @@ int prom_address_listen(const char *given, char at[PROM_ADDRESS_BYTES], struct m
 	union address a;
 	socklen_t bytes;
 	const int yes = 1;
-	int rc = parse(given, &a, &bytes, err);
+	int rc = parse_address(given, &a, &bytes, err);
 
 	if (rc < 0)
 		return rc;
 	int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return cannot_listen(given, errno, err);
-	/* Behind a run that served there a moment ago. */
+		return listen_fail(given, errno, err);
+	/* An earlier run may have served there a moment ago. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 	if (bind(fd, &a.any, bytes) != 0 || listen(fd, BACKLOG) != 0) {
-		rc = cannot_listen(given, errno, err);
+		rc = listen_fail(given, errno, err);
 		close(fd);
 		return rc;
 	}
-	put_place(fd, at);
+	print_address(fd, at);
 	return fd;
 }
 
@@ -161,12 +151,12 @@ int prom_address_listen(const char *given, char at[PROM_ADDRESS_BYTES], struct m
 
 #define CONNECTIONS 8u
 #define SILENT_SECONDS 5u
-#define WHOLE_NS (10 * NS_PER_S)
-#define LOOK_MS 500
+#define CONNECTION_LIMIT_NS (10 * NS_PER_S)
+#define CHECK_MS 500 /* between checks of that limit */
 #define REQUEST_BYTES ((size_t)16 << 10)
-#define LEAST_PRIORITY 19
+#define LOWEST_PRIORITY 19
 
-/* X(name without MHD_): the functions of libmicrohttpd that mlgen calls. */
+/* X(name): functions of libmicrohttpd that mlgen calls, without MHD_. */
 #define HTTP_FUNCTIONS(X)                                                                          \
 	X(add_response_header)                                                                     \
 	X(create_response_from_buffer)                                                             \
@@ -197,10 +187,9 @@ static const struct library_symbol http_symbols[] = {
 #undef HTTP_SYMBOL
 };
 
-/* begin_ns 0 = there is none. */
 struct connection {
 	int fd;
-	uint64_t begin_ns;
+	uint64_t begin_ns; /* 0 = unused */
 };
 
 struct prom_serve {
@@ -208,17 +197,17 @@ struct prom_serve {
 	struct prom_page *page;
 	_Atomic uint64_t sent;
 	pthread_t thread;
-	int wake_fd; /* it is to end */
+	int wake_fd; /* ends the thread's wait */
 	_Atomic bool ends;
-	/* The thread's. */
+	/* Only the serving thread uses these. */
 	struct connection connections[CONNECTIONS];
-	bool has_closed; /* one of them, since it was last looked at */
+	bool has_closed; /* a connection ended during the last MHD_run() */
 };
 
 static enum MHD_Result send_text(struct MHD_Connection *to, unsigned status, const char *type,
 				 const char *text, size_t bytes)
 {
-	/* It is copied, though the library takes it without const. */
+	/* The library copies the text, though its parameter is not const. */
 	const union {
 		const char *own;
 		void *any;
@@ -229,7 +218,7 @@ static enum MHD_Result send_text(struct MHD_Connection *to, unsigned status, con
 	if (!r)
 		return MHD_NO;
 	http.add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	/* One that stays open would take the place of another one. */
+	/* A connection that stays open would use up one of the few. */
 	http.add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		http.add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
@@ -249,7 +238,7 @@ static enum MHD_Result send_page(struct prom_serve *s, struct MHD_Connection *to
 		http.lookup_connection_value(to, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
 	struct buf page = { 0 };
 
-	prom_page_put(s->page, is_open, &page);
+	prom_page_append(s->page, is_open, &page);
 	enum MHD_Result rc =
 		send_text(to, MHD_HTTP_OK,
 			  is_open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -259,8 +248,8 @@ static enum MHD_Result send_page(struct prom_serve *s, struct MHD_Connection *to
 	return rc;
 }
 
-/* Of a request whose headers are there; what a client may send behind them is not waited for.
- * *state is not NULL where it gets the page. */
+/* Called when all headers of a request have arrived; a body is not read. *state becomes the server
+ * if the client gets the page. */
 static enum MHD_Result answer(void *serve, struct MHD_Connection *to, const char *url,
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_bytes, void **state)
@@ -310,9 +299,9 @@ static void connected(void *serve, struct MHD_Connection *to, void **state,
 	*state = c;
 }
 
-/* The library knows how long one has been silent; one that sends a letter now and then would stay
- * for ever. */
-static bool end_old_ones(struct prom_serve *s)
+/* Shut down connections at their time limit. The library only ends silent ones; a client that sends
+ * a byte now and then would stay for ever. True: there are connections. */
+static bool end_old_connections(struct prom_serve *s)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	bool has_any = false;
@@ -320,14 +309,14 @@ static bool end_old_ones(struct prom_serve *s)
 	for (unsigned i = 0; i < CONNECTIONS; i++) {
 		const struct connection *c = &s->connections[i];
 
-		if (c->begin_ns && now_ns - c->begin_ns > WHOLE_NS)
+		if (c->begin_ns && now_ns - c->begin_ns > CONNECTION_LIMIT_NS)
 			shutdown(c->fd, SHUT_RDWR);
 		has_any |= c->begin_ns != 0;
 	}
 	return has_any;
 }
 
-/* Whoever works for the run goes first: the priority is the thread's own. */
+/* The priority is that of this thread alone, so that threads of the run go first. */
 static void *keep_serving(void *serve)
 {
 	struct prom_serve *s = serve;
@@ -336,11 +325,11 @@ static void *keep_serving(void *serve)
 	struct pollfd fds[] = { { .fd = info->epoll_fd, .events = POLLIN },
 				{ .fd = s->wake_fd, .events = POLLIN } };
 
-	setpriority(PRIO_PROCESS, (id_t)gettid(), LEAST_PRIORITY);
+	setpriority(PRIO_PROCESS, (id_t)gettid(), LOWEST_PRIORITY);
 	while (!atomic_load(&s->ends)) {
-		poll(fds, ARRAY_LEN(fds), end_old_ones(s) ? LOOK_MS : -1);
-		/* At its limit the library listens no more, and again only in the call behind the
-		 * one that has closed one. */
+		poll(fds, ARRAY_LEN(fds), end_old_connections(s) ? CHECK_MS : -1);
+		/* The library stops listening at its connection limit. It resumes only in the call
+		 * after the one that closed a connection. */
 		do {
 			s->has_closed = false;
 			http.run(s->daemon);
@@ -355,8 +344,8 @@ int prom_serve_check(struct mlgen_err *err)
 			    ARRAY_LEN(http_symbols), &http, err);
 }
 
-/* A daemon closes its socket, too. */
-static void give_up(struct prom_serve *s, int fd)
+/* MHD_stop_daemon() closes the socket as well. */
+static void free_server(struct prom_serve *s, int fd)
 {
 	if (s->daemon)
 		http.stop_daemon(s->daemon);
@@ -389,7 +378,7 @@ int prom_serve_open(struct prom_serve **out, const char *given, struct prom_page
 	if (rc == 0)
 		rc = thread_start(&s->thread, keep_serving, s);
 	if (rc < 0) {
-		give_up(s, fd);
+		free_server(s, fd);
 		return mlgen_fail(err, rc, "metrics=%s: cannot serve: %s", given, strerror(-rc));
 	}
 	*out = s;
@@ -408,7 +397,7 @@ void prom_serve_close(struct prom_serve *s)
 	atomic_store(&s->ends, true);
 	eventfd_write(s->wake_fd, 1);
 	pthread_join(s->thread, NULL);
-	give_up(s, -1);
+	free_server(s, -1);
 }
 
 #else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prom_text.c - metrics as text: Prometheus' format 0.0.4, or OpenMetrics 1.0. */
+/* prom_text.c - formats metrics as text: Prometheus' format 0.0.4, or OpenMetrics 1.0. */
 #include "report/prometheus/prometheus_internal.h"
 
 #include <inttypes.h>
@@ -35,7 +35,7 @@ static size_t length_without(const char *key, const char *ending)
 	return n > m && strcmp(key + n - m, ending) == 0 ? n - m : n;
 }
 
-static void put_name(struct prom_family *p, const struct live_field *f, bool is_target)
+static void set_name(struct prom_family *p, const struct live_field *f, bool is_target)
 {
 	const char *key = f->field.name, *unit = f->field.unit;
 	size_t length = strlen(key);
@@ -50,7 +50,7 @@ static void put_name(struct prom_family *p, const struct live_field *f, bool is_
 		 is_target ? "_target" : "", p->unit ? "_" : "", p->unit ? p->unit : "");
 }
 
-static void put_help(struct prom_family *p, const struct live_field *f, bool is_target)
+static void set_help(struct prom_family *p, const struct live_field *f, bool is_target)
 {
 	if (is_target)
 		buf_add(&p->help, "How many there are in all: ");
@@ -69,8 +69,8 @@ void prom_family_init(struct prom_family *p, const struct live_field *f, bool is
 	p->type = f->kind == LIVE_COUNTER        ? PROM_COUNTER
 		  : f->kind == LIVE_DISTRIBUTION ? PROM_HISTOGRAM
 						 : PROM_GAUGE;
-	put_name(p, f, is_target);
-	put_help(p, f, is_target);
+	set_name(p, f, is_target);
+	set_help(p, f, is_target);
 }
 
 void prom_family_fini(struct prom_family *p)
@@ -84,28 +84,23 @@ const char *const prom_bound_names[PROM_BOUNDS] = {
 	"0.5",    "1.0",     "2.5",   "5.0",    "10.0",    "25.0",   "50.0",
 };
 
-/* 10 us, 25 us, 50 us, 100 us, ... */
-static uint64_t next_bound_ns(uint64_t ns, unsigned i)
-{
-	return i % 3 == 0 ? ns / 2 * 5 : ns * 2;
-}
-
 void prom_hist_of(struct prom_hist *to, const struct hist *from)
 {
-	uint64_t seen = 0, bound_ns = 10000;
+	uint64_t sum = 0, bound_ns = 10000;
 	unsigned bucket = 0;
 
 	*to = (struct prom_hist){ .count = from->count, .sum_ns = from->sum_ns };
 	for (unsigned i = 0; from->count && i < PROM_BOUNDS; i++) {
 		while (bucket < HIST_BUCKETS && hist_bucket_midpoint(bucket) <= bound_ns)
-			seen += from->buckets[bucket++];
-		to->below[i] = seen;
-		bound_ns = next_bound_ns(bound_ns, i);
+			sum += from->buckets[bucket++];
+		to->below[i] = sum;
+		/* 10 us, 25 us, 50 us, 100 us, ... */
+		bound_ns = i % 3 == 0 ? bound_ns / 2 * 5 : bound_ns * 2;
 	}
 }
 
-/* What stands between quotes, or behind # HELP: one line, of UTF-8. */
-static void put_escaped(struct prom_text *t, const char *s, bool is_quoted)
+/* Escape a label's value or the text after # HELP: a single line of UTF-8. */
+static void append_escaped(struct prom_text *t, const char *s, bool is_quoted)
 {
 	struct buf shown = { 0 };
 
@@ -118,25 +113,25 @@ static void put_escaped(struct prom_text *t, const char *s, bool is_quoted)
 	buf_fini(&shown);
 }
 
-static void put_label(struct prom_text *t, const char *name, const char *value)
+static void append_label(struct prom_text *t, const char *name, const char *value)
 {
 	if (!value)
 		return;
 	buf_addf(t->to, "%s=\"", name);
-	put_escaped(t, value, true);
+	append_escaped(t, value, true);
 	buf_add(t->to, "\"");
 }
 
 /* "mlgen_read_bytes_total{section="a",host="h"} " */
-static void put_head(struct prom_text *t, const char *ending, const struct prom_labels *l,
-		     const char *le)
+static void append_head(struct prom_text *t, const char *ending, const struct prom_labels *l,
+			const char *le)
 {
 	buf_addf(t->to, "%s%s{", t->family->name, ending);
-	put_label(t, "host", l->host);
-	put_label(t, ",section", l->section);
-	put_label(t, ",rank", l->rank);
-	put_label(t, ",operation", l->operation);
-	put_label(t, ",le", le);
+	append_label(t, "host", l->host);
+	append_label(t, ",section", l->section);
+	append_label(t, ",rank", l->rank);
+	append_label(t, ",operation", l->operation);
+	append_label(t, ",le", le);
 	buf_add(t->to, "} ");
 }
 
@@ -150,12 +145,12 @@ void prom_text_family(struct prom_text *t, const struct prom_family *p)
 	static const char *const types[] = {
 		[PROM_GAUGE] = "gauge", [PROM_COUNTER] = "counter", [PROM_HISTOGRAM] = "histogram"
 	};
-	/* OpenMetrics names the family, the other form its samples. */
+	/* OpenMetrics names the family here, Prometheus' own format the samples. */
 	const char *ending = t->is_open ? "" : ending_of(p);
 
 	t->family = p;
 	buf_addf(t->to, "# HELP %s%s ", p->name, ending);
-	put_escaped(t, buf_str(&p->help), false);
+	append_escaped(t, buf_str(&p->help), false);
 	buf_addf(t->to, "\n# TYPE %s%s %s\n", p->name, ending, types[p->type]);
 	if (t->is_open && p->unit)
 		buf_addf(t->to, "# UNIT %s %s\n", p->name, p->unit);
@@ -163,40 +158,40 @@ void prom_text_family(struct prom_text *t, const struct prom_family *p)
 
 void prom_text_count(struct prom_text *t, const struct prom_labels *l, uint64_t n)
 {
-	put_head(t, ending_of(t->family), l, NULL);
+	append_head(t, ending_of(t->family), l, NULL);
 	buf_addf(t->to, "%" PRIu64 "\n", n);
 }
 
-static void put_seconds(struct prom_text *t, uint64_t ns)
+static void append_seconds(struct prom_text *t, uint64_t ns)
 {
 	buf_addf(t->to, "%" PRIu64 ".%09" PRIu64 "\n", ns / NS_PER_S, ns % NS_PER_S);
 }
 
 void prom_text_seconds(struct prom_text *t, const struct prom_labels *l, uint64_t ns)
 {
-	put_head(t, ending_of(t->family), l, NULL);
-	put_seconds(t, ns);
+	append_head(t, ending_of(t->family), l, NULL);
+	append_seconds(t, ns);
 }
 
 void prom_text_number(struct prom_text *t, const struct prom_labels *l, double x)
 {
 	if (isnan(x))
 		return;
-	put_head(t, ending_of(t->family), l, NULL);
+	append_head(t, ending_of(t->family), l, NULL);
 	buf_addf(t->to, "%.6g\n", x);
 }
 
 void prom_text_hist(struct prom_text *t, const struct prom_labels *l, const struct prom_hist *h)
 {
 	for (unsigned i = 0; i < PROM_BOUNDS; i++) {
-		put_head(t, "_bucket", l, prom_bound_names[i]);
+		append_head(t, "_bucket", l, prom_bound_names[i]);
 		buf_addf(t->to, "%" PRIu64 "\n", h->below[i]);
 	}
-	put_head(t, "_bucket", l, "+Inf");
+	append_head(t, "_bucket", l, "+Inf");
 	buf_addf(t->to, "%" PRIu64 "\n", h->count);
-	put_head(t, "_sum", l, NULL);
-	put_seconds(t, h->sum_ns);
-	put_head(t, "_count", l, NULL);
+	append_head(t, "_sum", l, NULL);
+	append_seconds(t, h->sum_ns);
+	append_head(t, "_count", l, NULL);
 	buf_addf(t->to, "%" PRIu64 "\n", h->count);
 }
 
@@ -207,8 +202,8 @@ void prom_text_build(struct prom_text *t)
 	buf_add(&p.help, "The mlgen that says this; always 1.");
 	prom_text_family(t, &p);
 	buf_addf(t->to, "%s{", p.name);
-	put_label(t, "host", t->host);
-	put_label(t, ",version", MLGEN_VERSION);
+	append_label(t, "host", t->host);
+	append_label(t, ",version", MLGEN_VERSION);
 	buf_add(t->to, "} 1\n");
 	prom_family_fini(&p);
 	t->family = NULL;
@@ -220,9 +215,9 @@ void prom_text_end(struct prom_text *t)
 		buf_add(t->to, "# EOF\n");
 }
 
-/* ---- what a client asks for ---- */
+/* ---- the format that a client prefers ---- */
 
-/* The weight of one range of a list that ends at `end`; 1 if it has none. */
+/* The weight (q=) of one media range of an Accept header, up to `end`; 1 if it has none. */
 static double weight_of(const char *range, const char *end)
 {
 	for (const char *c = range; c < end; c++)
@@ -235,20 +230,20 @@ static double weight_of(const char *range, const char *end)
 	return 1;
 }
 
-/* 0: it is not named. */
+/* The largest weight of a media type in an Accept header; 0 = it is not named. */
 static double weight_in(const char *accept, const char *type)
 {
 	size_t length = strlen(type);
-	double most = 0;
+	double max = 0;
 
 	while (*accept) {
 		accept += strspn(accept, " \t,");
 		const char *end = accept + strcspn(accept, ",");
 		if (strncasecmp(accept, type, length) == 0 && strchr(" \t,;", accept[length]))
-			most = fmax(most, weight_of(accept, end));
+			max = fmax(max, weight_of(accept, end));
 		accept = end;
 	}
-	return most;
+	return max;
 }
 
 bool prom_text_wants_open(const char *accept)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus.c - what is served and written, from the options to the end of the run. */
+/* prometheus.c - serves and writes metrics, from the options to the end of the run. */
 #include "report/prometheus/prometheus_internal.h"
 
 #include <errno.h>
@@ -13,22 +13,22 @@
 #include "base/units.h"
 #include "base/util.h"
 
-#define LINGER_LOOK_NS (NS_PER_S / 20)
+#define LINGER_POLL_NS (NS_PER_S / 20)
 
 struct prom {
 	const struct settings *set;
-	struct clock *clock; /* the machine's */
+	struct clock *clock; /* a real clock, not the run's */
 	struct prom_page *page;
-	struct prom_serve *serve; /* NULL = it is not served */
+	struct prom_serve *serve; /* NULL = not served */
 	char at[PROM_ADDRESS_BYTES];
-	char *path; /* NULL = there is no file */
+	char *path; /* NULL = no file */
 	mode_t mode;
 	struct replace file;
-	struct buf text; /* of the file; the writer's, while there is one */
-	int failed;      /* -errno of the last time; 0 = it was written */
+	struct buf text; /* content of the file; owned by the writer thread while it runs */
+	int failed;      /* -errno of the last write; 0 = success */
 	pthread_t writer;
 	bool has_writer;
-	_Atomic uint32_t ends; /* the writer, if it sleeps */
+	_Atomic uint32_t ends; /* wakes and ends the writer */
 };
 
 /* ---- the file ---- */
@@ -46,13 +46,13 @@ static int replace_file(struct prom *p)
 	return rc;
 }
 
-/* What fails once may be well the next time; it is told once. */
+/* A failure is reported once; the next interval tries again. */
 static void write_page(struct prom *p)
 {
 	int before = p->failed;
 
 	buf_reset(&p->text);
-	prom_page_put(p->page, false, &p->text);
+	prom_page_append(p->page, false, &p->text);
 	p->failed = replace_file(p);
 	if (p->failed && !before)
 		log_warn("metrics-file=%s: %s; it is tried again each log_interval",
@@ -79,15 +79,6 @@ static void *keep_writing(void *prom)
 	return NULL;
 }
 
-static int start_writer(struct prom *p, struct mlgen_err *err)
-{
-	clock_expect(p->clock, 1);
-	int rc = thread_start(&p->writer, keep_writing, p);
-
-	p->has_writer = rc == 0;
-	return rc ? mlgen_fail(err, rc, "cannot start a thread: %s", strerror(-rc)) : 0;
-}
-
 static void stop_writer(struct prom *p)
 {
 	if (!p->has_writer)
@@ -98,15 +89,10 @@ static void stop_writer(struct prom *p)
 	p->has_writer = false;
 }
 
-static bool ends_with(const char *path, const char *ending)
-{
-	size_t n = strlen(path), m = strlen(ending);
-
-	return n >= m && strcmp(path + n - m, ending) == 0;
-}
-
 static int open_file(struct prom *p, const struct place *file, struct mlgen_err *err)
 {
+	size_t length = strlen(file->given);
+
 	if (file->kind == PLACE_STREAM || file->is_handed_over)
 		return mlgen_fail(err, -EINVAL,
 				  "metrics-file=%s: is replaced as a whole each time, and this is "
@@ -114,18 +100,21 @@ static int open_file(struct prom *p, const struct place *file, struct mlgen_err 
 				  file->given);
 	p->path = mem_strdup(file->path);
 	p->mode = replace_new_mode();
-	prom_page_put(p->page, false, &p->text);
+	prom_page_append(p->page, false, &p->text);
 	int rc = replace_file(p);
 	if (rc < 0)
 		return mlgen_fail(err, rc, "metrics-file=%s: %s", file->given, strerror(-rc));
-	if (!ends_with(file->given, ".prom"))
+	if (length < 5 || strcmp(file->given + length - 5, ".prom") != 0)
 		log_warn("metrics-file=%s: the textfile collector of node_exporter reads only "
 			 "names that end with .prom",
 			 file->given);
-	return start_writer(p, err);
+	clock_expect(p->clock, 1);
+	rc = thread_start(&p->writer, keep_writing, p);
+	p->has_writer = rc == 0;
+	return rc ? mlgen_fail(err, rc, "cannot start a thread: %s", strerror(-rc)) : 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole, from the options to the end ---- */
 
 int prom_check(const struct settings *set, struct mlgen_err *err)
 {
@@ -173,7 +162,7 @@ void prom_begin(struct prom *p, const struct run *run, size_t jobs)
 {
 	if (!p)
 		return;
-	prom_page_follow(p->page, run, jobs);
+	prom_page_begin(p->page, run, jobs);
 	if (p->serve)
 		log_note("metrics are at http://%s/metrics", p->at);
 }
@@ -186,18 +175,18 @@ void prom_end(struct prom *p)
 
 void prom_linger(struct prom *p)
 {
-	char most[UNITS_TEXT_BYTES];
+	char limit[UNITS_TEXT_BYTES];
 
 	if (!p || !p->serve || !p->set->metrics_linger_ns)
 		return;
 	uint64_t sent = prom_serve_count(p->serve);
 	uint64_t end_ns = clock_now(p->clock) + p->set->metrics_linger_ns;
 	log_note("metrics stay until they have been read once more, for %s at most",
-		 units_put_time(most, p->set->metrics_linger_ns));
+		 units_put_time(limit, p->set->metrics_linger_ns));
 	clock_join(p->clock);
 	while (clock_now(p->clock) < end_ns && prom_serve_count(p->serve) == sent &&
 	       !signals_taken())
-		clock_sleep_until(p->clock, clock_now(p->clock) + LINGER_LOOK_NS);
+		clock_sleep_until(p->clock, clock_now(p->clock) + LINGER_POLL_NS);
 	clock_leave(p->clock);
 }
 
@@ -215,7 +204,7 @@ int prom_close(struct prom **at, struct mlgen_err *err)
 	}
 	if (rc < 0)
 		mlgen_fail(err, rc, "metrics-file=%s: %s", p->set->metrics_file, strerror(-rc));
-	/* The thread that handles signals reads it, too. */
+	/* The thread that handles signals reads *at as well (prom_discard). */
 	signals_hold();
 	*at = NULL;
 	signals_release();

@@ -3,10 +3,10 @@
 #pragma once
 
 /*
- * One page, served to whoever asks, and written to a file every log_interval by a thread of its
- * own, so that a slow file holds up nobody. The file is replaced as a whole: who reads it sees one
- * page. From prom_begin to prom_end the page looks at the run; before, and after, it is there as
- * well. All calls are the main thread's.
+ * A page of metrics is served over HTTP, and written to a file every log_interval by a separate
+ * thread, so that a slow file delays nobody. The file is replaced as a whole: a reader sees one
+ * page. The page reads the run between prom_begin and prom_end; before and after it is available as
+ * well. All calls come from the main thread.
  */
 
 #include <stdbool.h>
@@ -22,49 +22,41 @@
 
 /* ---- --metrics and --metrics-file: figures of a run for Prometheus, while it goes on ---- */
 
-/*
- * One page (prometheus_internal.h), served to whoever asks (prometheus_internal.h), and written to
- * a file every log_interval by a thread of its own, so that a slow file holds up nobody. The file
- * is replaced as a whole: who reads it sees one page. From prom_begin to prom_end the page looks at
- * the run; before, and after, it is there as well. All calls are the main thread's.
- */
 struct prom;
 
-/* Do the options make sense here? 0, or -errno with err. */
+/* Check the options on this machine. 0, or -errno with err. */
 int prom_check(const struct settings *set, struct mlgen_err *err);
 
 /*
- * Serve, and write the first page; `file` NULL = there is none, and is closed by the caller. NULL
- * in *out where no option asks for it. 0, or -errno with err and nothing open.
+ * Start serving, and write the first page to `file` (NULL = none), which the caller closes. *out is
+ * NULL if no option asks for metrics. 0, or -errno with err and nothing open.
  */
 int prom_open(struct prom **out, const struct settings *set, const char *host,
 	      const struct place *file, struct mlgen_err *err);
 
-/* From here on NULL is fine. */
+/* All functions below accept NULL. */
 
-/* It is of this run; what is served is told, and where. */
+/* Show this run from now on, and print the address of the page. */
 void prom_begin(struct prom *p, const struct run *run, size_t jobs);
 
-/* The run is over, and may go. */
+/* Read the run for the last time; it may be freed afterwards. */
 void prom_end(struct prom *p);
 
-/* Until the page of the end has been asked for, metrics-linger is over, or a signal comes. */
+/* Wait until the last page has been read, metrics-linger is over, or a signal arrives. */
 void prom_linger(struct prom *p);
 
-/* Write the file once more, and free *at, which is NULL then. 0, or -errno with err: it could not
- * be written, then or now, whichever is the last. */
+/* Write the file for the last time, free *at and set it to NULL. 0, or -errno with err if the file
+ * could not be written. */
 int prom_close(struct prom **at, struct mlgen_err *err);
 
-/* From another thread, before the program ends at once: no half-written file is left. */
+/* Any thread, right before the program ends: remove the temporary file. */
 void prom_discard(struct prom *p);
 
-/* ---- the metric of Prometheus that a figure of a running job is: name, unit and type, by rule
- * ---- */
+/* ---- name, unit and type of the metric for a figure of a running job ---- */
 
 /*
- * A row of live_fields is a metric as the conventions of Prometheus have them:
- * "mlgen_", its key, and the base unit of what it is in, which a key may end
- * with already.
+ * A row of live_fields becomes a metric by the conventions of Prometheus: "mlgen_", its key, and
+ * the base unit, which a key may already end with.
  *
  *	unit    key            metric
  *	bytes   read_bytes     mlgen_read_bytes_total
@@ -72,11 +64,10 @@ void prom_discard(struct prom *p);
  *	%       au_percent     mlgen_au_ratio, 0 to 1
  *	others  samples        mlgen_samples_total
  *
- * A COUNTER is a counter since the job began, and ends with _total; a
- * DISTRIBUTION is a histogram, and all others are gauges. A SHARE is one of all
- * so far. A PROGRESS is two metrics, of which the other one says how many there
- * are: mlgen_epoch, mlgen_epoch_target. Text is none, and a choice is the number
- * that its help says.
+ * A COUNTER is a counter since the job began, and ends with _total; a DISTRIBUTION is a histogram;
+ * all others are gauges. A SHARE covers the time since the job began. A PROGRESS is two metrics,
+ * the second of which is the total: mlgen_epoch, mlgen_epoch_target. A text is no metric, and a
+ * choice is the number that its help says.
  */
 #define PROM_NAME_BYTES 80
 
@@ -84,14 +75,14 @@ enum prom_type { PROM_GAUGE, PROM_COUNTER, PROM_HISTOGRAM };
 
 struct prom_family {
 	char name[PROM_NAME_BYTES]; /* without _total */
-	const char *unit;           /* that it ends with, "bytes"; NULL = none */
+	const char *unit;           /* suffix of the name, "bytes"; NULL = none */
 	enum prom_type type;
 	struct buf help; /* a sentence */
 };
 
-/* Is it a metric? */
+/* True if the figure is a metric. */
 bool prom_is_metric(const struct live_field *f);
 
-/* The metric of the row, or, with is_target, of how many there are in all. */
+/* Describe the metric of a row or, with is_target, the metric of its total. */
 void prom_family_init(struct prom_family *p, const struct live_field *f, bool is_target);
 void prom_family_fini(struct prom_family *p);

@@ -13,23 +13,22 @@
 #include "run/run.h"
 #include "stat/hist.h"
 
-/* ---- a histogram of nanoseconds in the few buckets that a scrape can bear ---- */
+/* ---- a histogram of nanoseconds in few buckets, for a small scrape ---- */
 
 /*
- * 1, 2.5 and 5 of each decade from 10 microseconds to 50 seconds, and +Inf: 22 series, whose bounds
- * are the same in every run, so that runs and hosts can be added up. A value within 0.4 % of a
- * bound, which is how exact the histogram is that it comes from, may be counted on the bound's
- * other side.
+ * The bounds are 1, 2.5 and 5 of each decade from 10 microseconds to 50 seconds, and +Inf: 22
+ * series. They are the same in every run, so that runs and hosts can be added up. The source
+ * histogram is exact to 0.4 %, so a value that near to a bound may be counted on its other side.
  */
 #define PROM_BOUNDS 21u
 
-/* As they are written, in seconds: a number with a point, as OpenMetrics wants it, so that the
- * label is the same in both forms. */
+/* The bounds in seconds as text. Each has a point or an exponent, as OpenMetrics requires, so that
+ * the label is the same in both formats. */
 extern const char *const prom_bound_names[PROM_BOUNDS];
 
 struct prom_hist {
 	uint64_t count, sum_ns;
-	uint64_t below[PROM_BOUNDS]; /* at or below the bound, of all */
+	uint64_t below[PROM_BOUNDS]; /* cumulative: all values at or below the bound */
 };
 
 void prom_hist_of(struct prom_hist *to, const struct hist *from);
@@ -37,48 +36,48 @@ void prom_hist_of(struct prom_hist *to, const struct hist *from);
 /* ---- metrics as text: Prometheus' format 0.0.4, or OpenMetrics 1.0 ---- */
 
 /*
- * All samples of a metric stand together, behind its head. Labels are host and, where they say
- * something, section (the job), rank (of several processes) and operation.
+ * All samples of a metric follow its header. Labels are the host and, if they apply, section (the
+ * job), rank (of several processes) and operation.
  */
 struct prom_text {
 	struct buf *to;
 	bool is_open;                     /* OpenMetrics */
-	const char *host;                 /* of this process, for the build */
-	const struct prom_family *family; /* at hand; by prom_text_family */
+	const char *host;                 /* host of this process, for mlgen_build_info */
+	const struct prom_family *family; /* current; set by prom_text_family */
 };
 
 struct prom_labels {
 	const char *host;
-	const char *section, *rank, *operation; /* NULL = has none */
+	const char *section, *rank, *operation; /* NULL = no such label */
 };
 
 void prom_text_family(struct prom_text *t, const struct prom_family *p);
 
-/* A sample of the family at hand. */
+/* Append a sample of the current family. */
 void prom_text_count(struct prom_text *t, const struct prom_labels *l, uint64_t n);
 void prom_text_seconds(struct prom_text *t, const struct prom_labels *l, uint64_t ns);
 void prom_text_number(struct prom_text *t, const struct prom_labels *l,
-		      double x); /* NaN: there is none */
+		      double x); /* NaN: nothing is appended */
 void prom_text_hist(struct prom_text *t, const struct prom_labels *l, const struct prom_hist *h);
 
-/* Which mlgen this is: the only metric that is no row. */
+/* Append mlgen_build_info: the only metric without a row of live_fields. */
 void prom_text_build(struct prom_text *t);
 
-/* Behind all of them. */
+/* Append the end of the page. */
 void prom_text_end(struct prom_text *t);
 
-/* Which of the two a client asks for, by its header Accept; NULL = it has none. OpenMetrics has to
- * be named, and not be liked less than text. */
+/* True if a client prefers OpenMetrics by its Accept header (NULL = none): it names OpenMetrics
+ * with at least the weight of text. */
 bool prom_text_wants_open(const char *accept);
 
-/* ---- all figures of a running job as metrics, read when somebody asks for them ---- */
+/* ---- all figures of a running job as metrics, read on request ---- */
 
 /*
- * A page looks at the run by itself, beside the status line and the log: counters of a single
- * writer and private histograms are read relaxed, and nobody who works is asked, or waits. It looks
- * at most ten times a second, however often it is asked. Of several processes (rank 0 asks the
- * others, run/run.h) each has its samples, with its host and its rank; figures of a host are
- * there once. Memory is that of one job's histograms and some KiB a job and process. Any thread,
+ * A page reads the run independently of the status line and the log: it reads single-writer
+ * counters and private histograms relaxed, so that no thread of the run waits. It does so at most
+ * ten times a second, however often it is requested. With several processes (rank 0 asks the
+ * others, run/run.h) each has its own samples, with its host and its rank; figures of a host appear
+ * once. Memory is that of one job's histograms and some KiB per job and process. Any thread,
  * several at once.
  */
 struct prom_page;
@@ -86,50 +85,51 @@ struct prom_page;
 struct prom_page *prom_page_new(const char *host); /* the label; copied */
 void prom_page_free(struct prom_page *p);          /* NULL is fine */
 
-/* Of these jobs from now on; before, the page says which mlgen it is, and of the host. */
-void prom_page_follow(struct prom_page *p, const struct run *run, size_t jobs);
+/* Show these jobs from now on; before, the page has the build and the host only. */
+void prom_page_begin(struct prom_page *p, const struct run *run, size_t jobs);
 
-/* Look once more, and not at the run again, which may go then. */
+/* Read the run for the last time; it may be freed afterwards. */
 void prom_page_end(struct prom_page *p);
 
-/* Append it, in OpenMetrics or in Prometheus' own form. */
-void prom_page_put(struct prom_page *p, bool is_open, struct buf *to);
+/* Append the page, in OpenMetrics or in Prometheus' own format. */
+void prom_page_append(struct prom_page *p, bool is_open, struct buf *to);
 
-/* ---- where metrics are served: an address of this host and a port ---- */
+/* ---- the address to serve at ---- */
 
 /*
- * ADDR:PORT, where ADDR is one of IPv4, of IPv6 in brackets, or "localhost"; :PORT and PORT alone
- * are of 127.0.0.1. No name is looked up. Port 0 is one that is free.
+ * The syntax is ADDR:PORT, where ADDR is an IPv4 address, an IPv6 address in brackets, or
+ * "localhost"; :PORT and PORT alone mean 127.0.0.1. No name is looked up. Port 0 chooses a free
+ * one.
  */
 
-/* Is it that? 0, or -EINVAL with err. */
+/* Check the syntax. 0, or -EINVAL with err. */
 int prom_address_check(const char *given, struct mlgen_err *err);
 
-/* A socket that listens there, and in `at` where that is, "127.0.0.1:9100".
- * The descriptor, or -errno with err. */
+/* Listen on that address and store the actual one in `at`, "127.0.0.1:9100". The descriptor of the
+ * socket, or -errno with err. */
 #define PROM_ADDRESS_BYTES 64
 int prom_address_listen(const char *given, char at[PROM_ADDRESS_BYTES], struct mlgen_err *err);
 
-/* ---- GET /metrics by libmicrohttpd: a page of metrics for whoever asks ---- */
+/* ---- GET /metrics by libmicrohttpd ---- */
 
 /*
- * One thread, with the least priority there is, serves at most eight connections; more of them wait
- * in the kernel's queue, and behind that are turned away. A connection ends with its answer, when
- * it has been silent for five seconds, or after ten in any case; what a request may take of memory
- * is fixed. So whatever clients do, what they cost the run is bounded.
+ * A single thread, at the lowest priority, serves at most eight connections. Further clients wait
+ * in the kernel's queue; when that is full, they are refused. A connection ends with its answer,
+ * after five silent seconds, or after ten seconds in any case. The memory of a request is limited.
+ * Thus the cost to the run is bounded, whatever clients do.
  */
 struct prom_serve;
 
-/* Can this mlgen do it at all? 0, -ENOTSUP with err where it was built without the library, or
- * -ENOENT where the library is not installed. */
+/* 0, or with err -ENOTSUP if mlgen was built without the library, or -ENOENT if the library is not
+ * installed. */
 int prom_serve_check(struct mlgen_err *err);
 
-/* Serve this page, which outlives it, from now on; `at` is where, as prom_address_listen has it. 0
- * or -errno with err. */
+/* Serve `page`, which must outlive the server; `at` receives the address, as in
+ * prom_address_listen. 0 or -errno with err. */
 int prom_serve_open(struct prom_serve **out, const char *given, struct prom_page *page,
 		    char at[PROM_ADDRESS_BYTES], struct mlgen_err *err);
 
-/* So many pages have been sent as a whole. Any thread. */
+/* The number of pages sent completely. Any thread. */
 uint64_t prom_serve_count(const struct prom_serve *s);
 
 void prom_serve_close(struct prom_serve *s); /* NULL is fine */

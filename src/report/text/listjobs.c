@@ -26,7 +26,7 @@
 #define SEES_MAX 40
 #define NAME_MAX_WIDTH 14
 
-struct entry {
+struct job_entry {
 	char *name; /* without the suffix */
 	char *path;
 	char *sees;        /* what storage sees; NULL = not said */
@@ -35,12 +35,12 @@ struct entry {
 	const char *wrong; /* what it is then, or NULL */
 };
 
-struct list {
-	VEC(struct entry) entries;
+struct job_list {
+	VEC(struct job_entry) entries;
 	size_t name_width, sees_width;
 };
 
-static bool has_name(const struct list *l, const char *name)
+static bool has_name(const struct job_list *l, const char *name)
 {
 	for (size_t i = 0; i < l->entries.count; i++)
 		if (strcmp(l->entries.at[i].name, name) == 0)
@@ -48,7 +48,7 @@ static bool has_name(const struct list *l, const char *name)
 	return false;
 }
 
-static void add_entry(struct list *l, const char *dir, const char *file)
+static void add_entry(struct job_list *l, const char *dir, const char *file)
 {
 	size_t len = strlen(file), suffix = strlen(SUFFIX);
 
@@ -64,11 +64,11 @@ static void add_entry(struct list *l, const char *dir, const char *file)
 	mem_free(name);
 	name = buf_take(&shown);
 	buf_addf(&path, "%s/%s", dir, file);
-	vec_push(&l->entries, (struct entry){ .name = name, .path = buf_take(&path) });
+	vec_push(&l->entries, (struct job_entry){ .name = name, .path = buf_take(&path) });
 }
 
 /* A folder that is not there has no jobs. */
-static void add_folder(struct list *l, const char *path, struct buf *looked)
+static void add_folder(struct job_list *l, const char *path, struct buf *looked)
 {
 	if (!path || !*path)
 		return;
@@ -82,9 +82,9 @@ static void add_folder(struct list *l, const char *path, struct buf *looked)
 	closedir(d);
 }
 
-COMPARE_BY_TEXT(listjobs_by_name, struct entry, name)
+COMPARE_BY_TEXT(listjobs_by_name, struct job_entry, name)
 
-static void find_jobs(struct list *l, const struct jobset_env *env, struct buf *looked)
+static void find_jobs(struct job_list *l, const struct jobset_env *env, struct buf *looked)
 {
 	struct buf beside = { 0 };
 
@@ -98,7 +98,7 @@ static void find_jobs(struct list *l, const struct jobset_env *env, struct buf *
 		qsort(l->entries.at, l->entries.count, sizeof(*l->entries.at), listjobs_by_name);
 }
 
-static void free_jobs(struct list *l)
+static void free_jobs(struct job_list *l)
 {
 	for (size_t i = 0; i < l->entries.count; i++) {
 		mem_free(l->entries.at[i].name);
@@ -129,7 +129,7 @@ static char *first_sentence(const char *text)
 }
 
 /* Of a line that is printable: widths are counted of what is shown. */
-static void read_line(struct entry *e, const char *line, struct buf *variants)
+static void read_line(struct job_entry *e, const char *line, struct buf *variants)
 {
 	size_t sees = strlen(SEES_COMMENT);
 	size_t header = strlen(VARIANT_HEADER);
@@ -144,7 +144,7 @@ static void read_line(struct entry *e, const char *line, struct buf *variants)
 }
 
 /* What the file says to people, and the accelerators it knows. */
-static void read_comments(struct entry *e)
+static void read_comments(struct job_entry *e)
 {
 	char *line = NULL;
 	size_t size = 0, skip = BOM_BYTES;
@@ -178,7 +178,7 @@ static void listjobs_widen(size_t *width, const char *text)
 		*width = len;
 }
 
-static void listjobs_read_all(struct list *l)
+static void listjobs_read_all(struct job_list *l)
 {
 	l->sees_width = strlen("what storage sees");
 	for (size_t i = 0; i < l->entries.count; i++) {
@@ -199,7 +199,7 @@ static void compute_figures(struct listing *f, const struct job *j, const struct
 }
 
 /* "h100 (v100 a100 b200)": the default one, and the others. */
-static void put_accelerators(FILE *to, const struct entry *e, const char *accelerator)
+static void put_accelerators(FILE *to, const struct job_entry *e, const char *accelerator)
 {
 	const char *between = " (";
 
@@ -219,8 +219,8 @@ static void put_accelerators(FILE *to, const struct entry *e, const char *accele
 		fputc(')', to);
 }
 
-static void put_loaded(FILE *to, const struct list *l, const struct entry *e, const struct job *j,
-		       const struct host *host)
+static void put_loaded(FILE *to, const struct job_list *l, const struct job_entry *e,
+		       const struct job *j, const struct host *host)
 {
 	size_t left = l->name_width + 2 + l->sees_width;
 	struct buf both = { 0 }, line = { 0 };
@@ -240,7 +240,7 @@ static void put_loaded(FILE *to, const struct list *l, const struct entry *e, co
 	buf_fini(&line);
 }
 
-static void listjobs_put_job(FILE *to, const struct list *l, const struct entry *e,
+static void listjobs_put_job(FILE *to, const struct job_list *l, const struct job_entry *e,
 			     const struct jobset_env *env, const struct host *host)
 {
 	/* A list runs nothing: not the code of an engine either. */
@@ -264,7 +264,7 @@ static void listjobs_put_job(FILE *to, const struct list *l, const struct entry 
 	diag_fini(&d);
 }
 
-static bool has_choice(const struct list *l)
+static bool has_choice(const struct job_list *l)
 {
 	for (size_t i = 0; i < l->entries.count; i++)
 		if (l->entries.at[i].variants && strchr(l->entries.at[i].variants, ' '))
@@ -272,7 +272,7 @@ static bool has_choice(const struct list *l)
 	return false;
 }
 
-static void put_list(FILE *to, struct list *l, const struct jobset_env *env)
+static void put_list(FILE *to, struct job_list *l, const struct jobset_env *env)
 {
 	struct host host;
 
@@ -290,7 +290,7 @@ static void put_list(FILE *to, struct list *l, const struct jobset_env *env)
 int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err)
 {
 	struct buf looked = { 0 };
-	struct list list = { 0 };
+	struct job_list list = { 0 };
 	int rc = 0;
 
 	find_jobs(&list, env, &looked);

@@ -17,13 +17,13 @@
 /* Classes of request sizes on one line. */
 #define SIZES_SHOWN 4
 
-struct part {
+struct named_percent {
 	const char *name;
 	double percent;
 };
 
 /* What lacks to 1000 tenths after rounding down goes to the parts that lost most by it. */
-static void round_shares(const struct part *parts, unsigned n, struct show_shares *s)
+static void round_shares(const struct named_percent *parts, unsigned n, struct show_shares *s)
 {
 	double sum = 0;
 	double lost[SHOW_SHARES];
@@ -164,7 +164,7 @@ char *show_accelerators(char *out, uint64_t n, const char *name)
 
 void show_accelerator_time(const struct time_percent *t, struct show_shares *s)
 {
-	const struct part parts[] = {
+	const struct named_percent parts[] = {
 		{ "compute", t->compute },       { "stall", t->stall },
 		{ "barrier", t->barrier },       { "host barrier", t->host_barrier },
 		{ "checkpoint", t->checkpoint }, { "evaluation", t->evaluation },
@@ -176,7 +176,7 @@ void show_accelerator_time(const struct time_percent *t, struct show_shares *s)
 
 void show_loader_time(const struct loader_percent *l, struct show_shares *s)
 {
-	const struct part parts[] = {
+	const struct named_percent parts[] = {
 		{ "read", l->read }, { "write", l->write }, { "open", l->open },
 		{ "stat", l->stat }, { "fsync", l->fsync }, { "close", l->close },
 		{ "reap", l->reap }, { "cpu", l->cpu },     { "other", l->other },
@@ -189,7 +189,7 @@ void show_loader_time(const struct loader_percent *l, struct show_shares *s)
 
 void show_rank_time(const struct rank_percent *r, struct show_shares *s)
 {
-	const struct part parts[] = {
+	const struct named_percent parts[] = {
 		{ "write", r->write }, { "read", r->read },   { "fsync", r->fsync },
 		{ "open", r->open },   { "close", r->close }, { "data", r->data },
 		{ "other", r->other },
@@ -247,7 +247,7 @@ bool show_is_of_quota(const struct host_result *h)
 
 /* ---- text ---- */
 
-struct token {
+struct template_token {
 	enum { TEXT, KEY, OPTION, PLURAL, OPEN, CLOSE, BROKEN, END } kind;
 	const char *s;
 	size_t len;
@@ -258,7 +258,7 @@ static bool is_name(const char *name, const char *key, size_t len)
 	return strlen(name) == len && !strncmp(name, key, len);
 }
 
-static void read_key(struct token *t)
+static void read_key(struct template_token *t)
 {
 	size_t len = strcspn(t->s, "{}[]");
 
@@ -271,9 +271,9 @@ static void read_key(struct token *t)
 }
 
 /* What comes behind it. */
-static const char *next_token(struct token *t, const char *at)
+static const char *next_token(struct template_token *t, const char *at)
 {
-	*t = (struct token){ .s = at, .len = *at != '\0' };
+	*t = (struct template_token){ .s = at, .len = *at != '\0' };
 	if (!*at)
 		t->kind = END;
 	else if (*at == '[')
@@ -333,7 +333,7 @@ static const char *base_of(const struct template_scope *s, const void *page)
 }
 
 static bool find_key(struct target *t, const struct template_scope *scopes, const void *page,
-		     const struct token *key)
+		     const struct template_token *key)
 {
 	for (const struct template_scope *s = scopes; s->name; s++) {
 		size_t n = strlen(s->name) + (*s->name != '\0');
@@ -463,8 +463,8 @@ static bool put_option(struct buf *out, const struct target *t)
 	return !field_is_default(t->row, j);
 }
 
-static bool put_key(struct buf *out, const struct token *key, const struct template_scope *scopes,
-		    const void *page, uint64_t *count)
+static bool put_key(struct buf *out, const struct template_token *key,
+		    const struct template_scope *scopes, const void *page, uint64_t *count)
 {
 	struct target t;
 	bool is_there = find_key(&t, scopes, page, key);
@@ -481,7 +481,7 @@ void template_put(struct buf *out, const struct template *template, const void *
 	size_t opened = 0;
 	uint64_t count = 0;
 	bool says = true;
-	struct token t;
+	struct template_token t;
 
 	for (at = next_token(&t, at); t.kind != END; at = next_token(&t, at)) {
 		if (t.kind == TEXT) {
@@ -501,8 +501,8 @@ void template_put(struct buf *out, const struct template *template, const void *
 
 /* ---- is it well formed? ---- */
 
-static int check_key(const struct token *t, const struct template_scope *scopes, bool *has_count,
-		     struct mlgen_err *err)
+static int check_key(const struct template_token *t, const struct template_scope *scopes,
+		     bool *has_count, struct mlgen_err *err)
 {
 	struct target target;
 	int len = (int)t->len;
@@ -521,7 +521,7 @@ int template_check(const struct template *template, struct mlgen_err *err)
 {
 	const char *at = template->text;
 	bool is_open = false, has_count = false;
-	struct token t;
+	struct template_token t;
 	int rc = 0;
 
 	for (at = next_token(&t, at); rc == 0 && t.kind != END; at = next_token(&t, at)) {

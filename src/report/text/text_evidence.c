@@ -285,7 +285,7 @@ bool text_has_others(const struct text_block *b)
 }
 
 /* "3.2% of the bytes read" */
-static void format_share(struct buf *text, const struct text_block *b)
+static void put_share(struct buf *text, const struct text_block *b)
 {
 	if (text_has_others(b))
 		text_say(text, b,
@@ -307,7 +307,7 @@ void text_from_memory(struct buf *text, const struct text_block *b)
 	else if (isnan(s->memory_percent))
 		buf_add(text, "unknown: nothing here counts what storage delivered");
 	else
-		format_share(text, b);
+		put_share(text, b);
 	if (!s->is_memory && !isnan(s->memory_percent))
 		text_say(text, b, "[ ({storage.source})]");
 	if (!s->is_memory && !isnan(s->resident_before_percent)) {
