@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* listjobs.c - --list-jobs: the job files that came with mlgen. */
+/* listjobs.c - --list-jobs: the available job files. */
 #include "report/text/text.h"
 
 #include <dirent.h>
@@ -22,17 +22,17 @@
 #define SUFFIX ".job"
 #define SEES_COMMENT "# What storage sees: "
 #define VARIANT_HEADER "[accelerator="
-/* Of the columns; what storage sees is cut, and a longer name goes on in its column. */
+/* Widths of columns: `what storage sees` is cut, a longer name overflows into the next column. */
 #define SEES_MAX 40
 #define NAME_MAX_WIDTH 14
 
 struct job_entry {
-	char *name; /* without the suffix */
+	char *name; /* file name without the suffix */
 	char *path;
-	char *sees;        /* what storage sees; NULL = not said */
+	char *sees;        /* what storage sees; NULL = not in the file */
 	char *variants;    /* "v100 a100 h100", NULL = none */
-	int rc;            /* of opening it: what waits or has no end is not */
-	const char *wrong; /* what it is then, or NULL */
+	int rc;            /* result of opening it; pipes and devices are refused */
+	const char *wrong; /* the kind of a refused file, or NULL */
 };
 
 struct job_list {
@@ -67,12 +67,12 @@ static void add_entry(struct job_list *l, const char *dir, const char *file)
 	vec_push(&l->entries, (struct job_entry){ .name = name, .path = buf_take(&path) });
 }
 
-/* A folder that is not there has no jobs. */
-static void add_folder(struct job_list *l, const char *path, struct buf *looked)
+/* Add the jobs of a folder, which may be missing. `searched` lists the folders. */
+static void add_folder(struct job_list *l, const char *path, struct buf *searched)
 {
 	if (!path || !*path)
 		return;
-	buf_addf(looked, "%s%s", looked->len ? ", " : "", path);
+	buf_addf(searched, "%s%s", searched->len ? ", " : "", path);
 	DIR *d = opendir(path);
 	if (!d)
 		return;
@@ -84,16 +84,16 @@ static void add_folder(struct job_list *l, const char *path, struct buf *looked)
 
 COMPARE_BY_TEXT(listjobs_by_name, struct job_entry, name)
 
-static void find_jobs(struct job_list *l, const struct jobset_env *env, struct buf *looked)
+static void find_jobs(struct job_list *l, const struct jobset_env *env, struct buf *searched)
 {
-	struct buf beside = { 0 };
+	struct buf binary_jobs = { 0 };
 
-	add_folder(l, getenv("MLGEN_JOBS"), looked);
+	add_folder(l, getenv("MLGEN_JOBS"), searched);
 	if (env->binary_dir)
-		buf_addf(&beside, "%s/jobs", env->binary_dir);
-	add_folder(l, buf_str(&beside), looked);
-	add_folder(l, env->installed_dir, looked);
-	buf_fini(&beside);
+		buf_addf(&binary_jobs, "%s/jobs", env->binary_dir);
+	add_folder(l, buf_str(&binary_jobs), searched);
+	add_folder(l, env->installed_dir, searched);
+	buf_fini(&binary_jobs);
 	if (l->entries.count)
 		qsort(l->entries.at, l->entries.count, sizeof(*l->entries.at), listjobs_by_name);
 }
@@ -109,7 +109,7 @@ static void free_jobs(struct job_list *l)
 	vec_fini(&l->entries);
 }
 
-/* The first sentence, as a clause; a dot inside a number ends none. */
+/* The first sentence without its full stop; a dot inside a number does not end a sentence. */
 static char *first_sentence(const char *text)
 {
 	size_t len = strlen(text);
@@ -128,7 +128,7 @@ static char *first_sentence(const char *text)
 	return buf_take(&cut);
 }
 
-/* Of a line that is printable: widths are counted of what is shown. */
+/* Read a line that was made printable, so that widths match the output. */
 static void read_line(struct job_entry *e, const char *line, struct buf *variants)
 {
 	size_t sees = strlen(SEES_COMMENT);
@@ -143,7 +143,7 @@ static void read_line(struct job_entry *e, const char *line, struct buf *variant
 	}
 }
 
-/* What the file says to people, and the accelerators it knows. */
+/* Read the comment about storage, and the names of accelerators. */
 static void read_comments(struct job_entry *e)
 {
 	char *line = NULL;
@@ -170,7 +170,7 @@ static void read_comments(struct job_entry *e)
 	buf_fini(&variants);
 }
 
-static void listjobs_widen(size_t *width, const char *text)
+static void widen(size_t *width, const char *text)
 {
 	size_t len = text ? printable_columns(text) : 0;
 
@@ -178,28 +178,8 @@ static void listjobs_widen(size_t *width, const char *text)
 		*width = len;
 }
 
-static void listjobs_read_all(struct job_list *l)
-{
-	l->sees_width = strlen("what storage sees");
-	for (size_t i = 0; i < l->entries.count; i++) {
-		read_comments(&l->entries.at[i]);
-		if (printable_columns(l->entries.at[i].name) <= NAME_MAX_WIDTH)
-			listjobs_widen(&l->name_width, l->entries.at[i].name);
-		listjobs_widen(&l->sees_width, l->entries.at[i].sees);
-	}
-}
-
-static void compute_figures(struct listing *f, const struct job *j, const struct host *host)
-{
-	memcpy(f->size, "-", 2);
-	memcpy(f->need, "-", 2);
-	f->who[0] = '\0';
-	if (job_work(j)->page->list)
-		job_work(j)->page->list(f, j, host);
-}
-
-/* "h100 (v100 a100 b200)": the default one, and the others. */
-static void put_accelerators(FILE *to, const struct job_entry *e, const char *accelerator)
+/* "h100 (v100 a100 b200)": the default accelerator, then the alternatives. */
+static void print_accelerators(FILE *to, const struct job_entry *e, const char *accelerator)
 {
 	const char *between = " (";
 
@@ -219,14 +199,15 @@ static void put_accelerators(FILE *to, const struct job_entry *e, const char *ac
 		fputc(')', to);
 }
 
-static void put_loaded(FILE *to, const struct job_list *l, const struct job_entry *e,
-		       const struct job *j, const struct host *host)
+static void print_loaded(FILE *to, const struct job_list *l, const struct job_entry *e,
+			 const struct job *j, const struct host *host)
 {
 	size_t left = l->name_width + 2 + l->sees_width;
 	struct buf both = { 0 }, line = { 0 };
-	struct listing f;
+	struct listing f = { .size = "-", .need = "-" };
 
-	compute_figures(&f, j, host);
+	if (job_work(j)->page->list)
+		job_work(j)->page->list(&f, j, host);
 	printable_pad(&both, e->name, -(int)l->name_width);
 	buf_addf(&both, "  %s", e->sees ? e->sees : "-");
 	printable_pad(&line, buf_str(&both), -(int)left);
@@ -234,16 +215,16 @@ static void put_loaded(FILE *to, const struct job_list *l, const struct job_entr
 	if (f.who[0])
 		fprintf(to, "  %s", f.who);
 	else
-		put_accelerators(to, e, j->accelerator);
+		print_accelerators(to, e, j->accelerator);
 	fputc('\n', to);
 	buf_fini(&both);
 	buf_fini(&line);
 }
 
-static void listjobs_put_job(FILE *to, const struct job_list *l, const struct job_entry *e,
-			     const struct jobset_env *env, const struct host *host)
+static void print_job(FILE *to, const struct job_list *l, const struct job_entry *e,
+		      const struct jobset_env *env, const struct host *host)
 {
-	/* A list runs nothing: not the code of an engine either. */
+	/* --parse-only, so that no code of an engine runs. */
 	char program[] = "mlgen", only[] = "--parse-only";
 	char *argv[] = { program, only, e->path, NULL };
 	struct jobset set = { 0 };
@@ -256,7 +237,7 @@ static void listjobs_put_job(FILE *to, const struct job_list *l, const struct jo
 	}
 	diag_init(&d);
 	if (jobset_load(&set, 3, argv, env, &d) == 0 && set.count)
-		put_loaded(to, l, e, set.jobs[0], host);
+		print_loaded(to, l, e, set.jobs[0], host);
 	else
 		fprintf(to, "%-*s  cannot be loaded; mlgen %s --parse-only says why\n",
 			(int)l->name_width, e->name, e->path);
@@ -272,16 +253,22 @@ static bool has_choice(const struct job_list *l)
 	return false;
 }
 
-static void put_list(FILE *to, struct job_list *l, const struct jobset_env *env)
+static void print_list(FILE *to, struct job_list *l, const struct jobset_env *env)
 {
 	struct host host;
 
 	host_read(&host);
-	listjobs_read_all(l);
+	l->sees_width = strlen("what storage sees");
+	for (size_t i = 0; i < l->entries.count; i++) {
+		read_comments(&l->entries.at[i]);
+		if (printable_columns(l->entries.at[i].name) <= NAME_MAX_WIDTH)
+			widen(&l->name_width, l->entries.at[i].name);
+		widen(&l->sees_width, l->entries.at[i].sees);
+	}
 	fprintf(to, "%-*s  %-*s  %9s  %s\n", (int)l->name_width, "job", (int)l->sees_width,
 		"what storage sees", "size", "one accelerator needs");
 	for (size_t i = 0; i < l->entries.count; i++)
-		listjobs_put_job(to, l, &l->entries.at[i], env, &host);
+		print_job(to, l, &l->entries.at[i], env, &host);
 	if (has_choice(l))
 		fprintf(to, "--accelerator=NAME picks one in brackets; --dry-run shows what a job "
 			    "means here\n");
@@ -289,18 +276,18 @@ static void put_list(FILE *to, struct job_list *l, const struct jobset_env *env)
 
 int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err)
 {
-	struct buf looked = { 0 };
+	struct buf searched = { 0 };
 	struct job_list list = { 0 };
 	int rc = 0;
 
-	find_jobs(&list, env, &looked);
+	find_jobs(&list, env, &searched);
 	if (list.entries.count)
-		put_list(to, &list, env);
+		print_list(to, &list, env);
 	else
 		rc = mlgen_fail(err, -ENOENT,
 				"no NAME.job in %s; set MLGEN_JOBS to a folder of job files",
-				looked.len ? buf_str(&looked) : "any folder");
+				searched.len ? buf_str(&searched) : "any folder");
 	free_jobs(&list);
-	buf_fini(&looked);
+	buf_fini(&searched);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_text.c - the page of a dry run. */
+/* plan_text.c - prints the page of a dry run. */
 #include "report/text/text.h"
 
 #include <math.h>
@@ -99,7 +99,7 @@ void plan_put_checked(FILE *to, struct buf *line, const struct plan_check *check
 		plan_put_sentence(to, check->text);
 }
 
-static void put_one(FILE *to, const struct plan_line *l, const struct plan_report *p)
+static void print_line(FILE *to, const struct plan_line *l, const struct plan_report *p)
 {
 	const struct plan_check *check = l->check ? plan_find_check(p, l->check) : NULL;
 	struct buf line = { 0 }, text = { 0 };
@@ -124,7 +124,7 @@ void plan_put_list(FILE *to, const struct plan_line *lines, const struct plan_re
 		if (lines->lines)
 			lines->lines(to, p);
 		else
-			put_one(to, lines, p);
+			print_line(to, lines, p);
 }
 
 /* clang-format off */
@@ -185,12 +185,12 @@ void plan_put_present(FILE *to, const struct plan_report *p, const char *check)
 
 void plan_put_free(FILE *to, const struct plan_report *p)
 {
-	const char *where = plan_directory(p);
+	const char *directory = plan_directory(p);
 	char bytes[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
 
 	plan_start_line(&line, "");
-	buf_addf(&line, "free in %s", p->mount.target[0] ? p->mount.target : where);
+	buf_addf(&line, "free in %s", p->mount.target[0] ? p->mount.target : directory);
 	if (p->free_bytes != UINT64_MAX)
 		units_human_bytes(bytes, (double)p->free_bytes);
 	else
@@ -252,11 +252,6 @@ void plan_put_open_files(struct buf *text, const struct plan_report *p)
 	plan_say(text, p, "; limit {plan.open_files_limit}");
 }
 
-static bool is_how(const struct job_origin *o, const char *how)
-{
-	return o->how && strcmp(o->how, how) == 0;
-}
-
 static const char *file_of(const struct job *j, size_t row)
 {
 	const char *file = j->origins[row].at.file;
@@ -272,7 +267,8 @@ static bool is_first_of_file(const struct job *j, size_t row)
 	return true;
 }
 
-/* A file may say what would be anyway, and one of --showjob says everything. */
+/* The number of options in the file that differ from their default. A file from --showjob has all
+ * options. */
 static unsigned count_of_file(const struct job *j, const char *file)
 {
 	unsigned n = 0;
@@ -282,8 +278,18 @@ static unsigned count_of_file(const struct job *j, const char *file)
 	return n;
 }
 
-static void list_files(struct buf *text, const struct job *j)
+/* "directory num_files (command line); 12 options of jobs/unet3d.job" */
+static void append_changes(struct buf *text, const struct job *j)
 {
+	for (size_t i = 0; job_fields[i].name; i++) {
+		const char *how = j->origins[i].how;
+
+		if (how && strcmp(how, "command line") == 0 &&
+		    !workload_is_default(j, &job_fields[i]))
+			buf_addf(text, "%s%s", text->len ? " " : "", job_fields[i].name);
+	}
+	if (text->len)
+		buf_add(text, " (command line)");
 	for (size_t i = 0; job_fields[i].name; i++) {
 		const char *file = file_of(j, i);
 
@@ -294,28 +300,16 @@ static void list_files(struct buf *text, const struct job *j)
 			buf_addf(text, "%s%u option%s of %s", text->len ? "; " : "", n, plural(n),
 				 file);
 	}
-}
-
-/* "directory num_files (command line); 12 options of jobs/unet3d.job" */
-static void list_changes(struct buf *text, const struct job *j)
-{
-	for (size_t i = 0; job_fields[i].name; i++)
-		if (is_how(&j->origins[i], "command line") &&
-		    !workload_is_default(j, &job_fields[i]))
-			buf_addf(text, "%s%s", text->len ? " " : "", job_fields[i].name);
-	if (text->len)
-		buf_add(text, " (command line)");
-	list_files(text, j);
 	if (text->len && j->accelerator)
 		buf_addf(text, ", accelerator=%s", j->accelerator);
 }
 
-static void put_origins(FILE *to, const struct plan_report *p)
+static void print_origins(FILE *to, const struct plan_report *p)
 {
 	static const char label[] = "not default: ";
 	struct buf text = { 0 }, line = { 0 };
 
-	list_changes(&text, p->job);
+	append_changes(&text, p->job);
 	if (text.len) {
 		buf_add(&text, ". --showjob lists all");
 		buf_add(&line, label);
@@ -325,55 +319,56 @@ static void put_origins(FILE *to, const struct plan_report *p)
 	buf_fini(&text);
 }
 
-static void put_engine(struct buf *line, const struct plan_report *p)
+static void append_engine(struct buf *line, const struct plan_report *p)
 {
 	plan_say(line, p, "{ioengine=}");
 }
 
-static void put_cpus(struct buf *line, const struct plan_report *p)
+static void append_cpus(struct buf *line, const struct plan_report *p)
 {
 	plan_say(line, p, "[{cpus_allowed=} ][{numa_cpu_nodes=} ]{numa=}");
 }
 
-static void put_limit(struct buf *line, const struct plan_report *p)
+static void append_memory_limit(struct buf *line, const struct plan_report *p)
 {
 	plan_say(line, p, "{memory_limit=}");
 }
 
-/* Those who save have a line of their own. */
-static void put_caches(struct buf *line, const struct plan_report *p)
+static void append_caches(struct buf *line, const struct plan_report *p)
 {
 	plan_say(line, p, "{drop_caches=}");
 }
 
-/* What stops a run and has no line on the page of a workload. */
+/* Checks that have no line on the page of a workload; they are printed if they fail. */
 static const struct {
 	const char *check, *label;
-	void (*put)(struct buf *line, const struct plan_report *p);
-} others[] = {
-	{ "engine", "engine", put_engine },
-	{ "cpus", "CPUs", put_cpus },
-	{ "memory_limit", "memory", put_limit },
-	{ "caches", "caches", put_caches },
+	void (*append)(struct buf *line, const struct plan_report *p);
+} common_checks[] = {
+	{ "engine", "engine", append_engine },
+	{ "cpus", "CPUs", append_cpus },
+	{ "memory_limit", "memory", append_memory_limit },
+	{ "caches", "caches", append_caches },
 };
 
-static void put_others(FILE *to, const struct plan_report *p)
+static void print_common_failures(FILE *to, const struct plan_report *p)
 {
 	bool saves = job_work(p->job)->checkpoints == CHECKPOINTS_ALWAYS;
 
-	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-		const struct plan_check *c = plan_find_check(p, others[i].check);
+	for (size_t i = 0; i < ARRAY_LEN(common_checks); i++) {
+		const struct plan_check *c = plan_find_check(p, common_checks[i].check);
 		struct buf line = { 0 };
 
-		if (!c || c->state != PLAN_FAIL || (saves && others[i].put == put_caches))
+		/* The page of a job that saves has a line about caches. */
+		if (!c || c->state != PLAN_FAIL ||
+		    (saves && common_checks[i].append == append_caches))
 			continue;
-		plan_start_line(&line, others[i].label);
-		others[i].put(&line, p);
+		plan_start_line(&line, common_checks[i].label);
+		common_checks[i].append(&line, p);
 		plan_put_checked(to, &line, c);
 	}
 }
 
-static void put_hosts(FILE *to, const struct plan_report *p)
+static void print_hosts(FILE *to, const struct plan_report *p)
 {
 	struct buf line = { 0 };
 
@@ -389,8 +384,8 @@ static void put_hosts(FILE *to, const struct plan_report *p)
 void plan_text(FILE *to, const struct plan_report *p)
 {
 	fprintf(to, "%s: dry run, nothing was read or written\n\n", p->job->name);
-	put_hosts(to, p);
+	print_hosts(to, p);
 	job_work(p->job)->page->plan_text(to, p);
-	put_others(to, p);
-	put_origins(to, p);
+	print_common_failures(to, p);
+	print_origins(to, p);
 }

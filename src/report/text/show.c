@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* show.c - figures and sentences as people read them. */
+/* show.c - formats figures, and expands templates of sentences. */
 #include "report/text/text.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 #include "field/fields.h"
 #include "job/job.h"
 
-/* Classes of request sizes on one line. */
+/* The number of classes of request sizes on a line. */
 #define SIZES_SHOWN 4
 
 struct named_percent {
@@ -22,7 +22,7 @@ struct named_percent {
 	double percent;
 };
 
-/* What lacks to 1000 tenths after rounding down goes to the parts that lost most by it. */
+/* Round down, then give the tenths that are missing to 1000 to the parts that lost most. */
 static void round_shares(const struct named_percent *parts, unsigned n, struct show_shares *s)
 {
 	double sum = 0;
@@ -35,7 +35,7 @@ static void round_shares(const struct named_percent *parts, unsigned n, struct s
 	for (unsigned i = 0; i < s->count; i++) {
 		double p = parts[i].percent > 0 ? parts[i].percent : 0;
 		double tenths = p / sum * 1000;
-		/* 62.8 of 100 is 628, though the quotient lies just below. */
+		/* 62.8 of 100 is 628, though the quotient is slightly less. */
 		double whole = floor(tenths + 1e-9);
 
 		s->of[i].name = parts[i].name;
@@ -44,13 +44,13 @@ static void round_shares(const struct named_percent *parts, unsigned n, struct s
 		left -= s->of[i].tenths;
 	}
 	for (; s->count > 0 && left > 0; left--) {
-		unsigned most = 0;
+		unsigned max = 0;
 
 		for (unsigned i = 1; i < s->count; i++)
-			if (lost[i] > lost[most])
-				most = i;
-		s->of[most].tenths++;
-		lost[most] = -1;
+			if (lost[i] > lost[max])
+				max = i;
+		s->of[max].tenths++;
+		lost[max] = -1;
 	}
 }
 
@@ -69,17 +69,15 @@ struct rate_unit show_report_unit(const struct ml_result *ml)
 
 int show_rate_decimals(const struct rate_unit *u, double largest)
 {
-	int most = u->bytes > BYTES_PER_MIB ? 2 : largest < 9.95 ? 2 : 1;
+	int decimals = u->bytes > BYTES_PER_MIB ? 2 : largest < 9.95 ? 2 : 1;
 
-	if (!(largest > 0))
-		return 0;
-	if (largest >= 999.5)
+	if (!(largest > 0) || largest >= 999.5)
 		return 0;
 	if (largest >= 99.5)
-		return most - 1;
-	for (double limit = 0.0995; largest < limit && most < 8; limit /= 10)
-		most++;
-	return most;
+		return decimals - 1;
+	for (double limit = 0.0995; largest < limit && decimals < 8; limit /= 10)
+		decimals++;
+	return decimals;
 }
 
 char *show_rate(char *out, const struct rate_unit *u, double bytes_per_sec)
@@ -104,7 +102,7 @@ char *show_seconds(char *out, double seconds)
 	return out;
 }
 
-/* "41.2", "1047", "8": no digit before the point is lost. */
+/* "41.2", "1047", "8": three digits, but all digits before the point. */
 static char *three_digits(char *out, double v)
 {
 	snprintf(out, UNITS_TEXT_BYTES, v < 999.5 ? "%.3g" : "%.0f", v);
@@ -122,7 +120,7 @@ char *show_part_of(char *out, double part, double whole)
 		unit *= 1024;
 		u++;
 	}
-	/* 41.2 of 1047 GiB, not 0.0402 of 1.02 TiB. */
+	/* Prefer "41.2 of 1047 GiB" to "0.0402 of 1.02 TiB". */
 	if (u > 0 && whole / unit < 9.7 && part / unit < 1) {
 		unit /= 1024;
 		u--;
@@ -229,7 +227,7 @@ char *show_fio_number(char *out, double v, bool is_binary)
 	double base = is_binary ? 1024 : 1000;
 	size_t unit = 0;
 
-	/* fio cuts off, then rounds what is left: 1023.9 MiB are 1024. */
+	/* fio truncates to select the unit, then rounds the rest: 1023.9 MiB becomes 1024. */
 	while (floor(v) > 9999 && unit + 1 < ARRAY_LEN(units)) {
 		v /= base;
 		unit++;
@@ -240,12 +238,12 @@ char *show_fio_number(char *out, double v, bool is_binary)
 	return out;
 }
 
-bool show_is_of_quota(const struct host_result *h)
+bool show_has_quota(const struct host_result *h)
 {
 	return h->cpu_percent_of && strncmp(h->cpu_percent_of, "quota", 5) == 0;
 }
 
-/* ---- text ---- */
+/* ---- tokens of a template ---- */
 
 struct template_token {
 	enum { TEXT, KEY, OPTION, PLURAL, OPEN, CLOSE, BROKEN, END } kind;
@@ -270,7 +268,7 @@ static void read_key(struct template_token *t)
 	t->len = t->kind == OPTION ? len - 1 : len;
 }
 
-/* What comes behind it. */
+/* Read the token at `at`; returns the position after it. */
 static const char *next_token(struct template_token *t, const char *at)
 {
 	*t = (struct template_token){ .s = at, .len = *at != '\0' };
@@ -287,7 +285,7 @@ static const char *next_token(struct template_token *t, const char *at)
 	else {
 		t->s++;
 		read_key(t);
-		/* One that is broken may be the last of the text. */
+		/* A broken token may end at the end of the text. */
 		return t->s + t->len + (t->kind == OPTION ? 2 : t->kind != BROKEN);
 	}
 	return at + t->len;
@@ -295,10 +293,10 @@ static const char *next_token(struct template_token *t, const char *at)
 
 /* ---- keys ---- */
 
-/* What a key leads to: a row of the struct at `base`. */
+/* The row of the struct at `base` that a key names. */
 struct target {
 	const struct mlgen_field *row;
-	const char *base; /* NULL: without a page */
+	const char *base; /* NULL: the template is only checked */
 	bool is_option;
 };
 
@@ -352,15 +350,15 @@ const struct mlgen_field template_bs_fields[] = {
 	{ 0 },
 };
 
-/* ---- figures: each appends its text, and says whether it says anything ---- */
+/* ---- figures: each function appends a text, and returns true if the figure has a value ---- */
 
 static bool is_unit(const struct mlgen_field *f, const char *unit)
 {
 	return f->unit && !strcmp(f->unit, unit);
 }
 
-/* A count, or bytes. Behind a `=` it is as an option has it. */
-static bool put_u64(struct buf *out, const struct mlgen_field *f, uint64_t v)
+/* Append a count or bytes. After a `=` a count is written as in an option, without commas. */
+static bool append_u64(struct buf *out, const struct mlgen_field *f, uint64_t v)
 {
 	char text[UNITS_TEXT_BYTES];
 
@@ -379,8 +377,8 @@ static bool put_u64(struct buf *out, const struct mlgen_field *f, uint64_t v)
 	return v > 0;
 }
 
-/* Percent without a unit in its row was asked for, and is exact. */
-static bool put_f64(struct buf *out, const struct mlgen_field *f, double v)
+/* A percentage whose row has no unit is an option and is printed exactly. */
+static bool append_f64(struct buf *out, const struct mlgen_field *f, double v)
 {
 	struct rate_unit unit = show_rate_unit(v);
 	char text[UNITS_TEXT_BYTES];
@@ -404,8 +402,8 @@ static bool put_f64(struct buf *out, const struct mlgen_field *f, double v)
 	return !isnan(v);
 }
 
-/* Of somebody else, or in the struct itself. */
-static bool put_text(struct buf *out, const struct mlgen_field *f, const void *at)
+/* The text is in the struct itself, or a pointer to it is. */
+static bool append_string(struct buf *out, const struct mlgen_field *f, const void *at)
 {
 	const char *text = at;
 
@@ -427,8 +425,8 @@ static bool is_count(const struct target *t)
 	return t->row->type == MLGEN_U64 && !is_unit(t->row, "bytes");
 }
 
-/* `count` keeps what {s} is the plural of. */
-static bool put_row(struct buf *out, const struct target *t, uint64_t *count)
+/* `count` receives the count that a following {s} is the plural of. */
+static bool append_row(struct buf *out, const struct target *t, uint64_t *count)
 {
 	const char *at = t->base + t->row->off;
 	uint64_t v;
@@ -441,40 +439,36 @@ static bool put_row(struct buf *out, const struct target *t, uint64_t *count)
 		memcpy(&v, at, sizeof(v));
 		if (is_count(t))
 			*count = v;
-		return put_u64(out, t->row, v);
+		return append_u64(out, t->row, v);
 	case MLGEN_F64:
 	case MLGEN_PERCENT:
 		memcpy(&real, at, sizeof(real));
-		return put_f64(out, t->row, real);
+		return append_f64(out, t->row, real);
 	case MLGEN_STR:
-		return put_text(out, t->row, at);
+		return append_string(out, t->row, at);
 	default:
 		field_format(out, t->row, t->base);
 		return !(t->row->type == MLGEN_BOOL && !*(const bool *)at);
 	}
 }
 
-static bool put_option(struct buf *out, const struct target *t)
-{
-	const struct job *j = (const void *)t->base;
-
-	buf_addf(out, "%s=", t->row->name);
-	job_field_text(j, t->row, j, out);
-	return !field_is_default(t->row, j);
-}
-
-static bool put_key(struct buf *out, const struct template_token *key,
-		    const struct template_scope *scopes, const void *page, uint64_t *count)
+static bool append_key(struct buf *out, const struct template_token *key,
+		       const struct template_scope *scopes, const void *page, uint64_t *count)
 {
 	struct target t;
 	bool is_there = find_key(&t, scopes, page, key);
 
 	assert(is_there);
 	(void)is_there;
-	return key->kind == OPTION ? put_option(out, &t) : put_row(out, &t, count);
+	if (key->kind != OPTION)
+		return append_row(out, &t, count);
+	const struct job *j = (const void *)t.base;
+	buf_addf(out, "%s=", t.row->name);
+	job_field_text(j, t.row, j, out);
+	return !field_is_default(t.row, j);
 }
 
-/* Brackets that vanish take back what they have appended. */
+/* A bracket without values is cut off again at its end. */
 void template_put(struct buf *out, const struct template *template, const void *page)
 {
 	const char *at = template->text;
@@ -492,14 +486,14 @@ void template_put(struct buf *out, const struct template *template, const void *
 			opened = out->len;
 			says = true;
 		} else if (t.kind != CLOSE) {
-			says &= put_key(out, &t, template->scopes, page, &count);
+			says &= append_key(out, &t, template->scopes, page, &count);
 		} else if (!says) {
 			buf_cut(out, opened);
 		}
 	}
 }
 
-/* ---- is it well formed? ---- */
+/* ---- checking templates ---- */
 
 static int check_key(const struct template_token *t, const struct template_scope *scopes,
 		     bool *has_count, struct mlgen_err *err)
@@ -540,7 +534,7 @@ int template_check(const struct template *template, struct mlgen_err *err)
 	return rc;
 }
 
-/* The linker's names for both ends. */
+/* Symbols that the linker defines for both ends of the section. */
 extern const struct template __start_templates[], __stop_templates[];
 
 const struct template *template_next(const struct template *t)

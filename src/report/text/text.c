@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text.c - the report of a run, and a job's block in it. */
+/* text.c - the report of a run, the parts that all blocks share, and --version. */
 #include "report/text/text.h"
 
 #include <inttypes.h>
@@ -70,10 +70,11 @@ void version_print(FILE *to, const char *commit)
 	print_libraries(to);
 }
 
-/* Lines that sum to 100 % have their "= 100%" below each other here. */
+/* The column of "= 100%" in lines of shares. */
 #define SUM_COLUMN (WRAP_COLUMNS - 6)
 
-static void put_enough(struct buf *out, const struct text_block *b)
+/* Append the line "enough for": how many accelerators the storage can feed. */
+static void append_enough(struct buf *out, const struct text_block *b)
 {
 	double au;
 	uint64_t n = verdict_enough(b->result, &au);
@@ -91,7 +92,7 @@ static void put_enough(struct buf *out, const struct text_block *b)
 	text_put(out, "  enough for", TEXT_ANSWER_INDENT, text);
 }
 
-/* Is this the first job that did run? */
+/* True if `r` belongs to the first job that did run. */
 static bool is_first(const struct run_result *run, const struct job_result *r)
 {
 	size_t i = 0;
@@ -177,7 +178,7 @@ void text_wrap_answer(struct buf *line)
 void text_put(struct buf *out, const char *label, size_t indent, const char *text)
 {
 	size_t start = strlen(label);
-	/* A long label pushes its first line to the right, not the others. */
+	/* A long label moves only the first line to the right. */
 	size_t first = start + 2 > indent ? start + 3 : indent;
 
 	buf_addf(out, "%-*s", (int)first, label);
@@ -192,23 +193,19 @@ void text_end(struct buf *out, const char *label, size_t indent, struct buf *tex
 	buf_fini(text);
 }
 
-static void put_line(struct buf *out, const struct text_line *line, size_t indent,
-		     const struct text_block *b)
-{
-	struct buf text = { 0 };
-
-	line->put(&text, b);
-	text_end(out, line->label, indent, &text);
-}
-
 void text_put_list(struct buf *out, const struct text_line *lines, size_t indent,
 		   const struct text_block *b)
 {
-	for (; lines->put; lines++)
-		if (lines->label)
-			put_line(out, lines, indent, b);
-		else
+	for (; lines->put; lines++) {
+		struct buf text = { 0 };
+
+		if (!lines->label) {
 			lines->put(out, b);
+			continue;
+		}
+		lines->put(&text, b);
+		text_end(out, lines->label, indent, &text);
+	}
 }
 
 /* clang-format off */
@@ -252,15 +249,15 @@ void text_verdict(struct buf *out, const struct text_block *b)
 	if (v->because && b->detail > DETAIL_BRIEF)
 		text_put(out, "  because", TEXT_ANSWER_INDENT, v->because);
 	if (!strcmp(v->name, "storage") && b->detail > DETAIL_BRIEF)
-		put_enough(out, b);
+		append_enough(out, b);
 	if (b->detail == DETAIL_BRIEF)
 		text_one_latency(out, b);
 	if (v->try_next)
 		text_put(out, "  try next", TEXT_ANSWER_INDENT, v->try_next);
 }
 
-static void put_fio_line(struct buf *out, const struct text_block *b,
-			 const struct direction_result *d, const char *name)
+static void append_fio_line(struct buf *out, const struct text_block *b,
+			    const struct direction_result *d, const char *name)
 {
 	double seconds = page_of(b->result)->seconds(b->result);
 	uint64_t ms = (uint64_t)fmax(fmin(seconds, 1e9) * 1e3, 1);
@@ -278,8 +275,8 @@ static void put_fio_line(struct buf *out, const struct text_block *b,
 
 void text_fio_lines(struct buf *out, const struct text_block *b)
 {
-	put_fio_line(out, b, &b->result->read, "read");
-	put_fio_line(out, b, &b->result->write, "write");
+	append_fio_line(out, b, &b->result->read, "read");
+	append_fio_line(out, b, &b->result->write, "write");
 }
 
 void text_one_latency(struct buf *out, const struct text_block *b)
@@ -303,7 +300,7 @@ void text_one_latency(struct buf *out, const struct text_block *b)
 	text_end(out, "  latency", TEXT_ANSWER_INDENT, &text);
 }
 
-/* The column after the last entry of a line of shares; too many entries go on in a second line. */
+/* Entries that do not fit continue in a second line. */
 void text_shares(struct buf *out, const char *label, const struct show_shares *s)
 {
 	struct buf line;
@@ -353,7 +350,7 @@ void text_print(FILE *to, const struct buf *b)
 	buf_fini(&shown);
 }
 
-/* A line, or more; nothing where there is none. */
+/* Print the line about the trace, if there is one. */
 static void text_trace(FILE *to, const struct trace_result *r)
 {
 	struct buf out = { 0 }, text = { 0 };
@@ -375,7 +372,7 @@ static void text_trace(FILE *to, const struct trace_result *r)
 	buf_fini(&out);
 }
 
-/* A job that has a record for each of its workers has them behind each other. */
+/* The number of records of the job at `first`: its workers' records are consecutive. */
 static size_t count_records(const struct run_result *r, size_t first)
 {
 	const struct job_result *one = &r->jobs[first];
@@ -415,22 +412,16 @@ static void text_disks(FILE *to, const struct run_result *run)
 	buf_fini(&out);
 }
 
-/* A preparation is over before anything is measured. */
-static bool any_ran(const struct run_result *run)
-{
-	for (size_t i = 0; i < run->job_count; i++)
-		if (job_result_ran(&run->jobs[i]))
-			return true;
-	return false;
-}
-
 void text_report(FILE *to, const struct run_result *r, enum detail detail)
 {
+	bool has_measured = false;
 	size_t n;
 
 	for (size_t i = 0; i < r->job_count; i += n) {
 		const struct job_result *j = &r->jobs[i];
 
+		/* A job that only prepares is over before anything is measured. */
+		has_measured |= job_result_ran(j);
 		n = count_records(r, i);
 		if (i > 0 && detail > DETAIL_FIRST)
 			fputc('\n', to);
@@ -441,7 +432,7 @@ void text_report(FILE *to, const struct run_result *r, enum detail detail)
 	}
 	if (detail <= DETAIL_BRIEF)
 		return;
-	if (any_ran(r))
+	if (has_measured)
 		text_disks(to, r);
 	text_trace(to, &r->trace);
 }

@@ -3,10 +3,10 @@
 #pragma once
 
 /*
- * A template is a sentence with figures, of which each is a row of a table. A verdict is what
- * limits a job, with the figures that decide it. The report of a job is a block of lines, made from
- * lists of rows {label, what is put there}; the page of a dry run is made in the same way. Each
- * workload gives its own lists (struct page). All calls are the main thread's.
+ * A template is a sentence with figures, each of which is a row of a table. A verdict names the
+ * limit of a job, with the figures that decide it. The report of a job is a block of lines, made
+ * from lists of rows {label, function that appends the text}; the page of a dry run is made in the
+ * same way. Each workload has its own lists (struct page). All calls come from the main thread.
  */
 
 #include <stdbool.h>
@@ -24,52 +24,52 @@
 #include "report/plan/plan.h"
 #include "run/result/result.h"
 
-/* ---- the report that people read ---- */
+/* ---- the report of a run ---- */
 
 /*
- * One block per job, an empty line between two: the answer in the first line, the verdict, then the
- * evidence; at most 52 lines, but for a command that takes more than two and for notes, of 80
- * columns, or those of the terminal, plain ASCII. The workers of a plain job share a block. The
- * host and the command stand in the first one; what the disks did, behind the last.
- * Call verdict_fill() first.
+ * Print a block per job, with an empty line in between: the answer in the first line, the verdict,
+ * then the evidence. A block has at most 52 lines, not counting notes and a long command. Lines are
+ * plain ASCII, as wide as the terminal or 80 columns. The workers of a plain job share a block. The
+ * first block has the host and the command; figures of disks follow the last. Call verdict_fill()
+ * first.
  */
 void text_report(FILE *to, const struct run_result *r, enum detail detail);
 
-/* ---- figures as every line of a report shows them ---- */
+/* ---- formats of figures ---- */
 
-/* Throughput is in one unit throughout the report of a job. */
+/* The unit of all throughputs in the report of a job. */
 struct rate_unit {
 	const char *name; /* "GiB/s" */
 	double bytes;
 };
 
-/* GiB/s from one GiB/s on, else MiB/s; NaN is MiB/s. */
+/* GiB/s from 1 GiB/s up, MiB/s below; NaN gives MiB/s. */
 struct rate_unit show_rate_unit(double bytes_per_sec);
 
-/* The unit of a training's report: by its demand, else by its result. */
+/* The unit of a training's report: chosen by its demand or, if unknown, by its result. */
 struct rate_unit show_report_unit(const struct ml_result *ml);
 
-/* Digits after the point for a column whose largest value is `largest`, in the unit: 14.86 GiB/s,
- * 312 MiB/s, 0.12 MiB/s. */
+/* Decimals of a column whose largest value, in the unit, is `largest`: 14.86 GiB/s, 312 MiB/s,
+ * 0.12 MiB/s. */
 int show_rate_decimals(const struct rate_unit *u, double largest);
 
 /* "14.86 GiB/s", "unknown" for NaN; `out` holds UNITS_TEXT_BYTES. */
 char *show_rate(char *out, const struct rate_unit *u, double bytes_per_sec);
 
-/* "41.2 of 1047 GiB": both in one unit. */
+/* "41.2 of 1047 GiB": both numbers in the same unit. */
 #define SHOW_PART_BYTES (3 * UNITS_TEXT_BYTES)
 char *show_part_of(char *out, double part, double whole);
 
-/* Three digits: "12.4", "0.821"; "unknown" for NaN. */
+/* "12.4", "0.821": three digits; "unknown" for NaN. */
 char *show_seconds(char *out, double seconds);
 
 /* "11.2%", "unknown" for NaN. */
 char *show_percent(char *out, double percent);
 
-/* Is the CPU time of a quota of a control group, not of whole CPUs? */
-bool show_is_of_quota(const struct host_result *h);
+/* True if CPU percentages relate to a quota of a control group, not to whole CPUs. */
+bool show_has_quota(const struct host_result *h);
 
-/* Of a link, in Gb/s: "92", "0.941", "200". */
+/* The rate of a link in Gb/s: "92", "0.941", "200". */
 char *show_gigabits(char *out, double bits_per_sec);
 
 /* "8 x h100", "2 accelerators"; `name` NULL = unnamed. */
@@ -77,12 +77,12 @@ char *show_gigabits(char *out, double bits_per_sec);
 char *show_accelerators(char *out, uint64_t n, const char *name);
 
 /*
- * The parts of a whole, in the order in which they are printed, rounded to tenths of a percent by
- * largest remainder: what is printed adds up to 100.0.
+ * The parts of a whole in their printed order. They are rounded to tenths of a percent by largest
+ * remainder, so that the printed parts add up to 100.0.
  */
 #define SHOW_SHARES 10
 struct show_share {
-	const char *name; /* as in JSON */
+	const char *name; /* same as in JSON */
 	unsigned tenths;
 };
 struct show_shares {
@@ -93,17 +93,17 @@ void show_accelerator_time(const struct time_percent *t, struct show_shares *s);
 void show_loader_time(const struct loader_percent *l, struct show_shares *s);
 void show_rank_time(const struct rank_percent *r, struct show_shares *s);
 
-/* One of them as printed, in percent; 0 when it is not there. */
+/* The part of that name as printed, in percent; 0 if there is none. */
 double show_share(const struct show_shares *s, const char *name);
 
-/* "50% 4 KiB, 50% 252 KiB", appended: the most frequent classes of sizes. */
+/* Append the most frequent classes of sizes: "50% 4 KiB, 50% 252 KiB". */
 void show_sizes(struct buf *out, const struct sizes *s);
 
-/* Percent of the loaders' time inside I/O calls: every kind, and reap. */
+/* The share of the read threads' time inside I/O calls of any kind, reap included; in percent. */
 double show_io_percent(const struct loader_percent *l);
 
 /*
- * A number as fio writes it: at most four digits, whole ones up to 9999, then the next unit:
+ * Format a number as fio does: whole numbers up to 9999, then the next unit with three digits:
  * "203k", "12.3k", "2048Mi" with binary units.
  */
 char *show_fio_number(char *out, double v, bool is_binary);
@@ -111,38 +111,37 @@ char *show_fio_number(char *out, double v, bool is_binary);
 /* ---- sentences with figures: "{files} file{s}, {file_bytes}[, in {directory}]" ---- */
 
 /*
- *	{key}	the figure of that name, shown as its row says: bytes, times, rates
- *		and percent with their unit; counts, seconds, and doubles in ns,
- *		which are milliseconds, without
- *	{key=}	an option as a job file has it: "direct=1"
+ *	{key}	the figure of that name, formatted as its row says: bytes, times,
+ *		rates and percent with their unit; counts, seconds, and doubles in
+ *		ns, which are shown in milliseconds, without
+ *	{key=}	an option as in a job file: "direct=1"
  *	{s}	the plural of the count before it
- *	[...]	vanishes where a figure in it says nothing: null, an empty text, a
- *		count of 0, and an option {key=} that is at its default
+ *	[...]	omitted if a figure in it has no value: null, an empty text, a
+ *		count of 0, or an option {key=} that is at its default
  *
- * Outside of brackets what is null is "unknown". There are no conditions, loops or
- * sums: what needs them is C between two templates.
+ * Outside of brackets null becomes "unknown". There are no conditions, loops or sums:
+ * use C between two templates.
  */
 
 /*
- * A page is a struct that holds, or points to, all that its templates say. Each scope is a struct
- * of it and the table that describes it: its rows are keys behind the name of the scope,
- * "storage.directory", or without where that is "".
+ * A page is a struct that contains, or points to, the structs that its templates use. A scope is
+ * such a struct and the table that describes it. Its rows are keys after the name of the scope,
+ * "storage.directory"; a scope named "" adds no prefix.
  */
 struct template_scope {
 	const char *name; /* NULL ends a list */
 	const struct mlgen_field *table;
-	size_t off; /* of the struct in the page, or of the pointer to it */
+	size_t off; /* offset of the struct in the page, or of the pointer to it */
 	bool is_pointer;
 };
 
 #define TEMPLATE_AT(page, m, t) .off = MLGEN_MEMBER(page, m, const t *), .is_pointer = true
 
-/* Of struct job: both halves of bs. */
+/* Rows of struct job: both halves of bs. */
 extern const struct mlgen_field template_bs_fields[];
 
-/* A template and what its keys mean. All that there are stand behind one another in a section of
- * the program, where the linker puts them, so that a test can resolve every key: what -Wformat is
- * for printf. */
+/* A template and the scopes of its keys. The linker collects all templates in a section of the
+ * program, so that a test can resolve every key, as -Wformat checks the calls of printf. */
 struct template
 {
 	const char *text;
@@ -157,109 +156,110 @@ __attribute__((aligned(2 * sizeof(void *))));
 		&template_here;                                                                    \
 	}))
 
-/* Append; it has passed template_check(). */
+/* Append the text; the template must pass template_check(). */
 void template_put(struct buf *out, const struct template *t, const void *page);
 
-/* Does every key resolve, and is it well formed? 0, or -EINVAL with err. */
+/* Check that a template is well formed and that every key resolves. 0, or -EINVAL with err. */
 int template_check(const struct template *t, struct mlgen_err *err);
 
-/* The first, or NULL, and the one behind `t`. */
+/* Iterate over all templates: the one after `t`, the first after NULL; NULL at the end. */
 const struct template *template_next(const struct template *t);
 
-/* ---- what limits a job, the figures that decide it, what to try next ---- */
+/* ---- verdicts: the limit of a job, the figures that decide it, the next thing to try ---- */
 
-/* Limits that all workloads decide by. A figure that could not be measured decides nothing. */
-#define VERDICT_MEMORY_PERCENT 10.0 /* of the bytes read, above this */
+/* Thresholds that all workloads use. A figure that could not be measured decides nothing. */
+#define VERDICT_MEMORY_PERCENT 10.0 /* percent of the bytes read */
 #define VERDICT_CPU_PERCENT 90.0
-#define VERDICT_NETWORK_PERCENT 90.0 /* of the line rate */
-#define VERDICT_STORAGE_PERCENT 80.0 /* of the workers' time, in I/O calls */
+#define VERDICT_NETWORK_PERCENT 90.0 /* percent of the line rate */
+#define VERDICT_STORAGE_PERCENT 80.0 /* percent of the workers' time, in I/O calls */
 
-/* Fill the verdict of every job that has one, as its workload decides (plan.h). Its strings belong
- * to the result. */
+/* Fill the verdict of every job whose workload has verdicts (plan.h). The result owns the
+ * strings. */
 void verdict_fill(struct run_result *r);
 
-/* "STORAGE-BOUND" for "storage"; NULL where there is no such verdict. */
+/* "STORAGE-BOUND" for "storage"; NULL if there is no such verdict. */
 const char *verdict_label(const char *name);
 
-/* The AU that a training is for: its target, else 90. */
+/* The AU that a training needs: its target, 90 by default. */
 double verdict_target_au(const struct job_result *j);
 
 /*
- * Of a storage-bound training: how many such accelerators what was delivered is enough for at
- * `*au_percent` (the target, else 90). Never more than ran where these missed it. UINT64_MAX
- * without a demand.
+ * The number of such accelerators that the delivered throughput of a storage-bound training can
+ * feed at `*au_percent`, which is set to verdict_target_au(). If the accelerators of the run missed
+ * that AU, the number is below theirs. UINT64_MAX without a demand.
  */
 uint64_t verdict_enough(const struct job_result *j, double *au_percent);
 
-/* Does this job move no bytes at all (ioengine=null)? Its verdicts are about the host and never
- * about storage. */
+/* True if the job moves no bytes at all (ioengine=null): its verdicts concern the host, never
+ * storage. */
 bool verdict_without_storage(const struct job *job);
 
-/* Does it play a storage all the same (latency=, bandwidth= of that engine)? */
+/* True if that engine simulates a storage (its options latency= and bandwidth=). */
 bool verdict_is_model(const struct job *job);
 
-/* ---- what read threads bring, where AU does not show it ---- */
+/* ---- the supply of read threads in short epochs, which AU does not show ---- */
 
 /*
- * AU leaves out the first step of each epoch. Where so much is read ahead of it that the rest of
- * the epoch says little, waiting for storage is hardly in AU, however slow that is. What read
- * threads brought while they had to read shows it.
+ * AU leaves out the first step of each epoch. If most of a short epoch is read ahead of that step,
+ * AU hardly contains the waiting for storage, however slow storage is. The throughput of the read
+ * threads while they were busy does show it.
  */
 
-/* Batches of one accelerator that may be read before its first step. */
+/* Batches of an accelerator that may be read before its first step. */
 uint64_t verdict_batches_ahead(const struct job *j);
 
-/* So few steps for each batch ahead that AU says little? `r` is a training. */
+/* True if a training has too few steps per batch ahead for AU to mean much. */
 bool verdict_epochs_are_short(const struct job_result *r);
-/* From how many steps on it does. */
+/* The number of steps per epoch from which AU is meaningful. */
 uint64_t verdict_steps_that_show(const struct job *j);
 
-/* What read threads brought while they were not idle, in percent of what the accelerators ask for.
- * NaN = not known, or no training. */
+/* Throughput of the read threads while they were busy, in percent of the accelerators' demand. NaN
+ * = unknown, or no training. */
 double verdict_supply_percent(const struct job_result *r);
 
-/* Is AU met by short epochs only, while storage is too slow for it? */
+/* True if only the shortness of the epochs lets AU meet its target, although storage is too slow.
+ */
 bool verdict_is_hidden(const struct job_result *r);
 
-/* ---- how far a training stayed below what its host reaches without storage ---- */
+/* ---- the gap between a training and the ceiling that its host reaches without storage ---- */
 
-/* Within so many points the host is the limit, not the storage; of a small AU within that part of
- * it. */
+/* A gap of up to this many points means that the host is the limit, not storage. For a small AU the
+ * gap may be up to that part of AU. */
 #define CEILING_NEAR_POINTS 2.0
 #define CEILING_NEAR_PART 0.05
 
 struct ceiling_gap {
 	enum {
-		CEILING_UNKNOWN, /* not measured, or it decides nothing */
+		CEILING_UNKNOWN, /* unmeasured, or too unsure to decide */
 		CEILING_NEAR,    /* storage hardly matters */
 		CEILING_ABOVE,   /* storage costs the difference */
 	} says;
-	bool of_null;   /* the figures below are without any copying */
+	bool of_null;   /* the figures below are for ioengine=null, which copies nothing */
 	bool is_rate;   /* no AU: points are percent of the result's samples/s */
-	double points;  /* from the result up to the ceiling */
+	double points;  /* distance from the result up to the ceiling */
 	double reached; /* the ceiling: AU in percent, or samples/s */
-	double copying; /* points between both ceilings; NaN */
+	double copying; /* points between both ceilings; NaN = unknown */
 };
 
 /*
- * Buffered reads copy, so that the cached figure is the ceiling, and that without copying where it
- * is missing. With direct=1 nothing is copied: the cached figure may lie below what the host can
- * do, the null one is a bound. A model of storage (ioengine=null) never copies: its null figure is
- * the ceiling. What ran beside other jobs and was measured without them can show that the host is
- * the limit, never that storage is.
+ * Compare the result with the ceiling. Buffered reads copy from the page cache, so the cached
+ * figure is their ceiling; if it is missing, the null figure is used. With direct=1 nothing is
+ * copied: the cached figure may be too low, and the null figure is an upper bound. A model of
+ * storage (ioengine=null) never copies: its null figure is the ceiling. If the job ran together
+ * with others, but the ceiling was measured without them, the gap can show that the host is the
+ * limit, never that storage is.
  */
 void verdict_ceiling(struct ceiling_gap *g, const struct job *job, const struct ml_result *ml);
 
-/* "with storage taken away this host reaches 72.0% AU", appended. */
+/* Append "with storage taken away this host reaches 72.0% AU". */
 void verdict_ceiling_put(struct buf *out, const struct ceiling_gap *g);
 
-/* Samples per second of the counted steps, without those that failed; NaN without any. */
+/* Samples per second of the counted steps, not counting failed samples; NaN without steps. */
 double verdict_steady_rate(const struct job *job, const struct ml_result *ml);
 
-/* ---- what verdicts of all workloads are made from: findings, lists, sentences that several have
- * ---- */
+/* ---- verdicts of all workloads: findings, lists, shared sentences ---- */
 
-/* All that a verdict is made from. */
+/* The input of a verdict. */
 struct verdict_findings {
 	const struct run_result *run;
 	const struct job_result *result;
@@ -268,18 +268,18 @@ struct verdict_findings {
 	struct show_shares time, loader;
 	struct rate_unit unit;
 	struct ceiling_gap ceiling;
-	/* Of a job that saves or restores. */
+	/* Set for a job that saves or restores. */
 	const struct checkpoints_result *checkpoints;
 	struct show_shares ranks;
 };
 
-/* Append a template. Its keys are options of the job, the rows of its result, and behind
- * `checkpoints.` those of the ones above. */
+/* Append a template. Its keys are options of the job, rows of its result, and rows of
+ * `checkpoints`, with that prefix. */
 #define verdict_say(out, f, text) verdict_template(out, TEMPLATE(verdict_scopes, text), f)
 extern const struct template_scope verdict_scopes[];
 void verdict_template(struct buf *out, const struct template *t, const struct verdict_findings *f);
 
-/* Appends its sentence; nothing appended = nothing to say. */
+/* Appends a sentence, or nothing. */
 typedef void verdict_sentence(struct buf *out, const struct verdict_findings *f);
 
 struct verdict {
@@ -288,70 +288,69 @@ struct verdict {
 	verdict_sentence *headline, *because, *try_next;
 };
 
-/* Take the first of the list that holds, if there is one. */
+/* Fill `to` from the first verdict of the list that holds, if there is one. */
 void verdict_take(struct verdict_result *to, const struct verdict *list,
 		  const struct verdict_findings *f);
 
-/* "mlgen itself took usr 3.8%, sys 10.0%, other processes 86.1%" */
+/* Append "mlgen itself took usr 3.8%, sys 10.0%, other processes 86.1%" */
 void verdict_put_cpu(struct buf *out, const struct host_result *h);
 
-/* "CPU 97.0% busy (2 CPUs)", "CPU quota 97.0% used (0.5 CPUs)" */
+/* Append "CPU 97.0% busy (2 CPUs)" or "CPU quota 97.0% used (0.5 CPUs)" */
 void verdict_put_full(struct buf *out, const struct host_result *h, const struct host *host);
 
-/* Is most of what the CPUs do not mlgen's own? */
+/* True if other processes use more than half of the busy CPU time. */
 bool verdict_cpu_is_of_others(const struct host_result *h);
 
-/* Does the network carry what it can? And that as a sentence. */
+/* True if the network carries about its line rate; and the sentence about it. */
 bool verdict_network_is_full(const struct verdict_findings *f);
 void verdict_network_headline(struct buf *out, const struct verdict_findings *f);
 
-/* "tmpfs keeps files in memory", "/dev/shm is tmpfs: no storage was read" (the verb): true where
- * the filesystem is one, else nothing is appended. */
+/* If the filesystem is in memory, append "tmpfs keeps files in memory", or "/dev/shm is tmpfs: no
+ * storage was read" (the verb), and return true. */
 bool verdict_keeps_in_memory(struct buf *out, const struct verdict_findings *f);
 bool verdict_is_in_memory(struct buf *out, const struct verdict_findings *f, const char *verb);
 
-/* ---- did so much fail that nothing else can be said? ---- */
+/* ---- verdict of jobs in which too much failed ---- */
 
-/* Of what failed, within the allowance: more than so many percent, and what did not fail says
- * little about what limits. */
+/* If more than this many percent failed, even within the allowance, the rest says little about the
+ * limit. */
 #define VERDICT_ERRORS_PERCENT 1.0
 
-/* More than max_errors allows, or than that? Of any kind of job. */
+/* True if more failed than max_errors or that percentage allows. For any job. */
 bool verdict_is_errors(const struct job_result *r);
 
-/* "100 of 128 samples failed", "5 of 64 operations failed", "3 errors". */
+/* Append "100 of 128 samples failed", "5 of 64 operations failed", "3 errors". */
 void verdict_put_failed(struct buf *out, const struct job_result *r);
 
-/* "max_errors=1% allows no more", appended. */
+/* Append "max_errors=1% allows no more". */
 void verdict_put_allowance(struct buf *out, const struct job_result *r);
 
-/* Say of each job that went on although more failed than max_errors allows what that was; false:
- * there is none. */
+/* Log an error for each job in which more failed than max_errors allows; false if there is none. */
 bool verdict_log_failed(const struct run_result *r);
 
-/* A row of a training's verdicts, and what a plain job takes of it; of `findings` they look at the
- * result alone. */
+/* Functions of the verdict "errors", for a training or a plain job; they read only the result of
+ * the findings. */
 bool verdict_errors_holds(const struct verdict_findings *f);
 void verdict_errors_headline(struct buf *out, const struct verdict_findings *f);
 void verdict_errors_because(struct buf *out, const struct verdict_findings *f);
 void verdict_errors_try(struct buf *out, const struct verdict_findings *f);
 
-/* ---- one job's part of the text report, and how its lines are laid out ---- */
+/* ---- the block of a job in the text report, and the layout of its lines ---- */
 
 #define TEXT_ANSWER_INDENT 18
 #define TEXT_SETTING_INDENT 10
 #define TEXT_EVIDENCE_INDENT 19
 
-/* What the report of one job is made from. */
+/* The input of a job's block. */
 struct text_block {
 	const struct run_result *run;
 	const struct job_result *result;
 	const struct job *job;
-	const struct ml_result *ml;                   /* a training, else empty */
-	const struct io_result *io;                   /* a plain job, else empty */
-	const struct checkpoints_result *checkpoints; /* those it is for */
-	/* The ones of either. */
-	const struct cache_result *cache; /* of a training */
+	const struct ml_result *ml;                   /* empty unless a training */
+	const struct io_result *io;                   /* empty unless a plain job */
+	const struct checkpoints_result *checkpoints; /* set if the job saves or restores */
+	/* Parts of the result. */
+	const struct cache_result *cache; /* training only */
 	const struct storage_result *storage;
 	const struct window_result *window;
 	const struct host_result *host;
@@ -360,111 +359,111 @@ struct text_block {
 	const struct verdict_result *verdict;
 	struct rate_unit unit;
 	struct show_shares time, loader;
-	/* Threads that read: of one accelerator, of all. */
+	/* Read threads per accelerator, and in all. */
 	uint64_t readers_each, readers;
 	enum detail detail;
-	bool is_first; /* of the run: the host and the command stand in it */
+	bool is_first; /* first block of the run: has the host and the command */
 };
 
-/* All but unit and shares, from a result, which must outlive it. */
+/* Fill all members except unit and shares from a result, which must outlive the block. */
 void text_block_init(struct text_block *b, const struct run_result *run,
 		     const struct job_result *result, enum detail detail);
 
-/* Why a job ended early; NULL = it did not. */
+/* The reason that a job ended early; NULL = it did not. */
 const char *text_early_end(const struct text_block *b);
 
-/* Did memory deliver, and not storage? */
+/* True if the verdict is "memory": memory delivered the data, not storage. */
 bool text_is_memory(const struct text_block *b);
 
-/* What failed of a job belongs into its first line: "ERRORS: 100 of 128 samples failed; " before
- * its figures, or "; 1 of 128 samples failed" behind them where they stand all the same. Nothing
- * where nothing failed. */
+/* Append failures to a job's first line: "ERRORS: 100 of 128 samples failed; " before its figures,
+ * or "; 1 of 128 samples failed" after figures that remain valid. Nothing if nothing failed. */
 void text_errors(struct buf *out, const struct text_block *b);
 void text_allowed_errors(struct buf *out, const struct text_block *b);
 
-/* A first line that is too long in its shortest form goes on in a second one. */
+/* Wrap a first line that is too long even in its shortest form. */
 void text_wrap_answer(struct buf *line);
 
-/* A label, then text in as many lines as it takes, `indent` from the left. */
+/* Append a label and a text, which is wrapped at `indent`. */
 void text_put(struct buf *out, const char *label, size_t indent, const char *text);
-/* The same, and frees the text; nothing without any. */
+/* Append a label and a text if there is any, and free the text. */
 void text_end(struct buf *out, const char *label, size_t indent, struct buf *text);
 
 /*
- * A line of a report: `put` appends what stands behind the label, and there is no line where that
- * is nothing. Without a label it makes whole lines by itself.
+ * A line of a report. `put` appends the text after the label; a line without text is omitted. If
+ * the label is NULL, `put` appends whole lines.
  */
 struct text_line {
 	const char *label;
 	void (*put)(struct buf *text, const struct text_block *b);
 };
 
-/* All of a list, which ends with a zeroed row. */
+/* Append the lines of a list, which ends with a zeroed row. */
 void text_put_list(struct buf *out, const struct text_line *lines, size_t indent,
 		   const struct text_block *b);
 
-/* Append a template. Its keys are options of the job, the rows of its result, and behind
- * `checkpoints.` and `storage.` those of the ones above. */
+/* Append a template. Its keys are options of the job, rows of its result, and rows of
+ * `checkpoints`, `cache` and `storage`, with that prefix. */
 #define text_say(out, b, text) text_template(out, TEMPLATE(text_scopes, text), b)
 extern const struct template_scope text_scopes[];
 void text_template(struct buf *out, const struct template *t, const struct text_block *b);
 
-/* "  read: IOPS=8181, BW=63.9MiB/s (67.0MB/s)(22.4MiB/350msec)", as fio has it,
- * and one of writes: what moved at all. Scripts take their figures from there. */
+/* Append "  read: IOPS=8181, BW=63.9MiB/s (67.0MB/s)(22.4MiB/350msec)" in fio's format, which
+ * scripts parse, and a line for writes; a direction without operations has no line. */
 void text_fio_lines(struct buf *out, const struct text_block *b);
 
-/* The latencies of reads, or of writes where there are more, in one line. */
+/* Append a line with the latencies of reads, or of writes if there are more. */
 void text_one_latency(struct buf *out, const struct text_block *b);
 
-/* The verdict and the figures that decide it, as far as there is one. */
+/* Append the verdict and the figures that decide it, if there is one. */
 void text_verdict(struct buf *out, const struct text_block *b);
 
-/* "compute 62.8%  stall 33.9%  ...  = 100%" behind its label. */
+/* Append "compute 62.8%  stall 33.9%  ...  = 100%" after the label. */
 void text_shares(struct buf *out, const char *label, const struct show_shares *s);
 
+/* The number of lines in the buffer. */
 unsigned text_lines(const struct buf *b);
 
-/* Names come from users: no control character reaches a terminal. */
+/* Print the buffer. Names come from users, so control characters are escaped. */
 void text_print(FILE *to, const struct buf *b);
 
-/* ---- the lines that say what ran, on what: job to host ---- */
+/* ---- lines about the settings of a run: title, storage, host ---- */
 
-/* Those of any job: "storage", "host". */
+/* The lines "storage" and "host" of any job. */
 void text_storage(struct buf *text, const struct text_block *b);
 void text_machine(struct buf *text, const struct text_block *b);
 
-/* Append a line with the title and one for each note; NULL = none. */
+/* Append a line with the title and a line for each note; NULL = none. */
 void text_put_title(struct buf *out, const char *title, const char *notes);
-/* The same for a run; only its first job has them. */
+/* Append the title and notes of a run, in its first block only. */
 void text_title(struct buf *out, const struct text_block *b);
 
-/* " = 14.9 x this host's memory", appended. */
+/* Append " = 14.9 x this host's memory". */
 void text_memory_ratio(struct buf *text, const struct text_block *b, double bytes);
 
 /* ---- the two tables of the text report: epochs and latencies ---- */
 
 /*
- * One line per epoch and one for all, under a header. Where that is more than `most_lines`, the
- * first epochs and the last stay, with `...` between them; never less than TEXT_EPOCHS_LEAST lines.
+ * Append a header, a line per epoch and a line for all. If that is more than `most_lines`, only the
+ * first and the last epochs are shown, with `...` in between; at least TEXT_EPOCHS_LEAST lines.
  */
 #define TEXT_EPOCHS_LEAST 5
 void text_epochs(struct buf *out, const struct job_result *r, const struct rate_unit *unit,
 		 unsigned most_lines);
 
 /*
- * One line per operation, sample, stall and step that occurred. Of a long list of percentiles those
- * that fit: the usual ones, then the highest.
+ * Append a line per operation, sample, stall and step that occurred. From a long list of
+ * percentiles, the usual ones are shown first, then the highest, as many as fit.
  */
 void text_latency(struct buf *out, const struct job_result *r, const struct f64_list *percentiles);
 
-/* Name in rows of the unit that a training reads: "sample", or "extent" if it reads several samples
- * at once. */
-const char *text_unit_read(const struct ml_result *ml);
+/* The word for the unit that a training reads: "sample", or "extent" if it reads several samples at
+ * once. */
+const char *text_read_unit(const struct ml_result *ml);
 
 /*
- * The same of a plain job, with the least latency, and in microseconds where every mean is below
- * 100 of them: a read from the page cache takes one. Rows without a count are left out. The unit:
- * "ms" or "us".
+ * Append the table of a plain job, with the least latency. The unit is "us" if every mean is below
+ * 100 us, since a read from the page cache takes about 1 us, otherwise "ms"; it is returned. Rows
+ * without a count are left out.
  */
 struct text_latency_row {
 	const char *name;
@@ -474,73 +473,75 @@ struct text_latency_row {
 const char *text_io_latency(struct buf *out, const struct text_latency_row *rows, size_t n,
 			    const struct f64_list *percentiles);
 
-/* Such rows in milliseconds, under a title of up to seven letters, in place of `latency`; nothing
- * where none has a count. */
+/* Append such rows in milliseconds, with a title of up to seven letters instead of `latency`;
+ * nothing if no row has a count. */
 void text_rows_latency(struct buf *out, const char *title, const struct text_latency_row *rows,
 		       size_t n, const struct f64_list *percentiles);
 
-/* ---- the lines for what is out of the ordinary: a noisy host, one slow file or rank ---- */
+/* ---- lines about unusual events: a noisy host, a slow file or rank ---- */
 
-/* What else the host did, where it touches the result; else nothing. */
+/* Other activity of the host, if it affects the result. */
 void text_noise(struct buf *text, const struct text_block *b);
 
-/* The slowest sample's file, and the slowest accelerator, where they stand out; else nothing. */
+/* The slowest sample's file, and the slowest accelerator, if they stand out. */
 void text_slowest(struct buf *text, const struct text_block *b);
 
-/* Whole lines: the command line, to be copied into a shell. */
+/* Append whole lines: the command line, ready to be copied into a shell. */
 void text_command(struct buf *out, const struct text_block *b);
 
-/* Such a line, behind a label that is `indent` wide. */
+/* Append such a command after a label that is `indent` wide. */
 void text_put_command(struct buf *out, const char *label, unsigned indent, const char *command);
 
-/* ---- the lines below the tables: where time and bytes went ---- */
+/* ---- lines below the tables: where time and bytes went ---- */
 
-/* Those of any job: over which time the next ones are, where it is not simply that of the job; what
- * came from memory, and, appended to such a line, which caches cannot be seen; load of the host and
- * of the network, NUMA where there is something to say. */
+/* The time window of the lines below, if it is not simply that of the job. */
 void text_window(struct buf *text, const struct text_block *b);
+/* The share of bytes that came from memory. */
 void text_from_memory(struct buf *text, const struct text_block *b);
+/* Load of the CPUs and of the network. */
 void text_host(struct buf *text, const struct text_block *b);
-/* What the host took, where it is known, or would be to root. */
+/* Energy that the host used; with --verbose, the reason if it is unknown. */
 void text_energy(struct buf *text, const struct text_block *b);
-/* Is the share from memory also of what other jobs have read? */
+/* True if the share from memory also covers bytes that other jobs read. */
 bool text_has_others(const struct text_block *b);
+/* Append which caches this host cannot see. */
 void text_unseen(struct buf *text, const struct storage_result *s);
+/* NUMA nodes of the threads and of the disk, on hosts with several nodes. */
 void text_numa(struct buf *text, const struct text_block *b);
 
-/* ---- how the page of a dry run is laid out, and lines that every job has ---- */
+/* ---- the layout of a dry run's page, and lines that every job has ---- */
 
-/* Columns, from 0: where text begins, where the points of figures stand, and where the checklist
- * begins. A line ends at WRAP_COLUMNS. */
+/* Columns, from 0: the start of text, the decimal points of figures, and the start of the
+ * checklist. A line ends at WRAP_COLUMNS. */
 #define PLAN_TEXT_AT 10
 #define PLAN_POINT_AT 64
 #define PLAN_CHECK_AT 72
 
-/* A new line with its label. plan_put_line prints it and frees it. */
+/* Start a line with its label. plan_put_line() prints and frees it. */
 void plan_start_line(struct buf *line, const char *label);
 void plan_put_line(FILE *to, struct buf *line);
 
-/* Blanks up to a column, at least one. */
+/* Append blanks up to a column, at least one. */
 void plan_pad_to(struct buf *line, size_t column);
 
-/* A number with its point, or its end, at a column. */
+/* Append a number with its decimal point, or its end, at a column. */
 void plan_add_at_point(struct buf *line, const char *number, size_t point);
 
-/* The same in the column of figures; below a line that is too long for it. */
+/* Append a number in the column of figures. A line that is too long is printed first. */
 void plan_add_figure(FILE *to, struct buf *line, const char *number);
 void plan_add_bytes(FILE *to, struct buf *line, double bytes);
 
-/* Words between the indent and the end of the line; ends the line. */
+/* Append a text wrapped between `indent` and the end of the line, and print the line. */
 void plan_put_wrapped(FILE *to, struct buf *line, size_t indent, const char *text);
 void plan_put_sentence(FILE *to, const char *text);
 
-/* The end of a line: what the check found, and its sentence below. */
+/* Append the outcome of a check, print the line, and print the reason below it. */
 void plan_put_checked(FILE *to, struct buf *line, const struct plan_check *check);
 
 /*
- * A line of the page: `put` appends what stands behind the label, and there is no line where that
- * is nothing. It ends with the check of that name, if there is one; or it is a text that is
- * wrapped, so far from the left. `lines` makes whole lines instead.
+ * A line of the page. `put` appends the text after the label; a line without text is omitted. The
+ * line ends with the check of that name, if there is one. If `wrapped_at` is not 0, the text is
+ * wrapped at that column instead. `lines`, if set, prints whole lines.
  */
 struct plan_line {
 	const char *label;
@@ -550,45 +551,44 @@ struct plan_line {
 	void (*lines)(FILE *to, const struct plan_report *p);
 };
 
-/* All of a list, which ends with a zeroed row. */
+/* Print the lines of a list, which ends with a zeroed row. */
 void plan_put_list(FILE *to, const struct plan_line *lines, const struct plan_report *p);
 
-/* Append a template. Its keys are options of the job, `bs.read` and `bs.write`, and behind `plan.`
- * what the document has of a plan, or the page alone. */
+/* Append a template. Its keys are options of the job, `bs.read` and `bs.write`, and with the prefix
+ * `plan.` the rows of a plan in the document and some rows of the page. */
 #define plan_say(line, p, text) plan_template(line, TEMPLATE(plan_scopes, text), p)
 extern const struct template_scope plan_scopes[];
 void plan_template(struct buf *line, const struct template *t, const struct plan_report *p);
 
-/* What is there and what is to be written, with the check of that name. */
+/* Print present files and files to write, with the check of that name. */
 void plan_put_present(FILE *to, const struct plan_report *p, const char *check);
+/* Print the lines about free space, the filesystem, memory, and direct=1, with their checks. */
 void plan_put_free(FILE *to, const struct plan_report *p);
 void plan_put_storage(FILE *to, const struct plan_report *p);
 void plan_put_ratio(FILE *to, const struct plan_report *p, const char *what);
 void plan_put_direct(FILE *to, const struct plan_report *p);
 
-/* "files", with the check of that name. */
+/* The line "files", about open files. */
 void plan_put_open_files(struct buf *text, const struct plan_report *p);
 
-/* ---- the memory that the program itself takes, in a dry run ---- */
-
-/* The line about it, "memory 9 MiB for mlgen (estimate)", and what is to be said behind that. */
+/* The line "memory": "9 MiB for mlgen (estimate)". */
 void plan_put_program(struct buf *text, const struct plan_report *p);
 
-/* ---- --list-jobs: the job files at hand, and what they ask of storage ---- */
+/* ---- --list-jobs: the available job files, and their demand on storage ---- */
 
 /*
- * One line per NAME.job in $MLGEN_JOBS, jobs/ beside the binary and the installed ones; of equal
- * names the first is listed, as it is the one that `mlgen NAME.job` runs. `what storage sees` is
- * the first sentence behind the "# What storage sees: " of a file, up to 40 characters. Size and
- * demand are those of the accelerator that the job names, which stands behind them with the others
- * there are. 0, or -ENOENT with err where there is none.
+ * Print a line per NAME.job in $MLGEN_JOBS, jobs/ next to the binary and the installed folder. Of
+ * equal names only the first is listed, which is the one that `mlgen NAME.job` runs. `what storage
+ * sees` is the first sentence after "# What storage sees: " in the file, up to 40 characters. Size
+ * and demand are for the accelerator that the job names; it follows them, with the alternatives. 0,
+ * or -ENOENT with err if there are no job files.
  */
 int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err);
 
-/* ---- --version: which mlgen this is, and what it was built with ---- */
+/* ---- --version: the version of mlgen, its engines and libraries ---- */
 
 /*
- * "mlgen 0.1.0 (commit 0123456789ab)", then engines and libraries, a line each. An empty commit, of
- * what was built from an archive, is left out.
+ * Print "mlgen 0.1.0 (commit 0123456789ab)", then a line each with engines and libraries. The
+ * commit is "" in a build from an archive, and is left out then.
  */
 void version_print(FILE *to, const char *commit);

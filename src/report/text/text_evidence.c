@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_evidence.c - the lines below the tables: where time and bytes went, and what is out of the
- * ordinary. */
+/* text_evidence.c - lines below the tables: where time and bytes went, and unusual events. */
 #include "report/text/text.h"
 
 #include <inttypes.h>
@@ -12,65 +11,44 @@
 #include "base/util.h"
 #include "report/plan/plan.h"
 
-/* "Slowest" is named from twice the median on. */
+/* The slowest sample or rank is reported if it takes more than this many times the median. */
 #define STANDS_OUT 2.0
 
-/* So far beyond the others: more than the histogram's error. */
+/* The slowest sample must exceed the high percentile by this factor: more than the histogram's
+ * error. */
 #define BEYOND 1.01
 
-/* Fewer stalls of a rank than this say little of its mean; and what is less than so much of a step
- * is not to be seen in AU. */
+/* The mean of a rank with fewer stalls than this says little. A difference below this part of a
+ * step does not show in AU. */
 #define ENOUGH_STALLS 10
 #define SHARE_OF_STEP 0.01
 
-/* Workers that waited for a CPU for so much of the time that they could have run, while the host
- * was no busier than this, were put on the same CPUs. */
-#define CROWDED_LEAST 20.0
-#define CROWDED_BUSY_MOST 75.0
+/* Workers share CPUs needlessly if they waited for a CPU for at least this percentage of their
+ * runnable time, while the host was at most this busy. */
+#define CROWDED_MIN_PERCENT 20.0
+#define CROWDED_MAX_BUSY_PERCENT 75.0
 
-/* Percent of the accelerators' time: AU is given to a tenth of that. */
-#define LATE_LEAST 1.0
+/* Percent of the accelerators' time; AU is printed to a tenth of that. */
+#define OVERSLEEP_MIN_PERCENT 1.0
 
-/* "; " between what is said. */
-static void text_noise_say(struct buf *text, const char *what)
+/* Append a clause after "; ", if there is a text before it. */
+static void append_clause(struct buf *text, const char *what)
 {
 	if (text->len)
 		buf_add(text, "; ");
 	buf_add(text, what);
 }
 
-static void put_others(struct buf *text, const struct noise *n)
-{
-	char number[UNITS_TEXT_BYTES];
-
-	text_noise_say(text, "other processes and the kernel had ");
-	buf_addf(text, "%s of the CPUs", show_percent(number, n->other_percent));
-	if (n->guest_percent >= 1)
-		buf_addf(text, ", virtual machines %s", show_percent(number, n->guest_percent));
-	if (!isnan(n->pressure_cpu_percent))
-		buf_addf(text, ", threads waited for one %s of the time",
-			 show_percent(number, n->pressure_cpu_percent));
-}
-
-static void put_throttled(struct buf *text, const struct noise *n)
-{
-	char times[UNITS_TEXT_BYTES], percent[UNITS_TEXT_BYTES];
-
-	text_noise_say(text, "the CPU quota of its control group stopped it ");
-	buf_addf(text, "%s time%s, %s of the time", units_human_count(times, n->throttled),
-		 n->throttled == 1 ? "" : "s", show_percent(percent, n->throttled_percent));
-}
-
-static void put_crowded(struct buf *text, const struct text_block *b)
+static void append_crowded(struct buf *text, const struct text_block *b)
 {
 	const struct thread_cpu_result *t = &b->result->thread_cpu;
 	double waited =
 		100 * t->workers_waited_seconds / (t->workers_waited_seconds + t->workers_seconds);
 	char part[UNITS_TEXT_BYTES], busy[UNITS_TEXT_BYTES];
 
-	if (!(waited >= CROWDED_LEAST) || !(b->host->cpu_percent <= CROWDED_BUSY_MOST))
+	if (!(waited >= CROWDED_MIN_PERCENT) || !(b->host->cpu_percent <= CROWDED_MAX_BUSY_PERCENT))
 		return;
-	text_noise_say(text, "its threads were ready to run and had no CPU ");
+	append_clause(text, "its threads were ready to run and had no CPU ");
 	buf_addf(text,
 		 "%s of the time, while CPUs were %s busy: the kernel kept them on the same ones",
 		 show_percent(part, waited), show_percent(busy, b->host->cpu_percent));
@@ -80,39 +58,44 @@ void text_noise(struct buf *text, const struct text_block *b)
 {
 	const struct noise *n = &b->host->noise;
 	unsigned kinds = noise_touches(n, b->host->cpu_percent);
-	char number[UNITS_TEXT_BYTES];
+	char number[UNITS_TEXT_BYTES], percent[UNITS_TEXT_BYTES];
 
 	if (kinds & NOISE_STEAL) {
-		text_noise_say(text, "the hypervisor took ");
+		append_clause(text, "the hypervisor took ");
 		buf_addf(text, "%s of the CPUs", show_percent(number, n->steal_percent));
 	}
-	if (kinds & NOISE_OTHER)
-		put_others(text, n);
-	if (kinds & NOISE_THROTTLED)
-		put_throttled(text, n);
+	if (kinds & NOISE_OTHER) {
+		append_clause(text, "other processes and the kernel had ");
+		buf_addf(text, "%s of the CPUs", show_percent(number, n->other_percent));
+		if (n->guest_percent >= 1)
+			buf_addf(text, ", virtual machines %s",
+				 show_percent(number, n->guest_percent));
+		if (!isnan(n->pressure_cpu_percent))
+			buf_addf(text, ", threads waited for one %s of the time",
+				 show_percent(number, n->pressure_cpu_percent));
+	}
+	if (kinds & NOISE_THROTTLED) {
+		append_clause(text, "the CPU quota of its control group stopped it ");
+		buf_addf(text, "%s time%s, %s of the time", units_human_count(number, n->throttled),
+			 n->throttled == 1 ? "" : "s", show_percent(percent, n->throttled_percent));
+	}
 	if (kinds & NOISE_HOT) {
-		text_noise_say(text, "heat slowed CPUs down ");
+		append_clause(text, "heat slowed CPUs down ");
 		buf_addf(text, "%s time%s", units_human_count(number, n->hot),
 			 n->hot == 1 ? "" : "s");
 	}
 	if (kinds & NOISE_MEMORY) {
-		text_noise_say(text, "threads waited for memory ");
+		append_clause(text, "threads waited for memory ");
 		buf_addf(text, "%s of the time", show_percent(number, n->pressure_memory_percent));
 		if (b->run->host.memory_limit_bytes)
 			buf_add(text, " (of memory_limit)");
 	}
-	put_crowded(text, b);
-	if (b->ml->time_percent.oversleep >= LATE_LEAST) {
-		text_noise_say(text, "late wake-ups were ");
+	append_crowded(text, b);
+	if (b->ml->time_percent.oversleep >= OVERSLEEP_MIN_PERCENT) {
+		append_clause(text, "late wake-ups were ");
 		buf_addf(text, "%s of accelerator time",
 			 show_percent(number, b->ml->time_percent.oversleep));
 	}
-}
-
-/* The highest percentile that so many values know: what is not beyond it is one of many. */
-static double highest_percentile(uint64_t count)
-{
-	return count >= 1000 ? 99.9 : count >= 100 ? 99 : 90;
 }
 
 static bool sample_stands_out(const struct text_block *b, double *median_ns)
@@ -123,8 +106,9 @@ static bool sample_stands_out(const struct text_block *b, double *median_ns)
 	if (!b->storage->slowest_file[0] || !h || h->count == 0)
 		return false;
 	*median_ns = (double)hist_percentile(h, 50);
-	return ns > STANDS_OUT * *median_ns &&
-	       ns > BEYOND * (double)hist_percentile(h, highest_percentile(h->count));
+	/* The highest percentile that this many values define: most samples are below it. */
+	double percentile = h->count >= 1000 ? 99.9 : h->count >= 100 ? 99 : 90;
+	return ns > STANDS_OUT * *median_ns && ns > BEYOND * (double)hist_percentile(h, percentile);
 }
 
 static bool rank_stands_out(const struct text_block *b)
@@ -146,20 +130,20 @@ void text_slowest(struct buf *text, const struct text_block *b)
 	double median_ns;
 
 	if (sample_stands_out(b, &median_ns)) {
-		buf_addf(text, "%s in %s (%s): ", text_unit_read(b->ml), s->slowest_file,
+		buf_addf(text, "%s in %s (%s): ", text_read_unit(b->ml), s->slowest_file,
 			 units_human_bytes(one, (double)s->slowest_file_bytes));
 		buf_addf(text, "%s ms, p50 %s", units_human_ms(one, s->slowest_sample_ns),
 			 units_human_ms(other, median_ns));
 	}
 	if (rank_stands_out(b)) {
-		text_noise_say(text, "accelerator ");
+		append_clause(text, "accelerator ");
 		buf_addf(text, "%" PRIu64 ": stall %s ms on the mean, median of all %s", r->rank,
 			 units_human_ms(one, r->stall_mean_ns),
 			 units_human_ms(other, r->stall_median_ns));
 	}
 }
 
-/* Blanks in quotes are its own; see host_read_command. */
+/* The length of an argument, quoted as by host_read_command: blanks in quotes belong to it. */
 static size_t argument_length(const char *at)
 {
 	bool is_quoted = false;
@@ -182,7 +166,7 @@ void text_put_command(struct buf *out, const char *label, unsigned indent, const
 		return;
 	buf_addf(out, "%-*s", (int)indent, label);
 	while (*at) {
-		/* A blank, and what goes on behind the line. */
+		/* Keep room for a blank before, and for " \" after the argument. */
 		size_t len = argument_length(at);
 
 		if (used && indent + used + 1 + len + 2 > wrap_columns()) {
@@ -203,14 +187,14 @@ void text_command(struct buf *out, const struct text_block *b)
 		text_put_command(out, "command", TEXT_SETTING_INDENT, b->run->host.command);
 }
 
-/* A window is named that is longer than what rates are over by so much. */
+/* The window is printed if it exceeds the time of the rates by this factor and by this much. */
 #define LONGER 1.05
 #define LONGER_SECONDS 1
 
-/* More was read than this job has read itself, beyond what was under way. */
-#define OTHERS 1.01
+/* Other jobs have read there if more was read than by this job, apart from reads in flight. */
+#define OTHER_JOBS 1.01
 
-static void put_invalidate(struct buf *text, const struct text_block *b)
+static void append_invalidate(struct buf *text, const struct text_block *b)
 {
 	static const char *const when[] = {
 		[INVALIDATE_NONE] = "invalidate=0 dropped nothing",
@@ -230,7 +214,6 @@ static void put_invalidate(struct buf *text, const struct text_block *b)
 		buf_addf(text, "; %s", when[b->job->invalidate]);
 }
 
-/* What this host cannot tell, whatever it counts. */
 void text_unseen(struct buf *text, const struct storage_result *s)
 {
 	if (!has_text(s->device))
@@ -239,39 +222,28 @@ void text_unseen(struct buf *text, const struct storage_result *s)
 		buf_add(text, "; caches below this virtual machine cannot be seen");
 }
 
-static double measured_seconds(const struct text_block *b)
-{
-	return b->result->work->has_accelerators ? b->ml->runtime_seconds : b->result->wall_seconds;
-}
-
-/* "first start to last end of 2 jobs" */
-static void put_ends(struct buf *text, const struct text_block *b, bool is_ramp)
-{
-	const char *begin = is_ramp ? "end of ramp_time" : "start";
-	unsigned jobs = b->result->members;
-
-	if (jobs > 1)
-		buf_addf(text, "first %s to last end of %u jobs", begin, jobs);
-	else
-		buf_addf(text, "%s to end of job", begin);
-}
-
-/* Where the reader would take it for another time. */
+/* Printed only if a reader would assume another window. */
 void text_window(struct buf *text, const struct text_block *b)
 {
 	const struct window_result *w = b->window;
 	bool is_ramp = has_text(w->from) && !strcmp(w->from, "ramp_time");
-	double measured = measured_seconds(b);
+	double measured = b->result->work->has_accelerators ? b->ml->runtime_seconds
+							    : b->result->wall_seconds;
 	bool has_memory = b->result->read.total_ios > 0 && !verdict_without_storage(b->job);
 	bool is_longer = measured > 0 && w->seconds > measured * LONGER &&
 			 w->seconds >= measured + LONGER_SECONDS;
+	const char *begin = is_ramp ? "end of ramp_time" : "start";
+	unsigned jobs = b->result->members;
 	char time[UNITS_TEXT_BYTES];
 
-	if (!(w->seconds > 0) || (!is_ramp && !is_longer && b->result->members < 2))
+	if (!(w->seconds > 0) || (!is_ramp && !is_longer && jobs < 2))
 		return;
 	buf_addf(text, "%shost: %s, ", has_memory ? "from memory, " : "",
 		 units_human_time(time, (uint64_t)(w->seconds * 1e9)));
-	put_ends(text, b, is_ramp);
+	if (jobs > 1)
+		buf_addf(text, "first %s to last end of %u jobs", begin, jobs);
+	else
+		buf_addf(text, "%s to end of job", begin);
 	if (is_longer)
 		buf_addf(text, "; rates over %s of it",
 			 units_human_time(time, (uint64_t)(measured * 1e9)));
@@ -281,18 +253,7 @@ bool text_has_others(const struct text_block *b)
 {
 	uint64_t read = b->storage->jobs_read_bytes;
 
-	return read != UINT64_MAX && (double)read > OTHERS * (double)b->result->read.io_bytes;
-}
-
-/* "3.2% of the bytes read" */
-static void put_share(struct buf *text, const struct text_block *b)
-{
-	if (text_has_others(b))
-		text_say(text, b,
-			 "{storage.memory_percent} of the {storage.jobs_read_bytes} that mlgen "
-			 "read there");
-	else
-		text_say(text, b, "{storage.memory_percent} of the bytes read");
+	return read != UINT64_MAX && (double)read > OTHER_JOBS * (double)b->result->read.io_bytes;
 }
 
 void text_from_memory(struct buf *text, const struct text_block *b)
@@ -306,8 +267,12 @@ void text_from_memory(struct buf *text, const struct text_block *b)
 			 has_text(s->filesystem) ? s->filesystem : "this");
 	else if (isnan(s->memory_percent))
 		buf_add(text, "unknown: nothing here counts what storage delivered");
+	else if (text_has_others(b))
+		text_say(text, b,
+			 "{storage.memory_percent} of the {storage.jobs_read_bytes} that mlgen "
+			 "read there");
 	else
-		put_share(text, b);
+		text_say(text, b, "{storage.memory_percent} of the bytes read");
 	if (!s->is_memory && !isnan(s->memory_percent))
 		text_say(text, b, "[ ({storage.source})]");
 	if (!s->is_memory && !isnan(s->resident_before_percent)) {
@@ -320,12 +285,12 @@ void text_from_memory(struct buf *text, const struct text_block *b)
 			 "[; only {distinct_files} of the files were read, over and over "
 			 "(distinct_files)]");
 	if (!s->is_memory) {
-		put_invalidate(text, b);
+		append_invalidate(text, b);
 		text_unseen(text, s);
 	}
 }
 
-/* 412,318 is known to four digits at best. */
+/* 412,318 becomes 412,300: a rate is known to four digits at best. */
 static uint64_t four_digits(double v)
 {
 	double step = 1;
@@ -335,8 +300,8 @@ static uint64_t four_digits(double v)
 	return (uint64_t)(floor(v / step + 0.5) * step);
 }
 
-/* "bond0 130 of 200 Gb/s", where a remote mount's bytes come through it. */
-static void put_network(struct buf *text, const struct network_result *n)
+/* "bond0 130 of 200 Gb/s": the interface that receives the bytes of a remote mount. */
+static void append_network(struct buf *text, const struct network_result *n)
 {
 	char carried[UNITS_TEXT_BYTES], line[UNITS_TEXT_BYTES];
 
@@ -356,7 +321,7 @@ void text_host(struct buf *text, const struct text_block *b)
 	char number[UNITS_TEXT_BYTES];
 
 	buf_addf(text, "CPU %s", show_percent(number, h->cpu_percent));
-	if (show_is_of_quota(h))
+	if (show_has_quota(h))
 		buf_addf(text, " of a quota of %.4g", h->cpus);
 	if (!isnan(h->user_percent) && !isnan(h->system_percent))
 		buf_addf(text, " (mlgen: usr %.1f, sys %.1f)", h->user_percent, h->system_percent);
@@ -371,17 +336,17 @@ void text_host(struct buf *text, const struct text_block *b)
 				 units_human_ms(number,
 						(double)hist_percentile(h->oversleep_ns, 99)));
 	}
-	/* What it received says nothing about what was saved. */
+	/* The figure counts received bytes, and a job that saves sends them. */
 	if (job_work(b->job)->restores || job_work(b->job)->checkpoints != CHECKPOINTS_ALWAYS)
-		put_network(text, b->network);
+		append_network(text, b->network);
 }
 
-static void put_joules(struct buf *text, const char *before, double joules, const char *behind)
+static void append_joules(struct buf *text, const char *before, double joules, const char *after)
 {
 	char number[UNITS_TEXT_BYTES];
 
 	if (!isnan(joules))
-		buf_addf(text, "%s%s%s", before, units_sig4(number, joules), behind);
+		buf_addf(text, "%s%s%s", before, units_sig4(number, joules), after);
 }
 
 void text_energy(struct buf *text, const struct text_block *b)
@@ -393,16 +358,16 @@ void text_energy(struct buf *text, const struct text_block *b)
 			buf_addf(text, "unknown: %s", e->unmeasured);
 		return;
 	}
-	put_joules(text, "", e->joules, " J");
-	put_joules(text, " (packages ", e->package_joules, "");
-	put_joules(text, ", DRAM ", e->dram_joules, "");
+	append_joules(text, "", e->joules, " J");
+	append_joules(text, " (packages ", e->package_joules, "");
+	append_joules(text, ", DRAM ", e->dram_joules, "");
 	buf_add(text, ")");
-	put_joules(text, ", ", e->joules_per_gib, " J/GiB");
-	put_joules(text, ", ", e->joules_per_sample, " J/sample");
+	append_joules(text, ", ", e->joules_per_gib, " J/GiB");
+	append_joules(text, ", ", e->joules_per_sample, " J/sample");
 }
 
-/* What has put loaders where they are, or would put them near. */
-static void put_numa_cause(struct buf *text, const struct job *job)
+/* Append the option that placed the threads, or the one that would place them near. */
+static void append_numa_cause(struct buf *text, const struct job *job)
 {
 	if (job->numa_cpu_nodes)
 		buf_addf(text, " (with numa_cpu_nodes=%s)", job->numa_cpu_nodes);
@@ -412,15 +377,15 @@ static void put_numa_cause(struct buf *text, const struct job *job)
 		buf_add(text, " (numa=device binds them)");
 }
 
-static void put_far(struct buf *text, const struct text_block *b)
+/* Append the share of work that was far from the disk. */
+static void append_far(struct buf *text, const struct text_block *b)
 {
 	const struct numa_result *n = b->numa;
-	const char *looked_at = page_of(b->result)->looked_at;
-	const char *what = looked_at                        ? looked_at
-			   : b->job->loader == LOADER_PLAIN ? "samples"
-							    : "batches";
+	const char *unit = page_of(b->result)->looked_at;
 	char percent[UNITS_TEXT_BYTES];
 
+	if (!unit)
+		unit = b->job->loader == LOADER_PLAIN ? "samples" : "batches";
 	buf_addf(text, ", disk %s on node %" PRIu64 ": ",
 		 has_text(b->storage->device) ? b->storage->device : "", n->device_node);
 	if (!(n->far_percent > 0)) {
@@ -428,12 +393,12 @@ static void put_far(struct buf *text, const struct text_block *b)
 		return;
 	}
 	if (n->far_percent < 100)
-		buf_addf(text, "%s of the %s ", show_percent(percent, n->far_percent), what);
+		buf_addf(text, "%s of the %s ", show_percent(percent, n->far_percent), unit);
 	buf_add(text, "far");
-	put_numa_cause(text, b->job);
+	append_numa_cause(text, b->job);
 }
 
-/* Of a host with one node there is nothing to say, unless it was asked. */
+/* A host with a single node has no line, unless binding to a node was asked for and failed. */
 void text_numa(struct buf *text, const struct text_block *b)
 {
 	const struct numa_result *n = b->numa;
@@ -446,7 +411,7 @@ void text_numa(struct buf *text, const struct text_block *b)
 		buf_addf(text, " on node%s %s", strpbrk(n->loader_nodes, ",-") ? "s" : "",
 			 n->loader_nodes);
 	if (is_known)
-		put_far(text, b);
+		append_far(text, b);
 	if (n->unbound)
 		buf_addf(text, "%s not bound: %s", has_text(n->loader_nodes) ? "," : "",
 			 n->unbound);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_settings.c - what ran, on what: job to host. */
+/* text_settings.c - lines about the settings of a run: title, storage, host. */
 #include "report/text/text.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "field/fields.h"
 #include "job/job.h"
 
-/* Characters of mount options: those of overlays would fill the screen. */
+/* Limit for mount options, in characters: the options of an overlay would fill the screen. */
 #define OPTIONS_SHOWN 100
 
 void text_memory_ratio(struct buf *text, const struct text_block *b, double bytes)
@@ -35,15 +35,15 @@ void text_memory_ratio(struct buf *text, const struct text_block *b, double byte
 		buf_addf(text, ", less than 0.001 x %s", memory);
 }
 
-/* One more in the brackets: "(", then ", " between them. */
-static void put_item(struct buf *text, bool *any, const char *item)
+/* Append an item of a list in brackets, after "(" or ", ". */
+static void append_item(struct buf *text, bool *any, const char *item)
 {
 	buf_addf(text, "%s%s", *any ? ", " : " (", item);
 	*any = true;
 }
 
-/* "rsize=1048576" is rsize=1m. */
-static void put_mount_option(struct buf *text, const char *option, size_t len)
+/* Append an option of a mount; "rsize=1048576" becomes rsize=1m. */
+static void append_mount_option(struct buf *text, const char *option, size_t len)
 {
 	const char *value = option + strcspn(option, "=") + 1;
 	char size[UNITS_TEXT_BYTES];
@@ -56,8 +56,8 @@ static void put_mount_option(struct buf *text, const char *option, size_t len)
 	buf_add(text, size);
 }
 
-/* Of an NFS mount, what decides its speed. */
-static void put_mount_options(struct buf *text, const char *options)
+/* Append the options that decide the speed of an NFS mount. */
+static void append_nfs_options(struct buf *text, const char *options)
 {
 	static const char *const wanted[] = { "vers=", "proto=", "nconnect=", "rsize=" };
 	bool any = false;
@@ -70,7 +70,7 @@ static void put_mount_options(struct buf *text, const char *options)
 			if (strncmp(o, wanted[i], strlen(wanted[i])))
 				continue;
 			buf_add(text, any ? "," : " (");
-			put_mount_option(text, o, len);
+			append_mount_option(text, o, len);
 			any = true;
 		}
 	}
@@ -78,7 +78,7 @@ static void put_mount_options(struct buf *text, const char *options)
 		buf_addc(text, ')');
 }
 
-static void put_device(struct buf *text, const struct text_block *b)
+static void append_device(struct buf *text, const struct text_block *b)
 {
 	const struct numa_result *numa = b->numa;
 	struct buf items = { 0 };
@@ -94,22 +94,22 @@ static void put_device(struct buf *text, const struct text_block *b)
 	buf_fini(&items);
 }
 
-/* What decides the speed of a filesystem without a disk of this host. */
-static void put_remote(struct buf *text, const struct text_block *b)
+/* Append the properties that decide the speed of a filesystem without a local disk. */
+static void append_remote(struct buf *text, const struct text_block *b)
 {
 	const struct storage_result *s = b->storage;
 	const char *type = has_text(s->filesystem) ? s->filesystem : "";
 
 	if (!strncmp(type, "nfs", 3) && s->mount_options)
-		put_mount_options(text, s->mount_options);
+		append_nfs_options(text, s->mount_options);
 	else if (!strcmp(type, "lustre") && s->osts != UINT64_MAX)
 		text_say(text, b, " ({storage.osts} OST{s})");
 	else if (s->has_own_cache)
 		buf_add(text, " (own cache: bytes from memory unknown)");
 }
 
-/* Of an engine that touches no file: what it plays, as its options say it. */
-static void put_played(struct buf *text, const struct job *job)
+/* Append what an engine without files simulates: its options. */
+static void append_model(struct buf *text, const struct job *job)
 {
 	const struct mlgen_field *f = job->engine->opts;
 
@@ -137,8 +137,8 @@ static bool is_usual(const char *option, size_t len)
 	return false;
 }
 
-/* Those that are not everywhere; NFS has its own choice above. */
-static void put_mounted(struct buf *text, const struct storage_result *s)
+/* Append the mount options that are unusual; append_nfs_options() selects those of NFS. */
+static void append_mount_options(struct buf *text, const struct storage_result *s)
 {
 	const char *type = has_text(s->filesystem) ? s->filesystem : "";
 	const char *o = has_text(s->mount_options) ? s->mount_options : "";
@@ -166,11 +166,11 @@ void text_storage(struct buf *text, const struct text_block *b)
 	const struct storage_result *s = b->storage;
 
 	if (verdict_without_storage(b->job)) {
-		put_played(text, b->job);
+		append_model(text, b->job);
 		return;
 	}
 	buf_add(text, has_text(s->filesystem) ? s->filesystem : "unknown");
-	/* "tmpfs on tmpfs" says nothing. */
+	/* Do not append the "on tmpfs" of "tmpfs on tmpfs". */
 	if (has_text(s->mount_source) && strcmp(s->mount_source, "none") &&
 	    (!s->filesystem || strcmp(s->mount_source, s->filesystem)))
 		buf_addf(text, " %s%s", s->mount_source[0] == '/' ? "on " : "", s->mount_source);
@@ -178,14 +178,14 @@ void text_storage(struct buf *text, const struct text_block *b)
 	if (s->is_memory)
 		buf_add(text, ": this is memory");
 	else if (has_text(s->device))
-		put_device(text, b);
+		append_device(text, b);
 	else
-		put_remote(text, b);
-	put_mounted(text, s);
+		append_remote(text, b);
+	append_mount_options(text, s);
 }
 
 /* "2 CPUs (AMD EPYC, 1 NUMA node)" */
-static void put_cpus(struct buf *text, const struct host *h)
+static void append_cpus(struct buf *text, const struct host *h)
 {
 	bool any = false;
 	char nodes[48];
@@ -195,39 +195,27 @@ static void put_cpus(struct buf *text, const struct host *h)
 		buf_addf(text, " of %" PRIu64, h->cpus_online);
 	buf_addf(text, " CPU%s", h->cpus_online > 1 ? "s" : "");
 	if (h->cpu_model[0])
-		put_item(text, &any, h->cpu_model);
+		append_item(text, &any, h->cpu_model);
 	if (h->numa_nodes) {
 		snprintf(nodes, sizeof(nodes), "%" PRIu64 " NUMA node%s", h->numa_nodes,
 			 h->numa_nodes == 1 ? "" : "s");
-		put_item(text, &any, nodes);
+		append_item(text, &any, nodes);
 	}
 	if (any)
 		buf_addc(text, ')');
 }
 
-static void put_memory(struct buf *text, const struct text_block *b)
-{
-	const struct host *h = &b->run->host;
-	char size[UNITS_TEXT_BYTES];
-
-	buf_add(text, units_human_bytes(size, (double)h->memory_bytes));
-	if (h->memory_limit_bytes)
-		buf_add(text, " (memory_limit)");
-	else if (b->job->memory_limit)
-		buf_addf(text, " (memory_limit=%s could not be had)",
-			 units_put_size(size, b->job->memory_limit));
-}
-
-/* Of mlgen, and of the library that moved the bytes. */
-static void put_versions(struct buf *text, const struct text_block *b)
+/* Append the versions of mlgen, and of the library that moved the bytes. A result that was not read
+ * from a document has none: it is this program's. */
+static void append_versions(struct buf *text, const struct text_block *b)
 {
 	const struct run_result *run = b->run;
 	const char *engine = b->job->ioengine ? b->job->ioengine : "";
-	bool is_here = !run->version;
-	const char *uring = is_here ? MLGEN_LIBURING : run->liburing;
-	const char *aio = is_here ? MLGEN_LIBAIO : run->libaio;
+	bool is_own = !run->version;
+	const char *uring = is_own ? MLGEN_LIBURING : run->liburing;
+	const char *aio = is_own ? MLGEN_LIBAIO : run->libaio;
 
-	buf_addf(text, "mlgen %s", is_here ? MLGEN_VERSION : run->version);
+	buf_addf(text, "mlgen %s", is_own ? MLGEN_VERSION : run->version);
 	if (!strcmp(engine, "io_uring") && has_text(uring))
 		buf_addf(text, ", liburing %s", uring);
 	if (!strcmp(engine, "libaio") && has_text(aio))
@@ -239,16 +227,20 @@ void text_machine(struct buf *text, const struct text_block *b)
 	const struct host *h = &b->run->host;
 	time_t start = (time_t)(b->run->timestamp_ms / 1000);
 	struct tm utc;
-	char when[32] = "";
+	char when[32] = "", size[UNITS_TEXT_BYTES];
 
 	if (!b->is_first)
 		return;
 	buf_addf(text, "%s, ", h->hostname);
-	put_cpus(text, h);
-	buf_add(text, ", ");
-	put_memory(text, b);
+	append_cpus(text, h);
+	buf_addf(text, ", %s", units_human_bytes(size, (double)h->memory_bytes));
+	if (h->memory_limit_bytes)
+		buf_add(text, " (memory_limit)");
+	else if (b->job->memory_limit)
+		buf_addf(text, " (memory_limit=%s could not be had)",
+			 units_put_size(size, b->job->memory_limit));
 	buf_addf(text, ", %s, ", h->kernel);
-	put_versions(text, b);
+	append_versions(text, b);
 	if (gmtime_r(&start, &utc) &&
 	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &utc) > 0)
 		buf_addf(text, ", %s", when);

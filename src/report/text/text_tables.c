@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_tables.c - the two tables of the text report: epochs and latencies. */
+/* text_tables.c - tables of the text report: epochs and latencies. */
 #include "report/text/text.h"
 
 #include <inttypes.h>
@@ -12,11 +12,11 @@
 
 #define NS_PER_MS 1e6
 
-/* A percentile is printed where this many values lie beyond it. */
+/* A percentile is printed if at least this many values are beyond it. */
 #define BEYOND 10
-/* Plain jobs: shorter means than this are shown in microseconds. */
+/* Plain jobs whose means are all below this are shown in microseconds. */
 #define SHORT_NS 100e3
-/* Stalls an epoch needs for its p99. */
+/* The number of stalls that an epoch needs for a p99. */
 #define STALLS_FOR_P99 1000
 
 #define EPOCHS_AT_START 3
@@ -26,14 +26,14 @@
 /* Number of lines of epochs, without the header and the line of the whole run. */
 #define EPOCHS_LEAST (TEXT_EPOCHS_LEAST - 2)
 
-/* Digits after the point in each column: one number for the whole column. */
+/* Decimals of each column. */
 struct epoch_columns {
 	const struct rate_unit *unit;
 	bool has_p99;
 	int seconds, samples_per_sec, rate, stall, first_step;
 };
 
-/* One line, in the units of the columns. NaN prints as `-`. */
+/* A line, in the units of the columns. NaN prints as `-`. */
 struct epoch_line {
 	char name[24];
 	uint64_t samples;
@@ -50,17 +50,18 @@ struct latency_columns {
 	double percents[F64_LIST_MAX];
 };
 
-/* Four significant digits of the largest value, at most `most` decimals. */
-static int decimals_of(double largest, int most)
+/* Decimals for four significant digits of the largest value, at most `max`. */
+static int decimals_of(double largest, int max)
 {
 	int d = largest < 9.9995 ? 3 : largest < 99.995 ? 2 : largest < 999.95;
 
-	return d < most ? d : most;
+	return d < max ? d : max;
 }
 
+/* The larger value; a NaN in b is ignored. */
 static double larger(double a, double b)
 {
-	return b > a ? b : a; /* a NaN in b is passed over */
+	return b > a ? b : a;
 }
 
 static const struct epoch_result *epoch_at(const struct ml_result *ml, size_t i)
@@ -68,16 +69,14 @@ static const struct epoch_result *epoch_at(const struct ml_result *ml, size_t i)
 	return (const struct epoch_result *)ml->epochs.items + i;
 }
 
-static double stall_of(const struct epoch_result *e, bool has_p99)
+static double stall_ms(const struct epoch_result *e, bool has_p99)
 {
-	uint64_t enough = has_p99 ? STALLS_FOR_P99 : 1;
-
-	if (e->stall_count < enough)
+	if (e->stall_count < (has_p99 ? STALLS_FOR_P99 : 1))
 		return (double)NAN;
 	return (has_p99 ? e->stall_p99_ns : e->stall_mean_ns) / NS_PER_MS;
 }
 
-/* The line `all` is left out: it may be wider than the others. */
+/* The widths do not consider the line `all`, which may be wider. */
 static void plan_columns(struct epoch_columns *c, const struct ml_result *ml,
 			 const struct rate_unit *unit)
 {
@@ -93,7 +92,7 @@ static void plan_columns(struct epoch_columns *c, const struct ml_result *ml,
 		seconds = larger(seconds, e->seconds);
 		samples = larger(samples, e->samples_per_sec);
 		rate = larger(rate, e->sample_bytes_per_sec / unit->bytes);
-		stall = larger(stall, stall_of(e, c->has_p99));
+		stall = larger(stall, stall_ms(e, c->has_p99));
 		first = larger(first, e->first_step_ns / NS_PER_S);
 	}
 	c->seconds = decimals_of(seconds, 2);
@@ -103,7 +102,7 @@ static void plan_columns(struct epoch_columns *c, const struct ml_result *ml,
 	c->first_step = first >= 0.995 ? 1 : first >= 0.0995 ? 2 : 3;
 }
 
-static void put_cell(struct buf *out, int width, int decimals, double v, const char *sign)
+static void append_cell(struct buf *out, int width, int decimals, double v, const char *sign)
 {
 	if (isnan(v))
 		buf_addf(out, "%*s", width, "-");
@@ -111,25 +110,25 @@ static void put_cell(struct buf *out, int width, int decimals, double v, const c
 		buf_addf(out, "%*.*f%s", width - (int)strlen(sign), decimals, v, sign);
 }
 
-static void put_epoch(struct buf *out, const struct epoch_columns *c, const struct epoch_line *l,
-		      bool has_first_step)
+static void append_epoch_line(struct buf *out, const struct epoch_columns *c,
+			      const struct epoch_line *l, bool has_first_step)
 {
 	char count[UNITS_TEXT_BYTES];
 
 	buf_addf(out, "%5s", l->name);
-	put_cell(out, 9, c->seconds, l->seconds, "");
+	append_cell(out, 9, c->seconds, l->seconds, "");
 	buf_addf(out, "%10s", units_human_count(count, l->samples));
-	put_cell(out, 11, c->samples_per_sec, l->samples_per_sec, "");
-	put_cell(out, 7, c->rate, l->rate, "");
-	put_cell(out, 7, 1, l->au_percent, "%");
-	put_cell(out, 16, c->stall, l->stall_ms, "");
+	append_cell(out, 11, c->samples_per_sec, l->samples_per_sec, "");
+	append_cell(out, 7, c->rate, l->rate, "");
+	append_cell(out, 7, 1, l->au_percent, "%");
+	append_cell(out, 16, c->stall, l->stall_ms, "");
 	if (has_first_step)
-		put_cell(out, 15, c->first_step, l->first_step_seconds, "");
+		append_cell(out, 15, c->first_step, l->first_step_seconds, "");
 	buf_addc(out, '\n');
 }
 
-static void put_one_epoch(struct buf *out, const struct epoch_columns *c,
-			  const struct epoch_result *e)
+static void append_epoch(struct buf *out, const struct epoch_columns *c,
+			 const struct epoch_result *e)
 {
 	struct epoch_line l = {
 		.samples = e->samples,
@@ -137,16 +136,16 @@ static void put_one_epoch(struct buf *out, const struct epoch_columns *c,
 		.samples_per_sec = e->samples_per_sec,
 		.rate = e->sample_bytes_per_sec / c->unit->bytes,
 		.au_percent = e->au_percent,
-		.stall_ms = stall_of(e, c->has_p99),
+		.stall_ms = stall_ms(e, c->has_p99),
 		.first_step_seconds = e->first_step_ns / NS_PER_S,
 	};
 
 	snprintf(l.name, sizeof(l.name), "%" PRIu64, e->epoch);
-	put_epoch(out, c, &l, true);
+	append_epoch_line(out, c, &l, true);
 }
 
-static void put_all_epochs(struct buf *out, const struct epoch_columns *c,
-			   const struct job_result *r)
+static void append_all_epochs(struct buf *out, const struct epoch_columns *c,
+			      const struct job_result *r)
 {
 	const struct ml_result *ml = &r->ml;
 	const struct hist *stall = ml->stall_ns;
@@ -164,42 +163,37 @@ static void put_all_epochs(struct buf *out, const struct epoch_columns *c,
 		l.stall_ms = hist_mean(stall) / NS_PER_MS;
 	else if (stall && hist_beyond(stall, 99) >= BEYOND)
 		l.stall_ms = (double)hist_percentile(stall, 99) / NS_PER_MS;
-	put_epoch(out, c, &l, false);
+	append_epoch_line(out, c, &l, false);
 }
 
-static bool is_at(const struct f64_list *list, unsigned i, double percent)
-{
-	return fabs(list->values[i] - percent) < 1e-9;
-}
-
-/* As many as fit beside name, count, mean and max: first those that people ask for, then the
- * highest; in the order of the list. */
+/* Choose as many percentiles as fit next to name, count, mean and max: first the usual ones, then
+ * the highest. They keep the order of the list. */
 static void fit_percentiles(struct latency_columns *c, const struct f64_list *list)
 {
 	static const double usual[] = { 99, 50, 90, 99.9, 95, 99.99 };
 	unsigned room = (unsigned)((WRAP_COLUMNS - LATENCY_NAME - LATENCY_COUNT) / c->width) - 2 -
 			c->has_min;
-	bool taken[F64_LIST_MAX] = { false };
+	bool chosen[F64_LIST_MAX] = { false };
 
 	room = list->count < room ? list->count : room;
 	for (size_t u = 0; u < ARRAY_LEN(usual); u++) {
 		for (unsigned i = 0; i < list->count && room > 0; i++) {
-			if (taken[i] || !is_at(list, i, usual[u]))
+			if (chosen[i] || fabs(list->values[i] - usual[u]) >= 1e-9)
 				continue;
-			taken[i] = true;
+			chosen[i] = true;
 			room--;
 		}
 	}
 	for (unsigned i = list->count; i-- > 0 && room > 0;) {
-		room -= !taken[i];
-		taken[i] = true;
+		room -= !chosen[i];
+		chosen[i] = true;
 	}
 	for (unsigned i = 0; i < list->count; i++)
-		if (taken[i])
+		if (chosen[i])
 			c->percents[c->count++] = list->values[i];
 }
 
-/* Eight columns hold 999.999; a hung mount needs more. */
+/* The width of a column of times: 8 for up to 999.999; a hung mount needs more. */
 static int latency_width(const struct text_latency_row *rows, size_t n, double unit_ns)
 {
 	int width = 8;
@@ -213,33 +207,22 @@ static int latency_width(const struct text_latency_row *rows, size_t n, double u
 	return width;
 }
 
-/* The decimal points of a column stand below each other. */
-static void put_aligned(struct buf *out, const char *number, int width)
-{
-	int whole = (int)strcspn(number, ".");
-	int decimals = (int)strlen(number) - whole;
-
-	buf_addf(out, "%*.*s%-4.*s", width - 4, whole, number, decimals, number + whole);
-}
-
-/* NaN prints as `-`. */
-static void put_time(struct buf *out, const struct latency_columns *c, double ns)
+/* Append a time, with the decimal points of a column aligned. NaN prints as `-`. */
+static void append_time(struct buf *out, const struct latency_columns *c, double ns)
 {
 	char number[UNITS_TEXT_BYTES];
 
-	if (isnan(ns))
+	if (isnan(ns)) {
 		buf_addf(out, "%*s", c->width, "-");
-	else
-		put_aligned(out, units_human_ms(number, ns / c->unit_ns * NS_PER_MS), c->width);
+		return;
+	}
+	units_human_ms(number, ns / c->unit_ns * NS_PER_MS);
+	int whole = (int)strcspn(number, ".");
+	int decimals = (int)strlen(number) - whole;
+	buf_addf(out, "%*.*s%-4.*s", c->width - 4, whole, number, decimals, number + whole);
 }
 
-static void trim_right(struct buf *out)
-{
-	while (out->len > 0 && out->s[out->len - 1] == ' ')
-		out->s[--out->len] = '\0';
-}
-
-static void put_latency_header(struct buf *out, const struct latency_columns *c)
+static void append_latency_header(struct buf *out, const struct latency_columns *c)
 {
 	char percent[UNITS_TEXT_BYTES], name[UNITS_TEXT_BYTES + 1], title[32];
 	int len =
@@ -256,34 +239,35 @@ static void put_latency_header(struct buf *out, const struct latency_columns *c)
 	buf_addf(out, "%*s\n", c->width, "max");
 }
 
-static void put_latency(struct buf *out, const struct latency_columns *c,
-			const struct text_latency_row *row)
+static void append_latency(struct buf *out, const struct latency_columns *c,
+			   const struct text_latency_row *row)
 {
 	const double unknown = (double)NAN;
 	char count[UNITS_TEXT_BYTES];
 	const struct hist *h = row->hist;
-	/* Operations of a chain are counted, their latencies unknown: those of the others would not
-	 * stand for all. */
+	/* Operations of a chain are counted, but their latencies are unknown. The latencies of the
+	 * other operations would not represent all. */
 	bool is_known = h && h->count > 0 && h->count >= row->count;
 
 	buf_addf(out, "%-*s%*s", LATENCY_NAME, row->name, LATENCY_COUNT,
 		 units_human_count(count, row->count));
 	if (c->has_min)
-		put_time(out, c, is_known ? (double)h->min_ns : unknown);
-	put_time(out, c, is_known ? hist_mean(h) : unknown);
+		append_time(out, c, is_known ? (double)h->min_ns : unknown);
+	append_time(out, c, is_known ? hist_mean(h) : unknown);
 	for (unsigned i = 0; i < c->count; i++) {
 		bool is_sure = is_known && hist_beyond(h, c->percents[i]) >= BEYOND;
 
-		put_time(out, c, is_sure ? (double)hist_percentile(h, c->percents[i]) : unknown);
+		append_time(out, c, is_sure ? (double)hist_percentile(h, c->percents[i]) : unknown);
 	}
-	put_time(out, c, is_known ? (double)h->max_ns : unknown);
-	trim_right(out);
+	append_time(out, c, is_known ? (double)h->max_ns : unknown);
+	while (out->len > 0 && out->s[out->len - 1] == ' ')
+		out->s[--out->len] = '\0';
 	buf_addc(out, '\n');
 }
 
-static void put_latencies(struct buf *out, struct latency_columns *c,
-			  const struct text_latency_row *rows, size_t n,
-			  const struct f64_list *percentiles)
+static void append_latencies(struct buf *out, struct latency_columns *c,
+			     const struct text_latency_row *rows, size_t n,
+			     const struct f64_list *percentiles)
 {
 	bool any = false;
 
@@ -293,13 +277,13 @@ static void put_latencies(struct buf *out, struct latency_columns *c,
 		if (rows[i].count == 0)
 			continue;
 		if (!any)
-			put_latency_header(out, c);
+			append_latency_header(out, c);
 		any = true;
-		put_latency(out, c, &rows[i]);
+		append_latency(out, c, &rows[i]);
 	}
 }
 
-/* Is a microsecond the better unit: would the means lose their digits? */
+/* True if microseconds are the better unit: in milliseconds the means would lose digits. */
 static bool is_short(const struct text_latency_row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -313,10 +297,9 @@ void text_epochs(struct buf *out, const struct job_result *r, const struct rate_
 {
 	const struct ml_result *ml = &r->ml;
 	struct epoch_columns c;
-	size_t kept = ml->epochs.count;
-	bool has_all = ml->epochs_total > 1;
+	size_t count = ml->epochs.count;
 
-	if (kept == 0)
+	if (count == 0)
 		return;
 	plan_columns(&c, ml, unit);
 	buf_addf(out, "epoch  seconds   samples  samples/s%7s     AU%16s%15s\n", unit->name,
@@ -324,25 +307,25 @@ void text_epochs(struct buf *out, const struct job_result *r, const struct rate_
 
 	size_t room = most_lines > 2 ? most_lines - 2 : 0;
 	room = room < EPOCHS_LEAST ? EPOCHS_LEAST : room;
-	size_t head = kept, tail = kept;
-	if (ml->epochs_total > kept) {
-		/* The last ones were not kept: what there is, then `...`. */
-		head = kept < room ? kept : room - 1;
-	} else if (kept > room) {
+	size_t head = count, tail = count;
+	if (ml->epochs_total > count) {
+		/* The last epochs are not in the result: print the first ones, then `...`. */
+		head = count < room ? count : room - 1;
+	} else if (count > room) {
 		head = room > EPOCHS_AT_START + 1 ? EPOCHS_AT_START : 1;
-		tail = kept - (room - 1 - head);
+		tail = count - (room - 1 - head);
 	}
 	for (size_t i = 0; i < head; i++)
-		put_one_epoch(out, &c, epoch_at(ml, i));
-	if (head < kept || ml->epochs_total > kept)
+		append_epoch(out, &c, epoch_at(ml, i));
+	if (head < count || ml->epochs_total > count)
 		buf_add(out, "  ...\n");
-	for (size_t i = tail; i < kept; i++)
-		put_one_epoch(out, &c, epoch_at(ml, i));
-	if (has_all)
-		put_all_epochs(out, &c, r);
+	for (size_t i = tail; i < count; i++)
+		append_epoch(out, &c, epoch_at(ml, i));
+	if (ml->epochs_total > 1)
+		append_all_epochs(out, &c, r);
 }
 
-const char *text_unit_read(const struct ml_result *ml)
+const char *text_read_unit(const struct ml_result *ml)
 {
 	return ml->samples_per_extent > 1 ? "extent" : "sample";
 }
@@ -358,7 +341,7 @@ void text_latency(struct buf *out, const struct job_result *r, const struct f64_
 		{ "write", o->write.total, o->write.lat_ns },
 		{ "fsync", o->fsync.total, o->fsync.lat_ns },
 		{ "close", o->close.total, o->close.lat_ns },
-		{ text_unit_read(ml), ml->sample_ns ? ml->sample_ns->count : 0, ml->sample_ns },
+		{ text_read_unit(ml), ml->sample_ns ? ml->sample_ns->count : 0, ml->sample_ns },
 		{ "hit", ml->cache.hit_ns ? ml->cache.hit_ns->count : 0, ml->cache.hit_ns },
 		{ "peer hit", ml->cache.peer_ns ? ml->cache.peer_ns->count : 0, ml->cache.peer_ns },
 		{ "miss", ml->cache.miss_ns ? ml->cache.miss_ns->count : 0, ml->cache.miss_ns },
@@ -367,7 +350,7 @@ void text_latency(struct buf *out, const struct job_result *r, const struct f64_
 	};
 	struct latency_columns c = { .unit = "ms", .unit_ns = NS_PER_MS };
 
-	put_latencies(out, &c, rows, ARRAY_LEN(rows), percentiles);
+	append_latencies(out, &c, rows, ARRAY_LEN(rows), percentiles);
 }
 
 const char *text_io_latency(struct buf *out, const struct text_latency_row *rows, size_t n,
@@ -378,7 +361,7 @@ const char *text_io_latency(struct buf *out, const struct text_latency_row *rows
 				     .unit_ns = is_us ? 1e3 : NS_PER_MS,
 				     .has_min = true };
 
-	put_latencies(out, &c, rows, n, percentiles);
+	append_latencies(out, &c, rows, n, percentiles);
 	return c.unit;
 }
 
@@ -387,5 +370,5 @@ void text_rows_latency(struct buf *out, const char *title, const struct text_lat
 {
 	struct latency_columns c = { .title = title, .unit = "ms", .unit_ns = NS_PER_MS };
 
-	put_latencies(out, &c, rows, n, percentiles);
+	append_latencies(out, &c, rows, n, percentiles);
 }

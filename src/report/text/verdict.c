@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verdict.c - what limits a job, and the figures that decide it. */
+/* verdict.c - the parts of verdicts that all workloads share. */
 #include "report/text/text.h"
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ uint64_t verdict_steps_that_show(const struct job *j)
 
 bool verdict_epochs_are_short(const struct job_result *r)
 {
-	/* One that steps= has cut is none that is counted. */
+	/* An epoch that steps= cuts short is not counted. */
 	double epochs = fmax(1, (double)r->ml.epochs_total);
 
 	return (double)r->ml.steps < epochs * (double)verdict_steps_that_show(r->job);
@@ -61,7 +61,8 @@ bool verdict_is_hidden(const struct job_result *r)
 	       show_io_percent(&ml->loader_percent) >= busy * VERDICT_STORAGE_PERCENT / 100;
 }
 
-/* AU in points, else percent of the result's rate; NaN where one is not known. */
+/* The distance to the ceiling in points of AU or, without AU, in percent of the result's rate; NaN
+ * if either is unknown. */
 static double points_up_to(double au, double rate, const struct job *job,
 			   const struct ml_result *ml)
 {
@@ -79,8 +80,8 @@ static double near_points(const struct ml_result *ml)
 	return isnan(part) ? CEILING_NEAR_POINTS : fmin(part, CEILING_NEAR_POINTS);
 }
 
-static void verdict_ceiling_take(struct ceiling_gap *g, bool of_null,
-				 const struct ceiling_result *c, double points)
+static void set_gap(struct ceiling_gap *g, bool of_null, const struct ceiling_result *c,
+		    double points)
 {
 	double au = of_null ? c->null_au_percent : c->cached_au_percent;
 	double rate = of_null ? c->null_samples_per_sec : c->cached_samples_per_sec;
@@ -109,12 +110,12 @@ void verdict_ceiling(struct ceiling_gap *g, const struct job *job, const struct 
 	g->copying = null - cached;
 	if (bound <= near_points(ml)) {
 		g->says = CEILING_NEAR;
-		verdict_ceiling_take(g, of_null, c, bound);
+		set_gap(g, of_null, c, bound);
 	} else if (sure > near_points(ml) && c->jobs_beside == 0) {
 		g->says = CEILING_ABOVE;
-		verdict_ceiling_take(g, is_model, c, sure);
+		set_gap(g, is_model, c, sure);
 	} else if (!isnan(bound)) {
-		verdict_ceiling_take(g, of_null, c, bound);
+		set_gap(g, of_null, c, bound);
 	}
 }
 
@@ -135,17 +136,16 @@ double verdict_steady_rate(const struct job *job, const struct ml_result *ml)
 		return (double)NAN;
 	double step = hist_mean(ml->step_ns) / 1e9;
 	double samples = (double)(job->batch_size * ml->accelerators);
-	double taken = (double)(ml->samples + ml->failed_samples);
 	if (ml->failed_samples)
-		samples *= (double)ml->samples / taken;
+		samples *= (double)ml->samples / (double)(ml->samples + ml->failed_samples);
 	return step > 0 ? samples / step : (double)NAN;
 }
 
-static void verdict_parts_say(char **to, verdict_sentence *what, const struct verdict_findings *f)
+static void set_sentence(char **to, verdict_sentence *append, const struct verdict_findings *f)
 {
 	struct buf text = { 0 };
 
-	what(&text, f);
+	append(&text, f);
 	mem_replace(to, text.len ? buf_str(&text) : NULL);
 	buf_fini(&text);
 }
@@ -158,9 +158,9 @@ void verdict_take(struct verdict_result *to, const struct verdict *list,
 	if (!list->name)
 		return;
 	mem_replace(&to->name, list->name);
-	verdict_parts_say(&to->headline, list->headline, f);
-	verdict_parts_say(&to->because, list->because, f);
-	verdict_parts_say(&to->try_next, list->try_next, f);
+	set_sentence(&to->headline, list->headline, f);
+	set_sentence(&to->because, list->because, f);
+	set_sentence(&to->try_next, list->try_next, f);
 }
 
 /* clang-format off */
@@ -179,18 +179,18 @@ void verdict_template(struct buf *out, const struct template *t, const struct ve
 	template_put(out, t, f);
 }
 
-/* CPU time of the host that is not mlgen's own. */
-static double cpu_of_others(const struct host_result *h)
+/* CPU time of other processes, in percent of the host's. */
+static double foreign_percent(const struct host_result *h)
 {
-	double others = h->cpu_percent - h->user_percent - h->system_percent;
+	double foreign = h->cpu_percent - h->user_percent - h->system_percent;
 
-	return others > 0 ? others : 0;
+	return foreign > 0 ? foreign : 0;
 }
 
 void verdict_put_cpu(struct buf *out, const struct host_result *h)
 {
 	buf_addf(out, "mlgen itself took usr %.1f%%, sys %.1f%%, other processes %.1f%%",
-		 h->user_percent, h->system_percent, cpu_of_others(h));
+		 h->user_percent, h->system_percent, foreign_percent(h));
 }
 
 void verdict_put_full(struct buf *out, const struct host_result *h, const struct host *host)
@@ -198,14 +198,14 @@ void verdict_put_full(struct buf *out, const struct host_result *h, const struct
 	double cpus = h->cpus > 0 ? h->cpus : (double)host->cpus;
 
 	buf_addf(out,
-		 show_is_of_quota(h) ? "CPU quota %.1f%% used (%.4g CPU%s)"
-				     : "CPU %.1f%% busy (%.4g CPU%s)",
+		 show_has_quota(h) ? "CPU quota %.1f%% used (%.4g CPU%s)"
+				   : "CPU %.1f%% busy (%.4g CPU%s)",
 		 h->cpu_percent, cpus, cpus > 0.99 && cpus < 1.01 ? "" : "s");
 }
 
 bool verdict_cpu_is_of_others(const struct host_result *h)
 {
-	return cpu_of_others(h) > h->cpu_percent / 2;
+	return foreign_percent(h) > h->cpu_percent / 2;
 }
 
 bool verdict_network_is_full(const struct verdict_findings *f)
@@ -251,20 +251,15 @@ bool verdict_is_errors(const struct job_result *r)
 	return f->is_too_many || f->percent > VERDICT_ERRORS_PERCENT;
 }
 
-/* Errors that no accelerator met are not those of a part of the samples. */
-static bool is_a_part(const struct job_result *r)
-{
-	return r->work->is_plain || r->ml.failed_samples + r->ml.eval.failed_samples > 0;
-}
-
 void verdict_put_failed(struct buf *out, const struct job_result *r)
 {
 	const struct failed_result *f = &r->failed;
-	char count[UNITS_TEXT_BYTES], of[UNITS_TEXT_BYTES];
+	char count[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
 
 	units_human_count(count, f->count);
-	if (is_a_part(r))
-		buf_addf(out, "%s of %s %s failed", count, units_human_count(of, f->of),
+	/* Without failed samples, the errors are no part of all samples. */
+	if (r->work->is_plain || r->ml.failed_samples + r->ml.eval.failed_samples > 0)
+		buf_addf(out, "%s of %s %s failed", count, units_human_count(all, f->of),
 			 r->work->is_plain ? "operations" : "samples");
 	else
 		buf_addf(out, "%s error%s", count, f->count == 1 ? "" : "s");
@@ -272,8 +267,8 @@ void verdict_put_failed(struct buf *out, const struct job_result *r)
 
 void verdict_put_allowance(struct buf *out, const struct job_result *r)
 {
-	const struct u64_share *most = &r->job->max_errors;
-	bool is_none = !most->count && !(most->percent > 0);
+	const struct u64_share *allowed = &r->job->max_errors;
+	bool is_none = !allowed->count && !(allowed->percent > 0);
 
 	buf_add(out, "max_errors=");
 	job_option_text(r->job, "max_errors", out);
@@ -288,7 +283,7 @@ bool verdict_log_failed(const struct run_result *r)
 		const struct job_result *j = &r->jobs[i];
 		struct buf text = { 0 };
 
-		/* Workers of a plain job have records behind each other. */
+		/* The records of a plain job's workers are consecutive. */
 		if (!j->failed.is_too_many || j->job == last)
 			continue;
 		last = j->job;
@@ -330,7 +325,7 @@ void verdict_errors_try(struct buf *out, const struct verdict_findings *f)
 		buf_add(out, " --max_errors=N, or N%, lets a run have some");
 }
 
-#define USUAL_AU_PERCENT 90.0 /* where a job states no target */
+#define USUAL_AU_PERCENT 90.0 /* target of jobs that have none */
 
 void verdict_fill(struct run_result *r)
 {
@@ -375,7 +370,8 @@ uint64_t verdict_enough(const struct job_result *j, double *au_percent)
 	double one = ml->demand_bytes_per_sec / (double)ml->accelerators;
 	double n = floor(ml->sample_bytes_per_sec / (one * *au_percent / 100));
 	uint64_t enough = n > 0 ? (uint64_t)n : 0;
-	/* Throughput holds first steps that AU leaves out: stay on the side of what was seen. */
+	/* Throughput includes first steps, which AU excludes. Agree with the AU that was measured.
+	 */
 	if (ml->au_percent < *au_percent && enough >= ml->accelerators)
 		return ml->accelerators - 1;
 	if (ml->au_percent >= *au_percent && enough < ml->accelerators)
