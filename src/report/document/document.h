@@ -78,8 +78,6 @@ char *json_store_text(struct json_store *s, const char *text);
 struct hist *json_store_hist(struct json_store *s); /* empty */
 /* Memory for merging, whose owner is a store; texts and histograms are copied into it. */
 extern const struct merge_memory json_store_memory;
-/* Note that the document lacks this member of a struct, or has null for it. */
-void json_store_add_missing(struct json_store *s, const struct mlgen_field *row, const void *base);
 /* True if the document lacked this member of a struct, or had null for it. */
 bool json_store_lacks(const struct json_store *s, const struct mlgen_field *row, const void *base);
 

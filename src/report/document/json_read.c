@@ -103,11 +103,6 @@ static const char *store_text(void *owner, const char *text)
 
 const struct merge_memory json_store_memory = { store_grow, store_hist_copy, store_text };
 
-void json_store_add_missing(struct json_store *s, const struct mlgen_field *row, const void *base)
-{
-	vec_push(&s->missing, (struct json_missing){ row, base });
-}
-
 bool json_store_lacks(const struct json_store *s, const struct mlgen_field *row, const void *base)
 {
 	for (size_t i = 0; i < s->missing.count; i++)
@@ -329,18 +324,9 @@ static int read_sums(const struct json_place *p, struct read_hist *out)
 	return 0;
 }
 
-static uint64_t counted_in_range(const struct hist *h)
-{
-	uint64_t n = 0;
-
-	for (unsigned b = hist_first(h); b <= hist_last(h); b++)
-		n += h->buckets[b];
-	return n;
-}
-
 READ(hist)
 {
-	uint64_t n;
+	uint64_t n, in_range = 0;
 
 	(void)f;
 	if (!json_is_object(p->value))
@@ -358,7 +344,9 @@ READ(hist)
 		return json_read_fail(p, "its bins do not add up to N");
 	if (h->min_ns > h->max_ns)
 		return json_read_fail(p, "min is above max");
-	if (counted_in_range(h) != n)
+	for (unsigned b = hist_first(h); b <= hist_last(h); b++)
+		in_range += h->buckets[b];
+	if (in_range != n)
 		return json_read_fail(p, "has a bin below min or above max");
 	*(struct hist **)member = h;
 	return 0;
@@ -473,7 +461,7 @@ static int read_table(const struct json_place *p, const struct mlgen_field *tabl
 
 		field_unknown(f, base + f->off);
 		if (!value || json_is_null(value))
-			json_store_add_missing(p->r->store, f, base);
+			vec_push(&p->r->store->missing, (struct json_missing){ f, base });
 		else if (read_member(&member, f, base + f->off) < 0)
 			return -EINVAL;
 	}

@@ -89,11 +89,6 @@ void view_set_ending(struct view *v);
  * one terminal, so this state is global.
  */
 
-/* Save the state of the terminal `fd` before it is changed. 0 or -errno. */
-int view_restore_begin(int fd);
-/* Append escape sequences to write to the terminal on restore; limited to 255 bytes in all. */
-void view_restore_text(const char *leave);
-
 /* Copy the end of the messages so far, at most size - 1 bytes, as a string. */
 void view_restore_messages(char *out, size_t size);
 

@@ -102,11 +102,6 @@ struct view_pen {
 	bool is_utf8; /* false: text is ASCII */
 };
 
-/* Draw a formatted text in at most `columns`, clipped to the picture. */
-__attribute__((format(printf, 6, 7))) void view_printf(const struct view_pen *pen, unsigned row,
-						       unsigned column, unsigned columns,
-						       enum view_look look, const char *fmt, ...);
-
 /* ---- values over time, for curves ---- */
 
 /* A ring of values, one per interval; the latest is at next - 1. */

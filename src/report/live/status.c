@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-#define SNAPSHOTS TRACK_SNAPSHOTS
 #define SNAPSHOT_NS NS_PER_S
 
 void track_follow(struct track *t, const struct live *now, bool all_hists)
@@ -25,7 +24,7 @@ void track_follow(struct track *t, const struct live *now, bool all_hists)
 		t->begin_ns = now->now_ns;
 		t->next = t->count = 0;
 	}
-	last = &t->snapshots[(t->next + SNAPSHOTS - 1) % SNAPSHOTS];
+	last = &t->snapshots[(t->next + TRACK_SNAPSHOTS - 1) % TRACK_SNAPSHOTS];
 	if (t->count > 0 && now->now_ns < last->now_ns + SNAPSHOT_NS)
 		return;
 	l = &t->snapshots[t->next];
@@ -34,15 +33,15 @@ void track_follow(struct track *t, const struct live *now, bool all_hists)
 	else if (now->stall && !l->stall)
 		l->stall = hist_new();
 	live_copy(l, now);
-	t->next = (t->next + 1) % SNAPSHOTS;
-	if (t->count < SNAPSHOTS)
+	t->next = (t->next + 1) % TRACK_SNAPSHOTS;
+	if (t->count < TRACK_SNAPSHOTS)
 		t->count++;
 }
 
 void track_fini(struct track *t)
 {
 	mem_free(t->job_name);
-	for (unsigned i = 0; i < SNAPSHOTS; i++)
+	for (unsigned i = 0; i < TRACK_SNAPSHOTS; i++)
 		live_hists_free(&t->snapshots[i]);
 	*t = (struct track){ 0 };
 }
@@ -56,7 +55,7 @@ const struct live *track_oldest(const struct track *t, const struct live *now)
 {
 	if (!has_snapshot(t, now))
 		return now;
-	return &t->snapshots[t->count < SNAPSHOTS ? 0 : t->next];
+	return &t->snapshots[t->count < TRACK_SNAPSHOTS ? 0 : t->next];
 }
 
 uint64_t track_phase_begin_ns(const struct track *t, const struct live *now)
@@ -92,7 +91,6 @@ void tracks_fini(struct tracks *t)
 	*t = (struct tracks){ 0 };
 }
 
-#define COLUMNS STATUS_COLUMNS
 #define CLEAR "\r\033[K"
 
 struct status {
@@ -135,7 +133,7 @@ static void short_line(struct status *s, const struct live *now, char *out, size
 	if (is_measured && then != now)
 		status_line_short(now, then, out, size);
 	else
-		job_line(s, now, COLUMNS, out, size);
+		job_line(s, now, STATUS_COLUMNS, out, size);
 }
 
 static bool is_busy(const struct live *l)
@@ -165,7 +163,7 @@ static size_t count_shown(const struct live *jobs, size_t n)
 static void join_jobs(struct status *s, const struct live *jobs, size_t n, size_t columns,
 		      char *out, size_t size)
 {
-	char one[COLUMNS * 4];
+	char one[STATUS_COLUMNS * 4];
 	size_t len = 0, left = count_shown(jobs, n);
 	bool is_first = true;
 
@@ -189,11 +187,12 @@ static void join_jobs(struct status *s, const struct live *jobs, size_t n, size_
 
 static void draw(struct status *s, const struct live *jobs, size_t n)
 {
-	char text[COLUMNS * 8] = CLEAR;
+	char text[STATUS_COLUMNS * 8] = CLEAR;
 	char *line = text + strlen(CLEAR);
 	size_t room = sizeof(text) - strlen(CLEAR);
-	size_t columns = s->screen.columns && s->screen.columns < COLUMNS ? s->screen.columns - 1
-									  : COLUMNS - 1;
+	size_t columns = s->screen.columns && s->screen.columns < STATUS_COLUMNS
+				 ? s->screen.columns - 1
+				 : STATUS_COLUMNS - 1;
 
 	if (count_shown(jobs, n) > 1)
 		join_jobs(s, jobs, n, columns, line, room);
@@ -211,7 +210,7 @@ static unsigned terminal_columns(int fd)
 	if (!isatty(fd))
 		return 0;
 	if (ioctl(fd, TIOCGWINSZ, &w) < 0 || w.ws_col < 2)
-		return COLUMNS;
+		return STATUS_COLUMNS;
 	return w.ws_col;
 }
 
@@ -266,7 +265,7 @@ void status_update(struct status *s, const struct live *jobs, size_t n)
 
 void status_print(struct status *s, const struct live *jobs, size_t n)
 {
-	char line[COLUMNS * 4], text[COLUMNS * 5], when[16] = "";
+	char line[STATUS_COLUMNS * 4], text[STATUS_COLUMNS * 5], when[16] = "";
 	time_t t = s->screen.wall_clock();
 	struct tm utc;
 
@@ -276,7 +275,7 @@ void status_print(struct status *s, const struct live *jobs, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (!is_shown(&jobs[i], jobs, n))
 			continue;
-		job_line(s, &jobs[i], COLUMNS - strlen(when) - 2, line, sizeof(line));
+		job_line(s, &jobs[i], STATUS_COLUMNS - strlen(when) - 2, line, sizeof(line));
 		snprintf(text, sizeof(text), "%s  %s\n", when, line);
 		status_write(s, text);
 	}

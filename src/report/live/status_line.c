@@ -228,15 +228,13 @@ bool status_figures(const char *text, const struct live_span *span, struct hist 
 	return true;
 }
 
-#define COLUMNS STATUS_COLUMNS
 #define WAITING_NS (2 * NS_PER_S)
 #define OUTSTANDING_NS (10 * NS_PER_S)
 #define PARTS 16 /* more than any line has */
-#define PART_BYTES STATUS_FIGURE_BYTES
 
 /* The parts of a line, from left to right. */
 struct status_part {
-	char text[PART_BYTES];
+	char text[STATUS_FIGURE_BYTES];
 	unsigned priority; /* the lowest is dropped first; 0 is never dropped */
 };
 
@@ -354,32 +352,34 @@ static enum at activity_of(const struct live *now)
 }
 
 /* A long path loses its beginning: the end names the file. */
-static void format_hanging(const struct live *now, size_t room, char out[PART_BYTES])
+static void format_hanging(const struct live *now, size_t room, char out[STATUS_FIGURE_BYTES])
 {
 	const char *path = now->oldest.path;
 	size_t len = strlen(path);
-	int head = snprintf(out, PART_BYTES, "%s for %" PRIu64 " s: ", opstat_name(now->oldest.op),
+	int head = snprintf(out, STATUS_FIGURE_BYTES,
+			    "%s for %" PRIu64 " s: ", opstat_name(now->oldest.op),
 			    (now->now_ns - now->oldest.start_ns) / NS_PER_S);
 	bool is_whole;
 
-	if (room > PART_BYTES - 1)
-		room = PART_BYTES - 1;
+	if (room > STATUS_FIGURE_BYTES - 1)
+		room = STATUS_FIGURE_BYTES - 1;
 	room = room > (size_t)head + 16 ? room - (size_t)head : 16;
 	is_whole = len <= room;
 	if (!is_whole)
 		path += len - (room - 3);
 	while (!is_whole && is_inside_letter(*path))
 		path++;
-	snprintf(out + head, PART_BYTES - (size_t)head, "%s%s", is_whole ? "" : "...", path);
+	snprintf(out + head, STATUS_FIGURE_BYTES - (size_t)head, "%s%s", is_whole ? "" : "...",
+		 path);
 }
 
 static void compose(struct status_line *l, bool is_short, const struct live_span *span,
 		    struct hist *scratch)
 {
 	const struct status_piece *from = is_short ? short_pieces : pieces;
-	size_t room = is_short ? COLUMNS / 2 : COLUMNS - 10;
+	size_t room = is_short ? STATUS_COLUMNS / 2 : STATUS_COLUMNS - 10;
 	enum at at = activity_of(span->now);
-	char text[PART_BYTES];
+	char text[STATUS_FIGURE_BYTES];
 
 	for (l->count = 0; from->at; from++) {
 		struct status_part *p = &l->parts[l->count];

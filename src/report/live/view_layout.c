@@ -69,8 +69,10 @@ static void draw_text(const struct view_pen *pen, unsigned row, unsigned column,
 	pen->put(pen->to, row, column, look, shown);
 }
 
-void view_printf(const struct view_pen *pen, unsigned row, unsigned column, unsigned columns,
-		 enum view_look look, const char *fmt, ...)
+__attribute__((format(printf, 6, 7))) static void draw_printf(const struct view_pen *pen,
+							      unsigned row, unsigned column,
+							      unsigned columns, enum view_look look,
+							      const char *fmt, ...)
 {
 	char text[VIEW_TEXT_BYTES];
 	va_list ap;
@@ -285,7 +287,7 @@ static void draw_jobs(const struct view_pen *pen, const struct view_scene *s, un
 	if (shown > end - first)
 		shown = end - first - 1;
 	if (shown < s->job_count)
-		view_printf(pen, end - 1, 1, pen->columns, VIEW_FAINT, "and %zu more",
+		draw_printf(pen, end - 1, 1, pen->columns, VIEW_FAINT, "and %zu more",
 			    s->job_count - shown);
 	end = first + (unsigned)shown;
 	row = first;
@@ -308,11 +310,11 @@ static void draw_title(const struct view_pen *pen, const struct view_scene *s)
 	memset(blank, ' ', sizeof(blank) - 1);
 	blank[sizeof(blank) - 1] = '\0';
 	draw_text(pen, 0, 0, pen->columns, VIEW_TITLE, blank);
-	view_printf(pen, 0, 1, 24, VIEW_TITLE, "mlgen %s", MLGEN_VERSION);
-	view_printf(pen, 0, 26, 20, VIEW_TITLE, "%zu job%s", s->job_count, plural(s->job_count));
+	draw_printf(pen, 0, 1, 24, VIEW_TITLE, "mlgen %s", MLGEN_VERSION);
+	draw_printf(pen, 0, 26, 20, VIEW_TITLE, "%zu job%s", s->job_count, plural(s->job_count));
 	units_human_time(time, s->elapsed_ns / NS_PER_S * NS_PER_S);
-	view_printf(pen, 0, 36, 16, VIEW_TITLE, "%s", time);
-	view_printf(pen, 0, pen->columns - (unsigned)strlen(hint) - 1, pen->columns, VIEW_TITLE,
+	draw_printf(pen, 0, 36, 16, VIEW_TITLE, "%s", time);
+	draw_printf(pen, 0, pen->columns - (unsigned)strlen(hint) - 1, pen->columns, VIEW_TITLE,
 		    "%s", hint);
 }
 
@@ -336,7 +338,7 @@ static unsigned draw_throughput(const struct view_pen *pen, const struct view_sc
 	draw_text(pen, row, 1, LABEL_COLUMNS, VIEW_HEAD, "Throughput");
 	draw_text(pen, row, LABEL_COLUMNS + 1, 12, VIEW_STRONG,
 		  rate_text(now, view_series_mean(series, 1)));
-	view_printf(pen, row, LABEL_COLUMNS + 14, pen->columns, VIEW_PLAIN,
+	draw_printf(pen, row, LABEL_COLUMNS + 14, pen->columns, VIEW_PLAIN,
 		    "mean %s, most %s of the last %u looks",
 		    rate_text(mean, view_series_mean(series, n)), rate_text(max, top),
 		    series->count < n ? series->count : n);
@@ -390,9 +392,9 @@ static unsigned draw_shares(const struct view_pen *pen, const struct shares *sh,
 	second = fmin(second, 100 - first);
 	draw_text(pen, row, 1, LABEL_COLUMNS, VIEW_HEAD, sh->label);
 	draw_bar(pen, &box, parts, ARRAY_LEN(parts));
-	view_printf(pen, row, at, 16, sh->looks[0], "%s %.1f%%", sh->first_name, first);
-	view_printf(pen, row, at + 16, 14, sh->looks[1], "%s %.1f%%", sh->second_name, second);
-	view_printf(pen, row, at + 29, 14, sh->looks[2], "other %.1f%%", 100 - first - second);
+	draw_printf(pen, row, at, 16, sh->looks[0], "%s %.1f%%", sh->first_name, first);
+	draw_printf(pen, row, at + 16, 14, sh->looks[1], "%s %.1f%%", sh->second_name, second);
+	draw_printf(pen, row, at + 29, 14, sh->looks[2], "other %.1f%%", 100 - first - second);
 	return row + 1;
 }
 
@@ -406,7 +408,7 @@ static unsigned draw_au(const struct view_pen *pen, const struct view_scene *s,
 	if (isnan(au))
 		return row;
 	draw_text(pen, row, 1, LABEL_COLUMNS, VIEW_HEAD, "AU");
-	view_printf(pen, row, LABEL_COLUMNS + 1, 8, VIEW_STRONG, "%.1f%%", au);
+	draw_printf(pen, row, LABEL_COLUMNS + 1, 8, VIEW_STRONG, "%.1f%%", au);
 	draw_curve(pen, &box, s->au_percent, 100, VIEW_GOOD);
 	return row + 1;
 }
@@ -419,12 +421,12 @@ static void draw_percentiles(const struct view_pen *pen, struct hist *h, unsigne
 
 	for (unsigned i = 0; i < ARRAY_LEN(at); i++) {
 		units_human_ms(text, (double)hist_percentile(h, at[i]));
-		view_printf(pen, row, column, LATENCY_COLUMNS, VIEW_PLAIN, "%*s",
+		draw_printf(pen, row, column, LATENCY_COLUMNS, VIEW_PLAIN, "%*s",
 			    LATENCY_COLUMNS - 1, text);
 		column += LATENCY_COLUMNS;
 	}
 	units_human_count(text, h->count);
-	view_printf(pen, row, column, 12, VIEW_FAINT, "%11s", text);
+	draw_printf(pen, row, column, 12, VIEW_FAINT, "%11s", text);
 }
 
 /* A row for each distribution whose median is a row of live_fields. */
@@ -442,7 +444,7 @@ static unsigned draw_latencies(const struct view_pen *pen, const struct view_sce
 		    !live_distribution(f, span, s->scratch))
 			continue;
 		row++;
-		view_printf(pen, row, 1, LABEL_COLUMNS, VIEW_PLAIN, "%.*s", (int)(len - cut),
+		draw_printf(pen, row, 1, LABEL_COLUMNS, VIEW_PLAIN, "%.*s", (int)(len - cut),
 			    f->field.name);
 		draw_percentiles(pen, s->scratch, row);
 	}
@@ -471,7 +473,7 @@ static unsigned draw_messages(const struct view_pen *pen, const char *text)
 	for (unsigned i = 0; i < n; i++) {
 		int len = (int)strcspn(starts[i], "\n");
 
-		view_printf(pen, pen->rows - 1 - i, 1, pen->columns - 2, VIEW_POOR, "%.*s", len,
+		draw_printf(pen, pen->rows - 1 - i, 1, pen->columns - 2, VIEW_POOR, "%.*s", len,
 			    starts[i]);
 	}
 	return n;
@@ -481,10 +483,10 @@ static void draw_too_small(const struct view_pen *pen, const struct view_scene *
 {
 	char rate[UNITS_TEXT_BYTES];
 
-	view_printf(pen, 0, 0, pen->columns, VIEW_STRONG, "%ux%u: the live view needs %ux%u",
+	draw_printf(pen, 0, 0, pen->columns, VIEW_STRONG, "%ux%u: the live view needs %ux%u",
 		    pen->columns, pen->rows, VIEW_COLUMNS, VIEW_ROWS);
 	if (pen->rows > 1)
-		view_printf(pen, 1, 0, pen->columns, VIEW_PLAIN, "the run goes on: %s; q ends it",
+		draw_printf(pen, 1, 0, pen->columns, VIEW_PLAIN, "the run goes on: %s; q ends it",
 			    rate_text(rate, view_series_mean(s->bytes_per_sec, 1)));
 }
 

@@ -34,57 +34,6 @@ static struct {
 	struct sigaction before[ARRAY_LEN(killing)];
 } state;
 
-/* Restore the terminal before the signal kills, so that the shell's message is visible. */
-static void on_killing(int sig)
-{
-	view_restore();
-	for (size_t i = 0; i < ARRAY_LEN(killing); i++)
-		if (killing[i] == sig)
-			sigaction(sig, &state.before[i], NULL);
-	raise(sig);
-}
-
-/* Collect messages in memory from here on, if standard error is a terminal. */
-static int divert_messages(void)
-{
-	state.messages = state.error = -1;
-	if (!isatty(STDERR_FILENO))
-		return 0;
-	state.error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-	state.messages = memfd_create("messages", MFD_CLOEXEC);
-	if (state.error < 0 || state.messages < 0 || dup2(state.messages, STDERR_FILENO) < 0)
-		return -errno;
-	return 0;
-}
-
-int view_restore_begin(int fd)
-{
-	struct sigaction act = { .sa_handler = on_killing };
-	int rc;
-
-	state.fd = fd;
-	state.leave[0] = '\0';
-	if (tcgetattr(fd, &state.was) < 0)
-		return -errno;
-	rc = divert_messages();
-	if (rc < 0)
-		return rc;
-	if (!state.has_exit && atexit(view_restore) == 0)
-		state.has_exit = true;
-	sigemptyset(&act.sa_mask);
-	for (size_t i = 0; i < ARRAY_LEN(killing); i++)
-		sigaction(killing[i], &act, &state.before[i]);
-	atomic_store(&state.is_on, true);
-	return 0;
-}
-
-void view_restore_text(const char *leave)
-{
-	size_t len = strlen(state.leave);
-
-	snprintf(state.leave + len, sizeof(state.leave) - len, "%s", leave);
-}
-
 void view_restore_messages(char *out, size_t size)
 {
 	struct stat st;
@@ -145,6 +94,51 @@ void view_restore(void)
 /* Signals that newterm() installs handlers for. They would run on any thread of mlgen, even inside
  * calls, so start_screen() restores the old handlers. */
 static const int curses_signals[] = { SIGINT, SIGTERM, SIGTSTP, SIGWINCH };
+
+/* Restore the terminal before the signal kills, so that the shell's message is visible. */
+static void on_killing(int sig)
+{
+	view_restore();
+	for (size_t i = 0; i < ARRAY_LEN(killing); i++)
+		if (killing[i] == sig)
+			sigaction(sig, &state.before[i], NULL);
+	raise(sig);
+}
+
+/* Collect messages in memory from here on, if standard error is a terminal. */
+static int divert_messages(void)
+{
+	state.messages = state.error = -1;
+	if (!isatty(STDERR_FILENO))
+		return 0;
+	state.error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	state.messages = memfd_create("messages", MFD_CLOEXEC);
+	if (state.error < 0 || state.messages < 0 || dup2(state.messages, STDERR_FILENO) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Save the state of the terminal `fd` before it is changed. 0 or -errno. */
+static int begin_restore(int fd)
+{
+	struct sigaction act = { .sa_handler = on_killing };
+	int rc;
+
+	state.fd = fd;
+	state.leave[0] = '\0';
+	if (tcgetattr(fd, &state.was) < 0)
+		return -errno;
+	rc = divert_messages();
+	if (rc < 0)
+		return rc;
+	if (!state.has_exit && atexit(view_restore) == 0)
+		state.has_exit = true;
+	sigemptyset(&act.sa_mask);
+	for (size_t i = 0; i < ARRAY_LEN(killing); i++)
+		sigaction(killing[i], &act, &state.before[i]);
+	atomic_store(&state.is_on, true);
+	return 0;
+}
 
 struct view_terminal {
 	FILE *in, *out;
@@ -247,9 +241,10 @@ static void store_leave_text(void)
 
 	for (size_t i = 0; i < ARRAY_LEN(capabilities); i++) {
 		const char *text = tigetstr(capabilities[i]);
+		size_t len = strlen(state.leave);
 
 		if (text && (intptr_t)text != -1)
-			view_restore_text(text);
+			snprintf(state.leave + len, sizeof(state.leave) - len, "%s", text);
 	}
 }
 
@@ -300,7 +295,7 @@ int view_terminal_open(struct view_terminal **out, struct mlgen_err *err)
 
 	use_locale(t);
 	rc = open_files(t, err);
-	if (rc == 0 && (rc = view_restore_begin(fileno(t->out))) < 0)
+	if (rc == 0 && (rc = begin_restore(fileno(t->out))) < 0)
 		mlgen_fail(err, rc, "live: the terminal: %s", strerror(-rc));
 	if (rc == 0 && !start_screen(t))
 		rc = unknown_terminal(err);

@@ -49,22 +49,17 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool is_global(const struct job *j, const struct mlgen_field *table, size_t option)
-{
-	const struct job_origin *o = origins_of(j, table);
-
-	return o && same_text(o[option].how, "[global]");
-}
-
 /* True if [global] sets the option, and to the same text for every job of the set. */
 static bool is_global_everywhere(const struct jobset *set, const struct mlgen_field *table,
 				 size_t option)
 {
-	for (size_t i = 0; i < set->count; i++)
-		if (!is_global(set->jobs[i], table, option) ||
-		    !same_text(raw_of(set->jobs[i], table, option),
-			       raw_of(set->jobs[0], table, option)))
+	for (size_t i = 0; i < set->count; i++) {
+		const struct job_origin *o = origins_of(set->jobs[i], table);
+
+		if (!o || !same_text(o[option].how, "[global]") ||
+		    !same_text(o[option].raw, raw_of(set->jobs[0], table, option)))
 			return false;
+	}
 	return set->count > 0;
 }
 
@@ -107,6 +102,7 @@ static char *resolved_text(const struct job *j, const struct mlgen_field *f, con
 	return NULL;
 }
 
+/* Fill options, options_resolved and options_origin of a record from a table of options. */
 static void fill_table(struct job_document *m, const struct job *j, const struct jobset *set,
 		       unsigned members, const struct mlgen_field *table, const void *base)
 {
@@ -123,6 +119,7 @@ static void fill_table(struct job_document *m, const struct job *j, const struct
 	}
 }
 
+/* Add the options that [global] sets for all jobs alike, as the user wrote them. */
 static void add_globals(struct metric_list *map, const struct jobset *set,
 			const struct mlgen_field *table)
 {
@@ -131,27 +128,7 @@ static void add_globals(struct metric_list *map, const struct jobset *set,
 			pair_add(map, table[i].name, mem_strdup(raw_of(set->jobs[0], table, i)));
 }
 
-/* Options that [global] sets for all jobs alike, as the user wrote them. */
-static void metrics_options_global(struct metric_list *map, const struct jobset *set)
-{
-	add_globals(map, set, job_fields);
-	if (set->count)
-		add_globals(map, set, engine_table(set->jobs[0]));
-}
-
-/* Fill members, options, options_resolved and options_origin of a record. */
-static void metrics_options_fill(struct job_document *m, const struct job *j,
-				 const struct jobset *set, unsigned members)
-{
-	for (size_t i = 0; i < set->count; i++)
-		if (is_member(set->jobs[i], j, members))
-			pair_add(&m->members, set->jobs[i]->name, NULL);
-	fill_table(m, j, set, members, job_fields, j);
-	fill_table(m, j, set, members, engine_table(j), j->engine_opts);
-}
-
-/* Free any of these maps. */
-static void metrics_options_fini(struct metric_list *map)
+static void options_fini(struct metric_list *map)
 {
 	struct metric_pair *pairs = map->items;
 
@@ -640,13 +617,15 @@ void metrics_top_init(struct run_result *t, const struct run_result *r, const st
 		.timestamp = r->timestamp_ms / 1000,
 		.time = mem_strdup(text),
 	};
-	metrics_options_global(&t->doc.global_options, set);
+	add_globals(&t->doc.global_options, set, job_fields);
+	if (set->count)
+		add_globals(&t->doc.global_options, set, engine_table(set->jobs[0]));
 }
 
 void metrics_top_fini(struct run_result *t)
 {
 	mem_free(t->doc.time);
-	metrics_options_fini(&t->doc.global_options);
+	options_fini(&t->doc.global_options);
 }
 
 void metrics_job_init(struct job_result *m, const struct job_result *r, const struct jobset *set)
@@ -680,16 +659,20 @@ void metrics_job_init(struct job_result *m, const struct job_result *r, const st
 	if (!set)
 		return;
 	fill_sizes(&m->doc, r);
-	metrics_options_fill(&m->doc, r->job, set, r->members);
+	for (size_t i = 0; i < set->count; i++)
+		if (is_member(set->jobs[i], r->job, r->members))
+			pair_add(&m->doc.members, set->jobs[i]->name, NULL);
+	fill_table(&m->doc, r->job, set, r->members, job_fields, r->job);
+	fill_table(&m->doc, r->job, set, r->members, engine_table(r->job), r->job->engine_opts);
 }
 
 void metrics_job_fini(struct job_result *m)
 {
 	mem_free(m->doc.request_sizes.items);
-	metrics_options_fini(&m->doc.members);
-	metrics_options_fini(&m->doc.options);
-	metrics_options_fini(&m->doc.options_resolved);
-	metrics_options_fini(&m->doc.options_origin);
+	options_fini(&m->doc.members);
+	options_fini(&m->doc.options);
+	options_fini(&m->doc.options_resolved);
+	options_fini(&m->doc.options_origin);
 }
 
 void metrics_job_share(struct job_result *m, const struct run_result *r)

@@ -67,7 +67,9 @@ static const struct outfile {
 	[OURS_IOLOG] = { "iolog of fio's", trace_iolog_is, true },
 };
 
-int outfile_reopen(int fd, const char *path)
+/* Reopen for reading the file that a write-only descriptor has open, or failing that, `path` (NULL
+ * = none): a descriptor, or -errno. */
+static int outfile_reopen(int fd, const char *path)
 {
 	char link[64];
 	int again;

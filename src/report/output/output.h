@@ -90,10 +90,6 @@ enum ours_kind {
  */
 int ours_check(const struct place *p, enum ours_kind kind, bool force, struct mlgen_err *err);
 
-/* Reopen for reading the file that a write-only descriptor has open, or failing that, `path` (NULL
- * = none): a descriptor, or -errno. */
-int outfile_reopen(int fd, const char *path);
-
 /* ---- a file that appears whole or not at all ---- */
 
 /*

@@ -155,13 +155,10 @@ static bool is_terminal(dev_t device)
 	return strcmp(target + n - 4, "/tty") == 0;
 }
 
-static bool is_null_or_full(dev_t device)
-{
-	return device == makedev(1, 3) || device == makedev(1, 7);
-}
-
 static int check_kind(const struct place *p, const struct stat *st, struct mlgen_err *err)
 {
+	const dev_t null = makedev(1, 3), full = makedev(1, 7);
+
 	if (S_ISDIR(st->st_mode))
 		return place_fail(p, EISDIR, err);
 	if (S_ISBLK(st->st_mode))
@@ -169,7 +166,8 @@ static int check_kind(const struct place *p, const struct stat *st, struct mlgen
 				  "%s=%s: is a block device, and what is on it would be "
 				  "overwritten; name a file",
 				  p->option, p->given);
-	if (S_ISCHR(st->st_mode) && !is_null_or_full(st->st_rdev) && !is_terminal(st->st_rdev))
+	if (S_ISCHR(st->st_mode) && st->st_rdev != null && st->st_rdev != full &&
+	    !is_terminal(st->st_rdev))
 		return mlgen_fail(err, -ENOTSUP,
 				  "%s=%s: is a device; of those only terminals, /dev/null and "
 				  "/dev/full are written: name a file",

@@ -300,24 +300,11 @@ int plan_make(struct plan_report *p, struct job *job, const struct host *host,
 	return rc;
 }
 
-static void fini_checkpoint(struct plan_checkpoint *c)
-{
-	struct plan_ranks *classes = c->classes.items;
-
-	for (size_t i = 0; i < c->classes.count; i++)
-		mem_free(classes[i].ranks);
-	mem_free(classes);
-	mem_free(c->directory);
-	mem_free(c->first);
-	mem_free(c->last);
-	mem_free(c->saved_by);
-	mem_free(c->file);
-	mem_free(c->last_file);
-}
-
 void plan_fini(struct plan_report *p)
 {
 	struct plan_check *checks = p->checks.items;
+	struct plan_checkpoint *c = &p->checkpoint;
+	struct plan_ranks *classes = c->classes.items;
 
 	for (size_t i = 0; i < p->checks.count; i++) {
 		mem_free(checks[i].name);
@@ -327,7 +314,15 @@ void plan_fini(struct plan_report *p)
 	mem_free(p->blockers.items);
 	mlperf_rules_fini(&p->mlperf_check);
 	mem_free(p->io.directory);
-	fini_checkpoint(&p->checkpoint);
+	for (size_t i = 0; i < c->classes.count; i++)
+		mem_free(classes[i].ranks);
+	mem_free(classes);
+	mem_free(c->directory);
+	mem_free(c->first);
+	mem_free(c->last);
+	mem_free(c->saved_by);
+	mem_free(c->file);
+	mem_free(c->last_file);
 	dataset_fini(&p->eval);
 	dataset_fini(&p->dataset);
 	memset(p, 0, sizeof(*p));

@@ -35,12 +35,15 @@ static size_t length_without(const char *key, const char *ending)
 	return n > m && strcmp(key + n - m, ending) == 0 ? n - m : n;
 }
 
-static void set_name(struct prom_family *p, const struct live_field *f, bool is_target)
+void prom_family_init(struct prom_family *p, const struct live_field *f, bool is_target)
 {
 	const char *key = f->field.name, *unit = f->field.unit;
 	size_t length = strlen(key);
 
-	p->unit = NULL;
+	*p = (struct prom_family){ 0 };
+	p->type = f->kind == LIVE_COUNTER        ? PROM_COUNTER
+		  : f->kind == LIVE_DISTRIBUTION ? PROM_HISTOGRAM
+						 : PROM_GAUGE;
 	for (size_t i = 0; unit && i < ARRAY_LEN(units); i++)
 		if (strcmp(unit, units[i].unit) == 0) {
 			length = length_without(key, units[i].ending);
@@ -48,10 +51,6 @@ static void set_name(struct prom_family *p, const struct live_field *f, bool is_
 		}
 	snprintf(p->name, sizeof(p->name), "mlgen_%.*s%s%s%s", (int)length, key,
 		 is_target ? "_target" : "", p->unit ? "_" : "", p->unit ? p->unit : "");
-}
-
-static void set_help(struct prom_family *p, const struct live_field *f, bool is_target)
-{
 	if (is_target)
 		buf_add(&p->help, "How many there are in all: ");
 	buf_add(&p->help, f->metric ? f->metric : f->field.help);
@@ -61,16 +60,6 @@ static void set_help(struct prom_family *p, const struct live_field *f, bool is_
 		buf_addf(&p->help, "%s%d is %s", c == f->field.choices ? " " : ", ", c->value,
 			 c->name);
 	buf_addc(&p->help, '.');
-}
-
-void prom_family_init(struct prom_family *p, const struct live_field *f, bool is_target)
-{
-	*p = (struct prom_family){ 0 };
-	p->type = f->kind == LIVE_COUNTER        ? PROM_COUNTER
-		  : f->kind == LIVE_DISTRIBUTION ? PROM_HISTOGRAM
-						 : PROM_GAUGE;
-	set_name(p, f, is_target);
-	set_help(p, f, is_target);
 }
 
 void prom_family_fini(struct prom_family *p)

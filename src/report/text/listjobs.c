@@ -29,7 +29,7 @@
 struct job_entry {
 	char *name; /* file name without the suffix */
 	char *path;
-	char *sees;        /* what storage sees; NULL = not in the file */
+	char *sees;        /* the text for `what storage sees`; NULL = not in the file */
 	char *variants;    /* "v100 a100 h100", NULL = none */
 	int rc;            /* result of opening it; pipes and devices are refused */
 	const char *wrong; /* the kind of a refused file, or NULL */
@@ -96,17 +96,6 @@ static void find_jobs(struct job_list *l, const struct jobset_env *env, struct b
 	buf_fini(&binary_jobs);
 	if (l->entries.count)
 		qsort(l->entries.at, l->entries.count, sizeof(*l->entries.at), listjobs_by_name);
-}
-
-static void free_jobs(struct job_list *l)
-{
-	for (size_t i = 0; i < l->entries.count; i++) {
-		mem_free(l->entries.at[i].name);
-		mem_free(l->entries.at[i].path);
-		mem_free(l->entries.at[i].sees);
-		mem_free(l->entries.at[i].variants);
-	}
-	vec_fini(&l->entries);
 }
 
 /* The first sentence without its full stop; a dot inside a number does not end a sentence. */
@@ -287,7 +276,13 @@ int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err)
 		rc = mlgen_fail(err, -ENOENT,
 				"no NAME.job in %s; set MLGEN_JOBS to a folder of job files",
 				searched.len ? buf_str(&searched) : "any folder");
-	free_jobs(&list);
+	for (size_t i = 0; i < list.entries.count; i++) {
+		mem_free(list.entries.at[i].name);
+		mem_free(list.entries.at[i].path);
+		mem_free(list.entries.at[i].sees);
+		mem_free(list.entries.at[i].variants);
+	}
+	vec_fini(&list.entries);
 	buf_fini(&searched);
 	return rc;
 }

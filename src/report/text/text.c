@@ -37,37 +37,25 @@ static void print_line(FILE *to, const char *label, const char *words)
 	buf_fini(&line);
 }
 
-static void print_engines(FILE *to)
+void version_print(FILE *to, const char *commit)
 {
 	struct buf names = { 0 };
 
+	fprintf(to, "mlgen %s", MLGEN_VERSION);
+	if (*commit)
+		fprintf(to, " (commit %s)", commit);
+	fputc('\n', to);
 	for (size_t i = 0; engines_built[i]; i++)
 		buf_addf(&names, "%s%s", i ? " " : "", engines_built[i]->name);
 	for (size_t i = 0; engines_absent[i].name; i++)
 		buf_addf(&names, "%s%s", i ? " " : "; not built: ", engines_absent[i].name);
 	print_line(to, "engines", buf_str(&names));
-	buf_fini(&names);
-}
-
-static void print_libraries(FILE *to)
-{
-	struct buf names = { 0 };
-
+	buf_reset(&names);
 	for (size_t i = 0; libraries[i].name; i++)
 		buf_addf(&names, "%s%s%s%s", i ? ", " : "", libraries[i].name,
 			 *libraries[i].version ? " " : "", libraries[i].version);
 	print_line(to, "libraries", buf_str(&names));
 	buf_fini(&names);
-}
-
-void version_print(FILE *to, const char *commit)
-{
-	fprintf(to, "mlgen %s", MLGEN_VERSION);
-	if (*commit)
-		fprintf(to, " (commit %s)", commit);
-	fputc('\n', to);
-	print_engines(to);
-	print_libraries(to);
 }
 
 /* The column of "= 100%" in lines of shares. */
@@ -234,6 +222,28 @@ void text_template(struct buf *out, const struct template *t, const struct text_
 	template_put(out, t, b);
 }
 
+/* Append a line with the latencies of reads, or of writes if there are more. */
+static void append_main_latency(struct buf *out, const struct text_block *b)
+{
+	const struct direction_result *read = &b->result->read;
+	const struct direction_result *write = &b->result->write;
+	bool is_read = read->total_ios >= write->total_ios;
+	const struct hist *h = is_read ? read->lat_ns : write->lat_ns;
+	char n[UNITS_TEXT_BYTES];
+	struct buf text = { 0 };
+
+	if (!h || h->count == 0)
+		return;
+	buf_addf(&text, "%s, mean %s ms", is_read ? "read" : "write",
+		 units_human_ms(n, hist_mean(h)));
+	for (int p = 50; p < 100; p += 49)
+		if (hist_beyond(h, p) >= 10)
+			buf_addf(&text, ", p%d %s", p,
+				 units_human_ms(n, (double)hist_percentile(h, p)));
+	buf_addf(&text, ", max %s", units_human_ms(n, (double)h->max_ns));
+	text_end(out, "  latency", TEXT_ANSWER_INDENT, &text);
+}
+
 void text_verdict(struct buf *out, const struct text_block *b)
 {
 	const struct verdict_result *v = b->verdict;
@@ -241,7 +251,7 @@ void text_verdict(struct buf *out, const struct text_block *b)
 	char label[64];
 
 	if (!name && b->detail == DETAIL_BRIEF)
-		text_one_latency(out, b);
+		append_main_latency(out, b);
 	if (!name)
 		return;
 	snprintf(label, sizeof(label), "  %s", name);
@@ -251,7 +261,7 @@ void text_verdict(struct buf *out, const struct text_block *b)
 	if (!strcmp(v->name, "storage") && b->detail > DETAIL_BRIEF)
 		append_enough(out, b);
 	if (b->detail == DETAIL_BRIEF)
-		text_one_latency(out, b);
+		append_main_latency(out, b);
 	if (v->try_next)
 		text_put(out, "  try next", TEXT_ANSWER_INDENT, v->try_next);
 }
@@ -277,27 +287,6 @@ void text_fio_lines(struct buf *out, const struct text_block *b)
 {
 	append_fio_line(out, b, &b->result->read, "read");
 	append_fio_line(out, b, &b->result->write, "write");
-}
-
-void text_one_latency(struct buf *out, const struct text_block *b)
-{
-	const struct direction_result *read = &b->result->read;
-	const struct direction_result *write = &b->result->write;
-	bool is_read = read->total_ios >= write->total_ios;
-	const struct hist *h = is_read ? read->lat_ns : write->lat_ns;
-	char n[UNITS_TEXT_BYTES];
-	struct buf text = { 0 };
-
-	if (!h || h->count == 0)
-		return;
-	buf_addf(&text, "%s, mean %s ms", is_read ? "read" : "write",
-		 units_human_ms(n, hist_mean(h)));
-	for (int p = 50; p < 100; p += 49)
-		if (hist_beyond(h, p) >= 10)
-			buf_addf(&text, ", p%d %s", p,
-				 units_human_ms(n, (double)hist_percentile(h, p)));
-	buf_addf(&text, ", max %s", units_human_ms(n, (double)h->max_ns));
-	text_end(out, "  latency", TEXT_ANSWER_INDENT, &text);
 }
 
 /* Entries that do not fit continue in a second line. */

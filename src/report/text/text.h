@@ -411,9 +411,6 @@ void text_template(struct buf *out, const struct template *t, const struct text_
  * scripts parse, and a line for writes; a direction without operations has no line. */
 void text_fio_lines(struct buf *out, const struct text_block *b);
 
-/* Append a line with the latencies of reads, or of writes if there are more. */
-void text_one_latency(struct buf *out, const struct text_block *b);
-
 /* Append the verdict and the figures that decide it, if there is one. */
 void text_verdict(struct buf *out, const struct text_block *b);
 

@@ -366,17 +366,6 @@ void text_energy(struct buf *text, const struct text_block *b)
 	append_joules(text, ", ", e->joules_per_sample, " J/sample");
 }
 
-/* Append the option that placed the threads, or the one that would place them near. */
-static void append_numa_cause(struct buf *text, const struct job *job)
-{
-	if (job->numa_cpu_nodes)
-		buf_addf(text, " (with numa_cpu_nodes=%s)", job->numa_cpu_nodes);
-	else if (job->cpus_allowed)
-		buf_addf(text, " (with cpus_allowed=%s)", job->cpus_allowed);
-	else
-		buf_add(text, " (numa=device binds them)");
-}
-
 /* Append the share of work that was far from the disk. */
 static void append_far(struct buf *text, const struct text_block *b)
 {
@@ -395,7 +384,13 @@ static void append_far(struct buf *text, const struct text_block *b)
 	if (n->far_percent < 100)
 		buf_addf(text, "%s of the %s ", show_percent(percent, n->far_percent), unit);
 	buf_add(text, "far");
-	append_numa_cause(text, b->job);
+	/* The option that placed the threads, or the one that would place them near. */
+	if (b->job->numa_cpu_nodes)
+		buf_addf(text, " (with numa_cpu_nodes=%s)", b->job->numa_cpu_nodes);
+	else if (b->job->cpus_allowed)
+		buf_addf(text, " (with cpus_allowed=%s)", b->job->cpus_allowed);
+	else
+		buf_add(text, " (numa=device binds them)");
 }
 
 /* A host with a single node has no line, unless binding to a node was asked for and failed. */
