@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clean.c - --clean: what mlgen's manifests own below a directory, and with --yes it goes. */
+/* clean.c - --clean: list files that mlgen's manifests own below a directory, or remove them. */
 #include "ask/clean/clean.h"
 
 #include <errno.h>
@@ -20,15 +20,15 @@
 
 /* ---- folders ---- */
 
-/* Folders below each other, each with a descriptor. */
+/* Nested folders, each with an open descriptor. */
 #define DEPTH_MAX 32u
 
-/* A folder that is not gone through; what a dataset has in it stays with it. */
-static void pass_by(struct clean *c, struct clean_set *of, const char *why)
+/* A folder is not walked; files of a dataset in it stay. */
+static void skip_folder(struct clean *c, struct clean_set *of, const char *why)
 {
 	if (of && clean_set_has(c, of))
 		of->stays = true;
-	clean_stays(c, NULL, why);
+	clean_report_kept(c, NULL, why);
 }
 
 static DIR *open_folder(int parent_fd, const char *name)
@@ -41,41 +41,35 @@ static DIR *open_folder(int parent_fd, const char *name)
 	return dir;
 }
 
-/* With what lies below it. */
-static void walk_folder(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth)
-{
-	struct stat st;
-
-	if (fstatat(dirfd(dir), MANIFEST_NAME, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		clean_walk(c, dir, of, depth);
-	else if (!c->is_again)
-		clean_dataset(c, dir, depth);
-}
-
-/* Empty, it goes if mlgen made it, or if what was removed lay in it. */
+/* Walk a folder below. An empty folder is removed if mlgen made it or if files in it were
+ * removed. */
 static void walk_below(struct clean *c, int parent_fd, const char *name, const struct stat *st,
 		       struct clean_set *of, unsigned depth)
 {
 	uint64_t before = c->files + (of ? of->files : 0);
 	uint64_t manifests = c->manifests;
+	struct stat manifest;
 	char why[128];
 	DIR *dir;
 
 	if (st->st_dev != c->dev) {
-		pass_by(c, of, "is another filesystem; name it by itself");
+		skip_folder(c, of, "is another filesystem; name it by itself");
 		return;
 	}
 	if (depth == DEPTH_MAX) {
-		pass_by(c, of, "lies too deep; name it by itself");
+		skip_folder(c, of, "lies too deep; name it by itself");
 		return;
 	}
 	dir = open_folder(parent_fd, name);
 	if (!dir) {
 		snprintf(why, sizeof(why), "cannot be read: %s", strerror(errno));
-		pass_by(c, of, why);
+		skip_folder(c, of, why);
 		return;
 	}
-	walk_folder(c, dir, of, depth + 1);
+	if (fstatat(dirfd(dir), MANIFEST_NAME, &manifest, AT_SYMLINK_NOFOLLOW) != 0)
+		clean_walk(c, dir, of, depth + 1);
+	else if (!c->is_repeat)
+		clean_dataset(c, dir, depth + 1);
 	closedir(dir);
 	if (c->removes && (before != c->files + (of ? of->files : 0) || manifests != c->manifests ||
 			   (of && clean_set_has_folder(c, of))))
@@ -88,13 +82,13 @@ static void walk_file(struct clean *c, int folder_fd, const char *name, const st
 	const char *other = filekind_other(st->st_mode);
 	char why[128] = "";
 
-	if (of && !other && clean_set_takes(c, of, folder_fd, name, st, why, sizeof(why)))
+	if (of && !other && clean_set_remove(c, of, folder_fd, name, st, why, sizeof(why)))
 		return;
 	if (other)
 		snprintf(why, sizeof(why), "is %s", other);
 	if (of && other && clean_set_has(c, of))
 		of->stays = true;
-	clean_stays(c, NULL, why[0] ? why : NULL);
+	clean_report_kept(c, NULL, why[0] ? why : NULL);
 }
 
 static void walk_entry(struct clean *c, int folder_fd, const char *name, struct clean_set *of,
@@ -103,15 +97,15 @@ static void walk_entry(struct clean *c, int folder_fd, const char *name, struct 
 	struct stat st;
 
 	if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return; /* it has gone */
+		return; /* the entry is gone */
 	if (!S_ISDIR(st.st_mode))
 		walk_file(c, folder_fd, name, &st, of);
 	else if (!clean_checkpoint(c, folder_fd, name))
 		walk_below(c, folder_fd, name, &st, of, depth);
 }
 
-/* Whoever else owns a folder could have put files there by any names. */
-static bool may_be_of(struct clean *c, int folder_fd, const struct clean_set *of)
+/* Another owner of the folder could have created files with any name. */
+static bool is_trusted(struct clean *c, int folder_fd, const struct clean_set *of)
 {
 	struct stat st;
 	char why[128];
@@ -122,12 +116,12 @@ static bool may_be_of(struct clean *c, int folder_fd, const struct clean_set *of
 		return false;
 	snprintf(why, sizeof(why), "this folder is user %u's; remove what is in it as that user",
 		 (unsigned)st.st_uid);
-	clean_stays(c, NULL, why);
+	clean_report_kept(c, NULL, why);
 	return false;
 }
 
-/* It is no longer what c->path was made of. */
-static size_t clean_enter(struct clean *c, const char *name)
+/* Append NAME to c->path. Returns the length before, or 0 if the path is too long. */
+static size_t path_append(struct clean *c, const char *name)
 {
 	size_t length = strlen(c->path), more = strlen(name);
 
@@ -138,16 +132,11 @@ static size_t clean_enter(struct clean *c, const char *name)
 	return length;
 }
 
-static void clean_leave(struct clean *c, size_t length)
-{
-	c->path[length] = '\0';
-}
-
 void clean_walk(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth)
 {
 	struct dirent *entry;
 
-	if (of && !may_be_of(c, dirfd(dir), of)) {
+	if (of && !is_trusted(c, dirfd(dir), of)) {
 		of->stays = true;
 		of = NULL;
 	}
@@ -156,22 +145,22 @@ void clean_walk(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth)
 
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		length = clean_enter(c, entry->d_name);
+		length = path_append(c, entry->d_name);
 		if (!length) {
-			clean_stays(c, entry->d_name, "its path is too long");
+			clean_report_kept(c, entry->d_name, "its path is too long");
 			continue;
 		}
 		walk_entry(c, dirfd(dir), entry->d_name, of, depth);
-		clean_leave(c, length);
+		c->path[length] = '\0';
 	}
 }
 
-/* ---- the question ---- */
+/* ---- reports ---- */
 
-/* Of files that stay, and of faults, so many are named. */
+/* Number of kept files and of errors that are named. */
 #define CLEAN_SHOWN 20
 
-void clean_stays(struct clean *c, const char *name, const char *why)
+void clean_report_kept(struct clean *c, const char *name, const char *why)
 {
 	if (c->is_quiet || c->strangers++ >= CLEAN_SHOWN)
 		return;
@@ -179,7 +168,7 @@ void clean_stays(struct clean *c, const char *name, const char *why)
 		why ? ": " : "", why ? why : "");
 }
 
-void clean_stays_because(struct clean *c, const char *sentence)
+void clean_report_kept_text(struct clean *c, const char *sentence)
 {
 	if (!c->is_quiet && c->strangers++ < CLEAN_SHOWN)
 		fprintf(c->to, "%s\n", sentence);
@@ -191,7 +180,7 @@ void clean_fault(struct clean *c, const struct mlgen_err *err)
 		log_error("%s", err->text);
 }
 
-void clean_put(struct clean *c, const char *what, uint64_t files, uint64_t bytes)
+void clean_report_owned(struct clean *c, const char *what, uint64_t files, uint64_t bytes)
 {
 	char count[UNITS_TEXT_BYTES], size[UNITS_TEXT_BYTES];
 
@@ -203,7 +192,7 @@ void clean_put(struct clean *c, const char *what, uint64_t files, uint64_t bytes
 			units_human_bytes(size, (double)bytes));
 }
 
-/* ---- the directory that was named ---- */
+/* ---- directories on the command line ---- */
 
 static DIR *clean_open(struct clean *c, const char *directory, struct mlgen_err *err)
 {
@@ -237,7 +226,7 @@ static DIR *clean_open(struct clean *c, const char *directory, struct mlgen_err 
 	return dir;
 }
 
-static void clean_look(struct clean *c, DIR *dir)
+static void walk_directory(struct clean *c, DIR *dir)
 {
 	struct stat st = { 0 };
 
@@ -249,7 +238,7 @@ static void clean_look(struct clean *c, DIR *dir)
 		clean_walk(c, dir, NULL, 0);
 }
 
-static void clean_put_sum(const struct clean *c)
+static void print_sum(const struct clean *c)
 {
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
 
@@ -261,7 +250,7 @@ static void clean_put_sum(const struct clean *c)
 		units_human_bytes(bytes, (double)c->bytes));
 }
 
-static int check_found(const struct clean *c, const char *directory)
+static int status_of_listing(const struct clean *c, const char *directory)
 {
 	if (c->faults)
 		return EXIT_USAGE;
@@ -273,14 +262,14 @@ static int check_found(const struct clean *c, const char *directory)
 	return EXIT_USAGE;
 }
 
-static void put_rest(const struct clean *c)
+static void report_more_faults(const struct clean *c)
 {
 	if (c->faults > CLEAN_SHOWN)
 		log_error("%" PRIu64 " more faults", c->faults - CLEAN_SHOWN);
 }
 
-/* List what mlgen owns in a directory, or find out whether it can be removed. */
-static int clean_look_at(struct clean *c, const char *directory)
+/* List the files that mlgen owns in a directory, or check whether they can be removed. */
+static int list_directory(struct clean *c, const char *directory)
 {
 	struct mlgen_err err = { 0 };
 	DIR *dir = clean_open(c, directory, &err);
@@ -290,43 +279,43 @@ static int clean_look_at(struct clean *c, const char *directory)
 		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	clean_look(c, dir);
+	walk_directory(c, dir);
 	closedir(dir);
-	status = check_found(c, directory);
-	put_rest(c);
+	status = status_of_listing(c, directory);
+	report_more_faults(c);
 	if (status == EXIT_RAN && !c->is_quiet)
-		clean_put_sum(c);
+		print_sum(c);
 	return status;
 }
 
-/* A directory that was there a moment ago may have gone with one that it was in. */
-static int remove_from(struct clean *c, const char *directory)
+/* A directory may be gone meanwhile, together with another directory that contained it. */
+static int remove_directory(struct clean *c, const char *directory)
 {
 	struct mlgen_err err = { 0 };
 	DIR *dir = clean_open(c, directory, &err);
 
 	if (dir) {
-		clean_look(c, dir);
+		walk_directory(c, dir);
 		closedir(dir);
-		put_rest(c);
+		report_more_faults(c);
 	} else if (err.code != -ENOENT) {
 		clean_fault(c, &err);
 	}
-	clean_put_sum(c);
+	print_sum(c);
 	return c->faults ? EXIT_FAILED : EXIT_RAN;
 }
 
-/* Do so with each directory that was named; the status is the worst one. */
-static int each_directory(const struct ask *a, const struct clean *as,
-			  int (*go)(struct clean *c, const char *directory))
+/* Call a function for each directory of the command line. Returns the worst status. */
+static int each_directory(const struct ask *a, const struct clean *first,
+			  int (*handle)(struct clean *c, const char *directory))
 {
 	struct clean *c = mem_zalloc(sizeof(*c));
 	int status = EXIT_RAN;
 
 	for (size_t i = 0; i < a->set->file_count; i++) {
-		*c = *as;
+		*c = *first;
 		process_self(&c->self);
-		int one = go(c, a->set->files[i]);
+		int one = handle(c, a->set->files[i]);
 		if (one != EXIT_RAN)
 			status = one;
 	}
@@ -334,12 +323,12 @@ static int each_directory(const struct ask *a, const struct clean *as,
 	return status;
 }
 
-/* All directories are looked at before --yes removes anything from one of them. */
+/* All directories are checked before --yes removes anything from one of them. */
 int ask_clean(const struct ask *a)
 {
 	const struct settings *set = &a->set->settings;
-	struct clean as = { .to = a->to, .replaces = set->replace, .is_quiet = set->yes };
-	int status = each_directory(a, &as, clean_look_at);
+	struct clean first = { .to = a->to, .replaces = set->replace, .is_quiet = set->yes };
+	int status = each_directory(a, &first, list_directory);
 
 	if (!set->yes)
 		return status;
@@ -349,7 +338,7 @@ int ask_clean(const struct ask *a)
 				  a->set->file_count);
 		return status;
 	}
-	as.is_quiet = false;
-	as.removes = true;
-	return each_directory(a, &as, remove_from);
+	first.is_quiet = false;
+	first.removes = true;
+	return each_directory(a, &first, remove_directory);
 }

@@ -3,9 +3,9 @@
 #pragma once
 
 /*
- * Folders below a directory are walked; where a manifest says that mlgen made a dataset or a
- * checkpoint, its files are listed, and with --yes they go. What no manifest names stays, and is
- * named.
+ * All folders below a directory are walked. Where a manifest shows that mlgen made a dataset or a
+ * checkpoint, its files are listed, and removed with --yes. Files that no manifest names stay and
+ * are reported.
  */
 
 #include <dirent.h>
@@ -21,61 +21,61 @@
 #include "data/file/file.h"
 #include "run/make/make.h"
 
-/* ---- what is found and removed ---- */
+/* ---- files that are found and removed ---- */
 
 /*
- * Nothing is kept of a file that was passed: what owns it, a dataset or one checkpoint, is known
- * from the manifest of the folder, and judges it by its name. Folders are held (files.h) one below
- * the other; no symbolic link is followed, and no other filesystem entered.
+ * Files need no memory: the manifest of the folder tells by the file's name whether it belongs to a
+ * dataset or a checkpoint. Folders are locked (files.h) one below the other. Symbolic links are not
+ * followed and other filesystems are not entered.
  */
 struct clean {
 	FILE *to;
-	bool removes;  /* else it only looks */
-	bool is_quiet; /* prints nothing of what it finds */
-	bool is_again; /* looks for what is left of one dataset only */
-	bool replaces; /* also checkpoints whose run is not seen here */
+	bool removes;   /* otherwise files are only listed */
+	bool is_quiet;  /* prints nothing about files */
+	bool is_repeat; /* walks again for the remaining files of one dataset */
+	bool replaces;  /* also checkpoints whose writer is not seen on this host */
 	struct process self;
-	char path[PATH_MAX];   /* of what is looked at */
-	dev_t dev;             /* of the directory that was named */
-	uint64_t manifests;    /* found */
-	uint64_t files, bytes; /* of manifests: found, or removed */
-	uint64_t strangers;    /* others, which stay */
-	uint64_t faults;       /* that were told */
+	char path[PATH_MAX];   /* the current file or folder */
+	dev_t dev;             /* filesystem of the directory on the command line */
+	uint64_t manifests;    /* found so far */
+	uint64_t files, bytes; /* named in manifests: found or removed */
+	uint64_t strangers;    /* files without a manifest, which stay */
+	uint64_t faults;       /* errors that were reported */
 };
 
-/* A dataset whose files are looked for. */
+/* A dataset whose files are listed or removed. */
 struct clean_set {
-	struct dataset sets[2]; /* to train with, to evaluate with */
+	struct dataset sets[2]; /* training files, evaluation files */
 	unsigned count;
-	int dir_fd; /* of its directory */
+	int dir_fd; /* the dataset's directory */
 	uid_t maker;
 	uint64_t files, bytes;
-	bool is_marked;  /* as incomplete */
-	bool is_stopped; /* that failed: nothing of it is removed */
-	bool stays;      /* something of it does: then its manifest, too */
+	bool is_marked;  /* the manifest says incomplete */
+	bool is_stopped; /* marking failed, so nothing is removed */
+	bool stays;      /* some of its files stay, and so does the manifest */
 };
 
-/* c->path, or NAME in it, stays; `why` may be NULL. */
-void clean_stays(struct clean *c, const char *name, const char *why);
-/* The same as a sentence that was made where most is known. */
-void clean_stays_because(struct clean *c, const char *sentence);
-/* What keeps something from being looked at, or removed. */
+/* Report that c->path, or NAME in it, stays; `why` may be NULL. */
+void clean_report_kept(struct clean *c, const char *name, const char *why);
+/* Report a whole sentence, from the function that found the reason. */
+void clean_report_kept_text(struct clean *c, const char *sentence);
+/* Report an error that prevents listing or removing something. */
 void clean_fault(struct clean *c, const struct mlgen_err *err);
-/* The line of a dataset, or a checkpoint: what, how many files. */
-void clean_put(struct clean *c, const char *what, uint64_t files, uint64_t bytes);
+/* Report a dataset or a checkpoint: what it is and the number of its files. */
+void clean_report_owned(struct clean *c, const char *what, uint64_t files, uint64_t bytes);
 
-/* clean_dataset.c: the folder of `dir` has a manifest of a dataset. */
+/* clean_dataset.c: list or remove the dataset whose manifest is in the folder of `dir`. */
 void clean_dataset(struct clean *c, DIR *dir, unsigned depth);
-/* Is it one of its files, which go, or of its manifest's? False: it is not, and `why` says what is
- * wrong with it, if it has such a name. */
-bool clean_set_takes(struct clean *c, struct clean_set *of, int folder_fd, const char *name,
-		     const struct stat *st, char *why, size_t why_bytes);
-/* Does its manifest speak of a folder at c->path; or of a folder or a file? */
+/* List or remove a file that belongs to the dataset. False: it does not belong to it or is damaged,
+ * and then `why` tells how. */
+bool clean_set_remove(struct clean *c, struct clean_set *of, int folder_fd, const char *name,
+		      const struct stat *st, char *why, size_t why_bytes);
+/* Does the manifest name a folder at c->path; or a folder or a file? */
 bool clean_set_has_folder(const struct clean *c, const struct clean_set *of);
 bool clean_set_has(const struct clean *c, const struct clean_set *of);
 
-/* clean_checkpoint.c: `name` in a folder may be a checkpoint. False: it is not one of ours. */
+/* clean_checkpoint.c: list or remove the checkpoint `name`. False: it is no checkpoint of mlgen. */
 bool clean_checkpoint(struct clean *c, int parent_fd, const char *name);
 
-/* clean_walk.c: all that lies in a folder; `of` NULL: of no dataset. */
+/* clean.c: walk a folder; `of` is the dataset it belongs to, or NULL. */
 void clean_walk(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth);

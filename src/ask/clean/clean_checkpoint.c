@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clean_checkpoint.c - --clean at one checkpoint: its files as its manifest has them, and how they
- * go. */
+/* clean_checkpoint.c - --clean for one checkpoint: list or remove the files in its manifest. */
 #include "ask/clean/clean.h"
 
 #include <errno.h>
@@ -17,23 +16,23 @@
 #include "base/util.h"
 #include "data/state/state.h"
 
-/* The manifest of one is in memory while it is looked at. */
+/* The manifest of a checkpoint is in memory while its files are checked. */
 struct clean_checkpoint {
 	struct checkpoints in; /* the directory it lies in */
 	struct checkpoint_removal removal;
-	uint64_t files, bytes; /* of it that are there */
-	bool stays;            /* something in its folder does */
+	uint64_t files, bytes; /* files of the manifest that exist */
+	bool stays;            /* something in its folder stays */
 };
 
-static bool clean_checkpoint_is_its(const struct checkpoint_removal *r, const char *name)
+static bool is_own_file(const struct checkpoint_removal *r, const char *name)
 {
 	return strcmp(name, CHECKPOINT_MANIFEST) == 0 ||
 	       strcmp(name, JSONFILE_PART(CHECKPOINT_MANIFEST)) == 0 ||
 	       (r->count && bsearch(&name, r->names, r->count, sizeof(name), text_compare));
 }
 
-/* Those that others have put into its folder. */
-static void name_others(struct clean *c, struct clean_checkpoint *k)
+/* Report files that other programs created in the folder. */
+static void report_foreign_files(struct clean *c, struct clean_checkpoint *k)
 {
 	int fd = openat(k->removal.folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -42,20 +41,20 @@ static void name_others(struct clean *c, struct clean_checkpoint *k)
 	if (!dir) {
 		if (fd >= 0)
 			close(fd);
-		clean_stays(c, NULL, "cannot be read");
+		clean_report_kept(c, NULL, "cannot be read");
 		k->stays = true;
 		return;
 	}
 	while ((entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    !clean_checkpoint_is_its(&k->removal, entry->d_name)) {
-			clean_stays(c, entry->d_name, NULL);
+		    !is_own_file(&k->removal, entry->d_name)) {
+			clean_report_kept(c, entry->d_name, NULL);
 			k->stays = true;
 		}
 	closedir(dir);
 }
 
-static void judge_file(struct clean *c, struct clean_checkpoint *k, const char *name)
+static void check_file(struct clean *c, struct clean_checkpoint *k, const char *name)
 {
 	struct stat st;
 	char why[64];
@@ -68,12 +67,11 @@ static void judge_file(struct clean *c, struct clean_checkpoint *k, const char *
 		return;
 	}
 	snprintf(why, sizeof(why), "is user %u's", (unsigned)st.st_uid);
-	clean_stays(c, name, S_ISREG(st.st_mode) ? why : "is no regular file");
+	clean_report_kept(c, name, S_ISREG(st.st_mode) ? why : "is no regular file");
 	k->stays = true;
 }
 
-/* A whole one has all its files, and as many bytes as its manifest says: else something else took
- * the place of a file. */
+/* A complete checkpoint has all files and bytes of its manifest; otherwise a file was replaced. */
 static bool is_as_written(struct clean *c, const struct clean_checkpoint *k)
 {
 	const struct checkpoint_removal *r = &k->removal;
@@ -86,7 +84,7 @@ static bool is_as_written(struct clean *c, const struct clean_checkpoint *k)
 		 " of %s are there; remove it by hand",
 		 r->count, units_human_count(said, r->now.bytes), k->files,
 		 units_human_count(there, k->bytes));
-	clean_stays(c, NULL, why);
+	clean_report_kept(c, NULL, why);
 	return false;
 }
 
@@ -112,7 +110,7 @@ static int remove_files(const struct clean *c, struct clean_checkpoint *k, struc
 	return rc < 0 ? rc : checkpoint_removal_end(r, &k->in, err);
 }
 
-static void judge_checkpoint(struct clean *c, struct clean_checkpoint *k)
+static void clean_files(struct clean *c, struct clean_checkpoint *k)
 {
 	const struct checkpoint_removal *r = &k->removal;
 	struct mlgen_err err = { 0 };
@@ -121,9 +119,9 @@ static void judge_checkpoint(struct clean *c, struct clean_checkpoint *k)
 
 	if (r->count)
 		qsort(r->names, r->count, sizeof(*r->names), text_compare);
-	name_others(c, k);
+	report_foreign_files(c, k);
 	for (size_t i = 0; i < r->count; i++)
-		judge_file(c, k, r->names[i]);
+		check_file(c, k, r->names[i]);
 	if (!is_as_written(c, k))
 		return;
 	snprintf(what, sizeof(what), "checkpoint %" PRIu64 "%s", r->now.number,
@@ -134,11 +132,11 @@ static void judge_checkpoint(struct clean *c, struct clean_checkpoint *k)
 		clean_fault(c, &err);
 	if (k->stays)
 		k->files = k->bytes = 0;
-	clean_put(c, what, k->files, k->bytes);
+	clean_report_owned(c, what, k->files, k->bytes);
 }
 
-/* Who makes files there is known from one that was made, and only if some are to be removed. */
-static int look_for_maker(struct clean_checkpoint *k, bool removes, struct mlgen_err *err)
+/* Files of an existing checkpoint tell which user makes them. Needed only for removal. */
+static int find_maker(struct clean_checkpoint *k, bool removes, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
 	int rc = 0;
@@ -159,15 +157,15 @@ static void begin_checkpoint(struct clean *c, struct clean_checkpoint *k,
 	struct mlgen_err err = { 0 };
 	char who[256];
 	bool runs = process_look(&found->writer, &c->self) == PROCESS_RUNS;
-	int rc = look_for_maker(k, c->removes, &err);
+	int rc = find_maker(k, c->removes, &err);
 
 	k->in.replaces = c->replaces && !runs;
 	if (rc == 0)
 		rc = checkpoint_removal_begin(&k->removal, &k->in, found, &err);
 	if (rc == 0) {
-		judge_checkpoint(c, k);
+		clean_files(c, k);
 	} else if (rc == -EPERM && err.text[0]) {
-		clean_stays_because(c, err.text);
+		clean_report_kept_text(c, err.text);
 	} else if (rc == -EBUSY) {
 		err = (struct mlgen_err){ 0 };
 		mlgen_fail(&err, rc, "%s: %s; %s", c->path,
@@ -181,25 +179,25 @@ static void begin_checkpoint(struct clean *c, struct clean_checkpoint *k,
 	checkpoint_removal_fini(&k->removal);
 }
 
-/* A run that was killed, or --clean, has left it: nothing is in it. */
+/* Drop an empty checkpoint, which a killed run or --clean has left. */
 static bool drop_bare(const struct clean *c, struct clean_checkpoint *k,
 		      const struct checkpoint *found)
 {
 	struct mlgen_err err = { 0 };
 	int lock_fd;
-	bool has_gone;
+	bool was_dropped;
 
-	if (!c->removes || found->place == CHECKPOINT_FINAL || look_for_maker(k, true, &err) < 0)
+	if (!c->removes || found->place == CHECKPOINT_FINAL || find_maker(k, true, &err) < 0)
 		return false;
 	lock_fd = below_lock(k->in.dir_fd);
-	has_gone = checkpoint_drop_bare(&k->in, found);
+	was_dropped = checkpoint_drop_bare(&k->in, found);
 	below_unlock(lock_fd);
-	return has_gone;
+	return was_dropped;
 }
 
-/* What it is: 1 = one of ours, 0 = none, or -errno with err. */
-static int look_at_checkpoint(const struct clean *c, const struct clean_checkpoint *k,
-			      struct checkpoint *found, struct mlgen_err *err)
+/* 1 = a checkpoint of mlgen, 0 = none, or -errno with err. */
+static int read_manifest(const struct clean *c, const struct clean_checkpoint *k,
+			 struct checkpoint *found, struct mlgen_err *err)
 {
 	char why[160];
 	int fd = below_folder(k->in.dir_fd, found->name);
@@ -233,12 +231,12 @@ bool clean_checkpoint(struct clean *c, int parent_fd, const char *name)
 		.is_held = true,
 		.self = c->self,
 	};
-	rc = look_at_checkpoint(c, &k, &found, &err);
+	rc = read_manifest(c, &k, &found, &err);
 	if (rc < 0)
 		clean_fault(c, &err);
 	else if (rc == 0)
 		rc = drop_bare(c, &k, &found);
-	else if (!c->is_again) {
+	else if (!c->is_repeat) {
 		c->manifests++;
 		begin_checkpoint(c, &k, &found);
 	}

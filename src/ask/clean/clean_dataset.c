@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clean_dataset.c - --clean in the directory of a dataset: which files are its own, and how they
- * go. */
+/* clean_dataset.c - --clean for one dataset: list or remove the files that belong to it. */
 #include "ask/clean/clean.h"
 
 #include <errno.h>
@@ -69,7 +68,7 @@ bool clean_set_has(const struct clean *c, const struct clean_set *of)
 	return clean_set_has_folder(c, of) || clean_set_find(of, c->path, &file) != NULL;
 }
 
-/* The path that a file will have which is written as ".NAME.part"; false: it has no such name. */
+/* The final path of a file that is written as ".NAME.part". False: the name is another. */
 static bool final_path(const struct clean *c, char to[PATH_MAX])
 {
 	const char *name = strrchr(c->path, '/') + 1;
@@ -85,15 +84,8 @@ static bool final_path(const struct clean *c, char to[PATH_MAX])
 	return true;
 }
 
-/* What a preparation leaves in the directory itself goes with the manifest. */
-static bool clean_is_of_manifest(const char *name)
-{
-	return strcmp(name, MANIFEST_NAME) == 0 ||
-	       strcmp(name, JSONFILE_PART(MANIFEST_NAME)) == 0 || strcmp(name, DIRLOCK_NAME) == 0;
-}
-
-/* Interrupted from here on, it is not taken for a whole one. On a full filesystem there is room for
- * that once a file has gone. */
+/* Mark the dataset as incomplete, so that it does not count as whole if removal is interrupted. A
+ * full filesystem has room for the mark once a file is removed. */
 static int mark_set(struct clean_set *s, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
@@ -106,8 +98,8 @@ static int mark_set(struct clean_set *s, struct mlgen_err *err)
 	return rc == 0 || rc == -ENOSPC || rc == -EDQUOT ? 0 : mlgen_fail(err, rc, "%s", why.text);
 }
 
-static void take_file(struct clean *c, struct clean_set *s, int folder_fd, const char *name,
-		      uint64_t bytes)
+static void remove_file(struct clean *c, struct clean_set *s, int folder_fd, const char *name,
+			uint64_t bytes)
 {
 	struct mlgen_err err = { 0 };
 	int rc = 0;
@@ -129,8 +121,8 @@ static void take_file(struct clean *c, struct clean_set *s, int folder_fd, const
 	s->bytes += bytes;
 }
 
-bool clean_set_takes(struct clean *c, struct clean_set *of, int folder_fd, const char *name,
-		     const struct stat *st, char *why, size_t why_bytes)
+bool clean_set_remove(struct clean *c, struct clean_set *of, int folder_fd, const char *name,
+		      const struct stat *st, char *why, size_t why_bytes)
 {
 	uint64_t bytes = (uint64_t)st->st_size, file, full;
 	char path[PATH_MAX], is[UNITS_TEXT_BYTES], should[UNITS_TEXT_BYTES];
@@ -138,7 +130,11 @@ bool clean_set_takes(struct clean *c, struct clean_set *of, int folder_fd, const
 	const struct dataset *ds = clean_set_find(of, is_part ? path : c->path, &file);
 
 	if (!ds)
-		return folder_fd == of->dir_fd && clean_is_of_manifest(name);
+		/* Preparation leaves these in the directory; they are removed with the manifest. */
+		return folder_fd == of->dir_fd &&
+		       (strcmp(name, MANIFEST_NAME) == 0 ||
+			strcmp(name, JSONFILE_PART(MANIFEST_NAME)) == 0 ||
+			strcmp(name, DIRLOCK_NAME) == 0);
 	full = dataset_file_bytes(ds, file);
 	if (is_part ? bytes > full : bytes != full)
 		snprintf(why, why_bytes, "has %s bytes, not %s", units_human_count(is, bytes),
@@ -146,12 +142,12 @@ bool clean_set_takes(struct clean *c, struct clean_set *of, int folder_fd, const
 	else if (st->st_uid != of->maker)
 		snprintf(why, why_bytes, "is user %u's", (unsigned)st->st_uid);
 	else
-		take_file(c, of, folder_fd, name, bytes);
+		remove_file(c, of, folder_fd, name, bytes);
 	of->stays |= *why != '\0';
 	return !*why;
 }
 
-static void put_set(struct clean *c, const struct clean_set *s)
+static void report_set(struct clean *c, const struct clean_set *s)
 {
 	const struct dataset *ds = &s->sets[0];
 	char what[128], count[UNITS_TEXT_BYTES];
@@ -161,13 +157,27 @@ static void put_set(struct clean *c, const struct clean_set *s)
 		files += dataset_all_files(&s->sets[1]);
 	snprintf(what, sizeof(what), "dataset of %s %s file%s", units_human_count(count, files),
 		 ds->format->name, plural(files));
-	clean_put(c, what, s->files, s->bytes);
+	clean_report_owned(c, what, s->files, s->bytes);
 }
 
-static void remove_set_manifest(struct clean *c, const struct clean_set *s)
+/* Walk until no file is found any more: some filesystems skip names while others are removed. */
+static void remove_set(struct clean *c, struct clean_set *s, DIR *dir, unsigned depth)
 {
+	bool was_quiet = c->is_quiet;
+	uint64_t before;
 	struct mlgen_err err = { 0 };
 
+	do {
+		before = s->files;
+		rewinddir(dir);
+		clean_walk(c, dir, s, depth);
+		c->is_quiet = c->is_repeat = true;
+	} while (s->files > before && !s->stays);
+	c->is_quiet = was_quiet;
+	c->is_repeat = false;
+	report_set(c, s);
+	if (s->stays)
+		return;
 	unlinkat(s->dir_fd, JSONFILE_PART(MANIFEST_NAME), 0);
 	if (unlinkat(s->dir_fd, MANIFEST_NAME, 0) == 0)
 		return;
@@ -175,28 +185,8 @@ static void remove_set_manifest(struct clean *c, const struct clean_set *s)
 	clean_fault(c, &err);
 }
 
-/* Some filesystems leave names out while others are removed: until nothing of it is found any
- * more. */
-static void remove_set(struct clean *c, struct clean_set *s, DIR *dir, unsigned depth)
-{
-	bool was_quiet = c->is_quiet;
-	uint64_t before;
-
-	do {
-		before = s->files;
-		rewinddir(dir);
-		clean_walk(c, dir, s, depth);
-		c->is_quiet = c->is_again = true;
-	} while (s->files > before && !s->stays);
-	c->is_quiet = was_quiet;
-	c->is_again = false;
-	put_set(c, s);
-	if (!s->stays)
-		remove_set_manifest(c, s);
-}
-
-static int take_lock(const struct clean *c, struct clean_set *s, struct dirlock *lock,
-		     struct mlgen_err *err)
+static int lock_set(const struct clean *c, struct clean_set *s, struct dirlock *lock,
+		    struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
 	int rc = dirlock_take_at(lock, s->dir_fd, c->path, &why);
@@ -225,14 +215,14 @@ void clean_dataset(struct clean *c, DIR *dir, unsigned depth)
 	}
 	c->manifests++;
 	if (c->removes)
-		rc = take_lock(c, &s, &lock, &err);
+		rc = lock_set(c, &s, &lock, &err);
 	if (rc < 0) {
 		clean_fault(c, &err);
 	} else if (c->removes) {
 		remove_set(c, &s, dir, depth);
 	} else {
 		clean_walk(c, dir, &s, depth);
-		put_set(c, &s);
+		report_set(c, &s);
 	}
 	dirlock_drop(&lock);
 	set_fini(&s);

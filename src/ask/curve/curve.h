@@ -3,9 +3,9 @@
 #pragma once
 
 /*
- * The accesses of a job's epochs are counted in the order of its plan, and from them what caches of
- * several sizes hit (data/cache). Documents of runs say what a hit and a miss cost, and so what AU
- * would be.
+ * The accesses of a job's epochs are counted in the order of its plan. From them follows the hit
+ * ratio of caches of several sizes (data/cache). Documents of runs tell the cost of a hit and of a
+ * miss, which gives the AU.
  */
 
 #include <mlgen/err.h>
@@ -16,9 +16,9 @@
 #include "job/job.h"
 #include "stat/metric.h"
 
-/* ---- a question and its answer ---- */
+/* ---- question and answer ---- */
 
-#define MISS_CURVE_SIZES 10 /* 10 %, 20 %, ... of the data set */
+#define MISS_CURVE_SIZES 10 /* 10 %, 20 %, ... of the dataset */
 
 struct miss_point {
 	const char *policy; /* borrowed */
@@ -26,17 +26,17 @@ struct miss_point {
 	uint64_t size_bytes;
 	uint64_t hits;
 	double hit_ratio;
-	double au_percent; /* NaN: costs are not known */
+	double au_percent; /* NaN = costs are unknown */
 };
 
-/* Of one job. */
+/* The curve of one job. */
 struct miss_curve {
 	const char *job;            /* borrowed */
-	uint64_t data_bytes, units; /* of the data set */
-	uint64_t caches;            /* each of the size, of its own rank */
-	uint64_t epochs, accesses;  /* of the epochs after the first */
-	double hit_ns, miss_ns;     /* of an extent; NaN = not known */
-	/* Options of the job that a run has beside it; "" = none. */
+	uint64_t data_bytes, units; /* size of the dataset */
+	uint64_t caches;            /* caches of each size: one, or one for each rank */
+	uint64_t epochs, accesses;  /* accesses of the epochs after the first */
+	double hit_ns, miss_ns;     /* time of an extent; NaN = unknown */
+	/* Cache options of the job that the curve ignores; "" = none. */
 	char left_out[96];
 	struct metric_list points; /* miss_point, policy by policy; owned */
 };
@@ -44,8 +44,8 @@ struct miss_curve {
 extern const struct mlgen_field miss_curve_fields[];
 
 /*
- * By the job's order alone: what cache.c would do with it, epoch after epoch. 0, or -EINVAL with
- * err where there is no order that it could be asked of.
+ * Simulate caches (cache.c) with the job's order alone, epoch by epoch. 0, or -EINVAL with err if
+ * the order is not known before a run.
  */
 int miss_curve_count(struct miss_curve *m, const struct job *j, const struct dataset *ds,
 		     struct mlgen_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* miss_curve.c - --miss-curve: what a cache would hit, by size and policy, without a run. */
+/* miss_curve.c - --miss-curve: the hit ratio of a cache by size and policy, without a run. */
 #include "ask/curve/curve.h"
 
 #include <errno.h>
@@ -20,13 +20,13 @@
 struct miss_curve_document {
 	const char *version;
 	uint64_t schema_version;
-	struct metric_list curves; /* miss_curve */
+	struct metric_list curves; /* struct miss_curve */
 };
 
-/* ---- what a hit and a miss cost in runs of the job, and what AU is by that ---- */
+/* ---- costs of hits and misses in runs of the job, and the resulting AU ---- */
 
-/* With a tier hits and misses are told apart; without, all are misses. */
-static void take_costs(struct miss_curve *m, const struct record *r)
+/* Without a cache tier all accesses are misses. */
+static void set_costs(struct miss_curve *m, const struct record *r)
 {
 	const char *policy = record_option(r, "cache");
 	bool has_tier = policy && strcmp(policy, "none") != 0;
@@ -50,7 +50,7 @@ static int read_costs(struct miss_curve *m, const char *path, struct mlgen_err *
 		if (!r->ml || strcmp(r->job->doc.jobname, m->job) != 0)
 			continue;
 		is_of_job = true;
-		take_costs(m, r);
+		set_costs(m, r);
 	}
 	results_close(&f);
 	if (rc == 0 && !is_of_job)
@@ -61,54 +61,48 @@ static int read_costs(struct miss_curve *m, const char *path, struct mlgen_err *
 	return rc;
 }
 
-/* A tier that is played has its cost in the job; of bytes that of the mean. */
-static void take_played(struct miss_curve *m, const struct job *j)
-{
-	double mean_bytes = (double)m->data_bytes / (double)m->units;
-
-	if (dist_mean(&j->cache_latency) <= 0 && !j->cache_bandwidth_bytes)
-		return;
-	m->hit_ns = dist_mean(&j->cache_latency);
-	if (j->cache_bandwidth_bytes)
-		m->hit_ns += mean_bytes * (double)NS_PER_S / (double)j->cache_bandwidth_bytes;
-}
-
 /*
- * A step computes for so long, or waits for its batch where its loaders take longer: each reads one
- * extent after the other. Without threads of its own an accelerator reads first and computes then.
+ * A step lasts as long as its computation or as its loaders take for a batch, whichever is
+ * longer. Each loader reads one extent after the other. An accelerator without threads of its own
+ * reads first and computes then.
  */
-static double au_of(const struct miss_curve *m, const struct job *j, double hit)
+static double predicted_au(const struct miss_curve *m, const struct job *j, double hit)
 {
-	double each = hit * m->hit_ns + (1 - hit) * m->miss_ns;
-	double batch = (double)j->batch_size * each;
-	double compute = dist_mean(&j->compute_time);
+	double mean_ns = hit * m->hit_ns + (1 - hit) * m->miss_ns;
+	double batch_ns = (double)j->batch_size * mean_ns;
+	double compute_ns = dist_mean(&j->compute_time);
 	uint64_t threads = job_read_threads(j);
 
-	if (compute <= 0 || isnan(each))
+	if (compute_ns <= 0 || isnan(mean_ns))
 		return (double)NAN;
 	if (!threads)
-		return 100 * compute / (compute + batch);
-	return 100 * compute / fmax(compute, batch / (double)threads);
+		return 100 * compute_ns / (compute_ns + batch_ns);
+	return 100 * compute_ns / fmax(compute_ns, batch_ns / (double)threads);
 }
 
-/* Costs of hits and misses, of documents and of the job, and what AU is by them. 0, or -errno with
- * err: a document cannot be read. */
+/* Read the costs of hits and misses from the job and from documents, and compute AU from them.
+ * 0, or -errno with err: a document cannot be read. */
 static int miss_curve_costs(struct miss_curve *m, const struct job *j, char *const *files,
 			    size_t count, struct mlgen_err *err)
 {
 	struct miss_point *points = m->points.items;
 	int rc = 0;
 
-	take_played(m, j);
+	/* A modelled tier has its costs in the job. The bandwidth applies to the mean unit. */
+	if (dist_mean(&j->cache_latency) > 0 || j->cache_bandwidth_bytes)
+		m->hit_ns = dist_mean(&j->cache_latency);
+	if (j->cache_bandwidth_bytes)
+		m->hit_ns += (double)m->data_bytes / (double)m->units * (double)NS_PER_S /
+			     (double)j->cache_bandwidth_bytes;
 	for (size_t i = 0; i < count && rc == 0; i++)
 		if (question_is_document(files[i]))
 			rc = read_costs(m, files[i], err);
 	for (size_t i = 0; i < m->points.count && rc == 0; i++)
-		points[i].au_percent = au_of(m, j, points[i].hit_ratio);
+		points[i].au_percent = predicted_au(m, j, points[i].hit_ratio);
 	return rc;
 }
 
-/* ---- the question ---- */
+/* ---- document ---- */
 
 /* clang-format off */
 #define S struct miss_point
@@ -149,26 +143,19 @@ const struct mlgen_field miss_curve_fields[] = {
 #undef S
 /* clang-format on */
 
-/* ---- a table ---- */
+/* ---- text ---- */
 
 #define COLUMN 8
 
-static void put_head(FILE *to, const struct miss_curve *m)
+static void print_rows(FILE *to, const struct miss_curve *m, bool is_au)
 {
 	const struct miss_point *points = m->points.items;
+	char bytes[UNITS_TEXT_BYTES];
 
 	fprintf(to, "  %20s", "size");
 	for (size_t i = 0; i < m->points.count; i += MISS_CURVE_SIZES)
 		fprintf(to, "%*s", COLUMN, points[i].policy);
 	fputc('\n', to);
-}
-
-static void put_rows(FILE *to, const struct miss_curve *m, bool is_au)
-{
-	const struct miss_point *points = m->points.items;
-	char bytes[UNITS_TEXT_BYTES];
-
-	put_head(to, m);
 	for (size_t s = 0; s < MISS_CURVE_SIZES; s++) {
 		fprintf(to, "  %5.0f %%  %11s", points[s].size_percent,
 			units_human_bytes(bytes, (double)points[s].size_bytes));
@@ -179,7 +166,7 @@ static void put_rows(FILE *to, const struct miss_curve *m, bool is_au)
 	}
 }
 
-static void put_au(FILE *to, const struct miss_curve *m, const struct job *j)
+static void print_au(FILE *to, const struct miss_curve *m, const struct job *j)
 {
 	char hit[UNITS_TEXT_BYTES], miss[UNITS_TEXT_BYTES];
 	const struct miss_point *points = m->points.items;
@@ -195,10 +182,10 @@ static void put_au(FILE *to, const struct miss_curve *m, const struct job *j)
 		" read threads an accelerator\n",
 		units_human_time(hit, (uint64_t)m->hit_ns),
 		units_human_time(miss, (uint64_t)m->miss_ns), job_readers(j));
-	put_rows(to, m, true);
+	print_rows(to, m, true);
 }
 
-/* What a run of the job would do besides, which is not in it. */
+/* List options that change the hits of a run and that the curve ignores. */
 static void fill_left_out(struct miss_curve *m, const struct job *j)
 {
 	const struct {
@@ -219,7 +206,7 @@ static void fill_left_out(struct miss_curve *m, const struct job *j)
 	buf_fini(&text);
 }
 
-static void miss_curve_text(FILE *to, const struct miss_curve *m, const struct job *j)
+static void print_curve(FILE *to, const struct miss_curve *m, const struct job *j)
 {
 	char bytes[UNITS_TEXT_BYTES], accesses[UNITS_TEXT_BYTES];
 
@@ -231,24 +218,19 @@ static void miss_curve_text(FILE *to, const struct miss_curve *m, const struct j
 		units_human_count(accesses, m->accesses));
 	if (*m->left_out)
 		fprintf(to, "  counted without %s, which a run of the job has\n", m->left_out);
-	put_rows(to, m, false);
-	put_au(to, m, j);
+	print_rows(to, m, false);
+	print_au(to, m, j);
 }
 
-/* ---- the question ---- */
+/* ---- question ---- */
 
-static bool is_training(const struct job *j)
-{
-	return workload_trains(job_work(j));
-}
-
-static int curve_of(const struct ask *a, const struct job *j, struct miss_curve *m,
-		    struct mlgen_err *err)
+static int make_curve(const struct ask *a, const struct job *j, struct miss_curve *m,
+		      struct mlgen_err *err)
 {
 	struct dataset ds;
 	int rc;
 
-	if (!is_training(j))
+	if (!workload_trains(job_work(j)))
 		return mlgen_fail(err, -EINVAL,
 				  "miss-curve: '%s' is of phase=%s and reads no samples by epochs; "
 				  "name a training, such as unet3d.job",
@@ -265,20 +247,6 @@ static int curve_of(const struct ask *a, const struct job *j, struct miss_curve 
 		rc = miss_curve_costs(m, j, a->set->files, a->set->file_count, err);
 	dataset_fini(&ds);
 	return rc;
-}
-
-static void put_json(const struct ask *a, struct miss_curve_document *d)
-{
-	if (a->set->settings.output_format == OUTPUT_JSON)
-		json_struct(a->to, miss_curve_fields, d, NULL);
-	if (a->json)
-		json_struct(a->json, miss_curve_fields, d, NULL);
-}
-
-static int miss_curve_fail(const struct mlgen_err *err)
-{
-	log_error("%s", err->text);
-	return EXIT_USAGE;
 }
 
 static int check_question(const struct jobset *set, struct mlgen_err *err)
@@ -308,14 +276,19 @@ int ask_miss_curve(const struct ask *a)
 	int rc = check_question(set, &err);
 
 	for (size_t i = 0; i < set->count && rc == 0; i++) {
-		rc = curve_of(a, set->jobs[i], &curves[i], &err);
+		rc = make_curve(a, set->jobs[i], &curves[i], &err);
 		if (rc == 0 && set->settings.output_format == OUTPUT_TEXT)
-			miss_curve_text(a->to, &curves[i], set->jobs[i]);
+			print_curve(a->to, &curves[i], set->jobs[i]);
 	}
-	if (rc == 0)
-		put_json(a, &d);
+	if (rc == 0 && set->settings.output_format == OUTPUT_JSON)
+		json_struct(a->to, miss_curve_fields, &d, NULL);
+	if (rc == 0 && a->json)
+		json_struct(a->json, miss_curve_fields, &d, NULL);
 	for (size_t i = 0; i < set->count; i++)
 		miss_curve_fini(&curves[i]);
 	mem_free(curves);
-	return rc < 0 ? miss_curve_fail(&err) : EXIT_RAN;
+	if (rc == 0)
+		return EXIT_RAN;
+	log_error("%s", err.text);
+	return EXIT_USAGE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* miss_curve_count.c - the accesses of a job's epochs, and what caches hit of them. */
+/* miss_curve_count.c - count the accesses of a job's epochs and the hits of caches. */
 #include "ask/curve/curve.h"
 
 #include <errno.h>
@@ -13,17 +13,17 @@
 #include "data/order/order.h"
 #include "job/job.h"
 
-/* Of hot a ranking would have to be known, of importance weights. LRU's is the first: one pass says
- * it of all sizes. */
+/* CACHE_HOT would need a ranking and CACHE_IMPORTANCE weights. LRU comes first: a single pass
+ * counts all sizes. */
 static const enum job_cache policies[] = {
 	CACHE_LRU, CACHE_FIFO, CACHE_LFU, CACHE_RANDOM, CACHE_CLOCK, CACHE_MINIO, CACHE_BELADY,
 };
 
-/* Accesses are held as 4 bytes each, twice. */
-#define ACCESSES_MOST (UINT64_C(1) << 30)
+/* Accesses are stored as 4 bytes each, twice. */
+#define ACCESSES_MAX (UINT64_C(1) << 30)
 
-/* So many are told to a cache before they are accessed. */
-#define COMING 16u
+/* Number of units that a cache learns before they are accessed. */
+#define LOOKAHEAD 16u
 
 struct counting {
 	const struct job *job;
@@ -31,12 +31,12 @@ struct counting {
 	struct sampler sampler;
 	struct pages pages; /* cache_unit=page */
 	uint64_t units, data_bytes;
-	uint64_t *unit_bytes; /* NULL = all have as many, `each` */
+	uint64_t *unit_bytes; /* NULL = all units have `each` bytes */
 	uint64_t each;
 	uint64_t sizes[MISS_CURVE_SIZES]; /* bytes, or units of `each` */
-	/* Of one cache: units, and when each is accessed next. */
+	/* The accessed units of one cache, and the next access of each. */
 	uint32_t *at, *next;
-	uint64_t count, cold; /* of the first epoch */
+	uint64_t count, cold; /* cold: accesses of the first epoch */
 	size_t at_room, next_room;
 };
 
@@ -92,7 +92,7 @@ static uint64_t held_bytes(const void *arg, uint64_t unit)
 	return ((const struct counting *)arg)->unit_bytes[unit];
 }
 
-/* Where all are alike they are counted, which takes no memory. */
+/* Units of equal size are counted instead of stored, which takes no memory. */
 static void measure_units(struct counting *c)
 {
 	bool is_alike = true;
@@ -117,34 +117,28 @@ static void measure_units(struct counting *c)
 
 static uint64_t size_bytes(const struct counting *c, unsigned size)
 {
-	/* In parts, for a product of both could be too large. */
+	/* Division comes first, because the product could overflow. */
 	return c->data_bytes / MISS_CURVE_SIZES * (size + 1) +
 	       c->data_bytes % MISS_CURVE_SIZES * (size + 1) / MISS_CURVE_SIZES;
 }
 
-static void fill_sizes(struct counting *c)
-{
-	for (unsigned i = 0; i < MISS_CURVE_SIZES; i++)
-		c->sizes[i] = c->unit_bytes ? size_bytes(c, i) : size_bytes(c, i) / c->each;
-}
+/* ---- order ---- */
 
-/* ---- the order ---- */
-
-/* An epoch that `steps` cuts ends with the step before. */
-static uint64_t add_epoch(struct counting *c, const struct nextuse_config *of, uint64_t epoch)
+/* Append the accesses of an epoch and return their number. With `steps`, the last epoch is cut. */
+static uint64_t add_epoch(struct counting *c, const struct nextuse_config *cfg, uint64_t epoch)
 {
-	uint64_t steps = c->job->steps, had = c->count;
+	uint64_t steps = c->job->steps, first = c->count;
 	uint64_t done = epoch * c->sampler.steps;
 	struct orderwalk w;
 	struct orderwalk_at at;
 
-	orderwalk_begin(&w, &c->sampler, of->first_rank, of->end_rank, epoch);
+	orderwalk_begin(&w, &c->sampler, cfg->first_rank, cfg->end_rank, epoch);
 	while (orderwalk_next(&w, &at) && (!steps || done + at.step < steps)) {
 		c->at = mem_grow(c->at, &c->at_room, c->count + 1, sizeof(*c->at));
 		c->at[c->count++] = (uint32_t)unit_of(c, at.extent);
 	}
 	orderwalk_end(&w);
-	return c->count - had;
+	return c->count - first;
 }
 
 static void add_next(struct counting *c, struct nextuse *n, uint64_t epoch, uint64_t accesses)
@@ -160,21 +154,21 @@ static void add_next(struct counting *c, struct nextuse *n, uint64_t epoch, uint
 static int read_order(struct counting *c, uint64_t first_rank, uint64_t end_rank,
 		      struct mlgen_err *err)
 {
-	const struct nextuse_config of = { .sampler = &c->sampler,
-					   .first_rank = first_rank,
-					   .end_rank = end_rank,
-					   .epochs = c->job->epochs,
-					   .units = c->units,
-					   .unit_of = unit_of,
-					   .arg = c };
+	const struct nextuse_config cfg = { .sampler = &c->sampler,
+					    .first_rank = first_rank,
+					    .end_rank = end_rank,
+					    .epochs = c->job->epochs,
+					    .units = c->units,
+					    .unit_of = unit_of,
+					    .arg = c };
 	struct nextuse *n;
-	int rc = nextuse_new(&n, &of, err);
+	int rc = nextuse_new(&n, &cfg, err);
 
 	if (rc < 0)
 		return rc;
 	c->count = 0;
 	for (uint64_t e = 0; e < c->job->epochs; e++) {
-		uint64_t accesses = add_epoch(c, &of, e);
+		uint64_t accesses = add_epoch(c, &cfg, e);
 
 		if (!accesses)
 			break;
@@ -203,10 +197,10 @@ static void count_lru(const struct counting *c, uint64_t *hits)
 	misscurve_free(m);
 }
 
-static void expect(const struct counting *c, const struct cache *cache, uint64_t first)
+static void announce(const struct counting *c, const struct cache *cache, uint64_t first)
 {
-	unsigned n = (unsigned)u64_min(COMING, c->count - first);
-	uint64_t units[COMING];
+	unsigned n = (unsigned)u64_min(LOOKAHEAD, c->count - first);
+	uint64_t units[LOOKAHEAD];
 
 	for (unsigned i = 0; i < n; i++)
 		units[i] = c->at[first + i];
@@ -235,8 +229,8 @@ static int count_one(const struct counting *c, enum job_cache policy, uint64_t s
 		const struct cache_access a = { .unit = c->at[i], .next_use = c->next[i] };
 		struct cache_answer answer;
 
-		if (i % COMING == 0)
-			expect(c, cache, i);
+		if (i % LOOKAHEAD == 0)
+			announce(c, cache, i);
 		cache_access(cache, &a, &answer);
 		*hits += answer.is_hit && i >= c->cold;
 	}
@@ -244,8 +238,8 @@ static int count_one(const struct counting *c, enum job_cache policy, uint64_t s
 	return 0;
 }
 
-/* A size that does not hold the largest unit is not for one pass. */
-static bool has_one_pass(const struct counting *c)
+/* A cache too small for the largest unit is not covered by the single pass. */
+static bool one_pass_suffices(const struct counting *c)
 {
 	uint64_t largest = c->unit_bytes ? 0 : 1;
 
@@ -258,7 +252,7 @@ static int count_policy(const struct counting *c, enum job_cache policy, struct 
 			struct mlgen_err *err)
 {
 	uint64_t hits[MISS_CURVE_SIZES] = { 0 };
-	bool is_one_pass = policy == CACHE_LRU && has_one_pass(c);
+	bool is_one_pass = policy == CACHE_LRU && one_pass_suffices(c);
 	int rc = 0;
 
 	if (is_one_pass)
@@ -284,22 +278,22 @@ static int count_cache(struct counting *c, struct miss_curve *m, uint64_t first,
 	m->accesses += c->count - u64_min(c->cold, c->count);
 	for (size_t p = 0; p < ARRAY_LEN(policies) && rc == 0; p++)
 		rc = count_policy(c, policies[p], points + p * MISS_CURVE_SIZES, err);
-	log_progress("%s", ""); /* what stood there is gone */
+	log_progress("%s", ""); /* erases the progress line */
 	return rc;
 }
 
-/* ---- what cannot be asked ---- */
+/* ---- jobs without a curve ---- */
 
 static int check_count(const struct counting *c, struct mlgen_err *err)
 {
 	const struct job *j = c->job;
 	double all = (double)j->epochs * (double)j->accelerators * (double)c->sampler.rank_extents;
 
-	if (all > (double)ACCESSES_MOST || c->units > ACCESSES_MOST)
+	if (all > (double)ACCESSES_MAX || c->units > ACCESSES_MAX)
 		return mlgen_fail(err, -EINVAL,
 				  "miss-curve: '%s' has %.3g accesses of %.3g units, more than the "
 				  "%.3g that are held in memory; fewer epochs, or a scale of it",
-				  j->name, all, (double)c->units, (double)ACCESSES_MOST);
+				  j->name, all, (double)c->units, (double)ACCESSES_MAX);
 	return 0;
 }
 
@@ -339,25 +333,16 @@ static void fill_points(struct miss_curve *m, const struct counting *c)
 	m->points = (struct metric_list){ points, ARRAY_LEN(policies) * MISS_CURVE_SIZES };
 }
 
-static void fill_ratios(struct miss_curve *m)
-{
-	struct miss_point *points = m->points.items;
-
-	for (size_t i = 0; i < m->points.count; i++)
-		points[i].hit_ratio =
-			m->accesses ? (double)points[i].hits / (double)m->accesses : (double)NAN;
-}
-
-/* Each rank's cache by itself, where they have one each. */
+/* Each rank has a cache of its own, or all ranks share one. */
 static int count_caches(struct counting *c, struct miss_curve *m, struct mlgen_err *err)
 {
 	uint64_t ranks = c->job->accelerators;
-	bool is_each = c->job->cache_scope == CACHE_OF_RANK;
+	bool is_of_rank = c->job->cache_scope == CACHE_OF_RANK;
 	int rc = 0;
 
-	m->caches = is_each ? ranks : 1;
+	m->caches = is_of_rank ? ranks : 1;
 	for (uint64_t r = 0; r < m->caches && rc == 0; r++)
-		rc = count_cache(c, m, r, is_each ? r + 1 : ranks, err);
+		rc = count_cache(c, m, r, is_of_rank ? r + 1 : ranks, err);
 	return rc;
 }
 
@@ -373,7 +358,8 @@ int miss_curve_count(struct miss_curve *m, const struct job *j, const struct dat
 	if (rc < 0)
 		return rc;
 	measure_units(&c);
-	fill_sizes(&c);
+	for (unsigned i = 0; i < MISS_CURVE_SIZES; i++)
+		c.sizes[i] = c.unit_bytes ? size_bytes(&c, i) : size_bytes(&c, i) / c.each;
 	*m = (struct miss_curve){ .job = j->name,
 				  .data_bytes = c.data_bytes,
 				  .units = c.units,
@@ -384,7 +370,10 @@ int miss_curve_count(struct miss_curve *m, const struct job *j, const struct dat
 	rc = check_count(&c, err);
 	if (rc == 0)
 		rc = count_caches(&c, m, err);
-	fill_ratios(m);
+	struct miss_point *points = m->points.items;
+	for (size_t i = 0; i < m->points.count; i++)
+		points[i].hit_ratio =
+			m->accesses ? (double)points[i].hits / (double)m->accesses : (double)NAN;
 	mem_free(c.unit_bytes);
 	mem_free(c.at);
 	mem_free(c.next);

@@ -20,58 +20,50 @@
 #include "io/pagecache.h"
 #include "report/text/text.h"
 
-/* ---- files for it ---- */
+/* ---- files to read from memory ---- */
 
-/* What to read into memory at most, of what is free there. */
-#define MEMORY_PART 4
+/* The largest part of free memory that is filled with files. */
+#define MEMORY_FRACTION 4
 #define WARM_BATCHES 4
 #define WARM_BYTES (256.0 * 1024 * 1024) /* beyond the caches of a CPU */
 #define CHUNK_BYTES ((size_t)1 << 20)
 
-#define MOST_LOOKS 256 /* at files, whether they are still there */
+#define RESIDENT_SAMPLES 256 /* files whose page cache is checked */
 
-/* 1: to its end; 0: the time is over; -errno. */
-static int read_through(int fd, char *chunk, const struct clock *clock, uint64_t deadline_ns,
-			uint64_t *bytes)
-{
-	ssize_t n;
-
-	/* The whole of it at once: a slow storage answers requests side by side faster than one
-	 * after the other. What fails costs only time. */
-	posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
-	while ((n = read(fd, chunk, CHUNK_BYTES)) != 0) {
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (signals_taken())
-			return -EINTR;
-		if (clock_now(clock) >= deadline_ns)
-			return 0;
-		*bytes += n > 0 ? (uint64_t)n : 0;
-	}
-	return 1;
-}
-
+/* 1 at the end of the file, 0 at the deadline, or -errno. */
 static int warm_file(const struct dataset *ds, uint64_t file, char *chunk,
 		     const struct clock *clock, uint64_t deadline_ns, uint64_t *bytes,
 		     struct mlgen_err *err)
 {
 	char path[PATH_MAX];
-	int n = dataset_path(ds, file, path, sizeof(path));
+	int rc = dataset_path(ds, file, path, sizeof(path));
+	ssize_t n;
 
-	if (n < 0)
-		return mlgen_fail(err, n, "%s: %s", ds->directory, strerror(-n));
+	if (rc < 0)
+		return mlgen_fail(err, rc, "%s: %s", ds->directory, strerror(-rc));
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return mlgen_fail(err, -errno, "%s: %s", path, strerror(errno));
-	int rc = read_through(fd, chunk, clock, deadline_ns, bytes);
+	/* Slow storage answers parallel requests faster than sequential ones, so the whole file is
+	 * requested at once. A failure costs only time. */
+	posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
+	rc = 1;
+	while (rc == 1 && (n = read(fd, chunk, CHUNK_BYTES)) != 0) {
+		if (n < 0 && errno != EINTR)
+			rc = mlgen_fail(err, -errno, "%s: %s", path, strerror(errno));
+		else if (signals_taken())
+			rc = -EINTR;
+		else if (clock_now(clock) >= deadline_ns)
+			rc = 0;
+		else
+			*bytes += n > 0 ? (uint64_t)n : 0;
+	}
 	close(fd);
-	if (rc < 0 && rc != -EINTR)
-		return mlgen_fail(err, rc, "%s: %s", path, strerror(-rc));
 	return rc;
 }
 
-/* Bytes that may be read into memory for it: a quarter of what is free. */
-static uint64_t ceiling_memory(const struct host *host)
+/* Bytes of files that may be read into memory. */
+static uint64_t warm_bytes_max(const struct host *host)
 {
 	uint64_t available = host->memory_bytes;
 	uint64_t free_bytes;
@@ -79,7 +71,7 @@ static uint64_t ceiling_memory(const struct host *host)
 	if (sysfile_keyed(&free_bytes, "", "/proc/meminfo", "MemAvailable") == 0 &&
 	    free_bytes < available)
 		available = free_bytes;
-	return available / MEMORY_PART;
+	return available / MEMORY_FRACTION;
 }
 
 uint64_t ceiling_files(const struct job_result *j, uint64_t most_bytes)
@@ -122,14 +114,14 @@ int ceiling_warm(struct ceiling_warm *w, const struct dataset *ds, uint64_t file
 	return rc < 0 ? rc : 0;
 }
 
-/* Percent of these, or of the first 256, that the page cache holds now; NaN = it cannot be asked.
- * Not by the storage's counter: others use that, too. */
-static double ceiling_kept_percent(const struct dataset *ds, const struct ceiling_warm *w)
+/* Percent of the first RESIDENT_SAMPLES warm files that the page cache holds now; NaN = unknown.
+ * The storage counters are not used, because other programs change them, too. */
+static double ceiling_resident_percent(const struct dataset *ds, const struct ceiling_warm *w)
 {
 	uint64_t resident = 0, all = 0;
 	char path[PATH_MAX];
 
-	for (uint64_t i = 0; i < w->files && i < MOST_LOOKS; i++) {
+	for (uint64_t i = 0; i < w->files && i < RESIDENT_SAMPLES; i++) {
 		uint64_t here, size;
 
 		if (dataset_path(ds, i, path, sizeof(path)) < 0 ||
@@ -141,26 +133,25 @@ static double ceiling_kept_percent(const struct dataset *ds, const struct ceilin
 	return all ? 100 * (double)resident / (double)all : (double)NAN;
 }
 
-/* ---- the question ---- */
+/* ---- one training and its ceilings ---- */
 
-/* A ceiling that was asked for: FEW_STEPS counted steps, within these limits. */
-#define ASKED_LEAST 3.0
-#define ASKED_MOST 30.0
-/* One that comes by itself: never longer than the run was by this part. */
+/* Seconds of an explicit ceiling, which runs for FEW_STEPS counted steps. */
+#define EXPLICIT_LEAST 3.0
+#define EXPLICIT_MOST 30.0
+/* An automatic ceiling takes at most BRIEF_PART of the run's time. */
 #define BRIEF_STEPS 5
 #define BRIEF_LEAST 1.0
 #define BRIEF_MOST 3.0
 #define BRIEF_PART 0.2
-/* Of each run, before anything counts: a loader's first batches come at once. */
+/* Part of each run before anything counts: the first batches of loaders arrive together. */
 #define RAMP_PART 0.25
 
-/* Less than this of the files still in memory, and it was no run from memory. */
+/* A run counts as from memory if at least this part of the files is still in memory. */
 #define CACHED_PERCENT 90.0
 
-/* Longer than any run: no epoch to evaluate after. */
+/* Longer than any run, so that there is no evaluation. */
 #define NEVER_EPOCHS "1000000000"
 
-/* One training and its ceilings. */
 struct measure {
 	const struct ask *a;
 	const struct job_result *result;
@@ -173,22 +164,7 @@ struct measure {
 
 /* ---- the command line of a probe ---- */
 
-/* Pages stay charged to whoever read them: under a limit of memory, files that are to come from
- * memory would be there beside it. What follows from the limit stays as it was. */
-static void add_no_limit(struct probe_args *args, const struct measure *m)
-{
-	const struct job *job = m->job;
-
-	if (!job->memory_limit)
-		return;
-	probe_args_add(args, "--%s.memory_limit=0", job->name);
-	if (!(job->dataset_ratio > 0))
-		return;
-	probe_args_add(args, "--%s.dataset_ratio=0", job->name);
-	probe_args_add(args, "--%s.num_files=%" PRIu64, job->name, m->result->dataset->files);
-}
-
-/* The same job for so long, and nothing else that it does. */
+/* Run the same job for m->seconds, without anything else that it does. */
 static void add_common(struct probe_args *args, const struct measure *m)
 {
 	const struct job *job = m->job;
@@ -211,21 +187,25 @@ static void add_common(struct probe_args *args, const struct measure *m)
 		probe_args_add(args, "--%s.eval_after=" NEVER_EPOCHS, name);
 		probe_args_add(args, "--%s.eval_every=" NEVER_EPOCHS, name);
 	}
-	add_no_limit(args, m);
-}
-
-static void add_cached(struct probe_args *args, const struct measure *m, uint64_t files)
-{
-	if (m->job->direct)
-		probe_args_add(args, "--%s.direct=0", m->job->name);
-	probe_args_add(args, "--%s.distinct_files=%" PRIu64, m->job->name, files);
+	/*
+	 * Pages stay charged to the cgroup that read them first. Under a memory limit, files that
+	 * are to come from memory would not count against it. A dataset sized by the limit stays.
+	 */
+	if (job->memory_limit) {
+		probe_args_add(args, "--%s.memory_limit=0", name);
+		if (job->dataset_ratio > 0) {
+			probe_args_add(args, "--%s.dataset_ratio=0", name);
+			probe_args_add(args, "--%s.num_files=%" PRIu64, name,
+				       m->result->dataset->files);
+		}
+	}
 }
 
 /* ---- one probe ---- */
 
-/* The first thing that is missing is what people want to know. */
-__attribute__((format(printf, 2, 3))) static void cannot(struct ceiling_result *to, const char *fmt,
-							 ...)
+/* Only the first reason is stored: it is what users need. */
+__attribute__((format(printf, 2, 3))) static void set_unmeasured(struct ceiling_result *to,
+								 const char *fmt, ...)
 {
 	va_list ap;
 
@@ -236,7 +216,7 @@ __attribute__((format(printf, 2, 3))) static void cannot(struct ceiling_result *
 	va_end(ap);
 }
 
-static const struct job_result *trained(const struct probe *p, const char *name)
+static const struct job_result *find_training(const struct probe *p, const char *name)
 {
 	const struct run_result *r = p->result;
 
@@ -249,39 +229,36 @@ static const struct job_result *trained(const struct probe *p, const char *name)
 
 struct figures {
 	double au_percent, samples_per_sec, seconds;
-	bool is_memory, has_own_cache; /* as in storage_result */
+	bool is_memory, has_own_cache; /* see storage_result */
 };
 
-/* False: nothing was measured. */
-static bool take_figures(struct figures *f, const struct job_result *j)
-{
-	const struct ml_result *ml = &j->ml;
-
-	f->au_percent = ml->au_percent;
-	f->samples_per_sec = verdict_steady_rate(j->job, ml);
-	f->seconds = j->wall_seconds;
-	f->is_memory = j->storage.is_memory;
-	f->has_own_cache = j->storage.has_own_cache;
-	return !isnan(f->samples_per_sec);
-}
-
-/* 1 with figures, 0 without, -EINTR. */
+/* 1 with figures, 0 without, or -EINTR. */
 static int probe_figures(struct figures *f, const struct measure *m, const struct probe_args *args,
 			 const char *what)
 {
 	struct mlgen_err err = { 0 };
 	struct probe p;
 	int rc = probe_run(&p, m->a, args, &err);
-	const struct job_result *j = rc == 0 && !p.interrupted ? trained(&p, m->job->name) : NULL;
+	const struct job_result *j =
+		rc == 0 && !p.interrupted ? find_training(&p, m->job->name) : NULL;
 	bool has_errors = j && verdict_is_errors(j);
-	bool is_measured = j && !has_errors && take_figures(f, j);
+	bool is_measured = false;
 	bool was_interrupted = p.interrupted;
 
+	if (j && !has_errors) {
+		*f = (struct figures){ .au_percent = j->ml.au_percent,
+				       .samples_per_sec = verdict_steady_rate(j->job, &j->ml),
+				       .seconds = j->wall_seconds,
+				       .is_memory = j->storage.is_memory,
+				       .has_own_cache = j->storage.has_own_cache };
+		is_measured = !isnan(f->samples_per_sec);
+	}
+
 	if (!was_interrupted && !is_measured)
-		cannot(m->to, "%s: %s", what,
-		       rc < 0       ? err.text
-		       : has_errors ? "too many samples failed"
-				    : "no step was counted in that time");
+		set_unmeasured(m->to, "%s: %s", what,
+			       rc < 0       ? err.text
+			       : has_errors ? "too many samples failed"
+					    : "no step was counted in that time");
 	probe_fini(&p);
 	return was_interrupted ? -EINTR : is_measured;
 }
@@ -292,7 +269,7 @@ static int measure_null(struct measure *m)
 	struct figures f;
 
 	add_common(&args, m);
-	probe_args_take_storage_away(&args, m->a, m->job);
+	probe_args_without_storage(&args, m->a, m->job);
 	int rc = probe_figures(&f, m, &args, "without storage");
 	if (rc > 0) {
 		m->to->null_au_percent = f.au_percent;
@@ -305,14 +282,15 @@ static int measure_null(struct measure *m)
 
 /* ---- from memory ---- */
 
-static void take_cached(struct measure *m, const struct figures *f, const struct ceiling_warm *w)
+static void store_cached(struct measure *m, const struct figures *f, const struct ceiling_warm *w)
 {
-	double percent = ceiling_kept_percent(m->result->dataset, w);
+	double percent = ceiling_resident_percent(m->result->dataset, w);
 
 	if (percent < CACHED_PERCENT && !f->is_memory && !f->has_own_cache) {
-		cannot(m->to,
-		       "from memory: this host's page cache kept %.1f%% of what had just been read",
-		       percent);
+		set_unmeasured(m->to,
+			       "from memory: this host's page cache kept %.1f%% of what had just "
+			       "been read",
+			       percent);
 		return;
 	}
 	m->to->cached_au_percent = f->au_percent;
@@ -328,10 +306,12 @@ static int probe_cached(struct measure *m, const struct ceiling_warm *w)
 	struct figures f;
 
 	add_common(&args, m);
-	add_cached(&args, m, w->files);
+	if (m->job->direct)
+		probe_args_add(&args, "--%s.direct=0", m->job->name);
+	probe_args_add(&args, "--%s.distinct_files=%" PRIu64, m->job->name, w->files);
 	int rc = probe_figures(&f, m, &args, "from memory");
 	if (rc > 0)
-		take_cached(m, &f, w);
+		store_cached(m, &f, w);
 	probe_args_fini(&args);
 	return rc < 0 ? rc : 0;
 }
@@ -341,17 +321,18 @@ static int measure_cached(struct measure *m)
 	const struct dataset *ds = m->result->dataset;
 	struct mlgen_err err = { 0 };
 	struct ceiling_warm w;
-	double limit = m->is_brief ? m->seconds : ASKED_MOST;
+	double limit = m->is_brief ? m->seconds : EXPLICIT_MOST;
 
 	if (hosts_total(m->a->hosts) > 1) {
-		cannot(m->to, "from memory: is measured of one process alone");
+		set_unmeasured(m->to, "from memory: is measured of one process alone");
 		return 0;
 	}
 	if (verdict_without_storage(m->job)) {
-		cannot(m->to, "from memory: ioengine=%s reads no file", m->job->engine->name);
+		set_unmeasured(m->to, "from memory: ioengine=%s reads no file",
+			       m->job->engine->name);
 		return 0;
 	}
-	uint64_t files = ceiling_files(m->result, ceiling_memory(m->a->host));
+	uint64_t files = ceiling_files(m->result, warm_bytes_max(m->a->host));
 	uint64_t end_ns = clock_now(m->clock) + (uint64_t)(limit * NS_PER_S);
 	int rc = ceiling_warm(&w, ds, files, m->clock, end_ns, &err);
 	if (rc == -EINTR)
@@ -359,23 +340,16 @@ static int measure_cached(struct measure *m)
 	if (rc == 0 && w.files > 0)
 		return probe_cached(m, &w);
 	if (rc < 0)
-		cannot(m->to, "from memory: %s", err.text);
+		set_unmeasured(m->to, "from memory: %s", err.text);
 	else
-		cannot(m->to, "from memory: not one file was read in %.0f s", limit);
+		set_unmeasured(m->to, "from memory: not one file was read in %.0f s", limit);
 	return 0;
 }
 
-/* ---- which, and for how long ---- */
+/* ---- selection and length ---- */
 
-static bool is_unclear(const struct job_result *j)
-{
-	const char *name = j->verdict.name;
-
-	return name && (!strcmp(name, "host") || !strcmp(name, "unclear"));
-}
-
-/* NULL: it has one. */
-static const char *why_none(const struct job_result *j)
+/* NULL: the job has a ceiling. */
+static const char *why_no_ceiling(const struct job_result *j)
 {
 	if (!job_result_has_accelerators(j))
 		return "only a training has one";
@@ -388,27 +362,28 @@ static const char *why_none(const struct job_result *j)
 	return NULL;
 }
 
-static double seconds_briefly(const struct job_result *j, double compute)
+static double brief_seconds(const struct job_result *j, double compute_seconds)
 {
-	const struct ml_result *ml = &j->ml;
+	const char *name = j->verdict.name;
 	double seconds = fmin(j->wall_seconds * BRIEF_PART, BRIEF_MOST);
-	bool is_long_enough =
-		seconds >= BRIEF_LEAST && seconds * (1 - RAMP_PART) >= BRIEF_STEPS * compute;
+	bool is_unclear = name && (!strcmp(name, "host") || !strcmp(name, "unclear"));
+	bool is_long_enough = seconds >= BRIEF_LEAST &&
+			      seconds * (1 - RAMP_PART) >= BRIEF_STEPS * compute_seconds;
 
-	return is_unclear(j) && !ml->too_short && is_long_enough && !verdict_without_storage(j->job)
+	return is_unclear && !j->ml.too_short && is_long_enough && !verdict_without_storage(j->job)
 		       ? seconds
 		       : 0;
 }
 
 double ceiling_seconds(const struct job_result *j, bool only_unclear)
 {
-	if (why_none(j))
+	if (why_no_ceiling(j))
 		return 0;
-	double compute = dist_mean(&j->job->compute_time) / NS_PER_S;
+	double compute_seconds = dist_mean(&j->job->compute_time) / NS_PER_S;
 	if (only_unclear)
-		return seconds_briefly(j, compute);
-	double seconds = (FEW_STEPS + 1) * compute / (1 - RAMP_PART);
-	return fmin(fmax(seconds, ASKED_LEAST), ASKED_MOST);
+		return brief_seconds(j, compute_seconds);
+	double seconds = (FEW_STEPS + 1) * compute_seconds / (1 - RAMP_PART);
+	return fmin(fmax(seconds, EXPLICIT_LEAST), EXPLICIT_MOST);
 }
 
 uint64_t ceiling_jobs_beside(const struct run_result *r, const struct job_result *j)
@@ -419,7 +394,7 @@ uint64_t ceiling_jobs_beside(const struct run_result *r, const struct job_result
 	for (size_t i = 0; i < r->job_count; i++) {
 		const struct job_result *other = &r->jobs[i];
 
-		/* Workers of a plain job have records behind each other. */
+		/* The workers of a plain job have adjacent records. */
 		n += other->group == j->group && other->job != j->job && other->job != last &&
 		     job_result_ran(other);
 		last = other->job;
@@ -427,22 +402,10 @@ uint64_t ceiling_jobs_beside(const struct run_result *r, const struct job_result
 	return n;
 }
 
-static void ceiling_announce(const struct job_result *j, double seconds, bool is_brief)
-{
-	const char *what = "measuring what this host could reach without storage";
-
-	if (is_brief)
-		log_plain("mlgen: %s: %s, up to %.0f s more: the verdict is %s (--ceiling=no "
-			  "leaves it out)",
-			  j->job->name, what, ceil(3 * seconds), j->verdict.name);
-	else
-		log_plain("mlgen: %s: %s, about %.0f s more", j->job->name, what,
-			  ceil(2 * seconds));
-}
-
 static int measure_job(const struct ask *a, const struct run_result *r, struct job_result *j,
 		       double seconds, bool is_brief)
 {
+	const char *what = "measuring what this host could reach without storage";
 	struct clock *clock = clock_new_real();
 	struct measure m = { .a = a,
 			     .result = j,
@@ -452,7 +415,13 @@ static int measure_job(const struct ask *a, const struct run_result *r, struct j
 			     .seconds = seconds,
 			     .is_brief = is_brief };
 
-	ceiling_announce(j, seconds, is_brief);
+	if (is_brief)
+		log_plain("mlgen: %s: %s, up to %.0f s more: the verdict is %s (--ceiling=no "
+			  "leaves it out)",
+			  j->job->name, what, ceil(3 * seconds), j->verdict.name);
+	else
+		log_plain("mlgen: %s: %s, about %.0f s more", j->job->name, what,
+			  ceil(2 * seconds));
 	jobset_keep(a->set);
 	ceiling_result_init(m.to);
 	m.to->jobs_beside = ceiling_jobs_beside(r, j);
@@ -461,21 +430,21 @@ static int measure_job(const struct ask *a, const struct run_result *r, struct j
 	if (rc == 0)
 		rc = measure_cached(&m);
 	if (rc == -EINTR)
-		cannot(m.to, "interrupted");
+		set_unmeasured(m.to, "interrupted");
 	clock_free(clock);
 	return rc;
 }
 
-/* Asked for, and there is none: once, whatever there is of it. */
-static void note_others(const struct run_result *r)
+/* Report each job for which an explicit ceiling set_unmeasured be measured. */
+static void note_jobs_without_ceiling(const struct run_result *r)
 {
 	const struct job *last = NULL;
 
 	for (size_t i = 0; i < r->job_count; i++) {
 		const struct job_result *j = &r->jobs[i];
 
-		if (j->job != last && why_none(j))
-			log_note("ceiling: %s: %s", j->job->name, why_none(j));
+		if (j->job != last && why_no_ceiling(j))
+			log_note("ceiling: %s: %s", j->job->name, why_no_ceiling(j));
 		last = j->job;
 	}
 }
@@ -484,13 +453,12 @@ int ceiling_measure(const struct ask *a, struct run_result *r, bool only_unclear
 		    struct mlgen_err *err)
 {
 	int rc = 0;
-	bool is_off = a->set->settings.ceiling == CEILING_OFF;
 
-	if (is_off || r->interrupted || r->err.code)
+	if (a->set->settings.ceiling == CEILING_OFF || r->interrupted || r->err.code)
 		return 0;
 	verdict_fill(r);
 	if (!only_unclear)
-		note_others(r);
+		note_jobs_without_ceiling(r);
 	for (size_t i = 0; rc == 0 && i < r->job_count; i++) {
 		double seconds = ceiling_seconds(&r->jobs[i], only_unclear);
 

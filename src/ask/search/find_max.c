@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_max.c - --find-max, --find-min: the largest, or smallest, value of an option that meets what
- * is required. */
+/* find_max.c - --find-max and --find-min: the largest or smallest value that is enough. */
 #include "ask/search/search_internal.h"
 
 #include <errno.h>
@@ -17,7 +16,7 @@
 #include "report/text/text.h"
 #include "run/result/result.h"
 
-/* ---- what of a job and its runs the parts look at ---- */
+/* ---- facts about the job, its runs and the requirement ---- */
 
 const struct job_result *find_result(const struct find_max *f, const struct run_result *r)
 {
@@ -32,7 +31,7 @@ uint64_t find_shown(const struct find_max *f, uint64_t number)
 	return f->is_min ? FIND_MIN_STEPS + 1 - number : number;
 }
 
-void find_put_shown(struct buf *out, const struct find_max *f, uint64_t number)
+void find_append_shown(struct buf *out, const struct find_max *f, uint64_t number)
 {
 	buf_addf(out, "%" PRIu64 "%s", find_shown(f, number), f->is_min ? "%" : "");
 }
@@ -60,7 +59,6 @@ bool find_counts_accelerators(const struct find_max *f)
 	return strcmp(f->option->name, "accelerators") == 0;
 }
 
-/* AU holds, but only because epochs are short. */
 bool find_is_hidden(const struct find_max *f, const struct metrics_probe *p)
 {
 	double limit = find_au_limit(f);
@@ -106,7 +104,6 @@ const char *find_figure_text(char *out, const struct requirement *q, double v)
 	return out;
 }
 
-/* `out` holds UNITS_TEXT_BYTES. */
 const char *find_au_text(char *out, double au)
 {
 	snprintf(out, UNITS_TEXT_BYTES, "-");
@@ -117,10 +114,10 @@ const char *find_au_text(char *out, double au)
 
 /* ---- does a run meet what is required, and by how much? ---- */
 
-/* What holds, or not, with nothing to spare. */
+/* Margin of a value exactly at the limit. */
 #define HARDLY 1e-9
 
-/* What there is to spare, as a part of the limit. */
+/* The distance of the value from the limit, as a fraction of the limit; negative = missed. */
 static double margin_of(const struct requirement *q, double value)
 {
 	double scale = fabs(q->value) > 0 ? fabs(q->value) : 1;
@@ -135,7 +132,7 @@ static double margin_of(const struct requirement *q, double value)
 	return require_holds(q, value) ? fmax(margin, HARDLY) : fmin(margin, -HARDLY);
 }
 
-/* A short probe lives on what was read ahead. */
+/* The margin of what read threads deliver: a short probe lives on samples that were read ahead. */
 static double supply_margin(const struct find_max *f, const struct job_result *r,
 			    struct metrics_probe *p)
 {
@@ -149,9 +146,11 @@ static double supply_margin(const struct find_max *f, const struct job_result *r
 	return (p->supply_percent - limit) / limit;
 }
 
-/* Fills figures, margin_percent and holds of `p`, whose `full` and `errors` are set; r NULL: it was
- * not measured. A run with too many errors holds nothing. What there is to spare of the part that
- * is met least, as a part of its limit. */
+/*
+ * Fill figures, margin_percent and holds of `p`, whose `full` and `too_many_errors` are set, and
+ * return the smallest margin. r NULL: it was not measured. A run with too many errors holds
+ * nothing.
+ */
 static double find_judge(const struct find_max *f, const struct job_result *r,
 			 struct metrics_probe *p)
 {
@@ -172,17 +171,15 @@ static double find_judge(const struct find_max *f, const struct job_result *r,
 	return least;
 }
 
-/* ---- what became of the jobs that ran beside the one that is varied ---- */
+/* ---- jobs that ran at the same time as the varied one ---- */
 
-/* Between epochs the page cache is dropped, which is in no epoch's time. */
+/*
+ * A job with less than this part of the varied job's time ended too early. The page cache is
+ * dropped between epochs, which is in no epoch's time.
+ */
 #define SAME_TIME 0.8
 
-static double seconds_of(const struct job_result *r)
-{
-	return r->wall_seconds;
-}
-
-static void put_figure(struct buf *out, const struct job_result *r)
+static void append_result(struct buf *out, const struct job_result *r)
 {
 	char text[UNITS_TEXT_BYTES];
 	double rate;
@@ -198,17 +195,17 @@ static void put_figure(struct buf *out, const struct job_result *r)
 	buf_add(out, show_rate(text, &unit, rate));
 }
 
-/* Beside checkpoints the last one may be long over. */
-static bool has_left(const struct job_result *r, const struct job_result *varied)
+/* Next to checkpoints, the last checkpoint may be long over: compare elapsed time. */
+static bool ended_early(const struct job_result *r, const struct job_result *varied)
 {
 	return !job_result_is_of_checkpoints(r)
-		       ? seconds_of(r) < SAME_TIME * seconds_of(varied)
+		       ? r->wall_seconds < SAME_TIME * varied->wall_seconds
 		       : r->elapsed_seconds < SAME_TIME * varied->elapsed_seconds;
 }
 
-/* Jobs that ran at the side of the one that is varied: what they came to, or that they were not
- * there to the end. Owned by the caller; NULL: it is alone. */
-static char *find_beside(const struct find_max *f, const struct run_result *r)
+/* Results of the jobs that ran at the same time as the varied one, and whether they ended early.
+ * Owned by the caller; NULL = the job was alone. */
+static char *format_concurrent_jobs(const struct find_max *f, const struct run_result *r)
 {
 	const struct job_result *varied = find_result(f, r);
 	struct buf out = { 0 };
@@ -219,20 +216,18 @@ static char *find_beside(const struct find_max *f, const struct run_result *r)
 		if (other == varied || other->group != varied->group || !job_result_ran(other))
 			continue;
 		buf_addf(&out, "%s%s ", out.len ? ", " : "", other->job->name);
-		put_figure(&out, other);
+		append_result(&out, other);
 		if (other->failed.is_too_many) {
 			buf_add(&out, " (");
 			verdict_put_failed(&out, other);
 			buf_addc(&out, ')');
 		}
-		if (has_left(other, varied))
+		if (ended_early(other, varied))
 			buf_addf(&out, " (gone after %.1f of %.1f s: the rest ran without it)",
-				 seconds_of(other), seconds_of(varied));
+				 other->wall_seconds, varied->wall_seconds);
 	}
 	return out.len ? buf_take(&out) : NULL;
 }
-
-/* ---- the question ---- */
 
 /* ---- one probe ---- */
 
@@ -278,8 +273,8 @@ static struct metrics_probe *add_probe(struct find_max *f, uint64_t value, bool 
 	return p;
 }
 
-/* Epochs behind the first, which warms up: how far they are apart, and how well their mean is known
- * (standard error), both in points of AU. */
+/* The spread of epochs after the first, which warms up, and the standard error of their mean; both
+ * in points of AU. */
 static double epochs_differ(const struct ml_result *ml, double *error)
 {
 	const struct epoch_result *e = ml->epochs.items;
@@ -301,8 +296,8 @@ static double epochs_differ(const struct ml_result *ml, double *error)
 	return most - least;
 }
 
-/* Of the job that had them, be it another one. */
-static void take_error_headline(struct find_side *s, const struct run_result *run)
+/* The headline of the job that had the errors, which may be another job. */
+static void set_error_headline(struct find_side *s, const struct run_result *run)
 {
 	size_t i = 0;
 	struct buf text = { 0 };
@@ -317,7 +312,8 @@ static void take_error_headline(struct find_side *s, const struct run_result *ru
 	buf_fini(&text);
 }
 
-/* Points of AU within which the run knows its own. */
+/* Store the run as the nearest on its side of the limit. Returns the standard error in points of
+ * AU. */
 static double fill_side(struct find_max *f, const struct run_result *run,
 			const struct job_result *r, const struct metrics_probe *p)
 {
@@ -331,7 +327,7 @@ static double fill_side(struct find_max *f, const struct run_result *run,
 	copy_text(s->verdict, sizeof(s->verdict), p->verdict);
 	mem_replace(&s->headline, r->verdict.headline);
 	if (p->too_many_errors)
-		take_error_headline(s, run);
+		set_error_headline(s, run);
 	s->memory_percent = r->storage.memory_percent;
 	s->demand_bytes_per_sec = s->bytes_per_sec = (double)NAN;
 	s->epochs_differ = differ;
@@ -342,19 +338,20 @@ static double fill_side(struct find_max *f, const struct run_result *run,
 		s->is_at_ceiling = !isnan(r->ml.ceiling.cached_au_percent);
 	}
 	s->is_cut = p->cut_short;
-	mem_free(s->beside);
-	s->beside = find_beside(f, run);
+	mem_free(s->concurrent_jobs);
+	s->concurrent_jobs = format_concurrent_jobs(f, run);
 	return error;
 }
 
-/* The document is about the largest full run that held, else about the last. */
+/* The document shows the largest full run that held or, without such, the last full run. Owns
+ * `run`. */
 static void keep_best(struct find_max *f, struct probe *run, const struct metrics_probe *p)
 {
 	const struct settings *set = &f->ask->set->settings;
-	bool is_asked = f->ask->json || set->output_format != OUTPUT_TEXT;
+	bool needs_document = f->ask->json || set->output_format != OUTPUT_TEXT;
 	bool is_better = !f->held.value ? true : p->holds && p->value >= f->held.value;
 
-	if (!is_asked || !is_better || run->abandoned) {
+	if (!needs_document || !is_better || run->abandoned) {
 		probe_fini(run);
 		return;
 	}
@@ -364,39 +361,25 @@ static void keep_best(struct find_max *f, struct probe *run, const struct metric
 	f->has_best = true;
 }
 
-static bool is_unclear(const struct metrics_probe *p)
-{
-	return !strcmp(p->verdict, "host") || !strcmp(p->verdict, "unclear");
-}
-
-/* Of a full run that failed: is it the host? */
+/* Measure the ceiling after a full run that failed and may have failed because of the host. */
 static void measure_ceiling(struct find_max *f, struct probe *run, struct metrics_probe *p)
 {
 	struct mlgen_err err = { 0 };
 	struct ask a = probe_ask(run, f->ask);
 	const struct job_result *r = find_result(f, run->result);
 
-	if (!p->full || p->holds || !is_unclear(p))
+	bool is_unclear = !strcmp(p->verdict, "host") || !strcmp(p->verdict, "unclear");
+
+	if (!p->full || p->holds || !is_unclear)
 		return;
 	if (ceiling_measure(&a, run->result, true, &err) < 0)
 		f->interrupted = true;
 	fill_probe(p, r);
 }
 
-/* Of all jobs: of one beside this one they spoil the run, too. */
-static void take_errors(struct metrics_probe *p, const struct run_result *r)
-{
-	p->errors = 0;
-	for (size_t i = 0; r && i < r->job_count; i++)
-		p->errors += r->jobs[i].errors;
-	p->too_many_errors = r && failed_in_any(r);
-	if (p->too_many_errors)
-		copy_text(p->verdict, sizeof(p->verdict), "errors");
-}
-
-/* What the run came to, told to the search. */
-static void take_result(struct find_max *f, struct probe *run, struct search_step step,
-			struct metrics_probe *p)
+/* Pass the result of a run to the search. */
+static void add_result(struct find_max *f, struct probe *run, struct search_step step,
+		       struct metrics_probe *p)
 {
 	const struct job_result *r = find_result(f, run->result);
 	double noise = 0;
@@ -406,10 +389,16 @@ static void take_result(struct find_max *f, struct probe *run, struct search_ste
 		fill_probe(p, r);
 	if (r && r->dataset) {
 		f->files = r->dataset->files;
-		f->has_found_files = r->dataset->is_found;
+		f->has_existing_files = r->dataset->is_found;
 		f->samples_per_file = r->dataset->samples_per_file;
 	}
-	take_errors(p, run->result);
+	/* Errors of the other jobs spoil the run, too. */
+	p->errors = 0;
+	for (size_t i = 0; run->result && i < run->result->job_count; i++)
+		p->errors += run->result->jobs[i].errors;
+	p->too_many_errors = run->result && failed_in_any(run->result);
+	if (p->too_many_errors)
+		copy_text(p->verdict, sizeof(p->verdict), "errors");
 	double margin = find_judge(f, r, p);
 	measure_ceiling(f, run, p);
 	if (r && p->full)
@@ -421,33 +410,14 @@ static void take_result(struct find_max *f, struct probe *run, struct search_ste
 			    margin, noise);
 }
 
-/* A limit of the system is one of this value; anything else ends the search. */
+/* Limits of the system depend on the value; any other failure ends the search. */
 static bool is_about_value(const struct probe *run, const struct mlgen_err *err)
 {
 	return !run->run || !run_has_started(run->run) || err->code == -EAGAIN ||
 	       err->code == -ENOMEM || err->code == -EMFILE || err->code == -ENFILE;
 }
 
-static void take_failure(struct find_max *f, const struct probe *run, struct search_step step,
-			 struct metrics_probe *p, const struct mlgen_err *err)
-{
-	copy_text(p->error, sizeof(p->error), err->text);
-	if (is_about_value(run, err))
-		search_tell_impossible(&f->search, step);
-	else
-		f->err = *err;
-}
-
-/* A run that has missed it, whatever comes, is not run to its end. */
-static double au_floor(const struct find_max *f, bool is_full)
-{
-	double limit = find_au_limit(f);
-	bool is_alone = f->ask->set->count == 1;
-
-	return is_full && is_alone && limit > 0 ? limit : 0;
-}
-
-/* The job cannot run at all: what a run of it would have said. */
+/* The first probe failed: the job cannot run at all, and its own error is reported. */
 static bool is_refused(const struct find_max *f)
 {
 	return f->probe_count == 1 && !f->probes[0].possible && !f->err.code && !f->interrupted;
@@ -460,8 +430,11 @@ static void probe(struct find_max *f, struct search_step step)
 	struct mlgen_err err = { 0 };
 	bool is_full = false;
 	int rc = find_length(f, step, &args, &is_full, &err);
+	double limit = find_au_limit(f);
 
-	args.au_floor = au_floor(f, is_full);
+	/* A full run ends early once its AU cannot reach the limit. */
+	if (is_full && f->ask->set->count == 1 && limit > 0)
+		args.au_floor = limit;
 	if (rc == 0)
 		rc = probe_run(&run, f->ask, &args, &err);
 	probe_args_fini(&args);
@@ -472,10 +445,15 @@ static void probe(struct find_max *f, struct search_step step)
 		return;
 	}
 	struct metrics_probe *p = add_probe(f, step.value, is_full);
-	if (rc < 0)
-		take_failure(f, &run, step, p, &err);
-	else
-		take_result(f, &run, step, p);
+	if (rc == 0) {
+		add_result(f, &run, step, p);
+	} else {
+		copy_text(p->error, sizeof(p->error), err.text);
+		if (is_about_value(&run, &err))
+			search_tell_impossible(&f->search, step);
+		else
+			f->err = err;
+	}
 	if (!is_refused(f))
 		find_text_probe(f, p);
 	if (rc == 0 && p->full)
@@ -484,9 +462,9 @@ static void probe(struct find_max *f, struct search_step step)
 		probe_fini(&run);
 }
 
-/* ---- the whole ---- */
+/* ---- whole search ---- */
 
-static void find_max_find(struct find_max *f)
+static void find_run(struct find_max *f)
 {
 	struct search_step step;
 
@@ -505,7 +483,7 @@ static void find_max_find(struct find_max *f)
 		find_fraction(f);
 }
 
-static int find_max_report(struct find_max *f)
+static int find_report(struct find_max *f)
 {
 	const struct settings *set = &f->ask->set->settings;
 	bool is_json = set->output_format != OUTPUT_TEXT;
@@ -536,19 +514,11 @@ static void find_fini(struct find_max *f)
 		mem_free(f->lines[i].text);
 	mem_free(f->lines);
 	mem_free(f->held.headline);
-	mem_free(f->held.beside);
+	mem_free(f->held.concurrent_jobs);
 	mem_free(f->missed.headline);
-	mem_free(f->missed.beside);
+	mem_free(f->missed.concurrent_jobs);
 	mem_free(f->requirement);
 	mem_free(f->fits);
-}
-
-static void tell_logs(const struct jobset *set, const char *word)
-{
-	for (size_t i = 0; i < set->count; i++)
-		if (set->jobs[i]->write_iolog)
-			log_note("%s: write_iolog is of a run; those of --%s write none",
-				 set->jobs[i]->name, word);
 }
 
 static int ask_find(const struct ask *a, bool is_min)
@@ -565,16 +535,19 @@ static int ask_find(const struct ask *a, bool is_min)
 
 	if (!set->quiet && set->output_format == OUTPUT_TEXT)
 		f.table = a->to;
-	tell_logs(a->set, f.word);
+	for (size_t i = 0; i < a->set->count; i++)
+		if (a->set->jobs[i]->write_iolog)
+			log_note("%s: write_iolog is of a run; those of --%s write none",
+				 a->set->jobs[i]->name, f.word);
 	jobset_keep(a->set);
 	if (find_question(&f, &err) < 0) {
 		log_error("%s", err.text);
 	} else {
-		find_max_find(&f);
+		find_run(&f);
 		if (is_refused(&f))
 			log_error("%s", f.probes[0].error);
 		else
-			status = find_max_report(&f);
+			status = find_report(&f);
 	}
 	find_fini(&f);
 	return status;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_max_length.c - how far a search can go, how long a probe runs, and what stands in the way of
- * more. */
+/* find_max_length.c - how far a search can go, how long a probe runs, and what limits more. */
 #include "ask/search/search_internal.h"
 
 #include <errno.h>
@@ -17,14 +16,14 @@
 #include "report/plan/plan.h"
 #include "report/text/text.h"
 
-/* ---- for how many the files of the dataset are enough ---- */
+/* ---- values for which the dataset has enough files ---- */
 
 uint64_t find_steps_needed(const struct find_max *f)
 {
 	return isnan(find_au_limit(f)) ? 1 : 2;
 }
 
-/* The job with another value; it shares all it owns. */
+/* A copy of the job with another value; it borrows everything the job owns. */
 static struct job job_with(const struct find_max *f, uint64_t value)
 {
 	struct job j = *f->job;
@@ -42,7 +41,7 @@ double find_files_needed(const struct find_max *f, uint64_t value)
 		    (double)f->samples_per_file);
 }
 
-static bool is_enough(const struct find_max *f, const struct dataset *ds, uint64_t value)
+static bool has_enough_files(const struct find_max *f, const struct dataset *ds, uint64_t value)
 {
 	const struct job j = job_with(f, value);
 	const struct sampler_config cfg = sampler_config(&j, j.accelerators);
@@ -53,18 +52,18 @@ static bool is_enough(const struct find_max *f, const struct dataset *ds, uint64
 	       sampler_init(&s, &cfg, ds, &err) == 0 && s.steps >= find_steps_needed(f);
 }
 
-/* Up to `most`; all of it where the files have nothing to do with it. */
-static uint64_t most_of(const struct find_max *f, const struct dataset *ds, uint64_t least,
-			uint64_t most)
+/* The largest value with enough files, up to `most`. */
+static uint64_t largest_with_files(const struct find_max *f, const struct dataset *ds,
+				   uint64_t least, uint64_t most)
 {
 	uint64_t high = dataset_samples(ds) + 1;
 
-	if (most < high && is_enough(f, ds, most))
+	if (most < high && has_enough_files(f, ds, most))
 		return most;
 	while (high - least > 1) {
 		uint64_t middle = least + (high - least) / 2;
 
-		if (is_enough(f, ds, middle))
+		if (has_enough_files(f, ds, middle))
 			least = middle;
 		else
 			high = middle;
@@ -74,20 +73,20 @@ static uint64_t most_of(const struct find_max *f, const struct dataset *ds, uint
 
 bool find_makes_files(const struct find_max *f)
 {
-	return advice_makes_files(f->job) && !f->has_found_files;
+	return advice_makes_files(f->job) && !f->has_existing_files;
 }
 
 uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most)
 {
-	static const char *const takers[] = { "accelerators", "batch_size", NULL };
-	const char *const *taker = takers;
+	static const char *const per_sample_options[] = { "accelerators", "batch_size", NULL };
+	const char *const *option = per_sample_options;
 	const struct job j = job_with(f, least);
 	struct mlgen_err err = { 0 };
 	struct dataset ds;
 
-	while (*taker && strcmp(*taker, f->option->name) != 0)
-		taker++;
-	if (!*taker || !job_work(&j)->has_dataset ||
+	while (*option && strcmp(*option, f->option->name) != 0)
+		option++;
+	if (!*option || !job_work(&j)->has_dataset ||
 	    dataset_init(&ds, &j, host_all_memory(f->ask->host), &err) < 0)
 		return most;
 	if (dataset_take_there(&ds, &j, &err) < 0) {
@@ -95,21 +94,21 @@ uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most)
 		return most;
 	}
 	f->files = ds.files;
-	f->has_found_files = ds.is_found;
+	f->has_existing_files = ds.is_found;
 	f->samples_per_file = ds.samples_per_file;
-	if (is_enough(f, &ds, least)) {
-		uint64_t by_files = most_of(f, &ds, least, most);
+	if (has_enough_files(f, &ds, least)) {
+		uint64_t by_files = largest_with_files(f, &ds, least, most);
 
-		f->is_of_files = by_files < most;
+		f->is_limited_by_files = by_files < most;
 		most = by_files;
 	}
 	dataset_fini(&ds);
 	return most;
 }
 
-/* ---- how many accelerators MLPerf Storage lets this dataset be used for ---- */
+/* ---- accelerators for which the dataset is valid in MLPerf Storage ---- */
 
-/* Samples from which on an epoch has enough steps for n accelerators. */
+/* The samples that an epoch of n accelerators needs for enough steps. */
 static struct mlperf_need need_of(const struct find_max *f, uint64_t n)
 {
 	struct mlperf_need need;
@@ -124,7 +123,7 @@ static uint64_t most_valid(const struct find_max *f)
 {
 	double samples = (double)f->files * (double)f->samples_per_file;
 	double of_one = need_of(f, 1).steps_samples;
-	/* Their tools round down, so that it may be one more. */
+	/* MLPerf's tools round down, so there may be room for one accelerator more. */
 	uint64_t n = (uint64_t)floor(samples / of_one) + 1;
 
 	while (n > 0 && need_of(f, n).steps_passes > samples)
@@ -158,10 +157,10 @@ void find_text_mlperf(struct buf *out, const struct find_max *f)
 			 units_human_count(files, (uint64_t)need_of(f, found).files));
 }
 
-/* ---- storage, this host, or the option itself ---- */
+/* ---- limit: storage, this host, or the option itself ---- */
 
-/* Nothing is read ahead that would have to be waited out, and every step is like the next. */
-static uint64_t steps_without(const struct job *j)
+/* Few steps suffice without storage: nothing is read ahead, and all steps are alike. */
+static uint64_t steps_without_storage(const struct job *j)
 {
 	double steps = ceil(2e9 / dist_mean(&j->compute_time));
 	uint64_t n = (uint64_t)fmin(20, fmax(4, steps));
@@ -169,7 +168,7 @@ static uint64_t steps_without(const struct job *j)
 	return j->steps && j->steps < n ? j->steps : n;
 }
 
-/* A short probe of the value that failed, on the null engine. */
+/* Run a short probe of the failed value on the null engine. */
 static void try_without_storage(struct find_max *f)
 {
 	struct search_step step = { .what = SEARCH_SHORT, .value = f->answer.limited_by };
@@ -179,8 +178,8 @@ static void try_without_storage(struct find_max *f)
 	bool is_full = false;
 	int rc = find_length(f, step, &args, &is_full, &err);
 
-	probe_args_take_storage_away(&args, f->ask, f->job);
-	probe_args_add(&args, "--%s.steps=%" PRIu64, f->job->name, steps_without(f->job));
+	probe_args_without_storage(&args, f->ask, f->job);
+	probe_args_add(&args, "--%s.steps=%" PRIu64, f->job->name, steps_without_storage(f->job));
 	if (rc == 0)
 		rc = probe_run(&run, f->ask, &args, &err);
 	const struct job_result *r = rc == 0 ? find_result(f, run.result) : NULL;
@@ -218,7 +217,7 @@ void find_limit(struct find_max *f)
 
 	if (!a->is_limited) {
 		if (a->found && a->at_most == f->search.most)
-			f->limit = f->is_of_files ? "files" : "option";
+			f->limit = f->is_limited_by_files ? "files" : "option";
 		return;
 	}
 	const struct metrics_probe *p = last_probe_of(f, a->limited_by);
@@ -235,23 +234,21 @@ void find_limit(struct find_max *f)
 		f->limit = "host";
 	else if (moves_nothing && !isnan(f->without_storage))
 		f->limit = "storage";
-	/* Others kept its CPUs busy: that may be in the way, or storage. */
+	/* Other programs kept the CPUs busy: the limit may be the CPUs or storage. */
 	else if (f->limit && !strcmp(f->limit, "host") && !isnan(f->without_storage) &&
 		 !f->missed.is_at_ceiling)
 		f->limit = "unclear";
 }
 
-/* ---- how much storage delivered, and what part of one accelerator that feeds ---- */
+/* ---- rate that storage delivered, and the part of an accelerator that it feeds ---- */
 
-/* Less than the least difference that the search believes in. */
+/* Leaves room for the smallest difference that the search trusts. */
 #define TO_SPARE (1 - SEARCH_NOISE_LEAST)
 
-/* ---- what was delivered ---- */
-
 /*
- * Of short epochs the time in which nobody read says nothing of storage. The readers of one
- * accelerator idle together; those of several share what there is, and would have less if they all
- * read.
+ * Time in which no thread reads says nothing about storage; short epochs have much of it. The
+ * readers of a single accelerator idle together. Those of several accelerators share the storage
+ * and would get less if all of them read.
  */
 static double delivered(const struct find_max *f, const struct metrics_probe *p)
 {
@@ -270,9 +267,9 @@ static double most_delivered(const struct find_max *f)
 	return most;
 }
 
-/* ---- which accelerator would fit ---- */
+/* ---- accelerators that would fit ---- */
 
-/* What one of that name asks for at the AU required; NaN: it cannot be said. */
+/* Bytes per second that one accelerator of this name needs for the required AU; NaN = unknown. */
 static double demand_of_one(const struct find_max *f, const char *name)
 {
 	const char *job = f->job->name;
@@ -298,18 +295,18 @@ static double demand_of_one(const struct find_max *f, const char *name)
 }
 
 struct fit {
-	char best[64], least[64]; /* names: the largest that fits, the least */
+	char best[64], least[64]; /* names: the largest that fits, the smallest of all */
 	double best_rate, least_rate;
-	bool do_differ;
+	bool rates_differ;
 };
 
-static void find_max_fraction_look_at(struct fit *fit, const struct find_max *f, const char *name)
+static void consider_accelerator(struct fit *fit, const struct find_max *f, const char *name)
 {
 	double rate = demand_of_one(f, name);
 
 	if (!(rate > 0))
 		return;
-	fit->do_differ |= fit->least_rate > 0 && fabs(rate / fit->least_rate - 1) > 1e-6;
+	fit->rates_differ |= fit->least_rate > 0 && fabs(rate / fit->least_rate - 1) > 1e-6;
 	if (rate <= f->delivered_bytes_per_sec && rate > fit->best_rate) {
 		snprintf(fit->best, sizeof(fit->best), "%s", name);
 		fit->best_rate = rate;
@@ -320,13 +317,13 @@ static void find_max_fraction_look_at(struct fit *fit, const struct find_max *f,
 	}
 }
 
-static char *say_fit(const struct find_max *f, const struct fit *fit)
+static char *format_fit(const struct find_max *f, const struct fit *fit)
 {
 	char rate[UNITS_TEXT_BYTES];
 	struct buf out = { 0 };
 	double au = find_au_limit(f);
 
-	if (!fit->do_differ)
+	if (!fit->rates_differ)
 		return NULL;
 	if (fit->best_rate > 0)
 		buf_addf(&out, "%s: %.0f (one needs %s for %g%%)", fit->best,
@@ -339,7 +336,7 @@ static char *say_fit(const struct find_max *f, const struct fit *fit)
 	return buf_take(&out);
 }
 
-/* On the command line, where it is that of all accelerators. */
+/* An option of the command line holds for all accelerators. */
 static bool is_overridden(const struct job *j, const char *option)
 {
 	const struct job_origin *o = &j->origins[field_find(job_fields, option) - job_fields];
@@ -347,7 +344,7 @@ static bool is_overridden(const struct job *j, const char *option)
 	return o->how && strcmp(o->how, "command line") == 0;
 }
 
-static void look_for_fit(struct find_max *f)
+static void find_fit(struct find_max *f)
 {
 	if (!f->job->accelerators_known || is_overridden(f->job, "compute_time") ||
 	    is_overridden(f->job, "batch_size"))
@@ -358,14 +355,14 @@ static void look_for_fit(struct find_max *f)
 
 	for (char *name; (name = strsep(&rest, " "));)
 		if (*name)
-			find_max_fraction_look_at(&fit, f, name);
-	f->fits = say_fit(f, &fit);
+			consider_accelerator(&fit, f, name);
+	f->fits = format_fit(f, &fit);
 	mem_free(names);
 }
 
-/* ---- the part of one ---- */
+/* ---- part of one accelerator ---- */
 
-/* Two digits, never more than it is. */
+/* Round down to two digits. */
 static double round_down(double v)
 {
 	double unit = pow(10, floor(log10(v)) - 1);
@@ -373,17 +370,12 @@ static double round_down(double v)
 	return floor(v / unit + 1e-9) * unit;
 }
 
-/* Four digits, never less than it is. */
+/* Round up to four digits. */
 static double four_digits_up(double v)
 {
 	double unit = pow(10, floor(log10(v)) - 3);
 
 	return round(ceil(v / unit - 1e-9) * unit);
-}
-
-static bool is_of_storage(const struct find_max *f)
-{
-	return f->limit && strcmp(f->limit, "storage") == 0;
 }
 
 void find_fraction(struct find_max *f)
@@ -392,30 +384,20 @@ void find_fraction(struct find_max *f)
 
 	f->delivered_bytes_per_sec = most_delivered(f);
 	if (f->answer.found || f->interrupted || f->err.code || !f->search.falls ||
-	    f->required_count != 1 || !is_of_storage(f) || s->value != 1 ||
-	    !(s->demand_bytes_per_sec > 0))
+	    f->required_count != 1 || !f->limit || strcmp(f->limit, "storage") != 0 ||
+	    s->value != 1 || !(s->demand_bytes_per_sec > 0))
 		return;
 	double need = s->demand_bytes_per_sec * find_au_limit(f) / 100;
 	double part = f->delivered_bytes_per_sec / need * TO_SPARE;
 	if (!(part > 0) || part >= 1)
 		return;
 	f->fraction = round_down(part);
-	look_for_fit(f);
+	find_fit(f);
 }
 
-/* ---- the command that plays it ---- */
+/* ---- command that plays this part ---- */
 
-/* Longer by that; its parameters in ns. */
-static struct dist stretched(const struct dist *d, double by)
-{
-	struct dist out = dist_times(d, by);
-
-	if (d->kind == DIST_CONST)
-		out.a = four_digits_up(out.a);
-	return out;
-}
-
-/* What is of the search alone, and what would write over its answer. */
+/* Options of the search alone, and options that would overwrite its answer. */
 static bool is_dropped(const char *arg)
 {
 	static const char *const names[] = { "find-max", "find_max", "json", "output", "html" };
@@ -431,13 +413,15 @@ static bool is_dropped(const char *arg)
 	return false;
 }
 
-/* The arguments that play it; of scale= the files that were read. */
+/* Add the arguments that play the part. With scale=, they keep the files that were read. */
 static void add_play(struct probe_args *args, const struct find_max *f)
 {
 	const struct job *j = f->job;
-	const struct dist time = stretched(&j->compute_time, 1 / f->fraction);
+	struct dist time = dist_times(&j->compute_time, 1 / f->fraction);
 	struct buf text = { 0 };
 
+	if (time.kind == DIST_CONST)
+		time.a = four_digits_up(time.a);
 	dist_format(&text, &time, DIST_NS);
 	probe_args_add(args, "--%s.accelerators=1", j->name);
 	if (j->scale < 100 && j->accelerators > 1 && f->files && find_makes_files(f)) {
@@ -448,7 +432,7 @@ static void add_play(struct probe_args *args, const struct find_max *f)
 	buf_fini(&text);
 }
 
-void find_put_play(struct buf *out, const struct find_max *f)
+void find_append_play(struct buf *out, const struct find_max *f)
 {
 	const struct ask *a = f->ask;
 	struct probe_args args = { 0 };
@@ -469,26 +453,27 @@ void find_put_play(struct buf *out, const struct find_max *f)
 	probe_args_fini(&args);
 }
 
-/* ---- how long a probe runs ---- */
+/* ---- length of a probe ---- */
 
 /*
- * A short probe: so many steps that most of what it takes was not read ahead before the first one.
- * AU would want more; what read threads bring while they have to read (find_max_judge.c) does not.
+ * A short probe runs for enough steps that most of its samples were not read ahead before the first
+ * step. AU itself would need more steps; the rate of read threads while they have work
+ * (supply_margin()) does not.
  */
 #define SHORT_STEPS_LEAST 12
 #define SHORT_STEPS_PER_BATCH_AHEAD 3
 #define SHORT_SECONDS 2.0
 #define SHORT_SECONDS_MOST 60.0
-/* Slower than this and it has failed, however many steps there are. */
+/* A probe that takes this many times as long has failed, whatever its number of steps. */
 #define SLOWER_MOST 2.0
-/* A full run of so few times the steps is run at once: one that fails ends early, and one that
- * holds may be needed anyway. */
+/* If a full run has at most this many times the steps, it runs at once: a failing run ends early,
+ * and a run that holds may be needed anyway. */
 #define HARDLY_LONGER 5
-/* A plain job, and jobs side by side: the same time for all. */
+/* Time of plain jobs and of concurrent jobs, the same for all of them. */
 #define TIMED_SECONDS 3.0
 
-static void find_max_length_add(struct probe_args *args, const struct job *j, const char *option,
-				uint64_t value)
+static void add_number(struct probe_args *args, const struct job *j, const char *option,
+		       uint64_t value)
 {
 	probe_args_add(args, "--%s.%s=%" PRIu64, j->name, option, value);
 }
@@ -516,7 +501,7 @@ static uint64_t short_steps(const struct job *j)
 	return (uint64_t)ceil(fmax(SHORT_STEPS_LEAST, steps));
 }
 
-/* Time for epochs that are repeated; longer runs are as the job has them. */
+/* Time for repeated epochs; longer runs keep the length of the job. */
 #define REPEAT_SECONDS 30.0
 
 static bool is_cold(const struct job *j)
@@ -524,16 +509,15 @@ static bool is_cold(const struct job *j)
 	return job_drops_each_epoch(j) || j->direct || !job_touches_files(j);
 }
 
-/* May epochs be repeated? Not where somebody has said how long it is, or that they come from
- * memory. */
+/* Epochs may be repeated, unless the job states its length or reads from memory on purpose. */
 static bool can_be_longer(const struct job *j)
 {
 	return j->steps == 0 && j->runtime_ns == 0 &&
 	       (is_cold(j) || !job_is_given(j, "invalidate"));
 }
 
-/* At the best rate that was seen so far. */
-static double least_seconds(const struct find_max *f, const struct plan_report *plan)
+/* Based on the best rate so far. */
+static double expected_seconds(const struct find_max *f, const struct plan_report *plan)
 {
 	double seconds = plan->least_seconds, most = 0;
 
@@ -543,30 +527,22 @@ static double least_seconds(const struct find_max *f, const struct plan_report *
 }
 
 /*
- * Short epochs are repeated until so many steps are counted, or its time is over; the first step of
- * each is not. What is read again comes from storage.
+ * Repeat short epochs until FEW_STEPS steps are counted or the time is over. The first step of each
+ * epoch does not count. Epochs that are repeated read from storage.
  */
-static void make_longer(struct probe_args *args, const struct find_max *f, const struct job *j,
-			const struct plan_report *plan)
+static void repeat_epochs(struct probe_args *args, const struct find_max *f, const struct job *j,
+			  const struct plan_report *plan)
 {
-	double seconds = least_seconds(f, plan);
+	double seconds = expected_seconds(f, plan);
 	uint64_t counted = plan->steps_per_epoch - 1;
 
 	if (plan->steps_per_epoch < 2 || counted * j->epochs >= FEW_STEPS || !can_be_longer(j) ||
 	    seconds > REPEAT_SECONDS)
 		return;
-	find_max_length_add(args, j, "epochs", (FEW_STEPS + counted - 1) / counted);
+	add_number(args, j, "epochs", (FEW_STEPS + counted - 1) / counted);
 	if (!is_cold(j))
 		probe_args_add(args, "--%s.invalidate=epoch", j->name);
 	add_runtime(args, j, fmax(REPEAT_SECONDS, SLOWER_MOST * seconds));
-}
-
-static void limit_steps(struct probe_args *args, const struct job *j)
-{
-	uint64_t steps = short_steps(j);
-
-	find_max_length_add(args, j, "steps", steps);
-	add_runtime(args, j, SLOWER_MOST * (double)steps * step_seconds(j) + SHORT_SECONDS);
 }
 
 static bool is_alone(const struct jobset *set, const struct job *j)
@@ -577,12 +553,7 @@ static bool is_alone(const struct jobset *set, const struct job *j)
 	return true;
 }
 
-static bool is_timed(const struct job *j, uint64_t ns)
-{
-	return j->time_based && j->runtime_ns == ns;
-}
-
-/* What runs beside it is there from its beginning to its end. */
+/* Give all jobs of the group this time, so that they run from its beginning to its end. */
 static void run_for(struct probe_args *args, const struct jobset *set, const struct job *j,
 		    uint64_t ns)
 {
@@ -592,31 +563,31 @@ static void run_for(struct probe_args *args, const struct jobset *set, const str
 	for (size_t i = 0; i < set->count; i++) {
 		const struct job *other = set->jobs[i];
 
-		if (other->group != j->group || is_timed(other, ns))
+		if (other->group != j->group || (other->time_based && other->runtime_ns == ns))
 			continue;
 		if (job_work(other)->is_open_ended)
-			find_max_length_add(args, other, "time_based", 1);
+			add_number(args, other, "time_based", 1);
 		probe_args_add(args, "--%s.runtime=%s", other->name, runtime);
 	}
 }
 
-/* A plain job, one that lasts for a time, or one that is not alone. */
+/* Limit the time of a plain job, a job with a runtime, or a job that is not alone. */
 static void limit_time(struct probe_args *args, const struct jobset *set, const struct job *j,
-		       double least_seconds, bool *is_full)
+		       double expected_seconds, bool *is_full)
 {
 	double seconds = fmax(TIMED_SECONDS, FEW_STEPS * step_seconds(j));
 	double whole = (double)j->runtime_ns / 1e9;
 
 	seconds = fmin(seconds, SHORT_SECONDS_MOST);
 	if (!is_alone(set, j) && !j->runtime_ns)
-		whole = fmax(least_seconds, seconds);
+		whole = fmax(expected_seconds, seconds);
 	*is_full |= whole > 0 && whole <= seconds;
 	if (*is_full && is_alone(set, j))
 		return;
 	run_for(args, set, j, (uint64_t)(1e9 * (*is_full ? whole : seconds)));
 }
 
-/* AU counts from the second step of an epoch on. */
+/* AU counts from the second step of an epoch. */
 static int check_steps(const struct find_max *f, const struct job *j,
 		       const struct plan_report *plan, struct mlgen_err *err)
 {
@@ -654,10 +625,13 @@ static int set_length(const struct find_max *f, const struct jobset *set, struct
 	if (job_work(j)->checkpoints == CHECKPOINTS_ALWAYS)
 		*is_full = true;
 	else if (*is_full && counts)
-		make_longer(args, f, j, &plan);
-	else if (!*is_full && counts)
-		limit_steps(args, j);
-	else if (!counts)
+		repeat_epochs(args, f, j, &plan);
+	else if (!*is_full && counts) {
+		uint64_t steps = short_steps(j);
+
+		add_number(args, j, "steps", steps);
+		add_runtime(args, j, SLOWER_MOST * (double)steps * step_seconds(j) + SHORT_SECONDS);
+	} else if (!counts)
 		limit_time(args, set, j, plan.least_seconds, is_full);
 	if (job_work(j)->has_accelerators)
 		rc = check_steps(f, j, &plan, err);
@@ -665,28 +639,22 @@ static int set_length(const struct find_max *f, const struct jobset *set, struct
 	return rc;
 }
 
-static void add_value(struct probe_args *args, const struct find_max *f, uint64_t number)
-{
-	struct buf value = { 0 };
-
-	find_put_shown(&value, f, number);
-	probe_args_add(args, "--%s.%s=%s", f->job->name, f->option->name, buf_str(&value));
-	buf_fini(&value);
-}
-
 int find_length(const struct find_max *f, struct search_step step, struct probe_args *args,
 		bool *is_full, struct mlgen_err *err)
 {
+	struct buf value = { 0 };
 	struct jobset set;
 	struct job *j = NULL;
 
-	add_value(args, f, step.value);
+	find_append_shown(&value, f, step.value);
+	probe_args_add(args, "--%s.%s=%s", f->job->name, f->option->name, buf_str(&value));
+	buf_fini(&value);
 	int rc = probe_load(&set, f->ask, args, err);
-	/* Before a tier has filled it shows nothing. */
+	/* A cache tier shows nothing before it has filled. */
 	*is_full = step.what == SEARCH_FULL || f->is_min;
-	/* Its figures are those of all numjobs together. */
+	/* The requirement is for the sum of all numjobs. */
 	if (job_work(f->job)->page->has_records)
-		find_max_length_add(args, f->job, "group_reporting", 1);
+		add_number(args, f->job, "group_reporting", 1);
 	for (size_t i = 0; rc == 0 && i < set.count; i++)
 		if (strcmp(set.jobs[i]->name, f->job->name) == 0)
 			j = set.jobs[i];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_max_question.c - what --find-max and --find-min ask: which option, of which job, for
- * what. */
+/* find_max_question.c - parse the question of --find-max and --find-min. */
 #include "ask/search/search_internal.h"
 
 #include <errno.h>
@@ -10,37 +9,35 @@
 #include "ask/ask.h"
 #include "base/mem.h"
 
-/* MLPerf Storage's, for most workloads. */
+/* The AU that MLPerf Storage requires of most workloads. */
 #define USUAL_REQUIREMENT "au>=90"
 
-/* Where the option itself has no limit. */
-#define MOST (1ull << 40)
+/* The largest number tried where the option itself has no limit. */
+#define LARGEST_NUMBER (1ull << 40)
 
-/* As it was asked, "cache_size" or "unet3d.cache_size". */
-static const char *asked(const struct find_max *f)
+/* The text of the question: "cache_size" or "unet3d.cache_size". */
+static const char *question_text(const struct find_max *f)
 {
 	const struct settings *set = &f->ask->set->settings;
 
 	return f->is_min ? set->find_min : set->find_max;
 }
 
-/* Options that it may vary; NULL = of this workload there is none. */
+/* Options that the search may vary; NULL = none for this workload. */
 static const char *const *varied(const struct find_max *f)
 {
-	const struct asked *of = job_work(f->job)->asked;
-
-	return f->is_min ? of->lessened : of->varied;
+	return f->is_min ? job_work(f->job)->asked->lessened : job_work(f->job)->asked->varied;
 }
 
-static bool is_in(const char *const *list, const char *name)
+static bool is_listed(const char *const *list, const char *name)
 {
 	while (list && *list && strcmp(*list, name) != 0)
 		list++;
 	return list && *list;
 }
 
-/* "accelerators, batch_size and prefetch" */
-static void put_varied(struct buf *out, const char *const *at)
+/* Append "accelerators, batch_size and prefetch". */
+static void append_options(struct buf *out, const char *const *at)
 {
 	for (size_t i = 0; at && at[i]; i++)
 		buf_addf(out, "%s%s", i == 0 ? "" : at[i + 1] ? ", " : " and ", at[i]);
@@ -53,14 +50,15 @@ static int fail_unknown_option(const struct find_max *f, const char *name, struc
 
 	if (nearest)
 		return mlgen_fail(err, -EINVAL, "%s=%s: no such option; did you mean '%s'?",
-				  f->word, asked(f), nearest);
-	return mlgen_fail(
-		err, -EINVAL, "%s=%s: no such option; name %s or JOB.OPTION", f->word, asked(f),
-		f->is_min ? "cache_size" : "one that is a whole number, such as accelerators,");
+				  f->word, question_text(f), nearest);
+	return mlgen_fail(err, -EINVAL, "%s=%s: no such option; name %s or JOB.OPTION", f->word,
+			  question_text(f),
+			  f->is_min ? "cache_size"
+				    : "one that is a whole number, such as accelerators,");
 }
 
-/* What has an answer that needs no run, the other way round. */
-static int fail_other_way(const struct find_max *f, struct mlgen_err *err)
+/* The other direction needs no run: its answer is known. */
+static int fail_other_direction(const struct find_max *f, struct mlgen_err *err)
 {
 	const char *option = f->option->name;
 
@@ -68,37 +66,41 @@ static int fail_other_way(const struct find_max *f, struct mlgen_err *err)
 		return mlgen_fail(err, -EINVAL,
 				  "%s=%s: a larger tier is never worse, so that the most is all of "
 				  "the dataset; ask for the least: --find-min=%s",
-				  f->word, asked(f), option);
+				  f->word, question_text(f), option);
 	struct buf names = { 0 };
-	put_varied(&names, varied(f));
+	append_options(&names, varied(f));
 	mlgen_fail(err, -EINVAL,
-		   "%s=%s: the least is asked of what costs, and is better the more there is of "
+		   "%s=%s: the least is asked of what costs, and is better the more there "
+		   "is of "
 		   "it; of phase=%s that is %s",
-		   f->word, asked(f), job_work_name(f->job), names.len ? buf_str(&names) : "none");
+		   f->word, question_text(f), job_work_name(f->job),
+		   names.len ? buf_str(&names) : "none");
 	buf_fini(&names);
 	return -EINVAL;
 }
 
-/* Not of a text, of what makes another job of it, or of its length. */
+/* Only numbers that scale the same job can be varied: no texts, and no options that make it another
+ * job or set its length. */
 static int check_varied(const struct find_max *f, struct mlgen_err *err)
 {
 	const char *const *other = job_work(f->job)->asked->lessened;
 	struct buf names = { 0 };
 
-	if (is_in(varied(f), f->option->name))
+	if (is_listed(varied(f), f->option->name))
 		return 0;
-	if (f->is_min || is_in(other, f->option->name))
-		return fail_other_way(f, err);
-	put_varied(&names, varied(f));
+	if (f->is_min || is_listed(other, f->option->name))
+		return fail_other_direction(f, err);
+	append_options(&names, varied(f));
 	mlgen_fail(err, -EINVAL,
 		   "%s=%s: %s is none that can be more and more of the same job; of phase=%s these "
 		   "are: %s",
-		   f->word, asked(f), f->option->name, job_work_name(f->job), buf_str(&names));
+		   f->word, question_text(f), f->option->name, job_work_name(f->job),
+		   buf_str(&names));
 	buf_fini(&names);
 	return -EINVAL;
 }
 
-/* Of an empty tier the first epoch says nothing. */
+/* The first epoch of an empty tier says nothing. */
 static int check_tier(const struct find_max *f, struct mlgen_err *err)
 {
 	const struct job *j = f->job;
@@ -108,12 +110,12 @@ static int check_tier(const struct find_max *f, struct mlgen_err *err)
 	if (j->cache == CACHE_NONE)
 		return mlgen_fail(err, -EINVAL,
 				  "%s=%s: there is no tier; say what it keeps, such as cache=minio",
-				  f->word, asked(f));
+				  f->word, question_text(f));
 	if (j->epochs < 2 && !j->time_based && !(j->cache_warm > 0))
 		return mlgen_fail(err, -EINVAL,
 				  "%s=%s: a tier is empty in its first epoch; set epochs=3 or "
 				  "more, or cache_warm=100%%",
-				  f->word, asked(f));
+				  f->word, question_text(f));
 	return 0;
 }
 
@@ -126,20 +128,20 @@ static int fail_job(const struct find_max *f, const char *job, struct mlgen_err 
 		buf_addf(&names, " %s", set->jobs[i]->name);
 	if (job)
 		mlgen_fail(err, -EINVAL, "%s=%s: there is no job '%s'; there is%s", f->word,
-			   asked(f), job, buf_str(&names));
+			   question_text(f), job, buf_str(&names));
 	else
 		mlgen_fail(err, -EINVAL, "%s=%s: of which job? There is%s; write --%s.%s=%s",
-			   f->word, asked(f), buf_str(&names), set->jobs[0]->name, f->word,
+			   f->word, question_text(f), buf_str(&names), set->jobs[0]->name, f->word,
 			   f->option->name);
 	buf_fini(&names);
 	return -EINVAL;
 }
 
-/* "accelerators", or "unet3d.accelerators": a name may have dots itself. */
-static int find_max_question_option(struct find_max *f, const struct jobset *set,
-				    struct mlgen_err *err)
+/* Find option and job of "accelerators" or "unet3d.accelerators". A job's name may have dots
+ * itself. */
+static int parse_option(struct find_max *f, const struct jobset *set, struct mlgen_err *err)
 {
-	const char *text = asked(f);
+	const char *text = question_text(f);
 	const char *dot = strrchr(text, '.');
 	const char *name = dot ? dot + 1 : text;
 	const struct mlgen_field *option = field_find(job_fields, name);
@@ -161,7 +163,7 @@ static int find_max_question_option(struct find_max *f, const struct jobset *set
 	return rc;
 }
 
-static int find_requirement(struct find_max *f, const struct settings *set, struct mlgen_err *err)
+static int set_requirement(struct find_max *f, const struct settings *set, struct mlgen_err *err)
 {
 	struct buf text = { 0 };
 	const struct job *j = f->job;
@@ -176,7 +178,7 @@ static int find_requirement(struct find_max *f, const struct settings *set, stru
 		return mlgen_fail(
 			err, -EINVAL,
 			"%s=%s: what has to hold? Say it with --require, such as --require='%s'",
-			f->word, asked(f), job_work(j)->asked->example);
+			f->word, question_text(f), job_work(j)->asked->example);
 	f->requirement = buf_take(&text);
 	int n = jobset_requirements(f->requirement, f->required, REQUIREMENTS_MAX, err);
 	f->required_count = n > 0 ? (unsigned)n : 0;
@@ -195,7 +197,8 @@ static bool is_possible(const struct find_max *f, uint64_t value)
 	return rc == 0;
 }
 
-/* The least, or what the job says: one file, say, is too few for any. */
+/* The smallest value or, if the job cannot have that, the job's own value: a single file may be too
+ * few. */
 static uint64_t first_value(const struct find_max *f)
 {
 	const struct mlgen_field *o = f->option;
@@ -205,7 +208,7 @@ static uint64_t first_value(const struct find_max *f)
 	return own > least && !is_possible(f, least) && is_possible(f, own) ? own : least;
 }
 
-/* More accelerators are never busier, and never wait less. */
+/* More accelerators never have a higher AU and never wait less. */
 static bool falls(const struct find_max *f)
 {
 	unsigned n = 0;
@@ -218,7 +221,7 @@ static bool falls(const struct find_max *f)
 	return find_counts_accelerators(f) && n == f->required_count;
 }
 
-/* What is written down is of one run. */
+/* Logs and DLIO's output describe a single run. */
 static int check_outputs(const struct find_max *f, struct mlgen_err *err)
 {
 	const struct settings *set = &f->ask->set->settings;
@@ -235,29 +238,30 @@ static int check_outputs(const struct find_max *f, struct mlgen_err *err)
 	return 0;
 }
 
-/* Which option, and has it anything to do with what the job does? */
+/* Parse the option and check that it matters for the job. */
 static int check_option(struct find_max *f, struct mlgen_err *err)
 {
-	if (find_max_question_option(f, f->ask->set, err) < 0)
+	if (parse_option(f, f->ask->set, err) < 0)
 		return -EINVAL;
 	if (job_work(f->job)->only_prepares)
 		return mlgen_fail(err, -EINVAL,
 				  "%s=%s: phase=prepare measures nothing; use phase=train", f->word,
-				  asked(f));
+				  question_text(f));
 	if (check_varied(f, err) < 0 || check_tier(f, err) < 0)
 		return -EINVAL;
 	if (strcmp(f->option->name, "iodepth") == 0 && !f->job->engine->reap)
 		return mlgen_fail(err, -EINVAL,
 				  "%s=%s: ioengine=%s has one request under way, whatever iodepth "
 				  "says; use io_uring or libaio, or vary numjobs",
-				  f->word, asked(f), f->job->engine->name);
+				  f->word, question_text(f), f->job->engine->name);
 	return 0;
 }
 
 static void set_limits(struct find_max *f)
 {
 	const struct mlgen_field *o = f->option;
-	uint64_t most = o->max > 0 && o->max < (double)MOST ? (uint64_t)o->max : MOST;
+	uint64_t most =
+		o->max > 0 && o->max < (double)LARGEST_NUMBER ? (uint64_t)o->max : LARGEST_NUMBER;
 
 	if (f->is_min) {
 		search_init(&f->search, 1, FIND_MIN_STEPS);
@@ -271,7 +275,7 @@ static void set_limits(struct find_max *f)
 int find_question(struct find_max *f, struct mlgen_err *err)
 {
 	if (check_outputs(f, err) < 0 || check_option(f, err) < 0 ||
-	    find_requirement(f, &f->ask->set->settings, err) < 0)
+	    set_requirement(f, &f->ask->set->settings, err) < 0)
 		return -EINVAL;
 	if (!isnan(find_au_limit(f)) && dist_mean(&f->job->compute_time) <= 0)
 		return mlgen_fail(err, -EINVAL,

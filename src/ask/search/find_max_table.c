@@ -12,8 +12,8 @@
 #include "job/job.h"
 #include "report/text/text.h"
 
-/* "stall_ns.p99 < 1ms" */
-static void put_part(struct buf *out, const struct requirement *q)
+/* Append "stall_ns.p99 < 1ms". */
+static void append_requirement(struct buf *out, const struct requirement *q)
 {
 	char value[UNITS_TEXT_BYTES];
 
@@ -22,15 +22,6 @@ static void put_part(struct buf *out, const struct requirement *q)
 	else
 		units_put_f64(value, q->value);
 	buf_addf(out, "%s %s %s", q->metric, q->op, value);
-}
-
-/* "au >= 90 and stall_ns.p99 < 1ms" */
-static void put_requirement(struct buf *out, const struct find_max *f)
-{
-	for (unsigned i = 0; i < f->required_count; i++) {
-		buf_add(out, i ? " and " : "");
-		put_part(out, &f->required[i]);
-	}
 }
 
 static int option_width(const struct find_max *f)
@@ -47,7 +38,7 @@ static int metric_width(const struct requirement *q)
 	return len > 11 ? len : 11; /* "14.86 GiB/s" */
 }
 
-/* In a training AU and stalls have a column anyway. */
+/* The table of a training always has columns for AU and stalls. */
 static bool has_column(const struct find_max *f, unsigned i)
 {
 	const struct requirement *q = &f->required[i];
@@ -55,7 +46,7 @@ static bool has_column(const struct find_max *f, unsigned i)
 	return !find_trains(f) || (!find_is_au(q) && strcmp(q->metric, "stall_ns.p99") != 0);
 }
 
-static void put_columns(struct buf *out, const struct find_max *f)
+static void append_columns(struct buf *out, const struct find_max *f)
 {
 	buf_addf(out, "%5s %*s", "probe", option_width(f), f->option->name);
 	if (find_trains(f))
@@ -71,7 +62,7 @@ static void put_columns(struct buf *out, const struct find_max *f)
 	buf_addc(out, '\n');
 }
 
-static void put_rate(struct buf *out, const struct find_max *f, double rate)
+static void append_rate(struct buf *out, const struct find_max *f, double rate)
 {
 	if (isnan(rate))
 		buf_addf(out, " %6s", "-");
@@ -80,16 +71,8 @@ static void put_rate(struct buf *out, const struct find_max *f, double rate)
 			 rate / f->unit.bytes);
 }
 
-static void put_training(struct buf *out, const struct metrics_probe *p)
-{
-	char ms[UNITS_TEXT_BYTES], steps[UNITS_TEXT_BYTES];
-
-	buf_addf(out, "  %13s %6s", units_human_ms(ms, p->stall_p99_ns),
-		 units_human_count(steps, p->steps));
-}
-
-/* "storage-bound"; false: there is none that explains an AU. */
-static bool put_verdict(struct buf *out, const struct metrics_probe *p)
+/* Append "storage-bound". False if no verdict explains the AU. */
+static bool append_verdict(struct buf *out, const struct metrics_probe *p)
 {
 	const char *label = verdict_label(p->verdict);
 
@@ -102,38 +85,34 @@ static bool put_verdict(struct buf *out, const struct metrics_probe *p)
 	return true;
 }
 
-/* The first part of the requirement that was missed; NULL: each was met. */
-static const struct requirement *missed(const struct find_max *f, const struct metrics_probe *p)
+/* Append why a run fails: the limit of its AU, or the first missed requirement. */
+static void append_reason(struct buf *out, const struct find_max *f, const struct metrics_probe *p)
 {
-	for (unsigned i = 0; i < f->required_count; i++)
-		if (!require_holds(&f->required[i], p->figures[i]))
-			return &f->required[i];
-	return NULL;
-}
+	const struct requirement *q = NULL;
 
-/* Why a run holds nothing: what limits its AU, or what else was missed. */
-static void put_why(struct buf *out, const struct find_max *f, const struct metrics_probe *p)
-{
-	const struct requirement *q = missed(f, p);
+	for (unsigned i = 0; i < f->required_count && !q; i++)
+		if (!require_holds(&f->required[i], p->figures[i]))
+			q = &f->required[i];
 
 	if (!p->too_many_errors && find_is_hidden(f, p))
 		buf_addf(out, "reads reach %.0f%% of need, ", p->supply_percent);
-	/* Beside a model a busy host is a hint; that it is not the limit is measured. */
+	/* A busy host is only a hint if storage is modelled: a measurement shows whether it is the
+	 * limit. */
 	bool is_hint = verdict_is_model(f->job) && !strcmp(p->verdict, "host");
 	bool is_of_au = !q || p->too_many_errors || find_is_au(q);
-	if (is_of_au && !is_hint && put_verdict(out, p))
+	if (is_of_au && !is_hint && append_verdict(out, p))
 		return;
 	if (q) {
 		buf_add(out, "misses ");
-		put_part(out, q);
+		append_requirement(out, q);
 	} else {
 		buf_add(out, "unclear");
 	}
 }
 
-static void put_row(struct buf *out, const struct find_max *f, const struct metrics_probe *p)
+static void append_row(struct buf *out, const struct find_max *f, const struct metrics_probe *p)
 {
-	char figure[FIND_FIGURE_BYTES];
+	char figure[FIND_FIGURE_BYTES], ms[UNITS_TEXT_BYTES], steps[UNITS_TEXT_BYTES];
 	struct buf why = { 0 };
 
 	if (find_trains(f))
@@ -143,14 +122,15 @@ static void put_row(struct buf *out, const struct find_max *f, const struct metr
 			buf_addf(out, "  %*s", metric_width(&f->required[i]),
 				 find_figure_text(figure, &f->required[i], p->figures[i]));
 	if (job_work(f->job)->is_open_ended)
-		put_rate(out, f, p->sample_bytes_per_sec);
+		append_rate(out, f, p->sample_bytes_per_sec);
 	if (find_trains(f))
-		put_training(out, p);
+		buf_addf(out, "  %13s %6s", units_human_ms(ms, p->stall_p99_ns),
+			 units_human_count(steps, p->steps));
 	buf_add(out, p->holds ? "  pass  " : "  fail  ");
 	if (!p->holds)
-		put_why(&why, f, p);
+		append_reason(&why, f, p);
 	else if (strcmp(p->verdict, "memory") == 0)
-		put_verdict(&why, p);
+		append_verdict(&why, p);
 	if (p->cut_short)
 		buf_addf(&why, "%sended early", why.len ? ", " : "");
 	wrap_words(out, wrap_column_of(out), wrap_columns(), buf_str(&why));
@@ -171,7 +151,7 @@ static void print_line(FILE *to, const struct buf *line)
 	fflush(to);
 }
 
-/* The first one shows how large rates are. */
+/* The rate of the first probe decides the unit of all. */
 static void choose_unit(struct find_max *f, const struct metrics_probe *p)
 {
 	struct buf out = { 0 };
@@ -180,16 +160,19 @@ static void choose_unit(struct find_max *f, const struct metrics_probe *p)
 	if (!f->table)
 		return;
 	buf_addc(&out, '\n');
-	put_columns(&out, f);
+	append_columns(&out, f);
 	text_print(f->table, &out);
 	buf_fini(&out);
 }
 
-void find_put_question(struct buf *out, const struct find_max *f)
+void find_append_question(struct buf *out, const struct find_max *f)
 {
 	buf_addf(out, "%s: %s %s with ", f->job->name, f->is_min ? "least" : "most",
 		 f->option->name);
-	put_requirement(out, f);
+	for (unsigned i = 0; i < f->required_count; i++) {
+		buf_add(out, i ? " and " : "");
+		append_requirement(out, &f->required[i]);
+	}
 }
 
 void find_text_head(struct find_max *f)
@@ -197,7 +180,7 @@ void find_text_head(struct find_max *f)
 	const struct settings *set = &f->ask->set->settings;
 	struct buf out = { 0 };
 
-	find_put_question(&out, f);
+	find_append_question(&out, f);
 	buf_addc(&out, '\n');
 	text_put_title(&out, set->title, set->note);
 	text_print(f->table, &out);
@@ -215,11 +198,11 @@ void find_text_probe(struct find_max *f, const struct metrics_probe *p)
 	if (!f->table)
 		return;
 	snprintf(number, sizeof(number), "%zu", f->probe_count);
-	find_put_shown(&value, f, p->value);
+	find_append_shown(&value, f, p->value);
 	buf_addf(&line, "%5s %*s", p->full ? "full" : number, option_width(f), buf_str(&value));
 	buf_fini(&value);
 	if (p->possible)
-		put_row(&line, f, p);
+		append_row(&line, f, p);
 	else
 		buf_addf(&line, "  %s: %s", f->err.code ? "failed" : "not possible", p->error);
 	print_line(f->table, &line);

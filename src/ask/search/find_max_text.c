@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_max_text.c - the answer of --find-max, and what it rests on. */
+/* find_max_text.c - the answer of --find-max with its reasons, as text and JSON. */
 #include "ask/search/search_internal.h"
 
 #include <inttypes.h>
@@ -15,14 +15,14 @@
 #include "report/document/document.h"
 #include "report/text/text.h"
 
-/* ---- in the document of the run that shows it ---- */
+/* ---- JSON: find_max in the document of the best run ---- */
 
 static uint64_t shown_if(const struct find_max *f, bool is_known, uint64_t number)
 {
 	return is_known ? find_shown(f, number) : UINT64_MAX;
 }
 
-/* To be freed; what it points to is that of f. */
+/* The caller frees the array; its elements point into f. */
 static struct metrics_probe *probes_as_shown(const struct find_max *f)
 {
 	struct metrics_probe *p = mem_array(f->probe_count, sizeof(*p));
@@ -36,20 +36,26 @@ static struct metrics_probe *probes_as_shown(const struct find_max *f)
 	return p;
 }
 
-static const struct metrics_find_max *find_max_json_fill(struct metrics_find_max *m,
-							 const struct find_max *f)
+void find_json(const struct find_max *f, FILE *to)
 {
 	const struct search_answer *a = &f->answer;
-	bool is_unsure = a->at_most > a->value;
+	const struct run_result none = { .host = *f->ask->host,
+					 .timestamp_ms = clock_wall_ns() / 1000000,
+					 .title = f->ask->set->settings.title,
+					 .notes = f->ask->set->settings.note,
+					 .interrupted = f->interrupted };
+	struct buf question = { 0 };
 
-	*m = (struct metrics_find_max){
+	find_append_question(&question, f);
+	const struct metrics_find_max m = {
+		.question = buf_str(&question),
 		.option = f->option->name,
 		.job = f->job->name,
 		.lines = { f->lines, f->line_count },
 		.requirement = f->requirement,
 		.smallest = f->is_min,
 		.answer = shown_if(f, a->found, a->value),
-		.at_most = shown_if(f, a->found || is_unsure, a->at_most),
+		.at_most = shown_if(f, a->found || a->at_most > a->value, a->at_most),
 		.limited_by = shown_if(f, a->is_limited, a->limited_by),
 		.confirmed = search_is_confirmed(&f->search),
 		.interrupted = f->interrupted,
@@ -60,23 +66,7 @@ static const struct metrics_find_max *find_max_json_fill(struct metrics_find_max
 		.ceiling_percent = f->without_storage,
 		.probes = { probes_as_shown(f), f->probe_count },
 	};
-	return m;
-}
-
-void find_json(const struct find_max *f, FILE *to)
-{
-	const struct run_result none = { .host = *f->ask->host,
-					 .timestamp_ms = clock_wall_ns() / 1000000,
-					 .title = f->ask->set->settings.title,
-					 .notes = f->ask->set->settings.note,
-					 .interrupted = f->interrupted };
-	struct metrics_find_max m;
-	struct buf question = { 0 };
-	const struct json_extra extra = { "find_max", metrics_find_max_fields,
-					  find_max_json_fill(&m, f) };
-
-	find_put_question(&question, f);
-	m.question = buf_str(&question);
+	const struct json_extra extra = { "find_max", metrics_find_max_fields, &m };
 	if (f->has_best)
 		json_report_with(to, f->best.result, &f->best.set, &extra);
 	else
@@ -85,31 +75,31 @@ void find_json(const struct find_max *f, FILE *to)
 	buf_fini(&question);
 }
 
-/* ---- as text ---- */
+/* ---- text ---- */
 
 #define INDENT 10
 
-/* Label of a command, which is broken so that a shell can read it. */
+/* The label of a command, which is wrapped so that a shell can read it. */
 #define LABEL_PLAY "play it"
 
-static void put_option(struct buf *out, const struct find_max *f, uint64_t n)
+static void append_option(struct buf *out, const struct find_max *f, uint64_t n)
 {
 	buf_addf(out, "%s=", f->option->name);
-	find_put_shown(out, f, n);
+	find_append_shown(out, f, n);
 }
 
 /* "5 x h100", "read_threads=5" */
-static void put_value(struct buf *out, const struct find_max *f, uint64_t n)
+static void append_value(struct buf *out, const struct find_max *f, uint64_t n)
 {
 	char text[SHOW_ACCELERATORS_BYTES];
 
 	if (find_counts_accelerators(f))
 		buf_add(out, show_accelerators(text, n, f->job->accelerator));
 	else
-		put_option(out, f, n);
+		append_option(out, f, n);
 }
 
-static void put_figure(struct buf *out, const struct find_max *f, const struct metrics_probe *p)
+static void append_figures(struct buf *out, const struct find_max *f, const struct metrics_probe *p)
 {
 	char rate[UNITS_TEXT_BYTES], text[FIND_FIGURE_BYTES];
 
@@ -127,18 +117,18 @@ static void put_figure(struct buf *out, const struct find_max *f, const struct m
 		buf_addf(out, ", %s", show_rate(rate, &f->unit, p->sample_bytes_per_sec));
 }
 
-/* Of the runs of a value the last one of the longest kind. */
-static const struct metrics_probe *probe_of(const struct find_max *f, uint64_t value)
+/* The last run of the value; a full run comes before short ones. */
+static const struct metrics_probe *best_probe(const struct find_max *f, uint64_t value)
 {
-	const struct metrics_probe *found = NULL;
+	const struct metrics_probe *best = NULL;
 
 	for (size_t i = 0; i < f->probe_count; i++) {
 		const struct metrics_probe *p = &f->probes[i];
 
-		if (p->value == value && (!found || p->full >= found->full))
-			found = p;
+		if (p->value == value && (!best || p->full >= best->full))
+			best = p;
 	}
-	return found;
+	return best;
 }
 
 static const char *ordinal(uint64_t n)
@@ -148,10 +138,10 @@ static const char *ordinal(uint64_t n)
 	return n % 10 == 1 ? "st" : n % 10 == 2 ? "nd" : n % 10 == 3 ? "rd" : "th";
 }
 
-static void put_neighbour(struct buf *out, const struct find_max *f, uint64_t value)
+static void append_neighbour(struct buf *out, const struct find_max *f, uint64_t value)
 {
 	char au[UNITS_TEXT_BYTES];
-	const struct metrics_probe *p = probe_of(f, value);
+	const struct metrics_probe *p = best_probe(f, value);
 
 	if (!p)
 		return;
@@ -159,7 +149,7 @@ static void put_neighbour(struct buf *out, const struct find_max *f, uint64_t va
 	if (find_counts_accelerators(f))
 		buf_addf(out, "The %" PRIu64 "%s", value, ordinal(value));
 	else
-		put_option(out, f, value);
+		append_option(out, f, value);
 	buf_addc(out, ' ');
 	if (!p->possible) {
 		buf_add(out, "is not possible");
@@ -172,13 +162,13 @@ static void put_neighbour(struct buf *out, const struct find_max *f, uint64_t va
 		return;
 	}
 	buf_add(out, "had ");
-	put_figure(out, f, p);
+	append_figures(out, f, p);
 }
 
-static void put_hidden(struct buf *out, const struct find_max *f)
+static void append_short_epochs(struct buf *out, const struct find_max *f)
 {
 	const struct metrics_probe *p =
-		f->answer.is_limited ? probe_of(f, f->answer.limited_by) : NULL;
+		f->answer.is_limited ? best_probe(f, f->answer.limited_by) : NULL;
 
 	if (!p || !find_is_hidden(f, p))
 		return;
@@ -186,29 +176,29 @@ static void put_hidden(struct buf *out, const struct find_max *f)
 		 "epochs are short: most of one is read before its first step, which AU leaves "
 		 "out. Read threads that never idle would bring %.0f%% of what ",
 		 p->supply_percent);
-	put_value(out, f, p->value);
+	append_value(out, f, p->value);
 	buf_addf(out, " need; %s makes epochs longer",
 		 find_makes_files(f) ? "num_files=" : "a directory with more files");
 }
 
-static void put_known(struct buf *out, const struct find_max *f, const char *before)
+static void append_known(struct buf *out, const struct find_max *f, const char *before)
 {
 	const struct search_answer *a = &f->answer;
-	const struct metrics_probe *p = probe_of(f, a->value);
+	const struct metrics_probe *p = best_probe(f, a->value);
 
 	buf_add(out, before);
-	put_value(out, f, a->value);
+	append_value(out, f, a->value);
 	if (p) {
 		buf_add(out, " (");
-		put_figure(out, f, p);
+		append_figures(out, f, p);
 		buf_addc(out, ')');
 	}
 	if (a->is_limited)
-		put_neighbour(out, f, a->limited_by);
+		append_neighbour(out, f, a->limited_by);
 }
 
 /* "5 or 6 x h100: full runs of 6 gave 88.9, 90.6 and 89.7% (noise 1.9%)" */
-static void put_unsure(struct buf *out, const struct find_max *f)
+static void append_unsure(struct buf *out, const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
 	const struct search_trial *t = search_find(&f->search, a->at_most, true);
@@ -217,17 +207,17 @@ static void put_unsure(struct buf *out, const struct find_max *f)
 
 	if (!a->found) {
 		buf_add(out, "none or ");
-		put_value(out, f, a->at_most);
+		append_value(out, f, a->at_most);
 	} else if (find_counts_accelerators(f)) {
 		buf_addf(out, "%" PRIu64 " %s ", a->value, word);
-		put_value(out, f, a->at_most);
+		append_value(out, f, a->at_most);
 	} else {
-		put_value(out, f, a->value);
+		append_value(out, f, a->value);
 		buf_addf(out, " %s ", word);
-		find_put_shown(out, f, a->at_most);
+		find_append_shown(out, f, a->at_most);
 	}
 	buf_addf(out, ": %u full runs of ", t ? t->runs : 0);
-	find_put_shown(out, f, a->at_most);
+	find_append_shown(out, f, a->at_most);
 	buf_add(out, " were by");
 	for (unsigned i = 0; t && i < t->runs; i++)
 		buf_addf(out, "%s%+.1f",
@@ -240,8 +230,8 @@ static void put_unsure(struct buf *out, const struct find_max *f)
 }
 
 /* "One needs 2.66 GiB/s for 90%, storage gave 2.11" */
-static void put_need(struct buf *out, const struct find_max *f, const struct find_side *s,
-		     const char *verb)
+static void append_need(struct buf *out, const struct find_max *f, const struct find_side *s,
+			const char *verb)
 {
 	char need[UNITS_TEXT_BYTES];
 	double au = find_au_limit(f);
@@ -252,34 +242,27 @@ static void put_need(struct buf *out, const struct find_max *f, const struct fin
 		 show_rate(need, &f->unit, s->demand_bytes_per_sec * au / 100), au);
 }
 
-/* "storage feeds 0.34 h100 at 90% AU" */
-static void put_fraction(struct buf *out, const struct find_max *f)
-{
-	const char *name = f->job->accelerator;
-
-	buf_addf(out, "none: %s feeds %.2g %s at %g%% AU",
-		 verdict_is_model(f->job) ? "the modelled storage" : "storage", f->fraction,
-		 name ? name : "of one accelerator", find_au_limit(f));
-}
-
-static void put_none(struct buf *out, const struct find_max *f)
+static void append_none(struct buf *out, const struct find_max *f)
 {
 	char rate[UNITS_TEXT_BYTES];
 	const struct find_side *s = &f->missed;
-	const struct metrics_probe *p = probe_of(f, s->value);
+	const struct metrics_probe *p = best_probe(f, s->value);
 
 	if (!p) {
 		buf_add(out, "none was found");
 		return;
 	}
 	if (!isnan(f->fraction)) {
-		put_fraction(out, f);
+		buf_addf(out, "none: %s feeds %.2g %s at %g%% AU",
+			 verdict_is_model(f->job) ? "the modelled storage" : "storage", f->fraction,
+			 f->job->accelerator ? f->job->accelerator : "of one accelerator",
+			 find_au_limit(f));
 		return;
 	}
 	buf_add(out, "none: ");
-	put_value(out, f, s->value);
+	append_value(out, f, s->value);
 	buf_add(out, p->possible ? " gave " : " could not run");
-	put_figure(out, f, p);
+	append_figures(out, f, p);
 	if (find_is_hidden(f, p))
 		buf_addf(out, ", but read threads bring only %.0f%%", p->supply_percent);
 	if (f->is_min && !(f->job->cache_warm > 0))
@@ -288,7 +271,7 @@ static void put_none(struct buf *out, const struct find_max *f)
 	if (find_counts_accelerators(f) && s->demand_bytes_per_sec > 0 &&
 	    !isnan(find_au_limit(f))) {
 		buf_add(out, s->value == 1 ? ". One" : ". They");
-		put_need(out, f, s, s->value == 1 ? " needs" : " need");
+		append_need(out, f, s, s->value == 1 ? " needs" : " need");
 		buf_addf(out, ", got %s", show_rate(rate, &f->unit, s->bytes_per_sec));
 	}
 }
@@ -298,39 +281,30 @@ static bool is_limit(const struct find_max *f, const char *name)
 	return f->limit && strcmp(f->limit, name) == 0;
 }
 
-/* Is what ended the search what was asked for? A plain job has no word for it, and what came from
- * memory is told apart. */
-static bool is_of_storage(const struct find_max *f)
-{
-	return !f->limit || is_limit(f, "storage") || is_limit(f, "memory");
-}
-
-static const char *at_least(const struct find_max *f)
-{
-	return f->is_min ? "at most " : "at least ";
-}
-
-static void find_max_text_put_answer(struct buf *out, const struct find_max *f)
+static void append_answer(struct buf *out, const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
+	const char *at_least = f->is_min ? "at most " : "at least ";
+	/* A plain job has no limit; reads from memory have a line of their own. */
+	bool is_storage = !f->limit || is_limit(f, "storage") || is_limit(f, "memory");
 
 	if (a->at_most > a->value)
-		put_unsure(out, f);
+		append_unsure(out, f);
 	else if (!a->found && (f->interrupted || f->err.code))
 		buf_add(out, "not known: the search did not come that far");
 	else if (!a->found)
-		put_none(out, f);
+		append_none(out, f);
 	else if (f->interrupted || f->err.code || !a->is_limited)
-		put_known(out, f, at_least(f));
+		append_known(out, f, at_least);
 	else if (is_limit(f, "host"))
-		put_known(out, f,
-			  "not reached: the host, not the storage, is the limit. At least ");
+		append_known(out, f,
+			     "not reached: the host, not the storage, is the limit. At least ");
 	else
-		put_known(out, f, is_of_storage(f) ? "" : at_least(f));
+		append_known(out, f, is_storage ? "" : at_least);
 }
 
-/* The most that it gave, and what the failed side asks for. */
-static void put_storage_limit(struct buf *out, const struct find_max *f)
+/* Append the largest rate of storage and the rate that the failed value needs. */
+static void append_storage_limit(struct buf *out, const struct find_max *f)
 {
 	char rate[UNITS_TEXT_BYTES];
 	const struct find_side *s = &f->missed;
@@ -344,19 +318,19 @@ static void put_storage_limit(struct buf *out, const struct find_max *f)
 	buf_addf(out, ", at about %s", show_rate(rate, &f->unit, most));
 	if (find_counts_accelerators(f) && need > most) {
 		buf_add(out, ": ");
-		put_value(out, f, s->value);
-		put_need(out, f, s, s->value == 1 ? " needs" : " need");
+		append_value(out, f, s->value);
+		append_need(out, f, s, s->value == 1 ? " needs" : " need");
 	}
 }
 
 /* "3 x h100 take 42 files for two steps an epoch, and there are 28; ..." */
-static void put_files(struct buf *out, const struct find_max *f)
+static void append_files(struct buf *out, const struct find_max *f)
 {
 	uint64_t steps = find_steps_needed(f), next = f->search.most + 1;
 	char files[UNITS_TEXT_BYTES], present[UNITS_TEXT_BYTES];
 
 	buf_add(out, "not found: ");
-	put_value(out, f, next);
+	append_value(out, f, next);
 	buf_addf(out, " take%s %s files for %s step%s an epoch, and there %s %s; %s%s",
 		 find_counts_accelerators(f) && next > 1 ? "" : "s",
 		 units_human_count(files, (uint64_t)find_files_needed(f, next)),
@@ -367,40 +341,34 @@ static void put_files(struct buf *out, const struct find_max *f)
 }
 
 /* "not found: the run of 8 failed" */
-static void put_of(struct buf *out, const struct find_max *f, const char *before, uint64_t number,
-		   const char *behind)
+static void append_number(struct buf *out, const struct find_max *f, const char *before,
+			  uint64_t number, const char *after)
 {
 	buf_add(out, before);
-	find_put_shown(out, f, number);
-	buf_add(out, behind);
+	find_append_shown(out, f, number);
+	buf_add(out, after);
 }
 
-/* It holds as far as there are values. */
-static void put_end(struct buf *out, const struct find_max *f)
-{
-	put_of(out, f, "not found: ", f->search.most,
-	       f->is_min ? " is the least that is tried of " : " is the most that ");
-	buf_addf(out, "%s%s", f->option->name, f->is_min ? "" : " can be");
-}
-
-static void put_limit(struct buf *out, const struct find_max *f)
+static void append_limit(struct buf *out, const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
-	const struct metrics_probe *p = a->is_limited ? probe_of(f, a->limited_by) : NULL;
+	const struct metrics_probe *p = a->is_limited ? best_probe(f, a->limited_by) : NULL;
 
 	if (f->interrupted)
 		buf_add(out, "not found: the search was interrupted");
 	else if (f->err.code)
-		put_of(out, f, "not found: the run of ", f->probes[f->probe_count - 1].value,
-		       " failed");
+		append_number(out, f, "not found: the run of ", f->probes[f->probe_count - 1].value,
+			      " failed");
 	else if (is_limit(f, "not possible"))
-		put_of(out, f, "", a->limited_by, " is not possible: ");
+		append_number(out, f, "", a->limited_by, " is not possible: ");
 	else if (is_limit(f, "files"))
-		put_files(out, f);
-	else if (is_limit(f, "option"))
-		put_end(out, f);
-	else if (is_limit(f, "storage"))
-		put_storage_limit(out, f);
+		append_files(out, f);
+	else if (is_limit(f, "option")) {
+		append_number(out, f, "not found: ", f->search.most,
+			      f->is_min ? " is the least that is tried of " : " is the most that ");
+		buf_addf(out, "%s%s", f->option->name, f->is_min ? "" : " can be");
+	} else if (is_limit(f, "storage"))
+		append_storage_limit(out, f);
 	else if (is_limit(f, "host"))
 		buf_add(out, "this host; what storage could feed was not found");
 	else if (f->limit && f->missed.headline)
@@ -409,7 +377,7 @@ static void put_limit(struct buf *out, const struct find_max *f)
 		buf_add(out, p->error);
 }
 
-static void put_host(struct buf *out, const struct find_max *f)
+static void append_host(struct buf *out, const struct find_max *f)
 {
 	char au[UNITS_TEXT_BYTES];
 
@@ -417,30 +385,28 @@ static void put_host(struct buf *out, const struct find_max *f)
 		return;
 	buf_addf(out, "%s: with storage taken away, ",
 		 is_limit(f, "host") ? "the limit" : "not the limit");
-	put_value(out, f, f->answer.limited_by);
+	append_value(out, f, f->answer.limited_by);
 	buf_addf(out, " reach%s %s here",
 		 f->answer.limited_by == 1 || !find_counts_accelerators(f) ? "es" : "",
 		 find_au_text(au, f->without_storage));
 }
 
-static void put_fits(struct buf *out, const struct find_max *f)
+static void append_fits(struct buf *out, const struct find_max *f)
 {
 	if (f->fits)
 		buf_add(out, f->fits);
 }
 
-static void put_play(struct buf *out, const struct find_max *f)
+static void append_play(struct buf *out, const struct find_max *f)
 {
 	if (!isnan(f->fraction))
-		find_put_play(out, f);
+		find_append_play(out, f);
 }
 
-static void put_sure(struct buf *out, const struct find_max *f)
+static void append_sure(struct buf *out, const struct find_max *f)
 {
 	const struct find_side *s = f->held.value ? &f->held : &f->missed;
-	bool is_confirmed = search_is_confirmed(&f->search);
-
-	if (!is_confirmed) {
+	if (!search_is_confirmed(&f->search)) {
 		buf_add(out, "no: not confirmed by full runs");
 		return;
 	}
@@ -456,25 +422,26 @@ static void put_sure(struct buf *out, const struct find_max *f)
 	if (!f->missed.is_cut)
 		return;
 	if (f->held.value)
-		put_of(out, f, "; that of ", f->missed.value, "");
+		append_number(out, f, "; that of ", f->missed.value, "");
 	else
 		buf_add(out, ", which");
 	buf_addf(out, " ended when %g%% was out of reach", find_au_limit(f));
 }
 
 /* "with 5: volumes 99.1% AU, checkpoints 31.2 MiB/s; with 6: ..." */
-static void put_beside(struct buf *out, const struct find_max *f)
+static void append_concurrent_jobs(struct buf *out, const struct find_max *f)
 {
 	const struct find_side *const sides[] = { &f->held, &f->missed };
 
 	for (size_t i = 0; i < 2; i++)
-		if (sides[i]->beside) {
-			put_of(out, f, out->len ? "; with " : "with ", sides[i]->value, ": ");
-			buf_add(out, sides[i]->beside);
+		if (sides[i]->concurrent_jobs) {
+			append_number(out, f, out->len ? "; with " : "with ", sides[i]->value,
+				      ": ");
+			buf_add(out, sides[i]->concurrent_jobs);
 		}
 }
 
-static void find_max_text_put_memory(struct buf *out, const struct find_max *f)
+static void append_memory(struct buf *out, const struct find_max *f)
 {
 	char percent[UNITS_TEXT_BYTES];
 	const struct find_side *s = f->held.value ? &f->held : &f->missed;
@@ -502,33 +469,29 @@ static void add_line(struct find_max *f, const char *label, char *text)
 
 static const struct {
 	const char *label;
-	void (*put)(struct buf *out, const struct find_max *f);
+	void (*append)(struct buf *out, const struct find_max *f);
 } parts[] = {
-	{ "ANSWER", find_max_text_put_answer },
-	{ "limit", put_limit },
-	{ "fits", put_fits },
-	{ LABEL_PLAY, put_play },
-	{ "host", put_host },
-	{ "beside", put_beside },
-	{ "sure", put_sure },
-	{ "but", put_hidden },
-	{ "but", find_max_text_put_memory },
+	{ "ANSWER", append_answer }, { "limit", append_limit },
+	{ "fits", append_fits },     { LABEL_PLAY, append_play },
+	{ "host", append_host },     { "beside", append_concurrent_jobs },
+	{ "sure", append_sure },     { "but", append_short_epochs },
+	{ "but", append_memory },
 };
 
 void find_lines(struct find_max *f)
 {
-	struct buf whole = { 0 };
+	struct buf mlperf = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
 		struct buf text = { 0 };
 
-		parts[i].put(&text, f);
+		parts[i].append(&text, f);
 		if (text.len)
 			add_line(f, parts[i].label, buf_take(&text));
 		buf_fini(&text);
 	}
-	find_text_mlperf(&whole, f);
-	for (const char *at = buf_str(&whole); *at;) {
+	find_text_mlperf(&mlperf, f);
+	for (const char *at = buf_str(&mlperf); *at;) {
 		struct buf line = { 0 };
 		size_t len = strcspn(at, "\n");
 
@@ -536,10 +499,10 @@ void find_lines(struct find_max *f)
 		add_line(f, NULL, buf_take(&line));
 		at += len + (at[len] == '\n');
 	}
-	buf_fini(&whole);
+	buf_fini(&mlperf);
 }
 
-static void put_line(struct buf *out, const struct metrics_answer_line *line)
+static void append_line(struct buf *out, const struct metrics_answer_line *line)
 {
 	if (!line->label)
 		buf_addf(out, "%s\n", line->text);
@@ -558,7 +521,7 @@ void find_text_answer(const struct find_max *f, FILE *to, bool quiet)
 	else
 		buf_addc(&out, '\n');
 	for (size_t i = 0; !quiet && i < f->line_count; i++)
-		put_line(&out, &f->lines[i]);
+		append_line(&out, &f->lines[i]);
 	text_print(to, &out);
 	fflush(to);
 	buf_fini(&out);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe.c - run the program's own command line once more, with other options, on one host or on
- * several. */
+/* probe.c - run the program's command line again with other options, on one host or several. */
 #include "ask/search/search_internal.h"
 
 #include <errno.h>
@@ -18,19 +17,19 @@
 
 /* ---- several hosts ---- */
 
-/* What rank 0 says: this, then for a probe its arguments, each with its NUL. */
-struct order {
-	uint64_t count; /* of arguments */
-	int status;     /* of the program; ORDER_PROBE = there is one to run */
+/* Message of rank 0. The arguments of a probe follow, each with its NUL. */
+struct probe_order {
+	uint64_t count; /* number of arguments */
+	int status;     /* exit status of the program; ORDER_PROBE = run a probe */
 	uint8_t padding[4];
 };
 
 enum { ORDER_PROBE = -1 };
 
-/* Rank 0, before it runs a probe: the others do, too. 0, or -EPIPE with err. */
-static int probe_tell(struct hosts *h, const struct probe_args *args, struct mlgen_err *err)
+/* Rank 0, before it runs a probe: make the other ranks run it. 0, or -EPIPE with err. */
+static int probe_send(struct hosts *h, const struct probe_args *args, struct mlgen_err *err)
 {
-	struct order order = { .count = args->count, .status = ORDER_PROBE };
+	struct probe_order order = { .count = args->count, .status = ORDER_PROBE };
 	struct buf text = { 0 };
 
 	if (hosts_total(h) == 1 || hosts_rank(h))
@@ -43,7 +42,7 @@ static int probe_tell(struct hosts *h, const struct probe_args *args, struct mlg
 	return rc;
 }
 
-static void run_part(const struct ask *a, const char *at, uint64_t count)
+static void run_received(const struct ask *a, const char *at, uint64_t count)
 {
 	struct probe_args args = { 0 };
 	struct mlgen_err err = { 0 };
@@ -53,7 +52,7 @@ static void run_part(const struct ask *a, const char *at, uint64_t count)
 		probe_args_add(&args, "%s", at);
 		at += strlen(at) + 1;
 	}
-	/* What went wrong rank 0 knows, and decides what that means. */
+	/* Rank 0 sees every error and decides what follows from it. */
 	probe_run(&run, a, &args, &err);
 	probe_fini(&run);
 	probe_args_fini(&args);
@@ -61,7 +60,7 @@ static void run_part(const struct ask *a, const char *at, uint64_t count)
 
 int probe_follow(const struct ask *a)
 {
-	struct order order = { .status = ORDER_PROBE };
+	struct probe_order order = { .status = ORDER_PROBE };
 	struct mlgen_err err = { 0 };
 
 	while (order.status == ORDER_PROBE) {
@@ -74,7 +73,7 @@ int probe_follow(const struct ask *a)
 			memcpy(&order, buf_str(&text), sizeof(order));
 		}
 		if (order.status == ORDER_PROBE)
-			run_part(a, buf_str(&text) + sizeof(order), order.count);
+			run_received(a, buf_str(&text) + sizeof(order), order.count);
 		buf_fini(&text);
 	}
 	return order.status;
@@ -82,14 +81,14 @@ int probe_follow(const struct ask *a)
 
 int probe_dismiss(struct hosts *h, int status)
 {
-	const struct order order = { .status = status };
+	const struct probe_order order = { .status = status };
 	struct mlgen_err err = { 0 };
 	struct buf text = { 0 };
 
 	if (hosts_total(h) == 1)
 		return status;
 	buf_addn(&text, (const char *)&order, sizeof(order));
-	/* Who is gone has a status of its own. */
+	/* A rank that is gone has ended with a status of its own. */
 	hosts_share(h, &text, &err);
 	buf_fini(&text);
 	return status;
@@ -97,8 +96,8 @@ int probe_dismiss(struct hosts *h, int status)
 
 /* ---- probes ---- */
 
-/* Behind "--" all arguments are files: what is added goes before it. */
-static char **whole_argv(const struct ask *a, const struct probe_args *args)
+/* After "--" all arguments are files, so options are inserted before it. */
+static char **argv_with(const struct ask *a, const struct probe_args *args)
 {
 	char **argv = mem_array((size_t)a->argc + args->count + 1, sizeof(*argv));
 	size_t n = 0;
@@ -128,13 +127,13 @@ static int first_error(const struct diag *d, struct mlgen_err *err)
 	return mlgen_fail(err, -EINVAL, "the command line is not valid");
 }
 
-/* The dataset is that of the command line, however many read it now. */
-static void keep_scale(struct jobset *set, const struct jobset *asked)
+/* The dataset stays that of the command line, however many accelerators read it now. */
+static void use_files_of(struct jobset *set, const struct jobset *original)
 {
 	for (size_t i = 0; i < set->count; i++)
-		for (size_t k = 0; k < asked->count; k++)
-			if (!strcmp(set->jobs[i]->name, asked->jobs[k]->name))
-				set->jobs[i]->scaled_as = asked->jobs[k];
+		for (size_t k = 0; k < original->count; k++)
+			if (!strcmp(set->jobs[i]->name, original->jobs[k]->name))
+				set->jobs[i]->scaled_as = original->jobs[k];
 }
 
 static int probe_load_argv(struct jobset *set, const struct ask *a, int argc, char **argv,
@@ -144,11 +143,11 @@ static int probe_load_argv(struct jobset *set, const struct ask *a, int argc, ch
 
 	diag_init(&diag);
 	int rc = jobset_load(set, argc, argv, a->env, &diag);
-	/* Warnings were told of the command line itself. */
+	/* Warnings were printed for the command line itself. */
 	if (rc < 0)
 		first_error(&diag, err);
 	diag_fini(&diag);
-	keep_scale(set, a->set);
+	use_files_of(set, a->set);
 	mem_replace(&set->settings.log, NULL);
 	mem_replace(&set->settings.trace, NULL);
 	mem_replace(&set->settings.metrics, NULL);
@@ -158,8 +157,8 @@ static int probe_load_argv(struct jobset *set, const struct ask *a, int argc, ch
 	return rc;
 }
 
-static int run_it(struct probe *p, const struct ask *a, const struct probe_args *args,
-		  struct mlgen_err *err)
+static int run_and_collect(struct probe *p, const struct ask *a, const struct probe_args *args,
+			   struct mlgen_err *err)
 {
 	const struct traced_config traced = { .fd = args->trace_fd,
 					      .path = args->trace,
@@ -185,7 +184,7 @@ static int run_it(struct probe *p, const struct ask *a, const struct probe_args 
 	p->result->series = series;
 	p->interrupted = p->result->interrupted || p->abandoned;
 	verdict_fill(p->result);
-	/* What is not in the trace may follow from what went wrong. */
+	/* Missing trace records may be a consequence of the run's error, which comes first. */
 	*err = p->result->err.code ? p->result->err : cut;
 	return err->code;
 }
@@ -201,8 +200,7 @@ void probe_args_add(struct probe_args *args, const char *fmt, ...)
 	vec_push(args, mem_strdup(text));
 }
 
-void probe_args_take_storage_away(struct probe_args *args, const struct ask *a,
-				  const struct job *job)
+void probe_args_without_storage(struct probe_args *args, const struct ask *a, const struct job *job)
 {
 	const struct mlgen_engine *const *e = a->env->engines;
 
@@ -226,7 +224,7 @@ void probe_args_fini(struct probe_args *args)
 int probe_load(struct jobset *set, const struct ask *a, const struct probe_args *args,
 	       struct mlgen_err *err)
 {
-	char **argv = whole_argv(a, args);
+	char **argv = argv_with(a, args);
 	int rc = probe_load_argv(set, a, a->argc + (int)args->count, argv, err);
 
 	free_argv(argv);
@@ -237,9 +235,9 @@ int probe_run(struct probe *p, const struct ask *a, const struct probe_args *arg
 	      struct mlgen_err *err)
 {
 	memset(p, 0, sizeof(*p));
-	if (probe_tell(a->hosts, args, err) < 0)
+	if (probe_send(a->hosts, args, err) < 0)
 		return err->code;
-	p->argv = whole_argv(a, args);
+	p->argv = argv_with(a, args);
 	p->argc = a->argc + (int)args->count;
 	int rc = hosts_agree(a->hosts, probe_load_argv(&p->set, a, p->argc, p->argv, err), err);
 	if (rc < 0)
@@ -248,15 +246,15 @@ int probe_run(struct probe *p, const struct ask *a, const struct probe_args *arg
 	struct run_config cfg =
 		run_config_of(&p->set.settings, p->set.jobs, p->set.count, a->host, p->clock);
 	cfg.hosts = a->hosts;
-	/* Whether all of them have lost it, none of them knows. */
+	/* Several hosts: no rank alone can tell that the AU is out of reach. */
 	cfg.au_floor = hosts_total(a->hosts) > 1 ? 0 : args->au_floor;
 	cfg.traces = args->trace != NULL;
 	rc = run_number(a->hosts, p->set.jobs, p->set.count, err);
 	if (rc == 0)
 		rc = run_new(&p->run, &cfg, err);
 	if (rc == 0)
-		rc = run_it(p, a, args, err);
-	/* Also where it came before there was a run to end. */
+		rc = run_and_collect(p, a, args, err);
+	/* A signal may also come before there is a run to end. */
 	p->interrupted |= signals_taken() > 0;
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search.c - see search.h. */
+/* search.c - find the largest number for which a noisy condition still holds. */
 #include "ask/search/search_internal.h"
 
 #include <math.h>
@@ -9,11 +9,11 @@ enum search_verdict {
 	SEARCH_UNKNOWN,
 	SEARCH_HOLDS,
 	SEARCH_FAILS,
-	SEARCH_UNSURE, /* full runs said both */
+	SEARCH_UNSURE, /* full runs disagree */
 	SEARCH_IMPOSSIBLE,
 };
 
-/* A larger number is nearer to the limit when it gains this much. */
+/* A larger number comes nearer to the limit if its margin grows by this much. */
 #define NEARER 0.02
 
 static double mean(const struct search_trial *t)
@@ -42,23 +42,17 @@ static bool is_near(const struct search *s, const struct search_trial *t)
 	       fabs(mean(t)) <= fmax(search_noise(s), t->noise);
 }
 
-/* Did some full runs hold and others not? */
-static bool says_both(const struct search_trial *t)
+static enum search_verdict search_verdict(const struct search_trial *t)
 {
 	unsigned held = 0;
 
-	for (unsigned i = 0; i < t->runs; i++)
-		held += t->margins[i] >= 0;
-	return held && held < t->runs;
-}
-
-static enum search_verdict search_verdict(const struct search_trial *t)
-{
 	if (!t)
 		return SEARCH_UNKNOWN;
 	if (t->is_impossible)
 		return SEARCH_IMPOSSIBLE;
-	if (t->is_full && says_both(t))
+	for (unsigned i = 0; i < t->runs; i++)
+		held += t->margins[i] >= 0;
+	if (t->is_full && held && held < t->runs)
 		return SEARCH_UNSURE;
 	return mean(t) >= 0 ? SEARCH_HOLDS : SEARCH_FAILS;
 }
@@ -68,34 +62,30 @@ static enum search_verdict verdict_at(const struct search *s, uint64_t value, bo
 	return search_verdict(search_find(s, value, is_full));
 }
 
-/* ---- what full runs said against the short ones ---- */
-
-static bool is_contradicted(const struct search *s, const struct search_trial *full)
-{
-	enum search_verdict with = verdict_at(s, full->value, false);
-	enum search_verdict now = search_verdict(full);
-
-	return full->is_full && ((with == SEARCH_HOLDS && now != SEARCH_HOLDS) ||
-				 (with == SEARCH_FAILS && now == SEARCH_HOLDS));
-}
-
+/* Number of full runs that contradict the short ones. */
 static unsigned contradictions(const struct search *s)
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; i < s->trials.count; i++)
-		n += is_contradicted(s, &s->trials.at[i]);
+	for (size_t i = 0; i < s->trials.count; i++) {
+		const struct search_trial *t = &s->trials.at[i];
+		enum search_verdict of_short = verdict_at(s, t->value, false);
+		enum search_verdict of_full = search_verdict(t);
+
+		n += t->is_full && ((of_short == SEARCH_HOLDS && of_full != SEARCH_HOLDS) ||
+				    (of_short == SEARCH_FAILS && of_full == SEARCH_HOLDS));
+	}
 	return n;
 }
 
-/* ---- between what ---- */
+/* ---- bounds of the search ---- */
 
-/* The largest that holds, and the smallest above it that does not; 0 = none. */
+/* The largest number that holds, and the smallest above it that does not; 0 = none. */
 struct bounds {
 	uint64_t low, high;
 };
 
-/* Of one number: what its full runs said, else its short ones. */
+/* The verdict of the full runs of a number or, without such, of its short ones. */
 static enum search_verdict best_verdict(const struct search *s, const struct search_trial *t,
 					bool only_full)
 {
@@ -106,7 +96,7 @@ static enum search_verdict best_verdict(const struct search *s, const struct sea
 	return search_verdict(t);
 }
 
-static struct bounds search_look(const struct search *s, bool only_full)
+static struct bounds search_bounds(const struct search *s, bool only_full)
 {
 	struct bounds b = { 0, 0 };
 
@@ -140,27 +130,26 @@ static struct search_step step_of(enum search_what what, uint64_t value)
 
 static const struct search_trial *search_largest(const struct search *s, uint64_t below)
 {
-	const struct search_trial *found = NULL;
+	const struct search_trial *best = NULL;
 
 	for (size_t i = 0; i < s->trials.count; i++)
-		if (s->trials.at[i].value < below &&
-		    (!found || s->trials.at[i].value > found->value))
-			found = &s->trials.at[i];
-	return found;
+		if (s->trials.at[i].value < below && (!best || s->trials.at[i].value > best->value))
+			best = &s->trials.at[i];
+	return best;
 }
 
-/* The one that came nearest. */
+/* The number with the largest margin. */
 static const struct search_trial *search_nearest(const struct search *s)
 {
-	const struct search_trial *found = NULL;
+	const struct search_trial *best = NULL;
 
 	for (size_t i = 0; i < s->trials.count; i++) {
 		const struct search_trial *t = &s->trials.at[i];
 
-		if (!t->is_impossible && (!found || mean(t) > mean(found)))
-			found = t;
+		if (!t->is_impossible && (!best || mean(t) > mean(best)))
+			best = t;
 	}
-	return found;
+	return best;
 }
 
 /* Do larger numbers come nearer to the limit? */
@@ -174,7 +163,7 @@ static bool rises(const struct search *s)
 	return !before || mean(last) > mean(before) + fmax(NEARER, search_noise(s));
 }
 
-static struct search_step next_of_none(const struct search *s)
+static struct search_step next_before_any_holds(const struct search *s)
 {
 	if (!s->trials.count)
 		return step_of(SEARCH_SHORT, s->least);
@@ -198,7 +187,7 @@ static struct search_step confirm(const struct search *s, uint64_t value)
 	return step_of(SEARCH_FULL, value);
 }
 
-static struct search_step next_of_short(const struct search *s, struct bounds b)
+static struct search_step next_by_short_runs(const struct search *s, struct bounds b)
 {
 	if (!b.high && b.low < s->most)
 		return step_of(SEARCH_SHORT, twice(b.low, s->most));
@@ -208,10 +197,10 @@ static struct search_step next_of_short(const struct search *s, struct bounds b)
 	return next.what == SEARCH_END ? confirm(s, b.high) : next;
 }
 
-/* From where the short ones were wrong on in strides that double. */
-static struct search_step next_of_full(const struct search *s, unsigned wrong)
+/* Full runs only: start at the last number of the short runs, in strides that double. */
+static struct search_step next_by_full_runs(const struct search *s, unsigned wrong)
 {
-	struct bounds b = search_look(s, true);
+	struct bounds b = search_bounds(s, true);
 	uint64_t stride = wrong > 32 ? UINT32_MAX : 1ull << (wrong - 1);
 
 	if (b.low && b.high)
@@ -227,22 +216,22 @@ static struct search_step next_of_full(const struct search *s, unsigned wrong)
 	return step_of(SEARCH_FULL, b.high - s->least < stride ? s->least : b.high - stride);
 }
 
-/* The smallest above it that does not surely hold; 0 = none. */
+/* The smallest number above `above` that does not surely hold; 0 = none. */
 static uint64_t next_failed(const struct search *s, uint64_t above)
 {
-	uint64_t found = 0;
+	uint64_t best = 0;
 
 	for (size_t i = 0; i < s->trials.count; i++) {
 		const struct search_trial *t = &s->trials.at[i];
 
-		if (t->value > above && (!found || t->value < found) &&
+		if (t->value > above && (!best || t->value < best) &&
 		    best_verdict(s, t, false) > SEARCH_HOLDS)
-			found = t->value;
+			best = t->value;
 	}
-	return found;
+	return best;
 }
 
-/* ---- what is told ---- */
+/* ---- results ---- */
 
 static struct search_trial *trial(struct search *s, struct search_step of)
 {
@@ -269,7 +258,8 @@ void search_fini(struct search *s)
 struct search_step search_next(const struct search *s)
 {
 	if (s->trials.count) {
-		/* What was decided before the last one stays, should noise grow. */
+		/* Noise that grows later does not reopen earlier decisions, so only the last trial
+		 * counts. */
 		const struct search_trial *t = &s->trials.at[s->trials.count - 1];
 
 		if (is_near(s, t))
@@ -277,9 +267,9 @@ struct search_step search_next(const struct search *s)
 	}
 	unsigned wrong = contradictions(s);
 	if (wrong)
-		return next_of_full(s, wrong);
-	struct bounds b = search_look(s, false);
-	return b.low ? next_of_short(s, b) : next_of_none(s);
+		return next_by_full_runs(s, wrong);
+	struct bounds b = search_bounds(s, false);
+	return b.low ? next_by_short_runs(s, b) : next_before_any_holds(s);
 }
 
 void search_tell(struct search *s, struct search_step step, double margin, double noise)
@@ -298,7 +288,7 @@ void search_tell_impossible(struct search *s, struct search_step step)
 
 struct search_answer search_answer(const struct search *s)
 {
-	struct bounds b = search_look(s, contradictions(s) > 0);
+	struct bounds b = search_bounds(s, contradictions(s) > 0);
 	struct search_answer a = { .found = b.low > 0,
 				   .value = b.low,
 				   .at_most = b.low,
@@ -322,7 +312,7 @@ bool search_is_confirmed(const struct search *s)
 
 	if (t && t->is_impossible)
 		high = low;
-	/* Above what is not sure nothing has to be. */
+	/* Above an uncertain number no failure has to be confirmed. */
 	if (!low || !search_find(s, low, true) || a.at_most > a.value)
 		return low && search_find(s, low, true);
 	bool is_next = !a.found || !a.is_limited || a.limited_by == low + 1;

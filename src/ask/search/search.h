@@ -3,12 +3,12 @@
 #pragma once
 
 /*
- * A probe is a whole run in this process, of the same command line with options added. A search is
- * a function of what probes came to, and knows neither jobs nor storage; --find-max asks it which
- * value is next. The ceiling is what this host alone could deliver: probes of the job without
+ * A probe is a whole run in this process of the same command line with options added. A search
+ * decides from the results of probes which value --find-max tries next; it knows neither jobs nor
+ * storage. The ceiling is the rate that this host alone could reach: probes of the job without
  * storage.
  *
- * One thread asks; probes start those of the runs.
+ * One thread calls all functions; probes start the threads of their runs.
  */
 
 #include "ask/ask.h"
@@ -17,106 +17,104 @@
 #include "run/result/result.h"
 #include "run/run.h"
 
-/* ---- run the program's own command line once more, with other options ---- */
+/* ---- probes: the program's own command line run once more with other options ---- */
 
-/* What a probe has more than the command line. A zeroed one has nothing. */
+/* Arguments that a probe adds to the command line. Zeroed = none. */
 struct probe_args {
 	char **at;          /* owned */
 	size_t count, room; /* vec.h */
-	/* Trainings end where so many percent of AU are out of reach. */
+	/* A training ends once this percentage of AU is out of reach. */
 	double au_floor;
-	/* Its trace goes into this descriptor, the caller's, under this name in messages; NULL = it
-	 * has none. */
+	/* The trace is written to trace_fd, which the caller owns; `trace` names it in messages.
+	 * NULL = no trace. */
 	const char *trace;
 	int trace_fd;
 };
 
-/* "--%s.epochs=%d" */
+/* Add an argument such as "--%s.epochs=%d". */
 __attribute__((format(printf, 2, 3))) void probe_args_add(struct probe_args *args, const char *fmt,
 							  ...);
-/* The job on the null engine, which plays no storage then. */
-void probe_args_take_storage_away(struct probe_args *args, const struct ask *a,
-				  const struct job *job);
+/* Run the job on the null engine with its defaults, so that it models no storage. */
+void probe_args_without_storage(struct probe_args *args, const struct ask *a,
+				const struct job *job);
 void probe_args_fini(struct probe_args *args);
 
 /*
- * A probe is a whole run in this process: the command line is read again with these arguments
- * behind it, its jobs prepare what is missing, run, and leave a result. SIGINT ends it as it ends
- * any run. --log and --trace are not written. Of scale= it has the files that the command line has,
- * which has to outlive it. Of one job on several hosts all of them run it, and rank 0 has what they
- * measured together (probe_hosts.h).
+ * The command line is parsed again with the added arguments. Its jobs prepare missing files, run,
+ * and leave a result. SIGINT ends a probe like any run. --log and --trace are not written. With
+ * scale= a probe uses the files of the command line, which has to outlive it. All hosts of a job
+ * run the probe; rank 0 has the merged result.
  */
 struct probe {
 	struct jobset set;
-	char **argv; /* with the arguments */
+	char **argv; /* including the added arguments */
 	int argc;
 	struct run *run;
-	struct run_result *result; /* of the run; verdicts are filled */
-	struct merge merge;        /* of all hosts, into the result */
+	struct run_result *result; /* owned by the run; verdicts are filled */
+	struct merge merge;        /* result of all hosts, merged into `result` */
 	struct clock *clock;
 	bool interrupted;
-	/* Threads hang in it after a signal and still use it, so that probe_fini leaves it all
-	 * where it is, and the program has to end without freeing. */
+	/* After a signal some threads hang and still use the probe. probe_fini() then frees
+	 * nothing, and the program has to end without freeing. */
 	bool abandoned;
 };
 
-/* The same without a run: the jobs of the command line with args, checked. 0, or -EINVAL with err;
- * jobset_fini in any case. */
+/* Parse and check the jobs of the command line with args, without a run. 0, or -EINVAL with err.
+ * Call jobset_fini() in any case. */
 int probe_load(struct jobset *set, const struct ask *a, const struct probe_args *args,
 	       struct mlgen_err *err);
 
-/* 0; -errno with err where it could not run, or failed: then there may be a result all the same.
- * probe_fini in any case. */
+/* Run a probe. 0, or -errno with err if it could not run or failed; a failed run may still have a
+ * result. Call probe_fini() in any case. */
 int probe_run(struct probe *p, const struct ask *a, const struct probe_args *args,
 	      struct mlgen_err *err);
-void probe_fini(struct probe *p); /* takes a zeroed one */
+void probe_fini(struct probe *p); /* accepts a zeroed probe */
 
-/* As if the command line had been that of the probe. */
+/* A copy of `a` with the command line of the probe. */
 struct ask probe_ask(const struct probe *p, const struct ask *a);
 
-/* ---- questions of one job on several hosts: rank 0 asks and decides, the others run what it tries
- * ---- */
+/* ---- several hosts: rank 0 searches and decides, the other ranks run its probes ---- */
 
 /*
- * A search, or a ceiling, goes on in rank 0 alone, which is where its words are printed and its
- * results are. Each probe that it makes is told to the others, who run their part of it and give
- * what they measured. All of this is done together (hosts.h), and at once where there is one
- * process.
+ * A search or a ceiling runs in rank 0 alone, which prints and has the results. Rank 0 sends each
+ * probe to the other ranks, which run their part and return their measurements. All ranks call
+ * these together (hosts.h); with one process they return at once.
  */
 
-/* All others: run what is told, until it is over. The exit status of rank 0. */
+/* All ranks but 0: run the probes that rank 0 sends until it dismisses them. Returns the exit
+ * status of rank 0. */
 int probe_follow(const struct ask *a);
 
-/* Rank 0, when there is nothing more to try: the others end with this status, which it gives
- * back. */
+/* Rank 0, after its last probe: make the other ranks end with this status. Returns `status`. */
 int probe_dismiss(struct hosts *h, int status);
 
 /* ---- what this host could reach with infinitely fast storage ---- */
 
 /*
- * Each training of a result is run twice more, by itself and for some seconds: with ioengine=null,
- * which moves no byte, and on a few of its own files that were read into the page cache before
- * (distinct_files, buffered). Both figures go to ml.ceiling, and the verdicts are made again with
- * them.
+ * Each training of a result is run twice more, alone and for some seconds: with ioengine=null,
+ * which moves no bytes, and on a few of its own files that were read into the page cache before
+ * (distinct_files, buffered). Both figures go to ml.ceiling, and the verdicts are computed again
+ * with them.
  *
- * To be called after run_collect and before the report, while the run is still there: datasets of a
- * result are the run's. `a` is the command line that the result came from, with all that a probe
- * added.
+ * Call between run_collect() and the report, while the run still exists: datasets of a result
+ * belong to the run. `a` is the command line of the result, including the arguments of a probe.
  *
- * With only_unclear for the trainings alone whose verdict is host or unclear, and briefly: three
- * times up to three seconds each, never of a run that was short itself; none at all with
- * --ceiling=no. 0, -EINTR when a signal ended it: what was measured until then stands, and the
- * program is to report and to end as if interrupted, without freeing what threads may still use.
- * What cannot be measured is no error: ml.ceiling.unmeasured says why.
+ * With only_unclear, only trainings whose verdict is host or unclear are measured, and briefly:
+ * three times up to three seconds each, never a run that was short itself, and not with
+ * --ceiling=no.
+ *
+ * Returns 0, or -EINTR when a signal ended the measurement. Figures measured until then remain; the
+ * program is to report and to end as if interrupted, without freeing memory that threads may still
+ * use. A figure that cannot be measured is no error: ml.ceiling.unmeasured says why.
  */
 int ceiling_measure(const struct ask *a, struct run_result *r, bool only_unclear,
 		    struct mlgen_err *err);
 
-/* The parts, for their tests. */
+/* Parts that unit tests call. */
 
-/* Seconds of each of both runs; 0: this training has no ceiling to measure, or none so briefly.
- * Verdicts are filled. */
+/* Seconds of each of the two runs; 0 = this training has no ceiling to measure, or none as brief as
+ * that. Verdicts are filled. */
 double ceiling_seconds(const struct job_result *j, bool only_unclear);
 
-/* Other jobs that ran at the same time. */
+/* Number of other jobs that ran at the same time. */
 uint64_t ceiling_jobs_beside(const struct run_result *r, const struct job_result *j);
