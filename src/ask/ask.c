@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask.c - the questions there are. */
+/* ask.c - the table of questions, and the environment of job files. */
 #include "ask/ask.h"
 
 #include <limits.h>
@@ -11,24 +11,24 @@
 #include "data/dataset/dataset.h"
 #include "io/engines.h"
 
-static const char *const of_compare[] = { "tolerance", NULL };
-static const char *const of_a_host[] = { "memory", "hosts", NULL };
-static const char *const of_clean[] = { "yes", NULL };
+static const char *const compare_options[] = { "tolerance", NULL };
+static const char *const host_options[] = { "memory", "hosts", NULL };
+static const char *const clean_options[] = { "yes", NULL };
 
 #define RUNS "what --json=FILE of a run wrote, such as *.json"
 
 /* clang-format off */
 const struct question ask_questions[] = {
 	{ "table", ABOUT_FILES, RUNS, .writes_html = true, .shows_documents = true, .prints_csv = true, .answer = ask_table },
-	{ "compare", ABOUT_FILES, RUNS, .writes_html = true, .shows_documents = true, .needs_two = true, .goes_with = of_compare, .answer = ask_compare },
+	{ "compare", ABOUT_FILES, RUNS, .writes_html = true, .shows_documents = true, .needs_two = true, .goes_with = compare_options, .answer = ask_compare },
 	{ "merge", ABOUT_FILES, RUNS, .writes_json = true, .writes_html = true, .takes_require = true, .has_report = true, .answer = ask_merge },
 	{ "report", ABOUT_FILES, RUNS, .writes_html = true, .shows_documents = true, .prints_csv = true, .is_implied = true, .takes_require = true, .has_report = true, .answer = ask_report },
 	{ "page", ABOUT_FILES, RUNS, .writes_html = true, .shows_documents = true, .answer = ask_page },
 	{ "import", ABOUT_FILES, "the YAML file of a workload", .answer = ask_import_dlio },
-	{ "clean", ABOUT_FILES, "the directory of a dataset or of checkpoints", .goes_with = of_clean, .answer = ask_clean },
-	{ "datasize", ABOUT_JOBS, .only_looks = true, .before_dry_run = true, .goes_with = of_a_host, .answer = ask_datasize },
+	{ "clean", ABOUT_FILES, "the directory of a dataset or of checkpoints", .goes_with = clean_options, .answer = ask_clean },
+	{ "datasize", ABOUT_JOBS, .only_looks = true, .before_dry_run = true, .goes_with = host_options, .answer = ask_datasize },
 	{ "miss-curve", ABOUT_JOBS, .only_looks = true, .takes_documents = true, .answer = ask_miss_curve },
-	{ "check", ABOUT_DOCUMENTS, RUNS, .goes_with = of_a_host, .answer = ask_check },
+	{ "check", ABOUT_DOCUMENTS, RUNS, .goes_with = host_options, .answer = ask_check },
 	{ "find-max", ABOUT_JOBS, .is_live = true, .takes_require = true, .has_report = true, .answer = ask_find_max },
 	{ "find-min", ABOUT_JOBS, .is_live = true, .takes_require = true, .has_report = true, .answer = ask_find_min },
 	{ 0 },

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* datasize.c - --datasize: the dataset that MLPerf Storage asks for, every term of it, and the
- * command line. */
+/* datasize.c - --datasize: the dataset that MLPerf Storage requires, and its command line. */
 #include "ask/mlperf/mlperf.h"
 
 #include <inttypes.h>
@@ -16,15 +15,15 @@
 #include "job/job.h"
 #include "report/text/text.h"
 
-/* The column of the figures' ends, and of what they count. */
+/* The column in which counts end and their unit begins. */
 #define COUNT_END 60
 
-static char *datasize_whole(char *out, double n)
+static char *whole_text(char *out, double n)
 {
 	return units_human_count(out, (uint64_t)fmin(n, 1e19));
 }
 
-/* As large files are shown, and small records: 146.6 MB, 114.7 kB, 2,500 B. */
+/* Format as users see sizes of files and records: 146.6 MB, 114.7 kB, 2,500 B. */
 static char *sample_text(char *out, double bytes)
 {
 	char n[UNITS_TEXT_BYTES];
@@ -33,27 +32,27 @@ static char *sample_text(char *out, double bytes)
 		return units_human_mb(out, bytes);
 	bool is_small = bytes < 1e4;
 	if (is_small)
-		datasize_whole(n, bytes);
+		whole_text(n, bytes);
 	else
 		units_sig4(n, bytes / 1e3);
 	snprintf(out, UNITS_TEXT_BYTES, "%.24s %s", n, is_small ? "B" : "kB");
 	return out;
 }
 
-/* "  500 steps         500 x batch 7 x 8 accelerators     28,000 samples" */
-static void put_term(FILE *to, const char *label, const struct buf *terms, double n,
-		     const char *what)
+/* Print "  500 steps         500 x batch 7 x 8 accelerators     28,000 samples". */
+static void print_term(FILE *to, const char *label, const struct buf *terms, double n,
+		       const char *unit)
 {
 	char count[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
 
 	buf_addf(&line, "  %-18s%s", label, buf_str(terms));
-	plan_add_at_point(&line, datasize_whole(count, n), COUNT_END);
-	buf_addf(&line, " %s", what);
+	plan_add_at_point(&line, whole_text(count, n), COUNT_END);
+	buf_addf(&line, " %s", unit);
 	plan_put_line(to, &line);
 }
 
-static void put_steps(FILE *to, const struct job *j, const struct mlperf_need *n, uint64_t hosts)
+static void print_steps(FILE *to, const struct job *j, const struct mlperf_need *n, uint64_t hosts)
 {
 	char label[32];
 	struct buf terms = { 0 };
@@ -63,12 +62,12 @@ static void put_steps(FILE *to, const struct job *j, const struct mlperf_need *n
 		 j->batch_size, j->accelerators, plural(j->accelerators));
 	if (hosts > 1)
 		buf_addf(&terms, " x %" PRIu64 " hosts", hosts);
-	put_term(to, label, &terms, n->steps_samples, "samples");
+	print_term(to, label, &terms, n->steps_samples, "samples");
 	buf_fini(&terms);
 }
 
-static void datasize_put_memory(FILE *to, const struct mlperf_need *n, uint64_t hosts,
-				uint64_t memory_bytes)
+static void print_memory(FILE *to, const struct mlperf_need *n, uint64_t hosts,
+			 uint64_t memory_bytes)
 {
 	char label[32], memory[UNITS_TEXT_BYTES], sample[UNITS_TEXT_BYTES];
 	struct buf terms = { 0 };
@@ -79,26 +78,25 @@ static void datasize_put_memory(FILE *to, const struct mlperf_need *n, uint64_t 
 		buf_addf(&terms, "%" PRIu64 " hosts x ", hosts);
 	buf_addf(&terms, "%s / %s", units_human_bytes(memory, (double)memory_bytes),
 		 sample_text(sample, n->sample_bytes));
-	put_term(to, label, &terms, n->memory_samples, "samples");
+	print_term(to, label, &terms, n->memory_samples, "samples");
 	buf_fini(&terms);
 }
 
-static void put_larger(FILE *to, const struct job *j, const struct mlperf_need *n)
+static void print_larger(FILE *to, const struct job *j, const struct mlperf_need *n)
 {
 	char per_file[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
-	struct buf terms = { 0 }, what = { 0 };
+	struct buf terms = { 0 }, unit = { 0 };
 
-	buf_addf(&terms, "%s sample%s per file",
-		 datasize_whole(per_file, (double)j->samples_per_file),
+	buf_addf(&terms, "%s sample%s per file", whole_text(per_file, (double)j->samples_per_file),
 		 plural(j->samples_per_file));
-	buf_addf(&what, "file%s, %s", n->files > 1 ? "s" : "", units_human_bytes(bytes, n->bytes));
-	put_term(to, "larger one /", &terms, n->files, buf_str(&what));
+	buf_addf(&unit, "file%s, %s", n->files > 1 ? "s" : "", units_human_bytes(bytes, n->bytes));
+	print_term(to, "larger one /", &terms, n->files, buf_str(&unit));
 	buf_fini(&terms);
-	buf_fini(&what);
+	buf_fini(&unit);
 }
 
-static void put_headline(FILE *to, const struct job *j, int check, uint64_t hosts,
-			 uint64_t memory_bytes)
+static void print_headline(FILE *to, const struct job *j, int check, uint64_t hosts,
+			   uint64_t memory_bytes)
 {
 	char who[SHOW_ACCELERATORS_BYTES], memory[UNITS_TEXT_BYTES];
 	const struct mlperf_rules *rules = mlperf_rules_for(check, j);
@@ -119,10 +117,10 @@ static void put_headline(FILE *to, const struct job *j, int check, uint64_t host
 		fprintf(to, "  (none of its workloads: the same rules)\n");
 }
 
-/* ---- the command line ---- */
+/* ---- command line ---- */
 
-/* An option that the answer replaces, or that asked for it? With a value in the argument itself, as
- * options have it. */
+/* Options of the question, and options that the answer replaces. Values are part of the argument.
+ */
 static bool is_replaced(const char *arg)
 {
 	static const char *const names[] = {
@@ -141,7 +139,7 @@ static bool is_replaced(const char *arg)
 	return is_it;
 }
 
-/* As a shell reads it back. */
+/* Quote an argument for a shell. */
 static void add_quoted(struct buf *line, const char *arg)
 {
 	static const char plain[] =
@@ -160,20 +158,9 @@ static void add_quoted(struct buf *line, const char *arg)
 	buf_addc(line, '\'');
 }
 
-static void add_arguments(struct buf *line, const struct ask *a)
-{
-	buf_add(line, "mlgen");
-	for (int i = 1; i < a->argc; i++) {
-		if (is_replaced(a->argv[i]))
-			continue;
-		buf_addc(line, ' ');
-		add_quoted(line, a->argv[i]);
-	}
-}
-
 /* ---- jobs ---- */
 
-/* Of a host, as --check counts it. */
+/* Memory of a host, as --check counts it. */
 static uint64_t memory_of(const struct ask *a, const struct job *j)
 {
 	uint64_t host = a->host->memory_bytes;
@@ -197,10 +184,10 @@ static int size_job(const struct ask *a, const struct job *j, bool is_only, stru
 	}
 	mlperf_need(&need, j, (double)j->samples_per_file, dist_mean(&j->sample_size), hosts,
 		    memory);
-	put_headline(a->to, j, set->check, hosts, memory);
-	put_steps(a->to, j, &need, hosts);
-	datasize_put_memory(a->to, &need, hosts, memory);
-	put_larger(a->to, j, &need);
+	print_headline(a->to, j, set->check, hosts, memory);
+	print_steps(a->to, j, &need, hosts);
+	print_memory(a->to, &need, hosts, memory);
+	print_larger(a->to, j, &need);
 	guess_text(j, &guesses);
 	if (guesses.len)
 		fprintf(a->to, "  %s\n", buf_str(&guesses));
@@ -208,12 +195,6 @@ static int size_job(const struct ask *a, const struct job *j, bool is_only, stru
 	buf_addf(line, " --%s%snum_files=%.0f", is_only ? "" : j->name, is_only ? "" : ".",
 		 need.files);
 	return EXIT_RAN;
-}
-
-/* Of scanned files the size is what it is. */
-static bool has_size(const struct job *j)
-{
-	return job_work(j)->has_dataset && j->dataset == DATASET_MADE;
 }
 
 static int datasize_refuse(const struct job *j)
@@ -236,9 +217,16 @@ int ask_datasize(const struct ask *a)
 	size_t sized = 0;
 	int status = EXIT_RAN;
 
-	add_arguments(&line, a);
+	buf_add(&line, "mlgen");
+	for (int i = 1; i < a->argc; i++) {
+		if (is_replaced(a->argv[i]))
+			continue;
+		buf_addc(&line, ' ');
+		add_quoted(&line, a->argv[i]);
+	}
+	/* The size of scanned files is fixed. */
 	for (size_t i = 0; i < set->count && status == EXIT_RAN; i++)
-		if (has_size(set->jobs[i])) {
+		if (job_work(set->jobs[i])->has_dataset && set->jobs[i]->dataset == DATASET_MADE) {
 			status = size_job(a, set->jobs[i], set->count == 1, &line);
 			sized++;
 		}

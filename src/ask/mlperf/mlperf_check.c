@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mlperf_check.c - rules that trainings and checkpoints have, and --check. */
+/* mlperf_check.c - --check: rules of both trainings and checkpoints, and their evaluation. */
 #include "ask/mlperf/mlperf.h"
 
 #include <errno.h>
@@ -14,11 +14,11 @@
 
 /* ---- rules ---- */
 
-/* Columns of a rule's state and text. */
+/* Columns in which a rule's state and text begin. */
 #define STATE_AT 14
 #define TEXT_AT 27
 
-/* What was found about one job. */
+/* The findings about one job or group. */
 struct findings {
 	struct mlperf_rule *rules;
 	size_t count;
@@ -36,13 +36,6 @@ enum mlperf_state mlperf_not_yet(struct buf *text)
 {
 	buf_add(text, "known after the run");
 	return MLPERF_UNCHECKED;
-}
-
-/* "a100 or h100" */
-static void add_accelerators(struct buf *text, const struct mlperf_workload *w)
-{
-	for (const char *const *name = w->accelerators; *name; name++)
-		buf_addf(text, "%s%s", name == w->accelerators ? "" : " or ", *name);
 }
 
 enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s, struct buf *text)
@@ -67,7 +60,8 @@ enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s, struct b
 	if (!mlperf_has_accelerator(w, name)) {
 		buf_addf(text, ": accelerator=%s is none of its accelerators: --accelerator=",
 			 name ? name : "");
-		add_accelerators(text, w);
+		for (const char *const *a = w->accelerators; *a; a++)
+			buf_addf(text, "%s%s", a == w->accelerators ? "" : " or ", *a);
 		return MLPERF_BROKEN;
 	}
 	buf_addf(text, " on %" PRIu64 " x %s", s->job->accelerators, name);
@@ -120,22 +114,16 @@ const struct mlperf_row mlperf_other_rules[] = {
 	{ 0 },
 };
 
-static const struct mlperf_row *rules_of(const struct job *j)
-{
-	return job_work(j)->asked->mlperf_rules;
-}
-
-/* ---- what is found ---- */
+/* ---- evaluation ---- */
 
 struct finding {
 	enum mlperf_state state;
 	const struct mlperf_subject *of;
 	char *text;
-	bool is_of_all; /* the same of each run */
+	bool is_common; /* the text is the same for all runs */
 };
 
-static struct finding mlperf_check_look(const struct mlperf_row *row,
-					const struct mlperf_subject *s)
+static struct finding evaluate(const struct mlperf_row *row, const struct mlperf_subject *s)
 {
 	struct buf text = { 0 };
 	enum mlperf_state state = row->check(s, &text);
@@ -145,24 +133,25 @@ static struct finding mlperf_check_look(const struct mlperf_row *row,
 	return found;
 }
 
-/* Of all runs that count the worst; of equals the first. */
-static struct finding look_at_all(const struct mlperf_row *row, const struct mlperf_group *g)
+/* The worst finding of all runs that count, the first among equals. */
+static struct finding evaluate_all(const struct mlperf_row *row, const struct mlperf_group *g)
 {
 	struct finding worst = { .state = MLPERF_NONE };
 
 	for (size_t i = 0; i < g->count; i++) {
 		if (g->of[i].turn < g->warm_ups)
 			continue;
-		struct finding one = mlperf_check_look(row, &g->of[i]);
+		struct finding current = evaluate(row, &g->of[i]);
 		bool is_first = !worst.of;
-		bool is_of_all = is_first || (worst.is_of_all && strcmp(worst.text, one.text) == 0);
-		if (is_first || one.state > worst.state) {
+		bool is_common =
+			is_first || (worst.is_common && strcmp(worst.text, current.text) == 0);
+		if (is_first || current.state > worst.state) {
 			mem_free(worst.text);
-			worst = one;
+			worst = current;
 		} else {
-			mem_free(one.text);
+			mem_free(current.text);
 		}
-		worst.is_of_all = is_of_all;
+		worst.is_common = is_common;
 		if (row->is_of_result)
 			break;
 	}
@@ -177,7 +166,7 @@ static void add_finding(struct findings *f, const struct mlperf_row *row, struct
 	f->unchecked += found->state == MLPERF_UNCHECKED;
 	f->unchecked_of_result += found->state == MLPERF_UNCHECKED && row->is_of_result;
 	if (found->state != MLPERF_NONE) {
-		if (!found->is_of_all)
+		if (!found->is_common)
 			buf_addf(&text, "%s: ", found->of->name);
 		buf_add(&text, found->text);
 		f->rules[f->count++] = (struct mlperf_rule){
@@ -190,18 +179,18 @@ static void add_finding(struct findings *f, const struct mlperf_row *row, struct
 	mem_free(found->text);
 }
 
-/* Of one job of the group, or (NULL) of all. */
-static void mlperf_check_find(struct findings *f, const struct mlperf_group *g,
-			      const struct mlperf_subject *only)
+/* The findings about one job of the group or, with NULL, about all. */
+static void find_all(struct findings *f, const struct mlperf_group *g,
+		     const struct mlperf_subject *only)
 {
-	const struct mlperf_row *rows = rules_of(g->of[0].job);
+	const struct mlperf_row *rows = job_work(g->of[0].job)->asked->mlperf_rules;
 	size_t n = 0;
 
 	while (rows[n].name)
 		n++;
 	*f = (struct findings){ .rules = mem_array(n, sizeof(*f->rules)) };
 	for (const struct mlperf_row *row = rows; row->name; row++) {
-		struct finding found = only ? mlperf_check_look(row, only) : look_at_all(row, g);
+		struct finding found = only ? evaluate(row, only) : evaluate_all(row, g);
 
 		add_finding(f, row, &found);
 	}
@@ -214,10 +203,9 @@ static void fini_findings(struct findings *f)
 	mem_free(f->rules);
 }
 
-/* ---- the page ---- */
+/* ---- text ---- */
 
-/* The answer first. */
-static void put_headline(FILE *to, const struct findings *f, const struct mlperf_group *g)
+static void print_headline(FILE *to, const struct findings *f, const struct mlperf_group *g)
 {
 	const struct mlperf_subject *s = &g->of[0];
 	bool is_valid_run = s->run && f->unchecked == f->unchecked_of_result;
@@ -237,13 +225,7 @@ static void put_headline(FILE *to, const struct findings *f, const struct mlperf
 	fputc('\n', to);
 }
 
-/* What is wrong has to catch the eye. */
-static const char *shown(const char *state)
-{
-	return strcmp(state, states[MLPERF_BROKEN]) == 0 ? "BROKEN" : state;
-}
-
-static void put_rules(FILE *to, const struct findings *f)
+static void print_rules(FILE *to, const struct findings *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		const struct mlperf_rule *rule = &f->rules[i];
@@ -251,7 +233,9 @@ static void put_rules(FILE *to, const struct findings *f)
 
 		buf_addf(&line, "  %s", rule->rule);
 		plan_pad_to(&line, STATE_AT);
-		buf_add(&line, shown(rule->state));
+		/* A broken rule has to catch the eye. */
+		bool is_broken = strcmp(rule->state, states[MLPERF_BROKEN]) == 0;
+		buf_add(&line, is_broken ? "BROKEN" : rule->state);
 		plan_pad_to(&line, TEXT_AT);
 		plan_put_wrapped(to, &line, TEXT_AT, rule->text);
 	}
@@ -265,13 +249,13 @@ unsigned mlperf_print(FILE *to, const struct ask *a, const struct mlperf_groups 
 	for (size_t i = 0; i < g->count; i++) {
 		struct findings f;
 
-		mlperf_check_find(&f, &g->of[i], NULL);
-		/* Behind a report, or another block. */
+		find_all(&f, &g->of[i], NULL);
+		/* The block follows a report or another block. */
 		if (!is_quiet && (i || !a->set->file_count))
 			fputc('\n', to);
-		put_headline(to, &f, &g->of[i]);
+		print_headline(to, &f, &g->of[i]);
 		if (!is_quiet)
-			put_rules(to, &f);
+			print_rules(to, &f);
 		broken += f.broken;
 		fini_findings(&f);
 	}
@@ -288,14 +272,14 @@ void mlperf_check(FILE *to, const struct ask *a, const struct run_result *r)
 	mlperf_groups_fini(&g);
 }
 
-/* ---- for the JSON ---- */
+/* ---- JSON ---- */
 
-static void give(struct metric_list *to, const struct mlperf_group *g,
-		 const struct mlperf_subject *s)
+static void fill_rules(struct metric_list *to, const struct mlperf_group *g,
+		       const struct mlperf_subject *s)
 {
 	struct findings f;
 
-	mlperf_check_find(&f, g, s);
+	find_all(&f, g, s);
 	*to = (struct metric_list){ f.rules, f.count };
 }
 
@@ -311,7 +295,7 @@ void mlperf_fill(struct run_result *r, const struct ask *a)
 			size_t job = (size_t)(s->result - r->jobs);
 
 			if (!r->jobs[job].ml.mlperf_check.items)
-				give(&r->jobs[job].ml.mlperf_check, &g.of[i], s);
+				fill_rules(&r->jobs[job].ml.mlperf_check, &g.of[i], s);
 		}
 	mlperf_groups_fini(&g);
 }
@@ -324,13 +308,13 @@ void mlperf_plan(struct metric_list *to, const struct job *j, const struct ask *
 	for (size_t i = 0; i < g.count; i++)
 		for (size_t k = 0; k < g.of[i].count; k++)
 			if (g.of[i].of[k].job == j)
-				give(to, &g.of[i], &g.of[i].of[k]);
+				fill_rules(to, &g.of[i], &g.of[i].of[k]);
 	mlperf_groups_fini(&g);
 }
 
 /* ---- documents ---- */
 
-/* The documents, all of them read. */
+/* The documents of the command line. */
 struct documents {
 	struct results_file *of;
 	struct mlperf_source *sources;
@@ -351,9 +335,9 @@ static int check_document(const struct results_file *f, struct mlgen_err *err)
 	return 0;
 }
 
-/* The same run again would be within 0% of itself. */
-static int check_doubles(const struct documents *d, const struct run_result *new, const char *path,
-			 struct mlgen_err *err)
+/* A copy of a run would differ from it by 0 %. */
+static int check_duplicates(const struct documents *d, const struct run_result *new,
+			    const char *path, struct mlgen_err *err)
 {
 	for (size_t i = 0; i < d->count; i++) {
 		const struct run_result *old = d->sources[i].run;
@@ -368,8 +352,8 @@ static int check_doubles(const struct documents *d, const struct run_result *new
 	return 0;
 }
 
-static int read_one(struct documents *d, const struct ask *a, const char *path,
-		    struct mlgen_err *err)
+static int read_document(struct documents *d, const struct ask *a, const char *path,
+			 struct mlgen_err *err)
 {
 	struct results_file *doc = &d->of[d->count];
 	int rc = results_open(doc, path, err);
@@ -380,7 +364,7 @@ static int read_one(struct documents *d, const struct ask *a, const char *path,
 	if (rc == 0)
 		rc = result_read(doc, a->env, err);
 	if (rc == 0)
-		rc = check_doubles(d, &doc->run, path, err);
+		rc = check_duplicates(d, &doc->run, path, err);
 	if (rc == 0)
 		d->sources[d->count++] = (struct mlperf_source){ &doc->run, mem_strdup(doc->name) };
 	else
@@ -388,7 +372,7 @@ static int read_one(struct documents *d, const struct ask *a, const char *path,
 	return rc;
 }
 
-static int read_all(struct documents *d, const struct ask *a, struct mlgen_err *err)
+static int read_documents(struct documents *d, const struct ask *a, struct mlgen_err *err)
 {
 	size_t n = a->set->file_count;
 	int rc = 0;
@@ -396,7 +380,7 @@ static int read_all(struct documents *d, const struct ask *a, struct mlgen_err *
 	d->of = mem_array(n, sizeof(*d->of));
 	d->sources = mem_array(n, sizeof(*d->sources));
 	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = read_one(d, a, a->set->files[i], err);
+		rc = read_document(d, a, a->set->files[i], err);
 	return rc;
 }
 
@@ -416,7 +400,7 @@ int ask_check(const struct ask *a)
 	struct mlgen_err err = { 0 };
 	unsigned broken = 0;
 	int rc = a->set->settings.output_format == OUTPUT_TEXT
-			 ? read_all(&d, a, &err)
+			 ? read_documents(&d, a, &err)
 			 : mlgen_fail(&err, -EINVAL,
 				      "output-format: a check of documents is text; with --check "
 				      "the run itself puts its rules into its JSON");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mlperf_groups.c - which jobs of which runs are the same once more, and repetitions. */
+/* mlperf_groups.c - group the jobs of several runs, and check repetitions. */
 #include "ask/mlperf/mlperf.h"
 
 #include <inttypes.h>
@@ -12,13 +12,11 @@
 #include "base/util.h"
 #include "job/job.h"
 
-#define MLPERF_SPREAD 5 /* percent, within which they are repeated */
+#define MLPERF_SPREAD 5 /* largest difference between repetitions, percent */
 
-#define MLPERF_RUNS 5 /* that count */
+#define MLPERF_RUNS 5 /* number of runs that count */
 
-/* ---- groups ---- */
-
-/* ---- one ---- */
+/* ---- subjects ---- */
 
 static void set_memory(struct mlperf_subject *s)
 {
@@ -36,42 +34,43 @@ static void set_memory(struct mlperf_subject *s)
 	}
 }
 
-/* As their tool counts, those declared; but of files that were there what they have, unless that is
- * as drawn: within what chance makes of the mean, and whole sides (DLIO's are square). */
+/* The declared size, as MLPerf's tool counts. Existing files count with their own size, unless it
+ * looks like a draw from the declared distribution: the means differ by chance and by DLIO's
+ * rounding to square samples. */
 static double sample_bytes_of(const struct dataset *ds, const struct job *j)
 {
-	double there = dist_mean(&ds->sample_size);
+	double existing = dist_mean(&ds->sample_size);
 	double declared = dist_mean(&j->sample_size);
 	double chance = 3 * dist_stdev(&j->sample_size) / sqrt((double)dataset_samples(ds));
-	bool is_drawn = ds->is_found && j->dataset == DATASET_MADE &&
-			fabs(there - declared) <= chance + declared / 100;
+	bool is_as_declared = ds->is_found && j->dataset == DATASET_MADE &&
+			      fabs(existing - declared) <= chance + declared / 100;
 
-	/* A document has the sizes in its options only. */
-	return is_drawn || !(there > 0) ? declared : there;
+	/* A document has the sizes only in its options. */
+	return is_as_declared || !(existing > 0) ? declared : existing;
 }
 
-/* A dataset that cannot be made has no number of samples, and says why. */
+/* A dataset that cannot be made has an unknown number of samples; s->why has the reason. */
 static void count_samples(struct mlperf_subject *s)
 {
 	const struct dataset *known = s->result ? s->result->dataset : NULL;
-	struct dataset made;
+	struct dataset planned;
 	bool is_known = known && known->format;
 
 	s->samples = (double)NAN;
 	if (!job_work(s->job)->has_accelerators)
 		return;
-	if (!is_known && dataset_init(&made, s->job, s->memory_bytes, &s->why))
+	if (!is_known && dataset_init(&planned, s->job, s->memory_bytes, &s->why))
 		return;
-	const struct dataset *ds = is_known ? known : &made;
+	const struct dataset *ds = is_known ? known : &planned;
 	s->samples = (double)dataset_samples(ds);
 	s->samples_per_file = s->samples / (double)ds->files;
 	mlperf_need(&s->need, s->job, s->samples_per_file, sample_bytes_of(ds, s->job), s->hosts,
 		    s->memory_bytes);
 	if (!is_known)
-		dataset_fini(&made);
+		dataset_fini(&planned);
 }
 
-/* Groups of jobs follow each other. */
+/* The length of a run: groups of jobs run one after the other. */
 static uint64_t length_ms(const struct run_result *r)
 {
 	double all = 0, longest = 0;
@@ -104,31 +103,27 @@ static void init_subject(struct mlperf_subject *s, const struct ask *a,
 	s->workload = mlperf_find_workload(s->rules, s->job);
 }
 
-/* ---- several ---- */
+/* ---- groups ---- */
 
-static bool mlperf_groups_is_equal(const char *a, const char *b)
-{
-	return strcmp(a ? a : "", b ? b : "") == 0;
-}
-
-/* Two of one run that ran side by side are a mix. */
+/* Two jobs that ran side by side in one run are a mix, and no repetitions. */
 static bool is_repeated(const struct mlperf_subject *a, const struct mlperf_subject *b)
 {
 	const struct job *x = a->job, *y = b->job;
-	bool is_beside = a->run == b->run && x->group == y->group;
+	bool is_concurrent = a->run == b->run && x->group == y->group;
 
-	return a->workload && a->workload == b->workload && !is_beside && x->phase == y->phase &&
-	       x->accelerators == y->accelerators &&
-	       mlperf_groups_is_equal(x->accelerator, y->accelerator);
+	return a->workload && a->workload == b->workload && !is_concurrent &&
+	       x->phase == y->phase && x->accelerators == y->accelerators &&
+	       strcmp(x->accelerator ? x->accelerator : "", y->accelerator ? y->accelerator : "") ==
+		       0;
 }
 
-/* Another host's part of the same run? */
+/* Is `b` the part of another host in the same run? */
 static bool is_same_turn(const struct mlperf_subject *a, const struct mlperf_subject *b)
 {
 	return a->run != b->run && a->job->group == b->job->group && b->begin_ms < a->end_ms;
 }
 
-/* Is a result of it the mean of several runs? */
+/* Is a result the mean of several runs? */
 static bool mlperf_repeats(const struct mlperf_subject *s)
 {
 	return job_work(s->job)->has_accelerators || s->rules->repeats_checkpoints;
@@ -157,24 +152,19 @@ static uint64_t hosts_of_turn(const struct mlperf_group *g, unsigned turn)
 	return n;
 }
 
-/* One job on several hosts has one document. */
-static uint64_t hosts_of_run(const struct mlperf_group *g, const struct mlperf_subject *s)
-{
-	const struct host *host = s->run ? &s->run->host : s->ask->host;
-
-	return host->other_hosts ? 1 + host->other_hosts : hosts_of_turn(g, s->turn);
-}
-
 static void fill_group(struct mlperf_group *g)
 {
 	count_turns(g);
 	for (size_t i = 0; i < g->count; i++) {
 		struct mlperf_subject *s = &g->of[i];
+		const struct host *host = s->run ? &s->run->host : s->ask->host;
 
 		s->group = g;
 		s->hosts = s->ask->set->settings.hosts;
 		if (s->hosts <= 1)
-			s->hosts = hosts_of_run(g, s);
+			/* A job on several hosts has a single document. */
+			s->hosts = host->other_hosts ? 1 + host->other_hosts
+						     : hosts_of_turn(g, s->turn);
 		set_memory(s);
 		count_samples(s);
 	}
@@ -182,12 +172,12 @@ static void fill_group(struct mlperf_group *g)
 
 COMPARE_BY2(by_start, struct mlperf_subject, job->group, begin_ms)
 
-static size_t jobs_of(const struct ask *a, const struct mlperf_source *s)
+static size_t count_jobs(const struct ask *a, const struct mlperf_source *s)
 {
 	return s->run ? s->run->job_count : a->set->count;
 }
 
-/* In the order in which they were given, so that blocks are, too. */
+/* Subjects have the order of the command line, so that the printed blocks do, too. */
 static struct mlperf_subject *list_all(const struct ask *a, const struct mlperf_source *sources,
 				       size_t count, size_t *n)
 {
@@ -195,11 +185,11 @@ static struct mlperf_subject *list_all(const struct ask *a, const struct mlperf_
 
 	*n = 0;
 	for (size_t k = 0; k < count; k++)
-		*n += jobs_of(a, &sources[k]);
+		*n += count_jobs(a, &sources[k]);
 	all = mem_array(*n, sizeof(*all));
 	struct mlperf_subject *s = all;
 	for (size_t k = 0; k < count; k++)
-		for (size_t i = 0; i < jobs_of(a, &sources[k]); i++)
+		for (size_t i = 0; i < count_jobs(a, &sources[k]); i++)
 			init_subject(s++, a, &sources[k], i);
 	return all;
 }
@@ -247,7 +237,7 @@ const struct mlperf_window *mlperf_window(const struct mlperf_subject *s)
 	return (const void *)((const char *)&s->result->ml.mlperf + s->rules->window);
 }
 
-/* What a result is the mean of: samples, or bytes, per second; NaN. */
+/* The rate that a result is the mean of: samples or bytes per second; NaN = none. */
 static double mlperf_rate(const struct mlperf_subject *s)
 {
 	if (!s->run)
@@ -261,7 +251,7 @@ static double mlperf_rate(const struct mlperf_subject *s)
 
 /* The runs that count. */
 struct runs {
-	unsigned count; /* of those with a rate */
+	unsigned count; /* number of runs with a known rate */
 	double least, most, sum;
 };
 
@@ -286,8 +276,9 @@ static struct runs count_runs(const struct mlperf_group *g)
 	return runs;
 }
 
-/* The storage must not have seen the order before. Of a saved checkpoint nothing is random. */
-static const struct mlperf_subject *find_double(const struct mlperf_group *g)
+/* Each run needs a new seed, so that storage has not seen the order before. Saving checkpoints
+ * involves no randomness. */
+static const struct mlperf_subject *find_repeated_seed(const struct mlperf_group *g)
 {
 	if (!g->of[0].rules->warms_up || !job_work(g->of[0].job)->has_accelerators)
 		return NULL;
@@ -299,13 +290,13 @@ static const struct mlperf_subject *find_double(const struct mlperf_group *g)
 	return NULL;
 }
 
-/* From the first start to the last end of the hosts that ran together. */
+/* A turn lasts from the first start to the last end of its hosts. */
 struct turn {
-	const char *name; /* of one of them */
+	const char *name; /* name of one of the hosts */
 	uint64_t begin_ms, end_ms;
 };
 
-static struct turn time_of(const struct mlperf_group *g, unsigned turn)
+static struct turn turn_times(const struct mlperf_group *g, unsigned turn)
 {
 	struct turn t = { .begin_ms = UINT64_MAX };
 
@@ -323,11 +314,12 @@ static struct turn time_of(const struct mlperf_group *g, unsigned turn)
 	return t;
 }
 
-/* Less lies between two runs than one takes, so that nobody picks. */
+/* The gap between two runs must be shorter than a run, so that results are not picked. Appends the
+ * first longer gap. */
 static bool add_gap(struct buf *text, const struct mlperf_group *g)
 {
 	for (unsigned i = 1; g->of[0].rules->is_consecutive && i < g->turns; i++) {
-		struct turn a = time_of(g, i - 1), b = time_of(g, i);
+		struct turn a = turn_times(g, i - 1), b = turn_times(g, i);
 		char gap[UNITS_TEXT_BYTES], length[UNITS_TEXT_BYTES];
 
 		if (b.begin_ms < a.end_ms + (a.end_ms - a.begin_ms))
@@ -343,15 +335,13 @@ static bool add_gap(struct buf *text, const struct mlperf_group *g)
 	return false;
 }
 
-/* Name the documents of each run. Documents that overlap in time are of one run. */
+/* Append the documents of each run. Documents that overlap in time belong to one run. */
 static void add_hosts(struct buf *text, const struct mlperf_group *g)
 {
 	for (unsigned turn = 0; turn < g->turns; turn++) {
-		size_t parts = 0;
+		uint64_t parts = hosts_of_turn(g, turn);
 
-		for (size_t i = 0; i < g->count; i++)
-			parts += g->of[i].turn == turn;
-		for (size_t i = 0, n = 0; parts > 1 && i < g->count; i++) {
+		for (uint64_t i = 0, n = 0; parts > 1 && i < g->count; i++) {
 			if (g->of[i].turn != turn)
 				continue;
 			n++;
@@ -366,62 +356,55 @@ static void add_hosts(struct buf *text, const struct mlperf_group *g)
 	}
 }
 
-static void add_mean(struct buf *text, const struct mlperf_subject *s, double mean)
-{
-	if (job_work(s->job)->has_accelerators)
-		buf_addf(text, "mean %.2f samples/s", mean);
-	else
-		buf_addf(text, "mean %.2f GiB/s", mean / (1 << 30));
-}
-
-/* Their text asks for one of trainings only. */
+/* The text of the rules requires a warm-up for trainings only. */
 static bool needs_warm_up(const struct mlperf_subject *s)
 {
 	return s->rules->warms_up && job_work(s->job)->has_accelerators;
 }
 
-static void add_wanted(struct buf *text, const struct mlperf_subject *s)
+static void append_requirement(struct buf *text, const struct mlperf_subject *s)
 {
 	buf_addf(text, "a result is the mean of %d", MLPERF_RUNS);
 	if (needs_warm_up(s))
 		buf_add(text, " behind one to warm up, each with another --randseed");
 }
 
-static enum mlperf_state say_few(const struct mlperf_subject *s, struct buf *text)
+static enum mlperf_state report_single_run(const struct mlperf_subject *s, struct buf *text)
 {
 	buf_add(text, "one run");
 	add_hosts(text, s->group);
 	buf_add(text, "; ");
-	add_wanted(text, s);
+	append_requirement(text, s);
 	buf_addf(text, ": --check=mlperf-%s r%d.json ... r%d.json", s->rules->option,
 		 !needs_warm_up(s), MLPERF_RUNS);
 	return MLPERF_UNCHECKED;
 }
 
-static bool is_short_of_hosts(const struct mlperf_group *g, unsigned *parts)
+static bool is_short_of_hosts(const struct mlperf_group *g, uint64_t *parts)
 {
 	for (unsigned turn = 0; turn < g->turns; turn++) {
-		*parts = 0;
-		for (size_t i = 0; i < g->count; i++)
-			*parts += g->of[i].turn == turn;
+		*parts = hosts_of_turn(g, turn);
 		if (*parts != g->of[0].hosts)
 			return true;
 	}
 	return false;
 }
 
-static enum mlperf_state mlperf_runs_judge(const struct mlperf_subject *s, const struct runs *runs,
-					   struct buf *text)
+static enum mlperf_state judge_runs(const struct mlperf_subject *s, const struct runs *runs,
+				    struct buf *text)
 {
 	const struct mlperf_group *g = s->group;
-	const struct mlperf_subject *twice = find_double(g);
+	const struct mlperf_subject *twice = find_repeated_seed(g);
 	double mean = runs->sum / runs->count;
 	double spread = 100 * (runs->most - runs->least) / mean;
-	unsigned parts;
+	uint64_t parts;
 
 	buf_addf(text, "%u runs within %.1f%%%s, ", runs->count, spread,
 		 g->warm_ups ? ", without the first, which warmed up" : "");
-	add_mean(text, s, mean);
+	if (job_work(s->job)->has_accelerators)
+		buf_addf(text, "mean %.2f samples/s", mean);
+	else
+		buf_addf(text, "mean %.2f GiB/s", mean / (1 << 30));
 	add_hosts(text, g);
 	if (spread > MLPERF_SPREAD)
 		buf_addf(text, "; the rules ask for %d%%", MLPERF_SPREAD);
@@ -433,7 +416,7 @@ static enum mlperf_state mlperf_runs_judge(const struct mlperf_subject *s, const
 		return MLPERF_BROKEN;
 	if (is_short_of_hosts(g, &parts)) {
 		buf_addf(text,
-			 "; %u of %" PRIu64
+			 "; %" PRIu64 " of %" PRIu64
 			 " hosts in one of them: name the documents of all hosts",
 			 parts, s->hosts);
 		return MLPERF_UNCHECKED;
@@ -441,7 +424,7 @@ static enum mlperf_state mlperf_runs_judge(const struct mlperf_subject *s, const
 	if (runs->count >= MLPERF_RUNS && (g->warm_ups || !needs_warm_up(s)))
 		return MLPERF_OK;
 	buf_add(text, "; ");
-	add_wanted(text, s);
+	append_requirement(text, s);
 	return MLPERF_UNCHECKED;
 }
 
@@ -450,5 +433,5 @@ enum mlperf_state mlperf_check_runs(const struct mlperf_subject *s, struct buf *
 	if (!s->workload || !mlperf_repeats(s))
 		return MLPERF_NONE;
 	struct runs runs = count_runs(s->group);
-	return runs.count < 2 ? say_few(s, text) : mlperf_runs_judge(s, &runs, text);
+	return runs.count < 2 ? report_single_run(s, text) : judge_runs(s, &runs, text);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mlperf_rules.c - versions of the rules, what they ask of a dataset, and what a closed submission
- * must not change. */
+/* mlperf_rules.c - versions of the rules, and the options that they fix. */
 #include "ask/mlperf/mlperf.h"
 
 #include <errno.h>
@@ -22,12 +21,12 @@
 /* ---- versions ---- */
 
 /* clang-format off */
-static const char *const of_2024[] = { "a100", "h100", NULL };
-static const char *const of_unet3d_v3[] = { "b200", NULL };
-static const char *const of_retinanet_v3[] = { "b200", "mi355", NULL };
+static const char *const accelerators_2024[] = { "a100", "h100", NULL };
+static const char *const accelerators_unet3d_v3[] = { "b200", NULL };
+static const char *const accelerators_retinanet_v3[] = { "b200", "mi355", NULL };
 
 #define TRAINING .is_training = true
-#define OF_2024 TRAINING, .accelerators = of_2024, .epochs = 5
+#define OF_2024 TRAINING, .accelerators = accelerators_2024, .epochs = 5
 
 static const struct mlperf_workload workloads_v1[] = {
 	{ "unet3d",    OF_2024, .au = 90, .saves = true },
@@ -47,12 +46,12 @@ static const struct mlperf_workload workloads_v2[] = {
 	{ 0 },
 };
 
-/* Which rows there are is 2.1.11 of Rules.md and which configurations are there; epochs and floors
- * are of these. a100 and h100 are "whatif only". */
+/* Rows follow 2.1.11 of Rules.md and the existing configurations, which also give epochs and
+ * floors. a100 and h100 are "whatif only". */
 static const struct mlperf_workload workloads_v3[] = {
-	{ "unet3d",    TRAINING, .accelerators = of_unet3d_v3, .au = 90,
+	{ "unet3d",    TRAINING, .accelerators = accelerators_unet3d_v3, .au = 90,
 		       .epochs = 5, .has_direct = true },
-	{ "retinanet", TRAINING, .accelerators = of_retinanet_v3, .au = 85,
+	{ "retinanet", TRAINING, .accelerators = accelerators_retinanet_v3, .au = 85,
 		       .epochs = 8 },
 	{ "llama3-8b-checkpoint",   .ranks = 8, .has_subset = true },
 	{ "llama3-70b-checkpoint",  .ranks = 64 },
@@ -68,7 +67,7 @@ static const struct mlperf_accelerator memories_v3[] = {
 	{ 0 },
 };
 
-/* Their table says so, their text "more than 4". */
+/* The table of the rules has 4, their text "more than 4". */
 #define RANKS_HERE                                                             \
 	.ranks_here = 4,                                                       \
 	.ranks_here_text = "4 at least, in another place for more than 4"
@@ -106,7 +105,7 @@ static const struct mlperf_rules versions[] = {
 		.is_consecutive = true, /* 2.1.18 */
 		.is_exact = true,       /* 3.1.2, 3.3.1 */
 		.empties = MLPERF_EMPTY_EPOCH,
-		.ranks_here = 5, /* 4.6.2, and so counts their checker */
+		.ranks_here = 5, /* 4.6.2; their checker counts like that */
 		.ranks_here_text = "more than 4 on each host",
 		.memories = memories_v3,
 		.cache_memories = 3,  /* 4.3.1 */
@@ -114,26 +113,26 @@ static const struct mlperf_rules versions[] = {
 	},
 };
 
-/* Theirs: dataset.num_files_train, num_subfolders_train, data_folder, reader.read_threads,
- * computation_threads, transfer_size, prefetch_size, odirect, checkpoint.checkpoint_folder,
- * storage.storage_root. How a dataset's size is chosen does not matter: it has a rule of its
- * own. */
-static const char *const of_trainings[] = {
+/* MLPerf allows dataset.num_files_train, num_subfolders_train, data_folder, reader.read_threads,
+ * computation_threads, transfer_size, prefetch_size, odirect, checkpoint.checkpoint_folder and
+ * storage.storage_root. A rule of its own covers the size of a dataset, so any option may set
+ * it. */
+static const char *const training_options[] = {
 	"num_files", "dataset_ratio", "scale", "subfolders", "directory",
 	"read_threads", "decode_threads", "bs", "checkpoint_directory",
 	"accelerator", "accelerators", "epochs", "hold_samples", NULL,
 };
 
-/* Number of hosts, and folder. */
-static const char *const of_checkpoints[] = {
+/* The number of hosts, and the folder. */
+static const char *const checkpoint_options[] = {
 	"directory", "checkpoint_directory", "checkpoint_ranks",
 	"checkpoint_keep", "checkpoints", "checkpoint_fsync", "ranks",
 	"verify", NULL,
 };
 
-/* What is run stays what it is: where and when, and how it is reported; and what only takes caches
- * away. */
-static const char *const neutral[] = {
+/* Options that do not change the work: place, time and report of the run, and options that only
+ * empty caches. */
+static const char *const neutral_options[] = {
 	"startdelay", "stonewall", "randseed", "cpus_allowed",
 	"numa_cpu_nodes", "numa", "kb_base", "mem", "percentile_list",
 	"group_reporting", "target_au", "guess", "buffered", "invalidate",
@@ -141,7 +140,7 @@ static const char *const neutral[] = {
 	"write_iolog", NULL,
 };
 
-static const char *const of_open[] = {
+static const char *const open_options[] = {
 	"format", "samples_per_file", "loader", NULL,
 };
 /* clang-format on */
@@ -154,7 +153,7 @@ static bool is_listed(const char *const *list, const char *name)
 	return false;
 }
 
-/* Is it NAME.job, in whatever folder, with a line behind it or not? */
+/* Is the path NAME.job in any folder, with or without a line number? */
 static bool is_file_of(const char *path, const char *name)
 {
 	char file[64];
@@ -166,7 +165,7 @@ static bool is_file_of(const char *path, const char *name)
 	return false;
 }
 
-/* Where the phase was said: "/jobs/unet3d.job:17 [unet3d]". */
+/* The place that sets the phase: "/jobs/unet3d.job:17 [unet3d]". */
 static const char *origin_of_phase(const struct job *j)
 {
 	size_t i = 0;
@@ -176,8 +175,8 @@ static const char *origin_of_phase(const struct job *j)
 	return j->origins[i].how;
 }
 
-/* Of one that saves its model while it trains, which has a rule. */
-static bool is_of_training_saves(const struct mlperf_workload *w, const struct mlgen_field *f)
+/* Model and checkpoint options of a training that saves its model; a rule covers them. */
+static bool is_save_option(const struct mlperf_workload *w, const struct mlgen_field *f)
 {
 	return w->saves && (strcmp(f->group, "Model") == 0 || strcmp(f->group, "Checkpoint") == 0);
 }
@@ -246,39 +245,34 @@ void mlperf_need(struct mlperf_need *n, const struct job *j, double per_file, do
 }
 
 /*
- * Is an option one that a closed submission may set, or that has a rule of its own, or that does
- * not touch what is run? Else one of the open division?
+ * True for options that a closed submission may set, that a rule of their own covers, or that do
+ * not change the work.
  */
-static bool mlperf_is_closed_option(const struct mlperf_workload *w, const struct job *j,
-				    const struct mlgen_field *f)
+static bool is_closed_option(const struct mlperf_workload *w, const struct job *j,
+			     const struct mlgen_field *f)
 {
-	if (is_listed(neutral, f->name))
+	if (is_listed(neutral_options, f->name))
 		return true;
-	/* The shipped jobs of checkpoints have plain requests; DLIO has none of them. */
+	/* The shipped jobs of checkpoints have plain requests, which DLIO does not have. */
 	if (strcmp(f->name, "access") == 0)
 		return j->access == ACCESS_FRAMEWORK;
 	if (!w->is_training)
-		return is_listed(of_checkpoints, f->name);
+		return is_listed(checkpoint_options, f->name);
 	/* reader.odirect */
 	if (strcmp(f->name, "direct") == 0)
 		return w->has_direct;
 	if (strcmp(f->name, "prefetch") == 0)
 		return j->prefetch <= MLPERF_PREFETCH;
-	return is_listed(of_trainings, f->name) || is_of_training_saves(w, f);
+	return is_listed(training_options, f->name) || is_save_option(w, f);
 }
 
-static bool mlperf_is_open_option(const struct mlgen_field *f)
-{
-	return is_listed(of_open, f->name);
-}
+/* ---- comparison with the shipped job ---- */
 
-/* ---- a job beside the shipped one of its name ---- */
+/* Number of options that are named; the rest is counted. */
+#define NAMED_MAX 8
 
-/* So many are named, others are counted. */
-#define NAMED 8
-
-/* Beside the program, or among the installed; never what lies in the current folder, which may be
- * the very file that was changed. NULL = neither. */
+/* Find the shipped job next to the program or among the installed jobs. The current folder is not
+ * searched, since it may have the very file that was changed. NULL = not found. */
 static char *shipped_path(const char *name, const struct jobset_env *env)
 {
 	struct buf path = { 0 };
@@ -305,7 +299,7 @@ static int fail_load(const struct diag *d, const char *name, struct mlgen_err *e
 	return mlgen_fail(err, -EINVAL, "the shipped %s.job cannot be read", name);
 }
 
-/* The shipped job, for the same accelerator. */
+/* Load the shipped job for the same accelerator. */
 static int load_shipped(struct jobset *set, const struct job *j, const struct mlperf_workload *w,
 			const struct jobset_env *env, struct mlgen_err *err)
 {
@@ -347,7 +341,7 @@ static const char *or_unset(const struct buf *text)
 	return text->len ? buf_str(text) : "(not set)";
 }
 
-/* Is the option another one, and said so? */
+/* Append an option that differs from the shipped job. Returns whether it differs. */
 static bool add_difference(const struct job *j, const struct job *shipped,
 			   const struct mlgen_field *f, unsigned before, struct buf *out)
 {
@@ -356,10 +350,11 @@ static bool add_difference(const struct job *j, const struct job *shipped,
 	job_option_text(j, f->name, &have);
 	job_option_text(shipped, f->name, &want);
 	bool differs = strcmp(buf_str(&have), buf_str(&want)) != 0;
-	if (differs && before < NAMED)
+	if (differs && before < NAMED_MAX)
 		buf_addf(out, "%s%s=%s, the rules have %s%s", before ? "; " : "", f->name,
 			 or_unset(&have), or_unset(&want),
-			 mlperf_is_open_option(f) ? " (the OPEN division may change it)" : "");
+			 is_listed(open_options, f->name) ? " (the OPEN division may change it)"
+							  : "");
 	buf_fini(&have);
 	buf_fini(&want);
 	return differs;
@@ -376,10 +371,10 @@ int mlperf_compare(const struct job *j, const struct mlperf_workload *w,
 	if (rc == 0 && !shipped)
 		rc = mlgen_fail(err, -ENOENT, "the shipped %s.job has no such phase", w->name);
 	for (const struct mlgen_field *f = job_fields; shipped && f->name; f++)
-		if (workload_has(job_work(j), f) && !mlperf_is_closed_option(w, j, f))
+		if (workload_has(job_work(j), f) && !is_closed_option(w, j, f))
 			n += add_difference(j, shipped, f, n, out);
-	if (n > NAMED)
-		buf_addf(out, "; %u more", n - NAMED);
+	if (n > NAMED_MAX)
+		buf_addf(out, "; %u more", n - NAMED_MAX);
 	jobset_fini(&set);
 	return rc < 0 ? rc : (int)n;
 }

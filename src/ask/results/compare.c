@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.c - two or more results side by side, and which differences count. */
+/* compare.c - --compare: figures of two or more results, and the differences that count. */
 #include "ask/results/results_internal.h"
 
 #include <errno.h>
@@ -16,36 +16,36 @@
 
 #define COMPARISON_POINTS_LEAST 1.0
 
-/* The epochs of one run do not say what two runs differ by: never less than so many percent, or
- * points of an AU. */
+/* Two runs differ by more than the epochs of one run show: the noise is at least this many percent,
+ * or points of AU. */
 #define COMPARISON_NOISE_LEAST 2.0
 
-/* What is taken at least where one does not say how much it varies, percent. */
+/* Percent of noise that is assumed for a result that does not show its noise. */
 #define COMPARISON_NOISE 5.0
 
-/* ---- how far figures vary within one result ---- */
+/* ---- noise of figures within one result ---- */
 
-/* What two values differ by is half of what several do: 1.13 standard deviations on the mean, four
- * 2.06. */
-#define OF_TWO 2
-/* As many seconds say how much seconds vary. */
+/* The range of two values is half of that of several: the mean range is 1.13 standard deviations
+ * for two values and 2.06 for four. */
+#define RANGE_FACTOR_OF_TWO 2
+/* Number of seconds from which on their variation is meaningful. */
 #define SECONDS_LEAST 3
 
-/* Samples of an epoch, read or not. */
-static uint64_t taken(const struct epoch_result *e)
+/* Samples of an epoch, including failed reads. */
+static uint64_t epoch_samples(const struct epoch_result *e)
 {
 	return e->samples + e->failed_samples;
 }
 
-/* Of all whole epochs but the first, which fills caches, where there are three of them: what lies
- * between the least and the most, in its unit or percent. */
+/* The range over all whole epochs, in points or percent. With three or more, the first epoch is
+ * left out, because it fills caches. */
 static double epochs_spread(const struct record *r, bool is_points)
 {
 	const struct epoch_result *epochs = r->ml ? r->ml->ml.epochs.items : NULL;
 	size_t n = r->ml ? r->ml->ml.epochs.count : 0, from;
 	double least = (double)INFINITY, most = -least;
 
-	if (n >= 2 && taken(&epochs[n - 1]) < taken(&epochs[0]))
+	if (n >= 2 && epoch_samples(&epochs[n - 1]) < epoch_samples(&epochs[0]))
 		n--;
 	from = n >= 3;
 	if (n < 2)
@@ -58,13 +58,13 @@ static double epochs_spread(const struct record *r, bool is_points)
 		least = fmin(least, v);
 		most = fmax(most, v);
 	}
-	double times = n - from == 2 ? OF_TWO : 1;
+	double times = n - from == 2 ? RANGE_FACTOR_OF_TWO : 1;
 	if (is_points)
 		return (most - least) * times;
 	return least > 0 ? (most - least) / least * 100 * times : (double)NAN;
 }
 
-/* One standard deviation of its seconds. */
+/* The standard deviation of the bandwidth of seconds, in percent. */
 static double seconds_spread(const struct interval_stat *bw)
 {
 	if (bw->samples < SECONDS_LEAST || !(bw->mean > 0))
@@ -78,7 +78,7 @@ static double checkpoints_spread(const struct checkpoints_result *c)
 
 	if (c->completed < 2 || !(least > 0))
 		return (double)NAN;
-	double times = c->completed == 2 ? OF_TWO : 1;
+	double times = c->completed == 2 ? RANGE_FACTOR_OF_TWO : 1;
 	return (c->seconds_max - least) / least * 100 * times;
 }
 
@@ -105,12 +105,12 @@ static double run_spread(enum comparison_noise kind, const struct record *r)
 
 static double percentile(const struct hist *h, double percent)
 {
-	/* Of the digits that a key has, so that no rank lies just beyond. */
+	/* Round to the digits of a key, so that no rank lies just beyond. */
 	return (double)hist_percentile(h, rint(percent * 1e9) / 1e9);
 }
 
-/* Where 95 % of such samples would have the percentile: by its rank, two standard deviations of a
- * binomial distribution to either side. */
+/* The 95 % confidence interval of a percentile by its rank: two standard deviations of a binomial
+ * distribution to each side. */
 static double percentile_spread(const struct comparison_row *row, const struct record *r)
 {
 	const struct hist *h = figure_latency(&row->figure, r);
@@ -119,15 +119,14 @@ static double percentile_spread(const struct comparison_row *row, const struct r
 
 	if (!h || h->count == 0 || units_f64(part + 2, &p, NULL) < 0)
 		return (double)NAN;
-	double aside = 200 * sqrt(p / 100 * (1 - p / 100) / (double)h->count);
-	double low = percentile(h, fmax(p - aside, 0));
+	double rank_percent = 200 * sqrt(p / 100 * (1 - p / 100) / (double)h->count);
+	double low = percentile(h, fmax(p - rank_percent, 0));
 	double at = percentile(h, p);
-	double high = percentile(h, fmin(p + aside, 100));
+	double high = percentile(h, fmin(p + rank_percent, 100));
 	return at > 0 ? fmax(at - low, high - at) / at * 100 : (double)NAN;
 }
 
-/* In percent (points of an AU), how far a figure varies within one result; NaN = it does not
- * say. */
+/* The noise of a figure within one result, in percent or points of AU; NaN = unknown. */
 static double comparison_noise(const struct comparison_row *row, const struct record *r)
 {
 	double noise = run_spread(row->noise_of, r), spread = (double)NAN;
@@ -140,7 +139,7 @@ static double comparison_noise(const struct comparison_row *row, const struct re
 		    row->is_points ? COMPARISON_POINTS_LEAST : COMPARISON_NOISE_LEAST);
 }
 
-/* ---- what is compared ---- */
+/* ---- figures ---- */
 
 static const struct {
 	unsigned kinds;
@@ -184,7 +183,7 @@ static const struct {
 	{ RECORD_CHECKPOINT, "read p99", "restores.read_ns.p99", SPREAD_RESTORES, true, false },
 };
 
-static bool comparison_is_equal(const char *a, const char *b)
+static bool same_option(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -197,7 +196,7 @@ const char *comparison_next_option(const struct comparison *c, struct record_opt
 		const char *first = record_option(c->of[0], option);
 
 		for (size_t i = 1; i < c->count; i++)
-			if (!comparison_is_equal(record_option(c->of[i], option), first))
+			if (!same_option(record_option(c->of[i], option), first))
 				return option;
 	}
 	return NULL;
@@ -210,7 +209,7 @@ const char *comparison_mark_word(enum comparison_mark m)
 	return words[m];
 }
 
-static bool is_shown(const struct comparison_row *row, size_t count)
+static bool has_value(const struct comparison_row *row, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (row->values[i].kind != VALUE_NONE && !row->values[i].is_unsure &&
@@ -221,7 +220,7 @@ static bool is_shown(const struct comparison_row *row, size_t count)
 
 static bool is_known(const struct figure_value *v)
 {
-	return figure_told(v) != VALUE_NONE;
+	return figure_shown_kind(v) != VALUE_NONE;
 }
 
 static enum comparison_mark mark(const struct comparison_row *row, size_t i)
@@ -235,7 +234,8 @@ static enum comparison_mark mark(const struct comparison_row *row, size_t i)
 	return (d > 0) == row->is_lower_better ? MARK_WORSE : MARK_BETTER;
 }
 
-/* More of them are worse where they are more than allowed, fewer are better where they were. */
+/* More errors are worse if they exceed max_errors; fewer errors are better if there were too many
+ * before. */
 static double errors_limit(const struct comparison_row *row, size_t i, const struct comparison *c)
 {
 	size_t larger = row->difference[i] > 0 ? i : 0;
@@ -243,8 +243,8 @@ static double errors_limit(const struct comparison_row *row, size_t i, const str
 	return record_has_too_many_errors(c->of[larger]) ? 0 : fabs(row->difference[i]);
 }
 
-/* The noise of both: whichever varies more says what can be told apart. */
-static void weigh(struct comparison_row *row, size_t i, const struct comparison *c)
+/* The larger noise of the two results decides which differences count. */
+static void compare_value(struct comparison_row *row, size_t i, const struct comparison *c)
 {
 	const struct figure_value *a = &row->values[0], *b = &row->values[i];
 
@@ -274,7 +274,7 @@ static void fill_row(struct comparison_row *row, const struct comparison *c)
 	for (size_t i = 0; i < c->count; i++)
 		figure_value(&row->figure, c->of[i], &row->values[i]);
 	for (size_t i = 1; i < c->count; i++)
-		weigh(row, i, c);
+		compare_value(row, i, c);
 }
 
 static void row_fini(struct comparison_row *row)
@@ -302,7 +302,7 @@ void comparison_rows(struct comparison_rows *rows, const struct comparison *c)
 		};
 		if (figure_init(&row->figure, all_figures[k].key, NULL) == 0)
 			fill_row(row, c);
-		if (!is_shown(row, c->count)) {
+		if (!has_value(row, c->count)) {
 			row_fini(row);
 			rows->count--;
 		}
@@ -315,12 +315,12 @@ static void comparison_rows_fini(struct comparison_rows *rows)
 		row_fini(&rows->of[i]);
 }
 
-/* ---- the question ---- */
+/* ---- question ---- */
 
-/* More reads in flight than this many times as before are another experiment. */
+/* A comparison with this many times the reads in flight is another experiment. */
 #define MORE_IN_FLIGHT 1.5
-#define ALIKE_PERCENT 1.0
-/* Reads that are faster come from this host itself. */
+#define EQUAL_PERCENT 1.0
+/* Faster reads come from this host's memory. */
 #define SLOW_READ_NS 10e3
 
 static const char *kind_word(enum record_kind kind)
@@ -343,8 +343,8 @@ static const char *job_name(const struct results_file *doc, size_t job)
 	return doc->records[job].job->doc.jobname;
 }
 
-/* Which of its job's records it is: a plain job has one of each worker. */
-static size_t record_of(const struct results_file *doc, size_t job)
+/* Index of the record among the records of its job: a plain job has a record for each worker. */
+static size_t record_index(const struct results_file *doc, size_t job)
 {
 	const char *name = job_name(doc, job);
 	size_t n = 0;
@@ -358,19 +358,19 @@ static const struct record *find_record(const struct results_file *doc, const ch
 					size_t record)
 {
 	for (size_t i = 0; i < doc->count; i++)
-		if (strcmp(job_name(doc, i), name) == 0 && record_of(doc, i) == record)
+		if (strcmp(job_name(doc, i), name) == 0 && record_index(doc, i) == record)
 			return &doc->records[i];
 	return NULL;
 }
 
-/* Job `j` of the first document in another one: that of its name; where each has one job only, that
- * one. */
+/* The record in `doc` that has the name of job `j` of the first document, or the only one if both
+ * have a single job. */
 static int find_job(const struct results_file *first, size_t j, const struct results_file *doc,
 		    const struct record **out, struct mlgen_err *err)
 {
 	const char *name = job_name(first, j);
 
-	*out = find_record(doc, name, record_of(first, j));
+	*out = find_record(doc, name, record_index(first, j));
 	if (!*out && first->count == 1 && doc->count == 1)
 		*out = &doc->records[0];
 	if (*out)
@@ -378,7 +378,7 @@ static int find_job(const struct results_file *first, size_t j, const struct res
 	return mlgen_fail(err, -EINVAL,
 			  "%s: has no record %zu of a job '%s', as %s has; jobs are compared with "
 			  "those of their name",
-			  doc->path, record_of(first, j) + 1, name, first->path);
+			  doc->path, record_index(first, j) + 1, name, first->path);
 }
 
 static int check_kind(const struct results_file *doc, const struct record *r, struct mlgen_err *err)
@@ -393,7 +393,8 @@ static int check_kind(const struct results_file *doc, const struct record *r, st
 	return 0;
 }
 
-/* Of one name they may differ in any option; of two, not in what they do. */
+/* Jobs of one name may differ in any option. Jobs with different names must do the same kind of
+ * work. */
 static int check_alike(const struct comparison *c, size_t i, struct mlgen_err *err)
 {
 	static const char *const decisive[] = { "phase", "format", "rw" };
@@ -425,7 +426,7 @@ static int check_alike(const struct comparison *c, size_t i, struct mlgen_err *e
 	return 0;
 }
 
-static int match(struct comparison *c, size_t job, struct mlgen_err *err)
+static int select_records(struct comparison *c, size_t job, struct mlgen_err *err)
 {
 	c->of[0] = &c->docs[0].records[job];
 	c->is_one_of_many = c->docs[0].count > 1;
@@ -438,14 +439,14 @@ static int match(struct comparison *c, size_t job, struct mlgen_err *err)
 	return rc;
 }
 
-/* ---- what it comes to ---- */
+/* ---- conclusion ---- */
 
 static double number_of(const struct comparison *c, size_t i, const char *key)
 {
 	return figure_number(key, c->of[i]);
 }
 
-/* As job_interleaves() of a job. */
+/* Like job_interleaves(). */
 static bool interleaves(const struct comparison *c, size_t i)
 {
 	const char *loader = record_option(c->of[i], "loader");
@@ -464,7 +465,7 @@ static double readers_of(const struct comparison *c, size_t i)
 	return n > 0 || isnan(n) ? n : 1;
 }
 
-/* Requests that the job has under way. */
+/* Requests that the job has in flight. */
 static double in_flight(const struct comparison *c, size_t i)
 {
 	bool is_io = record_kind(c->of[i]) == RECORD_IO;
@@ -483,17 +484,17 @@ static enum comparison_mark mark_of(const struct comparison_rows *rows, size_t l
 	return MARK_NONE;
 }
 
-/* Do the accelerators of the last one ask for more than those of the first? */
-static bool asks_alike(const struct comparison *c)
+/* Do the accelerators of the first and the last result need the same rate? */
+static bool demands_are_equal(const struct comparison *c)
 {
 	const char *key = "demand_bytes_per_sec";
 	double first = number_of(c, 0, key);
 	double last = number_of(c, c->count - 1, key);
 
-	return !(fabs(last - first) > first * ALIKE_PERCENT / 100);
+	return !(fabs(last - first) > first * EQUAL_PERCENT / 100);
 }
 
-/* A rate with holes in it explains nothing. */
+/* A rate that leaves out failed samples explains nothing. */
 static bool has_errors(const struct comparison *c)
 {
 	for (size_t i = 0; i < c->count; i++)
@@ -502,7 +503,8 @@ static bool has_errors(const struct comparison *c)
 	return false;
 }
 
-/* More in flight tells bandwidth from latency, where nothing else differs. */
+/* If only the number of reads in flight differs, it tells whether bandwidth or latency is the
+ * limit. */
 static void explain(FILE *to, const struct comparison *c, const struct comparison_rows *rows)
 {
 	size_t last = c->count - 1;
@@ -514,7 +516,7 @@ static void explain(FILE *to, const struct comparison *c, const struct compariso
 
 	if (has_errors(c))
 		return;
-	if (c->count > 2 || !(times >= MORE_IN_FLIGHT) || !asks_alike(c))
+	if (c->count > 2 || !(times >= MORE_IN_FLIGHT) || !demands_are_equal(c))
 		return;
 	if (of_rate == MARK_SAME && mark_of(rows, last, latency) == MARK_WORSE &&
 	    number_of(c, last, latency) >= SLOW_READ_NS)
@@ -529,7 +531,7 @@ static void explain(FILE *to, const struct comparison *c, const struct compariso
 			times);
 }
 
-/* Of all the others to the first: how many that decide are worse. */
+/* Number of deciding figures that are worse than in the first document. */
 static unsigned count_worse(const struct comparison *c, const struct comparison_rows *rows)
 {
 	unsigned worse = 0;
@@ -544,7 +546,7 @@ static unsigned count_worse(const struct comparison *c, const struct comparison_
 static int compare_job(const struct ask *a, struct comparison *c, size_t job, struct mlgen_err *err)
 {
 	struct comparison_rows *rows;
-	int rc = match(c, job, err);
+	int rc = select_records(c, job, err);
 
 	if (rc < 0)
 		return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* comparison_text.c - a comparison as people read it, and as programs do. */
+/* comparison_text.c - print a comparison as a table or as lines of JSON. */
 #include "ask/results/results_internal.h"
 
 #include <jansson.h>
@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "base/vec.h"
 
-/* ---- a line for each option and figure ---- */
+/* ---- JSON lines ---- */
 
 static json_t *real_or_null(double v)
 {
@@ -28,7 +28,7 @@ static json_t *line_object(const struct comparison *c)
 	return o;
 }
 
-static void put_line(FILE *to, json_t *o)
+static void print_line(FILE *to, json_t *o)
 {
 	jsonfile_dump(to, o, 0);
 	json_decref(o);
@@ -42,7 +42,7 @@ static json_t *row_object(const struct comparison *c, const struct comparison_ro
 
 	for (size_t i = 0; i < c->count; i++) {
 		const char *word = i ? comparison_mark_word(row->marks[i]) : NULL;
-		bool is_known = figure_told(&row->values[i]) != VALUE_NONE;
+		bool is_known = figure_shown_kind(&row->values[i]) != VALUE_NONE;
 
 		json_array_append_new(values,
 				      real_or_null(is_known ? row->values[i].real : (double)NAN));
@@ -81,9 +81,9 @@ void comparison_print_json(FILE *to, const struct comparison *c, const struct co
 	const char *option;
 
 	while ((option = comparison_next_option(c, &at)))
-		put_line(to, option_object(c, option));
+		print_line(to, option_object(c, option));
 	for (size_t i = 0; i < rows->count; i++)
-		put_line(to, row_object(c, &rows->of[i]));
+		print_line(to, row_object(c, &rows->of[i]));
 }
 
 /* ---- tables ---- */
@@ -92,12 +92,12 @@ void comparison_print_json(FILE *to, const struct comparison *c, const struct co
 #define VALUE_WIDTH 12
 #define DIFFERENCE_WIDTH 9 /* "+102%" */
 #define STACKED_WIDTH 14   /* "worse +100.0%" */
-/* Names and options: what is longer shows its end. */
-#define VALUE_MOST 26
-/* More of a difference is told as "12 x". */
-#define PERCENT_MOST 999.5
+/* Longer names and options show their end. */
+#define VALUE_WIDTH_MAX 26
+/* A larger difference is printed as a factor, "12 x". */
+#define PERCENT_MAX 999.5
 
-/* What differs between two results beside options, and may be why. */
+/* Conditions that may explain a difference, in addition to options. */
 static const char *const circumstances[] = {
 	"mlgen version",
 	"machine.hostname",
@@ -112,18 +112,18 @@ static const char *const circumstances[] = {
 	"complete",
 };
 
-/* Something that differs between the results beside their figures. */
+/* An option or a condition that differs between the results. */
 struct line {
 	char *label;
 	char *cells[COMPARISON_FILES];
 };
 
-/* The table in the making. */
+/* The table that is being built. */
 struct sheet {
 	FILE *to;
 	const struct comparison *c;
 	int label, value;
-	bool is_stacked; /* differences stand below, one for each column */
+	bool is_stacked; /* differences stand in a line of their own */
 	VEC(struct line) lines;
 };
 
@@ -135,32 +135,32 @@ static const char *document_name(const struct comparison *c, size_t i)
 	return c->docs[i].name;
 }
 
-static void put_value(const struct sheet *s, const char *text)
+static void print_value(const struct sheet *s, const char *text)
 {
-	size_t most = (size_t)s->value;
+	size_t max = (size_t)s->value;
 	struct buf cell = { 0 };
 
-	if (printable_columns(text) <= most) {
+	if (printable_columns(text) <= max) {
 		printable_pad(&cell, text, s->value);
 		fprintf(s->to, "  %s", buf_str(&cell));
 		buf_fini(&cell);
 		return;
 	}
-	/* Never inside a letter of UTF-8. */
-	while (printable_columns(text) > most - 3 || ((unsigned char)*text & 0xc0) == 0x80)
+	/* Do not start within a UTF-8 character. */
+	while (printable_columns(text) > max - 3 || ((unsigned char)*text & 0xc0) == 0x80)
 		text++;
 	fprintf(s->to, "  ...%s", text);
 }
 
-static void comparison_text_widen(struct sheet *s, const char *text)
+static void widen(struct sheet *s, const char *text)
 {
 	int len = (int)printable_columns(text);
 
 	if (len > s->value)
-		s->value = len < VALUE_MOST ? len : VALUE_MOST;
+		s->value = len < VALUE_WIDTH_MAX ? len : VALUE_WIDTH_MAX;
 }
 
-static void put_header(const struct sheet *s)
+static void print_header(const struct sheet *s)
 {
 	const char *name = s->c->of[0]->job->doc.jobname;
 	struct buf cell = { 0 };
@@ -173,13 +173,13 @@ static void put_header(const struct sheet *s)
 	buf_fini(&cell);
 	mem_free(cut);
 	for (size_t i = 0; i < s->c->count; i++)
-		put_value(s, document_name(s->c, i));
+		print_value(s, document_name(s->c, i));
 	fputc('\n', s->to);
 }
 
-/* ---- what differs beside the figures ---- */
+/* ---- options and conditions that differ ---- */
 
-/* Its cells are the caller's to fill, with owned text. */
+/* The caller fills the cells with allocated text. */
 static struct line *add_line(struct sheet *s, const char *label)
 {
 	vec_push(&s->lines, (struct line){ .label = mem_strdup(label) });
@@ -202,21 +202,7 @@ static void add_options(struct sheet *s)
 	}
 }
 
-struct cells {
-	struct figure figure;
-	struct figure_value values[COMPARISON_FILES];
-};
-
-static void read_cells(struct cells *cells, const struct comparison *c, const char *key)
-{
-	memset(cells, 0, sizeof(*cells));
-	if (figure_init(&cells->figure, key, NULL) < 0)
-		return;
-	for (size_t i = 0; i < c->count; i++)
-		figure_value(&cells->figure, c->of[i], &cells->values[i]);
-}
-
-static bool comparison_text_is_equal(const struct figure_value *a, const struct figure_value *b)
+static bool same_value(const struct figure_value *a, const struct figure_value *b)
 {
 	if (a->kind != b->kind)
 		return false;
@@ -227,33 +213,37 @@ static bool comparison_text_is_equal(const struct figure_value *a, const struct 
 
 static void add_circumstance(struct sheet *s, const char *key)
 {
-	struct cells cells;
+	struct figure figure;
+	struct figure_value values[COMPARISON_FILES] = { 0 };
 	struct figure_column column;
 	bool differs = false;
 
-	read_cells(&cells, s->c, key);
+	if (figure_init(&figure, key, NULL) < 0)
+		return;
+	for (size_t i = 0; i < s->c->count; i++)
+		figure_value(&figure, s->c->of[i], &values[i]);
 	for (size_t i = 1; i < s->c->count; i++)
-		differs |= !comparison_text_is_equal(&cells.values[i], &cells.values[0]);
+		differs |= !same_value(&values[i], &values[0]);
 	if (differs) {
-		column_init(&column, &cells.figure, cells.values, s->c->count, 1, false);
+		column_init(&column, &figure, values, s->c->count, 1, false);
 		struct line *l = add_line(s, column.title);
 		for (size_t i = 0; i < s->c->count; i++) {
 			struct buf cell = { 0 };
 
-			column_cell(&column, &cells.values[i], &cell);
+			column_cell(&column, &values[i], &cell);
 			l->cells[i] = buf_take(&cell);
 		}
 	}
 	for (size_t i = 0; i < s->c->count; i++)
-		figure_value_fini(&cells.values[i]);
+		figure_value_fini(&values[i]);
 }
 
-static void put_lines(const struct sheet *s)
+static void print_lines(const struct sheet *s)
 {
 	for (size_t k = 0; k < s->lines.count; k++) {
 		fprintf(s->to, "%-*s", s->label, s->lines.at[k].label);
 		for (size_t i = 0; i < s->c->count; i++)
-			put_value(s, s->lines.at[k].cells[i]);
+			print_value(s, s->lines.at[k].cells[i]);
 		fputc('\n', s->to);
 	}
 }
@@ -269,9 +259,9 @@ static void sheet_init(struct sheet *s, FILE *to, const struct comparison *c)
 	for (size_t i = 0; i < ARRAY_LEN(circumstances); i++)
 		add_circumstance(s, circumstances[i]);
 	for (size_t i = 0; i < c->count; i++) {
-		comparison_text_widen(s, document_name(c, i));
+		widen(s, document_name(c, i));
 		for (size_t k = 0; k < s->lines.count; k++)
-			comparison_text_widen(s, s->lines.at[k].cells[i]);
+			widen(s, s->lines.at[k].cells[i]);
 	}
 }
 
@@ -287,8 +277,8 @@ static void sheet_fini(struct sheet *s)
 
 /* ---- figures ---- */
 
-/* "+0.3", "-1.3%", "+102%", "22,255 x" */
-static void put_difference(struct buf *out, const struct comparison_row *row, size_t i)
+/* Append "+0.3", "-1.3%", "+102%" or "22,255 x". */
+static void append_difference(struct buf *out, const struct comparison_row *row, size_t i)
 {
 	double d = fmin(row->difference[i], 1e12);
 	char times[UNITS_TEXT_BYTES];
@@ -298,14 +288,14 @@ static void put_difference(struct buf *out, const struct comparison_row *row, si
 	else if (row->is_points)
 		buf_addf(out, "%+.*f", row->noise_of == SPREAD_NONE ? 0 : 1,
 			 fabs(d) < 0.05 ? 0 : d);
-	else if (d >= PERCENT_MOST)
+	else if (d >= PERCENT_MAX)
 		buf_addf(out, "%s x", units_human_count(times, (uint64_t)(1 + d / 100)));
 	else
 		buf_addf(out, "%+.*f%%", fabs(d) < 99.95 ? 1 : 0, fabs(d) < 0.05 ? 0 : d);
 }
 
-static void put_limit(struct buf *out, const struct comparison *c, const struct comparison_row *row,
-		      size_t i)
+static void append_limit(struct buf *out, const struct comparison *c,
+			 const struct comparison_row *row, size_t i)
 {
 	const char *percent = row->is_points ? "" : "%";
 
@@ -318,7 +308,7 @@ static void put_limit(struct buf *out, const struct comparison *c, const struct 
 
 /* Print the words after two values and their difference, or below them where the line would be too
  * long, and end the line. Text in brackets is not broken. */
-static void put_words(const struct sheet *s, const char *words)
+static void print_words(const struct sheet *s, const char *words)
 {
 	size_t columns = wrap_columns(), first = strcspn(words, "(");
 	size_t indent = (size_t)s->label + 2 * (2 + (size_t)s->value) + DIFFERENCE_WIDTH + 2;
@@ -329,7 +319,7 @@ static void put_words(const struct sheet *s, const char *words)
 		return;
 	}
 	if (!is_whole && words[first])
-		first--; /* the blank */
+		first--; /* drop the blank */
 	if (indent + first > columns) {
 		indent = (size_t)s->label + 2;
 		is_whole = true;
@@ -344,12 +334,12 @@ static void put_words(const struct sheet *s, const char *words)
 			words + first + 1);
 }
 
-/* Two results: behind their values. */
-static void put_aside(const struct sheet *s, const struct comparison_row *row)
+/* Print the difference of two results after their values. */
+static void print_difference(const struct sheet *s, const struct comparison_row *row)
 {
 	struct buf text = { 0 };
 
-	put_difference(&text, row, 1);
+	append_difference(&text, row, 1);
 	fprintf(s->to, "%*s", DIFFERENCE_WIDTH, buf_str(&text));
 	buf_reset(&text);
 	if (row->marks[1] == MARK_SAME && row->noise_of == SPREAD_NONE) {
@@ -362,13 +352,14 @@ static void put_aside(const struct sheet *s, const struct comparison_row *row)
 	else if (row->marks[1])
 		buf_add(&text, comparison_mark_word(row->marks[1]));
 	if (row->marks[1] == MARK_SAME)
-		put_limit(&text, s->c, row, 1);
-	put_words(s, buf_str(&text));
+		append_limit(&text, s->c, row, 1);
+	print_words(s, buf_str(&text));
 	buf_fini(&text);
 }
 
-/* More of them: below their values; what is not marked is within the noise. */
-static void put_below(const struct sheet *s, const struct comparison_row *row)
+/* Print the differences of more results below their values. An unmarked difference is within the
+ * noise. */
+static void print_differences(const struct sheet *s, const struct comparison_row *row)
 {
 	struct buf text = { 0 };
 
@@ -377,14 +368,14 @@ static void put_below(const struct sheet *s, const struct comparison_row *row)
 		buf_reset(&text);
 		if (row->marks[i] > MARK_SAME)
 			buf_addf(&text, "%s ", comparison_mark_word(row->marks[i]));
-		put_difference(&text, row, i);
-		put_value(s, buf_str(&text));
+		append_difference(&text, row, i);
+		print_value(s, buf_str(&text));
 	}
 	fputc('\n', s->to);
 	buf_fini(&text);
 }
 
-static void put_row(const struct sheet *s, const struct comparison_row *row)
+static void print_row(const struct sheet *s, const struct comparison_row *row)
 {
 	struct figure_column column;
 	char label[128];
@@ -404,13 +395,13 @@ static void put_row(const struct sheet *s, const struct comparison_row *row)
 		column_cell(&column, &row->values[i], &cell);
 		if (column.kind == COLUMN_PERCENT && cell.len > 1)
 			buf_addc(&cell, '%');
-		put_value(s, buf_str(&cell));
+		print_value(s, buf_str(&cell));
 		buf_fini(&cell);
 	}
 	if (s->is_stacked)
-		put_below(s, row);
+		print_differences(s, row);
 	else
-		put_aside(s, row);
+		print_difference(s, row);
 }
 
 void comparison_print(FILE *to, const struct comparison *c, const struct comparison_rows *rows)
@@ -418,9 +409,9 @@ void comparison_print(FILE *to, const struct comparison *c, const struct compari
 	struct sheet s;
 
 	sheet_init(&s, to, c);
-	put_header(&s);
-	put_lines(&s);
+	print_header(&s);
+	print_lines(&s);
 	for (size_t i = 0; i < rows->count; i++)
-		put_row(&s, &rows->of[i]);
+		print_row(&s, &rows->of[i]);
 	sheet_fini(&s);
 }

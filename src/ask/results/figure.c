@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* figure.c - figures of a record by their keys, also of one that nothing has. */
+/* figure.c - find figures of a record by their keys, and report unknown keys. */
 #include "ask/results/results_internal.h"
 
 #include <ctype.h>
@@ -44,7 +44,7 @@ const struct record_root record_roots[RECORD_ROOTS] = {
 };
 /* clang-format on */
 
-/* The key without the name in front of it; NULL = it is not of this root. */
+/* The key without the name in front; NULL = the key is not below this root. */
 static const char *record_root_path(const struct record_root *root, const char *key)
 {
 	size_t len = root->name ? strlen(root->name) : 0;
@@ -77,7 +77,7 @@ void record_of_run(struct record *r, struct job_result *m, const struct run_resu
 	};
 }
 
-/* Has it the row that a path has come to, of a struct `base`? */
+/* Does the record have the row at the end of `path`, in the struct at `base`? */
 static bool record_has(const struct record *r, const struct field_path *path, const void *base)
 {
 	if (r->store)
@@ -88,7 +88,7 @@ static bool record_has(const struct record *r, const struct field_path *path, co
 	       page->has_row(r->job, path->row->name);
 }
 
-/* What was measured of it; NULL = nothing. */
+/* The measured result; NULL = nothing was measured. */
 static const struct job_result *measured(const struct record *r)
 {
 	return r->ml ? r->ml : r->io;
@@ -147,7 +147,7 @@ const char *record_option(const struct record *r, const char *option)
 	return pair ? pair->value : NULL;
 }
 
-/* Is it an option of one before that one, too? */
+/* Does an earlier record have this option, too? */
 static bool is_known(const struct record *const *of, size_t record, const char *option)
 {
 	for (size_t i = 0; i < record; i++)
@@ -173,16 +173,16 @@ const char *record_next_option(struct record_options *at, const struct record *c
 	return NULL;
 }
 
-/* ---- a key that nothing has, and what was meant by it ---- */
+/* ---- unknown keys ---- */
 
-/* Of record_roots: where its key is looked for. */
+/* Number of roots in which the key is looked up. */
 static size_t figure_roots(const struct figure *f)
 {
 	return f->is_measured ? RECORD_ROOTS_MEASURED : RECORD_ROOTS;
 }
 
-/* The object that has it, where the key lacks that. */
-static const char *find_holder(const struct figure *f, const char *part)
+/* The object that has this part, if the key lacks the object. */
+static const char *find_object(const struct figure *f, const char *part)
 {
 	for (size_t i = 0; i < figure_roots(f); i++)
 		for (const struct mlgen_field *in = record_roots[i].table;
@@ -192,7 +192,7 @@ static const char *find_holder(const struct figure *f, const char *part)
 	return NULL;
 }
 
-static const char *nearest_at_first(const struct figure *f, const char *part)
+static const char *nearest_top_key(const struct figure *f, const char *part)
 {
 	const struct mlgen_field *tables[32] = { metrics_ml_fields, metrics_io_fields,
 						 metrics_job_fields };
@@ -208,19 +208,17 @@ static const char *nearest_at_first(const struct figure *f, const char *part)
 	return field_nearest(tables, part);
 }
 
-/* -EINVAL with err, which has the nearest key that there is: `lost` is the part of f->path that no
- * row of the table has (NULL: of none at the top). */
-/* The nearest there is, with the rest of the key behind it. */
-static int figure_unknown(const struct figure *f, const char *lost, const struct mlgen_field *table,
-			  struct mlgen_err *err)
+/* Fail with the nearest known key. `lost` is the first part of f->path that has no row in `table`;
+ * table NULL: the first part of the key is unknown. */
+static int fail_unknown(const struct figure *f, const char *lost, const struct mlgen_field *table,
+			struct mlgen_err *err)
 {
 	const struct mlgen_field *const deeper[] = { table, NULL };
 	const char *what = f->is_measured ? "no run measures it" : "no result has it";
 	size_t len = strcspn(lost, ".");
 	char *part = mem_strndup(lost, len);
-	const char *in = lost == f->path ? find_holder(f, part) : NULL;
-	const char *near =
-		lost == f->path ? nearest_at_first(f, part) : field_nearest(deeper, part);
+	const char *in = lost == f->path ? find_object(f, part) : NULL;
+	const char *near = lost == f->path ? nearest_top_key(f, part) : field_nearest(deeper, part);
 
 	if (in)
 		near = part;
@@ -238,10 +236,10 @@ static int figure_unknown(const struct figure *f, const char *lost, const struct
 	return -EINVAL;
 }
 
-/* ---- figures ---- */
+/* ---- keys ---- */
 
-/* A percentile is sure where this many values lie beyond it. */
-#define BEYOND 10
+/* A percentile is certain if at least this many values lie beyond it. */
+#define VALUES_BEYOND 10
 
 static const char *const parts[] = { "min", "max", "mean", "stddev", "N" };
 
@@ -250,8 +248,8 @@ static bool is_percentile(const char *part)
 	return *part == 'p' || *part == 'P';
 }
 
-/* Is what stands behind a latency a figure of it? */
-static bool is_part(const char *rest)
+/* Is the rest of the key after a latency a figure of the latency? */
+static bool is_latency_part(const char *rest)
 {
 	double percent;
 
@@ -269,29 +267,28 @@ static bool is_number(const struct mlgen_field *row)
 	return row->type >= MLGEN_U64 && row->type <= MLGEN_PERCENT;
 }
 
-/* ---- what is wrong with a key ---- */
-
-/* Does it end before one figure? */
-static bool is_whole(const struct field_path *w)
+/* Does the key end before a single figure? */
+static bool is_incomplete(const struct field_path *w)
 {
-	bool goes_on = *w->rest;
+	bool has_rest = *w->rest;
 
 	switch (w->row->type) {
 	case MLGEN_HIST:
-		return !is_part(w->rest);
+		return !is_latency_part(w->rest);
 	case MLGEN_MAP:
-		return !goes_on;
+		return !has_rest;
 	case MLGEN_F64_ARRAY:
-		return goes_on || !w->is_element;
+		return has_rest || !w->is_element;
 	default:
 		return w->row->type > MLGEN_HIST;
 	}
 }
 
-static int fail_whole(const struct figure *f, const struct field_path *w, struct mlgen_err *err)
+static int fail_incomplete(const struct figure *f, const struct field_path *w,
+			   struct mlgen_err *err)
 {
 	const char *what = "holds several figures; ask for one, such as";
-	const char *behind = w->row->type == MLGEN_MAP ? ".NAME" : "";
+	const char *suffix = w->row->type == MLGEN_MAP ? ".NAME" : "";
 	const struct mlgen_field *in = w->row->sub;
 
 	while (in && in->name && !is_number(in))
@@ -300,23 +297,23 @@ static int fail_whole(const struct figure *f, const struct field_path *w, struct
 		in = w->row->sub;
 	if (field_is_list(w->row)) {
 		what = "is a list; ask for one of it, from 0:";
-		behind = ".0";
+		suffix = ".0";
 	} else if (w->row->type == MLGEN_HIST) {
 		what = "is a latency; ask for one figure of it:";
-		behind = ".p99, .p99.9, .mean, .min, .max, .stddev or .N";
+		suffix = ".p99, .p99.9, .mean, .min, .max, .stddev or .N";
 	}
 	return mlgen_fail(err, -EINVAL, "%s: %s %.*s%s%s%s", f->key, what, (int)(w->end - f->path),
-			  f->path, behind, in ? "." : "", in ? in->name : "");
+			  f->path, suffix, in ? "." : "", in ? in->name : "");
 }
 
-/* Does the way end at one figure? Else err says what is missing. */
+/* 0 if the path ends at a single figure; otherwise -EINVAL with err. */
 static int check_end(const struct figure *f, const struct field_path *w, struct mlgen_err *err)
 {
 	enum mlgen_type type = w->row->type;
 	bool is_plain = type < MLGEN_HIST;
 
-	if (is_whole(w))
-		return fail_whole(f, w, err);
+	if (is_incomplete(w))
+		return fail_incomplete(f, w, err);
 	if (is_plain && *w->rest)
 		return mlgen_fail(err, -EINVAL, "%s: there is nothing inside of '%s'", f->key,
 				  w->row->name);
@@ -325,7 +322,7 @@ static int check_end(const struct figure *f, const struct field_path *w, struct 
 	return 0;
 }
 
-/* Of several places in which it is lost the deepest tells most. */
+/* If no root has the key, the error of the deepest match says most. */
 static int find_metric(struct figure *f, struct mlgen_err *err)
 {
 	const char *lost = f->path;
@@ -352,10 +349,10 @@ static int find_metric(struct figure *f, struct mlgen_err *err)
 	}
 	if (end.code)
 		return mlgen_fail(err, end.code, "%s", end.text);
-	return figure_unknown(f, lost, table, err);
+	return fail_unknown(f, lost, table, err);
 }
 
-static const struct mlgen_field *figure_find_option(const char *key)
+static const struct mlgen_field *find_option(const char *key)
 {
 	char *lower = mem_strdup(key);
 	const struct mlgen_field *f;
@@ -398,8 +395,8 @@ static void set_text(struct figure_value *v, const char *text)
 	v->text = mem_strdup(text);
 }
 
-/* A figure as the document has it. Lines are joined: "array A; firmware 7.2". */
-static void take_json(struct figure_value *v, const json_t *value)
+/* Convert a value of the document. Lines of text are joined: "array A; firmware 7.2". */
+static void set_json(struct figure_value *v, const json_t *value)
 {
 	struct buf text = { 0 };
 
@@ -423,7 +420,7 @@ static void take_json(struct figure_value *v, const json_t *value)
 	buf_fini(&text);
 }
 
-static void take_pair(struct figure_value *v, const struct metric_list *map, const char *key)
+static void set_pair(struct figure_value *v, const struct metric_list *map, const char *key)
 {
 	const struct metric_pair *pairs = map->items;
 
@@ -432,18 +429,18 @@ static void take_pair(struct figure_value *v, const struct metric_list *map, con
 			set_text(v, pairs[i].value);
 }
 
-static void take_percentile(struct figure_value *v, const struct hist *h, const char *text)
+static void set_percentile(struct figure_value *v, const struct hist *h, const char *text)
 {
 	double percent;
 
 	if (units_f64(text, &percent, NULL) < 0)
 		return;
 	set_whole(v, hist_percentile(h, percent));
-	v->is_unsure = percent < 100 && hist_beyond(h, percent) < BEYOND;
+	v->is_unsure = percent < 100 && hist_beyond(h, percent) < VALUES_BEYOND;
 }
 
-static void take_latency(struct figure_value *v, const struct record *r, const struct hist *h,
-			 const char *part)
+static void set_latency(struct figure_value *v, const struct record *r, const struct hist *h,
+			const char *part)
 {
 	bool is_empty = !h || h->count == 0;
 
@@ -452,7 +449,7 @@ static void take_latency(struct figure_value *v, const struct record *r, const s
 	else if (is_empty)
 		return;
 	else if (is_percentile(part))
-		take_percentile(v, h, part + 1);
+		set_percentile(v, h, part + 1);
 	else if (strcasecmp(part, "min") == 0)
 		set_whole(v, h->min_ns);
 	else if (strcasecmp(part, "max") == 0)
@@ -463,29 +460,29 @@ static void take_latency(struct figure_value *v, const struct record *r, const s
 		set_real(v, r->store ? json_read_stddev(h) : hist_stddev(h));
 }
 
-static void figure_take(struct figure_value *v, const struct record *r, const struct field_path *w,
-			const void *at)
+static void set_member(struct figure_value *v, const struct record *r, const struct field_path *w,
+		       const void *at)
 {
 	const char *inside = *w->rest ? w->rest + 1 : "";
 	enum mlgen_type type = w->row->type;
 
 	if (type == MLGEN_HIST) {
-		take_latency(v, r, *(struct hist *const *)at, inside);
+		set_latency(v, r, *(struct hist *const *)at, inside);
 	} else if (type == MLGEN_MAP) {
-		take_pair(v, at, inside);
+		set_pair(v, at, inside);
 	} else if (type == MLGEN_F64_ARRAY) {
 		if (w->is_element && isfinite(*(const double *)at))
 			set_real(v, *(const double *)at);
 	} else if (type < MLGEN_HIST) {
 		json_t *value = json_value(w->row, at);
 
-		take_json(v, value);
+		set_json(v, value);
 		json_decref(value);
 	}
 }
 
-/* Numbers are numbers for a spreadsheet: bytes, and seconds. */
-static void take_option(struct figure_value *v, const struct mlgen_field *f, const char *text)
+/* Numeric options become numbers for spreadsheets: bytes and seconds. */
+static void set_option(struct figure_value *v, const struct mlgen_field *f, const char *text)
 {
 	uint64_t n;
 	double real;
@@ -507,10 +504,10 @@ static void take_option(struct figure_value *v, const struct mlgen_field *f, con
 	}
 }
 
-/* Goes along `path` in a struct; NULL = it is not there. */
-static const void *figure_follow(struct field_path *w, const struct record *r,
-				 const struct mlgen_field *table, const void *base,
-				 const char *path, bool *has_row)
+/* Follow `path` into a struct; NULL = the record does not have it. */
+static const void *follow_path(struct field_path *w, const struct record *r,
+			       const struct mlgen_field *table, const void *base, const char *path,
+			       bool *has_row)
 {
 	field_path_init(w, table, path);
 	do {
@@ -522,7 +519,7 @@ static const void *figure_follow(struct field_path *w, const struct record *r,
 	return base;
 }
 
-/* The first root that has it; NULL = none. */
+/* The member in the first root that has it; NULL = none. */
 static const void *find_member(const struct figure *f, const struct record *r, struct field_path *w,
 			       bool *has_row)
 {
@@ -534,7 +531,7 @@ static const void *find_member(const struct figure *f, const struct record *r, s
 		const void *base = record_base(r, &record_roots[i]);
 
 		if (path && base)
-			at = figure_follow(w, r, record_roots[i].table, base, path, has_row);
+			at = follow_path(w, r, record_roots[i].table, base, path, has_row);
 	}
 	return at;
 }
@@ -559,7 +556,7 @@ int figure_init(struct figure *f, const char *key, struct mlgen_err *err)
 	}
 	if (find_metric(f, &why) == 0)
 		return 0;
-	f->row = figure_find_option(key);
+	f->row = find_option(key);
 	if (f->row) {
 		f->kind = FIGURE_OPTION;
 		f->path = f->row->name;
@@ -590,9 +587,9 @@ bool figure_value(const struct figure *f, const struct record *r, struct figure_
 	else
 		at = find_member(f, r, &w, &has_row);
 	if (text)
-		take_option(v, f->row, text);
+		set_option(v, f->row, text);
 	if (at)
-		figure_take(v, r, &w, at);
+		set_member(v, r, &w, at);
 	return has_row;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_files.c - runs of several clients, or repetitions, as one. */
+/* merge_files.c - --merge: runs of several clients, or repetitions, become one result. */
 #include "ask/results/results_internal.h"
 
 #include <assert.h>
@@ -19,9 +19,9 @@
 #include "run/result/result.h"
 #include "stat/hist.h"
 
-/* ---- may these documents become one report, and which ran side by side? ---- */
+/* ---- documents that can be merged ---- */
 
-/* Where clients of one workload may differ: places, seeds, shares of it. */
+/* Options in which clients of one workload may differ: paths, seeds, shares. */
 static const char *const free_options[] = {
 	"directory",      "checkpoint_directory", "filename",     "randseed",
 	"accelerators",   "checkpoint_ranks",     "cpus_allowed", "numa",
@@ -29,9 +29,7 @@ static const char *const free_options[] = {
 	"kb_base",        "write_iolog",
 };
 
-/* ---- alike? ---- */
-
-static bool is_free(const char *option)
+static bool may_differ(const char *option)
 {
 	for (size_t i = 0; i < ARRAY_LEN(free_options); i++)
 		if (strcmp(free_options[i], option) == 0)
@@ -44,7 +42,7 @@ static bool same_text(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* "batch_size (7, 8), epochs (5, 1)", the first of them. */
+/* Append the first differences: "batch_size (7, 8), epochs (5, 1)". */
 static void list_differences(struct buf *out, const struct record *a, const struct record *b)
 {
 	const struct record *const both[] = { a, b };
@@ -55,7 +53,7 @@ static void list_differences(struct buf *out, const struct record *a, const stru
 		const char *x = record_option(a, option);
 		const char *y = record_option(b, option);
 
-		if (same_text(x, y) || is_free(option))
+		if (same_text(x, y) || may_differ(option))
 			continue;
 		if (out->len > 300) {
 			buf_add(out, ", ...");
@@ -119,9 +117,9 @@ static int check_document(const struct results_file *first, const struct results
 	return 0;
 }
 
-/* ---- when? ---- */
+/* ---- times of runs ---- */
 
-/* Groups of jobs follow each other. `elapsed`, all that older documents have, was rounded up. */
+/* The duration of a group of jobs. Older documents have only `elapsed`, which was rounded up. */
 static double group_ms(const struct results_file *doc, uint64_t group)
 {
 	double longest = 0;
@@ -140,10 +138,11 @@ static double group_ms(const struct results_file *doc, uint64_t group)
 	return longest;
 }
 
+/* Groups of jobs run one after the other. */
 static uint64_t least_ms(const struct results_file *doc)
 {
 	double all = 0;
-	uint64_t next = 0; /* groups before it are in */
+	uint64_t next = 0; /* groups before this one are included */
 
 	for (size_t i = 0; i < doc->count; i++) {
 		uint64_t group = doc->records[i].job->group;
@@ -156,8 +155,8 @@ static uint64_t least_ms(const struct results_file *doc)
 	return all < 1e15 ? (uint64_t)all : 0;
 }
 
-static int merge_look_at(struct merge *m, size_t i, struct results_file *first,
-			 struct mlgen_err *err)
+static int inspect_file(struct merge *m, size_t i, struct results_file *first,
+			struct mlgen_err *err)
 {
 	struct results_file own = { 0 };
 	struct results_file *doc = i ? &own : first;
@@ -205,7 +204,7 @@ static int by_start(const void *a, const void *b)
 	return order ? order : by_host(a, b);
 }
 
-static int check_doubles(struct merge *m, struct mlgen_err *err)
+static int check_duplicates(struct merge *m, struct mlgen_err *err)
 {
 	qsort(m->of.runs, m->of.count, sizeof(*m->of.runs), by_host);
 	for (size_t i = 1; i < m->of.count; i++)
@@ -220,7 +219,7 @@ static int check_doubles(struct merge *m, struct mlgen_err *err)
 	return 0;
 }
 
-/* ---- side by side? ---- */
+/* ---- turns: runs side by side ---- */
 
 static double overlap(uint64_t first_start, uint64_t last_start, uint64_t first_end,
 		      uint64_t last_end)
@@ -231,7 +230,7 @@ static double overlap(uint64_t first_start, uint64_t last_start, uint64_t first_
 	return all > 0 ? fmax(together, 0) / all * 100 : (double)NAN;
 }
 
-/* A run that begins while all those of a turn go on is one of them. */
+/* A run belongs to a turn if it begins before any run of the turn has ended. */
 static void find_turns(struct merge *m)
 {
 	uint64_t start = 0, first_end = 0, last_end = 0;
@@ -257,7 +256,7 @@ static void find_turns(struct merge *m)
 	}
 }
 
-/* Else their rates have no mean: a client came late, or is missing. */
+/* Rates of turns with different numbers of runs have no mean: a client was late or is missing. */
 static int check_turns(const struct merge *m, struct mlgen_err *err)
 {
 	size_t first = 0, n = 0;
@@ -281,9 +280,9 @@ static int check_turns(const struct merge *m, struct mlgen_err *err)
 	return 0;
 }
 
-/* Documents of unlike jobs, dry runs, merged reports, the same run twice and turns of unlike
- * numbers of runs are refused: -EINVAL with err. Fills runs, hosts, turns. */
-static int merge_look(struct merge *m, struct mlgen_err *err)
+/* Fill runs, hosts and turns. -EINVAL with err for documents of different jobs, dry runs, merged
+ * reports, duplicates of a run, and turns with different numbers of runs. */
+static int inspect_files(struct merge *m, struct mlgen_err *err)
 {
 	struct results_file first = { 0 };
 	size_t n = m->ask->set->file_count;
@@ -291,10 +290,10 @@ static int merge_look(struct merge *m, struct mlgen_err *err)
 
 	m->of.runs = mem_array(n, sizeof(*m->of.runs));
 	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = merge_look_at(m, i, &first, err);
+		rc = inspect_file(m, i, &first, err);
 	results_close(&first);
 	if (rc == 0)
-		rc = check_doubles(m, err);
+		rc = check_duplicates(m, err);
 	if (rc < 0)
 		return rc;
 	qsort(m->of.runs, m->of.count, sizeof(*m->of.runs), by_start);
@@ -302,17 +301,11 @@ static int merge_look(struct merge *m, struct mlgen_err *err)
 	return check_turns(m, err);
 }
 
-/* ---- of whom a merged report is, what each came to, and which came to the least ---- */
+/* ---- runs of a merged report, their figures, and the slowest of them ---- */
 
-/* Hosts are told apart by so many points of accelerator time, or if one moves so much more than
- * another. */
+/* Hosts differ from this many points of accelerator time, or this ratio of bytes, on. */
 #define SKEW_POINTS 1.0
 #define SKEW_RATIO 1.1
-
-static void spread_init(struct merge_spread *s)
-{
-	*s = (struct merge_spread){ .least = (double)NAN, .most = (double)NAN };
-}
 
 static void spread_add(struct merge_spread *s, double v, const struct metrics_merged_run *of)
 {
@@ -328,43 +321,35 @@ static void spread_add(struct merge_spread *s, double v, const struct metrics_me
 	}
 }
 
-static void start_jobs(struct merge *m)
+static void init_jobs(struct merge *m)
 {
+	const struct merge_spread none = { .least = (double)NAN, .most = (double)NAN };
 	size_t count = m->run->job_count;
 
 	m->jobs = mem_array(count, sizeof(*m->jobs));
-	for (size_t i = 0; i < count; i++) {
-		spread_init(&m->jobs[i].au_percent);
-		spread_init(&m->jobs[i].bytes_per_sec);
-		spread_init(&m->jobs[i].host_barrier);
-	}
+	for (size_t i = 0; i < count; i++)
+		m->jobs[i] = (struct merge_job){ none, none, none };
 }
 
-static double stall_p99_ns(const struct job_result *r)
+static struct metrics_merged_job merged_job(const struct job_result *r)
 {
-	const struct hist *h = r->ml.stall_ns;
-
-	return job_result_has_accelerators(r) && h && h->count ? (double)hist_percentile(h, 99)
-							       : (double)NAN;
-}
-
-static struct metrics_merged_job came_to(const struct job_result *r)
-{
+	bool has_accelerators = job_result_has_accelerators(r);
+	const struct hist *stalls = has_accelerators ? r->ml.stall_ns : NULL;
 	bool has_run = job_result_ran(r);
 
 	return (struct metrics_merged_job){
 		.jobname = r->job->name,
-		.au_percent = job_result_has_accelerators(r) ? r->ml.au_percent : (double)NAN,
+		.au_percent = has_accelerators ? r->ml.au_percent : (double)NAN,
 		.bytes_per_sec = has_run ? r->work->asked->bytes_per_sec(r) : (double)NAN,
-		.stall_p99_ns = stall_p99_ns(r),
-		.host_barrier_percent = job_result_has_accelerators(r)
-						? r->ml.time_percent.host_barrier
-						: (double)NAN,
+		.stall_p99_ns =
+			stalls && stalls->count ? (double)hist_percentile(stalls, 99) : (double)NAN,
+		.host_barrier_percent =
+			has_accelerators ? r->ml.time_percent.host_barrier : (double)NAN,
 		.cpu_percent = has_run ? r->host.cpu_percent : (double)NAN,
 	};
 }
 
-static void note_job(struct merge *m, struct metrics_merged_run *run, size_t i)
+static void add_to_spreads(struct merge *m, struct metrics_merged_run *run, size_t i)
 {
 	const struct metrics_merged_job *j = &run->jobs[i];
 
@@ -373,20 +358,20 @@ static void note_job(struct merge *m, struct metrics_merged_run *run, size_t i)
 	spread_add(&m->jobs[i].host_barrier, j->host_barrier_percent, run);
 }
 
-void merge_note(struct merge *m, struct metrics_merged_run *run, const struct run_result *result)
+void merge_add_run(struct merge *m, struct metrics_merged_run *run, const struct run_result *result)
 {
 	size_t all = m->run->job_count;
-	/* Of fewer it is refused a moment later. */
+	/* The caller refuses a run with fewer jobs later. */
 	size_t n = result->job_count < all ? result->job_count : all;
 
 	if (!m->jobs)
-		start_jobs(m);
+		init_jobs(m);
 	run->jobs = mem_array(all, sizeof(*run->jobs));
 	run->job_count = all;
 	for (size_t i = 0; i < n; i++) {
-		run->jobs[i] = came_to(&result->jobs[i]);
+		run->jobs[i] = merged_job(&result->jobs[i]);
 		run->jobs[i].jobname = m->run->jobs[i].job->name;
-		note_job(m, run, i);
+		add_to_spreads(m, run, i);
 	}
 }
 
@@ -408,7 +393,7 @@ void merge_of_document(struct merge *m, struct results_file *f)
 	m->is_one_job = m->of.count && m->of.runs[0].rank != UINT64_MAX;
 	if (m->is_one_job)
 		result->host.other_hosts = m->of.hosts - 1;
-	start_jobs(m);
+	init_jobs(m);
 	for (size_t i = 0; i < m->of.count; i++) {
 		struct metrics_merged_run *run = &m->of.runs[i];
 		struct metrics_merged_job *jobs =
@@ -422,12 +407,12 @@ void merge_of_document(struct merge *m, struct results_file *f)
 		run->jobs = jobs;
 		run->job_count = result->job_count;
 		for (size_t k = 0; k < n; k++)
-			note_job(m, run, k);
+			add_to_spreads(m, run, k);
 	}
 	merge_tell_slowest(m);
 }
 
-/* Whom the others wait for at barriers; NULL = nobody in particular. */
+/* The host that the other hosts wait for at barriers; NULL = no host in particular. */
 static const struct metrics_merged_run *waited_for(const struct merge_job *j)
 {
 	const struct merge_spread *wait = &j->host_barrier;
@@ -435,7 +420,7 @@ static const struct metrics_merged_run *waited_for(const struct merge_job *j)
 	return wait->most - wait->least >= SKEW_POINTS ? wait->least_of : NULL;
 }
 
-/* By what their figures show when printed. */
+/* Based on the figures as they are printed. */
 static const struct metrics_merged_run *slowest_of(const struct merge_job *j)
 {
 	const struct merge_spread *au = &j->au_percent;
@@ -458,8 +443,8 @@ void merge_mark_slowest(struct merge *m)
 		}
 }
 
-/* Nothing is said where the figures lie closer. */
-static void put_slowest(struct buf *out, const struct merge_job *j)
+/* Appends nothing if the hosts are close together. */
+static void append_slowest(struct buf *out, const struct merge_job *j)
 {
 	const struct merge_spread *wait = &j->host_barrier;
 	const struct merge_spread *au = &j->au_percent;
@@ -488,15 +473,15 @@ void merge_tell_slowest(const struct merge *m)
 			continue;
 		buf_addf(&text, "%s; ", v->because);
 		size_t before = text.len;
-		put_slowest(&text, &m->jobs[i]);
+		append_slowest(&text, &m->jobs[i]);
 		if (text.len > before)
 			mem_replace(&v->because, buf_str(&text));
 		buf_fini(&text);
 	}
 }
 
-/* CPUs and memory stay those of one host: that is what a dataset is compared with. What disks of
- * several hosts did has no meaning together. */
+/* CPUs and memory stay those of one host, because a dataset is compared with them. Disk figures of
+ * several hosts mean nothing together and are dropped. */
 void merge_name_hosts(struct merge *m)
 {
 	struct host *h = &m->run->host;
@@ -525,10 +510,10 @@ void merge_fini(struct merge *m)
 	results_close(&m->result);
 }
 
-/* ---- one document into another ---- */
+/* ---- merging ---- */
 
-static void merge_files_fold(struct results_file *to, const struct results_file *from,
-			     enum merge_how how)
+static void merge_document(struct results_file *to, const struct results_file *from,
+			   enum merge_how how)
 {
 	for (size_t i = 0; i < to->run.job_count; i++)
 		merge_jobs(&to->run.jobs[i], &from->run.jobs[i], how, &json_store_memory,
@@ -546,7 +531,7 @@ static int read_run(struct merge *m, const struct metrics_merged_run *run, struc
 	return rc < 0 ? rc : result_read(f, m->ask->env, err);
 }
 
-/* All runs of a turn; *next goes behind them. */
+/* Read and merge all runs of a turn; *next moves behind them. */
 static int read_turn(struct merge *m, size_t *next, struct results_file *turn,
 		     struct mlgen_err *err)
 {
@@ -555,18 +540,18 @@ static int read_turn(struct merge *m, size_t *next, struct results_file *turn,
 
 	if (rc < 0)
 		return rc;
-	merge_note(m, first, &turn->run);
+	merge_add_run(m, first, &turn->run);
 	while (++*next < m->of.count && m->of.runs[*next].turn == first->turn) {
 		struct metrics_merged_run *run = &m->of.runs[*next];
 		struct results_file one;
 
 		rc = read_run(m, run, &one, err);
-		/* The file may have changed since it was looked at. */
+		/* The file may have changed since inspect_files(). */
 		if (rc == 0 && one.run.job_count != turn->run.job_count)
 			rc = mlgen_fail(err, -EINVAL, "%s: was written anew meanwhile", run->path);
 		if (rc == 0) {
-			merge_note(m, run, &one.run);
-			merge_files_fold(turn, &one, MERGE_CLIENTS);
+			merge_add_run(m, run, &one.run);
+			merge_document(turn, &one, MERGE_CLIENTS);
 		}
 		results_close(&one);
 		if (rc < 0)
@@ -575,7 +560,7 @@ static int read_turn(struct merge *m, size_t *next, struct results_file *turn,
 	return 0;
 }
 
-/* Clients may have unlike shares of a turn; turns as a whole are repetitions. */
+/* The clients of a turn may have different shares, but whole turns must be repetitions. */
 static int check_repetition(const struct run_result *first, const struct run_result *turn,
 			    const char *path, struct mlgen_err *err)
 {
@@ -612,7 +597,7 @@ static int read_turns(struct merge *m, struct mlgen_err *err)
 		if (rc == 0)
 			rc = check_repetition(&m->result.run, &turn.run, path, err);
 		if (rc == 0)
-			merge_files_fold(&m->result, &turn, MERGE_TURNS);
+			merge_document(&m->result, &turn, MERGE_TURNS);
 		results_close(&turn);
 	}
 	return rc;
@@ -627,7 +612,7 @@ static int check_request(const struct ask *a, struct mlgen_err *err)
 	return set->require ? require_check(set->require, NULL, err) : 0;
 }
 
-static int write_all(const struct merge *m)
+static int print_merge(const struct merge *m)
 {
 	const struct ask *a = m->ask;
 	const struct settings *set = &a->set->settings;
@@ -659,7 +644,7 @@ int ask_merge(const struct ask *a)
 	int rc = check_request(a, &err);
 
 	if (rc == 0)
-		rc = merge_look(&m, &err);
+		rc = inspect_files(&m, &err);
 	if (rc == 0)
 		rc = read_turns(&m, &err);
 	if (rc < 0) {
@@ -669,7 +654,7 @@ int ask_merge(const struct ask *a)
 		merge_mark_slowest(&m);
 		result_retitle(&m.result.run, &a->set->settings);
 		verdict_fill(&m.result.run);
-		status = write_all(&m);
+		status = print_merge(&m);
 	}
 	merge_fini(&m);
 	return status;

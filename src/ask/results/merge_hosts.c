@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_hosts.c - the processes of one job become one result, and what only one of them does. */
+/* merge_hosts.c - merge the processes of one job into one result. */
 #include "ask/results/results_internal.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 #include "report/document/document.h"
 #include "run/result/result.h"
 
-/* ---- what one process of several does ---- */
+/* ---- figures that exist once per host ---- */
 
 static uint64_t sum(uint64_t a, uint64_t b)
 {
@@ -34,7 +34,7 @@ void once_add(struct once *o, const struct job_result *r)
 {
 	assert(r);
 	const struct once one = {
-		.is_there = true,
+		.has_ranks = true,
 		.cpu_percent = r->host.cpu_percent,
 		.user_percent = r->host.user_percent,
 		.system_percent = r->host.system_percent,
@@ -46,7 +46,7 @@ void once_add(struct once *o, const struct job_result *r)
 		.line_rate = r->network.line_rate_bits_per_sec,
 	};
 
-	if (!o->is_there) {
+	if (!o->has_ranks) {
 		*o = one;
 		add_saves(o, &r->ml.saves);
 		return;
@@ -62,8 +62,8 @@ void once_add(struct once *o, const struct job_result *r)
 	add_saves(o, &r->ml.saves);
 }
 
-/* Each process sees what is dirty of all of them, so the sum of what they say of their own may be
- * more than there is. */
+/* Each process sees the dirty bytes of all processes, so the sum over processes may be more than
+ * the host has. */
 static uint64_t in_memory(const struct once *host)
 {
 	if (host->in_memory_bytes == UINT64_MAX || host->dirty_bytes == UINT64_MAX)
@@ -88,7 +88,7 @@ struct once once_total(const struct once *hosts, size_t count, size_t step)
 	for (size_t i = 0; i < count; i++) {
 		const struct once *o = &hosts[i * step];
 
-		if (!o->is_there)
+		if (!o->has_ranks)
 			continue;
 		n++;
 		t.cpu_percent += o->cpu_percent;
@@ -102,7 +102,7 @@ struct once once_total(const struct once *hosts, size_t count, size_t step)
 		t.line_rate = sum(t.line_rate, o->line_rate);
 		total_saves(&t, o);
 	}
-	t.is_there = n > 0;
+	t.has_ranks = n > 0;
 	t.cpu_percent /= n;
 	t.user_percent /= n;
 	t.system_percent /= n;
@@ -110,24 +110,10 @@ struct once once_total(const struct once *hosts, size_t count, size_t step)
 	return t;
 }
 
-/* /proc/self/io is of a process: there the sum of all ranks is right. */
-static bool is_counted_by_process(const struct storage_result *s)
-{
-	return s->source && strncmp(s->source, "/proc/self", 10) == 0;
-}
-
-static void put_storage(const struct once *t, struct storage_result *st)
-{
-	st->device_read_bytes = t->device_read_bytes;
-	st->device_reads = t->device_reads;
-	if (st->device_read_bytes != UINT64_MAX && st->jobs_read_bytes &&
-	    st->jobs_read_bytes != UINT64_MAX)
-		st->memory_percent = fmax(
-			100 * (1 - (double)st->device_read_bytes / (double)st->jobs_read_bytes), 0);
-}
-
 void once_put(const struct once *t, struct job_result *to)
 {
+	struct storage_result *st = &to->storage;
+
 	to->host.cpu_percent = t->cpu_percent;
 	to->host.user_percent = t->user_percent;
 	to->host.system_percent = t->system_percent;
@@ -139,11 +125,18 @@ void once_put(const struct once *t, struct job_result *to)
 		to->ml.saves.dirty_bytes = t->dirty_bytes;
 		to->ml.saves.in_memory_bytes = t->in_memory_bytes;
 	}
-	if (!is_counted_by_process(&to->storage))
-		put_storage(t, &to->storage);
+	/* /proc/self/io counts a process, so the sum of all ranks is right. */
+	if (st->source && strncmp(st->source, "/proc/self", 10) == 0)
+		return;
+	st->device_read_bytes = t->device_read_bytes;
+	st->device_reads = t->device_reads;
+	if (st->device_read_bytes != UINT64_MAX && st->jobs_read_bytes &&
+	    st->jobs_read_bytes != UINT64_MAX)
+		st->memory_percent = fmax(
+			100 * (1 - (double)st->device_read_bytes / (double)st->jobs_read_bytes), 0);
 }
 
-/* ---- a result as bytes ---- */
+/* ---- processes ---- */
 
 static char *write_document(const struct run_result *r, const struct jobset *set, size_t *bytes)
 {
@@ -161,8 +154,6 @@ static char *write_document(const struct run_result *r, const struct jobset *set
 	return NULL;
 }
 
-/* ---- whose ---- */
-
 static bool shares_host(const struct hosts *h, unsigned rank)
 {
 	for (unsigned i = 0; i < hosts_total(h); i++)
@@ -171,8 +162,8 @@ static bool shares_host(const struct hosts *h, unsigned rank)
 	return false;
 }
 
-/* "node7", or of several processes on it "node7 rank 3". */
-static char *name_of(const struct hosts *h, unsigned rank)
+/* "node7", or "node7 rank 3" if the host has several ranks. */
+static char *process_name(const struct hosts *h, unsigned rank)
 {
 	struct buf name = { 0 };
 
@@ -190,17 +181,17 @@ static void add_run(struct merge *m, const struct hosts *h, unsigned rank,
 	int64_t ahead_ns = hosts_clock_offset_ns(h, rank, &unsure_ns);
 
 	*run = (struct metrics_merged_run){ .rank = rank,
-					    .file = name_of(h, rank),
+					    .file = process_name(h, rank),
 					    .hostname = mem_strdup(hosts_name(h, rank)),
 					    .timestamp_ms = result->timestamp_ms,
 					    .turn = 1,
 					    .clock_offset_ns = (double)ahead_ns,
 					    .clock_unsure_ns = (double)unsure_ns };
 	run->path = run->file;
-	merge_note(m, run, result);
+	merge_add_run(m, run, result);
 }
 
-/* ---- one into the other ---- */
+/* ---- merging ---- */
 
 static void *grow(void *owner, void *p, size_t had, size_t bytes)
 {
@@ -209,52 +200,36 @@ static void *grow(void *owner, void *p, size_t had, size_t bytes)
 	return mem_realloc(p, bytes);
 }
 
-static struct hist *take(void *owner, struct hist *from)
+static void merge_rank(struct merge *m, const struct run_result *from, const char *host)
 {
-	return json_store_memory.take(owner, from);
-}
-
-static const char *text(void *owner, const char *from)
-{
-	return json_store_memory.text(owner, from);
-}
-
-/* Lists are the run's own, which frees them; all else is kept aside. */
-static const struct merge_memory of_run = { grow, take, text };
-
-/* The published windows are of all ranks already (epochs_check). */
-static void fold_job(struct merge *m, struct job_result *to, const struct job_result *from)
-{
-	const struct mlperf_result windows = to->ml.mlperf;
-	const struct metric_list epochs = to->ml.mlperf_epochs;
-
-	merge_jobs(to, from, MERGE_CLIENTS, &of_run, &m->result.store);
-	to->ml.mlperf = windows;
-	to->ml.mlperf_epochs = epochs;
-}
-
-static void fold(struct merge *m, const struct run_result *from, const char *host)
-{
+	/* Lists belong to the run, which frees them. m->result.store owns everything else. */
+	const struct merge_memory memory = { grow, json_store_memory.take, json_store_memory.text };
 	struct run_result *to = m->run;
 
-	for (size_t i = 0; i < to->job_count; i++)
-		fold_job(m, &to->jobs[i], &from->jobs[i]);
+	for (size_t i = 0; i < to->job_count; i++) {
+		struct ml_result *ml = &to->jobs[i].ml;
+		/* The published windows cover all ranks already (epochs_check). */
+		const struct mlperf_result windows = ml->mlperf;
+		const struct metric_list epochs = ml->mlperf_epochs;
+
+		merge_jobs(&to->jobs[i], &from->jobs[i], MERGE_CLIENTS, &memory, &m->result.store);
+		ml->mlperf = windows;
+		ml->mlperf_epochs = epochs;
+	}
 	to->interrupted |= from->interrupted;
 	if (!to->err.code && from->err.code)
 		mlgen_fail(&to->err, from->err.code, "%s: %s", host, from->err.text);
 }
 
-/* ---- all of them ---- */
-
+/* The documents of all ranks, in rank 0. */
 struct gathered {
 	struct merge *m;
 	const struct hosts *hosts;
 	const struct buf *all;
-	const struct ask *ask;
-	struct once *once; /* of each host all jobs */
+	struct once *once; /* host by host, one for each job */
 };
 
-/* False, and told: there is nothing of it that could be counted. */
+/* False, with a warning: the rank has no figures that can be counted. */
 static bool read_rank(const struct gathered *g, unsigned rank, struct results_file *d)
 {
 	const char *host = hosts_name(g->hosts, rank);
@@ -269,7 +244,7 @@ static bool read_rank(const struct gathered *g, unsigned rank, struct results_fi
 		return false;
 	}
 	if (results_open_text(d, host, bytes, n, &err) == 0)
-		result_read(d, g->ask->env, &err);
+		result_read(d, g->m->ask->env, &err);
 	if (!err.code && d->run.job_count != g->m->run->job_count)
 		mlgen_fail(&err, -EINVAL, "it has come to %zu job records in place of %zu",
 			   d->run.job_count, g->m->run->job_count);
@@ -280,32 +255,22 @@ static bool read_rank(const struct gathered *g, unsigned rank, struct results_fi
 	return false;
 }
 
-/* Before it goes into others. */
+/* Note the figures of a rank before it is merged. */
 static void note_rank(const struct gathered *g, unsigned rank, const struct run_result *result)
 {
 	size_t jobs = g->m->run->job_count;
 	struct once *host = &g->once[hosts_host_of(g->hosts, rank) * jobs];
 
-	g->m->of.hosts += !host->is_there;
+	g->m->of.hosts += !host->has_ranks;
 	for (size_t i = 0; i < jobs; i++)
 		once_add(&host[i], &result->jobs[i]);
 	add_run(g->m, g->hosts, rank, result);
 }
 
-static void put_once(const struct gathered *g)
-{
-	size_t jobs = g->m->run->job_count;
-
-	for (size_t i = 0; i < jobs && g->m->of.count > g->m->of.hosts; i++) {
-		struct once t = once_total(&g->once[i], hosts_count(g->hosts), jobs);
-
-		once_put(&t, &g->m->run->jobs[i]);
-	}
-}
-
-static void fold_all(const struct gathered *g)
+static void merge_ranks(const struct gathered *g)
 {
 	struct merge *m = g->m;
+	size_t jobs = m->run->job_count;
 
 	note_rank(g, 0, m->run);
 	for (unsigned i = 1; i < hosts_total(g->hosts); i++) {
@@ -314,10 +279,15 @@ static void fold_all(const struct gathered *g)
 		if (!read_rank(g, i, &d))
 			continue;
 		note_rank(g, i, &d.run);
-		fold(m, &d.run, hosts_name(g->hosts, i));
+		merge_rank(m, &d.run, hosts_name(g->hosts, i));
 		results_close(&d);
 	}
-	put_once(g);
+	/* Merging has added up the figures of hosts with several ranks. */
+	for (size_t i = 0; i < jobs && m->of.count > m->of.hosts; i++) {
+		struct once t = once_total(&g->once[i], hosts_count(g->hosts), jobs);
+
+		once_put(&t, &m->run->jobs[i]);
+	}
 	merge_mark_slowest(m);
 	merge_name_hosts(m);
 }
@@ -337,15 +307,15 @@ void merge_hosts(struct merge *m, struct hosts *h, struct run_result *own, const
 	int rc = hosts_gather(h, document, document ? bytes : 0, &all, &err);
 	free(document);
 	if (hosts_rank(h) == 0) {
-		const struct gathered g = { m, h, &all, a,
-					    mem_array(hosts_count(h) * own->job_count,
-						      sizeof(struct once)) };
+		const struct gathered g = {
+			m, h, &all, mem_array(hosts_count(h) * own->job_count, sizeof(struct once))
+		};
 
 		if (rc < 0)
 			log_warn("%s", err.text);
 		m->of.runs = mem_array(hosts_total(h), sizeof(*m->of.runs));
 		m->of.turns = 1;
-		fold_all(&g);
+		merge_ranks(&g);
 		mem_free(g.once);
 	}
 	buf_fini(&all);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_files.c - the report, and the page, of documents. */
+/* report_files.c - --report, --page and --html: reports and pages of documents. */
 #include "ask/results/results_internal.h"
 
 #include <errno.h>
@@ -19,29 +19,18 @@
 #include "report/text/text.h"
 #include "run/result/result.h"
 
-/* ---- the report of merged runs ---- */
+/* ---- report of merged runs ---- */
 
-/* Below that, sums of rates say more than storage did at once. */
+/* The sum of rates exceeds what storage delivered at once if runs overlap less. */
 #define OVERLAP_PERCENT 90.0
-/* Starts and ends are known to a second: shorter runs show nothing. */
+/* Starts and ends are known to a second, so the overlap of shorter runs is meaningless. */
 #define LONG_MS 20000
 
-/* ---- "4 hosts, 32 x h100" ---- */
-
-static void put_workers(struct buf *out, const struct job_result *r)
+/* Append "4 hosts, 32 x h100". */
+static void append_participants(struct buf *out, const struct merge *m, const struct job_result *r)
 {
 	char who[SHOW_ACCELERATORS_BYTES], n[UNITS_TEXT_BYTES];
-	const char *comma = out->len ? ", " : "";
 
-	if (job_result_has_accelerators(r))
-		buf_addf(out, "%s%s", comma,
-			 show_accelerators(who, r->ml.accelerators, r->ml.accelerator));
-	else if (r->work && r->work->is_plain && r->io.numjobs > 1)
-		buf_addf(out, "%s%s workers", comma, units_human_count(n, r->io.numjobs));
-}
-
-static void put_of_whom(struct buf *out, const struct merge *m, const struct job_result *r)
-{
 	if (m->of.count == 1)
 		return;
 	if (m->of.hosts > 1)
@@ -49,16 +38,22 @@ static void put_of_whom(struct buf *out, const struct merge *m, const struct job
 	if (m->of.count > m->of.hosts)
 		buf_addf(out, "%s%zu %s", out->len ? ", " : "", m->of.count,
 			 m->is_one_job ? "processes" : "runs");
-	put_workers(out, r);
+	const char *comma = out->len ? ", " : "";
+	if (job_result_has_accelerators(r))
+		buf_addf(out, "%s%s", comma,
+			 show_accelerators(who, r->ml.accelerators, r->ml.accelerator));
+	else if (r->work && r->work->is_plain && r->io.numjobs > 1)
+		buf_addf(out, "%s%s workers", comma, units_human_count(n, r->io.numjobs));
 }
 
-/* Behind the first line, or where it is full, and not the only one, below. */
+/* Append the participants to the first line or, if the line is full and not the only one, print
+ * them below. */
 static void print_answer(FILE *to, const char *text, size_t len, const struct merge *m,
 			 const struct job_result *r, enum detail detail)
 {
 	struct buf who = { 0 };
 
-	put_of_whom(&who, m, r);
+	append_participants(&who, m, r);
 	fwrite(text, 1, len, to);
 	if (who.len && (detail == DETAIL_FIRST || len + 6 + who.len <= wrap_columns()))
 		fprintf(to, "      %s\n", buf_str(&who));
@@ -69,35 +64,25 @@ static void print_answer(FILE *to, const char *text, size_t len, const struct me
 	buf_fini(&who);
 }
 
-/* ---- how they were merged ---- */
+/* ---- method of merging ---- */
 
-/* "4 processes on 2 hosts, one job", or of runs when they were. */
-static void put_when(struct buf *out, const struct merge *m)
+static void append_method(struct buf *out, const struct merge *m, const struct job_result *r)
 {
 	char hosts[UNITS_TEXT_BYTES];
 	const char *s = m->of.hosts == 1 ? "" : "s";
-
-	units_human_count(hosts, m->of.hosts);
-	if (m->is_one_job)
-		buf_addf(out, "%zu processes on %s host%s, one job", m->of.count, hosts, s);
-	else
-		buf_addf(out, "%zu runs on %s host%s, side by side", m->of.count, hosts, s);
-}
-
-static void put_how(struct buf *out, const struct merge *m, const struct job_result *r)
-{
-	char hosts[UNITS_TEXT_BYTES];
-	/* Of what did not run there is nothing to say. */
+	/* A job that did not run has no rates. */
 	const char *sums = r->work ? r->work->asked->side_by_side : NULL;
 	const char *colon = sums ? ": " : "";
 
 	if (!sums)
 		sums = "";
-	if (m->of.turns == 1)
-		put_when(out, m);
+	units_human_count(hosts, m->of.hosts);
+	if (m->of.turns > 1)
+		buf_addf(out, "%zu runs on %s host%s, ", m->of.count, hosts, s);
+	else if (m->is_one_job)
+		buf_addf(out, "%zu processes on %s host%s, one job", m->of.count, hosts, s);
 	else
-		buf_addf(out, "%zu runs on %s host%s, ", m->of.count,
-			 units_human_count(hosts, m->of.hosts), m->of.hosts == 1 ? "" : "s");
+		buf_addf(out, "%zu runs on %s host%s, side by side", m->of.count, hosts, s);
 	if (m->of.turns == 1)
 		buf_addf(out, "%s%s", colon, sums);
 	else if (m->of.turns == m->of.count)
@@ -111,7 +96,7 @@ static void put_how(struct buf *out, const struct merge *m, const struct job_res
 		buf_add(out, ", AU is the mean of the accelerators");
 }
 
-static bool is_long(const struct merge *m)
+static bool runs_are_long(const struct merge *m)
 {
 	for (size_t i = 0; i < m->of.count; i++)
 		if (m->of.runs[i].end_ms - m->of.runs[i].timestamp_ms < LONG_MS)
@@ -119,17 +104,8 @@ static bool is_long(const struct merge *m)
 	return true;
 }
 
-static void put_overlap(struct buf *out, const struct merge *m)
-{
-	if (m->of.overlap_percent < OVERLAP_PERCENT && is_long(m))
-		buf_addf(out,
-			 "; they ran all together for %.0f%% of the time only, so storage never "
-			 "had to deliver that sum for long",
-			 m->of.overlap_percent);
-}
-
-/* Where they are not the same as printed. */
-static void put_spread(struct buf *out, const struct merge_job *j)
+/* Only values that differ when printed are appended. */
+static void append_spread(struct buf *out, const struct merge_job *j)
 {
 	const struct merge_spread *au = &j->au_percent;
 	const struct merge_spread *rate = &j->bytes_per_sec;
@@ -152,10 +128,10 @@ static void put_spread(struct buf *out, const struct merge_job *j)
 			 rate->least_of->file, most, rate->most_of->file);
 }
 
-/* More would make a page of it; JSON has all. */
+/* A longer table would fill a page; JSON has all runs. */
 #define SHOWN_RUNS 16
 
-static void put_figure(struct buf *out, int width, int decimals, double v, const char *sign)
+static void append_number(struct buf *out, int width, int decimals, double v, const char *sign)
 {
 	if (isnan(v))
 		buf_addf(out, "%*s", width, "-");
@@ -163,8 +139,8 @@ static void put_figure(struct buf *out, int width, int decimals, double v, const
 		buf_addf(out, "%*.*f%s", width - (int)strlen(sign), decimals, v, sign);
 }
 
-/* Each process of one job. */
-static void put_runs(struct buf *out, const struct merge *m, size_t job)
+/* Append a row for each process of the job. */
+static void append_runs(struct buf *out, const struct merge *m, size_t job)
 {
 	double most = m->jobs[job].bytes_per_sec.most;
 	struct rate_unit unit = show_rate_unit(most);
@@ -176,11 +152,11 @@ static void put_runs(struct buf *out, const struct merge *m, size_t job)
 		const struct metrics_merged_job *j = &m->of.runs[i].jobs[job];
 
 		buf_addf(out, "%-18.18s", m->of.runs[i].file);
-		put_figure(out, 7, 1, j->au_percent, "%");
-		put_figure(out, 10, decimals, j->bytes_per_sec / unit.bytes, "");
-		put_figure(out, 15, 3, j->stall_p99_ns / 1e6, "");
-		put_figure(out, 14, 1, j->host_barrier_percent, "%");
-		put_figure(out, 7, 1, j->cpu_percent, "%");
+		append_number(out, 7, 1, j->au_percent, "%");
+		append_number(out, 10, decimals, j->bytes_per_sec / unit.bytes, "");
+		append_number(out, 15, 3, j->stall_p99_ns / 1e6, "");
+		append_number(out, 14, 1, j->host_barrier_percent, "%");
+		append_number(out, 7, 1, j->cpu_percent, "%");
 		buf_add(out, j->is_slowest ? "  slowest\n" : "\n");
 	}
 }
@@ -192,26 +168,30 @@ static void print_merged(FILE *to, const struct merge *m, size_t job)
 
 	if (m->of.count == 1)
 		return;
-	put_how(&text, m, &m->run->jobs[job]);
-	put_overlap(&text, m);
+	append_method(&text, m, &m->run->jobs[job]);
+	if (m->of.overlap_percent < OVERLAP_PERCENT && runs_are_long(m))
+		buf_addf(&text,
+			 "; they ran all together for %.0f%% of the time only, so storage never "
+			 "had to deliver that sum for long",
+			 m->of.overlap_percent);
 	text_put(&out, m->is_one_job ? "hosts" : "merged", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	buf_reset(&text);
-	put_spread(&text, j);
+	append_spread(&text, j);
 	if (text.len)
 		text_put(&out, "least to most", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	if (m->is_one_job && m->of.count <= SHOWN_RUNS) {
 		buf_addc(&out, '\n');
-		put_runs(&out, m, job);
+		append_runs(&out, m, job);
 	}
 	text_print(to, &out);
 	buf_fini(&text);
 	buf_fini(&out);
 }
 
-/* ---- the report ---- */
+/* ---- report ---- */
 
-/* Records of one plain job, without group_reporting, are reported together. */
-static size_t records_of(const struct run_result *run, size_t first)
+/* Number of records that are reported together: those of a plain job without group_reporting. */
+static size_t count_records(const struct run_result *run, size_t first)
 {
 	size_t n = 1;
 
@@ -233,7 +213,7 @@ static void print_block(FILE *to, const struct merge *m, size_t first, size_t n,
 		return;
 	part.jobs = &m->run->jobs[first];
 	part.job_count = n;
-	/* Once, behind the last. */
+	/* Trace and disks are printed once, after the last job. */
 	if (first + n < m->run->job_count) {
 		part.trace.file = NULL;
 		part.disk_count = 0;
@@ -256,7 +236,7 @@ void merge_print(FILE *to, const struct merge *m, enum detail detail)
 	size_t n;
 
 	for (size_t i = 0; i < run->job_count; i += n) {
-		n = records_of(run, i);
+		n = count_records(run, i);
 		if (i > 0 && detail > DETAIL_FIRST)
 			fputc('\n', to);
 		print_block(to, m, i, n, detail);
@@ -271,11 +251,11 @@ int merge_print_json(FILE *to, const struct merge *m, const struct jobset *set)
 			       : json_report(to, m->run, set, NULL);
 }
 
-/* ---- the page of --html, and --page ---- */
+/* ---- page of --html and --page ---- */
 
 static int open_document(struct results_file *f, const char *path, struct mlgen_err *err)
 {
-	/* It is read twice: for the answer, and for the page. */
+	/* A file is read twice: for the answer and for the page. */
 	if (strcmp(path, "-") == 0)
 		return mlgen_fail(err, -EINVAL,
 				  "html: a page is made of files, and not of standard input");
@@ -315,7 +295,7 @@ int page_files(const struct ask *a, const struct question *q, const char *answer
 	return rc;
 }
 
-/* That they can be read is all there is to say; the page is made behind. */
+/* Checks that the documents can be read; the page itself is written afterwards. */
 int ask_page(const struct ask *a)
 {
 	struct mlgen_err err = { 0 };
@@ -339,9 +319,9 @@ int ask_page(const struct ask *a)
 	return EXIT_RAN;
 }
 
-/* ---- the report of a document ---- */
+/* ---- report of a document ---- */
 
-/* What a spreadsheet is for: one row a job. What it has not is empty. */
+/* Columns for spreadsheets, in one row per job. Missing figures are empty. */
 #define CSV_KEYS                                                                                   \
 	"file,jobname,phase,accelerators,numjobs,elapsed,au_percent,"                              \
 	"samples_per_sec,sample_bytes_per_sec,stall_ns.p99,read.iops,"                             \
@@ -349,10 +329,10 @@ int ask_page(const struct ask *a)
 	"write.clat_ns.p99,saves.bytes_per_sec,restores.bytes_per_sec,"                            \
 	"storage.memory_percent,errors,verdict.name"
 
-/* A document, with what its jobs do not have. */
+/* A document, with its find_max or merged object. */
 struct reported {
 	struct results_file doc;
-	struct json_extra extra; /* key NULL: it has none */
+	struct json_extra extra; /* key NULL = none */
 };
 
 static bool prints_json(const struct settings *set)
@@ -375,14 +355,6 @@ static int check_request(const struct ask *a, struct mlgen_err *err)
 	return set->require ? require_check(set->require, NULL, err) : 0;
 }
 
-static void take_extra(struct reported *r, const struct record *of)
-{
-	if (of->merged)
-		r->extra = (struct json_extra){ "merged", metrics_merged_fields, of->merged };
-	else if (of->find_max)
-		r->extra = (struct json_extra){ "find_max", metrics_find_max_fields, of->find_max };
-}
-
 static int read_document(struct reported *r, const struct ask *a, const char *path,
 			 struct mlgen_err *err)
 {
@@ -397,7 +369,12 @@ static int read_document(struct reported *r, const struct ask *a, const char *pa
 		if (f->records[i].plan)
 			return mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
 					  path);
-	take_extra(r, &f->records[0]);
+	const struct record *first = &f->records[0];
+	if (first->merged)
+		r->extra = (struct json_extra){ "merged", metrics_merged_fields, first->merged };
+	else if (first->find_max)
+		r->extra =
+			(struct json_extra){ "find_max", metrics_find_max_fields, first->find_max };
 	rc = result_read(f, a->env, err);
 	if (rc < 0)
 		return rc;
@@ -460,7 +437,7 @@ static int print_one(const struct ask *a, size_t file, struct reported *r)
 	return rc < 0 ? EXIT_FAILED : status_of(a, &r->doc.run);
 }
 
-/* Of several the first that is not well. */
+/* Returns the first status that is not EXIT_RAN. */
 static int report_all(const struct ask *a)
 {
 	int status = EXIT_RAN;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* require.c - does a result meet what --require states? */
+/* require.c - check whether a result meets the requirements of --require. */
 #include "ask/results/results_internal.h"
 
 #include <errno.h>
@@ -10,14 +10,15 @@
 #include "base/mem.h"
 #include "base/units.h"
 
-/* ---- what can never hold ---- */
+/* ---- requirements that can never hold ---- */
 
-struct piece {
+/* The values that requirements leave; `is_out` excludes the bound itself. */
+struct value_range {
 	double least, most;
 	bool least_is_out, most_is_out;
 };
 
-static void narrow(struct piece *s, const struct requirement *q)
+static void narrow(struct value_range *s, const struct requirement *q)
 {
 	bool is_out = q->op[1] != '=';
 
@@ -29,24 +30,25 @@ static void narrow(struct piece *s, const struct requirement *q)
 		s->most_is_out = is_out || (s->most_is_out && q->value >= s->most);
 		s->most = q->value;
 	}
-	/* Equal to what lies outside. */
+	/* Equal to a value outside of the range. */
 	if (q->op[0] == '=' && (q->value < s->least || q->value > s->most))
 		s->most = -1;
 }
 
-static bool is_empty(const struct piece *s)
+static bool is_empty(const struct value_range *s)
 {
 	return s->least > s->most || (s->least >= s->most && (s->least_is_out || s->most_is_out));
 }
 
-/* No figure is below 0. q[n] with all before it that are of the same. */
+/* Check q[n] alone, and together with all earlier requirements of the same figure. No figure is
+ * below 0. */
 static int check_possible(const char *text, const struct requirement *q, const struct figure *f,
 			  size_t n, struct mlgen_err *err)
 {
 	char number[UNITS_TEXT_BYTES];
 	bool is_percent = f[n].row->type == MLGEN_PERCENT;
-	struct piece alone = { .most = is_percent ? 100 : (double)INFINITY };
-	struct piece all = alone;
+	struct value_range alone = { .most = is_percent ? 100 : (double)INFINITY };
+	struct value_range all = alone;
 
 	narrow(&alone, &q[n]);
 	for (size_t i = 0; i <= n; i++)
@@ -79,10 +81,10 @@ static int find_figures(const char *text, const struct requirement *q, struct fi
 	return 0;
 }
 
-/* ---- what a result has ---- */
+/* ---- figures of a result ---- */
 
-/* Of a preparation nothing is asked. */
-static bool value_of(const struct record *r, const struct figure *f, double *value)
+/* False if the job has no such figure; a preparation has none at all. */
+static bool read_value(const struct record *r, const struct figure *f, double *value)
 {
 	struct figure_value v;
 
@@ -92,7 +94,7 @@ static bool value_of(const struct record *r, const struct figure *f, double *val
 	return true;
 }
 
-/* AU of the steps behind the first ones, where these were most of the time. */
+/* AU leaves out the first step of each epoch. Do these steps take most of the time? */
 static bool misleads(const struct run_result *r, size_t i, const struct requirement *q,
 		     const struct figure *f)
 {
@@ -117,19 +119,19 @@ static void log_missed(const char *job, const struct requirement *q, double valu
 		  units_put_f64(want, q->value));
 }
 
-/* Jobs that have no such figure are none of its business. */
+/* Jobs that have no such figure are ignored. */
 static int count_missed(const struct record *records, const struct run_result *r,
 			const struct requirement *q, const struct figure *f, const char *text)
 {
 	int missed = 0;
-	bool any = false;
+	bool any_has_it = false;
 
 	for (size_t i = 0; i < r->job_count; i++) {
 		double value;
 
-		if (!value_of(&records[i], f, &value))
+		if (!read_value(&records[i], f, &value))
 			continue;
-		any = true;
+		any_has_it = true;
 		if (require_holds(q, value) && !misleads(r, i, q, f))
 			continue;
 		missed++;
@@ -138,7 +140,7 @@ static int count_missed(const struct record *records, const struct run_result *r
 		else
 			log_missed(records[i].job->doc.jobname, q, value);
 	}
-	if (any)
+	if (any_has_it)
 		return missed;
 	log_error("require=%s: no job that ran has %s", text, q->metric);
 	return 1;
@@ -176,7 +178,7 @@ bool require_value(const struct job_result *r, const char *metric, double *value
 	if (figure_init_measured(&f, metric, NULL) < 0)
 		return false;
 	record_of_run(&record, &m, &alone, 0);
-	return value_of(&record, &f, value);
+	return read_value(&record, &f, value);
 }
 
 bool require_holds(const struct requirement *q, double value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result_read.c - results as a run had them, from the records of its document. */
+/* result_read.c - turn the records of a document into the result of its run. */
 #include "ask/results/results_internal.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "report/plan/plan.h"
 #include "run/result/result.h"
 
-/* ---- the job ---- */
+/* ---- job ---- */
 
 static const char *pair_value(const struct metric_list *map, const char *key)
 {
@@ -25,16 +25,9 @@ static const char *pair_value(const struct metric_list *map, const char *key)
 	return NULL;
 }
 
-static void set_engine(struct job *j, const struct jobset_env *env)
-{
-	for (const struct mlgen_engine *const *e = env->engines; *e; e++)
-		if (j->ioengine && strcmp((*e)->name, j->ioengine) == 0)
-			job_set_engine(j, *e);
-}
-
-/* A file of values lies where the result is from, and no document makes mlgen open files: such a
- * distribution is 0 here, which no option of it can be. */
-static bool put_file(const struct mlgen_field *f, void *base, const char *value)
+/* Documents never make mlgen open files, so a distribution in a file is unknown here. It becomes 0,
+ * which no option can be. */
+static bool set_file_distribution(const struct mlgen_field *f, void *base, const char *value)
 {
 	static const struct dist unknown = { .kind = DIST_CONST };
 	bool is_dist = f->type == MLGEN_SIZE_DIST || f->type == MLGEN_TIME_DIST;
@@ -45,8 +38,8 @@ static bool put_file(const struct mlgen_field *f, void *base, const char *value)
 	return is_file;
 }
 
-/* Options that this program does not have are of another version of it, and those that the document
- * does not have are at their defaults. */
+/* An unknown option comes from another version of mlgen. Options that the document lacks have their
+ * defaults. */
 static int set_options(const struct results_file *f, const struct job_document *m,
 		       const struct mlgen_field *table, void *base, struct job_origin *origins,
 		       struct mlgen_err *err)
@@ -60,7 +53,7 @@ static int set_options(const struct results_file *f, const struct job_document *
 
 		if (!value && table[i].def)
 			continue;
-		if (!put_file(&table[i], base, value) &&
+		if (!set_file_distribution(&table[i], base, value) &&
 		    field_parse(&table[i], base, value ? value : "", 1024, &why) < 0 && value)
 			return mlgen_fail(err, -EINVAL, "%s: options_resolved of job '%s': %s",
 					  f->path, m->jobname, why.text);
@@ -95,17 +88,19 @@ static int read_job(struct results_file *f, struct job_result *r, const struct j
 	if (set_options(f, &r->doc, job_fields, j, j->origins, err) < 0)
 		return -EINVAL;
 	j->group = (unsigned)r->group;
-	set_engine(j, env);
+	for (const struct mlgen_engine *const *e = env->engines; *e; e++)
+		if (j->ioengine && strcmp((*e)->name, j->ioengine) == 0)
+			job_set_engine(j, *e);
 	return set_options(f, &r->doc, j->engine ? j->engine->opts : NULL, j->engine_opts,
 			   j->engine_origins, err);
 }
 
-/* ---- figures, as metrics.c puts them into the document ---- */
+/* ---- figures, the reverse of metrics.c ---- */
 
-/* The document has the least and the most as whole numbers. */
+/* The document has minimum and maximum as whole numbers. */
 static void read_direction(struct direction_result *d)
 {
-	/* An unpaced job has its latency there once more. */
+	/* An unpaced job has its latency there a second time. */
 	d->total_ns = d->slat_ns ? d->fio.lat_ns : NULL;
 	d->bw_kib.min = (double)d->fio.bw_min;
 	d->bw_kib.max = (double)d->fio.bw_max;
@@ -130,8 +125,8 @@ static void read_figures(struct job_result *r)
 			  s[i].largest_bytes, s[i].count);
 }
 
-/* Older documents have the option alone, a newer one may have a format that is not known here. */
-static const struct format *format_read(const struct job_result *r)
+/* Older documents have only the option; newer ones may have an unknown format. */
+static const struct format *document_format(const struct job_result *r)
 {
 	const struct format *f = r->doc.format ? format_find(r->doc.format) : NULL;
 
@@ -145,11 +140,11 @@ static void read_dataset(struct job_result *r)
 	struct dataset *ds = &r->doc.dataset;
 	uint64_t samples = r->doc.samples;
 
-	ds->format = format_read(r);
+	ds->format = document_format(r);
 	ds->parts = 1;
 	if (r->doc.is_uneven || samples != ds->files * ds->samples_per_file)
 		ds->uneven_samples = samples;
-	/* The sizes of files that were there are no option. */
+	/* The sizes of existing files are not an option. */
 	ds->is_found |= r->job->dataset == DATASET_SCAN;
 	if ((ds->is_found || dist_mean(&r->job->sample_size) <= 0) && samples)
 		ds->sample_size = (struct dist){
@@ -159,29 +154,25 @@ static void read_dataset(struct job_result *r)
 	r->dataset = ds;
 }
 
-static const struct workload *preparing(void)
-{
-	size_t i = 0;
-
-	while (!workloads[i]->only_prepares)
-		i++;
-	return workloads[i];
-}
-
-/* A training can have come to its preparation and no further. */
+/* A training may have ended in its preparation. */
 static void set_work(struct job_result *r, const struct record *from)
 {
 	const struct workload *w = job_work(r->job);
 
-	if (w->is_plain ? from->io != NULL : from->ml != NULL)
+	if (w->is_plain ? from->io != NULL : from->ml != NULL) {
 		r->work = w;
-	else if (from->prepare)
-		r->work = preparing();
+	} else if (from->prepare) {
+		size_t i = 0;
+
+		while (!workloads[i]->only_prepares)
+			i++;
+		r->work = workloads[i];
+	}
 }
 
-/* An older document has whole seconds only, rounded up: the wall time is nearer where it is of the
- * same second. */
-static void read_elapsed(struct job_result *r)
+/* Older documents have only whole seconds, rounded up. The wall time is more exact if it lies in
+ * the same second. */
+static void set_elapsed(struct job_result *r)
 {
 	double wall = r->wall_seconds, whole = (double)r->doc.elapsed;
 
@@ -193,23 +184,13 @@ static void read_elapsed(struct job_result *r)
 		r->elapsed_seconds = whole > 0 ? whole - 0.5 : whole;
 }
 
-/* The document has whole milliseconds, of merged runs those of them all. */
-static void guess_runtime(struct job_result *r)
+/* The document has whole milliseconds; for merged runs, those of all of them. */
+static void set_runtime_seconds(struct job_result *r)
 {
 	double sum = job_result_runtime(r), read = (double)r->doc.job_runtime_ms / 1e3;
 	bool is_same = sum >= read && sum < read + 1e-3;
 
 	r->ml.runtime_seconds = is_same ? sum : read;
-}
-
-/* Documents of before there was max_errors do not say that it was none. */
-static void read_failed(struct job_result *r, const struct record *from)
-{
-	struct failed_result *f = &r->failed;
-
-	failed_count(r);
-	if (!record_counts_errors(from))
-		f->is_too_many = failed_exceeds(r->job, f->count, f->of);
 }
 
 static void read_record(const struct record *from, struct job_result *r)
@@ -218,14 +199,17 @@ static void read_record(const struct record *from, struct job_result *r)
 	read_figures(r);
 	if (from->dataset)
 		read_dataset(r);
-	guess_runtime(r);
-	read_elapsed(r);
-	read_failed(r, from);
+	set_runtime_seconds(r);
+	set_elapsed(r);
+	failed_count(r);
+	/* Documents older than max_errors do not say that none were allowed. */
+	if (!record_counts_errors(from))
+		r->failed.is_too_many = failed_exceeds(r->job, r->failed.count, r->failed.of);
 }
 
-/* ---- the run ---- */
+/* ---- run ---- */
 
-static uint64_t or_none(uint64_t n)
+static uint64_t known_or_zero(uint64_t n)
 {
 	return n == UINT64_MAX ? 0 : n;
 }
@@ -236,9 +220,9 @@ int result_read(struct results_file *f, const struct jobset_env *env, struct mlg
 
 	json_decref(f->root);
 	f->root = f->list = NULL;
-	run->host.memory_limit_bytes = or_none(run->host.memory_limit_bytes);
-	run->host.numa_nodes = or_none(run->host.numa_nodes);
-	/* Verdicts are made anew from the figures, and are owned then. */
+	run->host.memory_limit_bytes = known_or_zero(run->host.memory_limit_bytes);
+	run->host.numa_nodes = known_or_zero(run->host.numa_nodes);
+	/* Verdicts are computed again from the figures, and are owned then. */
 	for (size_t i = 0; i < run->job_count; i++) {
 		run->jobs[i].verdict = (struct verdict_result){ 0 };
 		run->jobs[i].ml.restores.is_restore = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* results_file.c - documents of runs, line by line or whole, of this version and of older ones. */
+/* results_file.c - read documents of runs, of this version and of the one before. */
 #include "ask/results/results_internal.h"
 
 #include <errno.h>
@@ -20,40 +20,40 @@
 
 /* ---- documents of older versions ---- */
 
-static const char *option_of(json_t *job, const char *option)
+static const char *resolved_option(json_t *job, const char *option)
 {
 	json_t *all = json_object_get(job, "options_resolved");
 
 	return json_string_value(json_object_get(all, option));
 }
 
-/* 0 where it is null, or missing. */
-static double results_older_number(json_t *o, const char *key)
+/* 0 if it is null or missing. */
+static double number_of(json_t *o, const char *key)
 {
 	return json_number_value(json_object_get(o, key));
 }
 
-/* What could not be counted is damage, and stays. */
+/* A value that is no count is damage and stays as it is. */
 static void set_count(json_t *o, const char *key, double n)
 {
 	if (n >= 0 && n < 0x1p62)
 		json_object_set_new(o, key, json_integer((json_int_t)n));
 }
 
-/* What is no number stays what it is. */
+/* A value that is no number stays as it is. */
 static void set_rate(json_t *o, const char *key, double n, double seconds)
 {
 	if (seconds > 0 && json_is_number(json_object_get(o, key)))
 		json_object_set_new(o, key, json_real(n / seconds));
 }
 
-/* The bytes of evaluations were among the training's. Both read in the same way, so that each has
- * its part by its payload. */
+/* Older documents count bytes of evaluations as bytes of training. Both read alike, so the bytes
+ * are split in proportion to the payload. */
 static void split_io_bytes(json_t *ml, json_t *eval)
 {
-	double all = results_older_number(ml, "io_bytes");
-	double payload = results_older_number(eval, "sample_bytes");
-	double part = payload / (results_older_number(ml, "sample_bytes") + payload);
+	double all = number_of(ml, "io_bytes");
+	double payload = number_of(eval, "sample_bytes");
+	double part = payload / (number_of(ml, "sample_bytes") + payload);
 
 	if (!(payload > 0) || !(all > 0))
 		part = 0;
@@ -63,33 +63,32 @@ static void split_io_bytes(json_t *ml, json_t *eval)
 	if (!(part > 0))
 		return;
 	set_count(ml, "io_bytes", all - part);
-	set_rate(ml, "io_bytes_per_sec", all - part, results_older_number(ml, "wall_seconds"));
-	if (results_older_number(eval, "seconds") > 0)
+	set_rate(ml, "io_bytes_per_sec", all - part, number_of(ml, "wall_seconds"));
+	if (number_of(eval, "seconds") > 0)
 		json_object_set_new(eval, "io_bytes_per_sec",
-				    json_real(part / results_older_number(eval, "seconds")));
+				    json_real(part / number_of(eval, "seconds")));
 }
 
 static void set_direction(json_t *d, double seconds)
 {
-	double bytes = results_older_number(d, "io_bytes");
+	double bytes = number_of(d, "io_bytes");
 
-	if (!(results_older_number(d, "total_ios") > 0))
+	if (!(number_of(d, "total_ios") > 0))
 		return;
 	set_count(d, "runtime", seconds * 1e3);
 	set_count(d, "bw_bytes", bytes / seconds);
 	set_count(d, "bw", floor(bytes / seconds) / 1024);
-	set_rate(d, "iops", results_older_number(d, "total_ios"), seconds);
+	set_rate(d, "iops", number_of(d, "total_ios"), seconds);
 }
 
-/* It was the time of the epochs alone. */
+/* Older documents have the time of the epochs alone. */
 static void set_runtime(json_t *job, json_t *ml, json_t *eval)
 {
 	json_t *saves = json_object_get(ml, "saves");
-	double seconds = results_older_number(ml, "wall_seconds") +
-			 results_older_number(eval, "seconds") +
-			 results_older_number(saves, "stall_seconds");
+	double seconds = number_of(ml, "wall_seconds") + number_of(eval, "seconds") +
+			 number_of(saves, "stall_seconds");
 
-	seconds = fmax(seconds, results_older_number(saves, "wall_seconds"));
+	seconds = fmax(seconds, number_of(saves, "wall_seconds"));
 	if (!(seconds > 0))
 		return;
 	set_count(job, "job_runtime", seconds * 1e3);
@@ -97,18 +96,18 @@ static void set_runtime(json_t *job, json_t *ml, json_t *eval)
 	set_direction(json_object_get(job, "write"), seconds);
 }
 
-/* The columns that are read, of a whole row. */
-static double part_of_row(json_t *job)
+/* The bytes of the columns that are read, as a part of a row. */
+static double columns_fraction(json_t *job)
 {
-	const char *format = option_of(job, "format");
-	const char *text = option_of(job, "columns");
+	const char *format = resolved_option(job, "format");
+	const char *text = resolved_option(job, "columns");
 	struct columns c = { 0 };
 	double part = 1;
 
 	if (!format || strcmp(format, "parquet") != 0 || !text)
 		return 1;
 	if (columns_parse(&c, text, NULL) == 0 &&
-	    columns_select(&c, option_of(job, "read_columns"), NULL) == 0)
+	    columns_select(&c, resolved_option(job, "read_columns"), NULL) == 0)
 		part = (double)columns_read_bytes(&c) / (double)columns_row_bytes(&c);
 	columns_fini(&c);
 	return part;
@@ -131,8 +130,8 @@ static void scale_samples(json_t *o, double by)
 	scale(o, "mean_sample_bytes", by);
 }
 
-/* A search whose runs were this job's. What it required stays with its limit, which stands in the
- * words of whoever asked. */
+/* Scale the probes of a search that varied this job. Requirement and limit stay as the user wrote
+ * them. */
 static void scale_probes(json_t *find_max, json_t *job, double by)
 {
 	const char *of = json_string_value(json_object_get(find_max, "job"));
@@ -148,10 +147,10 @@ static void scale_probes(json_t *find_max, json_t *job, double by)
 	}
 }
 
-/* Samples were whole rows, whichever columns were read; but those of MLPerf's figures were not. */
-static void take_columns(json_t *root, json_t *job, json_t *dataset)
+/* Older documents count whole rows as samples, except in MLPerf's figures. */
+static void convert_columns(json_t *root, json_t *job, json_t *dataset)
 {
-	double part = part_of_row(job);
+	double part = columns_fraction(job);
 	json_t *ml = json_object_get(job, "ml");
 	json_t *mlperf = json_object_get(ml, "mlperf"), *o;
 	const char *version;
@@ -174,20 +173,20 @@ static void take_columns(json_t *root, json_t *job, json_t *dataset)
 }
 
 /*
- * Some figures had another meaning in the schema version before this one. The document says enough
- * to put them right, so that nobody behind this has to know of it. What is of today's meaning is
- * left as it is, and so is what is damaged: whoever reads it says so. What stands at the top of the
- * document and is of one job, is put right with that job.
+ * Some figures had another meaning in the previous schema version. The document has enough to
+ * convert them, so no other function needs to know. Figures with their present meaning stay as they
+ * are, and so do damaged figures, which the reader reports. Top-level figures of a single job are
+ * converted with that job.
  */
-static void results_older_job(json_t *root, json_t *job)
+static void convert_older_job(json_t *root, json_t *job)
 {
 	json_t *dataset = json_object_get(job, "dataset");
-	const char *phase = option_of(job, "phase");
+	const char *phase = resolved_option(job, "phase");
 	json_t *ml = json_object_get(job, "ml");
 	json_t *eval = json_object_get(ml, "eval");
 
 	if (json_is_object(dataset) && !json_object_get(dataset, "row_bytes"))
-		take_columns(root, job, dataset);
+		convert_columns(root, job, dataset);
 	if (!phase || strcmp(phase, "train") != 0 || !json_is_object(eval) ||
 	    json_object_get(eval, "io_bytes"))
 		return;
@@ -197,10 +196,10 @@ static void results_older_job(json_t *root, json_t *job)
 
 /* ---- files ---- */
 
-/* A thousand jobs with all their histograms are not that large. */
+/* Larger than the document of a thousand jobs with all histograms. */
 #define BYTES_MAX (INT64_C(256) << 20)
 
-/* A text that is cut within a word, as in nul, has a wrong token at its very end. */
+/* A text that ends within a word, such as "nul", has a wrong token at its very end. */
 static int fail_at(const struct results_file *f, const json_error_t *e, bool at_end,
 		   struct mlgen_err *err)
 {
@@ -236,7 +235,7 @@ static int check_file(const struct results_file *f, FILE *from, struct mlgen_err
 	return st.st_size > BYTES_MAX ? too_large(f, err) : 0;
 }
 
-/* A pipe has no size that could be asked for. */
+/* The size of a pipe is unknown. */
 struct bounded {
 	FILE *from;
 	int64_t bytes;
@@ -251,7 +250,7 @@ static size_t read_bounded(void *to, size_t most, void *data)
 	return n;
 }
 
-static int results_file_parse(struct results_file *f, FILE *from, struct mlgen_err *err)
+static int parse_file(struct results_file *f, FILE *from, struct mlgen_err *err)
 {
 	json_error_t e;
 	int rc = check_file(f, from, err);
@@ -278,14 +277,14 @@ static int load_text(struct results_file *f, const char *text, size_t bytes, str
 	return fail_at(f, &e, e.position == (int64_t)bytes, err);
 }
 
-static int results_file_load(struct results_file *f, struct mlgen_err *err)
+static int load_file(struct results_file *f, struct mlgen_err *err)
 {
 	bool is_stdin = strcmp(f->path, "-") == 0;
 	FILE *from = is_stdin ? stdin : fopen(f->path, "re");
 
 	if (!from)
 		return mlgen_fail(err, -errno, "%s: %s", f->path, strerror(errno));
-	int rc = results_file_parse(f, from, err);
+	int rc = parse_file(f, from, err);
 	if (!is_stdin)
 		fclose(from);
 	return rc;
@@ -295,7 +294,7 @@ static int check_version(const struct results_file *f, struct mlgen_err *err)
 {
 	const json_t *schema = json_object_get(f->root, "schema_version");
 	json_t *version = json_object_get(f->root, "mlgen version");
-	json_int_t is = json_integer_value(schema);
+	json_int_t schema_number = json_integer_value(schema);
 
 	if (!json_is_string(version) || !json_is_integer(schema))
 		return mlgen_fail(
@@ -303,11 +302,11 @@ static int check_version(const struct results_file *f, struct mlgen_err *err)
 			json_object_get(f->root, "fio version")
 				? " but of fio; mlgen runs fio's job files, with --json=FILE"
 				: "; --json=FILE of a run writes one");
-	if (is != METRICS_SCHEMA_VERSION && is != METRICS_SCHEMA_VERSION - 1)
+	if (schema_number != METRICS_SCHEMA_VERSION && schema_number != METRICS_SCHEMA_VERSION - 1)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: has schema_version %lld (mlgen %s), this program reads %d "
 				  "and %d; use the version that wrote it",
-				  f->path, (long long)is, json_string_value(version),
+				  f->path, (long long)schema_number, json_string_value(version),
 				  METRICS_SCHEMA_VERSION - 1, METRICS_SCHEMA_VERSION);
 	return 0;
 }
@@ -317,7 +316,7 @@ static bool is_score(const struct results_file *f)
 	return !f->list && json_is_object(json_object_get(f->root, "score"));
 }
 
-/* What it is where it is no run: the member that it has. */
+/* The kind of a document that is not a run, by its member. */
 static const char *other_kind(const struct results_file *f)
 {
 	static const char *const kinds[][2] = {
@@ -356,7 +355,7 @@ static int check_jobs(const struct results_file *f, struct mlgen_err *err)
 	return 0;
 }
 
-/* ---- its records ---- */
+/* ---- records ---- */
 
 static int read_part(struct results_file *f, json_t *outer, const char *where,
 		     const struct record_root *root, struct job_result *job, struct record *to,
@@ -376,8 +375,8 @@ static int read_part(struct results_file *f, json_t *outer, const char *where,
 	return json_read_struct(&r, o, root->table, base, path, err);
 }
 
-/* The objects of the document, or of a job: none where it has not. A job itself stands in a list of
- * the document, and is read with that. */
+/* Read the objects of the document, or (with job) those that the job has. The fields of jobs
+ * themselves are read with the list of jobs in the document. */
 static int read_parts(struct results_file *f, json_t *outer, const char *where,
 		      struct job_result *job, struct record *to, struct mlgen_err *err)
 {
@@ -387,15 +386,6 @@ static int read_parts(struct results_file *f, json_t *outer, const char *where,
 		if (record_roots[k].is_top == !job && record_roots[k].table != metrics_job_fields)
 			rc = read_part(f, outer, where, &record_roots[k], job, to, err);
 	return rc;
-}
-
-/* Every figure is unknown until the document turns out to have it. */
-static void begin_job(struct job_result *r)
-{
-	fields_unknown(metrics_io_fields, r);
-	fields_unknown(metrics_ml_fields, r);
-	fields_unknown(metrics_cache_fields, &r->ml.cache);
-	fields_unknown(metrics_prepare_fields, &r->prepare);
 }
 
 static int read_records(struct results_file *f, struct mlgen_err *err)
@@ -418,13 +408,17 @@ static int read_records(struct results_file *f, struct mlgen_err *err)
 		snprintf(where, sizeof(where), "jobs[%zu].", i);
 		f->records[i] = all;
 		f->records[i].job = job;
-		begin_job(job);
+		/* Every figure is unknown until it is found in the document. */
+		fields_unknown(metrics_io_fields, job);
+		fields_unknown(metrics_ml_fields, job);
+		fields_unknown(metrics_cache_fields, &job->ml.cache);
+		fields_unknown(metrics_prepare_fields, &job->prepare);
 		rc = read_parts(f, json_array_get(f->list, i), where, job, &f->records[i], err);
 	}
 	return rc;
 }
 
-static void begin_file(struct results_file *f, const char *path)
+static void init_file(struct results_file *f, const char *path)
 {
 	struct buf shown = { 0 };
 	const char *slash;
@@ -437,26 +431,23 @@ static void begin_file(struct results_file *f, const char *path)
 	f->name = slash && slash[1] ? slash + 1 : f->shown;
 }
 
-enum takes { RUNS, RUNS_AND_SCORES, ANYTHING };
+enum accepts { RUNS, RUNS_AND_SCORES, ANYTHING };
 
-static bool is_taken(const struct results_file *f, enum takes takes)
-{
-	return (takes >= RUNS_AND_SCORES && is_score(f)) || (takes == ANYTHING && other_kind(f));
-}
-
-/* What was loaded, if it was (rc as of that), is mlgen's, and is read. */
-static int read_loaded(struct results_file *f, enum takes takes, int rc, struct mlgen_err *err)
+/* Check and read the loaded document; `rc` is the result of loading. */
+static int read_loaded(struct results_file *f, enum accepts accepts, int rc, struct mlgen_err *err)
 {
 	if (rc < 0) {
 		results_close(f);
 		return rc;
 	}
 	f->list = json_object_get(f->root, "jobs");
+	bool is_accepted = (accepts >= RUNS_AND_SCORES && is_score(f)) ||
+			   (accepts == ANYTHING && other_kind(f));
 	rc = check_version(f, err);
-	if (rc == 0 && !is_taken(f, takes))
+	if (rc == 0 && !is_accepted)
 		rc = check_jobs(f, err);
 	for (size_t i = 0; rc == 0 && i < json_array_size(f->list); i++)
-		results_older_job(f->root, json_array_get(f->list, i));
+		convert_older_job(f->root, json_array_get(f->list, i));
 	if (rc == 0 && (f->list || is_score(f)))
 		rc = read_records(f, err);
 	if (rc < 0)
@@ -466,26 +457,26 @@ static int read_loaded(struct results_file *f, enum takes takes, int rc, struct 
 
 int results_open(struct results_file *f, const char *path, struct mlgen_err *err)
 {
-	begin_file(f, path);
-	return read_loaded(f, RUNS, results_file_load(f, err), err);
+	init_file(f, path);
+	return read_loaded(f, RUNS, load_file(f, err), err);
 }
 
 int results_open_any(struct results_file *f, const char *path, struct mlgen_err *err)
 {
-	begin_file(f, path);
-	return read_loaded(f, ANYTHING, results_file_load(f, err), err);
+	init_file(f, path);
+	return read_loaded(f, ANYTHING, load_file(f, err), err);
 }
 
 int results_open_scored(struct results_file *f, const char *path, struct mlgen_err *err)
 {
-	begin_file(f, path);
-	return read_loaded(f, RUNS_AND_SCORES, results_file_load(f, err), err);
+	init_file(f, path);
+	return read_loaded(f, RUNS_AND_SCORES, load_file(f, err), err);
 }
 
 int results_open_text(struct results_file *f, const char *name, const char *text, size_t bytes,
 		      struct mlgen_err *err)
 {
-	begin_file(f, name);
+	init_file(f, name);
 	return read_loaded(f, RUNS, load_text(f, text, bytes, err), err);
 }
 
@@ -509,20 +500,20 @@ void results_close(struct results_file *f)
 	memset(f, 0, sizeof(*f));
 }
 
-static int add_to_print(const char *text, size_t len, void *data)
+static int add_to_fingerprint(const char *text, size_t len, void *data)
 {
-	uint64_t *print = data;
+	uint64_t *fingerprint = data;
 
-	*print = fnv1a(*print, text, len);
+	*fingerprint = fnv1a(*fingerprint, text, len);
 	return 0;
 }
 
 uint64_t results_fingerprint(const struct results_file *f)
 {
-	uint64_t print = FNV1A;
+	uint64_t fingerprint = FNV1A;
 
-	json_dump_callback(f->list, add_to_print, &print, JSON_COMPACT);
-	return print;
+	json_dump_callback(f->list, add_to_fingerprint, &fingerprint, JSON_COMPACT);
+	return fingerprint;
 }
 
 void results_note_incomplete(const struct results_file *f)

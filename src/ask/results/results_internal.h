@@ -12,31 +12,31 @@
 #include "base/buf.h"
 #include "run/result/result.h"
 
-/* ---- figures below each other, in one unit and with aligned points ---- */
+/* ---- columns of figures, in one unit and with aligned points ---- */
 
 /*
- * How people see the figures of one key: the unit is chosen by the largest of them (GiB/s or MiB/s,
- * ms for all latencies), at most four significant digits.
+ * The largest figure of a column decides its unit (GiB/s or MiB/s; ms for all latencies). Figures
+ * have at most four significant digits.
  */
 struct figure_column {
 	const struct figure *figure;
 	char title[96]; /* "stall p99, ms" */
 	enum {
-		COLUMN_PLAIN, /* as it is: text, options, whole numbers */
+		COLUMN_PLAIN, /* unscaled: text, options, whole numbers */
 		COLUMN_SCALED,
 		COLUMN_PERCENT,
 	} kind;
-	double scale; /* a figure is divided by it */
+	double scale; /* figures are divided by this */
 	int decimals;
 	int width;
 };
 
-/* From all its values. `is_alone`: no other column is a throughput, so that the unit is title
- * enough. */
+/* Choose the format from all values. `is_alone`: no other column is a rate, so the unit is enough
+ * of a title. */
 void column_init(struct figure_column *c, const struct figure *f, const struct figure_value *values,
 		 size_t count, size_t stride, bool is_alone);
 
-/* One cell, without padding, appended; `-` where there is nothing to show. */
+/* Append a cell without padding; "-" for no value. */
 void column_cell(const struct figure_column *c, const struct figure_value *v, struct buf *out);
 
 /* ---- one job of several results, figure by figure, against the first ---- */
@@ -48,36 +48,36 @@ void column_cell(const struct figure_column *c, const struct figure_value *v, st
 struct comparison {
 	const struct results_file *docs;
 	size_t count;
-	const struct record *of[COMPARISON_FILES]; /* it in each */
-	double tolerance;                          /* percent; NaN = as the noise says */
-	bool is_one_of_many;                       /* documents have other jobs, too */
+	const struct record *of[COMPARISON_FILES]; /* the job's record in each document */
+	double tolerance;                          /* percent; NaN = use the noise */
+	bool is_one_of_many;                       /* the documents have other jobs, too */
 };
 
-/* How a figure varies within one result. */
+/* Source of the noise of a figure: its variation within one result. */
 enum comparison_noise {
-	SPREAD_AU,     /* points between epochs */
-	SPREAD_EPOCHS, /* of the throughput of epochs */
-	SPREAD_READ,   /* of the seconds of a plain job */
-	SPREAD_WRITE,  /* ... its writes */
+	SPREAD_AU,     /* points of AU between epochs */
+	SPREAD_EPOCHS, /* throughput of epochs */
+	SPREAD_READ,   /* reads per second of a plain job */
+	SPREAD_WRITE,  /* writes per second of a plain job */
 	SPREAD_SAVES,  /* between checkpoints */
 	SPREAD_RESTORES,
-	SPREAD_NONE, /* errors: each counts, but those allowed */
+	SPREAD_NONE, /* errors: every error counts, except allowed ones */
 };
 
 enum comparison_mark { MARK_NONE, MARK_SAME, MARK_BETTER, MARK_WORSE };
 
-/* One figure of all of them. */
+/* A figure of all documents. */
 struct comparison_row {
 	const char *label;
 	enum comparison_noise noise_of;
-	bool is_lower_better, is_points; /* differences: of figures, no percent */
-	bool decides;                    /* the exit status */
+	bool is_lower_better, is_points; /* differences are absolute, not in percent */
+	bool decides;                    /* affects the exit status */
 	struct figure figure;
 	struct figure_value values[COMPARISON_FILES];
-	/* To the first: percent, points of an AU; NaN = not known. */
+	/* Change from the first document: percent, or points of AU; NaN = unknown. */
 	double difference[COMPARISON_FILES];
-	double noise[COMPARISON_FILES]; /* likewise; NaN = one does not say */
-	double limit[COMPARISON_FILES]; /* beyond it a difference counts */
+	double noise[COMPARISON_FILES]; /* same unit; NaN = unknown in one of the two */
+	double limit[COMPARISON_FILES]; /* a larger difference counts */
 	enum comparison_mark marks[COMPARISON_FILES];
 };
 
@@ -86,42 +86,42 @@ struct comparison_rows {
 	size_t count;
 };
 
-/* The figures that at least one has. */
+/* The figures that at least one document has. */
 void comparison_rows(struct comparison_rows *rows, const struct comparison *c);
 
-/* As record_next_option(), of those that differ. */
+/* Like record_next_option(), for options that differ. */
 const char *comparison_next_option(const struct comparison *c, struct record_options *at);
-/* "within noise", "better", "worse"; NULL of MARK_NONE. */
+/* "within noise", "better", "worse"; NULL for MARK_NONE. */
 const char *comparison_mark_word(enum comparison_mark m);
 
-/* As people read it, options that differ first. */
+/* Print as a table, options that differ first. */
 void comparison_print(FILE *to, const struct comparison *c, const struct comparison_rows *rows);
-/* As JSON, a line for each of these options, then for each figure. */
+/* Print as lines of JSON: the options that differ, then the figures. */
 void comparison_print_json(FILE *to, const struct comparison *c,
 			   const struct comparison_rows *rows);
 
-/* ---- what a host has once, of which each of its processes has counted all, in the merged report
- * of a job ---- */
+/* ---- merged report of one job: figures that exist once per host ---- */
 
-/* Of the ranks of one host, and of a job: what they all counted is the most of it, what each knows
- * its part of is a sum. Zeroed at first. */
+/*
+ * Figures of one job on one host, combined from its ranks. Figures that every rank measures for the
+ * whole host are the largest of them; figures of the rank itself are added up. Starts zeroed.
+ */
 struct once {
-	bool is_there;
+	bool has_ranks;
 	double cpu_percent, user_percent, system_percent;
 	double network_percent, received_bits_per_sec;
-	/* UINT64_MAX: of one it is not known. */
+	/* UINT64_MAX = unknown on one of the hosts. */
 	uint64_t device_read_bytes, device_reads, received_bytes, line_rate;
-	/* Of those that have saved checkpoints: what each found dirty, and at most what it had
-	 * written. */
+	/* Ranks that saved checkpoints: dirty bytes of the host, and at most the bytes written. */
 	bool has_saved;
 	uint64_t dirty_bytes, in_memory_bytes;
 };
 
-/* One more process of the host. */
+/* Add a rank of the host. */
 void once_add(struct once *o, const struct job_result *r);
 
-/* Of all hosts, `step` apart: sums of what they have, means of their percents. */
+/* Combine all hosts, which are `step` elements apart: sums, and means of percentages. */
 struct once once_total(const struct once *hosts, size_t count, size_t step);
 
-/* Takes the place of what the processes' results have added up to. */
+/* Replace the figures that were added up over the ranks. */
 void once_put(const struct once *total, struct job_result *to);

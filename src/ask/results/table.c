@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.c - figures of many results, a row each: text, CSV or JSON lines. */
+/* table.c - --table: figures of many results, one row each, as text, CSV or JSON lines. */
 #include "ask/results/results_internal.h"
 
 #include <errno.h>
@@ -18,11 +18,11 @@
 #include "base/util.h"
 #include "report/text/text.h"
 
-/* ---- a column of a table ---- */
+/* ---- columns ---- */
 
 static const double kib = 1024, mib = 1048576, gib = 1073741824;
 
-/* A key ends with the unit of its figures: it goes, and another one comes. */
+/* The unit at the end of a key, which the title replaces by the unit of the column. */
 static const struct {
 	const char *ending, *unit;
 } endings[] = {
@@ -32,8 +32,8 @@ static const struct {
 	{ "_ns", "ns" },
 };
 
-/* "sample_bytes_per_sec" is "sample", "stall_ns.p99" is "stall p99". */
-static void put_name(struct figure_column *c, const char *unit)
+/* Titles: "sample_bytes_per_sec" becomes "sample", "stall_ns.p99" becomes "stall p99". */
+static void set_title(struct figure_column *c, const char *unit)
 {
 	const char *path = c->figure->path;
 	size_t len = strlen(path), end = len;
@@ -55,14 +55,14 @@ static void put_name(struct figure_column *c, const char *unit)
 	snprintf(c->title, sizeof(c->title), "%.*s", (int)end, path);
 }
 
-static void put_unit(struct figure_column *c, const char *unit)
+static void append_unit(struct figure_column *c, const char *unit)
 {
 	size_t len = strlen(c->title);
 
 	snprintf(c->title + len, sizeof(c->title) - len, "%s%s", len ? ", " : "", unit);
 }
 
-static int decimals_of(double largest)
+static int decimals_for(double largest)
 {
 	int d = largest < 9.9995 ? 3 : largest < 99.995 ? 2 : largest < 999.95;
 
@@ -76,16 +76,16 @@ static double largest_of(const struct figure_value *v, size_t count, size_t stri
 	double largest = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct figure_value *one = &v[i * stride];
-		bool is_number = one->kind == VALUE_WHOLE || one->kind == VALUE_REAL;
+		const struct figure_value *value = &v[i * stride];
+		bool is_number = value->kind == VALUE_WHOLE || value->kind == VALUE_REAL;
 
-		if (is_number && fabs(one->real) > largest)
-			largest = fabs(one->real);
+		if (is_number && fabs(value->real) > largest)
+			largest = fabs(value->real);
 	}
 	return largest;
 }
 
-/* One rule for both: the unit in which the largest is at least one. */
+/* The largest unit in which the largest figure is at least one. */
 static void scale_bytes(struct figure_column *c, double largest, bool is_rate, bool is_alone)
 {
 	struct rate_unit unit = show_rate_unit(largest);
@@ -96,13 +96,13 @@ static void scale_bytes(struct figure_column *c, double largest, bool is_rate, b
 		c->scale = largest >= gib ? gib : largest >= mib ? mib : kib;
 		name = largest >= gib ? "GiB" : largest >= mib ? "MiB" : "KiB";
 	}
-	put_name(c, is_rate ? "bytes/s" : "bytes");
+	set_title(c, is_rate ? "bytes/s" : "bytes");
 	if (is_rate && is_alone)
 		c->title[0] = '\0';
-	put_unit(c, name);
+	append_unit(c, name);
 }
 
-static void column_choose(struct figure_column *c, double largest, bool is_alone)
+static void choose_kind(struct figure_column *c, double largest, bool is_alone)
 {
 	const struct figure *f = c->figure;
 	bool is_rate = figure_has_unit(f, "bytes/s");
@@ -111,16 +111,16 @@ static void column_choose(struct figure_column *c, double largest, bool is_alone
 	c->scale = 1;
 	if (figure_is_ns(f)) {
 		c->scale = 1e6;
-		put_name(c, "ns");
-		put_unit(c, "ms");
+		set_title(c, "ns");
+		append_unit(c, "ms");
 	} else if (is_rate || figure_has_unit(f, "bytes")) {
 		scale_bytes(c, largest, is_rate, is_alone);
 	} else if (figure_has_unit(f, "bits/s")) {
 		c->scale = 1e9;
-		put_name(c, "bits/s");
-		put_unit(c, "Gb/s");
+		set_title(c, "bits/s");
+		append_unit(c, "Gb/s");
 	} else if (figure_has_unit(f, "KiB/s") || figure_has_unit(f, "ms")) {
-		put_unit(c, f->row->unit);
+		append_unit(c, f->row->unit);
 	} else if (figure_has_unit(f, "%")) {
 		c->kind = COLUMN_PERCENT;
 	} else if (f->kind != FIGURE_METRIC) {
@@ -137,8 +137,8 @@ void column_init(struct figure_column *c, const struct figure *f, const struct f
 	memset(c, 0, sizeof(*c));
 	c->figure = f;
 	snprintf(c->title, sizeof(c->title), "%s", f->key);
-	column_choose(c, largest, is_alone);
-	c->decimals = c->kind == COLUMN_PERCENT ? 1 : decimals_of(largest / c->scale);
+	choose_kind(c, largest, is_alone);
+	c->decimals = c->kind == COLUMN_PERCENT ? 1 : decimals_for(largest / c->scale);
 	c->width = (int)printable_columns(c->title);
 	for (size_t i = 0; i < count; i++) {
 		buf_reset(&cell);
@@ -155,7 +155,7 @@ void column_cell(const struct figure_column *c, const struct figure_value *v, st
 	char count[UNITS_TEXT_BYTES];
 	bool is_whole = v->kind == VALUE_WHOLE && c->scale <= 1 && c->kind == COLUMN_SCALED;
 
-	if (figure_told(v) == VALUE_NONE)
+	if (figure_shown_kind(v) == VALUE_NONE)
 		buf_addc(out, '-');
 	else if (v->kind == VALUE_BOOL)
 		buf_add(out, v->whole ? "true" : "false");
@@ -170,25 +170,17 @@ void column_cell(const struct figure_column *c, const struct figure_value *v, st
 /* ---- tables ---- */
 
 #define KEYS_MAX 64
-/* Files that cannot be read are named, up to so many. */
+/* Number of unreadable files that are named. */
 #define FAULTS_SHOWN 10
 
 struct table {
-	char *keys; /* what the figures point into */
+	char *keys; /* the figures point into this */
 	struct figure figures[KEYS_MAX];
 	size_t columns;
 	struct figure_value *cells; /* row by row */
 	size_t with_errors;
 	size_t rows, room;
 };
-
-static bool is_there(const struct table *t, const char *key)
-{
-	for (size_t i = 0; i < t->columns; i++)
-		if (strcmp(t->figures[i].key, key) == 0)
-			return true;
-	return false;
-}
 
 static int add_key(struct table *t, char *key, struct mlgen_err *err)
 {
@@ -199,8 +191,9 @@ static int add_key(struct table *t, char *key, struct mlgen_err *err)
 		return mlgen_fail(err, -EINVAL,
 				  "a key is missing; write keys with commas between them: "
 				  "accelerators,au_percent");
-	if (is_there(t, key))
-		return mlgen_fail(err, -EINVAL, "%s: stands there twice", key);
+	for (size_t i = 0; i < t->columns; i++)
+		if (strcmp(t->figures[i].key, key) == 0)
+			return mlgen_fail(err, -EINVAL, "%s: stands there twice", key);
 	if (t->columns == KEYS_MAX)
 		return mlgen_fail(err, -EINVAL, "more than %d keys", KEYS_MAX);
 	return figure_init(&t->figures[t->columns++], key, err);
@@ -219,7 +212,7 @@ static int read_keys(struct table *t, const char *keys, struct mlgen_err *err)
 	return 0;
 }
 
-static void fini(struct table *t)
+static void table_fini(struct table *t)
 {
 	for (size_t i = 0; i < t->rows * t->columns; i++)
 		figure_value_fini(&t->cells[i]);
@@ -227,7 +220,7 @@ static void fini(struct table *t)
 	mem_free(t->keys);
 }
 
-/* The cells of a new row, empty. */
+/* Append a row of empty cells. */
 static struct figure_value *add_row(struct table *t)
 {
 	size_t bytes = t->columns * sizeof(*t->cells);
@@ -238,27 +231,23 @@ static struct figure_value *add_row(struct table *t)
 	return row;
 }
 
-/* Its figures are of what did not fail, and look like any others. */
-static void note_errors(struct table *t, const struct results_file *doc, const struct record *r)
-{
-	if (record_has_too_many_errors(r) && ++t->with_errors <= FAULTS_SHOWN)
-		log_note("%s: job '%s' had more errors than max_errors allows; its figures are of "
-			 "what did not fail",
-			 doc->path, r->job->doc.jobname);
-}
-
 static void add_document(struct table *t, const struct results_file *doc)
 {
 	for (size_t j = 0; j < doc->count; j++) {
 		struct figure_value *row = add_row(t);
 
-		note_errors(t, doc, &doc->records[j]);
+		/* Figures leave out failed operations, but look like any other figures. */
+		if (record_has_too_many_errors(&doc->records[j]) &&
+		    ++t->with_errors <= FAULTS_SHOWN)
+			log_note("%s: job '%s' had more errors than max_errors allows; its figures "
+				 "are of what did not fail",
+				 doc->path, doc->records[j].job->doc.jobname);
 		for (size_t i = 0; i < t->columns; i++)
 			figure_value(&t->figures[i], &doc->records[j], &row[i]);
 	}
 }
 
-/* One file at a time is in memory. Each that is no result is named. */
+/* Read one file at a time. Files that are no results are named. */
 static int read_files(struct table *t, char *const *files, size_t count)
 {
 	size_t faults = 0;
@@ -280,7 +269,7 @@ static int read_files(struct table *t, char *const *files, size_t count)
 	return faults ? -EINVAL : 0;
 }
 
-/* ---- as text ---- */
+/* ---- text ---- */
 
 static bool is_alone(const struct table *t)
 {
@@ -291,7 +280,7 @@ static bool is_alone(const struct table *t)
 	return rates == 1;
 }
 
-static void put_padded(struct buf *line, const char *text, int width)
+static void append_padded(struct buf *line, const char *text, int width)
 {
 	if (line->len)
 		buf_add(line, "  ");
@@ -311,7 +300,7 @@ static void print_text(FILE *to, const struct table *t)
 	for (size_t i = 0; i < t->columns; i++) {
 		column_init(&columns[i], &t->figures[i], &t->cells[i], t->rows, t->columns,
 			    is_alone(t));
-		put_padded(&line, columns[i].title, columns[i].width);
+		append_padded(&line, columns[i].title, columns[i].width);
 	}
 	print_line(to, &line);
 	for (size_t r = 0; r < t->rows; r++) {
@@ -319,7 +308,7 @@ static void print_text(FILE *to, const struct table *t)
 		for (size_t i = 0; i < t->columns; i++) {
 			buf_reset(&cell);
 			column_cell(&columns[i], &t->cells[r * t->columns + i], &cell);
-			put_padded(&line, buf_str(&cell), columns[i].width);
+			append_padded(&line, buf_str(&cell), columns[i].width);
 		}
 		print_line(to, &line);
 	}
@@ -327,9 +316,9 @@ static void print_text(FILE *to, const struct table *t)
 	buf_fini(&cell);
 }
 
-/* ---- for programs ---- */
+/* ---- CSV and JSON ---- */
 
-static void put_quoted(FILE *to, const char *text)
+static void print_quoted(FILE *to, const char *text)
 {
 	if (!strpbrk(text, ",\"\r\n")) {
 		fputs(text, to);
@@ -341,9 +330,9 @@ static void put_quoted(FILE *to, const char *text)
 	fputc('"', to);
 }
 
-static void put_csv(FILE *to, const struct figure_value *v)
+static void print_csv_cell(FILE *to, const struct figure_value *v)
 {
-	enum figure_kind kind = figure_told(v);
+	enum figure_kind kind = figure_shown_kind(v);
 	char text[UNITS_TEXT_BYTES];
 
 	if (kind == VALUE_WHOLE)
@@ -353,25 +342,25 @@ static void put_csv(FILE *to, const struct figure_value *v)
 	else if (kind == VALUE_REAL)
 		fputs(units_put_f64(text, v->real), to);
 	else if (kind == VALUE_TEXT)
-		put_quoted(to, v->text);
+		print_quoted(to, v->text);
 }
 
 static void print_csv(FILE *to, const struct table *t)
 {
 	for (size_t i = 0; i < t->columns; i++) {
 		fputs(i ? "," : "", to);
-		put_quoted(to, t->figures[i].key);
+		print_quoted(to, t->figures[i].key);
 	}
 	fputc('\n', to);
 	for (size_t c = 0; c < t->rows * t->columns; c++) {
-		put_csv(to, &t->cells[c]);
+		print_csv_cell(to, &t->cells[c]);
 		fputc((c + 1) % t->columns ? ',' : '\n', to);
 	}
 }
 
 static json_t *cell_value(const struct figure_value *v)
 {
-	switch (figure_told(v)) {
+	switch (figure_shown_kind(v)) {
 	case VALUE_WHOLE:
 		return json_integer((json_int_t)v->whole);
 	case VALUE_BOOL:
@@ -400,7 +389,7 @@ static void print_json(FILE *to, const struct table *t)
 	}
 }
 
-static int print(FILE *to, const struct table *t, int format)
+static int print_table(FILE *to, const struct table *t, int format)
 {
 	switch (format) {
 	case OUTPUT_TEXT:
@@ -429,9 +418,9 @@ int table_files(const struct ask *a, const char *keys)
 	else if (read_files(&t, a->set->files, a->set->file_count) == 0) {
 		if (a->json)
 			print_json(a->json, &t);
-		status = print(a->to, &t, a->set->settings.output_format);
+		status = print_table(a->to, &t, a->set->settings.output_format);
 	}
-	fini(&t);
+	table_fini(&t);
 	return status;
 }
 
