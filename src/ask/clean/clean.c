@@ -250,18 +250,6 @@ static void print_sum(const struct clean *c)
 		units_human_bytes(bytes, (double)c->bytes));
 }
 
-static int status_of_listing(const struct clean *c, const char *directory)
-{
-	if (c->faults)
-		return EXIT_USAGE;
-	if (c->manifests)
-		return EXIT_RAN;
-	log_error("%s: there is no " MANIFEST_NAME " and no " CHECKPOINT_MANIFEST
-		  " in it or below it: nothing there is known to be mlgen's",
-		  directory);
-	return EXIT_USAGE;
-}
-
 static void report_more_faults(const struct clean *c)
 {
 	if (c->faults > CLEAN_SHOWN)
@@ -273,7 +261,6 @@ static int list_directory(struct clean *c, const char *directory)
 {
 	struct mlgen_err err = { 0 };
 	DIR *dir = clean_open(c, directory, &err);
-	int status;
 
 	if (!dir) {
 		log_error("%s", err.text);
@@ -281,11 +268,16 @@ static int list_directory(struct clean *c, const char *directory)
 	}
 	walk_directory(c, dir);
 	closedir(dir);
-	status = status_of_listing(c, directory);
+	if (!c->faults && !c->manifests)
+		log_error("%s: there is no " MANIFEST_NAME " and no " CHECKPOINT_MANIFEST
+			  " in it or below it: nothing there is known to be mlgen's",
+			  directory);
 	report_more_faults(c);
-	if (status == EXIT_RAN && !c->is_quiet)
+	if (c->faults || !c->manifests)
+		return EXIT_USAGE;
+	if (!c->is_quiet)
 		print_sum(c);
-	return status;
+	return EXIT_RAN;
 }
 
 /* A directory may be gone meanwhile, together with another directory that contained it. */

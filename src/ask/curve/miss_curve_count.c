@@ -141,16 +141,6 @@ static uint64_t add_epoch(struct counting *c, const struct nextuse_config *cfg, 
 	return c->count - first;
 }
 
-static void add_next(struct counting *c, struct nextuse *n, uint64_t epoch, uint64_t accesses)
-{
-	uint64_t first = c->count - accesses;
-
-	nextuse_epoch(n, epoch);
-	c->next = mem_grow(c->next, &c->next_room, c->count, sizeof(*c->next));
-	for (uint64_t i = 0; i < accesses; i++)
-		c->next[first + i] = (uint32_t)u64_min(nextuse_at(n, i), UINT32_MAX);
-}
-
 static int read_order(struct counting *c, uint64_t first_rank, uint64_t end_rank,
 		      struct mlgen_err *err)
 {
@@ -172,7 +162,11 @@ static int read_order(struct counting *c, uint64_t first_rank, uint64_t end_rank
 
 		if (!accesses)
 			break;
-		add_next(c, n, e, accesses);
+		nextuse_epoch(n, e);
+		c->next = mem_grow(c->next, &c->next_room, c->count, sizeof(*c->next));
+		for (uint64_t i = 0; i < accesses; i++)
+			c->next[c->count - accesses + i] =
+				(uint32_t)u64_min(nextuse_at(n, i), UINT32_MAX);
 		if (e == 0)
 			c->cold = c->count;
 		log_progress("miss-curve: epoch %" PRIu64 " of %" PRIu64, e + 1, c->job->epochs);
@@ -269,16 +263,22 @@ static int count_policy(const struct counting *c, enum job_cache policy, struct 
 	return 0;
 }
 
-static int count_cache(struct counting *c, struct miss_curve *m, uint64_t first, uint64_t end,
-		       struct mlgen_err *err)
+/* Each rank has a cache of its own, or all ranks share one. */
+static int count_caches(struct counting *c, struct miss_curve *m, struct mlgen_err *err)
 {
 	struct miss_point *points = m->points.items;
-	int rc = read_order(c, first, end, err);
+	uint64_t ranks = c->job->accelerators;
+	bool is_of_rank = c->job->cache_scope == CACHE_OF_RANK;
+	int rc = 0;
 
-	m->accesses += c->count - u64_min(c->cold, c->count);
-	for (size_t p = 0; p < ARRAY_LEN(policies) && rc == 0; p++)
-		rc = count_policy(c, policies[p], points + p * MISS_CURVE_SIZES, err);
-	log_progress("%s", ""); /* erases the progress line */
+	m->caches = is_of_rank ? ranks : 1;
+	for (uint64_t r = 0; r < m->caches && rc == 0; r++) {
+		rc = read_order(c, r, is_of_rank ? r + 1 : ranks, err);
+		m->accesses += c->count - u64_min(c->cold, c->count);
+		for (size_t p = 0; p < ARRAY_LEN(policies) && rc == 0; p++)
+			rc = count_policy(c, policies[p], points + p * MISS_CURVE_SIZES, err);
+		log_progress("%s", ""); /* erases the progress line */
+	}
 	return rc;
 }
 
@@ -331,19 +331,6 @@ static void fill_points(struct miss_curve *m, const struct counting *c)
 		};
 	}
 	m->points = (struct metric_list){ points, ARRAY_LEN(policies) * MISS_CURVE_SIZES };
-}
-
-/* Each rank has a cache of its own, or all ranks share one. */
-static int count_caches(struct counting *c, struct miss_curve *m, struct mlgen_err *err)
-{
-	uint64_t ranks = c->job->accelerators;
-	bool is_of_rank = c->job->cache_scope == CACHE_OF_RANK;
-	int rc = 0;
-
-	m->caches = is_of_rank ? ranks : 1;
-	for (uint64_t r = 0; r < m->caches && rc == 0; r++)
-		rc = count_cache(c, m, r, is_of_rank ? r + 1 : ranks, err);
-	return rc;
 }
 
 int miss_curve_count(struct miss_curve *m, const struct job *j, const struct dataset *ds,

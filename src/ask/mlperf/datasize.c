@@ -119,7 +119,7 @@ static void print_headline(FILE *to, const struct job *j, int check, uint64_t ho
 
 /* ---- command line ---- */
 
-/* Options of the question, and options that the answer replaces. Values are part of the argument.
+/* Is it an option of the question, or one that the answer replaces? Values are part of arguments.
  */
 static bool is_replaced(const char *arg)
 {

@@ -196,13 +196,6 @@ static void find_all(struct findings *f, const struct mlperf_group *g,
 	}
 }
 
-static void fini_findings(struct findings *f)
-{
-	for (size_t i = 0; i < f->count; i++)
-		mem_free(f->rules[i].text);
-	mem_free(f->rules);
-}
-
 /* ---- text ---- */
 
 static void print_headline(FILE *to, const struct findings *f, const struct mlperf_group *g)
@@ -257,7 +250,9 @@ unsigned mlperf_print(FILE *to, const struct ask *a, const struct mlperf_groups 
 		if (!is_quiet)
 			print_rules(to, &f);
 		broken += f.broken;
-		fini_findings(&f);
+		for (size_t k = 0; k < f.count; k++)
+			mem_free(f.rules[k].text);
+		mem_free(f.rules);
 	}
 	return broken;
 }

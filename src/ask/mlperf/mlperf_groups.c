@@ -117,12 +117,6 @@ static bool is_repeated(const struct mlperf_subject *a, const struct mlperf_subj
 		       0;
 }
 
-/* Is `b` the part of another host in the same run? */
-static bool is_same_turn(const struct mlperf_subject *a, const struct mlperf_subject *b)
-{
-	return a->run != b->run && a->job->group == b->job->group && b->begin_ms < a->end_ms;
-}
-
 /* Is a result the mean of several runs? */
 static bool mlperf_repeats(const struct mlperf_subject *s)
 {
@@ -135,7 +129,12 @@ static void count_turns(struct mlperf_group *g)
 	unsigned turn = 0;
 
 	for (size_t i = 1; i < g->count; i++) {
-		turn += !is_same_turn(&g->of[i - 1], &g->of[i]);
+		const struct mlperf_subject *a = &g->of[i - 1], *b = &g->of[i];
+		/* Documents of several hosts overlap in time if they belong to the same run. */
+		bool is_same_turn = a->run != b->run && a->job->group == b->job->group &&
+				    b->begin_ms < a->end_ms;
+
+		turn += !is_same_turn;
 		g->of[i].turn = turn;
 	}
 	g->turns = turn + 1;
@@ -276,8 +275,8 @@ static struct runs count_runs(const struct mlperf_group *g)
 	return runs;
 }
 
-/* Each run needs a new seed, so that storage has not seen the order before. Saving checkpoints
- * involves no randomness. */
+/* A run that repeats a seed, so that storage has seen its order before; NULL = none. Checkpoints
+ * involve no randomness. */
 static const struct mlperf_subject *find_repeated_seed(const struct mlperf_group *g)
 {
 	if (!g->of[0].rules->warms_up || !job_work(g->of[0].job)->has_accelerators)

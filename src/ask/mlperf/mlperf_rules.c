@@ -16,7 +16,7 @@
 #include "job/job.h"
 #include "run/result/result.h"
 
-#define MLPERF_PREFETCH 2 /* at most */
+#define MLPERF_PREFETCH 2 /* largest allowed value */
 
 /* ---- versions ---- */
 
@@ -275,17 +275,18 @@ static bool is_closed_option(const struct mlperf_workload *w, const struct job *
  * searched, since it may have the very file that was changed. NULL = not found. */
 static char *shipped_path(const char *name, const struct jobset_env *env)
 {
+	const struct {
+		const char *directory, *below;
+	} places[] = { { env->binary_dir, "/jobs" }, { env->installed_dir, "" } };
 	struct buf path = { 0 };
 
-	if (env->binary_dir)
-		buf_addf(&path, "%s/jobs/%s.job", env->binary_dir, name);
-	if (path.len && access(buf_str(&path), R_OK) == 0)
-		return buf_take(&path);
-	buf_reset(&path);
-	if (env->installed_dir)
-		buf_addf(&path, "%s/%s.job", env->installed_dir, name);
-	if (path.len && access(buf_str(&path), R_OK) == 0)
-		return buf_take(&path);
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		buf_reset(&path);
+		if (places[i].directory)
+			buf_addf(&path, "%s%s/%s.job", places[i].directory, places[i].below, name);
+		if (path.len && access(buf_str(&path), R_OK) == 0)
+			return buf_take(&path);
+	}
 	buf_fini(&path);
 	return NULL;
 }

@@ -25,7 +25,7 @@
 
 /* ---- noise of figures within one result ---- */
 
-/* The range of two values is half of that of several: the mean range is 1.13 standard deviations
+/* The range of two values is about half the range of several: in the mean, 1.13 standard deviations
  * for two values and 2.06 for four. */
 #define RANGE_FACTOR_OF_TWO 2
 /* Number of seconds from which on their variation is meaningful. */
@@ -234,15 +234,6 @@ static enum comparison_mark mark(const struct comparison_row *row, size_t i)
 	return (d > 0) == row->is_lower_better ? MARK_WORSE : MARK_BETTER;
 }
 
-/* More errors are worse if they exceed max_errors; fewer errors are better if there were too many
- * before. */
-static double errors_limit(const struct comparison_row *row, size_t i, const struct comparison *c)
-{
-	size_t larger = row->difference[i] > 0 ? i : 0;
-
-	return record_has_too_many_errors(c->of[larger]) ? 0 : fabs(row->difference[i]);
-}
-
 /* The larger noise of the two results decides which differences count. */
 static void compare_value(struct comparison_row *row, size_t i, const struct comparison *c)
 {
@@ -255,7 +246,11 @@ static void compare_value(struct comparison_row *row, size_t i, const struct com
 		row->difference[i] = (b->real - a->real) / a->real * 100;
 	if (row->noise_of == SPREAD_NONE) {
 		row->noise[i] = 0;
-		row->limit[i] = errors_limit(row, i, c);
+		/* More errors are worse if they exceed max_errors; fewer errors are better if there
+		 * were too many before. */
+		size_t larger = row->difference[i] > 0 ? i : 0;
+		row->limit[i] =
+			record_has_too_many_errors(c->of[larger]) ? 0 : fabs(row->difference[i]);
 		row->marks[i] = mark(row, i);
 		return;
 	}
@@ -309,15 +304,9 @@ void comparison_rows(struct comparison_rows *rows, const struct comparison *c)
 	}
 }
 
-static void comparison_rows_fini(struct comparison_rows *rows)
-{
-	for (size_t i = 0; i < rows->count; i++)
-		row_fini(&rows->of[i]);
-}
-
 /* ---- question ---- */
 
-/* A comparison with this many times the reads in flight is another experiment. */
+/* A result with this many times the reads in flight counts as another experiment. */
 #define MORE_IN_FLIGHT 1.5
 #define EQUAL_PERCENT 1.0
 /* Faster reads come from this host's memory. */
@@ -446,21 +435,15 @@ static double number_of(const struct comparison *c, size_t i, const char *key)
 	return figure_number(key, c->of[i]);
 }
 
-/* Like job_interleaves(). */
-static bool interleaves(const struct comparison *c, size_t i)
-{
-	const char *loader = record_option(c->of[i], "loader");
-	const char *in_order = record_option(c->of[i], "deterministic");
-
-	return loader && strcmp(loader, "tfdata") == 0 && in_order && strcmp(in_order, "1") == 0;
-}
-
 /* Without read_threads an accelerator reads itself. */
 static double readers_of(const struct comparison *c, size_t i)
 {
 	double n = number_of(c, i, "read_threads");
+	const char *loader = record_option(c->of[i], "loader");
+	const char *in_order = record_option(c->of[i], "deterministic");
 
-	if (interleaves(c, i))
+	/* Like job_interleaves(). */
+	if (loader && strcmp(loader, "tfdata") == 0 && in_order && strcmp(in_order, "1") == 0)
 		n *= JOB_INTERLEAVE_THREADS;
 	return n > 0 || isnan(n) ? n : 1;
 }
@@ -563,7 +546,8 @@ static int compare_job(const struct ask *a, struct comparison *c, size_t job, st
 		explain(a->to, c, rows);
 	}
 	rc = (int)count_worse(c, rows);
-	comparison_rows_fini(rows);
+	for (size_t i = 0; i < rows->count; i++)
+		row_fini(&rows->of[i]);
 	mem_free(rows);
 	return rc;
 }

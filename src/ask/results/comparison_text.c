@@ -238,16 +238,6 @@ static void add_circumstance(struct sheet *s, const char *key)
 		figure_value_fini(&values[i]);
 }
 
-static void print_lines(const struct sheet *s)
-{
-	for (size_t k = 0; k < s->lines.count; k++) {
-		fprintf(s->to, "%-*s", s->label, s->lines.at[k].label);
-		for (size_t i = 0; i < s->c->count; i++)
-			print_value(s, s->lines.at[k].cells[i]);
-		fputc('\n', s->to);
-	}
-}
-
 static void sheet_init(struct sheet *s, FILE *to, const struct comparison *c)
 {
 	*s = (struct sheet){ .to = to,
@@ -410,7 +400,12 @@ void comparison_print(FILE *to, const struct comparison *c, const struct compari
 
 	sheet_init(&s, to, c);
 	print_header(&s);
-	print_lines(&s);
+	for (size_t k = 0; k < s.lines.count; k++) {
+		fprintf(to, "%-*s", s.label, s.lines.at[k].label);
+		for (size_t i = 0; i < c->count; i++)
+			print_value(&s, s.lines.at[k].cells[i]);
+		fputc('\n', to);
+	}
 	for (size_t i = 0; i < rows->count; i++)
 		print_row(&s, &rows->of[i]);
 	sheet_fini(&s);

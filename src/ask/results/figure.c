@@ -54,14 +54,6 @@ static const char *record_root_path(const struct record_root *root, const char *
 	return strncmp(key, root->name, len) == 0 && key[len] == '.' ? key + len + 1 : NULL;
 }
 
-static const void *record_base(const struct record *r, const struct record_root *root)
-{
-	const void *base;
-
-	memcpy(&base, (const char *)r + root->off, sizeof(base));
-	return base;
-}
-
 void record_of_run(struct record *r, struct job_result *m, const struct run_result *run, size_t job)
 {
 	const struct job_result *of = &run->jobs[job];
@@ -420,15 +412,6 @@ static void set_json(struct figure_value *v, const json_t *value)
 	buf_fini(&text);
 }
 
-static void set_pair(struct figure_value *v, const struct metric_list *map, const char *key)
-{
-	const struct metric_pair *pairs = map->items;
-
-	for (size_t i = 0; i < map->count; i++)
-		if (pairs[i].value && strcasecmp(pairs[i].key, key) == 0)
-			set_text(v, pairs[i].value);
-}
-
 static void set_percentile(struct figure_value *v, const struct hist *h, const char *text)
 {
 	double percent;
@@ -469,7 +452,12 @@ static void set_member(struct figure_value *v, const struct record *r, const str
 	if (type == MLGEN_HIST) {
 		set_latency(v, r, *(struct hist *const *)at, inside);
 	} else if (type == MLGEN_MAP) {
-		set_pair(v, at, inside);
+		const struct metric_list *map = at;
+		const struct metric_pair *pairs = map->items;
+
+		for (size_t i = 0; i < map->count; i++)
+			if (pairs[i].value && strcasecmp(pairs[i].key, inside) == 0)
+				set_text(v, pairs[i].value);
 	} else if (type == MLGEN_F64_ARRAY) {
 		if (w->is_element && isfinite(*(const double *)at))
 			set_real(v, *(const double *)at);
@@ -528,8 +516,9 @@ static const void *find_member(const struct figure *f, const struct record *r, s
 	*has_row = false;
 	for (size_t i = 0; i < figure_roots(f) && !at; i++) {
 		const char *path = record_root_path(&record_roots[i], f->path);
-		const void *base = record_base(r, &record_roots[i]);
+		const void *base;
 
+		memcpy(&base, (const char *)r + record_roots[i].off, sizeof(base));
 		if (path && base)
 			at = follow_path(w, r, record_roots[i].table, base, path, has_row);
 	}

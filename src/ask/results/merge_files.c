@@ -221,15 +221,6 @@ static int check_duplicates(struct merge *m, struct mlgen_err *err)
 
 /* ---- turns: runs side by side ---- */
 
-static double overlap(uint64_t first_start, uint64_t last_start, uint64_t first_end,
-		      uint64_t last_end)
-{
-	double all = (double)(last_end - first_start);
-	double together = (double)first_end - (double)last_start;
-
-	return all > 0 ? fmax(together, 0) / all * 100 : (double)NAN;
-}
-
 /* A run belongs to a turn if it begins before any run of the turn has ended. */
 static void find_turns(struct merge *m)
 {
@@ -248,9 +239,11 @@ static void find_turns(struct merge *m)
 				first_end = run->end_ms;
 			if (run->end_ms > last_end)
 				last_end = run->end_ms;
-			m->of.overlap_percent =
-				fmin(m->of.overlap_percent,
-				     overlap(start, run->timestamp_ms, first_end, last_end));
+			double all = (double)(last_end - start);
+			double together = fmax((double)first_end - (double)run->timestamp_ms, 0);
+			if (all > 0)
+				m->of.overlap_percent =
+					fmin(m->of.overlap_percent, together / all * 100);
 		}
 		run->turn = m->of.turns;
 	}
@@ -303,7 +296,7 @@ static int inspect_files(struct merge *m, struct mlgen_err *err)
 
 /* ---- runs of a merged report, their figures, and the slowest of them ---- */
 
-/* Hosts differ from this many points of accelerator time, or this ratio of bytes, on. */
+/* The smallest differences between hosts that count: points of accelerator time, ratio of bytes. */
 #define SKEW_POINTS 1.0
 #define SKEW_RATIO 1.1
 

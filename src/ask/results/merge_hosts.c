@@ -62,24 +62,6 @@ void once_add(struct once *o, const struct job_result *r)
 	add_saves(o, &r->ml.saves);
 }
 
-/* Each process sees the dirty bytes of all processes, so the sum over processes may be more than
- * the host has. */
-static uint64_t in_memory(const struct once *host)
-{
-	if (host->in_memory_bytes == UINT64_MAX || host->dirty_bytes == UINT64_MAX)
-		return host->in_memory_bytes;
-	return u64_min(host->in_memory_bytes, host->dirty_bytes);
-}
-
-static void total_saves(struct once *t, const struct once *host)
-{
-	if (!host->has_saved)
-		return;
-	t->has_saved = true;
-	t->dirty_bytes = sum(t->dirty_bytes, host->dirty_bytes);
-	t->in_memory_bytes = sum(t->in_memory_bytes, in_memory(host));
-}
-
 struct once once_total(const struct once *hosts, size_t count, size_t step)
 {
 	struct once t = { 0 };
@@ -100,7 +82,16 @@ struct once once_total(const struct once *hosts, size_t count, size_t step)
 		t.device_reads = sum(t.device_reads, o->device_reads);
 		t.received_bytes = sum(t.received_bytes, o->received_bytes);
 		t.line_rate = sum(t.line_rate, o->line_rate);
-		total_saves(&t, o);
+		if (!o->has_saved)
+			continue;
+		t.has_saved = true;
+		t.dirty_bytes = sum(t.dirty_bytes, o->dirty_bytes);
+		/* Each process sees the dirty bytes of all processes, so the sum over processes may
+		 * be more than the host has. */
+		bool is_known = o->in_memory_bytes != UINT64_MAX && o->dirty_bytes != UINT64_MAX;
+		t.in_memory_bytes = sum(t.in_memory_bytes,
+					is_known ? u64_min(o->in_memory_bytes, o->dirty_bytes)
+						 : o->in_memory_bytes);
 	}
 	t.has_ranks = n > 0;
 	t.cpu_percent /= n;
@@ -154,41 +145,18 @@ static char *write_document(const struct run_result *r, const struct jobset *set
 	return NULL;
 }
 
-static bool shares_host(const struct hosts *h, unsigned rank)
-{
-	for (unsigned i = 0; i < hosts_total(h); i++)
-		if (i != rank && hosts_host_of(h, i) == hosts_host_of(h, rank))
-			return true;
-	return false;
-}
-
 /* "node7", or "node7 rank 3" if the host has several ranks. */
 static char *process_name(const struct hosts *h, unsigned rank)
 {
 	struct buf name = { 0 };
+	unsigned ranks = 0;
 
+	for (unsigned i = 0; i < hosts_total(h); i++)
+		ranks += hosts_host_of(h, i) == hosts_host_of(h, rank);
 	buf_add(&name, hosts_name(h, rank));
-	if (shares_host(h, rank))
+	if (ranks > 1)
 		buf_addf(&name, " rank %u", rank);
 	return buf_take(&name);
-}
-
-static void add_run(struct merge *m, const struct hosts *h, unsigned rank,
-		    const struct run_result *result)
-{
-	struct metrics_merged_run *run = &m->of.runs[m->of.count++];
-	uint64_t unsure_ns = 0;
-	int64_t ahead_ns = hosts_clock_offset_ns(h, rank, &unsure_ns);
-
-	*run = (struct metrics_merged_run){ .rank = rank,
-					    .file = process_name(h, rank),
-					    .hostname = mem_strdup(hosts_name(h, rank)),
-					    .timestamp_ms = result->timestamp_ms,
-					    .turn = 1,
-					    .clock_offset_ns = (double)ahead_ns,
-					    .clock_unsure_ns = (double)unsure_ns };
-	run->path = run->file;
-	merge_add_run(m, run, result);
 }
 
 /* ---- merging ---- */
@@ -260,11 +228,22 @@ static void note_rank(const struct gathered *g, unsigned rank, const struct run_
 {
 	size_t jobs = g->m->run->job_count;
 	struct once *host = &g->once[hosts_host_of(g->hosts, rank) * jobs];
+	struct metrics_merged_run *run = &g->m->of.runs[g->m->of.count++];
+	uint64_t unsure_ns = 0;
+	int64_t ahead_ns = hosts_clock_offset_ns(g->hosts, rank, &unsure_ns);
 
 	g->m->of.hosts += !host->has_ranks;
 	for (size_t i = 0; i < jobs; i++)
 		once_add(&host[i], &result->jobs[i]);
-	add_run(g->m, g->hosts, rank, result);
+	*run = (struct metrics_merged_run){ .rank = rank,
+					    .file = process_name(g->hosts, rank),
+					    .hostname = mem_strdup(hosts_name(g->hosts, rank)),
+					    .timestamp_ms = result->timestamp_ms,
+					    .turn = 1,
+					    .clock_offset_ns = (double)ahead_ns,
+					    .clock_unsure_ns = (double)unsure_ns };
+	run->path = run->file;
+	merge_add_run(g->m, run, result);
 }
 
 static void merge_ranks(const struct gathered *g)

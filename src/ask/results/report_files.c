@@ -383,7 +383,7 @@ static int read_document(struct reported *r, const struct ask *a, const char *pa
 	return 0;
 }
 
-/* ---- as it is asked for ---- */
+/* ---- output ---- */
 
 static void print_text(FILE *to, struct reported *r, enum detail detail)
 {
@@ -410,21 +410,11 @@ static int print_json(const struct ask *a, const struct reported *r)
 			    : json_report(a->to, &r->doc.run, &set, NULL);
 }
 
-static int status_of(const struct ask *a, const struct run_result *run)
-{
-	const char *require = a->set->settings.require;
-	struct mlgen_err err = { 0 };
-	bool is_missed = require && require_check(require, run, &err) != 0;
-
-	if (run->err.code || failed_in_any(run))
-		return EXIT_FAILED;
-	return is_missed ? EXIT_MISSED : EXIT_RAN;
-}
-
-/* The name of one of several stands above it. */
+/* Print a document, with its name above it if there are several. Returns the exit status. */
 static int print_one(const struct ask *a, size_t file, struct reported *r)
 {
 	const struct settings *set = &a->set->settings;
+	struct mlgen_err err = { 0 };
 	int rc = 0;
 
 	if (prints_json(set)) {
@@ -434,7 +424,12 @@ static int print_one(const struct ask *a, size_t file, struct reported *r)
 			fprintf(a->to, "%s== %s\n", file ? "\n" : "", a->set->files[file]);
 		print_text(a->to, r, detail_of(set));
 	}
-	return rc < 0 ? EXIT_FAILED : status_of(a, &r->doc.run);
+	if (rc < 0)
+		return EXIT_FAILED;
+	bool is_missed = set->require && require_check(set->require, &r->doc.run, &err) != 0;
+	if (r->doc.run.err.code || failed_in_any(&r->doc.run))
+		return EXIT_FAILED;
+	return is_missed ? EXIT_MISSED : EXIT_RAN;
 }
 
 /* Returns the first status that is not EXIT_RAN. */

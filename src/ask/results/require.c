@@ -103,26 +103,11 @@ static bool misleads(const struct run_result *r, size_t i, const struct requirem
 	return is_au && q->op[0] == '>' && job_result_au_misleads(&r->jobs[i]);
 }
 
-static void log_misleading(const struct job_result *r, const struct requirement *q)
-{
-	log_error("%s: %s is %.1f, which leaves out the first step of each epoch; with these "
-		  "accelerators were busy for %.1f%% of the time: take more steps per epoch",
-		  r->job->name, q->metric, r->ml.au_percent, job_result_busy_percent(r));
-}
-
-static void log_missed(const char *job, const struct requirement *q, double value)
-{
-	char got[UNITS_TEXT_BYTES], want[UNITS_TEXT_BYTES];
-
-	log_error("%s: %s is %s, required %s%s", job, q->metric,
-		  isnan(value) ? "unknown" : units_sig4(got, value), q->op,
-		  units_put_f64(want, q->value));
-}
-
 /* Jobs that have no such figure are ignored. */
 static int count_missed(const struct record *records, const struct run_result *r,
 			const struct requirement *q, const struct figure *f, const char *text)
 {
+	char got[UNITS_TEXT_BYTES], want[UNITS_TEXT_BYTES];
 	int missed = 0;
 	bool any_has_it = false;
 
@@ -136,9 +121,15 @@ static int count_missed(const struct record *records, const struct run_result *r
 			continue;
 		missed++;
 		if (require_holds(q, value))
-			log_misleading(&r->jobs[i], q);
+			log_error("%s: %s is %.1f, which leaves out the first step of each epoch; "
+				  "with these accelerators were busy for %.1f%% of the time: take "
+				  "more steps per epoch",
+				  r->jobs[i].job->name, q->metric, r->jobs[i].ml.au_percent,
+				  job_result_busy_percent(&r->jobs[i]));
 		else
-			log_missed(records[i].job->doc.jobname, q, value);
+			log_error("%s: %s is %s, required %s%s", records[i].job->doc.jobname,
+				  q->metric, isnan(value) ? "unknown" : units_sig4(got, value),
+				  q->op, units_put_f64(want, q->value));
 	}
 	if (any_has_it)
 		return missed;

@@ -67,22 +67,16 @@ static int set_options(const struct results_file *f, const struct job_document *
 	return 0;
 }
 
-static struct job *find_job(const struct results_file *f, const char *name)
-{
-	for (size_t i = 0; i < f->jobs.count; i++)
-		if (strcmp(f->jobs.at[i]->name, name) == 0)
-			return f->jobs.at[i];
-	return NULL;
-}
-
 static int read_job(struct results_file *f, struct job_result *r, const struct jobset_env *env,
 		    struct mlgen_err *err)
 {
-	struct job *j = find_job(f, r->doc.jobname);
+	struct job *j;
 
-	r->job = j;
-	if (j)
-		return 0;
+	for (size_t i = 0; i < f->jobs.count; i++)
+		if (strcmp(f->jobs.at[i]->name, r->doc.jobname) == 0) {
+			r->job = f->jobs.at[i];
+			return 0;
+		}
 	r->job = j = job_new(r->doc.jobname);
 	vec_push(&f->jobs, j);
 	if (set_options(f, &r->doc, job_fields, j, j->origins, err) < 0)
@@ -184,22 +178,15 @@ static void set_elapsed(struct job_result *r)
 		r->elapsed_seconds = whole > 0 ? whole - 0.5 : whole;
 }
 
-/* The document has whole milliseconds; for merged runs, those of all of them. */
-static void set_runtime_seconds(struct job_result *r)
-{
-	double sum = job_result_runtime(r), read = (double)r->doc.job_runtime_ms / 1e3;
-	bool is_same = sum >= read && sum < read + 1e-3;
-
-	r->ml.runtime_seconds = is_same ? sum : read;
-}
-
 static void read_record(const struct record *from, struct job_result *r)
 {
 	set_work(r, from);
 	read_figures(r);
 	if (from->dataset)
 		read_dataset(r);
-	set_runtime_seconds(r);
+	/* The document has whole milliseconds; for merged runs, those of all of them. */
+	double sum = job_result_runtime(r), read = (double)r->doc.job_runtime_ms / 1e3;
+	r->ml.runtime_seconds = sum >= read && sum < read + 1e-3 ? sum : read;
 	set_elapsed(r);
 	failed_count(r);
 	/* Documents older than max_errors do not say that none were allowed. */

@@ -198,8 +198,8 @@ int results_open_scored(struct results_file *f, const char *path, struct mlgen_e
 /* Read a document in memory; `name` is used in messages. */
 int results_open_text(struct results_file *f, const char *name, const char *text, size_t bytes,
 		      struct mlgen_err *err);
-void results_close(struct results_file *
-			   f); /* accepts a zeroed struct, and also frees what result_read() made */
+/* Accepts a zeroed struct, and also frees what result_read() made. */
+void results_close(struct results_file *f);
 
 /* Equal for copies of a document, different for two runs. */
 uint64_t results_fingerprint(const struct results_file *f);

@@ -287,11 +287,6 @@ static void append_padded(struct buf *line, const char *text, int width)
 	printable_pad(line, text, width);
 }
 
-static void print_line(FILE *to, const struct buf *line)
-{
-	fprintf(to, "%s\n", buf_str(line));
-}
-
 static void print_text(FILE *to, const struct table *t)
 {
 	struct figure_column columns[KEYS_MAX];
@@ -302,7 +297,7 @@ static void print_text(FILE *to, const struct table *t)
 			    is_alone(t));
 		append_padded(&line, columns[i].title, columns[i].width);
 	}
-	print_line(to, &line);
+	fprintf(to, "%s\n", buf_str(&line));
 	for (size_t r = 0; r < t->rows; r++) {
 		buf_reset(&line);
 		for (size_t i = 0; i < t->columns; i++) {
@@ -310,7 +305,7 @@ static void print_text(FILE *to, const struct table *t)
 			column_cell(&columns[i], &t->cells[r * t->columns + i], &cell);
 			append_padded(&line, buf_str(&cell), columns[i].width);
 		}
-		print_line(to, &line);
+		fprintf(to, "%s\n", buf_str(&line));
 	}
 	buf_fini(&line);
 	buf_fini(&cell);

@@ -138,7 +138,7 @@ static double ceiling_resident_percent(const struct dataset *ds, const struct ce
 /* Seconds of an explicit ceiling, which runs for FEW_STEPS counted steps. */
 #define EXPLICIT_LEAST 3.0
 #define EXPLICIT_MOST 30.0
-/* An automatic ceiling takes at most BRIEF_PART of the run's time. */
+/* Each run of an automatic ceiling takes at most BRIEF_PART of the measured run's time. */
 #define BRIEF_STEPS 5
 #define BRIEF_LEAST 1.0
 #define BRIEF_MOST 3.0
@@ -435,7 +435,7 @@ static int measure_job(const struct ask *a, const struct run_result *r, struct j
 	return rc;
 }
 
-/* Report each job for which an explicit ceiling set_unmeasured be measured. */
+/* Report each job for which an explicit ceiling cannot be measured. */
 static void note_jobs_without_ceiling(const struct run_result *r)
 {
 	const struct job *last = NULL;

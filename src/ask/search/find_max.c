@@ -66,36 +66,25 @@ bool find_is_hidden(const struct find_max *f, const struct metrics_probe *p)
 	return p->supply_percent < limit && p->au_percent >= limit;
 }
 
-static bool is_figure(struct figure *out, const struct requirement *q)
-{
-	struct mlgen_err err = { 0 };
-
-	return figure_init_measured(out, q->metric, &err) == 0;
-}
-
 bool find_is_time(const struct requirement *q)
 {
 	struct figure figure;
 
-	return is_figure(&figure, q) && figure_is_ns(&figure);
-}
-
-static bool is_rate(const struct requirement *q)
-{
-	struct figure figure;
-
-	return is_figure(&figure, q) && figure_has_unit(&figure, "bytes/s");
+	return figure_init_measured(&figure, q->metric, NULL) == 0 && figure_is_ns(&figure);
 }
 
 const char *find_figure_text(char *out, const struct requirement *q, double v)
 {
 	char text[UNITS_TEXT_BYTES];
+	struct figure figure;
+	bool is_rate = figure_init_measured(&figure, q->metric, NULL) == 0 &&
+		       figure_has_unit(&figure, "bytes/s");
 
 	if (isnan(v))
 		snprintf(out, FIND_FIGURE_BYTES, "-");
 	else if (find_is_time(q))
 		snprintf(out, FIND_FIGURE_BYTES, "%s ms", units_human_ms(text, v));
-	else if (is_rate(q)) {
+	else if (is_rate) {
 		const struct rate_unit unit = show_rate_unit(v);
 
 		show_rate(out, &unit, v);
@@ -195,7 +184,7 @@ static void append_result(struct buf *out, const struct job_result *r)
 	buf_add(out, show_rate(text, &unit, rate));
 }
 
-/* Next to checkpoints, the last checkpoint may be long over: compare elapsed time. */
+/* A job of checkpoints may be long past its last checkpoint, so its elapsed time counts. */
 static bool ended_early(const struct job_result *r, const struct job_result *varied)
 {
 	return !job_result_is_of_checkpoints(r)

@@ -159,15 +159,6 @@ void find_text_mlperf(struct buf *out, const struct find_max *f)
 
 /* ---- limit: storage, this host, or the option itself ---- */
 
-/* Few steps suffice without storage: nothing is read ahead, and all steps are alike. */
-static uint64_t steps_without_storage(const struct job *j)
-{
-	double steps = ceil(2e9 / dist_mean(&j->compute_time));
-	uint64_t n = (uint64_t)fmin(20, fmax(4, steps));
-
-	return j->steps && j->steps < n ? j->steps : n;
-}
-
 /* Run a short probe of the failed value on the null engine. */
 static void try_without_storage(struct find_max *f)
 {
@@ -177,9 +168,14 @@ static void try_without_storage(struct find_max *f)
 	struct mlgen_err err = { 0 };
 	bool is_full = false;
 	int rc = find_length(f, step, &args, &is_full, &err);
+	/* Few steps suffice without storage: nothing is read ahead, and all steps are alike. */
+	double wanted = fmin(20, fmax(4, ceil(2e9 / dist_mean(&f->job->compute_time))));
+	uint64_t steps = (uint64_t)wanted;
 
+	if (f->job->steps && f->job->steps < steps)
+		steps = f->job->steps;
 	probe_args_without_storage(&args, f->ask, f->job);
-	probe_args_add(&args, "--%s.steps=%" PRIu64, f->job->name, steps_without_storage(f->job));
+	probe_args_add(&args, "--%s.steps=%" PRIu64, f->job->name, steps);
 	if (rc == 0)
 		rc = probe_run(&run, f->ask, &args, &err);
 	const struct job_result *r = rc == 0 ? find_result(f, run.result) : NULL;

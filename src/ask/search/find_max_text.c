@@ -502,16 +502,6 @@ void find_lines(struct find_max *f)
 	buf_fini(&mlperf);
 }
 
-static void append_line(struct buf *out, const struct metrics_answer_line *line)
-{
-	if (!line->label)
-		buf_addf(out, "%s\n", line->text);
-	else if (strcmp(line->label, LABEL_PLAY) == 0)
-		text_put_command(out, line->label, INDENT, line->text);
-	else
-		text_put(out, line->label, INDENT, line->text);
-}
-
 void find_text_answer(const struct find_max *f, FILE *to, bool quiet)
 {
 	struct buf out = { 0 };
@@ -520,8 +510,16 @@ void find_text_answer(const struct find_max *f, FILE *to, bool quiet)
 		buf_addf(&out, "%s: %s\n", f->job->name, f->lines[0].text);
 	else
 		buf_addc(&out, '\n');
-	for (size_t i = 0; !quiet && i < f->line_count; i++)
-		append_line(&out, &f->lines[i]);
+	for (size_t i = 0; !quiet && i < f->line_count; i++) {
+		const struct metrics_answer_line *line = &f->lines[i];
+
+		if (!line->label)
+			buf_addf(&out, "%s\n", line->text);
+		else if (strcmp(line->label, LABEL_PLAY) == 0)
+			text_put_command(&out, line->label, INDENT, line->text);
+		else
+			text_put(&out, line->label, INDENT, line->text);
+	}
 	text_print(to, &out);
 	fflush(to);
 	buf_fini(&out);

@@ -36,12 +36,6 @@ static double spread(const struct search_trial *t)
 	return most - least;
 }
 
-static bool is_near(const struct search *s, const struct search_trial *t)
-{
-	return !t->is_impossible && t->runs < SEARCH_RUNS &&
-	       fabs(mean(t)) <= fmax(search_noise(s), t->noise);
-}
-
 static enum search_verdict search_verdict(const struct search_trial *t)
 {
 	unsigned held = 0;
@@ -233,13 +227,14 @@ static uint64_t next_failed(const struct search *s, uint64_t above)
 
 /* ---- results ---- */
 
+/* The trial of a step; a new one if there is none. */
 static struct search_trial *trial(struct search *s, struct search_step of)
 {
 	bool is_full = of.what == SEARCH_FULL;
+	const struct search_trial *t = search_find(s, of.value, is_full);
 
-	for (size_t i = 0; i < s->trials.count; i++)
-		if (s->trials.at[i].value == of.value && s->trials.at[i].is_full == is_full)
-			return &s->trials.at[i];
+	if (t)
+		return &s->trials.at[t - s->trials.at];
 	vec_push(&s->trials, (struct search_trial){ .value = of.value, .is_full = is_full });
 	return vec_last(&s->trials);
 }
@@ -262,7 +257,8 @@ struct search_step search_next(const struct search *s)
 		 * counts. */
 		const struct search_trial *t = &s->trials.at[s->trials.count - 1];
 
-		if (is_near(s, t))
+		if (!t->is_impossible && t->runs < SEARCH_RUNS &&
+		    fabs(mean(t)) <= fmax(search_noise(s), t->noise))
 			return step_of(t->is_full ? SEARCH_FULL : SEARCH_SHORT, t->value);
 	}
 	unsigned wrong = contradictions(s);
