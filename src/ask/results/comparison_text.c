@@ -284,18 +284,6 @@ static void append_difference(struct buf *out, const struct comparison_row *row,
 		buf_addf(out, "%+.*f%%", fabs(d) < 99.95 ? 1 : 0, fabs(d) < 0.05 ? 0 : d);
 }
 
-static void append_limit(struct buf *out, const struct comparison *c,
-			 const struct comparison_row *row, size_t i)
-{
-	const char *percent = row->is_points ? "" : "%";
-
-	if (!isnan(c->tolerance))
-		buf_addf(out, " (%g%s)", c->tolerance, percent);
-	else
-		buf_addf(out, " (%s%.*f%s)", isnan(row->noise[i]) ? "unknown: " : "",
-			 row->limit[i] < 99.95 ? 1 : 0, row->limit[i], percent);
-}
-
 /* Print the words after two values and their difference, or below them where the line would be too
  * long, and end the line. Text in brackets is not broken. */
 static void print_words(const struct sheet *s, const char *words)
@@ -327,6 +315,7 @@ static void print_words(const struct sheet *s, const char *words)
 /* Print the difference of two results after their values. */
 static void print_difference(const struct sheet *s, const struct comparison_row *row)
 {
+	const char *percent = row->is_points ? "" : "%";
 	struct buf text = { 0 };
 
 	append_difference(&text, row, 1);
@@ -341,8 +330,11 @@ static void print_difference(const struct sheet *s, const struct comparison_row 
 		buf_add(&text, "within tolerance");
 	else if (row->marks[1])
 		buf_add(&text, comparison_mark_word(row->marks[1]));
-	if (row->marks[1] == MARK_SAME)
-		append_limit(&text, s->c, row, 1);
+	if (row->marks[1] == MARK_SAME && !isnan(s->c->tolerance))
+		buf_addf(&text, " (%g%s)", s->c->tolerance, percent);
+	else if (row->marks[1] == MARK_SAME)
+		buf_addf(&text, " (%s%.*f%s)", isnan(row->noise[1]) ? "unknown: " : "",
+			 row->limit[1] < 99.95 ? 1 : 0, row->limit[1], percent);
 	print_words(s, buf_str(&text));
 	buf_fini(&text);
 }

@@ -385,44 +385,29 @@ static int read_document(struct reported *r, const struct ask *a, const char *pa
 
 /* ---- output ---- */
 
-static void print_text(FILE *to, struct reported *r, enum detail detail)
-{
-	struct merge m;
-
-	if (!r->doc.records[0].merged) {
-		text_report(to, &r->doc.run, detail);
-		return;
-	}
-	merge_of_document(&m, &r->doc);
-	merge_print(to, &m, detail);
-	merge_fini(&m);
-}
-
-static int print_json(const struct ask *a, const struct reported *r)
-{
-	const struct jobset set = {
-		.settings.output_format = a->set->settings.output_format,
-		.jobs = r->doc.jobs.at,
-		.count = r->doc.jobs.count,
-	};
-
-	return r->extra.key ? json_report_with(a->to, &r->doc.run, &set, &r->extra)
-			    : json_report(a->to, &r->doc.run, &set, NULL);
-}
-
 /* Print a document, with its name above it if there are several. Returns the exit status. */
 static int print_one(const struct ask *a, size_t file, struct reported *r)
 {
 	const struct settings *set = &a->set->settings;
+	const struct jobset jobs = { .settings.output_format = set->output_format,
+				     .jobs = r->doc.jobs.at,
+				     .count = r->doc.jobs.count };
 	struct mlgen_err err = { 0 };
 	int rc = 0;
 
+	if (!prints_json(set) && a->set->file_count > 1 && !set->quiet)
+		fprintf(a->to, "%s== %s\n", file ? "\n" : "", a->set->files[file]);
 	if (prints_json(set)) {
-		rc = print_json(a, r);
+		rc = r->extra.key ? json_report_with(a->to, &r->doc.run, &jobs, &r->extra)
+				  : json_report(a->to, &r->doc.run, &jobs, NULL);
+	} else if (r->doc.records[0].merged) {
+		struct merge m;
+
+		merge_of_document(&m, &r->doc);
+		merge_print(a->to, &m, detail_of(set));
+		merge_fini(&m);
 	} else {
-		if (a->set->file_count > 1 && !set->quiet)
-			fprintf(a->to, "%s== %s\n", file ? "\n" : "", a->set->files[file]);
-		print_text(a->to, r, detail_of(set));
+		text_report(a->to, &r->doc.run, detail_of(set));
 	}
 	if (rc < 0)
 		return EXIT_FAILED;

@@ -22,8 +22,8 @@
 
 /* ---- files to read from memory ---- */
 
-/* The largest part of free memory that is filled with files. */
-#define MEMORY_FRACTION 4
+/* A divisor: at most a quarter of free memory is filled with files. */
+#define MEMORY_DIVISOR 4
 #define WARM_BATCHES 4
 #define WARM_BYTES (256.0 * 1024 * 1024) /* beyond the caches of a CPU */
 #define CHUNK_BYTES ((size_t)1 << 20)
@@ -71,7 +71,7 @@ static uint64_t warm_bytes_max(const struct host *host)
 	if (sysfile_keyed(&free_bytes, "", "/proc/meminfo", "MemAvailable") == 0 &&
 	    free_bytes < available)
 		available = free_bytes;
-	return available / MEMORY_FRACTION;
+	return available / MEMORY_DIVISOR;
 }
 
 uint64_t ceiling_files(const struct job_result *j, uint64_t most_bytes)
