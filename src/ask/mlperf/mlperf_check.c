@@ -19,7 +19,7 @@
 #define TEXT_AT 27
 
 /* The findings about one job or group. */
-struct findings {
+struct rule_findings {
 	struct mlperf_rule *rules;
 	size_t count;
 	unsigned broken, unchecked, unchecked_of_result;
@@ -116,32 +116,32 @@ const struct mlperf_row mlperf_other_rules[] = {
 
 /* ---- evaluation ---- */
 
-struct finding {
+struct rule_finding {
 	enum mlperf_state state;
 	const struct mlperf_subject *of;
 	char *text;
 	bool is_common; /* the text is the same for all runs */
 };
 
-static struct finding evaluate(const struct mlperf_row *row, const struct mlperf_subject *s)
+static struct rule_finding evaluate(const struct mlperf_row *row, const struct mlperf_subject *s)
 {
 	struct buf text = { 0 };
 	enum mlperf_state state = row->check(s, &text);
-	struct finding found = { state, s, mem_strdup(buf_str(&text)), true };
+	struct rule_finding found = { state, s, mem_strdup(buf_str(&text)), true };
 
 	buf_fini(&text);
 	return found;
 }
 
 /* The worst finding of all runs that count, the first among equals. */
-static struct finding evaluate_all(const struct mlperf_row *row, const struct mlperf_group *g)
+static struct rule_finding evaluate_all(const struct mlperf_row *row, const struct mlperf_group *g)
 {
-	struct finding worst = { .state = MLPERF_NONE };
+	struct rule_finding worst = { .state = MLPERF_NONE };
 
 	for (size_t i = 0; i < g->count; i++) {
 		if (g->of[i].turn < g->warm_ups)
 			continue;
-		struct finding current = evaluate(row, &g->of[i]);
+		struct rule_finding current = evaluate(row, &g->of[i]);
 		bool is_first = !worst.of;
 		bool is_common =
 			is_first || (worst.is_common && strcmp(worst.text, current.text) == 0);
@@ -158,7 +158,8 @@ static struct finding evaluate_all(const struct mlperf_row *row, const struct ml
 	return worst;
 }
 
-static void add_finding(struct findings *f, const struct mlperf_row *row, struct finding *found)
+static void add_finding(struct rule_findings *f, const struct mlperf_row *row,
+			struct rule_finding *found)
 {
 	struct buf text = { 0 };
 
@@ -180,7 +181,7 @@ static void add_finding(struct findings *f, const struct mlperf_row *row, struct
 }
 
 /* The findings about one job of the group or, with NULL, about all. */
-static void find_all(struct findings *f, const struct mlperf_group *g,
+static void find_all(struct rule_findings *f, const struct mlperf_group *g,
 		     const struct mlperf_subject *only)
 {
 	const struct mlperf_row *rows = job_work(g->of[0].job)->asked->mlperf_rules;
@@ -188,9 +189,9 @@ static void find_all(struct findings *f, const struct mlperf_group *g,
 
 	while (rows[n].name)
 		n++;
-	*f = (struct findings){ .rules = mem_array(n, sizeof(*f->rules)) };
+	*f = (struct rule_findings){ .rules = mem_array(n, sizeof(*f->rules)) };
 	for (const struct mlperf_row *row = rows; row->name; row++) {
-		struct finding found = only ? evaluate(row, only) : evaluate_all(row, g);
+		struct rule_finding found = only ? evaluate(row, only) : evaluate_all(row, g);
 
 		add_finding(f, row, &found);
 	}
@@ -198,7 +199,7 @@ static void find_all(struct findings *f, const struct mlperf_group *g,
 
 /* ---- text ---- */
 
-static void print_headline(FILE *to, const struct findings *f, const struct mlperf_group *g)
+static void print_headline(FILE *to, const struct rule_findings *f, const struct mlperf_group *g)
 {
 	const struct mlperf_subject *s = &g->of[0];
 	bool is_valid_run = s->run && f->unchecked == f->unchecked_of_result;
@@ -218,7 +219,7 @@ static void print_headline(FILE *to, const struct findings *f, const struct mlpe
 	fputc('\n', to);
 }
 
-static void print_rules(FILE *to, const struct findings *f)
+static void print_rules(FILE *to, const struct rule_findings *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		const struct mlperf_rule *rule = &f->rules[i];
@@ -240,7 +241,7 @@ unsigned mlperf_print(FILE *to, const struct ask *a, const struct mlperf_groups 
 	unsigned broken = 0;
 
 	for (size_t i = 0; i < g->count; i++) {
-		struct findings f;
+		struct rule_findings f;
 
 		find_all(&f, &g->of[i], NULL);
 		/* The block follows a report or another block. */
@@ -272,7 +273,7 @@ void mlperf_check(FILE *to, const struct ask *a, const struct run_result *r)
 static void fill_rules(struct metric_list *to, const struct mlperf_group *g,
 		       const struct mlperf_subject *s)
 {
-	struct findings f;
+	struct rule_findings f;
 
 	find_all(&f, g, s);
 	*to = (struct metric_list){ f.rules, f.count };

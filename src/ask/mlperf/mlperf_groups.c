@@ -290,14 +290,14 @@ static const struct mlperf_subject *find_repeated_seed(const struct mlperf_group
 }
 
 /* A turn lasts from the first start to the last end of its hosts. */
-struct turn {
+struct turn_span {
 	const char *name; /* name of one of the hosts */
 	uint64_t begin_ms, end_ms;
 };
 
-static struct turn turn_times(const struct mlperf_group *g, unsigned turn)
+static struct turn_span turn_times(const struct mlperf_group *g, unsigned turn)
 {
-	struct turn t = { .begin_ms = UINT64_MAX };
+	struct turn_span t = { .begin_ms = UINT64_MAX };
 
 	for (size_t i = 0; i < g->count; i++) {
 		const struct mlperf_subject *s = &g->of[i];
@@ -318,7 +318,7 @@ static struct turn turn_times(const struct mlperf_group *g, unsigned turn)
 static bool add_gap(struct buf *text, const struct mlperf_group *g)
 {
 	for (unsigned i = 1; g->of[0].rules->is_consecutive && i < g->turns; i++) {
-		struct turn a = turn_times(g, i - 1), b = turn_times(g, i);
+		struct turn_span a = turn_times(g, i - 1), b = turn_times(g, i);
 		char gap[UNITS_TEXT_BYTES], length[UNITS_TEXT_BYTES];
 
 		if (b.begin_ms < a.end_ms + (a.end_ms - a.begin_ms))

@@ -430,15 +430,10 @@ static int select_records(struct comparison *c, size_t job, struct mlgen_err *er
 
 /* ---- conclusion ---- */
 
-static double number_of(const struct comparison *c, size_t i, const char *key)
-{
-	return figure_number(key, c->of[i]);
-}
-
 /* Without read_threads an accelerator reads itself. */
 static double readers_of(const struct comparison *c, size_t i)
 {
-	double n = number_of(c, i, "read_threads");
+	double n = figure_number("read_threads", c->of[i]);
 	const char *loader = record_option(c->of[i], "loader");
 	const char *in_order = record_option(c->of[i], "deterministic");
 
@@ -452,10 +447,10 @@ static double readers_of(const struct comparison *c, size_t i)
 static double in_flight(const struct comparison *c, size_t i)
 {
 	bool is_io = record_kind(c->of[i]) == RECORD_IO;
-	double workers = is_io ? number_of(c, i, "numjobs")
-			       : number_of(c, i, "accelerators") * readers_of(c, i);
+	double workers = is_io ? figure_number("numjobs", c->of[i])
+			       : figure_number("accelerators", c->of[i]) * readers_of(c, i);
 
-	return workers * number_of(c, i, "iodepth_used");
+	return workers * figure_number("iodepth_used", c->of[i]);
 }
 
 static enum comparison_mark mark_of(const struct comparison_rows *rows, size_t last,
@@ -471,8 +466,8 @@ static enum comparison_mark mark_of(const struct comparison_rows *rows, size_t l
 static bool demands_are_equal(const struct comparison *c)
 {
 	const char *key = "demand_bytes_per_sec";
-	double first = number_of(c, 0, key);
-	double last = number_of(c, c->count - 1, key);
+	double first = figure_number(key, c->of[0]);
+	double last = figure_number(key, c->of[c->count - 1]);
 
 	return !(fabs(last - first) > first * EQUAL_PERCENT / 100);
 }
@@ -502,7 +497,7 @@ static void explain(FILE *to, const struct comparison *c, const struct compariso
 	if (c->count > 2 || !(times >= MORE_IN_FLIGHT) || !demands_are_equal(c))
 		return;
 	if (of_rate == MARK_SAME && mark_of(rows, last, latency) == MARK_WORSE &&
-	    number_of(c, last, latency) >= SLOW_READ_NS)
+	    figure_number(latency, c->of[last]) >= SLOW_READ_NS)
 		fprintf(to,
 			"=> %.3g x the reads in flight, same throughput, higher latency: bandwidth "
 			"is the limit\n",

@@ -113,7 +113,7 @@ static const char *const circumstances[] = {
 };
 
 /* An option or a condition that differs between the results. */
-struct line {
+struct sheet_line {
 	char *label;
 	char *cells[COMPARISON_FILES];
 };
@@ -124,7 +124,7 @@ struct sheet {
 	const struct comparison *c;
 	int label, value;
 	bool is_stacked; /* differences stand in a line of their own */
-	VEC(struct line) lines;
+	VEC(struct sheet_line) lines;
 };
 
 static const char *document_name(const struct comparison *c, size_t i)
@@ -180,9 +180,9 @@ static void print_header(const struct sheet *s)
 /* ---- options and conditions that differ ---- */
 
 /* The caller fills the cells with allocated text. */
-static struct line *add_line(struct sheet *s, const char *label)
+static struct sheet_line *add_line(struct sheet *s, const char *label)
 {
-	vec_push(&s->lines, (struct line){ .label = mem_strdup(label) });
+	vec_push(&s->lines, (struct sheet_line){ .label = mem_strdup(label) });
 	return vec_last(&s->lines);
 }
 
@@ -192,7 +192,7 @@ static void add_options(struct sheet *s)
 	const char *option;
 
 	while ((option = comparison_next_option(s->c, &at))) {
-		struct line *l = add_line(s, option);
+		struct sheet_line *l = add_line(s, option);
 
 		for (size_t i = 0; i < s->c->count; i++) {
 			const char *text = record_option(s->c->of[i], option);
@@ -226,7 +226,7 @@ static void add_circumstance(struct sheet *s, const char *key)
 		differs |= !same_value(&values[i], &values[0]);
 	if (differs) {
 		column_init(&column, &figure, values, s->c->count, 1, false);
-		struct line *l = add_line(s, column.title);
+		struct sheet_line *l = add_line(s, column.title);
 		for (size_t i = 0; i < s->c->count; i++) {
 			struct buf cell = { 0 };
 

@@ -173,7 +173,7 @@ void column_cell(const struct figure_column *c, const struct figure_value *v, st
 /* Number of unreadable files that are named. */
 #define FAULTS_SHOWN 10
 
-struct table {
+struct figure_table {
 	char *keys; /* the figures point into this */
 	struct figure figures[KEYS_MAX];
 	size_t columns;
@@ -182,7 +182,7 @@ struct table {
 	size_t rows, room;
 };
 
-static int add_key(struct table *t, char *key, struct mlgen_err *err)
+static int add_key(struct figure_table *t, char *key, struct mlgen_err *err)
 {
 	key += strspn(key, " \t");
 	for (size_t len = strlen(key); len && strchr(" \t", key[len - 1]);)
@@ -199,7 +199,7 @@ static int add_key(struct table *t, char *key, struct mlgen_err *err)
 	return figure_init(&t->figures[t->columns++], key, err);
 }
 
-static int read_keys(struct table *t, const char *keys, struct mlgen_err *err)
+static int read_keys(struct figure_table *t, const char *keys, struct mlgen_err *err)
 {
 	t->keys = mem_strdup(keys);
 	for (char *key = t->keys, *next; key; key = next) {
@@ -212,7 +212,7 @@ static int read_keys(struct table *t, const char *keys, struct mlgen_err *err)
 	return 0;
 }
 
-static void table_fini(struct table *t)
+static void table_fini(struct figure_table *t)
 {
 	for (size_t i = 0; i < t->rows * t->columns; i++)
 		figure_value_fini(&t->cells[i]);
@@ -221,7 +221,7 @@ static void table_fini(struct table *t)
 }
 
 /* Append a row of empty cells. */
-static struct figure_value *add_row(struct table *t)
+static struct figure_value *add_row(struct figure_table *t)
 {
 	size_t bytes = t->columns * sizeof(*t->cells);
 
@@ -231,7 +231,7 @@ static struct figure_value *add_row(struct table *t)
 	return row;
 }
 
-static void add_document(struct table *t, const struct results_file *doc)
+static void add_document(struct figure_table *t, const struct results_file *doc)
 {
 	for (size_t j = 0; j < doc->count; j++) {
 		struct figure_value *row = add_row(t);
@@ -248,7 +248,7 @@ static void add_document(struct table *t, const struct results_file *doc)
 }
 
 /* Read one file at a time. Files that are no results are named. */
-static int read_files(struct table *t, char *const *files, size_t count)
+static int read_files(struct figure_table *t, char *const *files, size_t count)
 {
 	size_t faults = 0;
 
@@ -271,7 +271,7 @@ static int read_files(struct table *t, char *const *files, size_t count)
 
 /* ---- text ---- */
 
-static bool is_alone(const struct table *t)
+static bool is_alone(const struct figure_table *t)
 {
 	unsigned rates = 0;
 
@@ -287,7 +287,7 @@ static void append_padded(struct buf *line, const char *text, int width)
 	printable_pad(line, text, width);
 }
 
-static void print_text(FILE *to, const struct table *t)
+static void print_text(FILE *to, const struct figure_table *t)
 {
 	struct figure_column columns[KEYS_MAX];
 	struct buf line = { 0 }, cell = { 0 };
@@ -340,7 +340,7 @@ static void print_csv_cell(FILE *to, const struct figure_value *v)
 		print_quoted(to, v->text);
 }
 
-static void print_csv(FILE *to, const struct table *t)
+static void print_csv(FILE *to, const struct figure_table *t)
 {
 	for (size_t i = 0; i < t->columns; i++) {
 		fputs(i ? "," : "", to);
@@ -370,7 +370,7 @@ static json_t *cell_value(const struct figure_value *v)
 	return json_null();
 }
 
-static void print_json(FILE *to, const struct table *t)
+static void print_json(FILE *to, const struct figure_table *t)
 {
 	for (size_t r = 0; r < t->rows; r++) {
 		json_t *row = json_object();
@@ -384,7 +384,7 @@ static void print_json(FILE *to, const struct table *t)
 	}
 }
 
-static int print_table(FILE *to, const struct table *t, int format)
+static int print_table(FILE *to, const struct figure_table *t, int format)
 {
 	switch (format) {
 	case OUTPUT_TEXT:
@@ -404,7 +404,7 @@ static int print_table(FILE *to, const struct table *t, int format)
 
 int table_files(const struct ask *a, const char *keys)
 {
-	struct table t = { .keys = NULL };
+	struct figure_table t = { .keys = NULL };
 	struct mlgen_err err = { 0 };
 	int status = EXIT_USAGE;
 

@@ -290,13 +290,14 @@ static double demand_of_one(const struct find_max *f, const char *name)
 	return demand * find_au_limit(f) / 100;
 }
 
-struct fit {
+struct accelerator_fit {
 	char best[64], least[64]; /* names: the largest that fits, the smallest of all */
 	double best_rate, least_rate;
 	bool rates_differ;
 };
 
-static void consider_accelerator(struct fit *fit, const struct find_max *f, const char *name)
+static void consider_accelerator(struct accelerator_fit *fit, const struct find_max *f,
+				 const char *name)
 {
 	double rate = demand_of_one(f, name);
 
@@ -313,7 +314,7 @@ static void consider_accelerator(struct fit *fit, const struct find_max *f, cons
 	}
 }
 
-static char *format_fit(const struct find_max *f, const struct fit *fit)
+static char *format_fit(const struct find_max *f, const struct accelerator_fit *fit)
 {
 	char rate[UNITS_TEXT_BYTES];
 	struct buf out = { 0 };
@@ -345,7 +346,7 @@ static void find_fit(struct find_max *f)
 	if (!f->job->accelerators_known || is_overridden(f->job, "compute_time") ||
 	    is_overridden(f->job, "batch_size"))
 		return;
-	struct fit fit = { 0 };
+	struct accelerator_fit fit = { 0 };
 	char *names = mem_strdup(f->job->accelerators_known);
 	char *rest = names;
 
