@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blktrace.c - --format=blktrace: binary files of one recording of block devices, one for each
- * CPU. */
+/* blktrace.c - --format=blktrace: the binary files of one recording, one for each CPU. */
 #include "tracing/import/import.h"
 
 #include <byteswap.h>
@@ -11,11 +10,11 @@
 #include "base/util.h"
 #include "base/vec.h"
 
-/* ---- what the kernel records of a block device: an event as it lies in a file of blktrace ---- */
+/* ---- the file format ---- */
 
 /*
- * include/uapi/linux/blktrace_api.h of Linux: 48 bytes in the byte order of the host that recorded
- * them, and pdu_bytes behind them.
+ * An event is struct blk_io_trace of include/uapi/linux/blktrace_api.h: 48 bytes in the byte order
+ * of the recording host, followed by pdu_bytes of data.
  */
 #define BLKTRACE_MAGIC 0x65617400u
 #define BLKTRACE_VERSION 7u
@@ -28,13 +27,13 @@ enum blktrace_act {
 
 enum blktrace_note {
 	BLKTRACE_PROCESS = 0,
-	BLKTRACE_TIMESTAMP = 1, /* two words: seconds since 1970 and ns */
+	BLKTRACE_TIMESTAMP = 1, /* the data is two words: seconds since 1970 and ns */
 };
 
 enum blktrace_category {
 	BLKTRACE_READ = 1u << 0,
 	BLKTRACE_WRITE = 1u << 1,
-	BLKTRACE_PASSTHROUGH = 1u << 9, /* commands of no extent */
+	BLKTRACE_PASSTHROUGH = 1u << 9, /* commands without an extent */
 	BLKTRACE_NOTIFY = 1u << 10,
 	BLKTRACE_AHEAD = 1u << 11,
 	BLKTRACE_DISCARD = 1u << 13,
@@ -44,71 +43,47 @@ struct blktrace_event {
 	uint32_t magic, sequence;
 	uint64_t time_ns, sector;
 	uint32_t bytes;
-	unsigned act;      /* enum blktrace_act; of a notice, blktrace_note */
+	unsigned act;      /* enum blktrace_act, or blktrace_note of a BLKTRACE_NOTIFY */
 	unsigned category; /* bits of enum blktrace_category */
 	uint32_t pid, device, cpu;
 	int error; /* 0, or -errno */
 	unsigned pdu_bytes;
 };
 
-/* Below the version's byte. */
+/* The low byte of the magic is the version. */
 #define MAGIC_MASK 0xffffff00u
-/* Of an action: a control group's id stands before the rest of the pdu. */
+/* A higher bit of the action says that the data begins with a control group's id. */
 #define ACT_MASK 0xffu
 
-struct raw {
+struct blktrace_raw {
 	uint32_t magic, sequence;
 	uint64_t time, sector;
 	uint32_t bytes, action, pid, device, cpu;
 	uint16_t error, pdu_bytes;
 };
 
-_Static_assert(sizeof(struct raw) == BLKTRACE_EVENT_BYTES, "as in a file");
+_Static_assert(sizeof(struct blktrace_raw) == BLKTRACE_EVENT_BYTES, "as in a file");
 
-/* A record's first bytes: in another order than this host's? False in *is_known: they are no
- * record's of any version. */
-static bool blktrace_is_swapped(const void *at, bool *is_known)
+static void blktrace_event_parse(const void *at, bool is_swapped, struct blktrace_event *out)
 {
-	uint32_t magic;
-
-	memcpy(&magic, at, sizeof(magic));
-	*is_known = true;
-	if ((magic & MAGIC_MASK) == BLKTRACE_MAGIC)
-		return false;
-	*is_known = (bswap_32(magic) & MAGIC_MASK) == BLKTRACE_MAGIC;
-	return *is_known;
-}
-
-static void swap(struct raw *r)
-{
-	r->magic = bswap_32(r->magic);
-	r->sequence = bswap_32(r->sequence);
-	r->time = bswap_64(r->time);
-	r->sector = bswap_64(r->sector);
-	r->bytes = bswap_32(r->bytes);
-	r->action = bswap_32(r->action);
-	r->pid = bswap_32(r->pid);
-	r->device = bswap_32(r->device);
-	r->cpu = bswap_32(r->cpu);
-	r->error = bswap_16(r->error);
-	r->pdu_bytes = bswap_16(r->pdu_bytes);
-}
-
-/* The kernel keeps the lower half of -errno; some drivers gave errno. */
-static int error_of(uint16_t error)
-{
-	int16_t half = (int16_t)error;
-
-	return half > 0 ? -half : half;
-}
-
-static void blktrace_event_take(const void *at, bool is_swapped, struct blktrace_event *out)
-{
-	struct raw r;
+	struct blktrace_raw r;
+	int16_t error;
 
 	memcpy(&r, at, sizeof(r));
-	if (is_swapped)
-		swap(&r);
+	if (is_swapped) {
+		r.magic = bswap_32(r.magic);
+		r.sequence = bswap_32(r.sequence);
+		r.time = bswap_64(r.time);
+		r.sector = bswap_64(r.sector);
+		r.bytes = bswap_32(r.bytes);
+		r.action = bswap_32(r.action);
+		r.pid = bswap_32(r.pid);
+		r.device = bswap_32(r.device);
+		r.cpu = bswap_32(r.cpu);
+		r.error = bswap_16(r.error);
+		r.pdu_bytes = bswap_16(r.pdu_bytes);
+	}
+	error = (int16_t)r.error;
 	*out = (struct blktrace_event){
 		.magic = r.magic,
 		.sequence = r.sequence,
@@ -120,62 +95,63 @@ static void blktrace_event_take(const void *at, bool is_swapped, struct blktrace
 		.pid = r.pid,
 		.device = r.device,
 		.cpu = r.cpu,
-		.error = error_of(r.error),
+		/* The kernel stores the lower half of -errno; some drivers passed errno. */
+		.error = error > 0 ? -error : error,
 		.pdu_bytes = r.pdu_bytes,
 	};
 }
 
-/* ---- the recording ---- */
+/* ---- the reader ---- */
 
-enum { SECTOR_BYTES = 512, PDU_MOST = 65535, NAME_MOST = 64 };
-/* Pairs of device and CPU of which numbers are watched; more are not. */
-enum { COUNTERS_MOST = 4096 };
+enum { SECTOR_BYTES = 512, PDU_MAX = 65535, NAME_BYTES_MAX = 64 };
+/* Pairs of device and CPU whose sequence numbers are checked. */
+enum { COUNTERS_MAX = 4096 };
 
-/* The kernel numbers a device's events on a CPU; those that it had no room for have numbers,
- * too. */
-struct counter {
+/* The sequence numbers of a device's events on a CPU. The kernel also numbers events that it drops
+ * for lack of room. */
+struct blktrace_counter {
 	uint32_t device, cpu, first, last, count;
 	uint64_t first_ns, last_ns;
 };
 
-struct reading {
+struct blktrace_reader {
 	struct importing *m;
 	struct mlgen_err *err;
 	struct trace_input in;
 	const char *file;
-	uint64_t at; /* bytes of the file before the event at hand */
+	uint64_t at; /* offset of the current event in the file */
 	bool is_swapped;
-	unsigned char pdu[PDU_MOST];
+	unsigned char pdu[PDU_MAX];
 	struct blktrace_event event;
-	VEC(struct counter) counters;
-	size_t counter_at;            /* the last that was asked for */
-	uint32_t device, device_name; /* the last that had a name */
+	VEC(struct blktrace_counter) counters;
+	size_t counter_at;            /* the counter used last */
+	uint32_t device, device_name; /* the device named last */
 	bool has_device;
 	bool has_clock;
-	uint64_t passed, discards, flushes, of_no_direction; /* left out */
+	uint64_t passthrough, discards, flushes, without_direction; /* requests left out */
 };
 
 /* ---- bytes ---- */
 
-/* As many as there are, at most so many: less at the end of the file. */
-static int take_bytes(struct reading *r, void *to, size_t bytes, size_t *taken)
+/* Read `bytes` bytes, or fewer at the end of the file. 1, 0 = end of file, or -errno. */
+static int read_bytes(struct blktrace_reader *r, void *to, size_t bytes, size_t *done)
 {
 	int rc = 1;
 
-	for (*taken = 0; *taken < bytes;) {
+	for (*done = 0; *done < bytes;) {
 		rc = trace_input_more(&r->in, r->err);
 		if (rc <= 0)
 			return rc;
-		size_t n = u64_min(bytes - *taken, r->in.end - r->in.at);
+		size_t n = u64_min(bytes - *done, r->in.end - r->in.at);
 
-		memcpy((char *)to + *taken, r->in.buffer + r->in.at, n);
+		memcpy((char *)to + *done, r->in.buffer + r->in.at, n);
 		r->in.at += n;
-		*taken += n;
+		*done += n;
 	}
 	return 1;
 }
 
-static int blktrace_refuse(struct reading *r, const char *what, uint32_t magic)
+static int blktrace_refuse(struct blktrace_reader *r, const char *what, uint32_t magic)
 {
 	return mlgen_fail(r->err, -EINVAL,
 			  "%s: at byte %" PRIu64 ": %s (%08" PRIx32
@@ -183,50 +159,52 @@ static int blktrace_refuse(struct reading *r, const char *what, uint32_t magic)
 			  r->in.name, r->at, what, magic, BLKTRACE_MAGIC | BLKTRACE_VERSION);
 }
 
-static int check_magic(struct reading *r, const void *bytes)
+static int check_magic(struct blktrace_reader *r, const void *bytes)
 {
-	bool is_known;
-	bool is_swapped = blktrace_is_swapped(bytes, &is_known);
-	uint32_t first;
+	uint32_t magic;
+	bool is_native, is_swapped;
 
+	memcpy(&magic, bytes, sizeof(magic));
+	is_native = (magic & MAGIC_MASK) == BLKTRACE_MAGIC;
+	is_swapped = !is_native && (bswap_32(magic) & MAGIC_MASK) == BLKTRACE_MAGIC;
+	/* The first record determines the byte order of the file. */
 	if (r->at == 0)
 		r->is_swapped = is_swapped;
-	memcpy(&first, bytes, sizeof(first));
-	if (!is_known || is_swapped != r->is_swapped)
+	if ((!is_native && !is_swapped) || is_swapped != r->is_swapped)
 		return blktrace_refuse(
 			r, r->at ? "no record begins here" : "is no binary file of blktrace",
-			first);
-	blktrace_event_take(bytes, r->is_swapped, &r->event);
+			magic);
+	blktrace_event_parse(bytes, r->is_swapped, &r->event);
 	if ((r->event.magic & 0xff) != BLKTRACE_VERSION)
 		return blktrace_refuse(r, "a record of another version", r->event.magic);
 	return 0;
 }
 
-/* 1, 0 = there is none, or -errno. */
-static int next_event(struct reading *r)
+/* 1, 0 = end of file, or -errno. */
+static int next_event(struct blktrace_reader *r)
 {
 	unsigned char bytes[BLKTRACE_EVENT_BYTES] = { 0 };
-	size_t taken, pdu = 0;
-	int rc = take_bytes(r, bytes, sizeof(bytes), &taken);
+	size_t done, pdu = 0;
+	int rc = read_bytes(r, bytes, sizeof(bytes), &done);
 
-	if (rc < 0 || !taken)
+	if (rc < 0 || !done)
 		return rc;
-	if (taken >= sizeof(r->event.magic) && check_magic(r, bytes) < 0)
+	if (done >= sizeof(r->event.magic) && check_magic(r, bytes) < 0)
 		return r->err->code;
 	if (rc > 0)
-		rc = take_bytes(r, r->pdu, r->event.pdu_bytes, &pdu);
+		rc = read_bytes(r, r->pdu, r->event.pdu_bytes, &pdu);
 	if (rc == 0)
 		import_note(r->m,
 			    "%s: ends within a record, at byte %" PRIu64
 			    "; what is before it is taken",
 			    r->in.name, r->at);
-	r->at += taken + pdu;
+	r->at += done + pdu;
 	return rc;
 }
 
-/* ---- what it says ---- */
+/* ---- events ---- */
 
-static uint32_t word_at(const struct reading *r, size_t i)
+static uint32_t word_at(const struct blktrace_reader *r, size_t i)
 {
 	uint32_t w;
 
@@ -234,7 +212,7 @@ static uint32_t word_at(const struct reading *r, size_t i)
 	return r->is_swapped ? __builtin_bswap32(w) : w;
 }
 
-static void take_clock(struct reading *r)
+static void set_clock(struct blktrace_reader *r)
 {
 	uint64_t wall = word_at(r, 0) * NS_PER_S + word_at(r, 1);
 
@@ -244,12 +222,12 @@ static void take_clock(struct reading *r)
 	r->has_clock = true;
 }
 
-/* The number is a task's; its process is not said. */
-static void take_process(struct reading *r)
+/* The event has the id of a thread, but not of its process. */
+static void add_process(struct blktrace_reader *r)
 {
 	uint64_t number[] = { r->event.pid };
-	char name[NAME_MOST + 1];
-	size_t bytes = u64_min(r->event.pdu_bytes, NAME_MOST);
+	char name[NAME_BYTES_MAX + 1];
+	size_t bytes = u64_min(r->event.pdu_bytes, NAME_BYTES_MAX);
 
 	if (!r->event.pid)
 		return;
@@ -259,15 +237,15 @@ static void take_process(struct reading *r)
 		trace_fill_entry(r->m->fill, TRACE_PROCESS, number, 1, name);
 }
 
-static uint32_t device_of(struct reading *r)
+static uint32_t device_of(struct blktrace_reader *r)
 {
 	uint32_t device = r->event.device;
-	char name[NAME_MOST];
+	char name[NAME_BYTES_MAX];
 	int bytes;
 
 	if (r->has_device && r->device == device)
 		return r->device_name;
-	/* The kernel's own form: 12 bits of the major number, 20 of the minor. */
+	/* dev_t inside the kernel: 12 bits of the major number, 20 of the minor. */
 	bytes = snprintf(name, sizeof(name), "/dev/block/%" PRIu32 ":%" PRIu32, device >> 20,
 			 device & 0xfffff);
 	r->has_device = true;
@@ -276,7 +254,7 @@ static uint32_t device_of(struct reading *r)
 	return r->device_name;
 }
 
-static int take_request(struct reading *r)
+static int add_request(struct blktrace_reader *r)
 {
 	const struct blktrace_event *e = &r->event;
 	bool is_issue = e->act == BLKTRACE_ISSUE;
@@ -286,7 +264,7 @@ static int take_request(struct reading *r)
 		.len_bytes = e->bytes,
 		.result = is_issue ? 0 : e->error,
 		.cpu_ns = TRACE_UNKNOWN,
-		/* Who was interrupted by its end had nothing to do with it. */
+		/* A completion has the pid of whichever task was interrupted. */
 		.pid = is_issue ? e->pid : 0,
 		.tid = is_issue ? e->pid : 0,
 		.op = is_issue ? TRACE_BLOCK_ISSUE : TRACE_BLOCK_COMPLETE,
@@ -302,55 +280,55 @@ static int take_request(struct reading *r)
 	return trace_fill_add(r->m->fill, &to, r->err);
 }
 
-/* Is it of an extent that is read or written? Others are counted once, when they are issued. */
-static bool is_transfer(struct reading *r)
+/* Does the request read or write an extent? Other requests are counted when they are issued. */
+static bool is_transfer(struct blktrace_reader *r)
 {
 	const struct blktrace_event *e = &r->event;
 	bool is_issue = e->act == BLKTRACE_ISSUE;
 	uint64_t *left = NULL;
 
 	if (e->category & BLKTRACE_PASSTHROUGH)
-		left = &r->passed;
+		left = &r->passthrough;
 	else if (e->category & BLKTRACE_DISCARD)
 		left = &r->discards;
 	else if (!e->bytes)
 		left = &r->flushes;
 	else if (!(e->category & (BLKTRACE_READ | BLKTRACE_WRITE)))
-		left = &r->of_no_direction;
+		left = &r->without_direction;
 	if (left)
 		*left += is_issue;
 	return !left;
 }
 
-/* ---- what is missing ---- */
+/* ---- lost events ---- */
 
-static struct counter *counter_of(struct reading *r)
+static struct blktrace_counter *find_counter(struct blktrace_reader *r)
 {
 	const struct blktrace_event *e = &r->event;
 
 	for (size_t i = 0; i < r->counters.count; i++) {
 		size_t n = (r->counter_at + i) % r->counters.count;
-		struct counter *c = &r->counters.at[n];
+		struct blktrace_counter *c = &r->counters.at[n];
 
 		if (c->device == e->device && c->cpu == e->cpu) {
 			r->counter_at = n;
 			return c;
 		}
 	}
-	if (r->counters.count == COUNTERS_MOST)
+	if (r->counters.count == COUNTERS_MAX)
 		return NULL;
-	vec_push(&r->counters, (struct counter){ .device = e->device,
-						 .cpu = e->cpu,
-						 .first = UINT32_MAX,
-						 .first_ns = UINT64_MAX });
+	vec_push(&r->counters, (struct blktrace_counter){ .device = e->device,
+							  .cpu = e->cpu,
+							  .first = UINT32_MAX,
+							  .first_ns = UINT64_MAX });
 	return vec_last(&r->counters);
 }
 
-/* In whatever order they come. None has number 0 but where none is numbered. */
-static void count_event(struct reading *r)
+/* Count an event's sequence number, in any order. Number 0 means that events are not numbered. */
+static void count_event(struct blktrace_reader *r)
 {
 	const struct blktrace_event *e = &r->event;
-	struct counter *c = e->sequence ? counter_of(r) : NULL;
+	struct blktrace_counter *c = e->sequence ? find_counter(r) : NULL;
 
 	if (!c)
 		return;
@@ -363,12 +341,12 @@ static void count_event(struct reading *r)
 	c->last_ns = u64_max(c->last_ns, e->time_ns);
 }
 
-static void tell_lost(struct reading *r)
+static void add_lost(struct blktrace_reader *r)
 {
 	uint64_t lost = 0;
 
 	for (size_t i = 0; i < r->counters.count; i++) {
-		const struct counter *c = &r->counters.at[i];
+		const struct blktrace_counter *c = &r->counters.at[i];
 		uint64_t there = (uint64_t)c->last - c->first + 1;
 
 		if (there <= c->count)
@@ -385,34 +363,34 @@ static void tell_lost(struct reading *r)
 			    lost, plural(lost));
 }
 
-static void tell_one(struct reading *r, uint64_t count, const char *what)
+static void note_left_out(struct blktrace_reader *r, uint64_t count, const char *kind)
 {
 	if (count)
-		import_note(r->m, "left out, since a trace has none: %" PRIu64 " %s", count, what);
+		import_note(r->m, "left out, since a trace has none: %" PRIu64 " %s", count, kind);
 }
 
-/* ---- all of it ---- */
+/* ---- the files ---- */
 
-static int take_event(struct reading *r)
+static int apply_event(struct blktrace_reader *r)
 {
 	const struct blktrace_event *e = &r->event;
 
 	r->m->tally.lines++;
 	if (e->category & BLKTRACE_NOTIFY) {
 		if (e->act == BLKTRACE_TIMESTAMP)
-			take_clock(r);
+			set_clock(r);
 		else if (e->act == BLKTRACE_PROCESS)
-			take_process(r);
+			add_process(r);
 		return 0;
 	}
 	count_event(r);
 	if (e->act != BLKTRACE_ISSUE && e->act != BLKTRACE_COMPLETE)
 		return 0;
-	return is_transfer(r) ? take_request(r) : 0;
+	return is_transfer(r) ? add_request(r) : 0;
 }
 
-/* What is behind bytes that are no record cannot be found. */
-static int end_early(struct reading *r)
+/* Skip the rest of a file after bytes that are not a record: the next record cannot be found. */
+static int skip_rest(struct blktrace_reader *r)
 {
 	struct mlgen_err *err = r->err;
 
@@ -424,7 +402,7 @@ static int end_early(struct reading *r)
 	return 0;
 }
 
-static int read_file(struct reading *r, const char *file)
+static int read_file(struct blktrace_reader *r, const char *file)
 {
 	int rc = trace_input_open(&r->in, file, r->err);
 
@@ -432,15 +410,15 @@ static int read_file(struct reading *r, const char *file)
 	r->file = file;
 	r->at = 0;
 	if (rc == 0)
-		while ((rc = next_event(r)) > 0 && (rc = take_event(r)) == 0)
+		while ((rc = next_event(r)) > 0 && (rc = apply_event(r)) == 0)
 			;
 	trace_input_close(&r->in);
-	return rc < 0 ? end_early(r) : 0;
+	return rc < 0 ? skip_rest(r) : 0;
 }
 
 int import_blktrace(struct importing *m, struct mlgen_err *err)
 {
-	struct reading *r = mem_zalloc(sizeof(*r));
+	struct blktrace_reader *r = mem_zalloc(sizeof(*r));
 	int rc = 0;
 
 	r->m = m;
@@ -448,14 +426,14 @@ int import_blktrace(struct importing *m, struct mlgen_err *err)
 	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
 		rc = read_file(r, m->files[i]);
 	if (rc == 0) {
-		tell_lost(r);
-		tell_one(r, r->passed, "commands to a device");
-		tell_one(r, r->discards, "discards");
-		tell_one(r, r->flushes, "requests without bytes, which are flushes");
-		tell_one(r, r->of_no_direction, "that neither read nor write");
+		add_lost(r);
+		note_left_out(r, r->passthrough, "commands to a device");
+		note_left_out(r, r->discards, "discards");
+		note_left_out(r, r->flushes, "requests without bytes, which are flushes");
+		note_left_out(r, r->without_direction, "that neither read nor write");
 		if (!r->has_clock)
 			m->no_clock = "the recording does not say what time of day it began";
-		rc = import_judge(m, "blktrace", err);
+		rc = import_check_unread(m, "blktrace", err);
 	}
 	vec_fini(&r->counters);
 	mem_free(r);

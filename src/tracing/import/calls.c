@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls.c - calls by name, and the positions of descriptors that a log of calls leaves out. */
+/* calls.c - file calls by name, and a model of descriptors that infers missing offsets. */
 #include "tracing/import/import_internal.h"
 
 #include <errno.h>
@@ -14,137 +14,131 @@
 #include "base/util.h"
 #include "trace/trace.h"
 
-struct entry {
-	struct fd_open *open; /* NULL = the place is empty */
+struct fd_entry {
+	struct fd_open *open; /* NULL = unused slot */
 	int fd;
 	bool closes_on_exec;
 };
 
-/* By descriptor, with linear probing; never full. */
-struct table {
+/* Open files by descriptor: a hash table with linear probing, at most three quarters full. */
+struct fd_map {
 	unsigned references;
 	size_t count, size; /* a power of two */
-	struct entry *entries;
+	struct fd_entry *entries;
 };
 
-struct owner {
-	struct table *table; /* NULL = the place is empty */
+struct fd_owner {
+	struct fd_map *map; /* NULL = unused slot */
 	uint32_t task;
 };
 
 struct fdtable {
 	size_t count, size;
-	struct owner *owners;
+	struct fd_owner *owners;
 };
 
-enum { TABLE_SIZE = 16, OWNERS_SIZE = 64 };
+enum { FD_MAP_SIZE = 16, OWNERS_SIZE = 64 };
 
-static size_t home_of(uint32_t number, size_t size)
+static size_t home_slot(uint32_t number, size_t size)
 {
 	return (size_t)(number * UINT32_C(2654435761)) & (size - 1);
 }
 
-/* ---- one table ---- */
+/* ---- the descriptors of one process ---- */
 
-static struct table *table_new(size_t size)
+static struct fd_map *fd_map_new(size_t size)
 {
-	struct table *b = mem_zalloc(sizeof(*b));
+	struct fd_map *map = mem_zalloc(sizeof(*map));
 
-	b->references = 1;
-	b->size = size;
-	b->entries = mem_array(size, sizeof(*b->entries));
-	return b;
+	map->references = 1;
+	map->size = size;
+	map->entries = mem_array(size, sizeof(*map->entries));
+	return map;
 }
 
-static void open_put(struct fd_open *f)
+static void fd_open_unref(struct fd_open *f)
 {
 	if (--f->references == 0)
 		mem_free(f);
 }
 
-static void table_put(struct table *b)
+static void fd_map_unref(struct fd_map *map)
 {
-	if (--b->references)
+	if (--map->references)
 		return;
-	for (size_t i = 0; i < b->size; i++)
-		if (b->entries[i].open)
-			open_put(b->entries[i].open);
-	mem_free(b->entries);
-	mem_free(b);
+	for (size_t i = 0; i < map->size; i++)
+		if (map->entries[i].open)
+			fd_open_unref(map->entries[i].open);
+	mem_free(map->entries);
+	mem_free(map);
 }
 
-/* Where it is, or would be. */
-static size_t place_of(const struct table *b, int fd)
+/* The slot of a descriptor, or the unused slot where it would be. */
+static size_t fd_map_slot(const struct fd_map *map, int fd)
 {
-	size_t i = home_of((uint32_t)fd, b->size);
+	size_t i = home_slot((uint32_t)fd, map->size);
 
-	while (b->entries[i].open && b->entries[i].fd != fd)
-		i = (i + 1) & (b->size - 1);
+	while (map->entries[i].open && map->entries[i].fd != fd)
+		i = (i + 1) & (map->size - 1);
 	return i;
 }
 
-static void table_grow(struct table *b)
+/* Remove an entry; later entries of the same run move up, so that probing finds them. */
+static void fd_map_remove(struct fd_map *map, size_t hole)
 {
-	struct entry *old = b->entries;
-	size_t size = b->size;
+	size_t mask = map->size - 1, i = hole;
 
-	b->size *= 2;
-	b->entries = mem_array(b->size, sizeof(*b->entries));
-	for (size_t i = 0; i < size; i++)
-		if (old[i].open)
-			b->entries[place_of(b, old[i].fd)] = old[i];
-	mem_free(old);
-}
-
-/* What stands behind it, and would be looked for from before, moves up. */
-static void remove_at(struct table *b, size_t hole)
-{
-	size_t mask = b->size - 1, i = hole;
-
-	open_put(b->entries[hole].open);
-	b->count--;
+	fd_open_unref(map->entries[hole].open);
+	map->count--;
 	for (;;) {
-		b->entries[hole].open = NULL;
+		map->entries[hole].open = NULL;
 		size_t home;
 
 		do {
 			i = (i + 1) & mask;
-			if (!b->entries[i].open)
+			if (!map->entries[i].open)
 				return;
-			home = home_of((uint32_t)b->entries[i].fd, b->size);
+			home = home_slot((uint32_t)map->entries[i].fd, map->size);
 		} while (((i - home) & mask) < ((i - hole) & mask));
-		b->entries[hole] = b->entries[i];
+		map->entries[hole] = map->entries[i];
 		hole = i;
 	}
 }
 
-/* `open` has its reference already. */
-static void table_set(struct table *b, int fd, struct fd_open *open, bool closes_on_exec)
+/* Takes over the caller's reference to `open`. */
+static void fd_map_set(struct fd_map *map, int fd, struct fd_open *open, bool closes_on_exec)
 {
-	size_t i = place_of(b, fd);
+	struct fd_entry *old = map->entries;
+	size_t i = fd_map_slot(map, fd), size = map->size;
 
-	if (b->entries[i].open)
-		remove_at(b, i);
-	if (4 * (b->count + 1) > 3 * b->size)
-		table_grow(b);
-	b->entries[place_of(b, fd)] = (struct entry){ open, fd, closes_on_exec };
-	b->count++;
+	if (map->entries[i].open)
+		fd_map_remove(map, i);
+	if (4 * (map->count + 1) > 3 * size) {
+		map->size *= 2;
+		map->entries = mem_array(map->size, sizeof(*map->entries));
+		for (i = 0; i < size; i++)
+			if (old[i].open)
+				map->entries[fd_map_slot(map, old[i].fd)] = old[i];
+		mem_free(old);
+	}
+	map->entries[fd_map_slot(map, fd)] = (struct fd_entry){ open, fd, closes_on_exec };
+	map->count++;
 }
 
-static struct table *table_copy(const struct table *b)
+static struct fd_map *fd_map_copy(const struct fd_map *map)
 {
-	struct table *copy = table_new(b->size);
+	struct fd_map *copy = fd_map_new(map->size);
 
-	copy->count = b->count;
-	for (size_t i = 0; i < b->size; i++) {
-		copy->entries[i] = b->entries[i];
+	copy->count = map->count;
+	for (size_t i = 0; i < map->size; i++) {
+		copy->entries[i] = map->entries[i];
 		if (copy->entries[i].open)
 			copy->entries[i].open->references++;
 	}
 	return copy;
 }
 
-/* ---- whose they are ---- */
+/* ---- the maps of tasks ---- */
 
 struct fdtable *fdtable_new(void)
 {
@@ -160,82 +154,82 @@ void fdtable_free(struct fdtable *t)
 	if (!t)
 		return;
 	for (size_t i = 0; i < t->size; i++)
-		if (t->owners[i].table)
-			table_put(t->owners[i].table);
+		if (t->owners[i].map)
+			fd_map_unref(t->owners[i].map);
 	mem_free(t->owners);
 	mem_free(t);
 }
 
-static size_t owner_of(const struct fdtable *t, uint32_t task)
+static size_t owner_slot(const struct fdtable *t, uint32_t task)
 {
-	size_t i = home_of(task, t->size);
+	size_t i = home_slot(task, t->size);
 
-	while (t->owners[i].table && t->owners[i].task != task)
+	while (t->owners[i].map && t->owners[i].task != task)
 		i = (i + 1) & (t->size - 1);
 	return i;
 }
 
 static void owners_grow(struct fdtable *t)
 {
-	struct owner *old = t->owners;
+	struct fd_owner *old = t->owners;
 	size_t size = t->size;
 
 	t->size *= 2;
 	t->owners = mem_array(t->size, sizeof(*t->owners));
 	for (size_t i = 0; i < size; i++)
-		if (old[i].table)
-			t->owners[owner_of(t, old[i].task)] = old[i];
+		if (old[i].map)
+			t->owners[owner_slot(t, old[i].task)] = old[i];
 	mem_free(old);
 }
 
-/* NULL = it has none. */
-static struct table *table_find(const struct fdtable *t, uint32_t task)
+/* NULL = the task has none. */
+static struct fd_map *fd_map_find(const struct fdtable *t, uint32_t task)
 {
-	return t->owners[owner_of(t, task)].table;
+	return t->owners[owner_slot(t, task)].map;
 }
 
-/* The table has its reference already. */
-static void give(struct fdtable *t, uint32_t task, struct table *b)
+/* Takes over the caller's reference to the map. */
+static void set_owner(struct fdtable *t, uint32_t task, struct fd_map *map)
 {
-	struct owner *o = &t->owners[owner_of(t, task)];
+	struct fd_owner *o = &t->owners[owner_slot(t, task)];
 
-	if (o->table) {
-		table_put(o->table);
-		o->table = b;
+	if (o->map) {
+		fd_map_unref(o->map);
+		o->map = map;
 		return;
 	}
 	if (4 * (t->count + 1) > 3 * t->size)
 		owners_grow(t);
-	t->owners[owner_of(t, task)] = (struct owner){ b, task };
+	t->owners[owner_slot(t, task)] = (struct fd_owner){ map, task };
 	t->count++;
 }
 
-static struct table *table_of(struct fdtable *t, uint32_t task)
+static struct fd_map *fd_map_of(struct fdtable *t, uint32_t task)
 {
-	struct table *b = table_find(t, task);
+	struct fd_map *map = fd_map_find(t, task);
 
-	if (!b)
-		give(t, task, b = table_new(TABLE_SIZE));
-	return b;
+	if (!map)
+		set_owner(t, task, map = fd_map_new(FD_MAP_SIZE));
+	return map;
 }
 
 void fdtable_exit(struct fdtable *t, uint32_t task)
 {
-	size_t mask = t->size - 1, hole = owner_of(t, task), i = hole;
+	size_t mask = t->size - 1, hole = owner_slot(t, task), i = hole;
 
-	if (!t->owners[hole].table)
+	if (!t->owners[hole].map)
 		return;
-	table_put(t->owners[hole].table);
+	fd_map_unref(t->owners[hole].map);
 	t->count--;
 	for (;;) {
-		t->owners[hole].table = NULL;
+		t->owners[hole].map = NULL;
 		size_t home;
 
 		do {
 			i = (i + 1) & mask;
-			if (!t->owners[i].table)
+			if (!t->owners[i].map)
 				return;
-			home = home_of(t->owners[i].task, t->size);
+			home = home_slot(t->owners[i].task, t->size);
 		} while (((i - home) & mask) < ((i - hole) & mask));
 		t->owners[hole] = t->owners[i];
 		hole = i;
@@ -244,54 +238,54 @@ void fdtable_exit(struct fdtable *t, uint32_t task)
 
 void fdtable_fork(struct fdtable *t, uint32_t parent, uint32_t child, bool shares)
 {
-	struct table *b;
+	struct fd_map *map;
 
 	if (parent == child)
 		return;
-	b = table_of(t, parent);
+	map = fd_map_of(t, parent);
 	if (shares)
-		b->references++;
-	give(t, child, shares ? b : table_copy(b));
+		map->references++;
+	set_owner(t, child, shares ? map : fd_map_copy(map));
 }
 
 void fdtable_unshare(struct fdtable *t, uint32_t task)
 {
-	struct table *b = table_find(t, task);
+	struct fd_map *map = fd_map_find(t, task);
 
-	if (b && b->references > 1)
-		give(t, task, table_copy(b));
+	if (map && map->references > 1)
+		set_owner(t, task, fd_map_copy(map));
 }
 
 void fdtable_share(struct fdtable *t, uint32_t task)
 {
-	const struct table *b = table_find(t, task);
+	const struct fd_map *map = fd_map_find(t, task);
 
-	for (size_t i = 0; b && i < b->size; i++)
-		if (b->entries[i].open)
-			b->entries[i].open->is_shared = true;
+	for (size_t i = 0; map && i < map->size; i++)
+		if (map->entries[i].open)
+			map->entries[i].open->is_shared = true;
 }
 
 void fdtable_rename(struct fdtable *t, uint32_t file, uint32_t becomes)
 {
 	for (size_t i = 0; i < t->size; i++) {
-		const struct table *b = t->owners[i].table;
+		const struct fd_map *map = t->owners[i].map;
 
-		for (size_t k = 0; b && k < b->size; k++)
-			if (b->entries[k].open && b->entries[k].open->file == file)
-				b->entries[k].open->file = becomes;
+		for (size_t k = 0; map && k < map->size; k++)
+			if (map->entries[k].open && map->entries[k].open->file == file)
+				map->entries[k].open->file = becomes;
 	}
 }
 
-/* What is moved to a place that was looked at is looked at again. */
 void fdtable_exec(struct fdtable *t, uint32_t task)
 {
-	struct table *b;
+	struct fd_map *map;
 
 	fdtable_unshare(t, task);
-	b = table_find(t, task);
-	for (size_t i = 0; b && i < b->size; i++)
-		while (b->entries[i].open && b->entries[i].closes_on_exec)
-			remove_at(b, i);
+	map = fd_map_find(t, task);
+	for (size_t i = 0; map && i < map->size; i++)
+		/* Removing an entry may move another one to this slot. */
+		while (map->entries[i].open && map->entries[i].closes_on_exec)
+			fd_map_remove(map, i);
 }
 
 /* ---- descriptors ---- */
@@ -306,7 +300,7 @@ struct fd_open *fdtable_open(struct fdtable *t, uint32_t task, int fd, uint32_t 
 			       .is_position_known = true,
 			       .end = TRACE_UNKNOWN,
 			       .references = 1 };
-	table_set(table_of(t, task), fd, f, closes_on_exec);
+	fd_map_set(fd_map_of(t, task), fd, f, closes_on_exec);
 	return f;
 }
 
@@ -321,57 +315,57 @@ void fdtable_dup(struct fdtable *t, uint32_t task, int from, int to, bool closes
 		return;
 	}
 	f->references++;
-	table_set(table_of(t, task), to, f, closes_on_exec);
+	fd_map_set(fd_map_of(t, task), to, f, closes_on_exec);
 }
 
 void fdtable_close(struct fdtable *t, uint32_t task, int fd)
 {
-	struct table *b = table_find(t, task);
+	struct fd_map *map = fd_map_find(t, task);
 	size_t i;
 
-	if (!b)
+	if (!map)
 		return;
-	i = place_of(b, fd);
-	if (b->entries[i].open)
-		remove_at(b, i);
+	i = fd_map_slot(map, fd);
+	if (map->entries[i].open)
+		fd_map_remove(map, i);
 }
 
 void fdtable_close_range(struct fdtable *t, uint32_t task, unsigned first, unsigned last,
 			 bool on_exec)
 {
-	struct table *b = table_find(t, task);
+	struct fd_map *map = fd_map_find(t, task);
 
-	for (size_t i = 0; b && i < b->size; i++) {
-		struct entry *e = &b->entries[i];
+	for (size_t i = 0; map && i < map->size; i++) {
+		struct fd_entry *e = &map->entries[i];
 
 		while (e->open && (unsigned)e->fd >= first && (unsigned)e->fd <= last) {
 			if (on_exec) {
 				e->closes_on_exec = true;
 				break;
 			}
-			remove_at(b, i);
+			fd_map_remove(map, i);
 		}
 	}
 }
 
 void fdtable_close_on_exec(struct fdtable *t, uint32_t task, int fd, bool is_on)
 {
-	struct table *b = table_find(t, task);
+	struct fd_map *map = fd_map_find(t, task);
 
-	if (b)
-		b->entries[place_of(b, fd)].closes_on_exec = is_on;
+	if (map)
+		map->entries[fd_map_slot(map, fd)].closes_on_exec = is_on;
 }
 
 struct fd_open *fdtable_find(struct fdtable *t, uint32_t task, int fd)
 {
-	const struct table *b = table_find(t, task);
+	const struct fd_map *map = fd_map_find(t, task);
 
-	return b ? b->entries[place_of(b, fd)].open : NULL;
+	return map ? map->entries[fd_map_slot(map, fd)].open : NULL;
 }
 
 /* ---- positions ---- */
 
-static void moved(struct fd_open *f, uint32_t tid, uint64_t end_ns)
+static void set_last_move(struct fd_open *f, uint32_t tid, uint64_t end_ns)
 {
 	if (end_ns < f->last_end_ns)
 		return;
@@ -399,7 +393,7 @@ uint64_t fd_open_advance(struct fd_open *f, uint32_t tid, uint64_t start_ns, uin
 	}
 	if (is_write && f->end != TRACE_UNKNOWN && at + bytes > f->end)
 		f->end = at + bytes;
-	moved(f, tid, end_ns);
+	set_last_move(f, tid, end_ns);
 	return at;
 }
 
@@ -407,15 +401,15 @@ void fd_open_seek(struct fd_open *f, uint32_t tid, uint64_t end_ns, uint64_t pos
 {
 	f->position = position;
 	f->is_position_known = true;
-	moved(f, tid, end_ns);
+	set_last_move(f, tid, end_ns);
 }
 
-/* ---- names of system calls, and of functions above them, and what they do to a file ---- */
+/* ---- system calls and C functions by name ---- */
 
-/* Longer than any of them, with what may stand around it. */
+/* Longer than any name with a prefix and suffix. */
 enum { NAME_MAX_BYTES = 48 };
 
-/* In the order of strcmp. */
+/* Sorted by strcmp. */
 /* clang-format off */
 static const struct call known_calls[] = {
 	{ "access", CALL_QUIET, TRACE_NONE, false },
@@ -518,31 +512,23 @@ static const struct call *find_exact(const char *name)
 		       compare_names);
 }
 
-static const char *without_prefix(const char *name)
+const struct call *call_find(const char *name)
 {
 	static const char *const prefixes[] = {
 		"sys_enter_", "sys_exit_", "__x64_sys_", "sys_", "__x", "_",
 	};
-
-	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
-		size_t n = strlen(prefixes[i]);
-
-		if (strncmp(name, prefixes[i], n) == 0)
-			return name + n;
-	}
-	return name;
-}
-
-const struct call *call_find(const char *name)
-{
-	const struct call *found = find_exact(name);
+	const struct call *call = find_exact(name);
 	char plain[NAME_MAX_BYTES];
 	int n;
 
-	if (found)
-		return found;
-	name = without_prefix(name);
-	/* Of __lxstat and __fxstatat the x is the C library's. */
+	if (call)
+		return call;
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) {
+			name += strlen(prefixes[i]);
+			break;
+		}
+	/* The C library's __lxstat and __fxstatat are lstat and fstatat. */
 	if (strncmp(name, "_lxstat", 7) == 0)
 		n = snprintf(plain, sizeof(plain), "lstat%s", name + 7);
 	else if (strncmp(name, "_fxstat", 7) == 0)
@@ -556,21 +542,21 @@ const struct call *call_find(const char *name)
 	return find_exact(plain);
 }
 
-/* ---- one import ---- */
+/* ---- the calls of an import ---- */
 
-/* No log is of 1973, and no host was up for three years. */
-#define DAY_LEAST_NS (UINT64_C(100000000) * NS_PER_S)
+/* Smaller times are not since 1970 (this is in 1973), but since the boot of the host. */
+#define UNIX_MIN_NS (UINT64_C(100000000) * NS_PER_S)
 
 struct calls {
 	struct importing *m;
 	bool is_in_order;
 	struct fdtable *by_fd;
-	/* Descriptors are ids of names: of logs that do not have them. */
+	/* Logs without descriptors: the id of a name takes the place of a descriptor. */
 	struct fdtable *by_name;
-	/* Left out: neither a name nor a descriptor that has one. */
+	/* Calls left out, since neither a name nor a descriptor identifies the file. */
 	struct importing nameless;
 	uint64_t nameless_count;
-	uint64_t unsized_count; /* nobody said how many bytes */
+	uint64_t unsized_count; /* reads and writes of unknown size */
 };
 
 struct calls *calls_new(struct importing *m, bool is_in_order)
@@ -593,32 +579,26 @@ void calls_free(struct calls *c)
 	mem_free(c);
 }
 
-/* ---- what is open ---- */
+/* ---- open files ---- */
 
 static bool is_fd(int64_t fd)
 {
 	return fd >= 0 && fd <= INT32_MAX;
 }
 
-/* It was open before the log begins, or nobody saw how. */
-static struct fd_open *open_unseen(struct fdtable *t, uint32_t pid, int fd, uint32_t file)
-{
-	struct fd_open *f = fdtable_open(t, pid, fd, file, false, false);
-
-	f->is_position_known = false;
-	return f;
-}
-
 static struct fd_open *find_by(struct fdtable *t, uint32_t pid, int fd, uint32_t file)
 {
 	struct fd_open *f = fdtable_find(t, pid, fd);
 
-	if (f && (!file || f->file == file))
+	if (!file || (f && f->file == file))
 		return f;
-	return file ? open_unseen(t, pid, fd, file) : f;
+	/* The log does not have the open. */
+	f = fdtable_open(t, pid, fd, file, false, false);
+	f->is_position_known = false;
+	return f;
 }
 
-/* NULL = it has no name. */
+/* NULL = unknown file. */
 static struct fd_open *find_open(struct calls *c, const struct call_seen *s)
 {
 	if (is_fd(s->fd))
@@ -627,30 +607,24 @@ static struct fd_open *find_open(struct calls *c, const struct call_seen *s)
 					       : NULL;
 }
 
-/* Of a file that is open twice nobody knows which one reads. */
-static void open_name(struct calls *c, const struct call_seen *s, bool appends)
-{
-	int fd = (int)s->file;
-	bool is_second = fdtable_find(c->by_name, s->pid, fd);
-	struct fd_open *f = fdtable_open(c->by_name, s->pid, fd, s->file, appends, false);
-
-	f->is_position_known = !is_second;
-}
-
-static void take_open(struct calls *c, const struct call_seen *s)
+static void apply_open(struct calls *c, const struct call_seen *s)
 {
 	bool has_flags = s->flags != TRACE_UNKNOWN;
-	bool appends = has_flags && (s->flags & O_APPEND);
+	bool appends = has_flags && (s->flags & O_APPEND), is_second;
+	struct fd_open *f;
 
 	if (!s->file || s->file > INT32_MAX || (s->has_result && s->result < 0))
 		return;
-	open_name(c, s, appends);
+	/* If a file is open twice, the log does not tell which of them is read. */
+	is_second = fdtable_find(c->by_name, s->pid, (int)s->file);
+	f = fdtable_open(c->by_name, s->pid, (int)s->file, s->file, appends, false);
+	f->is_position_known = !is_second;
 	if (s->has_result && is_fd(s->result))
 		fdtable_open(c->by_fd, s->pid, (int)s->result, s->file, appends,
 			     has_flags && (s->flags & O_CLOEXEC));
 }
 
-static void take_close(struct calls *c, const struct call_seen *s, uint32_t file)
+static void apply_close(struct calls *c, const struct call_seen *s, uint32_t file)
 {
 	if (is_fd(s->fd))
 		fdtable_close(c->by_fd, s->pid, (int)s->fd);
@@ -663,13 +637,13 @@ static uint64_t end_of(const struct call_seen *s)
 	return s->start_ns + (s->duration_ns == TRACE_UNKNOWN ? 0 : s->duration_ns);
 }
 
-static void take_seek(struct fd_open *f, const struct call_seen *s)
+static void apply_seek(struct fd_open *f, const struct call_seen *s)
 {
 	uint64_t to = TRACE_UNKNOWN;
 
 	if (s->has_result && s->result < 0)
 		return;
-	/* fseek gives back 0, lseek the position. */
+	/* fseek returns 0, lseek the position. */
 	if (s->whence == SEEK_SET)
 		to = s->off;
 	else if (s->has_result && s->result > 0)
@@ -682,16 +656,10 @@ static void take_seek(struct fd_open *f, const struct call_seen *s)
 		f->is_position_known = false;
 }
 
-static void take_dup(struct calls *c, const struct call_seen *s)
-{
-	if (is_fd(s->fd) && s->has_result && is_fd(s->result))
-		fdtable_dup(c->by_fd, s->pid, (int)s->fd, (int)s->result, false);
-}
-
-static void take_fork(struct calls *c, const struct call_seen *s)
+static void apply_fork(struct calls *c, const struct call_seen *s)
 {
 	uint32_t child = (uint32_t)s->result;
-	uint64_t said[] = { child, s->pid };
+	uint64_t pids[] = { child, s->pid };
 
 	if (!s->has_result || s->result <= 0 || s->result > UINT32_MAX)
 		return;
@@ -699,28 +667,14 @@ static void take_fork(struct calls *c, const struct call_seen *s)
 		fdtable_fork(c->by_fd, s->pid, child, false);
 		fdtable_fork(c->by_name, s->pid, child, false);
 	}
-	trace_fill_entry(c->m->fill, TRACE_PROCESS, said, ARRAY_LEN(said), "");
+	trace_fill_entry(c->m->fill, TRACE_PROCESS, pids, ARRAY_LEN(pids), "");
 }
 
 /* ---- the record ---- */
 
-static bool moves_bytes(const struct call *k)
+static bool is_read_or_write(const struct call *k)
 {
 	return k->op == TRACE_READ || k->op == TRACE_WRITE;
-}
-
-/* Where the call is, at the position of what is open. */
-static void calls_place(struct calls *c, const struct call *k, const struct call_seen *s,
-			struct fd_open *f, struct trace_record *to)
-{
-	uint64_t moved = to->result > 0 ? (uint64_t)to->result : 0;
-
-	to->off = fd_open_advance(f, s->tid, s->start_ns, end_of(s), moved, k->op == TRACE_WRITE,
-				  &to->flags);
-	if (to->flags & TRACE_OFF_INEXACT)
-		c->m->tally.inexact++;
-	else if (to->flags & TRACE_OFF_INFERRED)
-		c->m->tally.inferred++;
 }
 
 static bool has_no_length(const struct call *k)
@@ -729,10 +683,10 @@ static bool has_no_length(const struct call *k)
 	       (k->kind == CALL_FILE && k->op != TRACE_STAT);
 }
 
-static void take_sizes(struct calls *c, const struct call *k, const struct call_seen *s,
-		       struct trace_record *to)
+static void set_sizes(struct calls *c, const struct call *k, const struct call_seen *s,
+		      struct trace_record *to)
 {
-	bool was_moved = moves_bytes(k) && s->has_result && s->result >= 0;
+	bool was_moved = is_read_or_write(k) && s->has_result && s->result >= 0;
 
 	to->len_bytes = k->kind == CALL_OPEN ? s->flags : s->bytes;
 	if (to->len_bytes == TRACE_UNKNOWN && was_moved)
@@ -741,12 +695,12 @@ static void take_sizes(struct calls *c, const struct call *k, const struct call_
 		to->len_bytes = 0;
 	if (s->has_result)
 		to->result = s->result;
-	else if (moves_bytes(k) && s->bytes <= INT64_MAX)
+	else if (is_read_or_write(k) && s->bytes <= INT64_MAX)
 		to->result = (int64_t)s->bytes;
-	/* What it gives back is an address or a descriptor of no use. */
-	if (!moves_bytes(k) && k->op != TRACE_MMAP && k->op != TRACE_FORK && to->result > 0)
+	/* Other positive results, such as a descriptor, have no meaning in a trace. */
+	if (!is_read_or_write(k) && k->op != TRACE_MMAP && k->op != TRACE_FORK && to->result > 0)
 		to->result = 0;
-	c->unsized_count += moves_bytes(k) && to->len_bytes == TRACE_UNKNOWN;
+	c->unsized_count += is_read_or_write(k) && to->len_bytes == TRACE_UNKNOWN;
 }
 
 static int add_record(struct calls *c, const struct call *k, const struct call_seen *s,
@@ -766,11 +720,17 @@ static int add_record(struct calls *c, const struct call *k, const struct call_s
 
 	if (k->op == TRACE_UNLINK && s->flags != TRACE_UNKNOWN && (s->flags & AT_REMOVEDIR))
 		to.op = TRACE_RMDIR;
-	take_sizes(c, k, s, &to);
+	set_sizes(c, k, s, &to);
 	if (k->kind == CALL_RENAME && s->becomes)
 		to.off = s->becomes;
-	if (k->kind == CALL_MOVES && f && to.result >= 0)
-		calls_place(c, k, s, f, &to);
+	if (k->kind == CALL_MOVES && f && to.result >= 0) {
+		to.off = fd_open_advance(f, s->tid, s->start_ns, end_of(s), (uint64_t)to.result,
+					 k->op == TRACE_WRITE, &to.flags);
+		if (to.flags & TRACE_OFF_INEXACT)
+			c->m->tally.inexact++;
+		else if (to.flags & TRACE_OFF_INFERRED)
+			c->m->tally.inferred++;
+	}
 	return trace_fill_add(c->m->fill, &to, err);
 }
 
@@ -782,22 +742,22 @@ static bool needs_open(const struct call *k)
 	       k->kind == CALL_SEEK || k->kind == CALL_FILE;
 }
 
-/* What happens to what is open besides; before the record, or behind it. */
-static void calls_change(struct calls *c, const struct call *k, const struct call_seen *s,
-			 struct fd_open *f)
+/* Update the open files. */
+static void apply_call(struct calls *c, const struct call *k, const struct call_seen *s,
+		       struct fd_open *f)
 {
 	uint32_t file = f ? f->file : s->file;
 
 	if (k->kind == CALL_OPEN)
-		take_open(c, s);
+		apply_open(c, s);
 	else if (k->kind == CALL_CLOSE)
-		take_close(c, s, file);
+		apply_close(c, s, file);
 	else if (k->kind == CALL_SEEK)
-		take_seek(f, s);
-	else if (k->kind == CALL_DUP)
-		take_dup(c, s);
+		apply_seek(f, s);
+	else if (k->kind == CALL_DUP && is_fd(s->fd) && s->has_result && is_fd(s->result))
+		fdtable_dup(c->by_fd, s->pid, (int)s->fd, (int)s->result, false);
 	else if (k->kind == CALL_FORK)
-		take_fork(c, s);
+		apply_fork(c, s);
 }
 
 int calls_take(struct calls *c, const struct call *k, const struct call_seen *s,
@@ -808,17 +768,17 @@ int calls_take(struct calls *c, const struct call *k, const struct call_seen *s,
 
 	if (k->kind == CALL_QUIET)
 		return 0;
-	/* What has a name needs no descriptor, and opens none. */
+	/* A call on a path needs no open file. */
 	if (needs_open(k) && !(k->kind == CALL_FILE && s->file))
 		f = find_open(c, s);
 	if (!f && !s->file && k->kind != CALL_DUP && k->kind != CALL_FORK) {
-		import_unknown(&c->nameless, k->name);
+		import_count_unknown(&c->nameless, k->name);
 		c->nameless_count++;
 		return 0;
 	}
 	if (k->op != TRACE_NONE)
 		rc = add_record(c, k, s, f, err);
-	calls_change(c, k, s, f);
+	apply_call(c, k, s, f);
 	return rc;
 }
 
@@ -827,23 +787,12 @@ bool calls_knows(const struct calls *c, uint32_t pid, int64_t fd)
 	return is_fd(fd) && fdtable_find(c->by_fd, pid, (int)fd);
 }
 
-/* Some count from the host's boot, or from their own. */
-static void look_at_clock(struct importing *m)
-{
-	uint64_t first_ns, last_ns;
-
-	if (trace_fill_span(m->fill, &first_ns, &last_ns) && first_ns < DAY_LEAST_NS)
-		m->no_clock = "the log's times are none of day";
-}
-
 void calls_tell(struct calls *c)
 {
-	const struct import_tally *t = &c->nameless.tally;
+	uint64_t first_ns, last_ns;
 	struct buf names = { 0 };
 
-	for (size_t i = 0; i < t->unknown_count; i++)
-		buf_addf(&names, "%s%s %" PRIu64, i ? ", " : "", t->unknown[i].name,
-			 t->unknown[i].count);
+	import_list_unknown(&c->nameless.tally, &names);
 	if (c->nameless_count)
 		import_note(c->m,
 			    "calls on what has no name in the log, such as pipes, are left out: %s",
@@ -853,6 +802,8 @@ void calls_tell(struct calls *c)
 			    "of %" PRIu64
 			    " read%s and writes the log does not say how many bytes they moved",
 			    c->unsized_count, plural(c->unsized_count));
-	look_at_clock(c->m);
+	/* Some logs count from the boot of the host, or from their own start. */
+	if (trace_fill_span(c->m->fill, &first_ns, &last_ns) && first_ns < UNIX_MIN_NS)
+		c->m->no_clock = "the log's times are none of day";
 	buf_fini(&names);
 }

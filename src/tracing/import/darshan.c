@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* darshan.c - --format=darshan: what DXT of Darshan has of a job's reads and writes, from the text
- * of darshan-dxt-parser. */
+/* darshan.c - --format=darshan: reads and writes of Darshan DXT, from darshan-dxt-parser. */
 #include "tracing/import/import.h"
 
 #include <inttypes.h>
@@ -12,31 +11,30 @@
 #include "base/vec.h"
 #include "trace/trace.h"
 
-/* ---- a line of darshan-dxt-parser's text that says what was read or written ---- */
+/* ---- a row of darshan-dxt-parser ---- */
 
 /*
- * MODULE RANK read|write SEGMENT OFFSET LENGTH START END, seconds from the job's begin, and behind
- * them [OST] of Lustre as often as there are some, and the thread that pthread_self() named, both
- * where the version has them.
+ * A row is MODULE RANK read|write SEGMENT OFFSET LENGTH START END, with times in seconds since the
+ * job's begin. Some versions append any number of Lustre [OST] and the thread's pthread_self().
  */
 struct darshan_row {
-	const char *module; /* not terminated */
+	const char *module; /* lacks a final zero */
 	size_t module_bytes;
 	uint64_t rank;
 	bool is_write;
 	uint64_t off, bytes;
-	uint64_t start_ns, end_ns; /* from the job's begin */
-	unsigned decimals;         /* that the times have */
+	uint64_t start_ns, end_ns; /* since the job's begin */
+	unsigned decimals;         /* digits after the point of the times */
 	bool has_thread;
 	uint64_t thread;
 };
 
 #define COLUMNS "MODULE RANK read|write SEGMENT OFFSET LENGTH START END"
 
-enum column {
+enum darshan_column {
 	COLUMN_MODULE,
 	COLUMN_RANK,
-	COLUMN_WAY,
+	COLUMN_DIRECTION,
 	COLUMN_SEGMENT,
 	COLUMN_OFFSET,
 	COLUMN_LENGTH,
@@ -45,18 +43,18 @@ enum column {
 	COLUMNS_ALWAYS
 };
 
-/* Ranks are pids, and their numbers plus one. */
-#define RANK_MOST (UINT32_MAX - 1u)
-/* A century; a job's begin is of this one. */
-#define SECONDS_MOST UINT64_C(3200000000)
+/* A rank plus one becomes a pid of 32 bits. */
+#define RANK_MAX (UINT32_MAX - 1u)
+/* A century; covers start times since 1970. */
+#define SECONDS_MAX UINT64_C(3200000000)
 
-struct word {
+struct darshan_word {
 	const char *s;
 	size_t bytes;
 };
 
-/* A line, on its way. */
-struct words {
+/* The unread part of a line. */
+struct darshan_line {
 	const char *at, *end;
 };
 
@@ -65,8 +63,8 @@ static bool is_blank(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Blanks part words, but not within [  3]. False: there is none. */
-static bool next_word(struct words *l, struct word *w)
+/* Remove the next word. Blanks separate words, but not within "[  3]". False: no more words. */
+static bool next_word(struct darshan_line *l, struct darshan_word *w)
 {
 	bool is_bracket;
 
@@ -85,13 +83,13 @@ static bool next_word(struct words *l, struct word *w)
 	return w->bytes > 0;
 }
 
-/* Seconds, as a decimal fraction. NULL, or what is wrong: "is negative". */
+/* Parse decimal seconds. NULL, or the fault as a predicate: "is negative". */
 static const char *darshan_seconds(const char *s, size_t bytes, uint64_t *ns, unsigned *decimals)
 {
 	const char *point = memchr(s, '.', bytes);
 	size_t whole = point ? (size_t)(point - s) : bytes;
 	uint64_t seconds = 0, fraction = 0, unit = NS_PER_S;
-	const char *wrong = trace_number_take(s, whole, SECONDS_MOST, &seconds);
+	const char *wrong = trace_number_take(s, whole, SECONDS_MAX, &seconds);
 
 	*decimals = 0;
 	for (size_t i = whole + 1; !wrong && i < bytes; i++) {
@@ -105,43 +103,43 @@ static const char *darshan_seconds(const char *s, size_t bytes, uint64_t *ns, un
 	return wrong;
 }
 
-/* ---- cell by cell ---- */
-
-struct taking {
+struct darshan_parse {
 	struct darshan_row *row;
 	char *why;
 	size_t why_bytes;
 };
 
-static const char *darshan_row_say(struct taking *t, const char *what, struct word w,
-				   const char *wrong)
+/* Format the fault of a word into t->why. */
+static const char *fail_word(struct darshan_parse *t, const char *column, struct darshan_word w,
+			     const char *wrong)
 {
-	snprintf(t->why, t->why_bytes, "the %s '%.*s' %s", what, (int)u64_min(w.bytes, 40), w.s,
+	snprintf(t->why, t->why_bytes, "the %s '%.*s' %s", column, (int)u64_min(w.bytes, 40), w.s,
 		 wrong);
 	return t->why;
 }
 
-static const char *take_number(struct taking *t, const char *what, struct word w, uint64_t most,
-			       uint64_t *out)
+static const char *parse_number(struct darshan_parse *t, const char *column, struct darshan_word w,
+				uint64_t most, uint64_t *out)
 {
 	const char *wrong = trace_number_take(w.s, w.bytes, most, out);
 
-	return wrong ? darshan_row_say(t, what, w, wrong) : NULL;
+	return wrong ? fail_word(t, column, w, wrong) : NULL;
 }
 
-static const char *take_time(struct taking *t, const char *what, struct word w, uint64_t *ns)
+static const char *parse_time(struct darshan_parse *t, const char *column, struct darshan_word w,
+			      uint64_t *ns)
 {
 	const char *wrong = darshan_seconds(w.s, w.bytes, ns, &t->row->decimals);
 
-	return wrong ? darshan_row_say(t, what, w, wrong) : NULL;
+	return wrong ? fail_word(t, column, w, wrong) : NULL;
 }
 
-static bool word_is(struct word w, const char *text)
+static bool word_is(struct darshan_word w, const char *text)
 {
 	return w.bytes == strlen(text) && memcmp(w.s, text, w.bytes) == 0;
 }
 
-static const char *take_cell(struct taking *t, enum column c, struct word w)
+static const char *parse_cell(struct darshan_parse *t, enum darshan_column c, struct darshan_word w)
 {
 	struct darshan_row *r = t->row;
 	uint64_t segment;
@@ -152,57 +150,34 @@ static const char *take_cell(struct taking *t, enum column c, struct word w)
 		r->module_bytes = w.bytes;
 		return NULL;
 	case COLUMN_RANK:
-		return take_number(t, "rank", w, RANK_MOST, &r->rank);
-	case COLUMN_WAY:
+		return parse_number(t, "rank", w, RANK_MAX, &r->rank);
+	case COLUMN_DIRECTION:
 		r->is_write = word_is(w, "write");
 		return r->is_write || word_is(w, "read")
 			       ? NULL
-			       : darshan_row_say(t, "word", w, "is neither read nor write");
+			       : fail_word(t, "word", w, "is neither read nor write");
 	case COLUMN_SEGMENT:
-		return take_number(t, "segment", w, UINT64_MAX, &segment);
+		return parse_number(t, "segment", w, UINT64_MAX, &segment);
 	case COLUMN_OFFSET:
-		return take_number(t, "offset", w, INT64_MAX, &r->off);
+		return parse_number(t, "offset", w, INT64_MAX, &r->off);
 	case COLUMN_LENGTH:
-		return take_number(t, "length", w, INT64_MAX, &r->bytes);
+		return parse_number(t, "length", w, INT64_MAX, &r->bytes);
 	case COLUMN_START:
-		return take_time(t, "start", w, &r->start_ns);
+		return parse_time(t, "start", w, &r->start_ns);
 	default:
-		return take_time(t, "end", w, &r->end_ns);
+		return parse_time(t, "end", w, &r->end_ns);
 	}
 }
 
-/* The object storage targets, which a trace does not have, and the thread. */
-static const char *take_rest(struct taking *t, struct words *l)
+/* Parse a row. NULL, or the fault, which is formatted into `why` if need be. The module points into
+ * the line. */
+static const char *darshan_row_parse(struct darshan_row *r, const char *line, size_t bytes,
+				     char *why, size_t why_bytes)
 {
-	struct darshan_row *r = t->row;
-	struct word w;
-
-	while (next_word(l, &w)) {
-		if (*w.s == '[') {
-			if (w.s[w.bytes - 1] != ']')
-				return darshan_row_say(t, "list", w, "has no end");
-			continue;
-		}
-		if (r->has_thread)
-			return darshan_row_say(t, "word", w, "is one too many");
-		const char *wrong = take_number(t, "thread", w, UINT64_MAX - 1, &r->thread);
-
-		if (wrong)
-			return wrong;
-		r->has_thread = true;
-	}
-	return NULL;
-}
-
-/* NULL, or what is wrong with it, to stand behind the line's place. Only as long as the line is.
- * `why` is where the words go if need be. */
-static const char *darshan_row_take(struct darshan_row *r, const char *line, size_t bytes,
-				    char *why, size_t why_bytes)
-{
-	struct words l = { line, line + bytes };
-	struct taking t = { r, why, why_bytes };
+	struct darshan_line l = { line, line + bytes };
+	struct darshan_parse t = { r, why, why_bytes };
 	const char *wrong = NULL;
-	struct word w;
+	struct darshan_word w;
 
 	*r = (struct darshan_row){ 0 };
 	for (unsigned c = 0; !wrong && c < COLUMNS_ALWAYS; c++) {
@@ -211,26 +186,36 @@ static const char *darshan_row_take(struct darshan_row *r, const char *line, siz
 				 COLUMNS_ALWAYS);
 			return why;
 		}
-		wrong = take_cell(&t, c, w);
+		wrong = parse_cell(&t, c, w);
 	}
-	if (!wrong)
-		wrong = take_rest(&t, &l);
+	/* The object storage targets, which a trace does not have, and the thread. */
+	while (!wrong && next_word(&l, &w)) {
+		if (*w.s == '[') {
+			if (w.s[w.bytes - 1] != ']')
+				wrong = fail_word(&t, "list", w, "has no end");
+			continue;
+		}
+		if (r->has_thread)
+			return fail_word(&t, "word", w, "is one too many");
+		wrong = parse_number(&t, "thread", w, UINT64_MAX - 1, &r->thread);
+		r->has_thread = true;
+	}
 	if (wrong || r->end_ns >= r->start_ns)
 		return wrong;
 	return "ends before it begins";
 }
 
-/* ---- the log ---- */
+/* ---- the reader ---- */
 
 /*
- * The log has no pids, but ranks: a process is its rank plus one, and behind the last of the file
- * before where there are several. A thread's number is that of its process where it is the first of
- * it; others are numbered from here.
+ * The log has ranks instead of pids. The pid is the rank plus one; in further files, counting goes
+ * on after the pids of the previous files. The first thread of a process has its pid as tid; the
+ * tids of further threads start at OTHER_THREADS.
  */
 enum { OTHER_THREADS = 100000000 };
 #define NO_THREAD UINT64_MAX
 
-enum module { MODULE_POSIX, MODULE_MPIIO, MODULES };
+enum darshan_module { MODULE_POSIX, MODULE_MPIIO, MODULES };
 
 static const char *const modules[MODULES] = {
 	[MODULE_POSIX] = "X_POSIX",
@@ -242,31 +227,32 @@ struct darshan {
 	struct mlgen_err *err;
 	struct trace_input in;
 	struct buf line;
-	uint64_t number; /* of the line */
-	/* Of this file. */
-	uint64_t start_ns; /* time of day at which the job began */
+	uint64_t number; /* line number */
+	/* State of the current file. */
+	uint64_t start_ns; /* the job's begin as a time of day */
 	bool has_start;
-	uint32_t before;     /* pids that the files before it have */
-	uint32_t most;       /* of its own */
-	struct buf command;  /* that the job ran */
-	uint32_t file;       /* of the block; 0 = none was named */
-	uint64_t due, there; /* rows, by the heads of blocks; and found */
-	/* Of all. */
-	struct map posix;           /* files that have rows of this module */
-	struct map processes;       /* pids, and ... */
-	VEC(uint64_t) first_thread; /* of each, by its number there */
-	struct map threads;         /* that are not the first */
+	uint32_t pid_base;  /* pids of previous files */
+	uint32_t pid_count; /* pids of this file */
+	struct buf command; /* command line of the job */
+	uint32_t file;      /* current block's file; 0 = unnamed */
+	uint64_t expected;  /* rows, according to the heads of blocks */
+	uint64_t row_count; /* rows read */
+	/* State of all files. */
+	struct map posix;           /* files with rows of X_POSIX */
+	struct map processes;       /* all pids */
+	VEC(uint64_t) first_thread; /* index: number in `processes` */
+	struct map threads;         /* other than the first ones */
 	struct buf host;
-	bool has_hosts;           /* several */
-	uint64_t repeated, alone; /* rows of MPI-IO, left out and taken */
-	uint64_t partial;         /* lines that say that data are missing */
-	uint64_t missing;         /* rows */
+	bool has_hosts;           /* more than one */
+	uint64_t repeated, alone; /* rows of MPI-IO, left out and added */
+	uint64_t partial;         /* lines that report incomplete data */
+	uint64_t missing;         /* rows expected but absent */
 	unsigned decimals;
 };
 
 /* ---- lines that begin with # ---- */
 
-/* What stands behind `key`, up to the next `until` or the line's end; NULL = it is not there. */
+/* The value after `key`, up to the next `until` or the line's end; NULL = no such key. */
 static const char *value_of(const struct darshan *d, const char *key, const char *until,
 			    size_t *bytes)
 {
@@ -281,8 +267,8 @@ static const char *value_of(const struct darshan *d, const char *key, const char
 	return s;
 }
 
-/* The block's file. Its name is all that stands behind. */
-static bool take_block(struct darshan *d)
+/* Read the head of a block, which ends with the name of its file. */
+static bool read_block_head(struct darshan *d)
 {
 	size_t bytes;
 	const char *name = value_of(d, "file_name:", NULL, &bytes);
@@ -293,34 +279,30 @@ static bool take_block(struct darshan *d)
 	return true;
 }
 
-static void take_host(struct darshan *d)
-{
-	size_t bytes;
-	const char *name = value_of(d, "hostname:", NULL, &bytes);
-
-	if (!name || !bytes)
-		return;
-	if (!d->host.len)
-		buf_addn(&d->host, name, bytes);
-	d->has_hosts |= strcmp(buf_str(&d->host), name) != 0;
-}
-
-static void take_due(struct darshan *d)
+/* Read "# DXT, ..." with the host and the number of rows of a block. */
+static void read_block_facts(struct darshan *d)
 {
 	static const char *const keys[] = { "write_count:", "read_count:" };
+	size_t name_bytes;
+	const char *name = value_of(d, "hostname:", NULL, &name_bytes);
 
+	if (name && name_bytes) {
+		if (!d->host.len)
+			buf_addn(&d->host, name, name_bytes);
+		d->has_hosts |= strcmp(buf_str(&d->host), name) != 0;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		size_t bytes;
 		uint64_t count;
 		const char *s = value_of(d, keys[i], ",", &bytes);
 
 		if (s && !trace_number_take(s, bytes, UINT32_MAX, &count))
-			d->due += count;
+			d->expected += count;
 	}
 }
 
-/* `# KEY: value` of the preamble. */
-static void take_head(struct darshan *d)
+/* Read "# KEY: value" of the preamble. */
+static void read_job_fact(struct darshan *d)
 {
 	const char *text = buf_str(&d->line);
 	size_t bytes;
@@ -344,51 +326,47 @@ static void take_head(struct darshan *d)
 	}
 }
 
-static void take_comment(struct darshan *d)
+static void read_comment(struct darshan *d)
 {
 	const char *text = buf_str(&d->line);
 
-	if (take_block(d))
+	if (read_block_head(d))
 		return;
 	if (strncmp(text, "# DXT,", 6) == 0) {
-		take_host(d);
-		take_due(d);
+		read_block_facts(d);
 	} else if (strstr(text, "incomplete data") || strstr(text, "*ERROR*")) {
 		d->partial++;
 	} else {
-		take_head(d);
+		read_job_fact(d);
 	}
 }
 
 /* ---- rows ---- */
 
-static uint32_t new_process(struct darshan *d, uint32_t pid, uint64_t thread)
-{
-	uint64_t said = pid;
-
-	vec_push(&d->first_thread, thread);
-	trace_fill_entry(d->m->fill, TRACE_PROCESS, &said, 1, buf_str(&d->command));
-	return pid;
-}
-
+/* The tid of a row; a new process is added to the trace. */
 static uint32_t thread_of(struct darshan *d, uint32_t pid, const struct darshan_row *r)
 {
 	uint64_t thread = r->has_thread ? r->thread : NO_THREAD;
+	uint64_t value = pid;
 	bool is_new;
 	uint32_t number = map_number(&d->processes, pid, &is_new);
 
-	if (is_new)
-		return new_process(d, pid, thread);
+	if (is_new) {
+		vec_push(&d->first_thread, thread);
+		trace_fill_entry(d->m->fill, TRACE_PROCESS, &value, 1, buf_str(&d->command));
+		return pid;
+	}
 	if (d->first_thread.at[number] == NO_THREAD)
 		d->first_thread.at[number] = thread;
 	if (d->first_thread.at[number] == thread || !r->has_thread)
 		return pid;
-	/* Addresses, of 47 bits, or numbers of 32. */
+	/* pthread_self() is an address of 47 bits, or a number of 32. */
 	return OTHER_THREADS + map_number(&d->threads, (uint64_t)pid << 47 ^ thread, &is_new);
 }
 
-/* MPI-IO calls read and write: what it did is there again. False: left out. */
-static bool is_wanted(struct darshan *d, enum module module)
+/* False: a row of MPI-IO on a file with POSIX rows, which repeat it: MPI-IO calls read and write.
+ */
+static bool is_wanted(struct darshan *d, enum darshan_module module)
 {
 	uint32_t number;
 	bool is_new;
@@ -418,9 +396,9 @@ static int add_row(struct darshan *d, const struct darshan_row *r)
 		.op = r->is_write ? TRACE_WRITE : TRACE_READ,
 	};
 
-	to.pid = d->before + (uint32_t)r->rank + 1;
+	to.pid = d->pid_base + (uint32_t)r->rank + 1;
 	to.tid = thread_of(d, to.pid, r);
-	d->most = (uint32_t)u64_max(d->most, r->rank + 1);
+	d->pid_count = (uint32_t)u64_max(d->pid_count, r->rank + 1);
 	d->decimals = (unsigned)u64_max(d->decimals, r->decimals);
 	return trace_fill_add(d->m->fill, &to, d->err);
 }
@@ -430,22 +408,22 @@ static int darshan_unread(struct darshan *d, const char *why)
 	return import_unread(d->m, d->in.name, d->number, d->err, "%s", why);
 }
 
-/* The module, or MODULES: it is another one, or none at all. */
-static enum module module_of(const char *name, size_t bytes)
+/* The module; MODULES = another name. */
+static enum darshan_module module_of(const char *name, size_t bytes)
 {
-	enum module m = MODULE_POSIX;
+	enum darshan_module m = MODULE_POSIX;
 
 	while (m < MODULES && (strlen(modules[m]) != bytes || memcmp(modules[m], name, bytes) != 0))
 		m++;
 	return m;
 }
 
-static int take_row(struct darshan *d, const char *line, size_t bytes)
+static int read_row(struct darshan *d, const char *line, size_t bytes)
 {
 	char why[200], name[32];
 	struct darshan_row r = { 0 };
-	const char *wrong = darshan_row_take(&r, line, bytes, why, sizeof(why));
-	enum module module;
+	const char *wrong = darshan_row_parse(&r, line, bytes, why, sizeof(why));
+	enum darshan_module module;
 
 	if (wrong)
 		return darshan_unread(d, wrong);
@@ -455,18 +433,18 @@ static int take_row(struct darshan *d, const char *line, size_t bytes)
 	if (module == MODULES) {
 		snprintf(name, sizeof(name), "%.*s", (int)u64_min(r.module_bytes, sizeof(name)),
 			 r.module);
-		import_unknown(d->m, name);
+		import_count_unknown(d->m, name);
 		return 0;
 	}
 	if (!d->file)
 		return darshan_unread(d, "no line '# DXT, file_id: ID, file_name: NAME' above says "
 					 "which file this is");
-	if (d->before + r.rank >= OTHER_THREADS)
+	if (d->pid_base + r.rank >= OTHER_THREADS)
 		return darshan_unread(d, "a rank of more than 100 million");
 	return is_wanted(d, module) ? add_row(d, &r) : 0;
 }
 
-static int take_line(struct darshan *d)
+static int read_line(struct darshan *d)
 {
 	const char *at = buf_str(&d->line);
 
@@ -474,12 +452,12 @@ static int take_line(struct darshan *d)
 	if (!*at)
 		return 0;
 	if (*at == '#') {
-		take_comment(d);
+		read_comment(d);
 		return 0;
 	}
 	d->m->tally.lines++;
-	d->there++;
-	return take_row(d, at, d->line.len - (size_t)(at - d->line.s));
+	d->row_count++;
+	return read_row(d, at, d->line.len - (size_t)(at - d->line.s));
 }
 
 /* ---- files ---- */
@@ -488,9 +466,9 @@ static int read_file(struct darshan *d, const char *path)
 {
 	int rc = trace_input_open(&d->in, path, d->err);
 
-	d->before += d->most;
-	d->most = 0;
-	d->start_ns = d->due = d->there = 0;
+	d->pid_base += d->pid_count;
+	d->pid_count = 0;
+	d->start_ns = d->expected = d->row_count = 0;
 	d->has_start = false;
 	d->file = 0;
 	buf_reset(&d->command);
@@ -500,7 +478,7 @@ static int read_file(struct darshan *d, const char *path)
 		if (rc <= 0)
 			break;
 		d->m->is_torn = d->m->tally.is_cut;
-		rc = take_line(d);
+		rc = read_line(d);
 	}
 	d->m->is_torn = false;
 	if (rc == 0 && !d->has_start) {
@@ -510,13 +488,13 @@ static int read_file(struct darshan *d, const char *path)
 			d->in.name);
 		d->m->no_clock = "the log does not say when the job began";
 	}
-	if (rc == 0 && d->there < d->due)
-		d->missing += d->due - d->there;
+	if (rc == 0 && d->row_count < d->expected)
+		d->missing += d->expected - d->row_count;
 	trace_input_close(&d->in);
 	return rc;
 }
 
-static void end_all(struct darshan *d)
+static void add_notes(struct darshan *d)
 {
 	if (d->host.len && !d->has_hosts)
 		trace_fill_fact(d->m->fill, "host", buf_str(&d->host));
@@ -554,9 +532,9 @@ int import_darshan(struct importing *m, struct mlgen_err *err)
 	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
 		rc = read_file(&d, m->files[i]);
 	if (rc == 0)
-		rc = import_judge(m, "darshan", err);
+		rc = import_check_unread(m, "darshan", err);
 	if (rc == 0)
-		end_all(&d);
+		add_notes(&d);
 	map_fini(&d.posix);
 	map_fini(&d.processes);
 	map_fini(&d.threads);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dftracer.c - --format=dftracer: what DFTracer, or DLIO Profiler before it, wrote of calls on
- * files and of a training. */
+/* dftracer.c - --format=dftracer: file calls and training events of DFTracer or DLIO Profiler. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,38 +14,39 @@
 #include "trace/trace.h"
 #include "tracing/import/import_internal.h"
 
-/* ---- files that events name by a hash, which another event explains ---- */
+/* ---- file names, which events refer to by hash ---- */
 
-struct hashed {
+struct dftracer_file {
 	uint32_t file;
 	bool is_explained;
 };
 
 /*
- * An event FH says what a hash stands for, mostly before the first event that has it, and in a file
- * that was sorted anywhere. A file that is not explained yet is called "hash H", until it is.
+ * An event FH maps a hash to a name. FH mostly precedes the first use of the hash, but may stand
+ * anywhere in a sorted file. Until then the file is named "hash H".
  */
 struct dftracer_names {
 	struct trace_fill *fill;
-	struct trace_names *hashes; /* numbers of them */
-	VEC(struct hashed) files;   /* by number, less one */
-	uint64_t unexplained;       /* so far */
+	struct trace_names *hashes;      /* numbers hashes from 1 */
+	VEC(struct dftracer_file) files; /* index: number minus one */
+	uint64_t unexplained;            /* hashes without an FH so far */
 };
 
-static struct hashed *dftracer_names_find(struct dftracer_names *n, const char *hash, bool *is_new)
+static struct dftracer_file *dftracer_names_find(struct dftracer_names *n, const char *hash,
+						 bool *is_new)
 {
 	uint32_t id = trace_names_id(n->hashes, hash, strlen(hash), is_new);
 
 	while (n->files.count < id)
-		vec_push(&n->files, (struct hashed){ 0 });
+		vec_push(&n->files, (struct dftracer_file){ 0 });
 	return &n->files.at[id - 1];
 }
 
-/* What FH says. */
+/* Apply an FH. */
 static void dftracer_names_explain(struct dftracer_names *n, const char *hash, const char *name)
 {
 	bool is_new;
-	struct hashed *h = dftracer_names_find(n, hash, &is_new);
+	struct dftracer_file *h = dftracer_names_find(n, hash, &is_new);
 	uint64_t id;
 
 	if (!is_new && h->is_explained)
@@ -54,7 +54,7 @@ static void dftracer_names_explain(struct dftracer_names *n, const char *hash, c
 	if (is_new) {
 		h->file = trace_fill_name(n->fill, name, strlen(name));
 	} else {
-		/* The later entry of an id counts. */
+		/* The last entry of an id counts. */
 		id = h->file;
 		trace_fill_entry(n->fill, TRACE_FILE, &id, 1, name);
 		n->unexplained--;
@@ -62,11 +62,11 @@ static void dftracer_names_explain(struct dftracer_names *n, const char *hash, c
 	h->is_explained = true;
 }
 
-/* The id of a file (trace_fill_name). */
+/* The file id of a hash, as trace_fill_name returns it. */
 static uint32_t dftracer_names_file(struct dftracer_names *n, const char *hash)
 {
 	bool is_new;
-	struct hashed *h = dftracer_names_find(n, hash, &is_new);
+	struct dftracer_file *h = dftracer_names_find(n, hash, &is_new);
 	struct buf name = { 0 };
 
 	if (!is_new)
@@ -79,9 +79,9 @@ static uint32_t dftracer_names_file(struct dftracer_names *n, const char *hash)
 	return h->file;
 }
 
-/* ---- events of the application, such as epochs and steps of DLIO, as markers of a trace ---- */
+/* ---- markers: events of the application, such as epochs and steps of DLIO ---- */
 
-/* An event above files. */
+/* A complete event. */
 struct dftracer_event {
 	const char *name, *cat;
 	uint32_t pid, tid;
@@ -93,25 +93,25 @@ struct dftracer_span {
 	uint64_t number, start_ns, end_ns;
 };
 
-/* A zeroed one is empty. */
+/* Zeroed = empty. */
 struct dftracer_marks {
-	struct map numbers;              /* of epochs that args name, and ... */
-	VEC(struct dftracer_span) spans; /* ... from the first event to the last of each */
-	bool has_epochs;                 /* that are events of their own */
-	/* The first number met is 1: that application counts from 1. */
+	struct map numbers;              /* epochs that occur in args */
+	VEC(struct dftracer_span) spans; /* time from the first to the last event of each */
+	bool has_epochs;                 /* epochs are events, too */
+	/* `first` is 1 if the first number is: the application counts from 1. */
 	struct dftracer_count {
 		bool is_begun;
 		uint64_t first;
 	} epochs, steps;
-	uint64_t left; /* events that stand for no marker */
+	uint64_t left_out; /* events without a corresponding marker */
 };
 
-/* By the last part of an event's name: that of DLIO is DLIOBenchmark._train. Loaders' and readers'
- * own events (fetch, preprocess, ...) are no markers. */
-static const struct mark {
+/* Markers by the last component of an event's name, such as DLIOBenchmark._train of DLIO. Events of
+ * data loaders (fetch, preprocess, ...) are not markers. */
+static const struct dftracer_marker {
 	const char *name;
 	uint16_t op;
-	const char *text; /* of a stage or a checkpoint */
+	const char *text; /* name of a stage or a checkpoint */
 } marks[] = {
 	{ "epoch", TRACE_EPOCH, NULL },
 	{ "step", TRACE_STEP, NULL },
@@ -129,15 +129,15 @@ static const struct mark {
 	{ "restart", TRACE_CHECKPOINT, "restore" },
 };
 
-/* Beyond it, it is no number of an epoch. */
-#define EPOCH_MOST 1000000
+/* A greater value is not an epoch's number. */
+#define EPOCH_MAX 1000000
 
-static const struct mark *mark_of(const struct dftracer_event *e)
+static const struct dftracer_marker *mark_of(const struct dftracer_event *e)
 {
 	const char *point = strrchr(e->name, '.');
 	const char *name = point ? point + 1 : e->name;
 
-	/* There it is the optimizer's. */
+	/* This is a step of the optimizer. */
 	if (strcasecmp(e->cat, "compute") == 0 && strcmp(name, "step") == 0)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
@@ -146,7 +146,7 @@ static const struct mark *mark_of(const struct dftracer_event *e)
 	return NULL;
 }
 
-static bool whole_in(const json_t *args, const char *key, uint64_t most, uint64_t *out)
+static bool number_arg(const json_t *args, const char *key, uint64_t most, uint64_t *out)
 {
 	int64_t v;
 
@@ -156,8 +156,8 @@ static bool whole_in(const json_t *args, const char *key, uint64_t most, uint64_
 	return true;
 }
 
-/* A trace counts from 0; an application may from 1. */
-static uint64_t from_0(struct dftracer_count *c, uint64_t number)
+/* Numbers of a trace are from 0; an application may count from 1. */
+static uint64_t number_from_0(struct dftracer_count *c, uint64_t number)
 {
 	if (!c->is_begun)
 		c->first = number == 1;
@@ -196,43 +196,37 @@ static struct trace_record marker(const struct importing *m, uint16_t op, uint64
 	};
 }
 
-static int add_mark(struct dftracer_marks *k, struct importing *m, const struct dftracer_event *e,
-		    const struct mark *mark, struct mlgen_err *err)
+/* 0 or -errno with err. */
+static int dftracer_marks_add(struct dftracer_marks *k, struct importing *m,
+			      const struct dftracer_event *e, struct mlgen_err *err)
 {
-	struct trace_record r = marker(m, mark->op, e->start_ns, e->duration_ns);
+	const struct dftracer_marker *mark = mark_of(e);
+	struct trace_record r;
 	uint64_t n;
 
+	if (number_arg(e->args, "epoch", EPOCH_MAX, &n))
+		dftracer_marks_widen(k, e, number_from_0(&k->epochs, n));
+	if (!mark) {
+		k->left_out++;
+		return 0;
+	}
+	r = marker(m, mark->op, e->start_ns, e->duration_ns);
 	r.pid = e->pid;
 	r.tid = e->tid;
 	if (mark->text)
 		r.file = trace_fill_name(m->fill, mark->text, strlen(mark->text));
 	if (mark->op == TRACE_EPOCH) {
 		k->has_epochs = true;
-		if (whole_in(e->args, "epoch", EPOCH_MOST, &n))
-			r.off = from_0(&k->epochs, n);
+		if (number_arg(e->args, "epoch", EPOCH_MAX, &n))
+			r.off = number_from_0(&k->epochs, n);
 	} else if (mark->op == TRACE_STEP || mark->op == TRACE_COMPUTE) {
-		if (whole_in(e->args, "step", INT64_MAX, &n))
-			r.off = from_0(&k->steps, n);
+		if (number_arg(e->args, "step", INT64_MAX, &n))
+			r.off = number_from_0(&k->steps, n);
 	}
 	return trace_fill_add(m->fill, &r, err);
 }
 
-/* 0 or -errno with err. */
-static int dftracer_marks_take(struct dftracer_marks *k, struct importing *m,
-			       const struct dftracer_event *e, struct mlgen_err *err)
-{
-	const struct mark *mark = mark_of(e);
-	uint64_t epoch;
-
-	if (whole_in(e->args, "epoch", EPOCH_MOST, &epoch))
-		dftracer_marks_widen(k, e, from_0(&k->epochs, epoch));
-	if (mark)
-		return add_mark(k, m, e, mark, err);
-	k->left++;
-	return 0;
-}
-
-/* Epochs that follow from the others. */
+/* Add epochs inferred from the numbers of other events. */
 static int dftracer_marks_end(struct dftracer_marks *k, struct importing *m, struct mlgen_err *err)
 {
 	int rc = 0;
@@ -250,18 +244,18 @@ static int dftracer_marks_end(struct dftracer_marks *k, struct importing *m, str
 	if (!k->has_epochs && k->numbers.count)
 		import_note(m, "an epoch is from the first event to the last that has its number, "
 			       "since none of them is the epoch itself");
-	if (k->left)
+	if (k->left_out)
 		import_note(
 			m,
 			"%" PRIu64
 			" event%s of the application, for which a trace has no marker, %s left out",
-			k->left, plural(k->left), k->left == 1 ? "is" : "are");
+			k->left_out, plural(k->left_out), k->left_out == 1 ? "is" : "are");
 	return rc;
 }
 
-/* ---- the log ---- */
+/* ---- the reader ---- */
 
-/* The units of time that a log may be in (DFTracer's TimeMetric). */
+/* The time units of a log (DFTracer's TimeMetric). */
 static const struct time_metric {
 	const char *name;
 	uint64_t ns;
@@ -281,14 +275,14 @@ struct dftracer {
 	struct calls *calls;
 	struct dftracer_names names;
 	struct dftracer_marks marks;
-	/* Files that a process opens, reads or writes by POSIX: those of STDIO are above them, and
-	 * the same I/O again. */
+	/* Files that a process opens, reads or writes by POSIX. Its STDIO calls on them repeat the
+	 * same I/O. */
 	struct map posix;
-	uint64_t unit_ns;         /* of the times of this file */
-	uint64_t timed;           /* events of this file, read by that unit */
-	uint64_t repeated, stdio; /* calls of STDIO, left out and taken */
-	uint64_t causeless;       /* failed, nobody says why */
-	uint64_t others;          /* events that are not complete ones */
+	uint64_t unit_ns;         /* time unit of this file */
+	uint64_t timed;           /* events of this file read in that unit */
+	uint64_t repeated, stdio; /* calls of STDIO, left out and added */
+	uint64_t without_errno;   /* failed calls without errno */
+	uint64_t other_events;    /* neither complete events nor names */
 };
 
 static int dftracer_unread(struct dftracer *d, const char *why)
@@ -303,7 +297,7 @@ static const char *text_in(const json_t *object, const char *key)
 	return json_string_value(json_object_get(object, key));
 }
 
-/* Names of a version each; those that no version has are NULL. */
+/* The alternative names of a member in versions of DFTracer. */
 #define ANY_OF(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 static bool number_in(const json_t *args, const char *const *names, int64_t *out)
@@ -318,7 +312,7 @@ static uint64_t size_in(const json_t *args, const char *const *names)
 	return number_in(args, names, &v) && v >= 0 ? (uint64_t)v : TRACE_UNKNOWN;
 }
 
-/* Threads of old versions are numbers of 64 bits. */
+/* Old versions have thread ids of 64 bits. */
 static uint32_t task_of(const json_t *value)
 {
 	int64_t v = 0;
@@ -328,7 +322,7 @@ static uint32_t task_of(const json_t *value)
 	return (uint32_t)((uint64_t)v ^ (uint64_t)v >> 32);
 }
 
-/* A hash is a text, or a number in old versions. */
+/* A hash as text; old versions have numbers. */
 static const char *hash_text(const json_t *value, char *room, size_t bytes)
 {
 	int64_t v;
@@ -356,8 +350,8 @@ static uint32_t file_in(struct dftracer *d, const json_t *args, const char *cons
 
 /* ---- calls ---- */
 
-/* Items of fread and fwrite are no bytes. */
-static void take_items(const json_t *args, struct call_seen *s)
+/* Convert the items of fread and fwrite to bytes. */
+static void set_item_bytes(const json_t *args, struct call_seen *s)
 {
 	uint64_t item = size_in(args, ANY_OF("size"));
 	uint64_t count = size_in(args, ANY_OF("count", "nmemb", "nitems"));
@@ -370,7 +364,7 @@ static void take_items(const json_t *args, struct call_seen *s)
 		s->has_result = false;
 }
 
-static void take_result(struct dftracer *d, const json_t *args, struct call_seen *s)
+static void set_result(struct dftracer *d, const json_t *args, struct call_seen *s)
 {
 	int64_t code;
 
@@ -382,20 +376,20 @@ static void take_result(struct dftracer *d, const json_t *args, struct call_seen
 		return;
 	}
 	s->result = -EIO;
-	d->causeless++;
+	d->without_errno++;
 }
 
-static void take_args(struct dftracer *d, const struct call *k, const json_t *args,
-		      struct call_seen *s)
+static void set_args(struct dftracer *d, const struct call *k, const json_t *args,
+		     struct call_seen *s)
 {
 	int64_t off;
 
-	take_result(d, args, s);
+	set_result(d, args, s);
 	s->bytes = size_in(args, ANY_OF("count", "nbyte", "size", "length", "len", "size_sum"));
 	if (k->is_stdio && k->kind == CALL_MOVES)
-		take_items(args, s);
+		set_item_bytes(args, s);
 	else if (k->is_stdio)
-		s->has_result = false; /* a pointer, or how it went */
+		s->has_result = false; /* a pointer or a status */
 	if (!number_in(args, ANY_OF("fd"), &s->fd))
 		s->fd = -1;
 	if (!number_in(args, ANY_OF("whence"), &s->whence))
@@ -411,7 +405,7 @@ static void take_args(struct dftracer *d, const struct call *k, const json_t *ar
 		s->becomes = file_in(d, args, ANY_OF("newpath", "newname"), ANY_OF("newpath_hash"));
 }
 
-/* False: it is there already, by what it called. */
+/* False: a STDIO call on a file with POSIX calls, which repeat it. */
 static bool is_wanted(struct dftracer *d, const struct call *k, const struct call_seen *s)
 {
 	uint64_t key = (uint64_t)s->pid << 32 | s->file;
@@ -433,7 +427,7 @@ static bool is_wanted(struct dftracer *d, const struct call *k, const struct cal
 	return true;
 }
 
-static int take_call(struct dftracer *d, const struct dftracer_event *e)
+static int add_call(struct dftracer *d, const struct dftracer_event *e)
 {
 	const struct call *k = call_find(e->name);
 	struct call_seen s = {
@@ -444,25 +438,20 @@ static int take_call(struct dftracer *d, const struct dftracer_event *e)
 	};
 
 	if (!k) {
-		import_unknown(d->m, e->name);
+		import_count_unknown(d->m, e->name);
 		return 0;
 	}
-	take_args(d, k, e->args, &s);
+	set_args(d, k, e->args, &s);
 	return is_wanted(d, k, &s) ? calls_take(d->calls, k, &s, d->err) : 0;
 }
 
 /* ---- events ---- */
 
-static bool is_cat(const char *cat, const char *name)
-{
-	return strcasecmp(cat, name) == 0;
-}
-
 /*
- * The unit of the times that follow. A file says it once, among its first events; times that were
- * read by another unit cannot be mended, so that a file that says it later is refused.
+ * Set the unit of the times that follow. A file declares it once, among its first events. A file
+ * with a later declaration is refused, since times read in another unit cannot be corrected.
  */
-static int take_unit(struct dftracer *d, const char *value)
+static int set_unit(struct dftracer *d, const char *value)
 {
 	const struct time_metric *t = time_metrics;
 
@@ -483,26 +472,26 @@ static int take_unit(struct dftracer *d, const char *value)
 	return 0;
 }
 
-/* What a hash stands for, or how the log was made. */
-static int take_name(struct dftracer *d, const json_t *event)
+/* Read an event of kind M: the name of a hash, or how the log was made. */
+static int read_metadata(struct dftracer *d, const json_t *event)
 {
 	const json_t *args = json_object_get(event, "args");
-	const char *what = text_in(event, "name");
+	const char *key = text_in(event, "name");
 	const char *name = text_in(args, "name");
 	char room[24];
 	const char *value =
 		hash_text(json_member(args, ANY_OF("value", "hash")), room, sizeof(room));
 
-	if (!what || !has_text(name) || !has_text(value))
+	if (!key || !has_text(name) || !has_text(value))
 		return 0;
-	if (strcmp(what, "CM") == 0 && strcmp(name, "time_metric") == 0)
-		return take_unit(d, value);
-	if (strcmp(what, "FH") == 0)
+	if (strcmp(key, "CM") == 0 && strcmp(name, "time_metric") == 0)
+		return set_unit(d, value);
+	if (strcmp(key, "FH") == 0)
 		dftracer_names_explain(&d->names, value, name);
 	return 0;
 }
 
-static int take_complete(struct dftracer *d, const json_t *event)
+static int add_complete(struct dftracer *d, const json_t *event)
 {
 	const json_t *dur = json_object_get(event, "dur");
 	struct dftracer_event e = {
@@ -522,18 +511,17 @@ static int take_complete(struct dftracer *d, const json_t *event)
 		return dftracer_unread(
 			d, "dur is no number of microseconds, or the log's time_metric");
 	d->timed++;
-	if (is_cat(e.cat, "POSIX") || is_cat(e.cat, "STDIO"))
-		return take_call(d, &e);
-	/* Where it began and ended itself. */
-	if (is_cat(e.cat, "dftracer") || is_cat(e.cat, "dlio_profiler"))
+	if (strcasecmp(e.cat, "POSIX") == 0 || strcasecmp(e.cat, "STDIO") == 0)
+		return add_call(d, &e);
+	/* The begin and end of the tracer itself. */
+	if (strcasecmp(e.cat, "dftracer") == 0 || strcasecmp(e.cat, "dlio_profiler") == 0)
 		return 0;
-	return dftracer_marks_take(&d->marks, d->m, &e, d->err);
+	return dftracer_marks_add(&d->marks, d->m, &e, d->err);
 }
 
 /*
- * The kind of an event: the letter of the Chrome trace format or, since DFTracer writes numbers
- * (enum EventType), the letter that a number stands for. 0 = an event without a kind that could be
- * known.
+ * The kind of an event as a letter of the Chrome trace format. Recent versions of DFTracer write a
+ * number instead (enum EventType). 0 = unknown.
  */
 static char kind_of(const json_t *event)
 {
@@ -547,9 +535,9 @@ static char kind_of(const json_t *event)
 	return number > 0 && number < (int64_t)ARRAY_LEN(by_number) ? by_number[number] : 0;
 }
 
-static int take_event(void *who, const json_t *event)
+static int add_event(void *arg, const json_t *event)
 {
-	struct dftracer *d = who;
+	struct dftracer *d = arg;
 
 	switch (kind_of(event)) {
 	case 0:
@@ -557,16 +545,16 @@ static int take_event(void *who, const json_t *event)
 			d,
 			"an event without ph, its kind; X or 1 is a complete one, M or 4 a name");
 	case 'X':
-		return take_complete(d, event);
+		return add_complete(d, event);
 	case 'M':
-		return take_name(d, event);
+		return read_metadata(d, event);
 	default:
-		d->others++;
+		d->other_events++;
 		return 0;
 	}
 }
 
-static void dftracer_tell(struct dftracer *d)
+static void add_notes(struct dftracer *d)
 {
 	uint64_t nameless = d->names.unexplained;
 
@@ -581,30 +569,23 @@ static void dftracer_tell(struct dftracer *d)
 			    "%" PRIu64
 			    " call%s of STDIO %s above calls of POSIX that are there, and left out",
 			    d->repeated, plural(d->repeated), d->repeated == 1 ? "is" : "are");
-	if (d->causeless)
+	if (d->without_errno)
 		import_note(
 			d->m,
 			"%" PRIu64
 			" call%s failed, and the log does not say why; the trace has EIO for it",
-			d->causeless, plural(d->causeless));
+			d->without_errno, plural(d->without_errno));
 	if (nameless)
 		import_note(d->m,
 			    "%" PRIu64 " file%s without a name, since no event FH explains the "
 			    "hash; is a file of the log missing?",
 			    nameless, plural(nameless));
-	if (d->others)
+	if (d->other_events)
 		import_note(d->m,
 			    "%" PRIu64
 			    " event%s left out: neither complete (ph X or 1) nor a name (M or 4)",
-			    d->others, plural(d->others));
+			    d->other_events, plural(d->other_events));
 	calls_tell(d->calls);
-}
-
-static int dftracer_file(struct dftracer *d, const char *path)
-{
-	d->unit_ns = NS_PER_US;
-	d->timed = 0;
-	return json_objects_read(&d->objects, path, take_event, d);
 }
 
 int import_dftracer(struct importing *m, struct mlgen_err *err)
@@ -617,14 +598,17 @@ int import_dftracer(struct importing *m, struct mlgen_err *err)
 	d.calls = calls_new(m, false);
 	d.names.fill = m->fill;
 	d.names.hashes = trace_names_new();
-	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
-		rc = dftracer_file(&d, m->files[i]);
+	for (size_t i = 0; rc == 0 && i < m->file_count; i++) {
+		d.unit_ns = NS_PER_US;
+		d.timed = 0;
+		rc = json_objects_read(&d.objects, m->files[i], add_event, &d);
+	}
 	if (rc == 0)
-		rc = import_judge(m, "dftracer", err);
+		rc = import_check_unread(m, "dftracer", err);
 	if (rc == 0)
 		rc = dftracer_marks_end(&d.marks, m, err);
 	if (rc == 0)
-		dftracer_tell(&d);
+		add_notes(&d);
 	map_fini(&d.posix);
 	map_fini(&d.marks.numbers);
 	vec_fini(&d.marks.spans);

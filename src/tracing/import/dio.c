@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dio.c - events of DIO, as JSON. */
+/* dio.c - --format=dio: events of DIO as JSON. */
 #include "tracing/import/import_internal.h"
 
 #include <inttypes.h>
@@ -9,8 +9,8 @@
 #include "base/map.h"
 #include "base/util.h"
 
-/* So many digits, and what has to stand behind them; 0 = anything. */
-static bool take_digits(const char **s, unsigned count, char behind, int *out)
+/* Parse exactly `count` digits and the byte `next`; 0 = any. */
+static bool parse_digits(const char **s, unsigned count, char next, int *out)
 {
 	*out = 0;
 	for (; count; count--, ++*s) {
@@ -18,12 +18,10 @@ static bool take_digits(const char **s, unsigned count, char behind, int *out)
 			return false;
 		*out = 10 * *out + (**s - '0');
 	}
-	if (behind && *(*s)++ != behind)
-		return false;
-	return true;
+	return !next || *(*s)++ == next;
 }
 
-static bool take_fraction(const char **s, uint64_t *ns)
+static bool parse_fraction(const char **s, uint64_t *ns)
 {
 	uint64_t unit = NS_PER_S;
 
@@ -37,7 +35,7 @@ static bool take_fraction(const char **s, uint64_t *ns)
 	return unit < NS_PER_S;
 }
 
-static bool take_zone(const char *s, int *seconds)
+static bool parse_zone(const char *s, int *seconds)
 {
 	int hours, minutes, sign = *s == '-' ? -1 : 1;
 
@@ -49,10 +47,10 @@ static bool take_zone(const char *s, int *seconds)
 	if (*s != '+' && *s != '-')
 		return false;
 	s++;
-	if (!take_digits(&s, 2, 0, &hours))
+	if (!parse_digits(&s, 2, 0, &hours))
 		return false;
 	s += *s == ':';
-	if (!take_digits(&s, 2, 0, &minutes) || *s)
+	if (!parse_digits(&s, 2, 0, &minutes) || *s)
 		return false;
 	*seconds = sign * (hours * 3600 + minutes * 60);
 	return true;
@@ -65,13 +63,13 @@ bool dio_time_take(const char *text, uint64_t *ns)
 	int zone;
 	time_t whole;
 
-	if (!take_digits(&text, 4, '-', &t.tm_year) || !take_digits(&text, 2, '-', &t.tm_mon) ||
-	    !take_digits(&text, 2, 0, &t.tm_mday) || (*text != 'T' && *text != ' '))
+	if (!parse_digits(&text, 4, '-', &t.tm_year) || !parse_digits(&text, 2, '-', &t.tm_mon) ||
+	    !parse_digits(&text, 2, 0, &t.tm_mday) || (*text != 'T' && *text != ' '))
 		return false;
 	text++;
-	if (!take_digits(&text, 2, ':', &t.tm_hour) || !take_digits(&text, 2, ':', &t.tm_min) ||
-	    !take_digits(&text, 2, 0, &t.tm_sec) || !take_fraction(&text, &fraction) ||
-	    !take_zone(text, &zone))
+	if (!parse_digits(&text, 2, ':', &t.tm_hour) || !parse_digits(&text, 2, ':', &t.tm_min) ||
+	    !parse_digits(&text, 2, 0, &t.tm_sec) || !parse_fraction(&text, &fraction) ||
+	    !parse_zone(text, &zone))
 		return false;
 	t.tm_year -= 1900;
 	t.tm_mon -= 1;
@@ -87,11 +85,11 @@ struct dio {
 	struct mlgen_err *err;
 	struct json_objects objects;
 	struct calls *calls;
-	struct map processes; /* that are named */
-	uint64_t tagged;      /* descriptors that have a tag for a name */
+	struct map processes; /* already named in the trace */
+	uint64_t tagged;      /* descriptors named by a tag */
 };
 
-/* Names of versions, and of exports; those that none has are NULL. */
+/* The alternative names of a member in versions and exports of DIO. */
 #define ANY_OF(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 static const char *const call_names[] = {
@@ -111,27 +109,27 @@ static int dio_unread(struct dio *d, const char *why)
 	return json_objects_unread(&d->objects, why);
 }
 
-/* ---- members: of the event, or of its arguments ---- */
+/* ---- members of the event or of its arguments ---- */
 
-struct event {
-	const json_t *event, *args; /* args: NULL = none of its own */
+struct dio_event {
+	const json_t *event, *args; /* args: NULL = members of the event itself */
 };
 
-static const json_t *member(const struct event *e, const char *const *names)
+static const json_t *member(const struct dio_event *e, const char *const *names)
 {
 	const json_t *v = json_member(e->args, names);
 
 	return v ? v : json_member(e->event, names);
 }
 
-static uint64_t size_in(const struct event *e, const char *const *names)
+static uint64_t size_in(const struct dio_event *e, const char *const *names)
 {
 	int64_t v;
 
 	return json_whole(member(e, names), &v) && v >= 0 ? (uint64_t)v : TRACE_UNKNOWN;
 }
 
-static const char *text_in(const struct event *e, const char *const *names)
+static const char *text_in(const struct dio_event *e, const char *const *names)
 {
 	return json_string_value(member(e, names));
 }
@@ -153,14 +151,14 @@ static bool time_in(const json_t *event, const char *const *names, uint64_t *ns)
 	       (json_is_string(v) && dio_time_take(json_string_value(v), ns));
 }
 
-/* ---- what it is about ---- */
+/* ---- files and processes ---- */
 
 static uint32_t name_of(struct dio *d, const char *text)
 {
 	return trace_fill_name(d->m->fill, text, strlen(text));
 }
 
-/* Device, inode and time of the open, of a file whose name nobody saw. */
+/* The tag that identifies a file without a name: device, inode and time of the open. */
 static uint32_t tag_in(struct dio *d, const json_t *event)
 {
 	const json_t *tag = json_object_get(event, "file_tag");
@@ -186,44 +184,38 @@ static uint32_t tag_in(struct dio *d, const json_t *event)
 	return name_of(d, text);
 }
 
-static uint32_t file_in(struct dio *d, const struct event *e)
+static uint32_t file_in(struct dio *d, const struct dio_event *e)
 {
-	const char *kernels =
+	const char *from_kernel =
 		json_string_value(json_member(e->event, ANY_OF("file_path", "kernel_file_path")));
 	const char *given = text_in(
 		e, ANY_OF("path", "pathname", "filename", "oldpath", "oldname", "file_path"));
 
-	if (has_text(kernels))
-		return name_of(d, kernels);
+	if (has_text(from_kernel))
+		return name_of(d, from_kernel);
 	return has_text(given) ? name_of(d, given) : 0;
-}
-
-static uint32_t becomes_in(struct dio *d, const struct event *e)
-{
-	const char *name = text_in(e, ANY_OF("newpath", "newname"));
-
-	return has_text(name) ? name_of(d, name) : 0;
 }
 
 static void name_process(struct dio *d, const json_t *event, uint32_t pid)
 {
 	const char *text =
 		json_string_value(json_member(event, ANY_OF("comm", "process_name", "proc_name")));
-	uint64_t said[] = { pid, task_in(event, "ppid") };
+	uint64_t pids[] = { pid, task_in(event, "ppid") };
 	bool is_new = false;
 
 	if (!has_text(text) || !pid)
 		return;
 	map_number(&d->processes, pid, &is_new);
 	if (is_new)
-		trace_fill_entry(d->m->fill, TRACE_PROCESS, said, said[1] ? 2 : 1, text);
+		trace_fill_entry(d->m->fill, TRACE_PROCESS, pids, pids[1] ? 2 : 1, text);
 }
 
 /* ---- events ---- */
 
-static void take_args(struct dio *d, const struct call *k, const struct event *e,
-		      struct call_seen *s)
+static void set_args(struct dio *d, const struct call *k, const struct dio_event *e,
+		     struct call_seen *s)
 {
+	const char *target = text_in(e, ANY_OF("newpath", "newname"));
 	int64_t off;
 
 	s->has_result = json_whole(json_member(e->event, result_names), &s->result);
@@ -238,18 +230,18 @@ static void take_args(struct dio *d, const struct call *k, const struct event *e
 	s->bytes = size_in(e, ANY_OF("count", "size", "bytes", "length", "len", "bytes_request"));
 	s->flags = size_in(e, ANY_OF("flags", "flag"));
 	s->file = file_in(d, e);
-	if (k->kind == CALL_RENAME)
-		s->becomes = becomes_in(d, e);
+	if (k->kind == CALL_RENAME && has_text(target))
+		s->becomes = name_of(d, target);
 }
 
-static int take_call(struct dio *d, const struct event *e, const char *name)
+static int add_call(struct dio *d, const struct dio_event *e, const char *name)
 {
 	const struct call *k = call_find(name);
 	struct call_seen s = { 0 };
 	uint64_t end_ns;
 
 	if (!k) {
-		import_unknown(d->m, name);
+		import_count_unknown(d->m, name);
 		return 0;
 	}
 	if (!time_in(e->event, begin_names, &s.start_ns))
@@ -266,29 +258,24 @@ static int take_call(struct dio *d, const struct event *e, const char *name)
 	}
 	s.pid = task_in(e->event, "pid");
 	s.tid = task_in(e->event, "tid");
-	take_args(d, k, e, &s);
-	/* A descriptor may be known by its open, which has a better name. */
+	set_args(d, k, e, &s);
+	/* The open of a descriptor has a better name than the tag. */
 	if (!s.file && !calls_knows(d->calls, s.pid, s.fd))
 		s.file = tag_in(d, e->event);
 	name_process(d, e->event, s.pid);
 	return calls_take(d->calls, k, &s, d->err);
 }
 
-/* What Elasticsearch puts above an event that is stored by itself. */
-static bool is_action(const json_t *event)
+static int add_event(void *arg, const json_t *whole)
 {
-	return json_object_size(event) == 1 &&
-	       json_is_object(json_member(event, ANY_OF("index", "create")));
-}
-
-static int take_event(void *who, const json_t *whole)
-{
-	struct dio *d = who;
+	struct dio *d = arg;
 	const json_t *inner = json_object_get(whole, "_source");
-	struct event e = { .event = json_is_object(inner) ? inner : whole };
+	struct dio_event e = { .event = json_is_object(inner) ? inner : whole };
 	const char *name;
 
-	if (is_action(whole)) {
+	/* Elasticsearch precedes each event with an action. */
+	if (json_object_size(whole) == 1 &&
+	    json_is_object(json_member(whole, ANY_OF("index", "create")))) {
 		d->m->tally.lines--;
 		return 0;
 	}
@@ -296,10 +283,10 @@ static int take_event(void *who, const json_t *whole)
 	name = json_string_value(json_member(e.event, call_names));
 	if (!has_text(name))
 		return dio_unread(d, "an event without the name of its system call, as syscall");
-	return take_call(d, &e, name);
+	return add_call(d, &e, name);
 }
 
-static void dio_tell(struct dio *d)
+static void add_notes(struct dio *d)
 {
 	if (d->tagged)
 		import_note(d->m,
@@ -319,11 +306,11 @@ int import_dio(struct importing *m, struct mlgen_err *err)
 	d.objects.err = err;
 	d.calls = calls_new(m, true);
 	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
-		rc = json_objects_read(&d.objects, m->files[i], take_event, &d);
+		rc = json_objects_read(&d.objects, m->files[i], add_event, &d);
 	if (rc == 0)
-		rc = import_judge(m, "dio", err);
+		rc = import_check_unread(m, "dio", err);
 	if (rc == 0)
-		dio_tell(&d);
+		add_notes(&d);
 	map_fini(&d.processes);
 	calls_free(d.calls);
 	json_objects_fini(&d.objects);

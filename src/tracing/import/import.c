@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import.c - from the log to the trace: the rows of importers, and what could not be read. */
+/* import.c - run an importer: the table of formats, unreadable lines, and the output file. */
 #include "tracing/import/import.h"
 
 #include <errno.h>
@@ -19,49 +19,49 @@
 #include "report/output/output.h"
 #include "trace/trace.h"
 
-/* ---- csv and fio-iolog, which mlgen writes, too, and of which all lines count ---- */
+/* ---- csv and fio-iolog, in which any unreadable line is an error ---- */
 
 static int import_csv(struct importing *m, struct mlgen_err *err)
 {
-	struct trace_csv_read what = { 0 };
+	struct trace_csv_read read = { 0 };
 	struct trace_input in;
 	int rc = trace_input_open(&in, m->files[0], err);
 
 	if (rc == 0)
-		rc = trace_csv_read(&in, m->fill, &what, err);
-	if (rc == 0 && what.ignored.len)
+		rc = trace_csv_read(&in, m->fill, &read, err);
+	if (rc == 0 && read.ignored.len)
 		log_warn("%s: columns that a trace does not have are left out: %s", in.name,
-			 buf_str(&what.ignored));
-	if (rc == 0 && what.has_phases)
+			 buf_str(&read.ignored));
+	if (rc == 0 && read.has_phases)
 		log_note("%s: phases are not kept; a trace has them by rows of op epoch, stage and "
 			 "checkpoint, and there are none",
 			 in.name);
-	m->tally.is_cut = what.is_cut;
-	trace_csv_read_fini(&what);
+	m->tally.is_cut = read.is_cut;
+	trace_csv_read_fini(&read);
 	trace_input_close(&in);
 	return rc;
 }
 
 static int import_iolog(struct importing *m, struct mlgen_err *err)
 {
-	struct trace_iolog_read what = { 0 };
+	struct trace_iolog_read read = { 0 };
 	struct trace_input in;
 	int rc = trace_input_open(&in, m->files[0], err);
 
 	if (rc == 0)
-		rc = trace_iolog_read(&in, m->fill, &what, err);
+		rc = trace_iolog_read(&in, m->fill, &read, err);
 	if (rc == 0)
-		trace_iolog_tell(in.name, &what);
-	m->tally.is_cut = what.is_cut;
+		trace_iolog_tell(in.name, &read);
+	m->tally.is_cut = read.is_cut;
 	trace_input_close(&in);
 	return rc;
 }
 
-/* ---- the rows ---- */
+/* ---- the table of importers ---- */
 
-/* Of so many at the beginning one has to be of use; of more, so many shown. */
+/* An import fails early if none of the first LINES_TRIED lines can be read. */
 enum { LINES_TRIED = 100, UNREAD_SHOWN = 5 };
-/* One line of so many may be of no use. */
+/* Tolerated share of unreadable lines: one in this many. */
 enum { UNREAD_ONE_OF = 1000 };
 
 static const struct importer importers[] = {
@@ -75,14 +75,7 @@ static const struct importer importers[] = {
 	[IMPORT_DIO] = { "dio", true, import_dio },
 };
 
-/* The one of --import (settings.h); NULL = it makes no trace. */
-static const struct importer *importer_of(int import)
-{
-	return (size_t)import < ARRAY_LEN(importers) && importers[import].name ? &importers[import]
-									       : NULL;
-}
-
-/* ---- what of a log could not be read ---- */
+/* ---- unreadable lines ---- */
 
 int import_unread(struct importing *m, const char *file, uint64_t line, struct mlgen_err *err,
 		  const char *fmt, ...)
@@ -114,7 +107,7 @@ int import_unread(struct importing *m, const char *file, uint64_t line, struct m
 		LINES_TRIED);
 }
 
-void import_unknown(struct importing *m, const char *name)
+void import_count_unknown(struct importing *m, const char *name)
 {
 	struct import_tally *t = &m->tally;
 
@@ -134,6 +127,13 @@ void import_unknown(struct importing *m, const char *name)
 	u->count = 1;
 }
 
+void import_list_unknown(const struct import_tally *t, struct buf *names)
+{
+	for (size_t i = 0; i < t->unknown_count; i++)
+		buf_addf(names, "%s%s %" PRIu64, i ? ", " : "", t->unknown[i].name,
+			 t->unknown[i].count);
+}
+
 void import_note(struct importing *m, const char *fmt, ...)
 {
 	char text[MLGEN_ERR_MAX];
@@ -145,7 +145,7 @@ void import_note(struct importing *m, const char *fmt, ...)
 	buf_addf(&m->tally.notes, "%s\n", text);
 }
 
-int import_judge(struct importing *m, const char *form, struct mlgen_err *err)
+int import_check_unread(struct importing *m, const char *form, struct mlgen_err *err)
 {
 	const struct import_tally *t = &m->tally;
 	const char *first = buf_str(&m->tally.first_unread);
@@ -167,54 +167,47 @@ int import_judge(struct importing *m, const char *form, struct mlgen_err *err)
 		(int)strcspn(first, "\n"), first, t->unread, t->lines, UNREAD_ONE_OF);
 }
 
-/* ---- what people are told ---- */
+/* ---- messages ---- */
 
-typedef void (*tell)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+typedef void (*log_fn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-static void tell_lines(const struct buf *lines, tell how)
+static void log_lines(const struct buf *lines, log_fn log)
 {
 	const char *at = buf_str(lines);
 
 	for (size_t n; *at; at += n + 1) {
 		n = strcspn(at, "\n");
-		how("%.*s", (int)n, at);
+		log("%.*s", (int)n, at);
 	}
 }
 
-static void tell_unknown(const struct import_tally *t)
-{
-	struct buf names = { 0 };
-
-	for (size_t i = 0; i < t->unknown_count; i++)
-		buf_addf(&names, "%s%s %" PRIu64, i ? ", " : "", t->unknown[i].name,
-			 t->unknown[i].count);
-	if (t->unknown_others)
-		buf_addf(&names, ", others %" PRIu64, t->unknown_others);
-	log_note("calls that are not known here, and are left out: %s", buf_str(&names));
-	buf_fini(&names);
-}
-
-/* What people are told of it, on standard error. */
-static void import_tell(const struct importing *m)
+/* Print warnings and notes on standard error. */
+static void import_report(const struct importing *m)
 {
 	const struct import_tally *t = &m->tally;
+	struct buf names = { 0 };
 
 	if (t->is_cut)
 		log_warn("%s: the last line has no end; is the file whole?",
 			 m->files[m->file_count - 1]);
 	if (t->unread) {
-		tell_lines(&t->first_unread, log_warn);
+		log_lines(&t->first_unread, log_warn);
 		log_warn("%" PRIu64 " line%s of %" PRIu64 " could not be read, and %s left out",
 			 t->unread, plural(t->unread), t->lines, t->unread == 1 ? "is" : "are");
 	}
-	if (t->unknown_count)
-		tell_unknown(t);
+	if (t->unknown_count) {
+		import_list_unknown(t, &names);
+		if (t->unknown_others)
+			buf_addf(&names, ", others %" PRIu64, t->unknown_others);
+		log_note("calls that are not known here, and are left out: %s", buf_str(&names));
+		buf_fini(&names);
+	}
 	if (t->inferred || t->inexact)
 		log_note("%" PRIu64 " offset%s or sizes follow from the calls before, and are "
 			 "marked as that; %" PRIu64
 			 " of them may be wrong, since somebody else moved the position",
 			 t->inferred + t->inexact, plural(t->inferred + t->inexact), t->inexact);
-	tell_lines(&t->notes, log_note);
+	log_lines(&t->notes, log_note);
 }
 
 void import_tally_fini(struct import_tally *t)
@@ -223,20 +216,20 @@ void import_tally_fini(struct import_tally *t)
 	buf_fini(&t->notes);
 }
 
-/* From the file that is read to the one that is written. */
+/* An import from the log to the output file. */
 struct import {
 	const struct import_args *args;
 	const struct importer *importer;
 	struct importing read;
 	struct place place;
-	struct replace file; /* beside it; no target = written in place */
+	struct replace file; /* temporary file next to the output; no target = written in place */
 	struct trace_filled filled;
 };
 
-/* ---- where it goes ---- */
+/* ---- the output ---- */
 
-/* Would a file be written while it is read? */
-static bool is_read(const struct import *m)
+/* Is the output one of the files that are read? */
+static bool is_output_read(const struct import *m)
 {
 	for (size_t i = 0; i < m->read.file_count; i++) {
 		const char *file = m->read.files[i];
@@ -248,21 +241,7 @@ static bool is_read(const struct import *m)
 	return false;
 }
 
-static int check_place(struct import *m, struct mlgen_err *err)
-{
-	const struct place *p = &m->place;
-	int rc = tracefile_check(p, m->args->force, err);
-
-	if (rc < 0)
-		return rc;
-	if (is_read(m))
-		return mlgen_fail(err, -EINVAL,
-				  "output=%s: is the file that is read; name another file",
-				  p->given);
-	return p->kind == PLACE_FILE && !p->is_handed_over ? place_lock(p, err) : 0;
-}
-
-static int import_place(struct import *m, struct mlgen_err *err)
+static int open_output(struct import *m, struct mlgen_err *err)
 {
 	const char *given = m->args->output;
 	struct place *p = &m->place;
@@ -274,7 +253,14 @@ static int import_place(struct import *m, struct mlgen_err *err)
 		return mlgen_fail(err, -EINVAL, "output=-: name a file");
 	rc = place_open(p, "output", given, err);
 	if (rc == 0)
-		rc = check_place(m, err);
+		rc = tracefile_check(p, m->args->force, err);
+	if (rc < 0)
+		return rc;
+	if (is_output_read(m))
+		return mlgen_fail(err, -EINVAL,
+				  "output=%s: is the file that is read; name another file", given);
+	if (p->kind == PLACE_FILE && !p->is_handed_over)
+		rc = place_lock(p, err);
 	if (rc < 0)
 		return rc;
 	if (p->is_handed_over)
@@ -287,19 +273,6 @@ static int import_place(struct import *m, struct mlgen_err *err)
 		      : 0;
 }
 
-/* An empty trace would look like a job without I/O: a log of another kind, or of calls that are not
- * on files, has to be told from that. */
-static int refuse_empty(const struct import *m, struct mlgen_err *err)
-{
-	if (m->filled.records || m->filled.markers)
-		return 0;
-	import_tell(&m->read);
-	return mlgen_fail(err, -EINVAL,
-			  "format=%s: nothing in '%s' is a call on a file or a marker, and the "
-			  "trace would be empty; is this what the option says?",
-			  m->importer->name, m->read.files[0]);
-}
-
 static int read_all(struct import *m, struct mlgen_err *err)
 {
 	const char *markers = m->args->markers;
@@ -308,24 +281,33 @@ static int read_all(struct import *m, struct mlgen_err *err)
 
 	if (rc == 0)
 		rc = m->importer->read(&m->read, err);
-	/* Only now is it known what the log's clock is. */
+	/* The importer has determined the log's clock. */
 	if (rc == 0 && markers)
 		rc = import_markers(&m->read, markers, err);
 	if (rc == 0) {
 		rc = trace_fill_finish(m->read.fill, &m->filled, err);
 		m->read.fill = NULL;
 	}
-	if (rc == 0)
-		rc = refuse_empty(m, err);
-	if (rc < 0 || !m->file.target)
+	if (rc < 0)
 		return rc;
+	/* An empty trace would look like a job without I/O, but most likely the log is of another
+	 * format or has no calls on files. */
+	if (!m->filled.records && !m->filled.markers) {
+		import_report(&m->read);
+		return mlgen_fail(err, -EINVAL,
+				  "format=%s: nothing in '%s' is a call on a file or a marker, and "
+				  "the trace would be empty; is this what the option says?",
+				  m->importer->name, m->read.files[0]);
+	}
+	if (!m->file.target)
+		return 0;
 	rc = replace_commit(&m->file);
 	return rc < 0 ? mlgen_fail(err, rc, "output=%s: cannot be written: %s", m->place.given,
 				   strerror(-rc))
 		      : 0;
 }
 
-static int say_done(const struct import *m)
+static int report_done(const struct import *m)
 {
 	const struct trace_filled *f = &m->filled;
 	const char *unknown = !f->processes && !f->mounts
@@ -334,7 +316,7 @@ static int say_done(const struct import *m)
 			      : !f->mounts    ? "mounts and host are not known"
 					      : "the host is not known";
 
-	import_tell(&m->read);
+	import_report(&m->read);
 	if (!m->args->summary)
 		return EXIT_RAN;
 	fprintf(m->args->summary,
@@ -347,7 +329,7 @@ static int say_done(const struct import *m)
 int import_run(const struct import_args *args)
 {
 	struct import m = { .args = args,
-			    .importer = importer_of(args->format),
+			    .importer = &importers[args->format],
 			    .place.fd = -1,
 			    .file.fd = -1,
 			    .read = { .files = args->files,
@@ -356,7 +338,7 @@ int import_run(const struct import_args *args)
 	struct mlgen_err err = { 0 };
 	int status;
 
-	/* A file in which mlgen would write each line itself has no line that may be wrong. */
+	/* mlgen itself writes these formats, without any line that is wrong. */
 	if (args->is_lenient && (args->format == IMPORT_CSV || args->format == IMPORT_FIO_IOLOG)) {
 		log_error("lenient: format=%s takes all lines or none", m.importer->name);
 		return EXIT_USAGE;
@@ -367,8 +349,8 @@ int import_run(const struct import_args *args)
 		return EXIT_USAGE;
 	}
 	signals_attend(SIGNALS_LOOKED);
-	if (import_place(&m, &err) == 0 && read_all(&m, &err) == 0) {
-		status = say_done(&m);
+	if (open_output(&m, &err) == 0 && read_all(&m, &err) == 0) {
+		status = report_done(&m);
 	} else {
 		log_error("%s", err.text);
 		status = err.code == -EINTR ? EXIT_INTERRUPTED : EXIT_USAGE;

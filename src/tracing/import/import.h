@@ -3,10 +3,10 @@
 #pragma once
 
 /*
- * An importer reads a log and fills a trace through struct trace_fill: a row and a function for
- * each format. Lines that cannot be read are counted in a tally, and refuse the log when there are
- * too many. Logs that have no offsets get them from a model of each process's open files. One
- * thread calls everything; the strace parser is used by capture, too.
+ * An importer reads the log of another program and fills a trace through struct trace_fill. Each
+ * format is a row in a table and one function. Unreadable lines are counted in a tally; too many of
+ * them refuse the log. A model of each process's open files infers the offsets that a log omits.
+ * One thread calls everything. The capture backend for strace uses the strace parser, too.
  */
 
 #include <stdbool.h>
@@ -20,67 +20,76 @@
 #include "base/buf.h"
 #include "trace/trace.h"
 
-/* ---- what turns another program's log into a trace: a row and a function each ---- */
+/* ---- importers ---- */
 
-/* What was met on the way. A zeroed one has met nothing. */
+/* Counts and messages of one import. A zeroed tally is empty. */
 struct import_tally {
-	uint64_t lines;          /* or events, that the log has */
-	uint64_t unread;         /* of them, that could not be read */
-	struct buf first_unread; /* "FILE:LINE: why", some of them, a line each */
-	uint64_t inferred;       /* offsets or sizes that a model gave */
-	uint64_t inexact;        /* offsets that it could not be sure of */
-	/* Calls on files that an importer does not know, by name. */
+	uint64_t lines;          /* lines or events of the log */
+	uint64_t unread;         /* lines that could not be read */
+	struct buf first_unread; /* "FILE:LINE: why" of the first unread lines, one per line */
+	uint64_t inferred;       /* offsets or sizes inferred from earlier calls */
+	uint64_t inexact;        /* inferred offsets that may be wrong */
+	/* File calls unknown to the importer, by name. */
 	struct import_unknown {
 		char name[32];
 		uint64_t count;
 	} unknown[32];
 	size_t unknown_count;
-	uint64_t unknown_others; /* when there is no room for more names */
-	struct buf notes;        /* anything else a person should know, a line each */
-	bool is_cut;             /* the last line has no end */
+	uint64_t unknown_others; /* calls whose name did not fit the table */
+	struct buf notes;        /* further messages for the user, one per line */
+	bool is_cut;             /* the last line has no newline */
 };
 
-/* One import. */
+/* The state of one import. */
 struct importing {
-	const char *const *files; /* as given; "-" is standard input */
+	const char *const *files; /* names from the command line; "-" is standard input */
 	size_t file_count;
 	struct trace_fill *fill;
-	bool is_lenient; /* however many lines cannot be read */
-	/* The line at hand is the last one of a file and has no end: where it cannot be read it is
-	 * the part that a cut left, and not counted. */
+	bool is_lenient; /* accept any number of unreadable lines */
+	/* The current line is the last of its file and lacks a newline. If unreadable, it is a
+	 * truncated line and does not count. */
 	bool is_torn;
-	/* To be taken off each time of day, so that it is of the trace's clock; 0 where the trace's
-	 * clock is the time of day. */
+	/* Subtracted from a time of day to get a time on the trace's clock; 0 if the trace uses the
+	 * time of day. */
 	uint64_t clock_offset_ns;
-	/* Only the time within a day, in this host's zone, is right of it. */
+	/* clock_offset_ns is known only modulo a day, in this host's time zone. */
 	bool is_day_unknown;
-	/* Why a time of day has no place in the trace: "it has no times", and such; NULL = it has
-	 * one. */
+	/* The reason why a time of day cannot be mapped to the trace, as a clause for a message;
+	 * NULL = it can be. */
 	const char *no_clock;
 	struct import_tally tally;
 };
 
 struct importer {
-	const char *name;   /* of --import */
-	bool takes_several; /* files of one recording */
-	/* Everything into m->fill. 0, or -errno with err. */
+	const char *name;   /* value of --format */
+	bool takes_several; /* accepts several files of one recording */
+	/* Read the whole log into m->fill. 0, or -errno with err. */
 	int (*read)(struct importing *m, struct mlgen_err *err);
 };
 
-/* One more line that could not be read, and why. `line` 0 = none. -EINVAL with err: there are too
- * many of them (import_judge), and only looked at once in a while. */
+/*
+ * Count a line that could not be read, and keep the reason of the first few. `line` 0 = without a
+ * line number. 0, or -EINVAL with err if nothing at the beginning of the log could be read.
+ */
 __attribute__((format(printf, 5, 6))) int import_unread(struct importing *m, const char *file,
 							uint64_t line, struct mlgen_err *err,
 							const char *fmt, ...);
 
-/* A call on a file by a name that is not known to the importer. */
-void import_unknown(struct importing *m, const char *name);
+/* Count a file call whose name is unknown to the importer. */
+void import_count_unknown(struct importing *m, const char *name);
 
+/* Append the unknown calls to `names`: "NAME COUNT, NAME COUNT". */
+void import_list_unknown(const struct import_tally *t, struct buf *names);
+
+/* Append a message that the user sees after the import. */
 __attribute__((format(printf, 2, 3))) void import_note(struct importing *m, const char *fmt, ...);
 
-/* At the end: more than a thousandth that could not be read, or nothing that could, refuses the log
- * unless m->is_lenient. 0, or -EINVAL with err. */
-int import_judge(struct importing *m, const char *form, struct mlgen_err *err);
+/*
+ * Call at the end of the log. An empty log and a log without a readable line are refused; so is,
+ * unless m->is_lenient, a log with more than one unreadable line in a thousand. 0, or -EINVAL with
+ * err.
+ */
+int import_check_unread(struct importing *m, const char *form, struct mlgen_err *err);
 
 void import_tally_fini(struct import_tally *t);
 
@@ -92,26 +101,29 @@ int import_blktrace(struct importing *m, struct mlgen_err *err);
 int import_dio(struct importing *m, struct mlgen_err *err);
 
 /*
- * --markers: epochs, stages and checkpoints from the log of the application itself. Lines of MLPerf
- * (:::MLLOG), DLIO's output, or CSV of time,text; told apart by what is in it. Their times are of
- * day; m->clock_offset_ns is taken off. Before the log itself or behind it. 0 or -errno with err.
+ * --markers: read epochs, stages and checkpoints from the log of the application itself. The
+ * contents decide between lines of MLPerf (:::MLLOG), the output of DLIO, and CSV of time,text.
+ * Their times are times of day; m->clock_offset_ns is subtracted. Call after the importer, which
+ * determines the clock. 0 or -errno with err.
  */
 int import_markers(struct importing *m, const char *file, struct mlgen_err *err);
 
-/* A time of day as text, such as 2022-05-10T12:00:00.123456789Z, in nanoseconds: UTC, or what a
- * +HH:MM says; from 1970 on, at most nine decimals. */
+/*
+ * Parse a date such as 2022-05-10T12:00:00.123456789Z into nanoseconds since 1970. A zone +HH:MM
+ * may follow; the default is UTC. False: not a date, before 1970, or more than nine decimals.
+ */
 bool dio_time_take(const char *text, uint64_t *ns);
 
-/* ---- what strace printed, line by line, as records of a trace ---- */
+/* ---- the strace reader: lines of strace become records of a trace ---- */
 
 /*
- * With -f or without, with or without -y or -yy, -T and the like. Needs a time on each line: -ttt
- * (of any precision), -tt or -t; those of a day go on over midnight, the first line's day being day
- * 0.
+ * The reader accepts the output of strace with or without -f, -y, -yy and -T. Each line needs a
+ * time: -ttt (of any precision), -tt or -t. Times within a day continue over midnight; the first
+ * line is on day 0.
  *
- * m->fill and m->tally take what there is; m->files is not looked at, so that lines of a pipe can
- * be given as they come. What is kept grows with the files, processes and calls that are open,
- * never with lines.
+ * Records go to m->fill and counts to m->tally. The reader does not use m->files, which allows a
+ * caller to feed lines from a pipe. Memory grows with open files, processes and pending calls, not
+ * with the number of lines.
  */
 struct strace_reader;
 
@@ -119,33 +131,33 @@ struct strace_reader *strace_reader_new(struct importing *m);
 void strace_reader_free(struct strace_reader *r); /* NULL is fine */
 
 /*
- * What the log of a strace that was attached (-p) does not say: thread `tid` is of process `pid`,
- * with its descriptors. Of the process `parent` (0 = not known), command line and working directory
- * (NULL = not known). Before its first line.
+ * Describe a thread that strace attached to (-p), which the log does not do. Thread `tid` belongs
+ * to process `pid` and shares its descriptors. `parent` is the parent of the process (0 = unknown);
+ * `command` and `cwd` are its command line and working directory (NULL = unknown). Call before the
+ * first line of the thread.
  */
 void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid, uint32_t parent,
 			const char *command, const char *cwd);
 
-/* Likewise: process `pid` has the descriptor fd open, with O_APPEND or without. The log shows
- * neither, and a position says nothing of where such a one writes. */
+/* Declare that process `pid` has descriptor `fd` open. `appends`: with O_APPEND, where a write
+ * ignores the position. The log of an attached strace does not show either. */
 void strace_reader_fd(struct strace_reader *r, uint32_t pid, int fd, bool appends);
 
 /*
- * One line of `bytes`, without its newline, which is written into. `line[bytes]` has to be there,
- * and is made 0. `file` is for messages, `lineno` from 1. 0, or -errno with err: it is of no use to
- * go on.
+ * Read one line of `bytes` bytes without its newline. The line is modified: line[bytes] must be
+ * writable and becomes 0. `file` and `lineno` (from 1) are for messages. 0, or -errno with err if
+ * reading on is pointless.
  */
 int strace_reader_line(struct strace_reader *r, char *line, size_t bytes, const char *file,
 		       uint64_t lineno, struct mlgen_err *err);
 
-/* No line any more: what is unfinished never ended, and notes of what the log cannot say. 0 or
- * -errno with err. */
+/* End the log: flush pending requests and add notes on missing information. 0 or -errno with
+ * err. */
 int strace_reader_end(struct strace_reader *r, struct mlgen_err *err);
 
-/* ---- what a line of strace is, and the call in it, as pieces of the line: numbers, quoted
- * strings, lists, and words that stand for numbers ---- */
+/* ---- pieces of a strace line: numbers, quoted strings, lists and symbolic constants ---- */
 
-/* A part of a line; not terminated. s is NULL where there is none. */
+/* A part of a line, not zero-terminated; s is NULL if absent. */
 struct strace_text {
 	const char *s;
 	size_t n;
@@ -156,28 +168,29 @@ static inline bool strace_text_is(struct strace_text t, const char *word)
 	return t.n == strlen(word) && memcmp(t.s, word, t.n) == 0;
 }
 
-static inline bool strace_text_begins(struct strace_text t, const char *with)
+static inline bool strace_text_begins(struct strace_text t, const char *prefix)
 {
-	return t.n >= strlen(with) && memcmp(t.s, with, strlen(with)) == 0;
+	return t.n >= strlen(prefix) && memcmp(t.s, prefix, strlen(prefix)) == 0;
 }
 
+/* Does the text contain `part` anywhere? */
 bool strace_text_has(struct strace_text t, const char *part);
 
-/* The number that it begins with: decimal, or 0x; a sign may be. NULL is 0. */
+/* Parse the number at the beginning: decimal or 0x, with an optional sign. "NULL" is 0. */
 bool strace_text_number(struct strace_text t, int64_t *out);
 
-/* What a string in quotes stands for, or a path without them, added to `out`. False: it has no
- * quotes, or is cut, or has a byte of zero. */
+/* Decode escapes and append the result to `out`; unquote also requires and removes the quotes.
+ * False: no quotes, a truncated string, or a zero byte. */
 bool strace_text_unquote(struct strace_text t, struct buf *out);
 bool strace_text_unescape(struct strace_text t, struct buf *out);
 
-/* The next one of a list in [] or {}, which is what is left of it. */
+/* Remove the next item from a list in [] or {}. False: the list has ended. */
 bool strace_text_item(struct strace_text *list, struct strace_text *item);
-/* Of {a=1, b=2} what stands behind "b=". */
+/* Find the value of member "b" in {a=1, b=2}. */
 bool strace_text_member(struct strace_text list, const char *name, struct strace_text *value);
 bool strace_text_member_number(struct strace_text list, const char *name, int64_t *value);
 
-/* ---- words ---- */
+/* ---- symbol tables: names that stand for numbers ---- */
 
 struct strace_words {
 	struct strace_word {
@@ -188,28 +201,28 @@ struct strace_words {
 	size_t count, size;
 };
 
-/* `name` stays the caller's, of `bytes`. */
+/* Add a symbol or replace its value. The caller keeps `name`, which has `bytes` bytes. */
 void strace_words_add(struct strace_words *w, const char *name, size_t bytes, int64_t value);
-/* NULL = there is none. */
+/* NULL = no such name. */
 const struct strace_word *strace_words_find(const struct strace_words *w, struct strace_text t);
 void strace_words_fini(struct strace_words *w);
 
-/* The sum of "A|B|0x8000"; words that are not known are nothing. */
+/* The flags of "A|B|0x8000", or-ed; unknown names are ignored. */
 uint64_t strace_words_flags(const struct strace_words *w, struct strace_text t);
 
 /* ---- lines ---- */
 
-/* Linux has no greater pid. */
-enum { STRACE_TID_MOST = 4194304 };
+/* PID_MAX_LIMIT of 64-bit Linux. */
+enum { STRACE_TID_MAX = 4194304 };
 
 enum strace_clock {
 	STRACE_TIMELESS,
 	STRACE_UNIX,     /* -ttt: since 1970 */
 	STRACE_DAY,      /* -t, -tt: since midnight */
-	STRACE_RELATIVE, /* -r: since the line before */
+	STRACE_RELATIVE, /* -r: since the previous line */
 };
 
-/* What stands before a call, and the rest. */
+/* The prefix of a line, parsed, and its body. */
 struct strace_line {
 	bool has_tid;
 	uint32_t tid;
@@ -218,46 +231,47 @@ struct strace_line {
 	struct strace_text body;
 };
 
-/* Takes any line. */
+/* Split any line; a missing thread id or time is no error. */
 void strace_line_split(struct strace_line *l, struct strace_text line);
 
-/* Takes " <0.000012>" off its end: how long the call took, or TRACE_UNKNOWN. */
+/* Remove the duration " <0.000012>" from the end of `t` and return it, or TRACE_UNKNOWN. */
 uint64_t strace_line_duration(struct strace_text *t);
 
-/* What stands in < > behind a descriptor. */
-enum strace_place_kind { PLACE_NONE, PLACE_PATH, PLACE_OTHER };
-struct strace_place {
-	enum strace_place_kind kind;
-	struct strace_text path; /* with escapes */
-	bool is_char;            /* a character device, as -yy says */
+/* The annotation in < > after a descriptor (-y, -yy). */
+enum strace_fd_kind { STRACE_FD_NONE, STRACE_FD_PATH, STRACE_FD_OTHER };
+struct strace_fd_info {
+	enum strace_fd_kind kind;
+	struct strace_text path; /* still escaped */
+	bool is_char;            /* a character device, according to -yy */
 };
 
 enum { STRACE_ARGS = 8 };
 
 struct strace_call {
 	struct strace_text name;
-	struct strace_text all; /* arguments */
+	struct strace_text all; /* all arguments */
 	struct strace_text args[STRACE_ARGS];
 	size_t arg_count;
-	bool has_result; /* else it never ended, or nobody knows how */
-	int64_t result;  /* a number, or -errno */
+	bool has_result; /* false: the call did not return, or its result is "?" */
+	int64_t result;  /* return value, or -errno */
 	bool failed;
-	struct strace_text error; /* its name: ENOENT */
-	struct strace_place place;
-	uint64_t duration_ns; /* or TRACE_UNKNOWN */
+	struct strace_text error;   /* name such as ENOENT; empty = none */
+	struct strace_fd_info info; /* annotation of the result */
+	uint64_t duration_ns;       /* or TRACE_UNKNOWN */
 };
 
-/* "NAME(" at its beginning. */
+/* Does the body begin with "NAME("? */
 bool strace_call_name(struct strace_text body, struct strace_text *name);
 
-/* A call with its result. NULL, or what is wrong with it: of one without an end there are the
- * arguments, as far as they go. */
+/* Split a call with its result. NULL, or what is wrong. An unfinished call is wrong, too, but `c`
+ * has the arguments up to its end. */
 const char *strace_call_split(struct strace_call *c, struct strace_text body);
 
-/* "3</a/b>": the number, and the place. False = it is none. AT_FDCWD is AT_FDCWD. */
-bool strace_fd(struct strace_text t, int *fd, struct strace_place *place);
+/* Parse "3</a/b>" into a descriptor and its annotation; "AT_FDCWD" gives AT_FDCWD. False: not a
+ * descriptor. */
+bool strace_fd(struct strace_text t, int *fd, struct strace_fd_info *info);
 
-/* ---- an import ---- */
+/* ---- mltrace import ---- */
 
 enum import_format {
 	IMPORT_CSV = 1,
@@ -270,17 +284,17 @@ enum import_format {
 	IMPORT_DIO,
 };
 
-/* Texts stay the caller's. */
+/* The caller keeps all texts. */
 struct import_args {
 	int format;               /* enum import_format */
 	const char *const *files; /* "-" = standard input */
 	size_t file_count;
-	const char *output;  /* the trace */
+	const char *output;  /* path of the trace */
 	const char *markers; /* the application's own log; NULL = none */
 	bool is_lenient;
-	bool force;    /* replace a file that is no trace */
-	FILE *summary; /* one line is printed there; NULL = none */
+	bool force;    /* replace a file even if it is not a trace */
+	FILE *summary; /* gets a line about the result; NULL = none */
 };
 
-/* Import. The exit status, as ask/ask.h has it; what went wrong has been reported. */
+/* Run an import. The exit status of ask/ask.h; errors have been reported. */
 int import_run(const struct import_args *args);

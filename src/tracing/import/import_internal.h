@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import_internal.h - what importers share: tables of calls, of descriptors and of markers. */
+/* import_internal.h - shared parts of the importers: calls, descriptors, JSON, markers, strace. */
 #pragma once
 
 #include <jansson.h>
@@ -11,216 +11,209 @@
 #include "trace/trace.h"
 #include "tracing/import/import.h"
 
-/* ---- a call on a file, as logs of several programs have it, becomes a record with its place in
- * the file ---- */
+/* ---- file calls of any log become records with an offset ---- */
 
 enum call_kind {
 	CALL_OPEN,
 	CALL_CLOSE,
-	CALL_MOVES, /* bytes at the position, which goes on */
-	CALL_AT,    /* at an offset of its own */
+	CALL_MOVES, /* reads or writes at the file position and moves it */
+	CALL_AT,    /* acts at an offset given as an argument */
 	CALL_SEEK,
-	CALL_FILE,   /* anything else of a file, open or by its name */
-	CALL_RENAME, /* of two names */
+	CALL_FILE,   /* any other call on an open file or a path */
+	CALL_RENAME, /* has two names */
 	CALL_DUP,
 	CALL_FORK,
-	CALL_QUIET, /* moves no byte, and a trace does not have it */
+	CALL_QUIET, /* has no place in a trace and leaves positions alone */
 };
 
 struct call {
 	const char *name;
 	enum call_kind kind;
 	uint16_t op;   /* enum trace_op */
-	bool is_stdio; /* of the C library, above others */
+	bool is_stdio; /* a stdio function, which makes system calls of its own */
 };
 
-/* By the name of a system call or a function; a 64 at its end, and prefixes of the kernel and of
- * old C libraries, are nothing. NULL = not known. */
+/* Look up a system call or C function by name, ignoring a trailing 64 and the prefixes of the
+ * kernel and of old C libraries. NULL = unknown. */
 const struct call *call_find(const char *name);
 
-/* One of them. */
+/* A call as the log has it. */
 struct call_seen {
 	uint32_t pid, tid;
-	uint64_t start_ns, duration_ns; /* TRACE_UNKNOWN = not said */
-	int64_t fd;                     /* -1 = not said */
-	uint32_t file, becomes;         /* ids of names; 0 = not said */
-	uint64_t off;                   /* of it, or what it seeks; TRACE_UNKNOWN */
-	uint64_t bytes;                 /* as asked for; TRACE_UNKNOWN */
-	uint64_t flags;                 /* of open(2); TRACE_UNKNOWN */
-	int64_t whence;                 /* -1 = not said */
+	uint64_t start_ns, duration_ns; /* TRACE_UNKNOWN = not in the log */
+	int64_t fd;                     /* -1 = not in the log */
+	uint32_t file, becomes;         /* ids of names, also of a rename's target; 0 = none */
+	uint64_t off;                   /* offset, or distance of a seek; TRACE_UNKNOWN */
+	uint64_t bytes;                 /* requested; TRACE_UNKNOWN */
+	uint64_t flags;                 /* flags of open(2); TRACE_UNKNOWN */
+	int64_t whence;                 /* seeks only; -1 = not in the log */
 	bool has_result;
-	int64_t result; /* -errno where it failed */
+	int64_t result; /* return value, or -errno */
 };
 
 /*
- * Positions of files that are open: by descriptor where the log has those, else by name, of which a
- * process may have one open then.
+ * Positions of open files. Files are identified by descriptor if the log has descriptors, otherwise
+ * by name, assuming that a process opens a file only once at a time.
  */
 struct calls;
 
-/* `is_in_order`: calls of all processes come by time. Else a child's may come behind all of its
- * parent's, and it inherits nothing. */
+/* `is_in_order`: calls of all processes are sorted by time. Otherwise the calls of a child may
+ * follow all calls of its parent, and the child inherits no descriptors. */
 struct calls *calls_new(struct importing *m, bool is_in_order);
 void calls_free(struct calls *c); /* NULL is fine */
 
-/* 0 or -errno with err. */
+/* Add a call: its record to the trace, its effect to the open files. 0 or -errno with err. */
 int calls_take(struct calls *c, const struct call *k, const struct call_seen *s,
 	       struct mlgen_err *err);
 
-/* Is this descriptor open, by a call that was taken? */
+/* Has an earlier call opened this descriptor? */
 bool calls_knows(const struct calls *c, uint32_t pid, int64_t fd);
 
-/* At the end: notes of what was left out or guessed, and whether its times are those of day
- * (m->no_clock). */
+/* Call at the end: note what was left out or guessed, and set m->no_clock if the log's times are
+ * not times of day. */
 void calls_tell(struct calls *c);
 
-/* ---- what processes had open, and where in it they were, from the calls that a log has ---- */
+/* ---- the descriptors of processes and the positions of their open files ---- */
 
 /*
- * A process (of threads that share descriptors) has a table of descriptors. Each is a reference to
- * an open file, which has one position, whoever moves it: so do copies by dup, and those that a
- * child has from its parent. A log often has no offset of a read: this model knows it.
+ * Threads that share descriptors share a table. A descriptor refers to an open file, which has one
+ * position; copies made by dup or fork refer to the same open file. Logs often omit the offset of a
+ * read; this model infers it.
  *
- * A position is inexact where two processes or threads use the same open file and their calls
- * overlap in time, and where somebody has it whose calls are not in the log. Of a file that was
- * open before the log begins it is not known until a seek says so.
+ * A position is inexact if calls of two tasks on one open file overlap in time, or if a task
+ * without calls in the log shares the file. The position of a file opened before the log begins is
+ * unknown until a seek.
  */
 struct fdtable;
 
 struct fd_open {
-	uint32_t file; /* id of a name; 0 = it is no file of the trace */
+	uint32_t file; /* id of a name; 0 = not a file of the trace */
 	bool appends;  /* O_APPEND: writes go to the end */
-	/* The open was not seen, and O_APPEND may be set: where it writes at its position is
-	 * inexact. */
+	/* The open is not in the log and may have set O_APPEND: offsets of writes are inexact. */
 	bool may_append;
 	bool is_position_known;
-	bool is_shared; /* with somebody unseen: inexact from now on */
+	bool is_shared; /* a task that is not in the log shares it: inexact from now on */
 	uint64_t position;
-	uint64_t end; /* of the file, or TRACE_UNKNOWN; moves with writes */
+	uint64_t end; /* size of the file, updated by writes; TRACE_UNKNOWN */
 	unsigned references;
-	uint32_t tag;      /* the user's own; 0 at first */
-	uint32_t last_tid; /* that moved it, and until when */
+	uint32_t tag;      /* free for the user of this table; 0 at first */
+	uint32_t last_tid; /* the task that moved the position last, until last_end_ns */
 	uint64_t last_end_ns;
 };
 
 struct fdtable *fdtable_new(void);
 void fdtable_free(struct fdtable *t); /* NULL is fine */
 
-/* A new task: one that shares descriptors with its parent (CLONE_FILES), or has a copy of its
- * table. Tasks that nobody introduced have a table of their own. */
+/* Add a task that shares the descriptors of its parent (CLONE_FILES) or copies them. A task
+ * without this call starts with an empty table. */
 void fdtable_fork(struct fdtable *t, uint32_t parent, uint32_t child, bool shares);
-void fdtable_exec(struct fdtable *t, uint32_t task); /* closes on exec */
+void fdtable_exec(struct fdtable *t, uint32_t task); /* applies close-on-exec */
 void fdtable_exit(struct fdtable *t, uint32_t task);
-void fdtable_unshare(struct fdtable *t, uint32_t task); /* a copy of its own */
-/* Somebody whose calls are not in the log has a copy of its table. */
+void fdtable_unshare(struct fdtable *t, uint32_t task); /* gives the task a copy */
+/* Mark the task's open files as shared with a task whose calls are not in the log. */
 void fdtable_share(struct fdtable *t, uint32_t task);
-/* What was open under another name is of this one from now on. */
+/* A rename: open files of name `file` are of name `becomes` from now on. */
 void fdtable_rename(struct fdtable *t, uint32_t file, uint32_t becomes);
 
-/* What it is from now on, at position 0, of unknown end; whatever was there is closed. Never NULL;
- * `fd` is 0 or more. */
+/* Open a file at position 0 with unknown end, closing `fd` first if it is open. `fd` is at least
+ * 0. Never NULL; for the lifetime see fdtable_find. */
 struct fd_open *fdtable_open(struct fdtable *t, uint32_t task, int fd, uint32_t file, bool appends,
 			     bool closes_on_exec);
 void fdtable_dup(struct fdtable *t, uint32_t task, int from, int to, bool closes_on_exec);
 void fdtable_close(struct fdtable *t, uint32_t task, int fd);
-/* Both ends included; or close them on exec. */
+/* Close first to last, both included, or set their close-on-exec flag. */
 void fdtable_close_range(struct fdtable *t, uint32_t task, unsigned first, unsigned last,
 			 bool on_exec);
 void fdtable_close_on_exec(struct fdtable *t, uint32_t task, int fd, bool is_on);
 
-/* NULL = not known to be open. Until the next call that opens or closes. */
+/* NULL = not known to be open. Valid until the next call that opens or closes. */
 struct fd_open *fdtable_find(struct fdtable *t, uint32_t task, int fd);
 
 /*
- * A read or write of so many bytes at the file's own position, from start to end: where it began,
- * or TRACE_UNKNOWN; *flags gets TRACE_OFF_INFERRED, or TRACE_OFF_INEXACT (trace.h). Moves the
- * position.
+ * Move the position by a read or write of `bytes` that ran from start to end. Returns the offset at
+ * which it began, or TRACE_UNKNOWN. Adds TRACE_OFF_INFERRED, and TRACE_OFF_INEXACT if it may be
+ * wrong, to *flags.
  */
 uint64_t fd_open_advance(struct fd_open *f, uint32_t tid, uint64_t start_ns, uint64_t end_ns,
 			 uint64_t bytes, bool is_write, uint16_t *flags);
-/* lseek, as it returned. */
+/* Set the position that a seek returned. */
 void fd_open_seek(struct fd_open *f, uint32_t tid, uint64_t end_ns, uint64_t position);
 
-/* ---- the objects of a log, one after another, whatever stands between them ---- */
+/* ---- a log of JSON objects ---- */
 
 /*
- * A line each with or without commas, an array of them that may have no end, or objects over
- * several lines. One that is damaged is an unread line of the log, and what follows is found again:
- * an object ends at the latest where a line begins with the next one. One at a time is in memory,
- * of 1 MiB at most.
+ * The log may be one object per line, with or without commas, an array that may lack its end, or
+ * objects spanning several lines. A damaged object counts as an unread line; reading resumes at the
+ * next line that begins with an object. One object of at most 1 MiB is in memory at a time.
  */
 struct json_objects {
 	struct importing *m;
 	struct trace_input in;
 	struct mlgen_err *err;
 	struct buf text;
-	uint64_t line; /* on which the object begins */
-	/* Of the text, so far. */
+	uint64_t line; /* first line of the object */
+	/* State of the scan of `text`. */
 	unsigned depth;
 	bool is_string, is_escaped, is_broken;
-	char last; /* byte before */
+	char last; /* previous byte */
 };
 
-/* What is done with one, which is gone then. 0, or -errno with o->err. */
-typedef int (*json_objects_take)(void *who, const json_t *object);
+/* Called for each object, which is freed afterwards. 0, or -errno with o->err. */
+typedef int (*json_object_fn)(void *arg, const json_t *object);
 
-/* All of a file, counted in m->tally. 0, or -errno with o->err. */
-int json_objects_read(struct json_objects *o, const char *path, json_objects_take take, void *who);
-/* This object is of no use, either: as import_unread. */
+/* Read a file and count its objects in m->tally. 0, or -errno with o->err. */
+int json_objects_read(struct json_objects *o, const char *path, json_object_fn each, void *arg);
+/* Count the current object as unread; as import_unread. */
 int json_objects_unread(struct json_objects *o, const char *why);
 void json_objects_fini(struct json_objects *o);
 
-/* The first of these members that there is; names end with NULL. NULL = none. */
+/* The first member that is present and not null; `names` ends with NULL. NULL = none. */
 const json_t *json_member(const json_t *object, const char *const *names);
-/* As a whole number, which may stand in quotes. */
+/* Read a whole number, which may be in quotes. */
 bool json_whole(const json_t *value, int64_t *out);
-/* The same of a time: of `unit_ns` each, or a fraction of them. */
+/* Read a time, whole or fractional, in units of `unit_ns`. */
 bool json_time(const json_t *value, uint64_t unit_ns, uint64_t *out);
 
-/* ---- one line of an application's log as the marker that it is ---- */
+/* ---- markers: a line of an application's log ---- */
 
 enum marker_edge { MARKER_POINT, MARKER_BEGINS, MARKER_ENDS };
 
-/* A zeroed one is ready; what is read last stays until the next. */
+/* The marker read last; valid until the next line. A zeroed struct is ready for use. */
 struct marker_line {
-	uint64_t time_ns; /* of day, since 1970 */
-	bool is_local;    /* the line had no zone, and this host's was taken */
+	uint64_t time_ns; /* since 1970 */
+	bool is_local;    /* the line has no zone, and this host's was assumed */
 	enum marker_edge edge;
 	uint16_t op;     /* TRACE_EPOCH, STAGE, CHECKPOINT or TEXT */
-	uint64_t number; /* as the log has it; TRACE_UNKNOWN = it has none */
-	int64_t rank;    /* -1 = not known */
-	struct buf name; /* of a stage; save or restore; a text */
-	char wrong[256]; /* what is, where a line cannot be read */
+	uint64_t number; /* number in the log; TRACE_UNKNOWN = none */
+	int64_t rank;    /* -1 = unknown */
+	struct buf name; /* a stage's name, "save" or "restore", or the text */
+	char wrong[256]; /* why the line cannot be read */
 };
 
-/*
- * What a line is: 1 = a marker, 0 = none, -1 = it looks like one, and m->wrong says what is wrong
- * with it. Lines end in a zero byte.
- */
-
-/* ":::MLLOG {...}" of MLPerf, with whatever stands before it. */
+/* Parse ":::MLLOG {...}" of MLPerf, with or without a prefix. The line is zero-terminated. 1 = a
+ * marker, 0 = none, -1 = a damaged marker, with the reason in m->wrong. */
 int marker_line_mllog(struct marker_line *m, const char *line, size_t bytes);
-/* Does this first line begin such a table? */
+/* Does this first line of a log begin a table of time,text? */
 bool marker_line_is_csv(const char *line);
 
-/* "epoch 3 start", "eval_stop", "checkpoint save begin": op, edge, number and name; anything else
- * is TRACE_TEXT. */
+/* Parse words such as "epoch 3 start", "eval_stop" or "checkpoint save begin" into op, edge, number
+ * and name. Any other text is TRACE_TEXT. */
 void marker_line_words(struct marker_line *m, const char *text, size_t bytes);
 
 void marker_line_fini(struct marker_line *m);
 
 /*
- * A time of day: seconds since 1970, with a fraction or not, or as many ms, us or ns as their size
- * tells, or 2026-02-28T12:00:00.5 with a zone (Z, +01:00) or without. Bytes that it takes; 0 =
- * there is none.
+ * Parse a time of day: seconds since 1970, optionally with a fraction; ms, us or ns, which the
+ * magnitude tells; or 2026-02-28T12:00:00.5 with or without a zone (Z, +01:00). Returns the number
+ * of bytes parsed; 0 = no time.
  */
 size_t marker_time(const char *s, uint64_t *ns, bool *is_local);
 
-/* ---- a line of what McGill's bpftrace scripts print, taken apart as its header says ---- */
+/* ---- a line printed by McGill's bpftrace scripts ---- */
 
-/* What a file has; each script prints one. */
+/* The kind of lines in a file; each script prints one kind. */
 enum mcgill_kind {
-	MCGILL_NONE, /* nobody knows */
+	MCGILL_NONE, /* unknown */
 	MCGILL_READ,
 	MCGILL_WRITE,
 	MCGILL_OPEN,
@@ -229,275 +222,279 @@ enum mcgill_kind {
 	MCGILL_BLOCK,
 	MCGILL_MMAP,
 	MCGILL_CLOCK,
-	MCGILL_OTHER, /* of the set, and no calls: load of CPUs and such */
+	MCGILL_OTHER, /* part of the set, but without calls, such as CPU load */
 };
 
 enum { MCGILL_COLUMNS = 16 };
 
-/* Of a file; a zeroed one has no header yet. */
-struct mcgill_form {
+/* The columns of a file; zeroed = no header read yet. */
+struct mcgill_format {
 	enum mcgill_kind kind;
 	unsigned char column[MCGILL_COLUMNS]; /* enum mcgill_column */
 	size_t count;
-	bool has_sector; /* of MCGILL_BLOCK */
-	bool has_queue;  /* the same: time in the queue */
+	bool has_sector; /* MCGILL_BLOCK only */
+	bool has_queue;  /* MCGILL_BLOCK only: has the time in the queue */
 };
 
 struct mcgill_text {
-	const char *s; /* in the line; not zero-terminated */
+	const char *s; /* part of the line, not zero-terminated */
 	size_t bytes;
 };
 
-/* What was not there is 0, TRACE_UNKNOWN or empty. */
+/* A parsed line. Absent values are 0, TRACE_UNKNOWN or empty. */
 struct mcgill_line {
-	uint64_t time_ns; /* when it ended, since boot */
+	uint64_t time_ns; /* end of the call, since boot */
 	uint64_t latency_ns;
 	uint32_t pid, tid;
 	uint16_t op; /* enum trace_op */
 	uint64_t off, requested, bytes;
-	int64_t result; /* as the call returned */
+	int64_t result; /* return value */
 	bool has_result;
-	bool writes;             /* of MCGILL_BLOCK */
-	struct mcgill_text disk; /* the same: "sda" */
+	bool writes;             /* MCGILL_BLOCK only */
+	struct mcgill_text disk; /* MCGILL_BLOCK only: "sda" */
 	struct mcgill_text path, name;
-	bool has_name;  /* the form has a place for it */
-	unsigned day_s; /* of MCGILL_CLOCK */
+	bool has_name;  /* the format has a column for it */
+	unsigned day_s; /* MCGILL_CLOCK only: seconds since midnight */
 };
 
-/* By its name: "trace_read.out". */
+/* The kind by file name, such as "trace_read.out". */
 enum mcgill_kind mcgill_kind_of_name(const char *path);
 
-/* A header, or what bpftrace itself says: true, and the form follows it. A file that was nobody's
- * gets its kind from it. */
-bool mcgill_header(struct mcgill_form *f, const char *line);
+/* True: the line is a header, which sets the columns and an unknown kind, or a message of
+ * bpftrace itself. */
+bool mcgill_header_parse(struct mcgill_format *f, const char *line);
 
-/* NULL, or why it cannot be read. */
-const char *mcgill_line_take(const struct mcgill_form *f, const char *text,
-			     struct mcgill_line *out);
+/* NULL, or why the line cannot be read. */
+const char *mcgill_line_parse(const struct mcgill_format *f, const char *text,
+			      struct mcgill_line *out);
 
-/* ---- the threads and processes of a log of strace, and what of them has to be known ---- */
+/* ---- strace: threads and processes ---- */
 
-/* What a mapping of a file is of. */
+/* A mapping of a file: addresses from inclusive, to exclusive. */
 struct strace_map {
 	uint64_t from, to;
 	uint32_t file;
 };
 
 struct strace_process {
-	uint32_t pid, parent; /* 0 = not known */
+	uint32_t pid, parent; /* 0 = unknown */
 	uint64_t start_ns;    /* or TRACE_UNKNOWN */
-	unsigned threads;     /* that refer to it */
-	char *command, *cwd;  /* NULL = not known */
+	unsigned threads;     /* references by tasks */
+	char *command, *cwd;  /* NULL = unknown */
 	struct strace_map *maps;
-	size_t map_count, map_size; /* by address, without overlap */
+	size_t map_count, map_size; /* sorted by address, without overlap */
 };
 
-/* A call that began and has not ended. */
+/* The unfinished call of a task. */
 struct strace_pending {
 	struct buf text;
 	bool is_open;
 	uint64_t start_ns;
-	const struct strace_row *row; /* NULL = not known */
-	int fd;                       /* of a call that moves a position; else -1 */
-	uint32_t closed;              /* file that a close has closed already */
+	const struct strace_row *row; /* NULL = unknown call */
+	int fd;                       /* if the call moves its position; otherwise -1 */
+	uint32_t closed;              /* file of a close, which is applied at its begin */
 	bool has_closed;
-	uint32_t child; /* that a fork seems to have made; 0 = none yet */
+	uint32_t child; /* presumed child of a fork that has not returned; 0 = none */
 };
 
 struct strace_task {
 	uint32_t tid;
 	struct strace_process *process;
 	struct strace_pending pending;
-	struct strace_task *next; /* of the same place */
-	/* Of those whose pending call forks, or moves a position. */
-	struct strace_task *before, *behind;
+	struct strace_task *bucket_next;
+	/* Links in the list of tasks whose pending call forks, or moves a position. */
+	struct strace_task *prev, *next;
 	struct strace_task **list;
 };
 
 struct strace_tasks {
-	struct strace_task **places;
+	struct strace_task **buckets;
 	size_t size, count;
 };
 
 struct strace_task *strace_tasks_find(const struct strace_tasks *t, uint32_t tid);
-/* Of a process of its own (NULL), or of one that there is. */
+/* Add a task to `process`, or to a new process (NULL). */
 struct strace_task *strace_tasks_add(struct strace_tasks *t, uint32_t tid,
 				     struct strace_process *process);
 void strace_tasks_remove(struct strace_tasks *t, struct strace_task *task);
-/* It is one of that process, or of one of its own (NULL), from now on. */
+/* Move a task to another process, or to a new one (NULL). */
 void strace_task_move(struct strace_task *task, struct strace_process *to);
-/* It is called so from now on; nobody else is. */
+/* Change the id of a task; `tid` must be unused. */
 void strace_tasks_rename(struct strace_tasks *t, struct strace_task *task, uint32_t tid);
-/* The one that there is, if there is only one. */
+/* The only task; NULL = none or several. */
 struct strace_task *strace_tasks_only(const struct strace_tasks *t);
 void strace_tasks_fini(struct strace_tasks *t);
 
-/* The first in a list, or out of the one that it is in. */
-void strace_task_list(struct strace_task *task, struct strace_task **list);
-void strace_task_unlist(struct strace_task *task);
+/* Add a task at the head of a list, or remove it from its list. A task is in at most one. */
+void strace_task_link(struct strace_task *task, struct strace_task **list);
+void strace_task_unlink(struct strace_task *task);
 
-/* Command, folder and mappings as the parent has them. */
+/* A fork: copy command, working directory and mappings. */
 void strace_process_copy(struct strace_process *to, const struct strace_process *from);
-void strace_process_exec(struct strace_process *p);
 
-/* What is there is of this file, or of none (0), from now on. */
+/* Map a range to `file`, or unmap it (0). */
 void strace_process_map(struct strace_process *p, uint64_t at, uint64_t bytes, uint32_t file);
-/* The file of some of it; 0 = none. */
+/* The file mapped anywhere in a range; 0 = none. */
 uint32_t strace_process_mapped(const struct strace_process *p, uint64_t at, uint64_t bytes);
 
-/* ---- what the parts of the reader of strace share: its state, and the call that it is at ---- */
+/* ---- strace: state of the reader and its current call ---- */
 
-/* A file of lines, or the pipe. */
+/* A log file or pipe. */
 struct strace_source {
 	const char *name;
-	uint32_t tid;              /* of lines without one; 0 = not known */
-	uint64_t days_ns, last_ns; /* of times of day */
+	uint32_t tid;              /* task of lines without a thread id; 0 = unknown */
+	uint64_t days_ns, last_ns; /* midnights passed, and the last time read */
 	bool has_time;
-	bool is_first;    /* nothing was read of it before this line */
-	bool is_over;     /* what follows is the summary of -c */
-	struct buf begun; /* of a line that a message of strace's cut */
+	bool is_first;      /* the current line is the first one with a time */
+	bool is_over;       /* the rest is the summary of -c */
+	struct buf partial; /* beginning of a line that a message of strace interrupted */
 };
 
-/* A request of libaio. */
+/* A request of libaio in flight. */
 struct strace_aio {
 	uint32_t pid, tid, file;
 	uint64_t context, data;
 	uint64_t start_ns, off, bytes;
-	uint16_t op; /* TRACE_NONE = the place is empty */
+	uint16_t op; /* TRACE_NONE = unused slot */
 	uint16_t flags;
 };
 
-enum { STRACE_HELD = 4096, STRACE_AIO = 4096 };
+enum { STRACE_HELD_MAX = 4096, STRACE_AIO_MAX = 4096 };
 
 struct strace_reader {
 	struct importing *m;
-	struct strace_words rows, words; /* of calls; of errors, flags, signals */
+	struct strace_words rows, words; /* names of calls; of errors, flags and signals */
 	struct fdtable *fds;
 	struct strace_tasks tasks;
-	struct strace_task *forking, *moving; /* with such a call pending */
+	struct strace_task *forking, *moving; /* lists of tasks with such a call pending */
 	struct strace_source own, *source;
-	struct trace_names *folders; /* paths of open ones, by fd_open.tag */
+	struct trace_names *folders; /* paths of open directories, by fd_open.tag */
 	struct buf line, scratch, path, other;
-	bool is_followed; /* lines say whose they are */
-	/* Records of a process whose pid nobody has said yet. */
+	bool is_followed; /* -f: lines have a thread id */
+	/* Records of a process whose pid is not known yet. */
 	struct trace_record *held;
 	size_t held_count;
 	bool is_holding;
-	struct strace_aio *aio; /* a ring: the oldest has to go */
+	struct strace_aio *aio; /* a ring; a new request replaces the oldest */
 	size_t aio_at;
 	uint64_t unnamed;  /* calls on descriptors of unknown files */
-	uint64_t timeless; /* without a duration */
-	uint64_t rings;    /* calls of io_uring */
-	uint64_t aio_lost; /* requests whose end nobody saw */
-	bool is_of_day;
+	uint64_t timeless; /* calls without a duration */
+	uint64_t rings;    /* calls of io_uring_enter */
+	uint64_t aio_lost; /* libaio requests without a completion */
+	bool is_of_day;    /* times have no date */
 };
 
-/* As the kernel has them. */
+/* Values of include/uapi/linux/sched.h. */
 #define STRACE_CLONE_FILES UINT64_C(0x400)
 #define STRACE_CLONE_THREAD UINT64_C(0x10000)
 
-/* fd_open.tag of what is open and has no place on storage; others are folders. */
+/* fd_open.tag of a character device; other tags are ids of directories. */
 #define STRACE_TAG_CHAR UINT32_MAX
 
-/* The call that is being read, of which everything is known. */
+/* The call that is being applied. */
 struct strace_event {
 	struct strace_reader *r;
 	struct strace_task *task;
 	const struct strace_row *row;
 	struct strace_call call;
-	uint64_t start_ns, duration_ns; /* on the trace's clock */
-	uint64_t end_ns;                /* start where nobody knows */
+	uint64_t start_ns, duration_ns; /* times of the trace's clock */
+	uint64_t end_ns;                /* the start if the duration is unknown */
 	struct mlgen_err *err;
-	const char *why; /* what is wrong with it */
+	const char *why; /* the reason of STRACE_BAD */
 };
 
 /*
- * A kind of call. `take` gives 0, STRACE_BAD (with e->why), or -errno. `at` is the argument with
- * the folder and `arg` that with the path or descriptor; -1 = none.
+ * A kind of call. `apply` updates the model and adds records; it returns 0, STRACE_BAD with e->why,
+ * or -errno. `at` is the index of the directory argument, `arg` that of the path or descriptor; -1
+ * = none.
  */
 enum { STRACE_BAD = 1 };
 enum strace_trait {
-	STRACE_MOVES = 1, /* a position, of the descriptor in `arg` */
+	STRACE_MOVES_POSITION = 1, /* position of the descriptor in `arg` */
 	STRACE_FORKS = 2,
-	STRACE_CLOSES = 4, /* before it has ended */
+	STRACE_CLOSES = 4, /* frees its descriptor before it returns */
 	STRACE_WRITES = 8,
-	STRACE_AT = 16, /* an offset stands behind the length */
+	STRACE_HAS_OFFSET = 16, /* offset is the argument after the length */
+	STRACE_VECTOR = 32,     /* has an iovec instead of a length */
 };
 
 struct strace_row {
 	const char *name;
-	int (*take)(struct strace_event *e);
+	int (*apply)(struct strace_event *e);
 	int at, arg;
 	unsigned traits;
 	uint16_t op;
 };
 
-/* All rows, and the words that stand for numbers. */
+/* Fill the names of calls and the symbolic constants. */
 void strace_tables_fill(struct strace_words *calls, struct strace_words *words);
-/* NULL = no such name; take NULL = there is nothing to be done. */
+/* NULL = unknown call; a row without `apply` is a call to ignore. */
 const struct strace_row *strace_row_of(const struct strace_reader *r, struct strace_text name);
 
-/* ---- what calls need ---- */
+/* ---- strace: helpers for calls ---- */
 
+/* Set e->why and return STRACE_BAD. */
 int strace_bad(struct strace_event *e, const char *why);
 
-/* A number as an argument; 0 or STRACE_BAD. */
+/* Read a number from an argument. 0 or STRACE_BAD. */
 int strace_arg(struct strace_event *e, size_t arg, uint64_t *value);
 
-/* A descriptor of a call, and what it is of. */
+/* A descriptor argument and its open file. */
 struct strace_ref {
 	int fd;
-	struct fd_open *open; /* NULL = nobody knows */
+	struct fd_open *open; /* NULL = unknown */
 };
 
-/* What stands behind it counts where it is there. 0 or STRACE_BAD. */
+/* Read a descriptor argument. An annotation overrides what the model has. 0 or STRACE_BAD. */
 int strace_ref(struct strace_event *e, int arg, struct strace_ref *ref);
-/* Is it of a file, that has bytes on storage? Else it is counted if it is not known. */
+/* Does it refer to a file on storage? An unknown open file is counted in r->unnamed. */
 bool strace_ref_is_file(struct strace_event *e, const struct strace_ref *ref);
 
-/* Without -yy a path has to say whether it is of a character device. */
+/* Is the path one of a character device? Only -yy tells for certain. */
 bool strace_is_char(const char *path);
 
-/* The folder that a path begins at (-1: where the process is), in r->path; empty = not known. 0 or
- * STRACE_BAD. */
+/* Set r->path to the directory in argument `at`, or to the working directory (-1); empty =
+ * unknown. 0 or STRACE_BAD. */
 int strace_folder(struct strace_event *e, int at);
-/* The path of an argument, with that of its folder, in r->path; 0, STRACE_BAD, or 2: the call did
- * not get that far. */
+/* Set r->path to the path in argument `arg`, relative to the directory in `at`. 0, STRACE_BAD, or
+ * STRACE_NO_PATH if strace printed no string. */
 enum { STRACE_NO_PATH = 2 };
 int strace_path(struct strace_event *e, int at, int arg);
-/* The file of r->path. */
+/* The file id of r->path; 0 = empty path. */
 uint32_t strace_path_file(struct strace_event *e);
 
-/* One record with the times of the call. */
-struct strace_what {
+/* The parts of a record that differ from call to call. */
+struct strace_record {
 	uint16_t op, flags;
 	uint32_t file;
 	uint64_t off, bytes;
 	int64_t result;
 };
-int strace_emit(struct strace_event *e, const struct strace_what *what);
+/* Add a record with the task and times of the current call. 0 or -errno with e->err. */
+int strace_emit(struct strace_event *e, const struct strace_record *rec);
 
-/* Where a read or write was of which `done` bytes were moved (or -errno): at *off, or with NULL at
- * its own position. */
-uint64_t strace_move(struct strace_event *e, const struct strace_ref *ref, bool is_write,
-		     const uint64_t *off, int64_t done, uint16_t *flags);
+/* The offset of a read or write that moved `done` bytes (or failed with -errno) at *off, or at the
+ * file position (NULL). Updates position and end of the file. */
+uint64_t strace_transfer_offset(struct strace_event *e, const struct strace_ref *ref, bool is_write,
+				const uint64_t *off, int64_t done, uint16_t *flags);
 
-/* The task of a number, known or new. */
+/* The task of a thread id, added if new. */
 struct strace_task *strace_task_of(struct strace_reader *r, uint32_t tid, uint64_t now_ns);
+/* Apply a line "+++ exited with 0 +++" of the task. */
 int strace_exited(struct strace_event *e, struct strace_text status);
-/* A process without a name says its number. */
+/* Name the task of unknown pid, and add the records held for it; NULL: the pid remains unknown. */
 int strace_learn_pid(struct strace_reader *r, struct strace_task *task, uint32_t pid,
 		     struct mlgen_err *err);
 
-/* ---- calls ---- */
+/* ---- strace: calls that create tasks, and asynchronous requests ---- */
 
-int strace_take_fork(struct strace_event *e);
-int strace_take_exec(struct strace_event *e);
-int strace_take_unshare(struct strace_event *e);
-int strace_take_own_pid(struct strace_event *e);
+int strace_apply_fork(struct strace_event *e);
+int strace_apply_exec(struct strace_event *e);
+int strace_apply_unshare(struct strace_event *e);
+int strace_apply_own_pid(struct strace_event *e);
 
-int strace_take_submit(struct strace_event *e);
-int strace_take_events(struct strace_event *e);
-int strace_take_ring(struct strace_event *e);
-/* What is under way: nobody saw the end. */
+int strace_apply_submit(struct strace_event *e);
+int strace_apply_events(struct strace_event *e);
+int strace_apply_ring(struct strace_event *e);
+/* Add the requests without a completion. 0 or -errno with err. */
 int strace_aio_flush(struct strace_reader *r, struct mlgen_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_objects.c - the objects of a log, one after another, whatever stands between them. */
+/* json_objects.c - read a log of JSON objects, one at a time. */
 #include "tracing/import/import_internal.h"
 
 #include <inttypes.h>
@@ -7,14 +7,14 @@
 
 #include "trace/trace.h"
 
-/* ---- where it begins and ends ---- */
+/* ---- the bounds of an object ---- */
 
-static bool is_between(char c)
+static bool is_separator(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r') || c == ',' || c == '[' || c == ']';
 }
 
-/* What is no object, up to the line's end, is one that cannot be read. */
+/* Skip separators. Anything else up to the end of a line counts as an unreadable object. */
 static int begin_object(struct json_objects *o)
 {
 	struct trace_input *in = &o->in;
@@ -23,7 +23,7 @@ static int begin_object(struct json_objects *o)
 	while ((rc = trace_input_more(in, o->err)) > 0) {
 		char c = in->buffer[in->at];
 
-		if (!is_between(c))
+		if (!is_separator(c))
 			break;
 		in->line += c == '\n';
 		o->last = c;
@@ -36,8 +36,8 @@ static int begin_object(struct json_objects *o)
 	return rc;
 }
 
-/* False: the object ends behind this byte. */
-static bool take_byte(struct json_objects *o, char c)
+/* False: the object ends with this byte. */
+static bool scan_byte(struct json_objects *o, char c)
 {
 	if (o->is_string) {
 		if (!o->is_escaped && c == '"')
@@ -54,8 +54,8 @@ static bool take_byte(struct json_objects *o, char c)
 	return o->depth || o->is_string || (c != '}' && c != ']');
 }
 
-/* Some more of its bytes; *is_whole = it has ended. */
-static int take_block(struct json_objects *o, bool *is_whole)
+/* Append buffered bytes to the object; *is_whole = the object has ended. */
+static int scan_block(struct json_objects *o, bool *is_whole)
 {
 	struct trace_input *in = &o->in;
 	const char *from = in->buffer + in->at, *end = in->buffer + in->end;
@@ -68,7 +68,7 @@ static int take_block(struct json_objects *o, bool *is_whole)
 		}
 		in->line += *at == '\n';
 		o->last = *at;
-		*is_whole = !take_byte(o, *at++) || o->is_broken;
+		*is_whole = !scan_byte(o, *at++) || o->is_broken;
 	}
 	*is_whole |= o->is_broken;
 	if (o->text.len + (size_t)(at - from) > TRACE_INPUT_LINE_MAX)
@@ -78,41 +78,37 @@ static int take_block(struct json_objects *o, bool *is_whole)
 	return 1;
 }
 
-/* Of a program that was stopped: nobody could have read the last one. */
-static void tell_cut(struct json_objects *o)
+/* 1 = an object, 0 = the end, or -errno with err. */
+static int next_object(struct json_objects *o)
 {
-	const struct importing *m = o->m;
-
-	if (strcmp(m->files[m->file_count - 1], o->in.name) == 0 || m->file_count == 1)
-		o->m->tally.is_cut = true;
-	else
-		import_note(o->m, "%s: the last line has no end; is the file whole?", o->in.name);
-}
-
-/* 1 = there is one, 0 = none, or -errno with err. */
-static int next_text(struct json_objects *o)
-{
+	struct importing *m = o->m;
 	bool is_whole = false;
 	int rc = begin_object(o);
 
 	while (rc > 0 && !is_whole) {
 		rc = trace_input_more(&o->in, o->err);
 		if (rc > 0)
-			rc = take_block(o, &is_whole);
+			rc = scan_block(o, &is_whole);
 	}
-	if (rc == 0 && o->text.len)
-		tell_cut(o);
+	/* The program that wrote the log was stopped; its last object cannot be parsed. */
+	if (rc == 0 && o->text.len) {
+		if (strcmp(m->files[m->file_count - 1], o->in.name) == 0 || m->file_count == 1)
+			m->tally.is_cut = true;
+		else
+			import_note(m, "%s: the last line has no end; is the file whole?",
+				    o->in.name);
+	}
 	return rc;
 }
 
-/* ---- what it says ---- */
+/* ---- parsing ---- */
 
 int json_objects_unread(struct json_objects *o, const char *why)
 {
 	return import_unread(o->m, o->in.name, o->line, o->err, "%s", why);
 }
 
-static int take_text(struct json_objects *o, json_objects_take take, void *who)
+static int parse_object(struct json_objects *o, json_object_fn each, void *arg)
 {
 	json_error_t wrong;
 	json_t *object;
@@ -128,18 +124,18 @@ static int take_text(struct json_objects *o, json_objects_take take, void *who)
 		return import_unread(o->m, o->in.name, o->line, o->err,
 				     "is no JSON: %s, at byte %d of it", wrong.text,
 				     wrong.position);
-	rc = take(who, object);
+	rc = each(arg, object);
 	json_decref(object);
 	return rc;
 }
 
-int json_objects_read(struct json_objects *o, const char *path, json_objects_take take, void *who)
+int json_objects_read(struct json_objects *o, const char *path, json_object_fn each, void *arg)
 {
 	int rc = trace_input_open(&o->in, path, o->err);
 
 	o->last = '\n';
-	while (rc == 0 && (rc = next_text(o)) > 0)
-		rc = take_text(o, take, who);
+	while (rc == 0 && (rc = next_object(o)) > 0)
+		rc = parse_object(o, each, arg);
 	trace_input_close(&o->in);
 	return rc;
 }

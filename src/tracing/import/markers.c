@@ -15,14 +15,14 @@
 #include "base/util.h"
 #include "trace/trace.h"
 
-/* ---- a time of day as logs have it: a number since 1970, or a date ---- */
+/* ---- times: a number since 1970, or a date ---- */
 
 enum { FRACTION_DIGITS = 9, MINUTE_S = 60, HOUR_S = 3600 };
-/* A year that fits 64 bits of ns. */
-enum { YEAR_LEAST = 1970, YEAR_MOST = 2261 };
+/* Years whose ns since 1970 fit an int64_t. */
+enum { YEAR_MIN = 1970, YEAR_MAX = 2261 };
 
-/* Exactly so many digits: their value, or -1. */
-static int take_digits(const char **s, size_t digits)
+/* The value of exactly this many digits, or -1. */
+static int parse_digits(const char **s, size_t digits)
 {
 	int v = 0;
 
@@ -35,8 +35,8 @@ static int take_digits(const char **s, size_t digits)
 	return v;
 }
 
-/* What stands behind a point, in billionths. */
-static uint64_t take_fraction(const char **s)
+/* The fraction after a decimal point, in billionths; further digits are ignored. */
+static uint64_t parse_fraction(const char **s)
 {
 	uint64_t v = 0;
 	unsigned digits = 0;
@@ -53,8 +53,8 @@ static uint64_t take_fraction(const char **s)
 	return v;
 }
 
-/* Seconds east of Greenwich; false: there is no zone. */
-static bool take_zone(const char **s, int *east_s)
+/* Parse a zone into seconds east of Greenwich; false: no zone. */
+static bool parse_zone(const char **s, int *east_s)
 {
 	const char *at = *s;
 	int sign = *at == '-' ? -1 : 1, hours, minutes;
@@ -66,9 +66,9 @@ static bool take_zone(const char **s, int *east_s)
 	}
 	if (*at++ != '+' && sign > 0)
 		return false;
-	hours = take_digits(&at, 2);
+	hours = parse_digits(&at, 2);
 	at += *at == ':';
-	minutes = hours < 0 ? -1 : take_digits(&at, 2);
+	minutes = hours < 0 ? -1 : parse_digits(&at, 2);
 	if (minutes < 0)
 		return false;
 	*east_s = sign * (hours * HOUR_S + minutes * MINUTE_S);
@@ -76,45 +76,51 @@ static bool take_zone(const char **s, int *east_s)
 	return true;
 }
 
-static bool is_date(const struct tm *t)
+/* Parse YYYY-MM-DDTHH:MM:SS, or with a blank in the middle. */
+static bool parse_date_parts(const char **s, struct tm *t)
 {
-	return t->tm_year >= YEAR_LEAST - 1900 && t->tm_year <= YEAR_MOST - 1900 &&
-	       t->tm_mon >= 0 && t->tm_mon < 12 && t->tm_mday >= 1 && t->tm_mday <= 31 &&
-	       t->tm_hour >= 0 && t->tm_hour < 24 && t->tm_min >= 0 && t->tm_min < 60 &&
-	       t->tm_sec >= 0 && t->tm_sec <= 60;
-}
+	static const struct {
+		const char *separators; /* characters that may precede the digits */
+		int min, max;
+	} parts[] = {
+		{ "", YEAR_MIN, YEAR_MAX },
+		{ "-", 1, 12 },
+		{ "-", 1, 31 },
+		{ "T ", 0, 23 },
+		{ ":", 0, 59 },
+		{ ":", 0, 60 },
+	};
+	int value[ARRAY_LEN(parts)];
 
-/* Digits with one of `between` behind each but the last. */
-static bool take_parts(const char **s, struct tm *t)
-{
-	int *const part[] = { &t->tm_year, &t->tm_mon, &t->tm_mday,
-			      &t->tm_hour, &t->tm_min, &t->tm_sec };
-	static const char *const before[] = { "", "-", "-", "T ", ":", ":" };
-
-	for (size_t i = 0; i < ARRAY_LEN(part); i++) {
-		if (i && (!**s || !strchr(before[i], *(*s)++)))
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (i && (!**s || !strchr(parts[i].separators, *(*s)++)))
 			return false;
-		*part[i] = take_digits(s, i ? 2 : 4);
-		if (*part[i] < 0)
+		value[i] = parse_digits(s, i ? 2 : 4);
+		if (value[i] < parts[i].min || value[i] > parts[i].max)
 			return false;
 	}
-	t->tm_year -= 1900;
-	t->tm_mon -= 1;
-	return is_date(t);
+	*t = (struct tm){ .tm_year = value[0] - 1900,
+			  .tm_mon = value[1] - 1,
+			  .tm_mday = value[2],
+			  .tm_hour = value[3],
+			  .tm_min = value[4],
+			  .tm_sec = value[5],
+			  .tm_isdst = -1 };
+	return true;
 }
 
-static size_t take_date(const char *s, uint64_t *ns, bool *is_local)
+static size_t parse_date(const char *s, uint64_t *ns, bool *is_local)
 {
 	const char *at = s;
-	struct tm t = { .tm_isdst = -1 };
+	struct tm t;
 	uint64_t fraction;
 	int east_s;
 	time_t seconds;
 
-	if (!take_parts(&at, &t))
+	if (!parse_date_parts(&at, &t))
 		return 0;
-	fraction = take_fraction(&at);
-	*is_local = !take_zone(&at, &east_s);
+	fraction = parse_fraction(&at);
+	*is_local = !parse_zone(&at, &east_s);
 	seconds = *is_local ? mktime(&t) : timegm(&t) - east_s;
 	if (seconds < 0)
 		return 0;
@@ -122,7 +128,7 @@ static size_t take_date(const char *s, uint64_t *ns, bool *is_local)
 	return (size_t)(at - s);
 }
 
-/* Of a time in our lives, its size tells the unit. */
+/* The magnitude of a present-day time tells its unit: s, ms, us or ns. */
 static uint64_t unit_ns(uint64_t v)
 {
 	return v < UINT64_C(100000000000)         ? NS_PER_S
@@ -131,7 +137,7 @@ static uint64_t unit_ns(uint64_t v)
 						  : 1;
 }
 
-static size_t take_since_1970(const char *s, uint64_t *ns)
+static size_t parse_since_1970(const char *s, uint64_t *ns)
 {
 	const char *at = s;
 	uint64_t v = 0, fraction, unit;
@@ -142,7 +148,7 @@ static size_t take_since_1970(const char *s, uint64_t *ns)
 			return 0;
 	if (at == s)
 		return 0;
-	fraction = take_fraction(&at);
+	fraction = parse_fraction(&at);
 	unit = unit_ns(v);
 	if (__builtin_mul_overflow(v, unit, &v) ||
 	    __builtin_add_overflow(v, fraction * unit / NS_PER_S, &v) || v > INT64_MAX)
@@ -153,19 +159,19 @@ static size_t take_since_1970(const char *s, uint64_t *ns)
 
 size_t marker_time(const char *s, uint64_t *ns, bool *is_local)
 {
-	size_t bytes = take_date(s, ns, is_local);
+	size_t bytes = parse_date(s, ns, is_local);
 
 	if (bytes)
 		return bytes;
 	*is_local = false;
-	return take_since_1970(s, ns);
+	return parse_since_1970(s, ns);
 }
 
-/* Of a text; more says nothing that a marker is for. */
-enum { TEXT_MOST = 1024 };
+/* A longer text is truncated: a marker is a short label. */
+enum { TEXT_BYTES_MAX = 1024 };
 
-/* A word, not zero-terminated. */
-struct words {
+/* A sequence of words, not zero-terminated. */
+struct marker_words {
 	const char *s;
 	size_t bytes;
 };
@@ -188,17 +194,17 @@ void marker_line_fini(struct marker_line *m)
 
 /* ---- words ---- */
 
-static bool is_between(char c)
+static bool is_separator(char c)
 {
 	return c == ' ' || c == '_' || c == '\t';
 }
 
-static bool word_is(const struct words *w, const char *word)
+static bool word_is(const struct marker_words *w, const char *word)
 {
 	return w->bytes == strlen(word) && strncasecmp(w->s, word, w->bytes) == 0;
 }
 
-static bool word_has(const struct words *w, const char *part)
+static bool word_has(const struct marker_words *w, const char *part)
 {
 	size_t n = strlen(part);
 
@@ -208,31 +214,31 @@ static bool word_has(const struct words *w, const char *part)
 	return false;
 }
 
-static void trim(struct words *w)
+static void trim(struct marker_words *w)
 {
-	while (w->bytes && is_between(w->s[w->bytes - 1]))
+	while (w->bytes && is_separator(w->s[w->bytes - 1]))
 		w->bytes--;
-	while (w->bytes && is_between(*w->s)) {
+	while (w->bytes && is_separator(*w->s)) {
 		w->s++;
 		w->bytes--;
 	}
 }
 
-/* Takes the last one off. */
-static struct words last_word(struct words *w)
+/* Remove the last word and return it. */
+static struct marker_words pop_word(struct marker_words *w)
 {
 	size_t at = w->bytes;
-	struct words last;
+	struct marker_words last;
 
-	while (at && !is_between(w->s[at - 1]))
+	while (at && !is_separator(w->s[at - 1]))
 		at--;
-	last = (struct words){ w->s + at, w->bytes - at };
+	last = (struct marker_words){ w->s + at, w->bytes - at };
 	w->bytes = at;
 	trim(w);
 	return last;
 }
 
-static enum marker_edge edge_of(const struct words *w)
+static enum marker_edge edge_of(const struct marker_words *w)
 {
 	if (word_is(w, "start") || word_is(w, "begin"))
 		return MARKER_BEGINS;
@@ -241,7 +247,7 @@ static enum marker_edge edge_of(const struct words *w)
 	return MARKER_POINT;
 }
 
-static bool number_of(const struct words *w, uint64_t *out)
+static bool number_of(const struct marker_words *w, uint64_t *out)
 {
 	uint64_t v = 0;
 
@@ -254,17 +260,17 @@ static bool number_of(const struct words *w, uint64_t *out)
 	return w->bytes;
 }
 
-/* "epoch", "epoch 3". */
-static bool is_epoch(const struct words *w, uint64_t *number)
+/* Are the words "epoch" or "epoch 3"? */
+static bool is_epoch(const struct marker_words *w, uint64_t *number)
 {
-	struct words first = *w, last = last_word(&first);
+	struct marker_words first = *w, last = pop_word(&first);
 
 	if (!first.bytes)
 		return word_is(&last, "epoch");
 	return word_is(&first, "epoch") && number_of(&last, number);
 }
 
-static const char *checkpoint_kind(const struct words *w)
+static const char *checkpoint_kind(const struct marker_words *w)
 {
 	if (!word_has(w, "checkpoint") && !word_has(w, "ckpt"))
 		return NULL;
@@ -273,21 +279,21 @@ static const char *checkpoint_kind(const struct words *w)
 
 void marker_line_words(struct marker_line *m, const char *text, size_t bytes)
 {
-	struct words all = { text, bytes }, what, last;
+	struct marker_words all = { text, bytes }, subject, last;
 	uint64_t number = TRACE_UNKNOWN;
 	const char *kind;
 
 	trim(&all);
-	what = all;
-	last = last_word(&what);
-	m->edge = what.bytes ? edge_of(&last) : MARKER_POINT;
+	subject = all;
+	last = pop_word(&subject);
+	m->edge = subject.bytes ? edge_of(&last) : MARKER_POINT;
 	if (m->edge == MARKER_POINT)
-		what = all;
-	kind = m->edge == MARKER_POINT ? NULL : checkpoint_kind(&what);
-	if (is_epoch(&what, &number)) {
+		subject = all;
+	kind = m->edge == MARKER_POINT ? NULL : checkpoint_kind(&subject);
+	if (is_epoch(&subject, &number)) {
 		m->op = TRACE_EPOCH;
 		m->number = number;
-		/* Until the next one, where it is only named. */
+		/* An epoch without begin or end lasts until the next. */
 		if (m->edge == MARKER_POINT)
 			m->edge = MARKER_BEGINS;
 	} else if (kind) {
@@ -295,13 +301,13 @@ void marker_line_words(struct marker_line *m, const char *text, size_t bytes)
 		buf_add(&m->name, kind);
 	} else {
 		m->op = m->edge == MARKER_POINT ? TRACE_TEXT : TRACE_STAGE;
-		buf_addn(&m->name, what.s, u64_min(what.bytes, TEXT_MOST));
+		buf_addn(&m->name, subject.s, u64_min(subject.bytes, TEXT_BYTES_MAX));
 	}
 }
 
 /* ---- MLPerf ---- */
 
-/* "3: :::MLLOG", "[3] :::MLLOG": its rank. */
+/* The rank before the mark: "3: :::MLLOG" or "[3] :::MLLOG"; -1 = none. */
 static int64_t rank_before(const char *line, const char *mark)
 {
 	const char *at = mark;
@@ -324,7 +330,7 @@ static bool mllog_time(const json_t *j, uint64_t *ns)
 {
 	double v = json_is_number(j) ? json_number_value(j) : -1;
 
-	/* 2^63 ns are 9.2e12 ms; NaN is none of them. */
+	/* 2^63 ns are 9.2e12 ms. The negation also refuses NaN. */
 	if (!(v >= 0 && v < 9.2e12))
 		return false;
 	*ns = json_is_integer(j) ? (uint64_t)json_integer_value(j) * 1000000
@@ -332,37 +338,22 @@ static bool mllog_time(const json_t *j, uint64_t *ns)
 	return true;
 }
 
-static void take_number(struct marker_line *m, const json_t *metadata)
-{
-	const json_t *n = json_object_get(metadata, "epoch_num");
-	double v = json_is_number(n) ? json_number_value(n) : -1;
-
-	if (v >= 0 && v < 9e15)
-		m->number = (uint64_t)v;
-}
-
-/* Only so much of it. */
-static int add_part(const char *text, size_t bytes, void *to)
+/* A sink for json_dump_callback that limits the length. */
+static int append_part(const char *text, size_t bytes, void *to)
 {
 	struct buf *name = to;
 
-	if (name->len < 2 * TEXT_MOST)
-		buf_addn(name, text, u64_min(bytes, TEXT_MOST));
+	if (name->len < 2 * TEXT_BYTES_MAX)
+		buf_addn(name, text, u64_min(bytes, TEXT_BYTES_MAX));
 	return 0;
 }
 
-static void add_value(struct marker_line *m, const json_t *value)
-{
-	if (!value || json_is_null(value))
-		return;
-	buf_add(&m->name, ": ");
-	json_dump_callback(value, add_part, &m->name,
-			   JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
-}
-
-static int take_mllog(struct marker_line *m, const json_t *all)
+static int parse_mllog(struct marker_line *m, const json_t *all)
 {
 	const json_t *key = json_object_get(all, "key");
+	const json_t *value = json_object_get(all, "value");
+	const json_t *epoch = json_object_get(json_object_get(all, "metadata"), "epoch_num");
+	double number = json_is_number(epoch) ? json_number_value(epoch) : -1;
 
 	if (!json_is_string(key) || !mllog_time(json_object_get(all, "time_ms"), &m->time_ns)) {
 		snprintf(m->wrong, sizeof(m->wrong),
@@ -370,10 +361,13 @@ static int take_mllog(struct marker_line *m, const json_t *all)
 		return -1;
 	}
 	marker_line_words(m, json_string_value(key), json_string_length(key));
-	if (m->op == TRACE_EPOCH)
-		take_number(m, json_object_get(all, "metadata"));
-	else if (m->op == TRACE_TEXT)
-		add_value(m, json_object_get(all, "value"));
+	if (m->op == TRACE_EPOCH && number >= 0 && number < 9e15)
+		m->number = (uint64_t)number;
+	if (m->op == TRACE_TEXT && value && !json_is_null(value)) {
+		buf_add(&m->name, ": ");
+		json_dump_callback(value, append_part, &m->name,
+				   JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
+	}
 	return 1;
 }
 
@@ -397,7 +391,7 @@ int marker_line_mllog(struct marker_line *m, const char *line, size_t bytes)
 			 "behind :::MLLOG stands no object of JSON: %.120s", error.text);
 		return -1;
 	}
-	rc = take_mllog(m, all);
+	rc = parse_mllog(m, all);
 	json_decref(all);
 	return rc;
 }
@@ -418,7 +412,7 @@ static const struct dlio_line {
 	{ "Ending eval", MARKER_ENDS, TRACE_STAGE, "eval" },
 	{ "Starting data generation", MARKER_BEGINS, TRACE_STAGE, "generate" },
 	{ "Generation done", MARKER_ENDS, TRACE_STAGE, "generate" },
-	/* Version 2, and before it. */
+	/* DLIO 2; earlier versions write the last two. */
 	{ "Starting saving checkpoint ", MARKER_BEGINS, TRACE_CHECKPOINT, "save" },
 	{ "Finished saving checkpoint ", MARKER_ENDS, TRACE_CHECKPOINT, "save" },
 	{ "Starting loading checkpoint ", MARKER_BEGINS, TRACE_CHECKPOINT, "restore" },
@@ -427,23 +421,14 @@ static const struct dlio_line {
 	{ "Ending checkpoint ", MARKER_ENDS, TRACE_CHECKPOINT, "save" },
 };
 
-static const struct dlio_line *dlio_line_of(const char *text)
-{
-	for (size_t i = 0; i < ARRAY_LEN(dlio_lines); i++)
-		if (strncmp(text, dlio_lines[i].text, strlen(dlio_lines[i].text)) == 0)
-			return &dlio_lines[i];
-	return NULL;
-}
-
-/* "[OUTPUT] 2026-02-28T12:00:00.000000 Starting epoch 1: ..." of DLIO. */
+/* Parse "[OUTPUT] 2026-02-28T12:00:00.000000 Starting epoch 1: ...". */
 static int marker_line_dlio(struct marker_line *m, const char *line)
 {
-	const struct dlio_line *l;
+	const struct dlio_line *l = NULL;
 	const char *at = line;
 	size_t bytes;
 
 	marker_reset(m);
-	/* "[OUTPUT] ". */
 	if (*at == '[' && strchr(at, ']'))
 		at = strchr(at, ']') + 1;
 	while (*at == ' ')
@@ -451,15 +436,18 @@ static int marker_line_dlio(struct marker_line *m, const char *line)
 	bytes = strchr("0123456789", *at) ? marker_time(at, &m->time_ns, &m->is_local) : 0;
 	if (!bytes || at[bytes] != ' ')
 		return 0;
-	l = dlio_line_of(at + bytes + 1);
+	at += bytes + 1;
+	for (size_t i = 0; !l && i < ARRAY_LEN(dlio_lines); i++)
+		if (strncmp(at, dlio_lines[i].text, strlen(dlio_lines[i].text)) == 0)
+			l = &dlio_lines[i];
 	if (!l)
 		return 0;
 	m->op = l->op;
 	m->edge = l->edge;
 	buf_add(&m->name, l->name);
 	if (l->op == TRACE_EPOCH) {
-		const char *digits = at + bytes + 1 + strlen(l->text);
-		struct words w = { digits, strspn(digits, "0123456789") };
+		const char *digits = at + strlen(l->text);
+		struct marker_words w = { digits, strspn(digits, "0123456789") };
 
 		number_of(&w, &m->number);
 	}
@@ -484,13 +472,13 @@ bool marker_line_is_csv(const char *line)
 		return true;
 	if (!bytes || line[bytes] != ',')
 		return false;
-	/* Python's logging has a comma before the milliseconds of its dates. */
+	/* Python's logging puts a comma between a date and its milliseconds. */
 	line += bytes + 1;
 	return strspn(line, "0123456789") != 3 || line[3] != ' ';
 }
 
-/* Without its quotes, where it has them. */
-static void unquote(struct buf *to, const char *text)
+/* Append a CSV cell, without its quotes if it has any. */
+static void append_cell(struct buf *to, const char *text)
 {
 	size_t bytes = strlen(text);
 
@@ -504,7 +492,7 @@ static void unquote(struct buf *to, const char *text)
 	}
 }
 
-/* "time,text"; the first line may say just that. */
+/* Parse "time,text"; the first line may be a header. */
 static int marker_line_csv(struct marker_line *m, const char *line, bool is_first)
 {
 	struct buf text = { 0 };
@@ -521,46 +509,46 @@ static int marker_line_csv(struct marker_line *m, const char *line, bool is_firs
 			 line);
 		return -1;
 	}
-	unquote(&text, line + bytes + 1);
+	append_cell(&text, line + bytes + 1);
 	marker_line_words(m, buf_str(&text), text.len);
 	buf_fini(&text);
 	return 1;
 }
 
-/* Kinds of what may be under way, of all ranks; more are taken as text. */
-enum { KINDS_MOST = 4096 };
+/* Kinds of markers, over all ranks; markers of further kinds are left out. */
+enum { KINDS_MAX = 4096 };
 #define NS_PER_DAY (UINT64_C(86400) * NS_PER_S)
 
-/* Epochs of a rank, say, of which one may be under way. */
+/* The epochs of a rank, say. At most one marker of a kind is open at a time. */
 struct marker_kind {
 	uint16_t op;
 	int64_t rank;
 	char *name;
 	bool is_open;
 	uint64_t start_ns, number;
-	uint64_t count; /* that have begun */
+	uint64_t count; /* markers begun so far */
 };
 
-struct marking {
+struct marker_reader {
 	struct importing *m;
 	struct mlgen_err *err;
 	struct trace_input in;
 	struct marker_line line;
 	struct marker_kind *kinds;
-	size_t count, at;           /* the last that was found */
-	uint64_t first_ns, last_ns; /* of the trace */
+	size_t count, at;           /* `at`: the kind used last */
+	uint64_t first_ns, last_ns; /* span of the trace */
 	bool has_span;
-	uint64_t offset_ns; /* to be taken off a time of day */
+	uint64_t offset_ns; /* subtracted from a time of day */
 	bool has_offset, has_epochs;
-	uint64_t least_ns, most_ns; /* of day, of the markers */
-	uint64_t epoch_base;        /* number of the log's first epoch: 0, or else 1 */
-	uint64_t taken, near, wrong, endless, startless, crowded;
+	uint64_t min_ns, max_ns; /* times of day of the markers */
+	uint64_t epoch_base;     /* number of the log's first epoch: 0 or 1 */
+	uint64_t near, wrong, endless, startless, crowded;
 	bool is_local;
 };
 
 /* ---- clocks ---- */
 
-/* East of Greenwich at that time, within a day. */
+/* This host's offset from UTC at a time, modulo a day. */
 static uint64_t zone_ns(uint64_t time_ns)
 {
 	time_t seconds = (time_t)(time_ns / NS_PER_S);
@@ -571,8 +559,9 @@ static uint64_t zone_ns(uint64_t time_ns)
 	return (uint64_t)((t.tm_gmtoff + day_s) % day_s) * NS_PER_S;
 }
 
-/* A day on which the first marker is nearest to the trace's begin. */
-static uint64_t offset_of(const struct marking *k, uint64_t time_ns)
+/* The clock offset. If the day is unknown, use the one on which the first marker is nearest to the
+ * begin of the trace. */
+static uint64_t find_offset(const struct marker_reader *k, uint64_t time_ns)
 {
 	uint64_t offset = k->m->clock_offset_ns, at;
 
@@ -583,14 +572,14 @@ static uint64_t offset_of(const struct marking *k, uint64_t time_ns)
 	return offset + at / NS_PER_DAY * NS_PER_DAY;
 }
 
-/* On the trace's clock; false: before it began to count. */
-static bool trace_time(struct marking *k, uint64_t time_ns, uint64_t *out)
+/* Convert a time of day to the trace's clock; false: before the clock's 0. */
+static bool trace_time(struct marker_reader *k, uint64_t time_ns, uint64_t *out)
 {
 	if (!k->has_offset)
-		k->offset_ns = offset_of(k, time_ns);
+		k->offset_ns = find_offset(k, time_ns);
 	k->has_offset = true;
-	k->least_ns = u64_min(k->least_ns, time_ns);
-	k->most_ns = u64_max(k->most_ns, time_ns);
+	k->min_ns = u64_min(k->min_ns, time_ns);
+	k->max_ns = u64_max(k->max_ns, time_ns);
 	if (time_ns < k->offset_ns)
 		return false;
 	*out = time_ns - k->offset_ns;
@@ -599,9 +588,9 @@ static bool trace_time(struct marking *k, uint64_t time_ns, uint64_t *out)
 	return true;
 }
 
-static int refuse_clocks(struct marking *k)
+static int refuse_clocks(struct marker_reader *k)
 {
-	uint64_t marker_ms = k->least_ns / 1000000, trace_ms = k->first_ns / 1000000;
+	uint64_t marker_ms = k->min_ns / 1000000, trace_ms = k->first_ns / 1000000;
 
 	return mlgen_fail(k->err, -EINVAL,
 			  "markers=%s: none is within a day of the trace: the first is at %" PRIu64
@@ -611,10 +600,10 @@ static int refuse_clocks(struct marking *k)
 			  trace_ms % 1000, k->offset_ns ? " of its own clock" : "");
 }
 
-/* ---- what becomes of a marker ---- */
+/* ---- markers of the trace ---- */
 
-static int markers_put(struct marking *k, const struct marker_kind *kind, const char *text,
-		       size_t bytes, uint64_t start_ns, uint64_t duration_ns)
+static int add_marker(struct marker_reader *k, const struct marker_kind *kind, const char *text,
+		      size_t bytes, uint64_t start_ns, uint64_t duration_ns)
 {
 	struct trace_record to = {
 		.start_ns = start_ns,
@@ -629,18 +618,17 @@ static int markers_put(struct marking *k, const struct marker_kind *kind, const 
 
 	if (bytes)
 		to.file = trace_fill_name(k->m->fill, text, bytes);
-	k->taken++;
 	return trace_fill_add(k->m->fill, &to, k->err);
 }
 
-static int end_kind(struct marking *k, struct marker_kind *kind, uint64_t duration_ns)
+static int end_kind(struct marker_reader *k, struct marker_kind *kind, uint64_t duration_ns)
 {
 	kind->is_open = false;
 	k->endless += duration_ns == TRACE_UNKNOWN;
-	return markers_put(k, kind, kind->name, strlen(kind->name), kind->start_ns, duration_ns);
+	return add_marker(k, kind, kind->name, strlen(kind->name), kind->start_ns, duration_ns);
 }
 
-static struct marker_kind *kind_of(struct marking *k)
+static struct marker_kind *kind_of(struct marker_reader *k)
 {
 	const struct marker_line *l = &k->line;
 	const char *name = buf_str(&l->name);
@@ -654,7 +642,7 @@ static struct marker_kind *kind_of(struct marking *k)
 			return kind;
 		}
 	}
-	if (k->count == KINDS_MOST)
+	if (k->count == KINDS_MAX)
 		return NULL;
 	struct marker_kind *kind = &k->kinds[k->count++];
 
@@ -664,9 +652,9 @@ static struct marker_kind *kind_of(struct marking *k)
 	return kind;
 }
 
-/* From 0, as a trace has them; a log may count from 1. Checkpoints have none (a log often counts
- * those of an epoch), but their order. */
-static uint64_t mark_number(struct marking *k, const struct marker_kind *kind)
+/* The number of a marker, from 0; a log may count epochs from 1. Checkpoints are numbered in order,
+ * since a log often counts those of each epoch. */
+static uint64_t number_in_trace(struct marker_reader *k, const struct marker_kind *kind)
 {
 	uint64_t n = k->line.number;
 
@@ -680,7 +668,7 @@ static uint64_t mark_number(struct marking *k, const struct marker_kind *kind)
 	return n < k->epoch_base ? n : n - k->epoch_base;
 }
 
-static int take_edge(struct marking *k, struct marker_kind *kind, uint64_t now_ns)
+static int apply_edge(struct marker_reader *k, struct marker_kind *kind, uint64_t now_ns)
 {
 	int rc = 0;
 
@@ -694,12 +682,12 @@ static int take_edge(struct marking *k, struct marker_kind *kind, uint64_t now_n
 		rc = end_kind(k, kind, TRACE_UNKNOWN);
 	kind->is_open = true;
 	kind->start_ns = now_ns;
-	kind->number = mark_number(k, kind);
+	kind->number = number_in_trace(k, kind);
 	kind->count++;
 	return rc;
 }
 
-static int take_marker(struct marking *k)
+static int apply_marker(struct marker_reader *k)
 {
 	const struct marker_line *l = &k->line;
 	struct marker_kind text = { .op = TRACE_TEXT, .rank = l->rank, .number = TRACE_UNKNOWN };
@@ -710,15 +698,15 @@ static int take_marker(struct marking *k)
 	if (!trace_time(k, l->time_ns, &now_ns))
 		return 0;
 	if (l->op == TRACE_TEXT)
-		return l->name.len ? markers_put(k, &text, l->name.s, l->name.len, now_ns, 0) : 0;
+		return l->name.len ? add_marker(k, &text, l->name.s, l->name.len, now_ns, 0) : 0;
 	kind = kind_of(k);
 	k->crowded += !kind;
-	return kind ? take_edge(k, kind, now_ns) : 0;
+	return kind ? apply_edge(k, kind, now_ns) : 0;
 }
 
 /* ---- the file ---- */
 
-static int take_wrong(struct marking *k, uint64_t line)
+static int refuse_line(struct marker_reader *k, uint64_t line)
 {
 	if (!k->m->is_lenient)
 		return trace_input_refuse(&k->in, line, k->err, "%s", k->line.wrong);
@@ -727,11 +715,11 @@ static int take_wrong(struct marking *k, uint64_t line)
 	return 0;
 }
 
-static int read_lines(struct marking *k)
+static int read_lines(struct marker_reader *k)
 {
 	struct buf line = { 0 };
 	bool is_cut, is_table = false, is_first = true;
-	int rc, found;
+	int rc, status;
 
 	while ((rc = trace_input_line(&k->in, &line, &is_cut, k->err)) > 0) {
 		if (!line.len)
@@ -739,13 +727,15 @@ static int read_lines(struct marking *k)
 		if (is_first)
 			is_table = marker_line_is_csv(buf_str(&line));
 		if (is_table)
-			found = marker_line_csv(&k->line, buf_str(&line), is_first);
+			status = marker_line_csv(&k->line, buf_str(&line), is_first);
 		else
-			found = marker_line_mllog(&k->line, buf_str(&line), line.len);
-		if (!found && !is_table)
-			found = marker_line_dlio(&k->line, buf_str(&line));
+			status = marker_line_mllog(&k->line, buf_str(&line), line.len);
+		if (!status && !is_table)
+			status = marker_line_dlio(&k->line, buf_str(&line));
 		is_first = false;
-		rc = found > 0 ? take_marker(k) : found ? take_wrong(k, k->in.line - !is_cut) : 0;
+		rc = status > 0 ? apply_marker(k)
+		     : status   ? refuse_line(k, k->in.line - !is_cut)
+				: 0;
 		if (rc < 0)
 			break;
 	}
@@ -753,7 +743,7 @@ static int read_lines(struct marking *k)
 	return rc;
 }
 
-static void markers_tell(struct marking *k)
+static void add_notes(struct marker_reader *k)
 {
 	if (k->wrong)
 		import_note(k->m, "%s: %" PRIu64 " line%s could not be read", k->in.name, k->wrong,
@@ -768,7 +758,7 @@ static void markers_tell(struct marking *k)
 			    k->startless, plural(k->startless));
 	if (k->crowded)
 		import_note(k->m, "%s: %" PRIu64 " marker%s of more than %d kinds left out",
-			    k->in.name, k->crowded, plural(k->crowded), KINDS_MOST);
+			    k->in.name, k->crowded, plural(k->crowded), KINDS_MAX);
 	if (k->m->is_day_unknown)
 		import_note(k->m,
 			    "%s: the log's times of day have neither zone nor date; they are taken "
@@ -781,11 +771,11 @@ static void markers_tell(struct marking *k)
 			    k->in.name);
 }
 
-static int take_file(struct marking *k)
+static int read_markers(struct marker_reader *k)
 {
 	int rc = read_lines(k);
 
-	if (rc == 0 && k->least_ns > k->most_ns)
+	if (rc == 0 && k->min_ns > k->max_ns)
 		rc = mlgen_fail(k->err, -EINVAL,
 				"markers=%s: has no marker: no line of :::MLLOG, none of DLIO's "
 				"output, and its first line is no time,text",
@@ -796,13 +786,13 @@ static int take_file(struct marking *k)
 		if (k->kinds[i].is_open)
 			rc = end_kind(k, &k->kinds[i], TRACE_UNKNOWN);
 	if (rc == 0)
-		markers_tell(k);
+		add_notes(k);
 	return rc;
 }
 
 int import_markers(struct importing *m, const char *file, struct mlgen_err *err)
 {
-	struct marking k = { .m = m, .err = err, .least_ns = UINT64_MAX };
+	struct marker_reader k = { .m = m, .err = err, .min_ns = UINT64_MAX };
 	int rc;
 
 	if (m->no_clock)
@@ -810,9 +800,9 @@ int import_markers(struct importing *m, const char *file, struct mlgen_err *err)
 				  m->no_clock);
 	k.has_span = trace_fill_span(m->fill, &k.first_ns, &k.last_ns);
 	rc = trace_input_open(&k.in, file, err);
-	k.kinds = mem_array(KINDS_MOST, sizeof(*k.kinds));
+	k.kinds = mem_array(KINDS_MAX, sizeof(*k.kinds));
 	if (rc == 0)
-		rc = take_file(&k);
+		rc = read_markers(&k);
 	for (size_t i = 0; i < k.count; i++)
 		mem_free(k.kinds[i].name);
 	mem_free(k.kinds);

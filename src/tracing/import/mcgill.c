@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mcgill.c - --format=mcgill: what bpftrace printed for the scripts of McGill, of one recording. */
+/* mcgill.c - --format=mcgill: the output of McGill's bpftrace scripts for one recording. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,21 +15,21 @@
 #include "trace/trace.h"
 #include "tracing/import/import_internal.h"
 
-/* ---- the files of one recording by McGill's scripts, in the order in which they are read ---- */
+/* ---- the files of a recording ---- */
 
 struct mcgill_file {
 	char *path;
-	enum mcgill_kind kind; /* MCGILL_NONE: its header will say */
+	enum mcgill_kind kind; /* MCGILL_NONE: the header tells it */
 };
 
-/* A zeroed one has none. */
+/* Zeroed = none. */
 struct mcgill_files {
 	struct mcgill_file *at;
 	size_t count, room;
 };
 
-/* A header is among the first lines. */
-enum { LINES_LOOKED_AT = 8 };
+/* The header is among the first lines. */
+enum { HEADER_LINES_MAX = 8 };
 
 static void add_file(struct mcgill_files *f, const char *path, enum mcgill_kind kind)
 {
@@ -66,24 +66,24 @@ static int add_directory(struct mcgill_files *f, const char *path, struct mlgen_
 			  path);
 }
 
-/* Of a file by a name of its own. What cannot be read is told later. */
-static enum mcgill_kind kind_by_header(const char *path)
+/* Read the kind of a file from its header. Errors are reported when the file is imported. */
+static enum mcgill_kind read_kind(const char *path)
 {
 	struct mlgen_err unused = { 0 };
-	struct mcgill_form form = { .kind = MCGILL_NONE };
+	struct mcgill_format format = { .kind = MCGILL_NONE };
 	struct buf line = { 0 };
 	struct trace_input in;
 	bool is_cut;
 	int rc = trace_input_open(&in, path, &unused);
 
 	in.only_looks = true;
-	for (int i = 0; rc == 0 && i < LINES_LOOKED_AT; i++)
+	for (int i = 0; rc == 0 && i < HEADER_LINES_MAX; i++)
 		if (trace_input_line(&in, &line, &is_cut, &unused) <= 0 ||
-		    (mcgill_header(&form, buf_str(&line)) && form.kind))
+		    (mcgill_header_parse(&format, buf_str(&line)) && format.kind))
 			break;
 	trace_input_close(&in);
 	buf_fini(&line);
-	return form.kind;
+	return format.kind;
 }
 
 static int add_given(struct mcgill_files *f, const char *path, struct mlgen_err *err)
@@ -98,12 +98,13 @@ static int add_given(struct mcgill_files *f, const char *path, struct mlgen_err 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return add_directory(f, path, err);
 	if (kind == MCGILL_NONE && stat(path, &st) == 0 && S_ISREG(st.st_mode))
-		kind = kind_by_header(path);
+		kind = read_kind(path);
 	add_file(f, path, kind);
 	return 0;
 }
 
-static int rank_of(const struct mcgill_file *f)
+/* Files with paths and clocks come first, since the other files need them. */
+static int sort_rank(const struct mcgill_file *f)
 {
 	return f->kind != MCGILL_CLOCK && f->kind != MCGILL_OPEN;
 }
@@ -112,123 +113,107 @@ static int compare_files(const void *a, const void *b)
 {
 	const struct mcgill_file *x = a, *y = b;
 
-	if (rank_of(x) != rank_of(y))
-		return rank_of(x) - rank_of(y);
+	if (sort_rank(x) != sort_rank(y))
+		return sort_rank(x) - sort_rank(y);
 	return strcmp(x->path, y->path);
 }
 
-/*
- * As given; a directory stands for those of the set that are in it. What has paths and clocks comes
- * first, so that the others can use it. 0, or -errno with err.
- */
-static int mcgill_files_find(struct mcgill_files *f, const char *const *given, size_t count,
-			     struct mlgen_err *err)
-{
-	int rc = 0;
+/* ---- full paths of files by the last component ---- */
 
-	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = add_given(f, given[i], err);
-	if (rc == 0 && f->count)
-		qsort(f->at, f->count, sizeof(*f->at), compare_files);
-	return rc;
-}
-
-/* ---- whole paths of files of which a log has the last part of the name ---- */
-
-/* A name is not that of one path. */
+/* Several paths end with this name. */
 #define SEVERAL UINT32_MAX
 
-struct name {
+struct mcgill_name {
 	uint32_t path; /* 0 = none yet */
 	bool is_counted;
 };
 
 struct mcgill_names {
 	struct trace_names *names;
-	VEC(struct name) of; /* each name's, by its id */
-	uint64_t ambiguous;  /* names that several paths have, and were asked for */
+	VEC(struct mcgill_name) of; /* index: id of the name */
+	uint64_t ambiguous;         /* names looked up that several paths end with */
 };
 
-static struct name *find_name(struct mcgill_names *n, struct mcgill_text name)
+static struct mcgill_name *find_name(struct mcgill_names *n, struct mcgill_text name)
 {
 	uint32_t id = trace_names_id(n->names, name.s, name.bytes, NULL);
 
 	while (n->of.count <= id)
-		vec_push(&n->of, (struct name){ 0 });
+		vec_push(&n->of, (struct mcgill_name){ 0 });
 	return &n->of.at[id];
 }
 
-/* A file of this name was opened by a path, of which this is the id. */
+/* Note that an open of a path with this last component had the path's id. */
 static void mcgill_names_opened(struct mcgill_names *n, struct mcgill_text name, uint32_t path)
 {
-	struct name *found = find_name(n, name);
+	struct mcgill_name *known = find_name(n, name);
 
-	if (!found->path)
-		found->path = path;
-	else if (found->path != path)
-		found->path = SEVERAL;
+	if (!known->path)
+		known->path = path;
+	else if (known->path != path)
+		known->path = SEVERAL;
 }
 
-/* The one path that it was opened by; 0 = none, or there were several, which counts. */
+/* The only path opened under this name; 0 = none or several. */
 static uint32_t mcgill_names_path(struct mcgill_names *n, struct mcgill_text name)
 {
-	struct name *found = find_name(n, name);
+	struct mcgill_name *known = find_name(n, name);
 
-	if (found->path != SEVERAL)
-		return found->path;
-	n->ambiguous += !found->is_counted;
-	found->is_counted = true;
+	if (known->path != SEVERAL)
+		return known->path;
+	n->ambiguous += !known->is_counted;
+	known->is_counted = true;
 	return 0;
 }
 
-/* ---- the recording ---- */
+/* ---- the reader ---- */
 
 #define NS_PER_DAY (INT64_C(86400) * (int64_t)NS_PER_S)
-/* What is known to better than this needs no word. */
+/* A smaller uncertainty of the clock is not worth a note. */
 #define CLOCK_SURE_NS (INT64_C(10) * 1000000)
 enum { PATH_CUT_BYTES = 63 };
 
-/* Time of day less that since boot, of lines that say whole seconds of it. */
-struct align {
+/* Time of day minus time since boot, from lines with whole seconds of the day. */
+struct mcgill_clock {
 	bool is_known;
-	int64_t first_ns;    /* of the first line */
-	int64_t least, most; /* of the others, from there */
+	int64_t first_ns; /* offset of the first line */
+	int64_t min, max; /* offsets of all lines, relative to the first */
 };
 
-struct reading {
+struct mcgill_reader {
 	struct importing *m;
 	struct mlgen_err *err;
 	struct mcgill_names names;
 	const char *file;
-	struct mcgill_form form;
-	struct align align;
+	struct mcgill_format format;
+	struct mcgill_clock clock;
 	struct buf scratch;
 	uint64_t logs;   /* writes to logs, left out */
-	uint64_t failed; /* opens of which the kernel had no file */
-	uint64_t cut;    /* paths */
-	uint64_t lost;
+	uint64_t failed; /* opens without a file */
+	uint64_t cut;    /* truncated paths */
+	uint64_t lost;   /* events, according to bpftrace */
 };
 
 /* ---- files ---- */
 
-static uint32_t name_of(struct reading *r, struct mcgill_text t)
+static uint32_t name_of(struct mcgill_reader *r, struct mcgill_text t)
 {
 	return t.bytes ? trace_fill_name(r->m->fill, t.s, t.bytes) : 0;
 }
 
-/* bpftrace cuts a path; its last part is known as a whole. */
-static uint32_t path_of_open(struct reading *r, const struct mcgill_line *l)
+/* The path of an open. bpftrace truncates paths, but the name is complete. */
+static uint32_t path_of_open(struct mcgill_reader *r, const struct mcgill_line *l)
 {
 	const char *slash = memrchr(l->path.s, '/', l->path.bytes);
 	size_t before = slash ? (size_t)(slash - l->path.s) + 1 : 0;
-	size_t behind = l->path.bytes - before;
+	size_t base = l->path.bytes - before;
 
 	if (l->path.bytes < PATH_CUT_BYTES || !l->name.bytes)
 		return name_of(r, l->path);
-	if (behind == l->name.bytes && memcmp(l->path.s + before, l->name.s, behind) == 0)
+	if (base == l->name.bytes && memcmp(l->path.s + before, l->name.s, base) == 0)
 		return name_of(r, l->path);
 	r->cut++;
-	if (behind > l->name.bytes || memcmp(l->path.s + before, l->name.s, behind) != 0)
+	if (base > l->name.bytes || memcmp(l->path.s + before, l->name.s, base) != 0)
 		return name_of(r, l->name);
 	buf_reset(&r->scratch);
 	buf_addn(&r->scratch, l->path.s, before);
@@ -248,11 +233,6 @@ static bool is_log(const struct mcgill_text *name)
 
 /* ---- records ---- */
 
-static int mcgill_put(struct reading *r, const struct trace_record *to)
-{
-	return trace_fill_add(r->m->fill, to, r->err);
-}
-
 static struct trace_record record_of(const struct mcgill_line *l)
 {
 	return (struct trace_record){
@@ -268,7 +248,7 @@ static struct trace_record record_of(const struct mcgill_line *l)
 	};
 }
 
-static int put_open(struct reading *r, const struct mcgill_line *l)
+static int add_open(struct mcgill_reader *r, const struct mcgill_line *l)
 {
 	struct trace_record to = record_of(l);
 
@@ -280,10 +260,10 @@ static int put_open(struct reading *r, const struct mcgill_line *l)
 	}
 	if (l->name.bytes && to.file)
 		mcgill_names_opened(&r->names, l->name, to.file);
-	return mcgill_put(r, &to);
+	return trace_fill_add(r->m->fill, &to, r->err);
 }
 
-static int put_call(struct reading *r, const struct mcgill_line *l)
+static int add_call(struct mcgill_reader *r, const struct mcgill_line *l)
 {
 	struct trace_record to = record_of(l);
 	uint32_t path;
@@ -296,11 +276,11 @@ static int put_call(struct reading *r, const struct mcgill_line *l)
 		to.off = TRACE_UNKNOWN;
 	path = l->name.bytes ? mcgill_names_path(&r->names, l->name) : 0;
 	to.file = path ? path : name_of(r, l->name);
-	return mcgill_put(r, &to);
+	return trace_fill_add(r->m->fill, &to, r->err);
 }
 
-/* From when it was issued to when it was done. */
-static int put_block(struct reading *r, const struct mcgill_line *l)
+/* Add the issue and the completion of a request. */
+static int add_block(struct mcgill_reader *r, const struct mcgill_line *l)
 {
 	struct trace_record to = record_of(l);
 	int rc;
@@ -312,16 +292,16 @@ static int put_block(struct reading *r, const struct mcgill_line *l)
 	to.len_bytes = l->bytes;
 	to.flags = l->writes ? TRACE_WRITES : 0;
 	to.duration_ns = 0;
-	rc = mcgill_put(r, &to);
+	rc = trace_fill_add(r->m->fill, &to, r->err);
 	to.op = TRACE_BLOCK_COMPLETE;
 	to.start_ns = l->time_ns;
 	to.pid = to.tid = 0;
-	return rc < 0 ? rc : mcgill_put(r, &to);
+	return rc < 0 ? rc : trace_fill_add(r->m->fill, &to, r->err);
 }
 
 /* ---- the clock ---- */
 
-/* Within half a day of what it was first. */
+/* Reduce a difference to within half a day. */
 static int64_t within_day(int64_t ns)
 {
 	ns %= NS_PER_DAY;
@@ -330,27 +310,29 @@ static int64_t within_day(int64_t ns)
 	return ns > NS_PER_DAY / 2 ? ns - NS_PER_DAY : ns;
 }
 
-static void take_clock(struct align *a, const struct mcgill_line *l)
+static void widen_clock(struct mcgill_clock *a, const struct mcgill_line *l)
 {
 	int64_t offset =
 		(int64_t)(l->day_s * NS_PER_S) - (int64_t)(l->time_ns % (uint64_t)NS_PER_DAY);
 
 	if (!a->is_known)
-		*a = (struct align){ .is_known = true, .first_ns = offset };
+		*a = (struct mcgill_clock){ .is_known = true, .first_ns = offset };
 	offset = within_day(offset - a->first_ns);
-	if (offset < a->least)
-		a->least = offset;
-	if (offset > a->most)
-		a->most = offset;
+	if (offset < a->min)
+		a->min = offset;
+	if (offset > a->max)
+		a->max = offset;
 }
 
-/* A second that is said began at most a second ago: so each line says from where to where the
- * difference is. It is said a little late, so of lines that cannot all be right those count that
- * say the least. */
-static void set_clock(struct reading *r)
+/*
+ * Set the offset of the clock. A printed second began at most a second before, so each line bounds
+ * the offset from both sides. Lines are printed a little late; if the bounds contradict each other,
+ * the smallest offset counts.
+ */
+static void set_clock(struct mcgill_reader *r)
 {
-	const struct align *a = &r->align;
-	int64_t from = a->most, to = a->least + (int64_t)NS_PER_S, middle;
+	const struct mcgill_clock *a = &r->clock;
+	int64_t from = a->max, to = a->min + (int64_t)NS_PER_S, middle;
 
 	if (!a->is_known) {
 		r->m->no_clock = "there is no trace_time_align.out, which has the time of day";
@@ -369,32 +351,32 @@ static void set_clock(struct reading *r)
 
 /* ---- lines ---- */
 
-static int take_record(struct reading *r, const struct mcgill_line *l)
+static int add_line(struct mcgill_reader *r, const struct mcgill_line *l)
 {
 	struct trace_record to;
 
-	switch (r->form.kind) {
+	switch (r->format.kind) {
 	case MCGILL_CLOCK:
-		take_clock(&r->align, l);
+		widen_clock(&r->clock, l);
 		return 0;
 	case MCGILL_OPEN:
-		return put_open(r, l);
-	case MCGILL_CREATE: /* creat(), mkdir(), rmdir(), unlink() */
+		return add_open(r, l);
+	case MCGILL_CREATE: /* creat, mkdir, rmdir, unlink */
 		to = record_of(l);
 		to.off = TRACE_UNKNOWN;
 		if (l->op == TRACE_OPEN)
 			to.len_bytes = O_WRONLY | O_CREAT | O_TRUNC;
 		to.file = name_of(r, l->path);
-		return mcgill_put(r, &to);
+		return trace_fill_add(r->m->fill, &to, r->err);
 	case MCGILL_BLOCK:
-		return put_block(r, l);
+		return add_block(r, l);
 	default:
-		return put_call(r, l);
+		return add_call(r, l);
 	}
 }
 
-/* "Lost 12 events", of bpftrace. */
-static bool take_lost(struct reading *r, const char *line)
+/* Read "Lost 12 events" of bpftrace. */
+static bool read_lost(struct mcgill_reader *r, const char *line)
 {
 	static const char lost[] = "Lost ";
 	uint64_t number[] = { TRACE_NONE, 0 };
@@ -410,27 +392,27 @@ static bool take_lost(struct reading *r, const char *line)
 	return true;
 }
 
-static int take_line(struct reading *r, const char *text, uint64_t line)
+static int read_line(struct mcgill_reader *r, const char *text, uint64_t line)
 {
 	struct mcgill_line l;
 	const char *wrong;
 
-	if (!*text || mcgill_header(&r->form, text) || take_lost(r, text))
+	if (!*text || mcgill_header_parse(&r->format, text) || read_lost(r, text))
 		return 0;
 	r->m->tally.lines++;
-	if (r->form.kind == MCGILL_NONE)
+	if (r->format.kind == MCGILL_NONE)
 		return import_unread(
 			r->m, r->file, line, r->err,
 			"is of none of McGill's scripts, by the file's name and by its header");
-	wrong = mcgill_line_take(&r->form, text, &l);
+	wrong = mcgill_line_parse(&r->format, text, &l);
 	if (!wrong && l.latency_ns > l.time_ns)
 		wrong = "took longer than the host is up";
 	if (wrong)
 		return import_unread(r->m, r->file, line, r->err, "%s", wrong);
-	return take_record(r, &l);
+	return add_line(r, &l);
 }
 
-static int read_file(struct reading *r, const struct mcgill_file *f)
+static int read_file(struct mcgill_reader *r, const struct mcgill_file *f)
 {
 	struct buf line = { 0 };
 	struct trace_input in;
@@ -438,14 +420,14 @@ static int read_file(struct reading *r, const struct mcgill_file *f)
 	int rc;
 
 	r->file = f->path;
-	r->form = (struct mcgill_form){ .kind = f->kind };
+	r->format = (struct mcgill_format){ .kind = f->kind };
 	rc = trace_input_open(&in, f->path, r->err);
 	while (rc == 0) {
 		rc = trace_input_line(&in, &line, &is_cut, r->err);
 		if (rc <= 0)
 			break;
 		r->m->is_torn = is_cut;
-		rc = take_line(r, buf_str(&line), in.line - !is_cut);
+		rc = read_line(r, buf_str(&line), in.line - !is_cut);
 	}
 	r->m->is_torn = false;
 	if (rc == 0 && is_cut)
@@ -455,7 +437,7 @@ static int read_file(struct reading *r, const struct mcgill_file *f)
 	return rc;
 }
 
-static void mcgill_tell(struct reading *r)
+static void add_notes(struct mcgill_reader *r)
 {
 	uint64_t several = r->names.ambiguous;
 
@@ -482,34 +464,32 @@ static void mcgill_tell(struct reading *r)
 			    plural(r->lost));
 }
 
-static int read_all(struct reading *r, const struct mcgill_files *f)
-{
-	size_t others = 0;
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < f->count; i++) {
-		others += f->at[i].kind == MCGILL_OTHER;
-		if (f->at[i].kind != MCGILL_OTHER)
-			rc = read_file(r, &f->at[i]);
-	}
-	if (rc == 0 && others)
-		import_note(r->m, "%zu file%s without calls not read", others, plural(others));
-	return rc;
-}
-
 int import_mcgill(struct importing *m, struct mlgen_err *err)
 {
-	struct reading r = { .m = m, .err = err };
+	struct mcgill_reader r = { .m = m, .err = err };
 	struct mcgill_files files = { 0 };
-	int rc = mcgill_files_find(&files, m->files, m->file_count, err);
+	size_t without_calls = 0;
+	int rc = 0;
 
+	/* A directory stands for the files of the set that are in it. */
+	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
+		rc = add_given(&files, m->files[i], err);
+	if (rc == 0 && files.count)
+		qsort(files.at, files.count, sizeof(*files.at), compare_files);
 	r.names.names = trace_names_new();
-	if (rc == 0)
-		rc = read_all(&r, &files);
+	for (size_t i = 0; rc == 0 && i < files.count; i++) {
+		if (files.at[i].kind == MCGILL_OTHER)
+			without_calls++;
+		else
+			rc = read_file(&r, &files.at[i]);
+	}
 	if (rc == 0) {
+		if (without_calls)
+			import_note(m, "%zu file%s without calls not read", without_calls,
+				    plural(without_calls));
 		set_clock(&r);
-		mcgill_tell(&r);
-		rc = import_judge(m, "mcgill", err);
+		add_notes(&r);
+		rc = import_check_unread(m, "mcgill", err);
 	}
 	trace_names_free(r.names.names);
 	vec_fini(&r.names.of);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mcgill_line.c - a line of what McGill's bpftrace scripts print, taken apart as its header
- * says. */
+/* mcgill_line.c - parse a line of McGill's bpftrace scripts by the columns of its header. */
 #include "tracing/import/import_internal.h"
 
 #include <ctype.h>
@@ -13,18 +12,18 @@ enum mcgill_column {
 	MCGILL_TIME = 1,
 	MCGILL_PID,
 	MCGILL_TID,
-	MCGILL_SKIPPED, /* one word */
-	MCGILL_COMM,    /* may have blanks */
+	MCGILL_SKIPPED, /* ignored word */
+	MCGILL_COMM,    /* may contain blanks */
 	MCGILL_OFFSET,
 	MCGILL_REQUESTED,
 	MCGILL_RETURNED,
 	MCGILL_LATENCY,
 	MCGILL_SECTOR,
-	MCGILL_FULLPATH, /* may have blanks, and is behind all others */
-	MCGILL_FILENAME, /* the same, behind it */
+	MCGILL_FULLPATH, /* may contain blanks; after all other columns */
+	MCGILL_FILENAME, /* may contain blanks; the last column */
 };
 
-/* ---- which of McGill's scripts printed a file, and which columns it has ---- */
+/* ---- the kind and the columns of a file ---- */
 
 static const struct {
 	const char *name;
@@ -38,7 +37,7 @@ static const struct {
 	{ "trace_bio", MCGILL_BLOCK },
 	{ "trace_mmap", MCGILL_MMAP },
 	{ "trace_time_align", MCGILL_CLOCK },
-	/* What the set has beside them. */
+	/* The rest of the set. */
 	{ "cpu.", MCGILL_OTHER },
 	{ "gpu.", MCGILL_OTHER },
 	{ "iostat.", MCGILL_OTHER },
@@ -46,7 +45,7 @@ static const struct {
 	{ "syscalls.", MCGILL_OTHER },
 };
 
-/* Titles; "(B)" and "(ns)" behind them say nothing. */
+/* Column titles; "(B)" and "(ns)" after them are ignored. */
 static const struct {
 	const char *title;
 	enum mcgill_column column;
@@ -58,7 +57,7 @@ static const struct {
 	{ "OFFSET", MCGILL_OFFSET },
 	{ "REQ", MCGILL_REQUESTED },
 	{ "RET", MCGILL_RETURNED },
-	/* What the call returned, too. */
+	/* This is also the result of the call. */
 	{ "SIZE", MCGILL_RETURNED },
 	{ "LAT", MCGILL_LATENCY },
 	{ "LAT(ns)", MCGILL_LATENCY },
@@ -83,13 +82,13 @@ static bool title_is(const char *at, size_t bytes, const char *title)
 	return bytes == strlen(title) && memcmp(at, title, bytes) == 0;
 }
 
-static void add_column(struct mcgill_form *f, const char *at, size_t bytes)
+static void add_column(struct mcgill_format *f, const char *at, size_t bytes)
 {
 	enum mcgill_column column = MCGILL_SKIPPED;
 
 	f->has_sector |= title_is(at, bytes, "SECTOR");
 	f->has_queue |= title_is(at, bytes, "QLAT(ns)");
-	/* "BUFFER ADDR" is one. */
+	/* "BUFFER ADDR" is one title; "(B)" is a unit. */
 	if (*at == '(' || title_is(at, bytes, "ADDR") || f->count == MCGILL_COLUMNS)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(titles); i++)
@@ -98,30 +97,30 @@ static void add_column(struct mcgill_form *f, const char *at, size_t bytes)
 	f->column[f->count++] = (unsigned char)column;
 }
 
-static bool has_column(const struct mcgill_form *f, enum mcgill_column column)
+static bool has_column(const struct mcgill_format *f, enum mcgill_column column)
 {
 	return memchr(f->column, (int)column, f->count);
 }
 
-/* Names are behind all others, wherever a header has them. */
-static void put_names_last(struct mcgill_form *f)
+/* Move the names after all other columns, where they are in the lines. */
+static void move_names_last(struct mcgill_format *f)
 {
 	bool has_path = has_column(f, MCGILL_FULLPATH);
-	size_t kept = 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < f->count; i++)
 		if (f->column[i] < MCGILL_FULLPATH)
-			f->column[kept++] = f->column[i];
-	f->count = kept;
+			f->column[count++] = f->column[i];
+	f->count = count;
 	if (has_path && f->count < MCGILL_COLUMNS)
 		f->column[f->count++] = MCGILL_FULLPATH;
-	/* One that an old header does not mention is there all the same. */
+	/* Old headers lack this column, but their lines have it. */
 	if (f->count < MCGILL_COLUMNS)
 		f->column[f->count++] = MCGILL_FILENAME;
 }
 
-/* Of a file by another name. */
-static enum mcgill_kind kind_by_columns(const char *line, const struct mcgill_form *f)
+/* The kind of a file whose name does not tell it. */
+static enum mcgill_kind kind_by_columns(const char *line, const struct mcgill_format *f)
 {
 	if (strstr(line, " FUNCTION "))
 		return MCGILL_CREATE;
@@ -138,8 +137,21 @@ static enum mcgill_kind kind_by_columns(const char *line, const struct mcgill_fo
 	return strstr(line, " TIME") ? MCGILL_CLOCK : MCGILL_NONE;
 }
 
-static void take_titles(struct mcgill_form *f, const char *line)
+bool mcgill_header_parse(struct mcgill_format *f, const char *line)
 {
+	static const char *const messages[] = { "Attaching ", "mkdir():",  "rmdir():",
+						"unlink():",  "munmap():", "@" };
+
+	for (size_t i = 0; i < ARRAY_LEN(messages); i++)
+		if (strncmp(line, messages[i], strlen(messages[i])) == 0)
+			return true;
+	if (strcmp(line, "mmap():") == 0) {
+		if (f->kind == MCGILL_NONE)
+			f->kind = MCGILL_MMAP;
+		return true;
+	}
+	if (strncmp(line, "TIMESTAMP ", strlen("TIMESTAMP ")) != 0)
+		return false;
 	f->count = 0;
 	f->has_sector = f->has_queue = false;
 	for (const char *at = line; *at;) {
@@ -151,34 +163,16 @@ static void take_titles(struct mcgill_form *f, const char *line)
 			add_column(f, at, bytes);
 		at += bytes;
 	}
-	put_names_last(f);
+	move_names_last(f);
 	if (f->kind == MCGILL_NONE)
 		f->kind = kind_by_columns(line, f);
-}
-
-bool mcgill_header(struct mcgill_form *f, const char *line)
-{
-	static const char *const says[] = { "Attaching ", "mkdir():",  "rmdir():",
-					    "unlink():",  "munmap():", "@" };
-
-	for (size_t i = 0; i < ARRAY_LEN(says); i++)
-		if (strncmp(line, says[i], strlen(says[i])) == 0)
-			return true;
-	if (strcmp(line, "mmap():") == 0) {
-		if (f->kind == MCGILL_NONE)
-			f->kind = MCGILL_MMAP;
-		return true;
-	}
-	if (strncmp(line, "TIMESTAMP ", strlen("TIMESTAMP ")) != 0)
-		return false;
-	take_titles(f, line);
 	return true;
 }
 
-enum { ERRNO_MOST = 4095, SECTOR_BYTES = 512, WORDS_MOST = 16 };
-/* Words of a name that are numbers: more are another line's. */
-enum { NAME_NUMBERS_MOST = 3 };
-/* bpftrace's str() has 64 bytes with the zero one. */
+enum { ERRNO_MAX = 4095, SECTOR_BYTES = 512, WORDS_MAX = 16 };
+/* This many numbers in a name are the columns of another line. */
+enum { NAME_NUMBERS_MAX = 3 };
+/* The str() of bpftrace has 64 bytes including the final zero. */
 enum { PATH_CUT_BYTES = 63 };
 
 static const char two_lines[] = "seems to be two lines in one";
@@ -186,7 +180,7 @@ static const char no_columns[] = "has fewer columns than the header says";
 
 /* ---- words ---- */
 
-static struct mcgill_text word_at(const char **at)
+static struct mcgill_text next_word(const char **at)
 {
 	struct mcgill_text w;
 
@@ -219,7 +213,7 @@ static bool word_address(const struct mcgill_text *w, uint64_t *out)
 	return true;
 }
 
-/* With a sign, or the same as a number of 64 bits. */
+/* Parse a result: signed, or as an unsigned number of 64 bits. */
 static bool word_result(const struct mcgill_text *w, int64_t *out)
 {
 	uint64_t v;
@@ -229,7 +223,7 @@ static bool word_result(const struct mcgill_text *w, int64_t *out)
 			return false;
 		*out = (int64_t)v;
 	}
-	return *out >= -ERRNO_MOST;
+	return *out >= -ERRNO_MAX;
 }
 
 static bool word_id(const struct mcgill_text *w, uint32_t *out)
@@ -249,12 +243,13 @@ static bool is_two_lines(const char *s)
 	unsigned numbers = 0;
 	uint64_t v;
 
-	for (struct mcgill_text w = word_at(&s); w.bytes; w = word_at(&s))
+	for (struct mcgill_text w = next_word(&s); w.bytes; w = next_word(&s))
 		numbers += word_number(&w, &v);
-	return numbers >= NAME_NUMBERS_MOST;
+	return numbers >= NAME_NUMBERS_MAX;
 }
 
-static bool fits(struct mcgill_text path, struct mcgill_text name)
+/* Is the name the last component of the path, which may be truncated? */
+static bool name_fits(struct mcgill_text path, struct mcgill_text name)
 {
 	const char *slash = memrchr(path.s, '/', path.bytes);
 	const char *base = slash ? slash + 1 : path.s;
@@ -265,7 +260,8 @@ static bool fits(struct mcgill_text path, struct mcgill_text name)
 		       : bytes == name.bytes && memcmp(base, name.s, bytes) == 0;
 }
 
-/* Both may have blanks: where the second is the end of the first, else at the last blank. */
+/* Split "PATH NAME", which may both contain blanks, where the name is the path's last component;
+ * otherwise at the last blank. */
 static void split_names(const char *s, struct mcgill_line *out)
 {
 	size_t all = strlen(s);
@@ -279,21 +275,20 @@ static void split_names(const char *s, struct mcgill_line *out)
 		struct mcgill_text path = { s, (size_t)(at - s) };
 		struct mcgill_text name = { at + 1, (size_t)(s + all - at) - 1 };
 
-		if (at == last || fits(path, name)) {
+		if (at == last || name_fits(path, name)) {
 			out->path = path;
 			out->name = name;
 		}
-		if (!name.bytes || fits(path, name))
+		if (!name.bytes || name_fits(path, name))
 			return;
 	}
 }
 
-static const char *take_names(const struct mcgill_form *f, const char *at, struct mcgill_line *out)
+static const char *parse_names(const struct mcgill_format *f, const char *at,
+			       struct mcgill_line *out)
 {
 	bool has_path = f->count >= 2 && f->column[f->count - 2] == MCGILL_FULLPATH;
 
-	/* One blank is between columns; more would be a name that is empty. */
-	at += *at == ' ';
 	while (*at == ' ')
 		at++;
 	if (is_two_lines(at))
@@ -310,10 +305,10 @@ static const char *take_names(const struct mcgill_form *f, const char *at, struc
 
 static void skip_comm(const char **at)
 {
-	word_at(at);
+	next_word(at);
 	for (;;) {
 		const char *next = *at;
-		struct mcgill_text w = word_at(&next);
+		struct mcgill_text w = next_word(&next);
 		uint64_t v;
 
 		if (!w.bytes || word_number(&w, &v))
@@ -322,8 +317,8 @@ static void skip_comm(const char **at)
 	}
 }
 
-static const char *take_column(enum mcgill_column column, const struct mcgill_text *w,
-			       struct mcgill_line *out)
+static const char *parse_column(enum mcgill_column column, const struct mcgill_text *w,
+				struct mcgill_line *out)
 {
 	switch (column) {
 	case MCGILL_TIME:
@@ -348,8 +343,9 @@ static const char *take_column(enum mcgill_column column, const struct mcgill_te
 	}
 }
 
-/* Where a file has no header. */
-static void default_form(const struct mcgill_form *f, const char *text, struct mcgill_form *out)
+/* The columns of a file without a header. */
+static void default_format(const struct mcgill_format *f, const char *text,
+			   struct mcgill_format *out)
 {
 	static const unsigned char sized[] = { MCGILL_TIME,     MCGILL_PID,     MCGILL_OFFSET,
 					       MCGILL_RETURNED, MCGILL_LATENCY, MCGILL_FILENAME };
@@ -366,17 +362,18 @@ static void default_form(const struct mcgill_form *f, const char *text, struct m
 	*out = *f;
 	out->count = f->kind == MCGILL_CLOSE ? sizeof(closed) : sizeof(sized);
 	memcpy(out->column, from, out->count);
-	word_at(&text);
-	word_at(&text);
-	third = word_at(&text);
-	/* An old one has no COMM. */
+	next_word(&text);
+	next_word(&text);
+	third = next_word(&text);
+	/* Old versions have no COMM. */
 	if (f->kind == MCGILL_OPEN && word_number(&third, &v)) {
 		memmove(out->column + 2, out->column + 3, out->count - 3);
 		out->count--;
 	}
 }
 
-static const char *take_call(const struct mcgill_form *f, const char *text, struct mcgill_line *out)
+static const char *parse_call(const struct mcgill_format *f, const char *text,
+			      struct mcgill_line *out)
 {
 	const char *at = text, *wrong = NULL;
 
@@ -384,32 +381,32 @@ static const char *take_call(const struct mcgill_form *f, const char *text, stru
 		enum mcgill_column column = f->column[i];
 
 		if (column >= MCGILL_FULLPATH)
-			return take_names(f, at, out);
+			return parse_names(f, at, out);
 		if (column == MCGILL_COMM) {
 			skip_comm(&at);
 			continue;
 		}
-		struct mcgill_text w = word_at(&at);
+		struct mcgill_text w = next_word(&at);
 
-		wrong = w.bytes ? take_column(column, &w, out) : no_columns;
+		wrong = w.bytes ? parse_column(column, &w, out) : no_columns;
 	}
 	return wrong;
 }
 
-/* ---- what has forms of its own ---- */
+/* ---- files without regular columns ---- */
 
-struct words {
-	struct mcgill_text w[WORDS_MOST];
+struct mcgill_words {
+	struct mcgill_text w[WORDS_MAX];
 	size_t count;
-	const char *rest; /* behind them */
+	const char *rest; /* after the words */
 };
 
-static void take_words(struct words *to, const char *text, size_t most)
+static void split_words(struct mcgill_words *to, const char *text, size_t most)
 {
 	to->count = 0;
 	to->rest = text;
 	while (to->count < most) {
-		struct mcgill_text w = word_at(&to->rest);
+		struct mcgill_text w = next_word(&to->rest);
 
 		if (!w.bytes)
 			break;
@@ -422,14 +419,14 @@ static bool is_word(const struct mcgill_text *w, const char *text)
 	return w->bytes == strlen(text) && memcmp(w->s, text, w->bytes) == 0;
 }
 
-static const char *take_start(const struct words *w, struct mcgill_line *out)
+static const char *parse_start(const struct mcgill_words *w, struct mcgill_line *out)
 {
 	const char *wrong;
 
 	if (w->count < 3)
 		return no_columns;
-	wrong = take_column(MCGILL_TIME, &w->w[0], out);
-	return wrong ? wrong : take_column(MCGILL_PID, &w->w[1], out);
+	wrong = parse_column(MCGILL_TIME, &w->w[0], out);
+	return wrong ? wrong : parse_column(MCGILL_PID, &w->w[1], out);
 }
 
 static const struct mcgill_call {
@@ -439,40 +436,37 @@ static const struct mcgill_call {
 } calls[] = {
 	{ "mkdir()", TRACE_MKDIR, false, true, true, false },
 	{ "rmdir()", TRACE_RMDIR, false, false, true, false },
-	/* The name in its directory, and the path. */
+	/* This line has the name before the path. */
 	{ "unlink()", TRACE_UNLINK, false, false, true, true },
 	{ "create()", TRACE_OPEN, true, true, false, false },
 };
 
-static const char *take_path(const struct mcgill_call *c, const char *at, struct mcgill_line *out)
+static const char *parse_path(const struct mcgill_call *c, const char *at, struct mcgill_line *out)
 {
-	struct mcgill_line both = { 0 };
+	size_t base;
 
 	while (*at == ' ')
 		at++;
 	if (is_two_lines(at))
 		return two_lines;
+	base = c->has_base ? strcspn(at, " ") : 0;
+	if (at[base] == ' ') {
+		out->name = (struct mcgill_text){ at, base };
+		at += base + 1;
+	}
 	out->path = (struct mcgill_text){ at, strlen(at) };
-	if (!c->has_base || !strchr(at, ' '))
-		return NULL;
-	/* The other way round. */
-	both.name = (struct mcgill_text){ at, strcspn(at, " ") };
-	both.path =
-		(struct mcgill_text){ at + both.name.bytes + 1, strlen(at) - both.name.bytes - 1 };
-	out->path = both.path;
-	out->name = both.name;
 	return NULL;
 }
 
-static const char *take_create(const char *text, struct mcgill_line *out)
+static const char *parse_create(const char *text, struct mcgill_line *out)
 {
-	struct words w;
+	struct mcgill_words w;
 	const struct mcgill_call *c = NULL;
 	const char *wrong;
 	size_t at;
 
-	take_words(&w, text, 4);
-	wrong = take_start(&w, out);
+	split_words(&w, text, 4);
+	wrong = parse_start(&w, out);
 	if (wrong)
 		return wrong;
 	for (size_t i = 0; !c && i < ARRAY_LEN(calls); i++)
@@ -484,26 +478,26 @@ static const char *take_create(const char *text, struct mcgill_line *out)
 		       "create()";
 	out->op = c->op;
 	at = 3u + c->has_tid + c->has_mode;
-	take_words(&w, text, at + c->has_latency);
+	split_words(&w, text, at + c->has_latency);
 	if (w.count < at + c->has_latency)
 		return no_columns;
 	if (c->has_latency)
-		wrong = take_column(MCGILL_LATENCY, &w.w[at], out);
-	return wrong ? wrong : take_path(c, w.rest, out);
+		wrong = parse_column(MCGILL_LATENCY, &w.w[at], out);
+	return wrong ? wrong : parse_path(c, w.rest, out);
 }
 
-/* From its end, since the name of a command may have blanks: T BYTES LAT, with SECTOR or the time
- * in the queue between them in later ones. */
-static const char *take_block(const struct mcgill_form *f, const char *text,
-			      struct mcgill_line *out)
+/* Parse TIME PID COMM... DISK T BYTES [SECTOR or queue time] LAT. The last columns are found from
+ * the end, since COMM may contain blanks. */
+static const char *parse_block(const struct mcgill_format *f, const char *text,
+			       struct mcgill_line *out)
 {
-	struct words w;
+	struct mcgill_words w;
 	const char *wrong;
 	size_t t;
 	uint64_t sector = 0;
 
-	take_words(&w, text, WORDS_MOST);
-	wrong = take_start(&w, out);
+	split_words(&w, text, WORDS_MAX);
+	wrong = parse_start(&w, out);
 	if (wrong || w.count < 6)
 		return wrong ? wrong : no_columns;
 	t = w.count - 3;
@@ -520,18 +514,18 @@ static const char *take_block(const struct mcgill_form *f, const char *text,
 	if (w.count - t == 4 && !f->has_queue && sector < UINT64_MAX / SECTOR_BYTES)
 		out->off = sector * SECTOR_BYTES;
 	out->op = TRACE_BLOCK_ISSUE;
-	return take_column(MCGILL_LATENCY, &w.w[w.count - 1], out);
+	return parse_column(MCGILL_LATENCY, &w.w[w.count - 1], out);
 }
 
-/* PID FD ADDRESS LAT NAME, or of munmap PID ADDRESS LEN LAT. */
-static const char *take_mmap(const char *text, struct mcgill_line *out)
+/* Parse TIME PID FD ADDRESS LAT NAME, or TIME PID ADDRESS LEN LAT of munmap. */
+static const char *parse_mmap(const char *text, struct mcgill_line *out)
 {
-	struct words w;
+	struct mcgill_words w;
 	const char *wrong;
 	uint64_t address = 0;
 
-	take_words(&w, text, 5);
-	wrong = take_start(&w, out);
+	split_words(&w, text, 5);
+	wrong = parse_start(&w, out);
 	if (wrong || w.count < 5)
 		return wrong ? wrong : no_columns;
 	if (word_address(&w.w[2], &address)) {
@@ -549,16 +543,16 @@ static const char *take_mmap(const char *text, struct mcgill_line *out)
 			w.rest++;
 		out->name = (struct mcgill_text){ w.rest, strlen(w.rest) };
 	}
-	return take_column(MCGILL_LATENCY, &w.w[4], out);
+	return parse_column(MCGILL_LATENCY, &w.w[4], out);
 }
 
-/* ns, and HH:MM:SS. */
-static const char *take_clock(const char *text, struct mcgill_line *out)
+/* Parse "NS HH:MM:SS". */
+static const char *parse_clock(const char *text, struct mcgill_line *out)
 {
 	static const unsigned most[] = { 23, 59, 60 };
-	struct words w;
+	struct mcgill_words w;
 
-	take_words(&w, text, 3);
+	split_words(&w, text, 3);
 	if (w.count != 2 || !word_number(&w.w[0], &out->time_ns) || w.w[1].bytes != 8)
 		return "is no ns and HH:MM:SS";
 	for (size_t i = 0; i < 3; i++) {
@@ -587,9 +581,10 @@ static uint16_t op_of(enum mcgill_kind kind)
 	}
 }
 
-const char *mcgill_line_take(const struct mcgill_form *f, const char *text, struct mcgill_line *out)
+const char *mcgill_line_parse(const struct mcgill_format *f, const char *text,
+			      struct mcgill_line *out)
 {
-	struct mcgill_form form;
+	struct mcgill_format format;
 
 	*out = (struct mcgill_line){ .op = op_of(f->kind),
 				     .off = TRACE_UNKNOWN,
@@ -600,17 +595,17 @@ const char *mcgill_line_take(const struct mcgill_form *f, const char *text, stru
 				     .disk = { "", 0 } };
 	switch (f->kind) {
 	case MCGILL_CREATE:
-		return take_create(text, out);
+		return parse_create(text, out);
 	case MCGILL_BLOCK:
-		return take_block(f, text, out);
+		return parse_block(f, text, out);
 	case MCGILL_MMAP:
-		return take_mmap(text, out);
+		return parse_mmap(text, out);
 	case MCGILL_CLOCK:
-		return take_clock(text, out);
+		return parse_clock(text, out);
 	default:
 		if (f->count)
-			return take_call(f, text, out);
-		default_form(f, text, &form);
-		return take_call(&form, text, out);
+			return parse_call(f, text, out);
+		default_format(f, text, &format);
+		return parse_call(&format, text, out);
 	}
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strace_calls.c - the calls that a log of strace may have: what each of them does, and the words
- * in it. */
+/* strace_calls.c - the table of system calls, how each is applied, and symbolic constants. */
 #include "tracing/import/import_internal.h"
 
 #include <errno.h>
@@ -31,38 +30,33 @@ static int open_flags(struct strace_event *e, uint64_t *flags)
 	return 0;
 }
 
-static uint32_t folder_of(struct strace_event *e, uint64_t flags)
-{
-	if (!(flags & (O_DIRECTORY | O_PATH)) || !e->r->path.len)
-		return 0;
-	return trace_names_id(e->r->folders, e->r->path.s, e->r->path.len, NULL);
-}
-
-/* What the result says is it, links followed. */
+/* Add the open file. The path of the result's annotation, without symbolic links, is preferred. */
 static int open_result(struct strace_event *e, uint64_t flags, uint32_t *file)
 {
 	struct strace_reader *r = e->r;
-	struct strace_place *place = &e->call.place;
+	struct strace_fd_info *info = &e->call.info;
 	struct fd_open *f;
 
-	if (place->kind == PLACE_PATH) {
+	if (info->kind == STRACE_FD_PATH) {
 		buf_reset(&r->path);
-		if (!strace_text_unescape(place->path, &r->path))
+		if (!strace_text_unescape(info->path, &r->path))
 			return strace_bad(e, "a path with a byte of zero");
 	}
 	*file = strace_path_file(e);
 	f = fdtable_open(r->fds, e->task->tid, (int)e->call.result, *file, flags & O_APPEND,
 			 flags & O_CLOEXEC);
-	f->tag = place->is_char || strace_is_char(buf_str(&r->path)) ? STRACE_TAG_CHAR
-								     : folder_of(e, flags);
+	if (info->is_char || strace_is_char(buf_str(&r->path)))
+		f->tag = STRACE_TAG_CHAR;
+	else if (flags & (O_DIRECTORY | O_PATH) && r->path.len)
+		f->tag = trace_names_id(r->folders, r->path.s, r->path.len, NULL);
 	if (flags & O_TRUNC || (flags & O_CREAT && flags & O_EXCL))
 		f->end = 0;
 	return 0;
 }
 
-static int strace_take_open(struct strace_event *e)
+static int strace_apply_open(struct strace_event *e)
 {
-	struct strace_what what = { .op = TRACE_OPEN, .off = TRACE_UNKNOWN };
+	struct strace_record rec = { .op = TRACE_OPEN, .off = TRACE_UNKNOWN };
 	uint64_t flags;
 	int rc = strace_path(e, e->row->at, e->row->arg);
 
@@ -72,20 +66,20 @@ static int strace_take_open(struct strace_event *e)
 	if (rc)
 		return rc;
 	if (e->call.result >= 0 && e->call.result <= INT32_MAX)
-		rc = open_result(e, flags, &what.file);
+		rc = open_result(e, flags, &rec.file);
 	else
-		what.file = strace_path_file(e);
+		rec.file = strace_path_file(e);
 	if (rc)
 		return rc;
-	what.bytes = flags;
-	what.result = e->call.result;
-	return strace_emit(e, &what);
+	rec.bytes = flags;
+	rec.result = e->call.result;
+	return strace_emit(e, &rec);
 }
 
-static int strace_take_close(struct strace_event *e)
+static int strace_apply_close(struct strace_event *e)
 {
 	const struct strace_pending *p = &e->task->pending;
-	struct strace_what what = {
+	struct strace_record rec = {
 		.op = TRACE_CLOSE, .off = TRACE_UNKNOWN, .result = e->call.result, .file = p->closed
 	};
 	struct strace_ref ref;
@@ -93,14 +87,14 @@ static int strace_take_close(struct strace_event *e)
 	if (!p->has_closed) {
 		if (strace_ref(e, 0, &ref))
 			return STRACE_BAD;
-		what.file = ref.open ? ref.open->file : 0;
+		rec.file = ref.open ? ref.open->file : 0;
 		if (ref.fd >= 0)
 			fdtable_close(e->r->fds, e->task->tid, ref.fd);
 	}
-	return what.file && e->call.has_result ? strace_emit(e, &what) : 0;
+	return rec.file && e->call.has_result ? strace_emit(e, &rec) : 0;
 }
 
-static int strace_take_close_range(struct strace_event *e)
+static int strace_apply_close_range(struct strace_event *e)
 {
 	uint64_t first, last;
 
@@ -115,18 +109,18 @@ static int strace_take_close_range(struct strace_event *e)
 	return 0;
 }
 
-static bool gave_fd(const struct strace_event *e)
+static bool has_new_fd(const struct strace_event *e)
 {
 	return e->call.has_result && e->call.result >= 0 && e->call.result <= INT32_MAX;
 }
 
-static int strace_take_dup(struct strace_event *e)
+static int strace_apply_dup(struct strace_event *e)
 {
 	struct strace_ref ref;
 
 	if (strace_ref(e, 0, &ref))
 		return STRACE_BAD;
-	if (gave_fd(e) && ref.fd >= 0)
+	if (has_new_fd(e) && ref.fd >= 0)
 		fdtable_dup(e->r->fds, e->task->tid, ref.fd, (int)e->call.result,
 			    strace_text_has(e->call.all, "O_CLOEXEC"));
 	return 0;
@@ -138,59 +132,59 @@ static void set_appends(struct fd_open *f, bool appends)
 	f->may_append = false;
 }
 
-static int strace_take_fcntl(struct strace_event *e)
+static int strace_apply_fcntl(struct strace_event *e)
 {
-	struct strace_text what;
+	struct strace_text cmd;
 	struct strace_ref ref;
 
 	if (e->call.arg_count < 2)
 		return strace_bad(e, "a call with too few arguments");
-	what = e->call.args[1];
+	cmd = e->call.args[1];
 	if (strace_ref(e, 0, &ref))
 		return STRACE_BAD;
-	if (!gave_fd(e) || ref.fd < 0)
+	if (!has_new_fd(e) || ref.fd < 0)
 		return 0;
-	if (strace_text_begins(what, "F_DUPFD"))
+	if (strace_text_begins(cmd, "F_DUPFD"))
 		fdtable_dup(e->r->fds, e->task->tid, ref.fd, (int)e->call.result,
-			    strace_text_is(what, "F_DUPFD_CLOEXEC"));
-	else if (strace_text_is(what, "F_SETFD"))
+			    strace_text_is(cmd, "F_DUPFD_CLOEXEC"));
+	else if (strace_text_is(cmd, "F_SETFD"))
 		fdtable_close_on_exec(e->r->fds, e->task->tid, ref.fd,
 				      strace_text_has(e->call.all, "FD_CLOEXEC"));
-	else if (strace_text_is(what, "F_SETFL") && ref.open)
+	else if (strace_text_is(cmd, "F_SETFL") && ref.open)
 		set_appends(ref.open, strace_text_has(e->call.all, "O_APPEND"));
-	else if (strace_text_is(what, "F_GETFL") && ref.open)
+	else if (strace_text_is(cmd, "F_GETFL") && ref.open)
 		set_appends(ref.open, e->call.result & O_APPEND);
 	return 0;
 }
 
-static int strace_take_no_file(struct strace_event *e)
+static int strace_apply_no_file(struct strace_event *e)
 {
-	if (gave_fd(e))
+	if (has_new_fd(e))
 		fdtable_open(e->r->fds, e->task->tid, (int)e->call.result, 0, false,
 			     strace_text_has(e->call.all, "CLOEXEC"));
 	return 0;
 }
 
-/* "[3, 4]" */
-static int strace_take_pair(struct strace_event *e)
+/* pipe and socketpair return two descriptors: "[3, 4]". */
+static int strace_apply_pair(struct strace_event *e)
 {
 	bool closes = strace_text_has(e->call.all, "CLOEXEC");
 	struct strace_text list, item;
-	struct strace_place place;
+	struct strace_fd_info info;
 	int fd;
 
 	if (e->call.result != 0 || !e->call.has_result || (size_t)e->row->arg >= e->call.arg_count)
 		return 0;
 	list = e->call.args[e->row->arg];
 	while (strace_text_item(&list, &item))
-		if (strace_fd(item, &fd, &place) && fd >= 0)
+		if (strace_fd(item, &fd, &info) && fd >= 0)
 			fdtable_open(e->r->fds, e->task->tid, fd, 0, false, closes);
 	return 0;
 }
 
 /* ---- stat ---- */
 
-static uint64_t size_found(const struct strace_event *e)
+static uint64_t size_in_result(const struct strace_event *e)
 {
 	const struct strace_call *c = &e->call;
 	int64_t size;
@@ -203,103 +197,103 @@ static uint64_t size_found(const struct strace_event *e)
 	return TRACE_UNKNOWN;
 }
 
-/* Of a descriptor: fstat, and what has a path of no bytes. */
-static bool is_of_fd(const struct strace_event *e)
+/* Is this fstat, or a call with an empty path, which acts on the descriptor? */
+static bool is_on_fd(const struct strace_event *e)
 {
 	return e->row->arg < 0 || (e->row->at >= 0 && (size_t)e->row->arg < e->call.arg_count &&
 				   (strace_text_is(e->call.args[e->row->arg], "\"\"") ||
 				    strace_text_is(e->call.args[e->row->arg], "NULL")));
 }
 
-static int strace_take_stat(struct strace_event *e)
+static int strace_apply_stat(struct strace_event *e)
 {
-	struct strace_what what = { .op = TRACE_STAT,
-				    .off = TRACE_UNKNOWN,
-				    .bytes = TRACE_UNKNOWN,
-				    .result = e->call.result };
+	struct strace_record rec = { .op = TRACE_STAT,
+				     .off = TRACE_UNKNOWN,
+				     .bytes = TRACE_UNKNOWN,
+				     .result = e->call.result };
 	struct strace_ref ref;
 	int rc;
 
 	if (!e->call.has_result)
 		return 0;
-	if (what.result == 0)
-		what.bytes = size_found(e);
-	if (is_of_fd(e)) {
+	if (rec.result == 0)
+		rec.bytes = size_in_result(e);
+	if (is_on_fd(e)) {
 		if (strace_ref(e, e->row->at, &ref))
 			return STRACE_BAD;
 		if (!strace_ref_is_file(e, &ref))
 			return 0;
-		what.file = ref.open->file;
-		ref.open->end = what.bytes;
-		return strace_emit(e, &what);
+		rec.file = ref.open->file;
+		ref.open->end = rec.bytes;
+		return strace_emit(e, &rec);
 	}
 	rc = strace_path(e, e->row->at, e->row->arg);
 	if (rc)
 		return rc == STRACE_BAD ? rc : 0;
-	what.file = strace_path_file(e);
-	return strace_emit(e, &what);
+	rec.file = strace_path_file(e);
+	return strace_emit(e, &rec);
 }
 
 /* ---- other calls on paths ---- */
 
-static int strace_take_path(struct strace_event *e)
+static int strace_apply_path(struct strace_event *e)
 {
-	struct strace_what what = { .op = e->row->op,
-				    .off = TRACE_UNKNOWN,
-				    .result = e->call.result };
+	struct strace_record rec = { .op = e->row->op,
+				     .off = TRACE_UNKNOWN,
+				     .result = e->call.result };
 	int rc = strace_path(e, e->row->at, e->row->arg);
 
 	if (rc || !e->call.has_result)
 		return rc == STRACE_BAD ? rc : 0;
-	what.file = strace_path_file(e);
-	return strace_emit(e, &what);
+	rec.file = strace_path_file(e);
+	return strace_emit(e, &rec);
 }
 
-static int strace_take_unlink(struct strace_event *e)
+static int strace_apply_unlink(struct strace_event *e)
 {
 	static const struct strace_row rmdir_at = { "unlinkat", NULL, 0, 1, 0, TRACE_RMDIR };
 
 	if (strace_text_has(e->call.all, "AT_REMOVEDIR"))
 		e->row = &rmdir_at;
-	return strace_take_path(e);
+	return strace_apply_path(e);
 }
 
 /* rename(a, b), or renameat(folder, a, folder, b). */
-static int strace_take_rename(struct strace_event *e)
+static int strace_apply_rename(struct strace_event *e)
 {
-	struct strace_what what = { .op = TRACE_RENAME, .result = e->call.result };
+	struct strace_record rec = { .op = TRACE_RENAME, .result = e->call.result };
 	bool has_folders = e->row->at >= 0;
 	int rc = strace_path(e, e->row->at, e->row->arg);
 
 	if (rc || !e->call.has_result)
 		return rc == STRACE_BAD ? rc : 0;
-	what.file = strace_path_file(e);
+	rec.file = strace_path_file(e);
 	rc = strace_path(e, has_folders ? 2 : -1, has_folders ? 3 : 1);
 	if (rc)
 		return rc == STRACE_BAD ? rc : 0;
-	what.off = strace_path_file(e);
-	if (what.result == 0)
-		fdtable_rename(e->r->fds, what.file, (uint32_t)what.off);
-	return strace_emit(e, &what);
+	rec.off = strace_path_file(e);
+	if (rec.result == 0)
+		fdtable_rename(e->r->fds, rec.file, (uint32_t)rec.off);
+	return strace_emit(e, &rec);
 }
 
-/* ---- where a process is ---- */
+/* ---- the working directory ---- */
 
-static void now_in(struct strace_event *e, const char *path)
+static void set_cwd(struct strace_event *e, const char *path)
 {
 	mem_replace(&e->task->process->cwd, *path == '/' ? path : NULL);
 }
 
-static int strace_take_chdir(struct strace_event *e)
+static int strace_apply_chdir(struct strace_event *e)
 {
 	int rc = strace_path(e, -1, 0);
 
 	if (rc == 0 && e->call.has_result && e->call.result == 0)
-		now_in(e, buf_str(&e->r->path));
+		set_cwd(e, buf_str(&e->r->path));
 	return rc == STRACE_BAD ? rc : 0;
 }
 
-static int strace_take_fchdir(struct strace_event *e)
+static int strace_apply_fchdir(struct strace_event *e)
 {
 	int rc;
 
@@ -307,53 +301,33 @@ static int strace_take_fchdir(struct strace_event *e)
 		return 0;
 	rc = strace_folder(e, 0);
 	if (rc == 0)
-		now_in(e, buf_str(&e->r->path));
+		set_cwd(e, buf_str(&e->r->path));
 	return rc;
 }
 
-static int strace_take_getcwd(struct strace_event *e)
+static int strace_apply_getcwd(struct strace_event *e)
 {
 	if (e->call.has_result && e->call.result > 0 && strace_path(e, -1, 0) == 0)
-		now_in(e, buf_str(&e->r->path));
+		set_cwd(e, buf_str(&e->r->path));
 	return 0;
 }
 
 /* ---- reads and writes ---- */
 
-static bool writes(const struct strace_event *e)
+/* Add a read or write at *off, or at the file position (NULL). */
+static int add_transfer(struct strace_event *e, const struct strace_ref *ref, bool is_write,
+			uint64_t bytes, const uint64_t *off)
 {
-	return e->row->traits & STRACE_WRITES;
+	struct strace_record rec = { .op = is_write ? TRACE_WRITE : TRACE_READ,
+				     .bytes = bytes,
+				     .result = e->call.result,
+				     .file = ref->open->file };
+
+	rec.off = strace_transfer_offset(e, ref, is_write, off, rec.result, &rec.flags);
+	return strace_emit(e, &rec);
 }
 
-/* `off` NULL = its own position. */
-static int move(struct strace_event *e, const struct strace_ref *ref, bool is_write, uint64_t bytes,
-		const uint64_t *off)
-{
-	struct strace_what what = { .op = is_write ? TRACE_WRITE : TRACE_READ,
-				    .bytes = bytes,
-				    .result = e->call.result,
-				    .file = ref->open->file };
-
-	what.off = strace_move(e, ref, is_write, off, what.result, &what.flags);
-	return strace_emit(e, &what);
-}
-
-static int strace_take_move(struct strace_event *e)
-{
-	uint64_t bytes, off;
-	struct strace_ref ref;
-	bool has_off = e->row->traits & STRACE_AT;
-
-	if (strace_ref(e, 0, &ref))
-		return STRACE_BAD;
-	if (!e->call.has_result || !strace_ref_is_file(e, &ref))
-		return 0;
-	if (strace_arg(e, 2, &bytes) || (has_off && strace_arg(e, 3, &off)))
-		return STRACE_BAD;
-	return move(e, &ref, writes(e), bytes, has_off ? &off : NULL);
-}
-
-/* A list that strace cut ends in "...", and is longer. */
+/* The bytes of an iovec; unknown if strace cut the list, which then ends in "...". */
 static uint64_t vector_bytes(struct strace_text list)
 {
 	struct strace_text item;
@@ -370,10 +344,11 @@ static uint64_t vector_bytes(struct strace_text list)
 	return sum;
 }
 
-static int strace_take_vector(struct strace_event *e)
+static int strace_apply_transfer(struct strace_event *e)
 {
-	bool has_off = e->row->traits & STRACE_AT;
-	uint64_t off = 0;
+	unsigned traits = e->row->traits;
+	bool has_off = traits & STRACE_HAS_OFFSET;
+	uint64_t bytes = TRACE_UNKNOWN, off = 0;
 	struct strace_ref ref;
 
 	if (strace_ref(e, 0, &ref))
@@ -382,15 +357,20 @@ static int strace_take_vector(struct strace_event *e)
 		return 0;
 	if (e->call.arg_count < 3)
 		return strace_bad(e, "a call with too few arguments");
+	if (traits & STRACE_VECTOR)
+		bytes = vector_bytes(e->call.args[1]);
+	else if (strace_arg(e, 2, &bytes))
+		return STRACE_BAD;
 	if (has_off && strace_arg(e, 3, &off))
 		return STRACE_BAD;
-	/* preadv2: -1 is the position of the file. */
-	return move(e, &ref, writes(e), vector_bytes(e->call.args[1]),
-		    has_off && off <= INT64_MAX ? &off : NULL);
+	/* The offset -1 of preadv2 is the file position. */
+	if (traits & STRACE_VECTOR && off > INT64_MAX)
+		has_off = false;
+	return add_transfer(e, &ref, traits & STRACE_WRITES, bytes, has_off ? &off : NULL);
 }
 
-/* Of an offset in memory: "[5]", "[3] => [13]", or NULL: *has = false. */
-static bool pointed(struct strace_text t, uint64_t *off, bool *has)
+/* Parse a pointer to an offset: "[5]", "[3] => [13]", or NULL, which gives *has = false. */
+static bool parse_offset_pointer(struct strace_text t, uint64_t *off, bool *has)
 {
 	int64_t v;
 
@@ -405,7 +385,7 @@ static bool pointed(struct strace_text t, uint64_t *off, bool *has)
 	return true;
 }
 
-/* One side of a copy in the kernel. */
+/* Apply one side of a copy in the kernel. `off_arg` -1 = none. */
 static int copy_side(struct strace_event *e, int fd_arg, int off_arg, uint64_t bytes, bool is_write)
 {
 	struct strace_ref ref;
@@ -414,15 +394,15 @@ static int copy_side(struct strace_event *e, int fd_arg, int off_arg, uint64_t b
 
 	if (strace_ref(e, fd_arg, &ref))
 		return STRACE_BAD;
-	if (off_arg >= 0 && !pointed(e->call.args[off_arg], &off, &has_off))
+	if (off_arg >= 0 && !parse_offset_pointer(e->call.args[off_arg], &off, &has_off))
 		return strace_bad(e, "an offset is no number");
 	if (!strace_ref_is_file(e, &ref))
 		return 0;
-	return move(e, &ref, is_write, bytes, has_off ? &off : NULL);
+	return add_transfer(e, &ref, is_write, bytes, has_off ? &off : NULL);
 }
 
-/* copy_file_range and splice: in, offset, out, offset, length. */
-static int strace_take_copy(struct strace_event *e)
+/* The arguments of copy_file_range and splice are in, offset, out, offset, length. */
+static int strace_apply_copy(struct strace_event *e)
 {
 	uint64_t bytes;
 	int rc = strace_arg(e, 4, &bytes);
@@ -433,8 +413,8 @@ static int strace_take_copy(struct strace_event *e)
 	return rc ? rc : copy_side(e, 2, 3, bytes, true);
 }
 
-/* out, in, offset, length */
-static int strace_take_sendfile(struct strace_event *e)
+/* The arguments are out, in, offset, length. */
+static int strace_apply_sendfile(struct strace_event *e)
 {
 	uint64_t bytes;
 	int rc = strace_arg(e, 3, &bytes);
@@ -447,7 +427,7 @@ static int strace_take_sendfile(struct strace_event *e)
 
 /* ---- positions ---- */
 
-static int strace_io_seek(struct strace_event *e, int64_t to)
+static int apply_seek_to(struct strace_event *e, int64_t to)
 {
 	struct strace_ref ref;
 
@@ -461,135 +441,132 @@ static int strace_io_seek(struct strace_event *e, int64_t to)
 	return 0;
 }
 
-static int strace_take_seek(struct strace_event *e)
+static int strace_apply_seek(struct strace_event *e)
 {
-	return strace_io_seek(e, e->call.result);
+	return apply_seek_to(e, e->call.result);
 }
 
-/* Of 32 bits: the result is the third argument. */
-static int strace_take_llseek(struct strace_event *e)
+/* The lseek of 32-bit hosts; its third argument points to the new position. */
+static int strace_apply_llseek(struct strace_event *e)
 {
 	uint64_t to;
 	bool has_to;
 
-	if (e->call.arg_count < 3 || !pointed(e->call.args[2], &to, &has_to))
+	if (e->call.arg_count < 3 || !parse_offset_pointer(e->call.args[2], &to, &has_to))
 		return strace_bad(e, "a seek without its result");
-	return has_to ? strace_io_seek(e, (int64_t)to) : 0;
+	return has_to ? apply_seek_to(e, (int64_t)to) : 0;
 }
 
 /* ---- calls on a whole file, or a range ---- */
 
-static int on_file(struct strace_event *e, int arg, struct strace_what *what,
-		   struct strace_ref *ref)
+/* Add the record of a call on the descriptor in the first argument. */
+static int add_fd_record(struct strace_event *e, struct strace_record *rec, struct strace_ref *ref)
 {
-	what->op = e->row->op;
-	what->result = e->call.result;
-	if (strace_ref(e, arg, ref))
+	rec->op = e->row->op;
+	rec->result = e->call.result;
+	if (strace_ref(e, 0, ref))
 		return STRACE_BAD;
 	if (!e->call.has_result || !strace_ref_is_file(e, ref))
 		return 0;
-	what->file = ref->open->file;
-	return strace_emit(e, what);
+	rec->file = ref->open->file;
+	return strace_emit(e, rec);
 }
 
-static int strace_take_sync(struct strace_event *e)
+static int strace_apply_sync(struct strace_event *e)
 {
-	struct strace_what what = { .off = TRACE_UNKNOWN };
+	struct strace_record rec = { .off = TRACE_UNKNOWN };
 	struct strace_ref ref;
 
-	return on_file(e, 0, &what, &ref);
+	return add_fd_record(e, &rec, &ref);
 }
 
-/* `at` is the argument with the offset, the length stands behind it. */
-static int strace_take_range(struct strace_event *e)
+/* row->at is the argument with the offset; the length follows. */
+static int strace_apply_range(struct strace_event *e)
 {
-	struct strace_what what = { 0 };
+	struct strace_record rec = { 0 };
 	struct strace_ref ref;
 
-	if (strace_arg(e, (size_t)e->row->at, &what.off) ||
-	    strace_arg(e, (size_t)e->row->at + 1, &what.bytes))
+	if (strace_arg(e, (size_t)e->row->at, &rec.off) ||
+	    strace_arg(e, (size_t)e->row->at + 1, &rec.bytes))
 		return STRACE_BAD;
-	return on_file(e, 0, &what, &ref);
+	return add_fd_record(e, &rec, &ref);
 }
 
-/* The file is its bytes from 0 to there from now on. */
-static int strace_take_ftruncate(struct strace_event *e)
+static int strace_apply_ftruncate(struct strace_event *e)
 {
-	struct strace_what what = { 0 };
+	struct strace_record rec = { 0 };
 	struct strace_ref ref;
 	int rc;
 
-	if (strace_arg(e, 1, &what.bytes))
+	if (strace_arg(e, 1, &rec.bytes))
 		return STRACE_BAD;
-	rc = on_file(e, 0, &what, &ref);
-	if (rc == 0 && what.file && what.result == 0)
-		ref.open->end = what.bytes;
+	rc = add_fd_record(e, &rec, &ref);
+	if (rc == 0 && rec.file && rec.result == 0)
+		ref.open->end = rec.bytes;
 	return rc;
 }
 
-static int strace_take_truncate(struct strace_event *e)
+static int strace_apply_truncate(struct strace_event *e)
 {
-	struct strace_what what = { .op = TRACE_ALLOCATE, .result = e->call.result };
+	struct strace_record rec = { .op = TRACE_ALLOCATE, .result = e->call.result };
 	int rc = strace_path(e, -1, 0);
 
 	if (rc || !e->call.has_result)
 		return rc == STRACE_BAD ? rc : 0;
-	if (strace_arg(e, 1, &what.bytes))
+	if (strace_arg(e, 1, &rec.bytes))
 		return STRACE_BAD;
-	what.file = strace_path_file(e);
-	return strace_emit(e, &what);
+	rec.file = strace_path_file(e);
+	return strace_emit(e, &rec);
 }
 
-static int strace_take_getdents(struct strace_event *e)
+static int strace_apply_getdents(struct strace_event *e)
 {
-	struct strace_what what = { .off = TRACE_UNKNOWN };
+	struct strace_record rec = { .off = TRACE_UNKNOWN };
 	struct strace_ref ref;
 
-	if (strace_arg(e, 2, &what.bytes))
+	if (strace_arg(e, 2, &rec.bytes))
 		return STRACE_BAD;
-	return on_file(e, 0, &what, &ref);
+	return add_fd_record(e, &rec, &ref);
 }
 
 /* ---- mappings ---- */
 
-static int strace_take_mmap(struct strace_event *e)
+static int strace_apply_mmap(struct strace_event *e)
 {
-	struct strace_what what = { .op = TRACE_MMAP, .result = e->call.result };
+	struct strace_record rec = { .op = TRACE_MMAP, .result = e->call.result };
 	struct strace_process *p = e->task->process;
 	struct strace_ref ref;
-	bool is_there;
 
 	if (e->call.arg_count < 6 || !e->call.has_result)
 		return e->call.has_result ? strace_bad(e, "a call with too few arguments") : 0;
-	/* An address may look negative; errors are few. */
-	is_there = !e->call.failed;
-	if (strace_arg(e, 1, &what.bytes) || strace_arg(e, 5, &what.off) || strace_ref(e, 4, &ref))
+	if (strace_arg(e, 1, &rec.bytes) || strace_arg(e, 5, &rec.off) || strace_ref(e, 4, &ref))
 		return STRACE_BAD;
 	if (strace_text_has(e->call.args[3], "MAP_ANONYMOUS"))
 		ref.fd = -1;
 	if (ref.fd >= 0 && strace_ref_is_file(e, &ref))
-		what.file = ref.open->file;
-	if (is_there)
-		strace_process_map(p, (uint64_t)what.result, round_up(what.bytes, 4096), what.file);
-	return what.file ? strace_emit(e, &what) : 0;
+		rec.file = ref.open->file;
+	/* Test `failed`, since an address may look negative. */
+	if (!e->call.failed)
+		strace_process_map(p, (uint64_t)rec.result, round_up(rec.bytes, 4096), rec.file);
+	return rec.file ? strace_emit(e, &rec) : 0;
 }
 
-static int strace_take_munmap(struct strace_event *e)
+static int strace_apply_munmap(struct strace_event *e)
 {
 	struct strace_process *p = e->task->process;
-	struct strace_what what = { .op = TRACE_MUNMAP, .result = e->call.result };
+	struct strace_record rec = { .op = TRACE_MUNMAP, .result = e->call.result };
 
-	if (strace_arg(e, 0, &what.off) || strace_arg(e, 1, &what.bytes))
+	if (strace_arg(e, 0, &rec.off) || strace_arg(e, 1, &rec.bytes))
 		return STRACE_BAD;
-	what.file = strace_process_mapped(p, what.off, what.bytes);
-	if (!what.file || !e->call.has_result)
+	rec.file = strace_process_mapped(p, rec.off, rec.bytes);
+	if (!rec.file || !e->call.has_result)
 		return 0;
-	if (what.result == 0)
-		strace_process_map(p, what.off, round_up(what.bytes, 4096), 0);
-	return strace_emit(e, &what);
+	if (rec.result == 0)
+		strace_process_map(p, rec.off, round_up(rec.bytes, 4096), 0);
+	return strace_emit(e, &rec);
 }
 
-static int strace_take_mremap(struct strace_event *e)
+static int strace_apply_mremap(struct strace_event *e)
 {
 	struct strace_process *p = e->task->process;
 	uint64_t at, bytes, now_bytes;
@@ -605,18 +582,18 @@ static int strace_take_mremap(struct strace_event *e)
 	return 0;
 }
 
-/* Of memory that is no file's they are no I/O. */
-static int strace_take_madvise(struct strace_event *e)
+/* madvise and msync are I/O only on the mapping of a file. */
+static int strace_apply_madvise(struct strace_event *e)
 {
-	struct strace_what what = { .op = e->row->op,
-				    .off = TRACE_UNKNOWN,
-				    .result = e->call.result };
+	struct strace_record rec = { .op = e->row->op,
+				     .off = TRACE_UNKNOWN,
+				     .result = e->call.result };
 	uint64_t at;
 
-	if (strace_arg(e, 0, &at) || strace_arg(e, 1, &what.bytes))
+	if (strace_arg(e, 0, &at) || strace_arg(e, 1, &rec.bytes))
 		return STRACE_BAD;
-	what.file = strace_process_mapped(e->task->process, at, what.bytes);
-	return what.file && e->call.has_result ? strace_emit(e, &what) : 0;
+	rec.file = strace_process_mapped(e->task->process, at, rec.bytes);
+	return rec.file && e->call.has_result ? strace_emit(e, &rec) : 0;
 }
 
 /* ---- the calls by name ---- */
@@ -625,113 +602,113 @@ static int strace_take_madvise(struct strace_event *e)
 
 /* clang-format off */
 static const struct strace_row rows[] = {
-	{ "open", strace_take_open, NONE, 0, 0, TRACE_OPEN },
-	{ "creat", strace_take_open, NONE, 0, 0, TRACE_OPEN },
-	{ "openat", strace_take_open, 0, 1, 0, TRACE_OPEN },
-	{ "openat2", strace_take_open, 0, 1, 0, TRACE_OPEN },
-	{ "close", strace_take_close, NONE, 0, STRACE_CLOSES, TRACE_CLOSE },
-	{ "close_range", strace_take_close_range, NONE, 0, 0, 0 },
-	{ "dup", strace_take_dup, NONE, 0, 0, 0 },
-	{ "dup2", strace_take_dup, NONE, 0, 0, 0 },
-	{ "dup3", strace_take_dup, NONE, 0, 0, 0 },
-	{ "fcntl", strace_take_fcntl, NONE, 0, 0, 0 },
-	{ "fcntl64", strace_take_fcntl, NONE, 0, 0, 0 },
+	{ "open", strace_apply_open, NONE, 0, 0, TRACE_OPEN },
+	{ "creat", strace_apply_open, NONE, 0, 0, TRACE_OPEN },
+	{ "openat", strace_apply_open, 0, 1, 0, TRACE_OPEN },
+	{ "openat2", strace_apply_open, 0, 1, 0, TRACE_OPEN },
+	{ "close", strace_apply_close, NONE, 0, STRACE_CLOSES, TRACE_CLOSE },
+	{ "close_range", strace_apply_close_range, NONE, 0, 0, 0 },
+	{ "dup", strace_apply_dup, NONE, 0, 0, 0 },
+	{ "dup2", strace_apply_dup, NONE, 0, 0, 0 },
+	{ "dup3", strace_apply_dup, NONE, 0, 0, 0 },
+	{ "fcntl", strace_apply_fcntl, NONE, 0, 0, 0 },
+	{ "fcntl64", strace_apply_fcntl, NONE, 0, 0, 0 },
 
-	{ "stat", strace_take_stat, NONE, 0, 0, TRACE_STAT },
-	{ "stat64", strace_take_stat, NONE, 0, 0, TRACE_STAT },
-	{ "lstat", strace_take_stat, NONE, 0, 0, TRACE_STAT },
-	{ "lstat64", strace_take_stat, NONE, 0, 0, TRACE_STAT },
-	{ "fstat", strace_take_stat, 0, NONE, 0, TRACE_STAT },
-	{ "fstat64", strace_take_stat, 0, NONE, 0, TRACE_STAT },
-	{ "newfstatat", strace_take_stat, 0, 1, 0, TRACE_STAT },
-	{ "fstatat64", strace_take_stat, 0, 1, 0, TRACE_STAT },
-	{ "statx", strace_take_stat, 0, 1, 0, TRACE_STAT },
+	{ "stat", strace_apply_stat, NONE, 0, 0, TRACE_STAT },
+	{ "stat64", strace_apply_stat, NONE, 0, 0, TRACE_STAT },
+	{ "lstat", strace_apply_stat, NONE, 0, 0, TRACE_STAT },
+	{ "lstat64", strace_apply_stat, NONE, 0, 0, TRACE_STAT },
+	{ "fstat", strace_apply_stat, 0, NONE, 0, TRACE_STAT },
+	{ "fstat64", strace_apply_stat, 0, NONE, 0, TRACE_STAT },
+	{ "newfstatat", strace_apply_stat, 0, 1, 0, TRACE_STAT },
+	{ "fstatat64", strace_apply_stat, 0, 1, 0, TRACE_STAT },
+	{ "statx", strace_apply_stat, 0, 1, 0, TRACE_STAT },
 
-	{ "read", strace_take_move, NONE, 0, STRACE_MOVES, TRACE_READ },
-	{ "pread64", strace_take_move, NONE, 0, STRACE_AT, TRACE_READ },
-	{ "pread", strace_take_move, NONE, 0, STRACE_AT, TRACE_READ },
-	{ "readv", strace_take_vector, NONE, 0, STRACE_MOVES, TRACE_READ },
-	{ "preadv", strace_take_vector, NONE, 0, STRACE_AT, TRACE_READ },
-	{ "preadv2", strace_take_vector, NONE, 0, STRACE_AT, TRACE_READ },
-	{ "write", strace_take_move, NONE, 0, STRACE_MOVES | STRACE_WRITES, TRACE_WRITE },
-	{ "pwrite64", strace_take_move, NONE, 0, STRACE_AT | STRACE_WRITES, TRACE_WRITE },
-	{ "pwrite", strace_take_move, NONE, 0, STRACE_AT | STRACE_WRITES, TRACE_WRITE },
-	{ "writev", strace_take_vector, NONE, 0, STRACE_MOVES | STRACE_WRITES, TRACE_WRITE },
-	{ "pwritev", strace_take_vector, NONE, 0, STRACE_AT | STRACE_WRITES, TRACE_WRITE },
-	{ "pwritev2", strace_take_vector, NONE, 0, STRACE_AT | STRACE_WRITES, TRACE_WRITE },
-	{ "lseek", strace_take_seek, NONE, 0, STRACE_MOVES, 0 },
-	{ "_llseek", strace_take_llseek, NONE, 0, STRACE_MOVES, 0 },
-	{ "sendfile", strace_take_sendfile, NONE, 1, STRACE_MOVES, 0 },
-	{ "sendfile64", strace_take_sendfile, NONE, 1, STRACE_MOVES, 0 },
-	{ "copy_file_range", strace_take_copy, NONE, 0, STRACE_MOVES, 0 },
-	{ "splice", strace_take_copy, NONE, 0, STRACE_MOVES, 0 },
+	{ "read", strace_apply_transfer, NONE, 0, STRACE_MOVES_POSITION, TRACE_READ },
+	{ "pread64", strace_apply_transfer, NONE, 0, STRACE_HAS_OFFSET, TRACE_READ },
+	{ "pread", strace_apply_transfer, NONE, 0, STRACE_HAS_OFFSET, TRACE_READ },
+	{ "readv", strace_apply_transfer, NONE, 0, STRACE_MOVES_POSITION | STRACE_VECTOR, TRACE_READ },
+	{ "preadv", strace_apply_transfer, NONE, 0, STRACE_HAS_OFFSET | STRACE_VECTOR, TRACE_READ },
+	{ "preadv2", strace_apply_transfer, NONE, 0, STRACE_HAS_OFFSET | STRACE_VECTOR, TRACE_READ },
+	{ "write", strace_apply_transfer, NONE, 0, STRACE_MOVES_POSITION | STRACE_WRITES, TRACE_WRITE },
+	{ "pwrite64", strace_apply_transfer, NONE, 0, STRACE_HAS_OFFSET | STRACE_WRITES, TRACE_WRITE },
+	{ "pwrite", strace_apply_transfer, NONE, 0, STRACE_HAS_OFFSET | STRACE_WRITES, TRACE_WRITE },
+	{ "writev", strace_apply_transfer, NONE, 0, STRACE_MOVES_POSITION | STRACE_VECTOR | STRACE_WRITES, TRACE_WRITE },
+	{ "pwritev", strace_apply_transfer, NONE, 0, STRACE_HAS_OFFSET | STRACE_VECTOR | STRACE_WRITES, TRACE_WRITE },
+	{ "pwritev2", strace_apply_transfer, NONE, 0, STRACE_HAS_OFFSET | STRACE_VECTOR | STRACE_WRITES, TRACE_WRITE },
+	{ "lseek", strace_apply_seek, NONE, 0, STRACE_MOVES_POSITION, 0 },
+	{ "_llseek", strace_apply_llseek, NONE, 0, STRACE_MOVES_POSITION, 0 },
+	{ "sendfile", strace_apply_sendfile, NONE, 1, STRACE_MOVES_POSITION, 0 },
+	{ "sendfile64", strace_apply_sendfile, NONE, 1, STRACE_MOVES_POSITION, 0 },
+	{ "copy_file_range", strace_apply_copy, NONE, 0, STRACE_MOVES_POSITION, 0 },
+	{ "splice", strace_apply_copy, NONE, 0, STRACE_MOVES_POSITION, 0 },
 
-	{ "fsync", strace_take_sync, NONE, 0, 0, TRACE_FSYNC },
-	{ "fdatasync", strace_take_sync, NONE, 0, 0, TRACE_FDATASYNC },
-	{ "sync_file_range", strace_take_range, 1, 0, 0, TRACE_FDATASYNC },
-	{ "fallocate", strace_take_range, 2, 0, 0, TRACE_ALLOCATE },
-	{ "fadvise64", strace_take_range, 1, 0, 0, TRACE_ADVISE },
-	{ "fadvise64_64", strace_take_range, 1, 0, 0, TRACE_ADVISE },
-	{ "readahead", strace_take_range, 1, 0, 0, TRACE_ADVISE },
-	{ "truncate", strace_take_truncate, NONE, 0, 0, TRACE_ALLOCATE },
-	{ "truncate64", strace_take_truncate, NONE, 0, 0, TRACE_ALLOCATE },
-	{ "ftruncate", strace_take_ftruncate, NONE, 0, 0, TRACE_ALLOCATE },
-	{ "ftruncate64", strace_take_ftruncate, NONE, 0, 0, TRACE_ALLOCATE },
-	{ "getdents", strace_take_getdents, NONE, 0, 0, TRACE_GETDENTS },
-	{ "getdents64", strace_take_getdents, NONE, 0, 0, TRACE_GETDENTS },
+	{ "fsync", strace_apply_sync, NONE, 0, 0, TRACE_FSYNC },
+	{ "fdatasync", strace_apply_sync, NONE, 0, 0, TRACE_FDATASYNC },
+	{ "sync_file_range", strace_apply_range, 1, 0, 0, TRACE_FDATASYNC },
+	{ "fallocate", strace_apply_range, 2, 0, 0, TRACE_ALLOCATE },
+	{ "fadvise64", strace_apply_range, 1, 0, 0, TRACE_ADVISE },
+	{ "fadvise64_64", strace_apply_range, 1, 0, 0, TRACE_ADVISE },
+	{ "readahead", strace_apply_range, 1, 0, 0, TRACE_ADVISE },
+	{ "truncate", strace_apply_truncate, NONE, 0, 0, TRACE_ALLOCATE },
+	{ "truncate64", strace_apply_truncate, NONE, 0, 0, TRACE_ALLOCATE },
+	{ "ftruncate", strace_apply_ftruncate, NONE, 0, 0, TRACE_ALLOCATE },
+	{ "ftruncate64", strace_apply_ftruncate, NONE, 0, 0, TRACE_ALLOCATE },
+	{ "getdents", strace_apply_getdents, NONE, 0, 0, TRACE_GETDENTS },
+	{ "getdents64", strace_apply_getdents, NONE, 0, 0, TRACE_GETDENTS },
 
-	{ "rename", strace_take_rename, NONE, 0, 0, TRACE_RENAME },
-	{ "renameat", strace_take_rename, 0, 1, 0, TRACE_RENAME },
-	{ "renameat2", strace_take_rename, 0, 1, 0, TRACE_RENAME },
-	{ "unlink", strace_take_path, NONE, 0, 0, TRACE_UNLINK },
-	{ "unlinkat", strace_take_unlink, 0, 1, 0, TRACE_UNLINK },
-	{ "mkdir", strace_take_path, NONE, 0, 0, TRACE_MKDIR },
-	{ "mkdirat", strace_take_path, 0, 1, 0, TRACE_MKDIR },
-	{ "rmdir", strace_take_path, NONE, 0, 0, TRACE_RMDIR },
-	{ "chdir", strace_take_chdir, NONE, 0, 0, 0 },
-	{ "fchdir", strace_take_fchdir, NONE, 0, 0, 0 },
-	{ "getcwd", strace_take_getcwd, NONE, 0, 0, 0 },
+	{ "rename", strace_apply_rename, NONE, 0, 0, TRACE_RENAME },
+	{ "renameat", strace_apply_rename, 0, 1, 0, TRACE_RENAME },
+	{ "renameat2", strace_apply_rename, 0, 1, 0, TRACE_RENAME },
+	{ "unlink", strace_apply_path, NONE, 0, 0, TRACE_UNLINK },
+	{ "unlinkat", strace_apply_unlink, 0, 1, 0, TRACE_UNLINK },
+	{ "mkdir", strace_apply_path, NONE, 0, 0, TRACE_MKDIR },
+	{ "mkdirat", strace_apply_path, 0, 1, 0, TRACE_MKDIR },
+	{ "rmdir", strace_apply_path, NONE, 0, 0, TRACE_RMDIR },
+	{ "chdir", strace_apply_chdir, NONE, 0, 0, 0 },
+	{ "fchdir", strace_apply_fchdir, NONE, 0, 0, 0 },
+	{ "getcwd", strace_apply_getcwd, NONE, 0, 0, 0 },
 
-	{ "mmap", strace_take_mmap, NONE, 4, 0, TRACE_MMAP },
-	{ "mmap2", strace_take_mmap, NONE, 4, 0, TRACE_MMAP },
-	{ "munmap", strace_take_munmap, NONE, NONE, 0, TRACE_MUNMAP },
-	{ "mremap", strace_take_mremap, NONE, NONE, 0, 0 },
-	{ "madvise", strace_take_madvise, NONE, NONE, 0, TRACE_ADVISE },
-	{ "msync", strace_take_madvise, NONE, NONE, 0, TRACE_FSYNC },
+	{ "mmap", strace_apply_mmap, NONE, 4, 0, TRACE_MMAP },
+	{ "mmap2", strace_apply_mmap, NONE, 4, 0, TRACE_MMAP },
+	{ "munmap", strace_apply_munmap, NONE, NONE, 0, TRACE_MUNMAP },
+	{ "mremap", strace_apply_mremap, NONE, NONE, 0, 0 },
+	{ "madvise", strace_apply_madvise, NONE, NONE, 0, TRACE_ADVISE },
+	{ "msync", strace_apply_madvise, NONE, NONE, 0, TRACE_FSYNC },
 
-	{ "fork", strace_take_fork, NONE, NONE, STRACE_FORKS, 0 },
-	{ "vfork", strace_take_fork, NONE, NONE, STRACE_FORKS, 0 },
-	{ "clone", strace_take_fork, NONE, NONE, STRACE_FORKS, 0 },
-	{ "clone2", strace_take_fork, NONE, NONE, STRACE_FORKS, 0 },
-	{ "clone3", strace_take_fork, NONE, NONE, STRACE_FORKS, 0 },
-	{ "execve", strace_take_exec, NONE, 0, 0, TRACE_EXEC },
-	{ "execveat", strace_take_exec, 0, 1, 0, TRACE_EXEC },
-	{ "unshare", strace_take_unshare, NONE, NONE, 0, 0 },
-	{ "getpid", strace_take_own_pid, NONE, NONE, 0, 0 },
-	{ "gettid", strace_take_own_pid, NONE, NONE, 0, 0 },
-	{ "set_tid_address", strace_take_own_pid, NONE, NONE, 0, 0 },
+	{ "fork", strace_apply_fork, NONE, NONE, STRACE_FORKS, 0 },
+	{ "vfork", strace_apply_fork, NONE, NONE, STRACE_FORKS, 0 },
+	{ "clone", strace_apply_fork, NONE, NONE, STRACE_FORKS, 0 },
+	{ "clone2", strace_apply_fork, NONE, NONE, STRACE_FORKS, 0 },
+	{ "clone3", strace_apply_fork, NONE, NONE, STRACE_FORKS, 0 },
+	{ "execve", strace_apply_exec, NONE, 0, 0, TRACE_EXEC },
+	{ "execveat", strace_apply_exec, 0, 1, 0, TRACE_EXEC },
+	{ "unshare", strace_apply_unshare, NONE, NONE, 0, 0 },
+	{ "getpid", strace_apply_own_pid, NONE, NONE, 0, 0 },
+	{ "gettid", strace_apply_own_pid, NONE, NONE, 0, 0 },
+	{ "set_tid_address", strace_apply_own_pid, NONE, NONE, 0, 0 },
 
-	{ "io_submit", strace_take_submit, NONE, NONE, 0, 0 },
-	{ "io_getevents", strace_take_events, NONE, NONE, 0, 0 },
-	{ "io_pgetevents", strace_take_events, NONE, NONE, 0, 0 },
-	{ "io_uring_setup", strace_take_no_file, NONE, NONE, 0, 0 },
-	{ "io_uring_enter", strace_take_ring, NONE, NONE, 0, 0 },
+	{ "io_submit", strace_apply_submit, NONE, NONE, 0, 0 },
+	{ "io_getevents", strace_apply_events, NONE, NONE, 0, 0 },
+	{ "io_pgetevents", strace_apply_events, NONE, NONE, 0, 0 },
+	{ "io_uring_setup", strace_apply_no_file, NONE, NONE, 0, 0 },
+	{ "io_uring_enter", strace_apply_ring, NONE, NONE, 0, 0 },
 
-	{ "pipe", strace_take_pair, NONE, 0, 0, 0 },
-	{ "pipe2", strace_take_pair, NONE, 0, 0, 0 },
-	{ "socketpair", strace_take_pair, NONE, 3, 0, 0 },
+	{ "pipe", strace_apply_pair, NONE, 0, 0, 0 },
+	{ "pipe2", strace_apply_pair, NONE, 0, 0, 0 },
+	{ "socketpair", strace_apply_pair, NONE, 3, 0, 0 },
 };
 /* clang-format on */
 
-/* They give a descriptor that has no place on storage. */
-static const char no_files[] =
+/* Calls that return a descriptor without a file on storage. */
+static const char no_file_calls[] =
 	"socket accept accept4 eventfd eventfd2 epoll_create epoll_create1 timerfd_create signalfd "
 	"signalfd4 inotify_init inotify_init1 memfd_create memfd_secret userfaultfd "
 	"perf_event_open fanotify_init pidfd_open pidfd_getfd mq_open fsopen fspick fsmount "
 	"open_tree landlock_create_ruleset";
 
-/* They ask nothing of storage, or nothing that a trace has. */
-static const char no_io[] =
+/* Calls without I/O, or without a place in a trace. */
+static const char ignored_calls[] =
 	"_newselect _sysctl access acct add_key adjtimex alarm arch_prctl bind bpf brk cachestat "
 	"capget capset clock_adjtime clock_getres clock_gettime clock_nanosleep clock_settime "
 	"connect delete_module epoll_ctl epoll_ctl_old epoll_pwait epoll_pwait2 epoll_wait "
@@ -769,10 +746,10 @@ static const char no_io[] =
 	"clock_getres_time64 clock_gettime64 clock_nanosleep_time64 futex_time64 ppoll_time64 "
 	"pselect6_time64 rt_sigtimedwait_time64 ???";
 
-static const struct strace_row row_of_no_file = { "", strace_take_no_file, NONE, NONE, 0, 0 };
-static const struct strace_row row_of_no_io = { "", NULL, NONE, NONE, 0, 0 };
+static const struct strace_row no_file_row = { "", strace_apply_no_file, NONE, NONE, 0, 0 };
+static const struct strace_row ignored_row = { "", NULL, NONE, NONE, 0, 0 };
 
-enum { VALUE_NO_FILE = -1, VALUE_NO_IO = -2 };
+enum { VALUE_NO_FILE = -1, VALUE_IGNORED = -2 };
 
 struct value {
 	const char *name;
@@ -814,7 +791,7 @@ static const struct value values[] = {
 	W(ENOMEDIUM), W(EMEDIUMTYPE), W(ECANCELED), W(ENOKEY),
 	W(EKEYEXPIRED), W(EKEYREVOKED), W(EKEYREJECTED), W(EOWNERDEAD),
 	W(ENOTRECOVERABLE), W(ERFKILL), W(EHWPOISON),
-	/* The kernel's own, which a program should not see. */
+	/* Internal to the kernel (include/linux/errno.h). */
 	{ "ERESTARTSYS", 512 }, { "ERESTARTNOINTR", 513 },
 	{ "ERESTARTNOHAND", 514 }, { "ENOIOCTLCMD", 515 },
 	{ "ERESTART_RESTARTBLOCK", 516 }, { "ENOTSUPP", 524 },
@@ -837,8 +814,8 @@ static void add_list(struct strace_words *w, const char *list, int64_t value)
 
 void strace_tables_fill(struct strace_words *calls, struct strace_words *words)
 {
-	add_list(calls, no_io, VALUE_NO_IO);
-	add_list(calls, no_files, VALUE_NO_FILE);
+	add_list(calls, ignored_calls, VALUE_IGNORED);
+	add_list(calls, no_file_calls, VALUE_NO_FILE);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		strace_words_add(calls, rows[i].name, strlen(rows[i].name), (int64_t)i);
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
@@ -847,11 +824,11 @@ void strace_tables_fill(struct strace_words *calls, struct strace_words *words)
 
 const struct strace_row *strace_row_of(const struct strace_reader *r, struct strace_text name)
 {
-	const struct strace_word *found = strace_words_find(&r->rows, name);
+	const struct strace_word *word = strace_words_find(&r->rows, name);
 
-	if (!found)
+	if (!word)
 		return NULL;
-	return found->value == VALUE_NO_IO     ? &row_of_no_io
-	       : found->value == VALUE_NO_FILE ? &row_of_no_file
-					       : &rows[found->value];
+	return word->value == VALUE_IGNORED   ? &ignored_row
+	       : word->value == VALUE_NO_FILE ? &no_file_row
+					      : &rows[word->value];
 }

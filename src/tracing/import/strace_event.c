@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strace_event.c - what calls of strace are about: descriptors, paths, processes and requests that
- * end later; and their records. */
+/* strace_event.c - descriptors, paths, records, libaio requests and tasks of strace's calls. */
 #include "tracing/import/import_internal.h"
 
 #include <fcntl.h>
@@ -53,30 +52,32 @@ uint32_t strace_path_file(struct strace_event *e)
 	return r->path.len ? trace_fill_name(r->m->fill, r->path.s, r->path.len) : 0;
 }
 
-static int place_path(struct strace_event *e, const struct strace_place *place)
+static int set_path_from_info(struct strace_event *e, const struct strace_fd_info *info)
 {
 	buf_reset(&e->r->path);
-	return strace_text_unescape(place->path, &e->r->path)
+	return strace_text_unescape(info->path, &e->r->path)
 		       ? 0
 		       : strace_bad(e, "a path with a byte of zero");
 }
 
-/* The log has not shown how it came to be open. */
-static void set_seen(struct strace_event *e, struct strace_ref *ref, uint32_t file, bool is_char)
+/* Set what an annotation says of a descriptor, unless the model agrees: the open is not in the
+ * log. */
+static void set_unseen_open(struct strace_event *e, struct strace_ref *ref, uint32_t file,
+			    bool is_char)
 {
 	uint32_t tag = is_char ? STRACE_TAG_CHAR : 0;
-	bool is_told, appends;
+	bool is_declared, appends;
 
 	if (ref->open && ref->open->file == file)
 		return;
-	/* strace_reader_fd */
-	is_told = ref->open && !ref->open->file && !ref->open->may_append;
-	appends = is_told && ref->open->appends;
+	/* strace_reader_fd declared it */
+	is_declared = ref->open && !ref->open->file && !ref->open->may_append;
+	appends = is_declared && ref->open->appends;
 	if (!ref->open)
 		ref->open = fdtable_open(e->r->fds, e->task->tid, ref->fd, file, false, false);
 	ref->open->file = file;
 	ref->open->appends = appends;
-	ref->open->may_append = !is_told;
+	ref->open->may_append = !is_declared;
 	ref->open->is_position_known = false;
 	ref->open->end = TRACE_UNKNOWN;
 	ref->open->tag = tag;
@@ -84,21 +85,21 @@ static void set_seen(struct strace_event *e, struct strace_ref *ref, uint32_t fi
 
 static int strace_ref_text(struct strace_event *e, struct strace_text t, struct strace_ref *ref)
 {
-	struct strace_place place;
+	struct strace_fd_info info;
 
-	if (!strace_fd(t, &ref->fd, &place))
+	if (!strace_fd(t, &ref->fd, &info))
 		return strace_bad(e, "a descriptor is no number");
 	ref->open = ref->fd < 0 ? NULL : fdtable_find(e->r->fds, e->task->tid, ref->fd);
-	if (ref->fd < 0 || place.kind == PLACE_NONE)
+	if (ref->fd < 0 || info.kind == STRACE_FD_NONE)
 		return 0;
-	if (place.kind == PLACE_OTHER) {
-		set_seen(e, ref, 0, false);
+	if (info.kind == STRACE_FD_OTHER) {
+		set_unseen_open(e, ref, 0, false);
 		return 0;
 	}
-	if (place_path(e, &place))
+	if (set_path_from_info(e, &info))
 		return STRACE_BAD;
-	set_seen(e, ref, strace_path_file(e),
-		 place.is_char || strace_is_char(buf_str(&e->r->path)));
+	set_unseen_open(e, ref, strace_path_file(e),
+			info.is_char || strace_is_char(buf_str(&e->r->path)));
 	return 0;
 }
 
@@ -122,30 +123,26 @@ bool strace_ref_is_file(struct strace_event *e, const struct strace_ref *ref)
 
 /* ---- paths ---- */
 
-/* What it says of where the process is holds for calls that do not say it. */
-static int begin_at_place(struct strace_event *e, const struct strace_place *place, bool is_cwd)
-{
-	struct strace_process *p = e->task->process;
-	int rc = place_path(e, place);
-
-	if (rc == 0 && is_cwd && (!p->cwd || strcmp(p->cwd, buf_str(&e->r->path)) != 0))
-		mem_replace(&p->cwd, buf_str(&e->r->path));
-	return rc;
-}
-
 int strace_folder(struct strace_event *e, int at)
 {
 	struct strace_reader *r = e->r;
-	struct strace_place place = { .kind = PLACE_NONE };
-	int fd = AT_FDCWD;
+	struct strace_process *p = e->task->process;
+	struct strace_fd_info info = { .kind = STRACE_FD_NONE };
+	int fd = AT_FDCWD, rc;
 
 	buf_reset(&r->path);
-	if (at >= (int)e->call.arg_count || (at >= 0 && !strace_fd(e->call.args[at], &fd, &place)))
+	if (at >= (int)e->call.arg_count || (at >= 0 && !strace_fd(e->call.args[at], &fd, &info)))
 		return strace_bad(e, "a folder is no descriptor");
-	if (place.kind == PLACE_PATH)
-		return begin_at_place(e, &place, fd == AT_FDCWD);
+	if (info.kind == STRACE_FD_PATH) {
+		rc = set_path_from_info(e, &info);
+		/* Later calls may lack the annotation. */
+		if (rc == 0 && fd == AT_FDCWD &&
+		    (!p->cwd || strcmp(p->cwd, buf_str(&r->path)) != 0))
+			mem_replace(&p->cwd, buf_str(&r->path));
+		return rc;
+	}
 	if (fd == AT_FDCWD) {
-		buf_add(&r->path, e->task->process->cwd ? e->task->process->cwd : "");
+		buf_add(&r->path, p->cwd ? p->cwd : "");
 	} else if (fd >= 0) {
 		struct fd_open *f = fdtable_find(r->fds, e->task->tid, fd);
 		const char *folder = NULL;
@@ -158,8 +155,9 @@ int strace_folder(struct strace_event *e, int at)
 	return 0;
 }
 
-/* Behind a folder: "." and blank parts go, ".." may be a link's and stays. */
-static void strace_ref_join(struct buf *path, const char *s)
+/* Append `s` to a directory without "." and empty components. ".." stays, since it may follow a
+ * symbolic link. */
+static void path_join(struct buf *path, const char *s)
 {
 	size_t n;
 
@@ -191,7 +189,7 @@ int strace_path(struct strace_event *e, int at, int arg)
 	if (rc)
 		return rc;
 	if (r->path.len)
-		strace_ref_join(&r->path, buf_str(&r->scratch));
+		path_join(&r->path, buf_str(&r->scratch));
 	else
 		buf_addn(&r->path, buf_str(&r->scratch), r->scratch.len);
 	return 0;
@@ -199,50 +197,50 @@ int strace_path(struct strace_event *e, int at, int arg)
 
 /* ---- records ---- */
 
-static int strace_put(struct strace_reader *r, const struct trace_record *record,
-		      struct mlgen_err *err)
+static int strace_add_record(struct strace_reader *r, const struct trace_record *record,
+			     struct mlgen_err *err)
 {
 	if (!r->is_holding)
 		return trace_fill_add(r->m->fill, record, err);
 	r->held[r->held_count++] = *record;
-	return r->held_count < STRACE_HELD ? 0 : strace_learn_pid(r, NULL, 0, err);
+	return r->held_count < STRACE_HELD_MAX ? 0 : strace_learn_pid(r, NULL, 0, err);
 }
 
-int strace_emit(struct strace_event *e, const struct strace_what *what)
+int strace_emit(struct strace_event *e, const struct strace_record *rec)
 {
 	struct import_tally *t = &e->r->m->tally;
 	struct trace_record record = {
 		.start_ns = e->start_ns,
 		.duration_ns = e->duration_ns,
-		.off = what->off,
-		.len_bytes = what->bytes,
-		.result = what->result,
+		.off = rec->off,
+		.len_bytes = rec->bytes,
+		.result = rec->result,
 		.cpu_ns = TRACE_UNKNOWN,
 		.pid = e->task->process->pid,
 		.tid = e->task->tid,
-		.file = what->file,
-		.op = what->op,
-		.flags = what->flags,
+		.file = rec->file,
+		.op = rec->op,
+		.flags = rec->flags,
 	};
 
-	t->inexact += (what->flags & TRACE_OFF_INEXACT) != 0;
+	t->inexact += (rec->flags & TRACE_OFF_INEXACT) != 0;
 	t->inferred +=
-		(what->flags & (TRACE_OFF_INEXACT | TRACE_OFF_INFERRED)) == TRACE_OFF_INFERRED;
+		(rec->flags & (TRACE_OFF_INEXACT | TRACE_OFF_INFERRED)) == TRACE_OFF_INFERRED;
 	e->r->timeless += e->duration_ns == TRACE_UNKNOWN;
-	return strace_put(e->r, &record, e->err);
+	return strace_add_record(e->r, &record, e->err);
 }
 
-/* Somebody else is in a call that moves the same position. */
+/* Is another task in a call that moves the same position? */
 static bool is_contended(const struct strace_event *e, const struct fd_open *f)
 {
-	for (const struct strace_task *t = e->r->moving; t; t = t->behind)
+	for (const struct strace_task *t = e->r->moving; t; t = t->next)
 		if (t != e->task && fdtable_find(e->r->fds, t->tid, t->pending.fd) == f)
 			return true;
 	return false;
 }
 
-uint64_t strace_move(struct strace_event *e, const struct strace_ref *ref, bool is_write,
-		     const uint64_t *off, int64_t done, uint16_t *flags)
+uint64_t strace_transfer_offset(struct strace_event *e, const struct strace_ref *ref, bool is_write,
+				const uint64_t *off, int64_t done, uint16_t *flags)
 {
 	struct fd_open *f = ref->open;
 	uint64_t at;
@@ -268,10 +266,10 @@ uint64_t strace_move(struct strace_event *e, const struct strace_ref *ref, bool 
 	return at;
 }
 
-/* ---- requests of libaio: what is under way ---- */
+/* ---- libaio: requests in flight ---- */
 
-static int aio_put(struct strace_reader *r, struct strace_aio *a, uint64_t duration_ns,
-		   int64_t result, struct mlgen_err *err)
+static int aio_add_record(struct strace_reader *r, struct strace_aio *a, uint64_t duration_ns,
+			  int64_t result, struct mlgen_err *err)
 {
 	struct trace_record record = {
 		.start_ns = a->start_ns,
@@ -288,33 +286,33 @@ static int aio_put(struct strace_reader *r, struct strace_aio *a, uint64_t durat
 	};
 
 	a->op = TRACE_NONE;
-	return strace_put(r, &record, err);
+	return strace_add_record(r, &record, err);
 }
 
-/* Taken to have done what it was asked for. */
-static int give_up(struct strace_reader *r, struct strace_aio *a, struct mlgen_err *err)
+/* Add a request without a completion, assuming that it succeeded in full. */
+static int aio_add_lost(struct strace_reader *r, struct strace_aio *a, struct mlgen_err *err)
 {
 	bool moves = a->op == TRACE_READ || a->op == TRACE_WRITE;
 
 	if (a->op == TRACE_NONE)
 		return 0;
 	r->aio_lost++;
-	return aio_put(r, a, TRACE_UNKNOWN,
-		       moves && a->bytes != TRACE_UNKNOWN ? (int64_t)a->bytes : 0, err);
+	return aio_add_record(r, a, TRACE_UNKNOWN,
+			      moves && a->bytes != TRACE_UNKNOWN ? (int64_t)a->bytes : 0, err);
 }
 
 int strace_aio_flush(struct strace_reader *r, struct mlgen_err *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; r->aio && i < STRACE_AIO && rc == 0; i++)
-		rc = give_up(r, &r->aio[(r->aio_at + i) % STRACE_AIO], err);
+	for (size_t i = 0; r->aio && i < STRACE_AIO_MAX && rc == 0; i++)
+		rc = aio_add_lost(r, &r->aio[(r->aio_at + i) % STRACE_AIO_MAX], err);
 	return rc;
 }
 
-/* ---- requests that are submitted ---- */
+/* ---- libaio: submission ---- */
 
-static uint16_t op_of(struct strace_text code)
+static uint16_t aio_op(struct strace_text code)
 {
 	if (strace_text_begins(code, "IOCB_CMD_PREAD"))
 		return TRACE_READ;
@@ -325,8 +323,8 @@ static uint16_t op_of(struct strace_text code)
 	return strace_text_begins(code, "IOCB_CMD_FDSYNC") ? TRACE_FDATASYNC : TRACE_NONE;
 }
 
-/* Of a list of parts aio_nbytes is their number. */
-static uint64_t bytes_of(struct strace_text request, struct strace_text code)
+/* The bytes of a request. For PREADV and PWRITEV, aio_nbytes is the number of iovecs. */
+static uint64_t aio_bytes(struct strace_text request, struct strace_text code)
 {
 	struct strace_text list, item;
 	int64_t bytes = -1;
@@ -346,8 +344,8 @@ static uint64_t bytes_of(struct strace_text request, struct strace_text code)
 	return sum;
 }
 
-/* 0, also of what is left out; STRACE_BAD, or -errno. */
-static int strace_async_submit(struct strace_event *e, struct strace_text request, uint64_t context)
+/* 0, even if the request is left out; STRACE_BAD, or -errno. */
+static int aio_submit(struct strace_event *e, struct strace_text request, uint64_t context)
 {
 	struct strace_aio *a = &e->r->aio[e->r->aio_at];
 	struct strace_text code, fd;
@@ -359,9 +357,9 @@ static int strace_async_submit(struct strace_event *e, struct strace_text reques
 	    !strace_text_member(request, "aio_fildes", &fd))
 		return strace_bad(e, "a request without file or kind");
 	rc = strace_ref_text(e, fd, &ref);
-	if (rc || op_of(code) == TRACE_NONE || !strace_ref_is_file(e, &ref))
+	if (rc || aio_op(code) == TRACE_NONE || !strace_ref_is_file(e, &ref))
 		return rc;
-	rc = give_up(e->r, a, e->err);
+	rc = aio_add_lost(e->r, a, e->err);
 	strace_text_member_number(request, "aio_data", &data);
 	strace_text_member_number(request, "aio_offset", &off);
 	*a = (struct strace_aio){ .pid = e->task->process->pid,
@@ -371,14 +369,14 @@ static int strace_async_submit(struct strace_event *e, struct strace_text reques
 				  .data = (uint64_t)data,
 				  .start_ns = e->start_ns,
 				  .off = (uint64_t)off,
-				  .bytes = bytes_of(request, code),
-				  .op = op_of(code),
+				  .bytes = aio_bytes(request, code),
+				  .op = aio_op(code),
 				  .flags = TRACE_ASYNC };
-	e->r->aio_at = (e->r->aio_at + 1) % STRACE_AIO;
+	e->r->aio_at = (e->r->aio_at + 1) % STRACE_AIO_MAX;
 	return rc;
 }
 
-int strace_take_submit(struct strace_event *e)
+int strace_apply_submit(struct strace_event *e)
 {
 	struct strace_text list, request;
 	uint64_t context;
@@ -390,22 +388,22 @@ int strace_take_submit(struct strace_event *e)
 	if (e->call.arg_count < 3 || strace_arg(e, 0, &context))
 		return strace_bad(e, "a call with too few arguments");
 	if (!e->r->aio)
-		e->r->aio = mem_array(STRACE_AIO, sizeof(*e->r->aio));
+		e->r->aio = mem_array(STRACE_AIO_MAX, sizeof(*e->r->aio));
 	list = e->call.args[2];
 	while (rc == 0 && left-- > 0 && strace_text_item(&list, &request) && *request.s == '{')
-		rc = strace_async_submit(e, request, context);
+		rc = aio_submit(e, request, context);
 	return rc;
 }
 
-/* ---- requests that have ended ---- */
+/* ---- libaio: completion ---- */
 
-/* The oldest of its kind. */
-static struct strace_aio *strace_async_find(struct strace_event *e, uint64_t context, uint64_t data)
+/* The oldest matching request; NULL = none. */
+static struct strace_aio *aio_find(struct strace_event *e, uint64_t context, uint64_t data)
 {
 	struct strace_reader *r = e->r;
 
-	for (size_t i = 0; r->aio && i < STRACE_AIO; i++) {
-		struct strace_aio *a = &r->aio[(r->aio_at + i) % STRACE_AIO];
+	for (size_t i = 0; r->aio && i < STRACE_AIO_MAX; i++) {
+		struct strace_aio *a = &r->aio[(r->aio_at + i) % STRACE_AIO_MAX];
 
 		if (a->op && a->data == data && a->context == context &&
 		    a->pid == e->task->process->pid)
@@ -414,7 +412,7 @@ static struct strace_aio *strace_async_find(struct strace_event *e, uint64_t con
 	return NULL;
 }
 
-int strace_take_events(struct strace_event *e)
+int strace_apply_events(struct strace_event *e)
 {
 	struct strace_text list, event;
 	uint64_t context;
@@ -432,25 +430,25 @@ int strace_take_events(struct strace_event *e)
 		if (!strace_text_member_number(event, "data", &data) ||
 		    !strace_text_member_number(event, "res", &result))
 			break;
-		a = strace_async_find(e, context, (uint64_t)data);
+		a = aio_find(e, context, (uint64_t)data);
 		if (a)
-			rc = aio_put(e->r, a, e->end_ns > a->start_ns ? e->end_ns - a->start_ns : 0,
-				     result, e->err);
+			rc = aio_add_record(e->r, a,
+					    e->end_ns > a->start_ns ? e->end_ns - a->start_ns : 0,
+					    result, e->err);
 	}
 	return rc;
 }
 
-int strace_take_ring(struct strace_event *e)
+int strace_apply_ring(struct strace_event *e)
 {
 	e->r->rings++;
 	return 0;
 }
 
-/* ---- processes and threads: who they are ---- */
+/* ---- tasks and their processes ---- */
 
-/* What is known of a process now. */
-static void strace_process_tell(struct strace_reader *r, const struct strace_process *p,
-				uint64_t end_ns)
+/* Add what is known of a process to the trace. */
+static void add_process(struct strace_reader *r, const struct strace_process *p, uint64_t end_ns)
 {
 	uint64_t number[] = {
 		p->pid,
@@ -464,9 +462,9 @@ static void strace_process_tell(struct strace_reader *r, const struct strace_pro
 				 p->command ? p->command : "");
 }
 
-/* A task that is there already keeps the call that it is in. */
-static void adopt(struct strace_reader *r, struct strace_task *parent, struct strace_text flags,
-		  uint32_t tid, uint64_t now_ns)
+/* Add the child of a fork or clone. A task that exists already keeps its pending call. */
+static void add_child(struct strace_reader *r, struct strace_task *parent, struct strace_text flags,
+		      uint32_t tid, uint64_t now_ns)
 {
 	uint64_t bits = strace_words_flags(&r->words, flags);
 	bool is_thread = bits & STRACE_CLONE_THREAD;
@@ -484,7 +482,7 @@ static void adopt(struct strace_reader *r, struct strace_task *parent, struct st
 	strace_process_copy(task->process, parent->process);
 	task->process->parent = parent->process->pid;
 	task->process->start_ns = now_ns;
-	strace_process_tell(r, task->process, TRACE_UNKNOWN);
+	add_process(r, task->process, TRACE_UNKNOWN);
 }
 
 void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid, uint32_t parent,
@@ -506,16 +504,16 @@ void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid, uin
 	if (cwd)
 		mem_replace(&p->cwd, cwd);
 	if (tid == pid)
-		strace_process_tell(r, p, TRACE_UNKNOWN);
+		add_process(r, p, TRACE_UNKNOWN);
 }
 
 void strace_reader_fd(struct strace_reader *r, uint32_t pid, int fd, bool appends)
 {
-	/* The first call with this descriptor says which file it is. */
+	/* The annotation in the first call on this descriptor will name the file. */
 	fdtable_open(r->fds, pid, fd, 0, appends, false);
 }
 
-/* "flags=..." of clone, and of clone3 in {}. */
+/* The value of "flags=..." in the arguments of clone and clone3. */
 static struct strace_text flags_of(struct strace_text args)
 {
 	const char *at = memmem(args.s, args.n, "flags=", 6);
@@ -530,30 +528,42 @@ static struct strace_text flags_of(struct strace_text args)
 	return (struct strace_text){ args.s, n };
 }
 
-/* One that nobody introduced may be of a fork that has not returned yet. */
+/* A task that is new may be the child of a fork that has not returned yet. */
 struct strace_task *strace_task_of(struct strace_reader *r, uint32_t tid, uint64_t now_ns)
 {
 	struct strace_task *task = strace_tasks_find(&r->tasks, tid);
-	struct strace_task *maker = NULL;
+	struct strace_task *parent = NULL;
 
 	if (task)
 		return task;
-	for (struct strace_task *t = r->forking; t; t = t->behind)
+	for (struct strace_task *t = r->forking; t; t = t->next)
 		if (!t->pending.child)
-			maker = t;
-	if (!maker)
+			parent = t;
+	if (!parent)
 		return strace_tasks_add(&r->tasks, tid, NULL);
-	maker->pending.child = tid;
-	adopt(r, maker,
-	      flags_of((struct strace_text){ maker->pending.text.s, maker->pending.text.len }), tid,
-	      now_ns);
+	parent->pending.child = tid;
+	add_child(
+		r, parent,
+		flags_of((struct strace_text){ parent->pending.text.s, parent->pending.text.len }),
+		tid, now_ns);
 	return strace_tasks_find(&r->tasks, tid);
 }
 
-static int flush_held(struct strace_reader *r, uint32_t pid, struct mlgen_err *err)
+int strace_learn_pid(struct strace_reader *r, struct strace_task *task, uint32_t pid,
+		     struct mlgen_err *err)
 {
 	int rc = 0;
 
+	if (task && pid && !strace_tasks_find(&r->tasks, pid)) {
+		strace_tasks_rename(&r->tasks, task, pid);
+		fdtable_fork(r->fds, 0, pid, true);
+		fdtable_exit(r->fds, 0);
+		add_process(r, task->process, TRACE_UNKNOWN);
+		if (!r->source->tid)
+			r->source->tid = pid;
+	}
+	if (!task)
+		pid = 0;
 	r->is_holding = false;
 	for (size_t i = 0; i < r->held_count && rc == 0; i++) {
 		struct trace_record *held = &r->held[i];
@@ -568,22 +578,7 @@ static int flush_held(struct strace_reader *r, uint32_t pid, struct mlgen_err *e
 	return rc;
 }
 
-/* NULL: nobody will say it any more. */
-int strace_learn_pid(struct strace_reader *r, struct strace_task *task, uint32_t pid,
-		     struct mlgen_err *err)
-{
-	if (task && pid && !strace_tasks_find(&r->tasks, pid)) {
-		strace_tasks_rename(&r->tasks, task, pid);
-		fdtable_fork(r->fds, 0, pid, true);
-		fdtable_exit(r->fds, 0);
-		strace_process_tell(r, task->process, TRACE_UNKNOWN);
-		if (!r->source->tid)
-			r->source->tid = pid;
-	}
-	return flush_held(r, task ? pid : 0, err);
-}
-
-int strace_take_own_pid(struct strace_event *e)
+int strace_apply_own_pid(struct strace_event *e)
 {
 	int64_t pid = e->call.result;
 
@@ -592,33 +587,26 @@ int strace_take_own_pid(struct strace_event *e)
 	return strace_learn_pid(e->r, e->task, (uint32_t)pid, e->err);
 }
 
-/* ---- processes: who made whom, and what they run ---- */
+/* ---- fork and exec ---- */
 
-static int tell_fork(struct strace_event *e)
-{
-	struct strace_what what = { .op = TRACE_FORK,
-				    .off = TRACE_UNKNOWN,
-				    .result = e->call.result };
-
-	return strace_emit(e, &what);
-}
-
-int strace_take_fork(struct strace_event *e)
+int strace_apply_fork(struct strace_event *e)
 {
 	struct strace_text flags = flags_of(e->call.all);
 	bool is_thread = strace_words_flags(&e->r->words, flags) & STRACE_CLONE_THREAD;
 	int64_t child = e->call.result;
+	struct strace_record rec = { .op = TRACE_FORK, .off = TRACE_UNKNOWN, .result = child };
 
 	if (!e->call.has_result || child <= 0 || child > INT32_MAX)
 		return 0;
 	if (!e->r->is_followed)
 		fdtable_share(e->r->fds, e->task->tid);
 	else if (e->task->pending.child != (uint32_t)child)
-		adopt(e->r, e->task, flags, (uint32_t)child, e->start_ns);
-	return is_thread ? 0 : tell_fork(e);
+		add_child(e->r, e->task, flags, (uint32_t)child, e->start_ns);
+	return is_thread ? 0 : strace_emit(e, &rec);
 }
 
-static void keep_command(struct strace_event *e)
+/* Set the command line from the arguments of execve, or else from its path. */
+static void set_command(struct strace_event *e)
 {
 	struct strace_process *p = e->task->process;
 	struct buf *command = &e->r->scratch;
@@ -646,27 +634,27 @@ static void keep_command(struct strace_event *e)
 	mem_replace(&p->command, command->len ? buf_str(command) : buf_str(&e->r->path));
 }
 
-/* Those that failed are a shell that looks for a program. */
-int strace_take_exec(struct strace_event *e)
+/* A failed execve is left out: a shell or execvp searches PATH that way. */
+int strace_apply_exec(struct strace_event *e)
 {
-	struct strace_what what = { .op = TRACE_EXEC, .off = TRACE_UNKNOWN };
+	struct strace_record rec = { .op = TRACE_EXEC, .off = TRACE_UNKNOWN };
 	struct strace_process *p = e->task->process;
 	int rc = strace_path(e, e->row->at, e->row->arg);
 
 	if (rc || !e->call.has_result || e->call.result != 0)
 		return rc == STRACE_BAD ? rc : 0;
-	keep_command(e);
-	/* What a log begins with is the first that it does. */
+	set_command(e);
+	/* An execve in the first line of a log is the start of the process. */
 	if (p->start_ns == TRACE_UNKNOWN && e->r->source->is_first)
 		p->start_ns = e->start_ns;
 	fdtable_exec(e->r->fds, e->task->tid);
-	strace_process_exec(p);
-	strace_process_tell(e->r, p, TRACE_UNKNOWN);
-	what.file = strace_path_file(e);
-	return strace_emit(e, &what);
+	p->map_count = 0;
+	add_process(e->r, p, TRACE_UNKNOWN);
+	rec.file = strace_path_file(e);
+	return strace_emit(e, &rec);
 }
 
-int strace_take_unshare(struct strace_event *e)
+int strace_apply_unshare(struct strace_event *e)
 {
 	if (e->call.has_result && e->call.result == 0 &&
 	    strace_text_has(e->call.all, "CLONE_FILES"))
@@ -674,15 +662,15 @@ int strace_take_unshare(struct strace_event *e)
 	return 0;
 }
 
-/* ---- processes: how they ended ---- */
+/* ---- exit ---- */
 
-static void gone(struct strace_reader *r, struct strace_task *task)
+static void remove_task(struct strace_reader *r, struct strace_task *task)
 {
 	fdtable_exit(r->fds, task->tid);
 	strace_tasks_remove(&r->tasks, task);
 }
 
-/* A thread's call of execve ends as its process's. */
+/* The execve of thread `tid` ends as a call of the leader: move the pending call there. */
 static void supersede(struct strace_reader *r, struct strace_task *leader, uint32_t tid)
 {
 	struct strace_task *task = strace_tasks_find(&r->tasks, tid);
@@ -690,17 +678,17 @@ static void supersede(struct strace_reader *r, struct strace_task *leader, uint3
 
 	if (!task || task == leader)
 		return;
-	strace_task_unlist(leader);
+	strace_task_unlink(leader);
 	buf_reset(&p->text);
 	buf_addn(&p->text, buf_str(&task->pending.text), task->pending.text.len);
 	p->is_open = task->pending.is_open;
 	p->start_ns = task->pending.start_ns;
 	p->row = task->pending.row;
 	fdtable_fork(r->fds, tid, leader->tid, true);
-	gone(r, task);
+	remove_task(r, task);
 }
 
-/* "exited with 3", "killed by SIGKILL (core dumped)", "superseded by execve in pid 12". */
+/* The status of "exited with 3" or "killed by SIGKILL (core dumped)", as in a shell. */
 static int64_t status_of(struct strace_event *e, struct strace_text status)
 {
 	const struct strace_word *word;
@@ -723,7 +711,7 @@ static int64_t status_of(struct strace_event *e, struct strace_text status)
 int strace_exited(struct strace_event *e, struct strace_text status)
 {
 	static const char superseded[] = "superseded by execve in pid ";
-	struct strace_what what = { .op = TRACE_EXIT, .off = TRACE_UNKNOWN };
+	struct strace_record rec = { .op = TRACE_EXIT, .off = TRACE_UNKNOWN };
 	int64_t tid;
 	int rc = 0;
 
@@ -735,11 +723,11 @@ int strace_exited(struct strace_event *e, struct strace_text status)
 		return 0;
 	}
 	if (e->task->tid == e->task->process->pid) {
-		what.result = status_of(e, status);
+		rec.result = status_of(e, status);
 		e->duration_ns = 0;
-		strace_process_tell(e->r, e->task->process, e->start_ns);
-		rc = strace_emit(e, &what);
+		add_process(e->r, e->task->process, e->start_ns);
+		rc = strace_emit(e, &rec);
 	}
-	gone(e->r, e->task);
+	remove_task(e->r, e->task);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strace_line.c - a line of strace and the call in it, as pieces of the line. */
+/* strace_line.c - split a line of strace into pieces; the tables of tasks and processes. */
 #include "tracing/import/import_internal.h"
 
 #include <fcntl.h>
@@ -9,45 +9,34 @@
 #include "base/util.h"
 #include "trace/trace.h"
 
-enum { PLACES = 256, TEXT_KEPT = 16 << 10 };
+/* A larger buffer of a pending call is freed when the call ends. */
+enum { BUCKETS = 256, TEXT_BYTES_KEPT = 16 << 10 };
 
-static struct strace_task **place_of(const struct strace_tasks *t, uint32_t tid)
+/* ---- tasks ---- */
+
+static struct strace_task **bucket_of(const struct strace_tasks *t, uint32_t tid)
 {
-	return &t->places[(tid * UINT32_C(2654435761)) & (t->size - 1)];
+	return &t->buckets[(tid * UINT32_C(2654435761)) & (t->size - 1)];
 }
 
 struct strace_task *strace_tasks_find(const struct strace_tasks *t, uint32_t tid)
 {
-	struct strace_task *task = t->size ? *place_of(t, tid) : NULL;
+	struct strace_task *task = t->size ? *bucket_of(t, tid) : NULL;
 
 	while (task && task->tid != tid)
-		task = task->next;
+		task = task->bucket_next;
 	return task;
 }
 
-static void strace_tasks_enter(struct strace_tasks *t, struct strace_task *task)
+static void bucket_add(struct strace_tasks *t, struct strace_task *task)
 {
-	struct strace_task **place = place_of(t, task->tid);
+	struct strace_task **bucket = bucket_of(t, task->tid);
 
-	task->next = *place;
-	*place = task;
+	task->bucket_next = *bucket;
+	*bucket = task;
 }
 
-static void strace_tasks_grow(struct strace_tasks *t)
-{
-	struct strace_tasks old = *t;
-
-	t->size = old.size ? 2 * old.size : PLACES;
-	t->places = mem_array(t->size, sizeof(struct strace_task *));
-	for (size_t i = 0; i < old.size; i++)
-		for (struct strace_task *at = old.places[i], *next; at; at = next) {
-			next = at->next;
-			strace_tasks_enter(t, at);
-		}
-	mem_free(old.places);
-}
-
-static void process_put(struct strace_process *p)
+static void process_unref(struct strace_process *p)
 {
 	if (--p->threads)
 		return;
@@ -66,7 +55,7 @@ void strace_task_move(struct strace_task *task, struct strace_process *to)
 	}
 	to->threads++;
 	if (task->process)
-		process_put(task->process);
+		process_unref(task->process);
 	task->process = to;
 }
 
@@ -75,86 +64,96 @@ struct strace_task *strace_tasks_add(struct strace_tasks *t, uint32_t tid,
 {
 	struct strace_task *task = mem_zalloc(sizeof(*task));
 
-	if (t->count >= t->size)
-		strace_tasks_grow(t);
+	if (t->count >= t->size) {
+		struct strace_tasks old = *t;
+
+		t->size = old.size ? 2 * old.size : BUCKETS;
+		t->buckets = mem_array(t->size, sizeof(struct strace_task *));
+		for (size_t i = 0; i < old.size; i++)
+			for (struct strace_task *at = old.buckets[i], *next; at; at = next) {
+				next = at->bucket_next;
+				bucket_add(t, at);
+			}
+		mem_free(old.buckets);
+	}
 	task->tid = tid;
 	task->pending.fd = -1;
 	strace_task_move(task, process);
-	strace_tasks_enter(t, task);
+	bucket_add(t, task);
 	t->count++;
 	return task;
 }
 
-static void strace_tasks_leave(struct strace_tasks *t, struct strace_task *task)
+static void bucket_remove(struct strace_tasks *t, struct strace_task *task)
 {
-	struct strace_task **at = place_of(t, task->tid);
+	struct strace_task **at = bucket_of(t, task->tid);
 
 	while (*at != task)
-		at = &(*at)->next;
-	*at = task->next;
+		at = &(*at)->bucket_next;
+	*at = task->bucket_next;
 }
 
 void strace_tasks_remove(struct strace_tasks *t, struct strace_task *task)
 {
-	strace_tasks_leave(t, task);
+	bucket_remove(t, task);
 	t->count--;
-	strace_task_unlist(task);
-	process_put(task->process);
+	strace_task_unlink(task);
+	process_unref(task->process);
 	buf_fini(&task->pending.text);
 	mem_free(task);
 }
 
 void strace_tasks_rename(struct strace_tasks *t, struct strace_task *task, uint32_t tid)
 {
-	strace_tasks_leave(t, task);
+	bucket_remove(t, task);
 	if (task->process->pid == task->tid)
 		task->process->pid = tid;
 	task->tid = tid;
-	strace_tasks_enter(t, task);
+	bucket_add(t, task);
 }
 
 struct strace_task *strace_tasks_only(const struct strace_tasks *t)
 {
 	for (size_t i = 0; t->count == 1 && i < t->size; i++)
-		if (t->places[i])
-			return t->places[i];
+		if (t->buckets[i])
+			return t->buckets[i];
 	return NULL;
 }
 
 void strace_tasks_fini(struct strace_tasks *t)
 {
 	for (size_t i = 0; i < t->size; i++)
-		while (t->places[i])
-			strace_tasks_remove(t, t->places[i]);
-	mem_free(t->places);
+		while (t->buckets[i])
+			strace_tasks_remove(t, t->buckets[i]);
+	mem_free(t->buckets);
 	*t = (struct strace_tasks){ 0 };
 }
 
 /* ---- lists ---- */
 
-void strace_task_list(struct strace_task *task, struct strace_task **list)
+void strace_task_link(struct strace_task *task, struct strace_task **list)
 {
-	strace_task_unlist(task);
+	strace_task_unlink(task);
 	task->list = list;
-	task->behind = *list;
+	task->next = *list;
 	if (*list)
-		(*list)->before = task;
+		(*list)->prev = task;
 	*list = task;
 }
 
-void strace_task_unlist(struct strace_task *task)
+void strace_task_unlink(struct strace_task *task)
 {
 	if (!task->list)
 		return;
-	if (task->before)
-		task->before->behind = task->behind;
+	if (task->prev)
+		task->prev->next = task->next;
 	else
-		*task->list = task->behind;
-	if (task->behind)
-		task->behind->before = task->before;
+		*task->list = task->next;
+	if (task->next)
+		task->next->prev = task->prev;
 	task->list = NULL;
-	task->before = task->behind = NULL;
-	if (task->pending.text.size > TEXT_KEPT)
+	task->prev = task->next = NULL;
+	if (task->pending.text.size > TEXT_BYTES_KEPT)
 		buf_fini(&task->pending.text);
 }
 
@@ -173,18 +172,13 @@ void strace_process_copy(struct strace_process *to, const struct strace_process 
 	to->map_count = to->map_size = from->map_count;
 }
 
-void strace_process_exec(struct strace_process *p)
-{
-	p->map_count = 0;
-}
-
-/* The first that ends behind `at`. */
-static size_t first_behind(const struct strace_process *p, uint64_t at)
+/* The first mapping that ends after `at`. */
+static size_t first_map_after(const struct strace_process *p, uint64_t at)
 {
 	return BISECT(i, 0, p->map_count, p->maps[i].to > at);
 }
 
-static void put_map(struct strace_process *p, size_t i, struct strace_map map)
+static void insert_map(struct strace_process *p, size_t i, struct strace_map map)
 {
 	if (p->map_count == p->map_size) {
 		p->map_size = p->map_size ? 2 * p->map_size : 16;
@@ -195,17 +189,17 @@ static void put_map(struct strace_process *p, size_t i, struct strace_map map)
 	p->map_count++;
 }
 
-/* Of one that is cut in the middle both ends stay. */
-static void unmap(struct strace_process *p, uint64_t at, uint64_t to)
+/* Removing the middle of a mapping splits it in two. */
+static void remove_maps(struct strace_process *p, uint64_t at, uint64_t to)
 {
-	size_t i = first_behind(p, at), gone = i;
+	size_t i = first_map_after(p, at), gone = i;
 
 	if (i < p->map_count && p->maps[i].from < at) {
 		struct strace_map rest = { to, p->maps[i].to, p->maps[i].file };
 
 		p->maps[i].to = at;
 		if (rest.to > to) {
-			put_map(p, i + 1, rest);
+			insert_map(p, i + 1, rest);
 			return;
 		}
 		gone = ++i;
@@ -225,19 +219,19 @@ void strace_process_map(struct strace_process *p, uint64_t at, uint64_t bytes, u
 	if (to <= at)
 		return;
 	if (p->map_count)
-		unmap(p, at, to);
+		remove_maps(p, at, to);
 	if (file)
-		put_map(p, first_behind(p, at), (struct strace_map){ at, to, file });
+		insert_map(p, first_map_after(p, at), (struct strace_map){ at, to, file });
 }
 
 uint32_t strace_process_mapped(const struct strace_process *p, uint64_t at, uint64_t bytes)
 {
-	size_t i = first_behind(p, at);
+	size_t i = first_map_after(p, at);
 
 	return i < p->map_count && p->maps[i].from < at + bytes ? p->maps[i].file : 0;
 }
 
-/* ---- pieces of a line ---- */
+/* ---- numbers ---- */
 
 static bool is_digit(char c)
 {
@@ -257,9 +251,7 @@ bool strace_text_has(struct strace_text t, const char *part)
 	return memmem(t.s, t.n, part, strlen(part)) != NULL;
 }
 
-/* ---- numbers ---- */
-
-static bool take_digits(const char *s, const char *end, unsigned base, uint64_t *out)
+static bool parse_digits(const char *s, const char *end, unsigned base, uint64_t *out)
 {
 	const char *at = s;
 	uint64_t v = 0;
@@ -288,16 +280,16 @@ bool strace_text_number(struct strace_text t, int64_t *out)
 		return true;
 	}
 	if (end - s > 2 && s[0] == '0' && s[1] == 'x') {
-		if (!take_digits(s + 2, end, 16, &v))
+		if (!parse_digits(s + 2, end, 16, &v))
 			return false;
-	} else if (!take_digits(s, end, 10, &v)) {
+	} else if (!parse_digits(s, end, 10, &v)) {
 		return false;
 	}
 	*out = (int64_t)(is_negative ? 0 - v : v);
 	return true;
 }
 
-/* "12.345" at its beginning, as ns, and what is behind it. */
+/* Remove "12.345" from the beginning of `t`, as ns. */
 static bool strace_text_seconds(struct strace_text *t, uint64_t *ns)
 {
 	const char *s = t->s, *end = t->s + t->n;
@@ -323,40 +315,29 @@ static bool strace_text_seconds(struct strace_text *t, uint64_t *ns)
 
 /* ---- strings ---- */
 
-static unsigned take_octal(const char **at, const char *end)
-{
-	unsigned v = 0;
-
-	for (int i = 0; i < 3 && *at < end && **at >= '0' && **at <= '7'; i++)
-		v = v * 8 + (unsigned)(*(*at)++ - '0');
-	return v;
-}
-
-static unsigned take_hex(const char **at, const char *end)
-{
-	unsigned v = 0;
-
-	for (int i = 0; i < 2 && *at < end && hex_of(**at) >= 0; i++)
-		v = v * 16 + (unsigned)hex_of(*(*at)++);
-	return v;
-}
-
-/* Behind the backslash. 0 = that is no byte of a name. */
-static unsigned take_escape(const char **at, const char *end)
+/* Parse an escape after its backslash. 0 = invalid in a name. */
+static unsigned parse_escape(const char **at, const char *end)
 {
 	static const char letters[] = "abtnvfr";
 	const char *letter;
+	unsigned v = 0;
 
 	if (*at == end)
 		return 0;
-	if (**at >= '0' && **at <= '7')
-		return take_octal(at, end) & 0xff;
+	if (**at >= '0' && **at <= '7') {
+		for (int i = 0; i < 3 && *at < end && **at >= '0' && **at <= '7'; i++)
+			v = v * 8 + (unsigned)(*(*at)++ - '0');
+		return v & 0xff;
+	}
 	letter = memchr(letters, **at, sizeof(letters) - 1);
 	if (letter)
 		return ++*at, 7 + (unsigned)(letter - letters);
-	if (**at == 'x')
-		return ++*at, take_hex(at, end);
-	return (unsigned char)*(*at)++;
+	if (**at != 'x')
+		return (unsigned char)*(*at)++;
+	++*at;
+	for (int i = 0; i < 2 && *at < end && hex_of(**at) >= 0; i++)
+		v = v * 16 + (unsigned)hex_of(*(*at)++);
+	return v;
 }
 
 bool strace_text_unescape(struct strace_text t, struct buf *out)
@@ -372,7 +353,7 @@ bool strace_text_unescape(struct strace_text t, struct buf *out)
 		if (!slash)
 			return true;
 		at = slash + 1;
-		byte = take_escape(&at, end);
+		byte = parse_escape(&at, end);
 		if (!byte)
 			return false;
 		buf_addc(out, (char)byte);
@@ -397,9 +378,9 @@ static const char *pass_string(const char *at, const char *end)
 	return at < end ? at + 1 : end;
 }
 
-/* Of a path a device may stand in < > in it; of what is none there may be brackets, arrows and
- * strings. At '<'. */
-static const char *pass_place(const char *at, const char *end)
+/* Pass over an annotation; `at` is at its '<'. A path may contain a device in < >; other
+ * annotations may contain brackets, arrows and strings. */
+static const char *pass_fd_info(const char *at, const char *end)
 {
 	bool is_path = end - at > 1 && (at[1] == '/' || at[1] == '\\');
 	int depth = 0, brackets = 0;
@@ -419,27 +400,20 @@ static const char *pass_place(const char *at, const char *end)
 	return end;
 }
 
-static const char *pass_comment(const char *at, const char *end)
-{
-	const char *close = memmem(at + 2, (size_t)(end - at) - 2, "*/", 2);
-
-	return close ? close + 2 : end;
-}
-
-/* 3</a>, AT_FDCWD</a>, 0x3</a>; but 1<<2 is none. */
-static bool is_place(const char *begin, const char *at, const char *end)
+/* True for 3</a>, AT_FDCWD</a> and 0x3</a>, but not for 1<<2. */
+static bool begins_fd_info(const char *begin, const char *at, const char *end)
 {
 	return at > begin && (hex_of(at[-1]) >= 0 || at[-1] == 'D') && end - at > 1 &&
 	       at[1] != '<' && at[1] != ' ' && at[1] != '.';
 }
 
 /*
- * What is at *at (up to `end`) and belongs together is passed over: a string, a comment, what
- * stands in < > behind a number, or one byte. The change of the depth of brackets.
+ * Pass over the unit at *at, up to `end`: a string, a comment, an annotation in < > after a number,
+ * or one byte. Returns the change of bracket depth.
  */
 static int strace_text_pass(const char *begin, const char **at, const char *end)
 {
-	const char *s = *at;
+	const char *s = *at, *close;
 	char c = *s;
 
 	*at = s + 1;
@@ -456,12 +430,14 @@ static int strace_text_pass(const char *begin, const char **at, const char *end)
 		*at = pass_string(s, end);
 		return 0;
 	case '/':
-		if (end - s > 1 && s[1] == '*')
-			*at = pass_comment(s, end);
+		if (end - s > 1 && s[1] == '*') {
+			close = memmem(s + 2, (size_t)(end - s) - 2, "*/", 2);
+			*at = close ? close + 2 : end;
+		}
 		return 0;
 	case '<':
-		if (is_place(begin, s, end))
-			*at = pass_place(s, end);
+		if (begins_fd_info(begin, s, end))
+			*at = pass_fd_info(s, end);
 		return 0;
 	default:
 		return 0;
@@ -512,7 +488,7 @@ bool strace_text_member_number(struct strace_text list, const char *name, int64_
 	return strace_text_member(list, name, &text) && strace_text_number(text, value);
 }
 
-/* ---- words ---- */
+/* ---- symbol tables ---- */
 
 static uint32_t hash_of(const char *s, size_t n)
 {
@@ -532,24 +508,20 @@ static struct strace_word *word_slot(const struct strace_words *w, const char *s
 	return &w->words[i];
 }
 
-static void words_grow(struct strace_words *w)
-{
-	struct strace_words old = *w;
-
-	w->size = old.size ? 2 * old.size : 64;
-	w->words = mem_array(w->size, sizeof(*w->words));
-	for (size_t i = 0; i < old.size; i++)
-		if (old.words[i].name)
-			*word_slot(w, old.words[i].name, old.words[i].bytes) = old.words[i];
-	mem_free(old.words);
-}
-
 void strace_words_add(struct strace_words *w, const char *name, size_t bytes, int64_t value)
 {
 	struct strace_word *to;
 
-	if (2 * (w->count + 1) > w->size)
-		words_grow(w);
+	if (2 * (w->count + 1) > w->size) {
+		struct strace_words old = *w;
+
+		w->size = old.size ? 2 * old.size : 64;
+		w->words = mem_array(w->size, sizeof(*w->words));
+		for (size_t i = 0; i < old.size; i++)
+			if (old.words[i].name)
+				*word_slot(w, old.words[i].name, old.words[i].bytes) = old.words[i];
+		mem_free(old.words);
+	}
 	to = word_slot(w, name, bytes);
 	w->count += !to->name;
 	*to = (struct strace_word){ name, bytes, value };
@@ -557,9 +529,9 @@ void strace_words_add(struct strace_words *w, const char *name, size_t bytes, in
 
 const struct strace_word *strace_words_find(const struct strace_words *w, struct strace_text t)
 {
-	const struct strace_word *found = w->size && t.n ? word_slot(w, t.s, t.n) : NULL;
+	const struct strace_word *word = w->size && t.n ? word_slot(w, t.s, t.n) : NULL;
 
-	return found && found->name ? found : NULL;
+	return word && word->name ? word : NULL;
 }
 
 void strace_words_fini(struct strace_words *w)
@@ -593,8 +565,8 @@ uint64_t strace_words_flags(const struct strace_words *w, struct strace_text t)
 	return flags;
 }
 
-/* No time since 1970 is less. */
-#define UNIX_LEAST_NS (UINT64_C(100000000) * NS_PER_S)
+/* A smaller number is not a time since 1970 (this is in 1973), but a relative one (-r). */
+#define UNIX_MIN_NS (UINT64_C(100000000) * NS_PER_S)
 
 static void skip(struct strace_text *t, size_t n)
 {
@@ -608,9 +580,9 @@ static void skip_blanks(struct strace_text *t)
 		skip(t, 1);
 }
 
-/* ---- before the call ---- */
+/* ---- the prefix of a line ---- */
 
-static bool take_whole(struct strace_text *t, uint64_t *v)
+static bool parse_whole(struct strace_text *t, uint64_t *v)
 {
 	size_t n = 0;
 
@@ -621,8 +593,8 @@ static bool take_whole(struct strace_text *t, uint64_t *v)
 	return n > 0;
 }
 
-/* "[pid 12] ", "12 ", or with -Y "12<name> "; else nothing is taken. */
-static bool take_tid(struct strace_text *t, uint32_t *tid)
+/* Remove "[pid 12] ", "12 ", or "12<name> " (-Y); otherwise leave `t` alone. */
+static bool parse_tid(struct strace_text *t, uint32_t *tid)
 {
 	struct strace_text at = *t;
 	bool has_brackets = strace_text_begins(at, "[pid ");
@@ -633,7 +605,7 @@ static bool take_tid(struct strace_text *t, uint32_t *tid)
 		skip(&at, 5);
 		skip_blanks(&at);
 	}
-	if (!take_whole(&at, &v) || v > STRACE_TID_MOST)
+	if (!parse_whole(&at, &v) || v > STRACE_TID_MAX)
 		return false;
 	if (at.n && *at.s == '<') {
 		close = memmem(at.s, at.n, has_brackets ? ">] " : "> ", has_brackets ? 3 : 2);
@@ -653,16 +625,16 @@ static bool take_tid(struct strace_text *t, uint32_t *tid)
 	return true;
 }
 
-/* "23:59:59.123456" */
-static bool take_day(struct strace_text *t, uint64_t *ns)
+/* Parse "23:59:59.123456". */
+static bool parse_day(struct strace_text *t, uint64_t *ns)
 {
 	struct strace_text at = *t;
 	uint64_t hours, minutes, seconds_ns;
 
-	if (!take_whole(&at, &hours) || !at.n || *at.s != ':')
+	if (!parse_whole(&at, &hours) || !at.n || *at.s != ':')
 		return false;
 	skip(&at, 1);
-	if (!take_whole(&at, &minutes) || !at.n || *at.s != ':')
+	if (!parse_whole(&at, &minutes) || !at.n || *at.s != ':')
 		return false;
 	skip(&at, 1);
 	if (!strace_text_seconds(&at, &seconds_ns) || hours > 23 || minutes > 59 ||
@@ -673,22 +645,22 @@ static bool take_day(struct strace_text *t, uint64_t *ns)
 	return true;
 }
 
-static enum strace_clock take_time(struct strace_text *t, uint64_t *ns)
+static enum strace_clock parse_time(struct strace_text *t, uint64_t *ns)
 {
 	struct strace_text at = *t;
 
 	if (!at.n || !is_digit(*at.s))
 		return STRACE_TIMELESS;
-	if (take_day(t, ns))
+	if (parse_day(t, ns))
 		return STRACE_DAY;
 	if (!strace_text_seconds(&at, ns) || !at.n || *at.s != ' ')
 		return STRACE_TIMELESS;
 	*t = at;
-	return *ns >= UNIX_LEAST_NS ? STRACE_UNIX : STRACE_RELATIVE;
+	return *ns >= UNIX_MIN_NS ? STRACE_UNIX : STRACE_RELATIVE;
 }
 
-/* "(+ 0.000123)" of -r beside -t, "[  12]" of -n, "[00007f...]" of -i. */
-static void skip_more(struct strace_text *t)
+/* Skip "(+ 0.000123)" of -r with -t, "[  12]" of -n and "[00007f...]" of -i. */
+static void skip_extras(struct strace_text *t)
 {
 	const char *close;
 
@@ -707,16 +679,16 @@ void strace_line_split(struct strace_line *l, struct strace_text line)
 {
 	*l = (struct strace_line){ .body = line };
 	skip_blanks(&l->body);
-	l->has_tid = take_tid(&l->body, &l->tid);
-	l->clock = take_time(&l->body, &l->ns);
-	skip_more(&l->body);
+	l->has_tid = parse_tid(&l->body, &l->tid);
+	l->clock = parse_time(&l->body, &l->ns);
+	skip_extras(&l->body);
 	while (l->body.n && l->body.s[l->body.n - 1] == ' ')
 		l->body.n--;
 }
 
 /* ---- the call ---- */
 
-static bool is_name(char c)
+static bool is_name_char(char c)
 {
 	return is_digit(c) || c == '_' || c == '?' || c == '#' || (c >= 'a' && c <= 'z') ||
 	       (c >= 'A' && c <= 'Z');
@@ -726,7 +698,7 @@ bool strace_call_name(struct strace_text body, struct strace_text *name)
 {
 	size_t n = 0;
 
-	while (n < body.n && is_name(body.s[n]))
+	while (n < body.n && is_name_char(body.s[n]))
 		n++;
 	*name = (struct strace_text){ body.s, n };
 	return n && n < body.n && body.s[n] == '(' && !is_digit(*body.s);
@@ -742,8 +714,8 @@ static void add_arg(struct strace_call *c, const char *from, const char *to)
 		c->args[c->arg_count++] = (struct strace_text){ from, (size_t)(to - from) };
 }
 
-/* Behind '(' up to what is behind the ')' that belongs to it; NULL = there is none, and the last
- * argument may be a part of it. */
+/* Split the arguments after '('. Returns the end of the matching ')'; NULL = none, and the last
+ * argument may be incomplete. */
 static const char *split_args(struct strace_call *c, const char *s, const char *end)
 {
 	const char *at = s, *from = s;
@@ -781,11 +753,11 @@ uint64_t strace_line_duration(struct strace_text *t)
 	return ns;
 }
 
-static void take_place(struct strace_place *p, struct strace_text t)
+static void parse_fd_info(struct strace_fd_info *p, struct strace_text t)
 {
 	const char *device;
 
-	*p = (struct strace_place){ .kind = PLACE_NONE };
+	*p = (struct strace_fd_info){ .kind = STRACE_FD_NONE };
 	if (t.n < 2 || *t.s != '<')
 		return;
 	const char *at = t.s;
@@ -795,12 +767,12 @@ static void take_place(struct strace_place *p, struct strace_text t)
 	p->path = (struct strace_text){ t.s + 1, (size_t)(at - t.s) - 2 };
 	p->kind = strace_text_begins(p->path, "/") || strace_text_begins(p->path, "\\x2f") ||
 				  strace_text_begins(p->path, "\\57")
-			  ? PLACE_PATH
-			  : PLACE_OTHER;
+			  ? STRACE_FD_PATH
+			  : STRACE_FD_OTHER;
 	if (strace_text_begins(p->path, "/memfd:"))
-		p->kind = PLACE_OTHER;
+		p->kind = STRACE_FD_OTHER;
 	device = memchr(p->path.s, '<', p->path.n);
-	if (p->kind == PLACE_PATH && device) {
+	if (p->kind == STRACE_FD_PATH && device) {
 		p->is_char = strace_text_begins(
 			(struct strace_text){ device, p->path.n - (size_t)(device - p->path.s) },
 			"<char ");
@@ -810,7 +782,7 @@ static void take_place(struct strace_place *p, struct strace_text t)
 		p->path.n -= 10;
 }
 
-bool strace_fd(struct strace_text t, int *fd, struct strace_place *place)
+bool strace_fd(struct strace_text t, int *fd, struct strace_fd_info *info)
 {
 	const char *angle = t.n ? memchr(t.s, '<', t.n) : NULL;
 	int64_t v;
@@ -819,19 +791,19 @@ bool strace_fd(struct strace_text t, int *fd, struct strace_place *place)
 		v = AT_FDCWD;
 	else if (!strace_text_number(t, &v))
 		return false;
-	/* As unsigned, too: 4294967295. */
+	/* Descriptors are also printed unsigned: 4294967295. */
 	if (v > INT32_MAX && v <= UINT32_MAX)
 		v -= INT64_C(1) << 32;
 	if (v < INT32_MIN || v > INT32_MAX)
 		return false;
 	*fd = (int)v;
-	*place = (struct strace_place){ .kind = PLACE_NONE };
+	*info = (struct strace_fd_info){ .kind = STRACE_FD_NONE };
 	if (angle)
-		take_place(place, (struct strace_text){ angle, t.n - (size_t)(angle - t.s) });
+		parse_fd_info(info, (struct strace_text){ angle, t.n - (size_t)(angle - t.s) });
 	return true;
 }
 
-/* "ENOENT (No such file or directory)", or "(errno 512)". */
+/* Split "ENOENT (No such file or directory)" or "(errno 512)". */
 static const char *split_error(struct strace_call *c, struct strace_text t)
 {
 	size_t n = 0;
@@ -845,13 +817,13 @@ static const char *split_error(struct strace_call *c, struct strace_text t)
 		c->error.n = 0;
 		return NULL;
 	}
-	while (n < t.n && is_name(t.s[n]))
+	while (n < t.n && is_name_char(t.s[n]))
 		n++;
 	c->error = (struct strace_text){ t.s, n };
 	return NULL;
 }
 
-/* Behind the ')'. */
+/* Split the result, which follows the ')'. */
 static const char *split_result(struct strace_call *c, struct strace_text t)
 {
 	size_t n = 0;
@@ -867,10 +839,10 @@ static const char *split_result(struct strace_call *c, struct strace_text t)
 	if (!strace_text_number(t, &c->result) || strace_text_begins(t, "NULL"))
 		return "its result is no number";
 	c->has_result = true;
-	while (n < t.n && (is_name(t.s[n]) || t.s[n] == '-'))
+	while (n < t.n && (is_name_char(t.s[n]) || t.s[n] == '-'))
 		n++;
 	skip(&t, n);
-	take_place(&c->place, t);
+	parse_fd_info(&c->info, t);
 	skip_blanks(&t);
 	c->failed = c->result == -1 && t.n;
 	return c->failed ? split_error(c, t) : NULL;
@@ -884,7 +856,7 @@ const char *strace_call_split(struct strace_call *c, struct strace_text body)
 	c->has_result = c->failed = false;
 	c->result = 0;
 	c->error = c->all = (struct strace_text){ body.s, 0 };
-	c->place = (struct strace_place){ .kind = PLACE_NONE };
+	c->info = (struct strace_fd_info){ .kind = STRACE_FD_NONE };
 	c->duration_ns = TRACE_UNKNOWN;
 	if (!strace_call_name(body, &c->name))
 		return "not a call, a signal or an exit";

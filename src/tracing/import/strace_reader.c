@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strace_reader.c - lines of strace: whose they are and when, and calls that two of them make; and
- * --format=strace, one log, or those of strace -ff, which have one a task. */
+/* strace_reader.c - read lines of strace: task, time and call; and --format=strace. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +32,7 @@ void strace_reader_free(struct strace_reader *r)
 	trace_names_free(r->folders);
 	strace_words_fini(&r->rows);
 	strace_words_fini(&r->words);
-	buf_fini(&r->own.begun);
+	buf_fini(&r->own.partial);
 	buf_fini(&r->line);
 	buf_fini(&r->scratch);
 	buf_fini(&r->path);
@@ -42,7 +41,7 @@ void strace_reader_free(struct strace_reader *r)
 	mem_free(r);
 }
 
-/* ---- when, and who ---- */
+/* ---- the time and the task of a line ---- */
 
 /* The time of a line, since 1970 or midnight of the first day. */
 static uint64_t strace_source_time(struct strace_source *s, const struct strace_line *l)
@@ -56,8 +55,8 @@ static uint64_t strace_source_time(struct strace_source *s, const struct strace_
 	return s->last_ns + s->days_ns;
 }
 
-/* A process of which only others' lines have the number is 0 until it says it. */
-static struct strace_task *unnamed_task(struct strace_reader *r)
+/* The task of a line without a thread id. It is 0 until a call or another line tells its pid. */
+static struct strace_task *task_without_id(struct strace_reader *r)
 {
 	struct strace_task *task = strace_tasks_find(&r->tasks, 0);
 
@@ -68,76 +67,60 @@ static struct strace_task *unnamed_task(struct strace_reader *r)
 	if (task)
 		return task;
 	if (!r->held_count && !r->is_holding) {
-		r->held = mem_array(STRACE_HELD, sizeof(*r->held));
+		r->held = mem_array(STRACE_HELD_MAX, sizeof(*r->held));
 		r->is_holding = true;
 	}
 	return strace_tasks_add(&r->tasks, 0, NULL);
 }
 
-/* The first "[pid N]" of strace -f: it is the process that had none, unless that one is in a fork
- * of which N can be the child. 0 or -errno. */
-static int name_first(struct strace_reader *r, const struct strace_line *l, struct mlgen_err *err)
-{
-	struct strace_task *first = strace_tasks_find(&r->tasks, 0);
-
-	if (!first || strace_tasks_find(&r->tasks, l->tid) ||
-	    (first->pending.is_open && !strace_text_begins(l->body, "<... ")))
-		return 0;
-	return strace_learn_pid(r, first, l->tid, err);
-}
-
 static int find_task(struct strace_event *e, const struct strace_line *l)
 {
 	struct strace_reader *r = e->r;
+	struct strace_task *first = strace_tasks_find(&r->tasks, 0);
 	int rc = 0;
 
 	if (l->has_tid) {
 		r->is_followed = true;
-		rc = name_first(r, l, e->err);
+		/* The first "[pid N]" of strace -f names the task that had no id, unless that task
+		 * is in a fork whose child may be N. */
+		if (first && !strace_tasks_find(&r->tasks, l->tid) &&
+		    (!first->pending.is_open || strace_text_begins(l->body, "<... ")))
+			rc = strace_learn_pid(r, first, l->tid, e->err);
 		e->task = strace_task_of(r, l->tid, e->start_ns);
 	} else if (r->source->tid && !r->is_holding && r->is_followed && r->source != &r->own) {
 		e->task = strace_task_of(r, r->source->tid, e->start_ns);
 	} else {
-		e->task = unnamed_task(r);
+		e->task = task_without_id(r);
 	}
 	return rc;
 }
 
 /* ---- a call ---- */
 
-static int find_error(struct strace_event *e)
-{
-	struct strace_call *c = &e->call;
-	const struct strace_word *word;
-
-	if (!c->error.n)
-		return 0;
-	word = strace_words_find(&e->r->words, c->error);
-	if (!word)
-		return strace_bad(e, "an error that nobody knows");
-	c->result = -word->value;
-	return 0;
-}
-
-/* `now_ns` is that of its end where the line has only ended it; else 0. */
-static int run_call(struct strace_event *e, struct strace_text body, uint64_t now_ns)
+/* `now_ns`: when the call ended, if its begin is on an earlier line; otherwise 0. */
+static int apply_call(struct strace_event *e, struct strace_text body, uint64_t now_ns)
 {
 	struct strace_call *c = &e->call;
 	char name[32];
 	const char *why = strace_call_split(c, body);
+	const struct strace_word *error;
 
 	if (why)
 		return strace_bad(e, why);
-	if (find_error(e))
-		return STRACE_BAD;
+	if (c->error.n) {
+		error = strace_words_find(&e->r->words, c->error);
+		if (!error)
+			return strace_bad(e, "an error that nobody knows");
+		c->result = -error->value;
+	}
 	e->row = strace_row_of(e->r, c->name);
 	if (!e->row) {
 		snprintf(name, sizeof(name), "%.*s", (int)u64_min(c->name.n, sizeof(name) - 1),
 			 c->name.s);
-		import_unknown(e->r->m, name);
+		import_count_unknown(e->r->m, name);
 		return 0;
 	}
-	if (!e->row->take)
+	if (!e->row->apply)
 		return 0;
 	e->duration_ns = c->duration_ns;
 	if (e->duration_ns == TRACE_UNKNOWN && now_ns >= e->start_ns && now_ns)
@@ -145,19 +128,19 @@ static int run_call(struct strace_event *e, struct strace_text body, uint64_t no
 	e->end_ns = e->start_ns;
 	if (e->duration_ns != TRACE_UNKNOWN)
 		e->end_ns += e->duration_ns;
-	return e->row->take(e);
+	return e->row->apply(e);
 }
 
-static void forget_pending(struct strace_task *task)
+static void reset_pending(struct strace_task *task)
 {
-	strace_task_unlist(task);
+	strace_task_unlink(task);
 	task->pending.is_open = task->pending.has_closed = false;
 	task->pending.child = task->pending.closed = 0;
 	task->pending.fd = -1;
 	task->pending.row = NULL;
 }
 
-/* A descriptor is free, and may be given anew, before its close has ended. */
+/* The kernel may hand out the descriptor again before its close returns. */
 static int close_early(struct strace_event *e)
 {
 	struct strace_pending *p = &e->task->pending;
@@ -172,15 +155,15 @@ static int close_early(struct strace_event *e)
 	return 0;
 }
 
-/* What is not the other half yet. */
+/* Begin an unfinished call. */
 static int begin_call(struct strace_event *e, struct strace_text body)
 {
 	struct strace_task *task = e->task;
 	struct strace_pending *p = &task->pending;
-	struct strace_place place;
+	struct strace_fd_info info;
 	unsigned traits;
 
-	forget_pending(task);
+	reset_pending(task);
 	buf_reset(&p->text);
 	buf_addn(&p->text, body.s, body.n);
 	p->is_open = true;
@@ -189,16 +172,16 @@ static int begin_call(struct strace_event *e, struct strace_text body)
 	p->row = e->row = strace_row_of(e->r, e->call.name);
 	traits = p->row ? p->row->traits : 0;
 	if (traits & STRACE_FORKS)
-		strace_task_list(task, &e->r->forking);
+		strace_task_link(task, &e->r->forking);
 	if (traits & STRACE_CLOSES)
 		return close_early(e);
-	if (traits & STRACE_MOVES && (size_t)p->row->arg < e->call.arg_count &&
-	    strace_fd(e->call.args[p->row->arg], &p->fd, &place))
-		strace_task_list(task, &e->r->moving);
+	if (traits & STRACE_MOVES_POSITION && (size_t)p->row->arg < e->call.arg_count &&
+	    strace_fd(e->call.args[p->row->arg], &p->fd, &info))
+		strace_task_link(task, &e->r->moving);
 	return 0;
 }
 
-/* "<... read resumed>" and the rest */
+/* Finish a call by a line such as "<... read resumed>". */
 static int resume_call(struct strace_event *e, struct strace_text body)
 {
 	static const char resumed[] = " resumed>";
@@ -219,28 +202,27 @@ static int resume_call(struct strace_event *e, struct strace_text body)
 		return strace_bad(e, "a call of more than 1 MiB");
 	buf_addn(&p->text, body.s + from, body.n - from);
 	e->start_ns = p->start_ns;
-	strace_task_unlist(e->task);
-	rc = run_call(e, (struct strace_text){ p->text.s, p->text.len }, now_ns);
-	forget_pending(e->task);
+	strace_task_unlink(e->task);
+	rc = apply_call(e, (struct strace_text){ p->text.s, p->text.len }, now_ns);
+	reset_pending(e->task);
 	return rc;
 }
 
-/* Takes it off. */
-static bool ends_in(struct strace_text *t, const char *end)
+static bool strip_suffix(struct strace_text *t, const char *suffix)
 {
-	size_t n = strlen(end);
+	size_t n = strlen(suffix);
 
-	if (t->n < n || memcmp(t->s + t->n - n, end, n) != 0)
+	if (t->n < n || memcmp(t->s + t->n - n, suffix, n) != 0)
 		return false;
 	t->n -= n;
 	return true;
 }
 
-static int take_body(struct strace_event *e, struct strace_text body)
+static int apply_body(struct strace_event *e, struct strace_text body)
 {
 	struct strace_text name;
 
-	if (strace_text_begins(body, "+++ ") && ends_in(&body, " +++")) {
+	if (strace_text_begins(body, "+++ ") && strip_suffix(&body, " +++")) {
 		body.s += 4;
 		body.n -= u64_min(4, body.n);
 		return strace_exited(e, body);
@@ -249,60 +231,59 @@ static int take_body(struct strace_event *e, struct strace_text body)
 		return resume_call(e, body);
 	if (!strace_call_name(body, &name))
 		return strace_bad(e, "neither a call, a signal nor an exit");
-	if (ends_in(&body, "<detached ...>"))
+	if (strip_suffix(&body, "<detached ...>"))
 		return 0;
-	if (ends_in(&body, "<unfinished ...>"))
+	if (strip_suffix(&body, "<unfinished ...>"))
 		return begin_call(e, body);
-	return run_call(e, body, 0);
+	return apply_call(e, body, 0);
 }
 
 /* ---- a line ---- */
 
-/* Of what strace itself says: some of it stands in the middle of a line. True = there is no more to
- * be read now. */
+/* Is the line a message of strace itself? A message may interrupt another line, whose parts are
+ * joined in *t. */
 static bool is_message(struct strace_reader *r, struct strace_text *t)
 {
 	static const char process[] = "strace: Process ";
 	struct strace_source *s = r->source;
 	struct strace_text whole = *t;
 	const char *at;
+	bool attaches = strip_suffix(&whole, " attached");
 
-	bool attaches = ends_in(&whole, " attached");
-
-	if ((attaches || ends_in(&whole, " detached")) &&
+	if ((attaches || strip_suffix(&whole, " detached")) &&
 	    (at = memmem(t->s, t->n, process, sizeof(process) - 1)) != NULL) {
 		r->is_followed |= attaches;
-		if (s->begun.len + t->n <= TRACE_INPUT_LINE_MAX)
-			buf_addn(&s->begun, t->s, (size_t)(at - t->s));
+		if (s->partial.len + t->n <= TRACE_INPUT_LINE_MAX)
+			buf_addn(&s->partial, t->s, (size_t)(at - t->s));
 		return true;
 	}
-	if (s->begun.len) {
+	if (s->partial.len) {
 		buf_reset(&r->line);
-		buf_addn(&r->line, s->begun.s, s->begun.len);
+		buf_addn(&r->line, s->partial.s, s->partial.len);
 		buf_addn(&r->line, t->s, t->n);
-		buf_reset(&s->begun);
+		buf_reset(&s->partial);
 		*t = (struct strace_text){ r->line.s, r->line.len };
 	}
 	s->is_over |= strace_text_begins(*t, "% time ");
 	return s->is_over || strace_text_begins(*t, "strace: ") || strace_text_begins(*t, " > ");
 }
 
-/* Signals, and what says nothing of calls. */
-static bool is_silent(struct strace_text body)
+/* Is the line a signal, or another one without a call? */
+static bool has_no_call(struct strace_text body)
 {
 	return !body.n || strace_text_begins(body, "--- ") ||
 	       strace_text_begins(body, "[ Process PID=") ||
 	       strace_text_begins(body, "<detached") || strace_text_is(body, "<unfinished ...>");
 }
 
-/* Of a log without times no line is of use; of one with them, one of others. */
+/* A line without a time is an unread line, but refuses a log that had no time so far. */
 static int refuse_timeless(struct strace_event *e, const struct strace_line *l, const char *file,
 			   uint64_t lineno)
 {
 	struct strace_text body = l->body;
 
 	if (e->r->source->has_time || e->r->m->is_lenient ||
-	    (strace_call_split(&e->call, body) && !ends_in(&body, "<unfinished ...>")))
+	    (strace_call_split(&e->call, body) && !strip_suffix(&body, "<unfinished ...>")))
 		return strace_bad(e, l->clock == STRACE_RELATIVE ? "a time since the line before"
 								 : "no time, or no call");
 	return mlgen_fail(
@@ -315,8 +296,8 @@ static int refuse_timeless(struct strace_event *e, const struct strace_line *l, 
 			: "has no time");
 }
 
-static int take_line(struct strace_event *e, const struct strace_line *l, const char *file,
-		     uint64_t lineno)
+static int apply_line(struct strace_event *e, const struct strace_line *l, const char *file,
+		      uint64_t lineno)
 {
 	struct strace_source *s = e->r->source;
 	uint64_t off = e->r->m->clock_offset_ns, ns;
@@ -326,12 +307,12 @@ static int take_line(struct strace_event *e, const struct strace_line *l, const 
 		return refuse_timeless(e, l, file, lineno);
 	e->r->is_of_day |= l->clock == STRACE_DAY;
 	s->is_first = !s->has_time;
-	/* On the trace's clock. Which is how far from it may be another thing at the next line, and
-	 * a call's halves are two lines. */
+	/* Convert to the trace's clock now: the offset may differ at the next line, and a call may
+	 * span two lines. */
 	ns = strace_source_time(s, l);
 	e->start_ns = ns > off ? ns - off : 0;
 	rc = find_task(e, l);
-	return rc ? rc : take_body(e, l->body);
+	return rc ? rc : apply_body(e, l->body);
 }
 
 int strace_reader_line(struct strace_reader *r, char *line, size_t bytes, const char *file,
@@ -347,13 +328,13 @@ int strace_reader_line(struct strace_reader *r, char *line, size_t bytes, const 
 	if (is_message(r, &text))
 		return 0;
 	strace_line_split(&l, text);
-	if (is_silent(l.body))
+	if (has_no_call(l.body))
 		return 0;
 	e.r = r;
 	e.err = err;
 	e.why = NULL;
 	e.task = NULL;
-	rc = take_line(&e, &l, file, lineno);
+	rc = apply_line(&e, &l, file, lineno);
 	if (rc != STRACE_BAD)
 		return rc;
 	return import_unread(r->m, file, lineno, err, "%s", e.why);
@@ -395,23 +376,23 @@ int strace_reader_end(struct strace_reader *r, struct mlgen_err *err)
 
 /* ---- --format=strace ---- */
 
-/* Each of them has a block of 256 KiB. */
-enum { FILES_MOST = 256 };
+/* Each open file has a buffer of 256 KiB. */
+enum { FILES_MAX = 256 };
 
-/* One log, and its next line. */
-struct log {
+/* A log and its next line. */
+struct strace_log {
 	struct trace_input in;
 	struct strace_source source;
-	struct strace_source ahead; /* the same, one line ahead */
+	struct strace_source ahead; /* clock of the line read ahead */
 	struct buf line;
 	uint64_t lineno, ns;
 	bool has_line;
 };
 
-struct logs {
+struct strace_logs {
 	struct importing *m;
 	struct strace_reader *r;
-	struct log *logs;
+	struct strace_log *logs;
 	size_t count;
 };
 
@@ -425,11 +406,12 @@ static uint32_t tid_of(const char *file)
 	if (!dot || dot[1] < '1' || dot[1] > '9')
 		return 0;
 	tid = strtoul(dot + 1, &end, 10);
-	return *end || tid > STRACE_TID_MOST ? 0 : (uint32_t)tid;
+	return *end || tid > STRACE_TID_MAX ? 0 : (uint32_t)tid;
 }
 
-/* A last line without an end may be a part of it, such as "= 1" of "= 128". */
-static int next_line(struct logs *all, struct log *log, struct mlgen_err *err)
+/* Read the next line of a log. A last line without a newline is dropped: it may be truncated, such
+ * as "= 1" of "= 128". */
+static int next_line(struct strace_logs *set, struct strace_log *log, struct mlgen_err *err)
 {
 	struct strace_line l;
 	bool is_cut = false;
@@ -440,80 +422,80 @@ static int next_line(struct logs *all, struct log *log, struct mlgen_err *err)
 	if (rc < 0)
 		return rc;
 	log->has_line = rc > 0 && !is_cut;
-	all->m->tally.is_cut |= is_cut;
-	if (log->has_line && all->count > 1) {
+	set->m->tally.is_cut |= is_cut;
+	if (log->has_line && set->count > 1) {
 		strace_line_split(&l, (struct strace_text){ buf_str(&log->line), log->line.len });
 		log->ns = strace_source_time(&log->ahead, &l);
 	}
 	return 0;
 }
 
-static int open_logs(struct logs *all, struct mlgen_err *err)
+static int open_logs(struct strace_logs *set, struct mlgen_err *err)
 {
-	struct importing *m = all->m;
+	struct importing *m = set->m;
 	int rc = 0;
 
-	if (m->file_count > FILES_MOST)
+	if (m->file_count > FILES_MAX)
 		return mlgen_fail(err, -EINVAL,
 				  "format=strace: %zu files are too many, %d can be read at a "
 				  "time; make one of them by strace-log-merge",
-				  m->file_count, FILES_MOST);
-	all->logs = mem_array(m->file_count, sizeof(*all->logs));
-	for (; rc == 0 && all->count < m->file_count; all->count++) {
-		struct log *log = &all->logs[all->count];
+				  m->file_count, FILES_MAX);
+	set->logs = mem_array(m->file_count, sizeof(*set->logs));
+	for (; rc == 0 && set->count < m->file_count; set->count++) {
+		struct strace_log *log = &set->logs[set->count];
 
-		log->source.name = m->files[all->count];
+		log->source.name = m->files[set->count];
 		if (m->file_count > 1)
 			log->source.tid = tid_of(log->source.name);
 		rc = trace_input_open(&log->in, log->source.name, err);
 	}
-	for (size_t i = 0; rc == 0 && i < all->count; i++)
-		rc = next_line(all, &all->logs[i], err);
+	for (size_t i = 0; rc == 0 && i < set->count; i++)
+		rc = next_line(set, &set->logs[i], err);
 	return rc;
 }
 
-static int read_logs(struct logs *all, struct mlgen_err *err)
+static int read_logs(struct strace_logs *set, struct mlgen_err *err)
 {
 	int rc = 0;
 
 	while (rc == 0) {
-		struct log *log = NULL; /* whose line is the earliest */
+		struct strace_log *log = NULL; /* the one with the earliest line */
 
-		for (size_t i = 0; i < all->count; i++)
-			if (all->logs[i].has_line && (!log || all->logs[i].ns < log->ns))
-				log = &all->logs[i];
+		for (size_t i = 0; i < set->count; i++)
+			if (set->logs[i].has_line && (!log || set->logs[i].ns < log->ns))
+				log = &set->logs[i];
 		if (!log)
 			break;
-		all->r->source = &log->source;
-		all->r->is_followed |= log->source.tid != 0;
-		/* A line of no bytes has no memory to end it in. */
+		set->r->source = &log->source;
+		set->r->is_followed |= log->source.tid != 0;
+		/* An empty buffer has no memory for the final 0. */
 		if (!log->line.s)
 			buf_addc(&log->line, ' ');
-		rc = strace_reader_line(all->r, log->line.s, log->line.len, log->source.name,
+		rc = strace_reader_line(set->r, log->line.s, log->line.len, log->source.name,
 					log->lineno, err);
 		if (rc == 0)
-			rc = next_line(all, log, err);
+			rc = next_line(set, log, err);
 	}
 	return rc;
 }
 
 int import_strace(struct importing *m, struct mlgen_err *err)
 {
-	struct logs all = { .m = m, .r = strace_reader_new(m) };
-	int rc = open_logs(&all, err);
+	struct strace_logs set = { .m = m, .r = strace_reader_new(m) };
+	int rc = open_logs(&set, err);
 
 	if (rc == 0)
-		rc = read_logs(&all, err);
+		rc = read_logs(&set, err);
 	if (rc == 0)
-		rc = strace_reader_end(all.r, err);
+		rc = strace_reader_end(set.r, err);
 	if (rc == 0)
-		rc = import_judge(m, "strace", err);
-	strace_reader_free(all.r);
-	for (size_t i = 0; i < all.count; i++) {
-		trace_input_close(&all.logs[i].in);
-		buf_fini(&all.logs[i].line);
-		buf_fini(&all.logs[i].source.begun);
+		rc = import_check_unread(m, "strace", err);
+	strace_reader_free(set.r);
+	for (size_t i = 0; i < set.count; i++) {
+		trace_input_close(&set.logs[i].in);
+		buf_fini(&set.logs[i].line);
+		buf_fini(&set.logs[i].source.partial);
 	}
-	mem_free(all.logs);
+	mem_free(set.logs);
 	return rc;
 }
