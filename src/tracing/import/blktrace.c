@@ -118,7 +118,6 @@ struct blktrace_reader {
 	struct importing *m;
 	struct mlgen_err *err;
 	struct trace_input in;
-	const char *file;
 	uint64_t at; /* offset of the current event in the file */
 	bool is_swapped;
 	unsigned char pdu[PDU_MAX];
@@ -407,7 +406,6 @@ static int read_file(struct blktrace_reader *r, const char *file)
 	int rc = trace_input_open(&r->in, file, r->err);
 
 	r->in.is_binary = true;
-	r->file = file;
 	r->at = 0;
 	if (rc == 0)
 		while ((rc = next_event(r)) > 0 && (rc = apply_event(r)) == 0)

@@ -169,19 +169,6 @@ static size_t owner_slot(const struct fdtable *t, uint32_t task)
 	return i;
 }
 
-static void owners_grow(struct fdtable *t)
-{
-	struct fd_owner *old = t->owners;
-	size_t size = t->size;
-
-	t->size *= 2;
-	t->owners = mem_array(t->size, sizeof(*t->owners));
-	for (size_t i = 0; i < size; i++)
-		if (old[i].map)
-			t->owners[owner_slot(t, old[i].task)] = old[i];
-	mem_free(old);
-}
-
 /* NULL = the task has none. */
 static struct fd_map *fd_map_find(const struct fdtable *t, uint32_t task)
 {
@@ -198,8 +185,17 @@ static void set_owner(struct fdtable *t, uint32_t task, struct fd_map *map)
 		o->map = map;
 		return;
 	}
-	if (4 * (t->count + 1) > 3 * t->size)
-		owners_grow(t);
+	if (4 * (t->count + 1) > 3 * t->size) {
+		struct fd_owner *old = t->owners;
+		size_t size = t->size;
+
+		t->size *= 2;
+		t->owners = mem_array(t->size, sizeof(*t->owners));
+		for (size_t i = 0; i < size; i++)
+			if (old[i].map)
+				t->owners[owner_slot(t, old[i].task)] = old[i];
+		mem_free(old);
+	}
 	t->owners[owner_slot(t, task)] = (struct fd_owner){ map, task };
 	t->count++;
 }
@@ -624,14 +620,6 @@ static void apply_open(struct calls *c, const struct call_seen *s)
 			     has_flags && (s->flags & O_CLOEXEC));
 }
 
-static void apply_close(struct calls *c, const struct call_seen *s, uint32_t file)
-{
-	if (is_fd(s->fd))
-		fdtable_close(c->by_fd, s->pid, (int)s->fd);
-	if (file && file <= INT32_MAX)
-		fdtable_close(c->by_name, s->pid, (int)file);
-}
-
 static uint64_t end_of(const struct call_seen *s)
 {
 	return s->start_ns + (s->duration_ns == TRACE_UNKNOWN ? 0 : s->duration_ns);
@@ -734,42 +722,18 @@ static int add_record(struct calls *c, const struct call *k, const struct call_s
 	return trace_fill_add(c->m->fill, &to, err);
 }
 
-/* ---- by kind ---- */
-
-static bool needs_open(const struct call *k)
-{
-	return k->kind == CALL_CLOSE || k->kind == CALL_MOVES || k->kind == CALL_AT ||
-	       k->kind == CALL_SEEK || k->kind == CALL_FILE;
-}
-
-/* Update the open files. */
-static void apply_call(struct calls *c, const struct call *k, const struct call_seen *s,
-		       struct fd_open *f)
-{
-	uint32_t file = f ? f->file : s->file;
-
-	if (k->kind == CALL_OPEN)
-		apply_open(c, s);
-	else if (k->kind == CALL_CLOSE)
-		apply_close(c, s, file);
-	else if (k->kind == CALL_SEEK)
-		apply_seek(f, s);
-	else if (k->kind == CALL_DUP && is_fd(s->fd) && s->has_result && is_fd(s->result))
-		fdtable_dup(c->by_fd, s->pid, (int)s->fd, (int)s->result, false);
-	else if (k->kind == CALL_FORK)
-		apply_fork(c, s);
-}
-
 int calls_take(struct calls *c, const struct call *k, const struct call_seen *s,
 	       struct mlgen_err *err)
 {
 	struct fd_open *f = NULL;
+	uint32_t file;
 	int rc = 0;
 
 	if (k->kind == CALL_QUIET)
 		return 0;
 	/* A call on a path needs no open file. */
-	if (needs_open(k) && !(k->kind == CALL_FILE && s->file))
+	if (k->kind == CALL_CLOSE || k->kind == CALL_MOVES || k->kind == CALL_AT ||
+	    k->kind == CALL_SEEK || (k->kind == CALL_FILE && !s->file))
 		f = find_open(c, s);
 	if (!f && !s->file && k->kind != CALL_DUP && k->kind != CALL_FORK) {
 		import_count_unknown(&c->nameless, k->name);
@@ -778,7 +742,30 @@ int calls_take(struct calls *c, const struct call *k, const struct call_seen *s,
 	}
 	if (k->op != TRACE_NONE)
 		rc = add_record(c, k, s, f, err);
-	apply_call(c, k, s, f);
+	file = f ? f->file : s->file;
+	switch (k->kind) {
+	case CALL_OPEN:
+		apply_open(c, s);
+		break;
+	case CALL_CLOSE:
+		if (is_fd(s->fd))
+			fdtable_close(c->by_fd, s->pid, (int)s->fd);
+		if (file && file <= INT32_MAX)
+			fdtable_close(c->by_name, s->pid, (int)file);
+		break;
+	case CALL_SEEK:
+		apply_seek(f, s);
+		break;
+	case CALL_DUP:
+		if (is_fd(s->fd) && s->has_result && is_fd(s->result))
+			fdtable_dup(c->by_fd, s->pid, (int)s->fd, (int)s->result, false);
+		break;
+	case CALL_FORK:
+		apply_fork(c, s);
+		break;
+	default:
+		break;
+	}
 	return rc;
 }
 

@@ -243,10 +243,10 @@ struct darshan {
 	VEC(uint64_t) first_thread; /* index: number in `processes` */
 	struct map threads;         /* other than the first ones */
 	struct buf host;
-	bool has_hosts;           /* more than one */
-	uint64_t repeated, alone; /* rows of MPI-IO, left out and added */
-	uint64_t partial;         /* lines that report incomplete data */
-	uint64_t missing;         /* rows expected but absent */
+	bool has_hosts;                /* more than one */
+	uint64_t repeated, mpiio_only; /* rows of MPI-IO, left out and added */
+	uint64_t incomplete;           /* lines that report incomplete data */
+	uint64_t missing;              /* rows expected but absent */
 	unsigned decimals;
 };
 
@@ -335,7 +335,7 @@ static void read_comment(struct darshan *d)
 	if (strncmp(text, "# DXT,", 6) == 0) {
 		read_block_facts(d);
 	} else if (strstr(text, "incomplete data") || strstr(text, "*ERROR*")) {
-		d->partial++;
+		d->incomplete++;
 	} else {
 		read_job_fact(d);
 	}
@@ -364,8 +364,7 @@ static uint32_t thread_of(struct darshan *d, uint32_t pid, const struct darshan_
 	return OTHER_THREADS + map_number(&d->threads, (uint64_t)pid << 47 ^ thread, &is_new);
 }
 
-/* False: a row of MPI-IO on a file with POSIX rows, which repeat it: MPI-IO calls read and write.
- */
+/* False: a row of MPI-IO on a file with POSIX rows. MPI-IO calls read(2) and write(2). */
 static bool is_wanted(struct darshan *d, enum darshan_module module)
 {
 	uint32_t number;
@@ -379,7 +378,7 @@ static bool is_wanted(struct darshan *d, enum darshan_module module)
 		d->repeated++;
 		return false;
 	}
-	d->alone++;
+	d->mpiio_only++;
 	return true;
 }
 
@@ -408,26 +407,18 @@ static int darshan_unread(struct darshan *d, const char *why)
 	return import_unread(d->m, d->in.name, d->number, d->err, "%s", why);
 }
 
-/* The module; MODULES = another name. */
-static enum darshan_module module_of(const char *name, size_t bytes)
-{
-	enum darshan_module m = MODULE_POSIX;
-
-	while (m < MODULES && (strlen(modules[m]) != bytes || memcmp(modules[m], name, bytes) != 0))
-		m++;
-	return m;
-}
-
 static int read_row(struct darshan *d, const char *line, size_t bytes)
 {
 	char why[200], name[32];
 	struct darshan_row r = { 0 };
 	const char *wrong = darshan_row_parse(&r, line, bytes, why, sizeof(why));
-	enum darshan_module module;
+	enum darshan_module module = MODULE_POSIX;
 
 	if (wrong)
 		return darshan_unread(d, wrong);
-	module = module_of(r.module, r.module_bytes);
+	while (module < MODULES && (strlen(modules[module]) != r.module_bytes ||
+				    memcmp(modules[module], r.module, r.module_bytes) != 0))
+		module++;
 	if (module == MODULES && strncmp(r.module, "X_", 2) != 0)
 		return darshan_unread(d, "is no row of DXT, which begins with X_POSIX or X_MPIIO");
 	if (module == MODULES) {
@@ -509,13 +500,14 @@ static void add_notes(struct darshan *d)
 			    "files, and %s left out",
 			    d->repeated, plural(d->repeated), d->repeated == 1 ? "s" : "",
 			    d->repeated == 1 ? "is" : "are");
-	if (d->alone)
+	if (d->mpiio_only)
 		import_note(d->m,
 			    "%" PRIu64
 			    " row%s of X_MPIIO %s of files that X_POSIX does not have above them: "
 			    "calls of MPI-IO, and not what storage was asked for",
-			    d->alone, plural(d->alone), d->alone == 1 ? "is" : "are");
-	if (d->partial)
+			    d->mpiio_only, plural(d->mpiio_only),
+			    d->mpiio_only == 1 ? "is" : "are");
+	if (d->incomplete)
 		import_note(d->m,
 			    "Darshan says that its data are incomplete: it had no memory for more");
 	if (d->missing)

@@ -42,7 +42,7 @@ static struct dftracer_file *dftracer_names_find(struct dftracer_names *n, const
 	return &n->files.at[id - 1];
 }
 
-/* Apply an FH. */
+/* Apply an event FH. */
 static void dftracer_names_explain(struct dftracer_names *n, const char *hash, const char *name)
 {
 	bool is_new;

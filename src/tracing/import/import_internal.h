@@ -369,7 +369,7 @@ struct strace_reader {
 	struct strace_task *forking, *moving; /* lists of tasks with such a call pending */
 	struct strace_source own, *source;
 	struct trace_names *folders; /* paths of open directories, by fd_open.tag */
-	struct buf line, scratch, path, other;
+	struct buf line, scratch, path;
 	bool is_followed; /* -f: lines have a thread id */
 	/* Records of a process whose pid is not known yet. */
 	struct trace_record *held;
@@ -377,11 +377,11 @@ struct strace_reader {
 	bool is_holding;
 	struct strace_aio *aio; /* a ring; a new request replaces the oldest */
 	size_t aio_at;
-	uint64_t unnamed;  /* calls on descriptors of unknown files */
-	uint64_t timeless; /* calls without a duration */
-	uint64_t rings;    /* calls of io_uring_enter */
-	uint64_t aio_lost; /* libaio requests without a completion */
-	bool is_of_day;    /* times have no date */
+	uint64_t unknown_fds;      /* calls on descriptors of unknown files */
+	uint64_t without_duration; /* calls without a duration */
+	uint64_t uring_calls;      /* calls of io_uring_enter */
+	uint64_t aio_lost;         /* libaio requests without a completion */
+	bool is_of_day;            /* times have no date */
 };
 
 /* Values of include/uapi/linux/sched.h. */
@@ -433,6 +433,9 @@ const struct strace_row *strace_row_of(const struct strace_reader *r, struct str
 
 /* ---- strace: helpers for calls ---- */
 
+/* The bytes of an iovec in []. TRACE_UNKNOWN if strace cut the list, which then ends in "...". */
+uint64_t strace_iovec_bytes(struct strace_text list);
+
 /* Set e->why and return STRACE_BAD. */
 int strace_bad(struct strace_event *e, const char *why);
 
@@ -447,7 +450,7 @@ struct strace_ref {
 
 /* Read a descriptor argument. An annotation overrides what the model has. 0 or STRACE_BAD. */
 int strace_ref(struct strace_event *e, int arg, struct strace_ref *ref);
-/* Does it refer to a file on storage? An unknown open file is counted in r->unnamed. */
+/* Is the descriptor one of a file on storage? An unknown open file is counted in r->unknown_fds. */
 bool strace_ref_is_file(struct strace_event *e, const struct strace_ref *ref);
 
 /* Is the path one of a character device? Only -yy tells for certain. */

@@ -542,32 +542,26 @@ struct marker_reader {
 	bool has_offset, has_epochs;
 	uint64_t min_ns, max_ns; /* times of day of the markers */
 	uint64_t epoch_base;     /* number of the log's first epoch: 0 or 1 */
-	uint64_t near, wrong, endless, startless, crowded;
+	uint64_t near, wrong, without_end, without_begin, too_many;
 	bool is_local;
 };
 
 /* ---- clocks ---- */
 
-/* This host's offset from UTC at a time, modulo a day. */
-static uint64_t zone_ns(uint64_t time_ns)
-{
-	time_t seconds = (time_t)(time_ns / NS_PER_S);
-	struct tm t = { 0 };
-	long day_s = (long)(NS_PER_DAY / NS_PER_S);
-
-	localtime_r(&seconds, &t);
-	return (uint64_t)((t.tm_gmtoff + day_s) % day_s) * NS_PER_S;
-}
-
 /* The clock offset. If the day is unknown, use the one on which the first marker is nearest to the
  * begin of the trace. */
 static uint64_t find_offset(const struct marker_reader *k, uint64_t time_ns)
 {
-	uint64_t offset = k->m->clock_offset_ns, at;
+	uint64_t offset = k->m->clock_offset_ns, at, zone_ns;
+	time_t seconds = (time_t)(time_ns / NS_PER_S);
+	long day_s = (long)(NS_PER_DAY / NS_PER_S);
+	struct tm t = { 0 };
 
 	if (!k->m->is_day_unknown)
 		return offset;
-	offset = (offset + NS_PER_DAY - zone_ns(time_ns)) % NS_PER_DAY;
+	localtime_r(&seconds, &t);
+	zone_ns = (uint64_t)((t.tm_gmtoff + day_s) % day_s) * NS_PER_S;
+	offset = (offset + NS_PER_DAY - zone_ns) % NS_PER_DAY;
 	at = time_ns - k->first_ns - offset + NS_PER_DAY / 2;
 	return offset + at / NS_PER_DAY * NS_PER_DAY;
 }
@@ -624,7 +618,7 @@ static int add_marker(struct marker_reader *k, const struct marker_kind *kind, c
 static int end_kind(struct marker_reader *k, struct marker_kind *kind, uint64_t duration_ns)
 {
 	kind->is_open = false;
-	k->endless += duration_ns == TRACE_UNKNOWN;
+	k->without_end += duration_ns == TRACE_UNKNOWN;
 	return add_marker(k, kind, kind->name, strlen(kind->name), kind->start_ns, duration_ns);
 }
 
@@ -675,7 +669,7 @@ static int apply_edge(struct marker_reader *k, struct marker_kind *kind, uint64_
 	if (k->line.edge == MARKER_ENDS) {
 		if (kind->is_open)
 			return end_kind(k, kind, now_ns - u64_min(kind->start_ns, now_ns));
-		k->startless++;
+		k->without_begin++;
 		return 0;
 	}
 	if (kind->is_open)
@@ -700,7 +694,7 @@ static int apply_marker(struct marker_reader *k)
 	if (l->op == TRACE_TEXT)
 		return l->name.len ? add_marker(k, &text, l->name.s, l->name.len, now_ns, 0) : 0;
 	kind = kind_of(k);
-	k->crowded += !kind;
+	k->too_many += !kind;
 	return kind ? apply_edge(k, kind, now_ns) : 0;
 }
 
@@ -748,17 +742,17 @@ static void add_notes(struct marker_reader *k)
 	if (k->wrong)
 		import_note(k->m, "%s: %" PRIu64 " line%s could not be read", k->in.name, k->wrong,
 			    plural(k->wrong));
-	if (k->endless)
+	if (k->without_end)
 		import_note(k->m,
 			    "%s: %" PRIu64
 			    " marker%s without an end, and end where the next of the kind begins",
-			    k->in.name, k->endless, plural(k->endless));
-	if (k->startless)
+			    k->in.name, k->without_end, plural(k->without_end));
+	if (k->without_begin)
 		import_note(k->m, "%s: %" PRIu64 " end%s of what never began, left out", k->in.name,
-			    k->startless, plural(k->startless));
-	if (k->crowded)
+			    k->without_begin, plural(k->without_begin));
+	if (k->too_many)
 		import_note(k->m, "%s: %" PRIu64 " marker%s of more than %d kinds left out",
-			    k->in.name, k->crowded, plural(k->crowded), KINDS_MAX);
+			    k->in.name, k->too_many, plural(k->too_many), KINDS_MAX);
 	if (k->m->is_day_unknown)
 		import_note(k->m,
 			    "%s: the log's times of day have neither zone nor date; they are taken "

@@ -86,7 +86,7 @@ static enum mcgill_kind read_kind(const char *path)
 	return format.kind;
 }
 
-static int add_given(struct mcgill_files *f, const char *path, struct mlgen_err *err)
+static int add_argument(struct mcgill_files *f, const char *path, struct mlgen_err *err)
 {
 	enum mcgill_kind kind = mcgill_kind_of_name(path);
 	struct stat st;
@@ -170,7 +170,7 @@ static uint32_t mcgill_names_path(struct mcgill_names *n, struct mcgill_text nam
 
 #define NS_PER_DAY (INT64_C(86400) * (int64_t)NS_PER_S)
 /* A smaller uncertainty of the clock is not worth a note. */
-#define CLOCK_SURE_NS (INT64_C(10) * 1000000)
+#define CLOCK_PRECISE_NS (INT64_C(10) * 1000000)
 enum { PATH_CUT_BYTES = 63 };
 
 /* Time of day minus time since boot, from lines with whole seconds of the day. */
@@ -343,7 +343,7 @@ static void set_clock(struct mcgill_reader *r)
 	middle = (a->first_ns + from + (to - from) / 2) % NS_PER_DAY;
 	r->m->clock_offset_ns = (uint64_t)(middle < 0 ? middle + NS_PER_DAY : middle);
 	r->m->is_day_unknown = true;
-	if (to - from > CLOCK_SURE_NS)
+	if (to - from > CLOCK_PRECISE_NS)
 		import_note(r->m,
 			    "the time of day is known to %" PRId64 " ms, by trace_time_align.out",
 			    (to - from) / 2000000 + 1);
@@ -473,7 +473,7 @@ int import_mcgill(struct importing *m, struct mlgen_err *err)
 
 	/* A directory stands for the files of the set that are in it. */
 	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
-		rc = add_given(&files, m->files[i], err);
+		rc = add_argument(&files, m->files[i], err);
 	if (rc == 0 && files.count)
 		qsort(files.at, files.count, sizeof(*files.at), compare_files);
 	r.names.names = trace_names_new();

@@ -327,23 +327,6 @@ static int add_transfer(struct strace_event *e, const struct strace_ref *ref, bo
 	return strace_emit(e, &rec);
 }
 
-/* The bytes of an iovec; unknown if strace cut the list, which then ends in "...". */
-static uint64_t vector_bytes(struct strace_text list)
-{
-	struct strace_text item;
-	uint64_t sum = 0;
-	int64_t bytes;
-
-	if (!list.n || *list.s != '[')
-		return TRACE_UNKNOWN;
-	while (strace_text_item(&list, &item)) {
-		if (!strace_text_member_number(item, "iov_len", &bytes))
-			return TRACE_UNKNOWN;
-		sum += (uint64_t)bytes;
-	}
-	return sum;
-}
-
 static int strace_apply_transfer(struct strace_event *e)
 {
 	unsigned traits = e->row->traits;
@@ -358,7 +341,7 @@ static int strace_apply_transfer(struct strace_event *e)
 	if (e->call.arg_count < 3)
 		return strace_bad(e, "a call with too few arguments");
 	if (traits & STRACE_VECTOR)
-		bytes = vector_bytes(e->call.args[1]);
+		bytes = strace_iovec_bytes(e->call.args[1]);
 	else if (strace_arg(e, 2, &bytes))
 		return STRACE_BAD;
 	if (has_off && strace_arg(e, 3, &off))

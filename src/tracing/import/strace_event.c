@@ -27,6 +27,22 @@ int strace_arg(struct strace_event *e, size_t arg, uint64_t *value)
 	return 0;
 }
 
+uint64_t strace_iovec_bytes(struct strace_text list)
+{
+	struct strace_text item;
+	uint64_t sum = 0;
+	int64_t bytes;
+
+	if (!list.n || *list.s != '[')
+		return TRACE_UNKNOWN;
+	while (strace_text_item(&list, &item)) {
+		if (!strace_text_member_number(item, "iov_len", &bytes))
+			return TRACE_UNKNOWN;
+		sum += (uint64_t)bytes;
+	}
+	return sum;
+}
+
 /* ---- descriptors ---- */
 
 bool strace_is_char(const char *path)
@@ -115,7 +131,7 @@ bool strace_ref_is_file(struct strace_event *e, const struct strace_ref *ref)
 	if (ref->fd < 0)
 		return false;
 	if (!ref->open) {
-		e->r->unnamed += !strace_text_is(e->call.error, "EBADF");
+		e->r->unknown_fds += !strace_text_is(e->call.error, "EBADF");
 		return false;
 	}
 	return ref->open->file && ref->open->tag != STRACE_TAG_CHAR;
@@ -226,7 +242,7 @@ int strace_emit(struct strace_event *e, const struct strace_record *rec)
 	t->inexact += (rec->flags & TRACE_OFF_INEXACT) != 0;
 	t->inferred +=
 		(rec->flags & (TRACE_OFF_INEXACT | TRACE_OFF_INFERRED)) == TRACE_OFF_INFERRED;
-	e->r->timeless += e->duration_ns == TRACE_UNKNOWN;
+	e->r->without_duration += e->duration_ns == TRACE_UNKNOWN;
 	return strace_add_record(e->r, &record, e->err);
 }
 
@@ -326,22 +342,14 @@ static uint16_t aio_op(struct strace_text code)
 /* The bytes of a request. For PREADV and PWRITEV, aio_nbytes is the number of iovecs. */
 static uint64_t aio_bytes(struct strace_text request, struct strace_text code)
 {
-	struct strace_text list, item;
+	struct strace_text list;
 	int64_t bytes = -1;
-	uint64_t sum = 0;
 
-	if (code.s[code.n - 1] != 'V') {
-		strace_text_member_number(request, "aio_nbytes", &bytes);
-		return (uint64_t)bytes;
-	}
-	if (!strace_text_member(request, "aio_buf", &list) || *list.s != '[')
-		return TRACE_UNKNOWN;
-	while (strace_text_item(&list, &item)) {
-		if (!strace_text_member_number(item, "iov_len", &bytes))
-			return TRACE_UNKNOWN;
-		sum += (uint64_t)bytes;
-	}
-	return sum;
+	if (code.s[code.n - 1] == 'V')
+		return strace_text_member(request, "aio_buf", &list) ? strace_iovec_bytes(list)
+								     : TRACE_UNKNOWN;
+	strace_text_member_number(request, "aio_nbytes", &bytes);
+	return (uint64_t)bytes;
 }
 
 /* 0, even if the request is left out; STRACE_BAD, or -errno. */
@@ -441,7 +449,7 @@ int strace_apply_events(struct strace_event *e)
 
 int strace_apply_ring(struct strace_event *e)
 {
-	e->r->rings++;
+	e->r->uring_calls++;
 	return 0;
 }
 

@@ -351,20 +351,21 @@ int strace_reader_end(struct strace_reader *r, struct mlgen_err *err)
 	if (r->is_of_day)
 		import_note(r->m, "times are of day, and the first line is of day 0; strace -ttt "
 				  "has the date, too");
-	if (r->timeless)
+	if (r->without_duration)
 		import_note(r->m, "%" PRIu64 " call%s no duration; strace -T writes it",
-			    r->timeless, r->timeless == 1 ? " has" : "s have");
-	if (r->unnamed)
+			    r->without_duration, r->without_duration == 1 ? " has" : "s have");
+	if (r->unknown_fds)
 		import_note(r->m,
 			    "%" PRIu64
 			    " call%s on descriptors that were open before the log begins, whose "
 			    "files are not known, %s left out; strace -yy names them",
-			    r->unnamed, plural(r->unnamed), r->unnamed == 1 ? "is" : "are");
-	if (r->rings)
+			    r->unknown_fds, plural(r->unknown_fds),
+			    r->unknown_fds == 1 ? "is" : "are");
+	if (r->uring_calls)
 		import_note(r->m,
 			    "%" PRIu64 " call%s of io_uring_enter: what was read and written by "
 			    "io_uring no strace sees; mltrace record does",
-			    r->rings, plural(r->rings));
+			    r->uring_calls, plural(r->uring_calls));
 	if (r->aio_lost)
 		import_note(r->m,
 			    "the end of %" PRIu64
