@@ -454,7 +454,7 @@ static int read_count(const struct reading *r, const char *text, double *count)
 	if (*text != 'x' || units_f64(text + 1, count, &why) ||
 	    !(*count > 0 && *count <= COUNT_MAX))
 		return FAIL(r, -EINVAL,
-			    "'%s': is no count; write xN behind a value that counts N, a number "
+			    "'%s': is no count; write xN after a value that counts N, a number "
 			    "above 0",
 			    text);
 	return 0;

@@ -424,7 +424,7 @@ static void print_name(FILE *to)
 	struct buf usage = { 0 };
 
 	buf_add(&usage, "  --name=TEXT");
-	help_text_print(to, &usage, "start a job of this name, made of the options behind it",
+	help_text_print(to, &usage, "start a job of this name, made of the options that follow",
 			HELP_INDENT, wrap_columns());
 	buf_fini(&usage);
 }

@@ -112,7 +112,7 @@ enum job_rw { RW_READ, RW_WRITE, RW_RW, RW_RANDREAD, RW_RANDWRITE, RW_RANDRW };
 	X(RAW, raw, "the samples' bytes and nothing else") \
 	X(TFRECORD, tfrecord, "TensorFlow's records, each a tf.train.Example, and their index files") \
 	X(JPEG, jpeg, "grey images; sample_size is the encoded file") \
-	X(INDEXED_BINARY, indexed_binary, "samples back to back, with files of offsets and sizes beside them") \
+	X(INDEXED_BINARY, indexed_binary, "samples back to back, with files of offsets and sizes next to them") \
 	X(MMAP_INDEXED_BINARY, mmap_indexed_binary, "the same files, mapped by the framework instead of read") \
 	X(HDF5, hdf5, "HDF5, one contiguous dataset of all samples of a file") \
 	X(PARQUET, parquet, "Parquet, plain pages in row groups; see columns") \

@@ -165,11 +165,11 @@ static char *header_name(struct parse *p, const char *line)
 	char *name = NULL;
 
 	if (!end)
-		diag_add(p->d, DIAG_ERROR, p->reader.at, "%.60s: ']' is missing behind the name",
+		diag_add(p->d, DIAG_ERROR, p->reader.at, "%.60s: ']' is missing after the name",
 			 line);
 	else if (end[1])
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "'%.60s' behind the header; options stand on lines of their own", end + 1);
+			 "'%.60s' after the header; options stand on lines of their own", end + 1);
 	else if (jobreader_is_included(&p->reader))
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
 			 "%.60s: an included file holds options only", line);

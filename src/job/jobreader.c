@@ -178,7 +178,7 @@ void pathname_check(const char *option, const char *path, struct diag_place at, 
 			 option, path);
 	else if (path && *path == '~')
 		diag_add(d, DIAG_ERROR, at,
-			 "%s: %s: only a shell knows '~', and not behind '='; write $HOME, in a "
+			 "%s: %s: only a shell expands '~', and not after '='; write $HOME, in a "
 			 "job file ${HOME}, or ./~ for a name that begins so",
 			 option, path);
 }

@@ -61,12 +61,12 @@ static const struct mlgen_choice shuffles[] = {
 	{ "none", SHUFFLE_NONE, "in the order of the files" },
 	{ "sample", SHUFFLE_SAMPLE, "every sample in a new random order each epoch" },
 	{ "file", SHUFFLE_FILE, "files in a new random order each epoch, each read front to back" },
-	{ "buffer:N", SHUFFLE_BUFFER, "as read, through a buffer of so many samples from which one is drawn; it fills before the first batch, as tf.data's does" },
+	{ "buffer:N", SHUFFLE_BUFFER, "in the order read, through a buffer of this many samples from which samples are drawn; it fills before the first batch, as tf.data's does" },
 	{ "replacement", SHUFFLE_REPLACEMENT, "every read draws from all samples, so that an epoch repeats some and never reads 37% of them" },
 	{ "weighted:DIST", SHUFFLE_WEIGHTED, "each is drawn among all in proportion to its weight, which is drawn once for each sample" },
 	{ "importance", SHUFFLE_IMPORTANCE, "every read draws from all samples by weight; the weight follows from the sample's rank by loss in the batch it was last trained in. Cached samples come first, as in SHADE" },
-	{ "pages:SIZE[:WINDOW]", SHUFFLE_PAGES, "pages of neighbours, of SIZE together, in a new random order each epoch, and the samples of so many pages shuffled (twice batch_size of them, as in FFCV, where WINDOW is not written)" },
-	{ "chunks:N[:GROUP]", SHUFFLE_CHUNKS, "chunks of N neighbours in a new random order each epoch, and the samples of so many chunks (1) shuffled, as in DIESEL" },
+	{ "pages:SIZE[:WINDOW]", SHUFFLE_PAGES, "pages of SIZE with neighbouring samples, in a new random order each epoch, and the samples of WINDOW pages shuffled (default: twice batch_size samples, as in FFCV)" },
+	{ "chunks:N[:GROUP]", SHUFFLE_CHUNKS, "chunks of N neighbouring samples in a new random order each epoch, and the samples of that many chunks (default 1) shuffled, as in DIESEL" },
 	{ 0 },
 };
 

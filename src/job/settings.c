@@ -377,8 +377,8 @@ void settings_check(const struct settings *s, const struct question *questions,
 		diag_add(d, DIAG_ERROR, on_command_line, "html: there is no page of --datasize");
 	if (s->datasize && (s->json || s->output_format != OUTPUT_TEXT))
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: datasize prints text, and runs nothing; put it behind the command "
-			 "line that datasize prints",
+			 "%s: datasize prints text, and runs nothing; add it to the command line "
+			 "that datasize prints",
 			 s->json ? "json" : "output-format");
 	if (s->clean && s->output_format != OUTPUT_TEXT)
 		diag_add(d, DIAG_ERROR, on_command_line,

@@ -108,7 +108,7 @@ static void warn_of_cached(struct job *const *jobs, size_t count)
 		if (jobs[i]->invalidate == INVALIDATE_NONE &&
 		    jobs[i]->drop_caches == DROP_CACHES_NO && !jobs[i]->direct)
 			log_warn("%s: memory_limit: what of its files is in the page cache already "
-				 "stays there beside the limit; invalidate=run drops it first",
+				 "is not limited; invalidate=run drops it first",
 				 jobs[i]->name);
 }
 

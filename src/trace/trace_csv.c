@@ -110,7 +110,7 @@ static int take_special(struct reading *r, char c)
 		return 0;
 	}
 	return row_refuse(r, r->in->line,
-			  "text behind the quote that ends a cell; a quote in it is written twice");
+			  "text after the quote that ends a cell; a quote in it is written twice");
 }
 
 static int take_bytes(struct reading *r)

@@ -422,7 +422,7 @@ static int take_line(struct reading *r)
 	if (r->count < file + 2)
 		return trace_input_refuse(r->in, r->line, r->err,
 					  "half a line; of version %u one is %sFILE ACTION, and of "
-					  "a read or write OFFSET LENGTH behind it",
+					  "a read or write followed by OFFSET LENGTH",
 					  r->what->version, file ? "MICROSECONDS " : "");
 	if (file)
 		rc = take_word(r, "time", 0, TRACE_UNKNOWN / NS_PER_US - 1, &r->now_ns);
@@ -485,7 +485,7 @@ int trace_iolog_read(struct trace_input *in, struct trace_fill *to, struct trace
 void trace_iolog_tell(const char *name, const struct trace_iolog_read *what)
 {
 	if (what->waits)
-		log_note("%s: a wait is taken as fio replays it, until so many milliseconds from "
+		log_note("%s: a wait is read as fio replays it, until this many milliseconds from "
 			 "the beginning; fio's manual has microseconds from the one before. "
 			 "Version 3 has times",
 			 name);

@@ -147,7 +147,7 @@ static bool warn_missing(const struct trace_read *read)
 			 " bytes; what is in them is left out",
 			 read->damaged_chunks, plural(read->damaged_chunks), read->damaged_bytes);
 	if (read->truncated)
-		log_warn("%u file%s of the trace ended early; what is behind is not known",
+		log_warn("%u file%s of the trace ended early; the rest is not known",
 			 read->truncated, plural(read->truncated));
 	return !read->damaged_chunks && !read->truncated;
 }

@@ -100,7 +100,7 @@ last=global_epoch1_step9223372036854775807
 mkdir -p d/$last
 exits "no checkpoint comes behind the last step" 2 save
 like "which is said" "$(cat err)" \
-	"^mlgen: d/$last: there is no step behind this one; move it away"
+	"^mlgen: d/$last: there is no later step; move it away"
 exits "by a dry run, too" 2 save --dry-run --json=/dev/null
 like "as what would stop the run" "$(cat out)" \
 	"d/$last: there is no step behind"

@@ -236,7 +236,8 @@ done
 exits "--cmdhelp explains one option" 0 "$MLGEN" --cmdhelp=read_threads
 is "as the manual has it" "$(cat "$T/out")" \
 "read_threads=INT   threads that read for one accelerator  default 4, 0 to 1024
-                   With 0 it reads each batch itself, and that time is stall.
+                   With 0 the accelerator reads each batch itself, and the time
+                   is stall.
                    PyTorch: num_workers. MLPerf Storage: reader.read_threads (up
                    to 32)."
 exits "and the engines" 0 "$MLGEN" --enghelp

@@ -160,7 +160,7 @@ like "and what the dataset is compared with" "$(cat out)" \
 	'^dataset .* 64 MiB = 2\.0 x memory_limit$'
 train --memory_limit=32m --steps=2 --invalidate=0
 like "what was cached before is not limited, it says" "$(cat err)" \
-	'^mlgen: warning: x: memory_limit: what of its files is in the page cache already stays there beside the limit; invalidate=run drops it first$'
+	'^mlgen: warning: x: memory_limit: what of its files is in the page cache already is not limited; invalidate=run drops it first$'
 
 delivered()
 {

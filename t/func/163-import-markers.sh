@@ -170,7 +170,7 @@ head -c 1100000 /dev/zero | tr '\0' x >long
 refused "a line without an end" long 'long:1: a line of more than 1 MiB'
 printf ':::MLLOG {"key": "epoch_start", "time_ms": \n' >half.txt
 refused "half a line of MLPerf" half.txt \
-	'half\.txt:1: behind :::MLLOG stands no object of JSON'
+	'half\.txt:1: no object of JSON follows :::MLLOG'
 printf ':::MLLOG {"key": "epoch_start", "time_ms": "soon"}\n' >soon.txt
 refused "one without a time" soon.txt "soon\\.txt:1: a line of MLPerf has a text 'key' and a number 'time_ms'"
 ok "none of which made a trace" cmp x.trace before.trace

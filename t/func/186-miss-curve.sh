@@ -106,5 +106,5 @@ is "a plain job has no samples" "$? $(cat curve.err)" \
 	"2 mlgen: miss-curve: 'p' is of phase=io and reads no samples by epochs; name a training, such as unet3d.job"
 "$MLGEN" --miss-curve r.json >curve.out 2>curve.err
 is "documents alone are no job" "$? $(cat curve.err)" \
-	"2 mlgen: miss-curve: no job; name one beside the documents, such as unet3d.job"
+	"2 mlgen: miss-curve: no job; name one in addition to the documents, such as unet3d.job"
 done_testing

@@ -56,7 +56,7 @@ refused "a status line a millisecond" \
 	"mlgen: status-interval: 1ms is below the minimum 10ms; 0 is never" \
 	--status-interval=1ms
 refused "a home that no shell replaced" \
-	"mlgen: output: ~/report: only a shell knows '~', and not behind '='; write \$HOME, in a job file \${HOME}, or ./~ for a name that begins so" \
+	"mlgen: output: ~/report: only a shell expands '~', and not after '='; write \$HOME, in a job file \${HOME}, or ./~ for a name that begins so" \
 	--output='~/report'
 refused "an address of an object store" \
 	"mlgen: checkpoint_directory: s3://bucket/x: an address, and mlgen works on files; mount what is there (of S3: mount-s3, s3fs) and name the folder" \

@@ -170,7 +170,7 @@ exits "jobs side by side are added up" 2 in_group "$MLGEN" --ioengine=null \
 	--num_files=2000 --accelerators=8 --steps=2 \
 	--name=a --directory="$T/a" --name=b --directory="$T/b"
 like "in words" "$(cat err)" \
-	'^mlgen: memory: b .*, with the jobs beside it, takes about '
+	'^mlgen: memory: b .*, with the other jobs of its group, takes about '
 exits "one after the other they run" 0 in_group "$MLGEN" --ioengine=null \
 	--num_files=2000 --accelerators=6 --steps=2 \
 	--name=a --directory="$T/a" --name=b --stonewall --directory="$T/b"

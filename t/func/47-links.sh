@@ -41,7 +41,7 @@ ln -s ../victim d1/train
 prepares 2 "--replace of a manifest beside a folder that is a link is refused" \
 	--directory=d1 --replace
 like "the link is named, with the way out" "$(cat err)" \
-	'^mlgen: d1/train: a folder on the way is a symbolic link, and mlgen makes and removes nothing behind one; directory= may be or lead through a link, or remove it$'
+	'^mlgen: d1/train: a folder on the way is a symbolic link, and mlgen creates and removes nothing below a link; directory= may be or lead through a link, or remove it$'
 is_untouched "and nothing behind the link is gone"
 is "nor does the manifest say that anything was" \
 	"$(json d1/mlgen-dataset.json complete)" true

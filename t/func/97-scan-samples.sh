@@ -184,11 +184,11 @@ like "and a search: two batches of 90 are 2 files" "$(cat err)" \
 	'it takes at least 2 files: a directory with more files$'
 
 # ---- what is wrong with it
-line 'd/a/1' 'no OFFSET and LENGTH behind the path, and line 1 has them;'
-line 'd/a/1\t5' 'one column behind the path, where there are two: OFFSET and'
+line 'd/a/1' 'no OFFSET and LENGTH after the path, and line 1 has them;'
+line 'd/a/1\t5' 'one column after the path, where there are two: OFFSET and'
 line 'd/a/1\t5\t' "LENGTH '': must be "
 line 'd/a/1\t\t5' "OFFSET '': must be "
-line 'd/a/1\t5\t6\t7' 'a third column behind the path, where there are two'
+line 'd/a/1\t5\t6\t7' 'a third column after the path, where there are two'
 line 'd/a/1\tx\t7' "OFFSET 'x': must be "
 line 'd/a/1\t0x10\t7' "OFFSET '0x10': must be "
 line 'd/a/1\t-1\t7' "OFFSET '-1': must be .* not below 0"
@@ -208,7 +208,7 @@ line '\t0\t1' 'no path in front of the columns'
 line 'd/empty\t0\t1' 'd/empty: 1 bytes at 0 reach beyond its end'
 printf 'd/a/1\n\nd/a/1\t0\t1\n' >list
 refused "columns where there were none" \
-	'^mlgen: list:3: OFFSET and LENGTH behind the path, and line 1 has none;' \
+	'^mlgen: list:3: OFFSET and LENGTH after the path, and line 1 has none;' \
 	--format=raw
 printf 'd/a/1\t0\t10\nd/none\t0\t10\nd/b\t0\t1\nd/none\t10\t10\nd/a/1\t10\t10\n' >list
 refused "files that are not there" \

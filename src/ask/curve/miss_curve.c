@@ -122,7 +122,7 @@ static const struct mlgen_field curve_fields[] = {
 	{ "jobname", METRICS_TEXT(S, job), .help = "The job that it is of." },
 	{ "data_bytes", MLGEN_F_U64(S, data_bytes), .unit = "bytes", .help = "Of the data set: payload of samples, or files with cache_unit=file." },
 	{ "units", MLGEN_F_U64(S, units), .help = "What is kept as a whole: samples, or files." },
-	{ "caches", MLGEN_F_U64(S, caches), .help = "Of each size so many, with cache_scope=rank one for each accelerator." },
+	{ "caches", MLGEN_F_U64(S, caches), .help = "These are the sizes of one tier; with cache_scope=rank there is one for each accelerator." },
 	{ "epochs", MLGEN_F_U64(S, epochs), .help = "Epochs of the job." },
 	{ "accesses", MLGEN_F_U64(S, accesses), .help = "Of the epochs after the first." },
 	{ "hit_ns", MLGEN_F_F64(S, hit_ns), .unit = "ns", .flags = MLGEN_NULLABLE, .help = "What a hit takes; null = not known." },
@@ -257,9 +257,9 @@ static int check_question(const struct jobset *set, struct mlgen_err *err)
 		return mlgen_fail(err, -EINVAL,
 				  "output-format: the answer to miss-curve is text or json");
 	if (!set->count)
-		return mlgen_fail(
-			err, -EINVAL,
-			"miss-curve: no job; name one beside the documents, such as unet3d.job");
+		return mlgen_fail(err, -EINVAL,
+				  "miss-curve: no job; name one in addition to the documents, such "
+				  "as unet3d.job");
 	return 0;
 }
 

@@ -326,7 +326,7 @@ static bool add_gap(struct buf *text, const struct mlperf_group *g)
 		units_human_time(gap, 1000000 * (b.begin_ms - a.end_ms));
 		units_human_time(length, 1000000 * (a.end_ms - a.begin_ms));
 		buf_addf(text,
-			 "; %s began %s behind the end of %s, which took %s: the rules ask for "
+			 "; %s began %s after the end of %s, which took %s: the rules ask for "
 			 "less than a run takes",
 			 b.name, gap, a.name, length);
 		return true;
@@ -365,7 +365,7 @@ static void append_requirement(struct buf *text, const struct mlperf_subject *s)
 {
 	buf_addf(text, "a result is the mean of %d", MLPERF_RUNS);
 	if (needs_warm_up(s))
-		buf_add(text, " behind one to warm up, each with another --randseed");
+		buf_add(text, " after one to warm up, each with another --randseed");
 }
 
 static enum mlperf_state report_single_run(const struct mlperf_subject *s, struct buf *text)

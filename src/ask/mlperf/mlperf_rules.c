@@ -312,7 +312,7 @@ static int load_shipped(struct jobset *set, const struct job *j, const struct ml
 	if (!path)
 		return mlgen_fail(
 			err, -ENOENT,
-			"the shipped %s.job to compare with is neither beside mlgen nor installed",
+			"the shipped %s.job to compare with is neither next to mlgen nor installed",
 			w->name);
 	if (w->is_training && j->accelerator)
 		buf_addf(&accelerator, "--accelerator=%s", j->accelerator);

@@ -53,8 +53,8 @@ int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg, struct m
 	if (cfg->sampler->shuffle == SHUFFLE_IMPORTANCE)
 		return mlgen_fail(err, -EINVAL,
 				  "cache=belady: with shuffle=importance the order of an epoch "
-				  "follows from the losses of the one before, and nobody knows it "
-				  "ahead; cache=importance");
+				  "follows from the losses of the one before, and is not known "
+				  "ahead; use cache=importance");
 	if (max_accesses(cfg) >= NEVER / 4)
 		return mlgen_fail(err, -EINVAL,
 				  "cache=belady: an epoch of %" PRIu64

@@ -125,7 +125,7 @@ static int settle_listed(struct dataset *ds, const struct job *j, struct mlgen_e
 		list = "stdin";
 	if (ds->format && ds->format != &format_raw)
 		return mlgen_fail(err, -EINVAL,
-				  "format: %s has OFFSET and LENGTH behind each path, which are "
+				  "format: %s has OFFSET and LENGTH after each path, which are "
 				  "bytes of the file as they stand; format=raw, or a list of paths "
 				  "alone to have samples found in %s files",
 				  list, ds->format->name);
@@ -289,7 +289,7 @@ static int split_pairs(struct dataset *ds, struct mlgen_err *err)
 
 	if (!may_have_labels(ds->format))
 		return mlgen_fail(err, -EINVAL,
-				  "scan_pair: %s has %s files, which have no label files beside "
+				  "scan_pair: %s has %s files, which have no label files next to "
 				  "them; leave it out",
 				  ds->directory, ds->format->name);
 

@@ -66,7 +66,7 @@ static int open_index(struct index_files *t, struct look *index, const char *pat
 		return r;
 	if (stat(path, &st) != 0)
 		return mlgen_fail(l->err, -errno,
-				  "%s: %s; there is an index beside each file of samples", path,
+				  "%s: %s; there is an index next to each file of samples", path,
 				  strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_size % unit)
 		return mlgen_fail(l->err, -EINVAL,
@@ -81,7 +81,8 @@ static int open_sidecar(struct index_files *t, struct look *twin, char *path, co
 
 	if (n < 0 || n >= PATH_MAX)
 		return mlgen_fail(t->file->err, -EINVAL,
-				  "%s: its name is too long for an index beside it", t->file->path);
+				  "%s: its name is too long for an index next to it",
+				  t->file->path);
 	return open_index(t, twin, path, ENTRY_BYTES);
 }
 
@@ -186,7 +187,7 @@ static int open_dlio(struct index_files *t)
 	if (t->offsets.file_bytes == t->sizes.file_bytes)
 		return 0;
 	return mlgen_fail(l->err, -EINVAL,
-			  "%s: has %" PRIu64 " entries, and the index of sizes beside it %" PRIu64
+			  "%s: has %" PRIu64 " entries, and the index of sizes next to it %" PRIu64
 			  "; both have one for each sample",
 			  t->paths[0], t->entries, t->sizes.file_bytes / ENTRY_BYTES);
 }

@@ -525,7 +525,7 @@ static int check_end(struct tar_walk *w, const struct tar_index *x)
 		r = walk_step(w);
 	while (r == 0 && !w->is_member);
 	if (r == 0 || r == -ESTALE)
-		return stale(w, x, "the tar file goes on behind it");
+		return stale(w, x, "the tar file goes on after it");
 	return r;
 }
 

@@ -268,7 +268,7 @@ static int look_member(struct archive *a)
 	if (off < a->before || off > a->found->dir_off || a->found->dir_off - off < ZIP_LOCAL_BYTES)
 		return look_fail(l, a->found->dir_off,
 				 "member '%.*s' would begin at %" PRIu64
-				 ", behind the archive's members",
+				 ", after the archive's members",
 				 NAME_SHOWN, a->name, off);
 	at = look_at(l, off, ZIP_LOCAL_BYTES);
 	if (!at)

@@ -189,7 +189,7 @@ static int parse_anchor(const struct recorded_parser *r, const char *text, struc
 		return FAIL(r, -EINVAL, "'%s': is no place; %s", text,
 			    i == RECORDED_ANY   ? "any has no distance"
 			    : i == RECORDED_END ? "write end-N"
-						: "only end has a - behind it");
+						: "only end has a - after it");
 	rc = parse_bytes(r, text + len + 1, &c->off);
 	if (rc == 0 && c->off > OFFSET_MAX)
 		return FAIL(r, -ERANGE, "'%s': is too far", text);
@@ -378,7 +378,7 @@ static int begin_template(struct recorded_parser *r, const char *share)
 		return FAIL(r, -E2BIG, "more than %u templates", RECORDED_TEMPLATES_MAX);
 	if (!share || units_percent(share, &percent, &why) || !(percent > 0 && percent <= 100))
 		return FAIL(r, -EINVAL,
-			    "write the share of samples behind template, above 0 and up to 100%%, "
+			    "write the share of samples after template, above 0 and up to 100%%, "
 			    "such as template 93%%");
 	r->template = &r->r->templates[r->r->count++];
 	r->template->percent = percent;

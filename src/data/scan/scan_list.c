@@ -251,7 +251,7 @@ static int parse_columns(struct list_reader *l, char *columns, uint64_t *off, ui
 
 	if (!tab || strchr(tab + 1, '\t'))
 		return bad_line(l,
-				"%s column behind the path, where there are two: OFFSET and "
+				"%s column after the path, where there are two: OFFSET and "
 				"LENGTH, with a TAB in front of each",
 				tab ? "a third" : "one");
 	*tab = '\0';
@@ -297,11 +297,11 @@ static int check_columns(struct list_reader *l, bool has_columns)
 	if (has_columns == l->has_columns)
 		return 0;
 	return has_columns ? bad_line(l,
-				      "OFFSET and LENGTH behind the path, and line %" PRIu64
+				      "OFFSET and LENGTH after the path, and line %" PRIu64
 				      " has none; either all lines have them or none has",
 				      l->first_line)
 			   : bad_line(l,
-				      "no OFFSET and LENGTH behind the path, and line %" PRIu64
+				      "no OFFSET and LENGTH after the path, and line %" PRIu64
 				      " has them; a whole file is its size at offset 0",
 				      l->first_line);
 }

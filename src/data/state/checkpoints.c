@@ -200,7 +200,7 @@ int checkpoints_check_next(const struct checkpoints *c, uint64_t step, struct ml
 					  c->directory, c->items[i].name, c->items[i].number);
 	if (step == UINT64_MAX && newest_step(c, &name) >= NUMBER_MAX)
 		return mlgen_fail(err, -ERANGE,
-				  "%s/%s: there is no step behind this one; move it away, or use "
+				  "%s/%s: there is no later step; move it away, or use "
 				  "another checkpoint_directory",
 				  c->directory, name);
 	return 0;

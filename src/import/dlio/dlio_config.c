@@ -370,7 +370,7 @@ void dlio_config_read(struct dlio_config *c, const struct yaml_node *root)
 	for (size_t i = 0; i < root->count; i++)
 		if (root->at[i].value != workload)
 			add_extra(c, root->at[i].key->text, root->at[i].value,
-				  "beside the workload");
+				  "next to the workload");
 }
 
 void dlio_config_fini(struct dlio_config *c)

@@ -118,7 +118,7 @@ static int read_tree(struct yaml_tree *t, char *const *args, size_t count, struc
 			rc = override(t, *root, args[i], err);
 		else
 			rc = mlgen_fail(err, -EINVAL,
-					"%s: one YAML file at a time, and behind it "
+					"%s: one YAML file at a time, followed by "
 					"++workload.GROUP.KEY=VALUE",
 					args[i]);
 	}

@@ -401,7 +401,7 @@ int yaml_tree_set(struct yaml_tree *t, struct yaml_node *map, const char *path,
 		struct yaml_item *item;
 
 		if (!len)
-			return mlgen_fail(err, -EINVAL, "%s: a name is missing beside a dot",
+			return mlgen_fail(err, -EINVAL, "%s: a name is missing next to a dot",
 					  value->from);
 		key->kind = YAML_TEXT;
 		key->text = mem_strndup(path, len);

@@ -372,7 +372,7 @@ const struct mlgen_field metrics_probe_fields[] = {
 	{ "holds", MLGEN_F_BOOL(P, holds),
 	  .help = "The requirement was met." },
 	{ "cut_short", MLGEN_F_BOOL(P, cut_short),
-	  .help = "A full run that ended behind its first epoch, when the AU required was out of its reach." },
+	  .help = "A full run that ended after its first epoch, when the AU required was out of its reach." },
 	{ "figures", METRIC_F64S(P, figure_list),
 	  .help = "Figure of each part of the requirement, in its order; null = unknown." },
 	{ "margin_percent", MLGEN_F_F64(P, margin_percent), .unit = "%", .flags = MLGEN_NULLABLE,

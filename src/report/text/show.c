@@ -530,7 +530,7 @@ int template_check(const struct template *template, struct mlgen_err *err)
 			is_open = t.kind == OPEN;
 	}
 	if (rc == 0 && is_open)
-		rc = mlgen_fail(err, -EINVAL, "'%s': no ] behind [", template->text);
+		rc = mlgen_fail(err, -EINVAL, "'%s': no ] after [", template->text);
 	return rc;
 }
 

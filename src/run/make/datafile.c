@@ -158,11 +158,12 @@ int datadir_check_folder(int folder_fd, const char *path, struct mlgen_err *err)
 	if (folder_fd >= 0 || folder_fd == -ENOENT)
 		return 0;
 	if (folder_fd == -ELOOP)
-		return mlgen_fail(err, folder_fd,
-				  "%s: a folder on the way is a symbolic link, and mlgen makes and "
-				  "removes nothing behind one; directory= may be or lead through a "
-				  "link, or remove it",
-				  path);
+		return mlgen_fail(
+			err, folder_fd,
+			"%s: a folder on the way is a symbolic link, and mlgen creates and removes "
+			"nothing below a link; directory= may be or lead through a "
+			"link, or remove it",
+			path);
 	return datafile_failed(path, MLGEN_OPEN, folder_fd, err);
 }
 

@@ -69,7 +69,7 @@ static const struct merge_rule merge_cache_epochs = { .whole = cache_epochs_list
 	{ "storage_bytes", RESULT_U64(S, m.storage_bytes, sum), .unit = "bytes", \
 	  .help = "Bytes that storage gave, with what went into the tier ahead." }, \
 	{ "peer_bytes", RESULT_U64(S, m.peer_bytes, sum), .unit = "bytes", \
-	  .help = "Bytes that other processes gave, beside cache_bytes (cache_scope=all)." }, \
+	  .help = "Bytes that other processes sent, in addition to cache_bytes (cache_scope=all)." }, \
 	{ "filled_bytes", RESULT_U64(S, m.filled_bytes, sum), .unit = "bytes", \
 	  .help = "Bytes that were written into the tier." }, \
 	{ "footprint_bytes", RESULT_U64(S, m.footprint_bytes, sum), .unit = "bytes", \

@@ -101,7 +101,7 @@ const struct mlgen_field metrics_time_percent_fields[] = {
 	{ "barrier", RESULT_PERCENT(T, barrier, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
 	  .help = "Waiting for the other accelerators." },
 	{ "host_barrier", RESULT_PERCENT(T, host_barrier, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
-	  .help = "Waiting for other processes behind that, of a job on several hosts." },
+	  .help = "Waiting for other processes after that, of a job on several hosts." },
 	{ "checkpoint", RESULT_PERCENT(T, checkpoint, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
 	  .help = "Waiting for checkpoints." },
 	{ "evaluation", RESULT_PERCENT(T, evaluation, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",

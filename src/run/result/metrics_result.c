@@ -155,13 +155,13 @@ const struct mlgen_field metrics_storage_fields[] = {
 	{ "is_memory", RESULT_BOOL(S, is_memory, or),
 	  .help = "The filesystem keeps its files in memory." },
 	{ "has_own_cache", RESULT_BOOL(S, has_own_cache, or),
-	  .help = "The filesystem caches in memory beside the page cache, where mlgen neither sees nor drops it." },
+	  .help = "The filesystem also caches in memory outside of the page cache, where mlgen can neither see nor drop it." },
 	{ "device_read_bytes", RESULT_U64(S, device_read_bytes, sum), .unit = "bytes", .flags = MLGEN_NULLABLE,
 	  .help = "Bytes that storage delivered in the window, as the source below counts them: a disk to anyone, the servers of a mount to this host, or to this process; null = unknown, or from several sources." },
 	{ "device_reads", RESULT_U64(S, device_reads, sum), .unit = "requests", .flags = MLGEN_NULLABLE,
 	  .help = "Requests in which it did so, at the disk or the servers; null = unknown." },
 	{ "jobs_read_bytes", RESULT_U64(S, jobs_read_bytes, sum), .unit = "bytes", .flags = MLGEN_NULLABLE,
-	  .help = "Bytes that jobs of this run read in the window from what that source counts: all workers of this job and of others beside it, since it cannot tell for whom it delivered; null = unknown, or from several sources." },
+	  .help = "Bytes that jobs of this run read in the window from what that source counts: all workers of this job and of others at the same time, since it cannot tell for whom it delivered; null = unknown, or from several sources." },
 	{ "memory_percent", RESULT_PERCENT(S, memory_percent, mean_bytes), .unit = "%", .flags = MLGEN_NULLABLE,
 	  .help = "Percent of these bytes that came from this host's memory; of jobs merged that read from several sources the mean of theirs, by bytes; null = unknown." },
 	{ "source", RESULT_STR(S, source, first),
@@ -187,7 +187,7 @@ const struct mlgen_field metrics_storage_fields[] = {
 #define W struct window_result
 const struct mlgen_field metrics_window_fields[] = {
 	{ "from", RESULT_TEXT(W, from, forget),
-	  .help = "Where it begins: start, behind preparation and startdelay, or ramp_time, where that is over; of jobs merged the first that begins; null = it never did, or the report is of several runs." },
+	  .help = "Where it begins: start, after preparation and startdelay, or the end of ramp_time; of jobs merged the first that begins; null = it never did, or the report is of several runs." },
 	{ "begin_seconds", RESULT_F64(W, begin_seconds, forget), .unit = "s", .flags = MLGEN_NULLABLE,
 	  .help = "When that was, since the preparation of the jobs of its group began." },
 	{ "seconds", RESULT_F64(W, seconds, forget), .unit = "s", .flags = MLGEN_NULLABLE,
@@ -287,7 +287,7 @@ const struct mlgen_field metrics_thread_cpu_fields[] = {
 	{ "accelerators_seconds", RESULT_F64(T, accelerators_seconds, sum), .unit = "s", .flags = MLGEN_NULLABLE,
 	  .help = "Of simulated accelerators: waking, spinning, taking batches; null = there are none." },
 	{ "others_seconds", RESULT_F64(T, others_seconds, sum), .unit = "s", .flags = MLGEN_NULLABLE,
-	  .help = "Of all other threads of mlgen, those of jobs beside this one among them." },
+	  .help = "Of all other threads of mlgen, including those of other jobs." },
 	{ 0 },
 };
 #undef T

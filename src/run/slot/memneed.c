@@ -140,7 +140,7 @@ static void sum_group(struct group_need *s, const struct memneed_jobs *all, unsi
 	s->bytes = u64_sum(left, s->bytes > prepare ? s->bytes : prepare);
 }
 
-/* Append "x (accelerators=8 x read_threads=4), with the jobs beside it," */
+/* Append "x (accelerators=8 x read_threads=4), with the other jobs of its group," */
 static void append_consumer(struct buf *out, const struct group_need *s)
 {
 	const struct activity *does = job_work(s->most)->run;
@@ -149,7 +149,7 @@ static void append_consumer(struct buf *out, const struct group_need *s)
 	if (does->put_costs)
 		does->put_costs(&what, s->most);
 	buf_addf(out, "%s%s%s%s%s", s->most->name, what.len ? " (" : "", buf_str(&what),
-		 what.len ? ")" : "", s->jobs > 1 ? ", with the jobs beside it," : "");
+		 what.len ? ")" : "", s->jobs > 1 ? ", with the other jobs of its group," : "");
 	buf_fini(&what);
 }
 

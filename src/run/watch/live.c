@@ -344,7 +344,7 @@ const struct live_field live_fields[] = {
 	    .help = "Context switches of mlgen per second." },
 	  .kind = LIVE_OF_HOST, .metric = "" },
 	{ .field = { "received_bytes_per_sec", MLGEN_F_U64(H, received_bytes_per_sec), .unit = "bytes/s",
-	    .help = "Bytes that this host received per second, by all interfaces but the loopback; empty where nobody tells." },
+	    .help = "Bytes that this host received per second, by all interfaces but the loopback; empty if unknown." },
 	  .kind = LIVE_OF_HOST, .metric = "" },
 	{ .field = { "sent_bytes_per_sec", MLGEN_F_U64(H, sent_bytes_per_sec), .unit = "bytes/s",
 	    .help = "Bytes that it sent." },

@@ -276,7 +276,7 @@ static const struct mlgen_field lost_fields[] = {
 
 #define S struct described_access
 static const struct mlgen_field access_fields[] = {
-	{ "followed", COUNT(followed), .unit = "operations", .help = "Reads that came behind another one of the same thread in the same open file." },
+	{ "followed", COUNT(followed), .unit = "operations", .help = "Reads that followed another read of the same thread in the same open file." },
 	{ "sequential_percent", REAL(sequential_percent), .unit = "%", .help = "Of these, those that begin where that one ended." },
 	{ "ahead_percent", REAL(ahead_percent), .unit = "%", .help = "Those that leave bytes out." },
 	{ "back_percent", REAL(back_percent), .unit = "%", .help = "Those that begin before that end." },
@@ -353,7 +353,7 @@ static const struct mlgen_field mmap_fields[] = {
 	{ "faults_per_sec", REAL(faults_per_sec), .unit = "1/s", .help = "From the first of them to the last." },
 	{ "pages", COUNT(pages), .unit = "pages", .help = "Pages of 4 KiB that were touched, each counted once for all processes. Pages that the kernel mapped around a fault have none of their own." },
 	{ "pages_is_exact", MLGEN_F_BOOL(S, pages_is_exact), .help = "Else files of more than 256 pieces are counted by larger blocks." },
-	{ "ascending_percent", REAL(ascending_percent), .unit = "%", .help = "Of faults behind another one of the same thread in the same file, those behind it in the file, too." },
+	{ "ascending_percent", REAL(ascending_percent), .unit = "%", .help = "Of faults that followed another fault of the same thread in the same file, those at a higher offset." },
 	{ "unknown", TEXT(unknown), .help = UNKNOWN_HELP },
 	{ 0 },
 };
@@ -421,7 +421,7 @@ const struct mlgen_field described_trace_fields[] = {
 	{ "damaged_chunks", COUNT(damaged_chunks), .help = "Chunks that were left out, since their checksums are not those of their bytes." },
 	{ "damaged_bytes", COUNT(damaged_bytes), .unit = "bytes", .help = "Bytes of the files that were left out." },
 	{ "unknown_ops", COUNT(unknown_ops), .help = "Records of operations that a later version has; they are in no other figure." },
-	{ "unknown_durations", COUNT(unknown_durations), .help = "Records of which nobody knows how long they took, as some logs have them; they are in no latency." },
+	{ "unknown_durations", COUNT(unknown_durations), .help = "Records of unknown duration, as some logs have them; they are in no latency." },
 	{ "clock_steps", COUNT(clock_steps), .help = "Records that ended before the one before of the same thread: the clock was set back, or whoever recorded was wrong. Times of such a trace are not to be trusted." },
 	{ "lost", METRIC_OBJECT(S, lost, struct described_lost, lost_fields), .help = "What was lost." },
 	{ "time", TEXT(time), .help = "Date and time of the first record, in UTC; null = unknown." },

@@ -265,7 +265,7 @@ static void warn_client(const struct capture *c)
 	const char *client = c->command ? capture_is_client(*c->command) : NULL;
 
 	if (client)
-		log_warn("%s has others run what it is told to, of which little or nothing is "
+		log_warn("%s has another program run the command, of which little or nothing is "
 			 "recorded; start the container, then: mltrace record -o %s --cgroup=PATH, "
 			 "with the PATH that /proc/PID/cgroup of a process in it has",
 			 client, c->args->output);
@@ -536,8 +536,8 @@ static int check_request(const struct capture_args *q, struct mlgen_err *err)
 				  "one");
 	if (q->command && (q->pid || q->cgroup))
 		return mlgen_fail(err, -EINVAL,
-				  "%s: records what runs already, and behind -- stands a command; "
-				  "leave out one of them",
+				  "%s: records what runs already, and a command follows --; leave "
+				  "out one of them",
 				  running);
 	if (q->user && (q->pid || q->cgroup))
 		return mlgen_fail(err, -EINVAL,
@@ -545,7 +545,7 @@ static int check_request(const struct capture_args *q, struct mlgen_err *err)
 				  running);
 	if (q->command && !*q->command)
 		return mlgen_fail(err, -EINVAL,
-				  "record: nothing stands behind --; write mltrace record -o %s -- "
+				  "record: nothing follows --; write mltrace record -o %s -- "
 				  "COMMAND ARGUMENTS...",
 				  q->output);
 	if (!q->command && !q->pid && !q->cgroup)

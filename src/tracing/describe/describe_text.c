@@ -418,7 +418,7 @@ static void append_access(struct buf *out, const struct description *d)
 	if (!t->operations.of[TRACE_READ].count)
 		return;
 	append(&text, d,
-	       "{access.sequential_percent} of reads behind another are sequential, "
+	       "{access.sequential_percent} of reads after another are sequential, "
 	       "{access.ahead_percent} leave bytes out, {access.back_percent} go back");
 	append_line(out, "order in files", t->access.unknown, &text);
 	append(&text, d,

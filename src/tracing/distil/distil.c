@@ -41,8 +41,8 @@ static void say_whose(struct distil *d)
 		     : program ? program
 			       : "a program",
 		     host ? " on " : "", host ? host : "");
-	jobtext_head(d->to, "Behind each option stands what in the trace says so, and how sure "
-			    "that is: sure (nothing else would give these calls), likely (it "
+	jobtext_head(d->to, "Each option is followed by the reason in the trace, and how sure it "
+			    "is: sure (nothing else would give these calls), likely (it "
 			    "explains nearly all of them), guess (something has to stand there).");
 }
 
@@ -56,7 +56,7 @@ static void say_missing(struct distil *d)
 	if (d->read.truncated || d->read.damaged_chunks)
 		jobtext_head(d->to,
 			     "NOT WHOLE: %u of its files end early, %" PRIu64
-			     " chunks are damaged; what is behind them is not in this job.",
+			     " chunks are damaged; what follows them is not in this job.",
 			     d->read.truncated, d->read.damaged_chunks);
 }
 
@@ -174,7 +174,7 @@ static int saving(struct distil *d, bool is_first, struct mlgen_err *err)
 	struct jobsection *to = jobtext_section(d->to, "checkpoint");
 
 	if (!is_first)
-		jobsection_say(to, DISTIL_GUESS, "stonewall", "", "behind what is above");
+		jobsection_say(to, DISTIL_GUESS, "stonewall", "", "after what is above");
 	jobsection_say(to, DISTIL_LIKELY, "phase", "checkpoint",
 		       "files like a model's state are written by who reads no samples");
 	return distil_checkpoints(d, UINT32_MAX, to, err);

@@ -387,8 +387,8 @@ int marker_line_mllog(struct marker_line *m, const char *line, size_t bytes)
 	all = json_loadb(at, bytes - (size_t)(at - line), JSON_DISABLE_EOF_CHECK, &error);
 	if (!json_is_object(all)) {
 		json_decref(all);
-		snprintf(m->wrong, sizeof(m->wrong),
-			 "behind :::MLLOG stands no object of JSON: %.120s", error.text);
+		snprintf(m->wrong, sizeof(m->wrong), "no object of JSON follows :::MLLOG: %.120s",
+			 error.text);
 		return -1;
 	}
 	rc = parse_mllog(m, all);

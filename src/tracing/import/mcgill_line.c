@@ -504,7 +504,7 @@ static const char *parse_block(const struct mcgill_format *f, const char *text,
 	if (!is_word(&w.w[t], "R") && !is_word(&w.w[t], "W"))
 		t--;
 	if (!is_word(&w.w[t], "R") && !is_word(&w.w[t], "W"))
-		return "neither R nor W stands behind the disk";
+		return "neither R nor W follows the disk";
 	out->writes = *w.w[t].s == 'W';
 	out->disk = w.w[t - 1];
 	if (!word_number(&w.w[t + 1], &out->bytes))

@@ -110,7 +110,7 @@ static int apply_call(struct strace_event *e, struct strace_text body, uint64_t 
 	if (c->error.n) {
 		error = strace_words_find(&e->r->words, c->error);
 		if (!error)
-			return strace_bad(e, "an error that nobody knows");
+			return strace_bad(e, "an unknown error");
 		c->result = -error->value;
 	}
 	e->row = strace_row_of(e->r, c->name);

@@ -577,7 +577,7 @@ static enum mlperf_state check_cache(const struct mlperf_subject *s, struct buf 
 		buf_addf(text, "%.1f%% of the bytes came from this host's page cache",
 			 s->result->storage.memory_percent);
 		buf_add(text, s->job->drop_caches == DROP_CACHES_RUN
-				      ? " all the same: nobody else may read them"
+				      ? " anyway: only their owner may read them"
 				      : ": --drop_caches=run, as root");
 		return MLPERF_BROKEN;
 	}

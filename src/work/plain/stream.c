@@ -266,7 +266,7 @@ static bool start_together(struct stream *s)
 static void describe_end(const struct stream *s, const struct io_op *op, struct mlgen_err *err)
 {
 	const struct mlgen_io *io = &op->io;
-	char end[32] = "behind the end of the file";
+	char end[32] = "after the end of the file";
 	const char *why = "";
 
 	if (op->done_bytes)

@@ -158,7 +158,7 @@ int replay_lanes_share(struct replay_lanes *l, uint64_t most, struct mlgen_err *
 		return 0;
 	return mlgen_fail(err, -E2BIG,
 			  "the trace has %u threads at the same time, more than %d; "
-			  "replay_threads=256 lets them share so many",
+			  "replay_threads=256 lets them share 256",
 			  l->workers, WORKERS_MOST);
 }
 

@@ -202,13 +202,13 @@ static void put_lateness(struct buf *text, const struct text_block *b)
 	add_late(text, b->result->read.slat_ns, "reads");
 	add_late(text, b->result->write.slat_ns, "writes");
 	if (text->len)
-		buf_add(text, " behind their times in the trace");
+		buf_add(text, " later than their times in the trace");
 }
 
 static void put_waits(struct buf *text, const struct text_block *b)
 {
 	text_say(text, b,
-		 "[{io.replay.waits} wait{s} for threads more than a second of the trace behind, "
+		 "[{io.replay.waits} wait{s} for threads more than a second of the trace late, "
 		 "{io.replay.wait_seconds} s in all]");
 }
 

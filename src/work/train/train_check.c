@@ -95,7 +95,8 @@ static void check_policy(const struct job *j, struct diag *d)
 	if (j->cache == CACHE_BELADY && is_order(j, "importance"))
 		FAULT(d, j, "cache",
 		      "belady knows the order of what comes, and that of shuffle=importance "
-		      "follows from losses that nobody knows yet; use cache=importance, or another "
+		      "follows from losses that are not known yet; use cache=importance, or "
+		      "another "
 		      "order");
 	if (j->cache_substitute == CACHE_SUBSTITUTE_GROUP && j->cache_unit.kind == CACHE_FILES)
 		FAULT(d, j, "cache_substitute",
@@ -557,7 +558,7 @@ static void check_preprocess(const struct job *j, struct diag *d)
 		      "loader=tfdata decodes batches that are read; use preprocess_at=sample");
 	else if (job_samples_at_once(j) > 1)
 		FAULT(d, j, "preprocess_at",
-		      "reads are decoded one behind the other, and each thread reads %u samples at "
+		      "reads are decoded one after the other, and each thread reads %u samples at "
 		      "a time; use iodepth=1, or preprocess_at=sample",
 		      job_samples_at_once(j));
 }

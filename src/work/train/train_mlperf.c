@@ -229,7 +229,7 @@ static enum mlperf_state check_shares(const struct mlperf_subject *s, struct buf
 		return MLPERF_OK;
 	/* Name a possible reason for so many cached bytes, and a remedy. */
 	if (s->rules->empties == MLPERF_EMPTY_EPOCH) {
-		buf_add(text, " all the same: nobody else may read these files");
+		buf_add(text, " anyway: only their owner may read these files");
 		return MLPERF_BROKEN;
 	}
 	buf_addf(text, ", and %d x its memory leave at most %g%%: ", MLPERF_MEMORIES,

@@ -262,7 +262,7 @@ static void disputed_because(struct buf *out, const struct verdict_findings *f)
 		buf_add(out, "others had the CPUs in the run, and may have left them when the "
 			     "ceiling was measured; ");
 	else if (f->ml->ceiling.jobs_beside)
-		buf_add(out, "the ceiling is of this job without those beside it; ");
+		buf_add(out, "the ceiling is of this job without the others of its group; ");
 	else
 		buf_add(out, "what the host does and what it could do disagree; ");
 	verdict_put_cpu(out, &f->result->host);

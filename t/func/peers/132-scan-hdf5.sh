@@ -286,7 +286,7 @@ refused cut "$here: at byte [0-9]*: libhdf5 does not understand .*: truncated fi
 refused text "$here: at byte [0-9]*: libhdf5 does not understand .*: unable to locate|$here: at byte .*libhdf5 does not understand"
 refused tree "$here: at byte [0-9]*: libhdf5 does not understand|$here: there is no dataset"
 refused undefined "$here: at byte [0-9]*: libhdf5 does not understand|$here: there is no dataset"
-refused large "$here: at byte [0-9]*: 4294[0-9]* bytes are said to be here, which is behind the end of the file"
+refused large "$here: at byte [0-9]*: 4294[0-9]* bytes are said to be here, which is after the end of the file"
 refused short "$here: dataset 'x' is compact, and has 32 bytes where its samples take 48"
 refused empty "data: no hdf5 file in it has a sample"
 

@@ -164,7 +164,7 @@ stale "of another file" 'line [0-9]*: the tar file has no such member there'
 sed -i '$d' plain/f2.idx
 stale "without its last line" 'line 1002: is not as wds2idx writes it'
 sed -i -e '$d' -e '1s/.*/v1.2 1000/' plain/f2.idx
-stale "without its last sample" 'line [0-9]*: the tar file goes on behind it'
+stale "without its last sample" 'line [0-9]*: the tar file goes on after it'
 sed -i '1s/.*/v1.2 900/' plain/f2.idx
 stale "with more lines than it says" 'line [0-9]*: more lines follow'
 sed -i '1s/.*/v1.1 1001/' plain/f2.idx
@@ -214,7 +214,7 @@ END
 ok "a file that grew" scan plain
 is "has what was added" "$(ml run.json samples)" 1044
 like "and its index is not of it" "$(cat err)" \
-	'plain/f2.idx: line [0-9]*: the tar file goes on behind it'
+	'plain/f2.idx: line [0-9]*: the tar file goes on after it'
 
 # ---- as wds2idx makes it of GNU tar's list, for plain names
 if tar --version 2>/dev/null | grep -q 'GNU tar'; then

@@ -155,7 +155,7 @@ static const struct {
 	{ "dataset: {data_folder: 'file:///x/y'}", "directory=/x/y" },
 	{ "dataset: {data_folder: 'a #b'}\nmodel: m", "directory=${MLGEN_DIR:-mlgen-data}/m" },
 	{ "dataset: {data_folder: 'a$b'}\nmodel: m", "directory=${MLGEN_DIR:-mlgen-data}/m" },
-	{ "workload: {model: m}\nother: 1", "[m]|# other=1: beside the workload" },
+	{ "workload: {model: m}\nother: 1", "[m]|# other=1: next to the workload" },
 
 	/* Sizes of samples. */
 	{ PT "dataset: {format: npz, record_length_bytes: 2048}", "sample_size=dlio:2048:0" },

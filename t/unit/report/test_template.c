@@ -177,7 +177,7 @@ START_TEST(a_template_that_cannot_be_resolved_is_refused)
 		{ "a[b[{of.files}]]", "'[{of.files}]]': not expected" },
 		{ "a]b", "']b': not expected" },
 		{ "a}b", "'}b': not expected" },
-		{ "a[{of.files}", "'a[{of.files}': no ] behind [" },
+		{ "a[{of.files}", "'a[{of.files}': no ] after [" },
 		{ "a {of.files", "'of.files': not expected" },
 		{ "a {}", "'}': not expected" },
 	};

@@ -62,7 +62,7 @@ END_TEST
 
 START_TEST(accesses_in_sequence_are_a_share_of_those_behind_another)
 {
-	const char *none = "no access behind another in one file";
+	const char *none = "no access follows another in one file";
 
 	check_unknown("in sequence", none);
 	a.followed = 8;

@@ -68,11 +68,11 @@ static const struct {
 	{ "a\nb\"c\n", "a\nf:2: a quote in the middle of a cell; put the whole cell in quotes, and "
 		       "write it twice" },
 	{ "a\n\"b\"c\n",
-	  "a\nf:2: text behind the quote that ends a cell; a quote in it is written twice" },
+	  "a\nf:2: text after the quote that ends a cell; a quote in it is written twice" },
 	{ "a\nb,\"c\nd\n",
 	  "a\nf:2: the quote that opens here is not closed before the end of the file" },
 	{ "\"a\nb\"\n\"c\n\nd\"e\n",
-	  "a\nb\nf:5: text behind the quote that ends a cell; a quote in it is written twice" },
+	  "a\nb\nf:5: text after the quote that ends a cell; a quote in it is written twice" },
 };
 
 START_TEST(rows_are_read_as_they_are_written)

@@ -90,7 +90,7 @@ static int chunk_at(struct hdf5_file *f, const hsize_t *first, struct hdf5_note 
 		return 0;
 	return hdf5_file_refuse(f,
 				"has a chunk of %" PRIu64 " bytes at %" PRIu64
-				", behind the end of the file at %" PRIu64,
+				", after the end of the file at %" PRIu64,
 				chunk->bytes, chunk->off, f->look->file_bytes);
 }
 

@@ -264,7 +264,7 @@ static bool file_read(void *arg, bool is_sample, uint64_t off, uint64_t bytes, v
 	if (bytes - there > ZEROS_MAX && !f->has_failed) {
 		look_fail(f->look, off,
 			  "%" PRIu64
-			  " bytes are said to be here, which is behind the end of the file",
+			  " bytes are said to be here, which is after the end of the file",
 			  bytes);
 		f->has_failed = true;
 	}

@@ -18,9 +18,9 @@
 
 /* Any distribution fits fewer values. */
 enum { COUNT_LEAST = 32 };
-/* As far apart as sizes of files may be (the threshold of M4 in mltrace score); and what chance makes of
- * n values with parameters that were fitted to them: 0.886/sqrt(n) is exceeded once in 20 times
- * (Lilliefors 1967). */
+/* As far apart as sizes of files may be (the threshold of M4 in mltrace score); and what chance
+ * makes of n values with parameters that were fitted to them: 0.886/sqrt(n) is exceeded once in 20
+ * times (Lilliefors 1967). */
 #define DISTANCE_MOST 0.05
 #define CHANCE 0.886
 /* Least distance of the mean from zero, in deviations: sizes below zero are cut. */
@@ -257,11 +257,11 @@ static void say_files(struct finding *f)
 	f->found->num_files = takes ? named : seen;
 	if (takes)
 		jobsection_say_u64(f->to, DISTIL_LIKELY, "num_files", f->found->num_files,
-				   "their names say so; %" PRIu64 " of them were read", seen);
+				   "by their names; %" PRIu64 " of them were read", seen);
 	else
 		jobsection_say_u64(
 			f->to, f->book.is_read_again ? DISTIL_SURE : DISTIL_LIKELY, "num_files",
-			f->found->num_files, "so many were read, in %" PRIu64 " epoch%s%s",
+			f->found->num_files, "this many were read, in %" PRIu64 " epoch%s%s",
 			f->book.epochs, plural(f->book.epochs),
 			f->book.is_read_again ? ""
 					      : "; none of them twice, so that there may be more");
@@ -385,7 +385,7 @@ static void say_labels(struct finding *f)
 	    filemodel_init(&ds, &model, l->least)) {
 		units_put_size(text, (uint64_t)ds.sample_size.a);
 		jobsection_say(f->to, DISTIL_LIKELY, "label_size", text,
-			       "beside samples %" PRIu64 " files of %" PRIu64
+			       "in addition to samples %" PRIu64 " files of %" PRIu64
 			       " bytes are read, such as %s",
 			       l->files, l->least, distil_path(f->d, l->first));
 	} else {
@@ -463,7 +463,7 @@ static int say_dataset(struct finding *f, struct mlgen_err *err)
 	say_files(f);
 	if (f->book.directories > 1)
 		jobsection_say_u64(f->to, DISTIL_SURE, "subfolders", f->book.directories,
-				   "they are in so many directories");
+				   "they are in this many directories");
 	jobsection_say_u64(f->to, f->samples_sure, "samples_per_file", f->found->samples_per_file,
 			   "%s", f->samples_why);
 	note_several(f);

@@ -292,7 +292,7 @@ static void say_epochs(struct found_order *f)
 	}
 	if (f->epochs > 1)
 		jobsection_say_u64(f->to, sure, "epochs", f->epochs,
-				   "files are read again so many times, less one");
+				   "files are read this many times");
 	else
 		jobsection_say_u64(
 			f->to, DISTIL_LIKELY, "epochs", f->epochs,
@@ -410,9 +410,10 @@ static void judge_files(struct found_order *f)
 	} else if (o->by_name > 0.5 && o->displaced < o->files / 4) {
 		snprintf(text, sizeof(text), "buffer:%" PRIu64,
 			 (uint64_t)o->displaced * f->of.every);
-		say_shuffle(f, DISTIL_GUESS, text,
-			    "files are read near their place by name, at most so many away; mlgen "
-			    "reads in order and draws from a buffer");
+		say_shuffle(
+			f, DISTIL_GUESS, text,
+			"files are read near their place by name, at most this many away; mlgen "
+			"reads in order and draws from a buffer");
 	} else if (has_runs(&f->of)) {
 		say_runs(f);
 	} else {

@@ -149,7 +149,7 @@ static void say_amount(const struct section *g, uint64_t bytes)
 		return;
 	if (times >= 1.9 && fabs(times - round(times)) < 0.02 * times) {
 		jobsection_say_u64(g->to, DISTIL_LIKELY, "loops", (uint64_t)llround(times),
-				   "so many times its size is read or written");
+				   "this multiple of its size is read or written");
 		return;
 	}
 	if (times > 0.99 && times < 1.01)
@@ -523,13 +523,14 @@ static void say_threads(const struct section *g)
 	bool is_direct = s->dir[0].is_direct || s->dir[1].is_direct;
 
 	if (s->threads > 1)
-		jobsection_say_u64(g->to, DISTIL_SURE, "numjobs", s->threads,
-				   s->is_shared
-					   ? "so many threads do this, in the same files"
-					   : "so many threads do this, each in files of its own");
+		jobsection_say_u64(
+			g->to, DISTIL_SURE, "numjobs", s->threads,
+			s->is_shared ? "this many threads do the same, in the same files"
+				     : "this many threads do the same, each in files of its own");
 	if (depth > 1 && !g->is_mapped) {
-		jobsection_say_u64(g->to, DISTIL_LIKELY, "iodepth", depth,
-				   "so many requests of a thread are under way at a time, at most");
+		jobsection_say_u64(
+			g->to, DISTIL_LIKELY, "iodepth", depth,
+			"at most this many requests of a thread are in flight at a time");
 		jobsection_say(g->to, DISTIL_GUESS, "ioengine", is_direct ? "libaio" : "io_uring",
 			       "requests overlap; which interface they went by no trace says");
 	}
@@ -626,7 +627,7 @@ static void begin_section(struct section *g, bool waits, uint64_t late_ns)
 		return;
 	units_put_time(text, late_ns / 1000000 * 1000000);
 	jobsection_say(g->to, DISTIL_LIKELY, "startdelay", text,
-		       "so much later than the first beside it");
+		       "this much later than the first job of its group");
 }
 
 /* When it begins against those that run already: behind all, or beside some. */

@@ -231,12 +231,12 @@ static bool find_whole_epochs(struct cadence *g)
 	g->c->sure = g->s->count > 1 ? DISTIL_SURE : DISTIL_LIKELY;
 	if (g->epoch_steps > 0)
 		snprintf(g->c->why, sizeof(g->c->why),
-			 "each is behind the last read of an epoch, and there is one for every "
+			 "each follows the last read of an epoch, and there is one for every "
 			 "%" PRIu32 "; %.0f steps would be the same",
 			 each, each * g->epoch_steps);
 	else
 		snprintf(g->c->why, sizeof(g->c->why),
-			 "each is behind the last read of an epoch, and there is one for every "
+			 "each follows the last read of an epoch, and there is one for every "
 			 "%" PRIu32,
 			 each);
 	return true;
@@ -261,7 +261,7 @@ static bool find_by_count(struct cadence *g)
 	if (g->s->has_steps || all < g->s->count)
 		return false;
 	say_steps(g->c, clamp(g, all / g->s->count),
-		  "so many fit into the steps of all epochs; neither samples nor times between "
+		  "this many fit into the steps of all epochs; neither samples nor times between "
 		  "them are alike");
 	g->c->sure = DISTIL_GUESS;
 	return true;

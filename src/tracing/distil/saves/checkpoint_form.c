@@ -551,7 +551,7 @@ static bool is_archive(struct forming *g)
 	found(g, is_file ? LAYOUT_DEEPSPEED : LAYOUT_TORCH, DISTIL_LIKELY,
 	      is_file ? "long writes begin at multiples of 64, short ones are between them, as "
 			"torch.save to an open file does"
-		      : "writes are one behind the other and differ, as tensors with their headers "
+		      : "writes are consecutive and differ, as tensors with their headers "
 			"by torch.save to a path");
 	g->f->size_bytes = 0;
 	return true;

@@ -79,7 +79,7 @@ static void say_ranks(const struct saying *g, struct jobsection *to)
 	jobsection_say_u64(
 		to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY, "ranks", ranks, "%s",
 		f->has_rank_names ? "the names of the files number them"
-				  : "so many threads or processes write, each files of its own");
+				  : "this many threads or processes write, each its own files");
 	if (f->rank_count < ranks && !f->model.name) {
 		put_ranges(&b, f->ranks, f->rank_count);
 		jobsection_say(to, DISTIL_SURE, "checkpoint_ranks", buf_str(&b),
@@ -325,7 +325,7 @@ static void say_commit(const struct saying *g, struct jobsection *to)
 			renamed, s->count);
 	if (gone && keep)
 		jobsection_say_u64(to, DISTIL_SURE, "checkpoint_keep", keep,
-				   "older ones are deleted when so many are whole");
+				   "older ones are deleted when this many are complete");
 	else if (gone)
 		jobsection_note(to, "the one before is deleted before the next one is whole, or "
 				    "overwritten, which there is no option for");
@@ -337,7 +337,7 @@ static void say_threads(const struct saying *g, struct jobsection *to)
 
 	if (f->threads > 1 && !g->is_training)
 		jobsection_say_u64(to, DISTIL_LIKELY, "checkpoint_threads", f->threads,
-				   "so many threads write files of a rank");
+				   "this many threads write files of a rank");
 }
 
 static void say_direct(const struct saying *g, struct jobsection *to)
@@ -418,7 +418,7 @@ static void say_saves(const struct saying *g, struct jobsection *to)
 		ends[i] = u64_max(s->at[i].end_ns, s->at[i].over_ns);
 	}
 	jobsection_say_u64(to, DISTIL_SURE, "checkpoints", s->count + s->left_out,
-			   "so many are written");
+			   "this many are written");
 	say_pause(to, least_gap(starts, ends, s->count), s->count > 1);
 	mem_free(ends);
 	mem_free(starts);
@@ -528,7 +528,7 @@ static void say_restore(const struct saying *g, const struct jobsection *saved)
 	}
 	jobsection_say_u64(to, DISTIL_LIKELY, "checkpoints",
 			   u64_min(r->count, g->saves.count + g->saves.left_out),
-			   "so many times files are read");
+			   "files are read this many times");
 	say_pause(to, least_gap(r->start_ns, r->end_ns, r->count), r->count > 1);
 }
 

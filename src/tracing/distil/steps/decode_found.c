@@ -216,7 +216,7 @@ static void say_split(struct pipeline *f, const struct between *b, double behind
 		split_text(&text, b->read_ns, b->reads, all);
 	if (*buf_str(&text))
 		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_split", buf_str(&text),
-			       "pauses behind the reads of a sample, of which most have %" PRIu64
+			       "pauses after the reads of a sample, of which most have %" PRIu64
 			       ", in the middle of all",
 			       b->reads);
 	buf_fini(&text);
@@ -258,7 +258,7 @@ static void say_first_split(struct pipeline *f, const struct between *b)
 		split_text(&text, more_ns, b->reads, fmax(sum, f->first_more_ns));
 	if (*buf_str(&text))
 		jobsection_say(f->to, DISTIL_LIKELY, "first_sample_split", buf_str(&text),
-			       "pauses behind the reads of a new worker's first sample, in the "
+			       "pauses after the reads of a new worker's first sample, in the "
 			       "middle of %" PRIu32 ", less those of others",
 			       n);
 	buf_fini(&text);
@@ -269,9 +269,11 @@ static void say_first_split(struct pipeline *f, const struct between *b)
 static int put_times(struct pipeline *f, struct buf *to, const struct timefit *fit,
 		     const double *ns, size_t count, struct mlgen_err *err)
 {
-	struct side_values v = { .count = count,
-				 .unit = DIST_NS,
-				 .comment = "what a loader does with a sample, beside its calls" };
+	struct side_values v = {
+		.count = count,
+		.unit = DIST_NS,
+		.comment = "what a loader does with a sample, in addition to its calls"
+	};
 	uint64_t *values;
 	char name[SIDE_FILE_BYTES];
 	int rc;
@@ -311,7 +313,7 @@ static int say_reads(struct pipeline *f, const struct between *b, double behind,
 			       "is %.3g%% of the mean off",
 			       visits * (between_middle(b) + behind) / 1e6, fit.off_percent);
 		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_at", "reads",
-			       "there, and not behind them, is most of its CPU time");
+			       "most of its CPU time is spent there, and not after them");
 		if (visits == 1) {
 			say_split(f, b, behind);
 			say_first_split(f, b);
@@ -329,7 +331,7 @@ static void say_whole(struct pipeline *f, double ns, bool burns, bool has_cpu)
 	dist_format(&text, &d, DIST_NS);
 	if (burns)
 		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
-			       "CPU that a loader takes for a sample, in and behind its reads");
+			       "CPU time of a loader for a sample, in and after its reads");
 	else
 		jobsection_say(
 			f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
@@ -486,8 +488,8 @@ static void say_fresh(struct pipeline *f, const struct fresh_reads *r, size_t fi
 	least = r->at[first].bytes;
 	jobsection_say_u64(
 		f->to, DISTIL_LIKELY, "fresh_memory", least - (least == JOB_MALLOC_MAPS_BYTES),
-		"reads of so many bytes and more take %.1f ns of CPU a byte, and no copying "
-		"does: memory that is new each time has its pages made",
+		"reads of this many bytes and more take %.1f ns of CPU a byte, and no copying "
+		"does: the pages of new memory are allocated each time",
 		ns / bytes);
 }
 

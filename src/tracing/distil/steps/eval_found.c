@@ -45,11 +45,10 @@ static int count_files(struct found_eval *f, struct mlgen_err *err)
 static void say_files(struct found_eval *f)
 {
 
-	jobsection_say_u64(
-		f->to, DISTIL_LIKELY, "eval_files", f->files.count,
-		"so many files of a folder of their own are read between epochs, beside the "
-		"%u of the training",
-		f->trained);
+	jobsection_say_u64(f->to, DISTIL_LIKELY, "eval_files", f->files.count,
+			   "this many files of a separate folder are read between epochs, in "
+			   "addition to the %u of the training",
+			   f->trained);
 }
 
 /* ---- when ---- */
@@ -94,14 +93,14 @@ static void say_cadence(struct found_eval *f)
 	is_regular &= evals < 2 || every * (evals - 1) == last - first;
 	jobsection_say_u64(f->to, evals > 1 && is_regular && every ? DISTIL_SURE : DISTIL_GUESS,
 			   "eval_every", every ? every : 1,
-			   "%u evaluation%s, the last one behind %u epoch%s", evals, plural(evals),
+			   "%u evaluation%s, the last one after %u epoch%s", evals, plural(evals),
 			   last, plural(last));
 	jobsection_say_u64(f->to, first ? DISTIL_SURE : DISTIL_GUESS, "eval_after",
-			   first ? first : 1, "the first one is behind %u epoch%s", first,
+			   first ? first : 1, "the first one follows %u epoch%s", first,
 			   plural(first));
 	if (!first)
 		jobsection_note(f->to,
-				"It stands before the first epoch; mlgen evaluates behind one.");
+				"It stands before the first epoch; mlgen evaluates after one.");
 }
 
 /* ---- its steps ---- */
@@ -126,7 +125,7 @@ static void say_marked(struct found_eval *f)
 
 	if (f->marks.samples)
 		jobsection_say_u64(f->to, DISTIL_SURE, "eval_batch_size", f->marks.samples,
-				   "%" PRIu64 " steps are marked, most as of so many samples",
+				   "%" PRIu64 " steps are marked, most with this many samples",
 				   f->marks.steps);
 	if (f->marks.compute_ns.count)
 		say_time(f, f->marks.compute_ns.at, f->marks.compute_ns.count, DISTIL_SURE,
@@ -191,7 +190,7 @@ static void say_first(struct found_eval *f, uint32_t batch)
 	pulse_sort(step_ns, n);
 	jobsection_say_u64(
 		f->to, DISTIL_LIKELY, "eval_batch_size", batch,
-		"loaders pause once in an evaluation, behind the files of %u batches: one "
+		"loaders pause once in an evaluation, after the files of %u batches: one "
 		"that is computed with, and those ahead of it",
 		batches);
 	if (n)
@@ -216,7 +215,7 @@ static void say_seen(struct found_eval *f)
 	if (p.batch)
 		jobsection_say_u64(f->to, p.spacing.every ? DISTIL_LIKELY : DISTIL_GUESS,
 				   "eval_batch_size", p.batch,
-				   "loaders pause after so many files in evaluations");
+				   "loaders pause after this many files in evaluations");
 	else
 		jobsection_note(f->to, "Nothing shows where a batch of an evaluation ends, so that "
 				       "batch_size is its, too.");

@@ -90,7 +90,7 @@ static void say_workers(struct pipeline *f)
 				   "ranks read samples by themselves");
 	else
 		jobsection_say_u64(f->to, DISTIL_SURE, "read_threads", found->read_threads,
-				   "so many read side by side for a rank");
+				   "this many read at the same time for a rank");
 	if (f->loader == LOADER_TFDATA && !f->interleaves)
 		jobsection_say(f->to, DISTIL_GUESS, "deterministic", "0",
 			       "with it there would be three threads for each");
@@ -117,7 +117,7 @@ static void say_prefetch(struct pipeline *f)
 	uint32_t window = f->best ? f->best->window : 0;
 
 	if (!found->read_threads) {
-		jobsection_say(f->to, DISTIL_SURE, "prefetch", "0", "nobody reads ahead");
+		jobsection_say(f->to, DISTIL_SURE, "prefetch", "0", "no thread reads ahead");
 		return;
 	}
 	found->prefetch = window ? prefetch_of(f, window) : 2;
@@ -138,7 +138,7 @@ static void say_prefetch(struct pipeline *f)
 			f->to, f->best->window_percent >= 50 ? DISTIL_LIKELY : DISTIL_GUESS,
 			"prefetch", found->prefetch,
 			"at the begin of an epoch a rank's loaders are %u batch%s ahead of "
-			"the one that is taken: %.0f%% of what they wait for says so",
+			"the one that is taken: %.0f%% of their waits show this",
 			window, window == 1 ? "" : "es", f->best->window_percent);
 }
 
@@ -308,7 +308,7 @@ static void say_marked_batch(struct pipeline *f)
 
 	f->batch = f->marks.samples;
 	jobsection_say_u64(f->to, DISTIL_SURE, "batch_size", f->batch,
-			   "%" PRIu64 " steps are marked, most as of so many samples",
+			   "%" PRIu64 " steps are marked, most with this many samples",
 			   f->marks.steps);
 }
 

@@ -63,8 +63,8 @@ static const struct {
 	{ V2 " --checkpoint_every=5epochs --checkpoint_size=1m", "checkpoint ok a model is saved" },
 	{ V2 " --checkpoint_every=5epochs --checkpoint_size=1m --checkpoint_mode=async",
 	  "checkpoint BROKEN checkpoint_mode=async hides it" },
-	{ V2, "runs not checked one run; a result is the mean of 5 behind one to warm up, each "
-	      "with another --randseed: --check=mlperf-v2 r0.json ... r5.json" },
+	{ V2, "runs not checked one run; a result is the mean of 5 after one to warm up, each with "
+	      "another --randseed: --check=mlperf-v2 r0.json ... r5.json" },
 	{ "unet3d.job --check=mlperf-v1", "runs not checked one run; a result is the mean of 5: "
 					  "--check=mlperf-v1 r1.json ... r5.json" },
 	/* v1.0 had neither O_DIRECT nor a run to warm up, but empty caches */
@@ -108,8 +108,8 @@ static const struct {
 	  "exactly that: --num_files=2000" },
 	{ V2 " --num_files=2001", "dataset ok" },
 	{ V3 " --num_files=1999", "dataset BROKEN" },
-	{ V3, "runs not checked one run; a result is the mean of 5 behind one to warm up, each "
-	      "with another --randseed: --check=mlperf-v3 r0.json ... r5.json" },
+	{ V3, "runs not checked one run; a result is the mean of 5 after one to warm up, each with "
+	      "another --randseed: --check=mlperf-v3 r0.json ... r5.json" },
 	/* what is theirs in another version */
 	{ "retinanet.job --check=mlperf-v2", "workload BROKEN retinanet is none of its workloads: "
 					     "unet3d, resnet50, cosmoflow; llama3-8b" },
@@ -137,8 +137,8 @@ START_TEST(nothing_to_compare_with_is_said)
 {
 	load(V2);
 	env.binary_dir = "/nowhere";
-	expect(NULL, "options not checked the shipped unet3d.job to compare with is neither beside "
-		     "mlgen nor installed");
+	expect(NULL, "options not checked the shipped unet3d.job to compare with is neither next "
+		     "to mlgen nor installed");
 }
 END_TEST
 

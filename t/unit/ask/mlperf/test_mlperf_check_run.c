@@ -76,8 +76,8 @@ START_TEST(a_run_of_v3)
 	expect(&run, "au BROKEN 89.00% in the window of v3.0; the rules ask for 90%");
 	expect_no(&run, "checkpoint");
 	results[0].storage.memory_percent = 41;
-	expect(&run, "41.0% of the bytes came from this host's page cache all the same: nobody "
-		     "else may read these files");
+	expect(&run, "41.0% of the bytes came from this host's page cache anyway: only their owner "
+		     "may read these files");
 	expect(&run, "cache BROKEN its files left the page cache before each epoch; 41.0%");
 	results[0].storage.memory_percent = 3;
 	expect(&run, "cache ok its files left");

@@ -55,7 +55,8 @@ START_TEST(jobs_side_by_side_are_added_up)
 	expect(0, NULL);
 	room.bytes = 299 * MIB;
 	expect(0,
-	       "memory: b (accelerators=20), with the jobs beside it, takes about 302 MiB, and "
+	       "memory: b (accelerators=20), with the other jobs of its group, takes about 302 "
+	       "MiB, and "
 	       "here is little; lower accelerators, read_threads, iodepth or bs, or allow it more");
 	needs[0].bytes = 10 * MIB;
 	expect(0, NULL);
@@ -103,10 +104,11 @@ static void expect_limited(unsigned group, uint64_t limit_mib, const char *text)
 /* Group 0 takes 302 MiB, what comes behind it 322. */
 START_TEST(the_least_limit_that_works_is_named)
 {
-	expect_limited(0, 301,
-		       "memory_limit: 301 MiB is too little: b (accelerators=20), with the jobs "
-		       "beside it, takes about 302 MiB; memory_limit=322MiB is the least that "
-		       "works, or lower accelerators, read_threads, iodepth or bs");
+	expect_limited(
+		0, 301,
+		"memory_limit: 301 MiB is too little: b (accelerators=20), with the other jobs of "
+		"its group, takes about 302 MiB; memory_limit=322MiB is the least that "
+		"works, or lower accelerators, read_threads, iodepth or bs");
 	expect_limited(0, 302, NULL);
 	expect_limited(1, 321,
 		       "memory_limit: 321 MiB is too little: c (accelerators=30) takes about 322 "
@@ -126,8 +128,9 @@ START_TEST(a_limit_is_of_all_processes_of_a_host)
 	ck_assert_int_eq(memneed_check_limit(&all, 0, 603 * MIB, 2, &err), -ENOMEM);
 	ck_assert_str_eq(
 		err.text,
-		"memory_limit: 603 MiB is too little: b (accelerators=20), with the jobs beside "
-		"it, takes about 302 MiB, each of 2 processes on this host; memory_limit=644MiB is "
+		"memory_limit: 603 MiB is too little: b (accelerators=20), with the other jobs of "
+		"its group, takes about 302 MiB, each of 2 processes on this host; "
+		"memory_limit=644MiB is "
 		"the least that works, or lower accelerators, read_threads, iodepth or bs");
 }
 END_TEST

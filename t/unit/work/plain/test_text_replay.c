@@ -193,7 +193,7 @@ START_TEST(what_was_special_is_told)
 	snprintf(r->left_out, sizeof(r->left_out), "2 getdents, 1 advise");
 	hist_add(late, 2000000);
 	result.read.slat_ns = late;
-	expect("\nwaits              3 waits for threads more than a second of the trace behind,");
+	expect("\nwaits              3 waits for threads more than a second of the trace late,");
 	expect("1.50 s in all");
 	expect("\nmapped             12 pages of mappings touched in the trace, replayed as "
 	       "reads\n");
