@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil.c - a trace becomes a job: a head, and sections of what finders find. */
+/* distil.c - turn a trace into a job: print its head, then the sections of all finders. */
 #include "tracing/distil/distil.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static double seconds(uint64_t ns)
 	return (double)ns / NS_PER_S;
 }
 
-static void say_whose(struct distil *d)
+static void print_head(struct distil *d)
 {
 	const char *job = distil_fact(d, "job"), *command = distil_fact(d, "command");
 	const char *program = distil_fact(d, "program"), *host = distil_fact(d, "host");
@@ -44,10 +44,6 @@ static void say_whose(struct distil *d)
 	jobtext_head(d->to, "Each option is followed by the reason in the trace, and how sure it "
 			    "is: sure (nothing else would give these calls), likely (it "
 			    "explains nearly all of them), guess (something has to stand there).");
-}
-
-static void say_missing(struct distil *d)
-{
 	if (d->read.lost)
 		jobtext_head(d->to,
 			     "LOST: %" PRIu64 " events were lost while it was recorded; rates, "
@@ -68,7 +64,8 @@ static int by_start(const void *a, const void *b)
 	return COMPARE(x->start_ns, y->start_ns);
 }
 
-static void say_phase(struct distil *d, const struct distil_stage *s)
+/* List the stages of the trace, in order of time. */
+static void print_phases(struct distil *d)
 {
 	static const char *const names[] = {
 		[STAGE_SETUP] = "other files",
@@ -79,17 +76,6 @@ static void say_phase(struct distil *d, const struct distil_stage *s)
 		[STAGE_RESTORE] = "restore",
 		[STAGE_PLAIN] = "reads and writes",
 	};
-	char number[16] = "";
-
-	if (s->kind != STAGE_SETUP && s->kind != STAGE_GENERATE && s->kind != STAGE_PLAIN)
-		snprintf(number, sizeof(number), " %u", s->number);
-	jobtext_head(d->to, "  %8.3f to %8.3f s  %s%s", seconds(s->start_ns - d->start_ns),
-		     seconds(s->end_ns - d->start_ns), names[s->kind], number);
-}
-
-/* List the stages of the trace, in order of time. */
-static void say_phases(struct distil *d)
-{
 	const struct distil_stage **order = mem_array(d->stage_count + 1, sizeof(*order));
 	uint32_t n = 0;
 
@@ -98,8 +84,15 @@ static void say_phases(struct distil *d)
 			order[n++] = &d->stages[i];
 	qsort(order, n, sizeof(*order), by_start);
 	jobtext_head(d->to, "Its phases:");
-	for (uint32_t i = 0; i < n && i < PHASES_SHOWN; i++)
-		say_phase(d, order[i]);
+	for (uint32_t i = 0; i < n && i < PHASES_SHOWN; i++) {
+		const struct distil_stage *s = order[i];
+		char number[16] = "";
+
+		if (s->kind != STAGE_SETUP && s->kind != STAGE_GENERATE && s->kind != STAGE_PLAIN)
+			snprintf(number, sizeof(number), " %u", s->number);
+		jobtext_head(d->to, "  %8.3f to %8.3f s  %s%s", seconds(s->start_ns - d->start_ns),
+			     seconds(s->end_ns - d->start_ns), names[s->kind], number);
+	}
 	if (n > PHASES_SHOWN)
 		jobtext_head(d->to, "  and %u more", n - PHASES_SHOWN);
 	mem_free(order);
@@ -116,29 +109,18 @@ static bool party_has(const struct distil *d, uint32_t party, enum stage_kind ki
 	return false;
 }
 
-/* The name of a section: that of the traced job, if it has one. */
-static const char *name_of(const struct distil *d)
+/* The section is named after the traced job, if the name is usable. */
+static const char *section_name(const struct distil *d)
 {
 	const char *job = distil_fact(d, "job");
 
 	return job && *job && strlen(job) < 32 && !strpbrk(job, "[]/; #,") ? job : "training";
 }
 
-static void generated(struct distil *d, struct jobsection *to)
-{
-	const struct distil_stage *made = &d->stages[1];
-
-	if (made->start_ns == UINT64_MAX)
-		return;
-	jobsection_note(to,
-			"The trace also has the data being written, in %.3f s before it was read. "
-			"mlgen writes it by itself, before the run: phase=prepare does that alone.",
-			seconds(made->end_ns - made->start_ns));
-}
-
+/* Finds a group of options of a training and prints them. */
 typedef int finder(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);
 
-static int training(struct distil *d, uint32_t party, struct mlgen_err *err)
+static int training_section(struct distil *d, uint32_t party, struct mlgen_err *err)
 {
 	static const struct {
 		const char *heading;
@@ -150,7 +132,8 @@ static int training(struct distil *d, uint32_t party, struct mlgen_err *err)
 		{ "what an accelerator does with it", distil_pipeline },
 		{ "evaluation", distil_eval },
 	};
-	struct jobsection *to = jobtext_section(d->to, name_of(d));
+	struct jobsection *to = jobtext_section(d->to, section_name(d));
+	const struct distil_stage *made = &d->stages[1];
 	int rc = 0;
 
 	jobsection_say(to, DISTIL_LIKELY, "phase", "train",
@@ -164,12 +147,17 @@ static int training(struct distil *d, uint32_t party, struct mlgen_err *err)
 	}
 	if (rc == 0 && (party_has(d, party, STAGE_SAVE) || party_has(d, party, STAGE_RESTORE)))
 		rc = distil_checkpoints(d, party, to, err);
-	generated(d, to);
+	if (made->start_ns != UINT64_MAX)
+		jobsection_note(
+			to,
+			"The trace also has the data being written, in %.3f s before it was read. "
+			"mlgen writes it by itself, before the run: phase=prepare does that alone.",
+			seconds(made->end_ns - made->start_ns));
 	return rc;
 }
 
-/* Checkpoints that belong to no training. */
-static int saving(struct distil *d, bool is_first, struct mlgen_err *err)
+/* Print a section for checkpoints that belong to no training. */
+static int checkpoint_section(struct distil *d, bool is_first, struct mlgen_err *err)
 {
 	struct jobsection *to = jobtext_section(d->to, "checkpoint");
 
@@ -180,7 +168,7 @@ static int saving(struct distil *d, bool is_first, struct mlgen_err *err)
 	return distil_checkpoints(d, UINT32_MAX, to, err);
 }
 
-static int sections(struct distil *d, struct mlgen_err *err)
+static int all_sections(struct distil *d, struct mlgen_err *err)
 {
 	uint32_t trainings = 0;
 	bool saves =
@@ -190,18 +178,18 @@ static int sections(struct distil *d, struct mlgen_err *err)
 	d->found = mem_array(d->parties + 1, sizeof(*d->found));
 	for (uint32_t p = 0; rc == 0 && p < d->parties; p++)
 		if (party_has(d, p, STAGE_TRAIN)) {
-			rc = training(d, p, err);
+			rc = training_section(d, p, err);
 			trainings++;
 		}
 	if (rc == 0 && saves)
-		rc = saving(d, trainings == 0, err);
+		rc = checkpoint_section(d, trainings == 0, err);
 	if (rc == 0 && d->stages[2].start_ns != UINT64_MAX)
 		rc = distil_plain(d, trainings == 0 && !saves, err);
 	return rc;
 }
 
 /* Refuse traces that cannot become a job. */
-static int check(const struct distil *d, struct mlgen_err *err)
+static int check_trace(const struct distil *d, struct mlgen_err *err)
 {
 	const char *path = d->paths[0];
 
@@ -219,12 +207,12 @@ static int check(const struct distil *d, struct mlgen_err *err)
 	return 0;
 }
 
-static int find_all(struct distil *d, struct mlgen_err *err)
+static int find_job(struct distil *d, struct mlgen_err *err)
 {
 	int rc = distil_read(d, err);
 
 	if (rc == 0)
-		rc = check(d, err);
+		rc = check_trace(d, err);
 	if (rc == 0)
 		rc = distil_tasks(d, err);
 	if (rc == 0)
@@ -233,10 +221,9 @@ static int find_all(struct distil *d, struct mlgen_err *err)
 		rc = distil_stages(d, err);
 	if (rc < 0)
 		return rc;
-	say_whose(d);
-	say_missing(d);
-	say_phases(d);
-	rc = sections(d, err);
+	print_head(d);
+	print_phases(d);
+	rc = all_sections(d, err);
 	if (rc == 0 && !jobtext_count(d->to))
 		rc = mlgen_fail(err, -ENODATA,
 				"%s: nothing was read or written in it but programs, libraries and "
@@ -253,7 +240,7 @@ int distil_trace(FILE *to, const struct distil_ask *a, struct mlgen_err *err)
 			    .side_folder = a->side_folder,
 			    .side_name = a->side_name,
 			    .to = jobtext_new() };
-	int rc = find_all(&d, err);
+	int rc = find_job(&d, err);
 
 	if (rc == 0)
 		jobtext_write(d.to, to);

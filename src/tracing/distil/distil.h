@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil.h - a trace of a program becomes a job that asks storage for the same. */
+/* distil.h - turn the trace of a program into a job that asks storage for the same. */
 #pragma once
 
 #include <stddef.h>
@@ -8,24 +8,24 @@
 #include <mlgen/err.h>
 
 /*
- * A distilled job asks storage for what a traced program asked: a section for each training, one
- * for checkpoints that no training saves, and plain jobs for all other reads and writes. Each
- * option has a comment with the reason, and with how sure it is. Lists that are too long for an
- * option go to side files next to the job: NAME.sizes, NAME.calls and others.
+ * A distilled job makes the same demands on storage as a traced program. It has a section for each
+ * training, a section for checkpoints that no training saves, and plain jobs for all other reads
+ * and writes. Each option has a comment with its reason and confidence. Lists that are too long for
+ * an option are written to side files next to the job: NAME.sizes, NAME.calls and more.
  */
 
-/* Strings stay the caller's. */
+/* The caller owns all strings. */
 struct distil_ask {
 	const char *const *paths; /* the files of one trace */
 	size_t path_count;
-	/* Folder and name of side files; "" = the current folder. Names in the job have no
-	 * folder. */
+	/* Folder and base name of side files; folder "" = the current one. The job refers to side
+	 * files without the folder. */
 	const char *side_folder, *side_name;
 };
 
 /*
- * Read the trace, and write the job to `to`; nothing is written on an error. 0, or -errno with err:
- * as trace_reader_open; -ENODATA if the trace has nothing that a job could ask for; as open if a
- * side file exists with other content, or cannot be written.
+ * Read the trace and print the job to `to`, or nothing on an error. 0, or -errno with err: as
+ * trace_reader_open; -ENODATA if the trace has no reads or writes of data; as open if a side file
+ * exists with other content, or cannot be written.
  */
 int distil_trace(FILE *to, const struct distil_ask *a, struct mlgen_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain.h - what a trace reads and writes outside of trainings and checkpoints, as plain jobs. */
+/* plain.h - print reads and writes outside of trainings and checkpoints as plain jobs. */
 #pragma once
 
 /*
@@ -10,6 +10,6 @@
 
 #include "tracing/distil/facts/facts.h"
 
-/* Sections of d->to for all of STAGE_PLAIN. Unless `is_first`, other sections precede them, and the
- * first has stonewall. 0, or -errno with err: as trace_reader_open. */
+/* Add sections to d->to for all streams of STAGE_PLAIN. Unless `is_first`, other sections precede
+ * them, and the first one waits (stonewall). 0, or -errno with err: as trace_reader_open. */
 int distil_plain(struct distil *d, bool is_first, struct mlgen_err *err);

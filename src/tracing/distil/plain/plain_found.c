@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain_found.c - streams as sections of plain jobs: which files, how much and how fast. */
+/* plain_found.c - print streams as sections of plain jobs: files, amounts and pace. */
 #include "tracing/distil/plain/plain_internal.h"
 
 #include <ctype.h>
@@ -13,22 +13,22 @@
 #include "base/util.h"
 
 enum {
-	LEAST_REQUEST = 512, /* least bs */
+	LEAST_REQUEST = 512, /* the smallest bs */
 	MOST_REQUEST = 1 << 30,
-	FAULT_REQUEST = 64 << 10, /* what the kernel brings in around a fault */
+	FAULT_REQUEST = 64 << 10, /* the kernel maps pages around a fault (fault_around_bytes) */
 };
-/* Sizes of less than this part of the requests are rare. */
-#define FEW 0.01
-/* Streams that have together less than this part of all bytes are left out next to a training. */
+/* Sizes of fewer requests than this part are left out. */
+#define RARE_PART 0.01
+/* Next to a training, streams with less than one LITTLE_PART-th of all bytes are left out. */
 #define LITTLE_PART 100
 
-/* A section while it is written. */
+/* The section that is printed. */
 struct section {
 	struct distil *d;
 	const struct plain_stream *s;
 	struct jobsection *to;
 	bool reads, writes, is_random, is_mapped;
-	uint64_t thread_bytes; /* of one thread */
+	uint64_t thread_bytes; /* read and written by each thread */
 };
 
 static double seconds(uint64_t ns)
@@ -36,8 +36,8 @@ static double seconds(uint64_t ns)
 	return (double)ns / NS_PER_S;
 }
 
-static void say_size(struct jobsection *to, enum distil_sure sure, const char *option,
-		     uint64_t bytes, const char *why)
+static void print_size(struct jobsection *to, enum distil_sure sure, const char *option,
+		       uint64_t bytes, const char *why)
 {
 	char text[UNITS_TEXT_BYTES];
 
@@ -45,9 +45,9 @@ static void say_size(struct jobsection *to, enum distil_sure sure, const char *o
 	jobsection_say(to, sure, option, text, "%s", why);
 }
 
-/* ---- where ---- */
+/* ---- files ---- */
 
-/* Size of the first file, before or after; 0 = not known. */
+/* Size of the first file; 0 = unknown. */
 static uint64_t file_bytes(const struct section *g)
 {
 	const struct file_account *f = trace_files_at(&g->d->files, g->s->files[0]);
@@ -55,7 +55,7 @@ static uint64_t file_bytes(const struct section *g)
 	return f && f->size_bytes ? f->size_bytes - 1 : 0;
 }
 
-/* May it stand in a job without quotes of any kind? */
+/* Can the name be used in a job file without quotes? */
 static bool is_name(const char *name)
 {
 	for (const char *p = name; *p; p++)
@@ -64,33 +64,31 @@ static bool is_name(const char *name)
 	return *name && strlen(name) < 128;
 }
 
-static const char *name_of(const struct section *g)
+/* Append all file names. False = a name needs quotes, or is used twice. */
+static bool append_names(const struct section *g, struct buf *b)
 {
-	return has_text(g->d->side_name) && is_name(g->d->side_name) ? g->d->side_name
-								     : "distilled";
-}
+	const char *side = g->d->side_name;
+	const char *prefix = has_text(side) && is_name(side) ? side : "distilled";
 
-static bool put_names(const struct section *g, struct buf *b)
-{
 	for (uint32_t i = 0; i < g->s->file_count; i++) {
 		const char *path = distil_path(g->d, g->s->files[i]);
 		const char *name = distil_basename(path);
 
 		if (!is_name(name) || (b->len && strstr(buf_str(b), name)))
 			return false;
-		/* A job that writes is not to meet the files it was made of. */
-		buf_addf(b, "%s%s.%s", i ? ":" : "", name_of(g), name);
+		/* The prefix keeps a job that writes away from the files of the trace. */
+		buf_addf(b, "%s%s.%s", i ? ":" : "", prefix, name);
 	}
 	return true;
 }
 
-static void say_names(const struct section *g)
+static void print_names(const struct section *g)
 {
 	const struct plain_stream *s = g->s;
 	struct buf b = { 0 };
 
 	if ((s->threads == 1 || s->is_shared) && !s->is_after &&
-	    s->file_count <= PLAIN_FILES_MOST && s->files[0] != UINT32_MAX && put_names(g, &b))
+	    s->file_count <= PLAIN_FILES_MOST && s->files[0] != UINT32_MAX && append_names(g, &b))
 		jobsection_say(g->to, DISTIL_SURE, "filename", buf_str(&b), "%s%s, as %s",
 			       s->file_count > 1 ? "files that are used in turn" : "the file",
 			       s->is_shared ? " that all of them use" : "",
@@ -103,8 +101,8 @@ static void say_names(const struct section *g)
 	buf_fini(&b);
 }
 
-/* Who draws places misses the first and the last ones: the roundest edge that is not too far
- * away. */
+/* Random offsets hardly ever hit the ends of a region. Round the offset down as far as `slack`
+ * allows. */
 static uint64_t round_edge(uint64_t off, uint64_t slack)
 {
 	for (uint64_t unit = UINT64_C(1) << 50; unit > 1; unit /= 2)
@@ -113,7 +111,8 @@ static uint64_t round_edge(uint64_t off, uint64_t slack)
 	return off;
 }
 
-/* Find the region that is used; if nearly all of a file was touched, it is the whole file. */
+/* Find the region that is used. If random requests touch nearly all of a file, the region is the
+ * whole file. */
 static void find_region(const struct section *g, uint64_t *off, uint64_t *bytes)
 {
 	const struct plain_stream *s = g->s;
@@ -134,14 +133,14 @@ static void find_region(const struct section *g, uint64_t *off, uint64_t *bytes)
 			end = file;
 		*bytes = end - *off;
 	}
-	/* Each direction has a position of its own, and both are counted. */
+	/* Sequential reads and writes have positions of their own, so both amounts count. */
 	if (g->reads && g->writes && !g->is_random && g->thread_bytes > *bytes &&
 	    g->thread_bytes <= 2 * *bytes)
 		*bytes = g->thread_bytes;
 }
 
-/* The amount that is read or written, by the size of all files together. */
-static void say_amount(const struct section *g, uint64_t bytes)
+/* Print the amount as a multiple of the size of all files, or in bytes. */
+static void print_amount(const struct section *g, uint64_t bytes)
 {
 	double times = (double)g->thread_bytes / (double)bytes;
 
@@ -154,13 +153,13 @@ static void say_amount(const struct section *g, uint64_t bytes)
 	}
 	if (times > 0.99 && times < 1.01)
 		return;
-	say_size(g->to, DISTIL_SURE, "io_size", g->thread_bytes,
-		 times < 1 ? "so much is read and written of it"
-			   : "so much is read and written, some of it again");
+	print_size(g->to, DISTIL_SURE, "io_size", g->thread_bytes,
+		   times < 1 ? "so much is read and written of it"
+			     : "so much is read and written, some of it again");
 }
 
-/* Did it draw places that it had drawn before? */
-static void say_map(const struct section *g, uint64_t bytes)
+/* Print norandommap= if random reads hit blocks again that were read before. */
+static void print_map(const struct section *g, uint64_t bytes)
 {
 	uint64_t unique;
 	double could;
@@ -178,50 +177,51 @@ static void say_map(const struct section *g, uint64_t bytes)
 		       unique, could);
 }
 
-/* In which files, and where in them; how much. */
-static void say_place(const struct section *g)
+/* Print the files, the region in them, and the amount. */
+static void print_place(const struct section *g)
 {
 	const struct plain_stream *s = g->s;
 	uint64_t off, bytes, file = file_bytes(g);
 	uint64_t files = s->is_after ? 1 : u64_max(1, s->file_count);
 
-	say_names(g);
+	print_names(g);
 	find_region(g, &off, &bytes);
 	if (off)
-		say_size(g->to, DISTIL_SURE, "offset", off,
-			 "nothing in front of it is read or written");
+		print_size(g->to, DISTIL_SURE, "offset", off,
+			   "nothing in front of it is read or written");
 	if (file > off + bytes && !s->is_after)
-		say_size(g->to, DISTIL_SURE, "filesize", file, "the file is so long");
-	say_size(g->to, DISTIL_SURE, "size", bytes * files,
-		 files > 1 ? "what is read or written lies within, of all files"
-			   : "what is read or written lies within");
-	say_amount(g, bytes * files);
-	say_map(g, bytes * files);
+		print_size(g->to, DISTIL_SURE, "filesize", file, "the file is so long");
+	print_size(g->to, DISTIL_SURE, "size", bytes * files,
+		   files > 1 ? "what is read or written lies within, of all files"
+			     : "what is read or written lies within");
+	print_amount(g, bytes * files);
+	print_map(g, bytes * files);
 }
 
-/* ---- the times between requests ---- */
+/* ---- times between requests ---- */
 
-#define GAPS_LEAST 20 /* fewer show nothing */
-/* Times from start to start are even if they vary by less than this part of their mean. */
+#define GAPS_LEAST 20 /* fewer gaps show nothing */
+/* Gaps from start to start are even if they vary by less than this part of their mean. */
 #define EVEN 0.2
 #define UNEVEN 1.1
 #define RUNS_LEAST 5
 #define RUNS_APART 0.4
-/* From this many starts on, their distance from a line says more than their variance. */
+/* The number of starts from which their distance from a line says more than their variance. */
 #define LINE_LEAST 100
 #define OFF_MOST 2.0
-/* Pauses that are a smaller part of a thread's time, or shorter, are not the program's own. */
+/* Pauses count if they are at least this part of the thread's time, and have at least this mean. */
 #define THINKS_LEAST 0.1
 #define THINK_LEAST_NS 5000.0
-/* Long pauses have nearly all of the time. If they are few, each follows several requests. */
+/* Long pauses are those that make up this share of the time. If they are few, each one follows
+ * several requests. */
 #define LONG_SHARE 0.9
 
 struct pace {
 	enum { PACE_NONE, PACE_RATE, PACE_THINK } kind;
-	char rate[2 * UNITS_TEXT_BYTES]; /* of rate=: "16m", "8m,2m" */
-	double gap_ns, gap_spread;       /* from start to start; of the mean */
+	char rate[2 * UNITS_TEXT_BYTES]; /* value of rate=: "16m", "8m,2m" */
+	double gap_ns, gap_spread;       /* mean from start to start; deviation by the mean */
 	char think[UNITS_TEXT_BYTES], think_p50[UNITS_TEXT_BYTES], think_p95[UNITS_TEXT_BYTES];
-	uint64_t blocks; /* requests for each pause */
+	uint64_t blocks; /* requests per pause */
 };
 
 struct pauses {
@@ -232,7 +232,7 @@ struct pauses {
 	uint64_t runs, run_sum, run_squares;
 };
 
-static void sum(struct pauses *p, const struct plain_stream *s)
+static void sum_pauses(struct pauses *p, const struct plain_stream *s)
 {
 	*p = (struct pauses){ 0 };
 	for (unsigned w = 0; w < 2; w++) {
@@ -255,8 +255,8 @@ static void sum(struct pauses *p, const struct plain_stream *s)
 	}
 }
 
-/* Within its power of two by the mean there. */
-static void put_quantile(char *to, const struct pauses *p, double q)
+/* Format a quantile of pauses: the mean of the power of two in which it lies. */
+static void format_quantile(char *to, const struct pauses *p, double q)
 {
 	uint64_t n = 0, at = (uint64_t)(q * (double)p->all);
 
@@ -270,7 +270,7 @@ static void put_quantile(char *to, const struct pauses *p, double q)
 	units_human_time(to, 0);
 }
 
-/* Three digits: a person would have written no more. */
+/* Round to three digits, because people write no more. */
 static uint64_t rounded(double v)
 {
 	double unit = v < 1000 ? 1 : pow(10, floor(log10(v)) - 2);
@@ -278,19 +278,19 @@ static uint64_t rounded(double v)
 	return (uint64_t)llround(round(v / unit) * unit);
 }
 
-/* Bytes of a thread's direction by its time. */
+/* Bytes per second of one thread in a direction. */
 static double rate_of(const struct plain_stream *s, unsigned w)
 {
 	const struct plain_account *a = &s->dir[w];
 
 	if (!a->count || a->gap_ns <= 0)
 		return 0;
-	/* Gaps are of all threads, one after the other. */
+	/* Gaps are summed over all threads. */
 	return (double)a->bytes / (double)a->count * (double)a->gaps /
 	       (a->gap_ns / (double)NS_PER_S);
 }
 
-/* A round size is what was asked for, and is rarely missed by more. */
+/* Prefer a round size within 0.5%, because programs are given round rates and keep them. */
 static uint64_t round_rate(double rate)
 {
 	for (double unit = 1024 * BYTES_PER_MIB; unit >= 1024; unit /= 2)
@@ -299,7 +299,7 @@ static uint64_t round_rate(double rate)
 	return rounded(rate);
 }
 
-static void say_rate(struct pace *p, const struct plain_stream *s)
+static void set_rate(struct pace *p, const struct plain_stream *s)
 {
 	char read[UNITS_TEXT_BYTES], write[UNITS_TEXT_BYTES];
 
@@ -312,8 +312,8 @@ static void say_rate(struct pace *p, const struct plain_stream *s)
 	p->kind = PACE_RATE;
 }
 
-/* A pause behind as many requests each time. The first of them are no measure: what is long is not
- * known yet. */
+/* Does each pause follow the same number of requests? Runs before the first long pause do
+ * not count, see add_run(). */
 static bool is_in_blocks(const struct pauses *x)
 {
 	double n = (double)x->runs, mean = (double)x->run_sum / fmax(n, 1);
@@ -322,7 +322,7 @@ static bool is_in_blocks(const struct pauses *x)
 	       sqrt(fmax((double)x->run_squares / n - mean * mean, 0)) < RUNS_APART * mean;
 }
 
-static void say_think(struct pace *p, const struct pauses *x)
+static void set_think(struct pace *p, const struct pauses *x)
 {
 	uint64_t count = 0, ns = 0;
 
@@ -335,15 +335,15 @@ static void say_think(struct pace *p, const struct pauses *x)
 	p->blocks = count ? (x->all + count / 2) / count : 1;
 	if (is_in_blocks(x))
 		p->blocks = (x->run_sum + x->runs / 2) / x->runs;
-	/* Pauses of all lengths are behind every request. */
+	/* Every request is followed by a pause, of any length. */
 	if (p->blocks < 2) {
 		p->blocks = 1;
 		count = x->all;
 		ns = x->all_ns;
 	}
 	units_put_time(p->think, rounded((double)ns / (double)count));
-	put_quantile(p->think_p50, x, 0.5);
-	put_quantile(p->think_p95, x, 0.95);
+	format_quantile(p->think_p50, x, 0.5);
+	format_quantile(p->think_p95, x, 0.95);
 	p->kind = PACE_THINK;
 }
 
@@ -352,8 +352,8 @@ static double spread_of(double squares, double mean, uint64_t n)
 	return sqrt(fmax(squares / (double)n - mean * mean, 0));
 }
 
-/* At a rate, who comes late makes up for it: starts stay as near to a line as they are to one
- * another. After pauses of its own each moves all that follow. */
+/* Does the thread keep a rate? At a rate, a late request is made up for, so starts stay near a
+ * line. With pauses of its own, each late request delays all that follow. */
 static bool is_at_rate(const struct pauses *x, double gap, double spread, double think_spread)
 {
 	double off = sqrt(x->off_squares / (double)x->gaps);
@@ -369,7 +369,7 @@ static void pace_find(struct pace *p, const struct plain_stream *s)
 	double mean, spread, think_spread;
 
 	*p = (struct pace){ .blocks = 1 };
-	sum(&x, s);
+	sum_pauses(&x, s);
 	if (x.gaps < GAPS_LEAST || x.all == 0)
 		return;
 	mean = (double)x.all_ns / (double)x.all;
@@ -380,12 +380,12 @@ static void pace_find(struct pace *p, const struct plain_stream *s)
 	think_spread = spread_of(x.think_squares, mean, x.all);
 	p->gap_spread = spread / p->gap_ns;
 	if (!is_in_blocks(&x) && is_at_rate(&x, p->gap_ns, spread, think_spread))
-		say_rate(p, s);
+		set_rate(p, s);
 	else
-		say_think(p, &x);
+		set_think(p, &x);
 }
 
-/* ---- what ---- */
+/* ---- direction and order ---- */
 
 static const char *rw_of(const struct section *g)
 {
@@ -396,7 +396,7 @@ static const char *rw_of(const struct section *g)
 	return g->is_random ? "randread" : "read";
 }
 
-static void say_rw(const struct section *g)
+static void print_rw(const struct section *g)
 {
 	const struct plain_stream *s = g->s;
 	double in_order = plain_stream_in_order(s);
@@ -415,38 +415,34 @@ static void say_rw(const struct section *g)
 		       "the part of the requests that reads");
 }
 
-/* ---- how much at a time ---- */
+/* ---- sizes of requests ---- */
 
 static uint64_t request_of(uint64_t bytes)
 {
 	return u64_min(u64_max(bytes, LEAST_REQUEST), MOST_REQUEST);
 }
 
-/* The part of the requests that have this size. */
-static double of_size(const struct plain_account *a, unsigned i)
-{
-	return (double)a->sizes[i].count / (double)a->count;
-}
-
+/* Do all requests have this size, but for the last ones of files and rare ones? */
 static bool has_one_size(const struct plain_account *a, uint64_t most)
 {
 	for (unsigned i = 0; i < PLAIN_SIZES; i++)
 		if (a->sizes[i].count && a->sizes[i].bytes == most)
 			return a->count - a->sizes[i].count <=
-			       u64_max(a->files, (uint64_t)(FEW * (double)a->count));
+			       u64_max(a->files, (uint64_t)(RARE_PART * (double)a->count));
 	return !a->count;
 }
 
-/* Sizes that are not rare; the most frequent gets the remaining percentage. */
-static void put_split(struct buf *b, const struct plain_account *a, uint64_t most)
+/* Append the sizes that are not rare. The most frequent one gets the remaining percentage. */
+static void append_split(struct buf *b, const struct plain_account *a, uint64_t most)
 {
 	double rest = 100;
 	char size[UNITS_TEXT_BYTES];
 
 	for (unsigned i = 0; i < PLAIN_SIZES; i++) {
-		double percent = floor(1e4 * of_size(a, i)) / 100;
+		double part = (double)a->sizes[i].count / (double)a->count;
+		double percent = floor(1e4 * part) / 100;
 
-		if (!a->sizes[i].count || a->sizes[i].bytes == most || percent < 100 * FEW)
+		if (!a->sizes[i].count || a->sizes[i].bytes == most || percent < 100 * RARE_PART)
 			continue;
 		rest -= percent;
 		units_put_size(size, request_of(a->sizes[i].bytes));
@@ -456,7 +452,7 @@ static void put_split(struct buf *b, const struct plain_account *a, uint64_t mos
 	buf_addf(b, "%s/%.4g", size, rest);
 }
 
-static void say_split(const struct section *g)
+static void print_split(const struct section *g)
 {
 	const struct plain_stream *s = g->s;
 	struct buf b = { 0 };
@@ -466,19 +462,20 @@ static void say_split(const struct section *g)
 			continue;
 		if (b.len)
 			buf_addc(&b, ',');
-		put_split(&b, &s->dir[w], plain_stream_size(s, w));
+		append_split(&b, &s->dir[w], plain_stream_size(s, w));
 	}
 	jobsection_say(g->to, DISTIL_SURE, "bssplit", buf_str(&b),
 		       "by how often each size is asked for%s",
 		       g->reads && g->writes ? ", reads and writes apart" : "");
 	buf_fini(&b);
-	if (s->dir[0].others || s->dir[1].others)
+	if (s->dir[0].other_sizes || s->dir[1].other_sizes)
 		jobsection_note(g->to,
 				"%" PRIu64 " requests have sizes besides these; they are left out",
-				s->dir[0].others + s->dir[1].others);
+				s->dir[0].other_sizes + s->dir[1].other_sizes);
 }
 
-static void say_bs(const struct section *g)
+/* Print the size of requests, or how often each size occurs. */
+static void print_bs(const struct section *g)
 {
 	const struct plain_stream *s = g->s;
 	uint64_t bytes[2] = { plain_stream_size(s, false), plain_stream_size(s, true) };
@@ -486,7 +483,7 @@ static void say_bs(const struct section *g)
 	struct buf b = { 0 };
 
 	if (!has_one_size(&s->dir[0], bytes[0]) || !has_one_size(&s->dir[1], bytes[1])) {
-		say_split(g);
+		print_split(g);
 		return;
 	}
 	for (unsigned w = 0; w < 2; w++)
@@ -504,19 +501,9 @@ static void say_bs(const struct section *g)
 				bytes[g->reads ? 0 : 1]);
 }
 
-static void say_faults(const struct section *g)
-{
-	jobsection_note(g->to, "Nothing is read by calls: pages of mapped files are. Of 64 KiB the "
-			       "first touch alone is in a trace, so that requests are that long.");
-	jobsection_say(g->to, DISTIL_SURE, "ioengine", "mmap",
-		       "%" PRIu64 " page faults and no read", g->s->dir[0].count);
-	say_size(g->to, DISTIL_LIKELY, "bs", FAULT_REQUEST,
-		 "what the kernel brings in around a fault");
-}
+/* ---- threads and calls ---- */
 
-/* ---- by whom, how ---- */
-
-static void say_threads(const struct section *g)
+static void print_threads(const struct section *g)
 {
 	const struct plain_stream *s = g->s;
 	uint32_t depth = (uint32_t)u64_max(s->dir[0].depth, s->dir[1].depth);
@@ -539,7 +526,7 @@ static void say_threads(const struct section *g)
 				     : "no file is opened with O_DIRECT");
 }
 
-static void say_sync(const struct section *g, const char *option, uint64_t syncs)
+static void print_sync(const struct section *g, const char *option, uint64_t syncs)
 {
 	const struct plain_account *w = &g->s->dir[1];
 	uint64_t most = (uint64_t)g->s->threads * u64_max(1, g->s->file_count);
@@ -556,9 +543,9 @@ static void say_sync(const struct section *g, const char *option, uint64_t syncs
 			   "the writes for each of these calls");
 }
 
-/* ---- when ---- */
+/* ---- pace and section ---- */
 
-static void say_pace(const struct section *g)
+static void print_pace(const struct section *g)
 {
 	struct pace p;
 
@@ -588,22 +575,27 @@ static void say_pace(const struct section *g)
 			g->s->threads > 1 ? ", all threads together" : "");
 }
 
-/* ---- a section ---- */
-
-static void say_stream(struct section *g)
+static void print_stream(struct section *g)
 {
 	jobsection_heading(g->to, "what is read and written");
-	say_rw(g);
-	if (g->is_mapped)
-		say_faults(g);
-	else
-		say_bs(g);
-	say_place(g);
+	print_rw(g);
+	if (g->is_mapped) {
+		jobsection_note(
+			g->to, "Nothing is read by calls: pages of mapped files are. Of 64 KiB the "
+			       "first touch alone is in a trace, so that requests are that long.");
+		jobsection_say(g->to, DISTIL_SURE, "ioengine", "mmap",
+			       "%" PRIu64 " page faults and no read", g->s->dir[0].count);
+		print_size(g->to, DISTIL_LIKELY, "bs", FAULT_REQUEST,
+			   "what the kernel brings in around a fault");
+	} else {
+		print_bs(g);
+	}
+	print_place(g);
 	jobsection_heading(g->to, "by whom, and when");
-	say_threads(g);
-	say_sync(g, "fsync", g->s->dir[1].syncs);
-	say_sync(g, "fdatasync", g->s->dir[1].datasyncs);
-	say_pace(g);
+	print_threads(g);
+	print_sync(g, "fsync", g->s->dir[1].syncs);
+	print_sync(g, "fdatasync", g->s->dir[1].datasyncs);
+	print_pace(g);
 	if (g->s->summed)
 		jobsection_note(
 			g->to,
@@ -612,42 +604,26 @@ static void say_stream(struct section *g)
 			g->s->summed);
 }
 
-static void begin_section(struct section *g, bool waits, uint64_t late_ns)
-{
-	char text[UNITS_TEXT_BYTES];
-
-	if (waits)
-		jobsection_say(g->to, DISTIL_LIKELY, "stonewall", "",
-			       "in the trace it begins when what is above is over");
-	jobsection_say(g->to, DISTIL_GUESS, "phase", "io",
-		       "what it reads and writes fits no training");
-	jobsection_say(g->to, DISTIL_GUESS, "directory", "${MLGEN_DIR:-.}",
-		       "in the trace files lie elsewhere; missing ones are made");
-	if (!late_ns)
-		return;
-	units_put_time(text, late_ns / 1000000 * 1000000);
-	jobsection_say(g->to, DISTIL_LIKELY, "startdelay", text,
-		       "this much later than the first job of its group");
-}
-
-/* When it begins against those that run already: behind all, or beside some. */
-struct turn {
-	uint64_t start_ns, end_ns; /* of those beside each other */
+/* Sections that run at the same time so far. */
+struct overlap {
+	uint64_t start_ns, end_ns;
 	bool has_any;
 };
 
-static bool take_turn(struct turn *t, const struct plain_stream *s, uint64_t *late_ns)
+/* Does the stream wait for the streams before? Otherwise it starts `late_ns` after the first of
+ * them, 0 if it starts with it. */
+static bool add_stream_time(struct overlap *t, const struct plain_stream *s, uint64_t *late_ns)
 {
 	bool waits = t->has_any && s->start_ns >= t->end_ns;
 	uint64_t span;
 
 	*late_ns = 0;
 	if (!t->has_any || waits) {
-		*t = (struct turn){ s->start_ns, s->end_ns, true };
+		*t = (struct overlap){ s->start_ns, s->end_ns, true };
 		return waits;
 	}
 	span = u64_max(t->end_ns, s->end_ns) - t->start_ns;
-	/* Threads do not begin in the same millisecond. */
+	/* Threads never start at exactly the same time. */
 	if (s->start_ns - t->start_ns > span / 20 &&
 	    s->start_ns - t->start_ns > 10 * NS_PER_S / 1000)
 		*late_ns = s->start_ns - t->start_ns;
@@ -655,7 +631,7 @@ static bool take_turn(struct turn *t, const struct plain_stream *s, uint64_t *la
 	return false;
 }
 
-/* The stage that markers name, if it is there at that time; NULL = none is. */
+/* The stage that markers name in the middle of the stream; NULL = there is none. */
 static const char *marked_name(const struct distil *d, const struct plain_stream *s)
 {
 	const struct mark_list *stages = &d->marks.stages;
@@ -674,8 +650,8 @@ static const char *marked_name(const struct distil *d, const struct plain_stream
 	return NULL;
 }
 
-static void say_section(struct distil *d, const struct plain_stream *s, bool waits,
-			uint64_t late_ns)
+static void print_section(struct distil *d, const struct plain_stream *s, bool waits,
+			  uint64_t late_ns)
 {
 	struct section g = {
 		.d = d,
@@ -686,21 +662,32 @@ static void say_section(struct distil *d, const struct plain_stream *s, bool wai
 		.is_mapped = s->dir[0].is_fault && !s->dir[1].count,
 		.thread_bytes = (s->dir[0].bytes + s->dir[1].bytes) / u64_max(1, s->threads),
 	};
-	const char *name;
+	const char *name = marked_name(d, s);
+	char text[UNITS_TEXT_BYTES];
 
-	name = marked_name(d, s);
 	g.to = jobtext_section(d->to, name                  ? name
 				      : g.reads && g.writes ? "mixed"
 				      : g.writes            ? "write"
 							    : "read");
-	begin_section(&g, waits, late_ns);
-	say_stream(&g);
+	if (waits)
+		jobsection_say(g.to, DISTIL_LIKELY, "stonewall", "",
+			       "in the trace it begins when what is above is over");
+	jobsection_say(g.to, DISTIL_GUESS, "phase", "io",
+		       "what it reads and writes fits no training");
+	jobsection_say(g.to, DISTIL_GUESS, "directory", "${MLGEN_DIR:-.}",
+		       "in the trace files lie elsewhere; missing ones are made");
+	if (late_ns) {
+		units_put_time(text, late_ns / 1000000 * 1000000);
+		jobsection_say(g.to, DISTIL_LIKELY, "startdelay", text,
+			       "this much later than the first job of its group");
+	}
+	print_stream(&g);
 }
 
-/* Beside trainings, what is hardly anything is no job. */
-static bool is_little(const struct distil *d, const struct plain_streams *s)
+/* Report and leave out streams that are negligible next to a training. */
+static bool is_negligible(const struct distil *d, const struct plain_streams *s)
 {
-	uint64_t all = 0, here = 0;
+	uint64_t all = 0, bytes = 0;
 
 	for (uint32_t i = 0; i < d->tasks.processes.keys.count; i++) {
 		const struct task_account *a = trace_tasks_process(&d->tasks, i);
@@ -708,28 +695,28 @@ static bool is_little(const struct distil *d, const struct plain_streams *s)
 		all += a->read_bytes + a->written_bytes;
 	}
 	for (uint32_t i = 0; i < s->count; i++)
-		here += s->at[i].dir[0].bytes + s->at[i].dir[1].bytes;
-	if (here >= all / LITTLE_PART)
+		bytes += s->at[i].dir[0].bytes + s->at[i].dir[1].bytes;
+	if (bytes >= all / LITTLE_PART)
 		return false;
 	jobtext_head(d->to,
 		     "LEFT OUT: %" PRIu64 " bytes in %" PRIu32
 		     " other patterns, less than 1%% of all.",
-		     here, s->count);
+		     bytes, s->count);
 	return true;
 }
 
 int distil_plain(struct distil *d, bool is_first, struct mlgen_err *err)
 {
-	struct turn turn = { 0 };
+	struct overlap overlap = { 0 };
 	struct plain_streams s;
 	int rc = plain_streams_read(&s, d, err);
 
-	if (rc == 0 && s.count && (is_first || !is_little(d, &s)))
+	if (rc == 0 && s.count && (is_first || !is_negligible(d, &s)))
 		for (uint32_t i = 0; i < s.count; i++) {
 			uint64_t late_ns;
-			bool waits = take_turn(&turn, &s.at[i], &late_ns);
+			bool waits = add_stream_time(&overlap, &s.at[i], &late_ns);
 
-			say_section(d, &s.at[i], waits || (i == 0 && !is_first), late_ns);
+			print_section(d, &s.at[i], waits || (i == 0 && !is_first), late_ns);
 		}
 	plain_streams_fini(&s);
 	return rc;

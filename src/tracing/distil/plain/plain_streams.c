@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain_streams.c - accounts by thread, file and direction; streams of accounts that are alike. */
+/* plain_streams.c - sum up requests by thread, file and direction, and join similar accounts. */
 #include "tracing/distil/plain/plain_internal.h"
 
 #include <fcntl.h>
@@ -17,31 +17,31 @@
 #define FAULT_AROUND UINT64_C(65536)
 
 enum {
-	UNDER_WAY_MOST = 1024,
-	ACCOUNTS_MOST = 8192, /* a thread has one account for all files beyond */
+	IN_FLIGHT_MOST = 1024,
+	ACCOUNTS_MOST = 8192, /* further files of a thread share an account */
 	SECTIONS_MOST = 8,
 };
 
-/* Streams run at the same time if they share this part of the shorter one. */
+/* Streams run at the same time if they share this part of the shorter stream. */
 #define OVERLAP 0.5
 /* Amounts are alike if they differ by at most this factor. */
 #define ALIKE 1.5
 
 struct plain_book {
-	struct plain_account *at; /* in order of their first call */
+	struct plain_account *at; /* sorted by first call */
 	uint32_t count;
 	size_t room;     /* vec.h */
-	struct map keys; /* of thread, file and direction */
+	struct map keys; /* index by thread, file and direction */
 };
 
-/* When the calls of a thread end that are under way. */
+/* The requests of a thread that are in flight. */
 struct plain_thread {
-	uint64_t end_ns; /* of all that began so far */
-	uint32_t under_way;
-	uint64_t *ends; /* owned, UNDER_WAY_MOST; NULL = never more than one */
+	uint64_t end_ns; /* end of all calls so far */
+	uint32_t in_flight;
+	uint64_t *ends; /* owned, IN_FLIGHT_MOST; NULL = no request so far */
 };
 
-struct booking {
+struct account_reader {
 	struct plain_book *b;
 	struct distil *d;
 	struct plain_thread *threads;
@@ -72,10 +72,10 @@ static uint64_t key_of(uint32_t task, uint32_t file, bool is_write)
 	return (uint64_t)task << 33 | (uint64_t)file << 1 | is_write;
 }
 
-/* After ACCOUNTS_MOST a thread has one account for all further files. NULL: there is none, and
- * `makes` is false. */
-static struct plain_account *account_of(struct booking *g, uint32_t task, uint32_t file,
-					bool is_write, bool makes)
+/* Find or add an account. After ACCOUNTS_MOST a thread has one account for all further files. NULL
+ * = there is none, and `may_add` is false. */
+static struct plain_account *account_of(struct account_reader *g, uint32_t task, uint32_t file,
+					bool is_write, bool may_add)
 {
 	uint64_t key = key_of(task, file, is_write);
 	struct plain_account *a;
@@ -88,12 +88,12 @@ static struct plain_account *account_of(struct booking *g, uint32_t task, uint32
 		key = key_of(task, 0, is_write);
 		if (map_find(&g->b->keys, key, &n)) {
 			a = &g->b->at[n];
-			a->files += makes;
+			a->files += may_add;
 			return a;
 		}
 		file = UINT32_MAX;
 	}
-	if (!makes)
+	if (!may_add)
 		return NULL;
 	map_number(&g->b->keys, key, &is_new);
 	a = vec_add(g->b);
@@ -114,7 +114,7 @@ static void add_size(struct plain_account *a, uint64_t bytes)
 		s->count++;
 		return;
 	}
-	a->others++;
+	a->other_sizes++;
 }
 
 static void add_place(struct plain_account *a, const struct trace_record *r, uint64_t bytes)
@@ -129,7 +129,7 @@ static void add_place(struct plain_account *a, const struct trace_record *r, uin
 	a->last_end = r->off + bytes;
 }
 
-static unsigned time_of(uint64_t ns)
+static unsigned time_bucket(uint64_t ns)
 {
 	unsigned n = 0;
 
@@ -144,7 +144,7 @@ static void add_run(struct plain_account *a, uint64_t think_ns)
 	if (think_ns < a->longest_ns / 4)
 		return;
 	if (think_ns / 4 > a->longest_ns) {
-		/* The pauses that seemed long before were not. */
+		/* Compared to this pause, the earlier ones were short. */
 		a->runs = a->run_sum = a->run_squares = 0;
 	} else {
 		a->runs++;
@@ -159,7 +159,7 @@ static void add_times(struct plain_account *a, const struct trace_record *r,
 		      const struct plain_thread *t)
 {
 	uint64_t think = r->start_ns > t->end_ns ? r->start_ns - t->end_ns : 0;
-	unsigned n = time_of(think);
+	unsigned n = time_bucket(think);
 
 	if (a->count) {
 		double gap = (double)(r->start_ns - a->last_start_ns);
@@ -183,36 +183,35 @@ static void add_times(struct plain_account *a, const struct trace_record *r,
 	a->end_ns = u64_max(a->end_ns, opkind_end_ns(r));
 }
 
-/* How many are under way now, this one among them. */
-static uint32_t begin(struct plain_thread *t, const struct trace_record *r)
+/* The number of requests in flight, including this one. */
+static uint32_t begin_request(struct plain_thread *t, const struct trace_record *r)
 {
 	uint32_t n = 0;
 
 	if (!t->ends)
-		t->ends = mem_array(UNDER_WAY_MOST, sizeof(*t->ends));
-	for (uint32_t i = 0; i < t->under_way; i++)
+		t->ends = mem_array(IN_FLIGHT_MOST, sizeof(*t->ends));
+	for (uint32_t i = 0; i < t->in_flight; i++)
 		if (t->ends[i] > r->start_ns)
 			t->ends[n++] = t->ends[i];
-	if (n == UNDER_WAY_MOST)
+	if (n == IN_FLIGHT_MOST)
 		n--;
 	t->ends[n++] = opkind_end_ns(r);
-	t->under_way = n;
+	t->in_flight = n;
 	return n;
 }
 
-static void take_request(struct booking *g, const struct trace_record *r, uint32_t task)
+static void add_request(struct account_reader *g, const struct trace_record *r, uint32_t task)
 {
 	bool is_fault = r->op == TRACE_FAULT;
 	uint64_t bytes = is_fault ? 4096 : opkind_bytes(r);
 	struct plain_thread *t = &g->threads[task];
 	struct plain_account *a;
-	uint32_t depth, n;
+	uint32_t n;
 
 	if (bytes == 0)
 		return;
 	a = account_of(g, task, r->file, r->op == TRACE_WRITE, true);
-	depth = begin(t, r);
-	a->depth = (uint32_t)u64_max(a->depth, depth);
+	a->depth = (uint32_t)u64_max(a->depth, begin_request(t, r));
 	a->is_fault |= is_fault;
 	a->is_write |= r->op == TRACE_WRITE;
 	a->is_direct |= map_find(&g->direct, r->file, &n);
@@ -223,7 +222,7 @@ static void take_request(struct booking *g, const struct trace_record *r, uint32
 	a->bytes += bytes;
 }
 
-static void take_sync(struct booking *g, const struct trace_record *r, uint32_t task)
+static void add_sync(struct account_reader *g, const struct trace_record *r, uint32_t task)
 {
 	struct plain_account *a = account_of(g, task, r->file, true, false);
 
@@ -234,9 +233,9 @@ static void take_sync(struct booking *g, const struct trace_record *r, uint32_t 
 	a->end_ns = u64_max(a->end_ns, opkind_end_ns(r));
 }
 
-static void take_record(void *arg, const struct trace_record *r)
+static void add_record(void *arg, const struct trace_record *r)
 {
-	struct booking *g = arg;
+	struct account_reader *g = arg;
 	struct distil *d = g->d;
 	uint32_t task;
 	bool is_new;
@@ -247,21 +246,21 @@ static void take_record(void *arg, const struct trace_record *r)
 		if (r->op == TRACE_OPEN && r->len_bytes != TRACE_UNKNOWN && r->len_bytes & O_DIRECT)
 			map_number(&g->direct, r->file, &is_new);
 		else if (r->op == TRACE_FSYNC || r->op == TRACE_FDATASYNC)
-			take_sync(g, r, task);
+			add_sync(g, r, task);
 		else if (r->op != TRACE_OPEN && r->op != TRACE_CLOSE)
-			take_request(g, r, task);
+			add_request(g, r, task);
 	}
-	/* The thread's time, whatever the call is on. */
+	/* Every call counts as time of the thread, on whatever file. */
 	g->threads[task].end_ns = u64_max(g->threads[task].end_ns, opkind_end_ns(r));
 }
 
-static int book_read(struct plain_book *b, struct distil *d, struct mlgen_err *err)
+static int read_accounts(struct plain_book *b, struct distil *d, struct mlgen_err *err)
 {
-	struct booking g = { .b = b, .d = d };
+	struct account_reader g = { .b = b, .d = d };
 	int rc;
 
 	g.threads = mem_array((size_t)d->task_count + 1, sizeof(*g.threads));
-	rc = distil_read_again(d, is_wanted, take_record, &g, err);
+	rc = distil_read_again(d, is_wanted, add_record, &g, err);
 	for (uint32_t i = 0; i < d->task_count; i++)
 		mem_free(g.threads[i].ends);
 	mem_free(g.threads);
@@ -273,7 +272,7 @@ static int book_read(struct plain_book *b, struct distil *d, struct mlgen_err *e
 
 static void add_sizes(struct plain_account *to, const struct plain_account *from)
 {
-	to->others += from->others;
+	to->other_sizes += from->other_sizes;
 	for (unsigned i = 0; i < PLAIN_SIZES && from->sizes[i].count; i++) {
 		unsigned k = 0;
 
@@ -281,7 +280,7 @@ static void add_sizes(struct plain_account *to, const struct plain_account *from
 		       to->sizes[k].bytes != from->sizes[i].bytes)
 			k++;
 		if (k == PLAIN_SIZES) {
-			to->others += from->sizes[i].count;
+			to->other_sizes += from->sizes[i].count;
 			continue;
 		}
 		to->sizes[k].bytes = from->sizes[i].bytes;
@@ -343,18 +342,18 @@ static void add_file(struct plain_stream *s, uint32_t file)
 	s->file_count++;
 }
 
-static void widen(struct plain_stream *s, const struct plain_stream *by)
+static void merge_stream(struct plain_stream *s, const struct plain_stream *from)
 {
-	s->start_ns = u64_min(s->start_ns, by->start_ns);
-	s->end_ns = u64_max(s->end_ns, by->end_ns);
-	s->low = u64_min(s->low, by->low);
-	s->high = u64_max(s->high, by->high);
+	s->start_ns = u64_min(s->start_ns, from->start_ns);
+	s->end_ns = u64_max(s->end_ns, from->end_ns);
+	s->low = u64_min(s->low, from->low);
+	s->high = u64_max(s->high, from->high);
 	for (unsigned w = 0; w < 2; w++)
-		add_account(&s->dir[w], &by->dir[w]);
+		add_account(&s->dir[w], &from->dir[w]);
 }
 
-/* Squares of how far starts are from a line through them, which has no use of its own for sums of
- * several threads. */
+/* Replace start_squares by the squared distances of starts from a line through them. These can be
+ * summed over threads, but the line itself cannot. */
 static void fit_line(struct plain_account *a)
 {
 	double n = (double)a->count, x = (n - 1) / 2;
@@ -382,7 +381,7 @@ static struct plain_stream stream_of(const struct plain_account *a)
 	return s;
 }
 
-/* ---- figures ---- */
+/* ---- similar streams ---- */
 
 double plain_stream_in_order(const struct plain_stream *s)
 {
@@ -394,7 +393,7 @@ double plain_stream_in_order(const struct plain_stream *s)
 		could += a->count > a->files ? a->count - a->files : 0;
 		did += a->in_order;
 	}
-	/* With one request for each file, all count as in order. */
+	/* If each file has one request, all of them count as in order. */
 	return could ? (double)did / (double)could : 1;
 }
 
@@ -434,22 +433,23 @@ static bool is_same_work(const struct plain_stream *a, const struct plain_stream
 	       (plain_stream_in_order(b) >= PLAIN_IN_ORDER);
 }
 
-/* ---- of one thread ---- */
+/* ---- streams of one thread ---- */
 
-static bool is_one_direction(const struct plain_stream *a, const struct plain_stream *b)
+static bool is_same_direction(const struct plain_stream *a, const struct plain_stream *b)
 {
 	return !a->dir[0].count == !b->dir[0].count && !a->dir[1].count == !b->dir[1].count;
 }
 
-/* The file, or the other direction, is of what the thread does already; or the next file of
- * several. */
-static bool goes_on(const struct plain_stream *s, const struct plain_stream *by)
+/* Does an account continue the thread's stream? It runs at the same time, or it is the next file of
+ * a row of files. */
+static bool continues(const struct plain_stream *s, const struct plain_stream *next)
 {
-	if (is_meanwhile(s, by))
+	if (is_meanwhile(s, next))
 		return true;
-	return is_one_direction(s, by) && !has_file(s, by->files[0]) && is_same_work(s, by) &&
+	return is_same_direction(s, next) && !has_file(s, next->files[0]) &&
+	       is_same_work(s, next) &&
 	       are_near(s->dir[0].bytes + s->dir[1].bytes,
-			(by->dir[0].bytes + by->dir[1].bytes) * s->file_count);
+			(next->dir[0].bytes + next->dir[1].bytes) * s->file_count);
 }
 
 static int by_task(const void *a, const void *b)
@@ -460,17 +460,11 @@ static int by_task(const void *a, const void *b)
 	return x->task != y->task ? COMPARE(x->task, y->task) : COMPARE(x->start_ns, y->start_ns);
 }
 
-static struct plain_stream *add_stream(struct plain_streams *s, const struct plain_stream *from)
-{
-	vec_push(s, *from);
-	return vec_last(s);
-}
-
-static void find_of_threads(struct plain_streams *s, const struct plain_book *b)
+static void find_thread_streams(struct plain_streams *s, const struct plain_book *b)
 {
 	const struct plain_account **order =
 		mem_array((size_t)b->count + 1, sizeof(struct plain_account *));
-	struct plain_stream *now = NULL;
+	struct plain_stream *last = NULL;
 
 	for (uint32_t i = 0; i < b->count; i++)
 		order[i] = &b->at[i];
@@ -478,20 +472,22 @@ static void find_of_threads(struct plain_streams *s, const struct plain_book *b)
 	for (uint32_t i = 0; i < b->count; i++) {
 		struct plain_stream one = stream_of(order[i]);
 
-		if (i == 0 || order[i]->task != order[i - 1]->task || !goes_on(now, &one)) {
-			now = add_stream(s, &one);
+		if (i == 0 || order[i]->task != order[i - 1]->task || !continues(last, &one)) {
+			vec_push(s, one);
+			last = vec_last(s);
 			continue;
 		}
-		now->is_after |= !is_meanwhile(now, &one);
-		widen(now, &one);
-		add_file(now, order[i]->file);
+		last->is_after |= !is_meanwhile(last, &one);
+		merge_stream(last, &one);
+		add_file(last, order[i]->file);
 	}
 	mem_free(order);
 }
 
-/* ---- of several threads ---- */
+/* ---- streams of several threads ---- */
 
-/* Parts of one file, each in order, are sections of their own: only these have an offset. */
+/* Do the streams use different parts of a file in order? They need sections of their own, because a
+ * section has one offset. */
 static bool has_own_part(const struct plain_stream *a, const struct plain_stream *b)
 {
 	uint64_t span = b->high - b->low;
@@ -511,14 +507,6 @@ static bool is_alike(const struct plain_stream *a, const struct plain_stream *b)
 	       are_near(u64_max(1, a->dir[1].depth), u64_max(1, b->dir[1].depth));
 }
 
-static void join_thread(struct plain_stream *a, const struct plain_stream *b)
-{
-	a->is_shared = (a->threads == 1 || a->is_shared) && has_file(a, b->files[0]);
-	a->threads++;
-	a->is_after |= b->is_after;
-	widen(a, b);
-}
-
 COMPARE_BY(by_start, struct plain_stream, start_ns)
 
 static void join_threads(struct plain_streams *s)
@@ -527,19 +515,26 @@ static void join_threads(struct plain_streams *s)
 
 	qsort(s->at, s->count, sizeof(*s->at), by_start);
 	for (uint32_t i = 0; i < s->count; i++) {
+		const struct plain_stream *b = &s->at[i];
+		struct plain_stream *a;
 		uint32_t k = 0;
 
-		while (k < n && !is_alike(&s->at[k], &s->at[i]))
+		while (k < n && !is_alike(&s->at[k], b))
 			k++;
-		if (k < n)
-			join_thread(&s->at[k], &s->at[i]);
-		else
-			s->at[n++] = s->at[i];
+		if (k == n) {
+			s->at[n++] = *b;
+			continue;
+		}
+		a = &s->at[k];
+		a->is_shared = (a->threads == 1 || a->is_shared) && has_file(a, b->files[0]);
+		a->threads++;
+		a->is_after |= b->is_after;
+		merge_stream(a, b);
 	}
 	s->count = n;
 }
 
-/* ---- too many ---- */
+/* ---- more streams than sections ---- */
 
 static int by_bytes(const void *a, const void *b)
 {
@@ -550,13 +545,14 @@ static int by_bytes(const void *a, const void *b)
 	return COMPARE(q, p);
 }
 
-/* How unlike two streams are; properties that are hardest to imitate weigh most. */
-static unsigned unlike(const struct plain_stream *a, const struct plain_stream *b)
+/* The distance of two streams. The properties that a section can imitate least weigh most. */
+static unsigned distance(const struct plain_stream *a, const struct plain_stream *b)
 {
-	return 8u * !is_one_direction(a, b) + 4u * !is_same_work(a, b) + 2u * !is_meanwhile(a, b);
+	return 8u * !is_same_direction(a, b) + 4u * !is_same_work(a, b) + 2u * !is_meanwhile(a, b);
 }
 
-static void sum_least(struct plain_streams *s)
+/* Merge the smallest streams into the most similar large ones. */
+static void merge_smallest(struct plain_streams *s)
 {
 	if (s->count <= SECTIONS_MOST)
 		return;
@@ -565,9 +561,9 @@ static void sum_least(struct plain_streams *s)
 		struct plain_stream *best = &s->at[0];
 
 		for (uint32_t k = 1; k < SECTIONS_MOST; k++)
-			if (unlike(&s->at[k], &s->at[i]) < unlike(best, &s->at[i]))
+			if (distance(&s->at[k], &s->at[i]) < distance(best, &s->at[i]))
 				best = &s->at[k];
-		widen(best, &s->at[i]);
+		merge_stream(best, &s->at[i]);
 		best->summed += 1 + s->at[i].summed;
 	}
 	s->count = SECTIONS_MOST;
@@ -578,13 +574,13 @@ static void sum_least(struct plain_streams *s)
 int plain_streams_read(struct plain_streams *s, struct distil *d, struct mlgen_err *err)
 {
 	struct plain_book b = { 0 };
-	int rc = book_read(&b, d, err);
+	int rc = read_accounts(&b, d, err);
 
 	*s = (struct plain_streams){ 0 };
 	if (rc == 0 && b.count) {
-		find_of_threads(s, &b);
+		find_thread_streams(s, &b);
 		join_threads(s);
-		sum_least(s);
+		merge_smallest(s);
 		qsort(s->at, s->count, sizeof(*s->at), by_start);
 	}
 	mem_free(b.at);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_every.c - how often a training of a trace saves. */
+/* checkpoint_every.c - find how often a training saves. */
 #include "tracing/distil/saves/saves_internal.h"
 
 #include <inttypes.h>
@@ -11,8 +11,8 @@
 #include "base/units.h"
 #include "base/util.h"
 
-/* Steps between checkpoints may differ by such a part and are still a number of steps; by more, and
- * their times are alike, it is a time. */
+/* The cadence is a number of steps if the steps between checkpoints differ by at most this part.
+ * Otherwise it is a time, if the times between them differ by at most TIMES_APART. */
 #define STEPS_APART 0.1
 #define TIMES_APART 0.05
 
@@ -25,10 +25,10 @@ struct cadence {
 	const struct saves *s;
 	const struct distil *d;
 	uint32_t party;
-	struct epoch *epochs; /* of its stages */
+	struct epoch *epochs; /* training stages of the party */
 	uint32_t epoch_count;
-	double batch;       /* samples of a step, of all ranks; 0 = not known */
-	double epoch_steps; /* 0 = not known */
+	double batch;       /* samples per step, all ranks together; 0 = unknown */
+	double epoch_steps; /* 0 = unknown */
 };
 
 /* ---- epochs ---- */
@@ -54,7 +54,7 @@ static void find_epochs(struct cadence *g)
 	}
 }
 
-/* Epochs whose reads were over when it began. */
+/* Number of epochs whose reads had ended by `ns`. */
 static uint32_t epochs_before(const struct cadence *g, uint64_t ns)
 {
 	uint32_t n = 0;
@@ -64,7 +64,7 @@ static uint32_t epochs_before(const struct cadence *g, uint64_t ns)
 	return n;
 }
 
-/* Is it between two epochs, or behind the last? */
+/* Did the checkpoint begin between two epochs, or after the last one? */
 static bool is_between(const struct cadence *g, const struct save *s)
 {
 	uint32_t n = epochs_before(g, s->start_ns);
@@ -72,7 +72,7 @@ static bool is_between(const struct cadence *g, const struct save *s)
 	return n > 0 && (n == g->epoch_count || g->epochs[n].start_ns >= s->start_ns);
 }
 
-/* Epochs between checkpoints, if that is always the same; else 0. */
+/* Epochs between checkpoints; 0 = the number varies. */
 static uint32_t epochs_each(const struct cadence *g)
 {
 	uint32_t each = epochs_before(g, g->s->at[0].start_ns);
@@ -103,8 +103,8 @@ static void find_batch(struct cadence *g)
 
 /* ---- steps ---- */
 
-/* The middle one, and how far the outermost are from it. */
-static double middle(double *list, uint32_t n, double *apart)
+/* The median of a list, and the largest relative distance from it. */
+static double median(double *list, uint32_t n, double *apart)
 {
 	double m;
 
@@ -114,39 +114,25 @@ static double middle(double *list, uint32_t n, double *apart)
 	return m;
 }
 
-static double samples_of_visit(const struct cadence *g)
+static double samples_per_visit(const struct cadence *g)
 {
-	double n = g->d->found[g->party].visits_per_sample;
+	double visits = g->d->found[g->party].visits_per_sample;
 
-	return n > 0 ? 1 / n : 1;
+	return visits > 0 ? 1 / visits : 1;
 }
 
-/* Steps that had been taken when it began, as far as its reads say. */
+/* Steps before a checkpoint, by markers or by reads. */
 static double steps_before(const struct cadence *g, const struct save *s)
 {
 	if (g->s->has_steps)
 		return (double)s->steps;
 	if (g->batch <= 0)
 		return 0;
-	return s->samples * samples_of_visit(g) / g->batch;
+	return s->samples * samples_per_visit(g) / g->batch;
 }
 
-/* Between two of them; the first has readers that run ahead before it. */
-static double *list_steps(const struct cadence *g, uint32_t *count)
-{
-	const struct saves *s = g->s;
-	double *list = mem_array((size_t)s->count + 1, sizeof(*list));
-	uint32_t n = 0;
-
-	if (s->has_steps || s->count == 1)
-		list[n++] = steps_before(g, &s->at[0]);
-	for (uint32_t i = 1; i < s->count; i++)
-		list[n++] = steps_before(g, &s->at[i]) - steps_before(g, &s->at[i - 1]);
-	*count = n;
-	return list;
-}
-
-static double seconds_apart(const struct cadence *g, double *apart)
+/* The median time between checkpoints, and the largest relative distance from it. */
+static double gap_ns(const struct cadence *g, double *apart)
 {
 	const struct saves *s = g->s;
 	double *list = mem_array((size_t)s->count + 1, sizeof(*list)), m;
@@ -156,14 +142,14 @@ static double seconds_apart(const struct cadence *g, double *apart)
 		list[n++] = (double)(s->at[i].start_ns - s->at[i - 1].start_ns);
 	if (n == 0)
 		list[n++] = (double)(s->at[0].start_ns - g->d->start_ns);
-	m = middle(list, n, apart);
+	m = median(list, n, apart);
 	if (n < 2)
 		*apart = (double)INFINITY;
 	mem_free(list);
 	return m;
 }
 
-static void say_time(struct checkpoint_cadence *c, double ns, const char *why)
+static void set_time(struct checkpoint_cadence *c, double ns, const char *why)
 {
 	char text[UNITS_TEXT_BYTES];
 	double digits = pow(10, floor(log10(fmax(ns, 1))) - 2);
@@ -174,7 +160,7 @@ static void say_time(struct checkpoint_cadence *c, double ns, const char *why)
 	c->sure = DISTIL_GUESS;
 }
 
-static void say_steps(struct checkpoint_cadence *c, double steps, const char *why)
+static void set_steps(struct checkpoint_cadence *c, double steps, const char *why)
 {
 	uint64_t n = steps < 1 ? 1 : (uint64_t)llround(steps);
 
@@ -182,9 +168,9 @@ static void say_steps(struct checkpoint_cadence *c, double steps, const char *wh
 	snprintf(c->why, sizeof(c->why), "%s", why);
 }
 
-/* So many come out of all steps there are: reads run ahead of them, by an unknown number of
- * steps. */
-static double clamp(const struct cadence *g, double steps)
+/* Limit the steps between checkpoints to values that give the number of checkpoints. Reads alone
+ * are not exact, because readers are an unknown number of steps ahead. */
+static double clamp_steps(const struct cadence *g, double steps)
 {
 	double all = g->epoch_steps * g->epoch_count;
 	double n = (double)g->s->count;
@@ -197,25 +183,31 @@ static double clamp(const struct cadence *g, double steps)
 
 static bool find_steps(struct cadence *g)
 {
-	uint32_t count;
-	double apart, *list = list_steps(g, &count);
-	double steps = middle(list, count, &apart);
+	const struct saves *s = g->s;
+	double *list = mem_array((size_t)s->count + 1, sizeof(*list)), apart, steps;
+	uint32_t n = 0;
 
+	/* Readers run ahead before the first checkpoint, so its reads do not count. */
+	if (s->has_steps || s->count == 1)
+		list[n++] = steps_before(g, &s->at[0]);
+	for (uint32_t i = 1; i < s->count; i++)
+		list[n++] = steps_before(g, &s->at[i]) - steps_before(g, &s->at[i - 1]);
+	steps = median(list, n, &apart);
 	mem_free(list);
 	if (steps <= 0)
 		return false;
-	if (g->s->has_steps && apart == 0) {
-		say_steps(g->c, steps, "as many steps, by their markers, are in front of each");
+	if (s->has_steps && apart == 0) {
+		set_steps(g->c, steps, "as many steps, by their markers, are in front of each");
 		g->c->sure = DISTIL_SURE;
 		return true;
 	}
-	/* By reads alone it is to a step or two. */
+	/* Steps by reads are exact to one or two steps. */
 	if (apart > STEPS_APART + 2 / steps)
 		return false;
-	say_steps(g->c, g->s->has_steps ? steps : clamp(g, steps),
-		  g->s->has_steps ? "the middle of the steps between them"
-				  : "as many samples are read between them");
-	g->c->sure = g->s->count > 1 ? DISTIL_LIKELY : DISTIL_GUESS;
+	set_steps(g->c, s->has_steps ? steps : clamp_steps(g, steps),
+		  s->has_steps ? "the middle of the steps between them"
+			       : "as many samples are read between them");
+	g->c->sure = s->count > 1 ? DISTIL_LIKELY : DISTIL_GUESS;
 	return true;
 }
 
@@ -244,11 +236,11 @@ static bool find_whole_epochs(struct cadence *g)
 
 static bool find_times(struct cadence *g)
 {
-	double apart, ns = seconds_apart(g, &apart);
+	double apart, ns = gap_ns(g, &apart);
 
 	if (apart > TIMES_APART || ns <= 0)
 		return false;
-	say_time(g->c, ns, "they begin as far apart in time, and not in steps");
+	set_time(g->c, ns, "they begin as far apart in time, and not in steps");
 	g->c->sure = DISTIL_LIKELY;
 	return true;
 }
@@ -260,7 +252,7 @@ static bool find_by_count(struct cadence *g)
 
 	if (g->s->has_steps || all < g->s->count)
 		return false;
-	say_steps(g->c, clamp(g, all / g->s->count),
+	set_steps(g->c, clamp_steps(g, all / g->s->count),
 		  "this many fit into the steps of all epochs; neither samples nor times between "
 		  "them are alike");
 	g->c->sure = DISTIL_GUESS;
@@ -269,13 +261,14 @@ static bool find_by_count(struct cadence *g)
 
 static void find_any(struct cadence *g)
 {
-	double apart, ns = seconds_apart(g, &apart);
+	double apart, ns = gap_ns(g, &apart);
 
-	say_time(g->c, ns > 0 ? ns : (double)NS_PER_S,
+	set_time(g->c, ns > 0 ? ns : (double)NS_PER_S,
 		 "the middle of the times between them; neither steps nor times are alike");
 }
 
-/* Does training go on while it is written? What loaders read ahead is no sign of it. */
+/* Find whether training goes on during a checkpoint. Reads that only fill the prefetch do not
+ * count. */
 static void find_async(struct cadence *g)
 {
 	const struct distil_found *f;
@@ -297,7 +290,7 @@ static void find_async(struct cadence *g)
 	f = &g->d->found[g->party];
 	ahead = g->batch * (double)u64_max(1, f->read_threads) * (double)u64_max(1, f->prefetch);
 	g->c->is_async =
-		(double)within * samples_of_visit(g) > (double)g->s->count * (ahead + g->batch);
+		(double)within * samples_per_visit(g) > (double)g->s->count * (ahead + g->batch);
 }
 
 void checkpoint_every_find(struct checkpoint_cadence *c, const struct saves *s,

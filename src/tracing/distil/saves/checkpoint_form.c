@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_form.c - the layout, state and tensors that give the files of a trace. */
+/* checkpoint_form.c - find the layout, state and tensors that produce the files of a trace. */
 #include "tracing/distil/saves/saves_internal.h"
 
 #include <inttypes.h>
@@ -17,19 +17,19 @@
 
 enum {
 	ALIGN = 64,
-	DESCRIPTOR = 16, /* of the record before it */
-	FIELD = 4,       /* the extra field that aligns, without what fills it */
-	/* The end of an archive of zip64: the call that torch writes last. */
+	DESCRIPTOR = 16, /* bytes after the data of the previous record */
+	FIELD = 4,       /* header of the extra field that aligns the data */
+	/* The end records of a zip64 archive, which torch writes with its last call. */
 	END = TORCH_END64_BYTES + TORCH_LOCATOR_BYTES + TORCH_END_BYTES,
-	/* libstdc++ writes pieces of this size without its buffer. */
+	/* libstdc++ bypasses its buffer for writes of at least this size. */
 	PATH_DIRECT = 1024,
-	SMALL_BYTES = 2048, /* of a tensor that nobody has seen */
-	/* Bytes of a tensor in the pickle and in the directory; of the rest of a directory. */
+	SMALL_BYTES = 2048, /* assumed size of tensors inside buffered writes */
+	/* Bytes per tensor in the pickle and in the directory; bytes of the rest of a directory. */
 	PICKLE_EACH = 100,
 	DIRECTORY_EACH = 120,
 	DIRECTORY_LEAST = 600,
 	FIT_STEPS = 8,
-	BLOCK_BYTES = 4096, /* bs of a checkpoint is a multiple */
+	BLOCK_BYTES = 4096, /* the bs of a checkpoint is a multiple of this size */
 	BS_DEFAULT = 1 << 20,
 };
 
@@ -41,17 +41,16 @@ static void tensor_list_fini(struct tensor_list *l)
 	*l = (struct tensor_list){ 0 };
 }
 
-static void add(struct tensor_list *l, uint64_t bytes)
+static void add_tensor(struct tensor_list *l, uint64_t bytes)
 {
-	if (bytes == 0)
-		return;
-	vec_push(l, bytes);
+	if (bytes)
+		vec_push(l, bytes);
 }
 
-/* Does it look like an archive of torch.save, written to an open file (deepspeed) or by path
- * (torch)? In an open file a tensor begins where the archive aligns it, after a short write of its
- * header. */
-static bool tensors_are_torch(const struct saved_file *f, bool *is_file)
+/* Does the file look like an archive of torch.save? `is_file`: torch.save wrote to an open file
+ * (deepspeed), where each large tensor has an aligned write of its own after a short write of the
+ * header. Otherwise torch.save opened the path (torch). */
+static bool is_torch_archive(const struct saved_file *f, bool *is_file)
 {
 	uint32_t large = 0, alone = 0;
 
@@ -69,16 +68,16 @@ static bool tensors_are_torch(const struct saved_file *f, bool *is_file)
 	return large > 0;
 }
 
-/* ---- by calls ---- */
+/* ---- tensors by calls ---- */
 
-/* The offset of a record's data if its header comes after `off`. */
+/* The offset of a record's data if the data of the previous record ends at `off`. */
 static uint64_t data_off(uint64_t off, size_t name_bytes)
 {
 	return round_up(off + DESCRIPTOR + TORCH_LOCAL_BYTES + FIELD + name_bytes, ALIGN);
 }
 
-/* Calls in front of the archive's end: its directory, of so many bytes a tensor at most, and what
- * torch writes last. */
+/* The number of calls before the directory, which is recognised by its size, and the end records.
+ */
 static size_t calls_before_end(const struct saved_file *f)
 {
 	size_t n = f->calls.count;
@@ -91,11 +90,11 @@ static size_t calls_before_end(const struct saved_file *f)
 }
 
 /*
- * One call has a record's header and its data; the first one has the pickle, and a tensor as well
- * if that is short. The archive's name is in each header, so that another one may need another 64
- * bytes there, or fewer.
+ * List tensors of an archive that torch.save wrote by path. Each call has the header and the data
+ * of one record. The first call has the pickle, and a tensor as well if the pickle is short. The
+ * archive's name is in each header, so another name may need 64 bytes more or fewer.
  */
-static void take_path_calls(struct tensor_list *l, const struct saved_file *f, const char *archive)
+static void add_path_calls(struct tensor_list *l, const struct saved_file *f, const char *archive)
 {
 	size_t name = strlen(archive) + sizeof("/data/1");
 	size_t n = calls_before_end(f);
@@ -109,12 +108,12 @@ static void take_path_calls(struct tensor_list *l, const struct saved_file *f, c
 		if (i == 0 && (n > PATH_DIRECT / PICKLE_EACH || c->bytes < 4 * pickle))
 			continue;
 		if (c->bytes >= PATH_DIRECT && from < end)
-			add(l, end - from);
+			add_tensor(l, end - from);
 	}
 }
 
-/* Headers are apart, with tensors that fit into the buffer between them. */
-static void add_between(struct tensor_list *l, uint64_t bytes)
+/* Add assumed tensors for buffered bytes, which hold headers and small tensors in turn. */
+static void add_buffered(struct tensor_list *l, uint64_t bytes)
 {
 	uint64_t n;
 
@@ -122,10 +121,11 @@ static void add_between(struct tensor_list *l, uint64_t bytes)
 		return;
 	n = divide_up(bytes, SMALL_BYTES);
 	for (uint64_t i = 0; i < n; i++)
-		add(l, bytes / n > 2 * ALIGN ? bytes / n - 2 * ALIGN : 1);
+		add_tensor(l, bytes / n > 2 * ALIGN ? bytes / n - 2 * ALIGN : 1);
 }
 
-static void take_file_calls(struct tensor_list *l, const struct saved_file *f)
+/* List tensors of an archive that torch.save wrote to an open file. */
+static void add_file_calls(struct tensor_list *l, const struct saved_file *f)
 {
 	size_t n = calls_before_end(f);
 	uint64_t end = 0;
@@ -133,7 +133,7 @@ static void take_file_calls(struct tensor_list *l, const struct saved_file *f)
 	for (uint32_t i = 1; i < n; i++) {
 		const struct saved_call *c = &f->calls.at[i];
 
-		/* The pickle, or its end. */
+		/* This write has the pickle, or the end of the pickle. */
 		if (c->off == ALIGN) {
 			end = c->off + c->bytes;
 			continue;
@@ -141,21 +141,22 @@ static void take_file_calls(struct tensor_list *l, const struct saved_file *f)
 		if (c->bytes <= TORCH_FILE_BUFFER || c->off % ALIGN)
 			continue;
 		if (end)
-			add_between(l, c->off - end);
-		add(l, c->bytes);
+			add_buffered(l, c->off - end);
+		add_tensor(l, c->bytes);
 		end = c->off + c->bytes;
 	}
 }
 
-static void take_calls(struct tensor_list *l, const struct saved_file *f)
+/* List a tensor for each call, without the bytes of its header. */
+static void add_calls(struct tensor_list *l, const struct saved_file *f)
 {
 	for (uint32_t i = 0; i < f->calls.count; i++)
-		add(l, f->calls.at[i].bytes > PATH_DIRECT + 2 * ALIGN
-			       ? f->calls.at[i].bytes - 2 * ALIGN
-			       : f->calls.at[i].bytes);
+		add_tensor(l, f->calls.at[i].bytes > PATH_DIRECT + 2 * ALIGN
+				      ? f->calls.at[i].bytes - 2 * ALIGN
+				      : f->calls.at[i].bytes);
 }
 
-/* ---- numbers ---- */
+/* ---- tensor numbers ---- */
 
 static int by_digits(const void *a, const void *b)
 {
@@ -166,8 +167,8 @@ static int by_digits(const void *a, const void *b)
 	return strcmp(x, y);
 }
 
-/* In an archive they lie in the order of their numbers' digits: 0, 1, 10, 2. */
-static void number(struct tensor_list *l)
+/* Order tensors by number. An archive sorts them by the digits of their numbers: 0, 1, 10, 2. */
+static void sort_tensors(struct tensor_list *l)
 {
 	uint32_t *key = mem_array((size_t)l->count + 1, sizeof(*key));
 	uint64_t *bytes = mem_array((size_t)l->count + 1, sizeof(*bytes));
@@ -183,10 +184,10 @@ static void number(struct tensor_list *l)
 	l->room = (size_t)l->count + 1;
 }
 
-/* ---- until the file is as long ---- */
+/* ---- sizes that give the same file ---- */
 
-/* Make up a name; only the length of all names together is known. */
-static void put_name(struct buf *to, const struct tensor_list *l, uint32_t i)
+/* Append a made-up name, because only the total length of all names is known. */
+static void append_name(struct buf *to, const struct tensor_list *l, uint32_t i)
 {
 	uint64_t width = l->name_bytes / l->count + (i < l->name_bytes % l->count ? 1 : 0);
 	size_t before = to->len;
@@ -197,44 +198,30 @@ static void put_name(struct buf *to, const struct tensor_list *l, uint32_t i)
 	buf_addc(to, ' ');
 }
 
-void tensors_put(struct buf *to, const struct tensor_list *l)
+void tensors_append(struct buf *to, const struct tensor_list *l)
 {
 	for (uint32_t i = 0; i < l->count; i++) {
 		if (l->name_bytes)
-			put_name(to, l, i);
+			append_name(to, l, i);
 		buf_addf(to, "%" PRIu64 "\n", l->at[i]);
 	}
 }
 
-static uint64_t *largest(const struct tensor_list *l)
+/* Correct the largest tensor by the difference of file sizes. False = that tensor is too small. */
+static bool correct_largest(const struct tensor_list *l, uint64_t got, uint64_t want)
 {
-	uint64_t *most = l->at;
+	uint64_t *largest = l->at;
 
 	for (uint32_t i = 1; i < l->count; i++)
-		if (l->at[i] > *most)
-			most = &l->at[i];
-	return most;
-}
-
-/* False: what is around them has more bytes than they. */
-static bool change(const struct tensor_list *l, uint64_t got, uint64_t want)
-{
-	uint64_t *most = largest(l);
-
-	if (got > want && got - want >= *most)
+		if (l->at[i] > *largest)
+			largest = &l->at[i];
+	if (got > want && got - want >= *largest)
 		return false;
-	*most += want - got;
+	*largest += want - got;
 	return true;
 }
 
-/* An archive whose own name is of another length may have no other one that is as long: so near is
- * near enough. */
-static bool is_near(uint64_t a, uint64_t b)
-{
-	return (a > b ? a - b : b - a) <= ALIGN;
-}
-
-/* Open the trial with tensor_sizes from a file without a name. */
+/* Open the trial with the list as tensor_sizes, in an unnamed temporary file. */
 static bool open_with(const struct tensor_list *l, struct trial *t)
 {
 	int fd = unnamed_open(unnamed_folder(NULL));
@@ -243,7 +230,7 @@ static bool open_with(const struct tensor_list *l, struct trial *t)
 
 	if (fd < 0)
 		return false;
-	tensors_put(&b, l);
+	tensors_append(&b, l);
 	is_open = writeall_at(fd, buf_str(&b), b.len, 0) == 0;
 	buf_reset(&b);
 	buf_addf(&b, "/proc/self/fd/%d", fd);
@@ -254,7 +241,9 @@ static bool open_with(const struct tensor_list *l, struct trial *t)
 	return is_open;
 }
 
-static bool fit(struct tensor_list *l, struct trial *t, uint64_t rank, uint64_t bytes)
+/* Correct sizes until the trial's file has this many bytes. An archive whose name has another
+ * length may never match exactly, so a difference of ALIGN bytes is accepted in the end. */
+static bool fit_sizes(struct tensor_list *l, struct trial *t, uint64_t rank, uint64_t bytes)
 {
 	for (unsigned i = 0; i < FIT_STEPS; i++) {
 		uint64_t got;
@@ -262,29 +251,31 @@ static bool fit(struct tensor_list *l, struct trial *t, uint64_t rank, uint64_t 
 		if (!open_with(l, t))
 			return false;
 		got = trial_bytes(t, rank, 0);
-		if (got == bytes || (i >= FIT_STEPS / 2 && is_near(got, bytes)))
+		if (got == bytes)
 			return true;
-		if (!change(l, got, bytes))
+		if (i >= FIT_STEPS / 2 && u64_max(got, bytes) - u64_min(got, bytes) <= ALIGN)
+			return true;
+		if (!correct_largest(l, got, bytes))
 			return false;
 	}
 	return false;
 }
 
-/* Names by their place are as long as this, and those of put_name no shorter. */
-static uint64_t own_name_bytes(const struct tensor_list *l, const char *before)
+/* Total length of names that are a prefix and the tensor's number. */
+static uint64_t numbered_name_bytes(const struct tensor_list *l, const char *prefix)
 {
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < l->count; i++)
-		bytes += (uint64_t)snprintf(NULL, 0, "%s%" PRIu32, before, i);
+		bytes += (uint64_t)snprintf(NULL, 0, "%s%" PRIu32, prefix, i);
 	return bytes;
 }
 
-/* The pickle has the names of all tensors, so that its own call tells how long these are; what else
- * it has of the program's counts as names, too. */
+/* Find the total length of all names. The pickle contains them, so the size of the first write
+ * shows it. Other data that the program has pickled counts as names, too. */
 static void find_names(struct tensor_list *l, struct trial *t, uint64_t rank, uint64_t first_write)
 {
-	uint64_t own = own_name_bytes(l, "tensor."), got;
+	uint64_t own = numbered_name_bytes(l, "tensor."), got;
 
 	if (!open_with(l, t))
 		return;
@@ -292,18 +283,18 @@ static void find_names(struct tensor_list *l, struct trial *t, uint64_t rank, ui
 	if (got == first_write || own + first_write < got)
 		return;
 	l->name_bytes = own + first_write - got;
-	if (l->name_bytes < own_name_bytes(l, "t") + l->count ||
+	if (l->name_bytes < numbered_name_bytes(l, "t") + l->count ||
 	    l->name_bytes / l->count + 1 >= STATE_NAME_BYTES || !open_with(l, t) ||
 	    trial_first_write(t, rank) != first_write)
 		l->name_bytes = 0;
 }
 
 /*
- * List the tensors of a file, for a trial that has its layout. In an archive a tensor has a call of
- * its own, or a few bytes if it went through a buffer; in any other file each call is a tensor.
- * True: with the list the trial has the file's bytes, or nearly.
+ * List the tensors of a file, for a trial that has its layout. In an archive each large tensor has
+ * a call of its own, and small tensors share buffered calls. In any other file each call is a
+ * tensor. True = the trial's file is as long as the file, or nearly.
  */
-static bool tensors_find(struct tensor_list *l, struct trial *t, uint64_t rank,
+static bool find_tensors(struct tensor_list *l, struct trial *t, uint64_t rank,
 			 const struct saved_file *f, bool is_archive)
 {
 	bool is_path = is_archive && t->job->checkpoint_layout == LAYOUT_TORCH;
@@ -313,47 +304,48 @@ static bool tensors_find(struct tensor_list *l, struct trial *t, uint64_t rank,
 	*l = (struct tensor_list){ 0 };
 	snprintf(own, sizeof(own), "rank_%" PRIu64, rank);
 	if (!is_archive)
-		take_calls(l, f);
+		add_calls(l, f);
 	else if (is_path)
-		take_path_calls(l, f, has_text(name) ? name : own);
+		add_path_calls(l, f, has_text(name) ? name : own);
 	else
-		take_file_calls(l, f);
+		add_file_calls(l, f);
 	if (l->count == 0)
 		return false;
-	number(l);
+	sort_tensors(l);
 	t->job->checkpoint_size_bytes = 0;
 	if (is_path)
 		find_names(l, t, rank, f->calls.at[0].bytes);
-	return fit(l, t, rank, f->bytes);
+	return fit_sizes(l, t, rank, f->bytes);
 }
 
-struct forming {
+struct form_search {
 	struct checkpoint_form *f;
 	const struct saves *s;
 	const struct distil *d;
 	enum form_access access;
 	struct trial trial;
-	uint64_t rank;  /* whose file `like` is */
-	uint64_t bytes; /* of it, or of all of a rank that has several */
-	bool is_one;    /* the rank has this file alone */
-	char *path;     /* of `like`; owned */
+	uint64_t rank;  /* the rank of the typical file */
+	uint64_t bytes; /* per rank, in all its files */
+	bool is_one;    /* each rank has one file */
+	char *path;     /* path of the typical file; owned */
 };
 
-/* ---- who saves ---- */
+/* ---- ranks ---- */
 
+/* Sort the list and remove duplicates. Returns the new length. */
 static uint32_t make_unique(uint32_t *list, uint32_t n)
 {
-	uint32_t kept = 0;
+	uint32_t unique = 0;
 
 	qsort(list, n, sizeof(*list), u32_compare);
 	for (uint32_t i = 0; i < n; i++)
-		if (kept == 0 || list[kept - 1] != list[i])
-			list[kept++] = list[i];
-	return kept;
+		if (unique == 0 || list[unique - 1] != list[i])
+			list[unique++] = list[i];
+	return unique;
 }
 
-/* By names; else those who write are ranks. */
-static void find_ranks(struct forming *g)
+/* Find ranks by file names, or count each task that writes as a rank if names have no ranks. */
+static void find_ranks(struct form_search *g)
 {
 	struct checkpoint_form *f = g->f;
 	uint32_t *tasks = mem_array((size_t)g->s->files.count + 1, sizeof(*tasks));
@@ -382,8 +374,9 @@ static void find_ranks(struct forming *g)
 	mem_free(tasks);
 }
 
-/* The most frequent kind of file, by its calls; of equal ones the first. */
-static void find_like(struct forming *g)
+/* Choose the most frequent size of files whose calls are recorded; the first one if several are
+ * equally frequent. */
+static void find_typical(struct form_search *g)
 {
 	const struct saves *s = g->s;
 	uint32_t most = 0;
@@ -396,33 +389,33 @@ static void find_like(struct forming *g)
 			continue;
 		for (uint32_t k = 0; k < s->files.count; k++)
 			n += s->files.at[k].save == 0 && s->files.at[k].bytes == a->bytes;
-		if (n > most || !g->f->like) {
-			g->f->like = a;
+		if (n > most || !g->f->typical) {
+			g->f->typical = a;
 			most = n;
 		}
 	}
 }
 
-static void find_bytes(struct forming *g)
+static void find_bytes(struct form_search *g)
 {
-	const struct saved_file *like = g->f->like;
+	const struct saved_file *typical = g->f->typical;
 	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < g->s->files.count; i++)
 		if (g->s->files.at[i].save == 0)
 			all += g->s->files.at[i].bytes;
-	g->path = mem_strdup(distil_path(g->d, like->file));
+	g->path = mem_strdup(distil_path(g->d, typical->file));
 	g->is_one = g->f->files <= g->f->rank_count;
-	g->bytes = g->is_one ? like->bytes : all / g->f->rank_count;
+	g->bytes = g->is_one ? typical->bytes : all / g->f->rank_count;
 	g->rank = g->f->has_rank_names ? saves_rank_of(g->path) : 0;
 	for (uint32_t i = 0; i < g->s->files.count; i++)
-		g->f->unlike += g->is_one && g->s->files.at[i].save == 0 &&
-				g->s->files.at[i].bytes != like->bytes;
+		g->f->other_sizes += g->is_one && g->s->files.at[i].save == 0 &&
+				     g->s->files.at[i].bytes != typical->bytes;
 }
 
-/* ---- layouts, by their calls ---- */
+/* ---- layouts by calls ---- */
 
-static bool open_as(struct forming *g, enum job_layout layout)
+static bool open_as(struct form_search *g, enum job_layout layout)
 {
 	struct job *j = g->trial.job;
 
@@ -433,7 +426,8 @@ static bool open_as(struct forming *g, enum job_layout layout)
 	return trial_open(&g->trial);
 }
 
-static void found(struct forming *g, enum job_layout layout, enum distil_sure sure, const char *why)
+static void set_layout(struct form_search *g, enum job_layout layout, enum distil_sure sure,
+		       const char *why)
 {
 	g->f->layout = layout;
 	g->f->size_bytes = g->trial.job->checkpoint_size_bytes;
@@ -441,46 +435,47 @@ static void found(struct forming *g, enum job_layout layout, enum distil_sure su
 	g->f->why = why;
 }
 
-static bool is_in_requests(const struct saved_file *f)
+/* Is the file written in requests of one size? */
+static bool has_equal_requests(const struct saved_file *f)
 {
 	return f->writes == 1 ||
 	       (f->first_bytes == f->most_bytes && f->most_bytes % BLOCK_BYTES == 0 &&
 		f->writes == divide_up(f->bytes, f->most_bytes));
 }
 
-static bool is_stream(struct forming *g)
+static bool is_stream(struct form_search *g)
 {
-	const struct saved_file *like = g->f->like;
+	const struct saved_file *typical = g->f->typical;
 
-	if (!like->is_dropped && g->access == FORM_ANY)
+	if (!typical->is_dropped && g->access == FORM_ANY)
 		return false;
-	if (!open_as(g, LAYOUT_STREAM) || !trial_writes(&g->trial, g->rank, like))
+	if (!open_as(g, LAYOUT_STREAM) || !trial_writes(&g->trial, g->rank, typical))
 		return false;
-	found(g, LAYOUT_STREAM, like->is_dropped ? DISTIL_SURE : DISTIL_LIKELY,
-	      "its calls, all of them, are those of this layout");
+	set_layout(g, LAYOUT_STREAM, typical->is_dropped ? DISTIL_SURE : DISTIL_LIKELY,
+		   "its calls, all of them, are those of this layout");
 	g->f->has_calls = true;
 	return true;
 }
 
-/* Every other write is of one size, and so is the layout's. */
-static bool alternates(struct forming *g)
+/* Does every other write have the size of the layout's first write? */
+static bool alternates(struct form_search *g)
 {
-	const struct saved_file *like = g->f->like;
+	const struct saved_file *typical = g->f->typical;
 	struct shard_write w = { 0 };
 	struct shard shard;
 
-	if (like->calls.count < 4)
+	if (typical->calls.count < 4)
 		return false;
 	shard_init(&shard, &g->trial.set, g->rank, 0, 0);
 	if (!shard_write_next(&shard, &w))
 		return false;
-	for (uint32_t i = 0; i + 1 < like->calls.count; i += 2)
-		if (like->calls.at[i].bytes != w.bytes)
+	for (uint32_t i = 0; i + 1 < typical->calls.count; i += 2)
+		if (typical->calls.at[i].bytes != w.bytes)
 			return false;
-	return like->calls.at[1].bytes > w.bytes;
+	return typical->calls.at[1].bytes > w.bytes;
 }
 
-static bool is_pattern(struct forming *g)
+static bool is_pattern(struct form_search *g)
 {
 	struct checkpoint_form *f = g->f;
 
@@ -490,35 +485,35 @@ static bool is_pattern(struct forming *g)
 		g->trial.job->checkpoint_pattern = p;
 		if (!open_as(g, LAYOUT_PATTERN) || !trial_bytes(&g->trial, g->rank, 0))
 			continue;
-		is_same = trial_writes(&g->trial, g->rank, f->like);
-		if (f->like->calls.count < 3 || (!is_same && !alternates(g)))
+		is_same = trial_writes(&g->trial, g->rank, f->typical);
+		if (f->typical->calls.count < 3 || (!is_same && !alternates(g)))
 			continue;
 		f->pattern = (enum job_pattern)p;
 		f->has_calls = is_same;
-		found(g, LAYOUT_PATTERN, is_same ? DISTIL_SURE : DISTIL_LIKELY,
-		      is_same ? "its calls, all of them, are those of this layout"
-			      : "every other write is as long as in this pattern");
+		set_layout(g, LAYOUT_PATTERN, is_same ? DISTIL_SURE : DISTIL_LIKELY,
+			   is_same ? "its calls, all of them, are those of this layout"
+				   : "every other write is as long as in this pattern");
 		return true;
 	}
 	return false;
 }
 
 /* Is it an archive of torch.save with one tensor? */
-static bool is_one_tensor(struct forming *g, enum job_layout layout)
+static bool is_one_tensor(struct form_search *g, enum job_layout layout)
 {
-	if (g->f->like->writes < 2 || !open_as(g, layout) ||
-	    !trial_fit_size(&g->trial, g->rank, g->bytes, g->f->like))
+	if (g->f->typical->writes < 2 || !open_as(g, layout) ||
+	    !trial_fit_size(&g->trial, g->rank, g->bytes, g->f->typical))
 		return false;
-	found(g, layout, DISTIL_SURE,
-	      "its calls, all of them, are those of this layout with one tensor");
+	set_layout(g, layout, DISTIL_SURE,
+		   "its calls, all of them, are those of this layout with one tensor");
 	g->f->has_calls = true;
 	return true;
 }
 
-/* ---- of other calls ---- */
+/* ---- layouts with other calls ---- */
 
-/* torch.save calls the archive as its file, without the suffix. */
-static void name_archive(struct forming *g)
+/* torch.save names the archive like its file, without the suffix. */
+static void name_archive(struct form_search *g)
 {
 	const char *name = distil_basename(g->path);
 	const char *dot = strrchr(name, '.');
@@ -533,70 +528,56 @@ static void name_archive(struct forming *g)
 	mem_replace(&g->trial.job->checkpoint_archive, g->f->archive);
 }
 
-static bool is_archive(struct forming *g)
+static bool is_archive(struct form_search *g)
 {
 	bool is_file;
 
-	if (!tensors_are_torch(g->f->like, &is_file) ||
+	if (!is_torch_archive(g->f->typical, &is_file) ||
 	    !open_as(g, is_file ? LAYOUT_DEEPSPEED : LAYOUT_TORCH))
 		return false;
 	if (!is_file)
 		name_archive(g);
-	if (!tensors_find(&g->f->tensors, &g->trial, g->rank, g->f->like, true)) {
+	if (!find_tensors(&g->f->tensors, &g->trial, g->rank, g->f->typical, true)) {
 		tensor_list_fini(&g->f->tensors);
 		g->f->archive[0] = '\0';
 		mem_replace(&g->trial.job->checkpoint_archive, NULL);
 		return false;
 	}
-	found(g, is_file ? LAYOUT_DEEPSPEED : LAYOUT_TORCH, DISTIL_LIKELY,
-	      is_file ? "long writes begin at multiples of 64, short ones are between them, as "
-			"torch.save to an open file does"
-		      : "writes are consecutive and differ, as tensors with their headers "
-			"by torch.save to a path");
+	set_layout(
+		g, is_file ? LAYOUT_DEEPSPEED : LAYOUT_TORCH, DISTIL_LIKELY,
+		is_file ? "long writes begin at multiples of 64, short ones are between them, as "
+			  "torch.save to an open file does"
+			: "writes are consecutive and differ, as tensors with their "
+			  "headers "
+			  "by torch.save to a path");
 	g->f->size_bytes = 0;
 	return true;
 }
 
-/* A tensor for each write, so that they are as long. */
-static bool is_any(struct forming *g)
+/* Fall back to a tensor for each write, which gives writes of the right size. */
+static bool is_any(struct form_search *g)
 {
-	if (!g->is_one || g->f->like->calls.count < 2 || !open_as(g, LAYOUT_TORCH) ||
-	    !tensors_find(&g->f->tensors, &g->trial, g->rank, g->f->like, false)) {
+	if (!g->is_one || g->f->typical->calls.count < 2 || !open_as(g, LAYOUT_TORCH) ||
+	    !find_tensors(&g->f->tensors, &g->trial, g->rank, g->f->typical, false)) {
 		tensor_list_fini(&g->f->tensors);
 		return false;
 	}
-	found(g, LAYOUT_TORCH, DISTIL_GUESS,
-	      "no layout has these calls; this one can have tensors that are as long as the "
-	      "writes");
+	set_layout(g, LAYOUT_TORCH, DISTIL_GUESS,
+		   "no layout has these calls; this one can have tensors that are as long as the "
+		   "writes");
 	g->f->size_bytes = 0;
 	return true;
 }
 
-static void take_bytes_alone(struct forming *g)
-{
-	(void)open_as(g, LAYOUT_STREAM);
-	g->trial.job->checkpoint_size_bytes = g->bytes;
-	found(g, LAYOUT_STREAM, DISTIL_GUESS,
-	      "no layout has these files; this one has nothing in them but tensors, so that all "
-	      "bytes are right");
-}
+/* ---- requests of one size: only the file's name shows its layout ---- */
 
-/* ---- requests of one size: what is in the file is known by its name ---- */
-
-static bool has_name(const struct forming *g, const char *start)
+static bool has_name(const struct form_search *g, const char *start)
 {
 	return strncmp(distil_basename(g->path), start, strlen(start)) == 0;
 }
 
-static void take_stream(struct forming *g)
-{
-	(void)open_as(g, LAYOUT_STREAM);
-	found(g, LAYOUT_STREAM, DISTIL_LIKELY,
-	      "requests of one size show none; this one has nothing around its tensors");
-}
-
-/* Is the whole file as long as a pattern is? */
-static bool is_whole_pattern(struct forming *g)
+/* Is the file exactly as long as the file of a pattern? */
+static bool is_whole_pattern(struct form_search *g)
 {
 	for (int p = PATTERN_UNET3D; p <= PATTERN_DLRM; p++) {
 		g->trial.job->checkpoint_pattern = p;
@@ -606,72 +587,81 @@ static bool is_whole_pattern(struct forming *g)
 		if (!trial_open(&g->trial) || trial_bytes(&g->trial, g->rank, 0) != g->bytes)
 			continue;
 		g->f->pattern = (enum job_pattern)p;
-		found(g, LAYOUT_PATTERN, DISTIL_LIKELY, "the file is as long as this pattern's");
+		set_layout(g, LAYOUT_PATTERN, DISTIL_LIKELY,
+			   "the file is as long as this pattern's");
 		return true;
 	}
 	return false;
 }
 
-static void take_plain(struct forming *g)
+static void set_plain(struct form_search *g)
 {
-	uint64_t most = g->f->like->most_bytes;
+	uint64_t most = g->f->typical->most_bytes;
 	enum job_layout zip = has_name(g, "rank_") ? LAYOUT_TORCH : LAYOUT_DEEPSPEED;
 
 	g->f->is_plain = true;
-	g->f->bs = g->f->like->writes > 1 || most > BS_DEFAULT ? round_up(most, BLOCK_BYTES)
-							       : BS_DEFAULT;
+	g->f->bs = g->f->typical->writes > 1 || most > BS_DEFAULT ? round_up(most, BLOCK_BYTES)
+								  : BS_DEFAULT;
 	g->f->has_calls = true;
 	if (!has_name(g, "rank_") && is_whole_pattern(g))
 		return;
 	if ((has_name(g, "rank_") || has_name(g, "model_states-")) && open_as(g, zip) &&
 	    trial_fit_size(&g->trial, g->rank, g->bytes, NULL) &&
 	    trial_roundness(g->trial.job->checkpoint_size_bytes) > trial_roundness(g->bytes)) {
-		found(g, zip, DISTIL_LIKELY,
-		      "the name is this layout's, and the tensor in it has a round size");
+		set_layout(g, zip, DISTIL_LIKELY,
+			   "the name is this layout's, and the tensor in it has a round size");
 		return;
 	}
-	take_stream(g);
+	(void)open_as(g, LAYOUT_STREAM);
+	set_layout(g, LAYOUT_STREAM, DISTIL_LIKELY,
+		   "requests of one size show none; this one has nothing around its tensors");
 }
 
-/* ---- in this order ---- */
+/* ---- all layouts, in order ---- */
 
-static void find_form(struct forming *g)
+static void find_form(struct form_search *g)
 {
-	const struct saved_file *like = g->f->like;
+	const struct saved_file *typical = g->f->typical;
 	bool may_plain = g->access != FORM_FRAMEWORK;
 
 	checkpoint_model_find(&g->f->model, g->s, g->d, g->access != FORM_ANY);
 	if (g->f->model.name) {
-		g->f->is_plain = may_plain && is_in_requests(like);
+		g->f->is_plain = may_plain && has_equal_requests(typical);
 		if (g->f->is_plain)
-			take_plain(g);
-		found(g, LAYOUT_DEEPSPEED, DISTIL_SURE,
-		      "names and sizes of all files are this layout's");
+			set_plain(g);
+		set_layout(g, LAYOUT_DEEPSPEED, DISTIL_SURE,
+			   "names and sizes of all files are this layout's");
 		g->f->size_bytes = 0;
 		g->f->has_calls = true;
 		return;
 	}
 	if (g->access == FORM_PLAIN) {
-		take_plain(g);
+		set_plain(g);
 		return;
 	}
 	if (g->is_one && (is_stream(g) || is_pattern(g) || is_one_tensor(g, LAYOUT_TORCH) ||
 			  is_one_tensor(g, LAYOUT_DEEPSPEED)))
 		return;
-	if (may_plain && is_in_requests(like))
-		take_plain(g);
-	else if (!(g->is_one && is_archive(g)) && !is_any(g))
-		take_bytes_alone(g);
+	if (may_plain && has_equal_requests(typical)) {
+		set_plain(g);
+	} else if (!(g->is_one && is_archive(g)) && !is_any(g)) {
+		(void)open_as(g, LAYOUT_STREAM);
+		g->trial.job->checkpoint_size_bytes = g->bytes;
+		set_layout(g, LAYOUT_STREAM, DISTIL_GUESS,
+			   "no layout has these files; this one has nothing in them but tensors, "
+			   "so that all "
+			   "bytes are right");
+	}
 }
 
 void checkpoint_form_find(struct checkpoint_form *f, const struct saves *s, const struct distil *d,
 			  enum form_access access)
 {
-	struct forming g = { .f = f, .s = s, .d = d, .access = access };
+	struct form_search g = { .f = f, .s = s, .d = d, .access = access };
 
 	*f = (struct checkpoint_form){ 0 };
 	find_ranks(&g);
-	find_like(&g);
+	find_typical(&g);
 	find_bytes(&g);
 	trial_init(&g.trial);
 	find_form(&g);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_found.c - checkpoints as options: how often, who, which files, by which calls. */
+/* checkpoint_found.c - print the options of checkpoints: cadence, ranks, files and calls. */
 #include "tracing/distil/saves/saves_internal.h"
 
 #include <inttypes.h>
@@ -13,8 +13,8 @@
 #include "base/units.h"
 #include "base/util.h"
 
-/* All that is known of one party. */
-struct saying {
+/* The checkpoints of one party, and the restores next to them. */
+struct checkpoint_section {
 	struct distil *d;
 	uint32_t party;
 	struct saves saves;
@@ -30,7 +30,7 @@ struct saying {
 
 /* ---- text ---- */
 
-static void put_ranges(struct buf *b, const uint32_t *list, uint32_t n)
+static void append_ranges(struct buf *b, const uint32_t *list, uint32_t n)
 {
 	for (uint32_t i = 0, k; i < n; i = k + 1) {
 		for (k = i; k + 1 < n && list[k + 1] == list[k] + 1;)
@@ -41,28 +41,21 @@ static void put_ranges(struct buf *b, const uint32_t *list, uint32_t n)
 	}
 }
 
-static uint64_t ranks_of_job(const struct saying *g)
-{
-	const struct checkpoint_form *f = &g->form;
+/* ---- ranks ---- */
 
-	return f->model.name ? f->model.ranks : (uint64_t)f->ranks[f->rank_count - 1] + 1;
-}
-
-/* ---- who saves ---- */
-
-static void say_training_ranks(const struct saying *g, struct jobsection *to)
+static void print_training_ranks(const struct checkpoint_section *g, struct jobsection *to)
 {
 	const struct checkpoint_form *f = &g->form;
 	uint64_t ranks = g->party < g->d->parties ? g->d->found[g->party].accelerators : 0;
 	struct buf b = { 0 };
 
-	/* In the other patterns only one rank saves anything. */
+	/* Patterns other than BERT save on rank 0 alone. */
 	if (f->layout == LAYOUT_PATTERN && f->pattern != PATTERN_BERT && f->rank_count == 1 &&
 	    f->ranks[0] == 0)
 		return;
 	if (ranks <= f->rank_count)
 		return;
-	put_ranges(&b, f->ranks, f->rank_count);
+	append_ranges(&b, f->ranks, f->rank_count);
 	jobsection_say(to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY, "checkpoint_ranks",
 		       f->rank_count == 1 && f->ranks[0] == 0 ? "zero" : buf_str(&b),
 		       "of %" PRIu64 " ranks %" PRIu32 " write%s files of a checkpoint", ranks,
@@ -70,10 +63,10 @@ static void say_training_ranks(const struct saying *g, struct jobsection *to)
 	buf_fini(&b);
 }
 
-static void say_ranks(const struct saying *g, struct jobsection *to)
+static void print_ranks(const struct checkpoint_section *g, struct jobsection *to)
 {
 	const struct checkpoint_form *f = &g->form;
-	uint64_t ranks = ranks_of_job(g);
+	uint64_t ranks = f->model.name ? f->model.ranks : (uint64_t)f->ranks[f->rank_count - 1] + 1;
 	struct buf b = { 0 };
 
 	jobsection_say_u64(
@@ -81,33 +74,23 @@ static void say_ranks(const struct saying *g, struct jobsection *to)
 		f->has_rank_names ? "the names of the files number them"
 				  : "this many threads or processes write, each its own files");
 	if (f->rank_count < ranks && !f->model.name) {
-		put_ranges(&b, f->ranks, f->rank_count);
+		append_ranges(&b, f->ranks, f->rank_count);
 		jobsection_say(to, DISTIL_SURE, "checkpoint_ranks", buf_str(&b),
 			       "only these ranks' files are in the trace");
+	} else if (f->rank_count < ranks) {
+		/* Some ranks of a model save nothing, so this need not be an error. */
+		jobsection_note(to,
+				"files of %" PRIu32 " of %" PRIu64
+				" ranks are in the trace; of a model that is cut otherwise set "
+				"checkpoint_ranks",
+				f->rank_count, ranks);
 	}
 	buf_fini(&b);
 }
 
-/* Ranks of a model save nothing, some of them: those who do were seen. */
-static void say_model_ranks(const struct saying *g, struct jobsection *to)
-{
-	const struct checkpoint_form *f = &g->form;
-	struct buf b = { 0 };
+/* ---- layout and state ---- */
 
-	if (f->rank_count >= f->model.ranks)
-		return;
-	put_ranges(&b, f->ranks, f->rank_count);
-	jobsection_note(
-		to,
-		"files of %" PRIu32 " of %" PRIu64
-		" ranks are in the trace; of a model that is cut otherwise set checkpoint_ranks",
-		f->rank_count, f->model.ranks);
-	buf_fini(&b);
-}
-
-/* ---- what is saved ---- */
-
-static void say_model(const struct saying *g, struct jobsection *to)
+static void print_model(const struct checkpoint_section *g, struct jobsection *to)
 {
 	const struct checkpoint_model *m = &g->form.model;
 	char why[120];
@@ -137,69 +120,52 @@ static void say_model(const struct saying *g, struct jobsection *to)
 	}
 }
 
-static void say_size(const struct saying *g, struct jobsection *to)
+static void print_size(const struct checkpoint_section *g, struct jobsection *to)
 {
 	const struct checkpoint_form *f = &g->form;
 	char text[UNITS_TEXT_BYTES], human[UNITS_TEXT_BYTES];
-	enum distil_sure sure = f->unlike ? DISTIL_GUESS : DISTIL_SURE;
+	enum distil_sure sure = f->other_sizes ? DISTIL_GUESS : DISTIL_SURE;
 
 	units_put_size(text, f->size_bytes);
-	units_human_bytes(human, (double)f->like->bytes);
+	units_human_bytes(human, (double)f->typical->bytes);
 	jobsection_say(to, sure, "checkpoint_size", text,
 		       "with it a file of a rank has %" PRIu64 " bytes (%s), as in the trace",
-		       f->like->bytes, human);
+		       f->typical->bytes, human);
 }
 
-static void say_tensors(const struct saying *g, struct jobsection *to)
+static void print_state(const struct checkpoint_section *g, struct jobsection *to)
 {
-	const struct checkpoint_form *f = &g->form;
-
-	jobsection_say(to, f->sure == DISTIL_GUESS ? DISTIL_GUESS : DISTIL_LIKELY, "tensor_sizes",
-		       g->tensor_file,
-		       "%" PRIu32 " tensors, by the %" PRIu32
-		       " writes of a file; with them it has its %" PRIu64 " bytes",
-		       f->tensors.count, f->like->writes, f->like->bytes);
-}
-
-static void say_archive(const struct saying *g, struct jobsection *to)
-{
-	if (g->form.archive[0])
-		jobsection_say(to, DISTIL_LIKELY, "checkpoint_archive", g->form.archive,
-			       "a file is called so, and torch.save writes its name in front of "
-			       "each tensor");
-}
-
-static void say_pattern(const struct saying *g, struct jobsection *to)
-{
+	static const char *const layouts[] = { "torch", "deepspeed", "stream", "pattern" };
 	static const char *const patterns[] = { "unet3d", "bert", "dlrm" };
 	const struct checkpoint_form *f = &g->form;
 
-	jobsection_say(to, f->sure, "checkpoint_pattern", patterns[f->pattern], "%s", f->why);
-	if (f->size_bytes)
-		say_size(g, to);
-}
-
-static void say_state(const struct saying *g, struct jobsection *to)
-{
-	static const char *const layouts[] = { "torch", "deepspeed", "stream", "pattern" };
-	const struct checkpoint_form *f = &g->form;
-
 	jobsection_say(to, f->sure, "checkpoint_layout", layouts[f->layout], "%s", f->why);
-	say_archive(g, to);
-	if (f->layout == LAYOUT_PATTERN)
-		say_pattern(g, to);
-	else if (f->model.name)
-		say_model(g, to);
-	else if (g->tensor_file[0])
-		say_tensors(g, to);
-	else
-		say_size(g, to);
-	if (f->unlike)
+	if (f->archive[0])
+		jobsection_say(to, DISTIL_LIKELY, "checkpoint_archive", f->archive,
+			       "a file is called so, and torch.save writes its name in front of "
+			       "each tensor");
+	if (f->layout == LAYOUT_PATTERN) {
+		jobsection_say(to, f->sure, "checkpoint_pattern", patterns[f->pattern], "%s",
+			       f->why);
+		if (f->size_bytes)
+			print_size(g, to);
+	} else if (f->model.name) {
+		print_model(g, to);
+	} else if (g->tensor_file[0]) {
+		jobsection_say(to, f->sure == DISTIL_GUESS ? DISTIL_GUESS : DISTIL_LIKELY,
+			       "tensor_sizes", g->tensor_file,
+			       "%" PRIu32 " tensors, by the %" PRIu32
+			       " writes of a file; with them it has its %" PRIu64 " bytes",
+			       f->tensors.count, f->typical->writes, f->typical->bytes);
+	} else {
+		print_size(g, to);
+	}
+	if (f->other_sizes)
 		jobsection_note(
 			to,
 			"%" PRIu32 " of %" PRIu32
 			" files of a checkpoint have another size; there is one for all ranks",
-			f->unlike, f->files);
+			f->other_sizes, f->files);
 	if (!f->model.name && f->files > f->rank_count)
 		jobsection_note(to,
 				"%" PRIu32 " rank%s write %" PRIu32
@@ -213,27 +179,14 @@ static void say_state(const struct saying *g, struct jobsection *to)
 			"instead of checkpoint_size, checkpoint_layout=deepspeed has these files.");
 }
 
-/* Layout, state and ranks. */
-static void say_what(const struct saying *g, struct jobsection *to)
-{
-	jobsection_heading(to, "what is saved, by whom");
-	say_state(g, to);
-	if (g->is_training)
-		say_training_ranks(g, to);
-	else
-		say_ranks(g, to);
-	if (!g->is_training && g->form.model.name)
-		say_model_ranks(g, to);
-}
+/* ---- restores ---- */
 
-/* ---- what there is ---- */
-
-static bool is_of(const struct saying *g, const struct distil_stage *t)
+static bool is_own_stage(const struct checkpoint_section *g, const struct distil_stage *t)
 {
 	return t->party == g->party && t->start_ns <= t->end_ns;
 }
 
-static void find_restores(struct saying *g)
+static void find_restores(struct checkpoint_section *g)
 {
 	struct restores *r = &g->restores;
 
@@ -244,14 +197,14 @@ static void find_restores(struct saying *g)
 
 		if (t->kind == STAGE_TRAIN && g->party != UINT32_MAX && t->party == g->party)
 			g->is_training = true;
-		if (t->kind != STAGE_RESTORE || !is_of(g, t) || r->count == SAVES_MOST)
+		if (t->kind != STAGE_RESTORE || !is_own_stage(g, t) || r->count == SAVES_MOST)
 			continue;
 		r->start_ns[r->count] = t->start_ns;
 		r->end_ns[r->count++] = t->end_ns;
 	}
 }
 
-static int sum_restores(struct saying *g, struct mlgen_err *err)
+static int sum_restores(struct checkpoint_section *g, struct mlgen_err *err)
 {
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
@@ -261,16 +214,16 @@ static int sum_restores(struct saying *g, struct mlgen_err *err)
 		return 0;
 	while ((rc = visits_next(g->d->visits, &c, &x, err)) > 0) {
 		if (x->stage >= g->d->stage_count || g->d->stages[x->stage].kind != STAGE_RESTORE ||
-		    !is_of(g, &g->d->stages[x->stage]))
+		    !is_own_stage(g, &g->d->stages[x->stage]))
 			continue;
 		g->restores.bytes += x->read_bytes;
 	}
 	return rc;
 }
 
-/* ---- how it is written ---- */
+/* ---- calls ---- */
 
-static void say_sync(const struct saying *g, struct jobsection *to)
+static void print_sync(const struct checkpoint_section *g, struct jobsection *to)
 {
 	const struct saves *s = &g->saves;
 	uint32_t synced = 0, late = 0;
@@ -279,7 +232,8 @@ static void say_sync(const struct saying *g, struct jobsection *to)
 		const struct saved_file *f = &s->files.at[i];
 
 		synced += f->syncs && f->is_synced_last;
-		/* Another of its files was written before it was synced. */
+		/* Did the thread begin another file of the checkpoint before this one was synced?
+		 */
 		for (uint32_t k = i + 1; f->syncs && k < s->files.count &&
 					 s->files.at[k].start_ns < f->end_ns && k < i + 64;
 		     k++)
@@ -301,21 +255,21 @@ static void say_sync(const struct saying *g, struct jobsection *to)
 					     : "before the next one begins");
 }
 
-static void say_commit(const struct saying *g, struct jobsection *to)
+static void print_commit(const struct checkpoint_section *g, struct jobsection *to)
 {
 	const struct saves *s = &g->saves;
-	uint32_t renamed = 0, gone = 0;
+	uint32_t renamed = 0, unlinked = 0;
 	uint64_t keep = 0;
 
 	for (uint32_t i = 0; i < s->count; i++) {
 		uint32_t whole = 0;
 
 		renamed += s->at[i].is_renamed;
-		if (!s->at[i].gone_ns)
+		if (!s->at[i].unlinked_ns)
 			continue;
 		for (uint32_t k = i + 1; k < s->count; k++)
-			whole += s->at[k].end_ns <= s->at[i].gone_ns;
-		if (gone++ == 0 || whole < keep)
+			whole += s->at[k].end_ns <= s->at[i].unlinked_ns;
+		if (unlinked++ == 0 || whole < keep)
 			keep = whole;
 	}
 	if (renamed)
@@ -323,44 +277,29 @@ static void say_commit(const struct saying *g, struct jobsection *to)
 			to, renamed == s->count ? DISTIL_SURE : DISTIL_LIKELY, "rename_commit", "1",
 			"%" PRIu32 " of %" PRIu32 " are written under another name, and renamed",
 			renamed, s->count);
-	if (gone && keep)
+	if (unlinked && keep)
 		jobsection_say_u64(to, DISTIL_SURE, "checkpoint_keep", keep,
 				   "older ones are deleted when this many are complete");
-	else if (gone)
+	else if (unlinked)
 		jobsection_note(to, "the one before is deleted before the next one is whole, or "
 				    "overwritten, which there is no option for");
 }
 
-static void say_threads(const struct saying *g, struct jobsection *to)
+static void print_direct(const struct checkpoint_section *g, struct jobsection *to)
 {
-	const struct checkpoint_form *f = &g->form;
+	const struct saved_file *typical = g->form.typical;
 
-	if (f->threads > 1 && !g->is_training)
-		jobsection_say_u64(to, DISTIL_LIKELY, "checkpoint_threads", f->threads,
-				   "this many threads write files of a rank");
-}
-
-static void say_direct(const struct saying *g, struct jobsection *to)
-{
-	const struct saved_file *like = g->form.like;
-
-	if (g->is_training) {
-		if (like->is_direct)
-			jobsection_note(to, "checkpoints are written with O_DIRECT; direct is of "
-					    "the samples, too");
-		return;
-	}
-	jobsection_say_u64(to, DISTIL_SURE, "direct", like->is_direct,
-			   like->is_direct ? "its files are opened with O_DIRECT"
-					   : "no file of it is opened with O_DIRECT");
-	if (like->depth > 1)
+	jobsection_say_u64(to, DISTIL_SURE, "direct", typical->is_direct,
+			   typical->is_direct ? "its files are opened with O_DIRECT"
+					      : "no file of it is opened with O_DIRECT");
+	if (typical->depth > 1)
 		jobsection_note(to,
 				"up to %" PRIu32 " writes of a file are under way at a time; "
 				"iodepth= with an asynchronous ioengine",
-				like->depth);
+				typical->depth);
 }
 
-static void say_access(const struct saying *g, struct jobsection *to)
+static void print_access(const struct checkpoint_section *g, struct jobsection *to)
 {
 	const struct checkpoint_form *f = &g->form;
 	char text[UNITS_TEXT_BYTES];
@@ -369,37 +308,32 @@ static void say_access(const struct saying *g, struct jobsection *to)
 		jobsection_say(to, f->has_calls ? DISTIL_SURE : DISTIL_LIKELY, "access",
 			       "framework",
 			       "writes of %" PRIu64 " to %" PRIu64 " bytes are the layout's own",
-			       f->like->least_bytes, f->like->most_bytes);
+			       f->typical->least_bytes, f->typical->most_bytes);
 		return;
 	}
-	jobsection_say(to, f->like->writes > 1 ? DISTIL_SURE : DISTIL_LIKELY, "access", "plain",
-		       "the %" PRIu32 " write%s of a file %s", f->like->writes,
-		       plural(f->like->writes),
-		       f->like->writes > 1 ? "are of one size, but the last" : "is all of it");
+	jobsection_say(to, f->typical->writes > 1 ? DISTIL_SURE : DISTIL_LIKELY, "access", "plain",
+		       "the %" PRIu32 " write%s of a file %s", f->typical->writes,
+		       plural(f->typical->writes),
+		       f->typical->writes > 1 ? "are of one size, but the last" : "is all of it");
 	units_put_size(text, f->bs);
-	jobsection_say(to, f->like->writes > 1 ? DISTIL_SURE : DISTIL_GUESS, "bs", text, "%s",
-		       f->like->writes > 1 ? "their size"
-					   : "one that is at least as long as a file");
+	jobsection_say(to, f->typical->writes > 1 ? DISTIL_SURE : DISTIL_GUESS, "bs", text, "%s",
+		       f->typical->writes > 1 ? "their size"
+					      : "one that is at least as long as a file");
 }
 
-/* ---- when ---- */
+/* ---- times ---- */
 
-static uint64_t least_gap(const uint64_t *starts, const uint64_t *ends, uint32_t n)
+/* Print the least pause, because other work can make a pause longer but never shorter. */
+static void print_pause(struct jobsection *to, const uint64_t *starts, const uint64_t *ends,
+			uint32_t n)
 {
-	uint64_t least = UINT64_MAX;
-
-	for (uint32_t i = 1; i < n; i++)
-		least = u64_min(least, starts[i] > ends[i - 1] ? starts[i] - ends[i - 1] : 0);
-	return least;
-}
-
-/* Other work can make a pause longer, never shorter. */
-static void say_pause(struct jobsection *to, uint64_t gap_ns, bool has_gap)
-{
+	uint64_t gap_ns = UINT64_MAX;
 	char text[UNITS_TEXT_BYTES];
 	double digits;
 
-	if (!has_gap || gap_ns == 0 || gap_ns == UINT64_MAX)
+	for (uint32_t i = 1; i < n; i++)
+		gap_ns = u64_min(gap_ns, starts[i] > ends[i - 1] ? starts[i] - ends[i - 1] : 0);
+	if (gap_ns == 0 || gap_ns == UINT64_MAX)
 		return;
 	digits = pow(10, floor(log10((double)gap_ns)) - 1);
 	units_put_time(text, (uint64_t)(floor((double)gap_ns / digits) * digits));
@@ -407,7 +341,7 @@ static void say_pause(struct jobsection *to, uint64_t gap_ns, bool has_gap)
 		       "the least time from the end of one to the next");
 }
 
-static void say_saves(const struct saying *g, struct jobsection *to)
+static void print_saves(const struct checkpoint_section *g, struct jobsection *to)
 {
 	const struct saves *s = &g->saves;
 	uint64_t *starts = mem_array((size_t)s->count + 1, sizeof(*starts));
@@ -415,16 +349,16 @@ static void say_saves(const struct saying *g, struct jobsection *to)
 
 	for (uint32_t i = 0; i < s->count; i++) {
 		starts[i] = s->at[i].start_ns;
-		ends[i] = u64_max(s->at[i].end_ns, s->at[i].over_ns);
+		ends[i] = u64_max(s->at[i].end_ns, s->at[i].finished_ns);
 	}
 	jobsection_say_u64(to, DISTIL_SURE, "checkpoints", s->count + s->left_out,
 			   "this many are written");
-	say_pause(to, least_gap(starts, ends, s->count), s->count > 1);
+	print_pause(to, starts, ends, s->count);
 	mem_free(ends);
 	mem_free(starts);
 }
 
-static void say_every(const struct saying *g, struct jobsection *to)
+static void print_every(const struct checkpoint_section *g, struct jobsection *to)
 {
 	struct checkpoint_cadence c;
 
@@ -440,7 +374,7 @@ static void say_every(const struct saying *g, struct jobsection *to)
 
 /* ---- sections ---- */
 
-static void say_directory(const struct saying *g, struct jobsection *to)
+static void print_directory(const struct checkpoint_section *g, struct jobsection *to)
 {
 	struct buf b = { 0 };
 
@@ -449,19 +383,22 @@ static void say_directory(const struct saying *g, struct jobsection *to)
 	buf_addf(&b, "${MLGEN_DIR:-mlgen-data}/%s",
 		 has_text(g->d->side_name) ? g->d->side_name : "checkpoints");
 	jobsection_say(to, DISTIL_GUESS, "directory", buf_str(&b), "in the trace it is %s",
-		       g->form.like ? distil_path(g->d, g->form.like->file) : "not known");
+		       g->form.typical ? distil_path(g->d, g->form.typical->file) : "not known");
 	buf_fini(&b);
 }
 
-static void say_training(const struct saying *g, struct jobsection *to)
+static void print_training(const struct checkpoint_section *g, struct jobsection *to)
 {
 	jobsection_heading(to, "checkpoints");
-	say_every(g, to);
-	say_what(g, to);
-	say_threads(g, to);
-	say_sync(g, to);
-	say_commit(g, to);
-	say_direct(g, to);
+	print_every(g, to);
+	jobsection_heading(to, "what is saved, by whom");
+	print_state(g, to);
+	print_training_ranks(g, to);
+	print_sync(g, to);
+	print_commit(g, to);
+	if (g->form.typical->is_direct)
+		jobsection_note(to, "checkpoints are written with O_DIRECT; direct is of "
+				    "the samples, too");
 	if (g->restores.count)
 		jobsection_note(to,
 				"%" PRIu32 " times files of a checkpoint are read, %" PRIu64
@@ -470,19 +407,23 @@ static void say_training(const struct saying *g, struct jobsection *to)
 				g->restores.count, g->restores.bytes);
 }
 
-static void say_alone(const struct saying *g, struct jobsection *to)
+static void print_alone(const struct checkpoint_section *g, struct jobsection *to)
 {
 	jobsection_say(to, DISTIL_SURE, "phase", "checkpoint",
 		       "files of checkpoints are written, and no samples are read");
-	say_directory(g, to);
-	say_what(g, to);
-	say_threads(g, to);
+	print_directory(g, to);
+	jobsection_heading(to, "what is saved, by whom");
+	print_state(g, to);
+	print_ranks(g, to);
+	if (g->form.threads > 1)
+		jobsection_say_u64(to, DISTIL_LIKELY, "checkpoint_threads", g->form.threads,
+				   "this many threads write files of a rank");
 	jobsection_heading(to, "how it is written, and when");
-	say_access(g, to);
-	say_direct(g, to);
-	say_sync(g, to);
-	say_commit(g, to);
-	say_saves(g, to);
+	print_access(g, to);
+	print_direct(g, to);
+	print_sync(g, to);
+	print_commit(g, to);
+	print_saves(g, to);
 }
 
 static const char *const restore_options[] = {
@@ -510,8 +451,8 @@ static const char *const restore_options[] = {
 	"direct",
 };
 
-/* Restore what was saved in the same trace. */
-static void say_restore(const struct saying *g, const struct jobsection *saved)
+/* Print a section that restores the checkpoints of this one. */
+static void print_restore(const struct checkpoint_section *g, const struct jobsection *saved)
 {
 	const struct restores *r = &g->restores;
 	struct jobsection *to = jobtext_section(g->d->to, "restore");
@@ -529,31 +470,22 @@ static void say_restore(const struct saying *g, const struct jobsection *saved)
 	jobsection_say_u64(to, DISTIL_LIKELY, "checkpoints",
 			   u64_min(r->count, g->saves.count + g->saves.left_out),
 			   "files are read this many times");
-	say_pause(to, least_gap(r->start_ns, r->end_ns, r->count), r->count > 1);
+	print_pause(to, r->start_ns, r->end_ns, r->count);
 }
 
-static void note_lone_restores(const struct saying *g, struct jobsection *to)
-{
-	jobsection_note(to,
-			"%" PRIu32 " times files of a checkpoint are read, %" PRIu64
-			" bytes in all, that no checkpoint of the trace wrote: phase=restore reads "
-			"what phase=checkpoint has saved, so save some first",
-			g->restores.count, g->restores.bytes);
-}
-
-static void put_tensors(FILE *to, const void *arg)
+static void print_tensors(FILE *to, const void *arg)
 {
 	const struct tensor_list *l = arg;
 	struct buf b = { 0 };
 
 	fprintf(to, "# Tensors of a rank, by what wrote them in the trace%s.\n",
 		l->name_bytes ? "; names are as long as\n# theirs are together" : "");
-	tensors_put(&b, l);
+	tensors_append(&b, l);
 	fputs(buf_str(&b), to);
 	buf_fini(&b);
 }
 
-static enum form_access access_of(const struct saying *g, const struct jobsection *to)
+static enum form_access access_of(const struct checkpoint_section *g, const struct jobsection *to)
 {
 	const char *access = jobsection_value(to, "access");
 
@@ -562,35 +494,41 @@ static enum form_access access_of(const struct saying *g, const struct jobsectio
 	return access && strcmp(access, "plain") == 0 ? FORM_PLAIN : FORM_FRAMEWORK;
 }
 
-static int say_all(struct saying *g, struct jobsection *to, struct mlgen_err *err)
+static int print_all(struct checkpoint_section *g, struct jobsection *to, struct mlgen_err *err)
 {
 	int rc = 0;
 
 	if (g->saves.count == 0 || g->saves.files.count == 0) {
 		if (g->restores.count)
-			note_lone_restores(g, to);
+			jobsection_note(
+				to,
+				"%" PRIu32 " times files of a checkpoint are read, %" PRIu64
+				" bytes in all, that no checkpoint of the trace wrote: "
+				"phase=restore reads what phase=checkpoint has saved, so save "
+				"some first",
+				g->restores.count, g->restores.bytes);
 		return 0;
 	}
 	checkpoint_form_find(&g->form, &g->saves, g->d, access_of(g, to));
 	if (g->form.tensors.count)
 		rc = side_file(g->tensor_file, g->d->side_folder, g->d->side_name, "tensors",
-			       put_tensors, &g->form.tensors, err);
+			       print_tensors, &g->form.tensors, err);
 	if (rc < 0)
 		return rc;
 	if (g->is_training) {
-		say_training(g, to);
+		print_training(g, to);
 		return 0;
 	}
-	say_alone(g, to);
+	print_alone(g, to);
 	if (g->restores.count)
-		say_restore(g, to);
+		print_restore(g, to);
 	return 0;
 }
 
 int distil_checkpoints(struct distil *d, uint32_t party, struct jobsection *to,
 		       struct mlgen_err *err)
 {
-	struct saying g = { .d = d, .party = party };
+	struct checkpoint_section g = { .d = d, .party = party };
 	int rc;
 
 	find_restores(&g);
@@ -598,7 +536,7 @@ int distil_checkpoints(struct distil *d, uint32_t party, struct jobsection *to,
 	if (rc == 0)
 		rc = sum_restores(&g, err);
 	if (rc == 0)
-		rc = say_all(&g, to, err);
+		rc = print_all(&g, to, err);
 	checkpoint_form_fini(&g.form);
 	saves_fini(&g.saves);
 	mem_free(g.restores.start_ns);

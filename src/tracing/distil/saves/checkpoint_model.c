@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_model.c - options of a checkpoint on trial, and language models of published sizes. */
+/* checkpoint_model.c - try options of a checkpoint, and language models of published sizes. */
 #include "tracing/distil/saves/saves_internal.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "field/fields.h"
 #include "work/checkpoint/saver/saver.h"
 
-/* Sizes that are tried, either way: an archive aligns to 64. */
+/* Distance of sizes that are tried, in both directions: an archive aligns to 64 bytes. */
 enum { FIT_AROUND = 128 };
 
 void trial_init(struct trial *t)
@@ -67,7 +67,7 @@ uint64_t trial_bytes(const struct trial *t, uint64_t rank, uint64_t index)
 	return f.bytes;
 }
 
-/* How long a call is depends on it, but no file does. */
+/* Make content on first use. It determines the sizes of calls, but not of files. */
 static void need_content(struct trial *t)
 {
 	if (!t->content)
@@ -98,11 +98,12 @@ bool trial_writes(struct trial *t, uint64_t rank, const struct saved_file *f)
 		if (!shard_write_next(&shard, &w) || w.off != f->calls.at[i].off ||
 		    w.bytes != f->calls.at[i].bytes)
 			return false;
-	/* Only the first calls of a long file are kept; the rest is like them. */
+	/* Only the first calls of a long file are recorded; the rest is alike. */
 	return f->calls.count < f->writes || !shard_write_next(&shard, &w);
 }
 
-static bool has_bytes(struct trial *t, uint64_t rank, uint64_t size, uint64_t bytes)
+/* Does checkpoint_size give a file of this many bytes? */
+static bool size_has_bytes(struct trial *t, uint64_t rank, uint64_t size, uint64_t bytes)
 {
 	t->job->checkpoint_size_bytes = size;
 	return size && trial_open(t) && trial_bytes(t, rank, 0) == bytes;
@@ -119,32 +120,32 @@ unsigned trial_roundness(uint64_t n)
 	return (unsigned)u64_max(twos, 3 * tens);
 }
 
-/* What a layout puts around a tensor hardly depends on the tensor; but what is behind it is
- * aligned, so that several sizes give the same file. */
+/* The overhead of a layout hardly depends on the size of its tensor. But the data after the tensor
+ * is aligned, so several sizes give the same file. */
 bool trial_fit_size(struct trial *t, uint64_t rank, uint64_t bytes, const struct saved_file *like)
 {
-	uint64_t best = 0, around, size;
+	uint64_t best = 0, overhead, size;
 
 	t->job->checkpoint_size_bytes = bytes;
 	if (!trial_open(t))
 		return false;
-	around = trial_bytes(t, rank, 0) - bytes;
-	if (around >= bytes)
+	overhead = trial_bytes(t, rank, 0) - bytes;
+	if (overhead >= bytes)
 		return false;
-	size = bytes - around > FIT_AROUND ? bytes - around - FIT_AROUND : 1;
+	size = bytes - overhead > FIT_AROUND ? bytes - overhead - FIT_AROUND : 1;
 	for (unsigned i = 0; i <= 2 * FIT_AROUND; i++, size++) {
-		if (!has_bytes(t, rank, size, bytes) || (like && !trial_writes(t, rank, like)))
+		if (!size_has_bytes(t, rank, size, bytes) || (like && !trial_writes(t, rank, like)))
 			continue;
 		if (!best || trial_roundness(size) > trial_roundness(best))
 			best = size;
 	}
-	return has_bytes(t, rank, best, bytes);
+	return size_has_bytes(t, rank, best, bytes);
 }
 
-/* Of MLPerf Storage v2.0 (configs/dlio/workload/llama3_*.yaml) and DLIO (llama_7b.yaml), with the
- * parallelism that they have there. */
+/* Source: MLPerf Storage v2.0 (configs/dlio/workload/llama3_*.yaml) and DLIO (llama_7b.yaml), with
+ * their parallelism. */
 /* clang-format off */
-static const struct checkpoint_model known[] = {
+static const struct checkpoint_model published[] = {
 	{ "llama3-8b", 32, 4096, 14336, 32, 8, 128256, 8, 1, 1, 3, "100" },
 	{ "llama3-70b", 80, 8192, 28672, 128, 8, 128256, 64, 8, 1, 3, "100" },
 	{ "llama3-405b", 126, 16384, 53248, 128, 8, 128256, 512, 8, 32, 1, "100" },
@@ -153,24 +154,24 @@ static const struct checkpoint_model known[] = {
 };
 /* clang-format on */
 
-/* Parts of a file's name. */
+/* The parts of a file's name. */
 struct part_name {
 	enum { PART_NONE, PART_OPTIMIZER, PART_ZERO, PART_MODEL, PART_LAYER } kind;
 	unsigned dp, mp;
 };
 
-struct fitting {
+struct model_search {
 	const struct saves *s;
 	const struct distil *d;
-	const struct saved_file **files; /* of the first checkpoint */
+	const struct saved_file **files; /* files of the first checkpoint */
 	struct part_name *names;
 	uint32_t count, largest;
-	unsigned dps, mps; /* highest number, + 1 */
-	bool has_zero, has_model, has_layers;
+	unsigned dps, mps; /* highest data and model parallel rank, + 1 */
+	bool has_zero, has_model;
 	struct trial trial;
 };
 
-static struct part_name parse(const char *path)
+static struct part_name parse_name(const char *path)
 {
 	const char *name = distil_basename(path);
 	struct part_name p = { PART_NONE, 0, 0 };
@@ -186,8 +187,8 @@ static struct part_name parse(const char *path)
 	return p;
 }
 
-/* False: there are others among them. */
-static bool gather(struct fitting *f)
+/* List the files of the first checkpoint. False = not all names are those of DeepSpeed's ZeRO. */
+static bool list_files(struct model_search *f)
 {
 	for (uint32_t i = 0; i < f->s->files.count; i++) {
 		const struct saved_file *file = &f->s->files.at[i];
@@ -195,12 +196,11 @@ static bool gather(struct fitting *f)
 
 		if (file->save != 0)
 			continue;
-		p = parse(distil_path(f->d, file->file));
+		p = parse_name(distil_path(f->d, file->file));
 		if (p.kind == PART_NONE)
 			return false;
 		f->has_zero |= p.kind == PART_ZERO;
 		f->has_model |= p.kind == PART_MODEL;
-		f->has_layers |= p.kind == PART_LAYER;
 		f->dps = (unsigned)u64_max(f->dps, p.dp + 1);
 		f->mps = (unsigned)u64_max(f->mps, p.mp + 1);
 		f->names[f->count] = p;
@@ -213,7 +213,7 @@ static bool gather(struct fitting *f)
 
 /* ---- one model ---- */
 
-static bool open_model(struct fitting *f, const struct checkpoint_model *m, double scale)
+static bool open_model(struct model_search *f, const struct checkpoint_model *m, double scale)
 {
 	struct job *j = f->trial.job;
 
@@ -232,51 +232,45 @@ static bool open_model(struct fitting *f, const struct checkpoint_model *m, doub
 	return trial_open(&f->trial);
 }
 
-static uint64_t rank_of(const struct checkpoint_model *m, const struct part_name *p)
+/* Bytes of the model's file with the name of file i; 0 = the model has no such file. */
+static uint64_t model_bytes(const struct model_search *f, const struct checkpoint_model *m,
+			    uint32_t i)
 {
-	return p->dp * m->tensor_parallel * m->pipeline_parallel + p->mp;
-}
-
-/* The file of that name; 0 = the model has none. */
-static uint64_t bytes_as(const struct fitting *f, const struct checkpoint_model *m, uint32_t i)
-{
-	uint64_t rank = rank_of(m, &f->names[i]), files;
+	const struct part_name *p = &f->names[i];
+	uint64_t rank = p->dp * m->tensor_parallel * m->pipeline_parallel + p->mp;
 	const char *name = distil_basename(distil_path(f->d, f->files[i]->file));
-	char *wanted, made[SHARD_NAME_BYTES];
+	char shard_file[SHARD_NAME_BYTES];
 	uint64_t bytes = 0;
 	struct shard shard;
 
 	if (rank >= f->trial.state.ranks)
 		return 0;
-	wanted = mem_strdup(name);
-	files = shard_files(&f->trial.set, rank);
-	for (uint64_t k = files; k-- > 0 && !bytes;) {
+	for (uint64_t k = shard_files(&f->trial.set, rank); k-- > 0 && !bytes;) {
 		shard_init(&shard, &f->trial.set, rank, k, 0);
-		shard_name(&shard, made, sizeof(made));
-		if (strcmp(made, wanted) == 0)
+		shard_name(&shard, shard_file, sizeof(shard_file));
+		if (strcmp(shard_file, name) == 0)
 			bytes = shard.bytes;
 	}
-	mem_free(wanted);
 	return bytes;
 }
 
-static bool is_all(struct fitting *f, const struct checkpoint_model *m)
+static bool fits_all(struct model_search *f, const struct checkpoint_model *m)
 {
 	for (uint32_t i = 0; i < f->count; i++)
-		if (bytes_as(f, m, i) != f->files[i]->bytes)
+		if (model_bytes(f, m, i) != f->files[i]->bytes)
 			return false;
 	return true;
 }
 
-/* The least scale at which the largest file has so many bytes. */
-static double least_scale(struct fitting *f, const struct checkpoint_model *m, uint64_t bytes)
+/* The least scale at which the largest file has at least this many bytes, by bisection. */
+static double least_scale(struct model_search *f, const struct checkpoint_model *m, uint64_t bytes)
 {
 	double low = 0, high = 100;
 
 	for (unsigned i = 0; i < 64; i++) {
 		double middle = (low + high) / 2;
 
-		if (!open_model(f, m, middle) || bytes_as(f, m, f->largest) < bytes)
+		if (!open_model(f, m, middle) || model_bytes(f, m, f->largest) < bytes)
 			low = middle;
 		else
 			high = middle;
@@ -284,8 +278,8 @@ static double least_scale(struct fitting *f, const struct checkpoint_model *m, u
 	return high;
 }
 
-/* A scale with few digits, as a person would write it. */
-static bool fit_scale(struct fitting *f, struct checkpoint_model *m)
+/* Find the scale with the fewest digits, because people write short numbers. */
+static bool fit_scale(struct model_search *f, struct checkpoint_model *m)
 {
 	uint64_t bytes = f->files[f->largest]->bytes;
 	double low = least_scale(f, m, bytes);
@@ -294,46 +288,45 @@ static bool fit_scale(struct fitting *f, struct checkpoint_model *m)
 	for (int digits = 1; digits < 16; digits++) {
 		snprintf(m->scale, sizeof(m->scale), "%.*g", digits, (low + high) / 2);
 		double scale = strtod(m->scale, NULL);
-		if (scale >= low && scale < high && open_model(f, m, scale) && is_all(f, m))
+		if (scale >= low && scale < high && open_model(f, m, scale) && fits_all(f, m))
 			return true;
 	}
 	return false;
 }
 
-static bool fits(struct fitting *f, struct checkpoint_model *m, bool is_whole)
+static bool fits(struct model_search *f, struct checkpoint_model *m, bool is_whole)
 {
 	uint64_t whole;
 
 	if (!open_model(f, m, 100))
 		return false;
-	whole = bytes_as(f, m, f->largest);
-	if (whole == f->files[f->largest]->bytes && is_all(f, m))
+	whole = model_bytes(f, m, f->largest);
+	if (whole == f->files[f->largest]->bytes && fits_all(f, m))
 		return true;
 	return !is_whole && whole > f->files[f->largest]->bytes && fit_scale(f, m);
 }
 
-/* ---- how it is cut ---- */
+/* ---- parallelism ---- */
 
-static bool is_zero(const struct fitting *f, uint64_t stage)
+/* Do the file names allow this ZeRO stage? */
+static bool allows_zero(const struct model_search *f, uint64_t stage)
 {
 	if (f->has_zero)
 		return stage == 3 || stage == 0;
 	return stage == 1 || stage == 2;
 }
 
-/* Try the published parallelism, and that of the names. */
-static bool fits_cut(struct fitting *f, struct checkpoint_model *m, bool is_whole)
+/* Try the published parallelism, then each one that gives the file names. */
+static bool fits_parallelism(struct model_search *f, struct checkpoint_model *m, bool is_whole)
 {
-	uint64_t models = f->mps;
-
-	if (is_zero(f, m->zero_stage) && fits(f, m, is_whole))
+	if (allows_zero(f, m->zero_stage) && fits(f, m, is_whole))
 		return true;
-	m->ranks = (uint64_t)f->dps * models;
-	for (uint64_t tp = models; tp > 0; tp--) {
-		if (models % tp || (f->has_model && tp != models))
+	m->ranks = (uint64_t)f->dps * f->mps;
+	for (uint64_t tp = f->mps; tp > 0; tp--) {
+		if (f->mps % tp || (f->has_model && tp != f->mps))
 			continue;
 		m->tensor_parallel = tp;
-		m->pipeline_parallel = models / tp;
+		m->pipeline_parallel = f->mps / tp;
 		m->zero_stage = f->has_zero ? 3 : 1;
 		if (fits(f, m, is_whole))
 			return true;
@@ -347,18 +340,18 @@ static bool fits_cut(struct fitting *f, struct checkpoint_model *m, bool is_whol
 void checkpoint_model_find(struct checkpoint_model *m, const struct saves *s,
 			   const struct distil *d, bool is_whole)
 {
-	struct fitting f = { .s = s, .d = d };
+	struct model_search f = { .s = s, .d = d };
 
 	*m = (struct checkpoint_model){ 0 };
 	f.files = mem_array((size_t)s->files.count + 1, sizeof(struct saved_file *));
 	f.names = mem_array((size_t)s->files.count + 1, sizeof(*f.names));
 	trial_init(&f.trial);
-	if (gather(&f))
-		for (size_t i = 0; i < ARRAY_LEN(known) && !m->name; i++) {
-			struct checkpoint_model one = known[i];
+	if (list_files(&f))
+		for (size_t i = 0; i < ARRAY_LEN(published) && !m->name; i++) {
+			struct checkpoint_model candidate = published[i];
 
-			if (fits_cut(&f, &one, is_whole))
-				*m = one;
+			if (fits_parallelism(&f, &candidate, is_whole))
+				*m = candidate;
 		}
 	trial_fini(&f.trial);
 	mem_free(f.names);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saves.c - which files were written in which checkpoint, and what was read before each. */
+/* saves.c - collect the files of each checkpoint, and the samples and steps before it. */
 #include "tracing/distil/saves/saves_internal.h"
 
 #include <ctype.h>
@@ -14,40 +14,40 @@
 #include "trace/model/model.h"
 
 enum {
-	FILES_MOST = 65536, /* of all checkpoints; later ones are left out */
-	CALLS_MOST = 65536, /* calls of a file that are kept ... */
-	KEPT_MOST = 64,     /* ... for this many files */
-	RENAMED_MOST = 1 << 16,
-	GONE_MOST = 1 << 20,
-	BACK_MOST = 64, /* checkpoints under way at a time */
+	FILES_MOST = 65536,   /* sum of all checkpoints; later files are left out */
+	CALLS_MOST = 65536,   /* recorded calls of a file */
+	CALL_FILES_MOST = 64, /* files whose calls are recorded */
+	RENAMES_MOST = 1 << 16,
+	UNLINKED_MOST = 1 << 20,
+	CONCURRENT_MOST = 64, /* checkpoints that are written at the same time */
 };
 
-/* ---- checkpoints, by stages and folders ---- */
+/* ---- checkpoints by stage and folder ---- */
 
 /* Files of one folder in one stage. */
-struct part {
+struct folder_part {
 	uint32_t stage, directory;
 	uint64_t start_ns, end_ns;
 };
 
-struct parting {
+struct stage_split {
 	struct saves *s;
 	const struct distil *d;
 	uint32_t party;
-	struct keyed parts; /* struct part, by stage and directory */
+	struct keyed parts; /* struct folder_part, by stage and directory */
 	struct keyed names; /* uint32_t: the first directory of a file name in a stage */
-	bool *is_several;   /* by stage: it has several checkpoints, each in a folder */
+	bool *is_several;   /* stages that have several checkpoints, each in its folder */
 };
 
-static bool is_ours(const struct parting *g, uint32_t stage)
+static bool is_save_stage(const struct stage_split *g, uint32_t stage)
 {
 	const struct distil_stage *t = &g->d->stages[stage];
 
 	return t->kind == STAGE_SAVE && t->party == g->party && t->start_ns <= t->end_ns;
 }
 
-/* If a stage has the same name in two folders, these are two checkpoints. */
-static void note_name(struct parting *g, const struct visit *x, uint32_t directory)
+/* A name that recurs in another folder belongs to another checkpoint. */
+static void add_name(struct stage_split *g, const struct visit *x, uint32_t directory)
 {
 	const char *name = distil_basename(distil_path(g->d, x->file));
 	uint64_t hash =
@@ -60,31 +60,19 @@ static void note_name(struct parting *g, const struct visit *x, uint32_t directo
 	g->is_several[x->stage] |= *first != directory;
 }
 
-static void note_part(struct parting *g, const struct visit *x)
+static void add_part(struct stage_split *g, const struct visit *x)
 {
 	const struct file_account *f = trace_files_at(&g->d->files, x->file);
 	uint32_t directory = f ? f->directory : 0;
 	bool is_new;
-	struct part *p =
+	struct folder_part *p =
 		keyed_item(&g->parts, (uint64_t)x->stage << 32 | directory, sizeof(*p), &is_new);
 
 	if (is_new)
-		*p = (struct part){ x->stage, directory, x->start_ns, x->end_ns };
+		*p = (struct folder_part){ x->stage, directory, x->start_ns, x->end_ns };
 	p->start_ns = u64_min(p->start_ns, x->start_ns);
 	p->end_ns = u64_max(p->end_ns, x->end_ns);
-	note_name(g, x, directory);
-}
-
-static int note_parts(struct parting *g, struct mlgen_err *err)
-{
-	struct visits_cursor c = { 0 };
-	const struct visit *x;
-	int rc;
-
-	while ((rc = visits_next(g->d->visits, &c, &x, err)) > 0)
-		if (x->stage < g->d->stage_count && is_ours(g, x->stage) && x->flags & VISIT_WRITES)
-			note_part(g, x);
-	return rc;
+	add_name(g, x, directory);
 }
 
 static void add_save(struct saves *s, uint64_t start_ns, uint64_t end_ns, uint32_t directory)
@@ -99,14 +87,14 @@ static void add_save(struct saves *s, uint64_t start_ns, uint64_t end_ns, uint32
 
 COMPARE_BY(by_start, struct save, start_ns)
 
-static void make_saves(struct parting *g)
+static void make_saves(struct stage_split *g)
 {
-	const struct part *parts = g->parts.items.at;
+	const struct folder_part *parts = g->parts.items.at;
 	struct saves *s = g->s;
 
 	s->at = mem_array(SAVES_MOST, sizeof(*s->at));
 	for (uint32_t i = 0; i < g->d->stage_count; i++)
-		if (is_ours(g, i) && !g->is_several[i])
+		if (is_save_stage(g, i) && !g->is_several[i])
 			add_save(s, g->d->stages[i].start_ns, g->d->stages[i].end_ns, UINT32_MAX);
 	for (uint32_t i = 0; i < g->parts.keys.count; i++)
 		if (g->is_several[parts[i].stage])
@@ -114,15 +102,20 @@ static void make_saves(struct parting *g)
 	qsort(s->at, s->count, sizeof(*s->at), by_start);
 }
 
-/* The times of checkpoints: of their stages, or of folders where a stage has several. */
+/* List checkpoints: one per stage, or one per folder if a stage has several. */
 static int find_saves(struct saves *s, const struct distil *d, uint32_t party,
 		      struct mlgen_err *err)
 {
-	struct parting g = { .s = s, .d = d, .party = party };
+	struct stage_split g = { .s = s, .d = d, .party = party };
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
 	int rc;
 
 	g.is_several = mem_array((size_t)d->stage_count + 1, sizeof(*g.is_several));
-	rc = note_parts(&g, err);
+	while ((rc = visits_next(d->visits, &c, &x, err)) > 0)
+		if (x->stage < d->stage_count && is_save_stage(&g, x->stage) &&
+		    x->flags & VISIT_WRITES)
+			add_part(&g, x);
 	if (rc == 0)
 		make_saves(&g);
 	keyed_fini(&g.parts);
@@ -131,7 +124,7 @@ static int find_saves(struct saves *s, const struct distil *d, uint32_t party,
 	return rc;
 }
 
-/* The last checkpoint that began by then; count = none did. */
+/* The last checkpoint that began until `ns`; s->count = there is none. */
 static uint32_t begun_by(const struct saves *s, uint64_t ns)
 {
 	uint32_t later = (uint32_t)BISECT(i, 0, s->count, s->at[i].start_ns > ns);
@@ -139,11 +132,11 @@ static uint32_t begun_by(const struct saves *s, uint64_t ns)
 	return later ? later - 1 : s->count;
 }
 
-/* ---- what is read meanwhile ---- */
+/* ---- samples ---- */
 
-/* What a visit reads is spread over its time: a file of many samples is read in more than one step.
- * As differences; the sums come last. */
-static void share_visit(struct saves *s, const struct visit *x)
+/* Spread a visit over its time, because a file of many samples is read in several steps. `samples`
+ * counts from checkpoint to checkpoint here; count_samples() sums the counts. */
+static void spread_visit(struct saves *s, const struct visit *x)
 {
 	double span = (double)(x->end_ns - x->start_ns), before = 0;
 	uint32_t i = begun_by(s, x->start_ns);
@@ -161,7 +154,7 @@ static void share_visit(struct saves *s, const struct visit *x)
 }
 
 /* Count the samples that are read before and during each checkpoint. */
-static int share_samples(struct saves *s, const struct distil *d, uint32_t party,
+static int count_samples(struct saves *s, const struct distil *d, uint32_t party,
 			 struct mlgen_err *err)
 {
 	struct visits_cursor c = { 0 };
@@ -174,7 +167,7 @@ static int share_samples(struct saves *s, const struct distil *d, uint32_t party
 		if (d->task[x->task].party == party && x->stage < d->stage_count &&
 		    d->stages[x->stage].kind == STAGE_TRAIN &&
 		    distil_class(d, x->file) == CLASS_SAMPLE)
-			share_visit(s, x);
+			spread_visit(s, x);
 	for (uint32_t i = 1; i < s->count; i++)
 		s->at[i].samples += s->at[i - 1].samples;
 	return rc;
@@ -182,23 +175,23 @@ static int share_samples(struct saves *s, const struct distil *d, uint32_t party
 
 /* ---- files ---- */
 
-struct renamed {
-	uint32_t from, to;
+struct file_rename {
+	uint32_t from, to; /* file ids */
 };
 
-struct saving {
+struct save_reader {
 	struct saves *s;
 	struct distil *d;
 	uint32_t party;
 	struct map direct; /* files that were opened with O_DIRECT */
-	VEC(struct renamed) renamed;
-	uint32_t kept; /* files with calls */
-	uint32_t step_rank;
-	struct trace_names *gone; /* paths that were unlinked ... */
-	VEC(uint64_t) gone_ns;    /* ... when, by their number */
+	VEC(struct file_rename) renames;
+	uint32_t call_files;          /* files whose calls are recorded */
+	uint32_t step_rank;           /* the only rank whose steps count */
+	struct trace_names *unlinked; /* unlinked paths */
+	VEC(uint64_t) unlinked_ns;    /* time of the first unlink of each path */
 };
 
-static struct saved_file *file_of(struct saves *s, uint32_t save, uint32_t file)
+static struct saved_file *find_file(struct saves *s, uint32_t save, uint32_t file)
 {
 	uint32_t n;
 
@@ -207,7 +200,7 @@ static struct saved_file *file_of(struct saves *s, uint32_t save, uint32_t file)
 	return &s->files.at[n];
 }
 
-static struct saved_file *file_new(struct saves *s, uint32_t save, uint32_t file)
+static struct saved_file *add_file(struct saves *s, uint32_t save, uint32_t file)
 {
 	struct saved_file *f;
 	bool is_new;
@@ -221,13 +214,15 @@ static struct saved_file *file_new(struct saves *s, uint32_t save, uint32_t file
 	return f;
 }
 
-static bool is_in(const struct save *save, const struct file_account *f)
+static bool in_folder_of(const struct save *save, const struct file_account *f)
 {
 	return save->directory == UINT32_MAX || (f && save->directory == f->directory);
 }
 
-/* Who writes on goes on with the checkpoint that it began, if others have begun meanwhile. */
-static struct saved_file *file_at(struct saving *g, const struct trace_record *r, bool makes)
+/* The saved file of a record. If a newer checkpoint has begun in the meantime, a file that was
+ * begun in an older one still belongs to that. NULL = none, and `may_add` is false. */
+static struct saved_file *file_of_record(struct save_reader *g, const struct trace_record *r,
+					 bool may_add)
 {
 	const struct file_account *account = trace_files_at(&g->d->files, r->file);
 	struct saves *s = g->s;
@@ -235,46 +230,31 @@ static struct saved_file *file_at(struct saving *g, const struct trace_record *r
 
 	if (first == s->count)
 		return NULL;
-	for (uint32_t i = first + 1; i-- > 0 && first - i < BACK_MOST;) {
+	for (uint32_t i = first + 1; i-- > 0 && first - i < CONCURRENT_MOST;) {
 		struct saved_file *f = NULL;
 
-		if (!is_in(&s->at[i], account))
+		if (!in_folder_of(&s->at[i], account))
 			continue;
 		if (in == s->count)
 			in = i;
 		if (i == first || r->start_ns <= s->at[i].end_ns)
-			f = file_of(s, i, r->file);
+			f = find_file(s, i, r->file);
 		if (f)
 			return f;
 	}
-	return makes && in < s->count ? file_new(s, in, r->file) : NULL;
+	return may_add && in < s->count ? add_file(s, in, r->file) : NULL;
 }
 
-static void keep_call(struct saving *g, struct saved_file *f, uint64_t off, uint64_t bytes)
+static void record_call(struct save_reader *g, struct saved_file *f, uint64_t off, uint64_t bytes)
 {
-	if (f->calls.count == CALLS_MOST || (!f->calls.count && g->kept == KEPT_MOST))
+	if (f->calls.count == CALLS_MOST || (!f->calls.count && g->call_files == CALL_FILES_MOST))
 		return;
-	g->kept += !f->calls.count;
+	g->call_files += !f->calls.count;
 	vec_push(&f->calls, (struct saved_call){ off, bytes });
 }
 
-static uint64_t mixed(uint64_t off, uint64_t bytes)
-{
-	uint64_t h = (off + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ bytes;
-
-	h = (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-	return h ^ h >> 32;
-}
-
-static void note_overlap(struct saved_file *f, const struct trace_record *r)
-{
-	/* The depth is a lower bound: writes in flight when the next begins. */
-	f->depth = r->start_ns < f->busy_until_ns ? f->depth + 1 : 1;
-	f->busy_until_ns = u64_max(f->busy_until_ns, opkind_end_ns(r));
-}
-
-static void note_write(struct saving *g, struct saved_file *f, const struct trace_record *r,
-		       uint32_t task)
+static void add_write(struct save_reader *g, struct saved_file *f, const struct trace_record *r,
+		      uint32_t task)
 {
 	uint64_t bytes = opkind_bytes(r);
 	uint64_t off = r->off == TRACE_UNKNOWN ? f->bytes : r->off;
@@ -286,23 +266,15 @@ static void note_write(struct saving *g, struct saved_file *f, const struct trac
 		f->first_bytes = bytes;
 		f->is_direct = map_find(&g->direct, r->file, &n);
 	}
-	f->has_tasks |= f->task != task;
 	f->is_synced_last = false;
 	f->least_bytes = u64_min(f->least_bytes, bytes);
 	f->most_bytes = u64_max(f->most_bytes, bytes);
 	f->bytes = u64_max(f->bytes, off + bytes);
-	f->hash += mixed(off, bytes);
-	f->written_end_ns = u64_max(f->written_end_ns, opkind_end_ns(r));
-	f->end_ns = u64_max(f->end_ns, f->written_end_ns);
-	if (f->save == 0)
-		keep_call(g, f, off, bytes);
-}
-
-static void note_sync(struct saved_file *f, const struct trace_record *r)
-{
-	f->syncs++;
-	f->is_synced_last = true;
 	f->end_ns = u64_max(f->end_ns, opkind_end_ns(r));
+	if (f->save == 0)
+		record_call(g, f, off, bytes);
+	f->depth = r->start_ns < f->busy_until_ns ? f->depth + 1 : 1;
+	f->busy_until_ns = u64_max(f->busy_until_ns, opkind_end_ns(r));
 }
 
 /* ---- records ---- */
@@ -327,15 +299,15 @@ static bool is_wanted(void *arg, const struct trace_record *r)
 	}
 }
 
-/* Does the task belong to another training at the same time? */
-static bool is_others(const struct saving *g, uint32_t task)
+/* Does the task belong to another training? */
+static bool is_other_party(const struct save_reader *g, uint32_t task)
 {
 	uint32_t party = task < g->d->task_count ? g->d->task[task].party : UINT32_MAX;
 
 	return g->party != UINT32_MAX && party != UINT32_MAX && party != g->party;
 }
 
-static void take_step(struct saving *g, const struct trace_record *r)
+static void add_step(struct save_reader *g, const struct trace_record *r)
 {
 	uint32_t rank = r->result < 0 ? 0 : (uint32_t)r->result;
 	uint64_t end = opkind_end_ns(r);
@@ -350,55 +322,38 @@ static void take_step(struct saving *g, const struct trace_record *r)
 		return;
 	uint32_t begun = begun_by(s, end - (end > 0));
 	uint32_t next = begun == s->count ? 0 : begun + 1;
-	/* These are differences; sum_steps() sums them up. */
+	/* `steps` counts from checkpoint to checkpoint here; saves_read() sums the counts. */
 	if (next < s->count)
 		s->at[next].steps++;
 	if (begun < s->count && end < s->at[begun].end_ns)
 		s->at[begun].steps_within++;
 }
 
-/* Renames and deletions after a save are part of it. */
-static void go_on(struct saving *g, const struct trace_record *r)
+/* A save lasts until the renames and deletions that follow its writes. */
+static void extend_save(struct save_reader *g, const struct trace_record *r)
 {
 	uint32_t save = begun_by(g->s, r->start_ns);
 
 	if (save < g->s->count)
-		g->s->at[save].over_ns = u64_max(g->s->at[save].over_ns, opkind_end_ns(r));
+		g->s->at[save].finished_ns = u64_max(g->s->at[save].finished_ns, opkind_end_ns(r));
 }
 
-static void take_rename(struct saving *g, const struct trace_record *r)
-{
-	go_on(g, r);
-	if (g->renamed.count == RENAMED_MOST || r->off == TRACE_UNKNOWN)
-		return;
-	vec_push(&g->renamed, (struct renamed){ r->file, (uint32_t)r->off });
-}
-
-static void take_unlink(struct saving *g, const struct trace_record *r)
+static void add_unlink(struct save_reader *g, const struct trace_record *r)
 {
 	const char *path = distil_path(g->d, r->file);
-	uint32_t id = trace_names_count(g->gone);
 	bool is_new;
 
-	go_on(g, r);
-	if (id >= GONE_MOST)
+	if (trace_names_count(g->unlinked) >= UNLINKED_MOST)
 		return;
-	trace_names_id(g->gone, path, strlen(path), &is_new);
+	trace_names_id(g->unlinked, path, strlen(path), &is_new);
 	if (is_new)
-		vec_push(&g->gone_ns, r->start_ns);
+		vec_push(&g->unlinked_ns, r->start_ns);
 }
 
-static void take_open(struct saving *g, const struct trace_record *r)
+/* Add a write, fsync or fadvise. */
+static void add_call(struct save_reader *g, const struct trace_record *r)
 {
-	bool is_new;
-
-	if (r->len_bytes & O_DIRECT)
-		map_number(&g->direct, r->file, &is_new);
-}
-
-static void take_call(struct saving *g, const struct trace_record *r)
-{
-	bool makes = r->op == TRACE_WRITE && opkind_bytes(r);
+	bool has_bytes = r->op == TRACE_WRITE && opkind_bytes(r);
 	struct saved_file *f;
 	uint32_t task = UINT32_MAX;
 
@@ -406,60 +361,66 @@ static void take_call(struct saving *g, const struct trace_record *r)
 	    distil_class(g->d, r->file) != CLASS_CHECKPOINT)
 		return;
 	(void)trace_tasks_find_thread(&g->d->tasks, r, &task);
-	if (is_others(g, task))
+	if (is_other_party(g, task))
 		return;
-	f = file_at(g, r, makes);
+	f = file_of_record(g, r, has_bytes);
 	if (!f)
 		return;
 	if (r->op == TRACE_ADVISE) {
 		f->is_dropped = true;
 	} else if (r->op == TRACE_WRITE) {
-		note_write(g, f, r, task);
-		note_overlap(f, r);
+		add_write(g, f, r, task);
 	} else {
-		note_sync(f, r);
+		f->syncs++;
+		f->is_synced_last = true;
+		f->end_ns = u64_max(f->end_ns, opkind_end_ns(r));
 	}
 }
 
-static void take_record(void *arg, const struct trace_record *r)
+static void add_record(void *arg, const struct trace_record *r)
 {
-	struct saving *g = arg;
+	struct save_reader *g = arg;
+	bool is_new;
 
 	switch (r->op) {
 	case TRACE_STEP:
-		take_step(g, r);
+		add_step(g, r);
 		break;
 	case TRACE_RENAME:
-		take_rename(g, r);
+		extend_save(g, r);
+		if (g->renames.count < RENAMES_MOST && r->off != TRACE_UNKNOWN)
+			vec_push(&g->renames, (struct file_rename){ r->file, (uint32_t)r->off });
 		break;
 	case TRACE_UNLINK:
-		take_unlink(g, r);
+		extend_save(g, r);
+		add_unlink(g, r);
 		break;
 	case TRACE_OPEN:
-		take_open(g, r);
+		if (r->len_bytes & O_DIRECT)
+			map_number(&g->direct, r->file, &is_new);
 		break;
 	default:
-		take_call(g, r);
+		add_call(g, r);
 	}
 }
 
 /* ---- names ---- */
 
-/* Is `path` this, or below it? */
-static bool is_below(const char *path, const char *what)
+/* Is `path` equal to `folder`, or below it? */
+static bool is_below(const char *path, const char *folder)
 {
-	size_t n = strlen(what);
+	size_t n = strlen(folder);
 
-	return n && strncmp(path, what, n) == 0 && (path[n] == '/' || path[n] == '\0');
+	return n && strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
-/* The file's name when all renames were done; to be freed. */
-static char *last_name(const struct saving *g, uint32_t file, bool *is_renamed)
+/* The file's path after all renames; free it with mem_free. */
+static char *final_path(const struct save_reader *g, uint32_t file, bool *is_renamed)
 {
 	char *path = mem_strdup(distil_path(g->d, file));
 
-	for (uint32_t i = 0; i < g->renamed.count; i++) {
-		const struct renamed *n = &g->renamed.at[i];
+	for (uint32_t i = 0; i < g->renames.count; i++) {
+		const struct file_rename *n = &g->renames.at[i];
 		const char *from = distil_path(g->d, n->from);
 		size_t bytes = strlen(from);
 
@@ -478,7 +439,7 @@ static char *last_name(const struct saving *g, uint32_t file, bool *is_renamed)
 	return path;
 }
 
-static void find_gone(struct saving *g)
+static void find_unlinked(struct save_reader *g)
 {
 	struct saves *s = g->s;
 	uint32_t id;
@@ -486,24 +447,18 @@ static void find_gone(struct saving *g)
 	for (uint32_t i = 0; i < s->files.count; i++) {
 		struct saved_file *f = &s->files.at[i];
 		struct save *save = &s->at[f->save];
-		char *path = last_name(g, f->file, &save->is_renamed);
+		char *path = final_path(g, f->file, &save->is_renamed);
 
-		id = trace_names_find(g->gone, path, strlen(path));
-		if (id && g->gone_ns.at[id - 1] >= f->end_ns &&
-		    (!save->gone_ns || g->gone_ns.at[id - 1] < save->gone_ns))
-			save->gone_ns = g->gone_ns.at[id - 1];
+		id = trace_names_find(g->unlinked, path, strlen(path));
+		if (id && g->unlinked_ns.at[id - 1] >= f->end_ns &&
+		    (!save->unlinked_ns || g->unlinked_ns.at[id - 1] < save->unlinked_ns))
+			save->unlinked_ns = g->unlinked_ns.at[id - 1];
 		save->bytes += f->bytes;
 		mem_free(path);
 	}
 }
 
-static void sum_steps(struct saves *s)
-{
-	for (uint32_t i = 1; i < s->count; i++)
-		s->at[i].steps += s->at[i - 1].steps;
-}
-
-/* Stages in which nothing of a checkpoint was written are none. */
+/* Drop stages in which no checkpoint file was written. */
 static void drop_empty(struct saves *s)
 {
 	uint32_t *number = mem_array(s->count + 1, sizeof(*number));
@@ -540,25 +495,26 @@ uint32_t saves_rank_of(const char *path)
 
 int saves_read(struct saves *s, struct distil *d, uint32_t party, struct mlgen_err *err)
 {
-	struct saving g = { .s = s, .d = d, .party = party };
+	struct save_reader g = { .s = s, .d = d, .party = party };
 	int rc;
 
 	*s = (struct saves){ 0 };
 	rc = find_saves(s, d, party, err);
 	if (rc < 0 || s->count == 0)
 		return rc;
-	g.gone = trace_names_new();
-	rc = distil_read_again(d, is_wanted, take_record, &g, err);
+	g.unlinked = trace_names_new();
+	rc = distil_read_again(d, is_wanted, add_record, &g, err);
 	if (rc == 0)
-		rc = share_samples(s, d, party, err);
+		rc = count_samples(s, d, party, err);
 	if (rc == 0) {
-		sum_steps(s);
-		find_gone(&g);
+		for (uint32_t i = 1; i < s->count; i++)
+			s->at[i].steps += s->at[i - 1].steps;
+		find_unlinked(&g);
 		drop_empty(s);
 	}
-	trace_names_free(g.gone);
-	vec_fini(&g.gone_ns);
-	vec_fini(&g.renamed);
+	trace_names_free(g.unlinked);
+	vec_fini(&g.unlinked_ns);
+	vec_fini(&g.renames);
 	map_fini(&g.direct);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saves_internal.h - saves of a trace, and the options that would write the same files. */
+/* saves_internal.h - saves of a trace, and options that would write the same files. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 struct buf;
 
-/* ---- saves: what was written when, by which thread and by which calls ---- */
+/* ---- saves: files, threads and calls of each checkpoint ---- */
 
 enum { SAVES_MOST = 4096 }; /* later checkpoints are left out */
 
@@ -26,25 +26,22 @@ struct saved_call {
 
 /* A file in one checkpoint. */
 struct saved_file {
-	uint32_t file, save;        /* id of the entry; number of the checkpoint */
-	uint32_t task;              /* the first that wrote */
-	bool has_tasks;             /* several tasks wrote */
-	bool is_direct, is_dropped; /* O_DIRECT; fadvise(DONTNEED) after it was written */
-	bool is_synced_last;        /* nothing was written after its last fsync */
+	uint32_t file, save;        /* file id; number of the checkpoint */
+	uint32_t task;              /* first task that wrote */
+	bool is_direct, is_dropped; /* O_DIRECT; fadvise(DONTNEED) after the writes */
+	bool is_synced_last;        /* the last call was an fsync */
 	uint32_t writes, syncs;
-	uint64_t start_ns, end_ns;                     /* of writes and fsyncs */
-	uint64_t written_end_ns;                       /* of writes alone */
+	uint64_t start_ns, end_ns;                     /* writes and fsyncs */
 	uint64_t bytes;                                /* end of the last write */
-	uint64_t first_bytes, least_bytes, most_bytes; /* of a write */
-	uint64_t hash;                                 /* of offsets and sizes, in any order */
-	uint32_t depth;                                /* writes in flight, at most */
-	uint64_t busy_until_ns;                        /* end of the writes before */
-	VEC(struct saved_call) calls;                  /* empty = not kept */
+	uint64_t first_bytes, least_bytes, most_bytes; /* sizes of writes */
+	uint32_t depth;                                /* most writes in flight */
+	uint64_t busy_until_ns;                        /* end of all writes so far */
+	VEC(struct saved_call) calls;                  /* empty = not recorded */
 };
 
 struct save {
 	uint64_t start_ns, end_ns;
-	uint32_t directory; /* of its files; UINT32_MAX = any */
+	uint32_t directory; /* folder of the files; UINT32_MAX = any */
 	uint32_t files;     /* files that have bytes */
 	uint64_t bytes;
 	double samples;          /* read before it began, by visits */
@@ -52,27 +49,27 @@ struct save {
 	uint64_t steps_within;   /* ended while it was written */
 	uint64_t samples_within; /* read while it was written */
 	bool is_renamed;
-	uint64_t over_ns; /* end of its renames and of deletions of older files, too */
-	uint64_t gone_ns; /* when the first of its files was unlinked; 0 = never */
+	uint64_t finished_ns; /* end of its renames, and of deletions of older files */
+	uint64_t unlinked_ns; /* when the first of its files was unlinked; 0 = never */
 };
 
 struct saves {
-	struct save *at; /* in order of time */
+	struct save *at; /* sorted by time */
 	uint32_t count, left_out;
 	VEC(struct saved_file) files;
 	bool has_steps;  /* markers of steps */
-	struct map keys; /* save << 32 | file: index of files */
+	struct map keys; /* index in `files` by save << 32 | file */
 };
 
-/* Read the trace again for the saves of a party; UINT32_MAX = in stages of none. 0, or
+/* Read the trace again for the saves of a party; UINT32_MAX = stages without a party. 0, or
  * -errno with err: as trace_reader_open. */
 int saves_read(struct saves *s, struct distil *d, uint32_t party, struct mlgen_err *err);
 void saves_fini(struct saves *s); /* takes a zeroed one */
 
-/* The rank in a file name, as "rank_3.pt" or "model_states-3.pt"; UINT32_MAX = none. */
+/* The rank in a file name, such as "rank_3.pt" or "model_states-3.pt"; UINT32_MAX = none. */
 uint32_t saves_rank_of(const char *path);
 
-/* ---- trials: a job whose options are set, and the files and calls that it would write ---- */
+/* ---- trials: a job with candidate options, and the files and calls it would write ---- */
 
 struct trial {
 	struct job *job;
@@ -82,58 +79,57 @@ struct trial {
 	bool is_open;
 };
 
-/* A job with phase=checkpoint and no other option. */
+/* Make a job with phase=checkpoint and no other option. */
 void trial_init(struct trial *t);
 void trial_fini(struct trial *t);
-/* Call again after options change; false = they are wrong. */
+/* Call again after options change. False = the options are invalid. */
 bool trial_open(struct trial *t);
 
-/* Bytes of a file of a rank; 0 = there is no such file. */
+/* Bytes of a rank's file; 0 = there is no such file. */
 uint64_t trial_bytes(const struct trial *t, uint64_t rank, uint64_t index);
 
-/* Bytes of the call that writes first. */
+/* Bytes of the rank's first write. */
 uint64_t trial_first_write(struct trial *t, uint64_t rank);
 
-/* Does the trial write the file by the same calls, as far as these are kept? */
+/* Does the trial write the file by the same calls, as far as calls are recorded? */
 bool trial_writes(struct trial *t, uint64_t rank, const struct saved_file *f);
 
-/* Set the roundest checkpoint_size for which the first file of a rank has this many bytes and is
- * written by the calls of `like` (NULL = by any). False = there is none. */
+/* Set the roundest checkpoint_size with which the rank's first file has this many bytes and the
+ * calls of `like` (NULL = any calls). False = there is none. */
 bool trial_fit_size(struct trial *t, uint64_t rank, uint64_t bytes, const struct saved_file *like);
 
-/* How round a number is: factors of 2, or those of 10, which count three times. */
+/* The roundness of a number: its factors of 2, or three times its factors of 10 if that is more. */
 unsigned trial_roundness(uint64_t n);
 
 /* ---- models: language models whose sizes are published ---- */
 
 struct checkpoint_model {
-	const char *name; /* "llama3-8b"; NULL = none has these files */
+	const char *name; /* "llama3-8b"; NULL = no model has these files */
 	uint64_t layers, hidden, ffn, heads, kv_heads, vocabulary;
 	uint64_t ranks, tensor_parallel, pipeline_parallel, zero_stage;
 	char scale[32]; /* "100" */
 };
 
 /*
- * The model that has the files of the first checkpoint, byte for byte; their names have ranks and
- * parts ("zero_pp_rank_0_mp_rank_00_optim_states.pt"). With `is_whole` the model is not scaled,
- * because the section uses scale for its samples.
+ * Find the model that has the files of the first checkpoint, byte for byte. The names of the files
+ * have ranks and parts ("zero_pp_rank_0_mp_rank_00_optim_states.pt"). With `is_whole` the model is
+ * not scaled, because the section uses scale for its samples.
  */
 void checkpoint_model_find(struct checkpoint_model *m, const struct saves *s,
 			   const struct distil *d, bool is_whole);
 
-/* ---- the form: layout and state that give the files of a trace, and their calls ---- */
+/* ---- the form: layout and state that produce the files and calls of a trace ---- */
 
-/* Sizes of tensors by their number, as a tensor_sizes file has them. */
+/* Sizes of tensors by tensor number, as in a tensor_sizes file. */
 struct tensor_list {
 	uint64_t *at; /* bytes; owned */
 	uint32_t count;
 	size_t room;         /* vec.h */
-	uint64_t name_bytes; /* of all names together; 0 = they have none */
-	bool is_exact;       /* the file has the same bytes; else within 64 */
+	uint64_t name_bytes; /* sum of all names; 0 = tensors have no names */
 };
 
 /* Append the list as a tensor_sizes file. */
-void tensors_put(struct buf *to, const struct tensor_list *l);
+void tensors_append(struct buf *to, const struct tensor_list *l);
 
 /* The access that the section allows. */
 enum form_access {
@@ -144,25 +140,25 @@ enum form_access {
 
 struct checkpoint_form {
 	bool is_plain; /* access=plain, requests of bs */
-	uint64_t bs;   /* where is_plain */
+	uint64_t bs;   /* set if is_plain */
 	enum job_layout layout;
 	enum job_pattern pattern;
 	uint64_t size_bytes;             /* checkpoint_size; 0 = other options give it */
 	struct checkpoint_model model;   /* name NULL = none */
 	struct tensor_list tensors;      /* count 0 = none */
 	char archive[JOB_ARCHIVE_BYTES]; /* checkpoint_archive; "" = none */
-	enum distil_sure sure;           /* of the layout */
-	bool has_calls;                  /* all calls are the layout's */
+	enum distil_sure sure;           /* confidence in the layout */
+	bool has_calls;                  /* the layout explains all calls */
 	const char *why;                 /* static; the reason for the layout */
-	/* Who saves. */
-	const struct saved_file *like; /* the file that it was made from */
-	uint32_t files;                /* of the first checkpoint */
-	uint32_t *ranks;               /* owned, ascending */
+	/* The files and ranks that were examined. */
+	const struct saved_file *typical; /* the file whose calls were examined */
+	uint32_t files;                   /* files of the first checkpoint */
+	uint32_t *ranks;                  /* owned, ascending */
 	uint32_t rank_count;
-	bool has_rank_names; /* names of files have ranks */
-	bool has_zero_names; /* as DeepSpeed's ZeRO names them */
-	uint32_t unlike;     /* files of other sizes, where there is no model */
-	uint32_t threads;    /* of a rank */
+	bool has_rank_names;  /* names of files have ranks */
+	bool has_zero_names;  /* names of files are those of DeepSpeed's ZeRO */
+	uint32_t other_sizes; /* files of other sizes, if there is no model */
+	uint32_t threads;     /* per rank */
 };
 
 /* Needs at least one save. */
@@ -173,10 +169,10 @@ void checkpoint_form_fini(struct checkpoint_form *f);
 /* ---- the cadence: how often a training saves ---- */
 
 struct checkpoint_cadence {
-	char value[40]; /* of checkpoint_every: "500 steps", "2 epochs", "90s" */
+	char value[40]; /* value of checkpoint_every: "500 steps", "2 epochs", "90s" */
 	char why[200];
 	enum distil_sure sure;
-	bool is_async; /* the training goes on while it is written */
+	bool is_async; /* training goes on during a checkpoint */
 	enum distil_sure async_sure;
 };
 

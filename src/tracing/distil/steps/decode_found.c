@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode_found.c - how long a reader works on a sample, and the memory into which it reads. */
+/* decode_found.c - find how long a reader processes a sample, and reads into new memory. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <inttypes.h>
@@ -15,36 +15,35 @@
 #include "base/vec.h"
 #include "trace/model/model.h"
 
-/* A pause between two samples that is no decoding: mlgen has one, too. */
+/* Shorter pauses between two samples do not count as decoding: mlgen has such pauses, too. */
 #define DECODE_LEAST_NS 100e3
 #define DECODE_PERCENT 2.0
-/* If this percentage of visits has the same number of reads, a read's number identifies it. */
+/* If this percentage of visits makes equally many reads, reads are told apart by their number. */
 #define ALIKE_PERCENT 80
-/* What is less than this, of all, goes to a later read: a thread that sleeps for less is woken late
- * by as much. */
+/* Shorter pauses are added to a later read: the kernel wakes a thread about this much late. */
 #define SHARE_LEAST_NS 40e3
-/* A model that is farther off than this is none: times go into a file. */
+/* If the best model is farther off than this percentage, the times are recorded in a file. */
 #define RECORDED_PERCENT 10
-/* With fewer first samples, one that was held up would decide. */
+/* A single delayed sample would decide among fewer first samples. */
 #define FIRSTS_LEAST 2
-/* Who makes more reads of a sample makes them by its bytes. */
+/* Visits with more reads than this depend on the size of the sample. */
 #define READS_MOST 256
 
-/* Times between the calls of visits of which all calls are known. */
+/* Pauses between the calls of completely recorded visits. */
 struct between {
-	double *sample_ns; /* of each, all of it, sorted */
+	double *sample_ns; /* sum of each visit, sorted */
 	uint32_t count;
-	uint64_t reads;  /* of most visits; 0 = they differ, or are many */
-	double *read_ns; /* behind each of these reads, in the middle */
+	uint64_t reads;  /* number of reads of most visits; 0 = numbers differ or are too large */
+	double *read_ns; /* median pause after each of these reads */
 };
 
-static double middle_of(double *at, uint32_t n)
+static double median(double *at, uint32_t n)
 {
 	qsort(at, n, sizeof(*at), f64_compare);
 	return n ? at[n / 2] : 0;
 }
 
-/* Pages that are touched are reads of what the kernel brings with them. */
+/* A page fault counts as a read of the pages that the kernel maps around it. */
 static bool is_read(struct fault_run *run, const struct specimen *x, const struct specimen_call *c)
 {
 	uint64_t from, bytes;
@@ -67,9 +66,9 @@ static uint64_t reads_of(const struct specimen *x)
 	return n;
 }
 
-/* ---- read by read ---- */
+/* ---- pauses between reads ---- */
 
-/* A visit to a file of samples, with all its calls. */
+/* A visit to a file of samples whose calls are all recorded. */
 static bool is_whole(const struct pipeline *f, const struct specimen *x)
 {
 	return f->d->task[x->visit.task].party == f->party && x->count == x->visit.calls &&
@@ -82,26 +81,26 @@ static bool is_usual(const struct pipeline *f, const struct specimen *x)
 	return is_whole(f, x) && (!f->first_ns || f->first_ns[x->visit.task] != x->visit.start_ns);
 }
 
-/* The number of reads that most have; 0: no number is that of most. */
+/* The number of reads that most visits have; 0 = no number is frequent enough. */
 static uint64_t usual_reads(const struct pipeline *f, uint32_t whole)
 {
 	const struct specimens *s = &f->d->specimens;
-	double *reads = mem_array(whole + 1, sizeof(*reads)), middle;
+	double *reads = mem_array(whole + 1, sizeof(*reads)), usual;
 	uint32_t n = 0, alike = 0;
 
 	for (uint32_t i = 0; i < s->count; i++)
 		if (is_usual(f, &s->at[i]))
 			reads[n++] = (double)reads_of(&s->at[i]);
-	middle = middle_of(reads, n);
+	usual = median(reads, n);
 	for (uint32_t i = 0; i < n; i++)
-		alike += reads[i] == middle;
+		alike += reads[i] == usual;
 	mem_free(reads);
-	if (middle > READS_MOST || alike * 100.0 < ALIKE_PERCENT * (double)n)
+	if (usual > READS_MOST || alike * 100.0 < ALIKE_PERCENT * (double)n)
 		return 0;
-	return (uint64_t)middle;
+	return (uint64_t)usual;
 }
 
-/* Since the visit's call before: calls on other files count, as those that import a module do. */
+/* Time since the visit's previous call. Calls on other files count, such as those of an import. */
 static double pause_before(const struct specimen *x, uint32_t k)
 {
 	const struct specimen_call *c = &x->calls[k];
@@ -110,16 +109,16 @@ static double pause_before(const struct specimen *x, uint32_t k)
 	return c->start_ns > end_ns ? (double)(c->start_ns - end_ns) : 0;
 }
 
-/* The thread's own. */
+/* Time in which the thread made no call at all. */
 static double think_before(const struct specimen *x, uint32_t k)
 {
 	return (double)x->calls[k].think_ns;
 }
 
-/* Behind read `read`, from 1, up to the next one; what is before the first is thought to be behind
- * it. */
-static double behind_read(const struct specimen *x, uint64_t read,
-			  double (*before)(const struct specimen *, uint32_t))
+/* The pause between read `read` (from 1) and the next one. Time before the first read counts as
+ * time after it. */
+static double pause_after_read(const struct specimen *x, uint64_t read,
+			       double (*before)(const struct specimen *, uint32_t))
 {
 	struct fault_run run = { 0 };
 	uint64_t n = 0;
@@ -145,13 +144,13 @@ static void find_reads(struct between *b, const struct pipeline *f)
 
 		for (uint32_t i = 0; i < s->count; i++)
 			if (is_usual(f, &s->at[i]) && reads_of(&s->at[i]) == b->reads)
-				at[n++] = behind_read(&s->at[i], r, think_before);
-		b->read_ns[r - 1] = middle_of(at, n);
+				at[n++] = pause_after_read(&s->at[i], r, think_before);
+		b->read_ns[r - 1] = median(at, n);
 	}
 	mem_free(at);
 }
 
-/* All of a visit; the time behind its last call is none of it. */
+/* Sum the pauses of each visit. Time after the last call does not belong to the visit. */
 static void find_between(struct between *b, const struct pipeline *f)
 {
 	const struct specimens *s = &f->d->specimens;
@@ -171,24 +170,18 @@ static void find_between(struct between *b, const struct pipeline *f)
 	find_reads(b, f);
 }
 
-static void between_fini(struct between *b)
-{
-	mem_free(b->sample_ns);
-	mem_free(b->read_ns);
-}
-
-static double between_middle(const struct between *b)
+static double between_median(const struct between *b)
 {
 	return b->count ? b->sample_ns[b->count / 2] : 0;
 }
 
-/* ---- said ---- */
+/* ---- options ---- */
 
-/* "10/18:12/44", of all: what is little is put to a later one. Sums are rounded, and not parts, so
- * that these are no more than 100 together. */
-static void split_text(struct buf *to, const double *read_ns, uint64_t reads, double all_ns)
+/* Append the share of each read in percent of `all_ns`, as "10/18:12/44". Shares that are too small
+ * are added to a later read. Running sums are rounded, so the shares add up to at most 100. */
+static void append_split(struct buf *to, const double *read_ns, uint64_t reads, double all_ns)
 {
-	double due = 0, sum = 0, said = 0;
+	double due = 0, sum = 0, appended = 0;
 	unsigned n = 0;
 
 	for (uint64_t r = 1; r <= reads; r++) {
@@ -196,24 +189,24 @@ static void split_text(struct buf *to, const double *read_ns, uint64_t reads, do
 
 		due += read_ns[r - 1];
 		sum += read_ns[r - 1];
-		percent = round(100 * sum / all_ns) - said;
+		percent = round(100 * sum / all_ns) - appended;
 		if (due < SHARE_LEAST_NS || percent < 1 || n == JOB_READ_SHARES_MAX)
 			continue;
 		buf_addf(to, "%s%" PRIu64 "/%.0f", n++ ? ":" : "", r, percent);
-		said += percent;
+		appended += percent;
 		due = 0;
 	}
 }
 
-static void say_split(struct pipeline *f, const struct between *b, double behind)
+static void print_split(struct pipeline *f, const struct between *b, double after_ns)
 {
 	struct buf text = { 0 };
-	double all = behind;
+	double all = after_ns;
 
 	for (uint64_t r = 0; r < b->reads; r++)
 		all += b->read_ns[r];
 	if (all > 0)
-		split_text(&text, b->read_ns, b->reads, all);
+		append_split(&text, b->read_ns, b->reads, all);
 	if (*buf_str(&text))
 		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_split", buf_str(&text),
 			       "pauses after the reads of a sample, of which most have %" PRIu64
@@ -222,12 +215,7 @@ static void say_split(struct pipeline *f, const struct between *b, double behind
 	buf_fini(&text);
 }
 
-static bool is_first(const struct pipeline *f, const struct specimen *x)
-{
-	return is_whole(f, x) && !is_usual(f, x);
-}
-
-/* What first samples have more behind each read, in the middle; of how many. */
+/* Find the median extra pause of first samples after each read. Returns the number of samples. */
 static uint32_t find_firsts(const struct pipeline *f, const struct between *b, double *more_ns)
 {
 	const struct specimens *s = &f->d->specimens;
@@ -237,15 +225,16 @@ static uint32_t find_firsts(const struct pipeline *f, const struct between *b, d
 	for (uint64_t r = 1; r <= b->reads; r++) {
 		n = 0;
 		for (uint32_t i = 0; i < s->count; i++)
-			if (is_first(f, &s->at[i]) && reads_of(&s->at[i]) == b->reads)
-				at[n++] = behind_read(&s->at[i], r, pause_before);
-		more_ns[r - 1] = fmax(middle_of(at, n) - b->read_ns[r - 1], 0);
+			if (is_whole(f, &s->at[i]) && !is_usual(f, &s->at[i]) &&
+			    reads_of(&s->at[i]) == b->reads)
+				at[n++] = pause_after_read(&s->at[i], r, pause_before);
+		more_ns[r - 1] = fmax(median(at, n) - b->read_ns[r - 1], 0);
 	}
 	mem_free(at);
 	return n;
 }
 
-static void say_first_split(struct pipeline *f, const struct between *b)
+static void print_first_split(struct pipeline *f, const struct between *b)
 {
 	double *more_ns = mem_array(b->reads + 1, sizeof(*more_ns));
 	uint32_t n = f->first_ns ? find_firsts(f, b, more_ns) : 0;
@@ -255,7 +244,7 @@ static void say_first_split(struct pipeline *f, const struct between *b)
 	for (uint64_t r = 0; n && r < b->reads; r++)
 		sum += more_ns[r];
 	if (n >= FIRSTS_LEAST && sum > 0)
-		split_text(&text, more_ns, b->reads, fmax(sum, f->first_more_ns));
+		append_split(&text, more_ns, b->reads, fmax(sum, f->first_more_ns));
 	if (*buf_str(&text))
 		jobsection_say(f->to, DISTIL_LIKELY, "first_sample_split", buf_str(&text),
 			       "pauses after the reads of a new worker's first sample, in the "
@@ -265,9 +254,9 @@ static void say_first_split(struct pipeline *f, const struct between *b)
 	mem_free(more_ns);
 }
 
-/* As an option's value: the model, or where that is far off a file beside the job. */
-static int put_times(struct pipeline *f, struct buf *to, const struct timefit *fit,
-		     const double *ns, size_t count, struct mlgen_err *err)
+/* Append the option's value: the model, or a side file of all times if the model is far off. */
+static int append_times(struct pipeline *f, struct buf *to, const struct timefit *fit,
+			const double *ns, size_t count, struct mlgen_err *err)
 {
 	struct side_values v = {
 		.count = count,
@@ -292,8 +281,8 @@ static int put_times(struct pipeline *f, struct buf *to, const struct timefit *f
 	return rc;
 }
 
-static int say_reads(struct pipeline *f, const struct between *b, double behind,
-		     struct mlgen_err *err)
+static int print_reads(struct pipeline *f, const struct between *b, double after_ns,
+		       struct mlgen_err *err)
 {
 	double visits = pipeline_visits(f);
 	double *ns = mem_array(b->count + 1, sizeof(*ns));
@@ -302,28 +291,28 @@ static int say_reads(struct pipeline *f, const struct between *b, double behind,
 	int rc;
 
 	for (uint32_t i = 0; i < b->count; i++)
-		ns[i] = visits * (b->sample_ns[i] + behind);
+		ns[i] = visits * (b->sample_ns[i] + after_ns);
 	timefit(&fit, ns, b->count);
-	rc = put_times(f, &text, &fit, ns, b->count, err);
+	rc = append_times(f, &text, &fit, ns, b->count, err);
 	mem_free(ns);
 	if (rc == 0) {
 		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
 			       "what a loader does between the calls of a sample, and from one to "
 			       "the next of a batch; in the middle %.4g ms, and the nearest model "
 			       "is %.3g%% of the mean off",
-			       visits * (between_middle(b) + behind) / 1e6, fit.off_percent);
+			       visits * (between_median(b) + after_ns) / 1e6, fit.off_percent);
 		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_at", "reads",
 			       "most of its CPU time is spent there, and not after them");
 		if (visits == 1) {
-			say_split(f, b, behind);
-			say_first_split(f, b);
+			print_split(f, b, after_ns);
+			print_first_split(f, b);
 		}
 	}
 	buf_fini(&text);
 	return rc;
 }
 
-static void say_whole(struct pipeline *f, double ns, bool burns, bool has_cpu)
+static void print_whole(struct pipeline *f, double ns, bool burns, bool has_cpu)
 {
 	struct dist d = timefit_constant(ns);
 	struct buf text = { 0 };
@@ -340,15 +329,14 @@ static void say_whole(struct pipeline *f, double ns, bool burns, bool has_cpu)
 	buf_fini(&text);
 }
 
-/* ---- found ---- */
+/* ---- processing time ---- */
 
-/* Of a sample's visit, on average, first ones of new workers left out; cpu_ns 0 = it is not
- * known. */
+/* Means of a sample's visit, without the first samples of new workers. cpu_ns 0 = unknown. */
 struct visit_mean {
 	double call_ns, cpu_ns;
 };
 
-static struct visit_mean mean_of(const struct pipeline *f)
+static struct visit_mean visit_mean_of(const struct pipeline *f)
 {
 	uint64_t cpu_ns = 0, cpu_visits = 0, call_ns = 0, visits = 0;
 
@@ -366,19 +354,11 @@ static struct visit_mean mean_of(const struct pipeline *f)
 	};
 }
 
-/* Most of it between the calls of a sample, and not behind them. */
-static bool is_between(const struct pipeline *f, const struct between *b, double cpu_ns)
-{
-	double middle = between_middle(b);
-
-	return f->loader != LOADER_TFDATA && middle >= DECODE_LEAST_NS && middle >= cpu_ns / 2;
-}
-
 int pipeline_decoding(struct pipeline *f, struct mlgen_err *err)
 {
-	struct visit_mean mean = mean_of(f);
+	struct visit_mean mean = visit_mean_of(f);
 	struct between b = { 0 };
-	/* tf.data decodes behind those that read. */
+	/* tf.data decodes in other threads than those that read. */
 	double pause = f->best && f->best->batch > 1 && f->loader != LOADER_TFDATA
 			       ? fmax(f->best->think_ns, 0)
 			       : 0;
@@ -387,28 +367,33 @@ int pipeline_decoding(struct pipeline *f, struct mlgen_err *err)
 	int rc = 0;
 
 	find_between(&b, f);
-	reads = burns && is_between(f, &b, mean.cpu_ns);
+	/* Is most of the CPU time between the calls of a sample, and not after them? */
+	reads = burns && f->loader != LOADER_TFDATA && between_median(&b) >= DECODE_LEAST_NS &&
+		between_median(&b) >= mean.cpu_ns / 2;
 	if (reads)
-		ns = between_middle(&b) + pause;
+		ns = between_median(&b) + pause;
 	ns *= pipeline_visits(f);
 	if (ns >= DECODE_LEAST_NS && ns >= DECODE_PERCENT / 100 * mean.call_ns) {
 		if (reads)
-			rc = say_reads(f, &b, pause, err);
+			rc = print_reads(f, &b, pause, err);
 		else
-			say_whole(f, ns, burns, mean.cpu_ns > 0);
+			print_whole(f, ns, burns, mean.cpu_ns > 0);
 		if (burns)
 			jobsection_say(f->to, DISTIL_GUESS, "preprocess", "sleep",
 				       "as if by CPUs of its own; burn takes this host's");
 	}
-	between_fini(&b);
+	mem_free(b.sample_ns);
+	mem_free(b.read_ns);
 	return rc;
 }
 
-/* Of less no allocator asks the kernel; glibc does from 128 KiB on (M_MMAP_THRESHOLD,
+/* ---- new memory ---- */
+
+/* Allocators do not map smaller blocks anew; glibc does from 128 KiB (M_MMAP_THRESHOLD,
  * mallopt(3)). */
 #define LEAST_BYTES UINT64_C(65536)
-/* CPU of a read that only copies: from the page cache that is 0.05 to 0.3 ns a byte. Where making
- * pages adds less than that, it does not count. */
+/* CPU time above which a read does more than copy: a copy from the page cache takes 0.05 to 0.3 ns
+ * per byte. */
 #define COPY_NS_A_BYTE 1.0
 /* Percentage of the bytes of large reads that must be slow. */
 #define SLOW_PERCENT 60
@@ -427,17 +412,13 @@ struct fresh_reads {
 
 COMPARE_BY(by_bytes, struct fresh_read, bytes)
 
-/* CPU time of the call: at least all but the time before it. */
-static double cpu_of(const struct specimen_call *c)
-{
-	return c->cpu_ns > c->think_ns ? (double)(c->cpu_ns - c->think_ns) : 0;
-}
-
 static void add_reads(struct fresh_reads *r, const struct specimen *x)
 {
 	for (uint32_t k = 1; k < x->count; k++) {
 		const struct specimen_call *c = &x->calls[k];
-		double ns = cpu_of(c);
+		/* The time before the call is counted as busy, so this is the least CPU of the
+		 * call. */
+		double ns = c->cpu_ns > c->think_ns ? (double)(c->cpu_ns - c->think_ns) : 0;
 
 		if (c->op != TRACE_READ || c->cpu_ns == TRACE_UNKNOWN ||
 		    c->result < (int64_t)LEAST_BYTES)
@@ -450,8 +431,8 @@ static void add_reads(struct fresh_reads *r, const struct specimen *x)
 	}
 }
 
-/* The first of those, sorted, that are slow together: where most bytes are on the right side of
- * it. */
+/* The index, in reads sorted by size, from which reads are slow: the index that puts the most bytes
+ * on the right side. */
 static size_t first_slow(const struct fresh_reads *r)
 {
 	double wrong = 0, least;
@@ -472,7 +453,7 @@ static size_t first_slow(const struct fresh_reads *r)
 	return best;
 }
 
-static void say_fresh(struct pipeline *f, const struct fresh_reads *r, size_t first)
+static void print_fresh(struct pipeline *f, const struct fresh_reads *r, size_t first)
 {
 	double bytes = 0, slow = 0, ns = 0;
 	uint64_t least;
@@ -484,7 +465,8 @@ static void say_fresh(struct pipeline *f, const struct fresh_reads *r, size_t fi
 	}
 	if (r->count - first < READS_LEAST || slow * 100 < SLOW_PERCENT * bytes)
 		return;
-	/* These reads are slow each time, so the threshold must not be the one that moves. */
+	/* The threshold must be fixed, because glibc would raise a moving one after the first read.
+	 */
 	least = r->at[first].bytes;
 	jobsection_say_u64(
 		f->to, DISTIL_LIKELY, "fresh_memory", least - (least == JOB_MALLOC_MAPS_BYTES),
@@ -503,7 +485,7 @@ void pipeline_fresh(struct pipeline *f)
 			add_reads(&r, &s->at[i]);
 	if (r.count) {
 		qsort(r.at, r.count, sizeof(*r.at), by_bytes);
-		say_fresh(f, &r, first_slow(&r));
+		print_fresh(f, &r, first_slow(&r));
 	}
 	mem_free(r.at);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_found.c - evaluations between epochs: of which files, how often, in which steps. */
+/* eval_found.c - find evaluations between epochs: their files, cadence and steps. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 
 #define STEPS_LEAST 4
 
-struct found_eval {
+struct evaluation {
 	struct distil *d;
 	uint32_t party;
 	struct jobsection *to;
@@ -22,7 +22,7 @@ struct found_eval {
 	uint32_t trained; /* files that the training reads */
 };
 
-static int count_files(struct found_eval *f, struct mlgen_err *err)
+static int count_files(struct evaluation *f, struct mlgen_err *err)
 {
 	struct map trained = { 0 };
 	struct visits_cursor c = { 0 };
@@ -42,33 +42,23 @@ static int count_files(struct found_eval *f, struct mlgen_err *err)
 	return rc;
 }
 
-static void say_files(struct found_eval *f)
-{
+/* ---- cadence ---- */
 
-	jobsection_say_u64(f->to, DISTIL_LIKELY, "eval_files", f->files.count,
-			   "this many files of a separate folder are read between epochs, in "
-			   "addition to the %u of the training",
-			   f->trained);
-}
-
-/* ---- when ---- */
-
-/* Epochs that have ended when an evaluation begins. */
-static uint32_t epochs_before(const struct found_eval *f, uint64_t at_ns)
+/* Epochs that have begun before an evaluation. A part of the last one may be read ahead. */
+static uint32_t epochs_before(const struct evaluation *f, uint64_t at_ns)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < f->d->stage_count; i++) {
 		const struct distil_stage *s = &f->d->stages[i];
 
-		/* Some of it may be read ahead. */
 		n += s->kind == STAGE_TRAIN && s->party == f->party && s->start_ns != UINT64_MAX &&
 		     s->start_ns < at_ns;
 	}
 	return n;
 }
 
-static void say_cadence(struct found_eval *f)
+static void print_cadence(struct evaluation *f)
 {
 	uint32_t first = 0, last = 0, evals = 0, every;
 	bool is_regular = true;
@@ -103,10 +93,10 @@ static void say_cadence(struct found_eval *f)
 				"It stands before the first epoch; mlgen evaluates after one.");
 }
 
-/* ---- its steps ---- */
+/* ---- steps ---- */
 
-static void say_time(struct found_eval *f, const double *sorted, size_t count,
-		     enum distil_sure sure, const char *why)
+static void print_time(struct evaluation *f, const double *sorted, size_t count,
+		       enum distil_sure sure, const char *why)
 {
 	struct buf text = { 0 };
 	struct timefit fit;
@@ -120,30 +110,29 @@ static void say_time(struct found_eval *f, const double *sorted, size_t count,
 	buf_fini(&text);
 }
 
-static void say_marked(struct found_eval *f)
+static void print_marked(struct evaluation *f)
 {
-
 	if (f->marks.samples)
 		jobsection_say_u64(f->to, DISTIL_SURE, "eval_batch_size", f->marks.samples,
 				   "%" PRIu64 " steps are marked, most with this many samples",
 				   f->marks.steps);
 	if (f->marks.compute_ns.count)
-		say_time(f, f->marks.compute_ns.at, f->marks.compute_ns.count, DISTIL_SURE,
-			 "have it marked");
+		print_time(f, f->marks.compute_ns.at, f->marks.compute_ns.count, DISTIL_SURE,
+			   "have it marked");
 }
 
-/* Batches that are read before the rank has computed with the first one: its own, and those that
- * readers are ahead. */
-static uint32_t first_batches(const struct found_eval *f)
+/* Batches that are read before the rank has computed with the first one: that batch, and the
+ * batches that are read ahead. */
+static uint32_t first_batches(const struct evaluation *f)
 {
 	const struct distil_found *found = &f->d->found[f->party];
 
 	return 1 + found->read_threads * found->prefetch;
 }
 
-/* Of an evaluation so short that its readers pause but once, that is behind the first batches; 0 =
- * it is none. */
-static uint32_t batch_of_first(const struct found_eval *f, const struct pulse *p)
+/* The batch of an evaluation so short that readers pause only once, after the first batches; 0 =
+ * readers pause more often. */
+static uint32_t batch_by_first_pause(const struct evaluation *f, const struct pulse *p)
 {
 	const struct rank_reads *r = &f->reads.rank[0];
 	uint32_t each = 0, batches = first_batches(f);
@@ -156,8 +145,8 @@ static uint32_t batch_of_first(const struct found_eval *f, const struct pulse *p
 	return p->spacing.every / batches;
 }
 
-/* A batch behind the first ones is begun when the rank takes another; the first one it takes when
- * that was read. */
+/* Steps after the first batches: readers begin a batch when the rank takes another one. The rank
+ * takes its first batch when that has been read. */
 static size_t steps_of(const struct rank_reads *r, uint32_t batch, uint32_t batches, double *to)
 {
 	uint32_t position = 0;
@@ -176,7 +165,7 @@ static size_t steps_of(const struct rank_reads *r, uint32_t batch, uint32_t batc
 	return n;
 }
 
-static void say_first(struct found_eval *f, uint32_t batch)
+static void print_first(struct evaluation *f, uint32_t batch)
 {
 	uint32_t batches = first_batches(f);
 	double *step_ns;
@@ -194,11 +183,11 @@ static void say_first(struct found_eval *f, uint32_t batch)
 		"that is computed with, and those ahead of it",
 		batches);
 	if (n)
-		say_time(f, step_ns, n, DISTIL_LIKELY, "that loaders waited for");
+		print_time(f, step_ns, n, DISTIL_LIKELY, "that loaders waited for");
 	mem_free(step_ns);
 }
 
-static void say_seen(struct found_eval *f)
+static void print_seen(struct evaluation *f)
 {
 	const struct rank_reads *r = &f->reads.rank[0];
 	bool own = f->d->found[f->party].read_threads == 0;
@@ -206,9 +195,9 @@ static void say_seen(struct found_eval *f)
 	uint32_t first;
 
 	pulse_find(&p, r->at, r->count, r->workers, own ? PULSE_IS_OWN : PULSE_HAS_WORKERS);
-	first = batch_of_first(f, &p);
+	first = batch_by_first_pause(f, &p);
 	if (first) {
-		say_first(f, first);
+		print_first(f, first);
 		pulse_fini(&p);
 		return;
 	}
@@ -220,7 +209,7 @@ static void say_seen(struct found_eval *f)
 		jobsection_note(f->to, "Nothing shows where a batch of an evaluation ends, so that "
 				       "batch_size is its, too.");
 	if (p.steps >= STEPS_LEAST)
-		say_time(f, p.step_ns, p.steps, DISTIL_LIKELY, "did nothing else");
+		print_time(f, p.step_ns, p.steps, DISTIL_LIKELY, "did nothing else");
 	else
 		jobsection_note(f->to, "How long a step of an evaluation computes is not to be "
 				       "seen: its loaders never wait.");
@@ -229,7 +218,7 @@ static void say_seen(struct found_eval *f)
 
 int distil_eval(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
 {
-	struct found_eval f = { .d = d, .party = party, .to = to };
+	struct evaluation f = { .d = d, .party = party, .to = to };
 	int rc = rankreads_of(&f.reads, d, party, STAGE_EVAL, err);
 
 	if (rc == 0)
@@ -237,12 +226,15 @@ int distil_eval(struct distil *d, uint32_t party, struct jobsection *to, struct 
 	if (rc == 0)
 		rc = count_files(&f, err);
 	if (rc == 0 && f.reads.count) {
-		say_files(&f);
-		say_cadence(&f);
+		jobsection_say_u64(to, DISTIL_LIKELY, "eval_files", f.files.count,
+				   "this many files of a separate folder are read between epochs, "
+				   "in addition to the %u of the training",
+				   f.trained);
+		print_cadence(&f);
 		if (f.marks.steps)
-			say_marked(&f);
+			print_marked(&f);
 		else
-			say_seen(&f);
+			print_seen(&f);
 	}
 	map_fini(&f.files);
 	stepmarks_fini(&f.marks);

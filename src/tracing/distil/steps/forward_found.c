@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forward_found.c - steps of readers that go through files of many samples, by pauses in them. */
+/* forward_found.c - find the steps of readers that go through files of many samples. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <math.h>
@@ -10,27 +10,30 @@
 #include "base/vec.h"
 #include "data/file/file.h"
 
-/* A visit of fewer calls says nothing. */
+/* Visits with fewer calls show no pauses. */
 #define CALLS_LEAST 6
 #define RELEASES_MOST (1 << 18)
-/* A pause is one if it is such a part of the usual ones. */
+/* A pause is shorter than this part of the usual pause if the thread did not wait. */
 #define PAUSE_PART 0.1
-/* Relative error of a batch that follows from bytes. */
+/* Relative error of a batch that is derived from bytes. */
 #define BATCH_OFF 0.03
-/* A batch that follows from the time of epochs counts if it is this near. */
+/* Largest relative distance at which a batch derived from the time of epochs counts. */
 #define BATCH_ALIKE 0.15
 /* Steps that tf.data's prefetch(2) reads ahead. */
 #define STEPS_AHEAD 2
 
-struct forward {
-	struct pipeline *f;
-	double *release_ns; /* when a reader went on that had to wait */
-	size_t releases;
-	double step_ns;
-	double bytes, steps; /* of a reader, while it has one file */
+/* A reader that had to wait goes on. */
+struct release {
+	double ns;
+	double bytes; /* read from the file so far */
 };
 
-/* Specimens have no stage; those of evaluations are few. */
+struct release_list {
+	struct release *at;
+	size_t count, room; /* vec.h */
+};
+
+/* Specimens have no stage, so the few from evaluations are included. */
 static bool is_of_training(const struct pipeline *f, const struct specimen *s)
 {
 	enum file_class class = distil_class(f->d, s->visit.file);
@@ -40,8 +43,8 @@ static bool is_of_training(const struct pipeline *f, const struct specimen *s)
 	       f->d->task[s->visit.task].party == f->party;
 }
 
-/* Pauses that are longer are waited for; 0 = there are none. One of a file that is opened ahead is
- * much longer than those between its calls: it says nothing of them. */
+/* The length from which a pause of a reader is a wait; 0 = the reader has no pauses. The pause of a
+ * file that is opened ahead is much longer than pauses between calls, so it is left out. */
 static double pause_of(const struct specimen *s)
 {
 	double *think = mem_array(s->count, sizeof(*think)), usual;
@@ -56,91 +59,51 @@ static double pause_of(const struct specimen *s)
 	return n ? fmax(PAUSE_PART * usual, WAKE_NS) : 0;
 }
 
-typedef void each_release(struct forward *w, double at_ns, double bytes);
+COMPARE_BY(by_ns, struct release, ns)
 
-/* `bytes`: that were read of the file before it. */
-static void releases_of(struct forward *w, const struct specimen *s, each_release *each)
+static void add_releases(struct release_list *l, const struct specimen *s)
 {
-	double pause = pause_of(s), at = (double)s->visit.start_ns, bytes = 0;
+	double pause = pause_of(s), ns = (double)s->visit.start_ns, bytes = 0;
 
 	for (uint32_t i = 0; pause > 0 && i < s->count; i++) {
 		const struct specimen_call *c = &s->calls[i];
 
-		at += i ? (double)c->think_ns : 0;
-		if (i && (double)c->think_ns > pause)
-			each(w, at, bytes);
-		at += (double)c->duration_ns;
+		ns += i ? (double)c->think_ns : 0;
+		if (i && (double)c->think_ns > pause && l->count < RELEASES_MOST)
+			vec_push(l, (struct release){ ns, bytes });
+		ns += (double)c->duration_ns;
 		if (c->op == TRACE_READ && c->result > 0)
 			bytes += (double)c->result;
 	}
 }
 
-static void note_release(struct forward *w, double at_ns, double bytes)
+/* The length of a step; 0 = cannot be seen. Of the times from one release to the next, by any
+ * reader, those in the same step are next to nothing and most others are one step. */
+static double step_of(struct release_list *l)
 {
-	(void)bytes;
-	if (w->releases < RELEASES_MOST)
-		w->release_ns[w->releases++] = at_ns;
-}
+	double *apart = mem_array(l->count + 1, sizeof(*apart)), pause;
+	size_t n = 0, count = l->count - 1;
+	double step_ns = 0;
 
-/* From one release to the next, of any reader: most are a step apart, those of the same step next
- * to nothing. */
-static void find_step(struct forward *w)
-{
-	struct timefit fit;
-	size_t n = 0;
-	double pause;
-
-	pulse_sort(w->release_ns, w->releases);
-	for (size_t i = 1; i < w->releases; i++)
-		w->release_ns[i - 1] = w->release_ns[i] - w->release_ns[i - 1];
-	pulse_sort(w->release_ns, w->releases - 1);
-	pause = PAUSE_PART * pulse_quantile(w->release_ns, w->releases - 1, 0.95);
-	while (n < w->releases - 1 && w->release_ns[n] < fmax(pause, WAKE_NS))
+	qsort(l->at, l->count, sizeof(*l->at), by_ns);
+	for (size_t i = 0; i < count; i++)
+		apart[i] = l->at[i + 1].ns - l->at[i].ns;
+	pulse_sort(apart, count);
+	pause = PAUSE_PART * pulse_quantile(apart, count, 0.95);
+	while (n < count && apart[n] < fmax(pause, WAKE_NS))
 		n++;
-	if (n + CALLS_LEAST > w->releases - 1)
-		return;
-	timefit(&fit, w->release_ns + n, w->releases - 1 - n);
-	if (dist_is_const(&fit.dist))
-		w->step_ns = fit.dist.a;
-}
+	if (n + CALLS_LEAST <= count) {
+		struct timefit fit;
 
-/* Between the first and the last release of a specimen. */
-struct whole_steps {
-	struct forward w; /* first: what is handed on */
-	double first_ns, first_bytes, last_ns, last_bytes;
-	unsigned count;
-};
-
-static void note_bytes(struct forward *w, double at_ns, double bytes)
-{
-	struct whole_steps *s = (struct whole_steps *)w;
-
-	if (!s->count++) {
-		s->first_ns = at_ns;
-		s->first_bytes = bytes;
+		timefit(&fit, apart + n, count - n);
+		if (dist_is_const(&fit.dist))
+			step_ns = fit.dist.a;
 	}
-	s->last_ns = at_ns;
-	s->last_bytes = bytes;
+	mem_free(apart);
+	return step_ns;
 }
 
-static void measure_bytes(struct forward *w)
-{
-	const struct specimens *all = &w->f->d->specimens;
-
-	for (uint32_t i = 0; i < all->count; i++) {
-		struct whole_steps s = { .w = *w };
-
-		if (!is_of_training(w->f, &all->at[i]))
-			continue;
-		releases_of(&s.w, &all->at[i], note_bytes);
-		if (s.count < 2)
-			continue;
-		w->bytes += s.last_bytes - s.first_bytes;
-		w->steps += round((s.last_ns - s.first_ns) / w->step_ns);
-	}
-}
-
-/* How round a number is: people choose those. */
+/* The number of factors 2 and 5: people choose round batches. */
 static unsigned roundness(uint64_t n)
 {
 	unsigned round = 0;
@@ -152,7 +115,7 @@ static unsigned roundness(uint64_t n)
 	return round;
 }
 
-/* Between these two, or so near to them. */
+/* The roundest number in the range, allowing for the error of its ends. */
 static uint64_t roundest(double least, double most)
 {
 	uint64_t best = (uint64_t)fmax(1, round(least));
@@ -165,50 +128,61 @@ static uint64_t roundest(double least, double most)
 	return best;
 }
 
-/* Epochs last for their steps, less those that are read ahead, where nothing else held them up; NaN
- * = there are none. */
-static double batch_by_time(const struct forward *w)
+/* The batch for which epochs have as many steps as fit into their time, if nothing else held them
+ * up. Steps that were read ahead come on top. NaN = there are no epochs. */
+static double batch_by_time(const struct pipeline *f, double step_ns)
 {
-	const struct distil *d = w->f->d;
-	const struct distil_found *found = &d->found[w->f->party];
+	const struct distil *d = f->d;
+	const struct distil_found *found = &d->found[f->party];
 	double samples = (double)found->num_files * (double)found->samples_per_file /
-			 fmax(w->f->reads.ranks, 1);
+			 fmax(f->reads.ranks, 1);
 	double ns = 0, epochs = 0;
 
 	for (uint32_t i = 0; i < d->stage_count; i++) {
 		const struct distil_stage *at = &d->stages[i];
 
-		if (at->kind != STAGE_TRAIN || at->party != w->f->party ||
-		    at->start_ns == UINT64_MAX)
+		if (at->kind != STAGE_TRAIN || at->party != f->party || at->start_ns == UINT64_MAX)
 			continue;
 		ns += (double)(at->end_ns - at->start_ns);
 		epochs++;
 	}
-	return samples / (ns / epochs / w->step_ns + STEPS_AHEAD);
+	return samples / (ns / epochs / step_ns + STEPS_AHEAD);
 }
 
-/* Lanes are files that are read side by side, a sample of each in turn. Where each file has its own
- * thread, some may be open ahead, and only time says it. */
-static void find_batch(struct forward *w)
+/* Readers interleave several files, a sample of each in turn. If each file has its own thread, some
+ * of them may be open ahead, and only the time of epochs shows the batch. */
+static void find_batch(struct pipeline *f, double step_ns)
 {
-	const struct distil_found *found = &w->f->d->found[w->f->party];
-	double lanes = w->f->interleaves ? w->f->readers / JOB_INTERLEAVE_THREADS : w->f->readers;
-	double by_time = batch_by_time(w), about;
+	const struct distil_found *found = &f->d->found[f->party];
+	const struct specimens *all = &f->d->specimens;
+	double files = f->interleaves ? f->readers / JOB_INTERLEAVE_THREADS : f->readers;
+	double by_time = batch_by_time(f, step_ns), bytes = 0, steps = 0, about;
+	struct release_list l = { 0 };
 
-	measure_bytes(w);
-	if (w->steps < 1 || w->bytes <= 0 || !found->sample_bytes)
+	for (uint32_t i = 0; i < all->count; i++) {
+		if (!is_of_training(f, &all->at[i]))
+			continue;
+		l.count = 0;
+		add_releases(&l, &all->at[i]);
+		if (l.count < 2)
+			continue;
+		bytes += l.at[l.count - 1].bytes - l.at[0].bytes;
+		steps += round((l.at[l.count - 1].ns - l.at[0].ns) / step_ns);
+	}
+	mem_free(l.at);
+	if (steps < 1 || bytes <= 0 || !found->sample_bytes)
 		return;
-	about = w->bytes / w->steps * fmax(lanes, 1) / w->f->sample_bytes;
-	if (found->num_files <= w->f->readers && by_time > 0)
+	about = bytes / steps * fmax(files, 1) / f->sample_bytes;
+	if (found->num_files <= f->readers && by_time > 0)
 		about = by_time;
 	if (!(fabs(by_time / about - 1) < BATCH_ALIKE))
 		by_time = about;
-	w->f->forward_batch = about;
-	w->f->batch = roundest(fmin(about, by_time), fmax(about, by_time));
-	w->f->forward_step_ns = w->step_ns;
+	f->forward_batch = about;
+	f->batch = roundest(fmin(about, by_time), fmax(about, by_time));
+	f->forward_step_ns = step_ns;
 }
 
-/* Bytes of a sample in its file, with framing. */
+/* Mean bytes of a sample in its file, including the framing of the format. */
 static double bytes_of_sample(const struct pipeline *f)
 {
 	const struct distil_found *found = &f->d->found[f->party];
@@ -229,24 +203,24 @@ void pipeline_forward(struct pipeline *f)
 {
 	const struct distil_found *found = &f->d->found[f->party];
 	const struct specimens *all = &f->d->specimens;
-	struct forward w = { .f = f };
+	struct release_list l = { 0 };
 	uint32_t rank = f->reads.rank[0].rank;
+	double step_ns = 0;
 
 	if (found->samples_per_file < 2 || f->marks.samples ||
 	    !format_of(found->format)->is_forward)
 		return;
-	/* Visits are files, and pauses between these no batches. */
+	/* Visits are whole files here, so pauses between visits do not show batches. */
 	f->best = NULL;
 	f->steps = 0;
 	f->sample_bytes = bytes_of_sample(f);
-	w.release_ns = mem_array(RELEASES_MOST, sizeof(*w.release_ns));
 	for (uint32_t i = 0; i < all->count; i++)
 		if (is_of_training(f, &all->at[i]) &&
 		    (f->reads.ranks < 2 || f->d->task[all->at[i].visit.task].rank == rank))
-			releases_of(&w, &all->at[i], note_release);
-	if (w.releases > CALLS_LEAST)
-		find_step(&w);
-	mem_free(w.release_ns);
-	if (w.step_ns > 0)
-		find_batch(&w);
+			add_releases(&l, &all->at[i]);
+	if (l.count > CALLS_LEAST)
+		step_ns = step_of(&l);
+	mem_free(l.at);
+	if (step_ns > 0)
+		find_batch(f, step_ns);
 }

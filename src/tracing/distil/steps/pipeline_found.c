@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_found.c - ranks, loaders, batches and steps: by markers, or by pauses. */
+/* pipeline_found.c - find ranks, loaders, batches and steps of a training by markers or pauses. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <inttypes.h>
@@ -11,13 +11,13 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-#define STEPS_LEAST 6 /* fewer steps say nothing of the others */
+#define STEPS_LEAST 6 /* fewer steps do not represent the rest */
 /* If this percentage of all steps can be seen, storage was rarely the limit. */
 #define STEPS_PERCENT 25.0
 
 /* ---- loader ---- */
 
-/* Is a library of that name among what was loaded? */
+/* Did the program load a library of that name? */
 static bool loads(const struct distil *d, const char *library)
 {
 	for (uint32_t i = 1; i < d->file_count; i++)
@@ -31,7 +31,7 @@ static bool has_records(const struct pipeline *f)
 	return f->d->found[f->party].format == FORMAT_TFRECORD;
 }
 
-/* Which loader it is, before anything is said. */
+/* Choose the loader. No option is printed yet, because forward readers may change the batch. */
 static void find_loader(struct pipeline *f)
 {
 	const struct pulse *p = f->best ? f->best : f->pulse;
@@ -44,7 +44,7 @@ static void find_loader(struct pipeline *f)
 			 f->readers % JOB_INTERLEAVE_THREADS == 0;
 }
 
-static void say_loader(struct pipeline *f)
+static void print_loader(struct pipeline *f)
 {
 	const struct pulse *p = f->best;
 
@@ -73,7 +73,7 @@ static void say_loader(struct pipeline *f)
 			       "tf.data deals out files; one rank does not show it");
 }
 
-static void say_workers(struct pipeline *f)
+static void print_workers(struct pipeline *f)
 {
 	uint32_t workers = f->readers;
 	struct distil_found *found = &f->d->found[f->party];
@@ -96,7 +96,7 @@ static void say_workers(struct pipeline *f)
 			       "with it there would be three threads for each");
 }
 
-/* In batches of the loader's own count. */
+/* Convert a window in batches to the unit of the loader's own prefetch option. */
 static uint32_t prefetch_of(const struct pipeline *f, uint32_t window)
 {
 	uint32_t workers = f->d->found[f->party].read_threads;
@@ -111,7 +111,7 @@ static uint32_t prefetch_of(const struct pipeline *f, uint32_t window)
 	return ahead ? ahead : 1;
 }
 
-static void say_prefetch(struct pipeline *f)
+static void print_prefetch(struct pipeline *f)
 {
 	struct distil_found *found = &f->d->found[f->party];
 	uint32_t window = f->best ? f->best->window : 0;
@@ -144,30 +144,23 @@ static void say_prefetch(struct pipeline *f)
 
 /* ---- the last batch of an epoch ---- */
 
-/* Epochs of a rank, and those that end with a part of a batch. The last one may have been ended in
- * the middle. */
-static void count_ends(const struct pipeline *f, uint64_t *epochs, uint64_t *parts, uint64_t *reads)
+/* Print drop_last= if the epochs of a rank agree. The last epoch is ignored, because it may have
+ * been interrupted. */
+static void print_last_batch(struct pipeline *f)
 {
 	const struct rank_reads *r = &f->reads.rank[0];
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < r->count; i++, n++) {
-		if (!i || r->at[i].epoch == r->at[i - 1].epoch)
-			continue;
-		++*epochs;
-		*parts += n % f->batch != 0;
-		*reads = n;
-		n = 0;
-	}
-}
-
-static void say_last_batch(struct pipeline *f)
-{
-	uint64_t epochs = 0, parts = 0, reads = 0;
+	uint64_t epochs = 0, parts = 0, reads = 0, n = 0;
 
 	if (!f->best || f->has_rounds || f->batch < 2 || f->best->batch != f->batch)
 		return;
-	count_ends(f, &epochs, &parts, &reads);
+	for (size_t i = 0; i < r->count; i++, n++) {
+		if (!i || r->at[i].epoch == r->at[i - 1].epoch)
+			continue;
+		epochs++;
+		parts += n % f->batch != 0;
+		reads = n;
+		n = 0;
+	}
 	if (epochs && parts == epochs)
 		jobsection_say(f->to, DISTIL_LIKELY, "drop_last", "0",
 			       "a rank reads %" PRIu64
@@ -179,26 +172,9 @@ static void say_last_batch(struct pipeline *f)
 			"a rank reads whole batches, and some files are left out of each epoch");
 }
 
-/* Who reads for a rank, and how: loader= and what belongs to it. 0, or -errno with err as
- * side_file. */
-static int say_readers(struct pipeline *f, struct mlgen_err *err)
-{
-	int rc;
+/* ---- pulses of all ranks ---- */
 
-	say_loader(f);
-	say_workers(f);
-	say_prefetch(f);
-	rc = pipeline_start(f, err);
-	if (rc == 0)
-		rc = pipeline_decoding(f, err);
-	pipeline_fresh(f);
-	say_last_batch(f);
-	return rc;
-}
-
-/* ---- what the readers show ---- */
-
-/* A rank that says it is one is. */
+/* A rank that the trace names, without naming workers, reads by itself. */
 static enum pulse_own own_of(const struct pipeline *f, const struct rank_reads *r)
 {
 	const struct distil *d = f->d;
@@ -247,16 +223,6 @@ static void find_pulses(struct pipeline *f)
 	pulse_sort(f->step_ns, f->steps);
 }
 
-/* Ranks whose pauses say the same as those of the best. */
-static uint32_t ranks_that_agree(const struct pipeline *f)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < f->reads.count; i++)
-		n += f->pulse[i].batch == f->best->batch;
-	return n;
-}
-
 double pipeline_visits(const struct pipeline *f)
 {
 	double visits = f->d->found[f->party].visits_per_sample;
@@ -274,7 +240,7 @@ static bool is_one_process(const struct pipeline *f)
 	return t[r[0].task[0]].pid == t[r[1].task[0]].pid && t[r[0].task[0]].sure != SURE_STATED;
 }
 
-static void say_accelerators(struct pipeline *f)
+static void print_accelerators(struct pipeline *f)
 {
 	struct distil_found *found = &f->d->found[f->party];
 
@@ -303,27 +269,20 @@ static void say_accelerators(struct pipeline *f)
 
 /* ---- batch_size ---- */
 
-static void say_marked_batch(struct pipeline *f)
-{
-
-	f->batch = f->marks.samples;
-	jobsection_say_u64(f->to, DISTIL_SURE, "batch_size", f->batch,
-			   "%" PRIu64 " steps are marked, most with this many samples",
-			   f->marks.steps);
-}
-
-static const char *whose(const struct pipeline *f)
+static const char *pause_text(const struct pipeline *f)
 {
 	return f->best->kind == PULSE_SHARED ? "the workers of a rank pause"
 	       : f->best->kind == PULSE_OWN  ? "a rank pauses"
 					     : "a worker pauses";
 }
 
-static void say_seen_batch(struct pipeline *f)
+static void print_seen_batch(struct pipeline *f)
 {
 	double visits = pipeline_visits(f);
-	uint32_t agree = ranks_that_agree(f);
+	uint32_t agree = 0;
 
+	for (uint32_t i = 0; i < f->reads.count; i++)
+		agree += f->pulse[i].batch == f->best->batch;
 	f->batch = (uint64_t)llround(f->best->batch / visits);
 	if (!f->batch)
 		f->batch = 1;
@@ -333,7 +292,7 @@ static void say_seen_batch(struct pipeline *f)
 			"batch_size", f->batch,
 			"%s before every %u%s file that is read: that explains %.0f%% of what "
 			"pauses differ in; %u of %u rank%s that were looked at say%s so",
-			whose(f), f->best->batch,
+			pause_text(f), f->best->batch,
 			f->best->batch == 2   ? "nd"
 			: f->best->batch == 3 ? "rd"
 					      : "th",
@@ -341,30 +300,18 @@ static void say_seen_batch(struct pipeline *f)
 			plural(f->reads.count), f->reads.count == 1 ? "s" : "");
 	else if (f->best->batch == 1)
 		jobsection_say_u64(f->to, DISTIL_LIKELY, "batch_size", f->batch,
-				   "%s before each file that is read", whose(f));
+				   "%s before each file that is read", pause_text(f));
 	else
 		jobsection_say_u64(f->to, DISTIL_GUESS, "batch_size", f->batch,
 				   "what the workers have read in an epoch are multiples of it; no "
 				   "pause shows it");
 }
 
-static void say_forward_batch(struct pipeline *f)
-{
-
-	jobsection_say_u64(
-		f->to,
-		fabs(f->forward_batch - (double)f->batch) < 0.5 ? DISTIL_LIKELY : DISTIL_GUESS,
-		"batch_size", f->batch,
-		"the bytes that loaders are given at a time are those of %.1f samples; this "
-		"is the roundest number near by",
-		f->forward_batch);
-}
-
 /*
- * tf.data opens as many files in one go as it reads side by side, so that where these are as many
- * as a batch seems to have it may be any part of that. A step is that part, too.
+ * tf.data opens as many files at once as it reads in parallel. If the batch seems to have exactly
+ * that many files, it may be any fraction of them, and a step is the same fraction.
  */
-static void say_round(struct pipeline *f)
+static void print_round(struct pipeline *f)
 {
 	f->batch = 1;
 	f->has_rounds = true;
@@ -377,17 +324,26 @@ static void say_round(struct pipeline *f)
 		f->best->batch);
 }
 
-static void say_batch(struct pipeline *f)
+static void print_batch(struct pipeline *f)
 {
 	if (f->marks.samples) {
-		say_marked_batch(f);
+		f->batch = f->marks.samples;
+		jobsection_say_u64(f->to, DISTIL_SURE, "batch_size", f->batch,
+				   "%" PRIu64 " steps are marked, most with this many samples",
+				   f->marks.steps);
 	} else if (f->forward_step_ns > 0) {
-		say_forward_batch(f);
+		jobsection_say_u64(f->to,
+				   fabs(f->forward_batch - (double)f->batch) < 0.5 ? DISTIL_LIKELY
+										   : DISTIL_GUESS,
+				   "batch_size", f->batch,
+				   "the bytes that loaders are given at a time are those of %.1f "
+				   "samples; this is the roundest number near by",
+				   f->forward_batch);
 	} else if (f->best && f->interleaves &&
 		   f->best->batch * JOB_INTERLEAVE_THREADS == f->readers) {
-		say_round(f);
+		print_round(f);
 	} else if (f->best) {
-		say_seen_batch(f);
+		print_seen_batch(f);
 	} else {
 		f->batch = 1;
 		jobsection_say(f->to, DISTIL_GUESS, "batch_size", "1",
@@ -399,8 +355,8 @@ static void say_batch(struct pipeline *f)
 
 /* ---- compute_time ---- */
 
-static void say_time(struct pipeline *f, const char *option, const double *sorted, size_t count,
-		     enum distil_sure sure, const char *why)
+static void print_time(struct pipeline *f, const double *sorted, size_t count,
+		       enum distil_sure sure, const char *why)
 {
 	struct buf text = { 0 };
 	struct timefit fit;
@@ -408,12 +364,12 @@ static void say_time(struct pipeline *f, const char *option, const double *sorte
 	timefit(&fit, sorted, count);
 	dist_format(&text, &fit.dist, DIST_NS);
 	if (dist_is_const(&fit.dist))
-		jobsection_say(f->to, sure, option, buf_str(&text),
+		jobsection_say(f->to, sure, "compute_time", buf_str(&text),
 			       "%s; nine of ten are from %.4g to %.4g ms", why,
 			       pulse_quantile(sorted, count, 0.05) / 1e6,
 			       pulse_quantile(sorted, count, 0.95) / 1e6);
 	else
-		jobsection_say(f->to, sure, option, buf_str(&text),
+		jobsection_say(f->to, sure, "compute_time", buf_str(&text),
 			       "%s; mean %.4g ms, stdev %.4g ms, and this is on average %.1f%% of "
 			       "the mean off",
 			       why, fit.mean_ns / 1e6, fit.stdev_ns / 1e6, fit.off_percent);
@@ -421,16 +377,7 @@ static void say_time(struct pipeline *f, const char *option, const double *sorte
 	buf_fini(&text);
 }
 
-static void say_marked_time(struct pipeline *f)
-{
-	char why[96];
-
-	snprintf(why, sizeof(why), "%zu steps have it marked", f->marks.compute_ns.count);
-	say_time(f, "compute_time", f->marks.compute_ns.at, f->marks.compute_ns.count, DISTIL_SURE,
-		 why);
-}
-
-static void say_seen_time(struct pipeline *f, double percent)
+static void print_seen_time(struct pipeline *f, double percent)
 {
 	char why[256];
 
@@ -442,10 +389,10 @@ static void say_seen_time(struct pipeline *f, double percent)
 			 "from batch to batch, for %zu that loaders, idle until then, began when a "
 			 "rank took one that was there already: %.0f%% of all",
 			 f->steps, percent);
-	say_time(f, "compute_time", f->step_ns, f->steps, DISTIL_LIKELY, why);
+	print_time(f, f->step_ns, f->steps, DISTIL_LIKELY, why);
 }
 
-/* All that reads and computes took, by steps of all ranks at a time. */
+/* The mean duration of a step, reads and computation together. */
 static double mean_step(const struct pipeline *f)
 {
 	double ns = 0, samples = 0;
@@ -462,7 +409,7 @@ static double mean_step(const struct pipeline *f)
 	return samples > 0 ? ns / samples * (double)f->batch : (double)NAN;
 }
 
-static void say_bound(struct pipeline *f)
+static void print_bound(struct pipeline *f)
 {
 	double ns = f->best && !isnan(f->best->bound_ns) ? f->best->bound_ns : mean_step(f);
 	struct buf text = { 0 };
@@ -482,8 +429,8 @@ static void say_bound(struct pipeline *f)
 	buf_fini(&text);
 }
 
-/* No step computes for longer than all take on average; and where it is not known how far readers
- * are ahead, who knows what they waited for: all of them have to be alike. */
+/* Are the measured times steps? A step that only computes is no longer than the mean of all steps.
+ * If the window is unknown, readers may have waited for something else, so all times must agree. */
 static bool are_steps(const struct pipeline *f, double percent)
 {
 	struct timefit fit;
@@ -496,7 +443,7 @@ static bool are_steps(const struct pipeline *f, double percent)
 	return f->best->kind == PULSE_OWN || f->best->window || dist_is_const(&fit.dist);
 }
 
-static void say_forward_time(struct pipeline *f)
+static void print_forward_time(struct pipeline *f)
 {
 	struct dist d = timefit_constant(f->forward_step_ns);
 	struct buf text = { 0 };
@@ -509,28 +456,31 @@ static void say_forward_time(struct pipeline *f)
 	buf_fini(&text);
 }
 
-static void say_compute(struct pipeline *f)
+static void print_compute(struct pipeline *f)
 {
 	double percent = f->in_epoch ? 100.0 * (double)f->steps / (double)f->in_epoch : 0;
+	char why[96];
 
-	if (f->marks.compute_ns.count)
-		say_marked_time(f);
-	else if (f->forward_step_ns > 0)
-		say_forward_time(f);
-	else if (f->marks.steps) {
+	if (f->marks.compute_ns.count) {
+		snprintf(why, sizeof(why), "%zu steps have it marked", f->marks.compute_ns.count);
+		print_time(f, f->marks.compute_ns.at, f->marks.compute_ns.count, DISTIL_SURE, why);
+	} else if (f->forward_step_ns > 0) {
+		print_forward_time(f);
+	} else if (f->marks.steps) {
 		jobsection_say(f->to, DISTIL_SURE, "compute_time", "0",
 			       "steps are marked, and none as computing");
 		f->d->found[f->party].compute_ns = 0;
-	} else if (are_steps(f, percent))
-		say_seen_time(f, percent);
-	else
-		say_bound(f);
+	} else if (are_steps(f, percent)) {
+		print_seen_time(f, percent);
+	} else {
+		print_bound(f);
+	}
 }
 
 /* ---- barrier ---- */
 
-/* How far two ranks are apart when they begin batches of the same number, in the middle; NaN = not
- * to be seen. */
+/* The median distance of two ranks at the start of batches with the same number; NaN = there are
+ * too few such batches. */
 static double apart_ns(const struct pulse *a, const struct pulse *b)
 {
 	uint32_t n = 0, most = a->begun < b->begun ? a->begun : b->begun;
@@ -545,7 +495,7 @@ static double apart_ns(const struct pulse *a, const struct pulse *b)
 	return middle;
 }
 
-static void say_barrier(struct pipeline *f)
+static void print_barrier(struct pipeline *f)
 {
 	struct timefit fit;
 	double apart;
@@ -583,11 +533,18 @@ int distil_pipeline(struct distil *d, uint32_t party, struct jobsection *to, str
 		find_pulses(&f);
 		find_loader(&f);
 		pipeline_forward(&f);
-		say_accelerators(&f);
-		say_batch(&f);
-		say_compute(&f);
-		say_barrier(&f);
-		rc = say_readers(&f, err);
+		print_accelerators(&f);
+		print_batch(&f);
+		print_compute(&f);
+		print_barrier(&f);
+		print_loader(&f);
+		print_workers(&f);
+		print_prefetch(&f);
+		rc = pipeline_start(&f, err);
+		if (rc == 0)
+			rc = pipeline_decoding(&f, err);
+		pipeline_fresh(&f);
+		print_last_batch(&f);
 	}
 	for (uint32_t i = 0; f.pulse && i < f.reads.count; i++)
 		pulse_fini(&f.pulse[i]);

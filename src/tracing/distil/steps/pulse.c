@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pulse.c - which reads are a batch: those between two pauses, of one worker or of all of them. */
+/* pulse.c - find batches: the reads between two pauses of one worker or of all workers. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <math.h>
@@ -9,29 +9,29 @@
 #include "base/util.h"
 #include "base/vec.h"
 
-/* The pause before a thing, at its position from 0 in a row of them. */
+/* The pause before a read or a batch, and its position in the row, from 0. */
 struct spaced {
 	uint32_t position;
 	double pause_ns;
 };
 
-/* Pauses before reads; positions are those in the epoch. */
+/* Pauses before reads. Positions count the reads of an epoch. */
 struct pulse_gaps {
-	struct spaced *by_worker, *by_rank; /* one for each read */
+	struct spaced *by_worker, *by_rank; /* an entry for each read */
 };
 
 #define READS_LEAST 8 /* fewer show nothing */
 
 /* ---- spacing ---- */
 
-/* A pause that is shorter says nothing: it is how a thread goes on. */
+/* Shorter pauses are rounded up: a thread that goes on has them. */
 #define SHORT_NS 1000.0
-/* By chance the best of all numbers has a t of up to 5 or so. */
+/* The t statistic of the best spacing reaches about 5 by chance. */
 #define T_SQUARE_LEAST 40.0
 #define PAUSES_LEAST 3
-/* A pause that is no fifth longer is none. */
+/* Long pauses must exceed the rest by this difference of logarithms, which is a fifth. */
 #define APART_LEAST 0.2
-/* Positions beyond take part as multiples no more. */
+/* Positions beyond this limit are not counted. */
 #define POSITIONS_MOST (UINT32_C(1) << 20)
 
 struct spacing_sums {
@@ -39,15 +39,10 @@ struct spacing_sums {
 };
 
 struct all_pauses {
-	struct spacing_sums *of; /* by position */
+	struct spacing_sums *of; /* indexed by position */
 	uint32_t positions;
 	double n, sum, squares;
 };
-
-static double pause_of(const struct spaced *s)
-{
-	return log(s->pause_ns > SHORT_NS ? s->pause_ns : SHORT_NS);
-}
 
 static void sum_up(struct all_pauses *a, const struct spaced *at, size_t count)
 {
@@ -56,7 +51,7 @@ static void sum_up(struct all_pauses *a, const struct spaced *at, size_t count)
 			a->positions = at[i].position + 1;
 	a->of = mem_array(a->positions, sizeof(*a->of));
 	for (size_t i = 0; i < count; i++) {
-		double pause = pause_of(&at[i]);
+		double pause = log(fmax(at[i].pause_ns, SHORT_NS));
 
 		if (!at[i].position || at[i].position >= a->positions)
 			continue;
@@ -68,9 +63,9 @@ static void sum_up(struct all_pauses *a, const struct spaced *at, size_t count)
 	}
 }
 
-/* The sum of squares between the multiples and the others; 0 = these have the longer pauses, or
- * there are too few. */
-static double between(const struct all_pauses *a, uint32_t every)
+/* The sum of squares between the multiples of `every` and all other positions. 0 = multiples have
+ * no longer pauses, or there are too few of them. */
+static double squares_between(const struct all_pauses *a, uint32_t every)
 {
 	double n = 0, sum = 0, rest, apart;
 
@@ -86,9 +81,9 @@ static double between(const struct all_pauses *a, uint32_t every)
 }
 
 /*
- * The number whose multiples have the longest pauses, against all others: by logarithms, of which
- * the variance between the two is the largest. Positions 0 have no pause. Other things' rows may
- * lie among them; the order is no matter.
+ * Find the number whose multiples have the longest pauses. Pauses are compared by their logarithms,
+ * and the best number has the largest variance between its multiples and all other positions.
+ * Position 0 has no pause. Rows of several readers may be mixed, in any order.
  */
 static struct spacing spacing_of(const struct spaced *at, size_t count)
 {
@@ -99,7 +94,7 @@ static struct spacing spacing_of(const struct spaced *at, size_t count)
 	sum_up(&a, at, count);
 	all = a.n > 0 ? a.squares - a.sum * a.sum / a.n : 0;
 	for (uint32_t every = 2; all > 0 && every < a.positions; every++) {
-		double b = between(&a, every);
+		double b = squares_between(&a, every);
 
 		if (b > most) {
 			most = b;
@@ -117,18 +112,17 @@ static struct spacing spacing_of(const struct spaced *at, size_t count)
 
 /* ---- batches ---- */
 
-/* The place of a worker among all workers, in one epoch. */
+/* The turn of a worker among all workers, in one epoch. */
 struct worker_turn {
 	uint32_t worker, rows;
-	double began_ns; /* of its rows that all have, the sum */
-	uint32_t turn;
+	double start_sum_ns; /* over the later rows that all workers have */
 };
 
 struct batch_list {
 	struct pulse_batch *at;
 	size_t count, room; /* vec.h */
-	size_t first;       /* of the epoch */
-	size_t *open;       /* of a worker, + 1; the last is that of all */
+	size_t first;       /* index of the epoch's first batch */
+	size_t *open; /* index of each worker's current batch, + 1; then that of the shared batch */
 	struct worker_turn *turns;
 };
 
@@ -153,56 +147,49 @@ static void add_read(struct batch_list *l, const struct pulse_read *r, const str
 	b->reads++;
 }
 
-static int by_beginning(const void *a, const void *b)
+static int by_start_sum(const void *a, const void *b)
 {
 	const struct worker_turn *x = a, *y = b;
 
-	return x->rows && y->rows ? COMPARE(x->began_ns, y->began_ns) : COMPARE(y->rows, x->rows);
+	return x->rows && y->rows ? COMPARE(x->start_sum_ns, y->start_sum_ns)
+				  : COMPARE(y->rows, x->rows);
 }
 
 COMPARE_BY(by_number, struct pulse_batch, number)
 
-static uint32_t rows_of_all(const struct worker_turn *turns, uint32_t workers)
-{
-	uint32_t rows = UINT32_MAX;
-
-	for (uint32_t w = 0; w < workers; w++)
-		if (turns[w].rows && turns[w].rows < rows)
-			rows = turns[w].rows;
-	return rows;
-}
-
 /*
- * Batch k is of the worker whose turn it is, (k mod workers)'s. All begin at once, and only then
- * one after the other: the later rows say whose turn it is.
+ * Workers take turns: batch k belongs to worker number k mod workers. All of them start at once and
+ * fall into turns later, so only the second half of the rows shows whose turn it is.
  */
 static void number_epoch(struct batch_list *l, uint32_t workers)
 {
-	uint32_t rows, there = 0;
+	uint32_t rows = UINT32_MAX, active = 0;
 
 	for (uint32_t w = 0; w < workers; w++)
 		l->turns[w] = (struct worker_turn){ .worker = w };
 	for (size_t i = l->first; i < l->count; i++)
 		l->turns[l->at[i].worker].rows++;
-	rows = rows_of_all(l->turns, workers);
+	for (uint32_t w = 0; w < workers; w++)
+		if (l->turns[w].rows && l->turns[w].rows < rows)
+			rows = l->turns[w].rows;
 	for (size_t i = l->first; i < l->count; i++)
 		if (l->at[i].row >= rows / 2 && l->at[i].row < rows)
-			l->turns[l->at[i].worker].began_ns +=
+			l->turns[l->at[i].worker].start_sum_ns +=
 				(double)(l->at[i].start_ns - l->at[l->first].start_ns);
 	if (workers)
-		qsort(l->turns, workers, sizeof(*l->turns), by_beginning);
-	/* By worker again: its turn stands in `open`, which is at its end. */
+		qsort(l->turns, workers, sizeof(*l->turns), by_start_sum);
+	/* The epoch is complete, so `open` is free to hold each worker's turn. */
 	for (uint32_t t = 0; t < workers; t++) {
-		there += l->turns[t].rows > 0;
+		active += l->turns[t].rows > 0;
 		l->open[l->turns[t].worker] = t;
 	}
 	for (size_t i = l->first; i < l->count; i++)
-		l->at[i].number = (uint64_t)l->at[i].row * there + l->open[l->at[i].worker];
+		l->at[i].number = (uint64_t)l->at[i].row * active + l->open[l->at[i].worker];
 	if (l->count > l->first)
 		qsort(l->at + l->first, l->count - l->first, sizeof(*l->at), by_number);
 }
 
-/* The batches of all epochs, by epoch and number; how many. */
+/* List the batches of all epochs, by epoch and number. Returns their number. */
 static size_t list_batches(struct pulse *p, const struct pulse_read *reads,
 			   const struct pulse_gaps *gaps, size_t count, uint32_t workers,
 			   struct pulse_batch **to)
@@ -249,29 +236,29 @@ double pulse_quantile(const double *sorted, size_t count, double part)
 
 /* ---- gaps ---- */
 
-struct worker_place {
+struct reader_position {
 	uint64_t end_ns;
 	uint32_t epoch, position;
-	bool is_there;
+	bool has_read;
 };
 
 static void gaps_init(struct pulse_gaps *g, const struct pulse_read *reads, size_t count,
 		      uint32_t workers)
 {
-	struct worker_place *w = mem_array(workers, sizeof(*w)), all = { 0 };
+	struct reader_position *w = mem_array(workers, sizeof(*w)), all = { 0 };
 
 	g->by_worker = mem_array(count, sizeof(*g->by_worker));
 	g->by_rank = mem_array(count, sizeof(*g->by_rank));
 	for (size_t i = 0; i < count; i++) {
 		const struct pulse_read *r = &reads[i];
-		struct worker_place *of[2] = { &w[r->worker], &all };
+		struct reader_position *of[2] = { &w[r->worker], &all };
 		struct spaced *to[2] = { &g->by_worker[i], &g->by_rank[i] };
 
 		for (int k = 0; k < 2; k++) {
-			struct worker_place *p = of[k];
+			struct reader_position *p = of[k];
 
-			if (!p->is_there || p->epoch != r->epoch)
-				*p = (struct worker_place){ r->start_ns, r->epoch, 0, true };
+			if (!p->has_read || p->epoch != r->epoch)
+				*p = (struct reader_position){ r->start_ns, r->epoch, 0, true };
 			else
 				p->position++;
 			to[k]->position = p->position;
@@ -288,7 +275,7 @@ static void gaps_fini(struct pulse_gaps *g)
 	mem_free(g->by_rank);
 }
 
-/* In an epoch, side by side: the mean of the epochs. Workers may be forked anew for each. */
+/* The mean number of workers per epoch. Each epoch may fork new workers. */
 static uint32_t workers_at_once(const struct pulse_gaps *g, const struct pulse_read *reads,
 				size_t count)
 {
@@ -301,11 +288,11 @@ static uint32_t workers_at_once(const struct pulse_gaps *g, const struct pulse_r
 	return epochs ? (uint32_t)((first + epochs / 2) / epochs) : 0;
 }
 
-/* ---- how many reads are a batch, and whose ---- */
+/* ---- batches and their workers ---- */
 
-/* The part of the batches, of this many reads, that have a single worker. */
-static double of_one_worker(const struct pulse_gaps *g, const struct pulse_read *reads,
-			    size_t count, uint32_t batch)
+/* The share of the batches, at this batch size, that a single worker has read. */
+static double part_of_one_worker(const struct pulse_gaps *g, const struct pulse_read *reads,
+				 size_t count, uint32_t batch)
 {
 	uint64_t batches = 0, alone = 0;
 	bool is_one = true;
@@ -324,10 +311,9 @@ static double of_one_worker(const struct pulse_gaps *g, const struct pulse_read 
 	return batches ? (double)alone / (double)batches : 0;
 }
 
-/* Does each read, or batch, belong to the worker that had the one as many before it as there are
- * workers? */
-static double in_turn(const struct pulse_gaps *g, const struct pulse_read *reads, size_t count,
-		      uint32_t workers)
+/* The share of the reads whose worker also made the read `workers` places earlier. */
+static double part_in_turn(const struct pulse_gaps *g, const struct pulse_read *reads, size_t count,
+			   uint32_t workers)
 {
 	uint64_t all = 0, same = 0;
 
@@ -352,8 +338,9 @@ static uint32_t divisor_of(uint32_t a, uint32_t b)
 }
 
 /*
- * A worker of a batch each has read a multiple of it in an epoch, and those with one batch more
- * make the divisor the batch itself. 0 where all have as many, or where there is nothing in common.
+ * A worker that reads whole batches has read a multiple of the batch in an epoch. If some workers
+ * have one batch more, the greatest common divisor is the batch itself. 0 = all workers have read
+ * equally many samples, or the counts have no common divisor.
  */
 static uint32_t batch_of_counts(const struct pulse_gaps *g, const struct pulse_read *reads,
 				size_t count, uint32_t workers)
@@ -375,7 +362,7 @@ static uint32_t batch_of_counts(const struct pulse_gaps *g, const struct pulse_r
 	return most > least && most - least == divisor && divisor > 1 ? divisor : 0;
 }
 
-/* Each read has a pause in front of it that is none of a thread that goes on. */
+/* Every read follows a pause that is too long for a thread that simply goes on. */
 static bool each_pauses(const struct pulse_gaps *g, const struct pulse_read *reads, size_t count)
 {
 	double *pause = mem_array(count, sizeof(*pause));
@@ -398,26 +385,16 @@ static bool each_pauses(const struct pulse_gaps *g, const struct pulse_read *rea
 	return n >= READS_LEAST && middle > 2 * WAKE_NS && middle > 0.2 * read;
 }
 
-static void find_one(struct pulse *p, const struct pulse_gaps *g, const struct pulse_read *reads,
-		     size_t count)
-{
-	double turns = in_turn(g, reads, count, p->workers);
-
-	p->batch = 1;
-	p->regular = turns;
-	p->kind = turns >= 0.8 ? PULSE_WORKER : PULSE_SHARED;
-}
-
 static void find_batch(struct pulse *p, const struct pulse_gaps *g, const struct pulse_read *reads,
 		       size_t count, uint32_t workers)
 {
 	struct spacing worker = spacing_of(g->by_worker, count);
 	struct spacing rank = spacing_of(g->by_rank, count);
-	double alone = rank.every ? of_one_worker(g, reads, count, rank.every) : 0;
+	double alone = rank.every ? part_of_one_worker(g, reads, count, rank.every) : 0;
 	bool is_shared = p->workers > 1 && rank.every && alone < 0.5 &&
 			 rank.every != worker.every && rank.explained > 0.5 * worker.explained;
 
-	/* With small batches, pauses of several workers fall together. */
+	/* Pauses of several workers coincide if batches are small. */
 	if (p->workers > 1 && rank.every && rank.every == worker.every && alone < 0.5 &&
 	    rank.explained > worker.explained)
 		is_shared = true;
@@ -427,15 +404,18 @@ static void find_batch(struct pulse *p, const struct pulse_gaps *g, const struct
 	p->regular = is_shared ? 1 - alone : alone;
 	if (p->batch)
 		return;
-	if (each_pauses(g, reads, count))
-		find_one(p, g, reads, count);
-	else
+	if (!each_pauses(g, reads, count)) {
 		p->batch = batch_of_counts(g, reads, count, workers);
+		return;
+	}
+	p->batch = 1;
+	p->regular = part_in_turn(g, reads, count, p->workers);
+	p->kind = p->regular >= 0.8 ? PULSE_WORKER : PULSE_SHARED;
 }
 
-/* ---- pauses that are none of a batch ---- */
+/* ---- pauses inside batches ---- */
 
-/* In front of reads that begin no batch, sorted; how many. */
+/* The sorted pauses before reads that do not begin a batch. Returns their number. */
 static size_t inner_gaps(const struct pulse *p, const struct spaced *at, size_t count, double *to)
 {
 	size_t n = 0;
@@ -468,7 +448,7 @@ static void mark_idle(struct pulse *p, const struct pulse_gaps *g, size_t reads,
 		at[i].is_idle = at[i].pause_ns > middle + longest;
 }
 
-/* In most epochs nobody waits in front of the second batch. */
+/* Do readers begin the second batch without a wait in most epochs? */
 static bool goes_on(const struct pulse_batch *at, size_t count)
 {
 	int went_on = 0;
@@ -514,7 +494,7 @@ void pulse_fini(struct pulse *p)
 
 /* ---- groups of workers ---- */
 
-/* A worker has whole batches if its spacing explains this part of its pauses. */
+/* A worker reads whole batches if its spacing explains at least this part of its pauses. */
 #define EXPLAINED_LEAST 0.5
 
 struct pulse_groups pulse_groups_of(const struct pulse_read *reads, size_t count, uint32_t workers)
@@ -530,7 +510,7 @@ struct pulse_groups pulse_groups_of(const struct pulse_read *reads, size_t count
 	if (!worker.every || worker.explained < EXPLAINED_LEAST || all.every <= worker.every ||
 	    all.every % worker.every)
 		return to;
-	/* If each worker were a group, they might as well share batches. */
+	/* Workers that are a group each might as well share batches. */
 	if (all.every / worker.every >= workers || workers % (all.every / worker.every))
 		return to;
 	to.groups = all.every / worker.every;
@@ -542,26 +522,26 @@ struct pulse_groups pulse_groups_of(const struct pulse_read *reads, size_t count
 struct group_count {
 	const struct pulse_groups *g;
 	const uint32_t *group;
-	uint32_t *has, *of_worker; /* reads of a group, and of a worker */
+	uint32_t *reads_of_group, *reads_of_worker;
 	uint64_t times, whole, right;
 };
 
-/* As many reads as all groups have at a time: are they a batch of one worker for each batch there
- * is, and each worker's group another one? */
-static void look_at_time(struct group_count *c, const struct pulse_read *at, size_t together)
+/* Examine as many reads as all groups have at a time. They are whole if each batch has one worker,
+ * and right if the workers are in different groups, too. */
+static void count_time(struct group_count *c, const struct pulse_read *at, size_t together)
 {
 	bool is_whole = true, is_right = true;
 
 	for (size_t i = 0; i < together; i++) {
-		c->has[c->group[at[i].worker]]++;
-		c->of_worker[at[i].worker]++;
+		c->reads_of_group[c->group[at[i].worker]]++;
+		c->reads_of_worker[at[i].worker]++;
 	}
 	for (size_t i = 0; i < together; i++) {
-		is_whole &= c->of_worker[at[i].worker] == c->g->batch;
-		is_right &= c->has[c->group[at[i].worker]] == c->g->batch;
+		is_whole &= c->reads_of_worker[at[i].worker] == c->g->batch;
+		is_right &= c->reads_of_group[c->group[at[i].worker]] == c->g->batch;
 	}
 	for (size_t i = 0; i < together; i++)
-		c->has[c->group[at[i].worker]] = c->of_worker[at[i].worker] = 0;
+		c->reads_of_group[c->group[at[i].worker]] = c->reads_of_worker[at[i].worker] = 0;
 	c->times++;
 	c->whole += is_whole;
 	c->right += is_whole && is_right;
@@ -573,22 +553,22 @@ double pulse_groups_part(const struct pulse_groups *g, const struct pulse_read *
 	struct group_count c = { .g = g, .group = group };
 	size_t begin = 0, together = (size_t)g->groups * g->batch;
 
-	c.has = mem_array(g->groups, sizeof(*c.has));
-	c.of_worker = mem_array(g->workers, sizeof(*c.of_worker));
+	c.reads_of_group = mem_array(g->groups, sizeof(*c.reads_of_group));
+	c.reads_of_worker = mem_array(g->workers, sizeof(*c.reads_of_worker));
 	while (begin + together <= count) {
 		uint32_t last = reads[begin + together - 1].epoch;
 
-		/* A last batch of an epoch may be short: it is left out. */
+		/* The last batch of an epoch may be short, and is left out. */
 		if (reads[begin].epoch != last) {
 			while (reads[begin].epoch != last)
 				begin++;
 			continue;
 		}
-		look_at_time(&c, &reads[begin], together);
+		count_time(&c, &reads[begin], together);
 		begin += together;
 	}
-	mem_free(c.has);
-	mem_free(c.of_worker);
-	/* At the begin of an epoch all read several at once. */
+	mem_free(c.reads_of_group);
+	mem_free(c.reads_of_worker);
+	/* Every worker reads several batches at once when an epoch starts. */
 	return 3 * c.whole >= c.times && c.whole ? (double)c.right / (double)c.whole : 0;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pulse_steps.c - what a rank's batches say of its steps: how far it reads ahead, and how long it
- * computes. */
+/* pulse_steps.c - find how far a rank reads ahead and how long its steps are, from its batches. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <math.h>
@@ -9,14 +8,14 @@
 
 enum { PULSE_STEPS_MOST = 1 << 16, PULSE_BEGUN_MOST = 4096 };
 
-/* Of an epoch: the window is looked for while little can have gone wrong. */
-#define LOOKED_AT 12
+/* Idle batches per epoch that vote for a window. Later ones follow from more assumptions. */
+#define VOTES_PER_EPOCH 12
 #define WINDOWS_MOST 4096
-/* Of a step: a batch is taken no earlier than by this arithmetic, but for this. */
+/* A batch may be taken earlier than calculated by this part of a step. */
 #define LATE_PART 0.15
 /* Percentage of batches that must agree; otherwise storage was in the way. */
 #define WINDOW_PERCENT 40
-/* Workers are no more batches ahead than so many each, where their order says it. */
+/* The order of batches raises the window to at most this many batches per worker. */
 #define ROUNDS_MOST 4
 #define AGAINST_PERCENT 50
 
@@ -25,7 +24,7 @@ static bool same_epoch(const struct pulse_batch *a, const struct pulse_batch *b)
 	return a->epoch == b->epoch;
 }
 
-/* The step between two releases: both were waited for. */
+/* Is the time between two batches a step? Readers must have waited for the rank before both. */
 static bool is_step(const struct pulse_batch *at, size_t i)
 {
 	return i > 0 && same_epoch(&at[i - 1], &at[i]) && at[i].is_idle && at[i - 1].is_idle &&
@@ -37,7 +36,7 @@ static double step_of(const struct pulse_batch *at, size_t i)
 	return (double)(at[i].start_ns - at[i - 1].start_ns);
 }
 
-/* The middle of all of them, be it that some waited for a batch. NaN = none. */
+/* The median step, including steps that may have waited for a batch. NaN = there are none. */
 static double usual_step(const struct pulse_batch *at, size_t count)
 {
 	double *step = mem_array(count, sizeof(*step)), middle;
@@ -52,15 +51,15 @@ static double usual_step(const struct pulse_batch *at, size_t count)
 	return middle;
 }
 
-/* Batches of an epoch that have been taken so far. */
+/* Number of batches of an epoch that the rank has taken so far. */
 struct taking {
-	double first_ns; /* no earlier than that is the first */
+	double first_ns; /* the first batch is taken no earlier than this */
 	double step_ns;
 	size_t taken;
-	double taken_ns; /* the last of them */
+	double taken_ns; /* when the last of them was taken */
 };
 
-/* And until then, when each takes a step, and none is taken before it was read. */
+/* Take batches until a time. Each takes one step, and none is taken before it was read. */
 static void take_until(struct taking *t, const struct pulse_batch *at, size_t count,
 		       double until_ns)
 {
@@ -78,41 +77,35 @@ static void take_until(struct taking *t, const struct pulse_batch *at, size_t co
 	}
 }
 
-/* When a reader of the epoch began first that had waited. */
-static double first_go(const struct pulse_batch *at, size_t count)
-{
-	double first = (double)INFINITY;
-
-	for (size_t i = 0; i < count && same_epoch(&at[0], &at[i]); i++)
-		if (at[i].is_idle)
-			first = fmin(first, (double)at[i].start_ns);
-	return first;
-}
-
 /* Votes for a window. */
 struct voting {
-	uint32_t *votes; /* by window */
-	uint64_t looked;
-	double off_ns;   /* from a batch that was taken to who goes on, the sum */
-	uint32_t window; /* that most say; 0 = none */
+	uint32_t *votes; /* indexed by window */
+	uint64_t batches;
+	double off_ns;   /* mean time from the start of a batch to the taking that allowed it */
+	uint32_t window; /* the window with the most votes; 0 = none */
 	double percent;
 };
 
-/* One more batch was asked for as each was taken: what is asked for beyond. */
-static void look_at_epoch(struct voting *v, const struct pulse_batch *at, size_t count, double step,
-			  bool is_late)
+/* Each batch that the rank takes allows one more to be read, so the window of an idle batch is its
+ * number + 1, less the batches taken until its start. */
+static void vote_epoch(struct voting *v, const struct pulse_batch *at, size_t count, double step,
+		       bool is_late)
 {
 	struct taking t = { .step_ns = step };
-	size_t looked = 0;
+	size_t idle = 0;
 
-	if (is_late)
-		t.first_ns = first_go(at, count);
-	for (size_t i = 1; i < count && looked < LOOKED_AT; i++) {
+	if (is_late) {
+		t.first_ns = (double)INFINITY;
+		for (size_t i = 0; i < count && same_epoch(&at[0], &at[i]); i++)
+			if (at[i].is_idle)
+				t.first_ns = fmin(t.first_ns, (double)at[i].start_ns);
+	}
+	for (size_t i = 1; i < count && idle < VOTES_PER_EPOCH; i++) {
 		if (!same_epoch(&at[0], &at[i]))
 			return;
 		if (!at[i].is_idle)
 			continue;
-		looked++;
+		idle++;
 		take_until(&t, at, count, (double)at[i].start_ns + LATE_PART * step + WAKE_NS);
 		if (!t.taken || at[i].number + 1 < t.taken)
 			continue;
@@ -120,13 +113,13 @@ static void look_at_epoch(struct voting *v, const struct pulse_batch *at, size_t
 		if (!window || window >= WINDOWS_MOST)
 			continue;
 		v->votes[window]++;
-		v->looked++;
+		v->batches++;
 		v->off_ns += fabs((double)at[i].start_ns - t.taken_ns);
 	}
 }
 
-/* The first batch of an epoch is taken when it was read; or later, as where a loader has to begin,
- * when the first reader goes on that had waited. */
+/* Vote over all epochs. The rank takes the first batch of an epoch as soon as it was read; with
+ * `is_late`, when the first idle reader goes on, as when a loader has to start. */
 static struct voting vote(const struct pulse_batch *at, size_t count, double step, bool is_late)
 {
 	struct voting v = { 0 };
@@ -134,20 +127,20 @@ static struct voting vote(const struct pulse_batch *at, size_t count, double ste
 	v.votes = mem_array(WINDOWS_MOST, sizeof(*v.votes));
 	for (size_t i = 0; i < count; i++)
 		if (i == 0 || !same_epoch(&at[i - 1], &at[i]))
-			look_at_epoch(&v, at + i, count - i, step, is_late);
+			vote_epoch(&v, at + i, count - i, step, is_late);
 	for (uint32_t w = 1; w < WINDOWS_MOST; w++)
 		if (v.votes[w] > v.votes[v.window])
 			v.window = w;
-	if (v.looked) {
-		v.percent = 100.0 * v.votes[v.window] / (double)v.looked;
-		v.off_ns /= (double)v.looked;
+	if (v.batches) {
+		v.percent = 100.0 * v.votes[v.window] / (double)v.batches;
+		v.off_ns /= (double)v.batches;
 	}
 	mem_free(v.votes);
 	return v;
 }
 
-/* Late, if more of what is looked at says so; or as much of it, and it is nearer to that by far,
- * and each worker is as far ahead as the others. */
+/* Assume late first batches if more votes agree then. If equally many agree, assume them if times
+ * are much closer, and the window is the same number of batches for each worker. */
 static void find_window(struct pulse *p, const struct pulse_batch *at, size_t count, double step)
 {
 	struct voting now = vote(at, count, step, false);
@@ -163,8 +156,9 @@ static void find_window(struct pulse *p, const struct pulse_batch *at, size_t co
 		p->window = v->window;
 }
 
-/* Of batches that none but a rank that takes one lets begin, two were begun so near each other, or
- * the later one first, as it takes none: behind less than half a step. */
+/* Does the order of an epoch rule out that batches `from` to `to` waited for the rank? The rank
+ * takes batches at least half a step apart and in order; two batches that started closer, or in
+ * reverse order, did not wait. */
 static bool is_against(const struct pulse_batch *at, size_t count, uint64_t from, uint64_t to,
 		       double step)
 {
@@ -194,10 +188,10 @@ static double against_percent(const struct pulse_batch *at, size_t count, uint64
 }
 
 /*
- * Each of PyTorch's workers is as many batches ahead as the others. It hands its first one on
- * through shared memory, which takes tens of ms when it is the first: the pause before its second
- * batch is none of waiting for the rank, though it looks so. So it takes more rounds of all workers
- * than votes say, as long as the order in most epochs is against it.
+ * Each of PyTorch's workers reads equally many batches ahead. A worker hands its first batch on
+ * through shared memory, which takes tens of ms the first time. The pause before its second batch
+ * looks as if the worker waited for the rank, but it does not. Therefore raise the window by whole
+ * rounds of all workers, as long as the order in most epochs rules out the smaller window.
  */
 static void raise_window(struct pulse *p, const struct pulse_batch *at, size_t count, double step)
 {
@@ -222,25 +216,19 @@ static void raise_window(struct pulse *p, const struct pulse_batch *at, size_t c
 	p->order_percent = against;
 }
 
-/* How long a batch is read, in the middle. */
-static double usual_read(const struct pulse_batch *at, size_t count)
+/* The median delay of an epoch's first batch. The rank took that batch when the batch `window`
+ * places later was begun. */
+static double late_first(const struct pulse *p, const struct pulse_batch *at, size_t count)
 {
-	double *ns = mem_array(count, sizeof(*ns)), middle;
+	double *ns = mem_array(count, sizeof(*ns)), *late = mem_array(count, sizeof(*late));
+	double read, middle;
+	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++)
 		ns[i] = (double)(at[i].end_ns - at[i].start_ns);
 	pulse_sort(ns, count);
-	middle = pulse_quantile(ns, count, 0.5);
+	read = pulse_quantile(ns, count, 0.5);
 	mem_free(ns);
-	return middle;
-}
-
-/* The first batch of an epoch was taken when the one went on that is `window` behind it. */
-static double late_first(const struct pulse *p, const struct pulse_batch *at, size_t count)
-{
-	double *late = mem_array(count, sizeof(*late)), middle;
-	double read = usual_read(at, count);
-	size_t n = 0;
 
 	for (size_t i = 0; p->window && i + p->window < count; i++) {
 		const struct pulse_batch *next = &at[i + p->window];
@@ -254,8 +242,8 @@ static double late_first(const struct pulse *p, const struct pulse_batch *at, si
 	return fmax(middle, 0);
 }
 
-/* When the rank took the batch that let this one be read: had that been there for a while? Else it
- * may have waited for it. */
+/* Had the batch whose taking allowed this one been complete for a while? Otherwise the rank may
+ * have waited for it. */
 static bool was_ready(const struct pulse *p, const struct pulse_batch *at, size_t i, double step)
 {
 	const struct pulse_batch *taken;
@@ -269,49 +257,44 @@ static bool was_ready(const struct pulse *p, const struct pulse_batch *at, size_
 	return (double)taken->end_ns + while_ns < (double)at[i].start_ns;
 }
 
-static void keep_step(struct pulse *p, double step)
+static void add_step(struct pulse *p, double step)
 {
 	if (p->steps < PULSE_STEPS_MOST)
 		p->step_ns[p->steps++] = step;
 }
 
-static void keep_steps(struct pulse *p, const struct pulse_batch *at, size_t count, double step)
+static void add_steps(struct pulse *p, const struct pulse_batch *at, size_t count, double step)
 {
 	for (size_t i = 1; i < count; i++) {
 		bool is_next = same_epoch(&at[i - 1], &at[i]);
 
 		p->in_epoch += is_next && at[i].number > p->window;
 		if (is_step(at, i) && was_ready(p, at, i, step))
-			keep_step(p, step_of(at, i));
+			add_step(p, step_of(at, i));
 	}
 }
 
 /* A rank that reads by itself computes between two batches. */
-static void keep_pauses(struct pulse *p, const struct pulse_batch *at, size_t count)
+static void add_pauses(struct pulse *p, const struct pulse_batch *at, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
 		if (!same_epoch(&at[i - 1], &at[i]))
 			continue;
 		p->in_epoch++;
-		keep_step(p, (double)at[i].start_ns - (double)at[i - 1].end_ns);
+		add_step(p, (double)at[i].start_ns - (double)at[i - 1].end_ns);
 	}
 }
 
-/* Readers are so many batches ahead, or are thought to be. */
-static size_t batches_ahead(const struct pulse *p)
-{
-	if (p->kind == PULSE_OWN)
-		return 0;
-	return p->window ? p->window : 2 * (size_t)p->workers;
-}
-
-/* Between the end of the first batch and that of the last one a rank took all but those that were
- * read ahead. */
+/* The mean step of all epochs. Between the end of the first batch and the end of the last one, the
+ * rank took all batches but those that were read ahead: the window, or presumably two per worker.
+ */
 static double mean_step(const struct pulse *p, const struct pulse_batch *at, size_t count)
 {
-	size_t ahead = batches_ahead(p), first = 0;
+	size_t ahead = p->window ? p->window : 2 * (size_t)p->workers, first = 0;
 	double ns = 0, steps = 0;
 
+	if (p->kind == PULSE_OWN)
+		ahead = 0;
 	for (size_t i = 1; i <= count; i++) {
 		size_t read = i - 1 - first;
 
@@ -326,14 +309,6 @@ static double mean_step(const struct pulse *p, const struct pulse_batch *at, siz
 	return steps > 0 ? ns / steps : (double)NAN;
 }
 
-static void note_begun(struct pulse *p, const struct pulse_batch *at, size_t count)
-{
-	p->begun = count < PULSE_BEGUN_MOST ? (uint32_t)count : PULSE_BEGUN_MOST;
-	p->begun_ns = mem_array(p->begun, sizeof(*p->begun_ns));
-	for (uint32_t i = 0; i < p->begun; i++)
-		p->begun_ns[i] = at[i].is_idle ? at[i].start_ns : 0;
-}
-
 void pulse_steps(struct pulse *p, const struct pulse_batch *at, size_t count)
 {
 	double step = usual_step(at, count);
@@ -344,14 +319,17 @@ void pulse_steps(struct pulse *p, const struct pulse_batch *at, size_t count)
 	p->step_ns =
 		mem_array(count < PULSE_STEPS_MOST ? count : PULSE_STEPS_MOST, sizeof(*p->step_ns));
 	if (p->kind == PULSE_OWN) {
-		keep_pauses(p, at, count);
+		add_pauses(p, at, count);
 	} else if (step > 0) {
 		find_window(p, at, count, step);
 		raise_window(p, at, count, step);
-		keep_steps(p, at, count, step);
+		add_steps(p, at, count, step);
 		p->first_late_ns = late_first(p, at, count);
 	}
 	p->bound_ns = mean_step(p, at, count);
 	pulse_sort(p->step_ns, p->steps);
-	note_begun(p, at, count);
+	p->begun = count < PULSE_BEGUN_MOST ? (uint32_t)count : PULSE_BEGUN_MOST;
+	p->begun_ns = mem_array(p->begun, sizeof(*p->begun_ns));
+	for (uint32_t i = 0; i < p->begun; i++)
+		p->begun_ns[i] = at[i].is_idle ? at[i].start_ns : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rankreads.c - when samples were read, rank by rank, and when steps ended, as markers say. */
+/* rankreads.c - collect the reads of samples by rank, and the markers of steps. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <errno.h>
@@ -11,18 +11,18 @@
 #include "base/util.h"
 #include "base/vec.h"
 
-/* All ranks do the same: of many ranks some are looked at, up to this many reads in all. */
-enum { RANKS_LOOKED_AT = 16, RANKREADS_MOST = 1 << 20, STEPMARKS_MOST = 1 << 16 };
+/* All ranks behave alike, so a sample of them suffices. RANKREADS_MOST limits the reads of all. */
+enum { RANKS_SAMPLED = 16, RANKREADS_MOST = 1 << 20, STEPMARKS_MOST = 1 << 16 };
 
 /* ---- marks of steps ---- */
 
-struct stepmarking {
+struct mark_reader {
 	const struct distil *d;
 	struct stepmarks *to;
 	uint32_t party;
 	bool is_eval;
-	uint32_t evals; /* stages that are one, by their start */
-	const struct mark_account **eval;
+	uint32_t evals;
+	const struct mark_account **eval; /* stages of evaluations, by start */
 };
 
 static int by_start(const void *a, const void *b)
@@ -33,7 +33,7 @@ static int by_start(const void *a, const void *b)
 	return COMPARE(x->start_ns, y->start_ns);
 }
 
-static void list_evals(struct stepmarking *g)
+static void list_evals(struct mark_reader *g)
 {
 	const struct mark_list *l = &g->d->marks.stages;
 
@@ -47,14 +47,14 @@ static void list_evals(struct stepmarking *g)
 	qsort(g->eval, g->evals, sizeof(*g->eval), by_start);
 }
 
-static bool in_eval(const struct stepmarking *g, uint64_t at_ns)
+static bool in_eval(const struct mark_reader *g, uint64_t at_ns)
 {
 	uint64_t later = BISECT(i, 0, g->evals, g->eval[i]->start_ns > at_ns);
 
 	return later > 0 && at_ns < g->eval[later - 1]->end_ns;
 }
 
-static bool is_of_party(const struct stepmarking *g, const struct trace_record *r)
+static bool is_of_party(const struct mark_reader *g, const struct trace_record *r)
 {
 	uint32_t n;
 
@@ -64,7 +64,7 @@ static bool is_of_party(const struct stepmarking *g, const struct trace_record *
 	       g->d->task[n].party == g->party;
 }
 
-/* Boyer and Moore's vote: a last batch may be short. */
+/* Boyer and Moore's majority vote, because the last batch of an epoch may be short. */
 static void vote(struct stepmarks *m, uint64_t samples)
 {
 	if (samples == TRACE_UNKNOWN)
@@ -77,7 +77,7 @@ static void vote(struct stepmarks *m, uint64_t samples)
 		m->votes--;
 }
 
-static void add_mark(const struct stepmarking *g, const struct trace_record *r)
+static void add_mark(const struct mark_reader *g, const struct trace_record *r)
 {
 	struct stepmarks *m = g->to;
 
@@ -99,7 +99,7 @@ static void add_mark(const struct stepmarking *g, const struct trace_record *r)
 int stepmarks_read(struct stepmarks *m, const struct distil *d, uint32_t party, bool is_eval,
 		   struct mlgen_err *err)
 {
-	struct stepmarking g = { d, m, party, is_eval, 0, NULL };
+	struct mark_reader g = { d, m, party, is_eval, 0, NULL };
 	struct trace_reader *from = NULL;
 	unsigned signals = signals_taken();
 	struct trace_batch batch;
@@ -134,24 +134,18 @@ void stepmarks_fini(struct stepmarks *m)
 
 /* ---- reads ---- */
 
-/* How the tasks of a party are dealt out. */
-struct dealing {
+/* A sample of the ranks of a party, and the numbers of their readers. */
+struct rank_sampling {
 	const struct distil *d;
 	uint32_t party;
-	uint32_t every;   /* of so many ranks one is looked at */
-	uint32_t *first;  /* task with the number of this one in its rank */
-	uint32_t *number; /* of that among the readers of its rank, + 1 */
-	size_t most;      /* reads of a rank */
+	uint32_t every;    /* distance of sampled ranks */
+	uint32_t *first;   /* first task with the same rank and worker, by task */
+	uint32_t *reader;  /* number among the rank's readers, + 1, by first task */
+	size_t rank_reads; /* limit of reads per rank */
 };
 
-/* A task without a rank belongs to rank 0. */
-static uint32_t rank_of(const struct distil_task *t)
-{
-	return t->rank == UINT32_MAX ? 0 : t->rank;
-}
-
-/* Workers that are forked anew for each epoch have the numbers of those before. */
-static void number_alike(struct dealing *g)
+/* Processes that are forked for each epoch reuse the worker numbers of the previous epoch. */
+static void find_first_tasks(struct rank_sampling *g)
 {
 	const struct distil_task *t = g->d->task;
 
@@ -165,7 +159,7 @@ static void number_alike(struct dealing *g)
 	}
 }
 
-static void add_visit(const struct dealing *g, struct rank_reads *r, const struct visit *x)
+static void add_visit(const struct rank_sampling *g, struct rank_reads *r, const struct visit *x)
 {
 	r->visits++;
 	r->bytes += x->read_bytes;
@@ -175,23 +169,24 @@ static void add_visit(const struct dealing *g, struct rank_reads *r, const struc
 		r->cpu_visits++;
 		r->cpu_ns += x->cpu_ns;
 	}
-	if (r->count == g->most)
+	if (r->count == g->rank_reads)
 		return;
-	if (!g->number[g->first[x->task]]) {
+	uint32_t *reader = &g->reader[g->first[x->task]];
+	if (!*reader) {
 		r->task = mem_realloc(r->task, (r->workers + 1) * sizeof(*r->task));
 		r->task[r->workers] = x->task;
-		g->number[g->first[x->task]] = ++r->workers;
+		*reader = ++r->workers;
 	}
 	vec_push(r, (struct pulse_read){
 			    .start_ns = x->start_ns,
 			    .end_ns = u64_max(x->end_ns, x->start_ns),
-			    .worker = g->number[g->first[x->task]] - 1,
+			    .worker = *reader - 1,
 			    .epoch = x->stage,
 		    });
 }
 
-static int deal_out(struct rankreads *r, const struct dealing *g, enum stage_kind kind,
-		    struct mlgen_err *err)
+static int add_visits(struct rankreads *r, const struct rank_sampling *g, enum stage_kind kind,
+		      struct mlgen_err *err)
 {
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
@@ -203,21 +198,16 @@ static int deal_out(struct rankreads *r, const struct dealing *g, enum stage_kin
 		if (!distil_reads_sample(g->d, x, g->party, kind))
 			continue;
 		r->visits++;
-		r->left_out += g->d->task[x->task].rank == UINT32_MAX;
-		rank = rank_of(&g->d->task[x->task]);
+		rank = g->d->task[x->task].rank;
+		/* A task without a rank belongs to rank 0. */
+		if (rank == UINT32_MAX) {
+			r->left_out++;
+			rank = 0;
+		}
 		if (rank % g->every == 0 && rank / g->every < r->count)
 			add_visit(g, &r->rank[rank / g->every], x);
 	}
 	return rc;
-}
-
-/* Epochs of one rank behind one another: where two run into each other, a read belongs to the one
- * before as long as that lasts. */
-static void straighten(struct rank_reads *r)
-{
-	for (size_t i = 1; i < r->count; i++)
-		if (r->at[i].epoch < r->at[i - 1].epoch)
-			r->at[i].epoch = r->at[i - 1].epoch;
 }
 
 static void reads_fini(struct rank_reads *r)
@@ -237,7 +227,7 @@ static void drop_empty(struct rankreads *r)
 		else
 			reads_fini(&r->rank[i]);
 	}
-	/* All were looked at: those without reads are none. */
+	/* If every rank was sampled, ranks without reads do not exist. */
 	if (r->count == r->ranks)
 		r->ranks = n;
 	r->count = n;
@@ -246,24 +236,31 @@ static void drop_empty(struct rankreads *r)
 int rankreads_of(struct rankreads *r, const struct distil *d, uint32_t party, enum stage_kind kind,
 		 struct mlgen_err *err)
 {
-	struct dealing g = { .d = d, .party = party };
+	struct rank_sampling g = { .d = d, .party = party };
 	int rc;
 
 	*r = (struct rankreads){ .ranks = distil_ranks(d, party) };
-	g.every = (uint32_t)divide_up(r->ranks, RANKS_LOOKED_AT);
+	g.every = (uint32_t)divide_up(r->ranks, RANKS_SAMPLED);
 	r->count = (uint32_t)divide_up(r->ranks, g.every);
 	r->rank = mem_array(r->count, sizeof(*r->rank));
-	g.most = RANKREADS_MOST / r->count;
+	g.rank_reads = RANKREADS_MOST / r->count;
 	g.first = mem_array(d->task_count + 1, sizeof(*g.first));
-	g.number = mem_array(d->task_count + 1, sizeof(*g.number));
-	number_alike(&g);
+	g.reader = mem_array(d->task_count + 1, sizeof(*g.reader));
+	find_first_tasks(&g);
 	for (uint32_t i = 0; i < r->count; i++)
 		r->rank[i].rank = i * g.every;
-	rc = deal_out(r, &g, kind, err);
+	rc = add_visits(r, &g, kind, err);
 	mem_free(g.first);
-	mem_free(g.number);
-	for (uint32_t i = 0; i < r->count; i++)
-		straighten(&r->rank[i]);
+	mem_free(g.reader);
+	/* If two epochs of a rank overlap, their reads belong to the earlier epoch until it ends.
+	 */
+	for (uint32_t i = 0; i < r->count; i++) {
+		struct pulse_read *at = r->rank[i].at;
+
+		for (size_t k = 1; k < r->rank[i].count; k++)
+			if (at[k].epoch < at[k - 1].epoch)
+				at[k].epoch = at[k - 1].epoch;
+	}
 	drop_empty(r);
 	return rc;
 }
@@ -279,18 +276,18 @@ void rankreads_fini(struct rankreads *r)
 /* ---- ranks that are threads of one process ---- */
 
 #define WORKERS_LEAST 4
-/* Part of the times at which workers read that must be as ranks would read. */
+/* Share of the simultaneous batches that must look like batches of several ranks. */
 #define AGREE_PART 0.8
 
-/* By their thread's number, in which order they were begun. */
+/* Thread ids order workers by their start. */
 struct split_worker {
 	uint32_t tid, worker;
 };
 
 COMPARE_BY(by_tid, struct split_worker, tid)
 
-/* All of them threads of one process, of which nothing says whose they are. */
-static bool may_be_several(const struct distil *d, const struct rankreads *r)
+/* Are all workers threads of one process, without any statement about their ranks? */
+static bool may_have_ranks(const struct distil *d, const struct rankreads *r)
 {
 	const struct rank_reads *all = r->rank;
 
@@ -305,28 +302,29 @@ static bool may_be_several(const struct distil *d, const struct rankreads *r)
 	return true;
 }
 
-/* Ranks follow one another in the order in which workers were begun. */
-static void deal(uint32_t *rank_of, struct split_worker *order, const struct distil *d,
-		 const struct rank_reads *all, uint32_t ranks)
+/* Workers of a rank are started one after another. Number the tasks accordingly if the reads
+ * agree. */
+static void split_workers(struct distil *d, const struct rank_reads *all,
+			  const struct pulse_groups *g)
 {
+	uint32_t *rank_of = mem_array(all->workers, sizeof(*rank_of));
+	struct split_worker *order = mem_array(all->workers, sizeof(*order));
+	uint32_t each = all->workers / g->groups;
+
 	for (uint32_t w = 0; w < all->workers; w++)
 		order[w] = (struct split_worker){ d->task[all->task[w]].tid, w };
 	qsort(order, all->workers, sizeof(*order), by_tid);
 	for (uint32_t i = 0; i < all->workers; i++)
-		rank_of[order[i].worker] = i / (all->workers / ranks);
-}
+		rank_of[order[i].worker] = i / each;
+	if (pulse_groups_part(g, all->at, all->count, rank_of) >= AGREE_PART)
+		for (uint32_t i = 0; i < all->workers; i++) {
+			struct distil_task *t = &d->task[all->task[order[i].worker]];
 
-static void number(struct distil *d, const struct rank_reads *all, const struct split_worker *order,
-		   uint32_t ranks)
-{
-	uint32_t each = all->workers / ranks;
-
-	for (uint32_t i = 0; i < all->workers; i++) {
-		struct distil_task *t = &d->task[all->task[order[i].worker]];
-
-		t->rank = i / each;
-		t->worker = i % each;
-	}
+			t->rank = i / each;
+			t->worker = i % each;
+		}
+	mem_free(rank_of);
+	mem_free(order);
 }
 
 int rank_split(struct distil *d, uint32_t party, struct mlgen_err *err)
@@ -336,18 +334,10 @@ int rank_split(struct distil *d, uint32_t party, struct mlgen_err *err)
 	const struct rank_reads *all = r.rank;
 	struct pulse_groups g = { 0 };
 
-	if (rc == 0 && may_be_several(d, &r))
+	if (rc == 0 && may_have_ranks(d, &r))
 		g = pulse_groups_of(all->at, all->count, all->workers);
-	if (g.groups > 1) {
-		uint32_t *rank_of = mem_array(all->workers, sizeof(*rank_of));
-		struct split_worker *order = mem_array(all->workers, sizeof(*order));
-
-		deal(rank_of, order, d, all, g.groups);
-		if (pulse_groups_part(&g, all->at, all->count, rank_of) >= AGREE_PART)
-			number(d, all, order, g.groups);
-		mem_free(rank_of);
-		mem_free(order);
-	}
+	if (g.groups > 1)
+		split_workers(d, all, &g);
 	rankreads_fini(&r);
 	return rc;
 }

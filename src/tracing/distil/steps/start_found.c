@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start_found.c - workers that begin anew in each epoch: how long that takes. */
+/* start_found.c - find how long new workers take to start, if each epoch has new workers. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <math.h>
@@ -11,60 +11,38 @@
 #include "base/vec.h"
 #include "data/file/file.h"
 
-/* Less than a thread takes to begin is nothing. */
+/* Shorter starts are not reported: a thread starts within this time. */
 #define START_LEAST_NS 1e6
-/* With fewer workers, one that was held up would decide. */
+/* A single delayed worker would decide among fewer workers. */
 #define FIRST_LEAST 4
-/* Workers that are compared with one another. */
-enum { WORKERS_MOST = 4096 };
-/* Number of visits from which the usual time of a sample is known. */
-enum { VISITS_MOST = 4096 };
+enum {
+	WORKERS_MOST = 4096, /* more workers are not compared with one another */
+	VISITS_MOST = 4096,  /* visits from which the usual time of a sample is taken */
+};
 
-/* A worker that reads samples, and the epoch in which it does. */
-struct worker_seen {
-	uint64_t first_ns;       /* its first sample; 0 = it reads none */
-	uint64_t last_ns;        /* the latest that was looked at */
-	uint64_t first_visit_ns; /* up to the second; 0 = there is none */
-	uint32_t stage;
-	bool stays; /* ... in several */
+/* The reads of samples by one worker. */
+struct worker_reads {
+	uint64_t first_ns;       /* start of the first sample; 0 = no sample */
+	uint64_t last_ns;        /* start of the latest sample so far */
+	uint64_t first_visit_ns; /* time from first to second sample; 0 = no second sample */
+	uint32_t stage;          /* epoch of the first sample */
+	bool stays;              /* also reads in another epoch */
 };
 
 struct starting {
 	struct pipeline *f;
-	struct worker_seen *seen; /* by task */
-	VEC(double) ns;
-	/* Of samples that are not a worker's first: a quarter takes no longer, for behind some of
-	 * them workers wait. */
+	struct worker_reads *worker; /* indexed by task */
+	VEC(double) ns;              /* start-up times */
+	/* The lower quartile for samples other than a worker's first. Workers wait after some
+	 * samples, so the median would be too long. */
 	double usual_visit_ns;
-	uint64_t usual_cpu_ns, usual_cpu_visits; /* of all of them */
-	double first_more_ns;                    /* that one takes longer, in the middle; 0 = it is
-						  * as the others */
+	uint64_t usual_cpu_ns, usual_cpu_visits; /* sums over samples other than the first */
+	double first_more_ns;                    /* median extra time of a worker's first sample;
+						  * 0 = first samples are as usual */
 	bool is_forked;
 };
 
-/* CPU time of samples that are not a worker's first. */
-static void add_cpu(struct starting *s, const struct worker_seen *w, const struct visit *x)
-{
-	if (!w->first_ns || x->cpu_ns == TRACE_UNKNOWN)
-		return;
-	s->usual_cpu_ns += x->cpu_ns;
-	s->usual_cpu_visits++;
-}
-
-/* The work on a sample ends where the next one begins. */
-static void start_found_look_at(struct worker_seen *w, uint64_t start_ns, double *other_ns,
-				size_t *others)
-{
-	if (!w->first_ns)
-		w->first_ns = start_ns;
-	else if (w->last_ns == w->first_ns)
-		w->first_visit_ns = start_ns - w->first_ns;
-	else if (*others < VISITS_MOST)
-		other_ns[(*others)++] = (double)(start_ns - w->last_ns);
-	w->last_ns = start_ns;
-}
-
-static int see_workers(struct starting *s, struct mlgen_err *err)
+static int read_workers(struct starting *s, struct mlgen_err *err)
 {
 	const struct distil *d = s->f->d;
 	double *other_ns = mem_array(VISITS_MOST, sizeof(*other_ns));
@@ -74,16 +52,29 @@ static int see_workers(struct starting *s, struct mlgen_err *err)
 	int rc;
 
 	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
-		struct worker_seen *w;
+		struct worker_reads *w;
+		uint64_t start_ns;
 
 		if (d->task[x->task].worker == UINT32_MAX ||
 		    !distil_reads_sample(d, x, s->f->party, STAGE_TRAIN))
 			continue;
-		w = &s->seen[x->task];
-		if (!w->first_ns)
+		w = &s->worker[x->task];
+		start_ns = u64_max(x->start_ns, 1);
+		/* The processing of a sample ends where the next sample begins. */
+		if (!w->first_ns) {
+			w->first_ns = start_ns;
 			w->stage = x->stage;
-		add_cpu(s, w, x);
-		start_found_look_at(w, u64_max(x->start_ns, 1), other_ns, &others);
+		} else {
+			if (x->cpu_ns != TRACE_UNKNOWN) {
+				s->usual_cpu_ns += x->cpu_ns;
+				s->usual_cpu_visits++;
+			}
+			if (w->last_ns == w->first_ns)
+				w->first_visit_ns = start_ns - w->first_ns;
+			else if (others < VISITS_MOST)
+				other_ns[others++] = (double)(start_ns - w->last_ns);
+		}
+		w->last_ns = start_ns;
 		w->stays |= w->stage != x->stage;
 	}
 	pulse_sort(other_ns, others);
@@ -92,14 +83,14 @@ static int see_workers(struct starting *s, struct mlgen_err *err)
 	return rc;
 }
 
-/* Does each epoch have its own, of no more than can be compared? */
+/* Does each epoch have workers of its own, and few enough to compare? */
 static bool are_new(const struct starting *s)
 {
 	uint32_t workers = 0, stage = 0;
 	bool differ = false;
 
 	for (uint32_t i = 0; i < s->f->d->task_count; i++) {
-		const struct worker_seen *w = &s->seen[i];
+		const struct worker_reads *w = &s->worker[i];
 
 		if (!w->first_ns)
 			continue;
@@ -117,15 +108,14 @@ static void add_start(struct starting *s, uint64_t from_ns, uint64_t first_ns)
 	vec_push(&s->ns, first_ns > from_ns ? (double)(first_ns - from_ns) : 0);
 }
 
-/* Whose rank and epoch are those of task i? */
-static bool begin_together(const struct starting *s, uint32_t i, uint32_t k)
+/* Do two tasks belong to the same rank and epoch? */
+static bool start_together(const struct starting *s, uint32_t i, uint32_t k)
 {
-	return s->seen[k].first_ns && s->seen[k].stage == s->seen[i].stage &&
+	return s->worker[k].first_ns && s->worker[k].stage == s->worker[i].stage &&
 	       s->f->d->task[k].rank == s->f->d->task[i].rank;
 }
 
-/* A rank's processes are forked one behind the other: when the first of them was, so far as it did
- * anything that is in the trace. */
+/* A rank forks its workers one after another. Measure from the first record of any of them. */
 static void time_forks(struct starting *s)
 {
 	const struct distil *d = s->f->d;
@@ -133,19 +123,18 @@ static void time_forks(struct starting *s)
 	for (uint32_t i = 0; i < d->task_count; i++) {
 		uint64_t begin = UINT64_MAX;
 
-		if (!s->seen[i].first_ns)
+		if (!s->worker[i].first_ns)
 			continue;
 		for (uint32_t k = 0; k < d->task_count; k++)
-			if (begin_together(s, i, k))
+			if (start_together(s, i, k))
 				begin = u64_min(begin, trace_tasks_thread(&d->tasks, k)->first_ns);
-		add_start(s, begin, s->seen[i].first_ns);
+		add_start(s, begin, s->worker[i].first_ns);
 	}
 }
 
 /*
- * Of threads nothing is seen before they read. But the last batch of an epoch was begun when a rank
- * took the one that is `window` before it, so the epoch was over so many steps and one more behind
- * that.
+ * Threads leave no records before they read. But readers began the last batch of an epoch when the
+ * rank took the batch `window` places earlier, so the epoch ended window + 1 steps after that.
  */
 static void time_threads(struct starting *s, const struct rank_reads *r)
 {
@@ -153,13 +142,13 @@ static void time_threads(struct starting *s, const struct rank_reads *r)
 	size_t batch = s->f->best->batch;
 
 	for (size_t i = batch; i < r->count; i++) {
-		double over;
+		double end_ns;
 
 		if (r->at[i].epoch != r->at[i - 1].epoch + 1)
 			continue;
-		over = (double)r->at[i - batch].start_ns + step * (s->f->best->window + 1);
-		if ((double)r->at[i].start_ns > over)
-			add_start(s, (uint64_t)over, r->at[i].start_ns);
+		end_ns = (double)r->at[i - batch].start_ns + step * (s->f->best->window + 1);
+		if ((double)r->at[i].start_ns > end_ns)
+			add_start(s, (uint64_t)end_ns, r->at[i].start_ns);
 	}
 }
 
@@ -169,7 +158,7 @@ static bool are_processes(const struct starting *s)
 
 	for (uint32_t i = 0; i < d->task_count; i++)
 		for (uint32_t k = 0; k < i; k++)
-			if (s->seen[i].first_ns && begin_together(s, i, k) &&
+			if (s->worker[i].first_ns && start_together(s, i, k) &&
 			    d->task[i].pid == d->task[k].pid)
 				return false;
 	return true;
@@ -188,19 +177,8 @@ static void time_starts(struct starting *s)
 			time_threads(s, &f->reads.rank[i]);
 }
 
-/* What their first batch takes longer than others is of their beginning, too: a thread that hands
- * it on, memory that is shared. */
-static double first_late(const struct starting *s)
-{
-	double late = s->is_forked && s->f->best ? s->f->best->first_late_ns : 0;
-
-	late = fmax(late - s->first_more_ns, 0);
-	for (size_t i = 0; i < s->ns.count; i++)
-		s->ns.at[i] += late;
-	return late;
-}
-
-static void keep_firsts(const struct starting *s)
+/* Pass the first sample of each worker on to the finder of preprocess_time=. */
+static void save_firsts(const struct starting *s)
 {
 	uint32_t tasks = s->f->d->task_count;
 
@@ -209,12 +187,12 @@ static void keep_firsts(const struct starting *s)
 		s->f->usual_cpu_ns = (double)s->usual_cpu_ns / (double)s->usual_cpu_visits;
 	s->f->first_ns = mem_array(tasks, sizeof(*s->f->first_ns));
 	for (uint32_t i = 0; i < tasks; i++)
-		s->f->first_ns[i] = s->seen[i].first_ns;
+		s->f->first_ns[i] = s->worker[i].first_ns;
 }
 
-/* What a worker does but once, with its first sample: it imports what decodes that, and has pages
- * copied that it shares with who forked it. */
-static void say_first(struct starting *s)
+/* Print the extra time of first samples: a new worker imports the decoder and copies pages that it
+ * shares with its parent. */
+static void print_first(struct starting *s)
 {
 	uint32_t most = s->f->d->task_count;
 	double *more = mem_array(most + 1, sizeof(*more));
@@ -223,15 +201,16 @@ static void say_first(struct starting *s)
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < most; i++)
-		if (s->seen[i].first_ns)
-			more[n++] = fmax((double)s->seen[i].first_visit_ns - s->usual_visit_ns, 0);
+		if (s->worker[i].first_ns)
+			more[n++] =
+				fmax((double)s->worker[i].first_visit_ns - s->usual_visit_ns, 0);
 	pulse_sort(more, n);
 	if (n >= FIRST_LEAST && s->usual_visit_ns > 0 &&
 	    pulse_quantile(more, n, 0.25) >= fmax(START_LEAST_NS, s->usual_visit_ns)) {
 		timefit(&fit, more, n);
 		dist_format(&text, &fit.dist, DIST_NS);
 		s->first_more_ns = pulse_quantile(more, n, 0.5);
-		keep_firsts(s);
+		save_firsts(s);
 		jobsection_say(s->f->to, DISTIL_LIKELY, "first_sample_time", buf_str(&text),
 			       "so much longer a new worker is at its first sample than at others, "
 			       "of which a quarter takes %.4g ms at most; mean %.4g ms of %zu",
@@ -241,19 +220,22 @@ static void say_first(struct starting *s)
 	buf_fini(&text);
 }
 
-static void say_start(struct starting *s)
+static void print_start(struct starting *s)
 {
-	double late = first_late(s);
+	double late = s->is_forked && s->f->best ? s->f->best->first_late_ns : 0;
 	struct buf text = { 0 };
 	struct timefit fit;
 	char more[96] = "";
 
+	/* The extra time of a worker's first batch belongs to its start, too: the worker starts a
+	 * thread that hands batches on, and shares memory. */
+	late = fmax(late - s->first_more_ns, 0);
+	for (size_t i = 0; i < s->ns.count; i++)
+		s->ns.at[i] += late;
 	pulse_sort(s->ns.at, s->ns.count);
 	timefit(&fit, s->ns.at, s->ns.count);
-	if (fit.mean_ns < START_LEAST_NS) {
-		buf_fini(&text);
+	if (fit.mean_ns < START_LEAST_NS)
 		return;
-	}
 	dist_format(&text, &fit.dist, DIST_NS);
 	if (late > 0)
 		snprintf(more, sizeof(more),
@@ -278,15 +260,15 @@ int pipeline_start(struct pipeline *f, struct mlgen_err *err)
 
 	if (f->loader != LOADER_PYTORCH || !f->d->found[f->party].read_threads)
 		return 0;
-	s.seen = mem_array(f->d->task_count, sizeof(*s.seen));
-	rc = see_workers(&s, err);
+	s.worker = mem_array(f->d->task_count, sizeof(*s.worker));
+	rc = read_workers(&s, err);
 	if (rc == 0 && are_new(&s)) {
 		time_starts(&s);
-		say_first(&s);
+		print_first(&s);
 	}
 	if (rc == 0 && s.ns.count)
-		say_start(&s);
-	mem_free(s.seen);
+		print_start(&s);
+	mem_free(s.worker);
 	vec_fini(&s.ns);
 	return rc;
 }

@@ -11,10 +11,10 @@
 
 /* ---- the pulse of a rank ---- */
 
-/* A sample that was read. Reads of an epoch stand together, by start. */
+/* The read of one sample. Reads of an epoch are contiguous and sorted by start. */
 struct pulse_read {
 	uint64_t start_ns, end_ns;
-	uint32_t worker; /* below the number given to pulse_find */
+	uint32_t worker; /* below the count given to pulse_find */
 	uint32_t epoch;
 };
 
@@ -25,68 +25,67 @@ enum pulse_kind {
 	PULSE_SHARED, /* all workers read parts of a batch */
 };
 
-/* Pauses come every so many things. */
+/* The regular distance between long pauses, counted in reads or batches. */
 struct spacing {
-	uint32_t every;   /* 2 or more; 0 = pauses have no such order */
-	double explained; /* part of the variance of pauses, 0 to 1 */
+	uint32_t every;   /* 2 or more; 0 = pauses are irregular */
+	double explained; /* share of the variance of pauses, 0 to 1 */
 };
 
 /*
- * A rank that computes holds up its readers: as soon as it takes a batch, another may be read.
- * After the first batches readers therefore have nothing to do from the end of a batch until the
- * next one is taken, and pauses stand before batches. Where readers were busy all the time, storage
- * was the limit, and the length of a step cannot be seen.
+ * A rank that computes holds up its readers: each batch it takes allows them to read another one.
+ * After the first batches, readers are therefore idle from the end of a batch until the rank takes
+ * the next one, and pauses precede batches. If readers were busy all the time, storage was the
+ * limit, and the length of a step cannot be seen.
  */
 struct pulse {
 	enum pulse_kind kind;
-	uint32_t workers; /* at a time; 0 = PULSE_OWN */
+	uint32_t workers; /* running at the same time; 0 = PULSE_OWN */
 	uint32_t batch;   /* 0 = cannot be seen */
-	/* The batch follows from pauses; without them (every 0) from how many samples each worker
-	 * has read, of which it is the greatest common divisor. */
+	/* The batch follows from pauses. Without regular pauses (every 0), the batch is the
+	 * greatest common divisor of the samples that each worker has read. */
 	struct spacing spacing;
-	double regular;         /* part of the batches that have the order of `kind` */
-	uint64_t batches, idle; /* all; those before which readers had nothing to do */
+	double regular;         /* share of the batches that have the order of `kind` */
+	uint64_t batches, idle; /* all batches; batches before which readers were idle */
 	uint32_t window;        /* batches read ahead; 0 = cannot be seen */
-	double window_percent;  /* of the batches that show a window, those that show this one */
-	/* Percent of the epochs in which the order of batches shows that the window is no smaller;
+	double window_percent;  /* share of this window among the batches that show any window */
+	/* Percentage of the epochs in which the order of batches rules out a smaller window;
 	 * 0 = the window follows from waits. */
 	double order_percent;
-	double *step_ns; /* steps in which the rank did nothing but compute, by length */
+	double *step_ns; /* steps in which the rank only computed, sorted by length */
 	uint32_t steps;
-	uint64_t in_epoch; /* steps that could be seen at most */
+	uint64_t in_epoch; /* upper bound of the steps that could be seen */
 	double bound_ns;   /* mean of all steps; NaN = there are none */
-	double think_ns;   /* of a worker between two samples of a batch */
-	/* Time by which the first batch of an epoch is late, because a loader starts: the median of
-	 * all epochs; 0 = cannot be seen. */
+	double think_ns;   /* time of a worker between two samples of a batch */
+	/* Delay of the first batch of an epoch while its loader starts: the median of all epochs;
+	 * 0 = cannot be seen. */
 	double first_late_ns;
-	/* Starts of batches that nothing held up, by their number, to compare ranks; 0 = held up.
-	 */
+	/* Start times of batches by batch number, to compare ranks; 0 = the batch was held up. */
 	uint64_t *begun_ns;
 	uint32_t begun;
 };
 
-/* Does the rank read by itself? Then it reads nothing of its second batch while it computes with
- * the first; a worker goes on. */
+/* A rank that reads by itself reads nothing of its second batch while it computes with the first; a
+ * worker goes on. */
 enum pulse_own { PULSE_HAS_WORKERS, PULSE_MAY_BE_OWN, PULSE_IS_OWN };
 
-/* To be finished by pulse_fini. */
+/* Find the pulse of one rank. Call pulse_fini afterwards. */
 void pulse_find(struct pulse *p, const struct pulse_read *reads, size_t count, uint32_t workers,
 		enum pulse_own own);
 void pulse_fini(struct pulse *p);
 
-/* Workers of several ranks that step at the same time: groups, each of which has one worker that
- * reads a batch when those of the others do. 1 = all belong to one rank. */
+/* Groups of workers when several ranks step at the same time: one worker of each group reads a
+ * batch while one worker of every other group does. 1 group = all workers belong to one rank. */
 struct pulse_groups {
 	uint32_t groups, batch, workers;
 };
 struct pulse_groups pulse_groups_of(const struct pulse_read *reads, size_t count, uint32_t workers);
-/* The part of the times at which several workers read a batch each, and each of them is in another
- * group; `group` is by worker. */
+/* The share of simultaneous batches whose workers are all in different groups, 0 to 1; `group` is
+ * indexed by worker. */
 double pulse_groups_part(const struct pulse_groups *g, const struct pulse_read *reads, size_t count,
 			 const uint32_t *group);
 
 void pulse_sort(double *at, size_t count);
-/* A quantile of sorted numbers, 0 <= part <= 1; NaN of none. */
+/* A quantile of sorted numbers, 0 <= part <= 1; NaN if there are no numbers. */
 double pulse_quantile(const double *sorted, size_t count, double part);
 
 /* ---- batches, from pulse.c to pulse_steps.c ---- */
@@ -96,14 +95,14 @@ double pulse_quantile(const double *sorted, size_t count, double part);
 
 struct pulse_batch {
 	uint64_t start_ns, end_ns;
-	double pause_ns; /* before it; NaN = the first of its readers */
+	double pause_ns; /* pause before the batch; NaN = the reader's first batch */
 	uint32_t reads;
-	uint32_t epoch, worker, row; /* the row-th of the worker in the epoch */
-	uint64_t number;             /* in the epoch, in the order in which the rank takes them */
-	bool is_idle;                /* the pause is longer than those inside a batch */
+	uint32_t epoch, worker, row; /* row: number of the batch among its worker's, per epoch */
+	uint64_t number;             /* order in which the rank uses the batches of an epoch */
+	bool is_idle;                /* the pause is longer than pauses inside a batch */
 };
 
-/* Fill window, steps and bound. */
+/* Fill window, steps and bound of the pulse; batches are sorted by epoch and number. */
 void pulse_steps(struct pulse *p, const struct pulse_batch *at, size_t count);
 
 /* ---- reads by rank, and marks of steps ---- */
@@ -112,38 +111,38 @@ struct rank_reads {
 	struct pulse_read *at;
 	size_t count, room; /* vec.h */
 	uint32_t rank;
-	uint32_t workers; /* numbers in use */
-	uint32_t *task;   /* by worker: the first task with that number */
-	/* Of all visits, also those that are not in `at`. */
+	uint32_t workers; /* worker numbers in use */
+	uint32_t *task;   /* first task of each worker */
+	/* Sums over all visits, including visits that are not in `at`. */
 	uint64_t visits, bytes, call_ns;
-	uint64_t cpu_visits, cpu_ns; /* visits of which CPU time is known, and that time */
-	uint64_t by_rank;            /* visits of the rank itself */
+	uint64_t cpu_visits, cpu_ns; /* visits with a known CPU time, and the sum of these times */
+	uint64_t by_rank;            /* visits by the rank's own thread */
 };
 
 struct rankreads {
 	struct rank_reads *rank; /* a sample of the ranks */
 	uint32_t count;
-	uint32_t ranks;    /* that read; at least 1 where there are visits */
-	uint64_t visits;   /* of all ranks */
+	uint32_t ranks;    /* ranks that read; at least 1 if there are visits */
+	uint64_t visits;   /* sum over all ranks */
 	uint64_t left_out; /* visits of tasks without a rank */
 };
 
-/* Visits to samples of a party in stages of this kind. 0, or -errno as visits_next; to be finished
- * in any case. */
+/* Collect the visits to samples of a party in stages of this kind. 0, or -errno as visits_next.
+ * Call rankreads_fini in either case. */
 int rankreads_of(struct rankreads *r, const struct distil *d, uint32_t party, enum stage_kind kind,
 		 struct mlgen_err *err);
 void rankreads_fini(struct rankreads *r);
 
 struct stepmarks {
 	VEC(double) compute_ns; /* sorted: times that accelerators computed */
-	uint64_t steps;         /* that were marked */
-	uint64_t samples;       /* of most of them; 0 = not stated */
+	uint64_t steps;         /* number of marked steps */
+	uint64_t samples;       /* the usual number of samples per step; 0 = not stated */
 	uint64_t votes;
 	uint32_t ranks;
 };
 
-/* Marks of a party's steps, in evaluations or outside of them. 0, or -errno with err: as
- * trace_reader_open; to be finished in any case. */
+/* Read the marks of a party's steps, either in evaluations or outside of them. 0, or -errno with
+ * err: as trace_reader_open. Call stepmarks_fini in either case. */
 int stepmarks_read(struct stepmarks *m, const struct distil *d, uint32_t party, bool is_eval,
 		   struct mlgen_err *err);
 void stepmarks_fini(struct stepmarks *m);
@@ -152,15 +151,15 @@ void stepmarks_fini(struct stepmarks *m);
 
 struct timefit {
 	struct dist dist;   /* rounded to four digits */
-	double off_percent; /* its distance from the times: W1 by the mean */
+	double off_percent; /* distance from the times: Wasserstein-1, divided by their mean */
 	double mean_ns, stdev_ns;
 	double low_ns, high_ns; /* percentiles 1 and 99 */
 };
 
-/* Needs at least one sorted time. A constant is fitted where a third of them hardly differ: the
- * mean of those near to it, because the rest were held up. */
+/* Needs at least one sorted time. If a third of the times hardly differ, fit a constant: the mean
+ * of the times near that third, because the rest were held up. */
 void timefit(struct timefit *f, const double *sorted_ns, size_t count);
-/* A constant, rounded in the same way. */
+/* A constant, rounded to four digits as well. */
 struct dist timefit_constant(double ns);
 
 /* ---- the pipeline ---- */
@@ -171,34 +170,34 @@ struct pipeline {
 	struct jobsection *to;
 	struct rankreads reads;
 	struct stepmarks marks;
-	struct pulse *pulse;      /* by rank of `reads` */
-	const struct pulse *best; /* whose pauses explain most; or NULL */
-	double *step_ns;          /* of all ranks, sorted */
+	struct pulse *pulse;      /* an entry for each rank of `reads` */
+	const struct pulse *best; /* the pulse whose pauses explain most; or NULL */
+	double *step_ns;          /* steps of all ranks, sorted */
 	size_t steps;
 	uint64_t in_epoch;
 	uint64_t batch; /* samples */
 	enum job_loader loader;
-	bool interleaves; /* read_threads of three threads each */
-	uint32_t readers; /* of a rank; 0 = it reads by itself */
-	/* For readers that go through files of many samples: NaN, 0 = not seen. */
+	bool interleaves; /* each read thread has three threads of interleave() */
+	uint32_t readers; /* per rank; 0 = the rank reads by itself */
+	/* Results for readers that go through files of many samples; 0 = not seen. */
 	double forward_batch, forward_step_ns;
 	double sample_bytes;
-	/* By task: start of its first sample, which takes longer than the others
-	 * (first_sample_time); NULL = none does. */
+	/* Start of each task's first sample if first samples take longer (first_sample_time);
+	 * NULL = none does. */
 	uint64_t *first_ns;
-	double first_more_ns; /* median of the time by which it is longer */
-	double usual_cpu_ns;  /* mean of the other samples; 0 = not known */
+	double first_more_ns; /* median of the extra time of first samples */
+	double usual_cpu_ns;  /* mean CPU time of all other samples; 0 = not known */
 	bool has_rounds;      /* batches and rounds of files cannot be told apart */
 };
 
-/* Visits that read one sample; 1 where nothing is known. */
+/* Number of visits that read one sample; 1 if unknown. */
 double pipeline_visits(const struct pipeline *f);
-/* Steps and batches of readers that go through files of many samples. */
+/* Find steps and batches of readers that go through files of many samples. */
 void pipeline_forward(struct pipeline *f);
-/* worker_start= and first_sample_time=, where each epoch has new workers. 0, or -errno with err as
- * visits_next. */
+/* Print worker_start= and first_sample_time= if each epoch has new workers. 0, or -errno with err
+ * as visits_next. */
 int pipeline_start(struct pipeline *f, struct mlgen_err *err);
-/* preprocess_time= and the options that go with it. 0, or -errno with err as side_file. */
+/* Print preprocess_time= and the options that go with it. 0, or -errno with err as side_file. */
 int pipeline_decoding(struct pipeline *f, struct mlgen_err *err);
-/* fresh_memory=. */
+/* Print fresh_memory= if reads show new memory. */
 void pipeline_fresh(struct pipeline *f);

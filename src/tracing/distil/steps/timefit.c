@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timefit.c - times that were seen, as the distribution of an option. */
+/* timefit.c - fit the distribution of an option to measured times. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <math.h>
@@ -7,15 +7,15 @@
 #include "base/dist.h"
 #include "base/util.h"
 
-/* A busy host wakes who sleeps late, at times very late, and makes a constant look like anything;
- * but a third of the times stay as close together as this, by the middle of them. A normal
- * distribution does so below a deviation of 3%. */
+/* A busy host wakes a sleeping thread late, sometimes very late, and makes a constant look like
+ * anything. But a third of the times of a constant still differ by no more than this part of their
+ * median. A normal distribution is as narrow if its deviation is less than 3%. */
 #define CONST_PART 3
 #define CONST_RANGE 0.025
-/* What is as near to that is the constant and what came with it each time: their mean makes as many
- * last as long as they did. */
+/* Times this close to the narrowest third are the constant and the usual delay. Their mean is
+ * reported, so that most steps of the job last as long as those of the trace. */
 #define NEAR_PART 0.05
-/* Quantiles that are held against each other. */
+/* Quantiles that are compared. */
 #define POINTS 256
 #define DIGITS 4
 
@@ -74,20 +74,13 @@ static void moments(const double *at, size_t count, double *mean, double *stdev)
 	*stdev = sqrt(squares / (double)count);
 }
 
-static void measure(struct timefit *f, const double *sorted, size_t count)
-{
-	moments(sorted, count, &f->mean_ns, &f->stdev_ns);
-	f->low_ns = pulse_quantile(sorted, count, 0.01);
-	f->high_ns = pulse_quantile(sorted, count, 0.99);
-}
-
 struct dist timefit_constant(double ns)
 {
 	return (struct dist){ .kind = DIST_CONST, .a = rounded(ns) };
 }
 
-/* The third of them that is closest together: where it begins. */
-static size_t closest_of(const double *sorted, size_t count, size_t part)
+/* The index at which the narrowest run of `part` times begins. */
+static size_t narrowest_run(const double *sorted, size_t count, size_t part)
 {
 	size_t best = 0;
 
@@ -111,8 +104,8 @@ static double mean_near(const double *sorted, size_t count, double middle)
 	return n ? sum / (double)n : middle;
 }
 
-/* The nearest of all models with this mean and deviation, where that is nearer than `best`; how
- * near. */
+/* Set f->dist to the nearest model with this mean and deviation, if the model is nearer than
+ * `best`. Returns the smaller distance. */
 static double fit_models(struct timefit *f, const double *sorted, size_t count, double m, double s,
 			 double best)
 {
@@ -137,8 +130,8 @@ static double fit_models(struct timefit *f, const double *sorted, size_t count, 
 	return best;
 }
 
-/* A few that were held up for long have a deviation of their own: models have that of all, or of
- * all but those. */
+/* Few times that were held up for long change the deviation. Therefore models are tried with the
+ * moments of all times, and without the outermost 1 and 5%. */
 static void fit_nearest(struct timefit *f, const double *sorted, size_t count)
 {
 	static const double held_up[] = { 0, 0.01, 0.05 };
@@ -157,10 +150,12 @@ static void fit_nearest(struct timefit *f, const double *sorted, size_t count)
 void timefit(struct timefit *f, const double *sorted, size_t count)
 {
 	size_t part = count / CONST_PART + 1;
-	size_t at = closest_of(sorted, count, part);
+	size_t at = narrowest_run(sorted, count, part);
 	double middle = pulse_quantile(sorted + at, part, 0.5);
 
-	measure(f, sorted, count);
+	moments(sorted, count, &f->mean_ns, &f->stdev_ns);
+	f->low_ns = pulse_quantile(sorted, count, 0.01);
+	f->high_ns = pulse_quantile(sorted, count, 0.99);
 	f->dist = timefit_constant(mean_near(sorted, count, middle));
 	if (sorted[at + part - 1] - sorted[at] > CONST_RANGE * middle && f->mean_ns > 0 &&
 	    f->stdev_ns > 0)
