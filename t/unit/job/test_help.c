@@ -170,7 +170,8 @@ START_TEST(cmdhelp_of_one_option_is_as_shown_in_the_manual)
 	ck_assert_str_eq(
 		printed(),
 		"read_threads=INT   threads that read for one accelerator  default 4, 0 to 1024\n"
-		"                   With 0 it reads each batch itself, and that time is stall.\n"
+		"                   With 0 the accelerator reads each batch itself, and the time\n"
+		"                   is stall.\n"
 		"                   PyTorch: num_workers. MLPerf Storage: reader.read_threads (up\n"
 		"                   to 32).\n");
 }
