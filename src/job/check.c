@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c - what relates two options of a job. */
+/* check.c - rules that relate options of a job. */
 #include "job/job_internal.h"
 
 #include <ctype.h>
@@ -13,10 +13,10 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* ---- continue_on_error and ignore_error; fio(1), ignore_error ---- */
+/* ---- continue_on_error and ignore_error, as in fio(1) ---- */
 
-/* The list of number `kind`, 0 reads, 1 writes; *len 0 = none. */
-static const char *list_of(const char *text, unsigned kind, size_t *len)
+/* The list of ignore_error for reads (kind 0) or writes (1); *len 0 = no list. */
+static const char *error_list(const char *text, unsigned kind, size_t *len)
 {
 	*len = 0;
 	for (; text && kind; kind--) {
@@ -66,19 +66,19 @@ int ignored_check(const char *text, struct mlgen_err *err)
 	return 0;
 }
 
-/* Accelerators read: whatever fails of that is an error of reading. */
+/* Does every operation of the job's accelerators count as a read? */
 static bool only_reads(const struct job *j)
 {
 	return job_work(j)->has_accelerators;
 }
 
-/* Any error at all? */
+/* Does the job count any error instead of ending? */
 static bool ignored_any(const struct job *j)
 {
 	bool has_list = j->ignore_error && j->ignore_error[0];
 
 	if (only_reads(j) && j->continue_on_error == CONTINUE_WRITE)
-		return has_list; /* it writes nothing whose errors count */
+		return has_list; /* accelerators have no writes */
 	return has_list || j->continue_on_error != CONTINUE_NONE;
 }
 
@@ -107,23 +107,23 @@ bool ignored_counts(const struct job *j, enum mlgen_op op, int error)
 	size_t len = 0;
 
 	if (is_read || op == MLGEN_WRITE)
-		list = list_of(j->ignore_error, is_read ? 0 : 1, &len);
+		list = error_list(j->ignore_error, is_read ? 0 : 1, &len);
 	return len ? ignored_has(list, len, -error) : continues(j, op);
 }
 
 /* ---- options ---- */
 
-/* Above any machine's CPUs and nodes, and against overflow of the number. */
+/* Limit of CPU and node numbers, above those of any machine. */
 #define CPUS_MAX 8192
 
 #define FAULT(d, j, option, ...)                                                                   \
 	diag_add(d, DIAG_ERROR, job_place(j, option), option ": " __VA_ARGS__)
 
-/* Seconds of a step from which on a number without a unit is taken for a slip: the longest of
+/* Seconds of a step from which a number without a unit is probably a mistake. The longest step of
  * MLPerf Storage, unet3d on v100, takes 1.36 s. */
-#define COMPUTE_DOUBTED 10
+#define COMPUTE_DOUBTFUL_S 10
 
-/* The text of an option that ends without a unit; NULL = it has one, or is a default. */
+/* The text of an option that ends without a unit; NULL = it has a unit, or is a default. */
 static const char *without_unit(const struct job *j, const char *option)
 {
 	const struct mlgen_field *f = field_find(job_fields, option);
@@ -132,14 +132,14 @@ static const char *without_unit(const struct job *j, const char *option)
 	return raw && *raw && isdigit((unsigned char)raw[strlen(raw) - 1]) ? raw : NULL;
 }
 
-/* Values that are right and seldom meant. */
+/* Warn of values that are valid but seldom intended. */
 static void warn_of_units(const struct job *j, struct diag *d)
 {
 	const char *time = without_unit(j, "compute_time");
 	const char *scale = without_unit(j, "scale");
 	double seconds = dist_mean(&j->compute_time) / (double)NS_PER_S;
 
-	if (time && j->compute_time.kind != DIST_FILE && seconds >= COMPUTE_DOUBTED)
+	if (time && j->compute_time.kind != DIST_FILE && seconds >= COMPUTE_DOUBTFUL_S)
 		diag_add(d, DIAG_WARNING, job_place(j, "compute_time"),
 			 "compute_time: %s has no unit, so a step takes %g s; MLPerf's steps take "
 			 "less than 2 s: write 323ms, or %gs if that is meant",
@@ -149,12 +149,6 @@ static void warn_of_units(const struct job *j, struct diag *d)
 			 "scale: %s has no unit and is %g %%; write %g%% for that, or %g%% for %g "
 			 "of all",
 			 scale, j->scale, j->scale, j->scale * 100, j->scale);
-}
-
-static void check_times(const struct job *j, struct diag *d)
-{
-	if (j->time_based && !j->runtime_ns)
-		FAULT(d, j, "time_based", "needs a runtime; set runtime=60s, or drop time_based");
 }
 
 static void check_errors(const struct job *j, struct diag *d)
@@ -177,34 +171,17 @@ static void check_errors(const struct job *j, struct diag *d)
 	buf_fini(&text);
 }
 
-static void job_check_direct(const struct job *j, struct diag *d)
-{
-	const struct mlgen_engine *e = j->engine;
-
-	if (!j->direct || (e->caps & MLGEN_CAP_NO_FILES))
-		return;
-	if (!(e->caps & MLGEN_CAP_DIRECT))
-		FAULT(d, j, "direct",
-		      "ioengine=%s cannot move files opened with O_DIRECT; use direct=0 or "
-		      "ioengine=psync",
-		      e->name);
-}
-
-static void check_depth(const struct job *j, struct diag *d)
-{
-	if (!j->engine->reap && j->iodepth > 1)
-		diag_add(d, DIAG_NOTE, job_place(j, "iodepth"),
-			 "iodepth: ioengine=%s does one request at a time; 1 is used, and more %s "
-			 "do more at once",
-			 j->engine->name, job_work(j)->more_at_once);
-}
-
-/* The io layer does metadata operations itself, but never these. */
 static void check_engine(const struct job *j, struct diag *d)
 {
 	const struct mlgen_engine *e = j->engine;
 	const struct workload *w = job_work(j);
 
+	if (j->direct && !(e->caps & (MLGEN_CAP_NO_FILES | MLGEN_CAP_DIRECT)))
+		FAULT(d, j, "direct",
+		      "ioengine=%s cannot move files opened with O_DIRECT; use direct=0 or "
+		      "ioengine=psync",
+		      e->name);
+	/* The io layer can replace metadata operations of an engine, but not reads and writes. */
 	if (w->needs_read && !(e->caps & MLGEN_CAP(MLGEN_READ)))
 		FAULT(d, j, "ioengine", "%s cannot read; phase=%s needs an engine that can",
 		      e->name, job_work_name(j));
@@ -215,6 +192,11 @@ static void check_engine(const struct job *j, struct diag *d)
 	    !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
 		FAULT(d, j, "ioengine",
 		      "%s cannot write; checkpoint_every needs an engine that can", e->name);
+	if (!e->reap && j->iodepth > 1)
+		diag_add(d, DIAG_NOTE, job_place(j, "iodepth"),
+			 "iodepth: ioengine=%s does one request at a time; 1 is used, and more %s "
+			 "do more at once",
+			 e->name, w->more_at_once);
 }
 
 static void check_percentiles(const struct job *j, struct diag *d)
@@ -231,8 +213,8 @@ static void check_percentiles(const struct job *j, struct diag *d)
 	}
 }
 
-/* The number of a CPU or node; the rest of the text, or NULL. */
-static const char *read_cpu(const char *s, unsigned *cpu)
+/* Parse the number of a CPU or node. Returns the rest of the text, or NULL. */
+static const char *parse_cpu(const char *s, unsigned *cpu)
 {
 	*cpu = 0;
 	if (!isdigit((unsigned char)*s))
@@ -250,9 +232,9 @@ static bool is_number_list(const char *s)
 	for (;; s++) {
 		unsigned first = 0, last = 0;
 
-		s = read_cpu(s, &first);
+		s = parse_cpu(s, &first);
 		if (s && *s == '-')
-			s = read_cpu(s + 1, &last);
+			s = parse_cpu(s + 1, &last);
 		else
 			last = first;
 		if (!s || last < first || (*s && *s != ','))
@@ -300,24 +282,22 @@ static void check_paths(const struct job *j, struct diag *d)
 void job_check(const struct job *j, struct diag *d)
 {
 	check_paths(j, d);
-	check_times(j, d);
+	if (j->time_based && !j->runtime_ns)
+		FAULT(d, j, "time_based", "needs a runtime; set runtime=60s, or drop time_based");
 	warn_of_units(j, d);
 	check_errors(j, d);
 	check_percentiles(j, d);
 	check_cpus(j, d);
 	job_work(j)->check(j, d);
-	if (j->engine) {
-		job_check_direct(j, d);
+	if (j->engine)
 		check_engine(j, d);
-		check_depth(j, d);
-	}
 }
 
 /* ---- the state of a model ---- */
 
 #define RANKS_MAX 1000000u
 
-/* Which has sizes of its own. */
+/* Does the layout have sizes of its own? */
 static bool is_pattern(const struct job *j)
 {
 	return j->checkpoint_layout == LAYOUT_PATTERN;
@@ -333,7 +313,7 @@ static uint64_t ranks_of_a_copy(const struct job *j)
 	return j->tensor_parallel * j->pipeline_parallel;
 }
 
-/* ---- what is saved ---- */
+/* ---- the size that is saved ---- */
 
 static int check_size(const struct job *j, struct mlgen_err *err)
 {
@@ -372,8 +352,8 @@ static int check_some(const struct job *j, struct mlgen_err *err)
 
 /* ---- a transformer ---- */
 
-/* A head that is no whole number is rounded down, as DLIO does: one of MLPerf Storage's models has
- * 25,872 for 192 heads. */
+/* model_hidden need not be a multiple of model_heads: the size of a head is rounded down, as in
+ * DLIO. A model of MLPerf Storage has 25,872 and 192. */
 static int check_hidden(const struct job *j, struct mlgen_err *err)
 {
 	if (is_transformer(j) && j->model_hidden < j->model_heads)
@@ -489,9 +469,10 @@ static int check_local(const struct job *j, struct mlgen_err *err)
 	return rc;
 }
 
-/* ---- how much ---- */
+/* ---- limits ---- */
 
-/* Norms lie on every tensor-parallel rank, the rest is cut. */
+/* Bytes of a transformer's state. Norms are copied to every tensor-parallel rank, the rest is
+ * divided among them. */
 static double transformer_bytes(const struct job *j)
 {
 	double h = (double)j->model_hidden, layers = (double)j->model_layers;
@@ -558,8 +539,8 @@ const char *job_check_model(const struct job *j, unsigned i, int *rc, struct mlg
 
 #define BLANKS " \t"
 
-/* The name at *at, owned by the caller; *at goes to the next, or is NULL. */
-static char *take_name(const char **at)
+/* The name at *at, which the caller frees. *at advances to the next name, NULL after the last. */
+static char *next_name(const char **at)
 {
 	const char *name = *at + strspn(*at, BLANKS);
 	size_t len = strcspn(name, ",");
@@ -570,38 +551,30 @@ static char *take_name(const char **at)
 	return mem_strndup(name, len);
 }
 
-static void guess_check_name(const struct job *j, const char *name, struct diag *d)
-{
-	const struct mlgen_field *const tables[] = { job_fields, NULL };
-	const char *nearest = NULL;
-
-	if (field_find(job_fields, name))
-		return;
-	if (!*name) {
-		diag_add(d, DIAG_ERROR, job_place(j, "guess"),
-			 "guess: '%s': a name is missing; write options with commas between them, "
-			 "such as compute_time,batch_size",
-			 j->guess);
-		return;
-	}
-	nearest = field_nearest(tables, name);
-	diag_add(d, DIAG_ERROR, job_place(j, "guess"), "guess: '%s': unknown option%s%s%s", name,
-		 nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-}
-
 void guess_check(const struct job *j, struct diag *d)
 {
+	const struct mlgen_field *const tables[] = { job_fields, NULL };
 	const char *at = j->guess;
 
 	while (at) {
-		char *name = take_name(&at);
+		char *name = next_name(&at);
+		bool is_known = field_find(job_fields, name);
+		const char *nearest = is_known || !*name ? NULL : field_nearest(tables, name);
 
-		guess_check_name(j, name, d);
+		if (!*name)
+			FAULT(d, j, "guess",
+			      "'%s': a name is missing; write options with commas between them, "
+			      "such as compute_time,batch_size",
+			      j->guess);
+		else if (!is_known)
+			FAULT(d, j, "guess", "'%s': unknown option%s%s%s", name,
+			      nearest ? "; did you mean '" : "", nearest ? nearest : "",
+			      nearest ? "'?" : "");
 		mem_free(name);
 	}
 }
 
-static bool is_typed(const struct job *j, const struct mlgen_field *f)
+static bool is_on_command_line(const struct job *j, const struct mlgen_field *f)
 {
 	const struct job_origin *o = &j->origins[f - job_fields];
 
@@ -612,7 +585,8 @@ static bool is_guess(const struct job *j, const char *name)
 {
 	const struct mlgen_field *f = field_find(job_fields, name);
 
-	return f && (!is_typed(j, f) || is_typed(j, field_find(job_fields, "guess")));
+	return f && (!is_on_command_line(j, f) ||
+		     is_on_command_line(j, field_find(job_fields, "guess")));
 }
 
 void guess_text(const struct job *j, struct buf *out)
@@ -620,7 +594,7 @@ void guess_text(const struct job *j, struct buf *out)
 	const char *at = j->guess, *between = "";
 
 	while (at) {
-		char *name = take_name(&at);
+		char *name = next_name(&at);
 
 		if (is_guess(j, name)) {
 			buf_addf(out, "%s%s is a guess of its source", between, name);

@@ -9,14 +9,14 @@
 #include "base/printable.h"
 #include "field/fields.h"
 
-/* A script may well pass more options than one section has. */
+/* Limit of jobs and of sections on a command line. */
 #define PARTS_MAX 1000
 
 static const struct diag_place on_command_line;
 
-/* One --option[=value], taken apart. */
+/* The parts of --[SECTION.]OPTION[=VALUE]. */
 struct arg {
-	char *section; /* before the last '.', or NULL */
+	char *section; /* the text before the last '.', or NULL */
 	char *key;
 	const char *value; /* NULL when there is no '=' */
 };
@@ -73,7 +73,7 @@ static void fail_no_value(struct diag *d, const char *key)
 	diag_add(d, DIAG_ERROR, on_command_line, "%s: no value; write --%s=VALUE", key, key);
 }
 
-/* What a general option means when it stands alone; NULL = it cannot. */
+/* The value of a setting that is written without one; NULL = a value is needed. */
 static const char *bare_setting(const struct mlgen_field *f)
 {
 	if (field_is_flag(f))
@@ -84,8 +84,8 @@ static const char *bare_setting(const struct mlgen_field *f)
 	return NULL;
 }
 
-/* Several requirements are one text with commas; several sections have a line each, since a name
- * may have a comma. */
+/* Append to a setting that may be repeated. Requirements are joined with commas, sections with line
+ * breaks, since a name may contain a comma. */
 static void append_value(struct settings *s, const struct mlgen_field *f, const char *value,
 			 struct diag *d)
 {
@@ -101,27 +101,23 @@ static void append_value(struct settings *s, const struct mlgen_field *f, const 
 	buf_fini(&text);
 }
 
-/* --JOB.find-max=OPTION is --find-max=JOB.OPTION. */
-static void set_find(char **to, const struct arg *a)
-{
-	struct buf text = { 0 };
-
-	buf_addf(&text, "%s.%s", a->section, a->value);
-	mem_replace(to, buf_str(&text));
-	buf_fini(&text);
-}
-
 static void set_setting(struct settings *s, const struct mlgen_field *f, const struct arg *a,
 			struct diag *d)
 {
 	const char *value = a->value ? a->value : bare_setting(f);
+	bool is_max = strcmp(f->name, "find-max") == 0;
 	struct mlgen_err err = { 0 };
 
-	if (a->section && a->value && strcmp(f->name, "find-max") == 0)
-		set_find(&s->find_max, a);
-	else if (a->section && a->value && strcmp(f->name, "find-min") == 0)
-		set_find(&s->find_min, a);
-	else if (a->section)
+	if (a->section && a->value && (is_max || strcmp(f->name, "find-min") == 0)) {
+		/* --JOB.find-max=OPTION is --find-max=JOB.OPTION. */
+		struct buf text = { 0 };
+
+		buf_addf(&text, "%s.%s", a->section, a->value);
+		mem_replace(is_max ? &s->find_max : &s->find_min, buf_str(&text));
+		buf_fini(&text);
+		return;
+	}
+	if (a->section)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "%s.%s: %s is of the program, not of a job; write --%s", a->section,
 			 a->key, f->name, f->name);
@@ -139,7 +135,7 @@ static void set_setting(struct settings *s, const struct mlgen_field *f, const s
 		diag_add(d, DIAG_ERROR, on_command_line, "%s", err.text);
 }
 
-/* The last one counts, as with any tool that scripts call. */
+/* Set an option in the list. The last of several values counts. */
 static void set_option(struct optlist *list, const struct arg *a, struct diag *d)
 {
 	const char *value = a->value ? a->value : "1";
@@ -185,7 +181,7 @@ static void set_section_option(struct cmdline *c, const struct arg *a, struct di
 	set_option(&part->opts, a, d);
 }
 
-static void read_option(struct cmdline *c, struct settings *s, const char *text, struct diag *d)
+static void parse_argument(struct cmdline *c, struct settings *s, const char *text, struct diag *d)
 {
 	struct arg a;
 	const struct mlgen_field *f = NULL;
@@ -210,38 +206,23 @@ static void read_option(struct cmdline *c, struct settings *s, const char *text,
 	arg_fini(&a);
 }
 
-static void add_file(struct cmdline *c, const char *name)
+static void add_file(struct cmdline *c, const char *arg, struct diag *d)
 {
-	c->files = mem_realloc(c->files, (c->file_count + 1) * sizeof(*c->files));
-	c->files[c->file_count++] = mem_strdup(name);
-}
-
-/* An argument that is no option. */
-static void add_file_name(struct cmdline *c, const char *arg, struct diag *d)
-{
-	if (*arg == '=')
+	if (*arg == '=') {
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "%s: the option's name is missing; write --OPTION=VALUE", arg);
-	else if (!*arg)
+	} else if (!*arg) {
 		diag_add(d, DIAG_ERROR, on_command_line, "an argument is empty; name a job file");
-	else
-		add_file(c, arg);
-}
-
-/* Files that are there, how many accelerators read them, and what they compute: a job file would
- * add nothing but a name. */
-static void add_unnamed_job(struct cmdline *c)
-{
-	const struct opt *dataset = optlist_find(&c->all, "dataset");
-
-	if (c->file_count == 0 && c->job_count == 0 && dataset &&
-	    strcasecmp(dataset->value, "scan") == 0)
-		add_part(&c->jobs, &c->job_count, "scan");
+	} else {
+		c->files = mem_realloc(c->files, (c->file_count + 1) * sizeof(*c->files));
+		c->files[c->file_count++] = mem_strdup(arg);
+	}
 }
 
 void cmdline_read(struct cmdline *c, struct settings *s, int argc, char *const argv[],
 		  struct diag *d)
 {
+	const struct opt *dataset;
 	bool only_files = false;
 
 	memset(c, 0, sizeof(*c));
@@ -253,18 +234,22 @@ void cmdline_read(struct cmdline *c, struct settings *s, int argc, char *const a
 		const char *arg = argv[i];
 
 		if (only_files || arg[0] != '-' || !arg[1])
-			add_file_name(c, arg, d);
+			add_file(c, arg, d);
 		else if (strcmp(arg, "-h") == 0)
-			read_option(c, s, "help", d);
+			parse_argument(c, s, "help", d);
 		else if (arg[1] != '-')
 			diag_add(d, DIAG_ERROR, on_command_line,
 				 "%s: options begin with two dashes; --help names them", arg);
 		else if (!arg[2])
 			only_files = true;
 		else
-			read_option(c, s, arg + 2, d);
+			parse_argument(c, s, arg + 2, d);
 	}
-	add_unnamed_job(c);
+	/* A scan needs nothing that only a job file could say. */
+	dataset = optlist_find(&c->all, "dataset");
+	if (c->file_count == 0 && c->job_count == 0 && dataset &&
+	    strcasecmp(dataset->value, "scan") == 0)
+		add_part(&c->jobs, &c->job_count, "scan");
 }
 
 void cmdline_fini(struct cmdline *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diag.c - all faults of a job file and a command line, collected, told once. */
+/* diag.c - collects the faults of job files and the command line, and prints them. */
 #include "job/job_internal.h"
 
 #include <stdarg.h>
@@ -17,32 +17,6 @@ static bool is_same_file(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool is_same_place(struct diag_place a, struct diag_place b)
-{
-	return a.line == b.line && is_same_file(a.file, b.file);
-}
-
-static bool diag_is_known(const struct diag *d, enum diag_level level, struct diag_place at,
-			  const char *text)
-{
-	for (size_t i = 0; i < d->count; i++) {
-		const struct diag_entry *e = &d->entries[i];
-
-		if (e->level == level && is_same_place(e->at, at) && strcmp(e->text, text) == 0)
-			return true;
-	}
-	return false;
-}
-
-static size_t count_level(const struct diag *d, enum diag_level level)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < d->count; i++)
-		n += d->entries[i].level == level;
-	return n;
-}
-
 static struct diag_file *find_file(const struct diag *d, const char *file)
 {
 	for (size_t i = 0; i < d->file_count; i++) {
@@ -52,20 +26,7 @@ static struct diag_file *find_file(const struct diag *d, const char *file)
 	return NULL;
 }
 
-static void count_error(struct diag *d, const char *file)
-{
-	struct diag_file *f = find_file(d, file);
-
-	if (!f) {
-		d->files = mem_realloc(d->files, (d->file_count + 1) * sizeof(*d->files));
-		f = &d->files[d->file_count++];
-		*f = (struct diag_file){ .file = file };
-	}
-	f->errors++;
-	d->errors++;
-}
-
-/* Files stand in the order in which they were first mentioned. */
+/* The position of a file: files are printed in the order of their first entries. */
 static size_t file_rank(const struct diag *d, const char *file)
 {
 	if (!file)
@@ -98,14 +59,6 @@ static void print_file(const char *name, FILE *to)
 	buf_fini(&file);
 }
 
-static void print_place(struct diag_place at, FILE *to)
-{
-	print_file(at.file, to);
-	if (at.file && at.line)
-		fprintf(to, ":%u", at.line);
-	fputs(": ", to);
-}
-
 static void print_entry(const struct diag_entry *e, FILE *to)
 {
 	static const char *const words[] = {
@@ -114,11 +67,13 @@ static void print_entry(const struct diag_entry *e, FILE *to)
 		[DIAG_ERROR] = "",
 	};
 
-	print_place(e->at, to);
-	fprintf(to, "%s%s\n", words[e->level], e->text);
+	print_file(e->at.file, to);
+	if (e->at.file && e->at.line)
+		fprintf(to, ":%u", e->at.line);
+	fprintf(to, ": %s%s\n", words[e->level], e->text);
 }
 
-/* Behind the last entry of a file: what was not kept of it. */
+/* Print the number of errors of a file that were not stored. */
 static void print_more(const struct diag *d, const char *file, FILE *to)
 {
 	const struct diag_file *f = find_file(d, file);
@@ -128,15 +83,6 @@ static void print_more(const struct diag *d, const char *file, FILE *to)
 		return;
 	print_file(file, to);
 	fprintf(to, ": %zu more error%s\n", more, more > 1 ? "s" : "");
-}
-
-static bool is_cut(const struct diag *d)
-{
-	for (size_t i = 0; i < d->file_count; i++) {
-		if (d->files[i].errors > DIAG_ERRORS_OF_FILE)
-			return true;
-	}
-	return false;
 }
 
 void diag_init(struct diag *d)
@@ -156,19 +102,37 @@ void diag_fini(struct diag *d)
 void diag_add(struct diag *d, enum diag_level level, struct diag_place at, const char *fmt, ...)
 {
 	char raw[TEXT_MAX], text[TEXT_MAX];
+	size_t level_count = 0;
+	bool has_room;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(raw, sizeof(raw), fmt, ap);
 	va_end(ap);
 	printable_copy(text, sizeof(text), raw);
-	if (diag_is_known(d, level, at, text))
-		return;
-	bool is_kept =
-		level == DIAG_ERROR ? diag_has_room(d, at.file) : count_level(d, level) < DIAG_MAX;
-	if (level == DIAG_ERROR)
-		count_error(d, at.file);
-	if (!is_kept)
+	for (size_t i = 0; i < d->count; i++) {
+		const struct diag_entry *e = &d->entries[i];
+
+		if (e->level != level)
+			continue;
+		if (e->at.line == at.line && is_same_file(e->at.file, at.file) &&
+		    strcmp(e->text, text) == 0)
+			return;
+		level_count++;
+	}
+	has_room = level == DIAG_ERROR ? diag_has_room(d, at.file) : level_count < DIAG_MAX;
+	if (level == DIAG_ERROR) {
+		struct diag_file *f = find_file(d, at.file);
+
+		if (!f) {
+			d->files = mem_realloc(d->files, (d->file_count + 1) * sizeof(*d->files));
+			f = &d->files[d->file_count++];
+			*f = (struct diag_file){ .file = at.file };
+		}
+		f->errors++;
+		d->errors++;
+	}
+	if (!has_room)
 		return;
 	d->entries = mem_realloc(d->entries, (d->count + 1) * sizeof(*d->entries));
 	d->entries[d->count++] = (struct diag_entry){
@@ -188,6 +152,7 @@ bool diag_has_room(const struct diag *d, const char *file)
 void diag_print(const struct diag *d, FILE *to)
 {
 	const struct diag_entry **order = mem_array(d->count, sizeof(*order));
+	bool only_errors = false;
 
 	for (size_t i = 0; i < d->count; i++) {
 		size_t at = i;
@@ -196,8 +161,9 @@ void diag_print(const struct diag *d, FILE *to)
 			order[at] = order[at - 1];
 		order[at] = &d->entries[i];
 	}
-	/* Beside so many errors nobody reads a warning. */
-	bool only_errors = is_cut(d);
+	/* Nobody reads warnings next to that many errors. */
+	for (size_t i = 0; i < d->file_count; i++)
+		only_errors |= d->files[i].errors > DIAG_ERRORS_OF_FILE;
 	for (size_t i = 0; i < d->count; i++) {
 		const char *file = order[i]->at.file;
 

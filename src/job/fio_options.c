@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fio_options.c - the names of fio's options, and of DLIO's and PyTorch's: to refuse by name what
- * mlgen lacks, to accept what changes nothing. */
+/* fio_options.c - options of fio, DLIO and PyTorch, to explain or ignore those that mlgen lacks. */
 #include "job/job_internal.h"
 
 #include <ctype.h>
@@ -396,10 +395,10 @@ bool fio_option_is_harmless(const struct fio_option *o, const char *value)
 
 /* ---- DLIO and PyTorch ---- */
 
-/* Names that people use and no documentation has. */
+/* Names that people use, but that no help text contains. */
 static const struct {
 	const char *name, *option;
-} spoken[] = {
+} colloquial[] = {
 	{ "batch", "batch_size" },
 	{ "workers", "read_threads (of a plain job: numjobs)" },
 };
@@ -409,7 +408,7 @@ static bool is_word(char c)
 	return c == '_' || isalnum((unsigned char)c);
 }
 
-/* Compare `len` characters by the rule of field_name_equal(): '-' is '_'. */
+/* Compare `len` characters like field_name_equal(), with '-' equal to '_'. */
 static bool is_same(const char *text, const char *name, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -418,7 +417,7 @@ static bool is_same(const char *text, const char *name, size_t len)
 	return true;
 }
 
-/* Does `name` stand in the text, whole or behind the dots of a DLIO key? The text begins with a
+/* Does the text contain `name`, as a word or as the last part of a DLIO key? The text begins with a
  * line break. */
 static bool has_name(const char *text, const char *name)
 {
@@ -433,7 +432,7 @@ static bool has_name(const char *text, const char *name)
 	return false;
 }
 
-/* The sentences of a help text that name programs, from their line on. */
+/* The lines of a help text that begin with the name of a program. */
 static const char *names_in(const char *help)
 {
 	const char *dlio = strstr(help, "\nDLIO: ");
@@ -441,12 +440,12 @@ static const char *names_in(const char *help)
 	return dlio ? dlio : strstr(help, "\nPyTorch: ");
 }
 
-const char *elsewhere_option(const char *name)
+const char *foreign_option(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(spoken); i++)
-		if (field_name_equal(spoken[i].name, name))
-			return spoken[i].option;
-	/* A single word may be an ordinary one of the sentence. */
+	for (size_t i = 0; i < ARRAY_LEN(colloquial); i++)
+		if (field_name_equal(colloquial[i].name, name))
+			return colloquial[i].option;
+	/* A single word may occur in the sentence without being a name. */
 	if (!strpbrk(name, "_-."))
 		return NULL;
 	for (const struct mlgen_field *f = job_fields; f->name; f++) {

@@ -10,7 +10,7 @@
 #include "base/printable.h"
 #include "field/fields.h"
 
-/* ---- what all lists say alike ---- */
+/* ---- parts of all lists ---- */
 
 /* Append the first line of a help text, as a clause: no capital, no full stop. */
 static void help_text_clause(struct buf *out, const char *help)
@@ -26,7 +26,7 @@ static void help_text_clause(struct buf *out, const char *help)
 	buf_addn(out, help + 1, len - 1);
 }
 
-/* Is it an option of the program, and not of a job? */
+/* Is this an option of the program, and not of a job? */
 static bool help_text_is_setting(const struct mlgen_field *f)
 {
 	return f >= settings_fields && f < settings_fields + field_count(settings_fields);
@@ -42,8 +42,7 @@ static void help_text_usage(struct buf *out, const struct mlgen_field *f)
 	field_type_text(out, f);
 }
 
-/* Length of a paragraph: up to a line that ends a sentence. Other line breaks of the tables are
- * ignored. */
+/* The length of a paragraph, which ends with a line that ends a sentence. */
 static size_t paragraph_length(const char *text)
 {
 	size_t len = strcspn(text, "\n");
@@ -51,20 +50,6 @@ static size_t paragraph_length(const char *text)
 	while (text[len] && len && text[len - 1] != '.')
 		len += 1 + strcspn(text + len + 1, "\n");
 	return len;
-}
-
-/* Append one paragraph, on lines of its own. */
-static void put_paragraph(struct buf *line, size_t indent, size_t columns, const char *text,
-			  size_t len)
-{
-	struct buf words = { 0 };
-
-	if (wrap_column_of(line) > indent)
-		buf_addf(line, "\n%*s", (int)indent, "");
-	for (size_t i = 0; i < len; i++)
-		buf_addc(&words, text[i] == '\n' ? ' ' : text[i]);
-	wrap_words(line, indent, columns, buf_str(&words));
-	buf_fini(&words);
 }
 
 void help_text_print(FILE *to, struct buf *line, const char *text, size_t indent, size_t columns)
@@ -75,22 +60,26 @@ void help_text_print(FILE *to, struct buf *line, const char *text, size_t indent
 		buf_addf(line, "%*s", (int)(indent - line->len), "");
 	while (*text) {
 		size_t len = paragraph_length(text);
+		struct buf words = { 0 };
 
-		put_paragraph(line, indent, columns, text, len);
+		if (wrap_column_of(line) > indent)
+			buf_addf(line, "\n%*s", (int)indent, "");
+		for (size_t i = 0; i < len; i++)
+			buf_addc(&words, text[i] == '\n' ? ' ' : text[i]);
+		wrap_words(line, indent, columns, buf_str(&words));
+		buf_fini(&words);
 		text += len + (text[len] == '\n');
 	}
 	fprintf(to, "%s\n", buf_str(line));
 }
 
-/* ---- one option ---- */
-
-#define OPTION_INDENT 19 /* of those of --cmdhelp */
-#define RANGE_COLUMN 56  /* of the range after a short text */
-#define CHOICE_WIDTH 10
-
 /* ---- --cmdhelp ---- */
 
-/* The range stands on the line of a text that leaves room for it. */
+#define OPTION_INDENT 19 /* column of the texts of --cmdhelp */
+#define RANGE_COLUMN 56  /* column of the range after a short text */
+#define CHOICE_WIDTH 10
+
+/* Print name, text and range of an option, on one line if they fit. */
 static void print_first_line(FILE *to, const struct mlgen_field *f)
 {
 	struct buf usage = { 0 }, text = { 0 }, range = { 0 };
@@ -114,34 +103,22 @@ static void print_first_line(FILE *to, const struct mlgen_field *f)
 	buf_fini(&range);
 }
 
-/* Names of other tools and the like. */
-static void print_more_lines(FILE *to, const char *help)
+static void print_option(FILE *to, const struct mlgen_field *f)
 {
-	const char *more = strchr(help, '\n');
-	struct buf none = { 0 };
+	const char *more = strchr(f->help, '\n');
+	struct buf line = { 0 };
 
-	if (more)
-		help_text_print(to, &none, more + 1, OPTION_INDENT, wrap_columns());
-	buf_fini(&none);
-}
-
-static void print_choices(FILE *to, const struct mlgen_field *f)
-{
+	print_first_line(to, f);
 	for (const struct mlgen_choice *c = f->choices; c && c->name; c++) {
-		struct buf line = { 0 };
-
+		buf_reset(&line);
 		buf_addf(&line, "%*s%-*s ", OPTION_INDENT, "", CHOICE_WIDTH, c->name);
 		help_text_print(to, &line, c->help, OPTION_INDENT + CHOICE_WIDTH + 2,
 				wrap_columns());
-		buf_fini(&line);
 	}
-}
-
-static void print_option(FILE *to, const struct mlgen_field *f)
-{
-	print_first_line(to, f);
-	print_choices(to, f);
-	print_more_lines(to, f->help);
+	buf_reset(&line);
+	if (more)
+		help_text_print(to, &line, more + 1, OPTION_INDENT, wrap_columns());
+	buf_fini(&line);
 	if (f->alias)
 		fprintf(to, "%*salso written %s\n", OPTION_INDENT, "", f->alias);
 	if (f->flags & MLGEN_SELECTS)
@@ -161,21 +138,9 @@ static void print_all_options(FILE *to)
 	}
 }
 
-static const struct mlgen_field *help_find_option(const char *name,
-						  const struct mlgen_engine *const *engines)
-{
-	const struct mlgen_field *f = field_find(job_fields, name);
-
-	if (!f)
-		f = field_find(settings_fields, name);
-	for (; !f && *engines; engines++)
-		f = field_find((*engines)->opts, name);
-	return f;
-}
-
 /* ---- man pages ---- */
 
-/* One line of mdoc text: what roff would take for its own is escaped. */
+/* Print a line as mdoc text, with characters that roff interprets escaped. */
 static void print_mdoc_words(FILE *to, const char *text, size_t len)
 {
 	size_t column = 0;
@@ -196,7 +161,7 @@ static void print_mdoc_words(FILE *to, const char *text, size_t len)
 		else
 			fputc(text[i], to);
 		column++;
-		/* mdoc wants a new sentence on a new line. */
+		/* mdoc expects each sentence on a line of its own. */
 		if (is_end) {
 			fputc('\n', to);
 			column = 0;
@@ -218,7 +183,7 @@ static void print_mdoc_lines(FILE *to, const char *text)
 	}
 }
 
-/* What can be set stands in a group; metrics are read only. */
+/* Is this a metric? Options, which can be set, have a group. */
 static bool is_metric(const struct mlgen_field *f)
 {
 	return !f->group;
@@ -258,31 +223,9 @@ static void print_mdoc_choices(FILE *to, const struct mlgen_field *f)
 	fputs(".El\n", to);
 }
 
-/* "(default 4, 1 to 1024; as in fio)" */
-static void add_option_note(struct buf *out, const struct mlgen_field *f, bool has_dashes)
-{
-	if (has_dashes && f->type == MLGEN_BOOL)
-		return;
-	buf_addc(out, '(');
-	field_range_text(out, f);
-	if (f->flags & MLGEN_FIO)
-		buf_add(out, "; as in fio");
-	buf_addc(out, ')');
-}
-
-/* "(bytes/s, or null)" */
-static void add_metric_note(struct buf *out, const struct mlgen_field *f)
-{
-	bool is_nullable = f->flags & MLGEN_NULLABLE;
-
-	if (!f->unit && !is_nullable)
-		return;
-	buf_addf(out, "(%s%s%s)", f->unit ? f->unit : "", f->unit && is_nullable ? ", " : "",
-		 is_nullable ? "or null" : "");
-}
-
 static void print_mdoc_option(FILE *to, const struct mlgen_field *f, bool has_dashes)
 {
+	bool is_nullable = f->flags & MLGEN_NULLABLE;
 	struct buf note = { 0 };
 
 	print_mdoc_head(to, f, has_dashes);
@@ -290,10 +233,16 @@ static void print_mdoc_option(FILE *to, const struct mlgen_field *f, bool has_da
 	print_mdoc_choices(to, f);
 	if (f->alias)
 		fprintf(to, "Also written\n.Cm %s .\n", f->alias);
-	if (is_metric(f))
-		add_metric_note(&note, f);
-	else
-		add_option_note(&note, f, has_dashes);
+	if (is_metric(f) && (f->unit || is_nullable)) {
+		/* "(bytes/s, or null)" */
+		buf_addf(&note, "(%s%s%s)", f->unit ? f->unit : "",
+			 f->unit && is_nullable ? ", " : "", is_nullable ? "or null" : "");
+	} else if (!is_metric(f) && !(has_dashes && f->type == MLGEN_BOOL)) {
+		/* "(default 4, 1 to 1024; as in fio)" */
+		buf_addc(&note, '(');
+		field_range_text(&note, f);
+		buf_addf(&note, "%s)", f->flags & MLGEN_FIO ? "; as in fio" : "");
+	}
 	if (note.len)
 		print_mdoc_lines(to, buf_str(&note));
 	buf_fini(&note);
@@ -307,10 +256,14 @@ int help_option(FILE *to, const char *name, const struct mlgen_engine *const *en
 		settings_fields,
 		NULL,
 	};
-	const struct mlgen_field *f = help_find_option(name, engines);
+	const struct mlgen_field *f = field_find(job_fields, name);
 	const struct fio_option *fio = fio_option_find(name);
 	const char *nearest = field_nearest(tables, name);
 
+	if (!f)
+		f = field_find(settings_fields, name);
+	for (; !f && *engines; engines++)
+		f = field_find((*engines)->opts, name);
 	if (strcmp(name, "all") == 0) {
 		print_all_options(to);
 		return 0;
@@ -352,10 +305,10 @@ void help_mdoc(FILE *to, const struct mlgen_field *table, bool has_dashes)
 		fputs(".El\n", to);
 }
 
-/* ---- topics ---- */
+/* ---- --help ---- */
 
-#define HELP_INDENT 33  /* of the sentences about options */
-#define TOPIC_INDENT 16 /* of the names of a topic's options */
+#define HELP_INDENT 33  /* column of the sentences about options */
+#define TOPIC_INDENT 16 /* column of the names of a topic's options */
 #define TOPIC_MAX 32
 
 static const char usage_lines[] =
@@ -404,7 +357,7 @@ static void print_short(FILE *to, const struct mlgen_field *f)
 	buf_fini(&text);
 }
 
-/* Those of one group, or with NULL all, each group with its heading. */
+/* Print the options of one group, or of all groups if `only` is NULL, with headings. */
 static void print_groups(FILE *to, const struct mlgen_field *table, const char *only)
 {
 	const char *group = "";
@@ -419,29 +372,24 @@ static void print_groups(FILE *to, const struct mlgen_field *table, const char *
 	}
 }
 
-static void print_name(FILE *to)
+static void print_all(FILE *to)
 {
 	struct buf usage = { 0 };
 
+	fputs(usage_lines, to);
+	print_groups(to, settings_fields, NULL);
+	fputs(job_lines, to);
 	buf_add(&usage, "  --name=TEXT");
 	help_text_print(to, &usage, "start a job of this name, made of the options that follow",
 			HELP_INDENT, wrap_columns());
 	buf_fini(&usage);
-}
-
-static void print_all(FILE *to)
-{
-	fputs(usage_lines, to);
-	print_groups(to, settings_fields, NULL);
-	fputs(job_lines, to);
-	print_name(to);
 	print_groups(to, job_fields, NULL);
 	fputs("\n--cmdhelp=OPTION says more about one option, man mlgen-job about all.\n", to);
 }
 
 /* ---- topics ---- */
 
-/* "plain-io" of "Plain I/O"; and of what was typed the same. */
+/* Make "plain-io" from "Plain I/O", and from anything that a user may type for it. */
 static void topic_name(char name[TOPIC_MAX], const char *group)
 {
 	size_t n = 0;
@@ -455,7 +403,7 @@ static void topic_name(char name[TOPIC_MAX], const char *group)
 	name[n] = '\0';
 }
 
-/* The first row of the next group; NULL: there is none. */
+/* The first row of the next group; NULL after the last group. */
 static const struct mlgen_field *next_group(const struct mlgen_field *f)
 {
 	const char *group = f->group;
@@ -467,18 +415,18 @@ static const struct mlgen_field *next_group(const struct mlgen_field *f)
 
 static const char *find_group(const struct mlgen_field *table, const char *topic)
 {
-	char asked[TOPIC_MAX], name[TOPIC_MAX];
+	char wanted[TOPIC_MAX], name[TOPIC_MAX];
 
-	topic_name(asked, topic);
+	topic_name(wanted, topic);
 	for (const struct mlgen_field *f = table; f; f = next_group(f)) {
 		topic_name(name, f->group);
-		if (strcmp(name, asked) == 0)
+		if (strcmp(name, wanted) == 0)
 			return f->group;
 	}
 	return NULL;
 }
 
-/* "  dataset       format, num_files, ...": as many names as a line holds. */
+/* Print "  dataset       format, num_files, ...", with as many names as a line holds. */
 static void print_topic_line(FILE *to, const struct mlgen_field *first)
 {
 	static const char more[] = ", ...";
@@ -488,11 +436,11 @@ static void print_topic_line(FILE *to, const struct mlgen_field *first)
 	topic_name(name, first->group);
 	buf_addf(&line, "  %-*s", TOPIC_INDENT - 2, name);
 	for (const struct mlgen_field *f = first; f->name; f++) {
-		size_t behind = f[1].name ? strlen(more) : 0;
+		size_t more_len = f[1].name ? strlen(more) : 0;
 
 		if (strcmp(f->group, first->group) != 0)
 			break;
-		if (line.len + strlen(f->name) + 2 + behind > wrap_columns()) {
+		if (line.len + strlen(f->name) + 2 + more_len > wrap_columns()) {
 			buf_add(&line, more);
 			break;
 		}
@@ -529,34 +477,30 @@ static void print_screen(FILE *to)
 	fputs(more_lines, to);
 }
 
-static int fail_topic(const char *topic, struct mlgen_err *err)
-{
-	struct buf names = { 0 };
-	int rc;
-
-	list_topics(&names, settings_fields);
-	list_topics(&names, job_fields);
-	rc = mlgen_fail(err, -ENOENT, "help=%s: is no topic, and no option; topics are%s, and all",
-			topic, buf_str(&names));
-	buf_fini(&names);
-	return rc;
-}
-
 int help_topic(FILE *to, const char *topic, const struct mlgen_engine *const *engines,
 	       struct mlgen_err *err)
 {
-	const char *of_program = find_group(settings_fields, topic);
-	const char *of_job = find_group(job_fields, topic);
+	const char *settings_group = find_group(settings_fields, topic);
+	const char *job_group = find_group(job_fields, topic);
+	int rc = 0;
 
-	if (!*topic)
+	if (!*topic) {
 		print_screen(to);
-	else if (strcmp(topic, "all") == 0)
+	} else if (strcmp(topic, "all") == 0) {
 		print_all(to);
-	else if (of_program)
-		print_groups(to, settings_fields, of_program);
-	else if (of_job)
-		print_groups(to, job_fields, of_job);
-	else if (help_option(to, topic, engines, NULL) < 0)
-		return fail_topic(topic, err);
-	return 0;
+	} else if (settings_group) {
+		print_groups(to, settings_fields, settings_group);
+	} else if (job_group) {
+		print_groups(to, job_fields, job_group);
+	} else if (help_option(to, topic, engines, NULL) < 0) {
+		struct buf names = { 0 };
+
+		list_topics(&names, settings_fields);
+		list_topics(&names, job_fields);
+		rc = mlgen_fail(err, -ENOENT,
+				"help=%s: is no topic, and no option; topics are%s, and all", topic,
+				buf_str(&names));
+		buf_fini(&names);
+	}
+	return rc;
 }

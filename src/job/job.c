@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job.c - one job: made, freed, and what follows from its options. */
+/* job.c - makes and frees a job, and derives values from its options. */
 #include "job/job_internal.h"
 
 #include <assert.h>
@@ -13,16 +13,6 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-
-/* The default directory carries the job's name. */
-static void set_default_directory(struct job *j)
-{
-	struct buf path = { 0 };
-
-	words_expand(&path, j->directory, j->name, NULL);
-	mem_replace(&j->directory, buf_str(&path));
-	buf_fini(&path);
-}
 
 static struct job_origin *origins_new(size_t count)
 {
@@ -53,10 +43,7 @@ static void free_engine_opts(struct job *j)
 	j->engine_origins = NULL;
 }
 
-/*
- * What the text writers leave as 1m means 10^6 to a reader with kb_base=1000: write the binary
- * form, which means the same to both.
- */
+/* Append `text` with 1m written as 1mib, which a job with kb_base=1000 reads to the same value. */
 static void add_binary_suffixes(struct buf *out, const char *text)
 {
 	for (const char *c = text; *c; c++) {
@@ -71,10 +58,14 @@ static void add_binary_suffixes(struct buf *out, const char *text)
 struct job *job_new(const char *name)
 {
 	struct job *j = mem_zalloc(sizeof(*j));
+	struct buf path = { 0 };
 
 	j->name = mem_strdup(name);
 	field_defaults(job_fields, j);
-	set_default_directory(j);
+	/* The default directory contains $jobname. */
+	words_expand(&path, j->directory, j->name, NULL);
+	mem_replace(&j->directory, buf_str(&path));
+	buf_fini(&path);
 	j->origins = origins_new(field_count(job_fields));
 	j->kept = mem_zalloc(sizeof(*j->kept));
 	j->kept->scan_fd = -1;
@@ -241,8 +232,8 @@ void job_option_text(const struct job *j, const char *option, struct buf *out)
 
 /* ---- sizes of requests: bssplit, or bs alone ---- */
 
-/* One SIZE, SIZE/ or SIZE/PERCENT; NaN = no percentage. */
-static int read_size(const struct job *j, char *text, struct job_size *out, struct mlgen_err *err)
+/* Parse SIZE, SIZE/ or SIZE/PERCENT; NaN = no percentage. */
+static int parse_size(const struct job *j, char *text, struct job_size *out, struct mlgen_err *err)
 {
 	const struct mlgen_field *bs = field_find(job_fields, "bs");
 	char *slash = strchr(text, '/');
@@ -264,9 +255,9 @@ static int read_size(const struct job *j, char *text, struct job_size *out, stru
 	return rc;
 }
 
-/* Entries with colons between them, up to `len`; their number. */
-static int read_sizes(const struct job *j, const char *list, size_t len, struct job_size *sizes,
-		      struct mlgen_err *err)
+/* Parse `len` bytes of entries separated by colons. Returns the number of entries. */
+static int parse_sizes(const struct job *j, const char *list, size_t len, struct job_size *sizes,
+		       struct mlgen_err *err)
 {
 	const char *at = list, *end = list + len;
 
@@ -281,7 +272,7 @@ static int read_sizes(const struct job *j, const char *list, size_t len, struct 
 		if (n == JOB_SIZES_MAX)
 			return mlgen_fail(err, -EINVAL, "more than %d sizes", JOB_SIZES_MAX);
 		text = mem_strndup(at, part);
-		rc = read_size(j, text, &sizes[n++], err);
+		rc = parse_size(j, text, &sizes[n++], err);
 		mem_free(text);
 		if (rc)
 			return -EINVAL;
@@ -291,7 +282,7 @@ static int read_sizes(const struct job *j, const char *list, size_t len, struct 
 	}
 }
 
-/* The largest, or the first without a percentage, takes what is left. */
+/* Divide the rest of 100 percent among the sizes without a percentage, or add it to the largest. */
 static int fill_up(struct job_size *sizes, int n, struct mlgen_err *err)
 {
 	double sum = 0;
@@ -305,7 +296,7 @@ static int fill_up(struct job_size *sizes, int n, struct mlgen_err *err)
 		if (sizes[i].bytes > sizes[largest].bytes)
 			largest = i;
 	}
-	/* Tenths and thirds do not sum exactly. */
+	/* Sums of tenths and thirds are not exact. */
 	if (sum > 100 + 1e-9)
 		return mlgen_fail(err, -EINVAL, "the percentages sum to %g, at most 100 can be",
 				  sum);
@@ -337,7 +328,7 @@ int job_sizes(const struct job *j, unsigned direction, struct job_size sizes[JOB
 		sizes[0].percent = 100;
 		return 1;
 	}
-	n = read_sizes(j, list, len, sizes, &why);
+	n = parse_sizes(j, list, len, sizes, &why);
 	if (n > 0)
 		n = fill_up(sizes, n, &why);
 	if (n < 0)
@@ -345,11 +336,10 @@ int job_sizes(const struct job *j, unsigned direction, struct job_size sizes[JOB
 	return n;
 }
 
-/* ---- behind which of a sample's reads its time is spent: preprocess_split, first_sample_split
- * ---- */
+/* ---- times after each read of a sample: preprocess_split, first_sample_split ---- */
 
-/* One READ/PERCENT. */
-static int read_share(char *text, struct job_read_share *out, struct mlgen_err *err)
+/* Parse READ/PERCENT. */
+static int parse_share(char *text, struct job_read_share *out, struct mlgen_err *err)
 {
 	char *slash = strchr(text, '/');
 	int rc;
@@ -369,11 +359,26 @@ static int read_share(char *text, struct job_read_share *out, struct mlgen_err *
 	return rc;
 }
 
-/* What relates entries. */
-static int check_shares(const struct job_read_share *shares, int n, struct mlgen_err *err)
+int job_read_shares(const char *list, struct job_read_share shares[JOB_READ_SHARES_MAX],
+		    struct mlgen_err *err)
 {
 	double sum = 0;
+	int n = 0;
 
+	for (const char *at = has_text(list) ? list : NULL; at;) {
+		size_t part = strcspn(at, ":");
+		char *text;
+		int rc;
+
+		if (n == JOB_READ_SHARES_MAX)
+			return mlgen_fail(err, -EINVAL, "more than %d reads", JOB_READ_SHARES_MAX);
+		text = mem_strndup(at, part);
+		rc = parse_share(text, &shares[n++], err);
+		mem_free(text);
+		if (rc)
+			return -EINVAL;
+		at = at[part] ? at + part + 1 : NULL;
+	}
 	for (int i = 0; i < n; i++) {
 		sum += shares[i].percent;
 		if (i && shares[i].read <= shares[i - 1].read)
@@ -382,47 +387,17 @@ static int check_shares(const struct job_read_share *shares, int n, struct mlgen
 					  "; reads come in their order, each once",
 					  shares[i].read, shares[i - 1].read);
 	}
-	/* Tenths and thirds do not sum exactly. */
+	/* Sums of tenths and thirds are not exact. */
 	if (sum > 100 + 1e-9)
 		return mlgen_fail(err, -EINVAL, "the percentages sum to %g, at most 100 can be",
 				  sum);
 	return n;
 }
 
-static int read_shares(const char *list, struct job_read_share *shares, struct mlgen_err *err)
-{
-	int n = 0;
+/* ---- checkpoints: interval and directory ---- */
 
-	for (const char *at = list;; at++) {
-		size_t part = strcspn(at, ":");
-		char *text;
-		int rc;
-
-		if (n == JOB_READ_SHARES_MAX)
-			return mlgen_fail(err, -EINVAL, "more than %d reads", JOB_READ_SHARES_MAX);
-		text = mem_strndup(at, part);
-		rc = read_share(text, &shares[n++], err);
-		mem_free(text);
-		if (rc)
-			return -EINVAL;
-		at += part;
-		if (!*at)
-			return check_shares(shares, n, err);
-	}
-}
-
-int job_read_shares(const char *list, struct job_read_share shares[JOB_READ_SHARES_MAX],
-		    struct mlgen_err *err)
-{
-	return has_text(list) ? read_shares(list, shares, err) : 0;
-}
-
-/* ---- checkpoints ---- */
-
-/* ---- how often ---- */
-
-/* Words that units_time does not know; a NULL unit is none of time. */
-static const struct word {
+/* Units that units_time() does not know. time_unit is its name for them, NULL = no time. */
+static const struct interval_word {
 	const char *name;
 	const char *time_unit;
 	int unit;
@@ -435,7 +410,7 @@ static const struct word {
 	{ "day", "d", EVERY_TIME },      { "days", "d", EVERY_TIME },
 };
 
-static const struct word *find_word(const char *name)
+static const struct interval_word *find_word(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		if (strcmp(words[i].name, name) == 0)
@@ -449,8 +424,8 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* "500 steps", "90s": the number, the caller's, and the word, in text. */
-static char *job_checkpoint_split(const char *text, const char **word)
+/* Split "500 steps" or "90s": *word points into text, and the caller frees the number. */
+static char *split_interval(const char *text, const char **word)
 {
 	size_t n = strlen(text);
 
@@ -462,29 +437,12 @@ static char *job_checkpoint_split(const char *text, const char **word)
 	return mem_strndup(text, n);
 }
 
-static int fail_every(const struct job *j, struct mlgen_err *err)
+/* Parse a number and its unit, which only 0 may leave out. */
+static int parse_interval(const char *number, const char *word, struct checkpoint_every *e)
 {
-	return mlgen_fail(err, -EINVAL,
-			  "checkpoint_every: '%.200s' is not understood; write a number and its "
-			  "unit: 500 steps, 2 epochs, 90s, 10m",
-			  j->checkpoint_every);
-}
-
-static int parse_time(const char *number, const char *unit, uint64_t *ns)
-{
+	const struct interval_word *w = find_word(word);
 	struct buf text = { 0 };
 	int rc;
-
-	buf_addf(&text, "%s%s", number, unit);
-	rc = units_time(buf_str(&text), NULL, ns, NULL);
-	buf_fini(&text);
-	return rc;
-}
-
-/* Only 0 needs no unit. */
-static int parse_every(const char *number, const char *word, struct checkpoint_every *e)
-{
-	const struct word *w = find_word(word);
 
 	if (!*word && strcmp(number, "0") != 0)
 		return -EINVAL;
@@ -493,7 +451,10 @@ static int parse_every(const char *number, const char *word, struct checkpoint_e
 		return units_u64(number, &e->count, NULL);
 	}
 	e->unit = EVERY_TIME;
-	return parse_time(number, w ? w->time_unit : word, &e->count);
+	buf_addf(&text, "%s%s", number, w ? w->time_unit : word);
+	rc = units_time(buf_str(&text), NULL, &e->count, NULL);
+	buf_fini(&text);
+	return rc;
 }
 
 int job_checkpoint_every(const struct job *j, struct checkpoint_every *e, struct mlgen_err *err)
@@ -505,13 +466,18 @@ int job_checkpoint_every(const struct job *j, struct checkpoint_every *e, struct
 	*e = (struct checkpoint_every){ 0 };
 	if (!j->checkpoint_every)
 		return 0;
-	number = job_checkpoint_split(j->checkpoint_every, &word);
-	rc = parse_every(number, word, e);
+	number = split_interval(j->checkpoint_every, &word);
+	rc = parse_interval(number, word, e);
 	mem_free(number);
-	return rc ? fail_every(j, err) : 0;
+	if (rc)
+		return mlgen_fail(err, -EINVAL,
+				  "checkpoint_every: '%.200s' is not understood; write a number "
+				  "and its unit: 500 steps, 2 epochs, 90s, 10m",
+				  j->checkpoint_every);
+	return 0;
 }
 
-/* One that cannot be read is an error of its own, of a job that wants them. */
+/* A checkpoint_every that cannot be parsed is an error of its own; the job wants checkpoints. */
 bool job_has_checkpoints(const struct job *j)
 {
 	struct checkpoint_every e;
@@ -542,19 +508,19 @@ char *job_checkpoint_directory(const struct job *j)
 
 bool job_is_archive(const char *name)
 {
-	static const char marks[] =
+	static const char characters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	size_t length = strlen(name);
 
 	return length > 0 && length < JOB_ARCHIVE_BYTES && *name != '.' &&
-	       strspn(name, marks) == length;
+	       strspn(name, characters) == length;
 }
 
-/* ---- who ---- */
+/* ---- checkpoints: ranks ---- */
 
 /*
- * A training says by its accelerators how many ranks there are, but where the parallelism needs
- * more: then the others are on other hosts.
+ * The accelerators of a training are its ranks. If the parallelism needs more ranks, the rest is on
+ * other hosts.
  */
 uint64_t job_ranks(const struct job *j)
 {
@@ -601,32 +567,28 @@ int job_saved_ranks(const struct job *j, struct ranges *out, struct mlgen_err *e
 			  j->checkpoint_ranks, job_all_accelerators(j));
 }
 
-/* As many to each host, then to each process of it. */
-static void job_deal_ranks(const struct job_place *p, struct ranges *r)
-{
-	uint64_t from = r->numbers * p->host / p->hosts;
-	uint64_t n = r->numbers * (p->host + 1) / p->hosts - from;
-
-	ranges_keep(r, from + n * p->process / p->processes,
-		    from + n * (p->process + 1) / p->processes);
-}
-
 int job_local_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err)
 {
+	const struct job_place *p = &j->place;
 	int rc = job_saved_ranks(j, out, err);
 
-	if (rc || !j->place.hosts)
+	if (rc || !p->hosts)
 		return rc;
 	if (job_work(j)->has_accelerators) {
 		ranges_cut(out, j->accelerators_before + j->accelerators);
 		ranges_cut_below(out, j->accelerators_before);
 	} else {
-		job_deal_ranks(&j->place, out);
+		/* An even share for each host, and of that for each of its processes. */
+		uint64_t from = out->numbers * p->host / p->hosts;
+		uint64_t n = out->numbers * (p->host + 1) / p->hosts - from;
+
+		ranges_keep(out, from + n * p->process / p->processes,
+			    from + n * (p->process + 1) / p->processes);
 	}
 	return 0;
 }
 
-/* ---- what a verdict may advise ---- */
+/* ---- advice of a verdict ---- */
 
 #define SECTOR_BYTES 512
 
@@ -642,15 +604,10 @@ const char *advice_more_files(const struct job *j, bool makes_files)
 	return j->dataset_ratio > 0 ? "a larger dataset_ratio" : "more num_files";
 }
 
-/* DLIO's readers do, and TensorFlow's. */
+/* The readers of DLIO and TensorFlow open these formats with O_DIRECT. */
 bool advice_format_takes_direct(const struct job *j)
 {
 	return j->format == FORMAT_NPZ || j->format == FORMAT_NPY || j->format == FORMAT_TFRECORD;
-}
-
-static bool has_sectors(const struct job *j)
-{
-	return j->bs.read % SECTOR_BYTES == 0 && j->bs.write % SECTOR_BYTES == 0;
 }
 
 bool advice_direct(const struct job *j)
@@ -661,7 +618,7 @@ bool advice_direct(const struct job *j)
 	if (j->direct || (e && !(e->caps & MLGEN_CAP_DIRECT)))
 		return false;
 	if (!is_framework)
-		return has_sectors(j);
+		return j->bs.read % SECTOR_BYTES == 0 && j->bs.write % SECTOR_BYTES == 0;
 	if (job_has_checkpoints(j) && j->checkpoint_layout != LAYOUT_STREAM)
 		return false;
 	return !job_work(j)->has_accelerators || advice_format_takes_direct(j);

@@ -3,24 +3,24 @@
 #pragma once
 
 /*
- * A job is one section of a job file, or what --name=NAME begins on the command line: a struct job,
- * which holds the value of every option. jobset_load() makes all jobs of a command line. It reads
- * the files it names, and for each job puts the layers of options one over the other: defaults of
- * its workload, [global], the section, the [option=value] sections that it selects, the command
- * line. Every fault is collected in a struct diag, with the file and the line it stands in, so that
- * a user is told all of them at once.
+ * A job is one section of a job file, or a --name=NAME on the command line with the options that
+ * follow. It is a struct job, which holds the value of every option. jobset_load() makes all jobs
+ * of a command line: it reads the job files named there and merges the layers of options of each
+ * job. The layers are, weakest first: defaults of the workload, [global], the section, the
+ * [option=value] sections that the job selects, the command line. All faults are collected in a
+ * struct diag with file and line, so that the user sees them at once.
  *
- * An option is a row of a table: name, type, limits, default and a sentence of help. The rows of
- * jobs are job_fields, those of the program settings_fields, those of an engine its own; parsing,
- * --showjob, --cmdhelp, the man pages and completion all walk these rows (field/fields.h).
+ * An option is a row of a table: name, type, limits, default and a sentence of help. job_fields has
+ * the options of jobs, settings_fields those of the program; each engine has a table of its own.
+ * Parsing, --showjob, --cmdhelp, the man pages and completion all walk these rows (field/fields.h).
  *
- *	workload	what phase= names: a row of facts about it, and a folder below src/work
+ *	workload	a value of phase=: a row of facts, and a folder below src/work
  *	setting		an option of the program as a whole, on the command line only
- *	question	an option that asks for something else than a run: --compare, --find-max
+ *	question	an option that replaces the run by something else: --compare, --find-max
  *	stand-in	the table of an engine whose shared object is not loaded, as nothing runs
  *
- * Jobs belong to their jobset and do not change once it is loaded, so that every thread may read
- * them. Loading itself is for one thread.
+ * Jobs belong to their jobset and do not change once it is loaded, so every thread may read them.
+ * Loading itself is for one thread.
  */
 
 #include <stdbool.h>
@@ -44,9 +44,9 @@ struct ask;
 
 /* ---- faults ---- */
 
-/* Where a fault is: file NULL = the command line, line 0 = none. */
+/* The place of a fault: file NULL = the command line, line 0 = none. */
 struct diag_place {
-	const char *file; /* not owned; lives as long as the jobset */
+	const char *file; /* borrowed from the jobset */
 	unsigned line;
 };
 
@@ -58,21 +58,21 @@ struct diag_entry {
 	char *text;
 };
 
-/* A file of noise has a fault a line: the first of them tell enough. */
+/* A file that is no job file has a fault in every line; the first of them are enough. */
 #define DIAG_ERRORS_OF_FILE 20
 #define DIAG_MAX 100
 
 struct diag_file {
 	const char *file; /* NULL = the command line */
-	size_t errors;    /* all of them */
+	size_t errors;    /* including the errors that are not stored */
 };
 
-/* At most DIAG_ERRORS_OF_FILE errors of each file are kept, and DIAG_MAX warnings and as many
- * notes; `errors` counts all. */
+/* Up to DIAG_ERRORS_OF_FILE errors of each file, DIAG_MAX warnings and DIAG_MAX notes are stored.
+ * `errors` counts all errors. */
 struct diag {
 	struct diag_entry *entries;
 	size_t count, errors;
-	struct diag_file *files; /* those that have errors */
+	struct diag_file *files; /* the files that have errors */
 	size_t file_count;
 };
 
@@ -80,20 +80,20 @@ void diag_init(struct diag *d);
 void diag_fini(struct diag *d);
 
 /*
- * Add one; the same text at the same place is kept once. It is made printable (printable.h), as the
- * names of files are when they are printed.
+ * Add an entry, unless the same text is already stored for the same place. The text is made
+ * printable (printable.h).
  */
 __attribute__((format(printf, 4, 5))) void diag_add(struct diag *d, enum diag_level level,
 						    struct diag_place at, const char *fmt, ...);
 
-/* Would one more error of this file be kept? */
+/* Would another error of this file be stored? */
 bool diag_has_room(const struct diag *d, const char *file);
 
 /*
- * Print all, in the order file, line: "unet3d.job:12: prefetch: ..." for errors, "unet3d.job:12:
- * warning: ..." and "...: note: ..." for the others;
- * of the command line "mlgen: ...". Errors of a file that were not kept are counted in one line;
- * warnings and notes are left out then.
+ * Print all entries, sorted by file and line: "unet3d.job:12: prefetch: ..." for errors,
+ * "unet3d.job:12: warning: ..." and "unet3d.job:12: note: ..." for the rest. The command line has
+ * the program's name as its file: "mlgen: ...". Errors that were not stored are counted in one line
+ * per file; warnings and notes are left out in that case.
  */
 void diag_print(const struct diag *d, FILE *to);
 
@@ -102,8 +102,8 @@ void diag_print(const struct diag *d, FILE *to);
 enum job_rw { RW_READ, RW_WRITE, RW_RW, RW_RANDREAD, RW_RANDWRITE, RW_RANDRW };
 
 /*
- * The formats of data sets, a row each: FORMAT_NPZ, the value "npz" of format= and what --cmdhelp
- * says of it, and format_npz, the row of functions in data/formats.
+ * The formats of data sets. A row makes the enum value FORMAT_NPZ, the value "npz" of format= with
+ * its help, and names format_npz, the row of functions in data/formats.
  */
 /* clang-format off */
 #define JOB_FORMATS(X) \
@@ -124,7 +124,7 @@ enum job_format {
 #define FORMAT_VALUE(word, name, help) FORMAT_##word,
 	JOB_FORMATS(FORMAT_VALUE)
 #undef FORMAT_VALUE
-	FORMAT_AUTO /* the last: dataset=scan finds out */
+	FORMAT_AUTO /* the last value: dataset=scan detects the format */
 };
 /* clang-format on */
 
@@ -133,14 +133,14 @@ enum job_shuffle {
 	SHUFFLE_NONE,
 	SHUFFLE_SAMPLE,
 	SHUFFLE_FILE,
-	SHUFFLE_BUFFER, /* number: the samples that it holds */
+	SHUFFLE_BUFFER, /* number: samples in the buffer */
 	SHUFFLE_REPLACEMENT,
-	SHUFFLE_WEIGHTED, /* dist: of a sample's weight, in plain numbers */
+	SHUFFLE_WEIGHTED, /* dist: the weights of samples, plain numbers */
 	SHUFFLE_IMPORTANCE,
-	SHUFFLE_PAGES, /* number: bytes of a page; second: of a window */
-	SHUFFLE_CHUNKS /* number: samples of a chunk; second: of a group */
+	SHUFFLE_PAGES, /* number: bytes of a page; second: pages of a window */
+	SHUFFLE_CHUNKS /* number: samples of a chunk; second: chunks of a group */
 };
-/* Is an order drawn with replacement? */
+/* Does this kind of shuffle draw with replacement? */
 static inline bool shuffle_repeats(int shuffle)
 {
 	return shuffle == SHUFFLE_REPLACEMENT || shuffle == SHUFFLE_WEIGHTED ||
@@ -148,7 +148,7 @@ static inline bool shuffle_repeats(int shuffle)
 }
 
 enum job_importance { IMPORTANCE_AGGRESSIVE, IMPORTANCE_RELAXED };
-/* What a cache tier keeps; the rows stand in data/cache/cache.c. */
+/* Eviction policies of a cache tier; data/cache/cache.c has their functions. */
 enum job_cache {
 	CACHE_NONE,
 	CACHE_LRU,
@@ -161,8 +161,9 @@ enum job_cache {
 	CACHE_BELADY,
 	CACHE_HOT
 };
-/* For whom there is one of them, and what is kept as a whole. */
+/* A cache belongs to a host, to a rank or to the whole job. */
 enum job_cache_scope { CACHE_OF_HOST, CACHE_OF_RANK, CACHE_OF_ALL };
+/* A cache stores and evicts units of this kind. */
 enum job_cache_unit { CACHE_SAMPLES, CACHE_FILES, CACHE_PAGES };
 enum job_cache_fill { CACHE_FILL_SYNC, CACHE_FILL_ASYNC };
 enum job_cache_layout { CACHE_LAYOUT_FILES, CACHE_LAYOUT_SLAB };
@@ -184,47 +185,48 @@ enum job_verify { VERIFY_NONE, VERIFY_CRC32C };
 enum job_drop_caches { DROP_CACHES_NO, DROP_CACHES_RUN, DROP_CACHES_EPOCH };
 enum job_numa { NUMA_NONE, NUMA_DEVICE };
 enum job_invalidate { INVALIDATE_NONE, INVALIDATE_RUN, INVALIDATE_EPOCH };
-/* On which files a trace is replayed. */
+/* The files that a replay uses: its own, or the files of the trace. */
 enum job_replay_files { REPLAY_OWN, REPLAY_TRACED };
-/* When an operation of it is due. */
+/* The due time of a replayed operation. */
 enum job_replay_time { REPLAY_THINK, REPLAY_FIXED, REPLAY_ASAP };
-/* Behind which others it begins: those of its thread, on its file, or all. */
+/* A replayed operation waits for earlier operations of its thread, on its file, or for all. */
 enum job_replay_order { REPLAY_BY_THREAD, REPLAY_BY_FILE, REPLAY_GLOBAL };
-/* Which errors are counted instead of ending the run. */
+/* Errors that are counted instead of ending the run. */
 enum job_continue { CONTINUE_NONE, CONTINUE_READ, CONTINUE_WRITE, CONTINUE_IO, CONTINUE_ALL };
 
-/* The word of an enum job_cache. */
+/* The name of an enum job_cache value. */
 const char *cache_word(int policy);
 
 /* ---- a job ---- */
 
 /*
- * What a command that runs its jobs several times need not find out again. It is of the job as the
- * command line has it; those that follow from it, and lead to it by scaled_as, add to it.
+ * Results that a command which runs its jobs several times reuses in later runs. The job of the
+ * command line owns the struct; jobs that are derived from that job reach it through scaled_as.
  */
 struct job_kept {
-	bool finds;            /* what a scan finds in files is kept */
-	int scan_fd;           /* there, a file without a name; -1 = nothing is yet */
-	bool has_told[2];      /* what is to be noted of a scan; by its part */
-	bool has_named_device; /* that its files lie on */
+	bool finds;            /* scans store what they find in files */
+	int scan_fd;           /* an unnamed file with these results; -1 = no scan has run */
+	bool has_told[2];      /* notes of the scan were printed; per enum scan_part */
+	bool has_named_device; /* the device of the job's files was printed */
 };
 
-/* Of checkpoint_archive, with its end. */
+/* Size of checkpoint_archive, with the terminating NUL. */
 enum { JOB_ARCHIVE_BYTES = 32 };
 
-/* From so many bytes on, and up to so many, what glibc's malloc maps moves its threshold up when it
- * is freed (M_MMAP_THRESHOLD, mallopt(3)): from then on memory of that size is kept and taken
- * again. */
+/* glibc's malloc maps requests from M_MMAP_THRESHOLD on, which starts at 128 KiB. When a mapping of
+ * up to 32 MiB is freed, the threshold rises to its size, and memory of that size is reused from
+ * then on (mallopt(3)). */
 #define JOB_MALLOC_MAPS_BYTES (UINT64_C(128) << 10)
 #define JOB_MALLOC_MAPS_MAX_BYTES (UINT64_C(32) << 20)
 
-/* Validated as a whole, immutable once loaded. Times are ns, sizes bytes. */
+/* The values of all options. Checked as a whole, immutable once loaded. Times are ns, sizes bytes.
+ */
 struct job {
-	char *name; /* of the section */
+	char *name; /* the section's */
 
-	int phase; /* of workload_choices; see job_work() */
+	int phase; /* index into workload_choices; see job_work() */
 	char *directory;
-	bool shared; /* all hosts of a job have the same directory */
+	bool shared; /* all hosts of a job see the same directory */
 	uint64_t startdelay_ns;
 	bool stonewall;
 	uint64_t runtime_ns; /* 0 = no limit */
@@ -237,29 +239,29 @@ struct job {
 	uint64_t subfolders;
 	struct dist sample_size;
 	double scale;            /* percent of num_files */
-	double dataset_ratio;    /* x memory; 0 = use num_files */
-	uint64_t distinct_files; /* that are read; 0 = all */
+	double dataset_ratio;    /* multiple of memory; 0 = use num_files */
+	uint64_t distinct_files; /* files read in place of all; 0 = all */
 	int dataset;
 	int scan_errors;
-	char *scan_key;               /* an array of npz; NULL = the first */
-	char *scan_pair;              /* "FROM:TO", names; NULL = no twins */
-	uint64_t scan_depth;          /* 0 = no limit */
-	char *file_list;              /* of a scan; NULL = its directory */
-	char *scan_cache;             /* of a scan; NULL = nothing is kept */
-	uint64_t label_size_bytes;    /* of a second file per sample; 0 = none */
+	char *scan_key;               /* array of npz files; NULL = the first */
+	char *scan_pair;              /* "FROM:TO" in paths; NULL = one file per sample */
+	uint64_t scan_depth;          /* levels of folders; 0 = no limit */
+	char *file_list;              /* a file; NULL = scan the directory */
+	char *scan_cache;             /* a file; NULL = results are not stored */
+	uint64_t label_size_bytes;    /* second file per sample; 0 = no labels */
 	uint64_t row_group_size;      /* rows */
-	char *columns, *read_columns; /* NULL = one column; all of them */
-	char *hdf5_dataset;           /* of a scan; NULL = the first */
+	char *columns, *read_columns; /* NULL = one column; NULL = read all columns */
+	char *hdf5_dataset;           /* path in the files of a scan; NULL = the first */
 
-	char *accelerator; /* NULL = none named */
+	char *accelerator; /* NULL = not named */
 	uint64_t accelerators;
 	uint64_t batch_size;
 	struct dist compute_time;
 	int barrier;
 	uint64_t epochs;
 	uint64_t steps;   /* 0 = no limit; per rank, over all epochs */
-	double target_au; /* percent; NaN = none */
-	char *guess;      /* options whose values are guesses; NULL = none */
+	double target_au; /* percent; NaN = no target */
+	char *guess;      /* options whose values are guesses; NULL = no guesses */
 
 	uint64_t eval_files;
 	uint64_t eval_batch_size; /* 0 = batch_size */
@@ -271,66 +273,66 @@ struct job {
 	uint64_t prefetch;
 	struct variant shuffle; /* enum job_shuffle */
 	int importance_mode;
-	double importance_rep; /* in steps of a half */
+	double importance_rep; /* reads of a cached sample per draw, steps of 0.5 */
 	struct dist importance_difficulty, importance_decay;
 	int shard;
 	bool drop_last;
 	int access;
-	char *recorded_calls; /* a file; of access=recorded */
+	char *recorded_calls; /* a file, for access=recorded */
 	bool deterministic;
 	uint64_t decode_threads;
-	struct dist preprocess_time;   /* of one sample */
-	struct dist first_sample_time; /* what a loader's takes beside that */
-	struct dist worker_start;      /* 0 = loaders stay */
+	struct dist preprocess_time;   /* per sample */
+	struct dist first_sample_time; /* extra time of a read thread's first sample */
+	struct dist worker_start;      /* 0 = read threads outlive the epoch */
 	int decompress;
 	uint64_t decompress_rate; /* compressed bytes per second */
 	int preprocess, preprocess_at;
 	char *preprocess_split;   /* NULL = by bytes; see job_read_shares */
-	char *first_sample_split; /* NULL = all behind the first read */
+	char *first_sample_split; /* NULL = all time after the first read */
 	bool hold_samples;
-	uint64_t fresh_memory; /* bytes of a read; 0 = none */
+	uint64_t fresh_memory; /* bytes from which a read gets untouched memory; 0 = never */
 
-	/* A cache between sampler and storage; CACHE_NONE = there is none, and nothing of what
-	 * follows counts. */
+	/* The cache between sampler and storage. CACHE_NONE: no cache, and the members up to
+	 * cache_verify are unused. */
 	int cache;
 	struct cache_size cache_size; /* of each cache */
 	int cache_scope;
 	struct variant cache_unit; /* enum job_cache_unit; number: bytes of a page */
-	char *cache_directory;     /* NULL = memory, or played */
+	char *cache_directory;     /* NULL = memory, or simulated by latency and bandwidth */
 	int cache_fill;
-	uint64_t cache_queue; /* fills that wait, of cache_fill=async */
+	uint64_t cache_queue; /* waiting fills, for cache_fill=async */
 	int cache_layout;
 	bool cache_persist;
-	struct dist cache_latency;      /* 0 = not played */
-	uint64_t cache_bandwidth_bytes; /* per second; 0 = not played */
+	struct dist cache_latency;      /* 0 = not simulated */
+	uint64_t cache_bandwidth_bytes; /* per second; 0 = not simulated */
 	int cache_substitute;
 	bool cache_hits_first;
-	uint64_t cache_prefetch; /* samples ahead of what is decided */
+	uint64_t cache_prefetch; /* samples that the tier prefetches ahead of their batch */
 	double cache_warm;       /* percent of its size */
 	int cache_stage;
-	double cache_decoded_factor; /* decoded bytes of a raw one */
+	double cache_decoded_factor; /* decoded bytes per raw byte */
 	bool cache_verify;
 
-	/* The state of a model: data/state/state.h makes sizes of it. */
-	char *model; /* NULL = none named */
+	/* The state of a model; data/state/state.h computes its sizes. */
+	char *model; /* NULL = not named */
 	uint64_t model_layers, model_hidden, model_ffn, model_heads, model_kv_heads,
 		model_vocabulary;
-	uint64_t model_bytes, optimizer_bytes; /* of one value */
-	uint64_t ranks;                        /* 0 = of the parallelism, or the accelerators */
+	uint64_t model_bytes, optimizer_bytes; /* per value */
+	uint64_t ranks; /* 0 = product of the parallelism, or the accelerators */
 	uint64_t tensor_parallel, pipeline_parallel;
-	uint64_t data_parallel; /* 0 = what ranks leave */
+	uint64_t data_parallel; /* 0 = as many copies as the ranks allow */
 	uint64_t zero_stage;
-	uint64_t checkpoint_size_bytes; /* instead of a model; 0 = the model */
-	char *tensor_sizes;             /* a file, instead of a model; NULL = none */
-	char *checkpoint_archive;       /* NULL = as its file is called */
+	uint64_t checkpoint_size_bytes; /* per rank, instead of a model; 0 = the model's */
+	char *tensor_sizes;             /* a file, instead of a model; NULL = the model's */
+	char *checkpoint_archive;       /* NULL = named after its file */
 
 	uint64_t checkpoints;   /* to save, or to restore */
-	uint64_t pause_ns;      /* before each but the first */
+	uint64_t pause_ns;      /* between two checkpoints */
 	char *checkpoint_every; /* NULL = never; see job_checkpoint_every */
 	int checkpoint_mode;
 	uint64_t snapshot_bandwidth; /* bytes per second; 0 = takes no time */
 	char *checkpoint_ranks;      /* "all", "zero", "0-7,16" */
-	uint64_t checkpoint_threads; /* writers, or readers, of a rank */
+	uint64_t checkpoint_threads; /* writers or readers per rank */
 	uint64_t checkpoint_keep;    /* 0 = all */
 	char *checkpoint_directory;  /* NULL: see job_checkpoint_directory */
 	int checkpoint_layout;
@@ -341,79 +343,80 @@ struct job {
 	int verify;
 
 	char *ioengine;
-	bool direct, buffered; /* one is the reverse of the other */
+	bool direct, buffered; /* buffered is always !direct */
 	struct u64_pair bs;    /* bytes; a training reads with bs.read */
 	uint64_t iodepth;
 	int invalidate;
 	int drop_caches;
 	int mem; /* enum mem_kind */
 
-	/* phase=io: a plain job, as fio has it. */
+	/* phase=io: a plain job, with fio's options. */
 	int rw;
-	double rwmixread, rwmixwrite; /* percent; sum 100 */
+	double rwmixread, rwmixwrite; /* percent; their sum is 100 */
 	char *bssplit;                /* NULL = bs; see job_sizes */
-	char *filename;               /* NULL = $jobname.$jobnum.0; a:b */
+	char *filename;               /* "a:b"; NULL = $jobname.$jobnum.0 */
 	uint64_t filesize_bytes;      /* of each file; 0 = from size */
 	struct size_share size, io_size, offset;
 	uint64_t numjobs;
 	uint64_t loops;
 	bool norandommap;
-	uint64_t iodepth_batch_submit; /* 0 = all that is free */
+	uint64_t iodepth_batch_submit; /* 0 = as many as are free */
 	uint64_t iodepth_batch_complete_min;
 	uint64_t iodepth_batch_complete_max; /* 0 = iodepth */
-	struct u64_pair rate;                /* bytes per second; 0 = none */
+	struct u64_pair rate;                /* bytes per second; 0 = no limit */
 	struct u64_pair rate_iops;
 	uint64_t thinktime_ns, thinktime_blocks;
-	uint64_t fsync, fdatasync; /* after so many writes; 0 = never */
+	uint64_t fsync, fdatasync; /* after this many writes; 0 = never */
 	bool end_fsync;
 	bool create_only;
 
 	/* phase=replay: the operations of a trace. */
-	char *replay_trace; /* a trace, or a log of fio's */
+	char *replay_trace; /* a trace, or a fio iolog */
 	int replay_files, replay_time, replay_order;
 	double replay_speed;        /* 2 = twice as fast */
-	uint64_t replay_span_bytes; /* of block devices; 0 = all */
-	uint64_t replay_threads;    /* 0 = as many as the trace has at a time */
+	uint64_t replay_span_bytes; /* offsets of block devices wrap here; 0 = never */
+	uint64_t replay_threads;    /* 0 = as many as the trace has at the same time */
 
-	uint64_t memory_limit; /* bytes; 0 = none; the same in all jobs */
+	uint64_t memory_limit; /* bytes; 0 = no limit; equal in all jobs */
 	bool memory_limit_required;
 	uint64_t randseed;
 	char *cpus_allowed; /* NULL = no change */
 	int numa;
 	char *numa_cpu_nodes; /* NULL = no change; a list or "all" */
 	int continue_on_error;
-	char *ignore_error;          /* ignored.h; NULL = no list */
-	struct u64_share max_errors; /* that a good run may have */
+	char *ignore_error;          /* see ignored_counts; NULL = no list */
+	struct u64_share max_errors; /* limit of a run that succeeds */
 	struct f64_list percentile_list;
 	bool group_reporting;
 	char *write_iolog; /* a file; NULL = no log */
 	int kb_base;       /* 1024 or 1000 */
 
-	/* Not options. */
-	/* Of a job that several processes run: the accelerators of those before this one, and of
-	 * all of them; all 0 = there are no others. */
+	/* Members that are no options. */
+
+	/* Accelerators of the processes before this one, and of all processes of the job. Both are
+	 * 0 where this process runs the job alone. */
 	uint64_t accelerators_before, accelerators_all;
-	/* What is dealt out to them: first to hosts, then to the processes of each. Zeroed: there
-	 * are no others. */
+	/* The place of this process among all processes of the job: work is divided among hosts
+	 * first, then among the processes of each host. Zeroed: this process is alone. */
 	struct job_place {
 		uint64_t host, hosts, process, processes;
 		uint64_t rank, total; /* of all processes */
 	} place;
 	unsigned group; /* jobs of one group start together */
-	/* Whose accelerators and batches scale counts: the job as it was before a question changed
-	 * it, so that its dataset stays; NULL = its own. */
+	/* scale counts the accelerators and batches of this job. A question that changes a job sets
+	 * it to the unchanged job, so that the dataset stays the same. NULL = the job itself. */
 	const struct job *scaled_as;
 	struct job_kept *kept; /* owned */
-	/* What accelerator= may be, a blank in front of each; NULL = anything. */
+	/* Values of accelerator= that have a section, each after a blank; NULL = any. */
 	char *accelerators_known;
-	const struct mlgen_engine *engine; /* of `ioengine` */
+	const struct mlgen_engine *engine; /* named by `ioengine` */
 	void *engine_opts;                 /* engine->opts_size bytes, or NULL */
-	struct job_origin *origins;        /* one per row of job_fields */
-	struct job_origin *engine_origins; /* ... of engine->opts, or NULL */
+	struct job_origin *origins;        /* for each row of job_fields */
+	struct job_origin *engine_origins; /* for each row of engine->opts, or NULL */
 	struct diag_place at;              /* the section's header */
 };
 
-/* Where a value came from, for --showjob and messages. */
+/* The source of an option's value, for --showjob and messages. */
 struct job_origin {
 	struct diag_place at; /* file NULL: default or command line */
 	char *how;            /* "default", "[global]", "[NAME]",
@@ -421,191 +424,187 @@ struct job_origin {
 	char *raw;            /* the text as written, NULL for a default */
 };
 
-/* Every option of a job. The index of a row is the index of its origin. */
+/* All options of a job. The index of a row is the index of its origin. */
 extern const struct mlgen_field job_fields[];
 
-struct job *job_new(const char *name); /* all defaults */
-void job_free(struct job *j);          /* NULL is fine */
+/* A job with all options at their defaults. */
+struct job *job_new(const char *name);
+void job_free(struct job *j); /* NULL is fine */
 
-/* Its own, or that of the job it follows from; NULL where job_new has not made it. */
+/* The job's own struct job_kept, or that of scaled_as. NULL for a job that job_new() did not make.
+ */
 struct job_kept *job_kept(const struct job *j);
 
-/* Give the job its engine, with that engine's options at their defaults. */
+/* Set the job's engine, with the engine's options at their defaults. */
 void job_set_engine(struct job *j, const struct mlgen_engine *engine);
 
-/*
- * What relates two options, as a list of plain ifs; each fault goes to `d` at the place of the
- * option that is wrong.
- */
+/* Check rules that relate options of a job. Each fault goes to `d`, at the place of the option that
+ * is wrong. */
 void job_check(const struct job *j, struct diag *d);
 
-/* What of it a plain job does. */
+/* Operations of a plain job. */
 bool job_reads(const struct job *j);
 bool job_writes(const struct job *j);
 bool job_is_random(const struct job *j);
 
-/* Sizes of requests of one direction (0 read, 1 write), by weight: bssplit, or bs alone. Their
- * number, or -EINVAL with err where bssplit cannot be read. */
+/* Sizes of requests of one direction (0 read, 1 write) with their weights: bssplit, or bs alone.
+ * Returns their number, or -EINVAL with err if bssplit cannot be parsed. */
 #define JOB_SIZES_MAX 64
 struct job_size {
 	uint64_t bytes;
-	double percent; /* all of a direction sum to 100 */
+	double percent; /* the sizes of a direction sum to 100 */
 };
 int job_sizes(const struct job *j, unsigned direction, struct job_size sizes[JOB_SIZES_MAX],
 	      struct mlgen_err *err);
 
-/* Of preprocess_split or first_sample_split, in the order of reads. Their number, 0 = it is not
- * given, or -EINVAL with err where it cannot be read. */
+/* Shares of preprocess_split or first_sample_split, in the order of reads. Returns their number, 0
+ * if the option is not set, or -EINVAL with err if it cannot be parsed. */
 #define JOB_READ_SHARES_MAX 64
 struct job_read_share {
-	uint64_t read;  /* of a sample, from 1 */
-	double percent; /* of the time; all sum to at most 100 */
+	uint64_t read;  /* number of a sample's read, from 1 */
+	double percent; /* of the time; the sum is at most 100 */
 };
 int job_read_shares(const char *list, struct job_read_share shares[JOB_READ_SHARES_MAX],
 		    struct mlgen_err *err);
 
 /*
- * Requests that one read thread has under way: iodepth, and 1 on a synchronous engine. Samples it
- * reads at the same time: as many with loader=plain, one with the framework's own.
+ * Requests that a read thread has in flight: iodepth, or 1 on a synchronous engine. Samples that it
+ * reads at the same time: job_depth() with loader=plain, otherwise 1.
  */
 unsigned job_depth(const struct job *j);
 unsigned job_samples_at_once(const struct job *j);
 /* Samples of shuffle=buffer:N; 0 = no buffer. */
 uint64_t job_shuffle_buffer(const struct job *j);
 
-/* Does it deliver as TFRecordDataset does, which opens files ahead? For each of read_threads there
- * are three threads then (work/train/pipeline/pipeline_internal.h). */
+/* Does the loader deliver as TFRecordDataset does, which opens files ahead? Each of read_threads
+ * then stands for three threads (work/train/pipeline/pipeline_internal.h). */
 #define JOB_INTERLEAVE_THREADS 3u
-/* ... and the records of a file that a thread may have read before one was delivered. */
+/* Records of a file that a thread may read before the first of them is delivered. */
 #define INTERLEAVE_RECORDS 3u
 bool job_interleaves(const struct job *j);
 
-/* Does preprocess_time pass batch by batch, decode_threads of them at a time, behind the loaders?
- * Else each of them spends it on what it has read. */
+/* Is preprocess_time spent per batch by decode_threads, after the read threads? Otherwise each read
+ * thread spends it on the samples that it has read. */
 bool job_decodes_batches(const struct job *job);
 
-/* Threads that read for an accelerator; 0 = it reads itself. */
+/* Threads that read for an accelerator; 0 = the accelerator's own thread reads. */
 uint64_t job_read_threads(const struct job *j);
-/* Readers of an accelerator: these threads, or with none its own. */
+/* Readers of an accelerator: its read threads, or 1 for its own thread. */
 uint64_t job_readers(const struct job *j);
-/* Of all processes that run it; those of this one are job->accelerators. */
+/* Accelerators of all processes of the job; job->accelerators are those of this process. */
 uint64_t job_all_accelerators(const struct job *j);
-/* The processes among which its cache tier is divided, cache_scope=all, and which part this one's
- * is; 1 and 0 where it is whole. */
+/* Processes that share the cache tier of cache_scope=all, and the index of this process's part; 1
+ * and 0 where the tier is not divided. */
 uint64_t job_cache_parts(const struct job *j);
 uint64_t job_cache_part(const struct job *j);
-/* Processes of the job on this host, of which a limit is dealt out evenly; 1 = it is alone. */
+/* Processes of the job on this host, which divide a limit evenly; 1 = this process is alone. */
 uint64_t job_host_processes(const struct job *j);
 
-/* checkpoint_every in parts. 0, or -EINVAL with err where it cannot be read; count 0 = never. */
+/* Parse checkpoint_every; count 0 = never. 0, or -EINVAL with err. */
 struct checkpoint_every {
 	enum { EVERY_STEPS, EVERY_EPOCHS, EVERY_TIME } unit;
-	uint64_t count; /* of steps or epochs; ns */
+	uint64_t count; /* steps, epochs or ns */
 };
 int job_checkpoint_every(const struct job *j, struct checkpoint_every *e, struct mlgen_err *err);
-/* Does this job save or restore a model's state, be it besides something else? */
+/* Does this job save or restore a model's state, alone or next to a training? */
 bool job_has_checkpoints(const struct job *j);
-/* checkpoint_directory, or the default of the phase; to be freed. */
+/* checkpoint_directory, or the default of the phase. The caller frees it. */
 char *job_checkpoint_directory(const struct job *j);
-/* May a checkpoint_archive be called so? */
+/* Is this a valid value of checkpoint_archive? */
 bool job_is_archive(const char *name);
 
-/* Where the option was set, for a message. */
+/* The place where the option was set, or the section's header if it was not. */
 struct diag_place job_place(const struct job *j, const char *option);
 
-/* Do the page caches of this host lose its files before each epoch? */
+/* Are the job's files dropped from this host's page cache before each epoch? */
 static inline bool job_drops_each_epoch(const struct job *j)
 {
 	return j->invalidate == INVALIDATE_EPOCH || j->drop_caches == DROP_CACHES_EPOCH;
 }
 
-/* With some engines a job only plays its files. */
+/* Engines with MLGEN_CAP_NO_FILES simulate the job's files. */
 static inline bool job_touches_files(const struct job *j)
 {
 	return !(j->engine && j->engine->caps & MLGEN_CAP_NO_FILES);
 }
 
-/* Does anybody say the option, a job file or the command line? */
+/* Is the option set in a job file or on the command line? */
 bool job_is_given(const struct job *j, const char *option);
 
-/* On the command line? */
+/* Is the option set on the command line? */
 bool job_is_commanded(const struct job *j, const char *option);
 
-/* And something else than its default: --showjob writes defaults, too, which are no opinion. */
+/* Is the option set to another value than its default? A file that --showjob has written sets
+ * defaults, too, and these express no choice. */
 bool job_is_changed(const struct job *j, const char *option);
 
-/*
- * The value of one option as text that a section of this job reads back to the same value, whatever
- * its kb_base; appended.
- */
+/* Append the option's value as text. A section of this job parses the text to the same value,
+ * whatever its kb_base. */
 void job_option_text(const struct job *j, const char *option, struct buf *out);
-/* The same of any field, of job_fields (base: the job) or of engine->opts. */
+/* Append the value of any field, of job_fields (base: the job) or of engine->opts. */
 void job_field_text(const struct job *j, const struct mlgen_field *f, const void *base,
 		    struct buf *out);
 
 /* ---- ranks, models and checkpoints ---- */
 
-/* Ranks of the whole job: `ranks`, or what the parallelism says. Those of a job whose parallelism
- * is wrong mean nothing. */
+/* Ranks of the whole job: `ranks`, or the product of the parallelism. The number is meaningless if
+ * the parallelism is invalid. */
 uint64_t job_ranks(const struct job *j);
 
-/* Of these all processes of the job save: checkpoint_ranks, in a training those below its
- * accelerators. 0, or -errno with err; *out is the caller's (ranges_fini). */
+/* Ranks that all processes of the job save: checkpoint_ranks, in a training limited to its
+ * accelerators. 0, or -errno with err; the caller frees *out (ranges_fini). */
 int job_saved_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err);
-/* Of them this process plays: all, where it is alone; else in a training those that its
- * accelerators are, or its even share, which may be none. */
+/* The part of job_saved_ranks() that this process simulates: in a training the ranks of its
+ * accelerators, otherwise its even share, which may be empty. */
 int job_local_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err);
 
-/* Most bytes that all ranks together may have: offsets and sums are 63 bit. */
+/* Limit of the bytes of all ranks together: offsets and sums have 63 bits. */
 #define MODEL_BYTES_MAX 9.2e18
 
 /*
- * Rules of a job with checkpoints, one after the other, from 0 on: the option that rule i is about,
- * or NULL behind the last. *rc is 0, or -errno with err: "OPTION: what is wrong, what would be
+ * Check rule i, from 0 on, of a job with checkpoints. Returns the option that the rule is about,
+ * or NULL after the last rule. *rc is 0, or -errno with err: "OPTION: what is wrong, what would be
  * right".
  */
 const char *job_check_model(const struct job *j, unsigned i, int *rc, struct mlgen_err *err);
 
-/* ---- errors that count, guesses, advice ---- */
+/* ---- ignored errors, guesses, advice ---- */
 
-/* What a request that fails with EAGAIN met, as with nowait=1. */
+/* Explains EAGAIN of a request, as with nowait=1. */
 #define IGNORED_HINT_EAGAIN "it would have had to wait; ignore_error=EAGAIN counts such"
 
 /*
- * Does this one count (a negative errno)? A list is all that counts of its kind. To a training each
- * of its operations is a read.
+ * Is this error (a negative errno) counted instead of ending the run? A list of ignore_error
+ * replaces continue_on_error for reads or for writes. All operations of a training are reads.
  */
 bool ignored_counts(const struct job *j, enum mlgen_op op, int error);
 
-/* Each name in it is that of an option: a fault for each that is not. */
+/* Report each name in guess= that is no option. */
 void guess_check(const struct job *j, struct diag *d);
 
-/*
- * "compute_time is a guess of its source", one after the other with "; ", appended; nothing where
- * there is none. A value that was given on the command line is no longer the source's.
- */
+/* Append "compute_time is a guess of its source" for each guess, with "; " between them. A value
+ * that the command line has set is no guess. */
 void guess_text(const struct job *j, struct buf *out);
 
-/* Could it have more files, by num_files or dataset_ratio? Those of a scan are what they are. */
+/* Could num_files or dataset_ratio give the job more files? A scan uses the files that exist. */
 bool advice_makes_files(const struct job *j);
 
-/* How it gets more of them: "more num_files", "a directory with more files". What makes_files is
- * follows from advice_makes_files, or from a dataset that is known (dataset_makes_files). */
+/* Advice on how to get more files: "more num_files", "a directory with more files". makes_files
+ * comes from advice_makes_files, or from a dataset that is known (dataset_makes_files). */
 const char *advice_more_files(const struct job *j, bool makes_files);
 
-/* Does what plays a framework open files of this format with O_DIRECT? */
+/* Does access=framework open files of this format with O_DIRECT? */
 bool advice_format_takes_direct(const struct job *j);
 
-/* Could direct=1 be set, which it has not: is it taken by engine, format, layout of checkpoints,
- * and by the sizes of requests? */
+/* Is direct=0, and would direct=1 be accepted by the engine, the format, the layout of checkpoints
+ * and the sizes of requests? */
 bool advice_direct(const struct job *j);
 
 /* ---- workloads ---- */
 
 /*
- * A workload is a folder below src/work and a row in its table (work/workloads.c). Nobody outside
- * that folder asks which one a job is: what has to be known of it is a fact of its row, or a
- * function that a room calls.
+ * A workload is a folder below src/work and a row in its table (work/workloads.c). Code outside
+ * that folder does not compare workloads: it reads a fact of the row, or calls a function of it.
  */
 struct workload_default {
 	const char *option, *value; /* NULL ends the list */
@@ -613,72 +612,72 @@ struct workload_default {
 
 enum workload_checkpoints {
 	CHECKPOINTS_NONE,
-	CHECKPOINTS_ASKED, /* with checkpoint_every, beside something else */
+	CHECKPOINTS_ASKED, /* if checkpoint_every is set, next to the main work */
 	CHECKPOINTS_ALWAYS,
 };
 
 struct workload {
-	/* ---- its options ---- */
+	/* ---- options ---- */
 
-	/* Headings (mlgen_field.group) of options that are its own, what a message calls one of
-	 * them, and those of others that it takes, too. The lists end with NULL; a heading in none
-	 * of them is everybody's. */
+	/* Groups (mlgen_field.group) of options that belong to this workload, a phrase for one of
+	 * them, and groups of other workloads that it has as well. The lists end with NULL; every
+	 * workload has the groups that no workload owns. */
 	const char *const *groups;
 	const char *option_of; /* "an option of phase=train" */
 	const char *const *also;
-	/* Defaults that are not those of job_fields; NULL = none. */
+	/* Defaults that differ from job_fields; NULL = no differences. */
 	const struct workload_default *defaults;
-	/* Options of others that are tried here, and what does it here: they are refused by that
-	 * name on the command line, too. NULL = none. */
+	/* Options of other workloads, each with the option that replaces it here. They are errors
+	 * on the command line, too. NULL = no such options. */
 	const struct workload_default *instead;
-	/* What relates two of its options, as job_check() has it. */
+	/* Check rules that relate options, like job_check(). */
 	void (*check)(const struct job *j, struct diag *d);
-	/* The option by which more is done at once. */
+	/* The option that raises the number of concurrent requests. */
 	const char *more_at_once;
 
-	/* ---- what it does ---- */
+	/* ---- behaviour ---- */
 
-	bool is_plain;                /* as fio has them, and reported so */
-	const char *said_by;          /* an option that alone says so; or NULL */
-	bool has_dataset;             /* its directory holds samples */
-	bool only_prepares;           /* it makes that, and measures nothing */
-	bool has_accelerators;        /* that take batches, and have an AU */
+	bool is_plain;                /* a job like fio's, reported like fio's */
+	const char *said_by;          /* an option that implies this phase; or NULL */
+	bool has_dataset;             /* directory= holds samples */
+	bool only_prepares;           /* makes the dataset and measures nothing */
+	bool has_accelerators;        /* accelerators consume batches, and have an AU */
 	bool is_open_ended;           /* time_based makes it as long as runtime */
-	bool is_grouped;              /* by group_reporting, into one record */
-	bool counts_errors;           /* continue_on_error, max_errors */
-	bool needs_read, needs_write; /* of its engine, in any case */
-	bool restores;                /* its checkpoints are read */
+	bool is_grouped;              /* group_reporting merges its jobs into one record */
+	bool counts_errors;           /* has continue_on_error and max_errors */
+	bool needs_read, needs_write; /* the engine must be able to, in any case */
+	bool restores;                /* reads checkpoints */
 	enum workload_checkpoints checkpoints;
 
-	/* ---- what rooms further on ask of it ---- */
+	/* ---- functions of other modules ---- */
 
 	const struct activity *run; /* run/slot/slot.h */
 	const struct page *page;    /* report/plan/plan.h */
 	const struct asked *asked;  /* ask/ask.h */
 };
 
-/* All of them, and the values of phase= in the same order; NULL ends both. */
+/* All workloads, and the values of phase= in the same order; NULL ends both. */
 extern const struct workload *const workloads[];
 extern const struct mlgen_choice workload_choices[];
 
 const struct workload *job_work(const struct job *j);
 
-/* As phase= has it: "train". */
+/* The value of phase=: "train". */
 const char *job_work_name(const struct job *j);
 
-/* Do its accelerators take samples of a data set? Not those of every workload that has some. */
+/* Do the accelerators of this workload consume samples of a data set? */
 static inline bool workload_trains(const struct workload *w)
 {
 	return w->has_accelerators && w->has_dataset;
 }
 
-/* Has a job of this workload that option? Of job_fields. */
+/* Do jobs of this workload have the option `f` of job_fields? */
 bool workload_has(const struct workload *w, const struct mlgen_field *f);
 
-/* "an option of phase=train"; of one that not every workload has. */
+/* "an option of phase=train". `f` is an option that not every workload has. */
 const char *workload_of(const struct mlgen_field *f);
 
-/* Has this option of job_fields, given or not, its workload's default? */
+/* Is the value of this option of job_fields, set or not, the default of its workload? */
 bool workload_is_default(const struct job *j, const struct mlgen_field *f);
 
 /* ---- options of the program ---- */
@@ -688,7 +687,7 @@ enum settings_format {
 	OUTPUT_JSON,
 	OUTPUT_FIO_JSON,
 	OUTPUT_DLIO,
-	OUTPUT_CSV /* of --table */
+	OUTPUT_CSV /* needs --table */
 };
 enum settings_check {
 	CHECK_NONE,
@@ -712,22 +711,22 @@ struct settings {
 	char *enghelp; /* an engine, or "" for all */
 	bool parse_only, showjob;
 	int dry_run;        /* enum settings_dry_run */
-	bool thorough;      /* look at all files of a dataset before it is read */
-	char *section;      /* run only these, a name a line */
+	bool thorough;      /* check all files of a dataset before it is read */
+	char *section;      /* names of the jobs to run, one per line; NULL = all */
 	bool readonly;      /* refuse anything that writes */
 	bool allow_fill;    /* preparation may use more than half of the free space */
-	char *allow_device; /* may be written, a:b; NULL = none */
+	char *allow_device; /* devices that may be written, "a:b"; NULL = none */
 	bool replace;       /* delete a dataset made otherwise, or checkpoints of other runs */
 	int output_format;
 	char *output, *json, *json_each, *html, *log;
-	char *title, *note;           /* for readers; each note has a line; NULL = none */
-	char *metrics, *metrics_file; /* of a run, for Prometheus */
-	uint64_t metrics_linger_ns;   /* 0 = not */
+	char *title, *note;           /* shown in reports; one note per line; NULL = none */
+	char *metrics, *metrics_file; /* address and file for Prometheus */
+	uint64_t metrics_linger_ns;   /* served this long after the run; 0 = not */
 	bool force;                   /* outputs replace any regular file */
-	char *trace;                  /* of a run: a file for all that it does */
+	char *trace;                  /* file that records all operations of the run */
 	uint64_t log_interval_ns;
 	int eta;
-	bool live;                   /* a full screen in the place of the status line */
+	bool live;                   /* a full screen in place of the status line */
 	uint64_t status_interval_ns; /* 0 = never */
 	bool quiet, brief, verbose, series, page;
 	char *require; /* "au>=90"; several joined with ',' */
@@ -737,25 +736,25 @@ struct settings {
 	int ceiling;
 	char *table;      /* keys, a,b,c; the arguments are results */
 	bool compare;     /* the arguments are results */
-	double tolerance; /* percent; NaN = what the noise says */
+	double tolerance; /* percent; NaN = derived from the noise */
 	bool merge;       /* the arguments are results */
-	bool report;      /* the same */
+	bool report;      /* the arguments are results */
 	int check;
 	bool datasize;
 	bool miss_curve;
-	uint64_t memory_bytes; /* of one host; 0 = of this one */
+	uint64_t memory_bytes; /* of a host; 0 = this host's */
 	uint64_t hosts;
-	/* Of several processes that a launcher started: */
+	/* Several processes that a launcher has started: */
 	int barrier_over;
 	uint64_t peers_port; /* 0 = any */
 	int import;
 	bool clean; /* the arguments are directories */
-	bool yes;   /* clean removes */
+	bool yes;   /* clean removes files instead of listing them */
 };
 
 extern const struct mlgen_field settings_fields[];
 
-/* Is a run looked at over time, for the document or for the page? */
+/* Does the run record a series over time, for the JSON document or the HTML page? */
 static inline bool settings_has_series(const struct settings *s)
 {
 	return s->series || s->html;
@@ -764,75 +763,74 @@ static inline bool settings_has_series(const struct settings *s)
 /* ---- questions ---- */
 
 enum question_about {
-	ABOUT_FILES,     /* the arguments are no jobs */
-	ABOUT_DOCUMENTS, /* the same where one is a *.json; else it is of a run */
+	ABOUT_FILES,     /* the arguments are files that are no jobs */
+	ABOUT_DOCUMENTS, /* the arguments are results, if one is a *.json; otherwise jobs */
 	ABOUT_JOBS,
 };
 
 /*
- * One question. It is asked where `option`, of settings_fields, has another value than its default.
- * A table of them ends with an empty row; where one is wanted, NULL is an empty one.
+ * A question. It is asked when `option`, a row of settings_fields, differs from its default. A
+ * table of questions ends with an empty row; functions take NULL for an empty table.
  */
 struct question {
 	const char *option;
 	enum question_about about;
-	const char *files;    /* what to name where there are none */
-	bool needs_two;       /* one file has nothing to be compared with */
-	bool writes_json;     /* of files: --json has the answer, too */
-	bool writes_html;     /* of files: --html has a page of it */
-	bool shows_documents; /* ... and of the files, which are of runs */
-	bool takes_documents; /* of jobs: *.json among them are results of runs */
-	bool only_looks;      /* of jobs: none is run, so that no shared object is loaded */
-	bool before_dry_run;  /* of jobs: answered with --dry-run, too, which is not made */
-	bool takes_require;   /* --require is about its figures */
-	bool prints_csv;      /* --output-format=csv is one of its own */
-	bool has_report;      /* of runs: --title and --note have a place in it */
-	bool is_implied;      /* by documents alone, *.json, where nothing is asked */
-	bool is_live;         /* what it prints appears while it is answered */
-	/* Options that mean nothing without a question that has this list, NULL-ended; NULL =
-	 * none. */
+	const char *files;    /* advice for a command line without files */
+	bool needs_two;       /* compares files: two at least */
+	bool writes_json;     /* about files: --json writes the answer, too */
+	bool writes_html;     /* about files: --html writes a page of the answer */
+	bool shows_documents; /* the page also shows the files, results of runs */
+	bool takes_documents; /* about jobs: arguments *.json are results of runs */
+	bool only_looks;      /* about jobs: runs nothing, so no shared object is loaded */
+	bool before_dry_run;  /* about jobs: --dry-run is answered and no plan is made */
+	bool takes_require;   /* --require checks its figures */
+	bool prints_csv;      /* supports --output-format=csv */
+	bool has_report;      /* about runs: prints a report with --title and --note */
+	bool is_implied;      /* asked if all arguments are *.json and no question is */
+	bool is_live;         /* prints while it is being answered */
+	/* Options that need a question with this list; NULL-ended. NULL = no such options. */
 	const char *const *goes_with;
-	int (*answer)(const struct ask *a); /* gives the exit status */
+	int (*answer)(const struct ask *a); /* returns the exit status */
 };
 
-/* Does its name look like what a run wrote, and like no job? */
+/* Is this the name of a result (*.json) and not of a job? */
 bool question_is_document(const char *file);
 
 /* ---- all jobs of a command line ---- */
 
 /*
- * To load a shared object runs its constructors, and a job that is only looked at has no need of
- * them. Its table stands empty then: by all appearances it can do everything, and it has every
- * option that nobody else has, as text. Nothing can be run by it. Zeroed is empty.
+ * Stand-ins for engines of shared objects. Loading a shared object runs its constructors, which a
+ * job that is not run does not need. A stand-in claims all capabilities and has, as text, every
+ * option that no other engine has. Its functions fail. Zeroed is empty.
  */
 struct standins {
 	struct mlgen_engine **engines;
-	char **paths; /* their names */
+	char **paths; /* names of the engines */
 	size_t count;
-	struct mlgen_field *fields; /* of all of them; NULL = no options */
-	char **options;             /* their names */
+	struct mlgen_field *fields; /* shared by all engines; NULL = no options */
+	char **options;             /* names of the fields */
 	size_t field_count;
 };
 
 struct jobset_env {
 	const struct mlgen_engine *const *engines; /* NULL-ended */
-	const struct question *questions;          /* NULL = none */
-	const char *binary_dir;                    /* jobs/ beside it is searched */
+	const struct question *questions;          /* NULL = no questions */
+	const char *binary_dir;                    /* the program's; its jobs/ is searched */
 	const char *installed_dir;                 /* PREFIX/share/mlgen/jobs */
-	/* Why a known engine was not built in, NULL = not known; optional. */
+	/* The reason why a known engine was not built in, or NULL. Optional. */
 	const char *(*why_absent)(const char *engine);
 	/*
-	 * The engine of a shared object, which stays loaded; NULL with err. Asked for what
-	 * jobset_is_path says, and only for engines on which jobs are going to run: to load it runs
-	 * code of its own. Optional.
+	 * Load the engine of a shared object, which stays loaded; NULL with err. Called for names
+	 * that jobset_is_path accepts, and only for engines on which jobs will run, because loading
+	 * executes code of the object. Optional.
 	 */
 	const struct mlgen_engine *(*load)(const char *path, struct mlgen_err *err);
-	/* Could it be one? 0 or -errno with err; nothing of it is run. Optional. */
+	/* Check whether the file could be an engine, without executing any of it. 0 or -errno with
+	 * err. Optional. */
 	int (*look)(const char *path, struct mlgen_err *err);
 	/*
-	 * The format of the files in a directory, where that is one of shards, which hold many
-	 * samples one behind the other, and where there are at least so many; NULL = they are no
-	 * shards, or cannot be looked at. Optional.
+	 * The name of the format if the directory holds at least `least` shards, files with many
+	 * samples one after the other. NULL if it does not, or cannot be read. Optional.
 	 */
 	const char *(*shards)(const char *directory, uint64_t least);
 };
@@ -846,31 +844,31 @@ struct jobset {
 	size_t count;
 	char **paths; /* the job files read, for messages; owned */
 	size_t path_count;
-	/* In the place of shared objects that were not loaded: with parse-only, showjob, dry-run,
-	 * datasize and miss-curve, which run nothing. */
+	/* Replace shared objects with parse-only, showjob, dry-run, datasize and miss-curve, which
+	 * run nothing. */
 	struct standins standins;
-	const struct question *question; /* what is asked; NULL: to run */
-	/* Arguments of a question about files, of which none is a job; with takes_documents, all
-	 * arguments. Owned. */
+	const struct question *question; /* NULL: run the jobs */
+	/* Arguments of a question about files, none of which is a job. All arguments with
+	 * takes_documents. Owned. */
 	char **files;
 	size_t file_count;
 };
 
 /*
- * Read the command line and every job file it names; faults of all of them go to `d`. 0 with the
- * jobs validated (or a general request such as --help in settings and no jobs), -EINVAL when `d`
- * has errors; fini in any case, after `d` was printed: its places point to the paths here.
+ * Read the command line and every job file that it names. Returns 0 with checked jobs, or with a
+ * general request such as --help in settings and no jobs. Returns -EINVAL if `d` has errors. Call
+ * jobset_fini() in any case, after diag_print(): the places in `d` point to paths of the set.
  * Precedence: defaults < [global] above < section < [option=value] < command line.
  */
 int jobset_load(struct jobset *set, int argc, char *const argv[], const struct jobset_env *env,
 		struct diag *d);
 void jobset_fini(struct jobset *set);
 
-/* They will be run several times, by what follows from this set: what scans find is kept from now
- * on. */
+/* Announce that jobs derived from this set will run several times: scans store their results from
+ * now on. */
 void jobset_keep(const struct jobset *set);
 
-/* One of the parts of --require: "au>=90". */
+/* A comparison of --require: "au>=90". */
 #define REQUIREMENTS_MAX 16
 
 struct requirement {
@@ -878,45 +876,42 @@ struct requirement {
 	char op[3];      /* >= <= > < == */
 	double value;
 };
-/* Up to max of them, with commas or "and" between; their number or -EINVAL. */
+/* Parse up to max comparisons, separated by commas or "and". Returns their number or -EINVAL. */
 int jobset_requirements(const char *text, struct requirement *out, unsigned max,
 			struct mlgen_err *err);
 
-/* With all includes, however often. No job file comes near. */
+/* Bytes of a job file with all its includes, each counted as often as it is read. */
 #define JOBREADER_BYTES_MAX (4u << 20)
 
-/*
- * Why no line of a job file can hold this value of an option so that it is read back alike, as a
- * clause: "a '#'". NULL: one can.
- */
+/* The reason why a line of a job file cannot hold this value of an option, as a clause: "a '#'".
+ * NULL if the value is read back unchanged. */
 const char *jobreader_cannot_hold(const char *value);
 
-/* ---- what is printed of jobs and options ---- */
+/* ---- printing of jobs and options ---- */
 
-/* Can one job file hold them all? 0, or -EINVAL with what it cannot hold. */
+/* Can one job file hold all jobs of the set? 0, or -EINVAL with err. */
 int showjob_check(const struct jobset *set, struct mlgen_err *err);
 
-/*
- * The file, of jobs that were checked: every option with its origin in a comment line above it.
- */
+/* Print the set as one job file: every option with its origin in a comment line above. Call
+ * showjob_check() first. */
 void showjob_print(FILE *to, const struct jobset *set);
 
-/* --cmdhelp=OPTION|all. 0, or -ENOENT with a suggestion in err. */
+/* Print --cmdhelp=OPTION|all. 0, or -ENOENT with a suggestion in err. */
 int help_option(FILE *to, const char *name, const struct mlgen_engine *const *engines,
 		struct mlgen_err *err);
 
-/* The option list of a man page (mdoc) from a table. has_dashes: on a command line an option is
- * written --name, otherwise name=VALUE. */
+/* Print the option list of a man page (mdoc) from a table. Options are written --name if has_dashes
+ * is set, otherwise name=VALUE. */
 void help_mdoc(FILE *to, const struct mlgen_field *table, bool has_dashes);
 
 /*
- * Topics are the groups of the tables of options: "dataset", "plain-io". "" is the screen that
- * names them, "all" every option a line, the name of an option what --cmdhelp says of it. 0, or
+ * Print --help=TOPIC. Topics are the groups of the option tables: "dataset", "plain-io". "" prints
+ * the screen that names them, "all" a line per option, the name of an option its --cmdhelp. 0, or
  * -ENOENT with the topics in err.
  */
 int help_topic(FILE *to, const char *topic, const struct mlgen_engine *const *engines,
 	       struct mlgen_err *err);
 
-/* Print a line with the words behind it, from `indent` on, and end it. Lines of the text that end a
- * sentence stay lines; others are filled. */
+/* Print `line`, then the text from column `indent` on, wrapped at `columns`. A line break of the
+ * text stays if it ends a sentence. */
 void help_text_print(FILE *to, struct buf *line, const char *text, size_t indent, size_t columns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_internal.h - what the files of job/ share: lines, sections, layers, engines. */
+/* job_internal.h - shared by the files of job/: lines, sections, layers, engines. */
 #pragma once
 
 #include <sys/types.h>
@@ -9,40 +9,37 @@
 
 /* ---- lines of a job file (jobreader.c) ---- */
 
-/*
- * Append `text` with $ncpus, $mb_memory, $pagesize and $jobname replaced. 0, or -EINVAL for another
- * word behind a '$'.
- */
+/* Append `text` with $ncpus, $mb_memory, $pagesize and $jobname replaced. 0, or -EINVAL for any
+ * other word after a '$'. */
 int words_expand(struct buf *out, const char *text, const char *jobname, struct mlgen_err *err);
 
 /*
- * A fault where the value of an option can be no path that was meant: an address such as
- * s3://bucket, of which a folder "s3:" would be made, or a
- * '~', which no shell has replaced. NULL is fine.
+ * Report a value that cannot be the intended path: an address such as s3://bucket, which would
+ * create a folder "s3:", or a '~' that no shell has replaced. NULL is fine.
  */
 void pathname_check(const char *option, const char *path, struct diag_place at, struct diag *d);
 
-/* Append a path that a file names: below its folder, if it is relative. */
+/* Append `path`, which `file` names. A relative path is relative to the folder of the file. */
 void pathname_beside(struct buf *out, const char *file, const char *path);
 
 /*
- * Follows `include`, drops comments, byte order mark, blanks around a line and the CR of a DOS
- * file, replaces ${VAR}, and refuses what no line may hold. A comment begins with '#' or ';', first
- * in a line or behind a blank. A file that is no text is one fault, and nothing of it is read.
- * What is handed out is a header "[...", as written, or an option.
+ * The reader follows `include`, drops comments, the byte order mark, blanks around a line and the
+ * CR of a DOS file, replaces ${VAR}, and refuses characters that no line may hold. A comment begins
+ * with '#' or ';' at the start of a line or after a blank. A file that is not text is one fault and
+ * is skipped. A line that the reader returns is a header "[...", as written, or an option.
  */
 
-/* Files within files. */
+/* Limit of files that include each other. */
 #define JOBREADER_DEPTH 16
 /* Bytes of a line before its variables are replaced. */
 #define JOBREADER_LINE_MAX 65536
 
 struct jobreader_level {
-	char *text;       /* of the whole file */
-	size_t len, next; /* where the next line begins */
-	const char *path; /* one of `paths` */
+	char *text;       /* the whole file */
+	size_t len, next; /* next: offset of the next line */
+	const char *path; /* borrowed from jobreader.paths */
 	unsigned line;
-	dev_t dev; /* which file it is, to find cycles */
+	dev_t dev; /* identifies the file, to find cycles */
 	ino_t ino;
 };
 
@@ -50,43 +47,43 @@ struct jobreader {
 	struct diag *d;
 	struct jobreader_level levels[JOBREADER_DEPTH];
 	unsigned depth;
-	char **paths; /* all opened; owned until the caller takes them */
+	char **paths; /* all files opened; the caller may move them out */
 	size_t path_count;
-	size_t bytes;
+	size_t bytes; /* read so far */
 	struct buf text;
-	struct diag_place at; /* of the line last handed out */
+	struct diag_place at; /* place of the line last returned */
 };
 
-/* Open the file, "-" for stdin; 0 or -errno with the fault in `d`. A FIFO is one, too; devices are
- * not, and an include is a regular file. */
+/* Open the file, "-" for stdin. 0 or -errno with the fault in `d`. A FIFO is accepted, a device is
+ * not, and an included file is regular. */
 int jobreader_open(struct jobreader *r, const char *path, struct diag *d);
-/* Closes what is open and frees everything; the paths too. */
+/* Close all files and free everything, including the paths. */
 void jobreader_close(struct jobreader *r);
 
 /* The next line, or NULL at the end. Valid until the next call. */
 const char *jobreader_next(struct jobreader *r);
 
-/* Does the line last handed out stand in an included file? */
+/* Is the line last returned from an included file? */
 bool jobreader_is_included(const struct jobreader *r);
 
 /* ---- options and sections as written (jobfile.c) ---- */
 
-/* No section has more options than this; what follows is noise. */
+/* Limit of options in a section. */
 #define OPTLIST_MAX 256
 
 struct opt {
 	char *key, *value;
-	const struct mlgen_field *field; /* of job_fields, or NULL */
+	const struct mlgen_field *field; /* row of job_fields, or NULL */
 	struct diag_place at;
 	bool is_bare; /* a key alone; value is "1" */
-	/* What resolve_read() made of it; owned. NULL: it is faulty. */
+	/* The value as resolve_read() has parsed it; owned. NULL: the value is faulty. */
 	void *read;
-	const struct mlgen_field *read_as; /* NULL: unread, or unknown */
+	const struct mlgen_field *read_as; /* NULL: not parsed, or unknown */
 };
 
 /*
- * In the order written. Zeroed is empty. One that was added to owns its options, one that was
- * overlaid borrows them: never both.
+ * Options in the order written. Zeroed is empty. A list owns its options after optlist_add(); a
+ * list that is overlaid borrows them. A list is never both.
  */
 struct optlist {
 	struct opt **opts;
@@ -95,21 +92,20 @@ struct optlist {
 
 void optlist_fini(struct optlist *list);
 
-/* Append copies; NULL when the list is full. */
+/* Append a copy of an option. NULL if the list is full. */
 struct opt *optlist_add(struct optlist *list, const char *key, const char *value, bool is_bare,
 			struct diag_place at);
 
-/* The option of that name, '-' and '_' and aliases of job options alike. */
+/* Find an option by name or alias; '-' and '_' are equal. */
 struct opt *optlist_find(const struct optlist *list, const char *key);
 
-/* Another value for one that is there, and unread. */
+/* Replace the value of an option that has not been parsed. */
 void optlist_replace(struct opt *o, const char *value, bool is_bare, struct diag_place at);
 
-/* A file has no more sections than this; what follows is noise. */
+/* Limit of sections in a file. */
 #define JOBFILE_SECTIONS_MAX 1000
 #define JOBFILE_NAME_MAX 128
 
-/* What a header says. */
 enum section_kind {
 	SECTION_JOB,
 	SECTION_GLOBAL,
@@ -119,36 +115,34 @@ enum section_kind {
 struct section {
 	enum section_kind kind;
 	char *name;                         /* without the brackets */
-	const char *value;                  /* VARIANT: what stands behind '=' */
-	const struct mlgen_field *selector; /* VARIANT: what before it */
+	const char *value;                  /* VARIANT: the text after '=' */
+	const struct mlgen_field *selector; /* VARIANT: the option before '=' */
 	size_t parent;                      /* VARIANT: index of the section above */
 	struct diag_place at;
 	struct optlist opts;
-	/* Of the [global]s above, the last one's value of each; GLOBAL: with its own. Borrowed by
-	 * the sections below it; NULL = none. */
+	/* Options of all [global] sections above, where the last value counts; GLOBAL: with its own
+	 * options, and owned. NULL = no [global]. */
 	struct optlist *globals;
 };
 
 struct jobfile {
 	struct section *sections;
 	size_t count;
-	char **paths; /* of all files read; places point to them */
+	char **paths; /* all files read; places point to them */
 	size_t path_count;
 };
 
-/* Would [name] be a job, and not [global] or [accelerator=...]? */
+/* Is the section [name] a job, and not [global] or [accelerator=...]? */
 bool jobfile_is_job_name(const char *name);
 
-/*
- * Read a file, "-" for stdin, with everything it includes. Faults go to `d`; what was understood is
- * in `f` all the same. fini in any case.
- */
+/* Read a file, "-" for stdin, with its includes. Faults go to `d`, and `f` has all sections and
+ * options without a fault. Call jobfile_fini() in any case. */
 void jobfile_read(struct jobfile *f, const char *path, struct diag *d);
 void jobfile_fini(struct jobfile *f);
 
 /* ---- a command line as written (cmdline.c) ---- */
 
-/* Options that belong together: to all jobs, to [SECTION], to --name=NAME. */
+/* Options for [SECTION] or --name=NAME. */
 struct cmdline_part {
 	char *name;
 	struct optlist opts;
@@ -164,8 +158,8 @@ struct cmdline {
 	size_t job_count;
 };
 
-/* Read argv; faults go to `d`. fini in any case, also of the settings. Without files and names,
- * --dataset=scan is a job of that name. */
+/* Parse argv; faults go to `d`. The caller frees both, also after faults. Without files and names,
+ * --dataset=scan makes a job "scan". */
 void cmdline_read(struct cmdline *c, struct settings *s, int argc, char *const argv[],
 		  struct diag *d);
 void cmdline_fini(struct cmdline *c);
@@ -174,29 +168,29 @@ void cmdline_fini(struct cmdline *c);
 
 struct fio_option {
 	const char *name; /* NULL ends the table */
-	const char *hint; /* what mlgen has instead, or NULL */
-	const char *note; /* why it changes nothing; NULL = it would */
-	const char *when; /* the note holds for these values, a|b; NULL = all */
+	const char *hint; /* the replacement in mlgen, or NULL */
+	const char *note; /* why the option changes nothing; NULL = it would */
+	const char *when; /* values for which the note holds, a|b; NULL = all */
 };
 
 /*
- * Of jobs, as `fio --cmdhelp=all` lists them, with their aliases, and of its engines. What mlgen
- * has itself is in it, too, without hint and note.
+ * fio's options of jobs, as `fio --cmdhelp=all` lists them, with their aliases, and the options of
+ * its engines. Options that mlgen has as well have neither hint nor note.
  */
 extern const struct fio_option fio_options[];
 
-/* '-' and '_' alike. NULL = fio does not have it either. */
+/* Find an option of fio; '-' and '_' are equal. NULL = no such option. */
 const struct fio_option *fio_option_find(const char *name);
 
-/* Does a job run as in fio without it? NULL for `o` is no. */
+/* Does a job without this option run as it does in fio? False if `o` is NULL. */
 bool fio_option_is_harmless(const struct fio_option *o, const char *value);
 
 /*
  * The option of mlgen for a name of DLIO or PyTorch, such as "reader.batch_size", "batch_size_eval"
- * or "num_workers"; NULL = none. A key of DLIO is found by its last part, too. The names are those
- * in the help of the options, and a few that are only said.
+ * or "num_workers"; NULL = none. The last part of a DLIO key is enough. Names come from the help of
+ * the options, and from a short list of colloquial names.
  */
-const char *elsewhere_option(const char *name);
+const char *foreign_option(const char *name);
 
 /* ---- the engines that jobs name (resolve_engine.c) ---- */
 
@@ -205,7 +199,7 @@ void standins_fini(struct standins *s);
 
 struct layers;
 
-/* A shared object that was loaded, stood in for, or could not be had, as ioengine= names it. */
+/* A shared object named by ioengine=: loaded, replaced by a stand-in, or failed to load. */
 struct loaded_engine {
 	char *path;
 	const struct mlgen_engine *engine; /* NULL: see err */
@@ -214,54 +208,54 @@ struct loaded_engine {
 
 struct resolve_engines {
 	const struct jobset_env *env;
-	bool only_looks;              /* nothing runs, so no shared object is loaded */
-	struct standins *standins;    /* those of the jobset */
+	bool only_looks;              /* jobs are not run, so no shared object is loaded */
+	struct standins *standins;    /* borrowed from the jobset */
 	struct loaded_engine *loaded; /* owned, by resolve_engine_fini */
 	size_t loaded_count;
 };
 
 /*
- * Three passes over all jobs or lists, before any option is looked at: an option of an engine can
- * stand where the engine is not named.
+ * Three passes over all jobs or lists before any option is parsed, because an option of an engine
+ * may be set where the engine is not named.
  *
- * need: load the shared object that this job runs on, and no other. A job that is only looked at
- * gets a stand-in, if there is a file of that name. skip: those that these options name, but no job
- * runs on, are stood in for. guess: what nobody knows in this list may be an option of a stand-in.
+ * need: load the shared object that this job runs on. A job that is not run gets a stand-in if the
+ * file exists. skip: add stand-ins for the other shared objects that the list names. guess: give
+ * the stand-ins each option of the list that nobody else has.
  */
 void resolve_engine_need(struct resolve_engines *r, const struct layers *layers);
 void resolve_engine_skip(struct resolve_engines *r, const struct optlist *list);
 void resolve_engine_guess(struct resolve_engines *r, const struct optlist *list);
 void resolve_engine_fini(struct resolve_engines *r);
 
-/* By its name or path, which is loaded; NULL = none, see _fail. */
+/* Find an engine by name, or load it by path. NULL: see resolve_engine_fail(). */
 const struct mlgen_engine *resolve_engine_find(struct resolve_engines *r, const char *name);
-/* The first that has an option of that name, or NULL. */
+/* The first engine that has this option, or NULL. */
 const struct mlgen_engine *resolve_engine_with(const struct resolve_engines *r, const char *option);
-/* One that could not be loaded, so that nobody knows its options; or NULL. */
+/* An engine that could not be loaded, so that its options are unknown; or NULL. */
 const struct loaded_engine *resolve_engine_failed(const struct resolve_engines *r);
-/* Tell why there is no such engine, and which there are. */
+/* Report why there is no such engine, and which engines there are. */
 void resolve_engine_fail(const struct resolve_engines *r, const char *name, struct diag_place at,
 			 struct diag *d);
 
-/* Of those built in. */
+/* Number of engines that are built in. */
 size_t resolve_engine_count(const struct resolve_engines *r);
 
 /* ---- one job from its layers of options (resolve.c) ---- */
 
-/* Where a job comes from: a section of a file, or the command line alone. */
+/* The source of a job: a section of a file, or the command line alone. */
 struct job_source {
 	const char *name;
 	const struct jobfile *file;    /* NULL: --name=NAME */
-	const struct section *section; /* of `file` */
+	const struct section *section; /* in `file` */
 	const struct optlist *opts;    /* the job's own */
 };
 
 struct layer {
 	const struct optlist *opts;
 	char *how;                          /* for job_origin */
-	bool is_own;                        /* said of this job, not of several */
-	const struct mlgen_field *selector; /* of a variant, which it chose */
-	const char *selected;               /* the value, as the variant has it */
+	bool is_own;                        /* applies to this job alone */
+	const struct mlgen_field *selector; /* the option that selected a variant */
+	const char *selected;               /* the option's value, as spelled in the header */
 };
 
 /* Globals < the job's own < its selected variants < command line. */
@@ -270,14 +264,14 @@ struct layers {
 	const struct cmdline *cmd;
 	struct layer *items; /* the weakest first */
 	size_t count;
-	bool is_plain; /* a plain job, as far as is known before any variant is */
+	bool is_plain; /* a plain job, before variants are selected */
 };
 
 /* The source and the command line are borrowed. */
 void layers_init(struct layers *l, const struct job_source *src, const struct cmdline *cmd);
 void layers_fini(struct layers *l);
 
-/* The strongest that is written; NULL = none. */
+/* The option in the strongest layer that has it; NULL = in no layer. */
 const struct opt *layers_find(const struct layers *l, const char *option);
 
 struct resolver {
@@ -286,58 +280,48 @@ struct resolver {
 };
 
 /*
- * Read each option, once, by itself, also where no job will use it; its faults are told. `selector`
- * is that of a variant's section, which cannot be set inside it, or NULL. Of every list, and before
- * the jobs that it is a layer of.
+ * Parse each option of a list once, even if no job uses it, and report faults. `selector` selects
+ * the section of the list, which cannot set it; NULL outside of variants. Call it for every list,
+ * before the jobs that have the list as a layer.
  */
 void resolve_read(const struct resolver *r, const struct optlist *list,
 		  const struct mlgen_field *selector);
 
-/* Defaults < layers. Always gives a job; `*is_whole` says whether all of it was understood. */
+/* Make a job: defaults < layers. Never NULL; `*is_whole` is false if any option had a fault. */
 struct job *resolve_job(struct resolver *r, const struct layers *layers, bool *is_whole);
 
-/* Does the command line ask for what mltrace does now? Then `d` has the command to use instead, and
- * nothing else is read. */
+/* Does the command line ask for a command of mltrace? If so, report that command in `d`. */
 bool moved_check(int argc, char *const argv[], struct diag *d);
 
 /* ---- checks (check.c, settings.c, question.c) ---- */
 
-/* Is the option's text a list, "EAGAIN" or "EAGAIN:5,ENOSPC" (reads, writes)? 0, or -EINVAL with
- * err, which names the word. NULL is the empty list. */
+/* Is the text a list, "EAGAIN" or "EAGAIN:5,ENOSPC" (reads, writes)? 0, or -EINVAL with err, which
+ * names the word. NULL is the empty list. */
 int ignored_check(const char *text, struct mlgen_err *err);
 
-/* What goes with one question only stands with that one; faults go to `d`. The one that is asked
- * may be NULL. */
+/* Report settings that contradict each other or the question, which may be NULL. */
 void settings_check(const struct settings *s, const struct question *questions,
 		    const struct question *asked, struct diag *d);
 
-/* The first that is asked, those of files before those of jobs, or the one that is implied; NULL =
- * none. *of_files counts those of files that are asked. */
+/* The question that is asked: the first about files, otherwise the first about jobs, otherwise the
+ * implied question; NULL = none. *of_files counts questions about files that are asked. */
 const struct question *question_asked(const struct question *table, const struct settings *s,
 				      char *const *files, size_t file_count, unsigned *of_files);
 
-/* Options that are there without their question are faults. */
+/* Report options that are set without their question. */
 void question_check_options(const struct question *table, const struct settings *s, struct diag *d);
 
-/* So is another one beside `q`, where there are several about files. */
-void question_check_one(const struct question *table, const struct question *q, unsigned of_files,
-			struct diag *d);
-
-/*
- * Faults of `q`, which is about files: fewer than it takes, and --json, --html and --require where
- * nothing would come of them.
- */
-void question_check_files(const struct question *table, const struct question *q,
+/* Check `q`, a question about files: no second such question, enough files, and no --json, --html
+ * or --require that it does not support. */
+void question_check_files(const struct question *table, const struct question *q, unsigned of_files,
 			  const struct settings *s, char *const *files, size_t file_count,
 			  struct diag *d);
 
-/* Name the option that stands in for one that jobs of this workload do not have; NULL = none is
- * known. */
+/* The option that replaces `f`, which jobs of this workload do not have; NULL = none is known. */
 const char *workload_instead(const struct workload *w, const struct mlgen_field *f);
 
-/* The value of phase= that an option says without it: of those whose said_by `is_given` the last;
- * -1 = of none. */
-int workload_said(bool (*is_given)(const void *arg, const char *option), const void *arg);
+/* The last workload whose said_by option `is_given`, as a value of phase=; -1 = none. */
+int workload_implied(bool (*is_given)(const void *arg, const char *option), const void *arg);
 
-/* Defaults of the job's workload that differ from those in job_fields. */
+/* Set the defaults of the job's workload that differ from those in job_fields. */
 void workload_set_defaults(struct job *j);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobfile.c - a job file as written: its sections and their options. */
+/* jobfile.c - parses a job file into its sections and their options. */
 #include "job/job_internal.h"
 
 #include <assert.h>
@@ -31,8 +31,8 @@ static void append(struct optlist *list, struct opt *o)
 	list->opts[list->count++] = o;
 }
 
-/* In the place of fini where the options are borrowed. */
-static void optlist_forget(struct optlist *list)
+/* Free a list, but not its options, which are borrowed. */
+static void optlist_release(struct optlist *list)
 {
 	mem_free(list->opts);
 	memset(list, 0, sizeof(*list));
@@ -48,7 +48,7 @@ void optlist_fini(struct optlist *list)
 		mem_free(o->value);
 		mem_free(o);
 	}
-	optlist_forget(list);
+	optlist_release(list);
 }
 
 struct opt *optlist_add(struct optlist *list, const char *key, const char *value, bool is_bare,
@@ -85,7 +85,7 @@ void optlist_replace(struct opt *o, const char *value, bool is_bare, struct diag
 	o->at = at;
 }
 
-/* Borrow the options of `from`: each in the place of the one of that name, or behind the others. */
+/* Borrow the options of `from`: each replaces the option of its name, or is appended. */
 static void optlist_overlay(struct optlist *list, const struct optlist *from)
 {
 	for (size_t i = 0; i < from->count; i++) {
@@ -101,34 +101,29 @@ static void optlist_overlay(struct optlist *list, const struct optlist *from)
 /* ---- sections ---- */
 
 /*
- * inih, as distributions build it, cuts long lines and names, joins indented lines, takes what
- * follows ';' for a comment, tells neither lines nor new sections and gives up on bare keys. So it
- * gets lines that leave it nothing to do but to tell what is a section and what a key: a header is
- * handed over as "[N]", N its index, and followed by this key, which no file can hold; the value of
- * a key goes beside it, so that a line may be longer than inih's.
+ * inih, as distributions build it, truncates long lines and names, joins indented lines, cuts lines
+ * at ';', reports neither lines nor new sections, and stops at bare keys. It therefore gets lines
+ * in a reduced form. A header becomes "[N]", N its index, followed by NEW_SECTION_KEY, which no
+ * file can contain. A key gets a dummy value; the real value is in struct parse, so a line may be
+ * longer than inih allows.
  */
 #define NEW_SECTION_KEY "\x01new"
 
-/* Fits into a line of any inih, and no option has a longer name. */
+/* Bytes of a key. Fits into a line of any inih, and no option has a longer name. */
 #define KEY_MAX 100
 
 struct parse {
 	struct jobfile *file;
 	struct jobreader reader;
 	struct diag *d;
-	bool has_header;   /* the key for a new section is due */
-	bool is_full;      /* the section was told to be too long */
-	bool is_over;      /* so was the file; nothing more of it is read */
-	char *name;        /* of the header read last */
-	const char *value; /* of the line read last; NULL: a bare key */
+	bool has_header;   /* NEW_SECTION_KEY is the next line for inih */
+	bool is_full;      /* the section has too many options, which was reported */
+	bool is_over;      /* the rest of the file is skipped */
+	char *name;        /* name in the last header */
+	const char *value; /* value in the last line; NULL: a bare key */
 };
 
-static struct section *current(const struct parse *p)
-{
-	return p->file->count ? &p->file->sections[p->file->count - 1] : NULL;
-}
-
-/* Names become parts of paths: mlgen-data/NAME. */
+/* Check the name of a section, which becomes part of a path: mlgen-data/NAME. */
 static void jobfile_check_name(struct parse *p, const char *name)
 {
 	struct diag_place at = p->reader.at;
@@ -158,7 +153,7 @@ static char *trimmed(const char *s, size_t len)
 	return mem_strndup(s, len);
 }
 
-/* After a faulty header the file is read on, as if it were right. */
+/* The name in a header. Parsing continues after a faulty header as if it were valid. */
 static char *header_name(struct parse *p, const char *line)
 {
 	const char *end = strrchr(line, ']');
@@ -179,7 +174,8 @@ static char *header_name(struct parse *p, const char *line)
 	return name;
 }
 
-/* Only some options select; any other [x=y] is the name of a job. */
+/* Set kind, selector and value of a variant. Options without MLGEN_SELECTS do not select: [x=y] is
+ * the name of a job then. */
 static void find_selector(struct section *s)
 {
 	size_t len = strcspn(s->name, "=");
@@ -197,19 +193,6 @@ static void find_selector(struct section *s)
 		s->value += strspn(s->value, " \t");
 	}
 	mem_free(key);
-}
-
-static void find_parent(struct parse *p, struct section *s)
-{
-	size_t at = p->file->count;
-
-	while (at && p->file->sections[at - 1].kind == SECTION_VARIANT)
-		at--;
-	if (at)
-		s->parent = at - 1;
-	else
-		diag_add(p->d, DIAG_ERROR, s->at,
-			 "[%s]: belongs to the job above it; there is none", s->name);
 }
 
 static bool is_twin(const struct section *a, const struct section *b)
@@ -240,6 +223,7 @@ static void add_section(struct parse *p)
 {
 	struct jobfile *f = p->file;
 	struct section s = { .at = p->reader.at };
+	size_t parents = f->count;
 
 	if (f->count == JOBFILE_SECTIONS_MAX) {
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
@@ -252,58 +236,58 @@ static void add_section(struct parse *p)
 	p->name = NULL;
 	s.kind = strcmp(s.name, "global") == 0 ? SECTION_GLOBAL : SECTION_JOB;
 	find_selector(&s);
-	if (s.kind == SECTION_VARIANT)
-		find_parent(p, &s);
+	while (parents && f->sections[parents - 1].kind == SECTION_VARIANT)
+		parents--;
+	if (s.kind == SECTION_VARIANT && !parents)
+		diag_add(p->d, DIAG_ERROR, s.at, "[%s]: belongs to the job above it; there is none",
+			 s.name);
+	else if (s.kind == SECTION_VARIANT)
+		s.parent = parents - 1;
 	jobfile_check_twins(p, &s);
 	f->sections = mem_realloc(f->sections, (f->count + 1) * sizeof(*f->sections));
 	f->sections[f->count++] = s;
 	p->is_full = false;
 }
 
-/* fio takes the last one silently; so do we, but aloud. */
-static void set_again(struct parse *p, struct opt *o, const char *value, bool is_bare)
+static void add_option(struct parse *p, const char *key)
 {
-	struct diag_place at = p->reader.at;
-
-	if (strcmp(o->at.file, at.file) == 0)
-		diag_add(p->d, DIAG_WARNING, at, "%s: set in line %u already; this one counts",
-			 o->key, o->at.line);
-	optlist_replace(o, value, is_bare, at);
-}
-
-static void add_option(struct parse *p, const char *key, const char *value, bool is_bare)
-{
-	struct section *s = current(p);
+	struct jobfile *f = p->file;
+	struct section *s = f->count ? &f->sections[f->count - 1] : NULL;
 	struct opt *o = s ? optlist_find(&s->opts, key) : NULL;
+	struct diag_place at = p->reader.at;
+	const char *value = p->value ? p->value : "1";
 
-	if (!s)
-		diag_add(p->d, DIAG_ERROR, p->reader.at,
+	if (!s) {
+		diag_add(p->d, DIAG_ERROR, at,
 			 "%s: option before any section; a job starts with its name in brackets, "
 			 "such as [train]",
 			 key);
-	else if (o)
-		set_again(p, o, value, is_bare);
-	else if (!optlist_add(&s->opts, key, value, is_bare, p->reader.at) && !p->is_full) {
-		diag_add(p->d, DIAG_ERROR, p->reader.at, "more than %d options in a section",
-			 OPTLIST_MAX);
+	} else if (o) {
+		/* The last value counts, as in fio, which does not warn. */
+		if (strcmp(o->at.file, at.file) == 0)
+			diag_add(p->d, DIAG_WARNING, at,
+				 "%s: set in line %u already; this one counts", o->key, o->at.line);
+		optlist_replace(o, value, !p->value, at);
+	} else if (!optlist_add(&s->opts, key, value, !p->value, at) && !p->is_full) {
+		diag_add(p->d, DIAG_ERROR, at, "more than %d options in a section", OPTLIST_MAX);
 		p->is_full = true;
 	}
 }
 
-static int take_pair(void *user, const char *section, const char *name, const char *value)
+/* inih's handler. The section and the value are those of the reduced form, and unused. */
+static int handle_pair(void *user, const char *section, const char *name, const char *value)
 {
 	struct parse *p = user;
 
-	(void)section; /* the table of headers knows more */
-	(void)value;   /* as p->value does */
+	(void)section, (void)value;
 	if (strcmp(name, NEW_SECTION_KEY) == 0)
 		add_section(p);
 	else
-		add_option(p, name, p->value ? p->value : "1", !p->value);
+		add_option(p, name);
 	return 1;
 }
 
-/* "key:" or "key: value" where no job has begun. */
+/* Is the line "key:" or "key: value", before any section? */
 static bool is_yaml(const struct parse *p, const char *line, size_t key_len)
 {
 	return !p->file->count && !p->has_header && key_len && line[key_len] == ':' &&
@@ -335,8 +319,8 @@ static bool has_key(struct parse *p, const char *line, size_t key_len)
 	return key_len > 0 && key_len <= KEY_MAX;
 }
 
-/* What inih gets for one line; false when the line is refused. */
-static bool write_line(struct parse *p, const char *line, char *to, int room)
+/* Print the reduced form of a line; false if the line has a fault. */
+static bool reduce_line(struct parse *p, const char *line, char *to, int room)
 {
 	size_t size = (size_t)room;
 	size_t key_len = strcspn(line, "=:");
@@ -357,6 +341,7 @@ static bool write_line(struct parse *p, const char *line, char *to, int room)
 	return true;
 }
 
+/* inih's reader, which works like fgets(). */
 static char *read_line(char *to, int room, void *stream)
 {
 	struct parse *p = stream;
@@ -371,25 +356,11 @@ static char *read_line(char *to, int room, void *stream)
 		line = p->is_over ? NULL : jobreader_next(&p->reader);
 		if (!line)
 			return NULL;
-	} while (!write_line(p, line, to, room));
+	} while (!reduce_line(p, line, to, room));
 	return to;
 }
 
-/*
- * One stream serves as inih's reader and as its user pointer; both want the parse. Nothing may be
- * left for inih to complain of.
- */
-static void jobfile_parse(struct parse *p, const char *path)
-{
-	size_t errors = p->d->errors;
-	int rc = ini_parse_stream(read_line, p, take_pair, p);
-
-	if (rc && p->d->errors == errors)
-		diag_add(p->d, DIAG_ERROR, (struct diag_place){ path, 0 }, "libinih gives up (%d)",
-			 rc);
-}
-
-/* A later [global] adds to and overrides those above it. */
+/* Set the globals of each section. A [global] adds to and overrides the [global]s above. */
 static void share_globals(struct jobfile *f)
 {
 	struct optlist *above = NULL;
@@ -408,15 +379,6 @@ static void share_globals(struct jobfile *f)
 	}
 }
 
-static bool has_job(const struct jobfile *f)
-{
-	for (size_t i = 0; i < f->count; i++) {
-		if (f->sections[i].kind == SECTION_JOB)
-			return true;
-	}
-	return false;
-}
-
 bool jobfile_is_job_name(const char *name)
 {
 	struct section s = { .name = mem_strdup(name) };
@@ -431,12 +393,20 @@ void jobfile_read(struct jobfile *f, const char *path, struct diag *d)
 {
 	struct parse p = { .file = f, .d = d };
 	size_t errors = d->errors;
+	bool has_job = false;
+	int rc = 0;
 
 	memset(f, 0, sizeof(*f));
 	if (jobreader_open(&p.reader, path, d) == 0)
-		jobfile_parse(&p, p.reader.paths[0]);
+		rc = ini_parse_stream(read_line, &p, handle_pair, &p);
+	/* inih finds no faults of its own in reduced lines. */
+	if (rc && d->errors == errors)
+		diag_add(d, DIAG_ERROR, (struct diag_place){ p.reader.paths[0], 0 },
+			 "libinih gives up (%d)", rc);
 	share_globals(f);
-	if (!has_job(f) && d->errors == errors)
+	for (size_t i = 0; i < f->count; i++)
+		has_job |= f->sections[i].kind == SECTION_JOB;
+	if (!has_job && d->errors == errors)
 		diag_add(d, DIAG_ERROR, (struct diag_place){ p.reader.paths[0], 0 },
 			 "no job; a job starts with its name in brackets, such as [train]");
 	f->paths = p.reader.paths;
@@ -453,7 +423,7 @@ void jobfile_fini(struct jobfile *f)
 		struct section *s = &f->sections[i];
 
 		if (s->kind == SECTION_GLOBAL) {
-			optlist_forget(s->globals);
+			optlist_release(s->globals);
 			mem_free(s->globals);
 		}
 		mem_free(s->name);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobreader.c - the lines of a job file that mean something, and what stands for something else in
- * a value. */
+/* jobreader.c - reads the lines of a job file, and replaces variables and words in values. */
 #include "job/job_internal.h"
 
 #include <ctype.h>
@@ -38,7 +37,7 @@ static size_t word_length(const char *s)
 	return n;
 }
 
-/* `inside` is what stands between the braces. */
+/* Append the variable of which `inside` is the text between the braces. */
 static int expand_variable(struct buf *out, const char *inside, struct mlgen_err *err)
 {
 	size_t len = word_length(inside);
@@ -87,8 +86,8 @@ static bool expand_word(struct buf *out, const char *word, size_t len, const cha
 }
 
 /*
- * Append `text` with ${VAR} and ${VAR:-default} replaced from the environment. 0, or -EINVAL: a
- * variable that is not set and has no default, or a form that is neither.
+ * Append `text` with ${VAR} and ${VAR:-default} replaced from the environment. -EINVAL if a
+ * variable is neither set nor has a default, or is not written in these forms.
  */
 static int words_expand_env(struct buf *out, const char *text, struct mlgen_err *err)
 {
@@ -147,15 +146,9 @@ int words_expand(struct buf *out, const char *text, const char *jobname, struct 
 	return 0;
 }
 
-/* Would either of them take what begins at this '$' for its own? */
-static bool words_is_replaced(const char *dollar)
-{
-	return dollar[1] == '{' || is_word_start(dollar[1]);
-}
-
 /* ---- paths ---- */
 
-/* "s3" of "s3://bucket"; 0: it is no address. */
+/* The length of "s3" in "s3://bucket"; 0 = not an address. */
 static size_t scheme_length(const char *path)
 {
 	size_t len =
@@ -196,7 +189,7 @@ void pathname_beside(struct buf *out, const char *file, const char *path)
 
 #define BLANKS " \t\r"
 #define COMMENTS "#;"
-/* No option's name is as long. */
+/* Bytes of a line for the name of an option; no name is as long. */
 #define NAME_ROOM 256
 
 static struct jobreader_level *top(struct jobreader *r)
@@ -204,12 +197,12 @@ static struct jobreader_level *top(struct jobreader *r)
 	return &r->levels[r->depth - 1];
 }
 
-static struct diag_place here(struct jobreader *r)
+static struct diag_place current_place(struct jobreader *r)
 {
 	return (struct diag_place){ top(r)->path, top(r)->line };
 }
 
-static const char *keep_path(struct jobreader *r, const char *path)
+static const char *add_path(struct jobreader *r, const char *path)
 {
 	r->paths = mem_realloc(r->paths, (r->path_count + 1) * sizeof(*r->paths));
 	r->paths[r->path_count] = mem_strdup(path);
@@ -233,15 +226,15 @@ static void pop(struct jobreader *r)
 
 /* ---- a file's text ---- */
 
-/* A byte that no text has? */
+/* Is this a byte that text does not contain? */
 static bool is_control(unsigned char c)
 {
 	return (c < 0x20 && c != '\t') || c == 0x7f;
 }
 
 /*
- * The first byte that only a program writes, or the end; *line is its line. Pages and line ends are
- * people's, and in a comment all but a zero.
+ * Find the first byte that is not text, or the end; *line is its line. Form feeds and line ends are
+ * text, and in a comment every byte but NUL.
  */
 static const char *find_binary(const char *s, const char *end, unsigned *line)
 {
@@ -258,13 +251,13 @@ static const char *find_binary(const char *s, const char *end, unsigned *line)
 	return s;
 }
 
-/* 0, or -errno; more than the most is left in the file. */
-static int read_text(struct buf *text, int fd, size_t most)
+/* Read a file until the text is longer than `max` bytes. 0, or -errno. */
+static int read_text(struct buf *text, int fd, size_t max)
 {
-	char some[4096];
+	char chunk[4096];
 
-	while (text->len <= most) {
-		ssize_t n = read(fd, some, sizeof(some));
+	while (text->len <= max) {
+		ssize_t n = read(fd, chunk, sizeof(chunk));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -272,12 +265,12 @@ static int read_text(struct buf *text, int fd, size_t most)
 			return -errno;
 		if (n == 0)
 			break;
-		buf_addn(text, some, (size_t)n);
+		buf_addn(text, chunk, (size_t)n);
 	}
 	return 0;
 }
 
-/* Tell what is wrong with the text as a whole; 0 or -EINVAL. */
+/* Report a fault of the text as a whole. 0 or -errno. */
 static int check_text(struct jobreader *r, const struct buf *text, const char *path)
 {
 	const char *s = buf_str(text), *end = s + text->len;
@@ -300,7 +293,7 @@ static int check_text(struct jobreader *r, const struct buf *text, const char *p
 	return -EINVAL;
 }
 
-/* Takes all of the file; what is wrong with it is told. 0 or -errno. */
+/* Read the whole file as a new level, and report its faults. 0 or -errno. */
 static int push(struct jobreader *r, int fd, const char *path, const struct stat *st)
 {
 	struct buf text = { 0 };
@@ -329,7 +322,7 @@ static int push(struct jobreader *r, int fd, const char *path, const struct stat
 
 /* ---- files ---- */
 
-/* A device, but the one that is standard input already. */
+/* Is it a device, other than that of standard input? */
 static bool is_other_device(const struct stat *st)
 {
 	struct stat in;
@@ -340,7 +333,7 @@ static bool is_other_device(const struct stat *st)
 	       (fstat(STDIN_FILENO, &in) < 0 || !S_ISCHR(in.st_mode) || in.st_rdev != st->st_rdev);
 }
 
-/* What is wrong with it, or NULL. A FIFO is for `mlgen <(program)`. */
+/* The reason why a file of this kind is refused, or NULL. A FIFO is accepted: mlgen <(program). */
 static const char *wrong_kind(const struct stat *st, bool is_included)
 {
 	if (S_ISDIR(st->st_mode))
@@ -352,30 +345,27 @@ static const char *wrong_kind(const struct stat *st, bool is_included)
 	return NULL;
 }
 
-/*
- * Open one more file. `at` is where it was asked for: an include line, or nowhere, then the fault
- * carries the path itself.
- */
+/* Open a file. `at` is the place of the include line. Without one, faults name the path instead. */
 static int open_level(struct jobreader *r, const char *path, struct diag_place at)
 {
-	const char *before = at.line ? path : "", *colon = at.line ? ": " : "";
+	const char *prefix = at.line ? path : "", *colon = at.line ? ": " : "";
 	const char *wrong = NULL;
 	struct stat st;
-	int looked_at = firstlook(path, &st), fd = -1;
-	int rc = looked_at < 0 ? looked_at : 0;
+	int path_fd = firstlook(path, &st), fd = -1;
+	int rc = path_fd < 0 ? path_fd : 0;
 
 	if (!at.line)
 		at.file = path;
 	if (!rc) {
 		wrong = wrong_kind(&st, at.line);
-		fd = wrong ? -EINVAL : firstlook_open(looked_at, path, &st, O_RDONLY | O_NOCTTY);
+		fd = wrong ? -EINVAL : firstlook_open(path_fd, path, &st, O_RDONLY | O_NOCTTY);
 		rc = fd < 0 ? fd : 0;
-		close(looked_at);
+		close(path_fd);
 	}
 	if (wrong)
-		diag_add(r->d, DIAG_ERROR, at, "%s%s%s", before, colon, wrong);
+		diag_add(r->d, DIAG_ERROR, at, "%s%s%s", prefix, colon, wrong);
 	else if (rc)
-		diag_add(r->d, DIAG_ERROR, at, "%s%s%s", before, colon, strerror(-rc));
+		diag_add(r->d, DIAG_ERROR, at, "%s%s%s", prefix, colon, strerror(-rc));
 	else if (find_open(r, &st) && (rc = -ELOOP))
 		diag_add(r->d, DIAG_ERROR, at,
 			 "include %s: this file is being read already, from line %u of %s", path,
@@ -389,7 +379,7 @@ static int open_level(struct jobreader *r, const char *path, struct diag_place a
 
 /* ---- a line ---- */
 
-/* The next one, without its newline; NULL at the end of the file. */
+/* The next line without its newline; NULL at the end of the file. */
 static char *next_line(struct jobreader_level *l)
 {
 	char *line = l->text + l->next;
@@ -401,13 +391,6 @@ static char *next_line(struct jobreader_level *l)
 	l->next += len + 1;
 	l->line++;
 	return line;
-}
-
-static char *skip_mark_and_blanks(const struct jobreader *r, char *s)
-{
-	if (r->levels[r->depth - 1].line == 1)
-		s += bom_bytes(s, strlen(s));
-	return s + strspn(s, BLANKS);
 }
 
 static void trim_end(char *s)
@@ -423,30 +406,20 @@ static bool is_text(struct jobreader *r, const char *s)
 	while (*s && !is_control((unsigned char)*s))
 		s++;
 	if (*s)
-		diag_add(r->d, DIAG_ERROR, here(r), "byte 0x%02x is no text; is this a job file?",
-			 (unsigned char)*s);
+		diag_add(r->d, DIAG_ERROR, current_place(r),
+			 "byte 0x%02x is no text; is this a job file?", (unsigned char)*s);
 	return !*s;
 }
 
-static bool is_short(struct jobreader *r, const char *s)
-{
-	size_t len = strlen(s);
-
-	if (len > JOBREADER_LINE_MAX)
-		diag_add(r->d, DIAG_ERROR, here(r), "line of %zu bytes; at most %d are read", len,
-			 JOBREADER_LINE_MAX);
-	return len <= JOBREADER_LINE_MAX;
-}
-
-/* fio cuts lines at these wherever they stand; a value that would lose its end there is not guessed
- * at. */
+/* Remove a comment. fio cuts a line at '#' and ';' anywhere, so a value that contains one is
+ * refused. */
 static bool cut_comment(struct jobreader *r, char *s)
 {
 	char *comment = s + strcspn(s, COMMENTS);
 
 	if (*comment && !strchr(BLANKS, comment[-1])) {
 		diag_add(
-			r->d, DIAG_ERROR, here(r),
+			r->d, DIAG_ERROR, current_place(r),
 			"'%.60s': fio would cut the line at '%c'; put a blank before a comment. A "
 			"value that has a '%c' comes from a variable, ${NAME}, or the command line",
 			s, *comment, *comment);
@@ -457,7 +430,7 @@ static bool cut_comment(struct jobreader *r, char *s)
 	return true;
 }
 
-/* "include FILE"; an option's name cannot hold a blank. */
+/* The file of "include FILE", or NULL. An option's name cannot contain a blank. */
 static const char *include_argument(const char *s)
 {
 	if (strncmp(s, "include", 7) != 0 || (s[7] != ' ' && s[7] != '\t'))
@@ -471,17 +444,17 @@ static void include_file(struct jobreader *r, const char *argument)
 	struct buf path = { 0 };
 
 	if (r->depth == JOBREADER_DEPTH) {
-		diag_add(r->d, DIAG_ERROR, here(r),
+		diag_add(r->d, DIAG_ERROR, current_place(r),
 			 "include %s: more than %d files within each other", argument,
 			 JOBREADER_DEPTH);
 		return;
 	}
 	pathname_beside(&path, top(r)->path, argument);
-	open_level(r, keep_path(r, buf_str(&path)), here(r));
+	open_level(r, add_path(r, buf_str(&path)), current_place(r));
 	buf_fini(&path);
 }
 
-/* Replace ${VAR}; the result may not become something else than an option. */
+/* Replace ${VAR} in an option. The result must not be a header or a comment. */
 static bool expand(struct jobreader *r, const char *s)
 {
 	struct mlgen_err err = { 0 };
@@ -490,12 +463,12 @@ static bool expand(struct jobreader *r, const char *s)
 	bool is_good = true;
 
 	if (words_expand_env(&raw, s, &err)) {
-		diag_add(r->d, DIAG_ERROR, here(r), "%s", err.text);
+		diag_add(r->d, DIAG_ERROR, current_place(r), "%s", err.text);
 		is_good = false;
 	}
 	start = buf_str(&raw) + strspn(buf_str(&raw), BLANKS);
 	if (is_good && *start && strchr("[#;", *start)) {
-		diag_add(r->d, DIAG_ERROR, here(r),
+		diag_add(r->d, DIAG_ERROR, current_place(r),
 			 "%s: a variable cannot hold a header or a comment", s);
 		is_good = false;
 	}
@@ -507,18 +480,27 @@ static bool expand(struct jobreader *r, const char *s)
 	return is_good && r->text.len;
 }
 
-/* Is there something in the line for the caller? */
-static bool take_line(struct jobreader *r, char *line)
+/* Set r->text to the header or option in the line. False if the line has neither. */
+static bool parse_line(struct jobreader *r, char *s)
 {
-	char *s = skip_mark_and_blanks(r, line);
 	const char *argument = NULL;
+	size_t len;
 
+	if (top(r)->line == 1)
+		s += bom_bytes(s, strlen(s));
+	s += strspn(s, BLANKS);
 	trim_end(s);
 	if (!*s || strchr(COMMENTS, *s))
 		return false;
-	if (!is_short(r, s) || !cut_comment(r, s) || !is_text(r, s))
+	len = strlen(s);
+	if (len > JOBREADER_LINE_MAX) {
+		diag_add(r->d, DIAG_ERROR, current_place(r),
+			 "line of %zu bytes; at most %d are read", len, JOBREADER_LINE_MAX);
 		return false;
-	r->at = here(r);
+	}
+	if (!cut_comment(r, s) || !is_text(r, s))
+		return false;
+	r->at = current_place(r);
 	if (*s == '[') {
 		buf_reset(&r->text);
 		buf_add(&r->text, s);
@@ -540,12 +522,12 @@ int jobreader_open(struct jobreader *r, const char *path, struct diag *d)
 	memset(r, 0, sizeof(*r));
 	r->d = d;
 	if (strcmp(path, "-") != 0)
-		return open_level(r, keep_path(r, path), (struct diag_place){ 0 });
+		return open_level(r, add_path(r, path), (struct diag_place){ 0 });
 	if (fstat(STDIN_FILENO, &st)) {
 		diag_add(d, DIAG_ERROR, (struct diag_place){ 0 }, "-: %s", strerror(errno));
 		return -EBADF;
 	}
-	return push(r, STDIN_FILENO, keep_path(r, "stdin"), &st);
+	return push(r, STDIN_FILENO, add_path(r, "stdin"), &st);
 }
 
 void jobreader_close(struct jobreader *r)
@@ -566,7 +548,7 @@ const char *jobreader_next(struct jobreader *r)
 
 		if (!line)
 			pop(r);
-		else if (take_line(r, line))
+		else if (parse_line(r, line))
 			return buf_str(&r->text);
 	}
 	return NULL;
@@ -592,7 +574,7 @@ const char *jobreader_cannot_hold(const char *value)
 	for (; *value; value++) {
 		if (is_control((unsigned char)*value))
 			return "a byte that is no text";
-		if (*value == '$' && words_is_replaced(value))
+		if (*value == '$' && (value[1] == '{' || is_word_start(value[1])))
 			return "a '$' that would be replaced";
 	}
 	return NULL;

@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "field/fields.h"
 
-/* ---- where job files are looked for ---- */
+/* ---- job files by name ---- */
 
 static char *try_path(const char *dir, const char *sub, const char *name)
 {
@@ -34,9 +34,9 @@ bool jobset_is_path(const char *ioengine)
 }
 
 /*
- * The path of a job file: NAME.job as the command line means it: here, in $MLGEN_JOBS, in jobs/
- * beside the binary, among the installed. NULL = none.
- * An argument with a slash is a path. The result is the caller's (mem_free).
+ * The path of a job file. A name is searched here, in $MLGEN_JOBS, in jobs/ next to the binary and
+ * among the installed jobs; a name with a slash is a path. NULL = not there. The caller frees the
+ * result (mem_free).
  */
 static char *jobset_find_file(const char *name, const struct jobset_env *env)
 {
@@ -59,7 +59,7 @@ struct job_names {
 	size_t count;
 };
 
-/* The job files of a folder; of one that is not there none. */
+/* Add the names of the job files in a folder, which need not exist. */
 static void add_names(struct job_names *n, const char *path)
 {
 	DIR *dir = path && *path ? opendir(path) : NULL;
@@ -77,43 +77,38 @@ static void add_names(struct job_names *n, const char *path)
 		closedir(dir);
 }
 
-static void add_searched(struct job_names *n, const struct jobset_env *env)
-{
-	struct buf beside = { 0 };
-
-	add_names(n, ".");
-	add_names(n, getenv("MLGEN_JOBS"));
-	if (env->binary_dir)
-		buf_addf(&beside, "%s/jobs", env->binary_dir);
-	add_names(n, buf_str(&beside));
-	add_names(n, env->installed_dir);
-	buf_fini(&beside);
-}
-
-/* The job file whose name comes closest, as an argument that would find it: where `name` has a
- * folder there, else where job files are looked for.
- * NULL = none is close. The result is the caller's (mem_free). */
+/* The argument for the job file with the most similar name, in the folder of `name` or wherever
+ * job files are searched. NULL = no name is similar. The caller frees the result (mem_free). */
 static char *jobset_nearest_file(const char *name, const struct jobset_env *env)
 {
 	const char *slash = strrchr(name, '/');
 	size_t folder_len = slash ? (size_t)(slash - name) + 1 : 0;
 	struct job_names n = { 0 };
 	struct buf folder = { 0 }, text = { 0 };
-	const char *found;
+	const char *nearest;
 
 	buf_addn(&folder, name, folder_len);
-	if (slash)
+	if (slash) {
 		add_names(&n, buf_str(&folder));
-	else
-		add_searched(&n, env);
-	/* The order of a folder is chance. */
+	} else {
+		struct buf jobs = { 0 };
+
+		add_names(&n, ".");
+		add_names(&n, getenv("MLGEN_JOBS"));
+		if (env->binary_dir)
+			buf_addf(&jobs, "%s/jobs", env->binary_dir);
+		add_names(&n, buf_str(&jobs));
+		add_names(&n, env->installed_dir);
+		buf_fini(&jobs);
+	}
+	/* readdir() returns names in no particular order. */
 	if (n.count)
 		qsort(n.names, n.count, sizeof(*n.names), text_compare);
 	n.names = mem_realloc(n.names, (n.count + 1) * sizeof(*n.names));
 	n.names[n.count] = NULL;
-	found = field_nearest_word((const char *const *)n.names, name + folder_len);
-	if (found)
-		buf_addf(&text, "%s%s", buf_str(&folder), found);
+	nearest = field_nearest_word((const char *const *)n.names, name + folder_len);
+	if (nearest)
+		buf_addf(&text, "%s%s", buf_str(&folder), nearest);
 	for (size_t i = 0; i < n.count; i++)
 		mem_free(n.names[i]);
 	mem_free(n.names);
@@ -129,17 +124,17 @@ struct load {
 	struct jobset *set;
 	struct resolver r;
 	struct cmdline cmd;
-	struct jobfile *files; /* as many as cmd has */
-	struct layers *jobs;   /* those that are selected, in order */
+	struct jobfile *files; /* cmd.file_count files */
+	struct layers *jobs;   /* jobs that --section selects, in order */
 	size_t job_count;
-	const char **names; /* of all jobs there are, also not selected */
+	const char **names; /* all jobs, selected or not */
 	size_t name_count;
 };
 
-/* ---- job files by name ---- */
+/* ---- missing job files ---- */
 
-/* Of a file that was found at `path` when `name` was looked for. */
-static const char *where_it_is(const char *path, const char *name)
+/* Explain where `path` is, the result of a search for `name`. */
+static const char *location_text(const char *path, const char *name)
 {
 	const char *dir = getenv("MLGEN_JOBS");
 	size_t len = dir ? strlen(dir) : 0;
@@ -164,7 +159,7 @@ static void fail_missing_file(struct load *l, const char *name)
 		nearest = jobset_find_file(buf_str(&with_suffix), env);
 	if (nearest)
 		buf_addf(&text, "; did you mean %s%s?", buf_str(&with_suffix),
-			 where_it_is(nearest, buf_str(&with_suffix)));
+			 location_text(nearest, buf_str(&with_suffix)));
 	else if (strchr(name, '='))
 		buf_addf(&text, "; as an option: --%s", name);
 	else if ((nearest = jobset_nearest_file(name, env)) ||
@@ -182,24 +177,7 @@ static void fail_missing_file(struct load *l, const char *name)
 
 /* ---- jobs ---- */
 
-static void keep_paths(struct jobset *set, struct jobfile *f)
-{
-	set->paths =
-		mem_realloc(set->paths, (set->path_count + f->path_count) * sizeof(*set->paths));
-	for (size_t i = 0; i < f->path_count; i++)
-		set->paths[set->path_count++] = f->paths[i];
-	mem_free(f->paths);
-	f->paths = NULL;
-	f->path_count = 0;
-}
-
-static void add_job(struct jobset *set, struct job *j)
-{
-	set->jobs = mem_realloc(set->jobs, (set->count + 1) * sizeof(*set->jobs));
-	set->jobs[set->count++] = j;
-}
-
-/* The next name of --section and its length; NULL: there is none. */
+/* The next name of --section and its length; NULL after the last. */
 static const char *next_section(const char *at, size_t *len)
 {
 	at += *at == '\n';
@@ -207,50 +185,44 @@ static const char *next_section(const char *at, size_t *len)
 	return *len ? at : NULL;
 }
 
-static bool is_selected(struct load *l, const char *name)
+/* Add the name of a job, and its layers if --section selects it. */
+static void add_layers(struct load *l, const struct job_source *src)
 {
 	const char *at = l->set->settings.section;
-	bool is_it = !at;
+	bool is_selected = !at;
 	size_t len;
 
-	while (at && !is_it && (at = next_section(at, &len))) {
-		is_it = len == strlen(name) && strncmp(at, name, len) == 0;
+	while (at && !is_selected && (at = next_section(at, &len))) {
+		is_selected = len == strlen(src->name) && strncmp(at, src->name, len) == 0;
 		at += len;
 	}
 	l->names = mem_realloc(l->names, (l->name_count + 1) * sizeof(*l->names));
-	l->names[l->name_count++] = name;
-	return is_it;
-}
-
-static void add_layers(struct load *l, const struct job_source *src)
-{
-	if (!is_selected(l, src->name))
+	l->names[l->name_count++] = src->name;
+	if (!is_selected)
 		return;
 	l->jobs = mem_realloc(l->jobs, (l->job_count + 1) * sizeof(*l->jobs));
 	layers_init(&l->jobs[l->job_count++], src, &l->cmd);
-}
-
-static void add_layers_of_file(struct load *l, const struct jobfile *f)
-{
-	for (size_t i = 0; i < f->count; i++) {
-		const struct section *s = &f->sections[i];
-
-		if (s->kind == SECTION_JOB)
-			add_layers(l, &(struct job_source){
-					      .name = s->name,
-					      .file = f,
-					      .section = s,
-					      .opts = &s->opts,
-				      });
-	}
 }
 
 static void add_all_layers(struct load *l)
 {
 	const struct cmdline *c = &l->cmd;
 
-	for (size_t i = 0; i < c->file_count; i++)
-		add_layers_of_file(l, &l->files[i]);
+	for (size_t i = 0; i < c->file_count; i++) {
+		const struct jobfile *f = &l->files[i];
+
+		for (size_t k = 0; k < f->count; k++) {
+			const struct section *s = &f->sections[k];
+
+			if (s->kind == SECTION_JOB)
+				add_layers(l, &(struct job_source){
+						      .name = s->name,
+						      .file = f,
+						      .section = s,
+						      .opts = &s->opts,
+					      });
+		}
+	}
 	for (size_t i = 0; i < c->job_count; i++)
 		add_layers(l, &(struct job_source){
 				      .name = c->jobs[i].name,
@@ -267,13 +239,14 @@ static void load_job(struct load *l, struct layers *layers, bool begins_group)
 	layers_fini(layers);
 	if (set->count)
 		j->group = set->jobs[set->count - 1]->group + (j->stonewall || begins_group);
-	add_job(set, j);
+	set->jobs = mem_realloc(set->jobs, (set->count + 1) * sizeof(*set->jobs));
+	set->jobs[set->count++] = j;
 	if (is_whole)
 		job_check(j, l->r.d);
 }
 
-/* The jobs that come next, of a file, or NULL: of the command line; they do not start with those
- * before. */
+/* Load the next jobs that come from this file, or from the command line if `f` is NULL. They start
+ * after the jobs of the previous file. */
 static void load_jobs_of(struct load *l, const struct jobfile *f)
 {
 	size_t first = l->set->count;
@@ -282,7 +255,7 @@ static void load_jobs_of(struct load *l, const struct jobfile *f)
 		load_job(l, &l->jobs[i], i == first);
 }
 
-/* One that is missing is left empty. */
+/* Read a job file. `file` stays empty if there is no such file. */
 static void read_file(struct load *l, const char *name, struct jobfile *file)
 {
 	bool is_taken = l->set->question && l->set->question->takes_documents;
@@ -306,7 +279,7 @@ static void read_file(struct load *l, const char *name, struct jobfile *file)
 	mem_free(path);
 }
 
-static void read_and_load(struct load *l)
+static void resolve_all(struct load *l)
 {
 	const struct cmdline *c = &l->cmd;
 
@@ -325,7 +298,7 @@ static void read_and_load(struct load *l)
 	load_jobs_of(l, NULL);
 }
 
-/* ---- what only the whole command line shows ---- */
+/* ---- checks of the whole command line ---- */
 
 static bool is_named(const struct load *l, const char *name)
 {
@@ -336,7 +309,7 @@ static bool is_named(const struct load *l, const char *name)
 	return false;
 }
 
-/* The first names are enough to see what was meant. */
+/* Report an unknown job and the names of the first jobs, up to about 400 bytes. */
 static void fail_name(struct load *l, const char *option, const char *name)
 {
 	struct buf names = { 0 };
@@ -348,28 +321,31 @@ static void fail_name(struct load *l, const char *option, const char *name)
 	buf_fini(&names);
 }
 
-/* --reader.batch_size reads as an option of a job "reader", and is DLIO's. */
+/* Report options for a job that does not exist. --reader.batch_size looks like an option for a job
+ * "reader", but is a key of DLIO. */
 static void fail_section(struct load *l, const char *option, const char *name)
 {
 	struct buf key = { 0 };
-	const char *here;
+	const char *own;
 
 	buf_addf(&key, "%s.%s", name, option);
-	here = elsewhere_option(buf_str(&key));
-	if (here)
+	own = foreign_option(buf_str(&key));
+	if (own)
 		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "%s: DLIO's name; in mlgen it is %s: write --%s", buf_str(&key), here,
-			 here);
+			 "%s: DLIO's name; in mlgen it is %s: write --%s", buf_str(&key), own, own);
 	else
 		fail_name(l, option, name);
 	buf_fini(&key);
 }
 
-static void check_sections(struct load *l)
+static void check_names(struct load *l)
 {
+	const struct cmdline *c = &l->cmd;
 	const char *at = l->set->settings.section;
 	size_t len;
 
+	if (!l->name_count)
+		return;
 	while (at && (at = next_section(at, &len))) {
 		char *name = mem_strndup(at, len);
 
@@ -378,15 +354,6 @@ static void check_sections(struct load *l)
 		mem_free(name);
 		at += len;
 	}
-}
-
-static void check_names(struct load *l)
-{
-	const struct cmdline *c = &l->cmd;
-
-	if (!l->name_count)
-		return;
-	check_sections(l);
 	for (size_t i = 0; i < c->section_count; i++) {
 		const struct cmdline_part *part = &c->sections[i];
 
@@ -395,38 +362,9 @@ static void check_names(struct load *l)
 	}
 }
 
-static void check_requirements(struct load *l)
-{
-	struct requirement list[REQUIREMENTS_MAX];
-	struct mlgen_err err = { 0 };
-	const char *text = l->set->settings.require;
-
-	if (text && jobset_requirements(text, list, REQUIREMENTS_MAX, &err) < 0)
-		diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s", err.text);
-}
-
-static bool is_request(const struct settings *s)
-{
-	return s->help || s->version || s->list_jobs || s->cmdhelp || s->enghelp;
-}
-
-static bool only_looks(const struct settings *s, const struct question *q)
-{
-	return s->parse_only || s->showjob || s->dry_run || (q && q->only_looks);
-}
-
-static void read_files(struct load *l)
-{
-	const struct cmdline *c = &l->cmd;
-
-	l->files = mem_array(c->file_count, sizeof(*l->files));
-	for (size_t i = 0; i < c->file_count; i++)
-		read_file(l, c->files[i], &l->files[i]);
-}
-
-typedef void visit_list(struct resolve_engines *e, const struct optlist *list);
-
-static void visit_lists(struct load *l, visit_list *visit)
+/* Call `visit` for every list of options, of the command line and of all files. */
+static void visit_lists(struct load *l,
+			void (*visit)(struct resolve_engines *e, const struct optlist *list))
 {
 	const struct cmdline *c = &l->cmd;
 	struct resolve_engines *e = &l->r.engines;
@@ -441,16 +379,7 @@ static void visit_lists(struct load *l, visit_list *visit)
 			visit(e, &l->files[i].sections[k].opts);
 }
 
-/* Of the command line and all files, before any option is looked at. */
-static void load_engines(struct load *l)
-{
-	for (size_t i = 0; i < l->job_count; i++)
-		resolve_engine_need(&l->r.engines, &l->jobs[i]);
-	visit_lists(l, resolve_engine_skip);
-	visit_lists(l, resolve_engine_guess);
-}
-
-static void keep_files(struct jobset *set, const struct cmdline *c)
+static void copy_files(struct jobset *set, const struct cmdline *c)
 {
 	set->files = mem_array(c->file_count, sizeof(*set->files));
 	for (size_t i = 0; i < c->file_count; i++)
@@ -460,15 +389,25 @@ static void keep_files(struct jobset *set, const struct cmdline *c)
 static void load_jobs(struct load *l)
 {
 	const struct cmdline *c = &l->cmd;
+	const char *require = l->set->settings.require;
+	struct requirement list[REQUIREMENTS_MAX];
+	struct mlgen_err err = { 0 };
 
 	if (l->set->question && l->set->question->takes_documents)
-		keep_files(l->set, c);
-	read_files(l);
+		copy_files(l->set, c);
+	l->files = mem_array(c->file_count, sizeof(*l->files));
+	for (size_t i = 0; i < c->file_count; i++)
+		read_file(l, c->files[i], &l->files[i]);
 	add_all_layers(l);
-	load_engines(l);
-	read_and_load(l);
+	/* All engines have to be known before any option is parsed. */
+	for (size_t i = 0; i < l->job_count; i++)
+		resolve_engine_need(&l->r.engines, &l->jobs[i]);
+	visit_lists(l, resolve_engine_skip);
+	visit_lists(l, resolve_engine_guess);
+	resolve_all(l);
 	check_names(l);
-	check_requirements(l);
+	if (require && jobset_requirements(require, list, REQUIREMENTS_MAX, &err) < 0)
+		diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s", err.text);
 	if (!c->file_count && !c->job_count && !l->r.d->errors)
 		diag_add(l->r.d, DIAG_ERROR, on_command_line,
 			 "no job; name a job file, such as quickstart.job, or see --help; "
@@ -477,39 +416,40 @@ static void load_jobs(struct load *l)
 
 /* ---- questions about files that are no jobs ---- */
 
-/* An option of a job would change nothing of what the question does. */
-static void refuse_options(struct load *l, const char *question, const char *does)
+/* Load a command line whose arguments are no jobs. Options of jobs are faults. */
+static void load_files(struct load *l, const struct question *q, unsigned of_files)
 {
 	const struct cmdline *c = &l->cmd;
 	const struct optlist *first = c->all.count ? &c->all : NULL;
 
+	question_check_files(l->r.engines.env->questions, q, of_files, &l->set->settings, c->files,
+			     c->file_count, l->r.d);
+	copy_files(l->set, c);
 	resolve_read(&l->r, &c->all, NULL);
 	if (!first && c->section_count)
 		first = &c->sections[0].opts;
 	if (l->r.d->errors || (!first && !c->job_count))
 		return;
-	diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s: is of a job, and --%s %s",
-		 first ? first->opts[0]->key : "name", question, does);
+	diag_add(l->r.d, DIAG_ERROR, on_command_line,
+		 "%s: is of a job, and --%s looks at files that are there",
+		 first ? first->opts[0]->key : "name", q->option);
 }
 
-static void take_files(struct load *l, const struct question *q, unsigned of_files)
+/* Free everything but the paths of job files, which move to the set. */
+static void load_fini(struct load *l)
 {
-	const struct cmdline *c = &l->cmd;
-	struct diag *d = l->r.d;
+	struct jobset *set = l->set;
 
-	question_check_one(l->r.engines.env->questions, q, of_files, d);
-	question_check_files(l->r.engines.env->questions, q, &l->set->settings, c->files,
-			     c->file_count, d);
-	keep_files(l->set, c);
-	refuse_options(l, q->option, "looks at files that are there");
-}
-
-static void free_load(struct load *l)
-{
 	mem_free(l->jobs);
 	for (size_t i = 0; l->files && i < l->cmd.file_count; i++) {
-		keep_paths(l->set, &l->files[i]);
-		jobfile_fini(&l->files[i]);
+		struct jobfile *f = &l->files[i];
+
+		set->paths = mem_realloc(set->paths,
+					 (set->path_count + f->path_count) * sizeof(*set->paths));
+		for (size_t k = 0; k < f->path_count; k++)
+			set->paths[set->path_count++] = f->paths[k];
+		f->path_count = 0;
+		jobfile_fini(f);
 	}
 	mem_free(l->files);
 	mem_free(l->names);
@@ -521,28 +461,29 @@ int jobset_load(struct jobset *set, int argc, char *const argv[], const struct j
 		struct diag *d)
 {
 	struct load l = { .set = set };
+	const struct settings *s = &set->settings;
 	const struct question *q = NULL;
 	unsigned of_files = 0;
 
 	memset(set, 0, sizeof(*set));
 	cmdline_read(&l.cmd, &set->settings, argc, argv, d);
-	q = question_asked(env->questions, &set->settings, l.cmd.files, l.cmd.file_count,
-			   &of_files);
+	q = question_asked(env->questions, s, l.cmd.files, l.cmd.file_count, &of_files);
 	set->question = q;
 	l.r = (struct resolver){
 		.engines = { .env = env,
-			     .only_looks = only_looks(&set->settings, q),
+			     .only_looks = s->parse_only || s->showjob || s->dry_run ||
+					   (q && q->only_looks),
 			     .standins = &set->standins },
 		.d = d,
 	};
-	settings_check(&set->settings, env->questions, q, d);
-	if (is_request(&set->settings))
-		; /* needs neither */
+	settings_check(s, env->questions, q, d);
+	if (s->help || s->version || s->list_jobs || s->cmdhelp || s->enghelp)
+		; /* needs neither jobs nor files */
 	else if (q && q->about != ABOUT_JOBS)
-		take_files(&l, q, of_files);
+		load_files(&l, q, of_files);
 	else
 		load_jobs(&l);
-	free_load(&l);
+	load_fini(&l);
 	return d->errors ? -EINVAL : 0;
 }
 
@@ -558,7 +499,7 @@ void jobset_fini(struct jobset *set)
 	for (size_t i = 0; i < set->count; i++)
 		job_free(set->jobs[i]);
 	mem_free(set->jobs);
-	standins_fini(&set->standins); /* behind the jobs that have options */
+	standins_fini(&set->standins); /* after the jobs, whose options use its fields */
 	for (size_t i = 0; i < set->path_count; i++)
 		mem_free(set->paths[i]);
 	mem_free(set->paths);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* moved.c - options that were mlgen's and are commands of mltrace now. */
+/* moved.c - reports options that have become commands of mltrace. */
 #include "job/job_internal.h"
 
 #include <string.h>
@@ -11,7 +11,8 @@
 /* Characters of a command line that a message shows. */
 #define COMMAND_SHOWN 1000
 
-/* An option that asked for what `command` does. A value of --export or --import is a format. */
+/* Options of older versions, each with the command that replaces it. The value of --export and
+ * --import is a format. */
 static const struct {
 	const char *option, *command;
 } commands[] = {
@@ -19,7 +20,7 @@ static const struct {
 	{ "describe", "describe" }, { "score", "score" },   { "distil", "distil" },
 };
 
-/* Options that have another name in mltrace. */
+/* Options that were renamed in mltrace. */
 static const struct {
 	const char *option, *name;
 } renamed[] = {
@@ -31,7 +32,8 @@ static const struct {
 
 static const struct diag_place on_command_line;
 
-/* The command that an argument asks for: its row, or -1. --import=dlio and --import=none stay. */
+/* The row of the command that an argument asks for, or -1. --import=dlio and --import=none are
+ * still options of mlgen. */
 static int moved_command(const char *arg, size_t name_bytes)
 {
 	const char *value = arg[name_bytes] ? arg + name_bytes + 1 : NULL;
@@ -48,7 +50,7 @@ static int moved_command(const char *arg, size_t name_bytes)
 	return -1;
 }
 
-/* Append one argument as mltrace has it. */
+/* Append an argument in the form that mltrace expects. */
 static void add_argument(struct buf *line, const char *arg, const char *command)
 {
 	size_t name_bytes = strncmp(arg, "--", 2) == 0 ? strcspn(arg, "=") : 0;
@@ -92,12 +94,12 @@ bool moved_check(int argc, char *const argv[], struct diag *d)
 		return false;
 	struct buf line = { 0 };
 	const char *command = commands[moved].command;
-	bool is_behind = false;
+	bool is_after_dashes = false;
 
 	buf_addf(&line, "mltrace %s", command);
 	for (int i = 1; i < argc && line.len < COMMAND_SHOWN; i++) {
-		is_behind = is_behind || strcmp(argv[i], "--") == 0;
-		if (is_behind)
+		is_after_dashes = is_after_dashes || strcmp(argv[i], "--") == 0;
+		if (is_after_dashes)
 			shellword_add(&line, argv[i]);
 		else
 			add_argument(&line, argv[i], command);

@@ -6,7 +6,7 @@
 #include "base/util.h"
 
 /* clang-format off */
-/* What each of them does is a row of data/cache/cache.c. */
+/* The functions of these policies are in data/cache/cache.c. */
 static const struct mlgen_choice cache_policies[] = {
 	{ "none", CACHE_NONE, "there is no cache" },
 	{ "lru", CACHE_LRU, "evict the entry that was not read for the longest time" },
@@ -20,9 +20,7 @@ static const struct mlgen_choice cache_policies[] = {
 	{ "hot", CACHE_HOT, "keep only the first samples of a ranking, as many as fit" },
 	{ 0 },
 };
-/* clang-format on */
 
-/* clang-format off */
 static const struct mlgen_choice rws[] = {
 	{ "read", RW_READ, "reads from front to back" },
 	{ "write", RW_WRITE, "writes from front to back" },
@@ -250,16 +248,16 @@ static const struct mlgen_choice kb_bases[] = {
 #define GI (KI * MI)
 #define TI (KI * GI)
 
-/* No test runs for longer than a year; a longer time is a slip of units. */
+/* No test runs for longer than a year; a longer time has a wrong unit. */
 #define LONGEST_RUN (366 * NS_PER_DAY)
 
-/* Exact in a double. As a sample has a byte, a dataset of 8 EiB at most keeps their product in
- * uint64_t (train_check.c). */
+/* Exact in a double. Samples have at least a byte, so that the product of files and samples per file
+ * fits uint64_t for a dataset of at most 8 EiB (train_check.c). */
 #define MOST_FILES 1e10
 #define MOST_SAMPLES_PER_FILE 1e10
 #define MOST_STEPS 1e15
 
-/* Of one file or device; sums over all workers of a job fit uint64_t. */
+/* Bytes of a file or device; sums over all workers of a job fit uint64_t. */
 #define MOST_BYTES (1024 * TI)
 
 static const struct mlgen_choice replay_files[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* question.c - what the program can be asked, by which option, about what. */
+/* question.c - finds the question that a command line asks, and checks options that go with it. */
 #include "job/job_internal.h"
 
 #include <string.h>
@@ -14,28 +14,10 @@ static bool is_asked(const struct settings *s, const char *option)
 	return !field_is_default(field_find(settings_fields, option), s);
 }
 
-static size_t count_documents(char *const *files, size_t count)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++)
-		n += question_is_document(files[i]);
-	return n;
-}
-
-/* Nothing is asked of documents alone. */
-static const struct question *implied(const struct question *table)
-{
-	const struct question *q = table;
-
-	while (q && q->option && !q->is_implied)
-		q++;
-	return q && q->option ? q : NULL;
-}
-
-/* Append "a, b and c": those about files, or those that this list goes with. */
-static void put_options(struct buf *out, const struct question *table, const char *const *list,
-			const char *dashes)
+/* Append "a, b and c": the questions that have this list, or with NULL all questions about files.
+ */
+static void append_options(struct buf *out, const struct question *table, const char *const *list,
+			   const char *dashes)
 {
 	const char *last = NULL;
 
@@ -49,28 +31,21 @@ static void put_options(struct buf *out, const struct question *table, const cha
 	buf_addf(out, "%s%s%s", out->len ? " and " : "", dashes, last);
 }
 
-static bool has_question(const struct question *table, const struct settings *s,
-			 const char *const *list)
-{
-	for (const struct question *q = table; q->option; q++) {
-		if (q->goes_with == list && is_asked(s, q->option))
-			return true;
-	}
-	return false;
-}
-
-/* The first that is there stands for the others of its list. */
+/* Report the first option of the list that is set, if none of its questions is asked. */
 static void check_list(const struct question *table, const struct settings *s,
 		       const char *const *list, struct diag *d)
 {
 	const char *const *option = list;
 	struct buf names = { 0 };
 
+	for (const struct question *q = table; q->option; q++)
+		if (q->goes_with == list && is_asked(s, q->option))
+			return;
 	while (*option && !is_asked(s, *option))
 		option++;
-	if (!*option || has_question(table, s, list))
+	if (!*option)
 		return;
-	put_options(&names, table, list, "--");
+	append_options(&names, table, list, "--");
 	diag_add(d, DIAG_ERROR, on_command_line, "%s: goes with %s", *option, buf_str(&names));
 	buf_fini(&names);
 }
@@ -86,10 +61,13 @@ const struct question *question_asked(const struct question *table, const struct
 				      char *const *files, size_t file_count, unsigned *of_files)
 {
 	const struct question *first = NULL;
-	size_t documents = count_documents(files, file_count);
-	bool has_files = documents > 0;
+	size_t documents = 0;
+	bool has_files;
 
 	*of_files = 0;
+	for (size_t i = 0; i < file_count; i++)
+		documents += question_is_document(files[i]);
+	has_files = documents > 0;
 	for (const struct question *q = table; q && q->option; q++)
 		has_files |= q->about == ABOUT_FILES && is_asked(s, q->option);
 	for (const struct question *q = table; q && q->option; q++) {
@@ -99,7 +77,11 @@ const struct question *question_asked(const struct question *table, const struct
 		if (!first || (first->about == ABOUT_JOBS && *of_files))
 			first = q;
 	}
-	return first || !documents || documents < file_count ? first : implied(table);
+	if (documents && documents == file_count)
+		for (const struct question *q = table; !first && q && q->option; q++)
+			if (q->is_implied)
+				first = q;
+	return first;
 }
 
 void question_check_options(const struct question *table, const struct settings *s, struct diag *d)
@@ -110,47 +92,34 @@ void question_check_options(const struct question *table, const struct settings 
 	}
 }
 
-void question_check_one(const struct question *table, const struct question *q, unsigned of_files,
-			struct diag *d)
+void question_check_files(const struct question *table, const struct question *q, unsigned of_files,
+			  const struct settings *s, char *const *files, size_t file_count,
+			  struct diag *d)
 {
 	struct buf names = { 0 };
 
-	put_options(&names, table, NULL, "");
-	if (of_files > 1)
+	if (of_files > 1) {
+		append_options(&names, table, NULL, "");
 		diag_add(d, DIAG_ERROR, on_command_line, "%s: one of %s at a time", q->option,
 			 buf_str(&names));
-	buf_fini(&names);
-}
-
-/* Options beside a question about files of which nothing would come. */
-static void check_unused(const struct question *table, const struct question *q,
-			 const struct settings *s, struct diag *d)
-{
-	struct buf names = { 0 };
-
-	/* It would be emptied, and nothing put into it. */
+		buf_reset(&names);
+	}
+	/* The file would be truncated and stay empty. */
 	if (s->json && !q->writes_json)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "json: is of a run; --output=%s is where --%s prints", s->json, q->option);
 	if (s->html && !q->writes_html)
 		diag_add(d, DIAG_ERROR, on_command_line, "html: there is no page of --%s",
 			 q->option);
-	if (!s->require || q->takes_require)
-		return;
-	for (; table->option; table++)
-		if (table->takes_require)
-			buf_addf(&names, ", --%s", table->option);
-	diag_add(d, DIAG_ERROR, on_command_line,
-		 "require=%s: goes with a run%s; --%s asks nothing of its figures", s->require,
-		 buf_str(&names), q->option);
+	if (s->require && !q->takes_require) {
+		for (; table->option; table++)
+			if (table->takes_require)
+				buf_addf(&names, ", --%s", table->option);
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "require=%s: goes with a run%s; --%s asks nothing of its figures",
+			 s->require, buf_str(&names), q->option);
+	}
 	buf_fini(&names);
-}
-
-void question_check_files(const struct question *table, const struct question *q,
-			  const struct settings *s, char *const *files, size_t file_count,
-			  struct diag *d)
-{
-	check_unused(table, q, s, d);
 	if (!file_count)
 		diag_add(d, DIAG_ERROR, on_command_line, "%s: no file; name %s", q->option,
 			 q->files);

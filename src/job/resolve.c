@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resolve.c - one job from its layers of options. */
+/* resolve.c - makes a job from its layers of options. */
 #include "job/job_internal.h"
 
 #include <inttypes.h>
@@ -44,8 +44,8 @@ static const struct optlist *overrides_of(const struct layers *l)
 	return NULL;
 }
 
-/* The value that selects is that of all layers but the selected ones. */
-static const struct opt *selected(const struct layers *l, const char *option)
+/* The option in the strongest layer, leaving out the sections that options select. */
+static const struct opt *find_selecting(const struct layers *l, const char *option)
 {
 	const struct optlist *order[] = {
 		overrides_of(l),
@@ -63,34 +63,31 @@ static const struct opt *selected(const struct layers *l, const char *option)
 	return NULL;
 }
 
-static bool is_selected(const void *layers, const char *option)
+static bool is_given(const void *layers, const char *option)
 {
-	return selected(layers, option) != NULL;
+	return find_selecting(layers, option) != NULL;
 }
 
-/* Is it a plain job, as far as can be told before any variant is chosen? */
+/* Is it a plain job, as far as is known before variants are selected? */
 static bool layers_is_plain(const struct layers *l)
 {
-	const struct opt *phase = selected(l, "phase");
-	int said = workload_said(is_selected, l);
+	const struct opt *phase = find_selecting(l, "phase");
+	int implied = workload_implied(is_given, l);
 
 	for (int i = 0; phase && workloads[i]; i++)
 		if (strcasecmp(phase->value, workload_choices[i].name) == 0)
 			return workloads[i]->is_plain;
-	return !phase && said >= 0 && workloads[said]->is_plain;
+	return !phase && implied >= 0 && workloads[implied]->is_plain;
 }
 
-/* Under the job's own header, and not under [global]? */
-static bool is_of_job(const struct layers *l, const struct section *s)
+/* Is the section below the job's own header, and not below [global]? */
+static bool is_own_variant(const struct layers *l, const struct section *s)
 {
 	return &l->src.file->sections[s->parent] == l->src.section;
 }
 
-/*
- * Does the variant section belong to the job that is built? Those of [global] are there for the
- * trainings of the file.
- */
-static bool is_mine(const struct layers *l, const struct section *s)
+/* Is this a variant section of the job? Variants of [global] do not apply to plain jobs. */
+static bool is_variant(const struct layers *l, const struct section *s)
 {
 	const struct section *parent = &l->src.file->sections[s->parent];
 
@@ -98,25 +95,21 @@ static bool is_mine(const struct layers *l, const struct section *s)
 		return false;
 	if (parent->kind == SECTION_GLOBAL)
 		return parent < l->src.section && !l->is_plain;
-	return is_of_job(l, s);
-}
-
-static bool is_number(const char *s)
-{
-	return *s && s[strspn(s, "0123456789")] == '\0';
+	return is_own_variant(l, s);
 }
 
 static void fail_variant(const struct layers *l, const struct mlgen_field *f, const char *variants,
 			 struct diag *d)
 {
-	const struct opt *o = selected(l, f->name);
+	const struct opt *o = find_selecting(l, f->name);
 	const char *file = l->src.file->paths[0];
+	bool is_number = o && *o->value && !o->value[strspn(o->value, "0123456789")];
 
 	if (!o)
 		diag_add(d, DIAG_ERROR, l->src.section->at,
 			 "%s: not set, but %s has sections for%s; choose one with %s=", f->name,
 			 file, variants, f->name);
-	else if (is_number(o->value) && strcmp(f->name, "accelerator") == 0)
+	else if (is_number && strcmp(f->name, "accelerator") == 0)
 		diag_add(d, DIAG_ERROR, o->at,
 			 "%s=%s: no such section; %s has%s. For a number: %saccelerators=%s",
 			 f->name, o->value, file, variants, o->at.file ? "" : "--", o->value);
@@ -125,26 +118,22 @@ static void fail_variant(const struct layers *l, const struct mlgen_field *f, co
 			 o->value, file, variants);
 }
 
-/* Add the sections that this option selects. */
-static void select_variants(struct layers *l, const struct mlgen_field *f)
+/* Add the sections that options select. */
+static void select_variants(struct layers *l)
 {
 	const struct jobfile *file = l->src.file;
-	const struct opt *o = selected(l, f->name);
 
-	/* Those under [global] stand before the job's own in the file. */
-	for (size_t i = 0; o && i < file->count; i++) {
-		const struct section *s = &file->sections[i];
-
-		if (s->selector == f && is_mine(l, s) && strcasecmp(o->value, s->value) == 0)
-			add_section(l, s, is_of_job(l, s));
-	}
-}
-
-static void select_all_variants(struct layers *l)
-{
 	for (const struct mlgen_field *f = job_fields; f->name; f++) {
-		if (f->flags & MLGEN_SELECTS)
-			select_variants(l, f);
+		const struct opt *o = f->flags & MLGEN_SELECTS ? find_selecting(l, f->name) : NULL;
+
+		/* Variants of [global] precede those of the job in the file. */
+		for (size_t i = 0; o && i < file->count; i++) {
+			const struct section *s = &file->sections[i];
+
+			if (s->selector == f && is_variant(l, s) &&
+			    strcasecmp(o->value, s->value) == 0)
+				add_section(l, s, is_own_variant(l, s));
+		}
 	}
 }
 
@@ -168,7 +157,7 @@ void layers_init(struct layers *l, const struct job_source *src, const struct cm
 	if (s) {
 		layers_add(l, s->globals, "[global]", false);
 		add_section(l, s, true);
-		select_all_variants(l);
+		select_variants(l);
 	}
 	layers_add(l, &cmd->all, "command line", false);
 	if (!s)
@@ -184,7 +173,7 @@ void layers_fini(struct layers *l)
 	memset(l, 0, sizeof(*l));
 }
 
-/* Append what an option may be to choose a section of the job's: " a100 h100". */
+/* Append the values of an option that select a section of the job: " a100 h100". */
 static void layers_variants(const struct layers *l, const struct mlgen_field *f, struct buf *out)
 {
 	const struct jobfile *file = l->src.file;
@@ -192,12 +181,12 @@ static void layers_variants(const struct layers *l, const struct mlgen_field *f,
 	for (size_t i = 0; file && i < file->count; i++) {
 		const struct section *s = &file->sections[i];
 
-		if (s->selector == f && is_mine(l, s))
+		if (s->selector == f && is_variant(l, s))
 			buf_addf(out, " %s", s->value);
 	}
 }
 
-/* Tell which options chose none of their [option=value] sections; false: some. */
+/* Report options that select none of their [option=value] sections; false if there is one. */
 static bool layers_check(const struct layers *l, struct diag *d)
 {
 	bool is_whole = true;
@@ -225,7 +214,7 @@ const struct opt *layers_find(const struct layers *l, const char *option)
 	return o;
 }
 
-/* ---- options that no job has, or not this one ---- */
+/* ---- options that are unknown, or that this job does not have ---- */
 
 static const char *nearest_option(const struct resolver *r, const char *key)
 {
@@ -261,17 +250,18 @@ static void resolve_fail_fio(const struct resolver *r, const struct opt *o,
 	buf_fini(&hint);
 }
 
-/* Nobody knows it: an option of fio, of the command line, or a slip of the pen. What fio has and
- * changes nothing here is a note. */
+/* Report an option that no job has: an option of fio, a setting, or a typing error. An option of
+ * fio that changes nothing here is a note. */
 static void resolve_fail_unknown(const struct resolver *r, const struct opt *o)
 {
 	const struct fio_option *fio = fio_option_find(o->key);
 	const struct loaded_engine *failed = resolve_engine_failed(&r->engines);
-	const char *nearest = NULL, *here = NULL;
+	const char *nearest = NULL, *own = NULL;
 
-	/* Past what is printed they are only counted: noise must be quick. */
+	/* Suggestions are slow. Skip them for faults that are only counted, so that a file which is
+	 * no job file is refused quickly. */
 	if (!fio && diag_has_room(r->d, o->at.file)) {
-		here = elsewhere_option(o->key);
+		own = foreign_option(o->key);
 		nearest = nearest_option(r, o->key);
 	}
 	if (fio && fio_option_is_harmless(fio, o->value))
@@ -284,9 +274,9 @@ static void resolve_fail_unknown(const struct resolver *r, const struct opt *o)
 			 o->key, o->key);
 	else if (strcmp(o->key, "include") == 0)
 		diag_add(r->d, DIAG_ERROR, o->at, "include: written without '=': include FILE");
-	else if (here)
+	else if (own)
 		diag_add(r->d, DIAG_ERROR, o->at, "%s: unknown option; in mlgen it is %s", o->key,
-			 here);
+			 own);
 	else if (failed)
 		diag_add(r->d, DIAG_ERROR, o->at,
 			 "%s: unknown option, unless one of ioengine=%s, which cannot be loaded",
@@ -297,7 +287,7 @@ static void resolve_fail_unknown(const struct resolver *r, const struct opt *o)
 			 nearest ? "'?" : "");
 }
 
-/* It may be one of the shared object of `e`, which is not loaded, or a slip of the pen: a note. */
+/* Note an option that is either one of the stand-in `e` or a typing error. */
 static void resolve_note_unchecked(const struct resolver *r, const struct opt *o,
 				   const struct mlgen_engine *e)
 {
@@ -310,9 +300,9 @@ static void resolve_note_unchecked(const struct resolver *r, const struct opt *o
 }
 
 /*
- * One that other workloads have. A mistake where the job itself says it (`is_own`), or where it is
- * not clear which phase was meant (`is_decided`); what is said of several jobs is only noted, so
- * that a file can hold trainings and plain jobs. False: it was a mistake.
+ * Report an option that only other workloads have. It is an error if the job itself sets it
+ * (`is_own`), or if the phase is not clear (!is_decided). Options for several jobs are only noted,
+ * so that a file can hold trainings and plain jobs. Returns false for an error.
  */
 static bool resolve_fail_phase(const struct resolver *r, const struct opt *o, const struct job *j,
 			       bool is_decided, bool is_own)
@@ -340,37 +330,23 @@ static bool resolve_fail_phase(const struct resolver *r, const struct opt *o, co
 
 /* ---- resolving ---- */
 
-/* Samples that are shuffled where shards are read and nobody has said how. */
+/* Samples in the shuffle buffer of a scan of shards, by default. */
 #define SHARD_BUFFER 1000u
-#define KB_BASE 1024 /* what k means unless kb_base= says otherwise */
+#define KB_BASE 1024 /* the default of kb_base= */
 
-/* A job in the making. */
+/* A job that is being made. */
 struct build {
 	struct resolver *r;
 	const struct layers *layers;
 	struct job *job;
-	bool is_known;   /* phase= was understood */
-	bool is_decided; /* it is clear which phase was meant */
+	bool is_known;   /* phase= is valid, or not set */
+	bool is_decided; /* phase= or another option determines the phase */
 	bool is_whole;
 };
 
 /* ---- one option ---- */
 
-/* What a job file names lies beside it. */
-static void put_value(const struct opt *o, const struct mlgen_field *f, const char *value,
-		      struct buf *text)
-{
-	size_t word = field_path_at(f, value);
-
-	if (!o->at.file || !value[word]) {
-		buf_add(text, value);
-		return;
-	}
-	buf_addn(text, value, word);
-	pathname_beside(text, o->at.file, value + word);
-}
-
-/* Append what the value stands for; its fault is told. */
+/* Append the value with its words replaced. False if it has a fault, which is reported. */
 static bool expand(const struct resolver *r, const struct opt *o, const struct mlgen_field *f,
 		   const char *jobname, struct buf *text)
 {
@@ -378,20 +354,28 @@ static bool expand(const struct resolver *r, const struct opt *o, const struct m
 	struct buf value = { 0 };
 	bool is_good = false;
 
-	if (o->is_bare && !field_is_flag(f))
+	if (o->is_bare && !field_is_flag(f)) {
 		diag_add(r->d, DIAG_ERROR, o->at, "%s: no value; write %s%s=VALUE", f->name,
 			 o->at.file ? "" : "--", f->name);
-	else if (words_expand(&value, o->value, jobname, &err))
+	} else if (words_expand(&value, o->value, jobname, &err)) {
 		diag_add(r->d, DIAG_ERROR, o->at, "%s: %s", f->name, err.text);
-	else
+	} else {
+		const char *s = buf_str(&value);
+		size_t path = field_path_at(f, s);
+
 		is_good = true;
-	if (is_good)
-		put_value(o, f, buf_str(&value), text);
+		/* Relative paths of a job file are relative to that file. */
+		buf_addn(text, s, path);
+		if (o->at.file && s[path])
+			pathname_beside(text, o->at.file, s + path);
+		else
+			buf_add(text, s + path);
+	}
 	buf_fini(&value);
 	return is_good;
 }
 
-/* The one reading that jobs share; its fault is told. */
+/* Parse the value once for all jobs, and report its fault. */
 static void read_option(const struct resolver *r, struct opt *o, const struct mlgen_field *f)
 {
 	struct mlgen_err err = { 0 };
@@ -406,9 +390,9 @@ static void read_option(const struct resolver *r, struct opt *o, const struct ml
 }
 
 /*
- * Does it mean to this job what was read? Not where it holds a word such as $jobname, another
- * kb_base counts, half a pair leaves the other half to the layer below, or several engines have an
- * option of that name.
+ * Is the value that read_option() has parsed valid for this job? It is not if it contains a word
+ * such as $jobname, if the job has another kb_base, if half a pair leaves the other half to the
+ * layer below, or if several engines have an option of that name.
  */
 static bool is_shared(const struct job *j, const struct opt *o, const struct mlgen_field *f)
 {
@@ -418,30 +402,26 @@ static bool is_shared(const struct job *j, const struct opt *o, const struct mlg
 	       !(is_pair && strchr(o->value, ','));
 }
 
-static bool set_own(const struct resolver *r, const struct opt *o, const struct mlgen_field *f,
-		    const struct job *j, void *base)
+/* Set the field in `base`, which is the job or its engine's options. False if the value has a
+ * fault, which is reported. */
+static bool set_field(const struct resolver *r, const struct opt *o, const struct mlgen_field *f,
+		      const struct job *j, void *base)
 {
 	struct mlgen_err err = { 0 };
 	struct buf text = { 0 };
-	bool is_set = expand(r, o, f, j->name, &text) &&
-		      !field_parse(f, base, buf_str(&text), (unsigned)j->kb_base, &err);
+	bool is_set;
 
+	if (is_shared(j, o, f)) {
+		if (o->read)
+			field_put(f, base, o->read);
+		return o->read;
+	}
+	is_set = expand(r, o, f, j->name, &text) &&
+		 !field_parse(f, base, buf_str(&text), (unsigned)j->kb_base, &err);
 	if (err.code)
 		diag_add(r->d, DIAG_ERROR, o->at, "%s", err.text);
 	buf_fini(&text);
 	return is_set;
-}
-
-/* Set it in `base`, which is the job or its engine's options; false: it is faulty, which was
- * told. */
-static bool set_field(const struct resolver *r, const struct opt *o, const struct mlgen_field *f,
-		      const struct job *j, void *base)
-{
-	if (!is_shared(j, o, f))
-		return set_own(r, o, f, j, base);
-	if (o->read)
-		field_put(f, base, o->read);
-	return o->read;
 }
 
 static void set_origin(struct job_origin *origin, const struct opt *o, const char *how)
@@ -451,13 +431,13 @@ static void set_origin(struct job_origin *origin, const struct opt *o, const cha
 	mem_replace(&origin->raw, o->value);
 }
 
-/* Two options that say the same the other way round: the last one counts. */
+/* Pairs of options where one is the reverse of the other: the option that is set last counts. */
 static const char *const reverses[][2] = {
 	{ "direct", "buffered" },
 	{ "rwmixread", "rwmixwrite" },
 };
 
-static void reverse(struct job *j, const struct mlgen_field *from, const struct mlgen_field *to)
+static void set_reverse(struct job *j, const struct mlgen_field *from, const struct mlgen_field *to)
 {
 	struct job_origin *origin = &j->origins[to - job_fields];
 	char *base = (char *)j;
@@ -478,10 +458,8 @@ static void apply_reverse(struct job *j, const struct mlgen_field *f)
 {
 	for (size_t i = 0; i < ARRAY_LEN(reverses); i++) {
 		for (size_t k = 0; k < 2; k++) {
-			const char *other = reverses[i][1 - k];
-
 			if (strcmp(f->name, reverses[i][k]) == 0)
-				reverse(j, f, field_find(job_fields, other));
+				set_reverse(j, f, field_find(job_fields, reverses[i][1 - k]));
 		}
 	}
 }
@@ -500,13 +478,13 @@ static void apply_field(struct build *b, const struct opt *o, const struct layer
 	}
 }
 
-/* So that one job file can be swept over engines. */
+/* Note an option of another engine: a job file may be run with several engines in turn. */
 static void note_other_engine(struct build *b, const struct opt *o)
 {
 	const struct mlgen_engine *e = resolve_engine_with(&b->r->engines, o->key);
 
 	if (e && standins_have(b->r->engines.standins, e))
-		return; /* resolve_read has told */
+		return; /* resolve_read() has added a note */
 	if (e)
 		diag_add(b->r->d, DIAG_NOTE, o->at,
 			 "%s: an option of ioengine=%s; ioengine=%s goes without it", o->key,
@@ -531,7 +509,7 @@ static void apply_engine_option(struct build *b, const struct opt *o, const char
 
 /* ---- a job ---- */
 
-/* These decide how the others are read. */
+/* Is this an option that determines how other options are parsed? */
 static bool is_first(const struct opt *o)
 {
 	return o->field &&
@@ -557,8 +535,8 @@ static void apply_layers(struct build *b, bool first)
 	}
 }
 
-/* May a job without phase= have it, whatever it is? */
-static bool is_everybodys(const struct mlgen_field *f)
+/* Does a plain workload have the option? Jobs without phase= may be plain. */
+static bool has_plain(const struct mlgen_field *f)
 {
 	for (size_t i = 0; workloads[i]; i++)
 		if (workloads[i]->is_plain && workload_has(workloads[i], f))
@@ -566,7 +544,7 @@ static bool is_everybodys(const struct mlgen_field *f)
 	return false;
 }
 
-/* Is there anything that only a training has? */
+/* Is an option set that plain jobs do not have? */
 static bool has_training(const struct layers *layers)
 {
 	for (size_t i = 0; i < layers->count; i++) {
@@ -575,7 +553,7 @@ static bool has_training(const struct layers *layers)
 		for (size_t k = 0; k < list->count; k++) {
 			const struct mlgen_field *f = list->opts[k]->field;
 
-			if (f && !is_everybodys(f))
+			if (f && !has_plain(f))
 				return true;
 		}
 	}
@@ -587,20 +565,20 @@ static bool is_in_layers(const void *layers, const char *option)
 	return layers_find(layers, option) != NULL;
 }
 
-/* A job that says rw= and no phase is a plain one, and so on. */
+/* Derive the phase from other options if phase= is not set: a job with rw= is plain. */
 static void settle_phase(struct build *b)
 {
 	struct job *j = b->job;
 	struct job_origin *origin = &j->origins[field_find(job_fields, "phase") - job_fields];
 	bool has_phase = layers_find(b->layers, "phase");
-	int said = workload_said(is_in_layers, b->layers);
+	int implied = workload_implied(is_in_layers, b->layers);
 	struct buf how = { 0 };
 
 	b->is_known = !has_phase || origin->raw;
 	b->is_decided = has_phase || has_training(b->layers);
-	if (!has_phase && said >= 0) {
-		j->phase = said;
-		buf_addf(&how, "from %s", workloads[said]->said_by);
+	if (!has_phase && implied >= 0) {
+		j->phase = implied;
+		buf_addf(&how, "from %s", workloads[implied]->said_by);
 		mem_replace(&origin->how, buf_str(&how));
 		buf_fini(&how);
 		b->is_decided = true;
@@ -608,7 +586,7 @@ static void settle_phase(struct build *b)
 	workload_set_defaults(j);
 }
 
-/* As fio does, so that iodepth can be swept. */
+/* Limit a batch size to iodepth, as fio does, so that a job can be run with several depths. */
 static void limit_to_iodepth(struct build *b, const char *option, uint64_t *n)
 {
 	struct job *j = b->job;
@@ -621,35 +599,8 @@ static void limit_to_iodepth(struct build *b, const char *option, uint64_t *n)
 	*n = j->iodepth;
 }
 
-static void settle_batches(struct build *b)
-{
-	struct job *j = b->job;
-
-	limit_to_iodepth(b, "iodepth_batch_submit", &j->iodepth_batch_submit);
-	limit_to_iodepth(b, "iodepth_batch_complete_min", &j->iodepth_batch_complete_min);
-	limit_to_iodepth(b, "iodepth_batch_complete_max", &j->iodepth_batch_complete_max);
-}
-
-/* Without threads nothing is read ahead. */
-static void settle_prefetch(struct build *b)
-{
-	struct job *j = b->job;
-
-	if (j->read_threads == 0 && !job_is_given(j, "prefetch"))
-		j->prefetch = 0;
-}
-
-/* What is there says itself what it is. */
-static void settle_format(struct build *b)
-{
-	struct job *j = b->job;
-
-	if (j->dataset == DATASET_SCAN && !job_is_given(j, "format"))
-		j->format = FORMAT_AUTO;
-}
-
-/* Has the user said how to read, or given an option that tfdata refuses? */
-static bool says_how_to_read(const struct job *j)
+/* Is an option set that determines how to read, or that loader=tfdata refuses? */
+static bool determines_reading(const struct job *j)
 {
 	static const char *const options[] = {
 		"loader",        "shuffle",           "shard",     "cache", "worker_start",
@@ -662,8 +613,8 @@ static bool says_how_to_read(const struct job *j)
 	return is_given;
 }
 
-/* Who makes shards wants them read from front to back: in random order of samples each would be
- * opened once a sample. */
+/* Set the defaults for a scan of shards, which are made to be read from front to back. In random
+ * order, every sample would open its shard again. */
 static void settle_shards(struct build *b)
 {
 	const struct jobset_env *env = b->r->engines.env;
@@ -672,7 +623,7 @@ static void settle_shards(struct build *b)
 		j->format == FORMAT_AUTO || j->format == FORMAT_TAR || j->format == FORMAT_TFRECORD;
 	const char *format;
 
-	if (j->dataset != DATASET_SCAN || !may_be || !env->shards || says_how_to_read(j))
+	if (j->dataset != DATASET_SCAN || !may_be || !env->shards || determines_reading(j))
 		return;
 	format = env->shards(j->directory ? j->directory : ".", j->accelerators);
 	if (!format)
@@ -689,17 +640,27 @@ static void settle_shards(struct build *b)
 		 format, SHARD_BUFFER, j->access == ACCESS_FRAMEWORK ? ", access=framework" : "");
 }
 
-/* Whoever asks for H100 gets [accelerator=h100], by that name. */
-static void settle_selected(struct build *b)
+/* Set values that depend on other options. */
+static void settle_values(struct build *b)
 {
-	char *base = (char *)b->job;
+	struct job *j = b->job;
 
+	/* accelerator=H100 selects [accelerator=h100], and takes its spelling. */
 	for (size_t i = 0; i < b->layers->count; i++) {
 		const struct layer *l = &b->layers->items[i];
 
 		if (l->selector)
-			mem_replace((char **)(void *)(base + l->selector->off), l->selected);
+			mem_replace((char **)(void *)((char *)j + l->selector->off), l->selected);
 	}
+	limit_to_iodepth(b, "iodepth_batch_submit", &j->iodepth_batch_submit);
+	limit_to_iodepth(b, "iodepth_batch_complete_min", &j->iodepth_batch_complete_min);
+	limit_to_iodepth(b, "iodepth_batch_complete_max", &j->iodepth_batch_complete_max);
+	/* Prefetching needs read threads. */
+	if (j->read_threads == 0 && !job_is_given(j, "prefetch"))
+		j->prefetch = 0;
+	if (j->dataset == DATASET_SCAN && !job_is_given(j, "format"))
+		j->format = FORMAT_AUTO;
+	settle_shards(b);
 }
 
 static void apply_engine(struct build *b)
@@ -744,19 +705,11 @@ void resolve_read(const struct resolver *r, const struct optlist *list,
 	}
 }
 
-static void list_accelerators(struct build *b)
-{
-	struct buf names = { 0 };
-
-	layers_variants(b->layers, field_find(job_fields, "accelerator"), &names);
-	b->job->accelerators_known = names.len ? buf_take(&names) : NULL;
-	buf_fini(&names);
-}
-
 struct job *resolve_job(struct resolver *r, const struct layers *layers, bool *is_whole)
 {
 	const struct job_source *src = &layers->src;
 	struct build b = { .r = r, .layers = layers };
+	struct buf names = { 0 };
 
 	b.job = job_new(src->name);
 	if (src->section)
@@ -766,12 +719,10 @@ struct job *resolve_job(struct resolver *r, const struct layers *layers, bool *i
 	settle_phase(&b);
 	apply_engine(&b);
 	apply_layers(&b, false);
-	settle_selected(&b);
-	settle_batches(&b);
-	settle_prefetch(&b);
-	settle_format(&b);
-	settle_shards(&b);
-	list_accelerators(&b);
+	settle_values(&b);
+	layers_variants(layers, field_find(job_fields, "accelerator"), &names);
+	b.job->accelerators_known = names.len ? buf_take(&names) : NULL;
+	buf_fini(&names);
 	*is_whole = b.is_whole;
 	return b.job;
 }

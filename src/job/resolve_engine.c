@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resolve_engine.c - the engines that jobs name: built in, loaded, or stood in for. */
+/* resolve_engine.c - finds the engines that jobs name: built in, loaded, or a stand-in. */
 #include "job/job_internal.h"
 
 #include <errno.h>
@@ -10,13 +10,13 @@
 #include "base/util.h"
 #include "field/fields.h"
 
-/* ---- tables in the place of those of shared objects that are not loaded ---- */
+/* ---- stand-ins for shared objects that are not loaded ---- */
 
-/* Noise is no options; what is beyond is told as unknown. */
+/* Limit of options that stand-ins get; further options are reported as unknown. */
 #define OPTIONS_MAX 256
 
-/* "1" makes a flag of it: the option may stand without a value. */
-static const struct mlgen_choice may_stand_alone[] = { { "1", 1, "" }, { 0 } };
+/* The choice "1" makes the option a flag, which may be written without a value. */
+static const struct mlgen_choice flag_choices[] = { { "1", 1, "" }, { 0 } };
 
 static int standin_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
@@ -24,7 +24,7 @@ static int standin_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned 
 	return -ENOSYS;
 }
 
-/* Asynchronous, so that a plan shows the iodepth that was asked for. */
+/* A reap function makes the engine asynchronous, so that a plan shows the job's iodepth. */
 static int standin_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
 			uint64_t timeout_ns)
 {
@@ -32,7 +32,7 @@ static int standin_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned mi
 	return -ENOSYS;
 }
 
-/* The options are an array of char *. */
+/* Give all stand-ins the current fields. Their options are an array of char *. */
 static void share_options(struct standins *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
@@ -41,7 +41,7 @@ static void share_options(struct standins *s)
 	}
 }
 
-/* One more; lives until standins_fini. */
+/* Add a stand-in, which lives until standins_fini(). */
 static const struct mlgen_engine *standins_add(struct standins *s, const char *path)
 {
 	struct mlgen_engine *e = mem_zalloc(sizeof(*e));
@@ -63,7 +63,7 @@ static const struct mlgen_engine *standins_add(struct standins *s, const char *p
 	return e;
 }
 
-/* Give all of them an option, each name once; before any of them is used. */
+/* Give all stand-ins an option, unless they have it. Call it before a stand-in is used. */
 static void standins_add_option(struct standins *s, const char *name)
 {
 	size_t n = s->field_count;
@@ -78,7 +78,7 @@ static void standins_add_option(struct standins *s, const char *name)
 		.type = MLGEN_STR,
 		.off = n * sizeof(char *),
 		.help = "An option of an engine that is not loaded.",
-		.choices = may_stand_alone,
+		.choices = flag_choices,
 	};
 	s->fields[n + 1] = (struct mlgen_field){ 0 };
 	s->field_count++;
@@ -129,14 +129,14 @@ static struct loaded_engine *add_loaded(struct resolve_engines *r, const char *p
 	return new;
 }
 
-/* Each once: what failed is remembered, too. */
+/* Load an engine, or add a stand-in. The result is stored, also that of a failure. */
 static const struct loaded_engine *load_engine(struct resolve_engines *r, const char *path)
 {
-	const struct loaded_engine *there = find_loaded(r, path);
+	const struct loaded_engine *known = find_loaded(r, path);
 	struct loaded_engine *new = NULL;
 
-	if (there)
-		return there;
+	if (known)
+		return known;
 	new = add_loaded(r, path);
 	if (!r->only_looks)
 		new->engine = r->env->load(path, &new->err);
@@ -168,7 +168,7 @@ void resolve_engine_need(struct resolve_engines *r, const struct layers *layers)
 	const struct opt *o = layers_find(layers, "ioengine");
 	struct buf name = { 0 };
 
-	/* A faulty word is told when the job is built. */
+	/* A faulty word is reported when the job is made. */
 	if (o && words_expand(&name, o->value, layers->src.name, NULL) == 0 &&
 	    is_loadable(r, buf_str(&name)))
 		load_engine(r, buf_str(&name));
@@ -186,8 +186,8 @@ void resolve_engine_skip(struct resolve_engines *r, const struct optlist *list)
 	}
 }
 
-/* Of nobody who is known? */
-static bool is_strange(const struct resolve_engines *r, const struct opt *o)
+/* Is this an option of no job, engine, setting or fio? */
+static bool is_unknown_option(const struct resolve_engines *r, const struct opt *o)
 {
 	return !o->field && !field_find(settings_fields, o->key) &&
 	       strcmp(o->key, "include") != 0 &&
@@ -198,7 +198,7 @@ static bool is_strange(const struct resolve_engines *r, const struct opt *o)
 void resolve_engine_guess(struct resolve_engines *r, const struct optlist *list)
 {
 	for (size_t i = 0; r->standins->count && i < list->count; i++)
-		if (is_strange(r, list->opts[i]))
+		if (is_unknown_option(r, list->opts[i]))
 			standins_add_option(r->standins, list->opts[i]->key);
 }
 
@@ -211,7 +211,7 @@ void resolve_engine_fini(struct resolve_engines *r)
 	r->loaded_count = 0;
 }
 
-/* fio's engines that differ from one here in the name of the call alone. */
+/* Map engines of fio that differ from an engine of mlgen only in the system call they use. */
 static const char *own_name(const char *name)
 {
 	static const char *const same[][2] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.c - options of the program as a whole, and what relates two of them. */
+/* settings.c - options of the program as a whole, and rules that relate them. */
 #include "job/job_internal.h"
 
 #include <ctype.h>
@@ -26,7 +26,7 @@ static const struct mlgen_choice formats[] = {
 	{ 0 },
 };
 
-/* These are the values of a BOOL, and `show`. */
+/* The values of a BOOL, and `show`. */
 static const struct mlgen_choice dry_runs[] = {
 	{ "0", DRY_RUN_OFF, "run" },
 	{ "1", DRY_RUN_GATE, "with status 2 if the run would stop before its first byte; the same as --dry-run alone" },
@@ -228,25 +228,13 @@ const struct mlgen_field settings_fields[] = {
 
 /* ---- checks ---- */
 
-/* No Linux runs in less: a unit was forgotten. */
-#define LEAST_MEMORY (UINT64_C(16) << 20)
+/* No Linux runs in less memory: the unit is missing. */
+#define MEMORY_MIN_BYTES (UINT64_C(16) << 20)
 
-/* That of log_interval: oftener nobody could read it. */
-#define LEAST_INTERVAL_NS (NS_PER_S / 100)
+/* The minimum of log_interval; shorter intervals cannot be read. */
+#define STATUS_INTERVAL_MIN_NS (NS_PER_S / 100)
 
 static const struct diag_place on_command_line;
-
-static void check_interval(const struct settings *s, struct diag *d)
-{
-	char given[UNITS_TEXT_BYTES], least[UNITS_TEXT_BYTES];
-
-	if (!s->status_interval_ns || s->status_interval_ns >= LEAST_INTERVAL_NS)
-		return;
-	diag_add(d, DIAG_ERROR, on_command_line,
-		 "status-interval: %s is below the minimum %s; 0 is never",
-		 units_put_time(given, s->status_interval_ns),
-		 units_put_time(least, LEAST_INTERVAL_NS));
-}
 
 static void check_trace(const struct settings *s, const struct question *asked, struct diag *d)
 {
@@ -274,7 +262,7 @@ static void check_metrics(const struct settings *s, const struct question *asked
 			 "metrics-linger: nothing is served; add --metrics=ADDRESS:PORT");
 }
 
-/* It is of one run, whose report follows. */
+/* --live shows one run, and its report follows. */
 static void check_live(const struct settings *s, const struct question *asked, struct diag *d)
 {
 	if (!s->live)
@@ -299,10 +287,10 @@ static void check_live(const struct settings *s, const struct question *asked, s
 #define NOTE_LETTERS 400
 #define NOTES_MOST 20
 
-/* Check one line, which pages and terminals show as it is. */
+/* Check a line that pages and terminals show unchanged. */
 static void check_line(const char *option, const char *text, size_t letters, struct diag *d)
 {
-	size_t has = printable_columns(text);
+	size_t columns = printable_columns(text);
 
 	if (!printable_is(text))
 		diag_add(d, DIAG_ERROR, on_command_line,
@@ -311,17 +299,20 @@ static void check_line(const char *option, const char *text, size_t letters, str
 	else if (!text[strspn(text, " ")])
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "%s: is blank; leave it out, or write what a reader should know", option);
-	else if (has > letters)
+	else if (columns > letters)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "%s: of %zu letters is too long; up to %zu, and --note=TEXT may be given "
 			 "several times",
-			 option, has, letters);
+			 option, columns, letters);
 }
 
-static void check_notes(const char *notes, struct diag *d)
+static void check_labels(const struct settings *s, const struct question *asked, struct diag *d)
 {
+	const char *option = s->title ? "title" : "note", *notes = s->note;
 	size_t count = 0;
 
+	if (s->title)
+		check_line("title", s->title, TITLE_LETTERS, d);
 	while (notes) {
 		struct buf line = { 0 };
 		size_t len = strcspn(notes, "\n");
@@ -336,15 +327,6 @@ static void check_notes(const char *notes, struct diag *d)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "note: %zu are too many for the top of a report; up to %d", count,
 			 NOTES_MOST);
-}
-
-static void check_labels(const struct settings *s, const struct question *asked, struct diag *d)
-{
-	const char *option = s->title ? "title" : "note";
-
-	if (s->title)
-		check_line("title", s->title, TITLE_LETTERS, d);
-	check_notes(s->note, d);
 	if ((s->title || s->note) && asked && !asked->has_report && !s->html)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "%s: is for a report or a page, and --%s makes none; leave out --%s%s",
@@ -355,6 +337,8 @@ static void check_labels(const struct settings *s, const struct question *asked,
 void settings_check(const struct settings *s, const struct question *questions,
 		    const struct question *asked, struct diag *d)
 {
+	char interval[UNITS_TEXT_BYTES], min[UNITS_TEXT_BYTES];
+
 	if (s->output_format == OUTPUT_CSV && !(asked && asked->prints_csv))
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "output-format=csv: goes with --table, or with the JSON documents of "
@@ -368,7 +352,11 @@ void settings_check(const struct settings *s, const struct question *questions,
 	pathname_check("json", s->json, on_command_line, d);
 	pathname_check("html", s->html, on_command_line, d);
 	pathname_check("log", s->log, on_command_line, d);
-	check_interval(s, d);
+	if (s->status_interval_ns && s->status_interval_ns < STATUS_INTERVAL_MIN_NS)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "status-interval: %s is below the minimum %s; 0 is never",
+			 units_put_time(interval, s->status_interval_ns),
+			 units_put_time(min, STATUS_INTERVAL_MIN_NS));
 	check_trace(s, asked, d);
 	check_metrics(s, asked, d);
 	check_live(s, asked, d);
@@ -398,7 +386,7 @@ void settings_check(const struct settings *s, const struct question *questions,
 			 s->readonly  ? "readonly"
 			 : s->dry_run ? "dry-run"
 				      : "parse-only");
-	if (s->memory_bytes && s->memory_bytes < LEAST_MEMORY)
+	if (s->memory_bytes && s->memory_bytes < MEMORY_MIN_BYTES)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "memory: %" PRIu64
 			 " bytes are no host's; a size has a unit, as in --memory=256g",
@@ -410,27 +398,14 @@ void settings_check(const struct settings *s, const struct question *questions,
 #define BLANKS " \t\n"
 #define METRIC_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
 
-static int fail_comparison(const char *part, struct mlgen_err *err)
-{
-	return mlgen_fail(err, -EINVAL,
-			  "require=%s: no comparison. Quote it: --require='%s>=90' (the shell took "
-			  "'>' as a redirection)",
-			  part, *part ? part : "au");
-}
-
-/* Blanks may stand around the parts of a comparison, not in them. */
+/* Blanks are allowed around the parts of a comparison, but not inside of them. */
 static const char *skip_blanks(const char *at)
 {
 	return at + strspn(at, BLANKS);
 }
 
-static bool is_of(const char *metric, const char *unit)
-{
-	return strstr(metric, unit) != NULL;
-}
-
-/* "1m" is a million, as rates are counted: not the 1,048,576 of a size. */
-static int read_count(const char *text, double *value, struct mlgen_err *err)
+/* Parse a count. "1m" is a million, as in rates, and not the 1,048,576 of a size. */
+static int parse_count(const char *text, double *value, struct mlgen_err *err)
 {
 	static const char suffixes[] = "kmgt";
 	size_t len = strlen(text);
@@ -449,30 +424,30 @@ static int read_count(const char *text, double *value, struct mlgen_err *err)
 	return 0;
 }
 
-/* Read a value in the unit that the metric's name ends with: "1ms" of stall_ns.p99, "10g" of
- * bytes_per_sec, "90%" of au. A metric without a unit is a count: "200k" of read.iops. */
-static int read_value(struct requirement *q, const char *text, struct mlgen_err *err)
+/* Parse a value in the unit that the metric's name contains: "1ms" for stall_ns.p99, "10g" for
+ * bytes_per_sec, "90%" for au. A metric without a unit is a count: "200k" for read.iops. */
+static int parse_value(struct requirement *q, const char *text, struct mlgen_err *err)
 {
 	uint64_t n;
 	int rc = 0;
 
 	if (units_f64(text, &q->value, NULL) == 0)
 		return 0;
-	if (is_of(q->metric, "_ns"))
+	if (strstr(q->metric, "_ns"))
 		rc = units_time(text, "ns", &n, err);
-	else if (is_of(q->metric, "bytes"))
+	else if (strstr(q->metric, "bytes"))
 		rc = units_size(text, 1024, &n, err);
-	else if (strcmp(q->metric, "au") == 0 || is_of(q->metric, "percent") ||
-		 is_of(q->metric, "cpu"))
+	else if (strcmp(q->metric, "au") == 0 || strstr(q->metric, "percent") ||
+		 strstr(q->metric, "cpu"))
 		return units_percent(text, &q->value, err);
 	else
-		return read_count(text, &q->value, err);
+		return parse_count(text, &q->value, err);
 	if (rc == 0)
 		q->value = (double)n;
 	return rc;
 }
 
-static int read_requirement(const char *part, struct requirement *out, struct mlgen_err *err)
+static int parse_requirement(const char *part, struct requirement *out, struct mlgen_err *err)
 {
 	size_t len = strspn(part, METRIC_CHARACTERS);
 	const char *op = skip_blanks(part + len);
@@ -481,7 +456,10 @@ static int read_requirement(const char *part, struct requirement *out, struct ml
 	struct mlgen_err why = { 0 };
 
 	if (!part[len])
-		return fail_comparison(part, err);
+		return mlgen_fail(err, -EINVAL,
+				  "require=%s: no comparison. Quote it: --require='%s>=90' (the "
+				  "shell took '>' as a redirection)",
+				  part, *part ? part : "au");
 	memset(out, 0, sizeof(*out));
 	if (len && len < sizeof(out->metric) && op_len && op_len < sizeof(out->op)) {
 		memcpy(out->metric, part, len);
@@ -494,13 +472,13 @@ static int read_requirement(const char *part, struct requirement *out, struct ml
 				  "require=%s: not a comparison; write METRIC>=NUMBER, with one of "
 				  ">= <= > < ==",
 				  part);
-	if (read_value(out, value, &why))
+	if (parse_value(out, value, &why))
 		return mlgen_fail(err, -EINVAL, "require=%s: %s", part, why.text);
 	return 0;
 }
 
-/* The length of what stands before the next comma or "and"; *next is behind that, NULL = it was the
- * last. */
+/* The length of the text before the next comma or "and". *next points after the separator; NULL =
+ * this is the last part. */
 static size_t part_length(const char *text, const char **next)
 {
 	const char *at = text;
@@ -518,7 +496,7 @@ static size_t part_length(const char *text, const char **next)
 	return (size_t)(at - text);
 }
 
-/* Without the blanks around it. */
+/* Copy a part without the blanks around it. */
 static char *copy_part(const char *text, size_t len)
 {
 	size_t before = strspn(text, BLANKS);
@@ -543,7 +521,7 @@ int jobset_requirements(const char *text, struct requirement *out, unsigned max,
 		if (n == max)
 			rc = mlgen_fail(err, -EINVAL, "require: more than %u comparisons", max);
 		else
-			rc = read_requirement(part, &out[n++], err);
+			rc = parse_requirement(part, &out[n++], err);
 		mem_free(part);
 		if (rc)
 			return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* showjob.c - see showjob.h. */
+/* showjob.c - prints a set of jobs as one job file, with the origin of each value. */
 #include "job/job_internal.h"
 
 #include <errno.h>
@@ -8,36 +8,24 @@
 #include "base/buf.h"
 #include "base/printable.h"
 
-/* A comment is one line, whatever the file is called. */
-static void print_origin(FILE *to, const struct job_origin *o)
-{
-	struct buf file = { 0 };
-
-	printable_add(&file, o->at.file ? o->at.file : "");
-	if (o->at.file)
-		fprintf(to, "# %s:%u %s\n", buf_str(&file), o->at.line, o->how);
-	else
-		fprintf(to, "# %s\n", o->how);
-	buf_fini(&file);
-}
-
 static void show_option(FILE *to, const struct job *j, const struct mlgen_field *f,
 			const void *base, const struct job_origin *origin)
 {
-	struct buf value = { 0 };
+	struct buf value = { 0 }, file = { 0 };
 
 	job_field_text(j, f, base, &value);
-	print_origin(to, origin);
+	/* The comment has to stay one line, whatever the name of the file. */
+	printable_add(&file, origin->at.file ? origin->at.file : "");
+	if (origin->at.file)
+		fprintf(to, "# %s:%u %s\n", buf_str(&file), origin->at.line, origin->how);
+	else
+		fprintf(to, "# %s\n", origin->how);
 	if (value.len)
 		fprintf(to, "%s=%s\n", f->name, buf_str(&value));
 	else
 		fprintf(to, "# %s is not set\n", f->name);
+	buf_fini(&file);
 	buf_fini(&value);
-}
-
-static bool is_stonewall(const struct mlgen_field *f)
-{
-	return strcmp(f->name, "stonewall") == 0;
 }
 
 static void show_job(FILE *to, const struct job *j, bool begins_file)
@@ -46,7 +34,7 @@ static void show_job(FILE *to, const struct job *j, bool begins_file)
 
 	fprintf(to, "[%s]\n", j->name);
 	for (const struct mlgen_field *f = job_fields; f->name; f++) {
-		if (begins_file && is_stonewall(f))
+		if (begins_file && strcmp(f->name, "stonewall") == 0)
 			fprintf(to, "# another job file\n%s=1\n", f->name);
 		else if (workload_has(job_work(j), f))
 			show_option(to, j, f, j, &j->origins[f - job_fields]);
@@ -55,13 +43,7 @@ static void show_job(FILE *to, const struct job *j, bool begins_file)
 		show_option(to, j, f, j->engine_opts, &j->engine_origins[f - table]);
 }
 
-/* Of another job file than the jobs above, which it waits for. */
-static bool begins_file(const struct jobset *set, size_t i)
-{
-	return i && !set->jobs[i]->stonewall && set->jobs[i]->group != set->jobs[i - 1]->group;
-}
-
-/* Why it would not read back alike, as a clause, or NULL. */
+/* The reason why the text would not be read back unchanged, as a clause, or NULL. */
 static const char *why_not(const char *text)
 {
 	const char *why = jobreader_cannot_hold(text);
@@ -88,7 +70,7 @@ static int check_name(const char *name, struct mlgen_err *err)
 	return 0;
 }
 
-/* Does the option's value read back alike? */
+/* Check that the option's value is read back unchanged. */
 static int check_option(const struct job *j, const struct mlgen_field *f, const void *base,
 			struct mlgen_err *err)
 {
@@ -145,8 +127,12 @@ int showjob_check(const struct jobset *set, struct mlgen_err *err)
 void showjob_print(FILE *to, const struct jobset *set)
 {
 	for (size_t i = 0; i < set->count; i++) {
+		const struct job *j = set->jobs[i];
+		/* The jobs of a file wait for those of the file before. */
+		bool begins_file = i && !j->stonewall && j->group != set->jobs[i - 1]->group;
+
 		if (i)
 			fputc('\n', to);
-		show_job(to, set->jobs[i], begins_file(set, i));
+		show_job(to, j, begins_file);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* workload.c - which options belong to which workload, and what they are there by default. */
+/* workload.c - the options that each workload has, and their defaults. */
 #include "job/job_internal.h"
 
 #include <assert.h>
@@ -26,7 +26,7 @@ static bool is_in(const char *const *groups, const char *group)
 	return false;
 }
 
-/* Whose own option is it? NULL = everybody's. */
+/* The workload that owns the option; NULL = every workload has it. */
 static const struct workload *owner_of(const struct mlgen_field *f)
 {
 	for (size_t i = 0; workloads[i]; i++)
@@ -58,38 +58,35 @@ const char *workload_instead(const struct workload *w, const struct mlgen_field 
 	return NULL;
 }
 
-int workload_said(bool (*is_given)(const void *arg, const char *option), const void *arg)
+int workload_implied(bool (*is_given)(const void *arg, const char *option), const void *arg)
 {
-	int said = -1;
+	int implied = -1;
 
 	for (int i = 0; workloads[i]; i++)
 		if (workloads[i]->said_by && is_given(arg, workloads[i]->said_by))
-			said = i;
-	return said;
-}
-
-static void set_default(struct job *j, const char *option, const char *value)
-{
-	const struct mlgen_field *f = field_find(job_fields, option);
-	struct buf how = { 0 }, text = { 0 };
-	int rc = words_expand(&text, value, j->name, NULL);
-
-	if (rc == 0)
-		rc = field_parse(f, j, buf_str(&text), 1024, NULL);
-	assert(rc == 0);
-	(void)rc;
-	buf_fini(&text);
-	buf_addf(&how, "default of phase=%s", job_work_name(j));
-	mem_replace(&j->origins[f - job_fields].how, buf_str(&how));
-	buf_fini(&how);
+			implied = i;
+	return implied;
 }
 
 void workload_set_defaults(struct job *j)
 {
 	const struct workload_default *d = job_work(j)->defaults;
+	struct buf how = { 0 };
 
-	for (; d && d->option; d++)
-		set_default(j, d->option, d->value);
+	buf_addf(&how, "default of phase=%s", job_work_name(j));
+	for (; d && d->option; d++) {
+		const struct mlgen_field *f = field_find(job_fields, d->option);
+		struct buf text = { 0 };
+		int rc = words_expand(&text, d->value, j->name, NULL);
+
+		if (rc == 0)
+			rc = field_parse(f, j, buf_str(&text), 1024, NULL);
+		assert(rc == 0);
+		(void)rc;
+		buf_fini(&text);
+		mem_replace(&j->origins[f - job_fields].how, buf_str(&how));
+	}
+	buf_fini(&how);
 }
 
 bool workload_is_default(const struct job *j, const struct mlgen_field *f)
