@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_checkpoint.c - what the ranks of an imported workload save and restore, and when. */
+/* dlio_checkpoint.c - writes the checkpoint options of an imported workload. */
 #include "import/dlio/dlio_writer.h"
 
 #include <math.h>
 
 #include "base/util.h"
 
-/* ---- what a rank saves ---- */
+/* ---- the state of a rank ---- */
 
 #define RANKS_MAX 1e6
 
@@ -15,8 +15,8 @@ static double dlio_state_number(const struct dlio_writer *w, const char *path)
 	return dlio_value(w->c, path)->number;
 }
 
-/* A place in the YAML for what several keys have made. */
-static const struct yaml_node *first_of(const struct dlio_writer *w, const char *const *paths)
+/* The first of these keys that is set, as the place of a fault of several keys. */
+static const struct yaml_node *first_set(const struct dlio_writer *w, const char *const *paths)
 {
 	for (; *paths; paths++)
 		if (dlio_is_set(w->c, *paths))
@@ -31,7 +31,7 @@ static bool has_list(const struct dlio_writer *w, const char *path)
 	return n && n->count;
 }
 
-/* Older workloads count the elements of their tensors by hand. */
+/* Does the workload list the elements of its tensors? Older workloads do. */
 static bool is_counted(const struct dlio_writer *w)
 {
 	return has_list(w, "model.layer_parameters") || has_list(w, "model.optimization_groups");
@@ -47,22 +47,23 @@ static bool is_typed_transformer(const struct dlio_writer *w)
 static void write_transformer(struct dlio_writer *w)
 {
 	if (!is_typed_transformer(w))
-		dlio_say(w,
-			 "DLIO saves model_size_bytes, %s, too, because the YAML does not say "
-			 "type: transformer.",
-			 dlio_digits(dlio_take(w, "model.model_size_bytes")->number).s);
-	dlio_take(w, "model.type");
-	dlio_option_of(w, "model.num_layers");
-	dlio_option_of(w, "model.transformer.hidden_size");
-	dlio_option_of(w, "model.transformer.ffn_hidden_size");
-	dlio_option_of(w, "model.transformer.num_attention_heads");
-	dlio_option_of(w, "model.transformer.num_kv_heads");
-	dlio_option_of(w, "model.transformer.vocab_size");
-	dlio_option_of(w, "model.model_datatype");
-	dlio_option_of(w, "model.optimizer_datatype");
+		dlio_comment(w,
+			     "DLIO saves model_size_bytes, %s, too, because the YAML does not say "
+			     "type: transformer.",
+			     dlio_digits(dlio_get(w, "model.model_size_bytes")->number).s);
+	dlio_get(w, "model.type");
+	dlio_option_from(w, "model.num_layers");
+	dlio_option_from(w, "model.transformer.hidden_size");
+	dlio_option_from(w, "model.transformer.ffn_hidden_size");
+	dlio_option_from(w, "model.transformer.num_attention_heads");
+	dlio_option_from(w, "model.transformer.num_kv_heads");
+	dlio_option_from(w, "model.transformer.vocab_size");
+	dlio_option_from(w, "model.model_datatype");
+	dlio_option_from(w, "model.optimizer_datatype");
 }
 
-/* The ranks that MLPerf Storage's rules give to its models: mpirun has them, and no YAML. */
+/* The ranks of models in MLPerf Storage's rules, or 0. A YAML does not have the number of ranks,
+ * which is an argument of mpirun. */
 static double known_ranks(const struct dlio_writer *w)
 {
 	static const struct {
@@ -82,24 +83,27 @@ static double known_ranks(const struct dlio_writer *w)
 	return 0;
 }
 
+/* The number of ranks. `one` is that of a single copy of the model. */
 static double find_ranks(struct dlio_writer *w, double one)
 {
-	double data = dlio_take(w, "model.parallelism.data")->number;
+	double data = dlio_get(w, "model.parallelism.data")->number;
 	double known = known_ranks(w);
 
 	if (data > 0)
 		return one * data;
 	if (known > 0 && fmod(known, one) == 0) {
-		dlio_say(w,
-			 "mpirun says how many ranks there are, and no YAML does: %s are those of "
-			 "MLPerf Storage's rules for a model of this shape.",
-			 dlio_digits(known).s);
+		dlio_comment(
+			w,
+			"mpirun says how many ranks there are, and no YAML does: %s are those of "
+			"MLPerf Storage's rules for a model of this shape.",
+			dlio_digits(known).s);
 		return known;
 	}
-	dlio_say(w,
-		 "mpirun says how many ranks there are, and no YAML does: %.0f are one copy of the "
-		 "model. --ranks=%.0f would be eight.",
-		 one, 8 * one);
+	dlio_comment(
+		w,
+		"mpirun says how many ranks there are, and no YAML does: %.0f are one copy of the "
+		"model. --ranks=%.0f would be eight.",
+		one, 8 * one);
 	return one;
 }
 
@@ -108,31 +112,32 @@ static void write_parallelism(struct dlio_writer *w, bool trains)
 	static const char *const shape[] = { "model.parallelism.tensor",
 					     "model.parallelism.pipeline", "model.parallelism.data",
 					     NULL };
-	double tensor = dlio_take(w, "model.parallelism.tensor")->number;
-	double pipeline = dlio_take(w, "model.parallelism.pipeline")->number;
-	double zero = dlio_take(w, "model.parallelism.zero_stage")->number;
+	double tensor = dlio_get(w, "model.parallelism.tensor")->number;
+	double pipeline = dlio_get(w, "model.parallelism.pipeline")->number;
+	double zero = dlio_get(w, "model.parallelism.zero_stage")->number;
 	double ranks = find_ranks(w, tensor * pipeline);
 
 	if (ranks > RANKS_MAX)
-		dlio_fault(w->c, first_of(w, shape), "model.parallelism",
+		dlio_fault(w->c, first_set(w, shape), "model.parallelism",
 			   "%.0f ranks; at most %.0f", ranks, RANKS_MAX);
 	if (zero == 3 && pipeline > 1)
 		dlio_fault_of(w->c, "model.parallelism.zero_stage",
 			      "3 has no pipeline of %.0f; DLIO refuses it, too", pipeline);
 	dlio_option(w, "ranks=%.0f", ranks);
-	dlio_option_of(w, "model.parallelism.tensor");
-	dlio_option_of(w, "model.parallelism.pipeline");
-	dlio_option_of(w, "model.parallelism.zero_stage");
-	dlio_take(w, "checkpoint.mode");
+	dlio_option_from(w, "model.parallelism.tensor");
+	dlio_option_from(w, "model.parallelism.pipeline");
+	dlio_option_from(w, "model.parallelism.zero_stage");
+	dlio_get(w, "checkpoint.mode");
 	if (dlio_is_word(w->c, "checkpoint.mode", "subset") && !trains && ranks > 8) {
-		dlio_say(w, "mode: subset, of which mpirun says how many; 8 are those of MLPerf "
-			    "Storage's rules.");
-		dlio_option_as(w, "checkpoint.mode", "0-7");
+		dlio_comment(w,
+			     "mode: subset, of which mpirun says how many; 8 are those of MLPerf "
+			     "Storage's rules.");
+		dlio_option_set(w, "checkpoint.mode", "0-7");
 	}
 	dlio_option(w, "checkpoint_layout=deepspeed");
 }
 
-/* ---- one tensor a rank ---- */
+/* ---- one tensor per rank ---- */
 
 static double dlio_state_sum(const struct dlio_writer *w, const char *path, double divisor)
 {
@@ -147,24 +152,25 @@ static double dlio_state_sum(const struct dlio_writer *w, const char *path, doub
 
 static double counted_bytes(struct dlio_writer *w)
 {
-	double tensor = dlio_take(w, "model.parallelism.tensor")->number;
-	double pipeline = dlio_take(w, "model.parallelism.pipeline")->number;
-	double layers = fmax(dlio_take(w, "model.num_layers")->number, 0);
+	double tensor = dlio_get(w, "model.parallelism.tensor")->number;
+	double pipeline = dlio_get(w, "model.parallelism.pipeline")->number;
+	double layers = fmax(dlio_get(w, "model.num_layers")->number, 0);
 	double model =
 		ceil(layers / pipeline) * dlio_state_sum(w, "model.layer_parameters", tensor);
 	double optimizer = 3 * dlio_state_sum(w, "model.optimization_groups", 1);
 
-	dlio_take(w, "model.layer_parameters");
-	dlio_take(w, "model.optimization_groups");
-	dlio_take(w, "model.parallelism.zero_stage");
-	dlio_say(w,
-		 "layer_parameters and optimization_groups, as DLIO makes bytes of them: %.0f "
-		 "layers of a rank with %s bytes each, and three times the groups, %s bytes. It "
-		 "saves them in two files, here they are one. --ranks=%.0f would be one copy of "
-		 "the model.",
-		 ceil(layers / pipeline),
-		 dlio_digits(dlio_state_sum(w, "model.layer_parameters", tensor)).s,
-		 dlio_digits(optimizer).s, tensor * pipeline);
+	dlio_get(w, "model.layer_parameters");
+	dlio_get(w, "model.optimization_groups");
+	dlio_get(w, "model.parallelism.zero_stage");
+	dlio_comment(
+		w,
+		"layer_parameters and optimization_groups, as DLIO makes bytes of them: %.0f "
+		"layers of a rank with %s bytes each, and three times the groups, %s bytes. It "
+		"saves them in two files, here they are one. --ranks=%.0f would be one copy of "
+		"the model.",
+		ceil(layers / pipeline),
+		dlio_digits(dlio_state_sum(w, "model.layer_parameters", tensor)).s,
+		dlio_digits(optimizer).s, tensor * pipeline);
 	return model + optimizer;
 }
 
@@ -173,12 +179,13 @@ static double model_bytes(struct dlio_writer *w)
 	const struct dlio_value *size = dlio_value(w->c, "model.model_size");
 
 	if (!size->node || dlio_is_set(w->c, "model.model_size_bytes"))
-		return dlio_take(w, "model.model_size_bytes")->number;
-	dlio_take(w, "model.model_size");
-	dlio_say(w,
-		 "The YAML says model_size: %.0f. DLIO reads model_size_bytes only, and saves its "
-		 "default instead, %s bytes.",
-		 size->number, dlio_digits(dlio_state_number(w, "model.model_size_bytes")).s);
+		return dlio_get(w, "model.model_size_bytes")->number;
+	dlio_get(w, "model.model_size");
+	dlio_comment(
+		w,
+		"The YAML says model_size: %.0f. DLIO reads model_size_bytes only, and saves its "
+		"default instead, %s bytes.",
+		size->number, dlio_digits(dlio_state_number(w, "model.model_size_bytes")).s);
 	return size->number;
 }
 
@@ -191,23 +198,24 @@ static void write_tensor(struct dlio_writer *w)
 
 	if (!is_typed_transformer(w))
 		bytes += model_bytes(w);
-	dlio_take(w, "model.type");
+	dlio_get(w, "model.type");
 	if (bytes < 1 || bytes > 1125899906842624.0)
 		dlio_fault(
-			w->c, first_of(w, sizes), "model",
+			w->c, first_set(w, sizes), "model",
 			"%.0f bytes would be saved of a rank; 1 to 1 PiB can be: %s says how many",
 			bytes, is_typed_transformer(w) ? "num_layers" : "model_size_bytes");
 	dlio_option(w, "checkpoint_size=%.0f", bytes);
-	dlio_take(w, "checkpoint.type");
+	dlio_get(w, "checkpoint.type");
 	is_all = dlio_is_word(w->c, "checkpoint.type", "all_ranks");
 	if (is_all && !is_counted(w))
-		dlio_say(w, "The YAML says type: all_ranks, which DLIO ignores; its ranks save as "
-			    "it pleases.");
-	dlio_option_as(w, "checkpoint.type", is_all ? "all" : "zero");
+		dlio_comment(w,
+			     "The YAML says type: all_ranks, which DLIO ignores; its ranks save as "
+			     "it pleases.");
+	dlio_option_set(w, "checkpoint.type", is_all ? "all" : "zero");
 	dlio_option(w, "checkpoint_layout=torch");
 }
 
-/* What a rank saves, and which ranks; in the block at hand. */
+/* Write the options for the state of a rank and for the ranks that save. */
 static void dlio_write_state(struct dlio_writer *w, bool trains)
 {
 	if (dlio_state_number(w, "model.num_layers") > 0 && !is_counted(w)) {
@@ -218,64 +226,67 @@ static void dlio_write_state(struct dlio_writer *w, bool trains)
 	} else {
 		write_tensor(w);
 	}
-	dlio_take(w, "framework");
+	dlio_get(w, "framework");
 	if (dlio_is_word(w->c, "framework", "tensorflow"))
-		dlio_say(w, "TensorFlow's own files are not known here; they are written as "
-			    "PyTorch does.");
+		dlio_comment(w, "TensorFlow's own files are not known here; they are written as "
+				"PyTorch does.");
 }
 
 static void write_fsync(struct dlio_writer *w)
 {
-	if (dlio_take(w, "checkpoint.fsync")->yes)
-		dlio_say(w, "The YAML says fsync: True. DLIO accepts it, and does not do it; mlgen "
-			    "does.");
-	dlio_option_of(w, "checkpoint.fsync");
+	if (dlio_get(w, "checkpoint.fsync")->is_true)
+		dlio_comment(
+			w, "The YAML says fsync: True. DLIO accepts it, and does not do it; mlgen "
+			   "does.");
+	dlio_option_from(w, "checkpoint.fsync");
 }
 
-/* ---- while training ---- */
+/* ---- checkpoints of a training ---- */
 
 static bool every_steps(struct dlio_writer *w, double steps)
 {
 	if (steps == 0) {
-		dlio_say(w, "steps_between_checkpoints is 0: no step is a multiple of it, and none "
-			    "is saved after.");
+		dlio_comment(
+			w, "steps_between_checkpoints is 0: no step is a multiple of it, and none "
+			   "is saved after.");
 		return false;
 	}
 	if (dlio_value(w->c, "train.epochs")->number > 1)
-		dlio_say(w, "DLIO counts the steps of each epoch by themselves; here they count "
-			    "through all.");
-	dlio_option_as(w, "checkpoint.steps_between_checkpoints", "%.0f steps", steps);
+		dlio_comment(w,
+			     "DLIO counts the steps of each epoch by themselves; here they count "
+			     "through all.");
+	dlio_option_set(w, "checkpoint.steps_between_checkpoints", "%.0f steps", steps);
 	return true;
 }
 
 static bool every_epochs(struct dlio_writer *w)
 {
 	double epochs = dlio_value(w->c, "train.epochs")->number;
-	double first = dlio_take(w, "checkpoint.checkpoint_after_epoch")->number;
-	double every = dlio_take(w, "checkpoint.epochs_between_checkpoints")->number;
-	double count, here;
+	double first = dlio_get(w, "checkpoint.checkpoint_after_epoch")->number;
+	double every = dlio_get(w, "checkpoint.epochs_between_checkpoints")->number;
+	double count, interval;
 
 	if (first < 1 || first > epochs) {
-		dlio_say(w,
-			 "The first checkpoint would be after epoch %.0f of %.0f: none is saved.",
-			 first, epochs);
+		dlio_comment(
+			w, "The first checkpoint would be after epoch %.0f of %.0f: none is saved.",
+			first, epochs);
 		return false;
 	}
 	count = every < 1 ? 1 : 1 + floor((epochs - first) / every);
-	/* One alone must not come again. */
-	here = count > 1 ? every : fmax(first, floor(epochs / 2) + 1);
-	if (first != here)
-		dlio_say(w,
-			 "The YAML saves after epoch %.0f, then every %.0f: %.0f in all; here "
-			 "after every %.0f, %.0f in all.",
-			 first, every, count, here, floor(epochs / here));
-	dlio_option_as(w, "checkpoint.epochs_between_checkpoints", "%.0f epochs", here);
+	/* A single checkpoint must not be repeated before the end. */
+	interval = count > 1 ? every : fmax(first, floor(epochs / 2) + 1);
+	if (first != interval)
+		dlio_comment(w,
+			     "The YAML saves after epoch %.0f, then every %.0f: %.0f in all; here "
+			     "after every %.0f, %.0f in all.",
+			     first, every, count, interval, floor(epochs / interval));
+	dlio_option_set(w, "checkpoint.epochs_between_checkpoints", "%.0f epochs", interval);
 	return true;
 }
 
 void dlio_write_saving(struct dlio_writer *w)
 {
-	double steps = dlio_take(w, "checkpoint.steps_between_checkpoints")->number;
+	double steps = dlio_get(w, "checkpoint.steps_between_checkpoints")->number;
 
 	if (steps >= 0 ? every_steps(w, steps) : every_epochs(w)) {
 		dlio_write_directory(w, "checkpoint_directory", "checkpoint.checkpoint_folder");
@@ -285,52 +296,48 @@ void dlio_write_saving(struct dlio_writer *w)
 	dlio_block(w, "checkpoints");
 }
 
-/* ---- without a training ---- */
+/* ---- checkpoints without a training ---- */
 
 static void write_pause(struct dlio_writer *w)
 {
-	if (dlio_take(w, "checkpoint.time_between_checkpoints")->number < 0)
-		dlio_say(w, "Without time_between_checkpoints DLIO waits for 1 s.");
-	dlio_option_of(w, "checkpoint.time_between_checkpoints");
+	if (dlio_get(w, "checkpoint.time_between_checkpoints")->number < 0)
+		dlio_comment(w, "Without time_between_checkpoints DLIO waits for 1 s.");
+	dlio_option_from(w, "checkpoint.time_between_checkpoints");
 }
 
 static void write_save(struct dlio_writer *w, double count)
 {
 	buf_add(w->out, "\n[save]\n");
 	dlio_option(w, "phase=checkpoint");
-	dlio_option_as(w, "checkpoint.num_checkpoints_write", "%.0f", count);
+	dlio_option_set(w, "checkpoint.num_checkpoints_write", "%.0f", count);
 	write_pause(w);
 	write_fsync(w);
-	dlio_say(w, "A second run deletes what the first one left; DLIO writes over it.");
+	dlio_comment(w, "A second run deletes what the first one left; DLIO writes over it.");
 	dlio_option(w, "checkpoint_keep=%.0f", count);
 	dlio_block(w, NULL);
-}
-
-static void write_shift(struct dlio_writer *w)
-{
-	if (!dlio_take(w, "checkpoint.recovery_rank_shift")->yes)
-		return;
-	dlio_say(w, "The YAML says recovery_rank_shift: True: each rank reads what one of the next "
-		    "host has saved. DLIO looks for it under another name, and does not shift. Nor "
-		    "does this job, whose restore_shift goes around the ranks of one host: to read "
-		    "what another host has saved, restore with its checkpoint_ranks and "
-		    "checkpoint_directory.");
 }
 
 static void write_restore(struct dlio_writer *w, bool is_second)
 {
 	buf_add(w->out, "\n");
-	dlio_say(w, "DLIO leaves the page cache as it is. This job drops its own files from this "
-		    "host's; MLPerf Storage's rules ask for an empty one, which takes root: "
-		    "--drop_caches=run.");
+	dlio_comment(w,
+		     "DLIO leaves the page cache as it is. This job drops its own files from this "
+		     "host's; MLPerf Storage's rules ask for an empty one, which takes root: "
+		     "--drop_caches=run.");
 	dlio_block(w, NULL);
 	buf_add(w->out, "[restore]\n");
 	if (is_second)
 		dlio_option(w, "stonewall");
 	dlio_option(w, "phase=restore");
-	dlio_option_of(w, "checkpoint.num_checkpoints_read");
+	dlio_option_from(w, "checkpoint.num_checkpoints_read");
 	write_pause(w);
-	write_shift(w);
+	if (dlio_get(w, "checkpoint.recovery_rank_shift")->is_true)
+		dlio_comment(w,
+			     "The YAML says recovery_rank_shift: True: each rank reads what one of "
+			     "the next host has saved. DLIO looks for it under another name, and "
+			     "does not shift. Nor does this job, whose restore_shift goes around "
+			     "the ranks of one host: to read what another host has saved, restore "
+			     "with its checkpoint_ranks and checkpoint_directory.");
 	dlio_block(w, NULL);
 }
 
@@ -341,19 +348,21 @@ void dlio_write_checkpoints(struct dlio_writer *w)
 
 	dlio_write_state(w, false);
 	dlio_block(w, "who writes what");
-	dlio_say(w, "plain: requests of bs from every rank. framework: one write for each tensor, "
-		    "as torch.save does, and DLIO by it.");
+	dlio_comment(w,
+		     "plain: requests of bs from every rank. framework: one write for each tensor, "
+		     "as torch.save does, and DLIO by it.");
 	dlio_option(w, "access=plain");
 	dlio_option(w, "bs=1m");
 	dlio_option(w, "direct=%d", direct);
 	if (direct)
-		dlio_take(w, "storage.storage_type");
+		dlio_get(w, "storage.storage_type");
 	dlio_block(w, "how it is written and read");
-	saves = dlio_take(w, "checkpoint.num_checkpoints_write")->number;
-	restores = dlio_take(w, "checkpoint.num_checkpoints_read")->number;
+	saves = dlio_get(w, "checkpoint.num_checkpoints_write")->number;
+	restores = dlio_get(w, "checkpoint.num_checkpoints_read")->number;
 	if (saves <= 0 && restores <= 0) {
-		dlio_say(w, "The YAML says neither num_checkpoints_write nor num_checkpoints_read, "
-			    "and DLIO does nothing then; here one is saved.");
+		dlio_comment(
+			w, "The YAML says neither num_checkpoints_write nor num_checkpoints_read, "
+			   "and DLIO does nothing then; here one is saved.");
 		saves = 1;
 	}
 	if (saves > 0)

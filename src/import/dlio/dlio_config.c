@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_config.c - the values of a workload's YAML, and what is wrong with them. */
+/* dlio_config.c - reads the values of a workload's YAML, and collects their faults. */
 #include "import/dlio/dlio_config.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* Of a text in a message. */
+/* Bytes of a text that a message shows. */
 #define SHOWN 60
 
 /* ---- faults ---- */
@@ -50,7 +50,7 @@ void dlio_fault(struct dlio_config *c, const struct yaml_node *n, const char *pa
 
 /* ---- texts that are numbers ---- */
 
-/* YAML lets digits be grouped: 1_000. */
+/* Remove the separators of digits that YAML allows: 1_000. */
 static bool ungroup(char *to, size_t room, const char *from)
 {
 	size_t n = 0;
@@ -82,27 +82,24 @@ bool dlio_number(const struct yaml_node *n, double *number)
 	return end != text && !*end && isfinite(*number);
 }
 
-static bool boolean(const struct yaml_node *n, bool *yes)
+static bool boolean(const struct yaml_node *n, bool *is_true)
 {
-	static const char *const no = "false False FALSE no No NO off Off OFF";
-	static const char *const ja = "true True TRUE yes Yes YES on On ON";
-
 	if (n->kind != YAML_TEXT || !n->is_plain)
 		return false;
-	*yes = dlio_has_word(ja, n->text);
-	return *yes || dlio_has_word(no, n->text);
+	*is_true = dlio_has_word("true True TRUE is_true Yes YES on On ON", n->text);
+	return *is_true || dlio_has_word("false False FALSE no No NO off Off OFF", n->text);
 }
 
-/* ---- what the types read ---- */
+/* ---- values by type ---- */
 
-/* Says what stands there, and what should. */
+/* Add a fault with the value that is written and the values that are valid. */
 static void dlio_config_wrong(struct dlio_config *c, const struct yaml_node *n, const char *path,
 			      const char *wanted)
 {
 	const char *text = n->text ? n->text : "";
 	struct yaml_node bare = *n;
 	double number;
-	bool yes;
+	bool is_true;
 
 	bare.is_plain = true;
 	if (n->kind != YAML_TEXT)
@@ -113,7 +110,7 @@ static void dlio_config_wrong(struct dlio_config *c, const struct yaml_node *n, 
 			   "'%.*s' is for Hydra to resolve; write the value, or add "
 			   "++workload.%.80s=VALUE",
 			   SHOWN, text, path);
-	else if (!n->is_plain && (dlio_number(&bare, &number) || boolean(&bare, &yes)))
+	else if (!n->is_plain && (dlio_number(&bare, &number) || boolean(&bare, &is_true)))
 		dlio_fault(c, n, path, "'%.*s' in quotes is a text, where %s is needed", SHOWN,
 			   text, wanted);
 	else
@@ -146,7 +143,7 @@ static void read_number(struct dlio_config *c, const struct dlio_key *k, const s
 static void read_boolean(struct dlio_config *c, const struct dlio_key *k, const struct yaml_node *n,
 			 struct dlio_value *v)
 {
-	if (!boolean(n, &v->yes))
+	if (!boolean(n, &v->is_true))
 		dlio_config_wrong(c, n, k->path, "True or False");
 }
 
@@ -159,7 +156,7 @@ static void dlio_config_read_text(struct dlio_config *c, const struct dlio_key *
 		dlio_config_wrong(c, n, k->path, "a text");
 }
 
-/* Older formats and loaders are called dlio_npz, dali_npz, dlio_pytorch. */
+/* Drop a prefix of older names of formats and loaders: dlio_npz, dali_npz, dlio_pytorch. */
 static const char *without_prefix(const char *word)
 {
 	if (strncmp(word, "dlio_", 5) == 0 || strncmp(word, "dali_", 5) == 0)
@@ -170,22 +167,22 @@ static const char *without_prefix(const char *word)
 static void read_word(struct dlio_config *c, const struct dlio_key *k, const struct yaml_node *n,
 		      struct dlio_value *v)
 {
-	bool yes;
+	bool is_true;
 
 	if (n->kind != YAML_TEXT) {
 		dlio_config_wrong(c, n, k->path, "a text");
 	} else if (dlio_has_word(k->words, without_prefix(n->text))) {
 		v->text = without_prefix(n->text);
-	} else if (boolean(n, &yes) && !yes && dlio_has_word(k->words, "off")) {
-		v->text = "off"; /* which YAML takes for False */
+	} else if (boolean(n, &is_true) && !is_true && dlio_has_word(k->words, "off")) {
+		v->text = "off"; /* a boolean in YAML */
 	} else {
 		dlio_fault(c, n, k->path, "'%.*s' is none of: %s", SHOWN, n->text, k->words);
 	}
 }
 
-/* One of the numbers that describe a distribution. */
-static double parameter(struct dlio_config *c, const struct dlio_key *k,
-			const struct yaml_node *map, const char *name)
+/* Read a read_parameter of a distribution. */
+static double read_parameter(struct dlio_config *c, const struct dlio_key *k,
+			     const struct yaml_node *map, const char *name)
 {
 	const struct yaml_node *n = yaml_find(map, name);
 	struct dlio_value v = { 0 };
@@ -215,16 +212,16 @@ static void read_distribution(struct dlio_config *c, const struct dlio_key *k,
 
 	if (!type) {
 		t->kind = DLIO_NORMAL;
-		t->a = n->count ? parameter(c, k, n, "mean") : 0;
-		t->b = yaml_find(n, "stdev") ? parameter(c, k, n, "stdev") : 0;
+		t->a = n->count ? read_parameter(c, k, n, "mean") : 0;
+		t->b = yaml_find(n, "stdev") ? read_parameter(c, k, n, "stdev") : 0;
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		if (type->kind != YAML_TEXT || strcmp(type->text, kinds[i].type) != 0)
 			continue;
 		t->kind = kinds[i].kind;
-		t->a = parameter(c, k, n, kinds[i].a);
-		t->b = kinds[i].b ? parameter(c, k, n, kinds[i].b) : 0;
+		t->a = read_parameter(c, k, n, kinds[i].a);
+		t->b = kinds[i].b ? read_parameter(c, k, n, kinds[i].b) : 0;
 		return;
 	}
 	dlio_config_wrong(c, type, k->path, "one of: normal uniform gamma exponential poisson");
@@ -242,7 +239,7 @@ static void read_time(struct dlio_config *c, const struct dlio_key *k, const str
 		dlio_config_wrong(c, n, k->path, "a number of seconds, or a map with mean or type");
 }
 
-/* Who needs the items takes them from the node. */
+/* Check the items of a list, which are used from the node. */
 static void dlio_config_read_list(struct dlio_config *c, const struct dlio_key *k,
 				  const struct yaml_node *n, struct dlio_value *v)
 {
@@ -300,9 +297,9 @@ static void add_extra(struct dlio_config *c, const char *path, const struct yaml
 		 (struct dlio_extra){ .path = mem_strdup(path), .node = n, .why = why });
 }
 
-/* Both spellings may be there; DLIO of today reads the newer. */
-static void take_value(struct dlio_config *c, const struct dlio_key *k, const char *path,
-		       const struct yaml_node *key, const struct yaml_node *n)
+/* Set the value of a key. If the YAML has both spellings, the newer counts, as in current DLIO. */
+static void set_value(struct dlio_config *c, const struct dlio_key *k, const char *path,
+		      const struct yaml_node *key, const struct yaml_node *n)
 {
 	struct dlio_value *v = &c->values[k - dlio_keys];
 	bool is_newer = strcmp(path, k->path) == 0;
@@ -318,37 +315,37 @@ static void take_value(struct dlio_config *c, const struct dlio_key *k, const ch
 	v->key = key;
 }
 
-static void take_entry(struct dlio_config *c, const char *path, const struct yaml_node *key,
+static void read_entry(struct dlio_config *c, const char *path, const struct yaml_node *key,
 		       const struct yaml_node *n);
 
-static void take_map(struct dlio_config *c, const char *prefix, const struct yaml_node *map)
+static void read_map(struct dlio_config *c, const char *prefix, const struct yaml_node *map)
 {
 	struct buf path = { 0 };
 
 	for (size_t i = 0; i < map->count; i++) {
 		buf_reset(&path);
 		buf_addf(&path, "%s%s%s", prefix, *prefix ? "." : "", map->at[i].key->text);
-		take_entry(c, buf_str(&path), map->at[i].key, map->at[i].value);
+		read_entry(c, buf_str(&path), map->at[i].key, map->at[i].value);
 	}
 	buf_fini(&path);
 }
 
-/* The recursion goes as deep as the table of keys. */
-static void take_entry(struct dlio_config *c, const char *path, const struct yaml_node *key,
+/* Read a key or a group of keys. The recursion is limited by the depth of the table of keys. */
+static void read_entry(struct dlio_config *c, const char *path, const struct yaml_node *key,
 		       const struct yaml_node *n)
 {
 	const struct dlio_key *k = dlio_key_find(path);
 	bool is_group = dlio_is_group(path);
 
-	/* model: NAME was all there was of a model. */
+	/* In older YAML, model is a name and no group. */
 	if (k && !(is_group && n->kind == YAML_MAP)) {
 		c->known += k->type != DLIO_NONE && strcmp(k->path, path) == 0;
 		if (k->type == DLIO_NONE)
 			add_extra(c, path, n, k->unused);
 		else if (!yaml_is_null(n))
-			take_value(c, k, path, key, n);
+			set_value(c, k, path, key, n);
 	} else if (is_group && n->kind == YAML_MAP) {
-		take_map(c, path, n);
+		read_map(c, path, n);
 	} else if (is_group && !yaml_is_null(n)) {
 		dlio_config_wrong(c, n, path, "a map of keys");
 	} else if (!is_group) {
@@ -363,10 +360,10 @@ void dlio_config_read(struct dlio_config *c, const struct yaml_node *root)
 	*c = (struct dlio_config){ 0 };
 	set_defaults(c);
 	if (!workload || workload->kind != YAML_MAP) {
-		take_map(c, "", root);
+		read_map(c, "", root);
 		return;
 	}
-	take_map(c, "", workload);
+	read_map(c, "", workload);
 	for (size_t i = 0; i < root->count; i++)
 		if (root->at[i].value != workload)
 			add_extra(c, root->at[i].key->text, root->at[i].value,

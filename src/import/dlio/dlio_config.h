@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_config.h - every key of DLIO's configuration and what becomes of it; the values of a
- * workload's YAML, and what is wrong with them. */
+/* dlio_config.h - the keys of DLIO's configuration, and the values and faults of a YAML file. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,12 +12,12 @@
 
 /* ---- keys ---- */
 
-/* What lies in directories, and what mlgen does not speak to. */
+/* Values of storage_type: file systems, and storage that mlgen does not support. */
 #define DLIO_LOCAL "local_fs parallel_fs direct_fs"
 #define DLIO_FOREIGN "s3 s3dlio aistore adls_gen2 msc fsspec_fs daos_pytorch"
 
 enum dlio_type {
-	DLIO_NONE, /* no option follows from it */
+	DLIO_NONE, /* the key becomes no option */
 	DLIO_TEXT,
 	DLIO_WORD, /* one of `words` */
 	DLIO_BOOL,
@@ -33,34 +32,34 @@ struct dlio_value;
 
 struct dlio_key {
 	const char *path;  /* "dataset.format" */
-	const char *older; /* other spellings, with blanks; NULL = none */
+	const char *older; /* older spellings, separated by blanks; NULL = none */
 	enum dlio_type type;
-	const char *def;   /* as the YAML would have it; NULL = nothing */
+	const char *def;   /* default, as YAML; NULL = no default */
 	double min, max;   /* WHOLE, WHOLES, NUMBER, TIME */
-	const char *words; /* WORD: with blanks */
-	/* What it becomes in a job file; NULL = other options follow from it, or none. */
+	const char *words; /* WORD: the values, separated by blanks */
+	/* The option of a job file; NULL = no single option. */
 	const char *option;
-	/* How the option's value is written; NULL = it takes more than this key to know. */
+	/* Append the option's value; NULL = the value depends on other keys, too. */
 	void (*convert)(struct buf *out, const struct dlio_value *v);
-	bool is_quiet; /* the default makes no option, and is not told */
-	/* Why nothing becomes of it: never (NONE), or where the workload does something else. */
+	bool is_quiet; /* the default makes no option, and no comment */
+	/* The reason why the key becomes no option: always (NONE), or in some workloads. */
 	const char *unused;
 };
 
-/* Ends with path NULL; has fewer rows than this. */
+/* Limit of rows. The table ends with path NULL. */
 #define DLIO_ROWS_MAX 200
 extern const struct dlio_key dlio_keys[];
 
-/* The row of a path in any spelling; NULL = none. */
+/* The row of a path in any spelling, or NULL. */
 const struct dlio_key *dlio_key_find(const char *path);
 
-/* The row of a path as DLIO spells it today, which may become an option. */
+/* The row of a path in its current spelling. The path has to exist, with a type but NONE. */
 const struct dlio_key *dlio_key_of(const char *path);
 
-/* Do keys begin with this path and a dot? */
+/* Do any keys begin with this path and a dot? */
 bool dlio_is_group(const char *path);
 
-/* Is `word` one of those in `words`, which have blanks between them? */
+/* Is `word` in the list `words`, which is separated by blanks? */
 bool dlio_has_word(const char *words, const char *word);
 
 /* ---- values ---- */
@@ -74,82 +73,78 @@ enum dlio_kind {
 	DLIO_POISSON
 };
 
-/* A time as DLIO draws it, in seconds. */
+/* The distribution of a time, in seconds. */
 struct dlio_time {
 	enum dlio_kind kind;
 	double a, b;
 };
 
 struct dlio_value {
-	const struct yaml_node *node; /* NULL: not in the YAML, so DLIO's
-					 default */
-	const struct yaml_node *key;  /* as it was spelt there */
-	bool is_used;                 /* an option follows from it */
-	const char *text;             /* TEXT, WORD; NULL = nothing */
+	const struct yaml_node *node; /* NULL: not in the YAML, so the value is DLIO's default */
+	const struct yaml_node *key;  /* the key as spelled in the YAML */
+	bool is_used;                 /* an option was made from it */
+	const char *text;             /* TEXT, WORD; NULL = no default */
 	double number;                /* WHOLE, NUMBER */
-	bool yes;                     /* BOOL */
+	bool is_true;                 /* BOOL */
 	struct dlio_time time;        /* TIME */
 };
 
-/* Something of the YAML that nothing becomes of. */
+/* A key of the YAML that becomes no option. */
 struct dlio_extra {
 	char *path; /* as written */
 	const struct yaml_node *node;
-	const char *why; /* NULL: not known */
+	const char *why; /* NULL: the key is unknown */
 };
 
 struct dlio_config {
-	struct dlio_value values[DLIO_ROWS_MAX]; /* as dlio_keys has them */
+	struct dlio_value values[DLIO_ROWS_MAX]; /* in the order of dlio_keys */
 	VEC(struct dlio_extra) extras;
-	/* Keys that options are made of, as DLIO spells them today; others stand in many a YAML
-	 * that is not DLIO's. */
+	/* Keys of the YAML that become options, in their current spelling. A YAML file without
+	 * such keys is not DLIO's. */
 	size_t known;
-	/* "FILE:3:7: dataset.format: ...", a line each. */
+	/* "FILE:3:7: dataset.format: ...", one line per fault. */
 	struct buf faults;
 	size_t fault_count;
 };
 
-/* Only so many faults, and as many keys unknown, are told one by one. */
+/* Limit of faults that are stored; further faults are counted. */
 #define DLIO_TOLD_MAX 100u
 
 /*
- * Take what stands in a workload's YAML; the tree has to live as long as the configuration. Look at
- * fault_count. fini takes a zeroed struct.
+ * Read the YAML of a workload. The tree has to live as long as the configuration. Check fault_count
+ * afterwards. dlio_config_fini() takes a zeroed struct.
  */
 void dlio_config_read(struct dlio_config *c, const struct yaml_node *root);
 void dlio_config_fini(struct dlio_config *c);
 
-/* One more fault; `n` may be NULL. Signs that are no text become '?'. */
+/* Add a fault; `n` may be NULL. Control characters become '?'. */
 __attribute__((format(printf, 4, 5))) void dlio_fault(struct dlio_config *c,
 						      const struct yaml_node *n, const char *path,
 						      const char *fmt, ...);
 
-/* The same where the value of this key stands. */
+/* Add a fault at the place of this key's value. */
 #define dlio_fault_of(c, path, ...) dlio_fault(c, dlio_value(c, path)->node, path, __VA_ARGS__)
 
-/* The value of a key of the table, which a type that is not NONE has. */
+/* The value of a key of the table that has a type but NONE. */
 const struct dlio_value *dlio_value(const struct dlio_config *c, const char *path);
 
-/* Is it in the YAML, and not null? */
+/* Is the key in the YAML, and its value not null? */
 bool dlio_is_set(const struct dlio_config *c, const char *path);
 
-/* Is its text one of the words? No text is none. */
+/* Is the key's text one of the words? */
 bool dlio_is_word(const struct dlio_config *c, const char *path, const char *words);
 
-/*
- * A number of YAML, or a whole one, of a plain text; false = it is none. What YAML takes for octal
- * is none.
- */
+/* Parse the number in a plain text. False if the text is no number, or octal in YAML. */
 bool dlio_number(const struct yaml_node *n, double *number);
 
-/* What no terminal or job file should see becomes '?'; appended. */
+/* Append up to `most` bytes of the text, with control characters replaced by '?'. */
 void dlio_clean(struct buf *out, const char *text, size_t most);
 
-/* ---- the job file that does what a workload of DLIO says ---- */
+/* ---- the job file of a workload ---- */
 
 /*
- * Append the job file. `file` is the YAML's path, for comments, and for a name where it has none.
- * What cannot be said in a job file becomes a fault of the configuration: look at fault_count, and
- * use nothing of `out` then.
+ * Append the job file. `file` is the path of the YAML, for comments, and for the job's name if the
+ * YAML has none. Values that a job file cannot express are faults of the configuration: check
+ * fault_count afterwards, and discard `out` if it is not 0.
  */
 void dlio_job(struct dlio_config *c, const char *file, struct buf *out);

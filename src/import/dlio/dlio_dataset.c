@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_dataset.c - files, samples and evaluation of an imported workload, and how it reads them. */
+/* dlio_dataset.c - writes the dataset, evaluation and reader options of an imported workload. */
 #include "import/dlio/dlio_writer.h"
 
 #include <ctype.h>
@@ -11,16 +11,16 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* ---- columns of a Parquet file, as DLIO's YAML lists them ---- */
+/* ---- columns of a Parquet file ---- */
 
-/* As many as columns= takes. */
+/* The limit of columns=. */
 #define COLUMNS_MAX 10000
 #define NAME_MAX_BYTES 64
 #define VALUES_MAX 1e9
 
-static const struct type {
-	const char *words; /* of DLIO and NumPy */
-	const char *name;  /* of mlgen */
+static const struct column_type {
+	const char *words; /* names in DLIO and NumPy */
+	const char *name;  /* name in mlgen */
 	unsigned bytes;
 } types[] = {
 	{ "float32 f32", "float32", 4 },
@@ -33,9 +33,9 @@ static const struct type {
 
 struct col {
 	char name[NAME_MAX_BYTES];
-	size_t order; /* of its first like */
-	const struct type *type;
-	double values;
+	size_t order; /* index of the first column with the same type and size */
+	const struct column_type *type;
+	double values; /* per row */
 	bool is_read;
 };
 
@@ -45,9 +45,9 @@ struct cols {
 	double row_bytes;
 };
 
-/* ---- columns: what the YAML says ---- */
+/* ---- columns: the YAML ---- */
 
-static const struct type *find_type(const char *word)
+static const struct column_type *find_type(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_LEN(types); i++)
 		if (dlio_has_word(types[i].words, word))
@@ -135,7 +135,7 @@ static void dlio_columns_read_all(struct dlio_writer *w, const struct yaml_node 
 
 /* ---- columns: the options ---- */
 
-/* Where the number behind a name begins. */
+/* The offset of the number that a name ends with. */
 static size_t digits_at(const char *name)
 {
 	size_t len = strlen(name);
@@ -145,6 +145,7 @@ static size_t digits_at(const char *name)
 	return len;
 }
 
+/* Is b the next name after a, as in f07 and f08? */
 static bool follows(const struct col *a, const struct col *b)
 {
 	size_t at = digits_at(a->name);
@@ -160,7 +161,8 @@ static bool is_alike(const struct col *a, const struct col *b)
 	return a->type == b->type && a->values == b->values;
 }
 
-/* Names with ranges; `typed`: each with its type, else those that are read. */
+/* Append names and ranges: all columns with their types if `typed`, otherwise the columns that are
+ * read. */
 static void add_list(struct buf *out, const struct cols *cols, bool typed)
 {
 	const struct col *list = cols->list;
@@ -185,7 +187,7 @@ static void add_list(struct buf *out, const struct cols *cols, bool typed)
 	}
 }
 
-/* Columns that are alike come together, those that are read first. */
+/* Order columns by type and size, and of each kind those that are read first. */
 static int dlio_columns_compare(const void *a, const void *b)
 {
 	const struct col *x = a, *y = b;
@@ -194,6 +196,7 @@ static int dlio_columns_compare(const void *a, const void *b)
 	return order ? order : COMPARE(y->is_read, x->is_read);
 }
 
+/* Sort the columns and give them new names, so that ranges can describe them. */
 static void regroup(struct cols *cols)
 {
 	char letter = cols->list[0].name[0];
@@ -240,22 +243,13 @@ static void write_columns(struct dlio_writer *w, struct cols *cols, const struct
 	if (write_lists(w, cols))
 		return;
 	regroup(cols);
-	dlio_say(w,
-		 "%zu columns in the YAML's order would be too long a line: here those of a type "
-		 "stand beside each other, %zu of them are read, and the names are mlgen's.",
-		 cols->count, cols->read_count);
+	dlio_comment(
+		w,
+		"%zu columns in the YAML's order would be too long a line: here those of a type "
+		"stand beside each other, %zu of them are read, and the names are mlgen's.",
+		cols->count, cols->read_count);
 	if (!write_lists(w, cols))
 		fault(w, n, "more kinds of columns than a line of a job file can say");
-}
-
-static void compare_bytes(struct dlio_writer *w, double bytes)
-{
-	const struct dlio_value *v = dlio_take(w, "dataset.record_length_bytes");
-
-	dlio_take(w, "dataset.record_length_bytes_stdev");
-	if (v->node && v->number != bytes)
-		dlio_say(w, "The columns are %.0f bytes, not the %.12g of record_length_bytes.",
-			 bytes, v->number);
 }
 
 /* The largest number up to `most` that divides `all`. */
@@ -276,29 +270,30 @@ static double divisor(double all, double most)
 
 static void write_row_groups(struct dlio_writer *w)
 {
-	double said = dlio_take(w, "dataset.parquet.row_group_size")->number;
+	double wanted = dlio_get(w, "dataset.parquet.row_group_size")->number;
 	double all = dlio_value(w->c, "dataset.num_samples_per_file")->number;
-	double rows = divisor(all, said);
+	double rows = divisor(all, wanted);
 
-	if (2 * rows < fmin(said, all))
+	if (2 * rows < fmin(wanted, all))
 		dlio_fault_of(w->c, "dataset.num_samples_per_file",
 			      "%.0f are no whole row groups of %.0f (row_group_size), nor of a "
 			      "little less; add ++workload.dataset.num_samples_per_file=%.0f",
-			      all, said, fmax(floor(all / said), 1) * said);
-	else if (said > all)
-		dlio_say(w, "A row group of %.0f rows holds all %.0f of a file.", said, all);
-	else if (rows != said)
-		dlio_say(w,
-			 "%.0f rows do not divide the %.0f of a file, so that DLIO's last row "
-			 "group is shorter; here all are alike.",
-			 said, all);
-	dlio_option_as(w, "dataset.parquet.row_group_size", "%.0f", rows);
+			      all, wanted, fmax(floor(all / wanted), 1) * wanted);
+	else if (wanted > all)
+		dlio_comment(w, "A row group of %.0f rows holds all %.0f of a file.", wanted, all);
+	else if (rows != wanted)
+		dlio_comment(w,
+			     "%.0f rows do not divide the %.0f of a file, so that DLIO's last row "
+			     "group is shorter; here all are alike.",
+			     wanted, all);
+	dlio_option_set(w, "dataset.parquet.row_group_size", "%.0f", rows);
 }
 
-/* What a Parquet file is made of; the bytes of a row, 0 where the YAML names no columns. */
+/* Write the columns and row groups of Parquet files. Returns the bytes of a row, 0 if the YAML
+ * names no columns. */
 static double dlio_write_columns(struct dlio_writer *w)
 {
-	const struct yaml_node *n = dlio_take(w, "dataset.parquet.columns")->node;
+	const struct yaml_node *n = dlio_get(w, "dataset.parquet.columns")->node;
 	struct cols cols = { 0 };
 	double bytes = 0;
 
@@ -311,9 +306,17 @@ static double dlio_write_columns(struct dlio_writer *w)
 	}
 	dlio_columns_read_all(w, n, &cols);
 	if (!w->c->fault_count) {
+		const struct dlio_value *v;
+
 		bytes = cols.row_bytes;
 		write_columns(w, &cols, n);
-		compare_bytes(w, bytes);
+		v = dlio_get(w, "dataset.record_length_bytes");
+		dlio_get(w, "dataset.record_length_bytes_stdev");
+		if (v->node && v->number != bytes)
+			dlio_comment(w,
+				     "The columns are %.0f bytes, not the %.12g of "
+				     "record_length_bytes.",
+				     bytes, v->number);
 	}
 	mem_free(cols.list);
 	return bytes;
@@ -321,7 +324,7 @@ static double dlio_write_columns(struct dlio_writer *w)
 
 /* ---- the loader ---- */
 
-/* What TensorFlow reads at a time where it is not told. */
+/* The default read size of TensorFlow, in bytes. */
 #define TF_BUFFER 262144.0
 
 static bool is_tfdata(struct dlio_writer *w)
@@ -329,98 +332,84 @@ static bool is_tfdata(struct dlio_writer *w)
 	const struct dlio_value *loader = dlio_value(w->c, "reader.data_loader");
 	bool is_tf;
 
-	dlio_take(w, "framework");
+	dlio_get(w, "framework");
 	is_tf = dlio_is_word(w->c, "framework", "tensorflow");
 	if (!loader->node)
 		return is_tf;
-	dlio_take(w, "reader.data_loader");
+	dlio_get(w, "reader.data_loader");
 	if (dlio_has_word("tensorflow native_tensorflow", loader->text))
 		return true;
 	if (dlio_has_word("pytorch native_pytorch", loader->text))
 		return false;
 	if (strcmp(loader->text, "synthetic") == 0)
-		dlio_say(w, "The YAML says data_loader: synthetic, which reads no files; nor does "
-			    "the null engine.");
+		dlio_comment(w,
+			     "The YAML says data_loader: synthetic, which reads no files; nor does "
+			     "the null engine.");
 	else
-		dlio_say(w,
-			 "The YAML says data_loader: %s. Its order of reads is not known here; "
-			 "this is the framework's own loader.",
-			 loader->text);
+		dlio_comment(w,
+			     "The YAML says data_loader: %s. Its order of reads is not known here; "
+			     "this is the framework's own loader.",
+			     loader->text);
 	return is_tf;
 }
 
-static void write_tfdata(struct dlio_writer *w)
-{
-	dlio_option(w, "loader=tfdata");
-	dlio_option_of(w, "reader.read_threads");
-	dlio_option_of(w, "reader.computation_threads");
-	dlio_option_of(w, "reader.prefetch_size");
-}
-
-/* DLIO shares its prefetch among the workers, and gives 2 to each for none. */
+/* DLIO divides prefetch_size among the workers. Each gets 2 if prefetch_size is 0. */
 static void write_pytorch(struct dlio_writer *w)
 {
-	double threads = dlio_take(w, "reader.read_threads")->number;
-	double ahead = dlio_take(w, "reader.prefetch_size")->number;
+	double threads = dlio_get(w, "reader.read_threads")->number;
+	double ahead = dlio_get(w, "reader.prefetch_size")->number;
 	double each = ceil(ahead / fmax(threads, 1));
 
 	dlio_option(w, "loader=pytorch");
-	dlio_option_as(w, "reader.read_threads", "%.0f", threads);
+	dlio_option_set(w, "reader.read_threads", "%.0f", threads);
 	if (threads > 1 && ahead > 0 && fmod(ahead, threads) != 0)
-		dlio_say(w, "prefetch_size=%.0f is shared by %.0f workers, rounded up.", ahead,
-			 threads);
-	dlio_option_as(w, "reader.prefetch_size", "%.0f", threads == 0 ? 0 : each < 1 ? 2 : each);
+		dlio_comment(w, "prefetch_size=%.0f is shared by %.0f workers, rounded up.", ahead,
+			     threads);
+	dlio_option_set(w, "reader.prefetch_size", "%.0f", threads == 0 ? 0 : each < 1 ? 2 : each);
 }
 
 /* ---- the order ---- */
 
-static void say_seed(struct dlio_writer *w)
-{
-	if (dlio_is_word(w->c, "reader.sample_shuffle", "random") ||
-	    dlio_is_word(w->c, "reader.file_shuffle", "random"))
-		dlio_say(w, "random is without a seed in DLIO; here every order follows from "
-			    "randseed.");
-	if (!dlio_take(w, "train.seed_change_epoch")->yes)
-		dlio_say(w, "The YAML says seed_change_epoch: False, the same order in every "
-			    "epoch; here each has its own.");
-}
-
 static void shuffle_pytorch(struct dlio_writer *w, bool samples, bool files)
 {
 	if (samples || files)
-		dlio_say(w, "A new random order each epoch, as the YAML says. DLIO itself reads "
-			    "each rank's files in name order (but v1.0): shuffle=none with "
-			    "shard=contiguous does that.");
-	dlio_option_as(w, "reader.sample_shuffle", "%s",
-		       samples ? "sample"
-		       : files ? "file"
-			       : "none");
+		dlio_comment(w,
+			     "A new random order each epoch, as the YAML says. DLIO itself reads "
+			     "each rank's files in name order (but v1.0): shuffle=none with "
+			     "shard=contiguous does that.");
+	dlio_option_set(w, "reader.sample_shuffle", "%s",
+			samples ? "sample"
+			: files ? "file"
+				: "none");
 	dlio_option(w, "shard=%s", samples || files ? "strided" : "contiguous");
 }
 
 static void shuffle_tfdata(struct dlio_writer *w, bool samples, bool files)
 {
-	double buffer = samples ? dlio_take(w, "reader.shuffle_size")->number : 0;
+	double buffer = samples ? dlio_get(w, "reader.shuffle_size")->number : 0;
 
 	if (files && buffer >= 1)
-		dlio_say(w, "The YAML shuffles the list of files, too. DLIO does that once, before "
-			    "the first epoch; here the files keep the order of their names.");
+		dlio_comment(
+			w, "The YAML shuffles the list of files, too. DLIO does that once, before "
+			   "the first epoch; here the files keep the order of their names.");
 	else if (files)
-		dlio_say(w, "Files in a new random order each epoch, as the YAML says. DLIO "
-			    "shuffles their list once, before the first epoch.");
+		dlio_comment(w, "Files in a new random order each epoch, as the YAML says. DLIO "
+				"shuffles their list once, before the first epoch.");
 	else if (dlio_is_set(w->c, "reader.file_shuffle"))
-		dlio_say(w, "The YAML says file_shuffle: off. DLIO takes any text there for a yes, "
-			    "and shuffles the list of files once.");
+		dlio_comment(
+			w,
+			"The YAML says file_shuffle: off. DLIO takes any text there for a is_true, "
+			"and shuffles the list of files once.");
 	if (buffer >= 1)
-		dlio_option_as(w, "reader.sample_shuffle", "buffer:%.0f", buffer);
+		dlio_option_set(w, "reader.sample_shuffle", "buffer:%.0f", buffer);
 	else
-		dlio_option_as(w, "reader.sample_shuffle", "%s", files ? "file" : "none");
+		dlio_option_set(w, "reader.sample_shuffle", "%s", files ? "file" : "none");
 	dlio_option(w, "shard=file");
 }
 
 static bool shuffles(struct dlio_writer *w, const char *path)
 {
-	dlio_take(w, path);
+	dlio_get(w, path);
 	return !dlio_is_word(w->c, path, "off");
 }
 
@@ -429,21 +418,27 @@ static void write_order(struct dlio_writer *w, bool is_tf)
 	bool samples = shuffles(w, "reader.sample_shuffle");
 	bool files = shuffles(w, "reader.file_shuffle");
 
-	if (samples || files)
-		say_seed(w);
+	if ((samples || files) && (dlio_is_word(w->c, "reader.sample_shuffle", "random") ||
+				   dlio_is_word(w->c, "reader.file_shuffle", "random")))
+		dlio_comment(w, "random is without a seed in DLIO; here every order follows from "
+				"randseed.");
+	if ((samples || files) && !dlio_get(w, "train.seed_change_epoch")->is_true)
+		dlio_comment(w, "The YAML says seed_change_epoch: False, the same order in every "
+				"epoch; here each has its own.");
 	if (is_tf)
 		shuffle_tfdata(w, samples, files);
 	else
 		shuffle_pytorch(w, samples, files);
 	dlio_option(w, "drop_last=1");
-	dlio_option_of(w, "train.seed");
+	dlio_option_from(w, "train.seed");
 }
 
 /* ---- the calls ---- */
 
+/* The reason why no framework can read the dataset, or NULL. */
 static const char *why_plain(struct dlio_writer *w, bool is_tf, bool saves)
 {
-	bool direct = dlio_value(w->c, "reader.odirect")->yes ||
+	bool direct = dlio_value(w->c, "reader.odirect")->is_true ||
 		      dlio_is_word(w->c, "storage.storage_type", "direct_fs");
 
 	if (dlio_is_word(w->c, "dataset.format", "bin dcm synthetic"))
@@ -462,48 +457,49 @@ static void write_calls(struct dlio_writer *w, bool is_tf, bool saves)
 {
 	const char *plain = why_plain(w, is_tf, saves);
 	const struct dlio_value *transfer = dlio_value(w->c, "reader.transfer_size");
-	bool direct = dlio_take(w, "reader.odirect")->yes;
+	bool direct = dlio_get(w, "reader.odirect")->is_true;
 
 	if (is_tf && transfer->node) {
-		dlio_take(w, "reader.transfer_size");
+		dlio_get(w, "reader.transfer_size");
 		if (transfer->number != TF_BUFFER)
-			dlio_say(w,
-				 "The YAML says transfer_size: %.0f; here TensorFlow's calls are "
-				 "those of 256 KiB.",
-				 transfer->number);
+			dlio_comment(
+				w,
+				"The YAML says transfer_size: %.0f; here TensorFlow's calls are "
+				"those of 256 KiB.",
+				transfer->number);
 	}
 	if (dlio_is_word(w->c, "dataset.format", "mmap_indexed_binary") && !plain)
-		dlio_say(w, "DLIO maps the file and touches nothing of it: its indexes are read, "
-			    "and no samples. access=plain reads them.");
+		dlio_comment(w,
+			     "DLIO maps the file and touches nothing of it: its indexes are read, "
+			     "and no samples. access=plain reads them.");
 	if (plain)
-		dlio_say(w, "Not by a framework's calls: %s.", plain);
+		dlio_comment(w, "Not by a framework's calls: %s.", plain);
 	dlio_option(w, "access=%s", plain ? "plain" : "framework");
 	if (dlio_is_word(w->c, "storage.storage_type", "direct_fs")) {
-		dlio_take(w, "storage.storage_type");
+		dlio_get(w, "storage.storage_type");
 		direct = true;
 	}
-	dlio_option_as(w, "reader.odirect", "%d", direct);
+	dlio_option_set(w, "reader.odirect", "%d", direct);
 	if (dlio_is_word(w->c, "dataset.format", "synthetic") ||
 	    dlio_is_word(w->c, "reader.data_loader", "synthetic"))
 		dlio_option(w, "ioengine=null");
-}
-
-static void write_preprocess(struct dlio_writer *w)
-{
-	if (dlio_is_set(w->c, "reader.preprocess_time") ||
-	    dlio_is_set(w->c, "reader.preprocess_time_stdev"))
-		dlio_option_of(w, "reader.preprocess_time");
 }
 
 void dlio_write_reader(struct dlio_writer *w, bool saves)
 {
 	bool is_tf = is_tfdata(w);
 
-	if (is_tf)
-		write_tfdata(w);
-	else
+	if (is_tf) {
+		dlio_option(w, "loader=tfdata");
+		dlio_option_from(w, "reader.read_threads");
+		dlio_option_from(w, "reader.computation_threads");
+		dlio_option_from(w, "reader.prefetch_size");
+	} else {
 		write_pytorch(w);
-	write_preprocess(w);
+	}
+	if (dlio_is_set(w->c, "reader.preprocess_time") ||
+	    dlio_is_set(w->c, "reader.preprocess_time_stdev"))
+		dlio_option_from(w, "reader.preprocess_time");
 	write_order(w, is_tf);
 	write_calls(w, is_tf, saves);
 	dlio_block(w, "how it is read");
@@ -514,7 +510,7 @@ static bool is_format(const struct dlio_writer *w, const char *words)
 	return dlio_is_word(w->c, "dataset.format", words);
 }
 
-/* Formats that mlgen has not by their name, or not at all. */
+/* Formats of DLIO that mlgen does not have, each with its replacement. */
 static const struct {
 	const char *dlio, *mlgen, *why;
 } formats[] = {
@@ -526,19 +522,6 @@ static const struct {
 	{ "synthetic", "raw",
 	  "The YAML says synthetic: no files are read. The null engine reads none either." },
 };
-
-static void write_format(struct dlio_writer *w)
-{
-	const char *format = dlio_take(w, "dataset.format")->text;
-
-	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
-		if (!is_format(w, formats[i].dlio))
-			continue;
-		dlio_say(w, "%s", formats[i].why);
-		format = formats[i].mlgen;
-	}
-	dlio_option_as(w, "dataset.format", "%s", format);
-}
 
 /* ---- the size of a sample ---- */
 
@@ -553,7 +536,7 @@ static double element_bytes(struct dlio_writer *w)
 		{ "uint32 int32 float32", 4 },
 		{ "uint64 int64 float64", 8 },
 	};
-	const char *type = dlio_take(w, "dataset.record_element_type")->text;
+	const char *type = dlio_get(w, "dataset.record_element_type")->text;
 
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
 		if (dlio_has_word(sizes[i].types, type))
@@ -565,10 +548,10 @@ static double element_bytes(struct dlio_writer *w)
 	return 1;
 }
 
-/* A record of these sides; 0 = the YAML has none. */
+/* The bytes of a record with record_dims; 0 = the YAML has none. */
 static double record_bytes(struct dlio_writer *w)
 {
-	const struct dlio_value *dims = dlio_take(w, "dataset.record_dims");
+	const struct dlio_value *dims = dlio_get(w, "dataset.record_dims");
 	double bytes = 1, side;
 
 	if (!dims->node || !dims->node->count)
@@ -581,62 +564,56 @@ static double record_bytes(struct dlio_writer *w)
 	return bytes * element_bytes(w);
 }
 
-static void write_bytes(struct dlio_writer *w, double bytes)
-{
-	if (bytes < 1 || bytes > 1099511627776.0)
-		dlio_fault_of(w->c, "dataset.record_dims",
-			      "a sample of %.0f bytes; 1 to 1 TiB can be", bytes);
-	dlio_option(w, "sample_size=%.0f", floor(bytes));
-}
-
-/* DLIO makes squares of numbers that are none. */
-static bool is_square(double bytes)
-{
-	double side = floor(sqrt(bytes));
-
-	return side * side == bytes;
-}
-
+/* Write the distribution dlio:, which has the sizes that DLIO makes. */
 static void write_law(struct dlio_writer *w, double mean, double stdev)
 {
 	double side = floor(sqrt(mean));
 
 	if (stdev > 0)
-		dlio_say(w, "Mean and stdev as in the YAML. DLIO draws the two sides of a sample, "
-			    "so that its files have less of a stdev; dlio: follows the same law.");
+		dlio_comment(w,
+			     "Mean and stdev as in the YAML. DLIO draws the two sides of a sample, "
+			     "so that its files have less of a stdev; dlio: follows the same law.");
 	else
-		dlio_say(w,
-			 "The YAML says %.12g bytes; DLIO makes a square of it, %.0f x %.0f = %s "
-			 "bytes, and dlio: does, too.",
-			 mean, side, side, dlio_digits(side * side).s);
+		dlio_comment(
+			w,
+			"The YAML says %.12g bytes; DLIO makes a square of it, %.0f x %.0f = %s "
+			"bytes, and dlio: does, too.",
+			mean, side, side, dlio_digits(side * side).s);
 	dlio_option(w, "sample_size=dlio:%.12g:%.12g", mean, stdev);
 }
 
 static void write_sample_size(struct dlio_writer *w, double row_bytes)
 {
 	double dims = record_bytes(w);
-	double mean, stdev;
+	double bytes = row_bytes > 0 ? row_bytes : dims;
+	double mean, stdev, side;
 
-	if (row_bytes > 0 || dims > 0) {
-		write_bytes(w, row_bytes > 0 ? row_bytes : dims);
+	if (bytes > 0) {
+		if (bytes < 1 || bytes > 1099511627776.0)
+			dlio_fault_of(w->c, "dataset.record_dims",
+				      "a sample of %.0f bytes; 1 to 1 TiB can be", bytes);
+		dlio_option(w, "sample_size=%.0f", floor(bytes));
 		return;
 	}
-	mean = dlio_take(w, "dataset.record_length_bytes")->number;
-	stdev = dlio_take(w, "dataset.record_length_bytes_stdev")->number;
+	mean = dlio_get(w, "dataset.record_length_bytes")->number;
+	stdev = dlio_get(w, "dataset.record_length_bytes_stdev")->number;
+	side = floor(sqrt(mean));
 	if (stdev > 0 && is_format(w, "parquet")) {
-		dlio_say(w,
-			 "The YAML says a stdev of %.12g; the rows of a Parquet file are all of "
-			 "one size.",
-			 stdev);
+		dlio_comment(
+			w,
+			"The YAML says a stdev of %.12g; the rows of a Parquet file are all of "
+			"one size.",
+			stdev);
 		stdev = 0;
 	}
 	if (stdev > 0) {
 		write_law(w, mean, stdev);
 	} else if (is_format(w, "jpeg png")) {
-		dlio_say(w,
-			 "The number is that of the decoded image in DLIO; here the file has it.");
+		dlio_comment(
+			w,
+			"The number is that of the decoded image in DLIO; here the file has it.");
 		dlio_option(w, "sample_size=%.0f", floor(mean));
-	} else if (is_square(mean) || is_format(w, "parquet")) {
+	} else if (side * side == mean || is_format(w, "parquet")) {
 		dlio_option(w, "sample_size=%.0f", floor(mean));
 	} else {
 		write_law(w, mean, 0);
@@ -647,38 +624,39 @@ static void write_sample_size(struct dlio_writer *w, double row_bytes)
 
 static void write_files(struct dlio_writer *w)
 {
-	double files = dlio_take(w, "dataset.num_files_train")->number;
-	double folders = dlio_take(w, "dataset.num_subfolders_train")->number;
+	double files = dlio_get(w, "dataset.num_files_train")->number;
+	double folders = dlio_get(w, "dataset.num_subfolders_train")->number;
 
-	dlio_option_of(w, "dataset.num_files_train");
+	dlio_option_from(w, "dataset.num_files_train");
 	if (folders > files) {
-		dlio_say(w, "%.0f subfolders for %.0f files: the others would be empty.", folders,
-			 files);
+		dlio_comment(w, "%.0f subfolders for %.0f files: the others would be empty.",
+			     folders, files);
 		folders = files;
 	}
 	if (folders > 1)
-		dlio_option_as(w, "dataset.num_subfolders_train", "%.0f", folders);
+		dlio_option_set(w, "dataset.num_subfolders_train", "%.0f", folders);
 }
 
-static void write_samples(struct dlio_writer *w)
+void dlio_write_dataset(struct dlio_writer *w)
 {
-	double samples = dlio_take(w, "dataset.num_samples_per_file")->number;
+	const char *format = dlio_get(w, "dataset.format")->text;
+	double samples, row_bytes = 0;
 
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+		if (!is_format(w, formats[i].dlio))
+			continue;
+		dlio_comment(w, "%s", formats[i].why);
+		format = formats[i].mlgen;
+	}
+	dlio_option_set(w, "dataset.format", "%s", format);
+	write_files(w);
+	samples = dlio_get(w, "dataset.num_samples_per_file")->number;
 	if (samples > 1 && is_format(w, "jpeg png"))
 		dlio_fault_of(w->c, "dataset.num_samples_per_file",
 			      "%.0f in a file that is one image; add "
 			      "++workload.dataset.num_samples_per_file=1",
 			      samples);
-	dlio_option_of(w, "dataset.num_samples_per_file");
-}
-
-void dlio_write_dataset(struct dlio_writer *w)
-{
-	double row_bytes = 0;
-
-	write_format(w);
-	write_files(w);
-	write_samples(w);
+	dlio_option_from(w, "dataset.num_samples_per_file");
 	if (is_format(w, "parquet"))
 		row_bytes = dlio_write_columns(w);
 	write_sample_size(w, row_bytes);
@@ -687,25 +665,26 @@ void dlio_write_dataset(struct dlio_writer *w)
 
 void dlio_write_evaluation(struct dlio_writer *w)
 {
-	double files = dlio_take(w, "dataset.num_files_eval")->number;
+	double files = dlio_get(w, "dataset.num_files_eval")->number;
 
-	/* An evaluation is asked for, so the key is there. */
+	/* Only a key in the YAML turns the evaluation on, so the key is not NULL. */
 	if (strcmp(dlio_value(w->c, "workflow.evaluation")->key->text, "do_eval") == 0)
-		dlio_say(w,
-			 "The YAML says do_eval, which DLIO does not read: it would not evaluate.");
+		dlio_comment(
+			w,
+			"The YAML says do_eval, which DLIO does not read: it would not evaluate.");
 	if (files == 0) {
-		dlio_say(
+		dlio_comment(
 			w,
 			"The YAML evaluates, and has no files to do it with: num_files_eval is 0.");
 		dlio_block(w, "evaluation");
 		return;
 	}
-	dlio_say(w, "Accelerators do not wait for each other meanwhile.");
-	dlio_option_of(w, "dataset.num_files_eval");
-	dlio_option_of(w, "reader.batch_size_eval");
-	dlio_option_of(w, "evaluation.eval_time");
-	/* To DLIO 0 is every epoch, and from the first on. */
-	dlio_option_of(w, "evaluation.epochs_between_evals");
-	dlio_option_of(w, "evaluation.eval_after_epoch");
+	dlio_comment(w, "Accelerators do not wait for each other meanwhile.");
+	dlio_option_from(w, "dataset.num_files_eval");
+	dlio_option_from(w, "reader.batch_size_eval");
+	dlio_option_from(w, "evaluation.eval_time");
+	/* To DLIO, 0 means every epoch and from the first epoch on. */
+	dlio_option_from(w, "evaluation.epochs_between_evals");
+	dlio_option_from(w, "evaluation.eval_after_epoch");
 	dlio_block(w, "evaluation");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_import.c - --import=dlio: a workload of DLIO's as a job file. */
+/* dlio_import.c - implements --import=dlio, which prints a workload of DLIO as a job file. */
 #include "ask/ask.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@
 #include "import/dlio/dlio_config.h"
 #include "job/job.h"
 
-/* Unknown keys that are told one by one; all stand in the job file. */
+/* Limit of unknown keys that are reported; the job file lists all of them. */
 #define NOTES_MAX 20
 
 static int dlio_import_refuse(const struct mlgen_err *err)
@@ -31,20 +31,11 @@ static int dlio_import_refuse(const struct mlgen_err *err)
 
 /* ---- overrides ---- */
 
-/* "++workload.train.epochs=3", as DLIO has them on its command line. */
+/* Is this an override as on DLIO's command line, "++workload.train.epochs=3"? */
 static bool is_override(const char *arg)
 {
 	return *arg == '+' || strncmp(arg, "workload.", 9) == 0 ||
 	       strncmp(arg, "workload=", 9) == 0;
-}
-
-static struct yaml_node *dlio_workload_of(struct yaml_node *root)
-{
-	for (size_t i = 0; i < root->count; i++)
-		if (strcmp(root->at[i].key->text, "workload") == 0 &&
-		    root->at[i].value->kind == YAML_MAP)
-			return root->at[i].value;
-	return root;
 }
 
 static int override(struct yaml_tree *t, struct yaml_node *root, const char *arg,
@@ -52,7 +43,7 @@ static int override(struct yaml_tree *t, struct yaml_node *root, const char *arg
 {
 	const char *path = arg + strspn(arg, "+");
 	const char *equal = strchr(path, '=');
-	struct yaml_node *value;
+	struct yaml_node *value, *map = root;
 	char *keys;
 	int rc;
 
@@ -66,27 +57,19 @@ static int override(struct yaml_tree *t, struct yaml_node *root, const char *arg
 		return rc;
 	if (!value)
 		return mlgen_fail(err, -EINVAL, "%s: a value is missing", arg);
+	for (size_t i = 0; i < root->count; i++)
+		if (strcmp(root->at[i].key->text, "workload") == 0 &&
+		    root->at[i].value->kind == YAML_MAP)
+			map = root->at[i].value;
 	keys = mem_strndup(path, (size_t)(equal - path));
-	rc = yaml_tree_set(t, dlio_workload_of(root), keys, value, err);
+	rc = yaml_tree_set(t, map, keys, value, err);
 	mem_free(keys);
 	return rc;
 }
 
 /* ---- the YAML ---- */
 
-static int check_root(const char *file, const struct yaml_node *root, struct mlgen_err *err)
-{
-	if (!root || yaml_is_null(root))
-		return mlgen_fail(err, -EINVAL, "%s: nothing is in it", file);
-	if (root->kind != YAML_MAP)
-		return mlgen_fail(err, -EINVAL,
-				  "%s:%u:%u: no workload of DLIO: a map of keys is needed, such as "
-				  "model, dataset, reader, train",
-				  file, root->line, root->column);
-	return 0;
-}
-
-/* Hydra's own file names the others. */
+/* Check that the file is a workload of DLIO, and not the main file of Hydra, which names others. */
 static int check_known(const char *file, const struct yaml_node *root, const struct dlio_config *c,
 		       struct mlgen_err *err)
 {
@@ -110,9 +93,15 @@ static int read_tree(struct yaml_tree *t, char *const *args, size_t count, struc
 		     struct mlgen_err *err)
 {
 	int rc = yaml_tree_read(t, args[0], root, err);
+	const struct yaml_node *n = *root;
 
-	if (rc == 0)
-		rc = check_root(args[0], *root, err);
+	if (rc == 0 && (!n || yaml_is_null(n)))
+		rc = mlgen_fail(err, -EINVAL, "%s: nothing is in it", args[0]);
+	else if (rc == 0 && n->kind != YAML_MAP)
+		rc = mlgen_fail(err, -EINVAL,
+				"%s:%u:%u: no workload of DLIO: a map of keys is needed, such as "
+				"model, dataset, reader, train",
+				args[0], n->line, n->column);
 	for (size_t i = 1; i < count && rc == 0; i++) {
 		if (is_override(args[i]))
 			rc = override(t, *root, args[i], err);
@@ -127,7 +116,7 @@ static int read_tree(struct yaml_tree *t, char *const *args, size_t count, struc
 
 /* ---- the answer ---- */
 
-/* The key that is meant, of today's spellings and the older ones; or NULL. */
+/* The key with the most similar name, in its current or older spellings; or NULL. */
 static const char *dlio_import_nearest(const char *path)
 {
 	const char *words[2 * DLIO_ROWS_MAX + 1] = { 0 };
@@ -144,13 +133,13 @@ static const char *dlio_import_nearest(const char *path)
 
 static void note(const struct dlio_extra *x, const char *what)
 {
-	const char *meant = x->why ? NULL : dlio_import_nearest(x->path);
+	const char *nearest = x->why ? NULL : dlio_import_nearest(x->path);
 	struct buf line = { 0 }, clean = { 0 };
 
 	yaml_place(&line, x->node);
 	buf_addf(&line, ": note: %.80s: %s", x->path, what);
-	if (meant)
-		buf_addf(&line, "; did you mean %s?", meant);
+	if (nearest)
+		buf_addf(&line, "; did you mean %s?", nearest);
 	dlio_clean(&clean, buf_str(&line), SIZE_MAX);
 	log_plain("%s", buf_str(&clean));
 	buf_fini(&line);
@@ -174,8 +163,8 @@ static void note_unknown(const struct dlio_config *c)
 			 unknown - NOTES_MAX);
 }
 
-/* What relates several options is for the job's own checks to say. Without memory files or /proc
- * nothing is known, and that is no fault. */
+/* Check rules that relate options of the job, which only loading the job does. The check is skipped
+ * without memory files or /proc. */
 static int check_job(const struct ask *a, const struct buf *job, const char *file)
 {
 	char program[] = "mlgen", path[64];
@@ -198,7 +187,7 @@ static int check_job(const struct ask *a, const struct buf *job, const char *fil
 	return rc;
 }
 
-static void tell_faults(const struct dlio_config *c)
+static void report_faults(const struct dlio_config *c)
 {
 	const char *text = buf_str(&c->faults);
 
@@ -220,7 +209,7 @@ static int dlio_import_answer(const struct ask *a, struct dlio_config *c, const 
 	if (c->fault_count == 0)
 		dlio_job(c, file, &job);
 	if (c->fault_count) {
-		tell_faults(c);
+		report_faults(c);
 	} else if (check_job(a, &job, file) == 0) {
 		note_unknown(c);
 		status = EXIT_RAN;

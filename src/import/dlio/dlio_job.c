@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_job.c - the job file that does what a workload of DLIO says. */
+/* dlio_job.c - writes the job file of a DLIO workload. */
 #include "import/dlio/dlio_config.h"
 
 #include <ctype.h>
@@ -8,14 +8,14 @@
 #include "base/util.h"
 #include "import/dlio/dlio_writer.h"
 
-/* ---- keys that nothing became of, and why ---- */
+/* ---- keys that became no option, and why ---- */
 
-/* Of a text, and of a list or map. */
+/* Bytes of a text, and of a list or map, that are shown. */
 #define SHOWN 50
 #define SHOWN_TREE 300
 #define NOT_SHOWN "(not shown)"
 
-/* Of a workload that saves nothing; other reasons are those of the table. */
+/* Reasons in a workload without checkpoints. Other reasons are in the table of keys. */
 static const struct {
 	const char *begin, *why;
 } unsaved[] = {
@@ -34,7 +34,7 @@ static const char *why_unused(const struct dlio_writer *w, const struct dlio_key
 	return k->unused ? k->unused : "this workload has no use for it";
 }
 
-/* Who reads a job file need not see what opens somebody's storage. */
+/* Is this the path of a credential, which should not appear in a job file? */
 static bool is_secret(const char *path)
 {
 	static const char *const words[] = { "key",      "secret",     "token",
@@ -46,7 +46,8 @@ static bool is_secret(const char *path)
 	return false;
 }
 
-/* In YAML's short form; up to `most` bytes, or aliases of aliases would fill the memory. */
+/* Append a node in YAML's short form. It is cut after `most` bytes, since aliases of aliases can
+ * make it too large for memory. */
 static void add_node(struct buf *out, const struct yaml_node *n, size_t most)
 {
 	bool is_map = n->kind == YAML_MAP;
@@ -75,8 +76,8 @@ static void add_node(struct buf *out, const struct yaml_node *n, size_t most)
 	buf_addc(out, is_map ? '}' : ']');
 }
 
-static void say_unused(struct dlio_writer *w, const char *path, const struct yaml_node *n,
-		       const char *why)
+static void write_unused_key(struct dlio_writer *w, const char *path, const struct yaml_node *n,
+			     const char *why)
 {
 	struct buf text = { 0 };
 
@@ -89,11 +90,11 @@ static void say_unused(struct dlio_writer *w, const char *path, const struct yam
 	buf_addf(&text, ": %s", why ? why : "not a key of DLIO that mlgen knows");
 	if (!why && n->line)
 		buf_addf(&text, " (line %u)", n->line);
-	dlio_say(w, "%s", buf_str(&text));
+	dlio_comment(w, "%s", buf_str(&text));
 	buf_fini(&text);
 }
 
-/* All of the YAML that nothing became of. */
+/* Write a comment for each key of the YAML that became no option. */
 static void dlio_write_unused(struct dlio_writer *w)
 {
 	const struct dlio_config *c = w->c;
@@ -102,13 +103,13 @@ static void dlio_write_unused(struct dlio_writer *w)
 	for (size_t i = 0; i < c->extras.count; i++) {
 		const struct dlio_extra *x = &c->extras.at[i];
 
-		say_unused(w, x->path, x->node, x->why);
+		write_unused_key(w, x->path, x->node, x->why);
 	}
 	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
 		const struct dlio_value *v = &c->values[k - dlio_keys];
 
 		if (v->node && !v->is_used)
-			say_unused(w, k->path, v->node, why_unused(w, k));
+			write_unused_key(w, k->path, v->node, why_unused(w, k));
 	}
 	if (w->block.len)
 		dlio_block(w, "keys of the YAML without a counterpart");
@@ -118,14 +119,7 @@ static void dlio_write_unused(struct dlio_writer *w)
 
 /* ---- names ---- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* Of a section, and of a path. */
+/* Append a name that is valid as that of a section, and in a path. */
 static void make_name(struct buf *name, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len && i < NAME_MAX_BYTES; i++) {
@@ -140,7 +134,7 @@ static void make_name(struct buf *name, const char *text, size_t len)
 		buf_add(name, "workload");
 }
 
-/* "unet3d_h100.yaml" was measured on one of these. */
+/* The accelerator on which "unet3d_h100.yaml" was measured, or NULL. */
 static const char *find_accelerator(const char *file)
 {
 	static const char *const known[] = { "v100", "a100",  "h100", "h200",
@@ -160,7 +154,7 @@ static const char *find_accelerator(const char *file)
 
 #define FILE_URL "file://"
 
-/* Object storage, and what DLIO's plug-ins speak to. */
+/* Is the folder on object storage, or on storage of DLIO's plug-ins? */
 static bool is_foreign(const struct dlio_writer *w, const char *folder)
 {
 	const char *type = dlio_value(w->c, "storage.storage_type")->text;
@@ -172,7 +166,7 @@ static bool is_foreign(const struct dlio_writer *w, const char *folder)
 
 static void add_root(struct dlio_writer *w, struct buf *path, const char *folder)
 {
-	const char *root = dlio_use(w, "storage.storage_root")->text;
+	const char *root = dlio_get_quietly(w, "storage.storage_root")->text;
 
 	if (*folder == '/' || strstr(folder, "://") || !root || dlio_has_word(". ./", root))
 		return;
@@ -181,7 +175,7 @@ static void add_root(struct dlio_writer *w, struct buf *path, const char *folder
 		buf_addc(path, '/');
 }
 
-/* DLIO's own path, but for the dots and slashes that mean nothing. */
+/* Append the path without "file://", a leading "./" and trailing slashes. */
 static void add_folder(struct buf *path, const char *folder)
 {
 	size_t len;
@@ -198,27 +192,28 @@ static void add_folder(struct buf *path, const char *folder)
 
 void dlio_write_directory(struct dlio_writer *w, const char *option, const char *path)
 {
-	const char *text = dlio_take(w, path)->text;
+	const char *text = dlio_get(w, path)->text;
 	const char *folder = text ? text : "";
 	bool is_saved = strcmp(path, "checkpoint.checkpoint_folder") == 0;
 	struct buf place = { 0 };
 	bool fits = false;
 
 	if (is_foreign(w, folder)) {
-		const char *type = dlio_take(w, "storage.storage_type")->text;
-		const char *root = dlio_take(w, "storage.storage_root")->text;
+		const char *type = dlio_get(w, "storage.storage_type")->text;
+		const char *root = dlio_get(w, "storage.storage_root")->text;
 
-		dlio_say(w,
-			 "The YAML says %.80s in %.80s (%s), and mlgen speaks to file systems "
-			 "only: a directory stands for it.",
-			 folder, root, type);
+		dlio_comment(w,
+			     "The YAML says %.80s in %.80s (%s), and mlgen speaks to file systems "
+			     "only: a directory stands for it.",
+			     folder, root, type);
 	} else {
 		add_root(w, &place, folder);
 		add_folder(&place, folder);
 		fits = dlio_option_text(w, option, buf_str(&place));
 		if (!fits)
-			dlio_say(w, "The YAML says '%.80s', which no line of a job file can hold.",
-				 folder);
+			dlio_comment(w,
+				     "The YAML says '%.80s', which no line of a job file can hold.",
+				     folder);
 	}
 	if (!fits)
 		dlio_option(w, "%s=${MLGEN_DIR:-mlgen-data}/%s%s", option, w->name,
@@ -226,13 +221,13 @@ void dlio_write_directory(struct dlio_writer *w, const char *option, const char 
 	buf_fini(&place);
 }
 
-/* ---- what it does ---- */
+/* ---- purpose ---- */
 
 enum purpose { TRAINS, PREPARES, SAVES };
 
-static bool yes(const struct dlio_config *c, const char *path)
+static bool dlio_is_true(const struct dlio_config *c, const char *path)
 {
-	return dlio_value(c, path)->yes;
+	return dlio_value(c, path)->is_true;
 }
 
 static bool has_dataset(const struct dlio_config *c)
@@ -245,10 +240,10 @@ static bool has_dataset(const struct dlio_config *c)
 	return false;
 }
 
-/* One of DLIO's own saves and restores only, and says that it trains. */
+/* Is `train: True` a mistake? A workload of DLIO has it, but no dataset, and checkpoints only. */
 static bool is_slip(const struct dlio_config *c)
 {
-	return yes(c, "workflow.train") && yes(c, "workflow.checkpoint") &&
+	return dlio_is_true(c, "workflow.train") && dlio_is_true(c, "workflow.checkpoint") &&
 	       (dlio_is_set(c, "checkpoint.num_checkpoints_write") ||
 		dlio_is_set(c, "checkpoint.num_checkpoints_read")) &&
 	       !has_dataset(c);
@@ -257,11 +252,11 @@ static bool is_slip(const struct dlio_config *c)
 static enum purpose find_purpose(struct dlio_writer *w)
 {
 	struct dlio_config *c = w->c;
-	bool trains = dlio_take(w, "workflow.train")->yes;
-	bool generates = dlio_take(w, "workflow.generate_data")->yes;
-	bool saves = dlio_take(w, "workflow.checkpoint")->yes;
+	bool trains = dlio_get(w, "workflow.train")->is_true;
+	bool generates = dlio_get(w, "workflow.generate_data")->is_true;
+	bool saves = dlio_get(w, "workflow.checkpoint")->is_true;
 
-	dlio_take(w, "workflow.evaluation");
+	dlio_get(w, "workflow.evaluation");
 	if (is_slip(c) || (saves && !trains))
 		return SAVES;
 	if (trains)
@@ -283,72 +278,61 @@ static void write_head(struct dlio_writer *w, enum purpose purpose)
 		[SAVES] = "--scale=1%",
 	};
 
-	dlio_say(w, "%.80s: what DLIO's %.80s says, imported by mlgen.", w->name, w->file);
+	dlio_comment(w, "%.80s: what DLIO's %.80s says, imported by mlgen.", w->name, w->file);
 	buf_add(&w->block, "#\n");
 	buf_addf(&w->block,
 		 "#   mlgen %s.job --dry-run            what it needs, and whether it fits here\n"
 		 "#   mlgen %s.job --directory=/mnt/array/%s %s",
 		 w->name, w->name, w->name, size[purpose]);
-	/* Or they would lie where mlgen is started. */
-	if (purpose == TRAINS && yes(w->c, "workflow.checkpoint"))
+	/* The YAML's own folder is relative to the current one. */
+	if (purpose == TRAINS && dlio_is_true(w->c, "workflow.checkpoint"))
 		buf_addf(&w->block, " \\\n#      --checkpoint_directory=/mnt/array/%s-checkpoints",
 			 w->name);
 	buf_add(&w->block, "\n#\n");
-	dlio_say(w, "What the YAML says is what stands here; where DLIO's code does something "
-		    "else, a comment says so.");
+	dlio_comment(w, "What the YAML says is what stands here; where DLIO's code does something "
+			"else, a comment says so.");
 	if (is_slip(w->c))
-		dlio_say(w, "The YAML says train: True and has no dataset, unlike its siblings: it "
-			    "saves and restores only.");
+		dlio_comment(
+			w, "The YAML says train: True and has no dataset, unlike its siblings: it "
+			   "saves and restores only.");
 	buf_reset(&w->defaults);
 	dlio_block(w, NULL);
 }
 
-static void write_accelerators(struct dlio_writer *w)
-{
-	const char *accelerator = find_accelerator(w->file);
-
-	dlio_write_directory(w, "directory", "dataset.data_folder");
-	dlio_option(w, "phase=train");
-	if (accelerator)
-		dlio_option(w, "accelerator=%s", accelerator);
-	dlio_say(w, "DLIO has one for each rank that mpirun starts.");
-	dlio_option(w, "accelerators=1");
-	dlio_block(w, NULL);
-}
-
-static void write_steps(struct dlio_writer *w)
-{
-	double steps = dlio_take(w, "train.total_training_steps")->number;
-	double epochs = dlio_value(w->c, "train.epochs")->number;
-
-	if (steps < 1)
-		return;
-	if (epochs > 1)
-		dlio_say(w, "total_training_steps; DLIO ends each epoch after so many.");
-	dlio_option_of(w, "train.total_training_steps");
-}
-
 static void write_training(struct dlio_writer *w)
 {
-	dlio_option_of(w, "reader.batch_size");
-	dlio_option_of(w, "train.computation_time");
+	bool has_steps;
+
+	dlio_option_from(w, "reader.batch_size");
+	dlio_option_from(w, "train.computation_time");
 	dlio_option(w, "barrier=step");
-	dlio_option_of(w, "train.epochs");
-	write_steps(w);
+	dlio_option_from(w, "train.epochs");
+	has_steps = dlio_get(w, "train.total_training_steps")->number >= 1;
+	if (has_steps && dlio_value(w->c, "train.epochs")->number > 1)
+		dlio_comment(w, "total_training_steps; DLIO ends each epoch after so many.");
+	if (has_steps)
+		dlio_option_from(w, "train.total_training_steps");
 	if (dlio_is_set(w->c, "metric.au"))
-		dlio_option_of(w, "metric.au");
+		dlio_option_from(w, "metric.au");
 	dlio_block(w, "what an accelerator does with it");
 }
 
 static void write_train_job(struct dlio_writer *w)
 {
-	bool saves = yes(w->c, "workflow.checkpoint");
+	bool saves = dlio_is_true(w->c, "workflow.checkpoint");
+	const char *accelerator = find_accelerator(w->file);
 
 	buf_addf(w->out, "\n[%s]\n", w->name);
-	write_accelerators(w);
+	dlio_write_directory(w, "directory", "dataset.data_folder");
+	dlio_option(w, "phase=train");
+	if (accelerator)
+		dlio_option(w, "accelerator=%s", accelerator);
+	dlio_comment(w, "DLIO has one for each rank that mpirun starts.");
+	dlio_option(w, "accelerators=1");
+	dlio_block(w, NULL);
 	dlio_write_dataset(w);
 	write_training(w);
-	if (yes(w->c, "workflow.evaluation"))
+	if (dlio_is_true(w->c, "workflow.evaluation"))
 		dlio_write_evaluation(w);
 	dlio_write_reader(w, saves);
 	if (saves)
@@ -379,9 +363,10 @@ void dlio_job(struct dlio_config *c, const char *file, struct buf *out)
 		[PREPARES] = write_prepare_job,
 		[SAVES] = write_save_job,
 	};
-	struct dlio_writer w = { .c = c, .file = base_name(file), .out = out };
+	const char *slash = strrchr(file, '/');
+	struct dlio_writer w = { .c = c, .file = slash ? slash + 1 : file, .out = out };
 	struct buf name = { 0 };
-	const char *text = dlio_take(&w, "model.name")->text;
+	const char *text = dlio_get(&w, "model.name")->text;
 	enum purpose purpose;
 
 	if (!text || !*text)

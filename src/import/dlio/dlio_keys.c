@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_keys.c - every key of DLIO's configuration, and what becomes of it. */
+/* dlio_keys.c - the table of DLIO's keys, and the options that they become. */
 #include "import/dlio/dlio_config.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 
 #include "base/util.h"
 
-/* ---- how a value of DLIO's is written as one of mlgen's ---- */
+/* ---- conversion of DLIO's values to mlgen's ---- */
 
 static void as_whole(struct buf *out, const struct dlio_value *v)
 {
@@ -37,7 +37,7 @@ static void as_width(struct buf *out, const struct dlio_value *v)
 
 static void as_fsync(struct buf *out, const struct dlio_value *v)
 {
-	buf_add(out, v->yes ? "file" : "none");
+	buf_add(out, v->is_true ? "file" : "none");
 }
 
 /* ---- times ---- */
@@ -67,7 +67,7 @@ static void as_pause(struct buf *out, const struct dlio_value *v)
 	add_seconds(out, fmax(v->number, 0));
 }
 
-/* A distribution of no width is written as its middle. */
+/* Append a time. A distribution without a width is written as its mean. */
 static void as_time(struct buf *out, const struct dlio_value *v)
 {
 	enum dlio_kind kind = v->time.kind;
@@ -94,10 +94,10 @@ static void as_time(struct buf *out, const struct dlio_value *v)
 
 /* ---- the table ---- */
 
-/* What mlgen's options take, where it is less than a number holds. */
+/* Limits of mlgen's options. */
 #define MOST_FILES 1e10
 #define MOST_SAMPLES 1e10
-#define MOST_BYTES 1099511627776.0 /* of a sample */
+#define MOST_BYTES 1099511627776.0 /* per sample */
 #define MOST_STATE 1125899906842624.0
 #define MOST_EPOCHS 1e9
 #define MOST_STEPS 1e15
@@ -117,7 +117,7 @@ static void as_time(struct buf *out, const struct dlio_value *v)
 #define DATATYPES "fp16 bf16 fp32 fp64 int8 uint8"
 
 /* clang-format off */
-/* What stands there. */
+/* Type, default and limits of the value. */
 #define TEXT(d) .type = DLIO_TEXT, .def = d
 #define WORD(d, w) .type = DLIO_WORD, .def = d, .words = w
 #define BOOL(d) .type = DLIO_BOOL, .def = d
@@ -126,11 +126,11 @@ static void as_time(struct buf *out, const struct dlio_value *v)
 #define TIME .type = DLIO_TIME, .max = MOST_SECONDS
 #define WHOLES(least, most) .type = DLIO_WHOLES, .min = least, .max = most
 #define MAPS .type = DLIO_MAPS
-/* What becomes of it: as it is, or by what the workload's other keys say. */
+/* The option: converted by as_HOW(), or with a value that depends on other keys. */
 #define AS(name, how) .option = name, .convert = as_##how
 #define OPTION(name) .option = name
 #define QUIET .is_quiet = true
-/* Why nothing does. */
+/* The reason why the key becomes no option. */
 #define UNUSED(why) .unused = why
 #define OTHERS_SAY(what) UNUSED("other keys say " what)
 #define NO_EVALUATION UNUSED("nothing is evaluated")
@@ -300,7 +300,7 @@ const struct dlio_key dlio_keys[] = {
 
 _Static_assert(ARRAY_LEN(dlio_keys) <= DLIO_ROWS_MAX, "a value for each row");
 
-/* ---- looking ---- */
+/* ---- searching ---- */
 
 bool dlio_has_word(const char *words, const char *word)
 {
@@ -316,7 +316,7 @@ bool dlio_has_word(const char *words, const char *word)
 	return false;
 }
 
-/* The group reader was data_reader. */
+/* The path with the older name of the group reader, data_reader, replaced. */
 static const char *newer(const char *path)
 {
 	const char *const older = "data_reader";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_summary.c - the keys of summary.json, with what DLIO means by them. */
+/* dlio_summary.c - prints summary.json, with DLIO's meaning of each key. */
 #include "import/dlio/dlio.h"
 
 #include <errno.h>
@@ -15,13 +15,13 @@
 #include "base/util.h"
 #include "job/job.h"
 
-/* What DLIO compares with where a job names no target (metric.au). */
+/* DLIO's default of metric.au, in percent. */
 #define DEFAULT_AU 90
 
-/* The jobs that the summary is of; NULL = there is none. */
+/* The jobs that the summary is about; NULL = no such job. */
 struct subject {
 	const struct job_result *training, *save, *restore;
-	const struct mlperf_rules *rules; /* whose window it is in */
+	const struct mlperf_rules *rules; /* determine the measuring window */
 };
 
 static json_t *real(double v)
@@ -39,7 +39,7 @@ static void set_count(json_t *o, const char *key, uint64_t n)
 	json_object_set_new(o, key, json_integer((json_int_t)n));
 }
 
-/* Of bytes that may be no UTF-8. */
+/* Set a text, or "?" if it is not UTF-8. */
 static void set_text(json_t *o, const char *key, const char *text)
 {
 	json_t *value = json_string(text);
@@ -82,9 +82,9 @@ static double values_stdev(const struct values *s)
 	return s->n ? sqrt(fmax(0, s->sum_squares / (double)s->n - mean * mean)) : (double)NAN;
 }
 
-/* ---- what DLIO says of the run and its host ---- */
+/* ---- the run and its host ---- */
 
-/* "2026-11-21T09:12:40.123000", local time. */
+/* Set a time as "2026-11-21T09:12:40.123000", local time. */
 static void set_time(json_t *o, const char *key, uint64_t ms)
 {
 	char date[32], text[64];
@@ -116,7 +116,7 @@ static char *trimmed(char *s)
 	return s;
 }
 
-/* "key : value" lines; of several CPUs the last, as DLIO has it. */
+/* Set an object of "key : value" lines. The last of several CPUs counts, as in DLIO. */
 static void set_lines(json_t *o, const char *key, const char *path)
 {
 	char line[4096];
@@ -163,7 +163,7 @@ static void add_host(json_t *o, const struct host *host)
 
 /* ---- the data set ---- */
 
-/* r NULL: checkpoints need none, and DLIO has the keys all the same. */
+/* Add the keys of a dataset, which DLIO also has for checkpoints alone (r is NULL). */
 static void add_dataset(json_t *o, const struct job_result *r, const struct host *host)
 {
 	const struct dataset *ds = r ? r->dataset : NULL;
@@ -179,7 +179,7 @@ static void add_dataset(json_t *o, const struct job_result *r, const struct host
 
 /* ---- metric ---- */
 
-/* "train_au_percentage" and its mean and deviation; the list is given away. */
+/* Set "train_au_percentage", its mean and its deviation. The list moves to the object. */
 static void set_values(json_t *o, const char *const keys[3], struct values *s)
 {
 	json_object_set_new(o, keys[0], s->list);
@@ -187,16 +187,7 @@ static void set_values(json_t *o, const char *const keys[3], struct values *s)
 	set_real(o, keys[2], values_stdev(s));
 }
 
-static double target_of(const struct job *j)
-{
-	return isnan(j->target_au) ? DEFAULT_AU : j->target_au;
-}
-
-static double rate_of(const struct mlperf_epoch *e, const struct mlperf_rules *rules)
-{
-	return *(const double *)(const void *)((const char *)e + rules->epoch_rate);
-}
-
+/* Returns the number of epochs. */
 static size_t add_training(json_t *metric, const struct subject *s)
 {
 	static const char *const au_keys[] = { "train_au_percentage", "train_au_mean_percentage",
@@ -208,21 +199,24 @@ static size_t add_training(json_t *metric, const struct subject *s)
 	const struct mlperf_epoch *epochs = r->ml.mlperf_epochs.items;
 	struct values au = values_new(), rate = values_new();
 	double mb = dist_mean(&r->dataset->sample_size) / BYTES_PER_MIB;
+	double target = isnan(r->job->target_au) ? DEFAULT_AU : r->job->target_au;
 
 	for (size_t i = 0; i < r->ml.mlperf_epochs.count; i++) {
+		const char *epoch = (const char *)&epochs[i];
+
 		values_add(&au, epochs[i].au_percent);
-		values_add(&rate, rate_of(&epochs[i], s->rules));
+		values_add(&rate, *(const double *)(const void *)(epoch + s->rules->epoch_rate));
 	}
 	set_values(metric, au_keys, &au);
 	set_text(metric, "train_au_meet_expectation",
-		 values_mean(&au) >= target_of(r->job) ? "success" : "fail");
+		 values_mean(&au) >= target ? "success" : "fail");
 	set_values(metric, rate_keys, &rate);
 	set_real(metric, "train_io_mean_MB_per_second", values_mean(&rate) * mb);
 	set_real(metric, "train_io_stdev_MB_per_second", values_stdev(&rate) * mb);
 	return au.n;
 }
 
-/* All evaluations are one figure here. */
+/* Add the mean over all evaluations. mlgen does not measure each of them. */
 static void add_eval(json_t *metric, const struct job_result *r)
 {
 	double mb = dist_mean(&r->dataset->sample_size) / BYTES_PER_MIB;
@@ -234,13 +228,30 @@ static void add_eval(json_t *metric, const struct job_result *r)
 	set_real(metric, "eval_io_mean_MB_per_second", rate * mb);
 }
 
-/* `keys`: mean and deviation of GiB/s, then of seconds. */
+/* Mean and deviation of GiB/s, then of seconds. */
+static const char *const save_keys[4] = {
+	"save_checkpoint_io_mean_GB_per_second",
+	"save_checkpoint_io_stdev_GB_per_second",
+	"save_checkpoint_duration_mean_seconds",
+	"save_checkpoint_duration_stdev_seconds",
+};
+static const char *const load_keys[4] = {
+	"load_checkpoint_io_mean_GB_per_second",
+	"load_checkpoint_io_stdev_GB_per_second",
+	"load_checkpoint_duration_mean_seconds",
+	"load_checkpoint_duration_stdev_seconds",
+};
+
 static void add_checkpoints(json_t *metric, const char *const keys[4],
 			    const struct checkpoints_result *c)
 {
 	const struct checkpoint_result *items = c->items.items;
-	struct values rate = values_new(), seconds = values_new();
+	struct values rate, seconds;
 
+	if (!c->count)
+		return;
+	rate = values_new();
+	seconds = values_new();
 	for (size_t i = 0; i < c->items.count; i++)
 		if (items[i].complete) {
 			values_add(&rate, items[i].bytes_per_sec / BYTES_PER_GIB);
@@ -255,29 +266,7 @@ static void add_checkpoints(json_t *metric, const char *const keys[4],
 	json_decref(seconds.list);
 }
 
-static void add_saves(json_t *metric, const struct checkpoints_result *c)
-{
-	static const char *const keys[] = { "save_checkpoint_io_mean_GB_per_second",
-					    "save_checkpoint_io_stdev_GB_per_second",
-					    "save_checkpoint_duration_mean_seconds",
-					    "save_checkpoint_duration_stdev_seconds" };
-
-	if (c->count)
-		add_checkpoints(metric, keys, c);
-}
-
-static void add_restores(json_t *metric, const struct checkpoints_result *c)
-{
-	static const char *const keys[] = { "load_checkpoint_io_mean_GB_per_second",
-					    "load_checkpoint_io_stdev_GB_per_second",
-					    "load_checkpoint_duration_mean_seconds",
-					    "load_checkpoint_duration_stdev_seconds" };
-
-	if (c->count)
-		add_checkpoints(metric, keys, c);
-}
-
-/* The number of its epochs. */
+/* Returns the number of epochs. */
 static size_t add_metric(json_t *o, const struct subject *s)
 {
 	json_t *metric = json_object();
@@ -286,17 +275,17 @@ static size_t add_metric(json_t *o, const struct subject *s)
 	if (s->training) {
 		epochs = add_training(metric, s);
 		add_eval(metric, s->training);
-		add_saves(metric, &s->training->ml.saves);
+		add_checkpoints(metric, save_keys, &s->training->ml.saves);
 	}
 	if (s->save)
-		add_saves(metric, &s->save->ml.saves);
+		add_checkpoints(metric, save_keys, &s->save->ml.saves);
 	if (s->restore)
-		add_restores(metric, &s->restore->ml.restores);
+		add_checkpoints(metric, load_keys, &s->restore->ml.restores);
 	json_object_set_new(o, "metric", metric);
 	return epochs;
 }
 
-/* ---- which jobs ---- */
+/* ---- the jobs of a summary ---- */
 
 static bool dlio_summary_find(struct subject *s, const struct run_result *r,
 			      const struct jobset *set)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_writer.c - the lines of a job file that is made of DLIO's configuration. */
+/* dlio_writer.c - writes options and comments of a job file from a DLIO configuration. */
 #include "import/dlio/dlio_writer.h"
 
 #include <stdarg.h>
@@ -8,12 +8,12 @@
 
 #include "job/job.h"
 
-/* Comments are as wide as those of the jobs that come with mlgen. */
+/* Columns of a comment, as in the jobs that come with mlgen. */
 #define WIDTH 100
-/* A longer line nobody reads; columns are put together then. */
+/* Bytes of an option; a longer line is not readable. */
 #define OPTION_MAX 190
 
-const struct dlio_value *dlio_take(struct dlio_writer *w, const char *path)
+const struct dlio_value *dlio_get(struct dlio_writer *w, const char *path)
 {
 	const struct dlio_key *k = dlio_key_of(path);
 	const struct dlio_value *v = dlio_value(w->c, path);
@@ -22,10 +22,10 @@ const struct dlio_value *dlio_take(struct dlio_writer *w, const char *path)
 	if (!v->node && !v->is_used && !k->is_quiet && (k->def || k->type == DLIO_TIME))
 		buf_addf(&w->defaults, "%s%s=%s", w->defaults.len ? ", " : "", dot ? dot + 1 : path,
 			 k->def ? k->def : "0");
-	return dlio_use(w, path);
+	return dlio_get_quietly(w, path);
 }
 
-const struct dlio_value *dlio_use(struct dlio_writer *w, const char *path)
+const struct dlio_value *dlio_get_quietly(struct dlio_writer *w, const char *path)
 {
 	struct dlio_value *v = &w->c->values[dlio_key_of(path) - dlio_keys];
 
@@ -46,34 +46,27 @@ void dlio_option(struct dlio_writer *w, const char *fmt, ...)
 	buf_addf(&w->block, "%s\n", line);
 }
 
-/* In the YAML the stdev is a key of its own, which replaces that of a normal time. */
-static void take_stdev(struct dlio_writer *w, const char *path, struct dlio_time *t)
-{
-	char stdev[64];
-
-	snprintf(stdev, sizeof(stdev), "%s_stdev", path);
-	if (t->kind <= DLIO_NORMAL && dlio_is_set(w->c, stdev)) {
-		t->kind = DLIO_NORMAL;
-		t->b = dlio_take(w, stdev)->number;
-	}
-	if (t->kind == DLIO_POISSON)
-		dlio_say(w, "DLIO draws whole seconds of a Poisson distribution; here they are "
-			    "normal, of the same mean and stdev.");
-}
-
-void dlio_option_of(struct dlio_writer *w, const char *path)
+void dlio_option_from(struct dlio_writer *w, const char *path)
 {
 	const struct dlio_key *k = dlio_key_of(path);
-	struct dlio_value v = *dlio_take(w, path);
+	struct dlio_value v = *dlio_get(w, path);
+	char stdev[64];
 
-	if (k->type == DLIO_TIME)
-		take_stdev(w, path, &v.time);
+	/* The stdev of a normal time may be a key of its own, which has precedence. */
+	snprintf(stdev, sizeof(stdev), "%s_stdev", path);
+	if (k->type == DLIO_TIME && v.time.kind <= DLIO_NORMAL && dlio_is_set(w->c, stdev)) {
+		v.time.kind = DLIO_NORMAL;
+		v.time.b = dlio_get(w, stdev)->number;
+	}
+	if (k->type == DLIO_TIME && v.time.kind == DLIO_POISSON)
+		dlio_comment(w, "DLIO draws whole seconds of a Poisson distribution; here they are "
+				"normal, of the same mean and stdev.");
 	buf_addf(&w->block, "%s=", k->option);
 	k->convert(&w->block, &v);
 	buf_addc(&w->block, '\n');
 }
 
-void dlio_option_as(struct dlio_writer *w, const char *path, const char *fmt, ...)
+void dlio_option_set(struct dlio_writer *w, const char *path, const char *fmt, ...)
 {
 	char value[256];
 	va_list ap;
@@ -81,7 +74,7 @@ void dlio_option_as(struct dlio_writer *w, const char *path, const char *fmt, ..
 	va_start(ap, fmt);
 	vsnprintf(value, sizeof(value), fmt, ap);
 	va_end(ap);
-	dlio_take(w, path);
+	dlio_get(w, path);
 	dlio_option(w, "%s=%s", dlio_key_of(path)->option, value);
 }
 
@@ -120,7 +113,7 @@ static void add_comment(struct buf *out, const char *text)
 		buf_addc(out, '\n');
 }
 
-void dlio_say(struct dlio_writer *w, const char *fmt, ...)
+void dlio_comment(struct dlio_writer *w, const char *fmt, ...)
 {
 	char text[2048];
 	struct buf clean = { 0 };
@@ -149,20 +142,14 @@ struct dlio_digits dlio_digits(double whole)
 	return d;
 }
 
-static void add_heading(struct buf *out, const char *heading)
-{
-	size_t width = 8 + strlen(heading);
-
-	buf_addf(out, "\n# --- %s ", heading);
-	for (; width < 90; width++)
-		buf_addc(out, '-');
-	buf_addc(out, '\n');
-}
-
 void dlio_block(struct dlio_writer *w, const char *heading)
 {
-	if (heading)
-		add_heading(w->out, heading);
+	if (heading) {
+		buf_addf(w->out, "\n# --- %s ", heading);
+		for (size_t width = 8 + strlen(heading); width < 90; width++)
+			buf_addc(w->out, '-');
+		buf_addc(w->out, '\n');
+	}
 	if (w->defaults.len) {
 		struct buf text = { 0 };
 

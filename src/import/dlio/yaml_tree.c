@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* yaml_tree.c - nodes of a YAML document: reading, finding, replacing, freeing. */
+/* yaml_tree.c - parses YAML with libyaml into a tree, and finds and replaces nodes. */
 #include "import/dlio/yaml_tree.h"
 
 #include <errno.h>
@@ -43,28 +43,28 @@ struct anchor {
 	struct yaml_node *node;
 };
 
-struct build {
+struct yaml_build {
 	struct yaml_tree *tree;
 	const char *name;
 	bool is_file;
 	const char *text;
 	size_t len;
 	yaml_parser_t parser;
-	yaml_event_t event;     /* the one that is looked at */
-	struct yaml_node *root; /* of the document that has begun */
+	yaml_event_t event;     /* the current event */
+	struct yaml_node *root; /* root of the current document */
 	bool has_begun;
-	struct yaml_node *open[YAML_DEPTH_MAX]; /* what it is inside of */
+	struct yaml_node *open[YAML_DEPTH_MAX]; /* lists and maps around the current event */
 	unsigned depth;
 	VEC(struct anchor) anchors;
 	size_t alias_count;
-	int rc; /* of the first fault */
+	int rc; /* the first fault */
 	struct mlgen_err *err;
 };
 
 /* ---- faults ---- */
 
-/* `at` counts from 0; a name without lines is enough of a place. */
-__attribute__((format(printf, 3, 4))) static void fault(struct build *b, yaml_mark_t at,
+/* Set a fault. `at` counts from 0. A text that is no file has its name as the place. */
+__attribute__((format(printf, 3, 4))) static void fault(struct yaml_build *b, yaml_mark_t at,
 							const char *fmt, ...)
 {
 	char sentence[512];
@@ -78,19 +78,19 @@ __attribute__((format(printf, 3, 4))) static void fault(struct build *b, yaml_ma
 			   : mlgen_fail(b->err, -EINVAL, "%s: %s", b->name, sentence);
 }
 
-/* The same of the event at hand. */
+/* Set a fault at the current event. */
 #define FAULT(b, ...) fault(b, (b)->event.start_mark, __VA_ARGS__)
 
-static void key_fault(struct build *b, const struct yaml_node *key, const char *what)
+static void key_fault(struct yaml_build *b, const struct yaml_node *key, const char *what)
 {
 	yaml_mark_t at = { .line = key->line - 1u, .column = key->column - 1u };
 
 	fault(b, at, "%.60s: %s", key->text, what);
 }
 
-/* Is there a tab where the line is indented? libyaml calls it a character that starts no token, or
- * something else further on. */
-static bool has_tab(const struct build *b, size_t line)
+/* Is the line indented with a tab? libyaml reports that as a character that starts no token, or as
+ * a later fault. */
+static bool has_tab(const struct yaml_build *b, size_t line)
 {
 	const char *s = b->text, *end = b->text + b->len;
 
@@ -103,9 +103,8 @@ static bool has_tab(const struct build *b, size_t line)
 	return s && s < end && *s == '\t';
 }
 
-/* What libyaml says of a text that is no YAML. Of a byte that is none of UTF-8 it knows the offset
- * only. */
-static void no_yaml(struct build *b)
+/* Set a fault from an error of libyaml, which has only an offset for a byte that is not UTF-8. */
+static void syntax_fault(struct yaml_build *b)
 {
 	const yaml_parser_t *p = &b->parser;
 	const char *problem = p->problem ? p->problem : "no YAML";
@@ -142,8 +141,8 @@ static int compare_keys(const void *a, const void *b)
 	return order ? order : COMPARE(x->column, y->column);
 }
 
-/* Enter what a merge key names into its map, which has some of it already. */
-static void merge(struct build *b, struct yaml_node *map, const struct yaml_node *key,
+/* Add the entries of `from`, which a merge key names, that the map does not have. */
+static void merge(struct yaml_build *b, struct yaml_node *map, const struct yaml_node *key,
 		  const struct yaml_node *from)
 {
 	if (from->kind != YAML_MAP) {
@@ -160,11 +159,11 @@ static void merge(struct build *b, struct yaml_node *map, const struct yaml_node
 			vec_push(map, from->at[i]);
 }
 
-/* No two keys are alike, and "<<" makes way for what it names. */
-static void end_map(struct build *b, struct yaml_node *map)
+/* Check that keys are unique, and replace "<<" by the entries that it names. */
+static void end_map(struct yaml_build *b, struct yaml_node *map)
 {
 	struct yaml_item *sorted = mem_array(map->count, sizeof(*sorted));
-	struct yaml_item *found = find_item(map, "<<"), one;
+	struct yaml_item *item = find_item(map, "<<"), merge_item;
 	bool is_list;
 
 	for (size_t i = 0; i < map->count; i++)
@@ -179,20 +178,21 @@ static void end_map(struct build *b, struct yaml_node *map)
 			key_fault(b, twin, b->is_file ? what : "is there twice");
 	}
 	mem_free(sorted);
-	if (!found || !found->key->is_plain)
+	if (!item || !item->key->is_plain)
 		return;
-	one = *found;
+	merge_item = *item;
 	map->count--;
-	memmove(found, found + 1, (size_t)(map->at + map->count - found) * sizeof(one));
-	is_list = one.value->kind == YAML_LIST;
-	for (size_t i = 0; i < (is_list ? one.value->count : 1) && b->rc == 0; i++)
-		merge(b, map, one.key, is_list ? one.value->at[i].value : one.value);
+	memmove(item, item + 1, (size_t)(map->at + map->count - item) * sizeof(*item));
+	is_list = merge_item.value->kind == YAML_LIST;
+	for (size_t i = 0; i < (is_list ? merge_item.value->count : 1) && b->rc == 0; i++)
+		merge(b, map, merge_item.key,
+		      is_list ? merge_item.value->at[i].value : merge_item.value);
 }
 
 /* ---- events ---- */
 
-/* The newest of a name counts. */
-static struct yaml_node *find_anchor(struct build *b)
+/* The node of the last anchor with the alias's name. */
+static struct yaml_node *find_anchor(struct yaml_build *b)
 {
 	const char *name = (const char *)b->event.data.alias.anchor;
 	size_t i = b->anchors.count;
@@ -214,9 +214,9 @@ static struct yaml_node *find_anchor(struct build *b)
 	return n;
 }
 
-/* A node is the root, or the next item of what is open. In a map a key comes first, and has no
- * value until the node behind it. */
-static void put(struct build *b, struct yaml_node *n)
+/* Add a node as the root, or to the innermost list or map. A map gets a key first, without a value
+ * until the next node. */
+static void add_to_tree(struct yaml_build *b, struct yaml_node *n)
 {
 	struct yaml_node *into = b->depth ? b->open[b->depth - 1] : NULL;
 
@@ -234,8 +234,8 @@ static void put(struct build *b, struct yaml_node *n)
 		FAULT(b, "a key that is a list or a map");
 }
 
-/* A node begins with the event at hand, and a text is all of it. */
-static void begin_node(struct build *b, enum yaml_kind kind, const yaml_char_t *anchor)
+/* Add a node for the current event. A list or map stays open until its end event. */
+static void begin_node(struct yaml_build *b, enum yaml_kind kind, const yaml_char_t *anchor)
 {
 	struct yaml_node like = { .kind = kind, .from = b->name }, *n;
 	const char *text = (const char *)b->event.data.scalar.value;
@@ -263,12 +263,12 @@ static void begin_node(struct build *b, enum yaml_kind kind, const yaml_char_t *
 		n->is_plain = b->event.data.scalar.plain_implicit &&
 			      b->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 	}
-	put(b, n);
+	add_to_tree(b, n);
 	if (kind != YAML_TEXT && b->rc == 0)
 		b->open[b->depth++] = n;
 }
 
-static void take_event(struct build *b)
+static void handle_event(struct yaml_build *b)
 {
 	switch (b->event.type) {
 	case YAML_DOCUMENT_START_EVENT:
@@ -278,7 +278,7 @@ static void take_event(struct build *b)
 		b->has_begun = true;
 		break;
 	case YAML_ALIAS_EVENT:
-		put(b, find_anchor(b));
+		add_to_tree(b, find_anchor(b));
 		break;
 	case YAML_SCALAR_EVENT:
 		begin_node(b, YAML_TEXT, b->event.data.scalar.anchor);
@@ -303,7 +303,7 @@ static void take_event(struct build *b)
 int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file, const char *text,
 		    size_t len, struct yaml_node **root, struct mlgen_err *err)
 {
-	struct build b = {
+	struct yaml_build b = {
 		.tree = t, .name = name, .is_file = is_file, .text = text, .len = len, .err = err
 	};
 
@@ -314,11 +314,11 @@ int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file, const c
 	while (b.rc == 0 && b.event.type != YAML_STREAM_END_EVENT) {
 		yaml_event_delete(&b.event);
 		if (!yaml_parser_parse(&b.parser, &b.event))
-			no_yaml(&b);
+			syntax_fault(&b);
 		else if (b.anchors.count == YAML_ALIASES_MAX)
 			fault(&b, b.event.start_mark, "more than %u anchors", YAML_ALIASES_MAX);
 		else
-			take_event(&b);
+			handle_event(&b);
 	}
 	if (b.rc == 0)
 		*root = b.root;
@@ -389,7 +389,7 @@ int yaml_tree_read(struct yaml_tree *t, const char *path, struct yaml_node **roo
 
 #endif
 
-/* ---- setting ---- */
+/* ---- replacing ---- */
 
 int yaml_tree_set(struct yaml_tree *t, struct yaml_node *map, const char *path,
 		  struct yaml_node *value, struct mlgen_err *err)
@@ -411,7 +411,7 @@ int yaml_tree_set(struct yaml_tree *t, struct yaml_node *map, const char *path,
 		if (path[len] && old && old->kind != YAML_MAP && !yaml_is_null(old))
 			return mlgen_fail(err, -EINVAL, "%s: %s is no map of keys in the file",
 					  value->from, key->text);
-		if (path[len]) { /* a map of the same entries, or of none */
+		if (path[len]) { /* a copy of the map, or an empty map */
 			next = add_node(t, old && old->count ? old : value);
 			next->kind = YAML_MAP;
 			for (size_t i = 0; old && i < old->count; i++)
@@ -427,7 +427,7 @@ int yaml_tree_set(struct yaml_tree *t, struct yaml_node *map, const char *path,
 	}
 }
 
-/* ---- looking ---- */
+/* ---- searching ---- */
 
 const struct yaml_node *yaml_find(const struct yaml_node *map, const char *key)
 {
