@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channels.c - what is said over a channel: votes, exchanges, relayed data. */
+/* channels.c - votes, exchanges and relays over channels, and the bridge to MPI. */
 #include "hosts/hosts_internal.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "base/thread.h"
 #include "base/util.h"
 
-/* The one with a number, which is made where there is none yet. */
-/* Others may come to one before it is opened here. */
+/* Return the channel with a number; create it if necessary, because other processes may arrive
+ * at a channel before it is opened here. */
 static struct hosts_channel *channel_of(struct hosts *h, uint32_t number)
 {
 	struct hosts_channel *c;
@@ -27,7 +27,7 @@ static struct hosts_channel *channel_of(struct hosts *h, uint32_t number)
 	if (!c) {
 		c = h->channels.at[number] = mem_zalloc(sizeof(*c));
 		pthread_mutex_init(&c->calls, NULL);
-		pthread_cond_init(&c->has_said, NULL);
+		pthread_cond_init(&c->parts_changed, NULL);
 		c->hosts = h;
 		c->number = number;
 		c->members = h->total;
@@ -36,14 +36,14 @@ static struct hosts_channel *channel_of(struct hosts *h, uint32_t number)
 	return c;
 }
 
-static void tell_passed(struct hosts_channel *c, uint64_t votes)
+static void report_passed(struct hosts_channel *c, uint64_t votes)
 {
 	if (c->waiter && !c->has_left && !c->is_closed)
 		c->waiter->passed(c->arg, votes);
 }
 
-/* With `calls` held, of rank 0: has the last one arrived? */
-static void look_at_members(struct hosts_channel *c)
+/* Rank 0, with `calls` held: complete the barrier if all members have arrived. */
+static void check_arrived(struct hosts_channel *c)
 {
 	uint64_t votes = c->votes;
 
@@ -52,11 +52,10 @@ static void look_at_members(struct hosts_channel *c)
 	c->arrived = 0;
 	c->votes = 0;
 	star_send_all(c->hosts, NULL, MESSAGE_PASS, c->number, votes, NULL);
-	tell_passed(c, votes);
+	report_passed(c, votes);
 }
 
-/* Nobody is to wait there any more; with `calls` held. */
-/* With `calls` held. */
+/* Close the channel in this process and, from rank 0, in all others. The caller holds `calls`. */
 static void channel_close_here(struct hosts_channel *c)
 {
 	if (c->is_closed)
@@ -66,61 +65,61 @@ static void channel_close_here(struct hosts_channel *c)
 	if (c->waiter && !c->has_left)
 		c->waiter->closed(c->arg);
 	c->is_closed = true;
-	pthread_cond_broadcast(&c->has_said);
+	pthread_cond_broadcast(&c->parts_changed);
 }
 
-/* With `calls` held, of rank 0: does anyone wait for who has left? */
-static void exchange_look(struct hosts_channel *c)
+/* Rank 0, with `calls` held: an exchange that waits for a process that has left ends now. */
+static void exchange_check_left(struct hosts_channel *c)
 {
 	if (c->said_count && c->members < c->hosts->total)
 		channel_close_here(c);
 }
 
-/* With `calls` held. */
-static void channel_take(struct hosts_channel *c, enum message_kind kind, uint64_t votes)
+/* The caller holds `calls`. */
+static void channel_handle(struct hosts_channel *c, enum message_kind kind, uint64_t votes)
 {
 	switch (kind) {
 	case MESSAGE_ARRIVE:
 		c->votes |= votes;
 		c->arrived++;
-		look_at_members(c);
+		check_arrived(c);
 		break;
 	case MESSAGE_LEAVE:
 		c->members--;
-		look_at_members(c);
-		exchange_look(c);
+		check_arrived(c);
+		exchange_check_left(c);
 		break;
 	case MESSAGE_PASS:
-		tell_passed(c, votes);
+		report_passed(c, votes);
 		break;
 	default:
 		channel_close_here(c);
 	}
 }
 
-void channels_take(struct hosts *h, struct peer *p, const struct message *m)
+void channels_receive(struct hosts *h, struct peer *p, const struct message *m)
 {
 	struct hosts_channel *c = channel_of(h, m->channel);
 
 	p->rounds += m->kind == MESSAGE_ARRIVE;
 	pthread_mutex_lock(&c->calls);
-	channel_take(c, (enum message_kind)m->kind, m->value);
+	channel_handle(c, (enum message_kind)m->kind, m->value);
 	pthread_mutex_unlock(&c->calls);
 }
 
-/* The same of this process, which in rank 0 needs no message. */
-static void tell(struct hosts_channel *c, enum message_kind kind, uint64_t votes)
+/* Handle a message of this process, which rank 0 does without sending one. */
+static void channel_send(struct hosts_channel *c, enum message_kind kind, uint64_t votes)
 {
 	pthread_mutex_lock(&c->calls);
 	c->has_left |= kind == MESSAGE_LEAVE;
 	if (c->hosts->rank == 0)
-		channel_take(c, kind, votes);
+		channel_handle(c, kind, votes);
 	else
 		star_send_all(c->hosts, NULL, kind, c->number, votes, NULL);
 	pthread_mutex_unlock(&c->calls);
 }
 
-/* The next that there is, from a number on; NULL = no more. */
+/* The next existing channel from a number on; NULL = no more. */
 static struct hosts_channel *next_channel(struct hosts *h, size_t *number)
 {
 	struct hosts_channel *c = NULL;
@@ -139,7 +138,7 @@ void channels_close_wanted(struct hosts *h)
 
 	while ((c = next_channel(h, &at)))
 		if (atomic_exchange(&c->wants_close, false))
-			tell(c, MESSAGE_CLOSE, 0);
+			channel_send(c, MESSAGE_CLOSE, 0);
 }
 
 void channels_close_all(struct hosts *h)
@@ -154,23 +153,20 @@ void channels_close_all(struct hosts *h)
 	}
 }
 
-static void exchange_fini(struct hosts_channel *c)
-{
-	for (unsigned i = 0; c->said && i < c->hosts->total; i++)
-		buf_fini(&c->said[i]);
-	mem_free(c->said);
-	buf_fini(&c->told);
-}
-
 void channels_fini(struct hosts *h)
 {
 	for (size_t i = 0; i < h->channels.count; i++) {
-		if (!h->channels.at[i])
+		struct hosts_channel *c = h->channels.at[i];
+
+		if (!c)
 			continue;
-		exchange_fini(h->channels.at[i]);
-		pthread_cond_destroy(&h->channels.at[i]->has_said);
-		pthread_mutex_destroy(&h->channels.at[i]->calls);
-		mem_free(h->channels.at[i]);
+		for (unsigned k = 0; c->parts && k < h->total; k++)
+			buf_fini(&c->parts[k]);
+		mem_free(c->parts);
+		buf_fini(&c->all_parts);
+		pthread_cond_destroy(&c->parts_changed);
+		pthread_mutex_destroy(&c->calls);
+		mem_free(c);
 	}
 	vec_fini(&h->channels);
 }
@@ -197,7 +193,7 @@ struct hosts_channel *hosts_open(struct hosts *h, uint32_t number,
 	if (c->is_closed)
 		waiter->closed(arg);
 	pthread_mutex_unlock(&c->calls);
-	/* Whoever is gone may have gone between: no close came of it then. */
+	/* A process may have died before the channel was opened here, too early for a close. */
 	pthread_mutex_lock(&h->lock);
 	bool is_lost = h->lost.code != 0;
 	pthread_mutex_unlock(&h->lock);
@@ -225,12 +221,12 @@ void hosts_shut(struct hosts_channel *c)
 
 void hosts_arrive(struct hosts_channel *c, uint64_t votes)
 {
-	tell(c, MESSAGE_ARRIVE, votes);
+	channel_send(c, MESSAGE_ARRIVE, votes);
 }
 
 void hosts_leave(struct hosts_channel *c)
 {
-	tell(c, MESSAGE_LEAVE, 0);
+	channel_send(c, MESSAGE_LEAVE, 0);
 }
 
 void hosts_close(struct hosts_channel *c)
@@ -243,11 +239,11 @@ struct ballot {
 	struct hosts_channel *channel;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	uint64_t votes, passed; /* the last that was passed, and how many */
+	uint64_t votes, passed; /* result of the last barrier, and number of barriers passed */
 	bool is_closed;
 };
 
-static void passed(void *arg, uint64_t votes)
+static void ballot_passed(void *arg, uint64_t votes)
 {
 	struct ballot *b = arg;
 
@@ -255,11 +251,11 @@ static void passed(void *arg, uint64_t votes)
 	b->votes = votes;
 	b->passed++;
 	pthread_mutex_unlock(&b->lock);
-	/* Behind the lock, which whoever wakes takes first. */
+	/* After unlocking, because the woken thread locks first. */
 	pthread_cond_broadcast(&b->changed);
 }
 
-static void closed(void *arg)
+static void ballot_closed(void *arg)
 {
 	struct ballot *b = arg;
 
@@ -269,7 +265,7 @@ static void closed(void *arg)
 	pthread_mutex_unlock(&b->lock);
 }
 
-static const struct hosts_waiter waiter = { passed, closed };
+static const struct hosts_waiter ballot_waiter = { ballot_passed, ballot_closed };
 
 struct ballot *ballot_open(struct hosts *h, uint32_t number)
 {
@@ -279,7 +275,7 @@ struct ballot *ballot_open(struct hosts *h, uint32_t number)
 
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_cond_init(&b->changed, NULL);
-	b->channel = hosts_open(h, number, &waiter, b);
+	b->channel = hosts_open(h, number, &ballot_waiter, b);
 	return b;
 }
 
@@ -319,100 +315,95 @@ void ballot_close(struct ballot *b)
 		hosts_close(b->channel);
 }
 
-/* With `calls` held, of rank 0: this is what a process says. */
-static void note_said(struct hosts_channel *c, unsigned rank, const char *bytes, size_t n)
+/* Rank 0, with `calls` held: store the part of a process. */
+static void store_part(struct hosts_channel *c, unsigned rank, const char *bytes, size_t n)
 {
-	if (!c->said)
-		c->said = mem_array(c->hosts->total, sizeof(*c->said));
-	buf_reset(&c->said[rank]);
-	buf_addn(&c->said[rank], bytes, n);
+	if (!c->parts)
+		c->parts = mem_array(c->hosts->total, sizeof(*c->parts));
+	buf_reset(&c->parts[rank]);
+	buf_addn(&c->parts[rank], bytes, n);
 	c->said_count++;
-	exchange_look(c);
-	pthread_cond_broadcast(&c->has_said);
+	exchange_check_left(c);
+	pthread_cond_broadcast(&c->parts_changed);
 }
 
-/* With `calls` held: all parts are one text, and the next ones may come. */
-static void put_together(struct hosts_channel *c, struct buf *all)
-{
-	buf_reset(all);
-	for (unsigned i = 0; i < c->hosts->total; i++) {
-		hosts_add_part(all, buf_str(&c->said[i]), c->said[i].len);
-		buf_reset(&c->said[i]);
-	}
-	c->said_count = 0;
-}
-
-/* Of rank 0. What goes to the others is sent with no lock held: they read it when they do. */
-static int exchange_here(struct hosts_channel *c, const void *mine, size_t n, struct buf *all)
+/* Rank 0. The parts are sent with no lock held, because sending waits for slow readers. */
+static int exchange_rank_0(struct hosts_channel *c, const void *mine, size_t n, struct buf *all)
 {
 	pthread_mutex_lock(&c->calls);
-	note_said(c, 0, mine, n);
+	store_part(c, 0, mine, n);
 	while (c->said_count < c->hosts->total && !c->is_closed)
-		pthread_cond_wait(&c->has_said, &c->calls);
+		pthread_cond_wait(&c->parts_changed, &c->calls);
 	bool has_all = c->said_count == c->hosts->total;
-	if (has_all)
-		put_together(c, all);
+	if (has_all) {
+		buf_reset(all);
+		for (unsigned i = 0; i < c->hosts->total; i++) {
+			hosts_add_part(all, buf_str(&c->parts[i]), c->parts[i].len);
+			buf_reset(&c->parts[i]);
+		}
+		c->said_count = 0;
+	}
 	pthread_mutex_unlock(&c->calls);
 	if (!has_all)
 		return -EPIPE;
-	star_send_all(c->hosts, NULL, MESSAGE_TOLD, c->number, all->len, buf_str(all));
+	star_send_all(c->hosts, NULL, MESSAGE_ALL_PARTS, c->number, all->len, buf_str(all));
 	return 0;
 }
 
-static int exchange_there(struct hosts_channel *c, const void *mine, size_t n, struct buf *all)
+static int exchange_other_rank(struct hosts_channel *c, const void *mine, size_t n, struct buf *all)
 {
-	star_send(c->hosts, star_peer(c->hosts, 0), MESSAGE_SAY, c->number, n, mine);
+	star_send(star_peer(c->hosts, 0), MESSAGE_PART, c->number, n, mine);
 	pthread_mutex_lock(&c->calls);
-	while (!c->is_told && !c->is_closed)
-		pthread_cond_wait(&c->has_said, &c->calls);
-	bool is_told = c->is_told;
-	c->is_told = false;
+	while (!c->has_all_parts && !c->is_closed)
+		pthread_cond_wait(&c->parts_changed, &c->calls);
+	bool has_all_parts = c->has_all_parts;
+	c->has_all_parts = false;
 	buf_reset(all);
-	if (is_told)
-		buf_addn(all, buf_str(&c->told), c->told.len);
+	if (has_all_parts)
+		buf_addn(all, buf_str(&c->all_parts), c->all_parts.len);
 	pthread_mutex_unlock(&c->calls);
-	return is_told ? 0 : -EPIPE;
+	return has_all_parts ? 0 : -EPIPE;
 }
 
-void exchange_take(struct hosts *h, const struct peer *p, const struct message *m,
-		   const char *bytes)
+void exchange_receive(struct hosts *h, const struct peer *p, const struct message *m,
+		      const char *bytes)
 {
 	struct hosts_channel *c = channel_of(h, m->channel);
 
 	pthread_mutex_lock(&c->calls);
-	if (m->kind == MESSAGE_SAY) {
-		note_said(c, p->rank, bytes, (size_t)m->value);
+	if (m->kind == MESSAGE_PART) {
+		store_part(c, p->rank, bytes, (size_t)m->value);
 	} else {
-		buf_reset(&c->told);
-		buf_addn(&c->told, bytes, (size_t)m->value);
-		c->is_told = true;
-		pthread_cond_broadcast(&c->has_said);
+		buf_reset(&c->all_parts);
+		buf_addn(&c->all_parts, bytes, (size_t)m->value);
+		c->has_all_parts = true;
+		pthread_cond_broadcast(&c->parts_changed);
 	}
 	pthread_mutex_unlock(&c->calls);
 }
 
 int hosts_exchange(struct hosts_channel *c, const void *mine, size_t n, struct buf *all)
 {
-	return c->hosts->rank == 0 ? exchange_here(c, mine, n, all)
-				   : exchange_there(c, mine, n, all);
+	return c->hosts->rank == 0 ? exchange_rank_0(c, mine, n, all)
+				   : exchange_other_rank(c, mine, n, all);
 }
 
 #define PIECE_BYTES (1u << 20)
 
-/* Votes behind a piece. */
+/* Votes after each piece. */
 enum { GOES_ON = 1, HAS_FAILED = 2 };
 
-/* Does anybody take what the first process of a host gives? */
+/* Does a host have more than one process, so that the first has receivers? */
 static bool has_takers(const struct hosts *h, unsigned host)
 {
-	unsigned there = 0;
+	unsigned processes = 0;
 
 	for (unsigned i = 0; i < hosts_total(h); i++)
-		there += hosts_host_of(h, i) == host;
-	return there > 1;
+		processes += hosts_host_of(h, i) == host;
+	return processes > 1;
 }
 
-static bool is_needed(const struct hosts *h, bool is_everywhere)
+static bool relay_is_needed(const struct hosts *h, bool is_everywhere)
 {
 	for (unsigned i = 0; i < hosts_count(h) && !is_everywhere; i++)
 		if (has_takers(h, i))
@@ -428,7 +419,7 @@ void relay_begin(struct relay *r, struct hosts *h, bool is_everywhere)
 			     .is_everywhere = is_everywhere,
 			     .gives = is_everywhere ? hosts_rank(h) == 0 : hosts_is_first_here(h),
 			     .has_takers = is_everywhere || has_takers(h, here),
-			     .goes_on = is_needed(h, is_everywhere) };
+			     .goes_on = relay_is_needed(h, is_everywhere) };
 }
 
 bool relay_gives(const struct relay *r)
@@ -436,7 +427,7 @@ bool relay_gives(const struct relay *r)
 	return r->gives;
 }
 
-/* A piece goes round. */
+/* Send or receive one piece, and vote. */
 static int relay_step(struct relay *r, uint64_t vote, struct mlgen_err *err)
 {
 	uint64_t all = 0;
@@ -506,7 +497,7 @@ int relay_end(struct relay *r, int rc, struct mlgen_err *err)
 	while (r->goes_on)
 		relay_step(r, vote, &ignored);
 	buf_fini(&r->piece);
-	/* Whose words are those of another one. */
+	/* The error is only that another process failed; hosts_agree fetches its message. */
 	if (r->is_stopped && rc == -ECANCELED) {
 		*err = (struct mlgen_err){ 0 };
 		rc = 0;
@@ -515,15 +506,15 @@ int relay_end(struct relay *r, int rc, struct mlgen_err *err)
 }
 
 #define CHUNK_BYTES 65536
-/* MPI cannot be waited for without spinning (hosts.md's spike): it is asked every 20 us while
- * something has just come, and more and more seldom then. */
+/* MPI has no blocking wait that does not spin (hosts.md's spike). It is polled every 20 us after
+ * a message, and less and less often while nothing comes. */
 #define NAP_LEAST_NS 20000
 #define NAP_MOST_NS 500000
 
 struct bridge {
 	struct hosts *hosts;
 	pthread_t thread;
-	struct pollfd *ends; /* one for each peer, in their order; fd -1: closed */
+	struct pollfd *ends; /* sockets of the peers, in the same order; fd -1: closed */
 	char *chunk;
 };
 
@@ -541,7 +532,7 @@ static void close_end(struct pollfd *end)
 	end->fd = -1;
 }
 
-/* What this process sends to a peer. */
+/* Carry bytes that this process sends to a peer. */
 static void carry_out(struct bridge *b, unsigned i)
 {
 	struct pollfd *end = &b->ends[i];
@@ -553,8 +544,8 @@ static void carry_out(struct bridge *b, unsigned i)
 		close_end(end);
 }
 
-/* Whole: the receiving thread takes it at once. */
-static bool hand_in(int fd, const char *bytes, size_t n)
+/* Send all of it; the receiving thread reads at once, so this never blocks for long. */
+static bool send_all_bytes(int fd, const char *bytes, size_t n)
 {
 	while (n) {
 		ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
@@ -569,7 +560,7 @@ static bool hand_in(int fd, const char *bytes, size_t n)
 	return true;
 }
 
-/* What has come from any of them: true, something has. */
+/* Carry a message that came through MPI to the receiving thread. True: there was a message. */
 static bool carry_in(struct bridge *b)
 {
 	unsigned from = 0;
@@ -578,7 +569,7 @@ static bool carry_in(struct bridge *b)
 	if (n <= 0 || from >= b->hosts->total || from == b->hosts->rank)
 		return false;
 	struct pollfd *end = &b->ends[star_peer(b->hosts, from) - b->hosts->peers];
-	if (end->fd >= 0 && !hand_in(end->fd, b->chunk, (size_t)n))
+	if (end->fd >= 0 && !send_all_bytes(end->fd, b->chunk, (size_t)n))
 		close_end(end);
 	return true;
 }
@@ -606,34 +597,26 @@ static void *bridge_main(void *arg)
 	return NULL;
 }
 
-static int open_ends(struct bridge *b, struct mlgen_err *err)
-{
-	for (unsigned i = 0; i < b->hosts->peer_count; i++) {
-		int pair[2];
-
-		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-			return mlgen_fail(err, -errno, "socketpair: %s", strerror(errno));
-		b->hosts->peers[i].fd = pair[0];
-		b->ends[i] = (struct pollfd){ .fd = pair[1], .events = POLLIN };
-	}
-	return 0;
-}
-
 int bridge_start(struct bridge **out, struct hosts *h, struct mlgen_err *err)
 {
 	struct bridge *b = *out = mem_zalloc(sizeof(*b));
+	int pair[2];
 
 	b->hosts = h;
 	b->ends = mem_array(h->peer_count, sizeof(*b->ends));
 	b->chunk = mem_zalloc(CHUNK_BYTES);
 	for (unsigned i = 0; i < h->peer_count; i++)
 		b->ends[i].fd = -1;
-	int rc = open_ends(b, err);
-	if (rc == 0 && thread_start(&b->thread, bridge_main, b) != 0) {
-		b->thread = 0;
-		rc = mlgen_fail(err, -EAGAIN, "the thread that talks to MPI cannot be started");
+	for (unsigned i = 0; i < h->peer_count; i++) {
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+			return mlgen_fail(err, -errno, "socketpair: %s", strerror(errno));
+		h->peers[i].fd = pair[0];
+		b->ends[i] = (struct pollfd){ .fd = pair[1], .events = POLLIN };
 	}
-	return rc;
+	if (thread_start(&b->thread, bridge_main, b) == 0)
+		return 0;
+	b->thread = 0;
+	return mlgen_fail(err, -EAGAIN, "the thread that talks to MPI cannot be started");
 }
 
 void bridge_stop(struct bridge *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connect.c - addresses, connections, and who is greeted. */
+/* connect.c - addresses, TCP connections, and the greeting of new connections. */
 #include "hosts/hosts_internal.h"
 
 #include <arpa/inet.h>
@@ -19,10 +19,10 @@
 
 #include "base/util.h"
 
-/* What a host can be reached at, and can go out from, by others. */
+/* Families of the addresses of a host; LISTED: the interfaces could be listed. */
 enum hello_reach { REACH_IPV4 = 1, REACH_IPV6 = 2, REACH_LISTED = 4 };
 
-#define MOST_WAITING 1024 /* connections that nobody has taken yet */
+#define BACKLOG 1024 /* connections that have not been accepted yet */
 
 static socklen_t addresses_fill(struct sockaddr_storage *to, const struct hello_address *a,
 				uint16_t port)
@@ -54,7 +54,7 @@ static int listen_at(int family, uint16_t port)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-	if (bind(fd, (struct sockaddr *)&at, n) == 0 && listen(fd, MOST_WAITING) == 0)
+	if (bind(fd, (struct sockaddr *)&at, n) == 0 && listen(fd, BACKLOG) == 0)
 		return fd;
 	int error = errno;
 	close(fd);
@@ -76,8 +76,8 @@ static uint16_t port_of(int fd)
 	return ntohs(at.ss_family == AF_INET ? in.sin_port : in6.sin6_port);
 }
 
-/* Of an interface. */
-static bool take_address(struct hello_address *to, const struct ifaddrs *i)
+/* Read the address of an interface; false if it is of no use. */
+static bool read_address(struct hello_address *to, const struct ifaddrs *i)
 {
 	struct sockaddr_in in;
 	struct sockaddr_in6 in6;
@@ -97,7 +97,7 @@ static bool take_address(struct hello_address *to, const struct ifaddrs *i)
 	return !IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr);
 }
 
-/* Many of one family leave room for the other. */
+/* Half of the places are reserved for each family. */
 static bool has_room(const struct hello *mine, int family)
 {
 	unsigned of_family = 0;
@@ -114,14 +114,14 @@ static bool addresses_is_loopback(const struct hello_address *a)
 	return a->family == AF_INET ? a->bytes[0] == 127 : memcmp(a->bytes, one, sizeof(one)) == 0;
 }
 
-static void take_addresses(struct hello *mine, const struct ifaddrs *all, bool of_loopback)
+static void add_addresses(struct hello *mine, const struct ifaddrs *all, bool loopback)
 {
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
 		struct hello_address a;
 
-		if (!take_address(&a, i) || addresses_is_loopback(&a) != of_loopback)
+		if (!read_address(&a, i) || addresses_is_loopback(&a) != loopback)
 			continue;
-		if (!of_loopback)
+		if (!loopback)
 			mine->reach |= a.family == AF_INET ? REACH_IPV4 : REACH_IPV6;
 		if (has_room(mine, a.family))
 			mine->address[mine->addresses++] = a;
@@ -137,8 +137,8 @@ void addresses_list(struct hello *mine)
 	if (getifaddrs(&all) < 0)
 		return;
 	mine->reach = REACH_LISTED;
-	take_addresses(mine, all, false);
-	take_addresses(mine, all, true);
+	add_addresses(mine, all, false);
+	add_addresses(mine, all, true);
 	freeifaddrs(all);
 }
 
@@ -160,8 +160,8 @@ int addresses_listen(struct hello *mine, uint16_t port)
 	return fd;
 }
 
-/* Of both, the one that others cannot reach at all. */
-static bool put_lonely(const struct hello *h, unsigned rank, char *why, size_t size)
+/* Print that a host has no address that other hosts can reach; false if it has one. */
+static bool print_unreachable(const struct hello *h, unsigned rank, char *why, size_t size)
 {
 	if (h->reach & (REACH_IPV4 | REACH_IPV6))
 		return false;
@@ -181,7 +181,8 @@ bool addresses_can_meet(const struct hello *from, unsigned from_rank, const stru
 
 	if (!from->reach || !to->reach || (from->reach & to->reach & any))
 		return true;
-	if (put_lonely(to, to_rank, why, size) || put_lonely(from, from_rank, why, size))
+	if (print_unreachable(to, to_rank, why, size) ||
+	    print_unreachable(from, from_rank, why, size))
 		return false;
 	snprintf(why, size,
 		 "host %s (rank %u) has addresses of %s alone, host %s (rank %u) of %s alone: give "
@@ -191,16 +192,10 @@ bool addresses_can_meet(const struct hello *from, unsigned from_rank, const stru
 	return false;
 }
 
-static void addresses_text(const struct hello_address *a, char *text, size_t size)
-{
-	if (!inet_ntop(a->family, a->bytes, text, (socklen_t)size))
-		snprintf(text, size, "(no address)");
-}
-
-/* What is always told behind all that went wrong. */
+/* Space that connect_any reserves for the advice at the end of a message. */
 #define WAY_OUT_BYTES 160
 
-/* How long one address is tried; all of them. */
+/* Time limits of one address and of all of them. */
 #define TRY_MS 2000
 #define CONNECT_NS (8 * NS_PER_S)
 
@@ -227,9 +222,9 @@ void connect_set_options(int fd, unsigned receive_s)
 }
 
 /*
- * A timeout of a socket is that of one call, which gives what has come until then: who sends little
- * by little would have it anew with each. False, with the errno of a call that timed out: the time
- * for all of it is over.
+ * A socket timeout applies to one call, which returns the bytes that came in time. A peer that
+ * sends slowly would restart it with each call, so the total time is limited, too. False, with the
+ * errno of a call that timed out: the time for all bytes is over.
  */
 static bool has_time(int fd, int option, uint64_t from_ns, size_t bytes)
 {
@@ -334,7 +329,8 @@ int connect_any(const struct connect_to *to, char *why, size_t size)
 			why[0] = '\0';
 			return fd;
 		}
-		addresses_text(&h->address[i], text, sizeof(text));
+		if (!inet_ntop(h->address[i].family, h->address[i].bytes, text, sizeof(text)))
+			snprintf(text, sizeof(text), "(no address)");
 		if ((size_t)n + WAY_OUT_BYTES < size)
 			n += snprintf(why + n, size - (size_t)n, " %s: %s;", text, strerror(-fd));
 	}
@@ -344,7 +340,7 @@ int connect_any(const struct connect_to *to, char *why, size_t size)
 	return -1;
 }
 
-/* A process of the job greets as soon as it has connected. */
+/* Time limit of a greeting; a process of the job sends it as soon as it has connected. */
 #define GREET_NS (1 * NS_PER_S)
 
 void greeter_init(struct greeter *g, int listener, uint64_t token,
@@ -355,11 +351,11 @@ void greeter_init(struct greeter *g, int listener, uint64_t token,
 			       .patience_ns = GREET_NS,
 			       .take = take,
 			       .who = who };
-	/* Who has gone again before accept would be waited for. */
+	/* accept must not block if the connection has been closed before. */
 	fcntl(listener, F_SETFL, O_NONBLOCK);
 }
 
-static void put_address(const struct sockaddr_storage *from, char *text, socklen_t size)
+static void print_address(const struct sockaddr_storage *from, char *text, socklen_t size)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)from;
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)from;
@@ -368,7 +364,7 @@ static void put_address(const struct sockaddr_storage *from, char *text, socklen
 
 	if (family == AF_INET6) {
 		bytes = &in6->sin6_addr;
-		/* Of IPv4, at a socket of both families. */
+		/* An IPv4 address on a socket of both families. */
 		if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
 			bytes = in6->sin6_addr.s6_addr + 12;
 			family = AF_INET;
@@ -378,22 +374,22 @@ static void put_address(const struct sockaddr_storage *from, char *text, socklen
 		snprintf(text, size, "(no address)");
 }
 
-/* The guests behind it move up. */
+/* Later guests move up by one place. */
 static void remove_guest(struct greeter *g, unsigned i)
 {
 	g->count--;
 	memmove(&g->guests[i], &g->guests[i + 1], (g->count - i) * sizeof(g->guests[0]));
 }
 
-static void send_away(struct greeter *g, unsigned i)
+static void reject(struct greeter *g, unsigned i)
 {
-	put_address(&g->guests[i].from, g->stranger, sizeof(g->stranger));
+	print_address(&g->guests[i].from, g->stranger, sizeof(g->stranger));
 	g->strangers++;
 	close(g->guests[i].fd);
 	remove_guest(g, i);
 }
 
-static void let_in(struct greeter *g)
+static void accept_guest(struct greeter *g)
 {
 	struct sockaddr_storage from = { 0 };
 	socklen_t size = sizeof(from);
@@ -402,7 +398,7 @@ static void let_in(struct greeter *g)
 	if (fd < 0)
 		return;
 	if (g->count == GREETER_PLACES)
-		send_away(g, 0);
+		reject(g, 0);
 	g->guests[g->count++] = (struct greeter_guest){
 		.fd = fd,
 		.until_ns = star_now_ns() + g->patience_ns,
@@ -410,33 +406,25 @@ static void let_in(struct greeter *g)
 	};
 }
 
-/* The bytes that are there; this guest may be gone then. */
-static void hear(struct greeter *g, unsigned i)
+/* Read the available bytes of a greeting. The guest may be removed. */
+static void read_greeting(struct greeter *g, unsigned i)
 {
 	struct greeter_guest *who = &g->guests[i];
-	ssize_t n = recv(who->fd, (char *)&who->said + who->bytes, sizeof(who->said) - who->bytes,
-			 MSG_DONTWAIT);
+	ssize_t n = recv(who->fd, (char *)&who->greeting + who->bytes,
+			 sizeof(who->greeting) - who->bytes, MSG_DONTWAIT);
 
 	if (n > 0)
 		who->bytes += (size_t)n;
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-		send_away(g, i);
+		reject(g, i);
 		return;
 	}
-	if (who->bytes < sizeof(who->said))
+	if (who->bytes < sizeof(who->greeting))
 		return;
-	if (who->said.token == g->token && g->take(g->who, who->fd, who->said.rank))
+	if (who->greeting.token == g->token && g->take(g->who, who->fd, who->greeting.rank))
 		remove_guest(g, i);
 	else
-		send_away(g, i);
-}
-
-static void end_late_ones(struct greeter *g)
-{
-	uint64_t now_ns = star_now_ns();
-
-	while (g->count && g->guests[0].until_ns <= now_ns)
-		send_away(g, 0);
+		reject(g, i);
 }
 
 void greeter_look(struct greeter *g, int wait_ms)
@@ -444,10 +432,10 @@ void greeter_look(struct greeter *g, int wait_ms)
 	struct pollfd p[1 + GREETER_PLACES] = {
 		{ .fd = g->listener, .events = POLLIN },
 	};
+	uint64_t now_ns = star_now_ns();
 	unsigned count = g->count;
 
 	if (count) {
-		uint64_t now_ns = star_now_ns();
 		uint64_t until_ns = u64_max(g->guests[0].until_ns, now_ns);
 
 		wait_ms = (int)u64_min((uint64_t)wait_ms, divide_up(until_ns - now_ns, 1000000));
@@ -455,14 +443,16 @@ void greeter_look(struct greeter *g, int wait_ms)
 	for (unsigned i = 0; i < count; i++)
 		p[i + 1] = (struct pollfd){ .fd = g->guests[i].fd, .events = POLLIN };
 	if (poll(p, 1 + count, wait_ms) > 0) {
-		/* From the last one on, since guests move up. */
+		/* Backwards, because later guests move up. */
 		for (unsigned i = count; i-- > 0;)
 			if (p[i + 1].revents)
-				hear(g, i);
+				read_greeting(g, i);
 		if (p[0].revents)
-			let_in(g);
+			accept_guest(g);
 	}
-	end_late_ones(g);
+	now_ns = star_now_ns();
+	while (g->count && g->guests[0].until_ns <= now_ns)
+		reject(g, 0);
 }
 
 const char *greeter_tell(const struct greeter *g, char *text, size_t size)

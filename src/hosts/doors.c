@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doors.c - see hosts.h. */
+/* doors.c - direct connections between any two processes of a job, see hosts.h. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,13 +14,13 @@
 #include "base/util.h"
 #include "hosts/hosts_internal.h"
 
-/* Who has to answer does so within this time, or hangs. */
+/* Receive timeout of a connection: an answer that takes longer means that the process hangs. */
 #define RECEIVE_S 10
-/* How long a process waits for the others to come. */
-#define COME_NS (30 * NS_PER_S)
-#define LOOK_MS 100
+/* Time limit for the connections of all other processes. */
+#define ACCEPT_NS (30 * NS_PER_S)
+#define POLL_MS 100
 
-/* What each tells all. */
+/* The struct that each process publishes to all others. */
 struct door {
 	struct hello hello;
 	uint64_t same;
@@ -30,13 +30,13 @@ struct door {
 struct doors {
 	struct hosts *hosts;
 	struct doors_config cfg;
-	struct door *of; /* by rank */
+	struct door *of; /* indexed by rank */
 	int listener;
 	int *to, *from;
-	unsigned came, expected;
-	uint64_t *came_of;      /* by rank, while they come */
-	char strangers[128];    /* who came and is none of ours, for a message */
-	_Atomic bool is_failed; /* this process cannot reach another one */
+	unsigned accepted, expected;
+	uint64_t *accepted_of;  /* connections from each rank, while they are accepted */
+	char strangers[128];    /* strangers that connected, for a message */
+	_Atomic bool is_failed; /* this process cannot reach another process */
 };
 
 bool doors_can_open(const struct hosts *h)
@@ -44,35 +44,23 @@ bool doors_can_open(const struct hosts *h)
 	return !h || !h->bridge;
 }
 
-/* Which of the processes of its host it is. */
-static unsigned number_here(const struct hosts *h, unsigned *processes)
+/* Listen on a port, and fill `mine`; on failure mine->hello.why has the reason. */
+static void open_own(struct doors *d, struct door *mine)
 {
-	unsigned number = 0;
+	const struct hosts *h = d->hosts;
+	unsigned processes = 0,
+		 local_index = 0; /* processes on this host, and the index of this one */
+	unsigned port = 0;        /* any */
 
-	*processes = 0;
 	for (unsigned i = 0; i < h->total; i++) {
 		if (h->host_of[i] != h->host_of[h->rank])
 			continue;
-		number += i < h->rank;
-		(*processes)++;
+		local_index += i < h->rank;
+		processes++;
 	}
-	return number;
-}
-
-/* 0 = any. */
-static unsigned port_of(const struct doors *d)
-{
-	const struct hosts *h = d->hosts;
-	unsigned processes, number = number_here(h, &processes);
-
-	return h->port ? h->port + 1u + d->cfg.number * processes + number : 0;
-}
-
-static void open_own(struct doors *d, struct door *mine)
-{
-	unsigned port = port_of(d);
-
-	*mine = (struct door){ .hello = d->hosts->hellos[d->hosts->rank],
+	if (h->port)
+		port = h->port + 1u + d->cfg.number * processes + local_index;
+	*mine = (struct door){ .hello = h->hellos[h->rank],
 			       .same = d->cfg.same,
 			       .connections = d->cfg.connections };
 	d->listener = -1;
@@ -80,13 +68,13 @@ static void open_own(struct doors *d, struct door *mine)
 		snprintf(mine->hello.why, sizeof(mine->hello.why),
 			 "peers_port=%u: port %u, which this process would listen at, is none; "
 			 "choose a lower one",
-			 d->hosts->port, port);
+			 h->port, port);
 	else
 		d->listener = addresses_listen(&mine->hello, (uint16_t)port);
 }
 
-/* Of all of them, by rank. */
-static int tell_all(struct doors *d, const struct door *mine, struct mlgen_err *err)
+/* Gather the struct door of all processes in d->of. */
+static int share_all(struct doors *d, const struct door *mine, struct mlgen_err *err)
 {
 	struct buf all = { 0 };
 	int rc = hosts_gather(d->hosts, mine, sizeof(*mine), &all, err);
@@ -107,8 +95,8 @@ static int tell_all(struct doors *d, const struct door *mine, struct mlgen_err *
 	return rc;
 }
 
-/* Of all who have another host: is there a way between them? */
-static int look_for_networks(const struct doors *d, struct mlgen_err *err)
+/* Do any two processes on different hosts have addresses of a common family? */
+static int check_networks(const struct doors *d, struct mlgen_err *err)
 {
 	const struct hosts *h = d->hosts;
 	char why[MLGEN_ERR_MAX - 64];
@@ -122,8 +110,8 @@ static int look_for_networks(const struct doors *d, struct mlgen_err *err)
 	return 0;
 }
 
-/* What is wrong is so for all. */
-static int look_for_faults(const struct doors *d, struct mlgen_err *err)
+/* A fault of any process fails all of them. */
+static int check_faults(const struct doors *d, struct mlgen_err *err)
 {
 	for (unsigned i = 0; i < d->hosts->total; i++) {
 		const struct door *of = &d->of[i];
@@ -140,49 +128,43 @@ static int look_for_faults(const struct doors *d, struct mlgen_err *err)
 	return 0;
 }
 
-/* ---- who comes in ---- */
+/* ---- connections from other processes ---- */
 
-static bool take_connection(void *who, int fd, uint64_t rank)
+static bool add_connection(void *who, int fd, uint64_t rank)
 {
 	struct doors *d = who;
 	const struct hosts *h = d->hosts;
 
-	if (rank >= h->total || rank == h->rank || d->came_of[rank] == d->of[rank].connections)
+	if (rank >= h->total || rank == h->rank || d->accepted_of[rank] == d->of[rank].connections)
 		return false;
-	d->came_of[rank]++;
+	d->accepted_of[rank]++;
 	connect_set_options(fd, RECEIVE_S);
-	d->from[d->came++] = fd;
+	d->from[d->accepted++] = fd;
 	return true;
 }
 
-static void take_all(struct doors *d)
+/* Accept on a separate thread while this one connects to the others: more connections may be on
+ * their way than fit in the kernel's accept queue. */
+static void *accept_main(void *arg)
 {
-	uint64_t until_ns = star_now_ns() + COME_NS;
-	struct greeter door;
+	struct doors *d = arg;
+	uint64_t until_ns = star_now_ns() + ACCEPT_NS;
+	struct greeter greeter;
 
-	greeter_init(&door, d->listener, d->of[d->hosts->rank].hello.token, take_connection, d);
-	while (d->came < d->expected && star_now_ns() < until_ns && !atomic_load(&d->is_failed))
-		greeter_look(&door, LOOK_MS);
-	greeter_fini(&door);
-	greeter_tell(&door, d->strangers, sizeof(d->strangers));
-}
-
-/* While this one goes to the others: of many more are on their way than wait in a queue of the
- * kernel's. */
-static void *take_main(void *doors)
-{
-	struct doors *d = doors;
-
-	d->came_of = mem_array(d->hosts->total, sizeof(*d->came_of));
-	take_all(d);
-	mem_free(d->came_of);
+	d->accepted_of = mem_array(d->hosts->total, sizeof(*d->accepted_of));
+	greeter_init(&greeter, d->listener, d->of[d->hosts->rank].hello.token, add_connection, d);
+	while (d->accepted < d->expected && star_now_ns() < until_ns && !atomic_load(&d->is_failed))
+		greeter_look(&greeter, POLL_MS);
+	greeter_fini(&greeter);
+	greeter_tell(&greeter, d->strangers, sizeof(d->strangers));
+	mem_free(d->accepted_of);
 	return NULL;
 }
 
-/* ---- to whom it goes ---- */
+/* ---- connections to other processes ---- */
 
-/* A connection on which it has said who it is; -errno with err. */
-static int knock(const struct doors *d, unsigned rank, struct mlgen_err *err)
+/* Connect to a process and greet it. A descriptor, or -errno with err. */
+static int connect_and_greet(const struct doors *d, unsigned rank, struct mlgen_err *err)
 {
 	const struct hosts *h = d->hosts;
 	const struct greeting g = { .token = d->of[rank].hello.token, .rank = h->rank };
@@ -204,25 +186,27 @@ static int knock(const struct doors *d, unsigned rank, struct mlgen_err *err)
 			  d->cfg.what, hosts_name(h, rank), rank, strerror(code));
 }
 
-static int go_to_all(struct doors *d, struct mlgen_err *err)
+static int connect_all(struct doors *d, struct mlgen_err *err)
 {
 	unsigned n = d->cfg.connections;
 
 	for (unsigned i = 0; i < d->hosts->total * n; i++) {
 		if (i / n == d->hosts->rank)
 			continue;
-		d->to[i] = knock(d, i / n, err);
+		d->to[i] = connect_and_greet(d, i / n, err);
 		if (d->to[i] < 0)
 			return err->code;
 	}
 	return 0;
 }
 
-/* ---- both ---- */
+/* ---- both directions ---- */
 
-static void make_places(struct doors *d)
+static int meet_all(struct doors *d, struct mlgen_err *err)
 {
 	unsigned to = d->hosts->total * d->cfg.connections;
+	pthread_t acceptor;
+	int rc;
 
 	for (unsigned i = 0; i < d->hosts->total; i++)
 		if (i != d->hosts->rank)
@@ -231,29 +215,21 @@ static void make_places(struct doors *d)
 	d->from = mem_array(d->expected, sizeof(*d->from));
 	for (unsigned i = 0; i < to; i++)
 		d->to[i] = -1;
-}
-
-static int meet_all(struct doors *d, struct mlgen_err *err)
-{
-	pthread_t taker;
-	int rc;
-
-	make_places(d);
-	rc = thread_start(&taker, take_main, d);
+	rc = thread_start(&acceptor, accept_main, d);
 	if (rc < 0)
 		return mlgen_fail(err, rc, "%s: no thread: %s", d->cfg.what, strerror(-rc));
-	rc = go_to_all(d, err);
+	rc = connect_all(d, err);
 	atomic_store(&d->is_failed, rc < 0);
-	pthread_join(taker, NULL);
-	if (rc == 0 && d->came < d->expected)
+	pthread_join(acceptor, NULL);
+	if (rc == 0 && d->accepted < d->expected)
 		rc = mlgen_fail(err, -ETIMEDOUT,
 				"%s: %u of %u connections of the others have come within %u s%s",
-				d->cfg.what, d->came, d->expected, (unsigned)(COME_NS / NS_PER_S),
-				d->strangers);
+				d->cfg.what, d->accepted, d->expected,
+				(unsigned)(ACCEPT_NS / NS_PER_S), d->strangers);
 	return rc;
 }
 
-static void shut_door(struct doors *d)
+static void close_listener(struct doors *d)
 {
 	if (d->listener >= 0)
 		close(d->listener);
@@ -271,14 +247,14 @@ int doors_open(struct doors **out, struct hosts *h, const struct doors_config *c
 	d->cfg = *cfg;
 	d->of = mem_array(h->total, sizeof(*d->of));
 	open_own(d, &mine);
-	int rc = tell_all(d, &mine, err);
+	int rc = share_all(d, &mine, err);
 	if (rc == 0)
-		rc = look_for_faults(d, err);
+		rc = check_faults(d, err);
 	if (rc == 0)
-		rc = look_for_networks(d, err);
+		rc = check_networks(d, err);
 	if (rc == 0)
 		rc = hosts_agree(h, meet_all(d, err), err);
-	shut_door(d);
+	close_listener(d);
 	return rc;
 }
 
@@ -286,11 +262,11 @@ void doors_free(struct doors *d)
 {
 	if (!d)
 		return;
-	shut_door(d);
+	close_listener(d);
 	for (unsigned i = 0; d->to && i < d->hosts->total * d->cfg.connections; i++)
 		if (d->to[i] >= 0)
 			close(d->to[i]);
-	for (unsigned i = 0; i < d->came; i++)
+	for (unsigned i = 0; i < d->accepted; i++)
 		close(d->from[i]);
 	mem_free(d->to);
 	mem_free(d->from);
@@ -305,5 +281,5 @@ int doors_to(const struct doors *d, unsigned rank, unsigned i)
 
 int doors_from(const struct doors *d, unsigned i)
 {
-	return i < d->came ? d->from[i] : -1;
+	return i < d->accepted ? d->from[i] : -1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hosts.c - the processes of a job, and who started them. */
+/* hosts.c - detect the launcher, load its MPI, meet, and gather or share data. */
 #include "hosts/hosts_internal.h"
 
 #include <dlfcn.h>
@@ -16,8 +16,8 @@
 #include "base/util.h"
 #include "config.h"
 
-/* What a launcher sets. A row fits where all of its variables are set, and its size is above 1; the
- * first one that fits counts: mpirun within a job of Slurm has the variables of both. */
+/* Variables that launchers set. A row matches if all of its variables are set and its size is
+ * above 1. The first match counts: mpirun within a Slurm job has the variables of both. */
 static const struct {
 	const char *size, *rank, *also;
 	enum launcher_mpi mpi;
@@ -32,7 +32,7 @@ static const struct {
 	{ "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", NULL, LAUNCHER_NONE, "srun" },
 };
 
-static unsigned number_of(const char *variable)
+static unsigned read_number(const char *variable)
 {
 	const char *text = getenv(variable);
 	unsigned long n = text ? strtoul(text, NULL, 10) : 0;
@@ -44,14 +44,14 @@ int launcher_look(struct launcher *l, struct mlgen_err *err)
 {
 	*l = (struct launcher){ .total = 1 };
 	for (size_t i = 0; i < ARRAY_LEN(launchers); i++) {
-		unsigned total = number_of(launchers[i].size);
+		unsigned total = read_number(launchers[i].size);
 
 		if (total < 2 || !getenv(launchers[i].rank) ||
 		    (launchers[i].also && !getenv(launchers[i].also)))
 			continue;
 		*l = (struct launcher){ .mpi = launchers[i].mpi,
 					.name = launchers[i].name,
-					.rank = number_of(launchers[i].rank),
+					.rank = read_number(launchers[i].rank),
 					.total = total };
 		if (l->mpi != LAUNCHER_NONE)
 			return 0;
@@ -74,7 +74,7 @@ bool launcher_is_first(void)
 	return l.rank == 0;
 }
 
-/* The next line that counts, and its length; NULL: there is none. */
+/* Return the next line that is compared, and its length; NULL at the end. */
 static const char *next_line(const char **at, size_t *n)
 {
 	while (**at) {
@@ -89,17 +89,8 @@ static const char *next_line(const char **at, size_t *n)
 	return NULL;
 }
 
-static int differ(struct hosts *h, const char *mine, size_t n, const char *theirs, size_t m,
-		  struct mlgen_err *err)
-{
-	return mlgen_fail(err, -EINVAL,
-			  "its job has %.*s, where that of host %s (rank 0) has %.*s: start all "
-			  "processes with the same job",
-			  mine ? (int)n : 7, mine ? mine : "nothing", hosts_name(h, 0),
-			  theirs ? (int)m : 7, theirs ? theirs : "nothing");
-}
-
-static int compare(struct hosts *h, const char *mine, const char *theirs, struct mlgen_err *err)
+static int compare_jobs(struct hosts *h, const char *mine, const char *theirs,
+			struct mlgen_err *err)
 {
 	size_t n, m;
 
@@ -110,7 +101,11 @@ static int compare(struct hosts *h, const char *mine, const char *theirs, struct
 		if (!a && !b)
 			return 0;
 		if (!a || !b || n != m || memcmp(a, b, n) != 0)
-			return differ(h, a, n, b, m, err);
+			return mlgen_fail(err, -EINVAL,
+					  "its job has %.*s, where that of host %s (rank 0) has "
+					  "%.*s: start all processes with the same job",
+					  a ? (int)n : 7, a ? a : "nothing", hosts_name(h, 0),
+					  b ? (int)m : 7, b ? b : "nothing");
 	}
 }
 
@@ -124,23 +119,23 @@ int hosts_same_job(struct hosts *h, const char *job, struct mlgen_err *err)
 	buf_add(&first, job);
 	rc = hosts_share(h, &first, err);
 	if (rc == 0)
-		rc = hosts_agree(h, compare(h, job, buf_str(&first), err), err);
+		rc = hosts_agree(h, compare_jobs(h, job, buf_str(&first), err), err);
 	buf_fini(&first);
 	return rc;
 }
 
-/* As configure found them; the names of the files are those of the Makefile. */
+/* Names and packages as configure detected them; the file names match the Makefile. */
 static const struct library {
 	const char *word, *name, *packages;
-	const char *as_root; /* what its mpirun asks of root */
+	const char *as_root; /* option that its mpirun requires */
 } libraries[] = {
 	[LAUNCHER_OPENMPI] = { "openmpi", "Open MPI", PACKAGES_OPENMPI,
 			       ", as root with --allow-run-as-root" },
 	[LAUNCHER_MPICH] = { "mpich", "MPICH", PACKAGES_MPICH, "" },
 };
 
-/* The file of a plugin: false where there is none. */
-static bool find(char *path, size_t size, const char *binary_dir, const char *word)
+/* Print the path of a plugin; false if the file does not exist. */
+static bool find_plugin(char *path, size_t size, const char *binary_dir, const char *word)
 {
 	snprintf(path, size, "%s/build/mlgen-mpi-%s.so", binary_dir, word);
 	if (access(path, R_OK) == 0)
@@ -149,27 +144,9 @@ static bool find(char *path, size_t size, const char *binary_dir, const char *wo
 	return access(path, R_OK) == 0;
 }
 
-static const struct hosts_mpi *load(const char *path, struct mlgen_err *err)
-{
-	const struct hosts_mpi *mpi = NULL;
-	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-
-	if (!object) {
-		mlgen_fail(err, -ENOEXEC, "%s: cannot be loaded: %s", path, dlerror());
-		return NULL;
-	}
-	mpi = dlsym(object, HOSTS_MPI_SYMBOL);
-	if (mpi && mpi->abi == HOSTS_MPI_ABI)
-		return mpi;
-	mlgen_fail(err, -ENOEXEC,
-		   "%s: is not the plugin of this mlgen; install those of one build together",
-		   path);
-	return NULL;
-}
-
-/* MPI_Init, but for the handlers of signals that it leaves behind. */
-static int start(const struct hosts_mpi *mpi, unsigned *rank, unsigned *total, char *why,
-		 size_t size)
+/* Call MPI_Init, and restore the signal handlers that it replaces. */
+static int init_mpi(const struct hosts_mpi *mpi, unsigned *rank, unsigned *total, char *why,
+		    size_t size)
 {
 	struct sigaction before[NSIG];
 	int rc;
@@ -183,10 +160,10 @@ static int start(const struct hosts_mpi *mpi, unsigned *rank, unsigned *total, c
 }
 
 /*
- * The plugin of a launcher's library: in the folder build/ beside the program, or where it was
- * installed. It stays loaded, and started, until the process ends or calls its end(). NULL with
- * err: it was not built (err names the package), cannot be loaded, or the launcher is not one of
- * its library, for which every process is the only one.
+ * Load and start the plugin for a launcher's MPI library, from build/ next to the program or from
+ * the installation. It stays loaded, and started, until the process ends or calls its end(). NULL
+ * with err: the plugin was not built (err names the package), cannot be loaded, or the library
+ * belongs to another launcher and therefore sees a single process.
  */
 static const struct hosts_mpi *mpi_start(const struct launcher *l, const char *binary_dir,
 					 struct mlgen_err *err)
@@ -195,17 +172,27 @@ static const struct hosts_mpi *mpi_start(const struct launcher *l, const char *b
 	unsigned rank = 0, total = 0;
 	char path[PATH_MAX], why[256] = "";
 
-	if (!find(path, sizeof(path), binary_dir, lib->word)) {
+	if (!find_plugin(path, sizeof(path), binary_dir, lib->word)) {
 		mlgen_fail(err, -ENOENT,
 			   "%s started %u processes, but this mlgen was built without %s (%s): "
 			   "there is no %s",
 			   l->name, l->total, lib->name, lib->packages, path);
 		return NULL;
 	}
-	const struct hosts_mpi *mpi = load(path, err);
-	if (!mpi)
+	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!object) {
+		mlgen_fail(err, -ENOEXEC, "%s: cannot be loaded: %s", path, dlerror());
 		return NULL;
-	if (start(mpi, &rank, &total, why, sizeof(why)) < 0) {
+	}
+	const struct hosts_mpi *mpi = dlsym(object, HOSTS_MPI_SYMBOL);
+	if (!mpi || mpi->abi != HOSTS_MPI_ABI) {
+		mlgen_fail(err, -ENOEXEC,
+			   "%s: is not the plugin of this mlgen; install those of one build "
+			   "together",
+			   path);
+		return NULL;
+	}
+	if (init_mpi(mpi, &rank, &total, why, sizeof(why)) < 0) {
 		mlgen_fail(err, -EIO, "%s: %s", path, why);
 		return NULL;
 	}
@@ -220,25 +207,20 @@ static const struct hosts_mpi *mpi_start(const struct launcher *l, const char *b
 	return NULL;
 }
 
-static void read_boot_id(char *to, size_t size)
+static void fill_hello(struct hello *mine, const struct hosts_config *cfg)
 {
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
 
-	if (!f || !fgets(to, (int)size, f))
-		to[0] = '\0';
-	to[strcspn(to, "\n")] = '\0';
-	if (f)
-		fclose(f);
-}
-
-static void introduce(struct hello *mine, const struct hosts_config *cfg)
-{
 	snprintf(mine->version, sizeof(mine->version), "%s", cfg->version);
 	if (cfg->why)
 		snprintf(mine->why, sizeof(mine->why), "%s", cfg->why);
 	if (gethostname(mine->name, sizeof(mine->name) - 1) < 0 || !mine->name[0])
 		snprintf(mine->name, sizeof(mine->name), "(no name)");
-	read_boot_id(mine->boot_id, sizeof(mine->boot_id));
+	if (!f || !fgets(mine->boot_id, sizeof(mine->boot_id), f))
+		mine->boot_id[0] = '\0';
+	mine->boot_id[strcspn(mine->boot_id, "\n")] = '\0';
+	if (f)
+		fclose(f);
 }
 
 static void number_hosts(struct hosts *h)
@@ -268,30 +250,23 @@ static void free_hosts(struct hosts *h)
 	mem_free(h);
 }
 
-static struct hosts *new_hosts(const struct hosts_mpi *mpi, unsigned rank, unsigned total)
+int hosts_meet_through(struct hosts **out, const struct hosts_mpi *mpi, unsigned rank,
+		       unsigned total, const struct hosts_config *cfg, struct mlgen_err *err)
 {
 	struct hosts *h = mem_zalloc(sizeof(*h));
 
-	h->mpi = mpi;
-	h->rank = rank;
-	h->total = total;
-	h->wake_fd = -1;
-	h->reserved = 1;
+	*out = NULL;
+	*h = (struct hosts){ .mpi = mpi,
+			     .rank = rank,
+			     .total = total,
+			     .port = cfg->port,
+			     .wake_fd = -1,
+			     .reserved = 1 };
 	h->hellos = mem_array(total, sizeof(*h->hellos));
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_mutex_init(&h->telling, NULL);
 	pthread_cond_init(&h->changed, NULL);
-	return h;
-}
-
-int hosts_meet_through(struct hosts **out, const struct hosts_mpi *mpi, unsigned rank,
-		       unsigned total, const struct hosts_config *cfg, struct mlgen_err *err)
-{
-	struct hosts *h = new_hosts(mpi, rank, total);
-
-	*out = NULL;
-	h->port = cfg->port;
-	introduce(&h->hellos[rank], cfg);
+	fill_hello(&h->hellos[rank], cfg);
 	int rc = star_meet(h, cfg, err);
 	if (rc == 0 && cfg->over_mpi)
 		rc = bridge_start(&h->bridge, h, err);
@@ -322,7 +297,7 @@ int hosts_meet(struct hosts **out, const struct hosts_config *cfg, struct mlgen_
 	rc = hosts_meet_through(out, mpi, l.rank, l.total, cfg, err);
 	if (rc == 0)
 		return 0;
-	/* All of them have failed alike, so all of them come to this. */
+	/* The failure is the same in all processes, so all of them get here. */
 	if (l.rank == 0 && cfg->say)
 		cfg->say(err);
 	mpi->end();
@@ -342,16 +317,16 @@ void hosts_finish(struct hosts *h)
 		is_lost = hosts_barrier(h, &err) < 0;
 	const struct hosts_mpi *mpi = h->mpi;
 	free_hosts(h);
-	/* It would wait for who is gone, for ever. */
+	/* MPI_Finalize would wait for a dead process for ever. */
 	if (!is_lost)
 		mpi->end();
 }
 
-/* Before the bytes of a part; of one that is gone it says so. */
+/* Stands in place of the length of a part if its process is gone. */
 #define PART_GONE UINT64_MAX
 
-/* With the lock held: the first of what is there. */
-static void take_data(struct peer *p, struct buf *to, bool with_length)
+/* Move the oldest data of a peer to `to`. The caller holds h->lock. */
+static void dequeue_data(struct peer *p, struct buf *to, bool with_length)
 {
 	uint64_t n;
 	size_t skip = with_length ? 0 : sizeof(n);
@@ -363,7 +338,7 @@ static void take_data(struct peer *p, struct buf *to, bool with_length)
 	buf_cut(&p->data, p->data.len - whole);
 }
 
-/* With the lock held. */
+/* The caller holds h->lock. */
 static int fail_lost(struct hosts *h, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EPIPE, "%s", h->lost.text);
@@ -377,7 +352,7 @@ static void gather_from(struct hosts *h, struct peer *p, struct buf *all)
 	while (!p->data.len && !p->is_gone)
 		pthread_cond_wait(&h->changed, &h->lock);
 	if (p->data.len)
-		take_data(p, all, true);
+		dequeue_data(p, all, true);
 	else
 		buf_addn(all, (const char *)&gone, sizeof(gone));
 	pthread_mutex_unlock(&h->lock);
@@ -387,7 +362,7 @@ static int send_part(struct hosts *h, const void *mine, size_t n, struct mlgen_e
 {
 	int rc = 0;
 
-	star_send(h, &h->peers[0], MESSAGE_DATA, 0, n, mine);
+	star_send(&h->peers[0], MESSAGE_DATA, 0, n, mine);
 	pthread_mutex_lock(&h->lock);
 	if (h->peers[0].is_gone)
 		rc = fail_lost(h, err);
@@ -405,15 +380,15 @@ static int await_share(struct hosts *h, struct buf *b, struct mlgen_err *err)
 	while (!p->data.len && !h->lost.code)
 		pthread_cond_wait(&h->changed, &h->lock);
 	if (p->data.len)
-		take_data(p, b, false);
+		dequeue_data(p, b, false);
 	else
 		rc = fail_lost(h, err);
 	pthread_mutex_unlock(&h->lock);
 	return rc;
 }
 
-/* Is a process the first on its host, and not alone there? */
-static bool has_others(const struct hosts *h, unsigned first)
+/* Is a process the first of several on its host? */
+static bool leads_others(const struct hosts *h, unsigned first)
 {
 	for (unsigned i = first + 1; i < h->total; i++)
 		if (h->host_of[i] == h->host_of[first])
@@ -421,29 +396,29 @@ static bool has_others(const struct hosts *h, unsigned first)
 	return false;
 }
 
-/* Rank 0: the bytes of a first process to the others on its host. */
-static void send_on(struct hosts *h, unsigned first, const char *bytes, size_t n)
+/* Rank 0: forward the bytes of the first process of a host to the other processes there. */
+static void forward(struct hosts *h, unsigned first, const char *bytes, size_t n)
 {
 	for (unsigned i = first + 1; i < h->total; i++)
 		if (h->host_of[i] == h->host_of[first])
-			star_send(h, star_peer(h, i), MESSAGE_DATA, 0, n, bytes);
+			star_send(star_peer(h, i), MESSAGE_DATA, 0, n, bytes);
 }
 
-static int pass_on(struct hosts *h, const struct buf *own, struct mlgen_err *err)
+static int forward_on_all_hosts(struct hosts *h, const struct buf *own, struct mlgen_err *err)
 {
 	int rc = 0;
 
-	send_on(h, 0, buf_str(own), own->len);
+	forward(h, 0, buf_str(own), own->len);
 	for (unsigned i = 1; i < h->total; i++) {
 		struct buf part = { 0 };
 		uint64_t n = 0;
 
-		if (!has_others(h, i))
+		if (!leads_others(h, i))
 			continue;
 		gather_from(h, star_peer(h, i), &part);
 		memcpy(&n, part.s, sizeof(n));
 		if (n != PART_GONE)
-			send_on(h, i, part.s + sizeof(n), (size_t)n);
+			forward(h, i, part.s + sizeof(n), (size_t)n);
 		buf_fini(&part);
 	}
 	pthread_mutex_lock(&h->lock);
@@ -453,8 +428,8 @@ static int pass_on(struct hosts *h, const struct buf *own, struct mlgen_err *err
 	return rc;
 }
 
-/* "host n2 (rank 1): ", of what happened there; of what another one has said, and this one passes
- * on, nothing more. */
+/* Print "host n2 (rank 1): ", or "" if `text` already begins with the name of a process because
+ * this process only forwards it. */
 static void name_process(const struct hosts *h, unsigned rank, const char *text, char *to,
 			 size_t size)
 {
@@ -468,8 +443,8 @@ static void name_process(const struct hosts *h, unsigned rank, const char *text,
 	snprintf(to, size, "host %s (rank %u): ", hosts_name(h, rank), rank);
 }
 
-/* Of the lowest rank that has failed, for all. */
-static void take_first_error(const struct hosts *h, const struct buf *all, struct buf *to)
+/* Append the error of the lowest rank that has failed. */
+static void add_first_error(const struct hosts *h, const struct buf *all, struct buf *to)
 {
 	struct mlgen_err e, named = { 0 };
 	char of[128];
@@ -613,12 +588,12 @@ int hosts_share_here(struct hosts *h, struct buf *b, struct mlgen_err *err)
 	if (!h)
 		return 0;
 	if (h->rank == 0)
-		return pass_on(h, b, err);
+		return forward_on_all_hosts(h, b, err);
 	while (h->host_of[first] != h->host_of[h->rank])
 		first++;
 	if (first != h->rank)
 		return await_share(h, b, err);
-	return has_others(h, first) ? send_part(h, b->s, b->len, err) : 0;
+	return leads_others(h, first) ? send_part(h, b->s, b->len, err) : 0;
 }
 
 int hosts_agree(struct hosts *h, int rc, struct mlgen_err *err)
@@ -635,7 +610,7 @@ int hosts_agree(struct hosts *h, int rc, struct mlgen_err *err)
 	if (together == 0 && failed) {
 		together = hosts_gather(h, &e, sizeof(e), &all, &lost);
 		if (together == 0 && h->rank == 0)
-			take_first_error(h, &all, &first);
+			add_first_error(h, &all, &first);
 		if (together == 0)
 			together = hosts_share(h, &first, &lost);
 		if (together == 0 && first.len == sizeof(e))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hosts.h - the processes of one job on several hosts: how they meet, and what they tell each
- * other. */
+/* hosts.h - the processes of one job on several hosts: how they meet and communicate. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,279 +11,280 @@
 #include "base/buf.h"
 #include "hosts/mpi_plugin.h"
 
-/* ---- the processes of one job on several hosts: who they are, and what they tell each other ----
- */
+/* ---- processes and hosts ---- */
 
 /*
- * A launcher (mpirun, srun) starts the same program several times; each of the processes has a
- * rank, and those with the same boot id and the same host name are on one host. NULL stands for a
- * process that nobody started so: it is rank 0 of 1, the first on its host, and everything below is
- * done with it, too, at once and without a system call. So nobody asks whether there are others.
+ * A launcher (mpirun, srun) starts the same program several times. Each process has a rank;
+ * processes with the same boot id and host name are on one host. NULL stands for a process without
+ * a launcher: rank 0 of 1, the first on its host. Every function below accepts NULL and then
+ * returns at once without a system call, so callers need no special case.
  *
- * What says `together` is called by all processes, in the same order, by one thread at a time of
- * each (the main thread, or the conductor that it waits for). It sleeps until the others have come.
+ * A function marked "Together" is called by all processes in the same order, by one thread at a
+ * time in each (the main thread, or the conductor that the main thread waits for). The function
+ * sleeps until the other processes have called it.
  *
- * Death: where a process ends, hangs or cannot be reached any more, what is done together gives
- * -EPIPE in all others from then on, with err saying which host it was and what it last did; but
- * for hosts_gather, which goes on with those that are left while rank 0 is. Where rank 0 is the one
- * that is gone, that, too, gives -EPIPE.
+ * Death: once a process ends, hangs or cannot be reached, every such function returns -EPIPE in all
+ * other processes, and err says which host died and what it last did. The exception is
+ * hosts_gather, which continues with the remaining processes as long as rank 0 is alive.
  */
 struct hosts;
 
 unsigned hosts_rank(const struct hosts *h);
-unsigned hosts_total(const struct hosts *h); /* processes */
+unsigned hosts_total(const struct hosts *h); /* number of processes */
 
 /* Hosts are numbered from 0 in the order of the first rank on each. */
 unsigned hosts_count(const struct hosts *h);
 unsigned hosts_host_of(const struct hosts *h, unsigned rank);
-/* As uname says it; "" of a process alone. */
+/* The node name as uname(2) reports it; "" for a process without a launcher. */
 const char *hosts_name(const struct hosts *h, unsigned rank);
-/* Is this process the first on its host? What a host has once (its page cache, its counters) is its
- * to drop and to count. */
+/* Is this process the first on its host? The first process handles everything that exists once
+ * per host: dropping the page cache, reading the host's counters. */
 bool hosts_is_first_here(const struct hosts *h);
 bool hosts_is_first_on_host(const struct hosts *h, unsigned rank);
 
-/* How far the clock of a process (of its time of day) was ahead of rank 0's when they met;
- * unsure_ns: give or take that. */
+/* Offset of a process's wall clock from rank 0's, positive = ahead, measured when the processes
+ * met; the error is at most unsure_ns. */
 int64_t hosts_clock_offset_ns(const struct hosts *h, unsigned rank, uint64_t *unsure_ns);
 
-/* Together: the OR of what all of them say. 0, or -EPIPE with err. */
+/* Together: the OR of the votes of all processes. 0, or -EPIPE with err. */
 int hosts_vote(struct hosts *h, uint64_t mine, uint64_t *all, struct mlgen_err *err);
-/* Together: nobody goes on before all have come. 0, or -EPIPE with err. */
+/* Together: return once every process has called this. 0, or -EPIPE with err. */
 int hosts_barrier(struct hosts *h, struct mlgen_err *err);
 
 /*
- * Together: rank 0 gets the n bytes of each in `all`, which it reads with hosts_part; the others
- * get nothing and need not wait (all may be NULL there). 0, or -EPIPE with err.
+ * Together: rank 0 gets the n bytes of each process in `all`, which it reads with hosts_part. The
+ * other processes do not wait and get nothing (`all` may be NULL there). 0, or -EPIPE with err.
  */
 int hosts_gather(struct hosts *h, const void *mine, size_t n, struct buf *all,
 		 struct mlgen_err *err);
-/* What came from a rank; NULL: nothing, for it is gone. */
+/* The bytes that a rank sent; NULL if that process is gone. */
 const char *hosts_part(const struct buf *all, unsigned rank, size_t *n);
 
-/* Together: what is in the buffer of rank 0 is then in that of all. 0, or -EPIPE with err. */
+/* Together: copy rank 0's buffer to all processes. 0, or -EPIPE with err. */
 int hosts_share(struct hosts *h, struct buf *b, struct mlgen_err *err);
-/* The same on each host, from the first process there: by way of rank 0. */
+/* Together, on each host: copy the buffer of its first process to the other processes there,
+ * through rank 0. */
 int hosts_share_here(struct hosts *h, struct buf *b, struct mlgen_err *err);
 
 /*
- * Together: each gives what something came to for it, 0 or -errno with err. Where any has failed,
- * all get the error of the lowest rank that has, which names its host in all others, and its code.
- * 0: it went well everywhere.
+ * Together: each process passes its own result, 0 or -errno with err. A process that failed gets
+ * its own result back; the others get the error of the lowest rank that failed, prefixed with its
+ * host. 0: every process succeeded.
  */
 int hosts_agree(struct hosts *h, int rc, struct mlgen_err *err);
 
-/* ---- while it works ---- */
+/* ---- while a job runs ---- */
 
-/* What this process does now, as in "preparing its files": where it dies, the others say so. */
+/* Publish the current activity of this process, e.g. "preparing its files". If the process dies,
+ * the others print it. */
 void hosts_doing(struct hosts *h, const char *what);
 
-/* All are to end: a process was interrupted, failed, or is gone. */
+/* All processes have to end: one of them was interrupted, failed or is gone. */
 struct hosts_news {
 	bool is_interrupted, is_death;
-	struct mlgen_err err; /* of the two others: what happened, and where */
+	struct mlgen_err err; /* unless is_interrupted: what happened, and where */
 };
 
-/* Called by a thread of its own. Of a death that was before: at once. With NULL nobody is called
- * any more, once this has returned. */
+/*
+ * hosts_watch registers a callback, which runs on the receiving thread. A death that was seen
+ * earlier is reported at once. After hosts_watch(h, NULL, NULL) has returned, no call is running
+ * and none follows.
+ */
 typedef void hosts_hear(void *arg, const struct hosts_news *news);
 void hosts_watch(struct hosts *h, hosts_hear *hear, void *arg);
 
-/* This process is ending, because of `err`, or of an interruption (NULL): the others hear it. Any
- * thread. */
+/* Announce to all others that this process is ending because of `err`, or of an interruption
+ * (NULL). Any thread. */
 void hosts_tell(struct hosts *h, const struct mlgen_err *err);
 
-/* Is anyone gone? Any thread. */
+/* Is any process gone? Any thread. */
 bool hosts_is_lost(struct hosts *h);
 
-/* ---- barriers of all processes that may be under way side by side, each with a vote ---- */
+/* ---- channels: concurrent barriers with votes ---- */
 
 /*
- * Each job of a run has its own barriers, and jobs run side by side; so each has a channel. At a
- * barrier of it every process arrives once, with votes; when all have, each is called with the OR
- * of these. That costs one message to rank 0 and one from it for each process.
+ * The jobs of a run proceed concurrently and each has its own barriers, so each uses its own
+ * channel. Every process arrives once per barrier, with votes. When all have arrived, each is
+ * called with the OR of the votes. The cost is one message to rank 0 and one from rank 0 per
+ * process.
  */
 struct hosts_channel;
 
-/* What a process is told: by the thread that receives, or in rank 0 by the one that arrives; one
- * call of a channel at a time, in the same order everywhere. */
+/* Callbacks of a channel. They run on the receiving thread, or in rank 0 also on the thread that
+ * arrives last. Calls for one channel never overlap and come in the same order in every process. */
 struct hosts_waiter {
 	void (*passed)(void *arg, uint64_t votes);
-	void (*closed)(void *arg); /* once: none is passed any more */
+	void (*closed)(void *arg); /* called once; no `passed` follows */
 };
 
-/* So many numbers that no channel has yet: the first of them. All processes reserve alike. */
+/* Reserve `count` unused channel numbers and return the first. All processes make the same calls
+ * in the same order. */
 uint32_t hosts_reserve(struct hosts *h, uint32_t count);
 
-/* Open one here; others may have come to it already. Never NULL. */
+/* Open a channel in this process; other processes may have arrived at it already. Never NULL. */
 struct hosts_channel *hosts_open(struct hosts *h, uint32_t number,
 				 const struct hosts_waiter *waiter, void *arg);
-/* It is not opened here: nobody is to wait for this process. */
+/* This process will not open the channel: close it, so that no process waits for this one. */
 void hosts_refuse(struct hosts *h, uint32_t number);
-/* No call comes once this has returned. NULL is fine. */
+/* Detach the waiter: no callback runs after this has returned. NULL is fine. */
 void hosts_shut(struct hosts_channel *c);
 
-/* With no lock held that a waiter takes. */
+/* The caller holds no lock that a waiter callback takes. */
 void hosts_arrive(struct hosts_channel *c, uint64_t votes);
-/* It comes no more: barriers wait for one less. */
+/* This process arrives no more; later barriers wait for one process less. */
 void hosts_leave(struct hosts_channel *c);
-/* Nobody is to wait any more; a barrier is passed by all or by none, so what counts is when rank 0
- * hears of it. Any thread, from a call of a waiter, too. */
+/* Close the channel for all processes. A barrier is passed by all or by none; the order in which
+ * the messages reach rank 0 decides. Any thread, also from a waiter callback. */
 void hosts_close(struct hosts_channel *c);
 
-/* ---- votes of all processes that one thread of each waits for, over a channel of their own ----
- */
+/* ---- ballots: blocking votes over a channel of their own ---- */
 
-/*
- * As hosts_vote, but beside what is done together, and beside other ballots: so a thread of its own
- * may vote while a job runs. One at a time of each process.
- */
+/* Like hosts_vote, but concurrent with other votes and with everything done together, so that a
+ * separate thread can vote while a job runs. One vote at a time per process. */
 struct ballot;
 
-/* `number` is a channel's that was reserved (hosts.h). Never NULL; NULL with h NULL, since
- * nobody else votes. */
+/* `number` is a reserved channel number. Never NULL, unless h is NULL. */
 struct ballot *ballot_open(struct hosts *h, uint32_t number);
-/* Nobody votes any more, or waits here: NULL is fine. */
+/* No thread of this process may be voting. NULL is fine. */
 void ballot_free(struct ballot *b);
 
-/* The OR of what all of them say, which may have all 64 bits: 0; -EPIPE once one of them has closed
- * it, or is gone. With NULL: of this one. */
+/* The OR of the votes of all processes; all 64 bits are usable. 0, or -EPIPE once any process
+ * has closed the ballot or is gone. With b NULL: this process's own vote. */
 int ballot_vote(struct ballot *b, uint64_t mine, uint64_t *all);
 
-/* Any thread: nobody is to wait any more. NULL is fine. */
+/* Close the ballot and wake every waiter. Any thread. NULL is fine. */
 void ballot_close(struct ballot *b);
 
-/* ---- what the processes of a channel tell each other: each gets what all have said ---- */
+/* ---- exchanges: each process of a channel gets the data of all ---- */
 
 /*
- * For what is too much for votes and too little for a network of its own: each sends its part to
- * rank 0, which sends all of them to each. So rank 0 sends as many bytes as all say, once for each
- * other process; whoever has much to say says it in turns of some hundred KiB, which is what is in
- * memory of it.
+ * Exchange data too large for votes and too small for a network of its own. Each process sends its
+ * part to rank 0, which sends all parts to each process. Rank 0 thus sends the total size once per
+ * process. Callers with much data exchange it in rounds of some hundred KiB, which bounds the
+ * memory.
  *
- * Called by one thread of each process at a time, in the same order everywhere, with no lock held
- * that a waiter of the channel takes. It sleeps until all have said theirs. It is over with the
- * channel, whoever closed it, and where anyone has left that, for of him nothing comes any more.
+ * One thread at a time in each process calls this, in the same order everywhere, with no lock held
+ * that a waiter callback of the channel takes. The call sleeps until all parts have come. The
+ * channel can no longer be used for exchanges once any process has closed or left it.
  *
  * `all` is read with hosts_part. 0, or -EPIPE: the channel is closed.
  */
 int hosts_exchange(struct hosts_channel *c, const void *mine, size_t n, struct buf *all);
 
-/* ---- what one process of a job has found, handed to the others in pieces, so that nobody holds
- * all of it ---- */
+/* ---- relays: stream data from one process to the others, piece by piece ---- */
 
 /*
- * Together, from relay_begin to relay_end: rank 0 gives to all, or the first process of each host
- * to the others there. Who gives puts bytes, who takes gets as many in the same order; behind each
- * piece all vote, so that a process that is slow, or fails, holds the others up or stops them. With
- * no other process nothing is sent.
+ * Together, from relay_begin to relay_end: rank 0 sends to all, or the first process of each host
+ * sends to the other processes there. The sender writes bytes and the receivers read the same
+ * number in the same order. All processes vote after each piece, so a slow process delays the
+ * others and a failed one stops them. Without other processes nothing is sent.
  */
 struct relay {
 	struct hosts *hosts;
-	bool is_everywhere; /* from rank 0 */
+	bool is_everywhere; /* rank 0 sends to all hosts */
 	bool gives, has_takers;
 	struct buf piece;
-	size_t at; /* of what came, so much was taken */
+	size_t at; /* receiver: bytes of `piece` that were read */
 	bool goes_on, is_broken, is_stopped;
 };
 
 void relay_begin(struct relay *r, struct hosts *h, bool is_everywhere);
 bool relay_gives(const struct relay *r);
 
-/* 0, or -errno with err: -ECANCELED where another process has failed, whose words relay_end
- * brings. */
+/* 0, or -errno with err. -ECANCELED: another process has failed; relay_end fetches its message. */
 int relay_put(struct relay *r, const void *bytes, size_t n, struct mlgen_err *err);
 int relay_get(struct relay *r, void *to, size_t n, struct mlgen_err *err);
 
-/* What came of it here, 0 or -errno with err; then for all, as hosts_agree. */
+/* Pass this process's result, 0 or -errno with err. The return value is that of hosts_agree. */
 int relay_end(struct relay *r, int rc, struct mlgen_err *err);
 
-/* ---- what rank 0 asks all others for while a job runs, beside all that is done together ---- */
+/* ---- surveys: rank 0 polls the other processes while a job runs ---- */
 
 /*
- * In each of the others a thread of its own puts an answer together when rank 0 asks, so nobody who
- * works waits; without a question nothing is sent. Their last answer comes unasked, at the end.
- * What is there of a process that does not answer, or is gone, is what it said before.
+ * A separate thread in every other process composes an answer when rank 0 asks, so no worker waits.
+ * Without a question nothing is sent. Each process sends its last answer unasked at the end. For a
+ * process that is gone or does not answer, rank 0 keeps its previous answer.
  */
 struct survey;
 
-/* Appends an answer; on the survey's thread. */
+/* Append an answer to `to`; runs on the survey's thread. */
 typedef void survey_put(void *arg, struct buf *to);
 
-/* `number` is a channel's that was reserved (hosts.h), of all alike. NULL with h NULL. Where no
+/* `number` is a reserved channel number, the same in all processes. NULL with h NULL. If no
  * thread can be started, only the last answer is given. */
 struct survey *survey_open(struct hosts *h, uint32_t number, survey_put *put, void *arg);
-/* Not rank 0: the last answer is put together, and sent; once. */
+/* All but rank 0: compose and send the last answer, once. */
 void survey_end(struct survey *s);
-void survey_free(struct survey *s); /* NULL is fine, as it is above */
+void survey_free(struct survey *s); /* NULL is fine here and above */
 
-/* ---- rank 0; any thread ---- */
+/* ---- surveys in rank 0; any thread ---- */
 
-/* Ask, and wait until all have answered that have not ended and are not gone, but at most so
- * long. */
+/* Ask, and wait up to most_ns until every process that is alive and has not ended has answered. */
 void survey_ask(struct survey *s, uint64_t most_ns);
 
-/* The last answer of a rank instead of what is in `to`. False: there is none. */
+/* Replace the contents of `to` by the last answer of a rank. False: there is none. */
 bool survey_answer(struct survey *s, unsigned rank, struct buf *to);
 
-/* Has each of the others given its last answer, or is gone? True of NULL. */
+/* Has every other process given its last answer or died? True for NULL. */
 bool survey_is_over(struct survey *s);
 
 /* ---- do all processes have the same job? ---- */
 
 /*
- * Together: each gives its job as lines "option=value", with comments, which do not count. 0, or
- * -EINVAL with err: which host differs in which option. The number of accelerators may differ.
+ * Together: each process passes its job as lines "option=value"; comment lines are ignored. 0, or
+ * -EINVAL with err, which names a host and an option that differs. The number of accelerators may
+ * differ.
  */
 int hosts_same_job(struct hosts *h, const char *job, struct mlgen_err *err);
 
-/* ---- processes that a launcher started find each other, and part again ---- */
+/* ---- start and end: processes of a launcher meet and part ---- */
 
 struct hosts_config {
-	const char *binary_dir; /* the plugins are looked for beside it */
-	const char *version;    /* of the program, with its commit */
-	uint16_t port;          /* that rank 0 listens at; 0 = any */
-	bool over_mpi;          /* messages go through MPI, not TCP */
-	const char *why;        /* this process cannot take part; NULL = it can */
-	/* Says what all are refused for, in rank 0, before they part: launchers end those that come
-	 * to their end later. NULL = it has been said. */
+	const char
+		*binary_dir; /* folder of the program; build/ in it is searched for plugins first */
+	const char *version; /* version of the program, including its commit */
+	uint16_t port;       /* port that rank 0 listens on; 0 = any */
+	bool over_mpi;       /* messages go through MPI, not TCP */
+	const char *why;     /* why this process cannot take part; NULL = it can */
+	/* Prints in rank 0 why the job is refused, before the processes part: launchers kill
+	 * processes that exit late. NULL = the error has been printed. */
 	void (*say)(const struct mlgen_err *err);
 };
 
 /*
- * Together, before any thread is started: NULL in *out where no launcher started several. 0, or
- * -errno with err, of what keeps this one from the others (no plugin); or -ECANCELED, alike in all,
- * of what has been said: another version, no connection, or one that cannot take part, which meets
- * the others all the same, for they would wait for it.
+ * Together, before any thread is started. *out is NULL if no launcher started several processes. 0,
+ * or -errno with err if this process cannot reach the others at all (no plugin). -ECANCELED in all
+ * processes after `say` was called: versions differ, a connection failed, or a process cannot take
+ * part. Such a process must still call this, because the others would wait for it.
  */
 int hosts_meet(struct hosts **out, const struct hosts_config *cfg, struct mlgen_err *err);
-/* The same of processes that have met through `mpi` (tests: a table of theirs). */
+/* Like hosts_meet for processes that already share `mpi` (tests pass their own table). */
 int hosts_meet_through(struct hosts **out, const struct hosts_mpi *mpi, unsigned rank,
 		       unsigned total, const struct hosts_config *cfg, struct mlgen_err *err);
 
-/* Together: all have done what they had to. Waits for the others, and frees h; after a death it
- * waits for nobody. NULL is fine. */
+/* Together: wait until all processes have finished, and free h. After a death nothing waits.
+ * NULL is fine. */
 void hosts_finish(struct hosts *h);
 
 /* ---- which launcher started this process, as the environment says ---- */
 
-/* Whose library can talk to it. */
+/* The MPI implementation that a launcher belongs to. */
 enum launcher_mpi { LAUNCHER_NONE, LAUNCHER_OPENMPI, LAUNCHER_MPICH };
 
 struct launcher {
-	enum launcher_mpi mpi; /* NONE: nobody, or it started one process */
+	enum launcher_mpi mpi; /* NONE: no launcher, or only one process */
 	const char *name;      /* "mpirun of Open MPI"; static */
-	unsigned rank, total;  /* as it says */
+	unsigned rank, total;  /* rank and number of processes, as the launcher set them */
 };
 
 /*
- * Read before MPI_Init, which sets some of these variables itself. One process is none, whoever
- * started it. 0, or -EINVAL with err: srun started several tasks, but gives no MPI to talk through.
+ * Call before MPI_Init, which sets some of these variables itself. A single process counts as not
+ * launched. 0, or -EINVAL with err: srun started several tasks without an MPI to communicate
+ * through.
  */
 int launcher_look(struct launcher *l, struct mlgen_err *err);
 
-/* Is this process the one that speaks for all that a launcher started? True of one that nobody
- * started so. */
+/* Is this rank 0 of its launcher? True without a launcher. */
 bool launcher_is_first(void);
 
 /* ---- a TCP connection from one process of a job to another ---- */
@@ -292,63 +292,63 @@ bool launcher_is_first(void);
 struct hello;
 
 /*
- * Small messages go at once; who does not take what is sent for 10 s, or whose machine does not
- * answer, is gone (hosts.md's spike: a pulled cable is noticed after TCP_USER_TIMEOUT; the
- * heartbeat finds what TCP does not). All of what one connect_read asks for may take this many
- * seconds to come, and a second more for each MiB of it.
+ * Small messages are sent at once. A peer that does not accept data for 10 s, or whose machine does
+ * not answer, is treated as gone (hosts.md's spike: a pulled cable is noticed after
+ * TCP_USER_TIMEOUT; the heartbeat finds what TCP does not). One connect_read may take receive_s
+ * seconds in total, plus one second per MiB.
  */
 void connect_set_options(int fd, unsigned receive_s);
-void connect_set_patience(int fd, unsigned receive_s); /* that alone */
+void connect_set_patience(int fd, unsigned receive_s); /* only receive_s */
 
-/* All of it, or false with errno; of a connection that was closed that is 0. */
+/* Transfer all n bytes, or return false with errno; errno is 0 if the peer closed the
+ * connection. */
 bool connect_read(int fd, void *to, size_t n);
 bool connect_write(int fd, const void *from, size_t n);
 
-/* Each of the addresses that a process has told, in turn; one of the loopback only on the same
- * host. A connected socket; -1 with what became of each in `why`, and the way out behind it. */
+/* Try each address of a process in turn; loopback addresses only on the same host. Returns a
+ * connected socket, or -1 with the result of each attempt and the advice in `why`. */
 struct connect_to {
 	const struct hello *hello;
 	unsigned rank;
 	bool is_same_host;
-	const char *way_out; /* behind "let the hosts reach each other" */
+	const char *way_out; /* appended to "let the hosts reach each other" */
 };
 int connect_any(const struct connect_to *to, char *why, size_t size);
 
-/* ---- connections between any two processes of a job, beside the star, for what is too much for it
- * ---- */
+/* ---- peer connections: direct links between processes, for data too large for the star ---- */
 
 /*
- * Each process listens at a port of its own, its door, tells all where that is, and connects to all
- * others, as often as it wants to ask. Who comes in says first who he is, and the word that the
- * processes have told each other through MPI; who does not know that is none of ours. When all have
- * come the doors are shut: nobody comes in later.
+ * Each process listens on its own port, publishes its addresses, and connects to all others as
+ * often as it needs for concurrent requests. A new connection starts with a greeting: the rank and
+ * the token that the processes exchanged through MPI. Connections without that token are closed.
+ * The ports are closed once all connections are there.
  *
- * All is opened before threads are started that may have descriptors of their own
- * (MLGEN_CAP_PRIVATE_FDS): those have copies of these, so that one which is of no use any more is
- * shut down, and closed at the end.
+ * All connections are opened before threads start that may have private descriptor tables
+ * (MLGEN_CAP_PRIVATE_FDS). Such threads hold copies of the descriptors, so a connection that is no
+ * longer needed is shut down first and closed at the end.
  */
 struct doors;
 
 struct doors_config {
 	const char *what;     /* an option, for messages: "cache_scope=all" */
-	const char *way_out;  /* where hosts do not reach each other */
-	unsigned connections; /* to each of the others; not the same in all */
-	/* Of several of a run: peers_port is the port of rank 0, and from the next one on each
-	 * process of a host has one for each of them. */
+	const char *way_out;  /* advice if hosts cannot reach each other */
+	unsigned connections; /* number per other process; may differ between processes */
+	/* Index among the struct doors of a run, for port numbers. Rank 0 listens on peers_port;
+	 * each process of a host uses one of the ports after it per struct doors. */
 	unsigned number;
-	uint64_t same; /* what they are about has this number in all of them */
+	uint64_t same; /* fingerprint of the data set; must be equal in all processes */
 };
 
-/* Can they reach each other? Not with barrier_over=mpi. */
+/* Can processes connect to each other? Not with barrier_over=mpi. */
 bool doors_can_open(const struct hosts *h);
 
-/* Together, with more than one process: 0, or -errno with err, which names the host. */
+/* Together, only with more than one process. 0, or -errno with err, which names the host. */
 int doors_open(struct doors **out, struct hosts *h, const struct doors_config *cfg,
 	       struct mlgen_err *err);
-/* All connections are closed; NULL is fine. */
+/* Close all connections. NULL is fine. */
 void doors_free(struct doors *d);
 
-/* Connections to others, cfg->connections of each; and those of others, by number: -1 = there are
- * no more. */
+/* Descriptors: of connection i to a rank (i < cfg->connections), and of the i-th connection from
+ * another process, -1 after the last. */
 int doors_to(const struct doors *d, unsigned rank, unsigned i);
 int doors_from(const struct doors *d, unsigned i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* star.c - the star of connections: rank 0 and all others. */
+/* star.c - the star of connections between rank 0 and all other processes. */
 #include "hosts/hosts_internal.h"
 
 #include <errno.h>
@@ -19,18 +19,18 @@
 #include "base/thread.h"
 #include "base/util.h"
 
-/* Do so many bytes as its value says follow? */
+/* Do `value` bytes follow the header of such a message? */
 static inline bool message_has_bytes(uint32_t kind)
 {
 	return kind == MESSAGE_DOES || kind == MESSAGE_DATA || kind == MESSAGE_END ||
-	       kind == MESSAGE_GONE || kind == MESSAGE_ANSWER || kind == MESSAGE_SAY ||
-	       kind == MESSAGE_TOLD;
+	       kind == MESSAGE_GONE || kind == MESSAGE_ANSWER || kind == MESSAGE_PART ||
+	       kind == MESSAGE_ALL_PARTS;
 }
 
-/* At most so many bytes in one message: a document is far below. */
+/* Largest message, in bytes; a document is far smaller. */
 #define MESSAGE_MOST (UINT64_C(1) << 32)
 
-/* All who wait for anything look again. */
+/* Wake all threads that wait on h->changed, and pass `news` (NULL = none) to the callback. */
 static void wake_all(struct hosts *h, const struct hosts_news *news)
 {
 	pthread_mutex_lock(&h->lock);
@@ -44,7 +44,7 @@ static void wake_all(struct hosts *h, const struct hosts_news *news)
 	pthread_mutex_unlock(&h->telling);
 }
 
-/* The first one who is gone is the one that is told of. */
+/* Only the first death is kept and passed to the callback. */
 static void note_lost(struct hosts *h, const char *text)
 {
 	struct hosts_news news = { .is_death = true };
@@ -59,8 +59,11 @@ static void note_lost(struct hosts *h, const char *text)
 	wake_all(h, is_first ? &news : NULL);
 }
 
-static void cut_off(struct hosts *h, struct peer *p)
+/* Handle the death of a peer; `why` is e.g. "its connection was closed". */
+static void star_lose(struct hosts *h, struct peer *p, const char *why)
 {
+	char text[512];
+
 	pthread_mutex_lock(&h->lock);
 	p->is_gone = true;
 	pthread_mutex_unlock(&h->lock);
@@ -69,17 +72,9 @@ static void cut_off(struct hosts *h, struct peer *p)
 		close(p->fd);
 	p->fd = -1;
 	pthread_mutex_unlock(&p->sending);
-}
-
-/* It is gone: why, as in "its connection was closed". */
-static void star_lose(struct hosts *h, struct peer *p, const char *why)
-{
-	char text[512];
-
-	cut_off(h, p);
 	if (atomic_load(&h->is_ending)) {
-		/* It has ended, as this one will; but who waits for it still would do so for
-		 * ever. */
+		/* The peer has ended normally, as this process is about to. A thread that still
+		 * waits for the peer must not wait for ever. */
 		pthread_mutex_lock(&h->lock);
 		mlgen_fail(&h->lost, -EPIPE, "rank %u has ended", p->rank);
 		pthread_mutex_unlock(&h->lock);
@@ -100,71 +95,56 @@ static void star_lose(struct hosts *h, struct peer *p, const char *why)
 	note_lost(h, text);
 }
 
-static void take_data(struct hosts *h, struct peer *p, const char *bytes, uint64_t n)
-{
-	pthread_mutex_lock(&h->lock);
-	buf_addn(&p->data, (const char *)&n, sizeof(n));
-	buf_addn(&p->data, bytes, (size_t)n);
-	pthread_cond_broadcast(&h->changed);
-	pthread_mutex_unlock(&h->lock);
-}
-
-static void take_end(struct hosts *h, struct peer *p, const struct message *m, const char *bytes)
+static void star_dispatch(struct hosts *h, struct peer *p, const struct message *m,
+			  const char *bytes)
 {
 	struct hosts_news news = { .is_interrupted = m->channel == 0 };
-
-	if (h->rank == 0)
-		star_send_all(h, p, MESSAGE_END, m->channel, m->value, bytes);
-	if (!news.is_interrupted)
-		mlgen_fail(&news.err, -ECANCELED, "%.*s", (int)m->value, bytes);
-	wake_all(h, &news);
-}
-
-static void take_text(struct peer *p, const char *bytes, uint64_t n)
-{
-	snprintf(p->does, sizeof(p->does), "%.*s", (int)u64_min(n, sizeof(p->does) - 1), bytes);
-}
-
-static void star_receive_take(struct hosts *h, struct peer *p, const struct message *m,
-			      const char *bytes)
-{
+	uint64_t n = m->value;
 	char text[512];
 
 	switch (m->kind) {
 	case MESSAGE_BEAT:
 		break;
 	case MESSAGE_DOES:
-		take_text(p, bytes, m->value);
+		snprintf(p->does, sizeof(p->does), "%.*s", (int)u64_min(n, sizeof(p->does) - 1),
+			 bytes);
 		break;
 	case MESSAGE_DATA:
-		take_data(h, p, bytes, m->value);
+		pthread_mutex_lock(&h->lock);
+		buf_addn(&p->data, (const char *)&n, sizeof(n));
+		buf_addn(&p->data, bytes, (size_t)n);
+		pthread_cond_broadcast(&h->changed);
+		pthread_mutex_unlock(&h->lock);
 		break;
 	case MESSAGE_END:
-		take_end(h, p, m, bytes);
+		if (h->rank == 0)
+			star_send_all(h, p, MESSAGE_END, m->channel, n, bytes);
+		if (!news.is_interrupted)
+			mlgen_fail(&news.err, -ECANCELED, "%.*s", (int)n, bytes);
+		wake_all(h, &news);
 		break;
 	case MESSAGE_GONE:
-		snprintf(text, sizeof(text), "%.*s", (int)u64_min(m->value, sizeof(text) - 1),
-			 bytes);
+		snprintf(text, sizeof(text), "%.*s", (int)u64_min(n, sizeof(text) - 1), bytes);
 		if (!atomic_load(&h->is_ending))
 			note_lost(h, text);
 		break;
 	case MESSAGE_ASK:
-		survey_take_question(h, m);
+		survey_receive_question(h, m);
 		break;
 	case MESSAGE_ANSWER:
-		survey_take_answer(h, p->rank, m, bytes);
+		survey_receive_answer(h, p->rank, m, bytes);
 		break;
-	case MESSAGE_SAY:
-	case MESSAGE_TOLD:
-		exchange_take(h, p, m, bytes);
+	case MESSAGE_PART:
+	case MESSAGE_ALL_PARTS:
+		exchange_receive(h, p, m, bytes);
 		break;
 	default:
-		channels_take(h, p, m);
+		channels_receive(h, p, m);
 	}
 }
 
-/* All whole messages of what has come. False: what came is no message. */
-static bool take_whole_ones(struct hosts *h, struct peer *p)
+/* Dispatch the complete messages in p->in. False: the bytes are not a message. */
+static bool dispatch_messages(struct hosts *h, struct peer *p)
 {
 	struct message m;
 	size_t at = 0;
@@ -177,7 +157,7 @@ static bool take_whole_ones(struct hosts *h, struct peer *p)
 			return false;
 		if (p->in.len - at - sizeof(m) < n)
 			break;
-		star_receive_take(h, p, &m, p->in.s + at + sizeof(m));
+		star_dispatch(h, p, &m, p->in.s + at + sizeof(m));
 		at += sizeof(m) + (size_t)n;
 	}
 	if (at) {
@@ -187,7 +167,7 @@ static bool take_whole_ones(struct hosts *h, struct peer *p)
 	return true;
 }
 
-/* What has come of it is taken. */
+/* Read and dispatch everything that has arrived from a peer. */
 static void star_receive(struct hosts *h, struct peer *p)
 {
 	char bytes[65536];
@@ -210,7 +190,7 @@ static void star_receive(struct hosts *h, struct peer *p)
 		}
 		p->heard_ns = star_now_ns();
 		buf_addn(&p->in, bytes, (size_t)n);
-		if (!take_whole_ones(h, p)) {
+		if (!dispatch_messages(h, p)) {
 			star_lose(h, p, "what came from it is no message");
 			return;
 		}
@@ -219,15 +199,16 @@ static void star_receive(struct hosts *h, struct peer *p)
 	}
 }
 
-/* How long rank 0 waits for all of them. */
+/* Time limit for all processes to connect to rank 0. */
 #define ACCEPT_NS (10 * NS_PER_S)
-/* What it says may take longer: nothing before all have come. */
+/* Receive timeout of the other ranks; longer, because rank 0 sends nothing before all have
+ * connected. */
 #define RECEIVE_S 20
 #define PINGS 16
-/* All pings of one process, which answers as soon as it has connected. */
+/* Time limit for all pings of one process, which answers as soon as it has connected. */
 #define PINGS_NS (10 * NS_PER_S)
 
-/* What rank 0 found out about a clock. */
+/* Clock offset of a process, as measured by rank 0. */
 struct offset {
 	int64_t ns;
 	uint64_t unsure_ns;
@@ -235,7 +216,7 @@ struct offset {
 
 /* ---- rank 0 ---- */
 
-static bool take_connection(void *who, int fd, uint64_t rank)
+static bool add_connection(void *who, int fd, uint64_t rank)
 {
 	struct hosts *h = who;
 
@@ -248,35 +229,37 @@ static bool take_connection(void *who, int fd, uint64_t rank)
 
 static unsigned count_connected(const struct hosts *h)
 {
-	unsigned met = 0;
+	unsigned connected = 0;
 
 	for (unsigned i = 0; i < h->peer_count; i++)
-		met += h->peers[i].fd >= 0;
-	return met;
+		connected += h->peers[i].fd >= 0;
+	return connected;
 }
 
-/* False: why not, in `mine`. */
+/* Accept a connection from every other process. False: mine->why has the reason. */
 static bool accept_all(struct hosts *h, int listener, struct hello *mine)
 {
 	uint64_t until_ns = star_now_ns() + ACCEPT_NS, now_ns;
-	struct greeter door;
+	struct greeter greeter;
 	char strangers[128];
-	unsigned met;
+	unsigned connected;
 
-	greeter_init(&door, listener, h->hellos[0].token, take_connection, h);
-	while ((met = count_connected(h)) < h->peer_count && (now_ns = star_now_ns()) < until_ns)
-		greeter_look(&door, (int)divide_up(until_ns - now_ns, 1000000));
-	greeter_fini(&door);
-	if (met == h->peer_count)
+	greeter_init(&greeter, listener, h->hellos[0].token, add_connection, h);
+	while ((connected = count_connected(h)) < h->peer_count &&
+	       (now_ns = star_now_ns()) < until_ns)
+		greeter_look(&greeter, (int)divide_up(until_ns - now_ns, 1000000));
+	greeter_fini(&greeter);
+	if (connected == h->peer_count)
 		return true;
 	snprintf(mine->why, sizeof(mine->why),
-		 "%u of %u other processes connected to it within %u s%s", met, h->peer_count,
+		 "%u of %u other processes connected to it within %u s%s", connected, h->peer_count,
 		 (unsigned)(ACCEPT_NS / NS_PER_S),
-		 greeter_tell(&door, strangers, sizeof(strangers)));
+		 greeter_tell(&greeter, strangers, sizeof(strangers)));
 	return false;
 }
 
-/* The quickest answer says most: it is half of its way old, give or take that. */
+/* The fastest answer is the most precise: its time stamp is half a round trip old, give or take
+ * half a round trip. */
 static bool measure_clock(struct peer *p)
 {
 	struct offset best = { .unsure_ns = UINT64_MAX };
@@ -299,7 +282,7 @@ static bool measure_clock(struct peer *p)
 	return connect_write(p->fd, &best, sizeof(best));
 }
 
-static void receive_all(struct hosts *h, int listener, struct hello *mine)
+static void meet_other_ranks(struct hosts *h, int listener, struct hello *mine)
 {
 	if (!accept_all(h, listener, mine))
 		return;
@@ -310,7 +293,7 @@ static void receive_all(struct hosts *h, int listener, struct hello *mine)
 				 h->hellos[i + 1].name);
 }
 
-/* ---- the others ---- */
+/* ---- other ranks ---- */
 
 static void answer_clock(int fd, struct hello *mine)
 {
@@ -318,7 +301,7 @@ static void answer_clock(int fd, struct hello *mine)
 	uint64_t until_ns = 0;
 	int64_t ns;
 
-	/* Their time begins with the first one, which comes when all are there. */
+	/* The time limit starts at the first ping, which rank 0 sends once all have connected. */
 	for (unsigned i = 0; i < PINGS; i++) {
 		if (!connect_read(fd, &ns, sizeof(ns)) || (i && star_now_ns() > until_ns))
 			break;
@@ -333,7 +316,7 @@ static void answer_clock(int fd, struct hello *mine)
 	mine->clock_unsure_ns = best.unsure_ns;
 }
 
-static void reach_rank_0(struct hosts *h, struct hello *mine)
+static void meet_rank_0(struct hosts *h, struct hello *mine)
 {
 	const struct hello *to = &h->hellos[0];
 	const struct greeting g = { .token = to->token, .rank = h->rank };
@@ -355,7 +338,7 @@ static void reach_rank_0(struct hosts *h, struct hello *mine)
 		answer_clock(fd, mine);
 }
 
-/* ---- both ---- */
+/* ---- all ranks ---- */
 
 static int exchange(struct hosts *h, const struct hello *mine, struct mlgen_err *err)
 {
@@ -364,9 +347,9 @@ static int exchange(struct hosts *h, const struct hello *mine, struct mlgen_err 
 	return mlgen_fail(err, -EIO, "MPI_Iallgather of %s failed", h->mpi->name);
 }
 
-/* What is wrong is wrong for all; of a rank that could not connect more is known than of rank 0,
- * which waited for it. */
-static int look_for_faults(struct hosts *h, struct mlgen_err *err)
+/* A fault of any process fails all. Rank 0 is checked last: a rank that could not connect knows
+ * more than rank 0, which waited for it. */
+static int check_faults(struct hosts *h, struct mlgen_err *err)
 {
 	for (unsigned i = 1; i <= h->total; i++) {
 		unsigned rank = i % h->total;
@@ -385,8 +368,8 @@ static int look_for_faults(struct hosts *h, struct mlgen_err *err)
 	return 0;
 }
 
-/* Do they have addresses of one family? */
-static int look_for_networks(struct hosts *h, struct mlgen_err *err)
+/* Can every process reach rank 0 with an address of a common family? */
+static int check_networks(struct hosts *h, struct mlgen_err *err)
 {
 	const struct hello *to = &h->hellos[0];
 	char why[MLGEN_ERR_MAX - 64];
@@ -398,8 +381,11 @@ static int look_for_networks(struct hosts *h, struct mlgen_err *err)
 	return 0;
 }
 
-static void make_peers(struct hosts *h)
+int star_meet(struct hosts *h, const struct hosts_config *cfg, struct mlgen_err *err)
 {
+	struct hello mine = h->hellos[h->rank];
+	int listener = -1;
+
 	h->peer_count = h->rank == 0 ? h->total - 1 : 1;
 	h->peers = mem_array(h->peer_count, sizeof(*h->peers));
 	for (unsigned i = 0; i < h->peer_count; i++) {
@@ -407,14 +393,6 @@ static void make_peers(struct hosts *h)
 		h->peers[i].fd = -1;
 		pthread_mutex_init(&h->peers[i].sending, NULL);
 	}
-}
-
-int star_meet(struct hosts *h, const struct hosts_config *cfg, struct mlgen_err *err)
-{
-	struct hello mine = h->hellos[h->rank];
-	int listener = -1;
-
-	make_peers(h);
 	if (h->rank == 0 && !cfg->over_mpi)
 		listener = addresses_listen(&mine, cfg->port);
 	else if (!cfg->over_mpi)
@@ -423,25 +401,25 @@ int star_meet(struct hosts *h, const struct hosts_config *cfg, struct mlgen_err 
 		mine.token = clock_wall_ns();
 	int rc = exchange(h, &mine, err);
 	if (rc == 0)
-		rc = look_for_faults(h, err);
+		rc = check_faults(h, err);
 	if (rc == 0 && !cfg->over_mpi)
-		rc = look_for_networks(h, err);
+		rc = check_networks(h, err);
 	if (rc == 0 && !cfg->over_mpi) {
 		if (h->rank == 0)
-			receive_all(h, listener, &mine);
+			meet_other_ranks(h, listener, &mine);
 		else
-			reach_rank_0(h, &mine);
+			meet_rank_0(h, &mine);
 		rc = exchange(h, &mine, err);
 	}
 	if (listener >= 0)
 		close(listener);
-	return rc ? rc : look_for_faults(h, err);
+	return rc ? rc : check_faults(h, err);
 }
 
 #define BEAT_NS NS_PER_S
-#define QUIET_NS (10 * NS_PER_S) /* so long without a beat: it is gone */
-/* Our own were so late: this process, or its machine, stood still, and what the others sent
- * meanwhile has not been looked at. */
+#define QUIET_NS (10 * NS_PER_S) /* a peer that is silent for this long is gone */
+/* If our own heartbeat is this late, this process or its machine stood still, and messages that
+ * arrived meanwhile have not been read yet. */
 #define LATE_NS (3 * NS_PER_S)
 
 uint64_t star_now_ns(void)
@@ -457,7 +435,7 @@ struct peer *star_peer(struct hosts *h, unsigned rank)
 	return &h->peers[h->rank == 0 ? rank - 1 : 0];
 }
 
-/* All of both, whatever sendmsg takes at a time. */
+/* Send all bytes of all parts, in as many calls as necessary. */
 static int send_whole(int fd, struct iovec *parts, size_t count)
 {
 	while (count) {
@@ -478,19 +456,18 @@ static int send_whole(int fd, struct iovec *parts, size_t count)
 	return 0;
 }
 
-void star_send(struct hosts *h, struct peer *p, enum message_kind kind, uint32_t channel,
-	       uint64_t value, const void *bytes)
+void star_send(struct peer *p, enum message_kind kind, uint32_t channel, uint64_t value,
+	       const void *bytes)
 {
 	struct message m = { .kind = kind, .channel = channel, .value = value };
 	struct iovec parts[2] = { { .iov_base = &m, .iov_len = sizeof(m) } };
 
-	(void)h;
 	if (message_has_bytes(kind)) {
 		memcpy(&parts[1].iov_base, &bytes, sizeof(bytes));
 		parts[1].iov_len = (size_t)value;
 	}
 	pthread_mutex_lock(&p->sending);
-	/* A message that is half sent is the last one. */
+	/* After half a message nothing else can be sent. */
 	if (p->fd >= 0 && send_whole(p->fd, parts, message_has_bytes(kind) ? 2 : 1) < 0)
 		shutdown(p->fd, SHUT_RDWR);
 	pthread_mutex_unlock(&p->sending);
@@ -501,11 +478,11 @@ void star_send_all(struct hosts *h, const struct peer *except, enum message_kind
 {
 	for (unsigned i = 0; i < h->peer_count; i++)
 		if (&h->peers[i] != except)
-			star_send(h, &h->peers[i], kind, channel, value, bytes);
+			star_send(&h->peers[i], kind, channel, value, bytes);
 }
 
-/* To whom something is being sent it is clear that we are there. */
-static void beat(struct hosts *h)
+/* A peer that is being sent something needs no heartbeat. */
+static void send_beats(struct hosts *h)
 {
 	const struct message m = { .kind = MESSAGE_BEAT };
 
@@ -520,7 +497,7 @@ static void beat(struct hosts *h)
 	}
 }
 
-static void look_for_quiet_ones(struct hosts *h, uint64_t now_ns, bool is_late)
+static void check_silent_peers(struct hosts *h, uint64_t now_ns, bool is_late)
 {
 	for (unsigned i = 0; i < h->peer_count; i++) {
 		struct peer *p = &h->peers[i];
@@ -532,28 +509,6 @@ static void look_for_quiet_ones(struct hosts *h, uint64_t now_ns, bool is_late)
 	}
 }
 
-static int wait_for_any(struct hosts *h, struct pollfd *fds, uint64_t until_ns)
-{
-	uint64_t now_ns = star_now_ns();
-	uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-
-	for (unsigned i = 0; i < h->peer_count; i++)
-		fds[i] = (struct pollfd){ .fd = h->peers[i].fd, .events = POLLIN };
-	fds[h->peer_count] = (struct pollfd){ .fd = h->wake_fd, .events = POLLIN };
-	return poll(fds, h->peer_count + 1, (int)divide_up(left_ns, 1000000));
-}
-
-/* True: it is to end. */
-static bool take_wishes(struct hosts *h)
-{
-	uint64_t count;
-
-	if (read(h->wake_fd, &count, sizeof(count)) != sizeof(count))
-		return false;
-	channels_close_wanted(h);
-	return atomic_load(&h->is_stopping);
-}
-
 static void *star_main(void *arg)
 {
 	struct hosts *h = arg;
@@ -561,18 +516,25 @@ static void *star_main(void *arg)
 	uint64_t beat_ns = star_now_ns();
 
 	for (;;) {
-		uint64_t now_ns = star_now_ns();
+		uint64_t now_ns = star_now_ns(), requests;
 
 		if (now_ns >= beat_ns) {
-			/* First what came while we were late. */
-			look_for_quiet_ones(h, now_ns, now_ns > beat_ns + LATE_NS);
-			beat(h);
+			check_silent_peers(h, now_ns, now_ns > beat_ns + LATE_NS);
+			send_beats(h);
 			beat_ns = now_ns + BEAT_NS;
 		}
-		if (wait_for_any(h, fds, beat_ns) < 0)
+		for (unsigned i = 0; i < h->peer_count; i++)
+			fds[i] = (struct pollfd){ .fd = h->peers[i].fd, .events = POLLIN };
+		fds[h->peer_count] = (struct pollfd){ .fd = h->wake_fd, .events = POLLIN };
+		now_ns = u64_min(star_now_ns(), beat_ns);
+		if (poll(fds, h->peer_count + 1, (int)divide_up(beat_ns - now_ns, 1000000)) < 0)
 			continue;
-		if (fds[h->peer_count].revents && take_wishes(h))
-			break;
+		if (fds[h->peer_count].revents &&
+		    read(h->wake_fd, &requests, sizeof(requests)) == sizeof(requests)) {
+			channels_close_wanted(h);
+			if (atomic_load(&h->is_stopping))
+				break;
+		}
 		for (unsigned i = 0; i < h->peer_count; i++)
 			if (fds[i].revents && h->peers[i].fd >= 0)
 				star_receive(h, &h->peers[i]);
@@ -603,7 +565,7 @@ void star_wake(struct hosts *h)
 	const uint64_t one = 1;
 	ssize_t n = write(h->wake_fd, &one, sizeof(one));
 
-	(void)n; /* only 2^64 of them would not fit */
+	(void)n; /* fails only at 2^64 unread wake-ups */
 }
 
 void star_stop(struct hosts *h)
@@ -615,7 +577,7 @@ void star_stop(struct hosts *h)
 	}
 	if (h->wake_fd >= 0)
 		close(h->wake_fd);
-	h->wake_fd = -1; /* who wakes it now wakes nobody */
+	h->wake_fd = -1; /* a later star_wake has no effect */
 	for (unsigned i = 0; i < h->peer_count; i++)
 		if (h->peers[i].fd >= 0)
 			close(h->peers[i].fd);

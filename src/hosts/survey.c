@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* survey.c - see hosts.h. */
+/* survey.c - rank 0 polls the other processes while a job runs. */
 
 #include <string.h>
 #include <time.h>
@@ -9,13 +9,13 @@
 #include "base/util.h"
 #include "hosts/hosts_internal.h"
 
-/* Before the bytes of an answer. */
+/* Precedes the bytes of an answer. */
 struct answer_head {
-	uint64_t turn; /* of the question */
+	uint64_t turn; /* number of the question */
 	uint64_t is_last;
 };
 
-/* Of one rank. */
+/* Answers of one rank. */
 struct answers {
 	struct buf last;
 	uint64_t turn;
@@ -27,16 +27,16 @@ struct survey {
 	uint32_t number;
 	survey_put *put;
 	void *arg;
-	struct survey *next; /* of this process; under hosts->lock, as all below */
-	uint64_t asked;      /* the last question, by number */
-	uint64_t answered;   /* not rank 0: the last that was answered */
+	struct survey *next; /* list of this process; this member and all below under hosts->lock */
+	uint64_t asked;      /* number of the last question */
+	uint64_t answered;   /* other ranks: number of the last question answered */
 	bool is_ending;
-	struct answers *of; /* rank 0: of each rank; else NULL */
+	struct answers *of; /* rank 0: by rank; NULL in other ranks */
 	pthread_t thread;
 	bool has_thread;
 };
 
-/* ---- those who are asked ---- */
+/* ---- answering ranks ---- */
 
 static void survey_send(struct survey *s, uint64_t turn, bool is_last)
 {
@@ -121,7 +121,7 @@ void survey_free(struct survey *s)
 
 /* ---- on the receiving thread ---- */
 
-/* With the lock held. */
+/* The caller holds hosts->lock. */
 static struct survey *survey_of(struct hosts *h, uint32_t number)
 {
 	struct survey *s = h->surveys;
@@ -131,7 +131,7 @@ static struct survey *survey_of(struct hosts *h, uint32_t number)
 	return s;
 }
 
-void survey_take_question(struct hosts *h, const struct message *m)
+void survey_receive_question(struct hosts *h, const struct message *m)
 {
 	pthread_mutex_lock(&h->lock);
 	struct survey *s = survey_of(h, m->channel);
@@ -142,7 +142,8 @@ void survey_take_question(struct hosts *h, const struct message *m)
 	pthread_mutex_unlock(&h->lock);
 }
 
-void survey_take_answer(struct hosts *h, unsigned rank, const struct message *m, const char *bytes)
+void survey_receive_answer(struct hosts *h, unsigned rank, const struct message *m,
+			   const char *bytes)
 {
 	struct answer_head head;
 
@@ -166,7 +167,8 @@ void survey_take_answer(struct hosts *h, unsigned rank, const struct message *m,
 
 /* ---- rank 0 ---- */
 
-/* With the lock held: so many are still to answer this question, of UINT64_MAX their last one. */
+/* Number of processes that still have to answer this question; UINT64_MAX stands for their last
+ * answer. The caller holds hosts->lock. */
 static unsigned survey_awaited(const struct survey *s, uint64_t turn)
 {
 	const struct hosts *h = s->hosts;

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Asked so often it costs 3 % of a CPU, and is as late as that at most once a message. */
+/* Polling this often costs 3 % of a CPU, and delays a message by at most this time. */
 #define NAP_NS 200000
 
 static void nap(void)
@@ -113,7 +113,7 @@ static int pmi_fd(void)
 	return rest && rest != text && !*rest && fd <= INT_MAX ? (int)fd : -1;
 }
 
-/* One line there, and one back, which has to begin with `answer`. */
+/* Send a line and read one line, which has to begin with `answer`. */
 static int pmi_say(int fd, const char *line, const char *answer)
 {
 	char got[256] = "";
@@ -131,7 +131,7 @@ static int pmi_say(int fd, const char *line, const char *answer)
 	return strncmp(got, answer, strlen(answer)) == 0 ? 0 : -1;
 }
 
-/* What goes over MPI is complete; then nobody calls it any more. */
+/* Wait until all MPI traffic is complete; no process calls MPI afterwards. */
 static void end(void)
 {
 	MPI_Request request;
