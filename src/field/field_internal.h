@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* field_internal.h - the types that options can have: a row of functions each. */
+/* field_internal.h - the types of options: a row of functions each. */
 #pragma once
 
 #include "field/fields.h"
 
-/*
- * `value` is the member itself, of so many bytes. A string, which owns memory, and what only
- * metrics have are no rows: field_type_of() gives NULL.
- */
+/* `value` is the member itself, of `bytes` bytes. Strings, which own memory, and types that only
+ * metrics have are not in the table; field_type_of() returns NULL for them. */
 struct field_type {
 	size_t bytes;
-	/* In help: "SIZE"; NULL = its choices. */
+	/* Word in help texts: "SIZE"; NULL = the choices. */
 	const char *word;
-	/* Unset is NaN, and not 0. */
+	/* An unset value is NaN instead of 0. */
 	bool is_real;
 	/* 0, or -EINVAL, -ERANGE with err, without the option's name. */
 	int (*parse)(const struct mlgen_field *f, void *value, const char *text, unsigned kb_base,
 		     struct mlgen_err *err);
-	/* 0, or -ERANGE with the whole message; NULL = it has no limits. */
+	/* 0, or -ERANGE with the complete message; NULL = no limits. */
 	int (*check)(const struct mlgen_field *f, const void *value, const char *text,
 		     struct mlgen_err *err);
-	/* As text that parse reads back; nothing of what is unset. */
+	/* Append the value as text that parse reads back; an unset value appends nothing. */
 	void (*format)(struct buf *out, const struct mlgen_field *f, const void *value);
-	/* A limit, in the same notation. */
+	/* Append a limit in the same notation. */
 	void (*limit)(struct buf *out, double limit);
-	/* Of what may be more than its bytes, else NULL: a copy is held, and what was parsed or
-	 * held is dropped, which leaves nothing behind. */
+	/* For values that refer to shared memory, otherwise NULL: hold adds a reference for a
+	 * copy; drop removes the reference of a parsed or held value. */
 	void (*hold)(const void *value);
 	void (*drop)(void *value);
 };
 
 const struct field_type *field_type_of(const struct mlgen_field *f);
 
-/* Where in a value of one of these choices a distribution begins, or its end. */
+/* Offset of the distribution in a value of one of these choices, or the length of the value. */
 size_t variant_dist_at(const struct mlgen_choice *choices, const char *value);

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "base/util.h"
 
-/* Of one type each: what all functions of a kind are called with. */
+/* Function heads, one per type. */
 #define PARSE(type)                                                                                \
 	static int parse_##type(const struct mlgen_field *f, void *value, const char *text,        \
 				unsigned kb_base, struct mlgen_err *err)
@@ -93,7 +93,7 @@ FORMAT(bool)
 	buf_add(out, *(const bool *)value ? "1" : "0");
 }
 
-/* As units_size; "1k-4k", from which fio would draw, is refused as a range. */
+/* Like units_size, but refuse "1k-4k", a range that fio would draw from. */
 static int size_parse(uint64_t *out, const char *text, unsigned kb_base, struct mlgen_err *err)
 {
 	const char *minus = *text ? strchr(text + 1, '-') : NULL;
@@ -189,7 +189,7 @@ FORMAT(percent)
 #define NUMBER_MAX 1000000000u
 #define SIZE_MAX_BYTES (UINT64_C(1) << 62)
 
-/* Of a choice's word; every one there is is shorter. */
+/* Size of a choice's word; all existing words are shorter. */
 #define WORD_BYTES 32
 
 const char *variant_form(const struct mlgen_choice *c)
@@ -209,11 +209,6 @@ size_t variant_word_length(const struct mlgen_choice *c)
 static bool has_form(const struct mlgen_choice *c, const char *begin)
 {
 	return strncmp(variant_form(c), begin, strlen(begin)) == 0;
-}
-
-static bool takes_second(const struct mlgen_choice *c)
-{
-	return strchr(variant_form(c), '[') != NULL;
 }
 
 static bool is_between(uint64_t n, uint64_t most)
@@ -237,7 +232,8 @@ static int check_argument(const struct variant *v, const struct mlgen_choice *c,
 	return 0;
 }
 
-static int read_dist(struct variant *v, const char *text, unsigned kb_base, struct mlgen_err *err)
+static int parse_dist_argument(struct variant *v, const char *text, unsigned kb_base,
+			       struct mlgen_err *err)
 {
 	int rc = dist_parse(&v->dist, text, DIST_NUMBERS, NULL, kb_base, err);
 
@@ -246,10 +242,10 @@ static int read_dist(struct variant *v, const char *text, unsigned kb_base, stru
 	return rc;
 }
 
-static int read_argument(struct variant *v, const struct mlgen_choice *c, const char *text,
-			 unsigned kb_base, struct mlgen_err *err)
+static int parse_argument(struct variant *v, const struct mlgen_choice *c, const char *text,
+			  unsigned kb_base, struct mlgen_err *err)
 {
-	size_t len = takes_second(c) ? strcspn(text, ":") : strlen(text);
+	size_t len = strchr(variant_form(c), '[') ? strcspn(text, ":") : strlen(text);
 	char *first = mem_strndup(text, len);
 	int rc = has_form(c, "SIZE") ? size_parse(&v->number, first, kb_base, err)
 				     : units_u64(first, &v->number, err);
@@ -323,16 +319,23 @@ static int variant_parse(struct variant *out, const struct mlgen_choice *choices
 		text += variant_word_length(c);
 		if (!variant_form(c))
 			return 0;
-		return has_form(c, "DIST") ? read_dist(out, text, kb_base, err)
-					   : read_argument(out, c, text, kb_base, err);
+		return has_form(c, "DIST") ? parse_dist_argument(out, text, kb_base, err)
+					   : parse_argument(out, c, text, kb_base, err);
 	}
 	return fail_unknown(choices, text, err);
 }
 
-static void format_argument(struct buf *out, const struct variant *v, const struct mlgen_choice *c)
+static void variant_format(struct buf *out, const struct variant *v, const struct mlgen_choice *c)
 {
 	char text[UNITS_TEXT_BYTES];
 
+	while (c->name && c->value != v->kind)
+		c++;
+	if (!c->name)
+		return;
+	buf_addn(out, c->name, variant_word_length(c));
+	if (!variant_form(c))
+		return;
 	if (has_form(c, "DIST"))
 		dist_format(out, &v->dist, DIST_NUMBERS);
 	else if (has_form(c, "SIZE"))
@@ -341,19 +344,6 @@ static void format_argument(struct buf *out, const struct variant *v, const stru
 		buf_addf(out, "%" PRIu64, v->number);
 	if (v->second)
 		buf_addf(out, ":%" PRIu64, v->second);
-}
-
-static void variant_format(struct buf *out, const struct variant *v,
-			   const struct mlgen_choice *choices)
-{
-	for (const struct mlgen_choice *c = choices; c->name; c++) {
-		if (c->value != v->kind)
-			continue;
-		buf_addn(out, c->name, variant_word_length(c));
-		if (variant_form(c))
-			format_argument(out, v, c);
-		return;
-	}
 }
 
 PARSE(choice)
@@ -516,7 +506,7 @@ static int parse_half(uint64_t *out, const char *text, size_t len, bool is_size,
 	return rc;
 }
 
-static void put_half(struct buf *out, uint64_t half, bool is_size)
+static void format_half(struct buf *out, uint64_t half, bool is_size)
 {
 	char text[UNITS_TEXT_BYTES];
 
@@ -527,9 +517,9 @@ static void put_half(struct buf *out, uint64_t half, bool is_size)
 }
 
 /*
- * "4k", which is both, or "4k,64k", which is reads and writes. A half that is left out
- * (",64k") stays as it is. fio's third value, of trims, is read and dropped: nothing here
- * trims.
+ * Parse "4k", which applies to both, or "4k,64k" for reads and writes. A half that is left out
+ * (",64k") keeps its value. fio's third value, for trims, is parsed and dropped, because mlgen does
+ * not trim.
  */
 PARSE(pair)
 {
@@ -561,11 +551,11 @@ PARSE(pair)
 
 static void pair_format(struct buf *out, const struct u64_pair *pair, bool is_size)
 {
-	put_half(out, pair->read, is_size);
+	format_half(out, pair->read, is_size);
 	if (pair->write == pair->read)
 		return;
 	buf_addc(out, ',');
-	put_half(out, pair->write, is_size);
+	format_half(out, pair->write, is_size);
 }
 
 static int check_half(const struct mlgen_field *f, uint64_t half, struct mlgen_err *err)
@@ -603,7 +593,7 @@ static bool is_percent(const char *text)
 	return len && text[len - 1] == '%';
 }
 
-static int parse_part(double *out, const char *text, struct mlgen_err *err)
+static int parse_share_percent(double *out, const char *text, struct mlgen_err *err)
 {
 	int rc = units_percent(text, out, err);
 
@@ -612,14 +602,14 @@ static int parse_part(double *out, const char *text, struct mlgen_err *err)
 	return rc;
 }
 
-/* Read a size, or with a % behind it 0 to 100 percent. */
+/* Parse a size, or 0 to 100 percent. */
 PARSE(share)
 {
 	struct size_share *out = value;
 
 	(void)f;
 	*out = (struct size_share){ 0 };
-	return is_percent(text) ? parse_part(&out->percent, text, err)
+	return is_percent(text) ? parse_share_percent(&out->percent, text, err)
 				: size_parse(&out->bytes, text, kb_base, err);
 }
 
@@ -642,7 +632,7 @@ FORMAT(share)
 		buf_add(out, units_put_size(text, share->bytes));
 }
 
-/* The same with a count in place of a size. */
+/* Parse a count, or 0 to 100 percent. */
 PARSE(u64_share)
 {
 	struct u64_share *out = value;
@@ -650,7 +640,7 @@ PARSE(u64_share)
 	(void)f;
 	(void)kb_base;
 	*out = (struct u64_share){ 0 };
-	return is_percent(text) ? parse_part(&out->percent, text, err)
+	return is_percent(text) ? parse_share_percent(&out->percent, text, err)
 				: units_u64(text, &out->count, err);
 }
 
@@ -673,8 +663,8 @@ FORMAT(u64_share)
 		buf_addf(out, "%" PRIu64, share->count);
 }
 
-/* Length of the count in "5000 samples"; 0 = there is no such word. */
-static size_t samples_at(const char *text)
+/* Length of the count in "5000 samples"; 0 = the text does not end with that word. */
+static size_t samples_length(const char *text)
 {
 	static const char *const words[] = { "samples", "sample" };
 	size_t len = strlen(text);
@@ -691,31 +681,26 @@ static size_t samples_at(const char *text)
 	return 0;
 }
 
-static int parse_samples(uint64_t *out, const char *text, size_t len, struct mlgen_err *err)
-{
-	char *count = mem_strndup(text, len);
-	int rc = units_u64(count, out, err);
-
-	mem_free(count);
-	return rc;
-}
-
-/* Read the size of a cache: a size, with a % behind it a percentage, which may be above 100, or
- * with "samples" behind it a count. None of them may be 0. */
+/* Parse the size of a cache: bytes, a percentage, which may be above 100, or a number of
+ * samples. None may be 0. */
 PARSE(cache_size)
 {
 	struct cache_size *out = value;
-	size_t samples = samples_at(text);
+	size_t samples_len = samples_length(text);
 	int rc = 0;
 
 	(void)f;
 	*out = (struct cache_size){ 0 };
-	if (samples)
-		rc = parse_samples(&out->samples, text, samples, err);
-	else if (is_percent(text))
+	if (samples_len) {
+		char *count = mem_strndup(text, samples_len);
+
+		rc = units_u64(count, &out->samples, err);
+		mem_free(count);
+	} else if (is_percent(text)) {
 		rc = units_percent(text, &out->percent, err);
-	else
+	} else {
 		rc = size_parse(&out->bytes, text, kb_base, err);
+	}
 	if (rc == 0 && !out->bytes && !out->samples && !(out->percent > 0))
 		return mlgen_fail(err, -ERANGE,
 				  "'%s' holds nothing; write a size, a percentage such as 15%%, or "
@@ -724,7 +709,7 @@ PARSE(cache_size)
 	return rc;
 }
 
-/* The limits are those of bytes, and no count needs others. */
+/* The limits apply to bytes; a count needs no others. */
 CHECK(cache_size)
 {
 	const struct cache_size *size = value;

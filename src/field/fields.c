@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fields.c - tables of fields, walked and shown. */
+/* fields.c - walk tables of fields: defaults, parsing, formatting, help texts. */
 #include "field/field_internal.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@
 #include "base/util.h"
 #include "stat/metric.h"
 
-/* Of one type each. */
+/* Function heads, one per type. */
 #define UNKNOWN(type) static void unknown_##type(const struct mlgen_field *f, void *member)
 
 UNKNOWN(bool)
@@ -42,7 +42,7 @@ UNKNOWN(choice)
 	*(int *)member = 0;
 }
 
-/* In the struct itself, or what it points to. */
+/* The text is in the struct itself, or a pointer in the struct. */
 UNKNOWN(text)
 {
 	memset(member, 0, f->stride ? f->stride : sizeof(char *));
@@ -54,7 +54,7 @@ UNKNOWN(hist)
 	*(struct hist **)member = NULL;
 }
 
-/* Who has filled a list may need its room again. */
+/* `items` stays, because its memory may be reused. */
 UNKNOWN(list)
 {
 	(void)f;
@@ -101,13 +101,13 @@ bool field_is_list(const struct mlgen_field *row)
 	return row->type == MLGEN_LIST || row->type == MLGEN_F64_ARRAY;
 }
 
-/* Steps behind ".0", the number of an element; false where it is none. */
-static bool take_index(const char **path, size_t *index)
+/* Parse the index in ".0" and advance the path; false if there is no index. */
+static bool parse_index(const char **path, size_t *index)
 {
 	size_t len = **path ? strspn(*path + 1, "0123456789") : 0;
-	char behind = len ? (*path)[1 + len] : '?';
+	char next = len ? (*path)[1 + len] : '?';
 
-	if (len > 9 || (behind && behind != '.'))
+	if (len > 9 || (next && next != '.'))
 		return false;
 	*index = strtoul(*path + 1, NULL, 10);
 	*path += 1 + len;
@@ -125,7 +125,7 @@ void field_path_init(struct field_path *p, const struct mlgen_field *table, cons
 		.end = path + len,
 		.rest = path + len,
 	};
-	p->is_element = p->row && field_is_list(p->row) && take_index(&p->rest, &p->index);
+	p->is_element = p->row && field_is_list(p->row) && parse_index(&p->rest, &p->index);
 }
 
 bool field_path_next(struct field_path *p)
@@ -149,7 +149,7 @@ const void *field_path_member(const struct field_path *p, const void *base)
 	return p->index < list->count ? (const char *)list->items + p->index * bytes : NULL;
 }
 
-/* Any member an option can have, but for strings. */
+/* Any member type of an option, except for strings. */
 union value {
 	bool truth;
 	uint64_t u64;
@@ -174,14 +174,7 @@ static const void *const_member(const struct mlgen_field *f, const void *base)
 	return (const char *)base + f->off;
 }
 
-/* The option's name goes in front of what the readers of numbers say. */
-static int fail_named(const struct mlgen_field *f, struct mlgen_err *err,
-		      const struct mlgen_err *why)
-{
-	return mlgen_fail(err, why->code, "%s: %s", f->name, why->text);
-}
-
-/* A member that is set anew, or is over. */
+/* Release the memory of a member before it is set or freed. */
 static void drop_member(const struct mlgen_field *f, void *base)
 {
 	const struct field_type *type = field_type_of(f);
@@ -190,8 +183,8 @@ static void drop_member(const struct mlgen_field *f, void *base)
 		type->drop(member(f, base));
 }
 
-/* What an option without a default holds until it is set. */
-static void put_unset(const struct mlgen_field *f, void *base)
+/* Set a member to the unset value, that of an option without a default. */
+static void set_unset(const struct mlgen_field *f, void *base)
 {
 	const struct field_type *type = field_type_of(f);
 	double nan_value = (double)NAN;
@@ -209,15 +202,6 @@ static void put_unset(const struct mlgen_field *f, void *base)
 	}
 }
 
-static void put_string(const struct mlgen_field *f, void *base, const char *text)
-{
-	char *s = NULL;
-
-	memcpy(&s, member(f, base), sizeof(s));
-	mem_replace(&s, text);
-	memcpy(member(f, base), &s, sizeof(s));
-}
-
 static const char *get_string(const struct mlgen_field *f, const void *base)
 {
 	const char *s = NULL;
@@ -232,7 +216,7 @@ static void get_value(const struct mlgen_field *f, const void *base, union value
 	memcpy(v, const_member(f, base), field_type_of(f)->bytes);
 }
 
-/* Where in the value a distribution begins, or its end. */
+/* Offset of the distribution in a value, or the length of the value. */
 static size_t dist_at(const struct mlgen_field *f, const char *value)
 {
 	if (f->type == MLGEN_VARIANT)
@@ -289,7 +273,7 @@ const struct mlgen_field *field_find(const struct mlgen_field *table, const char
 void field_defaults(const struct mlgen_field *table, void *base)
 {
 	for (const struct mlgen_field *f = table; f && f->name; f++) {
-		put_unset(f, base);
+		set_unset(f, base);
 		if (f->def) {
 			int rc = field_parse(f, base, f->def, 1024, NULL);
 
@@ -304,7 +288,7 @@ void field_fini(const struct mlgen_field *table, void *base)
 {
 	for (const struct mlgen_field *f = table; f && f->name; f++) {
 		if (f->type == MLGEN_STR)
-			put_unset(f, base);
+			set_unset(f, base);
 		else
 			drop_member(f, base);
 	}
@@ -319,19 +303,19 @@ int field_parse(const struct mlgen_field *f, void *base, const char *text, unsig
 	int rc = 0;
 
 	if (!*text && !f->def) {
-		put_unset(f, base);
+		set_unset(f, base);
 		return 0;
 	}
 	if (!*text)
 		return mlgen_fail(err, -EINVAL, "%s: the value is missing", f->name);
 	if (f->type == MLGEN_STR) {
-		put_string(f, base, text);
+		mem_replace(member(f, base), text);
 		return 0;
 	}
-	/* A pair may name one half only: the other stays. */
+	/* A text may set only one half of a pair; the other half is kept. */
 	get_value(f, base, &v);
 	if (type->parse(f, &v, text, kb_base, &why))
-		return fail_named(f, err, &why);
+		return mlgen_fail(err, why.code, "%s: %s", f->name, why.text);
 	rc = type->check ? type->check(f, &v, text, err) : 0;
 	if (rc == 0) {
 		drop_member(f, base);
@@ -413,10 +397,10 @@ bool field_is_default(const struct mlgen_field *f, const void *base)
 
 		return s && f->def ? strcmp(s, f->def) == 0 : !s && !f->def;
 	}
-	/* Compared as text: the same text is the same value, also for NaN. */
+	/* Values are compared as text, which also works for NaN. */
 	at_zero.off = 0;
 	memset(&v, 0, sizeof(v));
-	put_unset(&at_zero, &v);
+	set_unset(&at_zero, &v);
 	if (f->def)
 		field_parse(&at_zero, &v, f->def, 1024, NULL);
 	field_format(&now, f, base);
@@ -440,20 +424,20 @@ bool field_is_flag(const struct mlgen_field *f)
 
 /* ---- text ---- */
 
-/* Longer names are no misspelt options. */
+/* Longer names are not compared. */
 #define NAME_MAX_LEN 48
 
-/* Longer lists of choices do not stand in a usage line. */
+/* Longer lists of choices do not fit in a usage line. */
 #define CHOICES_MAX_LEN 48
 
-/* Above this an upper limit is only the width of the type. */
+/* A larger upper limit is only the width of the type and is not printed. */
 #define NO_UPPER_LIMIT 1e18
 
 struct nearest {
 	char name[NAME_MAX_LEN + 1];
 	size_t len;
-	size_t best; /* distance; what is farther is not offered */
-	const char *found;
+	size_t best; /* distance that a candidate must be below */
+	const char *nearest;
 };
 
 static size_t normalize(char *out, const char *name)
@@ -471,14 +455,7 @@ static size_t normalize(char *out, const char *name)
 	return n;
 }
 
-static size_t min3(size_t a, size_t b, size_t c)
-{
-	size_t m = a < b ? a : b;
-
-	return m < c ? m : c;
-}
-
-/* Insert, delete, replace and swap of neighbours each count one. */
+/* Damerau-Levenshtein distance: insert, delete, replace and swap of neighbours each count one. */
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t rows[3][NAME_MAX_LEN + 1];
@@ -493,7 +470,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 		for (size_t j = 1; j <= b_len; j++) {
 			size_t differs = a[i - 1] != b[j - 1];
 
-			now[j] = min3(prev[j] + 1, now[j - 1] + 1, prev[j - 1] + differs);
+			now[j] = u64_min(u64_min(prev[j], now[j - 1]) + 1, prev[j - 1] + differs);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
 			    before[j - 2] + 1 < now[j])
 				now[j] = before[j - 2] + 1;
@@ -512,7 +489,7 @@ static bool nearest_init(struct nearest *n, const char *name)
 	memset(n, 0, sizeof(*n));
 	n->len = normalize(n->name, name);
 	third = (n->len + 2) / 3;
-	/* samples_per_second is samples_per_sec. */
+	/* Three edits lead from samples_per_second to samples_per_sec. */
 	most = n->len < 14 ? 2 : 3;
 	n->best = (third < most ? third : most) + 1;
 	return n->len > 0;
@@ -527,10 +504,10 @@ static void nearest_try(struct nearest *n, const char *candidate)
 	if (!len)
 		return;
 	d = distance(n->name, n->len, name, len);
-	/* A word without any letter in common is no misspelling. */
+	/* A word without a letter in common is not a misspelling. */
 	if (d < n->best && d < len) {
 		n->best = d;
-		n->found = candidate;
+		n->nearest = candidate;
 	}
 }
 
@@ -546,7 +523,7 @@ const char *field_nearest(const struct mlgen_field *const *tables, const char *n
 			nearest_try(&n, f->alias);
 		}
 	}
-	return n.found;
+	return n.nearest;
 }
 
 const char *field_nearest_word(const char *const *words, const char *name)
@@ -557,7 +534,7 @@ const char *field_nearest_word(const char *const *words, const char *name)
 		return NULL;
 	for (; *words; words++)
 		nearest_try(&n, *words);
-	return n.found;
+	return n.nearest;
 }
 
 bool field_is_spelling(const struct mlgen_field *f, const struct mlgen_choice *choice)

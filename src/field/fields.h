@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fields.h - tables of fields: members of structs by name, type and unit; walked, shown, merged. */
+/* fields.h - tables of fields: struct members by name, type and unit; parsed, formatted, merged. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,28 +28,27 @@ struct u64_pair {
 	uint64_t read, write;
 };
 
-/* Member type of MLGEN_SIZE_SHARE: bytes, or a percentage of something that is known later; both 0
- * = unset. */
+/* Member type of MLGEN_SIZE_SHARE: bytes, or a percentage of a quantity that is known later.
+ * Both 0 = unset. */
 struct size_share {
 	uint64_t bytes;
 	double percent;
 };
 
-/* Member type of MLGEN_CACHE_SIZE: bytes, a percentage of the data set's, or a number of samples;
- * one of them is not 0, but where it is unset. */
+/* Member type of MLGEN_CACHE_SIZE: bytes, a percentage of the data set, or a number of samples.
+ * All 0 = unset; otherwise exactly one is set. */
 struct cache_size {
 	uint64_t bytes, samples;
 	double percent;
 };
 
-/* Member type of MLGEN_U64_SHARE: the same of a count. */
+/* Member type of MLGEN_U64_SHARE: a count, or a percentage. Both 0 = unset. */
 struct u64_share {
 	uint64_t count;
 	double percent;
 };
 
-/* Member type of MLGEN_VARIANT: the value of a choice, and what is written behind it
- * (see variant_form). */
+/* Member type of MLGEN_VARIANT: the value of a choice and its argument (see variant_form). */
 struct variant {
 	int kind;
 	uint64_t number, second;
@@ -72,31 +71,33 @@ struct variant {
 /* Number of rows before the end row. */
 size_t field_count(const struct mlgen_field *table);
 
-/* By name or alias; '-' and '_' are alike; no abbreviations. NULL = none. */
+/* Find a row by name or alias; '-' and '_' are alike, abbreviations are not accepted. NULL =
+ * none. */
 const struct mlgen_field *field_find(const struct mlgen_field *table, const char *name);
 
-/* Are two option names the same, '-' and '_' alike? */
+/* Are two option names equal, with '-' and '_' alike? */
 bool field_name_equal(const char *a, const char *b);
 
-/* Set every member to its default. Before the first time `base` is zeroed. */
+/* Set every member to its default. Zero `base` before the first call. */
 void field_defaults(const struct mlgen_field *table, void *base);
 
-/* Free what the members own (strings, files of values) and zero them. */
+/* Free the memory that members own (strings, files of values) and zero them. */
 void field_fini(const struct mlgen_field *table, void *base);
 
 /*
- * Parse text into the member, with range check; of an option without default an empty text unsets
- * it. 0, or -EINVAL / -ERANGE with
- * "name: what is wrong, what would be right": "batch_size: 0 is below the minimum 1", "loader:
- * 'pytroch' is none of pytorch plain; did you mean 'pytorch'?". Capitals make no difference in the
- * words of a choice. The member is unchanged on error.
+ * Parse text into the member and check its range. An empty text unsets an option without a default.
+ * Choices are matched without regard to case. The member is unchanged on error.
+ *
+ * 0, or -EINVAL / -ERANGE with "name: problem, remedy": "batch_size: 0 is below the minimum 1",
+ * "loader: 'pytroch' is none of pytorch plain; did you mean 'pytorch'?".
  */
 int field_parse(const struct mlgen_field *f, void *base, const char *text, unsigned kb_base,
 		struct mlgen_err *err);
 
 /*
- * The same value by itself, to be put into any number of structs; half a pair has the default
- * beside it. NULL with err where field_parse would fail.
+ * Parse a value on its own, to be copied into any number of structs with field_put; field_forget
+ * frees it. If only half of a pair is given, the other half has the default. NULL with err where
+ * field_parse would fail.
  */
 void *field_read(const struct mlgen_field *f, const char *text, unsigned kb_base,
 		 struct mlgen_err *err);
@@ -111,129 +112,134 @@ void field_format(struct buf *out, const struct mlgen_field *f, const void *base
 bool field_is_default(const struct mlgen_field *f, const void *base);
 
 /*
- * The nearest of the names (and aliases) in several tables within the allowed distance
- * (Damerau-Levenshtein <= 2 and <= len/3 rounded up), or NULL. `tables` ends with NULL.
+ * Find the most similar name or alias in several tables (`tables` ends with NULL). NULL if none is
+ * near enough: at most len/3 rounded up, and at most 2 edits, or 3 for names of 14 characters and
+ * more (Damerau-Levenshtein distance).
  */
 const char *field_nearest(const struct mlgen_field *const *tables, const char *name);
-/* The same over a NULL-ended list of words. */
+/* Like field_nearest, for a NULL-ended list of words. */
 const char *field_nearest_word(const char *const *words, const char *name);
 
-/* Where in the value of an option a path begins that is taken from where the option stands: behind
- * "file:" of a distribution, or at all of it (MLGEN_BESIDE); its end where there is none. */
+/*
+ * Offset of a path in the value of an option that is relative to the place where the option stands:
+ * after "file:" of a distribution, or 0 (MLGEN_BESIDE). The length of the value if it holds no such
+ * path.
+ */
 size_t field_path_at(const struct mlgen_field *f, const char *value);
 
-/* The choices of an enum or a variant with `between` between them: "none|file|buffer:N". */
+/* Append the choices of an enum or a variant, separated by `between`: "none|file|buffer:N". */
 void field_choices_text(struct buf *out, const struct mlgen_field *f, const char *between);
-/* Would these be too long for a usage line? */
+/* Are the choices too long for a usage line? */
 bool field_has_long_choices(const struct mlgen_field *f);
-/* "INT", "SIZE", "TIME", "pytorch|plain", "FORMAT" for long choices, ... */
+/* Append the type: "INT", "SIZE", "TIME", "pytorch|plain", "FORMAT" for long choices, ... */
 void field_type_text(struct buf *out, const struct mlgen_field *f);
-/* A limit in the notation of the field: "1024", "1g", "1d". */
+/* Append a limit in the notation of the field: "1024", "1g", "1d". */
 void field_limit_text(struct buf *out, const struct mlgen_field *f, double limit);
-/* Is the choice a second spelling of one before it (fio's "1" for "run")? */
+/* Is the choice another spelling of an earlier one (fio's "1" for "run")? */
 bool field_is_spelling(const struct mlgen_field *f, const struct mlgen_choice *choice);
-/* "default 4, 1 to 1024" */
+/* Append default and range: "default 4, 1 to 1024". */
 void field_range_text(struct buf *out, const struct mlgen_field *f);
 
-/* May the option stand without a value, which is 1 then? */
+/* May the option be given without a value, which then is 1? */
 bool field_is_flag(const struct mlgen_field *f);
 
 /* ---- variants ---- */
 
 /*
- * A choice whose name is "NAME:FORM" is written with an argument: FORM begins with N, a number from
- * 1 on, or SIZE, at least a byte, and where "[:WORD]" follows a second number may, which is 0 where
- * it does not; or it is DIST, a distribution of plain numbers.
+ * A choice named "NAME:FORM" is written with an argument. If FORM begins with N, the argument is a
+ * number from 1 on; with SIZE, at least one byte. FORM may end with "[:WORD]": an optional second
+ * number, 0 if left out. FORM DIST is a distribution of plain numbers.
  */
 
-/* The FORM of a choice; NULL = it has none. */
+/* The FORM of a choice; NULL = no argument. */
 const char *variant_form(const struct mlgen_choice *c);
 
-/* As in "buffer:", or all of a name without an argument: its length. */
+/* Length of the name up to and including the colon, e.g. of "buffer:"; the full length without
+ * an argument. */
 size_t variant_word_length(const struct mlgen_choice *c);
 
-/* ---- what a member of a result is while nothing is known of it ---- */
+/* ---- unknown values of results ---- */
 
 /*
- * Make it that: NaN, UINT64_MAX where its row is nullable, else 0; no text, no latencies, no
- * elements; each row of an object. What it pointed to is not freed. A type that only options have
- * stays as it is.
+ * Set a member to unknown: NaN, or UINT64_MAX if its row is nullable, otherwise 0; no text, no
+ * histogram, no elements; recursively for the rows of an object. Memory that the member points to
+ * is not freed. Types that only options have are unchanged.
  */
 void field_unknown(const struct mlgen_field *f, void *member);
 
-/* The same of all members of a struct. */
+/* Set all members of a struct to unknown. */
 void fields_unknown(const struct mlgen_field *table, void *base);
 
-/* ---- along the rows of tables by a path: "epochs.2.au_percent" ---- */
+/* ---- paths through the rows of tables: "epochs.2.au_percent" ---- */
 
 /*
- * Objects are entered with a dot, elements of a list by their number from 0. A path ends at a row
- * in which there is nothing to enter: of a latency and of a map, `rest` is what is asked of it.
- * Capitals make no difference.
+ * A dot enters an object; a number from 0 enters an element of a list. A path ends at a row without
+ * members; the `rest` after a histogram or a map selects a figure of it. Case does not matter.
  */
 struct field_path {
-	const struct mlgen_field *table; /* in which `part` is looked for */
-	const struct mlgen_field *row;   /* NULL = it is not there */
-	const char *part, *end;          /* the name of the row in the path */
-	const char *rest;                /* behind it, and the number of an element */
-	bool is_element;                 /* of the list that the row is ... */
-	size_t index;                    /* ... this one */
+	const struct mlgen_field *table; /* table that `part` is searched in */
+	const struct mlgen_field *row;   /* NULL = not found */
+	const char *part, *end;          /* name of the row in the path */
+	const char *rest;                /* path after the row name and the index of an element */
+	bool is_element;                 /* the path selects one element of a list row */
+	size_t index;                    /* index of that element */
 };
 
-/* At the first row; the path is borrowed. */
+/* Start at the first row. The path is borrowed. */
 void field_path_init(struct field_path *p, const struct mlgen_field *table, const char *path);
 
-/* One row deeper; false: the path ends at this one. */
+/* Enter the next row. False: the path ends at this row. */
 bool field_path_next(struct field_path *p);
 
-/* Of a struct that the table describes: the member, or the element of the list that it is; NULL =
- * there are not so many. */
+/* Return the member of a struct, or the selected element of its list; NULL = the list is
+ * shorter. */
 const void *field_path_member(const struct field_path *p, const void *base);
 
 bool field_is_list(const struct mlgen_field *row);
 const struct mlgen_field *field_row(const struct mlgen_field *table, const char *name, size_t len);
 
-/* ---- a figure's row says how two of it become one, and one walk does it ---- */
+/* ---- merge records by the rule in each row of a table ---- */
 
 /*
- * A table of a result has a rule in every row: it is an argument of the macro (RESULT_U64(struct,
- * member, sum)), so that a row without one does not build. Records are merged in pairs, any number
- * of them and in any grouping: a rule sees both as they were, and the weight of each mean is kept
- * beside a record that was merged.
+ * Every row of a result table has a merge rule as an argument of its macro (RESULT_U64(struct,
+ * member, sum)), so that a row without a rule does not build. Any number of records are merged in
+ * pairs, in any grouping: a rule sees both records as they were, and the weight of each mean is
+ * stored next to a merged record.
  */
 enum merge_how {
 	MERGE_GROUP,   /* jobs of one run, at the same time */
 	MERGE_CLIENTS, /* parts of one job on hosts, at the same time */
-	MERGE_TURNS,   /* the same job, one after the other */
+	MERGE_TURNS,   /* repetitions of one job, one after the other */
 };
 
-/* What a mean is weighted by, of a whole record. */
+/* The quantity of a whole record that a mean is weighted by. */
 enum merge_weight {
 	WEIGHT_WALL, /* seconds */
-	WEIGHT_TIME, /* of all workers together */
+	WEIGHT_TIME, /* seconds of all workers together */
 	WEIGHT_ACCELERATORS,
-	WEIGHT_BYTES, /* that could come from storage */
-	WEIGHT_LOOKS, /* at the node of a loader */
+	WEIGHT_BYTES, /* bytes that may come from storage */
+	WEIGHT_LOOKS, /* observations of a loader's NUMA node */
 	WEIGHT_IOS,
 	MERGE_WEIGHTS
 };
 
-/* Weights of the means in a record, at their offsets; `how` they were added. */
+/* Weights of the means in a record, at the same offsets; `how` is the kind of merge that they
+ * were added in. */
 struct merge_sums {
 	enum merge_how how;
 	double at[];
 };
 
-/* Where a merged record takes from: `owner` is handed to each. */
+/* Memory of a merged record; `owner` is passed to each function. */
 struct merge_memory {
-	/* Room for `bytes`, the first `had` of which are those at p. */
+	/* Return `bytes` of memory that start with the first `had` bytes of p. */
 	void *(*grow)(void *owner, void *p, size_t had, size_t bytes);
-	/* Latencies that only the other record has; NULL = go without. */
+	/* Return a copy of a histogram that only the other record has; NULL = leave it out. */
 	struct hist *(*take)(void *owner, struct hist *from);
 	const char *(*text)(void *owner, const char *from);
 };
 
-/* A struct that is merged into, what it was before, and the other one. */
+/* The struct that is merged into, its state before the merge, and the other struct. */
 struct merge_at {
 	char *to;
 	const char *a, *b;
@@ -245,24 +251,25 @@ struct merging {
 	enum merge_how how;
 	const struct merge_memory *memory;
 	void *owner;
-	struct merge_at record; /* the whole */
-	size_t bytes;           /* its size */
+	struct merge_at record; /* the whole record */
+	size_t bytes;           /* size of the record */
 	double weights[2][MERGE_WEIGHTS];
-	struct merge_sums *sums[2]; /* of `to`, and of b: NULL = one record */
-	/* A histogram may stand in several rows, and is added to once. */
+	struct merge_sums *sums[2]; /* of `to` and of b; NULL = b is a record of one job */
+	/* Histograms that have been merged. Several rows may point to one, which is added only
+	 * once. */
 	const struct hist *done[MERGE_HISTS];
 	unsigned done_count;
 };
 
-/* One of the functions; a bool is a u64 of 0 and 1. */
+/* A rule has one of the three functions. A bool is passed as a u64 of 0 or 1. */
 struct merge_rule {
 	uint64_t (*u64)(const struct merging *m, uint64_t a, uint64_t b);
 	double (*f64)(const struct merging *m, double a, double b);
 	void (*whole)(struct merging *m, const struct mlgen_field *f, const struct merge_at *at);
-	/* Of a mean: by what the record weighs, or its member at an offset. */
+	/* Weight of a mean: a quantity of the record, or its member at an offset. */
 	enum merge_weight weight;
 	size_t member;
-	/* Where b and a are not what a and b are: bits, 1 << how. */
+	/* Kinds of merge that are not commutative, as bits 1 << how. */
 	unsigned ordered;
 };
 
@@ -281,36 +288,39 @@ struct merge_rule {
 #define RESULT_F64S(s, m, rule)    METRIC_F64S(s, m), .merge = &merge_##rule
 #define RESULT_OBJECT(s, m, t, table, rule) METRIC_OBJECT(s, m, t, table), .merge = &merge_##rule
 #define RESULT_LIST(s, m, t, table, rule) METRIC_LIST(s, m, t, table), .merge = &merge_##rule
-/* A member that has no table: its rule knows the struct. */
+/* A member without a table, whose rule knows the struct. */
 #define RESULT_PART(s, m, rule)    .type = MLGEN_OBJECT, .off = offsetof(s, m), .stride = sizeof(((s *)0)->m), .merge = &merge_##rule
 /* clang-format on */
 
-/* `record` is merged by the table; *sums, NULL at first, are grown as needed. */
+/* Merge `record` by the table. *sums is NULL at first and grows as needed. */
 void fields_merge(struct merging *m, const struct mlgen_field *table, struct merge_sums **sums);
 
-/* ---- rules; what is not known (NaN, UINT64_MAX) adds nothing to ... ---- */
+/* ---- merge rules; unknown values (NaN, UINT64_MAX) are ignored unless noted ---- */
 
-extern const struct merge_rule merge_sum;    /* but UINT64_MAX to all */
-extern const struct merge_rule merge_parts;  /* what is there at once */
-extern const struct merge_rule merge_turns;  /* what happens in turn */
-extern const struct merge_rule merge_joined; /* clients have one together */
-extern const struct merge_rule merge_span;   /* time */
+extern const struct merge_rule merge_sum; /* UINT64_MAX if either is */
+extern const struct merge_rule
+	merge_parts; /* quantities that exist at once: max over turns, otherwise sum */
+extern const struct merge_rule
+	merge_turns; /* quantities of events in turn: sum over turns, otherwise max */
+extern const struct merge_rule
+	merge_joined;                      /* shared by clients: max over clients, otherwise sum */
+extern const struct merge_rule merge_span; /* duration: sum over turns, otherwise max */
 extern const struct merge_rule merge_rate;
 extern const struct merge_rule merge_max, merge_min, merge_and, merge_or;
-extern const struct merge_rule merge_same;   /* else UINT64_MAX */
-extern const struct merge_rule merge_forget; /* is of one run alone */
+extern const struct merge_rule merge_same;   /* UINT64_MAX if they differ */
+extern const struct merge_rule merge_forget; /* unknown after a merge */
 extern const struct merge_rule merge_mean_time, merge_mean_accelerators, merge_mean_bytes,
 	merge_mean_looks, merge_mean_ios;
 extern const struct merge_rule merge_hist;
-extern const struct merge_rule merge_members; /* row by row */
-extern const struct merge_rule merge_apart;   /* ... but not in a group */
-extern const struct merge_rule merge_first;   /* stays the first's */
-extern const struct merge_rule merge_with;    /* by another row's rule */
-extern const struct merge_rule merge_later;   /* filled when all is merged */
+extern const struct merge_rule merge_members; /* recursively, row by row */
+extern const struct merge_rule merge_apart;   /* like merge_members, but unchanged in a group */
+extern const struct merge_rule merge_first;   /* keeps the value of the first */
+extern const struct merge_rule merge_with;    /* merged by the rule of another row */
+extern const struct merge_rule merge_later;   /* filled in after the merge */
 
-/* ---- for rules of one figure ---- */
+/* ---- helpers for rules of a single figure ---- */
 
-/* A function of two figures that is one expression. */
+/* Define a function of two figures by one expression. */
 #define MERGE_PAIR(name, type, value)                                                              \
 	static type name(const struct merging *m, type a, type b)                                  \
 	{                                                                                          \
@@ -318,14 +328,14 @@ extern const struct merge_rule merge_later;   /* filled when all is merged */
 		return value;                                                                      \
 	}
 
-/* In a function that is `whole`: the structs, `off` bytes behind at's. */
+/* Declare `to`, `a` and `b` in a `whole` function: the structs at `off` bytes after at's. */
 #define MERGE_STRUCTS(type, off)                                                                   \
 	type *const to = (void *)(at->to + (off));                                                 \
 	const type *const a = (const void *)(at->a + (off));                                       \
 	const type *const b = (const void *)(at->b + (off));                                       \
 	(void)m, (void)f, (void)to, (void)a, (void)b
 
-/* NaN = not known, counts for nothing. */
+/* NaN = unknown, and is ignored. */
 double merge_mean_of(double a, double weight_a, double b, double weight_b);
 double merge_sum_of(double a, double b);
 
@@ -334,15 +344,14 @@ void merge_mean_by(struct merging *m, const struct mlgen_field *f, const struct 
 	{                                                                                          \
 		.whole = merge_mean_by, .member = MLGEN_MEMBER(s, m, uint64_t)                     \
 	}
-/* The row's doubles, with weights that records of one job each have. */
+/* Merge the doubles of a row as means, with the given weights for records of one job. */
 void merge_mean(struct merging *m, const struct mlgen_field *f, const struct merge_at *at,
 		double weight_a, double weight_b);
 void merge_table(struct merging *m, const struct mlgen_field *table, const struct merge_at *at);
 void merge_latencies(struct merging *m, struct hist **to, struct hist *from);
-/* Elements of `from` behind those of `to`, `most` of them in all. */
+/* Append the elements of `from` to `to`, up to `most` elements in all. */
 void merge_append(const struct merging *m, struct metric_list *to, const struct metric_list *from,
 		  size_t element_bytes, size_t most);
-/* Elements one by one by the rows of a list; those that only `from` has behind them, `most` in
- * all. */
+/* Merge lists element by element; surplus elements of `from` are appended, up to `most` in all. */
 void merge_by_index(struct merging *m, const struct mlgen_field *list, struct metric_list *to,
 		    const struct metric_list *from, size_t most);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_rules.c - see fields.h. */
+/* merge_rules.c - merge two records by the rules of fields.h. */
 #include "field/fields.h"
 
 #include <math.h>
@@ -41,9 +41,9 @@ MERGE_PAIR(span_f64, double, m->how == MERGE_TURNS ? merge_sum_of(a, b) : fmax(a
 
 /* ---- means ---- */
 
-/* What `to` (0) or b (1) weighs with the mean at `to`; NULL = nothing is kept, as of elements of a
- * list. */
-static double *kept(const struct merging *m, int which, const double *to)
+/* Stored weight of the mean at `to` in record `to` (0) or b (1); NULL = not stored, e.g. for
+ * elements of a list. */
+static double *stored_weight(const struct merging *m, int which, const double *to)
 {
 	const char *begin = m->record.to, *at = (const char *)to;
 
@@ -68,9 +68,9 @@ void merge_mean(struct merging *m, const struct mlgen_field *f, const struct mer
 	size_t n = f->stride ? f->stride / sizeof(*to) : 1;
 
 	for (size_t i = 0; i < n; i++) {
-		double *sum = kept(m, 0, &to[i]);
+		double *sum = stored_weight(m, 0, &to[i]);
 		double x = weight_of(sum, weight_a, a[i]);
-		double y = weight_of(kept(m, 1, &to[i]), weight_b, b[i]);
+		double y = weight_of(stored_weight(m, 1, &to[i]), weight_b, b[i]);
 
 		to[i] = merge_mean_of(a[i], x, b[i], y);
 		if (sum)
@@ -103,7 +103,7 @@ static void rate_row(struct merging *m, const struct mlgen_field *f, const struc
 				     *(const double *)(const void *)(at->b + f->off));
 }
 
-/* ---- what holds others ---- */
+/* ---- objects and histograms ---- */
 
 static bool is_done(struct merging *m, const struct hist *h)
 {
@@ -217,7 +217,7 @@ void merge_table(struct merging *m, const struct mlgen_field *table, const struc
 		merge_row(m, f, at);
 }
 
-/* Weights of another way to merge are none of this one. */
+/* Weights of another kind of merge do not apply. */
 static struct merge_sums *begin_sums(const struct merging *m, struct merge_sums *sums)
 {
 	size_t bytes = sizeof(*sums) + m->bytes;
