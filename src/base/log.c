@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log.c - sentences for the person at the terminal, on stderr. */
+/* log.c - messages for the user, on stderr. */
 #include "base/log.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include "base/files.h"
 #include "base/printable.h"
 
-/* An err of include/mlgen/err.h, a path and a few words fit. */
+/* Enough for an err of include/mlgen/err.h, a path and a few words. */
 #define LINE_BYTES 8192
 
-/* Back to column 1 and clear what the status line has left there (ECMA-48). */
+/* Return to column 1 and clear the status line (ECMA-48). */
 #define CLEAR_LINE "\r\033[K"
 
 static const char *program = "mlgen";
@@ -36,21 +36,22 @@ void log_set_quiet(bool quiet)
 	is_quiet = quiet;
 }
 
-/* On the stack: memory may be short, and threads must not wait here. */
+/* The buffers are on the stack: memory may be short, and threads must not wait here. */
 __attribute__((format(printf, 2, 0))) static void log_line(const char *prefix, const char *fmt,
 							   va_list ap)
 {
 	int saved_errno = errno;
 	char text[LINE_BYTES], line[LINE_BYTES];
 	const char *clear = isatty(STDERR_FILENO) ? CLEAR_LINE : "";
-	size_t len = (size_t)snprintf(line, sizeof(line), "%s%s%s", clear, *prefix ? program : "", prefix);
+	size_t len = (size_t)snprintf(line, sizeof(line), "%s%s%s", clear, *prefix ? program : "",
+				      prefix);
 
 	if (vsnprintf(text, sizeof(text), fmt, ap) < 0)
 		text[0] = '\0';
-	/* Room for the newline, which is the only one. */
+	/* Leave room for the only newline. */
 	len += printable_copy(line + len, sizeof(line) - len - 1, text);
 	line[len++] = '\n';
-	/* Where it fails nobody is left to be told. */
+	/* A failed write to stderr cannot be reported anywhere. */
 	(void)writeall(STDERR_FILENO, line, len);
 	errno = saved_errno;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread.c - threads, other processes, and libraries that are loaded when they are needed. */
+/* thread.c - threads, identities of processes, and libraries loaded on demand. */
 #include "base/thread.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Reading the deepest JSON that jansson takes needs 192 KiB, all else less than 132 (VmStk). */
+/* Parsing the deepest JSON that jansson accepts needs 192 KiB, everything else less than 132 KiB
+ * (VmStk). */
 #define MAIN_STACK_BYTES (256u << 10)
 
 int thread_start(pthread_t *thread, void *(*main)(void *), void *arg)
@@ -45,7 +46,7 @@ const char *thread_too_small_stack(void)
 	       "it (ulimit -s 256)\n";
 }
 
-/* The first word of a file; "" where there is none. */
+/* Read the first word of a file; "" if there is none. */
 static void read_word(const char *path, char *to, size_t bytes)
 {
 	FILE *f = fopen(path, "re");
@@ -59,8 +60,7 @@ static void read_word(const char *path, char *to, size_t bytes)
 	to[strcspn(to, " \n")] = '\0';
 }
 
-/* What proc(5) says of it: whether it has ended and only waits for its parent, and when it
- * began. */
+/* Read from proc(5) whether a process is a zombie, and its start time. */
 static bool read_stat(uint64_t pid, bool *is_over, uint64_t *start_ticks)
 {
 	char path[64], text[1024], state = 0;
@@ -76,31 +76,27 @@ static bool read_stat(uint64_t pid, bool *is_over, uint64_t *start_ticks)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
-	s = strrchr(text, ')'); /* its name may hold anything */
+	s = strrchr(text, ')'); /* the process name may contain anything */
 	if (!s ||
 	    sscanf(s,
 		   ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64
 		   " %*s %" SCNu64,
 		   &state, &threads, start_ticks) != 3)
 		return false;
-	/* A thread that is stuck in the kernel outlives the first one. */
+	/* A thread that is stuck in the kernel outlives the main thread. */
 	*is_over = (state == 'Z' || state == 'X') && threads <= 1;
 	return true;
-}
-
-static uint64_t own_namespace(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
 void process_self(struct process *p)
 {
 	struct utsname name;
+	struct stat st;
 	bool is_over;
 
-	*p = (struct process){ .pid = (uint64_t)getpid(), .pid_namespace = own_namespace() };
+	*p = (struct process){ .pid = (uint64_t)getpid() };
+	if (stat("/proc/self/ns/pid", &st) == 0)
+		p->pid_namespace = st.st_ino;
 	if (uname(&name) == 0)
 		snprintf(p->host, sizeof(p->host), "%s", name.nodename);
 	read_word("/etc/machine-id", p->machine_id, sizeof(p->machine_id));
@@ -127,30 +123,25 @@ bool process_is_same(const struct process *a, const struct process *b)
 	       a->pid_namespace == b->pid_namespace && is_same_host(a, b) && is_same_boot(a, b);
 }
 
-static enum process_state look_at_pid(const struct process *p)
+enum process_state process_look(const struct process *p, const struct process *self)
 {
 	uint64_t start_ticks;
 	bool is_over;
 
-	/* Asked first: /proc may hide what belongs to others. */
+	if (!p->pid || p->pid > INT32_MAX || !is_same_host(p, self))
+		return PROCESS_UNKNOWN;
+	if (!is_same_boot(p, self))
+		/* Without a machine-id this may be another machine. */
+		return p->boot_id[0] && self->boot_id[0] && self->machine_id[0] ? PROCESS_GONE
+										: PROCESS_UNKNOWN;
+	if (!p->pid_namespace || p->pid_namespace != self->pid_namespace)
+		return PROCESS_UNKNOWN;
+	/* Try kill first: /proc may hide the processes of other users. */
 	if (kill((pid_t)p->pid, 0) != 0 && errno == ESRCH)
 		return PROCESS_GONE;
 	if (!p->start_ticks || !read_stat(p->pid, &is_over, &start_ticks))
 		return PROCESS_UNKNOWN;
 	return is_over || start_ticks != p->start_ticks ? PROCESS_GONE : PROCESS_RUNS;
-}
-
-enum process_state process_look(const struct process *p, const struct process *self)
-{
-	if (!p->pid || p->pid > INT32_MAX || !is_same_host(p, self))
-		return PROCESS_UNKNOWN;
-	if (!is_same_boot(p, self))
-		/* Without a machine-id it may be another machine. */
-		return p->boot_id[0] && self->boot_id[0] && self->machine_id[0] ? PROCESS_GONE
-										: PROCESS_UNKNOWN;
-	if (!p->pid_namespace || p->pid_namespace != self->pid_namespace)
-		return PROCESS_UNKNOWN;
-	return look_at_pid(p);
 }
 
 int library_load(const char *who, const char *soname, const struct library_symbol *symbols,

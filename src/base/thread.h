@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread.h - threads, signals, other processes, and libraries loaded when needed. */
+/* thread.h - threads, signals, identities of processes, and libraries loaded on demand. */
 #pragma once
 
 #include <pthread.h>
@@ -11,63 +11,60 @@
 
 #include <mlgen/err.h>
 
-/* ---- threads, and what stack they and the program itself have ---- */
+/* ---- threads and their stacks ---- */
 
 /*
- * What a thread gets would follow from ulimit -s: 8 MiB of address space each, thousands of times,
- * or so little that it ends in a segmentation fault. So each has the same, which is plenty: buffers
- * are on the heap, and the deepest calls keep a few paths. Pages of it come into use as they are
- * touched.
+ * Stack size of every thread. The default follows ulimit -s: 8 MiB of address space each, thousands
+ * of times, or so little that the thread crashes. Buffers are on the heap and the deepest calls
+ * hold a few paths, so this is plenty. Pages are allocated when touched.
  */
 #define THREAD_STACK_BYTES (512u << 10)
 
-/* Start it. 0 or -errno. */
+/* Start a thread with a stack of THREAD_STACK_BYTES. 0 or -errno. */
 int thread_start(pthread_t *thread, void *(*main)(void *), void *arg);
 
-/* Let those run that are ready, once. That is not to wait, which goes through a clock: it spares a
- * sleep where somebody else is just about to be done. */
+/* Yield the CPU once. This does not wait (waiting goes through a clock); it saves a sleep if
+ * another thread is about to finish. */
 void thread_yield(void);
 
-/*
- * The main thread's stack is what ulimit -s says, and grows as it is used. NULL, or, where that is
- * too small for what the program may do, the line that says so: as it is written, since formatting
- * takes more than there may be.
- */
+/* Check the limit of the main thread's stack, which is ulimit -s. NULL, or a complete error line
+ * if the limit is too small. The line is constant, because formatting could exceed the stack. */
 const char *thread_too_small_stack(void);
 
-/* ---- SIGINT, SIGTERM and SIGHUP from the first line of main to the last ---- */
+/* ---- SIGINT, SIGTERM and SIGHUP, for the whole lifetime of the program ---- */
 
 /*
- * A thread of its own takes them, so that whatever the program waits for, they are seen. What the
- * first one does depends on who attends to it: nobody, and the program ends at once; somebody who
- * looks now and then, who has a second for that; or the main thread takes them itself, as it does
- * while a run is watched (live.h). A third one ends the program at once in any case.
+ * A separate thread receives the signals, so they are noticed whatever the program waits for. The
+ * effect of the first one depends on the mode: the program ends at once; or the caller polls now
+ * and then and has a second to react; or the main thread receives the signals itself while it
+ * watches a run (live.h). A third signal always ends the program at once.
  *
- * A process has one set of signals; so this is the one state that is not handed down.
+ * Signals are per process, so this is the one state that is not passed as a parameter.
  */
 enum signals_attention {
-	SIGNALS_UNSEEN,  /* as it begins */
-	SIGNALS_LOOKED,  /* the caller looks at signals_taken() */
-	SIGNALS_WATCHED, /* the caller takes them, by signals_wait() */
-	SIGNALS_IGNORED, /* the program is over */
+	SIGNALS_UNSEEN,  /* the initial mode: the program ends at once */
+	SIGNALS_LOOKED,  /* the caller polls signals_taken() */
+	SIGNALS_WATCHED, /* the caller receives them with signals_wait() */
+	SIGNALS_IGNORED, /* the program is ending */
 };
 
 /*
- * Before any thread is started, so that all of them inherit what is blocked: these, SIGUSR1 and
- * SIGUSR2. One that was inherited as ignored (a shell's background job) is taken all the same, but
- * for SIGHUP (nohup). Nobody is killed by SIGPIPE from now on. `leave` ends the program with its
- * status of an interruption; it is called on the thread of the signals.
+ * Call before any thread starts, so that all threads inherit the blocked signals: these three,
+ * SIGUSR1 and SIGUSR2. A signal inherited as ignored (background job of a shell) is received
+ * anyway, except for SIGHUP (nohup). SIGPIPE is ignored from now on. `leave` ends the program with
+ * the exit status of an interruption; it is called on the signal thread.
  */
 void signals_begin(void (*leave)(void *arg), void *arg);
 
-/* From the main thread: who attends from now on? */
+/* Set the mode. Main thread only. */
 void signals_attend(enum signals_attention how);
 
-/* Where they are watched: wait for one of them, SIGUSR1 or SIGUSR2; as sigtimedwait. */
+/* SIGNALS_WATCHED only: wait for one of the signals, SIGUSR1 or SIGUSR2; otherwise like
+ * sigtimedwait. */
 int signals_wait(const struct timespec *most);
 
-/* The same for who passes them on: what came, and from whom. However many come, none of them ends
- * the program. */
+/* Like signals_wait, for a program that forwards signals: also returns the sender. No number of
+ * signals ends the program. */
 int signals_next(const struct timespec *most, siginfo_t *info);
 
 /*
@@ -78,36 +75,36 @@ int signals_next(const struct timespec *most, siginfo_t *info);
 void signals_hold(void);
 void signals_release(void);
 
-/* In a child before it calls execve: mask and dispositions as this program was started with. */
+/* Restore mask and dispositions that this program was started with. Call in a child before
+ * execve. */
 void signals_hand_down(void);
 
-/* Any thread: how many have come; without signals_begin, as in a library, is one pending? */
+/* Number of signals received. Without signals_begin, as in a library: is one pending? Any
+ * thread. */
 unsigned signals_taken(void);
 
-/* ---- which process has written something, and whether it still runs ---- */
+/* ---- identify a process, and check whether it still runs ---- */
 
-/*
- * A process as others can recognise it later, from wherever they find what it has left: a number
- * alone is given again, to another process, by another boot and in another container.
- */
+/* Identity of a process that other processes can check later. A pid alone is not enough: it is
+ * reused by other processes, after a boot and in other containers. */
 struct process {
 	char host[65];
-	char machine_id[33]; /* of /etc/machine-id; "" = it has none */
+	char machine_id[33]; /* from /etc/machine-id; "" = missing */
 	char boot_id[37];
-	uint64_t pid_namespace; /* inode; 0 = not known */
-	uint64_t pid;           /* 0 = nobody knows which */
-	uint64_t start_ticks;   /* since the boot; 0 = not known */
+	uint64_t pid_namespace; /* inode number; 0 = unknown */
+	uint64_t pid;           /* 0 = unknown */
+	uint64_t start_ticks;   /* since boot; 0 = unknown */
 };
 
-/* This one. What cannot be found out stays empty. */
+/* Fill in the calling process. Unknown members stay empty. */
 void process_self(struct process *p);
 
 bool process_is_same(const struct process *a, const struct process *b);
 
 /*
- * Only what runs on this host can be looked at: it is gone when the machine has booted since, when
- * its number is free, or when that belongs to a process with another start. Of all else (other
- * hosts, other containers) nothing is proven. `self` is this one.
+ * Check whether a process still runs. Only processes of this host can be checked: a process is gone
+ * if the machine has booted since, its pid is free, or the pid belongs to a process with another
+ * start time. Processes of other hosts and containers are unknown. `self` is the calling process.
  */
 enum process_state { PROCESS_UNKNOWN, PROCESS_RUNS, PROCESS_GONE };
 enum process_state process_look(const struct process *p, const struct process *self);

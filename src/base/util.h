@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* util.h - small things that all of the program uses: numbers, comparators, bisection, counters. */
+/* util.h - small helpers for all of the program: numbers, comparison, bisection, counters. */
 #pragma once
 
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- what is too small for a file of its own and too common to stand twice ---- */
+/* ---- numbers and text ---- */
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -25,7 +25,7 @@ static inline uint64_t u64_max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* a + b, and a * b; UINT64_MAX where that is more. */
+/* a + b and a * b, or UINT64_MAX if the result overflows. */
 static inline uint64_t u64_sum(uint64_t a, uint64_t b)
 {
 	uint64_t sum;
@@ -51,26 +51,26 @@ static inline uint64_t round_up(uint64_t n, uint64_t unit)
 	return divide_up(n, unit) * unit;
 }
 
-/* What stands behind a noun of which there are `n`. */
+/* The plural ending of a noun: "s", or "" for one. */
 static inline const char *plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
 }
 
-/* Is there anything to be read? NULL is none. */
+/* Is the text not empty? NULL counts as empty. */
 static inline bool has_text(const char *s)
 {
 	return s && *s;
 }
 
-/* ---- search in what is ordered ---- */
+/* ---- bisection ---- */
 
 /*
- * The first `i` from `low` up to, but not including, `high` for which `condition`, an
- * expression that uses i, is true; `high` where it is true for none. The condition must be
- * false up to some i and true from there on. It is evaluated about log2(high - low) times.
+ * The smallest `i` in [low, high) for which `condition`, an expression that uses i, is true; `high`
+ * if there is none. The condition must be false up to some i and true from there on. It is
+ * evaluated about log2(high - low) times.
  *
- *	size_t at = BISECT(i, 0, count, starts_ns[i] > now_ns);
+ * size_t at = BISECT(i, 0, count, starts_ns[i] > now_ns);
  */
 #define BISECT(i, low, high, condition)                                                            \
 	({                                                                                         \
@@ -92,7 +92,7 @@ static inline bool has_text(const char *s)
 /* -1, 0 or 1. Each argument is evaluated twice. */
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
-/* Elements that are numbers, and elements that are pointers to text. */
+/* For elements that are numbers or pointers to text. */
 static inline int u32_compare(const void *a, const void *b)
 {
 	return COMPARE(*(const uint32_t *)a, *(const uint32_t *)b);
@@ -113,8 +113,8 @@ static inline int text_compare(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Define a static function NAME that orders elements of TYPE by a member that is a number, by
- * two or three members, the first of which counts most, or by one that is text. */
+/* Define a static function NAME that orders elements of TYPE by one, two or three numeric
+ * members, the first of which counts most, or by a text member. */
 #define COMPARE_BY(name, type, first)                                                              \
 	static int name(const void *a, const void *b)                                              \
 	{                                                                                          \
@@ -151,12 +151,10 @@ static inline int text_compare(const void *a, const void *b)
 		return strcmp(x->member, y->member);                                               \
 	}
 
-/* ---- counters that are looked at while others count ---- */
+/* ---- counters that other threads read ---- */
 
-/*
- * A counter says how far somebody is, and nothing of what was written before: relaxed. Who needs a
- * total waits until those who count were joined.
- */
+/* A counter shows progress and implies nothing about earlier writes, so relaxed order is enough.
+ * Readers that need a total join the writers first. */
 static inline uint64_t count_get(const _Atomic uint64_t *c)
 {
 	return atomic_load_explicit(c, memory_order_relaxed);
@@ -167,13 +165,13 @@ static inline void count_set(_Atomic uint64_t *c, uint64_t n)
 	atomic_store_explicit(c, n, memory_order_relaxed);
 }
 
-/* With a single writer; others only look. */
+/* Single writer. */
 static inline void count_add(_Atomic uint64_t *c, uint64_t n)
 {
 	count_set(c, count_get(c) + n);
 }
 
-/* With several writers. */
+/* Several writers. */
 static inline void count_add_shared(_Atomic uint64_t *c, uint64_t n)
 {
 	atomic_fetch_add_explicit(c, n, memory_order_relaxed);

@@ -11,9 +11,9 @@
  *
  *	VEC(struct span) spans;
  *
- * Any struct that has these three members will do. A zeroed one is empty. Elements move when it
- *grows, so that pointers to them last until the next vec_add() or vec_room(). It belongs to one
- *thread; like all of mem.h, it ends the program where memory is short.
+ * Any struct with these three members will do. A zeroed one is empty. Elements move when the array
+ * grows, so pointers to them are valid until the next vec_add() or vec_room(). One thread at a
+ *time. As in mem.h, the program exits if memory is short.
  */
 #define VEC(type)                                                                                  \
 	struct {                                                                                   \
@@ -24,7 +24,7 @@
 /* Make room for `n` more elements. */
 #define vec_room(v, n) ((v)->at = mem_grow((v)->at, &(v)->room, (v)->count + (n), sizeof(*(v)->at)))
 
-/* Append an element, and give its place. It is not zeroed. */
+/* Append an element and return a pointer to it. It is not zeroed. */
 #define vec_add(v) (vec_room(v, 1), &(v)->at[(v)->count++])
 
 /* Append this value. */

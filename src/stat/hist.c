@@ -6,11 +6,10 @@
 #include <stdbool.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 
-/*
- * One writer, readers beside it: relaxed is enough, a reader wants words that are whole, not an
- * order among them. On every 64-bit machine these are plain loads and stores.
- */
+/* Relaxed order is enough for one writer with concurrent readers: a reader needs untorn words,
+ * not an order among them. On every 64-bit machine these are plain loads and stores. */
 #define LOAD(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define STORE(x, v) HIST_STORE(x, v)
 
@@ -35,7 +34,7 @@ static uint64_t rank_of(const struct hist *h, double percent)
 	if (percent >= 100)
 		return h->count;
 	double rank = percent / 100 * (double)h->count;
-	/* 99.9 % of 1000 is 999, though the product lies just above. */
+	/* 99.9 % of 1000 is 999, although the floating-point product is slightly larger. */
 	rank = ceil(rank - rank * 1e-12);
 	return rank < 1 ? 1 : (uint64_t)rank;
 }
@@ -70,7 +69,7 @@ void hist_reset(struct hist *h)
 void hist_merge(struct hist *to, const struct hist *from)
 {
 	if (from->count == 0)
-		return; /* its pages stay untouched, a thousand workers' */
+		return; /* leaves the pages of an unused histogram untouched */
 	to->count += from->count;
 	to->sum_ns += from->sum_ns;
 	to->saturated += from->saturated;
@@ -83,32 +82,7 @@ void hist_merge(struct hist *to, const struct hist *from)
 		to->buckets[i] += from->buckets[i];
 }
 
-static void narrow(struct hist *h, unsigned bucket, bool is_least)
-{
-	uint64_t ns = hist_bucket_midpoint(bucket);
-
-	if (is_least && ns > h->min_ns)
-		h->min_ns = ns;
-	if (!is_least && ns < h->max_ns)
-		h->max_ns = ns;
-}
-
-/* Of buckets that are left: the range that they span. */
-static void find_extremes(struct hist *h, bool is_least_new, bool is_most_new)
-{
-	unsigned first = hist_first(h), last = hist_last(h);
-
-	while (first < last && h->buckets[first] == 0)
-		first++;
-	while (last > first && h->buckets[last] == 0)
-		last--;
-	if (!is_least_new)
-		narrow(h, first, true);
-	if (!is_most_new)
-		narrow(h, last, false);
-}
-
-static uint64_t less(uint64_t now, uint64_t before)
+static uint64_t difference(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
@@ -118,13 +92,14 @@ void hist_subtract(struct hist *to, const struct hist *before)
 	bool is_least_new = to->min_ns < before->min_ns;
 	bool is_most_new = to->max_ns > before->max_ns;
 
-	/* A part of it may have been reset: that which counts on. */
+	/* The count is summed up from the buckets, because differences are cut off at 0 after a
+	 * reset. */
 	to->count = 0;
-	to->sum_ns = less(to->sum_ns, before->sum_ns);
-	to->saturated = less(to->saturated, before->saturated);
+	to->sum_ns = difference(to->sum_ns, before->sum_ns);
+	to->saturated = difference(to->saturated, before->saturated);
 	to->sum_squares -= before->sum_squares;
 	for (unsigned i = hist_first(to); i <= hist_last(to); i++) {
-		to->buckets[i] = less(to->buckets[i], before->buckets[i]);
+		to->buckets[i] = difference(to->buckets[i], before->buckets[i]);
 		to->count += to->buckets[i];
 	}
 	if (to->count == 0) {
@@ -132,7 +107,15 @@ void hist_subtract(struct hist *to, const struct hist *before)
 		to->max_ns = 0;
 		return;
 	}
-	find_extremes(to, is_least_new, is_most_new);
+	unsigned first = hist_first(to), last = hist_last(to);
+	while (first < last && to->buckets[first] == 0)
+		first++;
+	while (last > first && to->buckets[last] == 0)
+		last--;
+	if (!is_least_new)
+		to->min_ns = u64_max(to->min_ns, hist_bucket_midpoint(first));
+	if (!is_most_new)
+		to->max_ns = u64_min(to->max_ns, hist_bucket_midpoint(last));
 }
 
 void hist_gather(struct hist *to, const struct hist *from)
@@ -148,7 +131,7 @@ void hist_gather(struct hist *to, const struct hist *from)
 		to->min_ns = least;
 	if (most > to->max_ns)
 		to->max_ns = most;
-	/* The others are empty, or were until now. */
+	/* All other buckets are empty, or were when min and max were read. */
 	unsigned last = hist_bucket_of(most);
 	for (unsigned i = hist_bucket_of(least); i <= last; i++) {
 		uint64_t n = LOAD(from->buckets[i]);
@@ -196,7 +179,7 @@ double hist_stddev(const struct hist *h)
 		return 0;
 	double mean = hist_mean(h);
 	double variance = h->sum_squares / (double)h->count - mean * mean;
-	/* Rounding can leave a little less than nothing. */
+	/* Rounding can make the variance slightly negative. */
 	return variance > 0 ? sqrt(variance) : 0;
 }
 

@@ -8,10 +8,10 @@
 /* ---- a log-linear histogram of nanoseconds: O(1), mergeable, 0.4 % ---- */
 
 /*
- * 7 sub-bucket bits: values below 256 are exact, above that a bucket is at most 1/128 of its value
- * wide, so a midpoint errs by at most 0.39 %. Range 2^42 ns (73 minutes); larger values are counted
- * in the last bucket and in `saturated`, and stay exact in max and sum. One writer; the status line
- * may read while it writes (every field is a relaxed 64-bit word).
+ * Buckets have 7 sub-bucket bits: values below 256 are exact, larger buckets are at most 1/128 of
+ * their value wide, so a midpoint errs by at most 0.39 %. The range is 2^42 ns (73 minutes); larger
+ * values are counted in the last bucket and in `saturated`, and remain exact in max and sum. There
+ * is one writer; the status line may read at the same time (every member is a relaxed 64-bit word).
  */
 #define HIST_BITS 7
 #define HIST_RANGE_BITS 42
@@ -23,26 +23,26 @@ struct hist {
 	uint64_t min_ns; /* UINT64_MAX while empty */
 	uint64_t max_ns;
 	uint64_t saturated;
-	double sum_squares; /* of ns */
+	double sum_squares; /* sum of ns^2 */
 	uint64_t buckets[HIST_BUCKETS];
 };
 
-/* A new, empty one (36 KiB, pages touched as they are used). */
+/* Allocate an empty histogram (36 KiB, whose pages are touched when used). */
 struct hist *hist_new(void);
 void hist_free(struct hist *h); /* NULL is fine */
 void hist_reset(struct hist *h);
 
-/* to += from. Exact, in any order. */
+/* Add `from` to `to`. The result is exact in any order. */
 void hist_merge(struct hist *to, const struct hist *from);
 
 /*
- * to -= before, which is an earlier copy of it: what the interval between them holds. Its least and
- * largest are the middles of their buckets, unless nothing was as small, or as large, before; then
- * they are exact. Where `to` was reset meanwhile, what came behind that.
+ * Subtract `before`, an earlier copy of `to`, which leaves the values of the interval in between.
+ * Minimum and maximum are bucket midpoints, or exact if they lie outside the earlier range. If `to`
+ * was reset in between, negative differences count as 0.
  */
 void hist_subtract(struct hist *to, const struct hist *before);
 
-/* to += from, while another thread may be adding to that. */
+/* Add `from`, which another thread may be adding to, to `to`. */
 void hist_gather(struct hist *to, const struct hist *from);
 
 /*
@@ -51,21 +51,18 @@ void hist_gather(struct hist *to, const struct hist *from);
  */
 uint64_t hist_percentile(const struct hist *h, double percent);
 
-/* How many values lie beyond that percentile's rank: count - ceil(p * count). */
+/* Number of values above the percentile's rank: count - ceil(p * count). */
 uint64_t hist_beyond(const struct hist *h, double percent);
 
 double hist_mean(const struct hist *h);   /* 0 when empty */
 double hist_stddev(const struct hist *h); /* population */
 
-/*
- * The first and the last bucket of what was counted; empty: the first is behind the last. Whoever
- * looks at buckets looks from one to the other: a page that was never used may take memory when it
- * is read.
- */
+/* The first and the last used bucket; if the histogram is empty, first > last. Read only these
+ * buckets: reading a page that was never touched may allocate memory. */
 unsigned hist_first(const struct hist *h);
 unsigned hist_last(const struct hist *h);
 
-/* Bucket geometry, for readers of bins. */
+/* Midpoint and lower bound of a bucket. */
 uint64_t hist_bucket_midpoint(unsigned bucket);
 uint64_t hist_bucket_least(unsigned bucket);
 
@@ -81,17 +78,17 @@ static inline unsigned hist_bucket_of(uint64_t ns)
 	return (shift << HIST_BITS) + (unsigned)(ns >> shift);
 }
 
-/* A word of a histogram, whole: on a 64-bit machine a plain store. */
+/* Store a member without tearing; a plain store on 64-bit machines. */
 #define HIST_STORE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 
-/* A value beyond all before it, or beyond the range: hist_add's, and seldom. */
+/* Slow path of hist_add: a new minimum or maximum, or a value beyond the range. */
 void hist_add_extreme(struct hist *h, uint64_t ns) __attribute__((cold));
 
-/* Count one value: O(1), about 2 ns. The writer only. */
+/* Add a value: O(1), about 2 ns. The writer only. */
 static inline void hist_add(struct hist *h, uint64_t ns)
 {
 	uint64_t *bucket = &h->buckets[hist_bucket_of(ns)];
-	/* Signed is one instruction, and its square is the same. */
+	/* A signed conversion is one instruction, and the square is the same. */
 	double value = (double)(int64_t)ns;
 	double squares = h->sum_squares + value * value;
 
@@ -103,16 +100,14 @@ static inline void hist_add(struct hist *h, uint64_t ns)
 		hist_add_extreme(h, ns);
 }
 
-/* ---- mean and standard deviation of numbers as they come ---- */
+/* ---- running mean and standard deviation ---- */
 
-/*
- * Of a population, one value at a time (Welford 1962): exact where sums of squares of large values
- * would lose the difference. A zeroed one is empty.
- */
+/* Mean and deviation of a population, updated with each value (Welford 1962). Sums of squares of
+ * large values would lose precision. A zeroed struct is empty. */
 struct moments {
 	uint64_t count;
-	double mean;    /* 0 of nothing */
-	double squares; /* of the differences from the mean, summed */
+	double mean;    /* 0 if empty */
+	double squares; /* sum of squared differences from the mean */
 };
 
 static inline void moments_add(struct moments *m, double v)
@@ -124,13 +119,13 @@ static inline void moments_add(struct moments *m, double v)
 	m->squares += delta * (v - m->mean);
 }
 
-/* NaN of nothing. */
+/* NaN if empty. */
 static inline double moments_mean(const struct moments *m)
 {
 	return m->count ? m->mean : (double)NAN;
 }
 
-/* NaN of nothing. */
+/* NaN if empty. */
 static inline double moments_stdev(const struct moments *m)
 {
 	return m->count ? sqrt(m->squares / (double)m->count) : (double)NAN;

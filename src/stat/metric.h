@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metric.h - the member types that only metrics have. */
+/* metric.h - member types and table macros that only metrics have. */
 #pragma once
 
 #include <stddef.h>
@@ -26,12 +26,12 @@ struct metric_pair {
 #define METRIC_MAP(s, m)    .type = MLGEN_MAP, .off = MLGEN_MEMBER(s, m, struct metric_list)
 /* clang-format on */
 
-/* A member that is text of somebody else's. */
+/* A member that points to text owned elsewhere. */
 #define METRICS_TEXT(s, m) .type = MLGEN_STR, .off = MLGEN_MEMBER(s, m, const char *)
 
-/* The same of several lines, which are the elements of an array. */
+/* A member that points to text of several lines, written as an array of lines. */
 #define METRICS_LINES(s, m) .type = MLGEN_TEXTS, .off = MLGEN_MEMBER(s, m, const char *)
 
-/* Text that stands in the struct itself, so that `stride` says its size; "" is null. */
+/* Text stored in the struct itself; `stride` is its size, "" is written as null. */
 #define METRICS_CHARS(s, m)                                                                        \
 	.type = MLGEN_STR, .off = MLGEN_MEMBER(s, m, char *), .stride = sizeof(((s *)0)->m)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opstat.c - what a worker counts of its operations, and sizes of requests. */
+/* opstat.c - statistics of a worker's operations, and sizes of requests. */
 #include "stat/opstat.h"
 
 #include <fcntl.h>
@@ -11,20 +11,12 @@
 
 #include "base/util.h"
 
-/* Below this share a class says nothing about a workload. */
+/* A class with a smaller share says nothing about a workload. */
 #define LEAST_PERCENT 1.0
 
-static double total(const struct sizes *s)
-{
-	double n = 0;
-
-	for (unsigned i = 0; i < SIZES_CLASSES; i++)
-		n += (double)s->count[i];
-	return n;
-}
-
-/* In front of those that are rarer; what does not fit falls out at the end. */
-static unsigned insert(struct sizes_share *out, unsigned n, unsigned max, struct sizes_share share)
+/* Insert a share before the rarer ones; the last one is dropped if there is no room. */
+static unsigned insert_share(struct sizes_share *out, unsigned n, unsigned max,
+			     struct sizes_share share)
 {
 	unsigned at = n;
 
@@ -51,9 +43,11 @@ void sizes_merge(struct sizes *to, const struct sizes *from)
 
 unsigned sizes_shares(const struct sizes *s, struct sizes_share *out, unsigned max)
 {
-	double all = total(s);
+	double all = 0;
 	unsigned n = 0;
 
+	for (unsigned i = 0; i < SIZES_CLASSES; i++)
+		all += (double)s->count[i];
 	for (unsigned i = 0; i < SIZES_CLASSES; i++) {
 		struct sizes_share share = {
 			s->largest[i],
@@ -61,7 +55,7 @@ unsigned sizes_shares(const struct sizes *s, struct sizes_share *out, unsigned m
 		};
 
 		if (share.percent >= LEAST_PERCENT)
-			n = insert(out, n, max, share);
+			n = insert_share(out, n, max, share);
 	}
 	return n;
 }
@@ -74,23 +68,12 @@ static const char *const names[MLGEN_OPS] = {
 	[MLGEN_RMDIR] = "rmdir",
 };
 
-/* One writer, so no read-modify-write; the status line only reads. */
-static void set(_Atomic uint64_t *counter, uint64_t value)
-{
-	atomic_store_explicit(counter, value, memory_order_relaxed);
-}
-
-static uint64_t get(const _Atomic uint64_t *counter)
-{
-	return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 static uint64_t timeval_ns(struct timeval tv)
 {
 	return (uint64_t)tv.tv_sec * NS_PER_S + (uint64_t)tv.tv_usec * 1000;
 }
 
-/* The second of three numbers (Documentation/scheduler/sched-stats.rst). */
+/* Time on the run queue, the second of three numbers (Documentation/scheduler/sched-stats.rst). */
 static uint64_t waited_now(void)
 {
 	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -148,26 +131,6 @@ void usage_add(struct usage *to, const struct usage *from)
 	to->minor_faults += from->minor_faults;
 }
 
-static void merge_samples(struct opstat *to, const struct opstat *from)
-{
-	hist_merge(to->sample, from->sample);
-	if (from->slowest.ns > to->slowest.ns)
-		to->slowest = from->slowest;
-	for (unsigned i = 0; i < 2; i++) {
-		hist_merge(to->slat[i], from->slat[i]);
-		hist_merge(to->total[i], from->total[i]);
-	}
-}
-
-static void merge_depths(struct opstat *to, const struct opstat *from)
-{
-	for (unsigned i = 0; i < OPSTAT_DEPTHS; i++) {
-		to->depth[i] += from->depth[i];
-		to->submits[i] += from->submits[i];
-		to->reaps[i] += from->reaps[i];
-	}
-}
-
 void opstat_init(struct opstat *s)
 {
 	memset(s, 0, sizeof(*s));
@@ -197,7 +160,7 @@ void opstat_reset(struct opstat *s)
 	for (unsigned i = 0; i < MLGEN_OPS; i++) {
 		hist_reset(s->lat[i]);
 		count_set(&s->blocked_ns[i], 0);
-		set(&s->linked[i], 0);
+		count_set(&s->linked[i], 0);
 	}
 	hist_reset(s->sample);
 	memset(&s->slowest, 0, sizeof(s->slowest));
@@ -206,11 +169,11 @@ void opstat_reset(struct opstat *s)
 	for (unsigned i = 0; i < 2; i++) {
 		hist_reset(s->slat[i]);
 		hist_reset(s->total[i]);
-		atomic_store(&s->left_out_bytes[i], get(&s->io_bytes[i]));
+		atomic_store(&s->left_out_bytes[i], count_get(&s->io_bytes[i]));
 		s->sizes[i] = (struct sizes){ 0 };
 		s->short_ios[i] = 0;
 	}
-	set(&s->errors, 0);
+	count_set(&s->errors, 0);
 	s->eval_bytes = 0;
 	count_set(&s->reap_ns, 0);
 	count_set(&s->idle_ns, 0);
@@ -223,21 +186,31 @@ void opstat_merge_moved(struct opstat *to, const struct opstat *from)
 {
 	for (unsigned i = 0; i < MLGEN_OPS; i++) {
 		hist_merge(to->lat[i], from->lat[i]);
-		set(&to->linked[i], get(&to->linked[i]) + get(&from->linked[i]));
+		count_add(&to->linked[i], count_get(&from->linked[i]));
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		set(&to->io_bytes[i], get(&to->io_bytes[i]) + opstat_io_bytes(from, i));
+		count_add(&to->io_bytes[i], opstat_io_bytes(from, i));
 		sizes_merge(&to->sizes[i], &from->sizes[i]);
 		to->short_ios[i] += from->short_ios[i];
 	}
-	set(&to->errors, get(&to->errors) + get(&from->errors));
+	count_add(&to->errors, count_get(&from->errors));
 }
 
 void opstat_merge(struct opstat *to, const struct opstat *from)
 {
 	opstat_merge_moved(to, from);
-	merge_samples(to, from);
-	merge_depths(to, from);
+	hist_merge(to->sample, from->sample);
+	if (from->slowest.ns > to->slowest.ns)
+		to->slowest = from->slowest;
+	for (unsigned i = 0; i < 2; i++) {
+		hist_merge(to->slat[i], from->slat[i]);
+		hist_merge(to->total[i], from->total[i]);
+	}
+	for (unsigned i = 0; i < OPSTAT_DEPTHS; i++) {
+		to->depth[i] += from->depth[i];
+		to->submits[i] += from->submits[i];
+		to->reaps[i] += from->reaps[i];
+	}
 	for (unsigned i = 0; i < MLGEN_OPS; i++)
 		count_add(&to->blocked_ns[i], count_get(&from->blocked_ns[i]));
 	to->eval_bytes += from->eval_bytes;
