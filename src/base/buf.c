@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-/* Room for n more bytes and the end of the string. */
+/* Make room for n more bytes and the zero byte. */
 static void make_room(struct buf *b, size_t n)
 {
 	assert(n < SIZE_MAX / 4 && b->len < SIZE_MAX / 4);

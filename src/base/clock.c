@@ -17,13 +17,13 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* Early waking never spins longer than this. */
+/* Upper limit of the time spent spinning after an early wake. */
 #define LATE_MAX_NS UINT64_C(1000000)
 
-/* A thread that waits in virtual time; lives on that thread's stack. */
+/* A thread that waits in virtual time; stored on its stack. */
 struct waiter {
 	struct waiter *next;
-	const void *word; /* NULL: only the deadline ends it */
+	const void *word; /* NULL: only the deadline ends the wait */
 	uint64_t deadline_ns;
 	pthread_cond_t woken;
 	bool waits;
@@ -32,12 +32,12 @@ struct waiter {
 
 struct clock {
 	bool is_virtual;
-	/* The rest is of the virtual clock, under `lock`. */
+	/* The members below are for the virtual clock, protected by `lock`. */
 	pthread_mutex_t lock;
 	uint64_t now_ns;  /* written under lock, read without */
-	uint64_t late_ns; /* of sleeps that are not exact */
+	uint64_t late_ns; /* lateness of sleeps that are not exact */
 	unsigned expected, joined, waiting;
-	struct waiter *first, **end; /* in the order they came */
+	struct waiter *first, **end; /* first arrival first */
 };
 
 /* Real time */
@@ -58,12 +58,6 @@ uint64_t clock_wall_ns(void)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-static struct timespec to_timespec(uint64_t ns)
-{
-	return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S),
-				  .tv_nsec = (long)(ns % NS_PER_S) };
-}
-
 static inline void spin_hint(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -75,17 +69,18 @@ static inline void spin_hint(void)
 
 static int real_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t deadline_ns)
 {
-	/* Of the futex calls only the BITSET one takes an absolute time. */
-	struct timespec ts = to_timespec(deadline_ns);
+	/* FUTEX_WAIT_BITSET is the only futex wait with an absolute time. */
+	struct timespec ts = { .tv_sec = (time_t)(deadline_ns / NS_PER_S),
+			       .tv_nsec = (long)(deadline_ns % NS_PER_S) };
 	long rc = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen,
 			  deadline_ns == CLOCK_NEVER ? NULL : &ts, NULL, FUTEX_BITSET_MATCH_ANY);
 
-	/* EAGAIN (the word differs) and EINTR: the caller looks again. */
+	/* EAGAIN (the word differs) and EINTR: the caller checks again. */
 	return rc < 0 && errno == ETIMEDOUT ? -ETIMEDOUT : 0;
 }
 
-/* A sleep is a wait for a word that nobody wakes, or a stop does: as punctual as clock_nanosleep,
- * by the same timers. */
+/* A sleep is a wait for a word that nobody wakes, except a stop. It uses the same timers as
+ * clock_nanosleep and is as precise. */
 static void real_sleep(uint64_t deadline_ns, _Atomic uint32_t *word)
 {
 	while (atomic_load_explicit(word, memory_order_acquire) == 0 &&
@@ -126,11 +121,11 @@ static void wake_one(struct clock *c, struct waiter **at, int result)
 		c->end = at;
 	w->waits = false;
 	w->result = result;
-	c->waiting--; /* here, not when it runs: time must stand from now */
+	c->waiting--; /* here, not when the thread runs: time must stand still from now on */
 	pthread_cond_signal(&w->woken);
 }
 
-/* The first to come among those with the nearest deadline. */
+/* The earliest arrival among those with the nearest deadline. */
 static struct waiter **clock_nearest(struct clock *c)
 {
 	struct waiter **best = &c->first;
@@ -141,16 +136,14 @@ static struct waiter **clock_nearest(struct clock *c)
 	return best;
 }
 
-/*
- * If nobody runs, time jumps and one thread wakes. Others with the same deadline wake when that one
- * waits again: the order is always the same.
- */
+/* If no thread runs, advance time and wake one thread. Threads with the same deadline wake when
+ * that one waits again, so the order is always the same. */
 static void advance(struct clock *c)
 {
 	if (c->waiting == 0 || c->expected + c->joined > c->waiting)
 		return;
 	struct waiter **at = clock_nearest(c);
-	assert(*at); /* somebody waits */
+	assert(*at); /* someone waits */
 	uint64_t deadline = (*at)->deadline_ns;
 	if (deadline == CLOCK_NEVER) {
 		log_error("virtual clock: deadlock at %llu ns: all %u threads wait without a "
@@ -255,7 +248,7 @@ void clock_expect(struct clock *c, unsigned threads)
 void clock_join(struct clock *c)
 {
 	if (!c->is_virtual) {
-		/* Late by 30 us instead of 85 without (Linux, hrtimers). */
+		/* Sleeps then end 30 us late instead of 85 us (Linux, hrtimers). */
 		prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 		return;
 	}

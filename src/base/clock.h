@@ -75,10 +75,10 @@ void clock_wake(struct clock *c, _Atomic uint32_t *word);
 /* ---- stop: end a job early because of a signal, an error elsewhere, or its time limit ---- */
 
 /*
- * One per job. Once set, no sleep of the job continues or begins, and the io layer begins no more
- * calls (io.h). A time limit is known in advance: sleeps end at it by themselves, and other waits
- * use stop_at_ns as deadline. A zeroed struct is not set and has no limit; NULL is a stop that
- * never comes.
+ * A job has one stop. Once set, no sleep of the job continues or begins, and the io layer begins no
+ * more calls (io.h). A time limit is known in advance: sleeps end at it by themselves, and other
+ * waits use stop_at_ns as deadline. A zeroed struct is not set and has no limit; NULL is a stop
+ * that never comes.
  */
 struct stop {
 	_Atomic uint32_t is_set; /* the word that sleepers wait on */
@@ -107,8 +107,7 @@ static inline void stop_at(struct stop *s, uint64_t ns)
 		atomic_store_explicit(&s->at_ns, ns, memory_order_relaxed);
 }
 
-/* Is the stop set, or the time limit reached? An operation that ends exactly at the limit is
- * still included. */
+/* Is the stop set, or has the time limit been reached? */
 static inline bool stop_has_come(const struct stop *s, uint64_t now_ns)
 {
 	return stop_is_set(s) || now_ns >= stop_at_ns(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dist.c - distributions as options write them, and draws from them. */
+/* dist.c - parse distributions, format them, and draw values. */
 #include "base/dist.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "base/util.h"
 
-/* The identity of a file begins with this. */
+/* Start of the identity of a file. */
 #define FILE_HASH "file-"
 
 void dist_identify(struct buf *out, const struct dist *d, enum dist_unit unit)
@@ -56,22 +56,17 @@ int dist_recall(struct dist *d, const char *text, const char *content, enum dist
 	return 0;
 }
 
-static double draw_file(const struct dist *d, double p)
-{
-	return dist_file_quantile(dist_file_of(d), p) * dist_file_factor(d);
-}
-
-/* To the nearest whole number, 1 at least. */
+/* Round to the nearest integer, at least 1. */
 static uint64_t dist_whole(double v)
 {
 	if (!(v >= 1))
 		return 1;
-	if (v >= 0x1p52) /* is whole */
+	if (v >= 0x1p52) /* has no fraction */
 		return v < DIST_VALUE_MAX ? (uint64_t)v : (uint64_t)DIST_VALUE_MAX;
 	return (uint64_t)(v + 0.5);
 }
 
-/* mu and sigma of the logarithm from mean and stdev of the values. */
+/* mu and sigma of the logarithm follow from mean and stdev of the values. */
 static double lognormal(double p, double mean, double stdev)
 {
 	double ratio = stdev / mean;
@@ -80,7 +75,7 @@ static double lognormal(double p, double mean, double stdev)
 	return mean * quantile_exp(sqrt(variance) * quantile_normal(p) - variance / 2);
 }
 
-/* MIN .. MAX, both ends as likely as any other. */
+/* The integers MIN .. MAX, all equally likely. */
 static double uniform(double p, double min, double max)
 {
 	double v = min + floor(p * (max - min + 1));
@@ -88,7 +83,7 @@ static double uniform(double p, double min, double max)
 	return v < max ? v : max;
 }
 
-/* DLIO utils/config.py: the side's stdev is STDEV / 2 / sqrt(MEAN). */
+/* Mean and stdev of a side: the stdev is STDEV / 2 / sqrt(MEAN) (DLIO utils/config.py). */
 static void dlio_side(const struct dist *d, double *mean, double *stdev)
 {
 	*mean = sqrt(d->a);
@@ -102,14 +97,14 @@ static uint64_t draw_side(const struct dist *d, uint64_t seed, uint64_t stream, 
 	dlio_side(d, &mean, &stdev);
 	if (stdev > 0)
 		mean += stdev * quantile_normal(rng_f64(seed, stream, index));
-	/* Cut, not rounded; the product of two must fit. */
+	/* The side is cut, not rounded, and limited so that the product of two fits. */
 	if (!(mean >= 1))
 		return 1;
 	return mean < 0x1p31 ? (uint64_t)mean : UINT64_C(1) << 31;
 }
 
-/* Mean and variance of a side as drawn. Cutting takes half a unit off the mean and adds the
- * variance of what is cut off, 1/12. */
+/* Mean and variance of a drawn side. Cutting subtracts half a unit from the mean and adds the
+ * variance of the cut part, 1/12. */
 static void dlio_drawn_side(const struct dist *d, double *mean, double *variance)
 {
 	double stdev;
@@ -122,14 +117,6 @@ static void dlio_drawn_side(const struct dist *d, double *mean, double *variance
 		*mean = floor(*mean);
 		*variance = 0;
 	}
-}
-
-static double dlio_stdev(const struct dist *d)
-{
-	double mean, variance;
-
-	dlio_drawn_side(d, &mean, &variance);
-	return sqrt(variance * (2 * mean * mean + variance));
 }
 
 uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream, uint64_t index)
@@ -161,7 +148,7 @@ double dist_quantile(const struct dist *d, double p)
 	case DIST_GAMMA:
 		return d->b * quantile_gamma(p, d->a);
 	case DIST_FILE:
-		return draw_file(d, p);
+		return dist_file_quantile(dist_file_of(d), p) * dist_file_factor(d);
 	case DIST_CONST:
 	case DIST_DLIO:
 		break;
@@ -208,6 +195,8 @@ double dist_expectation(const struct dist *d)
 
 double dist_stdev(const struct dist *d)
 {
+	double mean, variance;
+
 	switch (d->kind) {
 	case DIST_CONST:
 		return 0;
@@ -218,7 +207,8 @@ double dist_stdev(const struct dist *d)
 	case DIST_GAMMA:
 		return sqrt(d->a) * d->b;
 	case DIST_DLIO:
-		return dlio_stdev(d);
+		dlio_drawn_side(d, &mean, &variance);
+		return sqrt(variance * (2 * mean * mean + variance));
 	case DIST_FILE:
 		return dist_file_stdev(dist_file_of(d)) * dist_file_factor(d);
 	default:
@@ -236,9 +226,7 @@ double dist_normal_quantile(double p)
 	return quantile_normal(p);
 }
 
-#define VALUE_MAX DIST_VALUE_MAX
-
-/* Longest parameter; every number that makes sense is shorter. */
+/* Size of a parameter; every sensible number is shorter. */
 #define PARAMETER_BYTES 48
 
 struct form {
@@ -258,8 +246,8 @@ static const struct form forms[] = {
 	[DIST_FILE] = { "file", 1, "file:PATH" },
 };
 
-/* How plain values of this distribution are read. */
-struct reading {
+/* How to read plain values of this distribution. */
+struct dist_syntax {
 	enum dist_unit unit;
 	const char *default_unit;
 	unsigned kb_base;
@@ -274,13 +262,13 @@ static int read_real(const char *text, double *out, struct mlgen_err *err)
 		return rc;
 	if (v < 0)
 		return mlgen_fail(err, -ERANGE, "'%s': is below 0", text);
-	if (v > VALUE_MAX / DIST_NUMBER_STEPS)
+	if (v > DIST_VALUE_MAX / DIST_NUMBER_STEPS)
 		return mlgen_fail(err, -ERANGE, "'%s': is too large", text);
 	*out = v;
 	return 0;
 }
 
-static int read_value(const char *text, const struct reading *how, double *out,
+static int read_value(const char *text, const struct dist_syntax *how, double *out,
 		      struct mlgen_err *err)
 {
 	if (how->unit == DIST_NUMBERS)
@@ -292,45 +280,35 @@ static int read_value(const char *text, const struct reading *how, double *out,
 
 	if (rc < 0)
 		return rc;
-	/* A double holds whole numbers up to 2^53 and every larger one that ends in enough zero
-	 * bits; never another one than was written. */
+	/* A double holds integers up to 2^53, and larger ones that end in enough zero bits.
+	 * Other values are refused instead of changed. */
 	double as_double = (double)v;
-	if (as_double > VALUE_MAX || (uint64_t)as_double != v)
+	if (as_double > DIST_VALUE_MAX || (uint64_t)as_double != v)
 		return mlgen_fail(err, -ERANGE, "'%s': is too large", text);
 	*out = as_double;
 	return 0;
 }
 
-/*
- * dlio: takes 114660.07 beside 112k: a bare number may have a fraction. With an exponent, too: that
- * is how dist_format writes a very small one.
- */
-static int read_dlio(const char *text, const struct reading *how, double *out,
-		     struct mlgen_err *err)
+static int read_parameter(const char *text, enum dist_kind kind, unsigned nth,
+			  const struct dist_syntax *how, double *out, struct mlgen_err *err)
 {
-	if (*text == '-' || text[strspn(text, "0123456789.e+-")] != '\0')
+	if (kind == DIST_GAMMA && nth == 0)
+		return units_f64(text, out, err);
+	/* A bare number of dlio: may have a fraction (114660.07), or an exponent, which dist_format
+	 * writes for a very small one. */
+	if (kind != DIST_DLIO || *text == '-' || text[strspn(text, "0123456789.e+-")] != '\0')
 		return read_value(text, how, out, err);
 	double v;
 	int rc = units_f64(text, &v, err);
 	if (rc < 0)
 		return rc;
-	if (v > VALUE_MAX)
+	if (v > DIST_VALUE_MAX)
 		return mlgen_fail(err, -ERANGE, "'%s': is too large", text);
 	*out = v;
 	return 0;
 }
 
-static int read_parameter(const char *text, enum dist_kind kind, unsigned nth,
-			  const struct reading *how, double *out, struct mlgen_err *err)
-{
-	if (kind == DIST_GAMMA && nth == 0)
-		return units_f64(text, out, err);
-	if (kind == DIST_DLIO)
-		return read_dlio(text, how, out, err);
-	return read_value(text, how, out, err);
-}
-
-/* What is wrong with the parameters, NULL if nothing is. */
+/* Return the fault of the parameters; NULL = none. */
 static const char *check_parameters(const struct dist *d)
 {
 	switch (d->kind) {
@@ -345,7 +323,7 @@ static const char *check_parameters(const struct dist *d)
 	}
 }
 
-/* The next of the parameters behind *at into out[]; false at the end. */
+/* Copy the next parameter after *at to `out`; false at the end. */
 static bool next_parameter(const char **at, char *out)
 {
 	if (**at != ':')
@@ -358,7 +336,7 @@ static bool next_parameter(const char **at, char *out)
 }
 
 static int parse_parameters(struct dist *d, const char *text, const char *at,
-			    const struct reading *how, struct mlgen_err *err)
+			    const struct dist_syntax *how, struct mlgen_err *err)
 {
 	const struct form *form = &forms[d->kind];
 	char parameter[PARAMETER_BYTES] = "";
@@ -385,7 +363,8 @@ static int parse_parameters(struct dist *d, const char *text, const char *at,
 
 /* ---- a file ---- */
 
-/* Of PATH*FACTOR the factor, and how long PATH is; 1 and all where there is none. */
+/* Return the factor of PATH*FACTOR and the length of PATH; without a factor 1 and the whole
+ * length. */
 static double factor_of(const char *text, size_t *path_len)
 {
 	const char *star = strrchr(text, '*');
@@ -398,7 +377,7 @@ static double factor_of(const char *text, size_t *path_len)
 	return factor;
 }
 
-static int parse_file(struct dist *d, const char *text, const struct reading *how,
+static int parse_file(struct dist *d, const char *text, const struct dist_syntax *how,
 		      struct mlgen_err *err)
 {
 	struct dist_file *f;
@@ -415,20 +394,10 @@ static int parse_file(struct dist *d, const char *text, const struct reading *ho
 		return rc;
 	dist_file_put_into(d, f);
 	d->a *= factor;
-	if (d->a <= VALUE_MAX)
+	if (d->a <= DIST_VALUE_MAX)
 		return 0;
 	dist_file_drop(f);
 	return mlgen_fail(err, -ERANGE, "'%s': is too large", text);
-}
-
-static void format_file(struct buf *out, const struct dist *d)
-{
-	double factor = dist_file_factor(d);
-	char number[UNITS_TEXT_BYTES];
-
-	buf_addf(out, DIST_FILE_WORD "%s", dist_file_path(dist_file_of(d)));
-	if (factor < 1 || factor > 1)
-		buf_addf(out, "*%s", units_put_f64(number, factor));
 }
 
 static int fail_unknown(const char *text, size_t name_len, enum dist_unit unit,
@@ -442,7 +411,7 @@ static int fail_unknown(const char *text, size_t name_len, enum dist_unit unit,
 			  unit == DIST_BYTES ? ", dlio:MEAN:STDEV" : "");
 }
 
-/* The kind whose name is the first name_len bytes; CONST: none. */
+/* The kind named by the first name_len bytes; CONST = none. */
 static enum dist_kind find_kind(const char *text, size_t name_len)
 {
 	for (size_t i = 1; i < ARRAY_LEN(forms); i++)
@@ -472,7 +441,7 @@ static void add_value(struct buf *out, double v, enum dist_unit unit)
 int dist_parse(struct dist *d, const char *text, enum dist_unit unit, const char *default_unit,
 	       unsigned kb_base, struct mlgen_err *err)
 {
-	const struct reading how = { unit, default_unit, kb_base };
+	const struct dist_syntax how = { unit, default_unit, kb_base };
 	size_t name_len = strcspn(text, ":");
 	struct dist parsed = { .kind = find_kind(text, name_len) };
 	int rc;
@@ -515,7 +484,11 @@ void dist_format(struct buf *out, const struct dist *d, enum dist_unit unit)
 		return;
 	}
 	if (d->kind == DIST_FILE) {
-		format_file(out, d);
+		double factor = dist_file_factor(d);
+
+		buf_addf(out, DIST_FILE_WORD "%s", dist_file_path(dist_file_of(d)));
+		if (factor < 1 || factor > 1)
+			buf_addf(out, "*%s", units_put_f64(number, factor));
 		return;
 	}
 	buf_addf(out, "%s:", forms[d->kind].name);

@@ -121,8 +121,8 @@ double dist_normal_quantile(double p);
 /* ---- an empirical distribution, from a file of values (file:PATH) ---- */
 
 /*
- * One value per line, ascending, at most DIST_FILE_VALUES, in the units of the option; `#` begins a
- * comment, empty lines are ignored:
+ * The file has one value per line, ascending, at most DIST_FILE_VALUES, in the units of the option;
+ * `#` begins a comment, empty lines are ignored:
  *
  *   # sizes of the files of /data/train
  *   4096 x120

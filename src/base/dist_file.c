@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dist_file.c - distributions in files, and quantiles of what is counted. */
+/* dist_file.c - inverse distribution functions, and distributions in files. */
 #include "base/dist.h"
 
 #include <errno.h>
@@ -15,11 +15,11 @@
 #include "base/units.h"
 #include "base/util.h"
 
-/* Above this shape the approximation of Wilson and Hilferty is taken as it is: there it is right to
- * 2e-7 of the value for all but one in a thousand. */
+/* Above this shape the approximation of Wilson and Hilferty is used as is: its relative error is
+ * at most 2e-7 for all but one in a thousand values. */
 #define SHAPE_APPROXIMATE 10000.0
 
-/* Series and continued fraction end at this relative change. */
+/* Relative change at which series and continued fraction end. */
 #define PRECISION 1e-15
 
 static double polynomial(const double *c, unsigned terms, double x)
@@ -47,7 +47,7 @@ static double log_gamma(double x)
 }
 
 /* The regularised lower incomplete gamma function by its power series, for x < shape + 1
- * (Abramowitz & Stegun 6.5.29), over its first factor. */
+ * (Abramowitz & Stegun 6.5.29), divided by its leading factor. */
 static double gamma_series(double shape, double x)
 {
 	double term = 1 / shape, sum = term;
@@ -59,7 +59,7 @@ static double gamma_series(double shape, double x)
 	return sum;
 }
 
-/* The upper one by its continued fraction (6.5.31) in Lentz's form. */
+/* The upper incomplete gamma function by its continued fraction (6.5.31) in Lentz's form. */
 static double gamma_fraction(double shape, double x)
 {
 	double b = x + 1 - shape;
@@ -78,7 +78,7 @@ static double gamma_fraction(double shape, double x)
 	return v;
 }
 
-/* P(shape, x), and x times its density, which both ways have to know. */
+/* P(shape, x), and x times its density, which both methods compute. */
 static double gamma_cdf(double shape, double x, double log_gamma_shape, double *x_density)
 {
 	*x_density = quantile_exp(shape * quantile_log(x) - x - log_gamma_shape);
@@ -218,7 +218,7 @@ double quantile_gamma(double p, double shape)
 		return gamma_approximate(p, shape);
 
 	double log_gamma_shape = log_gamma(shape);
-	/* Near 0 the first term of the series is all there is of P. */
+	/* Near 0 the first term of the series is all of P. */
 	double least =
 		quantile_exp((quantile_log(p) + quantile_log(shape) + log_gamma_shape) / shape);
 	if (least < 1e-200)
@@ -227,7 +227,7 @@ double quantile_gamma(double p, double shape)
 	if (!(x > least))
 		x = least;
 
-	/* P >= p at `least` never holds: it is the start of the bracket. */
+	/* P >= p never holds at `least`, so the bracket starts there. */
 	double low = least * (1 - 1e-9), high = HUGE_VAL;
 	for (int i = 0; i < 200; i++) {
 		double x_density;
@@ -238,7 +238,7 @@ double quantile_gamma(double p, double shape)
 		else
 			low = x;
 		double next = x - miss * x / x_density;
-		/* Newton has left the bracket: halve it, or look further. */
+		/* Newton's step left the bracket: bisect it, or double x if it is open. */
 		if (!(next > low && next < high))
 			next = high < HUGE_VAL ? (low + high) / 2 : 2 * low;
 		if (fabs(next - x) <= 1e-14 * x)
@@ -248,10 +248,11 @@ double quantile_gamma(double p, double shape)
 	return x;
 }
 
-/* Who comes so often stands by itself: at most as many as that. */
+/* A value that makes up at least 1/OFTEN_PART of all is written on its own, so at most
+ * OFTEN_PART are. */
 #define OFTEN_PART 1024u
 
-struct writing {
+struct quantile_writer {
 	FILE *to;
 	enum dist_unit unit;
 	const uint64_t *values;
@@ -259,8 +260,8 @@ struct writing {
 	size_t step; /* values from one quantile to the next */
 };
 
-/* How many from here on are the same. */
-static size_t run_of(const struct writing *w, size_t at)
+/* Number of equal values from `at` on. */
+static size_t run_of(const struct quantile_writer *w, size_t at)
 {
 	size_t end = at + 1;
 
@@ -269,7 +270,7 @@ static size_t run_of(const struct writing *w, size_t at)
 	return end - at;
 }
 
-static size_t count_different(const struct writing *w)
+static size_t count_different(const struct quantile_writer *w)
 {
 	size_t n = 0;
 
@@ -278,51 +279,51 @@ static size_t count_different(const struct writing *w)
 	return n;
 }
 
-static void put_value(const struct writing *w, uint64_t v)
+static void print_value(const struct quantile_writer *w, uint64_t v)
 {
 	char text[UNITS_TEXT_BYTES];
 
-	/* A size without a suffix is the same with every kb_base. */
+	/* A size without a suffix is the same for every kb_base. */
 	if (w->unit == DIST_BYTES)
 		fprintf(w->to, "%" PRIu64, v);
 	else
 		fputs(units_put_time(text, v), w->to);
 }
 
-static void put_counted(const struct writing *w, uint64_t v, size_t count)
+static void print_counted(const struct quantile_writer *w, uint64_t v, size_t count)
 {
-	put_value(w, v);
+	print_value(w, v);
 	fprintf(w->to, " x%.6g\n", (double)count / (double)w->step);
 }
 
-static void put_plain(const struct writing *w, uint64_t v)
+static void print_plain(const struct quantile_writer *w, uint64_t v)
 {
-	put_value(w, v);
+	print_value(w, v);
 	fputc('\n', w->to);
 }
 
-/* Values from .. to-1, none of which comes often: quantiles, and what is left by its median. */
-static void put_stretch(const struct writing *w, size_t from, size_t to)
+/* Print values from .. to-1, none of which is frequent, as quantiles, and the remainder as its
+ * median. */
+static void print_stretch(const struct quantile_writer *w, size_t from, size_t to)
 {
 	size_t whole = (to - from) / w->step * w->step, left = from + whole;
 
 	for (size_t at = from; at < left; at += w->step)
-		put_plain(w, w->values[at]);
+		print_plain(w, w->values[at]);
 	if (whole)
-		put_plain(w, w->values[left - 1]);
+		print_plain(w, w->values[left - 1]);
 	if (left < to)
-		put_counted(w, w->values[left + (to - left) / 2], to - left);
+		print_counted(w, w->values[left + (to - left) / 2], to - left);
 }
 
-static bool comes_often(const struct writing *w, size_t n)
+static bool comes_often(const struct quantile_writer *w, size_t n)
 {
 	return n > 1 && n >= w->count / OFTEN_PART;
 }
 
-/* One stretch between two that come often, which takes two lines more than it has steps. */
-static void choose_step(struct writing *w)
+static void print_quantiles(struct quantile_writer *w)
 {
-	size_t often = 0, rest = 0, lines;
+	size_t often = 0, rest = 0, lines, from = 0;
 
 	for (size_t at = 0, n; at < w->count; at += n) {
 		n = run_of(w, at);
@@ -331,108 +332,89 @@ static void choose_step(struct writing *w)
 		else
 			rest += n;
 	}
+	/* Each stretch between frequent values has two lines more than steps. */
 	lines = DIST_FILE_VALUES - often - 2 * (often + 1);
 	w->step = rest ? (rest + lines - 1) / lines : 1;
-}
-
-static void put_quantiles(struct writing *w)
-{
-	size_t from = 0;
-
-	choose_step(w);
 	for (size_t at = 0, n; at < w->count; at += n) {
 		n = run_of(w, at);
 		if (!comes_often(w, n))
 			continue;
-		put_stretch(w, from, at);
-		put_counted(w, w->values[at], n);
+		print_stretch(w, from, at);
+		print_counted(w, w->values[at], n);
 		from = at + n;
 	}
-	put_stretch(w, from, w->count);
+	print_stretch(w, from, w->count);
 }
 
 void dist_file_write(FILE *to, const uint64_t *values, size_t count, enum dist_unit unit,
 		     const char *comment)
 {
-	struct writing w = { .to = to, .unit = unit, .values = values, .count = count, .step = 1 };
+	struct quantile_writer w = {
+		.to = to, .unit = unit, .values = values, .count = count, .step = 1
+	};
 
 	fprintf(to, "# %s\n", comment);
 	if (count_different(&w) > DIST_FILE_VALUES) {
 		fputs("# quantiles; xN: this value alone, as much as N steps between them\n", to);
-		put_quantiles(&w);
+		print_quantiles(&w);
 		return;
 	}
 	fputs("# VALUE xN: N of this value\n", to);
 	for (size_t at = 0, n; at < count; at += n) {
 		n = run_of(&w, at);
-		put_counted(&w, values[at], n);
+		print_counted(&w, values[at], n);
 	}
 }
 
-/* More than so many lines and their comments ever need. */
+/* More bytes than the lines and their comments ever need. */
 #define BYTES_MAX (UINT64_C(4) << 20)
-/* Counts are weights: so many of them still add up in a double. */
+/* Counts are weights; the sum of all is still exact enough in a double. */
 #define COUNT_MAX 1e12
 
-/* One value, or all between two. */
+/* A single value, or the interval between two values. */
 struct piece {
 	double low, high;
-	double weight, until; /* of it; of all up to its end */
+	double weight, until; /* weight of this piece; sum up to its end */
 };
 
 struct dist_file {
-	unsigned holders;
+	unsigned references;
 	char *path;
 	double mean, stdev;
 	unsigned count;
 	struct piece *pieces;
 };
 
-/* What is read, and how far. */
-struct reading {
+/* State while a file is read. */
+struct dist_file_reader {
 	struct wordlines in;
 	struct dist_file *f;
 	enum dist_unit unit;
 	const char *default_unit;
 	unsigned kb_base, values;
-	/* Of the line before. */
+	/* The previous line. */
 	double last;
-	bool is_plain; /* it has no count ... */
-	bool is_alone; /* ... and nothing that it belongs to yet */
+	bool is_plain; /* the line has no count */
+	bool is_alone; /* the value is not yet the end of an interval */
 };
 
 #define FAIL(r, code, ...) wordlines_fail(&(r)->in, (code), __VA_ARGS__)
 
-/* ---- reading ---- */
+/* ---- read a file ---- */
 
 static void add_piece(struct dist_file *f, double low, double high, double weight)
 {
 	f->pieces[f->count++] = (struct piece){ .low = low, .high = high, .weight = weight };
 }
 
-/* A plain value that no other has joined. */
-static void end_plain(struct reading *r)
+/* Add a plain value without a plain neighbour. */
+static void end_plain(struct dist_file_reader *r)
 {
 	if (r->is_plain && r->is_alone)
 		add_piece(r->f, r->last, r->last, 1);
 }
 
-static void take_plain(struct reading *r, double v)
-{
-	if (r->is_plain)
-		add_piece(r->f, r->last, v, 1);
-	r->is_alone = !r->is_plain;
-	r->is_plain = true;
-}
-
-static void take_counted(struct reading *r, double v, double count)
-{
-	end_plain(r);
-	r->is_plain = false;
-	add_piece(r->f, v, v, count);
-}
-
-static int read_value(const struct reading *r, const char *text, double *v)
+static int read_value(const struct dist_file_reader *r, const char *text, double *v)
 {
 	struct mlgen_err why = { 0 };
 	uint64_t n = 0;
@@ -447,7 +429,7 @@ static int read_value(const struct reading *r, const char *text, double *v)
 	return 0;
 }
 
-static int read_count(const struct reading *r, const char *text, double *count)
+static int read_count(const struct dist_file_reader *r, const char *text, double *count)
 {
 	struct mlgen_err why = { 0 };
 
@@ -460,11 +442,17 @@ static int read_count(const struct reading *r, const char *text, double *count)
 	return 0;
 }
 
-static int take_value(struct reading *r, const char *value, const char *count)
+static int read_line(void *arg, char *line)
 {
+	struct dist_file_reader *r = arg;
+	const char *value = wordlines_word(&line);
+	const char *count = wordlines_word(&line);
 	double v = 0, weight = 0;
-	int rc = read_value(r, value, &v);
+	int rc;
 
+	if (wordlines_word(&line))
+		return FAIL(r, -EINVAL, "more than two words; a line is VALUE, or VALUE xCOUNT");
+	rc = read_value(r, value, &v);
 	if (rc == 0 && count)
 		rc = read_count(r, count, &weight);
 	if (rc)
@@ -473,43 +461,18 @@ static int take_value(struct reading *r, const char *value, const char *count)
 		return FAIL(r, -E2BIG, "more than %u values; quantiles will do", DIST_FILE_VALUES);
 	if (r->values && v < r->last)
 		return FAIL(r, -EINVAL, "'%s': is below the value before it; they ascend", value);
-	if (count)
-		take_counted(r, v, weight);
-	else
-		take_plain(r, v);
+	if (count) {
+		end_plain(r);
+		add_piece(r->f, v, v, weight);
+	} else {
+		if (r->is_plain)
+			add_piece(r->f, r->last, v, 1);
+		r->is_alone = !r->is_plain;
+	}
+	r->is_plain = !count;
 	r->values++;
 	r->last = v;
 	return 0;
-}
-
-static int take_line(void *arg, char *line)
-{
-	struct reading *r = arg;
-	const char *value = wordlines_word(&line);
-	const char *count = wordlines_word(&line);
-
-	if (wordlines_word(&line))
-		return FAIL(r, -EINVAL, "more than two words; a line is VALUE, or VALUE xCOUNT");
-	return take_value(r, value, count);
-}
-
-static int read_values(struct reading *r)
-{
-	static const struct wordlines_sort values = {
-		.option = "",
-		.noun = "a file of values",
-		.most_bytes = BYTES_MAX,
-		.take = take_line,
-	};
-	int rc = wordlines_read(&r->in, &values, r);
-
-	if (rc == 0 && r->values == 0)
-		rc = mlgen_fail(
-			r->in.err, -EINVAL,
-			"%s: no value stands in it; write one a line: VALUE, or VALUE xCOUNT",
-			r->in.path);
-	end_plain(r);
-	return rc;
 }
 
 static double middle(const struct piece *p)
@@ -517,7 +480,7 @@ static double middle(const struct piece *p)
 	return p->low + (p->high - p->low) / 2;
 }
 
-static int sum_up(struct dist_file *f, struct mlgen_err *err)
+static int compute_moments(struct dist_file *f, struct mlgen_err *err)
 {
 	double all = 0, squares = 0;
 
@@ -545,7 +508,7 @@ static struct dist_file *dist_file_new(const char *path)
 {
 	struct dist_file *f = mem_zalloc(sizeof(*f));
 
-	f->holders = 1;
+	f->references = 1;
 	f->path = mem_strdup(path);
 	f->pieces = mem_array(DIST_FILE_VALUES, sizeof(*f->pieces));
 	return f;
@@ -554,16 +517,28 @@ static struct dist_file *dist_file_new(const char *path)
 int dist_file_read(struct dist_file **out, const char *path, enum dist_unit unit,
 		   const char *default_unit, unsigned kb_base, struct mlgen_err *err)
 {
-	struct reading r = { .in = { .path = path, .err = err },
-			     .f = dist_file_new(path),
-			     .unit = unit,
-			     .default_unit = default_unit,
-			     .kb_base = kb_base };
-	int rc = read_values(&r);
+	static const struct wordlines_sort values = {
+		.option = "",
+		.noun = "a file of values",
+		.most_bytes = BYTES_MAX,
+		.take = read_line,
+	};
+	struct dist_file_reader r = { .in = { .path = path, .err = err },
+				      .f = dist_file_new(path),
+				      .unit = unit,
+				      .default_unit = default_unit,
+				      .kb_base = kb_base };
+	int rc = wordlines_read(&r.in, &values, &r);
 
 	*out = NULL;
+	if (rc == 0 && r.values == 0)
+		rc = mlgen_fail(
+			err, -EINVAL,
+			"%s: no value stands in it; write one a line: VALUE, or VALUE xCOUNT",
+			path);
+	end_plain(&r);
 	if (rc == 0)
-		rc = sum_up(r.f, err);
+		rc = compute_moments(r.f, err);
 	if (rc)
 		dist_file_drop(r.f);
 	else
@@ -573,12 +548,12 @@ int dist_file_read(struct dist_file **out, const char *path, enum dist_unit unit
 
 void dist_file_hold(struct dist_file *f)
 {
-	f->holders++;
+	f->references++;
 }
 
 void dist_file_drop(struct dist_file *f)
 {
-	if (!f || --f->holders)
+	if (!f || --f->references)
 		return;
 	mem_free(f->path);
 	mem_free(f->pieces);
@@ -658,7 +633,7 @@ void dist_file_put(struct buf *out, const struct dist_file *f)
 	}
 }
 
-/* LOW[-HIGH][xWEIGHT], as far as the next comma. */
+/* Parse LOW[-HIGH][xWEIGHT]. */
 static bool recall_piece(struct dist_file *f, const char *text, size_t len)
 {
 	struct piece p = { .weight = 1 };
@@ -696,7 +671,7 @@ int dist_file_recall(struct dist_file **out, const char *content, struct mlgen_e
 			break;
 		content++;
 	}
-	if (is_good && sum_up(f, err) == 0) {
+	if (is_good && compute_moments(f, err) == 0) {
 		*out = f;
 		return 0;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.c - what a path leads to, and how a file is opened, written and replaced. */
+/* files.c - inspect, open, write and replace files. */
 #include "base/files.h"
 
 #include <dirent.h>
@@ -35,7 +35,7 @@ static const struct kind {
 	{ 0, KIND("something else") },
 };
 
-/* NULL for a regular file. */
+/* Return the kind; NULL for a regular file. */
 static const struct kind *kind_of(mode_t mode)
 {
 	const struct kind *k = kinds;
@@ -74,8 +74,8 @@ static const char *wrong_of(const struct stat *st)
 	return k ? k->wrong : NULL;
 }
 
-/* Of a descriptor that was opened. */
-static int take_regular(int fd, uint64_t most_bytes, FILE **out, const char **wrong)
+/* Make a stream of an open descriptor if it is a regular file of at most most_bytes. */
+static int stream_of_regular(int fd, uint64_t most_bytes, FILE **out, const char **wrong)
 {
 	struct stat st;
 
@@ -101,22 +101,17 @@ int filekind_open(FILE **out, int dir_fd, const char *path, int flags, uint64_t 
 
 	*out = NULL;
 	*wrong = NULL;
-	if (fd < 0) { /* a socket, a link, a device that there is none of */
+	if (fd < 0) { /* a socket, a link, a device without a driver */
 		rc = -errno;
 		if (rc != -ENOENT &&
 		    fstatat(dir_fd, path, &st, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) == 0)
 			*wrong = wrong_of(&st);
 		return rc;
 	}
-	rc = take_regular(fd, most_bytes, out, wrong);
+	rc = stream_of_regular(fd, most_bytes, out, wrong);
 	if (rc < 0)
 		close(fd);
 	return rc;
-}
-
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_rdev == b->st_rdev;
 }
 
 int firstlook(const char *path, struct stat *st)
@@ -145,7 +140,8 @@ int firstlook_open(int looked_at, const char *path, const struct stat *st, int f
 		return -errno;
 	if (fstat(fd, &opened) < 0)
 		rc = -errno;
-	else if (!is_same_file(&opened, st))
+	else if (opened.st_dev != st->st_dev || opened.st_ino != st->st_ino ||
+		 opened.st_rdev != st->st_rdev)
 		rc = -ESTALE;
 	if (rc == 0)
 		return fd;
@@ -155,7 +151,7 @@ int firstlook_open(int looked_at, const char *path, const struct stat *st, int f
 
 #define HOLD (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
-/* A filesystem in user space may be interrupted. */
+/* Retry after EINTR, which filesystems in user space may return. */
 static int open_at(int dir_fd, const char *name, int flags)
 {
 	int fd;
@@ -171,8 +167,8 @@ int below_hold(const char *path)
 	return open_at(AT_FDCWD, path, HOLD);
 }
 
-/* One step down; of a link the kernel says only that it is no folder. */
-static int step(int dir_fd, const char *name)
+/* Open one step; the kernel reports a link only as ENOTDIR. */
+static int open_step(int dir_fd, const char *name)
 {
 	int fd = open_at(dir_fd, name, HOLD | O_NOFOLLOW);
 	struct stat st;
@@ -183,7 +179,7 @@ static int step(int dir_fd, const char *name)
 	return fd;
 }
 
-/* The next name of `relative`, which is moved behind it. 1, 0 at the end, or -errno. */
+/* Copy the next name of `relative` and advance. 1, 0 at the end, or -errno. */
 static int next_name(const char **relative, char name[NAME_MAX + 1])
 {
 	size_t length = strcspn(*relative, "/");
@@ -198,9 +194,9 @@ static int next_name(const char **relative, char name[NAME_MAX + 1])
 	return strcmp(name, "..") == 0 ? -EINVAL : 1;
 }
 
-/* All steps in one call, where the kernel has it (5.6) and nothing is in the way; what is, the
- * single steps find out. */
-static int all_steps(int dir_fd, const char *relative)
+/* Open all steps in one call if the kernel has it (5.6). On failure the single steps find the
+ * reason. */
+static int open_all_steps(int dir_fd, const char *relative)
 {
 	const struct open_how how = { .flags = HOLD,
 				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
@@ -213,7 +209,7 @@ static int all_steps(int dir_fd, const char *relative)
 int below_folder(int dir_fd, const char *relative)
 {
 	char name[NAME_MAX + 1];
-	int fd = all_steps(dir_fd, relative);
+	int fd = open_all_steps(dir_fd, relative);
 	int r, below;
 
 	if (fd >= 0)
@@ -222,7 +218,7 @@ int below_folder(int dir_fd, const char *relative)
 	if (fd < 0)
 		return fd;
 	while ((r = next_name(&relative, name)) > 0) {
-		below = step(fd, name);
+		below = open_step(fd, name);
 		close(fd);
 		if (below < 0)
 			return below;
@@ -270,7 +266,7 @@ int below_sync(int folder_fd)
 
 	if (fd < 0)
 		return fd;
-	/* EINVAL: a filesystem that knows no such thing. */
+	/* EINVAL: the filesystem does not support fsync of folders. */
 	if (fsync(fd) != 0 && errno != EINVAL)
 		r = -errno;
 	close(fd);
@@ -301,7 +297,7 @@ void below_unlock(int lock_fd)
 
 static int make_one(const char *path, bool *made)
 {
-	/* Of one that exists, a read-only filesystem may say EROFS. */
+	/* For an existing directory, a read-only filesystem may return EROFS. */
 	if (access(path, F_OK) == 0)
 		return 0;
 	if (mkdir(path, 0777) != 0)
@@ -393,7 +389,7 @@ int unnamed_open(const char *folder)
 	char path[PATH_MAX];
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
 
-	/* A filesystem without O_TMPFILE takes it for an open of a folder. */
+	/* A filesystem without O_TMPFILE may treat this as opening a folder. */
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
 		return fd < 0 ? -errno : fd;
 	if (snprintf(path, sizeof(path), "%s/mlgen.XXXXXX", folder) >= (int)sizeof(path))
@@ -405,8 +401,9 @@ int unnamed_open(const char *folder)
 	return fd;
 }
 
-/* Memory is what it is to spare, and what is read beside the dataset would be seen as its own. */
-static bool is_better_left(const char *folder, const char *beside)
+/* Avoid folders in memory, which temporary files are to save, and on the filesystem of the
+ * dataset, whose reads are measured. */
+static bool is_unsuitable(const char *folder, const char *beside)
 {
 	struct stat here, there;
 	struct statfs fs;
@@ -425,10 +422,10 @@ const char *unnamed_folder(const char *beside)
 	if (has_text(folder))
 		return folder;
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
-		if (!is_better_left(folders[i], beside))
+		if (!is_unsuitable(folders[i], beside))
 			return folders[i];
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
-		if (!is_better_left(folders[i], NULL))
+		if (!is_unsuitable(folders[i], NULL))
 			return folders[i];
 	return "/tmp";
 }
@@ -468,18 +465,18 @@ int writeall_at(int fd, const void *from, size_t bytes, uint64_t at)
 
 #define SUFFIX ".part"
 
-/* replace_stop() waits this long for files that are being made, in steps of 1 ms. A filesystem may
- * hang in there. */
+/* replace_stop() waits up to STOP_STEPS steps of 1 ms for files that are being created, because
+ * a filesystem may hang. */
 #define STOP_STEPS 1000
 #define STOP_STEP_NS 1000000
 
-/* A process ends as a whole, so this is one state for all files. */
+/* A process ends as a whole, so all files share this state. */
 static struct {
-	_Atomic unsigned making; /* files that are not in r->temporary yet */
+	_Atomic unsigned making; /* files being created, not yet in r->temporary */
 	_Atomic bool is_stopped;
 } state;
 
-static char *name_beside(const char *target)
+static char *temporary_name(const char *target)
 {
 	const char *slash = strrchr(target, '/');
 	int folder = slash ? (int)(slash + 1 - target) : 0;
@@ -487,16 +484,6 @@ static char *name_beside(const char *target)
 
 	buf_addf(&name, "%.*s.%s.XXXXXX" SUFFIX, folder, target, target + folder);
 	return buf_take(&name);
-}
-
-static void replace_fini(struct replace *r)
-{
-	if (r->target && r->fd >= 0)
-		close(r->fd);
-	replace_discard(r);
-	mem_free(r->target);
-	r->target = NULL;
-	r->fd = -1;
 }
 
 mode_t replace_new_mode(void)
@@ -507,10 +494,10 @@ mode_t replace_new_mode(void)
 	return 0666 & ~mask;
 }
 
-/* Make the file and note its name: replace_stop() sees both or neither. */
+/* Create the file and store its name; replace_stop() sees both or neither. */
 static int make_temporary(struct replace *r, char *path)
 {
-	/* Either this load sees the flag, or replace_stop() sees the count. */
+	/* Either this thread sees is_stopped, or replace_stop() sees `making`. */
 	atomic_fetch_add(&state.making, 1);
 	if (atomic_load(&state.is_stopped)) {
 		atomic_fetch_sub(&state.making, 1);
@@ -530,18 +517,18 @@ static int make_temporary(struct replace *r, char *path)
 int replace_begin(struct replace *r, const char *target, mode_t mode)
 {
 	r->target = mem_strdup(target);
-	int rc = make_temporary(r, name_beside(target));
+	int rc = make_temporary(r, temporary_name(target));
 	if (rc == 0 && fchmod(r->fd, mode) != 0)
 		rc = -errno;
 	if (rc)
-		replace_fini(r);
+		replace_abandon(r);
 	return rc;
 }
 
 int replace_commit(struct replace *r)
 {
 	char *temporary = atomic_load(&r->temporary);
-	/* A server may tell only here that it had no room. */
+	/* A server may report only here that it has no space. */
 	int rc = close(r->fd) ? -errno : 0;
 
 	r->fd = -1;
@@ -549,13 +536,18 @@ int replace_commit(struct replace *r)
 		rc = -errno;
 	if (rc == 0)
 		mem_free(atomic_exchange(&r->temporary, NULL));
-	replace_fini(r);
+	replace_abandon(r);
 	return rc;
 }
 
 void replace_abandon(struct replace *r)
 {
-	replace_fini(r);
+	if (r->target && r->fd >= 0)
+		close(r->fd);
+	replace_discard(r);
+	mem_free(r->target);
+	r->target = NULL;
+	r->fd = -1;
 }
 
 void replace_stop(void)
@@ -569,7 +561,7 @@ void replace_stop(void)
 
 void replace_discard(struct replace *r)
 {
-	/* Whoever gets it removes it. */
+	/* The thread that gets the name removes the file. */
 	char *temporary = atomic_exchange(&r->temporary, NULL);
 
 	if (temporary)

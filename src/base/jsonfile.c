@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jsonfile.c - files of JSON, and arrays that go to a file when they are large. */
+/* jsonfile.c - JSON documents, and arrays that spill to a file when they are large. */
 #include "base/files.h"
 
 #include <ctype.h>
@@ -27,8 +27,8 @@ static void *map(size_t bytes, int fd)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* With all of its blocks: a disk that fills up later would end the program at a touch of the
- * mapping. 0 or -errno. */
+/* Extend a file with all of its blocks allocated: if the disk filled up later, touching the
+ * mapping would kill the program. 0 or -errno. */
 static int file_grow(int fd, size_t from, size_t to)
 {
 	int rc;
@@ -39,7 +39,7 @@ static int file_grow(int fd, size_t from, size_t to)
 	return -rc;
 }
 
-/* Elsewhere from now on. False: it stays where it is. */
+/* Move the array to a new mapping, of fd or of memory. False: the array stays as it is. */
 static bool move(struct spill *s, size_t bytes, int fd)
 {
 	void *at = map(bytes, fd);
@@ -55,7 +55,7 @@ static bool move(struct spill *s, size_t bytes, int fd)
 	return true;
 }
 
-/* From memory to a file. */
+/* Move the array from memory to a file. */
 static bool spill_out(struct spill *s, size_t bytes)
 {
 	int fd = unnamed_open(unnamed_folder(NULL));
@@ -70,7 +70,7 @@ static bool spill_out(struct spill *s, size_t bytes)
 	return true;
 }
 
-/* As it is, where it is. */
+/* Grow the array in memory or in its file. */
 static bool spill_grow(struct spill *s, size_t bytes)
 {
 	void *at;
@@ -83,14 +83,6 @@ static bool spill_grow(struct spill *s, size_t bytes)
 	s->at = at;
 	s->bytes = bytes;
 	return true;
-}
-
-static void back_to_memory(struct spill *s, size_t bytes)
-{
-	if (!move(s, bytes, -1))
-		mem_none(bytes);
-	close(s->fd - 1);
-	s->fd = 0;
 }
 
 void spill_need(struct spill *s, size_t bytes)
@@ -111,8 +103,12 @@ void spill_need(struct spill *s, size_t bytes)
 		return;
 	if (!s->fd)
 		mem_none(size);
+	/* The file cannot grow: return to memory. */
 	s->no_file = true;
-	back_to_memory(s, size);
+	if (!move(s, size, -1))
+		mem_none(size);
+	close(s->fd - 1);
+	s->fd = 0;
 }
 
 void spill_free(struct spill *s)
@@ -126,10 +122,10 @@ void spill_free(struct spill *s)
 
 struct json_output {
 	FILE *to;
-	bool is_in_text; /* between two quotation marks */
+	bool is_in_text; /* inside a quoted string */
 };
 
-static int put_real(const char *s, size_t n, FILE *to)
+static int print_real(const char *s, size_t n, FILE *to)
 {
 	char given[64] = "", text[UNITS_TEXT_BYTES];
 
@@ -141,8 +137,8 @@ static int put_real(const char *s, size_t n, FILE *to)
 	return strpbrk(text, ".e") || fputs(".0", to) != EOF ? 0 : -1;
 }
 
-/* jansson hands over tokens: a quotation mark, text, a number. */
-static int put_token(const char *s, size_t n, void *arg)
+/* jansson passes tokens: a quotation mark, text, a number. */
+static int print_token(const char *s, size_t n, void *arg)
 {
 	struct json_output *o = arg;
 
@@ -150,7 +146,7 @@ static int put_token(const char *s, size_t n, void *arg)
 		o->is_in_text = !o->is_in_text;
 	else if (!o->is_in_text && (isdigit((unsigned char)*s) || *s == '-') &&
 		 (memchr(s, '.', n) || memchr(s, 'e', n)))
-		return put_real(s, n, o->to);
+		return print_real(s, n, o->to);
 	return fwrite(s, 1, n, o->to) == n ? 0 : -1;
 }
 
@@ -158,8 +154,9 @@ int jsonfile_dump(FILE *to, const json_t *root, size_t flags)
 {
 	struct json_output o = { .to = to };
 
-	/* 17 digits are enough for every double; put_real() drops those that say nothing. */
-	return json_dump_callback(root, put_token, &o, flags | JSON_REAL_PRECISION(17)) ? -EIO : 0;
+	/* 17 digits identify every double; print_real() drops the redundant ones. */
+	return json_dump_callback(root, print_token, &o, flags | JSON_REAL_PRECISION(17)) ? -EIO
+											  : 0;
 }
 
 static int write_document(FILE *to, const json_t *root, bool is_synced)

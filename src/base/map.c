@@ -18,7 +18,7 @@ struct slot {
 	uint64_t number; /* + 1; 0 = free */
 };
 
-/* The last step of splitmix64: keys are mostly small and dense. */
+/* The last step of splitmix64, because keys are mostly small and dense. */
 static uint64_t map_mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -54,7 +54,7 @@ static void map_grow(struct map *m)
 
 uint32_t map_number(struct map *m, uint64_t key, bool *is_new)
 {
-	/* Two of three slots in use at most. */
+	/* At most two of three slots are in use. */
 	if (UINT64_C(3) * m->count >= 2 * m->size)
 		map_grow(m);
 	struct slot *s = find_slot(m->slots.at, m->size, key);
@@ -82,14 +82,14 @@ void map_fini(struct map *m)
 
 /* ---- byte strings ---- */
 
-/* The factor is odd, and has as many bits set as not. */
+/* The factor is odd, and half of its bits are set. */
 static uint64_t mix_in(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
 	return hash ^ hash >> 32;
 }
 
-/* Eight bytes at a time, each mixed with what came before. */
+/* Hash eight bytes at a time, each mixed with the previous ones. */
 static uint64_t hash_of(const char *text, size_t bytes)
 {
 	uint64_t hash = bytes, word;
@@ -179,8 +179,8 @@ static const char *skip_blanks(const char *s)
 	return s;
 }
 
-/* What is behind the number at `s`, or NULL. Above UINT64_MAX it stays there: no `end` is
- * higher. */
+/* Read a number and return the text after it, or NULL. A number above UINT64_MAX becomes
+ * UINT64_MAX, which is not below any `end`. */
 static const char *read_number(const char *s, uint64_t *number)
 {
 	const char *from = s = skip_blanks(s);
@@ -193,7 +193,7 @@ static const char *read_number(const char *s, uint64_t *number)
 	return s == from ? NULL : skip_blanks(s);
 }
 
-/* What is behind the range at `s`, or NULL. */
+/* Read a range and return the text after it, or NULL. */
 static const char *read_range(const char *s, struct range *range)
 {
 	s = read_number(s, &range->first);
@@ -250,7 +250,7 @@ static int ranges_read_all(struct ranges *r, const char *text, uint64_t end, con
 
 COMPARE_BY(by_first, struct range, first)
 
-/* Of sorted ranges make those that do not touch. */
+/* Join sorted ranges that touch; a number that occurs twice is an error. */
 static int ranges_join(struct ranges *r, struct mlgen_err *err)
 {
 	size_t n = 1;
@@ -321,7 +321,7 @@ void ranges_cut(struct ranges *r, uint64_t end)
 	ranges_number(r);
 }
 
-/* The last range of which `key` (first or before) is no more than `value`. */
+/* The last range whose `before` (or `first`) is at most `value`; NULL = none. */
 static const struct range *ranges_find(const struct ranges *r, uint64_t value, bool by_before)
 {
 	const struct range *at = r->items;

@@ -69,10 +69,10 @@ const char *map_text_at(const struct map_text *m, uint32_t number, size_t *bytes
 struct ranges {
 	struct range {
 		uint64_t first, last;
-		uint64_t before; /* how many numbers the earlier ranges hold */
+		uint64_t before; /* total numbers in earlier ranges */
 	} * items;
 	size_t count, room; /* see mem_grow() */
-	uint64_t numbers;   /* how many numbers the set holds */
+	uint64_t numbers;   /* total numbers in the set */
 };
 
 /*

@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 
-/* The size of a huge page of x86-64, and of ARM64 with pages of 4 KiB. */
+/* Size of a huge page on x86-64, and on ARM64 with pages of 4 KiB. */
 #define TABLE_ALIGN_BYTES ((size_t)2 << 20)
 
 void mem_none(size_t bytes)
@@ -27,7 +27,7 @@ void mem_none(size_t bytes)
 
 void mem_share_heap(void)
 {
-#ifdef M_ARENA_MAX /* of the GNU C library */
+#ifdef M_ARENA_MAX /* GNU C library */
 	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_TOP_PAD, 0);
 #endif
@@ -53,7 +53,7 @@ void *mem_array(size_t n, size_t element_bytes)
 
 void *mem_realloc(void *p, size_t bytes)
 {
-	/* realloc(p, 0) may free p and give NULL; one byte never does. */
+	/* realloc(p, 0) may free p and return NULL; one byte never does. */
 	void *q = realloc(p, bytes ? bytes : 1);
 
 	if (!q)
@@ -94,7 +94,7 @@ void mem_free(void *p)
 
 void mem_replace(char **p, const char *s)
 {
-	/* Copied before the old one goes: s may be a part of it. */
+	/* Copy before freeing, because s may be a part of the old text. */
 	char *copy = s ? mem_strdup(s) : NULL;
 
 	free(*p);
@@ -134,7 +134,7 @@ size_t mem_huge_page_bytes(void)
 	return (size_t)kib << 10;
 }
 
-/* What of it is mapped; 0 = more than there can be. */
+/* Size rounded up to whole pages; 0 = overflow. */
 static size_t mapped_bytes(size_t bytes, enum mem_kind kind)
 {
 	size_t huge = kind == MEM_HUGEPAGE ? mem_huge_page_bytes() : 0;
@@ -145,17 +145,7 @@ static size_t mapped_bytes(size_t bytes, enum mem_kind kind)
 	return bytes ? (bytes + unit - 1) / unit * unit : unit;
 }
 
-/* As malloc does it, page-aligned; the C library may keep what is freed. */
-static char *take_heap(size_t bytes)
-{
-	void *p = NULL;
-	int rc = posix_memalign(&p, (size_t)sysconf(_SC_PAGESIZE), bytes);
-
-	errno = rc;
-	return rc ? NULL : p;
-}
-
-static char *take_map(size_t bytes, enum mem_kind kind)
+static char *map_pages(size_t bytes, enum mem_kind kind)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (kind == MEM_HUGEPAGE ? MAP_HUGETLB : 0);
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -163,7 +153,7 @@ static char *take_map(size_t bytes, enum mem_kind kind)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* A write, because a read would map the one shared zero page. */
+/* Write, because a read would map the shared zero page. */
 static void touch(char *p, size_t bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -181,11 +171,11 @@ void *mem_buffer(size_t bytes, enum mem_kind kind)
 	return p;
 }
 
-/* A mapping at a multiple of TABLE_ALIGN_BYTES. The kernel aligns a mapping only if its size is
- * such a multiple, so this maps more and gives back the rest. */
+/* Map at a multiple of TABLE_ALIGN_BYTES. The kernel aligns a mapping only if its size is such a
+ * multiple, so this maps more and unmaps the rest. */
 static char *map_aligned(size_t bytes)
 {
-	char *p = take_map(bytes + TABLE_ALIGN_BYTES, MEM_MMAP);
+	char *p = map_pages(bytes + TABLE_ALIGN_BYTES, MEM_MMAP);
 	size_t skip;
 
 	if (!p)
@@ -218,11 +208,16 @@ void *mem_table(size_t bytes)
 void *mem_reserve(size_t bytes, enum mem_kind kind)
 {
 	size_t all = mapped_bytes(bytes, kind);
+	void *p = NULL;
 
 	errno = ENOMEM;
 	if (!all)
 		return NULL;
-	return kind == MEM_MALLOC ? take_heap(all) : take_map(all, kind);
+	if (kind != MEM_MALLOC)
+		return map_pages(all, kind);
+	/* Page-aligned heap memory; the C library may keep it when it is freed. */
+	errno = posix_memalign(&p, (size_t)sysconf(_SC_PAGESIZE), all);
+	return errno ? NULL : p;
 }
 
 void mem_buffer_free(void *p, size_t bytes, enum mem_kind kind)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* printable.c - text as terminals, shells and people can take it. */
+/* printable.c - text for terminals, shells and people: escaped, wrapped, quoted. */
 #include "base/printable.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "base/files.h"
 #include "base/util.h"
 
-/* Code points that are written as escapes, first to last. */
+/* Ranges of code points that are written as escapes. */
 static const uint32_t hidden[][2] = {
 	{ 0x80, 0x9f },     /* C1 controls (ECMA-48) */
 	{ 0x61c, 0x61c },   /* Arabic letter mark */
@@ -32,7 +32,7 @@ static bool is_hidden(uint32_t point)
 	return false;
 }
 
-/* Bytes of the UTF-8 sequence at s, with its code point; 0 = it is none. */
+/* Length of the UTF-8 sequence at s, with its code point; 0 = invalid. */
 static size_t sequence(const unsigned char *s, size_t left, uint32_t *point)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -46,7 +46,7 @@ static size_t sequence(const unsigned char *s, size_t left, uint32_t *point)
 			return 0;
 		*point = *point << 6 | (s[i] & 0x3f);
 	}
-	/* Too long for its value, half of a UTF-16 pair, or beyond Unicode. */
+	/* Overlong, half of a UTF-16 pair, or beyond Unicode. */
 	if (*point < least[n] || *point > 0x10ffff || (*point >= 0xd800 && *point <= 0xdfff))
 		return 0;
 	return n;
@@ -137,9 +137,9 @@ size_t printable_columns(const char *s)
 void printable_pad(struct buf *out, const char *s, int columns)
 {
 	int used = (int)printable_columns(s);
-	int before = columns - used, behind = -columns - used;
+	int before = columns - used, after = -columns - used;
 
-	buf_addf(out, "%*s%s%*s", before > 0 ? before : 0, "", s, behind > 0 ? behind : 0, "");
+	buf_addf(out, "%*s%s%*s", before > 0 ? before : 0, "", s, after > 0 ? after : 0, "");
 }
 
 bool printable_is(const char *s)
@@ -202,9 +202,10 @@ void wrap_words(struct buf *out, size_t indent, size_t columns, const char *text
 	}
 }
 
-/* How much of the text goes on a line of `room`: whole words, and whole items of a list where that
- * leaves the line more than half full. A word that is longer than the line is a path that will be
- * copied: it is not cut. */
+/*
+ * Length of the text that goes on a line of `room`: whole words, and whole list items if these fill
+ * more than half of the line. A word longer than the line is a path to be copied, and is not cut.
+ */
 static size_t line_length(const char *text, size_t room)
 {
 	size_t len = strlen(text);
@@ -224,7 +225,7 @@ static size_t line_length(const char *text, size_t room)
 	return space ? space : strcspn(text, " ");
 }
 
-/* Two lines break at a `;` in the second half of the first, if there is one. */
+/* A text of two lines breaks at a `;` in the second half of the first, if there is one. */
 static size_t first_length(const char *text, size_t room, size_t next_room)
 {
 	size_t len = line_length(text, room);
@@ -259,30 +260,22 @@ static bool is_whole_line(const char *line, FILE *f)
 	return n && (line[n - 1] == '\n' || (n < LINE_BYTES - 1 && feof(f)));
 }
 
-static int take_line(const struct wordlines_sort *sort, void *arg, char *line)
-{
-	char *comment = strchr(line, '#');
-
-	if (comment)
-		*comment = '\0';
-	return line[strspn(line, BLANKS)] ? sort->take(arg, line) : 0;
-}
-
 static int read_lines(struct wordlines *w, const struct wordlines_sort *sort, void *arg, FILE *f)
 {
 	char line[LINE_BYTES];
-	size_t skip;
 	int rc = 0;
 
 	while (rc == 0 && fgets(line, sizeof(line), f)) {
-		skip = w->line++ ? 0 : bom_bytes(line, strlen(line));
-		if (is_whole_line(line, f))
-			rc = take_line(sort, arg, line + skip);
-		else
-			rc = wordlines_fail(
+		char *text = line + (w->line++ ? 0 : bom_bytes(line, strlen(line)));
+
+		if (!is_whole_line(line, f))
+			return wordlines_fail(
 				w, -EINVAL,
 				"a line of more than %d bytes, or with zero bytes; is this %s?",
 				LINE_BYTES - 2, sort->noun);
+		text[strcspn(text, "#")] = '\0';
+		if (text[strspn(text, BLANKS)])
+			rc = sort->take(arg, text);
 	}
 	if (rc == 0 && ferror(f))
 		rc = mlgen_fail(w->err, -errno, "%s%s: %s", sort->option, w->path, strerror(errno));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* printable.h - text as terminals, shells and people can take it: printable, wrapped, quoted. */
+/* printable.h - text for terminals, shells and people: escaped, wrapped, quoted. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,105 +10,96 @@
 
 #include "base/buf.h"
 
-/* ---- text of others as a terminal can show it without obeying it ---- */
+/* ---- make foreign text safe for terminals ---- */
 
 /*
- * Names, paths and values come from users, file systems and documents of other hosts. What a
- * terminal would take for an order, or what would show the letters in another order than they stand
- * in, is written as an escape: bytes that are no UTF-8 and control characters as \xHH (\n, \r and
- * \t as such), C1 controls, line separators and the characters that set the direction of text as
- * \uHHHH. All other letters stay as they are, backslashes too, so that to do it twice changes
- * nothing.
+ * Names, paths and values come from users, file systems and documents of other hosts. Everything
+ * that a terminal would interpret, or that changes the order of letters, is escaped: invalid UTF-8
+ * and control characters as \xHH (\n, \r and \t as such), C1 controls, line separators and
+ * direction characters as \uHHHH. All other letters are unchanged, including backslashes, so that
+ * escaping twice changes nothing.
  */
 
-/* The next letter or escape of `s`, which ends at `end`: written to `out`; its bytes are the
- * result, and *s moves on. */
+/* Write the next letter or escape of `s`, which ends at `end`, to `out`, and advance *s. Returns
+ * the bytes written. */
 #define PRINTABLE_BYTES 8
 size_t printable_next(const char **s, const char *end, char out[PRINTABLE_BYTES]);
 
-/* Append a text that belongs on one line. */
+/* Append a text of one line. */
 void printable_add(struct buf *out, const char *s);
 
-/* Append a text of many lines: '\n' and '\t' are its own. */
+/* Append a text of many lines: '\n' and '\t' are kept. */
 void printable_add_lines(struct buf *out, const char *s, size_t bytes);
 
-/* The same as printable_add in `size` bytes with the zero byte; what does not fit is cut off. Takes
- * no memory. The length. */
+/* Like printable_add, into `size` bytes including the zero byte; the rest is cut off. Allocates
+ * nothing. Returns the length. */
 size_t printable_copy(char *out, size_t size, const char *s);
 
-/* Letters of a printable text: the columns it takes, but for scripts whose letters take two or
- * none. */
+/* Number of letters of a printable text, which is its width, except for scripts with wide or
+ * combining letters. */
 size_t printable_columns(const char *s);
-/* Append it to the right of so many columns, or to the left of -columns. */
+/* Append a text, aligned to the right in `columns`, or to the left in -columns. */
 void printable_pad(struct buf *out, const char *s, int columns);
 
-/* Is it that already? */
+/* Is the text printable already? */
 bool printable_is(const char *s);
 
-/* ---- break a text for people into lines ---- */
+/* ---- wrap text ---- */
 
-/* Every terminal has that many columns: tables are made for them. */
+/* The width that every terminal has; tables are made for it. */
 #define WRAP_COLUMNS 80
 
-/* The length of a line: WRAP_COLUMNS, or what the terminal at standard output has, where that is
- * more. */
+/* Line length: WRAP_COLUMNS, or the width of the terminal at standard output if larger. */
 size_t wrap_columns(void);
 
-/* The length of the last line of `out`. */
+/* Length of the last line of `out`. */
 size_t wrap_column_of(const struct buf *out);
 
 /*
- * Both append to the last line of `out`, which may hold a label; further lines begin `indent` from
- * the left and are at most `columns` long, but for a word that is longer than a line: it is left
- * whole. Blanks where a line breaks are left out; the last line has no end yet.
+ * Both functions append to the last line of `out`, which may hold a label. Further lines are
+ * indented by `indent` and at most `columns` long, except for a single longer word. Blanks at line
+ * breaks are dropped; the last line is not terminated.
  */
 
-/* As many words a line as it holds. Where the line goes beyond `indent` a blank comes before the
- * text. */
+/* Wrap words. If the label reaches beyond `indent`, a blank precedes the text. */
 void wrap_words(struct buf *out, size_t indent, size_t columns, const char *text);
 
-/*
- * Lists and clauses: a line breaks behind a comma or semicolon where that leaves it more than half
- * full, and two lines break behind a semicolon if they can.
- */
+/* Wrap lists and clauses: a line breaks after a comma or semicolon if this leaves it more than
+ * half full; a text of two lines breaks after a semicolon if possible. */
 void wrap_lists(struct buf *out, size_t indent, size_t columns, const char *text);
 
-/* ---- text files that people write: a few words a line ---- */
+/* ---- text files written by people, a few words per line ---- */
 
-/*
- * Words stand between blanks; what stands behind a # is a comment, and lines without words are
- * none. A byte order mark may stand before the first line. A message about a line begins
- * "PATH:LINE: ".
- */
+/* Words are separated by blanks, # begins a comment, and lines without words are ignored. A byte
+ * order mark may precede the first line. Messages about a line begin with "PATH:LINE: ". */
 struct wordlines {
 	const char *path;
-	unsigned line; /* the one that is read, or was last; from 1 */
+	unsigned line; /* current or last line; from 1 */
 	struct mlgen_err *err;
 };
 
-/* Of one sort of such files. */
+/* A kind of such files. */
 struct wordlines_sort {
 	const char *option; /* "tensor_sizes: " before the path, or "" */
 	const char *noun;   /* "a list of tensors" */
 	uint64_t most_bytes;
-	/* Called for each line that has words, which wordlines_word() takes from it. What is not 0
+	/* Called for each line that has words; gets them with wordlines_word(). A nonzero result
 	 * ends the reading. */
 	int (*take)(void *arg, char *line);
 };
 
-/* Read the file w->path, from its first line to its last. 0, what `take` has said, or -errno with
- * w->err: no such file, no regular one, one that is too large, or no text. */
+/* Read the file w->path. 0, the result of `take`, or -errno with w->err: missing, not a regular
+ * file, too large, or not text. */
 int wordlines_read(struct wordlines *w, const struct wordlines_sort *sort, void *arg);
 
-/* The word at *at, ended by a zero byte; *at goes behind it. NULL = none. */
+/* Return the next word at *at, zero-terminated, and advance *at. NULL = none. */
 char *wordlines_word(char **at);
 
-/* Say what is wrong with the line; `code` comes back. */
+/* Set w->err for the current line; returns `code`. */
 __attribute__((format(printf, 3, 4))) int wordlines_fail(const struct wordlines *w, int code,
 							 const char *fmt, ...);
 
-/* ---- arguments as a shell takes them back ---- */
+/* ---- quote arguments for a shell ---- */
 
-/* Append one argument, quoted if a shell would take it apart, behind a blank if there is something
- * before it. */
+/* Append an argument, quoted if necessary, after a blank unless `out` is empty. */
 void shellword_add(struct buf *out, const char *arg);

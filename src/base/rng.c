@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rng.c - random numbers that follow from a seed and a place, and permutations without memory. */
+/* rng.c - random numbers as a function of a seed and an index, and permutations without memory. */
 #include "base/rng.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 #define MIX_1 0xbf58476d1ce4e5b9u
 #define MIX_2 0x94d049bb133111ebu
 
-/* What a (seed, stream) comes down to. */
+/* The derived state of a (seed, stream). */
 struct key {
 	uint64_t start, twist;
 };
@@ -35,9 +35,9 @@ static inline struct key make_key(uint64_t seed, uint64_t stream)
 }
 
 /*
- * Word `index` of the content. SplitMix64 alone is one cycle that all streams would share at
- * different places, so that two files could hold the same blocks; the twist between its two
- * multiplications gives each its own.
+ * Word `index` of the content. SplitMix64 alone is a single cycle that all streams would share at
+ * different positions, so that two files could hold the same blocks; the twist between its two
+ * multiplications gives each stream its own cycle.
  */
 static inline uint64_t content_word(struct key k, uint64_t index)
 {
@@ -48,7 +48,7 @@ static inline uint64_t content_word(struct key k, uint64_t index)
 	return htole64(z ^ (z >> 31));
 }
 
-/* Part of one word: `bytes` of it from byte `from` on. */
+/* Write `bytes` of one word, from byte `from` on. */
 static void fill_part(void *to, struct key k, uint64_t index, size_t from, size_t bytes)
 {
 	uint64_t word = content_word(k, index);
@@ -65,7 +65,7 @@ uint64_t rng_u64(uint64_t seed, uint64_t stream, uint64_t index)
 
 double rng_f64(uint64_t seed, uint64_t stream, uint64_t index)
 {
-	/* An odd number of 53 bits: neither 0 nor 1, and exact as a double. */
+	/* An odd number of 53 bits is neither 0 nor 1, and exact as a double. */
 	uint64_t odd = (rng_u64(seed, stream, index) >> 11) | 1;
 
 	return (double)odd * 0x1p-53;
@@ -96,10 +96,8 @@ void rng_fill(void *to, size_t bytes, uint64_t seed, uint64_t stream, uint64_t o
 
 #define ROUNDS (sizeof(((struct perm *)0)->keys) / sizeof(uint64_t))
 
-/*
- * The round function: one keyed multiplication, folded, twice. Constants of the MurmurHash3 64-bit
- * finaliser (Appleby, public domain).
- */
+/* The round function: a keyed multiplication and a fold, twice. The constants are from the
+ * MurmurHash3 64-bit finaliser (Appleby, public domain). */
 static inline uint64_t scramble(uint64_t half, uint64_t key)
 {
 	uint64_t z = (half + key) * 0xff51afd7ed558ccdu;
@@ -108,7 +106,7 @@ static inline uint64_t scramble(uint64_t half, uint64_t key)
 	return z ^ (z >> 33);
 }
 
-/* Once through the network: a bijection on 2 * half_bits bits. */
+/* A pass through the network: a bijection on 2 * half_bits bits. */
 static uint64_t feistel(const struct perm *p, uint64_t at)
 {
 	uint64_t mask = (UINT64_C(1) << p->half_bits) - 1;
@@ -138,7 +136,7 @@ void perm_init(struct perm *p, uint64_t n, uint64_t seed, uint64_t round)
 uint64_t perm_at(const struct perm *p, uint64_t at)
 {
 	assert(at < p->n);
-	/* A position outside leads on along its cycle, which comes back. */
+	/* A position outside is mapped again: its cycle leads back inside. */
 	do
 		at = feistel(p, at);
 	while (at >= p->n);
@@ -146,11 +144,11 @@ uint64_t perm_at(const struct perm *p, uint64_t at)
 }
 
 /*
- * A bijection on the bits of the mask: added keys, odd factors and shifts to the right are one
+ * A bijection on the bits of the mask: adding keys, odd factors and right shifts are bijections
  * each. The factors are those of known 64-bit finalisers (MurmurHash3, Stafford's Mix13, the golden
- * ratio). With four rounds a pair of neighbours can still be seen to keep its distance; with five,
- * orders of 2^6 to 2^19 pass for random in distances, serial correlation at every power of two and
- * chi square of runs.
+ * ratio). With four rounds a pair of neighbours still visibly keeps its distance; with five, orders
+ * of 2^6 to 2^19 pass for random in distances, serial correlation at every power of two and chi
+ * square of runs.
  */
 static inline uint64_t stir(uint64_t x, const struct perm_walk *w)
 {
@@ -169,7 +167,7 @@ static inline uint64_t stir(uint64_t x, const struct perm_walk *w)
 void perm_walk_init(struct perm_walk *w, uint64_t n, uint64_t seed, uint64_t round)
 {
 	assert(n <= UINT64_C(1) << 63);
-	/* Of fewer bits not all orders are as likely. */
+	/* Fewer bits would make some orders more likely than others. */
 	unsigned bits = n > 64 ? 64 - (unsigned)__builtin_clzll(n - 1) : 6;
 	w->n = n;
 	w->at = 0;
@@ -182,17 +180,17 @@ void perm_walk_init(struct perm_walk *w, uint64_t n, uint64_t seed, uint64_t rou
 
 size_t perm_walk_next(struct perm_walk *w, uint64_t *out, size_t want)
 {
-	const struct perm_walk order = *w; /* not touched by stores to out */
+	const struct perm_walk order = *w; /* a copy, so that stores to `out` cannot alias it */
 	uint64_t at = w->at;
-	size_t found = 0;
+	size_t count = 0;
 
-	while (found < want && at <= order.mask) {
+	while (count < want && at <= order.mask) {
 		uint64_t element = stir(at++, &order);
 
-		/* No branch: whether it is inside cannot be guessed. */
-		out[found] = element;
-		found += element < order.n;
+		/* No branch, because it could not be predicted. */
+		out[count] = element;
+		count += element < order.n;
 	}
 	w->at = at;
-	return found;
+	return count;
 }

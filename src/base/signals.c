@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signals.c - see thread.h. */
+/* signals.c - receive the signals that end the program, see thread.h. */
 #include "base/thread.h"
 
 #include <errno.h>
@@ -13,30 +13,30 @@
 #include "base/log.h"
 #include "base/util.h"
 
-/* Who only looks now and then has so long. */
+/* Time that a polling caller has to react. */
 static const struct timespec second = { .tv_sec = 1 };
 
-/* Whoever does not come to an end by the second has a fault of its own. */
+/* Signals after which the program is ended, because it does not end by itself. */
 #define PATIENCE 3
 
-static const int others[] = { SIGUSR1, SIGUSR2 };
+static const int user_signals[] = { SIGUSR1, SIGUSR2 };
 
-/* Whose disposition is changed here, or for a while by who waits for a child. */
+/* Signals whose disposition is changed here, or temporarily by code that waits for a child. */
 static const int changed[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ, SIGPIPE, SIGCHLD };
 
 static struct {
 	sigset_t inherited_mask;
 	struct sigaction inherited[ARRAY_LEN(changed)];
-	sigset_t ending; /* the program */
+	sigset_t ending; /* signals that end the program */
 	pthread_t guard;
 	bool has_guard;
 	void (*leave)(void *arg);
 	void *arg;
-	_Atomic unsigned taken;
-	_Atomic int attention;
+	_Atomic unsigned received;
+	_Atomic int mode;
 } state;
 
-/* Held while somebody changes what `leave` reads, and by it for ever. */
+/* Held while data that `leave` reads is changed, and by `leave` for ever. */
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 
 void signals_hold(void)
@@ -65,7 +65,7 @@ static sigset_t set_of(const int *list, size_t n)
 	return set;
 }
 
-/* SIGHUP is ignored on purpose (nohup). To block it would keep it. */
+/* An ignored SIGHUP (nohup) is left out, because blocking would keep it pending. */
 static sigset_t ending_set(void)
 {
 	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
@@ -95,10 +95,11 @@ int signals_wait(const struct timespec *most)
 {
 	int sig = next_signal(most, NULL);
 
-	/* Before it is counted: others would come to an end of their own. */
-	if (is_ending(sig) && atomic_load(&state.attention) == SIGNALS_UNSEEN)
+	/* This comes before counting, because a thread that sees the count would end the program
+	 * its own way. */
+	if (is_ending(sig) && atomic_load(&state.mode) == SIGNALS_UNSEEN)
 		leave_now();
-	if (is_ending(sig) && atomic_fetch_add(&state.taken, 1) + 1 >= PATIENCE)
+	if (is_ending(sig) && atomic_fetch_add(&state.received, 1) + 1 >= PATIENCE)
 		leave_now();
 	return sig;
 }
@@ -108,7 +109,7 @@ int signals_next(const struct timespec *most, siginfo_t *info)
 	int sig = next_signal(most, info);
 
 	if (is_ending(sig))
-		atomic_fetch_add(&state.taken, 1);
+		atomic_fetch_add(&state.received, 1);
 	return sig;
 }
 
@@ -121,10 +122,10 @@ void signals_hand_down(void)
 
 static bool has_attention(enum signals_attention how)
 {
-	return atomic_load(&state.attention) == (int)how;
+	return atomic_load(&state.mode) == (int)how;
 }
 
-/* Until somebody else attends, which SIGUSR2 tells. */
+/* Receive signals until the mode changes, which SIGUSR2 announces. */
 static void *guard(void *arg)
 {
 	bool is_late = false;
@@ -141,7 +142,7 @@ static void *guard(void *arg)
 	return NULL;
 }
 
-/* Without the thread they do what they do to every program. */
+/* Without the thread the signals have their default effect. */
 static void start_guard(void)
 {
 	state.has_guard = thread_start(&state.guard, guard, NULL) == 0;
@@ -151,18 +152,9 @@ static void start_guard(void)
 	pthread_sigmask(SIG_UNBLOCK, &state.ending, NULL);
 }
 
-static void end_guard(void)
-{
-	if (!state.has_guard)
-		return;
-	pthread_kill(state.guard, SIGUSR2);
-	pthread_join(state.guard, NULL);
-	state.has_guard = false;
-}
-
 void signals_begin(void (*leave)(void *arg), void *arg)
 {
-	sigset_t also = set_of(others, ARRAY_LEN(others));
+	sigset_t also = set_of(user_signals, ARRAY_LEN(user_signals));
 
 	state.ending = ending_set();
 	state.leave = leave;
@@ -176,7 +168,8 @@ void signals_begin(void (*leave)(void *arg), void *arg)
 	signal(SIGUSR1, SIG_DFL);
 	signal(SIGUSR2, SIG_DFL);
 	signal(SIGXFSZ, SIG_IGN); /* EFBIG is clearer */
-	signal(SIGPIPE, SIG_IGN); /* and EPIPE: the other outputs are written */
+	signal(SIGPIPE,
+	       SIG_IGN); /* EPIPE is clearer, too, and the other outputs are still written */
 	start_guard();
 }
 
@@ -184,14 +177,17 @@ void signals_attend(enum signals_attention how)
 {
 	bool needs_guard = how == SIGNALS_UNSEEN || how == SIGNALS_LOOKED;
 
-	atomic_store(&state.attention, how);
-	if (!needs_guard)
-		end_guard();
-	else if (!state.has_guard && state.leave)
+	atomic_store(&state.mode, how);
+	if (needs_guard && !state.has_guard && state.leave)
 		start_guard();
+	if (needs_guard || !state.has_guard)
+		return;
+	pthread_kill(state.guard, SIGUSR2);
+	pthread_join(state.guard, NULL);
+	state.has_guard = false;
 }
 
-/* One that is blocked, where no thread takes it. */
+/* Is a blocked signal pending? */
 static bool is_pending(void)
 {
 	sigset_t pending;
@@ -203,5 +199,5 @@ static bool is_pending(void)
 
 unsigned signals_taken(void)
 {
-	return state.leave ? atomic_load(&state.taken) : is_pending();
+	return state.leave ? atomic_load(&state.received) : is_pending();
 }

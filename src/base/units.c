@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* units.c - numbers with units, read from options and shown to people. */
+/* units.c - numbers with units: parsed from options, formatted for people. */
 #include "base/units.h"
 
 #include <errno.h>
@@ -18,14 +18,14 @@ struct decimal {
 	uint64_t whole;
 	uint64_t fraction, scale;
 	bool has_point;
-	bool is_cut;      /* digits other than 0 beyond the eighteenth */
-	const char *rest; /* what follows the number */
+	bool is_cut;      /* there are nonzero digits after the eighteenth */
+	const char *rest; /* text after the number */
 };
 
 struct unit {
 	const char *name;
 	uint64_t factor;
-	bool is_written; /* a choice for units_put_time */
+	bool is_written; /* used by units_put_time */
 };
 
 static const struct unit time_units[] = {
@@ -50,7 +50,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Digits up to the first other character; -ERANGE above 2^64 - 1. */
+/* Read digits up to the first other character; -ERANGE above 2^64 - 1. */
 static int read_whole(const char **at, uint64_t *out)
 {
 	uint64_t v = 0;
@@ -64,7 +64,7 @@ static int read_whole(const char **at, uint64_t *out)
 	return rc;
 }
 
-/* Eighteen digits fit; of further ones only "was there any" is kept. */
+/* Read up to eighteen digits, and note whether later ones are not 0. */
 static void read_fraction(const char **at, struct decimal *d)
 {
 	for (; is_digit(**at); (*at)++) {
@@ -77,7 +77,7 @@ static void read_fraction(const char **at, struct decimal *d)
 	}
 }
 
-/* 0, -EINVAL where no number stands, -ERANGE. `what` is "a whole number", ... */
+/* 0, -EINVAL without a number, or -ERANGE. `what` is "a whole number", ... */
 static int read_decimal(const char *text, const char *what, struct decimal *d,
 			struct mlgen_err *err)
 {
@@ -130,7 +130,7 @@ static uint64_t power(uint64_t base, unsigned exponent)
 	return v;
 }
 
-/* The factor of k, kB, KiB, ... in any case; 0 where it is none. */
+/* The factor of k, kB, KiB, ... in any case; 0 if the suffix is unknown. */
 static uint64_t size_factor(const char *suffix, unsigned kb_base)
 {
 	if (!*suffix || !strcasecmp(suffix, "b"))
@@ -153,8 +153,8 @@ static uint64_t time_factor(const char *unit)
 	return 0;
 }
 
-/* One sign, digits with or without a point, an exponent: what strtod shares with everybody. Where
- * it ends, NULL where there is no number. */
+/* End of a number made of a sign, digits with or without a point, and an exponent, the common
+ * subset of strtod and other parsers. NULL = no number. */
 static const char *f64_end(const char *at)
 {
 	if (*at == '-' || *at == '+')
@@ -196,7 +196,7 @@ static int read_f64(const char *text, const char *what, double *out, const char 
 	return 0;
 }
 
-/* The precision, 1 to 17 digits, at which v reads back. */
+/* The smallest precision, 1 to 17 digits, that reads back as v. */
 static int shortest_precision(double v)
 {
 	char text[UNITS_TEXT_BYTES];
@@ -327,7 +327,7 @@ char *units_put_size(char *out, uint64_t bytes)
 
 char *units_put_time(char *out, uint64_t ns)
 {
-	/* The largest unit in which one digit after the point is enough. */
+	/* Use the largest unit in which one digit after the point is enough. */
 	for (size_t i = 0; ns > 0 && i < ARRAY_LEN(time_units); i++) {
 		const struct unit *u = &time_units[i];
 		uint64_t tenth = u->factor / 10;
@@ -353,7 +353,7 @@ char *units_put_f64(char *out, double v)
 	int digits = shortest_precision(v);
 	double size = fabs(v);
 
-	/* An exponent only where the plain form would be long. */
+	/* Use an exponent only if the plain form is long. */
 	if (!(size >= 1e-5 && size < 1e16)) {
 		snprintf(out, UNITS_TEXT_BYTES, "%.*g", digits, v);
 		return out;
@@ -367,11 +367,11 @@ char *units_put_f64(char *out, double v)
 }
 
 /*
- * At most four significant digits of a value >= 0, for units that roll over at `limit`: 3.73,
- * 104.7, 1003; whole values without a point. False where rounding reaches the limit and the next
+ * Print a value >= 0 with at most four significant digits, for units that roll over at `limit`:
+ * 3.73, 104.7, 1003; integers without a point. False if rounding reaches the limit and the next
  * unit is due.
  */
-static bool put_scaled(char *out, double v, double limit, const char *unit)
+static bool print_scaled(char *out, double v, double limit, const char *unit)
 {
 	int decimals = v < 99.995 ? 2 : v < 999.95 ? 1 : 0;
 	double step = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
@@ -384,8 +384,8 @@ static bool put_scaled(char *out, double v, double limit, const char *unit)
 	return true;
 }
 
-/* 7m20s, 2h03m, 1d04h: two neighbouring units say enough. */
-static void put_clock_time(char *out, uint64_t ns)
+/* Print 7m20s, 2h03m, 1d04h: two adjacent units are precise enough. */
+static void print_clock_time(char *out, uint64_t ns)
 {
 	uint64_t s = ns / NS_PER_S + (ns % NS_PER_S >= NS_PER_S / 2);
 	uint64_t m = s / 60 + (s % 60 >= 30);
@@ -405,9 +405,9 @@ char *units_human_bytes(char *out, double bytes)
 	size_t i = 0;
 
 	bytes = bytes < 1024 ? floor(bytes + 0.5) : bytes;
-	while (!put_scaled(out, bytes, 1024, names[i])) {
+	while (!print_scaled(out, bytes, 1024, names[i])) {
 		if (i + 1 == ARRAY_LEN(names)) {
-			put_scaled(out, bytes, HUGE_VAL, names[i]);
+			print_scaled(out, bytes, HUGE_VAL, names[i]);
 			break;
 		}
 		bytes /= 1024;
@@ -430,9 +430,9 @@ char *units_human_time(char *out, uint64_t ns)
 {
 	double v = (double)ns;
 
-	if (!put_scaled(out, v, 1000, "ns") && !put_scaled(out, v / 1e3, 1000, "us") &&
-	    !put_scaled(out, v / 1e6, 1000, "ms") && !put_scaled(out, v / 1e9, 60, "s"))
-		put_clock_time(out, ns);
+	if (!print_scaled(out, v, 1000, "ns") && !print_scaled(out, v / 1e3, 1000, "us") &&
+	    !print_scaled(out, v / 1e6, 1000, "ms") && !print_scaled(out, v / 1e9, 60, "s"))
+		print_clock_time(out, ns);
 	return out;
 }
 
@@ -456,7 +456,7 @@ char *units_sig4(char *out, double v)
 	double size = fabs(v);
 	int decimals = size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 999.95;
 
-	/* Below 0.1 three digits after the zeros: 0.0312, 0.000375. */
+	/* Print three digits after the zeros below 0.1: 0.0312, 0.000375. */
 	for (double limit = 0.09995; size > 0 && size < limit && decimals < 8; limit /= 10)
 		decimals++;
 	if (isnan(v))

@@ -254,7 +254,7 @@ struct merging {
 	struct merge_at record; /* the whole record */
 	size_t bytes;           /* size of the record */
 	double weights[2][MERGE_WEIGHTS];
-	struct merge_sums *sums[2]; /* of `to` and of b; NULL = b is a record of one job */
+	struct merge_sums *sums[2]; /* for `to` and b; NULL = b is a record of one job */
 	/* Histograms that have been merged. Several rows may point to one, which is added only
 	 * once. */
 	const struct hist *done[MERGE_HISTS];
