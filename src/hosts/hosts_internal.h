@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hosts_internal.h - addresses, greetings, messages and the structs that the files of hosts
- * share. */
+/* hosts_internal.h - addresses, greetings, messages and structs of the hosts module. */
 #pragma once
 
 #include <netinet/in.h>

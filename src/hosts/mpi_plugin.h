@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mpi_plugin.h - the functions that mlgen uses of an MPI library, exported by a plugin as a
- * table. */
+/* mpi_plugin.h - the table of MPI functions that a plugin exports. */
 #pragma once
 
 #include <stddef.h>
