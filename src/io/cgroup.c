@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup.c - what control groups leave of CPUs and memory. */
+/* cgroup.c - CPU and memory limits of control groups, and a group of this process's own. */
 #include "io/host.h"
 
 #include <dirent.h>
@@ -18,23 +18,23 @@
 #include "base/util.h"
 
 #define MOUNTS "/sys/fs/cgroup"
-#define PREFIX "mlgen-" /* and the number of the process */
+#define PREFIX "mlgen-" /* the process number follows */
 #define OPTION "memory_limit: "
 
-/* Is this word in the list? */
-static bool has_word(const char *list, const char *word, char between)
+/* Is the word in a list with this separator? */
+static bool has_word(const char *list, const char *word, char separator)
 {
-	const char all[] = { between, '\0' };
+	const char all[] = { separator, '\0' };
 	size_t len = strlen(word);
 
-	for (; *list; list += strcspn(list, all), list += *list == between)
-		if (strncmp(list, word, len) == 0 && (list[len] == between || list[len] == '\0'))
+	for (; *list; list += strcspn(list, all), list += *list == separator)
+		if (strncmp(list, word, len) == 0 && (list[len] == separator || list[len] == '\0'))
 			return true;
 	return false;
 }
 
-/* A line of /proc/self/cgroup, cut in place: "4:memory:/a/b", of version 2 "0::/a/b". */
-static bool cut_line(char *line, char **kinds, char **group)
+/* Split a line of /proc/self/cgroup in place: "4:memory:/a/b", or "0::/a/b" of version 2. */
+static bool split_line(char *line, char **kinds, char **group)
 {
 	char *at = strchr(line, ':');
 
@@ -47,7 +47,7 @@ static bool cut_line(char *line, char **kinds, char **group)
 	return true;
 }
 
-/* The group and all above it, the top of the hierarchy last. */
+/* Visit the group and all above it, the top of the hierarchy last. */
 static void walk_up(const char *root, const char *mount, const char *group, bool is_v2,
 		    cgroup_visit *visit, void *arg)
 {
@@ -64,21 +64,15 @@ static void walk_up(const char *root, const char *mount, const char *group, bool
 	} while (slash);
 }
 
-static FILE *open_groups(const char *root)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
-	return fopen(path, "re");
-}
-
 void cgroup_walk(const char *root, const char *controller, cgroup_visit *visit, void *arg)
 {
-	FILE *f = open_groups(root);
-	char line[PATH_MAX / 4], mount[64], *kinds, *group;
+	char path[PATH_MAX], line[PATH_MAX / 4], mount[64], *kinds, *group;
+	FILE *f;
 
+	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
+	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f)) {
-		if (!cut_line(line, &kinds, &group))
+		if (!split_line(line, &kinds, &group))
 			continue;
 		if (kinds[0] == '\0') {
 			walk_up(root, MOUNTS, group, true, visit, arg);
@@ -92,22 +86,14 @@ void cgroup_walk(const char *root, const char *controller, cgroup_visit *visit, 
 		fclose(f);
 }
 
-/* Small files of a group. */
+/* ---- files of a group ---- */
 
 static void join_path(char *out, const char *dir, const char *name)
 {
 	snprintf(out, CGROUP_PATH_BYTES, "%.*s/%s", CGROUP_PATH_BYTES - 64, dir, name);
 }
 
-static bool has_file(const char *root, const char *dir, const char *name)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s%s/%s", root, dir, name);
-	return access(path, F_OK) == 0;
-}
-
-static int cgroup_put(const char *root, const char *dir, const char *name, const char *text)
+static int cgroup_write(const char *root, const char *dir, const char *name, const char *text)
 {
 	char path[PATH_MAX];
 	int fd, rc = 0;
@@ -122,13 +108,13 @@ static int cgroup_put(const char *root, const char *dir, const char *name, const
 	return rc;
 }
 
-/* This process, whatever its number is outside of a container. */
+/* Move this process. "0" stands for the writer, whose number may differ outside of a container. */
 static int cgroup_enter(const char *root, const char *dir)
 {
-	return cgroup_put(root, dir, "cgroup.procs", "0\n");
+	return cgroup_write(root, dir, "cgroup.procs", "0\n");
 }
 
-/* Is the value of this limit "no limit", or is there no such file? */
+/* Is this limit unset, or is there no such file? */
 static bool is_unlimited(const char *root, const char *dir, const char *name)
 {
 	char path[CGROUP_PATH_BYTES], line[256];
@@ -138,38 +124,34 @@ static bool is_unlimited(const char *root, const char *dir, const char *name)
 	       strncmp(line, "max", 3) == 0;
 }
 
-/* Finding where a group may be made. */
+/* ---- find the place for a new group ---- */
 
 struct home {
 	char dir[CGROUP_PATH_BYTES];
 	bool is_found, is_v2;
 };
 
-/* The first group of version 1 is the one to take: where that has the memory controller, version 2
- * has not. Nearest comes first. */
-static void see_home(void *arg, const char *root, const char *dir, bool is_v2)
+/* Choose the first group of version 1, otherwise the first of version 2: only one of the versions
+ * has the memory controller. The walk visits the nearest group first. */
+static void choose_home(void *arg, const char *root, const char *dir, bool is_v2)
 {
 	struct home *h = arg;
+	char path[PATH_MAX];
 
-	if (!has_file(root, dir, "cgroup.procs") || (h->is_found && (is_v2 || !h->is_v2)))
+	snprintf(path, sizeof(path), "%s%s/cgroup.procs", root, dir);
+	if (access(path, F_OK) != 0 || (h->is_found && (is_v2 || !h->is_v2)))
 		return;
 	*h = (struct home){ .is_found = true, .is_v2 = is_v2 };
 	snprintf(h->dir, sizeof(h->dir), "%.*s", CGROUP_PATH_BYTES - 64, dir);
 }
 
-static bool gives_memory(const char *root, const char *dir)
+/* Does `name` list the memory controller? cgroup.subtree_control lists the controllers that the
+ * group enables for its children, cgroup.controllers those that it could enable. */
+static bool lists_memory(const char *root, const char *dir, const char *name)
 {
 	char path[CGROUP_PATH_BYTES], line[256];
 
-	join_path(path, dir, "cgroup.subtree_control");
-	return sysfile_line(line, sizeof(line), root, path) == 0 && has_word(line, "memory", ' ');
-}
-
-static bool could_give_memory(const char *root, const char *dir)
-{
-	char path[CGROUP_PATH_BYTES], line[256];
-
-	join_path(path, dir, "cgroup.controllers");
+	join_path(path, dir, name);
 	return sysfile_line(line, sizeof(line), root, path) == 0 && has_word(line, "memory", ' ');
 }
 
@@ -184,10 +166,10 @@ static bool has_own_limits(const char *root, const char *dir)
 	return false;
 }
 
-/* Making, entering, leaving. */
+/* ---- make, enter and leave a group ---- */
 
-/* Of processes that are gone: the kernel keeps a group that is in use. */
-static void remove_left_behind(const char *root, const char *parent)
+/* Remove the groups of mlgen processes that have ended; the kernel keeps a group that is in use. */
+static void remove_stale(const char *root, const char *parent)
 {
 	char path[PATH_MAX], process[64];
 	const struct dirent *e;
@@ -211,28 +193,26 @@ static void remove_left_behind(const char *root, const char *parent)
 		closedir(d);
 }
 
-static bool has_processes(const char *root, const char *dir)
+/* An existing group of this process's number belonged to a dead process and still has its counts,
+ * so it is removed. One with processes in it belongs to another container. */
+static int make_group(struct cgroup *g, const char *root, const char *parent)
 {
-	char path[CGROUP_PATH_BYTES], line[64];
-
-	join_path(path, dir, "cgroup.procs");
-	return sysfile_line(line, sizeof(line), root, path) == 0 && line[0];
-}
-
-/* One of our own number is a dead process's, with its counts, or, with processes in it, of another
- * container. */
-static int make(struct cgroup *g, const char *root, const char *parent)
-{
-	char path[PATH_MAX], name[32];
+	char path[PATH_MAX], procs[CGROUP_PATH_BYTES], name[32], line[64];
 
 	snprintf(g->parent, sizeof(g->parent), "%s", parent);
 	snprintf(name, sizeof(name), PREFIX "%ld", (long)getpid());
 	join_path(g->path, parent, name);
-	remove_left_behind(root, parent);
+	remove_stale(root, parent);
 	snprintf(path, sizeof(path), "%s%s", root, g->path);
 	rmdir(path);
-	if (mkdir(path, 0755) && (errno != EEXIST || has_processes(root, g->path)))
-		return -errno;
+	if (mkdir(path, 0755) != 0) {
+		int rc = -errno;
+
+		join_path(procs, g->path, "cgroup.procs");
+		if (rc != -EEXIST ||
+		    (sysfile_line(line, sizeof(line), root, procs) == 0 && line[0]))
+			return rc;
+	}
 	g->is_made = true;
 	return 0;
 }
@@ -245,7 +225,7 @@ static int cgroup_join(struct cgroup *g, const char *root)
 	return rc;
 }
 
-/* The limit, and what the kernel made of it (whole pages). */
+/* Set the limit and read back the kernel's value, which is in whole pages. */
 static int set_limit(struct cgroup *g, const char *root, uint64_t bytes)
 {
 	const char *name = g->is_v2 ? "memory.max" : "memory.limit_in_bytes";
@@ -253,33 +233,33 @@ static int set_limit(struct cgroup *g, const char *root, uint64_t bytes)
 	int rc;
 
 	snprintf(text, sizeof(text), "%" PRIu64 "\n", bytes);
-	rc = cgroup_put(root, g->path, name, text);
+	rc = cgroup_write(root, g->path, name, text);
 	join_path(path, g->path, name);
 	if (rc == 0)
 		rc = sysfile_u64(&g->limit_bytes, root, path);
 	return rc;
 }
 
-/* First the limit: nothing is charged to a group without one. */
+/* The limit comes first, so that the group is never without one while pages are charged to it. */
 static int limit_and_join(struct cgroup *g, const char *root, const char *parent, uint64_t bytes)
 {
-	int rc = make(g, root, parent);
+	int rc = make_group(g, root, parent);
 
 	if (rc == 0)
 		rc = set_limit(g, root, bytes);
 	return rc ? rc : cgroup_join(g, root);
 }
 
-/* A group of version 2 that has processes gives no controller to its children: it takes one once
- * this one, the last, has left it. */
+/* A group of version 2 that has processes enables no controller for its children. The home group
+ * can do so once this process, its last, has left. */
 static int leave_home_empty(struct cgroup *g, const char *root, uint64_t bytes)
 {
-	int rc = make(g, root, g->home);
+	int rc = make_group(g, root, g->home);
 
 	if (rc == 0)
 		rc = cgroup_join(g, root);
 	if (rc == 0)
-		rc = cgroup_put(root, g->home, "cgroup.subtree_control", "+memory");
+		rc = cgroup_write(root, g->home, "cgroup.subtree_control", "+memory");
 	g->has_enabled = rc == 0;
 	return rc ? rc : set_limit(g, root, bytes);
 }
@@ -289,9 +269,9 @@ int cgroup_leave(struct cgroup *g, const char *root)
 	char path[PATH_MAX];
 	int rc = 0, first = 0;
 
-	/* As long as it gives controllers, nobody may go back there. */
+	/* The kernel refuses processes in a group that enables controllers for its children. */
 	if (g->has_enabled)
-		first = cgroup_put(root, g->home, "cgroup.subtree_control", "-memory");
+		first = cgroup_write(root, g->home, "cgroup.subtree_control", "-memory");
 	if (g->is_joined)
 		rc = cgroup_enter(root, g->home);
 	first = first ? first : rc;
@@ -302,17 +282,17 @@ int cgroup_leave(struct cgroup *g, const char *root)
 	return first;
 }
 
-/* Undo what there is of it, and keep where it is to be. */
+/* Leave and remove the group; keep `home` and the version. */
 static void undo(struct cgroup *g, const char *root)
 {
-	struct cgroup kept = { .is_v2 = g->is_v2 };
+	struct cgroup fresh = { .is_v2 = g->is_v2 };
 
-	snprintf(kept.home, sizeof(kept.home), "%s", g->home);
+	snprintf(fresh.home, sizeof(fresh.home), "%s", g->home);
 	cgroup_leave(g, root);
-	*g = kept;
+	*g = fresh;
 }
 
-/* Cut the last name off; false: it is the top. */
+/* Cut the last name off. False: the group is the top. */
 static bool to_parent(char *dir)
 {
 	char *slash = strrchr(dir, '/');
@@ -328,7 +308,8 @@ static int try_sibling(struct cgroup *g, const char *root, uint64_t bytes)
 	char parent[CGROUP_PATH_BYTES];
 
 	snprintf(parent, sizeof(parent), "%s", g->home);
-	if (!to_parent(parent) || !gives_memory(root, parent) || has_own_limits(root, g->home))
+	if (!to_parent(parent) || !lists_memory(root, parent, "cgroup.subtree_control") ||
+	    has_own_limits(root, g->home))
 		return -EBUSY;
 	return limit_and_join(g, root, parent, bytes);
 }
@@ -337,15 +318,15 @@ static int try_v2(struct cgroup *g, const char *root, uint64_t bytes)
 {
 	int rc;
 
-	if (gives_memory(root, g->home))
+	if (lists_memory(root, g->home, "cgroup.subtree_control"))
 		return limit_and_join(g, root, g->home, bytes);
-	if (!could_give_memory(root, g->home))
+	if (!lists_memory(root, g->home, "cgroup.controllers"))
 		return -EOPNOTSUPP;
 	rc = leave_home_empty(g, root, bytes);
 	if (rc == 0)
 		return 0;
 	undo(g, root);
-	/* What the first way met says more, but for the one it is made for. */
+	/* -EBUSY says that no sibling is possible; the first error tells more. */
 	int second = try_sibling(g, root, bytes);
 	return second == -EBUSY ? rc : second;
 }
@@ -354,7 +335,7 @@ static int find_home(struct cgroup *g, const char *root, struct mlgen_err *err)
 {
 	struct home h = { .is_found = false };
 
-	cgroup_walk(root, "memory", see_home, &h);
+	cgroup_walk(root, "memory", choose_home, &h);
 	if (!h.is_found)
 		return mlgen_fail(err, -ENOENT,
 				  OPTION
@@ -413,7 +394,9 @@ uint64_t cgroup_kills(const struct cgroup *g, const char *root)
 	return sysfile_keyed(&kills, root, path, "oom_kill") ? 0 : kills;
 }
 
-/* Where cgroup_walk finds the groups of these controllers. */
+/* ---- CPU quotas ---- */
+
+/* Mounts below which cgroup_walk looks for groups of these controllers. */
 #define CPU_MOUNT "/sys/fs/cgroup/cpu"
 #define CPUACCT_MOUNT "/sys/fs/cgroup/cpuacct"
 
@@ -422,7 +405,7 @@ static void cpuquota_join_path(char *out, const char *dir, const char *name)
 	snprintf(out, CGROUP_PATH_BYTES, "%.*s/%s", CGROUP_PATH_BYTES - 32, dir, name);
 }
 
-/* "max 100000" or "150000 100000" */
+/* Parse "150000 100000"; "max 100000" is no quota. */
 static bool read_v2(uint64_t *quota, uint64_t *period, const char *root, const char *dir)
 {
 	char path[CGROUP_PATH_BYTES], line[64];
@@ -432,7 +415,7 @@ static bool read_v2(uint64_t *quota, uint64_t *period, const char *root, const c
 	       sscanf(line, "%" SCNu64 " %" SCNu64, quota, period) == 2;
 }
 
-/* A quota of -1, which is no number here, is none. */
+/* A quota of -1 means none; sysfile_u64 refuses it. */
 static bool read_v1(uint64_t *quota, uint64_t *period, const char *root, const char *dir)
 {
 	char path[CGROUP_PATH_BYTES];
@@ -453,16 +436,17 @@ double cpuquota_of(const char *root, const char *dir, bool is_v2)
 	return has && quota && period ? (double)quota / (double)period : (double)INFINITY;
 }
 
-struct search {
+/* The smallest quota so far. */
+struct quota_search {
 	double cpus;
-	char dir[CGROUP_PATH_BYTES]; /* of the group that has it */
+	char dir[CGROUP_PATH_BYTES]; /* group that has the quota */
 	bool is_v2;
 	uint64_t used_ns;
 };
 
-static void see_quota(void *arg, const char *root, const char *dir, bool is_v2)
+static void lower_quota(void *arg, const char *root, const char *dir, bool is_v2)
 {
-	struct search *s = arg;
+	struct quota_search *s = arg;
 	double cpus = cpuquota_of(root, dir, is_v2);
 
 	if (!(cpus < s->cpus))
@@ -472,11 +456,11 @@ static void see_quota(void *arg, const char *root, const char *dir, bool is_v2)
 	snprintf(s->dir, sizeof(s->dir), "%s", dir);
 }
 
-/* Version 1 counts CPU time with another controller. Mounted elsewhere, it has groups of its own:
- * only one of the same name holds the same processes. */
-static void see_use(void *arg, const char *root, const char *dir, bool is_v2)
+/* Version 1 counts CPU time with the controller cpuacct. Mounted elsewhere, cpuacct has groups of
+ * its own: only the group of the same name holds the same processes. */
+static void read_cpuacct(void *arg, const char *root, const char *dir, bool is_v2)
 {
-	struct search *s = arg;
+	struct quota_search *s = arg;
 	char path[CGROUP_PATH_BYTES];
 	uint64_t used;
 
@@ -488,7 +472,7 @@ static void see_use(void *arg, const char *root, const char *dir, bool is_v2)
 		s->used_ns = used;
 }
 
-static void find_use(struct search *s, const char *root)
+static void read_used(struct quota_search *s, const char *root)
 {
 	char path[CGROUP_PATH_BYTES];
 	uint64_t used;
@@ -503,23 +487,25 @@ static void find_use(struct search *s, const char *root)
 	if (sysfile_u64(&used, root, path) == 0)
 		s->used_ns = used;
 	else
-		cgroup_walk(root, "cpuacct", see_use, s);
+		cgroup_walk(root, "cpuacct", read_cpuacct, s);
 }
 
 void cpuquota_read(struct cpuquota *q, const char *root)
 {
-	struct search s = { .cpus = (double)INFINITY, .used_ns = UINT64_MAX };
+	struct quota_search s = { .cpus = (double)INFINITY, .used_ns = UINT64_MAX };
 
-	cgroup_walk(root, "cpu", see_quota, &s);
+	cgroup_walk(root, "cpu", lower_quota, &s);
 	if (!isinf(s.cpus))
-		find_use(&s, root);
+		read_used(&s, root);
 	*q = (struct cpuquota){ s.cpus, s.used_ns };
 }
 
-/* Of a group, in both versions. */
+/* ---- memory that may still be used ---- */
+
+/* Files of a group, by version. */
 struct group_files {
 	const char *limit, *used;
-	/* Page cache, of memory.stat: of the group and those below it. */
+	/* Keys of memory.stat: page cache of the group and those below it. */
 	const char *caches[2];
 };
 
@@ -530,34 +516,31 @@ static const struct group_files versions[] = {
 	{ "memory.max", "memory.current", { "inactive_file", "active_file" } },
 };
 
-static uint64_t less(uint64_t all, uint64_t used)
+static uint64_t subtract_to_zero(uint64_t all, uint64_t used)
 {
 	return all > used ? all - used : 0;
 }
 
-/* Where there are very many, in the place of one that leaves most. */
-static struct memroom_place *new_place(struct memroom *m)
-{
-	struct memroom_place *most = &m->places[0];
-
-	if (m->place_count < MEMROOM_PLACES)
-		return &m->places[m->place_count++];
-	for (size_t i = 1; i < MEMROOM_PLACES; i++)
-		if (m->places[i].bytes > most->bytes)
-			most = &m->places[i];
-	return most;
-}
-
+/* Once the table is full, the new limit replaces the one that leaves most. */
 static void add_place(struct memroom *m, const struct memroom_place *p)
 {
-	*new_place(m) = *p;
+	struct memroom_place *to = &m->places[0];
+
+	if (m->place_count < MEMROOM_PLACES) {
+		to = &m->places[m->place_count++];
+	} else {
+		for (size_t i = 1; i < MEMROOM_PLACES; i++)
+			if (m->places[i].bytes > to->bytes)
+				to = &m->places[i];
+	}
+	*to = *p;
 	if (p->bytes >= m->bytes)
 		return;
 	m->bytes = p->bytes;
 	memcpy(m->of, p->of, sizeof(m->of));
 }
 
-static void see_host(struct memroom *m, const char *root)
+static void add_host(struct memroom *m, const char *root)
 {
 	struct memroom_place p = { 0 };
 	char text[UNITS_TEXT_BYTES];
@@ -571,7 +554,7 @@ static void see_host(struct memroom *m, const char *root)
 	add_place(m, &p);
 }
 
-static int read_file(uint64_t *out, const char *root, const char *dir, const char *name)
+static int read_group_u64(uint64_t *out, const char *root, const char *dir, const char *name)
 {
 	char path[PATH_MAX];
 
@@ -591,30 +574,30 @@ static uint64_t cached_bytes(const struct group_files *f, const char *root, cons
 	return all;
 }
 
-struct groups {
+struct group_walk {
 	struct memroom *m;
-	const char *but_group;
+	const char *except_group;
 };
 
-static void see_group(void *arg, const char *root, const char *dir, bool is_v2)
+static void add_group(void *arg, const char *root, const char *dir, bool is_v2)
 {
 	const struct group_files *f = &versions[is_v2];
 	char text[UNITS_TEXT_BYTES], of[UNITS_TEXT_BYTES];
-	const struct groups *g = arg;
+	const struct group_walk *g = arg;
 	struct memroom_place p = { 0 };
 	char path[PATH_MAX];
 	uint64_t limit, used;
 	struct stat st;
 
-	/* "max" is no number. */
-	if (strcmp(dir, g->but_group) == 0 || read_file(&limit, root, dir, f->limit))
+	/* A limit of "max" is no number. */
+	if (strcmp(dir, g->except_group) == 0 || read_group_u64(&limit, root, dir, f->limit))
 		return;
-	if (read_file(&used, root, dir, f->used))
+	if (read_group_u64(&used, root, dir, f->used))
 		used = 0;
-	p.bytes = less(limit, less(used, cached_bytes(f, root, dir)));
+	p.bytes = subtract_to_zero(limit, subtract_to_zero(used, cached_bytes(f, root, dir)));
 	snprintf(p.of, sizeof(p.of), "the control group %.300s leaves %s of its %s", dir,
 		 units_human_bytes(text, (double)p.bytes), units_human_bytes(of, (double)limit));
-	/* By its path others may know another one: in containers. */
+	/* The id is the folder's inode: containers may have different groups at equal paths. */
 	snprintf(path, sizeof(path), "%s%s", root, dir);
 	if (stat(path, &st) == 0) {
 		p.id[0] = st.st_dev;
@@ -623,9 +606,9 @@ static void see_group(void *arg, const char *root, const char *dir, bool is_v2)
 	add_place(g->m, &p);
 }
 
-/* All private writable mappings count for both. */
-static void see_limit(struct memroom *m, const char *root, __rlimit_resource_t resource,
-		      const char *key, const char *option)
+/* All private writable mappings count for both limits. */
+static void add_ulimit(struct memroom *m, const char *root, __rlimit_resource_t resource,
+		       const char *key, const char *option)
 {
 	char text[UNITS_TEXT_BYTES], of[UNITS_TEXT_BYTES];
 	struct rlimit limit;
@@ -634,7 +617,7 @@ static void see_limit(struct memroom *m, const char *root, __rlimit_resource_t r
 	if (getrlimit(resource, &limit) || limit.rlim_cur == RLIM_INFINITY ||
 	    sysfile_keyed(&used, root, "/proc/self/status", key))
 		return;
-	left = less(limit.rlim_cur, used);
+	left = subtract_to_zero(limit.rlim_cur, used);
 	if (left >= m->address_bytes)
 		return;
 	m->address_bytes = left;
@@ -643,13 +626,13 @@ static void see_limit(struct memroom *m, const char *root, __rlimit_resource_t r
 		 units_human_bytes(of, (double)limit.rlim_cur));
 }
 
-void memroom_read(struct memroom *m, const char *root, const char *but_group)
+void memroom_read(struct memroom *m, const char *root, const char *except_group)
 {
-	struct groups g = { m, but_group };
+	struct group_walk g = { m, except_group };
 
 	*m = (struct memroom){ .address_bytes = UINT64_MAX };
-	see_host(m, root);
-	cgroup_walk(root, "memory", see_group, &g);
-	see_limit(m, root, RLIMIT_AS, "VmSize", "ulimit -v");
-	see_limit(m, root, RLIMIT_DATA, "VmData", "ulimit -d");
+	add_host(m, root);
+	cgroup_walk(root, "memory", add_group, &g);
+	add_ulimit(m, root, RLIMIT_AS, "VmSize", "ulimit -v");
+	add_ulimit(m, root, RLIMIT_DATA, "VmData", "ulimit -d");
 }

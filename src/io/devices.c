@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* devices.c - counters of block devices and mounts, and what storage delivered. */
+/* devices.c - exclusive use and counters of block devices, and the bytes that storage delivered. */
 #include "io/devices.h"
 
 #include <dirent.h>
@@ -21,11 +21,11 @@
 #include "io/mount.h"
 #include "io/mount_internal.h"
 
-/* A device as sysfs has it: /sys/dev/block/MAJOR:MINOR. */
-struct node {
+/* A device and its folder in sysfs, /sys/dev/block/MAJOR:MINOR. */
+struct blockdev_node {
 	dev_t device;
 	char sys[PATH_MAX];
-	char whose[300]; /* "" or "its partition sda1 " */
+	char subject[300]; /* "" or "its partition sda1 " */
 };
 
 static bool is_swap(dev_t device)
@@ -46,8 +46,8 @@ static bool is_swap(dev_t device)
 	return found;
 }
 
-/* The first device that is made of this one: of dm, md, bcache. */
-static bool find_holder(char name[256], const struct node *n)
+/* Find a device that is made of this one (dm, md, bcache). */
+static bool find_holder(char name[256], const struct blockdev_node *n)
 {
 	char path[PATH_MAX + 16];
 	struct dirent *e = NULL;
@@ -64,23 +64,24 @@ static bool find_holder(char name[256], const struct node *n)
 	return e;
 }
 
-static bool blockdev_tell(char out[BLOCKDEV_USER_BYTES], const struct node *n)
+static bool describe_user(char out[BLOCKDEV_USER_BYTES], const struct blockdev_node *n)
 {
 	char target[256], holder[256];
 
 	if (mount_of_device(target, sizeof(target), "", n->device))
-		snprintf(out, BLOCKDEV_USER_BYTES, "%sis mounted at %.150s", n->whose, target);
+		snprintf(out, BLOCKDEV_USER_BYTES, "%sis mounted at %.150s", n->subject, target);
 	else if (is_swap(n->device))
-		snprintf(out, BLOCKDEV_USER_BYTES, "%sis used as swap", n->whose);
+		snprintf(out, BLOCKDEV_USER_BYTES, "%sis used as swap", n->subject);
 	else if (find_holder(holder, n))
-		snprintf(out, BLOCKDEV_USER_BYTES, "%sis part of %.150s", n->whose, holder);
+		snprintf(out, BLOCKDEV_USER_BYTES, "%sis part of %.150s", n->subject, holder);
 	else
 		return false;
 	return true;
 }
 
-/* 0, or -ENODATA: what sysfs lists there is no partition. */
-static int partition_of(struct node *part, const struct node *whole, const char *name)
+/* Fill `part` from an entry of the device's folder. False: the entry is no partition. */
+static bool read_partition(struct blockdev_node *part, const struct blockdev_node *whole,
+			   const char *name)
 {
 	char text[32];
 	unsigned dev_major, dev_minor;
@@ -91,24 +92,10 @@ static int partition_of(struct node *part, const struct node *whole, const char 
 	    sysfile_line(text, sizeof(text), part->sys, "/partition") ||
 	    sysfile_line(text, sizeof(text), part->sys, "/dev") ||
 	    sscanf(text, "%u:%u", &dev_major, &dev_minor) != 2)
-		return -ENODATA;
+		return false;
 	part->device = makedev(dev_major, dev_minor);
-	snprintf(part->whose, sizeof(part->whose), "its partition %s ", name);
-	return 0;
-}
-
-static bool tell_of_partitions(char out[BLOCKDEV_USER_BYTES], const struct node *whole)
-{
-	DIR *d = opendir(whole->sys);
-	bool told = false;
-	struct dirent *e;
-	struct node part;
-
-	while (d && !told && (e = readdir(d)))
-		told = partition_of(&part, whole, e->d_name) == 0 && blockdev_tell(out, &part);
-	if (d)
-		closedir(d);
-	return told;
+	snprintf(part->subject, sizeof(part->subject), "its partition %s ", name);
+	return true;
 }
 
 static struct blockdev_guard *blockdev_find(const struct blockdev_guards *g, dev_t device)
@@ -119,22 +106,31 @@ static struct blockdev_guard *blockdev_find(const struct blockdev_guards *g, dev
 	return NULL;
 }
 
-static void blockdev_user(char out[BLOCKDEV_USER_BYTES], dev_t device)
+static void describe_busy(char out[BLOCKDEV_USER_BYTES], dev_t device)
 {
-	struct node whole = { .device = device };
+	struct blockdev_node part, whole = { .device = device };
+	struct dirent *e;
+	bool is_known;
+	DIR *d;
 
 	snprintf(whole.sys, sizeof(whole.sys), "/sys/dev/block/%u:%u", major(device),
 		 minor(device));
-	if (!blockdev_tell(out, &whole) && !tell_of_partitions(out, &whole))
+	is_known = describe_user(out, &whole);
+	d = is_known ? NULL : opendir(whole.sys);
+	while (d && !is_known && (e = readdir(d)))
+		is_known = read_partition(&part, &whole, e->d_name) && describe_user(out, &part);
+	if (d)
+		closedir(d);
+	if (!is_known)
 		snprintf(out, BLOCKDEV_USER_BYTES,
 			 "is held by another program (lsof may tell which)");
 }
 
 /*
- * For a block device O_EXCL without O_CREAT is a claim (open(2)): it fails with EBUSY as long as
- * anybody else has one, a mount, swap, dm or md included, and of a whole disk also while somebody
- * has claimed a partition. `fd` is of the device that was looked at, whatever the name leads to by
- * now.
+ * Open with O_EXCL, which without O_CREAT claims a block device (open(2)). The claim fails with
+ * EBUSY while another user has one, a mount, swap, dm or md included. On a whole disk it also fails
+ * while a partition is claimed. The result is a descriptor of `device`, even if the path leads
+ * elsewhere by now, or -errno.
  */
 static int claim(const char *path, dev_t device, struct mlgen_err *err)
 {
@@ -143,7 +139,7 @@ static int claim(const char *path, dev_t device, struct mlgen_err *err)
 	struct stat st;
 
 	if (fd < 0 && errno == EBUSY) {
-		blockdev_user(user, device);
+		describe_busy(user, device);
 		return mlgen_fail(err, -EBUSY, "%s: %s; a block device in use is never written",
 				  path, user);
 	}
@@ -184,12 +180,14 @@ void blockdev_release(struct blockdev_guards *g, dev_t device)
 		vec_fini(g);
 }
 
-/* dm on md on dm on disks is deep already. */
-#define MOST_LEVELS 8
+/* ---- counters of block devices ---- */
+
+/* Deep enough: dm on md on dm on disks has four levels. */
+#define MAX_LEVELS 8
 
 static FILE *open_stat(const char *root, const char *name)
 {
-	/* Partitions, which can be parts of md and dm, are not in the first. */
+	/* Partitions, which can be parts of md and dm, are only in the second. */
 	static const char *const folders[] = { "block", "class/block" };
 	char path[PATH_MAX];
 	FILE *f = NULL;
@@ -217,7 +215,7 @@ static void devset_add(struct devset *set, const char *name)
 	snprintf(set->names[set->count++], DEVSET_NAME_BYTES, "%s", name);
 }
 
-/* "nvme3n1" has the paths nvme3cXn1, one for each controller. */
+/* Is `name` a path of `head`? "nvme3n1" has the paths nvme3cXn1, one for each controller. */
 static bool is_path_of(const char *name, const char *head)
 {
 	unsigned subsystem, controller, disk, of_subsystem, of_disk;
@@ -229,10 +227,10 @@ static bool is_path_of(const char *name, const char *head)
 	       !name[end] && subsystem == of_subsystem && disk == of_disk;
 }
 
-enum counting { COUNTS, COUNTED_NOTHING, COUNTS_NOTHING };
+/* A device that was never read may or may not count. */
+enum counting { COUNTS, MAY_COUNT, DOES_NOT_COUNT };
 
-/* A device that was never read says nothing about whether it would count. */
-static enum counting devstat_look(const char *root, const char *name)
+static enum counting counting_of(const char *root, const char *name)
 {
 	char path[PATH_MAX];
 	struct devstat s;
@@ -240,25 +238,25 @@ static enum counting devstat_look(const char *root, const char *name)
 
 	snprintf(path, sizeof(path), "/sys/block/%s/queue/iostats", name);
 	if (devstat_read(&s, root, name) || (sysfile_u64(&is_on, root, path) == 0 && !is_on))
-		return COUNTS_NOTHING;
-	return s.read_ios ? COUNTS : COUNTED_NOTHING;
+		return DOES_NOT_COUNT;
+	return s.read_ios ? COUNTS : MAY_COUNT;
 }
 
-static int devstat_find(struct devset *set, const char *root, const char *name, unsigned levels)
+static int add_counting(struct devset *set, const char *root, const char *name, unsigned levels)
 {
-	enum counting counting = devstat_look(root, name);
+	enum counting counting = counting_of(root, name);
 	struct devset below = { 0 };
 	int rc = 0;
 
 	if (counting != COUNTS && levels > 0)
 		devset_below(&below, root, name);
 	if (below.count == 0) {
-		if (counting == COUNTS_NOTHING)
+		if (counting == DOES_NOT_COUNT)
 			return -ENODATA;
 		devset_add(set, name);
 	}
 	for (size_t i = 0; rc == 0 && i < below.count; i++)
-		rc = devstat_find(set, root, below.names[i], levels - 1);
+		rc = add_counting(set, root, below.names[i], levels - 1);
 	devset_fini(&below);
 	return rc;
 }
@@ -340,7 +338,7 @@ void devset_below(struct devset *set, const char *root, const char *name)
 
 int devset_counting(struct devset *set, const char *root, const char *name)
 {
-	int rc = *name ? devstat_find(set, root, name, MOST_LEVELS) : -ENODATA;
+	int rc = *name ? add_counting(set, root, name, MAX_LEVELS) : -ENODATA;
 
 	if (rc)
 		devset_fini(set);
@@ -360,8 +358,10 @@ int devset_read(struct devstat *sum, const struct devset *set, const char *root)
 	return set->count ? 0 : -ENODATA;
 }
 
-/* Is this the first line of the mount at `target`? device SOURCE mounted on TARGET with fstype TYPE
- * statvers=1.1 */
+/* ---- bytes that storage delivered ---- */
+
+/* Is this the first line of the mount at `target`? The form is "device SOURCE mounted on TARGET
+ * with fstype TYPE statvers=1.1". */
 static bool nfsstat_begins(char *line, const char *target)
 {
 	static const char before[] = " mounted on ", after[] = " with fstype ";
@@ -376,25 +376,11 @@ static bool nfsstat_begins(char *line, const char *target)
 	return !strcmp(at, target);
 }
 
-/* bytes: of read(), of write(), direct read and written, FROM THE SERVER, ... */
-static bool put_bytes(struct nfsstat *s, const char *line)
-{
-	return sscanf(line, "bytes: %*u %*u %*u %*u %" SCNu64, &s->server_read_bytes) == 1;
-}
-
-/* READ: REQUESTS transmissions timeouts bytes bytes queue rtt execute ... */
-static void put_requests(struct nfsstat *s, const char *line)
-{
-	uint64_t n;
-
-	if (sscanf(line, "READ: %" SCNu64, &n) == 1 || sscanf(line, "READ_PLUS: %" SCNu64, &n) == 1)
-		s->reads += n;
-}
-
 int nfsstat_read(struct nfsstat *s, const char *root, const char *target)
 {
 	char text[4096];
 	bool is_ours = false, has_bytes = false;
+	uint64_t n;
 	FILE *f;
 
 	snprintf(text, sizeof(text), "%s/proc/self/mountstats", root);
@@ -409,8 +395,13 @@ int nfsstat_read(struct nfsstat *s, const char *root, const char *target)
 				*s = (struct nfsstat){ 0 };
 			has_bytes &= !is_ours;
 		} else if (is_ours) {
-			has_bytes |= put_bytes(s, line);
-			put_requests(s, line);
+			/* "bytes: read() write() direct-read direct-write FROM-SERVER ..." */
+			has_bytes |= sscanf(line, "bytes: %*u %*u %*u %*u %" SCNu64,
+					    &s->server_read_bytes) == 1;
+			/* "READ: REQUESTS transmissions timeouts ..." */
+			if (sscanf(line, "READ: %" SCNu64, &n) == 1 ||
+			    sscanf(line, "READ_PLUS: %" SCNu64, &n) == 1)
+				s->reads += n;
 		}
 	}
 	if (f)
@@ -445,7 +436,7 @@ static int read_lustre(const struct memsource *m, struct memsource_count *c)
 	return rc;
 }
 
-/* Without CONFIG_TASK_IO_ACCOUNTING there is no such file. */
+/* The file does not exist in kernels without CONFIG_TASK_IO_ACCOUNTING. */
 static int read_process(const struct memsource *m, struct memsource_count *c)
 {
 	c->reads = UINT64_MAX;
@@ -469,9 +460,9 @@ static bool is_nfs(const struct mount *mount)
 }
 
 /*
- * Is what a thread reads in its /proc/self/io? On local disks the block layer puts it there, NFS
- * does so itself. Of the rest some count (Ceph), some count for a thread of the kernel (SMB), some
- * not at all (FUSE).
+ * Do reads of a task count in its /proc/self/io? The block layer counts for local disks, and NFS
+ * counts itself. Some other filesystems count (Ceph), some count for a thread of the kernel (SMB),
+ * and some do not count at all (FUSE).
  */
 static bool counts_for_tasks(const struct mount *mount)
 {
@@ -483,7 +474,7 @@ static bool counts_for_tasks(const struct mount *mount)
 	return mount->device[0] || is_nfs(mount);
 }
 
-static void put_device_scope(struct memsource *m)
+static void set_device_scope(struct memsource *m)
 {
 	size_t len = 0;
 
@@ -492,8 +483,8 @@ static void put_device_scope(struct memsource *m)
 					m->devices.names[i]);
 }
 
-/* What the mount asks for, before it is known whether it can be read. */
-static enum memsource_kind put_scope(struct memsource *m, const struct mount *mount)
+/* Choose the counter for the type of the mount; the caller checks whether it can be read. */
+static enum memsource_kind choose_source(struct memsource *m, const struct mount *mount)
 {
 	if (mount->is_memory || mount->has_own_cache)
 		return MEMSOURCE_NONE;
@@ -506,7 +497,7 @@ static enum memsource_kind put_scope(struct memsource *m, const struct mount *mo
 		return MEMSOURCE_LUSTRE;
 	}
 	if (devset_counting(&m->devices, m->root, mount->device) == 0) {
-		put_device_scope(m);
+		set_device_scope(m);
 		return MEMSOURCE_DEVICE;
 	}
 	return MEMSOURCE_PROCESS;
@@ -518,7 +509,7 @@ void memsource_open(struct memsource *m, const struct mount *mount, const char *
 
 	*m = (struct memsource){ 0 };
 	snprintf(m->root, sizeof(m->root), "%s", root);
-	m->kind = put_scope(m, mount);
+	m->kind = choose_source(m, mount);
 	if (m->kind != MEMSOURCE_NONE && memsource_read(m, &c))
 		m->kind = MEMSOURCE_PROCESS;
 	if (m->kind == MEMSOURCE_PROCESS && memsource_read(m, &c))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engines.c - the engines that were built in, and why others were not. */
+/* engines.c - find, load and describe engines. */
 
 #include "io/engines.h"
 
@@ -14,7 +14,7 @@
 #include "field/fields.h"
 #include "job/job.h"
 
-/* config.h, which configure writes, names the engines and nothing else. */
+/* The lists of engines are in config.h, which configure writes. */
 /* clang-format off */
 #define DECLARE(engine) extern const struct mlgen_engine mlgen_engine_##engine;
 #define BUILT(engine)	&mlgen_engine_##engine,
@@ -33,10 +33,10 @@ const struct engine_absent engines_absent[] = {
 };
 /* clang-format on */
 
-#define ENGINE_INDENT 12 /* of the help of an engine */
-#define OPTION_INDENT 8  /* of the help of an option */
+#define ENGINE_INDENT 12 /* columns before the help of an engine */
+#define OPTION_INDENT 8  /* columns before the help of an option */
 
-static void option_help(FILE *to, const struct mlgen_field *f)
+static void print_option(FILE *to, const struct mlgen_field *f)
 {
 	struct buf text = { 0 }, none = { 0 };
 
@@ -51,7 +51,7 @@ static void option_help(FILE *to, const struct mlgen_field *f)
 	buf_fini(&text);
 }
 
-static void name_help(FILE *to, const char *name, const char *text)
+static void print_name(FILE *to, const char *name, const char *text)
 {
 	struct buf line = { 0 };
 
@@ -60,33 +60,33 @@ static void name_help(FILE *to, const char *name, const char *text)
 	buf_fini(&line);
 }
 
-static void engine_help(FILE *to, const struct mlgen_engine *e)
+static void print_engine(FILE *to, const struct mlgen_engine *e)
 {
-	name_help(to, e->name, e->help);
+	print_name(to, e->name, e->help);
 	for (const struct mlgen_field *f = e->opts; f && f->name; f++)
-		option_help(to, f);
+		print_option(to, f);
 }
 
-static void all_help(FILE *to)
+static void print_all(FILE *to)
 {
 	for (const struct mlgen_engine *const *e = engines_built; *e; e++)
-		engine_help(to, *e);
+		print_engine(to, *e);
 	for (const struct engine_absent *a = engines_absent; a->name; a++) {
 		struct buf why = { 0 };
 
 		buf_addf(&why, "not built: %s", a->why);
-		name_help(to, a->name, buf_str(&why));
+		print_name(to, a->name, buf_str(&why));
 		buf_fini(&why);
 	}
 }
 
-static int unknown(const char *name, struct mlgen_err *err)
+static int fail_unknown(const char *name, struct mlgen_err *err)
 {
 	struct buf names = { 0 };
+	const char *why = engines_why_absent(name);
 
-	for (const struct engine_absent *a = engines_absent; a->name; a++)
-		if (strcmp(a->name, name) == 0)
-			return mlgen_fail(err, -ENOENT, "ioengine=%s: not built: %s", name, a->why);
+	if (why)
+		return mlgen_fail(err, -ENOENT, "ioengine=%s: not built: %s", name, why);
 	for (const struct mlgen_engine *const *e = engines_built; *e; e++)
 		buf_addf(&names, " %s", (*e)->name);
 	mlgen_fail(err, -ENOENT, "ioengine=%s: no such engine; there are%s", name, buf_str(&names));
@@ -99,8 +99,8 @@ static const char *without_prefix(const char *path)
 	return strncmp(path, "external:", 9) == 0 ? path + 9 : path;
 }
 
-/* The loader would look for a bare name in the system's folders, and would wait for a writer of a
- * FIFO. */
+/* dlopen would look for a bare name in the system's folders, and would wait for a writer of a FIFO.
+ */
 static int check_path(const char *path, struct mlgen_err *err)
 {
 	struct stat st;
@@ -115,7 +115,7 @@ static int check_path(const char *path, struct mlgen_err *err)
 	return 0;
 }
 
-/* Nothing behind `abi` is looked at before it is known to be ours. */
+/* Members after `abi` are valid only for the same ABI, so `abi` is checked first. */
 static int check_table(const struct mlgen_engine *e, const char *path, struct mlgen_err *err)
 {
 	if (e->abi != MLGEN_ENGINE_ABI)
@@ -190,10 +190,10 @@ int engines_help(FILE *to, const char *name, struct mlgen_err *err)
 	} else
 		e = engines_find(name);
 	if (!name[0])
-		all_help(to);
+		print_all(to);
 	else if (e)
-		engine_help(to, e);
+		print_engine(to, e);
 	else
-		return unknown(name, err);
+		return fail_unknown(name, err);
 	return 0;
 }

@@ -16,17 +16,19 @@ struct engine_absent {
 };
 extern const struct engine_absent engines_absent[];
 
-/* By name; NULL = not built. A path loads; NULL = engines_load says why. */
+/* The engine of a name or, with a '/', of a shared object. NULL = not built, or not loadable: call
+ * engines_load for the reason. */
 const struct mlgen_engine *engines_find(const char *name);
 
 /*
- * The engine of a shared object, fio's "external:PATH" also; NULL with err.
- * It stays loaded until the program ends: jobs and their threads, which can hang in it, hold its
- * tables and functions.
+ * Load the engine of a shared object; fio's "external:PATH" is accepted. NULL with err.
+ * The object stays loaded until the program ends: jobs and their threads, which can hang in the
+ * engine, hold its tables and functions.
  */
 const struct mlgen_engine *engines_load(const char *path, struct mlgen_err *err);
 
-/* Is there a file that could be one? Nothing of it is run. 0, or -errno with err. */
+/* Check that a file exists that could be a shared object, without loading it. 0 or -errno with
+ * err. */
 int engines_look(const char *path, struct mlgen_err *err);
 
 /* Why a known engine was not built; NULL = no such engine is known. */

@@ -127,7 +127,7 @@ void host_facts(const struct host *h, void (*put)(void *arg, const char *key, co
 #define CPUS_MAX 8192u      /* NR_CPUS of the largest kernels */
 #define LAUNCHER_DISTANCE 4 /* processes from mlgen up to mpirun or srun */
 
-/* More than glibc's 1024, and without its allocation. */
+/* A larger set than glibc's 1024 CPUs, without allocation. */
 union cpus {
 	cpu_set_t set;
 	unsigned char bytes[CPUS_MAX / 8];
@@ -143,7 +143,8 @@ static void add_cpu(union cpus *c, unsigned cpu)
 	c->bytes[cpu / 8] |= (unsigned char)(1u << (cpu % 8));
 }
 
-/* Of the main thread: workers may have bound themselves already. */
+/* Read the main thread's CPUs, because workers may have bound themselves already. Returns their
+ * number; 0 = unknown. */
 static unsigned allowed_cpus(union cpus *c)
 {
 	memset(c, 0, sizeof(*c));
@@ -162,7 +163,7 @@ struct limits {
 	uint64_t *cpus, *memory_bytes;
 };
 
-static void see_limits(void *arg, const char *root, const char *dir, bool is_v2)
+static void apply_limits(void *arg, const char *root, const char *dir, bool is_v2)
 {
 	const char *name = is_v2 ? "memory.max" : "memory.limit_in_bytes";
 	double cpus = cpuquota_of(root, dir, is_v2);
@@ -182,13 +183,14 @@ static uint64_t timeval_ns(const struct timeval *t)
 	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
 }
 
-/* "cpu3 user nice system idle iowait irq softirq steal ..." in ticks. */
+/* Parse "cpu3 user nice system idle iowait irq softirq steal ...", in ticks. 0 for a CPU that is
+ * not allowed. */
 static uint64_t busy_ticks(const char *line, const union cpus *allowed)
 {
 	uint64_t t[8] = { 0 };
 	unsigned cpu;
 
-	/* The sum of all has a blank there, which %u would skip. */
+	/* The line of the sum has a blank instead of a number; %u would skip the blank. */
 	if (line[3] == ' ')
 		return 0;
 	if (sscanf(line,
@@ -211,15 +213,15 @@ static uint64_t busy_ns(void)
 	if (!f)
 		return 0;
 	allowed_cpus(&allowed);
-	/* The lines of the CPUs stand first. */
+	/* The lines of the CPUs come first. */
 	while (fgets(line, sizeof(line), f) && strncmp(line, "cpu", 3) == 0)
 		ticks += busy_ticks(line, &allowed);
 	fclose(f);
 	return hz > 0 ? ticks * (1000000000u / (uint64_t)hz) : 0;
 }
 
-/* A CPU number at *text, which moves on. False: there is none. */
-static bool cpu_number(const char **text, unsigned *out)
+/* Parse a CPU number at *text and advance *text. False: there is no number. */
+static bool parse_cpu(const char **text, unsigned *out)
 {
 	unsigned long v;
 	char *end;
@@ -232,14 +234,14 @@ static bool cpu_number(const char **text, unsigned *out)
 	return true;
 }
 
-static int not_a_list(const char *list, struct mlgen_err *err)
+static int fail_list(const char *list, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
 			  "cpus_allowed: '%s': must be CPU numbers and ranges, such as 0-3,8",
 			  list);
 }
 
-static int not_allowed(unsigned cpu, const union cpus *allowed, struct mlgen_err *err)
+static int fail_not_allowed(unsigned cpu, const union cpus *allowed, struct mlgen_err *err)
 {
 	char text[256] = "";
 	size_t at = 0;
@@ -265,7 +267,7 @@ static int add_range(union cpus *c, const union cpus *allowed, unsigned first, u
 				  first, last, last, first);
 	for (unsigned cpu = first; cpu <= last; cpu++) {
 		if (!has_cpu(allowed, cpu))
-			return not_allowed(cpu, allowed, err);
+			return fail_not_allowed(cpu, allowed, err);
 		add_cpu(c, cpu);
 	}
 	return 0;
@@ -284,16 +286,16 @@ static int parse_cpus(union cpus *c, const char *list, struct mlgen_err *err)
 				  "cpus_allowed: this system does not tell which CPUs may be used; "
 				  "leave it out");
 	do {
-		if (!cpu_number(&at, &first))
-			return not_a_list(list, err);
+		if (!parse_cpu(&at, &first))
+			return fail_list(list, err);
 		last = first;
-		if (*at == '-' && (at++, !cpu_number(&at, &last)))
-			return not_a_list(list, err);
+		if (*at == '-' && (at++, !parse_cpu(&at, &last)))
+			return fail_list(list, err);
 		rc = add_range(c, &allowed, first, last, err);
 		if (rc)
 			return rc;
 	} while (*at == ',' && at++);
-	return *at ? not_a_list(list, err) : 0;
+	return *at ? fail_list(list, err) : 0;
 }
 
 bool host_put_argument(char *out, size_t size, const char *arg)
@@ -301,7 +303,7 @@ bool host_put_argument(char *out, size_t size, const char *arg)
 	size_t at = strlen(out);
 	struct buf text = { 0 };
 
-	/* Each of its bytes takes four at most: '\'' */
+	/* Each byte of the argument needs at most four: '\'' */
 	if (at + 4 * strlen(arg) + 8 > size)
 		return false;
 	buf_add(&text, out);
@@ -311,7 +313,7 @@ bool host_put_argument(char *out, size_t size, const char *arg)
 	return true;
 }
 
-/* The process that has started `pid`, or 0. */
+/* The parent of process `pid`, or 0. */
 static unsigned long parent_of(const char *root, const char *pid)
 {
 	char path[PATH_MAX], text[512];
@@ -326,12 +328,12 @@ static unsigned long parent_of(const char *root, const char *pid)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
-	/* "17 (a name) S 16 ...", and the name may hold anything. */
+	/* "17 (a name) S 16 ...", where the name may contain any character. */
 	at = strrchr(text, ')');
 	return at && strlen(at) > 4 ? strtoul(at + 4, NULL, 10) : 0;
 }
 
-/* Is `pid` a program that starts jobs of several processes? */
+/* Is `pid` a launcher of jobs of several processes? */
 static bool is_launcher(const char *root, const char *pid)
 {
 	static const char *const names[] = {
@@ -355,7 +357,7 @@ static bool is_launcher(const char *root, const char *pid)
 	return false;
 }
 
-/* The arguments of one process, as a shell takes them. */
+/* Read the arguments of a process, quoted for a shell. */
 static void read_arguments(struct host *h, const char *root, const char *pid)
 {
 	char path[PATH_MAX], *text = NULL;
@@ -368,7 +370,7 @@ static void read_arguments(struct host *h, const char *root, const char *pid)
 	if (!f)
 		return;
 	while (getdelim(&text, &size, '\0', f) >= 0) {
-		/* "..." always has room: arguments leave eight bytes. */
+		/* There is always room for "...": arguments leave eight bytes. */
 		if (host_put_argument(h->command, sizeof(h->command), text))
 			continue;
 		strncat(h->command, " ...", sizeof(h->command) - strlen(h->command) - 1);
@@ -378,8 +380,8 @@ static void read_arguments(struct host *h, const char *root, const char *pid)
 	fclose(f);
 }
 
-/* A launcher's own arguments end with those of the processes that it starts. Between both there may
- * be a proxy, and a shell. */
+/* A launcher's arguments end with the command line of the processes that it starts. There may be a
+ * proxy and a shell between the launcher and this process. */
 void host_read_command(struct host *h, const char *root)
 {
 	char pid[24] = "self";
@@ -398,8 +400,8 @@ void host_read_command(struct host *h, const char *root)
 	read_arguments(h, root, "self");
 }
 
-/* "model name : AMD EPYC", of POWER "cpu : POWER9"; ARM has no name here. */
-static bool model_of(const char *line, char *out, size_t size)
+/* Parse the model of "model name : AMD EPYC", or "cpu : POWER9" on POWER. ARM has no such line. */
+static bool parse_model(const char *line, char *out, size_t size)
 {
 	static const char *const keys[] = { "model name", "cpu\t" };
 	const char *value = strchr(line, ':');
@@ -413,7 +415,7 @@ static bool model_of(const char *line, char *out, size_t size)
 	return false;
 }
 
-/* "0-1,3" are three. */
+/* Count the numbers of a list; "0-1,3" has three. */
 static uint64_t count_list(const char *list)
 {
 	uint64_t n = 0;
@@ -442,7 +444,7 @@ void host_read_model(struct host *h, const char *root)
 	snprintf(path, sizeof(path), "%s/proc/cpuinfo", root);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f) &&
-	       !model_of(line, h->cpu_model, sizeof(h->cpu_model)))
+	       !parse_model(line, h->cpu_model, sizeof(h->cpu_model)))
 		;
 	if (f)
 		fclose(f);
@@ -486,46 +488,28 @@ void host_cgroup_limits(const char *root, uint64_t *cpus, uint64_t *memory_bytes
 {
 	struct limits l = { cpus, memory_bytes };
 
-	cgroup_walk(root, "cpu", see_limits, &l);
-	cgroup_walk(root, "memory", see_limits, &l);
+	cgroup_walk(root, "cpu", apply_limits, &l);
+	cgroup_walk(root, "memory", apply_limits, &l);
 }
 
 uint64_t host_resident_bytes(void)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes;
 
-	if (sysfile_keyed(&bytes, "", "/proc/self/status", "VmRSS"))
-		return 0;
-	return bytes;
+	return sysfile_keyed(&bytes, "", "/proc/self/status", "VmRSS") ? 0 : bytes;
 }
 
 uint64_t host_page_cache_bytes(void)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes;
 
-	if (sysfile_keyed(&bytes, "", "/proc/meminfo", "Cached"))
-		return 0;
-	return bytes;
-}
-
-/* "  eth0: 1 2 ...": bytes are the first figure received, and the first sent,
- * which is the ninth (proc(5), /proc/net/dev). */
-static void add_interface(const char *line, uint64_t *received, uint64_t *sent)
-{
-	char name[64];
-	uint64_t in, out;
-
-	if (sscanf(line, " %63[^:]: %" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64, name, &in,
-		   &out) != 3 ||
-	    strcmp(name, "lo") == 0)
-		return;
-	*received += in;
-	*sent += out;
+	return sysfile_keyed(&bytes, "", "/proc/meminfo", "Cached") ? 0 : bytes;
 }
 
 bool host_network_read(const char *root, uint64_t *received_bytes, uint64_t *sent_bytes)
 {
-	char path[PATH_MAX], line[512];
+	char path[PATH_MAX], line[512], name[64];
+	uint64_t in, out;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/proc/net/dev", root);
@@ -533,8 +517,15 @@ bool host_network_read(const char *root, uint64_t *received_bytes, uint64_t *sen
 	*received_bytes = *sent_bytes = 0;
 	if (!f)
 		return false;
-	while (fgets(line, sizeof(line), f))
-		add_interface(line, received_bytes, sent_bytes);
+	/* "  eth0: 1 2 ...": the first figure is bytes received, the ninth bytes sent (proc(5)). */
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, " %63[^:]: %" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64, name,
+			   &in, &out) != 3 ||
+		    strcmp(name, "lo") == 0)
+			continue;
+		*received_bytes += in;
+		*sent_bytes += out;
+	}
 	fclose(f);
 	return true;
 }
@@ -575,7 +566,7 @@ double host_cpu_percent(const struct host_cpu *before, const struct host_cpu *af
 {
 	double room_ns = (double)wall_ns * after->cpus;
 
-	/* /proc is not mounted, or somebody gave or took the quota. */
+	/* Unknown if /proc is not mounted, or if a quota was set or removed meanwhile. */
 	if (after->busy_ns == 0 || after->busy_ns < before->busy_ns || after->of != before->of ||
 	    !(room_ns > 0))
 		return (double)NAN;

@@ -14,13 +14,13 @@
 #include "base/util.h"
 
 /* Operations after which the same file struct may have another path. */
-#define SEEN_NAMES                                                                                 \
+#define CHANGES_PATHS                                                                              \
 	(MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_STAT) | MLGEN_CAP(MLGEN_RENAME) |                 \
 	 MLGEN_CAP(MLGEN_UNLINK) | MLGEN_CAP(MLGEN_MKDIR) | MLGEN_CAP(MLGEN_RMDIR))
 
-static void seen_path(struct seen *s, unsigned slot, const char *path)
+static void publish_path(struct published *s, unsigned slot, const char *path)
 {
-	size_t len = strnlen(path, SEEN_PATH_WORDS * 8 - 1);
+	size_t len = strnlen(path, PATH_WORDS * 8 - 1);
 
 	for (size_t at = 0; at <= len; at += 8) {
 		uint64_t word = 0;
@@ -30,106 +30,58 @@ static void seen_path(struct seen *s, unsigned slot, const char *path)
 	}
 }
 
-static inline void seen_begin(struct seen *s, const struct io_op *op)
+static inline void publish(struct published *s, const struct io_op *op)
 {
-	struct seen_slot *slot = &s->slots[op->slot];
+	struct published_slot *slot = &s->slots[op->slot];
 	const struct mlgen_file *file = op->io.file;
 
-	if (MLGEN_CAP(op->io.op) & SEEN_NAMES)
+	if (MLGEN_CAP(op->io.op) & CHANGES_PATHS)
 		s->paths++;
 	if (file && (slot->file != file || slot->paths != s->paths)) {
 		slot->file = file;
 		slot->paths = s->paths;
-		seen_path(s, op->slot, file->path ? file->path : "");
+		publish_path(s, op->slot, file->path ? file->path : "");
 	}
 	atomic_store_explicit(&slot->op, op->io.op, memory_order_relaxed);
 	atomic_store_explicit(&slot->off, op->io.off, memory_order_relaxed);
 	atomic_store_explicit(&slot->start_ns, op->start_ns, memory_order_relaxed);
 }
 
-static inline void seen_end(struct seen *s, const struct io_op *op)
+/* Return a free slot, preferably of the operation's kind; there must be one. */
+static inline unsigned iobuf_acquire_slot(struct iobuf *b, const struct io_op *op)
 {
-	atomic_store_explicit(&s->slots[op->slot].start_ns, 0, memory_order_relaxed);
-}
-
-/* A slot, of which there is one: preferably of its kind. */
-static inline unsigned iobuf_take_slot(struct iobuf *b, const struct io_op *op)
-{
-	bool moves = op->io.op == MLGEN_READ || op->io.op == MLGEN_WRITE;
 	struct iobuf_slots *from = &b->others;
 
-	if (from->count == 0 || (moves && b->transfers.count))
+	if (from->count == 0 || (transfer_moves(op) && b->transfers.count))
 		from = &b->transfers;
 	return from->slot[--from->count];
 }
 
-/* Look at what the engine did: true = hand it over once more. */
-static inline bool transfer_goes_on(struct iobuf *buf, struct opstat *stat, struct io_op *op)
+/* Account for a result of the engine. True = submit the operation once more. */
+static inline bool transfer_continues(struct iobuf *buf, struct opstat *stat, struct io_op *op)
 {
 	if (op->io.result != (int64_t)op->want_bytes || op->is_cut || !transfer_moves(op))
-		return transfer_look(buf, stat, op);
+		return transfer_check_result(buf, stat, op);
 	op->done_bytes = op->want_bytes;
 	transfer_count(stat, op, op->want_bytes);
 	return false;
 }
 
-static void copy_slot(const struct seen *s, unsigned slot, struct io_outstanding *out)
+/* The slot of the operation that is outstanding longest, and its start; `count` = none. */
+static unsigned oldest_slot(const struct published *s, uint64_t *start_ns)
 {
-	const struct seen_slot *from = &s->slots[slot];
+	unsigned slot = s->count;
 
-	out->off = atomic_load_explicit(&from->off, memory_order_relaxed);
-	out->op = (enum mlgen_op)atomic_load_explicit(&from->op, memory_order_relaxed);
-	for (size_t i = 0; i < SEEN_PATH_WORDS; i++) {
-		uint64_t word = atomic_load_explicit(&s->path[slot].word[i], memory_order_relaxed);
-
-		memcpy(out->path + i * 8, &word, 8);
-	}
-	out->path[sizeof(out->path) - 1] = '\0';
-}
-
-static void seen_init(struct seen *s, unsigned slots)
-{
-	*s = (struct seen){ .count = slots };
-	s->slots = mem_array(slots, sizeof(*s->slots));
-	s->path = mem_array(slots, sizeof(*s->path));
-}
-
-void seen_fini(struct seen *s)
-{
-	mem_free(s->slots);
-	mem_free(s->path);
-	*s = (struct seen){ 0 };
-}
-
-/* The oldest of all; nothing is outstanding: start_ns 0. */
-static void seen_look(const struct seen *s, struct io_outstanding *out)
-{
-	memset(out, 0, sizeof(*out));
+	*start_ns = 0;
 	for (unsigned i = 0; i < s->count; i++) {
 		uint64_t start = atomic_load_explicit(&s->slots[i].start_ns, memory_order_relaxed);
 
-		if (start == 0 || (out->start_ns && out->start_ns <= start))
+		if (start == 0 || (*start_ns && *start_ns <= start))
 			continue;
-		out->start_ns = start;
-		copy_slot(s, i, out);
+		*start_ns = start;
+		slot = i;
 	}
-}
-
-/* The worker's: whose operation is the oldest; NULL = nothing is outstanding. */
-static const struct mlgen_file *seen_oldest(const struct seen *s)
-{
-	const struct mlgen_file *file = NULL;
-	uint64_t oldest = 0;
-
-	for (unsigned i = 0; i < s->count; i++) {
-		uint64_t start = atomic_load_explicit(&s->slots[i].start_ns, memory_order_relaxed);
-
-		if (start == 0 || (oldest && oldest <= start))
-			continue;
-		oldest = start;
-		file = s->slots[i].file;
-	}
-	return file;
+	return slot;
 }
 
 static uint64_t ctx_now(const struct mlgen_ctx *ctx)
@@ -146,7 +98,7 @@ static bool ctx_sleep_until(const struct mlgen_ctx *ctx, uint64_t ns)
 	return stop_sleep_until(io->stop, io->clock, ns);
 }
 
-/* An engine's option is parsed into the one and read as the other. */
+/* An engine's option is parsed as a struct dist and read as a struct mlgen_dist. */
 _Static_assert(sizeof(struct dist) == sizeof(struct mlgen_dist) &&
 		       offsetof(struct dist, a) == offsetof(struct mlgen_dist, a) &&
 		       offsetof(struct dist, b) == offsetof(struct mlgen_dist, b) &&
@@ -158,12 +110,12 @@ static uint64_t ctx_draw(const struct mlgen_ctx *ctx, const struct mlgen_dist *d
 	const struct io *io = ctx->clock;
 	struct dist own;
 
-	/* Also where `b` is no number for this program. */
+	/* A copy of the bytes keeps `b` even if it is not a valid number. */
 	memcpy(&own, dist, sizeof(own));
 	return dist_draw(&own, io->seed, RNG_ENGINE, index);
 }
 
-static void make_queue(struct io *io, const struct io_config *cfg)
+static void init_queue(struct io *io, const struct io_config *cfg)
 {
 	unsigned depth = io->is_sync ? 0 : cfg->iodepth;
 	unsigned transfers = depth;
@@ -172,8 +124,10 @@ static void make_queue(struct io *io, const struct io_config *cfg)
 		transfers = cfg->transfers;
 	iobuf_init(&io->buf, cfg->buf_bytes, depth, transfers);
 	io->buf.stamp = cfg->stamp;
-	io->place = depth;
-	seen_init(&io->seen, depth + 1);
+	io->in_place_slot = depth;
+	io->published.count = depth + 1;
+	io->published.slots = mem_array(depth + 1, sizeof(*io->published.slots));
+	io->published.path = mem_array(depth + 1, sizeof(*io->published.path));
 	io->queue = mem_array(depth, sizeof(*io->queue));
 	io->reaped = mem_array(depth, sizeof(*io->reaped));
 }
@@ -201,29 +155,6 @@ static int make_buffer(struct io *io, struct mlgen_err *err)
 			  "no memory for a buffer of %s, one of %u; lower the request size, the "
 			  "iodepth or the number of threads",
 			  units_human_bytes(text, (double)bytes), io->ctx.job->workers);
-}
-
-static void free_buffer(struct io *io)
-{
-	if (!io->ctx.buf)
-		return;
-	if (io->engine->buf_free)
-		io->engine->buf_free(&io->ctx, io->ctx.buf, io->ctx.buf_bytes);
-	else if (!io->engine->buf_alloc)
-		mem_buffer_free(io->ctx.buf, io->ctx.buf_bytes, io->mem);
-}
-
-static int start_engine(struct io *io, struct mlgen_err *err)
-{
-	int rc;
-
-	io->is_init = true; /* fini takes a failed init */
-	rc = io->engine->init ? io->engine->init(&io->ctx, err) : 0;
-	if (rc < 0)
-		/* The first sentence wins: the engine's, if it gave one. */
-		return mlgen_fail(err, rc, "ioengine=%s: cannot start: %s", io->engine->name,
-				  strerror(-rc));
-	return 0;
 }
 
 int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
@@ -256,10 +187,16 @@ int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
 		.draw = ctx_draw,
 		.clock = io,
 	};
-	make_queue(io, cfg);
+	init_queue(io, cfg);
 	rc = make_buffer(io, err);
-	if (rc == 0)
-		rc = start_engine(io, err);
+	if (rc == 0) {
+		io->is_init = true; /* fini takes a failed init */
+		rc = io->engine->init ? io->engine->init(&io->ctx, err) : 0;
+		if (rc < 0)
+			/* An error that the engine has set itself is kept. */
+			mlgen_fail(err, rc, "ioengine=%s: cannot start: %s", io->engine->name,
+				   strerror(-rc));
+	}
 	if (rc < 0) {
 		io_free(io);
 		io = NULL;
@@ -273,7 +210,10 @@ void io_stop(struct io *io)
 	if (io->is_init && io->engine->fini)
 		io->engine->fini(&io->ctx);
 	io->is_init = false;
-	free_buffer(io);
+	if (io->ctx.buf && io->engine->buf_free)
+		io->engine->buf_free(&io->ctx, io->ctx.buf, io->ctx.buf_bytes);
+	else if (io->ctx.buf && !io->engine->buf_alloc)
+		mem_buffer_free(io->ctx.buf, io->ctx.buf_bytes, io->mem);
 	io->ctx.buf = NULL;
 }
 
@@ -284,23 +224,24 @@ void io_free(struct io *io)
 	io_stop(io);
 	mem_free(io->reaped);
 	mem_free(io->queue);
-	seen_fini(&io->seen);
+	mem_free(io->published.slots);
+	mem_free(io->published.path);
 	iobuf_fini(&io->buf);
 	mem_free(io);
 }
 
-/* A storage that takes longer for an answer is looked at in vain. */
-#define FIFO_LOOK_NS NS_PER_S
+/* Wait for a completion before the oldest operation is checked for a fifo. */
+#define FIFO_CHECK_NS NS_PER_S
 
-static bool engine_takes(const struct io *io, const struct io_op *op)
+static bool engine_supports(const struct io *io, const struct io_op *op)
 {
 	return io->engine->caps & MLGEN_CAP(op->io.op);
 }
 
-#define GIVE_BACK (MLGEN_CAP(MLGEN_CLOSE) | MLGEN_CAP(MLGEN_UNLINK))
+#define RELEASES (MLGEN_CAP(MLGEN_CLOSE) | MLGEN_CAP(MLGEN_UNLINK))
 #define FLUSH (MLGEN_CAP(MLGEN_FSYNC) | MLGEN_CAP(MLGEN_FDATASYNC))
 
-/* The stop is set, or its time over where that is the io's, too. */
+/* The stop is set, or its time has come and this io ends in time. */
 static inline bool has_ended(const struct io *io, uint64_t now)
 {
 	return stop_is_set(io->stop) || (io->ends_in_time && now >= stop_at_ns(io->stop));
@@ -312,11 +253,11 @@ static __attribute__((cold)) bool is_refused(const struct io *io, const struct i
 
 	if (op->is_linked) /* a chain goes out whole */
 		return true;
-	return !(kind & GIVE_BACK) && (stop_is_set(io->stop) || !(kind & FLUSH));
+	return !(kind & RELEASES) && (stop_is_set(io->stop) || !(kind & FLUSH));
 }
 
-/* Of one that goes on: the rest of it is left. */
-static __attribute__((cold)) bool goes_no_further(const struct io *io, struct io_op *op)
+/* Cancel the rest of a transfer in parts if the io has ended. */
+static __attribute__((cold)) bool cancel_rest(const struct io *io, struct io_op *op)
 {
 	if (!has_ended(io, clock_now(io->clock)) || !is_refused(io, op))
 		return false;
@@ -331,22 +272,15 @@ static inline void io_finish(struct io *io, struct io_op *op, uint64_t now)
 		op->io.off = op->first_off;
 		op->io.len_bytes = op->want_bytes;
 	}
-	seen_end(&io->seen, op);
+	atomic_store_explicit(&io->published.slots[op->slot].start_ns, 0, memory_order_relaxed);
 	if (__builtin_expect(io->trace != NULL, 0))
-		io_trace(io->trace, op, op->slot != io->place);
+		io_trace(io->trace, op, op->slot != io->in_place_slot);
 	if (op->io.result < 0)
-		return; /* an error is quick, and no operation done */
+		return; /* an error is quick and would distort the latency */
 	if (op->is_linked)
 		opstat_add_linked(io->stat, op->io.op);
 	else
 		hist_add(io->stat->lat[op->io.op], now - op->start_ns);
-}
-
-/* The clock has just been read. */
-static void mark(struct io *io, uint64_t now)
-{
-	io->mark_ns = now;
-	io->last_ns = now;
 }
 
 static uint64_t start_of_call(const struct io *io)
@@ -354,9 +288,9 @@ static uint64_t start_of_call(const struct io *io)
 	return io->mark_ns ? io->mark_ns : clock_now(io->clock);
 }
 
-/* In place: a synchronous engine's operation, or one that we do ourselves. */
+/* ---- operations in place: by a synchronous engine, or by the io layer itself ---- */
 
-static void engine_does(struct io *io, struct io_op *op)
+static void submit_sync(struct io *io, struct io_op *op)
 {
 	struct mlgen_io *e = &op->io;
 
@@ -368,17 +302,10 @@ static void engine_does(struct io *io, struct io_op *op)
 
 		if (rc != 1)
 			e->result = rc < 0 ? rc : -EIO;
-	} while (transfer_goes_on(&io->buf, io->stat, op) && !goes_no_further(io, op));
+	} while (transfer_continues(&io->buf, io->stat, op) && !cancel_rest(io, op));
 }
 
-static __attribute__((cold)) void we_do(struct io_op *op)
-{
-	do {
-		meta_do(&op->io);
-	} while (transfer_try_again(op));
-}
-
-/* Who looks at the last completion for the time has to see that it is over. */
+/* Callers that read the time from the last completion have to see that time is over. */
 static __attribute__((cold)) int64_t refuse(struct io *io, struct io_op *op)
 {
 	io->last_ns = op->start_ns;
@@ -388,25 +315,28 @@ static __attribute__((cold)) int64_t refuse(struct io *io, struct io_op *op)
 	return -ECANCELED;
 }
 
-/* Its result. */
+/* Perform an operation and return its result. */
 static int64_t do_in_place(struct io *io, struct io_op *op)
 {
 	uint64_t now;
 
-	op->slot = io->place;
+	op->slot = io->in_place_slot;
 	op->is_linked = false;
 	op->start_ns = start_of_call(io);
 	if (has_ended(io, op->start_ns) && is_refused(io, op))
 		return refuse(io, op);
 	transfer_begin(&io->buf, io->stat, op);
-	seen_begin(&io->seen, op);
-	if (engine_takes(io, op))
-		engine_does(io, op);
-	else
-		we_do(op);
+	publish(&io->published, op);
+	if (engine_supports(io, op)) {
+		submit_sync(io, op);
+	} else {
+		do {
+			meta_do(&op->io);
+		} while (transfer_may_retry(op));
+	}
 	now = clock_now(io->clock);
 	count_add(&io->stat->blocked_ns[op->io.op], now - op->start_ns);
-	mark(io, now);
+	io->mark_ns = io->last_ns = now;
 	io_finish(io, op, now);
 	return op->io.result;
 }
@@ -418,7 +348,7 @@ static void add_done(struct io *io, struct io_op *op)
 	io->last = &op->next;
 }
 
-static unsigned take_done(struct io *io, struct io_op **done, unsigned max)
+static unsigned remove_done(struct io *io, struct io_op **done, unsigned max)
 {
 	unsigned n = 0;
 
@@ -431,7 +361,7 @@ static unsigned take_done(struct io *io, struct io_op **done, unsigned max)
 	return n;
 }
 
-/* Asynchronous engines. */
+/* ---- asynchronous engines ---- */
 
 static void start_queued(struct io *io, uint64_t now)
 {
@@ -441,16 +371,16 @@ static void start_queued(struct io *io, uint64_t now)
 		struct io_op *op = (struct io_op *)io->queue[i];
 
 		if (op->is_started)
-			continue; /* resumed: its time runs on */
+			continue; /* a resumed operation keeps its start */
 		op->is_started = true;
 		op->start_ns = now;
-		seen_begin(&io->seen, op);
+		publish(&io->published, op);
 		started++;
 	}
 	io->stat->depth[opstat_depth_class(io->in_engine + io->queued)] += started;
 }
 
-/* What is refused of the queue is done with; the rest stays. */
+/* Cancel the queued operations that are refused; the others stay queued. */
 static __attribute__((cold)) void cancel_queued(struct io *io, uint64_t now)
 {
 	unsigned kept = 0;
@@ -465,14 +395,14 @@ static __attribute__((cold)) void cancel_queued(struct io *io, uint64_t now)
 		if (!op->is_started)
 			op->start_ns = now;
 		op->io.result = -ECANCELED;
-		iobuf_give_slot(&io->buf, op->slot);
+		iobuf_release_slot(&io->buf, op->slot);
 		io_finish(io, op, now);
 		add_done(io, op);
 	}
 	io->queued = kept;
 }
 
-/* Hand the queue over, as far as the engine takes it. 0 or -errno. */
+/* Submit the queue as far as the engine accepts it. 0 or -errno. */
 static int push_queued(struct io *io)
 {
 	unsigned at = 0;
@@ -490,7 +420,7 @@ static int push_queued(struct io *io)
 	if (io->queued)
 		memmove(io->queue, io->queue + at, io->queued * sizeof(io->queue[0]));
 	if (n == 0 && io->in_engine == 0)
-		return -EAGAIN; /* full with nothing in it: never moves */
+		return -EAGAIN; /* full although empty: would never progress */
 	return n < 0 ? n : 0;
 }
 
@@ -522,64 +452,61 @@ static void enqueue(struct io *io, struct io_op *op)
 {
 	bool is_linked = op->io.flags & MLGEN_IO_LINK;
 
-	assert(!is_linked || io->under_way < io->iodepth);
-	op->slot = iobuf_take_slot(&io->buf, op);
+	assert(!is_linked || io->in_flight < io->iodepth);
+	op->slot = iobuf_acquire_slot(&io->buf, op);
 	op->is_linked = is_linked || io->in_chain;
 	io->in_chain = is_linked;
 	transfer_begin(&io->buf, io->stat, op);
 	io->queue[io->queued++] = &op->io;
-	if (io->under_way == io->iodepth)
+	if (io->in_flight == io->iodepth)
 		flush(io); /* io_reap reports its error */
 }
 
-/* What an engine gives back: true = done with, else queued once more. */
+/* Process an operation that the engine has returned. True = complete, false = queued once more. */
 static bool completed(struct io *io, struct io_op *op, uint64_t now)
 {
 	io->in_engine--;
-	if (transfer_goes_on(&io->buf, io->stat, op)) {
+	if (transfer_continues(&io->buf, io->stat, op)) {
 		io->queue[io->queued++] = &op->io;
 		return false;
 	}
-	iobuf_give_slot(&io->buf, op->slot);
+	iobuf_release_slot(&io->buf, op->slot);
 	io_finish(io, op, now);
 	return true;
 }
 
-/* Who waits for completions: at least min, at most max, n of them so far. */
-struct reaping {
+/* A wait for completions: at least min, at most max, n so far. */
+struct reap_request {
 	struct io_op **done;
 	unsigned n, min, max;
 	uint64_t deadline_ns;
 	bool is_late;
 };
 
-static uint64_t timeout_of(const struct io *io, const struct reaping *r, uint64_t now)
+/* No completion came in FIFO_CHECK_NS: end the fifo that the oldest operation may wait for. A fifo
+ * that another process writes to cannot be ended. */
+static __attribute__((cold)) void end_fifo(struct io *io)
 {
-	if (r->deadline_ns != CLOCK_NEVER)
-		return r->deadline_ns > now ? r->deadline_ns - now : 0;
-	return io->may_meet_fifos ? FIFO_LOOK_NS : UINT64_MAX;
-}
+	uint64_t start_ns;
+	unsigned slot = oldest_slot(&io->published, &start_ns);
+	const struct mlgen_file *file = start_ns ? io->published.slots[slot].file : NULL;
 
-/* Nothing came for so long: is it a fifo that it waits for? One that somebody else writes to cannot
- * be ended. */
-static __attribute__((cold)) void look_at_oldest(struct io *io)
-{
-	const struct mlgen_file *file = seen_oldest(&io->seen);
-
-	if (file && meta_end_fifo(file->path) && io->fifo_looks++ == 1)
+	if (file && meta_end_fifo(file->path) && io->fifos_ended++ == 1)
 		log_warn("%s: is a fifo, and no regular file; who writes to it keeps it open, and "
 			 "it is waited for",
 			 file->path);
 }
 
-/* 0 or -errno. */
-static int io_collect(struct io *io, struct reaping *r)
+/* Reap once, until the deadline. 0 or -errno. */
+static int reap_once(struct io *io, struct reap_request *r)
 {
 	unsigned max = r->max - r->n, min = r->min > r->n ? r->min - r->n : 0;
 	uint64_t before = start_of_call(io), now;
-	uint64_t timeout_ns = timeout_of(io, r, before);
+	uint64_t timeout_ns = io->may_meet_fifos ? FIFO_CHECK_NS : UINT64_MAX;
 	int n;
 
+	if (r->deadline_ns != CLOCK_NEVER)
+		timeout_ns = r->deadline_ns > before ? r->deadline_ns - before : 0;
 	if (max > io->in_engine)
 		max = io->in_engine;
 	if (min > max)
@@ -589,13 +516,13 @@ static int io_collect(struct io *io, struct reaping *r)
 	n = io->engine->reap(&io->ctx, io->reaped, min, max, min ? timeout_ns : 0);
 	now = clock_now(io->clock);
 	count_add(&io->stat->reap_ns, now - before);
-	mark(io, now);
+	io->mark_ns = io->last_ns = now;
 	if (n < 0)
 		return n == -EINTR ? 0 : n;
 	io->stat->reaps[opstat_batch_class((unsigned)n)]++;
 	r->is_late = r->deadline_ns != CLOCK_NEVER && (timeout_ns == 0 || (unsigned)n < min);
 	if (io->may_meet_fifos && n == 0 && min)
-		look_at_oldest(io);
+		end_fifo(io);
 	for (int i = 0; i < n; i++) {
 		struct io_op *op = (struct io_op *)io->reaped[i];
 
@@ -605,18 +532,19 @@ static int io_collect(struct io *io, struct reaping *r)
 	return 0;
 }
 
-/* Turn until there are min, or nothing is under way, or it is too late. 0 or -errno. */
-static int turn(struct io *io, struct reaping *r)
+/* Submit and reap until there are min completions, the engine is empty, or the deadline has passed.
+ * 0 or -errno. */
+static int reap_min(struct io *io, struct reap_request *r)
 {
 	do {
 		int rc = flush(io);
 
-		r->n += take_done(io, r->done + r->n, r->max - r->n);
+		r->n += remove_done(io, r->done + r->n, r->max - r->n);
 		if (rc)
 			return rc;
 		if (io->in_engine == 0 || r->n >= r->max)
 			return 0;
-		io->error = io_collect(io, r);
+		io->error = reap_once(io, r);
 	} while (!io->error && r->n < r->min && !r->is_late);
 	return io->error;
 }
@@ -638,9 +566,9 @@ void *io_buffer(struct io *io, size_t *bytes)
 
 void io_submit(struct io *io, struct io_op *op)
 {
-	assert(io->under_way < io->iodepth);
-	io->under_way++;
-	if (!io->is_sync && engine_takes(io, op)) {
+	assert(io->in_flight < io->iodepth);
+	io->in_flight++;
+	if (!io->is_sync && engine_supports(io, op)) {
 		enqueue(io, op);
 		return;
 	}
@@ -650,7 +578,7 @@ void io_submit(struct io *io, struct io_op *op)
 
 unsigned io_room(const struct io *io)
 {
-	return io->iodepth - io->under_way;
+	return io->iodepth - io->in_flight;
 }
 
 void io_flush(struct io *io)
@@ -681,14 +609,14 @@ int io_reap(struct io *io, struct io_op **done, unsigned min, unsigned max)
 int io_reap_until(struct io *io, struct io_op **done, unsigned min, unsigned max,
 		  uint64_t deadline_ns)
 {
-	struct reaping r = { .done = done,
-			     .n = take_done(io, done, max),
-			     .min = min < max ? min : max,
-			     .max = max,
-			     .deadline_ns = deadline_ns };
-	int rc = io->is_sync ? 0 : turn(io, &r);
+	struct reap_request r = { .done = done,
+				  .n = remove_done(io, done, max),
+				  .min = min < max ? min : max,
+				  .max = max,
+				  .deadline_ns = deadline_ns };
+	int rc = io->is_sync ? 0 : reap_min(io, &r);
 
-	io->under_way -= r.n;
+	io->in_flight -= r.n;
 	return r.n == 0 && rc < 0 ? rc : (int)r.n;
 }
 
@@ -697,7 +625,7 @@ int64_t io_do(struct io *io, struct io_op *op)
 	struct io_op *done;
 	int rc;
 
-	assert(io->under_way == 0);
+	assert(io->in_flight == 0);
 	if (io->is_sync)
 		return do_in_place(io, op);
 	io_submit(io, op);
@@ -717,5 +645,20 @@ uint64_t io_last_ns(const struct io *io)
 
 void io_look(const struct io *io, struct io_outstanding *out)
 {
-	seen_look(&io->seen, out);
+	const struct published *s = &io->published;
+	uint64_t start_ns;
+	unsigned slot = oldest_slot(s, &start_ns);
+
+	memset(out, 0, sizeof(*out));
+	if (start_ns == 0)
+		return;
+	out->start_ns = start_ns;
+	out->off = atomic_load_explicit(&s->slots[slot].off, memory_order_relaxed);
+	out->op = (enum mlgen_op)atomic_load_explicit(&s->slots[slot].op, memory_order_relaxed);
+	for (size_t i = 0; i < PATH_WORDS; i++) {
+		uint64_t word = atomic_load_explicit(&s->path[slot].word[i], memory_order_relaxed);
+
+		memcpy(out->path + i * 8, &word, 8);
+	}
+	out->path[sizeof(out->path) - 1] = '\0';
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* io_internal.h - what a worker's operations are made of, for src/io alone. */
+/* io_internal.h - state of a worker's operations and buffer, for src/io alone. */
 #pragma once
 
 #include <stdatomic.h>
@@ -11,75 +11,76 @@
 #include "stat/opstat.h"
 #include "trace/tracer.h"
 
-/* ---- what one worker has outstanding, for another thread to look at ---- */
+/* ---- the operations of one worker in flight, published to other threads ---- */
 
-#define SEEN_PATH_WORDS (sizeof(((struct io_outstanding *)0)->path) / 8)
+#define PATH_WORDS (sizeof(((struct io_outstanding *)0)->path) / 8)
 
 /*
- * Relaxed words: the worker writes, io_look in another thread reads. It only ever prints them, so a
- * mix of two operations does no harm. A path is copied, because its owner may free it before the
- * reader looks; kept apart, so that what every operation writes stays together.
+ * The worker writes relaxed words, which io_look reads in another thread. They are only printed, so
+ * a mix of two operations does no harm. Paths are copied, because an owner may free a path before
+ * the reader looks. They are stored apart from the slots, so that the words that every operation
+ * writes stay together.
  */
-struct seen_slot {
+struct published_slot {
 	_Atomic uint64_t start_ns; /* 0 = nothing */
 	_Atomic uint64_t off;
 	_Atomic unsigned op;
-	/* The worker's: whose path stands there, as of `paths`. */
+	/* Worker only: the file whose path is stored for this slot, as of `paths`. */
 	const struct mlgen_file *file;
 	uint64_t paths;
 };
 
-struct seen_path {
-	_Atomic uint64_t word[SEEN_PATH_WORDS];
+struct published_path {
+	_Atomic uint64_t word[PATH_WORDS];
 };
 
-struct seen {
-	struct seen_slot *slots;
-	struct seen_path *path; /* one per slot */
+struct published {
+	struct published_slot *slots;
+	struct published_path *path; /* a path per slot */
 	unsigned count;
-	uint64_t paths; /* operations on paths so far */
+	uint64_t paths; /* operations so far after which a file may have another path */
 };
 
-void seen_fini(struct seen *s); /* a zeroed one is fine */
-
-/* ---- a worker's buffer, and how the operations under way share it ---- */
+/* ---- a worker's buffer, shared by its operations in flight ---- */
 
 #define IOBUF_STAMP_EVERY 4096ull
 
-/* Slots that are free; the last one given back goes first. */
+/* Stack of free slots. */
 struct iobuf_slots {
 	unsigned *slot;
 	unsigned count;
 };
 
 /*
- * A transfer is one part of the buffer if it fits, else parts that repeat over it. A READ that fits
- * has the slice of its slot to itself, a WRITE too where there is a stamp; else it starts where the
- * buffer does. Resumed, it goes on in the buffer where it stopped, so that what is written is the
- * same as in one go. A READ into the caller's own room is one part there, however large, but for
- * what is too large for one call. A WRITE from the caller's own parts has those; resumed, as many
- * of the rest as a slot has room for.
+ * A transfer that fits is one part of the buffer; a larger one is a list of parts that repeat over
+ * the buffer. A READ that fits has the slice of its slot to itself, and so has a WRITE with a
+ * stamp. All other transfers start at the beginning of the buffer. A resumed transfer continues at
+ * the place in the buffer where it stopped, so that the bytes written are the same as in one call.
+ * A READ into the caller's memory is one part, up to the size of one call. A WRITE from the
+ * caller's parts uses that list; resumed, it uses as many of the remaining parts as a slot has room
+ * for.
  */
 struct iobuf {
 	unsigned char *base;
-	uint64_t span_bytes;  /* one part */
+	uint64_t span_bytes;  /* size of a part */
 	uint64_t slice_bytes; /* multiple of 4096; 0 = no slices */
-	unsigned slices;      /* of the slots from 0 on */
+	unsigned slices;      /* slots 0 to slices - 1 have one */
 	uint64_t stamp;       /* 0 = none */
 	uint64_t writes;      /* stamped so far */
 	struct iovec *parts;  /* slot_parts for each slot */
 	uint64_t slot_parts;
-	struct iobuf_slots transfers, others; /* with a slice, and without */
+	struct iobuf_slots transfers, others; /* slots with a slice, and without */
 };
 
 /*
- * `depth` slots, from 0 on, of which the first `transfers` have slices, and one more that is never
- * taken: of what is done in place. With no others that one has the slice. The base comes later.
+ * Set up slots 0 to depth - 1, of which the first `transfers` have slices, and slot `depth`, which
+ * is never free: it serves operations done in place. With depth 0 it has the slice. The caller sets
+ * `base` later.
  */
 void iobuf_init(struct iobuf *b, uint64_t bytes, unsigned depth, unsigned transfers);
-void iobuf_fini(struct iobuf *b); /* not the base; a zeroed one is fine */
+void iobuf_fini(struct iobuf *b); /* leaves `base` to the caller; takes a zeroed struct */
 
-static inline void iobuf_give_slot(struct iobuf *b, unsigned slot)
+static inline void iobuf_release_slot(struct iobuf *b, unsigned slot)
 {
 	struct iobuf_slots *to = slot < b->slices ? &b->transfers : &b->others;
 
@@ -99,11 +100,11 @@ static inline unsigned char *iobuf_at(const struct iobuf *b, const struct io_op 
 	return b->base + op->slot * b->slice_bytes;
 }
 
-/* Point a transfer that begins at the buffer. */
-/* Point what is left of a transfer at where it goes: io.off and io.len_bytes become those of the
- * rest, or of as much as goes into one call. */
+/* Aim the rest of a transfer at its memory: io.off and io.len_bytes become those of the rest, or of
+ * as much as one call can move. */
 void iobuf_aim_rest(struct iobuf *b, struct io_op *op) __attribute__((cold));
 
+/* Aim a new transfer at the buffer. */
 static inline void iobuf_aim(struct iobuf *b, struct io_op *op)
 {
 	if (op->want_bytes > b->span_bytes || op->into || op->from) {
@@ -116,7 +117,7 @@ static inline void iobuf_aim(struct iobuf *b, struct io_op *op)
 	op->io.iovcnt = 1;
 }
 
-/* Once per WRITE: its blocks are like no others. */
+/* Mark the blocks of a WRITE, once per operation, so that each block is unique. */
 static inline void iobuf_stamp(struct iobuf *b, const struct io_op *op)
 {
 	uint64_t words[2] = { op->first_off, b->stamp };
@@ -131,10 +132,10 @@ static inline void iobuf_stamp(struct iobuf *b, const struct io_op *op)
 	}
 }
 
-/* ---- an io, for what sets it up and what operations go through ---- */
+/* ---- the io of a worker ---- */
 
 struct io {
-	/* What every operation needs, together. */
+	/* Members that every operation needs come first. */
 	const struct mlgen_engine *engine;
 	struct clock *clock;
 	struct opstat *stat;
@@ -142,34 +143,33 @@ struct io {
 	uint64_t mark_ns;         /* next start; 0 = read the clock */
 	struct stop *stop;
 	unsigned iodepth;
-	unsigned under_way; /* queued + in_engine + done */
+	unsigned in_flight; /* queued + in_engine + done */
 	unsigned queued, in_engine;
 	bool is_sync, is_init;
-	bool in_chain; /* the last one submitted is linked to the next */
+	bool in_chain; /* the last operation submitted is linked to the next */
 	bool may_meet_fifos;
-	unsigned fifo_looks; /* that found one */
-	bool ends_in_time;   /* with stop->at_ns */
-	int error;           /* the engine's own failure, for ever */
+	unsigned fifos_ended;
+	bool ends_in_time; /* the time of the stop ends this io */
+	int error;         /* the engine's own failure, permanent */
 	uint64_t last_ns;
-	/* Done in place, first to last. */
+	/* List of operations that are complete without the engine, oldest first. */
 	struct io_op *first, **last;
-	/* Asynchronous engines: in front of the engine, and behind it. */
+	/* Asynchronous engines: operations not yet submitted, and those that reap returned. */
 	struct mlgen_io **queue, **reaped;
-	/* A slot per operation under way, and one for what is done in place. */
-	unsigned place;
+	unsigned in_place_slot; /* the others are for operations in flight */
 	struct iobuf buf;
-	struct seen seen;
+	struct published published;
 	struct mlgen_ctx ctx;
 	enum mem_kind mem;
 	uint64_t seed;
 };
 
-/* ---- an operation from its beginning until it needs the engine no more ---- */
+/* ---- transfers, from their start until no further call of the engine is needed ---- */
 
 /*
- * What is short, interrupted or larger than one call goes to the engine again. Bytes, sizes and
- * resumed transfers are counted here; time is not. The usual case, all of it in one go, is inline:
- * it is in every operation.
+ * A short or interrupted transfer, or one larger than a single call, goes to the engine again.
+ * Bytes, sizes and resumed transfers are counted here; time is not. The usual case of one complete
+ * call is inline, because every operation passes through it.
  */
 
 static inline bool transfer_moves(const struct io_op *op)
@@ -182,11 +182,11 @@ static inline void transfer_count(struct opstat *stat, const struct io_op *op, u
 	_Atomic uint64_t *c = &stat->io_bytes[op->io.op == MLGEN_WRITE];
 	uint64_t seen = atomic_load_explicit(c, memory_order_relaxed);
 
-	/* One writer; the status line is the reader. */
+	/* This worker is the only writer; the status line reads. */
 	atomic_store_explicit(c, seen + bytes, memory_order_relaxed);
 }
 
-/* It has its slot. */
+/* Begin an operation that has its slot. */
 static inline __attribute__((always_inline)) void transfer_begin(struct iobuf *buf,
 								 struct opstat *stat,
 								 struct io_op *op)
@@ -206,20 +206,24 @@ static inline __attribute__((always_inline)) void transfer_begin(struct iobuf *b
 		iobuf_stamp(buf, op);
 }
 
-/* Of any operation: was it interrupted, and may it be repeated? */
-bool transfer_try_again(struct io_op *op);
+/* Was the operation, of any kind, interrupted, and may it be repeated? */
+bool transfer_may_retry(struct io_op *op);
 
-/* Short, failed, in parts, or no transfer. */
-bool transfer_look(struct iobuf *buf, struct opstat *stat, struct io_op *op) __attribute__((cold));
+/* Judge the result of an operation that is short, failed, in parts, or no transfer. True = submit
+ * it once more. */
+bool transfer_check_result(struct iobuf *buf, struct opstat *stat, struct io_op *op)
+	__attribute__((cold));
 
-/* ---- an operation of the io layer becomes a record of a trace ---- */
+/* ---- records of a trace ---- */
 
 /*
- * On the worker's thread, once it is complete: op->end_ns is set, offset and length are those of
- * the whole. is_async: it was handed over to an engine that gives it back later.
+ * Record a complete operation; call on the worker's thread. op->end_ns is set, and offset and
+ * length are those of the whole. is_async: the engine completed the operation after submit had
+ * returned.
  *
- * A file that is opened gets a number of the ring, in file->trace, and loses it when it is closed;
- * what has none brings its path each time. What names a file (an open, a rename) always does. An
- * open has the file's size where its caller knows it. Nothing is recorded of what was not begun.
+ * A file gets a number of the ring, in file->trace, when it is opened, and loses it when it is
+ * closed. A file without a number is recorded with its path each time, and so is every operation on
+ * a name (an open, a rename). An open has the file's size where its caller knows it. Operations
+ * that never began are not recorded.
  */
 void io_trace(struct trace_ring *ring, struct io_op *op, bool is_async);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* noise.c - what else the host did: its load, its network, its energy. */
+/* noise.c - load by others, network interfaces and energy of this host. */
 #include "io/devices.h"
 
 #include <arpa/inet.h>
@@ -22,28 +22,28 @@
 #include "io/host.h"
 
 #define CPUS_MAX 8192u /* NR_CPUS of the largest kernels */
-#define CLOCKS_READ 8u /* each may interrupt its CPU */
+#define CLOCKS_READ 8u /* a read may interrupt the CPU */
 #define CPU_FILES "/sys/devices/system/cpu/cpu%u/"
 
 /*
- * Limits of what is worth a line. Reports give AU to a tenth of a percent, and epochs of an
- * undisturbed run differ by up to about a percent.
+ * Limits in percent above which noise is reported. Reports give AU to a tenth of a percent, and
+ * epochs of an undisturbed run differ by up to about a percent.
  */
-#define STEAL_LEAST 1.0     /* each thread is late by so much of its time */
-#define THROTTLED_LEAST 1.0 /* whoever is throttled stands still */
-#define MEMORY_LEAST 1.0    /* whoever waits for memory stands still */
-/* Others matter where CPUs are scarce: else they run beside us. */
-#define OTHER_LEAST 5.0
-#define OTHER_BUSY 80.0     /* as busy, threads begin to wait for a CPU */
-#define OTHER_PRESSURE 10.0 /* and so often someone did */
+#define MIN_STEAL 1.0     /* delays each thread by this share of its time */
+#define MIN_THROTTLED 1.0 /* a throttled task stands still */
+#define MIN_MEMORY 1.0    /* a task that waits for memory stands still */
+/* Other processes matter only where CPUs are scarce; otherwise they use idle ones. */
+#define MIN_OTHER 5.0
+#define OTHER_BUSY 80.0     /* threads begin to wait for a CPU at this load */
+#define OTHER_PRESSURE 10.0 /* or tasks have waited for a CPU this often */
 
 struct cpus {
 	cpu_set_t set;
 	unsigned char rest[CPUS_MAX / 8 - sizeof(cpu_set_t)];
-	bool are_all; /* of a test's tree */
+	bool are_all; /* true for a test's tree */
 };
 
-/* Of the main thread: workers may have bound themselves already. */
+/* Read the main thread's CPUs, because workers may have bound themselves already. */
 static void read_allowed(struct cpus *c, const char *root)
 {
 	memset(c, 0, sizeof(*c));
@@ -57,31 +57,22 @@ static bool may_use(const struct cpus *c, unsigned cpu)
 	return cpu < CPUS_MAX && (c->are_all || (bytes[cpu / 8] >> (cpu % 8)) & 1);
 }
 
-/* What adds up over CPUs and groups begins as unknown. */
+/* Sums over CPUs and groups begin as unknown. */
 static void noise_add(uint64_t *to, uint64_t n)
 {
 	*to = *to == UINT64_MAX ? n : *to + n;
 }
 
-static void add_hot(struct noise_counts *c, const char *root, unsigned cpu)
-{
-	char path[128];
-	uint64_t n;
-
-	snprintf(path, sizeof(path), CPU_FILES "thermal_throttle/core_throttle_count", cpu);
-	if (sysfile_u64(&n, root, path) == 0)
-		noise_add(&c->hot, n);
-}
-
-/* "cpu3 user nice system idle iowait irq softirq steal guest guest_nice" in ticks; user has guest
- * in it. */
+/* Parse "cpu3 user nice system idle iowait irq softirq steal guest guest_nice", in ticks; user
+ * includes guest. */
 static void add_cpu(struct noise_counts *c, const struct cpus *allowed, const char *root,
 		    const char *line, uint64_t tick_ns)
 {
-	uint64_t t[10] = { 0 };
+	uint64_t t[10] = { 0 }, throttles;
+	char path[128];
 	unsigned cpu;
 
-	/* The sum of all has a blank there, which %u would skip. */
+	/* The line of the sum has a blank instead of a number; %u would skip the blank. */
 	if (line[3] == ' ')
 		return;
 	if (sscanf(line,
@@ -96,7 +87,9 @@ static void add_cpu(struct noise_counts *c, const struct cpus *allowed, const ch
 	noise_add(&c->busy_ns, (t[0] + t[1] + t[2] + t[5] + t[6] + t[7]) * tick_ns);
 	noise_add(&c->steal_ns, t[7] * tick_ns);
 	noise_add(&c->guest_ns, (t[8] + t[9]) * tick_ns);
-	add_hot(c, root, cpu);
+	snprintf(path, sizeof(path), CPU_FILES "thermal_throttle/core_throttle_count", cpu);
+	if (sysfile_u64(&throttles, root, path) == 0)
+		noise_add(&c->hot, throttles);
 }
 
 static void read_cpus(struct noise_counts *c, const char *root)
@@ -112,13 +105,13 @@ static void read_cpus(struct noise_counts *c, const char *root)
 	f = fopen(path, "re");
 	if (!f)
 		return;
-	/* The lines of the CPUs stand first. */
+	/* The lines of the CPUs come first. */
 	while (fgets(line, sizeof(line), f) && strncmp(line, "cpu", 3) == 0)
 		add_cpu(c, &allowed, root, line, tick_ns);
 	fclose(f);
 }
 
-static void see_quota(void *arg, const char *root, const char *dir, bool is_v2)
+static void add_throttling(void *arg, const char *root, const char *dir, bool is_v2)
 {
 	struct noise_counts *c = arg;
 	char path[CGROUP_PATH_BYTES];
@@ -132,7 +125,7 @@ static void see_quota(void *arg, const char *root, const char *dir, bool is_v2)
 	noise_add(&c->throttled_ns, is_v2 ? time * 1000 : time);
 }
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", in microseconds. */
+/* Parse "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", in microseconds. */
 static uint64_t pressure_ns(const char *root, const char *path)
 {
 	char line[160];
@@ -153,7 +146,7 @@ void noise_read(struct noise_counts *c, const char *root)
 
 	*c = (struct noise_counts){ 0, none, none, none, none, none, none, none, none, none, none };
 	read_cpus(c, root);
-	cgroup_walk(root, "cpu", see_quota, c);
+	cgroup_walk(root, "cpu", add_throttling, c);
 	c->waits_cpu_ns = pressure_ns(root, "/proc/pressure/cpu");
 	c->waits_io_ns = pressure_ns(root, "/proc/pressure/io");
 	c->waits_memory_ns = pressure_ns(root, "/proc/pressure/memory");
@@ -232,7 +225,7 @@ void noise_between(struct noise *n, const struct noise_counts *before,
 		.clock_mhz = (double)NAN,
 		.most_mhz = (double)NAN,
 	};
-	/* Ticks of 10 ms: a little below zero is nothing. */
+	/* Counts are in ticks of 10 ms, so the difference can be slightly below zero. */
 	if (!isnan(n->other_percent))
 		n->other_percent = fmax(n->other_percent - 100 * own_ns / cpus_ns, 0);
 }
@@ -242,24 +235,26 @@ unsigned noise_touches(const struct noise *n, double cpu_percent)
 	unsigned kinds = 0;
 	double busy = isnan(n->busy_percent) ? cpu_percent : n->busy_percent;
 
-	if (n->steal_percent >= STEAL_LEAST)
+	if (n->steal_percent >= MIN_STEAL)
 		kinds |= NOISE_STEAL;
-	if (n->other_percent >= OTHER_LEAST &&
+	if (n->other_percent >= MIN_OTHER &&
 	    (busy >= OTHER_BUSY || n->pressure_cpu_percent >= OTHER_PRESSURE))
 		kinds |= NOISE_OTHER;
-	if (n->throttled_percent >= THROTTLED_LEAST)
+	if (n->throttled_percent >= MIN_THROTTLED)
 		kinds |= NOISE_THROTTLED;
 	if (n->hot != UINT64_MAX && n->hot > 0)
 		kinds |= NOISE_HOT;
-	if (n->pressure_memory_percent >= MEMORY_LEAST)
+	if (n->pressure_memory_percent >= MIN_MEMORY)
 		kinds |= NOISE_MEMORY;
 	return kinds;
 }
 
-#define ZONES "/sys/class/powercap"
-#define OF_ZONE "intel-rapl:"
+/* ---- energy ---- */
 
-/* "intel-rapl:12:3": as much of a name as can be one. */
+#define ZONES "/sys/class/powercap"
+#define ZONE_PREFIX "intel-rapl:"
+
+/* Longer than any name of a zone, such as "intel-rapl:12:3". */
 #define NAME_MAX_BYTES 32
 
 static const char no_zone[] = "no RAPL zone in /sys/class/powercap; a VM has none";
@@ -267,8 +262,8 @@ static const char for_root[] = "energy_uj in /sys/class/powercap is for root alo
 static const char unreadable[] = "a zone of /sys/class/powercap cannot be read, or has no range";
 static const char no_dram[] = "no zone counts DRAM";
 
-/* What was counted since the last time goes to *sum. 0 or -errno. */
-static int look_at(struct energy_zone *z, const char *root, uint64_t *sum)
+/* Add the energy since the last read to *sum. 0 or -errno. */
+static int read_zone(struct energy_zone *z, const char *root, uint64_t *sum)
 {
 	uint64_t now;
 	int rc = sysfile_u64(&now, root, z->path);
@@ -298,7 +293,7 @@ static const char *reason_of(int rc)
 	return rc == -EACCES || rc == -EPERM ? for_root : unreadable;
 }
 
-/* By its name; one of neither is left out. */
+/* Add a zone of packages or memory; others are ignored. */
 static void add_zone(struct energy_meter *m, const char *folder)
 {
 	char path[96], name[NAME_MAX_BYTES];
@@ -323,11 +318,6 @@ static void add_zone(struct energy_meter *m, const char *folder)
 	++*count;
 }
 
-static bool is_zone(const char *name)
-{
-	return strncmp(name, OF_ZONE, strlen(OF_ZONE)) == 0 && strlen(name) < NAME_MAX_BYTES;
-}
-
 static void find_zones(struct energy_meter *m)
 {
 	char path[PATH_MAX];
@@ -337,7 +327,8 @@ static void find_zones(struct energy_meter *m)
 	snprintf(path, sizeof(path), "%s" ZONES, m->root);
 	dir = opendir(path);
 	while (dir && (d = readdir(dir)))
-		if (is_zone(d->d_name))
+		if (strncmp(d->d_name, ZONE_PREFIX, strlen(ZONE_PREFIX)) == 0 &&
+		    strlen(d->d_name) < NAME_MAX_BYTES)
 			add_zone(m, d->d_name);
 	if (dir)
 		closedir(dir);
@@ -359,23 +350,17 @@ void energy_close(struct energy_meter *m)
 	*m = (struct energy_meter){ 0 };
 }
 
-static void read_zones(struct energy_meter *m)
+void energy_read(struct energy_meter *m, struct energy_counts *c)
 {
 	int rc = 0;
 
-	for (unsigned i = 0; rc == 0 && i < m->packages; i++)
-		rc = look_at(&m->package[i], m->root, &m->package_uj);
-	for (unsigned i = 0; rc == 0 && i < m->drams; i++)
-		rc = look_at(&m->dram[i], m->root, &m->dram_uj);
+	pthread_mutex_lock(&m->lock);
+	for (unsigned i = 0; !m->unmeasured && rc == 0 && i < m->packages; i++)
+		rc = read_zone(&m->package[i], m->root, &m->package_uj);
+	for (unsigned i = 0; !m->unmeasured && rc == 0 && i < m->drams; i++)
+		rc = read_zone(&m->dram[i], m->root, &m->dram_uj);
 	if (rc < 0)
 		m->unmeasured = reason_of(rc);
-}
-
-void energy_read(struct energy_meter *m, struct energy_counts *c)
-{
-	pthread_mutex_lock(&m->lock);
-	if (!m->unmeasured)
-		read_zones(m);
 	*c = (struct energy_counts){
 		.package_uj = m->unmeasured ? UINT64_MAX : m->package_uj,
 		.dram_uj = m->unmeasured || !m->drams ? UINT64_MAX : m->dram_uj,
@@ -386,18 +371,20 @@ void energy_read(struct energy_meter *m, struct energy_counts *c)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* A VLAN on a bond on hardware is usual. */
-#define MOST_LEVELS 4
+/* ---- network interfaces ---- */
 
-/* Above this a speed is no speed ("unknown" as an unsigned number). */
-#define MOST_MEGABITS UINT64_C(10000000)
+/* A VLAN on a bond on hardware is common. */
+#define MAX_LEVELS 4
+
+/* A larger speed is "unknown" as an unsigned number. */
+#define MAX_MEGABITS UINT64_C(10000000)
 
 #define MEGABIT UINT64_C(1000000)
 
-/* Any port: nothing is sent. */
+/* Any port will do: no packet is sent. */
 #define SOME_PORT "2049"
 
-/* The value of an option "KEY=VALUE" of a list, and its length; or NULL. */
+/* Find the value of an option "KEY=VALUE" in a list, and its length; NULL = no such option. */
 static const char *option(const char *list, const char *key, size_t *len)
 {
 	size_t n = strlen(key);
@@ -429,7 +416,7 @@ static bool is_rdma(const struct mount *m)
 		return true;
 	if (has_word(m->options, "rdma"))
 		return true;
-	/* Lustre names the network: 192.0.2.5@o2ib:/scratch */
+	/* Sources of Lustre name the network: 192.0.2.5@o2ib:/scratch */
 	net = strchr(m->source, '@');
 	return !strcmp(m->type, "lustre") && (!net || strncmp(net, "@tcp", 4));
 }
@@ -441,9 +428,9 @@ static bool is_address(const char *text)
 	return inet_pton(AF_INET, text, binary) == 1 || inet_pton(AF_INET6, text, binary) == 1;
 }
 
-/* The address that `text` begins with: "192.0.2.1:/ai", "[2001:db8::1]:/ai",
+/* Parse the address at the start of `text`: "192.0.2.1:/ai", "[2001:db8::1]:/ai",
  * "192.0.2.1:6789,192.0.2.2:6789:/", or an address alone. */
-static bool put_address(char *out, size_t size, const char *text, size_t len)
+static bool parse_address(char *out, size_t size, const char *text, size_t len)
 {
 	snprintf(out, size, "%.*s", (int)len, text);
 	if (is_address(out))
@@ -476,8 +463,8 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
 	return !memcmp(&a6.sin6_addr, &b6.sin6_addr, sizeof(a6.sin6_addr));
 }
 
-/* The address this host would send from: a UDP socket sends nothing when it is connected, but the
- * kernel looks for the route. */
+/* Find the address that this host would send from. Connecting a UDP socket sends nothing, but the
+ * kernel chooses the route. */
 static int local_address(struct sockaddr_storage *local, const struct addrinfo *server)
 {
 	socklen_t len = sizeof(*local);
@@ -551,10 +538,10 @@ int netif_server(char *out, size_t size, const struct mount *mount)
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		const char *value = option(mount->options, keys[i], &len);
 
-		if (value && put_address(out, size, value, len))
+		if (value && parse_address(out, size, value, len))
 			return 0;
 	}
-	return put_address(out, size, mount->source, strlen(mount->source)) ? 0 : -ENODATA;
+	return parse_address(out, size, mount->source, strlen(mount->source)) ? 0 : -ENODATA;
 }
 
 int netif_route(char name[IFNAMSIZ], const char *address)
@@ -581,8 +568,8 @@ uint64_t netif_line_rate(const char *root, const char *name)
 	uint64_t megabits;
 
 	snprintf(path, sizeof(path), "/sys/class/net/%s/speed", name);
-	if (!is_hardware(root, name, MOST_LEVELS) || sysfile_u64(&megabits, root, path) ||
-	    megabits > MOST_MEGABITS)
+	if (!is_hardware(root, name, MAX_LEVELS) || sysfile_u64(&megabits, root, path) ||
+	    megabits > MAX_MEGABITS)
 		return 0;
 	return megabits * MEGABIT;
 }

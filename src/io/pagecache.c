@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pagecache.c - the page cache: what is in it, dropped from it, and emptied. */
+/* pagecache.c - measure, drop and empty the page cache. */
 #include "io/pagecache.h"
 
 #include <errno.h>
@@ -16,14 +16,14 @@
 #include "base/util.h"
 #include "io/host.h"
 
-#define WINDOW_PAGES 16384u /* a byte each, on the stack */
-#define LOOKS 4u            /* of cache_sample, in a large file */
+#define WINDOW_PAGES 16384u /* a byte for each, on the stack */
+#define RANGES 4u           /* ranges that pagecache_sample examines in a large file */
 
 /*
- * Since Linux 5.2 mincore tells only those who own the file or may write it;
- * to others every page is "resident" (mm/mincore.c, can_do_mincore).
+ * Since Linux 5.2 mincore answers only the owner of the file and those who may write it. For others
+ * it reports every page as resident (mm/mincore.c, can_do_mincore).
  */
-static int may_ask(const char *path, const struct stat *st)
+static int check_permission(const char *path, const struct stat *st)
 {
 	uid_t me = geteuid();
 
@@ -53,7 +53,7 @@ static int window_resident(int fd, uint64_t off, size_t bytes, size_t page,
 	return rc;
 }
 
-/* From `off`, which is a page's, to `end`. */
+/* Add the resident bytes from `off`, the start of a page, to `end`. */
 static int range_resident(int fd, uint64_t off, uint64_t end, uint64_t *resident_bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -68,29 +68,29 @@ static int range_resident(int fd, uint64_t off, uint64_t end, uint64_t *resident
 	return rc;
 }
 
-/* A part of each quarter, at a place of its own. */
-static int looks_resident(int fd, uint64_t size, uint64_t seed, uint64_t *resident_bytes)
+/* Add the resident bytes of a range in each quarter of the file, at a random place. */
+static int sample_resident(int fd, uint64_t size, uint64_t seed, uint64_t *resident_bytes)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t quarter = size / LOOKS / page;
-	uint64_t look = CACHE_LOOK_BYTES / LOOKS / page;
+	uint64_t quarter = size / RANGES / page;
+	uint64_t range = CACHE_LOOK_BYTES / RANGES / page;
 	int rc = 0;
 
-	for (uint64_t i = 0; rc == 0 && i < LOOKS; i++) {
-		uint64_t room = quarter - look + 1;
+	for (uint64_t i = 0; rc == 0 && i < RANGES; i++) {
+		uint64_t room = quarter - range + 1;
 		uint64_t first = i * quarter + rng_u64(seed, RNG_RESIDENCY, i) % room;
 
-		rc = range_resident(fd, first * page, (first + look) * page, resident_bytes);
+		rc = range_resident(fd, first * page, (first + range) * page, resident_bytes);
 	}
 	return rc;
 }
 
-/* All of it, or with a seed at most CACHE_LOOK_BYTES. */
-static int cache_look(const char *path, const uint64_t *seed, uint64_t *resident_bytes,
-		      uint64_t *looked_bytes)
+/* Examine the whole file, or with a seed at most CACHE_LOOK_BYTES. */
+static int measure(const char *path, const uint64_t *seed, uint64_t *resident_bytes,
+		   uint64_t *examined_bytes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	uint64_t found = 0, size;
+	uint64_t resident = 0, size;
 	struct stat st;
 	int rc;
 
@@ -98,26 +98,26 @@ static int cache_look(const char *path, const uint64_t *seed, uint64_t *resident
 		return -errno;
 	rc = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
 	if (rc == 0)
-		rc = may_ask(path, &st);
+		rc = check_permission(path, &st);
 	size = rc == 0 ? (uint64_t)st.st_size : 0;
 	if (seed && size > CACHE_LOOK_BYTES) {
-		rc = looks_resident(fd, size, *seed, &found);
+		rc = sample_resident(fd, size, *seed, &resident);
 		size = CACHE_LOOK_BYTES;
 	} else if (rc == 0) {
-		rc = range_resident(fd, 0, size, &found);
+		rc = range_resident(fd, 0, size, &resident);
 	}
 	close(fd);
 	if (rc == 0) {
-		*resident_bytes = found;
-		*looked_bytes = size;
+		*resident_bytes = resident;
+		*examined_bytes = size;
 	}
 	return rc;
 }
 
 /*
- * The kernel drops no page that storage does not have. Waiting for the pages is enough, and of a
- * clean file nothing: fsync would flush the device's own cache, for each of a million files. Where
- * there is no such call, fsync it is.
+ * The kernel drops no page that storage does not have. sync_file_range only waits for the pages and
+ * costs nothing for a clean file, whereas fsync would flush the device's cache for each of a
+ * million files. fdatasync is used where sync_file_range does not exist.
  */
 static int write_back(int fd)
 {
@@ -147,13 +147,13 @@ int pagecache_drop(const char *path)
 
 int pagecache_resident(const char *path, uint64_t *resident_bytes, uint64_t *file_bytes)
 {
-	return cache_look(path, NULL, resident_bytes, file_bytes);
+	return measure(path, NULL, resident_bytes, file_bytes);
 }
 
 int pagecache_sample(const char *path, uint64_t seed, uint64_t *resident_bytes,
-		     uint64_t *looked_bytes)
+		     uint64_t *sampled_bytes)
 {
-	return cache_look(path, &seed, resident_bytes, looked_bytes);
+	return measure(path, &seed, resident_bytes, sampled_bytes);
 }
 
 #define DROP_PATH "/proc/sys/vm/drop_caches"
@@ -170,7 +170,7 @@ static int dropcaches_fail(int code, struct mlgen_err *err)
 					 : "it takes root");
 }
 
-static int open_it(const char *root, struct mlgen_err *err)
+static int dropcaches_open(const char *root, struct mlgen_err *err)
 {
 	char path[PATH_MAX];
 	int fd;
@@ -182,7 +182,7 @@ static int open_it(const char *root, struct mlgen_err *err)
 
 int dropcaches_check(const char *root, struct mlgen_err *err)
 {
-	int fd = open_it(root, err);
+	int fd = dropcaches_open(root, err);
 
 	if (fd < 0)
 		return fd;
@@ -192,7 +192,7 @@ int dropcaches_check(const char *root, struct mlgen_err *err)
 
 int dropcaches_run(const char *root, struct mlgen_err *err)
 {
-	int fd = open_it(root, err);
+	int fd = dropcaches_open(root, err);
 	int rc = 0;
 
 	if (fd < 0)
@@ -206,7 +206,7 @@ int dropcaches_run(const char *root, struct mlgen_err *err)
 
 int dirty_bytes(uint64_t *bytes, const char *root)
 {
-	/* Kernels without NFS, and some new ones, have no NFS_Unstable. */
+	/* NFS_Unstable is absent in kernels without NFS and in some new ones. */
 	static const char *const keys[] = { "Dirty", "Writeback", "NFS_Unstable" };
 	unsigned found = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology.c - NUMA nodes, and where devices are. */
+/* topology.c - NUMA nodes of disks and CPUs. */
 #include "io/host.h"
 
 #include <dirent.h>
@@ -16,14 +16,15 @@
 
 #include "base/mem.h"
 
-/* Disks upon disks, such as dm on md on NVMe; against links that go round. */
-#define DEEPEST 8
+/* Levels of disks made of disks, such as dm on md on NVMe; the limit guards against cyclic links.
+ */
+#define MAX_DEPTH 8
 
-/* What /sys tells of one disk, instead of a node. */
+/* Results for a disk without a node. */
 enum {
-	NO_AFFINITY = -1, /* as numa_node has it: near to no node */
-	NOT_TOLD = -2,
-	DIFFERENT = -3, /* its parts lie at several nodes */
+	NO_AFFINITY = -1, /* value of numa_node for a disk that is near to no node */
+	NODE_UNKNOWN = -2,
+	NODES_DIFFER = -3, /* the parts of the disk lie at several nodes */
 };
 
 struct topology {
@@ -31,7 +32,7 @@ struct topology {
 	hwloc_bitmap_t allowed;
 };
 
-/* The disk's node. */
+/* ---- the node of a disk ---- */
 
 static bool read_node(const char *dir, int *node)
 {
@@ -47,11 +48,11 @@ static bool read_node(const char *dir, int *node)
 	return true;
 }
 
-/* A disk has no such file itself: the controller has, or the PCI device. */
+/* A disk itself has no numa_node file; its controller or PCI device above has. */
 static int node_above(const char *disk, size_t root_len)
 {
 	char dir[PATH_MAX], *slash;
-	int node = NOT_TOLD;
+	int node = NODE_UNKNOWN;
 
 	snprintf(dir, sizeof(dir), "%s", disk);
 	while (node < 0 && (slash = strrchr(dir, '/')) && slash > dir + root_len) {
@@ -61,23 +62,23 @@ static int node_above(const char *disk, size_t root_len)
 	return node;
 }
 
-/* One more part; parts that agree have a node together. */
-static int both(int a, int b)
+/* The common node of two parts. */
+static int common_node(int a, int b)
 {
-	if (a == NOT_TOLD || a == b)
+	if (a == NODE_UNKNOWN || a == b)
 		return b;
-	if (b == NOT_TOLD)
+	if (b == NODE_UNKNOWN)
 		return a;
-	return DIFFERENT;
+	return NODES_DIFFER;
 }
 
 static int node_of(const char *disk, size_t root_len, unsigned depth);
 
-/* The directory `dir` holds a link to each part, named like `prefix`. */
+/* The common node of the parts that `dir` links to by names that begin with `prefix`. */
 static int node_of_parts(const char *dir, const char *prefix, size_t root_len, unsigned depth)
 {
 	char path[PATH_MAX], part[PATH_MAX];
-	int node = NOT_TOLD;
+	int node = NODE_UNKNOWN;
 	struct dirent *entry;
 	DIR *d = opendir(dir);
 
@@ -87,72 +88,56 @@ static int node_of_parts(const char *dir, const char *prefix, size_t root_len, u
 		if (entry->d_type != DT_LNK || n >= (int)sizeof(path) ||
 		    strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || !realpath(path, part))
 			continue;
-		node = both(node, node_of(part, root_len, depth + 1));
+		node = common_node(node, node_of(part, root_len, depth + 1));
 	}
 	if (d)
 		closedir(d);
 	return node;
 }
 
-/* An NVMe disk with several paths stands in the directory of its subsystem, which links to the
- * controllers: "nvme0". */
-static int node_of_paths(const char *disk, size_t root_len, unsigned depth)
+static int node_of(const char *disk, size_t root_len, unsigned depth)
 {
 	char dir[PATH_MAX], *slash;
+	int node = node_above(disk, root_len);
 
+	if (node != NODE_UNKNOWN || depth == MAX_DEPTH)
+		return node;
+	snprintf(dir, sizeof(dir), "%.*s/slaves", (int)sizeof(dir) - 8, disk);
+	node = node_of_parts(dir, "", root_len, depth);
+	if (node != NODE_UNKNOWN || !strstr(disk, "/nvme-subsystem/"))
+		return node;
+	/* An NVMe disk with several paths is in the folder of its subsystem, next to links to the
+	 * controllers such as "nvme0". */
 	snprintf(dir, sizeof(dir), "%s", disk);
 	slash = strrchr(dir, '/');
-	if (!strstr(dir, "/nvme-subsystem/") || !slash)
-		return NOT_TOLD;
 	*slash = '\0';
 	return node_of_parts(dir, "nvme", root_len, depth);
 }
 
-static int node_of(const char *disk, size_t root_len, unsigned depth)
-{
-	char slaves[PATH_MAX];
-	int node = node_above(disk, root_len);
-
-	if (node != NOT_TOLD || depth == DEEPEST)
-		return node;
-	snprintf(slaves, sizeof(slaves), "%.*s/slaves", (int)sizeof(slaves) - 8, disk);
-	node = node_of_parts(slaves, "", root_len, depth);
-	return node != NOT_TOLD ? node : node_of_paths(disk, root_len, depth);
-}
-
-static int unknown_node(const struct mount *m, int node, struct mlgen_err *why)
+static int fail_disk_node(const struct mount *m, int node, struct mlgen_err *why)
 {
 	static const char *const texts[] = {
 		[-NO_AFFINITY] = "is near to no NUMA node in particular (numa_node is -1)",
-		[-NOT_TOLD] = "does not tell its NUMA node",
-		[-DIFFERENT] = "has parts at different NUMA nodes",
+		[-NODE_UNKNOWN] = "does not tell its NUMA node",
+		[-NODES_DIFFER] = "has parts at different NUMA nodes",
 	};
 
 	return mlgen_fail(why, -ENODATA, "disk %s %s", m->device, texts[-node]);
 }
 
-/* The plan. */
+/* ---- the CPUs of a job ---- */
 
-static void put_list(struct buf *out, hwloc_const_bitmap_t set)
+static char *list_text(hwloc_const_bitmap_t set)
 {
 	size_t size = (size_t)hwloc_bitmap_list_snprintf(NULL, 0, set) + 1;
 	char *text = mem_zalloc(size);
 
 	hwloc_bitmap_list_snprintf(text, size, set);
-	buf_add(out, text);
-	mem_free(text);
+	return text;
 }
 
-static char *list_text(hwloc_const_bitmap_t set)
-{
-	struct buf text = { 0 };
-
-	put_list(&text, set);
-	return buf_take(&text);
-}
-
-/* Needs a list that job_check has passed; hwloc takes more than those. */
-static hwloc_bitmap_t topology_read_list(const char *list)
+/* The list must have passed job_check; hwloc accepts more forms. */
+static hwloc_bitmap_t topology_parse_list(const char *list)
 {
 	hwloc_bitmap_t set = hwloc_bitmap_alloc();
 
@@ -163,12 +148,12 @@ static hwloc_bitmap_t topology_read_list(const char *list)
 	return set;
 }
 
-static int no_memory(struct mlgen_err *err)
+static int fail_memory(struct mlgen_err *err)
 {
 	return mlgen_fail(err, -ENOMEM, "hwloc: %s", strerror(ENOMEM));
 }
 
-static int missing_node(const struct topology *t, unsigned node, struct mlgen_err *err)
+static int fail_missing_node(const struct topology *t, unsigned node, struct mlgen_err *err)
 {
 	char *nodes = list_text(hwloc_topology_get_complete_nodeset(t->hwloc));
 
@@ -178,13 +163,13 @@ static int missing_node(const struct topology *t, unsigned node, struct mlgen_er
 	return -EINVAL;
 }
 
-/* The CPUs of these nodes, allowed or not. */
+/* Collect the CPUs of a list of nodes, allowed or not. */
 static int cpus_of_nodes(const struct topology *t, const char *list, hwloc_bitmap_t cpus,
 			 struct mlgen_err *err)
 {
 	hwloc_const_bitmap_t all = hwloc_topology_get_complete_nodeset(t->hwloc);
 	hwloc_bitmap_t nodes =
-		strcmp(list, "all") == 0 ? hwloc_bitmap_dup(all) : topology_read_list(list);
+		strcmp(list, "all") == 0 ? hwloc_bitmap_dup(all) : topology_parse_list(list);
 	int rc = 0;
 
 	if (!nodes)
@@ -197,15 +182,15 @@ static int cpus_of_nodes(const struct topology *t, const char *list, hwloc_bitma
 		if (o)
 			hwloc_bitmap_or(cpus, cpus, o->cpuset);
 		else
-			rc = missing_node(t, (unsigned)n, err);
+			rc = fail_missing_node(t, (unsigned)n, err);
 	}
 	hwloc_bitmap_free(nodes);
 	return rc;
 }
 
-/* `nodes` is the beginning of the sentence: which nodes, and why those. */
-static int none_left(const char *nodes, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t usable,
-		     struct mlgen_err *err)
+/* `nodes` begins the sentence: the nodes, and the reason for them. */
+static int fail_none_left(const char *nodes, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t usable,
+			  struct mlgen_err *err)
 {
 	char *has, *may;
 
@@ -228,11 +213,11 @@ static int apply_nodes(const struct topology *t, const char *nodes, hwloc_bitmap
 	int rc;
 
 	if (!cpus)
-		return no_memory(err);
+		return fail_memory(err);
 	rc = cpus_of_nodes(t, nodes, cpus, err);
 	snprintf(text, sizeof(text), "numa_cpu_nodes: %.100s: NUMA nodes", nodes);
 	if (rc == 0 && !hwloc_bitmap_intersects(cpus, usable))
-		rc = none_left(text, cpus, usable, err);
+		rc = fail_none_left(text, cpus, usable, err);
 	hwloc_bitmap_and(usable, usable, cpus);
 	hwloc_bitmap_free(cpus);
 	return rc;
@@ -247,13 +232,13 @@ static int apply_disk(const struct topology *t, const struct topology_wish *w,
 	int rc = 0;
 
 	if (!cpus)
-		return no_memory(err);
+		return fail_memory(err);
 	if (node)
 		hwloc_bitmap_copy(cpus, node->cpuset);
 	snprintf(text, sizeof(text), "numa=device: disk %.64s is at NUMA node %d,", w->disk,
 		 w->disk_node);
 	if (!hwloc_bitmap_intersects(cpus, usable))
-		rc = none_left(text, cpus, usable, err);
+		rc = fail_none_left(text, cpus, usable, err);
 	hwloc_bitmap_and(usable, usable, cpus);
 	hwloc_bitmap_free(cpus);
 	return rc;
@@ -261,7 +246,7 @@ static int apply_disk(const struct topology *t, const struct topology_wish *w,
 
 static int apply_cpus(const char *list, hwloc_bitmap_t usable, struct mlgen_err *err)
 {
-	hwloc_bitmap_t cpus = topology_read_list(list);
+	hwloc_bitmap_t cpus = topology_parse_list(list);
 	int rc = 0;
 
 	if (!cpus || !hwloc_bitmap_intersects(cpus, usable))
@@ -272,22 +257,6 @@ static int apply_cpus(const char *list, hwloc_bitmap_t usable, struct mlgen_err 
 		hwloc_bitmap_and(usable, usable, cpus);
 	hwloc_bitmap_free(cpus);
 	return rc;
-}
-
-static int fill_allowed(struct topology *t, const char *allowed, struct mlgen_err *err)
-{
-	if (allowed)
-		t->allowed = topology_read_list(allowed);
-	else
-		t->allowed = hwloc_bitmap_alloc();
-	if (!t->allowed)
-		return no_memory(err);
-	/* Of the main thread: workers may have bound themselves already. */
-	if (!allowed && hwloc_linux_get_tid_cpubind(t->hwloc, getpid(), t->allowed))
-		return mlgen_fail(err, -errno,
-				  "numa: this system does not tell which CPUs may be used: %s",
-				  strerror(errno));
-	return 0;
 }
 
 bool topology_has_nodes(const char *root)
@@ -309,9 +278,9 @@ int topology_disk_node(const char *root, const struct mount *m, struct mlgen_err
 				  "%s lies on no disk whose NUMA node could be known", m->type);
 	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", root, m->dev_major, m->dev_minor);
 	if (!realpath(path, disk) || !realpath(root[0] ? root : "/", top))
-		return unknown_node(m, NOT_TOLD, why);
+		return fail_disk_node(m, NODE_UNKNOWN, why);
 	node = node_of(disk, strlen(top), 0);
-	return node >= 0 ? node : unknown_node(m, node, why);
+	return node >= 0 ? node : fail_disk_node(m, node, why);
 }
 
 int topology_new(struct topology **out, const char *allowed, struct mlgen_err *err)
@@ -322,11 +291,12 @@ int topology_new(struct topology **out, const char *allowed, struct mlgen_err *e
 	*out = t;
 	if (hwloc_topology_init(&t->hwloc)) {
 		t->hwloc = NULL;
-		return no_memory(err);
+		return fail_memory(err);
 	}
 	/*
-	 * A node whose CPUs are forbidden exists nevertheless, and the message differs. Packages
-	 * stay, too: without them hwloc 2.9 gives the nodes of a synthetic machine all CPUs each.
+	 * Nodes whose CPUs are forbidden are kept, because the message for them differs from that
+	 * for a missing node. Packages are kept, too: without them hwloc 2.9 gives each node of a
+	 * synthetic machine all CPUs.
 	 */
 	hwloc_topology_set_flags(t->hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
 	if (hwloc_topology_load(t->hwloc)) {
@@ -334,7 +304,15 @@ int topology_new(struct topology **out, const char *allowed, struct mlgen_err *e
 		return mlgen_fail(err, rc, "numa: hwloc cannot look at this host: %s",
 				  strerror(-rc));
 	}
-	return fill_allowed(t, allowed, err);
+	t->allowed = allowed ? topology_parse_list(allowed) : hwloc_bitmap_alloc();
+	if (!t->allowed)
+		return fail_memory(err);
+	/* The main thread's CPUs count, because workers may have bound themselves already. */
+	if (!allowed && hwloc_linux_get_tid_cpubind(t->hwloc, getpid(), t->allowed))
+		return mlgen_fail(err, -errno,
+				  "numa: this system does not tell which CPUs may be used: %s",
+				  strerror(errno));
+	return 0;
 }
 
 void topology_free(struct topology *t)
@@ -355,7 +333,7 @@ int topology_plan(const struct topology *t, const struct topology_wish *w, char 
 
 	*thread_cpus = *loader_cpus = NULL;
 	if (!usable)
-		return no_memory(err);
+		return fail_memory(err);
 	if (w->cpus)
 		rc = apply_cpus(w->cpus, usable, err);
 	if (rc == 0 && w->nodes)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transfer.c - buffers, transfers larger than one, calls that engines leave to the io layer,
- * records of a trace. */
+/* transfer.c - buffers and transfers in parts, metadata calls, and records of a trace. */
 #include "io/io_internal.h"
 
 #include <errno.h>
@@ -13,14 +12,14 @@
 #include "base/mem.h"
 
 /*
- * One engine operation moves at most 1 GiB and 1024 parts: Linux cuts a transfer at 2 GiB less a
+ * An engine operation moves at most 1 GiB and 1024 parts. Linux cuts a transfer at 2 GiB less a
  * page and refuses more parts (UIO_MAXIOV).
  */
 #define ONE_CALL_BYTES (1ull << 30)
 #define ONE_CALL_PARTS 1024ull
-/* Part lists of all slots of a deep queue: 1 MiB, at least 16 parts each. */
+/* The part lists of all slots of a deep queue take 1 MiB; a slot has at least 16 parts. */
 #define ALL_PARTS 65536ull
-#define LEAST_PARTS 16ull
+#define MIN_PARTS 16ull
 
 #define SLICE_BYTES 4096ull /* slices are multiples of it */
 
@@ -28,8 +27,8 @@ static uint64_t parts_of_slot(uint64_t span_bytes, unsigned slots)
 {
 	uint64_t parts = ALL_PARTS / slots;
 
-	if (parts < LEAST_PARTS)
-		parts = LEAST_PARTS;
+	if (parts < MIN_PARTS)
+		parts = MIN_PARTS;
 	if (parts > ONE_CALL_PARTS)
 		parts = ONE_CALL_PARTS;
 	if (parts > ONE_CALL_BYTES / span_bytes)
@@ -37,7 +36,7 @@ static uint64_t parts_of_slot(uint64_t span_bytes, unsigned slots)
 	return parts;
 }
 
-/* In one part. */
+/* Aim at one part. */
 static void aim_at(struct io_op *op, void *at, uint64_t bytes)
 {
 	op->iov.iov_base = at;
@@ -47,7 +46,7 @@ static void aim_at(struct io_op *op, void *at, uint64_t bytes)
 	op->io.len_bytes = bytes;
 }
 
-/* It repeats over the buffer. */
+/* Aim at parts that repeat over the buffer, the first of them from `skip` on. */
 static void aim_parts(struct iobuf *b, struct io_op *op, uint64_t skip, uint64_t rest)
 {
 	struct iovec *parts = &b->parts[op->slot * b->slot_parts];
@@ -67,7 +66,7 @@ static void aim_parts(struct iobuf *b, struct io_op *op, uint64_t skip, uint64_t
 	op->io.len_bytes = moved;
 }
 
-/* The caller's own parts: as they are, then what is left of them. */
+/* Aim at the caller's own list of parts, or at a copy of the rest of that list. */
 static void aim_from(struct iobuf *b, struct io_op *op, uint64_t rest)
 {
 	struct iovec *parts = &b->parts[op->slot * b->slot_parts];
@@ -109,7 +108,7 @@ void iobuf_init(struct iobuf *b, uint64_t bytes, unsigned depth, unsigned transf
 	b->transfers.slot = mem_array(transfers, sizeof(unsigned));
 	b->others.slot = mem_array(depth - transfers, sizeof(unsigned));
 	for (unsigned i = depth; i > 0; i--)
-		iobuf_give_slot(b, i - 1);
+		iobuf_release_slot(b, i - 1);
 }
 
 void iobuf_fini(struct iobuf *b)
@@ -138,14 +137,14 @@ void iobuf_aim_rest(struct iobuf *b, struct io_op *op)
 		aim_at(op, iobuf_at(b, op) + skip, rest);
 }
 
-#define DIRECT_BYTES 512ull /* O_DIRECT goes on at multiples at best */
+#define DIRECT_BYTES 512ull /* O_DIRECT can resume at multiples at best */
 
-/* Without progress; enough for a signal or two, and never an endless loop. */
+/* Retries without progress: enough for a few signals, and never an endless loop. */
 #define TRIES_MAX 100u
 
 /*
- * Is a short transfer the end of the file? A direct read cannot go on from an unaligned offset
- * (-EINVAL), and only the end of a file leaves it at one.
+ * Did a short transfer meet the end of the file? A direct read cannot resume at an unaligned offset
+ * (-EINVAL), and only the end of a file leaves it there.
  */
 static bool met_end(const struct io_op *op)
 {
@@ -163,14 +162,14 @@ static bool met_end(const struct io_op *op)
 static int64_t end_result(const struct io_op *op)
 {
 	if (op->io.op == MLGEN_WRITE)
-		return -EIO; /* takes nothing, and says no reason */
+		return -EIO; /* a write that moves nothing and gives no reason */
 	if (!op->eof_ok || op->done_bytes < op->eof_bytes)
 		return -ENODATA;
 	return (int64_t)op->done_bytes;
 }
 
-/* After a part of a transfer: true = aimed at the rest of it. */
-static bool go_on(struct iobuf *buf, struct io_op *op, uint64_t got)
+/* Continue after a part of a transfer. True = aimed at the rest. */
+static bool transfer_resume(struct iobuf *buf, struct io_op *op, uint64_t got)
 {
 	op->was_short = got < op->io.len_bytes;
 	op->tries = 0;
@@ -182,9 +181,8 @@ static bool go_on(struct iobuf *buf, struct io_op *op, uint64_t got)
 	return true;
 }
 
-/* What would have to wait says so once (nowait): asked for again, it would be turned down as often
- * as the CPU can ask. */
-bool transfer_try_again(struct io_op *op)
+/* EAGAIN of a READ or WRITE (nowait) is final: a retry would spin until the data arrives. */
+bool transfer_may_retry(struct io_op *op)
 {
 	bool is_busy = op->io.result == -EAGAIN && !transfer_moves(op);
 
@@ -197,12 +195,12 @@ bool transfer_try_again(struct io_op *op)
 	return op->tries++ < TRIES_MAX;
 }
 
-bool transfer_look(struct iobuf *buf, struct opstat *stat, struct io_op *op)
+bool transfer_check_result(struct iobuf *buf, struct opstat *stat, struct io_op *op)
 {
 	uint64_t got = (uint64_t)op->io.result;
 
 	if (op->io.result < 0)
-		return transfer_try_again(op);
+		return transfer_may_retry(op);
 	if (!transfer_moves(op))
 		return false;
 	op->done_bytes += got;
@@ -210,7 +208,7 @@ bool transfer_look(struct iobuf *buf, struct opstat *stat, struct io_op *op)
 	if (op->was_short && got)
 		stat->short_ios[op->io.op == MLGEN_WRITE]++;
 	if (op->done_bytes < op->want_bytes && !op->is_linked)
-		return go_on(buf, op, got);
+		return transfer_resume(buf, op, got);
 	op->io.result = (int64_t)op->done_bytes;
 	return false;
 }
@@ -218,13 +216,6 @@ bool transfer_look(struct iobuf *buf, struct opstat *stat, struct io_op *op)
 static int64_t status(int rc)
 {
 	return rc < 0 ? -errno : 0;
-}
-
-static int64_t meta_open(struct mlgen_io *op)
-{
-	op->file->fd = openat(mlgen_file_dir(op->file), mlgen_file_name(op->file),
-			      op->file->flags | O_CLOEXEC, op->file->mode);
-	return status(op->file->fd);
 }
 
 static int64_t meta_stat(struct mlgen_io *op)
@@ -238,76 +229,50 @@ static int64_t meta_stat(struct mlgen_io *op)
 	return 0;
 }
 
-static int64_t meta_allocate(struct mlgen_io *op)
+static int64_t meta_result(struct mlgen_io *op)
 {
-	return status(fallocate(op->file->fd, 0, (off_t)op->off, (off_t)op->len_bytes));
+	struct mlgen_file *file = op->file;
+	off_t off = (off_t)op->off, len = (off_t)op->len_bytes;
+	const char *name = mlgen_file_name(file);
+	int dir = mlgen_file_dir(file), rc;
+
+	switch (op->op) {
+	case MLGEN_OPEN:
+		file->fd = openat(dir, name, file->flags | O_CLOEXEC, file->mode);
+		return status(file->fd);
+	case MLGEN_STAT:
+		return meta_stat(op);
+	case MLGEN_ALLOCATE:
+		return status(fallocate(file->fd, 0, off, len));
+	case MLGEN_FSYNC:
+		return status(fsync(file->fd));
+	case MLGEN_FDATASYNC:
+		return status(fdatasync(file->fd));
+	case MLGEN_ADVISE:
+		return -posix_fadvise(file->fd, off, len, op->advice);
+	case MLGEN_CLOSE:
+		rc = close(file->fd);
+		file->fd = -1;
+		return status(rc);
+	case MLGEN_RENAME:
+		return status(renameat(dir, name, dir, op->path2));
+	case MLGEN_UNLINK:
+		return status(unlinkat(dir, name, 0));
+	case MLGEN_MKDIR:
+		return status(mkdirat(dir, name, file->mode));
+	case MLGEN_RMDIR:
+		return status(unlinkat(dir, name, AT_REMOVEDIR));
+	case MLGEN_READ:
+	case MLGEN_WRITE:
+	case MLGEN_OPS:
+		break;
+	}
+	return -EOPNOTSUPP;
 }
-
-static int64_t meta_fsync(struct mlgen_io *op)
-{
-	return status(fsync(op->file->fd));
-}
-
-static int64_t meta_fdatasync(struct mlgen_io *op)
-{
-	return status(fdatasync(op->file->fd));
-}
-
-static int64_t meta_advise(struct mlgen_io *op)
-{
-	return -posix_fadvise(op->file->fd, (off_t)op->off, (off_t)op->len_bytes, op->advice);
-}
-
-static int64_t meta_close(struct mlgen_io *op)
-{
-	int64_t rc = status(close(op->file->fd));
-
-	op->file->fd = -1;
-	return rc;
-}
-
-static int64_t meta_rename(struct mlgen_io *op)
-{
-	return status(renameat(mlgen_file_dir(op->file), mlgen_file_name(op->file),
-			       mlgen_file_dir(op->file), op->path2));
-}
-
-static int64_t meta_unlink(struct mlgen_io *op)
-{
-	return status(unlinkat(mlgen_file_dir(op->file), mlgen_file_name(op->file), 0));
-}
-
-static int64_t meta_mkdir(struct mlgen_io *op)
-{
-	return status(mkdirat(mlgen_file_dir(op->file), mlgen_file_name(op->file), op->file->mode));
-}
-
-static int64_t meta_rmdir(struct mlgen_io *op)
-{
-	return status(unlinkat(mlgen_file_dir(op->file), mlgen_file_name(op->file), AT_REMOVEDIR));
-}
-
-/* clang-format off */
-static int64_t (*const meta[MLGEN_OPS])(struct mlgen_io *) = {
-	[MLGEN_OPEN] = meta_open,
-	[MLGEN_STAT] = meta_stat,
-	[MLGEN_ALLOCATE] = meta_allocate,
-	[MLGEN_FSYNC] = meta_fsync,
-	[MLGEN_FDATASYNC] = meta_fdatasync,
-	[MLGEN_ADVISE] = meta_advise,
-	[MLGEN_CLOSE] = meta_close,
-	[MLGEN_RENAME] = meta_rename,
-	[MLGEN_UNLINK] = meta_unlink,
-	[MLGEN_MKDIR] = meta_mkdir,
-	[MLGEN_RMDIR] = meta_rmdir,
-};
-/* clang-format on */
 
 void meta_do(struct mlgen_io *op)
 {
-	int64_t (*does)(struct mlgen_io *) = meta[op->op];
-
-	op->result = does ? does(op) : -EOPNOTSUPP;
+	op->result = meta_result(op);
 }
 
 uint64_t meta_end_before(const char *path, uint64_t off)
@@ -332,15 +297,15 @@ bool meta_end_fifo(const char *path)
 	return true;
 }
 
-/* A chain's close that is seen before its open: that one gives no number, which nobody would give
- * back. */
+/* Marks a file whose close, in a chain, is recorded before its open. The open then assigns no
+ * number, because no close would release it. */
 #define CLOSED_BEFORE UINT32_MAX
 
 #define HAS_RANGE                                                                                  \
 	(MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) | MLGEN_CAP(MLGEN_ALLOCATE) |              \
 	 MLGEN_CAP(MLGEN_ADVISE))
 
-/* What is always told by name. */
+/* Operations that are always recorded with names. */
 #define NAMES                                                                                      \
 	(MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_RENAME) | MLGEN_CAP(MLGEN_UNLINK) |               \
 	 MLGEN_CAP(MLGEN_MKDIR) | MLGEN_CAP(MLGEN_RMDIR))
@@ -355,37 +320,31 @@ static const uint16_t kinds[MLGEN_OPS] = {
 	[MLGEN_RMDIR] = TRACE_RMDIR,
 };
 
-/* What goes along with a record: a path, and of a rename the other one, in two parts. */
+/* Names in a record: a path, and for a rename the second path as folder and name. */
 struct names {
 	const char *path, *folder, *name;
 	size_t path_bytes, folder_bytes, name_bytes;
 };
 
-/* path2 is in the folder of the file, where that has a name of its own. */
-static void add_second(struct names *n, const struct mlgen_io *io)
-{
-	const char *slash = memrchr(n->path, '/', n->path_bytes);
-
-	if (!io->path2)
-		return;
-	if (io->file->name && slash) {
-		n->folder = n->path;
-		n->folder_bytes = (size_t)(slash - n->path) + 1;
-	}
-	n->name = io->path2;
-	n->name_bytes = strnlen(n->name, TRACE_RING_NAME_BYTES - n->folder_bytes);
-}
-
 static struct names names_of(const struct mlgen_io *io)
 {
 	struct names n = { 0 };
+	const char *slash;
 
 	if (!io->file->path)
 		return n;
 	n.path = io->file->path;
 	n.path_bytes = strnlen(n.path, TRACE_RING_NAME_BYTES);
-	if (io->op == MLGEN_RENAME)
-		add_second(&n, io);
+	if (io->op != MLGEN_RENAME || !io->path2)
+		return n;
+	/* path2 is relative to the folder of the file if the file has a name of its own. */
+	slash = memrchr(n.path, '/', n.path_bytes);
+	if (io->file->name && slash) {
+		n.folder = n.path;
+		n.folder_bytes = (size_t)(slash - n.path) + 1;
+	}
+	n.name = io->path2;
+	n.name_bytes = strnlen(n.name, TRACE_RING_NAME_BYTES - n.folder_bytes);
 	return n;
 }
 
@@ -400,7 +359,7 @@ static inline uint64_t length_of(const struct mlgen_io *io)
 	return 0;
 }
 
-static inline void io_trace_fill(struct trace_record *to, const struct io_op *op, bool is_async)
+static inline void fill_record(struct trace_record *to, const struct io_op *op, bool is_async)
 {
 	const struct mlgen_io *io = &op->io;
 
@@ -415,7 +374,7 @@ static inline void io_trace_fill(struct trace_record *to, const struct io_op *op
 	to->flags = (uint16_t)((op->is_linked ? TRACE_CHAINED : 0) | (is_async ? TRACE_ASYNC : 0));
 }
 
-static void let_go(struct trace_ring *ring, struct mlgen_file *file)
+static void release_number(struct trace_ring *ring, struct mlgen_file *file)
 {
 	uint32_t number = trace_ring_number(ring, file->trace);
 
@@ -424,20 +383,20 @@ static void let_go(struct trace_ring *ring, struct mlgen_file *file)
 	file->trace = 0;
 }
 
-/* As a slot has it. */
-static uint32_t take_number(struct trace_ring *ring, const struct io_op *op)
+/* Assign a number to the file that was opened; 0 = none. */
+static uint32_t assign_number(struct trace_ring *ring, const struct io_op *op)
 {
 	struct mlgen_file *file = op->io.file;
 	bool is_late = file->trace == CLOSED_BEFORE && op->is_linked;
 
-	let_go(ring, file);
+	release_number(ring, file);
 	if (op->io.result >= 0 && !is_late)
 		file->trace = trace_ring_take_number(ring);
 	return trace_ring_number(ring, file->trace);
 }
 
-static __attribute__((noinline)) void put_named(struct trace_ring *ring, const struct io_op *op,
-						bool is_async)
+static __attribute__((noinline)) void record_with_names(struct trace_ring *ring,
+							const struct io_op *op, bool is_async)
 {
 	const struct names n = names_of(&op->io);
 	size_t second = n.folder_bytes + n.name_bytes;
@@ -445,14 +404,14 @@ static __attribute__((noinline)) void put_named(struct trace_ring *ring, const s
 	struct trace_record *to = trace_ring_room(ring, slots, kinds[op->io.op], op->end_ns);
 
 	if (!to && op->io.op == MLGEN_OPEN)
-		let_go(ring, op->io.file);
+		release_number(ring, op->io.file);
 	if (!to)
 		return;
-	io_trace_fill(to, op, is_async);
+	fill_record(to, op, is_async);
 	to->pid = (uint32_t)n.path_bytes;
 	to->tid = (uint32_t)second;
 	if (op->io.op == MLGEN_OPEN) {
-		to->file = take_number(ring, op);
+		to->file = assign_number(ring, op);
 		to->cpu_ns = op->io.size_bytes;
 	}
 	if (n.path_bytes)
@@ -464,24 +423,6 @@ static __attribute__((noinline)) void put_named(struct trace_ring *ring, const s
 	trace_ring_put(ring, slots);
 }
 
-/* The file has its number; or it has none, and is named. */
-static inline void io_trace_put(struct trace_ring *ring, const struct io_op *op, uint32_t number,
-				bool is_async)
-{
-	struct trace_record *to;
-
-	if (number == 0 || MLGEN_CAP(op->io.op) & NAMES) {
-		put_named(ring, op, is_async);
-		return;
-	}
-	to = trace_ring_room(ring, 1, kinds[op->io.op], op->end_ns);
-	if (!to)
-		return;
-	io_trace_fill(to, op, is_async);
-	to->file = number;
-	trace_ring_put(ring, 1);
-}
-
 void io_trace(struct trace_ring *ring, struct io_op *op, bool is_async)
 {
 	struct mlgen_file *file = op->io.file;
@@ -490,10 +431,20 @@ void io_trace(struct trace_ring *ring, struct io_op *op, bool is_async)
 	if (!file || op->io.result == -ECANCELED)
 		return;
 	number = trace_ring_number(ring, file->trace);
-	io_trace_put(ring, op, number, is_async);
+	if (number == 0 || MLGEN_CAP(op->io.op) & NAMES) {
+		record_with_names(ring, op, is_async);
+	} else {
+		struct trace_record *to = trace_ring_room(ring, 1, kinds[op->io.op], op->end_ns);
+
+		if (to) {
+			fill_record(to, op, is_async);
+			to->file = number;
+			trace_ring_put(ring, 1);
+		}
+	}
 	if (op->io.op != MLGEN_CLOSE)
 		return;
-	let_go(ring, file);
+	release_number(ring, file);
 	if (op->is_linked && !number)
 		file->trace = CLOSED_BEFORE;
 }
