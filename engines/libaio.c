@@ -14,7 +14,7 @@
 
 #include <mlgen/engine.h>
 
-#define SAYS "ioengine=libaio: io_setup: "
+#define ERROR_PREFIX "ioengine=libaio: io_setup: "
 
 struct aio_opts {
 	bool userspace_reap;
@@ -38,8 +38,8 @@ static const struct mlgen_field aio_fields[] = {
 /* clang-format on */
 
 /*
- * A context is the address at which the kernel has mapped this (fs/aio.c). It appends at tail,
- * whoever reaps moves head; both wrap at nr.
+ * The io_context_t is the address at which the kernel has mapped this ring (fs/aio.c). The kernel
+ * appends at tail, and the reader moves head; both wrap at nr.
  */
 struct aio_ring {
 	unsigned id, nr;
@@ -53,16 +53,14 @@ struct queue {
 	io_context_t context;
 	struct aio_ring *ring; /* NULL = reap by io_getevents alone */
 	unsigned rw_flags;
-	int inline_parts; /* up to so many without a vector: 0 or 1 */
+	int inline_parts; /* requests of up to this many parts (0 or 1) use no vector */
 	unsigned in_kernel;
-	struct iocb *iocbs; /* one batch; the kernel copies them */
+	struct iocb *iocbs; /* a batch; the kernel copies them */
 	struct iocb **batch;
 	struct io_event *events;
-	struct mlgen_io **refused; /* by io_submit; their results are set */
+	struct mlgen_io **refused; /* operations that io_submit refused; results are set */
 	unsigned refused_count;
 };
-
-/* Why there is no context. */
 
 static uint64_t sysctl_fs(const char *path)
 {
@@ -76,52 +74,40 @@ static uint64_t sysctl_fs(const char *path)
 	return value;
 }
 
-static int all_taken(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
+static int fail_exhausted(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
 {
 	uint64_t max = sysctl_fs("/proc/sys/fs/aio-max-nr");
 	uint64_t used = sysctl_fs("/proc/sys/fs/aio-nr");
 	uint64_t need = (uint64_t)ctx->job->workers * ctx->iodepth;
 
-	return mlgen_fail(err, rc,
-			  SAYS "%s; fs.aio-max-nr is %" PRIu64 ", %" PRIu64
-			       " of it are in use, and %u workers of iodepth=%u need %" PRIu64
-			       ": raise it (sysctl -w fs.aio-max-nr=%" PRIu64 ") or lower iodepth",
-			  strerror(-rc), max, used, ctx->job->workers, ctx->iodepth, need,
-			  used + need);
+	return mlgen_fail(
+		err, rc,
+		ERROR_PREFIX "%s; fs.aio-max-nr is %" PRIu64 ", %" PRIu64
+			     " of it are in use, and %u workers of iodepth=%u need %" PRIu64
+			     ": raise it (sysctl -w fs.aio-max-nr=%" PRIu64 ") or lower iodepth",
+		strerror(-rc), max, used, ctx->job->workers, ctx->iodepth, need, used + need);
 }
 
-static int refused_set_up(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
+static int fail_setup(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
 {
 	switch (rc) {
 	case -EAGAIN:
-		return all_taken(ctx, rc, err);
+		return fail_exhausted(ctx, rc, err);
 	case -ENOSYS:
 	case -EPERM:
 		return mlgen_fail(err, rc,
-				  SAYS "%s; this kernel is built without AIO, or a seccomp profile "
-				       "refuses it: use ioengine=io_uring or psync",
+				  ERROR_PREFIX
+				  "%s; this kernel is built without AIO, or a seccomp profile "
+				  "refuses it: use ioengine=io_uring or psync",
 				  strerror(-rc));
 	default:
-		return mlgen_fail(err, rc, SAYS "%s; lower iodepth=%u", strerror(-rc),
+		return mlgen_fail(err, rc, ERROR_PREFIX "%s; lower iodepth=%u", strerror(-rc),
 				  ctx->iodepth);
 	}
 }
 
-static int allocate(struct queue *q, unsigned depth)
-{
-	q->iocbs = calloc(depth, sizeof(*q->iocbs));
-	q->batch = calloc(depth, sizeof(*q->batch));
-	q->events = calloc(depth, sizeof(*q->events));
-	q->refused = calloc(depth, sizeof(*q->refused));
-	if (!q->iocbs || !q->batch || !q->events || !q->refused)
-		return -ENOMEM;
-	for (unsigned i = 0; i < depth; i++)
-		q->batch[i] = &q->iocbs[i];
-	return 0;
-}
-
-/* Only as far as the kernel says that it is laid out in this way. */
-static void find_ring(struct mlgen_ctx *ctx, struct queue *q)
+/* Use the ring of the context if the kernel declares this layout. */
+static void use_ring(struct mlgen_ctx *ctx, struct queue *q)
 {
 	struct aio_ring *ring = (struct aio_ring *)q->context;
 
@@ -136,31 +122,34 @@ static void find_ring(struct mlgen_ctx *ctx, struct queue *q)
 	snprintf(ctx->in_use, sizeof(ctx->in_use), "userspace reap");
 }
 
-/* Options may be absent where another engine wraps this one. */
-static void follow_options(struct mlgen_ctx *ctx, struct queue *q)
-{
-	static const struct aio_opts none;
-	const struct aio_opts *opts = ctx->opts && !ctx->job->is_preparing ? ctx->opts : &none;
-
-	q->rw_flags = opts->nowait ? RWF_NOWAIT : 0;
-	q->inline_parts = opts->libaio_vectored ? 0 : 1;
-	if (opts->userspace_reap)
-		find_ring(ctx, q);
-}
-
 static int libaio_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 {
+	static const struct aio_opts none;
+	/* Options are absent where another engine wraps this one. */
+	const struct aio_opts *opts = ctx->opts && !ctx->job->is_preparing ? ctx->opts : &none;
 	struct queue *q = calloc(1, sizeof(*q));
+	unsigned depth = ctx->iodepth;
 	int rc;
 
 	if (!q)
 		return -ENOMEM;
 	ctx->priv = q;
-	rc = io_setup((int)ctx->iodepth, &q->context);
+	rc = io_setup((int)depth, &q->context);
 	if (rc < 0)
-		return refused_set_up(ctx, rc, err);
-	follow_options(ctx, q);
-	return allocate(q, ctx->iodepth);
+		return fail_setup(ctx, rc, err);
+	q->rw_flags = opts->nowait ? RWF_NOWAIT : 0;
+	q->inline_parts = opts->libaio_vectored ? 0 : 1;
+	if (opts->userspace_reap)
+		use_ring(ctx, q);
+	q->iocbs = calloc(depth, sizeof(*q->iocbs));
+	q->batch = calloc(depth, sizeof(*q->batch));
+	q->events = calloc(depth, sizeof(*q->events));
+	q->refused = calloc(depth, sizeof(*q->refused));
+	if (!q->iocbs || !q->batch || !q->events || !q->refused)
+		return -ENOMEM;
+	for (unsigned i = 0; i < depth; i++)
+		q->batch[i] = &q->iocbs[i];
+	return 0;
 }
 
 static void libaio_fini(struct mlgen_ctx *ctx)
@@ -170,7 +159,7 @@ static void libaio_fini(struct mlgen_ctx *ctx)
 	if (!q)
 		return;
 	if (q->context)
-		io_destroy(q->context); /* waits for what is under way */
+		io_destroy(q->context); /* waits for operations in flight */
 	free(q->refused);
 	free(q->events);
 	free(q->batch);
@@ -211,7 +200,7 @@ static void prep_fdatasync(const struct queue *q, struct iocb *cb, const struct 
 	io_prep_fdsync(cb, op->file->fd);
 }
 
-/* A row here is a cap below. Without OPEN there are no chains to link. */
+/* Each row has its cap in the engine's table below. Without OPEN there are no chains. */
 /* clang-format off */
 static void (*const prep[MLGEN_OPS])(const struct queue *, struct iocb *,
 				     const struct mlgen_io *) = {
@@ -223,8 +212,8 @@ static void (*const prep[MLGEN_OPS])(const struct queue *, struct iocb *,
 /* clang-format on */
 
 /*
- * Not the library's io_submit: in the program that name is another function's, and the linker would
- * take that one. A number, or -errno.
+ * Call io_submit(2) directly: the program has a function of the same name as libaio's wrapper, and
+ * the linker would choose that. Returns a number, or -errno.
  */
 static long call_submit(struct queue *q, unsigned at, unsigned n)
 {
@@ -234,8 +223,9 @@ static long call_submit(struct queue *q, unsigned at, unsigned n)
 }
 
 /*
- * The kernel takes more than io_setup was asked for, takes a batch in parts, and stops before a
- * request that it refuses: that one's error is the result of its operation, and the rest goes on.
+ * The kernel accepts more operations than io_setup was asked for, so `room` limits the batch. It
+ * may accept a batch in parts, and stops before a request that it refuses. The error becomes the
+ * result of that operation, and the rest of the batch is submitted.
  */
 static int libaio_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
@@ -265,7 +255,7 @@ static int libaio_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n
 	return (int)at;
 }
 
-static unsigned take_refused(struct queue *q, struct mlgen_io **io, unsigned max)
+static unsigned reap_refused(struct queue *q, struct mlgen_io **io, unsigned max)
 {
 	unsigned n = 0;
 
@@ -274,21 +264,22 @@ static unsigned take_refused(struct queue *q, struct mlgen_io **io, unsigned max
 	return n;
 }
 
-static struct mlgen_io *libaio_take(struct queue *q, const struct io_event *event)
+static struct mlgen_io *complete(struct queue *q, const struct io_event *event)
 {
 	struct mlgen_io *op = event->data;
 
-	/* An error stands in the unsigned field as a negative. */
+	/* The unsigned field holds errors as negative numbers. */
 	op->result = (long)event->res;
 	q->in_kernel--;
 	return op;
 }
 
 /*
- * What lies in the ring already. Acquire, the kernel's release of tail is the partner: an event is
- * whole once tail has passed it. Head's release tells the kernel that the place can be used again.
+ * Reap the completions that are in the ring already. The acquire of tail pairs with the kernel's
+ * release: an event is whole once tail has passed it. The release of head tells the kernel that the
+ * entry can be reused.
  */
-static unsigned take_ring(struct queue *q, struct mlgen_io **io, unsigned max)
+static unsigned reap_ring(struct queue *q, struct mlgen_io **io, unsigned max)
 {
 	struct aio_ring *ring = q->ring;
 	const struct io_event *events;
@@ -300,7 +291,7 @@ static unsigned take_ring(struct queue *q, struct mlgen_io **io, unsigned max)
 	head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 	tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
 	for (; n < max && head != tail; n++) {
-		io[n] = libaio_take(q, &events[head]);
+		io[n] = complete(q, &events[head]);
 		head = head + 1 == ring->nr ? 0 : head + 1;
 	}
 	if (n)
@@ -308,7 +299,7 @@ static unsigned take_ring(struct queue *q, struct mlgen_io **io, unsigned max)
 	return n;
 }
 
-/* At least `need` by the kernel, or none until the time is up. */
+/* Reap at least `need` completions through the kernel, or fewer at the timeout. */
 static int get_events(struct queue *q, struct mlgen_io **io, unsigned need, unsigned max,
 		      uint64_t timeout_ns)
 {
@@ -323,18 +314,18 @@ static int get_events(struct queue *q, struct mlgen_io **io, unsigned need, unsi
 	if (n < 0)
 		return n == -EINTR ? 0 : n;
 	for (int i = 0; i < n; i++)
-		io[i] = libaio_take(q, &q->events[i]);
+		io[i] = complete(q, &q->events[i]);
 	return n;
 }
 
-/* A signal ends the wait early; only one without end is taken up again. */
+/* A signal ends a wait early; only a wait without timeout is resumed. */
 static int libaio_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
 		       uint64_t timeout_ns)
 {
 	struct queue *q = ctx->priv;
-	unsigned got = take_refused(q, io, max);
+	unsigned got = reap_refused(q, io, max);
 
-	got += take_ring(q, io + got, max - got);
+	got += reap_ring(q, io + got, max - got);
 	if (got == max || (q->ring && got >= min))
 		return (int)got;
 	do {

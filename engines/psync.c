@@ -35,15 +35,15 @@ static const struct mlgen_field psync_fields[] = {
 };
 /* clang-format on */
 
-/* Only of a worker that has flags; without, ctx->priv is NULL. */
+/* State of a worker with flags; without flags ctx->priv is NULL. */
 struct psync {
-	int flags; /* RWF_... of every request */
+	int flags; /* RWF_... for every request */
 };
 
 /*
- * As pread(2), which is a place to cancel a thread: two locked instructions around the call, with
- * threads, and here none is ever cancelled. Registers hold an offset as a whole only where long has
- * 64 bits.
+ * Read without the wrapper of pread(2), which is a cancellation point: it costs two locked
+ * instructions in a program with threads, and no thread is cancelled here. The offset fits into one
+ * register only where long has 64 bits.
  */
 static ssize_t pread_once(int fd, void *to, size_t bytes, off_t off)
 {
@@ -69,7 +69,7 @@ static ssize_t plain_write(const struct mlgen_io *op)
 	return pwritev(op->file->fd, op->iov, op->iovcnt, (off_t)op->off);
 }
 
-/* An offset of -1 is the file's own position to these two, and not an error. */
+/* preadv2 and pwritev2 use the file's own position for an offset of -1, so it is refused here. */
 static ssize_t with_flags(const struct mlgen_io *op, int flags)
 {
 	if (op->off > INT64_MAX) {
@@ -96,7 +96,7 @@ static int psync_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 	return 1;
 }
 
-/* Options may be absent where another engine wraps this one. */
+/* Options are absent where another engine wraps this one. */
 static int psync_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 {
 	const struct psync_opts *opts = ctx->opts;

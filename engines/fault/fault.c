@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault.c - engine: wraps another and fails, shortens or delays what is asked for. */
+/* fault.c - engine: wraps another and fails, shortens or delays its operations. */
 #include "fault.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static const struct mlgen_field fault_fields[] = {
 };
 /* clang-format on */
 
-static int find_inner(struct mlgen_engine_job *job, struct shared *s, struct mlgen_err *err)
+static int start_inner(struct mlgen_engine_job *job, struct shared *s, struct mlgen_err *err)
 {
 	const struct fault_opts *opts = job->opts;
 	const struct mlgen_engine *e = job->find ? job->find(opts->engine) : NULL;
@@ -49,13 +49,6 @@ static int find_inner(struct mlgen_engine_job *job, struct shared *s, struct mlg
 					      .workers = job->workers,
 					      .is_preparing = job->is_preparing,
 					      .find = job->find };
-	return 0;
-}
-
-static int start_inner(struct shared *s, struct mlgen_err *err)
-{
-	const struct mlgen_engine *e = s->inner.engine;
-
 	if (e->opts_size) {
 		s->inner_opts = calloc(1, e->opts_size);
 		if (!s->inner_opts)
@@ -74,19 +67,16 @@ static int fault_job_init(struct mlgen_engine_job *job, struct mlgen_err *err)
 	if (!s)
 		return mlgen_fail(err, -ENOMEM, "ioengine=fault: no memory");
 	s->error = -mlgen_error_code(opts->fail_errno, strlen(opts->fail_errno));
-	rc = s->error ? find_inner(job, s, err)
+	rc = s->error ? start_inner(job, s, err)
 		      : mlgen_fail(err, -EINVAL,
 				   "fail_errno: '%s' is neither an error of storage by name, such "
 				   "as EIO or ENOSPC, nor a number from 1 to %d",
 				   opts->fail_errno, MLGEN_ERROR_MAX);
-	if (rc == 0)
-		rc = start_inner(s, err);
 	if (rc < 0) {
 		free(s->inner_opts);
 		free(s);
 		return rc;
 	}
-	/* What the wrapped engine says holds for both. */
 	job->shares_fds = s->inner.shares_fds || !(s->inner.engine->caps & MLGEN_CAP_PRIVATE_FDS);
 	job->priv = s;
 	return 0;
@@ -105,22 +95,10 @@ static void fault_job_fini(struct mlgen_engine_job *job)
 	job->priv = NULL;
 }
 
-static int fault_allocate(struct fault *f, unsigned depth)
-{
-	f->shadows = calloc(depth, sizeof(*f->shadows));
-	f->unused = calloc(depth, sizeof(*f->unused));
-	f->done = calloc(depth, sizeof(*f->done));
-	f->reaped = calloc(depth, sizeof(*f->reaped));
-	if (!f->shadows || !f->unused || !f->done || !f->reaped)
-		return -ENOMEM;
-	for (unsigned i = 0; i < depth; i++)
-		f->unused[f->unused_count++] = &f->shadows[i];
-	return 0;
-}
-
 static int fault_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 {
 	struct fault *f = calloc(1, sizeof(*f));
+	unsigned depth = ctx->iodepth;
 	int rc;
 
 	if (!f)
@@ -133,12 +111,17 @@ static int fault_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 	f->inner.job = &f->shared->inner;
 	f->inner.opts = f->shared->inner.opts;
 	f->inner.priv = NULL;
-	rc = fault_allocate(f, ctx->iodepth);
-	if (rc < 0)
-		return rc;
+	f->shadows = calloc(depth, sizeof(*f->shadows));
+	f->unused = calloc(depth, sizeof(*f->unused));
+	f->done = calloc(depth, sizeof(*f->done));
+	f->reaped = calloc(depth, sizeof(*f->reaped));
+	if (!f->shadows || !f->unused || !f->done || !f->reaped)
+		return -ENOMEM;
+	for (unsigned i = 0; i < depth; i++)
+		f->unused[f->unused_count++] = &f->shadows[i];
 	f->is_init = true;
 	rc = f->engine->init ? f->engine->init(&f->inner, err) : 0;
-	/* What the wrapped engine says of itself holds for both. */
+	/* Facts that the wrapped engine reports hold for both. */
 	ctx->can_link = f->inner.can_link;
 	memcpy(ctx->in_use, f->inner.in_use, sizeof(ctx->in_use));
 	memcpy(ctx->note, f->inner.note, sizeof(ctx->note));

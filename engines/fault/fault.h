@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault.h - what the files of this engine share: operations, wrapped and numbered. */
+/* fault.h - wrapped and numbered operations, shared by the files of this engine. */
 #pragma once
 
 #include <stdatomic.h>
@@ -9,14 +9,13 @@
 #include <mlgen/engine.h>
 
 /*
- * What happens to an operation is a function of its number and nothing else. All workers of a job
- * count together, from 1, in the order of submission;
- * what the io layer hands over once more is counted once more. With one worker the same operation
- * meets the same fault in every run.
+ * The fault of an operation depends on its number alone. All workers of a job count together, from
+ * 1, in the order of submission. An operation that the io layer submits again is counted again.
+ * With one worker the same operation meets the same fault in every run.
  *
- * Every operation is taken, so that every one can be failed; metadata that the wrapped engine
- * leaves is done here. The shape is asynchronous over either kind of engine: over a synchronous
- * one, an operation is done in submit and given back by reap.
+ * The engine accepts every operation, so that any can fail. It performs metadata operations that
+ * the wrapped engine does not support. It is asynchronous over either kind of engine: over a
+ * synchronous one, submit performs an operation and reap returns it.
  */
 struct fault_opts {
 	char *engine;
@@ -27,7 +26,7 @@ struct fault_opts {
 	uint64_t delay_ns;
 };
 
-/* All workers of a job. */
+/* State shared by all workers of a job. */
 struct shared {
 	struct mlgen_engine_job inner;
 	void *inner_opts;
@@ -35,12 +34,12 @@ struct shared {
 	int error; /* -errno */
 };
 
-/* One operation as the wrapped engine sees it: the caller's stays as it is. */
+/* Copy of an operation for the wrapped engine; the caller's stays unchanged. */
 struct shadow {
-	struct mlgen_io io; /* first: what comes back is this */
+	struct mlgen_io io; /* first member: the engine returns its address */
 	struct iovec half;
 	struct mlgen_io *outer;
-	int error; /* its result whatever comes back; 0 = that */
+	int error; /* overrides the result; 0 = does not */
 	bool is_late, is_done;
 	uint64_t due_ns; /* 0 = at once */
 };
@@ -52,17 +51,17 @@ struct fault {
 	struct shared *shared;
 	bool is_init;
 	struct shadow *shadows;
-	struct shadow **unused; /* a stack */
-	struct shadow **done;   /* first to last */
+	struct shadow **unused; /* stack */
+	struct shadow **done;   /* oldest first */
 	struct mlgen_io **reaped;
 	unsigned unused_count, done_count, in_engine;
-	bool is_cut; /* the job ends before what is delayed */
+	bool is_cut; /* the job ends before delayed operations are due */
 };
 
-/* fault_here.c: what the wrapped engine leaves. 0 or -errno. */
+/* fault_here.c: perform an operation that the wrapped engine does not support. 0 or -errno. */
 int64_t fault_here_do(struct mlgen_io *op);
 
-/* fault_inject.c: as struct mlgen_engine has them. */
+/* fault_inject.c: functions of struct mlgen_engine. */
 int fault_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n);
 int fault_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
 	       uint64_t timeout_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault_here.c - metadata operations that the wrapped engine leaves, by system calls. */
+/* fault_here.c - perform metadata operations that the wrapped engine does not support. */
 #include "fault.h"
 
 #include <errno.h>
@@ -10,13 +10,6 @@
 static int64_t fault_status(int rc)
 {
 	return rc < 0 ? -errno : 0;
-}
-
-static int64_t fault_open(struct mlgen_io *op)
-{
-	op->file->fd = openat(mlgen_file_dir(op->file), mlgen_file_name(op->file),
-			      op->file->flags | O_CLOEXEC, op->file->mode);
-	return fault_status(op->file->fd);
 }
 
 static int64_t fault_stat(struct mlgen_io *op)
@@ -30,24 +23,17 @@ static int64_t fault_stat(struct mlgen_io *op)
 	return 0;
 }
 
-static int64_t fault_close(struct mlgen_io *op)
-{
-	int64_t rc = fault_status(close(op->file->fd));
-
-	op->file->fd = -1;
-	return rc;
-}
-
 int64_t fault_here_do(struct mlgen_io *op)
 {
-	const struct mlgen_file *file = op->file;
+	struct mlgen_file *file = op->file;
 	off_t off = (off_t)op->off, len = (off_t)op->len_bytes;
 	const char *name = mlgen_file_name(file);
-	int at = mlgen_file_dir(file);
+	int at = mlgen_file_dir(file), rc;
 
 	switch (op->op) {
 	case MLGEN_OPEN:
-		return fault_open(op);
+		file->fd = openat(at, name, file->flags | O_CLOEXEC, file->mode);
+		return fault_status(file->fd);
 	case MLGEN_STAT:
 		return fault_stat(op);
 	case MLGEN_ALLOCATE:
@@ -59,7 +45,9 @@ int64_t fault_here_do(struct mlgen_io *op)
 	case MLGEN_ADVISE:
 		return -posix_fadvise(file->fd, off, len, op->advice);
 	case MLGEN_CLOSE:
-		return fault_close(op);
+		rc = close(file->fd);
+		file->fd = -1;
+		return fault_status(rc);
 	case MLGEN_RENAME:
 		return fault_status(renameat(at, name, at, op->path2));
 	case MLGEN_UNLINK:
@@ -73,5 +61,5 @@ int64_t fault_here_do(struct mlgen_io *op)
 	case MLGEN_OPS:
 		break;
 	}
-	return -EOPNOTSUPP; /* bytes are the wrapped engine's to move */
+	return -EOPNOTSUPP; /* only the wrapped engine moves bytes */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault_inject.c - let operations go to the wrapped engine, or meet their fault. */
+/* fault_inject.c - pass operations to the wrapped engine and inject their faults. */
 #include "fault.h"
 
 #include <errno.h>
@@ -7,21 +7,26 @@
 
 #define SHORT_BYTES 4096u /* O_DIRECT is cut at multiples of it */
 
+static bool is_transfer(const struct mlgen_io *op)
+{
+	return op->op == MLGEN_READ || op->op == MLGEN_WRITE;
+}
+
 static bool is_multiple(uint64_t number, uint64_t every)
 {
 	return every && number % every == 0;
 }
 
 /*
- * A real transfer of fewer bytes. Of one part half of it, never down to nothing, which would be the
- * end of the file; of several parts half of them.
+ * Halve the bytes of a transfer, or the number of its parts if there are several. A part never
+ * shrinks to nothing, which would look like the end of the file.
  */
 static void shorten(struct shadow *s)
 {
 	struct mlgen_io *op = &s->io;
 	size_t half;
 
-	if (op->op != MLGEN_READ && op->op != MLGEN_WRITE)
+	if (!is_transfer(op))
 		return;
 	if (op->iovcnt > 1) {
 		op->iovcnt /= 2;
@@ -40,7 +45,7 @@ static void shorten(struct shadow *s)
 	op->len_bytes = half;
 }
 
-/* Complete, but for a delay. The results become the caller's. */
+/* Complete an operation, apart from its delay, and copy its results to the caller's. */
 static void inject_finish(struct fault *f, struct shadow *s)
 {
 	s->outer->result = s->error ? s->error : s->io.result;
@@ -50,7 +55,7 @@ static void inject_finish(struct fault *f, struct shadow *s)
 	f->done[f->done_count++] = s;
 }
 
-/* Not done at all. */
+/* Fail an operation without performing it. */
 static void inject_fail(struct fault *f, struct shadow *s, int error)
 {
 	if (s->io.op == MLGEN_OPEN) {
@@ -61,7 +66,7 @@ static void inject_fail(struct fault *f, struct shadow *s, int error)
 	inject_finish(f, s);
 }
 
-/* What the wrapped engine has completed. 0 or -errno. */
+/* Reap completions of the wrapped engine. 0 or -errno. */
 static int inject_pull(struct fault *f, unsigned min, uint64_t timeout_ns)
 {
 	int n;
@@ -77,18 +82,8 @@ static int inject_pull(struct fault *f, unsigned min, uint64_t timeout_ns)
 	return 0;
 }
 
-static void inject_in_place(struct fault *f, struct shadow *s)
-{
-	struct mlgen_io *one = &s->io;
-	int rc = f->engine->submit(&f->inner, &one, 1);
-
-	if (rc != 1)
-		s->io.result = rc < 0 ? rc : -EIO;
-	inject_finish(f, s);
-}
-
-/* 0 or -errno; waits where the wrapped engine is full. */
-static int hand_over(struct fault *f, struct shadow *s)
+/* Submit to an asynchronous engine; waits while that is full. 0 or -errno. */
+static int submit_async(struct fault *f, struct shadow *s)
 {
 	struct mlgen_io *one = &s->io;
 	int rc;
@@ -104,10 +99,12 @@ static int hand_over(struct fault *f, struct shadow *s)
 	return 0;
 }
 
-/* Number the operation and let it go its way. 0 or the engine's failure. */
+/* Number an operation and submit it or inject its fault. 0 or the engine's failure. */
 static int inject(struct fault *f, struct shadow *s)
 {
 	uint64_t number = 1 + atomic_fetch_add(&f->shared->operations, 1);
+	struct mlgen_io *one = &s->io;
+	int rc;
 
 	s->is_late = is_multiple(number, f->opts->delay_every);
 	if (number == f->opts->fail_after && s->io.op != MLGEN_CLOSE) {
@@ -115,7 +112,7 @@ static int inject(struct fault *f, struct shadow *s)
 		return 0;
 	}
 	if (number == f->opts->fail_after)
-		s->error = f->shared->error; /* closed all the same, as on Linux */
+		s->error = f->shared->error; /* a failed close closes nevertheless, as on Linux */
 	if (is_multiple(number, f->opts->short_every))
 		shorten(s);
 	if (!(f->engine->caps & MLGEN_CAP(s->io.op))) {
@@ -124,8 +121,11 @@ static int inject(struct fault *f, struct shadow *s)
 		return 0;
 	}
 	if (f->engine->reap)
-		return hand_over(f, s);
-	inject_in_place(f, s);
+		return submit_async(f, s);
+	rc = f->engine->submit(&f->inner, &one, 1);
+	if (rc != 1)
+		s->io.result = rc < 0 ? rc : -EIO;
+	inject_finish(f, s);
 	return 0;
 }
 
@@ -143,8 +143,8 @@ static struct shadow *shadow_of(struct fault *f, struct mlgen_io *op)
 }
 
 /*
- * A chain is gone through here, one after the other: its parts may be done in different places.
- * What follows an open that failed is cancelled.
+ * Perform an operation of a chain and wait for it, because its members may be performed in
+ * different places. Members that follow a failed open are cancelled.
  */
 static int inject_link(struct fault *f, struct shadow *s, bool *is_cancelled)
 {
@@ -164,34 +164,29 @@ static int inject_link(struct fault *f, struct shadow *s, bool *is_cancelled)
 	return rc;
 }
 
-static bool inject_is_transfer(const struct mlgen_io *op)
-{
-	return op->op == MLGEN_READ || op->op == MLGEN_WRITE;
-}
-
 /*
- * Give back what is due, in the order of completion. When the job ends, transfers that are not due
- * are cancelled. The others report what they have done: the caller would not know of a file that
- * was made or renamed.
+ * Return the operations that are due, in the order of completion. When the job ends, transfers that
+ * are not due are cancelled. Metadata operations keep their result, so that the caller learns of a
+ * file that was created or renamed.
  */
-static unsigned give_due(struct fault *f, struct mlgen_io **io, unsigned max, uint64_t now)
+static unsigned return_due(struct fault *f, struct mlgen_io **io, unsigned max, uint64_t now)
 {
-	unsigned given = 0, kept = 0;
+	unsigned returned = 0, waiting = 0;
 
 	for (unsigned i = 0; i < f->done_count; i++) {
 		struct shadow *s = f->done[i];
 
-		if (given == max || (s->due_ns > now && !f->is_cut)) {
-			f->done[kept++] = s;
+		if (returned == max || (s->due_ns > now && !f->is_cut)) {
+			f->done[waiting++] = s;
 			continue;
 		}
-		if (s->due_ns > now && inject_is_transfer(&s->io))
+		if (s->due_ns > now && is_transfer(&s->io))
 			s->outer->result = -ECANCELED;
-		io[given++] = s->outer;
+		io[returned++] = s->outer;
 		f->unused[f->unused_count++] = s;
 	}
-	f->done_count = kept;
-	return given;
+	f->done_count = waiting;
+	return returned;
 }
 
 static uint64_t next_due(const struct fault *f, uint64_t end)
@@ -202,7 +197,7 @@ static uint64_t next_due(const struct fault *f, uint64_t end)
 	return end;
 }
 
-/* Until the wrapped engine has one more, or that time. 0 or -errno. */
+/* Wait until the wrapped engine completes an operation, or until that time. 0 or -errno. */
 static int wait_until(struct fault *f, uint64_t now, uint64_t until)
 {
 	unsigned before = f->done_count;
@@ -211,7 +206,7 @@ static int wait_until(struct fault *f, uint64_t now, uint64_t until)
 	if (until == UINT64_MAX)
 		return inject_pull(f, 1, until);
 	rc = inject_pull(f, 1, until - now);
-	/* Its own time-out is real time, and this may not be. */
+	/* The engine's timeout is in real time, while this clock may be virtual. */
 	if (rc == 0 && f->done_count == before)
 		f->is_cut |= !f->inner.sleep_until(&f->inner, until);
 	return rc;
@@ -244,14 +239,14 @@ int fault_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsign
 	struct fault *f = ctx->priv;
 	uint64_t now = ctx->now_ns(ctx), end = UINT64_MAX;
 	int rc = inject_pull(f, 0, 0);
-	unsigned got = rc < 0 ? 0 : give_due(f, io, max, now);
+	unsigned got = rc < 0 ? 0 : return_due(f, io, max, now);
 
 	if (timeout_ns < UINT64_MAX - now)
 		end = now + timeout_ns;
 	while (rc == 0 && got < min && now < end && f->in_engine + f->done_count > 0) {
 		rc = wait_until(f, now, next_due(f, end));
 		now = ctx->now_ns(ctx);
-		got += give_due(f, io + got, max - got, now);
+		got += return_due(f, io + got, max - got, now);
 	}
 	return rc < 0 ? rc : (int)got;
 }

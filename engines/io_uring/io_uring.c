@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Linux 6.14; of no header of its time. */
+/* Linux 6.14; older headers lack it. */
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x80
 #endif
@@ -47,7 +47,7 @@ static const struct mlgen_field uring_fields[] = {
 
 static const struct uring_opts defaults;
 
-/* What init says of itself. */
+/* ---- report of optional means ---- */
 
 __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size, const char *fmt,
 							 ...)
@@ -60,9 +60,9 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
 	va_end(ap);
 }
 
-/* Those that the ring has been set up with, as the kernel names them; IOPOLL has words of its
- * own. */
-static void put_flags(const struct ring *r, char *text, size_t size)
+/* Append the kernel's names of the ring's set-up flags; IOPOLL is reported as "polled completions".
+ */
+static void append_flags(const struct ring *r, char *text, size_t size)
 {
 	static const struct {
 		unsigned flag;
@@ -81,7 +81,7 @@ static void put_flags(const struct ring *r, char *text, size_t size)
 			append(text, size, "%s%s", *text ? "|" : "", names[i].name);
 }
 
-static void say_in_use(struct ring *r)
+static void report_in_use(struct ring *r)
 {
 	struct mlgen_ctx *ctx = r->ctx;
 	char flags[96] = "";
@@ -96,38 +96,14 @@ static void say_in_use(struct ring *r)
 		r->opts->nowait ? "RWF_NOWAIT" : "",
 	};
 
-	put_flags(r, flags, sizeof(flags));
+	append_flags(r, flags, sizeof(flags));
 	for (size_t i = 0; i < sizeof(means) / sizeof(means[0]); i++)
 		if (*means[i])
 			append(ctx->in_use, sizeof(ctx->in_use), "%s%s", *ctx->in_use ? ", " : "",
 			       means[i]);
 }
 
-/* Setting up. */
-
-static int uring_allocate(struct ring *r)
-{
-	unsigned depth = r->ctx->iodepth;
-
-	r->done = calloc(depth, sizeof(*r->done));
-	r->stats = calloc(depth, sizeof(*r->stats));
-	if (!r->done || !r->stats)
-		return -ENOMEM;
-	return stack_fill(&r->free_stats, depth);
-}
-
-static int uring_start(struct ring *r, struct mlgen_err *err)
-{
-	int rc = uring_ring_open(r, err);
-
-	if (rc == 0)
-		rc = uring_allocate(r);
-	if (rc == 0)
-		rc = uring_files_register(r, err);
-	if (rc == 0)
-		uring_files_register_buffer(r);
-	return rc;
-}
+/* ---- set-up ---- */
 
 static int uring_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 {
@@ -142,12 +118,22 @@ static int uring_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 	r->ctx = ctx;
 	r->opts = ctx->opts && !ctx->job->is_preparing ? ctx->opts : &defaults;
 	r->rw_flags = (r->opts->uncached ? RWF_DONTCACHE : 0) | (r->opts->nowait ? RWF_NOWAIT : 0);
-	rc = uring_start(r, err);
+	rc = uring_ring_open(r, err);
 	if (rc < 0)
 		return rc;
-	/* Opening a file for reads behind it takes a slot known beforehand. */
+	r->done = calloc(ctx->iodepth, sizeof(*r->done));
+	r->stats = calloc(ctx->iodepth, sizeof(*r->stats));
+	if (!r->done || !r->stats)
+		return -ENOMEM;
+	rc = stack_fill(&r->free_stats, ctx->iodepth);
+	if (rc == 0)
+		rc = uring_files_register(r, err);
+	if (rc < 0)
+		return rc;
+	uring_files_register_buffer(r);
+	/* Linked reads name their file before it is open, so the open needs a slot. */
 	ctx->can_link = r->slots && !r->opts->hipri;
-	say_in_use(r);
+	report_in_use(r);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* io_uring.h - what the files of this engine share: a worker's ring. */
+/* io_uring.h - a worker's ring, shared by the files of this engine. */
 #pragma once
 
 #include <errno.h>
@@ -13,15 +13,15 @@
 #include <mlgen/engine.h>
 
 /*
- * A ring belongs to one worker. What every read and write goes through is together in
- * uring_submit.c and uring_reap.c, or inline here, so that none of it is a call from file to file.
+ * A ring belongs to one worker. The code that every read and write runs is in uring_submit.c and
+ * uring_reap.c, or inline here, so that it contains no calls between files.
  */
 
-/* No registered buffer is larger than 1 GiB: a larger one is several. */
+/* The kernel registers at most 1 GiB at once, so a larger buffer is registered as several. */
 #define ONE_BUFFER_SHIFT 30
 #define ONE_BUFFER_BYTES (1ull << ONE_BUFFER_SHIFT)
 
-/* In this order, so that options of zeros are the defaults. */
+/* USE_AUTO is 0, so that zeroed options are the defaults. */
 enum use { USE_AUTO, USE_NO, USE_YES };
 
 struct uring_opts {
@@ -30,7 +30,7 @@ struct uring_opts {
 	uint64_t force_async;
 };
 
-/* Numbers that are free, last in first out. */
+/* Stack of free numbers. */
 struct stack {
 	unsigned *item;
 	unsigned count;
@@ -41,20 +41,20 @@ struct ring {
 	struct mlgen_ctx *ctx;
 	const struct uring_opts *opts;
 	bool is_open;
-	bool takes[MLGEN_OPS]; /* this ring does it; others are done here */
+	bool supports[MLGEN_OPS]; /* others are performed by system calls */
 	unsigned in_kernel;
 	int rw_flags;
 	uint64_t requests; /* counted for force_async only */
-	/* The registered buffer; fixed_bytes 0 = none. */
+	/* Registered buffer; fixed_bytes 0 = none. */
 	uintptr_t buf;
 	uint64_t fixed_bytes;
-	/* The table of registered files: slots nobody uses; 0 slots = none. */
+	/* Table of registered files and its free slots; 0 slots = no table. */
 	unsigned slots;
 	struct stack free_slots;
-	/* Where the STAT operations in flight are answered. */
+	/* Results of the STAT operations in flight. */
 	struct statx *stats;
 	struct stack free_stats;
-	/* Complete without the ring, first to last. */
+	/* Operations that are complete without the ring, oldest first. */
 	struct mlgen_io **done;
 	unsigned done_count;
 };
@@ -79,7 +79,7 @@ static inline unsigned stack_pop(struct stack *s)
 	return s->item[--s->count];
 }
 
-/* A file in the table has its slot + 1 as its word. */
+/* file->word is 1 + the slot of a registered file, or 0. */
 
 static inline void hold_slot(struct ring *r, struct mlgen_file *file)
 {
@@ -103,53 +103,54 @@ static inline bool moves_bytes(const struct mlgen_io *op)
 }
 
 /*
- * Without O_NONBLOCK: of a filesystem that cannot read without waiting, the ring would take it for
- * one that can, and wait in the submission instead of handing such reads to threads of its own.
+ * O_NONBLOCK is left out. With it the ring would assume that the filesystem can read without
+ * waiting. On a filesystem that cannot, submission would wait instead of passing the reads to
+ * kernel threads.
  */
 static inline int uring_open_flags(const struct mlgen_file *file)
 {
 	return file->flags & ~O_NONBLOCK;
 }
 
-/* Complete without the ring: reap gives it back. */
+/* Complete an operation without the ring; reap returns it. */
 static inline void uring_done(struct ring *r, struct mlgen_io *op, int64_t result)
 {
 	op->result = result;
 	r->done[r->done_count++] = op;
 }
 
-/* io_uring.c: a sentence more in what init says of itself. */
+/* io_uring.c: append a sentence to ctx->note. */
 __attribute__((format(printf, 2, 3))) void uring_note(struct mlgen_ctx *ctx, const char *fmt, ...);
 
-/* uring_ring.c: the best ring that this kernel has; 0 or -errno with err. An open one is to be
- * closed whatever this gives back. */
+/* uring_ring.c: set up the best ring that this kernel has. 0 or -errno with err. Close the ring if
+ * is_open is set, even after an error. */
 int uring_ring_open(struct ring *r, struct mlgen_err *err);
 void uring_ring_close(struct ring *r);
 
-/* uring_files.c: what the ring need not look up each time. A table that has to be is -errno with
- * err; a buffer never is an error. */
+/* uring_files.c: register the table of files and the buffer. Without the table, -errno with err if
+ * the job requires one; a refused buffer is no error. */
 int uring_files_register(struct ring *r, struct mlgen_err *err);
 void uring_files_register_buffer(struct ring *r);
 void uring_files_unregister(struct ring *r);
 uint64_t uring_files_lock_limit(void); /* bytes of memory that may be locked */
 
-/* uring_ops.c: all but reads and writes. Is it for the ring, or done here; as a request; and, once
- * op->result is the kernel's, what else it writes. */
-bool uring_ops_takes(const struct ring *r, const struct mlgen_io *op);
+/* uring_ops.c: operations other than READ and WRITE. Does the ring support the operation? Fill its
+ * request; and after completion, when op->result is the kernel's, set its other results. */
+bool uring_ops_supports(const struct ring *r, const struct mlgen_io *op);
 void uring_ops_prep(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op);
 void uring_ops_settle(struct ring *r, struct mlgen_io *op);
 
-/* uring_here.c: by a system call. 0 or -errno. */
+/* uring_here.c: perform an operation by a system call. 0 or -errno. */
 int64_t uring_here_do(struct ring *r, struct mlgen_io *op);
 
-/* uring_chain.c: of n operations, how many the chain at their head has; is there room for it; its
- * end where there never will be; a link of it. */
+/* uring_chain.c: the length of the chain at the head of n operations; is there room for the chain;
+ * fail the chain where there never will be room; set the link flag of a request. */
 unsigned uring_chain_len(struct mlgen_io **io, unsigned n);
 bool uring_chain_fits(const struct ring *r, struct mlgen_io **io, unsigned len);
 void uring_chain_refuse(struct ring *r, struct mlgen_io **io, unsigned len);
 void uring_chain_link(struct io_uring_sqe *sqe, const struct mlgen_io *op);
 
-/* uring_submit.c, uring_reap.c: as struct mlgen_engine has them. */
+/* uring_submit.c, uring_reap.c: functions of struct mlgen_engine. */
 int uring_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n);
 int uring_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
 	       uint64_t timeout_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uring_chain.c - chains: the open, reads and close of a file, linked, go as a whole. */
+/* uring_chain.c - chains: the linked open, reads and close of a file. */
 #include "io_uring.h"
 
 unsigned uring_chain_len(struct mlgen_io **io, unsigned n)
@@ -11,14 +11,14 @@ unsigned uring_chain_len(struct mlgen_io **io, unsigned n)
 	return len;
 }
 
-/* A chain goes as a whole, and its file needs a slot. */
+/* A chain is submitted whole, and its file needs a slot. */
 bool uring_chain_fits(const struct ring *r, struct mlgen_io **io, unsigned len)
 {
 	return io_uring_sq_space_left(&r->uring) >= len &&
 	       (io[0]->op != MLGEN_OPEN || r->free_slots.count);
 }
 
-/* No slot is free and nothing under way will free one. */
+/* Fail a chain: no slot is free, and no operation in flight will free one. */
 void uring_chain_refuse(struct ring *r, struct mlgen_io **io, unsigned len)
 {
 	uring_done(r, io[0], -EMFILE);
@@ -27,8 +27,8 @@ void uring_chain_refuse(struct ring *r, struct mlgen_io **io, unsigned len)
 }
 
 /*
- * Hard but for the open: a short read ends a soft chain, the close behind it would never run, and
- * the slot be lost.
+ * Links are hard except for that of the open. A short read ends a soft chain: the close after it
+ * would never run, and the slot would be lost.
  */
 void uring_chain_link(struct io_uring_sqe *sqe, const struct mlgen_io *op)
 {

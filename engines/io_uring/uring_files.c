@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uring_files.c - the table of files and the buffer that are registered with a ring. */
+/* uring_files.c - register the table of files and the buffer with a ring. */
 #include "io_uring.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
 
-static const char *why_no_table(int rc)
+static const char *table_remedy(int rc)
 {
 	switch (rc) {
 	case -EMFILE:
@@ -52,19 +52,19 @@ int uring_files_register(struct ring *r, struct mlgen_err *err)
 		return mlgen_fail(
 			err, rc,
 			"registerfiles: a table of %u files: %s; %s, or drop registerfiles=1",
-			slots, strerror(-rc), why_no_table(rc));
+			slots, strerror(-rc), table_remedy(rc));
 	if (rc < 0) {
 		uring_note(
 			ctx,
 			"registerfiles: not a table of %u files but ordinary descriptors: %s; %s",
-			slots, strerror(-rc), why_no_table(rc));
+			slots, strerror(-rc), table_remedy(rc));
 		return 0;
 	}
 	r->slots = slots;
 	return stack_fill(&r->free_slots, slots);
 }
 
-/* Never an error: what is measured stays the same. */
+/* A refusal is no error, because the measured figures mean the same. */
 void uring_files_register_buffer(struct ring *r)
 {
 	struct mlgen_ctx *ctx = r->ctx;

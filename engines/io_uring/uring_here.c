@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uring_here.c - operations that this ring does not take, done by system calls. */
+/* uring_here.c - perform operations that this ring does not support by system calls. */
 #include "io_uring.h"
 
 #include <unistd.h>
@@ -9,7 +9,7 @@ static int64_t here_status(int rc)
 	return rc < 0 ? -errno : 0;
 }
 
-/* A polled ring reads by slot all the same: the descriptor is put there. */
+/* The descriptor is registered in a slot, so that a polled ring can read by slot, too. */
 static int64_t open_here(struct ring *r, struct mlgen_file *file)
 {
 	file->word = 0;

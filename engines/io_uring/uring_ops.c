@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uring_ops.c - operations that move no bytes: as requests of a ring, and their answers. */
+/* uring_ops.c - requests and results of operations that move no bytes. */
 #include "io_uring.h"
 
-/* As a request. */
+/* ---- requests ---- */
 
 static void prep_open(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_file *file)
 {
@@ -13,7 +13,7 @@ static void prep_open(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_fil
 	file->word = 0;
 	if (r->free_slots.count) {
 		hold_slot(r, file);
-		/* No program run from here inherits it: the flag is refused. */
+		/* The kernel refuses O_CLOEXEC for a slot, which no other program inherits. */
 		io_uring_prep_openat_direct(sqe, at, name, uring_open_flags(file) & ~O_CLOEXEC,
 					    file->mode, slot_of(file));
 	} else {
@@ -21,7 +21,7 @@ static void prep_open(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_fil
 	}
 }
 
-/* Until it is back, size_bytes is the number of its answer's place. */
+/* size_bytes holds the index of the result in r->stats until the operation completes. */
 static void prep_stat(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op)
 {
 	const struct mlgen_file *file = op->file;
@@ -41,7 +41,7 @@ static void prep_close(struct io_uring_sqe *sqe, const struct mlgen_file *file)
 		io_uring_prep_close(sqe, file->fd);
 }
 
-/* A length has 32 bits; newer kernels look for a longer one in addr. */
+/* The length field has 32 bits; newer kernels accept a longer length in addr. */
 static void prep_advise(struct io_uring_sqe *sqe, int fd, const struct mlgen_io *op)
 {
 	io_uring_prep_fadvise(sqe, fd, op->off, 0, op->advice);
@@ -51,9 +51,9 @@ static void prep_advise(struct io_uring_sqe *sqe, int fd, const struct mlgen_io 
 		sqe->addr = op->len_bytes;
 }
 
-/* Once the kernel has answered. */
+/* ---- results ---- */
 
-static void opened(struct ring *r, struct mlgen_io *op)
+static void settle_open(struct ring *r, struct mlgen_io *op)
 {
 	struct mlgen_file *file = op->file;
 
@@ -65,7 +65,7 @@ static void opened(struct ring *r, struct mlgen_io *op)
 		op->result = 0;
 }
 
-static void stated(struct ring *r, struct mlgen_io *op)
+static void settle_stat(struct ring *r, struct mlgen_io *op)
 {
 	unsigned at = (unsigned)op->size_bytes;
 
@@ -73,11 +73,11 @@ static void stated(struct ring *r, struct mlgen_io *op)
 	stack_push(&r->free_stats, at);
 }
 
-static void closed(struct ring *r, struct mlgen_io *op)
+static void settle_close(struct ring *r, struct mlgen_io *op)
 {
 	struct mlgen_file *file = op->file;
 
-	/* It did not run: the open before it failed, and gave the slot back. */
+	/* The close did not run: the open before it failed and freed the slot. */
 	if (op->result == -ECANCELED)
 		return;
 	if (file->word)
@@ -85,12 +85,12 @@ static void closed(struct ring *r, struct mlgen_io *op)
 	file->fd = -1;
 }
 
-bool uring_ops_takes(const struct ring *r, const struct mlgen_io *op)
+bool uring_ops_supports(const struct ring *r, const struct mlgen_io *op)
 {
-	/* The length that only newer kernels take, see prep_advise. */
+	/* Only newer kernels accept the length; see prep_advise. */
 	if (op->op == MLGEN_ADVISE && op->len_bytes > UINT32_MAX && op->file->fd >= 0)
 		return false;
-	return r->takes[op->op];
+	return r->supports[op->op];
 }
 
 void uring_ops_prep(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op)
@@ -139,7 +139,7 @@ void uring_ops_prep(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *o
 	case MLGEN_OPS:
 		return;
 	}
-	/* What is done to the open file itself. */
+	/* Operations on an open file, by slot or descriptor. */
 	if (file->word)
 		sqe->flags |= IOSQE_FIXED_FILE;
 }
@@ -147,9 +147,9 @@ void uring_ops_prep(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *o
 void uring_ops_settle(struct ring *r, struct mlgen_io *op)
 {
 	if (op->op == MLGEN_OPEN)
-		opened(r, op);
+		settle_open(r, op);
 	else if (op->op == MLGEN_STAT)
-		stated(r, op);
+		settle_stat(r, op);
 	else if (op->op == MLGEN_CLOSE)
-		closed(r, op);
+		settle_close(r, op);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uring_reap.c - take completions from a ring, and wait for them. */
+/* uring_reap.c - reap completions of a ring, and wait for them. */
 #include "io_uring.h"
 
 #include <string.h>
 #include <time.h>
 
-static unsigned reap_take_done(struct ring *r, struct mlgen_io **io, unsigned max)
+static unsigned reap_done(struct ring *r, struct mlgen_io **io, unsigned max)
 {
 	unsigned n = r->done_count < max ? r->done_count : max;
 
@@ -15,8 +15,8 @@ static unsigned reap_take_done(struct ring *r, struct mlgen_io **io, unsigned ma
 	return n;
 }
 
-/* A polled ring's first answer says whether the device can be polled. */
-static void cannot_poll(struct ring *r)
+/* -EOPNOTSUPP of a read or write on a polled ring: the device cannot be polled. */
+static void note_no_poll(struct ring *r)
 {
 	if (!*r->ctx->note)
 		uring_note(r->ctx,
@@ -24,7 +24,7 @@ static void cannot_poll(struct ring *r)
 			   "direct=1; drop hipri, or give the driver some (nvme.poll_queues=N)");
 }
 
-static unsigned reap_take(struct ring *r, struct mlgen_io **io, unsigned max)
+static unsigned reap_ring(struct ring *r, struct mlgen_io **io, unsigned max)
 {
 	struct io_uring_cqe *cqe;
 	unsigned head, n = 0;
@@ -39,7 +39,7 @@ static unsigned reap_take(struct ring *r, struct mlgen_io **io, unsigned max)
 		if (!moves_bytes(op))
 			uring_ops_settle(r, op);
 		else if (op->result == -EOPNOTSUPP && r->opts->hipri)
-			cannot_poll(r);
+			note_no_poll(r);
 		io[n++] = op;
 	}
 	io_uring_cq_advance(&r->uring, n);
@@ -47,19 +47,19 @@ static unsigned reap_take(struct ring *r, struct mlgen_io **io, unsigned max)
 	return n;
 }
 
-/* Has the kernel completions that it shows only when it is entered? */
+/* May the kernel have completions that it shows only when it is entered? */
 static bool holds_back(const struct ring *r)
 {
 	return r->opts->hipri || (IO_URING_READ_ONCE(*r->uring.sq.kflags) &
 				  (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN));
 }
 
-static unsigned reap_look(struct ring *r, struct mlgen_io **io, unsigned max)
+static unsigned reap_available(struct ring *r, struct mlgen_io **io, unsigned max)
 {
-	unsigned n = reap_take(r, io, max);
+	unsigned n = reap_ring(r, io, max);
 
 	if (n == 0 && r->in_kernel && holds_back(r) && io_uring_get_events(&r->uring) >= 0)
-		n = reap_take(r, io, max);
+		n = reap_ring(r, io, max);
 	return n;
 }
 
@@ -71,7 +71,7 @@ static uint64_t reap_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* A polled ring knows no timeout: the kernel polls on until there are n. */
+/* A polled ring has no timeout: the kernel would poll until there are n. */
 static int poll_until(struct ring *r, unsigned n, uint64_t end_ns)
 {
 	int rc = 0;
@@ -84,8 +84,8 @@ static int poll_until(struct ring *r, unsigned n, uint64_t end_ns)
 	return rc;
 }
 
-/* Until there are n completions, or it is end_ns (UINT64_MAX: for ever). 0, -ETIME, -EINTR or the
- * ring's failure; 0, too, when time is up and some of the n are there. */
+/* Wait for n completions until end_ns (UINT64_MAX = for ever). 0, -ETIME, -EINTR or the ring's
+ * failure; also 0 when time is up and some of the n are there. */
 static int await(struct ring *r, unsigned n, uint64_t end_ns)
 {
 	struct io_uring_cqe *first;
@@ -107,37 +107,28 @@ static int await(struct ring *r, unsigned n, uint64_t end_ns)
 	return rc < 0 ? rc : 0;
 }
 
-static uint64_t reap_end_of(uint64_t timeout_ns)
-{
-	uint64_t now = timeout_ns == UINT64_MAX ? 0 : reap_now_ns();
-
-	return timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
-}
-
-static bool is_past(uint64_t end_ns)
-{
-	return end_ns != UINT64_MAX && reap_now_ns() >= end_ns;
-}
-
-/* The time counts from here, however often a signal or a part of what is waited for ends the
- * wait. */
+/* The timeout counts from the call, even if signals or some of the completions end a wait early. */
 int uring_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
 	       uint64_t timeout_ns)
 {
 	struct ring *r = ctx->priv;
-	unsigned got = r->done_count ? reap_take_done(r, io, max) : 0;
+	unsigned got = r->done_count ? reap_done(r, io, max) : 0;
 	bool is_late = false;
-	uint64_t end_ns;
+	uint64_t now = 0, end_ns = UINT64_MAX;
 
-	got += min > got ? reap_take(r, io + got, max - got) : reap_look(r, io + got, max - got);
-	end_ns = got < min ? reap_end_of(timeout_ns) : 0;
+	got += min > got ? reap_ring(r, io + got, max - got)
+			 : reap_available(r, io + got, max - got);
+	if (got < min && timeout_ns != UINT64_MAX)
+		now = reap_now_ns();
+	if (timeout_ns < UINT64_MAX - now)
+		end_ns = now + timeout_ns;
 	while (got < min && !is_late) {
 		int rc = await(r, min - got, end_ns);
 
 		if (rc < 0 && rc != -ETIME && rc != -EINTR)
 			return rc;
-		is_late = rc == -ETIME || is_past(end_ns);
-		got += reap_take(r, io + got, max - got);
+		is_late = rc == -ETIME || (end_ns != UINT64_MAX && reap_now_ns() >= end_ns);
+		got += reap_ring(r, io + got, max - got);
 	}
 	return (int)got;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uring_ring.c - set up the best ring that this kernel has, and say why there is none. */
+/* uring_ring.c - set up the best ring that this kernel has, or explain its refusal. */
 #include "io_uring.h"
 
 #include <inttypes.h>
@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#define SAYS "ioengine=io_uring: io_uring_setup: "
+#define ERROR_PREFIX "ioengine=io_uring: io_uring_setup: "
 
-/* A ring has no more entries (IORING_MAX_ENTRIES of the kernel). */
+/* Maximum entries of a ring (IORING_MAX_ENTRIES of the kernel). */
 #define ENTRIES_MAX 32768u
 
-/* Why there is no ring. */
+/* ---- why there is no ring ---- */
 
 static int refused_perm(int rc, struct mlgen_err *err)
 {
@@ -25,14 +25,16 @@ static int refused_perm(int rc, struct mlgen_err *err)
 		fclose(f);
 	if (disabled)
 		return mlgen_fail(err, rc,
-				  SAYS "%s; kernel.io_uring_disabled is %d (%s), set it to 0 or "
-				       "use ioengine=libaio",
+				  ERROR_PREFIX
+				  "%s; kernel.io_uring_disabled is %d (%s), set it to 0 or "
+				  "use ioengine=libaio",
 				  strerror(-rc), disabled,
 				  disabled == 1 ? "for the privileged only" : "for nobody");
 	return mlgen_fail(err, rc,
-			  SAYS "%s; a seccomp profile, such as that of a container, refuses it: "
-			       "allow io_uring_setup, io_uring_enter and io_uring_register there, "
-			       "or use ioengine=libaio",
+			  ERROR_PREFIX
+			  "%s; a seccomp profile, such as that of a container, refuses it: "
+			  "allow io_uring_setup, io_uring_enter and io_uring_register there, "
+			  "or use ioengine=libaio",
 			  strerror(-rc));
 }
 
@@ -42,25 +44,25 @@ static int refused_old(int rc, struct mlgen_err *err)
 
 	uname(&host);
 	return mlgen_fail(err, rc,
-			  SAYS
+			  ERROR_PREFIX
 			  "%s; it takes Linux 5.11, built with io_uring, and a seccomp profile "
 			  "that does not hide it (this is Linux %s); or use ioengine=libaio",
 			  strerror(-rc), host.release);
 }
 
-/* Kernels before 5.12 lock the memory of rings; all of one user's count. */
+/* Kernels before 5.12 lock the memory of rings; all rings of a user count together. */
 static int refused_memory(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
 {
 	uint64_t entries = 1, bytes;
 
 	while (entries < ctx->iodepth)
 		entries *= 2;
-	/* One SQE, two CQEs and one index for each, and two pages of heads. */
+	/* Each entry has one SQE, two CQEs and one index; the heads take two pages. */
 	bytes = entries * (64 + 2 * 16 + 4) + 8192;
 	return mlgen_fail(err, rc,
-			  SAYS "%s; %u rings of iodepth=%u need %" PRIu64
-			       " KiB of locked memory and the limit is %" PRIu64
-			       " KiB: raise it (ulimit -l) or lower iodepth",
+			  ERROR_PREFIX "%s; %u rings of iodepth=%u need %" PRIu64
+				       " KiB of locked memory and the limit is %" PRIu64
+				       " KiB: raise it (ulimit -l) or lower iodepth",
 			  strerror(-rc), ctx->job->workers, ctx->iodepth,
 			  ctx->job->workers * bytes / 1024 + 1, uring_files_lock_limit() / 1024);
 }
@@ -78,22 +80,21 @@ static int refused(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
 	case -EMFILE:
 	case -ENFILE:
 		return mlgen_fail(err, rc,
-				  SAYS "%s; each of %u workers has a ring, and each ring a "
-				       "descriptor: raise ulimit -n",
+				  ERROR_PREFIX "%s; each of %u workers has a ring, and each ring a "
+					       "descriptor: raise ulimit -n",
 				  strerror(-rc), ctx->job->workers);
 	default:
-		return mlgen_fail(err, rc, SAYS "%s", strerror(-rc));
+		return mlgen_fail(err, rc, ERROR_PREFIX "%s", strerror(-rc));
 	}
 }
 
-/* Setting up the ring. */
+/* ---- set-up ---- */
 
 /*
- * Best first. Completions are worked off by this thread when it asks for them (DEFER_TASKRUN, Linux
- * 6.1), or at least without interrupting it (COOP_TASKRUN, 5.19). TASKRUN_FLAG lets a look at the
- * empty ring see that there is such work. SUBMIT_ALL (5.18) does not stop behind a bad request.
- * IORING_SETUP_NO_SQARRAY is not for this list: a liburing that does not know it returns
- * completions that are none.
+ * Flags to try, best first. This thread processes completions when it asks for them (DEFER_TASKRUN,
+ * Linux 6.1), or at least is not interrupted by them (COOP_TASKRUN, 5.19). TASKRUN_FLAG shows in an
+ * empty ring that completions are pending. SUBMIT_ALL (5.18) continues after a bad request. Do not
+ * add IORING_SETUP_NO_SQARRAY: a liburing that does not know the flag returns bogus completions.
  */
 static const unsigned ring_set_ups[] = {
 	IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
@@ -105,7 +106,7 @@ static const unsigned ring_set_ups[] = {
 	0,
 };
 
-/* Of no use where another thread submits, and refused. */
+/* The kernel refuses these flags where a kernel thread submits. */
 #define NOT_WITH_SQPOLL                                                                            \
 	(IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG)
 
@@ -114,7 +115,7 @@ static int ring_set_up(struct ring *r)
 	unsigned entries = r->ctx->iodepth, flags;
 	int rc = -EINVAL;
 
-	/* That thread gives entries back late: a completion may be here first. */
+	/* The kernel thread frees entries late: a completion may arrive earlier. */
 	if (r->opts->sqthread_poll)
 		entries *= 2;
 	for (size_t i = 0; i < sizeof(ring_set_ups) / sizeof(ring_set_ups[0]); i++) {
@@ -151,39 +152,62 @@ static const enum io_uring_op ring_opcode[MLGEN_OPS] = {
 };
 /* clang-format on */
 
-/* A polled ring takes nothing but reads and writes. */
-static void see_what_it_takes(struct ring *r)
+/* A polled ring supports only reads and writes. */
+static void probe_operations(struct ring *r)
 {
 	struct io_uring_probe *probe = io_uring_get_probe_ring(&r->uring);
 
 	for (unsigned op = 0; op < MLGEN_OPS; op++) {
 		bool moves = op == MLGEN_READ || op == MLGEN_WRITE;
-		/* Where asking is refused: all that Linux 5.11 has. */
+		/* If the probe is refused, assume the operations of Linux 5.11. */
 		bool has = probe ? io_uring_opcode_supported(probe, (int)ring_opcode[op])
 				 : op != MLGEN_MKDIR;
 
-		r->takes[op] = moves || (has && !r->opts->hipri);
+		r->supports[op] = moves || (has && !r->opts->hipri);
 	}
 	io_uring_free_probe(probe);
 }
 
-static int too_deep(const struct ring *r, struct mlgen_err *err)
+static int check_depth(const struct ring *r, struct mlgen_err *err)
 {
 	bool polls = r->opts->sqthread_poll;
-	unsigned most = polls ? ENTRIES_MAX / 2 : ENTRIES_MAX;
+	unsigned max = polls ? ENTRIES_MAX / 2 : ENTRIES_MAX;
 
-	if (r->ctx->iodepth <= most)
+	if (r->ctx->iodepth <= max)
 		return 0;
 	return mlgen_fail(err, -EINVAL, "iodepth: %u is more than a ring of io_uring holds%s, %u",
-			  r->ctx->iodepth, polls ? " with sqthread_poll" : "", most);
+			  r->ctx->iodepth, polls ? " with sqthread_poll" : "", max);
 }
 
-/* What is still under way would go on writing to a buffer that is gone. */
-static void ring_drain(struct ring *r)
+int uring_ring_open(struct ring *r, struct mlgen_err *err)
+{
+	int rc = check_depth(r, err);
+
+	if (rc < 0)
+		return rc;
+	rc = ring_set_up(r);
+	if (rc < 0)
+		return refused(r->ctx, rc, err);
+	/* EXT_ARG (5.11) is needed to wait with a timeout. Such kernels also have every operation
+	 * used here except mkdir. */
+	if (!(r->uring.features & IORING_FEAT_EXT_ARG))
+		return refused_old(-ENOSYS, err);
+	/* Saves a look-up of the ring's descriptor per call; optional, so errors are ignored. */
+	io_uring_register_ring_fd(&r->uring);
+	probe_operations(r);
+	return 0;
+}
+
+/*
+ * The kernel frees a ring in the background. Files and memory are unregistered here and now,
+ * because those of the next worker are under the same limits.
+ */
+void uring_ring_close(struct ring *r)
 {
 	struct io_uring_cqe *cqe;
 	int rc = 0;
 
+	/* Operations in flight would continue to write to a buffer that is freed. */
 	while (r->in_kernel && (rc == 0 || rc == -EINTR)) {
 		rc = io_uring_wait_cqe(&r->uring, &cqe);
 		if (rc)
@@ -191,33 +215,6 @@ static void ring_drain(struct ring *r)
 		io_uring_cqe_seen(&r->uring, cqe);
 		r->in_kernel--;
 	}
-}
-
-int uring_ring_open(struct ring *r, struct mlgen_err *err)
-{
-	int rc = too_deep(r, err);
-
-	if (rc < 0)
-		return rc;
-	rc = ring_set_up(r);
-	if (rc < 0)
-		return refused(r->ctx, rc, err);
-	/* Waiting with a timeout, and every operation used here but mkdir. */
-	if (!(r->uring.features & IORING_FEAT_EXT_ARG))
-		return refused_old(-ENOSYS, err);
-	/* Saves looking the descriptor up; what refuses it goes without. */
-	io_uring_register_ring_fd(&r->uring);
-	see_what_it_takes(r);
-	return 0;
-}
-
-/*
- * A ring ends in the background; what is taken back here is closed and unlocked now: the next
- * worker's files and memory are under the same limits.
- */
-void uring_ring_close(struct ring *r)
-{
-	ring_drain(r);
 	uring_files_unregister(r);
 	io_uring_queue_exit(&r->uring);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uring_submit.c - fill the queue of a ring, and hand it to the kernel. */
+/* uring_submit.c - fill the submission queue of a ring, and pass it to the kernel. */
 #include "io_uring.h"
 
-/* One request moves no more: Linux cuts it there itself (MAX_RW_COUNT). */
+/* Maximum bytes of a request; Linux cuts larger ones (MAX_RW_COUNT). */
 #define ONE_REQUEST_BYTES 0x7ffff000u
 
-/* How often a submission that the kernel has no memory for is repeated. */
+/* Retries of a submission that the kernel has no memory for. */
 #define TRIES_MAX 100u
 
-/* Reads and writes: as few steps as can be, this runs for each of them. */
+/* ---- requests of reads and writes: the hot path ---- */
 
 static bool is_fixed(const struct ring *r, uint64_t at, uint64_t len)
 {
@@ -32,13 +32,6 @@ static void prep_one_part(const struct ring *r, struct io_uring_sqe *sqe, const 
 	}
 }
 
-static void prep_parts(struct io_uring_sqe *sqe, const struct mlgen_io *op, bool is_write)
-{
-	sqe->addr = (uintptr_t)op->iov;
-	sqe->len = (unsigned)op->iovcnt;
-	sqe->opcode = is_write ? IORING_OP_WRITEV : IORING_OP_READV;
-}
-
 static void prep_transfer(struct ring *r, struct io_uring_sqe *sqe, const struct mlgen_io *op)
 {
 	const struct mlgen_file *file = op->file;
@@ -50,16 +43,29 @@ static void prep_transfer(struct ring *r, struct io_uring_sqe *sqe, const struct
 		.off = op->off,
 		.rw_flags = r->rw_flags,
 	};
-	if (op->iovcnt == 1)
+	if (op->iovcnt == 1) {
 		prep_one_part(r, sqe, op->iov, is_write);
-	else
-		prep_parts(sqe, op, is_write);
+	} else {
+		sqe->addr = (uintptr_t)op->iov;
+		sqe->len = (unsigned)op->iovcnt;
+		sqe->opcode = is_write ? IORING_OP_WRITEV : IORING_OP_READV;
+	}
 	if (r->opts->force_async && ++r->requests % r->opts->force_async == 0)
 		sqe->flags |= IOSQE_ASYNC;
 }
 
-static void submit_put(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op)
+/* Queue an operation or perform it here. False: the queue is full. */
+static bool queue_op(struct ring *r, struct mlgen_io *op)
 {
+	struct io_uring_sqe *sqe;
+
+	if (!moves_bytes(op) && !uring_ops_supports(r, op)) {
+		uring_done(r, op, uring_here_do(r, op));
+		return true;
+	}
+	sqe = io_uring_get_sqe(&r->uring);
+	if (!sqe)
+		return false;
 	if (moves_bytes(op))
 		prep_transfer(r, sqe, op);
 	else
@@ -67,49 +73,35 @@ static void submit_put(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io
 	if (op->flags & MLGEN_IO_LINK)
 		uring_chain_link(sqe, op);
 	sqe->user_data = (uintptr_t)op;
-}
-
-static bool put_next(struct ring *r, struct mlgen_io *op)
-{
-	struct io_uring_sqe *sqe;
-
-	if (!moves_bytes(op) && !uring_ops_takes(r, op)) {
-		uring_done(r, op, uring_here_do(r, op));
-		return true;
-	}
-	sqe = io_uring_get_sqe(&r->uring);
-	if (!sqe)
-		return false;
-	submit_put(r, sqe, op);
 	return true;
 }
 
-/* How many of n are in the submission queue, or done already. */
-static unsigned put_all(struct ring *r, struct mlgen_io **io, unsigned n)
+/* Queue or perform up to n operations; returns their number. */
+static unsigned queue_all(struct ring *r, struct mlgen_io **io, unsigned n)
 {
-	unsigned i = 0, whole = 0; /* of a chain that was found to fit */
+	unsigned i = 0, chain_end = 0; /* end of a chain that fits */
 
 	for (; i < n; i++) {
-		if (i >= whole && io[i]->flags & MLGEN_IO_LINK) {
-			whole = i + uring_chain_len(io + i, n - i);
-			if (!uring_chain_fits(r, io + i, whole - i))
+		if (i >= chain_end && io[i]->flags & MLGEN_IO_LINK) {
+			chain_end = i + uring_chain_len(io + i, n - i);
+			if (!uring_chain_fits(r, io + i, chain_end - i))
 				break;
 		}
-		if (!put_next(r, io[i]))
+		if (!queue_op(r, io[i]))
 			break;
 	}
-	if (i == 0 && whole && !r->in_kernel && !r->done_count) {
-		uring_chain_refuse(r, io, whole);
-		i = whole;
+	if (i == 0 && chain_end && !r->in_kernel && !r->done_count) {
+		uring_chain_refuse(r, io, chain_end);
+		i = chain_end;
 	}
 	return i;
 }
 
-/* Handing over. */
+/* ---- submission ---- */
 
 /*
- * The kernel is short of memory, or of room for completions. Those under way give some back: wait
- * for one more. False: that does not help.
+ * The kernel is short of memory, or of room for completions. Operations in flight free some, so
+ * wait for one more completion. False: waiting does not help.
  */
 static bool wait_for_room(struct ring *r, unsigned *tries)
 {
@@ -126,10 +118,10 @@ static bool wait_for_room(struct ring *r, unsigned *tries)
 }
 
 /*
- * With the events that came in meanwhile: with DEFER_TASKRUN the thread has to ask for them, and so
- * it need not enter a second time. A kernel without SUBMIT_ALL stops behind a bad request.
+ * Submit the queue and process pending completions in one call, because with DEFER_TASKRUN the
+ * thread has to ask for them. A kernel without SUBMIT_ALL stops after a bad request.
  */
-static int send_all(struct ring *r)
+static int submit_all(struct ring *r)
 {
 	unsigned tries = 0;
 
@@ -146,8 +138,8 @@ static int send_all(struct ring *r)
 	return 0;
 }
 
-/* The kernel's thread takes them; wake it where it has gone to sleep. */
-static int send_to_thread(struct ring *r, unsigned n)
+/* Let the kernel's thread submit n requests, and wake it if it sleeps. */
+static int submit_to_thread(struct ring *r, unsigned n)
 {
 	int rc;
 
@@ -161,12 +153,12 @@ static int send_to_thread(struct ring *r, unsigned n)
 int uring_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
 	struct ring *r = ctx->priv;
-	unsigned done = r->done_count, taken = put_all(r, io, n);
+	unsigned done = r->done_count, accepted = queue_all(r, io, n);
 	int rc = 0;
 
 	if (r->opts->sqthread_poll)
-		rc = send_to_thread(r, taken - (r->done_count - done));
+		rc = submit_to_thread(r, accepted - (r->done_count - done));
 	else
-		rc = send_all(r);
-	return rc < 0 ? rc : (int)taken;
+		rc = submit_all(r);
+	return rc < 0 ? rc : (int)accepted;
 }

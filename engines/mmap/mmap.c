@@ -28,9 +28,9 @@ static const struct mlgen_field mmap_fields[] = {
 };
 /* clang-format on */
 
-/* Setting up. */
+/* ---- set-up ---- */
 
-/* Does this kernel know them at all? A file's mapping never says no. */
+/* Does this kernel support transparent huge pages? madvise on a file's mapping would not fail. */
 static bool has_thp(size_t page_bytes)
 {
 	void *p = mmap(NULL, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -56,15 +56,9 @@ static void choose_pages(struct mlgen_ctx *ctx, struct table *t)
 			"thp: this kernel has no transparent huge pages; mappings have small ones");
 }
 
-static uint64_t from_bytes(const struct mlgen_ctx *ctx)
-{
-	const struct mmap_opts *opts = ctx->opts;
-
-	return opts ? opts->mmap_from : 0;
-}
-
 static int mmap_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 {
+	const struct mmap_opts *opts = ctx->opts;
 	struct table *t = calloc(1, sizeof(*t));
 
 	(void)err;
@@ -73,7 +67,7 @@ static int mmap_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 	ctx->priv = t;
 	mmap_guard_thread();
 	t->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-	t->from_bytes = from_bytes(ctx);
+	t->from_bytes = opts ? opts->mmap_from : 0;
 	t->count = ctx->files > ctx->iodepth ? ctx->files : ctx->iodepth;
 	t->maps = calloc(t->count, sizeof(*t->maps));
 	t->unused = calloc(t->count, sizeof(*t->unused));
@@ -99,9 +93,9 @@ static void mmap_fini(struct mlgen_ctx *ctx)
 	ctx->priv = NULL;
 }
 
-/* Operations; bytes, 0 or -errno. */
+/* ---- operations; the result is bytes, 0 or -errno ---- */
 
-/* NULL with the error in *rc. */
+/* The file's mapping; NULL with the error in *rc. */
 static struct map *map_of(struct table *t, struct mlgen_file *file, int *rc)
 {
 	if (file->word == 0) {
@@ -114,17 +108,17 @@ static struct map *map_of(struct table *t, struct mlgen_file *file, int *rc)
 	return &t->maps[file->word - 1];
 }
 
-static uint64_t left(const struct map *m, uint64_t off)
+static uint64_t bytes_left(const struct map *m, uint64_t off)
 {
 	return off < m->size_bytes ? m->size_bytes - off : 0;
 }
 
-static bool is_offset(const struct mlgen_io *op)
+static bool is_valid_range(const struct mlgen_io *op)
 {
 	return op->off <= INT64_MAX && op->len_bytes <= INT64_MAX - op->off;
 }
 
-/* Of a file that became shorter: as much as pread(2) would have got. */
+/* Read a file that became shorter, up to its end as pread(2) does. */
 static int64_t read_rest(const struct map *m, const struct mlgen_io *op, uint64_t bytes)
 {
 	int64_t size = mmap_map_size(op->file->fd);
@@ -135,8 +129,9 @@ static int64_t read_rest(const struct map *m, const struct mlgen_io *op, uint64_
 	return mmap_guard_copy(m, op, bytes);
 }
 
-/* What was opened to be written was opened to be read as well. */
-static int64_t read_plainly(const struct mlgen_io *op)
+/* The descriptor of a file opened for writing can be read, too, so the open mode is checked here.
+ */
+static int64_t read_unmapped(const struct mlgen_io *op)
 {
 	ssize_t n;
 
@@ -154,28 +149,29 @@ static int64_t mmap_read(struct table *t, struct mlgen_io *op)
 	int64_t done;
 
 	if (bytes < t->from_bytes)
-		return read_plainly(op);
+		return read_unmapped(op);
 	m = map_of(t, op->file, &rc);
 	if (!m)
 		return rc;
 	if (!(m->prot & PROT_READ))
 		return -EBADF;
-	if (bytes > left(m, op->off)) {
-		rc = is_offset(op) ? mmap_map_follow(t, m, op->file->fd, GROW_BYTES) : -EINVAL;
+	if (bytes > bytes_left(m, op->off)) {
+		rc = is_valid_range(op) ? mmap_map_follow(t, m, op->file->fd, GROW_BYTES) : -EINVAL;
 		if (rc < 0)
 			return rc;
-		if (bytes > left(m, op->off))
-			bytes = left(m, op->off);
+		if (bytes > bytes_left(m, op->off))
+			bytes = bytes_left(m, op->off);
 	}
 	done = mmap_guard_copy(m, op, bytes);
 	return done == -EIO ? read_rest(m, op, bytes) : done;
 }
 
 /*
- * A page of a hole that finds no space is a SIGBUS as well. What the filesystem says of the same
- * blocks tells it from a bad device; a file that became shorter stays as short.
+ * Find the error of a write that raised SIGBUS. A page of a hole raises it when no space is
+ * bytes_left; allocating the same blocks then fails, which a bad device does not cause. A file that
+ * became shorter is not extended.
  */
-static int64_t why_not(const struct mlgen_io *op)
+static int64_t write_error(const struct mlgen_io *op)
 {
 	off_t off = (off_t)op->off, len = (off_t)op->len_bytes;
 	struct stat st;
@@ -188,7 +184,7 @@ static int64_t why_not(const struct mlgen_io *op)
 	return -EIO;
 }
 
-/* What fits is written; the rest comes again, and meets the error. */
+/* Write the bytes that fit; the caller submits the rest again, which meets the error. */
 static int64_t mmap_write(struct table *t, struct mlgen_io *op)
 {
 	int rc = 0;
@@ -200,15 +196,15 @@ static int64_t mmap_write(struct table *t, struct mlgen_io *op)
 		return rc;
 	if (!(m->prot & PROT_WRITE))
 		return -EBADF;
-	if (bytes > left(m, op->off)) {
-		rc = is_offset(op) ? mmap_map_grow(t, m, op) : -EINVAL;
-		if (rc < 0 && left(m, op->off) == 0)
+	if (bytes > bytes_left(m, op->off)) {
+		rc = is_valid_range(op) ? mmap_map_grow(t, m, op) : -EINVAL;
+		if (rc < 0 && bytes_left(m, op->off) == 0)
 			return rc;
-		if (bytes > left(m, op->off))
-			bytes = left(m, op->off);
+		if (bytes > bytes_left(m, op->off))
+			bytes = bytes_left(m, op->off);
 	}
 	done = mmap_guard_copy(m, op, bytes);
-	return done == -EIO ? why_not(op) : done;
+	return done == -EIO ? write_error(op) : done;
 }
 
 static int64_t mmap_status(int rc)
@@ -216,23 +212,17 @@ static int64_t mmap_status(int rc)
 	return rc < 0 ? -errno : 0;
 }
 
-/* A mapping that is written has to be one that could be read: mmap(2). */
-static int mmap_open_flags(int flags)
-{
-	if ((flags & O_ACCMODE) == O_WRONLY)
-		flags = (flags & ~O_ACCMODE) | O_RDWR;
-	return flags | O_CLOEXEC;
-}
-
-/* A folder is opened to be synced, and has no mapping. */
+/* A folder is opened only to be synced, and has no mapping. */
 static int64_t mmap_open(struct table *t, struct mlgen_io *op)
 {
 	struct mlgen_file *file = op->file;
-	int rc;
+	int flags = file->flags | O_CLOEXEC, rc;
 
+	/* A shared mapping for writing needs a descriptor that can be read: mmap(2). */
+	if ((flags & O_ACCMODE) == O_WRONLY)
+		flags = (flags & ~O_ACCMODE) | O_RDWR;
 	file->word = 0;
-	file->fd = openat(mlgen_file_dir(file), mlgen_file_name(file), mmap_open_flags(file->flags),
-			  file->mode);
+	file->fd = openat(mlgen_file_dir(file), mlgen_file_name(file), flags, file->mode);
 	if (file->fd < 0)
 		return -errno;
 	if (t->from_bytes)
@@ -255,8 +245,8 @@ static int64_t mmap_close(struct table *t, struct mlgen_io *op)
 	return rc;
 }
 
-/* On Linux it writes back what was stored into mappings, too: one flush of the device, not one for
- * msync and another. */
+/* fsync on Linux also writes back stores into mappings. A separate msync would flush the device a
+ * second time. */
 static int64_t mmap_fsync(struct table *t, struct mlgen_io *op)
 {
 	(void)t;
@@ -288,7 +278,7 @@ static int madvice(int advice)
 	}
 }
 
-/* First the mapping: pages that are mapped are not dropped from the cache. */
+/* The mapping is advised first, because mapped pages are not dropped from the cache. */
 static int64_t mmap_advise(struct table *t, struct mlgen_io *op)
 {
 	const struct map *m = op->file->word ? &t->maps[op->file->word - 1] : NULL;
@@ -304,9 +294,9 @@ static int64_t mmap_advise(struct table *t, struct mlgen_io *op)
 	return -posix_fadvise(op->file->fd, (off_t)op->off, (off_t)op->len_bytes, op->advice);
 }
 
-/* A row here is a cap below. */
+/* Each row has its cap in the engine's table below. */
 /* clang-format off */
-static int64_t (*const does[MLGEN_OPS])(struct table *, struct mlgen_io *) = {
+static int64_t (*const operations[MLGEN_OPS])(struct table *, struct mlgen_io *) = {
 	[MLGEN_OPEN] = mmap_open,
 	[MLGEN_READ] = mmap_read,
 	[MLGEN_WRITE] = mmap_write,
@@ -322,7 +312,7 @@ static int mmap_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 	struct mlgen_io *op = io[0];
 
 	(void)n; /* always 1: this engine has no reap */
-	op->result = does[op->op](ctx->priv, op);
+	op->result = operations[op->op](ctx->priv, op);
 	return 1;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mmap_guard.c - a page of a mapping that cannot be had is an error of the copy, not the end. */
+/* mmap_guard.c - turn a SIGBUS in a mapping into an error of the copy. */
 #include "mmap.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include <ucontext.h>
 
 /*
- * A signal has one handler in the whole process, so this is the one engine with variables of its
- * own: who is to be woken, per thread, and what was there before the first job that uses it.
+ * The handler of a signal is process-wide, so this engine alone has static variables: the jump
+ * target of each thread, and the handler that was set before the first job of this engine.
  */
 struct guard {
 	sigjmp_buf env;
@@ -24,7 +24,8 @@ static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned users;
 static struct sigaction previous;
 
-/* A fault comes again by itself, a signal that was sent does not. */
+/* Pass a signal to the previous handler. With the default handler restored a fault recurs by
+ * itself; a signal that was sent has to be raised again. */
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
 	if (previous.sa_flags & SA_SIGINFO) {
@@ -42,17 +43,17 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 		raise(sig);
 }
 
-/* A handler that is left by a jump has to restore the mask itself: the next fault would find its
- * signal blocked, which ends the process. */
+/* The handler is left by a jump and so restores the signal mask itself. Otherwise the next SIGBUS
+ * would be blocked, which ends the process. */
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
-	const ucontext_t *found = context;
+	const ucontext_t *interrupted = context;
 	struct guard *g = guard;
 	const char *at = info->si_addr;
 
 	if (g && info->si_code > 0 && at >= g->from && at < g->to) {
 		guard = NULL;
-		pthread_sigmask(SIG_SETMASK, &found->uc_sigmask, NULL);
+		pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, NULL);
 		siglongjmp(g->env, 1);
 	}
 	pass_on(sig, info, context);
@@ -96,7 +97,7 @@ void mmap_guard_job_fini(struct mlgen_engine_job *job)
 	pthread_mutex_unlock(&users_lock);
 }
 
-/* Of a fault whose signal is blocked the process dies. */
+/* A fault whose signal is blocked kills the process. */
 void mmap_guard_thread(void)
 {
 	sigset_t sigbus;
@@ -106,7 +107,7 @@ void mmap_guard_thread(void)
 	pthread_sigmask(SIG_UNBLOCK, &sigbus, NULL);
 }
 
-/* The mask is not saved, which would be a system call: see on_sigbus. */
+/* sigsetjmp does not save the mask, which would be a system call; on_sigbus restores it. */
 int64_t mmap_guard_copy(const struct map *m, const struct mlgen_io *op, uint64_t bytes)
 {
 	struct guard here;

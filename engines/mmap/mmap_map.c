@@ -15,7 +15,7 @@ static int map_bytes(const struct table *t, struct map *m, int fd, uint64_t byte
 			: mmap(NULL, (size_t)bytes, m->prot, MAP_SHARED, fd, 0);
 
 	if (base == MAP_FAILED)
-		/* what mmap(2) says of a filesystem without mappings */
+		/* mmap(2) has ENODEV for a filesystem without mappings */
 		return errno == ENODEV ? -EOPNOTSUPP : -errno;
 	m->base = base;
 	m->mapped_bytes = bytes;
@@ -74,15 +74,14 @@ void mmap_map_detach(struct table *t, struct mlgen_file *file)
 	file->word = 0;
 }
 
-/* As the file is now, if that is more. */
 int mmap_map_follow(const struct table *t, struct map *m, int fd, uint64_t ahead_bytes)
 {
-	int64_t is = mmap_map_size(fd);
-	uint64_t size = (uint64_t)is;
+	int64_t size_or_error = mmap_map_size(fd);
+	uint64_t size = (uint64_t)size_or_error;
 	int rc = 0;
 
-	if (is < 0)
-		return (int)is;
+	if (size_or_error < 0)
+		return (int)size_or_error;
 	if (size > m->mapped_bytes)
 		rc = map_bytes(t, m, fd, size + ahead_bytes);
 	if (rc == 0 && size > m->size_bytes)
@@ -90,9 +89,7 @@ int mmap_map_follow(const struct table *t, struct map *m, int fd, uint64_t ahead
 	return rc;
 }
 
-/*
- * fallocate, so that a filesystem that is full says so here: in the mapping it would be a SIGBUS.
- */
+/* fallocate reports a full filesystem here; a store to the mapping would raise SIGBUS. */
 int mmap_map_grow(const struct table *t, struct map *m, const struct mlgen_io *op)
 {
 	uint64_t end = op->off + op->len_bytes;
@@ -105,7 +102,7 @@ int mmap_map_grow(const struct table *t, struct map *m, const struct mlgen_io *o
 	if (fstat(fd, &st) != 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
-		return -ENOSPC; /* as write(2) at the end of a device */
+		return -ENOSPC; /* like write(2) at the end of a device */
 	if (fallocate(fd, 0, (off_t)op->off, (off_t)op->len_bytes) != 0 &&
 	    (errno != EOPNOTSUPP || ftruncate(fd, (off_t)end) != 0))
 		return -errno;
