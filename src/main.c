@@ -21,19 +21,19 @@
 #include "report/live/live.h"
 #include "report/text/text.h"
 
-/* Which has to be the same on all hosts. */
+/* All hosts of a job must have the same version. */
 #define PROGRAM_VERSION MLGEN_VERSION " (" MLGEN_COMMIT ")"
 
-/* Print what was asked for by `put` as text for people, to standard output. */
+/* Let `print` write its text to standard output. */
 static int print_text(struct program *p,
-		      int (*put)(struct program *p, FILE *to, struct mlgen_err *err))
+		      int (*print)(struct program *p, FILE *to, struct mlgen_err *err))
 {
 	struct mlgen_err err = { 0 };
 
 	if (output_open(&p->text, NULL, &err) < 0)
 		return program_usage(&err);
 	p->text.is_text = true;
-	if (put(p, p->text.to, &err) < 0)
+	if (print(p, p->text.to, &err) < 0)
 		return program_usage(&err);
 	if (output_close(&p->text, &err) == 0)
 		return EXIT_RAN;
@@ -41,7 +41,7 @@ static int print_text(struct program *p,
 	return EXIT_FAILED;
 }
 
-static int put_request(struct program *p, FILE *to, struct mlgen_err *err)
+static int print_request(struct program *p, FILE *to, struct mlgen_err *err)
 {
 	const struct settings *set = &p->set.settings;
 
@@ -58,7 +58,7 @@ static int put_request(struct program *p, FILE *to, struct mlgen_err *err)
 	return 0;
 }
 
-static int put_jobs(struct program *p, FILE *to, struct mlgen_err *err)
+static int print_jobs(struct program *p, FILE *to, struct mlgen_err *err)
 {
 	int rc = showjob_check(&p->set, err);
 
@@ -67,17 +67,7 @@ static int put_jobs(struct program *p, FILE *to, struct mlgen_err *err)
 	return rc;
 }
 
-/* Requests that need no job. -1: there are none. */
-static int answer(struct program *p)
-{
-	const struct settings *set = &p->set.settings;
-
-	if (set->help || set->version || set->cmdhelp || set->enghelp || set->list_jobs)
-		return print_text(p, put_request);
-	return -1;
-}
-
-static int put_answer(struct program *p, const struct question *q)
+static int answer_question(struct program *p, const struct question *q)
 {
 	const struct settings *set = &p->set.settings;
 	struct mlgen_err err = { 0 };
@@ -88,23 +78,24 @@ static int put_answer(struct program *p, const struct question *q)
 	bool is_live = q->is_live && !set->output && set->output_format == OUTPUT_TEXT;
 	a.to = is_live ? stdout : p->text.to;
 	a.json = program_document(p);
-	/* Those of files are rank 0's alone. */
+	/* Rank 0 alone answers questions about files. */
 	int status = p->is_mute ? EXIT_RAN : q->answer(&a);
 	status = program_end_together(p, status);
-	/* What was there before stays. */
+	/* Keep existing files if there is nothing to write. */
 	if (status == EXIT_USAGE ||
 	    ((status == EXIT_FAILED || status == EXIT_INTERRUPTED) && program_has_no_output(p)))
 		return status;
-	int page = program_put_page(p, q);
+	int page = program_write_page(p, q);
 	return program_status(program_status(status, page), program_close_outputs(p));
 }
 
-static void say_refused(const struct mlgen_err *err)
+static void report_refusal(const struct mlgen_err *err)
 {
 	program_usage(err);
 }
 
-/* The others that a launcher started, if there are any: they are to run the same jobs. */
+/* Meet the other processes that a launcher has started, if there are any, and check that they run
+ * the same jobs. */
 static int meet_others(struct program *p, struct mlgen_err *err)
 {
 	const struct settings *set = &p->set.settings;
@@ -112,7 +103,7 @@ static int meet_others(struct program *p, struct mlgen_err *err)
 					  .version = PROGRAM_VERSION,
 					  .port = (uint16_t)set->peers_port,
 					  .over_mpi = set->barrier_over == BARRIER_OVER_MPI,
-					  .say = say_refused };
+					  .say = report_refusal };
 	int rc = hosts_meet(&p->hosts, &cfg, err);
 	char *jobs = NULL;
 	size_t n = 0;
@@ -129,7 +120,7 @@ static int meet_others(struct program *p, struct mlgen_err *err)
 	return rc;
 }
 
-/* The first line of what was found, without the name of the program. */
+/* The first line of the diagnostics, without the name of the program. */
 static char *first_fault(const struct diag *diag)
 {
 	char *text = NULL;
@@ -147,8 +138,8 @@ static char *first_fault(const struct diag *diag)
 }
 
 /*
- * Jobs that cannot be run: where a launcher started several, those that can would wait for this
- * one. Rank 0 says what is wrong: first of its own.
+ * The jobs cannot be run. Tell the other processes that a launcher has started, which would wait
+ * for this one. Rank 0 reports the errors, its own first.
  */
 static int refuse_jobs(struct program *p, const struct diag *diag)
 {
@@ -161,13 +152,13 @@ static int refuse_jobs(struct program *p, const struct diag *diag)
 
 	if (is_first)
 		diag_print(diag, stderr);
-	/* Nobody has come where the launcher is at fault. */
+	/* No process is met where the launcher is at fault. */
 	hosts_meet(&p->hosts, &cfg, &err);
 	mem_free(why);
 	return EXIT_USAGE;
 }
 
-/* What all of them have been refused for, rank 0 says. */
+/* An error that all processes have is reported by rank 0. */
 static int refuse_all(struct program *p, int rc, const struct mlgen_err *err)
 {
 	if (rc == -ECANCELED || (hosts_rank(p->hosts) && !hosts_is_lost(p->hosts)))
@@ -190,10 +181,10 @@ static int run_program(struct program *p, int argc, char **argv)
 	if (launcher_is_first())
 		diag_print(&diag, stderr);
 	diag_fini(&diag);
-	int status = answer(p);
-	if (status >= 0)
-		return status;
 	const struct settings *set = &p->set.settings;
+	/* Requests that need no job. */
+	if (set->help || set->version || set->cmdhelp || set->enghelp || set->list_jobs)
+		return print_text(p, print_request);
 	struct mlgen_err err = { 0 };
 	host_read(&p->host);
 	p->ask = (struct ask){
@@ -201,25 +192,24 @@ static int run_program(struct program *p, int argc, char **argv)
 	};
 	rc = meet_others(p, &err);
 	if (rc == 0)
-		rc = program_take_part(p, &err);
+		rc = program_join(p, &err);
 	if (rc < 0)
 		return refuse_all(p, rc, &err);
 	const struct question *q = p->set.question;
-	bool of_files = q && q->about != ABOUT_JOBS;
-	if (of_files)
-		return put_answer(p, q);
+	if (q && q->about != ABOUT_JOBS)
+		return answer_question(p, q);
 	if (set->require && require_check(set->require, NULL, &err) < 0)
 		return program_usage(&err);
 	if (set->showjob)
-		return p->is_mute ? EXIT_RAN : print_text(p, put_jobs);
+		return p->is_mute ? EXIT_RAN : print_text(p, print_jobs);
 	if (set->parse_only)
 		return EXIT_RAN;
 	if (set->dry_run && !(q && q->before_dry_run))
 		return program_plan(p);
-	return q ? put_answer(p, q) : program_run(p);
+	return q ? answer_question(p, q) : program_run(p);
 }
 
-/* A signal that nothing can be reported of, or that nobody came to. */
+/* Handle a signal that comes before there is anything to report, or that was not attended to. */
 static void leave(void *arg)
 {
 	struct program *p = arg;
@@ -237,7 +227,8 @@ static void leave(void *arg)
 	_exit(EXIT_INTERRUPTED);
 }
 
-/* Not in main, whose frame would be that of all that the compiler puts here. */
+/* Separate from main, so that the stack is checked before the large frame of these calls is used.
+ */
 static __attribute__((noinline)) int run_main(int argc, char **argv)
 {
 	if (!standard_files_fill())
@@ -250,7 +241,7 @@ static __attribute__((noinline)) int run_main(int argc, char **argv)
 	hosts_finish(p->hosts);
 	program_fini_outputs(p);
 	if (status == EXIT_INTERRUPTED || p->is_abandoned) {
-		/* Threads that hang in the kernel may still use all of it. */
+		/* Threads that hang in the kernel may still use memory that exit() would free. */
 		fflush(stdout);
 		_exit(status);
 	}

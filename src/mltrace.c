@@ -14,7 +14,7 @@
 #include "config.h"
 #include "tracing/tracing.h"
 
-/* A signal that no command attends to. */
+/* Handle a signal that no command attends to. */
 static void leave(void *arg)
 {
 	(void)arg;
@@ -23,7 +23,7 @@ static void leave(void *arg)
 	_exit(EXIT_INTERRUPTED);
 }
 
-/* Not in main(), so that the stack is checked before its frame is used. */
+/* Separate from main(), so that the stack is checked before this frame is used. */
 static __attribute__((noinline)) int run_main(int argc, char **argv)
 {
 	if (!standard_files_fill())

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.h - the program itself: what it was asked for, and what it writes; for the files beside
- * it alone. */
+/* program.h - the state of the program mlgen, and its outputs; for src/main.c and program_*.c. */
 #pragma once
 
 #include <limits.h>
@@ -24,85 +23,87 @@ struct program {
 	char binary_dir[PATH_MAX];
 	struct host host;
 	struct output text, json, html; /* opened before the run */
-	/* What the page is made of, until it is. */
+	/* Source of the HTML page, until the page is written. */
 	FILE *document;
 	char *document_text;
 	size_t document_bytes;
-	struct csv *log;        /* the same; closed by watch_run */
-	struct tracefile trace; /* the same */
-	struct prom *prom;      /* the same; NULL = none */
-	struct json_each *each; /* the same */
-	struct output *logs;    /* of write_iolog, one of each job; NULL = none */
-	int logged_fd;          /* what they are made of, to be read; -1 = not yet */
-	struct ask ask;         /* all of this, for the questions */
-	struct hosts *hosts;    /* of one job; NULL = there are no others */
-	bool is_mute;           /* not rank 0, whose the outputs are */
-	struct merge merge;     /* what all of them measured; count 0 = alone */
-	bool is_abandoned;      /* threads that hang in the kernel use all of it */
+	struct csv *log;        /* opened before the run; watch_run closes it */
+	struct tracefile trace; /* opened before the run */
+	struct prom *prom;      /* opened before the run; NULL = none */
+	struct json_each *each; /* opened before the run */
+	struct output *logs;    /* write_iolog, one per job; NULL = none */
+	int logged_fd;          /* trace that the logs are made of, readable; -1 = not yet open */
+	struct ask ask;         /* arguments of questions; points to the other members */
+	struct hosts *hosts;    /* processes of a job on several hosts; NULL = this one alone */
+	bool is_mute;           /* true except on rank 0, which writes all outputs */
+	struct merge merge;     /* results of all processes; count 0 = this one alone */
+	bool is_abandoned; /* threads that hang in the kernel use these members: free nothing */
 };
 
-/* What follows gives the status that the program ends with (enum in ask/ask.h), and has told what
- * went wrong. */
+/* Functions that return an exit status (enum in ask/ask.h) have reported their error already. */
 
-/* Of what cannot be: the words go to standard error. */
+/* Report an error of the command line or the jobs on standard error. */
 int program_usage(const struct mlgen_err *err);
 
-/* What could not be written is no answer, whatever it was. */
+/* Combine a status with that of writing the outputs: an answer that could not be written fails. */
 int program_status(int status, int written);
 
-/* Plan the jobs, and print what they would do. */
+/* Plan the jobs and print the plans. */
 int program_plan(struct program *p);
 
-/* Run the jobs, and report. Where it sets is_abandoned nothing may be freed. */
+/* Run the jobs and report. Free nothing if is_abandoned is set afterwards. */
 int program_run(struct program *p);
 
-/* ---- what is recorded: program_trace.c ---- */
+/* ---- traces and logs of a run: program_trace.c ---- */
 
-/* Before the run: the trace that was asked for, or what logs of jobs are made of. 0 or -errno with
- * err. */
+/* Begin the requested trace, or a temporary one for the logs of jobs; call before the run. 0 or
+ * -errno with err. */
 int program_trace(struct program *p, struct run *run, struct mlgen_err *err);
 
-/* Behind it. False, and told: something is not in it. */
+/* End the trace after the run. False: the trace is incomplete, which was reported. */
 bool program_trace_end(struct program *p, struct run *run);
 
-/* The logs of the jobs, if there are any; is_whole as that one gave it. An exit status. */
-int program_put_logs(struct program *p, struct run *run, bool is_whole);
+/* Write the logs of the jobs, if there are any. is_whole is the result of program_trace_end.
+ * Returns an exit status. */
+int program_write_logs(struct program *p, struct run *run, bool is_whole);
 
-/* ---- what is written: program_outputs.c ---- */
+/* ---- outputs: program_outputs.c ---- */
 
-/* Can the form of the report be filled from these jobs? 0, or -errno with err. */
+/* Can these jobs be reported in the requested format? 0, or -errno with err. */
 int program_check_format(struct program *p, struct mlgen_err *err);
 
-/* Where to write is checked before anything runs. A plan has no log. 0, or -errno with err. */
+/* Check and open all outputs before anything runs. A plan has no log. 0, or -errno with err. */
 int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err);
 
-/* What was measured, or planned (plans NULL = was not): all documents. */
+/* Write all documents of a result or, unless `plans` is NULL, of plans. */
 int program_report(struct program *p, struct run_result *result, const struct plan_report *plans);
 int program_close_outputs(struct program *p);
 
-/* Was nothing printed that they would have? */
+/* Are the report and the JSON document still empty? */
 bool program_has_no_output(const struct program *p);
 
-/* ---- the page: program_page.c ---- */
+/* ---- the page of --html: program_page.c ---- */
 
-/* Where the JSON document goes: into --json, or the memory that a page is made of. NULL = nobody
- * wants it. */
+/* The stream for the JSON document: --json, or the memory that the page is made of. NULL = the
+ * document is not wanted. */
 FILE *program_document(struct program *p);
 
-/* The page, and what --json has, of what went there; q NULL = a run, or a plan. An exit status:
- * whatever else there is has its own place. */
-int program_put_page(struct program *p, const struct question *q);
+/* Write the page and --json from the document; q NULL = a run or a plan. Returns an exit status for
+ * these two; other outputs are closed by program_close_outputs. */
+int program_write_page(struct program *p, const struct question *q);
 
-/* Those that are still open are given up. */
+/* Discard the outputs that are still open. */
 void program_fini_outputs(struct program *p);
 
 /* ---- one of several processes of a job: program_hosts.c ---- */
 
-/* Behind the meeting, before anything is opened: outputs are rank 0's; traces, and logs of jobs,
- * each process has of its own, with its rank in their names; memory is that of all hosts. 0, or
- * -errno with err. */
-int program_take_part(struct program *p, struct mlgen_err *err);
+/*
+ * Join a job of several processes, after hosts_meet and before anything is opened. Rank 0 alone
+ * keeps its outputs. Traces and logs of jobs belong to each process, with its rank in their names.
+ * The memory of the host becomes that of all hosts. 0, or -errno with err.
+ */
+int program_join(struct program *p, struct mlgen_err *err);
 
-/* Of a question of jobs, or of a run that is over: rank 0 has answered with this status, the others
- * run what it tries until then. The status of rank 0. */
+/* End a question or a run that all processes take part in. Rank 0 has `status`; the others run the
+ * probes that it starts, until it is done. All return the status of rank 0. */
 int program_end_together(struct program *p, int status);

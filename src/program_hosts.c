@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_hosts.c - one of several processes of a job: what is rank 0's alone, and the one exit
- * status; see program.h. */
+/* program_hosts.c - outputs and exit status of a job of several processes; see program.h. */
 #include "program.h"
 
 #include <errno.h>
@@ -12,8 +11,8 @@
 #include "base/mem.h"
 #include "hosts/hosts.h"
 
-/* "dir/a.mlt" of rank 3 is dir/a.3.mlt. */
-static void put_rank(char **path, unsigned rank)
+/* Add the rank to a file name: "dir/a.mlt" becomes "dir/a.3.mlt". */
+static void add_rank(char **path, unsigned rank)
 {
 	struct buf with = { 0 };
 
@@ -28,7 +27,7 @@ static void put_rank(char **path, unsigned rank)
 	buf_fini(&with);
 }
 
-/* Of all hosts; rank 0 says it to the others. */
+/* Sum up the memory of all hosts; rank 0 sends the sum to the others. */
 static int share_memory(struct program *p, struct mlgen_err *err)
 {
 	struct hosts *h = p->hosts;
@@ -57,22 +56,22 @@ static int share_memory(struct program *p, struct mlgen_err *err)
 	return rc;
 }
 
-/* --hosts= of a question is what there is. */
+/* Check --hosts= of a question against the hosts of this job, or set it. */
 static int check_hosts(struct program *p, struct mlgen_err *err)
 {
 	struct settings *set = &p->set.settings;
-	uint64_t there = hosts_count(p->hosts);
+	uint64_t count = hosts_count(p->hosts);
 
-	if (set->hosts && set->hosts != there)
+	if (set->hosts && set->hosts != count)
 		return mlgen_fail(err, -EINVAL,
 				  "hosts=%" PRIu64 ": the launcher started this job on %" PRIu64
 				  "; leave out --hosts",
-				  set->hosts, there);
-	set->hosts = there;
+				  set->hosts, count);
+	set->hosts = count;
 	return 0;
 }
 
-int program_take_part(struct program *p, struct mlgen_err *err)
+int program_join(struct program *p, struct mlgen_err *err)
 {
 	struct settings *set = &p->set.settings;
 	unsigned rank = hosts_rank(p->hosts);
@@ -82,9 +81,9 @@ int program_take_part(struct program *p, struct mlgen_err *err)
 		return 0;
 	if (check_hosts(p, err) < 0 || share_memory(p, err) < 0)
 		return err->code;
-	put_rank(&set->trace, rank);
+	add_rank(&set->trace, rank);
 	for (size_t i = 0; i < p->set.count; i++)
-		put_rank(&p->set.jobs[i]->write_iolog, rank);
+		add_rank(&p->set.jobs[i]->write_iolog, rank);
 	if (rank == 0)
 		return 0;
 	p->is_mute = true;

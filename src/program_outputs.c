@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_outputs.c - what the program writes, where, and in which form; see program.h. */
+/* program_outputs.c - check, open, write and close the program's outputs; see program.h. */
 #include "program.h"
 
 #include <errno.h>
@@ -27,15 +27,15 @@
 struct outputs {
 	struct output *text;     /* --output, or standard output */
 	struct output *json;     /* --json; stays closed without it */
-	struct output *html;     /* --html; the same */
-	struct csv **log;        /* --log; NULL: it is only checked, none is kept */
-	struct tracefile *trace; /* --trace; the same */
-	struct prom **prom;      /* --metrics, --metrics-file; the same */
-	const char *host;        /* for these */
-	struct output *logs;     /* write_iolog, one of each job; NULL: as of log */
+	struct output *html;     /* --html; stays closed without it */
+	struct csv **log;        /* --log; NULL = only check it */
+	struct tracefile *trace; /* --trace; NULL = only check it */
+	struct prom **prom;      /* --metrics, --metrics-file; NULL = only check them */
+	const char *host;        /* host name for prom */
+	struct output *logs;     /* write_iolog, one per job; NULL = only check them */
 };
 
-/* Those of the program; behind them one of each job, of write_iolog. */
+/* Places of the program; one place per job follows, for write_iolog. */
 enum { TEXT, JSON, HTML, LOG, TRACE, METRICS, PLACES };
 
 static size_t place_count(const struct jobset *set)
@@ -43,7 +43,7 @@ static size_t place_count(const struct jobset *set)
 	return PLACES + set->count;
 }
 
-static int outputs_refuse(const struct place *p, const char *what, struct mlgen_err *err)
+static int refuse(const struct place *p, const char *what, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL, "%s=%s: %s; name another file", p->option, p->given, what);
 }
@@ -54,16 +54,16 @@ static int check_documents(const struct place *p, const struct jobset *set, stru
 {
 	for (size_t i = 0; i < set->path_count; i++)
 		if (place_is_path(p, set->paths[i]))
-			return outputs_refuse(p, "is a job file of this run", err);
+			return refuse(p, "is a job file of this run", err);
 	for (size_t i = 0; i < set->file_count; i++)
 		if (place_is_path(p, set->files[i]))
-			return outputs_refuse(p, "is a file that is read", err);
+			return refuse(p, "is a file that is read", err);
 	if (place_is_fd(p, STDIN_FILENO))
-		return outputs_refuse(p, "is standard input", err);
+		return refuse(p, "is standard input", err);
 	return 0;
 }
 
-static bool is_here(const void *place, const char *path)
+static bool is_place(const void *place, const char *path)
 {
 	return place_is_path(place, path);
 }
@@ -72,7 +72,7 @@ static bool is_file_of(const struct place *p, const struct job *j)
 {
 	const struct page *page = job_work(j)->page;
 
-	return page->any_file && page->any_file(j, is_here, p);
+	return page->any_file && page->any_file(j, is_place, p);
 }
 
 static int check_job(const struct place *p, const struct job *j, struct mlgen_err *err)
@@ -82,19 +82,19 @@ static int check_job(const struct place *p, const struct job *j, struct mlgen_er
 	if (strncmp(engine, "external:", 9) == 0)
 		engine += 9;
 	if (jobset_is_path(j->ioengine) && place_is_path(p, engine))
-		return outputs_refuse(p, "is the engine", err);
+		return refuse(p, "is the engine", err);
 	if (j->tensor_sizes && place_is_path(p, j->tensor_sizes))
-		return outputs_refuse(p, "is the file of tensor_sizes", err);
+		return refuse(p, "is the file of tensor_sizes", err);
 	if (j->recorded_calls && place_is_path(p, j->recorded_calls))
-		return outputs_refuse(p, "is the file of recorded_calls", err);
+		return refuse(p, "is the file of recorded_calls", err);
 	if (j->scan_cache && place_is_path(p, j->scan_cache))
-		return outputs_refuse(p, "is the file of scan_cache", err);
+		return refuse(p, "is the file of scan_cache", err);
 	if (is_file_of(p, j))
-		return outputs_refuse(p, "is a file that the job reads or writes", err);
+		return refuse(p, "is a file that the job reads or writes", err);
 	return 0;
 }
 
-/* DLIO's names of samples (dataset_path), which no report has. */
+/* DLIO names samples like this (dataset_path), and no report is named so. */
 static bool is_sample(const char *name)
 {
 	int end = 0;
@@ -102,23 +102,23 @@ static bool is_sample(const char *name)
 	return sscanf(name, "img_%*u_of_%*u.%n", &end) == 0 && end > 0;
 }
 
-/* Whichever dataset or checkpoint it is of: this run's or one beside it. */
+/* Refuse files of datasets and checkpoints, of this run or any other. */
 static int check_dataset(const struct place *p, struct mlgen_err *err)
 {
 	const char *name = p->path ? strrchr(p->path, '/') + 1 : "";
-	char beside[PATH_MAX];
+	char manifest[PATH_MAX];
 	size_t folder = p->path ? (size_t)(name - p->path) : 0;
 
 	if (strcmp(name, MANIFEST_NAME) == 0 || strcmp(name, CHECKPOINT_MANIFEST) == 0)
-		return outputs_refuse(p, "is the name of a manifest", err);
+		return refuse(p, "is the name of a manifest", err);
 	if (p->kind != PLACE_FILE || !p->path)
 		return 0;
 	if (is_sample(name))
-		return outputs_refuse(p, "is a file of a dataset", err);
-	if (snprintf(beside, sizeof(beside), "%.*s%s", (int)folder, p->path, CHECKPOINT_MANIFEST) <
-		    (int)sizeof(beside) &&
-	    access(beside, F_OK) == 0)
-		return outputs_refuse(p, "is a file of a checkpoint", err);
+		return refuse(p, "is a file of a dataset", err);
+	if (snprintf(manifest, sizeof(manifest), "%.*s%s", (int)folder, p->path,
+		     CHECKPOINT_MANIFEST) < (int)sizeof(manifest) &&
+	    access(manifest, F_OK) == 0)
+		return refuse(p, "is a file of a checkpoint", err);
 	return 0;
 }
 
@@ -133,17 +133,17 @@ static int check_inputs(const struct place *p, const struct jobset *set, struct 
 
 /* ---- files that are written ---- */
 
-/* What the shell opened as standard output or error, such as 2>run.log. */
+/* Refuse files that the shell opened as standard output or error, such as 2>run.log. */
 static int check_standard(const struct place *p, bool prints_text, struct mlgen_err *err)
 {
 	if (prints_text && place_is_fd(p, STDOUT_FILENO))
-		return outputs_refuse(p, "is also standard output, which has the report", err);
+		return refuse(p, "is also standard output, which has the report", err);
 	if (place_is_fd(p, STDERR_FILENO))
-		return outputs_refuse(p, "is also standard error", err);
+		return refuse(p, "is also standard error", err);
 	return 0;
 }
 
-/* The first one is of the program, or both are of jobs. */
+/* Either place i is the program's, or both are of jobs. */
 static int refuse_twins(const struct place *places, const struct jobset *set, size_t i, size_t k,
 			struct mlgen_err *err)
 {
@@ -164,8 +164,7 @@ static int refuse_twins(const struct place *places, const struct jobset *set, si
 			  p->given, set->jobs[i - PLACES]->name, set->jobs[k - PLACES]->name);
 }
 
-static int outputs_check_twins(const struct place *places, const struct jobset *set,
-			       struct mlgen_err *err)
+static int check_twins(const struct place *places, const struct jobset *set, struct mlgen_err *err)
 {
 	size_t count = place_count(set);
 
@@ -177,11 +176,11 @@ static int outputs_check_twins(const struct place *places, const struct jobset *
 	return 0;
 }
 
-/* Of a descriptor its opener knows what he does, but not of two of them. */
+/* A descriptor handed over by its opener is trusted, unless two outputs share it. */
 static int check_all(const struct place *places, const struct jobset *set, struct mlgen_err *err)
 {
 	bool prints_text = !places[TEXT].option;
-	int rc = outputs_check_twins(places, set, err);
+	int rc = check_twins(places, set, err);
 
 	for (size_t i = 0; rc == 0 && i < place_count(set); i++) {
 		const struct place *p = &places[i];
@@ -195,8 +194,7 @@ static int check_all(const struct place *places, const struct jobset *set, struc
 	return rc;
 }
 
-static int outputs_look(struct place *p, const char *option, const char *path,
-			struct mlgen_err *err)
+static int open_place(struct place *p, const char *option, const char *path, struct mlgen_err *err)
 {
 	if (!path)
 		return 0;
@@ -206,16 +204,6 @@ static int outputs_look(struct place *p, const char *option, const char *path,
 				  "--output-format=json as JSON",
 				  option);
 	return place_open(p, option, path, err);
-}
-
-static int look_at_logs(struct place *places, const struct jobset *set, struct mlgen_err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < set->count; i++)
-		rc = outputs_look(&places[PLACES + i], "write_iolog", set->jobs[i]->write_iolog,
-				  err);
-	return rc;
 }
 
 static int check_contents(const struct place *places, const struct jobset *set,
@@ -243,26 +231,25 @@ static int check_contents(const struct place *places, const struct jobset *set,
 	return rc;
 }
 
-static int outputs_look_at_all(struct place *places, const struct jobset *set,
-			       struct mlgen_err *err)
+static int check_outputs(struct place *places, const struct jobset *set, struct mlgen_err *err)
 {
 	const struct settings *s = &set->settings;
-	int rc = outputs_look(&places[TEXT], "output", s->output, err);
+	int rc = open_place(&places[TEXT], "output", s->output, err);
 
 	if (rc == 0)
-		rc = outputs_look(&places[JSON], "json", s->json, err);
+		rc = open_place(&places[JSON], "json", s->json, err);
 	if (rc == 0)
-		rc = outputs_look(&places[HTML], "html", s->html, err);
+		rc = open_place(&places[HTML], "html", s->html, err);
 	if (rc == 0)
-		rc = outputs_look(&places[LOG], "log", s->log, err);
+		rc = open_place(&places[LOG], "log", s->log, err);
 	if (rc == 0)
-		rc = outputs_look(&places[TRACE], "trace", s->trace, err);
+		rc = open_place(&places[TRACE], "trace", s->trace, err);
 	if (rc == 0)
-		rc = outputs_look(&places[METRICS], "metrics-file", s->metrics_file, err);
+		rc = open_place(&places[METRICS], "metrics-file", s->metrics_file, err);
 	if (rc == 0)
 		rc = prom_check(s, err);
-	if (rc == 0)
-		rc = look_at_logs(places, set, err);
+	for (size_t i = 0; rc == 0 && i < set->count; i++)
+		rc = open_place(&places[PLACES + i], "write_iolog", set->jobs[i]->write_iolog, err);
 	if (rc == 0)
 		rc = check_all(places, set, err);
 	return rc == 0 ? check_contents(places, set, err) : rc;
@@ -300,7 +287,7 @@ static int open_all(const struct outputs *o, struct place *places, const struct 
 		rc = tracefile_open(o->trace, &places[TRACE], err);
 	if (rc == 0 && o->logs)
 		rc = open_logs(o->logs, places, set, err);
-	/* The last: whoever asks is answered from here on. */
+	/* Metrics are opened last, because requests are answered from then on. */
 	if (rc == 0 && o->prom)
 		rc = prom_open(o->prom, &set->settings, o->host,
 			       places[METRICS].option ? &places[METRICS] : NULL, err);
@@ -313,17 +300,17 @@ static int open_all(const struct outputs *o, struct place *places, const struct 
 }
 
 /*
- * Refused: what output.h refuses; what output.h does, of all but --output and --metrics-file; of a
- * trace what output.h does; two options, or one and standard output or error, with the same
- * regular file; a file that this program reads: job files and what they include, documents, the
- * engine, lists of tensors, the files of plain jobs and of datasets. Before all of that is checked
- * no file is made and none is changed. 0, or -errno with err and nothing open.
+ * Open the outputs. Refused are: paths and contents that output.h refuses (contents not for
+ * --output and --metrics-file); two options, or an option and standard output or error, with the
+ * same regular file; and files that this program reads: job files and their includes, documents,
+ * the engine, lists of tensors, the files of plain jobs and of datasets. No file is created or
+ * changed before all checks have passed. 0, or -errno with err and nothing open.
  */
 static int outputs_open(const struct outputs *o, const struct jobset *set, struct mlgen_err *err)
 {
 	size_t count = place_count(set);
 	struct place *places = mem_array(count, sizeof(*places));
-	int rc = outputs_look_at_all(places, set, err);
+	int rc = check_outputs(places, set, err);
 
 	if (rc == 0)
 		rc = open_all(o, places, set, err);
@@ -341,9 +328,9 @@ int program_usage(const struct mlgen_err *err)
 
 void program_fini_outputs(struct program *p)
 {
-	struct mlgen_err told = { 0 };
+	struct mlgen_err ignored = { 0 };
 
-	prom_close(&p->prom, &told);
+	prom_close(&p->prom, &ignored);
 	output_abandon(&p->text);
 	output_abandon(&p->json);
 	if (p->document)
@@ -359,7 +346,7 @@ void program_fini_outputs(struct program *p)
 		output_abandon(&logs[i]);
 	if (logs && p->logged_fd >= 0)
 		close(p->logged_fd);
-	/* Whoever ends the program looks at them. */
+	/* The signal thread, which may end the program, reads p->logs. */
 	signals_hold();
 	p->logs = NULL;
 	signals_release();
@@ -412,7 +399,7 @@ int program_close_outputs(struct program *p)
 
 	if (output_close(&p->text, &err) < 0)
 		rc = -1;
-	/* A reader that has gone (head -1) knows. */
+	/* A closed pipe (head -1) needs no error message. */
 	if (rc < 0 && err.code != -EPIPE)
 		log_error("%s", err.text);
 	return rc < 0 ? EXIT_FAILED : EXIT_RAN;
@@ -457,7 +444,7 @@ int program_report(struct program *p, struct run_result *result, const struct pl
 	FILE *document = program_document(p);
 	if (document)
 		write_json(p, document, result, plans);
-	int page = program_put_page(p, NULL);
+	int page = program_write_page(p, NULL);
 	if (format == OUTPUT_TEXT)
 		write_text(p, result, plans);
 	else if (format == OUTPUT_DLIO)

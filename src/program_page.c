@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_page.c - the page of --html, made of the document that --json has; see program.h. */
+/* program_page.c - the page of --html, made of the document of --json; see program.h. */
 #include "program.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ FILE *program_document(struct program *p)
 	return p->html.to ? p->document : p->json.to;
 }
 
-int program_put_page(struct program *p, const struct question *q)
+int program_write_page(struct program *p, const struct question *q)
 {
 	struct mlgen_err err = { 0 };
 	int rc = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_run.c - jobs are planned, or run, and what they came to becomes an exit status; see
- * program.h. */
+/* program_run.c - plan or run the jobs, and turn their results into an exit status; see program.h.
+ */
 #include "program.h"
 
 #include <string.h>
@@ -16,14 +16,7 @@
 #include "run/result/result.h"
 #include "run/run.h"
 
-static void check_plans(struct program *p, struct plan_report *plans)
-{
-	for (size_t i = 0; i < p->set.count; i++)
-		if (p->set.settings.check != CHECK_NONE)
-			mlperf_plan(&plans[i].mlperf_check, plans[i].job, &p->ask);
-}
-
-/* Scripts ask before a run whether it would begin. */
+/* Would the run be refused? Scripts use a dry run to find out. */
 static bool is_blocked(const struct program *p, const struct plan_report *plans)
 {
 	bool is_one = false;
@@ -49,7 +42,9 @@ int program_plan(struct program *p)
 	    program_open_outputs(p, false, &err) < 0) {
 		status = p->is_mute ? EXIT_USAGE : program_usage(&err);
 	} else {
-		check_plans(p, plans);
+		for (size_t i = 0; i < p->set.count; i++)
+			if (p->set.settings.check != CHECK_NONE)
+				mlperf_plan(&plans[i].mlperf_check, plans[i].job, &p->ask);
 		status = program_report(p, &none, plans);
 		if (status == EXIT_RAN && is_blocked(p, plans))
 			status = EXIT_USAGE;
@@ -77,7 +72,7 @@ static bool is_missed(struct program *p, const struct run_result *result)
 	return require && require_check(require, result, &err) != 0;
 }
 
-/* Of a run that is still there. False: a signal ended it. */
+/* Measure the ceiling while the run's files still exist. False: a signal interrupted it. */
 static bool measure_ceiling(struct program *p, struct run_result *result)
 {
 	struct mlgen_err err = { 0 };
@@ -89,7 +84,8 @@ static bool measure_ceiling(struct program *p, struct run_result *result)
 	return false;
 }
 
-/* Behind the report. False, and told: the last page is not in its file. */
+/* Stop serving metrics, after the report. False: the last page was not written, which was reported.
+ */
 static bool end_metrics(struct program *p, int status)
 {
 	struct mlgen_err err = { 0 };
@@ -102,7 +98,7 @@ static bool end_metrics(struct program *p, int status)
 	return rc == 0;
 }
 
-/* What was measured, here or by all of them, is judged and reported. */
+/* Judge and report the result of this process, or the merged one of all. */
 static int report_run(struct program *p, struct run *run, struct run_result *result)
 {
 	if (result->err.code)
@@ -123,15 +119,10 @@ static int report_run(struct program *p, struct run *run, struct run_result *res
 	return program_status(status, program_report(p, result, NULL));
 }
 
-/* Whoever prints the report shows the run, too. */
+/* Only the process that prints the report shows the run. */
 static bool is_shown_live(const struct program *p)
 {
 	return p->set.settings.live && !p->is_mute;
-}
-
-static bool wants_series(const struct program *p)
-{
-	return settings_has_series(&p->set.settings) && !p->is_mute;
 }
 
 static int run_jobs(struct program *p, struct run *run)
@@ -141,7 +132,7 @@ static int run_jobs(struct program *p, struct run *run)
 	struct watch_shows shows = {
 		.log = p->log,
 		.each = p->each,
-		.series = wants_series(p) ? &series : NULL,
+		.series = settings_has_series(&p->set.settings) && !p->is_mute ? &series : NULL,
 	};
 
 	if (program_trace(p, run, &err) < 0 ||
@@ -162,13 +153,13 @@ static int run_jobs(struct program *p, struct run *run)
 	if (!is_each_whole)
 		log_error("%s", err.text);
 	merge_hosts(&p->merge, p->hosts, result, &p->ask);
-	result->series = series; /* of all of them already */
+	result->series = series; /* covers all processes already */
 	if (!p->is_mute)
 		status = report_run(p, run, result);
 	status = program_end_together(p, status);
 	if (status == EXIT_USAGE)
 		return status;
-	status = program_status(status, program_put_logs(p, run, is_whole));
+	status = program_status(status, program_write_logs(p, run, is_whole));
 	bool is_short = rc == WATCH_NO_LOG || !is_whole || !is_each_whole;
 	is_short |= !end_metrics(p, status);
 	return program_status(status, is_short ? EXIT_FAILED : EXIT_RAN);
@@ -194,7 +185,7 @@ int program_run(struct program *p)
 		run_config_of(&p->set.settings, p->set.jobs, p->set.count, &p->host, clock);
 
 	cfg.hosts = p->hosts;
-	/* Its probes read the same files. */
+	/* The probes of the ceiling read the same files, so keep the jobs. */
 	if (p->set.settings.ceiling == CEILING_ON)
 		jobset_keep(&p->set);
 	rc = program_check_format(p, &err);

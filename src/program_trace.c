@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_trace.c - what a run records: its trace, and logs of jobs made of it; see program.h. */
+/* program_trace.c - the trace of a run, and logs of jobs made of it; see program.h. */
 #include "program.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include "run/run.h"
 #include "trace/trace.h"
 
-#define ASIDE "temporary file of write_iolog (TMPDIR=DIR is where)"
+#define TEMPORARY "temporary file of write_iolog (TMPDIR=DIR is where)"
 
-static int trace_as_asked(struct program *p, struct run *run, struct mlgen_err *err)
+static int trace_to_file(struct program *p, struct run *run, struct mlgen_err *err)
 {
 	const struct traced_config cfg = { .fd = p->trace.fd,
 					   .path = p->set.settings.trace,
@@ -27,23 +27,20 @@ static int trace_as_asked(struct program *p, struct run *run, struct mlgen_err *
 	return run_trace(run, &cfg, err);
 }
 
-static int trace_aside(struct program *p, struct run *run, struct mlgen_err *err)
+int program_trace(struct program *p, struct run *run, struct mlgen_err *err)
 {
-	struct traced_config cfg = { .path = ASIDE };
+	struct traced_config cfg = { .path = TEMPORARY };
 
+	if (p->trace.path)
+		return trace_to_file(p, run, err);
+	if (!p->logs)
+		return 0;
 	p->logged_fd = unnamed_open(unnamed_folder(NULL));
 	cfg.fd = p->logged_fd;
 	if (cfg.fd < 0)
-		return mlgen_fail(err, cfg.fd, ASIDE ": %s: %s", unnamed_folder(NULL),
+		return mlgen_fail(err, cfg.fd, TEMPORARY ": %s: %s", unnamed_folder(NULL),
 				  strerror(-cfg.fd));
 	return run_trace(run, &cfg, err);
-}
-
-int program_trace(struct program *p, struct run *run, struct mlgen_err *err)
-{
-	if (p->trace.path)
-		return trace_as_asked(p, run, err);
-	return p->logs ? trace_aside(p, run, err) : 0;
 }
 
 bool program_trace_end(struct program *p, struct run *run)
@@ -63,7 +60,7 @@ bool program_trace_end(struct program *p, struct run *run)
 	return rc == 0;
 }
 
-static void tell_left(const struct trace_iolog_left *left, const char *path)
+static void report_left_out(const struct trace_iolog_left *left, const char *path)
 {
 	struct buf before = { 0 };
 
@@ -72,8 +69,9 @@ static void tell_left(const struct trace_iolog_left *left, const char *path)
 	buf_fini(&before);
 }
 
-/* From the trace into the file's place. 0, or -errno, and told. */
-static int make_log(struct program *p, struct run *run, size_t i)
+/* Convert the trace into the log of a job and put that in place. 0, or -errno, which was reported.
+ */
+static int write_log(struct program *p, struct run *run, size_t i)
 {
 	const char *path = p->set.jobs[i]->write_iolog;
 	struct trace_iolog_left left = { 0 };
@@ -85,29 +83,25 @@ static int make_log(struct program *p, struct run *run, size_t i)
 	else if (output_close(&p->logs[i], &err) < 0)
 		log_error("write_iolog=%s", err.text);
 	else
-		tell_left(&left, path);
+		report_left_out(&left, path);
 	trace_iolog_left_fini(&left);
 	return err.code;
 }
 
-static int put_log(struct program *p, struct run *run, size_t i, bool is_whole)
-{
-	int rc = make_log(p, run, i);
-
-	if (rc < 0)
-		return rc == -EINTR ? EXIT_INTERRUPTED : EXIT_FAILED;
-	if (!is_whole)
-		log_warn("write_iolog=%s: is not whole, as what it is made of is not",
-			 p->set.jobs[i]->write_iolog);
-	return EXIT_RAN;
-}
-
-int program_put_logs(struct program *p, struct run *run, bool is_whole)
+int program_write_logs(struct program *p, struct run *run, bool is_whole)
 {
 	int status = EXIT_RAN;
 
-	for (size_t i = 0; p->logs && i < p->set.count; i++)
-		if (p->logs[i].to)
-			status = program_status(status, put_log(p, run, i, is_whole));
+	for (size_t i = 0; p->logs && i < p->set.count; i++) {
+		if (!p->logs[i].to)
+			continue;
+		int rc = write_log(p, run, i);
+		if (rc == 0 && !is_whole)
+			log_warn("write_iolog=%s: is not whole, as what it is made of is not",
+				 p->set.jobs[i]->write_iolog);
+		if (rc < 0)
+			status = program_status(status,
+						rc == -EINTR ? EXIT_INTERRUPTED : EXIT_FAILED);
+	}
 	return status;
 }

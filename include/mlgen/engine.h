@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine.h - what an engine is: a const table of functions that moves bytes. */
+/* engine.h - the interface of engines: a const table of functions that move bytes. */
 #pragma once
 
 #include <fcntl.h>
@@ -13,30 +13,31 @@
 
 /*
  * An engine knows no job, dataset or statistic and contains no measurement code: the io layer above
- * takes every time and counts every byte. One worker thread owns one `struct mlgen_ctx`; nothing in
- * it is shared, so an engine needs no locks. What workers of one job do share is in `struct
- * mlgen_engine_job`. Tables are const; the program exports no symbols to an engine: everything it
- * needs comes through ctx.
+ * measures every time and counts every byte. Each worker thread owns a `struct mlgen_ctx`. Nothing
+ * in it is shared, so an engine needs no locks. State that the workers of a job share is in `struct
+ * mlgen_engine_job`. Tables are const. The program exports no symbols to an engine: everything that
+ * an engine needs comes through ctx.
+ *
  * An engine is built in, as engines/NAME.c or a folder engines/NAME/ with the table
- * mlgen_engine_NAME, or is a shared object of its own: see MLGEN_ENGINE_ABI.
+ * mlgen_engine_NAME, or is a shared object: see MLGEN_ENGINE_ABI.
  */
 #define MLGEN_ENGINE_ABI 5
 
 /*
- * A shared object exports its table as `mlgen_engine` and is loaded by
- * ioengine=PATH, with a '/' in the path; it needs no library of mlgen's:
+ * A shared object exports its table as `mlgen_engine` and is loaded by ioengine=PATH, with a '/' in
+ * the path. It needs no library of mlgen's:
  *
  *	cc -shared -fPIC -o my.so my.c
  *	mlgen --ioengine=./my.so ...
  *
- * One built with headers of another ABI is refused, not guessed at.
+ * An engine built with headers of another ABI is refused.
  */
 extern const struct mlgen_engine mlgen_engine __attribute__((visibility("default")));
 
-/* Metadata operations are ordinary operations; caps say which are taken. */
+/* Metadata operations are ordinary operations; caps lists those that the engine supports. */
 enum mlgen_op {
 	MLGEN_OPEN,     /* the file's name with file->flags, mode; sets fd */
-	MLGEN_STAT,     /* file->fd if open, else its name; fills `size_bytes` */
+	MLGEN_STAT,     /* file->fd if open, otherwise the file's name; fills `size_bytes` */
 	MLGEN_READ,     /* iov, off */
 	MLGEN_WRITE,    /* iov, off */
 	MLGEN_ALLOCATE, /* off, len_bytes */
@@ -45,9 +46,9 @@ enum mlgen_op {
 	MLGEN_ADVISE, /* off, len_bytes, advice */
 	MLGEN_CLOSE,  /* -EINTR counts as closed */
 	MLGEN_RENAME, /* the file's name to path2, in the same folder */
-	MLGEN_UNLINK, /* its name */
-	MLGEN_MKDIR,  /* its name, file->mode */
-	MLGEN_RMDIR,  /* its name */
+	MLGEN_UNLINK, /* the file's name */
+	MLGEN_MKDIR,  /* the file's name, file->mode */
+	MLGEN_RMDIR,  /* the file's name */
 	MLGEN_OPS
 };
 
@@ -55,36 +56,37 @@ enum mlgen_op {
 #define MLGEN_CAP_DIRECT (1u << 16)   /* moves files opened with O_DIRECT */
 #define MLGEN_CAP_NO_FILES (1u << 17) /* touches no file at all */
 /*
- * Each worker may have a table of descriptors of its own (unshare(2), CLONE_FILES), which makes
- * calls on files cheaper. What another thread opens once the workers have begun is not in it, and
- * nobody else sees what a worker opens: not for an engine whose library has threads that open or
- * close files or connections.
+ * Each worker may have a private table of descriptors (unshare(2), CLONE_FILES), which makes calls
+ * on files cheaper. Descriptors that another thread opens once the workers have begun are not in
+ * that table, and no other thread sees those of the worker. An engine whose library has threads
+ * that open or close files or connections must not set this flag.
  */
 #define MLGEN_CAP_PRIVATE_FDS (1u << 18)
 
 /*
- * A chain is handed over in one submit. An OPEN that fails cancels the rest (-ECANCELED); behind a
- * READ or WRITE, short or failed, the next one runs all the same, so that the CLOSE is never lost.
+ * A chain is passed in a single submit. An OPEN that fails cancels the rest (-ECANCELED). After a
+ * READ or WRITE, even if short or failed, the next operation runs, so that the CLOSE is never lost.
  */
 enum mlgen_io_flags {
 	MLGEN_IO_LINK = 1, /* the next io runs only after this one */
 };
 
 /*
- * What is written or removed is named within a folder that the caller holds open, so that nobody
- * can put a link or another folder on the way there: an engine hands mlgen_file_dir() and
- * mlgen_file_name() to openat(2) and its kin. What is only read has a path and no name.
+ * Files that are written or removed are named relative to a folder that the caller holds open. A
+ * link or folder that is swapped in on the path then has no effect. An engine passes
+ * mlgen_file_dir() and mlgen_file_name() to openat(2) and similar calls. Files that are only read
+ * have a path and no name.
  */
 struct mlgen_file {
 	const char *path; /* owned by the caller until closed; for messages */
-	const char *name; /* in the folder of dir_fd; NULL = by `path` */
-	int dir_fd;       /* with a name */
-	int fd;           /* -1 when closed, or kept elsewhere */
-	int flags;        /* for open(2) */
+	const char *name; /* relative to dir_fd; NULL = use `path` */
+	int dir_fd;       /* valid with a name */
+	int fd;           /* -1 when closed, or if `word` identifies the file */
+	int flags;        /* flags of open(2) */
 	unsigned mode;
 	uint64_t word; /* the engine's own: a slot, a handle; 0 = none */
-	/* The io layer's, who numbers what is open for a trace; 0 = none. An engine has only
-	 * pointers to files, so that one built without this member works as before. */
+	/* The io layer's number of an open file in a trace; 0 = none. Engines have only pointers to
+	 * files, so an engine built without this member still works. */
 	uint32_t trace;
 };
 
@@ -99,8 +101,8 @@ static inline const char *mlgen_file_name(const struct mlgen_file *file)
 	return file->name ? file->name : file->path;
 }
 
-/* One operation. The caller owns it; an engine writes only `result` (and file->fd, file->word,
- * size_bytes where the operation says so). */
+/* An operation. The caller owns it. An engine writes only `result`, and file->fd, file->word and
+ * size_bytes where enum mlgen_op says so. */
 struct mlgen_io {
 	enum mlgen_op op;
 	unsigned flags;
@@ -108,10 +110,10 @@ struct mlgen_io {
 	const struct iovec *iov; /* parts may repeat over one buffer */
 	int iovcnt;
 	uint64_t off;        /* bytes */
-	uint64_t len_bytes;  /* of READ, WRITE: the sum of iov */
+	uint64_t len_bytes;  /* READ, WRITE: the sum of iov */
 	int advice;          /* ADVISE: POSIX_FADV_... */
-	const char *path2;   /* RENAME: a name where the file has one */
-	uint64_t size_bytes; /* STAT: result. OPEN: the caller's; 0 = unknown */
+	const char *path2;   /* RENAME: a name if the file has one, otherwise a path */
+	uint64_t size_bytes; /* STAT: result. OPEN: set by the caller; 0 = unknown */
 	int64_t result;      /* bytes or 0; -errno */
 	void *owner;         /* the caller's; engines leave it */
 };
@@ -122,60 +124,60 @@ struct mlgen_engine_job {
 	const struct mlgen_engine *engine;
 	const void *opts; /* opts_size bytes, by engine->opts */
 	unsigned workers;
-	/* Files are made, nothing is measured: what asks for a kind of path to the device (polled,
-	 * not cached, not waiting) does not count. */
+	/* Files are being prepared and nothing is measured: ignore options that select a path to
+	 * the device (polled, uncached, nowait). */
 	bool is_preparing;
 	void *priv; /* the engine's */
-	/* Other workers of the same job, set up before these: a training's, for those that save its
-	 * checkpoints. NULL = none. */
+	/* Workers of the same job that were set up earlier, such as those of a training whose
+	 * checkpoints these workers save. NULL = none. */
 	const struct mlgen_engine_job *beside;
-	/* For an engine that wraps another: by name; NULL = not built. */
+	/* Find another engine by name, in order to wrap it; returns NULL if it is not built. */
 	const struct mlgen_engine *(*find)(const char *name);
-	/* job_init says that MLGEN_CAP_PRIVATE_FDS does not hold for this job: the engine that is
-	 * wrapped does not have it. */
+	/* Set by job_init if MLGEN_CAP_PRIVATE_FDS does not hold for this job, because the wrapped
+	 * engine does not have it. */
 	bool shares_fds;
 };
 
 struct mlgen_ctx {
 	struct mlgen_engine_job *job;
-	const void *opts; /* as job->opts */
-	unsigned iodepth; /* most operations in flight */
-	unsigned files;   /* most files that are open at once */
-	void *buf;        /* the worker's buffer, aligned; touched, if files are */
+	const void *opts; /* job->opts */
+	unsigned iodepth; /* maximum operations in flight */
+	unsigned files;   /* maximum files open at once */
+	void *buf;        /* the worker's buffer, aligned; touched unless the engine has no files */
 	size_t buf_bytes;
-	/* Pages of it are given back while it works, and others come in their place: nobody may
-	 * keep them, as registered buffers do. */
+	/* Pages of the buffer are replaced during the run, so no engine may pin them, as registered
+	 * buffers do. */
 	bool buf_is_given_back;
 	/*
-	 * What init says of itself. can_link: takes chains, OPEN to CLOSE of one file with
-	 * MLGEN_IO_LINK on all but the last. in_use: which of the optional means are in use, in a
-	 * few words with commas, for the report ("" = nothing to say). note: a sentence for the
-	 * user where something that is only faster could not be had ("" = none).
+	 * Set by init. can_link: the engine accepts chains, OPEN to CLOSE of a file with
+	 * MLGEN_IO_LINK on all but the last operation. in_use: optional means in use, a few words
+	 * with commas for the report ("" = none). note: a sentence for the user where an optional
+	 * speed-up was not available ("" = none).
 	 */
 	bool can_link;
 	char in_use[192];
 	char note[256];
-	/* The run's clock; real or virtual. A sleep returns false where the job ends before that
-	 * time: the operation it was for gets -ECANCELED. */
+	/* The run's clock, real or virtual. A sleep returns false if the job ends before that time;
+	 * its operation then gets -ECANCELED. */
 	uint64_t (*now_ns)(const struct mlgen_ctx *ctx);
 	bool (*sleep_until)(const struct mlgen_ctx *ctx, uint64_t ns);
-	/* Value number `index` of a distribution: this worker's own, and the same in every run of
-	 * the same randseed. */
+	/* Value number `index` of a distribution: different for each worker, and the same in every
+	 * run with the same randseed. */
 	uint64_t (*draw)(const struct mlgen_ctx *ctx, const struct mlgen_dist *dist,
 			 uint64_t index);
-	const void *clock; /* for the three above only */
+	const void *clock; /* argument of the three functions above */
 	void *priv;        /* the engine's */
 };
 
 /*
- * Synchronous or asynchronous is one fact: is `reap` NULL. Then n is 1 and the operation is
- * complete when submit returns.
+ * An engine with a NULL `reap` is synchronous: n is 1, and the operation is complete when submit
+ * returns. Otherwise the engine is asynchronous.
  */
 struct mlgen_engine {
 	unsigned abi; /* MLGEN_ENGINE_ABI */
 	size_t size;  /* sizeof(struct mlgen_engine) */
 	const char *name;
-	const char *help; /* one clause for --enghelp */
+	const char *help; /* a clause for --enghelp */
 	unsigned caps;
 	const struct mlgen_field *opts; /* or NULL */
 	size_t opts_size;
@@ -183,23 +185,23 @@ struct mlgen_engine {
 	/* Optional, on the main thread, around all workers of a job. */
 	int (*job_init)(struct mlgen_engine_job *job, struct mlgen_err *err);
 	void (*job_fini)(struct mlgen_engine_job *job);
-	/* Optional, on the worker's own thread. fini takes a failed init. */
+	/* Optional, on the worker's own thread. fini is also called after a failed init. */
 	int (*init)(struct mlgen_ctx *ctx, struct mlgen_err *err);
 	void (*fini)(struct mlgen_ctx *ctx);
 	/*
-	 * Hand over n operations. The number accepted from the front, or
-	 * -errno where nothing could be taken; 0 = full, reap first. What an operation itself meets
-	 * goes into its result, never here: -errno from an asynchronous engine ends its worker.
+	 * Submit n operations. Returns the number accepted from the front, 0 if the engine is full
+	 * (reap first), or -errno. The error of an operation goes into its result, never here:
+	 * -errno from an asynchronous engine ends its worker.
 	 */
 	int (*submit)(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n);
 	/*
-	 * Collect at least min, at most max completed operations. Waits until timeout_ns have
-	 * passed (UINT64_MAX: for ever). Their number, or -errno; fewer than min only after the
-	 * timeout.
+	 * Return at least min, at most max completed operations; wait for at most timeout_ns
+	 * (UINT64_MAX = for ever). The result is their number, or -errno; it is less than min only
+	 * after the timeout.
 	 */
 	int (*reap)(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
 		    uint64_t timeout_ns);
-	/* Optional: memory that this engine likes. NULL = out of memory. */
+	/* Optional: allocate the worker's buffer. NULL = out of memory. */
 	void *(*buf_alloc)(struct mlgen_ctx *ctx, size_t bytes);
 	void (*buf_free)(struct mlgen_ctx *ctx, void *buf, size_t bytes);
 };

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* err.h - one error: a code for the program, a sentence for the person. */
+/* err.h - an error: a code for the program and a sentence for the user. */
 #pragma once
 
 #include <stdarg.h>
 #include <stdio.h>
 
 /*
- * Cold paths that can fail take a `struct mlgen_err *` as their last argument and fill it once, at
- * the point that knows most. The first error wins: a filled one is never overwritten. Callers pass
- * it up; they neither re-word nor print. A zeroed struct is empty. No function here allocates.
+ * Cold paths that can fail have a `struct mlgen_err *` as their last argument and fill it once, at
+ * the point that knows most. The first error wins: a filled struct is never overwritten. Callers
+ * pass the error up; they neither re-word nor print it. A zeroed struct is empty. No function here
+ * allocates.
  */
 #define MLGEN_ERR_MAX 2048
 
@@ -18,11 +19,11 @@ struct mlgen_err {
 };
 
 /*
- * Fill `err` (may be NULL) unless it is filled already, and give back `code`, a negative errno:
+ * Fill `err` (may be NULL) unless it is filled already, and return `code`, a negative errno:
  * `return mlgen_fail(err, -EINVAL, "bs: ...");`.
  * The sentence has no full stop, names the thing, its value and the way out.
- * A macro, because analyzers do not look into variadic functions and would take its result for
- * unknown.
+ * This is a macro because analyzers do not look into variadic functions and would assume that the
+ * result is unknown.
  */
 #define mlgen_fail(err, code, ...)                                                                 \
 	(mlgen_err_fill((err), (code), __VA_ARGS__), mlgen_err_code(code))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* errors.h - errors of storage by name, as options give them: EIO, ENOSPC. */
+/* errors.h - parse errors of storage by name, such as EIO or ENOSPC. */
 #pragma once
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 
 #define MLGEN_ERROR_MAX 4095 /* MAX_ERRNO of the kernel */
 
-/* The errno of a name, in either case, or of a number from 1 to MLGEN_ERROR_MAX, which is `len`
- * characters long. 0: it is neither. */
+/* The errno of a word of `len` characters: a name, in either case, or a number from 1 to
+ * MLGEN_ERROR_MAX. 0 = neither. */
 static inline int mlgen_error_code(const char *word, size_t len)
 {
 	/* clang-format off */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* field.h - one descriptor for anything with a name, a type, a unit and a sentence. */
+/* field.h - descriptors of options and metrics: name, type, unit and help. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 /*
- * Options are writable fields, metrics read-only ones. A table of fields describes the members of
- * one struct and ends with a zeroed row; the parser, range checks, --help, the man pages and all
- * JSON walk the same tables, so a fact is declared once. Rows hold no callbacks. The constructors
- * below compare the member's C type at compile time: a wrong row does not build.
+ * Options are writable fields, metrics read-only ones. A table of fields describes the members of a
+ * struct and ends with a zeroed row. The parser, range checks, --help, the man pages and all JSON
+ * use the same tables, so a fact is declared once. Rows hold no callbacks. The constructors below
+ * compare the member's C type at compile time: a wrong row does not build.
  */
 enum mlgen_type {
 	MLGEN_NONE, /* ends a table */
@@ -19,11 +19,11 @@ enum mlgen_type {
 	MLGEN_U64,     /* uint64_t, a count */
 	MLGEN_F64,     /* double; NaN = unset, JSON null */
 	MLGEN_SIZE,    /* uint64_t bytes, written with k m g t p */
-	MLGEN_TIME,    /* uint64_t ns, a bare number is in `unit` */
+	MLGEN_TIME,    /* uint64_t ns; a number without suffix is in `unit` */
 	MLGEN_PERCENT, /* double, 0..100, written 2 or 2% */
-	MLGEN_ENUM,    /* int, one of `choices` */
+	MLGEN_ENUM,    /* int, a value of `choices` */
 	MLGEN_STR,     /* char *, NULL = unset */
-	/* options only; of the structs, only mlgen_dist is for engines */
+	/* options only; engines may use none of the structs but mlgen_dist */
 	MLGEN_SIZE_DIST,   /* struct mlgen_dist of bytes */
 	MLGEN_TIME_DIST,   /* struct mlgen_dist of ns */
 	MLGEN_F64_LIST,    /* struct f64_list, a:b:c */
@@ -33,9 +33,9 @@ enum mlgen_type {
 	MLGEN_U64_SHARE,   /* struct u64_share: a count, or 20% */
 	MLGEN_NUMBER_DIST, /* struct dist of plain numbers */
 	MLGEN_CACHE_SIZE,  /* struct cache_size: bytes, 20%, or 5000 samples */
-	MLGEN_VARIANT,     /* struct variant: one of `choices` and its argument */
+	MLGEN_VARIANT,     /* struct variant: a value of `choices` and its argument */
 	/* metrics only */
-	MLGEN_TEXTS,     /* const char *, an array of its lines; NULL = [] */
+	MLGEN_TEXTS,     /* const char *, printed as an array of its lines; NULL = [] */
 	MLGEN_HIST,      /* struct hist *, a latency object */
 	MLGEN_OBJECT,    /* a struct, described by `sub` */
 	MLGEN_LIST,      /* struct metric_list of structs like `sub` */
@@ -47,14 +47,14 @@ enum mlgen_field_flags {
 	MLGEN_FIO = 1,      /* an option of fio, with fio's meaning */
 	MLGEN_SELECTS = 2,  /* has [option=value] sections */
 	MLGEN_NULLABLE = 4, /* metric: UINT64_MAX or NaN prints as null */
-	MLGEN_REPEATS = 8,  /* command line: several are one, with commas */
-	MLGEN_BESIDE = 16,  /* a path, in a job file relative to its folder */
-	MLGEN_LINES = 32,   /* as MLGEN_REPEATS, but each has a line */
+	MLGEN_REPEATS = 8,  /* command line: repetitions are joined with commas */
+	MLGEN_BESIDE = 16,  /* a path; in a job file relative to the file's folder */
+	MLGEN_LINES = 32,   /* command line: repetitions are joined as lines */
 };
 
 /*
- * A constant, `a`, where kind is 0; else a distribution, whose values ctx->draw gives. Parsed,
- * checked and written by the program.
+ * The constant `a` if kind is 0, otherwise a distribution, whose values ctx->draw returns. The
+ * program parses, checks and prints it.
  */
 struct mlgen_dist {
 	int kind;
@@ -64,7 +64,7 @@ struct mlgen_dist {
 struct mlgen_choice {
 	const char *name; /* NULL ends the list; MLGEN_VARIANT: "NAME:FORM" */
 	int value;
-	const char *help; /* one clause, lower case, no full stop */
+	const char *help; /* a clause, lower case, no full stop */
 };
 
 struct merge_rule;
@@ -72,14 +72,14 @@ struct merge_rule;
 struct mlgen_field {
 	const char *name; /* NULL ends a table */
 	enum mlgen_type type;
-	size_t off; /* of the member; 0 is as good as any */
+	size_t off; /* offset of the member; 0 is a valid offset */
 	union {
 		const char *def;                /* option: default as text; NULL = unset */
-		const struct merge_rule *merge; /* metric: the program's own */
+		const struct merge_rule *merge; /* metric: private to the program */
 	};
 	double min, max;   /* inclusive; both 0 = no limits */
 	const char *unit;  /* "samples", "s", "bytes", ... or NULL */
-	const char *help;  /* one full sentence, with its full stop */
+	const char *help;  /* a full sentence with a full stop */
 	const char *group; /* heading in help and man page */
 	const char *alias; /* a second accepted spelling, or NULL */
 	const struct mlgen_choice *choices;
@@ -95,7 +95,7 @@ struct mlgen_field {
 				  char unused;                                                     \
 			  }))
 
-/* A string: options own theirs (char *), metrics may point to a constant. */
+/* A string member: options own theirs (char *), metrics may point to a constant. */
 #define MLGEN_MEMBER_STR(s, m)                                                                     \
 	(offsetof(s, m) +                                                                          \
 	 0 * sizeof(struct {                                                                       \
