@@ -43,7 +43,7 @@ static size_t place_count(const struct jobset *set)
 	return PLACES + set->count;
 }
 
-static int refuse(const struct place *p, const char *what, struct mlgen_err *err)
+static int refuse_place(const struct place *p, const char *what, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL, "%s=%s: %s; name another file", p->option, p->given, what);
 }
@@ -54,12 +54,12 @@ static int check_documents(const struct place *p, const struct jobset *set, stru
 {
 	for (size_t i = 0; i < set->path_count; i++)
 		if (place_is_path(p, set->paths[i]))
-			return refuse(p, "is a job file of this run", err);
+			return refuse_place(p, "is a job file of this run", err);
 	for (size_t i = 0; i < set->file_count; i++)
 		if (place_is_path(p, set->files[i]))
-			return refuse(p, "is a file that is read", err);
+			return refuse_place(p, "is a file that is read", err);
 	if (place_is_fd(p, STDIN_FILENO))
-		return refuse(p, "is standard input", err);
+		return refuse_place(p, "is standard input", err);
 	return 0;
 }
 
@@ -82,15 +82,15 @@ static int check_job(const struct place *p, const struct job *j, struct mlgen_er
 	if (strncmp(engine, "external:", 9) == 0)
 		engine += 9;
 	if (jobset_is_path(j->ioengine) && place_is_path(p, engine))
-		return refuse(p, "is the engine", err);
+		return refuse_place(p, "is the engine", err);
 	if (j->tensor_sizes && place_is_path(p, j->tensor_sizes))
-		return refuse(p, "is the file of tensor_sizes", err);
+		return refuse_place(p, "is the file of tensor_sizes", err);
 	if (j->recorded_calls && place_is_path(p, j->recorded_calls))
-		return refuse(p, "is the file of recorded_calls", err);
+		return refuse_place(p, "is the file of recorded_calls", err);
 	if (j->scan_cache && place_is_path(p, j->scan_cache))
-		return refuse(p, "is the file of scan_cache", err);
+		return refuse_place(p, "is the file of scan_cache", err);
 	if (is_file_of(p, j))
-		return refuse(p, "is a file that the job reads or writes", err);
+		return refuse_place(p, "is a file that the job reads or writes", err);
 	return 0;
 }
 
@@ -110,15 +110,15 @@ static int check_dataset(const struct place *p, struct mlgen_err *err)
 	size_t folder = p->path ? (size_t)(name - p->path) : 0;
 
 	if (strcmp(name, MANIFEST_NAME) == 0 || strcmp(name, CHECKPOINT_MANIFEST) == 0)
-		return refuse(p, "is the name of a manifest", err);
+		return refuse_place(p, "is the name of a manifest", err);
 	if (p->kind != PLACE_FILE || !p->path)
 		return 0;
 	if (is_sample(name))
-		return refuse(p, "is a file of a dataset", err);
+		return refuse_place(p, "is a file of a dataset", err);
 	if (snprintf(manifest, sizeof(manifest), "%.*s%s", (int)folder, p->path,
 		     CHECKPOINT_MANIFEST) < (int)sizeof(manifest) &&
 	    access(manifest, F_OK) == 0)
-		return refuse(p, "is a file of a checkpoint", err);
+		return refuse_place(p, "is a file of a checkpoint", err);
 	return 0;
 }
 
@@ -137,9 +137,9 @@ static int check_inputs(const struct place *p, const struct jobset *set, struct 
 static int check_standard(const struct place *p, bool prints_text, struct mlgen_err *err)
 {
 	if (prints_text && place_is_fd(p, STDOUT_FILENO))
-		return refuse(p, "is also standard output, which has the report", err);
+		return refuse_place(p, "is also standard output, which has the report", err);
 	if (place_is_fd(p, STDERR_FILENO))
-		return refuse(p, "is also standard error", err);
+		return refuse_place(p, "is also standard error", err);
 	return 0;
 }
 
@@ -346,7 +346,7 @@ void program_fini_outputs(struct program *p)
 		output_abandon(&logs[i]);
 	if (logs && p->logged_fd >= 0)
 		close(p->logged_fd);
-	/* The signal thread, which may end the program, reads p->logs. */
+	/* leave() reads p->logs, and any thread may run it on a signal. */
 	signals_hold();
 	p->logs = NULL;
 	signals_release();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_run.c - plan or run the jobs, and turn their results into an exit status; see program.h.
- */
+/* program_run.c - plan or run the jobs, and choose the exit status; see program.h. */
 #include "program.h"
 
 #include <string.h>
