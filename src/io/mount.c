@@ -514,8 +514,8 @@ static void read_block_device(struct mount *m, const char *path, dev_t dev)
 
 /*
  * The mount table of a chroot, or of a container whose root is no mount point, does not list the
- * filesystem of the root. Its type is then read from statfs (linux/magic.h), its target is "/" if it
- * lies on that filesystem, and its source stays unknown.
+ * filesystem of the root. Its type is then read from statfs (linux/magic.h), its target is "/" if
+ * it lies on that filesystem, and its source stays unknown.
  */
 static void read_unlisted(struct mount *m, const char *root, const char *path, dev_t dev)
 {
