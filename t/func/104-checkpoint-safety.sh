@@ -103,7 +103,7 @@ like "which is said" "$(cat err)" \
 	"^mlgen: d/$last: there is no later step; move it away"
 exits "by a dry run, too" 2 save --dry-run --json=/dev/null
 like "as what would stop the run" "$(cat out)" \
-	"d/$last: there is no step behind"
+	"d/$last: there is no later step"
 is "and nothing is written" "$(names)" "$last "
 mv d/$last d/global_epoch1_step9223372036854775806
 exits "the last step itself can be saved" 0 save

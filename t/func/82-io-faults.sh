@@ -333,7 +333,7 @@ shrinks()
 }
 for engine in $engines; do
 	shrinks "$engine" 0 \
-		'behind the end of the file; it was truncated while x ran'
+		'after the end of the file; it was truncated while x ran'
 	shrinks "$engine" 4097 \
 		'it ends at 4097; it was truncated while x ran'
 done

@@ -109,7 +109,7 @@ reads "or left out" "1 1000 d/a" --file_list=list --scan_errors=skip
 printf 'd/a/1\nd/a/\0002\n' >list
 refused "a zero byte" '^mlgen: list:2: a zero byte; ' --file_list=list
 printf 'd/a/1\tx\n' >list
-refused "a TAB in a name" '^mlgen: list:1: one column behind the path, ' \
+refused "a TAB in a name" '^mlgen: list:1: one column after the path, ' \
 	--file_list=list
 head -c 100000 /dev/zero | tr '\0' x >list
 refused "a line without end" '^mlgen: list:1: the line is longer than a path' \

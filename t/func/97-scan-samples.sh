@@ -222,7 +222,7 @@ refused "nothing is left" '^mlgen: file_list: list names no file that is there' 
 	--scan_errors=skip
 printf 'd/a/1\t0\t10\n' >list
 refused "a format that looks into files" \
-	'^mlgen: format: list has OFFSET and LENGTH behind each path, .*; format=raw, or a list of paths alone .* npz files$' \
+	'^mlgen: format: list has OFFSET and LENGTH after each path, .*; format=raw, or a list of paths alone .* npz files$' \
 	--format=npz
 refused "calls of a framework" '^mlgen: access: .* raw files, .* access=plain$' \
 	--access=framework

@@ -40,10 +40,10 @@ static const struct {
 	{ 1, 0, true, "runs not checked one run" },
 	{ 4, 4, true,
 	  "runs not checked 4 runs within 4.0%, mean 99.00 samples/s; a result is the mean of 5 "
-	  "behind one to warm up" },
+	  "after one to warm up" },
 	{ 5, 0, true,
 	  "runs not checked 5 runs within 0.0%, mean 100.00 samples/s; a result is the mean of 5 "
-	  "behind one to warm up" },
+	  "after one to warm up" },
 	{ 6, 4.9, true,
 	  "runs ok 5 runs within 4.9%, without the first, which warmed up, mean 99.02 samples/s " },
 	{ 6, 4.9, true, "r0: MLPerf Storage v2.0: VALID, all 10 rules kept" },
@@ -109,7 +109,7 @@ START_TEST(runs_of_v3_follow_each_other)
 		results[i].ml.mlperf.v3_0 = results[2].ml.mlperf.v2_0;
 	expect_series(9, "runs ok 5 runs within 0.0%");
 	expect_series(11, "runs BROKEN 5 runs within 0.0%, without the first, which warmed up, "
-			  "mean 100.00 samples/s; r5.json began 11 s behind the end of r4.json, "
+			  "mean 100.00 samples/s; r5.json began 11 s after the end of r4.json, "
 			  "which took 10 s: the rules ask for less than a run takes");
 }
 END_TEST

@@ -117,7 +117,7 @@ static const struct damage {
 	{ -124 + 10, "\10\0", 2, "no NumPy array begins here" },
 	{ -124 + 20, "\xff\xff\xff\x7f", 4, "reaches into the archive's" },
 	{ -124 + 24, "\1\1\1\1", 4, "is stored as" },
-	{ -124 + 42, "\xff\xff\xff\x7f", 4, "behind the archive's members" },
+	{ -124 + 42, "\xff\xff\xff\x7f", 4, "after the archive's members" },
 	{ -124 + 46, "x.txt", 5, NULL }, /* y.npy is the first array then */
 	{ -124 + 28, "\xff\xff", 2, "is cut off" },
 };

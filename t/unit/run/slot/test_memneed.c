@@ -150,7 +150,7 @@ END_TEST
 START_TEST(nothing_wraps_around)
 {
 	needs[0].bytes = UINT64_MAX;
-	expect(0, "with the jobs beside it, takes about");
+	expect(0, "with the other jobs of its group, takes about");
 	needs[1].left_bytes = UINT64_MAX;
 	expect(1, "takes about");
 	ck_assert_int_eq(memneed_check_limit(&all, 1, MIB, 1, &(struct mlgen_err){ 0 }), -ENOMEM);
