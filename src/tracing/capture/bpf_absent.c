@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpf_absent.c - capture by BPF where mlgen was built without it: says what was missing. */
+/* bpf_absent.c - the BPF backend of an mlgen that was built without BPF: reports the reason. */
 #include "tracing/capture/capture.h"
 
 #include <errno.h>

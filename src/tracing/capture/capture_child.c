@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_child.c - the command that is recorded: a child that waits until it is followed, and its
- * end. */
+/* capture_child.c - the recorded command: a child that waits until it is followed, and its end. */
 #include "tracing/capture/capture_internal.h"
 
 #include <errno.h>
@@ -19,7 +18,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-/* ---- whom it runs as ---- */
+/* ---- the user ---- */
 
 static struct passwd *find_passwd(const char *name)
 {
@@ -32,22 +31,10 @@ static struct passwd *find_passwd(const char *name)
 	return getpwuid((uid_t)uid);
 }
 
-static void find_groups(struct capture_user *u)
-{
-	int n = 64;
-
-	u->groups = mem_array((size_t)n, sizeof(*u->groups));
-	if (getgrouplist(u->name, u->gid, u->groups, &n) < 0) {
-		u->groups = mem_realloc(u->groups, (size_t)n * sizeof(*u->groups));
-		if (getgrouplist(u->name, u->gid, u->groups, &n) < 0)
-			n = 0;
-	}
-	u->group_count = n;
-}
-
 int capture_user_find(struct capture_user *u, const char *name, struct mlgen_err *err)
 {
 	const struct passwd *pw;
+	int n = 64;
 
 	*u = (struct capture_user){ 0 };
 	if (geteuid() != 0)
@@ -64,7 +51,13 @@ int capture_user_find(struct capture_user *u, const char *name, struct mlgen_err
 	u->home = mem_strdup(pw->pw_dir);
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
-	find_groups(u);
+	u->groups = mem_array((size_t)n, sizeof(*u->groups));
+	if (getgrouplist(u->name, u->gid, u->groups, &n) < 0) {
+		u->groups = mem_realloc(u->groups, (size_t)n * sizeof(*u->groups));
+		if (getgrouplist(u->name, u->gid, u->groups, &n) < 0)
+			n = 0;
+	}
+	u->group_count = n;
 	return 0;
 }
 
@@ -76,10 +69,10 @@ void capture_user_fini(struct capture_user *u)
 	*u = (struct capture_user){ 0 };
 }
 
-/* ---- is it there? ---- */
+/* ---- can the command be executed? ---- */
 
-/* 0, or -errno: ENOENT goes on to the next folder of a path. */
-static int look_at(const char *path)
+/* 0 or -errno; after -ENOENT a search of $PATH continues. */
+static int check_executable(const char *path)
 {
 	struct stat st;
 
@@ -90,8 +83,8 @@ static int look_at(const char *path)
 	return access(path, X_OK) < 0 ? -errno : 0;
 }
 
-/* As execvp goes through $PATH. */
-static int look_in_path(const char *command)
+/* Search $PATH as execvp does. */
+static int check_path(const char *command)
 {
 	const char *at = getenv("PATH");
 	char path[PATH_MAX];
@@ -103,7 +96,7 @@ static int look_in_path(const char *command)
 		size_t len = strcspn(at, ":");
 		int n = snprintf(path, sizeof(path), "%.*s%s%s", (int)len, at, len ? "/" : "",
 				 command);
-		int rc = n < (int)sizeof(path) ? look_at(path) : -ENOENT;
+		int rc = n < (int)sizeof(path) ? check_executable(path) : -ENOENT;
 
 		if (rc == 0)
 			return 0;
@@ -115,8 +108,9 @@ static int look_in_path(const char *command)
 	}
 }
 
-/* A script whose interpreter is not there is as little found as no script. */
-static int tell_why(const char *command, int rc, struct mlgen_err *err)
+/* Fill err, and return the exit status. A script without its interpreter counts as not found, as in
+ * a shell. */
+static int fail_command(const char *command, int rc, struct mlgen_err *err)
 {
 	bool is_path = strchr(command, '/') != NULL;
 	int status = rc == -ENOENT ? CAPTURE_NOT_FOUND : CAPTURE_NOT_EXECUTABLE;
@@ -134,121 +128,100 @@ static int tell_why(const char *command, int rc, struct mlgen_err *err)
 
 int capture_command_check(const char *command, struct mlgen_err *err)
 {
-	int rc = strchr(command, '/') ? look_at(command)
-		 : *command           ? look_in_path(command)
+	int rc = strchr(command, '/') ? check_executable(command)
+		 : *command           ? check_path(command)
 				      : -ENOENT;
 
-	return rc < 0 ? tell_why(command, rc, err) : 0;
+	return rc < 0 ? fail_command(command, rc, err) : 0;
 }
 
 /* ---- the child ---- */
 
-/* What it could not do. */
 enum step { STEP_READY, STEP_USER, STEP_EXEC };
 
-struct told {
+/* The step that the child has reached, or failed at with `error`. */
+struct child_report {
 	enum step step;
 	int error;
 };
 
-static void capture_child_tell(int fd, enum step step, int error)
+static void child_report(int fd, enum step step, int error)
 {
-	struct told t = { .step = step, .error = error };
+	struct child_report r = { .step = step, .error = error };
 
-	(void)!write(fd, &t, sizeof(t));
-}
-
-static int become(const struct capture_user *u)
-{
-	if (!u->name)
-		return 0;
-	if (setgroups((size_t)u->group_count, u->groups) < 0 || setgid(u->gid) < 0 ||
-	    setuid(u->uid) < 0)
-		return -errno;
-	(void)setenv("HOME", u->home, 1);
-	(void)setenv("USER", u->name, 1);
-	(void)setenv("LOGNAME", u->name, 1);
-	return 0;
-}
-
-/* Of no use to the command; those of files go with execve. */
-static void drop_capabilities(void)
-{
-	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	(void)!write(fd, &r, sizeof(r));
 }
 
 static __attribute__((noreturn)) void child_main(char *const *argv, const struct capture_user *u,
-						 int go, int told)
+						 int release_fd, int report_fd)
 {
 	char byte;
-	int rc = become(u);
 
-	if (rc < 0) {
-		capture_child_tell(told, STEP_USER, -rc);
-		_exit(CAPTURE_NOT_EXECUTABLE);
+	if (u->name) {
+		if (setgroups((size_t)u->group_count, u->groups) < 0 || setgid(u->gid) < 0 ||
+		    setuid(u->uid) < 0) {
+			child_report(report_fd, STEP_USER, errno);
+			_exit(CAPTURE_NOT_EXECUTABLE);
+		}
+		(void)setenv("HOME", u->home, 1);
+		(void)setenv("USER", u->name, 1);
+		(void)setenv("LOGNAME", u->name, 1);
 	}
-	drop_capabilities();
-	/* Yama lets only parents trace, and a tracer is no parent. */
+	/* The command has no use for mlgen's ambient capabilities; execve grants those of its file.
+	 */
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	/* Yama lets only ancestors trace, and strace is none. */
 	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-	capture_child_tell(told, STEP_READY, 0);
-	/* Its parent may have gone instead. */
-	if (read(go, &byte, 1) != 1)
+	child_report(report_fd, STEP_READY, 0);
+	/* Without a byte the parent gave up or died. */
+	if (read(release_fd, &byte, 1) != 1)
 		_exit(CAPTURE_NOT_EXECUTABLE);
 	(void)prctl(PR_SET_PTRACER, 0, 0, 0, 0);
 	signals_hand_down();
 	execvp(argv[0], argv);
-	capture_child_tell(told, STEP_EXEC, errno);
+	child_report(report_fd, STEP_EXEC, errno);
 	_exit(errno == ENOENT ? CAPTURE_NOT_FOUND : CAPTURE_NOT_EXECUTABLE);
-}
-
-static int wait_until_ready(struct capture_child *c, const struct capture_user *user,
-			    struct mlgen_err *err)
-{
-	struct told t;
-	ssize_t n;
-
-	do
-		n = read(c->told, &t, sizeof(t));
-	while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)sizeof(t) && t.step == STEP_READY)
-		return 0;
-	if (n != (ssize_t)sizeof(t))
-		t.error = ECHILD;
-	return mlgen_fail(err, -t.error, "capture-user=%s: %s", user->name ? user->name : "",
-			  strerror(t.error));
 }
 
 int capture_child_start(struct capture_child *c, char *const *argv, const struct capture_user *user,
 			struct mlgen_err *err)
 {
-	int go[2], told[2];
+	int release[2], report[2], error;
+	struct child_report r;
+	ssize_t n;
 
-	*c = (struct capture_child){ .go = -1, .told = -1 };
-	if (pipe2(go, O_CLOEXEC) < 0)
+	*c = (struct capture_child){ .release_fd = -1, .report_fd = -1 };
+	if (pipe2(release, O_CLOEXEC) < 0)
 		return mlgen_fail(err, -errno, "capture: pipe: %s", strerror(errno));
-	if (pipe2(told, O_CLOEXEC) < 0) {
-		int rc = -errno;
-
-		close(go[0]);
-		close(go[1]);
-		return mlgen_fail(err, rc, "capture: pipe: %s", strerror(-rc));
+	if (pipe2(report, O_CLOEXEC) < 0) {
+		error = errno;
+		close(release[0]);
+		close(release[1]);
+		return mlgen_fail(err, -error, "capture: pipe: %s", strerror(error));
 	}
 	c->pid = fork();
 	if (c->pid == 0) {
-		close(go[1]);
-		child_main(argv, user, go[0], told[1]);
+		close(release[1]);
+		child_main(argv, user, release[0], report[1]);
 	}
-	int error = errno;
-	close(go[0]);
-	close(told[1]);
-	c->go = go[1];
-	c->told = told[0];
+	error = errno;
+	close(release[0]);
+	close(report[1]);
+	c->release_fd = release[1];
+	c->report_fd = report[0];
 	if (c->pid < 0) {
 		c->pid = 0;
 		return mlgen_fail(err, -error, "capture: cannot start a process: %s",
 				  strerror(error));
 	}
-	return wait_until_ready(c, user, err);
+	do
+		n = read(c->report_fd, &r, sizeof(r));
+	while (n < 0 && errno == EINTR);
+	if (n == (ssize_t)sizeof(r) && r.step == STEP_READY)
+		return 0;
+	error = n == (ssize_t)sizeof(r) ? r.error : ECHILD;
+	return mlgen_fail(err, -error, "capture-user=%s: %s", user->name ? user->name : "",
+			  strerror(error));
 }
 
 static void close_end(int *fd)
@@ -260,8 +233,8 @@ static void close_end(int *fd)
 
 void capture_child_go(struct capture_child *c)
 {
-	(void)!write(c->go, "", 1);
-	close_end(&c->go);
+	(void)!write(c->release_fd, "", 1);
+	close_end(&c->release_fd);
 }
 
 bool capture_child_look(struct capture_child *c)
@@ -271,19 +244,22 @@ bool capture_child_look(struct capture_child *c)
 	if (c->is_over || !c->pid)
 		return c->is_over;
 	pid = waitpid(c->pid, &c->wait_status, WNOHANG);
-	if (pid < 0 && errno == ECHILD) /* somebody else has waited for it */
+	c->is_over = pid == c->pid;
+	if (pid < 0 && errno == ECHILD) { /* other code has waited for the child */
 		c->wait_status = 0;
-	c->is_over = pid == c->pid || (pid < 0 && errno == ECHILD);
+		c->is_over = true;
+	}
 	return c->is_over;
 }
 
 int capture_child_status(struct capture_child *c, const char *command, struct mlgen_err *err)
 {
-	struct told t;
+	struct child_report r;
 
-	if (c->told >= 0 && read(c->told, &t, sizeof(t)) == sizeof(t) && t.step == STEP_EXEC)
-		return tell_why(command, -t.error, err);
-	close_end(&c->told);
+	if (c->report_fd >= 0 && read(c->report_fd, &r, sizeof(r)) == sizeof(r) &&
+	    r.step == STEP_EXEC)
+		return fail_command(command, -r.error, err);
+	close_end(&c->report_fd);
 	return WIFSIGNALED(c->wait_status) ? 128 + WTERMSIG(c->wait_status)
 					   : WEXITSTATUS(c->wait_status);
 }
@@ -292,9 +268,9 @@ void capture_child_fini(struct capture_child *c)
 {
 	if (!c->pid)
 		return;
-	close_end(&c->go);
+	close_end(&c->release_fd);
 	if (!c->is_over)
 		(void)waitpid(c->pid, &c->wait_status, 0);
-	close_end(&c->told);
+	close_end(&c->report_fd);
 	*c = (struct capture_child){ 0 };
 }

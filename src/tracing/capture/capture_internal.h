@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_internal.h - the parts of a recording: its target, its child, its clocks, its end. */
+/* capture_internal.h - the parts of a recording: its target, child process, clocks and end. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,196 +14,192 @@
 #include "trace/trace.h"
 #include "tracing/capture/capture.h"
 
-/* ---- the command that is recorded: a child that waits until it is followed, and its end ---- */
+/* ---- the recorded command: a child that waits until it is followed ---- */
 
-/* Whom it runs as. A zeroed one: as this program. */
+/* The user that runs the command; zeroed = the current user. Strings and list are owned. */
 struct capture_user {
-	char *name, *home; /* NULL = nobody else; owned */
+	char *name, *home;
 	uid_t uid;
 	gid_t gid;
-	gid_t *groups; /* owned */
+	gid_t *groups;
 	int group_count;
 };
 
-/* By name or number; only root may. 0 or -errno with err. */
+/* Look a user up by name or number; only root may run as another user. 0 or -errno with err. */
 int capture_user_find(struct capture_user *u, const char *name, struct mlgen_err *err);
-void capture_user_fini(struct capture_user *u); /* takes a zeroed one */
+void capture_user_fini(struct capture_user *u); /* takes a zeroed struct */
 
 struct capture_child {
-	pid_t pid;    /* 0 = there is none */
-	int go, told; /* what it waits for; what it says if it cannot begin */
+	pid_t pid;      /* 0 = none */
+	int release_fd; /* the child waits for a byte from it */
+	int report_fd;  /* reports why the child cannot start */
 	bool is_over;
-	int wait_status; /* of waitpid, when it is over */
+	int wait_status; /* waitpid's, once is_over */
 };
 
-/* As a shell: */
+/* Exit statuses, the same as a shell's. */
 enum { CAPTURE_NOT_EXECUTABLE = 126, CAPTURE_NOT_FOUND = 127 };
 
-/* Would a shell find it? 0, or one of these statuses with err. Whether it can be executed is known
- * only when it is. */
+/* Check that a shell would find the command: 0, or one of the statuses above with err. Only execve
+ * shows whether the file can be executed. */
 int capture_command_check(const char *command, struct mlgen_err *err);
 
 /*
- * Start it: it has the signals, the standard files and all other descriptors that this program was
- * started with, and no ambient capabilities, and waits. For as long any process of the same user
- * may trace it. 0 or -errno with err.
+ * Start a child that waits for capture_child_go(). The child has the signals, the standard files
+ * and all other descriptors that this program was started with, and no ambient capabilities. While
+ * it waits, any process of the same user may trace it. 0 or -errno with err.
  */
 int capture_child_start(struct capture_child *c, char *const *argv, const struct capture_user *user,
 			struct mlgen_err *err);
 
-/* Let it go on to execve. */
+/* Let the child call execve. */
 void capture_child_go(struct capture_child *c);
 
-/* True: it has ended, whether it is told for the first time or not. */
+/* Has the child ended? May be called again afterwards. */
 bool capture_child_look(struct capture_child *c);
 
-/* When it is over: its exit status as a shell has it, 128 + a signal's number. One that could not
- * be executed is CAPTURE_NOT_FOUND or NOT_EXECUTABLE with err. */
+/* Exit status of a child that has ended, as a shell reports it: 128 + the number of a signal. If
+ * the command could not be executed: CAPTURE_NOT_FOUND or CAPTURE_NOT_EXECUTABLE with err. */
 int capture_child_status(struct capture_child *c, const char *command, struct mlgen_err *err);
 
-/* One that waits still ends. Takes a zeroed one, and one that is over. */
+/* End a child that still waits. Takes a zeroed struct, and a child that has ended. */
 void capture_child_fini(struct capture_child *c);
 
-/* ---- what a trace of other programs says before its first record ---- */
+/* ---- the status line on standard error ---- */
 
-/* Time of day - CLOCK_MONOTONIC, now. */
-uint64_t capture_wall_minus_clock_ns(void);
-
-/* ---- how far a capture is, on standard error ---- */
-
-/* A zeroed one draws nothing. */
+/* A zeroed line draws nothing. */
 struct capture_line {
 	bool draws, is_drawn;
-	uint64_t begin_ns, then_ns;
+	uint64_t begin_ns, then_ns; /* begin of the recording, last update */
 	uint64_t then_records;
 };
 
-/* `eta` as in settings.h: on a terminal, always, or never. */
+/* `eta` is an enum settings_eta: on a terminal, always, or never. */
 void capture_line_begin(struct capture_line *l, int eta, uint64_t now_ns);
 
-/* "capture 12 s  45,120 events/s  3.2 MB  lost 0  files 12": once a second or
- * so. `bytes` is what the file has by now. */
+/* Append "capture 12 s  45,120 events/s  3.2 MB  lost 0  files 12"; `bytes` is the current size of
+ * the trace. */
 void capture_line_put(struct buf *out, const struct capture_line *l, const struct capture_status *s,
 		      uint64_t bytes, uint64_t now_ns);
-/* Before anything else is printed: leave an empty line. */
+/* Clear the line before anything else is printed. */
 void capture_line_erase(struct capture_line *l);
 
-/* ---- record until it is over: the command, the time, a signal, or what is recorded ---- */
+/* ---- record until the target ends, the time is over or a signal comes ---- */
 
-/* What ended a recording. */
+/* Reason why a recording ended. */
 enum capture_end {
-	CAPTURE_ENDED,    /* what is recorded has ended */
+	CAPTURE_ENDED,    /* the target has ended */
 	CAPTURE_TIME,     /* the duration is over */
-	CAPTURE_SIGNALED, /* mlgen got one */
-	CAPTURE_BROKEN,   /* the back end failed */
+	CAPTURE_SIGNALED, /* mlgen received a signal */
+	CAPTURE_BROKEN,   /* the backend failed */
 };
 
 struct capture_watch {
 	const struct capture_backend *backend;
-	void *state;
+	void *state; /* the backend's */
 	const struct capture_config *cfg;
-	int fd;                      /* of the trace, for its size */
-	uint64_t duration_ns;        /* 0 = none */
-	struct capture_child *child; /* NULL: it runs already */
+	int fd;                      /* the trace, to get its size */
+	uint64_t duration_ns;        /* 0 = unlimited */
+	struct capture_child *child; /* NULL = the target runs already */
 	struct capture_line line;
-	int pass_on; /* signal that the command did not get */
-	/* What came of it. */
+	int pending_signal; /* still to be passed on to the command */
 	enum capture_end end;
 	struct capture_status status;
 };
 
 /*
- * The main thread's, which attends to signals as SIGNALS_WATCHED. The writer is flushed each
- * second: what is recorded by then is there if mlgen is killed.
- * 0 or -errno with err: CAPTURE_BROKEN.
+ * Record. For the main thread, which attends to signals as SIGNALS_WATCHED. The writer is flushed
+ * each second, so that a killed mlgen leaves the records up to then.
+ * 0, or -errno with err and CAPTURE_BROKEN.
  */
 int capture_watch(struct capture_watch *w, struct mlgen_err *err);
 
-/* Nothing is recorded any more: until the command has ended, too. A signal that another process
- * sent, also the one that ended the recording, is passed on to it; the terminal gives it to
- * both. */
+/* Wait for the command after the recording. A signal that another process sent is passed on to the
+ * command, including the signal that ended the recording; the terminal sends its own to both. */
 void capture_watch_child(struct capture_watch *w);
 
-/* ---- processes and control groups that run already: may they be recorded, and which tasks are
- * they? ---- */
+/* ---- running processes and control groups ---- */
 
-/* Is it a process that can be recorded? 0, or -errno with err: there is none, it has ended, is a
- * thread of one, the kernel's own, or this program. */
+/* Check that the process can be recorded. -errno with err if it does not exist, has ended, is a
+ * single thread, a kernel thread, or this program. */
 int capture_pid_check(pid_t pid, struct mlgen_err *err);
 
-/* Does it still run? Not what has ended and was not waited for. */
+/* Does the process run? A zombie does not. */
 bool capture_pid_runs(pid_t pid);
 
-/* Its owner. 0 or -errno. */
+/* Get the owner of a process. 0 or -errno. */
 int capture_pid_owner(pid_t pid, uid_t *uid);
 
-/* Words with a zero behind each, as execve has them, with blanks between them; owned by the
- * caller. */
-char *capture_line_of(const char *words, size_t bytes);
-/* The command line of a process; NULL = not known. Owned by the caller. */
-char *capture_pid_line(pid_t pid);
-/* Who made it; 0 = not known. */
+/* Join words that each end with a zero, the form of execve and /proc, with blanks. The caller owns
+ * the result. */
+char *capture_join_words(const char *words, size_t bytes);
+/* The command line of a process, owned by the caller; NULL = not known. */
+char *capture_pid_command_line(pid_t pid);
+/* The parent of a process; 0 = not known. */
 pid_t capture_pid_parent(pid_t pid);
 
-/* The directory of a control group, from itself or from what /proc/PID/cgroup names, appended to
- * `out`. 0 or -errno with err. */
+/* Append the directory of a control group to `out`. `given` is that directory, or the path that
+ * /proc/PID/cgroup names. 0 or -errno with err. */
 int capture_cgroup_find(struct buf *out, const char *given, struct mlgen_err *err);
 
-/* Has it, with all below it, a task? Also if that cannot be told. */
+/* Has the control group or any below it a task? True if the kernel does not tell. */
 bool capture_cgroup_runs(const char *directory);
 
-/* Processes, each once. A zeroed one has none. */
+/* A set of processes or threads; zeroed = empty. */
 struct capture_pids {
 	pid_t *at;          /* owned */
 	size_t count, room; /* vec.h */
 };
 
-/* A process and all that descends from it. */
+/* Add a process and all its descendants. */
 void capture_pids_tree(struct capture_pids *out, pid_t pid);
-/* Those of a control group and of all below it. */
+/* Add the processes of a control group and of all groups below it. */
 void capture_pids_cgroup(struct capture_pids *out, const char *directory);
-/* The threads of a process, itself among them. */
+/* Add the threads of a process, including the main thread. */
 void capture_pids_threads(struct capture_pids *out, pid_t pid);
 void capture_pids_fini(struct capture_pids *p);
 
-/* A client that has another program run what is meant: docker, podman ...
- * NULL = it is none. */
+/* Name of a client such as docker, whose containers are not its descendants; NULL = no client. */
 const char *capture_is_client(const char *command);
 
-/* ---- lines with the time of day, which may be set while they come, on CLOCK_MONOTONIC ---- */
+/* ---- clocks: map lines with the time of day, which may be set, to CLOCK_MONOTONIC ---- */
+
+/* Current time of day - CLOCK_MONOTONIC. */
+uint64_t capture_wall_minus_clock_ns(void);
 
 /*
- * What is read from a pipe was written between the last time the pipe was found empty and now. A
- * line whose time of day, by the distance of the two clocks, is elsewhere was written by another
- * one: that of before or after a step of the time of day. All times are ns; one thread has it.
+ * An offset is time of day - CLOCK_MONOTONIC. A line read from a pipe was written between the last
+ * time the pipe was empty and now. If an offset puts the line outside of that interval, the line
+ * was written under another offset: before or after a step of the time of day. All times are ns.
+ * Used by one thread.
  */
 struct capture_clock {
-	uint64_t offset_ns; /* time of day - CLOCK_MONOTONIC, of lines now */
-	uint64_t other_ns;  /* the one before, of calls that began by it */
-	uint64_t host_ns;   /* what this host says that it is */
-	uint64_t since_ns;  /* lines were written by offset_ns since then */
-	uint64_t least_ns;  /* no line to come was written before */
-	bool was_set;       /* host_ns is another since the pipe was empty */
+	uint64_t offset_ns; /* applies to current lines */
+	uint64_t other_ns;  /* the previous offset, for calls that began under it */
+	uint64_t host_ns;   /* last measured on this host */
+	uint64_t since_ns;  /* offset_ns holds since this time */
+	uint64_t least_ns;  /* all lines to come were written after this time */
+	bool was_set;       /* host_ns changed since the pipe was empty */
 };
 
-/* What a line says of the time it was written at. */
+/* The time that a line carries. */
 struct capture_stamp {
-	uint64_t wall_ns; /* by the time of day; 0 = it has none */
-	bool is_earlier;  /* it was written then, or any time later */
+	uint64_t wall_ns; /* time of day; 0 = none */
+	bool is_earlier;  /* the line may have been written any time after wall_ns */
 };
 
 void capture_clock_init(struct capture_clock *c, uint64_t offset_ns);
 
-/* The distance that this host's clocks have now. */
+/* Note the offset of this host's clocks now. */
 void capture_clock_look(struct capture_clock *c, uint64_t host_ns);
 
-/* All that was written by `now_ns` of CLOCK_MONOTONIC has been taken. */
+/* Note that the pipe is empty: all lines written by `now_ns` of CLOCK_MONOTONIC have been read. */
 void capture_clock_empty(struct capture_clock *c, uint64_t now_ns);
 
-/* What to take off the times of a line that has been read by `now_ns`. */
+/* The offset to subtract from the times of a line that was read by `now_ns`. */
 uint64_t capture_clock_of(struct capture_clock *c, const struct capture_stamp *stamp,
 			  uint64_t now_ns);
 
-/* Of a line of strace -ttt -T: a whole call is written when it ends, and the first half of one when
- * somebody else has something to say. */
+/* Parse the stamp of a line of strace -ttt -T. A whole call is written when it ends; its first half
+ * is written when another thread prints meanwhile. */
 struct capture_stamp capture_stamp_of(char *line, size_t bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_strace.c - record with strace: attach to processes and read what strace prints. */
+/* capture_strace.c - the strace backend: attach strace to processes and read its output. */
 #include "tracing/capture/capture_internal.h"
 
 #include <dirent.h>
@@ -26,24 +26,23 @@
 #include "tracing/import/import.h"
 
 /*
- * It is attached to processes, and starts none: so a command stays our child, with its own status
- * and rights, and goes on unhindered when strace is gone, however that comes. It ends with this
+ * strace is attached to processes, and starts none. So a command stays a child of mlgen, with its
+ * own status and rights, and continues if strace ends for any reason. strace ends with this
  * program.
  */
-struct strace_attached {
-	pid_t pid; /* 0 = it is not there */
-	int lines; /* to be read: what it prints */
-	int words; /* an unnamed file: what it complains of */
-	int wait_status;
+struct strace_tracer {
+	pid_t pid;       /* 0 = not running */
+	int lines_fd;    /* a pipe: the output of strace */
+	int messages_fd; /* an unnamed file: standard error of strace */
 };
 
 #define ATTACH_NS (10 * NS_PER_S)
-#define LOOK_NS 1000000 /* between two looks whether it is attached */
+#define ATTACH_POLL_NS 1000000
 
 /*
- * What is asked of files, and what has to be known to tell which. With '?' those that not every
- * machine has. The others are stopped at, too, but not printed: --seccomp-bpf would spare them
- * that, and forbids to attach and to let go.
+ * System calls on files, and those that are needed to tell the files apart. '?' marks calls that
+ * some machines lack. Other calls stop the process, too, but are not printed: --seccomp-bpf would
+ * avoid these stops, but it cannot attach or detach.
  */
 static const char calls[] =
 	"trace=?open,openat,?openat2,?creat,close,?close_range,?dup,?dup2,dup3,fcntl,read,pread64,"
@@ -54,27 +53,18 @@ static const char calls[] =
 	"sendfile,?copy_file_range,splice,chdir,fchdir,?fork,?vfork,clone,?clone3,execve,?execveat,"
 	"?io_setup,?io_submit,?io_getevents,?io_pgetevents,?io_uring_setup,?io_uring_enter";
 
-/* Where it is: 0, or -ENOENT with err. */
-static int strace_attached_find(struct mlgen_err *err)
-{
-	struct mlgen_err unused = { 0 };
+/* ---- the strace process ---- */
 
-	if (capture_command_check("strace", &unused) == 0)
-		return 0;
-	return mlgen_fail(err, -ENOENT, "strace is not in $PATH; install the package strace");
-}
-
-/* ---- the child ---- */
-
-static __attribute__((noreturn)) void strace_main(char *const *argv, int lines, int words,
+static __attribute__((noreturn)) void strace_main(char *const *argv, int lines_fd, int messages_fd,
 						  pid_t parent)
 {
-	/* It is not of the terminal's group: SIGINT is for us to take. */
+	/* Outside of the terminal's process group SIGINT reaches mlgen alone. */
 	(void)setpgid(0, 0);
-	/* The kernel lets go of all that a tracer had. strace itself, asked to, waits for ever for
-	 * a process in vfork whose child waits for it. */
+	/* The kernel detaches all processes of a killed tracer. strace itself, when asked to
+	 * detach, waits forever for a process in vfork whose child waits for strace. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != parent || dup2(words, STDERR_FILENO) < 0 || fcntl(lines, F_SETFD, 0) < 0)
+	if (getppid() != parent || dup2(messages_fd, STDERR_FILENO) < 0 ||
+	    fcntl(lines_fd, F_SETFD, 0) < 0)
 		_exit(CAPTURE_NOT_EXECUTABLE);
 	signals_hand_down();
 	(void)signal(SIGPIPE, SIG_DFL);
@@ -83,13 +73,8 @@ static __attribute__((noreturn)) void strace_main(char *const *argv, int lines, 
 	_exit(CAPTURE_NOT_FOUND);
 }
 
-static void add_word(char **argv, size_t *n, const char *word)
-{
-	argv[(*n)++] = mem_strdup(word);
-}
-
-/* To be freed with all words in it. */
-static char **make_argv(const pid_t *pids, size_t count, int lines)
+/* Fork strace, attached to `pids`. 0 or -errno. */
+static int spawn(struct strace_tracer *s, const pid_t *pids, size_t count, int lines_fd)
 {
 	static const char *const words[] = { "strace",
 					     "-f",
@@ -103,49 +88,35 @@ static char **make_argv(const pid_t *pids, size_t count, int lines)
 					     calls,
 					     "-o" };
 	char **argv = mem_array(ARRAY_LEN(words) + 2 + 2 * count, sizeof(*argv));
+	pid_t self = getpid();
 	char text[32];
 	size_t n = 0;
+	int rc;
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		add_word(argv, &n, words[i]);
-	snprintf(text, sizeof(text), "/proc/self/fd/%d", lines);
-	add_word(argv, &n, text);
+		argv[n++] = mem_strdup(words[i]);
+	snprintf(text, sizeof(text), "/proc/self/fd/%d", lines_fd);
+	argv[n++] = mem_strdup(text);
 	for (size_t i = 0; i < count; i++) {
 		snprintf(text, sizeof(text), "%d", (int)pids[i]);
-		add_word(argv, &n, "-p");
-		add_word(argv, &n, text);
+		argv[n++] = mem_strdup("-p");
+		argv[n++] = mem_strdup(text);
 	}
-	return argv;
-}
-
-static void free_argv(char **argv)
-{
+	s->pid = fork();
+	if (s->pid == 0)
+		strace_main(argv, lines_fd, s->messages_fd, self);
+	rc = s->pid < 0 ? -errno : 0;
 	for (size_t i = 0; argv[i]; i++)
 		mem_free(argv[i]);
 	mem_free(argv);
-}
-
-static int spawn(struct strace_attached *s, const pid_t *pids, size_t count, int lines)
-{
-	char **argv = make_argv(pids, count, lines);
-	pid_t self = getpid();
-	int rc;
-
-	s->pid = fork();
-	if (s->pid == 0)
-		strace_main(argv, lines, s->words, self);
-	rc = s->pid < 0 ? -errno : 0;
-	free_argv(argv);
 	return rc;
 }
 
-/* ---- what came of it ---- */
-
-/* Its last line, without "strace: ". */
-static void last_words(const struct strace_attached *s, char *out, size_t size)
+/* The last message, without "strace: ". */
+static void last_message(const struct strace_tracer *s, char *out, size_t size)
 {
 	char text[4096], *line;
-	ssize_t n = pread(s->words, text, sizeof(text) - 1, 0);
+	ssize_t n = pread(s->messages_fd, text, sizeof(text) - 1, 0);
 
 	while (n > 0 && text[n - 1] == '\n')
 		n--;
@@ -157,25 +128,25 @@ static void last_words(const struct strace_attached *s, char *out, size_t size)
 	snprintf(out, size, "%.*s", (int)size - 1, line);
 }
 
-static void close_all(struct strace_attached *s)
+static void strace_tracer_close(struct strace_tracer *s)
 {
-	if (s->lines >= 0)
-		close(s->lines);
-	if (s->words >= 0)
-		close(s->words);
-	*s = (struct strace_attached){ .lines = -1, .words = -1 };
+	if (s->lines_fd >= 0)
+		close(s->lines_fd);
+	if (s->messages_fd >= 0)
+		close(s->messages_fd);
+	*s = (struct strace_tracer){ .lines_fd = -1, .messages_fd = -1 };
 }
 
-static int fail_attach(struct strace_attached *s, pid_t pid, struct mlgen_err *err)
+static int fail_attach(struct strace_tracer *s, pid_t pid, struct mlgen_err *err)
 {
 	char why[256];
 
-	last_words(s, why, sizeof(why));
+	last_message(s, why, sizeof(why));
 	if (s->pid > 0) {
 		(void)kill(s->pid, SIGKILL);
 		(void)waitpid(s->pid, NULL, 0);
 	}
-	close_all(s);
+	strace_tracer_close(s);
 	return mlgen_fail(
 		err, -EPERM,
 		"strace cannot be attached to process %d: %s; only root may trace processes of "
@@ -183,80 +154,58 @@ static int fail_attach(struct strace_attached *s, pid_t pid, struct mlgen_err *e
 		(int)pid, *why ? why : "it is not by now");
 }
 
-static bool is_traced(pid_t pid)
+/* Start strace, and wait until the first process is traced. -errno with err: strace has ended and
+ * `s` is closed. */
+static int strace_tracer_start(struct strace_tracer *s, const pid_t *pids, size_t count,
+			       size_t pipe_bytes, struct mlgen_err *err)
 {
+	const struct timespec pause = { .tv_nsec = ATTACH_POLL_NS };
+	uint64_t tracer, until;
+	int ends[2] = { -1, -1 }, rc;
 	char path[64];
-	uint64_t tracer;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	return sysfile_keyed(&tracer, "", path, "TracerPid") == 0 && tracer;
-}
-
-static int wait_until_attached(struct strace_attached *s, pid_t pid, struct mlgen_err *err)
-{
-	const struct timespec pause = { .tv_nsec = LOOK_NS };
-	uint64_t until = clock_monotonic_ns() + ATTACH_NS;
-
-	while (!is_traced(pid)) {
+	*s = (struct strace_tracer){ .lines_fd = -1, .messages_fd = -1 };
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return mlgen_fail(err, -errno, "capture: pipe: %s", strerror(errno));
+	s->lines_fd = ends[0];
+	s->messages_fd = memfd_create("strace", MFD_CLOEXEC);
+	/* The largest pipe that is allowed; without privileges the limit is 1 MiB. */
+	while (pipe_bytes >= 65536 && fcntl(ends[1], F_SETPIPE_SZ, (int)pipe_bytes) < 0)
+		pipe_bytes /= 2;
+	(void)fcntl(s->lines_fd, F_SETFL, O_NONBLOCK);
+	rc = s->messages_fd < 0 ? -errno : spawn(s, pids, count, ends[1]);
+	close(ends[1]);
+	if (rc < 0) {
+		strace_tracer_close(s);
+		return mlgen_fail(err, rc, "capture: cannot start strace: %s", strerror(-rc));
+	}
+	until = clock_monotonic_ns() + ATTACH_NS;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pids[0]);
+	while (sysfile_keyed(&tracer, "", path, "TracerPid") < 0 || !tracer) {
 		if (waitpid(s->pid, NULL, WNOHANG) != 0)
 			s->pid = 0;
 		if (!s->pid || clock_monotonic_ns() > until)
-			return fail_attach(s, pid, err);
+			return fail_attach(s, pids[0], err);
 		(void)nanosleep(&pause, NULL);
 	}
 	return 0;
 }
 
-/* Attach it to so many, and wait until the first is traced. 0 or -errno with err: nothing is left
- * of it then. */
-static int strace_attached_start(struct strace_attached *s, const pid_t *pids, size_t count,
-				 size_t pipe_bytes, struct mlgen_err *err)
-{
-	int ends[2] = { -1, -1 }, rc;
-
-	*s = (struct strace_attached){ .lines = -1, .words = -1 };
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return mlgen_fail(err, -errno, "capture: pipe: %s", strerror(errno));
-	s->lines = ends[0];
-	s->words = memfd_create("strace", MFD_CLOEXEC);
-	/* As much as may be had of it; a user has 1 MiB. */
-	while (pipe_bytes >= 65536 && fcntl(ends[1], F_SETPIPE_SZ, (int)pipe_bytes) < 0)
-		pipe_bytes /= 2;
-	(void)fcntl(s->lines, F_SETFL, O_NONBLOCK);
-	rc = s->words < 0 ? -errno : spawn(s, pids, count, ends[1]);
-	close(ends[1]);
-	if (rc < 0) {
-		s->pid = 0;
-		close_all(s);
-		return mlgen_fail(err, rc, "capture: cannot start strace: %s", strerror(-rc));
-	}
-	return wait_until_attached(s, pids[0], err);
-}
-
-/* It lets them go, and its last lines are there to be read before the end. */
-static void strace_attached_stop(struct strace_attached *s)
+static void strace_tracer_signal(const struct strace_tracer *s, int sig)
 {
 	if (s->pid > 0)
-		(void)kill(s->pid, SIGTERM);
+		(void)kill(s->pid, sig);
 }
 
-/* At once; the kernel lets them go. */
-static void strace_attached_kill(struct strace_attached *s)
-{
-	if (s->pid > 0)
-		(void)kill(s->pid, SIGKILL);
-}
-
-/* When its lines are at their end: wait for it. 0, or -ECHILD with err: it came to an end of its
- * own that is none of a recording. */
-static int strace_attached_end(struct strace_attached *s, bool was_stopped, struct mlgen_err *err)
+/* Wait for the end of strace after its last line. -ECHILD with err: strace failed by itself. */
+static int strace_tracer_end(struct strace_tracer *s, bool was_stopped, struct mlgen_err *err)
 {
 	int status = 0, rc = 0;
 	char why[256];
 
 	if (s->pid > 0 && waitpid(s->pid, &status, 0) == s->pid && !was_stopped &&
 	    (WIFSIGNALED(status) || WEXITSTATUS(status) != 0)) {
-		last_words(s, why, sizeof(why));
+		last_message(s, why, sizeof(why));
 		rc = mlgen_fail(
 			err, -ECHILD,
 			"strace ended early, %s %d%s%s; what the programs did then is not recorded",
@@ -264,20 +213,21 @@ static int strace_attached_end(struct strace_attached *s, bool was_stopped, stru
 			WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
 			*why ? ": " : "", why);
 	}
-	close_all(s);
+	strace_tracer_close(s);
 	return rc;
 }
 
-/* Between a look at one clock and at the other another thread may run: less than that is no
- * step. */
+/* ---- clocks ---- */
+
+/* Another thread may run between the reads of two clocks: a smaller change is no step. */
 #define STEP_NS 1000000
 
-/* strace may be kept from writing what it has the time of. When no distance that is known comes as
- * near, the time of day was set more than once. */
+/* The longest that strace may be delayed between reading the time and writing it. If no known
+ * offset comes as near, the time of day was set more than once. */
 #define FAR_NS (10 * NS_PER_S)
 
-/* strace writes in less, mostly; by so much a distance that nobody but a line has told may be
- * wrong. */
+/* strace mostly writes within this time. An offset that only a line has shown may be wrong by as
+ * much. */
 #define LATE_NS (NS_PER_S / 10)
 
 void capture_clock_init(struct capture_clock *c, uint64_t offset_ns)
@@ -315,9 +265,9 @@ void capture_clock_empty(struct capture_clock *c, uint64_t now_ns)
 	c->was_set = false;
 }
 
-/* How far a line is from when it can have been written, by this distance. */
-static uint64_t astray(const struct capture_clock *c, uint64_t wall_ns, uint64_t offset_ns,
-		       uint64_t now_ns)
+/* Distance of a line under this offset to the interval in which it was written. */
+static uint64_t distance(const struct capture_clock *c, uint64_t wall_ns, uint64_t offset_ns,
+			 uint64_t now_ns)
 {
 	int64_t at = (int64_t)(wall_ns - offset_ns);
 
@@ -326,25 +276,19 @@ static uint64_t astray(const struct capture_clock *c, uint64_t wall_ns, uint64_t
 	return at < (int64_t)c->least_ns ? (uint64_t)((int64_t)c->least_ns - at) : 0;
 }
 
-/* Of a step nobody has seen a line yet: by what has it begin last, until now. */
-static bool is_of_host(const struct capture_clock *c, uint64_t wall_ns, uint64_t now_ns)
+/* The offset of a line that may have been written any time after its stamp. */
+static uint64_t offset_of_earlier(const struct capture_clock *c, uint64_t wall_ns, uint64_t now_ns)
 {
-	int64_t at = (int64_t)(wall_ns - c->offset_ns);
+	int64_t now = (int64_t)now_ns, at = (int64_t)(wall_ns - c->offset_ns);
 	int64_t host_at = (int64_t)(wall_ns - c->host_ns);
-
-	return c->was_set && host_at <= (int64_t)now_ns && (host_at > at || at > (int64_t)now_ns);
-}
-
-/* By the one before the last step only what is of before that step. */
-static uint64_t of_earlier(const struct capture_clock *c, uint64_t wall_ns, uint64_t now_ns)
-{
-	int64_t at = (int64_t)(wall_ns - c->offset_ns);
 	int64_t other_at = (int64_t)(wall_ns - c->other_ns);
-	bool fits =
-		at + (int64_t)LATE_NS >= (int64_t)c->since_ns && at <= (int64_t)(now_ns + LATE_NS);
+	bool fits = at + (int64_t)LATE_NS >= (int64_t)c->since_ns && at <= now + (int64_t)LATE_NS;
 
-	if (is_of_host(c, wall_ns, now_ns))
+	/* No line has shown a new offset of this host yet: use the latest begin that is not in the
+	 * future. */
+	if (c->was_set && host_at <= now && (host_at > at || at > now))
 		return c->host_ns;
+	/* The previous offset holds only for calls that began before the last step. */
 	return !fits && other_at <= (int64_t)c->since_ns ? c->other_ns : c->offset_ns;
 }
 
@@ -356,9 +300,9 @@ uint64_t capture_clock_of(struct capture_clock *c, const struct capture_stamp *s
 	size_t best = 0;
 
 	if (stamp->is_earlier)
-		return of_earlier(c, wall_ns, now_ns);
+		return offset_of_earlier(c, wall_ns, now_ns);
 	for (size_t i = 0; i < ARRAY_LEN(known) && least; i++) {
-		uint64_t far = astray(c, wall_ns, known[i], now_ns);
+		uint64_t far = distance(c, wall_ns, known[i], now_ns);
 
 		if (far < least)
 			best = i;
@@ -388,41 +332,47 @@ struct capture_stamp capture_stamp_of(char *line, size_t bytes)
 	return stamp;
 }
 
-/* A path of 4,095 bytes, twice, each as four characters, fits; what is read at once is more. */
+/* ---- the backend ---- */
+
+/* Fits a line with two paths of 4,095 bytes at four characters a byte, and a large read. */
 #define LINES_BYTES (256u << 10)
 
-/* It lets hundreds of processes go in less; or, with one in vfork, never. */
+/* strace detaches hundreds of processes in less time; with a process in vfork, it never does. */
 #define STOP_NS (3 * NS_PER_S)
 
-struct by_strace {
+struct strace_capture {
 	struct capture_config cfg;
-	struct strace_attached strace;
+	struct strace_tracer strace;
 	struct importing import;
 	struct strace_reader *reader;
 	struct capture_clock clock;
 	char *text; /* LINES_BYTES, and a zero */
 	size_t bytes;
-	uint64_t line;
-	uint64_t begin_ns, last_ns; /* of what was lost */
-	bool is_long;               /* what comes is the rest of a line that was let go */
+	uint64_t line;              /* number of the last line */
+	uint64_t begin_ns, last_ns; /* recording began, last loss */
+	bool skips_rest;            /* the next line is the rest of one that was too long */
 	bool is_over;
 };
 
 static int strace_probe(struct mlgen_err *err)
 {
-	return strace_attached_find(err);
+	struct mlgen_err unused = { 0 };
+
+	if (capture_command_check("strace", &unused) == 0)
+		return 0;
+	return mlgen_fail(err, -ENOENT, "strace is not in $PATH; install the package strace");
 }
 
 static int strace_open(void **state, const struct capture_config *cfg, struct mlgen_err *err)
 {
-	struct by_strace *s = mem_zalloc(sizeof(*s));
+	struct strace_capture *s = mem_zalloc(sizeof(*s));
 
 	(void)err;
 	s->cfg = *cfg;
-	s->strace.lines = s->strace.words = -1;
+	s->strace.lines_fd = s->strace.messages_fd = -1;
 	s->text = mem_zalloc(LINES_BYTES + 1);
 	s->import.fill = trace_fill_over(cfg->writer);
-	s->import.is_lenient = true; /* what is lost is counted */
+	s->import.is_lenient = true; /* losses are counted */
 	capture_clock_init(&s->clock, cfg->wall_minus_clock_ns);
 	s->reader = strace_reader_new(&s->import);
 	s->begin_ns = clock_monotonic_ns();
@@ -432,13 +382,13 @@ static int strace_open(void **state, const struct capture_config *cfg, struct ml
 
 static int strace_follow(void *state, pid_t child, struct mlgen_err *err)
 {
-	struct by_strace *s = state;
+	struct strace_capture *s = state;
 
-	return strace_attached_start(&s->strace, &child, 1, s->cfg.buffer_bytes, err);
+	return strace_tracer_start(&s->strace, &child, 1, s->cfg.buffer_bytes, err);
 }
 
-/* "flags:	0102001", in octal, of /proc/PID/fdinfo/FD. */
-static bool appends(pid_t pid, const char *fd)
+/* Does the descriptor append? From "flags:	0102001", in octal, in /proc/PID/fdinfo/FD. */
+static bool has_append_flag(pid_t pid, const char *fd)
 {
 	char path[64], line[128];
 	unsigned flags = 0;
@@ -454,28 +404,15 @@ static bool appends(pid_t pid, const char *fd)
 	return flags & O_APPEND;
 }
 
-static void tell_descriptors(struct by_strace *s, pid_t pid)
-{
-	char path[32];
-	struct dirent *d;
-	DIR *folder;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	folder = opendir(path);
-	while (folder && (d = readdir(folder)))
-		if (d->d_name[0] != '.')
-			strace_reader_fd(s->reader, (uint32_t)pid, (int)strtol(d->d_name, NULL, 10),
-					 appends(pid, d->d_name));
-	if (folder)
-		closedir(folder);
-}
-
-/* strace does not say of what runs already which threads are of one process. */
-static void tell_tasks(struct by_strace *s, pid_t pid)
+/* Tell the reader what strace does not print about a running process: its threads, working
+ * directory and open descriptors. */
+static void add_process(struct strace_capture *s, pid_t pid)
 {
 	struct capture_pids threads = { 0 };
-	char *line = capture_pid_line(pid);
+	char *line = capture_pid_command_line(pid);
 	char path[64], folder[PATH_MAX];
+	struct dirent *d;
+	DIR *fds;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
@@ -486,14 +423,21 @@ static void tell_tasks(struct by_strace *s, pid_t pid)
 	for (size_t i = 0; i < threads.count; i++)
 		strace_reader_task(s->reader, (uint32_t)threads.at[i], (uint32_t)pid,
 				   (uint32_t)capture_pid_parent(pid), line, n > 0 ? folder : NULL);
-	tell_descriptors(s, pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	fds = opendir(path);
+	while (fds && (d = readdir(fds)))
+		if (d->d_name[0] != '.')
+			strace_reader_fd(s->reader, (uint32_t)pid, (int)strtol(d->d_name, NULL, 10),
+					 has_append_flag(pid, d->d_name));
+	if (fds)
+		closedir(fds);
 	capture_pids_fini(&threads);
 	mem_free(line);
 }
 
 static int strace_attach(void *state, struct mlgen_err *err)
 {
-	struct by_strace *s = state;
+	struct strace_capture *s = state;
 	struct capture_pids pids = { 0 };
 	int rc;
 
@@ -502,9 +446,9 @@ static int strace_attach(void *state, struct mlgen_err *err)
 	else
 		capture_pids_tree(&pids, s->cfg.pid);
 	for (size_t i = 0; i < pids.count; i++)
-		tell_tasks(s, pids.at[i]);
-	rc = pids.count ? strace_attached_start(&s->strace, pids.at, pids.count,
-						s->cfg.buffer_bytes, err)
+		add_process(s, pids.at[i]);
+	rc = pids.count ? strace_tracer_start(&s->strace, pids.at, pids.count, s->cfg.buffer_bytes,
+					      err)
 			: mlgen_fail(err, -ESRCH,
 				     "cgroup=%s: has no task that strace could be attached to",
 				     s->cfg.cgroup);
@@ -514,39 +458,32 @@ static int strace_attach(void *state, struct mlgen_err *err)
 
 /* ---- lines ---- */
 
-/* The time of day may be set while it is recorded. */
-static void follow_clock(struct by_strace *s, char *line, size_t bytes)
+static int parse_line(struct strace_capture *s, char *line, size_t bytes, struct mlgen_err *err)
 {
 	struct capture_stamp stamp = capture_stamp_of(line, bytes);
-
-	if (stamp.wall_ns)
-		s->import.clock_offset_ns =
-			capture_clock_of(&s->clock, &stamp, clock_monotonic_ns());
-}
-
-static int take_line(struct by_strace *s, char *line, size_t bytes, struct mlgen_err *err)
-{
 	uint64_t unread = s->import.tally.unread;
 	int rc = 0;
 
 	s->line++;
-	follow_clock(s, line, bytes);
-	if (!s->is_long)
+	if (stamp.wall_ns)
+		s->import.clock_offset_ns =
+			capture_clock_of(&s->clock, &stamp, clock_monotonic_ns());
+	if (!s->skips_rest)
 		rc = strace_reader_line(s->reader, line, bytes, "strace", s->line, err);
-	s->is_long = false;
+	s->skips_rest = false;
 	if (s->import.tally.unread > unread)
 		s->last_ns = clock_monotonic_ns();
 	return rc;
 }
 
-/* Whole lines; what begins another one goes to the front. */
-static int take_lines(struct by_strace *s, struct mlgen_err *err)
+/* Parse all whole lines, and move the rest to the front. */
+static int parse_lines(struct strace_capture *s, struct mlgen_err *err)
 {
 	char *at = s->text, *end = s->text + s->bytes, *newline;
 	int rc = 0;
 
 	while (rc == 0 && (newline = memchr(at, '\n', (size_t)(end - at)))) {
-		rc = take_line(s, at, (size_t)(newline - at), err);
+		rc = parse_line(s, at, (size_t)(newline - at), err);
 		at = newline + 1;
 	}
 	s->bytes = (size_t)(end - at);
@@ -554,20 +491,20 @@ static int take_lines(struct by_strace *s, struct mlgen_err *err)
 	if (s->bytes == LINES_BYTES) {
 		rc = import_unread(&s->import, "strace", s->line + 1, err,
 				   "is longer than %u bytes", LINES_BYTES);
-		s->is_long = true;
+		s->skips_rest = true;
 		s->bytes = 0;
 	}
 	return rc;
 }
 
-/* What there is, without waiting: 1 = there may be more, 0, or -errno. */
-static int read_lines(struct by_strace *s, struct mlgen_err *err)
+/* Read without waiting. 1 = there may be more, 0, or -errno. */
+static int read_lines(struct strace_capture *s, struct mlgen_err *err)
 {
 	uint64_t begin_ns = clock_monotonic_ns();
 	ssize_t n;
 
 	capture_clock_look(&s->clock, capture_wall_minus_clock_ns());
-	n = read(s->strace.lines, s->text + s->bytes, LINES_BYTES - s->bytes);
+	n = read(s->strace.lines_fd, s->text + s->bytes, LINES_BYTES - s->bytes);
 	if (n < 0 && errno == EAGAIN) {
 		capture_clock_empty(&s->clock, begin_ns);
 		return 0;
@@ -576,7 +513,7 @@ static int read_lines(struct by_strace *s, struct mlgen_err *err)
 		return errno == EINTR ? 0 : mlgen_fail(err, -errno, "strace: %s", strerror(errno));
 	s->is_over = n == 0;
 	s->bytes += (size_t)n;
-	int rc = take_lines(s, err);
+	int rc = parse_lines(s, err);
 
 	return rc < 0 ? rc : n > 0;
 }
@@ -588,23 +525,23 @@ static void wait_for(int fd, int timeout_ms)
 	(void)poll(&p, 1, timeout_ms);
 }
 
-/* As many as come in about so long, so that others have their turn. */
+/* Reads for about `timeout_ms` at most, so that the caller gets its turn. */
 static int strace_drain(void *state, int timeout_ms, struct mlgen_err *err)
 {
-	struct by_strace *s = state;
+	struct strace_capture *s = state;
 	uint64_t until = clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
 	int rc;
 
-	wait_for(s->is_over ? -1 : s->strace.lines, timeout_ms);
+	wait_for(s->is_over ? -1 : s->strace.lines_fd, timeout_ms);
 	do
 		rc = s->is_over ? 0 : read_lines(s, err);
 	while (rc > 0 && clock_monotonic_ns() < until);
 	return rc < 0 ? rc : 0;
 }
 
-static void strace_look(void *state, struct capture_status *status)
+static void strace_get_status(void *state, struct capture_status *status)
 {
-	const struct by_strace *s = state;
+	const struct strace_capture *s = state;
 	const struct trace_filled *f = trace_fill_look(s->import.fill);
 
 	*status = (struct capture_status){
@@ -618,63 +555,52 @@ static void strace_look(void *state, struct capture_status *status)
 
 /* ---- the end ---- */
 
-static int read_rest(struct by_strace *s, bool was_stopped, struct mlgen_err *err)
-{
-	uint64_t until = clock_monotonic_ns() + STOP_NS;
-	int rc = 0;
-
-	while (rc >= 0 && !s->is_over && clock_monotonic_ns() < until) {
-		wait_for(s->strace.lines, 100);
-		rc = read_lines(s, err);
-	}
-	/* The last one may have been cut. Where strace was asked to end it is of a call that has
-	 * not ended. */
-	if (rc >= 0 && s->bytes && !was_stopped)
-		rc = take_line(s, s->text, s->bytes, err);
-	return rc < 0 ? rc : 0;
-}
-
-static void tell_lost(struct by_strace *s)
-{
-	uint64_t n = s->import.tally.unread;
-	const uint64_t number[] = { TRACE_NONE, n, s->begin_ns, s->last_ns, 0 };
-
-	if (n)
-		trace_fill_entry(s->import.fill, TRACE_LOST, number, ARRAY_LEN(number),
-				 "a line of strace could not be read");
-}
-
 static int strace_stop(void *state, struct capture_status *status, struct buf *notes,
 		       struct mlgen_err *err)
 {
-	struct by_strace *s = state;
+	struct strace_capture *s = state;
+	const struct import_tally *tally = &s->import.tally;
+	uint64_t until = clock_monotonic_ns() + STOP_NS;
 	bool was_stopped = !s->is_over;
-	int rc, ended;
+	int rc = 0, ended;
 
+	/* strace detaches, and writes its last lines. */
 	if (was_stopped)
-		strace_attached_stop(&s->strace);
-	rc = read_rest(s, was_stopped, err);
-	if (rc == 0)
+		strace_tracer_signal(&s->strace, SIGTERM);
+	while (rc >= 0 && !s->is_over && clock_monotonic_ns() < until) {
+		wait_for(s->strace.lines_fd, 100);
+		rc = read_lines(s, err);
+	}
+	/* A last line without a newline was cut. If strace was stopped, the line is of a call that
+	 * has not ended. */
+	if (rc >= 0 && s->bytes && !was_stopped)
+		rc = parse_line(s, s->text, s->bytes, err);
+	if (rc >= 0)
 		rc = strace_reader_end(s->reader, err);
 	if (!s->is_over)
-		strace_attached_kill(&s->strace);
-	ended = strace_attached_end(&s->strace, was_stopped, err);
-	tell_lost(s);
-	strace_look(s, status);
-	buf_add(notes, buf_str(&s->import.tally.first_unread));
-	buf_add(notes, buf_str(&s->import.tally.notes));
+		strace_tracer_signal(&s->strace, SIGKILL);
+	ended = strace_tracer_end(&s->strace, was_stopped, err);
+	if (tally->unread) {
+		const uint64_t number[] = { TRACE_NONE, tally->unread, s->begin_ns, s->last_ns, 0 };
+
+		trace_fill_entry(s->import.fill, TRACE_LOST, number, ARRAY_LEN(number),
+				 "a line of strace could not be read");
+	}
+	strace_get_status(s, status);
+	buf_add(notes, buf_str(&tally->first_unread));
+	buf_add(notes, buf_str(&tally->notes));
 	return rc < 0 ? rc : ended;
 }
 
 static void strace_free(void *state)
 {
-	struct by_strace *s = state;
+	struct strace_capture *s = state;
 	struct mlgen_err unused = { 0 };
 
 	if (!s)
 		return;
-	strace_attached_kill(&s->strace);
-	(void)strace_attached_end(&s->strace, true, &unused);
+	strace_tracer_signal(&s->strace, SIGKILL);
+	(void)strace_tracer_end(&s->strace, true, &unused);
 	strace_reader_free(s->reader);
 	trace_fill_abandon(s->import.fill);
 	import_tally_fini(&s->import.tally);
@@ -691,7 +617,7 @@ const struct capture_backend capture_strace = {
 	.follow = strace_follow,
 	.attach = strace_attach,
 	.drain = strace_drain,
-	.look = strace_look,
+	.get_status = strace_get_status,
 	.stop = strace_stop,
 	.free = strace_free,
 };

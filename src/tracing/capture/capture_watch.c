@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_watch.c - record until the command ends, time is over or a signal comes, and show how far
- * it is. */
+/* capture_watch.c - record until the target ends, time is over or a signal comes; the status line.
+ */
 #include "tracing/capture/capture_internal.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "base/util.h"
 #include "job/job.h"
 
-#define CLEAR "\r\033[K"
+#define CLEAR_LINE "\r\033[K"
 
 void capture_line_begin(struct capture_line *l, int eta, uint64_t now_ns)
 {
@@ -29,26 +29,18 @@ void capture_line_begin(struct capture_line *l, int eta, uint64_t now_ns)
 	};
 }
 
-static uint64_t per_second(const struct capture_line *l, const struct capture_status *s,
-			   uint64_t now_ns)
-{
-	uint64_t ns = now_ns - l->then_ns;
-
-	return ns ? (uint64_t)((double)(s->records - l->then_records) * (double)NS_PER_S /
-			       (double)ns)
-		  : 0;
-}
-
 void capture_line_put(struct buf *out, const struct capture_line *l, const struct capture_status *s,
 		      uint64_t bytes, uint64_t now_ns)
 {
 	char seconds[UNITS_TEXT_BYTES], rate[UNITS_TEXT_BYTES];
-	char lost[UNITS_TEXT_BYTES];
-	char files[UNITS_TEXT_BYTES];
+	char lost[UNITS_TEXT_BYTES], files[UNITS_TEXT_BYTES];
+	uint64_t ns = now_ns - l->then_ns;
+	double per_second =
+		ns ? (double)(s->records - l->then_records) * (double)NS_PER_S / (double)ns : 0;
 
 	buf_addf(out, "capture %s s  %s events/s  %.1f MB  lost %s  files %s",
 		 units_human_count(seconds, (now_ns - l->begin_ns) / NS_PER_S),
-		 units_human_count(rate, per_second(l, s, now_ns)), (double)bytes / 1e6,
+		 units_human_count(rate, (uint64_t)per_second), (double)bytes / 1e6,
 		 units_human_count(lost, s->lost), units_human_count(files, s->files));
 }
 
@@ -59,9 +51,9 @@ static void capture_line_update(struct capture_line *l, const struct capture_sta
 
 	if (!l->draws)
 		return;
-	buf_add(&text, CLEAR);
+	buf_add(&text, CLEAR_LINE);
 	capture_line_put(&text, l, s, bytes, now_ns);
-	/* Whom it does not reach misses nothing else. */
+	/* A lost status line is no error. */
 	(void)writeall(STDERR_FILENO, buf_str(&text), text.len);
 	buf_fini(&text);
 	l->is_drawn = true;
@@ -72,25 +64,18 @@ static void capture_line_update(struct capture_line *l, const struct capture_sta
 void capture_line_erase(struct capture_line *l)
 {
 	if (l->is_drawn)
-		(void)writeall(STDERR_FILENO, CLEAR, strlen(CLEAR));
+		(void)writeall(STDERR_FILENO, CLEAR_LINE, strlen(CLEAR_LINE));
 	l->is_drawn = false;
 }
 
-/* A back end waits so long at most; the end of a child wakes it. */
+/* Longest wait of a backend; the end of a child wakes it up. */
 #define ROUND_MS 50
 #define TICK_NS NS_PER_S
 
-/* When all that strace has followed is gone, so is the command, or strace. */
+/* The parent sees the end of a child later than strace does. */
 #define LATE_NS NS_PER_S
 
-struct watching {
-	struct capture_watch *w;
-	uint64_t end_ns, tick_ns;
-	uint64_t over_ns; /* since when nothing comes; 0 = it does */
-	bool is_over;
-};
-
-/* Its only purpose is that poll and the like come back. */
+/* Has no effect but that poll and other calls return. */
 static void on_child(int sig)
 {
 	(void)sig;
@@ -110,114 +95,80 @@ static uint64_t file_bytes(const struct capture_watch *w)
 	return fstat(w->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-static void show(struct capture_watch *w, uint64_t now)
-{
-	struct buf text = { 0 };
-
-	capture_line_erase(&w->line);
-	capture_line_put(&text, &w->line, &w->status, file_bytes(w), now);
-	log_plain("%s", buf_str(&text));
-	buf_fini(&text);
-}
-
-/* True: it is one that ends things. */
-static bool take_signal(struct capture_watch *w, const struct timespec *most)
+/* Handle the next signal. True: the signal ends the recording. */
+static bool handle_signal(struct capture_watch *w, const struct timespec *timeout)
 {
 	siginfo_t info;
-	int sig = signals_next(most, &info);
+	int sig = signals_next(timeout, &info);
 
-	if (sig == SIGUSR1)
-		show(w, clock_monotonic_ns());
+	if (sig == SIGUSR1) {
+		uint64_t now = clock_monotonic_ns();
+		struct buf text = { 0 };
+
+		capture_line_erase(&w->line);
+		capture_line_put(&text, &w->line, &w->status, file_bytes(w), now);
+		log_plain("%s", buf_str(&text));
+		buf_fini(&text);
+	}
 	if (sig != SIGINT && sig != SIGTERM && sig != SIGHUP)
 		return false;
-	if (info.si_code <= 0)
-		w->pass_on = sig;
+	if (info.si_code <= 0) /* sent by a process, not by the terminal */
+		w->pending_signal = sig;
 	return true;
 }
 
-/* Of somebody who meant mlgen alone. Not while strace is attached, which may forget a signal when
- * it lets go. */
-static void pass_on(struct capture_watch *w)
+/* Each second: save the records and update the status line. True: the running target has ended. */
+static bool tick(struct capture_watch *w, uint64_t now)
 {
-	if (w->pass_on)
-		(void)kill(w->child->pid, w->pass_on);
-	w->pass_on = 0;
-}
+	const struct capture_config *cfg = w->cfg;
 
-static bool runs(const struct capture_config *cfg)
-{
-	return cfg->whose == CAPTURE_PID ? capture_pid_runs(cfg->pid)
-					 : capture_cgroup_runs(cfg->cgroup);
-}
-
-/* Has what is recorded ended? */
-static bool has_ended(struct watching *l, uint64_t now)
-{
-	struct capture_watch *w = l->w;
-
-	if (w->child && capture_child_look(w->child))
-		return true;
-	if (!w->status.is_over) {
-		l->over_ns = 0;
-		return false;
-	}
-	if (!l->over_ns)
-		l->over_ns = now;
-	/* The end of a child is seen a little later by its parent. */
-	return !w->child || now - l->over_ns > LATE_NS;
-}
-
-static void end(struct watching *l, enum capture_end why)
-{
-	l->w->end = why;
-	l->is_over = true;
-}
-
-static void tick(struct watching *l, uint64_t now)
-{
-	struct capture_watch *w = l->w;
-
-	trace_writer_flush(w->cfg->writer);
+	trace_writer_flush(cfg->writer);
 	capture_line_update(&w->line, &w->status, file_bytes(w), now);
-	if (!w->child && !runs(w->cfg))
-		end(l, CAPTURE_ENDED);
-	while (l->tick_ns <= now)
-		l->tick_ns += TICK_NS;
-}
-
-static void capture_watch_look(struct watching *l)
-{
-	const struct timespec at_once = { 0 };
-	struct capture_watch *w = l->w;
-	uint64_t now = clock_monotonic_ns();
-
-	w->backend->look(w->state, &w->status);
-	if (now >= l->tick_ns)
-		tick(l, now);
-	if (has_ended(l, now))
-		end(l, CAPTURE_ENDED);
-	else if (now >= l->end_ns)
-		end(l, CAPTURE_TIME);
-	else if (take_signal(w, &at_once))
-		end(l, CAPTURE_SIGNALED);
+	if (w->child)
+		return false;
+	return cfg->whose == CAPTURE_PID ? !capture_pid_runs(cfg->pid)
+					 : !capture_cgroup_runs(cfg->cgroup);
 }
 
 int capture_watch(struct capture_watch *w, struct mlgen_err *err)
 {
-	uint64_t now = clock_monotonic_ns();
-	struct watching l = { .w = w,
-			      .tick_ns = now + TICK_NS,
-			      .end_ns = w->duration_ns ? now + w->duration_ns : UINT64_MAX };
+	const struct timespec no_wait = { 0 };
+	uint64_t now = clock_monotonic_ns(), tick_ns = now + TICK_NS;
+	uint64_t end_ns = w->duration_ns ? now + w->duration_ns : UINT64_MAX;
+	uint64_t over_since_ns = 0; /* when the backend first had no more events; 0 = it has */
+	bool is_over = false;
 	int rc;
 
+	w->end = CAPTURE_ENDED;
 	attend_child();
-	while (!l.is_over) {
+	while (!is_over) {
 		rc = w->backend->drain(w->state, ROUND_MS, err);
 		if (rc < 0 && rc != -EINTR) {
 			w->end = CAPTURE_BROKEN;
 			return rc;
 		}
-		capture_watch_look(&l);
+		now = clock_monotonic_ns();
+		w->backend->get_status(w->state, &w->status);
+		if (!w->status.is_over)
+			over_since_ns = 0;
+		else if (!over_since_ns)
+			over_since_ns = now;
+		if (now >= tick_ns) {
+			is_over = tick(w, now);
+			while (tick_ns <= now)
+				tick_ns += TICK_NS;
+		}
+		if ((w->child && capture_child_look(w->child)) ||
+		    (over_since_ns && (!w->child || now - over_since_ns > LATE_NS))) {
+			w->end = CAPTURE_ENDED;
+			is_over = true;
+		} else if (now >= end_ns) {
+			w->end = CAPTURE_TIME;
+			is_over = true;
+		} else if (handle_signal(w, &no_wait)) {
+			w->end = CAPTURE_SIGNALED;
+			is_over = true;
+		}
 	}
 	return 0;
 }
@@ -228,7 +179,10 @@ void capture_watch_child(struct capture_watch *w)
 
 	attend_child();
 	while (w->child && !capture_child_look(w->child)) {
-		pass_on(w);
-		(void)take_signal(w, &round);
+		/* An attached strace may lose a signal when it detaches, so the signal waits. */
+		if (w->pending_signal)
+			(void)kill(w->child->pid, w->pending_signal);
+		w->pending_signal = 0;
+		(void)handle_signal(w, &round);
 	}
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_whom.c - processes and control groups that run already: may they be recorded, and which
- * tasks are they? */
+/* capture_whom.c - running processes and control groups: may they be recorded, and their tasks. */
 #include "tracing/capture/capture_internal.h"
 
 #include <dirent.h>
@@ -22,7 +21,7 @@
 
 /* ---- processes ---- */
 
-/* Of /proc/PID/stat. */
+/* Fields of /proc/PID/stat. */
 struct stat_line {
 	char state;
 	pid_t parent;
@@ -43,33 +42,20 @@ static bool read_stat(pid_t pid, struct stat_line *s)
 		fclose(f);
 	}
 	text[n] = '\0';
-	/* The name may hold anything, parentheses too. */
+	/* The name may contain anything, including parentheses. */
 	at = strrchr(text, ')');
 	return at &&
 	       sscanf(at, ") %c %d %*d %*d %*d %*d %lu", &s->state, &s->parent, &s->flags) == 3;
 }
 
-/* The process that a thread is of, or 0. */
-static pid_t group_of(pid_t pid)
-{
-	char path[64], line[256];
-	int tgid = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Tgid: %d", &tgid) != 1)
-		;
-	if (f)
-		fclose(f);
-	return tgid;
-}
-
 int capture_pid_check(pid_t pid, struct mlgen_err *err)
 {
+	uint64_t group = 0; /* the process that the thread belongs to */
 	struct stat_line s;
-	pid_t group = group_of(pid);
+	char path[64];
 
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	(void)sysfile_keyed(&group, "", path, "Tgid");
 	if (pid == getpid())
 		return mlgen_fail(err, -EINVAL,
 				  "pid=%d: is mlgen itself; --trace=FILE of a run has what it does",
@@ -77,7 +63,7 @@ int capture_pid_check(pid_t pid, struct mlgen_err *err)
 	if (!group || !read_stat(pid, &s))
 		return mlgen_fail(err, -ESRCH, "pid=%d: there is no such process; ps -e lists them",
 				  (int)pid);
-	if (group != pid)
+	if (group != (uint64_t)pid)
 		return mlgen_fail(err, -EINVAL,
 				  "pid=%d: is a thread of process %d; write --pid=%d, which has "
 				  "all of its threads",
@@ -118,7 +104,7 @@ pid_t capture_pid_parent(pid_t pid)
 	return read_stat(pid, &s) ? s.parent : 0;
 }
 
-char *capture_line_of(const char *words, size_t bytes)
+char *capture_join_words(const char *words, size_t bytes)
 {
 	char *line;
 
@@ -130,7 +116,7 @@ char *capture_line_of(const char *words, size_t bytes)
 	return line;
 }
 
-char *capture_pid_line(pid_t pid)
+char *capture_pid_command_line(pid_t pid)
 {
 	char path[64], words[4096];
 	ssize_t n = 0;
@@ -142,10 +128,10 @@ char *capture_pid_line(pid_t pid)
 		n = read(fd, words, sizeof(words));
 		close(fd);
 	}
-	return n > 0 ? capture_line_of(words, (size_t)n) : NULL;
+	return n > 0 ? capture_join_words(words, (size_t)n) : NULL;
 }
 
-/* ---- lists of them ---- */
+/* ---- sets of processes ---- */
 
 static bool has_pid(const struct capture_pids *p, pid_t pid)
 {
@@ -157,12 +143,11 @@ static bool has_pid(const struct capture_pids *p, pid_t pid)
 
 static void add_pid(struct capture_pids *p, pid_t pid)
 {
-	if (has_pid(p, pid))
-		return;
-	vec_push(p, pid);
+	if (!has_pid(p, pid))
+		vec_push(p, pid);
 }
 
-/* Those whose parent is in the list. True: there was another one. */
+/* Add processes whose parent is in the set. True: the set has grown. */
 static bool add_children(struct capture_pids *p)
 {
 	DIR *dir = opendir("/proc");
@@ -190,28 +175,21 @@ void capture_pids_tree(struct capture_pids *out, pid_t pid)
 		;
 }
 
-static void add_procs(struct capture_pids *out, const char *directory)
-{
-	char path[PATH_MAX];
-	int pid;
-	FILE *f = NULL;
-
-	if (snprintf(path, sizeof(path), "%s/cgroup.procs", directory) < (int)sizeof(path))
-		f = fopen(path, "re");
-	while (f && fscanf(f, "%d", &pid) == 1)
-		if (pid > 0) /* 0 is of another namespace */
-			add_pid(out, pid);
-	if (f)
-		fclose(f);
-}
-
 void capture_pids_cgroup(struct capture_pids *out, const char *directory)
 {
 	DIR *dir = opendir(directory);
 	const struct dirent *e;
 	char path[PATH_MAX];
+	FILE *f = NULL;
+	int pid;
 
-	add_procs(out, directory);
+	if (snprintf(path, sizeof(path), "%s/cgroup.procs", directory) < (int)sizeof(path))
+		f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &pid) == 1)
+		if (pid > 0) /* 0 is a process of another pid namespace */
+			add_pid(out, pid);
+	if (f)
+		fclose(f);
 	while (dir && (e = readdir(dir)))
 		if (e->d_type == DT_DIR && e->d_name[0] != '.' &&
 		    snprintf(path, sizeof(path), "%s/%s", directory, e->d_name) < (int)sizeof(path))
@@ -254,20 +232,9 @@ static bool is_cgroup(const char *directory)
 	       access(path, F_OK) == 0;
 }
 
-/* Below the mount of version 2, or of any hierarchy of version 1. */
-static bool find_below(struct buf *out, const char *root, const char *given)
-{
-	size_t at = out->len;
-
-	buf_addf(out, "%s%s%s", root, *given == '/' ? "" : "/", given);
-	if (is_cgroup(buf_str(out) + at))
-		return true;
-	buf_cut(out, at);
-	return false;
-}
-
 int capture_cgroup_find(struct buf *out, const char *given, struct mlgen_err *err)
 {
+	/* The mount of version 2, and hierarchies of version 1. */
 	static const char *const roots[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified",
 					     "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/pids",
 					     "/sys/fs/cgroup/memory" };
@@ -276,9 +243,14 @@ int capture_cgroup_find(struct buf *out, const char *given, struct mlgen_err *er
 		buf_add(out, given);
 		return 0;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(roots); i++)
-		if (find_below(out, roots[i], given))
+	for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
+		size_t at = out->len;
+
+		buf_addf(out, "%s%s%s", roots[i], *given == '/' ? "" : "/", given);
+		if (is_cgroup(buf_str(out) + at))
 			return 0;
+		buf_cut(out, at);
+	}
 	return mlgen_fail(err, -ENOENT,
 			  "cgroup=%s: is no control group, here or below /sys/fs/cgroup; "
 			  "/proc/PID/cgroup names that of a process",
@@ -287,23 +259,15 @@ int capture_cgroup_find(struct buf *out, const char *given, struct mlgen_err *er
 
 bool capture_cgroup_runs(const char *directory)
 {
-	char path[PATH_MAX], line[256];
-	int populated = 1;
-	FILE *f;
+	uint64_t populated;
 
-	if (!is_cgroup(directory))
-		return false;
-	/* Version 1 does not tell. */
-	snprintf(path, sizeof(path), "%.*s/cgroup.events", PATH_MAX - 32, directory);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "populated %d", &populated) != 1)
-		;
-	if (f)
-		fclose(f);
-	return populated;
+	/* Version 1 has no cgroup.events. */
+	return is_cgroup(directory) &&
+	       (sysfile_keyed(&populated, directory, "/cgroup.events", "populated") < 0 ||
+		populated);
 }
 
-/* ---- who has others do it ---- */
+/* ---- clients of container daemons ---- */
 
 const char *capture_is_client(const char *command)
 {

@@ -24,12 +24,12 @@ refused "one behind other options" 'write mltrace record --output=t.mlt --durati
 	--output=t.mlt --duration=1s ls --x
 refused "no command" 'record: of what\? Write mltrace record -o t.mlt -- COMMAND' \
 	--output=t.mlt
-refused "nothing behind --" 'nothing stands behind --; write mltrace record -o t.mlt -- COMMAND' \
+refused "nothing behind --" 'nothing follows --; write mltrace record -o t.mlt -- COMMAND' \
 	--output=t.mlt --
 refused "no file" 'record: makes a trace; name it with -o FILE' -- true
 refused "no value" 'output: no value; write --output=VALUE' -o -- true
 refused "standard output as the trace" 'output=-: a trace needs a file' --output=- -- true
-refused "a command and a process" 'pid: records what runs already, and behind --' \
+refused "a command and a process" 'pid: records what runs already, and a command follows --' \
 	--output=t.mlt --pid=1 -- true
 refused "a command without -- and a process" "pid: records what runs already; leave out 'true'" \
 	--output=t.mlt --pid=1 true

@@ -46,7 +46,7 @@ static __always_inline void tell_submit(struct thread_state *s, struct capture_r
 	ring_give(e);
 }
 
-/* As the one who submitted it: `duration_ns` may be unknown. */
+/* Report the end of a request, with the thread that submitted it. `duration_ns` may be unknown. */
 static __always_inline void tell_end(const struct capture_request *r, u64 duration_ns, s64 result)
 {
 	struct capture_event *e = ring_take(r->op, EVENT_ASYNC_END);
@@ -62,7 +62,7 @@ static __always_inline void tell_end(const struct capture_request *r, u64 durati
 
 /* ---- io_uring ---- */
 
-/* Its operations, which are the same on all machines. */
+/* Operations of io_uring, the same on all architectures. */
 enum {
 	URING_READV = 1,
 	URING_WRITEV = 2,
@@ -73,7 +73,7 @@ enum {
 	URING_WRITE = 23,
 };
 
-#define IS_FIXED_FILE 1 /* IOSQE_FIXED_FILE, as a request keeps it */
+#define IS_FIXED_FILE 1 /* IOSQE_FIXED_FILE in the flags of a request */
 
 static __always_inline u16 uring_op(u8 opcode)
 {
@@ -107,7 +107,7 @@ static __always_inline int uring_submit(struct io_kiocb *req)
 	r.op = uring_op(opcode);
 	if (!r.op)
 		return 0;
-	/* Of one that was registered the file is known at its end alone. */
+	/* The file of a registered descriptor is known only at the completion. */
 	if (!((u32)BPF_CORE_READ(req, flags) & IS_FIXED_FILE)) {
 		if (!see_file(file_at(BPF_CORE_READ(req, cqe.fd)), &f, false))
 			return 0;
@@ -132,14 +132,14 @@ int BPF_PROG(on_uring_submit, struct io_kiocb *req)
 	return uring_submit(req);
 }
 
-/* The same before 6.3. */
+/* The tracepoint's name before 6.3. */
 SEC("tp_btf/io_uring_submit_sqe")
 int BPF_PROG(on_uring_submit_old, struct io_kiocb *req)
 {
 	return uring_submit(req);
 }
 
-/* The file: only now is it known, where it is one that was registered. */
+/* Set the file of a completed request; a registered file is not known earlier. */
 static __always_inline bool uring_file(struct io_kiocb *req, struct capture_request *r)
 {
 	struct file *file = BPF_CORE_READ(req, file);
@@ -150,7 +150,7 @@ static __always_inline bool uring_file(struct io_kiocb *req, struct capture_requ
 		return false;
 	r->ino = f.id.ino;
 	r->dev = f.id.dev;
-	/* -1 at its submission: the file's own position, which it has moved. */
+	/* An offset of -1 means the position of the open file, which the request has moved. */
 	if (r->op != TRACE_FSYNC && r->off == TRACE_UNKNOWN) {
 		r->off = f.position;
 		r->flags |= TRACE_OFF_INEXACT;
@@ -185,7 +185,7 @@ int BPF_PROG(on_uring_complete, void *ring_context, struct io_kiocb *req)
 
 /* ---- libaio ---- */
 
-/* As <linux/aio_abi.h> has it; that of big endian is another. */
+/* The layout of <linux/aio_abi.h> on little-endian machines. */
 struct iocb {
 	u64 data;
 	u32 key, rw_flags;
@@ -200,7 +200,7 @@ struct iocb {
 
 enum { AIO_PREAD = 0, AIO_PWRITE, AIO_FSYNC, AIO_FDSYNC, AIO_PREADV = 7, AIO_PWRITEV };
 
-#define AIO_MOST 1024 /* of one call */
+#define AIO_MOST 1024 /* requests of one call */
 
 static __always_inline u16 aio_op(u16 opcode)
 {
@@ -225,8 +225,8 @@ struct aio_loop {
 	u64 count, now;
 };
 
-/* A program may take completions out of the ring by itself; then the next use of the same request
- * says that this one is over. */
+/* A program may read completions from the ring by itself. Then the reuse of a request shows that
+ * the previous one has ended. */
 static __always_inline void aio_forget(struct capture_request_key *key)
 {
 	struct capture_request *old = bpf_map_lookup_elem(&requests, key);

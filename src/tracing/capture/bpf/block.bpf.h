@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* block.bpf.h - requests to block devices: those of who is followed, and all others to the same
- * disks. */
+/* block.bpf.h - block requests of followed threads, and all requests to the disks of their files.
+ */
 #pragma once
 
 #include "tracing/capture/bpf/state.bpf.h"
 
-/* Whole disks that the files of who is followed are on; mlgen fills it. */
+/* Whole disks that hold files of followed processes; mlgen fills the map. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -54,7 +54,7 @@ int BPF_PROG(on_issue, struct request *rq)
 	if ((!s && !bpf_map_lookup_elem(&disks, &dev)) || !dev || op > REQ_OP_WRITE ||
 	    !rq->__data_len)
 		return 0;
-	if (s) { /* else nobody knows whose it is */
+	if (s) { /* otherwise the origin is not known */
 		both = bpf_get_current_pid_tgid();
 		r.pid = both >> 32;
 		r.tid = (u32)both;

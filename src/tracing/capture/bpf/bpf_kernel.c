@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpf_kernel.c - load programs into the kernel, and seed them with what runs already. */
+/* bpf_kernel.c - choose and load the programs in the kernel, and the processes they follow. */
 #include "tracing/capture/bpf/bpf.h"
 
 #include <bpf/bpf.h>
@@ -21,10 +21,16 @@
 #include "base/mem.h"
 #include "base/util.h"
 
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+/* ---- programs that suit this kernel ---- */
+
 /*
- * A program, the tracepoint that it watches, and what it takes from it: the first argument is a
- * pointer to this structure, which has this member (NULL = whichever). What is missing without it:
- * NULL = there is no capture.
+ * A program and its tracepoint. The first argument of the tracepoint must be a pointer to this
+ * structure, with this member (NULL = any). `missing` names the events that are left out without
+ * the program; NULL = there is no capture without it.
  */
 static const struct {
 	const char *program, *tracepoint, *structure, *member, *missing;
@@ -44,7 +50,7 @@ static const struct {
 	{ "on_uring_complete", "io_uring_complete", "io_ring_ctx", NULL, "requests of io_uring" },
 };
 
-/* The function that a tracepoint calls: NULL = there is no such tracepoint. */
+/* The type of a tracepoint's function; NULL = there is no such tracepoint. */
 static const struct btf_type *tracepoint_type(const struct btf *kernel, const char *name)
 {
 	const struct btf_type *t;
@@ -61,8 +67,9 @@ static const struct btf_type *tracepoint_type(const struct btf *kernel, const ch
 	return t && btf_is_func_proto(t) ? t : NULL;
 }
 
-/* Is its first argument (behind the one for itself) such a pointer? */
-static bool takes(const struct btf *kernel, const struct btf_type *call, const char *structure)
+/* Is the first argument, after the context of the tracepoint, a pointer to this structure? */
+static bool takes_pointer(const struct btf *kernel, const struct btf_type *call,
+			  const char *structure)
 {
 	const struct btf_param *p = btf_params(call);
 	const struct btf_type *t;
@@ -81,7 +88,7 @@ static bool takes(const struct btf *kernel, const struct btf_type *call, const c
 	       !strcmp(btf__name_by_offset(kernel, t->name_off), structure);
 }
 
-/* Members of unions without a name are the structure's. */
+/* Members of an unnamed union count as members of the structure. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as a declaration is */
 static bool has_member(const struct btf *kernel, const struct btf_type *t, const char *member)
 {
@@ -120,7 +127,7 @@ static void leave_out(struct bpf_object *o, const char *program)
 		bpf_program__set_autoload(p, false);
 }
 
-/* Once for each thing that is missing. */
+/* Add a note, unless another program has added the same. */
 static void note_missing(struct buf *notes, const char *missing)
 {
 	if (!strstr(buf_str(notes), missing))
@@ -133,7 +140,7 @@ static int check_needs(struct bpf_object *o, const struct btf *kernel, struct bu
 	for (size_t i = 0; i < ARRAY_LEN(needs); i++) {
 		const struct btf_type *call = tracepoint_type(kernel, needs[i].tracepoint);
 
-		if (call && takes(kernel, call, needs[i].structure) &&
+		if (call && takes_pointer(kernel, call, needs[i].structure) &&
 		    structure_has(kernel, needs[i].structure, needs[i].member))
 			continue;
 		if (!needs[i].missing)
@@ -147,14 +154,14 @@ static int check_needs(struct bpf_object *o, const struct btf *kernel, struct bu
 	return 0;
 }
 
-/* Of what is there in two forms, one. */
+/* Choose between two forms of a program, for newer and older kernels. */
 static void choose_forms(struct bpf_object *o, const struct btf *kernel, struct buf *notes)
 {
 	bool has_cast = btf__find_by_name_kind(kernel, "bpf_rdonly_cast", BTF_KIND_FUNC) >= 0;
 	const struct btf_type *now = tracepoint_type(kernel, "io_uring_submit_req");
 	const struct btf_type *old = tracepoint_type(kernel, "io_uring_submit_sqe");
-	bool is_now = now && takes(kernel, now, "io_kiocb");
-	bool is_old = !is_now && old && takes(kernel, old, "io_kiocb");
+	bool is_now = now && takes_pointer(kernel, now, "io_kiocb");
+	bool is_old = !is_now && old && takes_pointer(kernel, old, "io_kiocb");
 
 	leave_out(o, has_cast ? "on_enter_old" : "on_enter");
 	leave_out(o, has_cast ? "on_leave_old" : "on_leave");
@@ -168,9 +175,9 @@ static void choose_forms(struct bpf_object *o, const struct btf *kernel, struct 
 	}
 }
 
-/* Switch off what does not; `notes` gets a line for what is not recorded for that. 0, or -errno
- * with err: without some of them there is no capture. */
-static int suits_choose(struct bpf_object *object, struct buf *notes, struct mlgen_err *err)
+/* Leave out the programs that do not suit this kernel, with a line in `notes` for each kind of
+ * event that is not recorded. -errno with err: a program that capture needs does not suit. */
+static int choose_programs(struct bpf_object *object, struct buf *notes, struct mlgen_err *err)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();
 	int rc;
@@ -187,118 +194,7 @@ static int suits_choose(struct bpf_object *object, struct buf *notes, struct mlg
 	return rc;
 }
 
-#define DEEP 32 /* of control groups in control groups */
-
-/* A kernel thread has no program. Only one that may look into it can tell. */
-static bool is_kernel_thread(pid_t pid)
-{
-	char path[64], to[8];
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	return readlink(path, to, sizeof(to)) < 0 && errno == ENOENT && access(path, F_OK) < 0;
-}
-
-static bool is_there(pid_t pid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return access(path, F_OK) == 0;
-}
-
-/* Follow this process' first thread. -ESRCH: it is gone. */
-static int kernel_follow(struct bpf_kernel *k, pid_t pid)
-{
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0), rc = 0;
-	void *state;
-
-	if (fd < 0)
-		return -errno;
-	state = mem_zalloc(k->thread_bytes);
-	if (bpf_map_update_elem(k->threads_fd, &fd, state, BPF_NOEXIST))
-		rc = errno == EEXIST ? 0 : -errno;
-	mem_free(state);
-	close(fd);
-	return rc;
-}
-
-int seed_process(struct bpf_kernel *k, pid_t pid, struct mlgen_err *err)
-{
-	int rc;
-
-	if (is_there(pid) && is_kernel_thread(pid))
-		return mlgen_fail(err, -EINVAL,
-				  "process %d: is a thread of the kernel, or has ended already; "
-				  "give the pid of a program",
-				  (int)pid);
-	rc = kernel_follow(k, pid);
-	if (rc == -ESRCH)
-		return mlgen_fail(err, rc, "process %d: no such process", (int)pid);
-	if (rc == -EINVAL)
-		return mlgen_fail(err, rc,
-				  "process %d: is a thread of another one; give the pid of its "
-				  "process (Tgid in /proc/%d/status)",
-				  (int)pid, (int)pid);
-	if (rc < 0)
-		return mlgen_fail(err, rc, "process %d: cannot be followed: %s", (int)pid,
-				  strerror(-rc));
-	return 0;
-}
-
-/* How many of a file of pids, a line each; those that are gone are not ours. -errno: it cannot be
- * read. */
-static long seed_list(struct bpf_kernel *k, const char *path)
-{
-	FILE *in = fopen(path, "re");
-	long count = 0, pid;
-	int rc;
-
-	if (!in)
-		return -errno;
-	while (fscanf(in, "%ld", &pid) == 1) {
-		rc = pid > 0 ? kernel_follow(k, (pid_t)pid) : -ESRCH;
-		count += rc == 0;
-	}
-	fclose(in);
-	return count;
-}
-
-/* NOLINTNEXTLINE(misc-no-recursion): DEEP at most */
-static long seed_folder(struct bpf_kernel *k, const char *folder, int deep)
-{
-	char path[PATH_MAX];
-	long count, inner;
-	DIR *d;
-
-	if (snprintf(path, sizeof(path), "%s/cgroup.procs", folder) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	count = seed_list(k, path);
-	d = count < 0 || !deep ? NULL : opendir(folder);
-	if (!d)
-		return count;
-	for (struct dirent *one; (one = readdir(d));) {
-		if (one->d_name[0] == '.' || (one->d_type != DT_DIR && one->d_type != DT_UNKNOWN) ||
-		    snprintf(path, sizeof(path), "%s/%s", folder, one->d_name) >= (int)sizeof(path))
-			continue;
-		inner = seed_folder(k, path, deep - 1);
-		count += inner > 0 ? inner : 0;
-	}
-	closedir(d);
-	return count;
-}
-
-int seed_cgroup(struct bpf_kernel *k, const char *folder, struct mlgen_err *err)
-{
-	long count = seed_folder(k, folder, DEEP);
-
-	if (count < 0)
-		return mlgen_fail(err, (int)count,
-				  "%s: is no control group that can be read: cgroup.procs: %s",
-				  folder, strerror((int)-count));
-	if (count == 0)
-		return mlgen_fail(err, -ESRCH, "%s: no process runs in this control group", folder);
-	return 0;
-}
+/* ---- probe ---- */
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
@@ -318,106 +214,143 @@ static int check_rights(struct mlgen_err *err)
 {
 	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct d[2] = { 0 };
-	bool may_bpf, may_look;
+	bool has_bpf, has_perfmon;
 
 	if (syscall(SYS_capget, &h, d))
-		return 0; /* then loading says */
-	may_bpf = has_capability(d, CAP_BPF) || has_capability(d, CAP_SYS_ADMIN);
-	may_look = has_capability(d, CAP_PERFMON) || has_capability(d, CAP_SYS_ADMIN);
-	if (may_bpf && may_look)
+		return 0; /* bpf(2) reports missing rights */
+	has_bpf = has_capability(d, CAP_BPF) || has_capability(d, CAP_SYS_ADMIN);
+	has_perfmon = has_capability(d, CAP_PERFMON) || has_capability(d, CAP_SYS_ADMIN);
+	if (has_bpf && has_perfmon)
 		return 0;
 	return mlgen_fail(err, -EPERM,
 			  "capture by BPF needs the capabilities CAP_BPF and CAP_PERFMON, and this "
 			  "process lacks %s; " REMEDY,
-			  may_bpf    ? "CAP_PERFMON"
-			  : may_look ? "CAP_BPF"
-				     : "both");
-}
-
-static int check_kernel(struct mlgen_err *err)
-{
-	unsigned major = 0, minor = 0;
-	struct utsname u;
-
-	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2)
-		return 0;
-	if (major > 5 || (major == 5 && minor >= 11))
-		return 0;
-	return mlgen_fail(err, -ENOTSUP, "capture by BPF needs Linux 5.11 or later, and this is %s",
-			  u.release);
-}
-
-static int check_btf(struct mlgen_err *err)
-{
-	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0)
-		return 0;
-	return mlgen_fail(err, -ENOTSUP,
-			  "capture by BPF needs /sys/kernel/btf/vmlinux: %s; boot a kernel built "
-			  "with CONFIG_DEBUG_INFO_BTF, or let a container see /sys",
-			  strerror(errno));
-}
-
-/* Capabilities may be those of a user namespace only, and a filter of system calls may refuse bpf:
- * a map is made, and is gone with its descriptor. */
-static int check_call(struct mlgen_err *err)
-{
-	int fd, rc;
-
-	said_quiet();
-	fd = bpf_map_create(BPF_MAP_TYPE_LRU_HASH, "mlgen_probe", 4, 4, 1, NULL);
-	if (fd >= 0) {
-		close(fd);
-		return 0;
-	}
-	rc = -errno;
-	return mlgen_fail(
-		err, rc,
-		"capture by BPF: bpf(2): %s; the capabilities are those of a user namespace, or a "
-		"seccomp filter or lockdown forbids it: run mlgen outside, as root",
-		strerror(-rc));
+			  has_bpf       ? "CAP_PERFMON"
+			  : has_perfmon ? "CAP_BPF"
+					: "both");
 }
 
 int kernel_probe(struct mlgen_err *err)
 {
-	int rc = check_kernel(err);
+	unsigned major = 0, minor = 0;
+	struct utsname u;
+	int fd, rc;
 
-	if (rc == 0)
-		rc = check_rights(err);
-	if (rc == 0)
-		rc = check_btf(err);
-	return rc ? rc : check_call(err);
+	if (uname(&u) == 0 && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	    (major < 5 || (major == 5 && minor < 11)))
+		return mlgen_fail(err, -ENOTSUP,
+				  "capture by BPF needs Linux 5.11 or later, and this is %s",
+				  u.release);
+	rc = check_rights(err);
+	if (rc < 0)
+		return rc;
+	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
+		return mlgen_fail(
+			err, -ENOTSUP,
+			"capture by BPF needs /sys/kernel/btf/vmlinux: %s; boot a kernel built "
+			"with CONFIG_DEBUG_INFO_BTF, or let a container see /sys",
+			strerror(errno));
+	/* The capabilities may hold in a user namespace only, and a seccomp filter may refuse
+	 * bpf(2): make a map, which is gone with its descriptor. */
+	bpf_log_begin();
+	fd = bpf_map_create(BPF_MAP_TYPE_LRU_HASH, "mlgen_probe", 4, 4, 1, NULL);
+	if (fd < 0) {
+		rc = -errno;
+		return mlgen_fail(
+			err, rc,
+			"capture by BPF: bpf(2): %s; the capabilities are those of a user "
+			"namespace, or a "
+			"seccomp filter or lockdown forbids it: run mlgen outside, as root",
+			strerror(-rc));
+	}
+	close(fd);
+	return 0;
 }
-
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
 
 /* ---- load ---- */
 
-static struct bpf_map *find_map(struct bpf_object *o, const char *name)
-{
-	return bpf_object__find_map_by_name(o, name);
-}
+/* System calls by their number on this machine. */
+static const struct {
+	unsigned number;
+	enum capture_call call;
+} calls[] = {
+	{ SYS_read, CALL_READ },
+	{ SYS_write, CALL_WRITE },
+	{ SYS_pread64, CALL_PREAD },
+	{ SYS_pwrite64, CALL_PWRITE },
+	{ SYS_readv, CALL_READV },
+	{ SYS_writev, CALL_WRITEV },
+	{ SYS_preadv, CALL_PREADV },
+	{ SYS_pwritev, CALL_PWRITEV },
+	{ SYS_preadv2, CALL_PREADV2 },
+	{ SYS_pwritev2, CALL_PWRITEV2 },
+	{ SYS_close, CALL_CLOSE },
+	{ SYS_dup3, CALL_DUP2 },
+	{ SYS_openat, CALL_OPENAT },
+#ifdef SYS_openat2
+	{ SYS_openat2, CALL_OPENAT2 },
+#endif
+	{ SYS_fstat, CALL_FSTAT },
+	{ SYS_newfstatat, CALL_NEWFSTATAT },
+	{ SYS_statx, CALL_STATX },
+	{ SYS_fsync, CALL_FSYNC },
+	{ SYS_fdatasync, CALL_FDATASYNC },
+	{ SYS_sync_file_range, CALL_SYNC_RANGE },
+	{ SYS_renameat, CALL_RENAMEAT },
+	{ SYS_renameat2, CALL_RENAMEAT },
+	{ SYS_unlinkat, CALL_UNLINKAT },
+	{ SYS_mkdirat, CALL_MKDIRAT },
+	{ SYS_getdents64, CALL_GETDENTS },
+	{ SYS_mmap, CALL_MMAP },
+	{ SYS_munmap, CALL_MUNMAP },
+	{ SYS_fallocate, CALL_FALLOCATE },
+	{ SYS_ftruncate, CALL_FTRUNCATE },
+	{ SYS_fadvise64, CALL_FADVISE },
+	{ SYS_madvise, CALL_MADVISE },
+	{ SYS_sendfile, CALL_SENDFILE },
+	{ SYS_copy_file_range, CALL_COPY_RANGE },
+	{ SYS_splice, CALL_SPLICE },
+	{ SYS_io_submit, CALL_IO_SUBMIT },
+	{ SYS_io_getevents, CALL_IO_GETEVENTS },
+	{ SYS_io_pgetevents, CALL_IO_GETEVENTS },
+/* Older architectures have these; newer ones have only the general forms. */
+#ifdef SYS_open
+	{ SYS_open, CALL_OPEN },
+	{ SYS_creat, CALL_CREAT },
+	{ SYS_stat, CALL_STAT },
+	{ SYS_lstat, CALL_STAT },
+	{ SYS_dup2, CALL_DUP2 },
+	{ SYS_rename, CALL_RENAME },
+	{ SYS_unlink, CALL_UNLINK },
+	{ SYS_mkdir, CALL_MKDIR },
+	{ SYS_rmdir, CALL_RMDIR },
+	{ SYS_getdents, CALL_GETDENTS },
+#endif
+};
 
 static int fill_settings(struct bpf_object *o, uint64_t ring_bytes)
 {
-	struct bpf_map *map = find_map(o, ".rodata.settings");
+	struct bpf_map *map = bpf_object__find_map_by_name(o, ".rodata.settings");
 	struct capture_settings s = { .wake_bytes = ring_bytes / 4 };
 	int rc;
 
 	for (long page = sysconf(_SC_PAGESIZE); page > 1; page /= 2)
 		s.page_shift++;
-	bpf_calls_fill(s.call_of);
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+		if (calls[i].number < CALL_NUMBERS)
+			s.call_of[calls[i].number] = (uint8_t)calls[i].call;
 	if (!map)
 		return -EINVAL;
 	rc = bpf_map__set_initial_value(map, &s, sizeof(s));
-	return rc ? rc : bpf_map__set_max_entries(find_map(o, "ring"), (uint32_t)ring_bytes);
+	return rc ? rc
+		  : bpf_map__set_max_entries(bpf_object__find_map_by_name(o, "ring"),
+					     (uint32_t)ring_bytes);
 }
 
-static int take_maps(struct bpf_kernel *k)
+static int find_maps(struct bpf_kernel *k)
 {
-	struct bpf_map *shared = find_map(k->object, ".data.shared");
-	struct bpf_map *threads = find_map(k->object, "threads");
+	struct bpf_map *shared = bpf_object__find_map_by_name(k->object, ".data.shared");
+	struct bpf_map *threads = bpf_object__find_map_by_name(k->object, "threads");
 
 	if (!shared || !threads)
 		return -EINVAL;
@@ -444,10 +377,10 @@ static int load_fail(int rc, struct mlgen_err *err)
 			"capture: the kernel refuses its programs: %s; run it under sudo, or give "
 			"the program its rights by setcap cap_bpf,cap_perfmon+ep, and a container "
 			"--cap-add BPF,PERFMON%s%s",
-			strerror(-rc), *said_last() ? ". It said: " : "", said_last());
+			strerror(-rc), *bpf_log_last() ? ". It said: " : "", bpf_log_last());
 	return mlgen_fail(err, rc,
 			  "capture: cannot load the programs for the kernel: %s. It said: %s",
-			  strerror(-rc), said_last());
+			  strerror(-rc), bpf_log_last());
 }
 
 int kernel_load(struct bpf_kernel *k, uint64_t ring_bytes, struct buf *notes, struct mlgen_err *err)
@@ -456,21 +389,21 @@ int kernel_load(struct bpf_kernel *k, uint64_t ring_bytes, struct buf *notes, st
 	int rc;
 
 	*k = (struct bpf_kernel){ 0 };
-	said_quiet();
+	bpf_log_begin();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	k->object = bpf_object__open_mem(capture_object, capture_object_bytes, &options);
 	if (!k->object) {
 		rc = -errno;
 		return load_fail(rc, err);
 	}
-	rc = suits_choose(k->object, notes, err);
+	rc = choose_programs(k->object, notes, err);
 	if (rc < 0)
 		return rc;
 	rc = fill_settings(k->object, ring_bytes);
 	if (rc == 0)
 		rc = bpf_object__load(k->object);
 	if (rc == 0)
-		rc = take_maps(k);
+		rc = find_maps(k);
 	return rc < 0 ? load_fail(rc, err) : 0;
 }
 
@@ -483,7 +416,7 @@ int kernel_attach(struct bpf_kernel *k, struct mlgen_err *err)
 	bpf_object__for_each_program(p, k->object)
 	{
 		if (!bpf_program__autoload(p) || !strcmp(bpf_program__name(p), "each_task") ||
-		    k->link_count == KERNEL_LINKS_MOST)
+		    k->link_count == KERNEL_MAX_LINKS)
 			continue;
 		struct bpf_link *link = bpf_program__attach(p);
 		if (!link) {
@@ -514,40 +447,133 @@ void kernel_close(struct bpf_kernel *k)
 	k->shared = NULL;
 }
 
-/* ---- whom ---- */
+/* ---- processes to follow ---- */
 
-/* Go over all tasks once. 0 or -errno. */
+#define MAX_CGROUP_DEPTH 32
+
+/* Follow the main thread of a process. -ESRCH: the process is gone. */
+static int follow_main_thread(struct bpf_kernel *k, pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0), rc = 0;
+	void *state;
+
+	if (fd < 0)
+		return -errno;
+	state = mem_zalloc(k->thread_bytes);
+	if (bpf_map_update_elem(k->threads_fd, &fd, state, BPF_NOEXIST))
+		rc = errno == EEXIST ? 0 : -errno;
+	mem_free(state);
+	close(fd);
+	return rc;
+}
+
+int kernel_follow_process(struct bpf_kernel *k, pid_t pid, struct mlgen_err *err)
+{
+	char path[64], target[8];
+	int rc;
+
+	/* A kernel thread has no program: ENOENT, although the process exists. Other users'
+	 * processes give EACCES. */
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (access(path, F_OK) == 0) {
+		snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+		if (readlink(path, target, sizeof(target)) < 0 && errno == ENOENT &&
+		    access(path, F_OK) < 0)
+			return mlgen_fail(err, -EINVAL,
+					  "process %d: is a thread of the kernel, or has ended "
+					  "already; give the pid of a program",
+					  (int)pid);
+	}
+	rc = follow_main_thread(k, pid);
+	if (rc == -ESRCH)
+		return mlgen_fail(err, rc, "process %d: no such process", (int)pid);
+	if (rc == -EINVAL)
+		return mlgen_fail(err, rc,
+				  "process %d: is a thread of another one; give the pid of its "
+				  "process (Tgid in /proc/%d/status)",
+				  (int)pid, (int)pid);
+	if (rc < 0)
+		return mlgen_fail(err, rc, "process %d: cannot be followed: %s", (int)pid,
+				  strerror(-rc));
+	return 0;
+}
+
+/* Follow the processes of a control group and of the groups below it. Returns their number, or
+ * -errno if the list of processes cannot be read. */
+/* NOLINTNEXTLINE(misc-no-recursion): MAX_CGROUP_DEPTH at most */
+static long follow_group(struct bpf_kernel *k, const char *folder, int depth)
+{
+	char path[PATH_MAX];
+	long count = 0, inner, pid;
+	FILE *list;
+	DIR *d;
+
+	if (snprintf(path, sizeof(path), "%s/cgroup.procs", folder) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	list = fopen(path, "re");
+	if (!list)
+		return -errno;
+	while (fscanf(list, "%ld", &pid) == 1)
+		count += pid > 0 && follow_main_thread(k, (pid_t)pid) == 0;
+	fclose(list);
+	d = depth ? opendir(folder) : NULL;
+	if (!d)
+		return count;
+	for (struct dirent *e; (e = readdir(d));) {
+		if (e->d_name[0] == '.' || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
+		    snprintf(path, sizeof(path), "%s/%s", folder, e->d_name) >= (int)sizeof(path))
+			continue;
+		inner = follow_group(k, path, depth - 1);
+		count += inner > 0 ? inner : 0;
+	}
+	closedir(d);
+	return count;
+}
+
+int kernel_follow_cgroup(struct bpf_kernel *k, const char *folder, struct mlgen_err *err)
+{
+	long count = follow_group(k, folder, MAX_CGROUP_DEPTH);
+
+	if (count < 0)
+		return mlgen_fail(err, (int)count,
+				  "%s: is no control group that can be read: cgroup.procs: %s",
+				  folder, strerror((int)-count));
+	if (count == 0)
+		return mlgen_fail(err, -ESRCH, "%s: no process runs in this control group", folder);
+	return 0;
+}
+
+/* Run each_task for all tasks once. 0 or -errno. */
 static int iterate(struct bpf_link *link)
 {
 	int fd = bpf_iter_create(bpf_link__fd(link));
-	char nothing[64];
+	char unused[64];
 	ssize_t n;
 
 	if (fd < 0)
 		return -errno;
-	while ((n = read(fd, nothing, sizeof(nothing))) > 0)
+	while ((n = read(fd, unused, sizeof(unused))) > 0)
 		;
 	n = n < 0 ? -errno : 0;
 	close(fd);
 	return (int)n;
 }
 
-int kernel_spread(struct bpf_kernel *k, struct mlgen_err *err)
+int kernel_follow_descendants(struct bpf_kernel *k, struct mlgen_err *err)
 {
 	struct bpf_program *p = bpf_object__find_program_by_name(k->object, "each_task");
 	struct bpf_link *link = bpf_program__attach_iter(p, NULL);
+	int rc = link ? 0 : -errno;
 	uint32_t before;
-	int rc;
 
-	if (!link) {
-		rc = -errno;
-		return mlgen_fail(err, rc, "capture: cannot go over all tasks: %s", strerror(-rc));
-	}
-	do {
+	while (rc == 0) {
 		before = k->shared->tasks_added;
 		rc = iterate(link);
-	} while (rc == 0 && before != k->shared->tasks_added);
-	bpf_link__destroy(link);
+		if (before == k->shared->tasks_added)
+			break;
+	}
+	if (link)
+		bpf_link__destroy(link);
 	if (rc < 0)
 		return mlgen_fail(err, rc, "capture: cannot go over all tasks: %s", strerror(-rc));
 	return 0;
@@ -575,7 +601,7 @@ struct capture_loss kernel_loss(const struct bpf_kernel *k, unsigned kind)
 	return all;
 }
 
-uint64_t kernel_missed(const struct bpf_kernel *k, struct buf *which)
+uint64_t kernel_skipped_runs(const struct bpf_kernel *k, struct buf *names)
 {
 	struct bpf_program *p;
 	uint64_t sum = 0;
@@ -589,7 +615,7 @@ uint64_t kernel_missed(const struct bpf_kernel *k, struct buf *which)
 		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &bytes) || !info.recursion_misses)
 			continue;
 		sum += info.recursion_misses;
-		buf_addf(which, "%s%s", which->len ? ", " : "", bpf_program__name(p));
+		buf_addf(names, "%s%s", names->len ? ", " : "", bpf_program__name(p));
 	}
 	return sum;
 }

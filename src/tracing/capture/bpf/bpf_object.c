@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpf_object.c - see bpf.h: what clang made of capture.bpf.c, as bytes. */
+/* bpf_object.c - the object file of capture.bpf.c, as bytes. */
 #include "tracing/capture/bpf/bpf.h"
 
-/* make builds it first, and runs at the top of the tree. */
+/* make builds the object first, and runs at the top of the tree. */
 __asm__(".pushsection .rodata\n"
 	".balign 16\n"
 	".globl capture_object, capture_object_bytes\n"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* calls.bpf.h - system calls: of which file and place, with what result; reads and writes, and
- * those by path. */
+/* calls.bpf.h - reads, writes and calls by path: their file, offset, length and result. */
 #pragma once
 
 #include "tracing/capture/bpf/names.bpf.h"
@@ -9,7 +8,7 @@
 #define AT_REMOVEDIR 0x200
 #define CREAT_FLAGS (1 | 0100 | 01000) /* O_WRONLY, O_CREAT, O_TRUNC */
 
-/* A call that is over. */
+/* A call that has ended. */
 struct call {
 	u64 arg[6];
 	s64 result;
@@ -33,7 +32,7 @@ static __always_inline void call_arguments(struct call *c, struct pt_regs *regs)
 #endif
 }
 
-/* Of a program of another architecture, whose calls have other numbers. */
+/* Is this a program of another architecture, whose calls have other numbers? */
 static __always_inline bool is_compat(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -45,7 +44,7 @@ static __always_inline bool is_compat(void)
 #endif
 }
 
-/* ---- what most events are ---- */
+/* ---- events of calls on a file ---- */
 
 static __always_inline void tell_call(struct thread_state *s, const struct file_seen *f, u16 op,
 				      u64 off, u64 len_bytes, const struct call *c, u16 flags)
@@ -64,13 +63,13 @@ static __always_inline void tell_call(struct thread_state *s, const struct file_
 	ring_give(e);
 }
 
-/* Where a call that reads or writes at the file's own position did. */
+/* Offset of a call that read or wrote at the position of the open file. */
 static __always_inline u64 at_position(const struct thread_state *s, const struct file_seen *f,
 				       s64 moved, bool writes, u16 *flags)
 {
 	u64 off = f->position - (moved > 0 ? moved : 0);
 
-	/* Another thread or process moved it, too, while this one ran. */
+	/* Another thread or process has moved the position meanwhile. */
 	if (off != s->position && !(writes && f->flags & O_APPEND))
 		*flags |= TRACE_OFF_INEXACT;
 	return off;
@@ -113,7 +112,7 @@ static __always_inline void end_transfer(struct thread_state *s, const struct ca
 	if (at_own_position(c)) {
 		off = at_position(s, &f, c->result, writes, &flags);
 	} else if (writes && f.flags & O_APPEND && c->result > 0) {
-		/* It appends, wherever it was asked to write. */
+		/* The call appends, whatever its offset was. */
 		off = f.size - c->result;
 		flags |= TRACE_OFF_INEXACT;
 	} else {
@@ -130,11 +129,11 @@ struct path_call {
 	u64 path[2];
 	int from[2];
 	u64 len_bytes;
-	struct identity id; /* that the kernel gave; ino 0 = none */
+	struct identity id; /* result of a stat call; ino 0 = none */
 	u16 op;
 };
 
-/* One of its paths; how many bytes of text that takes. */
+/* Copy one path; returns its bytes in the text. */
 static __always_inline u64 copy_path(struct capture_paths *to, u32 which, u64 at, u64 from)
 {
 	long n;
@@ -170,7 +169,7 @@ static __noinline int tell_paths(struct thread_state *s, const struct call *c,
 		see_directory(p->from[0], &from[0]);
 	if (p->path[1] && is_relative(p->path[1]))
 		see_directory(p->from[1], &from[1]);
-	buffer = scratch(); /* names go through it, too */
+	buffer = scratch(); /* names use the scratch buffer, too */
 	if (!buffer)
 		return 0;
 	to = &buffer->paths;
@@ -238,7 +237,7 @@ static __always_inline void end_open(struct thread_state *s, const struct call *
 
 /* ---- stat ---- */
 
-/* A device as the kernel has it, of what it tells programs. */
+/* The kernel's form of a device number that stat reports. */
 static __always_inline u32 device_of(u64 told)
 {
 	return (u32)(told >> 8 & 0xfff) << 20 | (u32)(told & 0xff) | (u32)(told >> 12 & 0xfff00);
@@ -300,7 +299,7 @@ static __always_inline void end_stat(struct thread_state *s, const struct call *
 	tell_paths(s, c, &p);
 }
 
-/* ---- names that come, go and change ---- */
+/* ---- create, remove and rename names ---- */
 
 static __always_inline void end_naming(struct thread_state *s, const struct call *c)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* capture.bpf.c - the programs that the kernel runs for mltrace record: one object of all of
- * them. */
+/* capture.bpf.c - the programs that the kernel runs for mltrace record, as one object. */
 
-/* Maps are shared by all, so that they are one translation unit. */
+/* All programs share the maps, and so form one translation unit. */
 #include "tracing/capture/bpf/ktypes.bpf.h"
 #include "tracing/capture/bpf/state.bpf.h"
 #include "tracing/capture/bpf/names.bpf.h"
@@ -12,5 +11,5 @@
 #include "tracing/capture/bpf/block.bpf.h"
 #include "tracing/capture/bpf/tasks.bpf.h"
 
-/* Helpers of the kernel are for programs that say so. */
+/* The kernel offers some helpers only to programs under the GPL. */
 char _license[] SEC("license") = "Dual BSD/GPL";

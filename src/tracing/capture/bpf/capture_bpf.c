@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_bpf.c - the BPF backend, as capture.h has it. */
+/* capture_bpf.c - the BPF backend: its functions for capture.h, and the messages of libbpf. */
 #include "tracing/capture/bpf/bpf.h"
 
 #include <bpf/libbpf.h>
@@ -13,48 +13,48 @@
 #include "base/mem.h"
 #include "tracing/capture/capture.h"
 
-/* A failed load says hundreds of kilobytes, and its end is what counts. libbpf hands no state to
- * its printer, so this is one for all. */
-#define SAID_BYTES 700
-static char said[2 * SAID_BYTES + 1];
+/* A failed load prints hundreds of kilobytes, and the end explains the failure. libbpf passes no
+ * state to its printer, so the log is global. */
+#define LOG_BYTES 700
+static char log_text[2 * LOG_BYTES + 1];
 
-__attribute__((format(printf, 2, 0))) static int keep(enum libbpf_print_level level,
-						      const char *format, va_list ap)
+__attribute__((format(printf, 2, 0))) static int log_append(enum libbpf_print_level level,
+							    const char *format, va_list ap)
 {
-	size_t had = strlen(said);
+	size_t len = strlen(log_text);
 	int n;
 
 	if (level == LIBBPF_DEBUG)
 		return 0;
-	if (had > SAID_BYTES) {
-		memmove(said, said + had - SAID_BYTES, SAID_BYTES + 1);
-		had = SAID_BYTES;
+	if (len > LOG_BYTES) {
+		memmove(log_text, log_text + len - LOG_BYTES, LOG_BYTES + 1);
+		len = LOG_BYTES;
 	}
-	n = vsnprintf(said + had, SAID_BYTES, format, ap);
-	for (char *c = said + had; *c; c++)
+	n = vsnprintf(log_text + len, LOG_BYTES, format, ap);
+	for (char *c = log_text + len; *c; c++)
 		if (*c == '\n' || *c == '\t')
 			*c = ' ';
 	return n;
 }
 
-void said_quiet(void)
+void bpf_log_begin(void)
 {
-	said[0] = '\0';
-	libbpf_set_print(keep);
+	log_text[0] = '\0';
+	libbpf_set_print(log_append);
 }
 
-const char *said_last(void)
+const char *bpf_log_last(void)
 {
-	size_t had = strlen(said);
+	size_t len = strlen(log_text);
 
-	while (had && said[had - 1] == ' ')
-		said[--had] = '\0';
-	return had > SAID_BYTES ? said + had - SAID_BYTES : said;
+	while (len && log_text[len - 1] == ' ')
+		log_text[--len] = '\0';
+	return len > LOG_BYTES ? log_text + len - LOG_BYTES : log_text;
 }
 
-/* How long events wait while less than a quarter of the ring is full. */
-#define LOOK_MS 50
-/* What is recorded may use all CPUs. */
+/* Longest wait of events while less than a quarter of the ring is full. */
+#define POLL_MS 50
+/* Higher priority than the recorded programs, which may use all CPUs. */
 #define READER_NICE (-10)
 
 struct bpf_capture {
@@ -112,14 +112,14 @@ static int bpf_open(void **state, const struct capture_config *cfg, struct mlgen
 	return 0;
 }
 
-/* Watch first, then look who is there: nobody comes in between unseen. */
-static int watch(struct bpf_capture *c, struct mlgen_err *err)
+/* Attach before any process is followed, so that no child starts unseen. */
+static int attach_programs(struct bpf_capture *c, struct mlgen_err *err)
 {
 	if (c->is_attached)
 		return 0;
 	c->is_attached = true;
-	/* A ring that is full is lost. Where it may: nothing is said of it. A command is there
-	 * already, and has its own. */
+	/* Events are lost if the ring is full. Without the right to it the priority stays. The
+	 * child of a command already exists, and keeps its priority. */
 	(void)setpriority(PRIO_PROCESS, 0, READER_NICE);
 	return kernel_attach(&c->kernel, err);
 }
@@ -127,25 +127,26 @@ static int watch(struct bpf_capture *c, struct mlgen_err *err)
 static int bpf_follow(void *state, pid_t child, struct mlgen_err *err)
 {
 	struct bpf_capture *c = state;
-	int rc = watch(c, err);
+	int rc = attach_programs(c, err);
 
 	if (rc == 0)
-		rc = seed_process(&c->kernel, child, err);
-	return rc ? rc : kernel_spread(&c->kernel, err);
+		rc = kernel_follow_process(&c->kernel, child, err);
+	return rc ? rc : kernel_follow_descendants(&c->kernel, err);
 }
 
 static int bpf_attach(void *state, struct mlgen_err *err)
 {
 	struct bpf_capture *c = state;
-	int rc = watch(c, err);
+	int rc = attach_programs(c, err);
 
 	if (rc == 0)
-		rc = c->cfg.whose == CAPTURE_CGROUP ? seed_cgroup(&c->kernel, c->cfg.cgroup, err)
-						    : seed_process(&c->kernel, c->cfg.pid, err);
-	return rc ? rc : kernel_spread(&c->kernel, err);
+		rc = c->cfg.whose == CAPTURE_CGROUP
+			     ? kernel_follow_cgroup(&c->kernel, c->cfg.cgroup, err)
+			     : kernel_follow_process(&c->kernel, c->cfg.pid, err);
+	return rc ? rc : kernel_follow_descendants(&c->kernel, err);
 }
 
-static int drain_fail(int rc, struct mlgen_err *err)
+static int check_ring(int rc, struct mlgen_err *err)
 {
 	if (rc >= 0 || rc == -EINTR)
 		return 0;
@@ -157,21 +158,21 @@ static int bpf_drain(void *state, int timeout_ms, struct mlgen_err *err)
 	struct bpf_capture *c = state;
 	int rc;
 
-	/* Programs wake us by it, and set it back; see state.bpf.h. */
+	/* A program that wakes the reader resets the flag: ring_flags() in state.bpf.h. */
 	__atomic_store_n(&c->kernel.shared->reader_sleeps, 1, __ATOMIC_SEQ_CST);
 	rc = ring_buffer__poll(c->ring,
-			       timeout_ms >= 0 && timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS);
+			       timeout_ms >= 0 && timeout_ms < POLL_MS ? timeout_ms : POLL_MS);
 	__atomic_store_n(&c->kernel.shared->reader_sleeps, 0, __ATOMIC_SEQ_CST);
 	if (rc >= 0 || rc == -EINTR)
 		rc = ring_buffer__consume(c->ring);
-	return drain_fail(rc, err);
+	return check_ring(rc, err);
 }
 
-static void bpf_look(void *state, struct capture_status *status)
+static void bpf_get_status(void *state, struct capture_status *status)
 {
 	struct bpf_capture *c = state;
 
-	record_look(c->record, status);
+	record_status(c->record, status);
 	for (unsigned kind = 0; kind < LOSS_KINDS; kind++)
 		if (kind != LOSS_NAMES && kind != LOSS_COMPAT)
 			status->lost += kernel_loss(&c->kernel, kind).events;
@@ -187,8 +188,8 @@ static int bpf_stop(void *state, struct capture_status *status, struct buf *note
 	rc = ring_buffer__consume(c->ring);
 	buf_add(notes, buf_str(&c->notes));
 	record_end(c->record, notes);
-	record_look(c->record, status);
-	return drain_fail(rc, err);
+	record_status(c->record, status);
+	return check_ring(rc, err);
 }
 
 const struct capture_backend capture_bpf = {
@@ -198,7 +199,7 @@ const struct capture_backend capture_bpf = {
 	.follow = bpf_follow,
 	.attach = bpf_attach,
 	.drain = bpf_drain,
-	.look = bpf_look,
+	.get_status = bpf_get_status,
 	.stop = bpf_stop,
 	.free = bpf_free,
 };

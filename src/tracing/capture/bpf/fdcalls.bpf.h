@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* fdcalls.bpf.h - system calls: other ones of a descriptor, and where each call begins and ends. */
+/* fdcalls.bpf.h - other system calls on descriptors, and the entry and exit of all system calls. */
 #pragma once
 
 #include "tracing/capture/bpf/async.bpf.h"
@@ -73,8 +73,8 @@ static __always_inline void end_fd_call(struct thread_state *s, const struct cal
 	tell_call(s, &f, d.op, d.off, d.len_bytes, c, 0);
 }
 
-/* Of an address: which file that is, mlgen knows from mmap. Most are of none and become no record,
- * so that CPU time is left to the next. */
+/* A call on an address; mlgen finds its file from earlier mmap calls. Most addresses have no file
+ * and make no record, so the CPU time is left to the next record. */
 static __always_inline void end_address_call(struct thread_state *s, const struct call *c)
 {
 	struct capture_event *e =
@@ -93,7 +93,7 @@ static __always_inline void end_address_call(struct thread_state *s, const struc
 	ring_give(e);
 }
 
-/* Bytes that never come to the program: of what is a file at either end. */
+/* Report one side of a copy inside the kernel (sendfile and similar calls), if it is a file. */
 static __always_inline void end_moved(struct thread_state *s, const struct call *c, u32 fd,
 				      u64 off_at, u64 bytes, u16 op)
 {
@@ -130,7 +130,7 @@ static __always_inline void end_close(struct thread_state *s, const struct call 
 	struct call closed = *c;
 
 	if (c->call == CALL_DUP2) {
-		/* What failed, or copies to itself, closes nothing. */
+		/* A dup2 that failed, or to the same descriptor, closes nothing. */
 		if (c->result < 0 || c->arg[0] == c->arg[1])
 			return;
 		closed.result = 0;
@@ -139,7 +139,7 @@ static __always_inline void end_close(struct thread_state *s, const struct call 
 		tell_call(s, &f, TRACE_CLOSE, TRACE_UNKNOWN, 0, &closed, 0);
 }
 
-/* All that is not a read or write. */
+/* All calls but reads and writes. */
 static __noinline int end_other(struct thread_state *s, const struct call *c)
 {
 	if (!s || !c)
@@ -268,7 +268,7 @@ int BPF_PROG(on_leave, struct pt_regs *regs, long result)
 	return leave(regs, result, true);
 }
 
-/* The same for kernels before 6.2: one pair of them is loaded. */
+/* Kernels before 6.2 use this pair instead: mlgen loads one of the two. */
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_enter_old, struct pt_regs *regs, long id)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* ktypes.bpf.h - of the kernel's structures what the programs read; where it lies is found when
- * they are loaded. */
+/* ktypes.bpf.h - the members of kernel structures that the programs read. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /*
- * Only names and kinds of members count: libbpf puts in the offsets of the kernel that runs (BTF),
- * so that no header of it is needed to build.
+ * Only names and kinds of members count. libbpf replaces the offsets by those of the running kernel
+ * (BTF) when it loads the programs, so the build needs no kernel headers.
  */
 typedef unsigned char __u8, u8;
 typedef unsigned short __u16, u16, __be16;
@@ -79,7 +78,7 @@ struct dentry {
 	struct dentry *d_parent;
 	struct qstr d_name;
 	struct inode *d_inode;
-	struct hlist_node d_u; /* d_alias is its first */
+	struct hlist_node d_u; /* d_alias is the first member */
 };
 
 struct vfsmount {
@@ -196,7 +195,7 @@ struct kiocb {
 	s64 ki_pos;
 };
 
-/* What lies over the begin of struct io_kiocb of a read or write. */
+/* The begin of struct io_kiocb for a read or write. */
 struct io_rw {
 	struct kiocb kiocb;
 	u64 addr;
@@ -214,12 +213,12 @@ struct bpf_iter__task {
 
 #pragma clang attribute pop
 
-/* Of these only whether they are there, and their values. */
+/* The programs ask for the presence and values of these constants. */
 enum req_flag_bits { __REQ_RAHEAD = 19 };
 enum bpf_func_id { BPF_FUNC_find_vma = 180, BPF_FUNC_loop = 181 };
 enum pageflags { PG_head = 6 };
 
-/* As <linux/bpf.h> has them. */
+/* Values of <linux/bpf.h>. */
 enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* names.bpf.h - which file a descriptor is, and its name, which is told once. */
+/* names.bpf.h - the file of a descriptor, and its name, which is sent once. */
 #pragma once
 
 #include "tracing/capture/bpf/state.bpf.h"
@@ -13,13 +13,12 @@
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 /*
- * What a pointer points to, read by plain loads where the kernel can say of a pointer what it is
- * (6.2 and later), else by a helper's copy, which is several times slower. `is_typed` is a
- * constant: one of them is compiled.
+ * A typed pointer, for plain loads. Needs Linux 6.2; older kernels copy by a helper, which is
+ * several times slower. Each caller passes a constant `is_typed`, so only one way is compiled.
  */
 #define TYPED(pointer, type) ((type *)bpf_rdonly_cast((pointer), bpf_core_type_id_kernel(type)))
 
-/* Files whose name went out; the oldest are forgotten, and told once more. */
+/* Files whose names were sent. The oldest are evicted, and their names sent again. */
 struct named_key {
 	u64 ino;
 	u32 dev, generation;
@@ -32,7 +31,7 @@ struct {
 	__type(value, u32);
 } named SEC(".maps");
 
-/* A file as far as records need it. */
+/* The properties of a file that records need. */
 struct file_seen {
 	struct identity id;
 	struct file *file;
@@ -61,7 +60,7 @@ static __always_inline void see_inode(struct inode *i, struct file_seen *to)
 	to->size = BPF_CORE_READ(i, i_size);
 }
 
-/* False: no file that anybody counts (a socket, a pipe, a terminal). */
+/* False: not recorded (a socket, a pipe, a terminal). */
 static __always_inline bool is_storage(u32 mode)
 {
 	mode &= S_IFMT;
@@ -97,21 +96,21 @@ static __always_inline bool see_file(struct file *file, struct file_seen *to, bo
 struct walk {
 	struct dentry *dentry;
 	struct mount *mount;
-	/* Of the program, which may be in a chroot: above it nothing is there. */
+	/* The root of the program, which may be in a chroot: the path begins here. */
 	struct dentry *root;
 	struct vfsmount *root_mnt;
 	struct capture_name *to;
 };
 
-/* One part of the path. False: there is no room for it. How far the text goes stands in the map:
- * the verifier takes it for any number, and each step for the one before. */
+/* Append one part of the path. False: no room. The length of the text is in the map, where the
+ * verifier takes it for any number, and so treats all steps alike. */
 static __always_inline bool add_part(struct walk *w, struct dentry *d)
 {
 	const unsigned char *name = BPF_CORE_READ(d, d_name.name);
 	u32 at = w->to->text_bytes;
 	long n = 256;
 
-	/* What stands behind the text has room for the last part. */
+	/* The slack after the text has room for the last part. */
 	if (at < EVENT_PATH_BYTES)
 		n = bpf_probe_read_kernel_str(w->to->text + at, 256, name);
 	if (n <= 0)
@@ -124,7 +123,7 @@ static __always_inline bool add_part(struct walk *w, struct dentry *d)
 	return true;
 }
 
-/* A part of the path, and up. 1 = that was the root. */
+/* Append a part of the path, and go up. 1 = the root was reached. */
 static long walk_up(u32 step, void *context)
 {
 	struct walk *w = context;
@@ -141,7 +140,7 @@ static long walk_up(u32 step, void *context)
 		w->mount = up;
 		return up == m;
 	}
-	if (d == parent) { /* in no tree, such as memory that is a file */
+	if (d == parent) { /* a file without a tree, such as a memfd */
 		if (m)
 			add_part(w, d);
 		return 1;
@@ -151,7 +150,7 @@ static long walk_up(u32 step, void *context)
 }
 
 #define WALK_MOST 512
-/* Before bpf_loop (5.17): as many as the verifier follows in bearable time. */
+/* Steps before bpf_loop (5.17): more would keep the verifier busy too long. */
 #define WALK_OLD 12
 
 static __always_inline void walk_all(struct walk *w)
@@ -167,9 +166,9 @@ static __always_inline void walk_all(struct walk *w)
 }
 
 /*
- * The name of what the scratch says: 1 = it went out. Of a file system whose mount is not known (0)
- * it is cut. Not static, and without pointers as arguments: so it is verified once, not at each of
- * its calls.
+ * Send the name of the file in the scratch buffer. 1 = sent. If the mount is not known (0), the
+ * name is cut. The function is not static and has no pointer arguments, so the verifier checks it
+ * once and not at each call.
  */
 __noinline int tell_name(void)
 {
@@ -207,7 +206,7 @@ __noinline int tell_name(void)
 	if (mnt)
 		w.mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt);
 	w.to = n;
-	/* Neither in the tree of names, nor a root. */
+	/* A deleted file is neither in the tree of names nor a root. */
 	if (!BPF_CORE_READ(leaf, d_hash.pprev) && BPF_CORE_READ(leaf, d_parent) != leaf)
 		n->more |= EVENT_IS_DELETED;
 	walk_all(&w);
@@ -217,10 +216,10 @@ __noinline int tell_name(void)
 	return ring_copy(n, offsetof(struct capture_name, text) + bytes, LOSS_NAMES);
 }
 
-/* Values of `named`: a guess gives way to a name that a program opened. */
+/* Values of `named`. A name that a program opened replaces a guess. */
 enum { NAME_SURE = 1, NAME_GUESSED };
 
-/* Its name goes out unless it has before. */
+/* Send the name of a file unless it was sent before. */
 static __always_inline void need_name(struct identity *id, struct dentry *leaf,
 				      struct vfsmount *mnt, struct inode *inode, u32 how)
 {
@@ -236,7 +235,7 @@ static __always_inline void need_name(struct identity *id, struct dentry *leaf,
 	buffer->leaf = (u64)leaf;
 	buffer->mnt = (u64)mnt;
 	buffer->inode = (u64)inode;
-	/* Only behind the name: others may use it at once. */
+	/* Set only after the name was sent: other CPUs use the entry at once. */
 	if (tell_name())
 		bpf_map_update_elem(&named, &key, &how, BPF_ANY);
 }
@@ -261,16 +260,16 @@ static __always_inline void need_file_name(struct thread_state *s, struct file_s
 	s->named = f->id;
 }
 
-/* The mount, if what is mounted there is this file system. */
+/* The mount, if it is of this file system; otherwise NULL. */
 static __always_inline struct vfsmount *mount_if(struct vfsmount *mnt, struct super_block *of)
 {
 	return BPF_CORE_READ(mnt, mnt_sb) == of ? mnt : NULL;
 }
 
-/* What is mapped at an address of the program. */
+/* The mapping at an address of the program. */
 struct mapping_seen {
 	u64 address;
-	u64 page; /* of the file; TRACE_UNKNOWN = nothing was found */
+	u64 page; /* page in the file; TRACE_UNKNOWN = no mapping was found */
 	struct file *file;
 };
 
@@ -282,7 +281,7 @@ static long see_mapping(struct task_struct *task, struct vm_area_struct *vma,
 	return 0;
 }
 
-/* Before 5.17, and while mappings change, it finds nothing. */
+/* Finds nothing before 5.17, or while mappings change. */
 static __always_inline void find_mapping(struct mapping_seen *to, u64 address)
 {
 	to->address = address;
@@ -292,8 +291,8 @@ static __always_inline void find_mapping(struct mapping_seen *to, u64 address)
 		bpf_find_vma(bpf_get_current_task_btf(), address, see_mapping, to, 0);
 }
 
-/* A name that an inode has, below a mount that the program uses: that of its own file, its root or
- * where it is. */
+/* Guess the name of an inode: one of its names, below the mount of the program's executable, root
+ * or working directory. */
 static __always_inline void guess_name(struct file_seen *f, struct inode *inode)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -312,7 +311,7 @@ static __always_inline void guess_name(struct file_seen *f, struct inode *inode)
 		  NAME_GUESSED);
 }
 
-/* Of a page of a mapping the kernel says the inode alone. */
+/* Send the name of an inode; for a page of a mapping the kernel reports no more than that. */
 static __noinline int need_inode_name(struct thread_state *s, struct inode *inode, u64 address)
 {
 	struct mapping_seen m;
@@ -339,7 +338,7 @@ static __noinline int need_inode_name(struct thread_state *s, struct inode *inod
 	return 0;
 }
 
-/* Where a relative path begins: a descriptor's directory, or the current one. */
+/* The start of a relative path: the directory of a descriptor, or the working directory. */
 static __noinline int see_directory(int fd, struct identity *to)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -370,9 +369,9 @@ static __noinline int see_directory(int fd, struct identity *to)
 
 /* ---- lists of buffers ---- */
 
-#define IOVECS_MOST 64 /* of more the length is not known */
+#define IOVECS_MOST 64 /* for longer lists the length is unknown */
 
-/* Bytes of all of them, in the caller's memory; not static, as above. */
+/* Sum of the lengths of a list in user memory. Not static, like tell_name(). */
 __noinline u64 iovec_bytes(u64 list, u64 count)
 {
 	u64 one[2], sum = 0;

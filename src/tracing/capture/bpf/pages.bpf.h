@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* pages.bpf.h - pages that come into the page cache, and those that mappings touch. */
+/* pages.bpf.h - pages that come into the page cache, and page faults of mapped files. */
 #pragma once
 
 #include "tracing/capture/bpf/names.bpf.h"
 
 #define PAGE_SHIFT settings.page_shift
-#define WINDOW_BYTES 65536 /* of pages that a fault maps together */
+#define WINDOW_BYTES 65536 /* size of the window that one fault maps */
 
 /* ---- into the page cache ---- */
 
@@ -28,8 +28,8 @@ static __always_inline void tell_added(struct thread_state *s, u64 first, u64 co
 }
 
 /*
- * What came in on behalf of a read of the bytes from..end: before and behind that it is read ahead.
- * All of it is asked for where end is 0.
+ * Report the pages that a read of the bytes from..end brought in; pages outside of that range were
+ * read ahead. If end is 0, all pages were requested.
  */
 static __noinline void flush_added(struct thread_state *s, u64 from, u64 end)
 {
@@ -61,7 +61,7 @@ static __noinline void flush_added(struct thread_state *s, u64 from, u64 end)
 	s->added.count = 0;
 }
 
-/* Not for a call that reads: for a request, or ahead of somebody. */
+/* Report pages that no read call brought in: a request did, or readahead. */
 static __always_inline void flush_other(struct thread_state *s)
 {
 	if (s->asked_ino == s->added.ino)
@@ -70,7 +70,7 @@ static __always_inline void flush_other(struct thread_state *s)
 		flush_added(s, 0, 1);
 }
 
-/* A read of this file is over. */
+/* Report the pages of a read that has ended. */
 static __always_inline void end_read_pages(struct thread_state *s, struct file_seen *f, u64 off,
 					   u64 bytes)
 {
@@ -96,13 +96,13 @@ int BPF_PROG(on_page_added, struct folio *folio)
 	u64 flags = 0, pages = 1, index;
 	struct added_pages a;
 
-	/* What a write makes was not read. */
+	/* Pages that a write creates were not read. */
 	if (!s || is_writing(s->call))
 		return 0;
 	inode = folio->mapping->host;
 	if ((inode->i_mode & S_IFMT) != S_IFREG)
 		return 0;
-	/* PG_head of the flags, whose type is another since 6.18: word 0. */
+	/* PG_head is in the flags, word 0, whose type changed in 6.18. */
 	bpf_probe_read_kernel(&flags, sizeof(flags), folio);
 	if (flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1)
 		pages = 1ull << (folio->_flags_1 & 0xff);
@@ -142,7 +142,7 @@ static __always_inline void tell_fault(struct thread_state *s)
 	ring_give(e);
 }
 
-/* Nothing more is heard of it: goes before whatever comes next of its thread. */
+/* Report a fault whose end shows in no event, before the next event of its thread. */
 static __noinline void flush_fault(struct thread_state *s)
 {
 	if (!s || !s->miss_ns)
@@ -170,7 +170,7 @@ int BPF_PROG(on_fault_user, unsigned long address)
 	return 0;
 }
 
-/* The kernel's copy to or from mapped memory. */
+/* The kernel copies to or from mapped memory. */
 SEC("tp_btf/page_fault_kernel")
 int BPF_PROG(on_fault_kernel, unsigned long address)
 {
@@ -178,7 +178,7 @@ int BPF_PROG(on_fault_kernel, unsigned long address)
 	return 0;
 }
 
-/* Is it in the fault that the thread is in? */
+/* Is the page of the current fault among these? */
 static __always_inline bool is_missed(const struct thread_state *s, struct inode *inode, u64 first,
 				      u64 last)
 {
@@ -186,7 +186,7 @@ static __always_inline bool is_missed(const struct thread_state *s, struct inode
 	       s->miss_page >= first && s->miss_page <= last;
 }
 
-/* A fault, in place of the one before it. */
+/* Begin a fault, and report the previous one. */
 static __always_inline void begin_miss(struct thread_state *s, struct inode *inode, u64 page,
 				       u64 start_ns)
 {
@@ -198,7 +198,7 @@ static __always_inline void begin_miss(struct thread_state *s, struct inode *ino
 	s->miss_ns = start_ns;
 }
 
-/* A page of a mapping is not there, and its neighbours did not bring it. */
+/* A page of a mapping is missing, and was not mapped along with its neighbours. */
 SEC("tp_btf/mm_filemap_fault")
 int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 {
@@ -210,7 +210,7 @@ int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 		return 0;
 	inode = mapping->host;
 	now = bpf_ktime_get_ns();
-	/* Found at once or read from disk: then it is looked for once more. */
+	/* After a read from disk the kernel looks the page up again, and calls this again. */
 	if (!is_missed(s, inode, index, index))
 		begin_miss(s, inode, index, s->fault_address ? s->fault_ns : now);
 	s->miss_end_ns = now;
@@ -218,10 +218,10 @@ int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 }
 
 /*
- * The neighbours of a page that is touched are mapped along with it, first to last. Which of them
- * it was follows from where the mapping begins; where the kernel cannot say (before 5.17, or while
- * mappings change), from windows that begin at multiples of 64 KiB, as all do but the first of a
- * mapping.
+ * The kernel maps the neighbours of a touched page along with it, first to last. The start of the
+ * mapping shows which page was touched. If the kernel cannot find the mapping (before 5.17, or
+ * while mappings change), assume a window that begins at a multiple of 64 KiB, like all windows but
+ * the first of a mapping.
  */
 static __always_inline u64 page_touched(u64 address, u64 first, u64 last)
 {

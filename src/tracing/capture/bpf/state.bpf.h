@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* state.bpf.h - what is known of each thread that is followed, the way of events to mlgen, and what
- * was lost on it. */
+/* state.bpf.h - state of each followed thread, the ring of events to mlgen, and its losses. */
 #pragma once
 
 #include "tracing/capture/bpf/ktypes.bpf.h"
@@ -19,28 +18,28 @@ struct identity {
 	u32 dev, generation;
 };
 
-/* Pages that came into the cache one behind the other. */
+/* Consecutive pages that came into the page cache. */
 struct added_pages {
 	u64 ino, first, count, start_ns;
 	u32 dev;
 };
 
-/* A thread is followed because it has one. */
+/* A thread is followed if it has this state. */
 struct thread_state {
-	u64 entered_ns; /* 0 = outside of a call that counts */
-	u64 position;   /* of the file, on entry */
+	u64 entered_ns; /* 0 = outside of a recorded call */
+	u64 position;   /* file position on entry */
 	struct identity closing;
-	struct identity named; /* the last file of which a name went out */
+	struct identity named; /* the last file whose name was sent */
 	u64 on_since_ns;       /* 0 = not on a CPU, or not known */
 	u64 cpu_ns, all_cpu_ns;
 	u64 fault_address, fault_ns;
-	/* A fault that waits for its page, or seems to have it since end_ns. */
+	/* A page fault that waits for its page, or probably got it at miss_end_ns. */
 	u64 miss_ino, miss_page, miss_ns, miss_end_ns;
 	u32 miss_dev;
 	u32 call;
 	u32 is_told;
 	struct added_pages added;
-	/* The last request that was submitted. */
+	/* The last asynchronous read that was submitted. */
 	u64 asked_ino, asked_from, asked_end;
 };
 
@@ -63,16 +62,16 @@ struct {
 	__type(value, struct capture_loss);
 } losses SEC(".maps");
 
-/* Where an event that is longer than a stack is made. */
+/* Buffer for an event that is larger than the stack. */
 struct scratch {
-	/* What is to be named: pointers, which are numbers when read again. */
+	/* Arguments of tell_name(): pointers, stored as numbers. */
 	u64 leaf, mnt, inode;
 	union {
 		struct capture_name name;
 		struct capture_paths paths;
 		struct capture_text text;
 	};
-	char slack[EVENT_PATH_BYTES]; /* the verifier's bound of what is copied */
+	char slack[EVENT_PATH_BYTES]; /* for the verifier, which bounds each copy separately */
 };
 
 struct {
@@ -118,8 +117,8 @@ static __noinline void add_loss(u32 kind)
 /* ---- the ring ---- */
 
 /*
- * A wake-up at each event would cost five times what the event does: the reader looks by itself,
- * some times a second, and is woken only where it sleeps and much waits already.
+ * A wake-up at each event would cost five times as much as the event. The reader polls some times a
+ * second, and is woken only if it sleeps and much data waits.
  */
 static __always_inline u64 ring_flags(void)
 {
@@ -130,8 +129,8 @@ static __always_inline u64 ring_flags(void)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* NULL: lost, and counted. Its pid and tid are in it, what else is not 0 is the caller's to fill
- * in. */
+/* Reserve an event, with pid and tid; the caller sets all members that are not zero. NULL: the
+ * event is lost, and counted. */
 static __always_inline struct capture_event *ring_take(u16 op, u8 kind)
 {
 	struct capture_event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
@@ -153,7 +152,7 @@ static __always_inline struct capture_event *ring_take(u16 op, u8 kind)
 	return e;
 }
 
-/* Of who asked for it, who need not be who runs now. */
+/* The event belongs to the thread that made the request, not to the current one. */
 static __always_inline void put_request(struct capture_event *e, const struct capture_request *r,
 					u64 duration_ns, s64 result)
 {
@@ -175,7 +174,7 @@ static __always_inline void ring_give(struct capture_event *e)
 	bpf_ringbuf_submit(e, ring_flags());
 }
 
-/* Of the scratch. False: lost, and counted. */
+/* Send an event from the scratch buffer. False: the event is lost, and counted. */
 static __always_inline bool ring_copy(const void *from, u64 bytes, u32 loss)
 {
 	if (bpf_ringbuf_output(&ring, (void *)from, bytes, ring_flags()) == 0)
@@ -186,7 +185,7 @@ static __always_inline bool ring_copy(const void *from, u64 bytes, u32 loss)
 
 /* ---- time ---- */
 
-/* Since this thread's last record. */
+/* CPU time since the last record of this thread. */
 static __always_inline u64 take_cpu(struct thread_state *s, u64 now)
 {
 	u64 ns = s->cpu_ns;

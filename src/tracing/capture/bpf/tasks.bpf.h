@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* tasks.bpf.h - who is followed: children from their first instruction, what they execute, and how
- * they end. */
+/* tasks.bpf.h - followed tasks: their CPU time, children, execve calls and exits. */
 #pragma once
 
 #include "tracing/capture/bpf/names.bpf.h"
@@ -45,7 +44,7 @@ static __always_inline void tell_task(struct task_struct *task, u32 parent, u32 
 	e->pid = task->tgid;
 	e->tid = task->pid;
 	e->number = parent;
-	e->result = maker; /* the thread that made it */
+	e->result = maker; /* the thread that created the task */
 	e->more = more | (task->pid != task->tgid ? EVENT_IS_THREAD : 0);
 	ring_give(e);
 }
@@ -70,8 +69,8 @@ int BPF_PROG(on_newtask, struct task_struct *task, u64 clone_flags)
 }
 
 /*
- * Who is of a process that is followed, or was started by one: run until there are no more, after
- * on_newtask watches what comes.
+ * Follow the threads and children of followed processes. mlgen attaches on_newtask, for new tasks,
+ * and then runs this program until it adds no more tasks.
  */
 SEC("iter/task")
 int each_task(struct bpf_iter__task *ctx)
@@ -99,7 +98,7 @@ int each_task(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Text of the user's, as much as there is room for. */
+/* Copy as much of a user's text as fits. */
 static __always_inline u32 copy_user(struct capture_text *to, unsigned long from, unsigned long end)
 {
 	u64 bytes = end > from ? end - from : 0;
@@ -144,7 +143,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm
 	flush_fault(s);
 	f.file = binprm->file;
 	if (see_file(f.file, &f, false))
-		need_file_name(s, &f); /* which uses the scratch, too */
+		need_file_name(s, &f); /* uses the scratch buffer, too */
 	t = &buffer->text;
 	fill_text(t, s, TRACE_EXEC, EVENT_EXEC);
 	t->task.ino = f.id.ino;
