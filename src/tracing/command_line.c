@@ -173,7 +173,7 @@ const struct tracing_command tracing_commands[] = {
 
 /* ---- the command line ---- */
 
-/* Is it written `word`, or is there a command that comes close? */
+/* Find the command with this name, or fail and suggest a similar one. */
 static const struct tracing_command *find_command(const char *word, struct mlgen_err *err)
 {
 	const char *names[16];
@@ -228,7 +228,7 @@ static int fail_unknown(const struct tracing *t, const char *name, struct mlgen_
 			  nearest ? "'?" : "", t->command->name);
 }
 
-/* Read the option at argv[*i], with the next argument where it is the value. */
+/* Parse the option at argv[*i], and the next argument if that is its value. */
 static int parse_option(struct tracing *t, char *const *argv, int *i, struct mlgen_err *err)
 {
 	const char *arg = argv[*i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commands.c - mltrace describe, distil, score, export, and the whole of mltrace. */
+/* commands.c - the commands of mltrace, and tracing_main(). */
 #include "tracing/tracing_internal.h"
 
 #include <errno.h>
@@ -35,56 +35,42 @@
 /* ---- describe ---- */
 
 /* The percentiles of a job that does not choose any. */
-static void usual_percentiles(struct f64_list *out)
+static struct f64_list default_percentiles(void)
 {
 	const struct mlgen_field *f = field_find(job_fields, "percentile_list");
 	struct job *j = mem_zalloc(sizeof(*j));
+	struct f64_list list = { 0 };
 	struct mlgen_err err = { 0 };
 
 	if (field_parse(f, j, f->def, 1024, &err) == 0)
-		*out = j->percentile_list;
+		list = j->percentile_list;
 	mem_free(j);
-}
-
-static void warn_incomplete(const struct description *d)
-{
-	const struct described_trace *t = &d->figures.trace;
-
-	if (!t->records)
-		log_warn("the trace has no records");
-	if (!t->is_complete)
-		log_warn("the trace is incomplete: %" PRIu64 " events lost, %" PRIu64 " of %" PRIu64
-			 " files without an end, %" PRIu64
-			 " damaged chunks; the figures are of what there is",
-			 t->lost.events, t->truncated, t->files, t->damaged_chunks);
-}
-
-static void warn_longer_interval(const struct description *d, uint64_t asked_ns)
-{
-	char asked[UNITS_TEXT_BYTES], has[UNITS_TEXT_BYTES];
-
-	if (d->log.length_ns > asked_ns)
-		log_warn("log_interval: %s would be more than %" PRIu64
-			 " rows of this trace; they are %s apart",
-			 units_put_time(asked, asked_ns), INTERVALS_MOST,
-			 units_put_time(has, d->log.length_ns));
+	return list;
 }
 
 int tracing_describe(struct tracing *t)
 {
 	const struct tracing_options *o = &t->options;
-	struct f64_list percentiles = { 0 };
+	char wanted[UNITS_TEXT_BYTES], used[UNITS_TEXT_BYTES];
+	const struct described_trace *trace;
+	struct f64_list percentiles;
 	struct description d;
 	struct mlgen_err err = { 0 };
-	int rc = describe_trace(&d, t->files, t->file_count, o->log_interval_ns, &err);
 
-	if (rc < 0) {
+	if (describe_trace(&d, t->files, t->file_count, o->log_interval_ns, &err) < 0) {
 		log_error("%s", err.text);
 		description_fini(&d);
 		return EXIT_USAGE;
 	}
-	warn_incomplete(&d);
-	usual_percentiles(&percentiles);
+	trace = &d.figures.trace;
+	if (!trace->records)
+		log_warn("the trace has no records");
+	if (!trace->is_complete)
+		log_warn("the trace is incomplete: %" PRIu64 " events lost, %" PRIu64 " of %" PRIu64
+			 " files without an end, %" PRIu64
+			 " damaged chunks; the figures are of what there is",
+			 trace->lost.events, trace->truncated, trace->files, trace->damaged_chunks);
+	percentiles = default_percentiles();
 	if (o->output_format == OUTPUT_JSON)
 		json_struct(t->to, described_fields, &d.figures, &percentiles);
 	else if (o->quiet)
@@ -93,17 +79,20 @@ int tracing_describe(struct tracing *t)
 		describe_text(t->to, &d, &percentiles);
 	if (t->json)
 		json_struct(t->json, described_fields, &d.figures, &percentiles);
-	if (t->log) {
-		warn_longer_interval(&d, o->log_interval_ns);
+	if (t->log && d.log.length_ns > o->log_interval_ns)
+		log_warn("log_interval: %s would be more than %" PRIu64
+			 " rows of this trace; they are %s apart",
+			 units_put_time(wanted, o->log_interval_ns), INTERVALS_MOST,
+			 units_put_time(used, d.log.length_ns));
+	if (t->log)
 		describe_log(t->log, &d);
-	}
 	description_fini(&d);
 	return EXIT_RAN;
 }
 
 /* ---- distil ---- */
 
-/* Length of a path up to its last slash, with the slash. */
+/* Length of a path up to and including its last slash. */
 static size_t folder_bytes(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -136,7 +125,7 @@ int tracing_distil(struct tracing *t)
 
 /* ---- export ---- */
 
-/* Warn of what the trace lacks. False: its files are damaged or end early. */
+/* Warn about missing parts of the trace. False: its files are damaged or end early. */
 static bool warn_missing(const struct trace_read *read)
 {
 	if (read->lost)
@@ -152,21 +141,12 @@ static bool warn_missing(const struct trace_read *read)
 	return !read->damaged_chunks && !read->truncated;
 }
 
-static int export_iolog(struct trace_ordered *o, FILE *to, struct mlgen_err *err)
-{
-	struct trace_iolog_left left = { 0 };
-	int rc = trace_iolog_write(o, to, &left, err);
-
-	trace_iolog_left_tell(&left, "");
-	trace_iolog_left_fini(&left);
-	return rc;
-}
-
 int tracing_export(struct tracing *t)
 {
 	struct mlgen_err err = { 0 };
 	struct trace_reader *r = NULL;
 	struct trace_ordered *o = NULL;
+	struct trace_iolog_left left = { 0 };
 	int rc = trace_reader_open(&r, t->files, t->file_count, &err);
 	int status = EXIT_USAGE;
 
@@ -174,8 +154,12 @@ int tracing_export(struct tracing *t)
 		rc = trace_ordered_read(&o, r, &err);
 	if (rc == 0) {
 		status = warn_missing(trace_reader_read(r)) ? EXIT_RAN : EXIT_FAILED;
-		rc = t->options.format == TRACING_EXPORT_CSV ? trace_csv_write(o, t->to, &err)
-							     : export_iolog(o, t->to, &err);
+		rc = t->options.format == TRACING_EXPORT_CSV
+			     ? trace_csv_write(o, t->to, &err)
+			     : trace_iolog_write(o, t->to, &left, &err);
+		if (t->options.format != TRACING_EXPORT_CSV)
+			trace_iolog_left_tell(&left, "");
+		trace_iolog_left_fini(&left);
 		if (rc < 0)
 			status = EXIT_FAILED;
 	}
@@ -228,8 +212,8 @@ int tracing_import(struct tracing *t)
 
 /* ---- score: a candidate that is a job ---- */
 
-/* The trace of the job is an unnamed file in TMPDIR (base/files.h): however the program ends, the
- * file is gone with its descriptor. */
+/* The trace of the job is an unnamed file in TMPDIR (base/files.h), which is gone with its
+ * descriptor however the program ends. */
 struct candidate {
 	int trace_fd;
 	char path[32]; /* /proc/self/fd/N of the trace */
@@ -269,8 +253,8 @@ static int candidate_load(struct candidate *c, const struct tracing *t, struct m
 	return 0;
 }
 
-/* Run the job. The status that its own run would have: EXIT_RAN, or there is no trace that shows
- * what the job does, which was reported. */
+/* Run the job. Returns the exit status of the run. If that is not EXIT_RAN, there is no useful
+ * trace, and the reason has been reported. */
 static int candidate_run(struct candidate *c, const struct tracing *t)
 {
 	const char *job = t->job_argv[1];
@@ -295,14 +279,14 @@ static int candidate_run(struct candidate *c, const struct tracing *t)
 	}
 	if (verdict_log_failed(c->probe.result))
 		return EXIT_FAILED;
-	/* What follows ends at once, and leaves nothing behind. */
+	/* A signal may now end the program at once: nothing is left to clean up. */
 	signals_attend(SIGNALS_UNSEEN);
 	return EXIT_RAN;
 }
 
 static void candidate_fini(struct candidate *c)
 {
-	/* Threads that hang in the kernel still use all of it. */
+	/* Threads that hang in the kernel still use the run. */
 	if (c->probe.abandoned)
 		return;
 	probe_fini(&c->probe);
@@ -313,11 +297,11 @@ static void candidate_fini(struct candidate *c)
 
 /* ---- score ---- */
 
-/* The figures of each trace are kept in memory; they are small, but the noise floor compares every
- * two traces. */
+/* All figures are kept in memory. They are small, but the noise floor compares each pair of traces.
+ */
 enum { TRACES_MOST = 33, REQUIREMENTS_MOST = 32 };
 
-/* From 1; 0 = the key names no figure of a score. */
+/* The number of a metric, from 1; 0 = the key names no metric of a score. */
 static unsigned metric_of(const char *key)
 {
 	char text[16];
@@ -344,7 +328,7 @@ static int read_requirements(const char *require, struct requirement *q, struct 
 	return n;
 }
 
-/* A figure that is not known misses no requirement, as in the score itself. */
+/* Report missed requirements. An unknown figure misses none, as in the score itself. */
 static int report_missed(const struct scored *s, const struct requirement *q, int count)
 {
 	int missed = 0;
@@ -362,8 +346,8 @@ static int report_missed(const struct scored *s, const struct requirement *q, in
 	return missed;
 }
 
-/* Before a job is run, which takes longer: are the other files traces? */
-static int check_traces(const struct tracing *t, struct mlgen_err *err)
+/* Check that the other files are traces before a job runs, which takes longer. */
+static int check_candidate(const struct tracing *t, struct mlgen_err *err)
 {
 	int rc = 0;
 
@@ -383,26 +367,14 @@ static int check_traces(const struct tracing *t, struct mlgen_err *err)
 	return rc;
 }
 
-/* Print the text, or its first line. */
-static void print_score_text(FILE *to, const struct scored *s, bool first_line)
-{
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *all = open_memstream(&text, &bytes);
-
-	if (!all)
-		return;
-	score_text(all, s);
-	fclose(all);
-	fwrite(text, 1, first_line ? strcspn(text, "\n") + 1 : bytes, to);
-	free(text);
-}
-
-/* Score the files; the candidate's trace is at `candidate`, whatever its name is. */
+/* Score the files. The candidate's trace is at the path `candidate`. */
 static int score_files(struct tracing *t, const char *candidate, const struct requirement *q,
 		       int required)
 {
 	const char *paths[TRACES_MOST];
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *all;
 	struct score d;
 	struct mlgen_err err = { 0 };
 	int status = EXIT_USAGE;
@@ -417,10 +389,14 @@ static int score_files(struct tracing *t, const char *candidate, const struct re
 				log_warn("%s: the trace is incomplete; the score is of what there "
 					 "is",
 					 traces[i].file);
-		if (t->options.output_format == OUTPUT_JSON)
+		if (t->options.output_format == OUTPUT_JSON) {
 			json_struct(t->to, scored_fields, &d.document, NULL);
-		else
-			print_score_text(t->to, &d.document.score, t->options.quiet);
+		} else if ((all = open_memstream(&text, &bytes))) {
+			score_text(all, &d.document.score);
+			fclose(all);
+			fwrite(text, 1, t->options.quiet ? strcspn(text, "\n") + 1 : bytes, t->to);
+			free(text);
+		}
 		if (t->json)
 			json_struct(t->json, scored_fields, &d.document, NULL);
 		status = report_missed(&d.document.score, q, required) > 0 ||
@@ -443,7 +419,7 @@ int tracing_score(struct tracing *t)
 	int status = EXIT_USAGE;
 
 	if (rc >= 0)
-		rc = check_traces(t, &err);
+		rc = check_candidate(t, &err);
 	if (rc == 0 && t->job_argc)
 		rc = candidate_load(&c, t, &err);
 	if (rc < 0 && err.code)
@@ -459,18 +435,6 @@ int tracing_score(struct tracing *t)
 
 /* ---- the program ---- */
 
-static int answer_help(FILE *out, const struct tracing_command *command)
-{
-	tracing_help(out, command);
-	return fflush(out) == 0 ? EXIT_RAN : EXIT_FAILED;
-}
-
-static int refuse(const struct mlgen_err *err)
-{
-	log_error("%s", err->text);
-	return EXIT_USAGE;
-}
-
 int tracing_main(int argc, char **argv, FILE *out, FILE *faults)
 {
 	struct tracing t = { .out = out, .faults = faults };
@@ -478,17 +442,23 @@ int tracing_main(int argc, char **argv, FILE *out, FILE *faults)
 	int status;
 
 	log_set_name("mltrace");
-	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		if (argc < 2)
-			tracing_help(faults, NULL);
-		return argc < 2 ? EXIT_USAGE : answer_help(out, NULL);
+	if (argc < 2) {
+		tracing_help(faults, NULL);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		tracing_help(out, NULL);
+		return fflush(out) == 0 ? EXIT_RAN : EXIT_FAILED;
 	}
 	if (tracing_parse(&t, argc, argv, &err) < 0) {
-		status = refuse(&err);
+		log_error("%s", err.text);
+		status = EXIT_USAGE;
 	} else if (t.options.help) {
-		status = answer_help(out, t.command);
+		tracing_help(out, t.command);
+		status = fflush(out) == 0 ? EXIT_RAN : EXIT_FAILED;
 	} else if (tracing_open_outputs(&t, &err) < 0) {
-		status = tracing_close_outputs(&t, refuse(&err));
+		log_error("%s", err.text);
+		status = tracing_close_outputs(&t, EXIT_USAGE);
 	} else {
 		log_set_quiet(t.options.quiet && t.command != tracing_commands);
 		host_read(&t.host);

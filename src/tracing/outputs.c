@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.c - files that a command writes: checked before it runs, written after it. */
+/* outputs.c - the files that a command writes, checked before it runs and written after it. */
 #include "tracing/tracing_internal.h"
 
 #include <errno.h>
@@ -17,14 +17,14 @@ static struct tracing *current;
 
 enum { TEXT, JSON, HTML, LOG, PLACES };
 
-static int refuse(const struct place *p, const char *what, struct mlgen_err *err)
+static int fail_place(const struct place *p, const char *what, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL, "%s=%s: %s; name another file", p->option, p->given, what);
 }
 
 /* Open the place that an option names, and check that nothing reads it. */
-static int look(struct place *p, const char *option, const char *path, const struct tracing *t,
-		struct mlgen_err *err)
+static int open_place(struct place *p, const char *option, const char *path,
+		      const struct tracing *t, struct mlgen_err *err)
 {
 	int rc;
 
@@ -34,11 +34,11 @@ static int look(struct place *p, const char *option, const char *path, const str
 	rc = place_open(p, option, path, err);
 	for (size_t i = 0; rc == 0 && i < t->file_count; i++)
 		if (place_is_path(p, t->files[i]))
-			rc = refuse(p, "is a file that is read", err);
+			rc = fail_place(p, "is a file that is read", err);
 	if (rc == 0 && !p->is_handed_over && place_is_fd(p, STDIN_FILENO))
-		rc = refuse(p, "is standard input", err);
+		rc = fail_place(p, "is standard input", err);
 	if (rc == 0 && !p->is_handed_over && place_is_fd(p, STDERR_FILENO))
-		rc = refuse(p, "is also standard error", err);
+		rc = fail_place(p, "is also standard error", err);
 	return rc;
 }
 
@@ -60,7 +60,7 @@ static int check_places(const struct place *places, const struct tracing *t, str
 						p->option, p->given, places[k].option);
 		if (rc == 0 && p->option && !p->is_handed_over && !places[TEXT].option &&
 		    place_is_fd(p, STDOUT_FILENO))
-			rc = refuse(p, "is also standard output, which has the answer", err);
+			rc = fail_place(p, "is also standard output, which has the answer", err);
 		if (rc == 0 && i != TEXT && p->option)
 			rc = ours_check(p, kinds[i], t->options.force, err);
 	}
@@ -81,7 +81,7 @@ int tracing_open_outputs(struct tracing *t, struct mlgen_err *err)
 
 	for (size_t i = 0; rc == 0 && i < PLACES; i++)
 		if (paths[i])
-			rc = look(&places[i], options[i], paths[i], t, err);
+			rc = open_place(&places[i], options[i], paths[i], t, err);
 	if (rc == 0)
 		rc = check_places(places, t, err);
 	current = t;
@@ -105,7 +105,7 @@ int tracing_open_outputs(struct tracing *t, struct mlgen_err *err)
 	return rc;
 }
 
-/* Make the page of the document, which --json gets, too. */
+/* Write the HTML page of the document, and the document itself to --json. */
 static int write_page(struct tracing *t, struct mlgen_err *err)
 {
 	struct html page;
@@ -123,14 +123,6 @@ static int write_page(struct tracing *t, struct mlgen_err *err)
 	return rc;
 }
 
-static void abandon_all(struct tracing *t)
-{
-	output_abandon(&t->text);
-	output_abandon(&t->json_file);
-	output_abandon(&t->html_file);
-	output_abandon(&t->log_file);
-}
-
 int tracing_close_outputs(struct tracing *t, int status)
 {
 	struct output *const outputs[] = { &t->text, &t->json_file, &t->html_file, &t->log_file };
@@ -139,7 +131,7 @@ int tracing_close_outputs(struct tracing *t, int status)
 	struct mlgen_err err = { 0 };
 	int rc = 0;
 
-	/* Files that were there before stay as they are. */
+	/* Existing files stay unchanged. */
 	if (status == EXIT_USAGE || has_nothing) {
 		if (t->options.html && t->json)
 			fclose(t->json);
@@ -154,7 +146,8 @@ int tracing_close_outputs(struct tracing *t, int status)
 		if (rc < 0 && err.code != -EPIPE)
 			log_error("%s", err.text);
 	}
-	abandon_all(t);
+	for (size_t i = 0; i < ARRAY_LEN(outputs); i++)
+		output_abandon(outputs[i]);
 	current = NULL;
 	free(t->document);
 	t->document = NULL;

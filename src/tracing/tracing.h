@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracing.h - mltrace: its commands, their options, and the way from argv to an exit status. */
+/* tracing.h - mltrace: its commands, their options, and the program from argv to exit status. */
 #pragma once
 
 /*
@@ -17,7 +17,7 @@
 
 #include <mlgen/field.h>
 
-/* Options of all commands; texts are owned. */
+/* Options of all commands; strings are owned. */
 struct tracing_options {
 	bool help, quiet, force;
 	int output_format; /* enum settings_output */
@@ -43,31 +43,31 @@ enum tracing_export { TRACING_EXPORT_CSV = 1, TRACING_EXPORT_FIO_IOLOG };
 enum tracing_flag {
 	TRACING_MAKES_TRACE = 1,  /* --output is required, and names a trace */
 	TRACING_HAS_JSON = 2,     /* --output-format=json */
-	TRACING_RUNS_COMMAND = 4, /* what follows "--" is a command */
+	TRACING_RUNS_COMMAND = 4, /* a command follows "--" */
 	TRACING_RUNS_JOB = 8,     /* the last file may be a job, with its options after it */
-	TRACING_STREAMS = 16,     /* the output may have any length, and goes out as it is made */
+	TRACING_STREAMS = 16, /* the output may have any length, and is written while it is made */
 };
 
 struct tracing;
 
 struct tracing_command {
 	const char *name;
-	const char *usage; /* what follows the name on a command line */
-	const char *help;  /* one sentence */
+	const char *usage; /* the arguments after the name */
+	const char *help;  /* a sentence */
 	const struct mlgen_field *options;
 	unsigned flags; /* enum tracing_flag */
 	size_t least_files;
-	const char *files; /* what to name where there are fewer; NULL = no files are read */
-	/* Gives the exit status (enum in ask/ask.h), and has reported what went wrong. */
+	const char *files; /* named in the error if there are fewer; NULL = reads no files */
+	/* Returns the exit status (enum in ask/ask.h), after errors have been reported. */
 	int (*run)(struct tracing *t);
 };
 
 /* Ends with an empty row. */
 extern const struct tracing_command tracing_commands[];
 
-/* Read the command line, run the command, write its outputs; help is printed to `out`, and faults
- * of a job to `faults`. Gives the exit status. */
+/* Parse the command line, run the command and write its outputs. Prints help to `out`, and the
+ * faults of a job to `faults`. Returns the exit status. */
 int tracing_main(int argc, char **argv, FILE *out, FILE *faults);
 
-/* Any thread, before the program ends at once: leave no output half-written. */
+/* Called by any thread before an immediate exit, so that no output is left half-written. */
 void tracing_discard_outputs(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracing_internal.h - one command of mltrace while it runs. */
+/* tracing_internal.h - a command of mltrace while it runs. */
 #pragma once
 
 #include <stdio.h>
@@ -16,8 +16,7 @@ struct tracing {
 	const char **files; /* argv's */
 	size_t file_count;
 	char *const *argv; /* the command to record, NULL-ended; NULL = none */
-	/* The candidate of a score that is a job, and its options: "mltrace", the job, "--bs=4k".
-	 */
+	/* The job that is the candidate of a score: "mltrace", the job, its options ("--bs=4k"). */
 	char **job_argv;
 	int job_argc;
 	const char *argv0;
@@ -26,24 +25,24 @@ struct tracing {
 	/* Open while the command runs; `to` prints to standard output or --output. */
 	struct output text, json_file, html_file, log_file;
 	FILE *to, *json, *log; /* json and log: NULL = not wanted */
-	char *document;        /* what a page is made of; behind `json` */
+	char *document;        /* memory of `json` for the HTML page */
 	size_t document_bytes;
 };
 
-/* Read the command line. 0, or -EINVAL with the fault in err. */
+/* Parse the command line. 0, or -EINVAL with the fault in err. */
 int tracing_parse(struct tracing *t, int argc, char *const *argv, struct mlgen_err *err);
 void tracing_free_options(struct tracing *t);
 
-/* Print the commands, or what the command of `t` is for and its options. */
+/* Print all commands, or the purpose and options of `command`. */
 void tracing_help(FILE *to, const struct tracing_command *command);
 
-/* Before anything runs: check that the outputs may be written, and open them. 0 or -errno with err.
+/* Check that the outputs may be written, and open them, before anything runs. 0 or -errno with err.
  */
 int tracing_open_outputs(struct tracing *t, struct mlgen_err *err);
-/* Write what was printed, unless the command failed before it printed. The status to exit with. */
+/* Write the outputs, unless the command failed before it printed. Returns the exit status. */
 int tracing_close_outputs(struct tracing *t, int status);
 
-/* Does the file begin as a trace does, or is it named like one? */
+/* Is this a trace, by the first bytes of the file or by its name? */
 bool tracing_is_trace(const char *path);
 
 int tracing_record(struct tracing *t);

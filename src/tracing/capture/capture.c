@@ -359,7 +359,7 @@ static void capture_record(struct capture *c)
 	stop_backend(c);
 	close_trace(c);
 	still_runs = c->command && !capture_child_look(&c->child);
-	if (w->end == CAPTURE_TIME)
+	if (w->end == CAPTURE_TIMED_OUT)
 		log_note("%s are over, and so is the recording%s",
 			 units_put_time(time, c->args->duration_ns),
 			 still_runs ? "; the command goes on" : "");

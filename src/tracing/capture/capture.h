@@ -51,14 +51,14 @@ int capture_run(const struct capture_args *args);
 
 /* ---- backends ---- */
 
-enum capture_whose {
+enum capture_target {
 	CAPTURE_COMMAND, /* a child of this program and its descendants */
 	CAPTURE_PID,     /* a running process and its descendants */
 	CAPTURE_CGROUP,  /* all tasks of a control group and their children */
 };
 
 struct capture_config {
-	enum capture_whose whose;
+	enum capture_target whose;
 	pid_t pid;                    /* for CAPTURE_PID */
 	const char *cgroup;           /* for CAPTURE_CGROUP: its directory */
 	uint64_t buffer_bytes;        /* between kernel and reader; a power of two */

@@ -88,10 +88,10 @@ void capture_line_erase(struct capture_line *l);
 
 /* Reason why a recording ended. */
 enum capture_end {
-	CAPTURE_ENDED,    /* the target has ended */
-	CAPTURE_TIME,     /* the duration is over */
-	CAPTURE_SIGNALED, /* mlgen received a signal */
-	CAPTURE_BROKEN,   /* the backend failed */
+	CAPTURE_ENDED,     /* the target has ended */
+	CAPTURE_TIMED_OUT, /* the duration is over */
+	CAPTURE_SIGNALED,  /* mlgen received a signal */
+	CAPTURE_FAILED,    /* the backend failed */
 };
 
 struct capture_watch {
@@ -110,7 +110,7 @@ struct capture_watch {
 /*
  * Record. For the main thread, which attends to signals as SIGNALS_WATCHED. The writer is flushed
  * each second, so that a killed mlgen leaves the records up to then.
- * 0, or -errno with err and CAPTURE_BROKEN.
+ * 0, or -errno with err and CAPTURE_FAILED.
  */
 int capture_watch(struct capture_watch *w, struct mlgen_err *err);
 

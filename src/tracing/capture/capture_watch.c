@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_watch.c - record until the target ends, time is over or a signal comes; the status line.
- */
+/* capture_watch.c - record until the target ends, time is over or a signal comes. */
 #include "tracing/capture/capture_internal.h"
 
 #include <errno.h>
@@ -144,7 +143,7 @@ int capture_watch(struct capture_watch *w, struct mlgen_err *err)
 	while (!is_over) {
 		rc = w->backend->drain(w->state, ROUND_MS, err);
 		if (rc < 0 && rc != -EINTR) {
-			w->end = CAPTURE_BROKEN;
+			w->end = CAPTURE_FAILED;
 			return rc;
 		}
 		now = clock_monotonic_ns();
@@ -163,7 +162,7 @@ int capture_watch(struct capture_watch *w, struct mlgen_err *err)
 			w->end = CAPTURE_ENDED;
 			is_over = true;
 		} else if (now >= end_ns) {
-			w->end = CAPTURE_TIME;
+			w->end = CAPTURE_TIMED_OUT;
 			is_over = true;
 		} else if (handle_signal(w, &no_wait)) {
 			w->end = CAPTURE_SIGNALED;

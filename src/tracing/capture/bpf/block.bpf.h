@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* block.bpf.h - block requests of followed threads, and all requests to the disks of their files.
- */
+/* block.bpf.h - block requests of followed threads, and all requests to the disks they use. */
 #pragma once
 
 #include "tracing/capture/bpf/state.bpf.h"
