@@ -71,7 +71,8 @@ void capture_line_erase(struct capture_line *l)
 #define ROUND_MS 50
 #define TICK_NS NS_PER_S
 
-/* The parent sees the end of a child later than strace does. */
+/* The parent sees the end of a child later than strace does. A child that still runs after this
+ * time goes on without strace. */
 #define LATE_NS NS_PER_S
 
 /* Has no effect but that poll and other calls return. */

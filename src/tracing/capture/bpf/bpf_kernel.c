@@ -109,16 +109,6 @@ static bool has_member(const struct btf *kernel, const struct btf_type *t, const
 	return false;
 }
 
-static bool structure_has(const struct btf *kernel, const char *structure, const char *member)
-{
-	int id;
-
-	if (!structure || !member)
-		return true;
-	id = btf__find_by_name_kind(kernel, structure, BTF_KIND_STRUCT);
-	return id >= 0 && has_member(kernel, btf__type_by_id(kernel, (unsigned)id), member);
-}
-
 static void leave_out(struct bpf_object *o, const char *program)
 {
 	struct bpf_program *p = bpf_object__find_program_by_name(o, program);
@@ -132,26 +122,6 @@ static void note_missing(struct buf *notes, const char *missing)
 {
 	if (!strstr(buf_str(notes), missing))
 		buf_addf(notes, "this kernel does not tell of %s\n", missing);
-}
-
-static int check_needs(struct bpf_object *o, const struct btf *kernel, struct buf *notes,
-		       struct mlgen_err *err)
-{
-	for (size_t i = 0; i < ARRAY_LEN(needs); i++) {
-		const struct btf_type *call = tracepoint_type(kernel, needs[i].tracepoint);
-
-		if (call && takes_pointer(kernel, call, needs[i].structure) &&
-		    structure_has(kernel, needs[i].structure, needs[i].member))
-			continue;
-		if (!needs[i].missing)
-			return mlgen_fail(err, -ENOTSUP,
-					  "capture: this kernel has no tracepoint %s as mlgen "
-					  "knows it; capture by strace needs none",
-					  needs[i].tracepoint);
-		leave_out(o, needs[i].program);
-		note_missing(notes, needs[i].missing);
-	}
-	return 0;
 }
 
 /* Choose between two forms of a program, for newer and older kernels. */
@@ -177,10 +147,10 @@ static void choose_forms(struct bpf_object *o, const struct btf *kernel, struct 
 
 /* Leave out the programs that do not suit this kernel, with a line in `notes` for each kind of
  * event that is not recorded. -errno with err: a program that capture needs does not suit. */
-static int choose_programs(struct bpf_object *object, struct buf *notes, struct mlgen_err *err)
+static int choose_programs(struct bpf_object *o, struct buf *notes, struct mlgen_err *err)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();
-	int rc;
+	int rc = 0;
 
 	if (!kernel)
 		return mlgen_fail(
@@ -188,8 +158,28 @@ static int choose_programs(struct bpf_object *object, struct buf *notes, struct 
 			"capture: /sys/kernel/btf/vmlinux: cannot be read: %s; it says what lies "
 			"where in this kernel, and without it capture goes by strace",
 			strerror(errno));
-	choose_forms(object, kernel, notes);
-	rc = check_needs(object, kernel, notes, err);
+	choose_forms(o, kernel, notes);
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(needs); i++) {
+		const char *structure = needs[i].structure, *member = needs[i].member;
+		const struct btf_type *call = tracepoint_type(kernel, needs[i].tracepoint);
+		bool suits = call && takes_pointer(kernel, call, structure);
+
+		if (suits && structure && member) {
+			int id = btf__find_by_name_kind(kernel, structure, BTF_KIND_STRUCT);
+
+			suits = id >= 0 &&
+				has_member(kernel, btf__type_by_id(kernel, (unsigned)id), member);
+		}
+		if (!suits && !needs[i].missing) {
+			rc = mlgen_fail(err, -ENOTSUP,
+					"capture: this kernel has no tracepoint %s as mlgen "
+					"knows it; capture by strace needs none",
+					needs[i].tracepoint);
+		} else if (!suits) {
+			leave_out(o, needs[i].program);
+			note_missing(notes, needs[i].missing);
+		}
+	}
 	btf__free(kernel);
 	return rc;
 }
