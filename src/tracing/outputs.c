@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "report/html/html.h"
 
-/* Outputs that are open, for tracing_discard_outputs(). */
+/* The command whose outputs are open, for tracing_discard_outputs(). */
 static struct tracing *current;
 
 enum { TEXT, JSON, HTML, LOG, PLACES };

@@ -223,8 +223,8 @@ static void log_lines(const char *text, bool are_notes)
 	}
 }
 
-/* Note that writes of the trace went to a device that the target read much from. Counts files that
- * still exist. */
+/* Print a note if the trace was written to a device that the target read much from. Counts files
+ * that still exist. */
 static void note_shared_device(const struct description *d, const char *path)
 {
 	const struct described_trace *t = &d->figures.trace;

@@ -135,7 +135,7 @@ int capture_watch(struct capture_watch *w, struct mlgen_err *err)
 	const struct timespec no_wait = { 0 };
 	uint64_t now = clock_monotonic_ns(), tick_ns = now + TICK_NS;
 	uint64_t end_ns = w->duration_ns ? now + w->duration_ns : UINT64_MAX;
-	uint64_t over_since_ns = 0; /* when the backend first had no more events; 0 = it has */
+	uint64_t over_since_ns = 0; /* first time without further events; 0 = events may come */
 	bool is_over = false;
 	int rc;
 

@@ -118,8 +118,8 @@ static int attach_programs(struct bpf_capture *c, struct mlgen_err *err)
 	if (c->is_attached)
 		return 0;
 	c->is_attached = true;
-	/* Events are lost if the ring is full. Without the right to it the priority stays. The
-	 * child of a command already exists, and keeps its priority. */
+	/* A full ring loses events, so the reader gets a higher priority where that is permitted.
+	 * The child of a command already exists, and keeps its own. */
 	(void)setpriority(PRIO_PROCESS, 0, READER_NICE);
 	return kernel_attach(&c->kernel, err);
 }
