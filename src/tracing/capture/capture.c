@@ -474,7 +474,7 @@ int capture_run(const struct capture_args *args)
 	signals_attend(SIGNALS_WATCHED);
 	client = c.command ? capture_is_client(*c.command) : NULL;
 	if (client)
-		log_warn("%s has others run what it is told to, of which little or nothing is "
+		log_warn("%s has another program run the command, of which little or nothing is "
 			 "recorded; start the container, then: mltrace record -o %s --cgroup=PATH, "
 			 "with the PATH that /proc/PID/cgroup of a process in it has",
 			 client, args->output);
