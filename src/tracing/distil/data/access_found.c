@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_found.c - by which calls a training reads its samples; or templates of these calls. */
+/* access_found.c - options for the calls that read samples, or templates of these calls. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <inttypes.h>
@@ -15,8 +15,8 @@
 #include "trace/trace.h"
 #include "tracing/distil/facts/facts.h"
 
-/* As far from a file's beginning, or its end, or the read before, a place is thought to follow from
- * it: it holds headers, tables and their copies. */
+/* Places up to this far from a file's beginning or end, or from the read before, are stored
+ * relative to it, as they hold headers, tables and their copies. */
 #define NEAR_BYTES (UINT64_C(1) << 20)
 
 enum { TEMPLATES_MOST = 64, WHY_BYTES = 96 };
@@ -24,22 +24,20 @@ enum { TEMPLATES_MOST = 64, WHY_BYTES = 96 };
 /* Visits as templates of calls, for access=recorded. */
 struct templates {
 	struct recorded recorded;
-	char *why[TEMPLATES_MOST]; /* by template: how many visits */
-	unsigned visits;           /* that became templates */
-	unsigned kinds;            /* different templates; those beyond TEMPLATES_MOST are merged
-				    * into the nearest */
-	bool is_cut;               /* not all calls of some visits are kept */
-	unsigned without;          /* visits with calls that no template can have, which are left
-				    * out */
+	char *why[TEMPLATES_MOST]; /* comment of a template: its number of visits */
+	unsigned visits;           /* visits that became templates */
+	unsigned kinds;            /* different templates before rare ones were merged */
+	bool is_cut;               /* some visits have more calls than were kept */
+	unsigned incomplete;       /* visits with calls that no template can have, such as mmap */
 };
 
-/* A visit, on the way to its template. */
+/* State of converting a visit to a template. */
 struct encoding {
 	const struct explain_visit *visit;
-	struct explain_piece sample; /* len 0 = the file is one */
+	struct explain_piece sample; /* len_bytes 0 = the file is a sample */
 	const struct explain_call *calls;
 	unsigned count;
-	uint64_t behind; /* where the read before ended */
+	uint64_t last_end; /* end of the read before */
 	bool has_read;
 	struct recorded_template *to;
 };
@@ -56,14 +54,14 @@ static struct recorded_call *add_line(struct encoding *e, enum mlgen_op op)
 	return c;
 }
 
-/* ---- one read ---- */
+/* ---- single reads ---- */
 
 static void set_anchor(const struct encoding *e, struct recorded_call *to,
 		       const struct explain_call *c)
 {
 	uint64_t file = e->visit->file_bytes, off = c->off;
 
-	if (e->has_read && off == e->behind) {
+	if (e->has_read && off == e->last_end) {
 		to->anchor = RECORDED_HERE;
 	} else if (off == 0) {
 		to->anchor = RECORDED_START;
@@ -77,15 +75,15 @@ static void set_anchor(const struct encoding *e, struct recorded_call *to,
 	} else if (off < NEAR_BYTES) {
 		to->anchor = RECORDED_START;
 		to->off = off;
-	} else if (e->has_read && off > e->behind && off - e->behind < NEAR_BYTES) {
+	} else if (e->has_read && off > e->last_end && off - e->last_end < NEAR_BYTES) {
 		to->anchor = RECORDED_HERE;
-		to->off = off - e->behind;
+		to->off = off - e->last_end;
 	} else {
 		to->anchor = RECORDED_ANY;
 	}
 }
 
-/* Python's read() of all that is left asks for one byte more. */
+/* Python's read() of the rest of a file asks for one byte more. */
 static struct recorded_length length_of(const struct encoding *e, const struct explain_call *c)
 {
 	uint64_t file = e->visit->file_bytes;
@@ -103,7 +101,7 @@ static struct recorded_length length_of(const struct encoding *e, const struct e
 
 /* ---- reads that repeat ---- */
 
-/* Number of reads from here on that go on where the one before ended. */
+/* Number of reads from c[0] on that each begin at the end of the read before. */
 static unsigned run_of(const struct explain_call *c, unsigned left)
 {
 	unsigned n = 1;
@@ -114,7 +112,7 @@ static unsigned run_of(const struct explain_call *c, unsigned left)
 	return n;
 }
 
-/* Of these, how many take lengths in turn that repeat after `period`. */
+/* Number of reads in the run whose lengths repeat after `period` reads. */
 static unsigned repeats(const struct explain_call *c, unsigned run, unsigned period)
 {
 	unsigned n = period;
@@ -132,7 +130,7 @@ static unsigned best_period(const struct explain_call *c, unsigned run, unsigned
 	for (unsigned p = 2; p <= RECORDED_LENGTHS_MAX && 2 * p <= run; p++) {
 		unsigned n = repeats(c, run, p);
 
-		/* The one that is shorter says the same. */
+		/* A shorter period covers as many reads. */
 		if (n < 2 * p || n <= *covered)
 			continue;
 		best = p;
@@ -141,7 +139,7 @@ static unsigned best_period(const struct explain_call *c, unsigned run, unsigned
 	return best;
 }
 
-/* Several calls: lengths in turn, so many times or up to the file's end. */
+/* Add a line for several reads: lengths in turn, a number of times or up to the file's end. */
 static void add_run(struct encoding *e, const struct explain_call *c, unsigned period,
 		    unsigned calls)
 {
@@ -163,43 +161,31 @@ static void add_run(struct encoding *e, const struct explain_call *c, unsigned p
 	to->times = to->until == RECORDED_TIMES ? calls : 1;
 }
 
-static void add_one(struct encoding *e, const struct explain_call *c)
-{
-	struct recorded_call *to = add_line(e, MLGEN_READ);
-
-	set_anchor(e, to, c);
-	to->lengths = 1;
-	to->length[0] = length_of(e, c);
-	to->until = RECORDED_TIMES;
-	to->times = 1;
-}
-
-/* Reads from calls[i] on that become one line: how many. */
+/* Add a line for one or more reads from calls[i] on. Returns the number of reads. */
 static unsigned add_reads(struct encoding *e, unsigned i)
 {
 	const struct explain_call *c = &e->calls[i];
 	unsigned run = run_of(c, e->count - i), covered, period;
 
 	period = best_period(c, run, &covered);
-	if (covered > 1)
+	if (covered > 1) {
 		add_run(e, c, period, covered);
-	else
-		add_one(e, c);
-	e->behind = c[covered - 1].off + c[covered - 1].got_bytes;
+	} else {
+		struct recorded_call *to = add_line(e, MLGEN_READ);
+
+		set_anchor(e, to, c);
+		to->lengths = 1;
+		to->length[0] = length_of(e, c);
+		to->until = RECORDED_TIMES;
+		to->times = 1;
+	}
+	e->last_end = c[covered - 1].off + c[covered - 1].got_bytes;
 	e->has_read = true;
 	return covered;
 }
 
-/* An open of a file that is open already closes it before: a template has one descriptor. */
-static void add_open(struct encoding *e, bool *is_open)
-{
-	if (*is_open)
-		add_line(e, MLGEN_CLOSE);
-	add_line(e, MLGEN_OPEN);
-	*is_open = true;
-}
-
-/* An open at least, before the first read; the last close behind all. */
+/* Convert the calls to lines. There is at least an open before the first read, and the last close
+ * comes after all reads. */
 static void encode(struct encoding *e)
 {
 	bool is_open = false, opens = false;
@@ -209,8 +195,13 @@ static void encode(struct encoding *e)
 	for (unsigned i = 0; i < e->count;) {
 		enum mlgen_op op = e->calls[i].op;
 
-		if (op == MLGEN_OPEN || (!is_open && (!opens || op == MLGEN_READ)))
-			add_open(e, &is_open);
+		if (op == MLGEN_OPEN || (!is_open && (!opens || op == MLGEN_READ))) {
+			/* A template has one descriptor. */
+			if (is_open)
+				add_line(e, MLGEN_CLOSE);
+			add_line(e, MLGEN_OPEN);
+			is_open = true;
+		}
 		if (op == MLGEN_READ && e->calls[i].off != TRACE_UNKNOWN) {
 			i += add_reads(e, i);
 			continue;
@@ -225,48 +216,45 @@ static void encode(struct encoding *e)
 
 /* ---- templates ---- */
 
-static bool is_length_same(const struct recorded_length *a, const struct recorded_length *b)
-{
-	return a->kind == b->kind && a->bytes == b->bytes;
-}
-
-static bool is_line_same(const struct recorded_call *a, const struct recorded_call *b)
+static bool is_line_equal(const struct recorded_call *a, const struct recorded_call *b)
 {
 	if (a->op != b->op || a->anchor != b->anchor || a->off != b->off ||
 	    a->lengths != b->lengths || a->until != b->until || a->times != b->times)
 		return false;
 	for (unsigned i = 0; i < a->lengths; i++)
-		if (!is_length_same(&a->length[i], &b->length[i]))
+		if (a->length[i].kind != b->length[i].kind ||
+		    a->length[i].bytes != b->length[i].bytes)
 			return false;
 	return true;
 }
 
-static bool is_template_same(const struct recorded_template *a, const struct recorded_template *b)
+static bool is_template_equal(const struct recorded_template *a, const struct recorded_template *b)
 {
 	if (a->count != b->count)
 		return false;
 	for (uint32_t i = 0; i < a->count; i++)
-		if (!is_line_same(&a->calls[i], &b->calls[i]))
+		if (!is_line_equal(&a->calls[i], &b->calls[i]))
 			return false;
 	return true;
 }
 
-/* Lines that one of them has and the other has not, by their place. */
-static uint32_t template_apart(const struct recorded_template *a, const struct recorded_template *b)
+/* Number of lines that differ at the same place. */
+static uint32_t template_distance(const struct recorded_template *a,
+				  const struct recorded_template *b)
 {
 	uint32_t both = a->count < b->count ? a->count : b->count;
 	uint32_t apart = a->count + b->count - 2 * both;
 
 	for (uint32_t i = 0; i < both; i++)
-		apart += !is_line_same(&a->calls[i], &b->calls[i]);
+		apart += !is_line_equal(&a->calls[i], &b->calls[i]);
 	return apart;
 }
 
-/* While they are counted, `percent` is how many. */
+/* Add a template or count an equal one; finish() converts the counts in `percent`. */
 static void add_template(struct recorded *r, struct recorded_template *t, size_t *room)
 {
 	for (uint32_t i = 0; i < r->count; i++)
-		if (is_template_same(&r->templates[i], t)) {
+		if (is_template_equal(&r->templates[i], t)) {
 			r->templates[i].percent += 1;
 			mem_free(t->calls);
 			return;
@@ -283,17 +271,18 @@ static int by_percent(const void *a, const void *b)
 	return COMPARE(y->percent, x->percent);
 }
 
+/* Merge templates beyond `most` into the most similar ones. */
 static void merge_rare(struct recorded *r, uint32_t most)
 {
 	for (uint32_t i = most; i < r->count; i++) {
 		uint32_t best = 0, least = UINT32_MAX;
 
 		for (uint32_t k = 0; k < most; k++) {
-			uint32_t apart = template_apart(&r->templates[k], &r->templates[i]);
+			uint32_t distance = template_distance(&r->templates[k], &r->templates[i]);
 
-			if (apart >= least)
+			if (distance >= least)
 				continue;
-			least = apart;
+			least = distance;
 			best = k;
 		}
 		r->templates[best].percent += r->templates[i].percent;
@@ -304,7 +293,7 @@ static void merge_rare(struct recorded *r, uint32_t most)
 }
 
 /* The number of templates whose lines fit into a file. */
-static uint32_t most_of(const struct recorded *r)
+static uint32_t templates_that_fit(const struct recorded *r)
 {
 	uint64_t lines = 0;
 	uint32_t n = 0;
@@ -324,7 +313,7 @@ static void finish(struct templates *c)
 
 	c->kinds = r->count;
 	qsort(r->templates, r->count, sizeof(*r->templates), by_percent);
-	merge_rare(r, most_of(r));
+	merge_rare(r, templates_that_fit(r));
 	qsort(r->templates, r->count, sizeof(*r->templates), by_percent);
 	for (uint32_t i = 0; i < r->count; i++) {
 		char *why = mem_array(WHY_BYTES, 1);
@@ -337,18 +326,9 @@ static void finish(struct templates *c)
 	r->percent = 100;
 }
 
-static bool has_others(const struct explain_call *calls, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		if (calls[i].op == MLGEN_OPS)
-			return true;
-	return false;
-}
-
 /*
  * Offsets become relative to the file's beginning or end, the sample or the read before; requests
- * that repeat become one line. Visits with the same lines are one template. False: none of them
- * reads.
+ * that repeat become one line. Visits with the same lines are one template. False: no visit reads.
  */
 static bool find_templates(struct templates *c, const struct explain_visit *visits, unsigned count)
 {
@@ -360,12 +340,15 @@ static bool find_templates(struct templates *c, const struct explain_visit *visi
 		const struct specimen *s = visits[i].specimen;
 		struct recorded_template t = { 0 };
 		struct encoding e = { .visit = &visits[i], .calls = calls, .to = &t };
+		bool is_incomplete = false;
 
 		e.count = explain_calls_of(s, calls, SPECIMEN_CALLS_MOST);
 		if (visits[i].stride_bytes)
 			e.sample = explain_longest(calls, e.count);
 		encode(&e);
-		c->without += has_others(calls, e.count);
+		for (unsigned k = 0; k < e.count; k++)
+			is_incomplete |= calls[k].op == MLGEN_OPS;
+		c->incomplete += is_incomplete;
 		if (!e.has_read) {
 			mem_free(t.calls);
 			continue;
@@ -392,7 +375,7 @@ static void templates_fini(struct templates *c)
 
 /* ---- options ---- */
 
-static void say_framework(const struct explained *x, struct jobsection *to)
+static void set_framework(const struct explained *x, struct jobsection *to)
 {
 	if (x->equal == x->of)
 		jobsection_say(
@@ -406,7 +389,7 @@ static void say_framework(const struct explained *x, struct jobsection *to)
 			       x->of, x->equal, x->reader, 100 * x->calls);
 }
 
-static void say_plain(const struct explained *x, struct jobsection *to)
+static void set_plain(const struct explained *x, struct jobsection *to)
 {
 	char text[UNITS_TEXT_BYTES];
 
@@ -426,26 +409,7 @@ static void write_calls(FILE *to, const void *arg)
 	recorded_write(to, &c->recorded, (const char *const *)c->why);
 }
 
-static void note_calls(const struct templates *c, struct jobsection *to)
-{
-	if (c->kinds > c->recorded.count)
-		jobsection_note(to,
-				"Visits are of %u kinds; the rare ones among them are in the "
-				"template next to them.",
-				c->kinds);
-	if (c->is_cut)
-		jobsection_note(to,
-				"Of long visits only the first %d calls were looked at; the last "
-				"of these goes on to the file's end.",
-				SPECIMEN_CALLS_MOST);
-	if (c->without)
-		jobsection_note(to,
-				"%u visits that were looked at have calls that no template can "
-				"have, such as mmap(2).",
-				c->without);
-}
-
-static int say_recorded(struct distil *d, const struct explained *x, const struct templates *c,
+static int set_recorded(struct distil *d, const struct explained *x, const struct templates *c,
 			struct jobsection *to, struct mlgen_err *err)
 {
 	char name[SIDE_FILE_BYTES];
@@ -464,16 +428,22 @@ static int say_recorded(struct distil *d, const struct explained *x, const struc
 	jobsection_say(to, c->kinds == 1 ? DISTIL_SURE : DISTIL_LIKELY, "recorded_calls", name,
 		       "of %u visits that were looked at, as %" PRIu32 " template%s of calls",
 		       c->visits, c->recorded.count, plural(c->recorded.count));
-	note_calls(c, to);
+	if (c->kinds > c->recorded.count)
+		jobsection_note(to,
+				"Visits are of %u kinds; the rare ones among them are in the "
+				"template next to them.",
+				c->kinds);
+	if (c->is_cut)
+		jobsection_note(to,
+				"Of long visits only the first %d calls were looked at; the last "
+				"of these goes on to the file's end.",
+				SPECIMEN_CALLS_MOST);
+	if (c->incomplete)
+		jobsection_note(to,
+				"%u visits that were looked at have calls that no template can "
+				"have, such as mmap(2).",
+				c->incomplete);
 	return 0;
-}
-
-/* There are no reads to go by: pages of a mapping, or sizes alone. */
-static void say_nothing(struct jobsection *to)
-{
-	jobsection_say(to, DISTIL_GUESS, "access", "plain",
-		       "the trace has no reads of samples, as of files that are mapped; they are "
-		       "read whole here");
 }
 
 static int record(struct distil *d, uint32_t party, const struct explained *x,
@@ -488,31 +458,34 @@ static int record(struct distil *d, uint32_t party, const struct explained *x,
 	if (rc < 0)
 		return rc;
 	visits = samplevisits_all(d, party, &book, &count);
+	/* A trace may have no reads: only pages of a mapping, or sizes. */
 	if (find_templates(&calls, visits, count))
-		rc = say_recorded(d, x, &calls, to, err);
+		rc = set_recorded(d, x, &calls, to, err);
 	else
-		say_nothing(to);
+		jobsection_say(to, DISTIL_GUESS, "access", "plain",
+			       "the trace has no reads of samples, as of files that are mapped; "
+			       "they are read whole here");
 	templates_fini(&calls);
 	mem_free(visits);
 	samplebook_fini(&book);
 	return rc;
 }
 
-/* Faults bring as much as they do: whatever is read in less is told apart by it. */
-static void say_mapped(const struct distil_found *f, struct jobsection *to)
+/* A fault maps FAULT_AROUND_BYTES. If all read() calls are shorter, mmap_from separates the two. */
+static void set_mapped(const struct distil_found *f, struct jobsection *to)
 {
 	char text[UNITS_TEXT_BYTES];
-	bool reads = f->read_beside_bytes > 0;
-	bool apart = reads && f->read_beside_bytes < FAULT_AROUND_BYTES;
+	bool reads = f->largest_read_bytes > 0;
+	bool is_separate = reads && f->largest_read_bytes < FAULT_AROUND_BYTES;
 
 	units_put_size(text, FAULT_AROUND_BYTES);
 	jobsection_say(to, DISTIL_LIKELY, "ioengine", "mmap",
 		       "samples are pages of mapped files, of which each fault brings 64 KiB%s",
-		       reads && !apart ? "; whatever else is read of them is mapped here, too"
-				       : "");
-	if (apart)
+		       reads && !is_separate ? "; whatever else is read of them is mapped here, too"
+					     : "");
+	if (is_separate)
 		jobsection_say(to, DISTIL_SURE, "mmap_from", text,
-			       "no call reads more than %" PRIu64 " bytes", f->read_beside_bytes);
+			       "no call reads more than %" PRIu64 " bytes", f->largest_read_bytes);
 }
 
 int distil_access(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
@@ -526,11 +499,11 @@ int distil_access(struct distil *d, uint32_t party, struct jobsection *to, struc
 	if (!x->is_explained)
 		rc = record(d, party, x, to, err);
 	else if (x->access == ACCESS_FRAMEWORK)
-		say_framework(x, to);
+		set_framework(x, to);
 	else
-		say_plain(x, to);
+		set_plain(x, to);
 	if (rc == 0 && f->is_mapped)
-		say_mapped(f, to);
+		set_mapped(f, to);
 	if (rc == 0 && f->is_direct)
 		jobsection_say(to, DISTIL_SURE, "direct", "1", "files are opened with O_DIRECT");
 	return rc;

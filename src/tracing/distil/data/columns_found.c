@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* columns_found.c - a look into one file of a trace, and the columns of a Parquet file. */
+/* columns_found.c - reads facts from one file of a trace, and finds columns of a Parquet file. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <fcntl.h>
@@ -18,20 +18,11 @@
 #include "data/formats/parquet/parquet.h"
 #include "data/scan/scan.h"
 
-/* Further columns of a footer are left out. */
+/* A footer with more columns is not used. */
 enum { CHUNKS_MOST = 4096 };
 
-static enum job_format format_number(const struct format *f)
-{
-	enum job_format i = FORMAT_NPZ;
-
-	while (i < FORMAT_AUTO && format_of(i) != f)
-		i++;
-	return i;
-}
-
-/* Words of its first row group: rows, then two a chunk. */
-static void take_chunks(struct peek *p, const struct look *l)
+/* Read the words of the first row group: the number of rows, then two words for each chunk. */
+static void read_chunks(struct peek *p, const struct look *l)
 {
 	uint64_t at = l->words_at + sizeof(uint64_t), words[2];
 	uint64_t count = l->facts[PARQUET_CHUNKS];
@@ -64,7 +55,7 @@ static void look_inside(struct peek *p, const struct format *f, const char *path
 			p->samples = l.samples;
 			p->payload_bytes = l.sample_bytes;
 			if (f == &format_parquet)
-				take_chunks(p, &l);
+				read_chunks(p, &l);
 		}
 	}
 	look_fini(&l);
@@ -87,7 +78,9 @@ void peek(struct peek *p, const char *path, uint64_t file_bytes)
 		f = format_find(by_name);
 	if (!f)
 		return;
-	p->format = format_number(f);
+	p->format = FORMAT_NPZ;
+	while (p->format < FORMAT_AUTO && format_of(p->format) != f)
+		p->format++;
 	if (p->is_there && f->look)
 		look_inside(p, f, path, file_bytes);
 }
@@ -98,15 +91,15 @@ void peek_fini(struct peek *p)
 	*p = (struct peek){ 0 };
 }
 
-#define FIRST_OFF 4 /* behind the magic */
+#define FIRST_OFF 4 /* after the magic */
 
-/* Parquet's writers make pages of about a MiB, whose headers have so many bytes. */
+/* Parquet's writers make pages of about a MiB; these are sizes of page headers in bytes. */
 #define PAGE_BYTES (UINT64_C(1) << 20)
 enum { HEAD_LEAST = 18, HEAD_USUAL = 22, HEAD_MOST = 28 };
 
-/* How far headers are from their usual size if a row has so many bytes of the chunk; UINT64_MAX =
- * they cannot have what is left. */
-static uint64_t unusual(const struct peek *p, uint64_t bytes, uint64_t width)
+/* The distance of the headers from their usual size, if each row has `width` bytes of the chunk;
+ * UINT64_MAX = headers cannot have that size. */
+static uint64_t header_error(const struct peek *p, uint64_t bytes, uint64_t width)
 {
 	uint64_t a_page = u64_max(PAGE_BYTES / width, 1);
 	uint64_t pages = divide_up(p->group_rows, a_page);
@@ -118,28 +111,28 @@ static uint64_t unusual(const struct peek *p, uint64_t bytes, uint64_t width)
 	return heads > usual ? heads - usual : usual - heads;
 }
 
-/* Bytes of a row in the column, as four at a time if that may be; with what is compressed, or has
- * levels, they are what there is. */
+/* Bytes of a row in the column, preferably a multiple of four. Chunks that are compressed, or have
+ * levels, fit no width exactly, and are divided evenly. */
 static uint64_t width_of(const struct peek *p, uint32_t column)
 {
 	uint64_t bytes = p->chunk[column].bytes;
 	uint64_t most = u64_max(bytes / p->group_rows, 1);
-	uint64_t found[2] = { most, 0 }, best[2] = { UINT64_MAX, UINT64_MAX };
+	uint64_t width[2] = { most, 0 }, best[2] = { UINT64_MAX, UINT64_MAX };
 
 	for (uint64_t w = most; w > 0 && w + HEAD_MOST + 4 > most; w--) {
-		uint64_t off = unusual(p, bytes, w);
-		unsigned fours = w % 4 == 0;
+		uint64_t error = header_error(p, bytes, w);
+		unsigned is_multiple = w % 4 == 0;
 
-		if (off < best[fours]) {
-			best[fours] = off;
-			found[fours] = w;
+		if (error < best[is_multiple]) {
+			best[is_multiple] = error;
+			width[is_multiple] = w;
 		}
 	}
-	return found[1] ? found[1] : found[0];
+	return width[1] ? width[1] : width[0];
 }
 
-/* A type whose values are stored as they are. */
-static void put_type(struct buf *to, uint64_t width)
+/* Append a type whose values have `width` bytes. */
+static void add_type(struct buf *to, uint64_t width)
 {
 	if (width == 8)
 		buf_add(to, ":float64");
@@ -153,7 +146,7 @@ static void put_type(struct buf *to, uint64_t width)
 		buf_addf(to, ":int8[%" PRIu64 "]", width);
 }
 
-/* Row groups lie one behind the other, each like the first. */
+/* Mark the chunk that a call reads. Row groups follow each other, and all are like the first. */
 static void mark_read(uint8_t *is_read, const struct peek *p, uint64_t group,
 		      const struct explain_call *c)
 {
@@ -188,7 +181,7 @@ static uint32_t find_read(uint8_t *is_read, const struct peek *p,
 	return read;
 }
 
-/* From `first` on, how many are alike: in width, or in being read. */
+/* Number of columns from `first` on with the same width, or that are read if is_read is given. */
 static uint32_t run_of(const struct peek *p, uint32_t first, const uint8_t *is_read)
 {
 	uint32_t end = first + 1;
@@ -198,7 +191,7 @@ static uint32_t run_of(const struct peek *p, uint32_t first, const uint8_t *is_r
 	return end - first;
 }
 
-static void put_names(struct buf *to, const struct peek *p, uint32_t first, uint32_t count)
+static void add_names(struct buf *to, const struct peek *p, uint32_t first, uint32_t count)
 {
 	int digits = snprintf(NULL, 0, "%" PRIu32, p->chunks - 1);
 
@@ -207,30 +200,10 @@ static void put_names(struct buf *to, const struct peek *p, uint32_t first, uint
 		buf_addf(to, "..%0*" PRIu32, digits, first + count - 1);
 }
 
-static void put_columns(struct columns_found *c, const struct peek *p, const uint8_t *is_read)
-{
-	struct buf all = { 0 }, some = { 0 };
-
-	for (uint32_t i = 0, n; i < p->chunks; i += n) {
-		n = run_of(p, i, NULL);
-		put_names(&all, p, i, n);
-		put_type(&all, width_of(p, i));
-		c->row_bytes += n * width_of(p, i);
-	}
-	for (uint32_t i = 0, n; i < p->chunks; i += n) {
-		n = is_read[i] ? run_of(p, i, is_read) : 1;
-		if (is_read[i])
-			put_names(&some, p, i, n);
-	}
-	c->columns = buf_take(&all);
-	if (c->read && c->read < p->chunks)
-		c->read_columns = buf_take(&some);
-	buf_fini(&some);
-}
-
 void columns_found(struct columns_found *c, const struct peek *p,
 		   const struct explain_visit *visits, unsigned count)
 {
+	struct buf all = { 0 }, some = { 0 };
 	uint8_t *is_read;
 
 	*c = (struct columns_found){ .count = p->chunks };
@@ -238,7 +211,21 @@ void columns_found(struct columns_found *c, const struct peek *p,
 		return;
 	is_read = mem_zalloc(p->chunks);
 	c->read = find_read(is_read, p, visits, count);
-	put_columns(c, p, is_read);
+	for (uint32_t i = 0, n; i < p->chunks; i += n) {
+		n = run_of(p, i, NULL);
+		add_names(&all, p, i, n);
+		add_type(&all, width_of(p, i));
+		c->row_bytes += n * width_of(p, i);
+	}
+	for (uint32_t i = 0, n; i < p->chunks; i += n) {
+		n = is_read[i] ? run_of(p, i, is_read) : 1;
+		if (is_read[i])
+			add_names(&some, p, i, n);
+	}
+	c->columns = buf_take(&all);
+	if (c->read && c->read < p->chunks)
+		c->read_columns = buf_take(&some);
+	buf_fini(&some);
 	mem_free(is_read);
 }
 

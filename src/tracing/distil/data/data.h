@@ -4,17 +4,17 @@
 
 /*
  * A sample book has an account of each file of samples. explain() compares the calls of visits with
- * those that mlgen's plans would make of a file of the same size, which a file model gives; calls
- * that no plan makes become templates (access=recorded). The order of reads is followed read by
- * read: by the names of files and against the epoch before (ordering), and by which samples lie
- * next to each other (neighbours).
+ * the calls that mlgen's plans would make on a file of the same size, which a file model provides.
+ * Calls that no plan makes become templates (access=recorded). The order of reads is compared with
+ * the names of files, with the epoch before (ordering), and with the places of samples next to each
+ * other (neighbours).
  */
 
 #include "tracing/distil/facts/facts.h"
 
-/* Parts of a training's section, in this order: options of the data set, of the calls that read a
- * sample, and of the order of samples. They fill their part of d->found[party]. 0, or -errno with
- * err: as visits_next, or a side file that cannot be written. */
+/* Write the parts of a training's section, in this order: options of the data set, of the calls
+ * that read a sample, and of the order of samples. Each fills its part of d->found[party]. 0, or
+ * -errno with err: see visits_next, or a side file cannot be written. */
 int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);
 int distil_access(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);
 int distil_order(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);

@@ -18,20 +18,20 @@
 struct filemodel {
 	enum job_format format;
 	uint64_t samples_per_file;
-	uint64_t row_group_size;            /* of Parquet */
+	uint64_t row_group_size;            /* Parquet only */
 	const char *columns, *read_columns; /* NULL = one column */
-	uint64_t row_bytes;                 /* of columns; else it follows from the file */
+	uint64_t row_bytes;                 /* only with columns; otherwise the file size decides */
 };
 
 /*
- * Choose a constant sample_size for which the file has `file_bytes`, or the fewest above. Headers
- * and padding can make several sample sizes the same file; then the middle one is taken. False: no
- * file of the format has that many samples and bytes. To be freed by dataset_fini in either case.
+ * Choose a constant sample_size for which the file has `file_bytes`, or the fewest above. Because
+ * of headers and padding, several sample sizes can give the same file; the middle one is chosen.
+ * False: no file of the format has that many samples and bytes. Call dataset_fini in either case.
  */
 bool filemodel_init(struct dataset *ds, const struct filemodel *m, uint64_t file_bytes);
 
-/* The sample_size of a file of another size in such a data set. Not for Parquet, whose rows have
- * one size in all files. */
+/* The sample_size of a file of another size in this data set. Parquet is not supported, as its rows
+ * have one size in all files. */
 uint64_t filemodel_sample_bytes(const struct dataset *ds, uint64_t file_bytes);
 
 /* ---- peek: what a file of a trace shows if it still exists ---- */
@@ -39,10 +39,10 @@ uint64_t filemodel_sample_bytes(const struct dataset *ds, uint64_t file_bytes);
 struct peek {
 	bool is_there;          /* and has the size that the trace has */
 	enum job_format format; /* FORMAT_AUTO = neither content nor name show it */
-	bool by_content;        /* not by its name alone */
+	bool by_content;        /* the content shows the format, not the name alone */
 	uint64_t samples;       /* 0 = not known */
-	uint64_t payload_bytes; /* of all samples */
-	/* Of Parquet: rows of each row group, 0 = they differ; and places and sizes of all column
+	uint64_t payload_bytes; /* sum of all samples */
+	/* Parquet only: rows of each row group, 0 = they differ; and places and sizes of all column
 	 * chunks of the first group, owned. */
 	uint64_t group_rows;
 	uint32_t chunks;
@@ -51,25 +51,26 @@ struct peek {
 	} * chunk;
 };
 
-/* Nothing fails: a fact that cannot be found stays unknown. The file is read as a scan reads it
- * (data/file/file.h). */
+/* Read the file like a scan does (data/file/file.h). There are no errors: a fact that cannot be
+ * found stays unknown. */
 void peek(struct peek *p, const char *path, uint64_t file_bytes);
 void peek_fini(struct peek *p);
 
 /* ---- sample books: an account of each file of samples that a training reads ---- */
 
-/* By file id. Most files of a trace have no samples, and no visits here. */
+/* A file, by file id. Most files of a trace have no samples, and no visits here. */
 struct sample_file {
 	uint64_t end; /* after the last byte that was read */
 	/* First place where a visit begins, and ends; and the greatest common divisor of the
 	 * distances of the other visits. */
 	uint64_t begins, begins_apart, ends, ends_apart;
 	uint32_t visits, opens;
-	uint8_t kind; /* for samplebook.c */
+	uint8_t kind;    /* used by samplebook.c only */
+	bool is_counted; /* in a struct sample_companions */
 };
 
-/* Files of labels or indexes. */
-struct sample_beside {
+/* Files of labels or indexes, which are read next to samples. */
+struct sample_companions {
 	uint64_t files, visits, bytes;
 	uint64_t least, most; /* size of a file */
 	uint32_t first;       /* file id */
@@ -79,26 +80,26 @@ struct samplebook {
 	struct spill files; /* struct sample_file */
 	uint32_t ids;       /* file ids are below */
 	uint64_t count, visits, opens;
-	uint64_t epochs; /* by markers, or training stages with visits */
+	uint64_t epochs; /* number of markers, or of training stages with visits */
 	uint32_t first;  /* id of the first file that was read */
 	uint64_t directories;
 	uint64_t least, most, bytes; /* size of a file, and sum of all */
-	bool is_size_said;           /* the trace states the size of every file */
-	uint64_t stride_bytes;       /* files of equal size: from one place that is visited to the
-				      * next; 0 = there is one place */
-	struct sample_beside labels, indexes;
+	bool has_stated_sizes;       /* the trace states the size of every file */
+	uint64_t stride_bytes;       /* distance of visited places if all files have one size;
+				      * 0 = there is one place */
+	struct sample_companions labels, indexes;
 	bool is_read_again; /* most files are read more than once */
-	bool is_drawn;      /* counts of visits vary at least as those of draws with replacement */
+	bool is_drawn;      /* counts of visits vary like those of draws with replacement */
 };
 
-/* Walks over the visits once. 0, or -errno with err as visits_next. */
+/* Walk over the visits once. 0, or -errno with err: see visits_next. */
 int samplebook_init(struct samplebook *b, const struct distil *d, uint32_t party,
 		    struct mlgen_err *err);
 void samplebook_fini(struct samplebook *b); /* takes a zeroed one */
 
-/* NULL = not a file of samples. */
+/* The account of a file; NULL = it has no samples. */
 const struct sample_file *samplebook_at(const struct samplebook *b, uint32_t id);
-/* The size that the trace states, or else the end of what was read. */
+/* The size that the trace states, but at least the end of the last read. */
 uint64_t samplebook_bytes(const struct samplebook *b, const struct distil *d, uint32_t id);
 uint64_t samplebook_stride(const struct samplebook *b, uint32_t id);
 
@@ -106,12 +107,12 @@ uint64_t samplebook_stride(const struct samplebook *b, uint32_t id);
 size_t samplebook_sizes(const struct samplebook *b, const struct distil *d, uint64_t *out,
 			size_t most);
 
-/* ---- visits to samples that are looked at call by call ---- */
+/* ---- visits to samples that are compared call by call ---- */
 
 struct explain_visit {
-	const struct specimen *specimen; /* of struct distil */
+	const struct specimen *specimen; /* owned by struct distil */
 	uint64_t file_bytes;
-	uint64_t stride_bytes; /* from one place that is visited to the next; 0 = one place */
+	uint64_t stride_bytes; /* distance of visited places; 0 = there is one place */
 };
 
 enum { SAMPLEVISITS_MOST = 48 };
@@ -124,11 +125,11 @@ unsigned samplevisits(struct explain_visit out[SAMPLEVISITS_MOST], const struct 
 struct explain_visit *samplevisits_all(const struct distil *d, uint32_t party,
 				       const struct samplebook *b, unsigned *count);
 
-/* Do most of them touch pages of a mapping? */
+/* Do most visits touch pages of a mapping? */
 bool samplevisits_mapped(const struct explain_visit *visits, unsigned count);
 
 /* The largest read of visits that also touch pages; 0 = they read nothing. */
-uint64_t samplevisits_read_beside(const struct explain_visit *visits, unsigned count);
+uint64_t samplevisits_largest_read(const struct explain_visit *visits, unsigned count);
 
 /* Are most files opened with O_DIRECT? */
 bool samplevisits_direct(const struct explain_visit *visits, unsigned count);
@@ -142,44 +143,44 @@ struct explain_ask {
 	/* Visits of a file in an epoch. If each reads the whole file, each is for another
 	 * sample. */
 	uint64_t visits_per_file;
-	enum job_format hint;   /* by content or name of a file; FORMAT_AUTO = none */
-	struct filemodel known; /* of a file of the hint; samples_per_file 0 = nothing is known */
+	enum job_format hint;   /* shown by content or name of a file; FORMAT_AUTO = none */
+	struct filemodel known; /* a file of the hint; samples_per_file 0 = nothing is known */
 };
 
 /*
  * Compare open, stat and read, with place and length. close is not compared: Python closes a file
- * when it gets to it, and twice if it copied the descriptor. A read within half a KiB of its place
- * counts as the same, because directories of archives differ.
+ * at its next garbage collection, and twice if it copied the descriptor. A read within half a KiB
+ * of the expected place counts as equal, because directories of archives differ.
  */
 void explain(struct explained *out, const struct explain_ask *ask);
 
 /* A call of a trace or of a plan. */
 struct explain_call {
-	enum mlgen_op op; /* MLGEN_OPS: of a kind that no plan makes */
+	enum mlgen_op op; /* MLGEN_OPS = a kind of call that no plan makes */
 	uint64_t off, len_bytes, got_bytes;
 };
 
-/* Up to `most` calls. Failed calls, maps and markers are left out; a page fault is a read of the
- * pages that the kernel brings with it. */
+/* Convert up to `most` calls. Failed calls, maps and markers are left out; a page fault is a read
+ * of the pages that the kernel maps around it. */
 unsigned explain_calls_of(const struct specimen *s, struct explain_call *out, unsigned most);
 
-/* The longest piece that is read sequentially; len 0 = nothing is read. */
+/* The longest piece that is read sequentially; len_bytes 0 = nothing is read. */
 struct explain_piece {
 	uint64_t off, len_bytes;
 };
 struct explain_piece explain_longest(const struct explain_call *calls, unsigned count);
 
-/* ---- columns of Parquet files that have the chunks of those of a trace ---- */
+/* ---- columns of Parquet files, chosen so that chunks are as large as in a trace ---- */
 
-/* Option values, owned. NULL: one column does as well. */
+/* Option values, owned. NULL: one column gives the same calls. */
 struct columns_found {
 	char *columns, *read_columns;
 	uint64_t row_bytes;
 	uint32_t count, read;
 };
 
-/* Each chunk of a row group is a column of as many bytes a row; read_columns are those that visits
- * read. Names and types are made up, because calls do not show them. */
+/* Make each chunk of a row group a column with the same bytes per row; read_columns are the columns
+ * that visits read. Names and types are made up, because calls do not show them. */
 void columns_found(struct columns_found *c, const struct peek *p,
 		   const struct explain_visit *visits, unsigned count);
 void columns_found_fini(struct columns_found *c); /* takes a zeroed one */
@@ -188,18 +189,19 @@ void columns_found_fini(struct columns_found *c); /* takes a zeroed one */
 
 struct sizefit {
 	struct dist dist;   /* the best of constant, normal, lognormal and uniform (fit_values) */
-	double distance;    /* of its distribution function (Kolmogorov and Smirnov's D) */
+	double distance;    /* Kolmogorov and Smirnov's D of its distribution function */
 	bool is_good;       /* the distance may be chance; otherwise the values are recorded */
-	double mean, stdev; /* of the values */
+	double mean, stdev; /* of the values, not of `dist` */
 };
 
-/* Needs at least one value; they ascend. */
+/* Fit a distribution to one or more ascending values. */
 void sizefit(struct sizefit *fit, const uint64_t *values, size_t count);
 
 /*
- * Move the parameters until what a data set of `files` files draws has the mean and deviation of
- * the values: it always draws the same (DATASET_SEED), and these are off by chance. The fit is no
- * longer good if that does not bring them near, as with a few very large values.
+ * Adjust the parameters until the sizes that a data set of `files` files draws have the mean and
+ * deviation of the values. A data set always draws the same sizes (DATASET_SEED), whose mean is off
+ * by chance. The fit is no longer good if the drawn sizes stay off, as with a few very large
+ * values.
  */
 void sizefit_settle(struct sizefit *fit, const uint64_t *values, size_t count, uint64_t files);
 
@@ -212,7 +214,7 @@ uint64_t *sizefit_weigh(const uint64_t *values, size_t count, size_t *weighed);
 /*
  * Loaders that shuffle runs of neighbours (pages of FFCV, chunks of DIESEL) read one window after
  * the other: several whole runs, with their samples in any order. Two neighbours are then read at
- * most a window apart, unless a run ends between them. Memory grows with the samples given.
+ * most a window apart, unless a run ends between them. Memory grows with the number of samples.
  */
 struct neighbours;
 
@@ -220,16 +222,16 @@ struct neighbours;
 struct neighbours *neighbours_new(uint32_t samples);
 void neighbours_free(struct neighbours *b); /* NULL is fine */
 
-/* Add a read; each sample once in an epoch, and epochs (from 0) ascend. A sample at or beyond the
- * number given only takes its place in the order. */
+/* Add a read; each sample once in an epoch, and epochs (from 0) ascend. A sample beyond the number
+ * of neighbours_new() only counts as a place in the order. */
 void neighbours_add(struct neighbours *b, uint64_t sample, uint32_t epoch);
 
 struct neighbourly {
-	/* How much more often pairs are near than by chance: the Kolmogorov-Smirnov distance from
-	 * a random order, 0 .. 1; NaN = too few. */
+	/* Kolmogorov-Smirnov distance of the distances of neighbours from those of a random order,
+	 * 0 .. 1; NaN = too few pairs. */
 	double near;
 	uint32_t run;       /* samples of a run; 0 = there are no runs */
-	double explained;   /* part of the ends of runs that are whole runs apart */
+	double explained;   /* fraction of the ends of runs that are whole runs apart */
 	double window_runs; /* runs that are shuffled together */
 };
 void neighbours_end(struct neighbours *b, struct neighbourly *to);
@@ -240,57 +242,56 @@ void neighbours_end(struct neighbours *b, struct neighbourly *to);
 struct ordering;
 
 struct ordering_read {
-	uint32_t file;         /* by name, from 0 */
-	uint32_t epoch;        /* from 0, ascending */
+	uint32_t file;         /* number by name, counted from 0 */
+	uint32_t epoch;        /* counted from 0, ascending */
 	uint32_t rank, worker; /* worker: any number, unique among all ranks */
-	uint64_t off;          /* in the file */
+	uint64_t off;          /* first byte */
 };
 
 struct ordering *ordering_new(uint32_t files, uint32_t ranks, uint32_t workers);
 void ordering_free(struct ordering *o); /* NULL is fine */
 void ordering_add(struct ordering *o, const struct ordering_read *r);
 
-/* NaN = cannot be seen. */
+/* Figures of an order; a "part" is 0 .. 1, NaN = the trace does not show it. */
 struct ordered {
 	uint64_t reads;
-	uint32_t epochs, files; /* that were read */
+	uint32_t epochs, files; /* number of each that was read */
 	double per_file;        /* reads of a file in an epoch */
 	double by_name;         /* correlation of a rank's order with that of names */
 	double ascending;       /* part of a worker's steps from file to file */
 	double by_epoch;        /* correlation with the epoch before */
 	double runs;            /* part of a worker's reads in the same file as the read before */
-	double inner;           /* part of those that are after it in the file */
-	uint32_t displaced;     /* distance of a file from its place by name: 98% are below */
-	/* How files are dealt to ranks. */
+	double inner;           /* part of `runs` at a larger offset than the read before */
+	uint32_t displaced;     /* 98th percentile of a file's distance from its place by name */
+	/* Assignment of files to ranks. */
 	double same_rank;  /* part of the files with the rank of the epoch before */
 	double several;    /* part of the files that several ranks read in an epoch */
 	double strided;    /* part of the files that have rank (number mod ranks) */
-	double contiguous; /* ranks less one, by how often the rank changes from one name to the
-			    * next */
-	/* How often a file is read in an epoch; files that are not read count. */
+	double contiguous; /* (ranks - 1) / (changes of the rank from one name to the next) */
+	/* Reads of a file in an epoch; files that are not read count. */
 	double count_mean, count_variance, unread, twice;
 	uint32_t most;
 	double count_by_epoch; /* correlation of counts with the epoch before */
 };
 void ordering_end(struct ordering *o, struct ordered *to);
 
-/* ---- which distribution comes nearest to values that were seen ---- */
+/* ---- the distribution that comes nearest to values of a trace ---- */
 
 struct fit {
 	struct dist dist; /* CONST, UNIFORM, NORMAL, LOGNORMAL, EXPONENTIAL */
-	/* Kolmogorov and Smirnov's D: how far its distribution function and that of the values are
-	 * apart at most, 0 to 1. */
+	/* Kolmogorov and Smirnov's D: the largest distance of its distribution function from that
+	 * of the values, 0 to 1. */
 	double ks;
 };
 
 /*
- * Of so many ascending values, 1 or more. The simplest kind whose D is less than 0.001 above that
- * of the best, in the order of the list above; exponential is tried for times only. Parameters are
- * whole numbers, by moments, a constant's the median, those of uniform the least and the largest
- * value; of lognormal they are from the moments of the logarithms, so that few large values decide
- * nothing.
+ * Fit a distribution to one or more ascending values. The result is the simplest kind whose D is
+ * less than 0.001 above the best D, in the order of the list above; exponential is tried for times
+ * only. Parameters are whole numbers: the median for a constant, the least and largest value for
+ * uniform, and otherwise moments. Lognormal uses the moments of the logarithms, so that a few large
+ * values do not decide.
  */
 void fit_values(struct fit *best, const uint64_t *values, size_t count, enum dist_unit unit);
 
-/* D of these values and any distribution but dlio, gamma and a file (NaN). */
+/* D of ascending values; NaN for the kinds dlio, gamma and file. */
 double fit_distance(const struct dist *d, const uint64_t *values, size_t count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset_found.c - the data set of a training: which files, how many, which format and size. */
+/* dataset_found.c - options of a training's data set: its files, their number, format and size. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <inttypes.h>
@@ -16,31 +16,26 @@
 #include "data/file/file.h"
 #include "tracing/distil/facts/facts.h"
 
-/* Any distribution fits fewer values. */
+/* Fewer values fit any distribution. */
 enum { COUNT_LEAST = 32 };
-/* As far apart as sizes of files may be (the threshold of M4 in mltrace score); and what chance
- * makes of n values with parameters that were fitted to them: 0.886/sqrt(n) is exceeded once in 20
- * times (Lilliefors 1967). */
+/* Largest distance of two size distributions: the threshold of M4 in mltrace score. */
 #define DISTANCE_MOST 0.05
+/* n values exceed the distance 0.886/sqrt(n) from a distribution fitted to them once in 20 times
+ * (Lilliefors 1967). */
 #define CHANCE 0.886
 /* Least distance of the mean from zero, in deviations: sizes below zero are cut. */
 #define STDEVS_LEAST 2.5
-/* By chance alone a deviation is not further off. */
+/* Chance alone does not change a deviation by a larger factor. */
 #define RATIO_MOST 1.25
 
-/* Relative error of the mean of drawn sizes. */
+/* Largest relative error of the mean of drawn sizes. */
 #define OFF_MOST 0.005
 
-/* Rounds of drawing, and files that are drawn at most. */
+/* Number of rounds of drawing, and the largest number of drawn files. */
 enum { ROUNDS = 4, DRAWN_MOST = 100000 };
 
-/* How often all values together come in a file of them. */
+/* Number of values in a weighed list, including repetitions. */
 enum { WEIGHED = 1 << 20 };
-
-static bool is_const(const struct sizefit *fit)
-{
-	return dist_is_const(&fit->dist);
-}
 
 /* Would much of the distribution be below zero? */
 static bool is_cut(const struct dist *d)
@@ -79,10 +74,11 @@ void sizefit(struct sizefit *fit, const uint64_t *values, size_t count)
 				 .distance = best.ks,
 				 .mean = mean_of(values, count) };
 	fit->stdev = stdev_of(values, count, fit->mean);
-	fit->is_good = best.ks <= 0 || (count >= COUNT_LEAST && best.ks <= most && !is_const(fit) &&
-					!is_cut(&fit->dist));
+	fit->is_good = best.ks <= 0 || (count >= COUNT_LEAST && best.ks <= most &&
+					!dist_is_const(&fit->dist) && !is_cut(&fit->dist));
 }
 
+/* Correct the parameters by the error of the mean and deviation of drawn sizes. */
 static void settle(struct sizefit *fit, double mean, double stdev)
 {
 	struct dist *d = &fit->dist;
@@ -99,7 +95,7 @@ static void settle(struct sizefit *fit, double mean, double stdev)
 	}
 }
 
-/* How far the distribution functions of both, ascending, are apart. */
+/* Kolmogorov-Smirnov distance of two ascending lists. */
 static double drawn_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m)
 {
 	double most = 0;
@@ -131,7 +127,7 @@ void sizefit_settle(struct sizefit *fit, const uint64_t *values, size_t count, u
 	uint64_t *drawn;
 	double mean;
 
-	if (is_const(fit) || n < COUNT_LEAST)
+	if (dist_is_const(&fit->dist) || n < COUNT_LEAST)
 		return;
 	drawn = mem_array(n, sizeof(*drawn));
 	for (unsigned round = 0; round < ROUNDS; round++) {
@@ -157,8 +153,8 @@ uint64_t *sizefit_weigh(const uint64_t *values, size_t count, size_t *weighed)
 	for (size_t i = 0; i < count; i++)
 		p[i] = rng_f64(DATASET_SEED, RNG_SAMPLE_SIZE, i);
 	qsort(p, count, sizeof(*p), f64_compare);
-	/* The k-th value is what is drawn half way to the neighbours of the k-th of the
-	 * probabilities. */
+	/* The k-th value is drawn from half way to the probability before the k-th one up to half
+	 * way to the one after it. */
 	for (size_t i = 0; i < WEIGHED; i++) {
 		double at = ((double)i + 0.5) / WEIGHED;
 
@@ -179,15 +175,15 @@ uint64_t *sizefit_weigh(const uint64_t *values, size_t count, size_t *weighed)
 enum {
 	SIZES_MOST = 1 << 16,
 	PATHS_MOST = 1024, /* paths that are searched for a common part */
-	/* Size of a record in a stream that does not show it. */
+	/* Assumed size of a record in a stream that does not show it. */
 	RECORD_GUESS_BYTES = 128 << 10,
 	STREAM_LEAST_BYTES = 8 << 20,
-	/* With up to this many files each gets its own size; with more, sizes are drawn. */
+	/* Up to this many files each get their own size; sizes of more files are drawn. */
 	WEIGHED_MOST = 4096,
 };
 
-/* What is found out about the data set of one party. */
-struct finding {
+/* Facts about the data set of one party. */
+struct dataset_finder {
 	struct distil *d;
 	uint32_t party;
 	struct distil_found *found;
@@ -196,16 +192,16 @@ struct finding {
 	struct peek peek;
 	struct columns_found columns;
 	struct filemodel model;
-	struct buf directory; /* the common one of all samples */
-	uint64_t *sizes;      /* of files, then of samples; ascending */
+	struct buf directory; /* common directory of all samples */
+	uint64_t *sizes;      /* sizes of files, later of samples; ascending */
 	size_t size_count;
-	uint64_t files_named;          /* number of files by their names; 0 = not known */
-	enum distil_sure samples_sure; /* of samples_per_file */
+	uint64_t files_named;          /* number of files that their names state; 0 = not known */
+	enum distil_sure samples_sure; /* confidence in samples_per_file */
 	char samples_why[256];
-	bool is_counted; /* samples_per_file: by how often a file is read whole */
+	bool is_counted; /* samples_per_file is the number of times that a file is read whole */
 };
 
-static void say_directory(struct finding *f)
+static void set_directory(struct dataset_finder *f)
 {
 	struct buf own = { 0 };
 	const char *traced = buf_str(&f->directory);
@@ -223,7 +219,7 @@ static void say_directory(struct finding *f)
 	jobsection_note(f->to, "dataset=scan");
 }
 
-static void say_format(struct finding *f)
+static void set_format(struct dataset_finder *f)
 {
 	const struct explained *x = &f->found->access;
 	const char *name = format_of(f->found->format)->name;
@@ -246,16 +242,16 @@ static void say_format(struct finding *f)
 			path);
 }
 
-/* Of one epoch that ended early not all were seen; a few are left over where batches have to be
- * full. */
-static void say_files(struct finding *f)
+/* Use the number in file names if the trace may miss files: an epoch that ended early does not read
+ * all, and full batches leave a few out. */
+static void set_num_files(struct dataset_finder *f)
 {
 	uint64_t seen = f->book.count, named = f->files_named;
-	bool takes = named > seen &&
-		     (!f->book.is_read_again || f->book.is_drawn || seen >= named - named / 10);
+	bool use_named = named > seen &&
+			 (!f->book.is_read_again || f->book.is_drawn || seen >= named - named / 10);
 
-	f->found->num_files = takes ? named : seen;
-	if (takes)
+	f->found->num_files = use_named ? named : seen;
+	if (use_named)
 		jobsection_say_u64(f->to, DISTIL_LIKELY, "num_files", f->found->num_files,
 				   "by their names; %" PRIu64 " of them were read", seen);
 	else
@@ -269,16 +265,16 @@ static void say_files(struct finding *f)
 		jobsection_note(f->to, "Names of files say that there are %" PRIu64 ".", named);
 }
 
-static const char *size_source(const struct finding *f)
+static const char *size_source(const struct dataset_finder *f)
 {
-	return f->book.is_size_said ? "sizes of files as the trace has them"
-				    : "sizes of files as far as they were read";
+	return f->book.has_stated_sizes ? "sizes of files as the trace has them"
+					: "sizes of files as far as they were read";
 }
 
-static void say_fit(struct finding *f, const struct sizefit *fit)
+static void set_fitted_size(struct dataset_finder *f, const struct sizefit *fit)
 {
 	enum distil_sure sure =
-		fit->distance > 0 || !f->book.is_size_said ? DISTIL_LIKELY : DISTIL_SURE;
+		fit->distance > 0 || !f->book.has_stated_sizes ? DISTIL_LIKELY : DISTIL_SURE;
 	char least[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES];
 	struct buf text = { 0 };
 
@@ -296,11 +292,12 @@ static void say_fit(struct finding *f, const struct sizefit *fit)
 	buf_fini(&text);
 }
 
-/* Values themselves, beside the job. */
-static int write_recorded(struct finding *f, double mean, char name[SIDE_FILE_BYTES],
-			  struct mlgen_err *err)
+/* Write the sizes themselves to a side file. */
+static int set_recorded_size(struct dataset_finder *f, const struct sizefit *fit,
+			     struct mlgen_err *err)
 {
-	struct buf comment = { 0 };
+	char name[SIDE_FILE_BYTES];
+	struct buf comment = { 0 }, value = { 0 }, near = { 0 };
 	uint64_t *weighed = NULL;
 	struct side_values v = { f->sizes, f->size_count, DIST_BYTES, NULL };
 	int rc;
@@ -308,21 +305,12 @@ static int write_recorded(struct finding *f, double mean, char name[SIDE_FILE_BY
 	if (f->size_count == f->found->num_files && f->size_count <= WEIGHED_MOST)
 		v.values = weighed = sizefit_weigh(f->sizes, f->size_count, &v.count);
 	buf_addf(&comment, "sizes of samples, of %zu files below %s; mean %.0f bytes%s",
-		 f->size_count, buf_str(&f->directory), mean,
+		 f->size_count, buf_str(&f->directory), fit->mean,
 		 weighed ? "; counted so that as many files have these very sizes" : "");
 	v.comment = buf_str(&comment);
 	rc = side_file_values(name, f->d->side_folder, f->d->side_name, "sizes", &v, err);
 	mem_free(weighed);
 	buf_fini(&comment);
-	return rc;
-}
-
-static int say_recorded(struct finding *f, const struct sizefit *fit, struct mlgen_err *err)
-{
-	char name[SIDE_FILE_BYTES];
-	struct buf value = { 0 }, near = { 0 };
-	int rc = write_recorded(f, fit->mean, name, err);
-
 	if (rc < 0)
 		return rc;
 	dist_format(&near, &fit->dist, DIST_BYTES);
@@ -336,8 +324,8 @@ static int say_recorded(struct finding *f, const struct sizefit *fit, struct mlg
 	return 0;
 }
 
-/* Limit the sizes, which ascend. */
-static void cut_sizes(struct finding *f)
+/* Limit the sizes to SAMPLE_BYTES_MOST. */
+static void cut_sizes(struct dataset_finder *f)
 {
 	size_t i = f->size_count;
 	char text[UNITS_TEXT_BYTES];
@@ -352,7 +340,7 @@ static void cut_sizes(struct finding *f)
 				f->size_count - i, f->size_count, text);
 }
 
-static int say_sizes(struct finding *f, struct mlgen_err *err)
+static int set_sizes(struct dataset_finder *f, struct mlgen_err *err)
 {
 	struct sizefit fit;
 
@@ -366,14 +354,14 @@ static int say_sizes(struct finding *f, struct mlgen_err *err)
 	if (fit.is_good)
 		sizefit_settle(&fit, f->sizes, f->size_count, f->found->num_files);
 	if (!fit.is_good)
-		return say_recorded(f, &fit, err);
-	say_fit(f, &fit);
+		return set_recorded_size(f, &fit, err);
+	set_fitted_size(f, &fit);
 	return 0;
 }
 
-static void say_labels(struct finding *f)
+static void set_labels(struct dataset_finder *f)
 {
-	const struct sample_beside *l = &f->book.labels;
+	const struct sample_companions *l = &f->book.labels;
 	struct filemodel model = { .format = FORMAT_NPY,
 				   .samples_per_file = f->found->samples_per_file };
 	char text[UNITS_TEXT_BYTES];
@@ -400,22 +388,7 @@ static void say_labels(struct finding *f)
 	dataset_fini(&ds);
 }
 
-static void say_indexes(struct finding *f)
-{
-	const struct sample_beside *x = &f->book.indexes;
-	enum job_format format = f->found->format;
-	char text[UNITS_TEXT_BYTES];
-
-	if (x->files == 0)
-		return;
-	jobsection_note(f->to, "Index files: %" PRIu64 ", %s together, such as %s%s", x->files,
-			units_human_bytes(text, (double)x->bytes), distil_path(f->d, x->first),
-			format == FORMAT_INDEXED_BINARY || format == FORMAT_MMAP_INDEXED_BINARY
-				? "; the format has them."
-				: "; they are not in this job.");
-}
-
-static void say_parquet(struct finding *f)
+static void set_parquet(struct dataset_finder *f)
 {
 	const struct filemodel *m = &f->model;
 
@@ -437,47 +410,50 @@ static void say_parquet(struct finding *f)
 			       "the chunks of %" PRIu32 " columns are read", f->columns.read);
 }
 
-/* Of files that several processes read as often as each other it is not known whether they have one
- * training's samples between them. */
-static void note_several(struct finding *f)
+/* Write the options, and NAME.sizes if sizes are recorded. 0, or -errno with err. */
+static int set_dataset(struct dataset_finder *f, struct mlgen_err *err)
 {
+	const struct sample_companions *x = &f->book.indexes;
 	uint64_t samples = f->found->samples_per_file;
 	uint32_t ranks = distil_ranks(f->d, f->party);
+	enum job_format format = f->found->format;
+	char text[UNITS_TEXT_BYTES];
+	int rc;
 
-	if (!f->is_counted || ranks < 2 || samples % ranks)
-		return;
-	jobsection_note(f->to,
+	set_directory(f);
+	set_format(f);
+	set_num_files(f);
+	if (f->book.directories > 1)
+		jobsection_say_u64(f->to, DISTIL_SURE, "subfolders", f->book.directories,
+				   "they are in so many directories");
+	jobsection_say_u64(f->to, f->samples_sure, "samples_per_file", samples, "%s",
+			   f->samples_why);
+	/* If several processes read each file equally often, they may be one training or several.
+	 */
+	if (f->is_counted && ranks > 1 && samples % ranks == 0)
+		jobsection_note(
+			f->to,
 			"Or each of %" PRIu32 " processes reads all of it, %" PRIu64
 			" time%s: several trainings of the same files at once are not told from "
 			"one of files with several samples.",
 			ranks, samples / ranks, plural(samples / ranks));
-}
-
-/* Write the options, and NAME.sizes if sizes are recorded. 0, or -errno with err. */
-static int say_dataset(struct finding *f, struct mlgen_err *err)
-{
-	int rc;
-
-	say_directory(f);
-	say_format(f);
-	say_files(f);
-	if (f->book.directories > 1)
-		jobsection_say_u64(f->to, DISTIL_SURE, "subfolders", f->book.directories,
-				   "they are in this many directories");
-	jobsection_say_u64(f->to, f->samples_sure, "samples_per_file", f->found->samples_per_file,
-			   "%s", f->samples_why);
-	note_several(f);
-	rc = say_sizes(f, err);
-	say_parquet(f);
-	say_labels(f);
-	say_indexes(f);
+	rc = set_sizes(f, err);
+	set_parquet(f);
+	set_labels(f);
+	if (x->files)
+		jobsection_note(
+			f->to, "Index files: %" PRIu64 ", %s together, such as %s%s", x->files,
+			units_human_bytes(text, (double)x->bytes), distil_path(f->d, x->first),
+			format == FORMAT_INDEXED_BINARY || format == FORMAT_MMAP_INDEXED_BINARY
+				? "; the format has them."
+				: "; they are not in this job.");
 	return rc;
 }
 
 /* ---- names ---- */
 
-/* "img_07_of_64.npz", "train-00007-of-01024": the number; 0 = there is none. */
-static uint64_t named_number(const char *path)
+/* Parse the number of files from "img_07_of_64.npz", "train-00007-of-01024"; 0 = there is none. */
+static uint64_t parse_file_count(const char *path)
 {
 	const char *name = strrchr(path, '/'), *at;
 	uint64_t n = 0;
@@ -499,14 +475,14 @@ static void cut_common(struct buf *common, const char *path)
 
 	while (n < end && n < common->len && is[n] == path[n])
 		n++;
-	/* Whole parts of a path. */
+	/* Only whole directory names count. */
 	if (!((n == end || path[n] == '/') && (n == common->len || is[n] == '/')))
 		while (n > 0 && is[n] != '/')
 			n--;
 	buf_cut(common, n);
 }
 
-static void look_at_names(struct finding *f)
+static void read_names(struct dataset_finder *f)
 {
 	uint64_t step = divide_up(f->book.count, PATHS_MOST), nth = 0;
 	bool is_first = true;
@@ -518,7 +494,7 @@ static void look_at_names(struct finding *f)
 		if (!samplebook_at(&f->book, id) || nth++ % step)
 			continue;
 		path = distil_path(f->d, id);
-		named = named_number(path);
+		named = parse_file_count(path);
 		if (is_first) {
 			const char *slash = strrchr(path, '/');
 
@@ -534,7 +510,7 @@ static void look_at_names(struct finding *f)
 
 /* ---- format and calls ---- */
 
-/* Visits of a file in an epoch, where it is read whole each time. */
+/* Visits of a file in an epoch if each visit reads the whole file. */
 static uint64_t visits_per_file(const struct samplebook *b)
 {
 	double all = (double)b->count * (double)u64_max(b->epochs, 1);
@@ -543,7 +519,8 @@ static uint64_t visits_per_file(const struct samplebook *b)
 	return each < 1.5 || b->is_drawn ? 1 : (uint64_t)(each + 0.5);
 }
 
-static void know_model(struct finding *f, const struct explain_visit *visits, unsigned count,
+/* Fill the model with the facts that one file of the trace shows. */
+static void fill_known(struct dataset_finder *f, const struct explain_visit *visits, unsigned count,
 		       struct filemodel *known)
 {
 	const struct peek *p = &f->peek;
@@ -551,7 +528,7 @@ static void know_model(struct finding *f, const struct explain_visit *visits, un
 	*known = (struct filemodel){ .format = p->format, .samples_per_file = p->samples };
 	if (p->format != FORMAT_PARQUET)
 		return;
-	/* Without a footer rows are not known: as if each group had one. */
+	/* Without a footer the number of rows is unknown; one per group is assumed. */
 	if (!p->samples) {
 		known->samples_per_file = visits_per_file(&f->book);
 		known->row_group_size = 1;
@@ -562,12 +539,12 @@ static void know_model(struct finding *f, const struct explain_visit *visits, un
 	known->columns = f->columns.columns;
 	known->read_columns = f->columns.read_columns;
 	known->row_bytes = f->columns.row_bytes;
-	/* A last group with fewer rows is more than mlgen makes. */
+	/* mlgen makes full groups only, so that a smaller last group is left out. */
 	if (p->group_rows && p->samples > p->group_rows)
 		known->samples_per_file -= p->samples % p->group_rows;
 }
 
-static void find_access(struct finding *f, uint32_t party)
+static void find_access(struct dataset_finder *f, uint32_t party)
 {
 	struct explain_visit visits[SAMPLEVISITS_MOST];
 	struct explain_ask ask = {
@@ -579,11 +556,11 @@ static void find_access(struct finding *f, uint32_t party)
 	struct explained *x = &f->found->access;
 
 	ask.direct = samplevisits_direct(visits, ask.count);
-	know_model(f, visits, ask.count, &ask.known);
+	fill_known(f, visits, ask.count, &ask.known);
 	explain(x, &ask);
 	f->found->is_direct = ask.direct;
 	f->found->is_mapped = samplevisits_mapped(visits, ask.count);
-	f->found->read_beside_bytes = samplevisits_read_beside(visits, ask.count);
+	f->found->largest_read_bytes = samplevisits_largest_read(visits, ask.count);
 	f->found->format = x->format;
 	f->found->is_framework = x->is_explained && x->access == ACCESS_FRAMEWORK;
 	f->model = (struct filemodel){ .format = x->format };
@@ -593,26 +570,22 @@ static void find_access(struct finding *f, uint32_t party)
 
 /* ---- samples ---- */
 
-/* Places of a file that are visited, by their distance. */
-static uint64_t places_per_file(const struct samplebook *b, const struct distil *d)
-{
-	uint64_t stride = samplebook_stride(b, b->first);
-
-	return stride ? u64_max(samplebook_bytes(b, d, b->first) / stride, 1) : 0;
-}
-
 /* Samples of a file, if every visit is for one sample. */
-static uint64_t visited_samples(const struct finding *f)
+static uint64_t visited_samples(const struct dataset_finder *f)
 {
-	uint64_t places = places_per_file(&f->book, f->d);
+	const struct samplebook *b = &f->book;
+	uint64_t stride = samplebook_stride(b, b->first);
 
 	if (f->found->access.samples_per_file)
 		return f->found->access.samples_per_file;
-	return places ? places : visits_per_file(&f->book);
+	if (stride)
+		return u64_max(samplebook_bytes(b, f->d, b->first) / stride, 1);
+	return visits_per_file(b);
 }
 
-/* A row of an array that is read whole need not be a sample; explain() says the same. */
-static bool knows_samples(const struct finding *f)
+/* Does the content of a file show the number of samples? A row of an array that is read whole need
+ * not be a sample; samples_for() in explain.c has the same rule. */
+static bool knows_samples(const struct dataset_finder *f)
 {
 	enum job_format format = f->found->format;
 
@@ -621,7 +594,7 @@ static bool knows_samples(const struct finding *f)
 		samplebook_stride(&f->book, f->book.first));
 }
 
-static void find_samples(struct finding *f)
+static void find_samples(struct dataset_finder *f)
 {
 	const struct samplebook *b = &f->book;
 	uint64_t mean = b->bytes / b->count, n;
@@ -663,8 +636,8 @@ static void find_samples(struct finding *f)
 	f->found->samples_per_file = f->model.samples_per_file = n;
 }
 
-/* Sizes of files become those of samples. */
-static bool sizes_to_samples(struct finding *f)
+/* Convert the sizes of files to sizes of samples. False if the model has no file of such a size. */
+static bool sizes_to_samples(struct dataset_finder *f)
 {
 	struct dataset ds;
 	bool can = filemodel_init(&ds, &f->model, f->sizes[f->size_count / 2]);
@@ -678,7 +651,7 @@ static bool sizes_to_samples(struct finding *f)
 }
 
 /* Visits to a file for one sample. */
-static double visits_of_sample(const struct finding *f)
+static double visits_of_sample(const struct dataset_finder *f)
 {
 	double epochs = (double)u64_max(f->book.epochs, 1);
 	double per_file = (double)f->book.visits / (double)f->book.count;
@@ -688,21 +661,9 @@ static double visits_of_sample(const struct finding *f)
 	return 1;
 }
 
-static void find_sizes(struct finding *f)
-{
-	if (sizes_to_samples(f))
-		return;
-	f->found->format = FORMAT_RAW;
-	f->model = (struct filemodel){
-		.format = FORMAT_RAW,
-		.samples_per_file = f->found->samples_per_file,
-	};
-	sizes_to_samples(f);
-}
-
 int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
 {
-	struct finding f = { .d = d, .party = party, .found = &d->found[party], .to = to };
+	struct dataset_finder f = { .d = d, .party = party, .found = &d->found[party], .to = to };
 	int rc = samplebook_init(&f.book, d, party, err);
 
 	if (rc == 0 && f.book.count == 0)
@@ -710,13 +671,20 @@ int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to, stru
 	if (rc == 0 && f.book.count) {
 		peek(&f.peek, distil_path(d, f.book.first),
 		     samplebook_bytes(&f.book, d, f.book.first));
-		look_at_names(&f);
+		read_names(&f);
 		f.sizes = mem_array(SIZES_MOST, sizeof(*f.sizes));
 		f.size_count = samplebook_sizes(&f.book, d, f.sizes, SIZES_MOST);
 		find_access(&f, party);
 		find_samples(&f);
-		find_sizes(&f);
-		rc = say_dataset(&f, err);
+		if (!sizes_to_samples(&f)) {
+			f.found->format = FORMAT_RAW;
+			f.model = (struct filemodel){
+				.format = FORMAT_RAW,
+				.samples_per_file = f.found->samples_per_file,
+			};
+			sizes_to_samples(&f);
+		}
+		rc = set_dataset(&f, err);
 		f.found->visits_per_sample = visits_of_sample(&f);
 	}
 	mem_free(f.sizes);

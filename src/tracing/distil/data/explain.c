@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain.c - compares calls of a trace with those of plans, for a file of the same size. */
+/* explain.c - compares calls of a trace with the calls of plans, for a file of the same size. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <string.h>
@@ -10,14 +10,8 @@
 #include "trace/model/model.h"
 #include "trace/trace.h"
 
-/* Rows of Parquet are of one size for the whole file, which its headers and footer hardly depend
- * on. */
+/* Rounds of correcting the row size of a Parquet file. Headers and footer hardly depend on it. */
 enum { PARQUET_ROUNDS = 4 };
-
-static char *copy_of(const char *text)
-{
-	return text ? mem_strdup(text) : NULL;
-}
 
 static bool model_make(struct dataset *ds, const struct filemodel *m, uint64_t sample_bytes)
 {
@@ -32,8 +26,8 @@ static bool model_make(struct dataset *ds, const struct filemodel *m, uint64_t s
 		.samples_per_file = m->samples_per_file,
 		.sample_size = { .kind = DIST_CONST, .a = (double)sample_bytes },
 		.options = { .row_group_size = m->row_group_size,
-			     .columns = copy_of(m->columns),
-			     .read_columns = copy_of(m->read_columns) },
+			     .columns = m->columns ? mem_strdup(m->columns) : NULL,
+			     .read_columns = m->read_columns ? mem_strdup(m->read_columns) : NULL },
 	};
 	return ds->format && dataset_init_format(ds, &ignored) == 0;
 }
@@ -47,18 +41,10 @@ static uint64_t bytes_with(const struct dataset *ds, uint64_t sample_bytes)
 	return ds->format->file_bytes(&shape);
 }
 
-/* The smallest sample whose file has so many bytes, at most `high`. */
+/* The smallest sample whose file has at least `file_bytes`; up to `high`. */
 static uint64_t least_with(const struct dataset *ds, uint64_t file_bytes, uint64_t high)
 {
 	return BISECT(bytes, 1, high, bytes_with(ds, bytes) >= file_bytes);
-}
-
-static uint64_t middle_with(const struct dataset *ds, uint64_t file_bytes, uint64_t most)
-{
-	uint64_t least = least_with(ds, file_bytes, most);
-	uint64_t bytes = bytes_with(ds, least);
-
-	return least + (least_with(ds, bytes + 1, most + 1) - least) / 2;
 }
 
 static bool model_parquet(struct dataset *ds, const struct filemodel *m, uint64_t file_bytes)
@@ -91,8 +77,7 @@ bool filemodel_init(struct dataset *ds, const struct filemodel *m, uint64_t file
 		return model_make(ds, m, m->row_bytes);
 	if (m->format == FORMAT_PARQUET)
 		return model_parquet(ds, m, file_bytes);
-	/* What a format has in common does not depend on the size, which only has to be one that it
-	 * takes. */
+	/* ds->common does not depend on the size, which only has to be valid for the format. */
 	if (!model_make(ds, m, most))
 		return false;
 	ds->sample_size.a = (double)filemodel_sample_bytes(ds, file_bytes);
@@ -101,7 +86,11 @@ bool filemodel_init(struct dataset *ds, const struct filemodel *m, uint64_t file
 
 uint64_t filemodel_sample_bytes(const struct dataset *ds, uint64_t file_bytes)
 {
-	return middle_with(ds, file_bytes, u64_max(file_bytes / ds->samples_per_file, 1));
+	uint64_t most = u64_max(file_bytes / ds->samples_per_file, 1);
+	uint64_t least = least_with(ds, file_bytes, most);
+	uint64_t bytes = bytes_with(ds, least);
+
+	return least + (least_with(ds, bytes + 1, most + 1) - least) / 2;
 }
 
 static enum mlgen_op op_of(unsigned trace_op)
@@ -120,9 +109,9 @@ static enum mlgen_op op_of(unsigned trace_op)
 	}
 }
 
-/* Pages that are touched, as a read of them; false: they were there. */
-static bool touch(const struct specimen *s, const struct specimen_call *c, struct fault_run *run,
-		  struct explain_call *out)
+/* Convert a page fault to a read. False: the pages are part of an earlier read. */
+static bool read_of_fault(const struct specimen *s, const struct specimen_call *c,
+			  struct fault_run *run, struct explain_call *out)
 {
 	uint64_t from, bytes;
 
@@ -149,7 +138,7 @@ unsigned explain_calls_of(const struct specimen *s, struct explain_call *out, un
 		if (is_map)
 			run = (struct fault_run){ 0 };
 		if (c->op == TRACE_FAULT)
-			n += touch(s, c, &run, &out[n]);
+			n += read_of_fault(s, c, &run, &out[n]);
 		if (c->op >= TRACE_FAULT || is_map || c->result < 0)
 			continue;
 		out[n++] = (struct explain_call){
@@ -181,22 +170,22 @@ struct explain_piece explain_longest(const struct explain_call *calls, unsigned 
 }
 
 enum {
-	/* A read this far from its place is the same. */
+	/* Reads up to this far apart are equal. */
 	NEAR_BYTES = 512,
 	SECTOR_BYTES = 512,
 	LONG_BYTES = 16384,
-	/* Calls that differ may be alike again after up to this many. */
+	/* Up to this many calls are skipped to find the next equal ones. */
 	AHEAD = 16,
 	ALIGN_BYTES = 4096,
 };
 
-/* What a framework's plan has to have of the calls, and bs of plain reads, which is nobody's own
- * way. */
+/* Least part of the calls and reads that a framework's plan has to make, and least part of the
+ * calls for plain reads, which are no framework's own. */
 #define FRAMEWORK_CALLS 0.9
 #define FRAMEWORK_READS 0.95
 #define PLAIN_CALLS 0.97
 
-/* Of equally good candidates the one with the format of the files wins. */
+/* Advantage of a candidate with the format of the files over an equally good one. */
 #define HINT_WEIGHT 0.02
 
 /* ---- calls of a plan ---- */
@@ -215,7 +204,7 @@ static void add_call(struct calls *c, const struct explain_call *x)
 	c->at[c->count++] = *x;
 }
 
-static void plan_calls(struct calls *to, const struct plan_config *config, const struct extent *x)
+static void add_plan(struct calls *to, const struct plan_config *config, const struct extent *x)
 {
 	struct plan p;
 	struct plan_op op;
@@ -233,7 +222,7 @@ static void plan_calls(struct calls *to, const struct plan_config *config, const
 	}
 }
 
-/* The extent that a place of the file belongs to. */
+/* The extent that contains a place of the file. */
 static uint64_t extent_at(const struct dataset *ds, uint64_t place)
 {
 	uint64_t low = 0, high = dataset_extents(ds) - 1;
@@ -254,26 +243,14 @@ static uint64_t extent_at(const struct dataset *ds, uint64_t place)
 	return low;
 }
 
-/* A reader that goes from the beginning to the end makes the calls of all. */
-static void extent_for(const struct dataset *ds, uint64_t place, unsigned next, struct extent *x)
-{
-	uint64_t last = dataset_extents(ds) - 1;
-
-	dataset_extent(ds, u64_min(extent_at(ds, place) + next, last), x);
-	if (ds->format->is_forward)
-		*x = (struct extent){
-			.samples = (uint32_t)ds->samples_per_file,
-		};
-}
-
-/* ---- compared ---- */
+/* ---- comparison of calls ---- */
 
 static uint64_t bytes_apart(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;
 }
 
-/* Places are counted from the file's beginning, or from its end. */
+/* Are the reads near each other, counted from the file's beginning or from its end? */
 static bool is_near(const struct calls *a, unsigned i, const struct calls *b, unsigned j)
 {
 	uint64_t x = a->at[i].off, y = b->at[j].off;
@@ -296,7 +273,7 @@ static bool is_same(const struct calls *in_a, unsigned i, const struct calls *in
 		return false;
 	if (a->op != MLGEN_READ)
 		return true;
-	/* Behind the end of the file. */
+	/* Both reads are at or after the end of the file. */
 	if (a->got_bytes == 0 && b->got_bytes == 0)
 		return true;
 	/* Some traces know only what a read returned. */
@@ -306,8 +283,8 @@ static bool is_same(const struct calls *in_a, unsigned i, const struct calls *in
 	return a->off == TRACE_UNKNOWN || is_near(in_a, i, in_b, j);
 }
 
-/* From a[*i] and b[*j] on, the nearest two that are the same; false: none. */
-static bool meet_again(const struct calls *a, const struct calls *b, unsigned *i, unsigned *j)
+/* Advance *i and *j to the nearest equal calls; false: there are none. */
+static bool find_equal(const struct calls *a, const struct calls *b, unsigned *i, unsigned *j)
 {
 	for (unsigned d = 1; d <= AHEAD; d++) {
 		for (unsigned k = 0; k <= d; k++) {
@@ -339,7 +316,7 @@ static struct match match(const struct calls *a, const struct calls *b)
 			m.reads += a->at[i].op == MLGEN_READ;
 			i++;
 			j++;
-		} else if (!meet_again(a, b, &i, &j)) {
+		} else if (!find_equal(a, b, &i, &j)) {
 			i++;
 			j++;
 		}
@@ -347,8 +324,9 @@ static struct match match(const struct calls *a, const struct calls *b)
 	return m;
 }
 
-/* A visit to a file that was open already is a piece of what a plan does that goes through all of
- * it; of one that has more calls than are kept only the first are compared. */
+/* Compare the calls of a visit with those of a plan. A visit to a file that is already open is
+ * compared with a part of a forward plan. If not all calls of the visit were kept, only its first
+ * calls are compared. */
 static struct match match_piece(const struct specimen *s, const struct calls *a, struct calls b,
 				bool is_forward)
 {
@@ -377,7 +355,7 @@ struct explaining {
 	const struct explain_ask *ask;
 	struct calls trace, plan;
 	struct explain_call *all;
-	uint64_t align_bytes; /* of direct=1 */
+	uint64_t align_bytes; /* 0 without direct=1 */
 	struct explained best;
 	double best_weight;
 };
@@ -388,28 +366,20 @@ struct candidate {
 	uint64_t bs_bytes;
 };
 
-static void add_match(struct match *sum, const struct match *m)
-{
-	sum->calls += m->calls;
-	sum->reads += m->reads;
-	sum->of_calls += m->of_calls;
-	sum->of_reads += m->of_reads;
-}
-
-static void take_trace(struct explaining *e, const struct explain_visit *v,
-		       struct explain_piece *piece)
+/* Set e->trace to the calls of a visit. Returns the longest sequential read. */
+static struct explain_piece set_trace(struct explaining *e, const struct explain_visit *v)
 {
 	unsigned n = explain_calls_of(v->specimen, e->all, SPECIMEN_CALLS_MOST);
 
-	*piece = explain_longest(e->all, n);
 	e->trace.count = e->trace.reads = 0;
 	e->trace.file_bytes = v->file_bytes;
 	for (unsigned i = 0; i < n; i++)
 		add_call(&e->trace, &e->all[i]);
+	return explain_longest(e->all, n);
 }
 
-/* Of Parquet chunks are read behind the footer, which may be the longest; rows begin behind a
- * chunk's header. */
+/* The place of the sample that a visit reads. The longest read of a Parquet file may be its footer,
+ * which is read before the chunks; rows begin after a chunk's header. */
 static uint64_t place_of(const struct explaining *e, enum job_format format,
 			 const struct explain_piece *longest)
 {
@@ -427,21 +397,23 @@ static struct match match_visit(struct explaining *e, const struct plan_config *
 				const struct explain_visit *v, enum job_format format)
 {
 	struct match best = { 0 };
-	struct explain_piece piece;
+	const struct dataset *ds = config->dataset;
+	struct explain_piece piece = set_trace(e, v);
+	bool is_forward = ds->format->is_forward;
 	unsigned tries = config->direct ? 2 : 1;
-	uint64_t place;
+	uint64_t at = extent_at(ds, place_of(e, format, &piece));
 
-	take_trace(e, v, &piece);
-	place = place_of(e, format, &piece);
 	for (unsigned i = 0; i < tries; i++) {
 		struct extent x;
 		struct match m;
 
-		extent_for(config->dataset, place, i, &x);
-		plan_calls(&e->plan, config, &x);
+		dataset_extent(ds, u64_min(at + i, dataset_extents(ds) - 1), &x);
+		/* A reader that goes from the beginning to the end reads all samples. */
+		if (is_forward)
+			x = (struct extent){ .samples = (uint32_t)ds->samples_per_file };
+		add_plan(&e->plan, config, &x);
 		m = match_piece(v->specimen, &e->trace, e->plan,
-				config->access == ACCESS_FRAMEWORK &&
-					config->dataset->format->is_forward);
+				config->access == ACCESS_FRAMEWORK && is_forward);
 		if (i == 0 || m.reads > best.reads)
 			best = m;
 	}
@@ -469,7 +441,7 @@ static uint64_t samples_for(const struct explain_ask *ask, const struct filemode
 	bool is_forward = format_of(m->format)->is_forward;
 	uint64_t overhead;
 
-	/* A row of an array that is read whole each time need not be a sample. */
+	/* If an array is read whole each time, a row need not be a sample. */
 	if (is_known && (is_forward || v->stride_bytes || m->format == FORMAT_PARQUET))
 		return ask->known.samples_per_file;
 	if (is_forward || m->format == FORMAT_JPEG || m->format == FORMAT_PNG)
@@ -481,16 +453,15 @@ static uint64_t samples_for(const struct explain_ask *ask, const struct filemode
 }
 
 /* Could these be the plan's calls at all? */
-static const struct plan_kind *kind_of(const struct explain_ask *ask, const struct candidate *c)
+static bool has_plan(const struct explain_ask *ask, const struct candidate *c)
 {
 	const struct format *f = format_of(c->model.format);
 
-	if (f->needs)
-		return NULL;
-	return c->access == ACCESS_PLAIN ? &plan_plain : f->framework[ask->direct];
+	return !f->needs && (c->access == ACCESS_PLAIN || f->framework[ask->direct]);
 }
 
-static bool hold_against(struct explaining *e, const struct candidate *c, struct explained *out)
+/* Compare all visits with a candidate. False: the format has no file of such a size. */
+static bool compare_visits(struct explaining *e, const struct candidate *c, struct explained *out)
 {
 	const struct explain_ask *ask = e->ask;
 	struct match sum = { 0 };
@@ -506,18 +477,21 @@ static bool hold_against(struct explaining *e, const struct candidate *c, struct
 		};
 		struct dataset ds;
 		struct match m = { 0 };
-		bool is_one;
+		bool has_file;
 
 		model.samples_per_file = samples_for(ask, &model, v);
-		is_one = filemodel_init(&ds, &model, v->file_bytes);
+		has_file = filemodel_init(&ds, &model, v->file_bytes);
 		config.dataset = &ds;
-		if (is_one)
+		if (has_file)
 			m = match_visit(e, &config, v, model.format);
 		dataset_fini(&ds);
-		if (!is_one)
+		if (!has_file)
 			return false;
 		out->samples_per_file = u64_max(out->samples_per_file, model.samples_per_file);
-		add_match(&sum, &m);
+		sum.calls += m.calls;
+		sum.reads += m.reads;
+		sum.of_calls += m.of_calls;
+		sum.of_reads += m.of_reads;
 		out->equal += m.calls == m.of_calls;
 		out->of++;
 	}
@@ -526,13 +500,7 @@ static bool hold_against(struct explaining *e, const struct candidate *c, struct
 	return true;
 }
 
-static bool is_enough(const struct explained *x)
-{
-	if (x->access == ACCESS_PLAIN)
-		return x->calls >= PLAIN_CALLS;
-	return x->calls >= FRAMEWORK_CALLS && x->reads >= FRAMEWORK_READS;
-}
-
+/* Keep the candidate if it is better than the best one so far. */
 static void consider(struct explaining *e, const struct candidate *c)
 {
 	struct explained x = { .format = c->model.format,
@@ -540,9 +508,11 @@ static void consider(struct explaining *e, const struct candidate *c)
 			       .bs_bytes = c->bs_bytes };
 	double weight;
 
-	if (!kind_of(e->ask, c) || !hold_against(e, c, &x))
+	if (!has_plan(e->ask, c) || !compare_visits(e, c, &x))
 		return;
-	x.is_explained = is_enough(&x);
+	x.is_explained = c->access == ACCESS_PLAIN
+				 ? x.calls >= PLAIN_CALLS
+				 : x.calls >= FRAMEWORK_CALLS && x.reads >= FRAMEWORK_READS;
 	if (c->access == ACCESS_FRAMEWORK)
 		x.reader = format_of(x.format)->reader;
 	weight = x.calls + x.reads + (x.format == e->ask->hint ? HINT_WEIGHT : 0) +
@@ -553,17 +523,15 @@ static void consider(struct explaining *e, const struct candidate *c)
 	e->best = x;
 }
 
-/* Requests of O_DIRECT are whole sectors, or whole pages. */
-static uint64_t align_of(struct explaining *e)
+/* The alignment of O_DIRECT requests: a sector or a page; 0 without O_DIRECT. */
+static uint64_t find_align(struct explaining *e)
 {
 	uint64_t all = 0;
 
 	if (!e->ask->direct)
 		return 0;
 	for (unsigned i = 0; i < e->ask->count; i++) {
-		struct explain_piece piece;
-
-		take_trace(e, &e->ask->visits[i], &piece);
+		set_trace(e, &e->ask->visits[i]);
 		for (unsigned k = 0; k < e->trace.count; k++)
 			if (e->trace.at[k].op == MLGEN_READ)
 				all |= e->trace.at[k].off | e->trace.at[k].len_bytes;
@@ -571,17 +539,15 @@ static uint64_t align_of(struct explaining *e)
 	return all % ALIGN_BYTES ? SECTOR_BYTES : ALIGN_BYTES;
 }
 
-/* The largest request; where each visit is one, nothing says where requests would end, and it is
- * the next power of two. */
-static uint64_t bs_of(struct explaining *e)
+/* bs is the largest request. If each visit is one request, nothing shows where a larger file would
+ * be split, and bs is the next power of two. */
+static uint64_t find_bs(struct explaining *e)
 {
 	uint64_t most = 0, bs = ALIGN_BYTES;
 	bool is_one = true;
 
 	for (unsigned i = 0; i < e->ask->count; i++) {
-		struct explain_piece piece;
-
-		take_trace(e, &e->ask->visits[i], &piece);
+		set_trace(e, &e->ask->visits[i]);
 		for (unsigned k = 0; k < e->trace.count; k++)
 			if (e->trace.at[k].op == MLGEN_READ)
 				most = u64_max(most, e->trace.at[k].len_bytes);
@@ -597,7 +563,7 @@ static void consider_all(struct explaining *e)
 	const struct explain_ask *ask = e->ask;
 	struct candidate c = { .access = ACCESS_FRAMEWORK };
 
-	e->align_bytes = align_of(e);
+	e->align_bytes = find_align(e);
 	for (unsigned f = 0; f < FORMAT_AUTO; f++) {
 		c.model = (struct filemodel){ .format = (enum job_format)f };
 		if (f == ask->hint)
@@ -608,7 +574,7 @@ static void consider_all(struct explaining *e)
 	}
 	c = (struct candidate){ .model = { .format = FORMAT_RAW },
 				.access = ACCESS_PLAIN,
-				.bs_bytes = bs_of(e) };
+				.bs_bytes = find_bs(e) };
 	if (c.bs_bytes == 0)
 		return;
 	consider(e, &c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fit.c - which distribution comes nearest to values that were seen. */
+/* fit.c - the distribution that comes nearest to the values of a trace. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 
-/* No finer than what is worth a second parameter. */
+/* A kind with more parameters has to improve D by more than this. */
 #define AS_GOOD 0.001
 
 struct fit_moments {
@@ -40,7 +40,7 @@ static void moments_of(struct fit_moments *m, const uint64_t *values, size_t cou
 	m->log_stdev = sqrt(m->log_stdev);
 }
 
-/* The share of what is drawn that is below v. Numbers are drawn whole. */
+/* The share of drawn values that is below v. Values are drawn as whole numbers. */
 static double share_below(const struct dist *d, double v)
 {
 	double at = v - 0.5, ratio, variance;
@@ -53,7 +53,7 @@ static double share_below(const struct dist *d, double v)
 	case DIST_NORMAL:
 		if (d->b <= 0)
 			return v > d->a;
-		/* What would be less is drawn as 1. */
+		/* A value below 1 is drawn as 1. */
 		return v <= 1 ? 0 : erfc((d->a - at) / d->b / sqrt(2)) / 2;
 	case DIST_LOGNORMAL:
 		if (d->b <= 0)
@@ -88,17 +88,15 @@ double fit_distance(const struct dist *d, const uint64_t *values, size_t count)
 	return most;
 }
 
-/* The parameters of a kind, as the options take them; false: none would do. */
-static bool parameters_of(struct dist *d, const struct fit_moments *m, const uint64_t *values,
-			  size_t count)
+/* Set the parameters of a kind, rounded as in options. False: no parameters are valid. */
+static bool set_parameters(struct dist *d, const struct fit_moments *m, const uint64_t *values,
+			   size_t count)
 {
 	double variance = m->log_stdev * m->log_stdev;
-	size_t at;
 
 	switch (d->kind) {
 	case DIST_CONST:
-		at = count / 2;
-		d->a = (double)values[at];
+		d->a = (double)values[count / 2];
 		return true;
 	case DIST_UNIFORM:
 		d->a = (double)values[0];
@@ -130,7 +128,7 @@ void fit_values(struct fit *best, const uint64_t *values, size_t count, enum dis
 		struct fit f = { .dist.kind = kinds[i] };
 
 		if ((kinds[i] == DIST_EXPONENTIAL && unit != DIST_NS) ||
-		    !parameters_of(&f.dist, &m, values, count))
+		    !set_parameters(&f.dist, &m, values, count))
 			continue;
 		f.ks = fit_distance(&f.dist, values, count);
 		if (f.ks < best->ks - AS_GOOD)

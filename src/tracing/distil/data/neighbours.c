@@ -9,27 +9,29 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* Of fewer pairs nothing is said; of an order by chance 100 have a distance of 0.14, and no more
- * than one in a thousand has 0.2. */
+/* Fewer pairs show nothing: 100 pairs of a random order have a KS distance of 0.14, and one order
+ * in a thousand has 0.2. */
 #define PAIRS_LEAST 100
 #define NEAR_LEAST 0.3
 
-/* How far a pair is read apart: a class for each power of an eighth of two. */
+/* Classes of the distance between the reads of a pair, one for each power of 2^(1/8). */
 #define CLASSES 256
 
 struct sample_place {
-	uint32_t epoch; /* + 1 of the last read; 0 = none */
+	uint32_t epoch; /* epoch + 1 of the last read; 0 = none */
 	uint32_t position;
-	uint32_t pairs, far; /* with the next one: epochs with both */
+	uint32_t pairs; /* epochs that have this sample and the next one */
+	uint32_t far;   /* epochs with both, read far apart */
 };
 
 struct neighbours {
 	uint32_t samples;
 	struct sample_place *sample;
-	uint32_t epoch, position; /* + 1; of the next read */
-	double near;              /* sum over epochs, and how many */
-	uint32_t epochs;
-	double apart_sum; /* of near pairs */
+	uint32_t epoch;    /* number + 1 */
+	uint32_t position; /* place of the next read in the epoch */
+	double near;       /* sum over epochs */
+	uint32_t epochs;   /* number of epochs in `near` */
+	double apart_sum;  /* distances of near pairs */
 	uint64_t apart_count;
 };
 
@@ -50,9 +52,9 @@ void neighbours_free(struct neighbours *b)
 	mem_free(b);
 }
 
-/* ---- an epoch ends ---- */
+/* ---- the end of an epoch ---- */
 
-/* 0 = one of both was not read. */
+/* The distance between the reads of sample i and the next one; 0 = one of both was not read. */
 static uint32_t apart(const struct neighbours *b, uint32_t i)
 {
 	const struct sample_place *s = &b->sample[i], *next = s + 1;
@@ -63,49 +65,32 @@ static uint32_t apart(const struct neighbours *b, uint32_t i)
 					    : next->position - s->position;
 }
 
-static uint32_t class_of(uint32_t distance)
+/* The distance at which the share of nearer pairs exceeds that of a random order by the most, which
+ * is about the size of a window; *near is that excess. */
+static double find_reach(const struct neighbours *b, double *near)
 {
-	return (uint32_t)(8 * log2(distance));
-}
-
-/* The least distance that is of the next class. */
-static double class_end(uint32_t class)
-{
-	return exp2((class + 1) / 8.0);
-}
-
-static uint64_t classify(const struct neighbours *b, uint64_t count[CLASSES])
-{
-	uint64_t pairs = 0;
+	uint64_t count[CLASSES] = { 0 }, sum = 0, pairs = 0;
+	double reach = (double)NAN;
 
 	for (uint32_t i = 0; i + 1 < b->samples; i++) {
 		uint32_t distance = apart(b, i);
 
 		if (!distance)
 			continue;
-		count[class_of(distance)]++;
+		count[(uint32_t)(8 * log2(distance))]++;
 		pairs++;
 	}
-	return pairs;
-}
-
-/* Where pairs are nearer than those of an order by chance by the most: about as far as a window
- * reaches. */
-static double reach_of(const struct neighbours *b, double *near)
-{
-	uint64_t count[CLASSES] = { 0 }, sum = 0, pairs = classify(b, count);
-	double reach = (double)NAN;
-
 	*near = 0;
 	for (uint32_t i = 0; pairs >= PAIRS_LEAST && i < CLASSES; i++) {
-		double at = fmin(ceil(class_end(i)) / b->position, 1);
+		double class_end = exp2((i + 1) / 8.0); /* least distance of the next class */
+		double at = fmin(ceil(class_end) / b->position, 1);
 		double more;
 
 		sum += count[i];
 		more = (double)sum / (double)pairs - at * (2 - at);
 		if (more > *near) {
 			*near = more;
-			reach = class_end(i);
+			reach = class_end;
 		}
 	}
 	return reach;
@@ -114,7 +99,7 @@ static double reach_of(const struct neighbours *b, double *near)
 static void end_epoch(struct neighbours *b)
 {
 	double near = 0;
-	double reach = b->epoch ? reach_of(b, &near) : (double)NAN;
+	double reach = b->epoch ? find_reach(b, &near) : (double)NAN;
 
 	if (isnan(reach))
 		return;
@@ -161,10 +146,10 @@ static bool is_end(const struct sample_place *s)
 	return s->pairs && 2 * s->far > s->pairs;
 }
 
-/* Samples from the end of a run to the next end; how many. */
-static uint32_t spacings(const struct neighbours *b, uint32_t *to)
+/* List the distances between the ends of runs. Returns their number. */
+static uint32_t list_spacings(const struct neighbours *b, uint32_t *to)
 {
-	uint32_t count = 0, last = UINT32_MAX; /* one before the first sample */
+	uint32_t count = 0, last = UINT32_MAX; /* last + 1 is the first sample */
 
 	for (uint32_t i = 0; i < b->samples; i++)
 		if (is_end(&b->sample[i])) {
@@ -174,20 +159,20 @@ static uint32_t spacings(const struct neighbours *b, uint32_t *to)
 	return count;
 }
 
-/* The one there is most of; 0 = there are none. */
-static uint32_t most_common(uint32_t *of, uint32_t count)
+/* The most common value; 0 = the list is empty. */
+static uint32_t most_common(uint32_t *list, uint32_t count)
 {
-	uint32_t most = 0, is = 0, same = 0;
+	uint32_t most = 0, value = 0, same = 0;
 
-	qsort(of, count, sizeof(*of), u32_compare);
+	qsort(list, count, sizeof(*list), u32_compare);
 	for (uint32_t i = 0; i < count; i++) {
-		same = i && of[i] == of[i - 1] ? same + 1 : 1;
+		same = i && list[i] == list[i - 1] ? same + 1 : 1;
 		if (same > most) {
 			most = same;
-			is = of[i];
+			value = list[i];
 		}
 	}
-	return is;
+	return value;
 }
 
 /* The part of the ends of runs that are whole runs after the end before. */
@@ -215,14 +200,14 @@ void neighbours_end(struct neighbours *b, struct neighbourly *to)
 		.near = b->epochs ? b->near / b->epochs : (double)NAN,
 	};
 	if (to->near >= NEAR_LEAST)
-		to->run = most_common(spacing, spacings(b, spacing));
+		to->run = most_common(spacing, list_spacings(b, spacing));
 	mem_free(spacing);
 	if (to->run < 2) {
 		to->run = 0;
 		return;
 	}
 	to->explained = explained_part(b, to->run);
-	/* Two of n places that are drawn are (n + 1) / 3 apart on the mean. */
+	/* Two random places out of n are (n + 1) / 3 apart on average. */
 	window = 3 * b->apart_sum / (double)b->apart_count - 1;
 	to->window_runs = window / to->run;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* order_found.c - how often and in what order a data set is read, and which rank reads what. */
+/* order_found.c - options for the order and number of reads, and for the files of each rank. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <inttypes.h>
@@ -14,47 +14,47 @@
 #include "base/vec.h"
 #include "tracing/distil/steps/steps.h"
 
-/* How files are numbered: by their whole path, or by their name in its directory and then by
- * path. */
+/* Numbering of files: by whole path, or by name in the directory and then by path. */
 enum order_names { ORDER_BY_PATH, ORDER_BY_BASENAME };
 
-/* Number of files that are looked at; every read of these counts. */
+/* Largest number of sampled files; every read of a sampled file counts. */
 #define FILES_MOST (1u << 17)
 /* Number of samples that are searched for neighbours that stay together. */
 #define SAMPLES_MOST (1u << 20)
 
 /* The order of a training's reads. */
-struct order_followed {
-	uint64_t *visits;      /* of samples, by stage */
-	uint32_t files, every; /* files that are looked at: one in `every` */
+struct order_facts {
+	uint64_t *visits;      /* visits to samples, by stage */
+	uint32_t files, every; /* number of sampled files: one in `every` */
 	uint64_t all_files;
-	uint32_t directories; /* of these files; 2 = several */
+	uint32_t directories; /* directories of the sampled files; 2 = several */
 	uint32_t ranks;
-	struct ordered is;      /* by files, which are numbered by name */
-	struct ordered samples; /* the same by sample, from its place in the file; reads 0 = a file
-				 * is a sample */
+	struct ordered by_file;
+	struct ordered by_sample; /* samples by place in their file; reads 0 = a file is a
+				   * sample */
 	struct neighbourly near;
 };
 
 struct order_file {
-	uint32_t id, name; /* of the entry; number by name */
-	char *path;        /* while they are sorted */
+	uint32_t id;   /* file id of the trace */
+	uint32_t name; /* number by name */
+	char *path;    /* set only while files are sorted */
 };
 
-struct following {
+struct order_reader {
 	const struct distil *d;
 	uint32_t party;
-	struct order_followed *to;
-	struct map keys;             /* of ids */
-	VEC(struct order_file) file; /* as they are numbered */
+	struct order_facts *to;
+	struct map keys;             /* file id to index of `file` */
+	VEC(struct order_file) file; /* in the order of their first read */
 	uint64_t each;               /* samples of a file */
-	uint64_t end;                /* behind what is read of a file, at most */
+	uint64_t end;                /* largest end of a read in any file */
 };
 
 /* ---- files by name ---- */
 
-/* A number that has nothing to do with the order of ids. */
-static bool is_looked_at(const struct following *f, uint32_t id)
+/* Sample one file in `every`, by a hash that is unrelated to the order of ids. */
+static bool is_sampled(const struct order_reader *f, uint32_t id)
 {
 	uint64_t mixed = id * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -76,14 +76,14 @@ static int by_basename(const void *a, const void *b)
 	return c ? c : by_path(a, b);
 }
 
-static bool is_beside(const char *a, const char *b)
+static bool is_same_directory(const char *a, const char *b)
 {
 	size_t n = (size_t)(distil_basename(a) - a);
 
 	return n == (size_t)(distil_basename(b) - b) && memcmp(a, b, n) == 0;
 }
 
-static void number_by_name(struct following *f, enum order_names names)
+static void number_by_name(struct order_reader *f, enum order_names names)
 {
 	uint32_t n = f->keys.count;
 	struct order_file **sorted = mem_array(n + 1, sizeof(*sorted));
@@ -92,7 +92,7 @@ static void number_by_name(struct following *f, enum order_names names)
 	for (uint32_t i = 0; i < n; i++) {
 		f->file.at[i].path = mem_strdup(distil_path(f->d, f->file.at[i].id));
 		sorted[i] = &f->file.at[i];
-		if (!is_beside(f->file.at[i].path, f->file.at[0].path))
+		if (!is_same_directory(f->file.at[i].path, f->file.at[0].path))
 			f->to->directories = 2;
 	}
 	qsort(sorted, n, sizeof(struct order_file *),
@@ -104,7 +104,7 @@ static void number_by_name(struct following *f, enum order_names names)
 	mem_free(sorted);
 }
 
-static int note_files(struct following *f, struct mlgen_err *err)
+static int list_files(struct order_reader *f, struct mlgen_err *err)
 {
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
@@ -118,7 +118,7 @@ static int note_files(struct following *f, struct mlgen_err *err)
 		f->to->visits[x->stage]++;
 		if (x->end_off != TRACE_UNKNOWN)
 			f->end = u64_max(f->end, x->end_off);
-		if (!is_looked_at(f, x->file))
+		if (!is_sampled(f, x->file))
 			continue;
 		map_number(&f->keys, x->file, &is_new);
 		if (is_new)
@@ -130,16 +130,16 @@ static int note_files(struct following *f, struct mlgen_err *err)
 
 /* ---- reads in their order ---- */
 
-/* Samples of all files, up to the number that is looked at. */
-static uint32_t samples_seen(const struct following *f)
+/* Samples of the sampled files, at most SAMPLES_MOST. */
+static uint32_t samples_seen(const struct order_reader *f)
 {
 	return f->each > SAMPLES_MOST ? 0
 				      : (uint32_t)u64_min(f->keys.count * f->each, SAMPLES_MOST);
 }
 
-/* Which sample of its file a visit reads: by where it ends, less a half of what one has of the
- * file, its head included. */
-static uint64_t sample_of(const struct following *f, const struct visit *x)
+/* The sample that a visit reads, as an index in its file. The file is divided evenly, including its
+ * header; half a sample before the end of the visit lies inside the sample. */
+static uint64_t sample_of(const struct order_reader *f, const struct visit *x)
 {
 	uint64_t n = f->each, each = f->end / n;
 
@@ -148,12 +148,12 @@ static uint64_t sample_of(const struct following *f, const struct visit *x)
 	return u64_min((x->end_off - each / 2) / each, n - 1);
 }
 
-static int follow_reads(struct following *f, struct mlgen_err *err)
+static int add_reads(struct order_reader *f, struct mlgen_err *err)
 {
 	struct ordering *o = ordering_new(f->keys.count, f->to->ranks, f->d->task_count);
-	/* Files next to each other are neighbours only if all files are looked at. */
+	/* Files next to each other are neighbours only if no file is skipped. */
 	struct neighbours *near = neighbours_new(f->to->every > 1 ? 0 : samples_seen(f));
-	/* Where files have several samples: how often each sample is read. */
+	/* Reads of each sample are counted only if files have several samples. */
 	struct ordering *samples = ordering_new(f->each > 1 ? samples_seen(f) : 0, 1, 1);
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
@@ -183,102 +183,89 @@ static int follow_reads(struct following *f, struct mlgen_err *err)
 			ordering_add(samples, &(struct ordering_read){ .file = (uint32_t)sample,
 								       .epoch = epoch });
 	}
-	ordering_end(o, &f->to->is);
+	ordering_end(o, &f->to->by_file);
 	ordering_free(o);
-	ordering_end(samples, &f->to->samples);
+	ordering_end(samples, &f->to->by_sample);
 	ordering_free(samples);
 	neighbours_end(near, &f->to->near);
 	neighbours_free(near);
 	return rc;
 }
 
-/* ---- all of it ---- */
+/* ---- facts about the order ---- */
 
-/* At least one. */
 static uint64_t samples_per_file(const struct distil *d, uint32_t party)
 {
 	return u64_max(d->found[party].samples_per_file, 1);
 }
 
-/* Two walks over the visits. No files = nothing was read for its samples. 0, or -errno with err as
- * visits_next; to be finished in any case. */
-static int order_follow(struct order_followed *to, const struct distil *d, uint32_t party,
-			enum order_names names, struct mlgen_err *err)
+/* Walk twice over the visits. files is 0 if nothing was read for its samples. 0, or -errno with
+ * err: see visits_next. Call order_facts_fini in any case. */
+static int order_facts_init(struct order_facts *to, const struct distil *d, uint32_t party,
+			    enum order_names names, struct mlgen_err *err)
 {
-	struct following f = {
+	struct order_reader f = {
 		.d = d, .party = party, .to = to, .each = samples_per_file(d, party)
 	};
 	uint64_t every = divide_up(d->file_count, FILES_MOST);
 	int rc;
 
-	*to = (struct order_followed){
+	*to = (struct order_facts){
 		.every = (uint32_t)u64_max(every, 1),
 		.visits = mem_array(d->stage_count + 1, sizeof(*to->visits)),
 	};
-	rc = note_files(&f, err);
+	rc = list_files(&f, err);
 	to->files = f.keys.count;
 	if (rc == 0 && to->files) {
 		number_by_name(&f, names);
 		to->ranks = distil_ranks(d, party);
-		rc = follow_reads(&f, err);
+		rc = add_reads(&f, err);
 	}
 	map_fini(&f.keys);
 	vec_fini(&f.file);
 	return rc;
 }
 
-static void order_followed_fini(struct order_followed *f)
+static void order_facts_fini(struct order_facts *f)
 {
 	mem_free(f->visits);
-	*f = (struct order_followed){ 0 };
+	*f = (struct order_facts){ 0 };
 }
 
 /* ---- options ---- */
 
-/* An order by chance has a correlation of 3 by the root of n, at most. */
+/* Fewer files show no order: the correlation of a random order is up to 3 / sqrt(n). */
 #define FILES_LEAST 8
 
-/* Ends of runs that are where those of that length have to be. */
+/* Least part of the ends of runs that are a multiple of the run length apart. */
 #define RUNS_EXPLAINED 0.8
 
-/* Of files read more than once in what would be an epoch: of two that run into each other there are
- * fewer. Counts of which the variance is so much more than its share by chance are of different
- * weights. */
+/* Least part of files that are read more than once in an epoch of a draw with replacement. Two
+ * epochs that overlap have fewer. */
 #define DRAWN_LEAST 0.05
-#define UNEVEN_LEAST 0.3 /* of the mean: variance of counts */
+/* Least variance of counts of a draw, as a part of their mean. */
+#define UNEVEN_LEAST 0.3
 #define UNREAD_MOST 0.5
+/* Samples have weights if the variance of counts exceeds that of a draw by this part of the mean.
+ */
 #define WEIGHTED_LEAST 0.2
 
-struct found_order {
+struct order_finder {
 	struct distil *d;
 	uint32_t party;
 	struct jobsection *to;
 	uint32_t epochs;
-	struct order_followed of;
+	struct order_facts of;
 };
 
 /* ---- epochs ---- */
 
-/* A trace that ends in the first epoch. */
-static void note_begun(struct found_order *f, uint64_t visits)
+static void set_epochs(struct order_finder *f)
 {
 	const struct distil_found *found = &f->d->found[f->party];
-	uint64_t files = found->num_files;
-	double samples = (double)visits / fmax(found->visits_per_sample, 1);
-	double all = (double)(files * samples_per_file(f->d, f->party));
-
-	if (samples >= 0.98 * all)
-		return;
-	jobsection_note(f->to,
-			"The epoch is a part of one: %.0f of %.0f samples (%.0f%%), or lacks a "
-			"last batch that is not full. steps= ends a run in the middle of an epoch.",
-			samples, all, 100 * samples / all);
-}
-
-static void say_epochs(struct found_order *f)
-{
 	uint64_t most = 0, last = 0;
 	enum distil_sure sure = DISTIL_SURE;
+	double samples, all;
 
 	for (uint32_t i = 0; i < f->d->stage_count; i++) {
 		const struct distil_stage *s = &f->d->stages[i];
@@ -297,8 +284,15 @@ static void say_epochs(struct found_order *f)
 		jobsection_say_u64(
 			f->to, DISTIL_LIKELY, "epochs", f->epochs,
 			"no file is read a second time once others were read for the first");
-	if (f->epochs == 1)
-		note_begun(f, most);
+	/* The trace may end in the first epoch. */
+	samples = (double)most / fmax(found->visits_per_sample, 1);
+	all = (double)(found->num_files * samples_per_file(f->d, f->party));
+	if (f->epochs == 1 && samples < 0.98 * all)
+		jobsection_note(
+			f->to,
+			"The epoch is a part of one: %.0f of %.0f samples (%.0f%%), or lacks a "
+			"last batch that is not full. steps= ends a run in the middle of an epoch.",
+			samples, all, 100 * samples / all);
 	if (last * 50 < most * 49)
 		jobsection_note(f->to,
 				"The last epoch is a part of one: %" PRIu64 " of %" PRIu64
@@ -308,10 +302,10 @@ static void say_epochs(struct found_order *f)
 
 /* ---- order ---- */
 
-static void say_shuffle(struct found_order *f, enum distil_sure sure, const char *value,
+static void set_shuffle(struct order_finder *f, enum distil_sure sure, const char *value,
 			const char *why)
 {
-	const struct ordered *o = &f->of.is;
+	const struct ordered *o = &f->of.by_file;
 	char figures[160] = "";
 	size_t n = 0;
 
@@ -329,18 +323,18 @@ static bool is_by_name(const struct ordered *o)
 	return o->by_name >= 0.98 || o->ascending >= 0.95;
 }
 
-static bool is_far_from(double correlation, double n)
+static bool is_uncorrelated(double correlation, double n)
 {
 	return isnan(correlation) || fabs(correlation) < 4 / sqrt(n);
 }
 
-static bool has_runs(const struct order_followed *of)
+static bool has_runs(const struct order_facts *of)
 {
 	return of->near.run && of->near.explained >= RUNS_EXPLAINED;
 }
 
-/* Runs of neighbours, shuffled, and samples within so many of them. */
-static void say_runs(struct found_order *f)
+/* Runs of neighbours are shuffled, and then samples within a window of several runs. */
+static void set_chunk_shuffle(struct order_finder *f)
 {
 	const struct neighbourly *is = &f->of.near;
 	uint64_t runs = (uint64_t)llround(fmax(is->window_runs, 1));
@@ -358,70 +352,59 @@ static void say_runs(struct found_order *f)
 		is->run * f->d->found[f->party].sample_bytes, runs);
 }
 
-/* Facts that a trace of so many files does not show. */
-static void note_every(struct found_order *f)
+/* Set shuffle if the samples of a file are read one by one. */
+static void set_sample_shuffle(struct order_finder *f)
 {
-	if (f->of.every > 1)
-		jobsection_note(f->to,
-				"One file in %" PRIu32
-				" is looked at: whether neighbours stay together (shuffle=chunks, "
-				"pages) is not seen.",
-				f->of.every);
-}
-
-/* Samples of a file are read one by one. */
-static void judge_within(struct found_order *f)
-{
-	const struct ordered *o = &f->of.is;
+	const struct ordered *o = &f->of.by_file;
 	double whole = 1 - 1 / o->per_file;
+	bool is_mixed = o->runs < 0.5 * whole || o->inner < 0.75;
 
-	if (has_runs(&f->of) && (o->runs < 0.5 * whole || o->inner < 0.75))
-		say_runs(f);
-	else if (o->runs < 0.5 * whole || o->inner < 0.75)
-		say_shuffle(
+	if (is_mixed && has_runs(&f->of))
+		set_chunk_shuffle(f);
+	else if (is_mixed)
+		set_shuffle(
 			f, DISTIL_LIKELY, "sample",
 			"samples of a file are read out of order, or those of others between them");
 	else if (is_by_name(o) || o->files < FILES_LEAST)
-		say_shuffle(f, o->files < FILES_LEAST ? DISTIL_GUESS : DISTIL_LIKELY, "none",
+		set_shuffle(f, o->files < FILES_LEAST ? DISTIL_GUESS : DISTIL_LIKELY, "none",
 			    "samples are read in the order in which they lie in files, and files "
 			    "in that of their names");
 	else
-		say_shuffle(f, DISTIL_LIKELY, "file",
+		set_shuffle(f, DISTIL_LIKELY, "file",
 			    "samples are read in the order in which they lie in a file, and files "
 			    "in no order of their names");
 }
 
-/* Files are read once in an epoch. */
-static void judge_files(struct found_order *f)
+/* Set shuffle if files are read once in an epoch. */
+static void set_file_shuffle(struct order_finder *f)
 {
-	const struct ordered *o = &f->of.is;
+	const struct ordered *o = &f->of.by_file;
 	const char *all = f->d->found[f->party].samples_per_file > 1 ? "file" : "sample";
 	char text[40];
 
 	if (o->files < FILES_LEAST) {
-		say_shuffle(f, DISTIL_GUESS, is_by_name(o) ? "none" : all,
+		set_shuffle(f, DISTIL_GUESS, is_by_name(o) ? "none" : all,
 			    "so few files show no order");
 	} else if (is_by_name(o)) {
-		say_shuffle(f, DISTIL_SURE, "none", "files are read in the order of their names");
+		set_shuffle(f, DISTIL_SURE, "none", "files are read in the order of their names");
 	} else if (o->by_epoch >= 0.98) {
-		say_shuffle(f, DISTIL_LIKELY, "none",
+		set_shuffle(f, DISTIL_LIKELY, "none",
 			    "every epoch has the same order, though not that of names: shuffled "
 			    "once, or as a directory lists them");
 	} else if (o->by_name > 0.5 && o->displaced < o->files / 4) {
 		snprintf(text, sizeof(text), "buffer:%" PRIu64,
 			 (uint64_t)o->displaced * f->of.every);
-		say_shuffle(
-			f, DISTIL_GUESS, text,
-			"files are read near their place by name, at most this many away; mlgen "
-			"reads in order and draws from a buffer");
+		set_shuffle(f, DISTIL_GUESS, text,
+			    "files are read near their place by name, at most so many away; mlgen "
+			    "reads in order and draws from a buffer");
 	} else if (has_runs(&f->of)) {
-		say_runs(f);
+		set_chunk_shuffle(f);
 	} else {
 		bool is_sure = f->epochs > 1 && o->files >= 64 &&
-			       is_far_from(o->by_name, o->files) &&
-			       is_far_from(o->by_epoch, o->files);
+			       is_uncorrelated(o->by_name, o->files) &&
+			       is_uncorrelated(o->by_epoch, o->files);
 
-		say_shuffle(
+		set_shuffle(
 			f, is_sure ? DISTIL_SURE : DISTIL_LIKELY, all,
 			"files are read in no order of their names, and another one in each epoch");
 	}
@@ -429,53 +412,40 @@ static void judge_files(struct found_order *f)
 
 /* ---- draws ---- */
 
-/* Samples: of files that have several each by itself. */
-static const struct ordered *drawn_of(const struct found_order *f)
+/* Counts of reads by sample, or by file if a file is a sample. */
+static const struct ordered *counts_of(const struct order_finder *f)
 {
-	return f->of.samples.reads ? &f->of.samples : &f->of.is;
+	return f->of.by_sample.reads ? &f->of.by_sample : &f->of.by_file;
 }
 
-/* Samples of which many are read again before others are read at all, and as unevenly as chance has
- * it; where epochs end is not seen then. Where a visit is for a whole file no sample is told from
- * another. */
-static bool is_drawn(const struct found_order *f)
+/* A draw with replacement reads many samples again before it reads others at all, and counts vary
+ * as by chance; the ends of epochs do not show. If a visit is for a whole file, samples cannot be
+ * distinguished. */
+static bool is_drawn(const struct order_finder *f)
 {
-	const struct ordered *o = drawn_of(f);
+	const struct ordered *o = counts_of(f);
 
-	return (o != &f->of.samples || o->unread < UNREAD_MOST) && o->files >= FILES_LEAST &&
+	return (o != &f->of.by_sample || o->unread < UNREAD_MOST) && o->files >= FILES_LEAST &&
 	       o->twice >= DRAWN_LEAST && o->count_variance >= UNEVEN_LEAST * o->count_mean;
 }
 
-/* The part of num_files that was counted. */
-static double counted_part(const struct found_order *f)
+/* The variance of counts of a uniform draw is their mean. Weights increase it by the square of
+ * their variation coefficient. */
+static void set_drawn(struct order_finder *f)
 {
+	const struct ordered *o = counts_of(f);
 	double all = (double)f->d->found[f->party].num_files;
-
-	return all > 0 ? fmin((double)f->of.all_files / all, 1) : 1;
-}
-
-static void say_drawn_epochs(struct found_order *f)
-{
-	double mean = drawn_of(f)->count_mean * counted_part(f) * f->of.is.epochs;
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.0f", fmax(mean, 1));
-	jobsection_say(f->to, DISTIL_GUESS, "epochs", text,
-		       "a sample is read so often in the mean: %.2f", mean);
-}
-
-/* Counts of a draw by chance vary as much as their mean is, and by weight more: by the square of
- * how much these vary. */
-static void judge_drawn(struct found_order *f)
-{
-	const struct ordered *o = drawn_of(f);
-	double part = counted_part(f), mean = part * o->count_mean;
+	double part = all > 0 ? fmin((double)f->of.all_files / all, 1) : 1; /* that was counted */
+	double mean = part * o->count_mean, reads = mean * f->of.by_file.epochs;
 	double square = o->count_variance + o->count_mean * o->count_mean;
 	double variance = part * square - mean * mean;
 	double excess = fmax(variance - mean, 0);
 	bool is_weighted = excess > WEIGHTED_LEAST * mean;
-	char text[48] = "replacement";
+	char epochs[32], text[48] = "replacement";
 
+	snprintf(epochs, sizeof(epochs), "%.0f", fmax(reads, 1));
+	jobsection_say(f->to, DISTIL_GUESS, "epochs", epochs,
+		       "a sample is read so often in the mean: %.2f", reads);
 	if (is_weighted)
 		snprintf(text, sizeof(text), "weighted:lognormal:1:%.2g", sqrt(excess) / mean);
 	jobsection_say(
@@ -489,9 +459,9 @@ static void judge_drawn(struct found_order *f)
 
 /* ---- shard ---- */
 
-static void say_shard(struct found_order *f)
+static void set_shard(struct order_finder *f)
 {
-	const struct ordered *o = &f->of.is;
+	const struct ordered *o = &f->of.by_file;
 	bool stays = isnan(o->same_rank) || o->same_rank >= 0.95;
 
 	if (f->of.ranks < 2)
@@ -528,59 +498,63 @@ static void say_shard(struct found_order *f)
 	}
 }
 
-static void say_order(struct found_order *f)
+static void set_order(struct order_finder *f)
 {
 	if (is_drawn(f)) {
-		say_drawn_epochs(f);
-		judge_drawn(f);
+		set_drawn(f);
 		return;
 	}
-	say_epochs(f);
-	if (f->of.is.per_file > 1.5 && f->of.is.runs > 0)
-		judge_within(f);
+	set_epochs(f);
+	if (f->of.by_file.per_file > 1.5 && f->of.by_file.runs > 0)
+		set_sample_shuffle(f);
 	else
-		judge_files(f);
-	if (strcmp(jobsection_value(f->to, "shuffle"), "sample") == 0)
-		note_every(f);
+		set_file_shuffle(f);
+	if (f->of.every > 1 && strcmp(jobsection_value(f->to, "shuffle"), "sample") == 0)
+		jobsection_note(f->to,
+				"One file in %" PRIu32
+				" is looked at: whether neighbours stay together (shuffle=chunks, "
+				"pages) is not seen.",
+				f->of.every);
 }
 
-static bool shows_order(const struct order_followed *of)
+static bool shows_order(const struct order_facts *of)
 {
-	return is_by_name(&of->is) || has_runs(of) ||
-	       (of->ranks > 1 && (of->is.contiguous >= 0.5 || of->is.strided >= 0.95));
+	return is_by_name(&of->by_file) || has_runs(of) ||
+	       (of->ranks > 1 && (of->by_file.contiguous >= 0.5 || of->by_file.strided >= 0.95));
 }
 
-/* By whole names; and where these show nothing, and nothing else tells directories from each other,
- * by the names of files in theirs: one list is dealt out to several directories so. */
-static int follow(struct found_order *f, struct mlgen_err *err)
+/* Files are numbered by whole path. If that shows no order, and there are several directories, they
+ * are numbered by name within their directory: a list of files may be dealt to directories in
+ * turn. */
+static int find_order(struct order_finder *f, struct mlgen_err *err)
 {
-	struct order_followed other;
-	int rc = order_follow(&f->of, f->d, f->party, ORDER_BY_PATH, err);
+	struct order_facts other;
+	int rc = order_facts_init(&f->of, f->d, f->party, ORDER_BY_PATH, err);
 
 	if (rc < 0 || shows_order(&f->of) || f->of.directories < 2)
 		return rc;
-	rc = order_follow(&other, f->d, f->party, ORDER_BY_BASENAME, err);
+	rc = order_facts_init(&other, f->d, f->party, ORDER_BY_BASENAME, err);
 	if (rc == 0 && shows_order(&other)) {
-		order_followed_fini(&f->of);
+		order_facts_fini(&f->of);
 		f->of = other;
 	} else {
-		order_followed_fini(&other);
+		order_facts_fini(&other);
 	}
 	return rc;
 }
 
 int distil_order(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
 {
-	struct found_order f = { .d = d, .party = party, .to = to };
+	struct order_finder f = { .d = d, .party = party, .to = to };
 	int rc = rank_split(d, party, err);
 
 	if (rc < 0)
 		return rc;
-	rc = follow(&f, err);
+	rc = find_order(&f, err);
 	if (rc == 0 && f.of.files) {
-		say_order(&f);
-		say_shard(&f);
+		set_order(&f);
+		set_shard(&f);
 	}
-	order_followed_fini(&f.of);
+	order_facts_fini(&f.of);
 	return rc;
 }

@@ -10,25 +10,25 @@
 #include "base/util.h"
 #include "trace/model/model.h"
 
-/* By how many places a file is away from its own: a class for each power of a fourth of two. */
-#define PLACES 128
+/* Classes of the distance of a file from its place by name, one for each power of 2^(1/4). */
+#define DISTANCE_CLASSES 128
 
 struct file_place {
-	uint32_t epoch;    /* of the last read, + 1; 0 = none */
-	uint32_t position; /* in that epoch: of its first read */
-	uint32_t rank;     /* of the last one */
+	uint32_t epoch;    /* epoch + 1 of the last read; 0 = none */
+	uint32_t position; /* place of its first read in that epoch */
+	uint32_t rank;     /* rank of that first read */
 	uint32_t count, count_before;
 	bool is_several;
 };
 
 struct worker_at {
-	uint32_t epoch; /* + 1 */
+	uint32_t epoch; /* number + 1 */
 	uint32_t file;
 	uint64_t off;
 };
 
 struct rank_at {
-	uint32_t reads; /* in this epoch */
+	uint32_t reads; /* files that it was the first to read in this epoch */
 	struct order by_name;
 };
 
@@ -37,8 +37,9 @@ struct ordering {
 	struct file_place *file;
 	struct worker_at *worker;
 	struct rank_at *rank;
-	uint32_t epoch, epochs; /* + 1; how many */
-	uint32_t position;      /* files that were read in it for the first time */
+	uint32_t epoch;    /* number + 1 */
+	uint32_t epochs;   /* number of epochs so far */
+	uint32_t position; /* files that were read in this epoch */
 	uint64_t reads, firsts;
 	struct order by_epoch, count_by_epoch;
 	double name_sum;
@@ -48,7 +49,7 @@ struct ordering {
 	uint64_t counts, unread, twice;
 	double count_sum, count_squares;
 	uint32_t most, seen;
-	uint64_t displaced[PLACES];
+	uint64_t displaced[DISTANCE_CLASSES];
 };
 
 struct ordering *ordering_new(uint32_t files, uint32_t ranks, uint32_t workers)
@@ -74,10 +75,13 @@ void ordering_free(struct ordering *o)
 	mem_free(o);
 }
 
-/* ---- an epoch ends ---- */
+/* ---- the end of an epoch ---- */
 
-static void end_ranks(struct ordering *o)
+static void end_epoch(struct ordering *o)
 {
+	o->position = 0;
+	if (!o->epoch)
+		return;
 	for (uint32_t r = 0; r < o->ranks; r++) {
 		double c = order_correlation(&o->rank[r].by_name);
 
@@ -87,10 +91,6 @@ static void end_ranks(struct ordering *o)
 		}
 		o->rank[r] = (struct rank_at){ 0 };
 	}
-}
-
-static void end_files(struct ordering *o)
-{
 	for (uint32_t i = 0; i < o->files; i++) {
 		struct file_place *f = &o->file[i];
 
@@ -110,35 +110,21 @@ static void end_files(struct ordering *o)
 	}
 }
 
-static void end_epoch(struct ordering *o)
-{
-	if (o->epoch) {
-		end_ranks(o);
-		end_files(o);
-	}
-	o->position = 0;
-}
+/* ---- reads ---- */
 
-/* ---- a read ---- */
-
-static void note_displaced(struct ordering *o, uint32_t file)
-{
-	double away = fabs((double)file - (double)o->position);
-	size_t class = away < 1 ? 0 : 1 + (size_t)(4 * log2(away));
-
-	o->displaced[class < PLACES ? class : PLACES - 1]++;
-}
-
+/* Add the first read of a file in an epoch. */
 static void add_first(struct ordering *o, struct file_place *f, const struct ordering_read *r)
 {
 	struct rank_at *rank = &o->rank[r->rank];
+	double away = fabs((double)r->file - (double)o->position);
+	size_t class = away < 1 ? 0 : 1 + (size_t)(4 * log2(away));
 
+	o->displaced[class < DISTANCE_CLASSES ? class : DISTANCE_CLASSES - 1]++;
 	if (f->epoch && f->epoch + 1 == o->epoch) {
 		order_add(&o->by_epoch, f->position, o->position);
 		o->kept += f->rank == r->rank;
 		o->seen++;
 	}
-	note_displaced(o, r->file);
 	order_add(&rank->by_name, rank->reads++, r->file);
 	f->epoch = o->epoch;
 	f->position = o->position++;
@@ -184,7 +170,7 @@ void ordering_add(struct ordering *o, const struct ordering_read *r)
 	add_worker(o, r);
 }
 
-/* ---- what it comes to ---- */
+/* ---- figures ---- */
 
 static double part_of(uint64_t part, uint64_t all)
 {
@@ -195,7 +181,7 @@ static uint32_t displaced_most(const struct ordering *o)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < PLACES; i++) {
+	for (uint32_t i = 0; i < DISTANCE_CLASSES; i++) {
 		sum += o->displaced[i];
 		if (sum * 50 >= o->firsts * 49)
 			return i ? (uint32_t)ceil(exp2(i / 4.0)) : 0;
@@ -203,7 +189,7 @@ static uint32_t displaced_most(const struct ordering *o)
 	return UINT32_MAX;
 }
 
-/* Files whose rank is their number's, or by so many more, as is true of most. */
+/* The part of the files whose rank is (number + shift) mod ranks, for the most common shift. */
 static double strided_part(const struct ordering *o)
 {
 	uint64_t *shifted = mem_array(o->ranks, sizeof(*shifted)), most = 0;

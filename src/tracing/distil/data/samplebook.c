@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* samplebook.c - an account of each file of samples, and visits that are looked at closely. */
+/* samplebook.c - an account of each file of samples, and the visits that are compared by call. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <fcntl.h>
@@ -10,14 +10,14 @@
 #include "base/util.h"
 #include "data/scan/scan.h"
 
-/* A divisor of places that leaves so small pieces of a file, and more of them than were visited, is
- * one of chance. */
+/* A common divisor of places is chance if it is smaller than STRIDE_LEAST bytes, and the file has
+ * more than PIECES_A_VISIT such pieces for each visit. */
 enum { STRIDE_LEAST = 64, PIECES_A_VISIT = 4 };
 
-/* Part of the names of label files, mlgen's own among them. */
+/* Part of the names of label files, including mlgen's own. */
 #define LABEL_WORD ".label."
 
-/* sample_file.kind, by class and name. */
+/* Values of sample_file.kind, by class and name. */
 enum { KIND_UNKNOWN, KIND_SAMPLE, KIND_LABEL, KIND_INDEX, KIND_OTHER };
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)
@@ -36,22 +36,11 @@ static uint64_t apart(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Is it a visit of the party, to whatever file and when? */
+/* Is it a visit of the party, at any time and to any file? */
 static bool is_of(const struct distil *d, uint32_t party, const struct visit *x)
 {
 	return x->task < d->task_count && d->task[x->task].party == party &&
 	       x->file < d->file_count;
-}
-
-/* In a training stage? */
-static bool trains(const struct distil *d, uint32_t party, const struct visit *x)
-{
-	const struct distil_stage *s;
-
-	if (!is_of(d, party, x) || x->stage >= d->stage_count)
-		return false;
-	s = &d->stages[x->stage];
-	return s->kind == STAGE_TRAIN && s->party == party;
 }
 
 static struct sample_file *sample_file(const struct samplebook *b, uint32_t id)
@@ -66,7 +55,7 @@ const struct sample_file *samplebook_at(const struct samplebook *b, uint32_t id)
 	return sample_file(b, id);
 }
 
-static uint64_t said_bytes(const struct distil *d, uint32_t id)
+static uint64_t stated_bytes(const struct distil *d, uint32_t id)
 {
 	const struct file_account *f = trace_files_at(&d->files, id);
 
@@ -77,10 +66,10 @@ uint64_t samplebook_bytes(const struct samplebook *b, const struct distil *d, ui
 {
 	const struct sample_file *f = samplebook_at(b, id);
 
-	return u64_max(said_bytes(d, id), f ? f->end : 0);
+	return u64_max(stated_bytes(d, id), f ? f->end : 0);
 }
 
-/* 0 = no distance of places. */
+/* The stride, or 0 if it is chance. */
 static uint64_t checked_stride(uint64_t stride, uint64_t file_bytes, uint64_t visits)
 {
 	if (stride < STRIDE_LEAST && stride && file_bytes / stride > PIECES_A_VISIT * visits)
@@ -104,7 +93,7 @@ static void add_place(struct sample_file *f, const struct visit *x)
 		f->ends = x->end_off;
 	}
 	f->begins_apart = common_divisor(f->begins_apart, apart(x->off, f->begins));
-	/* Pages of a mapping are brought by chance as far as they go. */
+	/* The last page that the kernel maps around a fault is chance. */
 	if (!(x->flags & VISIT_MAPS))
 		f->ends_apart = common_divisor(f->ends_apart, apart(x->end_off, f->ends));
 	f->end = u64_max(f->end, x->end_off);
@@ -124,17 +113,18 @@ static void add_sample(struct samplebook *b, const struct visit *x)
 	b->opens += (x->flags & VISIT_OPENS) != 0;
 }
 
-static void add_beside(const struct samplebook *b, struct sample_beside *to, const struct distil *d,
-		       const struct visit *x)
+static void add_companion(const struct samplebook *b, struct sample_companions *to,
+			  const struct distil *d, const struct visit *x)
 {
 	struct sample_file *f = sample_file(b, x->file);
-	uint64_t bytes = u64_max(said_bytes(d, x->file), x->off == TRACE_UNKNOWN ? 0 : x->end_off);
+	uint64_t bytes =
+		u64_max(stated_bytes(d, x->file), x->off == TRACE_UNKNOWN ? 0 : x->end_off);
 
 	if (to->visits++ == 0)
 		to->first = x->file;
-	if (f->ends_apart == UINT64_MAX)
+	if (f->is_counted)
 		return;
-	f->ends_apart = UINT64_MAX; /* it is counted */
+	f->is_counted = true;
 	if (to->files++ == 0)
 		to->least = bytes;
 	to->least = u64_min(to->least, bytes);
@@ -167,6 +157,7 @@ static uint8_t kind_of(const struct distil *d, uint32_t file)
 static void add_visit(struct samplebook *b, const struct distil *d, uint32_t party,
 		      const struct visit *x, uint8_t *stages)
 {
+	const struct distil_stage *s;
 	struct sample_file *f;
 
 	if (!is_of(d, party, x) || !(x->flags & (VISIT_READS | VISIT_MAPS)))
@@ -175,24 +166,27 @@ static void add_visit(struct samplebook *b, const struct distil *d, uint32_t par
 	if (f->kind == KIND_UNKNOWN)
 		f->kind = kind_of(d, x->file);
 	if (f->kind == KIND_INDEX)
-		add_beside(b, &b->indexes, d, x);
-	if (!trains(d, party, x))
+		add_companion(b, &b->indexes, d, x);
+	if (x->stage >= d->stage_count)
+		return;
+	s = &d->stages[x->stage];
+	if (s->kind != STAGE_TRAIN || s->party != party)
 		return;
 	if (f->kind == KIND_LABEL)
-		add_beside(b, &b->labels, d, x);
+		add_companion(b, &b->labels, d, x);
 	if (f->kind != KIND_SAMPLE)
 		return;
 	stages[x->stage] = 1;
 	add_sample(b, x);
 }
 
-/* Sums of all files. */
-static void sum_up(struct samplebook *b, const struct distil *d)
+/* Sum the figures of all files. */
+static void sum_files(struct samplebook *b, const struct distil *d)
 {
 	struct spill seen = { 0 };
 	uint64_t begins = 0, ends = 0;
 
-	b->is_size_said = true;
+	b->has_stated_sizes = true;
 	for (uint32_t id = 0; id < b->ids; id++) {
 		const struct sample_file *f = samplebook_at(b, id);
 		const struct file_account *a = trace_files_at(&d->files, id);
@@ -201,7 +195,7 @@ static void sum_up(struct samplebook *b, const struct distil *d)
 		if (!f)
 			continue;
 		bytes = samplebook_bytes(b, d, id);
-		b->is_size_said &= said_bytes(d, id) >= f->end && bytes;
+		b->has_stated_sizes &= stated_bytes(d, id) >= f->end && bytes;
 		b->least = b->bytes ? u64_min(b->least, bytes) : bytes;
 		b->most = u64_max(b->most, bytes);
 		b->bytes += bytes;
@@ -218,8 +212,8 @@ static void sum_up(struct samplebook *b, const struct distil *d)
 		b->stride_bytes = checked_stride(begins ? begins : ends, b->most, b->visits);
 }
 
-/* The variance of a Poisson distribution is its mean. A part of an epoch in which files have
- * several samples comes near it only where it is a small one. */
+/* Least variance of visits of a draw, as a part of their mean; that of a Poisson distribution is 1.
+ * A part of an epoch of files with several samples reaches this only if it is a small part. */
 #define DRAWN_LEAST 0.8
 #define DRAWN_FILES_LEAST 32
 
@@ -256,7 +250,7 @@ int samplebook_init(struct samplebook *b, const struct distil *d, uint32_t party
 		b->epochs = u64_max(b->epochs, d->marks.epochs.count);
 	b->is_read_again = b->visits > b->count + b->count / 2;
 	b->is_drawn = are_drawn(b);
-	sum_up(b, d);
+	sum_files(b, d);
 	return rc;
 }
 
@@ -333,7 +327,8 @@ bool samplevisits_direct(const struct explain_visit *visits, unsigned count)
 	return direct * 2 > opens;
 }
 
-static bool touches(const struct specimen *s)
+/* Does a visit have page faults? */
+static bool has_faults(const struct specimen *s)
 {
 	uint32_t k = 0;
 
@@ -347,18 +342,18 @@ bool samplevisits_mapped(const struct explain_visit *visits, unsigned count)
 	unsigned mapped = 0;
 
 	for (unsigned i = 0; i < count; i++)
-		mapped += touches(visits[i].specimen);
+		mapped += has_faults(visits[i].specimen);
 	return mapped * 2 > count;
 }
 
-uint64_t samplevisits_read_beside(const struct explain_visit *visits, unsigned count)
+uint64_t samplevisits_largest_read(const struct explain_visit *visits, unsigned count)
 {
 	uint64_t most = 0;
 
 	for (unsigned i = 0; i < count; i++) {
 		const struct specimen *s = visits[i].specimen;
 
-		if (!touches(s))
+		if (!has_faults(s))
 			continue;
 		for (uint32_t k = 0; k < s->count; k++)
 			if (s->calls[k].op == TRACE_READ && s->calls[k].len_bytes > most)

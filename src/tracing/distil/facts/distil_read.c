@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil_read.c - reads a trace once, by time, and finds out what its files are for. */
+/* distil_read.c - reads a trace once, by time, and finds out the purpose of its files. */
 #include "tracing/distil/facts/facts_internal.h"
 
 #include <ctype.h>
@@ -54,21 +54,7 @@ const char *distil_fact(const struct distil *d, const char *key)
 	return NULL;
 }
 
-static void count(struct distil *d, const struct trace_record *r, unsigned kind)
-{
-	d->calls += kind & OPKIND_CALL && !opkind_failed(r);
-	d->faults += r->op == TRACE_FAULT;
-	d->blocks += r->op == TRACE_BLOCK_ISSUE;
-	d->has_cpu |= r->cpu_ns != TRACE_UNKNOWN && r->op != TRACE_EXIT;
-	d->has_markers |= r->op == TRACE_EPOCH || r->op == TRACE_STAGE || r->op == TRACE_STEP ||
-			  r->op == TRACE_CHECKPOINT;
-	if (!trace_is_marker(r->op) || !(r->flags & TRACE_BEGINS)) {
-		d->start_ns = u64_min(d->start_ns, r->start_ns);
-		d->end_ns = u64_max(d->end_ns, opkind_end_ns(r));
-	}
-}
-
-/* Later renames are not needed. */
+/* Further renames are ignored. */
 enum { RENAMES_MOST = 1 << 16 };
 
 static int add_record(struct distil *d, struct visiting *visiting, const struct trace_record *r,
@@ -79,7 +65,16 @@ static int add_record(struct distil *d, struct visiting *visiting, const struct 
 
 	if (!r->op || !trace_op_name(r->op) || !opkind_has_time(r))
 		return 0;
-	count(d, r, kind);
+	d->calls += kind & OPKIND_CALL && !opkind_failed(r);
+	d->faults += r->op == TRACE_FAULT;
+	d->blocks += r->op == TRACE_BLOCK_ISSUE;
+	d->has_cpu |= r->cpu_ns != TRACE_UNKNOWN && r->op != TRACE_EXIT;
+	d->has_markers |= r->op == TRACE_EPOCH || r->op == TRACE_STAGE || r->op == TRACE_STEP ||
+			  r->op == TRACE_CHECKPOINT;
+	if (!trace_is_marker(r->op) || !(r->flags & TRACE_BEGINS)) {
+		d->start_ns = u64_min(d->start_ns, r->start_ns);
+		d->end_ns = u64_max(d->end_ns, opkind_end_ns(r));
+	}
 	if (r->op == TRACE_RENAME && !opkind_failed(r) && r->off < d->file_count &&
 	    d->renames.count < RENAMES_MOST)
 		vec_push(&d->renames, (struct distil_rename){ r->file, (uint32_t)r->off });
@@ -112,8 +107,8 @@ static int read_records(struct distil *d, struct mlgen_err *err)
 	return rc;
 }
 
-/* Sizes of files are known only when all records were read. */
-static void size_specimens(const struct distil *d, struct specimens *s)
+/* Set the sizes of files, which are known only after all records were read. */
+static void set_file_sizes(const struct distil *d, struct specimens *s)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
 		const struct file_account *f = trace_files_at(&d->files, s->at[i].visit.file);
@@ -144,8 +139,8 @@ int distil_read(struct distil *d, struct mlgen_err *err)
 		return rc;
 	trace_tasks_finish(&d->tasks);
 	trace_marks_finish(&d->marks, &d->files);
-	size_specimens(d, &d->specimens);
-	size_specimens(d, &d->written);
+	set_file_sizes(d, &d->specimens);
+	set_file_sizes(d, &d->written);
 	return 0;
 }
 
@@ -190,12 +185,12 @@ void distil_fini(struct distil *d)
 	jobtext_free(d->to);
 }
 
-/* Files of a data set have one ending; digits in it are alike. Of more endings in a trace the rest
- * is one. */
+/* Files of a data set have one ending, in which all digits are equal. The last kind stands for all
+ * further endings. */
 enum { KINDS_MOST = 4096, KIND_BYTES = 32 };
-/* A data set of fewer files, none of a kind that is known, is no data set. */
+/* Fewer files of an unknown kind are not a data set. */
 #define FILES_LEAST 8
-/* Of the bytes that samples have: others with less are no samples. */
+/* A kind with less than 1/OTHER_PART of the bytes read of samples is not samples. */
 #define OTHER_PART 5
 
 struct file_kind {
@@ -205,12 +200,12 @@ struct file_kind {
 	enum file_class class;
 };
 
-struct classing {
+struct classifier {
 	struct distil *d;
 	struct file_kind *kinds;
 	uint32_t count;
-	uint32_t *kind;  /* of a file, + 1 */
-	uint32_t *party; /* that reads, or writes, it; UINT32_MAX = none */
+	uint32_t *kind;  /* index of kinds + 1, by file */
+	uint32_t *party; /* the first party that reads or writes a file; UINT32_MAX = none */
 };
 
 /* Endings of formats that hold samples. */
@@ -235,7 +230,7 @@ static const char *const data_endings[] = {
 	"bin",
 	"beton",
 	"wds",
-	/* DLIO's own. */
+	/* DLIO's own formats. */
 	"indexed_binary",
 	"mmap_indexed_binary",
 };
@@ -256,8 +251,8 @@ static bool is_one_of(const char *ending, const char *const *of, size_t n)
 	return false;
 }
 
-/* What is behind the last dot, or the name without one; small letters, each run of digits as one
- * "#". */
+/* The part of the name after the last dot, or the whole name if it has no dot. Letters become lower
+ * case, and each run of digits "#". */
 static void ending_of(const char *path, char to[KIND_BYTES])
 {
 	const char *name = distil_basename(path), *dot = strrchr(name, '.');
@@ -274,7 +269,7 @@ static void ending_of(const char *path, char to[KIND_BYTES])
 	to[n] = '\0';
 }
 
-static uint32_t kind_of(struct classing *s, const char *ending, uint32_t party)
+static uint32_t kind_of(struct classifier *s, const char *ending, uint32_t party)
 {
 	uint32_t i = 0;
 
@@ -292,8 +287,8 @@ static uint32_t kind_of(struct classing *s, const char *ending, uint32_t party)
 	return i;
 }
 
-/* The party of a file: the one that reads it, else the one that writes it. */
-static int note_parties(struct classing *s, struct mlgen_err *err)
+/* Find the party of each file. */
+static int find_parties(struct classifier *s, struct mlgen_err *err)
 {
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
@@ -312,12 +307,12 @@ static int note_parties(struct classing *s, struct mlgen_err *err)
 }
 
 /* Pages of a mapping that were touched count as read. */
-static uint64_t bytes_read(const struct classing *s, const struct file_account *f)
+static uint64_t bytes_read(const struct classifier *s, const struct file_account *f)
 {
 	return f->read_bytes + (f->faulted ? extent_set_bytes(&s->d->files.pool, f->faulted) : 0);
 }
 
-static void note_kinds(struct classing *s)
+static void find_kinds(struct classifier *s)
 {
 	char ending[KIND_BYTES];
 
@@ -343,7 +338,7 @@ static bool is_data(const struct file_kind *k)
 	return is_one_of(k->ending, data_endings, ARRAY_LEN(data_endings));
 }
 
-/* Read more than written: data that was made by the same program, too. */
+/* Samples are read at least as much as written, as the program may also make its data. */
 static bool may_be_samples(const struct file_kind *k)
 {
 	if (is_one_of(k->ending, code_endings, ARRAY_LEN(code_endings)) ||
@@ -353,9 +348,9 @@ static bool may_be_samples(const struct file_kind *k)
 	       (k->files >= FILES_LEAST || is_data(k));
 }
 
-/* Of a training's kinds that with most bytes read; one whose files are of a known kind rather than
- * another. NULL = it reads nothing like samples. */
-static struct file_kind *samples_of(struct classing *s, uint32_t party)
+/* The kind of a training's samples: the one with most bytes read, where known kinds of data are
+ * preferred. NULL = the training reads nothing like samples. */
+static struct file_kind *samples_of(struct classifier *s, uint32_t party)
 {
 	struct file_kind *best = NULL;
 
@@ -373,8 +368,8 @@ static struct file_kind *samples_of(struct classing *s, uint32_t party)
 	return best;
 }
 
-/* Other files that a training reads. */
-static enum file_class beside(const struct file_kind *k, const struct file_kind *samples)
+/* The class of a kind that a training reads in addition to its samples. */
+static enum file_class class_of_other(const struct file_kind *k, const struct file_kind *samples)
 {
 	if (is_one_of(k->ending, code_endings, ARRAY_LEN(code_endings)))
 		return CLASS_CODE;
@@ -385,7 +380,7 @@ static enum file_class beside(const struct file_kind *k, const struct file_kind 
 	return CLASS_INDEX;
 }
 
-static void class_kinds(struct classing *s)
+static void classify_kinds(struct classifier *s)
 {
 	for (uint32_t p = 0; p < s->d->parties; p++) {
 		const struct file_kind *samples = samples_of(s, p);
@@ -397,14 +392,14 @@ static void class_kinds(struct classing *s)
 				continue;
 			k->class = !samples       ? CLASS_PLAIN
 				   : k == samples ? CLASS_SAMPLE
-						  : beside(k, samples);
+						  : class_of_other(k, samples);
 		}
 	}
 }
 
 /* ---- each file ---- */
 
-/* ".7.0", as plain jobs call their files, whatever the job's name is. */
+/* Does the name end like that of a file of a plain job, as ".7.0"? */
 static bool is_of_plain_job(const char *path)
 {
 	const char *at = path + strlen(path);
@@ -420,8 +415,8 @@ static bool is_of_plain_job(const char *path)
 	return true;
 }
 
-/* Does its name say that it is of a checkpoint? */
-static bool is_called_saved(const char *path)
+/* Does the path contain a word for a checkpoint? */
+static bool is_named_checkpoint(const char *path)
 {
 	if (is_of_plain_job(path))
 		return false;
@@ -431,24 +426,20 @@ static bool is_called_saved(const char *path)
 	return false;
 }
 
-static bool is_log(const struct file_kind *k, const struct file_account *f)
-{
-	return is_one_of(k->ending, log_endings, ARRAY_LEN(log_endings)) &&
-	       f->written_bytes < (UINT64_C(1) << 20);
-}
-
-/* Written, and no more than restored. */
+/* The class of a file that is written, and is not a sample. */
 static enum file_class written_class(const char *path, const struct file_kind *k,
 				     const struct file_account *f, bool trains)
 {
-	if (is_called_saved(path) || is_one_of(k->ending, saved_endings, ARRAY_LEN(saved_endings)))
+	if (is_named_checkpoint(path) ||
+	    is_one_of(k->ending, saved_endings, ARRAY_LEN(saved_endings)))
 		return CLASS_CHECKPOINT;
-	if (is_log(k, f))
+	if (is_one_of(k->ending, log_endings, ARRAY_LEN(log_endings)) &&
+	    f->written_bytes < (UINT64_C(1) << 20))
 		return CLASS_LOG;
 	return trains ? CLASS_CHECKPOINT : CLASS_PLAIN;
 }
 
-static enum file_class class_of(const struct classing *s, uint32_t i)
+static enum file_class class_of(const struct classifier *s, uint32_t i)
 {
 	const struct file_account *f = trace_files_at(&s->d->files, i);
 	const struct file_kind *k;
@@ -458,45 +449,40 @@ static enum file_class class_of(const struct classing *s, uint32_t i)
 	if (!s->kind[i])
 		return CLASS_OTHER;
 	k = &s->kinds[s->kind[i] - 1];
-	/* A program's own pages: nobody has opened it. */
+	/* The pages of a program are mapped at its start, without an open in the trace. */
 	if (!f->opens && !f->reads && !f->writes && !is_data(k))
 		return CLASS_CODE;
 	if (trains && k->class == CLASS_SAMPLE && bytes_read(s, f))
 		return f->written_bytes ? CLASS_MADE : CLASS_SAMPLE;
 	if (f->writes)
 		return written_class(path, k, f, trains);
-	if (is_called_saved(path) && !(trains && k->class == CLASS_SAMPLE))
+	if (is_named_checkpoint(path) && !(trains && k->class == CLASS_SAMPLE))
 		return CLASS_CHECKPOINT;
 	return trains ? k->class : CLASS_PLAIN;
 }
 
-/* A renamed checkpoint is a checkpoint, and is restored by its new name. */
-static void follow_renames(struct distil *d)
-{
-	for (size_t i = 0; i < d->renames.count; i++) {
-		const struct distil_rename *r = &d->renames.at[i];
-
-		if (d->class[r->from] == CLASS_CHECKPOINT && d->class[r->to] != CLASS_SAMPLE &&
-		    d->class[r->to] != CLASS_MADE)
-			d->class[r->to] = CLASS_CHECKPOINT;
-	}
-}
-
 int distil_classes(struct distil *d, struct mlgen_err *err)
 {
-	struct classing s = { .d = d };
+	struct classifier s = { .d = d };
 	int rc;
 
 	s.kind = mem_array(d->file_count, sizeof(*s.kind));
 	s.party = mem_array(d->file_count, sizeof(*s.party));
 	d->class = mem_array(d->file_count, sizeof(*d->class));
-	rc = note_parties(&s, err);
+	rc = find_parties(&s, err);
 	if (rc == 0) {
-		note_kinds(&s);
-		class_kinds(&s);
+		find_kinds(&s);
+		classify_kinds(&s);
 		for (uint32_t i = 1; i < d->file_count; i++)
 			d->class[i] = (uint8_t)class_of(&s, i);
-		follow_renames(d);
+	}
+	/* A renamed checkpoint is a checkpoint, and is restored by its new name. */
+	for (size_t i = 0; rc == 0 && i < d->renames.count; i++) {
+		const struct distil_rename *r = &d->renames.at[i];
+
+		if (d->class[r->from] == CLASS_CHECKPOINT && d->class[r->to] != CLASS_SAMPLE &&
+		    d->class[r->to] != CLASS_MADE)
+			d->class[r->to] = CLASS_CHECKPOINT;
 	}
 	mem_free(s.kinds);
 	mem_free(s.kind);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil_stages.c - epochs, evaluations, checkpoints: by markers, or files visited again. */
+/* distil_stages.c - finds epochs, evaluations and checkpoints by markers or repeated visits. */
 #include "tracing/distil/facts/facts.h"
 
 #include <math.h>
@@ -10,35 +10,37 @@
 #include "base/util.h"
 
 enum {
-	EPOCHS_MOST = 4096, /* more are none */
+	EPOCHS_MOST = 4096, /* a trace that seems to have more has one epoch */
 	STAGES_MOST = 16384,
-	SETS_MOST = 64, /* folders below a data set's own, that are looked at */
+	SETS_MOST = 64, /* largest number of folders right below the data set's own */
 	GAPS_MOST = 1 << 16,
 };
-/* Times between files of a checkpoint, and between checkpoints: so far apart. */
+/* Least ratio of the times between checkpoints to the times between files of a checkpoint. */
 #define GAP_RATIO 8.0
 #define GAP_LEAST_NS UINT64_C(1000000)
 
-/* A folder right below the one that holds all of a training's samples. */
+/* A folder right below the folder that holds all of a training's samples. */
 struct data_set {
 	char name[64];
-	uint64_t visits, runs; /* runs: visits one behind the other */
+	uint64_t visits, runs; /* runs: sequences of visits to this folder alone */
 	bool is_eval;
 };
 
 struct party_stages {
 	struct distil *d;
 	uint32_t party;
-	size_t root_bytes; /* of paths: the folder of all samples, with its / */
-	char *root;
+	char *root;        /* the folder of all samples, with its / */
+	size_t root_bytes; /* length of root */
 	struct data_set sets[SETS_MOST];
 	uint32_t set_count, last_set;
 	struct keyed places; /* uint32_t by file and end of the read: number of the epoch, + 1 */
-	uint64_t *begins;    /* EPOCHS_MOST: the visit with which each begins */
+	uint64_t *begins;    /* EPOCHS_MOST; number of the first visit of each epoch */
 	uint32_t epochs;
 	uint64_t visits;
-	uint32_t first_train, epoch; /* stage of the first; the present one */
-	uint32_t eval, evals;        /* its stage; how many there were */
+	uint32_t first_train; /* stage of the first epoch */
+	uint32_t epoch;       /* the present epoch */
+	uint32_t eval;        /* stage of the present evaluation */
+	uint32_t evals;       /* number of evaluations so far */
 	bool evaluates;
 };
 
@@ -79,10 +81,12 @@ static void widen(struct distil *d, uint32_t stage, struct visit *x)
 	x->stage = (uint16_t)stage;
 }
 
-/* ---- folders: what is for training, what for evaluation ---- */
+/* ---- folders for training and for evaluation ---- */
 
-static void cut_root(struct party_stages *s, const char *path)
+/* Cut the root to the directory that it has in common with the file of a visit. */
+static void cut_root(struct party_stages *s, const struct visit *x)
 {
+	const char *path = distil_path(s->d, x->file);
 	size_t n = 0, whole = 0;
 
 	if (!s->root) {
@@ -104,7 +108,7 @@ static uint32_t set_of(struct party_stages *s, const char *path)
 	size_t n = strcspn(name, "/");
 	uint32_t i = 0;
 
-	/* Files right in it are a set, too. */
+	/* Files right in the root are a set, too. */
 	if (!name[n])
 		n = 0;
 	n = u64_min(n, sizeof(s->sets->name) - 1);
@@ -121,7 +125,7 @@ static uint32_t set_of(struct party_stages *s, const char *path)
 
 typedef void each_sample(struct party_stages *s, const struct visit *x);
 
-static int samples(struct party_stages *s, each_sample *each, struct mlgen_err *err)
+static int each_visit(struct party_stages *s, each_sample *each, struct mlgen_err *err)
 {
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
@@ -133,12 +137,7 @@ static int samples(struct party_stages *s, each_sample *each, struct mlgen_err *
 	return rc;
 }
 
-static void see_root(struct party_stages *s, const struct visit *x)
-{
-	cut_root(s, distil_path(s->d, x->file));
-}
-
-static void see_set(struct party_stages *s, const struct visit *x)
+static void add_set_visit(struct party_stages *s, const struct visit *x)
 {
 	uint32_t n = set_of(s, distil_path(s->d, x->file));
 	struct data_set *set = &s->sets[n];
@@ -148,9 +147,9 @@ static void see_set(struct party_stages *s, const struct visit *x)
 	s->last_set = n;
 }
 
-/* That with most visits is for training. Others are for evaluation if their visits stand together:
- * a shuffle goes from one folder to another all the time. */
-static void judge_sets(struct party_stages *s)
+/* The folder with most visits is for training. Another one is for evaluation if its visits come in
+ * long sequences, as a shuffle would switch between folders all the time. */
+static void find_eval_sets(struct party_stages *s)
 {
 	uint32_t most = 0;
 
@@ -172,33 +171,25 @@ static bool is_eval(struct party_stages *s, const struct visit *x)
 
 /* ---- epochs ---- */
 
-/* Of a file with several samples each visit goes to another place, which the byte that it came to
- * in the end tells apart, also where headers are read first. */
-static uint32_t *place_of(struct party_stages *s, const struct visit *x)
+/* Begin another epoch if a sample of this epoch is visited again. Samples of one file are
+ * distinguished by the end of the visit, which also works if headers are read first. */
+static void find_epoch(struct party_stages *s, const struct visit *x)
 {
 	uint64_t key = (uint64_t)x->file << 40 ^ x->end_off * UINT64_C(0x9e3779b97f4a7c15) >> 8;
-
-	return keyed_item(&s->places, key, sizeof(uint32_t), NULL);
-}
-
-/* A file of this epoch is visited again: another epoch has begun. */
-static void see_epoch(struct party_stages *s, const struct visit *x)
-{
-	uint32_t *seen_in;
+	uint32_t *last_epoch; /* number + 1 */
 
 	if (is_eval(s, x))
 		return;
-	seen_in = place_of(s, x);
-	/* Nothing was seen in epoch 0, which is how the first begins. */
-	if (*seen_in == s->epochs && s->epochs < EPOCHS_MOST)
+	last_epoch = keyed_item(&s->places, key, sizeof(uint32_t), NULL);
+	/* Both are 0 at the first visit, which begins the first epoch. */
+	if (*last_epoch == s->epochs && s->epochs < EPOCHS_MOST)
 		s->begins[s->epochs++] = s->visits;
-	*seen_in = s->epochs;
+	*last_epoch = s->epochs;
 	s->visits++;
 }
 
-/* Epochs have as many visits each, as far as is known: then they begin at these numbers. A place
- * that the one before has left out is no sign of it, so that the first sign comes some visits
- * late. */
+/* Can all epochs have the same number of visits? An epoch may begin with samples that the one
+ * before has left out, so that its beginning is found some visits late. */
 static bool are_equal(const struct party_stages *s)
 {
 	uint64_t length = s->visits / s->epochs;
@@ -211,9 +202,9 @@ static bool are_equal(const struct party_stages *s)
 	return true;
 }
 
-/* Who draws with replacement meets some files again long before others for the first time: that is
- * no epoch. */
-static void judge_epochs(struct party_stages *s)
+/* Add the stages of epochs. A draw with replacement reads some samples again long before others are
+ * read at all, and is one epoch. */
+static void add_epochs(struct party_stages *s)
 {
 	bool equal = s->epochs > 1 && are_equal(s);
 
@@ -226,16 +217,7 @@ static void judge_epochs(struct party_stages *s)
 		add_stage(s->d, STAGE_TRAIN, s->party, i, equal ? DISTIL_SURE : DISTIL_LIKELY);
 }
 
-/* ---- each visit has its stage ---- */
-
-static void stage_eval(struct party_stages *s, struct visit *x)
-{
-	/* A stage ends where training goes on. */
-	if (!s->evaluates)
-		s->eval = add_stage(s->d, STAGE_EVAL, s->party, s->evals++, DISTIL_LIKELY);
-	s->evaluates = true;
-	widen(s->d, s->eval, x);
-}
+/* ---- the stage of each visit ---- */
 
 static void stage_visit(void *arg, struct visit *x)
 {
@@ -244,7 +226,11 @@ static void stage_visit(void *arg, struct visit *x)
 	if (party_of(s->d, x) != s->party || !is_sample(s->d, x))
 		return;
 	if (is_eval(s, x)) {
-		stage_eval(s, x);
+		/* An evaluation ends when training continues. */
+		if (!s->evaluates)
+			s->eval = add_stage(s->d, STAGE_EVAL, s->party, s->evals++, DISTIL_LIKELY);
+		s->evaluates = true;
+		widen(s->d, s->eval, x);
 		return;
 	}
 	s->evaluates = false;
@@ -257,17 +243,17 @@ static void stage_visit(void *arg, struct visit *x)
 static int stage_party(struct distil *d, uint32_t party, struct mlgen_err *err)
 {
 	struct party_stages s = { .d = d, .party = party };
-	int rc = samples(&s, see_root, err);
+	int rc = each_visit(&s, cut_root, err);
 
 	if (rc == 0 && s.root) {
 		s.root_bytes = strlen(s.root);
 		s.begins = mem_array(EPOCHS_MOST, sizeof(*s.begins));
-		rc = samples(&s, see_set, err);
-		judge_sets(&s);
+		rc = each_visit(&s, add_set_visit, err);
+		find_eval_sets(&s);
 		if (rc == 0)
-			rc = samples(&s, see_epoch, err);
+			rc = each_visit(&s, find_epoch, err);
 		if (rc == 0 && s.visits) {
-			judge_epochs(&s);
+			add_epochs(&s);
 			s.visits = 0;
 			rc = visits_each(d->visits, stage_visit, &s, err);
 		}
@@ -280,10 +266,10 @@ static int stage_party(struct distil *d, uint32_t party, struct mlgen_err *err)
 
 /* ---- checkpoints ---- */
 
-/* Files that are written, and read back. */
+/* Checkpoint files that are written, or read back. */
 struct saves {
 	struct distil *d;
-	bool writes; /* restores, otherwise */
+	bool writes; /* false: restores */
 	uint64_t *gaps;
 	uint32_t count;
 	uint64_t end_ns, bound_ns;
@@ -298,8 +284,8 @@ static bool is_save(const struct saves *s, const struct visit *x)
 	       x->flags & (VISIT_WRITES | VISIT_READS);
 }
 
-/* Nothing is written meanwhile. */
-static int note_gaps(struct saves *s, struct mlgen_err *err)
+/* List the times in which no checkpoint file is written, or read. */
+static int list_gaps(struct saves *s, struct mlgen_err *err)
 {
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
@@ -315,9 +301,9 @@ static int note_gaps(struct saves *s, struct mlgen_err *err)
 	return rc;
 }
 
-/* Where short ones end and long ones begin. All are alike: they are long where samples are read
- * meanwhile, as with a file for each checkpoint. */
-static void judge_gaps(struct saves *s)
+/* Find the least gap between checkpoints, at the largest ratio of two successive gaps. If all gaps
+ * are similar and longer than 4 ms, each file is a checkpoint. */
+static void find_bound(struct saves *s)
 {
 	double best = GAP_RATIO;
 
@@ -356,8 +342,8 @@ static int stage_saves(struct distil *d, bool writes, struct mlgen_err *err)
 	int rc;
 
 	s.gaps = mem_array(GAPS_MOST, sizeof(*s.gaps));
-	rc = note_gaps(&s, err);
-	judge_gaps(&s);
+	rc = list_gaps(&s, err);
+	find_bound(&s);
 	s.end_ns = 0;
 	if (rc == 0)
 		rc = visits_each(d->visits, stage_save, &s, err);
@@ -365,7 +351,7 @@ static int stage_saves(struct distil *d, bool writes, struct mlgen_err *err)
 	return rc;
 }
 
-/* ---- the rest ---- */
+/* ---- other visits ---- */
 
 static void stage_rest(void *arg, struct visit *x)
 {

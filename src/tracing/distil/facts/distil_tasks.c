@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil_tasks.c - which threads belong to one training, and the number of each. */
+/* distil_tasks.c - groups threads to trainings, and numbers their ranks and workers. */
 #include "tracing/distil/facts/facts.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 /* A directory counts for a thread that reads 1/REACH_PART of its bytes there. */
 #define REACH_PART 100
-/* Threads that read less than 1/PARTY_PART of all bytes are no training of their own. */
+/* Threads that read less than 1/PARTY_PART of all bytes are not a training of their own. */
 #define PARTY_PART 100
 
 /* Bytes that a thread read in a directory. */
@@ -22,41 +22,35 @@ struct reach {
 	uint64_t bytes;
 };
 
-struct sorting_out {
+/* The arrays have an item for each thread. */
+struct task_grouping {
 	struct distil *d;
 	struct keyed reaches; /* struct reach, by thread and directory */
-	uint32_t *parent;     /* of a thread: another of the same training */
-	char **root;          /* of a thread: where its data lies; NULL = nowhere */
-	uint64_t *read_bytes; /* of a thread, in scope */
+	uint32_t *parent;     /* another thread of the same training; its own number = the leader */
+	char **root;          /* folder of its data; NULL = it has none */
+	uint64_t *read_bytes; /* bytes read of files in scope */
 };
 
 /* ---- threads that belong together ---- */
 
-static uint32_t leader(const struct sorting_out *s, uint32_t i)
+static uint32_t leader(const struct task_grouping *s, uint32_t i)
 {
 	while (s->parent[i] != i)
 		i = s->parent[i];
 	return i;
 }
 
-static void unite(struct sorting_out *s, uint32_t a, uint32_t b)
+static void unite(struct task_grouping *s, uint32_t a, uint32_t b)
 {
 	a = leader(s, a);
 	b = leader(s, b);
-	/* The first of them leads. */
+	/* The thread with the lower number leads. */
 	s->parent[u64_max(a, b)] = (uint32_t)u64_min(a, b);
 }
 
-static const char *task_text(const struct distil *d, uint32_t i)
-{
-	const struct task_account *a = trace_tasks_thread(&d->tasks, i);
-
-	return a->text ? trace_names_text(d->names, a->text, NULL) : "";
-}
-
-/* Threads of one process are one, but those that say what they do: programs that play several
- * trainings have these in one. */
-static void unite_process(struct sorting_out *s)
+/* Unite the threads of each process, except threads whose role the trace states: mlgen itself runs
+ * several trainings in one process. */
+static void unite_process(struct task_grouping *s)
 {
 	struct distil *d = s->d;
 	struct map seen = { 0 };
@@ -86,8 +80,8 @@ static uint32_t first_of_process(const struct distil *d, uint32_t pid)
 	return UINT32_MAX;
 }
 
-/* A loader, or who saves, is of the process that forked it. */
-static void unite_children(struct sorting_out *s)
+/* Unite loaders, and writers of checkpoints, with the process that forked them. */
+static void unite_children(struct task_grouping *s)
 {
 	struct distil *d = s->d;
 
@@ -105,9 +99,9 @@ static void unite_children(struct sorting_out *s)
 	}
 }
 
-/* ---- where their data lies ---- */
+/* ---- threads that read the same data ---- */
 
-static int note_reaches(struct sorting_out *s, struct mlgen_err *err)
+static int find_reaches(struct task_grouping *s, struct mlgen_err *err)
 {
 	struct distil *d = s->d;
 	struct visits_cursor c = { 0 };
@@ -131,7 +125,7 @@ static int note_reaches(struct sorting_out *s, struct mlgen_err *err)
 	return rc;
 }
 
-/* Cut to the leading names that both have. */
+/* Cut the root to the leading directories that it has in common with the path. */
 static void cut_to_common(char *root, const char *path)
 {
 	size_t n = 0, whole = 0;
@@ -144,7 +138,7 @@ static void cut_to_common(char *root, const char *path)
 	root[whole] = '\0';
 }
 
-static void find_roots(struct sorting_out *s)
+static void find_roots(struct task_grouping *s)
 {
 	const struct reach *all = s->reaches.items.at;
 
@@ -178,8 +172,8 @@ static int by_root(const void *a, const void *b, void *arg)
 	return strcmp(root[*(const uint32_t *)a], root[*(const uint32_t *)b]);
 }
 
-/* Threads whose data is the same; sorted, what lies in a folder follows it. */
-static void unite_readers(struct sorting_out *s)
+/* Unite threads with the same data. After sorting, a folder comes before the folders in it. */
+static void unite_readers(struct task_grouping *s)
 {
 	uint32_t *order = mem_array(s->d->task_count + 1, sizeof(*order));
 	uint32_t n = 0, folder = 0;
@@ -199,15 +193,15 @@ static void unite_readers(struct sorting_out *s)
 
 /* ---- parties ---- */
 
-/* With thousands of processes, each does too little to be given a role. */
+/* Threads without a role count, too: of thousands of processes, each does too little for a role. */
 static bool may_train(const struct distil_task *t)
 {
 	return t->role == ROLE_TRAINER || t->role == ROLE_LOADER ||
 	       (t->role == ROLE_OTHER && t->sure != SURE_STATED);
 }
 
-/* Each that reads enough is numbered, in the order of its first thread. */
-static void number_parties(struct sorting_out *s)
+/* Number the groups that read enough, in the order of their first threads. */
+static void number_parties(struct task_grouping *s)
 {
 	struct distil *d = s->d;
 	uint64_t *bytes = mem_array(d->task_count + 1, sizeof(*bytes));
@@ -229,9 +223,9 @@ static void number_parties(struct sorting_out *s)
 	mem_free(bytes);
 }
 
-/* Ranks and savers that say who they are, and read nothing: they are of the training that their
- * process has, or of the first one. */
-static void join_said(struct distil *d)
+/* Ranks and checkpoint writers with a stated role that read nothing belong to the first training of
+ * their process. */
+static void join_stated(struct distil *d)
 {
 	for (uint32_t i = 0; i < d->task_count; i++) {
 		if (d->task[i].sure != SURE_STATED || d->task[i].party != UINT32_MAX ||
@@ -247,8 +241,8 @@ static void join_said(struct distil *d)
 
 /* ---- ranks and workers ---- */
 
-/* "loader 1 of rank 0", "rank 0", "saver 2". */
-static void number_said(struct distil_task *t, const char *text)
+/* Parse "loader 1 of rank 0" or "rank 0". */
+static void parse_stated(struct distil_task *t, const char *text)
 {
 	unsigned worker, rank;
 
@@ -260,17 +254,17 @@ static void number_said(struct distil_task *t, const char *text)
 	}
 }
 
-/* Numbers that are in use until a time. */
+/* The time until which each number is in use. */
 struct slots {
 	uint64_t *at;
 	uint32_t count;
 	size_t room; /* vec.h */
 };
 
-/* The first that is free at `from`. Who works at a time has a number of its own; that of one who
- * has ended is free for the next, as when workers are forked anew for each epoch, or a program is
- * started again. */
-static uint32_t take_slot(struct slots *s, uint64_t from, uint64_t until)
+/* Allocate the first number that is free at `from`. Tasks at the same time have different numbers;
+ * a later task gets the number of one that has ended, as when workers are forked again for each
+ * epoch, or a program is started again. */
+static uint32_t alloc_slot(struct slots *s, uint64_t from, uint64_t until)
 {
 	uint32_t k = 0;
 
@@ -282,7 +276,8 @@ static uint32_t take_slot(struct slots *s, uint64_t from, uint64_t until)
 	return k;
 }
 
-/* Ranks are processes that train, in their order; workers are of their parent's. */
+/* Number the processes that train as ranks, in their order. Other processes get the rank of their
+ * parent. */
 static void number_ranks(struct distil *d, uint32_t party)
 {
 	struct map pids = { 0 };
@@ -303,7 +298,7 @@ static void number_ranks(struct distil *d, uint32_t party)
 			continue;
 		n = map_number(&pids, p->pid, &is_new);
 		if (is_new)
-			rank[n] = take_slot(&slots, p->first_ns, p->last_ns);
+			rank[n] = alloc_slot(&slots, p->first_ns, p->last_ns);
 		d->task[i].rank = rank[n];
 	}
 	for (uint32_t i = 0; i < d->task_count; i++) {
@@ -329,13 +324,13 @@ static void number_workers(struct distil *d, uint32_t party, uint32_t rank)
 		if (d->task[i].party == party && d->task[i].rank == rank &&
 		    d->task[i].role == ROLE_LOADER && d->task[i].worker == UINT32_MAX &&
 		    a->read_bytes)
-			d->task[i].worker = take_slot(&slots, a->first_ns, a->last_ns);
+			d->task[i].worker = alloc_slot(&slots, a->first_ns, a->last_ns);
 	}
 	vec_fini(&slots);
 }
 
-/* Threads that read side by side, where nobody forked loaders: these are workers. One that reads
- * alone is the rank itself. */
+/* Without forked loaders, threads that read at the same time are workers. A thread that reads alone
+ * is the rank itself. */
 static void number_threads(struct distil *d, uint32_t party, uint32_t rank,
 			   const uint64_t *read_bytes)
 {
@@ -350,7 +345,7 @@ static void number_threads(struct distil *d, uint32_t party, uint32_t rank,
 
 		if (d->task[i].party == party && d->task[i].rank == rank &&
 		    d->task[i].worker == UINT32_MAX && read_bytes[i] > most / 20)
-			d->task[i].worker = take_slot(&slots, a->first_ns, a->last_ns);
+			d->task[i].worker = alloc_slot(&slots, a->first_ns, a->last_ns);
 	}
 	for (uint32_t i = 0; slots.count < 2 && i < d->task_count; i++)
 		if (d->task[i].party == party && d->task[i].rank == rank)
@@ -397,14 +392,14 @@ static void fill_tasks(struct distil *d)
 			.role = a->role,
 			.sure = a->sure,
 		};
-		if (a->sure == SURE_STATED)
-			number_said(&d->task[i], task_text(d, i));
+		if (a->sure == SURE_STATED && a->text)
+			parse_stated(&d->task[i], trace_names_text(d->names, a->text, NULL));
 	}
 }
 
 int distil_tasks(struct distil *d, struct mlgen_err *err)
 {
-	struct sorting_out s = { .d = d };
+	struct task_grouping s = { .d = d };
 	int rc;
 
 	fill_tasks(d);
@@ -413,14 +408,14 @@ int distil_tasks(struct distil *d, struct mlgen_err *err)
 	s.read_bytes = mem_array(d->task_count + 1, sizeof(*s.read_bytes));
 	for (uint32_t i = 0; i < d->task_count; i++)
 		s.parent[i] = i;
-	rc = note_reaches(&s, err);
+	rc = find_reaches(&s, err);
 	if (rc == 0) {
 		find_roots(&s);
 		unite_process(&s);
 		unite_children(&s);
 		unite_readers(&s);
 		number_parties(&s);
-		join_said(d);
+		join_stated(d);
 		number_all(d, s.read_bytes);
 	}
 	for (uint32_t i = 0; i < d->task_count; i++)

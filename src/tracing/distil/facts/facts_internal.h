@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* facts_internal.h - how records of calls become visits. */
+/* facts_internal.h - records of calls become visits. */
 #pragma once
 
 #include "tracing/distil/facts/facts.h"
@@ -7,10 +7,10 @@
 struct visits *visits_new(void);
 void visits_free(struct visits *v); /* NULL is fine */
 
-/* Add a visit, which begins no earlier than all before it; `number` counts from 0. 0, or -errno
- * with err: there is no room in TMPDIR. */
+/* Add a visit; visits are added by start. `number` is its number, counted from 0. 0, or -errno with
+ * err: there is no room in TMPDIR. */
 int visits_add(struct visits *v, const struct visit *x, uint64_t *number, struct mlgen_err *err);
-/* A visit that may still change: one of the last VISITS_WINDOW; else NULL. */
+/* A visit that may still change: one of the last VISITS_WINDOW visits. NULL if it is older. */
 enum { VISITS_WINDOW = 1 << 16 };
 struct visit *visits_at(struct visits *v, uint64_t number);
 uint64_t visits_count(const struct visits *v);
@@ -20,14 +20,14 @@ void specimens_fini(struct specimens *s);
 
 struct visiting;
 
-/* The visits and specimens to which it adds stay the caller's. */
+/* The caller owns the visits and specimens, to which visiting_add() adds. */
 struct visiting *visiting_new(struct visits *to, struct specimens *read, struct specimens *written);
 void visiting_free(struct visiting *v); /* NULL is fine */
 
 /*
- * Add a record; records come by start. `task` is the number of its thread. Only calls that did not
- * fail and page faults count. `is_kept`: visits of the file may be specimens. 0, or -errno with err
- * as visits_add.
+ * Add a record; records are added by start. `task` is the number of its thread. Failed calls, and
+ * records other than calls and page faults, are ignored. With is_kept, visits of the file may be
+ * specimens. 0, or -errno with err: see visits_add.
  */
 int visiting_add(struct visiting *v, const struct trace_record *r, uint32_t task, bool is_kept,
 		 struct mlgen_err *err);

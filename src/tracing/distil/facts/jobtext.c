@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobtext.c - a job file as it is written for people, and the files that go along with it. */
+/* jobtext.c - writes a job file with comments, and the side files that belong to it. */
 #include "tracing/distil/facts/facts.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-/* A comment goes no further to the right. */
+/* Comments are wrapped at this column. */
 enum { WIDTH = 79 };
 
 struct job_line {
@@ -79,7 +79,8 @@ void jobtext_free(struct jobtext *t)
 	mem_free(t);
 }
 
-/* Format a single line: a newline in a name of the trace would be a line of the job. */
+/* Format a single line. Control characters are replaced, as a newline in a name of the trace would
+ * begin a line of the job. */
 __attribute__((format(printf, 1, 0))) static char *format_line(const char *fmt, va_list args)
 {
 	va_list again;
@@ -156,7 +157,6 @@ static struct job_line *line_of(const struct jobsection *s, const char *option)
 	return NULL;
 }
 
-/* An option that is there already gets the new value. */
 __attribute__((format(printf, 5, 0))) static void set_option(struct jobsection *s,
 							     enum distil_sure sure,
 							     const char *option, const char *value,
@@ -215,11 +215,11 @@ const char *jobsection_value(const struct jobsection *s, const char *option)
 	return l ? l->value : NULL;
 }
 
-/* ---- written ---- */
+/* ---- writing ---- */
 
-/* Words, in lines that begin with "# ". A word that is longer has its own. What is indented is a
- * row of a table. */
-static void put_comment(FILE *to, const char *text)
+/* Write a comment in lines that begin with "# ". A word longer than a line has a line of its own.
+ * An indented text is a row of a table, and is not wrapped. */
+static void write_comment(FILE *to, const char *text)
 {
 	size_t column = 0;
 
@@ -241,7 +241,7 @@ static void put_comment(FILE *to, const char *text)
 	fputc('\n', to);
 }
 
-static void put_line(FILE *to, const struct job_line *l)
+static void write_line(FILE *to, const struct job_line *l)
 {
 	struct buf why = { 0 };
 
@@ -250,11 +250,11 @@ static void put_line(FILE *to, const struct job_line *l)
 		return;
 	}
 	if (!l->option) {
-		put_comment(to, l->text);
+		write_comment(to, l->text);
 		return;
 	}
 	buf_addf(&why, "%s: %s", sure_words[l->sure], l->text);
-	put_comment(to, buf_str(&why));
+	write_comment(to, buf_str(&why));
 	buf_fini(&why);
 	/* A flag has no value. */
 	if (*l->value)
@@ -266,13 +266,13 @@ static void put_line(FILE *to, const struct job_line *l)
 void jobtext_write(const struct jobtext *t, FILE *to)
 {
 	for (size_t i = 0; i < t->head.count; i++)
-		put_comment(to, t->head.at[i]);
+		write_comment(to, t->head.at[i]);
 	for (size_t i = 0; i < t->sections.count; i++) {
 		const struct jobsection *s = t->sections.at[i];
 
 		fprintf(to, "\n[%s]\n", s->name);
 		for (size_t k = 0; k < s->lines.count; k++)
-			put_line(to, &s->lines.at[k]);
+			write_line(to, &s->lines.at[k]);
 	}
 }
 
@@ -282,7 +282,7 @@ struct side_text {
 };
 
 /* Does the file, which is small, have the content that would be written? */
-static bool is_same(int fd, const struct side_text *want)
+static bool has_content(int fd, const struct side_text *want)
 {
 	char *there = mem_array(want->bytes + 1, 1);
 	size_t n = 0;
@@ -299,10 +299,10 @@ static bool is_same(int fd, const struct side_text *want)
 	return same;
 }
 
-static int check_there(const char *path, const struct side_text *want, struct mlgen_err *err)
+static int check_existing(const char *path, const struct side_text *want, struct mlgen_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	bool same = fd >= 0 && is_same(fd, want);
+	bool same = fd >= 0 && has_content(fd, want);
 
 	if (fd >= 0)
 		close(fd);
@@ -314,13 +314,13 @@ static int check_there(const char *path, const struct side_text *want, struct ml
 			  path);
 }
 
-static int write_new(const char *path, const struct side_text *what, struct mlgen_err *err)
+static int write_side_file(const char *path, const struct side_text *what, struct mlgen_err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	int rc;
 
 	if (fd < 0 && errno == EEXIST)
-		return check_there(path, what, err);
+		return check_existing(path, what, err);
 	if (fd < 0)
 		return mlgen_fail(err, -errno, "%s: %s", path, strerror(errno));
 	rc = writeall(fd, what->text, what->bytes);
@@ -351,16 +351,13 @@ int side_file(char name[SIDE_FILE_BYTES], const char *folder, const char *stem, 
 	int n, rc;
 
 	n = snprintf(name, SIDE_FILE_BYTES, "%s.%s", stem, suffix);
-	if (n >= 0 && n < SIDE_FILE_BYTES)
-		n = snprintf(path, sizeof(path), "%s%s", folder, name);
-	else
-		n = -1;
-	if (n < 0 || (size_t)n >= sizeof(path))
+	if (n >= SIDE_FILE_BYTES ||
+	    snprintf(path, sizeof(path), "%s%s", folder, name) >= (int)sizeof(path))
 		return mlgen_fail(err, -ENAMETOOLONG, "%s/%.40s...%s: the name is too long", folder,
 				  stem, suffix);
 	rc = make_text(&what, write, arg);
 	rc = rc < 0 ? mlgen_fail(err, rc, "%s: %s", path, strerror(-rc))
-		    : write_new(path, &what, err);
+		    : write_side_file(path, &what, err);
 	free(what.text);
 	if (rc == 0)
 		log_note("%s goes along with the job", path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* visits.c - records of calls become visits, most of which are kept in a file. */
+/* visits.c - records of calls become visits, most of which are stored in a file. */
 #include "tracing/distil/facts/facts_internal.h"
 
 #include <errno.h>
@@ -13,15 +13,15 @@
 #include "base/util.h"
 #include "trace/model/model.h"
 
-/* Visits that are written, or read, in one go. */
+/* Number of visits that are written or read at once. */
 enum { BLOCK = 1 << 12 };
 
 struct visits {
-	struct visit *window; /* of numbers from `written`, by number % size */
+	struct visit *window; /* visits from number `written` on; index: number % VISITS_WINDOW */
 	uint64_t count, written;
 	const char *folder;
 	int fd;
-	unsigned signals; /* that were there before it was */
+	unsigned signals; /* signals_taken() at its start */
 };
 
 struct visits *visits_new(void)
@@ -56,16 +56,16 @@ static int visits_fail(const struct visits *v, int error, struct mlgen_err *err)
 			  v->folder, strerror(error));
 }
 
-static int write_out(struct visits *v, const struct visit *from, uint64_t count, uint64_t number,
-		     struct mlgen_err *err)
+static int write_visits(struct visits *v, const struct visit *from, uint64_t count, uint64_t number,
+			struct mlgen_err *err)
 {
 	int rc = writeall_at(v->fd, from, count * sizeof(*from), number * sizeof(*from));
 
 	return rc < 0 ? visits_fail(v, -rc, err) : 0;
 }
 
-/* Write out the first block of the window. */
-static int move_out(struct visits *v, struct mlgen_err *err)
+/* Write the first block of the window to the file. */
+static int write_block(struct visits *v, struct mlgen_err *err)
 {
 	int rc;
 
@@ -75,7 +75,7 @@ static int move_out(struct visits *v, struct mlgen_err *err)
 		if (v->fd < 0)
 			return visits_fail(v, -v->fd, err);
 	}
-	rc = write_out(v, &v->window[v->written % VISITS_WINDOW], BLOCK, v->written, err);
+	rc = write_visits(v, &v->window[v->written % VISITS_WINDOW], BLOCK, v->written, err);
 	if (rc == 0)
 		v->written += BLOCK;
 	return rc;
@@ -88,7 +88,7 @@ int visits_add(struct visits *v, const struct visit *x, uint64_t *number, struct
 	if (!v->window)
 		v->window = mem_array(VISITS_WINDOW, sizeof(*v->window));
 	if (v->count - v->written == VISITS_WINDOW)
-		rc = move_out(v, err);
+		rc = write_block(v, err);
 	if (rc < 0)
 		return rc;
 	v->window[v->count % VISITS_WINDOW] = *x;
@@ -103,8 +103,8 @@ struct visit *visits_at(struct visits *v, uint64_t number)
 	return &v->window[number % VISITS_WINDOW];
 }
 
-static int read_in(const struct visits *v, struct visit *to, uint64_t count, uint64_t number,
-		   struct mlgen_err *err)
+static int read_visits(const struct visits *v, struct visit *to, uint64_t count, uint64_t number,
+		       struct mlgen_err *err)
 {
 	size_t bytes = count * sizeof(*to);
 	off_t at = (off_t)(number * sizeof(*to));
@@ -124,8 +124,8 @@ static int read_in(const struct visits *v, struct visit *to, uint64_t count, uin
 	return 0;
 }
 
-/* The next block; blocks of the file and of the window begin at multiples. */
-static int fill(const struct visits *v, struct visits_cursor *c, struct mlgen_err *err)
+/* Read the next block. Blocks of the file and of the window begin at multiples of BLOCK. */
+static int read_block(const struct visits *v, struct visits_cursor *c, struct mlgen_err *err)
 {
 	uint64_t count = u64_min(BLOCK, v->count - c->next);
 	int rc = 0;
@@ -135,7 +135,7 @@ static int fill(const struct visits *v, struct visits_cursor *c, struct mlgen_er
 	if (!c->block)
 		c->block = mem_array(BLOCK, sizeof(*c->block));
 	if (c->next < v->written)
-		rc = read_in(v, c->block, count, c->next, err);
+		rc = read_visits(v, c->block, count, c->next, err);
 	else if (count)
 		memcpy(c->block, &v->window[c->next % VISITS_WINDOW], count * sizeof(*c->block));
 	c->at = 0;
@@ -147,7 +147,7 @@ int visits_next(const struct visits *v, struct visits_cursor *c, const struct vi
 		struct mlgen_err *err)
 {
 	if (c->at == c->count) {
-		int rc = c->next < v->count ? fill(v, c, err) : 0;
+		int rc = c->next < v->count ? read_block(v, c, err) : 0;
 
 		if (rc < 0 || c->next == v->count) {
 			visits_stop(c);
@@ -173,12 +173,12 @@ int visits_each(struct visits *v, visits_change *change, void *arg, struct mlgen
 	while (rc == 0 && c.next < v->count) {
 		uint64_t first = c.next;
 
-		rc = fill(v, &c, err);
+		rc = read_block(v, &c, err);
 		for (uint32_t i = 0; rc == 0 && i < c.count; i++)
 			change(arg, &c.block[i]);
 		c.next += c.count;
 		if (rc == 0 && first < v->written)
-			rc = write_out(v, c.block, c.count, first, err);
+			rc = write_visits(v, c.block, c.count, first, err);
 		else if (rc == 0)
 			memcpy(&v->window[first % VISITS_WINDOW], c.block,
 			       c.count * sizeof(*c.block));
@@ -187,38 +187,37 @@ int visits_each(struct visits *v, visits_change *change, void *arg, struct mlgen
 	return rc;
 }
 
-/* Files that threads have open at one time; of more the oldest are forgotten. */
-enum { GOING_SLOTS = 1 << 17 };
+/* Capacity for visits in progress. If the table is full, the oldest ones are ended. */
+enum { OPEN_SLOTS = 1 << 17 };
 
-/* A thread that visits a file. */
-struct going {
-	uint64_t number; /* of the visit, + 1; 0 = the slot is empty */
+/* A visit in progress. */
+struct open_visit {
+	uint64_t number; /* visit number + 1; 0 = the slot is empty */
 	uint32_t task, file;
 	/* The thread's opens that were not closed, and its maps that exist. */
 	uint32_t opens, maps;
 	uint32_t places;
-	uint64_t next_off;      /* behind its last read or write */
-	struct specimen *keeps; /* NULL = it is none */
+	uint64_t next_off;         /* end of its last read or write */
+	struct specimen *specimen; /* NULL = its calls are not kept */
 };
 
 struct visiting_task {
-	uint64_t last; /* its last visit, + 1 */
+	uint64_t last; /* number + 1 of its last visit */
 	uint64_t end_ns;
 };
 
-/* Every `stride`-th visit is kept; the stride doubles when there are too many. */
-struct keeping {
+/* Keeps every `stride`-th visit; the stride doubles when there are too many. */
+struct specimen_sampler {
 	struct specimens *to;
-	uint64_t met, stride;
-	uint32_t room;
+	uint64_t count, stride; /* count: visits that began */
 };
 
 struct visiting {
 	struct visits *to;
-	struct going *going; /* GOING_SLOTS, open addressing */
-	uint32_t going_count;
+	struct open_visit *open; /* OPEN_SLOTS, open addressing */
+	uint32_t open_count;
 	struct spill tasks; /* struct visiting_task */
-	struct keeping read, written;
+	struct specimen_sampler read, written;
 };
 
 struct visiting *visiting_new(struct visits *to, struct specimens *read, struct specimens *written)
@@ -226,9 +225,9 @@ struct visiting *visiting_new(struct visits *to, struct specimens *read, struct 
 	struct visiting *v = mem_zalloc(sizeof(*v));
 
 	v->to = to;
-	v->going = mem_array(GOING_SLOTS, sizeof(*v->going));
-	v->read = (struct keeping){ .to = read, .stride = 1 };
-	v->written = (struct keeping){ .to = written, .stride = 1 };
+	v->open = mem_array(OPEN_SLOTS, sizeof(*v->open));
+	v->read = (struct specimen_sampler){ .to = read, .stride = 1 };
+	v->written = (struct specimen_sampler){ .to = written, .stride = 1 };
 	return v;
 }
 
@@ -243,9 +242,9 @@ void visiting_free(struct visiting *v)
 {
 	if (!v)
 		return;
-	for (uint32_t i = 0; i < GOING_SLOTS; i++)
-		specimen_free(v->going[i].keeps);
-	mem_free(v->going);
+	for (uint32_t i = 0; i < OPEN_SLOTS; i++)
+		specimen_free(v->open[i].specimen);
+	mem_free(v->open);
 	spill_free(&v->tasks);
 	mem_free(v);
 }
@@ -260,8 +259,8 @@ void specimens_fini(struct specimens *s)
 
 /* ---- specimens ---- */
 
-/* Drop every other specimen. */
-static void thin_out(struct keeping *k)
+/* Double the stride and drop every other specimen. */
+static void halve_specimens(struct specimen_sampler *k)
 {
 	struct specimens *s = k->to;
 	uint32_t n = 0;
@@ -275,33 +274,22 @@ static void thin_out(struct keeping *k)
 	s->count = n;
 }
 
-static struct specimen *specimen_new(struct keeping *k)
-{
-	uint64_t number = k->met++;
-	struct specimen *s;
-
-	if (number % k->stride)
-		return NULL;
-	s = mem_zalloc(sizeof(*s));
-	s->number = number;
-	return s;
-}
-
-static void keep(struct visiting *v, struct going *g)
+/* Add the specimen of a visit that ends. */
+static void add_specimen(struct visiting *v, struct open_visit *g)
 {
 	const struct visit *x = visits_at(v->to, g->number - 1);
-	struct specimen *s = g->keeps;
-	struct keeping *k;
+	struct specimen *s = g->specimen;
+	struct specimen_sampler *k;
 
-	g->keeps = NULL;
+	g->specimen = NULL;
 	if (!s || !x) {
 		specimen_free(s);
 		return;
 	}
 	k = s->writes ? &v->written : &v->read;
 	if (k->to->count == SPECIMENS_MOST)
-		thin_out(k);
-	/* The stride has grown since the visit began. */
+		halve_specimens(k);
+	/* The stride may have grown since the visit began. */
 	if (s->number % k->stride) {
 		specimen_free(s);
 		return;
@@ -313,9 +301,10 @@ static void keep(struct visiting *v, struct going *g)
 	mem_free(s);
 }
 
-static void keep_call(struct going *g, const struct trace_record *r, const struct visiting_task *t)
+static void add_call(struct open_visit *g, const struct trace_record *r,
+		     const struct visiting_task *t)
 {
-	struct specimen *s = g->keeps;
+	struct specimen *s = g->specimen;
 	uint32_t n;
 
 	if (!s || s->count == SPECIMEN_CALLS_MOST)
@@ -335,59 +324,54 @@ static void keep_call(struct going *g, const struct trace_record *r, const struc
 	};
 }
 
-/* ---- who is at which file ---- */
+/* ---- visits in progress, by thread and file ---- */
 
 static uint32_t slot_of(uint32_t task, uint32_t file)
 {
 	uint64_t key = (uint64_t)task << 32 | file;
 
 	key *= UINT64_C(0x9e3779b97f4a7c15);
-	return (uint32_t)(key >> 40) % GOING_SLOTS;
+	return (uint32_t)(key >> 40) % OPEN_SLOTS;
 }
 
-static struct going *find_going(const struct visiting *v, uint32_t task, uint32_t file)
+static struct open_visit *find_visit(const struct visiting *v, uint32_t task, uint32_t file)
 {
 	uint32_t i = slot_of(task, file);
 
-	while (v->going[i].number && (v->going[i].task != task || v->going[i].file != file))
-		i = (i + 1) % GOING_SLOTS;
-	return &v->going[i];
+	while (v->open[i].number && (v->open[i].task != task || v->open[i].file != file))
+		i = (i + 1) % OPEN_SLOTS;
+	return &v->open[i];
 }
 
-/* Entries that were displaced by this one move up. */
-static void remove_going(struct visiting *v, struct going *g)
+/* End a visit and remove it. Entries that it has displaced move up. */
+static void end_visit(struct visiting *v, struct open_visit *g)
 {
-	uint32_t hole = (uint32_t)(g - v->going), i = hole;
+	uint32_t hole = (uint32_t)(g - v->open), i = hole;
 
+	add_specimen(v, g);
 	for (;;) {
-		i = (i + 1) % GOING_SLOTS;
-		if (!v->going[i].number)
+		i = (i + 1) % OPEN_SLOTS;
+		if (!v->open[i].number)
 			break;
-		uint32_t home = slot_of(v->going[i].task, v->going[i].file);
-		if ((i - home) % GOING_SLOTS < (i - hole) % GOING_SLOTS)
+		uint32_t home = slot_of(v->open[i].task, v->open[i].file);
+		if ((i - home) % OPEN_SLOTS < (i - hole) % OPEN_SLOTS)
 			continue;
-		v->going[hole] = v->going[i];
+		v->open[hole] = v->open[i];
 		hole = i;
 	}
-	v->going[hole] = (struct going){ 0 };
-	v->going_count--;
+	v->open[hole] = (struct open_visit){ 0 };
+	v->open_count--;
 }
 
-static void end_going(struct visiting *v, struct going *g)
-{
-	keep(v, g);
-	remove_going(v, g);
-}
-
-/* End all whose visit is too old to go on; if that is not enough, end all. */
-static void forget(struct visiting *v)
+/* End visits that have left the window; if the table stays half full, end all. */
+static void end_old_visits(struct visiting *v)
 {
 	for (unsigned all = 0; all < 2; all++) {
-		for (uint32_t i = 0; i < GOING_SLOTS; i++)
-			while (v->going[i].number &&
-			       (all || !visits_at(v->to, v->going[i].number - 1)))
-				end_going(v, &v->going[i]);
-		if (v->going_count < GOING_SLOTS / 2)
+		for (uint32_t i = 0; i < OPEN_SLOTS; i++)
+			while (v->open[i].number &&
+			       (all || !visits_at(v->to, v->open[i].number - 1)))
+				end_visit(v, &v->open[i]);
+		if (v->open_count < OPEN_SLOTS / 2)
 			return;
 	}
 }
@@ -407,11 +391,12 @@ static bool opens_to_write(const struct trace_record *r)
 	       r->op == TRACE_WRITE;
 }
 
-/* `of` is the slot of the thread's visit before to the same file, or an empty slot. */
-static int begin_visit(struct visiting *v, struct going *of, const struct trace_record *r,
+/* Begin a visit. `slot` has the thread's visit before to the same file, or is empty. */
+static int begin_visit(struct visiting *v, struct open_visit *slot, const struct trace_record *r,
 		       uint32_t task, bool is_kept, struct mlgen_err *err)
 {
-	struct going g = *of;
+	struct specimen_sampler *k = opens_to_write(r) ? &v->written : &v->read;
+	struct open_visit g = *slot;
 	struct visit x = {
 		.start_ns = r->start_ns,
 		.end_ns = r->start_ns,
@@ -426,19 +411,21 @@ static int begin_visit(struct visiting *v, struct going *of, const struct trace_
 	if (rc < 0)
 		return rc;
 	if (g.number)
-		keep(v, of);
+		add_specimen(v, slot);
 	else
-		v->going_count++;
+		v->open_count++;
 	g.number = number + 1;
 	g.task = task;
 	g.file = r->file;
 	g.places = g.opens ? VISIT_PLACES : 0;
-	g.keeps = NULL;
-	if (is_kept)
-		g.keeps = specimen_new(opens_to_write(r) ? &v->written : &v->read);
-	if (g.keeps)
-		g.keeps->writes = opens_to_write(r);
-	*of = g;
+	g.specimen = NULL;
+	if (is_kept && k->count % k->stride == 0) {
+		g.specimen = mem_zalloc(sizeof(*g.specimen));
+		g.specimen->number = k->count;
+		g.specimen->writes = k == &v->written;
+	}
+	k->count += is_kept;
+	*slot = g;
 	return 0;
 }
 
@@ -448,8 +435,8 @@ static bool moves(const struct trace_record *r)
 	       ((opkind_of(r->op) & (OPKIND_READ | OPKIND_WRITE)) && opkind_bytes(r));
 }
 
-/* Does it go on at another place? */
-static bool is_jump(const struct going *g, const struct visit *x, const struct trace_record *r)
+/* Does the call not begin at the end of the one before? */
+static bool is_jump(const struct open_visit *g, const struct visit *x, const struct trace_record *r)
 {
 	uint64_t slack = r->op == TRACE_FAULT ? FAULT_AROUND_BYTES : 0;
 
@@ -458,22 +445,20 @@ static bool is_jump(const struct going *g, const struct visit *x, const struct t
 	return r->off < g->next_off || r->off - g->next_off > slack;
 }
 
-/* A thread that opened the file goes on in it, also by a map that it made since. */
-static bool stays(const struct going *g, const struct visit *x)
-{
-	return g->opens || (g->maps && x->flags & VISIT_OPENS);
-}
-
 /* Is this the first call of another visit? */
-static bool is_another(const struct going *g, const struct visit *x, const struct trace_record *r)
+static bool begins_visit(const struct open_visit *g, const struct visit *x,
+			 const struct trace_record *r)
 {
-	/* An open behind stat(path) is one with it. */
+	/* A thread that opened the file may close it and continue in a map. */
+	bool has_opened = g->opens || (g->maps && x->flags & VISIT_OPENS);
+
+	/* A stat(path) before the open belongs to the same visit. */
 	if (r->op == TRACE_OPEN)
 		return g->opens == 0 && (x->reads || x->writes || x->flags & VISIT_MAPS);
-	return is_jump(g, x, r) && (!stays(g, x) || g->places >= VISIT_PLACES);
+	return is_jump(g, x, r) && (!has_opened || g->places >= VISIT_PLACES);
 }
 
-static void note_moved(struct visit *x, struct going *g, const struct trace_record *r)
+static void count_moved(struct visit *x, struct open_visit *g, const struct trace_record *r)
 {
 	bool is_write = opkind_of(r->op) & OPKIND_WRITE;
 	uint64_t bytes = r->op == TRACE_FAULT ? 0 : opkind_bytes(r);
@@ -498,7 +483,7 @@ static void note_moved(struct visit *x, struct going *g, const struct trace_reco
 	x->end_off = u64_max(x->end_off, end);
 }
 
-static void note_call(struct visit *x, struct going *g, const struct trace_record *r)
+static void count_call(struct visit *x, struct open_visit *g, const struct trace_record *r)
 {
 	x->calls++;
 	x->end_ns = u64_max(x->end_ns, opkind_end_ns(r));
@@ -519,16 +504,17 @@ static void note_call(struct visit *x, struct going *g, const struct trace_recor
 	case TRACE_READ:
 	case TRACE_WRITE:
 	case TRACE_FAULT:
-		note_moved(x, g, r);
+		count_moved(x, g, r);
 		break;
 	default:
 		break;
 	}
 }
 
-/* A mapped file is visited until it is unmapped, even if its descriptor is closed. */
-static void note_end(struct visiting *v, struct going *g, struct visit *x,
-		     const struct trace_record *r)
+/* Handle a close or munmap. The visit to a mapped file lasts until it is unmapped, even if its
+ * descriptor is closed. */
+static void handle_close(struct visiting *v, struct open_visit *g, struct visit *x,
+			 const struct trace_record *r)
 {
 	uint32_t *held = r->op == TRACE_CLOSE ? &g->opens : &g->maps;
 
@@ -537,52 +523,45 @@ static void note_end(struct visiting *v, struct going *g, struct visit *x,
 	if (*held)
 		--*held;
 	if (!g->opens && !g->maps)
-		end_going(v, g);
+		end_visit(v, g);
 }
 
 static int visit_call(struct visiting *v, const struct trace_record *r, uint32_t task, bool is_kept,
 		      struct mlgen_err *err)
 {
-	struct going *g = find_going(v, task, r->file);
+	struct open_visit *g = find_visit(v, task, r->file);
 	struct visit *x = g->number ? visits_at(v->to, g->number - 1) : NULL;
 
-	if (!x || is_another(g, x, r)) {
+	if (!x || begins_visit(g, x, r)) {
 		int rc = begin_visit(v, g, r, task, is_kept, err);
 
 		if (rc < 0)
 			return rc;
 		x = visits_at(v->to, g->number - 1);
 	}
-	note_call(x, g, r);
-	keep_call(g, r, task_at(v, task));
+	count_call(x, g, r);
+	add_call(g, r, task_at(v, task));
 	task_at(v, task)->last = g->number;
 	if (r->op == TRACE_CLOSE || r->op == TRACE_MUNMAP)
-		note_end(v, g, x, r);
+		handle_close(v, g, x, r);
 	return 0;
-}
-
-/* CPU time is the thread's since its last record: it is of what it did then. */
-static void note_cpu(struct visiting *v, const struct trace_record *r, uint32_t task)
-{
-	struct visiting_task *t = task_at(v, task);
-	struct visit *x = t->last ? visits_at(v->to, t->last - 1) : NULL;
-
-	if (!x || r->cpu_ns == TRACE_UNKNOWN || r->op == TRACE_EXIT)
-		return;
-	x->cpu_ns = (x->cpu_ns == TRACE_UNKNOWN ? 0 : x->cpu_ns) + r->cpu_ns;
 }
 
 int visiting_add(struct visiting *v, const struct trace_record *r, uint32_t task, bool is_kept,
 		 struct mlgen_err *err)
 {
 	bool is_call = opkind_of(r->op) & OPKIND_CALL || r->op == TRACE_FAULT;
+	const struct visiting_task *t = task_at(v, task);
+	struct visit *last = t->last ? visits_at(v->to, t->last - 1) : NULL;
 	int rc = 0;
 
-	note_cpu(v, r, task);
+	/* The thread has used the CPU time since its last record, and so for its last visit. */
+	if (last && r->cpu_ns != TRACE_UNKNOWN && r->op != TRACE_EXIT)
+		last->cpu_ns = (last->cpu_ns == TRACE_UNKNOWN ? 0 : last->cpu_ns) + r->cpu_ns;
 	if (!is_call || opkind_failed(r) || !opkind_has_time(r))
 		return 0;
-	if (v->going_count >= GOING_SLOTS * 3 / 4)
-		forget(v);
+	if (v->open_count >= OPEN_SLOTS * 3 / 4)
+		end_old_visits(v);
 	if (r->file)
 		rc = visit_call(v, r, task, is_kept, err);
 	task_at(v, task)->end_ns = u64_max(task_at(v, task)->end_ns, opkind_end_ns(r));
@@ -591,7 +570,7 @@ int visiting_add(struct visiting *v, const struct trace_record *r, uint32_t task
 
 void visiting_end(struct visiting *v)
 {
-	for (uint32_t i = 0; i < GOING_SLOTS; i++)
-		if (v->going[i].number)
-			keep(v, &v->going[i]);
+	for (uint32_t i = 0; i < OPEN_SLOTS; i++)
+		if (v->open[i].number)
+			add_specimen(v, &v->open[i]);
 }
