@@ -13,25 +13,16 @@
 #include "io/pagecache.h"
 #include "work/plain/plain.h"
 
-/* ---- what relates two options ---- */
+/* ---- checks of options ---- */
 
 #define FAULT(d, j, option, ...)                                                                   \
 	diag_add(d, DIAG_ERROR, job_place(j, option), option ": " __VA_ARGS__)
 
-/* Note options that have no effect, as the trace determines what is done and when. */
-static void check_options(const struct job *j, struct diag *d)
-{
-	static const char *const options[] = { "ramp_time", "time_based", "iodepth", "bs" };
-
-	for (size_t i = 0; i < ARRAY_LEN(options); i++)
-		if (job_is_changed(j, options[i]))
-			diag_add(d, DIAG_NOTE, job_place(j, options[i]),
-				 "%s: is not used by phase=replay, which does what the trace says",
-				 options[i]);
-}
-
 static void replay_check(const struct job *j, struct diag *d)
 {
+	/* The trace determines the operations and their times. */
+	static const char *const unused[] = { "ramp_time", "time_based", "iodepth", "bs" };
+
 	if (!j->replay_trace || !*j->replay_trace)
 		FAULT(d, j, "replay_trace",
 		      "phase=replay needs the trace that is replayed: replay_trace=FILE");
@@ -41,12 +32,16 @@ static void replay_check(const struct job *j, struct diag *d)
 	if (j->engine && !job_touches_files(j) && j->replay_files == REPLAY_TRACED)
 		FAULT(d, j, "replay_files", "ioengine=%s touches no files; use replay_files=own",
 		      j->engine->name);
-	check_options(j, d);
+	for (size_t i = 0; i < ARRAY_LEN(unused); i++)
+		if (job_is_changed(j, unused[i]))
+			diag_add(d, DIAG_NOTE, job_place(j, unused[i]),
+				 "%s: is not used by phase=replay, which does what the trace says",
+				 unused[i]);
 }
 
 /* ---- memory ---- */
 
-/* For each file and each request. */
+/* Memory for each file and for each request. */
 #define FILE_BYTES UINT64_C(80)
 #define REQUEST_BYTES UINT64_C(512)
 
@@ -68,7 +63,7 @@ void replay_need(struct memneed *n, const struct job *j, const struct replay_ops
 		memneed_untouched(n, workers, replay_buffer_bytes(o));
 }
 
-static void replay_put_costs(struct buf *out, const struct job *j)
+static void print_costs(struct buf *out, const struct job *j)
 {
 	memneed_put(out, "replay_threads", j->replay_threads);
 }
@@ -101,7 +96,7 @@ static int replay_init(struct slot *s, struct run_shared *run, struct mlgen_err 
 
 /* ---- rules ---- */
 
-static void replay_activity_forget(struct replay *r)
+static void free_trace(struct replay *r)
 {
 	replay_ops_fini(&r->ops);
 	replay_files_fini(&r->files);
@@ -114,11 +109,11 @@ static int rule_trace(struct slot *s, struct run_shared *run, struct mlgen_err *
 	int rc;
 
 	(void)run;
-	replay_activity_forget(r);
+	free_trace(r);
 	replay_files_init(&r->files, s->job);
 	rc = replay_ops_read(&r->ops, &r->files, s->job, err);
 	if (rc < 0)
-		replay_activity_forget(r);
+		free_trace(r);
 	return rc;
 }
 
@@ -290,28 +285,18 @@ static void drop_cached(const struct slot *s)
 	}
 }
 
-static size_t turn_count(const struct replay *r, const struct job *j)
-{
-	switch (j->replay_order) {
-	case REPLAY_BY_FILE:
-		return (size_t)trace_names_count(r->files.names) + 1;
-	case REPLAY_GLOBAL:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
-static void share(struct slot *s)
+/* Prepare the data that the workers share. */
+static void init_shared(struct slot *s)
 {
 	struct replay *r = replay_of(s);
-	size_t turns = turn_count(r, s->job);
+	size_t names = trace_names_count(r->files.names);
 
 	r->shared.ops = &r->ops;
 	r->shared.files = &r->files;
 	r->shared.positions = mem_array(r->ops.workers, sizeof(*r->shared.positions));
-	if (turns)
-		r->shared.turns = mem_array(turns, sizeof(*r->shared.turns));
+	if (s->job->replay_order != REPLAY_BY_THREAD)
+		r->shared.turns = mem_array(s->job->replay_order == REPLAY_BY_FILE ? names + 1 : 1,
+					    sizeof(*r->shared.turns));
 	r->plain.streams.own = &r->shared;
 	atomic_store(&r->plain.streams.bytes, r->ops.bytes[0] + r->ops.bytes[1]);
 }
@@ -329,7 +314,7 @@ static int replay_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 	if (r->ops.was_incomplete)
 		log_warn("%s: the trace is incomplete; what there is of it is replayed",
 			 s->job->replay_trace);
-	share(s);
+	init_shared(s);
 	plain_begin(s, now_ns);
 	drop_cached(s);
 	slot_begin_work(s, run->cfg.clock, LIVE_IO, 1);
@@ -346,7 +331,7 @@ static void replay_fini(struct slot *s)
 	iofiles_fini(&r->plain.files);
 	mem_free(r->shared.positions);
 	mem_free(r->shared.turns);
-	replay_activity_forget(r);
+	free_trace(r);
 	mem_free(r);
 	s->own = NULL;
 }
@@ -357,7 +342,7 @@ static size_t one_record(const struct slot *s)
 	return 1;
 }
 
-/* ---- its result ---- */
+/* ---- results ---- */
 
 void replay_fill_asked(struct replay_result *to, const struct replay_ops *o, const struct job *j)
 {
@@ -374,7 +359,7 @@ void replay_fill_asked(struct replay_result *to, const struct replay_ops *o, con
 	memcpy(to->left_out, o->left_out, sizeof(to->left_out));
 }
 
-static void collect_done(struct replay_result *to, const struct slot *s)
+static void fill_done(struct replay_result *to, const struct slot *s)
 {
 	const struct replay *r = replay_of(s);
 	struct replay_slices all = { .seconds = r->ops.slice_seconds,
@@ -398,16 +383,6 @@ static void collect_done(struct replay_result *to, const struct slot *s)
 	memcpy(to->slices.items, all.slices, all.count * sizeof(*all.slices));
 }
 
-static void collect_replayed_files(struct io_result *io, const struct slot *s)
-{
-	const struct replay *r = replay_of(s);
-
-	io->files = r->files.files;
-	io->file_bytes = r->files.bytes;
-	io->laid_out_files = r->plain.made_files;
-	io->laid_out_bytes = r->plain.made_bytes;
-}
-
 static void replay_collect(struct job_result *out, size_t record, struct slot *s)
 {
 	const struct replay *r = replay_of(s);
@@ -415,12 +390,15 @@ static void replay_collect(struct job_result *out, size_t record, struct slot *s
 	if (!s->begin_ns)
 		return;
 	out->work = &work_replay;
-	collect_replayed_files(&out->io, s);
-	replay_fill_asked(&out->io.replay, &replay_of(s)->ops, s->job);
+	out->io.files = r->files.files;
+	out->io.file_bytes = r->files.bytes;
+	out->io.laid_out_files = r->plain.made_files;
+	out->io.laid_out_bytes = r->plain.made_bytes;
+	replay_fill_asked(&out->io.replay, &r->ops, s->job);
 	if (r->plain.streams.streams && s->work_begin_ns) {
 		plain_collect_workers(out, record, true, s);
 		out->iodepth_used = out->io.iodepth_least = s->job->engine->reap ? r->ops.depth : 1;
-		collect_done(&out->io.replay, s);
+		fill_done(&out->io.replay, s);
 		return;
 	}
 	plain_collect_none(out, s, r->ops.workers);
@@ -434,7 +412,7 @@ const struct activity replay_activity = {
 	.lower_files = "replay_threads",
 	.requests = requests,
 	.need = replay_memory,
-	.put_costs = replay_put_costs,
+	.put_costs = print_costs,
 	.lower = "replay_threads",
 	.prepare = replay_activity_prepare,
 	.start = replay_start,

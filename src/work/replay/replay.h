@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.h - phase=replay: the operations of a trace, done again. */
+/* replay.h - phase=replay: performs the operations of a trace again. */
 #pragma once
 
 /*
- * A replay reads a trace into lanes, one for each thread of the trace that did I/O, and workers
- * that play them: at the times of the trace, or as fast as each lane's order allows. Files below
- * its directory stand for those of the trace, and are made as the trace asks. What it reports and
- * much of what it does in a run it shares with plain jobs (work/plain).
+ * A replay reads the operations of each thread of a trace. Workers perform them at the times of the
+ * trace, or as fast as their order allows. Files below the job's directory stand for the files of
+ * the trace, and are made if they are missing. Reports, and much of a run, are shared with plain
+ * jobs (work/plain).
  */
 
 #include "job/job.h"

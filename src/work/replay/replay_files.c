@@ -51,37 +51,8 @@ int replay_flags_unseen(const struct job *j, const struct replay_files *f, uint3
 
 /* ---- one name for each file below the directory ---- */
 
-/* The part of a name that is too long that messages show. */
+/* Bytes of a name that is too long that messages show. */
 #define SHOWN_BYTES 160
-
-static int name_too_long(const struct replay_files *f, uint32_t id, struct mlgen_err *err)
-{
-	return mlgen_fail(err, -ENAMETOOLONG,
-			  "%s: %s below %s; name a directory with a shorter path, or another "
-			  "filesystem: %.*s...",
-			  f->job->replay_trace ? f->job->replay_trace : "replay_trace",
-			  strerror(ENAMETOOLONG), f->directory, SHOWN_BYTES,
-			  trace_names_text(f->names, id, NULL));
-}
-
-/* Join two names; the second one stays. */
-static void replay_files_names_join(struct replay_files *f, uint32_t id, uint32_t stays)
-{
-	struct replay_file *from = replay_file(f, id);
-	struct replay_file *to = replay_file(f, stays);
-
-	to->flags |= from->flags;
-	to->bytes = u64_max(to->bytes, from->bytes);
-	from->flags |= REPLAY_FILE_ALIAS;
-}
-
-/* Go one step back, but not before `root` bytes. */
-static size_t step_back(const char *out, size_t root, size_t len)
-{
-	while (len > root && out[--len] != '/')
-		;
-	return len;
-}
 
 /*
  * Append the steps of `path` to the first `root` bytes of `out`, each with a slash before it. ".."
@@ -95,7 +66,8 @@ static int replay_add_steps(char out[PATH_MAX], size_t root, const char *path)
 		size_t step = strcspn(path, "/");
 
 		if (step == 2 && path[0] == '.' && path[1] == '.') {
-			len = step_back(out, root, len);
+			while (len > root && out[--len] != '/')
+				;
 		} else if (step && (step > 1 || *path != '.')) {
 			if (step > NAME_MAX || len + 1 + step >= PATH_MAX)
 				return -ENAMETOOLONG;
@@ -109,18 +81,31 @@ static int replay_add_steps(char out[PATH_MAX], size_t root, const char *path)
 	return 0;
 }
 
-static int replay_files_names_settle(struct replay_files *f, uint32_t id, struct mlgen_err *err)
+/* Make a name an alias of its path without "." and "..", unless they are equal. */
+static int resolve_name(struct replay_files *f, uint32_t id, struct mlgen_err *err)
 {
 	size_t bytes;
 	const char *name = trace_names_text(f->names, id, &bytes);
+	struct replay_file *from, *to;
 	char path[PATH_MAX];
+	uint32_t other;
 
 	if (replay_files_path(f, id, path) != 0 || replay_add_steps(path, 0, name) != 0)
-		return name_too_long(f, id, err);
+		return mlgen_fail(err, -ENAMETOOLONG,
+				  "%s: %s below %s; name a directory with a shorter path, or "
+				  "another filesystem: %.*s...",
+				  f->job->replay_trace ? f->job->replay_trace : "replay_trace",
+				  strerror(ENAMETOOLONG), f->directory, SHOWN_BYTES, name);
 	if (*path == '\0')
 		memcpy(path, "/", 2);
-	if (strlen(path) != bytes || memcmp(path, name, bytes) != 0)
-		replay_files_names_join(f, id, replay_files_id(f, path, strlen(path)));
+	if (strlen(path) == bytes && memcmp(path, name, bytes) == 0)
+		return 0;
+	other = replay_files_id(f, path, strlen(path));
+	from = replay_file(f, id);
+	to = replay_file(f, other);
+	to->flags |= from->flags;
+	to->bytes = u64_max(to->bytes, from->bytes);
+	from->flags |= REPLAY_FILE_ALIAS;
 	return 0;
 }
 
@@ -167,7 +152,7 @@ static void infer_above(struct replay_file *file, struct replay_file *above)
 		file->flags &= ~(unsigned)REPLAY_FILE_PRESENT;
 }
 
-static void infer(const struct replay_files *f, uint32_t id)
+static void infer_flags(const struct replay_files *f, uint32_t id)
 {
 	const char *name = trace_names_text(f->names, id, NULL);
 	struct replay_file *file = replay_file(f, id), *above;
@@ -206,7 +191,7 @@ static int check_above(const struct replay_files *f, uint32_t id, struct mlgen_e
 	return 0;
 }
 
-static void replay_files_names_count(struct replay_files *f, uint32_t id)
+static void count_file(struct replay_files *f, uint32_t id)
 {
 	const struct replay_file *file = replay_file(f, id);
 
@@ -236,10 +221,10 @@ int replay_names_settle(struct replay_files *f, struct mlgen_err *err)
 		unsigned flags = replay_file(f, id)->flags;
 
 		if (flags && !(flags & REPLAY_FILE_ALIAS) && !replay_file_is_traced(f, id))
-			r = replay_files_names_settle(f, id, err);
+			r = resolve_name(f, id, err);
 	}
 	for (uint32_t id = 1; id <= trace_names_count(f->names) && r == 0; id++)
-		infer(f, id);
+		infer_flags(f, id);
 	f->files = f->bytes = f->changed_files = 0;
 	f->uses_directory = false;
 	for (uint32_t id = 1; id <= trace_names_count(f->names) && r == 0; id++) {
@@ -247,7 +232,7 @@ int replay_names_settle(struct replay_files *f, struct mlgen_err *err)
 
 		if (!flags || flags & REPLAY_FILE_ALIAS)
 			continue;
-		replay_files_names_count(f, id);
+		count_file(f, id);
 		if (!replay_file_is_below(f, id))
 			continue;
 		f->uses_directory = true;
@@ -269,9 +254,9 @@ size_t replay_names_made_above(const struct replay_files *f, uint32_t id)
 		const struct replay_file *above = file_above(f, name, slash);
 		unsigned flags = above ? above->flags : 0;
 		bool is_folder = flags & REPLAY_FILE_FOLDER;
-		bool was_there = flags & REPLAY_FILE_PRESENT;
+		bool was_present = flags & REPLAY_FILE_PRESENT;
 
-		if (flags && is_folder != was_there)
+		if (flags && is_folder != was_present)
 			return (size_t)(slash - name);
 	}
 	return 0;
@@ -279,16 +264,17 @@ size_t replay_names_made_above(const struct replay_files *f, uint32_t id)
 
 /* ---- does the directory hold files of the trace? ---- */
 
-/* This many names are resolved; of more names, every n-th. Names that begin with the directory are
- * all checked. */
+/* Up to this many names are resolved; of more names, every n-th one. Names that begin with the
+ * directory are all checked. */
 #define FOLLOWED_NAMES 16384u
 
-/* The last folder is remembered, as names are often in the folder of the name before. */
-struct apart {
+/* State of the check. The last folder is kept, as names are often in the folder of the name before.
+ */
+struct apart_check {
 	const struct replay_files *f;
 	bool is_marked;
-	char folder[PATH_MAX]; /* as the trace has it */
-	char real[PATH_MAX];   /* "" = it does not exist */
+	char folder[PATH_MAX]; /* path in the trace */
+	char real[PATH_MAX];   /* "" = the folder does not exist */
 };
 
 static bool is_in(const char *directory, const char *path)
@@ -299,7 +285,7 @@ static bool is_in(const char *directory, const char *path)
 }
 
 /* Find the real path of the folder of a name. False if it does not exist. */
-static bool follow_folder(struct apart *x, const char *name)
+static bool follow_folder(struct apart_check *x, const char *name)
 {
 	const char *slash = strrchr(name, '/');
 	size_t bytes = slash ? (size_t)(slash - name) + 1 : 0;
@@ -315,7 +301,8 @@ static bool follow_folder(struct apart *x, const char *name)
 	return *x->real;
 }
 
-static int not_apart(const struct apart *x, uint32_t id, const char *real, struct mlgen_err *err)
+static int not_apart(const struct apart_check *x, uint32_t id, const char *real,
+		     struct mlgen_err *err)
 {
 	char here[PATH_MAX];
 
@@ -327,7 +314,7 @@ static int not_apart(const struct apart *x, uint32_t id, const char *real, struc
 			  x->f->directory, real);
 }
 
-static int check_apart(struct apart *x, uint32_t id, struct mlgen_err *err)
+static int check_apart(struct apart_check *x, uint32_t id, struct mlgen_err *err)
 {
 	const char *name = trace_names_text(x->f->names, id, NULL);
 	const char *slash = strrchr(name, '/');
@@ -347,7 +334,7 @@ static int check_apart(struct apart *x, uint32_t id, struct mlgen_err *err)
 
 int replay_traced_check_apart(const struct replay_files *f, bool is_marked, struct mlgen_err *err)
 {
-	struct apart x = { .f = f, .is_marked = is_marked };
+	struct apart_check x = { .f = f, .is_marked = is_marked };
 	uint32_t names = trace_names_count(f->names);
 	uint32_t step = names / FOLLOWED_NAMES + 1;
 	int r = 0;
@@ -359,11 +346,11 @@ int replay_traced_check_apart(const struct replay_files *f, bool is_marked, stru
 	return r;
 }
 
-/* ---- can the files of the trace be replayed themselves? ---- */
+/* ---- can the files of the trace be used themselves? ---- */
 
-/* The first file that cannot be, and why. */
-struct unfit {
-	uint64_t wrong;
+/* The first file that cannot be used, and the reason. */
+struct unusable {
+	uint64_t count; /* number of such files */
 	int code;
 	uint32_t id;
 	char why[256];
@@ -432,13 +419,14 @@ static int look_at_traced(const char *name, const struct replay_file *file, char
 	return r;
 }
 
-static int traced_fail(const struct replay_files *f, const struct unfit *t, struct mlgen_err *err)
+static int traced_fail(const struct replay_files *f, const struct unusable *t,
+		       struct mlgen_err *err)
 {
 	char n[UNITS_TEXT_BYTES], more[96] = "";
 
-	if (t->wrong > 1)
+	if (t->count > 1)
 		snprintf(more, sizeof(more), "; so it is with %s of its files",
-			 units_human_count(n, t->wrong));
+			 units_human_count(n, t->count));
 	return mlgen_fail(err, t->code,
 			  "%s: %s%s; replay_files=traced reads the files that the trace names, "
 			  "replay_files=own makes such files",
@@ -447,7 +435,7 @@ static int traced_fail(const struct replay_files *f, const struct unfit *t, stru
 
 int replay_traced_look(const struct replay_files *f, struct mlgen_err *err)
 {
-	struct unfit t = { 0 };
+	struct unusable t = { 0 };
 
 	for (uint32_t id = 1; id <= trace_names_count(f->names); id++) {
 		const struct replay_file *file = replay_file(f, id);
@@ -457,13 +445,13 @@ int replay_traced_look(const struct replay_files *f, struct mlgen_err *err)
 		if (!(file->flags & REPLAY_FILE_PRESENT) || !replay_file_is_traced(f, id))
 			continue;
 		r = look_at_traced(trace_names_text(f->names, id, NULL), file, why, sizeof(why));
-		if (r && t.wrong++ == 0) {
+		if (r && t.count++ == 0) {
 			t.code = r;
 			t.id = id;
 			memcpy(t.why, why, sizeof(why));
 		}
 	}
-	return t.wrong ? traced_fail(f, &t, err) : 0;
+	return t.count ? traced_fail(f, &t, err) : 0;
 }
 
 /* ---- files ---- */
@@ -474,7 +462,7 @@ size_t replay_root(const char *directory)
 }
 
 /* The length of `path` without its last step; "/" stays as it is. */
-static size_t above(const char *path, size_t bytes)
+static size_t parent_bytes(const char *path, size_t bytes)
 {
 	while (bytes > 0 && path[bytes - 1] != '/')
 		bytes--;
@@ -483,20 +471,20 @@ static size_t above(const char *path, size_t bytes)
 	return bytes;
 }
 
-/* Steps that do not exist are appended as they are. */
+/* The real path of a directory. Steps that do not exist are appended unchanged. */
 static char *real_directory(const char *path)
 {
 	char *part = mem_strdup(path);
-	size_t there = strlen(path);
+	size_t bytes = strlen(path); /* length of the existing part */
 	char real[PATH_MAX];
-	bool found;
+	bool is_real;
 
-	while (!(found = realpath(there ? part : ".", real)) && there) {
-		there = above(part, there);
-		part[there] = '\0';
+	while (!(is_real = realpath(bytes ? part : ".", real)) && bytes) {
+		bytes = parent_bytes(part, bytes);
+		part[bytes] = '\0';
 	}
 	mem_free(part);
-	if (!found || replay_add_steps(real, replay_root(real), path + there) != 0)
+	if (!is_real || replay_add_steps(real, replay_root(real), path + bytes) != 0)
 		return mem_strdup(path);
 	return mem_strdup(*real ? real : "/");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_files_make.c - find out which files of a replay are missing, and make them. */
+/* replay_files_make.c - finds the missing files of a replay, and makes them. */
 #include "work/replay/replay_internal.h"
 
 #include <dirent.h>
@@ -31,12 +31,12 @@ struct replay_parts {
 	struct datadir dir;
 	uint64_t large_bytes;         /* files of at least this size are written in pieces */
 	uint32_t large;               /* id of the file that is written in pieces */
-	_Atomic uint64_t pieces_left; /* of that file */
+	_Atomic uint64_t pieces_left; /* pieces of `large` that are not written yet */
 };
 
-/* The directory, which is held open, and whether it is mlgen's. */
+/* The directory, which stays open, and whether mlgen made it for a replay. */
 struct replay_place {
-	int fd;         /* files.h; negative = the directory does not exist */
+	int fd;         /* below_hold(); negative = the directory does not exist */
 	bool is_empty;  /* or missing */
 	bool is_marked; /* has REPLAY_MARKER */
 };
@@ -44,20 +44,19 @@ struct replay_place {
 /* ---- which files exist ---- */
 
 /* The state while files are looked up. */
-struct looking {
+struct file_lookup {
 	struct replay_files *f;
 	struct replay_place place;
-	char path[PATH_MAX]; /* of the file */
-	/* Its folder, which is often that of the file before. */
-	char folder[PATH_MAX];
-	int folder_fd; /* or -errno; -EBADF = none yet */
+	char path[PATH_MAX];   /* path of the file */
+	char folder[PATH_MAX]; /* folder of the last file, which often has the next file, too */
+	int folder_fd;         /* or -errno; -EBADF = none yet */
 };
 
 /* ---- the directory ---- */
 
 static const char marker_part[] = JSONFILE_PART(REPLAY_MARKER);
 
-static bool is_a_name_of_ours(const char *name)
+static bool is_reserved(const char *name)
 {
 	static const char *const ours[] = { ".", "..", "lost+found", DIRLOCK_NAME, marker_part };
 
@@ -79,7 +78,7 @@ static int is_empty(int dir_fd, bool *empty)
 		close(fd);
 	*empty = true;
 	while (d && *empty && (e = readdir(d)))
-		*empty = is_a_name_of_ours(e->d_name);
+		*empty = is_reserved(e->d_name);
 	if (d)
 		closedir(d);
 	return r;
@@ -93,15 +92,8 @@ static int directory_fail(const struct replay_files *f, int code, struct mlgen_e
 			  dirs_in_the_way(way, f->directory, code));
 }
 
-static void replay_place_leave(struct replay_place *p)
-{
-	if (p->fd >= 0)
-		close(p->fd);
-	p->fd = -1;
-}
-
 /* Open the directory. 0, also if it does not exist, or -errno with err. */
-static int replay_place_look(struct replay_place *p, const struct replay_files *f,
+static int replay_place_open(struct replay_place *p, const struct replay_files *f,
 			     struct mlgen_err *err)
 {
 	struct stat st;
@@ -120,7 +112,7 @@ static int replay_place_look(struct replay_place *p, const struct replay_files *
 		r = is_empty(p->fd, &p->is_empty);
 	if (r == 0)
 		return 0;
-	replay_place_leave(p);
+	close(p->fd);
 	return directory_fail(f, r, err);
 }
 
@@ -140,7 +132,7 @@ static void count_missing(struct replay_files *f, struct replay_file *file)
 	f->largest_missing = u64_max(f->largest_missing, file->bytes);
 }
 
-static int in_the_way(const struct looking *x, struct mlgen_err *err)
+static int fail_in_the_way(const struct file_lookup *x, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EEXIST,
 			  "%s: is in the way, and there is no %s in %s that says mlgen made it for "
@@ -148,8 +140,8 @@ static int in_the_way(const struct looking *x, struct mlgen_err *err)
 			  x->path, REPLAY_MARKER, x->f->directory);
 }
 
-static int wrong_kind(const struct looking *x, const struct stat *st, bool is_folder,
-		      struct mlgen_err *err)
+static int fail_wrong_kind(const struct file_lookup *x, const struct stat *st, bool is_folder,
+			   struct mlgen_err *err)
 {
 	const char *other = S_ISLNK(st->st_mode) ? "a symbolic link" : filekind_other(st->st_mode);
 
@@ -158,8 +150,8 @@ static int wrong_kind(const struct looking *x, const struct stat *st, bool is_fo
 			  x->path, other ? other : "a regular file", is_folder ? "folder" : "file");
 }
 
-static int check_access(const struct looking *x, const struct replay_file *file, const char *name,
-			struct mlgen_err *err)
+static int check_access(const struct file_lookup *x, const struct replay_file *file,
+			const char *name, struct mlgen_err *err)
 {
 	bool writes = file->flags & REPLAY_FILE_CHANGED;
 
@@ -171,7 +163,7 @@ static int check_access(const struct looking *x, const struct replay_file *file,
 
 /* Does an existing file fit? A file with several names is not written to, as all of them would
  * change. */
-static bool is_as_it_should_be(const struct replay_file *file, const struct stat *st)
+static bool fits(const struct replay_file *file, const struct stat *st)
 {
 	if (file->flags & REPLAY_FILE_CHANGED && st->st_nlink > 1)
 		return false;
@@ -179,7 +171,7 @@ static bool is_as_it_should_be(const struct replay_file *file, const struct stat
 }
 
 /* A file that was made for a trace that only writes it has no content to read. */
-static bool has_holes(const struct looking *x, const struct replay_file *file, const char *name)
+static bool has_holes(const struct file_lookup *x, const struct replay_file *file, const char *name)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC;
 	off_t hole;
@@ -207,7 +199,7 @@ static bool may_be_folder(const struct replay_file *file)
 		(flags & REPLAY_FILE_MADE && !(flags & REPLAY_FILE_PRESENT)));
 }
 
-static int check_existing(struct looking *x, struct replay_file *file, const char *name,
+static int check_existing(struct file_lookup *x, struct replay_file *file, const char *name,
 			  const struct stat *st, struct mlgen_err *err)
 {
 	bool is_folder = file->flags & REPLAY_FILE_FOLDER;
@@ -216,13 +208,13 @@ static int check_existing(struct looking *x, struct replay_file *file, const cha
 	    (x->place.is_marked || !(file->flags & REPLAY_FILE_CHANGED)))
 		return 0;
 	if (is_folder ? !S_ISDIR(st->st_mode) : !S_ISREG(st->st_mode))
-		return wrong_kind(x, st, is_folder, err);
+		return fail_wrong_kind(x, st, is_folder, err);
 	if (!x->place.is_marked &&
-	    (file->flags & REPLAY_FILE_CHANGED || (!is_folder && !is_as_it_should_be(file, st))))
-		return in_the_way(x, err);
+	    (file->flags & REPLAY_FILE_CHANGED || (!is_folder && !fits(file, st))))
+		return fail_in_the_way(x, err);
 	if (is_folder)
 		return 0;
-	if (is_as_it_should_be(file, st) && !has_holes(x, file, name))
+	if (fits(file, st) && !has_holes(x, file, name))
 		return check_access(x, file, name, err);
 	if (file->flags & REPLAY_FILE_PRESENT) {
 		count_missing(x->f, file);
@@ -234,7 +226,7 @@ static int check_existing(struct looking *x, struct replay_file *file, const cha
 			  x->path);
 }
 
-static int folder_fail(const struct looking *x, int code, struct mlgen_err *err)
+static int folder_fail(const struct file_lookup *x, int code, struct mlgen_err *err)
 {
 	char way[DIRS_WAY_BYTES];
 
@@ -246,7 +238,7 @@ static int folder_fail(const struct looking *x, int code, struct mlgen_err *err)
 
 /* Open the folder of x->path as x->folder_fd; *name is the last step of the path. 0 or -errno,
  * without err. */
-static int hold_folder(struct looking *x, const char **name)
+static int open_folder(struct file_lookup *x, const char **name)
 {
 	const char *below = x->path + replay_root(x->f->directory);
 	const char *slash;
@@ -268,21 +260,21 @@ static int hold_folder(struct looking *x, const char **name)
 
 /* The folder of a file does not exist (-ENOENT or -ENOTDIR). If the trace makes that folder, the
  * folder above it has to exist. */
-static int has_no_folder(struct looking *x, uint32_t id, int code, struct mlgen_err *err)
+static int handle_no_folder(struct file_lookup *x, uint32_t id, int code, struct mlgen_err *err)
 {
 	size_t made_above = replay_names_made_above(x->f, id);
 	const char *name;
 
 	if (made_above) {
 		x->path[replay_root(x->f->directory) + made_above] = '\0';
-		code = hold_folder(x, &name);
+		code = open_folder(x, &name);
 	}
 	if (code == -ENOENT)
 		count_missing(x->f, replay_file(x->f, id));
 	return code && code != -ENOENT ? folder_fail(x, code, err) : 0;
 }
 
-static int look_at_file(struct looking *x, uint32_t id, struct mlgen_err *err)
+static int look_at_file(struct file_lookup *x, uint32_t id, struct mlgen_err *err)
 {
 	struct replay_file *file = replay_file(x->f, id);
 	const char *name;
@@ -295,9 +287,9 @@ static int look_at_file(struct looking *x, uint32_t id, struct mlgen_err *err)
 		return 0;
 	}
 	replay_files_path(x->f, id, x->path); /* cannot fail: its length was checked */
-	r = hold_folder(x, &name);
+	r = open_folder(x, &name);
 	if (r == -ENOENT || r == -ENOTDIR)
-		return has_no_folder(x, id, r, err);
+		return handle_no_folder(x, id, r, err);
 	if (r)
 		return folder_fail(x, r, err);
 	if (fstatat(x->folder_fd, *name ? name : ".", &st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -311,22 +303,7 @@ static int look_at_file(struct looking *x, uint32_t id, struct mlgen_err *err)
 
 /* ---- all files ---- */
 
-/* Nothing is made next to the files of others. */
-static int check_place(const struct looking *x, struct mlgen_err *err)
-{
-	const struct replay_files *f = x->f;
-
-	if (x->place.is_empty || x->place.is_marked ||
-	    !(f->missing_files || f->missing_folders || f->changed_files))
-		return 0;
-	return mlgen_fail(err, -ENOTEMPTY,
-			  "directory: %s: is not empty, and there is no %s in it that says mlgen "
-			  "made it for a replay; name one that is empty or new, such as %s/replay",
-			  f->directory, REPLAY_MARKER,
-			  replay_root(f->directory) ? f->directory : "");
-}
-
-static int look_below(struct looking *x, struct mlgen_err *err)
+static int look_below(struct file_lookup *x, struct mlgen_err *err)
 {
 	struct replay_files *f = x->f;
 	int r = 0;
@@ -340,12 +317,20 @@ static int look_below(struct looking *x, struct mlgen_err *err)
 			r = look_at_file(x, id, err);
 	if (x->folder_fd >= 0)
 		close(x->folder_fd);
-	return r ? r : check_place(x, err);
+	/* mlgen makes no files next to files that are not its own. */
+	if (r || x->place.is_empty || x->place.is_marked ||
+	    !(f->missing_files || f->missing_folders || f->changed_files))
+		return r;
+	return mlgen_fail(err, -ENOTEMPTY,
+			  "directory: %s: is not empty, and there is no %s in it that says mlgen "
+			  "made it for a replay; name one that is empty or new, such as %s/replay",
+			  f->directory, REPLAY_MARKER,
+			  replay_root(f->directory) ? f->directory : "");
 }
 
 int replay_files_look(struct replay_files *f, struct mlgen_err *err)
 {
-	struct looking x = { .f = f, .folder_fd = -EBADF };
+	struct file_lookup x = { .f = f, .folder_fd = -EBADF };
 	int r = replay_names_settle(f, err);
 
 	if (r || !job_touches_files(f->job))
@@ -354,15 +339,16 @@ int replay_files_look(struct replay_files *f, struct mlgen_err *err)
 		r = replay_traced_look(f, err);
 	if (r || !f->uses_directory)
 		return r;
-	r = replay_place_look(&x.place, f, err);
+	r = replay_place_open(&x.place, f, err);
 	if (r)
 		return r;
 	r = look_below(&x, err);
-	replay_place_leave(&x.place);
+	if (x.place.fd >= 0)
+		close(x.place.fd);
 	return r;
 }
 
-/* ---- may they be made? ---- */
+/* ---- checks before files are made ---- */
 
 int replay_files_check_writable(const struct replay_files *f, struct mlgen_err *err)
 {
@@ -402,9 +388,9 @@ int replay_files_check_room(const struct replay_files *f, bool allow_fill, struc
 	return filemaker_check_room(&room, err);
 }
 
-/* ---- one file on its way ---- */
+/* ---- making one file ---- */
 
-static void put_no_room(const struct newfile *x, const char *left, char *out, size_t size)
+static void print_no_room(const struct newfile *x, const char *left, char *out, size_t size)
 {
 	iolayout_no_room(x, left, "another directory=", out, size);
 }
@@ -412,9 +398,7 @@ static void put_no_room(const struct newfile *x, const char *left, char *out, si
 const struct newfile_kind replay_part_kind = { .suffix = ".mlgen-part",
 					       .replaces = true,
 					       .next = iocontent_next,
-					       .put_no_room = put_no_room };
-
-/* ---- one file ---- */
+					       .put_no_room = print_no_room };
 
 static const struct replay_file *file_of(const struct crew_worker *w, uint32_t id)
 {
@@ -437,7 +421,7 @@ static int set_part(struct crew_worker *w, uint32_t id)
 }
 
 /* Set w->path and w->part, and make and open the folder of the file. */
-static int reach(struct crew_worker *w, uint32_t id, struct mlgen_err *err)
+static int prepare_paths(struct crew_worker *w, uint32_t id, struct mlgen_err *err)
 {
 	const struct replay_parts *p = w->owner;
 	int r = replay_files_path(p->f, id, w->path);
@@ -484,25 +468,8 @@ static int open_new(struct newfile *x, struct mlgen_err *err)
 	return r < 0 ? newfile_failed(x, opstat_name(MLGEN_OPEN), r, err) : 0;
 }
 
-static int write_bytes(struct newfile *x, bool has_content, struct mlgen_err *err)
-{
-	int r = x->bytes ? iocontent_allocate(x, has_content, err) : 0;
-
-	if (r || has_content)
-		return r ? r : iocontent_fill(x, err);
-	count_add_shared(&x->maker->progress->bytes_done, x->bytes);
-	return 0;
-}
-
-static bool is_missing(const struct crew_worker *w, uint32_t id)
-{
-	unsigned flags = file_of(w, id)->flags;
-
-	return flags & REPLAY_FILE_MISSING && !(flags & REPLAY_FILE_FOLDER);
-}
-
-/* No other worker reads the flags of this file. */
-static void has_been_made(const struct crew_worker *w, uint32_t id)
+/* Clear the flag after the file was made. No other worker reads the flags of this file. */
+static void clear_missing(const struct crew_worker *w, uint32_t id)
 {
 	const struct replay_parts *p = w->owner;
 
@@ -519,7 +486,7 @@ static bool replay_part_is_large(const struct replay_parts *p, uint32_t id)
 
 /*
  * Tasks of a crew whose owner is the struct replay_parts; 0, CREW_STOPPED, or -errno with err. The
- * index is the id of a name, - 1.
+ * index is the id of a name - 1.
  *
  * _folder: make a folder, or the folders above a file that the trace makes. _make: make the file if
  * it is missing and not large.
@@ -548,24 +515,31 @@ static int replay_part_folder(struct crew_worker *w, uint64_t index, struct mlge
 static int replay_part_make(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	uint32_t id = (uint32_t)index + 1;
+	unsigned flags = file_of(w, id)->flags;
+	bool has_content = flags & REPLAY_FILE_READ;
 	struct newfile x;
 	int r;
 
-	if (!is_missing(w, id) || replay_part_is_large(w->owner, id))
+	if (!(flags & REPLAY_FILE_MISSING) || flags & REPLAY_FILE_FOLDER ||
+	    replay_part_is_large(w->owner, id))
 		return 0;
-	r = reach(w, id, err);
+	r = prepare_paths(w, id, err);
 	if (r)
 		return r;
 	x = part_of(w, id, O_CREAT | O_EXCL);
 	r = open_new(&x, err);
 	if (r)
 		return r;
-	r = write_bytes(&x, file_of(w, id)->flags & REPLAY_FILE_READ, err);
+	r = x.bytes ? iocontent_allocate(&x, has_content, err) : 0;
+	if (r == 0 && has_content)
+		r = iocontent_fill(&x, err);
+	else if (r == 0)
+		count_add_shared(&x.maker->progress->bytes_done, x.bytes);
 	r = newfile_end(&x, r, true, err);
 	if (r)
 		crew_do(w, MLGEN_UNLINK, &x.file);
 	else
-		has_been_made(w, id);
+		clear_missing(w, id);
 	return r;
 }
 
@@ -577,7 +551,7 @@ static int replay_part_begin(struct crew_worker *w, uint64_t index, struct mlgen
 {
 	const struct replay_parts *p = w->owner;
 	struct newfile x;
-	int r = reach(w, p->large, err);
+	int r = prepare_paths(w, p->large, err);
 
 	(void)index;
 	if (r)
@@ -594,7 +568,7 @@ static int replay_part_piece(struct crew_worker *w, uint64_t index, struct mlgen
 	struct replay_parts *p = w->owner;
 	struct newfile x;
 	uint64_t left;
-	int r = reach(w, p->large, err);
+	int r = prepare_paths(w, p->large, err);
 
 	if (r)
 		return r;
@@ -608,7 +582,7 @@ static int replay_part_piece(struct crew_worker *w, uint64_t index, struct mlgen
 	left = r ? 0 : atomic_fetch_sub_explicit(&p->pieces_left, 1, memory_order_acq_rel);
 	r = newfile_end(&x, r, left == 1, err);
 	if (r == 0 && left == 1)
-		has_been_made(w, p->large);
+		clear_missing(w, p->large);
 	return r;
 }
 
@@ -616,7 +590,7 @@ static int replay_part_drop(struct crew_worker *w, uint64_t index, struct mlgen_
 {
 	const struct replay_parts *p = w->owner;
 	struct newfile x;
-	int r = reach(w, p->large, err);
+	int r = prepare_paths(w, p->large, err);
 
 	(void)index;
 	if (r)
@@ -626,27 +600,27 @@ static int replay_part_drop(struct crew_worker *w, uint64_t index, struct mlgen_
 	return r == -ENOENT ? 0 : r;
 }
 
-/* ---- making ---- */
+/* ---- making all files ---- */
 
 /* A file with more than its share of all bytes is written by all workers together, in at least two
  * pieces. Each other file is written by one worker. */
 #define LARGE_SHARE 8
 #define LARGE_LEAST (UINT64_C(128) << 20)
 
-struct making {
+struct replay_making {
 	struct replay_files *f;
 	struct replay_files_maker *m;
 	struct filemaker maker;
 	struct replay_parts parts;
 	struct dirlock lock;
-	uint64_t asked_files; /* missing at first */
-	bool has_content;     /* otherwise files only have space */
+	uint64_t asked_files; /* number of missing files at the beginning */
+	bool has_content;     /* some file has content, and not only space */
 	bool is_announced;
 };
 
 /* ---- the directory ---- */
 
-static int write_marker(const struct making *x, struct mlgen_err *err)
+static int write_marker(const struct replay_making *x, struct mlgen_err *err)
 {
 	json_t *root = json_pack("{s:i}", "mlgen_replay", 1);
 	int r = root ? jsonfile_replace(x->parts.dir.fd, REPLAY_MARKER, root, true) : -ENOMEM;
@@ -656,7 +630,7 @@ static int write_marker(const struct making *x, struct mlgen_err *err)
 		 : 0;
 }
 
-static int open_directory(struct making *x, struct mlgen_err *err)
+static int open_directory(struct replay_making *x, struct mlgen_err *err)
 {
 	char *path = mem_strdup(x->f->directory);
 	int r = dirs_make(path, &x->m->started);
@@ -673,7 +647,7 @@ static int open_directory(struct making *x, struct mlgen_err *err)
 
 /* Sync the names of all folders at once, as there is no list of them. A filesystem without syncfs()
  * does not need it. */
-static void sync_names(const struct making *x)
+static void sync_names(const struct replay_making *x)
 {
 	int fd = openat(x->parts.dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -685,27 +659,27 @@ static void sync_names(const struct making *x)
 
 /* ---- files ---- */
 
-static void replay_files_make_announce(const void *arg, const char *time)
+static void announce(const void *arg, const char *time)
 {
-	const struct making *x = arg;
+	const struct replay_making *x = arg;
 
 	iolayout_say(x->f->job, &x->maker, x->f->directory, x->has_content ? time : NULL);
 }
 
 /* Run a task. The first one that takes time announces all files that are to be made. */
-static int run(struct making *x,
-	       int (*each)(struct crew_worker *w, uint64_t index, struct mlgen_err *err),
-	       uint64_t n, struct mlgen_err *err)
+static int run_task(struct replay_making *x,
+		    int (*each)(struct crew_worker *w, uint64_t index, struct mlgen_err *err),
+		    uint64_t n, struct mlgen_err *err)
 {
 	const struct crew_task task = { each, &x->parts, n };
 	bool is_first = !x->is_announced && x->f->missing_files;
 
 	x->is_announced |= is_first;
-	return is_first ? filemaker_run(&x->maker, &task, replay_files_make_announce, x, err)
+	return is_first ? filemaker_run(&x->maker, &task, announce, x, err)
 			: crew_run(&x->maker.crew, &task, err);
 }
 
-static int make_large(struct making *x, uint32_t id, struct mlgen_err *err)
+static int make_large(struct replay_making *x, uint32_t id, struct mlgen_err *err)
 {
 	uint64_t pieces = iocontent_pieces(replay_file(x->f, id)->bytes);
 	const struct crew_task begin = { replay_part_begin, &x->parts, 1 };
@@ -717,7 +691,7 @@ static int make_large(struct making *x, uint32_t id, struct mlgen_err *err)
 	atomic_store_explicit(&x->parts.pieces_left, pieces, memory_order_relaxed);
 	r = crew_run(&crew, &begin, err);
 	if (r == 0)
-		r = run(x, replay_part_piece, pieces, err);
+		r = run_task(x, replay_part_piece, pieces, err);
 	if (r == 0)
 		return 0;
 	crew.stop = NULL;
@@ -725,70 +699,56 @@ static int make_large(struct making *x, uint32_t id, struct mlgen_err *err)
 	return r;
 }
 
-static bool has_content(const struct replay_file *file)
-{
-	return file->flags & REPLAY_FILE_MISSING && file->flags & REPLAY_FILE_READ && file->bytes;
-}
-
-static int make_files(struct making *x, struct mlgen_err *err)
+static int make_files(struct replay_making *x, struct mlgen_err *err)
 {
 	uint32_t names = trace_names_count(x->f->names);
 	int r = 0;
 
 	x->parts.large_bytes = u64_max(LARGE_LEAST, x->f->missing_bytes / LARGE_SHARE);
-	for (uint32_t id = 1; id <= names; id++)
-		x->has_content |= has_content(replay_file(x->f, id));
+	for (uint32_t id = 1; id <= names; id++) {
+		const struct replay_file *file = replay_file(x->f, id);
+
+		x->has_content |= file->flags & REPLAY_FILE_MISSING &&
+				  file->flags & REPLAY_FILE_READ && file->bytes;
+	}
 	for (uint32_t id = 1; id <= names && r == 0; id++)
 		if (replay_part_is_large(&x->parts, id))
 			r = make_large(x, id, err);
-	return r ? r : run(x, replay_part_make, names, err);
+	return r ? r : run_task(x, replay_part_make, names, err);
 }
 
-static void making_begin(struct making *x)
-{
-	struct filemaker *m = &x->maker;
-
-	m->missing_files = x->f->missing_files;
-	m->missing_bytes = x->f->missing_bytes;
-	m->present_files = x->f->files - x->f->missing_files;
-	m->present_bytes = x->f->bytes - x->f->missing_bytes;
-	filemaker_begin(m);
-	x->m->started = true;
-}
-
-/* Subtract the files that were made from those that are missing. */
-static void making_end(struct making *x)
+static int make_all(struct replay_making *x, struct mlgen_err *err)
 {
 	struct replay_files *f = x->f;
-
-	x->m->made_files = count_get(&x->maker.made_files);
-	x->m->made_bytes = count_get(&x->maker.made_bytes);
-	f->missing_files -= x->m->made_files;
-	f->missing_bytes -= x->m->made_bytes;
-}
-
-static int make_all(struct making *x, struct mlgen_err *err)
-{
-	uint32_t names = trace_names_count(x->f->names);
+	struct filemaker *m = &x->maker;
+	uint32_t names = trace_names_count(f->names);
 	const struct crew_task folders = { replay_part_folder, &x->parts, names };
 	int r;
 
-	making_begin(x);
+	m->missing_files = f->missing_files;
+	m->missing_bytes = f->missing_bytes;
+	m->present_files = f->files - f->missing_files;
+	m->present_bytes = f->bytes - f->missing_bytes;
+	filemaker_begin(m);
+	x->m->started = true;
 	r = write_marker(x, err);
 	if (r == 0)
-		r = crew_run(&x->maker.crew, &folders, err);
+		r = crew_run(&m->crew, &folders, err);
 	if (r == 0)
-		x->f->missing_folders = 0;
-	if (r == 0 && x->f->missing_files)
+		f->missing_folders = 0;
+	if (r == 0 && f->missing_files)
 		r = make_files(x, err);
-	making_end(x);
+	x->m->made_files = count_get(&m->made_files);
+	x->m->made_bytes = count_get(&m->made_bytes);
+	f->missing_files -= x->m->made_files;
+	f->missing_bytes -= x->m->made_bytes;
 	if (r == 0)
 		sync_names(x);
 	return r;
 }
 
 /* Look again while holding the lock, as another process may have made files meanwhile. */
-static int make_locked(struct making *x, struct mlgen_err *err)
+static int make_locked(struct replay_making *x, struct mlgen_err *err)
 {
 	int r = replay_files_look(x->f, err);
 
@@ -806,14 +766,14 @@ static int make_locked(struct making *x, struct mlgen_err *err)
 
 int replay_files_make(struct replay_files *f, struct replay_files_maker *m, struct mlgen_err *err)
 {
-	struct making x = { .f = f,
-			    .m = m,
-			    .maker = { .kind = &replay_part_kind,
-				       .progress = m->progress,
-				       .crew = { .engine = f->job->engine,
-						 .engine_opts = f->job->engine_opts,
-						 .clock = m->clock } },
-			    .parts = { .f = f, .maker = &x.maker, .dir.fd = -1 } };
+	struct replay_making x = { .f = f,
+				   .m = m,
+				   .maker = { .kind = &replay_part_kind,
+					      .progress = m->progress,
+					      .crew = { .engine = f->job->engine,
+							.engine_opts = f->job->engine_opts,
+							.clock = m->clock } },
+				   .parts = { .f = f, .maker = &x.maker, .dir.fd = -1 } };
 	int r = replay_files_look(f, err);
 
 	m->made_files = m->made_bytes = 0;

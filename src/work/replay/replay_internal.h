@@ -44,7 +44,7 @@ enum replay_file_flag {
 	 * `directory`. */
 	REPLAY_FILE_CHANGED = 1u << 1,
 	REPLAY_FILE_FOLDER = 1u << 2,
-	/* Its bytes are read, so that it needs content and not only space. */
+	/* The trace reads bytes of the file, so that it needs content and not only space. */
 	REPLAY_FILE_READ = 1u << 3,
 	/* The records that were read so far have made or emptied it, so that later reads find what
 	 * the trace wrote. */
@@ -56,7 +56,7 @@ enum replay_file_flag {
 	REPLAY_FILE_MISSING = 1u << 17,
 };
 
-/* By id. The reader of the trace fills it. */
+/* A file of the trace; replay_ops_read() fills it. */
 struct replay_file {
 	uint64_t bytes; /* size before the replay, as far as the trace shows it */
 	unsigned flags; /* enum replay_file_flag; 0 = no operation is on it */
@@ -64,27 +64,26 @@ struct replay_file {
 
 struct replay_files {
 	const struct job *job;
-	struct trace_names *names; /* as the trace has them; ids from 1 */
+	struct trace_names *names; /* names in the trace; ids from 1 */
 	struct spill list;         /* struct replay_file, by id */
-	char *directory;           /* of the job, as a real path */
+	char *directory;           /* real path of the job's directory */
 	/* Filled by replay_files_look(). Names of one place count as one file. */
 	uint64_t files, bytes;  /* files that have a flag, and their bytes at first */
 	uint64_t changed_files; /* including folders */
 	uint64_t missing_files, missing_bytes, largest_missing;
 	uint64_t missing_folders; /* counted once for each file that is to be in one */
-	bool are_devices;         /* they stand for block devices; set by the reader of the trace */
-	bool uses_directory;      /* some are, or will be, below the directory */
+	bool are_devices;         /* files stand for block devices; set by replay_ops_read() */
+	bool uses_directory;      /* some files are, or will be, below the directory */
 };
 
-/* A zeroed struct is fine for fini. */
 void replay_files_init(struct replay_files *f, const struct job *job);
-void replay_files_fini(struct replay_files *f);
+void replay_files_fini(struct replay_files *f); /* takes a zeroed struct */
 
 /* The id of a name; a new file has no flags. */
 uint32_t replay_files_id(struct replay_files *f, const char *name, size_t bytes);
 struct replay_file *replay_file(const struct replay_files *f, uint32_t id);
 
-/* Is it replayed on the file that the trace names? Then it is only read. */
+/* Is the file that the trace names used itself? Such a file is only read. */
 bool replay_file_is_traced(const struct replay_files *f, uint32_t id);
 
 /*
@@ -100,9 +99,9 @@ int replay_files_path(const struct replay_files *f, uint32_t id, char out[PATH_M
  * a symbolic link; another file is in the way; a traced file is missing, too small or unreadable
  * (replay_files=traced); a name is too long. job->directory itself may be missing.
  *
- * A directory that was empty when files were made in it has the file .mlgen-replay from then on,
- * and its files may be made anew. In another directory that is not empty nothing is made or
- * changed, but files that are only read and have the right size may exist.
+ * The file .mlgen-replay marks a directory that was empty when files were first made in it; its
+ * files may be made again. In another directory that is not empty nothing is made or changed, but
+ * files that are only read and have the right size may exist.
  *
  * Names that lead to one place below the directory are joined here. This may add names, but none
  * that an operation has.
@@ -124,7 +123,7 @@ struct replay_files_maker {
 /*
  * Look again and make the missing files and folders, in parallel. Each file has a temporary name
  * until it is complete, synced and dropped from the page cache, like files of plain jobs (plain.h).
- * A file of an earlier replay with another size is made anew. 0 or -errno with err; CREW_STOPPED
+ * A file of an earlier replay with another size is made again. 0 or -errno with err; CREW_STOPPED
  * with progress->stop.
  */
 int replay_files_make(struct replay_files *f, struct replay_files_maker *m, struct mlgen_err *err);
@@ -193,12 +192,12 @@ struct replay_op {
 	uint64_t start_ns;
 	uint64_t think_ns;       /* after the worker's operation before it */
 	uint64_t off;            /* RENAME: id of the new name */
-	uint32_t len_bytes;      /* as asked for; OPEN: flags of open(2) */
-	uint32_t moved_bytes;    /* of a read that ended at the end of the file */
+	uint32_t len_bytes;      /* requested bytes; OPEN: flags of open(2) */
+	uint32_t moved_bytes;    /* result; less than len_bytes if a read ends at the end of file */
 	uint32_t file;           /* id of a file */
-	uint32_t turn;           /* operations that began before it: on its file, or at all */
+	uint32_t turn;           /* earlier operations on its file, or on all files */
 	uint16_t in_flight;      /* operations of its worker in flight when it began */
-	uint16_t turn_in_flight; /* the same of the operations that `turn` counts */
+	uint16_t turn_in_flight; /* operations counted by `turn` in flight when it began */
 	uint8_t op;              /* enum mlgen_op */
 	uint8_t flags;           /* enum replay_flag */
 };
@@ -211,8 +210,8 @@ struct replay_op {
  * Block requests are replayed only if a trace has no calls, as they are otherwise caused by calls.
  *
  * Threads that existed at different times share a worker, and replay_threads= makes more of them
- * share one. A worker keeps the order of its operations, and has as many in flight when one begins
- * as the trace had.
+ * share one. A worker keeps the order of its operations, and begins each with as many in flight as
+ * in the trace.
  */
 struct replay_ops {
 	const struct job *job;
@@ -221,11 +220,11 @@ struct replay_ops {
 	unsigned depth;                /* most operations in flight of a worker; at least 1 */
 	uint64_t operations, bytes[2]; /* read, written */
 	uint64_t touches, redirected;
-	uint64_t span_ns;       /* from the first start to the last end */
-	uint64_t largest_bytes; /* of a read or write */
+	uint64_t span_ns;       /* time between the first start and the last end */
+	uint64_t largest_bytes; /* largest read or write */
 	unsigned most_open;     /* files that a worker has open at once */
-	size_t longest_name;    /* of the trace, bytes */
-	bool writes;            /* at least one file is changed */
+	size_t longest_name;    /* bytes of the longest name in the trace */
+	bool writes;            /* the replay changes at least one file */
 	/* A trace without calls on files: requests of block devices, and those beyond
 	 * replay_span. */
 	uint64_t blocks, folded;
@@ -234,7 +233,7 @@ struct replay_ops {
 	bool was_incomplete;  /* the trace lost operations, or has no end */
 	uint64_t left_operations;
 	uint64_t left_writes; /* part of these: writes without an offset */
-	char left_out[256];   /* as in replay_result */
+	char left_out[256];   /* text of replay_left_text() */
 	/* Operations of the trace over its time, at replay_speed. */
 	double slice_seconds;
 	struct replay_slice slices[REPLAY_SLICES];
@@ -249,7 +248,7 @@ struct replay_ops {
 int replay_ops_read(struct replay_ops *o, struct replay_files *files, const struct job *job,
 		    struct mlgen_err *err);
 void replay_ops_fini(struct replay_ops *o); /* takes a zeroed one */
-/* Fill the figures of the trace; the figures of what was done are not set. */
+/* Fill the figures of the trace; the figures of the run are not set. */
 void replay_fill_asked(struct replay_result *to, const struct replay_ops *o, const struct job *j);
 
 /* A walk over the operations of one worker, on its own thread. */
@@ -263,13 +262,13 @@ int replay_cursor_next(struct replay_cursor *c, const struct replay_op **op, str
 enum replay_left {
 	LEFT_GETDENTS, /* an engine has no such call */
 	LEFT_ADVISE,
-	LEFT_MAPPING, /* mmap, munmap: pages are accessed without */
-	LEFT_SYSTEM,  /* on files of the system and the program (trace_scope_has_path) */
+	LEFT_MAPPING, /* mmap, munmap: only accesses to pages are replayed */
+	LEFT_SYSTEM,  /* files of the system and the program (trace_scope_has_path) */
 	LEFT_NO_FILE, /* the file has no name */
 	LEFT_NO_OFFSET,
 	LEFT_FAILED,    /* reads and writes that moved nothing */
 	LEFT_TOO_LARGE, /* more than REPLAY_LARGEST_BYTES */
-	LEFT_CLOSE,     /* of a file that another thread opened */
+	LEFT_CLOSE,     /* another thread had opened the file */
 	LEFT_REASONS
 };
 
@@ -283,12 +282,12 @@ uint64_t replay_left_text(const struct replay_left_counts *l, char *out, size_t 
 
 /* ---- a record as operations, and what it shows about its file ---- */
 
-/* Does the operation have bytes: is it a read, a write or a fault? */
+/* Is it a read, a write or a page fault? */
 bool replay_moves(unsigned op);
 
 /*
- * Convert a record of a file (0 = it has no name) into *op, except for its times, turn and part.
- * Returns 1; or 0 if it is not replayed, which is counted in `left` unless nobody would miss it.
+ * Convert a record of a file (0 = it has no name) into *op, except for its times, turn and bytes.
+ * Returns 1; or 0 if it is not replayed, which is counted in `left` for calls.
  */
 int replay_op_from(struct replay_op *op, const struct trace_record *r, uint32_t file,
 		   struct replay_left_counts *left);
@@ -296,10 +295,10 @@ int replay_op_from(struct replay_op *op, const struct trace_record *r, uint32_t 
 /* Add what a record shows about its file before the replay, and what it does to the file. */
 void replay_file_add_record(struct replay_file *f, const struct trace_record *r);
 
-/* Add a request of a block device: the file has to be that large. */
+/* Add a request of a block device, and extend the file to its end. */
 void replay_file_add_device(struct replay_file *f, const struct trace_record *r);
 
-/* The length of a record, of which one operation has at most REPLAY_MOST_BYTES. */
+/* The length of a record, which is split into operations of at most REPLAY_MOST_BYTES. */
 uint64_t replay_bytes(const struct trace_record *r);
 
 /* ---- the operations of each worker, in a temporary file without a name ---- */
@@ -311,8 +310,8 @@ uint64_t replay_bytes(const struct trace_record *r);
  */
 enum { REPLAY_CHUNK_BYTES = 8 << 10 };
 
-/* The file is in the folder of base/files.h; if there is a choice, not on the filesystem of
- * `measured`. 0 or -errno with err. */
+/* Create the file in unnamed_folder(), which avoids the filesystem of `measured` if there is a
+ * choice. 0 or -errno with err. */
 int replay_spool_new(struct replay_spool **out, const char *measured, struct mlgen_err *err);
 void replay_spool_free(struct replay_spool *s); /* NULL is fine */
 
@@ -322,7 +321,7 @@ int replay_spool_add(struct replay_spool *s, unsigned worker, const struct repla
 /* Call after the last operation. 0 or -errno with err. */
 int replay_spool_end(struct replay_spool *s, struct mlgen_err *err);
 
-/* ---- how many files each worker will have open ---- */
+/* ---- number of files that each worker will have open ---- */
 
 /*
  * A worker only uses descriptors of its own. If the trace uses a descriptor that another thread
@@ -330,8 +329,8 @@ int replay_spool_end(struct replay_spool *s, struct mlgen_err *err);
  * the trace does or at the end.
  */
 struct replay_opened {
-	struct keyed open;   /* uint32_t by worker and file: how often it is open */
-	struct spill counts; /* uint32_t by worker: all its open files */
+	struct keyed open;   /* uint32_t by worker and file: number of opens */
+	struct spill counts; /* uint32_t by worker: number of open files */
 	unsigned most;
 };
 
@@ -343,10 +342,10 @@ void replay_opened_fini(struct replay_opened *x);
 
 /* ---- threads of the trace and workers ---- */
 
-/* A zeroed one is empty. Memory grows with the threads of the trace. */
+/* A zeroed struct is empty. Memory grows with the threads of the trace. */
 struct replay_lanes {
 	struct map keys;                 /* process and thread */
-	VEC(struct lane_thread) threads; /* in the order of their numbers */
+	VEC(struct lane_thread) threads; /* ordered by number */
 	unsigned workers;
 };
 
@@ -354,9 +353,9 @@ struct replay_lanes {
 void replay_lanes_add(struct replay_lanes *l, const struct trace_record *r);
 
 /*
- * Call when all operations were added: threads that worked at different times share a worker. With
- * `most` (0 = no limit) there are at most that many workers, and further threads share them in
- * turn. 0, or -E2BIG with err.
+ * Assign threads to workers after all operations were added. Threads that worked at different times
+ * share a worker. There are at most `most` workers (0 = no limit), and further threads share them
+ * in turn. 0, or -E2BIG with err.
  */
 int replay_lanes_share(struct replay_lanes *l, uint64_t most, struct mlgen_err *err);
 
@@ -368,9 +367,9 @@ void replay_lanes_fini(struct replay_lanes *l);
 
 /* Slices of `seconds` each. If a time is after the last slice, pairs of slices are joined. */
 struct replay_slices {
-	double seconds; /* set before the first is added */
+	double seconds; /* set by the caller before the first add */
 	struct replay_slice slices[REPLAY_SLICES];
-	uint64_t count; /* in use */
+	uint64_t count; /* number of slices in use */
 };
 
 /* Add the bytes of one read or write that ended at that time. */
@@ -384,13 +383,13 @@ void replay_slices_merge(struct replay_slices *to, const struct replay_slices *b
 
 struct replay_handle {
 	struct mlgen_file file;
-	uint32_t id; /* of its file */
+	uint32_t id; /* file id */
 	unsigned in_flight;
-	struct replay_handle *next; /* in its bucket, or in the list of free handles */
-	char *path;                 /* room for a path */
+	struct replay_handle *next; /* next in the bucket, or in the list of free handles */
+	char *path;                 /* path_bytes of memory */
 };
 
-/* All handles are allocated before the first operation. A zeroed one is fine for fini. */
+/* All handles are allocated before the first operation. */
 struct replay_handles {
 	struct replay_handle *all, *free;
 	struct replay_handle **buckets;
@@ -399,11 +398,11 @@ struct replay_handles {
 };
 
 void replay_handles_init(struct replay_handles *h, size_t count, size_t path_bytes);
-void replay_handles_fini(struct replay_handles *h);
+void replay_handles_fini(struct replay_handles *h); /* takes a zeroed struct */
 
 /* The handle of the file that was opened last; NULL if it is not open. */
 struct replay_handle *replay_handles_find(const struct replay_handles *h, uint32_t id);
-/* A free handle, whose path and file the caller sets; NULL if all are in use. */
+/* Get a free handle, whose path and file the caller sets; NULL if all are in use. */
 struct replay_handle *replay_handles_acquire(struct replay_handles *h, uint32_t id);
 /* Free the handle of a file that was closed. */
 void replay_handles_release(struct replay_handles *h, struct replay_handle *handle);
@@ -421,16 +420,16 @@ struct replay_turns {
 struct replay_shared {
 	const struct replay_ops *ops;
 	const struct replay_files *files;
-	struct replay_turns *turns; /* by file, or one; NULL = none */
-	struct bell go_on;          /* rings when an operation begins or ends */
-	/* The time of the trace at which each worker is, in ns; UINT64_MAX after its end. */
+	struct replay_turns *turns; /* a struct for each file, or a single one; NULL = no turns */
+	struct bell turn_changed;   /* rings when an operation begins or ends */
+	/* The time of the trace that each worker has reached, in ns; UINT64_MAX after its end. */
 	_Atomic uint64_t *positions;
 };
 
-/* The work of a worker, for others to read after join; stream.own. */
+/* Figures of a worker's operations. Other threads read them only after join. */
 struct replay_done {
 	uint64_t operations, bytes;
-	uint64_t waits, wait_ns; /* for workers that were a second late */
+	uint64_t waits, wait_ns; /* waits for workers that were a second late */
 	struct replay_slices slices;
 };
 
@@ -439,7 +438,7 @@ extern const struct stream_kind stream_replay;
 /* Call after join. NULL if the worker was not set up. */
 const struct replay_done *replay_done_of(const struct stream *s);
 
-/* Memory of a worker for its requests, and for files that are open. */
+/* Bytes of memory that a worker needs for its requests, and for its open files. */
 size_t replay_buffer_bytes(const struct replay_ops *o);
 size_t replay_open_bytes(const struct replay_ops *o, const char *directory);
 
@@ -447,11 +446,11 @@ size_t replay_open_bytes(const struct replay_ops *o, const char *directory);
 
 /* An operation in flight. */
 struct lane_op {
-	struct stream_op so;          /* the first member: owner of its io_op is this */
+	struct stream_op so;          /* the first member; its io_op.owner is this struct */
 	struct replay_handle *handle; /* NULL = the operation is on a name */
 	struct replay_turns *turns;
-	bool may_fail, is_extra; /* is_extra: it is not in the trace, and is not counted */
-	bool is_back;
+	bool may_fail, is_extra; /* is_extra: not in the trace, and not counted */
+	bool is_complete;
 };
 
 struct lane {
@@ -464,17 +463,17 @@ struct lane {
 	struct io_op **done;
 	char path[PATH_MAX], path2[PATH_MAX];
 	struct mlgen_file named;
-	uint64_t last_ns;  /* its last submission or completion */
-	uint64_t limit_ns; /* up to this time of the trace it need not look at other workers */
-	double ns_per_ns;  /* 1 / replay_speed */
-	/* The start of operations that the engine does not have yet. They are submitted together,
-	 * as in the trace. */
+	uint64_t last_ns;  /* time of the last submission or completion */
+	uint64_t limit_ns; /* time of the trace up to which no other worker is too far behind */
+	double time_scale; /* 1 / replay_speed */
+	/* Start of the operations that are not submitted yet. Operations with one start are
+	 * submitted together, as in the trace. */
 	uint64_t batch_start_ns;
 	bool has_batch;
-	struct replay_done done_so_far;
+	struct replay_done figures;
 };
 
-/* ---- the memory that a replay needs, and which options lower it ---- */
+/* ---- the memory that a replay needs ---- */
 
 void replay_need(struct memneed *n, const struct job *j, const struct replay_ops *o,
 		 const struct replay_files *f);
@@ -487,17 +486,16 @@ void replay_text(FILE *to, const struct run_result *run, const struct job_result
 
 /* ---- the dry run ---- */
 
-/* Fill p, whose job is set, from the trace and its files. Always 0: a reason that would stop the
- * run is a check that fails. */
+/* Fill p, whose job is set, from the trace and its files. Always 0; a reason that would stop the
+ * run is reported as a failed check. */
 int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen_err *unused);
 
-/* ---- how a file of a replay is opened ---- */
+/* ---- flags of open(2) ---- */
 
 /*
- * The flags of open(2), from those of the trace: a traced file is only read, and some flags cannot
- * be repeated. direct= decides about O_DIRECT if it is given, otherwise the trace does. O_APPEND is
- * dropped, as offsets are those of the trace. O_NOFOLLOW is added, so that no link leads out of the
- * directory.
+ * Convert the flags of the trace: a traced file is only read, and some flags cannot be repeated.
+ * direct= decides about O_DIRECT if it is given, otherwise the trace does. O_APPEND is dropped, as
+ * the trace has the offsets. O_NOFOLLOW is added, so that no link leads out of the directory.
  */
 int replay_flags(const struct job *j, const struct replay_files *f, uint32_t id, uint32_t traced);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_lane.c - a worker replays the operations of its threads in order. */
+/* replay_lane.c - a worker, which performs the operations of its threads in order. */
 #include "work/replay/replay_internal.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static inline uint64_t lane_start_ns(const struct lane *l)
 	return atomic_load_explicit(&l->s->all->start_ns, memory_order_relaxed);
 }
 
-/* ---- parts of a buffer ---- */
+/* ---- operations over time ---- */
 
 static void slice_add(struct replay_slice *to, const struct replay_slice *b)
 {
@@ -54,7 +54,7 @@ static void replay_slices_fold(struct replay_slices *s)
 	s->seconds *= 2;
 }
 
-/* Double the length of slices until they are at least that long. */
+/* Double the length of slices until it is at least `seconds`. */
 static void replay_slices_stretch(struct replay_slices *s, double seconds)
 {
 	/* .999: lengths that were doubled may differ in the last digit. */
@@ -87,18 +87,11 @@ void replay_slices_merge(struct replay_slices *to, const struct replay_slices *b
 	to->count = u64_max(to->count, other.count);
 }
 
-/* ---- files that are open ---- */
+/* ---- handles of open files ---- */
 
 static struct replay_handle **bucket_of(const struct replay_handles *h, uint32_t id)
 {
 	return &h->buckets[(id * UINT32_C(2654435761) >> 7) & h->mask];
-}
-
-/* The memory of that many handles. */
-static size_t replay_handles_bytes(size_t count, size_t path_bytes)
-{
-	return count *
-	       (sizeof(struct replay_handle) + path_bytes + 4 * sizeof(struct replay_handle *));
 }
 
 void replay_handles_init(struct replay_handles *h, size_t count, size_t path_bytes)
@@ -139,16 +132,16 @@ struct replay_handle *replay_handles_find(const struct replay_handles *h, uint32
 
 struct replay_handle *replay_handles_acquire(struct replay_handles *h, uint32_t id)
 {
-	struct replay_handle *taken = h->free, **bucket = bucket_of(h, id);
+	struct replay_handle *handle = h->free, **bucket = bucket_of(h, id);
 
-	if (!taken)
+	if (!handle)
 		return NULL;
-	h->free = taken->next;
-	taken->id = id;
-	taken->in_flight = 0;
-	taken->next = *bucket;
-	*bucket = taken;
-	return taken;
+	h->free = handle->next;
+	handle->id = id;
+	handle->in_flight = 0;
+	handle->next = *bucket;
+	*bucket = handle;
+	return handle;
 }
 
 void replay_handles_release(struct replay_handles *h, struct replay_handle *handle)
@@ -171,69 +164,54 @@ struct replay_handle *replay_handles_any(const struct replay_handles *h)
 	return NULL;
 }
 
-/* ---- what ---- */
+/* ---- completion ---- */
 
-/* ---- what comes back ---- */
-
-static void note_moved(struct lane *l, const struct io_op *op)
-{
-	uint64_t bytes = (uint64_t)op->io.result;
-
-	if (op->io.op != MLGEN_READ && op->io.op != MLGEN_WRITE)
-		return;
-	l->done_so_far.bytes += bytes;
-	replay_slices_add(&l->done_so_far.slices, (double)(op->end_ns - lane_start_ns(l)) / 1e9,
-			  bytes);
-}
-
-static void note_lateness(struct lane *l, const struct lane_op *lo)
+/* Count the bytes and the lateness of a read or write. */
+static void count_transfer(struct lane *l, const struct lane_op *lo)
 {
 	struct opstat *stat = &l->s->worker.stat;
 	const struct io_op *op = &lo->so.io;
+	uint64_t bytes = (uint64_t)op->io.result;
 	unsigned d = op->io.op == MLGEN_WRITE;
 
-	if (!lo->so.due_ns || (op->io.op != MLGEN_READ && op->io.op != MLGEN_WRITE))
+	l->figures.bytes += bytes;
+	replay_slices_add(&l->figures.slices, (double)(op->end_ns - lane_start_ns(l)) / 1e9, bytes);
+	if (!lo->so.due_ns)
 		return;
 	l->s->lag_ns = op->start_ns > lo->so.due_ns ? op->start_ns - lo->so.due_ns : 0;
 	hist_add(stat->slat[d], l->s->lag_ns);
 	hist_add(stat->total[d], l->s->lag_ns + op->end_ns - op->start_ns);
 }
 
-static void turn_is_done(struct lane *l, const struct lane_op *lo)
+static void end_turn(struct lane *l, struct replay_turns *turns)
 {
-	if (!lo->turns)
+	if (!turns)
 		return;
-	atomic_fetch_add(&lo->turns->done, 1);
-	bell_ring(&l->all->go_on, l->s->all->clock);
-}
-
-/* Is it a folder that an earlier replay made? */
-static bool is_there_already(const struct io_op *op)
-{
-	return op->io.op == MLGEN_MKDIR && op->io.result == -EEXIST;
+	atomic_fetch_add(&turns->done, 1);
+	bell_ring(&l->all->turn_changed, l->s->all->clock);
 }
 
 static void lane_complete(struct lane *l, struct io_op *op)
 {
 	struct lane_op *lo = op->owner;
+	/* An earlier replay may have made the folder. */
+	bool is_made = op->io.op == MLGEN_MKDIR && op->io.result == -EEXIST;
 
 	l->free[l->free_count++] = lo;
-	lo->is_back = true;
+	lo->is_complete = true;
 	if (lo->handle)
 		lo->handle->in_flight--;
 	l->last_ns = u64_max(l->last_ns, op->end_ns);
-	turn_is_done(l, lo);
-	if (op->io.result < 0 && !lo->may_fail && !is_there_already(op)) {
+	end_turn(l, lo->turns);
+	if (op->io.result < 0 && !lo->may_fail && !is_made) {
 		stream_take_error(l->s, op);
 		return;
 	}
 	if (lo->is_extra)
 		return;
-	l->done_so_far.operations++;
-	if (op->io.result >= 0) {
-		note_moved(l, op);
-		note_lateness(l, lo);
-	}
+	l->figures.operations++;
+	if (op->io.result >= 0 && (op->io.op == MLGEN_READ || op->io.op == MLGEN_WRITE))
+		count_transfer(l, lo);
 }
 
 /* Reap completions. Returns their number, or -errno if the engine failed. */
@@ -247,7 +225,7 @@ static int lane_reap(struct lane *l, unsigned min, uint64_t deadline_ns)
 	return n < 0 ? stream_engine_failed(l->s, n) : n;
 }
 
-/* Reap until at most that many operations are in flight. */
+/* Reap until at most `most` operations are in flight. */
 static void lane_reap_to(struct lane *l, unsigned most)
 {
 	while (lane_in_flight(l) > most)
@@ -257,7 +235,7 @@ static void lane_reap_to(struct lane *l, unsigned most)
 
 /* ---- submission ---- */
 
-static struct io_op *lane_take_op(struct lane *l, enum mlgen_op kind, struct mlgen_file *file)
+static struct io_op *lane_get_op(struct lane *l, enum mlgen_op kind, struct mlgen_file *file)
 {
 	struct lane_op *lo = l->free[--l->free_count];
 	struct io_op *op = &lo->so.io;
@@ -281,7 +259,7 @@ static void lane_submit(struct lane *l, struct io_op *op)
 	l->last_ns = u64_max(l->last_ns, op->start_ns);
 }
 
-/* Submit the operations that began at another time before those of this time. */
+/* Submit the batch unless its operations start at start_ns, too. */
 static void lane_flush_before(struct lane *l, uint64_t start_ns)
 {
 	if (l->has_batch && l->batch_start_ns != start_ns)
@@ -296,7 +274,7 @@ static int64_t lane_do(struct lane *l, struct io_op *op)
 	struct lane_op *lo = op->owner;
 
 	lane_submit(l, op);
-	while (!lo->is_back)
+	while (!lo->is_complete)
 		if (lane_reap(l, 1, CLOCK_NEVER) < 0)
 			return -EIO;
 	return op->io.result;
@@ -304,31 +282,22 @@ static int64_t lane_do(struct lane *l, struct io_op *op)
 
 /* ---- open files ---- */
 
-static struct replay_handle *lane_new_handle(struct lane *l, uint32_t id)
-{
-	struct replay_handle *h = replay_handles_acquire(&l->handles, id);
-
-	/* There are as many handles as files are open at once in the trace, plus one. */
-	if (!h)
-		return NULL;
-	h->file = (struct mlgen_file){ .path = h->path, .fd = -1, .mode = 0644 };
-	replay_files_path(l->all->files, id, h->path);
-	return h;
-}
-
-/* NULL if the open failed, which is counted. */
+/* Open a file. `of` is the open of the trace, NULL if it has none. Returns NULL if the open failed,
+ * which is counted. */
 static struct replay_handle *lane_open(struct lane *l, uint32_t id, int flags,
 				       const struct replay_op *of)
 {
-	struct replay_handle *h = lane_new_handle(l, id);
+	struct replay_handle *h = replay_handles_acquire(&l->handles, id);
 	struct io_op *op;
 	struct lane_op *lo;
 	int64_t rc;
 
+	/* There are as many handles as files are open at once in the trace, plus one. */
 	if (!h)
 		return NULL;
-	h->file.flags = flags;
-	op = lane_take_op(l, MLGEN_OPEN, &h->file);
+	h->file = (struct mlgen_file){ .path = h->path, .fd = -1, .flags = flags, .mode = 0644 };
+	replay_files_path(l->all->files, id, h->path);
+	op = lane_get_op(l, MLGEN_OPEN, &h->file);
 	lo = op->owner;
 	lo->is_extra = !of;
 	lo->may_fail = of && of->flags & REPLAY_MAY_FAIL;
@@ -347,7 +316,7 @@ static void lane_close(struct lane *l, struct replay_handle *h, bool is_extra)
 		;
 	if (h->in_flight)
 		return;
-	op = lane_take_op(l, MLGEN_CLOSE, &h->file);
+	op = lane_get_op(l, MLGEN_CLOSE, &h->file);
 	((struct lane_op *)op->owner)->is_extra = is_extra;
 	lane_do(l, op);
 	replay_handles_release(&l->handles, h);
@@ -385,7 +354,7 @@ static void lane_begin_named(struct lane *l, const struct replay_op *op)
 
 	replay_files_path(l->all->files, op->file, l->path);
 	l->named = (struct mlgen_file){ .path = l->path, .fd = -1, .mode = 0755 };
-	io = lane_take_op(l, op->op, h ? &h->file : &l->named);
+	io = lane_get_op(l, op->op, h ? &h->file : &l->named);
 	lo = io->owner;
 	lo->may_fail = op->flags & REPLAY_MAY_FAIL;
 	if (op->op == MLGEN_RENAME) {
@@ -407,7 +376,7 @@ static void lane_begin_on(struct lane *l, const struct replay_op *op, struct rep
 			atomic_fetch_add(&turns->done, 1);
 		return;
 	}
-	io = lane_take_op(l, op->op, &h->file);
+	io = lane_get_op(l, op->op, &h->file);
 	lo = io->owner;
 	lo->handle = h;
 	lo->turns = turns;
@@ -421,20 +390,11 @@ static void lane_begin_on(struct lane *l, const struct replay_op *op, struct rep
 	lane_submit(l, io);
 }
 
-static void lane_begin_close(struct lane *l, const struct replay_op *op)
-{
-	struct replay_handle *h = replay_handles_find(&l->handles, op->file);
-
-	/* If there is no handle, the open failed and was counted. */
-	if (h)
-		lane_close(l, h, false);
-}
-
 /* Begin an operation. Reads, writes, syncs and allocations may still be in flight afterwards. */
 static void lane_begin(struct lane *l, const struct replay_op *op, struct replay_turns *turns,
 		       uint64_t due_ns)
 {
-	bool is_named = false;
+	struct replay_handle *h;
 
 	switch (op->op) {
 	case MLGEN_READ:
@@ -448,19 +408,17 @@ static void lane_begin(struct lane *l, const struct replay_op *op, struct replay
 		lane_begin_open(l, op);
 		break;
 	case MLGEN_CLOSE:
-		lane_begin_close(l, op);
+		h = replay_handles_find(&l->handles, op->file);
+		/* If there is no handle, the open failed and was counted. */
+		if (h)
+			lane_close(l, h, false);
 		break;
 	default:
-		is_named = true;
+		lane_begin_named(l, op);
 		break;
 	}
-	if (is_named)
-		lane_begin_named(l, op);
 	/* All other operations are complete. */
-	if (turns) {
-		atomic_fetch_add(&turns->done, 1);
-		bell_ring(&l->all->go_on, l->s->all->clock);
-	}
+	end_turn(l, turns);
 }
 
 /* ---- times and turns ---- */
@@ -473,7 +431,7 @@ static void lane_begin(struct lane *l, const struct replay_op *op, struct replay
  * therefore spent polling. */
 #define SPIN_NS UINT64_C(50000)
 
-/* Wait until that time, or until an operation completes. */
+/* Wait until until_ns, or until an operation completes. */
 static void lane_wait(struct lane *l, uint64_t until_ns)
 {
 	if (lane_in_flight(l))
@@ -482,7 +440,7 @@ static void lane_wait(struct lane *l, uint64_t until_ns)
 		stream_nap(l->s, until_ns);
 }
 
-/* Wait until exactly that time, and reap completions meanwhile. */
+/* Wait until exactly until_ns, and reap completions meanwhile. */
 static void lane_wait_exactly(struct lane *l, uint64_t until_ns)
 {
 	uint64_t now = lane_now(l);
@@ -505,29 +463,22 @@ static bool lane_is_over(const struct lane *l)
 	return stream_is_over(l->s) || (l->s->end_ns != UINT64_MAX && lane_now(l) >= l->s->end_ns);
 }
 
-static uint64_t slowest_ns(const struct lane *l)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (uint64_t i = 0; i < l->s->all->count; i++)
-		least = u64_min(least,
-				atomic_load_explicit(&l->all->positions[i], memory_order_relaxed));
-	return least;
-}
-
+/* Is start_ns more than AHEAD_NS after the position of the slowest worker? */
 static bool is_ahead(struct lane *l, uint64_t start_ns)
 {
-	uint64_t slowest;
+	uint64_t slowest = UINT64_MAX;
 
 	if (start_ns <= l->limit_ns)
 		return false;
-	slowest = slowest_ns(l);
+	for (uint64_t i = 0; i < l->s->all->count; i++)
+		slowest = u64_min(
+			slowest, atomic_load_explicit(&l->all->positions[i], memory_order_relaxed));
 	l->limit_ns = slowest > UINT64_MAX - AHEAD_NS ? UINT64_MAX : slowest + AHEAD_NS;
 	return start_ns > l->limit_ns;
 }
 
 /* Wait for workers that are more than a second of the trace behind. */
-static void await_others(struct lane *l, uint64_t start_ns)
+static void await_slowest(struct lane *l, uint64_t start_ns)
 {
 	uint64_t begin;
 
@@ -537,13 +488,13 @@ static void await_others(struct lane *l, uint64_t start_ns)
 	begin = lane_now(l);
 	while (is_ahead(l, start_ns) && !lane_is_over(l))
 		lane_wait(l, lane_now(l) + LOOK_NS);
-	l->done_so_far.waits++;
-	l->done_so_far.wait_ns += lane_now(l) - begin;
+	l->figures.waits++;
+	l->figures.wait_ns += lane_now(l) - begin;
 }
 
 static uint64_t scaled(const struct lane *l, uint64_t ns)
 {
-	return (uint64_t)((double)ns * l->ns_per_ns);
+	return (uint64_t)((double)ns * l->time_scale);
 }
 
 /* The time at which an operation is due; 0 = at once. */
@@ -587,18 +538,19 @@ static bool is_turn(struct replay_turns *t, const struct replay_op *op)
 static void await_turn(struct lane *l, struct replay_turns *t, const struct replay_op *op)
 {
 	while (!lane_is_over(l)) {
-		uint32_t seen = bell_look(&l->all->go_on);
+		uint32_t seen = bell_look(&l->all->turn_changed);
 
 		if (is_turn(t, op))
 			break;
 		if (lane_in_flight(l))
 			lane_reap(l, 1, lane_now(l) + LOOK_NS);
 		else
-			bell_wait(&l->all->go_on, l->s->all->clock, seen, lane_now(l) + LOOK_NS);
+			bell_wait(&l->all->turn_changed, l->s->all->clock, seen,
+				  lane_now(l) + LOOK_NS);
 	}
 	io_wake(stream_io(l->s));
 	atomic_store(&t->begun, op->turn + 1);
-	bell_ring(&l->all->go_on, l->s->all->clock);
+	bell_ring(&l->all->turn_changed, l->s->all->clock);
 }
 
 /* Wait for the time and turn of an operation, and for operations in flight to complete; then begin
@@ -609,7 +561,7 @@ static void lane_next(struct lane *l, const struct replay_op *op)
 	uint64_t due_ns;
 
 	lane_flush_before(l, op->start_ns);
-	await_others(l, op->start_ns);
+	await_slowest(l, op->start_ns);
 	lane_reap_to(l, (unsigned)u64_min(op->in_flight, l->s->depth - 1));
 	due_ns = due_of(l, op);
 	await_due(l, due_ns);
@@ -622,25 +574,14 @@ static void lane_next(struct lane *l, const struct replay_op *op)
 
 /* ---- workers ---- */
 
-/* Memory for requests of all workers, and the least of one worker. */
+/* Memory for the requests of all workers, and the minimum for one worker. */
 #define BUFFERS_BYTES (UINT64_C(4) << 20)
 #define BUFFER_LEAST_BYTES (UINT64_C(16) << 10)
 #define PAGE_BYTES UINT64_C(4096)
 
 const struct replay_done *replay_done_of(const struct stream *s)
 {
-	return s->own ? &lane_of(s)->done_so_far : NULL;
-}
-
-static void lane_leave(struct lane *l)
-{
-	struct stream *s = l->s;
-
-	lane_reap_to(l, 0);
-	atomic_store(&l->all->positions[s->index], UINT64_MAX);
-	if (s->worker.counts)
-		s->wall_ns = lane_now(l) - s->worker.begin_ns;
-	s->was_late = false;
+	return s->own ? &lane_of(s)->figures : NULL;
 }
 
 static void replay_run(struct stream *s)
@@ -658,7 +599,11 @@ static void replay_run(struct stream *s)
 	}
 	if (rc < 0)
 		stream_fail(s, &err);
-	lane_leave(l);
+	lane_reap_to(l, 0);
+	atomic_store(&l->all->positions[s->index], UINT64_MAX);
+	if (s->worker.counts)
+		s->wall_ns = lane_now(l) - s->worker.begin_ns;
+	s->was_late = false;
 	s->is_complete = rc >= 0 && !stream_is_over(s);
 }
 
@@ -684,16 +629,8 @@ static unsigned handle_count(const struct replay_ops *o)
 
 size_t replay_open_bytes(const struct replay_ops *o, const char *directory)
 {
-	return replay_handles_bytes(handle_count(o), path_room(o, directory));
-}
-
-static void make_lane_ops(struct lane *l, unsigned depth)
-{
-	l->ops = mem_array(depth, sizeof(*l->ops));
-	l->free = mem_array(depth, sizeof(struct lane_op *));
-	l->done = mem_array(depth, sizeof(struct io_op *));
-	for (unsigned i = 0; i < depth; i++)
-		l->free[l->free_count++] = &l->ops[i];
+	return (size_t)handle_count(o) * (sizeof(struct replay_handle) + path_room(o, directory) +
+					  4 * sizeof(struct replay_handle *));
 }
 
 static int replay_set_up(struct stream *s, struct mlgen_err *err)
@@ -711,11 +648,15 @@ static int replay_set_up(struct stream *s, struct mlgen_err *err)
 	s->is_sync = !s->all->job->engine->reap;
 	l->s = s;
 	l->all = all;
-	l->ns_per_ns = 1 / s->all->job->replay_speed;
-	l->done_so_far.slices.seconds = o->slice_seconds;
+	l->time_scale = 1 / s->all->job->replay_speed;
+	l->figures.slices.seconds = o->slice_seconds;
 	l->cursor = replay_cursor_new(o, (unsigned)s->index);
 	replay_handles_init(&l->handles, handle_count(o), path_room(o, all->files->directory));
-	make_lane_ops(l, o->depth);
+	l->ops = mem_array(o->depth, sizeof(*l->ops));
+	l->free = mem_array(o->depth, sizeof(struct lane_op *));
+	l->done = mem_array(o->depth, sizeof(struct io_op *));
+	for (unsigned i = 0; i < o->depth; i++)
+		l->free[l->free_count++] = &l->ops[i];
 	return stream_open_io(s, &needs, err);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_ops.c - read a trace into the operations of workers. */
+/* replay_ops.c - reads a trace into the operations of workers. */
 #include "work/replay/replay_internal.h"
 
 #include <errno.h>
@@ -26,10 +26,13 @@ static const char *const disks[] = {
 	"mapper/", "disk/", "nbd", "rbd", "ram",  "zd",     "zram", "pmem", "bcache",
 };
 
-static bool is_disk(const char *path)
+/* Replay files of the job, and block devices, which are recognised by their usual names. */
+static bool is_replayed(const char *path)
 {
 	static const char folder[] = "/dev/";
 
+	if (trace_scope_has_path(path))
+		return true;
 	if (strncmp(path, folder, sizeof(folder) - 1) != 0)
 		return false;
 	path += sizeof(folder) - 1;
@@ -39,54 +42,30 @@ static bool is_disk(const char *path)
 	return false;
 }
 
-/* Block devices are replayed too; their names are the usual ones. */
-static bool is_replayed(const char *path)
-{
-	return trace_scope_has_path(path) || is_disk(path);
-}
-
 /* ---- counts ---- */
 
-static void count_slice(struct replay_ops *o, const struct replay_op *op)
+/* Count an operation on this file. slice_seconds is set. */
+static void count_op(struct replay_ops *o, const struct replay_file *f, const struct replay_op *op)
 {
 	double at = (double)op->start_ns / o->job->replay_speed / 1e9 / o->slice_seconds;
 	size_t i = at < REPLAY_SLICES - 1 ? (size_t)at : REPLAY_SLICES - 1;
-
-	o->slices[i].asked_ios++;
-	o->slices[i].asked_bytes += op->len_bytes;
-}
-
-/* The largest power of two that offset and length are multiples of. */
-static uint64_t alignment(const struct replay_op *op)
-{
 	uint64_t bits = op->off | op->len_bytes;
-
-	return bits & (~bits + 1);
-}
-
-static void count_moving(struct replay_ops *o, const struct replay_file *f,
-			 const struct replay_op *op)
-{
 	bool writes = op->op == MLGEN_WRITE;
 
-	o->bytes[writes] += writes ? op->len_bytes : op->moved_bytes;
-	o->largest_bytes = u64_max(o->largest_bytes, op->len_bytes);
-	o->blocks += (f->flags & REPLAY_FILE_DEVICE) != 0;
-	o->align_bytes = u64_min(o->align_bytes, alignment(op));
-	count_slice(o, op);
-}
-
-/* Count an operation on this file. slice_seconds is set. */
-static void replay_count(struct replay_ops *o, const struct replay_file *f,
-			 const struct replay_op *op)
-{
 	o->operations++;
 	o->touches += (op->flags & REPLAY_TOUCH) != 0;
 	o->writes |= (f->flags & REPLAY_FILE_CHANGED) != 0;
 	if (f->flags & REPLAY_FILE_CHANGED && o->job->replay_files == REPLAY_TRACED)
 		o->redirected++;
-	if (op->op == MLGEN_READ || op->op == MLGEN_WRITE)
-		count_moving(o, f, op);
+	if (op->op != MLGEN_READ && op->op != MLGEN_WRITE)
+		return;
+	o->bytes[writes] += writes ? op->len_bytes : op->moved_bytes;
+	o->largest_bytes = u64_max(o->largest_bytes, op->len_bytes);
+	o->blocks += (f->flags & REPLAY_FILE_DEVICE) != 0;
+	/* The largest power of two that divides offset and length. */
+	o->align_bytes = u64_min(o->align_bytes, bits & (~bits + 1));
+	o->slices[i].asked_ios++;
+	o->slices[i].asked_bytes += op->len_bytes;
 }
 
 /* ---- threads and workers ---- */
@@ -121,16 +100,6 @@ COMPARE_BY(by_first, struct lane_thread, first_ns)
 
 COMPARE_BY(by_number, struct lane_thread, number)
 
-/* The first worker whose last thread ended before that time; otherwise a new one. */
-static unsigned free_worker(const uint64_t *ends, unsigned workers, uint64_t from_ns)
-{
-	unsigned w = 0;
-
-	while (w < workers && ends[w] >= from_ns)
-		w++;
-	return w;
-}
-
 int replay_lanes_share(struct replay_lanes *l, uint64_t most, struct mlgen_err *err)
 {
 	VEC(uint64_t) ends = { 0 };
@@ -141,8 +110,11 @@ int replay_lanes_share(struct replay_lanes *l, uint64_t most, struct mlgen_err *
 	qsort(l->threads.at, l->threads.count, sizeof(*l->threads.at), by_first);
 	for (uint32_t i = 0; i < l->threads.count; i++) {
 		struct lane_thread *t = &l->threads.at[i];
-		unsigned w = free_worker(ends.at, l->workers, t->first_ns);
+		unsigned w = 0;
 
+		/* Find a worker whose last thread has ended. */
+		while (w < l->workers && ends.at[w] >= t->first_ns)
+			w++;
 		if (w == l->workers && most && w == most)
 			w = i % (unsigned)most;
 		if (w == l->workers) {
@@ -176,7 +148,7 @@ void replay_lanes_fini(struct replay_lanes *l)
 	*l = (struct replay_lanes){ 0 };
 }
 
-/* ---- files that are open ---- */
+/* ---- open files of each worker ---- */
 
 static uint32_t *count_of(struct replay_opened *x, unsigned worker)
 {
@@ -184,7 +156,7 @@ static uint32_t *count_of(struct replay_opened *x, unsigned worker)
 	return (uint32_t *)x->counts.at + worker;
 }
 
-static void opens(struct replay_opened *x, unsigned worker, uint32_t *open)
+static void count_open(struct replay_opened *x, unsigned worker, uint32_t *open)
 {
 	uint32_t *all = count_of(x, worker);
 
@@ -208,14 +180,14 @@ bool replay_opened_add(struct replay_opened *x, unsigned worker, const struct re
 
 	if (op->op == MLGEN_OPEN) {
 		if (!(op->flags & REPLAY_MAY_FAIL))
-			opens(x, worker, open);
+			count_open(x, worker, open);
 	} else if (op->op == MLGEN_CLOSE) {
 		if (!*open)
 			return false;
 		--*open;
 		--*count_of(x, worker);
 	} else if (needs_open(op->op) && !*open) {
-		opens(x, worker, open);
+		count_open(x, worker, open);
 	}
 	return true;
 }
@@ -234,16 +206,17 @@ void replay_opened_fini(struct replay_opened *x)
 
 /* ---- block devices ---- */
 
-#define ROOM 16384u
+#define REQUESTS_MOST 16384u
 
-struct issued {
+struct block_request {
 	struct trace_record request;
 	bool is_done;
 };
 
 struct replay_blocks {
 	struct pairing in_flight; /* numbers of requests */
-	struct issued list[ROOM]; /* numbers from first to next, modulo ROOM */
+	/* Requests from number `first` to `next`; the index is the number modulo REQUESTS_MOST. */
+	struct block_request list[REQUESTS_MOST];
 	uint64_t first, next;
 	uint64_t span_bytes, folded;
 };
@@ -265,16 +238,16 @@ void replay_blocks_free(struct replay_blocks *b)
 	mem_free(b);
 }
 
-static struct issued *issued_at(struct replay_blocks *b, uint64_t number)
+static struct block_request *request_at(struct replay_blocks *b, uint64_t number)
 {
-	return &b->list[number % ROOM];
+	return &b->list[number % REQUESTS_MOST];
 }
 
-static struct issued *add_issue(struct replay_blocks *b, const struct trace_record *r)
+static struct block_request *add_issue(struct replay_blocks *b, const struct trace_record *r)
 {
-	struct issued *i = issued_at(b, b->next++);
+	struct block_request *i = request_at(b, b->next++);
 
-	*i = (struct issued){ .request = *r };
+	*i = (struct block_request){ .request = *r };
 	i->request.op = r->flags & TRACE_WRITES ? TRACE_WRITE : TRACE_READ;
 	i->request.result = r->len_bytes == TRACE_UNKNOWN ? 0 : (int64_t)r->len_bytes;
 	return i;
@@ -285,12 +258,12 @@ static struct issued *add_issue(struct replay_blocks *b, const struct trace_reco
 static void add_end(struct replay_blocks *b, const struct trace_record *r)
 {
 	uint64_t end_ns = opkind_end_ns(r), number;
-	struct issued *i;
+	struct block_request *i;
 
 	if (pairing_end(&b->in_flight, pairing_key(r->file, r->off), &number)) {
 		if (number < b->first)
 			return;
-		i = issued_at(b, number);
+		i = request_at(b, number);
 	} else if (opkind_duration_ns(r)) {
 		i = add_issue(b, r);
 	} else {
@@ -315,22 +288,17 @@ void replay_blocks_add(struct replay_blocks *b, const struct trace_record *r)
 	add_issue(b, r);
 }
 
-static void replay_blocks_fold(struct replay_blocks *b, struct trace_record *r)
-{
-	if (!b->span_bytes || r->off == TRACE_UNKNOWN || r->off < b->span_bytes)
-		return;
-	r->off %= b->span_bytes;
-	b->folded++;
-}
-
 bool replay_blocks_next(struct replay_blocks *b, bool is_end, struct trace_record *out)
 {
-	bool is_full = b->next - b->first == ROOM;
+	bool is_full = b->next - b->first == REQUESTS_MOST;
 
-	if (b->first == b->next || !(issued_at(b, b->first)->is_done || is_full || is_end))
+	if (b->first == b->next || !(request_at(b, b->first)->is_done || is_full || is_end))
 		return false;
-	*out = issued_at(b, b->first++)->request;
-	replay_blocks_fold(b, out);
+	*out = request_at(b, b->first++)->request;
+	if (b->span_bytes && out->off != TRACE_UNKNOWN && out->off >= b->span_bytes) {
+		out->off %= b->span_bytes;
+		b->folded++;
+	}
 	return true;
 }
 
@@ -341,25 +309,25 @@ uint64_t replay_blocks_folded(const struct replay_blocks *b)
 
 /* ---- operations ---- */
 
-/* Operations of a worker, of a file, or of all. */
+/* State of the operations of a worker, of a file, or of all files. */
 struct op_order {
 	struct inflight in_flight;
-	uint64_t started_ns; /* the last start */
-	uint32_t turn;       /* operations that began */
+	uint64_t started_ns; /* start of the last operation */
+	uint32_t turn;       /* number of operations that began */
 };
 
-struct reading {
+struct replay_reader {
 	struct replay_ops *o;
 	struct replay_files *files;
 	struct replay_lanes lanes;
 	struct replay_left_counts left;
 	struct trace_reader *reader;
 	struct trace_ordered *ordered;
-	/* Ids of files by those of `ordered`: 0 = not looked up, UINT32_MAX = not replayed. */
+	/* File id by name number of `ordered`: 0 = not looked up, UINT32_MAX = not replayed. */
 	uint32_t *ids;
 	uint64_t first_ns, last_ns;
-	struct op_order *workers; /* by worker */
-	struct op_order *orders;  /* by file, or one; NULL = none */
+	struct op_order *workers; /* index: worker */
+	struct op_order *orders;  /* a struct for each file, or a single one; NULL = none */
 	size_t order_count;
 	struct replay_opened opened;
 	bool has_calls, has_blocks;
@@ -369,7 +337,7 @@ struct reading {
 /* ---- ids of files ---- */
 
 /* The id of a file of the trace: 0 = it has no name; UINT32_MAX = it is not replayed. */
-static uint32_t file_of(struct reading *x, uint32_t file)
+static uint32_t file_id_of(struct replay_reader *x, uint32_t file)
 {
 	uint32_t *id = &x->ids[file];
 	size_t bytes = 0;
@@ -391,10 +359,10 @@ static uint32_t file_of(struct reading *x, uint32_t file)
 
 /* Convert a record: 1 and the operation, or 0 if it is not replayed. Both passes get the same
  * answer. */
-static int convert_record(struct reading *x, const struct trace_record *r, struct replay_op *op,
-			  struct replay_left_counts *left)
+static int convert_record(struct replay_reader *x, const struct trace_record *r,
+			  struct replay_op *op, struct replay_left_counts *left)
 {
-	uint32_t file = file_of(x, r->file), to = 0;
+	uint32_t file = file_id_of(x, r->file), to = 0;
 
 	if (file == UINT32_MAX) {
 		left->count[LEFT_SYSTEM] += r->op < TRACE_BLOCK_ISSUE;
@@ -404,7 +372,7 @@ static int convert_record(struct reading *x, const struct trace_record *r, struc
 		return 0;
 	if (op->op != MLGEN_RENAME)
 		return 1;
-	to = r->off <= trace_ordered_names(x->ordered) ? file_of(x, (uint32_t)r->off) : 0;
+	to = r->off <= trace_ordered_names(x->ordered) ? file_id_of(x, (uint32_t)r->off) : 0;
 	if (!to || to == UINT32_MAX) {
 		left->count[LEFT_NO_FILE]++;
 		return 0;
@@ -415,8 +383,8 @@ static int convert_record(struct reading *x, const struct trace_record *r, struc
 
 /* ---- the first pass: threads, files and times ---- */
 
-/* Entries have sizes of files. */
-static void note_sizes(struct reading *x, const struct trace_batch *batch)
+/* Set the sizes of files that entries of the trace state. */
+static void set_file_sizes(struct replay_reader *x, const struct trace_batch *batch)
 {
 	for (size_t i = 0; i < batch->entry_count; i++) {
 		const struct trace_entry *e = &batch->entries[i];
@@ -431,7 +399,7 @@ static void note_sizes(struct reading *x, const struct trace_batch *batch)
 	}
 }
 
-static void note_kinds(struct reading *x, const struct trace_batch *batch)
+static void find_kinds(struct replay_reader *x, const struct trace_batch *batch)
 {
 	for (size_t i = 0; i < batch->record_count && !x->has_calls; i++) {
 		unsigned op = batch->records[i].op;
@@ -441,14 +409,14 @@ static void note_kinds(struct reading *x, const struct trace_batch *batch)
 	}
 }
 
-static int read_entries(struct reading *x, struct mlgen_err *err)
+static int read_entries(struct replay_reader *x, struct mlgen_err *err)
 {
 	struct trace_batch batch;
 	int rc;
 
 	while ((rc = trace_reader_next(x->reader, &batch, err)) > 0) {
-		note_sizes(x, &batch);
-		note_kinds(x, &batch);
+		set_file_sizes(x, &batch);
+		find_kinds(x, &batch);
 	}
 	if (rc == 0) {
 		const struct trace_read *t = trace_reader_read(x->reader);
@@ -459,7 +427,7 @@ static int read_entries(struct reading *x, struct mlgen_err *err)
 	return rc;
 }
 
-static int begin_records(struct reading *x, struct mlgen_err *err)
+static int begin_records(struct replay_reader *x, struct mlgen_err *err)
 {
 	int rc;
 
@@ -476,9 +444,9 @@ static int begin_records(struct reading *x, struct mlgen_err *err)
 	return rc;
 }
 
-typedef int record_fn(struct reading *x, const struct trace_record *r, struct mlgen_err *err);
+typedef int record_fn(struct replay_reader *x, const struct trace_record *r, struct mlgen_err *err);
 
-static int each_request(struct reading *x, record_fn *fn, bool is_end, struct mlgen_err *err)
+static int each_request(struct replay_reader *x, record_fn *fn, bool is_end, struct mlgen_err *err)
 {
 	struct trace_record request;
 	int rc = 0;
@@ -488,7 +456,7 @@ static int each_request(struct reading *x, record_fn *fn, bool is_end, struct ml
 	return rc;
 }
 
-static int each_record(struct reading *x, record_fn *fn, struct mlgen_err *err)
+static int each_record(struct replay_reader *x, record_fn *fn, struct mlgen_err *err)
 {
 	const struct trace_record *r;
 	int rc;
@@ -506,7 +474,7 @@ static int each_record(struct reading *x, record_fn *fn, struct mlgen_err *err)
 	return rc == 0 && x->blocks ? each_request(x, fn, true, err) : rc;
 }
 
-static int note_record(struct reading *x, const struct trace_record *r, struct mlgen_err *err)
+static int first_pass(struct replay_reader *x, const struct trace_record *r, struct mlgen_err *err)
 {
 	struct replay_left_counts unused = { 0 };
 	struct replay_op op;
@@ -530,8 +498,8 @@ static int note_record(struct reading *x, const struct trace_record *r, struct m
 
 /* ---- the second pass: the operations of workers ---- */
 
-/* Begin an operation. Returns how many are in flight at its start. */
-static uint16_t begin_in(struct op_order *s, uint64_t start_ns, uint64_t end_ns)
+/* Begin an operation. Returns the number of operations in flight at its start. */
+static uint16_t begin_op(struct op_order *s, uint64_t start_ns, uint64_t end_ns)
 {
 	uint64_t n;
 
@@ -542,7 +510,7 @@ static uint16_t begin_in(struct op_order *s, uint64_t start_ns, uint64_t end_ns)
 	return (uint16_t)u64_min(n, UINT16_MAX);
 }
 
-static struct op_order *order_of(struct reading *x, uint32_t file)
+static struct op_order *order_of(struct replay_reader *x, uint32_t file)
 {
 	int order = x->o->job->replay_order;
 
@@ -551,36 +519,36 @@ static struct op_order *order_of(struct reading *x, uint32_t file)
 	return &x->orders[order == REPLAY_BY_FILE ? file : 0];
 }
 
-/* Set the times of an operation, and after which operations it begins. */
-static void place_op(struct reading *x, struct replay_op *op, unsigned worker,
+/* Set the times and the turn of an operation. */
+static void place_op(struct replay_reader *x, struct replay_op *op, unsigned worker,
 		     const struct trace_record *r)
 {
 	struct op_order *w = &x->workers[worker], *s = order_of(x, op->file);
-	uint64_t end = opkind_end_ns(r), behind;
+	uint64_t end = opkind_end_ns(r), idle_ns;
 	bool is_first = w->turn == 0;
 
-	op->in_flight = begin_in(w, r->start_ns, end);
-	behind = is_first ? x->first_ns : u64_max(w->started_ns, w->in_flight.ended_ns);
-	op->think_ns = r->start_ns > behind ? r->start_ns - behind : 0;
+	op->in_flight = begin_op(w, r->start_ns, end);
+	idle_ns = is_first ? x->first_ns : u64_max(w->started_ns, w->in_flight.ended_ns);
+	op->think_ns = r->start_ns > idle_ns ? r->start_ns - idle_ns : 0;
 	op->start_ns = r->start_ns - x->first_ns;
 	w->started_ns = r->start_ns;
 	if (s) {
 		op->turn = s->turn;
-		op->turn_in_flight = begin_in(s, r->start_ns, end);
+		op->turn_in_flight = begin_op(s, r->start_ns, end);
 	}
 	if (op->in_flight >= x->o->depth)
 		x->o->depth = op->in_flight + 1u;
 }
 
-static int spool_op(struct reading *x, unsigned worker, const struct replay_op *op,
+static int spool_op(struct replay_reader *x, unsigned worker, const struct replay_op *op,
 		    struct mlgen_err *err)
 {
-	replay_count(x->o, replay_file(x->files, op->file), op);
+	count_op(x->o, replay_file(x->files, op->file), op);
 	return replay_spool_add(x->o->spool, worker, op, err);
 }
 
-/* Split a record into operations of at most REPLAY_MOST_BYTES; almost always it is one. */
-static int spool_parts(struct reading *x, unsigned worker, struct replay_op *op,
+/* Split a record into operations of at most REPLAY_MOST_BYTES; nearly always there is one. */
+static int spool_parts(struct replay_reader *x, unsigned worker, struct replay_op *op,
 		       const struct trace_record *r, struct mlgen_err *err)
 {
 	uint64_t left = replay_bytes(r), moved = left;
@@ -602,7 +570,8 @@ static int spool_parts(struct reading *x, unsigned worker, struct replay_op *op,
 	return rc;
 }
 
-static int spool_record(struct reading *x, const struct trace_record *r, struct mlgen_err *err)
+static int spool_record(struct replay_reader *x, const struct trace_record *r,
+			struct mlgen_err *err)
 {
 	struct replay_op op;
 	unsigned worker;
@@ -622,31 +591,7 @@ static int spool_record(struct reading *x, const struct trace_record *r, struct 
 
 /* ---- reading a trace ---- */
 
-static size_t count_orders(const struct reading *x)
-{
-	switch (x->o->job->replay_order) {
-	case REPLAY_BY_FILE:
-		return (size_t)trace_names_count(x->files->names) + 1;
-	case REPLAY_GLOBAL:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
-static void make_room(struct reading *x)
-{
-	struct replay_ops *o = x->o;
-	double seconds = (double)o->span_ns / o->job->replay_speed / 1e9;
-
-	x->workers = mem_array(o->workers, sizeof(*x->workers));
-	x->order_count = count_orders(x);
-	if (x->order_count)
-		x->orders = mem_array(x->order_count, sizeof(*x->orders));
-	o->slice_seconds = seconds > 0 ? seconds / (REPLAY_SLICES * .5) : 1e-9;
-}
-
-static void reading_fini(struct reading *x)
+static void reading_fini(struct replay_reader *x)
 {
 	for (unsigned i = 0; x->workers && i < x->o->workers; i++)
 		inflight_fini(&x->workers[i].in_flight);
@@ -662,18 +607,9 @@ static void reading_fini(struct reading *x)
 	trace_reader_close(x->reader);
 }
 
-static int no_operation(const struct reading *x, struct mlgen_err *err)
-{
-	char left[256];
-	uint64_t n = replay_left_text(&x->left, left, sizeof(left));
-
-	return mlgen_fail(err, -ENODATA,
-			  "%s: has no operation on a file that could be replayed%s%s",
-			  x->o->job->replay_trace, n ? "; left out: " : "", left);
-}
-
-/* A device itself is never written to, as a filesystem may be on it. */
-static int check_kinds(const struct reading *x, struct mlgen_err *err)
+/* Refuse replay_files=traced for devices, which are never written to, as a filesystem may be on
+ * them. */
+static int check_kinds(const struct replay_reader *x, struct mlgen_err *err)
 {
 	const struct job *j = x->o->job;
 
@@ -691,7 +627,8 @@ static int check_kinds(const struct reading *x, struct mlgen_err *err)
 	return 0;
 }
 
-static int look_first(struct reading *x, struct mlgen_err *err)
+/* Find files, threads and times, and share the threads among workers. */
+static int read_facts(struct replay_reader *x, struct mlgen_err *err)
 {
 	struct replay_ops *o = x->o;
 	int rc = read_entries(x, err);
@@ -701,7 +638,7 @@ static int look_first(struct reading *x, struct mlgen_err *err)
 	if (rc == 0)
 		rc = begin_records(x, err);
 	if (rc == 0)
-		rc = each_record(x, note_record, err);
+		rc = each_record(x, first_pass, err);
 	if (rc < 0)
 		return rc;
 	o->threads = x->lanes.keys.count;
@@ -713,37 +650,51 @@ static int look_first(struct reading *x, struct mlgen_err *err)
 	return rc < 0 ? rc : trace_reader_rewind(x->reader, err);
 }
 
-static int put_all(struct reading *x, struct mlgen_err *err)
+/* Write the operations of all workers to the temporary file. */
+static int spool_all(struct replay_reader *x, struct mlgen_err *err)
 {
-	int rc = begin_records(x, err);
+	struct replay_ops *o = x->o;
+	double seconds = (double)o->span_ns / o->job->replay_speed / 1e9;
+	char left[256];
+	int rc;
 
+	x->workers = mem_array(o->workers, sizeof(*x->workers));
+	if (o->job->replay_order != REPLAY_BY_THREAD) {
+		x->order_count = o->job->replay_order == REPLAY_BY_FILE
+					 ? (size_t)trace_names_count(x->files->names) + 1
+					 : 1;
+		x->orders = mem_array(x->order_count, sizeof(*x->orders));
+	}
+	o->slice_seconds = seconds > 0 ? seconds / (REPLAY_SLICES * .5) : 1e-9;
+	rc = begin_records(x, err);
 	if (rc == 0)
 		rc = each_record(x, spool_record, err);
 	if (rc == 0)
-		rc = replay_spool_end(x->o->spool, err);
+		rc = replay_spool_end(o->spool, err);
 	if (x->blocks)
-		x->o->folded = replay_blocks_folded(x->blocks);
-	if (rc == 0 && x->o->operations == 0)
-		rc = no_operation(x, err);
-	return rc;
+		o->folded = replay_blocks_folded(x->blocks);
+	if (rc < 0 || o->operations)
+		return rc;
+	return mlgen_fail(
+		err, -ENODATA, "%s: has no operation on a file that could be replayed%s%s",
+		o->job->replay_trace,
+		replay_left_text(&x->left, left, sizeof(left)) ? "; left out: " : "", left);
 }
 
 int replay_ops_read(struct replay_ops *o, struct replay_files *files, const struct job *job,
 		    struct mlgen_err *err)
 {
-	struct reading x = { .o = o, .files = files };
+	struct replay_reader x = { .o = o, .files = files };
 	int rc;
 
 	*o = (struct replay_ops){ .job = job, .depth = 1, .align_bytes = REPLAY_ALIGN_MOST };
 	rc = trace_source_open(&x.reader, job->replay_trace, err);
 	if (rc == 0)
-		rc = look_first(&x, err);
+		rc = read_facts(&x, err);
 	if (rc == 0)
 		rc = replay_spool_new(&o->spool, job->directory, err);
-	if (rc == 0) {
-		make_room(&x);
-		rc = put_all(&x, err);
-	}
+	if (rc == 0)
+		rc = spool_all(&x, err);
 	o->most_open = replay_opened_most(&x.opened);
 	o->left_operations = replay_left_text(&x.left, o->left_out, sizeof(o->left_out));
 	o->left_writes = x.left.writes;

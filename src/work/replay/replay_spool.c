@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_spool.c - records become operations, which wait in a temporary file for their workers. */
+/* replay_spool.c - converts records to operations, and stores these in a temporary file. */
 #include "work/replay/replay_internal.h"
 
 #include <errno.h>
@@ -64,14 +64,15 @@ struct chunk {
 /* A worker, while its operations are written. */
 struct spool_lane {
 	struct chunk *chunk;
-	uint64_t first, at; /* offsets of its first chunk and of this one */
+	uint64_t first; /* offset of its first chunk */
+	uint64_t at;    /* offset of the present chunk */
 };
 
 struct replay_spool {
 	int fd;
 	const char *folder;
 	VEC(struct spool_lane) lanes;
-	uint64_t end; /* of the file */
+	uint64_t end; /* file size, in bytes */
 };
 
 int replay_spool_new(struct replay_spool **out, const char *measured, struct mlgen_err *err)
@@ -101,7 +102,7 @@ void replay_spool_free(struct replay_spool *s)
 	mem_free(s);
 }
 
-static uint64_t take_place(struct replay_spool *s)
+static uint64_t alloc_chunk(struct replay_spool *s)
 {
 	uint64_t at = s->end;
 
@@ -117,7 +118,7 @@ static struct spool_lane *spool_lane_of(struct replay_spool *s, unsigned worker)
 
 	if (l->at == NOWHERE) {
 		l->chunk = mem_zalloc(sizeof(*l->chunk));
-		l->first = l->at = take_place(s);
+		l->first = l->at = alloc_chunk(s);
 	}
 	return l;
 }
@@ -146,7 +147,7 @@ int replay_spool_add(struct replay_spool *s, unsigned worker, const struct repla
 	int rc = 0;
 
 	if (l->chunk->count == CHUNK_OPS)
-		rc = write_chunk(s, l, take_place(s), err);
+		rc = write_chunk(s, l, alloc_chunk(s), err);
 	l->chunk->ops[l->chunk->count++] = *op;
 	return rc;
 }
@@ -171,7 +172,8 @@ int replay_spool_end(struct replay_spool *s, struct mlgen_err *err)
 
 struct replay_cursor {
 	const struct replay_spool *spool;
-	uint64_t next, at; /* offset of the next chunk; operation in this one */
+	uint64_t next; /* offset of the next chunk */
+	uint64_t at;   /* index of the next operation in `chunk` */
 	struct chunk chunk;
 };
 
@@ -237,7 +239,7 @@ int replay_cursor_next(struct replay_cursor *c, const struct replay_op **op, str
 /* The most bytes that one call moves on Linux (read(2)). */
 #define CALL_MOST_BYTES UINT64_C(0x7ffff000)
 
-/* The operation that a record becomes. */
+/* Conversion of the operations of a trace. */
 static const struct op_row {
 	uint8_t op;   /* enum mlgen_op + 1; 0 = none */
 	uint8_t left; /* enum replay_left + 1: why there is none; 0 = not counted */
@@ -277,7 +279,7 @@ uint64_t replay_bytes(const struct trace_record *r)
 	return r->op == TRACE_READ ? u64_min(r->len_bytes, CALL_MOST_BYTES) : r->len_bytes;
 }
 
-static bool has_place(unsigned op)
+static bool has_offset(unsigned op)
 {
 	return replay_moves(op) || op == TRACE_ALLOCATE;
 }
@@ -287,11 +289,11 @@ static unsigned reason(const struct trace_record *r, uint32_t file)
 {
 	if (!file)
 		return LEFT_NO_FILE + 1;
-	if ((has_place(r->op) || r->op == TRACE_CLOSE) && opkind_failed(r))
+	if ((has_offset(r->op) || r->op == TRACE_CLOSE) && opkind_failed(r))
 		return LEFT_FAILED + 1;
-	if (has_place(r->op) && r->off == TRACE_UNKNOWN)
+	if (has_offset(r->op) && r->off == TRACE_UNKNOWN)
 		return LEFT_NO_OFFSET + 1;
-	if (has_place(r->op) && replay_bytes(r) > REPLAY_LARGEST_BYTES)
+	if (has_offset(r->op) && replay_bytes(r) > REPLAY_LARGEST_BYTES)
 		return LEFT_TOO_LARGE + 1;
 	return 0;
 }
@@ -321,22 +323,22 @@ int replay_op_from(struct replay_op *op, const struct trace_record *r, uint32_t 
 
 /* ---- records and their files ---- */
 
-static void note_present(struct replay_file *f)
+static void mark_present(struct replay_file *f)
 {
 	if (!(f->flags & REPLAY_FILE_MADE))
 		f->flags |= REPLAY_FILE_PRESENT;
 }
 
-/* A record found that many bytes in the file. */
-static void note_bytes(struct replay_file *f, uint64_t bytes)
+/* A record shows that the file had at least `bytes`. */
+static void extend_present(struct replay_file *f, uint64_t bytes)
 {
 	if (f->flags & REPLAY_FILE_MADE)
 		return;
-	note_present(f);
+	mark_present(f);
 	f->bytes = u64_max(f->bytes, bytes);
 }
 
-static void note_made(struct replay_file *f)
+static void mark_made(struct replay_file *f)
 {
 	f->flags |= REPLAY_FILE_CHANGED | REPLAY_FILE_MADE;
 }
@@ -348,30 +350,15 @@ static void add_open(struct replay_file *f, uint64_t flags)
 	if (flags & O_DIRECTORY)
 		f->flags |= REPLAY_FILE_FOLDER;
 	if (flags & O_TRUNC || (flags & O_CREAT && flags & O_EXCL))
-		note_made(f);
+		mark_made(f);
 	else if (!(flags & O_CREAT))
-		note_present(f);
-}
-
-static void add_read(struct replay_file *f, const struct trace_record *r)
-{
-	uint64_t got = r->op == TRACE_FAULT ? 1 : (uint64_t)r->result;
-
-	if (got == 0)
-		return;
-	note_bytes(f, r->off + got);
-	f->flags |= REPLAY_FILE_READ;
-}
-
-/* The file loses its name. */
-static void note_gone(struct replay_file *f, unsigned is)
-{
-	note_present(f);
-	f->flags |= REPLAY_FILE_CHANGED | is;
+		mark_present(f);
 }
 
 void replay_file_add_record(struct replay_file *f, const struct trace_record *r)
 {
+	uint64_t got = r->op == TRACE_FAULT ? 1 : (uint64_t)r->result;
+
 	if (opkind_failed(r))
 		return;
 	switch (r->op) {
@@ -380,13 +367,16 @@ void replay_file_add_record(struct replay_file *f, const struct trace_record *r)
 		break;
 	case TRACE_STAT:
 		if (f->flags & REPLAY_FILE_CHANGED || r->len_bytes == TRACE_UNKNOWN)
-			note_present(f);
+			mark_present(f);
 		else
-			note_bytes(f, r->len_bytes);
+			extend_present(f, r->len_bytes);
 		break;
 	case TRACE_READ:
 	case TRACE_FAULT:
-		add_read(f, r);
+		if (got == 0)
+			break;
+		extend_present(f, r->off + got);
+		f->flags |= REPLAY_FILE_READ;
 		break;
 	case TRACE_WRITE:
 	case TRACE_ALLOCATE:
@@ -394,19 +384,21 @@ void replay_file_add_record(struct replay_file *f, const struct trace_record *r)
 		break;
 	case TRACE_RENAME:
 	case TRACE_UNLINK:
-		note_gone(f, 0);
-		f->flags |= REPLAY_FILE_MADE; /* if another file gets the name */
+		mark_present(f);
+		/* Another file may get the name. */
+		f->flags |= REPLAY_FILE_CHANGED | REPLAY_FILE_MADE;
 		break;
 	case TRACE_MKDIR:
-		note_made(f);
+		mark_made(f);
 		f->flags |= REPLAY_FILE_FOLDER;
 		break;
 	case TRACE_RMDIR:
-		note_gone(f, REPLAY_FILE_FOLDER);
+		mark_present(f);
+		f->flags |= REPLAY_FILE_CHANGED | REPLAY_FILE_FOLDER;
 		break;
 	default:
 		if (!(f->flags & REPLAY_FILE_CHANGED))
-			note_present(f);
+			mark_present(f);
 		break;
 	}
 }
@@ -417,7 +409,7 @@ void replay_file_add_device(struct replay_file *f, const struct trace_record *r)
 
 	if (__builtin_add_overflow(r->off, replay_bytes(r), &end) || end > UINT64_MAX - PAGE_BYTES)
 		end = UINT64_MAX - PAGE_BYTES;
-	/* The size of the device does not matter. */
+	/* The size of the device, which the trace may state, is not needed. */
 	if (!(f->flags & REPLAY_FILE_DEVICE))
 		f->bytes = 0;
 	f->flags |= REPLAY_FILE_DEVICE | REPLAY_FILE_PRESENT |

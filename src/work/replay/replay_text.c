@@ -18,20 +18,8 @@
 
 /* ---- words ---- */
 
-static void put_speed(struct buf *text, double speed)
-{
-	char n[UNITS_TEXT_BYTES];
-
-	if (speed == 2)
-		buf_add(text, ", twice as fast");
-	else if (speed == .5)
-		buf_add(text, ", half as fast");
-	else if (speed != 1)
-		buf_addf(text, ", %s times as fast", units_put_f64(n, speed));
-}
-
-/* Append when an operation is due, as ", think times kept, twice as fast". */
-static void replay_put_how(struct buf *text, const struct job *j)
+/* Append the times of operations, such as ", think times kept, twice as fast". */
+static void append_timing(struct buf *text, const struct job *j)
 {
 	static const char *const times[] = {
 		[REPLAY_THINK] = ", think times kept",
@@ -44,9 +32,16 @@ static void replay_put_how(struct buf *text, const struct job *j)
 		[REPLAY_GLOBAL] = ", in the order of all",
 	};
 
+	double speed = j->replay_time == REPLAY_ASAP ? 1 : j->replay_speed;
+	char n[UNITS_TEXT_BYTES];
+
 	buf_add(text, times[j->replay_time]);
-	if (j->replay_time != REPLAY_ASAP)
-		put_speed(text, j->replay_speed);
+	if (speed == 2)
+		buf_add(text, ", twice as fast");
+	else if (speed == .5)
+		buf_add(text, ", half as fast");
+	else if (speed != 1)
+		buf_addf(text, ", %s times as fast", units_put_f64(n, speed));
 	buf_add(text, orders[j->replay_order]);
 }
 
@@ -59,18 +54,18 @@ static const char *replay_touches_are(const struct job *j)
 
 /* ---- the job ---- */
 
-static void put_job(struct buf *text, const struct text_block *b)
+static void append_job(struct buf *text, const struct text_block *b)
 {
 	text_say(text, b,
 		 "replay of {io.replay.trace}: {io.replay.threads} thread{s} in {io.numjobs} "
 		 "worker{s}");
-	replay_put_how(text, b->job);
+	append_timing(text, b->job);
 	if (b->result->members > 1)
 		buf_addf(text, "; %u jobs together", b->result->members);
 }
 
 /* The trace determines whether the page cache is bypassed, unless the job does. */
-static void put_workers(struct buf *text, const struct text_block *b)
+static void append_workers(struct buf *text, const struct text_block *b)
 {
 	if (job_is_given(b->job, "direct") || job_is_given(b->job, "buffered")) {
 		text_io_put_workers(text, b);
@@ -80,7 +75,7 @@ static void put_workers(struct buf *text, const struct text_block *b)
 	buf_add(text, ", direct as in the trace");
 }
 
-static void put_files(struct buf *text, const struct text_block *b)
+static void append_files(struct buf *text, const struct text_block *b)
 {
 	bool is_traced = b->job->replay_files == REPLAY_TRACED;
 
@@ -90,15 +85,15 @@ static void put_files(struct buf *text, const struct text_block *b)
 }
 
 static const struct text_line settings[] = {
-	{ NULL, text_title },        { "job", put_job },
-	{ "workers", put_workers },  { "files", put_files },
-	{ "storage", text_storage }, { "host", text_machine },
-	{ NULL, text_command },      { 0 },
+	{ NULL, text_title },          { "job", append_job },
+	{ "workers", append_workers }, { "files", append_files },
+	{ "storage", text_storage },   { "host", text_machine },
+	{ NULL, text_command },        { 0 },
 };
 
-/* ---- asked against done ---- */
+/* ---- operations of the trace and operations done ---- */
 
-static void put_asked(struct buf *text, const struct text_block *b)
+static void append_asked(struct buf *text, const struct text_block *b)
 {
 	const struct replay_result *r = &b->io->replay;
 
@@ -111,7 +106,7 @@ static void put_asked(struct buf *text, const struct text_block *b)
 }
 
 static const struct text_line below_answer[] = {
-	{ "  replay", put_asked },
+	{ "  replay", append_asked },
 	{ 0 },
 };
 
@@ -126,7 +121,7 @@ static size_t slices_used(const struct metric_list *slices)
 	return n;
 }
 
-/* The number of digits that distinguish times at that distance. */
+/* The number of decimals that distinguish times `seconds` apart. */
 static int digits_of(double seconds)
 {
 	double digits = ceil(1 - log10(seconds));
@@ -135,43 +130,41 @@ static int digits_of(double seconds)
 }
 
 /* A row of the table, which sums several slices. */
-struct row {
-	double begin_seconds, asked, done; /* bytes per second */
+struct rate_row {
+	double begin_seconds;
+	double asked, done; /* bytes per second */
 };
 
-static struct row row_of(const struct replay_result *r, size_t first, size_t n)
+/* Fill up to ROWS rows. Returns their number. */
+static size_t fill_rows(struct rate_row *rows, const struct replay_result *r)
 {
 	const struct replay_slice *s = r->slices.items;
-	double seconds = r->slice_seconds * (double)n;
-	struct row row = { r->slice_seconds * (double)first, 0, 0 };
-
-	for (size_t i = first; i < first + n && i < r->slices.count; i++) {
-		row.asked += (double)s[i].asked_bytes / seconds;
-		row.done += (double)s[i].done_bytes / seconds;
-	}
-	return row;
-}
-
-static size_t rows_of(struct row *rows, const struct replay_result *r)
-{
 	size_t used = slices_used(&r->slices);
 	size_t each = divide_up(used, ROWS), n = 0;
+	double seconds = r->slice_seconds * (double)each;
 
-	for (size_t i = 0; i < used; i += each)
-		rows[n++] = row_of(r, i, each);
+	for (size_t first = 0; first < used; first += each) {
+		struct rate_row *row = &rows[n++];
+
+		*row = (struct rate_row){ .begin_seconds = r->slice_seconds * (double)first };
+		for (size_t i = first; i < first + each && i < r->slices.count; i++) {
+			row->asked += (double)s[i].asked_bytes / seconds;
+			row->done += (double)s[i].done_bytes / seconds;
+		}
+	}
 	return n;
 }
 
-static void put_over_time(struct buf *out, const struct text_block *b)
+static void append_table(struct buf *out, const struct text_block *b)
 {
 	const struct replay_result *r = &b->io->replay;
-	struct row rows[ROWS];
+	struct rate_row rows[ROWS];
 	double most = 0;
 	size_t n;
 
 	if (!(r->slice_seconds > 0) || r->asked_bytes == 0)
 		return;
-	n = rows_of(rows, r);
+	n = fill_rows(rows, r);
 	for (size_t i = 0; i < n; i++)
 		most = fmax(most, fmax(rows[i].asked, rows[i].done));
 	const struct rate_unit unit = show_rate_unit(most);
@@ -185,7 +178,7 @@ static void put_over_time(struct buf *out, const struct text_block *b)
 
 /* ---- evidence ---- */
 
-static void add_late(struct buf *text, const struct hist *late, const char *name)
+static void append_lateness(struct buf *text, const struct hist *late, const char *name)
 {
 	char half[UNITS_TEXT_BYTES], p99[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES];
 
@@ -197,29 +190,29 @@ static void add_late(struct buf *text, const struct hist *late, const char *name
 		 units_human_ms(most, (double)late->max_ns));
 }
 
-static void put_lateness(struct buf *text, const struct text_block *b)
+static void append_all_lateness(struct buf *text, const struct text_block *b)
 {
-	add_late(text, b->result->read.slat_ns, "reads");
-	add_late(text, b->result->write.slat_ns, "writes");
+	append_lateness(text, b->result->read.slat_ns, "reads");
+	append_lateness(text, b->result->write.slat_ns, "writes");
 	if (text->len)
 		buf_add(text, " later than their times in the trace");
 }
 
-static void put_waits(struct buf *text, const struct text_block *b)
+static void append_waits(struct buf *text, const struct text_block *b)
 {
 	text_say(text, b,
 		 "[{io.replay.waits} wait{s} for threads more than a second of the trace late, "
 		 "{io.replay.wait_seconds} s in all]");
 }
 
-static void put_touches(struct buf *text, const struct text_block *b)
+static void append_touches(struct buf *text, const struct text_block *b)
 {
 	text_say(text, b, "[{io.replay.touches} page{s} of mappings touched in the trace]");
 	if (text->len)
 		buf_addf(text, ", replayed as %s", replay_touches_are(b->job));
 }
 
-static void put_blocks(struct buf *text, const struct text_block *b)
+static void append_blocks(struct buf *text, const struct text_block *b)
 {
 	text_say(text, b,
 		 "[{io.replay.blocks} request{s} of block devices in the trace, replayed on a file "
@@ -227,25 +220,25 @@ static void put_blocks(struct buf *text, const struct text_block *b)
 	text_say(text, b, "[; {io.replay.folded} beyond {replay_span} folded]");
 }
 
-static void put_redirected(struct buf *text, const struct text_block *b)
+static void append_redirected(struct buf *text, const struct text_block *b)
 {
 	text_say(text, b,
 		 "[{io.replay.redirected} operation{s} would change files that the trace names, "
 		 "and had those below the directory]");
 }
 
-static void put_left_out(struct buf *text, const struct text_block *b)
+static void append_left_out(struct buf *text, const struct text_block *b)
 {
 	text_say(text, b, "[{io.replay.left_out}]");
 }
 
 static const struct text_line evidence[] = {
-	{ "late", put_lateness },
-	{ "waits", put_waits },
-	{ "mapped", put_touches },
-	{ "devices", put_blocks },
-	{ "redirected", put_redirected },
-	{ "left out", put_left_out },
+	{ "late", append_all_lateness },
+	{ "waits", append_waits },
+	{ "mapped", append_touches },
+	{ "devices", append_blocks },
+	{ "redirected", append_redirected },
+	{ "left out", append_left_out },
 	{ 0 },
 };
 
@@ -255,7 +248,7 @@ void replay_text(FILE *to, const struct run_result *run, const struct job_result
 	static const struct text_io_kind kind = {
 		.answer = below_answer,
 		.settings = settings,
-		.table = put_over_time,
+		.table = append_table,
 		.evidence = evidence,
 	};
 
@@ -320,7 +313,7 @@ int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen
 
 	(void)unused;
 	replay_files_init(&files, in->job);
-	/* A rule reports what fails. */
+	/* A rule reports errors. */
 	if (replay_ops_read(&ops, &files, in->job, NULL) == 0) {
 		count_operations(p, &ops);
 		if (p->touches_files && !replay_files_look(&files, NULL))
@@ -334,21 +327,21 @@ int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen
 
 /* ---- the page ---- */
 
-static void put_replay(struct buf *text, const struct plan_report *p)
+static void append_replay(struct buf *text, const struct plan_report *p)
 {
 	plan_say(text, p, "{replay_trace}");
 	if (!p->replay.asked.asked_operations)
 		return;
 	plan_say(text, p, ": {plan.threads} thread{s} in {plan.workers} worker{s}");
-	replay_put_how(text, p->job);
+	append_timing(text, p->job);
 }
 
-static void put_data(FILE *to, const struct plan_report *p)
+static void print_data(FILE *to, const struct plan_report *p)
 {
 	plan_io_put_data(to, p, "below");
 }
 
-static void put_time(struct buf *text, const struct plan_report *p)
+static void append_run(struct buf *text, const struct plan_report *p)
 {
 	static const char *const words[] = {
 		[REPLAY_THINK] = " where storage is as fast as in the trace",
@@ -356,48 +349,43 @@ static void put_time(struct buf *text, const struct plan_report *p)
 		[REPLAY_ASAP] = " in the trace",
 	};
 
-	plan_say(text, p, "; {plan.seconds} s");
-	buf_add(text, words[p->job->replay_time]);
-}
-
-static void put_run(struct buf *text, const struct plan_report *p)
-{
 	if (!p->replay.asked.asked_operations)
 		return;
 	plan_say(text, p,
 		 "{plan.operations} operation{s}[, {plan.replay_read_bytes} read][, "
 		 "{plan.replay_write_bytes} written]");
-	put_time(text, p);
+	plan_say(text, p, "; {plan.seconds} s");
+	buf_add(text, words[p->job->replay_time]);
 	plan_say(text, p, "[, for at most {runtime}]");
 }
 
-static void plan_put_touches(struct buf *text, const struct plan_report *p)
+static void append_planned_touches(struct buf *text, const struct plan_report *p)
 {
 	plan_say(text, p, "[{plan.touches} page{s} touched, replayed as ]");
 	if (text->len)
 		buf_add(text, replay_touches_are(p->job));
 }
 
-static void plan_put_blocks(struct buf *text, const struct plan_report *p)
+static void append_planned_blocks(struct buf *text, const struct plan_report *p)
 {
 	plan_say(text, p,
 		 "[{plan.blocks} request{s} of block devices, replayed on a file for each]");
 	plan_say(text, p, "[; {plan.folded} beyond {replay_span} folded]");
 }
 
-static void plan_put_redirected(struct buf *text, const struct plan_report *p)
+static void append_planned_redirected(struct buf *text, const struct plan_report *p)
 {
 	plan_say(text, p,
 		 "[{plan.redirected} operation{s} would change files that the trace names, and "
 		 "have those below {directory}]");
 }
 
-static void plan_put_left_out(struct buf *text, const struct plan_report *p)
+static void append_planned_left_out(struct buf *text, const struct plan_report *p)
 {
 	plan_say(text, p, "[{plan.left_out}]");
 }
 
-static void put_in_flight(struct buf *text, const struct plan_report *p)
+static void append_in_flight(struct buf *text, const struct plan_report *p)
 {
 	if (!p->replay.asked.asked_operations)
 		return;
@@ -414,14 +402,14 @@ static void put_in_flight(struct buf *text, const struct plan_report *p)
 static void plan_replay_text(FILE *to, const struct plan_report *p)
 {
 	static const struct plan_line lines[] = {
-		{ "replay", .put = put_replay, .check = "trace" },
-		{ .lines = put_data },
-		{ "run", .put = put_run, .wrapped_at = 10 },
-		{ "mapped", .put = plan_put_touches, .wrapped_at = 10 },
-		{ "devices", .put = plan_put_blocks, .wrapped_at = 10 },
-		{ "changes", .put = plan_put_redirected, .wrapped_at = 10 },
-		{ "left out", .put = plan_put_left_out, .wrapped_at = 10 },
-		{ "in flight", .put = put_in_flight },
+		{ "replay", .put = append_replay, .check = "trace" },
+		{ .lines = print_data },
+		{ "run", .put = append_run, .wrapped_at = 10 },
+		{ "mapped", .put = append_planned_touches, .wrapped_at = 10 },
+		{ "devices", .put = append_planned_blocks, .wrapped_at = 10 },
+		{ "changes", .put = append_planned_redirected, .wrapped_at = 10 },
+		{ "left out", .put = append_planned_left_out, .wrapped_at = 10 },
+		{ "in flight", .put = append_in_flight },
 		{ "memory", .put = plan_io_put_memory, .check = "program" },
 		{ "files", .put = plan_put_open_files, .check = "files" },
 		{ 0 },
@@ -429,8 +417,6 @@ static void plan_replay_text(FILE *to, const struct plan_report *p)
 
 	plan_put_list(to, lines, p);
 }
-
-/* ---- the rows ---- */
 
 /* The trace is a file that the replay reads, so that no other job may write it. */
 static bool any_file(const struct job *j, bool (*is)(const void *arg, const char *path),
