@@ -138,20 +138,8 @@ static struct replay_file *file_above(const struct replay_files *f, const char *
 	return id && replay_file(f, id)->flags ? replay_file(f, id) : NULL;
 }
 
-/* Infer flags from a file below a name. The name is a folder, which a stat or a rename does not
- * show. If the trace gave the folder its name, the file in it did not exist under this name. */
-static void infer_above(struct replay_file *file, struct replay_file *above)
-{
-	unsigned flags = above->flags;
-
-	if (flags & (REPLAY_FILE_FOLDER | REPLAY_FILE_READ))
-		return;
-	if (flags & REPLAY_FILE_PRESENT)
-		above->flags |= REPLAY_FILE_FOLDER;
-	else if (flags & REPLAY_FILE_MADE)
-		file->flags &= ~(unsigned)REPLAY_FILE_PRESENT;
-}
-
+/* Infer flags of a file and the folders above it, which a stat or a rename does not show to be
+ * folders. If the trace gave a folder its name, the file in it did not exist under this name. */
 static void infer_flags(const struct replay_files *f, uint32_t id)
 {
 	const char *name = trace_names_text(f->names, id, NULL);
@@ -165,8 +153,12 @@ static void infer_flags(const struct replay_files *f, uint32_t id)
 		file->flags |= REPLAY_FILE_FOLDER;
 	while (*slash && (slash = strchr(slash + 1, '/'))) {
 		above = slash[1] ? file_above(f, name, slash) : NULL;
-		if (above)
-			infer_above(file, above);
+		if (!above || above->flags & (REPLAY_FILE_FOLDER | REPLAY_FILE_READ))
+			continue;
+		if (above->flags & REPLAY_FILE_PRESENT)
+			above->flags |= REPLAY_FILE_FOLDER;
+		else if (above->flags & REPLAY_FILE_MADE)
+			file->flags &= ~(unsigned)REPLAY_FILE_PRESENT;
 	}
 }
 
@@ -189,19 +181,6 @@ static int check_above(const struct replay_files *f, uint32_t id, struct mlgen_e
 					  (int)(slash - name), name, name);
 	}
 	return 0;
-}
-
-static void count_file(struct replay_files *f, uint32_t id)
-{
-	const struct replay_file *file = replay_file(f, id);
-
-	if (file->flags & REPLAY_FILE_CHANGED)
-		f->changed_files++;
-	if (file->flags & REPLAY_FILE_FOLDER)
-		return;
-	f->files++;
-	if (file->flags & REPLAY_FILE_PRESENT)
-		f->bytes = u64_sum(f->bytes, file->bytes);
 }
 
 bool replay_file_is_below(const struct replay_files *f, uint32_t id)
@@ -232,7 +211,10 @@ int replay_names_settle(struct replay_files *f, struct mlgen_err *err)
 
 		if (!flags || flags & REPLAY_FILE_ALIAS)
 			continue;
-		count_file(f, id);
+		f->changed_files += (flags & REPLAY_FILE_CHANGED) != 0;
+		f->files += !(flags & REPLAY_FILE_FOLDER);
+		if (flags & REPLAY_FILE_PRESENT && !(flags & REPLAY_FILE_FOLDER))
+			f->bytes = u64_sum(f->bytes, replay_file(f, id)->bytes);
 		if (!replay_file_is_below(f, id))
 			continue;
 		f->uses_directory = true;
@@ -461,16 +443,6 @@ size_t replay_root(const char *directory)
 	return strcmp(directory, "/") == 0 ? 0 : strlen(directory);
 }
 
-/* The length of `path` without its last step; "/" stays as it is. */
-static size_t parent_bytes(const char *path, size_t bytes)
-{
-	while (bytes > 0 && path[bytes - 1] != '/')
-		bytes--;
-	while (bytes > 1 && path[bytes - 1] == '/')
-		bytes--;
-	return bytes;
-}
-
 /* The real path of a directory. Steps that do not exist are appended unchanged. */
 static char *real_directory(const char *path)
 {
@@ -480,7 +452,10 @@ static char *real_directory(const char *path)
 	bool is_real;
 
 	while (!(is_real = realpath(bytes ? part : ".", real)) && bytes) {
-		bytes = parent_bytes(part, bytes);
+		while (bytes > 0 && part[bytes - 1] != '/')
+			bytes--;
+		while (bytes > 1 && part[bytes - 1] == '/')
+			bytes--;
 		part[bytes] = '\0';
 	}
 	mem_free(part);

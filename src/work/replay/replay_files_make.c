@@ -132,14 +132,6 @@ static void count_missing(struct replay_files *f, struct replay_file *file)
 	f->largest_missing = u64_max(f->largest_missing, file->bytes);
 }
 
-static int fail_in_the_way(const struct file_lookup *x, struct mlgen_err *err)
-{
-	return mlgen_fail(err, -EEXIST,
-			  "%s: is in the way, and there is no %s in %s that says mlgen made it for "
-			  "a replay; name a directory that is empty or new, or remove it",
-			  x->path, REPLAY_MARKER, x->f->directory);
-}
-
 static int fail_wrong_kind(const struct file_lookup *x, const struct stat *st, bool is_folder,
 			   struct mlgen_err *err)
 {
@@ -211,7 +203,12 @@ static int check_existing(struct file_lookup *x, struct replay_file *file, const
 		return fail_wrong_kind(x, st, is_folder, err);
 	if (!x->place.is_marked &&
 	    (file->flags & REPLAY_FILE_CHANGED || (!is_folder && !fits(file, st))))
-		return fail_in_the_way(x, err);
+		return mlgen_fail(
+			err, -EEXIST,
+			"%s: is in the way, and there is no %s in %s that says mlgen made "
+			"it for a replay; name a directory that is empty or new, or remove "
+			"it",
+			x->path, REPLAY_MARKER, x->f->directory);
 	if (is_folder)
 		return 0;
 	if (fits(file, st) && !has_holes(x, file, name))
@@ -620,16 +617,6 @@ struct replay_making {
 
 /* ---- the directory ---- */
 
-static int write_marker(const struct replay_making *x, struct mlgen_err *err)
-{
-	json_t *root = json_pack("{s:i}", "mlgen_replay", 1);
-	int r = root ? jsonfile_replace(x->parts.dir.fd, REPLAY_MARKER, root, true) : -ENOMEM;
-
-	json_decref(root);
-	return r ? mlgen_fail(err, r, "%s/%s: %s", x->f->directory, REPLAY_MARKER, strerror(-r))
-		 : 0;
-}
-
 static int open_directory(struct replay_making *x, struct mlgen_err *err)
 {
 	char *path = mem_strdup(x->f->directory);
@@ -723,6 +710,7 @@ static int make_all(struct replay_making *x, struct mlgen_err *err)
 	struct filemaker *m = &x->maker;
 	uint32_t names = trace_names_count(f->names);
 	const struct crew_task folders = { replay_part_folder, &x->parts, names };
+	json_t *marker = json_pack("{s:i}", "mlgen_replay", 1);
 	int r;
 
 	m->missing_files = f->missing_files;
@@ -731,7 +719,10 @@ static int make_all(struct replay_making *x, struct mlgen_err *err)
 	m->present_bytes = f->bytes - f->missing_bytes;
 	filemaker_begin(m);
 	x->m->started = true;
-	r = write_marker(x, err);
+	r = marker ? jsonfile_replace(x->parts.dir.fd, REPLAY_MARKER, marker, true) : -ENOMEM;
+	json_decref(marker);
+	if (r)
+		mlgen_fail(err, r, "%s/%s: %s", f->directory, REPLAY_MARKER, strerror(-r));
 	if (r == 0)
 		r = crew_run(&m->crew, &folders, err);
 	if (r == 0)

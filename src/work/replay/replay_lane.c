@@ -259,15 +259,6 @@ static void lane_submit(struct lane *l, struct io_op *op)
 	l->last_ns = u64_max(l->last_ns, op->start_ns);
 }
 
-/* Submit the batch unless its operations start at start_ns, too. */
-static void lane_flush_before(struct lane *l, uint64_t start_ns)
-{
-	if (l->has_batch && l->batch_start_ns != start_ns)
-		io_flush(stream_io(l->s));
-	l->batch_start_ns = start_ns;
-	l->has_batch = false;
-}
-
 /* Submit an operation that later ones depend on, and wait for it. Returns its result. */
 static int64_t lane_do(struct lane *l, struct io_op *op)
 {
@@ -322,15 +313,6 @@ static void lane_close(struct lane *l, struct replay_handle *h, bool is_extra)
 	replay_handles_release(&l->handles, h);
 }
 
-/* The handle of a file, which is opened if the trace does not show its open. */
-static struct replay_handle *lane_handle(struct lane *l, uint32_t id)
-{
-	struct replay_handle *h = replay_handles_find(&l->handles, id);
-
-	return h ? h
-		 : lane_open(l, id, replay_flags_unseen(l->s->all->job, l->all->files, id), NULL);
-}
-
 /* ---- operations ---- */
 
 static void lane_begin_open(struct lane *l, const struct replay_op *op)
@@ -367,10 +349,14 @@ static void lane_begin_named(struct lane *l, const struct replay_op *op)
 static void lane_begin_on(struct lane *l, const struct replay_op *op, struct replay_turns *turns,
 			  uint64_t due_ns)
 {
-	struct replay_handle *h = lane_handle(l, op->file);
+	struct replay_handle *h = replay_handles_find(&l->handles, op->file);
 	struct io_op *io;
 	struct lane_op *lo;
 
+	/* The trace may not show the open. */
+	if (!h)
+		h = lane_open(l, op->file,
+			      replay_flags_unseen(l->s->all->job, l->all->files, op->file), NULL);
 	if (!h) {
 		if (turns)
 			atomic_fetch_add(&turns->done, 1);
@@ -512,16 +498,6 @@ static uint64_t due_of(const struct lane *l, const struct replay_op *op)
 	}
 }
 
-static void await_due(struct lane *l, uint64_t due_ns)
-{
-	if (!due_ns)
-		return;
-	while (lane_now(l) < due_ns && !lane_is_over(l))
-		lane_wait_exactly(l, due_ns);
-	/* The operation begins now, and not at the end of the one before, which may be earlier. */
-	io_wake(stream_io(l->s));
-}
-
 static struct replay_turns *turns_of(const struct lane *l, const struct replay_op *op)
 {
 	if (!l->all->turns)
@@ -560,11 +536,19 @@ static void lane_next(struct lane *l, const struct replay_op *op)
 	struct replay_turns *turns = turns_of(l, op);
 	uint64_t due_ns;
 
-	lane_flush_before(l, op->start_ns);
+	/* Operations with the same start are submitted as one batch. */
+	if (l->has_batch && l->batch_start_ns != op->start_ns)
+		io_flush(stream_io(l->s));
+	l->batch_start_ns = op->start_ns;
+	l->has_batch = false;
 	await_slowest(l, op->start_ns);
 	lane_reap_to(l, (unsigned)u64_min(op->in_flight, l->s->depth - 1));
 	due_ns = due_of(l, op);
-	await_due(l, due_ns);
+	while (due_ns && lane_now(l) < due_ns && !lane_is_over(l))
+		lane_wait_exactly(l, due_ns);
+	/* The operation begins now, and not at the end of the one before, which may be earlier. */
+	if (due_ns)
+		io_wake(stream_io(l->s));
 	if (turns)
 		await_turn(l, turns, op);
 	if (lane_is_over(l))

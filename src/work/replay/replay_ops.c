@@ -166,17 +166,12 @@ static void count_open(struct replay_opened *x, unsigned worker, uint32_t *open)
 		x->most = *all;
 }
 
-/* Is the operation on a descriptor, and not on a name? */
-static bool needs_open(unsigned op)
-{
-	return op == MLGEN_READ || op == MLGEN_WRITE || op == MLGEN_FSYNC ||
-	       op == MLGEN_FDATASYNC || op == MLGEN_ALLOCATE;
-}
-
 bool replay_opened_add(struct replay_opened *x, unsigned worker, const struct replay_op *op)
 {
 	uint32_t *open =
 		keyed_item(&x->open, (uint64_t)worker << 32 | op->file, sizeof(*open), NULL);
+	bool needs_open = op->op == MLGEN_READ || op->op == MLGEN_WRITE || op->op == MLGEN_FSYNC ||
+			  op->op == MLGEN_FDATASYNC || op->op == MLGEN_ALLOCATE;
 
 	if (op->op == MLGEN_OPEN) {
 		if (!(op->flags & REPLAY_MAY_FAIL))
@@ -186,7 +181,7 @@ bool replay_opened_add(struct replay_opened *x, unsigned worker, const struct re
 			return false;
 		--*open;
 		--*count_of(x, worker);
-	} else if (needs_open(op->op) && !*open) {
+	} else if (needs_open && !*open) {
 		count_open(x, worker, open);
 	}
 	return true;
@@ -510,20 +505,11 @@ static uint16_t begin_op(struct op_order *s, uint64_t start_ns, uint64_t end_ns)
 	return (uint16_t)u64_min(n, UINT16_MAX);
 }
 
-static struct op_order *order_of(struct replay_reader *x, uint32_t file)
-{
-	int order = x->o->job->replay_order;
-
-	if (order == REPLAY_BY_THREAD)
-		return NULL;
-	return &x->orders[order == REPLAY_BY_FILE ? file : 0];
-}
-
 /* Set the times and the turn of an operation. */
 static void place_op(struct replay_reader *x, struct replay_op *op, unsigned worker,
 		     const struct trace_record *r)
 {
-	struct op_order *w = &x->workers[worker], *s = order_of(x, op->file);
+	struct op_order *w = &x->workers[worker], *s;
 	uint64_t end = opkind_end_ns(r), idle_ns;
 	bool is_first = w->turn == 0;
 
@@ -532,7 +518,8 @@ static void place_op(struct replay_reader *x, struct replay_op *op, unsigned wor
 	op->think_ns = r->start_ns > idle_ns ? r->start_ns - idle_ns : 0;
 	op->start_ns = r->start_ns - x->first_ns;
 	w->started_ns = r->start_ns;
-	if (s) {
+	if (x->orders) {
+		s = &x->orders[x->o->job->replay_order == REPLAY_BY_FILE ? op->file : 0];
 		op->turn = s->turn;
 		op->turn_in_flight = begin_op(s, r->start_ns, end);
 	}

@@ -110,17 +110,6 @@ static const struct text_line below_answer[] = {
 	{ 0 },
 };
 
-/* The number of slices up to the last one with an operation. */
-static size_t slices_used(const struct metric_list *slices)
-{
-	const struct replay_slice *s = slices->items;
-	size_t n = slices->count;
-
-	while (n > 0 && !s[n - 1].asked_ios && !s[n - 1].done_ios)
-		n--;
-	return n;
-}
-
 /* The number of decimals that distinguish times `seconds` apart. */
 static int digits_of(double seconds)
 {
@@ -139,10 +128,14 @@ struct rate_row {
 static size_t fill_rows(struct rate_row *rows, const struct replay_result *r)
 {
 	const struct replay_slice *s = r->slices.items;
-	size_t used = slices_used(&r->slices);
-	size_t each = divide_up(used, ROWS), n = 0;
-	double seconds = r->slice_seconds * (double)each;
+	size_t used = r->slices.count, each, n = 0;
+	double seconds;
 
+	/* Slices after the last operation are left out. */
+	while (used > 0 && !s[used - 1].asked_ios && !s[used - 1].done_ios)
+		used--;
+	each = divide_up(used, ROWS);
+	seconds = r->slice_seconds * (double)each;
 	for (size_t first = 0; first < used; first += each) {
 		struct rate_row *row = &rows[n++];
 
@@ -296,16 +289,6 @@ static void count_files(struct plan_report *p, const struct replay_files *f)
 	plan_io_check_memory(p, false);
 }
 
-static void compute_memory(struct plan_report *p, const struct replay_ops *o,
-			   const struct replay_files *f)
-{
-	p->reads_in_flight = u64_product(o->workers, p->replay.depth);
-	p->open_files = u64_sum(PLAN_OWN_FILES, u64_product(o->workers, o->most_open));
-	p->io.buffer_bytes = u64_product(o->workers, replay_buffer_bytes(o));
-	replay_need(&p->need, p->job, o, f);
-	p->program_bytes = u64_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
-}
-
 int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen_err *unused)
 {
 	struct replay_files files = { 0 };
@@ -318,7 +301,11 @@ int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen
 		count_operations(p, &ops);
 		if (p->touches_files && !replay_files_look(&files, NULL))
 			count_files(p, &files);
-		compute_memory(p, &ops, &files);
+		p->reads_in_flight = u64_product(ops.workers, p->replay.depth);
+		p->open_files = u64_sum(PLAN_OWN_FILES, u64_product(ops.workers, ops.most_open));
+		p->io.buffer_bytes = u64_product(ops.workers, replay_buffer_bytes(&ops));
+		replay_need(&p->need, p->job, &ops, &files);
+		p->program_bytes = u64_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
 	}
 	replay_ops_fini(&ops);
 	replay_files_fini(&files);

@@ -271,9 +271,18 @@ static int by_percent(const void *a, const void *b)
 	return COMPARE(y->percent, x->percent);
 }
 
-/* Merge templates beyond `most` into the most similar ones. */
-static void merge_rare(struct recorded *r, uint32_t most)
+/* Merge the templates whose lines do not fit into a file into the most similar ones. */
+static void merge_rare(struct recorded *r)
 {
+	uint64_t lines = 0;
+	uint32_t most = 0;
+
+	while (most < r->count && most < TEMPLATES_MOST) {
+		lines += r->templates[most].count;
+		if (most && lines > RECORDED_CALLS_MAX)
+			break;
+		most++;
+	}
 	for (uint32_t i = most; i < r->count; i++) {
 		uint32_t best = 0, least = UINT32_MAX;
 
@@ -292,28 +301,13 @@ static void merge_rare(struct recorded *r, uint32_t most)
 		r->count = most;
 }
 
-/* The number of templates whose lines fit into a file. */
-static uint32_t templates_that_fit(const struct recorded *r)
-{
-	uint64_t lines = 0;
-	uint32_t n = 0;
-
-	while (n < r->count && n < TEMPLATES_MOST) {
-		lines += r->templates[n].count;
-		if (n && lines > RECORDED_CALLS_MAX)
-			break;
-		n++;
-	}
-	return n;
-}
-
 static void finish(struct templates *c)
 {
 	struct recorded *r = &c->recorded;
 
 	c->kinds = r->count;
 	qsort(r->templates, r->count, sizeof(*r->templates), by_percent);
-	merge_rare(r, templates_that_fit(r));
+	merge_rare(r);
 	qsort(r->templates, r->count, sizeof(*r->templates), by_percent);
 	for (uint32_t i = 0; i < r->count; i++) {
 		char *why = mem_array(WHY_BYTES, 1);
@@ -363,31 +357,7 @@ static bool find_templates(struct templates *c, const struct explain_visit *visi
 	return c->visits > 0;
 }
 
-static void templates_fini(struct templates *c)
-{
-	for (uint32_t i = 0; i < c->recorded.count; i++) {
-		mem_free(c->recorded.templates[i].calls);
-		mem_free(c->why[i]);
-	}
-	mem_free(c->recorded.templates);
-	memset(c, 0, sizeof(*c));
-}
-
 /* ---- options ---- */
-
-static void set_framework(const struct explained *x, struct jobsection *to)
-{
-	if (x->equal == x->of)
-		jobsection_say(
-			to, DISTIL_SURE, "access", "framework",
-			"%u visits were looked at, and each of them has the very calls of %s",
-			x->of, x->reader);
-	else
-		jobsection_say(to, DISTIL_LIKELY, "access", "framework",
-			       "of %u visits that were looked at %u have the very calls of %s; of "
-			       "all their calls %.1f %% are alike",
-			       x->of, x->equal, x->reader, 100 * x->calls);
-}
 
 static void set_plain(const struct explained *x, struct jobsection *to)
 {
@@ -465,7 +435,11 @@ static int record(struct distil *d, uint32_t party, const struct explained *x,
 		jobsection_say(to, DISTIL_GUESS, "access", "plain",
 			       "the trace has no reads of samples, as of files that are mapped; "
 			       "they are read whole here");
-	templates_fini(&calls);
+	for (uint32_t i = 0; i < calls.recorded.count; i++) {
+		mem_free(calls.recorded.templates[i].calls);
+		mem_free(calls.why[i]);
+	}
+	mem_free(calls.recorded.templates);
 	mem_free(visits);
 	samplebook_fini(&book);
 	return rc;
@@ -498,10 +472,18 @@ int distil_access(struct distil *d, uint32_t party, struct jobsection *to, struc
 		return 0;
 	if (!x->is_explained)
 		rc = record(d, party, x, to, err);
-	else if (x->access == ACCESS_FRAMEWORK)
-		set_framework(x, to);
-	else
+	else if (x->access != ACCESS_FRAMEWORK)
 		set_plain(x, to);
+	else if (x->equal == x->of)
+		jobsection_say(
+			to, DISTIL_SURE, "access", "framework",
+			"%u visits were looked at, and each of them has the very calls of %s",
+			x->of, x->reader);
+	else
+		jobsection_say(to, DISTIL_LIKELY, "access", "framework",
+			       "of %u visits that were looked at %u have the very calls of %s; of "
+			       "all their calls %.1f %% are alike",
+			       x->of, x->equal, x->reader, 100 * x->calls);
 	if (rc == 0 && f->is_mapped)
 		set_mapped(f, to);
 	if (rc == 0 && f->is_direct)

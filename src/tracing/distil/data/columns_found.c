@@ -146,20 +146,7 @@ static void add_type(struct buf *to, uint64_t width)
 		buf_addf(to, ":int8[%" PRIu64 "]", width);
 }
 
-/* Mark the chunk that a call reads. Row groups follow each other, and all are like the first. */
-static void mark_read(uint8_t *is_read, const struct peek *p, uint64_t group,
-		      const struct explain_call *c)
-{
-	uint64_t off;
-
-	if (c->op != MLGEN_READ || c->off < FIRST_OFF || c->off == UINT64_MAX)
-		return;
-	off = (c->off - FIRST_OFF) % group + FIRST_OFF;
-	for (uint32_t i = 0; i < p->chunks; i++)
-		if (p->chunk[i].off == off && p->chunk[i].bytes == c->len_bytes)
-			is_read[i] = 1;
-}
-
+/* Mark the chunks that calls read. Row groups follow each other, and all are like the first. */
 static uint32_t find_read(uint8_t *is_read, const struct peek *p,
 			  const struct explain_visit *visits, unsigned count)
 {
@@ -172,8 +159,17 @@ static uint32_t find_read(uint8_t *is_read, const struct peek *p,
 	for (unsigned v = 0; v < count; v++) {
 		unsigned n = explain_calls_of(visits[v].specimen, calls, SPECIMEN_CALLS_MOST);
 
-		for (unsigned i = 0; i < n; i++)
-			mark_read(is_read, p, group, &calls[i]);
+		for (unsigned k = 0; k < n; k++) {
+			const struct explain_call *c = &calls[k];
+			uint64_t off;
+
+			if (c->op != MLGEN_READ || c->off < FIRST_OFF || c->off == UINT64_MAX)
+				continue;
+			off = (c->off - FIRST_OFF) % group + FIRST_OFF;
+			for (uint32_t i = 0; i < p->chunks; i++)
+				is_read[i] |=
+					p->chunk[i].off == off && p->chunk[i].bytes == c->len_bytes;
+		}
 	}
 	for (uint32_t i = 0; i < p->chunks; i++)
 		read += is_read[i];

@@ -324,11 +324,11 @@ static int set_recorded_size(struct dataset_finder *f, const struct sizefit *fit
 	return 0;
 }
 
-/* Limit the sizes to SAMPLE_BYTES_MOST. */
-static void cut_sizes(struct dataset_finder *f)
+static int set_sizes(struct dataset_finder *f, struct mlgen_err *err)
 {
 	size_t i = f->size_count;
 	char text[UNITS_TEXT_BYTES];
+	struct sizefit fit;
 
 	units_human_bytes(text, (double)f->sizes[i - 1]);
 	while (i > 0 && f->sizes[i - 1] > SAMPLE_BYTES_MOST)
@@ -338,13 +338,6 @@ static void cut_sizes(struct dataset_finder *f)
 				"Samples of %zu of %zu files are larger, up to %s, than the 1 TiB "
 				"that mlgen makes at most; here they have that.",
 				f->size_count - i, f->size_count, text);
-}
-
-static int set_sizes(struct dataset_finder *f, struct mlgen_err *err)
-{
-	struct sizefit fit;
-
-	cut_sizes(f);
 	sizefit(&fit, f->sizes, f->size_count);
 	f->found->sample_bytes = (uint64_t)llround(fmax(fit.mean, 1));
 	if (f->found->format == FORMAT_PARQUET && f->book.least != f->book.most)
@@ -650,17 +643,6 @@ static bool sizes_to_samples(struct dataset_finder *f)
 	return can;
 }
 
-/* Visits to a file for one sample. */
-static double visits_of_sample(const struct dataset_finder *f)
-{
-	double epochs = (double)u64_max(f->book.epochs, 1);
-	double per_file = (double)f->book.visits / (double)f->book.count;
-
-	if (format_of(f->found->format)->is_forward || f->found->format == FORMAT_PARQUET)
-		return per_file / epochs / (double)f->found->samples_per_file;
-	return 1;
-}
-
 int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
 {
 	struct dataset_finder f = { .d = d, .party = party, .found = &d->found[party], .to = to };
@@ -685,7 +667,11 @@ int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to, stru
 			sizes_to_samples(&f);
 		}
 		rc = set_dataset(&f, err);
-		f.found->visits_per_sample = visits_of_sample(&f);
+		f.found->visits_per_sample = 1;
+		if (format_of(f.found->format)->is_forward || f.found->format == FORMAT_PARQUET)
+			f.found->visits_per_sample = (double)f.book.visits / (double)f.book.count /
+						     (double)u64_max(f.book.epochs, 1) /
+						     (double)f.found->samples_per_file;
 	}
 	mem_free(f.sizes);
 	buf_fini(&f.directory);

@@ -452,14 +452,6 @@ static uint64_t samples_for(const struct explain_ask *ask, const struct filemode
 	return u64_max((v->file_bytes - overhead) / v->stride_bytes, 1);
 }
 
-/* Could these be the plan's calls at all? */
-static bool has_plan(const struct explain_ask *ask, const struct candidate *c)
-{
-	const struct format *f = format_of(c->model.format);
-
-	return !f->needs && (c->access == ACCESS_PLAIN || f->framework[ask->direct]);
-}
-
 /* Compare all visits with a candidate. False: the format has no file of such a size. */
 static bool compare_visits(struct explaining *e, const struct candidate *c, struct explained *out)
 {
@@ -506,15 +498,17 @@ static void consider(struct explaining *e, const struct candidate *c)
 	struct explained x = { .format = c->model.format,
 			       .access = c->access,
 			       .bs_bytes = c->bs_bytes };
+	const struct format *f = format_of(c->model.format);
+	bool has_plan = c->access == ACCESS_PLAIN || f->framework[e->ask->direct];
 	double weight;
 
-	if (!has_plan(e->ask, c) || !compare_visits(e, c, &x))
+	if (f->needs || !has_plan || !compare_visits(e, c, &x))
 		return;
 	x.is_explained = c->access == ACCESS_PLAIN
 				 ? x.calls >= PLAIN_CALLS
 				 : x.calls >= FRAMEWORK_CALLS && x.reads >= FRAMEWORK_READS;
 	if (c->access == ACCESS_FRAMEWORK)
-		x.reader = format_of(x.format)->reader;
+		x.reader = f->reader;
 	weight = x.calls + x.reads + (x.format == e->ask->hint ? HINT_WEIGHT : 0) +
 		 (x.is_explained ? 2 : 0);
 	if (weight <= e->best_weight)
@@ -523,36 +517,28 @@ static void consider(struct explaining *e, const struct candidate *c)
 	e->best = x;
 }
 
-/* The alignment of O_DIRECT requests: a sector or a page; 0 without O_DIRECT. */
-static uint64_t find_align(struct explaining *e)
-{
-	uint64_t all = 0;
-
-	if (!e->ask->direct)
-		return 0;
-	for (unsigned i = 0; i < e->ask->count; i++) {
-		set_trace(e, &e->ask->visits[i]);
-		for (unsigned k = 0; k < e->trace.count; k++)
-			if (e->trace.at[k].op == MLGEN_READ)
-				all |= e->trace.at[k].off | e->trace.at[k].len_bytes;
-	}
-	return all % ALIGN_BYTES ? SECTOR_BYTES : ALIGN_BYTES;
-}
-
-/* bs is the largest request. If each visit is one request, nothing shows where a larger file would
- * be split, and bs is the next power of two. */
+/* Find bs, and e->align_bytes for O_DIRECT, which is a sector or a page. bs is the largest request.
+ * If each visit is one request, nothing shows where a larger file would be split, and bs is the
+ * next power of two. */
 static uint64_t find_bs(struct explaining *e)
 {
-	uint64_t most = 0, bs = ALIGN_BYTES;
+	uint64_t all = 0, most = 0, bs = ALIGN_BYTES;
 	bool is_one = true;
 
 	for (unsigned i = 0; i < e->ask->count; i++) {
 		set_trace(e, &e->ask->visits[i]);
-		for (unsigned k = 0; k < e->trace.count; k++)
-			if (e->trace.at[k].op == MLGEN_READ)
-				most = u64_max(most, e->trace.at[k].len_bytes);
+		for (unsigned k = 0; k < e->trace.count; k++) {
+			const struct explain_call *c = &e->trace.at[k];
+
+			if (c->op != MLGEN_READ)
+				continue;
+			all |= c->off | c->len_bytes;
+			most = u64_max(most, c->len_bytes);
+		}
 		is_one &= e->trace.reads <= 1;
 	}
+	if (e->ask->direct)
+		e->align_bytes = all % ALIGN_BYTES ? SECTOR_BYTES : ALIGN_BYTES;
 	while (bs < most && bs < UINT64_C(1) << 62)
 		bs *= 2;
 	return is_one ? bs : most;
@@ -562,8 +548,8 @@ static void consider_all(struct explaining *e)
 {
 	const struct explain_ask *ask = e->ask;
 	struct candidate c = { .access = ACCESS_FRAMEWORK };
+	uint64_t bs_bytes = find_bs(e);
 
-	e->align_bytes = find_align(e);
 	for (unsigned f = 0; f < FORMAT_AUTO; f++) {
 		c.model = (struct filemodel){ .format = (enum job_format)f };
 		if (f == ask->hint)
@@ -574,8 +560,8 @@ static void consider_all(struct explaining *e)
 	}
 	c = (struct candidate){ .model = { .format = FORMAT_RAW },
 				.access = ACCESS_PLAIN,
-				.bs_bytes = find_bs(e) };
-	if (c.bs_bytes == 0)
+				.bs_bytes = bs_bytes };
+	if (bs_bytes == 0)
 		return;
 	consider(e, &c);
 	if (ask->hint == FORMAT_AUTO || ask->hint == FORMAT_RAW)

@@ -175,23 +175,10 @@ static uint32_t most_common(uint32_t *list, uint32_t count)
 	return value;
 }
 
-/* The part of the ends of runs that are whole runs after the end before. */
-static double explained_part(const struct neighbours *b, uint32_t run)
-{
-	uint32_t last = UINT32_MAX, ends = 0, whole = 0;
-
-	for (uint32_t i = 0; i < b->samples; i++)
-		if (is_end(&b->sample[i])) {
-			ends++;
-			whole += (i - last) % run == 0;
-			last = i;
-		}
-	return (double)whole / (double)ends;
-}
-
 void neighbours_end(struct neighbours *b, struct neighbourly *to)
 {
 	uint32_t *spacing = mem_array((size_t)b->samples + 1, sizeof(*spacing));
+	uint32_t count = 0, whole = 0;
 	double window;
 
 	end_epoch(b);
@@ -199,14 +186,18 @@ void neighbours_end(struct neighbours *b, struct neighbourly *to)
 	*to = (struct neighbourly){
 		.near = b->epochs ? b->near / b->epochs : (double)NAN,
 	};
-	if (to->near >= NEAR_LEAST)
-		to->run = most_common(spacing, list_spacings(b, spacing));
+	if (to->near >= NEAR_LEAST) {
+		count = list_spacings(b, spacing);
+		to->run = most_common(spacing, count);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		whole += spacing[i] % to->run == 0;
 	mem_free(spacing);
 	if (to->run < 2) {
 		to->run = 0;
 		return;
 	}
-	to->explained = explained_part(b, to->run);
+	to->explained = (double)whole / (double)count;
 	/* Two random places out of n are (n + 1) / 3 apart on average. */
 	window = 3 * b->apart_sum / (double)b->apart_count - 1;
 	to->window_runs = window / to->run;

@@ -44,17 +44,13 @@ struct party_stages {
 	bool evaluates;
 };
 
-static bool is_sample(const struct distil *d, const struct visit *x)
+/* Does the visit read a sample of the party? */
+static bool reads_sample(const struct distil *d, const struct visit *x, uint32_t party)
 {
 	enum file_class class = distil_class(d, x->file);
 
-	return (class == CLASS_SAMPLE || class == CLASS_MADE) &&
+	return d->task[x->task].party == party && (class == CLASS_SAMPLE || class == CLASS_MADE) &&
 	       x->flags & (VISIT_READS | VISIT_MAPS) && !(x->flags & VISIT_WRITES);
-}
-
-static uint32_t party_of(const struct distil *d, const struct visit *x)
-{
-	return d->task[x->task].party;
 }
 
 static uint32_t add_stage(struct distil *d, enum stage_kind kind, uint32_t party, uint32_t number,
@@ -132,7 +128,7 @@ static int each_visit(struct party_stages *s, each_sample *each, struct mlgen_er
 	int rc;
 
 	while ((rc = visits_next(s->d->visits, &c, &x, err)) > 0)
-		if (party_of(s->d, x) == s->party && is_sample(s->d, x))
+		if (reads_sample(s->d, x, s->party))
 			each(s, x);
 	return rc;
 }
@@ -223,7 +219,7 @@ static void stage_visit(void *arg, struct visit *x)
 {
 	struct party_stages *s = arg;
 
-	if (party_of(s->d, x) != s->party || !is_sample(s->d, x))
+	if (!reads_sample(s->d, x, s->party))
 		return;
 	if (is_eval(s, x)) {
 		/* An evaluation ends when training continues. */
@@ -389,10 +385,6 @@ int distil_stages(struct distil *d, struct mlgen_err *err)
 bool distil_reads_sample(const struct distil *d, const struct visit *x, uint32_t party,
 			 enum stage_kind kind)
 {
-	enum file_class class = distil_class(d, x->file);
-
-	return d->task[x->task].party == party && (class == CLASS_SAMPLE || class == CLASS_MADE) &&
-	       x->flags & (VISIT_READS | VISIT_MAPS) && !(x->flags & VISIT_WRITES) &&
-	       x->stage < d->stage_count && d->stages[x->stage].kind == kind &&
-	       d->stages[x->stage].party == party;
+	return reads_sample(d, x, party) && x->stage < d->stage_count &&
+	       d->stages[x->stage].kind == kind && d->stages[x->stage].party == party;
 }

@@ -193,13 +193,6 @@ static void unite_readers(struct task_grouping *s)
 
 /* ---- parties ---- */
 
-/* Threads without a role count, too: of thousands of processes, each does too little for a role. */
-static bool may_train(const struct distil_task *t)
-{
-	return t->role == ROLE_TRAINER || t->role == ROLE_LOADER ||
-	       (t->role == ROLE_OTHER && t->sure != SURE_STATED);
-}
-
 /* Number the groups that read enough, in the order of their first threads. */
 static void number_parties(struct task_grouping *s)
 {
@@ -209,8 +202,12 @@ static void number_parties(struct task_grouping *s)
 	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < d->task_count; i++) {
+		const struct distil_task *t = &d->task[i];
+
 		all += s->read_bytes[i];
-		if (may_train(&d->task[i]))
+		/* If there are thousands of processes, each does too little for a role. */
+		if (t->role == ROLE_TRAINER || t->role == ROLE_LOADER ||
+		    (t->role == ROLE_OTHER && t->sure != SURE_STATED))
 			bytes[leader(s, i)] += s->read_bytes[i];
 		number[i] = UINT32_MAX;
 	}

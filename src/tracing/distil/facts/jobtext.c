@@ -57,23 +57,21 @@ static void line_fini(struct job_line *l)
 	mem_free(l->text);
 }
 
-static void section_free(struct jobsection *s)
-{
-	for (size_t i = 0; i < s->lines.count; i++)
-		line_fini(&s->lines.at[i]);
-	vec_fini(&s->lines);
-	mem_free(s->name);
-	mem_free(s);
-}
-
 void jobtext_free(struct jobtext *t)
 {
 	if (!t)
 		return;
 	for (size_t i = 0; i < t->head.count; i++)
 		mem_free(t->head.at[i]);
-	for (size_t i = 0; i < t->sections.count; i++)
-		section_free(t->sections.at[i]);
+	for (size_t i = 0; i < t->sections.count; i++) {
+		struct jobsection *s = t->sections.at[i];
+
+		for (size_t k = 0; k < s->lines.count; k++)
+			line_fini(&s->lines.at[k]);
+		vec_fini(&s->lines);
+		mem_free(s->name);
+		mem_free(s);
+	}
 	vec_fini(&t->head);
 	vec_fini(&t->sections);
 	mem_free(t);
@@ -299,14 +297,15 @@ static bool has_content(int fd, const struct side_text *want)
 	return same;
 }
 
+/* An existing file is fine only if it has the same content. */
 static int check_existing(const char *path, const struct side_text *want, struct mlgen_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	bool same = fd >= 0 && has_content(fd, want);
+	bool is_same = fd >= 0 && has_content(fd, want);
 
 	if (fd >= 0)
 		close(fd);
-	if (same)
+	if (is_same)
 		return 0;
 	return mlgen_fail(err, -EEXIST,
 			  "%s: is there already with another content, and is left alone; remove "
@@ -331,6 +330,7 @@ static int write_side_file(const char *path, const struct side_text *what, struc
 	return rc < 0 ? mlgen_fail(err, rc, "%s: %s", path, strerror(-rc)) : 0;
 }
 
+/* Write the content to memory first, so that it can be compared with an existing file. */
 static int make_text(struct side_text *to, side_file_write *write, const void *arg)
 {
 	FILE *memory = open_memstream(&to->text, &to->bytes);

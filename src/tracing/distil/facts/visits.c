@@ -384,18 +384,14 @@ static struct visiting_task *task_at(struct visiting *v, uint32_t task)
 	return (struct visiting_task *)v->tasks.at + task;
 }
 
-static bool opens_to_write(const struct trace_record *r)
-{
-	return (r->op == TRACE_OPEN && r->len_bytes != TRACE_UNKNOWN &&
-		(r->len_bytes & O_ACCMODE) != O_RDONLY) ||
-	       r->op == TRACE_WRITE;
-}
-
 /* Begin a visit. `slot` has the thread's visit before to the same file, or is empty. */
 static int begin_visit(struct visiting *v, struct open_visit *slot, const struct trace_record *r,
 		       uint32_t task, bool is_kept, struct mlgen_err *err)
 {
-	struct specimen_sampler *k = opens_to_write(r) ? &v->written : &v->read;
+	bool opens_to_write = r->op == TRACE_OPEN && r->len_bytes != TRACE_UNKNOWN &&
+			      (r->len_bytes & O_ACCMODE) != O_RDONLY;
+	struct specimen_sampler *k =
+		opens_to_write || r->op == TRACE_WRITE ? &v->written : &v->read;
 	struct open_visit g = *slot;
 	struct visit x = {
 		.start_ns = r->start_ns,
