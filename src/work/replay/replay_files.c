@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_files.c - files that stand for those of a trace, and how they are opened. */
+/* replay_files.c - maps names of a trace to files of the replay, and checks both. */
 #include "work/replay/replay_internal.h"
 
 #include <errno.h>

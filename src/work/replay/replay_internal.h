@@ -411,7 +411,7 @@ struct replay_handle *replay_handles_any(const struct replay_handles *h);
 
 /* ---- a worker, which replays the operations of its threads ---- */
 
-/* Operations that begin one after another: those of a file, or all. */
+/* Operations that begin one after another, on a file or on all files. */
 struct replay_turns {
 	_Atomic uint32_t begun, done;
 };

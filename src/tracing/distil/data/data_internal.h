@@ -66,7 +66,7 @@ struct sample_file {
 	uint64_t begins, begins_apart, ends, ends_apart;
 	uint32_t visits, opens;
 	uint8_t kind;    /* used by samplebook.c only */
-	bool is_counted; /* in a struct sample_companions */
+	bool is_counted; /* counted in a struct sample_companions */
 };
 
 /* Files of labels or indexes, which are read next to samples. */
@@ -191,7 +191,7 @@ struct sizefit {
 	struct dist dist;   /* the best of constant, normal, lognormal and uniform (fit_values) */
 	double distance;    /* Kolmogorov and Smirnov's D of its distribution function */
 	bool is_good;       /* the distance may be chance; otherwise the values are recorded */
-	double mean, stdev; /* of the values, not of `dist` */
+	double mean, stdev; /* moments of the values, not of `dist` */
 };
 
 /* Fit a distribution to one or more ascending values. */

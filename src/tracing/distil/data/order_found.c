@@ -46,7 +46,7 @@ struct order_reader {
 	uint32_t party;
 	struct order_facts *to;
 	struct map keys;             /* file id to index of `file` */
-	VEC(struct order_file) file; /* in the order of their first read */
+	VEC(struct order_file) file; /* ordered by first read */
 	uint64_t each;               /* samples of a file */
 	uint64_t end;                /* largest end of a read in any file */
 };
