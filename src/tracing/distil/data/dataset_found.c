@@ -418,7 +418,7 @@ static int set_dataset(struct dataset_finder *f, struct mlgen_err *err)
 	set_num_files(f);
 	if (f->book.directories > 1)
 		jobsection_say_u64(f->to, DISTIL_SURE, "subfolders", f->book.directories,
-				   "they are in so many directories");
+				   "they are in this many directories");
 	jobsection_say_u64(f->to, f->samples_sure, "samples_per_file", samples, "%s",
 			   f->samples_why);
 	/* If several processes read each file equally often, they may be one training or several.

@@ -394,9 +394,10 @@ static void set_file_shuffle(struct order_finder *f)
 	} else if (o->by_name > 0.5 && o->displaced < o->files / 4) {
 		snprintf(text, sizeof(text), "buffer:%" PRIu64,
 			 (uint64_t)o->displaced * f->of.every);
-		set_shuffle(f, DISTIL_GUESS, text,
-			    "files are read near their place by name, at most so many away; mlgen "
-			    "reads in order and draws from a buffer");
+		set_shuffle(
+			f, DISTIL_GUESS, text,
+			"files are read near their place by name, at most this many away; mlgen "
+			"reads in order and draws from a buffer");
 	} else if (has_runs(&f->of)) {
 		set_chunk_shuffle(f);
 	} else {
