@@ -87,7 +87,7 @@ static unsigned fill_files(const char *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int trace = -1;
-	char *files[NAMES];
+	const char *files[NAMES];
 	size_t count = 0;
 	unsigned filled;
 	bool is_strict;

@@ -27,7 +27,8 @@ static void rig_put_csv(struct trace_ordered *o, FILE *to)
 }
 
 /* Into `trace`. False: it was refused, in words. */
-static bool rig_take_log(rig_log take, char *const *files, size_t count, bool is_lenient, int trace)
+static bool rig_take_log(rig_log take, const char *const *files, size_t count, bool is_lenient,
+			 int trace)
 {
 	struct mlgen_err err = { 0 };
 	struct trace_filled filled;
@@ -67,7 +68,8 @@ static void rig_check_trace(int trace)
 __attribute__((unused)) static void rig_log_and_back(rig_log take, const uint8_t *data, size_t size)
 {
 	static int log = -1, trace = -1;
-	char path[64], *const files[] = { path };
+	char path[64];
+	const char *const files[] = { path };
 	bool is_strict;
 
 	rig_file(&log);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_whom.c - running processes and control groups: may they be recorded, and their tasks. */
+/* capture_whom.c - running processes and control groups: which may be recorded, and their tasks. */
 #include "tracing/capture/capture_internal.h"
 
 #include <dirent.h>
