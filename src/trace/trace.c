@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.c - records, names and phases. */
+/* trace.c - names of operations and files, phases, and numbers and names as text. */
 #include "trace/trace_internal.h"
 
 #include <stdint.h>
@@ -58,7 +58,7 @@ unsigned trace_op_find(const char *name)
 	return TRACE_NONE;
 }
 
-/* By the number of the bit. */
+/* Names of flags, by bit number. */
 static const char *const flags[] = {
 	"off_inexact", "off_inferred", "chained", "writes", "read_ahead", "async", "begins",
 };
@@ -111,7 +111,7 @@ uint32_t trace_names_find(const struct trace_names *n, const char *name, size_t 
 
 const char *trace_names_text(const struct trace_names *n, uint32_t id, size_t *bytes)
 {
-	/* Of 0 there is none, and so it is of the largest number. */
+	/* Id 0 becomes the largest number, which no name has. */
 	return map_text_at(&n->names, id - 1, bytes);
 }
 
@@ -125,80 +125,65 @@ bool trace_phase_is_open(const struct trace_record *marker)
 	return marker->duration_ns == TRACE_UNKNOWN || (marker->flags & TRACE_BEGINS);
 }
 
-static uint64_t end_of(const struct trace_record *r)
-{
-	uint64_t end;
-
-	return trace_phase_is_open(r) || __builtin_add_overflow(r->start_ns, r->duration_ns, &end)
-		       ? UINT64_MAX
-		       : end;
-}
-
 static struct trace_phase phase_of(const struct trace_record *r)
 {
-	return (struct trace_phase){
-		.start_ns = r->start_ns,
-		.end_ns = end_of(r),
-		.number = r->op == TRACE_EPOCH ? r->off : 0,
-		.file = r->op == TRACE_EPOCH ? 0 : r->file,
-		.op = r->op,
-	};
+	struct trace_phase p = { .start_ns = r->start_ns, .op = r->op };
+
+	if (trace_phase_is_open(r) ||
+	    __builtin_add_overflow(r->start_ns, r->duration_ns, &p.end_ns))
+		p.end_ns = UINT64_MAX;
+	if (r->op == TRACE_EPOCH)
+		p.number = r->off;
+	else
+		p.file = r->file;
+	return p;
 }
 
-/* Where it goes: over one that says the same, behind all others, or in the place of the one that
- * ends first. */
-static struct trace_phase *place_for(struct trace_phases *p, const struct trace_phase *n)
+/* Add a phase: merge it with an equal one, append it, or replace the one that ends first. */
+static void add_phase(struct trace_phases *p, struct trace_phase n)
 {
 	struct trace_phase *first = p->held;
 
 	for (unsigned i = 0; i < p->count; i++) {
 		struct trace_phase *h = &p->held[i];
 
-		if (h->op == n->op && h->file == n->file && h->number == n->number)
-			return h;
+		if (h->op == n.op && h->file == n.file && h->number == n.number) {
+			n.end_ns = u64_max(n.end_ns, h->end_ns);
+			*h = n;
+			return;
+		}
 		if (h->end_ns < first->end_ns)
 			first = h;
 	}
 	if (p->count < TRACE_PHASES)
 		first = &p->held[p->count++];
-	first->end_ns = 0;
-	return first;
+	*first = n;
 }
 
-static void hold(struct trace_phases *p, struct trace_phase n)
-{
-	struct trace_phase *at = place_for(p, &n);
-
-	if (at->end_ns > n.end_ns)
-		n.end_ns = at->end_ns;
-	*at = n;
-}
-
-static bool counts_more(const struct trace_phase *a, const struct trace_phase *b)
+static bool takes_precedence(const struct trace_phase *a, const struct trace_phase *b)
 {
 	if ((a->op == TRACE_EPOCH) != (b->op == TRACE_EPOCH))
 		return b->op == TRACE_EPOCH;
 	return a->start_ns != b->start_ns ? a->start_ns > b->start_ns : a->op > b->op;
 }
 
-/* Drop what has ended, and choose of the others. */
-static void trace_phase_settle(struct trace_phases *p, uint64_t now_ns)
+/* Remove phases that have ended and choose the current one. */
+static void update_phases(struct trace_phases *p, uint64_t now_ns)
 {
-	unsigned kept = 0;
+	unsigned count = 0;
 
 	p->until_ns = UINT64_MAX;
 	p->now = NULL;
-	for (unsigned i = 0; i < p->count; i++) {
+	for (unsigned i = 0; i < p->count; i++)
 		if (p->held[i].end_ns > now_ns)
-			p->held[kept++] = p->held[i];
-	}
-	p->count = kept;
-	for (unsigned i = 0; i < kept; i++) {
+			p->held[count++] = p->held[i];
+	p->count = count;
+	for (unsigned i = 0; i < count; i++) {
 		const struct trace_phase *h = &p->held[i];
 
 		if (h->end_ns < p->until_ns)
 			p->until_ns = h->end_ns;
-		if (!p->now || counts_more(h, p->now))
+		if (!p->now || takes_precedence(h, p->now))
 			p->now = h;
 	}
 }
@@ -208,9 +193,9 @@ const struct trace_phase *trace_phase_at(struct trace_phases *p, const struct tr
 	bool is_new = trace_is_phase(r->op);
 
 	if (is_new)
-		hold(p, phase_of(r));
+		add_phase(p, phase_of(r));
 	if (is_new || (p->count && r->start_ns >= p->until_ns))
-		trace_phase_settle(p, r->start_ns);
+		update_phases(p, r->start_ns);
 	return p->now;
 }
 
@@ -262,8 +247,8 @@ void trace_number_put_signed(struct buf *out, int64_t v)
 	trace_number_put(out, v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
-/* Bytes of the UTF-8 sequence there that may be shown; 0 = it may not. */
-static size_t shown_sequence(const unsigned char *s, size_t left)
+/* Length of a UTF-8 sequence at `s` that is printable; 0 = there is none. */
+static size_t printable_sequence(const unsigned char *s, size_t left)
 {
 	static const uint32_t least[] = { 0, 0, 0xa0, 0x800, 0x10000 };
 	size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
@@ -276,7 +261,8 @@ static size_t shown_sequence(const unsigned char *s, size_t left)
 			return 0;
 		point = point << 6 | (s[i] & 0x3f);
 	}
-	/* Too long for its value, or a C1 control; half of a UTF-16 pair; beyond Unicode. */
+	/* Refuse overlong sequences and C1 controls, UTF-16 surrogates, and values beyond Unicode.
+	 */
 	return point < least[n] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff) ? 0 : n;
 }
 
@@ -296,7 +282,7 @@ void trace_text_put(struct buf *out, const char *s, size_t bytes)
 		while (at + n < end && is_plain(at[n]))
 			n++;
 		if (n == 0 && *at >= 0x80)
-			n = shown_sequence(at, (size_t)(end - at));
+			n = printable_sequence(at, (size_t)(end - at));
 		buf_addn(out, (const char *)at, n);
 		at += n;
 		if (n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_csv.c - traces as CSV. */
+/* trace_csv.c - read and write traces as CSV. */
 #include "trace/trace_internal.h"
 
 #include <stddef.h>
@@ -10,20 +10,19 @@
 
 enum row_state {
 	ROW_CELL,   /* at the beginning of a cell */
-	ROW_PLAIN,  /* in one without quotes */
-	ROW_QUOTED, /* in one with them */
-	ROW_QUOTE,  /* a quote in it: its end, or one of two */
-	ROW_RETURN, /* behind its end */
+	ROW_PLAIN,  /* in a cell without quotes */
+	ROW_QUOTED, /* in a quoted cell */
+	ROW_QUOTE,  /* after a quote in a quoted cell: the end, or the first of two */
+	ROW_RETURN, /* after a carriage return that follows a quoted cell */
 	ROW_OVER,
 };
 
-/* One row on its way. */
-struct reading {
+struct row_parser {
 	struct trace_row *row;
 	struct trace_input *in;
 	struct mlgen_err *err;
 	enum row_state state;
-	uint64_t quote_line; /* that the cell's first quote is on */
+	uint64_t quote_line; /* of the opening quote */
 };
 
 static void begin_cell(struct trace_row *row)
@@ -32,7 +31,7 @@ static void begin_cell(struct trace_row *row)
 	row->starts[row->count] = row->text.len;
 }
 
-static void end_cell(struct reading *r, char end)
+static void end_cell(struct row_parser *r, char end)
 {
 	struct trace_row *row = r->row;
 
@@ -45,13 +44,13 @@ static void end_cell(struct reading *r, char end)
 	r->state = end == ',' ? ROW_CELL : ROW_OVER;
 }
 
-static int row_refuse(struct reading *r, uint64_t line, const char *what)
+static int fail_row(struct row_parser *r, uint64_t line, const char *what)
 {
 	return trace_input_refuse(r->in, line, r->err, "%s", what);
 }
 
-/* So many bytes from here on that mean nothing to the state. */
-static size_t span_of(const struct reading *r, const char *at, size_t left)
+/* Number of bytes from `at` that are text in the current state. */
+static size_t text_length(const struct row_parser *r, const char *at, size_t left)
 {
 	const char *quote;
 	size_t n = 0;
@@ -67,16 +66,7 @@ static size_t span_of(const struct reading *r, const char *at, size_t left)
 	return n;
 }
 
-static void take_span(struct reading *r, const char *at, size_t n)
-{
-	buf_addn(&r->row->text, at, n);
-	if (r->state == ROW_CELL)
-		r->state = ROW_PLAIN;
-	for (size_t i = 0; r->state == ROW_QUOTED && i < n; i++)
-		r->in->line += at[i] == '\n';
-}
-
-static int take_quote(struct reading *r)
+static int parse_quote(struct row_parser *r)
 {
 	switch (r->state) {
 	case ROW_CELL:
@@ -91,16 +81,16 @@ static int take_quote(struct reading *r)
 		r->state = ROW_QUOTED;
 		return 0;
 	default:
-		return row_refuse(r, r->in->line,
-				  "a quote in the middle of a cell; put the whole cell in quotes, "
-				  "and write it twice");
+		return fail_row(r, r->in->line,
+				"a quote in the middle of a cell; put the whole cell in quotes, "
+				"and write it twice");
 	}
 }
 
-static int take_special(struct reading *r, char c)
+static int parse_special(struct row_parser *r, char c)
 {
 	if (c == '"')
-		return take_quote(r);
+		return parse_quote(r);
 	if (r->state == ROW_QUOTE && c == '\r') {
 		r->state = ROW_RETURN;
 		return 0;
@@ -109,28 +99,32 @@ static int take_special(struct reading *r, char c)
 		end_cell(r, c);
 		return 0;
 	}
-	return row_refuse(r, r->in->line,
-			  "text after the quote that ends a cell; a quote in it is written twice");
+	return fail_row(r, r->in->line,
+			"text behind the quote that ends a cell; a quote in it is written twice");
 }
 
-static int take_bytes(struct reading *r)
+static int parse_bytes(struct row_parser *r)
 {
 	struct trace_input *in = r->in;
 	int rc = 0;
 
 	while (rc == 0 && r->state != ROW_OVER && in->at < in->end) {
 		const char *at = in->buffer + in->at;
-		size_t n = span_of(r, at, in->end - in->at);
+		size_t n = text_length(r, at, in->end - in->at);
 
 		if (r->row->text.len + n > TRACE_INPUT_LINE_MAX)
-			return row_refuse(r, r->row->line,
-					  "a row of more than 1 MiB; is a quote missing?");
+			return fail_row(r, r->row->line,
+					"a row of more than 1 MiB; is a quote missing?");
 		if (n) {
-			take_span(r, at, n);
+			buf_addn(&r->row->text, at, n);
+			if (r->state == ROW_CELL)
+				r->state = ROW_PLAIN;
+			for (size_t i = 0; r->state == ROW_QUOTED && i < n; i++)
+				in->line += at[i] == '\n';
 			in->at += n;
 			continue;
 		}
-		rc = take_special(r, *at);
+		rc = parse_special(r, *at);
 		in->at++;
 		if (rc == 0 && r->state == ROW_OVER)
 			in->line++;
@@ -138,15 +132,15 @@ static int take_bytes(struct reading *r)
 	return rc;
 }
 
-/* The text is over within a row, or before one. */
-static int end_text(struct reading *r)
+/* The text ends, in a row or before one. 1 = a row, 0, or -errno with err. */
+static int end_text(struct row_parser *r)
 {
 	struct trace_row *row = r->row;
 
 	if (r->in->is_cut_off)
 		return 0;
 	if (r->state == ROW_QUOTED)
-		return row_refuse(
+		return fail_row(
 			r, r->quote_line,
 			"the quote that opens here is not closed before the end of the file");
 	if (r->state == ROW_CELL && row->count == 0)
@@ -156,7 +150,7 @@ static int end_text(struct reading *r)
 	return 1;
 }
 
-static int read_row(struct reading *r)
+static int read_row(struct row_parser *r)
 {
 	struct trace_row *row = r->row;
 	int rc = 0;
@@ -172,17 +166,17 @@ static int read_row(struct reading *r)
 		if (rc == 0)
 			return end_text(r);
 		if (rc > 0)
-			rc = take_bytes(r);
+			rc = parse_bytes(r);
 	}
 	return rc < 0 ? rc : 1;
 }
 
 int trace_row_next(struct trace_row *row, struct trace_input *in, struct mlgen_err *err)
 {
-	struct reading r = { .row = row, .in = in, .err = err };
+	struct row_parser r = { .row = row, .in = in, .err = err };
 	int rc;
 
-	/* An empty line is a cell without a byte; its zero is one. */
+	/* Skip empty lines: a single cell of one byte, its zero. */
 	do
 		rc = read_row(&r);
 	while (rc > 0 && row->count == 1 && row->text.len == 1);
@@ -221,20 +215,20 @@ void trace_row_put(struct buf *out, const char *s, size_t bytes)
 	buf_addc(out, '"');
 }
 
-struct writing {
+struct csv_writer {
 	struct trace_ordered *o;
 	struct trace_phases phases;
 	struct buf row, cell;
 };
 
-static void put_known(struct buf *out, uint64_t v, uint64_t unknown)
+static void append_known(struct buf *out, uint64_t v, uint64_t unknown)
 {
 	if (v != unknown)
 		trace_number_put(out, v);
 	buf_addc(out, ',');
 }
 
-static void add_name(struct writing *w, uint32_t file)
+static void append_name(struct csv_writer *w, uint32_t file)
 {
 	size_t bytes;
 	const char *name = trace_ordered_name(w->o, file, &bytes);
@@ -242,28 +236,28 @@ static void add_name(struct writing *w, uint32_t file)
 	trace_text_put(&w->cell, name, bytes);
 }
 
-static void put_cell(struct writing *w)
+static void append_cell(struct csv_writer *w)
 {
 	trace_row_put(&w->row, buf_str(&w->cell), w->cell.len);
 	buf_addc(&w->row, ',');
 	buf_reset(&w->cell);
 }
 
-static void put_phase(struct writing *w, const struct trace_phase *p)
+static void append_phase(struct csv_writer *w, const struct trace_phase *p)
 {
 	if (p && p->file)
-		add_name(w, p->file);
+		append_name(w, p->file);
 	else if (p)
 		buf_add(&w->cell, trace_op_name(p->op));
 	if (p && p->op == TRACE_EPOCH && p->number != TRACE_UNKNOWN) {
 		buf_addc(&w->cell, ' ');
 		trace_number_put(&w->cell, p->number);
 	}
-	put_cell(w);
+	append_cell(w);
 }
 
-/* One of a later version has its number. */
-static void put_op(struct writing *w, unsigned op)
+/* An unknown operation, of a later version, is written as a number. */
+static void append_op(struct csv_writer *w, unsigned op)
 {
 	const char *name = trace_op_name(op);
 
@@ -274,19 +268,19 @@ static void put_op(struct writing *w, unsigned op)
 	buf_addc(&w->row, ',');
 }
 
-/* The two of a rename have a byte of zero between them, which no path has. */
-static void put_file(struct writing *w, const struct trace_record *r)
+/* A zero byte, which no path has, separates the two names of a rename. */
+static void append_file(struct csv_writer *w, const struct trace_record *r)
 {
-	add_name(w, r->file);
+	append_name(w, r->file);
 	if (r->op == TRACE_RENAME && r->off && r->off < UINT32_MAX) {
 		buf_add(&w->cell, "\\x00");
-		add_name(w, (uint32_t)r->off);
+		append_name(w, (uint32_t)r->off);
 	}
-	put_cell(w);
+	append_cell(w);
 }
 
-/* Those of a later version have a number, all together. */
-static void put_flags(struct buf *out, unsigned flags)
+/* Unknown flags, of a later version, are written as one number. */
+static void append_flags(struct buf *out, unsigned flags)
 {
 	const char *between = "";
 	unsigned unnamed = 0;
@@ -308,7 +302,7 @@ static void put_flags(struct buf *out, unsigned flags)
 	}
 }
 
-static void put_row(struct writing *w, const struct trace_record *r)
+static void append_row(struct csv_writer *w, const struct trace_record *r)
 {
 	const struct trace_phase *phase = trace_phase_at(&w->phases, r);
 	struct buf *row = &w->row;
@@ -317,29 +311,29 @@ static void put_row(struct writing *w, const struct trace_record *r)
 
 	trace_number_put(row, r->start_ns);
 	buf_addc(row, ',');
-	put_known(row, is_open ? TRACE_UNKNOWN : r->duration_ns, TRACE_UNKNOWN);
-	put_known(row, r->pid, 0);
-	put_known(row, r->tid, 0);
-	put_phase(w, phase);
-	put_op(w, r->op);
-	put_file(w, r);
-	put_known(row, is_rename ? TRACE_UNKNOWN : r->off, TRACE_UNKNOWN);
-	put_known(row, r->len_bytes, TRACE_UNKNOWN);
+	append_known(row, is_open ? TRACE_UNKNOWN : r->duration_ns, TRACE_UNKNOWN);
+	append_known(row, r->pid, 0);
+	append_known(row, r->tid, 0);
+	append_phase(w, phase);
+	append_op(w, r->op);
+	append_file(w, r);
+	append_known(row, is_rename ? TRACE_UNKNOWN : r->off, TRACE_UNKNOWN);
+	append_known(row, r->len_bytes, TRACE_UNKNOWN);
 	trace_number_put_signed(row, r->result);
 	buf_addc(row, ',');
-	put_known(row, r->cpu_ns, TRACE_UNKNOWN);
-	put_flags(row, r->flags | (is_open ? TRACE_BEGINS : 0u));
+	append_known(row, r->cpu_ns, TRACE_UNKNOWN);
+	append_flags(row, r->flags | (is_open ? TRACE_BEGINS : 0u));
 	buf_addc(row, '\n');
 }
 
 int trace_csv_write(struct trace_ordered *o, FILE *to, struct mlgen_err *err)
 {
-	struct writing w = { .o = o };
+	struct csv_writer w = { .o = o };
 	const struct trace_record *r;
 	int rc = fputs(TRACE_CSV_HEADER "\n", to) < 0 ? 0 : 1;
 
 	while (rc > 0 && (rc = trace_ordered_next(o, &r, err)) > 0) {
-		put_row(&w, r);
+		append_row(&w, r);
 		if (fwrite(w.row.s, 1, w.row.len, to) != w.row.len)
 			rc = 0;
 		buf_reset(&w.row);
@@ -350,14 +344,14 @@ int trace_csv_write(struct trace_ordered *o, FILE *to, struct mlgen_err *err)
 }
 
 enum column_kind {
-	COLUMN_TIME,   /* a number that has to be there */
+	COLUMN_TIME,   /* a number, required */
 	COLUMN_KNOWN,  /* a number, or empty: not known */
-	COLUMN_THREAD, /* of 32 bits, or empty: 0 */
-	COLUMN_RESULT, /* with a sign, or empty: as asked for */
+	COLUMN_THREAD, /* a number of 32 bits, or empty: 0 */
+	COLUMN_RESULT, /* a signed number, or empty: default_result() */
 	COLUMN_OP,
 	COLUMN_FILE,
 	COLUMN_PHASE,
-	COLUMN_FLAGS, /* names, or a number, with | between them */
+	COLUMN_FLAGS, /* names and numbers, separated by | */
 };
 
 struct column {
@@ -383,26 +377,26 @@ static const struct column columns[] = {
 };
 /* clang-format on */
 
-/* A trace has names of this many bytes. */
-#define TRACE_NAME_MOST (64u << 10)
+/* Limit of a name, in bytes. */
+#define NAME_BYTES_MAX (64u << 10)
 
 enum { COLUMNS = ARRAY_LEN(columns), NOWHERE = -1 };
 
-struct trace_csv_read_reading {
+struct csv_parser {
 	struct trace_input *in;
 	struct trace_fill *to;
 	struct trace_csv_read *what;
 	struct mlgen_err *err;
 	struct trace_row row;
 	size_t cells;       /* of the header */
-	int place[COLUMNS]; /* of each column; NOWHERE = not there */
-	bool has_markers;   /* of phases */
-	bool has_result;    /* of this row */
+	int place[COLUMNS]; /* cell of each column, or NOWHERE */
+	bool has_markers;   /* a row is a marker of a phase */
+	bool has_result;    /* the current row has a result */
 };
 
 /* ---- the header ---- */
 
-static size_t column_named(const char *name, size_t bytes)
+static size_t find_column(const char *name, size_t bytes)
 {
 	size_t i = 0;
 
@@ -412,12 +406,12 @@ static size_t column_named(const char *name, size_t bytes)
 	return i;
 }
 
-static int take_name(struct trace_csv_read_reading *r, size_t cell)
+static int parse_column_name(struct csv_parser *r, size_t cell)
 {
 	struct buf *ignored = &r->what->ignored;
 	size_t bytes;
 	const char *name = trace_row_cell(&r->row, cell, &bytes);
-	size_t i = column_named(name, bytes);
+	size_t i = find_column(name, bytes);
 
 	if (i == COLUMNS) {
 		buf_add(ignored, ignored->len ? "," : "");
@@ -431,9 +425,9 @@ static int take_name(struct trace_csv_read_reading *r, size_t cell)
 	return 0;
 }
 
-static int need_column(struct trace_csv_read_reading *r, const char *name)
+static int need_column(struct csv_parser *r, const char *name)
 {
-	if (r->place[column_named(name, strlen(name))] != NOWHERE)
+	if (r->place[find_column(name, strlen(name))] != NOWHERE)
 		return 0;
 	return trace_input_refuse(r->in, r->row.line, r->err,
 				  "the header has no column %s; the first line names the columns, "
@@ -441,7 +435,7 @@ static int need_column(struct trace_csv_read_reading *r, const char *name)
 				  name);
 }
 
-static int read_header(struct trace_csv_read_reading *r)
+static int read_header(struct csv_parser *r)
 {
 	int rc = trace_row_next(&r->row, r->in, r->err);
 
@@ -453,7 +447,7 @@ static int read_header(struct trace_csv_read_reading *r)
 		r->place[i] = NOWHERE;
 	r->cells = r->row.count;
 	for (size_t i = 0; rc > 0 && i < r->cells; i++)
-		rc = take_name(r, i) < 0 ? -1 : 1;
+		rc = parse_column_name(r, i) < 0 ? -1 : 1;
 	if (rc > 0)
 		rc = need_column(r, "start_ns");
 	return rc < 0 ? r->err->code : need_column(r, "op");
@@ -461,8 +455,8 @@ static int read_header(struct trace_csv_read_reading *r)
 
 /* ---- a row ---- */
 
-static int refuse_number(struct trace_csv_read_reading *r, const struct column *c, const char *text,
-			 const char *wrong)
+static int fail_number(struct csv_parser *r, const struct column *c, const char *text,
+		       const char *wrong)
 {
 	const char *right = c->kind == COLUMN_RESULT   ? "bytes, or -errno of a failure"
 			    : c->kind == COLUMN_THREAD ? "a number of 32 bits"
@@ -476,8 +470,8 @@ static int refuse_number(struct trace_csv_read_reading *r, const struct column *
 				  c->kind == COLUMN_TIME ? "" : ", or empty where it is unknown");
 }
 
-static int take_cell_number(struct trace_csv_read_reading *r, const struct column *c,
-			    const char *text, size_t bytes, struct trace_record *to)
+static int parse_number_cell(struct csv_parser *r, const struct column *c, const char *text,
+			     size_t bytes, struct trace_record *to)
 {
 	bool is_narrow = c->kind == COLUMN_THREAD;
 	uint64_t v = is_narrow ? 0 : TRACE_UNKNOWN;
@@ -489,27 +483,15 @@ static int take_cell_number(struct trace_csv_read_reading *r, const struct colum
 		wrong = trace_number_take(text, bytes, is_narrow ? UINT32_MAX : TRACE_UNKNOWN - 1,
 					  &v);
 	if (wrong)
-		return refuse_number(r, c, text, wrong);
+		return fail_number(r, c, text, wrong);
 	narrow = (uint32_t)v;
 	memcpy(at, is_narrow ? (void *)&narrow : (void *)&v,
 	       is_narrow ? sizeof(narrow) : sizeof(v));
 	return 0;
 }
 
-static int take_result(struct trace_csv_read_reading *r, const struct column *c, const char *text,
-		       size_t bytes, struct trace_record *to)
-{
-	const char *wrong = NULL;
-
-	r->has_result = bytes;
-	if (bytes)
-		wrong = trace_number_take_signed(text, bytes, &to->result);
-	return wrong ? refuse_number(r, c, text, wrong) : 0;
-}
-
-/* A number, too, which is what one of a later version has. */
-static int take_op(struct trace_csv_read_reading *r, const char *text, size_t bytes,
-		   struct trace_record *to)
+/* An operation by its name, or by its number if of a later version. */
+static int parse_op(struct csv_parser *r, const char *text, size_t bytes, struct trace_record *to)
 {
 	unsigned op = bytes == strlen(text) ? trace_op_find(text) : TRACE_NONE;
 	uint64_t number = op;
@@ -523,9 +505,8 @@ static int take_op(struct trace_csv_read_reading *r, const char *text, size_t by
 	return 0;
 }
 
-/* The name of what a rename makes of a file stands behind a byte of zero. */
-static int take_name_of(struct trace_csv_read_reading *r, char *text, size_t bytes,
-			struct trace_record *to)
+/* A file's path. In a rename, the new name follows after a zero byte. */
+static int parse_file(struct csv_parser *r, char *text, size_t bytes, struct trace_record *to)
 {
 	const char *wrong = trace_text_take(text, &bytes);
 	const char *zero = wrong ? NULL : memchr(text, '\0', bytes);
@@ -541,7 +522,7 @@ static int take_name_of(struct trace_csv_read_reading *r, char *text, size_t byt
 		return trace_input_refuse(r->in, r->row.line, r->err,
 					  "file: a byte of zero, which no name has; only the two "
 					  "of a rename have one between them");
-	if (bytes > TRACE_NAME_MOST)
+	if (bytes > NAME_BYTES_MAX)
 		return trace_input_refuse(r->in, r->row.line, r->err,
 					  "file: a name of more than 64 KiB");
 	if (is_two && first + 1 < bytes)
@@ -551,8 +532,8 @@ static int take_name_of(struct trace_csv_read_reading *r, char *text, size_t byt
 	return 0;
 }
 
-static int take_flags(struct trace_csv_read_reading *r, const char *text, size_t bytes,
-		      struct trace_record *to)
+static int parse_flags(struct csv_parser *r, const char *text, size_t bytes,
+		       struct trace_record *to)
 {
 	const char *end = text + bytes;
 
@@ -573,9 +554,10 @@ static int take_flags(struct trace_csv_read_reading *r, const char *text, size_t
 	return 0;
 }
 
-static int take_cell(struct trace_csv_read_reading *r, size_t column, struct trace_record *to)
+static int parse_cell(struct csv_parser *r, size_t column, struct trace_record *to)
 {
 	const struct column *c = &columns[column];
+	const char *wrong;
 	size_t bytes;
 	char *text;
 
@@ -584,23 +566,26 @@ static int take_cell(struct trace_csv_read_reading *r, size_t column, struct tra
 	text = trace_row_cell(&r->row, (size_t)r->place[column], &bytes);
 	switch (c->kind) {
 	case COLUMN_OP:
-		return take_op(r, text, bytes, to);
+		return parse_op(r, text, bytes, to);
 	case COLUMN_FILE:
 		/* Empty quotes are no name either. */
-		return bytes ? take_name_of(r, text, bytes, to) : 0;
+		return bytes ? parse_file(r, text, bytes, to) : 0;
 	case COLUMN_RESULT:
-		return take_result(r, c, text, bytes, to);
+		r->has_result = bytes > 0;
+		wrong = bytes ? trace_number_take_signed(text, bytes, &to->result) : NULL;
+		return wrong ? fail_number(r, c, text, wrong) : 0;
 	case COLUMN_FLAGS:
-		return take_flags(r, text, bytes, to);
+		return parse_flags(r, text, bytes, to);
 	case COLUMN_PHASE:
 		r->what->has_phases |= bytes > 0;
 		return 0;
 	default:
-		return take_cell_number(r, c, text, bytes, to);
+		return parse_number_cell(r, c, text, bytes, to);
 	}
 }
 
-static int64_t result_as_asked(const struct trace_record *r)
+/* An empty result: that of a complete transfer or successful call, or no rank. */
+static int64_t default_result(const struct trace_record *r)
 {
 	if (trace_is_marker(r->op))
 		return -1;
@@ -609,46 +594,35 @@ static int64_t result_as_asked(const struct trace_record *r)
 		       : 0;
 }
 
-static int check_cells(struct trace_csv_read_reading *r)
-{
-	if (r->row.count == r->cells)
-		return 0;
-	return trace_input_refuse(
-		r->in, r->row.line, r->err,
-		"%zu cell%s, and the header has %zu; a cell with a comma in it is put in quotes",
-		r->row.count, plural(r->row.count), r->cells);
-}
-
-/* The part of a row that a cut left, of a program that was stopped. */
-static bool is_torn(const struct trace_csv_read_reading *r)
-{
-	return r->row.is_cut && r->row.count < r->cells;
-}
-
-static int take_row(struct trace_csv_read_reading *r)
+static int parse_row(struct csv_parser *r)
 {
 	struct trace_record to = { .duration_ns = TRACE_UNKNOWN,
 				   .off = TRACE_UNKNOWN,
 				   .len_bytes = TRACE_UNKNOWN,
 				   .cpu_ns = TRACE_UNKNOWN };
-	size_t op = column_named("op", 2), file = column_named("file", 4);
-	int rc = check_cells(r);
+	size_t op = find_column("op", 2), file = find_column("file", 4);
+	int rc;
 
-	/* What the others mean is said by the operation; the place of a rename by its file. */
-	if (rc == 0)
-		rc = take_cell(r, op, &to);
+	if (r->row.count != r->cells)
+		return trace_input_refuse(r->in, r->row.line, r->err,
+					  "%zu cell%s, and the header has %zu; a cell with a comma "
+					  "in it is put in quotes",
+					  r->row.count, plural(r->row.count), r->cells);
+	/* The operation decides about the meaning of other cells. The file of a rename sets `off`,
+	 * and so comes last. */
+	rc = parse_cell(r, op, &to);
 	r->has_result = false;
 	for (size_t i = 0; rc == 0 && i < COLUMNS; i++)
 		if (i != op && i != file)
-			rc = take_cell(r, i, &to);
+			rc = parse_cell(r, i, &to);
 	if (rc == 0 && to.op == TRACE_RENAME)
 		to.off = TRACE_UNKNOWN;
 	if (rc == 0)
-		rc = take_cell(r, file, &to);
+		rc = parse_cell(r, file, &to);
 	if (rc < 0)
 		return rc;
 	if (!r->has_result)
-		to.result = result_as_asked(&to);
+		to.result = default_result(&to);
 	if (trace_is_marker(to.op) && to.duration_ns == TRACE_UNKNOWN)
 		to.flags |= TRACE_BEGINS;
 	r->has_markers |= trace_is_phase(to.op);
@@ -658,13 +632,17 @@ static int take_row(struct trace_csv_read_reading *r)
 int trace_csv_read(struct trace_input *in, struct trace_fill *to, struct trace_csv_read *what,
 		   struct mlgen_err *err)
 {
-	struct trace_csv_read_reading r = { .in = in, .to = to, .what = what, .err = err };
+	struct csv_parser r = { .in = in, .to = to, .what = what, .err = err };
 	int rc = read_header(&r);
 
 	if (rc == 0)
 		while ((rc = trace_row_next(&r.row, in, err)) > 0) {
 			what->is_cut = r.row.is_cut;
-			rc = is_torn(&r) ? 0 : take_row(&r);
+			/* A stopped program may leave a part of the last row. */
+			if (r.row.is_cut && r.row.count < r.cells)
+				rc = 0;
+			else
+				rc = parse_row(&r);
 			if (rc < 0)
 				break;
 		}

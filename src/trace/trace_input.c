@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_input.c - lines of text, also of compressed files. */
+/* trace_input.c - bytes and lines of text, also of gzip files. */
 #include "trace/trace_internal.h"
 
 #include <errno.h>
@@ -17,92 +17,63 @@
 #include "base/thread.h"
 #include "base/util.h"
 
-enum trace_gunzip_state {
-	GUNZIP_HAS_MORE, /* there may be more from what went in */
-	GUNZIP_NEEDS,    /* trace_gunzip_give */
-	GUNZIP_IS_BAD,
-};
+enum { BLOCK_BYTES = 256 << 10, GZIP_BLOCK_BYTES = 64 << 10, WAIT_MS = 200 };
 
-enum { ROOM_BYTES = 64 << 10 };
-/* The largest window, and no other head than that of gzip (zlib.h). */
+/* zlib.h: the largest window, and only gzip's header. */
 enum { GZIP_ONLY = 15 + 16 };
 
 struct trace_gunzip {
 	z_stream z;
 	uint64_t in_bytes, out_bytes;
-	const char *why;
-	bool is_inside; /* a member, which has begun and not ended */
-	bool has_ended; /* one of them */
-	unsigned char *room;
-	size_t room_bytes;
+	bool is_inside; /* a member has begun and not ended */
+	bool has_ended; /* a member has ended */
+	unsigned char *buffer;
+	size_t buffer_bytes;
 };
 
-/* So many are there now. */
-static void trace_gunzip_give(struct trace_gunzip *g, size_t bytes)
+static void gunzip_set_input(struct trace_gunzip *g, size_t bytes)
 {
-	g->z.next_in = g->room;
+	g->z.next_in = g->buffer;
 	g->z.avail_in = (uInt)bytes;
 	g->in_bytes += bytes;
 }
 
-/* With what was read of the file already, which is copied. */
-static struct trace_gunzip *trace_gunzip_new(const char *begun, size_t bytes)
+/* `begun` is the part of the file that was read already; it is copied. */
+static struct trace_gunzip *gunzip_new(const char *begun, size_t bytes)
 {
 	struct trace_gunzip *g = mem_zalloc(sizeof(*g));
 
 	if (inflateInit2(&g->z, GZIP_ONLY) != Z_OK)
 		mem_none(sizeof(*g));
-	g->room_bytes = (size_t)u64_max(bytes, ROOM_BYTES);
-	g->room = mem_zalloc(g->room_bytes);
-	memcpy(g->room, begun, bytes);
-	trace_gunzip_give(g, bytes);
+	g->buffer_bytes = (size_t)u64_max(bytes, GZIP_BLOCK_BYTES);
+	g->buffer = mem_zalloc(g->buffer_bytes);
+	memcpy(g->buffer, begun, bytes);
+	gunzip_set_input(g, bytes);
 	return g;
 }
 
-void trace_gunzip_free(struct trace_gunzip *g)
-{
-	if (!g)
-		return;
-	inflateEnd(&g->z);
-	mem_free(g->room);
-	mem_free(g);
-}
-
-/* Where the next bytes of the file go, and how many there may be; only when it needs some. */
-static char *trace_gunzip_room(struct trace_gunzip *g, size_t *bytes)
-{
-	*bytes = g->room_bytes;
-	return (char *)g->room;
-}
-
-/* Behind a member: another, zeros, or the end. */
-static bool begin_member(struct trace_gunzip *g)
+/* Skip zeros after a member, which are padding. False: no input is left. */
+static bool gunzip_begin_member(struct trace_gunzip *g)
 {
 	while (g->has_ended && g->z.avail_in && !*g->z.next_in) {
 		g->z.next_in++;
 		g->z.avail_in--;
 	}
-	if (!g->z.avail_in)
-		return false;
-	g->is_inside = true;
-	return true;
+	g->is_inside = g->z.avail_in > 0;
+	return g->is_inside;
 }
 
-static enum trace_gunzip_state trace_gunzip_fail(struct trace_gunzip *g, int code)
-{
-	g->why = g->z.msg ? g->z.msg : zError(code);
-	return GUNZIP_IS_BAD;
-}
+enum gunzip_state { GUNZIP_HAS_MORE, GUNZIP_NEEDS_INPUT, GUNZIP_FAILED };
 
-/* *bytes of the text to `to`, 0 of them where it needs more or is bad. */
-static enum trace_gunzip_state trace_gunzip_take(struct trace_gunzip *g, char *to, size_t room,
-						 size_t *bytes)
+/* Decompress *bytes of text to `to`; on a failure *why is set. */
+static enum gunzip_state gunzip_read(struct trace_gunzip *g, char *to, size_t room, size_t *bytes,
+				     const char **why)
 {
 	int code;
 
 	*bytes = 0;
-	if (!g->is_inside && !begin_member(g))
-		return GUNZIP_NEEDS;
+	if (!g->is_inside && !gunzip_begin_member(g))
+		return GUNZIP_NEEDS_INPUT;
 	g->z.next_out = (unsigned char *)to;
 	g->z.avail_out = (uInt)room;
 	code = inflate(&g->z, Z_NO_FLUSH);
@@ -113,38 +84,20 @@ static enum trace_gunzip_state trace_gunzip_take(struct trace_gunzip *g, char *t
 		g->has_ended = true;
 		code = inflateReset(&g->z);
 	} else if (code == Z_BUF_ERROR) {
-		return GUNZIP_NEEDS; /* nothing came of nothing */
+		return GUNZIP_NEEDS_INPUT; /* no input was left, and no output came */
 	}
-	if (code != Z_OK)
-		return trace_gunzip_fail(g, code);
-	return g->z.avail_in || !g->z.avail_out ? GUNZIP_HAS_MORE : GUNZIP_NEEDS;
+	if (code != Z_OK) {
+		*why = g->z.msg ? g->z.msg : zError(code);
+		return GUNZIP_FAILED;
+	}
+	return g->z.avail_in || !g->z.avail_out ? GUNZIP_HAS_MORE : GUNZIP_NEEDS_INPUT;
 }
 
-/* May the file end here? */
-static bool trace_gunzip_is_whole(const struct trace_gunzip *g)
-{
-	return !g->is_inside;
-}
-
-/* Of the file, that went in. */
-static uint64_t trace_gunzip_at_bytes(const struct trace_gunzip *g)
+/* Bytes of the file that were decompressed. */
+static uint64_t gunzip_position(const struct trace_gunzip *g)
 {
 	return g->in_bytes - g->z.avail_in;
 }
-
-/* Of the text, that came out. */
-static uint64_t trace_gunzip_out_bytes(const struct trace_gunzip *g)
-{
-	return g->out_bytes;
-}
-
-/* Where it is bad. */
-static const char *trace_gunzip_why(const struct trace_gunzip *g)
-{
-	return g->why;
-}
-
-enum { BLOCK_BYTES = 256 << 10, WAIT_MS = 200 };
 
 static int input_fail(const struct trace_input *in, int error, struct mlgen_err *err)
 {
@@ -174,28 +127,28 @@ int trace_input_open(struct trace_input *in, const char *path, struct mlgen_err 
 	return S_ISDIR(st.st_mode) ? input_fail(in, EISDIR, err) : 0;
 }
 
-static void warn_cut(const struct trace_input *in)
-{
-	uint64_t lines = in->line - 1;
-
-	log_warn("%s: is a gzip file that is cut off, at byte %" PRIu64
-		 " of it; what is before that is read, %" PRIu64 " line%s",
-		 in->name, trace_gunzip_at_bytes(in->gunzip), lines, plural(lines));
-}
-
 void trace_input_close(struct trace_input *in)
 {
-	if (in->is_cut_off && !in->only_looks)
-		warn_cut(in);
+	if (in->is_cut_off && !in->only_looks) {
+		uint64_t lines = in->line - 1;
+
+		log_warn("%s: is a gzip file that is cut off, at byte %" PRIu64
+			 " of it; what is before that is read, %" PRIu64 " line%s",
+			 in->name, gunzip_position(in->gunzip), lines, plural(lines));
+	}
 	if (in->owns_fd && in->fd >= 0)
 		close(in->fd);
-	trace_gunzip_free(in->gunzip);
+	if (in->gunzip) {
+		inflateEnd(&in->gunzip->z);
+		mem_free(in->gunzip->buffer);
+		mem_free(in->gunzip);
+	}
 	mem_free(in->buffer);
 	*in = (struct trace_input){ .fd = -1 };
 }
 
-/* A pipe may be silent for as long as its other end likes. */
-static ssize_t read_some(const struct trace_input *in, char *to, size_t room)
+/* Wait for input, which a pipe may not have for long, and for signals. */
+static ssize_t wait_and_read(const struct trace_input *in, char *to, size_t room)
 {
 	struct pollfd wait = { .fd = in->fd, .events = POLLIN };
 	ssize_t n;
@@ -213,20 +166,9 @@ static ssize_t read_some(const struct trace_input *in, char *to, size_t room)
 	return n;
 }
 
-/* 1, 0 = the file is over, or -errno with err. */
-static int read_block(struct trace_input *in, struct mlgen_err *err)
-{
-	ssize_t n = read_some(in, in->buffer + in->end, BLOCK_BYTES - in->end);
-
-	if (n < 0)
-		return input_fail(in, errno, err);
-	in->end += (size_t)n;
-	return n > 0;
-}
-
 /* ---- the text of a gzip file ---- */
 
-static int refuse_gzip(const struct trace_input *in, const char *what, struct mlgen_err *err)
+static int fail_gzip(const struct trace_input *in, const char *what, struct mlgen_err *err)
 {
 	uint64_t lines = in->line - 1;
 
@@ -234,49 +176,45 @@ static int refuse_gzip(const struct trace_input *in, const char *what, struct ml
 			  "%s: is a gzip file that %s, at byte %" PRIu64
 			  " of it; the text up to there could be read, %" PRIu64
 			  " line%s and %" PRIu64 " bytes: 'gzip -dc' prints it",
-			  in->name, what, trace_gunzip_at_bytes(in->gunzip), lines, plural(lines),
-			  trace_gunzip_out_bytes(in->gunzip));
+			  in->name, what, gunzip_position(in->gunzip), lines, plural(lines),
+			  in->gunzip->out_bytes);
 }
 
-/* As read_block, of what went in. */
-static int give_gzip(struct trace_input *in, struct mlgen_err *err)
+/* Read more of the file. 1, 0 at its end, or -errno with err. */
+static int gunzip_fill(struct trace_input *in, struct mlgen_err *err)
 {
-	size_t room;
-	char *to = trace_gunzip_room(in->gunzip, &room);
-	ssize_t n = read_some(in, to, room);
+	struct trace_gunzip *g = in->gunzip;
+	ssize_t n = wait_and_read(in, (char *)g->buffer, g->buffer_bytes);
 
 	if (n < 0)
 		return input_fail(in, errno, err);
-	if (n == 0 && trace_gunzip_is_whole(in->gunzip))
-		return 0;
-	if (n == 0 && !trace_gunzip_out_bytes(in->gunzip))
-		return refuse_gzip(in, "is cut off", err);
-	in->is_cut_off = n == 0;
-	if (n == 0)
-		return 0;
-	trace_gunzip_give(in->gunzip, (size_t)n);
-	return 1;
+	if (n == 0 && g->is_inside && !g->out_bytes)
+		return fail_gzip(in, "is cut off", err);
+	in->is_cut_off = n == 0 && g->is_inside;
+	if (n > 0)
+		gunzip_set_input(g, (size_t)n);
+	return n > 0;
 }
 
-/* As read_block, of what came out. */
+/* Decompress more text. 1, 0 at its end, or -errno with err. */
 static int read_gzip(struct trace_input *in, struct mlgen_err *err)
 {
+	const char *why = NULL;
 	char what[128];
 	size_t bytes = 0;
 	int rc = 1;
 
 	while (rc > 0 && !bytes) {
-		switch (trace_gunzip_take(in->gunzip, in->buffer + in->end, BLOCK_BYTES - in->end,
-					  &bytes)) {
+		switch (gunzip_read(in->gunzip, in->buffer + in->end, BLOCK_BYTES - in->end, &bytes,
+				    &why)) {
 		case GUNZIP_HAS_MORE:
 			break;
-		case GUNZIP_NEEDS:
-			rc = bytes ? 1 : give_gzip(in, err);
+		case GUNZIP_NEEDS_INPUT:
+			rc = bytes ? 1 : gunzip_fill(in, err);
 			break;
-		case GUNZIP_IS_BAD:
-			snprintf(what, sizeof(what), "is damaged (%s)",
-				 trace_gunzip_why(in->gunzip));
-			rc = bytes ? 1 : refuse_gzip(in, what, err);
+		case GUNZIP_FAILED:
+			snprintf(what, sizeof(what), "is damaged (%s)", why);
+			rc = bytes ? 1 : fail_gzip(in, what, err);
 			break;
 		}
 	}
@@ -284,12 +222,21 @@ static int read_gzip(struct trace_input *in, struct mlgen_err *err)
 	return rc;
 }
 
+/* Append a block to the buffer. 1, 0 at the end of the text, or -errno with err. */
 static int fill_buffer(struct trace_input *in, struct mlgen_err *err)
 {
-	return in->gunzip ? read_gzip(in, err) : read_block(in, err);
+	ssize_t n;
+
+	if (in->gunzip)
+		return read_gzip(in, err);
+	n = wait_and_read(in, in->buffer + in->end, BLOCK_BYTES - in->end);
+	if (n < 0)
+		return input_fail(in, errno, err);
+	in->end += (size_t)n;
+	return n > 0;
 }
 
-static int refuse_zero(const struct trace_input *in, const char *zero, struct mlgen_err *err)
+static int fail_zero_byte(const struct trace_input *in, const char *zero, struct mlgen_err *err)
 {
 	uint64_t line = in->line;
 
@@ -300,8 +247,8 @@ static int refuse_zero(const struct trace_input *in, const char *zero, struct ml
 		"a byte of zero, which no text has; is this file what the option says?");
 }
 
-/* Are so many there? They may come one by one. 1, 0 or -errno with err. */
-static int begin_bytes(struct trace_input *in, const char *mark, size_t bytes,
+/* Does the file begin with these bytes? A pipe may deliver them singly. 1, 0 or -errno with err. */
+static int begins_with(struct trace_input *in, const char *mark, size_t bytes,
 		       struct mlgen_err *err)
 {
 	int rc = 1;
@@ -313,19 +260,19 @@ static int begin_bytes(struct trace_input *in, const char *mark, size_t bytes,
 	return in->end >= bytes && memcmp(in->buffer, mark, bytes) == 0;
 }
 
-/* What stands before the text. */
+/* Recognise gzip and skip a byte order mark. */
 static int begin_text(struct trace_input *in, struct mlgen_err *err)
 {
-	int rc = begin_bytes(in, "\x1f\x8b", 2, err);
+	int rc = begins_with(in, "\x1f\x8b", 2, err);
 
 	if (rc > 0) {
-		in->gunzip = trace_gunzip_new(in->buffer, in->end);
+		in->gunzip = gunzip_new(in->buffer, in->end);
 		in->end = 0;
 	}
 	in->is_begun = true;
 	if (rc < 0 || in->is_binary)
 		return rc < 0 ? rc : 0;
-	rc = begin_bytes(in, BOM, BOM_BYTES, err);
+	rc = begins_with(in, BOM, BOM_BYTES, err);
 	if (rc > 0)
 		in->at = BOM_BYTES;
 	return rc < 0 ? rc : 0;
@@ -345,7 +292,7 @@ int trace_input_more(struct trace_input *in, struct mlgen_err *err)
 			return rc;
 		zero = in->is_binary ? NULL : memchr(in->buffer, '\0', in->end);
 		if (zero)
-			return refuse_zero(in, zero, err);
+			return fail_zero_byte(in, zero, err);
 	}
 	return 1;
 }

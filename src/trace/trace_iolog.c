@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_iolog.c - traces as fio's iolog. */
+/* trace_iolog.c - read and write traces as fio's iolog. */
 #include "trace/trace_internal.h"
 
 #include <assert.h>
@@ -11,14 +11,14 @@
 #include "base/log.h"
 #include "base/util.h"
 
-/* A length has 32 bits; what is longer is cut at a size that any buffer's alignment divides. */
+/* Lengths have 32 bits. Longer transfers are split at a size that any buffer alignment divides. */
 #define PIECE_BYTES (UINT64_C(1) << 30)
 
-/* Of a file: 0 = not met yet, else 1 and how often it is open. */
+/* State of a file: 0 = not seen yet, FILE_LEFT_OUT, or FILE_CLOSED plus the number of opens. */
 enum { FILE_CLOSED = 1 };
 #define FILE_LEFT_OUT UINT32_MAX
 
-struct writing {
+struct iolog_writer {
 	struct trace_ordered *o;
 	FILE *to;
 	struct trace_iolog_left *left;
@@ -28,13 +28,8 @@ struct writing {
 	struct buf line;
 };
 
-static bool can_say(const char *name, size_t bytes)
-{
-	return bytes && bytes <= TRACE_IOLOG_NAME_MAX && strcspn(name, " \t\n\v\f\r") == bytes;
-}
-
-/* "TIME NAME ACTION", and the rest of the line. */
-static void put_line(struct writing *w, const struct trace_record *r, const char *action)
+/* Begin a line with "TIME NAME ACTION". */
+static void begin_line(struct iolog_writer *w, const struct trace_record *r, const char *action)
 {
 	size_t bytes;
 	const char *name = trace_ordered_name(w->o, r->file, &bytes);
@@ -50,22 +45,22 @@ static void put_line(struct writing *w, const struct trace_record *r, const char
 	buf_add(&w->line, action);
 }
 
-static void end_line(struct writing *w)
+static void end_line(struct iolog_writer *w)
 {
 	buf_addc(&w->line, '\n');
 	w->has_failed |= fwrite(w->line.s, 1, w->line.len, w->to) != w->line.len;
 }
 
-static void put_action(struct writing *w, const struct trace_record *r, const char *action)
+static void write_action(struct iolog_writer *w, const struct trace_record *r, const char *action)
 {
-	put_line(w, r, action);
+	begin_line(w, r, action);
 	end_line(w);
 }
 
-static void put_extent(struct writing *w, const struct trace_record *r, const char *action,
-		       uint64_t off, uint64_t bytes)
+static void write_extent(struct iolog_writer *w, const struct trace_record *r, const char *action,
+			 uint64_t off, uint64_t bytes)
 {
-	put_line(w, r, action);
+	begin_line(w, r, action);
 	buf_addc(&w->line, ' ');
 	trace_number_put(&w->line, off);
 	buf_addc(&w->line, ' ');
@@ -73,13 +68,13 @@ static void put_extent(struct writing *w, const struct trace_record *r, const ch
 	end_line(w);
 }
 
-static uint32_t *state_of(struct writing *w, uint32_t file)
+static uint32_t *state_of(struct iolog_writer *w, uint32_t file)
 {
 	return (uint32_t *)w->files.at + file;
 }
 
-/* Met for the first time: it is added, or left out for good. */
-static void meet(struct writing *w, const struct trace_record *r)
+/* Add a file that is seen for the first time, or mark it as left out. */
+static void add_file(struct iolog_writer *w, const struct trace_record *r)
 {
 	uint32_t *state = state_of(w, r->file);
 	size_t bytes;
@@ -87,9 +82,9 @@ static void meet(struct writing *w, const struct trace_record *r)
 
 	if (*state)
 		return;
-	if (can_say(name, bytes)) {
+	if (bytes && bytes <= TRACE_IOLOG_NAME_MAX && strcspn(name, " \t\n\v\f\r") == bytes) {
 		*state = FILE_CLOSED;
-		put_action(w, r, "add");
+		write_action(w, r, "add");
 		return;
 	}
 	*state = FILE_LEFT_OUT;
@@ -97,8 +92,8 @@ static void meet(struct writing *w, const struct trace_record *r)
 		buf_addn(&w->left->first, name, bytes);
 }
 
-/* fio ends where a file is opened that is open. */
-static void open_or_close(struct writing *w, const struct trace_record *r)
+/* fio fails if an open file is opened again: only the first open and the last close are written. */
+static void open_or_close(struct iolog_writer *w, const struct trace_record *r)
 {
 	uint32_t *state = state_of(w, r->file);
 	bool opens = r->op == TRACE_OPEN;
@@ -108,40 +103,34 @@ static void open_or_close(struct writing *w, const struct trace_record *r)
 	else if (!opens)
 		--*state;
 	if (*state == (opens ? FILE_CLOSED + 1 : FILE_CLOSED))
-		put_action(w, r, opens ? "open" : "close");
+		write_action(w, r, opens ? "open" : "close");
 	else
 		w->left->nested++;
 }
 
-/* Its open may have been before the trace began. */
-static void use(struct writing *w, const struct trace_record *r)
+/* Open a file that is used while closed: the trace may have begun after its open. */
+static void ensure_open(struct iolog_writer *w, const struct trace_record *r)
 {
 	uint32_t *state = state_of(w, r->file);
 
 	if (*state != FILE_CLOSED)
 		return;
 	++*state;
-	put_action(w, r, "open");
+	write_action(w, r, "open");
 }
 
-static void transfer(struct writing *w, const struct trace_record *r)
+static void write_transfer(struct iolog_writer *w, const struct trace_record *r)
 {
 	const char *action = r->op == TRACE_READ ? "read" : "write";
 	uint64_t left = (uint64_t)r->result, off = r->off;
 
-	use(w, r);
+	ensure_open(w, r);
 	while (r->result > UINT32_MAX && left > PIECE_BYTES) {
-		put_extent(w, r, action, off, PIECE_BYTES);
+		write_extent(w, r, action, off, PIECE_BYTES);
 		off += PIECE_BYTES;
 		left -= PIECE_BYTES;
 	}
-	put_extent(w, r, action, off, left);
-}
-
-static void sync_file(struct writing *w, const struct trace_record *r)
-{
-	use(w, r);
-	put_extent(w, r, r->op == TRACE_FSYNC ? "sync" : "datasync", 0, 0);
+	write_extent(w, r, action, off, left);
 }
 
 static bool is_transfer(const struct trace_record *r)
@@ -149,21 +138,16 @@ static bool is_transfer(const struct trace_record *r)
 	return r->op == TRACE_READ || r->op == TRACE_WRITE;
 }
 
-static bool is_known(unsigned op)
-{
-	return op == TRACE_OPEN || op == TRACE_CLOSE || op == TRACE_READ || op == TRACE_WRITE ||
-	       op == TRACE_FSYNC || op == TRACE_FDATASYNC;
-}
-
-/* Where it is counted that cannot be said of itself; NULL = it can be. */
-static uint64_t *left_out(struct writing *w, const struct trace_record *r)
+/* The counter of a record that an iolog cannot express; NULL = it can. */
+static uint64_t *omission_of(struct iolog_writer *w, const struct trace_record *r)
 {
 	struct trace_iolog_left *left = w->left;
 	uint64_t end;
 
 	if (trace_is_marker(r->op))
 		return &left->markers;
-	if (!is_known(r->op))
+	if (!is_transfer(r) && r->op != TRACE_OPEN && r->op != TRACE_CLOSE &&
+	    r->op != TRACE_FSYNC && r->op != TRACE_FDATASYNC)
 		return &left->others;
 	if (r->result < 0 || (is_transfer(r) && r->result == 0))
 		return &left->failed;
@@ -172,50 +156,52 @@ static uint64_t *left_out(struct writing *w, const struct trace_record *r)
 		return &left->unplaced;
 	if (is_transfer(r) && (uint64_t)r->result > TRACE_IOLOG_MOST)
 		return &left->too_long;
-	/* Of an open that nobody has seen. */
+	/* The open is not in the trace. */
 	if (r->op == TRACE_CLOSE && *state_of(w, r->file) <= FILE_CLOSED)
 		return &left->nested;
 	return NULL;
 }
 
-static void put_record(struct writing *w, const struct trace_record *r)
+static void write_record(struct iolog_writer *w, const struct trace_record *r)
 {
 	uint64_t *left;
 
 	assert(w->left);
-	left = left_out(w, r);
+	left = omission_of(w, r);
 	if (!left) {
-		meet(w, r);
+		add_file(w, r);
 		if (*state_of(w, r->file) == FILE_LEFT_OUT)
 			left = &w->left->of_files;
 	}
-	if (left)
+	if (left) {
 		++*left;
-	else if (is_transfer(r))
-		transfer(w, r);
-	else if (r->op == TRACE_OPEN || r->op == TRACE_CLOSE)
+	} else if (is_transfer(r)) {
+		write_transfer(w, r);
+	} else if (r->op == TRACE_OPEN || r->op == TRACE_CLOSE) {
 		open_or_close(w, r);
-	else
-		sync_file(w, r);
+	} else {
+		ensure_open(w, r);
+		write_extent(w, r, r->op == TRACE_FSYNC ? "sync" : "datasync", 0, 0);
+	}
 }
 
 int trace_iolog_write(struct trace_ordered *o, FILE *to, struct trace_iolog_left *left,
 		      struct mlgen_err *err)
 {
-	struct writing w = { .o = o, .to = to, .left = left };
+	struct iolog_writer w = { .o = o, .to = to, .left = left };
 	const struct trace_record *r;
 	int rc = 0;
 
 	spill_need(&w.files, ((size_t)trace_ordered_names(o) + 1) * sizeof(uint32_t));
 	w.has_failed = fputs("fio version 3 iolog\n", to) < 0;
 	while (!w.has_failed && (rc = trace_ordered_next(o, &r, err)) > 0)
-		put_record(&w, r);
+		write_record(&w, r);
 	spill_free(&w.files);
 	buf_fini(&w.line);
 	return rc < 0 ? rc : 0;
 }
 
-static void tell_left(uint64_t count, const char *before, const char *what)
+static void note_omitted(uint64_t count, const char *before, const char *what)
 {
 	if (count)
 		log_note("%sleft out, since an iolog cannot say it: %" PRIu64 " %s", before, count,
@@ -229,13 +215,13 @@ void trace_iolog_left_tell(const struct trace_iolog_left *left, const char *befo
 			 " operation%s; a name has no blanks and at most %d bytes. The first: '%s'",
 			 before, left->files, plural(left->files), left->of_files,
 			 plural(left->of_files), TRACE_IOLOG_NAME_MAX, buf_str(&left->first));
-	tell_left(left->unplaced, before, "whose file or offset is not known");
-	tell_left(left->too_long, before, "of more than 1 TiB");
-	tell_left(left->failed, before, "that failed or moved no byte");
-	tell_left(left->nested, before,
-		  "opens and closes of files that are so already, or stay so");
-	tell_left(left->others, before, "that are no open, close, read, write or sync");
-	tell_left(left->markers, before, "markers");
+	note_omitted(left->unplaced, before, "whose file or offset is not known");
+	note_omitted(left->too_long, before, "of more than 1 TiB");
+	note_omitted(left->failed, before, "that failed or moved no byte");
+	note_omitted(left->nested, before,
+		     "opens and closes of files that are so already, or stay so");
+	note_omitted(left->others, before, "that are no open, close, read, write or sync");
+	note_omitted(left->markers, before, "markers");
 }
 
 void trace_iolog_left_fini(struct trace_iolog_left *left)
@@ -286,13 +272,13 @@ enum { WORDS = 6 };
 #define NS_PER_US 1000u
 #define NS_PER_MS 1000000u
 
-/* A line, taken apart. */
-struct reading {
+/* The current line, split into words. */
+struct iolog_parser {
 	struct trace_input *in;
 	struct trace_fill *to;
 	struct trace_iolog_read *what;
 	struct mlgen_err *err;
-	uint64_t line; /* number of it */
+	uint64_t line; /* its number */
 	char *word[WORDS];
 	size_t bytes[WORDS];
 	size_t count;
@@ -304,8 +290,8 @@ static bool is_blank(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* At most WORDS; more are as many. */
-static void trace_iolog_read_split(struct reading *r, struct buf *line)
+/* Split a line into at most WORDS words; the rest is ignored. */
+static void split_line(struct iolog_parser *r, struct buf *line)
 {
 	char *at = line->s, *end = line->s + line->len;
 
@@ -321,12 +307,13 @@ static void trace_iolog_read_split(struct reading *r, struct buf *line)
 			return;
 		r->word[r->count] = word;
 		r->bytes[r->count++] = (size_t)(at - word);
-		/* There is a byte behind the last one, too: the string's end. */
+		/* After the last word this is the end of the string. */
 		*at++ = '\0';
 	}
 }
 
-static int take_word(struct reading *r, const char *what, size_t word, uint64_t most, uint64_t *out)
+static int parse_number_word(struct iolog_parser *r, const char *what, size_t word, uint64_t most,
+			     uint64_t *out)
 {
 	const char *wrong = trace_number_take(r->word[word], r->bytes[word], most, out);
 
@@ -337,7 +324,7 @@ static int take_word(struct reading *r, const char *what, size_t word, uint64_t 
 				  wrong);
 }
 
-static const struct action *action_named(const char *name)
+static const struct action *find_action(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(actions); i++)
 		if (strcmp(actions[i].name, name) == 0)
@@ -345,17 +332,7 @@ static const struct action *action_named(const char *name)
 	return NULL;
 }
 
-static int refuse_words(struct reading *r, const struct action *a)
-{
-	bool is_file = a->kind == ACTION_ADD || a->kind == ACTION_FILE;
-
-	return trace_input_refuse(
-		r->in, r->line, r->err, "%zu words; of '%s' a line of version %u is %sFILE %s%s",
-		r->count, a->name, r->what->version, r->what->version == 3 ? "MICROSECONDS " : "",
-		a->name, is_file ? "" : " OFFSET LENGTH");
-}
-
-static int add_record(struct reading *r, const struct action *a, size_t file)
+static int add_record(struct iolog_parser *r, const struct action *a, size_t file)
 {
 	struct trace_record to = { .start_ns = r->now_ns,
 				   .duration_ns = TRACE_UNKNOWN,
@@ -367,9 +344,10 @@ static int add_record(struct reading *r, const struct action *a, size_t file)
 	if (a->op == TRACE_OPEN)
 		to.len_bytes = TRACE_UNKNOWN;
 	if (a->kind == ACTION_EXTENT) {
-		rc = take_word(r, "offset", file + 2, INT64_MAX, &to.off);
+		rc = parse_number_word(r, "offset", file + 2, INT64_MAX, &to.off);
 		if (rc == 0)
-			rc = take_word(r, "length", file + 3, TRACE_IOLOG_MOST, &to.len_bytes);
+			rc = parse_number_word(r, "length", file + 3, TRACE_IOLOG_MOST,
+					       &to.len_bytes);
 		to.result = (int64_t)to.len_bytes;
 	}
 	if (rc < 0)
@@ -378,9 +356,9 @@ static int add_record(struct reading *r, const struct action *a, size_t file)
 	return trace_fill_add(r->to, &to, r->err);
 }
 
-/* fio waits until so many milliseconds from its start, though its manual says microseconds from the
- * wait before. */
-static int take_wait(struct reading *r)
+/* fio waits until a number of milliseconds from its start, although its manual says microseconds
+ * from the previous wait. */
+static int parse_wait(struct iolog_parser *r)
 {
 	uint64_t until_ms = 0;
 	int rc;
@@ -388,22 +366,26 @@ static int take_wait(struct reading *r)
 	if (r->what->version == 3)
 		return trace_input_refuse(r->in, r->line, r->err,
 					  "version 3 has a time in each line, and no wait");
-	rc = take_word(r, "time", 2, TRACE_UNKNOWN / NS_PER_MS - 1, &until_ms);
+	rc = parse_number_word(r, "time", 2, TRACE_UNKNOWN / NS_PER_MS - 1, &until_ms);
 	r->now_ns = u64_max(r->now_ns, until_ms * NS_PER_MS);
 	r->what->waits++;
 	return rc;
 }
 
-static int take_action(struct reading *r, const struct action *a, size_t file)
+static int parse_action(struct iolog_parser *r, const struct action *a, size_t file)
 {
 	bool is_file = a->kind == ACTION_ADD || a->kind == ACTION_FILE;
 
 	if (a->kind == ACTION_WAIT && r->what->version == 3)
-		return take_wait(r);
+		return parse_wait(r);
 	if (r->count != file + (is_file ? 2 : 4))
-		return refuse_words(r, a);
+		return trace_input_refuse(r->in, r->line, r->err,
+					  "%zu words; of '%s' a line of version %u is %sFILE %s%s",
+					  r->count, a->name, r->what->version,
+					  r->what->version == 3 ? "MICROSECONDS " : "", a->name,
+					  is_file ? "" : " OFFSET LENGTH");
 	if (a->kind == ACTION_WAIT)
-		return take_wait(r);
+		return parse_wait(r);
 	if (a->kind == ACTION_ADD || a->kind == ACTION_TRIM) {
 		r->what->trims += a->kind == ACTION_TRIM;
 		return 0;
@@ -411,7 +393,7 @@ static int take_action(struct reading *r, const struct action *a, size_t file)
 	return add_record(r, a, file);
 }
 
-static int take_line(struct reading *r)
+static int parse_line(struct iolog_parser *r)
 {
 	size_t file = r->what->version == 3;
 	const struct action *a;
@@ -425,20 +407,20 @@ static int take_line(struct reading *r)
 					  "a read or write followed by OFFSET LENGTH",
 					  r->what->version, file ? "MICROSECONDS " : "");
 	if (file)
-		rc = take_word(r, "time", 0, TRACE_UNKNOWN / NS_PER_US - 1, &r->now_ns);
+		rc = parse_number_word(r, "time", 0, TRACE_UNKNOWN / NS_PER_US - 1, &r->now_ns);
 	if (rc < 0)
 		return rc;
 	if (file)
 		r->now_ns *= NS_PER_US;
-	a = action_named(r->word[file + 1]);
-	return a ? take_action(r, a, file)
+	a = find_action(r->word[file + 1]);
+	return a ? parse_action(r, a, file)
 		 : trace_input_refuse(r->in, r->line, r->err,
 				      "'%.40s' is no action of an iolog; they are " ACTION_NAMES,
 				      r->word[file + 1]);
 }
 
-/* 1, or -errno. */
-static int read_version(struct reading *r, struct buf *line)
+/* Read the first line. 1, or -errno with err. */
+static int read_version(struct iolog_parser *r, struct buf *line)
 {
 	bool is_cut;
 	int rc = trace_input_line(r->in, line, &is_cut, r->err);
@@ -459,7 +441,7 @@ static int read_version(struct reading *r, struct buf *line)
 int trace_iolog_read(struct trace_input *in, struct trace_fill *to, struct trace_iolog_read *what,
 		     struct mlgen_err *err)
 {
-	struct reading r = { .in = in, .to = to, .what = what, .err = err };
+	struct iolog_parser r = { .in = in, .to = to, .what = what, .err = err };
 	struct buf line = { 0 };
 	int rc = read_version(&r, &line);
 
@@ -468,9 +450,9 @@ int trace_iolog_read(struct trace_input *in, struct trace_fill *to, struct trace
 		rc = trace_input_line(in, &line, &what->is_cut, err);
 		if (rc <= 0)
 			break;
-		trace_iolog_read_split(&r, &line);
-		rc = take_line(&r);
-		/* A part of a line, of a program that was stopped. */
+		split_line(&r, &line);
+		rc = parse_line(&r);
+		/* A stopped program may leave a part of the last line. */
 		if (rc == -EINVAL && what->is_cut) {
 			*err = (struct mlgen_err){ 0 };
 			rc = 0;

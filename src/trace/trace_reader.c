@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_reader.c - chunks of a file become records. */
+/* trace_reader.c - read the chunks of trace files, and open the source of a replay. */
 #include "trace/trace_internal.h"
 
 #include <errno.h>
@@ -16,12 +16,25 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* A look for the next chunk reads so much at a time. */
+/* Bytes to read at a time in the search for the next chunk after damage. */
 #define WINDOW_BYTES (64u << 10)
 
-#define ROOM_LEAST 4096u
+/* Least size of a buffer for a chunk. */
+#define BUFFER_BYTES_MIN 4096u
 
-/* As large as the largest chunk so far. */
+/* One file of a trace, damaged or not. */
+struct trace_file {
+	const char *path; /* the caller's */
+	int fd;           /* -1 = closed */
+	struct trace_head head;
+	uint64_t at;     /* offset of the next chunk */
+	uint64_t bytes;  /* size of the file */
+	uint32_t number; /* expected number of the next chunk */
+	bool is_over;    /* the last chunk was read */
+	uint64_t records, lost;
+};
+
+/* Buffers for one chunk at a time, as large as the largest so far. */
 struct trace_unpack {
 	ZSTD_DCtx *zstd;
 	size_t packed_room, raw_room;
@@ -29,34 +42,13 @@ struct trace_unpack {
 	unsigned char *window;
 };
 
-static struct trace_unpack *trace_unpack_new(void)
-{
-	struct trace_unpack *u = mem_zalloc(sizeof(*u));
-
-	u->zstd = ZSTD_createDCtx();
-	if (!u->zstd)
-		mem_none(sizeof(*u));
-	return u;
-}
-
-void trace_unpack_free(struct trace_unpack *u)
-{
-	if (!u)
-		return;
-	ZSTD_freeDCtx(u->zstd);
-	mem_free(u->packed);
-	mem_free(u->raw);
-	mem_free(u->window);
-	mem_free(u);
-}
-
 static int fail_read(const struct trace_file *f, int rc, struct mlgen_err *err)
 {
 	return mlgen_fail(err, rc, "%s: cannot read at %" PRIu64 ": %s", f->path, f->at,
 			  strerror(-rc));
 }
 
-/* As many as there are up to the end of the file: their number, or -errno. */
+/* Read up to the end of the file at most. The number of bytes, or -errno. */
 static int64_t read_at(int fd, void *to, size_t bytes, uint64_t at)
 {
 	size_t got = 0;
@@ -75,8 +67,8 @@ static int64_t read_at(int fd, void *to, size_t bytes, uint64_t at)
 	return (int64_t)got;
 }
 
-static int trace_file_refuse(const struct trace_file *f, int rc, uint32_t version,
-			     struct mlgen_err *err)
+static int fail_file_head(const struct trace_file *f, int rc, uint32_t version,
+			  struct mlgen_err *err)
 {
 	if (rc == -EPROTONOSUPPORT)
 		return mlgen_fail(err, rc,
@@ -95,7 +87,7 @@ static int trace_file_refuse(const struct trace_file *f, int rc, uint32_t versio
 		f->path, TRACE_MAGIC);
 }
 
-static int look_at_head(struct trace_file *f, struct mlgen_err *err)
+static int read_file_head(struct trace_file *f, struct mlgen_err *err)
 {
 	struct trace_file_head h = { 0 };
 	uint32_t version = 0;
@@ -116,40 +108,10 @@ static int look_at_head(struct trace_file *f, struct mlgen_err *err)
 	if ((rc == 0 || rc == -EPROTONOSUPPORT) && (size_t)n < sizeof(h))
 		rc = -EBADMSG;
 	f->at = sizeof(h);
-	return rc < 0 ? trace_file_refuse(f, rc, version, err) : 0;
+	return rc < 0 ? fail_file_head(f, rc, version, err) : 0;
 }
 
-/* With its descriptor, which is its own. */
-static int file_begin(struct trace_file *f, struct mlgen_err *err)
-{
-	int rc = look_at_head(f, err);
-
-	if (rc < 0)
-		trace_file_close(f);
-	return rc;
-}
-
-/* Open it and look at its head: 0, or -errno with err. */
-static int trace_file_open(struct trace_file *f, const char *path, struct mlgen_err *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	*f = (struct trace_file){ .path = path, .fd = fd };
-	return fd < 0 ? mlgen_fail(err, -errno, "%s: cannot open: %s", path, strerror(errno))
-		      : file_begin(f, err);
-}
-
-/* The same of a descriptor that is open for reading, which stays the caller's, as does `name`: for
- * messages. */
-static int trace_file_from(struct trace_file *f, int fd, const char *name, struct mlgen_err *err)
-{
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-
-	*f = (struct trace_file){ .path = name, .fd = copy };
-	return copy < 0 ? fail_read(f, -errno, err) : file_begin(f, err);
-}
-
-void trace_file_close(struct trace_file *f)
+static void close_file(struct trace_file *f)
 {
 	if (f->fd >= 0)
 		close(f->fd);
@@ -161,7 +123,7 @@ static uint64_t end_of(const struct trace_file *f, const struct trace_chunk_head
 	return f->at + sizeof(*h) + round_up(h->packed_bytes, 8);
 }
 
-/* A head that is whole, of a chunk that is there. 1, 0, or -errno. */
+/* Read the head of a chunk. 1, 0 = it is damaged or cut, or -errno. */
 static int read_head(const struct trace_file *f, struct trace_chunk_head *h)
 {
 	int64_t n = read_at(f->fd, h, sizeof(*h), f->at);
@@ -171,7 +133,8 @@ static int read_head(const struct trace_file *f, struct trace_chunk_head *h)
 	return n == sizeof(*h) && trace_get_chunk_head(h);
 }
 
-/* Chunks begin at multiples of 8: the first word there that may be a head's. */
+/* Offset of the first magic number at a multiple of 8, where chunks begin; `bytes` = there is none.
+ */
 static size_t find_magic(const unsigned char *in, size_t bytes)
 {
 	static const unsigned char magic[] = { 'T', 'M', 'C', 'K' };
@@ -182,7 +145,7 @@ static size_t find_magic(const unsigned char *in, size_t bytes)
 	return bytes;
 }
 
-/* On to the next whole head behind `at`: 1, 0 = there is none, or -errno. */
+/* Advance to the next intact head after `at`. 1, 0 = there is none, or -errno. */
 static int find_head(struct trace_file *f, struct trace_unpack *u, struct trace_chunk_head *h,
 		     struct trace_read *read)
 {
@@ -213,15 +176,15 @@ static int find_head(struct trace_file *f, struct trace_unpack *u, struct trace_
 	return 0;
 }
 
-/* The file ends without its end. */
-static int end_early(struct trace_file *f, struct trace_read *read)
+/* The file has no end chunk, or not the whole of it. */
+static int end_truncated(struct trace_file *f, struct trace_read *read)
 {
 	read->truncated++;
 	f->is_over = true;
 	return 0;
 }
 
-/* Of a whole chunk: 1, 0 = it is damaged, or -errno. */
+/* Read and decompress a chunk. 1, 0 = it is damaged, or -errno. */
 static int read_contents(const struct trace_file *f, struct trace_unpack *u,
 			 const struct trace_chunk_head *h)
 {
@@ -230,13 +193,14 @@ static int read_contents(const struct trace_file *f, struct trace_unpack *u,
 
 	if (h->packed_bytes > ZSTD_compressBound(TRACE_CHUNK_RAW_MOST))
 		return 0;
-	u->packed = mem_grow(u->packed, &u->packed_room, u64_max(h->packed_bytes, ROOM_LEAST), 1);
+	u->packed =
+		mem_grow(u->packed, &u->packed_room, u64_max(h->packed_bytes, BUFFER_BYTES_MIN), 1);
 	n = read_at(f->fd, u->packed, h->packed_bytes, f->at + sizeof(*h));
 	if (n < 0)
 		return (int)n;
 	if ((uint64_t)n < h->packed_bytes || trace_crc(u->packed, (size_t)n) != h->packed_crc)
 		return 0;
-	u->raw = mem_grow(u->raw, &u->raw_room, u64_max(h->raw_bytes, ROOM_LEAST), 1);
+	u->raw = mem_grow(u->raw, &u->raw_room, u64_max(h->raw_bytes, BUFFER_BYTES_MIN), 1);
 	if (h->flags & TRACE_CHUNK_IS_ZSTD) {
 		raw = ZSTD_decompressDCtx(u->zstd, u->raw, h->raw_bytes, u->packed,
 					  h->packed_bytes);
@@ -248,13 +212,13 @@ static int read_contents(const struct trace_file *f, struct trace_unpack *u,
 	return 1;
 }
 
-static int take_end(struct trace_file *f, const struct trace_unpack *u,
+static int read_end(struct trace_file *f, const struct trace_unpack *u,
 		    const struct trace_chunk_head *h, struct trace_read *read)
 {
 	struct trace_end end;
 
 	if (h->raw_bytes < sizeof(end))
-		return end_early(f, read);
+		return end_truncated(f, read);
 	memcpy(&end, u->raw, sizeof(end));
 	trace_swap_end(&end);
 	if (end.records > f->records)
@@ -265,7 +229,7 @@ static int take_end(struct trace_file *f, const struct trace_unpack *u,
 	return 0;
 }
 
-/* Chunks that are missing, and those that are there again. */
+/* Count missing chunks as damaged. False: this chunk was seen before. */
 static bool is_in_order(struct trace_file *f, const struct trace_chunk_head *h,
 			struct trace_read *read)
 {
@@ -276,14 +240,14 @@ static bool is_in_order(struct trace_file *f, const struct trace_chunk_head *h,
 	return true;
 }
 
-/* 1 = *h is there, 0 = the end, -errno with err. */
+/* Read the head of the next chunk, skipping damage. 1, 0 at the end, or -errno with err. */
 static int next_head(struct trace_file *f, struct trace_unpack *u, struct trace_chunk_head *h,
 		     struct trace_read *read, struct mlgen_err *err)
 {
 	int rc;
 
 	if (f->at >= f->bytes)
-		return end_early(f, read);
+		return end_truncated(f, read);
 	rc = read_head(f, h);
 	if (rc == 0 && f->bytes - f->at >= sizeof(*h)) {
 		rc = find_head(f, u, h, read);
@@ -293,24 +257,16 @@ static int next_head(struct trace_file *f, struct trace_unpack *u, struct trace_
 	if (rc < 0)
 		return fail_read(f, rc, err);
 	if (rc == 0 || end_of(f, h) > f->bytes)
-		return end_early(f, read);
+		return end_truncated(f, read);
 	return 1;
 }
 
-static void count_damage(const struct trace_file *f, const struct trace_chunk_head *h,
-			 struct trace_read *read)
-{
-	read->damaged_chunks++;
-	read->damaged_bytes += end_of(f, h) - f->at;
-}
-
 /*
- * The next whole chunk of records or entries: 1, *h and *raw (until the next call), 0 at the end,
- * or -errno with err: a read failed. What is damaged or missing is counted in `read`.
+ * Read the next intact chunk of records or entries: 1 with *h and *raw (valid until the next call),
+ * 0 at the end, or -errno with err. Damaged and missing chunks are counted in `read`.
  */
-static int trace_file_chunk(struct trace_file *f, struct trace_unpack *u,
-			    struct trace_chunk_head *h, void **raw, struct trace_read *read,
-			    struct mlgen_err *err)
+static int read_chunk(struct trace_file *f, struct trace_unpack *u, struct trace_chunk_head *h,
+		      void **raw, struct trace_read *read, struct mlgen_err *err)
 {
 	for (;;) {
 		int rc;
@@ -324,12 +280,13 @@ static int trace_file_chunk(struct trace_file *f, struct trace_unpack *u,
 		if (rc < 0)
 			return fail_read(f, rc, err);
 		if (!is_in_order(f, h, read) || rc == 0) {
-			count_damage(f, h, read);
+			read->damaged_chunks++;
+			read->damaged_bytes += end_of(f, h) - f->at;
 			f->at = end_of(f, h);
 			continue;
 		}
 		if (h->kind == TRACE_CHUNK_END)
-			return take_end(f, u, h, read);
+			return read_end(f, u, h, read);
 		f->at = end_of(f, h);
 		read->chunks++;
 		*raw = u->raw;
@@ -341,20 +298,18 @@ static int trace_file_chunk(struct trace_file *f, struct trace_unpack *u,
 struct trace_reader {
 	struct trace_file *files; /* by part */
 	size_t count, at;
-	int fd;     /* of the only one, owned; -1 = they are opened by path */
-	char *name; /* what messages call it, owned */
-	struct trace_unpack *unpack;
+	int fd;     /* trace_reader_from: of the only file, owned; otherwise -1 */
+	char *name; /* trace_reader_from: for messages, owned */
+	struct trace_unpack unpack;
 	struct trace_read read;
-	struct trace_entry *entries; /* of the chunk at hand */
+	struct trace_entry *entries; /* of the current chunk */
 	size_t entry_room;
-	/* Of several files: names of all, and what a file's ids are there. */
-	struct trace_names *names;
-	struct spill ids; /* uint32_t, by id of the file at hand; 0 = none yet */
+	struct trace_names *names; /* of all files; NULL with a single file */
+	struct spill ids;          /* uint32_t in `names`, by id in the current file; 0 = none */
 };
 
 COMPARE_BY(compare_parts, struct trace_file, head.part)
 
-/* Files are held closed but the one at hand: there may be many. */
 static int check_parts(const struct trace_reader *r, struct mlgen_err *err)
 {
 	const struct trace_file *first = r->files;
@@ -378,20 +333,19 @@ static int check_parts(const struct trace_reader *r, struct mlgen_err *err)
 static int open_file(const struct trace_reader *r, struct trace_file *f, const char *path,
 		     struct mlgen_err *err)
 {
-	return r->fd < 0 ? trace_file_open(f, path, err) : trace_file_from(f, r->fd, path, err);
-}
+	int fd = r->fd < 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+			   : fcntl(r->fd, F_DUPFD_CLOEXEC, 0);
+	int rc;
 
-static int open_all(struct trace_reader *r, const char *const *paths, struct mlgen_err *err)
-{
-	for (size_t i = 0; i < r->count; i++) {
-		int rc = open_file(r, &r->files[i], paths[i], err);
-
-		if (rc < 0)
-			return rc;
-		trace_file_close(&r->files[i]);
-	}
-	qsort(r->files, r->count, sizeof(*r->files), compare_parts);
-	return check_parts(r, err);
+	*f = (struct trace_file){ .path = path, .fd = fd };
+	if (fd < 0)
+		return r->fd < 0 ? mlgen_fail(err, -errno, "%s: cannot open: %s", path,
+					      strerror(errno))
+				 : fail_read(f, -errno, err);
+	rc = read_file_head(f, err);
+	if (rc < 0)
+		close_file(f);
+	return rc;
 }
 
 static struct trace_reader *reader_new(size_t count)
@@ -406,19 +360,30 @@ static struct trace_reader *reader_new(size_t count)
 	return r;
 }
 
-/* Closes it where that fails. */
+/* Check all files and open the first. Only the current file is open: there may be many. On an error
+ * the reader is closed. */
 static int reader_begin(struct trace_reader **out, struct trace_reader *r, const char *const *paths,
 			struct mlgen_err *err)
 {
-	int rc = open_all(r, paths, err);
+	int rc = 0;
 
+	for (size_t i = 0; rc == 0 && i < r->count; i++) {
+		rc = open_file(r, &r->files[i], paths[i], err);
+		close_file(&r->files[i]);
+	}
+	if (rc == 0) {
+		qsort(r->files, r->count, sizeof(*r->files), compare_parts);
+		rc = check_parts(r, err);
+	}
 	if (rc == 0)
 		rc = trace_reader_rewind(r, err);
 	if (rc < 0) {
 		trace_reader_close(r);
 		return rc;
 	}
-	r->unpack = trace_unpack_new();
+	r->unpack.zstd = ZSTD_createDCtx();
+	if (!r->unpack.zstd)
+		mem_none(sizeof(r->unpack));
 	if (r->count > 1)
 		r->names = trace_names_new();
 	*out = r;
@@ -446,8 +411,11 @@ void trace_reader_close(struct trace_reader *r)
 	if (!r)
 		return;
 	for (size_t i = 0; i < r->count; i++)
-		trace_file_close(&r->files[i]);
-	trace_unpack_free(r->unpack);
+		close_file(&r->files[i]);
+	ZSTD_freeDCtx(r->unpack.zstd);
+	mem_free(r->unpack.packed);
+	mem_free(r->unpack.raw);
+	mem_free(r->unpack.window);
 	trace_names_free(r->names);
 	spill_free(&r->ids);
 	if (r->fd >= 0)
@@ -480,22 +448,20 @@ static int begin_file(struct trace_reader *r, size_t i, struct mlgen_err *err)
 int trace_reader_rewind(struct trace_reader *r, struct mlgen_err *err)
 {
 	if (r->at < r->count)
-		trace_file_close(&r->files[r->at]);
+		close_file(&r->files[r->at]);
 	r->read = (struct trace_read){ 0 };
 	return begin_file(r, 0, err);
 }
 
-/* Ids. */
-
-static uint32_t *place_of(struct trace_reader *r, uint32_t id)
+static uint32_t *id_slot(struct trace_reader *r, uint32_t id)
 {
 	spill_need(&r->ids, ((size_t)id + 1) * sizeof(uint32_t));
 	return (uint32_t *)r->ids.at + id;
 }
 
-/* The name of an id may be lost with its chunk: it has one all the same, of which nobody else has
- * the like, and no entry. */
-static uint32_t id_of(struct trace_reader *r, uint32_t id)
+/* The id in the whole trace. An id whose entry is lost with a damaged chunk gets a unique name, and
+ * no entry. */
+static uint32_t whole_id(struct trace_reader *r, uint32_t id)
 {
 	uint32_t *to;
 	char name[32];
@@ -503,7 +469,7 @@ static uint32_t id_of(struct trace_reader *r, uint32_t id)
 
 	if (id == 0 || !r->names)
 		return id;
-	to = place_of(r, id);
+	to = id_slot(r, id);
 	if (!*to) {
 		n = snprintf(name, sizeof(name), "%c%zu:%" PRIu32, 0, r->at, id);
 		*to = trace_names_id(r->names, name, (size_t)n, NULL);
@@ -511,39 +477,15 @@ static uint32_t id_of(struct trace_reader *r, uint32_t id)
 	return *to;
 }
 
-static void turn_ids(struct trace_reader *r, struct trace_record *records, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct trace_record *at = &records[i];
-
-		at->file = id_of(r, at->file);
-		if (at->op == TRACE_RENAME && at->off <= UINT32_MAX)
-			at->off = id_of(r, (uint32_t)at->off);
-	}
-}
-
-static void turn_entry(struct trace_reader *r, struct trace_entry *e)
-{
-	uint32_t id;
-
-	if (e->kind != TRACE_FILE || !r->names || e->number[0] > UINT32_MAX)
-		return;
-	id = (uint32_t)e->number[0];
-	e->number[0] = trace_names_id(r->names, e->text, e->text_bytes, NULL);
-	*place_of(r, id) = (uint32_t)e->number[0];
-}
-
-/* Contents. */
-
-/* Ids are given one by one, and each has an entry of more than a byte: so that nobody who keeps a
- * table of them is asked for more than the file is worth. */
-static bool is_id(const struct trace_file *f, uint64_t id)
+/* Ids are consecutive, and each has an entry of more than a byte. A larger id is damage, which must
+ * not make a table of ids huge. */
+static bool is_plausible_id(const struct trace_file *f, uint64_t id)
 {
 	return id <= f->bytes;
 }
 
-static bool take_records(struct trace_reader *r, struct trace_file *f,
-			 const struct trace_chunk_head *h, void *raw, struct trace_batch *batch)
+static bool parse_records(struct trace_reader *r, struct trace_file *f,
+			  const struct trace_chunk_head *h, void *raw, struct trace_batch *batch)
 {
 	struct trace_record *records = raw;
 
@@ -551,12 +493,17 @@ static bool take_records(struct trace_reader *r, struct trace_file *f,
 		return false;
 	trace_swap_records(records, h->count);
 	for (size_t i = 0; i < h->count; i++)
-		if (!is_id(f, records[i].file))
+		if (!is_plausible_id(f, records[i].file))
 			return false;
 	for (size_t i = 0; i < h->count; i++)
 		r->read.unknown_ops += !trace_op_name(records[i].op);
-	if (r->names)
-		turn_ids(r, records, h->count);
+	for (size_t i = 0; r->names && i < h->count; i++) {
+		struct trace_record *at = &records[i];
+
+		at->file = whole_id(r, at->file);
+		if (at->op == TRACE_RENAME && at->off <= UINT32_MAX)
+			at->off = whole_id(r, (uint32_t)at->off);
+	}
 	f->records += h->count;
 	r->read.records += h->count;
 	batch->records = records;
@@ -564,8 +511,8 @@ static bool take_records(struct trace_reader *r, struct trace_file *f,
 	return true;
 }
 
-/* Bytes of the entry there, or 0: it does not fit. */
-static size_t take_entry(struct trace_entry *to, const unsigned char *at, size_t bytes)
+/* Parse one entry. Its length in the chunk, or 0: it exceeds the chunk. */
+static size_t parse_entry(struct trace_entry *to, const unsigned char *at, size_t bytes)
 {
 	struct trace_stored_entry e;
 	size_t whole;
@@ -584,10 +531,10 @@ static size_t take_entry(struct trace_entry *to, const unsigned char *at, size_t
 	return whole;
 }
 
-/* False: its count and its bytes are not alike. */
-static bool take_entries(struct trace_reader *r, struct trace_file *f,
-			 const struct trace_chunk_head *h, const unsigned char *raw,
-			 struct trace_batch *batch)
+/* False: the chunk is not consistent. */
+static bool parse_entries(struct trace_reader *r, struct trace_file *f,
+			  const struct trace_chunk_head *h, const unsigned char *raw,
+			  struct trace_batch *batch)
 {
 	size_t at = 0;
 
@@ -599,30 +546,29 @@ static bool take_entries(struct trace_reader *r, struct trace_file *f,
 	}
 	for (size_t i = 0; i < h->count; i++) {
 		struct trace_entry *e = &r->entries[i];
-		size_t n = take_entry(e, raw + at, h->raw_bytes - at);
+		size_t n = parse_entry(e, raw + at, h->raw_bytes - at);
 
-		if (n == 0 || (e->kind == TRACE_FILE && !is_id(f, e->number[0])))
+		if (n == 0 || (e->kind == TRACE_FILE && !is_plausible_id(f, e->number[0])))
 			return false;
 		at += n;
 	}
 	for (size_t i = 0; i < h->count; i++) {
-		turn_entry(r, &r->entries[i]);
-		if (r->entries[i].kind == TRACE_LOST) {
-			f->lost += r->entries[i].number[1];
-			r->read.lost += r->entries[i].number[1];
+		struct trace_entry *e = &r->entries[i];
+
+		if (e->kind == TRACE_LOST) {
+			f->lost += e->number[1];
+			r->read.lost += e->number[1];
+		} else if (e->kind == TRACE_FILE && r->names && e->number[0] <= UINT32_MAX) {
+			uint32_t *id = id_slot(r, (uint32_t)e->number[0]);
+
+			*id = trace_names_id(r->names, e->text, e->text_bytes, NULL);
+			e->number[0] = *id;
 		}
 	}
 	r->read.entries += h->count;
 	batch->entries = r->entries;
 	batch->entry_count = h->count;
 	return true;
-}
-
-static bool take_chunk(struct trace_reader *r, struct trace_file *f,
-		       const struct trace_chunk_head *h, void *raw, struct trace_batch *batch)
-{
-	return h->kind == TRACE_CHUNK_ENTRIES ? take_entries(r, f, h, raw, batch)
-					      : take_records(r, f, h, raw, batch);
 }
 
 int trace_reader_next(struct trace_reader *r, struct trace_batch *batch, struct mlgen_err *err)
@@ -632,17 +578,21 @@ int trace_reader_next(struct trace_reader *r, struct trace_batch *batch, struct 
 		struct trace_file *f = &r->files[r->at];
 		struct trace_chunk_head h;
 		void *raw;
-		int rc = trace_file_chunk(f, r->unpack, &h, &raw, &r->read, err);
+		int rc = read_chunk(f, &r->unpack, &h, &raw, &r->read, err);
 
 		if (rc < 0)
 			return rc;
-		if (rc > 0 && take_chunk(r, f, &h, raw, batch))
-			return 1;
 		if (rc > 0) {
+			bool is_intact = h.kind == TRACE_CHUNK_ENTRIES
+						 ? parse_entries(r, f, &h, raw, batch)
+						 : parse_records(r, f, &h, raw, batch);
+
+			if (is_intact)
+				return 1;
 			r->read.damaged_chunks++;
 			continue;
 		}
-		trace_file_close(f);
+		close_file(f);
 		r->at++;
 		if (r->at == r->count)
 			break;
@@ -658,14 +608,14 @@ const struct trace_read *trace_reader_read(const struct trace_reader *r)
 	return &r->read;
 }
 
-/* By what a file begins with. */
+/* Formats, recognised by the first bytes of a file. */
 enum form { FORM_TRACE, FORM_IOLOG, FORM_OTHER };
 
 static const struct beginning {
 	const char *text;
 	enum form form;
-	const char *is; /* of others: what it is, and what --import calls it */
-	const char *import;
+	const char *is;     /* description, for FORM_OTHER */
+	const char *import; /* format for mltrace import */
 } beginnings[] = {
 	{ TRACE_MAGIC, FORM_TRACE, "a trace", NULL },
 	{ "fio version ", FORM_IOLOG, "a log of fio's", NULL },
@@ -674,8 +624,8 @@ static const struct beginning {
 	{ "\x07tae", FORM_OTHER, "a file of blktrace's", "blktrace" },
 };
 
-/* NULL = nothing that is known. */
-static const struct beginning *beginning_of(const char *at, size_t bytes)
+/* NULL = unknown. */
+static const struct beginning *find_beginning(const char *at, size_t bytes)
 {
 	for (size_t i = 0; i < ARRAY_LEN(beginnings); i++) {
 		size_t n = strlen(beginnings[i].text);
@@ -686,7 +636,7 @@ static const struct beginning *beginning_of(const char *at, size_t bytes)
 	return NULL;
 }
 
-static int trace_source_refuse(const char *path, const struct beginning *b, struct mlgen_err *err)
+static int fail_form(const char *path, const struct beginning *b, struct mlgen_err *err)
 {
 	if (!b)
 		return mlgen_fail(
@@ -696,14 +646,14 @@ static int trace_source_refuse(const char *path, const struct beginning *b, stru
 			"first, as by mltrace import --format=strace FILE -o OUT",
 			path);
 	if (b->form == FORM_OTHER)
-		return mlgen_fail(
-			err, -EINVAL,
-			"%s: is %s; mltrace import --format=%s FILE -o OUT makes what can be replayed",
-			path, b->is, b->import);
+		return mlgen_fail(err, -EINVAL,
+				  "%s: is %s; mltrace import --format=%s FILE -o OUT makes what "
+				  "can be replayed",
+				  path, b->is, b->import);
 	return mlgen_fail(err, -EINVAL, "%s: is a trace in a gzip file; unpack it first", path);
 }
 
-static int look_at_text(struct trace_input *in, struct mlgen_err *err)
+static int read_form(struct trace_input *in, struct mlgen_err *err)
 {
 	const struct beginning *b;
 	int rc = trace_input_more(in, err);
@@ -713,14 +663,14 @@ static int look_at_text(struct trace_input *in, struct mlgen_err *err)
 	if (rc == 0)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: is empty, and neither a trace nor a log of fio's", in->name);
-	b = beginning_of(in->buffer + in->at, in->end - in->at);
+	b = find_beginning(in->buffer + in->at, in->end - in->at);
 	if (!b || b->form == FORM_OTHER || (b->form == FORM_TRACE && in->gunzip))
-		return trace_source_refuse(in->name, b, err);
+		return fail_form(in->name, b, err);
 	return (int)b->form;
 }
 
-/* FORM_TRACE, FORM_IOLOG or -errno with err. What is no file is not waited for. */
-static int trace_source_look(const char *path, struct mlgen_err *err)
+/* FORM_TRACE, FORM_IOLOG or -errno with err. A pipe or device is refused, not waited for. */
+static int source_form(const char *path, struct mlgen_err *err)
 {
 	struct trace_input in;
 	int rc;
@@ -736,13 +686,13 @@ static int trace_source_look(const char *path, struct mlgen_err *err)
 	in.is_binary = true;
 	in.only_looks = true;
 	if (rc == 0)
-		rc = look_at_text(&in, err);
+		rc = read_form(&in, err);
 	trace_input_close(&in);
 	return rc;
 }
 
-/* Everything of the log into the file, whose name is for messages. */
-static int convert(const char *path, int fd, const char *name, struct mlgen_err *err)
+/* Convert a log to a trace in `fd`; `name` is for messages. */
+static int convert_iolog(const char *path, int fd, const char *name, struct mlgen_err *err)
 {
 	struct trace_iolog_read what = { 0 };
 	struct trace_fill *fill = NULL;
@@ -771,7 +721,8 @@ static int open_iolog(struct trace_reader **out, const char *path, struct mlgen_
 
 	buf_addf(&name, "temporary file below %s (TMPDIR=DIR names another)", folder);
 	rc = fd < 0 ? mlgen_fail(err, fd, "%s: %s", buf_str(&name), strerror(-fd))
-		    : convert(path, fd, buf_str(&name), err);
+
+		    : convert_iolog(path, fd, buf_str(&name), err);
 	buf_fini(&name);
 	if (rc == 0)
 		return trace_reader_from(out, fd, path, err);
@@ -782,7 +733,7 @@ static int open_iolog(struct trace_reader **out, const char *path, struct mlgen_
 
 int trace_source_open(struct trace_reader **out, const char *path, struct mlgen_err *err)
 {
-	int form = trace_source_look(path, err);
+	int form = source_form(path, err);
 
 	*out = NULL;
 	if (form < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_sort.c - records in the order of time. */
+/* trace_sort.c - sort records by time, on disk if need be. */
 #include "trace/trace_internal.h"
 
 #include <errno.h>
@@ -13,23 +13,24 @@
 #include "base/util.h"
 #include "base/vec.h"
 
-/* Records of a block that is written, and at least and at most of one that is read; the blocks of
- * all runs take no more than MERGE_RECORDS, if they can. */
-enum { BLOCK = 1024, BLOCK_LEAST = 16, MERGE_RECORDS = 1 << 19 };
+/* Records of a block. When runs are merged, each has a block in memory; these shrink down to
+ * BLOCK_MIN to stay within MERGE_RECORDS together. */
+enum { BLOCK = 1024, BLOCK_MIN = 16, MERGE_RECORDS = 1 << 19 };
 
-/* What decides about the order in a run. */
+/* Sort key of a record in a run. */
 struct sort_key {
 	uint64_t start_ns;
-	uint32_t place; /* in the run, and above it the kind of the record */
+	uint32_t
+		place; /* the kind of the record in the upper bits, its position in the run below */
 };
-/* A phase holds for what begins together with it, and any marker for calls. */
+/* A phase applies to records that begin together with it, and any marker to calls. */
 enum { KIND_PHASE, KIND_MARKER, KIND_CALL };
 #define KIND_SHIFT 30
 #define PLACE_MASK ((1u << KIND_SHIFT) - 1)
 
-/* Sorted records in the file, and a block of them in memory. */
+/* Sorted records in the file, and the current block in memory. */
 struct sort_run {
-	uint64_t at, end; /* in the file, in records: what was not read yet */
+	uint64_t at, end; /* unread part of the file, in records */
 	struct trace_record *block;
 	size_t used, count;
 };
@@ -39,16 +40,16 @@ struct trace_sort {
 	struct trace_record *records;
 	struct sort_key *keys;
 	bool is_merging;
-	size_t next; /* where all are in memory */
+	size_t next; /* if all records are in memory */
 	const char *folder;
 	int fd;
-	unsigned signals; /* that were there before it was */
-	uint64_t written; /* records */
+	unsigned signals; /* taken before trace_sort_new */
+	uint64_t written; /* records in the file */
 	VEC(struct sort_run) runs;
 	size_t block;
-	size_t *heap; /* of runs, the one with the next record first */
+	size_t *heap; /* of runs, by their next record */
 	size_t heap_count;
-	struct trace_record given;
+	struct trace_record current; /* returned by trace_sort_next */
 };
 
 struct trace_sort *trace_sort_new(size_t run)
@@ -89,7 +90,7 @@ static struct sort_key key_of(const struct trace_record *r, size_t place)
 	return (struct sort_key){ r->start_ns, kind << KIND_SHIFT | (uint32_t)place };
 }
 
-/* Much of it is in order when it comes. */
+/* Records often arrive sorted, and then need no qsort. */
 static void sort_run(struct trace_sort *s)
 {
 	bool is_sorted = true;
@@ -118,14 +119,6 @@ static int sort_fail(const struct trace_sort *s, int error, struct mlgen_err *er
 			  s->folder, strerror(error));
 }
 
-static int write_block(const struct trace_sort *s, const struct trace_record *records, size_t count,
-		       uint64_t at, struct mlgen_err *err)
-{
-	int rc = writeall_at(s->fd, records, count * sizeof(*records), at * sizeof(*records));
-
-	return rc < 0 ? sort_fail(s, -rc, err) : 0;
-}
-
 static int read_block(const struct trace_sort *s, struct trace_record *records, size_t count,
 		      uint64_t at, struct mlgen_err *err)
 {
@@ -147,23 +140,18 @@ static int read_block(const struct trace_sort *s, struct trace_record *records, 
 	return 0;
 }
 
-static int open_file(struct trace_sort *s, struct mlgen_err *err)
-{
-	if (s->fd >= 0)
-		return 0;
-	s->folder = unnamed_folder(NULL);
-	s->fd = unnamed_open(s->folder);
-	return s->fd < 0 ? sort_fail(s, -s->fd, err) : 0;
-}
-
 static int spill_run(struct trace_sort *s, struct mlgen_err *err)
 {
 	struct trace_record *block;
 	uint64_t first = s->written;
-	int rc = open_file(s, err);
+	int rc = 0;
 
-	if (rc < 0)
-		return rc;
+	if (s->fd < 0) {
+		s->folder = unnamed_folder(NULL);
+		s->fd = unnamed_open(s->folder);
+	}
+	if (s->fd < 0)
+		return sort_fail(s, -s->fd, err);
 	sort_run(s);
 	block = mem_array(BLOCK, sizeof(*block));
 	for (size_t i = 0; rc == 0 && i < s->count;) {
@@ -171,7 +159,9 @@ static int spill_run(struct trace_sort *s, struct mlgen_err *err)
 
 		while (n < BLOCK && i < s->count)
 			block[n++] = *sorted(s, i++);
-		rc = write_block(s, block, n, s->written, err);
+		rc = writeall_at(s->fd, block, n * sizeof(*block), s->written * sizeof(*block));
+		if (rc < 0)
+			rc = sort_fail(s, -rc, err);
 		s->written += n;
 	}
 	mem_free(block);
@@ -196,7 +186,7 @@ int trace_sort_add(struct trace_sort *s, const struct trace_record *r, struct ml
 	return 0;
 }
 
-/* ---- runs merged ---- */
+/* ---- merging runs ---- */
 
 static const struct trace_record *head_of(const struct trace_sort *s, size_t k)
 {
@@ -205,7 +195,7 @@ static const struct trace_record *head_of(const struct trace_sort *s, size_t k)
 	return &run->block[run->used];
 }
 
-/* Of equal ones the earlier run's came first. */
+/* Equal records come in the order of runs. */
 static bool comes_before(const struct trace_sort *s, size_t a, size_t b)
 {
 	struct sort_key x = key_of(head_of(s, a), s->heap[a]);
@@ -214,30 +204,23 @@ static bool comes_before(const struct trace_sort *s, size_t a, size_t b)
 	return by_key(&x, &y) < 0;
 }
 
-static void swap_runs(struct trace_sort *s, size_t a, size_t b)
-{
-	size_t run = s->heap[a];
-
-	s->heap[a] = s->heap[b];
-	s->heap[b] = run;
-}
-
 static void sink(struct trace_sort *s, size_t at)
 {
 	for (;;) {
-		size_t first = at;
+		size_t first = at, run = s->heap[at];
 
 		for (size_t k = 2 * at + 1; k <= 2 * at + 2; k++)
 			if (k < s->heap_count && comes_before(s, k, first))
 				first = k;
 		if (first == at)
 			return;
-		swap_runs(s, at, first);
+		s->heap[at] = s->heap[first];
+		s->heap[first] = run;
 		at = first;
 	}
 }
 
-/* 1, 0 = the run is over, or -errno. */
+/* Read the next block of a run. 1, 0 at the end of the run, or -errno with err. */
 static int fill_block(struct trace_sort *s, struct sort_run *run, struct mlgen_err *err)
 {
 	size_t n = (size_t)u64_min(s->block, run->end - run->at);
@@ -259,7 +242,7 @@ static int begin_merge(struct trace_sort *s, struct mlgen_err *err)
 	mem_free(s->keys);
 	s->records = NULL;
 	s->keys = NULL;
-	s->block = (size_t)u64_max(BLOCK_LEAST, u64_min(BLOCK, MERGE_RECORDS / s->runs.count));
+	s->block = (size_t)u64_max(BLOCK_MIN, u64_min(BLOCK, MERGE_RECORDS / s->runs.count));
 	s->heap = mem_array(s->runs.count, sizeof(*s->heap));
 	for (size_t i = 0; rc >= 0 && i < s->runs.count; i++) {
 		s->runs.at[i].block = mem_array(s->block, sizeof(struct trace_record));
@@ -279,8 +262,8 @@ static int next_merged(struct trace_sort *s, const struct trace_record **r, stru
 	if (!s->heap_count)
 		return 0;
 	run = &s->runs.at[s->heap[0]];
-	s->given = run->block[run->used++];
-	*r = &s->given;
+	s->current = run->block[run->used++];
+	*r = &s->current;
 	if (run->used == run->count)
 		rc = fill_block(s, run, err);
 	if (rc < 0)
@@ -313,9 +296,7 @@ int trace_sort_next(struct trace_sort *s, const struct trace_record **r, struct 
 struct trace_ordered {
 	struct trace_sort *sort;
 	struct trace_names *names;
-	struct spill ids; /* of names, by the ids that the reader gives */
-	struct trace_ordered_wants wants;
-	unsigned signals; /* that were there before it was */
+	struct spill ids; /* of names, by the reader's ids */
 };
 
 static uint32_t *id_of(struct trace_ordered *o, uint64_t file)
@@ -327,43 +308,37 @@ static uint32_t *id_of(struct trace_ordered *o, uint64_t file)
 	return (uint32_t *)o->ids.at + file;
 }
 
-/* Of one that no entry names nothing is known. */
-static uint32_t named(struct trace_ordered *o, uint64_t file)
+/* The id of a file in `names`; 0 without an entry. */
+static uint32_t find_id(struct trace_ordered *o, uint64_t file)
 {
 	return file && file < o->ids.bytes / sizeof(uint32_t) ? *id_of(o, file) : 0;
 }
 
-static void take_entry(struct trace_ordered *o, const struct trace_entry *e)
+static int add_batch(struct trace_ordered *o, const struct trace_ordered_wants *wants,
+		     const struct trace_batch *b, struct mlgen_err *err)
 {
-	uint32_t id = 0;
+	int rc = 0;
 
-	if (e->kind == TRACE_FILE && e->number[0] && e->number[0] < UINT32_MAX)
-		id = *id_of(o, e->number[0]) =
-			trace_names_id(o->names, e->text, e->text_bytes, NULL);
-	if (o->wants.told)
-		o->wants.told(o->wants.arg, e, id);
-}
+	for (size_t i = 0; i < b->entry_count; i++) {
+		const struct trace_entry *e = &b->entries[i];
+		uint32_t id = 0;
 
-static int take_record(struct trace_ordered *o, const struct trace_record *from,
-		       struct mlgen_err *err)
-{
-	struct trace_record r = *from;
+		if (e->kind == TRACE_FILE && e->number[0] && e->number[0] < UINT32_MAX)
+			id = *id_of(o, e->number[0]) =
+				trace_names_id(o->names, e->text, e->text_bytes, NULL);
+		if (wants->told)
+			wants->told(wants->arg, e, id);
+	}
+	for (size_t i = 0; rc == 0 && i < b->record_count; i++) {
+		struct trace_record r = b->records[i];
 
-	r.file = named(o, r.file);
-	if (r.op == TRACE_RENAME && r.off != TRACE_UNKNOWN)
-		r.off = named(o, r.off);
-	return trace_sort_add(o->sort, &r, err);
-}
-
-static int take_batch(struct trace_ordered *o, const struct trace_batch *b, struct mlgen_err *err)
-{
-	int rc = signals_taken() != o->signals ? mlgen_fail(err, -EINTR, "interrupted") : 0;
-
-	for (size_t i = 0; i < b->entry_count; i++)
-		take_entry(o, &b->entries[i]);
-	for (size_t i = 0; rc == 0 && i < b->record_count; i++)
-		if (!o->wants.keeps || o->wants.keeps(o->wants.arg, &b->records[i]))
-			rc = take_record(o, &b->records[i], err);
+		if (wants->keeps && !wants->keeps(wants->arg, &r))
+			continue;
+		r.file = find_id(o, r.file);
+		if (r.op == TRACE_RENAME && r.off != TRACE_UNKNOWN)
+			r.off = find_id(o, r.off);
+		rc = trace_sort_add(o->sort, &r, err);
+	}
 	return rc;
 }
 
@@ -376,15 +351,15 @@ int trace_ordered_read_some(struct trace_ordered **out, struct trace_reader *r,
 			    const struct trace_ordered_wants *wants, struct mlgen_err *err)
 {
 	struct trace_ordered *o = mem_zalloc(sizeof(*o));
+	unsigned signals = signals_taken();
 	struct trace_batch batch;
 	int rc;
 
 	o->sort = trace_sort_new(TRACE_SORT_RUN);
 	o->names = trace_names_new();
-	o->wants = *wants;
-	o->signals = signals_taken();
 	while ((rc = trace_reader_next(r, &batch, err)) > 0) {
-		rc = take_batch(o, &batch, err);
+		rc = signals_taken() != signals ? mlgen_fail(err, -EINTR, "interrupted")
+						: add_batch(o, wants, &batch, err);
 		if (rc < 0)
 			break;
 	}

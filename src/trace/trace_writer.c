@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_writer.c - records become chunks of a file. */
+/* trace_writer.c - write records and entries as chunks of a file. */
 #include "trace/trace_internal.h"
 
 #include <endian.h>
@@ -18,12 +18,12 @@
 #include "base/vec.h"
 #include "config.h"
 
-_Static_assert(sizeof(struct trace_record) == 64, "as it lies in a file");
-_Static_assert(sizeof(struct trace_file_head) == 64, "as it lies in a file");
-_Static_assert(sizeof(struct trace_chunk_head) == 48, "as it lies in a file");
-_Static_assert(sizeof(struct trace_stored_entry) == 56, "as it lies in a file");
-_Static_assert(sizeof(struct trace_index_entry) == 32, "as it lies in a file");
-_Static_assert(sizeof(struct trace_end) == 48, "as it lies in a file");
+_Static_assert(sizeof(struct trace_record) == 64, "the layout of a file");
+_Static_assert(sizeof(struct trace_file_head) == 64, "the layout of a file");
+_Static_assert(sizeof(struct trace_chunk_head) == 48, "the layout of a file");
+_Static_assert(sizeof(struct trace_stored_entry) == 56, "the layout of a file");
+_Static_assert(sizeof(struct trace_index_entry) == 32, "the layout of a file");
+_Static_assert(sizeof(struct trace_end) == 48, "the layout of a file");
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define SWAP(x) ((void)(x))
@@ -109,7 +109,7 @@ bool trace_is_magic(const void *first, size_t bytes)
 	return bytes >= TRACE_MAGIC_BYTES && memcmp(first, TRACE_MAGIC, TRACE_MAGIC_BYTES) == 0;
 }
 
-/* The version is looked at before the checksum, which a later one may have elsewhere. */
+/* The version is checked first, since a later one may have its checksum elsewhere. */
 int trace_get_file_head(struct trace_head *to, const struct trace_file_head *h, uint32_t *version)
 {
 	if (!trace_is_magic(h->magic, sizeof(h->magic)))
@@ -163,45 +163,40 @@ bool trace_get_chunk_head(struct trace_chunk_head *h)
 	       h->raw_bytes <= TRACE_CHUNK_RAW_MOST;
 }
 
-/* A trace is written beside what is measured: CPU counts more than bytes. */
+/* zstd level. A trace is written during a measurement: CPU time matters more than size. */
 #define LEVEL 1
 
 struct trace_writer {
 	int fd;
 	char *path;
 	int error;   /* the first one; -errno */
-	uint64_t at; /* where the next chunk goes */
+	uint64_t at; /* file offset of the next chunk */
 	struct trace_written done;
 	uint32_t chunk_number;
 	struct trace_names *names;
 	ZSTD_CCtx *zstd;
-	/* As large as what they had to hold so far, up to a chunk. */
-	unsigned char *packed; /* as it goes out, with its head */
+	/* Buffers, as large as the largest contents so far, up to a chunk. */
+	unsigned char *packed; /* a chunk with its head, as written */
 	VEC(struct trace_record) records;
 	unsigned char *entries;
 	VEC(struct trace_index_entry) index;
 	size_t packed_room, entry_room;
 	size_t entry_bytes, entry_count;
-	uint64_t lost_told; /* by entries of TRACE_LOST */
+	uint64_t lost_events; /* sum of TRACE_LOST entries */
 };
 
-/* The file ends where its last whole chunk does. */
-static void keep_error(struct trace_writer *w, int rc)
+/* Compress and write a chunk, and fill in the rest of *h. False: it failed, and the file is
+ * truncated to its last whole chunk. */
+static bool write_chunk(struct trace_writer *w, struct trace_chunk_head *h, const void *raw)
 {
-	w->error = rc;
-	(void)!ftruncate(w->fd, (off_t)w->at);
-}
-
-/* Fills in what follows from the contents. Bytes of head and contents. */
-static size_t pack(struct trace_writer *w, struct trace_chunk_head *h, const void *raw)
-{
-	size_t most = ZSTD_compressBound(h->raw_bytes), n = 0;
+	size_t bound = ZSTD_compressBound(h->raw_bytes), n = 0, end;
 	unsigned char *to;
+	int rc;
 
-	w->packed = mem_grow(w->packed, &w->packed_room, sizeof(*h) + most + 8, 1);
+	w->packed = mem_grow(w->packed, &w->packed_room, sizeof(*h) + bound + 8, 1);
 	to = w->packed + sizeof(*h);
 	if (h->flags & TRACE_CHUNK_IS_ZSTD)
-		n = ZSTD_compressCCtx(w->zstd, to, most, raw, h->raw_bytes, LEVEL);
+		n = ZSTD_compressCCtx(w->zstd, to, bound, raw, h->raw_bytes, LEVEL);
 	if (n == 0 || ZSTD_isError(n)) {
 		h->flags &= (uint16_t)~TRACE_CHUNK_IS_ZSTD;
 		n = h->raw_bytes;
@@ -212,28 +207,21 @@ static size_t pack(struct trace_writer *w, struct trace_chunk_head *h, const voi
 	h->number = w->chunk_number;
 	memcpy(w->packed, h, sizeof(*h));
 	trace_put_chunk_head((struct trace_chunk_head *)w->packed);
-	size_t end = round_up(n, 8);
+	end = round_up(n, 8);
 	memset(to + n, 0, end - n);
-	return sizeof(*h) + end;
-}
-
-/* True: it is in the file. */
-static bool put_chunk(struct trace_writer *w, struct trace_chunk_head *h, const void *raw)
-{
-	size_t bytes = pack(w, h, raw);
-	int rc = writeall_at(w->fd, w->packed, bytes, w->at);
-
+	rc = writeall_at(w->fd, w->packed, sizeof(*h) + end, w->at);
 	if (rc < 0) {
-		keep_error(w, rc);
+		w->error = rc;
+		(void)!ftruncate(w->fd, (off_t)w->at);
 		return false;
 	}
-	w->at += bytes;
+	w->at += sizeof(*h) + end;
 	w->chunk_number++;
 	return true;
 }
 
-/* The entries of a part, behind the first, which says where the one before it is. */
-static void put_index(struct trace_writer *w)
+/* Write a part of the index. The first entry of the next part is the place of this one. */
+static void write_index(struct trace_writer *w)
 {
 	struct trace_chunk_head h = {
 		.kind = TRACE_CHUNK_INDEX,
@@ -244,7 +232,7 @@ static void put_index(struct trace_writer *w)
 	uint64_t at = w->at;
 
 	trace_swap_index(w->index.at, w->index.count);
-	if (!put_chunk(w, &h, w->index.at))
+	if (!write_chunk(w, &h, w->index.at))
 		return;
 	w->index.at[0] = (struct trace_index_entry){ .off = at, .kind = TRACE_CHUNK_INDEX };
 	w->index.count = 1;
@@ -258,10 +246,10 @@ static void add_to_index(struct trace_writer *w, const struct trace_chunk_head *
 							.kind = h->kind,
 							.count = h->count });
 	if (w->index.count == TRACE_INDEX_ENTRIES)
-		put_index(w);
+		write_index(w);
 }
 
-static void put_entries(struct trace_writer *w)
+static void write_entries(struct trace_writer *w)
 {
 	struct trace_chunk_head h = { .kind = TRACE_CHUNK_ENTRIES,
 				      .flags = TRACE_CHUNK_IS_ZSTD,
@@ -269,39 +257,35 @@ static void put_entries(struct trace_writer *w)
 				      .raw_bytes = (uint32_t)w->entry_bytes };
 	uint64_t at = w->at;
 
-	if (w->entry_count && !w->error && put_chunk(w, &h, w->entries)) {
+	if (w->entry_count && !w->error && write_chunk(w, &h, w->entries)) {
 		w->done.entries += w->entry_count;
 		add_to_index(w, &h, at);
 	}
 	w->entry_count = w->entry_bytes = 0;
 }
 
-static void take_times(struct trace_chunk_head *h, const struct trace_record *r, size_t count)
-{
-	h->first_ns = UINT64_MAX;
-	for (size_t i = 0; i < count; i++) {
-		bool has_end = r[i].duration_ns < TRACE_UNKNOWN - r[i].start_ns;
-
-		h->first_ns = u64_min(h->first_ns, r[i].start_ns);
-		h->last_ns = u64_max(h->last_ns, r[i].start_ns + (has_end ? r[i].duration_ns : 0));
-	}
-}
-
-static void put_records(struct trace_writer *w)
+static void write_records(struct trace_writer *w)
 {
 	struct trace_chunk_head h = {
 		.kind = TRACE_CHUNK_RECORDS,
 		.flags = TRACE_CHUNK_IS_ZSTD,
 		.count = (uint32_t)w->records.count,
 		.raw_bytes = (uint32_t)(w->records.count * sizeof(*w->records.at)),
+		.first_ns = UINT64_MAX,
 	};
 	uint64_t at;
 
-	put_entries(w); /* what names the files goes first */
+	write_entries(w); /* entries with the names of files precede the records */
 	at = w->at;
-	take_times(&h, w->records.at, w->records.count);
+	for (size_t i = 0; i < w->records.count; i++) {
+		const struct trace_record *r = &w->records.at[i];
+		bool has_end = r->duration_ns < TRACE_UNKNOWN - r->start_ns;
+
+		h.first_ns = u64_min(h.first_ns, r->start_ns);
+		h.last_ns = u64_max(h.last_ns, r->start_ns + (has_end ? r->duration_ns : 0));
+	}
 	trace_swap_records(w->records.at, w->records.count);
-	if (!w->error && put_chunk(w, &h, w->records.at)) {
+	if (!w->error && write_chunk(w, &h, w->records.at)) {
 		w->done.records += w->records.count;
 		add_to_index(w, &h, at);
 	} else {
@@ -329,7 +313,7 @@ int trace_writer_new(struct trace_writer **out, int fd, const char *path,
 	w->zstd = ZSTD_createCCtx();
 	if (!w->zstd)
 		mem_none(sizeof(*w));
-	/* Of the file head, before which there is none. */
+	/* The first entry of the first part is the file head. */
 	vec_push(&w->index, (struct trace_index_entry){ 0 });
 	*out = w;
 	return 0;
@@ -339,7 +323,7 @@ void trace_writer_record(struct trace_writer *w, const struct trace_record *r)
 {
 	vec_push(&w->records, *r);
 	if (w->records.count == TRACE_CHUNK_RECORD_COUNT)
-		put_records(w);
+		write_records(w);
 }
 
 void trace_writer_entry(struct trace_writer *w, const struct trace_entry *e)
@@ -352,10 +336,10 @@ void trace_writer_entry(struct trace_writer *w, const struct trace_entry *e)
 	if (text > TRACE_TEXT_MOST)
 		text = TRACE_TEXT_MOST;
 	if (e->kind == TRACE_LOST)
-		w->lost_told += e->number[1];
+		w->lost_events += e->number[1];
 	bytes = sizeof(stored) + round_up(text + 1, 8);
 	if (w->entry_bytes + bytes > TRACE_CHUNK_ENTRY_BYTES)
-		put_entries(w);
+		write_entries(w);
 	w->entries = mem_grow(w->entries, &w->entry_room, w->entry_bytes + bytes, 1);
 	to = w->entries + w->entry_bytes;
 	stored.text_bytes = (uint32_t)text;
@@ -369,12 +353,12 @@ void trace_writer_entry(struct trace_writer *w, const struct trace_entry *e)
 	w->entry_count++;
 }
 
-static const uint64_t nothing_known[4] = { TRACE_UNKNOWN, TRACE_UNKNOWN, TRACE_UNKNOWN,
-					   TRACE_UNKNOWN };
-
 uint32_t trace_writer_name(struct trace_writer *w, const char *text, size_t bytes)
 {
-	return trace_writer_file(w, text, bytes, nothing_known);
+	static const uint64_t unknown[4] = { TRACE_UNKNOWN, TRACE_UNKNOWN, TRACE_UNKNOWN,
+					     TRACE_UNKNOWN };
+
+	return trace_writer_file(w, text, bytes, unknown);
 }
 
 uint32_t trace_writer_file(struct trace_writer *w, const char *path, size_t bytes,
@@ -398,27 +382,9 @@ uint32_t trace_writer_file(struct trace_writer *w, const char *path, size_t byte
 void trace_writer_flush(struct trace_writer *w)
 {
 	if (w->records.count)
-		put_records(w);
+		write_records(w);
 	else
-		put_entries(w);
-}
-
-static void put_end(struct trace_writer *w)
-{
-	struct trace_chunk_head h = { .kind = TRACE_CHUNK_END,
-				      .count = 1,
-				      .raw_bytes = sizeof(struct trace_end) };
-	struct trace_end end = {
-		.records = w->done.records,
-		.entries = w->done.entries,
-		.chunks = w->chunk_number,
-		.lost = w->lost_told + w->done.lost,
-		.index_off = w->index.at[0].off,
-		.bytes = w->at + sizeof(h) + sizeof(end),
-	};
-
-	trace_swap_end(&end);
-	put_chunk(w, &h, &end);
+		write_entries(w);
 }
 
 static void writer_free(struct trace_writer *w)
@@ -436,13 +402,25 @@ static void writer_free(struct trace_writer *w)
 int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 			struct mlgen_err *err)
 {
+	struct trace_chunk_head h = { .kind = TRACE_CHUNK_END,
+				      .count = 1,
+				      .raw_bytes = sizeof(struct trace_end) };
+	struct trace_end end;
 	int rc;
 
 	trace_writer_flush(w);
 	if (!w->error && w->index.count > 1)
-		put_index(w);
-	if (!w->error)
-		put_end(w);
+		write_index(w);
+	if (!w->error) {
+		end = (struct trace_end){ .records = w->done.records,
+					  .entries = w->done.entries,
+					  .chunks = w->chunk_number,
+					  .lost = w->lost_events + w->done.lost,
+					  .index_off = w->index.at[0].off,
+					  .bytes = w->at + sizeof(h) + sizeof(end) };
+		trace_swap_end(&end);
+		write_chunk(w, &h, &end);
+	}
 	rc = w->error;
 	if (rc < 0)
 		mlgen_fail(err, rc,
@@ -459,9 +437,9 @@ int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 
 struct trace_fill {
 	struct trace_writer *writer;
-	struct trace_sort *sort; /* NULL: the writer is somebody else's */
+	struct trace_sort *sort; /* NULL: not sorted, and the writer is the caller's */
 	struct trace_filled filled;
-	uint64_t first_ns, last_ns; /* of operations */
+	uint64_t first_ns, last_ns; /* earliest and latest start of operations */
 };
 
 void trace_fill_entry(struct trace_fill *f, enum trace_entry_kind kind, const uint64_t *number,
@@ -501,7 +479,7 @@ int trace_fill_new(struct trace_fill **out, int fd, const char *path, const char
 	int rc;
 
 	*out = NULL;
-	/* Without it, two that are read together would only seem to be of one run. */
+	/* Without random bytes, two traces read together would only appear to be of one run. */
 	if (getrandom(head.run_id, sizeof(head.run_id), GRND_NONBLOCK) < 0)
 		memset(head.run_id, 0, sizeof(head.run_id));
 	rc = trace_writer_new(&f->writer, fd, path, &head, err);
@@ -517,16 +495,13 @@ int trace_fill_new(struct trace_fill **out, int fd, const char *path, const char
 	return 0;
 }
 
-static uint32_t keep_id(struct trace_fill *f, uint32_t id)
+uint32_t trace_fill_name(struct trace_fill *f, const char *name, size_t bytes)
 {
+	uint32_t id = trace_writer_name(f->writer, name, bytes);
+
 	if (id > f->filled.files)
 		f->filled.files = id;
 	return id;
-}
-
-uint32_t trace_fill_name(struct trace_fill *f, const char *name, size_t bytes)
-{
-	return keep_id(f, trace_writer_name(f->writer, name, bytes));
 }
 
 int trace_fill_add(struct trace_fill *f, const struct trace_record *r, struct mlgen_err *err)
@@ -555,24 +530,17 @@ const struct trace_filled *trace_fill_look(const struct trace_fill *f)
 	return &f->filled;
 }
 
-static int write_sorted(struct trace_fill *f, struct mlgen_err *err)
-{
-	const struct trace_record *r;
-	int rc;
-
-	while ((rc = trace_sort_next(f->sort, &r, err)) > 0)
-		trace_writer_record(f->writer, r);
-	if (rc < 0)
-		return rc;
-	rc = trace_writer_finish(f->writer, NULL, err);
-	f->writer = NULL;
-	return rc;
-}
-
 int trace_fill_finish(struct trace_fill *f, struct trace_filled *filled, struct mlgen_err *err)
 {
-	int rc = f->sort ? write_sorted(f, err) : 0;
+	const struct trace_record *r;
+	int rc = 0;
 
+	while (f->sort && (rc = trace_sort_next(f->sort, &r, err)) > 0)
+		trace_writer_record(f->writer, r);
+	if (f->sort && rc == 0) {
+		rc = trace_writer_finish(f->writer, NULL, err);
+		f->writer = NULL;
+	}
 	*filled = f->filled;
 	trace_fill_abandon(f);
 	return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracer.c - rings of threads, emptied into a file. */
+/* tracer.c - rings of threads, and the thread that writes them to a file. */
 #include "trace/tracer.h"
 
 #include <assert.h>
@@ -20,41 +20,36 @@
 #include "base/vec.h"
 #include "trace/trace.h"
 
-struct tracer_kept {
+struct owned_entry {
 	struct trace_entry entry;
-	char *text; /* the entry's, owned */
+	char *text; /* of the entry */
 };
 
-/* A zeroed one has none. */
-struct tracer_entries {
-	struct tracer_kept *at;
-	size_t count, room; /* vec.h */
-};
-
-/* One ring, and what its reader knows of it. */
-struct tracer_line {
+/* A ring and the state of the thread that reads it. */
+struct ring_reader {
 	struct trace_ring *ring; /* owned */
 	char role[64];
-	uint64_t told[TRACE_OPS]; /* of what was lost */
-	uint64_t told_ns[TRACE_OPS];
+	/* Losses by operation that are in the trace as entries, and the time of the last one. */
+	uint64_t reported[TRACE_OPS];
+	uint64_t reported_ns[TRACE_OPS];
 };
 
-/* A zeroed one has none. */
-struct tracer_lines {
-	struct tracer_line **at;
+/* A zeroed one is empty. */
+struct ring_readers {
+	struct ring_reader **at;
 	size_t count, room; /* vec.h */
-	char *names;        /* a name that is taken out */
+	char *names;        /* buffer for the names of a record */
 };
 
 #define PAGE_BYTES UINT64_C(4096)
 #define SLOT_BYTES sizeof(struct trace_record)
 
-/* The last one means something else to who numbers files (io/io_internal.h). */
+/* 65535 is reserved by the numbers of files in io/io_internal.h. */
 #define INDEX_MAX 65534u
 
 _Static_assert(sizeof(struct trace_record) == 64, "a slot is a cache line");
 
-/* One piece of memory: the ring, its slots, numbers, and what they stand for. */
+/* One block of memory holds the ring, its slots, the ids of numbers, and the free numbers. */
 struct trace_ring *trace_ring_new(unsigned slots, unsigned numbers, unsigned index)
 {
 	size_t head = round_up(sizeof(struct trace_ring), PAGE_BYTES);
@@ -89,25 +84,21 @@ void trace_ring_free(struct trace_ring *r)
 		mem_buffer_free(r, r->bytes, MEM_MMAP);
 }
 
-static void count_lost(struct trace_ring_lost *l, uint64_t now_ns)
-{
-	uint64_t n = atomic_load_explicit(&l->count, memory_order_relaxed);
-
-	if (n == 0)
-		atomic_store_explicit(&l->first_ns, now_ns, memory_order_relaxed);
-	atomic_store_explicit(&l->last_ns, now_ns, memory_order_relaxed);
-	atomic_store_explicit(&l->count, n + 1, memory_order_relaxed);
-}
-
 bool trace_ring_look(struct trace_ring *r, unsigned slots, unsigned op, uint64_t now_ns)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+	struct trace_ring_lost *lost = &r->lost[op];
+	uint64_t n;
 
-	/* Pairs with trace_ring_taken: it has read what lay there. */
+	/* Pairs with trace_ring_taken: the consumer has read the slots before the tail. */
 	r->tail_seen = atomic_load_explicit(&r->tail, memory_order_acquire);
 	if (head + slots - r->tail_seen <= r->mask + 1)
 		return true;
-	count_lost(&r->lost[op], now_ns);
+	n = atomic_load_explicit(&lost->count, memory_order_relaxed);
+	if (n == 0)
+		atomic_store_explicit(&lost->first_ns, now_ns, memory_order_relaxed);
+	atomic_store_explicit(&lost->last_ns, now_ns, memory_order_relaxed);
+	atomic_store_explicit(&lost->count, n + 1, memory_order_relaxed);
 	return false;
 }
 
@@ -149,7 +140,7 @@ void trace_ring_mark(struct trace_ring *r, const struct trace_mark *m)
 
 void trace_ring_end(struct trace_ring *r)
 {
-	/* Pairs with trace_ring_is_over: what was put is seen then. */
+	/* Pairs with trace_ring_is_over: the consumer then sees all records. */
 	atomic_store_explicit(&r->is_over, true, memory_order_release);
 }
 
@@ -159,18 +150,11 @@ uint64_t trace_ring_head(const struct trace_ring *r)
 	return atomic_load_explicit(&r->head, memory_order_acquire);
 }
 
-/* The names lie in slots, of which the last may be followed by the first. */
-static void copy_names(const struct trace_ring *r, char *room, size_t bytes)
-{
-	uint64_t at = r->at + 1;
-
-	for (size_t done = 0; done < bytes; done += SLOT_BYTES)
-		memcpy(room + done, &r->slots[at++ & r->mask], SLOT_BYTES);
-}
-
 bool trace_ring_take(struct trace_ring *r, uint64_t head, char *room, struct trace_taken *taken)
 {
 	struct trace_record *rec = &taken->record;
+	uint64_t at = r->at;
+	size_t bytes;
 
 	if (r->at == head)
 		return false;
@@ -178,10 +162,13 @@ bool trace_ring_take(struct trace_ring *r, uint64_t head, char *room, struct tra
 	taken->name_bytes = rec->pid;
 	taken->name2_bytes = rec->tid;
 	rec->pid = rec->tid = 0;
-	copy_names(r, room, taken->name_bytes + taken->name2_bytes);
+	bytes = taken->name_bytes + taken->name2_bytes;
+	/* The names may wrap around from the last slot to the first. */
+	for (size_t done = 0; done < bytes; done += SLOT_BYTES)
+		memcpy(room + done, &r->slots[++at & r->mask], SLOT_BYTES);
 	taken->name = room;
 	taken->name2 = room + taken->name_bytes;
-	r->at += trace_ring_slots(taken->name_bytes + taken->name2_bytes);
+	r->at += trace_ring_slots(bytes);
 	return true;
 }
 
@@ -196,9 +183,9 @@ bool trace_ring_is_over(const struct trace_ring *r)
 	return atomic_load_explicit(&r->is_over, memory_order_acquire);
 }
 
-/* Numbers behind the first `count` are not known; the text is the caller's. */
-static struct trace_entry tracer_entries_make(enum trace_entry_kind kind, const uint64_t *number,
-					      size_t count, const char *text)
+/* Numbers after the first `count` are unknown; the text stays the caller's. */
+static struct trace_entry make_entry(enum trace_entry_kind kind, const uint64_t *number,
+				     size_t count, const char *text)
 {
 	struct trace_entry e = { .kind = kind, .text = text, .text_bytes = strlen(text) };
 
@@ -207,253 +194,140 @@ static struct trace_entry tracer_entries_make(enum trace_entry_kind kind, const 
 	return e;
 }
 
-static void tracer_entries_add(struct tracer_entries *e, enum trace_entry_kind kind,
-			       const uint64_t *number, size_t count, const char *text)
+static void free_reader(struct ring_reader *reader)
 {
-	char *own = mem_strdup(text);
-
-	vec_push(e, (struct tracer_kept){
-			    .entry = tracer_entries_make(kind, number, count, own),
-			    .text = own,
-		    });
+	trace_ring_free(reader->ring);
+	mem_free(reader);
 }
 
-static void tracer_entries_add_fact(struct tracer_entries *e, const char *key, const char *value)
-{
-	struct buf text = { 0 };
-
-	if (value && *value) {
-		buf_addf(&text, "%s=%s", key, value);
-		tracer_entries_add(e, TRACE_FACT, NULL, 0, buf_str(&text));
-	}
-	buf_fini(&text);
-}
-
-static void tracer_entries_write(const struct tracer_entries *e, struct trace_writer *w)
-{
-	for (size_t i = 0; i < e->count; i++)
-		trace_writer_entry(w, &e->at[i].entry);
-}
-
-/* The processes among them once more, which end now. */
-static void tracer_entries_write_end(const struct tracer_entries *e, struct trace_writer *w,
-				     uint64_t now_ns)
-{
-	for (size_t i = 0; i < e->count; i++) {
-		struct trace_entry one = e->at[i].entry;
-
-		if (one.kind != TRACE_PROCESS)
-			continue;
-		one.number[3] = now_ns;
-		trace_writer_entry(w, &one);
-	}
-}
-
-static void tracer_entries_fini(struct tracer_entries *e)
-{
-	for (size_t i = 0; i < e->count; i++)
-		mem_free(e->at[i].text);
-	vec_fini(e);
-	*e = (struct tracer_entries){ 0 };
-}
-
-static void append(struct tracer_lines *l, struct tracer_line *line)
-{
-	vec_push(l, line);
-}
-
-static void tracer_lines_add(struct tracer_lines *l, struct trace_ring *ring, const char *role)
-{
-	struct tracer_line *line = mem_zalloc(sizeof(*line));
-
-	line->ring = ring;
-	snprintf(line->role, sizeof(line->role), "%s", role);
-	append(l, line);
-}
-
-/* Those of the other, which is empty then; the writer is told whose they are. NULL: there is none,
- * here and below, and nothing is written. */
-static void tracer_lines_join(struct tracer_lines *l, struct tracer_lines *from,
-			      struct trace_writer *w)
-{
-	for (size_t i = 0; i < from->count; i++) {
-		struct tracer_line *line = from->at[i];
-		const uint64_t number[] = { line->ring->tid, (uint64_t)getpid() };
-		struct trace_entry e = tracer_entries_make(TRACE_THREAD, number, 2, line->role);
-
-		if (w)
-			trace_writer_entry(w, &e);
-		append(l, line);
-	}
-	mem_free(from->at);
-	*from = (struct tracer_lines){ 0 };
-}
-
-static void free_line(struct tracer_line *line)
-{
-	trace_ring_free(line->ring);
-	mem_free(line);
-}
-
-static void tracer_lines_fini(struct tracer_lines *l)
+static void free_readers(struct ring_readers *l)
 {
 	for (size_t i = 0; i < l->count; i++)
-		free_line(l->at[i]);
+		free_reader(l->at[i]);
 	mem_free(l->at);
 	mem_free(l->names);
-	*l = (struct tracer_lines){ 0 };
+	*l = (struct ring_readers){ 0 };
 }
 
-/* Its id. Of a file that is opened its size may have come along. */
-static uint32_t name_file(struct trace_record *rec, const struct trace_taken *taken,
-			  struct trace_writer *w)
+/* Replace the number and names of a slot (tracer.h) by ids of the trace, and write the record. */
+static void write_record(struct trace_ring *ring, struct trace_taken *taken, struct trace_writer *w,
+			 uint32_t pid)
 {
 	uint64_t known[4] = { TRACE_UNKNOWN, TRACE_UNKNOWN, TRACE_UNKNOWN, TRACE_UNKNOWN };
-
-	if (rec->op == TRACE_OPEN && rec->cpu_ns)
-		known[0] = rec->cpu_ns;
-	return trace_writer_file(w, taken->name, taken->name_bytes, known);
-}
-
-/* A name behind a record is the file's; with a number it is so from now on. */
-static void resolve(struct trace_ring *ring, struct trace_taken *taken, struct trace_writer *w)
-{
 	struct trace_record *rec = &taken->record;
 	uint32_t number = rec->file;
 
 	if (taken->name_bytes == 0) {
-		rec->file = ring->ids[number]; /* 0 of 0 */
-		return;
+		rec->file = ring->ids[number]; /* ids[0] is 0 */
+	} else {
+		if (rec->op == TRACE_OPEN && rec->cpu_ns)
+			known[0] = rec->cpu_ns;
+		rec->file = trace_writer_file(w, taken->name, taken->name_bytes, known);
+		if (number)
+			ring->ids[number] = rec->file;
+		if (taken->name2_bytes)
+			rec->off = trace_writer_name(w, taken->name2, taken->name2_bytes);
 	}
-	rec->file = name_file(rec, taken, w);
-	if (number)
-		ring->ids[number] = rec->file;
-	if (taken->name2_bytes)
-		rec->off = trace_writer_name(w, taken->name2, taken->name2_bytes);
+	rec->pid = pid;
+	rec->tid = ring->tid;
+	if (rec->op == TRACE_OPEN)
+		rec->cpu_ns = TRACE_UNKNOWN;
+	trace_writer_record(w, rec);
 }
 
-static void write_one(struct trace_ring *ring, struct trace_taken *taken, struct trace_writer *w,
-		      uint32_t pid)
-{
-	resolve(ring, taken, w);
-	taken->record.pid = pid;
-	taken->record.tid = ring->tid;
-	if (taken->record.op == TRACE_OPEN)
-		taken->record.cpu_ns = TRACE_UNKNOWN;
-	trace_writer_record(w, &taken->record);
-}
-
-/* How full it was. */
-static double drain_line(struct tracer_lines *l, struct tracer_line *line, struct trace_writer *w,
+/* Write the records of a ring; without a writer they count as lost. Returns how full it was, 0
+ * to 1. */
+static double drain_ring(struct ring_readers *l, struct ring_reader *reader, struct trace_writer *w,
 			 uint64_t *lost)
 {
-	struct trace_ring *ring = line->ring;
+	struct trace_ring *ring = reader->ring;
 	uint64_t head = trace_ring_head(ring);
 	double full = (double)(head - ring->at) / (double)(ring->mask + 1);
 	struct trace_taken taken;
-	unsigned taken_count = 0;
+	unsigned count = 0;
 	uint32_t pid = (uint32_t)getpid();
 
 	while (trace_ring_take(ring, head, l->names, &taken)) {
 		if (w)
-			write_one(ring, &taken, w, pid);
+			write_record(ring, &taken, w, pid);
 		else
 			(*lost)++;
-		/* A chunk that is compressed takes its time. */
-		if (++taken_count % 256 == 0)
+		/* Free slots early, since compressing a chunk takes its time. */
+		if (++count % 256 == 0)
 			trace_ring_taken(ring);
 	}
 	trace_ring_taken(ring);
 	return full;
 }
 
-static uint64_t line_lost(const struct tracer_line *line)
+static uint64_t ring_lost(const struct trace_ring *ring)
 {
 	uint64_t n = 0;
 
 	for (unsigned op = 0; op < TRACE_OPS; op++)
-		n += atomic_load_explicit(&line->ring->lost[op].count, memory_order_relaxed);
+		n += atomic_load_explicit(&ring->lost[op].count, memory_order_relaxed);
 	return n;
 }
 
-/* What was lost since it was told last, which was some time before. */
-static void tell_op(struct tracer_line *line, unsigned op, struct trace_writer *w)
+/* Write entries of losses that are not in the trace yet. `w` may be NULL. */
+static void write_lost(struct ring_reader *reader, struct trace_writer *w)
 {
-	const struct trace_ring_lost *lost = &line->ring->lost[op];
-	uint64_t n = atomic_load_explicit(&lost->count, memory_order_relaxed);
-	uint64_t first = atomic_load_explicit(&lost->first_ns, memory_order_relaxed);
-	uint64_t last = atomic_load_explicit(&lost->last_ns, memory_order_relaxed);
-	uint64_t told = line->told[op];
-	const uint64_t number[] = { op, n - told, told ? line->told_ns[op] : first, last,
-				    line->ring->tid };
-	struct trace_entry e;
+	for (unsigned op = 0; w && op < TRACE_OPS; op++) {
+		const struct trace_ring_lost *lost = &reader->ring->lost[op];
+		uint64_t n = atomic_load_explicit(&lost->count, memory_order_relaxed);
+		uint64_t first = atomic_load_explicit(&lost->first_ns, memory_order_relaxed);
+		uint64_t last = atomic_load_explicit(&lost->last_ns, memory_order_relaxed);
+		uint64_t before = reader->reported[op];
+		const uint64_t number[] = { op, n - before,
+					    before ? reader->reported_ns[op] : first, last,
+					    reader->ring->tid };
+		struct trace_entry e;
 
-	if (n == told)
-		return;
-	e = tracer_entries_make(TRACE_LOST, number, 5, "its thread's ring was full");
-	trace_writer_entry(w, &e);
-	line->told[op] = n;
-	line->told_ns[op] = last;
-}
-
-static void tell_line(struct tracer_line *line, struct trace_writer *w)
-{
-	for (unsigned op = 0; w && op < TRACE_OPS; op++)
-		tell_op(line, op, w);
+		if (n == before)
+			continue;
+		e = make_entry(TRACE_LOST, number, 5, "its thread's ring was full");
+		trace_writer_entry(w, &e);
+		reader->reported[op] = n;
+		reader->reported_ns[op] = last;
+	}
 }
 
 /*
- * Write what is in them by now, and let go those whose thread has ended: what was lost of these is
- * added to *lost. How full the fullest was, 0 to 1.
+ * Write the records in all rings and free the rings whose threads have ended. Losses of freed rings
+ * are added to *lost. Returns how full the fullest ring was, 0 to 1.
  */
-static double tracer_lines_drain(struct tracer_lines *l, struct trace_writer *w, uint64_t *lost)
+static double drain_rings(struct ring_readers *l, struct trace_writer *w, uint64_t *lost)
 {
 	double fullest = 0;
-	size_t kept = 0;
+	size_t count = 0;
 
 	if (!l->names)
 		l->names = mem_zalloc(TRACE_RING_NAMES_BYTES);
 	for (size_t i = 0; i < l->count; i++) {
-		struct tracer_line *line = l->at[i];
-		bool is_over = trace_ring_is_over(line->ring);
-		double full = drain_line(l, line, w, lost);
+		struct ring_reader *reader = l->at[i];
+		bool is_over = trace_ring_is_over(reader->ring);
+		double full = drain_ring(l, reader, w, lost);
 
 		fullest = full > fullest ? full : fullest;
 		if (!is_over) {
-			l->at[kept++] = line;
+			l->at[count++] = reader;
 			continue;
 		}
-		tell_line(line, w);
-		*lost += line_lost(line);
-		free_line(line);
+		write_lost(reader, w);
+		*lost += ring_lost(reader->ring);
+		free_reader(reader);
 	}
-	l->count = kept;
+	l->count = count;
 	return fullest;
 }
 
-/* What was lost so far of those that are left, and entries of what is new. */
-static uint64_t tracer_lines_lost(const struct tracer_lines *l)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < l->count; i++)
-		n += line_lost(l->at[i]);
-	return n;
-}
-
-static void tracer_lines_tell_lost(struct tracer_lines *l, struct trace_writer *w)
-{
-	for (size_t i = 0; i < l->count; i++)
-		tell_line(l->at[i], w);
-}
-
-/* Between two looks at the rings. */
+/* Interval between two rounds over the rings. */
 #define POLL_MIN_NS UINT64_C(500000)
 #define POLL_MAX_NS UINT64_C(4000000)
 
 #define WRITER_NICE (-10)
 
-/* What lies in memory goes out after so long: for who is killed. */
+/* Buffered records are written after this time, so that a killed run loses little. */
 #define FLUSH_NS NS_PER_S
 
 struct tracer {
@@ -462,22 +336,22 @@ struct tracer {
 	unsigned slots;
 	pthread_t thread;
 	bool is_started;
-	struct tracer_entries entries; /* from before its start */
+	VEC(struct owned_entry) entries; /* added before the start */
 
-	pthread_mutex_t lock;      /* of the next three */
-	struct tracer_lines fresh; /* rings that the writer has not seen yet */
-	unsigned rings;            /* made so far */
-	struct mlgen_err err;      /* the first */
+	pthread_mutex_t lock;          /* protects the next three */
+	struct ring_readers new_rings; /* not yet seen by the thread */
+	unsigned rings;                /* made so far */
+	struct mlgen_err err;          /* the first */
 
-	/* To the writer: a ring is there, or it is over. */
+	/* Signals to the thread: a new ring, or the end. */
 	_Atomic uint32_t calls;
 	_Atomic bool is_over;
 	bool always; /* set before is_over */
 
-	/* The writer's. */
+	/* Used by the thread only. */
 	struct clock *pace;
-	struct trace_writer *writer; /* NULL: not begun, or it cannot be */
-	struct tracer_lines lines;
+	struct trace_writer *writer; /* NULL: not begun, or failed to begin */
+	struct ring_readers readers;
 	struct tracer_total total;
 	uint64_t flushed_ns, poll_ns;
 };
@@ -490,60 +364,64 @@ static void tracer_fail(struct tracer *t, const struct mlgen_err *err)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* ---- the writer: beginning ---- */
-
-/* All parts of a run would have it; this has one. */
-static void make_id(struct trace_head *head)
-{
-	uint64_t word[2] = { head->wall_ns, (uint64_t)getpid() };
-	ssize_t n = getrandom(head->run_id, sizeof(head->run_id), 0);
-
-	if (n < (ssize_t)sizeof(head->run_id))
-		memcpy(head->run_id, word, sizeof(head->run_id));
-}
-
-static int empty_file(const struct tracer *t, struct mlgen_err *err)
-{
-	return ftruncate(t->cfg.fd, 0) == 0 ? 0
-					    : mlgen_fail(err, -errno, "%s: cannot be emptied: %s",
-							 t->path, strerror(errno));
-}
+/* ---- the thread: beginning ---- */
 
 static void tracer_begin(struct tracer *t)
 {
 	struct trace_head head = { .wall_ns = clock_wall_ns(),
 				   .clock_ns = clock_now(t->cfg.clock) };
+	const uint64_t fallback_id[2] = { head.wall_ns, (uint64_t)getpid() };
 	struct mlgen_err err = { 0 };
-	int rc = empty_file(t, &err);
+	int rc;
 
 	t->total.is_begun = true;
-	make_id(&head);
-	if (rc == 0)
+	if (getrandom(head.run_id, sizeof(head.run_id), 0) < (ssize_t)sizeof(head.run_id))
+		memcpy(head.run_id, fallback_id, sizeof(head.run_id));
+	if (ftruncate(t->cfg.fd, 0) == 0)
 		rc = trace_writer_new(&t->writer, t->cfg.fd, t->path, &head, &err);
+	else
+		rc = mlgen_fail(&err, -errno, "%s: cannot be emptied: %s", t->path,
+				strerror(errno));
 	if (rc < 0) {
 		tracer_fail(t, &err);
 		return;
 	}
-	tracer_entries_write(&t->entries, t->writer);
+	for (size_t i = 0; i < t->entries.count; i++)
+		trace_writer_entry(t->writer, &t->entries.at[i].entry);
 	t->flushed_ns = clock_now(t->pace);
 }
 
-/* ---- the writer: rounds ---- */
+/* ---- the thread: rounds ---- */
 
-/* Rings that came since the last round. */
-static void take_fresh(struct tracer *t)
+/* Add the rings made since the last round, with entries of their threads. */
+static void add_new_rings(struct tracer *t)
 {
 	pthread_mutex_lock(&t->lock);
-	struct tracer_lines fresh = t->fresh;
-	t->fresh = (struct tracer_lines){ 0 };
+	struct ring_readers new_rings = t->new_rings;
+	t->new_rings = (struct ring_readers){ 0 };
 	pthread_mutex_unlock(&t->lock);
-	if (fresh.count && !t->total.is_begun)
+	if (new_rings.count && !t->total.is_begun)
 		tracer_begin(t);
-	tracer_lines_join(&t->lines, &fresh, t->writer);
+	for (size_t i = 0; i < new_rings.count; i++) {
+		struct ring_reader *reader = new_rings.at[i];
+		const uint64_t number[] = { reader->ring->tid, (uint64_t)getpid() };
+		struct trace_entry e = make_entry(TRACE_THREAD, number, 2, reader->role);
+
+		if (t->writer)
+			trace_writer_entry(t->writer, &e);
+		vec_push(&t->readers, reader);
+	}
+	mem_free(new_rings.at);
 }
 
-/* The fuller they were, the sooner it looks again. */
-static void pace(struct tracer *t, double fullest)
+static void write_all_lost(struct tracer *t)
+{
+	for (size_t i = 0; i < t->readers.count; i++)
+		write_lost(t->readers.at[i], t->writer);
+}
+
+/* Adapt the interval: the fuller the rings were, the sooner the next round. */
+static void adapt_interval(struct tracer *t, double fullest)
 {
 	if (fullest > 0.25)
 		t->poll_ns = u64_max(t->poll_ns / 2, POLL_MIN_NS);
@@ -551,35 +429,31 @@ static void pace(struct tracer *t, double fullest)
 		t->poll_ns = u64_min(t->poll_ns * 5 / 4, POLL_MAX_NS);
 }
 
-static void write_out(struct tracer *t)
-{
-	uint64_t now = clock_now(t->pace);
-
-	if (!t->writer || now - t->flushed_ns < FLUSH_NS)
-		return;
-	tracer_lines_tell_lost(&t->lines, t->writer);
-	trace_writer_flush(t->writer);
-	t->flushed_ns = now;
-}
-
-/* More than half full: somebody is faster than a poll, so it does not wait. */
+/* True: a ring was more than half full, so that the next round must follow at once. */
 static bool write_round(struct tracer *t)
 {
 	double fullest;
+	uint64_t now;
 
-	take_fresh(t);
-	fullest = tracer_lines_drain(&t->lines, t->writer, &t->total.lost);
-	write_out(t);
-	pace(t, fullest);
+	add_new_rings(t);
+	fullest = drain_rings(&t->readers, t->writer, &t->total.lost);
+	now = clock_now(t->pace);
+	if (t->writer && now - t->flushed_ns >= FLUSH_NS) {
+		write_all_lost(t);
+		trace_writer_flush(t->writer);
+		t->flushed_ns = now;
+	}
+	adapt_interval(t, fullest);
 	return fullest > 0.5;
 }
 
-/* Between two groups of jobs nobody has a ring. */
+/* Time of the next round. No thread has a ring before the first group of jobs and between groups.
+ */
 static uint64_t next_round(const struct tracer *t)
 {
-	if (!t->writer && !t->lines.count)
+	if (!t->writer && !t->readers.count)
 		return CLOCK_NEVER;
-	return clock_now(t->pace) + (t->lines.count ? t->poll_ns : FLUSH_NS);
+	return clock_now(t->pace) + (t->readers.count ? t->poll_ns : FLUSH_NS);
 }
 
 static void write_until_over(struct tracer *t)
@@ -598,16 +472,27 @@ static void tracer_end(struct tracer *t)
 {
 	struct trace_written written = { 0 };
 	struct mlgen_err err = { 0 };
+	uint64_t now;
 
-	take_fresh(t);
+	add_new_rings(t);
 	if (t->always && !t->total.is_begun)
 		tracer_begin(t);
-	tracer_lines_drain(&t->lines, t->writer, &t->total.lost);
-	t->total.lost += tracer_lines_lost(&t->lines);
+	drain_rings(&t->readers, t->writer, &t->total.lost);
+	for (size_t i = 0; i < t->readers.count; i++)
+		t->total.lost += ring_lost(t->readers.at[i]->ring);
 	if (!t->writer)
 		return;
-	tracer_lines_tell_lost(&t->lines, t->writer);
-	tracer_entries_write_end(&t->entries, t->writer, clock_now(t->cfg.clock));
+	write_all_lost(t);
+	/* Repeat the entries of processes, which now have an end. */
+	now = clock_now(t->cfg.clock);
+	for (size_t i = 0; i < t->entries.count; i++) {
+		struct trace_entry e = t->entries.at[i].entry;
+
+		if (e.kind != TRACE_PROCESS)
+			continue;
+		e.number[3] = now;
+		trace_writer_entry(t->writer, &e);
+	}
 	if (trace_writer_finish(t->writer, &written, &err) < 0)
 		tracer_fail(t, &err);
 	t->writer = NULL;
@@ -622,8 +507,8 @@ static void *tracer_main(void *arg)
 	struct timespec ts;
 
 	clock_join(t->pace);
-	/* Where it may: of a host whose CPUs are all busy it takes its part when it wakes, not when
-	 * a ring has been full for long. */
+	/* If permitted, run at once after waking, even if all CPUs are busy: rings must not fill
+	 * up. */
 	(void)setpriority(PRIO_PROCESS, 0, WRITER_NICE);
 	write_until_over(t);
 	tracer_end(t);
@@ -633,9 +518,9 @@ static void *tracer_main(void *arg)
 	return NULL;
 }
 
-/* ---- all others ---- */
+/* ---- set-up and end ---- */
 
-/* A power of two, between the least and the most. */
+/* Slots of a ring: a power of two between TRACE_RING_SLOTS_MIN and TRACE_RING_SLOTS_MAX. */
 static unsigned slots_for(uint64_t threads)
 {
 	const uint64_t most = UINT64_C(256) << 20;
@@ -668,12 +553,21 @@ struct tracer *tracer_new(const struct tracer_config *cfg)
 void tracer_entry(struct tracer *t, enum trace_entry_kind kind, const uint64_t *number,
 		  size_t count, const char *text)
 {
-	tracer_entries_add(&t->entries, kind, number, count, text);
+	struct owned_entry e = { .text = mem_strdup(text) };
+
+	e.entry = make_entry(kind, number, count, e.text);
+	vec_push(&t->entries, e);
 }
 
 void tracer_fact(struct tracer *t, const char *key, const char *value)
 {
-	tracer_entries_add_fact(&t->entries, key, value);
+	struct buf text = { 0 };
+
+	if (value && *value) {
+		buf_addf(&text, "%s=%s", key, value);
+		tracer_entry(t, TRACE_FACT, NULL, 0, buf_str(&text));
+	}
+	buf_fini(&text);
 }
 
 int tracer_start(struct tracer *t, struct mlgen_err *err)
@@ -685,7 +579,7 @@ int tracer_start(struct tracer *t, struct mlgen_err *err)
 	return rc == 0 ? 0 : mlgen_fail(err, rc, "cannot start a thread: %s", strerror(-rc));
 }
 
-static void call_writer(struct tracer *t)
+static void wake_thread(struct tracer *t)
 {
 	atomic_fetch_add(&t->calls, 1);
 	clock_wake(t->pace, &t->calls);
@@ -694,6 +588,7 @@ static void call_writer(struct tracer *t)
 struct trace_ring *tracer_ring(struct tracer *t, const char *role, uint64_t files)
 {
 	struct mlgen_err err = { 0 };
+	struct ring_reader *reader;
 	struct trace_ring *ring;
 
 	pthread_mutex_lock(&t->lock);
@@ -707,10 +602,13 @@ struct trace_ring *tracer_ring(struct tracer *t, const char *role, uint64_t file
 		return NULL;
 	}
 	ring->tid = (uint32_t)gettid();
+	reader = mem_zalloc(sizeof(*reader));
+	reader->ring = ring;
+	snprintf(reader->role, sizeof(reader->role), "%s", role);
 	pthread_mutex_lock(&t->lock);
-	tracer_lines_add(&t->fresh, ring, role);
+	vec_push(&t->new_rings, reader);
 	pthread_mutex_unlock(&t->lock);
-	call_writer(t);
+	wake_thread(t);
 	return ring;
 }
 
@@ -721,7 +619,7 @@ int tracer_stop(struct tracer *t, bool always, struct tracer_total *total, struc
 		return 0;
 	t->always = always;
 	atomic_store(&t->is_over, true);
-	call_writer(t);
+	wake_thread(t);
 	pthread_join(t->thread, NULL);
 	t->is_started = false;
 	*total = t->total;
@@ -739,9 +637,11 @@ void tracer_free(struct tracer *t)
 	if (!t)
 		return;
 	(void)tracer_stop(t, false, &total, &err);
-	tracer_lines_fini(&t->lines);
-	tracer_lines_fini(&t->fresh);
-	tracer_entries_fini(&t->entries);
+	free_readers(&t->readers);
+	free_readers(&t->new_rings);
+	for (size_t i = 0; i < t->entries.count; i++)
+		mem_free(t->entries.at[i].text);
+	vec_fini(&t->entries);
 	pthread_mutex_destroy(&t->lock);
 	clock_free(t->pace);
 	mem_free(t->path);

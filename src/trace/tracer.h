@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracer.h - the trace that mlgen records of its own threads: rings, and what empties them into a
- * file. */
+/* tracer.h - mlgen's trace of its own threads: a ring for each, and a thread that empties them. */
 #pragma once
 
 #include <stdatomic.h>
@@ -13,71 +12,72 @@
 #include "base/clock.h"
 #include "trace/trace.h"
 
-/* ---- records of one thread on their way to the one that writes them ---- */
+/* ---- a ring: from a thread that records to the thread that writes the file ---- */
 
 /*
  * A bounded first-in first-out of records with exactly one producer, which never waits, and one
- * consumer. A name goes along in slots behind its record. What finds no room is counted, by
- * operation, and is lost.
+ * consumer. A name follows its record in more slots. A record that finds no room is lost and
+ * counted by operation.
  *
- * A file that is open has a small number in place of its name, so that an operation on it is one
- * slot: its record of TRACE_OPEN brings both, and those behind it the number alone. A number is the
- * producer's to take and to give back; it holds in this ring and no other.
+ * An open file has a small number in place of its name, so that an operation on it needs one slot:
+ * its record of TRACE_OPEN has both, later records only the number. The producer allocates and
+ * frees the numbers, which hold in this ring only.
  *
- * In a slot `file` is that number, 0 = none; pid and tid are the bytes of a name and of a second
- * one that follow; cpu_ns of an open is the file's size, 0 = not known. Whoever takes it out puts
- * that right.
+ * In a slot, `file` is that number, 0 = none. pid and tid are the lengths in bytes of a name and a
+ * second name that follow. cpu_ns of an open is the file's size, 0 = unknown. The consumer replaces
+ * these members by their usual values.
  */
 enum {
 	TRACE_RING_SLOTS_MIN = 1024,
 	TRACE_RING_SLOTS_MAX = 65536,
-	TRACE_RING_AHEAD = 12, /* slots that are fetched early */
+	TRACE_RING_AHEAD = 12, /* slots to prefetch */
 	TRACE_RING_NUMBERS_MAX = 65535,
-	TRACE_RING_NAME_BYTES = 4096, /* of a longer name the first so many */
+	TRACE_RING_NAME_BYTES = 4096, /* longer names are cut */
 };
 
-/* Events without room; one writer, read by anybody, be it torn by one event. */
+/* Events that found no room. The producer writes; any thread may read, and be off by one event. */
 struct trace_ring_lost {
 	_Atomic uint64_t count, first_ns, last_ns;
 };
 
 struct trace_ring {
-	/* The producer's. */
+	/* Written by the producer. */
 	struct trace_record *slots;
 	uint64_t mask;
-	uint64_t tail_seen;    /* there is room up to here, at least */
+	uint64_t tail_seen;    /* the tail when it was last read */
 	_Atomic uint64_t head; /* pairs with trace_ring_take */
 	uint16_t *free_numbers;
 	uint32_t free_count;
-	uint32_t index; /* of the ring: in the upper half of its numbers */
+	uint32_t index; /* the ring's; the upper half of its numbers */
 	struct trace_ring_lost lost[TRACE_OPS];
-	/* The consumer's. */
+	/* Written by the consumer. */
 	_Alignas(64) _Atomic uint64_t tail; /* pairs with trace_ring_look */
 	uint64_t at;
-	uint32_t *ids; /* of names, by number; for the consumer to use */
+	uint32_t *ids; /* of names in the trace, by number */
 	uint32_t tid;
 	_Atomic bool is_over;
 	size_t bytes;
 };
 
 /*
- * So many slots, a power of two, and numbers for so many files, 0 and up. Its memory is touched.
- * `index` tells rings apart, 1 and up; beyond 65534 files have no numbers. NULL: there is no
+ * Make a ring with `slots` slots, a power of two, and numbers for `numbers` files. Its memory is
+ * touched. `index` identifies the ring, from 1; above 65534 its files have no numbers. NULL: out of
  * memory.
  */
 struct trace_ring *trace_ring_new(unsigned slots, unsigned numbers, unsigned index);
 void trace_ring_free(struct trace_ring *r); /* NULL is fine */
 
-/* The producer's, below. */
+/* ---- a ring: functions of the producer ---- */
 
-/*
- * Room for a record of that operation and a name behind it, `slots` in all; NULL: it is lost. What
- * is put there is the consumer's with trace_ring_put.
+/* Read the consumer's position again. False: still no room for `slots` slots; the loss is counted.
  */
-/* Look how far the consumer is, for so many slots; else it is lost. */
 bool trace_ring_look(struct trace_ring *r, unsigned slots, unsigned op, uint64_t now_ns)
 	__attribute__((cold));
 
+/*
+ * Room for a record of operation `op` and its names, `slots` in all; NULL: it is lost. The consumer
+ * gets the record with trace_ring_put.
+ */
 static inline struct trace_record *trace_ring_room(struct trace_ring *r, unsigned slots,
 						   unsigned op, uint64_t now_ns)
 {
@@ -92,127 +92,129 @@ static inline void trace_ring_put(struct trace_ring *r, unsigned slots)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
-	/* The consumer has had the lines of what comes next in the meantime: they are fetched some
-	 * records before they are written. */
+	/* The consumer has read the cache lines of the next slots in the meantime. They are fetched
+	 * some records before they are written. */
 	for (unsigned i = 0; i < slots; i++)
 		__builtin_prefetch(&r->slots[(head + TRACE_RING_AHEAD + i) & r->mask], 1);
 	atomic_store_explicit(&r->head, head + slots, memory_order_release);
 }
 
-/* Slots of a record with so many bytes of names. */
+/* Slots of a record with its names. */
 static inline unsigned trace_ring_slots(size_t name_bytes)
 {
 	return 1 + (unsigned)((name_bytes + sizeof(struct trace_record) - 1) /
 			      sizeof(struct trace_record));
 }
 
-/* Behind the record that has room: bytes of its names, which are so many. */
+/* Copy part of the names to byte `at` after the record that trace_ring_room gave room to. */
 void trace_ring_name(struct trace_ring *r, size_t at, const void *name, size_t bytes);
 
-/* A number for a file; 0 = there is none. Given back it is another's. */
+/* Allocate a number for a file; 0 = none is free. */
 static inline uint32_t trace_ring_take_number(struct trace_ring *r)
 {
 	return r->free_count ? r->index << 16 | r->free_numbers[--r->free_count] : 0;
 }
 
-/* As a slot has it; 0: it is none of this ring. */
+/* The number as a slot stores it; 0: it belongs to another ring. */
 static inline uint32_t trace_ring_number(const struct trace_ring *r, uint32_t number)
 {
 	return number >> 16 == r->index ? number & 0xffff : 0;
 }
 
+/* Free a number, which may be reused at once. */
 static inline void trace_ring_give_number(struct trace_ring *r, uint32_t number)
 {
 	r->free_numbers[r->free_count++] = (uint16_t)number;
 }
 
-/* What its operations were for. text NULL = none. */
+/* A marker; see record.h for its numbers. */
 struct trace_mark {
 	unsigned op;
 	uint64_t start_ns, end_ns, off, len_bytes;
-	int64_t result; /* a rank, or -1 */
-	const char *text;
+	int64_t result;   /* a rank, or -1 */
+	const char *text; /* NULL = none */
 };
 void trace_ring_mark(struct trace_ring *r, const struct trace_mark *m);
 
-/* Nothing more comes. */
+/* The producer's last call. */
 void trace_ring_end(struct trace_ring *r);
 
-/* The consumer's, below. */
+/* ---- a ring: functions of the consumer ---- */
 
 struct trace_taken {
-	struct trace_record record; /* pid, tid: none */
-	const char *name, *name2;   /* until the next one; not terminated */
+	struct trace_record record; /* pid and tid are 0 */
+	const char *name, *name2;   /* valid until the next record; not terminated */
 	size_t name_bytes, name2_bytes;
 };
 
-/* So much memory for two names. */
+/* Size of a buffer for two names. */
 #define TRACE_RING_NAMES_BYTES (2 * TRACE_RING_NAME_BYTES + sizeof(struct trace_record))
 
-/* How far there is something to take. */
+/* The end of what can be read now. */
 uint64_t trace_ring_head(const struct trace_ring *r);
 
-/* The next one, up to there, names into `room` of TRACE_RING_NAMES_BYTES; false = there is none.
- * Its slots are free with trace_ring_taken. */
+/* Read the next record before `head`, with its names in `room` of TRACE_RING_NAMES_BYTES; false =
+ * there is none. */
 bool trace_ring_take(struct trace_ring *r, uint64_t head, char *room, struct trace_taken *taken);
+/* Hand the slots of all records read so far back to the producer. */
 void trace_ring_taken(struct trace_ring *r);
 
-/* Has the producer ended? Ask before trace_ring_head. */
+/* Has the producer ended? Call before trace_ring_head. */
 bool trace_ring_is_over(const struct trace_ring *r);
 
-/* ---- a run's own trace: a ring for each thread, and a thread that writes what they bring ---- */
+/* ---- the tracer: rings of all threads, and the thread that writes their records ---- */
 
 /*
- * Those that work put records into rings of their own and never wait; one thread of the tracer
- * looks at all rings every few ms and writes them. Each ring has 4 MiB, or less where there are so
- * many that they would have more than 256 MiB together, but no less than 64 KiB. It goes when its
- * thread has left it and all is written.
+ * Each working thread has a ring of its own and never waits. The tracer's thread empties all rings
+ * every few ms and writes the records. A ring has 4 MiB, or less if all would exceed 256 MiB
+ * together, but at least 64 KiB. It is freed when its thread has ended it and all is written.
  *
- * The file is emptied when the first ring is there, or at the end: until then what was in it stays.
- * What cannot be written ends nothing but the trace.
+ * The file is truncated when the first ring appears, or at the end; until then it keeps its former
+ * contents. A write error ends the trace and nothing else.
  */
 struct tracer;
 
 struct tracer_config {
-	int fd;              /* open for writing, the caller's */
+	int fd;              /* open for writing; the caller's */
 	const char *path;    /* for messages; copied */
 	struct clock *clock; /* of all records */
-	uint64_t threads;    /* that will have a ring at a time, about */
+	uint64_t threads;    /* with a ring at a time; an estimate */
 };
 
-/* What the rings of so many take together. */
+/* Memory of the rings of this many threads. */
 uint64_t tracer_ring_bytes(uint64_t threads);
 
 struct tracer *tracer_new(const struct tracer_config *cfg);
 
-/* Before tracer_start: what holds for all of the trace. Numbers that are behind the first `count`
- * are not known. */
+/* Add an entry for the whole trace, before tracer_start. Numbers after the first `count` are
+ * unknown. */
 void tracer_entry(struct tracer *t, enum trace_entry_kind kind, const uint64_t *number,
 		  size_t count, const char *text);
-/* "key=value"; nothing where the value is "". */
+/* Add the fact "key=value", unless the value is NULL or "". */
 void tracer_fact(struct tracer *t, const char *key, const char *value);
 
-/* On the main thread, whose CPUs it has. 0 or -errno with err. */
+/* Start the thread. Call on the main thread, whose CPU affinity it inherits. 0 or -errno with err.
+ */
 int tracer_start(struct tracer *t, struct mlgen_err *err);
 
 /*
- * On the thread that will write into it: its ring, with numbers for so many files that are open at
- * once. `role` says what it does (trace.h). NULL: there is no memory, which tracer_stop tells.
+ * Make the ring of the calling thread, with numbers for `files` files that are open at once. `role`
+ * is that of TRACE_THREAD (record.h). NULL: out of memory, which tracer_stop reports.
  */
 struct trace_ring *tracer_ring(struct tracer *t, const char *role, uint64_t files);
 
 struct tracer_total {
-	bool is_begun; /* the file is a trace now */
+	bool is_begun; /* the file was truncated and the trace begun */
 	uint64_t records, bytes, lost;
-	uint64_t cpu_ns; /* of the thread that writes */
+	uint64_t cpu_ns; /* of the tracer's thread */
 };
 
 /*
- * Write what is there, also of threads that still write, and end. With `always` there is a trace
- * even where nobody had a ring. 0, or -errno with err: it is not whole. A tracer that was not
- * started has no trace.
+ * Write the records that are in the rings, also in those still in use, and end the trace. With
+ * `always` there is a trace even if no thread had a ring. 0, or -errno with err: the trace is
+ * incomplete. A tracer that was not started writes none.
  */
 int tracer_stop(struct tracer *t, bool always, struct tracer_total *total, struct mlgen_err *err);
 
-/* Stops it if need be; not while a thread may still write into its ring. NULL is fine. */
+/* Stop it if need be. No thread may use its ring any more. NULL is fine. */
 void tracer_free(struct tracer *t);
