@@ -25,7 +25,7 @@ enum trace_op {
 	TRACE_CLOSE = 2,
 	TRACE_STAT = 3,  /* len_bytes: the size of the file */
 	TRACE_READ = 4,  /* off, len_bytes; result: bytes */
-	TRACE_WRITE = 5, /* as TRACE_READ */
+	TRACE_WRITE = 5, /* see TRACE_READ */
 	TRACE_FSYNC = 6,
 	TRACE_FDATASYNC = 7,
 	TRACE_RENAME = 8, /* off: id of the new name */

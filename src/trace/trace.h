@@ -70,7 +70,7 @@ uint32_t trace_names_count(const struct trace_names *n);
  * is the phase and has a number. Equal markers of several ranks are one phase. A marker without an
  * end lasts to the end of the trace.
  */
-enum { TRACE_PHASES = 64 }; /* at one time; beyond, those that end last are kept */
+enum { TRACE_PHASES = 64 }; /* limit at one time; beyond, those that end last are kept */
 
 struct trace_phase {
 	uint64_t start_ns, end_ns;
@@ -114,7 +114,7 @@ struct trace_file_head {
 	unsigned char run_id[16];
 	uint64_t wall_ns, clock_ns;
 	uint32_t record_bytes; /* 64 */
-	uint32_t crc;          /* of all members before it */
+	uint32_t crc;          /* checksum of all members before it */
 	uint64_t reserved;     /* 0 */
 };
 
@@ -130,12 +130,12 @@ enum { TRACE_CHUNK_IS_ZSTD = 1 }; /* a flag; without it the chunk is not compres
 struct trace_chunk_head {
 	uint32_t magic;
 	uint16_t kind, flags;
-	uint32_t number;                  /* of the chunk, from 0 */
+	uint32_t number;                  /* chunk number, from 0 */
 	uint32_t count;                   /* records or entries in the chunk */
 	uint32_t raw_bytes, packed_bytes; /* without the padding to 8 */
 	uint64_t first_ns, last_ns;       /* records: earliest start, latest end */
 	uint32_t packed_crc;
-	uint32_t crc; /* of all members before it */
+	uint32_t crc; /* checksum of all members before it */
 };
 
 /* The text with its 0 follows, and zeros up to a multiple of 8. */
@@ -153,10 +153,10 @@ struct trace_index_entry {
 };
 
 struct trace_end {
-	uint64_t records, entries, chunks; /* before this chunk */
+	uint64_t records, entries, chunks; /* counts without this chunk */
 	uint64_t lost;                     /* sum of TRACE_LOST, and records lost to an error */
 	uint64_t index_off;                /* last part of the index; 0 = none */
-	uint64_t bytes;                    /* of the whole file */
+	uint64_t bytes;                    /* size of the whole file */
 };
 
 enum {
@@ -164,7 +164,7 @@ enum {
 	TRACE_CHUNK_ENTRY_BYTES = 1 << 20,
 	TRACE_CHUNK_RAW_MOST = 4 << 20, /* limit of any chunk */
 	TRACE_INDEX_ENTRIES = 4096,
-	TRACE_TEXT_MOST = 64 << 10, /* of an entry; longer texts are cut */
+	TRACE_TEXT_MOST = 64 << 10, /* limit of an entry; longer texts are cut */
 };
 
 /* Convert in place between host order and little endian: a no-op on most machines. */
@@ -186,8 +186,8 @@ uint32_t trace_crc(const void *bytes, size_t count);
 /* ---- a trace file as a stream: entries and records in, compressed chunks out ---- */
 
 /*
- * One thread owns a writer. It keeps one chunk of records and one of entries in memory, however
- * long the trace is; the index is written in parts, too.
+ * A writer belongs to one thread. It keeps one chunk of records and one of entries in memory,
+ * however long the trace is; the index is written in parts, too.
  *
  * An error is sticky: the file is truncated to its last whole chunk, so that it remains readable,
  * and later records are counted as lost. The caller may carry on; trace_writer_finish reports it.
@@ -392,7 +392,7 @@ struct trace_input {
 	int fd;
 	bool owns_fd;
 	const char *name; /* for messages; the caller's */
-	uint64_t line;    /* of the next byte, from 1 */
+	uint64_t line;    /* line of the next byte, from 1 */
 	char *buffer;
 	size_t at, end;
 	bool is_begun;

@@ -9,9 +9,9 @@
 #include "base/util.h"
 
 enum row_state {
-	ROW_CELL,   /* at the beginning of a cell */
-	ROW_PLAIN,  /* in a cell without quotes */
-	ROW_QUOTED, /* in a quoted cell */
+	ROW_CELL,   /* beginning of a cell */
+	ROW_PLAIN,  /* cell without quotes */
+	ROW_QUOTED, /* quoted cell */
 	ROW_QUOTE,  /* after a quote in a quoted cell: the end, or the first of two */
 	ROW_RETURN, /* after a carriage return that follows a quoted cell */
 	ROW_OVER,
@@ -22,7 +22,7 @@ struct row_parser {
 	struct trace_input *in;
 	struct mlgen_err *err;
 	enum row_state state;
-	uint64_t quote_line; /* of the opening quote */
+	uint64_t quote_line; /* line of the opening quote */
 };
 
 static void begin_cell(struct trace_row *row)
@@ -357,7 +357,7 @@ enum column_kind {
 struct column {
 	const char *name;
 	enum column_kind kind;
-	size_t off; /* in a record */
+	size_t off; /* member of struct trace_record */
 };
 
 /* clang-format off */
@@ -388,7 +388,7 @@ struct csv_parser {
 	struct trace_csv_read *what;
 	struct mlgen_err *err;
 	struct trace_row row;
-	size_t cells;       /* of the header */
+	size_t cells;       /* cells in the header */
 	int place[COLUMNS]; /* cell of each column, or NOWHERE */
 	bool has_markers;   /* a row is a marker of a phase */
 	bool has_result;    /* the current row has a result */

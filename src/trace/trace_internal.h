@@ -39,9 +39,9 @@ int trace_sort_next(struct trace_sort *s, const struct trace_record **r, struct 
 
 /* The row that was read last. A zeroed one is ready. */
 struct trace_row {
-	uint64_t line; /* of its first byte */
+	uint64_t line; /* line number of its first byte */
 	bool is_cut;   /* the last row, without a newline */
-	size_t count;  /* of cells */
+	size_t count;  /* number of cells */
 	struct buf text;
 	size_t *starts; /* offsets of cells in `text`, and the end of the last one */
 	size_t room;

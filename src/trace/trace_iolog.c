@@ -278,7 +278,7 @@ struct iolog_parser {
 	struct trace_fill *to;
 	struct trace_iolog_read *what;
 	struct mlgen_err *err;
-	uint64_t line; /* its number */
+	uint64_t line; /* line number */
 	char *word[WORDS];
 	size_t bytes[WORDS];
 	size_t count;

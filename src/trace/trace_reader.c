@@ -22,7 +22,7 @@
 /* Least size of a buffer for a chunk. */
 #define BUFFER_BYTES_MIN 4096u
 
-/* One file of a trace, damaged or not. */
+/* A file of a trace, damaged or not. */
 struct trace_file {
 	const char *path; /* the caller's */
 	int fd;           /* -1 = closed */
@@ -296,15 +296,15 @@ static int read_chunk(struct trace_file *f, struct trace_unpack *u, struct trace
 }
 
 struct trace_reader {
-	struct trace_file *files; /* by part */
+	struct trace_file *files; /* sorted by part */
 	size_t count, at;
 	int fd;     /* trace_reader_from: of the only file, owned; otherwise -1 */
 	char *name; /* trace_reader_from: for messages, owned */
 	struct trace_unpack unpack;
 	struct trace_read read;
-	struct trace_entry *entries; /* of the current chunk */
+	struct trace_entry *entries; /* entries of the current chunk */
 	size_t entry_room;
-	struct trace_names *names; /* of all files; NULL with a single file */
+	struct trace_names *names; /* names in all files; NULL with a single file */
 	struct spill ids;          /* uint32_t in `names`, by id in the current file; 0 = none */
 };
 

@@ -36,7 +36,7 @@ struct sort_run {
 };
 
 struct trace_sort {
-	size_t run, room, count; /* of records */
+	size_t run, room, count; /* counts of records */
 	struct trace_record *records;
 	struct sort_key *keys;
 	bool is_merging;
@@ -47,7 +47,7 @@ struct trace_sort {
 	uint64_t written; /* records in the file */
 	VEC(struct sort_run) runs;
 	size_t block;
-	size_t *heap; /* of runs, by their next record */
+	size_t *heap; /* heap of runs, by their next record */
 	size_t heap_count;
 	struct trace_record current; /* returned by trace_sort_next */
 };
@@ -296,7 +296,7 @@ int trace_sort_next(struct trace_sort *s, const struct trace_record **r, struct 
 struct trace_ordered {
 	struct trace_sort *sort;
 	struct trace_names *names;
-	struct spill ids; /* of names, by the reader's ids */
+	struct spill ids; /* ids of names, by the reader's ids */
 };
 
 static uint32_t *id_of(struct trace_ordered *o, uint64_t file)

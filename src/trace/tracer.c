@@ -22,7 +22,7 @@
 
 struct owned_entry {
 	struct trace_entry entry;
-	char *text; /* of the entry */
+	char *text; /* text of the entry, owned */
 };
 
 /* A ring and the state of the thread that reads it. */
@@ -49,7 +49,7 @@ struct ring_readers {
 
 _Static_assert(sizeof(struct trace_record) == 64, "a slot is a cache line");
 
-/* One block of memory holds the ring, its slots, the ids of numbers, and the free numbers. */
+/* A single block of memory holds the ring, its slots, the ids of numbers, and the free numbers. */
 struct trace_ring *trace_ring_new(unsigned slots, unsigned numbers, unsigned index)
 {
 	size_t head = round_up(sizeof(struct trace_ring), PAGE_BYTES);

@@ -53,7 +53,7 @@ struct trace_ring {
 	/* Written by the consumer. */
 	_Alignas(64) _Atomic uint64_t tail; /* pairs with trace_ring_look */
 	uint64_t at;
-	uint32_t *ids; /* of names in the trace, by number */
+	uint32_t *ids; /* ids of names in the trace, by number */
 	uint32_t tid;
 	_Atomic bool is_over;
 	size_t bytes;
@@ -177,8 +177,8 @@ struct tracer;
 struct tracer_config {
 	int fd;              /* open for writing; the caller's */
 	const char *path;    /* for messages; copied */
-	struct clock *clock; /* of all records */
-	uint64_t threads;    /* with a ring at a time; an estimate */
+	struct clock *clock; /* clock of all records */
+	uint64_t threads;    /* estimate of threads with a ring at a time */
 };
 
 /* Memory of the rings of this many threads. */
@@ -206,7 +206,7 @@ struct trace_ring *tracer_ring(struct tracer *t, const char *role, uint64_t file
 struct tracer_total {
 	bool is_begun; /* the file was truncated and the trace begun */
 	uint64_t records, bytes, lost;
-	uint64_t cpu_ns; /* of the tracer's thread */
+	uint64_t cpu_ns; /* CPU time of the tracer's thread */
 };
 
 /*

@@ -41,7 +41,7 @@ extern const struct mlgen_field interval_fields[];
 struct described_op {
 	uint64_t count; /* calls that did not fail */
 	uint64_t errors, bytes;
-	uint64_t chained; /* part of count that has no latency */
+	uint64_t chained; /* part of count without a latency */
 	double seconds;   /* all of them together */
 	struct hist *lat_ns;
 };
@@ -83,7 +83,7 @@ struct described_task {
 struct described_epoch {
 	uint64_t number, ranks, files, samples, reads, read_bytes;
 	double start_seconds, seconds, bytes_per_sec;
-	double order_correlation; /* with the epoch before */
+	double order_correlation; /* correlation with the previous epoch */
 };
 
 struct described_stage {
@@ -235,7 +235,7 @@ struct described {
 };
 
 extern const struct mlgen_field described_fields[];
-extern const struct mlgen_field described_trace_fields[]; /* of "trace" in it */
+extern const struct mlgen_field described_trace_fields[]; /* members of "trace" */
 extern const struct document_section described_sections[];
 
 /* ---- the score of a trace ---- */
@@ -245,7 +245,7 @@ enum { SCORE_METRICS = 12 };
 enum score_verdict {
 	SCORE_PASS,
 	SCORE_FAIL,
-	SCORE_UNKNOWN, /* the traces do not have what it needs; does not fail the score */
+	SCORE_UNKNOWN, /* the traces lack the data; does not fail the score */
 	SCORE_SHOWN,   /* another host or storage; does not count */
 };
 
@@ -275,9 +275,9 @@ struct scored_phase {
 struct scored {
 	const char *candidate;
 	struct metric_list traces; /* struct scored_trace, in the order of the command line */
-	bool same_place;           /* all are of the same host and storage */
-	const char *unlike;        /* why not; NULL = they are the same */
-	bool whole;                /* they have no phase in common, and are compared as one */
+	bool same_place;           /* all traces are of the same host and storage */
+	const char *unlike;        /* why they are not; NULL = they are */
+	bool whole;                /* no common phase: each trace is compared as one phase */
 	int verdict;
 	/* The largest distance of M1 to M12 over all phases, as a part of its limit: above 1
 	 * the metric fails. NaN = unknown, or not judged. */
@@ -292,6 +292,6 @@ struct score_document {
 };
 
 extern const struct mlgen_field scored_fields[];
-extern const struct mlgen_field score_fields[]; /* of "score" in it */
+extern const struct mlgen_field score_fields[]; /* members of "score" */
 extern const struct mlgen_choice score_verdicts[];
 extern const struct document_section scored_sections[];

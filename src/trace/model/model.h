@@ -18,10 +18,10 @@
  *	trace_marks	epochs, stages and checkpoints
  *	trace_scope	which files are data of the job, and which mount they are on
  *
- * A caller adds entries and records to the parts that it needs. A file is the id of a record, and
- * ids are small numbers from 1. Whatever grows with files, tasks or samples is a spill
- * (base/files.h), so that it may leave memory; the rest has a fixed size. A struct that has no
- * function to initialise it is empty when it is zeroed. All of it belongs to one thread.
+ * A caller adds entries and records to the parts that it needs. Files are known by the ids in
+ *records, which are small numbers from 1. Data that grows with files, tasks or samples is in spills
+ * (base/files.h), which may leave memory; the rest has a fixed size. A struct without a function to
+ * initialise it is empty when zeroed. One thread owns each struct.
  */
 
 #include <stdbool.h>
@@ -54,7 +54,7 @@ static inline bool opkind_has_duration(const struct trace_record *r)
 	return r->duration_ns != TRACE_UNKNOWN;
 }
 
-/* 0 if the duration is unknown. */
+/* The duration; 0 if it is unknown. */
 static inline uint64_t opkind_duration_ns(const struct trace_record *r)
 {
 	return opkind_has_duration(r) ? r->duration_ns : 0;
@@ -99,7 +99,7 @@ static inline uint64_t thread_key(uint32_t pid, uint32_t tid)
 
 /* ---- fairness and order ---- */
 
-/* How unevenly something is shared; NaN if there is nothing to share. */
+/* Two measures of uneven sharing; NaN if there is nothing to share. */
 struct fairness {
 	double most_over_mean; /* 1 = all shares are equal */
 	double gini;           /* 0 = all shares are equal, towards 1 = one has everything */
@@ -123,7 +123,7 @@ double order_correlation(const struct order *o);
 
 /* The position of an item in the last round, such as an epoch, in which it was visited. */
 struct round_place {
-	uint32_t round; /* from 1; 0 = never visited */
+	uint32_t round; /* numbered from 1; 0 = never visited */
 	uint32_t position;
 };
 
@@ -134,18 +134,18 @@ void round_place_visit(struct round_place *p, uint32_t round, uint32_t position,
 
 /* ---- requests between begin and end ---- */
 
-/* Remembers up to 65536 requests. The oldest request of a full set is dropped, and with it those
- * whose end was lost. */
+/* Up to 65536 requests that have begun. A full set drops its oldest request, so that requests whose
+ * end was lost disappear. */
 struct pairing {
-	uint64_t depth, depth_most; /* requests that are remembered: now, and at most so far */
+	uint64_t depth, depth_most; /* stored requests: now, and at most so far */
 	struct recent_entry *entries;
 };
 
 void pairing_init(struct pairing *p);
-void pairing_fini(struct pairing *p); /* takes a zeroed one */
+void pairing_fini(struct pairing *p); /* a zeroed one is fine */
 
 void pairing_begin(struct pairing *p, uint64_t key, uint64_t now_ns);
-/* True if the begin was seen; then *began_ns is its time. */
+/* End a request. True if its begin was seen, at *began_ns. */
 bool pairing_end(struct pairing *p, uint64_t key, uint64_t *began_ns);
 
 /* Fibonacci hashing: a product with it has its best bits at the top. */
@@ -159,7 +159,7 @@ static inline uint64_t pairing_key(uint32_t owner, uint64_t number)
 
 /* ---- operations in flight, by their known ends ---- */
 
-/* Remembers up to INFLIGHT_MOST operations; of more, those that would end first are dropped. */
+/* Up to INFLIGHT_MOST operations; beyond, those that would end first are dropped. */
 struct inflight {
 	uint64_t *ends; /* a heap; the first to end comes first */
 	size_t count, room;
@@ -169,9 +169,9 @@ struct inflight {
 
 enum { INFLIGHT_MOST = 65536 };
 
-/* A time in which no operation begins or ends. */
+/* A period in which no operation begins or ends. */
 struct inflight_piece {
-	uint64_t start_ns, end_ns; /* an end before the start: there is no such time */
+	uint64_t start_ns, end_ns; /* an end before the start: the period is empty */
 	uint64_t depth;            /* operations in flight */
 };
 
@@ -185,29 +185,29 @@ void inflight_fini(struct inflight *f);
 
 /* ---- accesses in sequence ---- */
 
-/* Remembers where 262144 pairs of a thread and a file were last. A pair that was dropped for others
- * begins anew. */
+/* Last positions of up to 262144 pairs of a thread and a file. Beyond, the oldest pairs are dropped
+ * and their next access is a first one. */
 struct positions {
 	struct recent_entry *entries;
 	uint64_t clock;
 };
 
 enum access_kind {
-	ACCESS_FIRST,      /* there was no access before, or none since the open */
-	ACCESS_SEQUENTIAL, /* begins where the access before ended */
+	ACCESS_FIRST,      /* no earlier access, or none since the open */
+	ACCESS_SEQUENTIAL, /* begins at the end of the previous access */
 	ACCESS_AHEAD,      /* skips some bytes */
-	ACCESS_BACK,       /* begins before that end */
+	ACCESS_BACK,       /* begins before the end of the previous access */
 	ACCESS_KINDS
 };
 
 void positions_init(struct positions *p);
-void positions_fini(struct positions *p); /* takes a zeroed one */
+void positions_fini(struct positions *p); /* a zeroed one is fine */
 
-/* Add an access of the bytes from `from` up to, and without, `end`. *apart is the distance to the
- * end of the access before, 0 if there was none; `apart` may be NULL. */
+/* Add an access of the bytes in [from, end). *apart is the distance to the end of the previous
+ * access, 0 if there was none; `apart` may be NULL. */
 enum access_kind positions_access(struct positions *p, uint32_t file, uint32_t thread,
 				  uint64_t from, uint64_t end, uint64_t *apart);
-/* The thread opens or closes the file. */
+/* Remove a pair, when the thread opens or closes the file. */
 void positions_forget(struct positions *p, uint32_t file, uint32_t thread);
 
 /* ---- which bytes of a file were accessed ---- */
@@ -227,8 +227,8 @@ struct byte_range {
 /* The bytes of one file. */
 struct extent_set {
 	struct byte_range at[2];
-	uint32_t count; /* of `at` */
-	uint32_t more;  /* number in the pool, + 1; 0 = none */
+	uint32_t count; /* elements in `at` */
+	uint32_t more;  /* number in the pool, + 1; 0 = all extents are in `at` */
 };
 
 /* The memory of the sets of all files. */
@@ -240,7 +240,7 @@ struct extent_pool {
 	uint64_t free_at[64];         /* + 1, by size class */
 };
 
-/* Add the bytes from `from` up to, and without, `to`. Returns how many of them are new. */
+/* Add the bytes in [from, to). Returns how many of them are new. */
 uint64_t extent_set_add(struct extent_pool *p, struct extent_set *s, uint64_t from, uint64_t to);
 uint64_t extent_set_bytes(const struct extent_pool *p, const struct extent_set *s);
 bool extent_set_is_exact(const struct extent_pool *p, const struct extent_set *s);
@@ -258,10 +258,10 @@ struct fault_run {
 };
 
 /*
- * How far a fault reaches depends on where the mapping lies in memory. A file is therefore cut into
- * blocks of FAULT_AROUND_BYTES: a fault that continues where the fault before ended reads the
- * blocks that are new, and any other fault reads the block that it is in. `end` is the end of the
- * file, or of what is mapped; nothing after it is read. True with *from and *bytes, which are whole
+ * The pages that a fault brings in depend on the place of the mapping in memory. A file is
+ * therefore cut into blocks of FAULT_AROUND_BYTES: a fault that continues the previous one reads
+ * the blocks that are new, and any other fault reads its own block. `end` is the end of the file,
+ * or of the mapped part; nothing after it is read. True with *from and *bytes, which are whole
  * blocks except at `end`; false if there is no new block.
  */
 bool fault_run_next(struct fault_run *t, uint64_t off, uint64_t end, uint64_t *from,
@@ -273,7 +273,7 @@ enum { MAPPINGS_THREADS = 1024 };
 
 struct mappings {
 	struct spill files; /* struct mapped_file, by id */
-	/* The file that a thread faulted on last. Threads whose numbers are equal modulo
+	/* The last file on which a thread faulted. Threads whose ids are equal modulo
 	 * MAPPINGS_THREADS share an element. */
 	struct mapped_thread {
 		uint32_t tid, file;
@@ -282,15 +282,15 @@ struct mappings {
 };
 
 /*
- * Add a call that did not fail. False if the call does not reach the filesystem, so that it should
- * not be counted: mmap(2) and munmap(2) move nothing, as pages are read when they are accessed; and
- * there are more closes than opens where a descriptor was copied.
+ * Add a call that did not fail. False if the call should not be counted, since it does not reach
+ * the filesystem. mmap(2) and munmap(2) move no data: pages are read when they are accessed.
+ * Closes that exceed the opens of a file belong to copied descriptors.
  */
 bool mappings_add_call(struct mappings *m, const struct trace_record *r);
 
-/* Add a fault on a page of a file that a call mapped. True with the read that it stands for. False
- * if an earlier fault of the thread brought in the page, or if the kernel mapped the file, as it
- * maps programs. */
+/* Add a page fault on a file. True with *read, the equivalent read. False if an earlier fault of
+ * the thread brought in the page, or if no call mapped the file: the kernel itself maps programs.
+ */
 bool mappings_add_fault(struct mappings *m, const struct trace_record *fault,
 			struct trace_record *read);
 
@@ -298,16 +298,16 @@ void mappings_fini(struct mappings *m);
 
 /* ---- files ---- */
 
-/* There may be millions of these. */
+/* A trace may have millions of files. */
 struct file_account {
-	uint64_t size_bytes; /* when it was first seen, + 1; 0 = unknown */
+	uint64_t size_bytes; /* size when first seen, + 1; 0 = unknown */
 	uint64_t reads, read_bytes, writes, written_bytes;
 	struct extent_set read;
 	struct extent_set *faulted; /* NULL = no page of it was mapped */
 	uint32_t opens, metadata;
 	uint32_t followed, sequential; /* reads after another read, and those in sequence */
 	uint32_t directory;            /* id in `names` */
-	/* For trace_marks. */
+	/* Used by trace_marks. */
 	struct round_place place;
 	uint64_t passed_bytes;
 };
@@ -315,7 +315,7 @@ struct file_account {
 struct trace_files {
 	struct spill files;        /* struct file_account, by id */
 	uint32_t count;            /* ids below have an account */
-	struct trace_names *names; /* of directories and tasks; the caller's */
+	struct trace_names *names; /* the caller's: directories and tasks */
 	struct extent_pool pool;
 	struct positions reads_at, faults_at;
 	uint64_t accesses[ACCESS_KINDS], faults[ACCESS_KINDS];
@@ -333,30 +333,31 @@ void trace_files_add_record(struct trace_files *b, const struct trace_record *r,
 /* NULL if the id has no account. */
 struct file_account *trace_files_at(const struct trace_files *b, uint32_t id);
 
-/* Was it used? Names of markers and devices are not. */
+/* Was the file used? Names of markers and devices have accounts, too, but are not used. */
 bool file_account_is_used(const struct file_account *f);
-/* Different bytes that were read; TRACE_UNKNOWN if the offsets of its reads are unknown. */
+/* The number of distinct bytes read; TRACE_UNKNOWN if the offsets of reads are unknown. */
 uint64_t trace_files_unique_bytes(const struct trace_files *b, const struct file_account *f);
 
 /* ---- threads and processes ---- */
 
 enum task_role { ROLE_OTHER, ROLE_TRAINER, ROLE_LOADER, ROLE_CHECKPOINT, ROLE_WORKER, ROLES };
 
-/* How a role is known: from a marker of the program, from a pattern that fits nothing else, or
- * because it fits best. */
+/* The evidence for a role: a statement of the program, a pattern that fits no other role, or the
+ * best fit. */
 enum task_certainty { SURE_STATED, SURE_LIKELY, SURE_GUESS };
 
 struct task_account {
 	uint32_t pid, tid, parent;
 	uint32_t text;     /* id in `names`; 0 = none */
-	uint32_t threads;  /* of a process: those that have records */
-	uint32_t children; /* that it forked */
+	uint32_t threads;  /* processes: number of threads with records */
+	uint32_t children; /* forked processes */
 	uint32_t execs;
 	uint32_t loaders; /* children that may be loaders */
 	uint64_t operations, opens, metadata;
 	uint64_t reads, read_bytes, writes, written_bytes, syncs;
 	uint64_t faults, switches;
-	/* From the first record to the last; span_ns of a process is the sum of its threads. */
+	/* Times of the first and last record. span_ns is between them, and for a process the sum
+	 * over its threads. */
 	uint64_t first_ns, last_ns, span_ns;
 	bool timeless; /* some calls have no duration */
 	uint64_t call_ns, fault_ns;
@@ -370,8 +371,8 @@ struct task_account {
 struct trace_tasks {
 	struct keyed threads, processes; /* struct task_account */
 	struct trace_names *names;       /* the caller's */
-	uint64_t clock_steps;            /* records that ended before the record before them */
-	uint32_t last;                   /* thread of the last record, + 1 */
+	uint64_t clock_steps; /* records that ended before the previous one of the thread */
+	uint32_t last;        /* thread of the last record, + 1 */
 };
 
 void trace_tasks_fini(struct trace_tasks *b);
@@ -381,17 +382,16 @@ void trace_tasks_add_entry(struct trace_tasks *b, const struct trace_entry *e);
 void trace_tasks_add_record(struct trace_tasks *b, const struct trace_record *r, unsigned kind);
 
 /*
- * Call when all was added: threads are summed into processes, and each gets a role. A role that the
- * program states counts most. Otherwise, of several children of one parent those that read are
- * loaders, and the parent is the trainer, even if it also saves. A process that wrote most of the
- * bytes, and at least as many as it read, is the checkpoint writer. A process that reads alone is
- * the trainer.
+ * Call after the last record: sum threads into processes and assign roles. A role that the program
+ * states counts most. Otherwise, children that read are loaders, and their parent is the trainer,
+ * even if it also saves. A process that wrote most of the bytes, and at least as many as it read,
+ * is the checkpoint writer. A process that reads alone is the trainer.
  */
 void trace_tasks_finish(struct trace_tasks *b);
 
 /* Add the sums of one account to another. */
 void task_account_add(struct task_account *to, const struct task_account *from);
-/* Does it have a record? Otherwise it was only named. */
+/* Does the task have a record? Otherwise only an entry names it. */
 static inline bool task_account_is_used(const struct task_account *a)
 {
 	return a->first_ns <= a->last_ns;
@@ -415,7 +415,7 @@ struct task_account *trace_tasks_find_process(const struct trace_tasks *b, uint3
 
 /* ---- epochs, stages and checkpoints ---- */
 
-/* A time that markers name; the markers of several ranks are one. */
+/* A period that markers name; the markers of several ranks are one account. */
 struct mark_account {
 	uint64_t number;
 	uint32_t name; /* id of an entry; 0 = none */
@@ -424,21 +424,21 @@ struct mark_account {
 	uint64_t bytes;
 	/* Filled by trace_marks_add_access(), for epochs. */
 	uint64_t files, samples, reads, read_bytes;
-	struct order order; /* with the epoch before */
+	struct order order; /* correlation with the previous epoch */
 };
 
 struct mark_list {
 	struct spill marks; /* struct mark_account */
 	struct map keys;
-	uint32_t count; /* at most MARKS_MOST; later marks are ignored */
+	uint32_t count; /* up to MARKS_MOST; later marks are ignored */
 };
 
 enum { MARKS_MOST = 65536 };
 
 struct trace_marks {
 	struct mark_list epochs, stages, checkpoints;
-	/* Without markers of epochs: the number of times that most bytes were read, and the part of
-	 * all bytes that was read as often. */
+	/* Without markers of epochs: the number of times that most bytes were read, and the
+	 * percentage of bytes that agree with it. */
 	uint64_t passes;
 	double agree_percent;
 	bool is_inferred;
@@ -451,8 +451,8 @@ void trace_marks_fini(struct trace_marks *b);
 /* Add a marker, in the first pass over the records; other records are ignored. */
 void trace_marks_add_marker(struct trace_marks *b, const struct trace_record *r);
 
-/* Call between the passes: marks are sorted by time. Without markers of epochs, these are inferred
- * from files that are read again. */
+/* Call between the passes: sort marks by time. Without markers of epochs, infer them from files
+ * that are read again. */
 void trace_marks_finish(struct trace_marks *b, const struct trace_files *files);
 
 /* Add a read or a sample to its epoch, in a second pass; other records are ignored. */
@@ -475,10 +475,10 @@ bool trace_scope_has_path(const char *path);
 
 enum { SCOPE_MOUNTS = 200 }; /* later mounts are ignored */
 
-/* Which files of a trace are in scope, by their paths and their first records. */
+/* The files of a trace that are in scope, by their paths and their first records. */
 struct trace_scope {
 	struct trace_ordered *records; /* the caller's: names of files */
-	unsigned char *files;          /* by id: enum scope_state, and the number of the mount */
+	unsigned char *files;          /* enum scope_state and number of the mount, by id */
 	uint32_t count;                /* ids up to this one are known */
 	char *outputs[2];              /* files that are standard output and standard error */
 	VEC(char *) code_folders;      /* folders that modules are loaded from */
@@ -493,20 +493,19 @@ struct trace_scope {
 /* Add an entry: facts that name an output, and mounts; other entries are ignored. */
 void trace_scope_add_entry(struct trace_scope *s, const struct trace_entry *e);
 
-/* Call when all entries were added. With `has_code_folders` folders from which a program loads
- * modules, and the folders that these are in, are not in scope either: a program looks for each
- * module in many of them. */
+/* Call after the last entry. With `has_code_folders`, folders from which a program loads modules,
+ * and the folders above them, are out of scope: a program looks for each module in many folders. */
 void trace_scope_start(struct trace_scope *s, struct trace_ordered *records, bool has_code_folders);
 
-/* Is the file of a record in scope? The first record of a file counts, as it shows files that
- * Python's tempfile makes only to see whether a folder is writable. */
+/* Is the file of a record in scope? The first record of a file decides: it reveals files that
+ * Python's tempfile makes only to test whether a folder is writable. */
 bool trace_scope_has(struct trace_scope *s, const struct trace_record *r);
-/* The same for a file that may have no record. */
+/* Is a file in scope that may have no record? */
 bool trace_scope_has_file(const struct trace_scope *s, uint32_t file);
 
 /* Add bytes that were moved to or from a file in scope. */
 void trace_scope_add_bytes(struct trace_scope *s, uint32_t file, uint64_t bytes);
-/* The sorted texts of mounts that had at least a hundredth of these bytes, or of all mounts if none
- * has any. The caller frees it. NULL if no mount is known. */
+/* The sorted texts of mounts with at least a hundredth of these bytes, or of all mounts if no bytes
+ * were added. The caller frees the string. NULL if no mount is known. */
 char *trace_scope_storage(const struct trace_scope *s);
 void trace_scope_fini(struct trace_scope *s);

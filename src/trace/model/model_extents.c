@@ -13,8 +13,8 @@
 _Static_assert(EXTENT_BLOCK_BYTES == 1 << BLOCK_BITS, "a block is a power of two");
 
 struct pool_set {
-	uint64_t at;    /* in the arena */
-	uint64_t room;  /* for this many extents, or blocks */
+	uint64_t at;    /* offset in the arena */
+	uint64_t room;  /* allocated extents, or blocks */
 	uint64_t bytes; /* accessed bytes, or blocks */
 	uint64_t highest;
 	uint32_t count; /* extents */
@@ -87,14 +87,14 @@ static uint32_t insert_extent(struct byte_range *list, uint32_t count, struct by
 			      uint64_t *gained)
 {
 	uint32_t low = (uint32_t)BISECT(i, 0, count, list[i].to >= e.from), end;
-	uint64_t had = 0;
+	uint64_t before = 0;
 	for (end = low; end < count && list[end].from <= e.to; end++)
-		had += list[end].to - list[end].from;
+		before += list[end].to - list[end].from;
 	if (end > low) {
 		e.from = u64_min(e.from, list[low].from);
 		e.to = u64_max(e.to, list[end - 1].to);
 	}
-	*gained = e.to - e.from - had;
+	*gained = e.to - e.from - before;
 	memmove(&list[low + 1], &list[end], (count - end) * sizeof(*list));
 	list[low] = e;
 	return count + 1 - (end - low);
@@ -174,7 +174,7 @@ static void add_blocks(struct extent_pool *p, uint32_t more, struct byte_range e
 	s->highest = u64_max(s->highest, e.to);
 }
 
-/* A set with too many extents is counted in blocks from now on. */
+/* Count a set with too many extents in blocks. */
 static void change_to_blocks(struct extent_pool *p, uint32_t more)
 {
 	struct byte_range extents[EXTENTS_MOST + 1];
@@ -207,7 +207,7 @@ static void make_set(struct extent_pool *p, struct extent_set *t, const struct b
 	t->count = 0;
 }
 
-/* A set that has become one extent, as that of a file that was read whole, leaves the pool. */
+/* Move a set with a single extent, such as that of a file read whole, out of the pool. */
 static void release_set(struct extent_pool *p, struct extent_set *t)
 {
 	struct pool_set *s = set_at(p, t->more);
@@ -275,13 +275,13 @@ uint64_t extent_set_add(struct extent_pool *p, struct extent_set *t, uint64_t fr
 	/* Most accesses are of bytes that were read before. */
 	if (t->count && from >= t->at[0].from && to <= t->at[0].to)
 		return 0;
-	uint64_t had = extent_set_bytes(p, t);
+	uint64_t before = extent_set_bytes(p, t);
 	if (t->more)
 		add_to_set(p, t, e);
 	else
 		add_in_place(p, t, e);
-	uint64_t has = extent_set_bytes(p, t);
-	return has > had ? has - had : 0;
+	uint64_t after = extent_set_bytes(p, t);
+	return after > before ? after - before : 0;
 }
 
 uint64_t extent_set_bytes(const struct extent_pool *p, const struct extent_set *t)

@@ -34,7 +34,7 @@ bool fault_run_next(struct fault_run *t, uint64_t off, uint64_t end, uint64_t *f
 /* ---- files that are open or mapped ---- */
 
 struct mapped_file {
-	uint64_t end; /* of the part that is mapped; 0 = none */
+	uint64_t end; /* end of the mapped part; 0 = none */
 	uint64_t opens;
 	bool was_opened;
 };

@@ -5,7 +5,7 @@
 #include "base/util.h"
 #include "trace/model/model.h"
 
-/* Files that are read more often than this say nothing about epochs. */
+/* Files that are read more often than this are ignored in the search for epochs. */
 #define PASSES_MOST 4096
 /* Epochs are inferred if at least this part of all bytes was read equally often. */
 #define AGREE_LEAST 50.0

@@ -123,7 +123,7 @@ void round_place_visit(struct round_place *p, uint32_t round, uint32_t position,
 	*p = (struct round_place){ round, position };
 }
 
-/* ---- what is remembered in a fixed size ---- */
+/* ---- recent values by key, in a table of fixed size ---- */
 
 /* Values by key. The upper bits of a key, which is hashed, choose a set of RECENT_WAYS entries. */
 #define RECENT_WAYS 4
@@ -235,7 +235,7 @@ void positions_forget(struct positions *p, uint32_t file, uint32_t thread)
 	uint64_t key;
 	bool is_there;
 
-	/* In a full set this frees the oldest entry for a file that is opened. */
+	/* If the pair has no entry, this frees the oldest entry of a full set. */
 	find_position(p, file, thread, &key, &is_there)->age = 0;
 }
 
@@ -243,10 +243,10 @@ void positions_forget(struct positions *p, uint32_t file, uint32_t thread)
 
 static void swap_ends(uint64_t *a, uint64_t *b)
 {
-	uint64_t had = *a;
+	uint64_t first = *a;
 
 	*a = *b;
-	*b = had;
+	*b = first;
 }
 
 static void drop_first(struct inflight *f)

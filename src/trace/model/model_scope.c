@@ -32,9 +32,9 @@ static const char *const inside[] = { "/site-packages/", "/dist-packages/", "/__
 
 static const char *const endings[] = { ".so", ".py", ".pyc", ".log" };
 
-/* How /proc/PID/fd names descriptors that are no files. */
-static const char *const no_files[] = { "pipe:[", "socket:[",
-					"anon_inode:", "/memfd:", "/dmabuf:" };
+/* Names that /proc/PID/fd has for descriptors of other objects than files. */
+static const char *const not_files[] = { "pipe:[", "socket:[",
+					 "anon_inode:", "/memfd:", "/dmabuf:" };
 
 /* Memory that processes share: semaphores of sem_open(), batches of PyTorch's loaders, Python's
  * SharedMemory, NCCL, Open MPI. */
@@ -72,7 +72,7 @@ bool trace_scope_has_path(const char *path)
 		return false;
 	if (begins_with_any(path, shared, ARRAY_LEN(shared)) ||
 	    begins_with_any(path, folders, ARRAY_LEN(folders)) ||
-	    begins_with_any(path, no_files, ARRAY_LEN(no_files)))
+	    begins_with_any(path, not_files, ARRAY_LEN(not_files)))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(inside); i++)
 		if (strstr(path, inside[i]))
@@ -170,7 +170,7 @@ static char *mount_point(const char *text)
  * the same mount point the last; 0 = none. */
 static size_t mount_of(const struct trace_scope *s, const char *path)
 {
-	size_t found = 0, longest = 0;
+	size_t number = 0, longest = 0;
 
 	if (*path != '/')
 		return 0;
@@ -180,10 +180,10 @@ static size_t mount_of(const struct trace_scope *s, const char *path)
 		if (length >= longest && strncmp(path, s->mounts[i].point, length) == 0 &&
 		    path[length] == '/') {
 			longest = length;
-			found = i + 1;
+			number = i + 1;
 		}
 	}
-	return found;
+	return number;
 }
 
 void trace_scope_add_bytes(struct trace_scope *s, uint32_t file, uint64_t bytes)

@@ -17,15 +17,15 @@
 static void *grow_list(struct description *to, struct metric_list *l, size_t *room,
 		       size_t element_bytes)
 {
-	void *had = l->items;
+	const void *old = l->items;
 
 	if (l->count == ENTRIES_MOST)
 		return NULL;
 	if (l->count == *room) {
 		*room = *room ? 2 * *room : 16;
 		l->items = json_store_alloc(&to->store, *room * element_bytes);
-		if (had)
-			memcpy(l->items, had, l->count * element_bytes);
+		if (old)
+			memcpy(l->items, old, l->count * element_bytes);
 	}
 	return (char *)l->items + l->count++ * element_bytes;
 }
@@ -245,7 +245,7 @@ static int pass_one(struct describe *d, struct mlgen_err *err)
 
 COMPARE_BY(compare_wanted, struct wanted_name, id)
 
-static void want_names(struct describe *d)
+static void collect_wanted(struct describe *d)
 {
 	const struct mark_list *stages = &d->marks.stages;
 	const struct mark_list *checkpoints = &d->marks.checkpoints;
@@ -335,7 +335,7 @@ int describe_trace(struct description *to, const char *const *paths, size_t coun
 		trace_tasks_finish(&d->tasks);
 		trace_marks_finish(&d->marks, &d->files);
 		describe_find_top(d);
-		want_names(d);
+		collect_wanted(d);
 		intervals_init(&to->log, d->start_ns, d->end_ns, interval_ns);
 		rc = pass_two(d, err);
 	}

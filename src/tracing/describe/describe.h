@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe.h - read a trace and describe what was asked of storage. */
+/* describe.h - read a trace and describe the requests to storage in it. */
 #pragma once
 
 /*
@@ -32,8 +32,8 @@ struct intervals {
 /* A description and what it owns. A zeroed one is empty. */
 struct description {
 	struct described figures;
-	struct intervals log;    /* of the length that was asked for, or longer */
-	struct intervals series; /* the same in at most DESCRIBE_SERIES */
+	struct intervals log;    /* intervals of the requested length, or longer */
+	struct intervals series; /* `log` joined into at most DESCRIBE_SERIES intervals */
 	struct json_store store;
 };
 

@@ -226,30 +226,6 @@ static void fill_sums(const struct trace_files *b, struct described_trace *t)
 	u->bytes = b->unknown_offsets ? TRACE_UNKNOWN : 0;
 }
 
-static void fill_file(const struct trace_files *b, uint32_t id, struct described_file *to)
-{
-	const struct file_account *f = trace_files_at(b, id);
-	uint64_t unique = extent_set_bytes(&b->pool, &f->read);
-
-	*to = (struct described_file){
-		.size_bytes = f->size_bytes ? f->size_bytes - 1 : TRACE_UNKNOWN,
-		.opens = f->opens,
-		.reads = f->reads,
-		.read_bytes = f->read_bytes,
-		.writes = f->writes,
-		.written_bytes = f->written_bytes,
-		.unique_bytes = trace_files_unique_bytes(b, f),
-		.unique_is_exact = extent_set_is_exact(&b->pool, &f->read),
-		.reread_percent = (double)NAN,
-		.sequential_percent = percent_of((double)f->sequential, (double)f->followed),
-	};
-	if (unique)
-		to->reread_percent = fmax(0, percent_of((double)f->read_bytes - (double)unique,
-							(double)f->read_bytes));
-	if (f->faulted)
-		to->pages = divide_up(extent_set_bytes(&b->pool, f->faulted), PAGE_BYTES);
-}
-
 /* Make a list in the store. */
 static void *new_list(struct describe *d, struct metric_list *l, size_t count, size_t element_bytes)
 {
@@ -259,14 +235,35 @@ static void *new_list(struct describe *d, struct metric_list *l, size_t count, s
 
 static void fill_files(struct describe *d)
 {
+	const struct trace_files *b = &d->files;
 	struct described_file *to =
 		new_list(d, &d->to->figures.trace.top_files, d->top_count, sizeof(*to));
 
 	for (size_t i = 0; i < d->top_count; i++) {
+		const struct file_account *f = trace_files_at(b, d->top[i]);
 		const char *path = describe_name(d, d->top[i]);
+		uint64_t unique = extent_set_bytes(&b->pool, &f->read);
 
-		fill_file(&d->files, d->top[i], &to[i]);
-		to[i].path = *path ? path : NULL;
+		to[i] = (struct described_file){
+			.path = *path ? path : NULL,
+			.size_bytes = f->size_bytes ? f->size_bytes - 1 : TRACE_UNKNOWN,
+			.opens = f->opens,
+			.reads = f->reads,
+			.read_bytes = f->read_bytes,
+			.writes = f->writes,
+			.written_bytes = f->written_bytes,
+			.unique_bytes = trace_files_unique_bytes(b, f),
+			.unique_is_exact = extent_set_is_exact(&b->pool, &f->read),
+			.reread_percent = (double)NAN,
+			.sequential_percent =
+				percent_of((double)f->sequential, (double)f->followed),
+		};
+		if (unique)
+			to[i].reread_percent =
+				fmax(0, percent_of((double)f->read_bytes - (double)unique,
+						   (double)f->read_bytes));
+		if (f->faulted)
+			to[i].pages = divide_up(extent_set_bytes(&b->pool, f->faulted), PAGE_BYTES);
 	}
 }
 
@@ -381,7 +378,7 @@ static void fill_task(struct describe *d, const struct task_account *a, struct d
 		.faults = a->faults,
 		.switches = a->on_cpu_ns ? a->switches : TRACE_UNKNOWN,
 		.seconds = seconds,
-		.read_bytes_per_sec = seconds > 0 ? (double)a->read_bytes / seconds : (double)NAN,
+		.read_bytes_per_sec = rate(a->read_bytes, seconds),
 		.io_percent = io_percent(a),
 		.fault_percent = percent_of((double)a->fault_ns, (double)a->span_ns),
 		.on_cpu_percent = cpu_percent(a),
@@ -577,23 +574,23 @@ static void fill_phases(struct describe *d)
 	const struct intervals *log = &d->to->log;
 	struct described_trace *t = &d->to->figures.trace;
 	double length = (double)log->length_ns / NS_PER_S;
-	struct phase *found = mem_array(DESCRIBE_TASKS, sizeof(*found));
-	size_t n = phases_find(log, found, DESCRIBE_TASKS), idle = 0;
+	struct phase *phases = mem_array(DESCRIBE_TASKS, sizeof(*phases));
+	size_t n = phases_find(log, phases, DESCRIBE_TASKS), idle = 0;
 
 	t->phases_count = n;
 	n = n < DESCRIBE_TASKS ? n : DESCRIBE_TASKS;
 	struct described_phase *to = new_list(d, &t->phases, n, sizeof(*to));
 	for (size_t i = 0; i < n; i++)
 		to[i] = (struct described_phase){
-			.kind = (int)found[i].kind,
-			.bytes = found[i].bytes,
-			.start_seconds = (double)found[i].first * length,
-			.seconds = (double)found[i].count * length,
+			.kind = (int)phases[i].kind,
+			.bytes = phases[i].bytes,
+			.start_seconds = (double)phases[i].first * length,
+			.seconds = (double)phases[i].count * length,
 		};
 	for (size_t i = 0; i < log->count; i++)
 		idle += !log->at[i].read_bytes && !log->at[i].written_bytes;
 	t->idle_percent = 100 * (double)idle / (double)log->count;
-	mem_free(found);
+	mem_free(phases);
 }
 
 /* ---- the kernel ---- */

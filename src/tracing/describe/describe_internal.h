@@ -55,16 +55,16 @@ struct describe {
 	struct trace_marks marks;
 	struct pairing block, async;
 	struct size_account sizes[SIZED];
-	uint64_t start_ns, end_ns; /* of all records */
+	uint64_t start_ns, end_ns; /* time of all records */
 	uint64_t seen[TRACE_OPS];  /* records, including calls that failed */
-	uint64_t moved_ns;         /* in reads and writes */
+	uint64_t moved_ns;         /* time in reads and writes */
 	uint64_t cache_ahead_bytes, block_ns, block_ahead_bytes;
 	uint64_t fault_first_ns, fault_last_ns;
 	uint32_t top[DESCRIBE_TOP]; /* files, those with most bytes first */
 	size_t top_count;
 	struct wanted_name *wanted; /* ascending ids */
 	size_t wanted_count;
-	size_t fact_room, mount_room, loss_room; /* of lists that grow with entries */
+	size_t fact_room, mount_room, loss_room; /* allocated elements of lists that grow */
 };
 
 /* Find the files with most bytes, after the first pass. */

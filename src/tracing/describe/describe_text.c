@@ -45,28 +45,22 @@ static const char *choice_name(const struct mlgen_choice *choices, int value)
 
 /* ---- the answer, and whether the trace is complete ---- */
 
-static void append_losses(struct buf *out, const struct description *d)
+static void append_incomplete(struct buf *out, const struct description *d)
 {
 	const struct described_lost *l = &d->figures.trace.lost;
 	const struct described_loss *parts = l->parts.items;
-
-	if (!l->events)
-		return;
-	append(out, d, "{lost.events} event{s} lost");
-	for (size_t i = 0; i < l->parts.count && i < 3; i++)
-		buf_addf(out, "%s%s%s%s", i ? ", " : " (",
-			 parts[i].operation ? parts[i].operation : "several",
-			 parts[i].why ? ": " : "", parts[i].why ? parts[i].why : "");
-	buf_addf(out, "%s; ", l->parts.count > 3 ? ", ...)" : ")");
-}
-
-static void append_incomplete(struct buf *out, const struct description *d)
-{
 	struct buf text = { 0 };
 
 	if (d->figures.trace.is_complete)
 		return;
-	append_losses(&text, d);
+	if (l->events) {
+		append(&text, d, "{lost.events} event{s} lost");
+		for (size_t i = 0; i < l->parts.count && i < 3; i++)
+			buf_addf(&text, "%s%s%s%s", i ? ", " : " (",
+				 parts[i].operation ? parts[i].operation : "several",
+				 parts[i].why ? ": " : "", parts[i].why ? parts[i].why : "");
+		buf_addf(&text, "%s; ", l->parts.count > 3 ? ", ...)" : ")");
+	}
 	append(&text, d,
 	       "[{truncated} file{s} of the trace without an end; ][{damaged_chunks} damaged "
 	       "chunk{s} "
@@ -330,21 +324,6 @@ static void append_tasks(struct buf *out, const struct description *d)
 
 /* ---- epochs and checkpoints ---- */
 
-static void append_epoch(struct buf *out, const struct described_epoch *e)
-{
-	append_count(out, 5, e->number);
-	append_seconds(out, 10, e->start_seconds);
-	append_seconds(out, 10, e->seconds);
-	append_count(out, 11, e->files);
-	append_count(out, 13, e->samples);
-	append_bytes(out, 11, e->read_bytes);
-	append_rate(out, 9, e->bytes_per_sec);
-	if (isnan(e->order_correlation))
-		buf_addf(out, "%11s\n", "-");
-	else
-		buf_addf(out, "%11.3f\n", e->order_correlation);
-}
-
 static void append_epochs(struct buf *out, const struct description *d)
 {
 	const struct metric_list *l = &d->figures.trace.epochs;
@@ -355,13 +334,21 @@ static void append_epochs(struct buf *out, const struct description *d)
 	buf_add(out, "epoch   from, s   seconds      files      samples       read    MiB/s  order "
 		     "rho\n");
 	for (size_t i = 0; i < l->count; i++) {
-		bool is_shown =
-			l->count <= EPOCHS_SHOWN || i < EPOCHS_SHOWN - 2 || i + 1 == l->count;
-
-		if (is_shown)
-			append_epoch(out, &e[i]);
-		else if (i == EPOCHS_SHOWN - 2)
-			buf_add(out, "  ...\n");
+		if (l->count > EPOCHS_SHOWN && i >= EPOCHS_SHOWN - 2 && i + 1 < l->count) {
+			buf_add(out, i == EPOCHS_SHOWN - 2 ? "  ...\n" : "");
+			continue;
+		}
+		append_count(out, 5, e[i].number);
+		append_seconds(out, 10, e[i].start_seconds);
+		append_seconds(out, 10, e[i].seconds);
+		append_count(out, 11, e[i].files);
+		append_count(out, 13, e[i].samples);
+		append_bytes(out, 11, e[i].read_bytes);
+		append_rate(out, 9, e[i].bytes_per_sec);
+		if (isnan(e[i].order_correlation))
+			buf_addf(out, "%11s\n", "-");
+		else
+			buf_addf(out, "%11.3f\n", e[i].order_correlation);
 	}
 	buf_addc(out, '\n');
 }
@@ -386,16 +373,6 @@ static void append_checkpoints(struct buf *out, const struct description *d)
 	if (l->count > CHECKPOINTS_SHOWN)
 		buf_addf(out, "  ... %zu more\n", l->count - CHECKPOINTS_SHOWN);
 	buf_addc(out, '\n');
-}
-
-static void append_tables(struct buf *out, const struct description *d,
-			  const struct f64_list *percentiles)
-{
-	append_ops(out, d, percentiles);
-	append_sizes(out, d);
-	append_tasks(out, d);
-	append_epochs(out, d);
-	append_checkpoints(out, d);
 }
 
 /* ---- evidence ---- */
@@ -562,7 +539,11 @@ void describe_text(FILE *to, const struct description *d, const struct f64_list 
 	if (d->figures.trace.records) {
 		append_who(&out, d);
 		buf_addc(&out, '\n');
-		append_tables(&out, d, percentiles);
+		append_ops(&out, d, percentiles);
+		append_sizes(&out, d);
+		append_tasks(&out, d);
+		append_epochs(&out, d);
+		append_checkpoints(&out, d);
 		append_access(&out, d);
 		append_phases(&out, d);
 		append_metadata(&out, d);

@@ -18,7 +18,7 @@
 /* A series begins with intervals of a second. If there are more than this many, they are joined
  * into longer ones. */
 #define SERIES_MOST 65536
-/* Times of one phase that are distinguished, to add up its duration. */
+/* Periods of one phase that are stored, to add up its duration. */
 #define TIMES_MOST 1024
 /* Reuse distances are exact up to 16 GiB of files: 2^18 blocks of PROFILE_BLOCK. */
 #define REUSE_MOST (1u << 18)
@@ -34,7 +34,7 @@ struct phase_file {
 
 struct phase_thread {
 	uint64_t end_ns, bytes;
-	uint64_t first_ns, last_ns; /* of all its calls */
+	uint64_t first_ns, last_ns; /* start of its first call, last end */
 };
 
 /* A worker begins (1) or ends (-1). */
@@ -59,10 +59,10 @@ struct profiler {
 	struct inflight flight;
 	bool whole;
 	uint64_t epoch; /* the last epoch that was marked */
-	/* The last phase, which is mostly also the next. */
-	size_t named;
-	uint32_t named_file;
-	uint16_t named_op; /* 0 = none yet */
+	/* The last phase that was looked up by name; it is mostly also the next. */
+	size_t cached_phase;
+	uint32_t cached_file;
+	uint16_t cached_op; /* 0 = none yet */
 	/* The phase of the last call, and its end. */
 	size_t last;
 	uint64_t last_until_ns, first_ns, end_ns;
@@ -377,8 +377,8 @@ static size_t find_phase(struct profile *p, const char *name)
 	return p->count++;
 }
 
-/* Note a time of a phase. Its end may become known only later. */
-static void note_time(struct profiler *f, size_t n, const struct trace_phase *now)
+/* Add a period of a phase. Its end may become known only later. */
+static void add_period(struct profiler *f, size_t n, const struct trace_phase *now)
 {
 	struct phase_times *t = &f->times[n];
 
@@ -390,7 +390,7 @@ static void note_time(struct profiler *f, size_t n, const struct trace_phase *no
 			return;
 		}
 	if (t->count == TIMES_MOST) {
-		/* The last time is extended. */
+		/* Extend the last period instead. */
 		t->at[TIMES_MOST - 1].end_ns = now->end_ns;
 		return;
 	}
@@ -403,13 +403,13 @@ static size_t phase_of(struct profiler *f, const struct trace_record *r)
 
 	if (f->whole || !now)
 		return find_phase(f->to, phase_name(f, now));
-	if (f->named_op != now->op || f->named_file != now->file) {
-		f->named = find_phase(f->to, phase_name(f, now));
-		f->named_op = now->op;
-		f->named_file = now->file;
+	if (f->cached_op != now->op || f->cached_file != now->file) {
+		f->cached_phase = find_phase(f->to, phase_name(f, now));
+		f->cached_op = now->op;
+		f->cached_file = now->file;
 	}
-	note_time(f, f->named, now);
-	return f->named;
+	add_period(f, f->cached_phase, now);
+	return f->cached_phase;
 }
 
 /* ---- operations in flight ---- */

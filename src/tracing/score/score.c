@@ -23,7 +23,7 @@ struct scoring {
 	struct scored *to;
 	struct json_store *store;
 	const char *const *files, *const *names;
-	struct profile *of; /* of each trace; the candidate is the last */
+	struct profile *of; /* profiles of the traces, the candidate last */
 	size_t count;
 };
 
@@ -31,9 +31,9 @@ static const struct profile_phase none; /* stands for a phase that a trace does 
 
 static const struct profile_phase *phase_or_none(const struct profile *p, const char *name)
 {
-	const struct profile_phase *found = profile_find(p, name);
+	const struct profile_phase *phase = profile_find(p, name);
 
-	return found ? found : &none;
+	return phase ? phase : &none;
 }
 
 /* ---- one figure ---- */
@@ -157,7 +157,7 @@ static bool is_compared(const struct profile *of, const struct profile_phase *p)
 }
 
 /* Does a trace before trace i have this phase, too? */
-static bool was_met(const struct scoring *s, size_t i, const char *name)
+static bool is_in_earlier_trace(const struct scoring *s, size_t i, const char *name)
 {
 	while (i-- > 0) {
 		const struct profile_phase *p = profile_find(&s->of[i], name);
@@ -178,7 +178,7 @@ static void score_phases(const struct scoring *s)
 		for (size_t k = 0; k < s->of[i].count; k++) {
 			const struct profile_phase *p = &s->of[i].phases[k];
 
-			if (is_compared(&s->of[i], p) && !was_met(s, i, p->name))
+			if (is_compared(&s->of[i], p) && !is_in_earlier_trace(s, i, p->name))
 				score_phase(s, p->name, &phases[n++]);
 		}
 	s->to->phases = (struct metric_list){ phases, n };
@@ -203,7 +203,7 @@ static const char *unlike_of(const struct scoring *s)
 	return NULL;
 }
 
-static void describe_traces(const struct scoring *s)
+static void fill_traces(const struct scoring *s)
 {
 	struct scored *to = s->to;
 	struct scored_trace *t = json_store_alloc(s->store, s->count * sizeof(*t));
@@ -251,7 +251,7 @@ static int read_one(struct scoring *s, size_t i, bool whole, struct mlgen_err *e
 			  name, p->other_calls, p->failed_calls);
 }
 
-static void forget_all(struct scoring *s)
+static void free_profiles(struct scoring *s)
 {
 	for (size_t i = 0; i < s->count; i++)
 		profile_fini(&s->of[i]);
@@ -300,14 +300,14 @@ int score_traces(struct score *to, const char *const *files, const char *const *
 	if (rc == 0 && !have_phase(&s)) {
 		/* The markers of the traces differ: compare each trace as one phase. */
 		s.to->whole = true;
-		forget_all(&s);
+		free_profiles(&s);
 		rc = read_all(&s, true, err);
 	}
 	if (rc == 0) {
-		describe_traces(&s);
+		fill_traces(&s);
 		score_phases(&s);
 	}
-	forget_all(&s);
+	free_profiles(&s);
 	mem_free(s.of);
 	return rc;
 }
@@ -422,21 +422,6 @@ static const char *verdict_word(int verdict)
 	return c->name;
 }
 
-static void append_part(struct buf *out, const struct scored_part *p, bool is_first)
-{
-	char metric[8] = "";
-
-	if (is_first)
-		snprintf(metric, sizeof(metric), "M%u", p->number);
-	buf_addf(out, "%-4s%-22s", metric, p->name);
-	append_number(out, p->distance, 9);
-	append_number(out, p->limit, 8);
-	append_number(out, p->threshold, 10);
-	append_number(out, p->preset, 8);
-	append_number(out, p->floor, 8);
-	buf_addf(out, "  %s\n", p->verdict == SCORE_FAIL ? "FAIL" : verdict_word(p->verdict));
-}
-
 /* Append the metrics without a known figure, and why. The document has the reasons of others. */
 static void append_unknown(struct buf *out, const struct scored_phase *p)
 {
@@ -462,10 +447,22 @@ static void append_phase(struct buf *out, const struct scored_phase *p)
 
 	buf_addf(out, "\n%-26s distance   limit threshold  preset   floor\n", p->name);
 	for (size_t i = 0; i < p->parts.count; i++) {
-		if (parts[i].verdict == SCORE_UNKNOWN)
+		const struct scored_part *part = &parts[i];
+		char metric[8] = "";
+
+		if (part->verdict == SCORE_UNKNOWN)
 			continue;
-		append_part(out, &parts[i], parts[i].number != last);
-		last = parts[i].number;
+		if (part->number != last)
+			snprintf(metric, sizeof(metric), "M%u", part->number);
+		last = part->number;
+		buf_addf(out, "%-4s%-22s", metric, part->name);
+		append_number(out, part->distance, 9);
+		append_number(out, part->limit, 8);
+		append_number(out, part->threshold, 10);
+		append_number(out, part->preset, 8);
+		append_number(out, part->floor, 8);
+		buf_addf(out, "  %s\n",
+			 part->verdict == SCORE_FAIL ? "FAIL" : verdict_word(part->verdict));
 	}
 	append_unknown(out, p);
 }

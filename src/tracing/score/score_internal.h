@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* score_internal.h - profiles of traces, the distances between them, and the rows that compare
- * them. */
+/* score_internal.h - profiles of traces, distances between them, and the figures compared. */
 #pragma once
 
 #include <stdbool.h>
@@ -70,7 +69,7 @@ struct spread_value {
 /* A zeroed one is empty. */
 struct spread {
 	struct map values;
-	VEC(struct spread_value) exact; /* in the order of `values` */
+	VEC(struct spread_value) exact; /* numbered by `values` */
 	double *classes;                /* NULL = exact */
 	uint64_t count;                 /* values that were added */
 };
@@ -122,8 +121,8 @@ uint64_t reuse_blocks(const struct reuse *r);
 /* ---- rounds ---- */
 
 /*
- * In which order, how completely and how often items are visited: the n-th visit of an item is in
- * round n. Markers of epochs say less, since loaders read ahead of them.
+ * The order, completeness and number of visits of items: the n-th visit of an item is in round n.
+ * Markers of epochs would be less exact, since loaders read ahead of them.
  */
 struct rounds_sums {
 	uint64_t rounds, visits, items;
@@ -147,7 +146,7 @@ struct rounds {
 
 void rounds_visit(struct rounds *b, uint64_t item);
 bool rounds_has(const struct rounds *b, uint64_t item);
-/* Correlations of nothing are NaN. */
+/* Compute the sums. A correlation without two items is NaN. */
 struct rounds_sums rounds_finish(struct rounds *b);
 void rounds_fini(struct rounds *b);
 
@@ -189,12 +188,12 @@ struct profile_phase {
 	struct spread think, steps; /* ns */
 	struct profile_inflight inflight;
 	uint64_t duration_ns;
-	double gini;    /* of the bytes of threads */
+	double gini;    /* inequality of the bytes of threads */
 	double workers; /* threads that worked at the same time */
 	double *series; /* bytes, by the start of their call */
 	size_t series_count;
 	uint64_t series_start_ns, series_step_ns;
-	uint64_t cache_bytes; /* that were added to the page cache */
+	uint64_t cache_bytes; /* added to the page cache */
 	bool has_cache;
 	struct spread block_sizes;
 };
@@ -203,8 +202,8 @@ struct profile {
 	struct profile_phase *phases;
 	size_t count;
 	uint64_t records;
-	uint64_t epochs;      /* that markers name */
-	uint64_t other_calls; /* on files that are not in scope */
+	uint64_t epochs;      /* number of marked epochs */
+	uint64_t other_calls; /* calls on files out of scope */
 	uint64_t failed_calls;
 	double blocks; /* different blocks of PROFILE_BLOCK that were read */
 	char *host;    /* NULL = unknown */
@@ -217,7 +216,7 @@ struct profile {
  * there is one phase, "all". 0, or -errno with err: as trace_reader_open, or it cannot be read.
  */
 int profile_trace(struct profile *to, const char *path, bool whole, struct mlgen_err *err);
-void profile_fini(struct profile *p); /* takes a zeroed one */
+void profile_fini(struct profile *p); /* a zeroed one is fine */
 
 /* NULL if there is no such phase, or no call in it. */
 const struct profile_phase *profile_find(const struct profile *p, const char *name);
@@ -230,7 +229,7 @@ struct profile_books {
 		struct keyed thread_list; /* struct phase_thread */
 	} * of[PROFILE_PHASES];
 	struct positions positions;
-	struct reuse *reuse; /* of all phases, as there is one page cache */
+	struct reuse *reuse; /* all phases share one, as they share the page cache */
 };
 
 void books_init(struct profile_books *b);
@@ -261,7 +260,7 @@ struct score_distance {
 
 /* A figure of a metric. The metric fails if one of its figures does. */
 struct score_part {
-	unsigned metric; /* from 1 */
+	unsigned metric; /* 1 to SCORE_METRICS */
 	const char *name;
 	double distilled, preset; /* thresholds; NaN = none */
 	struct score_distance (*distance)(const struct score_pair *p,
@@ -273,7 +272,7 @@ struct score_part {
 	const char *why;
 };
 
-/* In the order of the metrics; the last has no name. */
+/* Sorted by metric; the last row has no name. */
 extern const struct score_part score_parts[];
 
 /* Does the metric depend on the speed of host and storage? */

@@ -76,7 +76,7 @@ static struct score_distance spread_w1_log2(const struct score_pair *p,
 	return apart(d, part->why);
 }
 
-/* How far the quantiles at `share` + and - `off` are from the quantile at `share`. */
+/* The larger distance of the quantiles at `share` + and - `off` from the quantile at `share`. */
 static double quantile_width(const struct weighted *w, size_t count, double share, double off)
 {
 	double at = weighted_quantile(w, count, share);
@@ -85,9 +85,9 @@ static double quantile_width(const struct weighted *w, size_t count, double shar
 		    at - weighted_quantile(w, count, fmax(share - off, 0)));
 }
 
-/* By chance, the quantile of n values at a share is the true quantile at a share that is off by
- * sqrt(share (1 - share) / n), and two of them differ by sqrt(2) times that. Twice as much is
- * allowed, which chance exceeds in one of 20 cases. */
+/* Chance moves the share of a quantile of n values by sqrt(share (1 - share) / n), and two
+ * quantiles by sqrt(2) times that relative to each other. Twice as much is allowed, which chance
+ * exceeds in one of 20 cases. */
 static struct score_distance spread_quantile(const struct score_pair *p,
 					     const struct score_part *part)
 {
@@ -236,8 +236,8 @@ static struct score_distance miss_ratios(const struct score_pair *p, const struc
 	}
 	spread_pair_fini(&t);
 	d = apart(sum / CACHES, NULL);
-	/* By chance a share of n blocks is off by at most sqrt(1 / (4 n)), and two of them differ
-	 * by sqrt(1 / (2 n)). */
+	/* Chance moves a share of n blocks by at most sqrt(1 / (4 n)), and two shares by
+	 * sqrt(1 / (2 n)) relative to each other. */
 	d.at_least = sqrt(1 / (2 * fmin(p->real->blocks, p->candidate->blocks)));
 	return d;
 }
@@ -254,8 +254,8 @@ static struct score_distance think(const struct score_pair *p, const struct scor
 	return apart(mean > 0 ? d / mean : (double)NAN, part->why);
 }
 
-/* A time of about a millisecond is counted or not by chance, and so is a time at either end of the
- * phase. Of few times, two are more than the threshold. */
+/* Chance decides whether idle times of about a millisecond, and those at either end of the phase,
+ * are counted. If there are few times, two of them already exceed the threshold. */
 static struct score_distance idle_count(const struct score_pair *p, const struct score_part *part)
 {
 	struct score_distance d = counts_apart(p, part);
@@ -359,7 +359,7 @@ static struct score_distance block_size(const struct score_pair *p, const struct
 /* ---- the table ---- */
 
 #define NONE ((double)NAN)
-/* ln 1.25: of a ratio of .8 to 1.25. */
+/* ln 1.25: allows ratios from .8 to 1.25. */
 #define LN_5_4 .22314355131420976
 
 /* The thresholds are those of COMPARING TRACES in mlgen(1). */

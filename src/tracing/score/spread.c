@@ -41,7 +41,7 @@ static double *classes_of(const struct spread *s)
 	return classes;
 }
 
-static void forget_exact(struct spread *s)
+static void free_exact(struct spread *s)
 {
 	map_fini(&s->values);
 	vec_fini(&s->exact);
@@ -65,13 +65,13 @@ void spread_add(struct spread *s, uint64_t value, uint64_t weight)
 	s->exact.at[i].weight += weight;
 	if (s->exact.count > SPREAD_EXACT) {
 		s->classes = classes_of(s);
-		forget_exact(s);
+		free_exact(s);
 	}
 }
 
 void spread_fini(struct spread *s)
 {
-	forget_exact(s);
+	free_exact(s);
 	mem_free(s->classes);
 	*s = (struct spread){ 0 };
 }
@@ -141,8 +141,8 @@ static double weight_of(const struct weighted *a, size_t count)
 struct walk {
 	const struct weighted *a, *b;
 	size_t a_count, b_count, i, j;
-	double a_weight, b_weight; /* of all values */
-	double a_below, b_below;   /* of values up to `value` */
+	double a_weight, b_weight; /* total weight */
+	double a_below, b_below;   /* weight of values up to `value` */
 	double value;
 };
 
@@ -157,10 +157,10 @@ static struct walk walk_of(const struct weighted *a, size_t a_count, const struc
 			      .b_weight = weight_of(b, b_count) };
 }
 
-static int walk_on(struct walk *w)
+static bool walk_next(struct walk *w)
 {
 	if (w->i == w->a_count && w->j == w->b_count)
-		return 0;
+		return false;
 	w->value = w->i == w->a_count   ? w->b[w->j].value
 		   : w->j == w->b_count ? w->a[w->i].value
 					: fmin(w->a[w->i].value, w->b[w->j].value);
@@ -168,10 +168,10 @@ static int walk_on(struct walk *w)
 		w->a_below += w->a[w->i++].weight;
 	while (w->j < w->b_count && w->b[w->j].value <= w->value)
 		w->b_below += w->b[w->j++].weight;
-	return 1;
+	return true;
 }
 
-static double walk_apart(const struct walk *w)
+static double walk_distance(const struct walk *w)
 {
 	/* Rounding may leave a difference at the end. */
 	if (w->i == w->a_count && w->j == w->b_count)
@@ -187,8 +187,8 @@ double distance_ks(const struct weighted *a, size_t a_count, const struct weight
 
 	if (!(w.a_weight > 0) || !(w.b_weight > 0))
 		return (double)NAN;
-	while (walk_on(&w))
-		most = fmax(most, walk_apart(&w));
+	while (walk_next(&w))
+		most = fmax(most, walk_distance(&w));
 	return most;
 }
 
@@ -200,10 +200,10 @@ double distance_w1(const struct weighted *a, size_t a_count, const struct weight
 
 	if (!(w.a_weight > 0) || !(w.b_weight > 0))
 		return (double)NAN;
-	while (walk_on(&w)) {
+	while (walk_next(&w)) {
 		if (apart > 0)
 			sum += apart * (w.value - from);
-		apart = walk_apart(&w);
+		apart = walk_distance(&w);
 		from = w.value;
 	}
 	return sum;
@@ -308,17 +308,17 @@ double distance_variability(const double *x, size_t n)
  */
 struct reuse_block {
 	uint64_t key;
-	uint64_t moment; /* of the last access, + 1; 0 = free */
+	uint64_t moment; /* last access, + 1; 0 = free */
 };
 
 struct reuse {
-	struct reuse_block *blocks; /* by hash */
-	uint64_t *keys;             /* by moment */
+	struct reuse_block *blocks; /* a hash table */
+	uint64_t *keys;             /* indexed by moment */
 	bool *is_used;
 	uint32_t *sums;
 	uint32_t size, moments; /* room for blocks, for moments */
 	uint32_t most, count, next;
-	unsigned shift; /* one of 2^shift blocks is sampled */
+	unsigned shift; /* every 2^shift-th block is sampled */
 };
 
 /* The last step of splitmix64. */
@@ -388,12 +388,12 @@ static bool is_sampled(const struct reuse *r, uint64_t key)
 /* Renumber the moments of blocks that are still sampled. */
 static void renumber(struct reuse *r)
 {
-	uint32_t had = r->next;
+	uint32_t count = r->next;
 
 	memset(r->blocks, 0, r->size * sizeof(*r->blocks));
 	memset(r->sums, 0, ((size_t)r->moments + 1) * sizeof(*r->sums));
 	r->next = r->count = 0;
-	for (uint32_t i = 0; i < had; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		uint64_t key = r->keys[i];
 		bool stays = r->is_used[i] && is_sampled(r, key);
 
