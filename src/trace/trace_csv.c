@@ -256,29 +256,6 @@ static void append_phase(struct csv_writer *w, const struct trace_phase *p)
 	append_cell(w);
 }
 
-/* An unknown operation, of a later version, is written as a number. */
-static void append_op(struct csv_writer *w, unsigned op)
-{
-	const char *name = trace_op_name(op);
-
-	if (op != TRACE_NONE && name)
-		buf_add(&w->row, name);
-	else
-		trace_number_put(&w->row, op);
-	buf_addc(&w->row, ',');
-}
-
-/* A zero byte, which no path has, separates the two names of a rename. */
-static void append_file(struct csv_writer *w, const struct trace_record *r)
-{
-	append_name(w, r->file);
-	if (r->op == TRACE_RENAME && r->off && r->off < UINT32_MAX) {
-		buf_add(&w->cell, "\\x00");
-		append_name(w, (uint32_t)r->off);
-	}
-	append_cell(w);
-}
-
 /* Unknown flags, of a later version, are written as one number. */
 static void append_flags(struct buf *out, unsigned flags)
 {
@@ -305,6 +282,7 @@ static void append_flags(struct buf *out, unsigned flags)
 static void append_row(struct csv_writer *w, const struct trace_record *r)
 {
 	const struct trace_phase *phase = trace_phase_at(&w->phases, r);
+	const char *op = trace_op_name(r->op);
 	struct buf *row = &w->row;
 	bool is_open = trace_is_marker(r->op) && trace_phase_is_open(r);
 	bool is_rename = r->op == TRACE_RENAME;
@@ -315,8 +293,19 @@ static void append_row(struct csv_writer *w, const struct trace_record *r)
 	append_known(row, r->pid, 0);
 	append_known(row, r->tid, 0);
 	append_phase(w, phase);
-	append_op(w, r->op);
-	append_file(w, r);
+	/* An unknown operation, of a later version, is written as a number. */
+	if (r->op != TRACE_NONE && op)
+		buf_add(row, op);
+	else
+		trace_number_put(row, r->op);
+	buf_addc(row, ',');
+	append_name(w, r->file);
+	if (is_rename && r->off && r->off < UINT32_MAX) {
+		/* A zero byte, which no path has, separates the two names. */
+		buf_add(&w->cell, "\\x00");
+		append_name(w, (uint32_t)r->off);
+	}
+	append_cell(w);
 	append_known(row, is_rename ? TRACE_UNKNOWN : r->off, TRACE_UNKNOWN);
 	append_known(row, r->len_bytes, TRACE_UNKNOWN);
 	trace_number_put_signed(row, r->result);

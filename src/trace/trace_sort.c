@@ -119,27 +119,6 @@ static int sort_fail(const struct trace_sort *s, int error, struct mlgen_err *er
 			  s->folder, strerror(error));
 }
 
-static int read_block(const struct trace_sort *s, struct trace_record *records, size_t count,
-		      uint64_t at, struct mlgen_err *err)
-{
-	size_t bytes = count * sizeof(*records);
-	char *to = (char *)records;
-
-	at *= sizeof(*records);
-	while (bytes) {
-		ssize_t n = pread(s->fd, to, bytes, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return sort_fail(s, n ? errno : EIO, err);
-		to += n;
-		at += (uint64_t)n;
-		bytes -= (size_t)n;
-	}
-	return 0;
-}
-
 static int spill_run(struct trace_sort *s, struct mlgen_err *err)
 {
 	struct trace_record *block;
@@ -223,15 +202,28 @@ static void sink(struct trace_sort *s, size_t at)
 /* Read the next block of a run. 1, 0 at the end of the run, or -errno with err. */
 static int fill_block(struct trace_sort *s, struct sort_run *run, struct mlgen_err *err)
 {
-	size_t n = (size_t)u64_min(s->block, run->end - run->at);
-	int rc = read_block(s, run->block, n, run->at, err);
+	size_t count = (size_t)u64_min(s->block, run->end - run->at);
+	size_t bytes = count * sizeof(*run->block);
+	uint64_t at = run->at * sizeof(*run->block);
+	char *to = (char *)run->block;
 
-	if (rc == 0 && signals_taken() != s->signals)
-		rc = mlgen_fail(err, -EINTR, "interrupted");
-	run->at += n;
+	while (bytes) {
+		ssize_t n = pread(s->fd, to, bytes, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return sort_fail(s, n ? errno : EIO, err);
+		to += n;
+		at += (uint64_t)n;
+		bytes -= (size_t)n;
+	}
+	if (signals_taken() != s->signals)
+		return mlgen_fail(err, -EINTR, "interrupted");
+	run->at += count;
 	run->used = 0;
-	run->count = n;
-	return rc < 0 ? rc : n > 0;
+	run->count = count;
+	return count > 0;
 }
 
 static int begin_merge(struct trace_sort *s, struct mlgen_err *err)

@@ -95,30 +95,6 @@ static void add_call(struct task_account *a, const struct trace_record *r, unsig
 	}
 }
 
-static void add_event(struct task_account *a, const struct trace_record *r)
-{
-	if (r->op == TRACE_FAULT) {
-		a->faults++;
-		a->fault_ns += opkind_duration_ns(r);
-	} else if (r->op == TRACE_ON_CPU) {
-		a->switches++;
-		a->on_cpu_ns += opkind_duration_ns(r);
-	}
-}
-
-static void add_cpu(struct task_account *a, const struct trace_record *r)
-{
-	if (r->cpu_ns == TRACE_UNKNOWN)
-		return;
-	if (r->op == TRACE_EXIT) {
-		a->exit_cpu_ns += r->cpu_ns;
-		a->has_exit_cpu = true;
-		return;
-	}
-	a->cpu_ns += r->cpu_ns;
-	a->has_cpu = true;
-}
-
 static void add_time(struct trace_tasks *b, struct task_account *a, const struct trace_record *r)
 {
 	uint64_t end = opkind_end_ns(r);
@@ -142,11 +118,22 @@ void trace_tasks_add_record(struct trace_tasks *b, const struct trace_record *r,
 		return;
 	struct task_account *a = need_thread(b, r->pid, r->tid);
 	add_time(b, a, r);
-	add_cpu(a, r);
-	if (kind & OPKIND_CALL)
+	if (r->cpu_ns != TRACE_UNKNOWN && r->op == TRACE_EXIT) {
+		a->exit_cpu_ns += r->cpu_ns;
+		a->has_exit_cpu = true;
+	} else if (r->cpu_ns != TRACE_UNKNOWN) {
+		a->cpu_ns += r->cpu_ns;
+		a->has_cpu = true;
+	}
+	if (kind & OPKIND_CALL) {
 		add_call(a, r, kind);
-	else
-		add_event(a, r);
+	} else if (r->op == TRACE_FAULT) {
+		a->faults++;
+		a->fault_ns += opkind_duration_ns(r);
+	} else if (r->op == TRACE_ON_CPU) {
+		a->switches++;
+		a->on_cpu_ns += opkind_duration_ns(r);
+	}
 	a->execs += r->op == TRACE_EXEC;
 	if (r->op == TRACE_FORK && r->result > 0) {
 		a->children++;

@@ -46,18 +46,6 @@ static void add_call(struct interval *i, const struct trace_record *r, unsigned 
 	}
 }
 
-static void add_event(struct interval *i, const struct trace_record *r)
-{
-	i->faults += r->op == TRACE_FAULT;
-	i->switches += r->op == TRACE_ON_CPU;
-	if (r->op == TRACE_CACHE_ADD)
-		i->cache_bytes += opkind_bytes(r);
-	if (r->op == TRACE_BLOCK_ISSUE && r->flags & TRACE_WRITES)
-		i->block_written_bytes += opkind_bytes(r);
-	else if (r->op == TRACE_BLOCK_ISSUE)
-		i->block_read_bytes += opkind_bytes(r);
-}
-
 void intervals_add(struct intervals *s, const struct trace_record *r)
 {
 	unsigned kind = opkind_of(r->op);
@@ -66,10 +54,17 @@ void intervals_add(struct intervals *s, const struct trace_record *r)
 		return;
 	uint64_t n = (opkind_end_ns(r) - s->start_ns) / s->length_ns;
 	struct interval *i = &s->at[u64_min(n, s->count - 1)];
-	if (kind & OPKIND_CALL)
+	if (kind & OPKIND_CALL) {
 		add_call(i, r, kind);
-	else
-		add_event(i, r);
+		return;
+	}
+	i->faults += r->op == TRACE_FAULT;
+	i->switches += r->op == TRACE_ON_CPU;
+	if (r->op == TRACE_CACHE_ADD)
+		i->cache_bytes += opkind_bytes(r);
+	if (r->op == TRACE_BLOCK_ISSUE)
+		*(r->flags & TRACE_WRITES ? &i->block_written_bytes : &i->block_read_bytes) +=
+			opkind_bytes(r);
 }
 
 /* Bytes that were read ahead are counted in the interval in which they were read from storage. */
