@@ -100,7 +100,7 @@ static int parse_special(struct row_parser *r, char c)
 		return 0;
 	}
 	return fail_row(r, r->in->line,
-			"text behind the quote that ends a cell; a quote in it is written twice");
+			"text after the quote that ends a cell; a quote in it is written twice");
 }
 
 static int parse_bytes(struct row_parser *r)
