@@ -115,7 +115,7 @@ static int meet_others(struct program *p, struct mlgen_err *err)
 		showjob_print(to, &p->set);
 		fclose(to);
 	}
-	rc = hosts_same_job(p->hosts, jobs ? jobs : "", err);
+	rc = hosts_check_same_job(p->hosts, jobs ? jobs : "", err);
 	mem_free(jobs);
 	return rc;
 }
@@ -204,7 +204,7 @@ static int run_program(struct program *p, int argc, char **argv)
 		return p->is_mute ? EXIT_RAN : print_text(p, print_jobs);
 	if (set->parse_only)
 		return EXIT_RAN;
-	if (set->dry_run && !(q && q->before_dry_run))
+	if (set->dry_run && !(q && q->replaces_dry_run))
 		return program_plan(p);
 	return q ? answer_question(p, q) : program_run(p);
 }
@@ -247,7 +247,7 @@ static __attribute__((noinline)) int run_main(int argc, char **argv)
 	}
 	jobset_fini(&p->set);
 	int written = fflush(stdout) != 0 || ferror(stdout) ? EXIT_FAILED : EXIT_RAN;
-	signals_attend(SIGNALS_IGNORED);
+	signals_set_mode(SIGNALS_IGNORED);
 	mem_free(p);
 	return program_status(status, written);
 }

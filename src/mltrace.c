@@ -40,7 +40,7 @@ static __attribute__((noinline)) int run_main(int argc, char **argv)
 		fflush(stdout);
 		_exit(status);
 	}
-	signals_attend(SIGNALS_IGNORED);
+	signals_set_mode(SIGNALS_IGNORED);
 	return status;
 }
 

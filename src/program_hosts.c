@@ -46,7 +46,7 @@ static int share_memory(struct program *p, struct mlgen_err *err)
 	}
 	buf_addn(&total, (const char *)&sum, sizeof(sum));
 	if (rc == 0)
-		rc = hosts_share(h, &total, err);
+		rc = hosts_broadcast(h, &total, err);
 	if (rc == 0)
 		memcpy(&sum, buf_str(&total), sizeof(sum));
 	p->host.other_hosts = hosts_count(h) - 1;
@@ -101,6 +101,6 @@ int program_join(struct program *p, struct mlgen_err *err)
 int program_end_together(struct program *p, int status)
 {
 	if (hosts_rank(p->hosts))
-		return probe_follow(&p->ask);
+		return probe_serve(&p->ask);
 	return probe_dismiss(p->hosts, status);
 }

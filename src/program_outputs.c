@@ -211,23 +211,23 @@ static int check_contents(const struct place *places, const struct jobset *set,
 {
 	static const struct {
 		unsigned place;
-		enum ours_kind kind;
+		enum outfile_kind kind;
 	} checked[] = {
-		{ JSON, OURS_JSON },
-		{ HTML, OURS_HTML },
-		{ LOG, OURS_LOG },
+		{ JSON, OUTFILE_JSON },
+		{ HTML, OUTFILE_HTML },
+		{ LOG, OUTFILE_LOG },
 	};
 	bool force = set->settings.force;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(checked); i++)
 		if (places[checked[i].place].option)
-			rc = ours_check(&places[checked[i].place], checked[i].kind, force, err);
+			rc = outfile_check(&places[checked[i].place], checked[i].kind, force, err);
 	if (rc == 0 && places[TRACE].option)
 		rc = tracefile_check(&places[TRACE], force, err);
 	for (size_t i = PLACES; rc == 0 && i < place_count(set); i++)
 		if (places[i].option)
-			rc = ours_check(&places[i], OURS_IOLOG, force, err);
+			rc = outfile_check(&places[i], OUTFILE_IOLOG, force, err);
 	return rc;
 }
 

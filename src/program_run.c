@@ -109,7 +109,7 @@ static int report_run(struct program *p, struct run *run, struct run_result *res
 	verdict_fill(result);
 	if (!p->is_abandoned && !measure_ceiling(p, result))
 		status = EXIT_INTERRUPTED;
-	merge_tell_slowest(&p->merge);
+	merge_explain_slowest(&p->merge);
 	bool failed = status == EXIT_RAN && verdict_log_failed(result);
 	if (status == EXIT_RAN && is_missed(p, result))
 		status = EXIT_MISSED;
@@ -128,7 +128,7 @@ static int run_jobs(struct program *p, struct run *run)
 {
 	struct mlgen_err err = { 0 };
 	struct series_result series = { 0 };
-	struct watch_shows shows = {
+	struct watch_outputs shows = {
 		.log = p->log,
 		.each = p->each,
 		.series = settings_has_series(&p->set.settings) && !p->is_mute ? &series : NULL,
@@ -186,7 +186,7 @@ int program_run(struct program *p)
 	cfg.hosts = p->hosts;
 	/* The probes of the ceiling read the same files, so keep the jobs. */
 	if (p->set.settings.ceiling == CEILING_ON)
-		jobset_keep(&p->set);
+		jobset_reuse_scans(&p->set);
 	rc = program_check_format(p, &err);
 	if (rc == 0)
 		rc = run_number(p->hosts, p->set.jobs, p->set.count, &err);

@@ -60,12 +60,12 @@ bool program_trace_end(struct program *p, struct run *run)
 	return rc == 0;
 }
 
-static void report_left_out(const struct trace_iolog_left *left, const char *path)
+static void report_left_out(const struct trace_iolog_omitted *left, const char *path)
 {
 	struct buf before = { 0 };
 
 	buf_addf(&before, "write_iolog=%s: ", path);
-	trace_iolog_left_tell(left, buf_str(&before));
+	trace_iolog_omitted_log(left, buf_str(&before));
 	buf_fini(&before);
 }
 
@@ -74,7 +74,7 @@ static void report_left_out(const struct trace_iolog_left *left, const char *pat
 static int write_log(struct program *p, struct run *run, size_t i)
 {
 	const char *path = p->set.jobs[i]->write_iolog;
-	struct trace_iolog_left left = { 0 };
+	struct trace_iolog_omitted left = { 0 };
 	struct mlgen_err err = { 0 };
 	int rc = run_iolog(run, i, p->logged_fd, p->logs[i].to, &left, &err);
 
@@ -84,7 +84,7 @@ static int write_log(struct program *p, struct run *run, size_t i)
 		log_error("write_iolog=%s", err.text);
 	else
 		report_left_out(&left, path);
-	trace_iolog_left_fini(&left);
+	trace_iolog_omitted_fini(&left);
 	return err.code;
 }
 

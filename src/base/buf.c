@@ -88,7 +88,7 @@ const char *buf_str(const struct buf *b)
 	return b->s ? b->s : "";
 }
 
-char *buf_take(struct buf *b)
+char *buf_detach(struct buf *b)
 {
 	char *s = b->s ? b->s : mem_strdup("");
 

@@ -25,4 +25,4 @@ __attribute__((format(printf, 2, 3))) void buf_addf(struct buf *b, const char *f
 const char *buf_str(const struct buf *b);
 
 /* Return the string, which the caller frees (mem_free), and empty the buf. */
-char *buf_take(struct buf *b);
+char *buf_detach(struct buf *b);

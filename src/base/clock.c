@@ -270,7 +270,7 @@ void clock_leave(struct clock *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-void clock_set_late(struct clock *c, uint64_t late_ns)
+void clock_set_lateness(struct clock *c, uint64_t late_ns)
 {
 	pthread_mutex_lock(&c->lock);
 	c->late_ns = late_ns;

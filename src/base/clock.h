@@ -35,7 +35,7 @@ void clock_free(struct clock *c);
 
 /* Make sleeps of a virtual clock end late_ns late, as on a busy host, except for exact sleeps.
  * Call before threads start. */
-void clock_set_late(struct clock *c, uint64_t late_ns);
+void clock_set_lateness(struct clock *c, uint64_t late_ns);
 
 /*
  * Call clock_expect on the starting thread before it starts threads, so that virtual time cannot
@@ -108,7 +108,7 @@ static inline void stop_at(struct stop *s, uint64_t ns)
 }
 
 /* Is the stop set, or has the time limit been reached? */
-static inline bool stop_has_come(const struct stop *s, uint64_t now_ns)
+static inline bool stop_is_due(const struct stop *s, uint64_t now_ns)
 {
 	return stop_is_set(s) || now_ns >= stop_at_ns(s);
 }

@@ -23,7 +23,7 @@ void dist_identify(struct buf *out, const struct dist *d, enum dist_unit unit)
 
 	if (d->kind == DIST_FILE)
 		buf_addf(out, FILE_HASH "%016" PRIx64 ":%s", dist_file_hash(dist_file_of(d)),
-			 units_put_f64(number, d->a));
+			 units_format_f64(number, d->a));
 	else
 		dist_format(out, d, unit);
 }
@@ -31,11 +31,11 @@ void dist_identify(struct buf *out, const struct dist *d, enum dist_unit unit)
 void dist_content(struct buf *out, const struct dist *d)
 {
 	if (d->kind == DIST_FILE)
-		dist_file_put(out, dist_file_of(d));
+		dist_file_append(out, dist_file_of(d));
 }
 
-int dist_recall(struct dist *d, const char *text, const char *content, enum dist_unit unit,
-		struct mlgen_err *err)
+int dist_restore(struct dist *d, const char *text, const char *content, enum dist_unit unit,
+		 struct mlgen_err *err)
 {
 	const char *colon = strchr(text, ':');
 	struct dist_file *f;
@@ -48,10 +48,10 @@ int dist_recall(struct dist *d, const char *text, const char *content, enum dist
 	if (rc == 0 && !(mean > 0 && mean <= DIST_VALUE_MAX))
 		rc = mlgen_fail(err, -ERANGE, "'%s': is no mean", colon + 1);
 	if (rc == 0)
-		rc = dist_file_recall(&f, content ? content : "", err);
+		rc = dist_file_restore(&f, content ? content : "", err);
 	if (rc)
 		return rc;
-	dist_file_put_into(d, f);
+	dist_set_file(d, f);
 	d->a = mean;
 	return 0;
 }
@@ -129,7 +129,7 @@ uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream, uint64_
 
 double dist_draw_number(const struct dist *d, uint64_t seed, uint64_t stream, uint64_t index)
 {
-	struct dist steps = dist_times(d, DIST_NUMBER_STEPS);
+	struct dist steps = dist_scale(d, DIST_NUMBER_STEPS);
 
 	return (double)dist_draw(&steps, seed, stream, index) / DIST_NUMBER_STEPS;
 }
@@ -392,11 +392,11 @@ static int parse_file(struct dist *d, const char *text, const struct dist_syntax
 	mem_free(path);
 	if (rc)
 		return rc;
-	dist_file_put_into(d, f);
+	dist_set_file(d, f);
 	d->a *= factor;
 	if (d->a <= DIST_VALUE_MAX)
 		return 0;
-	dist_file_drop(f);
+	dist_file_unref(f);
 	return mlgen_fail(err, -ERANGE, "'%s': is too large", text);
 }
 
@@ -430,11 +430,11 @@ static void add_value(struct buf *out, double v, enum dist_unit unit)
 	char text[UNITS_TEXT_BYTES];
 
 	if (floor(v) < v || unit == DIST_NUMBERS)
-		units_put_f64(text, v);
+		units_format_f64(text, v);
 	else if (unit == DIST_BYTES)
-		units_put_size(text, (uint64_t)v);
+		units_format_size(text, (uint64_t)v);
 	else
-		units_put_time(text, (uint64_t)v);
+		units_format_time(text, (uint64_t)v);
 	buf_add(out, text);
 }
 
@@ -462,16 +462,16 @@ int dist_parse(struct dist *d, const char *text, enum dist_unit unit, const char
 	return rc;
 }
 
-void dist_hold(const struct dist *d)
+void dist_ref(const struct dist *d)
 {
 	if (d->kind == DIST_FILE)
-		dist_file_hold(dist_file_of(d));
+		dist_file_ref(dist_file_of(d));
 }
 
-void dist_drop(struct dist *d)
+void dist_unref(struct dist *d)
 {
 	if (d->kind == DIST_FILE)
-		dist_file_drop(dist_file_of(d));
+		dist_file_unref(dist_file_of(d));
 	*d = (struct dist){ .kind = DIST_CONST };
 }
 
@@ -488,12 +488,12 @@ void dist_format(struct buf *out, const struct dist *d, enum dist_unit unit)
 
 		buf_addf(out, DIST_FILE_WORD "%s", dist_file_path(dist_file_of(d)));
 		if (factor < 1 || factor > 1)
-			buf_addf(out, "*%s", units_put_f64(number, factor));
+			buf_addf(out, "*%s", units_format_f64(number, factor));
 		return;
 	}
 	buf_addf(out, "%s:", forms[d->kind].name);
 	if (d->kind == DIST_GAMMA)
-		buf_add(out, units_put_f64(number, d->a));
+		buf_add(out, units_format_f64(number, d->a));
 	else
 		add_value(out, d->a, unit);
 	if (forms[d->kind].parameters > 1) {
@@ -502,7 +502,7 @@ void dist_format(struct buf *out, const struct dist *d, enum dist_unit unit)
 	}
 }
 
-struct dist dist_times(const struct dist *d, double by)
+struct dist dist_scale(const struct dist *d, double by)
 {
 	struct dist out = *d;
 

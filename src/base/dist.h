@@ -48,7 +48,7 @@ enum dist_kind {
 /* Draws are integers; draws of plain numbers are in units of 1/DIST_NUMBER_STEPS. */
 #define DIST_NUMBER_STEPS 0x1p32
 
-/* A plain copy is valid as long as the original. A copy that outlives it needs dist_hold. */
+/* A plain copy is valid as long as the original. A copy that outlives it needs dist_ref. */
 struct dist {
 	enum dist_kind kind;
 	/* Parameters in the order written. CONST: a. FILE: a is the mean, and b holds the
@@ -72,25 +72,25 @@ int dist_parse(struct dist *d, const char *text, enum dist_unit unit, const char
 
 /* References to the table of a file; other kinds need none. The owner drops a parsed
  * distribution once, and each held copy once. Dropping zeroes the struct. */
-void dist_hold(const struct dist *d);
-void dist_drop(struct dist *d);
+void dist_ref(const struct dist *d);
+void dist_unref(struct dist *d);
 
 /* Append the form that dist_parse reads back to the same struct. */
 void dist_format(struct buf *out, const struct dist *d, enum dist_unit unit);
 
 /* Return a distribution with `by` times the values; a gamma distribution keeps its shape. Valid
  * as long as `d`. */
-struct dist dist_times(const struct dist *d, double by);
+struct dist dist_scale(const struct dist *d, double by);
 
 /*
  * Append an identity that needs no file: as dist_format, but "file-HASH:MEAN" for a file, from its
  * content and mean. dist_content appends the content (nothing for other kinds), from which
- * dist_recall restores the distribution.
+ * dist_restore restores the distribution.
  */
 void dist_identify(struct buf *out, const struct dist *d, enum dist_unit unit);
 void dist_content(struct buf *out, const struct dist *d);
-int dist_recall(struct dist *d, const char *text, const char *content, enum dist_unit unit,
-		struct mlgen_err *err);
+int dist_restore(struct dist *d, const char *text, const char *content, enum dist_unit unit,
+		 struct mlgen_err *err);
 
 /* Value number `index` of the stream. dlio: draws sides 2*index, 2*index+1. */
 uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream, uint64_t index);
@@ -145,14 +145,14 @@ struct dist_file;
 /* Read the file. 0 with one reference, or -errno with err: "PATH: ...", "PATH:LINE: ...". */
 int dist_file_read(struct dist_file **out, const char *path, enum dist_unit unit,
 		   const char *default_unit, unsigned kb_base, struct mlgen_err *err);
-void dist_file_hold(struct dist_file *f);
-void dist_file_drop(struct dist_file *f); /* NULL is fine */
+void dist_file_ref(struct dist_file *f);
+void dist_file_unref(struct dist_file *f); /* NULL is fine */
 
-/* The table of a distribution, and the factor of its values. dist_file_put_into makes a
+/* The table of a distribution, and the factor of its values. dist_set_file makes a
  * distribution with factor 1 that takes over the reference. */
 struct dist_file *dist_file_of(const struct dist *d);
 double dist_file_factor(const struct dist *d);
-void dist_file_put_into(struct dist *d, struct dist_file *f);
+void dist_set_file(struct dist *d, struct dist_file *f);
 
 const char *dist_file_path(const struct dist_file *f);
 double dist_file_mean(const struct dist_file *f); /* above 0 */
@@ -162,10 +162,10 @@ double dist_file_quantile(const struct dist_file *f, double p);
 /* Hash of the content: files with the same hash draw the same values. */
 uint64_t dist_file_hash(const struct dist_file *f);
 
-/* Append the content as one word, from which dist_file_recall restores the table without the
+/* Append the content as one word, from which dist_file_restore restores the table without the
  * file. -EINVAL with err: invalid word. */
-void dist_file_put(struct buf *out, const struct dist_file *f);
-int dist_file_recall(struct dist_file **out, const char *content, struct mlgen_err *err);
+void dist_file_append(struct buf *out, const struct dist_file *f);
+int dist_file_restore(struct dist_file **out, const char *content, struct mlgen_err *err);
 
 /*
  * Write `count` ascending values as such a file. A few distinct values are written exactly;

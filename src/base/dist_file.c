@@ -287,7 +287,7 @@ static void print_value(const struct quantile_writer *w, uint64_t v)
 	if (w->unit == DIST_BYTES)
 		fprintf(w->to, "%" PRIu64, v);
 	else
-		fputs(units_put_time(text, v), w->to);
+		fputs(units_format_time(text, v), w->to);
 }
 
 static void print_counted(const struct quantile_writer *w, uint64_t v, size_t count)
@@ -517,7 +517,7 @@ static struct dist_file *dist_file_new(const char *path)
 int dist_file_read(struct dist_file **out, const char *path, enum dist_unit unit,
 		   const char *default_unit, unsigned kb_base, struct mlgen_err *err)
 {
-	static const struct wordlines_sort values = {
+	static const struct wordlines_format values = {
 		.option = "",
 		.noun = "a file of values",
 		.most_bytes = BYTES_MAX,
@@ -540,18 +540,18 @@ int dist_file_read(struct dist_file **out, const char *path, enum dist_unit unit
 	if (rc == 0)
 		rc = compute_moments(r.f, err);
 	if (rc)
-		dist_file_drop(r.f);
+		dist_file_unref(r.f);
 	else
 		*out = r.f;
 	return rc;
 }
 
-void dist_file_hold(struct dist_file *f)
+void dist_file_ref(struct dist_file *f)
 {
 	f->references++;
 }
 
-void dist_file_drop(struct dist_file *f)
+void dist_file_unref(struct dist_file *f)
 {
 	if (!f || --f->references)
 		return;
@@ -574,7 +574,7 @@ double dist_file_factor(const struct dist *d)
 	return d->a / dist_file_mean(dist_file_of(d));
 }
 
-void dist_file_put_into(struct dist *d, struct dist_file *f)
+void dist_set_file(struct dist *d, struct dist_file *f)
 {
 	*d = (struct dist){ .kind = DIST_FILE, .a = f->mean };
 	memcpy(&d->b, &f, sizeof(f));
@@ -618,7 +618,7 @@ uint64_t dist_file_hash(const struct dist_file *f)
 	return hash;
 }
 
-void dist_file_put(struct buf *out, const struct dist_file *f)
+void dist_file_append(struct buf *out, const struct dist_file *f)
 {
 	char weight[UNITS_TEXT_BYTES];
 
@@ -629,7 +629,7 @@ void dist_file_put(struct buf *out, const struct dist_file *f)
 		if (p->high > p->low)
 			buf_addf(out, "-%.0f", p->high);
 		if (p->weight < 1 || p->weight > 1)
-			buf_addf(out, "x%s", units_put_f64(weight, p->weight));
+			buf_addf(out, "x%s", units_format_f64(weight, p->weight));
 	}
 }
 
@@ -656,7 +656,7 @@ static bool recall_piece(struct dist_file *f, const char *text, size_t len)
 	return true;
 }
 
-int dist_file_recall(struct dist_file **out, const char *content, struct mlgen_err *err)
+int dist_file_restore(struct dist_file **out, const char *content, struct mlgen_err *err)
 {
 	struct dist_file *f = dist_file_new("a manifest");
 	bool is_good = true;
@@ -675,6 +675,6 @@ int dist_file_recall(struct dist_file **out, const char *content, struct mlgen_e
 		*out = f;
 		return 0;
 	}
-	dist_file_drop(f);
+	dist_file_unref(f);
 	return mlgen_fail(err, -EINVAL, "values of a distribution are missing or damaged");
 }

@@ -114,7 +114,7 @@ int filekind_open(FILE **out, int dir_fd, const char *path, int flags, uint64_t 
 	return rc;
 }
 
-int firstlook(const char *path, struct stat *st)
+int path_inspect(const char *path, struct stat *st)
 {
 	int fd = open(path, O_PATH | O_CLOEXEC);
 	int rc = fd < 0 || fstat(fd, st) < 0 ? -errno : 0;
@@ -126,7 +126,7 @@ int firstlook(const char *path, struct stat *st)
 	return rc;
 }
 
-int firstlook_open(int looked_at, const char *path, const struct stat *st, int flags)
+int path_open_inspected(int looked_at, const char *path, const struct stat *st, int flags)
 {
 	char link[32];
 	struct stat opened;
@@ -162,7 +162,7 @@ static int open_at(int dir_fd, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-int below_hold(const char *path)
+int below_open_root(const char *path)
 {
 	return open_at(AT_FDCWD, path, HOLD);
 }
@@ -242,7 +242,7 @@ int below_create(int dir_fd, const char *name)
 	return open_at(dir_fd, name, flags);
 }
 
-int below_maker(int made_fd, uid_t *maker)
+int below_creator(int made_fd, uid_t *maker)
 {
 	struct stat st;
 
@@ -361,7 +361,7 @@ bool dirs_is_empty(int dir_fd)
 	return empty;
 }
 
-const char *dirs_in_the_way(char out[DIRS_WAY_BYTES], const char *path, int code)
+const char *dirs_explain_failure(char out[DIRS_WAY_BYTES], const char *path, int code)
 {
 	char at[PATH_MAX];
 	struct stat st;
@@ -483,7 +483,7 @@ static char *temporary_name(const char *target)
 	struct buf name = { 0 };
 
 	buf_addf(&name, "%.*s.%s.XXXXXX" SUFFIX, folder, target, target + folder);
-	return buf_take(&name);
+	return buf_detach(&name);
 }
 
 mode_t replace_new_mode(void)

@@ -61,14 +61,14 @@ int filekind_open(FILE **out, int dir_fd, const char *path, int flags, uint64_t 
  */
 
 /* Open `path` with O_PATH and stat it. A descriptor, or -errno. */
-int firstlook(const char *path, struct stat *st);
+int path_inspect(const char *path, struct stat *st);
 
 /*
  * Open the inspected file with the flags of open(2) except O_CREAT; O_CLOEXEC is always set. A
  * descriptor, or -errno; -ESTALE if /proc is not mounted and the path leads elsewhere by now.
  * `looked_at` stays open.
  */
-int firstlook_open(int looked_at, const char *path, const struct stat *st, int flags);
+int path_open_inspected(int looked_at, const char *path, const struct stat *st, int flags);
 
 /* ---- work below a directory without following links that others planted ---- */
 
@@ -83,7 +83,7 @@ int firstlook_open(int looked_at, const char *path, const struct stat *st, int f
  */
 
 /* Open the directory at `path`. A descriptor, or -errno. */
-int below_hold(const char *path);
+int below_open_root(const char *path);
 
 /*
  * Open the folder `relative` ("train/07"; "" is the directory itself) below dir_fd. A descriptor.
@@ -106,7 +106,7 @@ void below_unlock(int lock_fd);
 
 /* Find the owner that files created in a folder get, by the caller's credentials and the
  * filesystem's rules, from a file that was just created. 0 or -errno. */
-int below_maker(int made_fd, uid_t *maker);
+int below_creator(int made_fd, uid_t *maker);
 
 /*
  * May files in this folder be removed because a document in it lists them? Only if the folder
@@ -140,7 +140,7 @@ bool dirs_is_empty(int dir_fd);
  * the part of the path that is not a directory, "; d is a regular file: ..."; otherwise "". Returns
  * `out`.
  */
-const char *dirs_in_the_way(char out[DIRS_WAY_BYTES], const char *path, int code);
+const char *dirs_explain_failure(char out[DIRS_WAY_BYTES], const char *path, int code);
 
 /* ---- unnamed temporary files, which disappear with their descriptor ---- */
 
@@ -205,7 +205,7 @@ struct spill {
 };
 
 /* Grow to at least `bytes`. Exits when out of memory, as in mem.h. */
-void spill_need(struct spill *s, size_t bytes);
+void spill_reserve(struct spill *s, size_t bytes);
 void spill_free(struct spill *s);
 
 /* ---- JSON documents, written to a stream or replaced as a file ---- */

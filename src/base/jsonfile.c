@@ -85,7 +85,7 @@ static bool spill_grow(struct spill *s, size_t bytes)
 	return true;
 }
 
-void spill_need(struct spill *s, size_t bytes)
+void spill_reserve(struct spill *s, size_t bytes)
 {
 	size_t most = s->most ? s->most : MOST_BYTES;
 	size_t size = s->bytes ? s->bytes : FIRST_BYTES;
@@ -102,11 +102,11 @@ void spill_need(struct spill *s, size_t bytes)
 	if (s->bytes == 0 ? move(s, size, -1) : spill_grow(s, size))
 		return;
 	if (!s->fd)
-		mem_none(size);
+		mem_out_of_memory(size);
 	/* The file cannot grow: return to memory. */
 	s->no_file = true;
 	if (!move(s, size, -1))
-		mem_none(size);
+		mem_out_of_memory(size);
 	close(s->fd - 1);
 	s->fd = 0;
 }
@@ -132,7 +132,7 @@ static int print_real(const char *s, size_t n, FILE *to)
 	if (n >= sizeof(given))
 		return fwrite(s, 1, n, to) == n ? 0 : -1;
 	memcpy(given, s, n);
-	if (fputs(units_put_f64(text, strtod(given, NULL)), to) == EOF)
+	if (fputs(units_format_f64(text, strtod(given, NULL)), to) == EOF)
 		return -1;
 	return strpbrk(text, ".e") || fputs(".0", to) != EOF ? 0 : -1;
 }

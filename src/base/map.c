@@ -40,7 +40,7 @@ static void map_grow(struct map *m)
 	uint64_t size = m->size ? 2 * m->size : FIRST_SIZE;
 	struct spill to = { .most = m->slots.most };
 
-	spill_need(&to, size * sizeof(struct slot));
+	spill_reserve(&to, size * sizeof(struct slot));
 	for (uint64_t i = 0; i < m->size; i++) {
 		const struct slot *s = (const struct slot *)m->slots.at + i;
 
@@ -114,8 +114,8 @@ static bool has_at(const struct map_text *m, uint32_t number, const void *text, 
 
 static void add_text(struct map_text *m, uint32_t number, const void *text, size_t bytes)
 {
-	spill_need(&m->starts, ((size_t)number + 1) * sizeof(uint64_t));
-	spill_need(&m->text, m->end + bytes + 1);
+	spill_reserve(&m->starts, ((size_t)number + 1) * sizeof(uint64_t));
+	spill_reserve(&m->text, m->end + bytes + 1);
 	((uint64_t *)m->starts.at)[number] = m->end;
 	char *to = (char *)m->text.at + m->end;
 	memcpy(to, text, bytes);

@@ -16,7 +16,7 @@
 /* Size of a huge page on x86-64, and on ARM64 with pages of 4 KiB. */
 #define TABLE_ALIGN_BYTES ((size_t)2 << 20)
 
-void mem_none(size_t bytes)
+void mem_out_of_memory(size_t bytes)
 {
 	if (bytes == SIZE_MAX)
 		log_error("out of memory: more was asked for than can be addressed");
@@ -38,7 +38,7 @@ void *mem_zalloc(size_t bytes)
 	void *p = calloc(1, bytes ? bytes : 1);
 
 	if (!p)
-		mem_none(bytes);
+		mem_out_of_memory(bytes);
 	return p;
 }
 
@@ -47,7 +47,7 @@ void *mem_array(size_t n, size_t element_bytes)
 	size_t bytes;
 
 	if (__builtin_mul_overflow(n, element_bytes, &bytes))
-		mem_none(SIZE_MAX);
+		mem_out_of_memory(SIZE_MAX);
 	return mem_zalloc(bytes);
 }
 
@@ -57,7 +57,7 @@ void *mem_realloc(void *p, size_t bytes)
 	void *q = realloc(p, bytes ? bytes : 1);
 
 	if (!q)
-		mem_none(bytes);
+		mem_out_of_memory(bytes);
 	return q;
 }
 
@@ -68,7 +68,7 @@ void *mem_grow(void *p, size_t *room, size_t need, size_t element_bytes)
 	if (need <= *room)
 		return p;
 	if (__builtin_mul_overflow(n, element_bytes, &bytes))
-		mem_none(SIZE_MAX);
+		mem_out_of_memory(SIZE_MAX);
 	*room = n;
 	return mem_realloc(p, bytes);
 }
@@ -101,7 +101,7 @@ void mem_replace(char **p, const char *s)
 	*p = copy;
 }
 
-void mem_renew(void *at, size_t bytes, enum mem_pages pages)
+void mem_reset_pages(void *at, size_t bytes, enum mem_pages pages)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t skip = (page - (uintptr_t)at % page) % page, whole;
@@ -115,9 +115,9 @@ void mem_renew(void *at, size_t bytes, enum mem_pages pages)
 			      pages == MEM_PAGES_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
-void mem_give_back(void *at, size_t bytes)
+void mem_release_pages(void *at, size_t bytes)
 {
-	mem_renew(at, bytes, MEM_PAGES_AS_BEFORE);
+	mem_reset_pages(at, bytes, MEM_PAGES_AS_BEFORE);
 }
 
 size_t mem_huge_page_bytes(void)

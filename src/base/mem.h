@@ -37,7 +37,7 @@ char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
 
 /* Report that `bytes` could not be allocated, and exit. */
-__attribute__((noreturn)) void mem_none(size_t bytes);
+__attribute__((noreturn)) void mem_out_of_memory(size_t bytes);
 
 /* NULL is fine. */
 void mem_free(void *p);
@@ -66,12 +66,12 @@ void mem_buffer_free(void *p, size_t bytes, enum mem_kind kind);
 
 /* Return the pages that lie completely in this memory to the kernel. They read as zero and are
  * allocated again on write. Not for huge pages. */
-void mem_give_back(void *at, size_t bytes);
+void mem_release_pages(void *at, size_t bytes);
 
-/* Like mem_give_back, and choose the page size for the next touch: huge if available
+/* Like mem_release_pages, and choose the page size for the next touch: huge if available
  * (MADV_HUGEPAGE), small, or unchanged. */
 enum mem_pages { MEM_PAGES_AS_BEFORE, MEM_PAGES_SMALL, MEM_PAGES_HUGE };
-void mem_renew(void *at, size_t bytes, enum mem_pages pages);
+void mem_reset_pages(void *at, size_t bytes, enum mem_pages pages);
 
 /* Size of the host's default huge page (Hugepagesize of /proc/meminfo); 0 = none. */
 size_t mem_huge_page_bytes(void);

@@ -260,7 +260,7 @@ static bool is_whole_line(const char *line, FILE *f)
 	return n && (line[n - 1] == '\n' || (n < LINE_BYTES - 1 && feof(f)));
 }
 
-static int read_lines(struct wordlines *w, const struct wordlines_sort *sort, void *arg, FILE *f)
+static int read_lines(struct wordlines *w, const struct wordlines_format *sort, void *arg, FILE *f)
 {
 	char line[LINE_BYTES];
 	int rc = 0;
@@ -282,7 +282,7 @@ static int read_lines(struct wordlines *w, const struct wordlines_sort *sort, vo
 	return rc;
 }
 
-int wordlines_read(struct wordlines *w, const struct wordlines_sort *sort, void *arg)
+int wordlines_read(struct wordlines *w, const struct wordlines_format *sort, void *arg)
 {
 	const char *wrong;
 	FILE *f;

@@ -79,7 +79,7 @@ struct wordlines {
 };
 
 /* A kind of such files. */
-struct wordlines_sort {
+struct wordlines_format {
 	const char *option; /* "tensor_sizes: " before the path, or "" */
 	const char *noun;   /* "a list of tensors" */
 	uint64_t most_bytes;
@@ -90,7 +90,7 @@ struct wordlines_sort {
 
 /* Read the file w->path. 0, the result of `take`, or -errno with w->err: missing, not a regular
  * file, too large, or not text. */
-int wordlines_read(struct wordlines *w, const struct wordlines_sort *sort, void *arg);
+int wordlines_read(struct wordlines *w, const struct wordlines_format *sort, void *arg);
 
 /* Return the next word at *at, zero-terminated, and advance *at. NULL = none. */
 char *wordlines_word(char **at);

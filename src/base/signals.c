@@ -113,14 +113,14 @@ int signals_next(const struct timespec *most, siginfo_t *info)
 	return sig;
 }
 
-void signals_hand_down(void)
+void signals_restore_inherited(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(changed); i++)
 		sigaction(changed[i], &state.inherited[i], NULL);
 	sigprocmask(SIG_SETMASK, &state.inherited_mask, NULL);
 }
 
-static bool has_attention(enum signals_attention how)
+static bool has_attention(enum signals_mode how)
 {
 	return atomic_load(&state.mode) == (int)how;
 }
@@ -131,7 +131,7 @@ static void *guard(void *arg)
 	bool is_late = false;
 
 	(void)arg;
-	while (has_attention(SIGNALS_UNSEEN) || has_attention(SIGNALS_LOOKED)) {
+	while (has_attention(SIGNALS_UNSEEN) || has_attention(SIGNALS_POLLED)) {
 		int sig = signals_wait(is_late ? &second : NULL);
 		bool is_over = is_late && sig < 0 && errno == EAGAIN;
 
@@ -173,9 +173,9 @@ void signals_begin(void (*leave)(void *arg), void *arg)
 	start_guard();
 }
 
-void signals_attend(enum signals_attention how)
+void signals_set_mode(enum signals_mode how)
 {
-	bool needs_guard = how == SIGNALS_UNSEEN || how == SIGNALS_LOOKED;
+	bool needs_guard = how == SIGNALS_UNSEEN || how == SIGNALS_POLLED;
 
 	atomic_store(&state.mode, how);
 	if (needs_guard && !state.has_guard && state.leave)
@@ -197,7 +197,7 @@ static bool is_pending(void)
 		sigismember(&pending, SIGHUP) == 1);
 }
 
-unsigned signals_taken(void)
+unsigned signals_received(void)
 {
 	return state.leave ? atomic_load(&state.received) : is_pending();
 }

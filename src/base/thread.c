@@ -123,7 +123,7 @@ bool process_is_same(const struct process *a, const struct process *b)
 	       a->pid_namespace == b->pid_namespace && is_same_host(a, b) && is_same_boot(a, b);
 }
 
-enum process_state process_look(const struct process *p, const struct process *self)
+enum process_state process_check(const struct process *p, const struct process *self)
 {
 	uint64_t start_ticks;
 	bool is_over;

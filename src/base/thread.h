@@ -41,9 +41,9 @@ const char *thread_too_small_stack(void);
  *
  * Signals are per process, so this is the one state that is not passed as a parameter.
  */
-enum signals_attention {
+enum signals_mode {
 	SIGNALS_UNSEEN,  /* the initial mode: the program ends at once */
-	SIGNALS_LOOKED,  /* the caller polls signals_taken() */
+	SIGNALS_POLLED,  /* the caller polls signals_received() */
 	SIGNALS_WATCHED, /* the caller receives them with signals_wait() */
 	SIGNALS_IGNORED, /* the program is ending */
 };
@@ -57,7 +57,7 @@ enum signals_attention {
 void signals_begin(void (*leave)(void *arg), void *arg);
 
 /* Set the mode. Main thread only. */
-void signals_attend(enum signals_attention how);
+void signals_set_mode(enum signals_mode how);
 
 /* SIGNALS_WATCHED only: wait for one of the signals, SIGUSR1 or SIGUSR2; otherwise like
  * sigtimedwait. */
@@ -77,11 +77,11 @@ void signals_release(void);
 
 /* Restore mask and dispositions that this program was started with. Call in a child before
  * execve. */
-void signals_hand_down(void);
+void signals_restore_inherited(void);
 
 /* Number of signals received. Without signals_begin, as in a library: is one pending? Any
  * thread. */
-unsigned signals_taken(void);
+unsigned signals_received(void);
 
 /* ---- identify a process, and check whether it still runs ---- */
 
@@ -107,7 +107,7 @@ bool process_is_same(const struct process *a, const struct process *b);
  * start time. Processes of other hosts and containers are unknown. `self` is the calling process.
  */
 enum process_state { PROCESS_UNKNOWN, PROCESS_RUNS, PROCESS_GONE };
-enum process_state process_look(const struct process *p, const struct process *self);
+enum process_state process_check(const struct process *p, const struct process *self);
 
 /* ---- load a shared library on first use, so that runs without it start faster ---- */
 

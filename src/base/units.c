@@ -25,7 +25,7 @@ struct decimal {
 struct unit {
 	const char *name;
 	uint64_t factor;
-	bool is_written; /* used by units_put_time */
+	bool is_written; /* used by units_format_time */
 };
 
 static const struct unit time_units[] = {
@@ -313,7 +313,7 @@ int units_bool(const char *text, int *out, struct mlgen_err *err)
 	return mlgen_fail(err, -EINVAL, "'%s': must be one of 0 1 false true no yes off on", text);
 }
 
-char *units_put_size(char *out, uint64_t bytes)
+char *units_format_size(char *out, uint64_t bytes)
 {
 	char letter[2] = "";
 
@@ -325,7 +325,7 @@ char *units_put_size(char *out, uint64_t bytes)
 	return out;
 }
 
-char *units_put_time(char *out, uint64_t ns)
+char *units_format_time(char *out, uint64_t ns)
 {
 	/* Use the largest unit in which one digit after the point is enough. */
 	for (size_t i = 0; ns > 0 && i < ARRAY_LEN(time_units); i++) {
@@ -348,7 +348,7 @@ char *units_put_time(char *out, uint64_t ns)
 	return out;
 }
 
-char *units_put_f64(char *out, double v)
+char *units_format_f64(char *out, double v)
 {
 	int digits = shortest_precision(v);
 	double size = fabs(v);

@@ -44,9 +44,9 @@ int units_bool(const char *text, int *out, struct mlgen_err *err);
  * time with at most one digit after the point. `out` holds UNITS_TEXT_BYTES.
  */
 #define UNITS_TEXT_BYTES 32
-char *units_put_size(char *out, uint64_t bytes);
-char *units_put_time(char *out, uint64_t ns);
-char *units_put_f64(char *out, double v); /* shortest text that parses to v */
+char *units_format_size(char *out, uint64_t bytes);
+char *units_format_time(char *out, uint64_t ns);
+char *units_format_f64(char *out, double v); /* shortest text that parses to v */
 
 /* Formatting for people: at most four significant digits (and no digit before the point lost),
  * plain ASCII; NaN of sig4 and ms is "-". `out` holds UNITS_TEXT_BYTES and is returned. */

@@ -34,21 +34,21 @@ static void limit_size(struct buf *out, double limit)
 {
 	char text[UNITS_TEXT_BYTES];
 
-	buf_add(out, units_put_size(text, (uint64_t)limit));
+	buf_add(out, units_format_size(text, (uint64_t)limit));
 }
 
 static void limit_time(struct buf *out, double limit)
 {
 	char text[UNITS_TEXT_BYTES];
 
-	buf_add(out, units_put_time(text, (uint64_t)limit));
+	buf_add(out, units_format_time(text, (uint64_t)limit));
 }
 
 static void limit_real(struct buf *out, double limit)
 {
 	char text[UNITS_TEXT_BYTES];
 
-	buf_add(out, units_put_f64(text, limit));
+	buf_add(out, units_format_f64(text, limit));
 }
 
 static void limit_percent(struct buf *out, double limit)
@@ -140,7 +140,7 @@ FORMAT(size)
 	char n[UNITS_TEXT_BYTES];
 
 	(void)f;
-	buf_add(out, units_put_size(n, *(const uint64_t *)value));
+	buf_add(out, units_format_size(n, *(const uint64_t *)value));
 }
 
 FORMAT(time)
@@ -148,7 +148,7 @@ FORMAT(time)
 	char n[UNITS_TEXT_BYTES];
 
 	(void)f;
-	buf_add(out, units_put_time(n, *(const uint64_t *)value));
+	buf_add(out, units_format_time(n, *(const uint64_t *)value));
 }
 
 PARSE(f64)
@@ -339,7 +339,7 @@ static void variant_format(struct buf *out, const struct variant *v, const struc
 	if (has_form(c, "DIST"))
 		dist_format(out, &v->dist, DIST_NUMBERS);
 	else if (has_form(c, "SIZE"))
-		buf_add(out, units_put_size(text, v->number));
+		buf_add(out, units_format_size(text, v->number));
 	else
 		buf_addf(out, "%" PRIu64, v->number);
 	if (v->second)
@@ -417,22 +417,22 @@ FORMAT(number_dist)
 
 static void hold_dist(const void *value)
 {
-	dist_hold(value);
+	dist_ref(value);
 }
 
 static void drop_dist(void *value)
 {
-	dist_drop(value);
+	dist_unref(value);
 }
 
 static void hold_variant(const void *value)
 {
-	dist_hold(&((const struct variant *)value)->dist);
+	dist_ref(&((const struct variant *)value)->dist);
 }
 
 static void drop_variant(void *value)
 {
-	dist_drop(&((struct variant *)value)->dist);
+	dist_unref(&((struct variant *)value)->dist);
 }
 
 /* ---- several numbers ---- */
@@ -471,7 +471,7 @@ CHECK(list)
 	(void)text;
 	for (unsigned i = 0; i < list->count; i++) {
 		char n[UNITS_TEXT_BYTES];
-		int rc = check_range(f, list->values[i], units_put_f64(n, list->values[i]), err);
+		int rc = check_range(f, list->values[i], units_format_f64(n, list->values[i]), err);
 
 		if (rc)
 			return rc;
@@ -511,7 +511,7 @@ static void format_half(struct buf *out, uint64_t half, bool is_size)
 	char text[UNITS_TEXT_BYTES];
 
 	if (is_size)
-		buf_add(out, units_put_size(text, half));
+		buf_add(out, units_format_size(text, half));
 	else
 		buf_addf(out, "%" PRIu64, half);
 }
@@ -627,9 +627,9 @@ FORMAT(share)
 
 	(void)f;
 	if (share->percent > 0)
-		buf_addf(out, "%s%%", units_put_f64(text, share->percent));
+		buf_addf(out, "%s%%", units_format_f64(text, share->percent));
 	else
-		buf_add(out, units_put_size(text, share->bytes));
+		buf_add(out, units_format_size(text, share->bytes));
 }
 
 /* Parse a count, or 0 to 100 percent. */
@@ -658,7 +658,7 @@ FORMAT(u64_share)
 
 	(void)f;
 	if (share->percent > 0)
-		buf_addf(out, "%s%%", units_put_f64(text, share->percent));
+		buf_addf(out, "%s%%", units_format_f64(text, share->percent));
 	else
 		buf_addf(out, "%" PRIu64, share->count);
 }
@@ -725,11 +725,11 @@ FORMAT(cache_size)
 
 	(void)f;
 	if (size->percent > 0)
-		buf_addf(out, "%s%%", units_put_f64(text, size->percent));
+		buf_addf(out, "%s%%", units_format_f64(text, size->percent));
 	else if (size->samples)
 		buf_addf(out, "%" PRIu64 " samples", size->samples);
 	else if (size->bytes)
-		buf_add(out, units_put_size(text, size->bytes));
+		buf_add(out, units_format_size(text, size->bytes));
 }
 
 /* ---- the table ---- */

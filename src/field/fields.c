@@ -63,10 +63,10 @@ UNKNOWN(list)
 
 UNKNOWN(object)
 {
-	fields_unknown(f->sub, member);
+	fields_set_unknown(f->sub, member);
 }
 
-void field_unknown(const struct mlgen_field *f, void *member)
+void field_set_unknown(const struct mlgen_field *f, void *member)
 {
 	static void (*const types[])(const struct mlgen_field *, void *) = {
 		[MLGEN_BOOL] = unknown_bool,   [MLGEN_U64] = unknown_u64,
@@ -82,10 +82,10 @@ void field_unknown(const struct mlgen_field *f, void *member)
 		types[f->type](f, member);
 }
 
-void fields_unknown(const struct mlgen_field *table, void *base)
+void fields_set_unknown(const struct mlgen_field *table, void *base)
 {
 	for (const struct mlgen_field *f = table; f->name; f++)
-		field_unknown(f, (char *)base + f->off);
+		field_set_unknown(f, (char *)base + f->off);
 }
 
 const struct mlgen_field *field_row(const struct mlgen_field *table, const char *name, size_t len)
@@ -326,8 +326,8 @@ int field_parse(const struct mlgen_field *f, void *base, const char *text, unsig
 	return rc;
 }
 
-void *field_read(const struct mlgen_field *f, const char *text, unsigned kb_base,
-		 struct mlgen_err *err)
+void *field_parse_value(const struct mlgen_field *f, const char *text, unsigned kb_base,
+			struct mlgen_err *err)
 {
 	const struct field_type *type = field_type_of(f);
 	struct mlgen_field alone = *f;
@@ -343,7 +343,7 @@ void *field_read(const struct mlgen_field *f, const char *text, unsigned kb_base
 	return NULL;
 }
 
-void field_put(const struct mlgen_field *f, void *base, const void *value)
+void field_set_value(const struct mlgen_field *f, void *base, const void *value)
 {
 	const struct field_type *type = field_type_of(f);
 
@@ -357,7 +357,7 @@ void field_put(const struct mlgen_field *f, void *base, const void *value)
 	memcpy(member(f, base), value, type->bytes);
 }
 
-void field_forget(const struct mlgen_field *f, void *value)
+void field_free_value(const struct mlgen_field *f, void *value)
 {
 	const struct field_type *type;
 

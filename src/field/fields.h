@@ -95,14 +95,14 @@ int field_parse(const struct mlgen_field *f, void *base, const char *text, unsig
 		struct mlgen_err *err);
 
 /*
- * Parse a value on its own, to be copied into any number of structs with field_put; field_forget
- * frees it. If only half of a pair is given, the other half has the default. NULL with err where
- * field_parse would fail.
+ * Parse a value on its own, to be copied into any number of structs with field_set_value;
+ * field_free_value frees it. If only half of a pair is given, the other half has the default. NULL
+ * with err where field_parse would fail.
  */
-void *field_read(const struct mlgen_field *f, const char *text, unsigned kb_base,
-		 struct mlgen_err *err);
-void field_put(const struct mlgen_field *f, void *base, const void *value);
-void field_forget(const struct mlgen_field *f, void *value);
+void *field_parse_value(const struct mlgen_field *f, const char *text, unsigned kb_base,
+			struct mlgen_err *err);
+void field_set_value(const struct mlgen_field *f, void *base, const void *value);
+void field_free_value(const struct mlgen_field *f, void *value);
 
 /* Append the value as text that field_parse reads back to the same value. An unset value appends
  * nothing. */
@@ -165,10 +165,10 @@ size_t variant_word_length(const struct mlgen_choice *c);
  * histogram, no elements; recursively for the rows of an object. Memory that the member points to
  * is not freed. Types that only options have are unchanged.
  */
-void field_unknown(const struct mlgen_field *f, void *member);
+void field_set_unknown(const struct mlgen_field *f, void *member);
 
 /* Set all members of a struct to unknown. */
-void fields_unknown(const struct mlgen_field *table, void *base);
+void fields_set_unknown(const struct mlgen_field *table, void *base);
 
 /* ---- paths through the rows of tables: "epochs.2.au_percent" ---- */
 
@@ -217,8 +217,8 @@ enum merge_weight {
 	WEIGHT_WALL, /* seconds */
 	WEIGHT_TIME, /* seconds of all workers together */
 	WEIGHT_ACCELERATORS,
-	WEIGHT_BYTES, /* bytes that may come from storage */
-	WEIGHT_LOOKS, /* observations of a loader's NUMA node */
+	WEIGHT_BYTES,        /* bytes that may come from storage */
+	WEIGHT_OBSERVATIONS, /* observations of a loader's NUMA node */
 	WEIGHT_IOS,
 	MERGE_WEIGHTS
 };

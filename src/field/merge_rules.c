@@ -146,7 +146,7 @@ static void apart_row(struct merging *m, const struct mlgen_field *f, const stru
 static void forget_row(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	(void)m;
-	field_unknown(f, at->to + f->off);
+	field_set_unknown(f, at->to + f->off);
 }
 
 static void no_row(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
@@ -260,7 +260,7 @@ const struct merge_rule merge_forget = { .whole = forget_row };
 const struct merge_rule merge_mean_time = { .whole = mean_row, .weight = WEIGHT_TIME };
 const struct merge_rule merge_mean_accelerators = { .whole = mean_row, .weight = WEIGHT_ACCELERATORS };
 const struct merge_rule merge_mean_bytes = { .whole = mean_row, .weight = WEIGHT_BYTES };
-const struct merge_rule merge_mean_looks = { .whole = mean_row, .weight = WEIGHT_LOOKS };
+const struct merge_rule merge_mean_looks = { .whole = mean_row, .weight = WEIGHT_OBSERVATIONS };
 const struct merge_rule merge_mean_ios = { .whole = mean_row, .weight = WEIGHT_IOS };
 const struct merge_rule merge_hist = { .whole = hist_row };
 const struct merge_rule merge_members = { .whole = object_row };

@@ -171,7 +171,7 @@ void channels_fini(struct hosts *h)
 	vec_fini(&h->channels);
 }
 
-uint32_t hosts_reserve(struct hosts *h, uint32_t count)
+uint32_t hosts_reserve_channels(struct hosts *h, uint32_t count)
 {
 	if (!h)
 		return 0;
@@ -182,8 +182,8 @@ uint32_t hosts_reserve(struct hosts *h, uint32_t count)
 	return first;
 }
 
-struct hosts_channel *hosts_open(struct hosts *h, uint32_t number,
-				 const struct hosts_waiter *waiter, void *arg)
+struct hosts_channel *hosts_channel_open(struct hosts *h, uint32_t number,
+					 const struct hosts_waiter *waiter, void *arg)
 {
 	struct hosts_channel *c = channel_of(h, number);
 
@@ -205,12 +205,12 @@ struct hosts_channel *hosts_open(struct hosts *h, uint32_t number,
 	return c;
 }
 
-void hosts_refuse(struct hosts *h, uint32_t number)
+void hosts_channel_refuse(struct hosts *h, uint32_t number)
 {
-	hosts_close(channel_of(h, number));
+	hosts_channel_close(channel_of(h, number));
 }
 
-void hosts_shut(struct hosts_channel *c)
+void hosts_channel_detach(struct hosts_channel *c)
 {
 	if (!c)
 		return;
@@ -219,17 +219,17 @@ void hosts_shut(struct hosts_channel *c)
 	pthread_mutex_unlock(&c->calls);
 }
 
-void hosts_arrive(struct hosts_channel *c, uint64_t votes)
+void hosts_channel_arrive(struct hosts_channel *c, uint64_t votes)
 {
 	channel_send(c, MESSAGE_ARRIVE, votes);
 }
 
-void hosts_leave(struct hosts_channel *c)
+void hosts_channel_leave(struct hosts_channel *c)
 {
 	channel_send(c, MESSAGE_LEAVE, 0);
 }
 
-void hosts_close(struct hosts_channel *c)
+void hosts_channel_close(struct hosts_channel *c)
 {
 	atomic_store(&c->wants_close, true);
 	star_wake(c->hosts);
@@ -275,7 +275,7 @@ struct ballot *ballot_open(struct hosts *h, uint32_t number)
 
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_cond_init(&b->changed, NULL);
-	b->channel = hosts_open(h, number, &ballot_waiter, b);
+	b->channel = hosts_channel_open(h, number, &ballot_waiter, b);
 	return b;
 }
 
@@ -283,8 +283,8 @@ void ballot_free(struct ballot *b)
 {
 	if (!b)
 		return;
-	hosts_close(b->channel);
-	hosts_shut(b->channel);
+	hosts_channel_close(b->channel);
+	hosts_channel_detach(b->channel);
 	pthread_mutex_destroy(&b->lock);
 	pthread_cond_destroy(&b->changed);
 	mem_free(b);
@@ -298,7 +298,7 @@ int ballot_vote(struct ballot *b, uint64_t mine, uint64_t *all)
 	pthread_mutex_lock(&b->lock);
 	uint64_t before = b->passed;
 	pthread_mutex_unlock(&b->lock);
-	hosts_arrive(b->channel, mine);
+	hosts_channel_arrive(b->channel, mine);
 	pthread_mutex_lock(&b->lock);
 	while (b->passed == before && !b->is_closed)
 		pthread_cond_wait(&b->changed, &b->lock);
@@ -312,7 +312,7 @@ int ballot_vote(struct ballot *b, uint64_t mine, uint64_t *all)
 void ballot_close(struct ballot *b)
 {
 	if (b)
-		hosts_close(b->channel);
+		hosts_channel_close(b->channel);
 }
 
 /* Rank 0, with `calls` held: store the part of a process. */
@@ -422,7 +422,7 @@ void relay_begin(struct relay *r, struct hosts *h, bool is_everywhere)
 			     .goes_on = relay_is_needed(h, is_everywhere) };
 }
 
-bool relay_gives(const struct relay *r)
+bool relay_is_sender(const struct relay *r)
 {
 	return r->gives;
 }
@@ -431,8 +431,8 @@ bool relay_gives(const struct relay *r)
 static int relay_step(struct relay *r, uint64_t vote, struct mlgen_err *err)
 {
 	uint64_t all = 0;
-	int rc = r->is_everywhere ? hosts_share(r->hosts, &r->piece, err)
-				  : hosts_share_here(r->hosts, &r->piece, err);
+	int rc = r->is_everywhere ? hosts_broadcast(r->hosts, &r->piece, err)
+				  : hosts_broadcast_on_host(r->hosts, &r->piece, err);
 
 	if (rc == 0)
 		rc = hosts_vote(r->hosts, vote, &all, err);
@@ -447,7 +447,7 @@ static int relay_step(struct relay *r, uint64_t vote, struct mlgen_err *err)
 	return rc;
 }
 
-int relay_put(struct relay *r, const void *bytes, size_t n, struct mlgen_err *err)
+int relay_write(struct relay *r, const void *bytes, size_t n, struct mlgen_err *err)
 {
 	const char *from = bytes;
 
@@ -465,7 +465,7 @@ int relay_put(struct relay *r, const void *bytes, size_t n, struct mlgen_err *er
 	return 0;
 }
 
-int relay_get(struct relay *r, void *to, size_t n, struct mlgen_err *err)
+int relay_read(struct relay *r, void *to, size_t n, struct mlgen_err *err)
 {
 	char *at = to;
 

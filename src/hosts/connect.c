@@ -427,7 +427,7 @@ static void read_greeting(struct greeter *g, unsigned i)
 		reject(g, i);
 }
 
-void greeter_look(struct greeter *g, int wait_ms)
+void greeter_poll(struct greeter *g, int wait_ms)
 {
 	struct pollfd p[1 + GREETER_PLACES] = {
 		{ .fd = g->listener, .events = POLLIN },
@@ -455,7 +455,7 @@ void greeter_look(struct greeter *g, int wait_ms)
 		reject(g, 0);
 }
 
-const char *greeter_tell(const struct greeter *g, char *text, size_t size)
+const char *greeter_print_strangers(const struct greeter *g, char *text, size_t size)
 {
 	text[0] = '\0';
 	if (g->strangers)

@@ -40,7 +40,7 @@ static unsigned read_number(const char *variable)
 	return n > 1000000 ? 0 : (unsigned)n;
 }
 
-int launcher_look(struct launcher *l, struct mlgen_err *err)
+int launcher_detect(struct launcher *l, struct mlgen_err *err)
 {
 	*l = (struct launcher){ .total = 1 };
 	for (size_t i = 0; i < ARRAY_LEN(launchers); i++) {
@@ -70,7 +70,7 @@ bool launcher_is_first(void)
 	struct mlgen_err err = { 0 };
 	struct launcher l;
 
-	launcher_look(&l, &err);
+	launcher_detect(&l, &err);
 	return l.rank == 0;
 }
 
@@ -109,7 +109,7 @@ static int compare_jobs(struct hosts *h, const char *mine, const char *theirs,
 	}
 }
 
-int hosts_same_job(struct hosts *h, const char *job, struct mlgen_err *err)
+int hosts_check_same_job(struct hosts *h, const char *job, struct mlgen_err *err)
 {
 	struct buf first = { 0 };
 	int rc;
@@ -117,7 +117,7 @@ int hosts_same_job(struct hosts *h, const char *job, struct mlgen_err *err)
 	if (!h)
 		return 0;
 	buf_add(&first, job);
-	rc = hosts_share(h, &first, err);
+	rc = hosts_broadcast(h, &first, err);
 	if (rc == 0)
 		rc = hosts_agree(h, compare_jobs(h, job, buf_str(&first), err), err);
 	buf_fini(&first);
@@ -286,7 +286,7 @@ int hosts_meet(struct hosts **out, const struct hosts_config *cfg, struct mlgen_
 {
 	const struct hosts_mpi *mpi;
 	struct launcher l;
-	int rc = launcher_look(&l, err);
+	int rc = launcher_detect(&l, err);
 
 	*out = NULL;
 	if (rc < 0 || l.mpi == LAUNCHER_NONE)
@@ -564,7 +564,7 @@ const char *hosts_part(const struct buf *all, unsigned rank, size_t *n)
 	}
 }
 
-int hosts_share(struct hosts *h, struct buf *b, struct mlgen_err *err)
+int hosts_broadcast(struct hosts *h, struct buf *b, struct mlgen_err *err)
 {
 	int rc = 0;
 
@@ -581,7 +581,7 @@ int hosts_share(struct hosts *h, struct buf *b, struct mlgen_err *err)
 	return rc;
 }
 
-int hosts_share_here(struct hosts *h, struct buf *b, struct mlgen_err *err)
+int hosts_broadcast_on_host(struct hosts *h, struct buf *b, struct mlgen_err *err)
 {
 	unsigned first = 0;
 
@@ -612,7 +612,7 @@ int hosts_agree(struct hosts *h, int rc, struct mlgen_err *err)
 		if (together == 0 && h->rank == 0)
 			add_first_error(h, &all, &first);
 		if (together == 0)
-			together = hosts_share(h, &first, &lost);
+			together = hosts_broadcast(h, &first, &lost);
 		if (together == 0 && first.len == sizeof(e))
 			memcpy(&e, first.s, sizeof(e));
 	}
@@ -625,13 +625,13 @@ int hosts_agree(struct hosts *h, int rc, struct mlgen_err *err)
 	return e.code ? mlgen_fail(err, e.code, "%s", e.text) : 0;
 }
 
-void hosts_doing(struct hosts *h, const char *what)
+void hosts_set_activity(struct hosts *h, const char *what)
 {
 	if (h)
 		star_send_all(h, NULL, MESSAGE_DOES, 0, strlen(what), what);
 }
 
-void hosts_watch(struct hosts *h, hosts_hear *hear, void *arg)
+void hosts_watch(struct hosts *h, hosts_news_fn *hear, void *arg)
 {
 	struct hosts_news news = { .is_death = true };
 
@@ -648,7 +648,7 @@ void hosts_watch(struct hosts *h, hosts_hear *hear, void *arg)
 	pthread_mutex_unlock(&h->telling);
 }
 
-void hosts_tell(struct hosts *h, const struct mlgen_err *err)
+void hosts_announce_end(struct hosts *h, const struct mlgen_err *err)
 {
 	char text[1024] = "", of[128];
 

@@ -61,10 +61,10 @@ int hosts_gather(struct hosts *h, const void *mine, size_t n, struct buf *all,
 const char *hosts_part(const struct buf *all, unsigned rank, size_t *n);
 
 /* Together: copy rank 0's buffer to all processes. 0, or -EPIPE with err. */
-int hosts_share(struct hosts *h, struct buf *b, struct mlgen_err *err);
+int hosts_broadcast(struct hosts *h, struct buf *b, struct mlgen_err *err);
 /* Together, on each host: copy the buffer of its first process to the other processes there,
  * through rank 0. */
-int hosts_share_here(struct hosts *h, struct buf *b, struct mlgen_err *err);
+int hosts_broadcast_on_host(struct hosts *h, struct buf *b, struct mlgen_err *err);
 
 /*
  * Together: each process passes its own result, 0 or -errno with err. A process that failed gets
@@ -77,7 +77,7 @@ int hosts_agree(struct hosts *h, int rc, struct mlgen_err *err);
 
 /* Publish the current activity of this process, e.g. "preparing its files". If the process dies,
  * the others print it. */
-void hosts_doing(struct hosts *h, const char *what);
+void hosts_set_activity(struct hosts *h, const char *what);
 
 /* All processes have to end: one of them was interrupted, failed or is gone. */
 struct hosts_news {
@@ -90,12 +90,12 @@ struct hosts_news {
  * earlier is reported at once. After hosts_watch(h, NULL, NULL) has returned, no call is running
  * and none follows.
  */
-typedef void hosts_hear(void *arg, const struct hosts_news *news);
-void hosts_watch(struct hosts *h, hosts_hear *hear, void *arg);
+typedef void hosts_news_fn(void *arg, const struct hosts_news *news);
+void hosts_watch(struct hosts *h, hosts_news_fn *hear, void *arg);
 
 /* Announce to all others that this process is ending because of `err`, or of an interruption
  * (NULL). Any thread. */
-void hosts_tell(struct hosts *h, const struct mlgen_err *err);
+void hosts_announce_end(struct hosts *h, const struct mlgen_err *err);
 
 /* Is any process gone? Any thread. */
 bool hosts_is_lost(struct hosts *h);
@@ -119,23 +119,23 @@ struct hosts_waiter {
 
 /* Reserve `count` unused channel numbers and return the first. All processes make the same calls
  * in the same order. */
-uint32_t hosts_reserve(struct hosts *h, uint32_t count);
+uint32_t hosts_reserve_channels(struct hosts *h, uint32_t count);
 
 /* Open a channel in this process; other processes may have arrived at it already. Never NULL. */
-struct hosts_channel *hosts_open(struct hosts *h, uint32_t number,
-				 const struct hosts_waiter *waiter, void *arg);
+struct hosts_channel *hosts_channel_open(struct hosts *h, uint32_t number,
+					 const struct hosts_waiter *waiter, void *arg);
 /* This process will not open the channel: close it, so that no process waits for this one. */
-void hosts_refuse(struct hosts *h, uint32_t number);
+void hosts_channel_refuse(struct hosts *h, uint32_t number);
 /* Detach the waiter: no callback runs after this has returned. NULL is fine. */
-void hosts_shut(struct hosts_channel *c);
+void hosts_channel_detach(struct hosts_channel *c);
 
 /* The caller holds no lock that a waiter callback takes. */
-void hosts_arrive(struct hosts_channel *c, uint64_t votes);
+void hosts_channel_arrive(struct hosts_channel *c, uint64_t votes);
 /* This process arrives no more; later barriers wait for one process less. */
-void hosts_leave(struct hosts_channel *c);
+void hosts_channel_leave(struct hosts_channel *c);
 /* Close the channel for all processes. A barrier is passed by all or by none; the order in which
  * the messages reach rank 0 decides. Any thread, also from a waiter callback. */
-void hosts_close(struct hosts_channel *c);
+void hosts_channel_close(struct hosts_channel *c);
 
 /* ---- ballots: blocking votes over a channel of their own ---- */
 
@@ -189,11 +189,11 @@ struct relay {
 };
 
 void relay_begin(struct relay *r, struct hosts *h, bool is_everywhere);
-bool relay_gives(const struct relay *r);
+bool relay_is_sender(const struct relay *r);
 
 /* 0, or -errno with err. -ECANCELED: another process has failed; relay_end fetches its message. */
-int relay_put(struct relay *r, const void *bytes, size_t n, struct mlgen_err *err);
-int relay_get(struct relay *r, void *to, size_t n, struct mlgen_err *err);
+int relay_write(struct relay *r, const void *bytes, size_t n, struct mlgen_err *err);
+int relay_read(struct relay *r, void *to, size_t n, struct mlgen_err *err);
 
 /* Pass this process's result, 0 or -errno with err. The return value is that of hosts_agree. */
 int relay_end(struct relay *r, int rc, struct mlgen_err *err);
@@ -208,11 +208,11 @@ int relay_end(struct relay *r, int rc, struct mlgen_err *err);
 struct survey;
 
 /* Append an answer to `to`; runs on the survey's thread. */
-typedef void survey_put(void *arg, struct buf *to);
+typedef void survey_answer_fn(void *arg, struct buf *to);
 
 /* `number` is a reserved channel number, the same in all processes. NULL with h NULL. If no
  * thread can be started, only the last answer is given. */
-struct survey *survey_open(struct hosts *h, uint32_t number, survey_put *put, void *arg);
+struct survey *survey_open(struct hosts *h, uint32_t number, survey_answer_fn *put, void *arg);
 /* All but rank 0: compose and send the last answer, once. */
 void survey_end(struct survey *s);
 void survey_free(struct survey *s); /* NULL is fine here and above */
@@ -235,7 +235,7 @@ bool survey_is_over(struct survey *s);
  * -EINVAL with err, which names a host and an option that differs. The number of accelerators may
  * differ.
  */
-int hosts_same_job(struct hosts *h, const char *job, struct mlgen_err *err);
+int hosts_check_same_job(struct hosts *h, const char *job, struct mlgen_err *err);
 
 /* ---- start and end: processes of a launcher meet and part ---- */
 
@@ -282,7 +282,7 @@ struct launcher {
  * launched. 0, or -EINVAL with err: srun started several tasks without an MPI to communicate
  * through.
  */
-int launcher_look(struct launcher *l, struct mlgen_err *err);
+int launcher_detect(struct launcher *l, struct mlgen_err *err);
 
 /* Is this rank 0 of its launcher? True without a launcher. */
 bool launcher_is_first(void);
@@ -327,28 +327,29 @@ int connect_any(const struct connect_to *to, char *why, size_t size);
  * (MLGEN_CAP_PRIVATE_FDS). Such threads hold copies of the descriptors, so a connection that is no
  * longer needed is shut down first and closed at the end.
  */
-struct doors;
+struct peer_links;
 
-struct doors_config {
+struct peer_links_config {
 	const char *what;     /* an option, for messages: "cache_scope=all" */
 	const char *way_out;  /* advice if hosts cannot reach each other */
 	unsigned connections; /* number per other process; may differ between processes */
-	/* Index among the struct doors of a run, for port numbers. Rank 0 listens on peers_port;
-	 * each process of a host uses one of the ports after it per struct doors. */
+	/* Index among the struct peer_links of a run, for port numbers. Rank 0 listens on
+	 * peers_port; each process of a host uses one of the ports after it per struct peer_links.
+	 */
 	unsigned number;
 	uint64_t same; /* fingerprint of the data set; must be equal in all processes */
 };
 
 /* Can processes connect to each other? Not with barrier_over=mpi. */
-bool doors_can_open(const struct hosts *h);
+bool peer_links_can_open(const struct hosts *h);
 
 /* Together, only with more than one process. 0, or -errno with err, which names the host. */
-int doors_open(struct doors **out, struct hosts *h, const struct doors_config *cfg,
-	       struct mlgen_err *err);
+int peer_links_open(struct peer_links **out, struct hosts *h, const struct peer_links_config *cfg,
+		    struct mlgen_err *err);
 /* Close all connections. NULL is fine. */
-void doors_free(struct doors *d);
+void peer_links_free(struct peer_links *d);
 
 /* Descriptors: of connection i to a rank (i < cfg->connections), and of the i-th connection from
  * another process, -1 after the last. */
-int doors_to(const struct doors *d, unsigned rank, unsigned i);
-int doors_from(const struct doors *d, unsigned i);
+int peer_links_to(const struct peer_links *d, unsigned rank, unsigned i);
+int peer_links_from(const struct peer_links *d, unsigned i);

@@ -77,9 +77,9 @@ struct greeter {
 void greeter_init(struct greeter *g, int listener, uint64_t token,
 		  bool (*take)(void *who, int fd, uint64_t rank), void *who);
 /* Wait up to wait_ms for connections and greetings, and handle all that are there. */
-void greeter_look(struct greeter *g, int wait_ms);
+void greeter_poll(struct greeter *g, int wait_ms);
 /* Print "; 2 connections, the last from 10.0.0.9, were not from this job" to `text`, or "". */
-const char *greeter_tell(const struct greeter *g, char *text, size_t size);
+const char *greeter_print_strangers(const struct greeter *g, char *text, size_t size);
 /* Close the connections without a complete greeting; the listener stays open. */
 void greeter_fini(struct greeter *g);
 
@@ -97,7 +97,7 @@ enum message_kind {
 	MESSAGE_PASS,      /* sent by rank 0: all have arrived; the OR of their votes */
 	MESSAGE_LEAVE,     /* sent to rank 0: this process arrives no more */
 	MESSAGE_CLOSE,     /* both ways: the channel is closed */
-	MESSAGE_DATA,      /* + bytes: hosts_gather to rank 0, hosts_share from rank 0 */
+	MESSAGE_DATA,      /* + bytes: hosts_gather to rank 0, hosts_broadcast from rank 0 */
 	MESSAGE_END,       /* + text, both ways: all processes have to end (struct hosts_news) */
 	MESSAGE_GONE,      /* + text, from rank 0: rank `channel` is gone */
 	MESSAGE_ASK,       /* sent by rank 0: question number `value` of a survey */
@@ -191,7 +191,7 @@ struct hosts {
 	uint32_t reserved;                    /* next free channel number; 0 is that of `votes` */
 	struct survey *surveys;
 	struct mlgen_err lost; /* the process that is gone; empty = none */
-	hosts_hear *hear;
+	hosts_news_fn *hear;
 	void *hear_arg;
 	pthread_mutex_t telling; /* held while `hear` is called */
 };
@@ -230,7 +230,7 @@ void star_fini(struct hosts *h);
 
 /* A message of a channel has come. */
 void channels_receive(struct hosts *h, struct peer *p, const struct message *m);
-/* Close the channels that hosts_close was called for. */
+/* Close the channels that hosts_channel_close was called for. */
 void channels_close_wanted(struct hosts *h);
 /* Close all channels of this process. */
 void channels_close_all(struct hosts *h);

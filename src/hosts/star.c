@@ -247,14 +247,14 @@ static bool accept_all(struct hosts *h, int listener, struct hello *mine)
 	greeter_init(&greeter, listener, h->hellos[0].token, add_connection, h);
 	while ((connected = count_connected(h)) < h->peer_count &&
 	       (now_ns = star_now_ns()) < until_ns)
-		greeter_look(&greeter, (int)divide_up(until_ns - now_ns, 1000000));
+		greeter_poll(&greeter, (int)divide_up(until_ns - now_ns, 1000000));
 	greeter_fini(&greeter);
 	if (connected == h->peer_count)
 		return true;
 	snprintf(mine->why, sizeof(mine->why),
 		 "%u of %u other processes connected to it within %u s%s", connected, h->peer_count,
 		 (unsigned)(ACCEPT_NS / NS_PER_S),
-		 greeter_tell(&greeter, strangers, sizeof(strangers)));
+		 greeter_print_strangers(&greeter, strangers, sizeof(strangers)));
 	return false;
 }
 

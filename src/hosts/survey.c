@@ -25,7 +25,7 @@ struct answers {
 struct survey {
 	struct hosts *hosts;
 	uint32_t number;
-	survey_put *put;
+	survey_answer_fn *put;
 	void *arg;
 	struct survey *next; /* list of this process; this member and all below under hosts->lock */
 	uint64_t asked;      /* number of the last question */
@@ -67,7 +67,7 @@ static void *survey_main(void *arg)
 	return NULL;
 }
 
-struct survey *survey_open(struct hosts *h, uint32_t number, survey_put *put, void *arg)
+struct survey *survey_open(struct hosts *h, uint32_t number, survey_answer_fn *put, void *arg)
 {
 	if (!h)
 		return NULL;

@@ -249,7 +249,7 @@ static int add_counting(struct devset *set, const char *root, const char *name, 
 	int rc = 0;
 
 	if (counting != COUNTS && levels > 0)
-		devset_below(&below, root, name);
+		devset_components(&below, root, name);
 	if (below.count == 0) {
 		if (counting == DOES_NOT_COUNT)
 			return -ENODATA;
@@ -314,7 +314,7 @@ void devset_fini(struct devset *set)
 	*set = (struct devset){ 0 };
 }
 
-void devset_below(struct devset *set, const char *root, const char *name)
+void devset_components(struct devset *set, const char *root, const char *name)
 {
 	char path[PATH_MAX];
 	struct dirent *e;

@@ -77,7 +77,7 @@ void devset_fini(struct devset *set);
 
 /* Add the devices directly below `name` to the set, each once: the parts of md and dm, the paths of
  * an NVMe multipath device. */
-void devset_below(struct devset *set, const char *root, const char *name);
+void devset_components(struct devset *set, const char *root, const char *name);
 
 /*
  * Add the devices whose counters sum up to the I/O of `name`: the device itself where it counts
@@ -227,7 +227,7 @@ void noise_read(struct noise_counts *c, const char *root);
 /* Mean clock of up to eight of these CPUs now, and their maximum, in MHz; NaN = unknown. The
  * current clock is meaningful on a busy host only. */
 double noise_clock_mhz(const char *root);
-double noise_most_mhz(const char *root);
+double noise_max_mhz(const char *root);
 
 /* Noise between two reads of the counters. NaN and UINT64_MAX = unknown. */
 struct noise {
@@ -263,4 +263,4 @@ enum noise_kind {
 };
 /* The kinds above their limits. `cpu_percent` tells how busy the allowed CPUs were where
  * busy_percent is unknown (documents of older versions); NaN = unknown. */
-unsigned noise_touches(const struct noise *n, double cpu_percent);
+unsigned noise_affects(const struct noise *n, double cpu_percent);

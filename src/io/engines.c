@@ -166,7 +166,7 @@ const struct mlgen_engine *engines_load(const char *path, struct mlgen_err *err)
 	return e && check_table(e, path, err) == 0 ? e : NULL;
 }
 
-int engines_look(const char *path, struct mlgen_err *err)
+int engines_check_path(const char *path, struct mlgen_err *err)
 {
 	return check_path(without_prefix(path), err);
 }

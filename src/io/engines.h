@@ -29,7 +29,7 @@ const struct mlgen_engine *engines_load(const char *path, struct mlgen_err *err)
 
 /* Check that a file exists that could be a shared object, without loading it. 0 or -errno with
  * err. */
-int engines_look(const char *path, struct mlgen_err *err);
+int engines_check_path(const char *path, struct mlgen_err *err);
 
 /* Why a known engine was not built; NULL = no such engine is known. */
 const char *engines_why_absent(const char *name);

@@ -298,7 +298,7 @@ static int parse_cpus(union cpus *c, const char *list, struct mlgen_err *err)
 	return *at ? fail_list(list, err) : 0;
 }
 
-bool host_put_argument(char *out, size_t size, const char *arg)
+bool host_append_argument(char *out, size_t size, const char *arg)
 {
 	size_t at = strlen(out);
 	struct buf text = { 0 };
@@ -371,7 +371,7 @@ static void read_arguments(struct host *h, const char *root, const char *pid)
 		return;
 	while (getdelim(&text, &size, '\0', f) >= 0) {
 		/* There is always room for "...": arguments leave eight bytes. */
-		if (host_put_argument(h->command, sizeof(h->command), text))
+		if (host_append_argument(h->command, sizeof(h->command), text))
 			continue;
 		strncat(h->command, " ...", sizeof(h->command) - strlen(h->command) - 1);
 		break;
@@ -479,7 +479,7 @@ void host_read(struct host *h)
 	host_read_command(h, "");
 }
 
-uint64_t host_all_memory(const struct host *h)
+uint64_t host_job_memory_bytes(const struct host *h)
 {
 	return h->memory_bytes + h->others_memory_bytes;
 }

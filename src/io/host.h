@@ -32,7 +32,7 @@ struct host {
 void host_read(struct host *h);
 
 /* Memory of all hosts of the job, with which the size of its dataset is compared. */
-uint64_t host_all_memory(const struct host *h);
+uint64_t host_job_memory_bytes(const struct host *h);
 
 /* Parts of host_read that read files; `root` as in host_cgroup_limits. */
 void host_read_model(struct host *h, const char *root);
@@ -42,7 +42,7 @@ void host_read_command(struct host *h, const char *root);
 
 /* Append one argument to a command line, quoted if a shell would split or expand it. False: no
  * room. */
-bool host_put_argument(char *out, size_t size, const char *arg);
+bool host_append_argument(char *out, size_t size, const char *arg);
 
 /*
  * Lower the two to the limits of this process's control groups (v2 cpu.max and memory.max, v1 cfs
@@ -129,7 +129,7 @@ int topology_new(struct topology **out, const char *allowed, struct mlgen_err *e
 void topology_free(struct topology *t); /* NULL is fine */
 
 /* Binding options of a job; NULL or negative = not set. */
-struct topology_wish {
+struct topology_request {
 	const char *cpus;  /* cpus_allowed */
 	const char *nodes; /* numa_cpu_nodes: a list or "all" */
 	int disk_node;     /* numa=device */
@@ -141,7 +141,7 @@ struct topology_wish {
  * The caller frees both lists. Without a disk_node the lists are equal. -EINVAL with err where a
  * node does not exist or no CPU is left.
  */
-int topology_plan(const struct topology *t, const struct topology_wish *w, char **thread_cpus,
+int topology_plan(const struct topology *t, const struct topology_request *w, char **thread_cpus,
 		  char **loader_cpus, struct mlgen_err *err);
 
 struct node_set {
@@ -160,7 +160,7 @@ struct node_watch {
 };
 
 /* The node of the CPU that runs the caller, or -errno. Takes a few ns. */
-int topology_here(void);
+int topology_current_node(void);
 /* Count one look at node `here`; negative nodes are unknown. */
 void node_watch_add(struct node_watch *w, int here, int disk_node);
 void node_watch_merge(struct node_watch *to, const struct node_watch *from);

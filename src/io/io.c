@@ -181,7 +181,7 @@ int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
 		.iodepth = cfg->iodepth,
 		.files = cfg->files ? cfg->files : cfg->iodepth,
 		.buf_bytes = cfg->buf_bytes,
-		.buf_is_given_back = cfg->gives_back,
+		.buf_is_given_back = cfg->renews_pages,
 		.now_ns = ctx_now,
 		.sleep_until = ctx_sleep_until,
 		.draw = ctx_draw,
@@ -549,9 +549,9 @@ static int reap_min(struct io *io, struct reap_request *r)
 	return io->error;
 }
 
-void io_give_back(struct io *io, const struct io_op *op, enum mem_pages pages)
+void io_renew_pages(struct io *io, const struct io_op *op, enum mem_pages pages)
 {
-	mem_renew(
+	mem_reset_pages(
 		iobuf_at(&io->buf, op),
 		(size_t)(op->want_bytes < io->buf.span_bytes ? op->want_bytes : io->buf.span_bytes),
 		pages);

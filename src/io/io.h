@@ -99,7 +99,7 @@ struct io_config {
 	bool may_meet_fifos;
 	struct stop *stop; /* the job's; NULL = none */
 	bool ends_in_time;
-	bool gives_back; /* io_give_back will be called */
+	bool renews_pages; /* io_renew_pages will be called */
 	/* The thread's ring: completed operations are recorded there, failed ones included, but not
 	 * operations that never began (-ECANCELED). NULL = no trace. */
 	struct trace_ring *trace;
@@ -118,7 +118,7 @@ void *io_buffer(struct io *io, size_t *bytes);
 
 /* Replace the buffer pages that a returned READ has touched by fresh ones, which the next READ
  * faults in anew. Not for huge pages. */
-void io_give_back(struct io *io, const struct io_op *op, enum mem_pages pages);
+void io_renew_pages(struct io *io, const struct io_op *op, enum mem_pages pages);
 
 /*
  * Start one operation; at most iodepth may be in flight. Once io_reap has returned the operation,
@@ -184,7 +184,7 @@ void io_look(const struct io *io, struct io_outstanding *out);
 void meta_do(struct mlgen_io *op);
 
 /* The size of a file that has no bytes at `off`; `off` itself where no smaller size can be read. */
-uint64_t meta_end_before(const char *path, uint64_t off);
+uint64_t meta_eof_before(const char *path, uint64_t off);
 
 /* End an open or read that waits for the other side of a fifo, by opening that side for a moment.
  * False: the path is no fifo, and stays untouched. */

@@ -44,7 +44,7 @@ static bool is_in_fstab(const char *root, const char *directory)
 	return found;
 }
 
-bool fstab_awaits(const char *root, const char *directory)
+bool fstab_expects_mount(const char *root, const char *directory)
 {
 	struct stat st = { 0 };
 	struct mount m;
@@ -223,7 +223,7 @@ static void count_paths(struct mount *m, const char *root, const char *disk)
 
 	sysfile_line(uuid, sizeof(uuid), disk, "/dm/uuid");
 	if (!strncmp(m->device, "nvme", 4) || !strncmp(uuid, "mpath-", 6))
-		devset_below(&below, root, m->device);
+		devset_components(&below, root, m->device);
 	m->paths = (unsigned)below.count;
 	if (below.count && !uuid[0]) {
 		snprintf(path, sizeof(path), "%s/sys/block/%s", root, below.names[0]);
@@ -312,7 +312,7 @@ static void explain_too_large(char out[NOROOM_BYTES], const struct mount *m, uin
 			 m->type[0] ? m->type : "the filesystem", target_of(m));
 }
 
-const char *noroom_put(char out[NOROOM_BYTES], const char *path, int code, uint64_t end_bytes)
+const char *noroom_text(char out[NOROOM_BYTES], const char *path, int code, uint64_t end_bytes)
 {
 	char text[UNITS_TEXT_BYTES];
 	struct mount m = { 0 };
@@ -476,7 +476,8 @@ static int fail_look(const char *path, int rc, struct mlgen_err *err)
 {
 	char way[DIRS_WAY_BYTES];
 
-	return mlgen_fail(err, rc, "%s: %s%s", path, strerror(-rc), dirs_in_the_way(way, path, rc));
+	return mlgen_fail(err, rc, "%s: %s%s", path, strerror(-rc),
+			  dirs_explain_failure(way, path, rc));
 }
 
 /* Resolve the links of the path, or of its nearest parent that exists. */
@@ -709,7 +710,7 @@ static void append_escaped(struct buf *out, const char *text)
 	}
 }
 
-void mount_put_text(struct buf *out, const char *type, const char *target, const char *source)
+void mount_append_text(struct buf *out, const char *type, const char *target, const char *source)
 {
 	append_escaped(out, type);
 	buf_addc(out, ' ');

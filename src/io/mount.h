@@ -66,7 +66,7 @@ void mount_each(void (*visit)(void *arg, const struct mount_listed *m), void *ar
 
 /* Append "FSTYPE MOUNTPOINT SOURCE" in the form of a trace, with octal escapes as in
  * /proc/self/mountinfo. */
-void mount_put_text(struct buf *out, const char *type, const char *target, const char *source);
+void mount_append_text(struct buf *out, const char *type, const char *target, const char *source);
 
 /*
  * The alignment that O_DIRECT needs: statx STATX_DIOALIGN where the kernel has it, otherwise the
@@ -84,7 +84,7 @@ int mount_direct_alignment(const char *file_or_directory, uint64_t *align_bytes,
  * Does fstab list a filesystem for this directory, a real path, on which none is mounted now?
  * `root` is "" for this machine; tests set up a tree there.
  */
-bool fstab_awaits(const char *root, const char *directory);
+bool fstab_expects_mount(const char *root, const char *directory);
 
 /* ---- explain why a file could not be created or grown ---- */
 
@@ -98,4 +98,4 @@ bool fstab_awaits(const char *root, const char *directory);
  * known. The text is empty for other errors, and where space is used up: the caller knows how much
  * is missing. Returns `out`.
  */
-const char *noroom_put(char out[NOROOM_BYTES], const char *path, int code, uint64_t end_bytes);
+const char *noroom_text(char out[NOROOM_BYTES], const char *path, int code, uint64_t end_bytes);

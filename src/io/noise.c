@@ -181,7 +181,7 @@ double noise_clock_mhz(const char *root)
 	return found ? (double)sum / found / 1000 : (double)NAN;
 }
 
-double noise_most_mhz(const char *root)
+double noise_max_mhz(const char *root)
 {
 	uint64_t khz;
 
@@ -230,7 +230,7 @@ void noise_between(struct noise *n, const struct noise_counts *before,
 		n->other_percent = fmax(n->other_percent - 100 * own_ns / cpus_ns, 0);
 }
 
-unsigned noise_touches(const struct noise *n, double cpu_percent)
+unsigned noise_affects(const struct noise *n, double cpu_percent)
 {
 	unsigned kinds = 0;
 	double busy = isnan(n->busy_percent) ? cpu_percent : n->busy_percent;

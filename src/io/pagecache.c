@@ -73,7 +73,7 @@ static int sample_resident(int fd, uint64_t size, uint64_t seed, uint64_t *resid
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t quarter = size / RANGES / page;
-	uint64_t range = CACHE_LOOK_BYTES / RANGES / page;
+	uint64_t range = PAGECACHE_SAMPLE_BYTES / RANGES / page;
 	int rc = 0;
 
 	for (uint64_t i = 0; rc == 0 && i < RANGES; i++) {
@@ -85,7 +85,7 @@ static int sample_resident(int fd, uint64_t size, uint64_t seed, uint64_t *resid
 	return rc;
 }
 
-/* Examine the whole file, or with a seed at most CACHE_LOOK_BYTES. */
+/* Examine the whole file, or with a seed at most PAGECACHE_SAMPLE_BYTES. */
 static int measure(const char *path, const uint64_t *seed, uint64_t *resident_bytes,
 		   uint64_t *examined_bytes)
 {
@@ -100,9 +100,9 @@ static int measure(const char *path, const uint64_t *seed, uint64_t *resident_by
 	if (rc == 0)
 		rc = check_permission(path, &st);
 	size = rc == 0 ? (uint64_t)st.st_size : 0;
-	if (seed && size > CACHE_LOOK_BYTES) {
+	if (seed && size > PAGECACHE_SAMPLE_BYTES) {
 		rc = sample_resident(fd, size, *seed, &resident);
-		size = CACHE_LOOK_BYTES;
+		size = PAGECACHE_SAMPLE_BYTES;
 	} else if (rc == 0) {
 		rc = range_resident(fd, 0, size, &resident);
 	}

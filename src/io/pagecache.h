@@ -19,10 +19,10 @@ int pagecache_drop(const char *path);
 int pagecache_resident(const char *path, uint64_t *resident_bytes, uint64_t *file_bytes);
 
 /*
- * Like pagecache_resident, but in a bounded time: of a larger file only CACHE_LOOK_BYTES are
+ * Like pagecache_resident, but in a bounded time: of a larger file only PAGECACHE_SAMPLE_BYTES are
  * examined, a range in each quarter of the file, at places that `seed` chooses.
  */
-#define CACHE_LOOK_BYTES (UINT64_C(1) << 20)
+#define PAGECACHE_SAMPLE_BYTES (UINT64_C(1) << 20)
 int pagecache_sample(const char *path, uint64_t seed, uint64_t *resident_bytes,
 		     uint64_t *sampled_bytes);
 

@@ -223,7 +223,7 @@ static int apply_nodes(const struct topology *t, const char *nodes, hwloc_bitmap
 	return rc;
 }
 
-static int apply_disk(const struct topology *t, const struct topology_wish *w,
+static int apply_disk(const struct topology *t, const struct topology_request *w,
 		      hwloc_bitmap_t usable, struct mlgen_err *err)
 {
 	hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
@@ -325,7 +325,7 @@ void topology_free(struct topology *t)
 	mem_free(t);
 }
 
-int topology_plan(const struct topology *t, const struct topology_wish *w, char **thread_cpus,
+int topology_plan(const struct topology *t, const struct topology_request *w, char **thread_cpus,
 		  char **loader_cpus, struct mlgen_err *err)
 {
 	hwloc_bitmap_t usable = hwloc_bitmap_dup(t->allowed);
@@ -385,7 +385,7 @@ void node_set_text(const struct node_set *s, struct buf *out)
 	}
 }
 
-int topology_here(void)
+int topology_current_node(void)
 {
 	unsigned cpu, node;
 

@@ -275,7 +275,7 @@ void meta_do(struct mlgen_io *op)
 	op->result = meta_result(op);
 }
 
-uint64_t meta_end_before(const char *path, uint64_t off)
+uint64_t meta_eof_before(const char *path, uint64_t off)
 {
 	struct mlgen_file file = { .path = path, .fd = -1 };
 	struct mlgen_io op = { .op = MLGEN_STAT, .file = &file };
@@ -379,7 +379,7 @@ static void release_number(struct trace_ring *ring, struct mlgen_file *file)
 	uint32_t number = trace_ring_number(ring, file->trace);
 
 	if (number)
-		trace_ring_give_number(ring, number);
+		trace_ring_free_number(ring, number);
 	file->trace = 0;
 }
 
@@ -391,7 +391,7 @@ static uint32_t assign_number(struct trace_ring *ring, const struct io_op *op)
 
 	release_number(ring, file);
 	if (op->io.result >= 0 && !is_late)
-		file->trace = trace_ring_take_number(ring);
+		file->trace = trace_ring_alloc_number(ring);
 	return trace_ring_number(ring, file->trace);
 }
 
@@ -415,12 +415,12 @@ static __attribute__((noinline)) void record_with_names(struct trace_ring *ring,
 		to->cpu_ns = op->io.size_bytes;
 	}
 	if (n.path_bytes)
-		trace_ring_name(ring, 0, n.path, n.path_bytes);
+		trace_ring_copy_name(ring, 0, n.path, n.path_bytes);
 	if (n.folder_bytes)
-		trace_ring_name(ring, n.path_bytes, n.folder, n.folder_bytes);
+		trace_ring_copy_name(ring, n.path_bytes, n.folder, n.folder_bytes);
 	if (n.name_bytes)
-		trace_ring_name(ring, n.path_bytes + n.folder_bytes, n.name, n.name_bytes);
-	trace_ring_put(ring, slots);
+		trace_ring_copy_name(ring, n.path_bytes + n.folder_bytes, n.name, n.name_bytes);
+	trace_ring_publish(ring, slots);
 }
 
 void io_trace(struct trace_ring *ring, struct io_op *op, bool is_async)
@@ -439,7 +439,7 @@ void io_trace(struct trace_ring *ring, struct io_op *op, bool is_async)
 		if (to) {
 			fill_record(to, op, is_async);
 			to->file = number;
-			trace_ring_put(ring, 1);
+			trace_ring_publish(ring, 1);
 		}
 	}
 	if (op->io.op != MLGEN_CLOSE)

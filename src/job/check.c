@@ -188,7 +188,7 @@ static void check_engine(const struct job *j, struct diag *d)
 	if (w->needs_write && !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
 		FAULT(d, j, "ioengine", "%s cannot write; phase=%s needs an engine that can",
 		      e->name, job_work_name(j));
-	if (w->checkpoints == CHECKPOINTS_ASKED && job_has_checkpoints(j) &&
+	if (w->checkpoints == CHECKPOINTS_OPTIONAL && job_has_checkpoints(j) &&
 	    !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
 		FAULT(d, j, "ioengine",
 		      "%s cannot write; checkpoint_every needs an engine that can", e->name);
@@ -196,7 +196,7 @@ static void check_engine(const struct job *j, struct diag *d)
 		diag_add(d, DIAG_NOTE, job_place(j, "iodepth"),
 			 "iodepth: ioengine=%s does one request at a time; 1 is used, and more %s "
 			 "do more at once",
-			 e->name, w->more_at_once);
+			 e->name, w->concurrency_option);
 }
 
 static void check_percentiles(const struct job *j, struct diag *d)

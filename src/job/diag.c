@@ -77,7 +77,7 @@ static void print_entry(const struct diag_entry *e, FILE *to)
 static void print_more(const struct diag *d, const char *file, FILE *to)
 {
 	const struct diag_file *f = find_file(d, file);
-	size_t more = f && f->errors > DIAG_ERRORS_OF_FILE ? f->errors - DIAG_ERRORS_OF_FILE : 0;
+	size_t more = f && f->errors > DIAG_ERRORS_PER_FILE ? f->errors - DIAG_ERRORS_PER_FILE : 0;
 
 	if (!more)
 		return;
@@ -146,7 +146,7 @@ bool diag_has_room(const struct diag *d, const char *file)
 {
 	const struct diag_file *f = find_file(d, file);
 
-	return !f || f->errors < DIAG_ERRORS_OF_FILE;
+	return !f || f->errors < DIAG_ERRORS_PER_FILE;
 }
 
 void diag_print(const struct diag *d, FILE *to)
@@ -163,7 +163,7 @@ void diag_print(const struct diag *d, FILE *to)
 	}
 	/* Nobody reads warnings next to that many errors. */
 	for (size_t i = 0; i < d->file_count; i++)
-		only_errors |= d->files[i].errors > DIAG_ERRORS_OF_FILE;
+		only_errors |= d->files[i].errors > DIAG_ERRORS_PER_FILE;
 	for (size_t i = 0; i < d->count; i++) {
 		const char *file = order[i]->at.file;
 

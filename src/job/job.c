@@ -87,7 +87,7 @@ void job_free(struct job *j)
 	mem_free(j);
 }
 
-struct job_kept *job_kept(const struct job *j)
+struct job_reuse *job_reuse(const struct job *j)
 {
 	return j->scaled_as ? j->scaled_as->kept : j->kept;
 }
@@ -156,7 +156,7 @@ uint64_t job_host_processes(const struct job *j)
 
 uint64_t job_cache_parts(const struct job *j)
 {
-	return j->cache_scope == CACHE_OF_ALL && j->place.total > 1 ? j->place.total : 1;
+	return j->cache_scope == CACHE_SCOPE_ALL && j->place.total > 1 ? j->place.total : 1;
 }
 
 uint64_t job_cache_part(const struct job *j)
@@ -209,7 +209,7 @@ bool job_is_given(const struct job *j, const char *option)
 	return j->origins && j->origins[f - job_fields].raw;
 }
 
-bool job_is_commanded(const struct job *j, const char *option)
+bool job_is_on_command_line(const struct job *j, const char *option)
 {
 	const struct mlgen_field *f = field_find(job_fields, option);
 
@@ -485,7 +485,7 @@ bool job_has_checkpoints(const struct job *j)
 	switch (job_work(j)->checkpoints) {
 	case CHECKPOINTS_ALWAYS:
 		return true;
-	case CHECKPOINTS_ASKED:
+	case CHECKPOINTS_OPTIONAL:
 		return job_checkpoint_every(j, &e, NULL) || e.count;
 	case CHECKPOINTS_NONE:
 		break;
@@ -499,11 +499,11 @@ char *job_checkpoint_directory(const struct job *j)
 
 	if (j->checkpoint_directory)
 		buf_add(&path, j->checkpoint_directory);
-	else if (job_work(j)->checkpoints == CHECKPOINTS_ASKED)
+	else if (job_work(j)->checkpoints == CHECKPOINTS_OPTIONAL)
 		buf_addf(&path, "%s/checkpoints", j->directory);
 	else
 		buf_add(&path, j->directory);
-	return buf_take(&path);
+	return buf_detach(&path);
 }
 
 bool job_is_archive(const char *name)

@@ -59,7 +59,7 @@ struct diag_entry {
 };
 
 /* A file that is no job file has a fault in every line; the first of them are enough. */
-#define DIAG_ERRORS_OF_FILE 20
+#define DIAG_ERRORS_PER_FILE 20
 #define DIAG_MAX 100
 
 struct diag_file {
@@ -67,7 +67,7 @@ struct diag_file {
 	size_t errors;    /* including the errors that are not stored */
 };
 
-/* Up to DIAG_ERRORS_OF_FILE errors of each file, DIAG_MAX warnings and DIAG_MAX notes are stored.
+/* Up to DIAG_ERRORS_PER_FILE errors of each file, DIAG_MAX warnings and DIAG_MAX notes are stored.
  * `errors` counts all errors. */
 struct diag {
 	struct diag_entry *entries;
@@ -162,7 +162,7 @@ enum job_cache {
 	CACHE_HOT
 };
 /* A cache belongs to a host, to a rank or to the whole job. */
-enum job_cache_scope { CACHE_OF_HOST, CACHE_OF_RANK, CACHE_OF_ALL };
+enum job_cache_scope { CACHE_SCOPE_HOST, CACHE_SCOPE_RANK, CACHE_SCOPE_ALL };
 /* A cache stores and evicts units of this kind. */
 enum job_cache_unit { CACHE_SAMPLES, CACHE_FILES, CACHE_PAGES };
 enum job_cache_fill { CACHE_FILL_SYNC, CACHE_FILL_ASYNC };
@@ -203,11 +203,11 @@ const char *cache_word(int policy);
  * Results that a command which runs its jobs several times reuses in later runs. The job of the
  * command line owns the struct; jobs that are derived from that job reach it through scaled_as.
  */
-struct job_kept {
-	bool finds;            /* scans store what they find in files */
-	int scan_fd;           /* an unnamed file with these results; -1 = no scan has run */
-	bool has_told[2];      /* notes of the scan were printed; per enum scan_part */
-	bool has_named_device; /* the device of the job's files was printed */
+struct job_reuse {
+	bool finds;              /* scans store what they find in files */
+	int scan_fd;             /* an unnamed file with these results; -1 = no scan has run */
+	bool has_told[2];        /* notes of the scan were printed; per enum scan_part */
+	bool has_printed_device; /* the device of the job's files was printed */
 };
 
 /* Size of checkpoint_archive, with the terminating NUL. */
@@ -406,7 +406,7 @@ struct job {
 	/* scale counts the accelerators and batches of this job. A question that changes a job sets
 	 * it to the unchanged job, so that the dataset stays the same. NULL = the job itself. */
 	const struct job *scaled_as;
-	struct job_kept *kept; /* owned */
+	struct job_reuse *kept; /* owned */
 	/* Values of accelerator= that have a section, each after a blank; NULL = any. */
 	char *accelerators_known;
 	const struct mlgen_engine *engine; /* named by `ioengine` */
@@ -431,9 +431,9 @@ extern const struct mlgen_field job_fields[];
 struct job *job_new(const char *name);
 void job_free(struct job *j); /* NULL is fine */
 
-/* The job's own struct job_kept, or that of scaled_as. NULL for a job that job_new() did not make.
+/* The job's own struct job_reuse, or that of scaled_as. NULL for a job that job_new() did not make.
  */
-struct job_kept *job_kept(const struct job *j);
+struct job_reuse *job_reuse(const struct job *j);
 
 /* Set the job's engine, with the engine's options at their defaults. */
 void job_set_engine(struct job *j, const struct mlgen_engine *engine);
@@ -480,7 +480,7 @@ uint64_t job_shuffle_buffer(const struct job *j);
  * then stands for three threads (work/train/pipeline/pipeline_internal.h). */
 #define JOB_INTERLEAVE_THREADS 3u
 /* Records of a file that a thread may read before the first of them is delivered. */
-#define INTERLEAVE_RECORDS 3u
+#define JOB_INTERLEAVE_RECORDS 3u
 bool job_interleaves(const struct job *j);
 
 /* Is preprocess_time spent per batch by decode_threads, after the read threads? Otherwise each read
@@ -532,7 +532,7 @@ static inline bool job_touches_files(const struct job *j)
 bool job_is_given(const struct job *j, const char *option);
 
 /* Is the option set on the command line? */
-bool job_is_commanded(const struct job *j, const char *option);
+bool job_is_on_command_line(const struct job *j, const char *option);
 
 /* Is the option set to another value than its default? A file that --showjob has written sets
  * defaults, too, and these express no choice. */
@@ -612,7 +612,7 @@ struct workload_default {
 
 enum workload_checkpoints {
 	CHECKPOINTS_NONE,
-	CHECKPOINTS_ASKED, /* if checkpoint_every is set, next to the main work */
+	CHECKPOINTS_OPTIONAL, /* if checkpoint_every is set, next to the main work */
 	CHECKPOINTS_ALWAYS,
 };
 
@@ -633,12 +633,12 @@ struct workload {
 	/* Check rules that relate options, like job_check(). */
 	void (*check)(const struct job *j, struct diag *d);
 	/* The option that raises the number of concurrent requests. */
-	const char *more_at_once;
+	const char *concurrency_option;
 
 	/* ---- behaviour ---- */
 
 	bool is_plain;                /* a job like fio's, reported like fio's */
-	const char *said_by;          /* an option that implies this phase; or NULL */
+	const char *implied_by;       /* an option that implies this phase; or NULL */
 	bool has_dataset;             /* directory= holds samples */
 	bool only_prepares;           /* makes the dataset and measures nothing */
 	bool has_accelerators;        /* accelerators consume batches, and have an AU */
@@ -775,19 +775,19 @@ enum question_about {
 struct question {
 	const char *option;
 	enum question_about about;
-	const char *files;    /* advice for a command line without files */
-	bool needs_two;       /* compares files: two at least */
-	bool writes_json;     /* about files: --json writes the answer, too */
-	bool writes_html;     /* about files: --html writes a page of the answer */
-	bool shows_documents; /* the page also shows the files, results of runs */
-	bool takes_documents; /* about jobs: arguments *.json are results of runs */
-	bool only_looks;      /* about jobs: runs nothing, so no shared object is loaded */
-	bool before_dry_run;  /* about jobs: --dry-run is answered and no plan is made */
-	bool takes_require;   /* --require checks its figures */
-	bool prints_csv;      /* supports --output-format=csv */
-	bool has_report;      /* about runs: prints a report with --title and --note */
-	bool is_implied;      /* asked if all arguments are *.json and no question is */
-	bool is_live;         /* prints while it is being answered */
+	const char *files;      /* advice for a command line without files */
+	bool needs_two;         /* compares files: two at least */
+	bool writes_json;       /* about files: --json writes the answer, too */
+	bool writes_html;       /* about files: --html writes a page of the answer */
+	bool shows_documents;   /* the page also shows the files, results of runs */
+	bool accepts_documents; /* about jobs: arguments *.json are results of runs */
+	bool only_looks;        /* about jobs: runs nothing, so no shared object is loaded */
+	bool replaces_dry_run;  /* about jobs: --dry-run is answered and no plan is made */
+	bool takes_require;     /* --require checks its figures */
+	bool prints_csv;        /* supports --output-format=csv */
+	bool has_report;        /* about runs: prints a report with --title and --note */
+	bool is_implied;        /* asked if all arguments are *.json and no question is */
+	bool is_live;           /* prints while it is being answered */
 	/* Options that need a question with this list; NULL-ended. NULL = no such options. */
 	const char *const *goes_with;
 	int (*answer)(const struct ask *a); /* returns the exit status */
@@ -849,7 +849,7 @@ struct jobset {
 	struct standins standins;
 	const struct question *question; /* NULL: run the jobs */
 	/* Arguments of a question about files, none of which is a job. All arguments with
-	 * takes_documents. Owned. */
+	 * accepts_documents. Owned. */
 	char **files;
 	size_t file_count;
 };
@@ -866,7 +866,7 @@ void jobset_fini(struct jobset *set);
 
 /* Announce that jobs derived from this set will run several times: scans store their results from
  * now on. */
-void jobset_keep(const struct jobset *set);
+void jobset_reuse_scans(const struct jobset *set);
 
 /* A comparison of --require: "au>=90". */
 #define REQUIREMENTS_MAX 16

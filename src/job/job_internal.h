@@ -320,7 +320,7 @@ void question_check_files(const struct question *table, const struct question *q
 /* The option that replaces `f`, which jobs of this workload do not have; NULL = none is known. */
 const char *workload_instead(const struct workload *w, const struct mlgen_field *f);
 
-/* The last workload whose said_by option `is_given`, as a value of phase=; -1 = none. */
+/* The last workload whose implied_by option `is_given`, as a value of phase=; -1 = none. */
 int workload_implied(bool (*is_given)(const void *arg, const char *option), const void *arg);
 
 /* Set the defaults of the job's workload that differ from those in job_fields. */

@@ -43,7 +43,7 @@ void optlist_fini(struct optlist *list)
 	for (size_t i = 0; i < list->count; i++) {
 		struct opt *o = list->opts[i];
 
-		field_forget(o->read_as, o->read);
+		field_free_value(o->read_as, o->read);
 		mem_free(o->key);
 		mem_free(o->value);
 		mem_free(o);

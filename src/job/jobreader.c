@@ -311,7 +311,7 @@ static int push(struct jobreader *r, int fd, const char *path, const struct stat
 	}
 	size_t len = text.len;
 	r->levels[r->depth++] = (struct jobreader_level){
-		.text = buf_take(&text),
+		.text = buf_detach(&text),
 		.len = len,
 		.path = path,
 		.dev = st->st_dev,
@@ -351,14 +351,14 @@ static int open_level(struct jobreader *r, const char *path, struct diag_place a
 	const char *prefix = at.line ? path : "", *colon = at.line ? ": " : "";
 	const char *wrong = NULL;
 	struct stat st;
-	int path_fd = firstlook(path, &st), fd = -1;
+	int path_fd = path_inspect(path, &st), fd = -1;
 	int rc = path_fd < 0 ? path_fd : 0;
 
 	if (!at.line)
 		at.file = path;
 	if (!rc) {
 		wrong = wrong_kind(&st, at.line);
-		fd = wrong ? -EINVAL : firstlook_open(path_fd, path, &st, O_RDONLY | O_NOCTTY);
+		fd = wrong ? -EINVAL : path_open_inspected(path_fd, path, &st, O_RDONLY | O_NOCTTY);
 		rc = fd < 0 ? fd : 0;
 		close(path_fd);
 	}

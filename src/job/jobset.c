@@ -23,7 +23,7 @@ static char *try_path(const char *dir, const char *sub, const char *name)
 		return NULL;
 	buf_addf(&path, "%s/%s%s", dir, sub, name);
 	if (access(buf_str(&path), F_OK) == 0)
-		return buf_take(&path);
+		return buf_detach(&path);
 	buf_fini(&path);
 	return NULL;
 }
@@ -113,7 +113,7 @@ static char *jobset_nearest_file(const char *name, const struct jobset_env *env)
 		mem_free(n.names[i]);
 	mem_free(n.names);
 	buf_fini(&folder);
-	return text.len ? buf_take(&text) : NULL;
+	return text.len ? buf_detach(&text) : NULL;
 }
 
 /* ---- loading ---- */
@@ -258,7 +258,7 @@ static void load_jobs_of(struct load *l, const struct jobfile *f)
 /* Read a job file. `file` stays empty if there is no such file. */
 static void read_file(struct load *l, const char *name, struct jobfile *file)
 {
-	bool is_taken = l->set->question && l->set->question->takes_documents;
+	bool is_taken = l->set->question && l->set->question->accepts_documents;
 
 	if (question_is_document(name) && is_taken)
 		return;
@@ -393,7 +393,7 @@ static void load_jobs(struct load *l)
 	struct requirement list[REQUIREMENTS_MAX];
 	struct mlgen_err err = { 0 };
 
-	if (l->set->question && l->set->question->takes_documents)
+	if (l->set->question && l->set->question->accepts_documents)
 		copy_files(l->set, c);
 	l->files = mem_array(c->file_count, sizeof(*l->files));
 	for (size_t i = 0; i < c->file_count; i++)
@@ -487,7 +487,7 @@ int jobset_load(struct jobset *set, int argc, char *const argv[], const struct j
 	return d->errors ? -EINVAL : 0;
 }
 
-void jobset_keep(const struct jobset *set)
+void jobset_reuse_scans(const struct jobset *set)
 {
 	for (size_t i = 0; i < set->count; i++)
 		set->jobs[i]->kept->finds = true;

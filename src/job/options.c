@@ -114,9 +114,9 @@ static const struct mlgen_choice decompressions[] = {
 };
 
 static const struct mlgen_choice cache_scopes[] = {
-	{ "host", CACHE_OF_HOST, "one tier for all accelerators of a host" },
-	{ "rank", CACHE_OF_RANK, "one tier for each accelerator, each of that size" },
-	{ "all", CACHE_OF_ALL, "one tier of that size for all processes of a job: each process stores a part of the samples and sends them to the others over TCP. With one process, the same as host" },
+	{ "host", CACHE_SCOPE_HOST, "one tier for all accelerators of a host" },
+	{ "rank", CACHE_SCOPE_RANK, "one tier for each accelerator, each of that size" },
+	{ "all", CACHE_SCOPE_ALL, "one tier of that size for all processes of a job: each process stores a part of the samples and sends them to the others over TCP. With one process, the same as host" },
 	{ 0 },
 };
 

@@ -383,7 +383,7 @@ static void read_option(const struct resolver *r, struct opt *o, const struct ml
 
 	o->read_as = f;
 	if (expand(r, o, f, "job", &text))
-		o->read = field_read(f, buf_str(&text), KB_BASE, &err);
+		o->read = field_parse_value(f, buf_str(&text), KB_BASE, &err);
 	if (err.code)
 		diag_add(r->d, DIAG_ERROR, o->at, "%s", err.text);
 	buf_fini(&text);
@@ -413,7 +413,7 @@ static bool set_field(const struct resolver *r, const struct opt *o, const struc
 
 	if (is_shared(j, o, f)) {
 		if (o->read)
-			field_put(f, base, o->read);
+			field_set_value(f, base, o->read);
 		return o->read;
 	}
 	is_set = expand(r, o, f, j->name, &text) &&
@@ -578,7 +578,7 @@ static void settle_phase(struct build *b)
 	b->is_decided = has_phase || has_training(b->layers);
 	if (!has_phase && implied >= 0) {
 		j->phase = implied;
-		buf_addf(&how, "from %s", workloads[implied]->said_by);
+		buf_addf(&how, "from %s", workloads[implied]->implied_by);
 		mem_replace(&origin->how, buf_str(&how));
 		buf_fini(&how);
 		b->is_decided = true;
@@ -721,7 +721,7 @@ struct job *resolve_job(struct resolver *r, const struct layers *layers, bool *i
 	apply_layers(&b, false);
 	settle_values(&b);
 	layers_variants(layers, field_find(job_fields, "accelerator"), &names);
-	b.job->accelerators_known = names.len ? buf_take(&names) : NULL;
+	b.job->accelerators_known = names.len ? buf_detach(&names) : NULL;
 	buf_fini(&names);
 	*is_whole = b.is_whole;
 	return b.job;

@@ -355,8 +355,8 @@ void settings_check(const struct settings *s, const struct question *questions,
 	if (s->status_interval_ns && s->status_interval_ns < STATUS_INTERVAL_MIN_NS)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "status-interval: %s is below the minimum %s; 0 is never",
-			 units_put_time(interval, s->status_interval_ns),
-			 units_put_time(min, STATUS_INTERVAL_MIN_NS));
+			 units_format_time(interval, s->status_interval_ns),
+			 units_format_time(min, STATUS_INTERVAL_MIN_NS));
 	check_trace(s, asked, d);
 	check_metrics(s, asked, d);
 	check_live(s, asked, d);

@@ -63,7 +63,7 @@ int workload_implied(bool (*is_given)(const void *arg, const char *option), cons
 	int implied = -1;
 
 	for (int i = 0; workloads[i]; i++)
-		if (workloads[i]->said_by && is_given(arg, workloads[i]->said_by))
+		if (workloads[i]->implied_by && is_given(arg, workloads[i]->implied_by))
 			implied = i;
 	return implied;
 }

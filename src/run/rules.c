@@ -27,7 +27,7 @@ struct rules_known {
 
 struct rule_check {
 	struct run_shared *run;
-	run_told *report; /* NULL: the first rule that does not hold ends the check */
+	run_rule_failed_fn *report; /* NULL: the first rule that does not hold ends the check */
 	void *arg;
 	struct mlgen_err *err;
 };
@@ -222,14 +222,15 @@ static int check_host_memory(struct rule_check *c)
 	return rc;
 }
 
-int rules_ask_limit(struct run_shared *run, run_told *report, void *arg, struct mlgen_err *err)
+int rules_ask_limit(struct run_shared *run, run_rule_failed_fn *report, void *arg,
+		    struct mlgen_err *err)
 {
 	struct rule_check c = { run, report, arg, err };
 
 	return check_all_jobs(&c, first_rules);
 }
 
-int rules_ask(struct run_shared *run, run_told *report, void *arg, struct mlgen_err *err)
+int rules_ask(struct run_shared *run, run_rule_failed_fn *report, void *arg, struct mlgen_err *err)
 {
 	struct rule_check c = { run, report, arg, err };
 	struct rules_known known = { 0 };
@@ -250,7 +251,7 @@ int rules_ask(struct run_shared *run, run_told *report, void *arg, struct mlgen_
 	return rc;
 }
 
-void rules_ask_turn(struct run_shared *run, run_told *report, void *arg)
+void rules_ask_turn(struct run_shared *run, run_rule_failed_fn *report, void *arg)
 {
 	struct rule_check c = { run, report, arg, NULL };
 

@@ -51,7 +51,7 @@ int run_number(struct hosts *hosts, struct job *const *jobs, size_t count, struc
 	}
 	rc = hosts_gather(hosts, mine, count * sizeof(*mine), &all, err);
 	if (rc == 0)
-		rc = hosts_share(hosts, &all, err);
+		rc = hosts_broadcast(hosts, &all, err);
 	for (unsigned rank = 0; rc == 0 && rank < hosts_total(hosts); rank++) {
 		size_t n;
 		const char *part = hosts_part(&all, rank, &n);
@@ -117,18 +117,18 @@ struct run_result *run_collect(struct run *r)
 
 static int send_datasets(const struct slot *s, struct relay *to, struct mlgen_err *err)
 {
-	int rc = dataset_give(&s->dataset, to, err);
+	int rc = dataset_send(&s->dataset, to, err);
 
-	return rc ? rc : dataset_give(&s->eval, to, err);
+	return rc ? rc : dataset_send(&s->eval, to, err);
 }
 
-static int receive_datasets(struct dataset_given given[2], const struct slot *s, struct relay *from,
-			    struct mlgen_err *err)
+static int receive_datasets(struct dataset_received given[2], const struct slot *s,
+			    struct relay *from, struct mlgen_err *err)
 {
 	const char *directory = s->job->directory ? s->job->directory : ".";
-	int rc = dataset_given_take(&given[0], directory, from, err);
+	int rc = dataset_receive(&given[0], directory, from, err);
 
-	return rc ? rc : dataset_given_take(&given[1], directory, from, err);
+	return rc ? rc : dataset_receive(&given[1], directory, from, err);
 }
 
 /*
@@ -139,12 +139,12 @@ static int receive_datasets(struct dataset_given given[2], const struct slot *s,
 static int init_with_files(struct run *r, struct slot *s, struct mlgen_err *err)
 {
 	struct hosts *h = r->shared.cfg.hosts;
-	struct dataset_given given[2] = { 0 };
+	struct dataset_received given[2] = { 0 };
 	struct relay relay;
 	int rc = 0;
 
 	relay_begin(&relay, h, s->job->shared);
-	const bool looks = relay_gives(&relay);
+	const bool looks = relay_is_sender(&relay);
 	if (looks)
 		rc = s->does->init(s, &r->shared, err);
 	rc = hosts_agree(h, rc, err);
@@ -157,8 +157,8 @@ static int init_with_files(struct run *r, struct slot *s, struct mlgen_err *err)
 		rc = s->does->init(s, &r->shared, err);
 		s->given = NULL;
 	}
-	dataset_given_fini(&given[0]);
-	dataset_given_fini(&given[1]);
+	dataset_received_fini(&given[0]);
+	dataset_received_fini(&given[1]);
 	return hosts_agree(h, rc, err);
 }
 
@@ -202,8 +202,8 @@ static void stop_failed(void *arg)
 	struct run *r = arg;
 
 	stop_all(r);
-	if (!atomic_load(&r->shared.has_heard))
-		hosts_tell(r->shared.cfg.hosts, &r->shared.failure.err);
+	if (!atomic_load(&r->shared.has_remote_end))
+		hosts_announce_end(r->shared.cfg.hosts, &r->shared.failure.err);
 }
 
 /* Called on the thread that receives from other processes. */
@@ -211,7 +211,7 @@ static void receive_news(void *arg, const struct hosts_news *news)
 {
 	struct run *r = arg;
 
-	atomic_store(&r->shared.has_heard, true);
+	atomic_store(&r->shared.has_remote_end, true);
 	if (news->is_interrupted)
 		run_interrupt(r);
 	else
@@ -268,7 +268,7 @@ int run_new(struct run **out, const struct run_config *cfg, struct mlgen_err *er
 	int rc;
 
 	*out = r;
-	r->shared.channels = hosts_reserve(cfg->hosts, 3 * (uint32_t)cfg->count + 1);
+	r->shared.channels = hosts_reserve_channels(cfg->hosts, 3 * (uint32_t)cfg->count + 1);
 	rc = rules_ask_limit(&r->shared, NULL, NULL, err);
 	/* Set the limit before anything is sized by the available memory. */
 	if (rc == 0)
@@ -280,10 +280,10 @@ int run_new(struct run **out, const struct run_config *cfg, struct mlgen_err *er
 		return err->code;
 	shared_find(r->slots, cfg->count);
 	energy_open(&r->energy, "");
-	r->others = others_new(r, cfg->count, cfg->hosts,
-			       r->shared.channels + 3 * (uint32_t)cfg->count, r->host.cpus);
+	r->others = remote_status_new(r, cfg->count, cfg->hosts,
+				      r->shared.channels + 3 * (uint32_t)cfg->count, r->host.cpus);
 	for (size_t i = 0; i < cfg->count; i++)
-		slot_tell_place(&r->slots[i]);
+		slot_report_unbound(&r->slots[i]);
 	return 0;
 }
 
@@ -291,7 +291,7 @@ void run_free(struct run *r)
 {
 	if (!r)
 		return;
-	others_free(r->others);
+	remote_status_free(r->others);
 	memlimit_lift(&r->memory);
 	run_result_fini(&r->result);
 	for (size_t i = 0; i < r->shared.cfg.count; i++) {
@@ -332,8 +332,8 @@ static void *join_slot(void *slot)
 	s->does->join(s);
 	slot_end_work(s);
 	atomic_store(&s->phase, LIVE_DONE);
-	if (s->does->look_back)
-		s->does->look_back(s);
+	if (s->does->inspect_files)
+		s->does->inspect_files(s);
 	return NULL;
 }
 
@@ -366,7 +366,7 @@ static void join_clock(struct run *r)
 	clock_join(r->shared.cfg.clock);
 }
 
-int run_ask(const struct run_config *cfg, run_told *report, run_offer *offer, void *arg,
+int run_ask(const struct run_config *cfg, run_rule_failed_fn *report, run_offer *offer, void *arg,
 	    struct mlgen_err *err)
 {
 	struct run *r = make_run(cfg);
@@ -462,9 +462,9 @@ static void refuse_idle(struct run *r, unsigned group)
 
 		if (s->work_begin_ns)
 			continue;
-		hosts_refuse(h, first);
-		hosts_refuse(h, first + (uint32_t)r->shared.cfg.count);
-		hosts_refuse(h, first + 2 * (uint32_t)r->shared.cfg.count);
+		hosts_channel_refuse(h, first);
+		hosts_channel_refuse(h, first + (uint32_t)r->shared.cfg.count);
+		hosts_channel_refuse(h, first + 2 * (uint32_t)r->shared.cfg.count);
 	}
 }
 
@@ -476,10 +476,10 @@ static void run_group(struct run *r, unsigned group)
 
 	while ((s = run_next_in_group(r, group, s)))
 		s->begin_ns = clock_now(r->shared.cfg.clock);
-	hosts_doing(h, "preparing its files");
+	hosts_set_activity(h, "preparing its files");
 	int rc = run_prepare(r, group, &err);
 	bool goes_on = !run_stops(r, rc != 0);
-	hosts_doing(h, "running its jobs");
+	hosts_set_activity(h, "running its jobs");
 	if (goes_on)
 		rc = start_group(r, group, &err);
 	if (rc < 0)
@@ -512,8 +512,8 @@ void run_execute(struct run *r)
 	for (unsigned g = 0; g < groups && !run_stops(r, false); g++)
 		run_group(r, g);
 	hosts_watch(r->shared.cfg.hosts, NULL, NULL);
-	others_end(r->others);
-	hosts_doing(r->shared.cfg.hosts, "reporting");
+	remote_status_end(r->others);
+	hosts_set_activity(r->shared.cfg.hosts, "reporting");
 	disks_end(&r->disks, r->shared.cfg.clock);
 	clock_leave(r->shared.cfg.clock);
 	memlimit_lift(&r->memory);
@@ -522,6 +522,6 @@ void run_execute(struct run *r)
 void run_abandon(struct run *r)
 {
 	stop_all(r);
-	others_end(r->others);
+	remote_status_end(r->others);
 	memlimit_lift(&r->memory); /* hanging threads leave the group, too */
 }

@@ -7,7 +7,7 @@
  * after all of them have been prepared; groups run one after the other. One thread, the conductor,
  * calls run_execute; meanwhile the main thread may look, tick and stop. The workload of a job
  * (run/slot) says what the job does. Rank 0 learns the state of the job's other processes through
- * their remote status (struct others).
+ * their remote status (struct remote_status).
  */
 
 #include <stdbool.h>
@@ -51,7 +51,7 @@ void run_free(struct run *r); /* NULL is fine */
  * cfg->hosts call this together; each reports its own jobs.
  */
 typedef void run_offer(void *arg, size_t job, struct dataset *ds, struct dataset *eval);
-int run_ask(const struct run_config *cfg, run_told *report, run_offer *offer, void *arg,
+int run_ask(const struct run_config *cfg, run_rule_failed_fn *report, run_offer *offer, void *arg,
 	    struct mlgen_err *err);
 
 /*
@@ -68,8 +68,8 @@ int run_trace_end(struct run *r, struct mlgen_err *err);
  * trace, open for reading, and stays the caller's. 0, or -errno with err: -ENODATA, with nothing
  * written, if no operation of the job was recorded.
  */
-struct trace_iolog_left;
-int run_iolog(struct run *r, size_t i, int fd, FILE *to, struct trace_iolog_left *left,
+struct trace_iolog_omitted;
+int run_iolog(struct run *r, size_t i, int fd, FILE *to, struct trace_iolog_omitted *left,
 	      struct mlgen_err *err);
 
 /* Prepare and run all groups. Returns when everything has ended. */
@@ -80,13 +80,14 @@ void run_execute(struct run *r);
 /* Let no call begin and no sleep go on. */
 void run_interrupt(struct run *r);
 /* Call `tell` for each thread that is inside a call (slot_each_call). */
-void run_each_call(const struct run *r, slot_tell *tell, void *arg);
+void run_each_call(const struct run *r, slot_call_fn *tell, void *arg);
 /* Let no thread wait for another any more. Threads in the kernel stay there. */
 void run_abandon(struct run *r);
 /* Read the counters of job number i of this process, and fill the histograms that `live` has.
- * others_add adds the counters of other processes. */
+ * remote_status_add adds the counters of other processes. */
 void run_look(const struct run *r, size_t i, struct live *live);
-struct others *run_others(const struct run *r); /* NULL = there are no other processes */
+struct remote_status *
+run_remote_status(const struct run *r); /* NULL = there are no other processes */
 /* Once a second: extend the series for fio's bw_min, iops_max, ... */
 void run_tick(struct run *r);
 
@@ -122,40 +123,40 @@ struct traced_config {
  * thread of its own. The last answer of a process stays valid, so no figure falls when the process
  * is gone. NULL stands for a job without other processes; functions then add nothing.
  */
-struct others;
+struct remote_status;
 
 /* Used by run_new and run_free. `number` is that of a channel; `cpus` are those that this process
  * may use. NULL with hosts NULL. */
-struct others *others_new(const struct run *run, size_t jobs, struct hosts *hosts, uint32_t number,
-			  uint64_t cpus);
-void others_free(struct others *o);
+struct remote_status *remote_status_new(const struct run *run, size_t jobs, struct hosts *hosts,
+					uint32_t number, uint64_t cpus);
+void remote_status_free(struct remote_status *o);
 /* The jobs of this process are over: send the last answer. */
-void others_end(struct others *o);
+void remote_status_end(struct remote_status *o);
 
 /* Only rank 0 calls the following functions, on any thread. */
 
 /* Poll all processes. A process without an answer after 300 ms keeps its previous one. */
-void others_ask(struct others *o);
+void remote_status_poll(struct remote_status *o);
 
 /* Add the other processes' counters of a job to rank 0's. */
-void others_add(struct others *o, size_t job, struct live *to);
+void remote_status_add(struct remote_status *o, size_t job, struct live *to);
 
 /* Add the other processes to this host's figures: memory and switches of all processes, page cache
  * and network of all hosts, and the mean of their CPUs. */
-void others_add_hosts(struct others *o, struct live_host *to);
+void remote_status_add_hosts(struct remote_status *o, struct live_host *to);
 
 /* Is any other process still at work? */
-bool others_work(struct others *o);
+bool remote_status_is_working(struct remote_status *o);
 
 /* Number of processes: 1 with NULL. */
-unsigned others_total(const struct others *o);
-const char *others_host_name(const struct others *o, unsigned rank);
+unsigned remote_status_total(const struct remote_status *o);
+const char *remote_status_host_name(const struct remote_status *o, unsigned rank);
 
 /* Replace `to`, and fill its histograms, with the last answer of one process. False: there is no
  * answer yet. */
-bool others_look(struct others *o, unsigned rank, size_t job, struct live *to);
+bool remote_status_look(struct remote_status *o, unsigned rank, size_t job, struct live *to);
 
 /* Replace the figures of a process's host likewise, if that is the first process on it, with the
  * memory and the switches of all processes there. For rank 0 they are added to its own figures in
  * `to`. */
-bool others_look_host(struct others *o, unsigned rank, struct live_host *to);
+bool remote_status_look_host(struct remote_status *o, unsigned rank, struct live_host *to);

@@ -114,7 +114,7 @@ static void print_drops(const struct slot *s)
 {
 	const struct job *j = s->job;
 
-	if (!slot_drops_caches(s) || job_kept(j)->has_named_device)
+	if (!slot_drops_caches(s) || job_reuse(j)->has_printed_device)
 		return;
 	if (job_work(j)->restores)
 		log_note("%s: drop_caches=run: its files leave this host's page cache before it "
@@ -134,7 +134,7 @@ void devices_print(const struct slot *slots, size_t count)
 		const struct job *j = slots[i / 2].job;
 		const struct mount *m = mount_of(slots, i);
 
-		if (!m->type[0] || job_kept(j)->has_named_device || is_printed(slots, i))
+		if (!m->type[0] || job_reuse(j)->has_printed_device || is_printed(slots, i))
 			continue;
 		buf_reset(&text);
 		append_mount(&text, m);
@@ -143,7 +143,7 @@ void devices_print(const struct slot *slots, size_t count)
 	for (size_t i = 0; i < count; i++)
 		print_drops(&slots[i]);
 	for (size_t i = 0; i < count; i++)
-		job_kept(slots[i].job)->has_named_device = true;
+		job_reuse(slots[i].job)->has_printed_device = true;
 	buf_fini(&text);
 }
 

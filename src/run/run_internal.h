@@ -105,7 +105,7 @@ struct run {
 	struct slot *slots;
 	struct disks disks;
 	struct energy_meter energy;
-	struct others *others; /* NULL = there are no other processes */
+	struct remote_status *others; /* NULL = there are no other processes */
 	uint64_t timestamp_ms;
 	struct tracer *tracer; /* NULL = there is no trace */
 	struct traced_config trace;
@@ -123,7 +123,7 @@ bool run_is_stopping(const struct run *r);
  * goes on alone. */
 bool run_stops(struct run *r, bool ends);
 
-/* Prepare the jobs of a group, together with the other processes: 0, CREW_STOPPED, or -errno with
+/* Prepare the jobs of a group, together with the other processes: 0, POOL_STOPPED, or -errno with
  * err. */
 int run_prepare(struct run *r, unsigned group, struct mlgen_err *err);
 
@@ -143,12 +143,13 @@ int traced_end(struct tracer *t, const struct traced_config *cfg, bool always,
  * NULL the first rule that does not hold ends the check: 0, or -errno with err. Otherwise each is
  * reported through `report`: 0, or -EPIPE with err.
  */
-int rules_ask_limit(struct run_shared *run, run_told *report, void *arg, struct mlgen_err *err);
-int rules_ask(struct run_shared *run, run_told *report, void *arg, struct mlgen_err *err);
+int rules_ask_limit(struct run_shared *run, run_rule_failed_fn *report, void *arg,
+		    struct mlgen_err *err);
+int rules_ask(struct run_shared *run, run_rule_failed_fn *report, void *arg, struct mlgen_err *err);
 
 /* Dry run, after rules_ask: check the rules that a job checks just before its preparation. The
  * calling thread has joined the clock. */
-void rules_ask_turn(struct run_shared *run, run_told *report, void *arg);
+void rules_ask_turn(struct run_shared *run, run_rule_failed_fn *report, void *arg);
 
 /* ---- datasets that several jobs of a run read ---- */
 

@@ -66,7 +66,7 @@ static void add_mount(struct tracer *t, const struct mount *m)
 	const uint64_t number[] = { stat(m->target, &st) == 0 ? (uint64_t)st.st_dev
 							      : TRACE_UNKNOWN };
 	/* The kernel lists a mount without a source as "none". */
-	mount_put_text(&text, m->type, m->target, m->source[0] ? m->source : "none");
+	mount_append_text(&text, m->type, m->target, m->source[0] ? m->source : "none");
 	tracer_entry(t, TRACE_MOUNT, number, ARRAY_LEN(number), buf_str(&text));
 	buf_fini(&text);
 }
@@ -175,11 +175,11 @@ static bool is_of_job(void *arg, const struct trace_record *r)
 	return traced_threads_is(j->threads, j->number, r->tid, r->start_ns);
 }
 
-int run_iolog(struct run *r, size_t i, int fd, FILE *to, struct trace_iolog_left *left,
+int run_iolog(struct run *r, size_t i, int fd, FILE *to, struct trace_iolog_omitted *left,
 	      struct mlgen_err *err)
 {
 	struct iolog_job job = { .threads = r->threads, .number = i };
-	struct trace_ordered_wants wants = { .keeps = is_of_job, .arg = &job };
+	struct trace_ordered_filter wants = { .keeps = is_of_job, .arg = &job };
 	struct trace_reader *reader = NULL;
 	struct trace_ordered *o = NULL;
 	int own_fd, rc;
@@ -191,9 +191,9 @@ int run_iolog(struct run *r, size_t i, int fd, FILE *to, struct trace_iolog_left
 	own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (own_fd < 0)
 		return mlgen_fail(err, -errno, "%s: %s", r->trace.path, strerror(errno));
-	rc = trace_reader_from(&reader, own_fd, r->trace.path, err);
+	rc = trace_reader_open_fd(&reader, own_fd, r->trace.path, err);
 	if (rc == 0)
-		rc = trace_ordered_read_some(&o, reader, &wants, err);
+		rc = trace_ordered_read_filtered(&o, reader, &wants, err);
 	if (rc == 0)
 		rc = trace_iolog_write(o, to, left, err);
 	trace_ordered_free(o);

@@ -56,7 +56,7 @@ void hist_reset(struct hist *h)
 {
 	if (h->count == 0)
 		return;
-	for (unsigned i = hist_first(h); i <= hist_last(h); i++)
+	for (unsigned i = hist_first_bucket(h); i <= hist_last_bucket(h); i++)
 		STORE(h->buckets[i], 0);
 	STORE(h->count, 0);
 	STORE(h->sum_ns, 0);
@@ -78,7 +78,7 @@ void hist_merge(struct hist *to, const struct hist *from)
 		to->min_ns = from->min_ns;
 	if (from->max_ns > to->max_ns)
 		to->max_ns = from->max_ns;
-	for (unsigned i = hist_first(from); i <= hist_last(from); i++)
+	for (unsigned i = hist_first_bucket(from); i <= hist_last_bucket(from); i++)
 		to->buckets[i] += from->buckets[i];
 }
 
@@ -98,7 +98,7 @@ void hist_subtract(struct hist *to, const struct hist *before)
 	to->sum_ns = difference(to->sum_ns, before->sum_ns);
 	to->saturated = difference(to->saturated, before->saturated);
 	to->sum_squares -= before->sum_squares;
-	for (unsigned i = hist_first(to); i <= hist_last(to); i++) {
+	for (unsigned i = hist_first_bucket(to); i <= hist_last_bucket(to); i++) {
 		to->buckets[i] = difference(to->buckets[i], before->buckets[i]);
 		to->count += to->buckets[i];
 	}
@@ -107,7 +107,7 @@ void hist_subtract(struct hist *to, const struct hist *before)
 		to->max_ns = 0;
 		return;
 	}
-	unsigned first = hist_first(to), last = hist_last(to);
+	unsigned first = hist_first_bucket(to), last = hist_last_bucket(to);
 	while (first < last && to->buckets[first] == 0)
 		first++;
 	while (last > first && to->buckets[last] == 0)
@@ -118,7 +118,7 @@ void hist_subtract(struct hist *to, const struct hist *before)
 		to->max_ns = u64_min(to->max_ns, hist_bucket_midpoint(last));
 }
 
-void hist_gather(struct hist *to, const struct hist *from)
+void hist_merge_live(struct hist *to, const struct hist *from)
 {
 	uint64_t least = LOAD(from->min_ns), most = LOAD(from->max_ns);
 
@@ -150,8 +150,8 @@ uint64_t hist_percentile(const struct hist *h, double percent)
 	if (percent >= 100)
 		return h->max_ns;
 	uint64_t seen = 0;
-	unsigned bucket = hist_first(h);
-	while (bucket < hist_last(h)) {
+	unsigned bucket = hist_first_bucket(h);
+	while (bucket < hist_last_bucket(h)) {
 		seen += h->buckets[bucket];
 		if (seen >= rank)
 			break;
@@ -183,12 +183,12 @@ double hist_stddev(const struct hist *h)
 	return variance > 0 ? sqrt(variance) : 0;
 }
 
-unsigned hist_first(const struct hist *h)
+unsigned hist_first_bucket(const struct hist *h)
 {
 	return hist_bucket_of(h->min_ns);
 }
 
-unsigned hist_last(const struct hist *h)
+unsigned hist_last_bucket(const struct hist *h)
 {
 	return hist_bucket_of(h->max_ns);
 }

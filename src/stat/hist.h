@@ -43,7 +43,7 @@ void hist_merge(struct hist *to, const struct hist *from);
 void hist_subtract(struct hist *to, const struct hist *before);
 
 /* Add `from`, which another thread may be adding to, to `to`. */
-void hist_gather(struct hist *to, const struct hist *from);
+void hist_merge_live(struct hist *to, const struct hist *from);
 
 /*
  * The smallest bucket midpoint with at least ceil(percent/100 * count) values at or below it,
@@ -59,8 +59,8 @@ double hist_stddev(const struct hist *h); /* population */
 
 /* The first and the last used bucket; if the histogram is empty, first > last. Read only these
  * buckets: reading a page that was never touched may allocate memory. */
-unsigned hist_first(const struct hist *h);
-unsigned hist_last(const struct hist *h);
+unsigned hist_first_bucket(const struct hist *h);
+unsigned hist_last_bucket(const struct hist *h);
 
 /* Midpoint and lower bound of a bucket. */
 uint64_t hist_bucket_midpoint(unsigned bucket);

@@ -169,7 +169,7 @@ void opstat_reset(struct opstat *s)
 	for (unsigned i = 0; i < 2; i++) {
 		hist_reset(s->slat[i]);
 		hist_reset(s->total[i]);
-		atomic_store(&s->left_out_bytes[i], count_get(&s->io_bytes[i]));
+		atomic_store(&s->bytes_at_reset[i], count_get(&s->io_bytes[i]));
 		s->sizes[i] = (struct sizes){ 0 };
 		s->short_ios[i] = 0;
 	}
@@ -182,7 +182,7 @@ void opstat_reset(struct opstat *s)
 	s->usage = (struct usage){ 0 };
 }
 
-void opstat_merge_moved(struct opstat *to, const struct opstat *from)
+void opstat_merge_transfers(struct opstat *to, const struct opstat *from)
 {
 	for (unsigned i = 0; i < MLGEN_OPS; i++) {
 		hist_merge(to->lat[i], from->lat[i]);
@@ -198,7 +198,7 @@ void opstat_merge_moved(struct opstat *to, const struct opstat *from)
 
 void opstat_merge(struct opstat *to, const struct opstat *from)
 {
-	opstat_merge_moved(to, from);
+	opstat_merge_transfers(to, from);
 	hist_merge(to->sample, from->sample);
 	if (from->slowest.ns > to->slowest.ns)
 		to->slowest = from->slowest;

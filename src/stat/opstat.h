@@ -103,7 +103,7 @@ struct opstat {
 	uint64_t depth[OPSTAT_DEPTHS], submits[OPSTAT_DEPTHS], reaps[OPSTAT_DEPTHS];
 	/* Bytes transferred, 0 read, 1 written, and their value at the last opstat_reset.
 	 * io_bytes itself never falls. */
-	_Atomic uint64_t io_bytes[2], left_out_bytes[2];
+	_Atomic uint64_t io_bytes[2], bytes_at_reset[2];
 	uint64_t eval_bytes;     /* bytes read for evaluations */
 	struct sizes sizes[2];   /* requested sizes: 0 read, 1 written */
 	uint64_t short_ios[2];   /* resumed short transfers */
@@ -126,7 +126,7 @@ struct opstat {
 static inline uint64_t opstat_io_bytes(const struct opstat *s, unsigned direction)
 {
 	/* Load this first: the writer raised io_bytes before, so io_bytes is not smaller. */
-	uint64_t left_out = atomic_load(&s->left_out_bytes[direction]);
+	uint64_t left_out = atomic_load(&s->bytes_at_reset[direction]);
 
 	return atomic_load_explicit(&s->io_bytes[direction], memory_order_relaxed) - left_out;
 }
@@ -149,7 +149,7 @@ void opstat_reset(struct opstat *s); /* restart counting */
 void opstat_merge(struct opstat *to, const struct opstat *from);
 /* Merge only transfers with their latencies and errors, without samples and times: for a thread
  * that helps the workers. */
-void opstat_merge_moved(struct opstat *to, const struct opstat *from);
+void opstat_merge_transfers(struct opstat *to, const struct opstat *from);
 
 /* "open", "stat", "read", ... */
 const char *opstat_name(enum mlgen_op op);

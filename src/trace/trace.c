@@ -199,7 +199,7 @@ const struct trace_phase *trace_phase_at(struct trace_phases *p, const struct tr
 	return p->now;
 }
 
-const char *trace_number_take(const char *s, size_t bytes, uint64_t most, uint64_t *out)
+const char *trace_number_parse(const char *s, size_t bytes, uint64_t most, uint64_t *out)
 {
 	uint64_t v = 0;
 
@@ -218,18 +218,18 @@ const char *trace_number_take(const char *s, size_t bytes, uint64_t most, uint64
 	return v > most ? "is too large" : NULL;
 }
 
-const char *trace_number_take_signed(const char *s, size_t bytes, int64_t *out)
+const char *trace_number_parse_signed(const char *s, size_t bytes, int64_t *out)
 {
 	uint64_t is_less = bytes > 1 && *s == '-', v = 0;
 	const char *wrong =
-		trace_number_take(s + is_less, bytes - is_less, (uint64_t)INT64_MAX + is_less, &v);
+		trace_number_parse(s + is_less, bytes - is_less, (uint64_t)INT64_MAX + is_less, &v);
 
 	if (!wrong)
 		*out = is_less ? (int64_t)-v : (int64_t)v;
 	return wrong && is_less && s[1] == '-' ? "is no whole number" : wrong;
 }
 
-void trace_number_put(struct buf *out, uint64_t v)
+void trace_number_append(struct buf *out, uint64_t v)
 {
 	char digits[20];
 	size_t at = sizeof(digits);
@@ -240,11 +240,11 @@ void trace_number_put(struct buf *out, uint64_t v)
 	buf_addn(out, digits + at, sizeof(digits) - at);
 }
 
-void trace_number_put_signed(struct buf *out, int64_t v)
+void trace_number_append_signed(struct buf *out, int64_t v)
 {
 	if (v < 0)
 		buf_addc(out, '-');
-	trace_number_put(out, v < 0 ? -(uint64_t)v : (uint64_t)v);
+	trace_number_append(out, v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
 /* Length of a UTF-8 sequence at `s` that is printable; 0 = there is none. */
@@ -271,7 +271,7 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '\\';
 }
 
-void trace_text_put(struct buf *out, const char *s, size_t bytes)
+void trace_text_append(struct buf *out, const char *s, size_t bytes)
 {
 	static const char digits[] = "0123456789ABCDEF";
 	const unsigned char *at = (const unsigned char *)s, *end = at + bytes;
@@ -308,7 +308,7 @@ static int hex_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-const char *trace_text_take(char *s, size_t *bytes)
+const char *trace_text_unescape(char *s, size_t *bytes)
 {
 	char *end = s + *bytes, *to = memchr(s, '\\', *bytes);
 

@@ -23,22 +23,22 @@
 
 /* Append a name. Control characters (also those of Unicode) and bytes that are not UTF-8 become
  * \xHH each, a backslash is doubled. */
-void trace_text_put(struct buf *out, const char *s, size_t bytes);
+void trace_text_append(struct buf *out, const char *s, size_t bytes);
 
-/* Undo trace_text_put in place and shorten *bytes. NULL, or a pointer to the first backslash that
- * begins no valid escape. */
-const char *trace_text_take(char *s, size_t *bytes);
+/* Undo trace_text_append in place and shorten *bytes. NULL, or a pointer to the first backslash
+ * that begins no valid escape. */
+const char *trace_text_unescape(char *s, size_t *bytes);
 
 /* ---- whole numbers as digits; a trace as text may have ten million, so these are fast ---- */
 
 /* Parse digits, and nothing else, as a number up to `most`. NULL, or an error that completes a
  * sentence about the text: "is negative". */
-const char *trace_number_take(const char *s, size_t bytes, uint64_t most, uint64_t *out);
+const char *trace_number_parse(const char *s, size_t bytes, uint64_t most, uint64_t *out);
 /* Parse a number with an optional minus sign. */
-const char *trace_number_take_signed(const char *s, size_t bytes, int64_t *out);
+const char *trace_number_parse_signed(const char *s, size_t bytes, int64_t *out);
 
-void trace_number_put(struct buf *out, uint64_t v);
-void trace_number_put_signed(struct buf *out, int64_t v);
+void trace_number_append(struct buf *out, uint64_t v);
+void trace_number_append_signed(struct buf *out, int64_t v);
 
 /* ---- names and their ids, from 1 up; there may be many millions ---- */
 
@@ -162,9 +162,9 @@ struct trace_end {
 enum {
 	TRACE_CHUNK_RECORD_COUNT = 32768,
 	TRACE_CHUNK_ENTRY_BYTES = 1 << 20,
-	TRACE_CHUNK_RAW_MOST = 4 << 20, /* limit of any chunk */
+	TRACE_CHUNK_RAW_MAX = 4 << 20, /* limit of any chunk */
 	TRACE_INDEX_ENTRIES = 4096,
-	TRACE_TEXT_MOST = 64 << 10, /* limit of an entry; longer texts are cut */
+	TRACE_TEXT_MAX = 64 << 10, /* limit of an entry; longer texts are cut */
 };
 
 /* Convert in place between host order and little endian: a no-op on most machines. */
@@ -173,13 +173,14 @@ void trace_swap_entry(struct trace_stored_entry *e);
 void trace_swap_end(struct trace_end *e);
 
 /* Convert to the form in a file, with magic numbers and checksums. */
-void trace_put_file_head(struct trace_file_head *to, const struct trace_head *head);
-void trace_put_chunk_head(struct trace_chunk_head *h);
+void trace_encode_file_head(struct trace_file_head *to, const struct trace_head *head);
+void trace_encode_chunk_head(struct trace_chunk_head *h);
 
 /* 0; -EINVAL: not a trace; -EPROTONOSUPPORT: unsupported *version; -EBADMSG: damaged. */
-int trace_get_file_head(struct trace_head *to, const struct trace_file_head *h, uint32_t *version);
+int trace_decode_file_head(struct trace_head *to, const struct trace_file_head *h,
+			   uint32_t *version);
 /* Convert to host order. False: not a chunk head, or a damaged one. */
-bool trace_get_chunk_head(struct trace_chunk_head *h);
+bool trace_decode_chunk_head(struct trace_chunk_head *h);
 
 uint32_t trace_crc(const void *bytes, size_t count);
 
@@ -231,11 +232,11 @@ int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 
 /*
  * Importers fill it. Records are sorted by their start (trace_internal.h), unless it was made by
- * trace_fill_over, which passes them on in the order of arrival.
+ * trace_fill_append, which passes them on in the order of arrival.
  */
 struct trace_fill;
 
-struct trace_filled {
+struct trace_fill_totals {
 	uint64_t records, markers;
 	uint32_t files;             /* and names of markers */
 	uint64_t processes, mounts; /* added by trace_fill_entry */
@@ -246,7 +247,7 @@ int trace_fill_new(struct trace_fill **out, int fd, const char *path, const char
 		   struct mlgen_err *err);
 
 /* Append to a trace that has begun and has facts already; the writer stays the caller's. */
-struct trace_fill *trace_fill_over(struct trace_writer *writer);
+struct trace_fill *trace_fill_append(struct trace_writer *writer);
 
 /* Add a TRACE_FACT, which holds for the whole trace. */
 void trace_fill_fact(struct trace_fill *f, const char *key, const char *value);
@@ -266,10 +267,11 @@ int trace_fill_add(struct trace_fill *f, const struct trace_record *r, struct ml
 bool trace_fill_span(const struct trace_fill *f, uint64_t *first_ns, uint64_t *last_ns);
 
 /* Totals so far. */
-const struct trace_filled *trace_fill_look(const struct trace_fill *f);
+const struct trace_fill_totals *trace_fill_get_totals(const struct trace_fill *f);
 
 /* Write the rest and free it, also on an error. 0 or -errno with err. */
-int trace_fill_finish(struct trace_fill *f, struct trace_filled *filled, struct mlgen_err *err);
+int trace_fill_finish(struct trace_fill *f, struct trace_fill_totals *filled,
+		      struct mlgen_err *err);
 
 /* Free it and leave the file incomplete. NULL is fine. */
 void trace_fill_abandon(struct trace_fill *f);
@@ -311,7 +313,8 @@ int trace_reader_open(struct trace_reader **out, const char *const *paths, size_
 		      struct mlgen_err *err);
 /* Read one file that is open for reading, such as an unnamed one. The reader owns the descriptor
  * from here on, also on an error; `name` is for messages and copied. */
-int trace_reader_from(struct trace_reader **out, int fd, const char *name, struct mlgen_err *err);
+int trace_reader_open_fd(struct trace_reader **out, int fd, const char *name,
+			 struct mlgen_err *err);
 void trace_reader_close(struct trace_reader *r); /* NULL is fine */
 
 /* The head of the first part. */
@@ -324,7 +327,7 @@ int trace_reader_next(struct trace_reader *r, struct trace_batch *batch, struct 
 int trace_reader_rewind(struct trace_reader *r, struct mlgen_err *err);
 
 /* Totals so far. */
-const struct trace_read *trace_reader_read(const struct trace_reader *r);
+const struct trace_read *trace_reader_totals(const struct trace_reader *r);
 
 /* Do the first bytes of a file show a trace of mlgen, of any version? */
 enum { TRACE_MAGIC_BYTES = 8 };
@@ -354,16 +357,16 @@ struct trace_ordered;
 /* Read the rest of a reader. The ids of its records are those of trace_ordered_name. 0, or -errno
  * with err, such as -EINTR when a signal arrives. */
 int trace_ordered_read(struct trace_ordered **out, struct trace_reader *r, struct mlgen_err *err);
-/* Callbacks for trace_ordered_read_some; each may be NULL. */
-struct trace_ordered_wants {
+/* Callbacks for trace_ordered_read_filtered; each may be NULL. */
+struct trace_ordered_filter {
 	/* Returns whether to keep this record. Its ids are still those of the reader. */
 	bool (*keeps)(void *arg, const struct trace_record *r);
 	/* Called for each entry. For a file, `id` is that of trace_ordered_name. */
 	void (*told)(void *arg, const struct trace_entry *e, uint32_t id);
 	void *arg;
 };
-int trace_ordered_read_some(struct trace_ordered **out, struct trace_reader *r,
-			    const struct trace_ordered_wants *wants, struct mlgen_err *err);
+int trace_ordered_read_filtered(struct trace_ordered **out, struct trace_reader *r,
+				const struct trace_ordered_filter *wants, struct mlgen_err *err);
 void trace_ordered_free(struct trace_ordered *o); /* NULL is fine */
 
 /* The next record, valid until the next call. 1, 0 at the end, or -errno with err. */
@@ -408,7 +411,7 @@ struct trace_input {
 /* Open a file, or standard input for "-". A directory is an error. 0 or -errno with err. */
 int trace_input_open(struct trace_input *in, const char *path, struct mlgen_err *err);
 /* Read from a descriptor, which stays the caller's. */
-void trace_input_from(struct trace_input *in, int fd, const char *name);
+void trace_input_init(struct trace_input *in, int fd, const char *name);
 void trace_input_close(struct trace_input *in); /* a zeroed one is fine */
 
 /* Make sure that bytes are left at in->buffer + in->at, up to in->end. 1, 0 at the end of the text,
@@ -423,9 +426,9 @@ int trace_input_more(struct trace_input *in, struct mlgen_err *err);
 int trace_input_line(struct trace_input *in, struct buf *line, bool *is_cut, struct mlgen_err *err);
 
 /* Set err to "FILE:LINE: ..." and return -EINVAL. */
-__attribute__((format(printf, 4, 5))) int trace_input_refuse(const struct trace_input *in,
-							     uint64_t line, struct mlgen_err *err,
-							     const char *fmt, ...);
+__attribute__((format(printf, 4, 5))) int trace_input_fail(const struct trace_input *in,
+							   uint64_t line, struct mlgen_err *err,
+							   const char *fmt, ...);
 
 /* ---- traces as comma-separated values ---- */
 
@@ -457,7 +460,7 @@ void trace_csv_read_fini(struct trace_csv_read *what);
 
 /* Limit of a transfer in bytes. fio's lengths have 32 bits, so that a longer transfer is split:
  * into a thousand lines at this limit. */
-#define TRACE_IOLOG_MOST (UINT64_C(1) << 40)
+#define TRACE_IOLOG_BYTES_MAX (UINT64_C(1) << 40)
 
 /*
  * fio's iolog has opens and closes of files, reads and writes with offset and length, and syncs. A
@@ -469,7 +472,7 @@ void trace_csv_read_fini(struct trace_csv_read *what);
 enum { TRACE_IOLOG_NAME_MAX = 256 };
 
 /* Counts of records that an iolog cannot express. A zeroed one is empty. */
-struct trace_iolog_left {
+struct trace_iolog_omitted {
 	uint64_t files;    /* files with a name that fio cannot read */
 	uint64_t of_files; /* operations on these files */
 	struct buf first;  /* the first such name */
@@ -477,7 +480,7 @@ struct trace_iolog_left {
 	uint64_t others;   /* operations unknown to fio */
 	uint64_t failed;   /* operations that failed or moved no byte */
 	uint64_t unplaced; /* file or offset unknown */
-	uint64_t too_long; /* more than TRACE_IOLOG_MOST bytes */
+	uint64_t too_long; /* more than TRACE_IOLOG_BYTES_MAX bytes */
 	uint64_t nested;   /* opens of an open file and closes that leave it open */
 };
 
@@ -486,11 +489,11 @@ struct trace_iolog_left {
  * from its first open or use to its last close. A failing stream ends it early without an error:
  * the caller checks the stream. 0 or -errno with err.
  */
-int trace_iolog_write(struct trace_ordered *o, FILE *to, struct trace_iolog_left *left,
+int trace_iolog_write(struct trace_ordered *o, FILE *to, struct trace_iolog_omitted *left,
 		      struct mlgen_err *err);
 /* Log the counts as a warning and notes, each with the prefix `before`. */
-void trace_iolog_left_tell(const struct trace_iolog_left *left, const char *before);
-void trace_iolog_left_fini(struct trace_iolog_left *left);
+void trace_iolog_omitted_log(const struct trace_iolog_omitted *left, const char *before);
+void trace_iolog_omitted_fini(struct trace_iolog_omitted *left);
 
 /* Do the first bytes of a file show a log of fio, of any version? */
 enum { TRACE_IOLOG_FIRST_BYTES = sizeof("fio version 3 iolog") - 1 };
@@ -511,4 +514,4 @@ int trace_iolog_read(struct trace_input *in, struct trace_fill *to, struct trace
 		     struct mlgen_err *err);
 
 /* Log notes on lines that were reinterpreted or left out; `name` is that of the iolog. */
-void trace_iolog_tell(const char *name, const struct trace_iolog_read *what);
+void trace_iolog_log_notes(const char *name, const struct trace_iolog_read *what);

@@ -46,7 +46,7 @@ static void end_cell(struct row_parser *r, char end)
 
 static int fail_row(struct row_parser *r, uint64_t line, const char *what)
 {
-	return trace_input_refuse(r->in, line, r->err, "%s", what);
+	return trace_input_fail(r->in, line, r->err, "%s", what);
 }
 
 /* Number of bytes from `at` that are text in the current state. */
@@ -196,7 +196,7 @@ char *trace_row_cell(const struct trace_row *row, size_t i, size_t *bytes)
 	return row->text.s + row->starts[i];
 }
 
-void trace_row_put(struct buf *out, const char *s, size_t bytes)
+void trace_row_append(struct buf *out, const char *s, size_t bytes)
 {
 	bool is_quoted = false;
 
@@ -224,7 +224,7 @@ struct csv_writer {
 static void append_known(struct buf *out, uint64_t v, uint64_t unknown)
 {
 	if (v != unknown)
-		trace_number_put(out, v);
+		trace_number_append(out, v);
 	buf_addc(out, ',');
 }
 
@@ -233,12 +233,12 @@ static void append_name(struct csv_writer *w, uint32_t file)
 	size_t bytes;
 	const char *name = trace_ordered_name(w->o, file, &bytes);
 
-	trace_text_put(&w->cell, name, bytes);
+	trace_text_append(&w->cell, name, bytes);
 }
 
 static void append_cell(struct csv_writer *w)
 {
-	trace_row_put(&w->row, buf_str(&w->cell), w->cell.len);
+	trace_row_append(&w->row, buf_str(&w->cell), w->cell.len);
 	buf_addc(&w->row, ',');
 	buf_reset(&w->cell);
 }
@@ -251,7 +251,7 @@ static void append_phase(struct csv_writer *w, const struct trace_phase *p)
 		buf_add(&w->cell, trace_op_name(p->op));
 	if (p && p->op == TRACE_EPOCH && p->number != TRACE_UNKNOWN) {
 		buf_addc(&w->cell, ' ');
-		trace_number_put(&w->cell, p->number);
+		trace_number_append(&w->cell, p->number);
 	}
 	append_cell(w);
 }
@@ -275,7 +275,7 @@ static void append_flags(struct buf *out, unsigned flags)
 	}
 	if (unnamed) {
 		buf_add(out, between);
-		trace_number_put(out, unnamed);
+		trace_number_append(out, unnamed);
 	}
 }
 
@@ -287,7 +287,7 @@ static void append_row(struct csv_writer *w, const struct trace_record *r)
 	bool is_open = trace_is_marker(r->op) && trace_phase_is_open(r);
 	bool is_rename = r->op == TRACE_RENAME;
 
-	trace_number_put(row, r->start_ns);
+	trace_number_append(row, r->start_ns);
 	buf_addc(row, ',');
 	append_known(row, is_open ? TRACE_UNKNOWN : r->duration_ns, TRACE_UNKNOWN);
 	append_known(row, r->pid, 0);
@@ -297,7 +297,7 @@ static void append_row(struct csv_writer *w, const struct trace_record *r)
 	if (r->op != TRACE_NONE && op)
 		buf_add(row, op);
 	else
-		trace_number_put(row, r->op);
+		trace_number_append(row, r->op);
 	buf_addc(row, ',');
 	append_name(w, r->file);
 	if (is_rename && r->off && r->off < UINT32_MAX) {
@@ -308,7 +308,7 @@ static void append_row(struct csv_writer *w, const struct trace_record *r)
 	append_cell(w);
 	append_known(row, is_rename ? TRACE_UNKNOWN : r->off, TRACE_UNKNOWN);
 	append_known(row, r->len_bytes, TRACE_UNKNOWN);
-	trace_number_put_signed(row, r->result);
+	trace_number_append_signed(row, r->result);
 	buf_addc(row, ',');
 	append_known(row, r->cpu_ns, TRACE_UNKNOWN);
 	append_flags(row, r->flags | (is_open ? TRACE_BEGINS : 0u));
@@ -408,8 +408,8 @@ static int parse_column_name(struct csv_parser *r, size_t cell)
 		return 0;
 	}
 	if (r->place[i] != NOWHERE)
-		return trace_input_refuse(r->in, r->row.line, r->err, "the header has %s twice",
-					  columns[i].name);
+		return trace_input_fail(r->in, r->row.line, r->err, "the header has %s twice",
+					columns[i].name);
 	r->place[i] = (int)cell;
 	return 0;
 }
@@ -418,10 +418,10 @@ static int need_column(struct csv_parser *r, const char *name)
 {
 	if (r->place[find_column(name, strlen(name))] != NOWHERE)
 		return 0;
-	return trace_input_refuse(r->in, r->row.line, r->err,
-				  "the header has no column %s; the first line names the columns, "
-				  "in any order: " TRACE_CSV_HEADER,
-				  name);
+	return trace_input_fail(r->in, r->row.line, r->err,
+				"the header has no column %s; the first line names the columns, "
+				"in any order: " TRACE_CSV_HEADER,
+				name);
 }
 
 static int read_header(struct csv_parser *r)
@@ -429,7 +429,7 @@ static int read_header(struct csv_parser *r)
 	int rc = trace_row_next(&r->row, r->in, r->err);
 
 	if (rc == 0)
-		return trace_input_refuse(
+		return trace_input_fail(
 			r->in, 1, r->err,
 			"is empty; the first line names the columns: " TRACE_CSV_HEADER);
 	for (size_t i = 0; i < COLUMNS; i++)
@@ -452,11 +452,11 @@ static int fail_number(struct csv_parser *r, const struct column *c, const char 
 						       : "a number from 0 to 18446744073709551614";
 
 	if (!*text)
-		return trace_input_refuse(r->in, r->row.line, r->err, "%s: %s; it is %s", c->name,
-					  wrong, right);
-	return trace_input_refuse(r->in, r->row.line, r->err, "%s: '%.40s' %s; it is %s%s", c->name,
-				  text, wrong, right,
-				  c->kind == COLUMN_TIME ? "" : ", or empty where it is unknown");
+		return trace_input_fail(r->in, r->row.line, r->err, "%s: %s; it is %s", c->name,
+					wrong, right);
+	return trace_input_fail(r->in, r->row.line, r->err, "%s: '%.40s' %s; it is %s%s", c->name,
+				text, wrong, right,
+				c->kind == COLUMN_TIME ? "" : ", or empty where it is unknown");
 }
 
 static int parse_number_cell(struct csv_parser *r, const struct column *c, const char *text,
@@ -469,8 +469,8 @@ static int parse_number_cell(struct csv_parser *r, const struct column *c, const
 	uint32_t narrow;
 
 	if (bytes || c->kind == COLUMN_TIME)
-		wrong = trace_number_take(text, bytes, is_narrow ? UINT32_MAX : TRACE_UNKNOWN - 1,
-					  &v);
+		wrong = trace_number_parse(text, bytes, is_narrow ? UINT32_MAX : TRACE_UNKNOWN - 1,
+					   &v);
 	if (wrong)
 		return fail_number(r, c, text, wrong);
 	narrow = (uint32_t)v;
@@ -485,11 +485,11 @@ static int parse_op(struct csv_parser *r, const char *text, size_t bytes, struct
 	unsigned op = bytes == strlen(text) ? trace_op_find(text) : TRACE_NONE;
 	uint64_t number = op;
 
-	if (op == TRACE_NONE && trace_number_take(text, bytes, UINT16_MAX, &number))
-		return trace_input_refuse(r->in, r->row.line, r->err,
-					  "op: '%.40s' is no operation; they are open, close, "
-					  "read, write and more, see man mlgen-trace",
-					  text);
+	if (op == TRACE_NONE && trace_number_parse(text, bytes, UINT16_MAX, &number))
+		return trace_input_fail(r->in, r->row.line, r->err,
+					"op: '%.40s' is no operation; they are open, close, "
+					"read, write and more, see man mlgen-trace",
+					text);
 	to->op = (uint16_t)number;
 	return 0;
 }
@@ -497,23 +497,23 @@ static int parse_op(struct csv_parser *r, const char *text, size_t bytes, struct
 /* A file's path. In a rename, the new name follows after a zero byte. */
 static int parse_file(struct csv_parser *r, char *text, size_t bytes, struct trace_record *to)
 {
-	const char *wrong = trace_text_take(text, &bytes);
+	const char *wrong = trace_text_unescape(text, &bytes);
 	const char *zero = wrong ? NULL : memchr(text, '\0', bytes);
 	size_t first = zero ? (size_t)(zero - text) : bytes;
 	bool is_two = zero && to->op == TRACE_RENAME;
 
 	if (wrong)
-		return trace_input_refuse(r->in, r->row.line, r->err,
-					  "file: '%.40s' is no escape; a backslash is written as "
-					  "two, a byte as \\x and two hexadecimal digits",
-					  wrong);
+		return trace_input_fail(r->in, r->row.line, r->err,
+					"file: '%.40s' is no escape; a backslash is written as "
+					"two, a byte as \\x and two hexadecimal digits",
+					wrong);
 	if (zero && (!is_two || memchr(zero + 1, '\0', bytes - first - 1)))
-		return trace_input_refuse(r->in, r->row.line, r->err,
-					  "file: a byte of zero, which no name has; only the two "
-					  "of a rename have one between them");
+		return trace_input_fail(r->in, r->row.line, r->err,
+					"file: a byte of zero, which no name has; only the two "
+					"of a rename have one between them");
 	if (bytes > NAME_BYTES_MAX)
-		return trace_input_refuse(r->in, r->row.line, r->err,
-					  "file: a name of more than 64 KiB");
+		return trace_input_fail(r->in, r->row.line, r->err,
+					"file: a name of more than 64 KiB");
 	if (is_two && first + 1 < bytes)
 		to->off = trace_fill_name(r->to, zero + 1, bytes - first - 1);
 	if (first)
@@ -531,8 +531,8 @@ static int parse_flags(struct csv_parser *r, const char *text, size_t bytes,
 		size_t n = (size_t)((bar ? bar : end) - text);
 		uint64_t flag = trace_flag_find(text, n);
 
-		if (!flag && trace_number_take(text, n, UINT16_MAX, &flag))
-			return trace_input_refuse(
+		if (!flag && trace_number_parse(text, n, UINT16_MAX, &flag))
+			return trace_input_fail(
 				r->in, r->row.line, r->err,
 				"flags: '%.*s' is no flag; they are off_inexact, async and more, "
 				"with | between them, see man mlgen-trace",
@@ -561,7 +561,7 @@ static int parse_cell(struct csv_parser *r, size_t column, struct trace_record *
 		return bytes ? parse_file(r, text, bytes, to) : 0;
 	case COLUMN_RESULT:
 		r->has_result = bytes > 0;
-		wrong = bytes ? trace_number_take_signed(text, bytes, &to->result) : NULL;
+		wrong = bytes ? trace_number_parse_signed(text, bytes, &to->result) : NULL;
 		return wrong ? fail_number(r, c, text, wrong) : 0;
 	case COLUMN_FLAGS:
 		return parse_flags(r, text, bytes, to);
@@ -593,10 +593,10 @@ static int parse_row(struct csv_parser *r)
 	int rc;
 
 	if (r->row.count != r->cells)
-		return trace_input_refuse(r->in, r->row.line, r->err,
-					  "%zu cell%s, and the header has %zu; a cell with a comma "
-					  "in it is put in quotes",
-					  r->row.count, plural(r->row.count), r->cells);
+		return trace_input_fail(r->in, r->row.line, r->err,
+					"%zu cell%s, and the header has %zu; a cell with a comma "
+					"in it is put in quotes",
+					r->row.count, plural(r->row.count), r->cells);
 	/* The operation decides about the meaning of other cells. The file of a rename sets `off`,
 	 * and so comes last. */
 	rc = parse_cell(r, op, &to);

@@ -44,7 +44,7 @@ static struct trace_gunzip *gunzip_new(const char *begun, size_t bytes)
 	struct trace_gunzip *g = mem_zalloc(sizeof(*g));
 
 	if (inflateInit2(&g->z, GZIP_ONLY) != Z_OK)
-		mem_none(sizeof(*g));
+		mem_out_of_memory(sizeof(*g));
 	g->buffer_bytes = (size_t)u64_max(bytes, GZIP_BLOCK_BYTES);
 	g->buffer = mem_zalloc(g->buffer_bytes);
 	memcpy(g->buffer, begun, bytes);
@@ -106,7 +106,7 @@ static int input_fail(const struct trace_input *in, int error, struct mlgen_err 
 	return mlgen_fail(err, -error, "%s: cannot be read: %s", in->name, strerror(error));
 }
 
-void trace_input_from(struct trace_input *in, int fd, const char *name)
+void trace_input_init(struct trace_input *in, int fd, const char *name)
 {
 	*in = (struct trace_input){ .fd = fd, .name = name, .line = 1 };
 	in->buffer = mem_zalloc(BLOCK_BYTES);
@@ -117,10 +117,10 @@ int trace_input_open(struct trace_input *in, const char *path, struct mlgen_err 
 	struct stat st;
 
 	if (strcmp(path, "-") == 0) {
-		trace_input_from(in, STDIN_FILENO, "standard input");
+		trace_input_init(in, STDIN_FILENO, "standard input");
 		return 0;
 	}
-	trace_input_from(in, open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), path);
+	trace_input_init(in, open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), path);
 	in->owns_fd = true;
 	if (in->fd < 0 || fstat(in->fd, &st) < 0)
 		return input_fail(in, errno, err);
@@ -155,9 +155,9 @@ static ssize_t wait_and_read(const struct trace_input *in, char *to, size_t room
 
 	do {
 		while (poll(&wait, 1, WAIT_MS) == 0)
-			if (signals_taken())
+			if (signals_received())
 				break;
-		if (signals_taken()) {
+		if (signals_received()) {
 			errno = EINTR;
 			return -1;
 		}
@@ -242,7 +242,7 @@ static int fail_zero_byte(const struct trace_input *in, const char *zero, struct
 
 	for (const char *c = in->buffer; c < zero; c++)
 		line += *c == '\n';
-	return trace_input_refuse(
+	return trace_input_fail(
 		in, line, err,
 		"a byte of zero, which no text has; is this file what the option says?");
 }
@@ -309,7 +309,7 @@ int trace_input_line(struct trace_input *in, struct buf *line, bool *is_cut, str
 		size_t n = newline ? (size_t)(newline - at) : in->end - in->at;
 
 		if (line->len + n > TRACE_INPUT_LINE_MAX)
-			return trace_input_refuse(in, in->line, err, "a line of more than 1 MiB");
+			return trace_input_fail(in, in->line, err, "a line of more than 1 MiB");
 		buf_addn(line, at, n);
 		in->at += n + (newline ? 1 : 0);
 	}
@@ -322,8 +322,8 @@ int trace_input_line(struct trace_input *in, struct buf *line, bool *is_cut, str
 	return 1;
 }
 
-int trace_input_refuse(const struct trace_input *in, uint64_t line, struct mlgen_err *err,
-		       const char *fmt, ...)
+int trace_input_fail(const struct trace_input *in, uint64_t line, struct mlgen_err *err,
+		     const char *fmt, ...)
 {
 	char text[MLGEN_ERR_MAX / 2];
 	va_list ap;

@@ -59,4 +59,4 @@ void trace_row_fini(struct trace_row *row);
 char *trace_row_cell(const struct trace_row *row, size_t i, size_t *bytes);
 
 /* Append a cell, quoted if necessary. */
-void trace_row_put(struct buf *out, const char *s, size_t bytes);
+void trace_row_append(struct buf *out, const char *s, size_t bytes);

@@ -21,7 +21,7 @@ enum { FILE_CLOSED = 1 };
 struct iolog_writer {
 	struct trace_ordered *o;
 	FILE *to;
-	struct trace_iolog_left *left;
+	struct trace_iolog_omitted *left;
 	struct spill files;
 	uint64_t first_ns;
 	bool is_begun, has_failed;
@@ -38,7 +38,7 @@ static void begin_line(struct iolog_writer *w, const struct trace_record *r, con
 		w->first_ns = r->start_ns;
 	w->is_begun = true;
 	buf_reset(&w->line);
-	trace_number_put(&w->line, (r->start_ns - w->first_ns) / 1000);
+	trace_number_append(&w->line, (r->start_ns - w->first_ns) / 1000);
 	buf_addc(&w->line, ' ');
 	buf_addn(&w->line, name, bytes);
 	buf_addc(&w->line, ' ');
@@ -62,9 +62,9 @@ static void write_extent(struct iolog_writer *w, const struct trace_record *r, c
 {
 	begin_line(w, r, action);
 	buf_addc(&w->line, ' ');
-	trace_number_put(&w->line, off);
+	trace_number_append(&w->line, off);
 	buf_addc(&w->line, ' ');
-	trace_number_put(&w->line, bytes);
+	trace_number_append(&w->line, bytes);
 	end_line(w);
 }
 
@@ -141,7 +141,7 @@ static bool is_transfer(const struct trace_record *r)
 /* The counter of a record that an iolog cannot express; NULL = it can. */
 static uint64_t *omission_of(struct iolog_writer *w, const struct trace_record *r)
 {
-	struct trace_iolog_left *left = w->left;
+	struct trace_iolog_omitted *left = w->left;
 	uint64_t end;
 
 	if (trace_is_marker(r->op))
@@ -154,7 +154,7 @@ static uint64_t *omission_of(struct iolog_writer *w, const struct trace_record *
 	if (!r->file ||
 	    (is_transfer(r) && __builtin_add_overflow(r->off, (uint64_t)r->result, &end)))
 		return &left->unplaced;
-	if (is_transfer(r) && (uint64_t)r->result > TRACE_IOLOG_MOST)
+	if (is_transfer(r) && (uint64_t)r->result > TRACE_IOLOG_BYTES_MAX)
 		return &left->too_long;
 	/* The open is not in the trace. */
 	if (r->op == TRACE_CLOSE && *state_of(w, r->file) <= FILE_CLOSED)
@@ -185,14 +185,14 @@ static void write_record(struct iolog_writer *w, const struct trace_record *r)
 	}
 }
 
-int trace_iolog_write(struct trace_ordered *o, FILE *to, struct trace_iolog_left *left,
+int trace_iolog_write(struct trace_ordered *o, FILE *to, struct trace_iolog_omitted *left,
 		      struct mlgen_err *err)
 {
 	struct iolog_writer w = { .o = o, .to = to, .left = left };
 	const struct trace_record *r;
 	int rc = 0;
 
-	spill_need(&w.files, ((size_t)trace_ordered_names(o) + 1) * sizeof(uint32_t));
+	spill_reserve(&w.files, ((size_t)trace_ordered_names(o) + 1) * sizeof(uint32_t));
 	w.has_failed = fputs("fio version 3 iolog\n", to) < 0;
 	while (!w.has_failed && (rc = trace_ordered_next(o, &r, err)) > 0)
 		write_record(&w, r);
@@ -208,7 +208,7 @@ static void note_omitted(uint64_t count, const char *before, const char *what)
 			 what);
 }
 
-void trace_iolog_left_tell(const struct trace_iolog_left *left, const char *before)
+void trace_iolog_omitted_log(const struct trace_iolog_omitted *left, const char *before)
 {
 	if (left->files)
 		log_warn("%s%" PRIu64 " file%s cannot be named in an iolog, with %" PRIu64
@@ -224,7 +224,7 @@ void trace_iolog_left_tell(const struct trace_iolog_left *left, const char *befo
 	note_omitted(left->markers, before, "markers");
 }
 
-void trace_iolog_left_fini(struct trace_iolog_left *left)
+void trace_iolog_omitted_fini(struct trace_iolog_omitted *left)
 {
 	buf_fini(&left->first);
 }
@@ -315,13 +315,12 @@ static void split_line(struct iolog_parser *r, struct buf *line)
 static int parse_number_word(struct iolog_parser *r, const char *what, size_t word, uint64_t most,
 			     uint64_t *out)
 {
-	const char *wrong = trace_number_take(r->word[word], r->bytes[word], most, out);
+	const char *wrong = trace_number_parse(r->word[word], r->bytes[word], most, out);
 
 	if (!wrong)
 		return 0;
-	return trace_input_refuse(r->in, r->line, r->err,
-				  "the %s '%.40s' %s; it is a number from 0", what, r->word[word],
-				  wrong);
+	return trace_input_fail(r->in, r->line, r->err, "the %s '%.40s' %s; it is a number from 0",
+				what, r->word[word], wrong);
 }
 
 static const struct action *find_action(const char *name)
@@ -346,7 +345,7 @@ static int add_record(struct iolog_parser *r, const struct action *a, size_t fil
 	if (a->kind == ACTION_EXTENT) {
 		rc = parse_number_word(r, "offset", file + 2, INT64_MAX, &to.off);
 		if (rc == 0)
-			rc = parse_number_word(r, "length", file + 3, TRACE_IOLOG_MOST,
+			rc = parse_number_word(r, "length", file + 3, TRACE_IOLOG_BYTES_MAX,
 					       &to.len_bytes);
 		to.result = (int64_t)to.len_bytes;
 	}
@@ -364,8 +363,8 @@ static int parse_wait(struct iolog_parser *r)
 	int rc;
 
 	if (r->what->version == 3)
-		return trace_input_refuse(r->in, r->line, r->err,
-					  "version 3 has a time in each line, and no wait");
+		return trace_input_fail(r->in, r->line, r->err,
+					"version 3 has a time in each line, and no wait");
 	rc = parse_number_word(r, "time", 2, TRACE_UNKNOWN / NS_PER_MS - 1, &until_ms);
 	r->now_ns = u64_max(r->now_ns, until_ms * NS_PER_MS);
 	r->what->waits++;
@@ -379,11 +378,11 @@ static int parse_action(struct iolog_parser *r, const struct action *a, size_t f
 	if (a->kind == ACTION_WAIT && r->what->version == 3)
 		return parse_wait(r);
 	if (r->count != file + (is_file ? 2 : 4))
-		return trace_input_refuse(r->in, r->line, r->err,
-					  "%zu words; of '%s' a line of version %u is %sFILE %s%s",
-					  r->count, a->name, r->what->version,
-					  r->what->version == 3 ? "MICROSECONDS " : "", a->name,
-					  is_file ? "" : " OFFSET LENGTH");
+		return trace_input_fail(r->in, r->line, r->err,
+					"%zu words; of '%s' a line of version %u is %sFILE %s%s",
+					r->count, a->name, r->what->version,
+					r->what->version == 3 ? "MICROSECONDS " : "", a->name,
+					is_file ? "" : " OFFSET LENGTH");
 	if (a->kind == ACTION_WAIT)
 		return parse_wait(r);
 	if (a->kind == ACTION_ADD || a->kind == ACTION_TRIM) {
@@ -402,10 +401,10 @@ static int parse_line(struct iolog_parser *r)
 	if (!r->count)
 		return 0;
 	if (r->count < file + 2)
-		return trace_input_refuse(r->in, r->line, r->err,
-					  "half a line; of version %u one is %sFILE ACTION, and of "
-					  "a read or write followed by OFFSET LENGTH",
-					  r->what->version, file ? "MICROSECONDS " : "");
+		return trace_input_fail(r->in, r->line, r->err,
+					"half a line; of version %u one is %sFILE ACTION, and of "
+					"a read or write followed by OFFSET LENGTH",
+					r->what->version, file ? "MICROSECONDS " : "");
 	if (file)
 		rc = parse_number_word(r, "time", 0, TRACE_UNKNOWN / NS_PER_US - 1, &r->now_ns);
 	if (rc < 0)
@@ -414,9 +413,9 @@ static int parse_line(struct iolog_parser *r)
 		r->now_ns *= NS_PER_US;
 	a = find_action(r->word[file + 1]);
 	return a ? parse_action(r, a, file)
-		 : trace_input_refuse(r->in, r->line, r->err,
-				      "'%.40s' is no action of an iolog; they are " ACTION_NAMES,
-				      r->word[file + 1]);
+		 : trace_input_fail(r->in, r->line, r->err,
+				    "'%.40s' is no action of an iolog; they are " ACTION_NAMES,
+				    r->word[file + 1]);
 }
 
 /* Read the first line. 1, or -errno with err. */
@@ -433,9 +432,9 @@ static int read_version(struct iolog_parser *r, struct buf *line)
 		r->what->version = 3;
 	if (r->what->version)
 		return 1;
-	return trace_input_refuse(r->in, 1, r->err,
-				  "is no iolog of fio's that is known; the first line of one is "
-				  "'fio version 3 iolog', or 2");
+	return trace_input_fail(r->in, 1, r->err,
+				"is no iolog of fio's that is known; the first line of one is "
+				"'fio version 3 iolog', or 2");
 }
 
 int trace_iolog_read(struct trace_input *in, struct trace_fill *to, struct trace_iolog_read *what,
@@ -464,7 +463,7 @@ int trace_iolog_read(struct trace_input *in, struct trace_fill *to, struct trace
 	return rc;
 }
 
-void trace_iolog_tell(const char *name, const struct trace_iolog_read *what)
+void trace_iolog_log_notes(const char *name, const struct trace_iolog_read *what)
 {
 	if (what->waits)
 		log_note("%s: a wait is read as fio replays it, until this many milliseconds from "

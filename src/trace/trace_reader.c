@@ -104,7 +104,7 @@ static int read_file_head(struct trace_file *f, struct mlgen_err *err)
 	n = read_at(f->fd, &h, sizeof(h), 0);
 	if (n < 0)
 		return fail_read(f, (int)n, err);
-	rc = trace_get_file_head(&f->head, &h, &version);
+	rc = trace_decode_file_head(&f->head, &h, &version);
 	if ((rc == 0 || rc == -EPROTONOSUPPORT) && (size_t)n < sizeof(h))
 		rc = -EBADMSG;
 	f->at = sizeof(h);
@@ -130,7 +130,7 @@ static int read_head(const struct trace_file *f, struct trace_chunk_head *h)
 
 	if (n < 0)
 		return (int)n;
-	return n == sizeof(*h) && trace_get_chunk_head(h);
+	return n == sizeof(*h) && trace_decode_chunk_head(h);
 }
 
 /* Offset of the first magic number at a multiple of 8, where chunks begin; `bytes` = there is none.
@@ -191,7 +191,7 @@ static int read_contents(const struct trace_file *f, struct trace_unpack *u,
 	int64_t n;
 	size_t raw;
 
-	if (h->packed_bytes > ZSTD_compressBound(TRACE_CHUNK_RAW_MOST))
+	if (h->packed_bytes > ZSTD_compressBound(TRACE_CHUNK_RAW_MAX))
 		return 0;
 	u->packed =
 		mem_grow(u->packed, &u->packed_room, u64_max(h->packed_bytes, BUFFER_BYTES_MIN), 1);
@@ -298,8 +298,8 @@ static int read_chunk(struct trace_file *f, struct trace_unpack *u, struct trace
 struct trace_reader {
 	struct trace_file *files; /* sorted by part */
 	size_t count, at;
-	int fd;     /* trace_reader_from: of the only file, owned; otherwise -1 */
-	char *name; /* trace_reader_from: for messages, owned */
+	int fd;     /* trace_reader_open_fd: of the only file, owned; otherwise -1 */
+	char *name; /* trace_reader_open_fd: for messages, owned */
 	struct trace_unpack unpack;
 	struct trace_read read;
 	struct trace_entry *entries; /* entries of the current chunk */
@@ -383,7 +383,7 @@ static int reader_begin(struct trace_reader **out, struct trace_reader *r, const
 	}
 	r->unpack.zstd = ZSTD_createDCtx();
 	if (!r->unpack.zstd)
-		mem_none(sizeof(r->unpack));
+		mem_out_of_memory(sizeof(r->unpack));
 	if (r->count > 1)
 		r->names = trace_names_new();
 	*out = r;
@@ -396,7 +396,7 @@ int trace_reader_open(struct trace_reader **out, const char *const *paths, size_
 	return reader_begin(out, reader_new(count), paths, err);
 }
 
-int trace_reader_from(struct trace_reader **out, int fd, const char *name, struct mlgen_err *err)
+int trace_reader_open_fd(struct trace_reader **out, int fd, const char *name, struct mlgen_err *err)
 {
 	struct trace_reader *r = reader_new(1);
 	const char *const *paths = (const char *const *)&r->name;
@@ -455,7 +455,7 @@ int trace_reader_rewind(struct trace_reader *r, struct mlgen_err *err)
 
 static uint32_t *id_slot(struct trace_reader *r, uint32_t id)
 {
-	spill_need(&r->ids, ((size_t)id + 1) * sizeof(uint32_t));
+	spill_reserve(&r->ids, ((size_t)id + 1) * sizeof(uint32_t));
 	return (uint32_t *)r->ids.at + id;
 }
 
@@ -603,7 +603,7 @@ int trace_reader_next(struct trace_reader *r, struct trace_batch *batch, struct 
 	return 0;
 }
 
-const struct trace_read *trace_reader_read(const struct trace_reader *r)
+const struct trace_read *trace_reader_totals(const struct trace_reader *r)
 {
 	return &r->read;
 }
@@ -696,7 +696,7 @@ static int convert_iolog(const char *path, int fd, const char *name, struct mlge
 {
 	struct trace_iolog_read what = { 0 };
 	struct trace_fill *fill = NULL;
-	struct trace_filled filled;
+	struct trace_fill_totals filled;
 	struct trace_input in;
 	int rc = trace_input_open(&in, path, err);
 
@@ -709,7 +709,7 @@ static int convert_iolog(const char *path, int fd, const char *name, struct mlge
 		trace_fill_abandon(fill);
 		return rc;
 	}
-	trace_iolog_tell(path, &what);
+	trace_iolog_log_notes(path, &what);
 	return trace_fill_finish(fill, &filled, err);
 }
 
@@ -725,7 +725,7 @@ static int open_iolog(struct trace_reader **out, const char *path, struct mlgen_
 		    : convert_iolog(path, fd, buf_str(&name), err);
 	buf_fini(&name);
 	if (rc == 0)
-		return trace_reader_from(out, fd, path, err);
+		return trace_reader_open_fd(out, fd, path, err);
 	if (fd >= 0)
 		close(fd);
 	return rc;

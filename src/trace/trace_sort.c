@@ -58,7 +58,7 @@ struct trace_sort *trace_sort_new(size_t run)
 
 	s->run = run;
 	s->fd = -1;
-	s->signals = signals_taken();
+	s->signals = signals_received();
 	return s;
 }
 
@@ -218,7 +218,7 @@ static int fill_block(struct trace_sort *s, struct sort_run *run, struct mlgen_e
 		at += (uint64_t)n;
 		bytes -= (size_t)n;
 	}
-	if (signals_taken() != s->signals)
+	if (signals_received() != s->signals)
 		return mlgen_fail(err, -EINTR, "interrupted");
 	run->at += count;
 	run->used = 0;
@@ -296,7 +296,7 @@ static uint32_t *id_of(struct trace_ordered *o, uint64_t file)
 	size_t need = ((size_t)file + 1) * sizeof(uint32_t);
 
 	if (o->ids.bytes < need)
-		spill_need(&o->ids, need + need / 2);
+		spill_reserve(&o->ids, need + need / 2);
 	return (uint32_t *)o->ids.at + file;
 }
 
@@ -306,7 +306,7 @@ static uint32_t find_id(struct trace_ordered *o, uint64_t file)
 	return file && file < o->ids.bytes / sizeof(uint32_t) ? *id_of(o, file) : 0;
 }
 
-static int add_batch(struct trace_ordered *o, const struct trace_ordered_wants *wants,
+static int add_batch(struct trace_ordered *o, const struct trace_ordered_filter *wants,
 		     const struct trace_batch *b, struct mlgen_err *err)
 {
 	int rc = 0;
@@ -336,22 +336,22 @@ static int add_batch(struct trace_ordered *o, const struct trace_ordered_wants *
 
 int trace_ordered_read(struct trace_ordered **out, struct trace_reader *r, struct mlgen_err *err)
 {
-	return trace_ordered_read_some(out, r, &(struct trace_ordered_wants){ 0 }, err);
+	return trace_ordered_read_filtered(out, r, &(struct trace_ordered_filter){ 0 }, err);
 }
 
-int trace_ordered_read_some(struct trace_ordered **out, struct trace_reader *r,
-			    const struct trace_ordered_wants *wants, struct mlgen_err *err)
+int trace_ordered_read_filtered(struct trace_ordered **out, struct trace_reader *r,
+				const struct trace_ordered_filter *wants, struct mlgen_err *err)
 {
 	struct trace_ordered *o = mem_zalloc(sizeof(*o));
-	unsigned signals = signals_taken();
+	unsigned signals = signals_received();
 	struct trace_batch batch;
 	int rc;
 
 	o->sort = trace_sort_new(TRACE_SORT_RUN);
 	o->names = trace_names_new();
 	while ((rc = trace_reader_next(r, &batch, err)) > 0) {
-		rc = signals_taken() != signals ? mlgen_fail(err, -EINTR, "interrupted")
-						: add_batch(o, wants, &batch, err);
+		rc = signals_received() != signals ? mlgen_fail(err, -EINTR, "interrupted")
+						   : add_batch(o, wants, &batch, err);
 		if (rc < 0)
 			break;
 	}

@@ -92,7 +92,7 @@ static uint32_t file_head_crc(const struct trace_file_head *h)
 	return trace_crc(h, offsetof(struct trace_file_head, crc));
 }
 
-void trace_put_file_head(struct trace_file_head *to, const struct trace_head *head)
+void trace_encode_file_head(struct trace_file_head *to, const struct trace_head *head)
 {
 	*to = (struct trace_file_head){ .version = htole32(TRACE_VERSION),
 					.part = htole32(head->part),
@@ -110,7 +110,8 @@ bool trace_is_magic(const void *first, size_t bytes)
 }
 
 /* The version is checked first, since a later one may have its checksum elsewhere. */
-int trace_get_file_head(struct trace_head *to, const struct trace_file_head *h, uint32_t *version)
+int trace_decode_file_head(struct trace_head *to, const struct trace_file_head *h,
+			   uint32_t *version)
 {
 	if (!trace_is_magic(h->magic, sizeof(h->magic)))
 		return -EINVAL;
@@ -147,20 +148,20 @@ static uint32_t chunk_head_crc(const struct trace_chunk_head *h)
 	return trace_crc(h, offsetof(struct trace_chunk_head, crc));
 }
 
-void trace_put_chunk_head(struct trace_chunk_head *h)
+void trace_encode_chunk_head(struct trace_chunk_head *h)
 {
 	h->magic = TRACE_CHUNK_MAGIC;
 	swap_chunk_head(h);
 	h->crc = htole32(chunk_head_crc(h));
 }
 
-bool trace_get_chunk_head(struct trace_chunk_head *h)
+bool trace_decode_chunk_head(struct trace_chunk_head *h)
 {
 	uint32_t crc = chunk_head_crc(h);
 
 	swap_chunk_head(h);
 	return h->magic == TRACE_CHUNK_MAGIC && h->crc == crc &&
-	       h->raw_bytes <= TRACE_CHUNK_RAW_MOST;
+	       h->raw_bytes <= TRACE_CHUNK_RAW_MAX;
 }
 
 /* zstd level. A trace is written during a measurement: CPU time matters more than size. */
@@ -206,7 +207,7 @@ static bool write_chunk(struct trace_writer *w, struct trace_chunk_head *h, cons
 	h->packed_crc = trace_crc(to, n);
 	h->number = w->chunk_number;
 	memcpy(w->packed, h, sizeof(*h));
-	trace_put_chunk_head((struct trace_chunk_head *)w->packed);
+	trace_encode_chunk_head((struct trace_chunk_head *)w->packed);
 	end = round_up(n, 8);
 	memset(to + n, 0, end - n);
 	rc = writeall_at(w->fd, w->packed, sizeof(*h) + end, w->at);
@@ -301,7 +302,7 @@ int trace_writer_new(struct trace_writer **out, int fd, const char *path,
 	struct trace_writer *w;
 	int rc;
 
-	trace_put_file_head(&h, head);
+	trace_encode_file_head(&h, head);
 	rc = writeall_at(fd, &h, sizeof(h), 0);
 	if (rc < 0)
 		return mlgen_fail(err, rc, "%s: cannot write: %s", path, strerror(-rc));
@@ -312,7 +313,7 @@ int trace_writer_new(struct trace_writer **out, int fd, const char *path,
 	w->names = trace_names_new();
 	w->zstd = ZSTD_createCCtx();
 	if (!w->zstd)
-		mem_none(sizeof(*w));
+		mem_out_of_memory(sizeof(*w));
 	/* The first entry of the first part is the file head. */
 	vec_push(&w->index, (struct trace_index_entry){ 0 });
 	*out = w;
@@ -333,8 +334,8 @@ void trace_writer_entry(struct trace_writer *w, const struct trace_entry *e)
 	unsigned char *to;
 	size_t bytes;
 
-	if (text > TRACE_TEXT_MOST)
-		text = TRACE_TEXT_MOST;
+	if (text > TRACE_TEXT_MAX)
+		text = TRACE_TEXT_MAX;
 	if (e->kind == TRACE_LOST)
 		w->lost_events += e->number[1];
 	bytes = sizeof(stored) + round_up(text + 1, 8);
@@ -367,8 +368,8 @@ uint32_t trace_writer_file(struct trace_writer *w, const char *path, size_t byte
 	struct trace_entry e = { .kind = TRACE_FILE };
 	bool is_new;
 
-	if (bytes > TRACE_TEXT_MOST)
-		bytes = TRACE_TEXT_MOST;
+	if (bytes > TRACE_TEXT_MAX)
+		bytes = TRACE_TEXT_MAX;
 	e.number[0] = trace_names_id(w->names, path, bytes, &is_new);
 	if (!is_new)
 		return (uint32_t)e.number[0];
@@ -387,7 +388,7 @@ void trace_writer_flush(struct trace_writer *w)
 		write_entries(w);
 }
 
-static void writer_free(struct trace_writer *w)
+static void trace_writer_free(struct trace_writer *w)
 {
 	trace_names_free(w->names);
 	ZSTD_freeCCtx(w->zstd);
@@ -431,14 +432,14 @@ int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 	w->done.bytes = w->at;
 	if (written)
 		*written = w->done;
-	writer_free(w);
+	trace_writer_free(w);
 	return rc;
 }
 
 struct trace_fill {
 	struct trace_writer *writer;
 	struct trace_sort *sort; /* NULL: not sorted, and the writer is the caller's */
-	struct trace_filled filled;
+	struct trace_fill_totals filled;
 	uint64_t first_ns, last_ns; /* earliest and latest start of operations */
 };
 
@@ -463,7 +464,7 @@ void trace_fill_fact(struct trace_fill *f, const char *key, const char *value)
 	buf_fini(&text);
 }
 
-struct trace_fill *trace_fill_over(struct trace_writer *writer)
+struct trace_fill *trace_fill_append(struct trace_writer *writer)
 {
 	struct trace_fill *f = mem_zalloc(sizeof(*f));
 
@@ -525,12 +526,12 @@ bool trace_fill_span(const struct trace_fill *f, uint64_t *first_ns, uint64_t *l
 	return f->filled.records;
 }
 
-const struct trace_filled *trace_fill_look(const struct trace_fill *f)
+const struct trace_fill_totals *trace_fill_get_totals(const struct trace_fill *f)
 {
 	return &f->filled;
 }
 
-int trace_fill_finish(struct trace_fill *f, struct trace_filled *filled, struct mlgen_err *err)
+int trace_fill_finish(struct trace_fill *f, struct trace_fill_totals *filled, struct mlgen_err *err)
 {
 	const struct trace_record *r;
 	int rc = 0;

@@ -84,13 +84,13 @@ void trace_ring_free(struct trace_ring *r)
 		mem_buffer_free(r, r->bytes, MEM_MMAP);
 }
 
-bool trace_ring_look(struct trace_ring *r, unsigned slots, unsigned op, uint64_t now_ns)
+bool trace_ring_check_room(struct trace_ring *r, unsigned slots, unsigned op, uint64_t now_ns)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 	struct trace_ring_lost *lost = &r->lost[op];
 	uint64_t n;
 
-	/* Pairs with trace_ring_taken: the consumer has read the slots before the tail. */
+	/* Pairs with trace_ring_release: the consumer has read the slots before the tail. */
 	r->tail_seen = atomic_load_explicit(&r->tail, memory_order_acquire);
 	if (head + slots - r->tail_seen <= r->mask + 1)
 		return true;
@@ -102,7 +102,7 @@ bool trace_ring_look(struct trace_ring *r, unsigned slots, unsigned op, uint64_t
 	return false;
 }
 
-void trace_ring_name(struct trace_ring *r, size_t at, const void *name, size_t bytes)
+void trace_ring_copy_name(struct trace_ring *r, size_t at, const void *name, size_t bytes)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 	size_t all = (size_t)(r->mask + 1) * SLOT_BYTES;
@@ -134,8 +134,8 @@ void trace_ring_mark(struct trace_ring *r, const struct trace_mark *m)
 		.op = (uint16_t)m->op,
 	};
 	if (bytes)
-		trace_ring_name(r, 0, m->text, bytes);
-	trace_ring_put(r, slots);
+		trace_ring_copy_name(r, 0, m->text, bytes);
+	trace_ring_publish(r, slots);
 }
 
 void trace_ring_end(struct trace_ring *r)
@@ -146,11 +146,11 @@ void trace_ring_end(struct trace_ring *r)
 
 uint64_t trace_ring_head(const struct trace_ring *r)
 {
-	/* Pairs with trace_ring_put. */
+	/* Pairs with trace_ring_publish. */
 	return atomic_load_explicit(&r->head, memory_order_acquire);
 }
 
-bool trace_ring_take(struct trace_ring *r, uint64_t head, char *room, struct trace_taken *taken)
+bool trace_ring_read(struct trace_ring *r, uint64_t head, char *room, struct trace_ring_item *taken)
 {
 	struct trace_record *rec = &taken->record;
 	uint64_t at = r->at;
@@ -172,9 +172,9 @@ bool trace_ring_take(struct trace_ring *r, uint64_t head, char *room, struct tra
 	return true;
 }
 
-void trace_ring_taken(struct trace_ring *r)
+void trace_ring_release(struct trace_ring *r)
 {
-	/* Pairs with trace_ring_look. */
+	/* Pairs with trace_ring_check_room. */
 	atomic_store_explicit(&r->tail, r->at, memory_order_release);
 }
 
@@ -210,8 +210,8 @@ static void free_readers(struct ring_readers *l)
 }
 
 /* Replace the number and names of a slot (tracer.h) by ids of the trace, and write the record. */
-static void write_record(struct trace_ring *ring, struct trace_taken *taken, struct trace_writer *w,
-			 uint32_t pid)
+static void write_record(struct trace_ring *ring, struct trace_ring_item *taken,
+			 struct trace_writer *w, uint32_t pid)
 {
 	uint64_t known[4] = { TRACE_UNKNOWN, TRACE_UNKNOWN, TRACE_UNKNOWN, TRACE_UNKNOWN };
 	struct trace_record *rec = &taken->record;
@@ -243,20 +243,20 @@ static double drain_ring(struct ring_readers *l, struct ring_reader *reader, str
 	struct trace_ring *ring = reader->ring;
 	uint64_t head = trace_ring_head(ring);
 	double full = (double)(head - ring->at) / (double)(ring->mask + 1);
-	struct trace_taken taken;
+	struct trace_ring_item taken;
 	unsigned count = 0;
 	uint32_t pid = (uint32_t)getpid();
 
-	while (trace_ring_take(ring, head, l->names, &taken)) {
+	while (trace_ring_read(ring, head, l->names, &taken)) {
 		if (w)
 			write_record(ring, &taken, w, pid);
 		else
 			(*lost)++;
 		/* Free slots early, since compressing a chunk takes its time. */
 		if (++count % 256 == 0)
-			trace_ring_taken(ring);
+			trace_ring_release(ring);
 	}
-	trace_ring_taken(ring);
+	trace_ring_release(ring);
 	return full;
 }
 

@@ -45,13 +45,13 @@ struct trace_ring {
 	struct trace_record *slots;
 	uint64_t mask;
 	uint64_t tail_seen;    /* the tail when it was last read */
-	_Atomic uint64_t head; /* pairs with trace_ring_take */
+	_Atomic uint64_t head; /* pairs with trace_ring_read */
 	uint16_t *free_numbers;
 	uint32_t free_count;
 	uint32_t index; /* the ring's; the upper half of its numbers */
 	struct trace_ring_lost lost[TRACE_OPS];
 	/* Written by the consumer. */
-	_Alignas(64) _Atomic uint64_t tail; /* pairs with trace_ring_look */
+	_Alignas(64) _Atomic uint64_t tail; /* pairs with trace_ring_check_room */
 	uint64_t at;
 	uint32_t *ids; /* ids of names in the trace, by number */
 	uint32_t tid;
@@ -71,24 +71,25 @@ void trace_ring_free(struct trace_ring *r); /* NULL is fine */
 
 /* Read the consumer's position again. False: still no room for `slots` slots; the loss is counted.
  */
-bool trace_ring_look(struct trace_ring *r, unsigned slots, unsigned op, uint64_t now_ns)
+bool trace_ring_check_room(struct trace_ring *r, unsigned slots, unsigned op, uint64_t now_ns)
 	__attribute__((cold));
 
 /*
  * Room for a record of operation `op` and its names, `slots` in all; NULL: it is lost. The consumer
- * gets the record with trace_ring_put.
+ * gets the record with trace_ring_publish.
  */
 static inline struct trace_record *trace_ring_room(struct trace_ring *r, unsigned slots,
 						   unsigned op, uint64_t now_ns)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
-	if (head + slots - r->tail_seen > r->mask + 1 && !trace_ring_look(r, slots, op, now_ns))
+	if (head + slots - r->tail_seen > r->mask + 1 &&
+	    !trace_ring_check_room(r, slots, op, now_ns))
 		return NULL;
 	return &r->slots[head & r->mask];
 }
 
-static inline void trace_ring_put(struct trace_ring *r, unsigned slots)
+static inline void trace_ring_publish(struct trace_ring *r, unsigned slots)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
@@ -107,10 +108,10 @@ static inline unsigned trace_ring_slots(size_t name_bytes)
 }
 
 /* Copy part of the names to byte `at` after the record that trace_ring_room gave room to. */
-void trace_ring_name(struct trace_ring *r, size_t at, const void *name, size_t bytes);
+void trace_ring_copy_name(struct trace_ring *r, size_t at, const void *name, size_t bytes);
 
 /* Allocate a number for a file; 0 = none is free. */
-static inline uint32_t trace_ring_take_number(struct trace_ring *r)
+static inline uint32_t trace_ring_alloc_number(struct trace_ring *r)
 {
 	return r->free_count ? r->index << 16 | r->free_numbers[--r->free_count] : 0;
 }
@@ -122,7 +123,7 @@ static inline uint32_t trace_ring_number(const struct trace_ring *r, uint32_t nu
 }
 
 /* Free a number, which may be reused at once. */
-static inline void trace_ring_give_number(struct trace_ring *r, uint32_t number)
+static inline void trace_ring_free_number(struct trace_ring *r, uint32_t number)
 {
 	r->free_numbers[r->free_count++] = (uint16_t)number;
 }
@@ -141,7 +142,7 @@ void trace_ring_end(struct trace_ring *r);
 
 /* ---- a ring: functions of the consumer ---- */
 
-struct trace_taken {
+struct trace_ring_item {
 	struct trace_record record; /* pid and tid are 0 */
 	const char *name, *name2;   /* valid until the next record; not terminated */
 	size_t name_bytes, name2_bytes;
@@ -155,9 +156,10 @@ uint64_t trace_ring_head(const struct trace_ring *r);
 
 /* Read the next record before `head`, with its names in `room` of TRACE_RING_NAMES_BYTES; false =
  * there is none. */
-bool trace_ring_take(struct trace_ring *r, uint64_t head, char *room, struct trace_taken *taken);
+bool trace_ring_read(struct trace_ring *r, uint64_t head, char *room,
+		     struct trace_ring_item *taken);
 /* Hand the slots of all records read so far back to the producer. */
-void trace_ring_taken(struct trace_ring *r);
+void trace_ring_release(struct trace_ring *r);
 
 /* Has the producer ended? Call before trace_ring_head. */
 bool trace_ring_is_over(const struct trace_ring *r);

@@ -82,8 +82,8 @@ int tracing_describe(struct tracing *t)
 	if (t->log && d.log.length_ns > o->log_interval_ns)
 		log_warn("log_interval: %s would be more than %" PRIu64
 			 " rows of this trace; they are %s apart",
-			 units_put_time(wanted, o->log_interval_ns), INTERVALS_MOST,
-			 units_put_time(used, d.log.length_ns));
+			 units_format_time(wanted, o->log_interval_ns), INTERVALS_MAX,
+			 units_format_time(used, d.log.length_ns));
 	if (t->log)
 		describe_log(t->log, &d);
 	description_fini(&d);
@@ -146,20 +146,20 @@ int tracing_export(struct tracing *t)
 	struct mlgen_err err = { 0 };
 	struct trace_reader *r = NULL;
 	struct trace_ordered *o = NULL;
-	struct trace_iolog_left left = { 0 };
+	struct trace_iolog_omitted left = { 0 };
 	int rc = trace_reader_open(&r, t->files, t->file_count, &err);
 	int status = EXIT_USAGE;
 
 	if (rc == 0)
 		rc = trace_ordered_read(&o, r, &err);
 	if (rc == 0) {
-		status = warn_missing(trace_reader_read(r)) ? EXIT_RAN : EXIT_FAILED;
+		status = warn_missing(trace_reader_totals(r)) ? EXIT_RAN : EXIT_FAILED;
 		rc = t->options.format == TRACING_EXPORT_CSV
 			     ? trace_csv_write(o, t->to, &err)
 			     : trace_iolog_write(o, t->to, &left, &err);
 		if (t->options.format != TRACING_EXPORT_CSV)
-			trace_iolog_left_tell(&left, "");
-		trace_iolog_left_fini(&left);
+			trace_iolog_omitted_log(&left, "");
+		trace_iolog_omitted_fini(&left);
 		if (rc < 0)
 			status = EXIT_FAILED;
 	}
@@ -280,7 +280,7 @@ static int candidate_run(struct candidate *c, const struct tracing *t)
 	if (verdict_log_failed(c->probe.result))
 		return EXIT_FAILED;
 	/* A signal may now end the program at once: nothing is left to clean up. */
-	signals_attend(SIGNALS_UNSEEN);
+	signals_set_mode(SIGNALS_UNSEEN);
 	return EXIT_RAN;
 }
 
@@ -341,7 +341,7 @@ static int report_missed(const struct scored *s, const struct requirement *q, in
 			continue;
 		missed++;
 		log_error("%s: %s is %s, required %s%s", s->candidate, q[i].metric,
-			  units_sig4(got, value), q[i].op, units_put_f64(want, q[i].value));
+			  units_sig4(got, value), q[i].op, units_format_f64(want, q[i].value));
 	}
 	return missed;
 }

@@ -44,8 +44,8 @@ static int open_place(struct place *p, const char *option, const char *path,
 
 static int check_places(const struct place *places, const struct tracing *t, struct mlgen_err *err)
 {
-	static const enum ours_kind kinds[] = {
-		[JSON] = OURS_JSON, [HTML] = OURS_HTML, [LOG] = OURS_LOG
+	static const enum outfile_kind kinds[] = {
+		[JSON] = OUTFILE_JSON, [HTML] = OUTFILE_HTML, [LOG] = OUTFILE_LOG
 	};
 	int rc = 0;
 
@@ -62,7 +62,7 @@ static int check_places(const struct place *places, const struct tracing *t, str
 		    place_is_fd(p, STDOUT_FILENO))
 			rc = fail_place(p, "is also standard output, which has the answer", err);
 		if (rc == 0 && i != TEXT && p->option)
-			rc = ours_check(p, kinds[i], t->options.force, err);
+			rc = outfile_check(p, kinds[i], t->options.force, err);
 	}
 	return rc;
 }
@@ -116,7 +116,7 @@ static int write_page(struct tracing *t, struct mlgen_err *err)
 	if (t->json_file.to)
 		fwrite(t->document, 1, t->document_bytes, t->json_file.to);
 	html_init(&page, t->command->name);
-	rc = html_answer(&page, t->document, t->document_bytes, err);
+	rc = html_set_answer(&page, t->document, t->document_bytes, err);
 	if (rc == 0 && html_write(&page, t->html_file.to) < 0)
 		rc = mlgen_fail(err, -EIO, "html=%s: %s", t->options.html, strerror(EIO));
 	html_fini(&page);

@@ -20,12 +20,12 @@
  * one out minus the last one in; cpu that of a process.
  */
 #define RANKS_MOST 64
-#define ROUNDS_MOST 4096
+#define ROUNDS_MAX 4096
 
 static struct shared {
 	pthread_barrier_t all;
 	char hello[RANKS_MOST][sizeof(struct hello)];
-	uint64_t in[ROUNDS_MOST][RANKS_MOST], out[ROUNDS_MOST][RANKS_MOST];
+	uint64_t in[ROUNDS_MAX][RANKS_MOST], out[ROUNDS_MAX][RANKS_MOST];
 	double cpu_percent[RANKS_MOST];
 } * s;
 
@@ -103,7 +103,7 @@ static uint64_t most(const uint64_t *of)
 
 static void print(void)
 {
-	static uint64_t late[ROUNDS_MOST];
+	static uint64_t late[ROUNDS_MAX];
 	double cpu = 0;
 
 	for (unsigned i = 0; i < rounds; i++)
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 
 	ranks = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
 	rounds = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
-	if (argc != 4 || ranks < 2 || ranks > RANKS_MOST || rounds < 1 || rounds > ROUNDS_MOST) {
+	if (argc != 4 || ranks < 2 || ranks > RANKS_MOST || rounds < 1 || rounds > ROUNDS_MAX) {
 		fprintf(stderr, "usage: hosts_barrier RANKS ROUNDS STEP_US\n");
 		return 2;
 	}

@@ -31,7 +31,7 @@ static void check(const char *path, enum dist_unit unit, unsigned kb_base)
 	}
 	MUST(isfinite(dist_file_mean(f)) && dist_file_mean(f) > 0);
 	MUST(isfinite(dist_file_stdev(f)) && dist_file_stdev(f) >= 0);
-	dist_file_drop(f);
+	dist_file_unref(f);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

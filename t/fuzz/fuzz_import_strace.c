@@ -42,14 +42,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct importing m = { .is_lenient = true };
 	struct trace_head head = { .part = 0 };
 	struct mlgen_err err = { 0 };
-	struct trace_filled filled;
+	struct trace_fill_totals filled;
 	struct trace_writer *w;
 	size_t bytes;
 	int rc;
 
 	/* As mltrace record has it; memory to sort them would take most of the time. */
 	MUST(trace_writer_new(&w, rig_file(&trace), "t", &head, &err) == 0);
-	m.fill = trace_fill_over(w);
+	m.fill = trace_fill_append(w);
 	rc = take(&m, data, size, &err);
 	MUST(rc <= 0 && !rc == !err.code);
 	MUST(m.tally.unread <= m.tally.lines);

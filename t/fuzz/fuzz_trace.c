@@ -49,7 +49,7 @@ static uint64_t put_chunk(unsigned which, uint64_t at, const uint8_t *data, size
 	}
 	h.packed_bytes = (uint32_t)size;
 	h.packed_crc = trace_crc(data, size);
-	trace_put_chunk_head(&h);
+	trace_encode_chunk_head(&h);
 	put(which, at, &h, sizeof(h));
 	put(which, at + sizeof(h), data, size);
 	at += sizeof(h) + size;
@@ -64,7 +64,7 @@ static void make_file(unsigned which, const uint8_t *data, size_t size)
 	uint64_t at = sizeof(h);
 
 	MUST(ftruncate(file[which], 0) == 0);
-	trace_put_file_head(&h, &head);
+	trace_encode_file_head(&h, &head);
 	put(which, 0, &h, sizeof(h));
 	while (size >= 8) {
 		size_t n = size < PIECE_BYTES ? size : PIECE_BYTES;
@@ -102,7 +102,7 @@ static void read_all(size_t count)
 			check_batch(&b);
 			records[round] += b.record_count;
 		}
-		MUST(trace_reader_read(r)->records == records[round]);
+		MUST(trace_reader_totals(r)->records == records[round]);
 		if (round == 0)
 			MUST(trace_reader_rewind(r, &err) == 0);
 	}

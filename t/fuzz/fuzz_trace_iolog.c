@@ -16,12 +16,12 @@ static int take(struct trace_input *in, struct trace_fill *to, struct mlgen_err 
  * beyond all offsets. */
 static void put(struct trace_ordered *o, FILE *to)
 {
-	struct trace_iolog_left left = { 0 };
+	struct trace_iolog_omitted left = { 0 };
 	struct mlgen_err err = { 0 };
 
 	MUST(trace_iolog_write(o, to, &left, &err) == 0);
 	MUST(!left.markers && !left.others && !left.unplaced);
-	trace_iolog_left_fini(&left);
+	trace_iolog_omitted_fini(&left);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -32,7 +32,7 @@ static void check_size(const char *text, unsigned kb_base)
 		MUST(err.code && *err.text);
 		return;
 	}
-	units_put_size(out, v);
+	units_format_size(out, v);
 	MUST(units_size(out, 1024, &again, &err) == 0 && again == v);
 	MUST(strlen(units_human_bytes(out, (double)v)) < sizeof(out));
 	MUST(strlen(units_human_mb(out, (double)v)) < sizeof(out));
@@ -49,7 +49,7 @@ static void check_time(const char *text, const char *unit)
 		MUST(err.code && *err.text);
 		return;
 	}
-	units_put_time(out, v);
+	units_format_time(out, v);
 	MUST(units_time(out, unit, &again, &err) == 0 && again == v);
 	MUST(strlen(units_human_time(out, v)) < sizeof(out));
 	MUST(strlen(units_human_ms(out, (double)v)) < sizeof(out));
@@ -67,7 +67,7 @@ static void check_f64(const char *text, int is_percent)
 		return;
 	}
 	MUST(isfinite(v));
-	units_put_f64(out, v);
+	units_format_f64(out, v);
 	MUST(units_f64(out, &again, &err) == 0);
 	MUST(memcmp(&v, &again, sizeof(v)) == 0 || v == again);
 	MUST(strlen(units_sig4(out, v)) < sizeof(out));

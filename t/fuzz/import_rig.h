@@ -31,7 +31,7 @@ static bool rig_take_log(rig_log take, const char *const *files, size_t count, b
 			 int trace)
 {
 	struct mlgen_err err = { 0 };
-	struct trace_filled filled;
+	struct trace_fill_totals filled;
 	struct trace_head head = { .run_id = "one run" };
 	struct trace_writer *writer;
 	struct importing m = { .files = files, .file_count = count, .is_lenient = is_lenient };
@@ -39,7 +39,7 @@ static bool rig_take_log(rig_log take, const char *const *files, size_t count, b
 
 	/* Room to sort half a million records would be most of the time. */
 	MUST(trace_writer_new(&writer, trace, "t", &head, &err) == 0);
-	m.fill = trace_fill_over(writer);
+	m.fill = trace_fill_append(writer);
 	rc = take(&m, &err);
 	MUST(rc <= 0 && !rc == !err.code && !rc == !*err.text);
 	MUST(m.tally.unread <= m.tally.lines);

@@ -28,7 +28,7 @@ static bool rig_import(rig_read take, const char *text, size_t bytes, int trace)
 {
 	static int file = -1;
 	struct mlgen_err err = { 0 };
-	struct trace_filled filled;
+	struct trace_fill_totals filled;
 	struct trace_input in;
 	struct trace_fill *fill;
 	int rc;
@@ -36,7 +36,7 @@ static bool rig_import(rig_read take, const char *text, size_t bytes, int trace)
 	rig_file(&file);
 	MUST(pwrite(file, text, bytes, 0) == (ssize_t)bytes);
 	MUST(trace_fill_new(&fill, trace, "t", "fuzz", &err) == 0);
-	trace_input_from(&in, file, "f");
+	trace_input_init(&in, file, "f");
 	rc = take(&in, fill, &err);
 	trace_input_close(&in);
 	MUST(rc <= 0 && !rc == !err.code);
@@ -62,8 +62,8 @@ static char *rig_export(rig_write put, int trace, size_t *bytes)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", trace);
 	MUST(to && trace_reader_open(&r, paths, 1, &err) == 0);
 	MUST(trace_ordered_read(&o, r, &err) == 0);
-	MUST(!trace_reader_read(r)->truncated);
-	MUST(!trace_reader_read(r)->damaged_chunks);
+	MUST(!trace_reader_totals(r)->truncated);
+	MUST(!trace_reader_totals(r)->damaged_chunks);
 	put(o, to);
 	MUST(fclose(to) == 0);
 	trace_ordered_free(o);

@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	int rc = trace_reader_open(&r, paths, (size_t)argc - 1, &err);
 	if (rc == 0) {
 		rc = print_all(r, &err);
-		const struct trace_read *read = trace_reader_read(r);
+		const struct trace_read *read = trace_reader_totals(r);
 
 		printf("end %" PRIu64 " %" PRIu64 " %" PRIu64 " %u\n", read->records, read->lost,
 		       read->damaged_chunks, read->truncated);

@@ -15,7 +15,7 @@
 #include "data/state/state_internal.h"
 #include "io/engines.h"
 #include "temp.h"
-#include "work/checkpoint/saver/saver.h"
+#include "work/checkpoint/writer/writer.h"
 #include "work/workloads.h"
 
 #define MS 1000000ull
@@ -49,7 +49,7 @@ struct rig {
 	_Atomic bool interrupted;
 	struct stop stop;
 	struct placement place;
-	struct saver *saver;
+	struct writer *saver;
 	struct checkpoints_result result;
 	struct mlgen_err err;
 };
@@ -75,7 +75,7 @@ static inline void rig_stop(void *arg)
 	struct rig *r = arg;
 
 	if (r->saver)
-		saver_close(r->saver);
+		writer_close(r->saver);
 }
 
 /* Made once for all rigs: it is read-only, and up to 32 MiB to fill and to sum. */
@@ -113,7 +113,7 @@ static inline void rig_open(struct rig *r, const struct mlgen_engine *engine, co
 	ck_assert_msg(state_init(&r->state, j, &r->err) == 0, "%s", r->err.text);
 	r->set = (struct shard_set){ .state = &r->state,
 				     .layout = layout_of(j),
-				     .content = rig_content(saver_span_bytes(j), j->randseed),
+				     .content = rig_content(writer_span_bytes(j), j->randseed),
 				     .is_plain = j->access == ACCESS_PLAIN,
 				     .bs = j->bs.write,
 				     .direct = j->direct };
@@ -124,7 +124,7 @@ static inline void rig_open(struct rig *r, const struct mlgen_engine *engine, co
 
 static inline void rig_start(struct rig *r, struct clock *clock)
 {
-	const struct saver_config cfg = {
+	const struct writer_config cfg = {
 		.job = r->job,
 		.set = &r->set,
 		.checkpoints = &r->checkpoints,
@@ -140,19 +140,19 @@ static inline void rig_start(struct rig *r, struct clock *clock)
 	r->clock = clock;
 	clock_expect(clock, 1);
 	clock_join(clock);
-	ck_assert_msg(saver_new(&r->saver, &cfg, &r->err) == 0, "%s", r->err.text);
-	ck_assert_int_eq(saver_start(r->saver, &r->err), 0);
-	ck_assert_int_eq(saver_await_ready(r->saver), 0);
+	ck_assert_msg(writer_new(&r->saver, &cfg, &r->err) == 0, "%s", r->err.text);
+	ck_assert_int_eq(writer_start(r->saver, &r->err), 0);
+	ck_assert_int_eq(writer_await_ready(r->saver), 0);
 }
 
 /* The threads end; what they have counted is in the result. */
 static inline void rig_finish(struct rig *r)
 {
-	saver_finish(r->saver);
+	writer_finish(r->saver);
 	clock_leave(r->clock);
-	saver_join(r->saver);
+	writer_join(r->saver);
 	checkpoints_result_init(&r->result);
-	saver_collect(r->saver, &r->result);
+	writer_collect(r->saver, &r->result);
 	if (atomic_load(&r->failure.is_set) && !r->err.code)
 		r->err = r->failure.err;
 }
@@ -161,7 +161,7 @@ static inline void rig_end(struct rig *r)
 {
 	mem_free(r->result.items.items);
 	mem_free(r->result.rank_times.items);
-	saver_free(r->saver);
+	writer_free(r->saver);
 	failure_fini(&r->failure);
 	checkpoints_fini(&r->checkpoints);
 	state_fini(&r->state);
@@ -177,15 +177,15 @@ static inline const struct checkpoint_result *rig_record(const struct rig *r, si
 	return &items[i];
 }
 
-/* Save so many, one after the other; 0, or what saver_await says. */
+/* Save so many, one after the other; 0, or what writer_await says. */
 static inline int rig_save(struct rig *r, unsigned count)
 {
 	int rc = 0;
 
 	for (unsigned i = 0; i < count && rc == 0; i++) {
-		rc = saver_begin_save(r->saver, 1, UINT64_MAX, &r->err);
+		rc = writer_begin_save(r->saver, 1, UINT64_MAX, &r->err);
 		if (rc == 0)
-			rc = saver_await(r->saver);
+			rc = writer_await(r->saver);
 	}
 	return rc;
 }
@@ -215,8 +215,8 @@ static inline int rig_restores(struct rig *r, const struct mlgen_engine *engine,
 	ck_assert_msg(checkpoints_to_restore(&r->checkpoints, 1, &k, &r->err) == 0, "%s",
 		      r->err.text);
 	rig_start(r, clock_new_real());
-	saver_begin_restore(r->saver, &k);
-	rc = saver_await(r->saver);
+	writer_begin_restore(r->saver, &k);
+	rc = writer_await(r->saver);
 	rig_finish(r);
 	return rc;
 }

@@ -78,7 +78,7 @@ __attribute__((unused)) static const char *rows_of(const char *lines)
 	int fd = import(lines);
 	char path[32];
 	const char *const paths[] = { path };
-	struct trace_filled filled;
+	struct trace_fill_totals filled;
 	struct trace_reader *reader;
 	struct trace_ordered *o;
 	size_t bytes;

@@ -64,7 +64,7 @@ static inline void part_make(struct part *p, uint64_t parts, uint64_t accelerato
 		.bs = { .read = 4096 },
 		.shuffle = { .kind = SHUFFLE_SAMPLE },
 		.cache = CACHE_LRU,
-		.cache_scope = CACHE_OF_ALL,
+		.cache_scope = CACHE_SCOPE_ALL,
 		.cache_size = { .percent = 40 },
 	};
 	ck_assert_int_eq(dataset_init(&p->dataset, &p->job, 0, NULL), 0);

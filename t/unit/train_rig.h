@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "data/file/file.h"
 #include "job/job.h"
-#include "work/checkpoint/saver/saver.h"
+#include "work/checkpoint/writer/writer.h"
 #include "work/train/pipeline/pipeline.h"
 
 #define MS 1000000ull
@@ -156,7 +156,7 @@ struct rig {
 	struct job *job;
 	uint64_t extent_samples;  /* 0 = one */
 	uint64_t interrupt_at_ns; /* after time zero; 0 = never */
-	uint64_t late_ns;         /* see clock_set_late */
+	uint64_t late_ns;         /* see clock_set_lateness */
 	struct dataset dataset, eval;
 	struct clock *clock;
 	struct failure failure;
@@ -213,18 +213,18 @@ static inline void rig_datasets(struct rig *r)
 static inline void rig_saver(struct rig *r)
 {
 	const struct job *j = r->job;
-	struct saver_config cfg = { .job = j,
-				    .set = &r->set,
-				    .checkpoints = &r->checkpoints,
-				    .place = &r->place,
-				    .clock = r->clock,
-				    .failure = &r->failure,
-				    .interrupted = &r->interrupted,
-				    .stop = &r->stop,
-				    .beside = &r->train.engine_job };
+	struct writer_config cfg = { .job = j,
+				     .set = &r->set,
+				     .checkpoints = &r->checkpoints,
+				     .place = &r->place,
+				     .clock = r->clock,
+				     .failure = &r->failure,
+				     .interrupted = &r->interrupted,
+				     .stop = &r->stop,
+				     .beside = &r->train.engine_job };
 
 	ck_assert_msg(state_init(&r->state, j, &r->err) == 0, "%s", r->err.text);
-	r->content = content_new(saver_span_bytes(j), j->randseed);
+	r->content = content_new(writer_span_bytes(j), j->randseed);
 	r->set = (struct shard_set){ .state = &r->state,
 				     .layout = layout_of(j),
 				     .content = r->content,
@@ -232,7 +232,7 @@ static inline void rig_saver(struct rig *r)
 				     .bs = j->bs.write };
 	ck_assert_msg(checkpoints_open(&r->checkpoints, "nowhere", &r->set, &r->err) == 0, "%s",
 		      r->err.text);
-	ck_assert_msg(saver_new(&r->train.saver, &cfg, &r->err) == 0, "%s", r->err.text);
+	ck_assert_msg(writer_new(&r->train.saver, &cfg, &r->err) == 0, "%s", r->err.text);
 	r->train.state = &r->state;
 }
 
@@ -240,7 +240,7 @@ static inline void rig_saver_fini(struct rig *r)
 {
 	mem_free((void *)r->saves.items.items);
 	mem_free(r->saves.rank_times.items);
-	saver_free(r->train.saver);
+	writer_free(r->train.saver);
 	checkpoints_fini(&r->checkpoints);
 	content_free(r->content);
 	state_fini(&r->state);
@@ -256,7 +256,7 @@ static inline void rig_go(struct rig *r)
 	r->place.disk_node = -1;
 	rig_datasets(r);
 	r->clock = clock_new_virtual(RIG_BEGIN_NS);
-	clock_set_late(r->clock, r->late_ns);
+	clock_set_lateness(r->clock, r->late_ns);
 	failure_init(&r->failure, rig_stop, r);
 	ck_assert_msg(train_init(&r->train, j, &r->dataset, j->eval_files ? &r->eval : NULL, 0,
 				 r->clock, &r->failure, &r->interrupted, &r->err) == 0,
@@ -277,7 +277,7 @@ static inline void rig_go(struct rig *r)
 		worker_join(&r->interrupter);
 	r->elapsed_ns = atomic_load(&r->train.end_ns) - atomic_load(&r->train.start_ns);
 	if (r->train.saver)
-		saver_collect(r->train.saver, &r->saves);
+		writer_collect(r->train.saver, &r->saves);
 	if (atomic_load(&r->failure.is_set))
 		r->err = r->failure.err;
 }

@@ -143,7 +143,7 @@ static int find_maker(struct clean_checkpoint *k, bool removes, struct mlgen_err
 
 	k->in.maker = geteuid();
 	if (removes)
-		rc = checkpoints_hold(&k->in, &why);
+		rc = checkpoints_prepare(&k->in, &why);
 	return rc < 0 ? mlgen_fail(err, rc,
 				   "%s: nothing can be removed here: %s; its permissions, or "
 				   "another user",
@@ -156,7 +156,7 @@ static void begin_checkpoint(struct clean *c, struct clean_checkpoint *k,
 {
 	struct mlgen_err err = { 0 };
 	char who[256];
-	bool runs = process_look(&found->writer, &c->self) == PROCESS_RUNS;
+	bool runs = process_check(&found->writer, &c->self) == PROCESS_RUNS;
 	int rc = find_maker(k, c->removes, &err);
 
 	k->in.replaces = c->replaces && !runs;
@@ -169,7 +169,7 @@ static void begin_checkpoint(struct clean *c, struct clean_checkpoint *k,
 	} else if (rc == -EBUSY) {
 		err = (struct mlgen_err){ 0 };
 		mlgen_fail(&err, rc, "%s: %s; %s", c->path,
-			   checkpoint_word_writer(&k->in, &k->removal.now, who, sizeof(who)),
+			   checkpoint_print_writer(&k->in, &k->removal.now, who, sizeof(who)),
 			   runs ? "wait until it has ended"
 				: "if it has ended, --replace removes it");
 		clean_fault(c, &err);
@@ -190,7 +190,7 @@ static bool drop_bare(const struct clean *c, struct clean_checkpoint *k,
 	if (!c->removes || found->place == CHECKPOINT_FINAL || find_maker(k, true, &err) < 0)
 		return false;
 	lock_fd = below_lock(k->in.dir_fd);
-	was_dropped = checkpoint_drop_bare(&k->in, found);
+	was_dropped = checkpoint_remove_bare(&k->in, found);
 	below_unlock(lock_fd);
 	return was_dropped;
 }
@@ -205,7 +205,7 @@ static int read_manifest(const struct clean *c, const struct clean_checkpoint *k
 
 	if (fd < 0)
 		return 0;
-	rc = checkpoint_manifest_look(fd, NULL, found, why, sizeof(why));
+	rc = checkpoint_manifest_read(fd, NULL, found, why, sizeof(why));
 	close(fd);
 	if (rc == -ENOENT)
 		return 0;
@@ -223,7 +223,7 @@ bool clean_checkpoint(struct clean *c, int parent_fd, const char *name)
 	struct mlgen_err err = { 0 };
 	int rc;
 
-	if (!checkpoint_read_name(name, &found))
+	if (!checkpoint_parse_name(name, &found))
 		return false;
 	k.in = (struct checkpoints){
 		.directory = mem_strndup(c->path, parent_bytes),

@@ -235,10 +235,10 @@ static int make_curve(const struct ask *a, const struct job *j, struct miss_curv
 				  "miss-curve: '%s' is of phase=%s and reads no samples by epochs; "
 				  "name a training, such as unet3d.job",
 				  j->name, job_work_name(j));
-	rc = dataset_init(&ds, j, host_all_memory(a->host), err);
+	rc = dataset_init(&ds, j, host_job_memory_bytes(a->host), err);
 	if (rc < 0)
 		return rc;
-	rc = dataset_take_there(&ds, j, err);
+	rc = dataset_use_existing(&ds, j, err);
 	if (rc == 0)
 		rc = miss_curve_count(m, j, &ds, err);
 	if (rc == 0)

@@ -268,7 +268,7 @@ static int count_caches(struct counting *c, struct miss_curve *m, struct mlgen_e
 {
 	struct miss_point *points = m->points.items;
 	uint64_t ranks = c->job->accelerators;
-	bool is_of_rank = c->job->cache_scope == CACHE_OF_RANK;
+	bool is_of_rank = c->job->cache_scope == CACHE_SCOPE_RANK;
 	int rc = 0;
 
 	m->caches = is_of_rank ? ranks : 1;

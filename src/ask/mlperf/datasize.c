@@ -49,7 +49,7 @@ static void print_term(FILE *to, const char *label, const struct buf *terms, dou
 	buf_addf(&line, "  %-18s%s", label, buf_str(terms));
 	plan_add_at_point(&line, whole_text(count, n), COUNT_END);
 	buf_addf(&line, " %s", unit);
-	plan_put_line(to, &line);
+	plan_print_line(to, &line);
 }
 
 static void print_steps(FILE *to, const struct job *j, const struct mlperf_need *n, uint64_t hosts)

@@ -173,7 +173,7 @@ static void add_finding(struct rule_findings *f, const struct mlperf_row *row,
 		f->rules[f->count++] = (struct mlperf_rule){
 			.rule = row->name,
 			.state = states[found->state],
-			.text = buf_take(&text),
+			.text = buf_detach(&text),
 		};
 	}
 	buf_fini(&text);
@@ -231,7 +231,7 @@ static void print_rules(FILE *to, const struct rule_findings *f)
 		bool is_broken = strcmp(rule->state, states[MLPERF_BROKEN]) == 0;
 		buf_add(&line, is_broken ? "BROKEN" : rule->state);
 		plan_pad_to(&line, TEXT_AT);
-		plan_put_wrapped(to, &line, TEXT_AT, rule->text);
+		plan_print_wrapped(to, &line, TEXT_AT, rule->text);
 	}
 }
 

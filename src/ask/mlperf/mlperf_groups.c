@@ -24,7 +24,7 @@ static void set_memory(struct mlperf_subject *s)
 	const struct host *host = s->run ? &s->run->host : s->ask->host;
 	uint64_t limit = s->run ? host->memory_limit_bytes : s->job->memory_limit;
 
-	s->memory_bytes = host_all_memory(host) / (1 + host->other_hosts);
+	s->memory_bytes = host_job_memory_bytes(host) / (1 + host->other_hosts);
 	s->memory_of = "";
 	if (set->memory_bytes) {
 		s->memory_bytes = set->memory_bytes;

@@ -285,7 +285,7 @@ static char *shipped_path(const char *name, const struct jobset_env *env)
 		if (places[i].directory)
 			buf_addf(&path, "%s%s/%s.job", places[i].directory, places[i].below, name);
 		if (path.len && access(buf_str(&path), R_OK) == 0)
-			return buf_take(&path);
+			return buf_detach(&path);
 	}
 	buf_fini(&path);
 	return NULL;
@@ -316,7 +316,7 @@ static int load_shipped(struct jobset *set, const struct job *j, const struct ml
 			w->name);
 	if (w->is_training && j->accelerator)
 		buf_addf(&accelerator, "--accelerator=%s", j->accelerator);
-	char *text = buf_take(&accelerator);
+	char *text = buf_detach(&accelerator);
 	char *const argv[] = { program, path, text, NULL };
 	struct diag d;
 	diag_init(&d);

@@ -231,7 +231,7 @@ static void add_circumstance(struct sheet *s, const char *key)
 			struct buf cell = { 0 };
 
 			column_cell(&column, &values[i], &cell);
-			l->cells[i] = buf_take(&cell);
+			l->cells[i] = buf_detach(&cell);
 		}
 	}
 	for (size_t i = 0; i < s->c->count; i++)

@@ -73,7 +73,7 @@ void record_of_run(struct record *r, struct job_result *m, const struct run_resu
 static bool record_has(const struct record *r, const struct field_path *path, const void *base)
 {
 	if (r->store)
-		return !json_store_lacks(r->store, path->row, base);
+		return !json_store_is_missing(r->store, path->row, base);
 	const struct page *page = r->job->work ? page_of(r->job) : NULL;
 
 	return !page || path->table != page->fields || !page->has_row ||

@@ -402,7 +402,7 @@ void merge_of_document(struct merge *m, struct results_file *f)
 		for (size_t k = 0; k < n; k++)
 			add_to_spreads(m, run, k);
 	}
-	merge_tell_slowest(m);
+	merge_explain_slowest(m);
 }
 
 /* The host that the other hosts wait for at barriers; NULL = no host in particular. */
@@ -456,7 +456,7 @@ static void append_slowest(struct buf *out, const struct merge_job *j)
 			 rate->least_of->file, 100 * rate->least / rate->most, rate->most_of->file);
 }
 
-void merge_tell_slowest(const struct merge *m)
+void merge_explain_slowest(const struct merge *m)
 {
 	for (size_t i = 0; m->is_one_job && m->of.count > 1 && i < m->run->job_count; i++) {
 		struct verdict_result *v = &m->run->jobs[i].verdict;

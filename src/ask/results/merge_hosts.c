@@ -21,7 +21,7 @@ static uint64_t sum(uint64_t a, uint64_t b)
 	return a == UINT64_MAX || b == UINT64_MAX ? UINT64_MAX : a + b;
 }
 
-static void add_saves(struct once *o, const struct checkpoints_result *saves)
+static void add_saves(struct host_once *o, const struct checkpoints_result *saves)
 {
 	if (saves->count == 0)
 		return;
@@ -30,10 +30,10 @@ static void add_saves(struct once *o, const struct checkpoints_result *saves)
 	o->in_memory_bytes = sum(o->in_memory_bytes, saves->in_memory_bytes);
 }
 
-void once_add(struct once *o, const struct job_result *r)
+void host_once_add(struct host_once *o, const struct job_result *r)
 {
 	assert(r);
-	const struct once one = {
+	const struct host_once one = {
 		.has_ranks = true,
 		.cpu_percent = r->host.cpu_percent,
 		.user_percent = r->host.user_percent,
@@ -62,13 +62,13 @@ void once_add(struct once *o, const struct job_result *r)
 	add_saves(o, &r->ml.saves);
 }
 
-struct once once_total(const struct once *hosts, size_t count, size_t step)
+struct host_once host_once_total(const struct host_once *hosts, size_t count, size_t step)
 {
-	struct once t = { 0 };
+	struct host_once t = { 0 };
 	double n = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct once *o = &hosts[i * step];
+		const struct host_once *o = &hosts[i * step];
 
 		if (!o->has_ranks)
 			continue;
@@ -101,7 +101,7 @@ struct once once_total(const struct once *hosts, size_t count, size_t step)
 	return t;
 }
 
-void once_put(const struct once *t, struct job_result *to)
+void host_once_store(const struct host_once *t, struct job_result *to)
 {
 	struct storage_result *st = &to->storage;
 
@@ -156,7 +156,7 @@ static char *process_name(const struct hosts *h, unsigned rank)
 	buf_add(&name, hosts_name(h, rank));
 	if (ranks > 1)
 		buf_addf(&name, " rank %u", rank);
-	return buf_take(&name);
+	return buf_detach(&name);
 }
 
 /* ---- merging ---- */
@@ -194,7 +194,7 @@ struct gathered {
 	struct merge *m;
 	const struct hosts *hosts;
 	const struct buf *all;
-	struct once *once; /* host by host, one for each job */
+	struct host_once *once; /* host by host, one for each job */
 };
 
 /* False, with a warning: the rank has no figures that can be counted. */
@@ -227,14 +227,14 @@ static bool read_rank(const struct gathered *g, unsigned rank, struct results_fi
 static void note_rank(const struct gathered *g, unsigned rank, const struct run_result *result)
 {
 	size_t jobs = g->m->run->job_count;
-	struct once *host = &g->once[hosts_host_of(g->hosts, rank) * jobs];
+	struct host_once *host = &g->once[hosts_host_of(g->hosts, rank) * jobs];
 	struct metrics_merged_run *run = &g->m->of.runs[g->m->of.count++];
 	uint64_t unsure_ns = 0;
 	int64_t ahead_ns = hosts_clock_offset_ns(g->hosts, rank, &unsure_ns);
 
 	g->m->of.hosts += !host->has_ranks;
 	for (size_t i = 0; i < jobs; i++)
-		once_add(&host[i], &result->jobs[i]);
+		host_once_add(&host[i], &result->jobs[i]);
 	*run = (struct metrics_merged_run){ .rank = rank,
 					    .file = process_name(g->hosts, rank),
 					    .hostname = mem_strdup(hosts_name(g->hosts, rank)),
@@ -263,9 +263,9 @@ static void merge_ranks(const struct gathered *g)
 	}
 	/* Merging has added up the figures of hosts with several ranks. */
 	for (size_t i = 0; i < jobs && m->of.count > m->of.hosts; i++) {
-		struct once t = once_total(&g->once[i], hosts_count(g->hosts), jobs);
+		struct host_once t = host_once_total(&g->once[i], hosts_count(g->hosts), jobs);
 
-		once_put(&t, &m->run->jobs[i]);
+		host_once_store(&t, &m->run->jobs[i]);
 	}
 	merge_mark_slowest(m);
 	merge_name_hosts(m);
@@ -286,9 +286,9 @@ void merge_hosts(struct merge *m, struct hosts *h, struct run_result *own, const
 	int rc = hosts_gather(h, document, document ? bytes : 0, &all, &err);
 	free(document);
 	if (hosts_rank(h) == 0) {
-		const struct gathered g = {
-			m, h, &all, mem_array(hosts_count(h) * own->job_count, sizeof(struct once))
-		};
+		const struct gathered g = { m, h, &all,
+					    mem_array(hosts_count(h) * own->job_count,
+						      sizeof(struct host_once)) };
 
 		if (rc < 0)
 			log_warn("%s", err.text);

@@ -174,11 +174,11 @@ static void print_merged(FILE *to, const struct merge *m, size_t job)
 			 "; they ran all together for %.0f%% of the time only, so storage never "
 			 "had to deliver that sum for long",
 			 m->of.overlap_percent);
-	text_put(&out, m->is_one_job ? "hosts" : "merged", TEXT_EVIDENCE_INDENT, buf_str(&text));
+	text_append(&out, m->is_one_job ? "hosts" : "merged", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	buf_reset(&text);
 	append_spread(&text, j);
 	if (text.len)
-		text_put(&out, "least to most", TEXT_EVIDENCE_INDENT, buf_str(&text));
+		text_append(&out, "least to most", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	if (m->is_one_job && m->of.count <= SHOWN_RUNS) {
 		buf_addc(&out, '\n');
 		append_runs(&out, m, job);
@@ -218,7 +218,7 @@ static void print_block(FILE *to, const struct merge *m, size_t first, size_t n,
 		part.trace.file = NULL;
 		part.disk_count = 0;
 	}
-	part.host_is_told = first > 0;
+	part.is_host_printed = first > 0;
 	text_report(memory, &part, detail);
 	fclose(memory);
 	size_t len = strcspn(text, "\n");
@@ -272,7 +272,7 @@ static int add_documents(struct html *h, const struct ask *a, struct mlgen_err *
 		rc = open_document(&f, a->set->files[i], err);
 		if (rc < 0)
 			return rc;
-		html_document(h, f.name, f.root);
+		html_add_document(h, f.name, f.root);
 		results_close(&f);
 	}
 	return rc;
@@ -285,8 +285,8 @@ int page_files(const struct ask *a, const struct question *q, const char *answer
 	int rc;
 
 	html_init(&h, q ? q->option : "run");
-	html_title(&h, a->set->settings.title, a->set->settings.note);
-	rc = html_answer(&h, answer, bytes, err);
+	html_set_title(&h, a->set->settings.title, a->set->settings.note);
+	rc = html_set_answer(&h, answer, bytes, err);
 	if (rc == 0 && q && q->shows_documents)
 		rc = add_documents(&h, a, err);
 	if (rc == 0 && html_write(&h, to) < 0)

@@ -54,7 +54,7 @@ static int check_possible(const char *text, const struct requirement *q, const s
 	for (size_t i = 0; i <= n; i++)
 		if (strcmp(f[i].path, f[n].path) == 0)
 			narrow(&all, &q[i]);
-	units_put_f64(number, q[n].value);
+	units_format_f64(number, q[n].value);
 	if (is_empty(&alone))
 		return mlgen_fail(err, -EINVAL, "require=%s: %s%s%s can never hold; %s is %s", text,
 				  q[n].metric, q[n].op, number, q[n].metric,
@@ -129,7 +129,7 @@ static int count_missed(const struct record *records, const struct run_result *r
 		else
 			log_error("%s: %s is %s, required %s%s", records[i].job->doc.jobname,
 				  q->metric, isnan(value) ? "unknown" : units_sig4(got, value),
-				  q->op, units_put_f64(want, q->value));
+				  q->op, units_format_f64(want, q->value));
 	}
 	if (any_has_it)
 		return missed;

@@ -34,7 +34,7 @@ static bool set_file_distribution(const struct mlgen_field *f, void *base, const
 	bool is_file = is_dist && value && value[field_path_at(f, value)];
 
 	if (is_file)
-		field_put(f, base, &unknown);
+		field_set_value(f, base, &unknown);
 	return is_file;
 }
 

@@ -284,7 +284,7 @@ void merge_of_document(struct merge *m, struct results_file *f);
 /* Call after all runs are noted. */
 void merge_mark_slowest(struct merge *m);
 /* Name the host that the other hosts wait for in the verdicts of a single job. */
-void merge_tell_slowest(const struct merge *m);
+void merge_explain_slowest(const struct merge *m);
 /* Name the hosts of the merged result: the first one and the number of other hosts. */
 void merge_name_hosts(struct merge *m);
 void merge_fini(struct merge *m);

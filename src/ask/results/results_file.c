@@ -409,10 +409,10 @@ static int read_records(struct results_file *f, struct mlgen_err *err)
 		f->records[i] = all;
 		f->records[i].job = job;
 		/* Every figure is unknown until it is found in the document. */
-		fields_unknown(metrics_io_fields, job);
-		fields_unknown(metrics_ml_fields, job);
-		fields_unknown(metrics_cache_fields, &job->ml.cache);
-		fields_unknown(metrics_prepare_fields, &job->prepare);
+		fields_set_unknown(metrics_io_fields, job);
+		fields_set_unknown(metrics_ml_fields, job);
+		fields_set_unknown(metrics_cache_fields, &job->ml.cache);
+		fields_set_unknown(metrics_prepare_fields, &job->prepare);
 		rc = read_parts(f, json_array_get(f->list, i), where, job, &f->records[i], err);
 	}
 	return rc;
@@ -426,7 +426,7 @@ static void init_file(struct results_file *f, const char *path)
 	memset(f, 0, sizeof(*f));
 	printable_add(&shown, path);
 	f->path = path;
-	f->shown = buf_take(&shown);
+	f->shown = buf_detach(&shown);
 	slash = strrchr(f->shown, '/');
 	f->name = slash && slash[1] ? slash + 1 : f->shown;
 }

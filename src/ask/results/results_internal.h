@@ -106,7 +106,7 @@ void comparison_print_json(FILE *to, const struct comparison *c,
  * Figures of one job on one host, combined from its ranks. Figures that every rank measures for the
  * whole host are the largest of them; figures of the rank itself are added up. Starts zeroed.
  */
-struct once {
+struct host_once {
 	bool has_ranks;
 	double cpu_percent, user_percent, system_percent;
 	double network_percent, received_bits_per_sec;
@@ -118,10 +118,10 @@ struct once {
 };
 
 /* Add a rank of the host. */
-void once_add(struct once *o, const struct job_result *r);
+void host_once_add(struct host_once *o, const struct job_result *r);
 
 /* Combine all hosts, which are `step` elements apart: sums, and means of percentages. */
-struct once once_total(const struct once *hosts, size_t count, size_t step);
+struct host_once host_once_total(const struct host_once *hosts, size_t count, size_t step);
 
 /* Replace the figures that were added up over the ranks. */
-void once_put(const struct once *total, struct job_result *to);
+void host_once_store(const struct host_once *total, struct job_result *to);

@@ -335,7 +335,7 @@ static void print_csv_cell(FILE *to, const struct figure_value *v)
 	else if (kind == VALUE_BOOL)
 		fputs(v->whole ? "true" : "false", to);
 	else if (kind == VALUE_REAL)
-		fputs(units_put_f64(text, v->real), to);
+		fputs(units_format_f64(text, v->real), to);
 	else if (kind == VALUE_TEXT)
 		print_quoted(to, v->text);
 }

@@ -51,7 +51,7 @@ static int warm_file(const struct dataset *ds, uint64_t file, char *chunk,
 	while (rc == 1 && (n = read(fd, chunk, CHUNK_BYTES)) != 0) {
 		if (n < 0 && errno != EINTR)
 			rc = mlgen_fail(err, -errno, "%s: %s", path, strerror(errno));
-		else if (signals_taken())
+		else if (signals_received())
 			rc = -EINTR;
 		else if (clock_now(clock) >= deadline_ns)
 			rc = 0;
@@ -386,7 +386,7 @@ double ceiling_seconds(const struct job_result *j, bool only_unclear)
 	return fmin(fmax(seconds, EXPLICIT_LEAST), EXPLICIT_MOST);
 }
 
-uint64_t ceiling_jobs_beside(const struct run_result *r, const struct job_result *j)
+uint64_t ceiling_concurrent_jobs(const struct run_result *r, const struct job_result *j)
 {
 	const struct job *last = NULL;
 	uint64_t n = 0;
@@ -422,9 +422,9 @@ static int measure_job(const struct ask *a, const struct run_result *r, struct j
 	else
 		log_plain("mlgen: %s: %s, about %.0f s more", j->job->name, what,
 			  ceil(2 * seconds));
-	jobset_keep(a->set);
+	jobset_reuse_scans(a->set);
 	ceiling_result_init(m.to);
-	m.to->jobs_beside = ceiling_jobs_beside(r, j);
+	m.to->jobs_beside = ceiling_concurrent_jobs(r, j);
 	m.to->is_tried = true;
 	int rc = measure_null(&m);
 	if (rc == 0)

@@ -208,14 +208,14 @@ static char *format_concurrent_jobs(const struct find_max *f, const struct run_r
 		append_result(&out, other);
 		if (other->failed.is_too_many) {
 			buf_add(&out, " (");
-			verdict_put_failed(&out, other);
+			verdict_append_failed(&out, other);
 			buf_addc(&out, ')');
 		}
 		if (ended_early(other, varied))
 			buf_addf(&out, " (gone after %.1f of %.1f s: the rest ran without it)",
 				 other->wall_seconds, varied->wall_seconds);
 	}
-	return out.len ? buf_take(&out) : NULL;
+	return out.len ? buf_detach(&out) : NULL;
 }
 
 /* ---- one probe ---- */
@@ -294,9 +294,9 @@ static void set_error_headline(struct find_side *s, const struct run_result *run
 	while (!run->jobs[i].failed.is_too_many)
 		i++;
 	buf_addf(&text, "%s: ", run->jobs[i].job->name);
-	verdict_put_failed(&text, &run->jobs[i]);
+	verdict_append_failed(&text, &run->jobs[i]);
 	buf_add(&text, "; ");
-	verdict_put_allowance(&text, &run->jobs[i]);
+	verdict_append_allowance(&text, &run->jobs[i]);
 	mem_replace(&s->headline, buf_str(&text));
 	buf_fini(&text);
 }
@@ -392,11 +392,11 @@ static void add_result(struct find_max *f, struct probe *run, struct search_step
 	measure_ceiling(f, run, p);
 	if (r && p->full)
 		noise = fill_side(f, run->result, r, p) / 100;
-	search_tell(&f->search, step, margin, noise);
+	search_add_result(&f->search, step, margin, noise);
 	if (p->full && step.what == SEARCH_SHORT)
-		search_tell(&f->search,
-			    (struct search_step){ .what = SEARCH_FULL, .value = step.value },
-			    margin, noise);
+		search_add_result(&f->search,
+				  (struct search_step){ .what = SEARCH_FULL, .value = step.value },
+				  margin, noise);
 }
 
 /* Limits of the system depend on the value; any other failure ends the search. */
@@ -439,7 +439,7 @@ static void probe(struct find_max *f, struct search_step step)
 	} else {
 		copy_text(p->error, sizeof(p->error), err.text);
 		if (is_about_value(&run, &err))
-			search_tell_impossible(&f->search, step);
+			search_set_impossible(&f->search, step);
 		else
 			f->err = err;
 	}
@@ -457,13 +457,13 @@ static void find_run(struct find_max *f)
 {
 	struct search_step step;
 
-	signals_attend(SIGNALS_LOOKED);
+	signals_set_mode(SIGNALS_POLLED);
 	if (f->table)
 		find_text_head(f);
 	while (!f->interrupted && !f->err.code &&
 	       (step = search_next(&f->search)).what != SEARCH_END) {
 		probe(f, step);
-		f->interrupted |= signals_taken() > 0;
+		f->interrupted |= signals_received() > 0;
 	}
 	f->answer = search_answer(&f->search);
 	if (!f->interrupted && !f->err.code)
@@ -528,7 +528,7 @@ static int ask_find(const struct ask *a, bool is_min)
 		if (a->set->jobs[i]->write_iolog)
 			log_note("%s: write_iolog is of a run; those of --%s write none",
 				 a->set->jobs[i]->name, f.word);
-	jobset_keep(a->set);
+	jobset_reuse_scans(a->set);
 	if (find_question(&f, &err) < 0) {
 		log_error("%s", err.text);
 	} else {

@@ -87,9 +87,9 @@ uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most)
 	while (*option && strcmp(*option, f->option->name) != 0)
 		option++;
 	if (!*option || !job_work(&j)->has_dataset ||
-	    dataset_init(&ds, &j, host_all_memory(f->ask->host), &err) < 0)
+	    dataset_init(&ds, &j, host_job_memory_bytes(f->ask->host), &err) < 0)
 		return most;
-	if (dataset_take_there(&ds, &j, &err) < 0) {
+	if (dataset_use_existing(&ds, &j, &err) < 0) {
 		dataset_fini(&ds);
 		return most;
 	}
@@ -330,7 +330,7 @@ static char *format_fit(const struct find_max *f, const struct accelerator_fit *
 		buf_addf(&out,
 			 "none of those published for this job: the least, %s, needs %s for %g%%",
 			 fit->least, show_rate(rate, &f->unit, fit->least_rate), au);
-	return buf_take(&out);
+	return buf_detach(&out);
 }
 
 /* An option of the command line holds for all accelerators. */
@@ -414,7 +414,7 @@ static bool is_dropped(const char *arg)
 static void add_play(struct probe_args *args, const struct find_max *f)
 {
 	const struct job *j = f->job;
-	struct dist time = dist_times(&j->compute_time, 1 / f->fraction);
+	struct dist time = dist_scale(&j->compute_time, 1 / f->fraction);
 	struct buf text = { 0 };
 
 	if (time.kind == DIST_CONST)
@@ -440,11 +440,11 @@ void find_append_play(struct buf *out, const struct find_max *f)
 	add_play(&args, f);
 	for (; i < a->argc && strcmp(a->argv[i], "--") != 0; i++)
 		if (!is_dropped(a->argv[i]))
-			is_whole &= host_put_argument(line, sizeof(line), a->argv[i]);
+			is_whole &= host_append_argument(line, sizeof(line), a->argv[i]);
 	for (size_t k = 0; k < args.count; k++)
-		is_whole &= host_put_argument(line, sizeof(line), args.at[k]);
+		is_whole &= host_append_argument(line, sizeof(line), args.at[k]);
 	for (; i < a->argc; i++)
-		is_whole &= host_put_argument(line, sizeof(line), a->argv[i]);
+		is_whole &= host_append_argument(line, sizeof(line), a->argv[i]);
 	if (is_whole)
 		buf_add(out, line);
 	probe_args_fini(&args);
@@ -481,7 +481,7 @@ static void add_runtime(struct probe_args *a, const struct job *j, double second
 	uint64_t ns = (uint64_t)(seconds * 1e9);
 
 	if (j->runtime_ns == 0 || ns < j->runtime_ns)
-		probe_args_add(a, "--%s.runtime=%s", j->name, units_put_time(value, ns));
+		probe_args_add(a, "--%s.runtime=%s", j->name, units_format_time(value, ns));
 }
 
 static double step_seconds(const struct job *j)
@@ -556,7 +556,7 @@ static void run_for(struct probe_args *args, const struct jobset *set, const str
 {
 	char runtime[UNITS_TEXT_BYTES];
 
-	units_put_time(runtime, ns);
+	units_format_time(runtime, ns);
 	for (size_t i = 0; i < set->count; i++) {
 		const struct job *other = set->jobs[i];
 

@@ -179,7 +179,7 @@ static int set_requirement(struct find_max *f, const struct settings *set, struc
 			err, -EINVAL,
 			"%s=%s: what has to hold? Say it with --require, such as --require='%s'",
 			f->word, question_text(f), job_work(j)->asked->example);
-	f->requirement = buf_take(&text);
+	f->requirement = buf_detach(&text);
 	int n = jobset_requirements(f->requirement, f->required, REQUIREMENTS_MAX, err);
 	f->required_count = n > 0 ? (unsigned)n : 0;
 	return n < 0 ? n : 0;

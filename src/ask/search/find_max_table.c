@@ -18,9 +18,9 @@ static void append_requirement(struct buf *out, const struct requirement *q)
 	char value[UNITS_TEXT_BYTES];
 
 	if (find_is_time(q))
-		units_put_time(value, (uint64_t)q->value);
+		units_format_time(value, (uint64_t)q->value);
 	else
-		units_put_f64(value, q->value);
+		units_format_f64(value, q->value);
 	buf_addf(out, "%s %s %s", q->metric, q->op, value);
 }
 
@@ -182,7 +182,7 @@ void find_text_head(struct find_max *f)
 
 	find_append_question(&out, f);
 	buf_addc(&out, '\n');
-	text_put_title(&out, set->title, set->note);
+	text_append_title(&out, set->title, set->note);
 	text_print(f->table, &out);
 	fflush(f->table);
 	buf_fini(&out);

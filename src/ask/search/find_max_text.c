@@ -487,7 +487,7 @@ void find_lines(struct find_max *f)
 
 		parts[i].append(&text, f);
 		if (text.len)
-			add_line(f, parts[i].label, buf_take(&text));
+			add_line(f, parts[i].label, buf_detach(&text));
 		buf_fini(&text);
 	}
 	find_text_mlperf(&mlperf, f);
@@ -496,7 +496,7 @@ void find_lines(struct find_max *f)
 		size_t len = strcspn(at, "\n");
 
 		buf_addn(&line, at, len);
-		add_line(f, NULL, buf_take(&line));
+		add_line(f, NULL, buf_detach(&line));
 		at += len + (at[len] == '\n');
 	}
 	buf_fini(&mlperf);
@@ -516,9 +516,9 @@ void find_text_answer(const struct find_max *f, FILE *to, bool quiet)
 		if (!line->label)
 			buf_addf(&out, "%s\n", line->text);
 		else if (strcmp(line->label, LABEL_PLAY) == 0)
-			text_put_command(&out, line->label, INDENT, line->text);
+			text_append_command(&out, line->label, INDENT, line->text);
 		else
-			text_put(&out, line->label, INDENT, line->text);
+			text_append(&out, line->label, INDENT, line->text);
 	}
 	text_print(to, &out);
 	fflush(to);

@@ -37,7 +37,7 @@ static int probe_send(struct hosts *h, const struct probe_args *args, struct mlg
 	buf_addn(&text, (const char *)&order, sizeof(order));
 	for (size_t i = 0; i < args->count; i++)
 		buf_addn(&text, args->at[i], strlen(args->at[i]) + 1);
-	int rc = hosts_share(h, &text, err);
+	int rc = hosts_broadcast(h, &text, err);
 	buf_fini(&text);
 	return rc;
 }
@@ -58,7 +58,7 @@ static void run_received(const struct ask *a, const char *at, uint64_t count)
 	probe_args_fini(&args);
 }
 
-int probe_follow(const struct ask *a)
+int probe_serve(const struct ask *a)
 {
 	struct probe_order order = { .status = ORDER_PROBE };
 	struct mlgen_err err = { 0 };
@@ -66,7 +66,7 @@ int probe_follow(const struct ask *a)
 	while (order.status == ORDER_PROBE) {
 		struct buf text = { 0 };
 
-		if (hosts_share(a->hosts, &text, &err) < 0) {
+		if (hosts_broadcast(a->hosts, &text, &err) < 0) {
 			log_error("%s", err.text);
 			order.status = EXIT_FAILED;
 		} else {
@@ -89,7 +89,7 @@ int probe_dismiss(struct hosts *h, int status)
 		return status;
 	buf_addn(&text, (const char *)&order, sizeof(order));
 	/* A rank that is gone has ended with a status of its own. */
-	hosts_share(h, &text, &err);
+	hosts_broadcast(h, &text, &err);
 	buf_fini(&text);
 	return status;
 }
@@ -164,10 +164,10 @@ static int run_and_collect(struct probe *p, const struct ask *a, const struct pr
 					      .path = args->trace,
 					      .is_asked = true };
 	struct series_result series = { 0 };
-	const struct watch_shows shows = { .series = settings_has_series(&p->set.settings) &&
-								     hosts_rank(a->hosts) == 0
-							     ? &series
-							     : NULL };
+	const struct watch_outputs shows = { .series = settings_has_series(&p->set.settings) &&
+								       hosts_rank(a->hosts) == 0
+							       ? &series
+							       : NULL };
 	struct mlgen_err cut = { 0 };
 	int rc = 0;
 
@@ -255,7 +255,7 @@ int probe_run(struct probe *p, const struct ask *a, const struct probe_args *arg
 	if (rc == 0)
 		rc = run_and_collect(p, a, args, err);
 	/* A signal may also come before there is a run to end. */
-	p->interrupted |= signals_taken() > 0;
+	p->interrupted |= signals_received() > 0;
 	return rc;
 }
 

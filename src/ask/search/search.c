@@ -268,7 +268,7 @@ struct search_step search_next(const struct search *s)
 	return b.low ? next_by_short_runs(s, b) : next_before_any_holds(s);
 }
 
-void search_tell(struct search *s, struct search_step step, double margin, double noise)
+void search_add_result(struct search *s, struct search_step step, double margin, double noise)
 {
 	struct search_trial *t = trial(s, step);
 
@@ -277,7 +277,7 @@ void search_tell(struct search *s, struct search_step step, double margin, doubl
 	t->noise = fmax(t->noise, noise);
 }
 
-void search_tell_impossible(struct search *s, struct search_step step)
+void search_set_impossible(struct search *s, struct search_step step)
 {
 	trial(s, step)->is_impossible = true;
 }

@@ -83,7 +83,7 @@ struct ask probe_ask(const struct probe *p, const struct ask *a);
 
 /* All ranks but 0: run the probes that rank 0 sends until it dismisses them. Returns the exit
  * status of rank 0. */
-int probe_follow(const struct ask *a);
+int probe_serve(const struct ask *a);
 
 /* Rank 0, after its last probe: make the other ranks end with this status. Returns `status`. */
 int probe_dismiss(struct hosts *h, int status);
@@ -117,4 +117,4 @@ int ceiling_measure(const struct ask *a, struct run_result *r, bool only_unclear
 double ceiling_seconds(const struct job_result *j, bool only_unclear);
 
 /* Number of other jobs that ran at the same time. */
-uint64_t ceiling_jobs_beside(const struct run_result *r, const struct job_result *j);
+uint64_t ceiling_concurrent_jobs(const struct run_result *r, const struct job_result *j);

@@ -72,9 +72,9 @@ void search_fini(struct search *s);
 
 struct search_step search_next(const struct search *s);
 /* Add the result of a step. `noise` is the spread within the run (of its epochs), 0 = unknown. */
-void search_tell(struct search *s, struct search_step step, double margin, double noise);
+void search_add_result(struct search *s, struct search_step step, double margin, double noise);
 /* Neither this number nor a larger one can be tried at all. */
-void search_tell_impossible(struct search *s, struct search_step step);
+void search_set_impossible(struct search *s, struct search_step step);
 
 /* The answer from the results so far; may be called before the end. */
 struct search_answer search_answer(const struct search *s);

@@ -140,7 +140,7 @@ double cacheshare_for(enum job_cache policy, double hit_ratio);
 
 /* Do the formulas apply to the job's cache: a fresh permutation each epoch, whole samples read one
  * at a time, and no option that changes which accesses hit? */
-bool cacheshare_holds_for(const struct job *j);
+bool cacheshare_applies(const struct job *j);
 
 /* ---- Hit curve of lru over several cache sizes, in one pass ---- */
 
@@ -178,7 +178,7 @@ unsigned misscurve_touch(struct misscurve *m, uint64_t unit);
  * more. A unit that does not come again within NEXTUSE_EPOCHS counts as never accessed again.
  *
  * Memory: 4 bytes per access of an epoch and 4 per unit. One thread calls nextuse_epoch and
- * nextuse_look_first, which write; afterwards any thread may read.
+ * nextuse_find_first, which write; afterwards any thread may read.
  */
 struct nextuse;
 
@@ -210,8 +210,8 @@ uint64_t nextuse_accesses(const struct nextuse *n);
 uint64_t nextuse_at(const struct nextuse *n, uint64_t index);
 
 /* Return the number of a unit's first access from the start of this epoch on, or NEXTUSE_NEVER.
- * Valid between nextuse_look_first and the next nextuse_epoch. */
-void nextuse_look_first(struct nextuse *n);
+ * Valid between nextuse_find_first and the next nextuse_epoch. */
+void nextuse_find_first(struct nextuse *n);
 uint64_t nextuse_first(const struct nextuse *n, uint64_t unit);
 
 uint64_t nextuse_state_bytes(const struct nextuse_config *cfg);

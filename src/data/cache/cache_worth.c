@@ -22,7 +22,7 @@
 struct nextuse {
 	struct nextuse_config cfg;
 	uint32_t *next; /* indexed by access; numbers count from the start of this epoch */
-	/* Indexed by unit: its last access, + 1; 0 = no open access. After nextuse_look_first: its
+	/* Indexed by unit: its last access, + 1; 0 = no open access. After nextuse_find_first: its
 	 * first access, + 1. */
 	uint32_t *last;
 	uint64_t count, room; /* accesses of this epoch */
@@ -191,7 +191,7 @@ uint64_t nextuse_at(const struct nextuse *n, uint64_t index)
 	return next == NEVER ? NEXTUSE_NEVER : n->before + next;
 }
 
-void nextuse_look_first(struct nextuse *n)
+void nextuse_find_first(struct nextuse *n)
 {
 	forget_last(n);
 	n->open = n->cfg.units;

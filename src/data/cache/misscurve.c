@@ -119,12 +119,12 @@ double cacheshare_for(enum job_cache policy, double hit_ratio)
 	return high;
 }
 
-bool cacheshare_holds_for(const struct job *j)
+bool cacheshare_applies(const struct job *j)
 {
 	return j->shuffle.kind == SHUFFLE_SAMPLE && j->cache_unit.kind == CACHE_SAMPLES &&
 	       j->cache_substitute == CACHE_SUBSTITUTE_NONE && !j->cache_hits_first &&
 	       !j->cache_prefetch && !(j->cache_warm > 0) && !j->cache_persist &&
-	       (j->cache_scope != CACHE_OF_RANK || j->accelerators == 1);
+	       (j->cache_scope != CACHE_SCOPE_RANK || j->accelerators == 1);
 }
 
 /* ---- lru caches of several sizes in one pass ---- */

@@ -26,7 +26,7 @@
  * The results of a scan for one dataset, the train or the evaluation part. A process that receives
  * them lists no directory.
  */
-struct dataset_given {
+struct dataset_received {
 	bool is_found; /* files exist; otherwise a dataset is to be made */
 	const struct format *format;
 	unsigned parts;
@@ -38,21 +38,21 @@ struct dataset_given {
 
 /* Like dataset_init and dataset_init_eval, from received results; given NULL = this process scans
  * itself. */
-int dataset_given_init(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
-		       struct dataset_given *given, struct mlgen_err *err);
-int dataset_given_init_eval(struct dataset *eval, const struct dataset *train,
-			    const struct job *job, struct dataset_given *given,
-			    struct mlgen_err *err);
+int dataset_init_received(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
+			  struct dataset_received *given, struct mlgen_err *err);
+int dataset_init_eval_received(struct dataset *eval, const struct dataset *train,
+			       const struct job *job, struct dataset_received *given,
+			       struct mlgen_err *err);
 
 /* Send the results for a dataset that is set up, or for none (ds->format NULL): 0 or -errno with
  * err. */
-int dataset_give(const struct dataset *ds, struct relay *to, struct mlgen_err *err);
+int dataset_send(const struct dataset *ds, struct relay *to, struct mlgen_err *err);
 
 /* Receive the results; `beside` as for namefile_open. Call fini in either case; it accepts a zeroed
  * struct. */
-int dataset_given_take(struct dataset_given *g, const char *beside, struct relay *from,
-		       struct mlgen_err *err);
-void dataset_given_fini(struct dataset_given *g);
+int dataset_receive(struct dataset_received *g, const char *beside, struct relay *from,
+		    struct mlgen_err *err);
+void dataset_received_fini(struct dataset_received *g);
 
 /* ---- Detection of the format of a scan's files (format=auto) ---- */
 

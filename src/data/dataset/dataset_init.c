@@ -35,7 +35,7 @@ uint64_t dataset_ranks_for(const struct dataset *ds, uint64_t files)
 	return batches / BATCHES_MIN;
 }
 
-int dataset_take_there(struct dataset *ds, const struct job *job, struct mlgen_err *err)
+int dataset_use_existing(struct dataset *ds, const struct job *job, struct mlgen_err *err)
 {
 	struct manifest m;
 
@@ -143,16 +143,16 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 		moments_add(&files, (double)bytes);
 	}
 	t->sample_bytes = t->row_bytes =
-		ds->found ? found_sample_bytes(ds->found, ds->files) : t->bytes;
+		ds->found ? scan_index_sample_bytes(ds->found, ds->files) : t->bytes;
 	if (ds->labels)
 		t->label_files = (double)labels_count(ds->labels, ds->files);
 	if (ds->labels && ds->found)
 		t->sample_bytes = t->row_bytes += label_bytes_read(ds);
 	t->mean_file_bytes = (double)t->bytes / (double)ds->files;
 	if (ds->found && ds->format->look) {
-		t->scan_read_bytes = (double)found_read_bytes(ds->found);
-		t->scan_seconds = found_seconds(ds->found);
-		t->scan_kept_files = (double)found_kept_files(ds->found);
+		t->scan_read_bytes = (double)scan_index_read_bytes(ds->found);
+		t->scan_seconds = scan_index_seconds(ds->found);
+		t->scan_kept_files = (double)scan_index_cached_files(ds->found);
 	}
 	t->mean_sample_bytes = (double)t->sample_bytes / (double)dataset_samples(ds);
 	t->stdev_file_bytes = moments_stdev(&files);
@@ -425,7 +425,7 @@ static int init_made(struct dataset *ds, const struct job *job, uint64_t memory_
 	ds->samples_per_file = job->samples_per_file;
 	ds->subfolders = job->subfolders ? job->subfolders : 1;
 	ds->sample_size = job->sample_size;
-	dist_hold(&ds->sample_size);
+	dist_ref(&ds->sample_size);
 	ds->options = options_of(job);
 	r = dataset_init_format(ds, err);
 	if (r == 0)
@@ -455,7 +455,7 @@ static int settle_found(struct dataset *ds, const struct job *job, uint64_t batc
 	return ds->found ? 0 : dataset_init_format(ds, err);
 }
 
-static int init_found(struct dataset *ds, const struct job *job, struct dataset_given *given,
+static int init_found(struct dataset *ds, const struct job *job, struct dataset_received *given,
 		      struct mlgen_err *err)
 {
 	int r;
@@ -466,13 +466,13 @@ static int init_found(struct dataset *ds, const struct job *job, struct dataset_
 }
 
 static int init_found_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
-			   struct dataset_given *given, struct mlgen_err *err)
+			   struct dataset_received *given, struct mlgen_err *err)
 {
 	int r;
 
 	memset(eval, 0, sizeof(*eval));
 	init_common(eval, job);
-	eval->recorded = recorded_hold(train->recorded);
+	eval->recorded = recorded_ref(train->recorded);
 	r = dataset_scan_eval(eval, train, job, given, err);
 	if (r == 0)
 		r = settle_found(eval, job, eval_batch(scaled_as(job)), 1, err);
@@ -484,7 +484,7 @@ static int init_found_eval(struct dataset *eval, const struct dataset *train, co
 
 static int check_packed(const struct dataset *ds, const struct job *job, struct mlgen_err *err)
 {
-	if (job->decompress == DECOMPRESS_NONE || dataset_packed_most(ds))
+	if (job->decompress == DECOMPRESS_NONE || dataset_packed_max(ds))
 		return 0;
 	return mlgen_fail(err, -EINVAL, "decompress: %s %s; use decompress=none",
 			  ds->found ? "nothing is compressed in the files of"
@@ -507,11 +507,11 @@ static int read_recorded(struct dataset *ds, const struct job *job, struct mlgen
 int dataset_init(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
 		 struct mlgen_err *err)
 {
-	return dataset_given_init(ds, job, memory_bytes, NULL, err);
+	return dataset_init_received(ds, job, memory_bytes, NULL, err);
 }
 
-int dataset_given_init(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
-		       struct dataset_given *given, struct mlgen_err *err)
+int dataset_init_received(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
+			  struct dataset_received *given, struct mlgen_err *err)
 {
 	int r;
 
@@ -537,7 +537,7 @@ void dataset_fini(struct dataset *ds)
 {
 	if (ds->format && ds->format->fini)
 		ds->format->fini(ds);
-	dist_drop(&ds->sample_size);
+	dist_unref(&ds->sample_size);
 	recorded_free(ds->recorded);
 	mem_free(ds->options.columns);
 	mem_free(ds->options.read_columns);
@@ -545,7 +545,7 @@ void dataset_fini(struct dataset *ds)
 	mem_free(ds->options.hdf5_dataset);
 	mem_free(ds->options.scan_pair);
 	mem_free(ds->directory);
-	found_free(ds->found);
+	scan_index_free(ds->found);
 	labels_free(ds->labels);
 	mem_free(ds->memo);
 	scan_free(ds->scan);
@@ -555,12 +555,12 @@ void dataset_fini(struct dataset *ds)
 int dataset_init_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
 		      struct mlgen_err *err)
 {
-	return dataset_given_init_eval(eval, train, job, NULL, err);
+	return dataset_init_eval_received(eval, train, job, NULL, err);
 }
 
-int dataset_given_init_eval(struct dataset *eval, const struct dataset *train,
-			    const struct job *job, struct dataset_given *given,
-			    struct mlgen_err *err)
+int dataset_init_eval_received(struct dataset *eval, const struct dataset *train,
+			       const struct job *job, struct dataset_received *given,
+			       struct mlgen_err *err)
 {
 	/* Scale leaves enough files for one step. */
 	uint64_t files = job->scale < 100 ? files_by_scale(train, job, job->eval_files,
@@ -595,8 +595,8 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train, uint64
 		.options = *o,
 		.memo = mem_zalloc(sizeof(*eval->memo)),
 	};
-	dist_hold(&eval->sample_size);
-	eval->recorded = recorded_hold(train->recorded);
+	dist_ref(&eval->sample_size);
+	eval->recorded = recorded_ref(train->recorded);
 	eval->options.columns = copy_of(o->columns);
 	eval->options.read_columns = copy_of(o->read_columns);
 	eval->options.scan_key = copy_of(o->scan_key);

@@ -41,13 +41,13 @@ int dataset_scan_check(const struct job *job, struct mlgen_err *err);
  * files. Results that were received (`given`) replace the scan. 0 or -errno with err. Part of
  * dataset_init.
  */
-int dataset_scan(struct dataset *ds, const struct job *job, struct dataset_given *given,
+int dataset_scan(struct dataset *ds, const struct job *job, struct dataset_received *given,
 		 struct mlgen_err *err);
 
 /* Like dataset_scan, for the evaluation files in valid/; the rest of *eval is that of an empty
  * dataset. */
 int dataset_scan_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
-		      struct dataset_given *given, struct mlgen_err *err);
+		      struct dataset_received *given, struct mlgen_err *err);
 
 /* Set sample_size and samples_per_file to the means of the first ds->files files of the scan. */
 void dataset_scan_mean(struct dataset *ds);

@@ -24,7 +24,7 @@ struct dataset_head {
 	uint64_t directory_bytes;
 };
 
-int dataset_give(const struct dataset *ds, struct relay *to, struct mlgen_err *err)
+int dataset_send(const struct dataset *ds, struct relay *to, struct mlgen_err *err)
 {
 	struct dataset_head head = { .is_found = ds->scan != NULL,
 				     .has_found = ds->found != NULL,
@@ -35,24 +35,24 @@ int dataset_give(const struct dataset *ds, struct relay *to, struct mlgen_err *e
 		snprintf(head.format, sizeof(head.format), "%s", ds->format->name);
 		head.directory_bytes = strlen(ds->directory);
 	}
-	int rc = relay_put(to, &head, sizeof(head), err);
+	int rc = relay_write(to, &head, sizeof(head), err);
 	if (rc || !ds->scan)
 		return rc;
-	rc = relay_put(to, ds->directory, (size_t)head.directory_bytes, err);
+	rc = relay_write(to, ds->directory, (size_t)head.directory_bytes, err);
 	if (rc == 0)
-		rc = scan_give(ds->scan, to, err);
+		rc = scan_send(ds->scan, to, err);
 	if (rc == 0 && ds->found)
-		rc = found_give(ds->found, to, err);
+		rc = scan_index_send(ds->found, to, err);
 	if (rc == 0 && ds->labels)
-		rc = labels_give(ds->labels, to, err);
+		rc = labels_send(ds->labels, to, err);
 	return rc;
 }
 
-int dataset_given_take(struct dataset_given *g, const char *beside, struct relay *from,
-		       struct mlgen_err *err)
+int dataset_receive(struct dataset_received *g, const char *beside, struct relay *from,
+		    struct mlgen_err *err)
 {
 	struct dataset_head head;
-	int rc = relay_get(from, &head, sizeof(head), err);
+	int rc = relay_read(from, &head, sizeof(head), err);
 
 	if (rc || !head.is_found)
 		return rc;
@@ -60,23 +60,23 @@ int dataset_given_take(struct dataset_given *g, const char *beside, struct relay
 	g->format = format_find(head.format);
 	g->parts = head.parts;
 	g->directory = mem_zalloc((size_t)head.directory_bytes + 1);
-	rc = relay_get(from, g->directory, (size_t)head.directory_bytes, err);
+	rc = relay_read(from, g->directory, (size_t)head.directory_bytes, err);
 	if (rc == 0)
-		rc = scan_take(&g->scan, beside, from, err);
+		rc = scan_receive(&g->scan, beside, from, err);
 	if (rc == 0 && head.has_found)
-		rc = found_take(&g->found, beside, from, err);
+		rc = scan_index_receive(&g->found, beside, from, err);
 	if (rc == 0 && head.has_labels)
-		rc = labels_take(&g->labels, from, err);
+		rc = labels_receive(&g->labels, from, err);
 	return rc;
 }
 
-void dataset_given_fini(struct dataset_given *g)
+void dataset_received_fini(struct dataset_received *g)
 {
 	mem_free(g->directory);
 	scan_free(g->scan);
-	found_free(g->found);
+	scan_index_free(g->found);
 	labels_free(g->labels);
-	*g = (struct dataset_given){ 0 };
+	*g = (struct dataset_received){ 0 };
 }
 
 /* ---- the format of the files ---- */
@@ -156,7 +156,7 @@ static int settle_format(struct dataset *ds, const struct job *j, struct mlgen_e
 static int choose_count(struct dataset *ds, const struct job *j, const char *option, uint64_t asked,
 			const char *directory, struct mlgen_err *err)
 {
-	bool is_asked = job_is_commanded(j, option);
+	bool is_asked = job_is_on_command_line(j, option);
 	uint64_t found = ds->files;
 
 	if (is_asked && asked < found)
@@ -295,7 +295,7 @@ static int split_pairs(struct dataset *ds, struct mlgen_err *err)
 
 	namepair_parse(&p.pair, text); /* collect_labels has checked it */
 	p.counts[NAMEPAIR_TWIN] = labels_listed(ds->labels);
-	scan_keep_named(ds->scan, is_first_of_pair, &p);
+	scan_filter_named(ds->scan, is_first_of_pair, &p);
 	if (scan_files(ds->scan) == 0)
 		return mlgen_fail(err, -EINVAL,
 				  "scan_pair: no file in %s has '%.*s' in its path; FROM:TO are "
@@ -344,7 +344,7 @@ static int split_parts(struct dataset *ds, struct mlgen_err *err)
 		ds->parts++;
 	if (ds->parts == 1)
 		return 0;
-	scan_keep(ds->scan, has_samples, ds);
+	scan_filter(ds->scan, has_samples, ds);
 	if (scan_files(ds->scan))
 		return 0;
 	return mlgen_fail(err, -EINVAL, "%s: has indexes of %s files, and no file of samples",
@@ -378,7 +378,7 @@ static int keep_dlio(struct dataset *ds, enum scan_part part, struct mlgen_err *
 /* Later runs of the same command need not repeat the notes of this scan. */
 static void mark_reported(const struct job *job, enum scan_part part)
 {
-	struct job_kept *kept = job_kept(job);
+	struct job_reuse *kept = job_reuse(job);
 
 	if (kept)
 		kept->has_told[part] = true;
@@ -395,8 +395,8 @@ static int list_files(struct dataset *ds, const struct job *job, enum scan_part 
 {
 	bool has_directory = !job->file_list || job_is_given(job, "directory");
 	const char *directory = job->directory ? job->directory : ".";
-	char *except = kept_path(cache_path(job));
-	const struct job_kept *kept = job_kept(job);
+	char *except = scan_cache_path(cache_path(job));
+	const struct job_reuse *kept = job_reuse(job);
 	const struct scan_request req = {
 		.directory = has_directory ? directory : NULL,
 		.file_list = job->dataset == DATASET_SCAN ? job->file_list : NULL,
@@ -416,19 +416,19 @@ static int list_files(struct dataset *ds, const struct job *job, enum scan_part 
 static int look_into_files(struct dataset *ds, const struct job *job, enum scan_part part,
 			   struct mlgen_err *err)
 {
-	struct job_kept *kept = job_kept(job);
-	const struct kept_request keeps = { .path = cache_path(job),
-					    .memory = kept && kept->finds ? kept : NULL,
-					    .part = part,
-					    .is_quiet = scan_is_quiet(ds->scan) };
+	struct job_reuse *kept = job_reuse(job);
+	const struct scan_cache_request keeps = { .path = cache_path(job),
+						  .memory = kept && kept->finds ? kept : NULL,
+						  .part = part,
+						  .is_quiet = scan_is_quiet(ds->scan) };
 	/* If DLIO's dataset replaces one that would be made, none of its files may be missing. */
 	enum job_scan_errors errors =
 		job->dataset == DATASET_SCAN ? (enum job_scan_errors)job->scan_errors : SCAN_REFUSE;
 
 	if (scan_has_listed(ds->scan))
-		return found_new_listed(&ds->found, ds->scan, err);
+		return scan_index_new_listed(&ds->found, ds->scan, err);
 	if (ds->format->look)
-		return found_new(&ds->found, ds->scan, ds, errors, &keeps, err);
+		return scan_index_new(&ds->found, ds->scan, ds, errors, &keeps, err);
 	if (keeps.path)
 		scan_note(ds->scan, "scan_cache: not used; a scan looks into no %s file",
 			  ds->format->name);
@@ -488,7 +488,7 @@ static int scan_and_look(struct dataset *ds, const struct job *job, enum scan_pa
 }
 
 /* Another process has scanned: take over its results. */
-static void use_received(struct dataset *ds, struct dataset_given *g)
+static void use_received(struct dataset *ds, struct dataset_received *g)
 {
 	mem_replace(&ds->directory, g->directory);
 	ds->format = g->format;
@@ -504,7 +504,7 @@ static void use_received(struct dataset *ds, struct dataset_given *g)
 }
 
 static int find_files(struct dataset *ds, const struct job *job, enum scan_part part,
-		      struct dataset_given *given, struct mlgen_err *err)
+		      struct dataset_received *given, struct mlgen_err *err)
 {
 	int r = 0;
 
@@ -518,7 +518,7 @@ static int find_files(struct dataset *ds, const struct job *job, enum scan_part 
 	return ds->format->found_init ? ds->format->found_init(ds, err) : 0;
 }
 
-int dataset_scan(struct dataset *ds, const struct job *job, struct dataset_given *given,
+int dataset_scan(struct dataset *ds, const struct job *job, struct dataset_received *given,
 		 struct mlgen_err *err)
 {
 	int r = dataset_scan_check(job, err);
@@ -535,7 +535,7 @@ int dataset_scan(struct dataset *ds, const struct job *job, struct dataset_given
 }
 
 int dataset_scan_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
-		      struct dataset_given *given, struct mlgen_err *err)
+		      struct dataset_received *given, struct mlgen_err *err)
 {
 	int r;
 
@@ -554,23 +554,23 @@ int dataset_scan_eval(struct dataset *eval, const struct dataset *train, const s
 
 void dataset_scan_mean(struct dataset *ds)
 {
-	uint64_t samples = ds->found ? found_first_sample(ds->found, ds->files) : ds->files;
+	uint64_t samples = ds->found ? scan_index_first_sample(ds->found, ds->files) : ds->files;
 	double bytes = 0;
 
 	for (uint64_t i = 0; i < ds->files && !ds->found; i++)
 		bytes += (double)scan_size(ds->scan, i);
 	if (ds->found)
-		bytes = (double)found_sample_bytes(ds->found, ds->files);
+		bytes = (double)scan_index_sample_bytes(ds->found, ds->files);
 	if (ds->labels)
 		bytes += (double)labels_sum(ds->labels, ds->files);
 	ds->samples_per_file = divide_up(samples, u64_max(ds->files, 1));
-	if (dataset_each(ds) == 0)
+	if (dataset_equal_samples(ds) == 0)
 		ds->uneven_samples = samples;
-	dist_drop(&ds->sample_size);
+	dist_unref(&ds->sample_size);
 	ds->sample_size = (struct dist){ .kind = DIST_CONST, .a = bytes / (double)samples };
 }
 
-const char *dataset_place(const struct dataset *ds)
+const char *dataset_storage_path(const struct dataset *ds)
 {
 	return ds->scan ? scan_place(ds->scan) : ds->directory;
 }

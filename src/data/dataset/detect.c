@@ -265,12 +265,12 @@ static void detect_vote(struct detect *d)
 
 static bool has_best_kind(const void *arg, uint64_t file)
 {
-	/* scan_keep has not moved this file yet, so its name can be read. */
+	/* scan_filter has not moved this file yet, so its name can be read. */
 	struct detect *d = *(struct detect *const *)arg;
 	char name[PATH_MAX];
 	size_t kind;
 
-	d->interrupted |= signals_taken() != 0;
+	d->interrupted |= signals_received() != 0;
 	if (d->interrupted)
 		return true;
 	if (scan_name(d->scan, file, name, sizeof(name)) < 0 || !is_data(d, name)) {
@@ -335,7 +335,7 @@ int detect_format(const struct format **out, struct scan *scan, const char *dire
 	r = look_init(&d.look, NULL, &d.ignored);
 	if (r == 0) {
 		detect_vote(&d);
-		scan_keep(scan, has_best_kind, &self);
+		scan_filter(scan, has_best_kind, &self);
 		r = judge(&d, err);
 	} else {
 		mlgen_fail(err, r, "%s", d.ignored.text);
@@ -366,7 +366,7 @@ void detect_drop_others(struct scan *scan, const char *directory)
 		data++;
 	if (data == before)
 		return;
-	scan_keep(scan, is_data_file, &self);
+	scan_filter(scan, is_data_file, &self);
 	before -= scan_files(scan);
 	if (before)
 		scan_note(scan, "%s: left out: %s of other kinds", directory,

@@ -125,7 +125,7 @@ uint64_t dataset_dlio_keep(struct scan *scan, const struct format *format, uint6
 {
 	struct dlio_names k = { .format = format };
 
-	scan_keep_named(scan, keep_dlio_name, &k);
+	scan_filter_named(scan, keep_dlio_name, &k);
 	*named = k.named;
 	return k.is_other ? 0 : scan_files(scan);
 }
@@ -168,7 +168,7 @@ static bool is_temporary(const char *name)
 	struct checkpoint k;
 
 	return strncmp(name, ".mlgen-", strlen(".mlgen-")) == 0 ||
-	       (*name == '.' && checkpoint_read_name(name, &k));
+	       (*name == '.' && checkpoint_parse_name(name, &k));
 }
 
 /* The next name in a folder except "." and ".."; NULL = no more. */
@@ -237,7 +237,7 @@ static bool is_checkpoint(int folder, const char *name)
 	char manifest[NAME_MAX + sizeof("/" CHECKPOINT_MANIFEST)];
 	struct checkpoint k;
 
-	if (!checkpoint_read_name(name, &k))
+	if (!checkpoint_parse_name(name, &k))
 		return false;
 	snprintf(manifest, sizeof(manifest), "%s/" CHECKPOINT_MANIFEST, name);
 	return exists_in(folder, manifest);
@@ -307,7 +307,8 @@ int foreign_check_dataset(const char *directory, const struct job *job, struct m
 
 int foreign_check_checkpoints(const char *directory, const struct job *job, struct mlgen_err *err)
 {
-	bool is_own = job->checkpoint_directory || job_work(job)->checkpoints == CHECKPOINTS_ASKED;
+	bool is_own =
+		job->checkpoint_directory || job_work(job)->checkpoints == CHECKPOINTS_OPTIONAL;
 	struct foreign_look l = { 0 };
 	int rc = 0;
 

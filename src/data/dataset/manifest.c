@@ -171,7 +171,7 @@ static int manifest_file_load(int dir_fd, const char *name, int flags, const cha
 	if (r)
 		return r == -ENOENT ? r
 				    : mlgen_fail(err, r, "%s: %s%s", path, strerror(-r),
-						 dirs_in_the_way(way, path, r));
+						 dirs_explain_failure(way, path, r));
 	root = json_loadf(f, JSON_REJECT_DUPLICATES, &why);
 	fclose(f);
 	if (!root) {
@@ -213,7 +213,7 @@ static void describe(const struct dataset *ds, struct manifest *m)
 	snprintf(m->sample_size, sizeof(m->sample_size), "%s", buf_str(&size));
 	buf_reset(&size);
 	dist_content(&size, &ds->sample_size);
-	m->sizes = size.len ? buf_take(&size) : NULL;
+	m->sizes = size.len ? buf_detach(&size) : NULL;
 	buf_fini(&size);
 	m->eval_files = ds->eval_files;
 	m->label_size = o->label_size_bytes;
@@ -246,7 +246,7 @@ static int describe_dataset(struct dataset *ds, struct manifest *m, const char *
 	ds->options.row_group_size = m->row_group_size;
 	ds->options.columns = m->columns;
 	m->columns = NULL;
-	r = dist_recall(&ds->sample_size, m->sample_size, m->sizes, DIST_BYTES, err);
+	r = dist_restore(&ds->sample_size, m->sample_size, m->sizes, DIST_BYTES, err);
 	if (r)
 		return r;
 	if (dist_is_const(&ds->sample_size) && ds->sample_size.a < 1)
@@ -436,7 +436,7 @@ int manifest_read_eval(struct dataset *eval, const struct dataset *train,
 
 int manifest_write(const struct dataset *ds, bool complete, struct mlgen_err *err)
 {
-	int fd = below_hold(ds->directory);
+	int fd = below_open_root(ds->directory);
 	int r;
 
 	if (fd < 0)
@@ -514,7 +514,7 @@ int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes,
 		return r == -ENOENT ? 0 : r;
 	if (ds->scan || (m.complete && (m.eval_files || !is_eval))) {
 		dataset_totals(ds, &t);
-		*files = dataset_there(ds);
+		*files = dataset_existing_files(ds);
 		*bytes = t.bytes;
 		*estimate = t.estimate;
 	} else if (has_folder(ds)) {

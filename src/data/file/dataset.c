@@ -40,13 +40,13 @@ static int path_of_scan(const struct dataset *ds, uint64_t file, char *out, size
 
 	if (n < 0 || (size_t)n >= size)
 		return -ENAMETOOLONG;
-	r = scan_name(ds->scan, dataset_file_of(ds, file), out + n, size - (size_t)n);
+	r = scan_name(ds->scan, dataset_distinct_file(ds, file), out + n, size - (size_t)n);
 	if (r < 0 || file < ds->files)
 		return r < 0 ? r : n + r;
 	/* Otherwise the path is that of the file of part 0. */
 	snprintf(first, sizeof(first), "%s", out);
 	if (ds->labels)
-		return labels_path(ds->labels, dataset_file_of(ds, file), first, out, size);
+		return labels_path(ds->labels, dataset_distinct_file(ds, file), first, out, size);
 	if (ds->options.scan_pair)
 		return twin_path(ds, first, out, size);
 	if (ds->has_megatron)
@@ -62,7 +62,7 @@ uint64_t dataset_all_files(const struct dataset *ds)
 	return ds->files * ds->parts;
 }
 
-uint64_t dataset_there(const struct dataset *ds)
+uint64_t dataset_existing_files(const struct dataset *ds)
 {
 	uint64_t absent = 0;
 
@@ -79,7 +79,7 @@ unsigned dataset_sample_parts(const struct dataset *ds)
 bool dataset_has_file(const struct dataset *ds, uint64_t file)
 {
 	return !ds->labels || file < ds->files ||
-	       labels_bytes(ds->labels, dataset_file_of(ds, file)) > 0;
+	       labels_bytes(ds->labels, dataset_distinct_file(ds, file)) > 0;
 }
 
 unsigned dataset_parts_of(const struct dataset *ds, uint64_t file)
@@ -89,7 +89,7 @@ unsigned dataset_parts_of(const struct dataset *ds, uint64_t file)
 	return ds->labels && !dataset_has_file(ds, ds->files + file) ? parts - 1 : parts;
 }
 
-uint64_t dataset_file_of(const struct dataset *ds, uint64_t file)
+uint64_t dataset_distinct_file(const struct dataset *ds, uint64_t file)
 {
 	file %= ds->files;
 	return ds->distinct_files ? file % ds->distinct_files : file;
@@ -100,9 +100,9 @@ uint64_t dataset_samples(const struct dataset *ds)
 	return ds->uneven_samples ? ds->uneven_samples : ds->files * ds->samples_per_file;
 }
 
-uint64_t dataset_each(const struct dataset *ds)
+uint64_t dataset_equal_samples(const struct dataset *ds)
 {
-	return ds->found ? found_each(ds->found) : ds->samples_per_file;
+	return ds->found ? scan_index_equal_samples(ds->found) : ds->samples_per_file;
 }
 
 uint64_t dataset_extents(const struct dataset *ds)
@@ -111,22 +111,22 @@ uint64_t dataset_extents(const struct dataset *ds)
 				  : dataset_samples(ds) / ds->extent_samples;
 }
 
-uint64_t dataset_packed_most(const struct dataset *ds)
+uint64_t dataset_packed_max(const struct dataset *ds)
 {
-	return ds->found ? found_packed_most(ds->found) : 0;
+	return ds->found ? scan_index_packed_max(ds->found) : 0;
 }
 
-uint64_t dataset_most(const struct dataset *ds)
+uint64_t dataset_max_samples(const struct dataset *ds)
 {
-	return ds->found ? found_most(ds->found) : ds->samples_per_file;
+	return ds->found ? scan_index_max_samples(ds->found) : ds->samples_per_file;
 }
 
 uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file)
 {
 	uint64_t samples =
-		ds->found ? found_first_sample(ds->found, file) : file * ds->samples_per_file;
+		ds->found ? scan_index_first_sample(ds->found, file) : file * ds->samples_per_file;
 
-	return ds->extents_differ ? found_first_extent(ds->found, file)
+	return ds->extents_differ ? scan_index_first_extent(ds->found, file)
 				  : samples / ds->extent_samples;
 }
 
@@ -140,16 +140,16 @@ void dataset_extent(const struct dataset *ds, uint64_t id, struct extent *x)
 		struct file_shape shape = { 0 };
 
 		if (ds->distinct_files)
-			id %= found_first_extent(f, ds->distinct_files);
-		x->file = found_file_of_extent(f, id);
-		found_shape(f, x->file, &shape);
-		ds->format->found_extent(&shape, id - found_first_extent(f, x->file),
+			id %= scan_index_first_extent(f, ds->distinct_files);
+		x->file = scan_index_file_of_extent(f, id);
+		scan_index_shape(f, x->file, &shape);
+		ds->format->found_extent(&shape, id - scan_index_first_extent(f, x->file),
 					 &x->first_sample, &samples);
 	} else if (f) {
 		if (ds->distinct_files)
-			sample %= found_first_sample(f, ds->distinct_files);
-		x->file = found_file_of(f, sample);
-		x->first_sample = sample - found_first_sample(f, x->file);
+			sample %= scan_index_first_sample(f, ds->distinct_files);
+		x->file = scan_index_file_of(f, sample);
+		x->first_sample = sample - scan_index_first_sample(f, x->file);
 	} else {
 		x->file = sample / ds->samples_per_file;
 		x->first_sample = sample % ds->samples_per_file;
@@ -178,7 +178,7 @@ int dataset_path(const struct dataset *ds, uint64_t file, char *out, size_t size
 	n = dataset_folder(ds, part, out, size);
 	if (n < 0)
 		return n;
-	file = dataset_file_of(ds, file);
+	file = dataset_distinct_file(ds, file);
 	if (ds->subfolders > 1)
 		snprintf(sub, sizeof(sub), "/%0*" PRIu64, (int)digits(ds->subfolders - 1),
 			 file % ds->subfolders);
@@ -221,7 +221,7 @@ uint64_t dataset_file_bytes(const struct dataset *ds, uint64_t file)
 	struct file_shape shape;
 
 	if (ds->scan && file < ds->files)
-		return scan_size(ds->scan, dataset_file_of(ds, file));
+		return scan_size(ds->scan, dataset_distinct_file(ds, file));
 	format_shape(ds, file, &shape);
 	return format_file_bytes(ds->format, &shape);
 }

@@ -144,7 +144,7 @@ void dataset_fini(struct dataset *ds);
  * accelerator rewrites nothing. Otherwise the dataset stays as dataset_init() left it. 0, or
  * -EINVAL with err as there.
  */
-int dataset_take_there(struct dataset *ds, const struct job *job, struct mlgen_err *err);
+int dataset_use_existing(struct dataset *ds, const struct job *job, struct mlgen_err *err);
 
 /* Number of ranks that this many existing files suffice for; 0 = for none, or scale has not set the
  * number of files. */
@@ -185,12 +185,12 @@ int dataset_check_ranks(const struct dataset *ds, const struct job *job, uint64_
 
 uint64_t dataset_all_files(const struct dataset *ds); /* all parts */
 /* Files of all parts without the missing label files. */
-uint64_t dataset_there(const struct dataset *ds);
+uint64_t dataset_existing_files(const struct dataset *ds);
 /* Number of leading parts that hold bytes of samples; the remaining parts are indexes. */
 unsigned dataset_sample_parts(const struct dataset *ds);
 
 /* A path on the storage of the files: the directory, or the first place of a scan. */
-const char *dataset_place(const struct dataset *ds);
+const char *dataset_storage_path(const struct dataset *ds);
 
 /* False if `file` is the number of a label file that does not exist; dataset_path returns -ENOENT
  * for it. */
@@ -200,7 +200,7 @@ unsigned dataset_parts_of(const struct dataset *ds, uint64_t file);
 
 /* Index of a file within its part. With distinct_files, the index of the first file that has the
  * same name and size. */
-uint64_t dataset_file_of(const struct dataset *ds, uint64_t file);
+uint64_t dataset_distinct_file(const struct dataset *ds, uint64_t file);
 
 uint64_t dataset_samples(const struct dataset *ds);
 uint64_t dataset_extents(const struct dataset *ds);
@@ -210,11 +210,11 @@ uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file);
 /* Payload of an extent that the job asks for; only the columns that are read count. */
 uint64_t dataset_extent_bytes(const struct dataset *ds, const struct extent *x);
 /* Samples of each file if all files have the same number, otherwise 0. */
-uint64_t dataset_each(const struct dataset *ds);
+uint64_t dataset_equal_samples(const struct dataset *ds);
 /* The largest read of compressed bytes; 0 = nothing is compressed. */
-uint64_t dataset_packed_most(const struct dataset *ds);
+uint64_t dataset_packed_max(const struct dataset *ds);
 /* The largest number of samples in a file. */
-uint64_t dataset_most(const struct dataset *ds);
+uint64_t dataset_max_samples(const struct dataset *ds);
 
 /* Format "DIR[/FOLDER]/train", the folder of a part without its subfolders. Returns the length, or
  * -ENAMETOOLONG. */
@@ -366,7 +366,7 @@ struct format {
 	 * Optional: the path of the i-th file next to `path` that `look` also reads. False = no
 	 * more; "" = the name would be too long.
 	 */
-	bool (*look_beside)(const char *path, unsigned i, char *out, size_t size);
+	bool (*sidecar_path)(const char *path, unsigned i, char *out, size_t size);
 	/* If dataset.has_megatron: the path of the index of the file at `path`. False = it has no
 	 * index, or there is no room. */
 	bool (*index_path)(const char *path, char *out, size_t size);
@@ -441,8 +441,8 @@ struct look {
 	uint64_t sample_bytes; /* payload of all of them */
 	uint64_t facts[LOOK_FACTS];
 	uint64_t word_count;
-	uint64_t packed_most; /* the largest read of compressed bytes */
-	uint64_t words_at;    /* offset of the first word in the file of words */
+	uint64_t packed_max; /* the largest read of compressed bytes */
+	uint64_t words_at;   /* offset of the first word in the file of words */
 	/* Fault of an index that does not match its file. The file itself is then read
 	 * instead. */
 	struct mlgen_err note;
@@ -477,7 +477,7 @@ const uint8_t *look_at(struct look *l, uint64_t off, size_t bytes);
 int look_copy(struct look *l, uint64_t off, void *to, uint64_t bytes);
 
 /* Append a word to the file's words: 0, or -errno with err. */
-int look_word(struct look *l, uint64_t word);
+int look_add_word(struct look *l, uint64_t word);
 
 /* Drop all results; the state is as after look_open. */
 void look_reset(struct look *l);
@@ -511,16 +511,16 @@ static inline uint64_t look_be(const uint8_t *at, unsigned bytes)
  * The cache is a file of the user (scan_cache=), which is replaced as a whole. For the probes of
  * one command it is an unnamed file, which the job holds. A request with neither has no cache.
  */
-struct kept_request {
-	const char *path;        /* the user's file; NULL = none */
-	struct job_kept *memory; /* NULL = no probes */
-	enum scan_part part;     /* the part that is scanned */
-	bool is_quiet;           /* an earlier scan has reported everything */
+struct scan_cache_request {
+	const char *path;         /* the user's file; NULL = none */
+	struct job_reuse *memory; /* NULL = no probes */
+	enum scan_part part;      /* the part that is scanned */
+	bool is_quiet;            /* an earlier scan has reported everything */
 };
 
 /* scan_cache=PATH with its symbolic links resolved, for messages and scans; the caller frees it.
  * NULL for NULL. */
-char *kept_path(const char *path);
+char *scan_cache_path(const char *path);
 
 /* ---- the scan index: what a scan found inside the files of a dataset ---- */
 
@@ -540,57 +540,58 @@ struct scan_index;
  * Results for files that have not changed since an earlier scan come from the scan cache, which
  * then gets the results of this scan. keeps NULL = no cache.
  */
-int found_new(struct scan_index **out, struct scan *scan, const struct dataset *ds,
-	      enum job_scan_errors errors, const struct kept_request *keeps, struct mlgen_err *err);
+int scan_index_new(struct scan_index **out, struct scan *scan, const struct dataset *ds,
+		   enum job_scan_errors errors, const struct scan_cache_request *keeps,
+		   struct mlgen_err *err);
 /* Build the index from a list of samples (scan.h) without looking into any file. */
-int found_new_listed(struct scan_index **out, struct scan *scan, struct mlgen_err *err);
-void found_free(struct scan_index *f); /* NULL is fine */
+int scan_index_new_listed(struct scan_index **out, struct scan *scan, struct mlgen_err *err);
+void scan_index_free(struct scan_index *f); /* NULL is fine */
 
 /* Send the index of one process of a job to the others (hosts/hosts.h), and receive it there; its
  * state is that before format->found_init. `beside` as for namefile_open. 0 or -errno with err. */
 struct relay;
-int found_give(const struct scan_index *f, struct relay *to, struct mlgen_err *err);
-int found_take(struct scan_index **out, const char *beside, struct relay *from,
-	       struct mlgen_err *err);
+int scan_index_send(const struct scan_index *f, struct relay *to, struct mlgen_err *err);
+int scan_index_receive(struct scan_index **out, const char *beside, struct relay *from,
+		       struct mlgen_err *err);
 
 /* Cost of the scan: bytes read of the files, and seconds. */
-uint64_t found_read_bytes(const struct scan_index *f);
-double found_seconds(const struct scan_index *f);
+uint64_t scan_index_read_bytes(const struct scan_index *f);
+double scan_index_seconds(const struct scan_index *f);
 /* Number of files whose results came from the scan cache. */
-uint64_t found_kept_files(const struct scan_index *f);
+uint64_t scan_index_cached_files(const struct scan_index *f);
 
 /* The largest read of compressed bytes in any plan; 0 = nothing is compressed. */
-uint64_t found_packed_most(const struct scan_index *f);
+uint64_t scan_index_packed_max(const struct scan_index *f);
 
 /* Samples of the files before this one, 0 .. all files; and their payload. */
-uint64_t found_first_sample(const struct scan_index *f, uint64_t file);
-uint64_t found_sample_bytes(const struct scan_index *f, uint64_t file);
+uint64_t scan_index_first_sample(const struct scan_index *f, uint64_t file);
+uint64_t scan_index_sample_bytes(const struct scan_index *f, uint64_t file);
 /* The file that has a sample. */
-uint64_t found_file_of(const struct scan_index *f, uint64_t sample);
+uint64_t scan_index_file_of(const struct scan_index *f, uint64_t sample);
 
 /*
  * If extents have different numbers of samples, format->found_init names the fact that is a file's
  * number of extents. The fact becomes the number of extents before the file. The next two functions
  * then return the extents before a file, and the file that has an extent.
  */
-void found_count_extents(struct scan_index *f, unsigned fact);
-uint64_t found_first_extent(const struct scan_index *f, uint64_t file);
-uint64_t found_file_of_extent(const struct scan_index *f, uint64_t extent);
+void scan_index_count_extents(struct scan_index *f, unsigned fact);
+uint64_t scan_index_first_extent(const struct scan_index *f, uint64_t file);
+uint64_t scan_index_file_of_extent(const struct scan_index *f, uint64_t extent);
 
 /* Samples of each file if all files have the same number, otherwise 0. */
-uint64_t found_each(const struct scan_index *f);
+uint64_t scan_index_equal_samples(const struct scan_index *f);
 /* The largest number of samples in a file. */
-uint64_t found_most(const struct scan_index *f);
+uint64_t scan_index_max_samples(const struct scan_index *f);
 
 /* Set samples, facts and words of a file; the rest of *shape stays. */
-void found_shape(const struct scan_index *f, uint64_t file, struct file_shape *shape);
+void scan_index_shape(const struct scan_index *f, uint64_t file, struct file_shape *shape);
 
 /* ---- an index file: a text next to a file that has the places of its samples ---- */
 
 struct look;
 
 /*
- * Open the first readable regular file among those that `sidecar` names (format->look_beside),
+ * Open the first readable regular file among those that `sidecar` names (format->sidecar_path),
  * and set its path. NULL = there is none.
  */
 FILE *look_index_open(const struct look *l,

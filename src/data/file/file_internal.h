@@ -33,7 +33,7 @@ struct scan_stamp {
 /* Results for a file, as in struct look. */
 struct scan_cached {
 	uint64_t samples, sample_bytes;
-	uint64_t packed_most; /* maximum over all files */
+	uint64_t packed_max; /* maximum over all files */
 	uint64_t facts[LOOK_FACTS];
 	uint64_t word_count;
 	uint64_t words_at; /* offset in the cache */
@@ -151,8 +151,8 @@ void scan_cache_writer_fini(struct scan_cache_writer *w);
 
 /* ---- the scan cache of one scan: the old file, and the new one that replaces it ---- */
 
-struct kept {
-	struct kept_request req;
+struct scan_cache_store {
+	struct scan_cache_request req;
 	char *path; /* links are resolved; owned */
 	char *key;  /* the options that facts depend on; owned */
 	char *directory;
@@ -171,30 +171,30 @@ struct kept {
  * reported and treated as empty. 0, or -errno with err: the path is a file that is not mlgen's, or
  * no file can be made there.
  */
-int kept_open(struct kept **out, const struct kept_request *req, const struct dataset *ds,
-	      struct mlgen_err *err);
-void kept_free(struct kept *k); /* NULL is fine */
+int scan_cache_store_open(struct scan_cache_store **out, const struct scan_cache_request *req,
+			  const struct dataset *ds, struct mlgen_err *err);
+void scan_cache_store_free(struct scan_cache_store *k); /* NULL is fine */
 
 /*
  * Look up a file by name and stamp, with one cursor per thread. 1 with the results, after which
  * `words` has the file's words; 0 = unknown; or -errno with err if words could not be stored.
  */
-int scan_cache_lookup(struct kept *k, struct scan_cursor *cursor, const char *name,
+int scan_cache_lookup(struct scan_cache_store *k, struct scan_cursor *cursor, const char *name,
 		      const struct scan_stamp *stamp, struct scan_cached *found,
 		      struct namefile *words, struct mlgen_err *err);
 
 /* Report cache entries that could not be used. Call once, after the scan. */
-void scan_cache_warn_unused(const struct kept *k);
+void scan_cache_warn_unused(const struct scan_cache_store *k);
 
 /*
  * Start the new cache. The scanned part will have this many files and bytes of names, which the
  * caller adds to k->writer; the other part is copied from the old cache. 0 or -errno for
  * scan_cache_replace_failed.
  */
-int kept_begin(struct kept *k, uint64_t files, uint64_t name_bytes);
-int kept_end(struct kept *k);
+int scan_cache_replace_begin(struct scan_cache_store *k, uint64_t files, uint64_t name_bytes);
+int scan_cache_replace_end(struct scan_cache_store *k);
 /* Report that the cache could not be written; the run continues without it. */
-void scan_cache_replace_failed(struct kept *k, int code);
+void scan_cache_replace_failed(struct scan_cache_store *k, int code);
 
 /* ---- the scan index ---- */
 
@@ -218,7 +218,7 @@ struct scan_index {
 	struct namefile words[SCAN_THREADS];
 	struct namefile_map maps[SCAN_THREADS];
 	unsigned word_files;
-	uint64_t read_bytes, kept_files, packed_most;
+	uint64_t read_bytes, kept_files, packed_max;
 	double seconds;
 };
 
@@ -230,7 +230,7 @@ struct index_thread {
 	uint64_t failed_at;      /* the file of err */
 	struct mlgen_err damage; /* error of the first file that was left out ... */
 	uint64_t damaged_at;     /* ... and its index */
-	uint64_t packed_most;
+	uint64_t packed_max;
 	pthread_t thread;
 	unsigned index;
 	bool has_thread;
@@ -241,7 +241,7 @@ struct index_build {
 	struct scan_index *found;
 	const struct scan *scan;
 	const struct dataset *ds;
-	struct kept *kept; /* NULL = no scan cache */
+	struct scan_cache_store *kept; /* NULL = no scan cache */
 	enum job_scan_errors errors;
 	int dir_fd;
 	struct timespec started;

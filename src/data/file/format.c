@@ -36,10 +36,10 @@ void format_shape(const struct dataset *ds, uint64_t file, struct file_shape *sh
 	shape->two_sides = ds->sample_size.kind == DIST_DLIO;
 	if (ds->scan) {
 		shape->sides[0] = 1;
-		file = dataset_file_of(ds, file);
+		file = dataset_distinct_file(ds, file);
 		shape->sides[1] = shape->found_bytes = scan_size(ds->scan, file);
 		if (ds->found)
-			found_shape(ds->found, file, shape);
+			scan_index_shape(ds->found, file, shape);
 		if (ds->labels) {
 			shape->has_labels = true;
 			shape->label_bytes = labels_bytes(ds->labels, file);
@@ -47,7 +47,7 @@ void format_shape(const struct dataset *ds, uint64_t file, struct file_shape *sh
 		return;
 	}
 	dist_draw_sides(&ds->sample_size, DATASET_SEED, RNG_SAMPLE_SIZE,
-			ds->first_size + dataset_file_of(ds, file), shape->sides);
+			ds->first_size + dataset_distinct_file(ds, file), shape->sides);
 }
 
 static bool is_label(const struct file_shape *shape)

@@ -84,7 +84,7 @@ static ssize_t fetch_pages(struct look *l, uint8_t *to, uint64_t off, size_t byt
 {
 	size_t done = 0;
 
-	if (signals_taken())
+	if (signals_received())
 		return mlgen_fail(l->err, -EINTR, "%s: interrupted", l->path);
 	while (done < bytes) {
 		ssize_t n = pread(l->fd, to + done, bytes - done, (off_t)(off + done));
@@ -163,7 +163,7 @@ int look_copy(struct look *l, uint64_t off, void *to, uint64_t bytes)
 	return 0;
 }
 
-int look_word(struct look *l, uint64_t word)
+int look_add_word(struct look *l, uint64_t word)
 {
 	l->word_count++;
 	return namefile_add(l->words, (const char *)&word, sizeof(word), l->err);
@@ -172,7 +172,7 @@ int look_word(struct look *l, uint64_t word)
 void look_reset(struct look *l)
 {
 	l->samples = l->sample_bytes = l->word_count = 0;
-	l->packed_most = 0;
+	l->packed_max = 0;
 	if (l->words)
 		namefile_cut(l->words, l->words_at);
 	memset(l->facts, 0, sizeof(l->facts));

@@ -11,7 +11,7 @@
 /*
  * A row has sample_size numbers of 0 to 255, separated by commas; each is a byte of noise as text.
  * Their average width is that of all 256 values (658 digits). The position of a number decides
-* whether it has two or three digits, so the length of a row depends only on sample_size.
+ * whether it has two or three digits, so the length of a row depends only on sample_size.
  */
 enum { DIGITS = 658, VALUES = 256, NOISE_BYTES = 4096, WIDEST = 4 };
 
@@ -117,7 +117,7 @@ static int end_row(struct csv_parser *r, uint64_t off)
 	if (r->state != ROW) {
 		l->samples++;
 		l->sample_bytes += off - r->row_off;
-		rc = look_word(l, r->row_off);
+		rc = look_add_word(l, r->row_off);
 		l->facts[0] = off;
 	}
 	r->state = ROW;

@@ -237,7 +237,7 @@ static int check_entries(struct index_files *t)
 			t->layout = CONTIGUOUS;
 		}
 		next = off + size;
-		if (i % ENTRIES_PER_CHECK == 0 && signals_taken())
+		if (i % ENTRIES_PER_CHECK == 0 && signals_received())
 			return fail_interrupted(t->file);
 	}
 	return 0;
@@ -252,13 +252,13 @@ static int store_words(struct index_files *t)
 	for (uint64_t i = 0; i < t->entries && r == 0; i++) {
 		r = entry_at(t, i, &off, &size);
 		if (r == 0)
-			r = look_word(l, off);
+			r = look_add_word(l, off);
 		if (r == 0 && t->layout == ANYWHERE)
-			r = look_word(l, size);
-		if (r == 0 && i % ENTRIES_PER_CHECK == 0 && signals_taken())
+			r = look_add_word(l, size);
+		if (r == 0 && i % ENTRIES_PER_CHECK == 0 && signals_received())
 			r = fail_interrupted(l);
 	}
-	return r || t->layout == ANYWHERE ? r : look_word(l, off + size);
+	return r || t->layout == ANYWHERE ? r : look_add_word(l, off + size);
 }
 
 /*
@@ -312,7 +312,7 @@ static int indexed_found_init(struct dataset *ds, struct mlgen_err *err)
 	for (uint64_t i = 0; i < ds->files; i++) {
 		struct file_shape shape = { 0 };
 
-		found_shape(ds->found, i, &shape);
+		scan_index_shape(ds->found, i, &shape);
 		megatron += shape.facts[MEGATRON] > 0;
 	}
 	if (megatron && megatron < ds->files)
@@ -427,7 +427,7 @@ const struct format format_indexed_binary = {
 	.framework = { &plan_indexed },
 	.reader = "DLIO",
 	.look = indexed_look,
-	.look_beside = indexed_index_path,
+	.sidecar_path = indexed_index_path,
 	.index_path = indexed_megatron_path,
 	.found_init = indexed_found_init,
 	.found_range = indexed_found_range,
@@ -447,7 +447,7 @@ const struct format format_mmap_indexed_binary = {
 	.framework = { &plan_mapped },
 	.reader = "DLIO",
 	.look = indexed_look,
-	.look_beside = indexed_index_path,
+	.sidecar_path = indexed_index_path,
 	.index_path = indexed_megatron_path,
 	.found_init = indexed_found_init,
 	.found_range = indexed_found_range,

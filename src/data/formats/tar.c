@@ -264,7 +264,7 @@ static int close_sample(struct tar_walk *w)
 	w->l->samples++;
 	w->l->sample_bytes += w->words[TAR_END] - w->words[TAR_DATA];
 	for (unsigned i = 0; i < TAR_WORDS && r == 0; i++)
-		r = look_word(w->l, w->words[i]);
+		r = look_add_word(w->l, w->words[i]);
 	return r;
 }
 
@@ -542,7 +542,7 @@ static int tar_index_follow(struct tar_walk *w, struct tar_index *x)
 	}
 	for (x->line = 0; x->line < x->lines && r == 0; x->line++) {
 		r = follow_line(w, x);
-		if (r == 0 && x->line % LINES_PER_CHECK == 0 && signals_taken())
+		if (r == 0 && x->line % LINES_PER_CHECK == 0 && signals_received())
 			r = mlgen_fail(w->l->err, -EINTR, "%s: interrupted", w->l->path);
 	}
 	return r ? r : check_end(w, x);
@@ -799,7 +799,7 @@ const struct format format_tar = {
 	.framework = { &plan_forward, NULL },
 	.reader = "WebDataset",
 	.look = tar_look,
-	.look_beside = tar_index_path,
+	.sidecar_path = tar_index_path,
 	.found_range = tar_found_range,
 	.is_forward = true,
 };

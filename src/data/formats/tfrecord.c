@@ -116,7 +116,7 @@ static int parse_output(struct inflation *f, size_t bytes)
 			continue;
 		f->head_bytes = 0;
 		f->l->samples++;
-		r = look_word(f->l, f->in_at - f->z.avail_in);
+		r = look_add_word(f->l, f->in_at - f->z.avail_in);
 	}
 	return r;
 }
@@ -247,7 +247,7 @@ static bool tfrecord_index_follow(struct look *l, FILE *f, bool add_records)
 			return false;
 		at += bytes;
 		l->samples += add_records;
-		if (add_records && look_word(l, at) != 0)
+		if (add_records && look_add_word(l, at) != 0)
 			return true;
 	}
 	return at == l->file_bytes && !ferror(f);
@@ -309,7 +309,7 @@ static int not_a_record(struct look *l, uint64_t at, const uint8_t *head)
 				 "access=framework with loader=tfdata does, or format=raw reads "
 				 "the file as one sample");
 	l->facts[IS_COMPRESSED] = true;
-	l->packed_most = TFRECORD_READ_BYTES;
+	l->packed_max = TFRECORD_READ_BYTES;
 	return tfrecord_inflate(l);
 }
 
@@ -338,7 +338,7 @@ static int tfrecord_look(struct look *l)
 		at += bytes + CRC_BYTES;
 		l->samples++;
 		l->sample_bytes += bytes;
-		r = look_word(l, at);
+		r = look_add_word(l, at);
 		if (r)
 			return r;
 	}
@@ -678,7 +678,7 @@ const struct format format_tfrecord = {
 	.framework = { &plan_forward, &plan_forward },
 	.reader = "TensorFlow",
 	.look = tfrecord_look,
-	.look_beside = tfrecord_index_path,
+	.sidecar_path = tfrecord_index_path,
 	.found_range = tfrecord_found_range,
 	.is_forward = true,
 };

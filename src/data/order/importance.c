@@ -204,7 +204,7 @@ static uint64_t draw_relaxed(struct importance *im, uint64_t seed)
 
 /* Move the cached extents to the front of the draw. Returns their number. */
 static uint64_t move_hits_first(struct importance *im, uint64_t rank, uint64_t count,
-				importance_has *has, const void *cache)
+				importance_cached_fn *has, const void *cache)
 {
 	uint64_t hits = 0;
 
@@ -256,7 +256,8 @@ static void update_smoothing(struct importance *im)
 	im->loss_sum = im->loss_count = 0;
 }
 
-void importance_draw(struct importance *im, uint64_t epoch, importance_has *has, const void *cache)
+void importance_draw(struct importance *im, uint64_t epoch, importance_cached_fn *has,
+		     const void *cache)
 {
 	uint64_t seed = rng_u64(im->cfg.seed, RNG_IMPORTANCE, epoch);
 

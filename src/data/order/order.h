@@ -56,14 +56,16 @@ struct sampler {
 	bool drop_last, is_eval;
 	uint64_t seed;
 	uint64_t extents, ranks, batch;
-	uint64_t extent_samples; /* samples per extent; a mean if is_sized */
-	uint64_t file_extents; /* extents per file; the maximum if is_uneven, unused if is_sized */
-	uint64_t lanes;        /* files read in parallel; 0 = not tfdata */
-	uint64_t rank_files;   /* files per rank, if shards are whole files */
-	uint64_t rank_extents; /* extents that each rank reads per epoch; only its share if is_sized
-				*/
-	uint64_t rank_samples; /* samples that each rank reads per epoch */
-	uint64_t steps;        /* steps per epoch, the same for every rank */
+	uint64_t extent_samples; /* samples per extent; a mean if extents_differ */
+	uint64_t file_extents;   /* extents per file; the maximum if is_uneven, unused if
+				    extents_differ */
+	uint64_t lanes;          /* files read in parallel; 0 = not tfdata */
+	uint64_t rank_files;     /* files per rank, if shards are whole files */
+	uint64_t rank_extents;   /* extents that each rank reads per epoch; only its share if
+				  * extents_differ
+				  */
+	uint64_t rank_samples;   /* samples that each rank reads per epoch */
+	uint64_t steps;          /* steps per epoch, the same for every rank */
 	/* pages, chunks: extents of a run, runs of a window. */
 	uint64_t run_extents, window_runs;
 	/* weighted: the distribution of weights, owned by the job; weights above weight_most are
@@ -75,9 +77,9 @@ struct sampler {
 	const struct importance *importance;
 	/* cache_hits_first: the order of the current epoch. NULL = off. */
 	const struct hitsfirst *hits_first;
-	bool is_uneven; /* the order of files matters, and they differ in extents */
-	bool is_sized;  /* extents have different numbers of samples */
-	bool is_whole;  /* an epoch reads every extent exactly once */
+	bool is_uneven;      /* the order of files matters, and they differ in extents */
+	bool extents_differ; /* extents have different numbers of samples */
+	bool is_whole;       /* an epoch reads every extent exactly once */
 };
 
 /* The options of a job that sampler_init needs; an evaluation has options of its own. */
@@ -208,7 +210,7 @@ struct importance_config {
 struct importance_config importance_config(const struct job *job, const struct sampler *sampler);
 
 /* Is the extent in the rank's cache? The callback itself is NULL if there is no cache. */
-typedef bool importance_has(const void *cache, uint64_t rank, uint64_t extent);
+typedef bool importance_cached_fn(const void *cache, uint64_t rank, uint64_t extent);
 
 int importance_new(struct importance **out, const struct importance_config *cfg,
 		   struct mlgen_err *err);
@@ -216,7 +218,8 @@ void importance_free(struct importance *im); /* NULL is fine */
 uint64_t importance_state_bytes(const struct importance_config *cfg);
 
 /* Draw the order of an epoch (from 0) by the losses of the epochs before. */
-void importance_draw(struct importance *im, uint64_t epoch, importance_has *has, const void *cache);
+void importance_draw(struct importance *im, uint64_t epoch, importance_cached_fn *has,
+		     const void *cache);
 
 /* Return the extent at a position in the epoch drawn last. The rank must be one of cfg.known. */
 uint64_t importance_at(const struct importance *im, uint64_t rank, uint64_t position);
@@ -247,7 +250,8 @@ void hitsfirst_free(struct hitsfirst *h); /* NULL is fine */
 uint64_t hitsfirst_state_bytes(const struct sampler *s, struct sampler_ranks known);
 
 /* Rearrange the order of an epoch (from 0) by the present content of the cache. */
-void hitsfirst_draw(struct hitsfirst *h, uint64_t epoch, importance_has *has, const void *cache);
+void hitsfirst_draw(struct hitsfirst *h, uint64_t epoch, importance_cached_fn *has,
+		    const void *cache);
 
 /* Return the extent at a position of a known rank in the epoch drawn last. */
 uint64_t hitsfirst_at(const struct hitsfirst *h, uint64_t rank, uint64_t position);

@@ -110,7 +110,7 @@ static uint32_t *rank_order(const struct hitsfirst *h, uint64_t rank)
 }
 
 static void rearrange(struct hitsfirst *h, struct sampler_epoch *e, uint64_t rank,
-		      importance_has *has, const void *cache)
+		      importance_cached_fn *has, const void *cache)
 {
 	uint64_t all = h->sampler.rank_extents, misses = 0;
 	uint32_t *to = rank_order(h, rank);
@@ -127,7 +127,8 @@ static void rearrange(struct hitsfirst *h, struct sampler_epoch *e, uint64_t ran
 		*to++ = h->misses[i];
 }
 
-void hitsfirst_draw(struct hitsfirst *h, uint64_t epoch, importance_has *has, const void *cache)
+void hitsfirst_draw(struct hitsfirst *h, uint64_t epoch, importance_cached_fn *has,
+		    const void *cache)
 {
 	struct sampler_epoch e;
 

@@ -45,8 +45,8 @@ static struct sampler_place *place_of(struct sampler_epoch *e, uint64_t rank)
 	return &e->place;
 }
 
-/* sampler_samples_before if is_sized. sampler_sized_position is the inverse: the first position
- * that has this many samples before it. */
+/* sampler_samples_before if extents_differ. sampler_sized_position is the inverse: the first
+ * position that has this many samples before it. */
 static uint64_t sampler_sized_before(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	struct sampler_place *p = place_of(e, rank);
@@ -441,10 +441,10 @@ static int check_files(const struct sampler *s, struct mlgen_err *err)
 			"%sshuffle: sample, where each accelerator has whole files (%s), needs "
 			"%s of as many samples each, and those of %s differ; use shuffle=file%s",
 			prefix(s), s->lanes ? "loader=tfdata" : "shard=file",
-			s->is_sized ? "row groups" : "files", s->dataset->directory,
+			s->extents_differ ? "row groups" : "files", s->dataset->directory,
 			s->lanes ? "" : ", or shard=strided");
 	/* Positions and batches would depend on an order that is not drawn yet. */
-	if (s->is_sized && s->shuffle == SHUFFLE_IMPORTANCE)
+	if (s->extents_differ && s->shuffle == SHUFFLE_IMPORTANCE)
 		return mlgen_fail(
 			err, -EINVAL,
 			"shuffle: importance draws what can be read alone, and row groups of %s "
@@ -478,7 +478,7 @@ static bool is_whole(const struct sampler *s, uint64_t samples)
 		return false;
 	if (s->drop_last && s->steps * s->batch != samples)
 		return false;
-	if (s->is_sized)
+	if (s->extents_differ)
 		return s->ranks == 1 && !s->dataset->distinct_files;
 	return s->rank_extents * s->ranks == s->extents &&
 	       !(s->is_uneven && sampler_shards_files(s) && s->ranks > 1);
@@ -487,8 +487,8 @@ static bool is_whole(const struct sampler *s, uint64_t samples)
 static int cut_batches(struct sampler *s, struct mlgen_err *err)
 {
 	uint64_t extents = shard_extents(s);
-	uint64_t samples = s->is_sized ? share_of(s, dataset_samples(s->dataset))
-				       : extents * s->extent_samples;
+	uint64_t samples = s->extents_differ ? share_of(s, dataset_samples(s->dataset))
+					     : extents * s->extent_samples;
 
 	if (samples < s->batch && (!samples || s->drop_last))
 		return mlgen_fail(err, -EINVAL,
@@ -506,7 +506,7 @@ static int cut_batches(struct sampler *s, struct mlgen_err *err)
 		s->steps = samples / s->batch;
 		s->rank_samples = s->steps * s->batch;
 	}
-	if (s->drop_last && !s->is_sized)
+	if (s->drop_last && !s->extents_differ)
 		s->rank_extents = divide_up(s->rank_samples, s->extent_samples);
 	s->is_whole = is_whole(s, samples);
 	return 0;
@@ -529,7 +529,7 @@ struct sampler_ranks sampler_ranks_known(const struct job *job)
 {
 	uint64_t all = job_all_accelerators(job);
 
-	if (job->cache != CACHE_NONE && job->cache_scope == CACHE_OF_ALL)
+	if (job->cache != CACHE_NONE && job->cache_scope == CACHE_SCOPE_ALL)
 		return (struct sampler_ranks){ 0, all };
 	return (struct sampler_ranks){
 		job->accelerators_before,
@@ -574,11 +574,11 @@ int sampler_init(struct sampler *s, const struct sampler_config *cfg, const stru
 		.ranks = cfg->ranks,
 		.batch = cfg->batch,
 		.extent_samples = ds->extent_samples,
-		.file_extents = dataset_most(ds) / ds->extent_samples,
+		.file_extents = dataset_max_samples(ds) / ds->extent_samples,
 		.lanes = cfg->lanes,
-		.is_sized = ds->extents_differ,
+		.extents_differ = ds->extents_differ,
 	};
-	s->is_uneven = (dataset_each(ds) == 0 || s->is_sized) &&
+	s->is_uneven = (dataset_equal_samples(ds) == 0 || s->extents_differ) &&
 		       (sampler_shards_files(s) || s->shuffle == SHUFFLE_FILE);
 	init_runs(s, &cfg->shuffle);
 	r = check_files(s, err);
@@ -634,16 +634,16 @@ uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 
 uint64_t sampler_samples_before(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
-	return e->sampler->is_sized ? sampler_sized_before(e, rank, position)
-				    : position * e->sampler->extent_samples;
+	return e->sampler->extents_differ ? sampler_sized_before(e, rank, position)
+					  : position * e->sampler->extent_samples;
 }
 
 bool sampler_has(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	const struct sampler *s = e->sampler;
 
-	return s->is_sized ? sampler_sized_before(e, rank, position) < s->rank_samples
-			   : position < s->rank_extents;
+	return s->extents_differ ? sampler_sized_before(e, rank, position) < s->rank_samples
+				 : position < s->rank_extents;
 }
 
 uint64_t sampler_batch_of(struct sampler_epoch *e, uint64_t rank, uint64_t position)
@@ -656,8 +656,8 @@ uint64_t sampler_batch_start(struct sampler_epoch *e, uint64_t rank, uint64_t st
 	const struct sampler *s = e->sampler;
 	uint64_t samples = u64_min(step * s->batch, s->rank_samples);
 
-	return s->is_sized ? sampler_sized_position(e, rank, samples)
-			   : divide_up(samples, s->extent_samples);
+	return s->extents_differ ? sampler_sized_position(e, rank, samples)
+				 : divide_up(samples, s->extent_samples);
 }
 
 uint64_t sampler_extents(struct sampler_epoch *e, uint64_t rank)

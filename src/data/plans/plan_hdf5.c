@@ -53,24 +53,24 @@ static bool next_of_one(struct plan *p, struct plan_op *op)
 /* Chunked: p->off .. p->end are words of steps, p->jump is the word of the next chunk. */
 static void found_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
-	struct hdf5_found f;
+	struct hdf5_index f;
 	uint64_t row, len;
 
-	hdf5_found_unpack(&f, shape);
+	hdf5_index_unpack(&f, shape);
 	if (f.is_chunked) {
 		row = x->first_sample / f.row_samples;
-		hdf5_found_steps(&f, row, &p->off, &p->end);
-		p->jump = hdf5_found_chunk(&f, row);
+		hdf5_index_steps(&f, row, &p->off, &p->end);
+		p->jump = hdf5_index_chunk(&f, row);
 		return;
 	}
-	hdf5_found_range(shape, x->first_sample, x->samples, &p->off, &len);
+	hdf5_index_range(shape, x->first_sample, x->samples, &p->off, &len);
 	p->end = p->off + sieved(len, f.end - p->off, f.sieve_bytes);
 	if (f.is_compact)
 		p->has = REST_CLOSE;
 }
 
 /* Read the whole chunk, or only the sample if libhdf5 does not cache the chunk. */
-static void read_chunk(const struct plan *p, const struct hdf5_found *f, const uint64_t *chunk,
+static void read_chunk(const struct plan *p, const struct hdf5_index *f, const uint64_t *chunk,
 		       struct plan_op *op)
 {
 	uint64_t len = f->chunk_bytes / f->row_samples;
@@ -84,7 +84,7 @@ static void read_chunk(const struct plan *p, const struct hdf5_found *f, const u
 }
 
 /* Get the next read; chunks and steps without bytes are skipped. */
-static bool next_of_chunks(struct plan *p, const struct hdf5_found *f, struct plan_op *op)
+static bool next_of_chunks(struct plan *p, const struct hdf5_index *f, struct plan_op *op)
 {
 	while (p->off < p->end) {
 		const uint64_t *step = f->words + p->off;
@@ -106,17 +106,17 @@ static bool next_of_chunks(struct plan *p, const struct hdf5_found *f, struct pl
 
 static unsigned found_root(const struct plan *p)
 {
-	struct hdf5_found f;
+	struct hdf5_index f;
 
-	hdf5_found_unpack(&f, &p->shape);
+	hdf5_index_unpack(&f, &p->shape);
 	return (unsigned)f.root_count;
 }
 
 static bool found_next(struct plan *p, unsigned step, struct plan_op *op)
 {
-	struct hdf5_found f;
+	struct hdf5_index f;
 
-	hdf5_found_unpack(&f, &p->shape);
+	hdf5_index_unpack(&f, &p->shape);
 	if (step < f.read_count) {
 		set_read(op, f.words[2 * step], f.words[2 * step + 1]);
 		return true;

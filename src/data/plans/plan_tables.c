@@ -132,7 +132,7 @@ static void arrow_init(struct plan *p, const struct file_shape *shape, const str
 	const struct parquet *f = shape->common;
 
 	p->end = arrow_file_of(p).reads;
-	p->jump = shape->facts ? parquet_found_group(shape, x->first_sample)
+	p->jump = shape->facts ? parquet_index_group(shape, x->first_sample)
 			       : x->first_sample / f->group_rows;
 }
 
@@ -149,7 +149,7 @@ static void read_column(struct plan *p, struct plan_op *op)
 
 	op->op = MLGEN_READ;
 	if (p->shape.facts) {
-		const uint64_t *chunk = parquet_found_chunks(&p->shape, p->jump) + 2 * column;
+		const uint64_t *chunk = parquet_index_chunks(&p->shape, p->jump) + 2 * column;
 
 		op->off = chunk[0];
 		op->len_bytes = parquet_chunk_bytes(chunk);

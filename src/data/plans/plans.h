@@ -128,7 +128,7 @@ struct recorded {
 /* Return 0, or -errno with err: "recorded_calls: PATH: ...", or "PATH:LINE: ...". */
 int recorded_read(struct recorded **out, const char *path, unsigned kb_base, struct mlgen_err *err);
 /* Add a reference, and drop one; the last drop frees. One thread only; NULL is fine. */
-struct recorded *recorded_hold(struct recorded *r);
+struct recorded *recorded_ref(struct recorded *r);
 void recorded_free(struct recorded *r);
 
 /*

@@ -26,7 +26,7 @@ static const char *const anchor_words[] = {
 	[RECORDED_SAMPLE] = "sample", [RECORDED_ANY] = "any",
 };
 
-struct recorded *recorded_hold(struct recorded *r)
+struct recorded *recorded_ref(struct recorded *r)
 {
 	if (r)
 		r->holders++;
@@ -54,7 +54,7 @@ static void write_length(FILE *to, const struct recorded_length *l)
 		fprintf(to, "%llu", (unsigned long long)l->bytes);
 		break;
 	case RECORDED_PERCENT:
-		fprintf(to, "%s%%", units_put_f64(text, l->percent));
+		fprintf(to, "%s%%", units_format_f64(text, l->percent));
 		break;
 	case RECORDED_REST:
 		fputs("rest", to);
@@ -95,7 +95,7 @@ void recorded_write(FILE *to, const struct recorded *r, const char *const *why)
 			fputc('\n', to);
 		if (why && why[i])
 			fprintf(to, "# %s\n", why[i]);
-		fprintf(to, "template %s%%\n", units_put_f64(share, t->percent));
+		fprintf(to, "template %s%%\n", units_format_f64(share, t->percent));
 		for (uint32_t k = 0; k < t->count; k++) {
 			const struct recorded_call *c = &t->calls[k];
 
@@ -418,7 +418,7 @@ static int check_shares(const struct recorded_parser *r)
 
 int recorded_read(struct recorded **out, const char *path, unsigned kb_base, struct mlgen_err *err)
 {
-	static const struct wordlines_sort calls = {
+	static const struct wordlines_format calls = {
 		.option = "recorded_calls: ",
 		.noun = "a file of calls",
 		.most_bytes = BYTES_MAX,

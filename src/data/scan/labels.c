@@ -143,7 +143,7 @@ struct labels *labels_new(struct scan *scan, const char *base, const char *pair)
 	struct labels *l = labels_alloc(pair);
 	const struct label_collector c = { l, scan, base };
 
-	scan_keep(scan, collect_label, &c);
+	scan_filter(scan, collect_label, &c);
 	return l;
 }
 
@@ -238,7 +238,7 @@ int labels_settle(struct labels *l, const struct scan *scan, const char *base,
 	l->files = scan_files(scan);
 	l->values = mem_array((size_t)l->files, sizeof(*l->values));
 	for (uint64_t i = 0; i < l->files; i++) {
-		if (signals_taken())
+		if (signals_received())
 			return mlgen_fail(err, -EINTR, "%s: interrupted", base);
 		if (twin_of(l, scan, base, i, twin) < 0)
 			continue;
@@ -344,7 +344,7 @@ struct labels_head {
 	unsigned suffix_count;
 };
 
-int labels_give(const struct labels *l, struct relay *to, struct mlgen_err *err)
+int labels_send(const struct labels *l, struct relay *to, struct mlgen_err *err)
 {
 	struct labels_head head = { .files = l->files,
 				    .largest = l->largest,
@@ -353,25 +353,25 @@ int labels_give(const struct labels *l, struct relay *to, struct mlgen_err *err)
 	int rc;
 
 	memcpy(head.suffixes, l->suffixes, sizeof(head.suffixes));
-	rc = relay_put(to, &head, sizeof(head), err);
+	rc = relay_write(to, &head, sizeof(head), err);
 	if (rc == 0)
-		rc = relay_put(to, l->text, (size_t)head.text_bytes, err);
+		rc = relay_write(to, l->text, (size_t)head.text_bytes, err);
 	for (uint64_t i = 0; i < l->files && rc == 0; i++)
-		rc = relay_put(to, &l->values[i], sizeof(l->values[i]), err);
+		rc = relay_write(to, &l->values[i], sizeof(l->values[i]), err);
 	return rc;
 }
 
-int labels_take(struct labels **out, struct relay *from, struct mlgen_err *err)
+int labels_receive(struct labels **out, struct relay *from, struct mlgen_err *err)
 {
 	struct labels_head head;
 	struct labels *l;
 	char *text;
-	int rc = relay_get(from, &head, sizeof(head), err);
+	int rc = relay_read(from, &head, sizeof(head), err);
 
 	if (rc)
 		return rc;
 	text = mem_zalloc((size_t)head.text_bytes + 1);
-	rc = relay_get(from, text, (size_t)head.text_bytes, err);
+	rc = relay_read(from, text, (size_t)head.text_bytes, err);
 	l = labels_alloc(text);
 	mem_free(text);
 	l->files = head.files;
@@ -380,7 +380,7 @@ int labels_take(struct labels **out, struct relay *from, struct mlgen_err *err)
 	memcpy(l->suffixes, head.suffixes, sizeof(l->suffixes));
 	l->values = mem_array((size_t)l->files, sizeof(*l->values));
 	if (rc == 0)
-		rc = relay_get(from, l->values, (size_t)l->files * sizeof(*l->values), err);
+		rc = relay_read(from, l->values, (size_t)l->files * sizeof(*l->values), err);
 	if (rc) {
 		labels_free(l);
 		return rc;

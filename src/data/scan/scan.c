@@ -162,7 +162,7 @@ static bool is_unchanged(const struct scan_mark *m, const char *path)
 	       st.st_mtim.tv_sec == m->changed.tv_sec && st.st_mtim.tv_nsec == m->changed.tv_nsec;
 }
 
-void scan_look_again(const struct scan *s, uint64_t files, struct scan_changed *out)
+void scan_recheck(const struct scan *s, uint64_t files, struct scan_changed *out)
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%s/", scan_base(s));
@@ -198,7 +198,7 @@ struct scan_file_head {
 	uint64_t name_bytes;
 };
 
-int scan_give(const struct scan *s, struct relay *to, struct mlgen_err *err)
+int scan_send(const struct scan *s, struct relay *to, struct mlgen_err *err)
 {
 	const struct scan_head head = { .count = s->count,
 					.bytes = s->bytes,
@@ -210,11 +210,11 @@ int scan_give(const struct scan *s, struct relay *to, struct mlgen_err *err)
 
 	if (rc)
 		return rc;
-	rc = relay_put(to, &head, sizeof(head), err);
+	rc = relay_write(to, &head, sizeof(head), err);
 	if (rc == 0)
-		rc = relay_put(to, s->base, (size_t)head.base_bytes, err);
+		rc = relay_write(to, s->base, (size_t)head.base_bytes, err);
 	if (rc == 0)
-		rc = relay_put(to, s->place, (size_t)head.place_bytes, err);
+		rc = relay_write(to, s->place, (size_t)head.place_bytes, err);
 	for (uint64_t i = 0; i < s->count && rc == 0; i++) {
 		const struct scan_entry *e = &s->entries[i];
 		const char *name = map.bytes + (entry_name_at(e) - map.start);
@@ -222,9 +222,9 @@ int scan_give(const struct scan *s, struct relay *to, struct mlgen_err *err)
 					    .name_bytes = entry_name_length(e) };
 
 		memcpy(&f.mtime_ns, name - sizeof(f.mtime_ns), sizeof(f.mtime_ns));
-		rc = relay_put(to, &f, sizeof(f), err);
+		rc = relay_write(to, &f, sizeof(f), err);
 		if (rc == 0)
-			rc = relay_put(to, name, (size_t)f.name_bytes, err);
+			rc = relay_write(to, name, (size_t)f.name_bytes, err);
 	}
 	namefile_unmap(&map);
 	return rc;
@@ -233,17 +233,17 @@ int scan_give(const struct scan *s, struct relay *to, struct mlgen_err *err)
 static int receive_text(char **out, uint64_t bytes, struct relay *from, struct mlgen_err *err)
 {
 	*out = mem_zalloc((size_t)bytes + 1);
-	return relay_get(from, *out, (size_t)bytes, err);
+	return relay_read(from, *out, (size_t)bytes, err);
 }
 
 static int receive_file(struct scan *s, uint64_t file, struct relay *from, struct mlgen_err *err)
 {
 	char name[PATH_MAX];
 	struct scan_file_head f;
-	int rc = relay_get(from, &f, sizeof(f), err);
+	int rc = relay_read(from, &f, sizeof(f), err);
 
 	if (rc == 0)
-		rc = relay_get(from, name, (size_t)f.name_bytes, err);
+		rc = relay_read(from, name, (size_t)f.name_bytes, err);
 	if (rc == 0)
 		rc = namefile_add(&s->names, (const char *)&f.mtime_ns, sizeof(f.mtime_ns), err);
 	if (rc)
@@ -258,7 +258,7 @@ static int receive_file(struct scan *s, uint64_t file, struct relay *from, struc
 static int receive_files(struct scan *s, struct relay *from, struct mlgen_err *err)
 {
 	struct scan_head head;
-	int rc = relay_get(from, &head, sizeof(head), err);
+	int rc = relay_read(from, &head, sizeof(head), err);
 
 	if (rc)
 		return rc;
@@ -275,7 +275,7 @@ static int receive_files(struct scan *s, struct relay *from, struct mlgen_err *e
 	return rc ? rc : namefile_flush(&s->names, err);
 }
 
-int scan_take(struct scan **out, const char *beside, struct relay *from, struct mlgen_err *err)
+int scan_receive(struct scan **out, const char *beside, struct relay *from, struct mlgen_err *err)
 {
 	struct scan *s = mem_zalloc(sizeof(*s));
 	int rc = namefile_open(&s->names, beside, err);
@@ -382,9 +382,9 @@ static int scan_all_places(struct scan_walk *w, struct scan_places *p)
 
 	s->base = mem_strdup(p->base);
 	if (req->part == SCAN_EVALUATION)
-		r = places_take_evaluation(p, req->is_laid_out, w->err);
+		r = places_select_evaluation(p, req->is_laid_out, w->err);
 	else
-		places_take_training(p, req->is_laid_out);
+		places_select_training(p, req->is_laid_out);
 	if (r)
 		return r;
 	s->place = mem_strdup(p->at[0].path);
@@ -497,7 +497,7 @@ int scan_name_and_time(const struct scan *s, uint64_t file, char *out, size_t si
 	return (int)n;
 }
 
-void scan_keep(struct scan *s, bool (*keep)(const void *arg, uint64_t file), const void *arg)
+void scan_filter(struct scan *s, bool (*keep)(const void *arg, uint64_t file), const void *arg)
 {
 	uint64_t kept = 0;
 
@@ -509,7 +509,7 @@ void scan_keep(struct scan *s, bool (*keep)(const void *arg, uint64_t file), con
 	s->count = kept;
 }
 
-void scan_keep_named(struct scan *s, bool (*keep)(void *arg, const char *name), void *arg)
+void scan_filter_named(struct scan *s, bool (*keep)(void *arg, const char *name), void *arg)
 {
 	uint64_t kept = 0;
 	char name[PATH_MAX];
@@ -530,7 +530,7 @@ void scan_skipped(const struct scan *s, struct scan_skipped *out)
 	*out = s->skipped;
 }
 
-struct listed *scan_take_listed(struct scan *s)
+struct listed *scan_detach_listed(struct scan *s)
 {
 	struct listed *l = s->listed;
 

@@ -55,7 +55,7 @@ struct scan_skipped {
 	uint64_t deeper;     /* folders below scan_depth */
 };
 
-/* Part of a data set that is split into train/ and valid/ (places_take_training below). Without
+/* Part of a data set that is split into train/ and valid/ (places_select_training below). Without
  * such folders all files are for training. */
 enum scan_part { SCAN_TRAINING, SCAN_EVALUATION };
 
@@ -85,8 +85,8 @@ void scan_free(struct scan *s); /* NULL is fine */
  * have the same files in the same order and print no notes. `beside` is that of namefile_open.
  * Return 0, or -errno with err. */
 struct relay;
-int scan_give(const struct scan *s, struct relay *to, struct mlgen_err *err);
-int scan_take(struct scan **out, const char *beside, struct relay *from, struct mlgen_err *err);
+int scan_send(const struct scan *s, struct relay *to, struct mlgen_err *err);
+int scan_receive(struct scan **out, const char *beside, struct relay *from, struct mlgen_err *err);
 
 /* Return the folder that all names are relative to, and the first place of the request, whose
  * storage is used for the whole scan. */
@@ -110,7 +110,7 @@ void scan_skipped(const struct scan *s, struct scan_skipped *out);
 /* Hand over the samples that file_list names within files; the caller owns them. Later calls return
  * NULL, as do scans whose list has only paths, or without a list. */
 struct listed;
-struct listed *scan_take_listed(struct scan *s);
+struct listed *scan_detach_listed(struct scan *s);
 bool scan_has_listed(const struct scan *s);
 
 /* Print a note about the scan, unless it is quiet. */
@@ -118,10 +118,10 @@ __attribute__((format(printf, 2, 3))) void scan_note(const struct scan *s, const
 bool scan_is_quiet(const struct scan *s);
 
 /* Keep only the files for which `keep` returns true, in their order. */
-void scan_keep(struct scan *s, bool (*keep)(const void *arg, uint64_t file), const void *arg);
+void scan_filter(struct scan *s, bool (*keep)(const void *arg, uint64_t file), const void *arg);
 
 /* Do the same by the names below the base; a name that cannot be read back is "". */
-void scan_keep_named(struct scan *s, bool (*keep)(void *arg, const char *name), void *arg);
+void scan_filter_named(struct scan *s, bool (*keep)(void *arg, const char *name), void *arg);
 
 /* ---- File names and suffixes ---- */
 
@@ -196,8 +196,8 @@ uint64_t labels_count(const struct labels *l, uint64_t files);
 int labels_path(const struct labels *l, uint64_t file, const char *path, char *out, size_t size);
 
 /* Send the labels from one process of a job to the others (hosts/hosts.h). */
-int labels_give(const struct labels *l, struct relay *to, struct mlgen_err *err);
-int labels_take(struct labels **out, struct relay *from, struct mlgen_err *err);
+int labels_send(const struct labels *l, struct relay *to, struct mlgen_err *err);
+int labels_receive(struct labels **out, struct relay *from, struct mlgen_err *err);
 
 /* ---- Name file: a temporary file that keeps names out of memory ---- */
 
@@ -270,8 +270,8 @@ int places_settle(struct scan_places *p, struct mlgen_err *err);
  * indices and other splits: a folder of image classes may well have a class named train. With
  * `is_known`, train/ is enough.
  */
-void places_take_training(struct scan_places *p, bool is_known);
-int places_take_evaluation(struct scan_places *p, bool is_known, struct mlgen_err *err);
+void places_select_training(struct scan_places *p, bool is_known);
+int places_select_evaluation(struct scan_places *p, bool is_known, struct mlgen_err *err);
 
 /* ---- Listed samples: byte ranges of files that file_list names, grouped by file ---- */
 
@@ -374,4 +374,4 @@ struct scan_changed {
 	uint64_t looked_at, changed;
 	char path[PATH_MAX];
 };
-void scan_look_again(const struct scan *s, uint64_t files, struct scan_changed *out);
+void scan_recheck(const struct scan *s, uint64_t files, struct scan_changed *out);

@@ -48,7 +48,7 @@ static int copy_stdin(struct namefile *to, struct mlgen_err *err)
 		ssize_t n = read(STDIN_FILENO, buffer, sizeof(buffer));
 		int r;
 
-		if (n < 0 && errno == EINTR && !signals_taken())
+		if (n < 0 && errno == EINTR && !signals_received())
 			continue;
 		if (n < 0)
 			return mlgen_fail(err, -errno, "file_list: stdin: %s", strerror(errno));
@@ -329,7 +329,7 @@ static int read_lines(struct list_reader *l, struct scan_places *p)
 	int r;
 
 	while ((r = next_line(l)) > 0) {
-		if (signals_taken())
+		if (signals_received())
 			return mlgen_fail(l->w->err, -EINTR, "%s: interrupted", l->name);
 		r = *l->text ? add_line(l, p) : 0;
 		if (r)

@@ -546,14 +546,14 @@ void places_fini(struct scan_places *p)
 	*p = (struct scan_places){ 0 };
 }
 
-void places_take_training(struct scan_places *p, bool is_known)
+void places_select_training(struct scan_places *p, bool is_known)
 {
 	for (size_t i = 0; i < p->count; i++)
 		if (is_laid_out(&p->at[i], is_known))
 			move_to_subfolder(p, &p->at[i], "train");
 }
 
-int places_take_evaluation(struct scan_places *p, bool is_known, struct mlgen_err *err)
+int places_select_evaluation(struct scan_places *p, bool is_known, struct mlgen_err *err)
 {
 	size_t left = 0;
 

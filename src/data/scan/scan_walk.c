@@ -205,7 +205,7 @@ static int list_entries(struct scan_walk *w, const struct scan_folder *f, DIR *d
 	int r = 0;
 
 	while (r == 0 && (errno = 0, d = readdir(dir))) {
-		if (signals_taken())
+		if (signals_received())
 			r = mlgen_fail(w->err, -EINTR, "%s: interrupted", w->scan->base);
 		else if (!is_ignored(d->d_name))
 			r = scan_look(w, f, dirfd(dir), d->d_name,

@@ -29,8 +29,8 @@ static const struct {
 
 #define PLACES ARRAY_LEN(places)
 
-void checkpoint_put_name(char to[CHECKPOINT_NAME_BYTES], uint64_t epoch, uint64_t step,
-			 enum checkpoint_place place)
+void checkpoint_print_name(char to[CHECKPOINT_NAME_BYTES], uint64_t epoch, uint64_t step,
+			   enum checkpoint_place place)
 {
 	snprintf(to, CHECKPOINT_NAME_BYTES, "%sglobal_epoch%" PRIu64 "_step%" PRIu64 "%s",
 		 places[place].before, epoch, step, places[place].after);
@@ -48,7 +48,7 @@ static const char *read_number(const char *s, const char *before, uint64_t *out)
 	return *s >= '0' && *s <= '9' && errno == 0 ? end : NULL;
 }
 
-bool checkpoint_read_name(const char *name, struct checkpoint *k)
+bool checkpoint_parse_name(const char *name, struct checkpoint *k)
 {
 	const char *s;
 
@@ -56,22 +56,22 @@ bool checkpoint_read_name(const char *name, struct checkpoint *k)
 	s = s ? read_number(s, "_step", &k->step) : NULL;
 	for (unsigned i = 0; s && i < PLACES; i++) {
 		k->place = (enum checkpoint_place)i;
-		checkpoint_put_name(k->name, k->epoch, k->step, k->place);
+		checkpoint_print_name(k->name, k->epoch, k->step, k->place);
 		if (strcmp(k->name, name) == 0)
 			return true;
 	}
 	return false;
 }
 
-void checkpoint_move(struct checkpoint *c, enum checkpoint_place place)
+void checkpoint_set_place(struct checkpoint *c, enum checkpoint_place place)
 {
 	c->place = place;
-	checkpoint_put_name(c->name, c->epoch, c->step, place);
+	checkpoint_print_name(c->name, c->epoch, c->step, place);
 }
 
 void checkpoint_final_name(const struct checkpoint *c, char to[CHECKPOINT_NAME_BYTES])
 {
-	checkpoint_put_name(to, c->epoch, c->step, CHECKPOINT_FINAL);
+	checkpoint_print_name(to, c->epoch, c->step, CHECKPOINT_FINAL);
 }
 
 /* ---- the directory in which checkpoints are saved ---- */
@@ -85,12 +85,12 @@ static int make_probe(struct checkpoints *c)
 	char name[CHECKPOINT_NAME_BYTES];
 	int fd = -EEXIST, rc;
 
-	checkpoint_put_name(name, CHECKPOINT_PROBE_EPOCH, 0, CHECKPOINT_PART);
+	checkpoint_print_name(name, CHECKPOINT_PROBE_EPOCH, 0, CHECKPOINT_PART);
 	for (unsigned tries = 0; fd == -EEXIST && tries < PROBES; tries++)
 		fd = below_create(c->dir_fd, name);
 	if (fd < 0)
 		return fd;
-	rc = below_maker(fd, &c->maker);
+	rc = below_creator(fd, &c->maker);
 	close(fd);
 	if (unlinkat(c->dir_fd, name, 0) != 0 && errno != ENOENT && rc == 0)
 		rc = -errno;
@@ -104,13 +104,13 @@ static bool checkpoint_dir_exists(const struct checkpoints *c, const char *name)
 	return fstatat(c->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-void checkpoints_put_back(struct checkpoints *c, uint64_t epoch, uint64_t step)
+void checkpoints_recover_old(struct checkpoints *c, uint64_t epoch, uint64_t step)
 {
 	const struct checkpoint *part = checkpoints_at(c, epoch, step, CHECKPOINT_PART);
 	char final[CHECKPOINT_NAME_BYTES];
 
-	checkpoint_put_name(final, epoch, step, CHECKPOINT_FINAL);
-	if ((part && checkpoint_is_left(c, part)) || checkpoint_dir_exists(c, final))
+	checkpoint_print_name(final, epoch, step, CHECKPOINT_FINAL);
+	if ((part && checkpoint_is_protected(c, part)) || checkpoint_dir_exists(c, final))
 		return;
 	for (size_t i = 0; i < c->count; i++) {
 		struct checkpoint *k = &c->items[i];
@@ -133,17 +133,17 @@ static void repair(struct checkpoints *c)
 
 	for (size_t i = 0; i < c->count; i++)
 		if (c->items[i].place == CHECKPOINT_OLD && c->items[i].is_complete)
-			checkpoints_put_back(c, c->items[i].epoch, c->items[i].step);
+			checkpoints_recover_old(c, c->items[i].epoch, c->items[i].step);
 	for (size_t i = 0; i < c->foreign_count; i++) {
 		struct checkpoint k = { 0 };
 
-		if (checkpoint_read_name(c->foreign[i].name, &k) && k.place != CHECKPOINT_FINAL)
-			checkpoint_drop_bare(c, &k);
+		if (checkpoint_parse_name(c->foreign[i].name, &k) && k.place != CHECKPOINT_FINAL)
+			checkpoint_remove_bare(c, &k);
 	}
 	below_unlock(lock_fd);
 }
 
-int checkpoints_hold(struct checkpoints *c, struct mlgen_err *err)
+int checkpoints_prepare(struct checkpoints *c, struct mlgen_err *err)
 {
 	char path[PATH_MAX], why[NOROOM_BYTES];
 	int rc = 0;
@@ -167,7 +167,7 @@ int checkpoints_hold(struct checkpoints *c, struct mlgen_err *err)
 				  "%s: cannot write here: %s%s; another checkpoint_directory=, or "
 				  "its permissions",
 				  c->directory, strerror(-rc),
-				  noroom_put(why, c->directory, rc, 0));
+				  noroom_text(why, c->directory, rc, 0));
 	c->knows_maker = true;
 	if (!c->only_adds)
 		repair(c);
@@ -239,7 +239,7 @@ static int make_folder(const struct checkpoints *c, struct checkpoint *k, struct
 {
 	int rc = mkdirat(c->dir_fd, k->name, 0777) == 0 ? 0 : -errno;
 
-	if (rc == -EEXIST && checkpoint_drop_bare(c, k))
+	if (rc == -EEXIST && checkpoint_remove_bare(c, k))
 		rc = mkdirat(c->dir_fd, k->name, 0777) == 0 ? 0 : -errno;
 	if (rc == -EEXIST)
 		return checkpoint_dir_refuse(c, k->name, err);
@@ -292,8 +292,8 @@ static int check_final_name(const struct checkpoints *c, const struct checkpoint
 		return 0;
 	if (!checkpoints_replaced(c, k->epoch, k->step))
 		return checkpoint_dir_refuse(c, final, err);
-	checkpoint_move(&old, CHECKPOINT_OLD);
-	return checkpoint_drop_bare(c, &old) ? 0 : checkpoint_dir_refuse(c, old.name, err);
+	checkpoint_set_place(&old, CHECKPOINT_OLD);
+	return checkpoint_remove_bare(c, &old) ? 0 : checkpoint_dir_refuse(c, old.name, err);
 }
 
 /* Give a .part directory the final name. The rename fails if the name is in use, but replaces an
@@ -326,7 +326,7 @@ static int create_locked(const struct checkpoints *c, struct checkpoint *k, stru
 	struct checkpoint part = *k;
 	int rc;
 
-	checkpoint_move(&part, CHECKPOINT_PART);
+	checkpoint_set_place(&part, CHECKPOINT_PART);
 	rc = make_part(c, &part, err);
 	if (rc < 0)
 		return rc;
@@ -342,7 +342,7 @@ static int create_locked(const struct checkpoints *c, struct checkpoint *k, stru
 }
 
 /* Between mkdir and manifest a folder looks like one that a killed run has left. Those are only
- * removed (checkpoint_drop_bare) with the lock held. */
+ * removed (checkpoint_remove_bare) with the lock held. */
 int checkpoint_create(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
 {
 	int lock_fd, rc;
@@ -412,7 +412,7 @@ static bool holds_others(int folder_fd, bool (*is_expected)(const char *name))
 	return holds;
 }
 
-bool checkpoint_drop_bare(const struct checkpoints *c, const struct checkpoint *k)
+bool checkpoint_remove_bare(const struct checkpoints *c, const struct checkpoint *k)
 {
 	int fd = below_folder(c->dir_fd, k->name);
 	struct stat st;
@@ -445,11 +445,11 @@ static int check_listed(const struct checkpoint_removal *r, const struct checkpo
 	    (r->now.number != listed->number || r->now.begun_s != listed->begun_s))
 		return mlgen_fail(err, -ENOENT, "%s/%s: is another checkpoint by now", c->directory,
 				  listed->name);
-	if (!checkpoint_is_left(c, &r->now))
+	if (!checkpoint_is_protected(c, &r->now))
 		return 0;
 	return mlgen_fail(
 		err, -EBUSY, "%s/%s: %s; another checkpoint_directory=, or --replace removes it",
-		c->directory, listed->name, checkpoint_word_writer(c, &r->now, who, sizeof(who)));
+		c->directory, listed->name, checkpoint_print_writer(c, &r->now, who, sizeof(who)));
 }
 
 int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoints *c,
@@ -482,7 +482,7 @@ int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoi
 	return check_listed(r, c, k, err);
 }
 
-bool checkpoint_removal_is_all(const struct checkpoint_removal *r)
+bool checkpoint_removal_leaves_nothing(const struct checkpoint_removal *r)
 {
 	return !r->is_held || !holds_others(r->folder_fd, is_checkpoint_file);
 }
@@ -539,7 +539,7 @@ int checkpoint_removal_end(const struct checkpoint_removal *r, const struct chec
 				  k.name);
 	has_name = still_has_name(c, r);
 	/* If mlgen is killed before the rmdir, the name .old shows what the directory was. */
-	checkpoint_move(&old, CHECKPOINT_OLD);
+	checkpoint_set_place(&old, CHECKPOINT_OLD);
 	if (has_name && k.place == CHECKPOINT_FINAL &&
 	    renameat(c->dir_fd, k.name, c->dir_fd, old.name) == 0)
 		k = old;

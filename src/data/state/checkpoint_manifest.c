@@ -69,7 +69,7 @@ static void checkpoint_writer_decode(const json_t *from, struct checkpoint *k)
 	k->begun_s = get_count(from, "begun");
 }
 
-bool checkpoint_is_left(const struct checkpoints *c, const struct checkpoint *k)
+bool checkpoint_is_protected(const struct checkpoints *c, const struct checkpoint *k)
 {
 	if (c->replaces)
 		return false;
@@ -80,11 +80,11 @@ bool checkpoint_is_left(const struct checkpoints *c, const struct checkpoint *k)
 	/* A complete checkpoint without a writer needs none any more. */
 	if (k->is_complete && !k->writer.pid)
 		return false;
-	return process_look(&k->writer, &c->self) != PROCESS_GONE;
+	return process_check(&k->writer, &c->self) != PROCESS_GONE;
 }
 
-const char *checkpoint_word_writer(const struct checkpoints *c, const struct checkpoint *k,
-				   char *to, size_t bytes)
+const char *checkpoint_print_writer(const struct checkpoints *c, const struct checkpoint *k,
+				    char *to, size_t bytes)
 {
 	const struct process *w = &k->writer;
 	uint64_t now_s = (uint64_t)time(NULL);
@@ -102,8 +102,8 @@ const char *checkpoint_word_writer(const struct checkpoints *c, const struct che
 	units_human_time(age, age_s * NS_PER_S);
 	snprintf(to, bytes, "is that of pid %" PRIu64 " on host %.64s, which began it %s ago%s",
 		 w->pid, w->host, age,
-		 process_look(w, &c->self) == PROCESS_RUNS ? " and still runs"
-							   : " and may still run");
+		 process_check(w, &c->self) == PROCESS_RUNS ? " and still runs"
+							    : " and may still run");
 	return to;
 }
 
@@ -130,7 +130,7 @@ static int add_list(json_t *to, const struct state *s)
 
 	uLong crc = crc32(0, NULL, 0);
 
-	state_group(s, state_local(s, 0), 0, &g);
+	state_group(s, state_local_rank(s, 0), 0, &g);
 	for (uint64_t i = 0; i < g.tensors; i++) {
 		int n;
 
@@ -401,8 +401,8 @@ static bool are_locals_saved(const json_t *root, const struct state *s, bool is_
 	struct ranges saved = { 0 };
 	bool are = ranges_parse(&saved, list, s->ranks, "ranks", NULL) == 0;
 
-	for (uint64_t i = 0; are && i < state_locals(s); i++)
-		are = ranges_has(&saved, state_local(s, i)) == is_saved;
+	for (uint64_t i = 0; are && i < state_local_count(s); i++)
+		are = ranges_has(&saved, state_local_rank(s, i)) == is_saved;
 	ranges_fini(&saved);
 	return are;
 }
@@ -422,7 +422,7 @@ static void checkpoint_manifest_decode(const json_t *root, const struct shard_se
 	checkpoint_writer_decode(json_object_get(root, "writer"), k);
 }
 
-int checkpoint_manifest_look(int folder_fd, const struct shard_set *set, struct checkpoint *k,
+int checkpoint_manifest_read(int folder_fd, const struct shard_set *set, struct checkpoint *k,
 			     char *why, size_t why_bytes)
 {
 	json_t *root;

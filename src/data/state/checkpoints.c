@@ -38,12 +38,12 @@ static void list_entry(struct checkpoints *c, const char *name)
 	struct checkpoint_foreign *f;
 	int fd;
 
-	if (!checkpoint_read_name(name, &k) || k.epoch == CHECKPOINT_PROBE_EPOCH)
+	if (!checkpoint_parse_name(name, &k) || k.epoch == CHECKPOINT_PROBE_EPOCH)
 		return;
 	fd = folder_to_read(c, &k);
 	if (fd < 0)
 		snprintf(why, sizeof(why), "%s", strerror(-fd));
-	else if (checkpoint_manifest_look(fd, c->set, &k, why, sizeof(why)) == 0)
+	else if (checkpoint_manifest_read(fd, c->set, &k, why, sizeof(why)) == 0)
 		why[0] = '\0';
 	if (fd >= 0)
 		close(fd);
@@ -97,12 +97,12 @@ static int directory_fail(const struct checkpoints *c, int rc, struct mlgen_err 
 	char obstacle[DIRS_WAY_BYTES];
 
 	return mlgen_fail(err, rc, "%s: %s%s", c->directory, strerror(-rc),
-			  dirs_in_the_way(obstacle, c->directory, rc));
+			  dirs_explain_failure(obstacle, c->directory, rc));
 }
 
 int checkpoints_open_directory(struct checkpoints *c, struct mlgen_err *err)
 {
-	c->dir_fd = below_hold(c->directory);
+	c->dir_fd = below_open_root(c->directory);
 	c->is_held = c->dir_fd >= 0;
 	return c->is_held ? 0 : directory_fail(c, c->dir_fd, err);
 }
@@ -179,7 +179,7 @@ static uint64_t newest_step(const struct checkpoints *c, const char **name)
 	for (size_t i = 0; i < c->foreign_count; i++) {
 		struct checkpoint k;
 
-		if (checkpoint_read_name(c->foreign[i].name, &k) && k.step > step) {
+		if (checkpoint_parse_name(c->foreign[i].name, &k) && k.step > step) {
 			step = k.step;
 			*name = c->foreign[i].name;
 		}
@@ -224,7 +224,7 @@ void checkpoints_next(const struct checkpoints *c, uint64_t epoch, uint64_t step
 		c->set->state->job->rename_commit || checkpoints_replaced(c, epoch, next->step)
 			? CHECKPOINT_PART
 			: CHECKPOINT_FINAL;
-	checkpoint_put_name(next->name, epoch, next->step, next->place);
+	checkpoint_print_name(next->name, epoch, next->step, next->place);
 }
 
 int checkpoint_path(const struct checkpoints *c, const struct checkpoint *k, const char *file,
@@ -323,7 +323,7 @@ int checkpoints_to_restore(const struct checkpoints *c, size_t count, struct che
 			to[i] = (struct checkpoint){
 				.number = i + 1, .epoch = 1, .step = i + 1, .is_complete = true
 			};
-			checkpoint_put_name(to[i].name, 1, i + 1, CHECKPOINT_FINAL);
+			checkpoint_print_name(to[i].name, 1, i + 1, CHECKPOINT_FINAL);
 		}
 		return 0;
 	}

@@ -381,11 +381,11 @@ uint64_t content_span_bytes(const struct content *c)
 
 void content_fill(const struct content *c, void *slice)
 {
-	content_mend(c, slice, 0, c->span_bytes + CONTENT_SLACK);
+	content_restore(c, slice, 0, c->span_bytes + CONTENT_SLACK);
 }
 
-unsigned content_put(const struct content *c, const struct content_of *of, void *slice,
-		     uint64_t bytes, struct iovec *parts)
+unsigned content_stamp_run(const struct content *c, const struct content_of *of, void *slice,
+			   uint64_t bytes, struct iovec *parts)
 {
 	const struct stamps s = stamps_of(c, of);
 	uint64_t used = u64_min(bytes, c->span_bytes + CONTENT_SLACK);
@@ -406,7 +406,7 @@ unsigned content_put(const struct content *c, const struct content_of *of, void 
 	return n;
 }
 
-void content_mend(const struct content *c, void *slice, uint64_t at, uint64_t bytes)
+void content_restore(const struct content *c, void *slice, uint64_t at, uint64_t bytes)
 {
 	memcpy((unsigned char *)slice + at, c->pool + at, bytes);
 }

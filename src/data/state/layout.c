@@ -276,7 +276,7 @@ static bool pattern_write_next(const struct shard *f, struct shard_write *w)
 		}
 		w->left = w->at.bytes;
 	}
-	w->bytes = u64_min(w->left, shard_most_run(f->set));
+	w->bytes = u64_min(w->left, shard_max_run_bytes(f->set));
 	w->left -= w->bytes;
 	return true;
 }

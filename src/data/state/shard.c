@@ -132,8 +132,8 @@ void shard_init(struct shard *f, const struct shard_set *set, uint64_t rank, uin
 bool shard_next_file(struct shard *f, const struct shard_set *set, struct shard_cursor *at,
 		     uint64_t checkpoint)
 {
-	for (; at->local < state_locals(set->state); at->local++, at->index = 0) {
-		uint64_t rank = state_local(set->state, at->local);
+	for (; at->local < state_local_count(set->state); at->local++, at->index = 0) {
+		uint64_t rank = state_local_rank(set->state, at->local);
 
 		if (at->index == shard_files(set, rank))
 			continue;
@@ -212,7 +212,7 @@ void shard_meta(const struct shard *f, const struct shard_piece *p, uint64_t fro
 void shard_run(const struct shard *f, const struct shard_piece *p, uint64_t off, uint64_t *run_off,
 	       uint64_t *run_bytes)
 {
-	uint64_t most = shard_most_run(f->set), begin = p->off, end = end_of(p);
+	uint64_t most = shard_max_run_bytes(f->set), begin = p->off, end = end_of(p);
 
 	if (f->set->is_plain || f->set->layout->run_bytes) {
 		begin = 0;
@@ -264,7 +264,7 @@ bool shard_write_next(const struct shard *f, struct shard_write *w)
 	return f->set->layout->write_next(f, w);
 }
 
-uint64_t shard_most_head(const struct shard_set *set)
+uint64_t shard_max_head_bytes(const struct shard_set *set)
 {
 	struct shard_cursor at = { 0 };
 	uint64_t most = 0;
@@ -277,7 +277,7 @@ uint64_t shard_most_head(const struct shard_set *set)
 	return set->layout->buffer_bytes + u64_min(most, LAYOUT_META_BYTES);
 }
 
-uint64_t shard_most_run(const struct shard_set *set)
+uint64_t shard_max_run_bytes(const struct shard_set *set)
 {
 	uint64_t span = content_span_bytes(set->content);
 
@@ -288,12 +288,12 @@ uint64_t shard_most_run(const struct shard_set *set)
 	return u64_min((CONTENT_PARTS - 1) * span, CONTENT_RUN_BYTES);
 }
 
-uint64_t shard_most_write(const struct shard_set *set)
+uint64_t shard_max_write_bytes(const struct shard_set *set)
 {
-	return shard_most_head(set) + shard_most_run(set);
+	return shard_max_head_bytes(set) + shard_max_run_bytes(set);
 }
 
-bool shard_stats(const struct shard_set *set, bool is_restore)
+bool shard_calls_stat(const struct shard_set *set, bool is_restore)
 {
 	const struct layout *l = set->layout;
 

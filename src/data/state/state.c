@@ -145,7 +145,7 @@ static int state_list_check_duplicates(struct list_reader *r)
 int state_list_new(struct state_list **out, const char *path, unsigned kb_base, double scale,
 		   struct mlgen_err *err)
 {
-	static const struct wordlines_sort tensors = {
+	static const struct wordlines_format tensors = {
 		.option = "tensor_sizes: ",
 		.noun = "a list of tensors",
 		.most_bytes = BYTES_MAX,
@@ -426,7 +426,7 @@ int state_init(struct state *s, const struct job *job, struct mlgen_err *err)
 	return rc;
 }
 
-int state_whole(struct state *of, const struct state *s, struct mlgen_err *err)
+int state_of_all_processes(struct state *of, const struct state *s, struct mlgen_err *err)
 {
 	*of = *s;
 	of->local = (struct ranges){ 0 };
@@ -566,12 +566,12 @@ void state_all_bytes(const struct state *s, struct state_bytes *b)
 	b->total = b->model + b->optimizer;
 }
 
-uint64_t state_locals(const struct state *s)
+uint64_t state_local_count(const struct state *s)
 {
 	return s->local.numbers;
 }
 
-uint64_t state_local(const struct state *s, uint64_t i)
+uint64_t state_local_rank(const struct state *s, uint64_t i)
 {
 	return ranges_at(&s->local, i);
 }

@@ -85,14 +85,14 @@ void state_rank_bytes(const struct state *s, uint64_t rank, struct state_bytes *
 void state_all_bytes(const struct state *s, struct state_bytes *b);
 
 /*
- * Local ranks are those that this process plays (job_local_ranks); state_local(i) is the i-th of
- * them. state_whole sets *of to the same state with the ranks of all processes of the job as local
- * ranks, which is what a shared directory holds. *of borrows from *s, except for its ranges, which
- * the caller frees (ranges_fini(&of->local)). 0, or -errno with err.
+ * Local ranks are those that this process plays (job_local_ranks); state_local_rank(i) is the i-th
+ * of them. state_of_all_processes sets *of to the same state with the ranks of all processes of the
+ * job as local ranks, which is what a shared directory holds. *of borrows from *s, except for its
+ * ranges, which the caller frees (ranges_fini(&of->local)). 0, or -errno with err.
  */
-int state_whole(struct state *of, const struct state *s, struct mlgen_err *err);
-uint64_t state_locals(const struct state *s);
-uint64_t state_local(const struct state *s, uint64_t i);
+int state_of_all_processes(struct state *of, const struct state *s, struct mlgen_err *err);
+uint64_t state_local_count(const struct state *s);
+uint64_t state_local_rank(const struct state *s, uint64_t i);
 bool state_is_local(const struct state *s, uint64_t rank);
 
 /* ---- The bytes of a checkpoint's tensors, and their checksums by arithmetic ---- */
@@ -151,11 +151,11 @@ void content_fill(const struct content *c, void *slice);
 
 /* Stamp `slice` for a run of `bytes` (at most CONTENT_RUN_BYTES and CONTENT_PARTS spans) and point
  * `parts`, one for each span, at it. Returns the number of parts. */
-unsigned content_put(const struct content *c, const struct content_of *of, void *slice,
-		     uint64_t bytes, struct iovec *parts);
+unsigned content_stamp_run(const struct content *c, const struct content_of *of, void *slice,
+			   uint64_t bytes, struct iovec *parts);
 /* Copy the pool back to [at, at + bytes) of a slice that was overwritten. Stamps are missing until
- * the next content_put. */
-void content_mend(const struct content *c, void *slice, uint64_t at, uint64_t bytes);
+ * the next content_stamp_run. */
+void content_restore(const struct content *c, void *slice, uint64_t at, uint64_t bytes);
 
 /* Copy bytes [p, p + bytes) of a run into `to`. */
 void content_copy(const struct content *c, const struct content_of *of, uint64_t p, void *to,
@@ -180,8 +180,8 @@ uint64_t content_check(const struct content *c, const struct content_of *of, uin
  *
  * With access=plain, runs of content_span_bytes (bs) cover the file from its first byte on, and
  * pieces that are not tensors overlay them. With access=framework, each tensor is one run or
- * several runs of shard_most_run. The runs of a stream are its calls, from the file's first byte
- * on; the calls of a pattern are its pieces.
+ * several runs of shard_max_run_bytes. The runs of a stream are its calls, from the file's first
+ * byte on; the calls of a pattern are its pieces.
  *
  * Names and sizes of files can be computed without a content; anything about bytes needs one.
  */
@@ -280,12 +280,12 @@ struct shard_write {
 bool shard_write_next(const struct shard *f, struct shard_write *w);
 /* The most bytes of a head, a run and a call of the local ranks. A run has at most CONTENT_PARTS -
  * 1 spans, so that one part is left for a head. */
-uint64_t shard_most_head(const struct shard_set *set);
-uint64_t shard_most_run(const struct shard_set *set);
-uint64_t shard_most_write(const struct shard_set *set);
+uint64_t shard_max_head_bytes(const struct shard_set *set);
+uint64_t shard_max_run_bytes(const struct shard_set *set);
+uint64_t shard_max_write_bytes(const struct shard_set *set);
 
 /* With access=framework: does a STAT follow the open? */
-bool shard_stats(const struct shard_set *set, bool is_restore);
+bool shard_calls_stat(const struct shard_set *set, bool is_restore);
 
 /* A read with access=framework, in the framework's order, which jumps back and forth. It has at
  * most CONTENT_PARTS spans; the file has `got_bytes` of it. Zeroed at first. */
@@ -392,10 +392,10 @@ int checkpoints_refresh(struct checkpoints *c, struct mlgen_err *err);
 /* Make the directory and its missing parents, hold it, and check that it can be written. Renames
  * that a killed run left half done are repaired. Call before the threads that save are started, so
  * that they share its descriptor; later calls do nothing. 0, or -errno with err. */
-int checkpoints_hold(struct checkpoints *c, struct mlgen_err *err);
+int checkpoints_prepare(struct checkpoints *c, struct mlgen_err *err);
 /* Give a checkpoint that was renamed to .old its final name back, unless a run is just replacing
  * it. */
-void checkpoints_put_back(struct checkpoints *c, uint64_t epoch, uint64_t step);
+void checkpoints_recover_old(struct checkpoints *c, uint64_t epoch, uint64_t step);
 
 /* Is there a next number, and with step UINT64_MAX a next step? JSON numbers end at 2^63-1. 0, or
  * -ERANGE with err. */
@@ -406,7 +406,7 @@ int checkpoints_check_next(const struct checkpoints *c, uint64_t step, struct ml
 void checkpoints_next(const struct checkpoints *c, uint64_t epoch, uint64_t step,
 		      struct checkpoint *next);
 /* Set place and name of *c; no directory is renamed. */
-void checkpoint_move(struct checkpoint *c, enum checkpoint_place place);
+void checkpoint_set_place(struct checkpoint *c, enum checkpoint_place place);
 /* The name that it gets by rename_commit. */
 void checkpoint_final_name(const struct checkpoint *c, char to[CHECKPOINT_NAME_BYTES]);
 /* mlgen's checkpoint at this epoch, step and place; NULL = none. */
@@ -427,10 +427,10 @@ int checkpoint_path(const struct checkpoints *c, const struct checkpoint *k, con
  * complete one is also left alone if it has other ranks of the same state, but not if it names no
  * writer.
  */
-bool checkpoint_is_left(const struct checkpoints *c, const struct checkpoint *k);
+bool checkpoint_is_protected(const struct checkpoints *c, const struct checkpoint *k);
 /* Write the reason: "is that of pid 77 on host a, which began it 5 s ago and ...". */
-const char *checkpoint_word_writer(const struct checkpoints *c, const struct checkpoint *k,
-				   char *to, size_t bytes);
+const char *checkpoint_print_writer(const struct checkpoints *c, const struct checkpoint *k,
+				    char *to, size_t bytes);
 
 /* Make the directory of a checkpoint in the held one, and its manifest. 0, or -errno; -EEXIST: the
  * name is in use, possibly since the last look. */
@@ -467,7 +467,7 @@ struct checkpoint_removal {
 int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoints *c,
 			     const struct checkpoint *k, struct mlgen_err *err);
 /* Would the removal leave nothing? */
-bool checkpoint_removal_is_all(const struct checkpoint_removal *r);
+bool checkpoint_removal_leaves_nothing(const struct checkpoint_removal *r);
 int checkpoint_removal_mark(const struct checkpoint_removal *r, const struct checkpoints *c,
 			    struct mlgen_err *err);
 int checkpoint_removal_end(const struct checkpoint_removal *r, const struct checkpoints *c,
@@ -488,23 +488,23 @@ int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t
 /* Remove a directory into which nothing was ever written, neither a manifest nor a file; true = it
  * is gone. The caller holds the lock of the directory above (below_lock), because a checkpoint that
  * another run is just beginning looks the same. */
-bool checkpoint_drop_bare(const struct checkpoints *c, const struct checkpoint *k);
+bool checkpoint_remove_bare(const struct checkpoints *c, const struct checkpoint *k);
 
 /* ---- The manifest in a checkpoint's directory ---- */
 
 /* Read the manifest in the checkpoint's own directory, folder_fd, into `k`. 0; or -errno, and `why`
  * says why it is not one of mlgen's. set NULL: any state. The manifest may be a link. */
-int checkpoint_manifest_look(int folder_fd, const struct shard_set *set, struct checkpoint *k,
+int checkpoint_manifest_read(int folder_fd, const struct shard_set *set, struct checkpoint *k,
 			     char *why, size_t why_bytes);
 
 /* ---- Names of the directories of checkpoints ---- */
 
 /* Print the name of an epoch (from 1), a step and a place. */
-void checkpoint_put_name(char to[CHECKPOINT_NAME_BYTES], uint64_t epoch, uint64_t step,
-			 enum checkpoint_place place);
+void checkpoint_print_name(char to[CHECKPOINT_NAME_BYTES], uint64_t epoch, uint64_t step,
+			   enum checkpoint_place place);
 
 /* Parse a name that mlgen could have given: sets name, epoch, step and place of `k`. */
-bool checkpoint_read_name(const char *name, struct checkpoint *k);
+bool checkpoint_parse_name(const char *name, struct checkpoint *k);
 
 /* ---- The calls by which torch.save writes an archive and torch.load reads it ---- */
 
@@ -518,7 +518,7 @@ bool checkpoint_read_name(const char *name, struct checkpoint *k);
  * as far as possible; the rest is read directly if it is larger than the buffer, otherwise by
  * filling the buffer.
  *
- * One call transfers as much as Linux allows, a write a little less (shard_most_run). The rest
+ * One call transfers as much as Linux allows, a write a little less (shard_max_run_bytes). The rest
  * takes further calls.
  */
 enum {

@@ -481,7 +481,7 @@ static bool next_unwritten(const struct shard *f, struct shard_write *w)
  * a call. */
 static void call_with_piece(const struct shard *f, struct shard_write *w, uint64_t head)
 {
-	uint64_t most = w->at.is_tensor ? shard_most_run(f->set) : LAYOUT_META_BYTES;
+	uint64_t most = w->at.is_tensor ? shard_max_run_bytes(f->set) : LAYOUT_META_BYTES;
 	uint64_t n = u64_min(w->left, most);
 
 	w->bytes = head + n;

@@ -35,7 +35,7 @@ void dlio_fault(struct dlio_config *c, const struct yaml_node *n, const char *pa
 	char sentence[512];
 	va_list ap;
 
-	if (c->fault_count++ >= DLIO_TOLD_MAX)
+	if (c->fault_count++ >= DLIO_FAULTS_MAX)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(sentence, sizeof(sentence), fmt, ap);

@@ -108,7 +108,7 @@ struct dlio_config {
 };
 
 /* Limit of faults that are stored; further faults are counted. */
-#define DLIO_TOLD_MAX 100u
+#define DLIO_FAULTS_MAX 100u
 
 /*
  * Read the YAML of a workload. The tree has to live as long as the configuration. Check fault_count

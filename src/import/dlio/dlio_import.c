@@ -197,8 +197,8 @@ static void report_faults(const struct dlio_config *c)
 		log_plain("%.*s", len, text);
 		text += len + (text[len] == '\n');
 	}
-	if (c->fault_count > DLIO_TOLD_MAX)
-		log_error("%zu more faults", c->fault_count - (size_t)DLIO_TOLD_MAX);
+	if (c->fault_count > DLIO_FAULTS_MAX)
+		log_error("%zu more faults", c->fault_count - (size_t)DLIO_FAULTS_MAX);
 }
 
 static int dlio_import_answer(const struct ask *a, struct dlio_config *c, const char *file)

@@ -79,7 +79,8 @@ struct hist *json_store_hist(struct json_store *s); /* empty */
 /* Memory for merging, whose owner is a store; texts and histograms are copied into it. */
 extern const struct merge_memory json_store_memory;
 /* True if the document lacked this member of a struct, or had null for it. */
-bool json_store_lacks(const struct json_store *s, const struct mlgen_field *row, const void *base);
+bool json_store_is_missing(const struct json_store *s, const struct mlgen_field *row,
+			   const void *base);
 
 /* ---- structs from a JSON document written by this module ---- */
 

@@ -79,7 +79,7 @@ static json_t *bins_object(const struct hist *h)
 
 	if (!h)
 		return o;
-	for (unsigned b = hist_first(h); b <= hist_last(h); b++) {
+	for (unsigned b = hist_first_bucket(h); b <= hist_last_bucket(h); b++) {
 		if (!h->buckets[b])
 			continue;
 		char key[24];
@@ -544,7 +544,7 @@ int json_each_new(struct json_each **out, const struct jobset *set, unsigned ran
 	mem_free(made);
 	if (rc < 0)
 		return mlgen_fail(err, rc, "json-each=%s: %s%s", directory, strerror(-rc),
-				  dirs_in_the_way(way, directory, rc));
+				  dirs_explain_failure(way, directory, rc));
 	find_stale(directory, processes, false, other);
 	if (other[0])
 		return mlgen_fail(err, -EEXIST,

@@ -103,7 +103,8 @@ static const char *store_text(void *owner, const char *text)
 
 const struct merge_memory json_store_memory = { store_grow, store_hist_copy, store_text };
 
-bool json_store_lacks(const struct json_store *s, const struct mlgen_field *row, const void *base)
+bool json_store_is_missing(const struct json_store *s, const struct mlgen_field *row,
+			   const void *base)
 {
 	for (size_t i = 0; i < s->missing.count; i++)
 		if (s->missing.at[i].row == row && s->missing.at[i].base == base)
@@ -344,7 +345,7 @@ READ(hist)
 		return json_read_fail(p, "its bins do not add up to N");
 	if (h->min_ns > h->max_ns)
 		return json_read_fail(p, "min is above max");
-	for (unsigned b = hist_first(h); b <= hist_last(h); b++)
+	for (unsigned b = hist_first_bucket(h); b <= hist_last_bucket(h); b++)
 		in_range += h->buckets[b];
 	if (in_range != n)
 		return json_read_fail(p, "has a bin below min or above max");
@@ -459,7 +460,7 @@ static int read_table(const struct json_place *p, const struct mlgen_field *tabl
 		json_t *value = json_object_get(p->value, f->name);
 		const struct json_place member = member_of(p, f->name, value);
 
-		field_unknown(f, base + f->off);
+		field_set_unknown(f, base + f->off);
 		if (!value || json_is_null(value))
 			vec_push(&p->r->store->missing, (struct json_missing){ f, base });
 		else if (read_member(&member, f, base + f->off) < 0)

@@ -29,7 +29,7 @@ void html_fini(struct html *h)
 	h->root = NULL;
 }
 
-void html_title(struct html *h, const char *title, const char *notes)
+void html_set_title(struct html *h, const char *title, const char *notes)
 {
 	json_t *lines = json_array();
 
@@ -44,7 +44,7 @@ void html_title(struct html *h, const char *title, const char *notes)
 	json_object_set_new(h->root, "notes", lines);
 }
 
-int html_answer(struct html *h, const char *text, size_t bytes, struct mlgen_err *err)
+int html_set_answer(struct html *h, const char *text, size_t bytes, struct mlgen_err *err)
 {
 	json_t *all = json_array();
 	json_error_t e;
@@ -63,7 +63,7 @@ int html_answer(struct html *h, const char *text, size_t bytes, struct mlgen_err
 	return is_whole ? 0 : mlgen_fail(err, -EINVAL, "html: cannot be made: %s", e.text);
 }
 
-void html_document(struct html *h, const char *file, json_t *document)
+void html_add_document(struct html *h, const char *file, json_t *document)
 {
 	json_t *o = json_object();
 

@@ -22,13 +22,13 @@ void html_init(struct html *h, const char *asked);
 
 /* Set the title and notes of the command line, which replace those of the documents; NULL =
  * none. */
-void html_title(struct html *h, const char *title, const char *notes);
+void html_set_title(struct html *h, const char *title, const char *notes);
 
 /* Set the answer: the text of --json, or lines of JSON; may be empty. 0, or -EINVAL with err. */
-int html_answer(struct html *h, const char *text, size_t bytes, struct mlgen_err *err);
+int html_set_answer(struct html *h, const char *text, size_t bytes, struct mlgen_err *err);
 
 /* Add a document, which is copied, with the name of its file. */
-void html_document(struct html *h, const char *file, json_t *document);
+void html_add_document(struct html *h, const char *file, json_t *document);
 
 /* 0 or -EIO. */
 int html_write(struct html *h, FILE *to);

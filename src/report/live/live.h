@@ -102,7 +102,7 @@ void view_restore(void);
 enum { WATCH_NO_LOG = 1 };
 
 /* Outputs of a run over time, besides the status line. */
-struct watch_shows {
+struct watch_outputs {
 	struct csv *log;              /* NULL = none */
 	struct view *view;            /* NULL = none */
 	struct series_result *series; /* filled at the end; NULL = none */
@@ -121,4 +121,4 @@ struct watch_shows {
  * -errno with err: nothing ran.
  */
 int watch_run(struct run *run, size_t jobs, const struct settings *set,
-	      const struct watch_shows *shows, bool *abandoned, struct mlgen_err *err);
+	      const struct watch_outputs *shows, bool *abandoned, struct mlgen_err *err);

@@ -82,7 +82,7 @@ void status_line_short(const struct live *now, const struct live *then, char *ou
 
 /* ---- a pen that draws letters at a place of a picture ---- */
 
-enum view_look {
+enum view_style {
 	VIEW_PLAIN,
 	VIEW_TITLE, /* the top line */
 	VIEW_HEAD,  /* heading of a panel */
@@ -96,7 +96,8 @@ enum view_look {
 
 struct view_pen {
 	/* Draw a printable text that fits; columns and rows count from 0. */
-	void (*put)(void *to, unsigned row, unsigned column, enum view_look look, const char *text);
+	void (*put)(void *to, unsigned row, unsigned column, enum view_style look,
+		    const char *text);
 	void *to;
 	unsigned rows, columns;
 	bool is_utf8; /* false: text is ASCII */

@@ -78,7 +78,7 @@ static void format_choice(const struct status_figure *f)
 
 static void format_number(const struct status_figure *f)
 {
-	uint64_t n = live_count(f->row, f->span), of = live_of(f->row, f->span);
+	uint64_t n = live_count(f->row, f->span), of = live_total(f->row, f->span);
 
 	if (of > 0)
 		snprintf(f->out, STATUS_FIGURE_BYTES, "%" PRIu64 "/%" PRIu64, n, of);
@@ -91,7 +91,7 @@ static void format_count(const struct status_figure *f)
 	char n[UNITS_TEXT_BYTES], of[UNITS_TEXT_BYTES];
 
 	units_human_count(n, live_count(f->row, f->span));
-	units_human_count(of, live_of(f->row, f->span));
+	units_human_count(of, live_total(f->row, f->span));
 	snprintf(f->out, STATUS_FIGURE_BYTES, "%s/%s", n, of);
 }
 
@@ -108,7 +108,7 @@ static void format_errors(const struct status_figure *f)
 static void format_bytes(const struct status_figure *f)
 {
 	format_done_of(f->out, STATUS_FIGURE_BYTES, live_count(f->row, f->span),
-		       live_of(f->row, f->span));
+		       live_total(f->row, f->span));
 }
 
 static void format_bandwidth(const struct status_figure *f)

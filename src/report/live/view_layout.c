@@ -23,7 +23,7 @@ struct view_box {
 /* A part of a bar: percent of the whole; NaN counts as 0. */
 struct view_part {
 	double percent;
-	enum view_look look;
+	enum view_style look;
 };
 
 /* The smallest terminal that has room for all panels. */
@@ -57,7 +57,7 @@ static void fit_text(char out[VIEW_TEXT_BYTES], const char *text, unsigned colum
 
 /* Draw in at most `columns`, clipped to the picture. */
 static void draw_text(const struct view_pen *pen, unsigned row, unsigned column, unsigned columns,
-		      enum view_look look, const char *text)
+		      enum view_style look, const char *text)
 {
 	char shown[VIEW_TEXT_BYTES];
 
@@ -71,8 +71,9 @@ static void draw_text(const struct view_pen *pen, unsigned row, unsigned column,
 
 __attribute__((format(printf, 6, 7))) static void draw_printf(const struct view_pen *pen,
 							      unsigned row, unsigned column,
-							      unsigned columns, enum view_look look,
-							      const char *fmt, ...)
+							      unsigned columns,
+							      enum view_style look, const char *fmt,
+							      ...)
 {
 	char text[VIEW_TEXT_BYTES];
 	va_list ap;
@@ -153,7 +154,7 @@ static unsigned level_in(double value, double top, unsigned rows, unsigned row)
 
 /* Draw each value as a column, the newest on the right; `top` is the value that fills the box. */
 static void draw_curve(const struct view_pen *pen, const struct view_box *box,
-		       const struct view_series *s, double top, enum view_look look)
+		       const struct view_series *s, double top, enum view_style look)
 {
 	for (unsigned i = 0; i < box->columns; i++) {
 		double v = series_at(s, box->columns - 1 - i);
@@ -192,7 +193,7 @@ static const struct view_column {
 	unsigned from;  /* width of the picture that has room for this column */
 	unsigned moves; /* READS or WRITES: empty until the job reads or writes */
 	const char *texts[4];
-	enum view_look look;
+	enum view_style look;
 } columns[] = {
 	{ "Job", 15, 0, 0, { "{job}" }, VIEW_PLAIN },
 	{ "At", 11, 0, 0, { "{phase}" }, VIEW_FAINT },
@@ -357,7 +358,7 @@ static double figure_percent(const char *name, const struct live_span *span)
 struct shares {
 	const char *label, *first, *second;
 	const char *first_name, *second_name;
-	enum view_look looks[3];
+	enum view_style looks[3];
 };
 
 static const struct shares shares[] = {

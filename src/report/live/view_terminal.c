@@ -329,7 +329,7 @@ void view_terminal_close(struct view_terminal *t)
 }
 
 /* Errors are bold as well, for terminals without colours. */
-static void put(void *to, unsigned row, unsigned column, enum view_look look, const char *text)
+static void put(void *to, unsigned row, unsigned column, enum view_style look, const char *text)
 {
 	static const attr_t attributes[VIEW_STYLES] = {
 		[VIEW_TITLE] = A_REVERSE, [VIEW_HEAD] = A_BOLD, [VIEW_STRONG] = A_BOLD,

@@ -39,8 +39,8 @@ struct watch {
 	unsigned quit_keys;     /* pressed in the view */
 	struct series **series; /* per job; NULL = no series */
 	struct host_look *host;
-	struct others *others;     /* other processes; the snapshots include their jobs */
-	struct live *now, *logged; /* per job; logged: at its last row */
+	struct remote_status *others; /* other processes; the snapshots include their jobs */
+	struct live *now, *logged;    /* per job; logged: at its last row */
 	pthread_t main;
 	_Atomic bool is_done;
 	uint64_t leave_ns; /* deadline after a signal; UINT64_MAX = no signal so far */
@@ -61,10 +61,10 @@ static void *execute(void *arg)
 /* Take a snapshot of every job; on rank 0 it includes all processes. */
 static void take_snapshots(struct watch *w)
 {
-	others_ask(w->others);
+	remote_status_poll(w->others);
 	for (size_t i = 0; i < w->jobs; i++) {
 		run_look(w->run, i, &w->now[i]);
-		others_add(w->others, i, &w->now[i]);
+		remote_status_add(w->others, i, &w->now[i]);
 	}
 }
 
@@ -84,7 +84,7 @@ static void write_rows(struct watch *w)
 		    (now->phase == LIVE_DONE && before->phase == LIVE_DONE))
 			continue;
 		host_look(w->host, &host, now->now_ns, before->now_ns);
-		others_add_hosts(w->others, &host);
+		remote_status_add_hosts(w->others, &host);
 		const struct live_span span = { now, before, &host };
 		if (w->csv)
 			csv_row(w->csv, &span);
@@ -146,7 +146,7 @@ static int wait_signal(uint64_t until_ns)
 /* The first signal stops new operations; the second one shortens the wait for running ones. */
 static void handle_signals(struct watch *w)
 {
-	unsigned signals = signals_taken() + w->quit_keys;
+	unsigned signals = signals_received() + w->quit_keys;
 
 	if (signals > 0 && w->leave_ns == UINT64_MAX) {
 		w->leave_ns = clock_monotonic_ns() + GRACE_NS;
@@ -175,7 +175,7 @@ static void loop(struct watch *w)
 {
 	handle_signals(w);
 	/* Other processes that still work are shown, too. */
-	while ((!atomic_load(&w->is_done) || others_work(w->others)) &&
+	while ((!atomic_load(&w->is_done) || remote_status_is_working(w->others)) &&
 	       clock_monotonic_ns() < w->leave_ns) {
 		uint64_t until_ns = next_wake_ns(w);
 		int sig = wait_signal(u64_min(until_ns, w->leave_ns));
@@ -275,7 +275,7 @@ static void finish_series(struct watch *w, struct series_result *out)
 }
 
 int watch_run(struct run *run, size_t jobs, const struct settings *set,
-	      const struct watch_shows *shows, bool *abandoned, struct mlgen_err *err)
+	      const struct watch_outputs *shows, bool *abandoned, struct mlgen_err *err)
 {
 	/* An abandoned thread may outlive this call, so this is not on the stack. */
 	struct watch *w = mem_zalloc(sizeof(*w));
@@ -283,7 +283,7 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 
 	*w = (struct watch){
 		.run = run,
-		.others = run_others(run),
+		.others = run_remote_status(run),
 		.jobs = jobs,
 		.set = set,
 		.csv = shows->log,
@@ -302,7 +302,7 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 		mem_free(w);
 		return mlgen_fail(err, rc, "cannot start a thread: %s", strerror(-rc));
 	}
-	signals_attend(SIGNALS_WATCHED);
+	signals_set_mode(SIGNALS_WATCHED);
 	if (w->view)
 		view_update(w->view, w->now, w->jobs);
 	loop(w);
@@ -310,7 +310,7 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 	*abandoned = !atomic_load(&w->is_done);
 	if (*abandoned)
 		abandon_threads(w);
-	signals_attend(SIGNALS_LOOKED);
+	signals_set_mode(SIGNALS_POLLED);
 	take_snapshots(w);
 	write_rows(w);
 	if (w->series)

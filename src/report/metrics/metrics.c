@@ -88,7 +88,7 @@ static char *origin_text(const struct job_origin *o)
 	if (o->at.file)
 		buf_addf(&text, "%s:%u ", o->at.file, o->at.line);
 	buf_add(&text, o->how ? o->how : "default");
-	return buf_take(&text);
+	return buf_detach(&text);
 }
 
 static char *resolved_text(const struct job *j, const struct mlgen_field *f, const void *base)
@@ -97,7 +97,7 @@ static char *resolved_text(const struct job *j, const struct mlgen_field *f, con
 
 	job_field_text(j, f, base, &text);
 	if (text.len)
-		return buf_take(&text);
+		return buf_detach(&text);
 	buf_fini(&text);
 	return NULL;
 }
@@ -559,7 +559,7 @@ static void add_shares(struct job_document *m, const struct hist *h, double perc
 {
 	if (!h)
 		return;
-	for (unsigned b = hist_first(h); b <= hist_last(h); b++) {
+	for (unsigned b = hist_first_bucket(h); b <= hist_last_bucket(h); b++) {
 		if (!h->buckets[b])
 			continue;
 		double share = percent * (double)h->buckets[b];

@@ -60,11 +60,11 @@ static const struct outfile {
 	bool (*matches)(const char *first, size_t bytes);
 	bool replaces_descriptor;
 } kinds[] = {
-	[OURS_JSON] = { "JSON document of mlgen's", is_json, false },
-	[OURS_HTML] = { "page of mlgen's", is_html, false },
-	[OURS_LOG] = { "log of mlgen's", is_log, false },
-	[OURS_TRACE] = { "trace", is_trace, true },
-	[OURS_IOLOG] = { "iolog of fio's", trace_iolog_is, true },
+	[OUTFILE_JSON] = { "JSON document of mlgen's", is_json, false },
+	[OUTFILE_HTML] = { "page of mlgen's", is_html, false },
+	[OUTFILE_LOG] = { "log of mlgen's", is_log, false },
+	[OUTFILE_TRACE] = { "trace", is_trace, true },
+	[OUTFILE_IOLOG] = { "iolog of fio's", trace_iolog_is, true },
 };
 
 /* Reopen for reading the file that a write-only descriptor has open, or failing that, `path` (NULL
@@ -95,7 +95,7 @@ static ssize_t read_first(const struct place *p, char to[FIRST_BYTES])
 	return n;
 }
 
-int ours_check(const struct place *p, enum ours_kind kind, bool force, struct mlgen_err *err)
+int outfile_check(const struct place *p, enum outfile_kind kind, bool force, struct mlgen_err *err)
 {
 	const struct outfile *expected = &kinds[kind];
 	char first[FIRST_BYTES];
@@ -270,7 +270,7 @@ int tracefile_check(const struct place *p, bool force, struct mlgen_err *err)
 		return mlgen_fail(err, -ENOTSUP,
 				  "%s=%s: is no regular file, which a trace is; name another one",
 				  p->option, p->given);
-	return ours_check(p, OURS_TRACE, force, err);
+	return outfile_check(p, OUTFILE_TRACE, force, err);
 }
 
 int tracefile_open(struct tracefile *f, struct place *p, struct mlgen_err *err)

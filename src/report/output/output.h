@@ -4,9 +4,9 @@
 
 /*
  * A place is the file that an option names, examined and opened before anything is written.
- * ours_check() says whether it may be replaced. An output is a document or a report, which appears
- * whole or not at all. The file of a trace is written while the run goes on, and locked meanwhile.
- * All calls come from the main thread, except for the two that discard.
+ * outfile_check() says whether it may be replaced. An output is a document or a report, which
+ * appears whole or not at all. The file of a trace is written while the run goes on, and locked
+ * meanwhile. All calls come from the main thread, except for the two that discard.
  */
 
 #include <stdbool.h>
@@ -75,12 +75,12 @@ bool place_is_fd(const struct place *p, int fd);
 /* ---- files that an output may replace: empty ones, earlier outputs of the same kind, and any file
  * with --force ---- */
 
-enum ours_kind {
-	OURS_JSON,
-	OURS_HTML,
-	OURS_LOG, /* written by a run, or by mltrace describe */
-	OURS_TRACE,
-	OURS_IOLOG,
+enum outfile_kind {
+	OUTFILE_JSON,
+	OUTFILE_HTML,
+	OUTFILE_LOG, /* written by a run, or by mltrace describe */
+	OUTFILE_TRACE,
+	OUTFILE_IOLOG,
 };
 
 /*
@@ -88,7 +88,7 @@ enum ours_kind {
  * lose anything. A descriptor that was handed over passes as well, since it is written at its
  * offset; only a trace or an iolog would replace its file.
  */
-int ours_check(const struct place *p, enum ours_kind kind, bool force, struct mlgen_err *err);
+int outfile_check(const struct place *p, enum outfile_kind kind, bool force, struct mlgen_err *err);
 
 /* ---- a file that appears whole or not at all ---- */
 

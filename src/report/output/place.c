@@ -95,7 +95,7 @@ static bool follow_link(char **path)
 		buf_addn(&next, *path, (size_t)(slash - *path) + 1);
 	buf_add(&next, target);
 	mem_free(*path);
-	*path = buf_take(&next);
+	*path = buf_detach(&next);
 	return true;
 }
 
@@ -116,7 +116,7 @@ static int set_new_path(struct place *p, const char *path, struct mlgen_err *err
 	if (real && !error) {
 		set_identity(p, &st);
 		buf_addf(&whole, "%s%s%s", real, real[1] ? "/" : "", name);
-		p->path = buf_take(&whole);
+		p->path = buf_detach(&whole);
 	}
 	free(real);
 	return p->path ? 0 : place_fail(p, error, err);
@@ -220,7 +220,7 @@ static int open_existing(struct place *p, int looked_at, const struct stat *st,
 
 	if (rc < 0)
 		return rc;
-	p->fd = firstlook_open(looked_at, p->given, st, O_WRONLY | O_NOCTTY);
+	p->fd = path_open_inspected(looked_at, p->given, st, O_WRONLY | O_NOCTTY);
 	if (p->fd < 0)
 		return place_fail(p, -p->fd, err);
 	set_identity(p, st);
@@ -240,7 +240,7 @@ int place_open(struct place *p, const char *option, const char *given, struct ml
 	if (descriptor >= 0) {
 		rc = open_descriptor(p, descriptor, err);
 	} else {
-		looked_at = firstlook(given, &st);
+		looked_at = path_inspect(given, &st);
 		if (looked_at >= 0)
 			rc = open_existing(p, looked_at, &st, err);
 		else if (looked_at == -ENOENT)

@@ -282,7 +282,7 @@ char *plan_directory(const struct plan_report *p);
 
 /* Fill the members of c about the state and its ranks: classes, and all sums of one checkpoint.
  * Visits each rank once; keeps no pointer into the set. */
-void plan_classes_count(struct plan_checkpoint *c, const struct shard_set *set);
+void plan_count_classes(struct plan_checkpoint *c, const struct shard_set *set);
 
 /* ---- merging the plans of all processes ---- */
 

@@ -69,7 +69,7 @@ static void add_to_class(struct rank_classes *all, const struct plan_ranks *sums
 	k->sums.count++;
 }
 
-void plan_classes_count(struct plan_checkpoint *c, const struct shard_set *set)
+void plan_count_classes(struct plan_checkpoint *c, const struct shard_set *set)
 {
 	const struct state *s = set->state;
 	struct rank_classes all = { 0 };
@@ -79,7 +79,7 @@ void plan_classes_count(struct plan_checkpoint *c, const struct shard_set *set)
 	c->tensor_parallel = s->tensor_parallel;
 	c->pipeline_parallel = s->pipeline_parallel;
 	c->data_parallel = s->data_parallel;
-	c->local_ranks = state_locals(s);
+	c->local_ranks = state_local_count(s);
 	for (uint64_t rank = 0; rank < s->ranks; rank++) {
 		struct state_bytes b;
 
@@ -104,7 +104,7 @@ void plan_classes_count(struct plan_checkpoint *c, const struct shard_set *set)
 	for (size_t i = 0; i < all.count; i++) {
 		end_range(&all.at[i]);
 		items[i] = all.at[i].sums;
-		items[i].ranks = buf_take(&all.at[i].ranges);
+		items[i].ranks = buf_detach(&all.at[i].ranges);
 	}
 	c->classes = (struct metric_list){ items, all.count };
 	vec_fini(&all);
@@ -194,7 +194,7 @@ static void plan_start(struct plan_report *p, const struct job *job, const struc
 
 	*p = (struct plan_report){
 		.job = job,
-		.memory_bytes = host_all_memory(host),
+		.memory_bytes = host_job_memory_bytes(host),
 		.is_of_hosts = host->other_hosts > 0,
 		.hosts = 1,
 		.processes = 1,

@@ -35,8 +35,8 @@ struct prom_host {
 struct prom_page {
 	pthread_mutex_t lock; /* protects all members below */
 	char *host;
-	const struct run *run; /* NULL = not begun, or over */
-	struct others *others; /* other processes of the run; NULL = none */
+	const struct run *run;        /* NULL = not begun, or over */
+	struct remote_status *others; /* other processes of the run; NULL = none */
 	size_t job_count;
 	unsigned processes;
 	struct prom_job *jobs;   /* per process, then per job */
@@ -75,7 +75,7 @@ static void make_hosts(struct prom_page *p, unsigned processes)
 		if (processes > 1)
 			snprintf(h->rank, sizeof(h->rank), "%u", i);
 		snprintf(h->name, sizeof(h->name), "%s",
-			 processes > 1 ? others_host_name(p->others, i) : p->host);
+			 processes > 1 ? remote_status_host_name(p->others, i) : p->host);
 	}
 }
 
@@ -129,7 +129,7 @@ static void refresh_job(struct prom_page *p, unsigned rank, size_t i)
 
 	if (rank == 0)
 		run_look(p->run, i, &p->snapshot);
-	else if (!others_look(p->others, rank, i, &p->snapshot))
+	else if (!remote_status_look(p->others, rank, i, &p->snapshot))
 		return;
 	j->is_known = true;
 	j->live = p->snapshot;
@@ -139,7 +139,7 @@ static void refresh_job(struct prom_page *p, unsigned rank, size_t i)
 		void *member = (char *)&p->snapshot + f->field.off;
 
 		for (unsigned k = 0; k < hists_of(f); k++)
-			prom_hist_of(h++, ((struct hist **)member)[k]);
+			prom_hist_from(h++, ((struct hist **)member)[k]);
 	}
 }
 
@@ -148,7 +148,7 @@ static void refresh(struct prom_page *p)
 	uint64_t now_ns = clock_monotonic_ns();
 
 	if (p->run)
-		others_ask(p->others);
+		remote_status_poll(p->others);
 	for (unsigned rank = 0; p->run && rank < p->processes; rank++)
 		for (size_t i = 0; i < p->job_count; i++)
 			refresh_job(p, rank, i);
@@ -156,7 +156,7 @@ static void refresh(struct prom_page *p)
 	for (unsigned rank = 0; rank < p->processes; rank++) {
 		struct prom_host *h = &p->hosts[rank];
 
-		h->is_known |= others_look_host(p->others, rank, &h->now);
+		h->is_known |= remote_status_look_host(p->others, rank, &h->now);
 	}
 	p->refreshed_ns = now_ns;
 	buf_reset(&p->texts[0]);
@@ -167,9 +167,9 @@ void prom_page_begin(struct prom_page *p, const struct run *run, size_t jobs)
 {
 	pthread_mutex_lock(&p->lock);
 	p->run = run;
-	p->others = run_others(run);
+	p->others = run_remote_status(run);
 	p->job_count = jobs;
-	make_hosts(p, others_total(p->others));
+	make_hosts(p, remote_status_total(p->others));
 	p->jobs = mem_array(jobs * p->processes, sizeof(*p->jobs));
 	for (size_t i = 0; i < jobs * p->processes; i++)
 		p->jobs[i].hists = mem_array(hist_count(), sizeof(struct prom_hist));
@@ -234,15 +234,15 @@ static void append_sample(struct prom_text *t, const struct live_field *f, bool 
 		return;
 	else if (!is_target)
 		append_number(t, f, &s, l);
-	else if (live_of(f, &s))
-		prom_text_count(t, l, live_of(f, &s));
+	else if (live_total(f, &s))
+		prom_text_count(t, l, live_total(f, &s));
 }
 
 /* A metric without samples has no header either. `hist` is the index of its first histogram. */
 static void append_family(struct prom_page *p, struct prom_text *t, const struct live_field *f,
 			  bool is_target, unsigned hist)
 {
-	bool is_of_host = f->kind == LIVE_OF_HOST;
+	bool is_of_host = f->kind == LIVE_HOST_GAUGE;
 	struct prom_family family;
 	size_t begin = t->to->len;
 

@@ -73,7 +73,7 @@ const char *const prom_bound_names[PROM_BOUNDS] = {
 	"0.5",    "1.0",     "2.5",   "5.0",    "10.0",    "25.0",   "50.0",
 };
 
-void prom_hist_of(struct prom_hist *to, const struct hist *from)
+void prom_hist_from(struct prom_hist *to, const struct hist *from)
 {
 	uint64_t sum = 0, bound_ns = 10000;
 	unsigned bucket = 0;

@@ -182,10 +182,10 @@ void prom_linger(struct prom *p)
 	uint64_t sent = prom_serve_count(p->serve);
 	uint64_t end_ns = clock_now(p->clock) + p->set->metrics_linger_ns;
 	log_note("metrics stay until they have been read once more, for %s at most",
-		 units_put_time(limit, p->set->metrics_linger_ns));
+		 units_format_time(limit, p->set->metrics_linger_ns));
 	clock_join(p->clock);
 	while (clock_now(p->clock) < end_ns && prom_serve_count(p->serve) == sent &&
-	       !signals_taken())
+	       !signals_received())
 		clock_sleep_until(p->clock, clock_now(p->clock) + LINGER_POLL_NS);
 	clock_leave(p->clock);
 }

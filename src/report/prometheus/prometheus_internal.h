@@ -31,7 +31,7 @@ struct prom_hist {
 	uint64_t below[PROM_BOUNDS]; /* cumulative: all values at or below the bound */
 };
 
-void prom_hist_of(struct prom_hist *to, const struct hist *from);
+void prom_hist_from(struct prom_hist *to, const struct hist *from);
 
 /* ---- metrics as text: Prometheus' format 0.0.4, or OpenMetrics 1.0 ---- */
 

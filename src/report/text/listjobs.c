@@ -62,9 +62,9 @@ static void add_entry(struct job_list *l, const char *dir, const char *file)
 	struct buf path = { 0 }, shown = { 0 };
 	printable_add(&shown, name);
 	mem_free(name);
-	name = buf_take(&shown);
+	name = buf_detach(&shown);
 	buf_addf(&path, "%s/%s", dir, file);
-	vec_push(&l->entries, (struct job_entry){ .name = name, .path = buf_take(&path) });
+	vec_push(&l->entries, (struct job_entry){ .name = name, .path = buf_detach(&path) });
 }
 
 /* Add the jobs of a folder, which may be missing. `searched` lists the folders. */
@@ -114,7 +114,7 @@ static char *first_sentence(const char *text)
 	struct buf cut = { 0 };
 	buf_addn(&cut, text, len);
 	buf_add(&cut, "...");
-	return buf_take(&cut);
+	return buf_detach(&cut);
 }
 
 /* Read a line that was made printable, so that widths match the output. */
@@ -155,11 +155,11 @@ static void read_comments(struct job_entry *e)
 	free(line);
 	fclose(f);
 	if (variants.len)
-		e->variants = buf_take(&variants);
+		e->variants = buf_detach(&variants);
 	buf_fini(&variants);
 }
 
-static void widen(size_t *width, const char *text)
+static void widen_width(size_t *width, const char *text)
 {
 	size_t len = text ? printable_columns(text) : 0;
 
@@ -251,8 +251,8 @@ static void print_list(FILE *to, struct job_list *l, const struct jobset_env *en
 	for (size_t i = 0; i < l->entries.count; i++) {
 		read_comments(&l->entries.at[i]);
 		if (printable_columns(l->entries.at[i].name) <= NAME_MAX_WIDTH)
-			widen(&l->name_width, l->entries.at[i].name);
-		widen(&l->sees_width, l->entries.at[i].sees);
+			widen_width(&l->name_width, l->entries.at[i].name);
+		widen_width(&l->sees_width, l->entries.at[i].sees);
 	}
 	fprintf(to, "%-*s  %-*s  %9s  %s\n", (int)l->name_width, "job", (int)l->sees_width,
 		"what storage sees", "size", "one accelerator needs");

@@ -12,7 +12,7 @@
 #include "report/metrics/metrics.h"
 #include "report/plan/plan.h"
 
-void plan_put_program(struct buf *text, const struct plan_report *p)
+void plan_append_program(struct buf *text, const struct plan_report *p)
 {
 	double mib = (double)(p->program_bytes >> 20) + 1;
 	char size[UNITS_TEXT_BYTES];
@@ -60,27 +60,27 @@ void plan_start_line(struct buf *line, const char *label)
 	buf_addf(line, "%-*s", PLAN_TEXT_AT, label);
 }
 
-void plan_put_line(FILE *to, struct buf *line)
+void plan_print_line(FILE *to, struct buf *line)
 {
 	fprintf(to, "%s\n", buf_str(line));
 	buf_fini(line);
 }
 
-void plan_put_wrapped(FILE *to, struct buf *line, size_t indent, const char *text)
+void plan_print_wrapped(FILE *to, struct buf *line, size_t indent, const char *text)
 {
 	wrap_lists(line, indent, wrap_columns(), text);
-	plan_put_line(to, line);
+	plan_print_line(to, line);
 }
 
-void plan_put_sentence(FILE *to, const char *text)
+void plan_print_sentence(FILE *to, const char *text)
 {
 	struct buf line = { 0 };
 
 	plan_start_line(&line, "");
-	plan_put_wrapped(to, &line, PLAN_TEXT_AT, text);
+	plan_print_wrapped(to, &line, PLAN_TEXT_AT, text);
 }
 
-void plan_put_checked(FILE *to, struct buf *line, const struct plan_check *check)
+void plan_print_checked(FILE *to, struct buf *line, const struct plan_check *check)
 {
 	static const char *const states[] = { "ok", "WARNING", "FAIL" };
 
@@ -94,9 +94,9 @@ void plan_put_checked(FILE *to, struct buf *line, const struct plan_check *check
 		if (check->state == PLAN_OK && check->text)
 			buf_addf(line, " (%s)", check->text);
 	}
-	plan_put_line(to, line);
+	plan_print_line(to, line);
 	if (check && check->state != PLAN_OK && check->text)
-		plan_put_sentence(to, check->text);
+		plan_print_sentence(to, check->text);
 }
 
 static void print_line(FILE *to, const struct plan_line *l, const struct plan_report *p)
@@ -108,17 +108,17 @@ static void print_line(FILE *to, const struct plan_line *l, const struct plan_re
 	if (text.len) {
 		plan_start_line(&line, l->label);
 		if (l->wrapped_at) {
-			plan_put_wrapped(to, &line, l->wrapped_at, buf_str(&text));
+			plan_print_wrapped(to, &line, l->wrapped_at, buf_str(&text));
 		} else {
 			wrap_lists(&line, PLAN_TEXT_AT, check ? PLAN_CHECK_AT - 1 : wrap_columns(),
 				   buf_str(&text));
-			plan_put_checked(to, &line, check);
+			plan_print_checked(to, &line, check);
 		}
 	}
 	buf_fini(&text);
 }
 
-void plan_put_list(FILE *to, const struct plan_line *lines, const struct plan_report *p)
+void plan_print_list(FILE *to, const struct plan_line *lines, const struct plan_report *p)
 {
 	for (; lines->put || lines->lines; lines++)
 		if (lines->lines)
@@ -167,10 +167,10 @@ const struct template_scope plan_scopes[] = {
 
 void plan_template(struct buf *line, const struct template *t, const struct plan_report *p)
 {
-	template_put(line, t, p);
+	template_append(line, t, p);
 }
 
-void plan_put_present(FILE *to, const struct plan_report *p, const char *check)
+void plan_print_present(FILE *to, const struct plan_report *p, const char *check)
 {
 	struct buf line = { 0 };
 
@@ -180,10 +180,10 @@ void plan_put_present(FILE *to, const struct plan_report *p, const char *check)
 		buf_add(&line, " (estimate)");
 	if (p->write_files)
 		plan_add_bytes(to, &line, (double)p->write_bytes);
-	plan_put_checked(to, &line, plan_find_check(p, check));
+	plan_print_checked(to, &line, plan_find_check(p, check));
 }
 
-void plan_put_free(FILE *to, const struct plan_report *p)
+void plan_print_free(FILE *to, const struct plan_report *p)
 {
 	const char *directory = plan_directory(p);
 	char bytes[UNITS_TEXT_BYTES];
@@ -196,10 +196,10 @@ void plan_put_free(FILE *to, const struct plan_report *p)
 	else
 		snprintf(bytes, sizeof(bytes), "unknown");
 	plan_add_figure(to, &line, bytes);
-	plan_put_checked(to, &line, plan_find_check(p, "space"));
+	plan_print_checked(to, &line, plan_find_check(p, "space"));
 }
 
-void plan_put_storage(FILE *to, const struct plan_report *p)
+void plan_print_storage(FILE *to, const struct plan_report *p)
 {
 	const struct plan_check *storage = plan_find_check(p, "storage");
 	struct buf line = { 0 };
@@ -208,10 +208,10 @@ void plan_put_storage(FILE *to, const struct plan_report *p)
 		return;
 	plan_start_line(&line, "");
 	buf_addf(&line, "filesystem %s", p->mount.type);
-	plan_put_checked(to, &line, storage);
+	plan_print_checked(to, &line, storage);
 }
 
-void plan_put_ratio(FILE *to, const struct plan_report *p, const char *what)
+void plan_print_ratio(FILE *to, const struct plan_report *p, const char *what)
 {
 	char bytes[UNITS_TEXT_BYTES], ratio[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
@@ -224,10 +224,10 @@ void plan_put_ratio(FILE *to, const struct plan_report *p, const char *what)
 	double x = p->dataset_memory_ratio;
 	snprintf(ratio, sizeof(ratio), "%.*f x", x < 0.995 ? 2 : x < 999.5 ? 1 : 0, x);
 	plan_add_figure(to, &line, ratio);
-	plan_put_checked(to, &line, plan_find_check(p, "memory"));
+	plan_print_checked(to, &line, plan_find_check(p, "memory"));
 }
 
-void plan_put_direct(FILE *to, const struct plan_report *p)
+void plan_print_direct(FILE *to, const struct plan_report *p)
 {
 	const struct plan_check plain = { .state = PLAN_OK };
 	const struct plan_check *direct = plan_find_check(p, "direct");
@@ -239,10 +239,10 @@ void plan_put_direct(FILE *to, const struct plan_report *p)
 	buf_add(&line, "O_DIRECT, past the page cache");
 	if (direct->state == PLAN_OK)
 		buf_addf(&line, "; %s", direct->text);
-	plan_put_checked(to, &line, direct->state == PLAN_OK ? &plain : direct);
+	plan_print_checked(to, &line, direct->state == PLAN_OK ? &plain : direct);
 }
 
-void plan_put_open_files(struct buf *text, const struct plan_report *p)
+void plan_append_open_files(struct buf *text, const struct plan_report *p)
 {
 	if (!plan_find_check(p, "files"))
 		return;
@@ -314,7 +314,7 @@ static void print_origins(FILE *to, const struct plan_report *p)
 		buf_add(&text, ". --showjob lists all");
 		buf_add(&line, label);
 		fputc('\n', to);
-		plan_put_wrapped(to, &line, sizeof(label) - 1, buf_str(&text));
+		plan_print_wrapped(to, &line, sizeof(label) - 1, buf_str(&text));
 	}
 	buf_fini(&text);
 }
@@ -364,7 +364,7 @@ static void print_common_failures(FILE *to, const struct plan_report *p)
 			continue;
 		plan_start_line(&line, common_checks[i].label);
 		common_checks[i].append(&line, p);
-		plan_put_checked(to, &line, c);
+		plan_print_checked(to, &line, c);
 	}
 }
 
@@ -378,7 +378,7 @@ static void print_hosts(FILE *to, const struct plan_report *p)
 	plan_say(&line, p, "{plan.hosts} host{s}, {plan.processes} processes");
 	if (job_work(p->job)->has_accelerators)
 		plan_say(&line, p, ", {plan.accelerators} accelerator{s}");
-	plan_put_line(to, &line);
+	plan_print_line(to, &line);
 }
 
 void plan_text(FILE *to, const struct plan_report *p)

@@ -469,7 +469,7 @@ static bool append_key(struct buf *out, const struct template_token *key,
 }
 
 /* A bracket without values is cut off again at its end. */
-void template_put(struct buf *out, const struct template *template, const void *page)
+void template_append(struct buf *out, const struct template *template, const void *page)
 {
 	const char *at = template->text;
 	size_t opened = 0;

@@ -77,7 +77,7 @@ static void append_enough(struct buf *out, const struct text_block *b)
 	else
 		snprintf(text, sizeof(text), "about %s at %g%% AU (estimate)",
 			 show_accelerators(who, n, name), au);
-	text_put(out, "  enough for", TEXT_ANSWER_INDENT, text);
+	text_append(out, "  enough for", TEXT_ANSWER_INDENT, text);
 }
 
 /* True if `r` belongs to the first job that did run. */
@@ -113,7 +113,7 @@ void text_block_init(struct text_block *b, const struct run_result *run,
 		.readers_each = job_read_threads(result->job),
 		.readers = ml->accelerators * job_read_threads(result->job),
 		.detail = detail,
-		.is_first = !run->host_is_told && is_first(run, result),
+		.is_first = !run->is_host_printed && is_first(run, result),
 	};
 }
 
@@ -140,7 +140,7 @@ void text_errors(struct buf *out, const struct text_block *b)
 	if (!verdict_is_errors(b->result))
 		return;
 	buf_add(out, "ERRORS: ");
-	verdict_put_failed(out, b->result);
+	verdict_append_failed(out, b->result);
 	buf_add(out, "; ");
 }
 
@@ -149,7 +149,7 @@ void text_allowed_errors(struct buf *out, const struct text_block *b)
 	if (verdict_is_errors(b->result) || !b->result->failed.count)
 		return;
 	buf_add(out, "; ");
-	verdict_put_failed(out, b->result);
+	verdict_append_failed(out, b->result);
 }
 
 void text_wrap_answer(struct buf *line)
@@ -163,7 +163,7 @@ void text_wrap_answer(struct buf *line)
 	buf_fini(&text);
 }
 
-void text_put(struct buf *out, const char *label, size_t indent, const char *text)
+void text_append(struct buf *out, const char *label, size_t indent, const char *text)
 {
 	size_t start = strlen(label);
 	/* A long label moves only the first line to the right. */
@@ -174,15 +174,15 @@ void text_put(struct buf *out, const char *label, size_t indent, const char *tex
 	buf_addc(out, '\n');
 }
 
-void text_end(struct buf *out, const char *label, size_t indent, struct buf *text)
+void text_append_buf(struct buf *out, const char *label, size_t indent, struct buf *text)
 {
 	if (text->len)
-		text_put(out, label, indent, buf_str(text));
+		text_append(out, label, indent, buf_str(text));
 	buf_fini(text);
 }
 
-void text_put_list(struct buf *out, const struct text_line *lines, size_t indent,
-		   const struct text_block *b)
+void text_append_list(struct buf *out, const struct text_line *lines, size_t indent,
+		      const struct text_block *b)
 {
 	for (; lines->put; lines++) {
 		struct buf text = { 0 };
@@ -192,7 +192,7 @@ void text_put_list(struct buf *out, const struct text_line *lines, size_t indent
 			continue;
 		}
 		lines->put(&text, b);
-		text_end(out, lines->label, indent, &text);
+		text_append_buf(out, lines->label, indent, &text);
 	}
 }
 
@@ -219,7 +219,7 @@ const struct template_scope text_scopes[] = {
 
 void text_template(struct buf *out, const struct template *t, const struct text_block *b)
 {
-	template_put(out, t, b);
+	template_append(out, t, b);
 }
 
 /* Append a line with the latencies of reads, or of writes if there are more. */
@@ -241,7 +241,7 @@ static void append_main_latency(struct buf *out, const struct text_block *b)
 			buf_addf(&text, ", p%d %s", p,
 				 units_human_ms(n, (double)hist_percentile(h, p)));
 	buf_addf(&text, ", max %s", units_human_ms(n, (double)h->max_ns));
-	text_end(out, "  latency", TEXT_ANSWER_INDENT, &text);
+	text_append_buf(out, "  latency", TEXT_ANSWER_INDENT, &text);
 }
 
 void text_verdict(struct buf *out, const struct text_block *b)
@@ -255,15 +255,15 @@ void text_verdict(struct buf *out, const struct text_block *b)
 	if (!name)
 		return;
 	snprintf(label, sizeof(label), "  %s", name);
-	text_put(out, label, TEXT_ANSWER_INDENT, v->headline ? v->headline : "");
+	text_append(out, label, TEXT_ANSWER_INDENT, v->headline ? v->headline : "");
 	if (v->because && b->detail > DETAIL_BRIEF)
-		text_put(out, "  because", TEXT_ANSWER_INDENT, v->because);
+		text_append(out, "  because", TEXT_ANSWER_INDENT, v->because);
 	if (!strcmp(v->name, "storage") && b->detail > DETAIL_BRIEF)
 		append_enough(out, b);
 	if (b->detail == DETAIL_BRIEF)
 		append_main_latency(out, b);
 	if (v->try_next)
-		text_put(out, "  try next", TEXT_ANSWER_INDENT, v->try_next);
+		text_append(out, "  try next", TEXT_ANSWER_INDENT, v->try_next);
 }
 
 static void append_fio_line(struct buf *out, const struct text_block *b,
@@ -356,7 +356,7 @@ static void text_trace(FILE *to, const struct trace_result *r)
 		buf_add(&text, "; INCOMPLETE");
 	buf_addf(&text, "; its writer took %s of CPU time", units_human_time(count, r->cpu_ns));
 	buf_addc(&out, '\n');
-	text_end(&out, "trace", TEXT_SETTING_INDENT, &text);
+	text_append_buf(&out, "trace", TEXT_SETTING_INDENT, &text);
 	text_print(to, &out);
 	buf_fini(&out);
 }
@@ -392,7 +392,7 @@ static void text_disks(FILE *to, const struct run_result *run)
 			 units_human_bytes(bytes, (double)d->write_sectors * 512));
 		if (i == 0)
 			buf_add(&text, ", of anyone during the whole run");
-		text_put(&out, i ? "" : "disk", TEXT_SETTING_INDENT, buf_str(&text));
+		text_append(&out, i ? "" : "disk", TEXT_SETTING_INDENT, buf_str(&text));
 		buf_fini(&text);
 	}
 	if (out.len)

@@ -157,7 +157,7 @@ __attribute__((aligned(2 * sizeof(void *))));
 	}))
 
 /* Append the text; the template must pass template_check(). */
-void template_put(struct buf *out, const struct template *t, const void *page);
+void template_append(struct buf *out, const struct template *t, const void *page);
 
 /* Check that a template is well formed and that every key resolves. 0, or -EINVAL with err. */
 int template_check(const struct template *t, struct mlgen_err *err);
@@ -211,7 +211,7 @@ uint64_t verdict_batches_ahead(const struct job *j);
 /* True if a training has too few steps per batch ahead for AU to mean much. */
 bool verdict_epochs_are_short(const struct job_result *r);
 /* The number of steps per epoch from which AU is meaningful. */
-uint64_t verdict_steps_that_show(const struct job *j);
+uint64_t verdict_min_steps(const struct job *j);
 
 /* Throughput of the read threads while they were busy, in percent of the accelerators' demand. NaN
  * = unknown, or no training. */
@@ -252,7 +252,7 @@ struct ceiling_gap {
 void verdict_ceiling(struct ceiling_gap *g, const struct job *job, const struct ml_result *ml);
 
 /* Append "with storage taken away this host reaches 72.0% AU". */
-void verdict_ceiling_put(struct buf *out, const struct ceiling_gap *g);
+void verdict_append_ceiling(struct buf *out, const struct ceiling_gap *g);
 
 /* Samples per second of the counted steps, not counting failed samples; NaN without steps. */
 double verdict_steady_rate(const struct job *job, const struct ml_result *ml);
@@ -289,17 +289,17 @@ struct verdict {
 };
 
 /* Fill `to` from the first verdict of the list that holds, if there is one. */
-void verdict_take(struct verdict_result *to, const struct verdict *list,
-		  const struct verdict_findings *f);
+void verdict_choose(struct verdict_result *to, const struct verdict *list,
+		    const struct verdict_findings *f);
 
 /* Append "mlgen itself took usr 3.8%, sys 10.0%, other processes 86.1%" */
-void verdict_put_cpu(struct buf *out, const struct host_result *h);
+void verdict_append_cpu(struct buf *out, const struct host_result *h);
 
 /* Append "CPU 97.0% busy (2 CPUs)" or "CPU quota 97.0% used (0.5 CPUs)" */
-void verdict_put_full(struct buf *out, const struct host_result *h, const struct host *host);
+void verdict_append_full_cpu(struct buf *out, const struct host_result *h, const struct host *host);
 
 /* True if other processes use more than half of the busy CPU time. */
-bool verdict_cpu_is_of_others(const struct host_result *h);
+bool verdict_cpu_is_foreign(const struct host_result *h);
 
 /* True if the network carries about its line rate; and the sentence about it. */
 bool verdict_network_is_full(const struct verdict_findings *f);
@@ -320,10 +320,10 @@ bool verdict_is_in_memory(struct buf *out, const struct verdict_findings *f, con
 bool verdict_is_errors(const struct job_result *r);
 
 /* Append "100 of 128 samples failed", "5 of 64 operations failed", "3 errors". */
-void verdict_put_failed(struct buf *out, const struct job_result *r);
+void verdict_append_failed(struct buf *out, const struct job_result *r);
 
 /* Append "max_errors=1% allows no more". */
-void verdict_put_allowance(struct buf *out, const struct job_result *r);
+void verdict_append_allowance(struct buf *out, const struct job_result *r);
 
 /* Log an error for each job in which more failed than max_errors allows; false if there is none. */
 bool verdict_log_failed(const struct run_result *r);
@@ -384,9 +384,9 @@ void text_allowed_errors(struct buf *out, const struct text_block *b);
 void text_wrap_answer(struct buf *line);
 
 /* Append a label and a text, which is wrapped at `indent`. */
-void text_put(struct buf *out, const char *label, size_t indent, const char *text);
+void text_append(struct buf *out, const char *label, size_t indent, const char *text);
 /* Append a label and a text if there is any, and free the text. */
-void text_end(struct buf *out, const char *label, size_t indent, struct buf *text);
+void text_append_buf(struct buf *out, const char *label, size_t indent, struct buf *text);
 
 /*
  * A line of a report. `put` appends the text after the label; a line without text is omitted. If
@@ -398,8 +398,8 @@ struct text_line {
 };
 
 /* Append the lines of a list, which ends with a zeroed row. */
-void text_put_list(struct buf *out, const struct text_line *lines, size_t indent,
-		   const struct text_block *b);
+void text_append_list(struct buf *out, const struct text_line *lines, size_t indent,
+		      const struct text_block *b);
 
 /* Append a template. Its keys are options of the job, rows of its result, and rows of
  * `checkpoints`, `cache` and `storage`, with that prefix. */
@@ -430,7 +430,7 @@ void text_storage(struct buf *text, const struct text_block *b);
 void text_machine(struct buf *text, const struct text_block *b);
 
 /* Append a line with the title and a line for each note; NULL = none. */
-void text_put_title(struct buf *out, const char *title, const char *notes);
+void text_append_title(struct buf *out, const char *title, const char *notes);
 /* Append the title and notes of a run, in its first block only. */
 void text_title(struct buf *out, const struct text_block *b);
 
@@ -487,7 +487,7 @@ void text_slowest(struct buf *text, const struct text_block *b);
 void text_command(struct buf *out, const struct text_block *b);
 
 /* Append such a command after a label that is `indent` wide. */
-void text_put_command(struct buf *out, const char *label, unsigned indent, const char *command);
+void text_append_command(struct buf *out, const char *label, unsigned indent, const char *command);
 
 /* ---- lines below the tables: where time and bytes went ---- */
 
@@ -500,9 +500,9 @@ void text_host(struct buf *text, const struct text_block *b);
 /* Energy that the host used; with --verbose, the reason if it is unknown. */
 void text_energy(struct buf *text, const struct text_block *b);
 /* True if the share from memory also covers bytes that other jobs read. */
-bool text_has_others(const struct text_block *b);
+bool text_has_other_jobs(const struct text_block *b);
 /* Append which caches this host cannot see. */
-void text_unseen(struct buf *text, const struct storage_result *s);
+void text_unseen_caches(struct buf *text, const struct storage_result *s);
 /* NUMA nodes of the threads and of the disk, on hosts with several nodes. */
 void text_numa(struct buf *text, const struct text_block *b);
 
@@ -514,9 +514,9 @@ void text_numa(struct buf *text, const struct text_block *b);
 #define PLAN_POINT_AT 64
 #define PLAN_CHECK_AT 72
 
-/* Start a line with its label. plan_put_line() prints and frees it. */
+/* Start a line with its label. plan_print_line() prints and frees it. */
 void plan_start_line(struct buf *line, const char *label);
-void plan_put_line(FILE *to, struct buf *line);
+void plan_print_line(FILE *to, struct buf *line);
 
 /* Append blanks up to a column, at least one. */
 void plan_pad_to(struct buf *line, size_t column);
@@ -529,11 +529,11 @@ void plan_add_figure(FILE *to, struct buf *line, const char *number);
 void plan_add_bytes(FILE *to, struct buf *line, double bytes);
 
 /* Append a text wrapped between `indent` and the end of the line, and print the line. */
-void plan_put_wrapped(FILE *to, struct buf *line, size_t indent, const char *text);
-void plan_put_sentence(FILE *to, const char *text);
+void plan_print_wrapped(FILE *to, struct buf *line, size_t indent, const char *text);
+void plan_print_sentence(FILE *to, const char *text);
 
 /* Append the outcome of a check, print the line, and print the reason below it. */
-void plan_put_checked(FILE *to, struct buf *line, const struct plan_check *check);
+void plan_print_checked(FILE *to, struct buf *line, const struct plan_check *check);
 
 /*
  * A line of the page. `put` appends the text after the label; a line without text is omitted. The
@@ -549,7 +549,7 @@ struct plan_line {
 };
 
 /* Print the lines of a list, which ends with a zeroed row. */
-void plan_put_list(FILE *to, const struct plan_line *lines, const struct plan_report *p);
+void plan_print_list(FILE *to, const struct plan_line *lines, const struct plan_report *p);
 
 /* Append a template. Its keys are options of the job, `bs.read` and `bs.write`, and with the prefix
  * `plan.` the rows of a plan in the document and some rows of the page. */
@@ -558,18 +558,18 @@ extern const struct template_scope plan_scopes[];
 void plan_template(struct buf *line, const struct template *t, const struct plan_report *p);
 
 /* Print present files and files to write, with the check of that name. */
-void plan_put_present(FILE *to, const struct plan_report *p, const char *check);
+void plan_print_present(FILE *to, const struct plan_report *p, const char *check);
 /* Print the lines about free space, the filesystem, memory, and direct=1, with their checks. */
-void plan_put_free(FILE *to, const struct plan_report *p);
-void plan_put_storage(FILE *to, const struct plan_report *p);
-void plan_put_ratio(FILE *to, const struct plan_report *p, const char *what);
-void plan_put_direct(FILE *to, const struct plan_report *p);
+void plan_print_free(FILE *to, const struct plan_report *p);
+void plan_print_storage(FILE *to, const struct plan_report *p);
+void plan_print_ratio(FILE *to, const struct plan_report *p, const char *what);
+void plan_print_direct(FILE *to, const struct plan_report *p);
 
 /* The line "files", about open files. */
-void plan_put_open_files(struct buf *text, const struct plan_report *p);
+void plan_append_open_files(struct buf *text, const struct plan_report *p);
 
 /* The line "memory": "9 MiB for mlgen (estimate)". */
-void plan_put_program(struct buf *text, const struct plan_report *p);
+void plan_append_program(struct buf *text, const struct plan_report *p);
 
 /* ---- --list-jobs: the available job files, and their demand on storage ---- */
 

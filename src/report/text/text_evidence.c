@@ -57,7 +57,7 @@ static void append_crowded(struct buf *text, const struct text_block *b)
 void text_noise(struct buf *text, const struct text_block *b)
 {
 	const struct noise *n = &b->host->noise;
-	unsigned kinds = noise_touches(n, b->host->cpu_percent);
+	unsigned kinds = noise_affects(n, b->host->cpu_percent);
 	char number[UNITS_TEXT_BYTES], percent[UNITS_TEXT_BYTES];
 
 	if (kinds & NOISE_STEAL) {
@@ -157,7 +157,7 @@ static size_t argument_length(const char *at)
 	return n;
 }
 
-void text_put_command(struct buf *out, const char *label, unsigned indent, const char *command)
+void text_append_command(struct buf *out, const char *label, unsigned indent, const char *command)
 {
 	const char *at = command;
 	size_t used = 0;
@@ -184,7 +184,7 @@ void text_put_command(struct buf *out, const char *label, unsigned indent, const
 void text_command(struct buf *out, const struct text_block *b)
 {
 	if (b->is_first)
-		text_put_command(out, "command", TEXT_SETTING_INDENT, b->run->host.command);
+		text_append_command(out, "command", TEXT_SETTING_INDENT, b->run->host.command);
 }
 
 /* The window is printed if it exceeds the time of the rates by this factor and by this much. */
@@ -214,7 +214,7 @@ static void append_invalidate(struct buf *text, const struct text_block *b)
 		buf_addf(text, "; %s", when[b->job->invalidate]);
 }
 
-void text_unseen(struct buf *text, const struct storage_result *s)
+void text_unseen_caches(struct buf *text, const struct storage_result *s)
 {
 	if (!has_text(s->device))
 		buf_add(text, "; caches inside the array cannot be seen");
@@ -249,7 +249,7 @@ void text_window(struct buf *text, const struct text_block *b)
 			 units_human_time(time, (uint64_t)(measured * 1e9)));
 }
 
-bool text_has_others(const struct text_block *b)
+bool text_has_other_jobs(const struct text_block *b)
 {
 	uint64_t read = b->storage->jobs_read_bytes;
 
@@ -267,7 +267,7 @@ void text_from_memory(struct buf *text, const struct text_block *b)
 			 has_text(s->filesystem) ? s->filesystem : "this");
 	else if (isnan(s->memory_percent))
 		buf_add(text, "unknown: nothing here counts what storage delivered");
-	else if (text_has_others(b))
+	else if (text_has_other_jobs(b))
 		text_say(text, b,
 			 "{storage.memory_percent} of the {storage.jobs_read_bytes} that mlgen "
 			 "read there");
@@ -286,7 +286,7 @@ void text_from_memory(struct buf *text, const struct text_block *b)
 			 "(distinct_files)]");
 	if (!s->is_memory) {
 		append_invalidate(text, b);
-		text_unseen(text, s);
+		text_unseen_caches(text, s);
 	}
 }
 

@@ -22,7 +22,7 @@ void text_memory_ratio(struct buf *text, const struct text_block *b, double byte
 	const char *memory = host->memory_limit_bytes ? "memory_limit"
 			     : host->other_hosts      ? "memory of all hosts"
 						      : "this host's memory";
-	double ram = (double)host_all_memory(host);
+	double ram = (double)host_job_memory_bytes(host);
 	double ratio = ram > 0 ? bytes / ram : (double)NAN;
 
 	if (ratio >= 0.0005)
@@ -52,7 +52,7 @@ static void append_mount_option(struct buf *text, const char *option, size_t len
 	buf_addn(text, option, (size_t)(value - option));
 	snprintf(size, sizeof(size), "%.*s", (int)(option + len - value), value);
 	if (!strncmp(option, "rsize=", 6) && units_u64(size, &bytes, NULL) == 0)
-		units_put_size(size, bytes);
+		units_format_size(size, bytes);
 	buf_add(text, size);
 }
 
@@ -238,7 +238,7 @@ void text_machine(struct buf *text, const struct text_block *b)
 		buf_add(text, " (memory_limit)");
 	else if (b->job->memory_limit)
 		buf_addf(text, " (memory_limit=%s could not be had)",
-			 units_put_size(size, b->job->memory_limit));
+			 units_format_size(size, b->job->memory_limit));
 	buf_addf(text, ", %s, ", h->kernel);
 	append_versions(text, b);
 	if (gmtime_r(&start, &utc) &&
@@ -246,16 +246,16 @@ void text_machine(struct buf *text, const struct text_block *b)
 		buf_addf(text, ", %s", when);
 }
 
-void text_put_title(struct buf *out, const char *title, const char *notes)
+void text_append_title(struct buf *out, const char *title, const char *notes)
 {
 	if (title)
-		text_put(out, "title", TEXT_SETTING_INDENT, title);
+		text_append(out, "title", TEXT_SETTING_INDENT, title);
 	for (const char *at = notes; at && *at; at += strspn(at, "\n")) {
 		struct buf line = { 0 };
 		size_t len = strcspn(at, "\n");
 
 		buf_addn(&line, at, len);
-		text_end(out, "note", TEXT_SETTING_INDENT, &line);
+		text_append_buf(out, "note", TEXT_SETTING_INDENT, &line);
 		at += len;
 	}
 }
@@ -263,5 +263,5 @@ void text_put_title(struct buf *out, const char *title, const char *notes)
 void text_title(struct buf *out, const struct text_block *b)
 {
 	if (b->is_first)
-		text_put_title(out, b->run->title, b->run->notes);
+		text_append_title(out, b->run->title, b->run->notes);
 }

@@ -233,7 +233,7 @@ static void append_latency_header(struct buf *out, const struct latency_columns 
 	if (c->has_min)
 		buf_addf(out, "%*s", c->width, "mean");
 	for (unsigned i = 0; i < c->count; i++) {
-		snprintf(name, sizeof(name), "p%s", units_put_f64(percent, c->percents[i]));
+		snprintf(name, sizeof(name), "p%s", units_format_f64(percent, c->percents[i]));
 		buf_addf(out, "%*s", c->width, name);
 	}
 	buf_addf(out, "%*s\n", c->width, "max");

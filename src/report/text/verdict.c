@@ -23,11 +23,11 @@ uint64_t verdict_batches_ahead(const struct job *j)
 	if (j->loader == LOADER_PYTORCH)
 		n *= j->read_threads;
 	if (job_interleaves(j))
-		n += job_read_threads(j) * INTERLEAVE_RECORDS / j->batch_size;
+		n += job_read_threads(j) * JOB_INTERLEAVE_RECORDS / j->batch_size;
 	return n + job_shuffle_buffer(j) / j->batch_size;
 }
 
-uint64_t verdict_steps_that_show(const struct job *j)
+uint64_t verdict_min_steps(const struct job *j)
 {
 	return verdict_batches_ahead(j) * STEPS_PER_BATCH_AHEAD;
 }
@@ -37,7 +37,7 @@ bool verdict_epochs_are_short(const struct job_result *r)
 	/* An epoch that steps= cuts short is not counted. */
 	double epochs = fmax(1, (double)r->ml.epochs_total);
 
-	return (double)r->ml.steps < epochs * (double)verdict_steps_that_show(r->job);
+	return (double)r->ml.steps < epochs * (double)verdict_min_steps(r->job);
 }
 
 double verdict_supply_percent(const struct job_result *r)
@@ -119,7 +119,7 @@ void verdict_ceiling(struct ceiling_gap *g, const struct job *job, const struct 
 	}
 }
 
-void verdict_ceiling_put(struct buf *out, const struct ceiling_gap *g)
+void verdict_append_ceiling(struct buf *out, const struct ceiling_gap *g)
 {
 	char rate[UNITS_TEXT_BYTES];
 
@@ -150,8 +150,8 @@ static void set_sentence(char **to, verdict_sentence *append, const struct verdi
 	buf_fini(&text);
 }
 
-void verdict_take(struct verdict_result *to, const struct verdict *list,
-		  const struct verdict_findings *f)
+void verdict_choose(struct verdict_result *to, const struct verdict *list,
+		    const struct verdict_findings *f)
 {
 	while (list->name && !list->holds(f))
 		list++;
@@ -176,7 +176,7 @@ const struct template_scope verdict_scopes[] = {
 
 void verdict_template(struct buf *out, const struct template *t, const struct verdict_findings *f)
 {
-	template_put(out, t, f);
+	template_append(out, t, f);
 }
 
 /* CPU time of other processes, in percent of the host's. */
@@ -187,13 +187,13 @@ static double foreign_percent(const struct host_result *h)
 	return foreign > 0 ? foreign : 0;
 }
 
-void verdict_put_cpu(struct buf *out, const struct host_result *h)
+void verdict_append_cpu(struct buf *out, const struct host_result *h)
 {
 	buf_addf(out, "mlgen itself took usr %.1f%%, sys %.1f%%, other processes %.1f%%",
 		 h->user_percent, h->system_percent, foreign_percent(h));
 }
 
-void verdict_put_full(struct buf *out, const struct host_result *h, const struct host *host)
+void verdict_append_full_cpu(struct buf *out, const struct host_result *h, const struct host *host)
 {
 	double cpus = h->cpus > 0 ? h->cpus : (double)host->cpus;
 
@@ -203,7 +203,7 @@ void verdict_put_full(struct buf *out, const struct host_result *h, const struct
 		 h->cpu_percent, cpus, cpus > 0.99 && cpus < 1.01 ? "" : "s");
 }
 
-bool verdict_cpu_is_of_others(const struct host_result *h)
+bool verdict_cpu_is_foreign(const struct host_result *h)
 {
 	return foreign_percent(h) > h->cpu_percent / 2;
 }
@@ -251,7 +251,7 @@ bool verdict_is_errors(const struct job_result *r)
 	return f->is_too_many || f->percent > VERDICT_ERRORS_PERCENT;
 }
 
-void verdict_put_failed(struct buf *out, const struct job_result *r)
+void verdict_append_failed(struct buf *out, const struct job_result *r)
 {
 	const struct failed_result *f = &r->failed;
 	char count[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
@@ -265,7 +265,7 @@ void verdict_put_failed(struct buf *out, const struct job_result *r)
 		buf_addf(out, "%s error%s", count, f->count == 1 ? "" : "s");
 }
 
-void verdict_put_allowance(struct buf *out, const struct job_result *r)
+void verdict_append_allowance(struct buf *out, const struct job_result *r)
 {
 	const struct u64_share *allowed = &r->job->max_errors;
 	bool is_none = !allowed->count && !(allowed->percent > 0);
@@ -287,9 +287,9 @@ bool verdict_log_failed(const struct run_result *r)
 		if (!j->failed.is_too_many || j->job == last)
 			continue;
 		last = j->job;
-		verdict_put_failed(&text, j);
+		verdict_append_failed(&text, j);
 		buf_add(&text, "; ");
-		verdict_put_allowance(&text, j);
+		verdict_append_allowance(&text, j);
 		if (j->failed.first[0])
 			buf_addf(&text, ". The first: %s", j->failed.first);
 		log_error("%s: %s", j->job->name, buf_str(&text));
@@ -305,9 +305,9 @@ bool verdict_errors_holds(const struct verdict_findings *f)
 
 void verdict_errors_headline(struct buf *out, const struct verdict_findings *f)
 {
-	verdict_put_failed(out, f->result);
+	verdict_append_failed(out, f->result);
 	buf_add(out, "; ");
-	verdict_put_allowance(out, f->result);
+	verdict_append_allowance(out, f->result);
 }
 
 void verdict_errors_because(struct buf *out, const struct verdict_findings *f)

@@ -38,7 +38,7 @@ static void print_hex(char *out, size_t size, const unsigned char *bytes, size_t
 
 /* Read the first bytes of w->path, without readahead by the kernel. The number of bytes, or -errno
  * of the operation *failed. */
-static int read_first_bytes(struct crew_worker *w, unsigned char out[MAGIC_MAX], size_t n,
+static int read_first_bytes(struct pool_worker *w, unsigned char out[MAGIC_MAX], size_t n,
 			    enum mlgen_op *failed)
 {
 	struct mlgen_file file = { .path = w->path,
@@ -50,7 +50,7 @@ static int read_first_bytes(struct crew_worker *w, unsigned char out[MAGIC_MAX],
 	struct io_op op = { .io = { .op = MLGEN_READ, .file = &file, .len_bytes = n },
 			    .eof_ok = true };
 	size_t bytes;
-	int r = crew_do(w, MLGEN_OPEN, &file);
+	int r = pool_do(w, MLGEN_OPEN, &file);
 
 	*failed = MLGEN_OPEN;
 	if (r < 0)
@@ -60,7 +60,7 @@ static int read_first_bytes(struct crew_worker *w, unsigned char out[MAGIC_MAX],
 	r = (int)io_do(w->io, &op);
 	if (r >= 0)
 		memcpy(out, io_buffer(w->io, &bytes), n);
-	crew_do(w, MLGEN_CLOSE, &file);
+	pool_do(w, MLGEN_CLOSE, &file);
 	return r < 0 ? r : (int)op.done_bytes;
 }
 
@@ -113,7 +113,7 @@ static int fail_wrong_size(const char *path, uint64_t has, uint64_t wanted, stru
 }
 
 /* Does w->path begin as its format does? Only files of part 0 have known first bytes. */
-static bool has_format_magic(struct crew_worker *w, const struct dataset *ds, uint64_t index)
+static bool has_format_magic(struct pool_worker *w, const struct dataset *ds, uint64_t index)
 {
 	unsigned char bytes[MAGIC_MAX];
 	enum mlgen_op op;
@@ -137,7 +137,7 @@ static const char *datadir_below(const struct datadir *d, const char *path)
 int datadir_open(struct datadir *d, const char *path, uid_t maker, struct mlgen_err *err)
 {
 	*d = (struct datadir){ .path = path, .maker = maker };
-	d->fd = below_hold(path);
+	d->fd = below_open_root(path);
 	return d->fd < 0 ? datafile_failed(path, MLGEN_OPEN, d->fd, err) : 0;
 }
 
@@ -146,7 +146,7 @@ void datadir_close(struct datadir *d)
 	close(d->fd);
 }
 
-static void close_folder(struct crew_worker *w)
+static void close_folder(struct pool_worker *w)
 {
 	if (w->folder_fd >= 0)
 		close(w->folder_fd);
@@ -171,7 +171,7 @@ int datadir_check_folder(int folder_fd, const char *path, struct mlgen_err *err)
  * Open the folder of w->path as w->folder_fd, unless it is open. 0, -ENOENT without err, -ELOOP (a
  * symbolic link) or another -errno with err.
  */
-static int open_folder(const struct datadir *d, struct crew_worker *w, struct mlgen_err *err)
+static int open_folder(const struct datadir *d, struct pool_worker *w, struct mlgen_err *err)
 {
 	/* "train/07" of DIRECTORY/train/07/NAME */
 	const char *below = datadir_below(d, w->path), *name = strrchr(below, '/');
@@ -189,13 +189,13 @@ static int open_folder(const struct datadir *d, struct crew_worker *w, struct ml
 }
 
 /* Make the folder `name` in w->folder_fd if it is missing, and open it in place of w->folder_fd. */
-static int make_folder(struct crew_worker *w, const char *path, const char *name,
+static int make_folder(struct pool_worker *w, const char *path, const char *name,
 		       struct mlgen_err *err)
 {
 	struct mlgen_file file = {
 		.path = path, .name = name, .dir_fd = w->folder_fd, .fd = -1, .mode = 0777
 	};
-	int r = crew_do(w, MLGEN_MKDIR, &file);
+	int r = pool_do(w, MLGEN_MKDIR, &file);
 	int fd;
 
 	if (r && r != -EEXIST)
@@ -211,7 +211,7 @@ static int make_folder(struct crew_worker *w, const char *path, const char *name
 	return r;
 }
 
-int datadir_make(const struct datadir *d, struct crew_worker *w, struct mlgen_err *err)
+int datadir_make(const struct datadir *d, struct pool_worker *w, struct mlgen_err *err)
 {
 	char *at = w->path + (datadir_below(d, w->path) - w->path), *slash;
 	int r = open_folder(d, w, err);
@@ -267,22 +267,22 @@ static int fail_foreign(const char *path, struct mlgen_err *err)
 }
 
 /* Files are made, renamed and removed by their names in the folder that the worker holds. */
-static struct mlgen_file file_in_folder(const struct crew_worker *w, const char *path)
+static struct mlgen_file file_in_folder(const struct pool_worker *w, const char *path)
 {
 	return (struct mlgen_file){
 		.path = path, .name = strrchr(path, '/') + 1, .dir_fd = w->folder_fd, .fd = -1
 	};
 }
 
-static int remove_name(struct crew_worker *w, const char *path, struct mlgen_err *err)
+static int remove_name(struct pool_worker *w, const char *path, struct mlgen_err *err)
 {
 	struct mlgen_file file = file_in_folder(w, path);
-	int r = crew_do(w, MLGEN_UNLINK, &file);
+	int r = pool_do(w, MLGEN_UNLINK, &file);
 
 	return r == 0 || r == -ENOENT ? 0 : datafile_failed(path, MLGEN_UNLINK, r, err);
 }
 
-static void put_no_room(const struct newfile *x, const char *left, char *out, size_t size)
+static void format_no_room(const struct newfile *x, const char *left, char *out, size_t size)
 {
 	(void)x;
 	snprintf(out, size,
@@ -296,11 +296,11 @@ static void put_no_room(const struct newfile *x, const char *left, char *out, si
 static int create_file(struct newfile *x, const struct datafiles *d, bool ours,
 		       struct mlgen_err *err)
 {
-	int r = crew_do(x->w, MLGEN_OPEN, &x->file);
+	int r = pool_do(x->w, MLGEN_OPEN, &x->file);
 
 	if (r == -EEXIST && ours && below_is_trusted(x->w->folder_fd, d->dir.maker)) {
-		crew_do(x->w, MLGEN_UNLINK, &x->file);
-		r = crew_do(x->w, MLGEN_OPEN, &x->file);
+		pool_do(x->w, MLGEN_UNLINK, &x->file);
+		r = pool_do(x->w, MLGEN_OPEN, &x->file);
 	}
 	if (r == -EEXIST)
 		return fail_foreign(x->w->part, err);
@@ -317,7 +317,7 @@ static int next_content(void *source, void *buf, size_t size, uint64_t *off, siz
 }
 
 /* Set w->path to the path of a file, and w->part to its temporary path. */
-static int set_paths(const struct datafiles *d, struct crew_worker *w, uint64_t index,
+static int set_paths(const struct datafiles *d, struct pool_worker *w, uint64_t index,
 		     struct mlgen_err *err)
 {
 	int r = datafile_path(d, index, w->path, err);
@@ -329,7 +329,7 @@ static int set_paths(const struct datafiles *d, struct crew_worker *w, uint64_t 
 }
 
 const struct newfile_kind datafile_kind = {
-	.suffix = ".part", .replaces = true, .next = next_content, .put_no_room = put_no_room
+	.suffix = ".part", .replaces = true, .next = next_content, .format_no_room = format_no_room
 };
 
 uint64_t datafiles_count(const struct datafiles *d)
@@ -365,10 +365,10 @@ int datafile_failed(const char *path, enum mlgen_op op, int code, struct mlgen_e
 	char why[NOROOM_BYTES];
 
 	return mlgen_fail(err, code, "%s: %s: %s%s", path, opstat_name(op), strerror(-code),
-			  noroom_put(why, path, code, 0));
+			  noroom_text(why, path, code, 0));
 }
 
-int datafile_look(const struct datafiles *d, struct crew_worker *w, uint64_t index,
+int datafile_look(const struct datafiles *d, struct pool_worker *w, uint64_t index,
 		  struct mlgen_err *err)
 {
 	struct mlgen_file file = { .path = w->path, .fd = -1 };
@@ -394,7 +394,7 @@ int datafile_look(const struct datafiles *d, struct crew_worker *w, uint64_t ind
 	return !d->looks_inside || has_format_magic(w, d->sets[set], index);
 }
 
-int datafile_check(const struct datafiles *d, struct crew_worker *w, uint64_t index,
+int datafile_check(const struct datafiles *d, struct pool_worker *w, uint64_t index,
 		   struct mlgen_err *err)
 {
 	int r = datafile_path(d, index, w->path, err), n;
@@ -423,7 +423,7 @@ int datafile_check(const struct datafiles *d, struct crew_worker *w, uint64_t in
 	return check_bytes(ds->format, w->path, bytes, (size_t)n, err);
 }
 
-int datafile_write(const struct datafiles *d, struct filemaker *maker, struct crew_worker *w,
+int datafile_write(const struct datafiles *d, struct filemaker *maker, struct pool_worker *w,
 		   uint64_t index, struct mlgen_err *err)
 {
 	struct newfile x = { .maker = maker, .w = w, .path = w->path };
@@ -447,12 +447,12 @@ int datafile_write(const struct datafiles *d, struct filemaker *maker, struct cr
 	format_shape(ds, index, &c.writer.shape);
 	r = newfile_end(&x, newfile_fill(&x, &c, err), true, err);
 	if (r)
-		crew_do(w, MLGEN_UNLINK, &x.file);
+		pool_do(w, MLGEN_UNLINK, &x.file);
 	return r;
 }
 
 /* Remove a file and its temporary file, as far as they exist. */
-static int remove_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int remove_file(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct datafiles *d = w->owner;
 	int r = set_paths(d, w, index, err);
@@ -504,14 +504,14 @@ static int check_by_name(const struct set_check *s, uint64_t i, struct mlgen_err
 		       : fail_unreadable(path, MLGEN_OPEN, -errno, err);
 }
 
-static int find_bad_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int find_bad_file(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	struct set_check *x = w->owner;
 	uint64_t first = atomic_load(&x->first_bad);
 
 	(void)err;
-	if (crew_stopped(w))
-		return CREW_STOPPED;
+	if (pool_is_stopping(w))
+		return POOL_STOPPED;
 	if (index > first || check_by_name(x, index, NULL) == 0)
 		return 0;
 	while (index < first && !atomic_compare_exchange_weak(&x->first_bad, &first, index))
@@ -519,17 +519,17 @@ static int find_bad_file(struct crew_worker *w, uint64_t index, struct mlgen_err
 	return 0;
 }
 
-static int check_all(struct set_check *x, uint64_t count, const struct crew_config *crew,
+static int check_all(struct set_check *x, uint64_t count, const struct pool_config *pool,
 		     struct mlgen_err *err)
 {
-	const struct crew_task task = { find_bad_file, x, count };
-	struct crew_config plain = *crew;
+	const struct pool_task task = { find_bad_file, x, count };
+	struct pool_config plain = *pool;
 	int r;
 
 	/* The run, not its preparation, exercises the engine. */
 	plain.engine = engines_find("psync");
 	plain.engine_opts = NULL;
-	r = crew_run(&plain, &task, err);
+	r = pool_run(&plain, &task, err);
 	return r || x->first_bad == UINT64_MAX ? r : check_by_name(x, x->first_bad, err);
 }
 
@@ -550,7 +550,7 @@ static int check_set(const struct datasample *s, unsigned set, struct mlgen_err 
 	double each = (double)all / (double)n;
 
 	if (s->all && all > n)
-		return check_all(&x, all, s->crew, err);
+		return check_all(&x, all, s->pool, err);
 	for (uint64_t i = 0; i < n && r == 0; i++)
 		r = check_by_name(&x, n == all ? i : (uint64_t)((double)i * each), err);
 	return r;
@@ -628,7 +628,7 @@ int datafolders_check(const struct datafiles *d, bool removes, struct mlgen_err 
 	return r;
 }
 
-int datafolder_sync(const struct datafiles *d, struct crew_worker *w, uint64_t index,
+int datafolder_sync(const struct datafiles *d, struct pool_worker *w, uint64_t index,
 		    struct mlgen_err *err)
 {
 	int r = datafolder_path(d, index, w->path, err);
@@ -703,10 +703,10 @@ int dataremove_bytes(const char *directory, uint64_t *bytes, struct mlgen_err *e
 	return r;
 }
 
-static int remove_all(const struct crew_config *crew, struct old_dataset *o, bool *started,
+static int remove_all(const struct pool_config *pool, struct old_dataset *o, bool *started,
 		      struct mlgen_err *err)
 {
-	const struct crew_task task = { remove_file, &o->files, datafiles_count(&o->files) };
+	const struct pool_task task = { remove_file, &o->files, datafiles_count(&o->files) };
 	const struct datadir *dir = &o->files.dir;
 	char path[PATH_MAX];
 	int r = datafolders_check(&o->files, true, err);
@@ -716,7 +716,7 @@ static int remove_all(const struct crew_config *crew, struct old_dataset *o, boo
 	*started = true;
 	r = manifest_write(&o->train, false, err);
 	if (r == 0)
-		r = crew_run(crew, &task, err);
+		r = pool_run(pool, &task, err);
 	if (r)
 		return r;
 	for (uint64_t i = 0; i < datafolders_count(&o->files); i++)
@@ -728,7 +728,7 @@ static int remove_all(const struct crew_config *crew, struct old_dataset *o, boo
 	return datafile_failed(path, MLGEN_UNLINK, -errno, err);
 }
 
-int dataremove_all(const struct crew_config *crew, const struct datadir *dir, bool *started,
+int dataremove_all(const struct pool_config *pool, const struct datadir *dir, bool *started,
 		   struct mlgen_err *err)
 {
 	struct old_dataset o = { .files.dir = *dir };
@@ -736,7 +736,7 @@ int dataremove_all(const struct crew_config *crew, const struct datadir *dir, bo
 
 	if (r)
 		return r;
-	r = remove_all(crew, &o, started, err);
+	r = remove_all(pool, &o, started, err);
 	old_dataset_fini(&o);
 	return r;
 }

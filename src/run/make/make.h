@@ -9,7 +9,7 @@
  * locks the directory, compares the manifest with the job, removes old files, writes missing ones
  * and checks the page cache.
  *
- * The conductor thread calls these functions; those for a struct crew_worker run on its thread.
+ * The conductor thread calls these functions; those for a struct pool_worker run on its thread.
  * Pools own their threads.
  */
 
@@ -37,17 +37,17 @@ struct thread_pool;
 /* ---- thread pools: workers that call one function for every index up to a count ---- */
 
 /* The pool at work, for threads that inspect it. A zeroed view has no pool. */
-struct crew_view {
+struct pool_view {
 	pthread_mutex_t lock;
-	const struct thread_pool *crew;
+	const struct thread_pool *pool;
 };
 
-struct crew_config {
+struct pool_config {
 	const struct mlgen_engine *engine;
 	const void *engine_opts; /* NULL = its defaults */
 	struct clock *clock;
 	struct stop *stop;
-	struct crew_view *view;      /* NULL = the pool is not inspected */
+	struct pool_view *view;      /* NULL = the pool is not inspected */
 	const struct traced *traced; /* NULL = there is no trace */
 	unsigned workers;            /* upper limit; the pool never has more than task->count */
 	size_t buf_bytes;            /* per worker */
@@ -56,17 +56,17 @@ struct crew_config {
 /* Number of workers that write files: twice the CPUs, but 8 to 16, since each waits for its own
  * fsync. A worker's buffer fits the largest file, within 64 KiB (required by the formats) and
  * 1 MiB. */
-#define CREW_MOST_BYTES (UINT64_C(1) << 20)
-unsigned crew_writers(void);
-size_t crew_writer_bytes(uint64_t largest_file_bytes);
+#define POOL_MOST_BYTES (UINT64_C(1) << 20)
+unsigned pool_writers(void);
+size_t pool_writer_bytes(uint64_t largest_file_bytes);
 
 /* Result of work that was asked to stop. This is not a failure; the value is not negative because
  * an operation may fail with any errno. */
-enum { CREW_STOPPED = 1 };
+enum { POOL_STOPPED = 1 };
 
 /* A pool thread and its resources for work on files. */
-struct crew_worker {
-	struct thread_pool *crew;
+struct pool_worker {
+	struct thread_pool *pool;
 	unsigned index;
 	void *owner; /* the task's */
 	struct io *io;
@@ -77,26 +77,26 @@ struct crew_worker {
 	int folder_fd;
 };
 
-struct crew_task {
-	/* 0, CREW_STOPPED, or -errno with err. Anything but 0 stops the worker; an error stops all
+struct pool_task {
+	/* 0, POOL_STOPPED, or -errno with err. Anything but 0 stops the worker; an error stops all
 	 * of them. */
-	int (*each)(struct crew_worker *w, uint64_t index, struct mlgen_err *err);
+	int (*each)(struct pool_worker *w, uint64_t index, struct mlgen_err *err);
 	void *owner;
 	uint64_t count;
 };
 
-/* Run the task to its end: 0, CREW_STOPPED, or the first error, -errno with err. The calling
+/* Run the task to its end: 0, POOL_STOPPED, or the first error, -errno with err. The calling
  * thread has joined the clock. */
-int crew_run(const struct crew_config *cfg, const struct crew_task *task, struct mlgen_err *err);
+int pool_run(const struct pool_config *cfg, const struct pool_task *task, struct mlgen_err *err);
 
 /* Any thread: call `look` for the io of each worker at work. */
-void crew_look(struct crew_view *v, void (*look)(void *arg, const struct io *io), void *arg);
+void pool_look(struct pool_view *v, void (*look)(void *arg, const struct io *io), void *arg);
 
 /* Called by `each`: has a worker failed, or was the pool asked to stop? */
-bool crew_stopped(const struct crew_worker *w);
+bool pool_is_stopping(const struct pool_worker *w);
 
 /* Called by `each`: perform an operation on a file, without data. 0 or -errno. */
-int crew_do(struct crew_worker *w, enum mlgen_op op, struct mlgen_file *file);
+int pool_do(struct pool_worker *w, enum mlgen_op op, struct mlgen_file *file);
 
 /* ---- file makers: create the missing files of a job ---- */
 
@@ -105,7 +105,7 @@ struct filemaker_progress {
 	_Atomic uint64_t files_done, bytes_done; /* including files that were present */
 	_Atomic uint64_t files_total, bytes_total;
 	struct stop stop;      /* stops the job in every phase */
-	struct crew_view crew; /* the pool at work */
+	struct pool_view pool; /* the pool at work */
 	const char *name;      /* name of the job */
 };
 
@@ -117,7 +117,7 @@ struct filemaker_progress {
 struct filemaker {
 	const struct newfile_kind *kind;
 	struct filemaker_progress *progress;
-	struct crew_config crew; /* the caller sets engine, engine_opts and clock */
+	struct pool_config pool; /* the caller sets engine, engine_opts and clock */
 	uint64_t start_ns;
 	/* Counted by the caller before filemaker_begin. All counters are relaxed. */
 	_Atomic uint64_t present_files, present_bytes;
@@ -126,7 +126,7 @@ struct filemaker {
 	_Atomic uint64_t made_files, made_bytes, synced_bytes;
 };
 
-/* Complete m->crew: an engine that can write, and buffers for the largest file. */
+/* Complete m->pool: an engine that can write, and buffers for the largest file. */
 void filemaker_init(struct filemaker *m, uint64_t largest_file_bytes);
 
 /* Start the progress counters and the time of the work. */
@@ -137,7 +137,7 @@ void filemaker_begin(struct filemaker *m);
  * first second, which caches make fast, and once bytes have reached the device or everything is
  * done, but after 5 s at the latest.
  */
-int filemaker_run(struct filemaker *m, const struct crew_task *task,
+int filemaker_run(struct filemaker *m, const struct pool_task *task,
 		  void (*announce)(const void *arg, const char *time), const void *arg,
 		  struct mlgen_err *err);
 
@@ -179,11 +179,11 @@ int filemaker_sync_folder(const char *path, int excused, struct mlgen_err *err);
  * bounds its share of the cache and the wait after a SIGINT, and its first reader reads storage.
  * Several workers may each fill a piece of one file.
  *
- * Functions return 0, CREW_STOPPED, or -errno with err, which names the file by its final name.
+ * Functions return 0, POOL_STOPPED, or -errno with err, which names the file by its final name.
  */
 struct newfile {
 	struct filemaker *maker;
-	struct crew_worker *w;
+	struct pool_worker *w;
 	const char *path;       /* final path; the caller's */
 	uint64_t bytes;         /* size of the complete file */
 	struct mlgen_file file; /* under its temporary name */
@@ -203,7 +203,7 @@ struct newfile_kind {
 	int (*next)(void *source, void *buf, size_t size, uint64_t *off, size_t *len,
 		    struct mlgen_err *err);
 	/* Format the advice after ENOSPC: what needs the `left` bytes, and the way out. */
-	void (*put_no_room)(const struct newfile *x, const char *left, char *out, size_t size);
+	void (*format_no_room)(const struct newfile *x, const char *left, char *out, size_t size);
 };
 
 /* The temporary path of NAME: ".NAME" and the suffix in the same folder. 0, or -ENAMETOOLONG. */
@@ -232,8 +232,8 @@ int newfile_end(struct newfile *x, int so_far, bool is_whole, struct mlgen_err *
 struct newdir_place {
 	char text[PATH_MAX + 512];
 };
-const char *newdir_put_place(struct newdir_place *to, const struct job *j, const char *option,
-			     const char *path);
+const char *newdir_format_place(struct newdir_place *to, const struct job *j, const char *option,
+				const char *path);
 
 /*
  * Refuse a directory whose filesystem is not mounted: the directory is then empty or missing, and a
@@ -262,7 +262,7 @@ void datadir_close(struct datadir *d); /* once, after 0 */
 
 /* Open the folder of w->path as w->folder_fd; make folders that are missing. 0 or -errno with err:
  * -ELOOP for a symbolic link. */
-int datadir_make(const struct datadir *d, struct crew_worker *w, struct mlgen_err *err);
+int datadir_make(const struct datadir *d, struct pool_worker *w, struct mlgen_err *err);
 
 /*
  * Refuse to write or remove in a folder whose path leads through a symbolic link or a non-folder.
@@ -310,7 +310,7 @@ int datafile_failed(const char *path, enum mlgen_op op, int code, struct mlgen_e
  * (with d->looks_inside, also when its first bytes are not those of its format); -EEXIST when it
  * is not ours. Leaves its path in w->path.
  */
-int datafile_look(const struct datafiles *d, struct crew_worker *w, uint64_t index,
+int datafile_look(const struct datafiles *d, struct pool_worker *w, uint64_t index,
 		  struct mlgen_err *err);
 
 /*
@@ -318,14 +318,14 @@ int datafile_look(const struct datafiles *d, struct crew_worker *w, uint64_t ind
  * right size and the first bytes of its format (-EILSEQ if not)? Each error names the way out.
  * Leaves the page cache as it was.
  */
-int datafile_check(const struct datafiles *d, struct crew_worker *w, uint64_t index,
+int datafile_check(const struct datafiles *d, struct pool_worker *w, uint64_t index,
 		   struct mlgen_err *err);
 
 /*
  * Write a file, and make its folder; a file that datafile_look found is replaced. Leaves nothing on
- * failure. 0, CREW_STOPPED, or -errno.
+ * failure. 0, POOL_STOPPED, or -errno.
  */
-int datafile_write(const struct datafiles *d, struct filemaker *maker, struct crew_worker *w,
+int datafile_write(const struct datafiles *d, struct filemaker *maker, struct pool_worker *w,
 		   uint64_t index, struct mlgen_err *err);
 
 /* ---- remove a dataset that its manifest describes, and nothing else ---- */
@@ -336,10 +336,10 @@ int dataremove_bytes(const char *directory, uint64_t *bytes, struct mlgen_err *e
 /*
  * Remove its files, evaluation files included, then its folders unless they hold other files, then
  * the manifest. If stopped half-way, the manifest still describes the rest. *started is set once
- * files may be gone. 0, CREW_STOPPED, or -errno with err: -EPERM or -ELOOP, before any removal,
+ * files may be gone. 0, POOL_STOPPED, or -errno with err: -EPERM or -ELOOP, before any removal,
  * for a folder in which a manifest is not believed.
  */
-int dataremove_all(const struct crew_config *crew, const struct datadir *dir, bool *started,
+int dataremove_all(const struct pool_config *pool, const struct datadir *dir, bool *started,
 		   struct mlgen_err *err);
 
 /* ---- directory locks: one process at a time changes a dataset directory ---- */
@@ -401,9 +401,9 @@ struct prepare_request {
  *    -ENOSPC, -EROFS, -EACCES; also in err->code).
  *  - Print one line on stderr: how much is written, where, and for how long.
  *  - Write the missing files in parallel; each is synced, dropped from the page cache and renamed.
- *    There are as many workers as crew_writers says.
+ *    There are as many workers as pool_writers says.
  *  - Mark the manifest complete.
- * The calling thread has joined the clock. When progress->stop is set: CREW_STOPPED; the next run
+ * The calling thread has joined the clock. When progress->stop is set: POOL_STOPPED; the next run
  * resumes the dataset.
  *
  * A complete dataset is trusted, except for its first file: it is an error if this file is missing,

@@ -29,7 +29,7 @@ uint64_t datafolders_count(const struct datafiles *d);
 int datafolders_check(const struct datafiles *d, bool removes, struct mlgen_err *err);
 
 /* Make the names in a folder permanent; called on a worker's thread. 0, or -errno with err. */
-int datafolder_sync(const struct datafiles *d, struct crew_worker *w, uint64_t index,
+int datafolder_sync(const struct datafiles *d, struct pool_worker *w, uint64_t index,
 		    struct mlgen_err *err);
 
 /* ---- do the files exist that a dataset says it has? ---- */
@@ -38,7 +38,7 @@ int datafolder_sync(const struct datafiles *d, struct crew_worker *w, uint64_t i
  * Check files by name, without opening them: each must be a regular file that this user may read,
  * of the dataset's size. Missing files of an incomplete set are skipped, since they are going to be
  * made; a set that is not ours is skipped altogether. With `all` the thread pool checks every file,
- * and reports the bad file of the lowest index. 0, CREW_STOPPED, or -errno with err, which names
+ * and reports the bad file of the lowest index. 0, POOL_STOPPED, or -errno with err, which names
  * the way out.
  */
 struct datasample {
@@ -47,7 +47,7 @@ struct datasample {
 	bool all;
 	uint64_t first_files;           /* read from the first set; 0 = all */
 	bool forgiving;                 /* readers count the missing files of a complete set */
-	const struct crew_config *crew; /* the engine in it is not used */
+	const struct pool_config *pool; /* the engine in it is not used */
 };
 int datasample_check(const struct datasample *s, struct mlgen_err *err);
 

@@ -75,7 +75,7 @@ static int dirlock_fail(const char *directory, int code, struct mlgen_err *err)
 			directory);
 	return mlgen_fail(err, code,
 			  "%s: cannot write here: %s%s; another directory, or its permissions",
-			  directory, strerror(-code), noroom_put(why, directory, code, 0));
+			  directory, strerror(-code), noroom_text(why, directory, code, 0));
 }
 
 /* Lock the directory of l->dir_fd, or close that on failure. */
@@ -97,7 +97,7 @@ static int dirlock_lock(struct dirlock *l, const char *directory, struct mlgen_e
 
 int dirlock_take(struct dirlock *l, const char *directory, struct mlgen_err *err)
 {
-	l->dir_fd = below_hold(directory);
+	l->dir_fd = below_open_root(directory);
 	return dirlock_lock(l, directory, err);
 }
 
@@ -238,7 +238,7 @@ int shareddir_check(struct hosts *h, const char *directory, const char *otherwis
 	if (hosts_rank(h) == 0)
 		make_probe(&p, directory);
 	buf_addn(&b, (const char *)&p, sizeof(p));
-	int rc = hosts_share(h, &b, err);
+	int rc = hosts_broadcast(h, &b, err);
 	if (rc == 0) {
 		memcpy(&p, buf_str(&b), sizeof(p));
 		if (hosts_host_of(h, hosts_rank(h)) != 0 && !sees_probe(&p))

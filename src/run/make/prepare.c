@@ -28,7 +28,7 @@
 /* Time limit of a look at the page cache, so that it does not delay a run that writes nothing. */
 #define RESIDENT_NS UINT64_C(20000000)
 
-static int drop_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int drop_file(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct prepare *p = w->owner;
 	uint64_t in_set = index;
@@ -77,14 +77,14 @@ static int sample_cache(const struct prepare *p, uint64_t end_ns, struct residen
  */
 static int look_at_cache(struct prepare *p, struct prepare_result *result, struct mlgen_err *err)
 {
-	const struct crew_task task = { drop_file, p, datafiles_count(&p->files) };
+	const struct pool_task task = { drop_file, p, datafiles_count(&p->files) };
 	bool leaves_none = p->req->check_all || count_get(&p->maker.made_files) > 0;
 	uint64_t end_ns = leaves_none ? CLOCK_NEVER : clock_now(p->req->clock) + RESIDENT_NS;
 	struct residency sampled;
 	int r = sample_cache(p, end_ns, &sampled, err);
 
 	if (r == 0 && leaves_none && !sampled.is_nothing) {
-		r = crew_run(&p->maker.crew, &task, err);
+		r = pool_run(&p->maker.pool, &task, err);
 		if (r == 0)
 			r = sample_cache(p, end_ns, &sampled, err);
 	}
@@ -169,7 +169,7 @@ static int make_directory(const char *directory, struct mlgen_err *err)
 	snprintf(path, sizeof(path), "%s", directory);
 	r = dirs_make(path, NULL);
 	return r ? mlgen_fail(err, r, "%s: mkdir: %s%s; make it, or another directory=", path,
-			      strerror(-r), noroom_put(why, directory, r, 0))
+			      strerror(-r), noroom_text(why, directory, r, 0))
 		 : 0;
 }
 
@@ -198,7 +198,7 @@ static void count_all_missing(struct prepare *p)
 	count_set(&p->maker.missing_bytes, dataset_bytes_of(p->ds) + dataset_bytes_of(p->eval));
 }
 
-static int write_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int write_file(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	struct prepare *p = w->owner;
 	uint64_t in_set = index;
@@ -213,7 +213,7 @@ static int write_file(struct crew_worker *w, uint64_t index, struct mlgen_err *e
 	return datafile_write(&p->files, &p->maker, w, index, err);
 }
 
-static int sync_folder(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int sync_folder(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct prepare *p = w->owner;
 
@@ -253,15 +253,15 @@ static int agree_on_end(const struct prepare *p, int r, struct mlgen_err *err)
 	int rc = hosts_agree(h, r < 0 ? r : 0, err);
 
 	if (rc == 0)
-		rc = hosts_vote(h, r == CREW_STOPPED, &stopped, err);
-	return rc == 0 && stopped ? CREW_STOPPED : rc;
+		rc = hosts_vote(h, r == POOL_STOPPED, &stopped, err);
+	return rc == 0 && stopped ? POOL_STOPPED : rc;
 }
 
 /* Write this process's share of the missing files, and sync all folders. */
 static int write_share(struct prepare *p, struct mlgen_err *err)
 {
-	const struct crew_task files = { write_file, p, datafiles_count(&p->files) };
-	const struct crew_task folders = { sync_folder, p, datafolders_count(&p->files) };
+	const struct pool_task files = { write_file, p, datafiles_count(&p->files) };
+	const struct pool_task folders = { sync_folder, p, datafolders_count(&p->files) };
 	unsigned n = hosts_total(p->req->hosts);
 	bool announces = hosts_rank(p->req->hosts) == 0;
 
@@ -272,7 +272,7 @@ static int write_share(struct prepare *p, struct mlgen_err *err)
 	filemaker_begin(&p->maker);
 	int r = filemaker_run(&p->maker, &files, announces ? announce_writing : announce_nothing, p,
 			      err);
-	return r ? r : crew_run(&p->maker.crew, &folders, err);
+	return r ? r : pool_run(&p->maker.pool, &folders, err);
 }
 
 /* Send what rank 0 knows to the other processes, if there are any. */
@@ -290,13 +290,13 @@ static int send_order(struct prepare *p, bool writes, struct mlgen_err *err)
 
 	p->has_sent_order = true;
 	buf_addn(&b, (const char *)&order, sizeof(order));
-	int rc = hosts_share(p->req->hosts, &b, err);
+	int rc = hosts_broadcast(p->req->hosts, &b, err);
 	buf_fini(&b);
 	return rc;
 }
 
 /* Rank 0, which holds the directory, writes the missing files together with the other processes.
- * 0, CREW_STOPPED, or -errno with err. */
+ * 0, POOL_STOPPED, or -errno with err. */
 static int write_all(struct prepare *p, struct mlgen_err *err)
 {
 	int r = send_order(p, true, err);
@@ -309,7 +309,7 @@ static int follow_order(struct prepare *p, bool *started, struct mlgen_err *err)
 {
 	struct prepare_order order = { 0 };
 	struct buf b = { 0 };
-	int r = hosts_share(p->req->hosts, &b, err);
+	int r = hosts_broadcast(p->req->hosts, &b, err);
 
 	if (r == 0)
 		memcpy(&order, buf_str(&b), sizeof(order));
@@ -336,7 +336,7 @@ static int follow_order(struct prepare *p, bool *started, struct mlgen_err *err)
 
 /* ---- the state of the directory ---- */
 
-static int survey_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int survey_file(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	struct prepare *p = w->owner;
 	uint64_t in_set = index;
@@ -365,7 +365,7 @@ static bool has_folder(const struct dataset *ds)
 
 static int survey(struct prepare *p, struct mlgen_err *err)
 {
-	const struct crew_task task = { survey_file, p, datafiles_count(&p->files) };
+	const struct pool_task task = { survey_file, p, datafiles_count(&p->files) };
 	bool trusts_all = p->trusted[0] && (p->trusted[1] || !p->eval);
 
 	count_set(&p->maker.missing_files, 0);
@@ -379,11 +379,11 @@ static int survey(struct prepare *p, struct mlgen_err *err)
 	else if (p->is_fresh || p->replacing)
 		count_all_missing(p);
 	else
-		return crew_run(&p->maker.crew, &task, err);
+		return pool_run(&p->maker.pool, &task, err);
 	return 0;
 }
 
-static int check_file(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int check_file(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	struct prepare *p = w->owner;
 	uint64_t first = index ? dataset_all_files(p->ds) : 0;
@@ -399,8 +399,8 @@ static int check_file(struct crew_worker *w, uint64_t index, struct mlgen_err *e
 /* Check the first training and evaluation file: a fault of all files shows there. */
 static int check_first(struct prepare *p, struct mlgen_err *err)
 {
-	struct crew_task task = { check_file, p, 1 };
-	struct crew_config one = p->maker.crew;
+	struct pool_task task = { check_file, p, 1 };
+	struct pool_config one = p->maker.pool;
 	int r;
 
 	/* The run, not its preparation, exercises the engine. */
@@ -409,8 +409,8 @@ static int check_first(struct prepare *p, struct mlgen_err *err)
 	one.workers = 1;
 	if (p->files.ours[1])
 		task.count = 2;
-	r = crew_run(&one, &task, err);
-	return r == CREW_STOPPED ? 0 : r; /* the next step stops, too */
+	r = pool_run(&one, &task, err);
+	return r == POOL_STOPPED ? 0 : r; /* the next step stops, too */
 }
 
 static int sample_files(const struct prepare *p, struct mlgen_err *err)
@@ -421,7 +421,7 @@ static int sample_files(const struct prepare *p, struct mlgen_err *err)
 		.all = p->req->thorough,
 		.first_files = p->req->first_files,
 		.forgiving = p->req->forgiving,
-		.crew = &p->maker.crew,
+		.pool = &p->maker.pool,
 	};
 
 	return datasample_check(&sample, err);
@@ -463,7 +463,7 @@ static int examine(struct prepare *p, struct mlgen_err *err)
 
 static int remove_old(struct prepare *p, bool *started, struct mlgen_err *err)
 {
-	int r = dataremove_all(&p->maker.crew, &p->files.dir, started, err);
+	int r = dataremove_all(&p->maker.pool, &p->files.dir, started, err);
 
 	if (r)
 		return r;
@@ -591,7 +591,7 @@ static int complete_together(struct prepare *p, bool *started, struct mlgen_err 
 
 static int fail_interrupted(const struct prepare *p, struct mlgen_err *err)
 {
-	return mlgen_fail(err, CREW_STOPPED,
+	return mlgen_fail(err, POOL_STOPPED,
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
 			  " files written; the next run goes on from there",
 			  p->ds->directory,
@@ -599,7 +599,7 @@ static int fail_interrupted(const struct prepare *p, struct mlgen_err *err)
 			  datafiles_count(&p->files));
 }
 
-/* Size of the largest file with samples, or of any that has CREW_MOST_BYTES. Files without samples
+/* Size of the largest file with samples, or of any that has POOL_MOST_BYTES. Files without samples
  * are small. */
 static uint64_t largest_file(const struct prepare *p)
 {
@@ -608,7 +608,7 @@ static uint64_t largest_file(const struct prepare *p)
 	for (unsigned i = 0; i < 2; i++) {
 		const struct dataset *ds = p->files.sets[i];
 		uint64_t bytes =
-			ds ? dataset_file_bytes(ds, dataset_large_file(ds, CREW_MOST_BYTES)) : 0;
+			ds ? dataset_file_bytes(ds, dataset_large_file(ds, POOL_MOST_BYTES)) : 0;
 
 		if (bytes > most)
 			most = bytes;
@@ -623,7 +623,7 @@ static void prepare_init(struct prepare *out, const struct prepare_request *req)
 		.ds = req->dataset,
 		.maker = { .kind = &datafile_kind,
 			   .progress = req->progress,
-			   .crew = { .traced = req->traced,
+			   .pool = { .traced = req->traced,
 				     .engine = req->engine,
 				     .engine_opts = req->engine_opts,
 				     .clock = req->clock } },
@@ -656,8 +656,8 @@ int prepare_dataset(const struct prepare_request *req, struct prepare_result *re
 	if (r == 0)
 		r = look_at_cache(&p, result, err);
 	result->wall_ns = clock_now(req->clock) - start_ns;
-	result->interrupted = r == CREW_STOPPED;
-	return r == CREW_STOPPED ? fail_interrupted(&p, err) : r;
+	result->interrupted = r == POOL_STOPPED;
+	return r == POOL_STOPPED ? fail_interrupted(&p, err) : r;
 }
 
 int prepare_ask(const struct prepare_request *req, struct mlgen_err *err)

@@ -45,7 +45,7 @@ struct read_task {
 	const char *error_words; /* -EBADMSG: why it cannot be decompressed */
 	bool is_tier;            /* the last piece was a file of a cache */
 	int fill_error;          /* error of a piece with is_fill; the task has not failed */
-	void *owner;             /* reader_own */
+	void *owner;             /* reader_set_owner */
 };
 
 /* Number of operations at a time that the io of a job's reader needs room for, its `iodepth`.
@@ -66,7 +66,7 @@ typedef void reader_decode(void *arg, const struct read_task *task, uint64_t byt
 void reader_decode_with(struct reader *r, reader_decode *decode, void *arg);
 
 /* Give reads of `bytes` or more untouched memory from now on (fresh_memory); their io has
- * `gives_back`. 0 = no read gets it. JOB_MALLOC_MAPS_BYTES is a threshold that moves as glibc's
+ * `renews_pages`. 0 = no read gets it. JOB_MALLOC_MAPS_BYTES is a threshold that moves as glibc's
  * does. is_array: the memory is a NumPy array. */
 void reader_fresh(struct reader *r, uint64_t bytes, bool is_array);
 
@@ -117,11 +117,11 @@ void reader_start_list(struct reader *r, const struct plan_config *config, const
 		       const struct read_list *list);
 
 /* Start an extent that took this time without any operation. */
-void reader_took(struct reader *r, const struct plan_config *config, const struct extent *x,
-		 uint64_t start_ns, uint64_t end_ns);
+void reader_add_finished(struct reader *r, const struct plan_config *config, const struct extent *x,
+			 uint64_t start_ns, uint64_t end_ns);
 
 /* Set the owner, which is the caller's, of the extent that was started last. */
-void reader_own(struct reader *r, void *owner);
+void reader_set_owner(struct reader *r, void *owner);
 
 /* Has the extent that was started last any operation? */
 bool reader_does_io(const struct reader *r);

@@ -150,8 +150,8 @@ void reader_start_list(struct reader *r, const struct plan_config *config, const
 		reader_end_task(r, t);
 }
 
-void reader_took(struct reader *r, const struct plan_config *config, const struct extent *x,
-		 uint64_t start_ns, uint64_t end_ns)
+void reader_add_finished(struct reader *r, const struct plan_config *config, const struct extent *x,
+			 uint64_t start_ns, uint64_t end_ns)
 {
 	static const struct read_list nothing;
 
@@ -164,7 +164,7 @@ void reader_took(struct reader *r, const struct plan_config *config, const struc
 	r->last_task->public.is_tier = true;
 }
 
-void reader_own(struct reader *r, void *owner)
+void reader_set_owner(struct reader *r, void *owner)
 {
 	r->last_task->public.owner = owner;
 }

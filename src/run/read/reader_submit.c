@@ -51,7 +51,7 @@ static void reader_renew(struct reader *r, const struct reader_task *t, const st
 	if (is_held ? op->into != p->into || bytes < r->fresh.array_bytes
 		    : bytes < r->fresh.from_bytes)
 		return;
-	mem_renew(op->into, (size_t)bytes, pages_of(r, bytes));
+	mem_reset_pages(op->into, (size_t)bytes, pages_of(r, bytes));
 	io_wake(r->io);
 }
 
@@ -64,9 +64,9 @@ static void reader_give_back(struct reader *r, const struct reader_task *t, cons
 	if (bytes < r->fresh.from_bytes)
 		return;
 	if (!op->into)
-		io_give_back(r->io, op, pages_of(r, bytes));
+		io_renew_pages(r->io, op, pages_of(r, bytes));
 	else if (t->packed != PLAN_RAW && !t->public.into)
-		mem_give_back(op->into, (size_t)bytes);
+		mem_release_pages(op->into, (size_t)bytes);
 	if (bytes <= r->fresh.moves_to_bytes)
 		r->fresh.from_bytes = bytes + 1;
 }
@@ -90,7 +90,7 @@ static void describe_short(const struct read_task *t, const char *where, bool is
 
 	/* The file may end long before the request. */
 	if (t->error_done == 0)
-		end = meta_end_before(t->path, end);
+		end = meta_eof_before(t->path, end);
 	mlgen_fail(err, -ENODATA,
 		   "%s: the file ends at %" PRIu64 " of %" PRIu64
 		   " bytes; it was truncated or replaced (%s)%s",

@@ -89,7 +89,7 @@ static void weigh(double *w, const struct job_result *r, enum merge_how how)
 	w[WEIGHT_ACCELERATORS] =
 		(double)(how == MERGE_TURNS ? ml->counted_steps : ml->accelerators);
 	w[WEIGHT_BYTES] = is_io ? (double)r->read.io_bytes : read;
-	w[WEIGHT_LOOKS] = is_io ? ios : read;
+	w[WEIGHT_OBSERVATIONS] = is_io ? ios : read;
 	w[WEIGHT_IOS] = ios;
 }
 

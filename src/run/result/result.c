@@ -39,7 +39,7 @@ void marks_join(struct marks *to, const struct marks *from)
 	if (from->begin.ns < to->begin.ns) {
 		to->begin = from->begin;
 		to->zero_ns = from->zero_ns;
-		to->is_behind_ramp = from->is_behind_ramp;
+		to->is_after_ramp = from->is_after_ramp;
 	}
 	if (from->end.ns > to->end.ns)
 		to->end = from->end;
@@ -47,7 +47,7 @@ void marks_join(struct marks *to, const struct marks *from)
 		to->network = NULL;
 	to->storage = same_storage(to->storage, from->storage);
 	to->mhz_sum += from->mhz_sum;
-	to->mhz_looks += from->mhz_looks;
+	to->mhz_readings += from->mhz_readings;
 }
 
 void marks_window(struct window_result *w, const struct marks *m)
@@ -57,7 +57,7 @@ void marks_window(struct window_result *w, const struct marks *m)
 	*w = (struct window_result){ NULL, (double)NAN, (double)NAN };
 	if (!ns)
 		return;
-	w->from = m->is_behind_ramp ? "ramp_time" : "start";
+	w->from = m->is_after_ramp ? "ramp_time" : "start";
 	w->begin_seconds = (double)(m->begin.ns - m->zero_ns) / 1e9;
 	w->seconds = (double)ns / 1e9;
 }
@@ -108,9 +108,9 @@ void marks_host(struct host_result *h, const struct marks *m)
 		result_percent((double)(b->process_system_ns - a->process_system_ns), room_ns);
 	h->switches_per_sec = result_per_second(b->switches - a->switches, ns / 1e9);
 	noise_between(&h->noise, &m->begin.noise, &m->end.noise, ns, (double)process_cpu_ns(m));
-	if (m->mhz_looks)
-		h->noise.clock_mhz = m->mhz_sum / (double)m->mhz_looks;
-	h->noise.most_mhz = noise_most_mhz("");
+	if (m->mhz_readings)
+		h->noise.clock_mhz = m->mhz_sum / (double)m->mhz_readings;
+	h->noise.most_mhz = noise_max_mhz("");
 }
 
 /* An interface that carried more than its line rate reports a wrong rate (a virtual adapter). */

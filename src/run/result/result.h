@@ -60,14 +60,14 @@ struct mark {
  */
 struct marks {
 	struct mark begin, end;
-	uint64_t zero_ns;    /* when the jobs of the group began to prepare */
-	bool is_behind_ramp; /* the window begins where ramp_time ends */
+	uint64_t zero_ns;   /* when the jobs of the group began to prepare */
+	bool is_after_ramp; /* the window begins where ramp_time ends */
 	/* Interface and source whose bytes are counted; borrowed; NULL = none, or merged records
 	 * differ. */
 	const struct netif *network;
 	const struct memsource *storage;
-	double mhz_sum; /* sum of mhz_looks readings */
-	uint64_t mhz_looks;
+	double mhz_sum; /* sum of mhz_readings readings */
+	uint64_t mhz_readings;
 };
 
 /* Length of the window; 0 = it never began, or ended before it began. */
@@ -683,7 +683,7 @@ struct run_result {
 	const char *version, *liburing, *libaio;
 	/* Texts of --title and --note, a line per note; borrowed, NULL = none. */
 	const char *title, *notes;
-	bool host_is_told; /* the host was already printed with an earlier job of this run */
+	bool is_host_printed; /* the host was already printed with an earlier job of this run */
 	struct run_document doc;
 };
 

@@ -17,7 +17,7 @@ void collect_workers(struct slot *s)
 	opstat_init(&s->total);
 	for (; w; w = worker_counted(w->next))
 		if (w->share == WORKER_MOVES)
-			opstat_merge_moved(&s->total, &w->stat);
+			opstat_merge_transfers(&s->total, &w->stat);
 		else
 			opstat_merge(&s->total, &w->stat);
 }
@@ -123,12 +123,12 @@ static void collect_memory(struct storage_result *st, const struct job_result *o
 	}
 }
 
-void collect_around(struct job_result *out, const struct slot *s, size_t record)
+void collect_window(struct job_result *out, const struct slot *s, size_t record)
 {
 	span_marks(&s->span, record, &out->marks);
 	out->marks.zero_ns = s->begin_ns;
 	out->marks.mhz_sum = s->mhz_sum;
-	out->marks.mhz_looks = s->mhz_looks;
+	out->marks.mhz_readings = s->mhz_readings;
 	marks_window(&out->window, &out->marks);
 	marks_host(&out->host, &out->marks);
 	marks_network(&out->network, &out->marks);
@@ -151,7 +151,7 @@ void collect_numa(struct numa_result *n, const struct slot *s)
 	*n = (struct numa_result){
 		.device_node = p->disk_node < 0 ? UINT64_MAX : (uint64_t)p->disk_node,
 		.seen = all.seen,
-		.loader_nodes = all.looks ? buf_take(&text) : NULL,
+		.loader_nodes = all.looks ? buf_detach(&text) : NULL,
 		.far_percent = p->disk_node < 0
 				       ? (double)NAN
 				       : result_percent((double)all.far, (double)all.looks),

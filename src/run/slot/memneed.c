@@ -78,8 +78,8 @@ void memneed_untouched(struct memneed *n, uint64_t threads, uint64_t each)
 
 void memneed_prepare(struct memneed *n, uint64_t files, uint64_t largest_file_bytes)
 {
-	uint64_t workers = crew_writers();
-	uint64_t each = crew_writer_bytes(largest_file_bytes);
+	uint64_t workers = pool_writers();
+	uint64_t each = pool_writer_bytes(largest_file_bytes);
 
 	if (files < workers)
 		workers = files;
@@ -93,17 +93,17 @@ void memneed_trace(struct memneed *n)
 	memneed_add(n, bytes, bytes);
 }
 
-void memneed_put(struct buf *out, const char *option, uint64_t n)
+void memneed_append(struct buf *out, const char *option, uint64_t n)
 {
 	if (n > 1)
 		buf_addf(out, "%s%s=%" PRIu64, out->len ? " x " : "", option, n);
 }
 
-void memneed_put_bs(struct buf *out, uint64_t bytes)
+void memneed_append_bs(struct buf *out, uint64_t bytes)
 {
 	char text[UNITS_TEXT_BYTES];
 
-	buf_addf(out, " x bs=%s", units_put_size(text, bytes));
+	buf_addf(out, " x bs=%s", units_format_size(text, bytes));
 }
 
 /* Needs of a group, and its job with the largest need. */
@@ -146,8 +146,8 @@ static void append_consumer(struct buf *out, const struct group_need *s)
 	const struct activity *does = job_work(s->most)->run;
 	struct buf what = { 0 };
 
-	if (does->put_costs)
-		does->put_costs(&what, s->most);
+	if (does->append_costs)
+		does->append_costs(&what, s->most);
 	buf_addf(out, "%s%s%s%s%s", s->most->name, what.len ? " (" : "", buf_str(&what),
 		 what.len ? ")" : "", s->jobs > 1 ? ", with the other jobs of its group," : "");
 	buf_fini(&what);

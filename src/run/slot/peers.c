@@ -7,14 +7,14 @@
 #include "base/util.h"
 #include "hosts/hosts.h"
 
-uint32_t bell_look(const struct bell *b)
+uint32_t eventcount_get(const struct eventcount *b)
 {
 	return atomic_load_explicit(&b->notifications, memory_order_acquire);
 }
 
-int bell_wait(struct bell *b, struct clock *c, uint32_t seen, uint64_t deadline_ns)
+int eventcount_wait(struct eventcount *b, struct clock *c, uint32_t seen, uint64_t deadline_ns)
 {
-	/* Pairs with bell_ring: either the notifier sees this waiter, or the wait sees the
+	/* Pairs with eventcount_notify: either the notifier sees this waiter, or the wait sees the
 	 * notification. Both sides are sequentially consistent for that. */
 	atomic_fetch_add(&b->waiters, 1);
 	int rc = clock_wait(c, &b->notifications, seen, deadline_ns);
@@ -22,7 +22,7 @@ int bell_wait(struct bell *b, struct clock *c, uint32_t seen, uint64_t deadline_
 	return rc;
 }
 
-void bell_ring(struct bell *b, struct clock *c)
+void eventcount_notify(struct eventcount *b, struct clock *c)
 {
 	atomic_fetch_add(&b->notifications, 1);
 	if (atomic_load(&b->waiters))
@@ -44,8 +44,8 @@ static void peers_pass(struct peers *p, uint64_t votes)
 	atomic_fetch_add(&p->round, 1);
 }
 
-/* All local ranks have arrived. Called with the lock held. True: the caller must call hosts_arrive
- * after it has released the lock. */
+/* All local ranks have arrived. Called with the lock held. True: the caller must call
+ * hosts_channel_arrive after it has released the lock. */
 static bool pass_local(struct peers *p, uint64_t *votes)
 {
 	*votes = 0;
@@ -67,7 +67,7 @@ static void remote_passed(void *arg, uint64_t votes)
 	pthread_mutex_lock(&p->lock);
 	peers_pass(p, votes);
 	pthread_mutex_unlock(&p->lock);
-	bell_ring(&p->bell, p->clock);
+	eventcount_notify(&p->eventcount, p->clock);
 }
 
 static void remote_closed(void *arg)
@@ -77,7 +77,7 @@ static void remote_closed(void *arg)
 	pthread_mutex_lock(&p->lock);
 	atomic_store(&p->closed, true);
 	pthread_mutex_unlock(&p->lock);
-	bell_ring(&p->bell, p->clock);
+	eventcount_notify(&p->eventcount, p->clock);
 }
 
 static const struct hosts_waiter waiter = { remote_passed, remote_closed };
@@ -91,12 +91,12 @@ void peers_init(struct peers *p, struct clock *clock, uint64_t ranks)
 void peers_join(struct peers *p, struct hosts *hosts, uint32_t number)
 {
 	if (hosts)
-		p->channel = hosts_open(hosts, number, &waiter, p);
+		p->channel = hosts_channel_open(hosts, number, &waiter, p);
 }
 
 void peers_fini(struct peers *p)
 {
-	hosts_shut(p->channel);
+	hosts_channel_detach(p->channel);
 	if (p->clock)
 		pthread_mutex_destroy(&p->lock);
 }
@@ -104,7 +104,7 @@ void peers_fini(struct peers *p)
 static int wait_for_round(struct peers *p, uint32_t round)
 {
 	for (;;) {
-		uint32_t seen = bell_look(&p->bell);
+		uint32_t seen = eventcount_get(&p->eventcount);
 		/* Read before the round: a round that was passed stays passed. */
 		bool is_closed = atomic_load(&p->closed);
 
@@ -112,7 +112,7 @@ static int wait_for_round(struct peers *p, uint32_t round)
 			return 0;
 		if (is_closed)
 			return -EPIPE;
-		bell_wait(&p->bell, p->clock, seen, CLOCK_NEVER);
+		eventcount_wait(&p->eventcount, p->clock, seen, CLOCK_NEVER);
 	}
 }
 
@@ -133,10 +133,10 @@ int peers_barrier(struct peers *p, const struct peers_decision *decision, void *
 	bool waits_for_hosts = is_last && pass_local(p, &votes);
 	pthread_mutex_unlock(&p->lock);
 	if (waits_for_hosts)
-		hosts_arrive(p->channel, votes);
+		hosts_channel_arrive(p->channel, votes);
 	if (!is_last || waits_for_hosts)
 		return wait_for_round(p, round);
-	bell_ring(&p->bell, p->clock);
+	eventcount_notify(&p->eventcount, p->clock);
 	return 0;
 }
 
@@ -167,19 +167,19 @@ void peers_leave(struct peers *p)
 	bool was_last_here = p->members == 0;
 	pthread_mutex_unlock(&p->lock);
 	if (waits_for_hosts)
-		hosts_arrive(p->channel, votes);
+		hosts_channel_arrive(p->channel, votes);
 	else if (is_last)
-		bell_ring(&p->bell, p->clock);
+		eventcount_notify(&p->eventcount, p->clock);
 	if (was_last_here && p->channel)
-		hosts_leave(p->channel);
+		hosts_channel_leave(p->channel);
 }
 
 void peers_close(struct peers *p)
 {
 	atomic_store(&p->closed, true);
-	bell_ring(&p->bell, p->clock);
+	eventcount_notify(&p->eventcount, p->clock);
 	if (p->channel)
-		hosts_close(p->channel);
+		hosts_channel_close(p->channel);
 }
 
 void peers_cut(struct peers *p)
@@ -189,9 +189,9 @@ void peers_cut(struct peers *p)
 	if (!p->is_sent)
 		atomic_store(&p->closed, true);
 	pthread_mutex_unlock(&p->lock);
-	bell_ring(&p->bell, p->clock);
+	eventcount_notify(&p->eventcount, p->clock);
 	if (p->channel)
-		hosts_close(p->channel);
+		hosts_channel_close(p->channel);
 }
 
 static double ns_per(uint64_t rate)
@@ -219,7 +219,7 @@ uint64_t pace_due(const struct pace *p, unsigned direction)
 	return (uint64_t)later(p->due_ns[direction], p->last_ns);
 }
 
-void pace_take(struct pace *p, unsigned direction, uint64_t bytes)
+void pace_advance(struct pace *p, unsigned direction, uint64_t bytes)
 {
 	double cost = later(p->bytes_ns[direction] * (double)bytes, p->ios_ns[direction]);
 

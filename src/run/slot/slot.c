@@ -62,12 +62,12 @@ void span_begin(struct span *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
-void span_begin_anew(struct span *p)
+void span_end_ramp(struct span *p)
 {
 	pthread_mutex_lock(&p->lock);
-	if (!p->is_behind_ramp)
+	if (!p->is_after_ramp)
 		read_mark(&p->begin, p);
-	p->is_behind_ramp = true;
+	p->is_after_ramp = true;
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -121,7 +121,7 @@ void span_marks(const struct span *p, size_t record, struct marks *out)
 	*out = (struct marks){
 		.begin = p->begin,
 		.end = p->ends[record],
-		.is_behind_ramp = p->is_behind_ramp,
+		.is_after_ramp = p->is_after_ramp,
 		.network = p->network.name[0] ? &p->network : NULL,
 		.storage = p->storage.kind != MEMSOURCE_NONE ? &p->storage : NULL,
 	};
@@ -228,9 +228,9 @@ static void add_moved(const struct opstat *t, bool has_samples, struct live *liv
 	}
 	for (unsigned op = 0; op < MLGEN_OPS; op++)
 		if (live->lat[op])
-			hist_gather(live->lat[op], t->lat[op]);
+			hist_merge_live(live->lat[op], t->lat[op]);
 	if (live->sample && has_samples)
-		hist_gather(live->sample, t->sample);
+		hist_merge_live(live->sample, t->sample);
 }
 
 static void add_moved_and_time(const struct opstat *t, bool has_time, struct live *live)
@@ -244,7 +244,7 @@ static void add_moved_and_time(const struct opstat *t, bool has_time, struct liv
 	live->idle_ns += count_get(&t->idle_ns);
 }
 
-void slot_look_moved(struct worker *w, struct live *live)
+void slot_add_moved(struct worker *w, struct live *live)
 {
 	pthread_mutex_lock(&w->books);
 	add_moved(&w->stat, true, live);
@@ -272,7 +272,7 @@ static void add_worker(struct worker *w, struct live *live)
 		live->oldest = o;
 }
 
-void slot_look_at_workers(const struct slot *s, struct live *live)
+void slot_add_workers(const struct slot *s, struct live *live)
 {
 	for (struct worker *w = first_of(s); w; w = worker_counted(w->next))
 		add_worker(w, live);
@@ -281,7 +281,7 @@ void slot_look_at_workers(const struct slot *s, struct live *live)
 struct call_report {
 	const struct slot *slot;
 	uint64_t now_ns;
-	slot_tell *tell;
+	slot_call_fn *tell;
 	void *arg;
 };
 
@@ -296,11 +296,11 @@ static void report_call(void *arg, const struct io *io)
 			r->now_ns > o.start_ns ? r->now_ns - o.start_ns : 0);
 }
 
-void slot_each_call(struct slot *s, uint64_t now_ns, slot_tell *tell, void *arg)
+void slot_each_call(struct slot *s, uint64_t now_ns, slot_call_fn *tell, void *arg)
 {
 	struct call_report report = { s, now_ns, tell, arg };
 
-	crew_look(&s->progress.crew, report_call, &report);
+	pool_look(&s->progress.pool, report_call, &report);
 	for (const struct worker *w = atomic_load(&s->workers.first); w; w = w->next) {
 		const struct io *io = atomic_load(&w->io);
 
@@ -333,11 +333,11 @@ static void begin_window(void *slot)
 	span_begin(&s->span);
 }
 
-static void begin_anew(void *slot)
+static void ramp_ended(void *slot)
 {
 	struct slot *s = slot;
 
-	span_begin_anew(&s->span);
+	span_end_ramp(&s->span);
 }
 
 /* Only workers with a record of their own end a window. */
@@ -351,7 +351,7 @@ static void end_window(void *slot, uint64_t record)
 
 const struct run_watch slot_watch = {
 	.begin = begin_window,
-	.begin_anew = begin_anew,
+	.ramp_ended = ramp_ended,
 	.end = end_window,
 };
 
@@ -362,7 +362,7 @@ bool slot_counts(struct slot *s)
 	if (!s->job->ramp_time_ns)
 		return true;
 	pthread_mutex_lock(&s->span.lock);
-	counts = s->span.is_behind_ramp;
+	counts = s->span.is_after_ramp;
 	pthread_mutex_unlock(&s->span.lock);
 	return counts;
 }
@@ -376,14 +376,14 @@ void slot_end_work(struct slot *s)
 	atomic_store(&s->work_end_ns, s->end_ns);
 }
 
-void slot_tell_place(const struct slot *s)
+void slot_report_unbound(const struct slot *s)
 {
 	if (s->place.unbound)
 		log_note("%s: numa=device: %s; its threads are not bound", s->job->name,
 			 s->place.unbound);
 }
 
-void slot_join_others(const struct slot *s, const struct run_shared *run, struct peers *peers)
+void slot_join_hosts(const struct slot *s, const struct run_shared *run, struct peers *peers)
 {
 	peers_join(peers, run->cfg.hosts, run->channels + (uint32_t)(s - s->all));
 }

@@ -56,28 +56,28 @@ void failure_set(struct failure *f, const struct mlgen_err *err);
 /* ---- wait until another thread changes a condition ---- */
 
 /*
- * A thread that changes a condition notifies the bell. A thread that waits for the condition reads
- * the bell, then checks the condition, then waits for a notification after that reading. A
- * notification without waiters costs two atomic accesses and no system call.
+ * A thread that changes a condition notifies the eventcount. A thread that waits for the condition
+ *reads the eventcount, then checks the condition, then waits for a notification after that reading.
+ *A notification without waiters costs two atomic accesses and no system call.
  *
  *	for (;;) {
- *		uint32_t seen = bell_look(b);
+ *		uint32_t seen = eventcount_get(b);
  *		if (condition)
  *			break;
- *		bell_wait(b, clock, seen, deadline_ns);
+ *		eventcount_wait(b, clock, seen, deadline_ns);
  *	}
  */
-struct bell {
+struct eventcount {
 	_Atomic uint32_t notifications;
 	_Atomic uint32_t waiters;
 };
 
-uint32_t bell_look(const struct bell *b);
+uint32_t eventcount_get(const struct eventcount *b);
 
 /* 0, or -ETIMEDOUT. May return early: check the condition again. */
-int bell_wait(struct bell *b, struct clock *c, uint32_t seen, uint64_t deadline_ns);
+int eventcount_wait(struct eventcount *b, struct clock *c, uint32_t seen, uint64_t deadline_ns);
 
-void bell_ring(struct bell *b, struct clock *c);
+void eventcount_notify(struct eventcount *b, struct clock *c);
 
 /* ---- barriers of the ranks of a job ---- */
 
@@ -100,7 +100,7 @@ struct peers {
 	_Atomic uint32_t round;     /* number of barriers passed; written under the lock */
 	_Atomic uint64_t passed_ns; /* time of the last one; written under the lock */
 	_Atomic bool closed;
-	struct bell bell;
+	struct eventcount eventcount;
 };
 
 /*
@@ -173,7 +173,7 @@ void pace_init(struct pace *p, const struct job *job);
 uint64_t pace_due(const struct pace *p, unsigned direction);
 
 /* Advance the schedule by that request of `bytes` bytes. */
-void pace_take(struct pace *p, unsigned direction, uint64_t bytes);
+void pace_advance(struct pace *p, unsigned direction, uint64_t bytes);
 
 /* ---- CPUs that the threads of a job run on, and their distance to its disk ---- */
 
@@ -316,7 +316,7 @@ struct run_watch {
 	/* Time zero: before the first byte, while all other threads wait. */
 	void (*begin)(void *arg);
 	/* ramp_time is over: each thread calls this before it begins to count. */
-	void (*begin_anew)(void *arg);
+	void (*ramp_ended)(void *arg);
 	/* Worker `index` of a plain job leaves. */
 	void (*end)(void *arg, uint64_t index);
 };
@@ -390,7 +390,7 @@ struct span {
 	void *arg;
 	pthread_mutex_t lock; /* guards the members below */
 	struct mark begin;
-	bool is_behind_ramp;
+	bool is_after_ramp;
 	struct mark *ends; /* array of `records` */
 	size_t records;
 };
@@ -413,7 +413,7 @@ void span_close(struct span *p);
 /* Begin the window at time zero, and again at the end of ramp_time, where the first call counts.
  * Any thread. */
 void span_begin(struct span *p);
-void span_begin_anew(struct span *p);
+void span_end_ramp(struct span *p);
 
 /* The last worker of a record leaves. The first call counts. Any thread. */
 void span_end(struct span *p, size_t record);
@@ -450,7 +450,8 @@ struct run_config {
 };
 
 /* Report a rule that does not hold: the job's number, the rule's name, and the reason. */
-typedef void run_told(void *arg, size_t job, const char *name, const struct mlgen_err *err);
+typedef void run_rule_failed_fn(void *arg, size_t job, const char *name,
+				const struct mlgen_err *err);
 
 /* State that all jobs of a run share. */
 struct run_shared {
@@ -464,7 +465,8 @@ struct run_shared {
 	/* First channel of cfg.hosts that slots use: one per slot for barriers, then one per slot
 	 * for checkpoints, then one per slot for its cache. */
 	uint32_t channels;
-	_Atomic bool has_heard; /* another process has reported the end: do not report it back */
+	_Atomic bool
+		has_remote_end; /* another process has reported the end: do not report it back */
 	struct blockdev_guards guards; /* devices that jobs write */
 	uint64_t threads; /* approximate number of threads that work at the same time; set by
 			     rules_ask */
@@ -478,7 +480,7 @@ struct slot {
 	const struct activity *does;
 	struct dataset dataset, eval; /* eval.format NULL = none */
 	/* Dataset that another process has scanned, during set-up; NULL = scan here. */
-	struct dataset_given *given;
+	struct dataset_received *given;
 	struct mount mount;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
 	struct placement place;
@@ -508,8 +510,8 @@ struct slot {
 	struct span span;
 	_Atomic bool has_ended; /* slot_end_work was called */
 	pthread_t joiner;       /* 0 = none */
-	double mhz_sum;         /* sum of mhz_looks readings; by run_tick */
-	uint64_t mhz_looks;
+	double mhz_sum;         /* sum of mhz_readings readings; by run_tick */
+	uint64_t mhz_readings;
 	struct rate_set rates;
 	uint64_t last_tick_ns;
 	struct opstat total; /* sum of all workers; made by collect */
@@ -540,17 +542,17 @@ uint64_t slot_worker_bytes(const struct worker *w, unsigned direction);
 uint64_t slot_worker_ios(const struct worker *w, unsigned direction);
 
 /* Add a worker's bytes and operations, with their latencies, to `live`. */
-void slot_look_moved(struct worker *w, struct live *live);
+void slot_add_moved(struct worker *w, struct live *live);
 /* Add the counts of all workers with their time and errors, and store their longest operation in
  * progress in live->oldest. */
-void slot_look_at_workers(const struct slot *s, struct live *live);
+void slot_add_workers(const struct slot *s, struct live *live);
 
 /* A thread that is inside a call: its longest call in progress, and the time since it began. */
-typedef void slot_tell(void *arg, const char *job_name, const struct io_outstanding *call,
-		       uint64_t ns);
+typedef void slot_call_fn(void *arg, const char *job_name, const struct io_outstanding *call,
+			  uint64_t ns);
 /* Call `tell` for each of the job's threads that is inside a call: threads of its work once they
  * are set up, and threads of its preparation. */
-void slot_each_call(struct slot *s, uint64_t now_ns, slot_tell *tell, void *arg);
+void slot_each_call(struct slot *s, uint64_t now_ns, slot_call_fn *tell, void *arg);
 
 /* The work is set up and enters `phase`; the report will have `records` records. */
 void slot_begin_work(struct slot *s, struct clock *clock, int phase, size_t records);
@@ -566,9 +568,9 @@ bool slot_counts(struct slot *s);
 void slot_end_work(struct slot *s);
 
 /* Make ranks or streams wait for those of other processes, too. */
-void slot_join_others(const struct slot *s, const struct run_shared *run, struct peers *peers);
+void slot_join_hosts(const struct slot *s, const struct run_shared *run, struct peers *peers);
 
-void slot_tell_place(const struct slot *s);
+void slot_report_unbound(const struct slot *s);
 
 /* ---- memory that jobs need, by their options ---- */
 
@@ -614,10 +616,10 @@ void memneed_prepare(struct memneed *n, uint64_t files, uint64_t largest_file_by
 /* Add the memory of a trace: rings of the threads, and the write buffer. */
 void memneed_trace(struct memneed *n);
 
-/* Append "accelerators=8" or " x bs=1m", a factor of the memory, for a row's put_costs. A count of
- * 1 appends nothing. */
-void memneed_put(struct buf *out, const char *option, uint64_t n);
-void memneed_put_bs(struct buf *out, uint64_t bytes);
+/* Append "accelerators=8" or " x bs=1m", a factor of the memory, for a row's append_costs. A count
+ * of 1 appends nothing. */
+void memneed_append(struct buf *out, const char *option, uint64_t n);
+void memneed_append_bs(struct buf *out, uint64_t bytes);
 
 /* Jobs and their needs, in the same order. */
 struct memneed_jobs {
@@ -689,7 +691,7 @@ struct activity {
 	void (*need)(const struct slot *s, uint64_t room_bytes, struct memneed *n);
 	/* Append the factors of that memory, as "accelerators=8 x read_threads=4" (NULL: none can
 	 * be named); and the options to lower. */
-	void (*put_costs)(struct buf *out, const struct job *j);
+	void (*append_costs)(struct buf *out, const struct job *j);
 	const char *lower;
 	/* Make missing files, on the conductor's thread. */
 	int (*prepare)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
@@ -708,7 +710,7 @@ struct activity {
 	 * err, the same in all processes; or NULL. */
 	int (*check)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 	/* Inspect the files once the job has ended, on the thread that has joined it; or NULL. */
-	void (*look_back)(struct slot *s);
+	void (*inspect_files)(struct slot *s);
 	void (*fini)(struct slot *s); /* also called if it never started */
 	/* Any thread, once started. close: an error somewhere, so all waits end. wake: an
 	 * interruption, so waiting threads check their conditions again. */
@@ -754,7 +756,7 @@ void collect_slowest(struct storage_result *st, const struct opstat *t);
 /* Fill the window of a record: host, network, energy and, after collect_storage, the bytes that
  * storage delivered. The record already has its workload, bytes read and written, samples, and CPU
  * time of its workers. */
-void collect_around(struct job_result *out, const struct slot *s, size_t record);
+void collect_window(struct job_result *out, const struct slot *s, size_t record);
 void collect_numa(struct numa_result *n, const struct slot *s);
 /* The earliest error of `n` workers, from number `first` on. */
 void collect_first_error(struct failed_result *f, const struct slot *s, uint64_t first, uint64_t n);

@@ -54,9 +54,9 @@ static int plan_cpus(struct placement *p, const struct placement_request *req, b
 		     struct mlgen_err *err)
 {
 	const struct job *job = req->job;
-	struct topology_wish wish = { .cpus = job->cpus_allowed,
-				      .nodes = job->numa_cpu_nodes,
-				      .disk_node = disk ? p->disk_node : -1 };
+	struct topology_request wish = { .cpus = job->cpus_allowed,
+					 .nodes = job->numa_cpu_nodes,
+					 .disk_node = disk ? p->disk_node : -1 };
 	struct topology *t = NULL;
 	char *threads = NULL;
 
@@ -264,7 +264,7 @@ void worker_keep_error(struct worker *w, const struct mlgen_err *err, uint64_t n
 void worker_watch_node(struct worker *w, const struct placement *place)
 {
 	if (place && place->has_nodes)
-		node_watch_add(&w->watch, topology_here(), place->disk_node);
+		node_watch_add(&w->watch, topology_current_node(), place->disk_node);
 }
 
 int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *), void *arg,
@@ -348,7 +348,7 @@ void rates_tick(struct slot *s, uint64_t now_ns, double mhz)
 	/* The clock is read while the CPUs work: idle CPUs are slower. */
 	if (slot_counts(s) && !isnan(mhz)) {
 		s->mhz_sum += mhz;
-		s->mhz_looks++;
+		s->mhz_readings++;
 	}
 	s->last_tick_ns = now_ns;
 }

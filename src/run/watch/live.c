@@ -256,11 +256,11 @@ static const struct mlgen_choice phases[] = {
 const struct live_field live_fields[] = {
 	{ .field = { "time", MLGEN_F_STR(H, time),
 	    .help = "End of the interval, ISO 8601, UTC." },
-	  .kind = LIVE_OF_HOST,
+	  .kind = LIVE_HOST_GAUGE,
 	  .metric = "" },
 	{ .field = { "seconds", MLGEN_F_TIME(H, log_ns), .unit = "s",
 	    .help = "The same in seconds since the start of the log." },
-	  .kind = LIVE_OF_HOST,
+	  .kind = LIVE_HOST_GAUGE,
 	  .metric = "" },
 	{ .field = { "job", MLGEN_F_STR(L, job_name),
 	    .help = "Name of the job." },
@@ -298,13 +298,13 @@ const struct live_field live_fields[] = {
 	  .metric = "Stall as a share of the steps that have ended so far." },
 	{ .field = { "cpu_percent", MLGEN_F_PERCENT(H, cpu_percent), .unit = "%",
 	    .help = "How busy the allowed CPUs of this host were, with all processes." },
-	  .kind = LIVE_OF_HOST },
+	  .kind = LIVE_HOST_GAUGE },
 	{ .field = { "resident_bytes", MLGEN_F_U64(H, resident_bytes), .unit = "bytes",
 	    .help = "Memory that mlgen holds." },
-	  .kind = LIVE_OF_HOST },
+	  .kind = LIVE_HOST_GAUGE },
 	{ .field = { "page_cache_bytes", MLGEN_F_U64(H, page_cache_bytes), .unit = "bytes",
 	    .help = "Page cache of this host." },
-	  .kind = LIVE_OF_HOST },
+	  .kind = LIVE_HOST_GAUGE },
 	{ .field = { "read_ios", MLGEN_F_U64(L, io_ios[0]), .unit = "operations",
 	    .help = "Reads that the job completed in the interval." },
 	  .kind = LIVE_COUNTER, .show = LIVE_AS_OPERATIONS, .when = LIVE_IN_WORK,
@@ -342,13 +342,13 @@ const struct live_field live_fields[] = {
 	PERCENTILES("stall", stall, "the stalls of accelerators"),
 	{ .field = { "switches_per_sec", MLGEN_F_U64(H, switches_per_sec), .unit = "1/s",
 	    .help = "Context switches of mlgen per second." },
-	  .kind = LIVE_OF_HOST, .metric = "" },
+	  .kind = LIVE_HOST_GAUGE, .metric = "" },
 	{ .field = { "received_bytes_per_sec", MLGEN_F_U64(H, received_bytes_per_sec), .unit = "bytes/s",
 	    .help = "Bytes that this host received per second, by all interfaces but the loopback; empty if unknown." },
-	  .kind = LIVE_OF_HOST, .metric = "" },
+	  .kind = LIVE_HOST_GAUGE, .metric = "" },
 	{ .field = { "sent_bytes_per_sec", MLGEN_F_U64(H, sent_bytes_per_sec), .unit = "bytes/s",
 	    .help = "Bytes that it sent." },
-	  .kind = LIVE_OF_HOST, .metric = "" },
+	  .kind = LIVE_HOST_GAUGE, .metric = "" },
 
 	{ .field = { "checkpoint_done", MLGEN_F_U64(L, checkpoint_done), .unit = "bytes",
 	    .help = "So much of the checkpoint under way is written, or read." },
@@ -534,7 +534,7 @@ const void *live_now(const struct live_field *f, const struct live_span *s)
 {
 	const char *base = (const char *)s->now;
 
-	if (f->kind == LIVE_OF_HOST)
+	if (f->kind == LIVE_HOST_GAUGE)
 		base = (const char *)s->host;
 	return base + f->field.off;
 }
@@ -554,17 +554,17 @@ uint64_t live_count(const struct live_field *f, const struct live_span *s)
 	return *(const uint64_t *)live_now(f, s);
 }
 
-uint64_t live_of(const struct live_field *f, const struct live_span *s)
+uint64_t live_total(const struct live_field *f, const struct live_span *s)
 {
 	return count_at(s->now, f->of);
 }
 
-uint64_t live_part(const struct live_field *f, const struct live_span *s)
+uint64_t live_gained(const struct live_field *f, const struct live_span *s)
 {
 	return gained(s, f->field.off);
 }
 
-uint64_t live_whole(const struct live_field *f, const struct live_span *s)
+uint64_t live_total_gained(const struct live_field *f, const struct live_span *s)
 {
 	return gained(s, f->of);
 }

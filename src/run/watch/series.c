@@ -166,7 +166,7 @@ static double cell_value(const struct series_cell *c, enum live_kind kind)
 		return (double)NAN;
 	if (kind == LIVE_SHARE)
 		return fmin(c->sum / c->weight * 100, 100);
-	return kind == LIVE_OF_HOST ? c->sum / c->weight : c->sum;
+	return kind == LIVE_HOST_GAUGE ? c->sum / c->weight : c->sum;
 }
 
 static void add_times(const struct series *s, struct series_job *out)
@@ -312,13 +312,13 @@ static struct series_bins *pack(const struct hist *h)
 {
 	uint64_t used = 0;
 
-	for (unsigned i = hist_first(h); i <= hist_last(h); i++)
+	for (unsigned i = hist_first_bucket(h); i <= hist_last_bucket(h); i++)
 		used += h->buckets[i] != 0;
 	if (used == 0)
 		return NULL;
 	struct series_bins *p = mem_zalloc(sizeof(*p) + used * sizeof(p->bins[0]));
 	*p = (struct series_bins){ .sum_ns = h->sum_ns, .min_ns = h->min_ns, .max_ns = h->max_ns };
-	for (unsigned i = hist_first(h); i <= hist_last(h); i++)
+	for (unsigned i = hist_first_bucket(h); i <= hist_last_bucket(h); i++)
 		if (h->buckets[i])
 			p->bins[p->used++] = h->buckets[i] << SERIES_BUCKET_BITS | i;
 	return p;
@@ -411,9 +411,10 @@ static void set_cell(struct series_cell *c, const struct live_field *f, const st
 
 	switch (f->kind) {
 	case LIVE_SHARE:
-		*c = (struct series_cell){ (double)live_part(f, s), (double)live_whole(f, s) };
+		*c = (struct series_cell){ (double)live_gained(f, s),
+					   (double)live_total_gained(f, s) };
 		return;
-	case LIVE_OF_HOST:
+	case LIVE_HOST_GAUGE:
 		value = f->field.type == MLGEN_PERCENT ? live_percent(f, s)
 						       : (double)live_count(f, s);
 		if (isnan(value) || value >= (double)UINT64_MAX)

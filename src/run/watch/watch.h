@@ -115,7 +115,7 @@ enum live_kind {
 	LIVE_COUNTER,      /* the increase in the interval */
 	LIVE_SHARE,        /* the increase, as a percentage of the increase of `of` */
 	LIVE_DISTRIBUTION, /* the histogram of the interval, or one of its percentiles */
-	LIVE_OF_HOST,      /* a gauge, whose member is in live_host */
+	LIVE_HOST_GAUGE,   /* a gauge, whose member is in live_host */
 };
 
 /* Format of a figure on the status line. */
@@ -188,11 +188,11 @@ const void *live_now(const struct live_field *f, const struct live_span *s);
 uint64_t live_count(const struct live_field *f, const struct live_span *s);
 
 /* The total of a PROGRESS. */
-uint64_t live_of(const struct live_field *f, const struct live_span *s);
+uint64_t live_total(const struct live_field *f, const struct live_span *s);
 
 /* The increase of a SHARE, and the increase of its total. */
-uint64_t live_part(const struct live_field *f, const struct live_span *s);
-uint64_t live_whole(const struct live_field *f, const struct live_span *s);
+uint64_t live_gained(const struct live_field *f, const struct live_span *s);
+uint64_t live_total_gained(const struct live_field *f, const struct live_span *s);
 
 /* A COUNTER per second; NaN if no time has passed. */
 double live_per_sec(const struct live_field *f, const struct live_span *s);

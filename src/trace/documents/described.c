@@ -11,7 +11,7 @@ const struct mlgen_choice described_roles[] = {
 	{ 0 },
 };
 
-const struct mlgen_choice described_sures[] = {
+const struct mlgen_choice described_certainties[] = {
 	{ "said", SURE_STATED, "the program itself says so, in a marker" },
 	{ "likely", SURE_LIKELY, "what was done fits nothing else that programs do" },
 	{ "guess", SURE_GUESS, "it fits best" },
@@ -68,7 +68,7 @@ const struct mlgen_field interval_fields[] = {
 #define TEXT(m)  METRICS_TEXT(S, m)
 #define ROLE_ROWS \
 	{ "role", MLGEN_F_ENUM(S, role, described_roles), .help = "What it is there for." }, \
-	{ "sure", MLGEN_F_ENUM(S, sure, described_sures), .help = "How that is known." }
+	{ "sure", MLGEN_F_ENUM(S, sure, described_certainties), .help = "How that is known." }
 #define UNKNOWN_HELP "Why figures of this object are null; null = none is, for want of records."
 
 #define S struct described_op
@@ -302,7 +302,7 @@ static const struct mlgen_field unique_fields[] = {
 #define S struct described_order
 static const struct mlgen_field order_fields[] = {
 	{ "source", TEXT(source), .help = "How epochs are known: markers, or files that are read again; null = they are not." },
-	{ "sure", MLGEN_F_ENUM(S, sure, described_sures), .help = "How sure that is: likely where it is true of 90 % of the bytes of files, a guess from 50 % on." },
+	{ "sure", MLGEN_F_ENUM(S, sure, described_certainties), .help = "How sure that is: likely where it is true of 90 % of the bytes of files, a guess from 50 % on." },
 	{ "of", TEXT(of), .help = "Whose order it is: of samples, where their markers say which they are, else of files, by the first read of each." },
 	{ "correlation", REAL(correlation), .help = "Mean of order_correlation of the epochs." },
 	{ "unknown", TEXT(unknown), .help = UNKNOWN_HELP },

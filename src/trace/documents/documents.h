@@ -66,8 +66,8 @@ struct described_directory {
 	uint64_t files, opens, reads, read_bytes, written_bytes;
 };
 
-extern const struct mlgen_choice described_roles[]; /* enum task_role */
-extern const struct mlgen_choice described_sures[]; /* enum task_certainty */
+extern const struct mlgen_choice described_roles[];       /* enum task_role */
+extern const struct mlgen_choice described_certainties[]; /* enum task_certainty */
 
 /* A process, or a thread. */
 struct described_task {

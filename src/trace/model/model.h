@@ -159,7 +159,7 @@ static inline uint64_t pairing_key(uint32_t owner, uint64_t number)
 
 /* ---- operations in flight, by their known ends ---- */
 
-/* Up to INFLIGHT_MOST operations; beyond, those that would end first are dropped. */
+/* Up to INFLIGHT_MAX operations; beyond, those that would end first are dropped. */
 struct inflight {
 	uint64_t *ends; /* a heap; the first to end comes first */
 	size_t count, room;
@@ -167,7 +167,7 @@ struct inflight {
 	uint64_t ended_ns; /* the last end that has passed */
 };
 
-enum { INFLIGHT_MOST = 65536 };
+enum { INFLIGHT_MAX = 65536 };
 
 /* A period in which no operation begins or ends. */
 struct inflight_piece {
@@ -208,16 +208,16 @@ void positions_fini(struct positions *p); /* a zeroed one is fine */
 enum access_kind positions_access(struct positions *p, uint32_t file, uint32_t thread,
 				  uint64_t from, uint64_t end, uint64_t *apart);
 /* Remove a pair, when the thread opens or closes the file. */
-void positions_forget(struct positions *p, uint32_t file, uint32_t thread);
+void positions_remove(struct positions *p, uint32_t file, uint32_t thread);
 
 /* ---- which bytes of a file were accessed ---- */
 
 /*
- * Two extents are stored in the set, and up to EXTENTS_MOST in the pool; both are exact. A file
+ * Two extents are stored in the set, and up to EXTENTS_MAX in the pool; both are exact. A file
  * with more extents is counted in blocks of EXTENT_BLOCK_BYTES, or in larger blocks if that would
  * be more than 2^27. A block counts as a whole once a byte of it was accessed.
  */
-#define EXTENTS_MOST 256
+#define EXTENTS_MAX 256
 #define EXTENT_BLOCK_BYTES 4096
 
 struct byte_range {
@@ -430,10 +430,10 @@ struct mark_account {
 struct mark_list {
 	struct spill marks; /* struct mark_account */
 	struct map keys;
-	uint32_t count; /* up to MARKS_MOST; later marks are ignored */
+	uint32_t count; /* up to MARKS_MAX; later marks are ignored */
 };
 
-enum { MARKS_MOST = 65536 };
+enum { MARKS_MAX = 65536 };
 
 struct trace_marks {
 	struct mark_list epochs, stages, checkpoints;

@@ -52,7 +52,7 @@ static uint64_t arena_alloc(struct extent_pool *p, uint64_t bytes)
 	at = p->arena_used;
 	p->arena_used += bytes;
 	if (p->arena_used > p->arena.bytes)
-		spill_need(&p->arena, p->arena_used);
+		spill_reserve(&p->arena, p->arena_used);
 	return at;
 }
 
@@ -75,7 +75,7 @@ static uint32_t set_alloc(struct extent_pool *p)
 	}
 	more = ++p->set_count;
 	if (more * sizeof(struct pool_set) > p->sets.bytes)
-		spill_need(&p->sets, more * sizeof(struct pool_set));
+		spill_reserve(&p->sets, more * sizeof(struct pool_set));
 	return more;
 }
 
@@ -177,7 +177,7 @@ static void add_blocks(struct extent_pool *p, uint32_t more, struct byte_range e
 /* Count a set with too many extents in blocks. */
 static void change_to_blocks(struct extent_pool *p, uint32_t more)
 {
-	struct byte_range extents[EXTENTS_MOST + 1];
+	struct byte_range extents[EXTENTS_MAX + 1];
 	struct pool_set *s = set_at(p, more);
 	uint32_t count = s->count;
 
@@ -246,7 +246,7 @@ static void add_to_set(struct extent_pool *p, struct extent_set *t, struct byte_
 	need_room(p, t->more);
 	s->count = insert_extent(arena_at(p, s->at), s->count, e, &gained);
 	s->bytes += gained;
-	if (s->count > EXTENTS_MOST)
+	if (s->count > EXTENTS_MAX)
 		change_to_blocks(p, t->more);
 	else if (s->count == 1)
 		release_set(p, t);

@@ -41,7 +41,7 @@ struct mapped_file {
 
 static struct mapped_file *mapped_file_at(struct mappings *m, uint32_t id)
 {
-	spill_need(&m->files, ((size_t)id + 1) * sizeof(struct mapped_file));
+	spill_reserve(&m->files, ((size_t)id + 1) * sizeof(struct mapped_file));
 	return (struct mapped_file *)m->files.at + id;
 }
 
@@ -137,7 +137,7 @@ static struct file_account *need_account(struct trace_files *b, uint32_t id)
 	size_t bytes = ((size_t)id + 1) * sizeof(struct file_account);
 
 	if (bytes > b->files.bytes)
-		spill_need(&b->files, bytes);
+		spill_reserve(&b->files, bytes);
 	if (id >= b->count)
 		b->count = id + 1;
 	return trace_files_at(b, id);
@@ -213,7 +213,7 @@ void trace_files_add_record(struct trace_files *b, const struct trace_record *r,
 		return;
 	}
 	if (r->op == TRACE_OPEN || r->op == TRACE_CLOSE)
-		positions_forget(&b->reads_at, r->file, r->tid);
+		positions_remove(&b->reads_at, r->file, r->tid);
 	f->opens += r->op == TRACE_OPEN;
 	f->metadata += (kind & OPKIND_METADATA) != 0;
 	if (kind & OPKIND_READ)

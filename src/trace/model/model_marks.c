@@ -28,10 +28,10 @@ static struct mark_account *append_mark(struct mark_list *l)
 {
 	size_t bytes = ((size_t)l->count + 1) * sizeof(struct mark_account);
 
-	if (l->count == MARKS_MOST)
+	if (l->count == MARKS_MAX)
 		return NULL;
 	if (bytes > l->marks.bytes)
-		spill_need(&l->marks, bytes);
+		spill_reserve(&l->marks, bytes);
 	struct mark_account *m = mark_at(l, l->count++);
 	*m = (struct mark_account){ .start_ns = UINT64_MAX };
 	return m;
@@ -118,7 +118,7 @@ static void find_passes(struct trace_marks *b, const struct trace_files *files)
 	struct spill weights = { 0 };
 	double all = 0, agree = 0;
 
-	spill_need(&weights, (PASSES_MOST + 1) * sizeof(double));
+	spill_reserve(&weights, (PASSES_MOST + 1) * sizeof(double));
 	double *weight = weights.at;
 	for (uint32_t i = 1; i < files->count; i++) {
 		const struct file_account *f = trace_files_at(files, i);

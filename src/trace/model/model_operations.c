@@ -61,7 +61,7 @@ void *keyed_item(struct keyed *k, uint64_t key, size_t item_bytes, bool *is_new)
 	size_t bytes = ((size_t)n + 1) * item_bytes;
 
 	if (bytes > k->items.bytes)
-		spill_need(&k->items, bytes);
+		spill_reserve(&k->items, bytes);
 	return (char *)k->items.at + n * item_bytes;
 }
 
@@ -230,7 +230,7 @@ enum access_kind positions_access(struct positions *p, uint32_t file, uint32_t t
 	return kind;
 }
 
-void positions_forget(struct positions *p, uint32_t file, uint32_t thread)
+void positions_remove(struct positions *p, uint32_t file, uint32_t thread)
 {
 	uint64_t key;
 	bool is_there;
@@ -295,7 +295,7 @@ void inflight_begin(struct inflight *f, uint64_t end_ns)
 {
 	size_t i;
 
-	if (f->count == INFLIGHT_MOST)
+	if (f->count == INFLIGHT_MAX)
 		drop_first(f);
 	f->ends = mem_grow(f->ends, &f->room, f->count + 1, sizeof(*f->ends));
 	i = f->count++;

@@ -163,7 +163,7 @@ static char *mount_point(const char *text)
 	/* A path continues with a slash after the mount point, also after "/". */
 	if (strcmp(buf_str(&point), "/") == 0)
 		buf_reset(&point);
-	return buf_take(&point);
+	return buf_detach(&point);
 }
 
 /* The number, from 1, of the mount with the longest mount point of the path, and of several with
@@ -209,7 +209,7 @@ char *trace_scope_storage(const struct trace_scope *s)
 		if (i == 0 || strcmp(texts[i], texts[i - 1]) != 0)
 			buf_addf(&text, "%s%s", text.len ? ", " : "", texts[i]);
 	if (text.len)
-		return buf_take(&text);
+		return buf_detach(&text);
 	buf_fini(&text);
 	return NULL;
 }

@@ -166,7 +166,7 @@ static void add_mount(void *fill, const struct mount_listed *m)
 	const uint64_t number[] = { (uint64_t)m->dev };
 	struct buf text = { 0 };
 
-	mount_put_text(&text, m->type, m->target, m->source);
+	mount_append_text(&text, m->type, m->target, m->source);
 	trace_fill_entry(fill, TRACE_MOUNT, number, ARRAY_LEN(number), buf_str(&text));
 	buf_fini(&text);
 }
@@ -191,7 +191,7 @@ static int open_writer(struct capture *c, struct mlgen_err *err)
 	rc = trace_writer_new(&c->cfg.writer, c->file.fd, path, &head, err);
 	if (rc < 0)
 		return rc;
-	fill = trace_fill_over(c->cfg.writer);
+	fill = trace_fill_append(c->cfg.writer);
 	host_facts(c->args->host, add_fact, fill);
 	add_fact(fill, "capture", c->backend->name);
 	if (c->command)
@@ -260,7 +260,7 @@ static void describe(const char *path, bool quiet)
 	/* Signals up to now were meant for the recording. */
 	while (signals_next(&no_wait, NULL) > 0)
 		;
-	signals_attend(SIGNALS_UNSEEN);
+	signals_set_mode(SIGNALS_UNSEEN);
 	log_progress("%s is looked through ...", path);
 	if (describe_trace(&d, &path, 1, NS_PER_S, &err) == 0) {
 		to = open_memstream(&text, &bytes);
@@ -295,7 +295,7 @@ static int capture_begin(struct capture *c, struct mlgen_err *err)
 	if (rc == 0)
 		rc = c->backend->follow(c->watch.state, c->child.pid, err);
 	if (rc == 0)
-		capture_child_go(&c->child);
+		capture_child_release(&c->child);
 	return rc;
 }
 
@@ -352,16 +352,16 @@ static void capture_record(struct capture *c)
 	w->fd = c->file.fd;
 	w->duration_ns = c->args->duration_ns;
 	w->child = c->command ? &c->child : NULL;
-	capture_line_begin(&w->line, c->args->eta, clock_monotonic_ns());
+	capture_status_line_begin(&w->line, c->args->eta, clock_monotonic_ns());
 	if (capture_watch(w, &err) < 0)
 		report_incomplete(c, &err);
-	capture_line_erase(&w->line);
+	capture_status_line_erase(&w->line);
 	stop_backend(c);
 	close_trace(c);
-	still_runs = c->command && !capture_child_look(&c->child);
+	still_runs = c->command && !capture_child_has_ended(&c->child);
 	if (w->end == CAPTURE_TIMED_OUT)
 		log_note("%s are over, and so is the recording%s",
-			 units_put_time(time, c->args->duration_ns),
+			 units_format_time(time, c->args->duration_ns),
 			 still_runs ? "; the command goes on" : "");
 	else if (w->end == CAPTURE_SIGNALED && still_runs)
 		log_note("interrupted: the recording is over; the command still runs");
@@ -450,10 +450,10 @@ static int check_request(const struct capture_args *q, struct mlgen_err *err)
 	if (q->buffer_bytes != below) {
 		char given[UNITS_TEXT_BYTES], one[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
 
-		return mlgen_fail(err, -EINVAL,
-				  "buffer: %s is no power of two; the next are %s and %s",
-				  units_put_size(given, q->buffer_bytes),
-				  units_put_size(one, below), units_put_size(other, 2 * below));
+		return mlgen_fail(
+			err, -EINVAL, "buffer: %s is no power of two; the next are %s and %s",
+			units_format_size(given, q->buffer_bytes), units_format_size(one, below),
+			units_format_size(other, 2 * below));
 	}
 	return 0;
 }
@@ -471,8 +471,8 @@ int capture_run(const struct capture_args *args)
 		log_error("%s", err.text);
 		return status;
 	}
-	signals_attend(SIGNALS_WATCHED);
-	client = c.command ? capture_is_client(*c.command) : NULL;
+	signals_set_mode(SIGNALS_WATCHED);
+	client = c.command ? capture_client_name(*c.command) : NULL;
 	if (client)
 		log_warn("%s has another program run the command, of which little or nothing is "
 			 "recorded; start the container, then: mltrace record -o %s --cgroup=PATH, "

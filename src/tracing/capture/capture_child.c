@@ -177,7 +177,7 @@ static __attribute__((noreturn)) void child_main(char *const *argv, const struct
 	if (read(release_fd, &byte, 1) != 1)
 		_exit(CAPTURE_NOT_EXECUTABLE);
 	(void)prctl(PR_SET_PTRACER, 0, 0, 0, 0);
-	signals_hand_down();
+	signals_restore_inherited();
 	execvp(argv[0], argv);
 	child_report(report_fd, STEP_EXEC, errno);
 	_exit(errno == ENOENT ? CAPTURE_NOT_FOUND : CAPTURE_NOT_EXECUTABLE);
@@ -231,13 +231,13 @@ static void close_end(int *fd)
 	*fd = -1;
 }
 
-void capture_child_go(struct capture_child *c)
+void capture_child_release(struct capture_child *c)
 {
 	(void)!write(c->release_fd, "", 1);
 	close_end(&c->release_fd);
 }
 
-bool capture_child_look(struct capture_child *c)
+bool capture_child_has_ended(struct capture_child *c)
 {
 	pid_t pid;
 

@@ -45,18 +45,18 @@ enum { CAPTURE_NOT_EXECUTABLE = 126, CAPTURE_NOT_FOUND = 127 };
 int capture_command_check(const char *command, struct mlgen_err *err);
 
 /*
- * Start a child that waits for capture_child_go(). The child has the signals, the standard files
- * and all other descriptors that this program was started with, and no ambient capabilities. While
- * it waits, any process of the same user may trace it. 0 or -errno with err.
+ * Start a child that waits for capture_child_release(). The child has the signals, the standard
+ * files and all other descriptors that this program was started with, and no ambient capabilities.
+ * While it waits, any process of the same user may trace it. 0 or -errno with err.
  */
 int capture_child_start(struct capture_child *c, char *const *argv, const struct capture_user *user,
 			struct mlgen_err *err);
 
 /* Let the child call execve. */
-void capture_child_go(struct capture_child *c);
+void capture_child_release(struct capture_child *c);
 
 /* Has the child ended? May be called again afterwards. */
-bool capture_child_look(struct capture_child *c);
+bool capture_child_has_ended(struct capture_child *c);
 
 /* Exit status of a child that has ended, as a shell reports it: 128 + the number of a signal. If
  * the command could not be executed: CAPTURE_NOT_FOUND or CAPTURE_NOT_EXECUTABLE with err. */
@@ -68,21 +68,21 @@ void capture_child_fini(struct capture_child *c);
 /* ---- the status line on standard error ---- */
 
 /* A zeroed line draws nothing. */
-struct capture_line {
+struct capture_status_line {
 	bool draws, is_drawn;
 	uint64_t begin_ns, then_ns; /* begin of the recording, last update */
 	uint64_t then_records;
 };
 
 /* `eta` is an enum settings_eta: on a terminal, always, or never. */
-void capture_line_begin(struct capture_line *l, int eta, uint64_t now_ns);
+void capture_status_line_begin(struct capture_status_line *l, int eta, uint64_t now_ns);
 
 /* Append "capture 12 s  45,120 events/s  3.2 MB  lost 0  files 12"; `bytes` is the current size of
  * the trace. */
-void capture_line_put(struct buf *out, const struct capture_line *l, const struct capture_status *s,
-		      uint64_t bytes, uint64_t now_ns);
+void capture_status_line_append(struct buf *out, const struct capture_status_line *l,
+				const struct capture_status *s, uint64_t bytes, uint64_t now_ns);
 /* Clear the line before anything else is printed. */
-void capture_line_erase(struct capture_line *l);
+void capture_status_line_erase(struct capture_status_line *l);
 
 /* ---- record until the target ends, the time is over or a signal comes ---- */
 
@@ -101,7 +101,7 @@ struct capture_watch {
 	int fd;                      /* the trace, to get its size */
 	uint64_t duration_ns;        /* 0 = unlimited */
 	struct capture_child *child; /* NULL = the target runs already */
-	struct capture_line line;
+	struct capture_status_line line;
 	int pending_signal; /* still to be passed on to the command */
 	enum capture_end end;
 	struct capture_status status;
@@ -160,7 +160,7 @@ void capture_pids_threads(struct capture_pids *out, pid_t pid);
 void capture_pids_fini(struct capture_pids *p);
 
 /* Name of a client such as docker, whose containers are not its descendants; NULL = no client. */
-const char *capture_is_client(const char *command);
+const char *capture_client_name(const char *command);
 
 /* ---- clocks: map lines with the time of day, which may be set, to CLOCK_MONOTONIC ---- */
 
@@ -191,15 +191,15 @@ struct capture_stamp {
 void capture_clock_init(struct capture_clock *c, uint64_t offset_ns);
 
 /* Note the offset of this host's clocks now. */
-void capture_clock_look(struct capture_clock *c, uint64_t host_ns);
+void capture_clock_observe(struct capture_clock *c, uint64_t host_ns);
 
 /* Note that the pipe is empty: all lines written by `now_ns` of CLOCK_MONOTONIC have been read. */
-void capture_clock_empty(struct capture_clock *c, uint64_t now_ns);
+void capture_clock_drained(struct capture_clock *c, uint64_t now_ns);
 
 /* The offset to subtract from the times of a line that was read by `now_ns`. */
-uint64_t capture_clock_of(struct capture_clock *c, const struct capture_stamp *stamp,
-			  uint64_t now_ns);
+uint64_t capture_clock_offset(struct capture_clock *c, const struct capture_stamp *stamp,
+			      uint64_t now_ns);
 
 /* Parse the stamp of a line of strace -ttt -T. A whole call is written when it ends; its first half
  * is written when another thread prints meanwhile. */
-struct capture_stamp capture_stamp_of(char *line, size_t bytes);
+struct capture_stamp capture_stamp_parse(char *line, size_t bytes);

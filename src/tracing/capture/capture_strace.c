@@ -66,7 +66,7 @@ static __attribute__((noreturn)) void strace_main(char *const *argv, int lines_f
 	if (getppid() != parent || dup2(messages_fd, STDERR_FILENO) < 0 ||
 	    fcntl(lines_fd, F_SETFD, 0) < 0)
 		_exit(CAPTURE_NOT_EXECUTABLE);
-	signals_hand_down();
+	signals_restore_inherited();
 	(void)signal(SIGPIPE, SIG_DFL);
 	(void)signal(SIGTERM, SIG_DFL);
 	execvp(argv[0], argv);
@@ -247,7 +247,7 @@ static uint64_t capture_clock_change(struct capture_clock *c, uint64_t offset_ns
 	return offset_ns;
 }
 
-void capture_clock_look(struct capture_clock *c, uint64_t host_ns)
+void capture_clock_observe(struct capture_clock *c, uint64_t host_ns)
 {
 	int64_t step = (int64_t)(host_ns - c->host_ns);
 
@@ -257,7 +257,7 @@ void capture_clock_look(struct capture_clock *c, uint64_t host_ns)
 	c->was_set = true;
 }
 
-void capture_clock_empty(struct capture_clock *c, uint64_t now_ns)
+void capture_clock_drained(struct capture_clock *c, uint64_t now_ns)
 {
 	c->least_ns = now_ns;
 	if (c->was_set)
@@ -292,8 +292,8 @@ static uint64_t offset_of_earlier(const struct capture_clock *c, uint64_t wall_n
 	return !fits && other_at <= (int64_t)c->since_ns ? c->other_ns : c->offset_ns;
 }
 
-uint64_t capture_clock_of(struct capture_clock *c, const struct capture_stamp *stamp,
-			  uint64_t now_ns)
+uint64_t capture_clock_offset(struct capture_clock *c, const struct capture_stamp *stamp,
+			      uint64_t now_ns)
 {
 	const uint64_t known[] = { c->offset_ns, c->other_ns, c->host_ns };
 	uint64_t wall_ns = stamp->wall_ns, least = UINT64_MAX;
@@ -314,7 +314,7 @@ uint64_t capture_clock_of(struct capture_clock *c, const struct capture_stamp *s
 	return known[best] == c->other_ns ? c->other_ns : capture_clock_change(c, known[best]);
 }
 
-struct capture_stamp capture_stamp_of(char *line, size_t bytes)
+struct capture_stamp capture_stamp_parse(char *line, size_t bytes)
 {
 	struct capture_stamp stamp = { 0 };
 	struct strace_line l;
@@ -371,7 +371,7 @@ static int strace_open(void **state, const struct capture_config *cfg, struct ml
 	s->cfg = *cfg;
 	s->strace.lines_fd = s->strace.messages_fd = -1;
 	s->text = mem_zalloc(LINES_BYTES + 1);
-	s->import.fill = trace_fill_over(cfg->writer);
+	s->import.fill = trace_fill_append(cfg->writer);
 	s->import.is_lenient = true; /* losses are counted */
 	capture_clock_init(&s->clock, cfg->wall_minus_clock_ns);
 	s->reader = strace_reader_new(&s->import);
@@ -460,14 +460,14 @@ static int strace_attach(void *state, struct mlgen_err *err)
 
 static int parse_line(struct strace_capture *s, char *line, size_t bytes, struct mlgen_err *err)
 {
-	struct capture_stamp stamp = capture_stamp_of(line, bytes);
+	struct capture_stamp stamp = capture_stamp_parse(line, bytes);
 	uint64_t unread = s->import.tally.unread;
 	int rc = 0;
 
 	s->line++;
 	if (stamp.wall_ns)
 		s->import.clock_offset_ns =
-			capture_clock_of(&s->clock, &stamp, clock_monotonic_ns());
+			capture_clock_offset(&s->clock, &stamp, clock_monotonic_ns());
 	if (!s->skips_rest)
 		rc = strace_reader_line(s->reader, line, bytes, "strace", s->line, err);
 	s->skips_rest = false;
@@ -489,8 +489,8 @@ static int parse_lines(struct strace_capture *s, struct mlgen_err *err)
 	s->bytes = (size_t)(end - at);
 	memmove(s->text, at, s->bytes);
 	if (s->bytes == LINES_BYTES) {
-		rc = import_unread(&s->import, "strace", s->line + 1, err,
-				   "is longer than %u bytes", LINES_BYTES);
+		rc = import_count_unread(&s->import, "strace", s->line + 1, err,
+					 "is longer than %u bytes", LINES_BYTES);
 		s->skips_rest = true;
 		s->bytes = 0;
 	}
@@ -503,10 +503,10 @@ static int read_lines(struct strace_capture *s, struct mlgen_err *err)
 	uint64_t begin_ns = clock_monotonic_ns();
 	ssize_t n;
 
-	capture_clock_look(&s->clock, capture_wall_minus_clock_ns());
+	capture_clock_observe(&s->clock, capture_wall_minus_clock_ns());
 	n = read(s->strace.lines_fd, s->text + s->bytes, LINES_BYTES - s->bytes);
 	if (n < 0 && errno == EAGAIN) {
-		capture_clock_empty(&s->clock, begin_ns);
+		capture_clock_drained(&s->clock, begin_ns);
 		return 0;
 	}
 	if (n < 0)
@@ -542,7 +542,7 @@ static int strace_drain(void *state, int timeout_ms, struct mlgen_err *err)
 static void strace_get_status(void *state, struct capture_status *status)
 {
 	const struct strace_capture *s = state;
-	const struct trace_filled *f = trace_fill_look(s->import.fill);
+	const struct trace_fill_totals *f = trace_fill_get_totals(s->import.fill);
 
 	*status = (struct capture_status){
 		.records = f->records,

@@ -19,17 +19,17 @@
 
 #define CLEAR_LINE "\r\033[K"
 
-void capture_line_begin(struct capture_line *l, int eta, uint64_t now_ns)
+void capture_status_line_begin(struct capture_status_line *l, int eta, uint64_t now_ns)
 {
-	*l = (struct capture_line){
+	*l = (struct capture_status_line){
 		.draws = eta == ETA_ALWAYS || (eta == ETA_AUTO && isatty(STDERR_FILENO)),
 		.begin_ns = now_ns,
 		.then_ns = now_ns,
 	};
 }
 
-void capture_line_put(struct buf *out, const struct capture_line *l, const struct capture_status *s,
-		      uint64_t bytes, uint64_t now_ns)
+void capture_status_line_append(struct buf *out, const struct capture_status_line *l,
+				const struct capture_status *s, uint64_t bytes, uint64_t now_ns)
 {
 	char seconds[UNITS_TEXT_BYTES], rate[UNITS_TEXT_BYTES];
 	char lost[UNITS_TEXT_BYTES], files[UNITS_TEXT_BYTES];
@@ -43,7 +43,7 @@ void capture_line_put(struct buf *out, const struct capture_line *l, const struc
 		 units_human_count(lost, s->lost), units_human_count(files, s->files));
 }
 
-static void capture_line_update(struct capture_line *l, const struct capture_status *s,
+static void capture_line_update(struct capture_status_line *l, const struct capture_status *s,
 				uint64_t bytes, uint64_t now_ns)
 {
 	struct buf text = { 0 };
@@ -51,7 +51,7 @@ static void capture_line_update(struct capture_line *l, const struct capture_sta
 	if (!l->draws)
 		return;
 	buf_add(&text, CLEAR_LINE);
-	capture_line_put(&text, l, s, bytes, now_ns);
+	capture_status_line_append(&text, l, s, bytes, now_ns);
 	/* A lost status line is no error. */
 	(void)writeall(STDERR_FILENO, buf_str(&text), text.len);
 	buf_fini(&text);
@@ -60,7 +60,7 @@ static void capture_line_update(struct capture_line *l, const struct capture_sta
 	l->then_records = s->records;
 }
 
-void capture_line_erase(struct capture_line *l)
+void capture_status_line_erase(struct capture_status_line *l)
 {
 	if (l->is_drawn)
 		(void)writeall(STDERR_FILENO, CLEAR_LINE, strlen(CLEAR_LINE));
@@ -105,8 +105,8 @@ static bool handle_signal(struct capture_watch *w, const struct timespec *timeou
 		uint64_t now = clock_monotonic_ns();
 		struct buf text = { 0 };
 
-		capture_line_erase(&w->line);
-		capture_line_put(&text, &w->line, &w->status, file_bytes(w), now);
+		capture_status_line_erase(&w->line);
+		capture_status_line_append(&text, &w->line, &w->status, file_bytes(w), now);
 		log_plain("%s", buf_str(&text));
 		buf_fini(&text);
 	}
@@ -158,7 +158,7 @@ int capture_watch(struct capture_watch *w, struct mlgen_err *err)
 			while (tick_ns <= now)
 				tick_ns += TICK_NS;
 		}
-		if ((w->child && capture_child_look(w->child)) ||
+		if ((w->child && capture_child_has_ended(w->child)) ||
 		    (over_since_ns && (!w->child || now - over_since_ns > LATE_NS))) {
 			w->end = CAPTURE_ENDED;
 			is_over = true;
@@ -178,7 +178,7 @@ void capture_watch_child(struct capture_watch *w)
 	const struct timespec round = { .tv_nsec = ROUND_MS * 1000000L };
 
 	attend_child();
-	while (w->child && !capture_child_look(w->child)) {
+	while (w->child && !capture_child_has_ended(w->child)) {
 		/* An attached strace may lose a signal when it detaches, so the signal waits. */
 		if (w->pending_signal)
 			(void)kill(w->child->pid, w->pending_signal);

@@ -21,7 +21,7 @@
 #include "trace/documents/documents.h"
 
 /* More intervals than this are joined into longer ones. */
-#define INTERVALS_MOST (UINT64_C(1) << 18)
+#define INTERVALS_MAX (UINT64_C(1) << 18)
 
 struct intervals {
 	uint64_t start_ns, length_ns;
@@ -46,7 +46,7 @@ enum {
 
 /*
  * Read the files of one trace. The log has intervals of `interval_ns`, or of a power of two times
- * that if there were more than INTERVALS_MOST. 0, or -errno with err: as trace_reader_open, or a
+ * that if there were more than INTERVALS_MAX. 0, or -errno with err: as trace_reader_open, or a
  * file that cannot be read.
  */
 int describe_trace(struct description *to, const char *const *paths, size_t count,

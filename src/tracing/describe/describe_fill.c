@@ -112,7 +112,7 @@ static void fill_time(struct describe *d)
 
 static void fill_read(struct describe *d)
 {
-	const struct trace_read *r = trace_reader_read(d->reader);
+	const struct trace_read *r = trace_reader_totals(d->reader);
 	struct described_trace *t = &d->to->figures.trace;
 	struct described_loss *parts = t->lost.parts.items;
 
@@ -274,7 +274,7 @@ static void fill_directories(struct describe *d)
 	struct spill sums = { 0 };
 	size_t n = 0;
 
-	spill_need(&sums, ((size_t)count + 1) * sizeof(struct described_directory));
+	spill_reserve(&sums, ((size_t)count + 1) * sizeof(struct described_directory));
 	struct described_directory *all = sums.at, *to;
 	for (uint32_t i = 0; i < d->files.count; i++) {
 		const struct file_account *f = trace_files_at(&d->files, i);

@@ -24,7 +24,7 @@ const struct template_scope describe_scopes[] = {
 	{ 0 },
 };
 
-#define append(out, d, text) template_put(out, TEMPLATE(describe_scopes, text), d)
+#define append(out, d, text) template_append(out, TEMPLATE(describe_scopes, text), d)
 
 static const char *fact(const struct description *d, const char *key)
 {
@@ -65,7 +65,7 @@ static void append_incomplete(struct buf *out, const struct description *d)
 	       "[{truncated} file{s} of the trace without an end; ][{damaged_chunks} damaged "
 	       "chunk{s} "
 	       "left out; ][{damaged_bytes} left out; ]all figures are of what there is");
-	text_end(out, "  INCOMPLETE", TEXT_ANSWER_INDENT, &text);
+	text_append_buf(out, "  INCOMPLETE", TEXT_ANSWER_INDENT, &text);
 }
 
 static void append_answer(struct buf *out, const struct description *d)
@@ -89,7 +89,7 @@ static void append_answer(struct buf *out, const struct description *d)
 		       "{clock_steps} record{s} ended before the one before of the same thread: "
 		       "times "
 		       "and rates are not to be trusted");
-		text_end(out, "  CLOCK", TEXT_ANSWER_INDENT, &text);
+		text_append_buf(out, "  CLOCK", TEXT_ANSWER_INDENT, &text);
 	}
 	buf_addc(out, '\n');
 }
@@ -112,7 +112,7 @@ static void append_origin(struct buf *out, const struct description *d)
 		if (has_text(fact(d, parts[i].key)))
 			buf_addf(&text, "%s%s%s", i == 1 ? " " : ", ", parts[i].before,
 				 fact(d, parts[i].key));
-	text_end(out, "trace", NAME_INDENT, &text);
+	text_append_buf(out, "trace", NAME_INDENT, &text);
 }
 
 /* "1 trainer, 8 loaders (likely)", with the certainty of the least certain task. */
@@ -134,7 +134,7 @@ static void append_roles(struct buf *out, const struct metric_list *tasks)
 			continue;
 		buf_addf(out, ", %" PRIu64 " %s%s%s (%s)", n, choice_name(described_roles, role),
 			 role == ROLE_CHECKPOINT ? " writer" : "", plural(n),
-			 choice_name(described_sures, sure));
+			 choice_name(described_certainties, sure));
 	}
 }
 
@@ -157,10 +157,10 @@ static void append_who(struct buf *out, const struct description *d)
 	buf_add(&text, t->processes_count == 1 ? "" : "es");
 	append(&text, d, ", {threads_count} thread{s}");
 	append_roles(&text, have_stated_role(&t->threads) ? &t->threads : &t->processes);
-	text_end(out, "who", NAME_INDENT, &text);
+	text_append_buf(out, "who", NAME_INDENT, &text);
 	if (t->unknown_durations) {
 		append(&text, d, "unknown: {unknown_durations} record{s} have no duration");
-		text_end(out, "time", NAME_INDENT, &text);
+		text_append_buf(out, "time", NAME_INDENT, &text);
 	}
 	if (isnan(t->io_percent))
 		return;
@@ -169,7 +169,7 @@ static void append_who(struct buf *out, const struct description *d)
 	       "faults][, {cpu.on_percent} on a CPU][; {in_flight_mean} reads and writes in flight "
 	       "on "
 	       "the average]");
-	text_end(out, "time", NAME_INDENT, &text);
+	text_append_buf(out, "time", NAME_INDENT, &text);
 }
 
 static void append_number(struct buf *out, int width, double v)
@@ -384,7 +384,7 @@ static void append_line(struct buf *out, const char *label, const char *unknown,
 		buf_reset(text);
 		buf_addf(text, "unknown: %s", unknown);
 	}
-	text_end(out, label, TEXT_EVIDENCE_INDENT, text);
+	text_append_buf(out, label, TEXT_EVIDENCE_INDENT, text);
 }
 
 static void append_access(struct buf *out, const struct description *d)
@@ -426,7 +426,7 @@ static void append_phases(struct buf *out, const struct description *d)
 	if (t->phases_count > 4)
 		append(&text, d, ", ... {phases_count} in all");
 	append(&text, d, "; idle {idle_percent} of the time");
-	text_end(out, "phases", TEXT_EVIDENCE_INDENT, &text);
+	text_append_buf(out, "phases", TEXT_EVIDENCE_INDENT, &text);
 }
 
 static void append_metadata(struct buf *out, const struct description *d)
@@ -438,7 +438,7 @@ static void append_metadata(struct buf *out, const struct description *d)
 	       "sample {metadata.opens_per_sample}");
 	if (d->figures.trace.metadata.opens_unknown)
 		buf_addf(&text, ": %s", d->figures.trace.metadata.opens_unknown);
-	text_end(out, "metadata", TEXT_EVIDENCE_INDENT, &text);
+	text_append_buf(out, "metadata", TEXT_EVIDENCE_INDENT, &text);
 }
 
 static void append_skew(struct buf *out, const struct description *d)
@@ -457,7 +457,7 @@ static void append_skew(struct buf *out, const struct description *d)
 		       "{skew.threads.bytes_most_over_mean}, Gini {skew.threads.bytes_gini} of "
 		       "bytes");
 	if (text.len)
-		text_end(out, "skew", TEXT_EVIDENCE_INDENT, &text);
+		text_append_buf(out, "skew", TEXT_EVIDENCE_INDENT, &text);
 }
 
 static void append_cpu(struct buf *out, const struct description *d)
@@ -474,7 +474,7 @@ static void append_cpu(struct buf *out, const struct description *d)
 		if (c->unknown || c->switches_unknown)
 			buf_addf(&text, ": %s", c->unknown ? c->unknown : c->switches_unknown);
 	}
-	text_end(out, "CPU", TEXT_EVIDENCE_INDENT, &text);
+	text_append_buf(out, "CPU", TEXT_EVIDENCE_INDENT, &text);
 }
 
 static void append_kernel(struct buf *out, const struct description *d)
@@ -502,7 +502,7 @@ static void append_kernel(struct buf *out, const struct description *d)
 		       "{async.submitted} submitted, {async.completed} completed, "
 		       "{async.depth_most} "
 		       "under way at most");
-		text_end(out, "asynchronous", TEXT_EVIDENCE_INDENT, &text);
+		text_append_buf(out, "asynchronous", TEXT_EVIDENCE_INDENT, &text);
 	}
 	append_cpu(out, d);
 }
@@ -521,13 +521,13 @@ static void append_largest(struct buf *out, const struct description *d)
 			 units_human_bytes(bytes,
 					   (double)(dirs[i].read_bytes + dirs[i].written_bytes)));
 	if (text.len)
-		text_end(out, "top directories", TEXT_EVIDENCE_INDENT, &text);
+		text_append_buf(out, "top directories", TEXT_EVIDENCE_INDENT, &text);
 	for (size_t i = 0; i < t->top_files.count && i < 3; i++)
 		buf_addf(&text, "%s%s (%s)", i ? ", " : "", files[i].path ? files[i].path : "?",
 			 units_human_bytes(bytes,
 					   (double)(files[i].read_bytes + files[i].written_bytes)));
 	if (text.len)
-		text_end(out, "top files", TEXT_EVIDENCE_INDENT, &text);
+		text_append_buf(out, "top files", TEXT_EVIDENCE_INDENT, &text);
 }
 
 void describe_text(FILE *to, const struct description *d, const struct f64_list *percentiles)
@@ -567,7 +567,7 @@ static void append_calls(struct buf *out, const struct description *d)
 			buf_addf(&text, "%s%s %s", text.len ? ", " : "", trace_op_name(op),
 				 units_human_count(count, of[op].count + of[op].errors));
 	if (text.len)
-		text_end(out, "calls", TEXT_EVIDENCE_INDENT, &text);
+		text_append_buf(out, "calls", TEXT_EVIDENCE_INDENT, &text);
 }
 
 void describe_brief(FILE *to, const struct description *d, bool is_one_line)

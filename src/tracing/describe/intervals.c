@@ -15,7 +15,7 @@ void intervals_init(struct intervals *s, uint64_t start_ns, uint64_t end_ns, uin
 {
 	uint64_t span = end_ns > start_ns ? end_ns - start_ns : 1;
 
-	while (divide_up(span, length_ns) > INTERVALS_MOST)
+	while (divide_up(span, length_ns) > INTERVALS_MAX)
 		length_ns = length_ns > UINT64_MAX / 2 ? UINT64_MAX : 2 * length_ns;
 	*s = (struct intervals){ .start_ns = start_ns, .length_ns = length_ns };
 	s->count = (size_t)divide_up(span, length_ns);

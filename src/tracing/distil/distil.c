@@ -34,26 +34,27 @@ static void print_head(struct distil *d)
 	const char *job = distil_fact(d, "job"), *command = distil_fact(d, "command");
 	const char *program = distil_fact(d, "program"), *host = distil_fact(d, "host");
 
-	jobtext_head(d->to, "Distilled from a trace by mlgen %s: %.3f s of %s%s%s.", MLGEN_VERSION,
-		     seconds(d->end_ns - d->start_ns),
-		     job       ? job
-		     : command ? command
-		     : program ? program
-			       : "a program",
-		     host ? " on " : "", host ? host : "");
-	jobtext_head(d->to, "Each option is followed by the reason in the trace, and how sure it "
-			    "is: sure (nothing else would give these calls), likely (it "
-			    "explains nearly all of them), guess (something has to stand there).");
+	jobtext_comment(d->to, "Distilled from a trace by mlgen %s: %.3f s of %s%s%s.",
+			MLGEN_VERSION, seconds(d->end_ns - d->start_ns),
+			job       ? job
+			: command ? command
+			: program ? program
+				  : "a program",
+			host ? " on " : "", host ? host : "");
+	jobtext_comment(d->to,
+			"Each option is followed by the reason in the trace, and how sure it "
+			"is: sure (nothing else would give these calls), likely (it "
+			"explains nearly all of them), guess (something has to stand there).");
 	if (d->read.lost)
-		jobtext_head(d->to,
-			     "LOST: %" PRIu64 " events were lost while it was recorded; rates, "
-			     "counts and batch sizes may be too small.",
-			     d->read.lost);
+		jobtext_comment(d->to,
+				"LOST: %" PRIu64 " events were lost while it was recorded; rates, "
+				"counts and batch sizes may be too small.",
+				d->read.lost);
 	if (d->read.truncated || d->read.damaged_chunks)
-		jobtext_head(d->to,
-			     "NOT WHOLE: %u of its files end early, %" PRIu64
-			     " chunks are damaged; what follows them is not in this job.",
-			     d->read.truncated, d->read.damaged_chunks);
+		jobtext_comment(d->to,
+				"NOT WHOLE: %u of its files end early, %" PRIu64
+				" chunks are damaged; what follows them is not in this job.",
+				d->read.truncated, d->read.damaged_chunks);
 }
 
 static int by_start(const void *a, const void *b)
@@ -83,18 +84,19 @@ static void print_phases(struct distil *d)
 		if (d->stages[i].start_ns != UINT64_MAX)
 			order[n++] = &d->stages[i];
 	qsort(order, n, sizeof(*order), by_start);
-	jobtext_head(d->to, "Its phases:");
+	jobtext_comment(d->to, "Its phases:");
 	for (uint32_t i = 0; i < n && i < PHASES_SHOWN; i++) {
 		const struct distil_stage *s = order[i];
 		char number[16] = "";
 
 		if (s->kind != STAGE_SETUP && s->kind != STAGE_GENERATE && s->kind != STAGE_PLAIN)
 			snprintf(number, sizeof(number), " %u", s->number);
-		jobtext_head(d->to, "  %8.3f to %8.3f s  %s%s", seconds(s->start_ns - d->start_ns),
-			     seconds(s->end_ns - d->start_ns), names[s->kind], number);
+		jobtext_comment(d->to, "  %8.3f to %8.3f s  %s%s",
+				seconds(s->start_ns - d->start_ns),
+				seconds(s->end_ns - d->start_ns), names[s->kind], number);
 	}
 	if (n > PHASES_SHOWN)
-		jobtext_head(d->to, "  and %u more", n - PHASES_SHOWN);
+		jobtext_comment(d->to, "  and %u more", n - PHASES_SHOWN);
 	mem_free(order);
 }
 
@@ -136,7 +138,7 @@ static int training_section(struct distil *d, uint32_t party, struct mlgen_err *
 	const struct distil_stage *made = &d->stages[1];
 	int rc = 0;
 
-	jobsection_say(to, DISTIL_LIKELY, "phase", "train",
+	jobsection_set(to, DISTIL_LIKELY, "phase", "train",
 		       "files of a data set are read in rounds, by who computes or hands them on");
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(parts); i++) {
 		if (parts[i].find == distil_eval && !party_has(d, party, STAGE_EVAL))
@@ -148,7 +150,7 @@ static int training_section(struct distil *d, uint32_t party, struct mlgen_err *
 	if (rc == 0 && (party_has(d, party, STAGE_SAVE) || party_has(d, party, STAGE_RESTORE)))
 		rc = distil_checkpoints(d, party, to, err);
 	if (made->start_ns != UINT64_MAX)
-		jobsection_note(
+		jobsection_comment(
 			to,
 			"The trace also has the data being written, in %.3f s before it was read. "
 			"mlgen writes it by itself, before the run: phase=prepare does that alone.",
@@ -162,8 +164,8 @@ static int checkpoint_section(struct distil *d, bool is_first, struct mlgen_err 
 	struct jobsection *to = jobtext_section(d->to, "checkpoint");
 
 	if (!is_first)
-		jobsection_say(to, DISTIL_GUESS, "stonewall", "", "after what is above");
-	jobsection_say(to, DISTIL_LIKELY, "phase", "checkpoint",
+		jobsection_set(to, DISTIL_GUESS, "stonewall", "", "after what is above");
+	jobsection_set(to, DISTIL_LIKELY, "phase", "checkpoint",
 		       "files like a model's state are written by who reads no samples");
 	return distil_checkpoints(d, UINT32_MAX, to, err);
 }

@@ -252,7 +252,7 @@ void fdtable_unshare(struct fdtable *t, uint32_t task)
 		set_owner(t, task, fd_map_copy(map));
 }
 
-void fdtable_share(struct fdtable *t, uint32_t task)
+void fdtable_mark_shared(struct fdtable *t, uint32_t task)
 {
 	const struct fd_map *map = fd_map_find(t, task);
 
@@ -408,8 +408,8 @@ enum { NAME_MAX_BYTES = 48 };
 /* Sorted by strcmp. */
 /* clang-format off */
 static const struct call known_calls[] = {
-	{ "access", CALL_QUIET, TRACE_NONE, false },
-	{ "chdir", CALL_QUIET, TRACE_NONE, false },
+	{ "access", CALL_IGNORED, TRACE_NONE, false },
+	{ "chdir", CALL_IGNORED, TRACE_NONE, false },
 	{ "clone", CALL_FORK, TRACE_FORK, false },
 	{ "clone3", CALL_FORK, TRACE_FORK, false },
 	{ "close", CALL_CLOSE, TRACE_CLOSE, false },
@@ -418,49 +418,49 @@ static const struct call known_calls[] = {
 	{ "dup", CALL_DUP, TRACE_NONE, false },
 	{ "dup2", CALL_DUP, TRACE_NONE, false },
 	{ "dup3", CALL_DUP, TRACE_NONE, false },
-	{ "faccessat", CALL_QUIET, TRACE_NONE, false },
-	{ "faccessat2", CALL_QUIET, TRACE_NONE, false },
+	{ "faccessat", CALL_IGNORED, TRACE_NONE, false },
+	{ "faccessat2", CALL_IGNORED, TRACE_NONE, false },
 	{ "fadvise", CALL_AT, TRACE_ADVISE, false },
 	{ "fallocate", CALL_AT, TRACE_ALLOCATE, false },
-	{ "fchdir", CALL_QUIET, TRACE_NONE, false },
+	{ "fchdir", CALL_IGNORED, TRACE_NONE, false },
 	{ "fclose", CALL_CLOSE, TRACE_CLOSE, true },
-	{ "fcntl", CALL_QUIET, TRACE_NONE, false },
+	{ "fcntl", CALL_IGNORED, TRACE_NONE, false },
 	{ "fdatasync", CALL_FILE, TRACE_FDATASYNC, false },
-	{ "fdopen", CALL_QUIET, TRACE_NONE, true },
-	{ "feof", CALL_QUIET, TRACE_NONE, true },
-	{ "fflush", CALL_QUIET, TRACE_NONE, true },
-	{ "fgetxattr", CALL_QUIET, TRACE_NONE, false },
-	{ "fileno", CALL_QUIET, TRACE_NONE, true },
-	{ "flistxattr", CALL_QUIET, TRACE_NONE, false },
-	{ "flock", CALL_QUIET, TRACE_NONE, false },
+	{ "fdopen", CALL_IGNORED, TRACE_NONE, true },
+	{ "feof", CALL_IGNORED, TRACE_NONE, true },
+	{ "fflush", CALL_IGNORED, TRACE_NONE, true },
+	{ "fgetxattr", CALL_IGNORED, TRACE_NONE, false },
+	{ "fileno", CALL_IGNORED, TRACE_NONE, true },
+	{ "flistxattr", CALL_IGNORED, TRACE_NONE, false },
+	{ "flock", CALL_IGNORED, TRACE_NONE, false },
 	{ "fopen", CALL_OPEN, TRACE_OPEN, true },
 	{ "fork", CALL_FORK, TRACE_FORK, false },
-	{ "fread", CALL_MOVES, TRACE_READ, true },
+	{ "fread", CALL_TRANSFER, TRACE_READ, true },
 	{ "freopen", CALL_OPEN, TRACE_OPEN, true },
 	{ "fseek", CALL_SEEK, TRACE_NONE, true },
 	{ "fseeko", CALL_SEEK, TRACE_NONE, true },
 	{ "fstat", CALL_FILE, TRACE_STAT, false },
 	{ "fstatat", CALL_FILE, TRACE_STAT, false },
-	{ "fstatfs", CALL_QUIET, TRACE_NONE, false },
+	{ "fstatfs", CALL_IGNORED, TRACE_NONE, false },
 	{ "fsync", CALL_FILE, TRACE_FSYNC, false },
-	{ "ftell", CALL_QUIET, TRACE_NONE, true },
-	{ "ftello", CALL_QUIET, TRACE_NONE, true },
-	{ "fwrite", CALL_MOVES, TRACE_WRITE, true },
-	{ "getcwd", CALL_QUIET, TRACE_NONE, false },
+	{ "ftell", CALL_IGNORED, TRACE_NONE, true },
+	{ "ftello", CALL_IGNORED, TRACE_NONE, true },
+	{ "fwrite", CALL_TRANSFER, TRACE_WRITE, true },
+	{ "getcwd", CALL_IGNORED, TRACE_NONE, false },
 	{ "getdents", CALL_FILE, TRACE_GETDENTS, false },
-	{ "getxattr", CALL_QUIET, TRACE_NONE, false },
-	{ "ioctl", CALL_QUIET, TRACE_NONE, false },
-	{ "lgetxattr", CALL_QUIET, TRACE_NONE, false },
-	{ "listxattr", CALL_QUIET, TRACE_NONE, false },
-	{ "llistxattr", CALL_QUIET, TRACE_NONE, false },
+	{ "getxattr", CALL_IGNORED, TRACE_NONE, false },
+	{ "ioctl", CALL_IGNORED, TRACE_NONE, false },
+	{ "lgetxattr", CALL_IGNORED, TRACE_NONE, false },
+	{ "listxattr", CALL_IGNORED, TRACE_NONE, false },
+	{ "llistxattr", CALL_IGNORED, TRACE_NONE, false },
 	{ "llseek", CALL_SEEK, TRACE_NONE, false },
 	{ "lseek", CALL_SEEK, TRACE_NONE, false },
 	{ "lstat", CALL_FILE, TRACE_STAT, false },
 	{ "mkdir", CALL_FILE, TRACE_MKDIR, false },
 	{ "mkdirat", CALL_FILE, TRACE_MKDIR, false },
 	{ "mmap", CALL_AT, TRACE_MMAP, false },
-	{ "msync", CALL_QUIET, TRACE_NONE, false },
-	{ "munmap", CALL_QUIET, TRACE_NONE, false },
+	{ "msync", CALL_IGNORED, TRACE_NONE, false },
+	{ "munmap", CALL_IGNORED, TRACE_NONE, false },
 	{ "newfstatat", CALL_FILE, TRACE_STAT, false },
 	{ "open", CALL_OPEN, TRACE_OPEN, false },
 	{ "openat", CALL_OPEN, TRACE_OPEN, false },
@@ -474,27 +474,27 @@ static const struct call known_calls[] = {
 	{ "pwrite", CALL_AT, TRACE_WRITE, false },
 	{ "pwritev", CALL_AT, TRACE_WRITE, false },
 	{ "pwritev2", CALL_AT, TRACE_WRITE, false },
-	{ "read", CALL_MOVES, TRACE_READ, false },
+	{ "read", CALL_TRANSFER, TRACE_READ, false },
 	{ "readahead", CALL_AT, TRACE_ADVISE, false },
-	{ "readdir", CALL_QUIET, TRACE_NONE, false },
-	{ "readlink", CALL_QUIET, TRACE_NONE, false },
-	{ "readlinkat", CALL_QUIET, TRACE_NONE, false },
-	{ "readv", CALL_MOVES, TRACE_READ, false },
+	{ "readdir", CALL_IGNORED, TRACE_NONE, false },
+	{ "readlink", CALL_IGNORED, TRACE_NONE, false },
+	{ "readlinkat", CALL_IGNORED, TRACE_NONE, false },
+	{ "readv", CALL_TRANSFER, TRACE_READ, false },
 	{ "remove", CALL_FILE, TRACE_UNLINK, false },
 	{ "rename", CALL_RENAME, TRACE_RENAME, false },
 	{ "renameat", CALL_RENAME, TRACE_RENAME, false },
 	{ "renameat2", CALL_RENAME, TRACE_RENAME, false },
 	{ "rewind", CALL_SEEK, TRACE_NONE, true },
-	{ "rewinddir", CALL_QUIET, TRACE_NONE, false },
+	{ "rewinddir", CALL_IGNORED, TRACE_NONE, false },
 	{ "rmdir", CALL_FILE, TRACE_RMDIR, false },
 	{ "stat", CALL_FILE, TRACE_STAT, false },
-	{ "statfs", CALL_QUIET, TRACE_NONE, false },
+	{ "statfs", CALL_IGNORED, TRACE_NONE, false },
 	{ "statx", CALL_FILE, TRACE_STAT, false },
 	{ "unlink", CALL_FILE, TRACE_UNLINK, false },
 	{ "unlinkat", CALL_FILE, TRACE_UNLINK, false },
 	{ "vfork", CALL_FORK, TRACE_FORK, false },
-	{ "write", CALL_MOVES, TRACE_WRITE, false },
-	{ "writev", CALL_MOVES, TRACE_WRITE, false },
+	{ "write", CALL_TRANSFER, TRACE_WRITE, false },
+	{ "writev", CALL_TRANSFER, TRACE_WRITE, false },
 };
 /* clang-format on */
 
@@ -595,7 +595,7 @@ static struct fd_open *find_by(struct fdtable *t, uint32_t pid, int fd, uint32_t
 }
 
 /* NULL = unknown file. */
-static struct fd_open *find_open(struct calls *c, const struct call_seen *s)
+static struct fd_open *find_open(struct calls *c, const struct call_event *s)
 {
 	if (is_fd(s->fd))
 		return find_by(c->by_fd, s->pid, (int)s->fd, s->file);
@@ -603,7 +603,7 @@ static struct fd_open *find_open(struct calls *c, const struct call_seen *s)
 					       : NULL;
 }
 
-static void apply_open(struct calls *c, const struct call_seen *s)
+static void apply_open(struct calls *c, const struct call_event *s)
 {
 	bool has_flags = s->flags != TRACE_UNKNOWN;
 	bool appends = has_flags && (s->flags & O_APPEND), is_second;
@@ -620,12 +620,12 @@ static void apply_open(struct calls *c, const struct call_seen *s)
 			     has_flags && (s->flags & O_CLOEXEC));
 }
 
-static uint64_t end_of(const struct call_seen *s)
+static uint64_t end_of(const struct call_event *s)
 {
 	return s->start_ns + (s->duration_ns == TRACE_UNKNOWN ? 0 : s->duration_ns);
 }
 
-static void apply_seek(struct fd_open *f, const struct call_seen *s)
+static void apply_seek(struct fd_open *f, const struct call_event *s)
 {
 	uint64_t to = TRACE_UNKNOWN;
 
@@ -644,7 +644,7 @@ static void apply_seek(struct fd_open *f, const struct call_seen *s)
 		f->is_position_known = false;
 }
 
-static void apply_fork(struct calls *c, const struct call_seen *s)
+static void apply_fork(struct calls *c, const struct call_event *s)
 {
 	uint32_t child = (uint32_t)s->result;
 	uint64_t pids[] = { child, s->pid };
@@ -671,7 +671,7 @@ static bool has_no_length(const struct call *k)
 	       (k->kind == CALL_FILE && k->op != TRACE_STAT);
 }
 
-static void set_sizes(struct calls *c, const struct call *k, const struct call_seen *s,
+static void set_sizes(struct calls *c, const struct call *k, const struct call_event *s,
 		      struct trace_record *to)
 {
 	bool was_moved = is_read_or_write(k) && s->has_result && s->result >= 0;
@@ -691,7 +691,7 @@ static void set_sizes(struct calls *c, const struct call *k, const struct call_s
 	c->unsized_count += is_read_or_write(k) && to->len_bytes == TRACE_UNKNOWN;
 }
 
-static int add_record(struct calls *c, const struct call *k, const struct call_seen *s,
+static int add_record(struct calls *c, const struct call *k, const struct call_event *s,
 		      struct fd_open *f, struct mlgen_err *err)
 {
 	uint64_t clock = c->m->clock_offset_ns;
@@ -711,7 +711,7 @@ static int add_record(struct calls *c, const struct call *k, const struct call_s
 	set_sizes(c, k, s, &to);
 	if (k->kind == CALL_RENAME && s->becomes)
 		to.off = s->becomes;
-	if (k->kind == CALL_MOVES && f && to.result >= 0) {
+	if (k->kind == CALL_TRANSFER && f && to.result >= 0) {
 		to.off = fd_open_advance(f, s->tid, s->start_ns, end_of(s), (uint64_t)to.result,
 					 k->op == TRACE_WRITE, &to.flags);
 		if (to.flags & TRACE_OFF_INEXACT)
@@ -722,17 +722,17 @@ static int add_record(struct calls *c, const struct call *k, const struct call_s
 	return trace_fill_add(c->m->fill, &to, err);
 }
 
-int calls_take(struct calls *c, const struct call *k, const struct call_seen *s,
-	       struct mlgen_err *err)
+int calls_add(struct calls *c, const struct call *k, const struct call_event *s,
+	      struct mlgen_err *err)
 {
 	struct fd_open *f = NULL;
 	uint32_t file;
 	int rc = 0;
 
-	if (k->kind == CALL_QUIET)
+	if (k->kind == CALL_IGNORED)
 		return 0;
 	/* A call on a path needs no open file. */
-	if (k->kind == CALL_CLOSE || k->kind == CALL_MOVES || k->kind == CALL_AT ||
+	if (k->kind == CALL_CLOSE || k->kind == CALL_TRANSFER || k->kind == CALL_AT ||
 	    k->kind == CALL_SEEK || (k->kind == CALL_FILE && !s->file))
 		f = find_open(c, s);
 	if (!f && !s->file && k->kind != CALL_DUP && k->kind != CALL_FORK) {
@@ -769,12 +769,12 @@ int calls_take(struct calls *c, const struct call *k, const struct call_seen *s,
 	return rc;
 }
 
-bool calls_knows(const struct calls *c, uint32_t pid, int64_t fd)
+bool calls_has_fd(const struct calls *c, uint32_t pid, int64_t fd)
 {
 	return is_fd(fd) && fdtable_find(c->by_fd, pid, (int)fd);
 }
 
-void calls_tell(struct calls *c)
+void calls_add_notes(struct calls *c)
 {
 	uint64_t first_ns, last_ns;
 	struct buf names = { 0 };

@@ -89,7 +89,7 @@ static const char *darshan_seconds(const char *s, size_t bytes, uint64_t *ns, un
 	const char *point = memchr(s, '.', bytes);
 	size_t whole = point ? (size_t)(point - s) : bytes;
 	uint64_t seconds = 0, fraction = 0, unit = NS_PER_S;
-	const char *wrong = trace_number_take(s, whole, SECONDS_MAX, &seconds);
+	const char *wrong = trace_number_parse(s, whole, SECONDS_MAX, &seconds);
 
 	*decimals = 0;
 	for (size_t i = whole + 1; !wrong && i < bytes; i++) {
@@ -121,7 +121,7 @@ static const char *fail_word(struct darshan_parse *t, const char *column, struct
 static const char *parse_number(struct darshan_parse *t, const char *column, struct darshan_word w,
 				uint64_t most, uint64_t *out)
 {
-	const char *wrong = trace_number_take(w.s, w.bytes, most, out);
+	const char *wrong = trace_number_parse(w.s, w.bytes, most, out);
 
 	return wrong ? fail_word(t, column, w, wrong) : NULL;
 }
@@ -296,7 +296,7 @@ static void read_block_facts(struct darshan *d)
 		uint64_t count;
 		const char *s = value_of(d, keys[i], ",", &bytes);
 
-		if (s && !trace_number_take(s, bytes, UINT32_MAX, &count))
+		if (s && !trace_number_parse(s, bytes, UINT32_MAX, &count))
 			d->expected += count;
 	}
 }
@@ -404,7 +404,7 @@ static int add_row(struct darshan *d, const struct darshan_row *r)
 
 static int darshan_unread(struct darshan *d, const char *why)
 {
-	return import_unread(d->m, d->in.name, d->number, d->err, "%s", why);
+	return import_count_unread(d->m, d->in.name, d->number, d->err, "%s", why);
 }
 
 static int read_row(struct darshan *d, const char *line, size_t bytes)

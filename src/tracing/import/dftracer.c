@@ -351,7 +351,7 @@ static uint32_t file_in(struct dftracer *d, const json_t *args, const char *cons
 /* ---- calls ---- */
 
 /* Convert the items of fread and fwrite to bytes. */
-static void set_item_bytes(const json_t *args, struct call_seen *s)
+static void set_item_bytes(const json_t *args, struct call_event *s)
 {
 	uint64_t item = size_in(args, ANY_OF("size"));
 	uint64_t count = size_in(args, ANY_OF("count", "nmemb", "nitems"));
@@ -364,7 +364,7 @@ static void set_item_bytes(const json_t *args, struct call_seen *s)
 		s->has_result = false;
 }
 
-static void set_result(struct dftracer *d, const json_t *args, struct call_seen *s)
+static void set_result(struct dftracer *d, const json_t *args, struct call_event *s)
 {
 	int64_t code;
 
@@ -380,13 +380,13 @@ static void set_result(struct dftracer *d, const json_t *args, struct call_seen 
 }
 
 static void set_args(struct dftracer *d, const struct call *k, const json_t *args,
-		     struct call_seen *s)
+		     struct call_event *s)
 {
 	int64_t off;
 
 	set_result(d, args, s);
 	s->bytes = size_in(args, ANY_OF("count", "nbyte", "size", "length", "len", "size_sum"));
-	if (k->is_stdio && k->kind == CALL_MOVES)
+	if (k->is_stdio && k->kind == CALL_TRANSFER)
 		set_item_bytes(args, s);
 	else if (k->is_stdio)
 		s->has_result = false; /* a pointer or a status */
@@ -406,16 +406,16 @@ static void set_args(struct dftracer *d, const struct call *k, const json_t *arg
 }
 
 /* False: a STDIO call on a file with POSIX calls, which repeat it. */
-static bool is_wanted(struct dftracer *d, const struct call *k, const struct call_seen *s)
+static bool is_wanted(struct dftracer *d, const struct call *k, const struct call_event *s)
 {
 	uint64_t key = (uint64_t)s->pid << 32 | s->file;
 	uint32_t number;
 	bool is_new;
 
-	if (k->kind == CALL_QUIET || !s->file)
+	if (k->kind == CALL_IGNORED || !s->file)
 		return true;
 	if (!k->is_stdio) {
-		if (k->kind == CALL_OPEN || k->kind == CALL_MOVES)
+		if (k->kind == CALL_OPEN || k->kind == CALL_TRANSFER)
 			map_number(&d->posix, key, &is_new);
 		return true;
 	}
@@ -430,7 +430,7 @@ static bool is_wanted(struct dftracer *d, const struct call *k, const struct cal
 static int add_call(struct dftracer *d, const struct dftracer_event *e)
 {
 	const struct call *k = call_find(e->name);
-	struct call_seen s = {
+	struct call_event s = {
 		.pid = e->pid,
 		.tid = e->tid,
 		.start_ns = e->start_ns,
@@ -442,7 +442,7 @@ static int add_call(struct dftracer *d, const struct dftracer_event *e)
 		return 0;
 	}
 	set_args(d, k, e->args, &s);
-	return is_wanted(d, k, &s) ? calls_take(d->calls, k, &s, d->err) : 0;
+	return is_wanted(d, k, &s) ? calls_add(d->calls, k, &s, d->err) : 0;
 }
 
 /* ---- events ---- */
@@ -458,16 +458,16 @@ static int set_unit(struct dftracer *d, const char *value)
 	while (t < time_metrics + ARRAY_LEN(time_metrics) && strcasecmp(t->name, value) != 0)
 		t++;
 	if (t == time_metrics + ARRAY_LEN(time_metrics))
-		return trace_input_refuse(&d->objects.in, d->objects.line, d->err,
-					  "time_metric '%.40s' is no unit of time that is known; "
-					  "they are NS, US, MS and SEC",
-					  value);
+		return trace_input_fail(&d->objects.in, d->objects.line, d->err,
+					"time_metric '%.40s' is no unit of time that is known; "
+					"they are NS, US, MS and SEC",
+					value);
 	if (d->timed && t->ns != d->unit_ns)
-		return trace_input_refuse(&d->objects.in, d->objects.line, d->err,
-					  "time_metric %s comes after %" PRIu64
-					  " event%s whose times have another unit; move the event "
-					  "CM to the beginning of the file",
-					  t->name, d->timed, plural(d->timed));
+		return trace_input_fail(&d->objects.in, d->objects.line, d->err,
+					"time_metric %s comes after %" PRIu64
+					" event%s whose times have another unit; move the event "
+					"CM to the beginning of the file",
+					t->name, d->timed, plural(d->timed));
 	d->unit_ns = t->ns;
 	return 0;
 }
@@ -585,7 +585,7 @@ static void add_notes(struct dftracer *d)
 			    "%" PRIu64
 			    " event%s left out: neither complete (ph X or 1) nor a name (M or 4)",
 			    d->other_events, plural(d->other_events));
-	calls_tell(d->calls);
+	calls_add_notes(d->calls);
 }
 
 int import_dftracer(struct importing *m, struct mlgen_err *err)

@@ -56,7 +56,7 @@ static bool parse_zone(const char *s, int *seconds)
 	return true;
 }
 
-bool dio_time_take(const char *text, uint64_t *ns)
+bool dio_time_parse(const char *text, uint64_t *ns)
 {
 	struct tm t = { 0 };
 	uint64_t fraction;
@@ -148,7 +148,7 @@ static bool time_in(const json_t *event, const char *const *names, uint64_t *ns)
 	const json_t *v = json_member(event, names);
 
 	return json_time(v, 1, ns) ||
-	       (json_is_string(v) && dio_time_take(json_string_value(v), ns));
+	       (json_is_string(v) && dio_time_parse(json_string_value(v), ns));
 }
 
 /* ---- files and processes ---- */
@@ -213,7 +213,7 @@ static void name_process(struct dio *d, const json_t *event, uint32_t pid)
 /* ---- events ---- */
 
 static void set_args(struct dio *d, const struct call *k, const struct dio_event *e,
-		     struct call_seen *s)
+		     struct call_event *s)
 {
 	const char *target = text_in(e, ANY_OF("newpath", "newname"));
 	int64_t off;
@@ -237,7 +237,7 @@ static void set_args(struct dio *d, const struct call *k, const struct dio_event
 static int add_call(struct dio *d, const struct dio_event *e, const char *name)
 {
 	const struct call *k = call_find(name);
-	struct call_seen s = { 0 };
+	struct call_event s = { 0 };
 	uint64_t end_ns;
 
 	if (!k) {
@@ -260,10 +260,10 @@ static int add_call(struct dio *d, const struct dio_event *e, const char *name)
 	s.tid = task_in(e->event, "tid");
 	set_args(d, k, e, &s);
 	/* The open of a descriptor has a better name than the tag. */
-	if (!s.file && !calls_knows(d->calls, s.pid, s.fd))
+	if (!s.file && !calls_has_fd(d->calls, s.pid, s.fd))
 		s.file = tag_in(d, e->event);
 	name_process(d, e->event, s.pid);
-	return calls_take(d->calls, k, &s, d->err);
+	return calls_add(d->calls, k, &s, d->err);
 }
 
 static int add_event(void *arg, const json_t *whole)
@@ -293,7 +293,7 @@ static void add_notes(struct dio *d)
 			    "%" PRIu64 " descriptor%s of files that were open before the log "
 			    "begins: a tag stands for the name",
 			    d->tagged, plural(d->tagged));
-	calls_tell(d->calls);
+	calls_add_notes(d->calls);
 	import_note(d->m, "DIO does not see pages of mapped files, nor requests of io_uring");
 }
 

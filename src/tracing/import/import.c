@@ -51,7 +51,7 @@ static int import_iolog(struct importing *m, struct mlgen_err *err)
 	if (rc == 0)
 		rc = trace_iolog_read(&in, m->fill, &read, err);
 	if (rc == 0)
-		trace_iolog_tell(in.name, &read);
+		trace_iolog_log_notes(in.name, &read);
 	m->tally.is_cut = read.is_cut;
 	trace_input_close(&in);
 	return rc;
@@ -77,8 +77,8 @@ static const struct importer importers[] = {
 
 /* ---- unreadable lines ---- */
 
-int import_unread(struct importing *m, const char *file, uint64_t line, struct mlgen_err *err,
-		  const char *fmt, ...)
+int import_count_unread(struct importing *m, const char *file, uint64_t line, struct mlgen_err *err,
+			const char *fmt, ...)
 {
 	struct import_tally *t = &m->tally;
 	va_list ap;
@@ -223,7 +223,7 @@ struct import {
 	struct importing read;
 	struct place place;
 	struct replace file; /* temporary file next to the output; no target = written in place */
-	struct trace_filled filled;
+	struct trace_fill_totals filled;
 };
 
 /* ---- the output ---- */
@@ -309,7 +309,7 @@ static int read_all(struct import *m, struct mlgen_err *err)
 
 static int report_done(const struct import *m)
 {
-	const struct trace_filled *f = &m->filled;
+	const struct trace_fill_totals *f = &m->filled;
 	const char *unknown = !f->processes && !f->mounts
 				      ? "processes, mounts and host are not known"
 			      : !f->processes ? "processes and host are not known"
@@ -348,7 +348,7 @@ int import_run(const struct import_args *args)
 			  m.importer->name, args->files[1]);
 		return EXIT_USAGE;
 	}
-	signals_attend(SIGNALS_LOOKED);
+	signals_set_mode(SIGNALS_POLLED);
 	if (open_output(&m, &err) == 0 && read_all(&m, &err) == 0) {
 		status = report_done(&m);
 	} else {

@@ -71,9 +71,9 @@ struct importer {
  * Count a line that could not be read, and keep the reason of the first few. `line` 0 = without a
  * line number. 0, or -EINVAL with err if nothing at the beginning of the log could be read.
  */
-__attribute__((format(printf, 5, 6))) int import_unread(struct importing *m, const char *file,
-							uint64_t line, struct mlgen_err *err,
-							const char *fmt, ...);
+__attribute__((format(printf, 5, 6))) int import_count_unread(struct importing *m, const char *file,
+							      uint64_t line, struct mlgen_err *err,
+							      const char *fmt, ...);
 
 /* Count a file call whose name is unknown to the importer. */
 void import_count_unknown(struct importing *m, const char *name);
@@ -112,7 +112,7 @@ int import_markers(struct importing *m, const char *file, struct mlgen_err *err)
  * Parse a date such as 2022-05-10T12:00:00.123456789Z into nanoseconds since 1970. A zone +HH:MM
  * may follow; the default is UTC. False: not a date, before 1970, or more than nine decimals.
  */
-bool dio_time_take(const char *text, uint64_t *ns);
+bool dio_time_parse(const char *text, uint64_t *ns);
 
 /* ---- the strace reader: lines of strace become records of a trace ---- */
 

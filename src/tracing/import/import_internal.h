@@ -16,14 +16,14 @@
 enum call_kind {
 	CALL_OPEN,
 	CALL_CLOSE,
-	CALL_MOVES, /* reads or writes at the file position and moves it */
-	CALL_AT,    /* acts at an offset given as an argument */
+	CALL_TRANSFER, /* reads or writes at the file position and moves it */
+	CALL_AT,       /* acts at an offset given as an argument */
 	CALL_SEEK,
 	CALL_FILE,   /* any other call on an open file or a path */
 	CALL_RENAME, /* has two names */
 	CALL_DUP,
 	CALL_FORK,
-	CALL_QUIET, /* has no place in a trace and leaves positions alone */
+	CALL_IGNORED, /* has no place in a trace and leaves positions alone */
 };
 
 struct call {
@@ -38,7 +38,7 @@ struct call {
 const struct call *call_find(const char *name);
 
 /* A call as the log has it. */
-struct call_seen {
+struct call_event {
 	uint32_t pid, tid;
 	uint64_t start_ns, duration_ns; /* TRACE_UNKNOWN = not in the log */
 	int64_t fd;                     /* -1 = not in the log */
@@ -63,15 +63,15 @@ struct calls *calls_new(struct importing *m, bool is_in_order);
 void calls_free(struct calls *c); /* NULL is fine */
 
 /* Add a call: its record to the trace, its effect to the open files. 0 or -errno with err. */
-int calls_take(struct calls *c, const struct call *k, const struct call_seen *s,
-	       struct mlgen_err *err);
+int calls_add(struct calls *c, const struct call *k, const struct call_event *s,
+	      struct mlgen_err *err);
 
 /* Has an earlier call opened this descriptor? */
-bool calls_knows(const struct calls *c, uint32_t pid, int64_t fd);
+bool calls_has_fd(const struct calls *c, uint32_t pid, int64_t fd);
 
 /* Call at the end: note what was left out or guessed, and set m->no_clock if the log's times are
  * not times of day. */
-void calls_tell(struct calls *c);
+void calls_add_notes(struct calls *c);
 
 /* ---- the descriptors of processes and the positions of their open files ---- */
 
@@ -111,7 +111,7 @@ void fdtable_exec(struct fdtable *t, uint32_t task); /* applies close-on-exec */
 void fdtable_exit(struct fdtable *t, uint32_t task);
 void fdtable_unshare(struct fdtable *t, uint32_t task); /* gives the task a copy */
 /* Mark the task's open files as shared with a task whose calls are not in the log. */
-void fdtable_share(struct fdtable *t, uint32_t task);
+void fdtable_mark_shared(struct fdtable *t, uint32_t task);
 /* A rename: open files of name `file` are of name `becomes` from now on. */
 void fdtable_rename(struct fdtable *t, uint32_t file, uint32_t becomes);
 
@@ -163,7 +163,7 @@ typedef int (*json_object_fn)(void *arg, const json_t *object);
 
 /* Read a file and count its objects in m->tally. 0, or -errno with o->err. */
 int json_objects_read(struct json_objects *o, const char *path, json_object_fn each, void *arg);
-/* Count the current object as unread; as import_unread. */
+/* Count the current object as unread; as import_count_unread. */
 int json_objects_unread(struct json_objects *o, const char *why);
 void json_objects_fini(struct json_objects *o);
 

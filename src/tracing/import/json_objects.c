@@ -72,7 +72,7 @@ static int scan_block(struct json_objects *o, bool *is_whole)
 	}
 	*is_whole |= o->is_broken;
 	if (o->text.len + (size_t)(at - from) > TRACE_INPUT_LINE_MAX)
-		return trace_input_refuse(in, o->line, o->err, "an object of more than 1 MiB");
+		return trace_input_fail(in, o->line, o->err, "an object of more than 1 MiB");
 	buf_addn(&o->text, from, (size_t)(at - from));
 	in->at = (size_t)(at - in->buffer);
 	return 1;
@@ -105,7 +105,7 @@ static int next_object(struct json_objects *o)
 
 int json_objects_unread(struct json_objects *o, const char *why)
 {
-	return import_unread(o->m, o->in.name, o->line, o->err, "%s", why);
+	return import_count_unread(o->m, o->in.name, o->line, o->err, "%s", why);
 }
 
 static int parse_object(struct json_objects *o, json_object_fn each, void *arg)
@@ -121,9 +121,9 @@ static int parse_object(struct json_objects *o, json_object_fn each, void *arg)
 		return json_objects_unread(o, "is no whole JSON object");
 	object = json_loadb(o->text.s, o->text.len, 0, &wrong);
 	if (!object)
-		return import_unread(o->m, o->in.name, o->line, o->err,
-				     "is no JSON: %s, at byte %d of it", wrong.text,
-				     wrong.position);
+		return import_count_unread(o->m, o->in.name, o->line, o->err,
+					   "is no JSON: %s, at byte %d of it", wrong.text,
+					   wrong.position);
 	rc = each(arg, object);
 	json_decref(object);
 	return rc;
@@ -165,7 +165,7 @@ bool json_whole(const json_t *value, int64_t *out)
 		return true;
 	}
 	return json_is_string(value) &&
-	       !trace_number_take_signed(json_string_value(value), json_string_length(value), out);
+	       !trace_number_parse_signed(json_string_value(value), json_string_length(value), out);
 }
 
 bool json_time(const json_t *value, uint64_t unit_ns, uint64_t *out)

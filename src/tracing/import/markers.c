@@ -703,7 +703,7 @@ static int apply_marker(struct marker_reader *k)
 static int refuse_line(struct marker_reader *k, uint64_t line)
 {
 	if (!k->m->is_lenient)
-		return trace_input_refuse(&k->in, line, k->err, "%s", k->line.wrong);
+		return trace_input_fail(&k->in, line, k->err, "%s", k->line.wrong);
 	if (!k->wrong++)
 		import_note(k->m, "%s:%" PRIu64 ": %s", k->in.name, line, k->line.wrong);
 	return 0;

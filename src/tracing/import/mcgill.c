@@ -384,7 +384,7 @@ static bool read_lost(struct mcgill_reader *r, const char *line)
 	if (strncmp(line, lost, strlen(lost)) != 0)
 		return false;
 	line += strlen(lost);
-	if (trace_number_take(line, strcspn(line, " "), UINT32_MAX, &number[1]))
+	if (trace_number_parse(line, strcspn(line, " "), UINT32_MAX, &number[1]))
 		return false;
 	r->lost += number[1];
 	trace_fill_entry(r->m->fill, TRACE_LOST, number, ARRAY_LEN(number),
@@ -401,14 +401,14 @@ static int read_line(struct mcgill_reader *r, const char *text, uint64_t line)
 		return 0;
 	r->m->tally.lines++;
 	if (r->format.kind == MCGILL_NONE)
-		return import_unread(
+		return import_count_unread(
 			r->m, r->file, line, r->err,
 			"is of none of McGill's scripts, by the file's name and by its header");
 	wrong = mcgill_line_parse(&r->format, text, &l);
 	if (!wrong && l.latency_ns > l.time_ns)
 		wrong = "took longer than the host is up";
 	if (wrong)
-		return import_unread(r->m, r->file, line, r->err, "%s", wrong);
+		return import_count_unread(r->m, r->file, line, r->err, "%s", wrong);
 	return add_line(r, &l);
 }
 

@@ -193,7 +193,7 @@ static struct mcgill_text next_word(const char **at)
 
 static bool word_number(const struct mcgill_text *w, uint64_t *out)
 {
-	return !trace_number_take(w->s, w->bytes, UINT64_MAX, out);
+	return !trace_number_parse(w->s, w->bytes, UINT64_MAX, out);
 }
 
 static bool word_address(const struct mcgill_text *w, uint64_t *out)
@@ -218,7 +218,7 @@ static bool word_result(const struct mcgill_text *w, int64_t *out)
 {
 	uint64_t v;
 
-	if (trace_number_take_signed(w->s, w->bytes, out)) {
+	if (trace_number_parse_signed(w->s, w->bytes, out)) {
 		if (!word_number(w, &v))
 			return false;
 		*out = (int64_t)v;

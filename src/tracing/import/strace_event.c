@@ -607,7 +607,7 @@ int strace_apply_fork(struct strace_event *e)
 	if (!e->call.has_result || child <= 0 || child > INT32_MAX)
 		return 0;
 	if (!e->r->is_followed)
-		fdtable_share(e->r->fds, e->task->tid);
+		fdtable_mark_shared(e->r->fds, e->task->tid);
 	else if (e->task->pending.child != (uint32_t)child)
 		add_child(e->r, e->task, flags, (uint32_t)child, e->start_ns);
 	return is_thread ? 0 : strace_emit(e, &rec);

@@ -337,7 +337,7 @@ int strace_reader_line(struct strace_reader *r, char *line, size_t bytes, const 
 	rc = apply_line(&e, &l, file, lineno);
 	if (rc != STRACE_BAD)
 		return rc;
-	return import_unread(r->m, file, lineno, err, "%s", e.why);
+	return import_count_unread(r->m, file, lineno, err, "%s", e.why);
 }
 
 /* ---- the end ---- */

@@ -77,7 +77,7 @@ struct profiler {
 void rounds_visit(struct rounds *b, uint64_t item)
 {
 	struct round_place *p = keyed_item(&b->items, item, sizeof(*p), NULL);
-	struct round *r = &b->at[u64_min(p->round, ROUNDS_MOST - 1)];
+	struct round *r = &b->at[u64_min(p->round, ROUNDS_MAX - 1)];
 
 	if (!p->round)
 		order_add(&b->places_order, item, r->next);
@@ -99,7 +99,7 @@ struct rounds_sums rounds_finish(struct rounds *b)
 	double sum = 0;
 	unsigned count = 0;
 
-	for (size_t i = 1; i < ROUNDS_MOST; i++) {
+	for (size_t i = 1; i < ROUNDS_MAX; i++) {
 		double order = order_correlation(&b->at[i].order);
 
 		if (isnan(order))
@@ -237,7 +237,7 @@ void books_call(struct profile_books *b, struct profile_phase *p, size_t n,
 	if (op == TRACE_STAT && r->len_bytes != TRACE_UNKNOWN)
 		f->size_bytes = u64_max(f->size_bytes, r->len_bytes);
 	if (op == TRACE_OPEN || op == TRACE_CLOSE)
-		positions_forget(&b->positions, r->file, r->tid);
+		positions_remove(&b->positions, r->file, r->tid);
 	if (op == TRACE_READ || op == TRACE_WRITE)
 		add_moved(b, p, f, r);
 	/* A file that is read without an open, as it was open before, is visited once. */
@@ -344,7 +344,7 @@ static int read_entries(struct profiler *f, struct trace_reader *r, struct mlgen
 		}
 		f->to->records += batch.record_count;
 	}
-	f->to->read = *trace_reader_read(r);
+	f->to->read = *trace_reader_totals(r);
 	return rc;
 }
 

@@ -359,7 +359,7 @@ static void append_answer(struct buf *out, const struct scored *s)
 		known += isnan(s->worst[m]) ? 0 : 1;
 	if (s->verdict == SCORE_FAIL) {
 		append_failed(&text, s);
-		text_end(out, "score: NOT ALIKE", TEXT_ANSWER_INDENT, &text);
+		text_append_buf(out, "score: NOT ALIKE", TEXT_ANSWER_INDENT, &text);
 	} else {
 		buf_addf(out,
 			 s->verdict == SCORE_PASS
@@ -389,18 +389,18 @@ static void append_traces(struct buf *out, const struct scored *s)
 			buf_addf(&text, "; %" PRIu64 " failed", t[i].failed_calls);
 		if (!t[i].is_complete)
 			buf_add(&text, "; INCOMPLETE");
-		text_end(out, i + 1 < s->traces.count ? "real" : "candidate",
-			 TEXT_SETTING_INDENT + 2, &text);
+		text_append_buf(out, i + 1 < s->traces.count ? "real" : "candidate",
+				TEXT_SETTING_INDENT + 2, &text);
 	}
 	if (s->unlike) {
 		struct buf text = { 0 };
 
 		buf_addf(&text, "M8 to M12 are shown and decide nothing: %s", s->unlike);
-		text_end(out, "times", TEXT_SETTING_INDENT + 2, &text);
+		text_append_buf(out, "times", TEXT_SETTING_INDENT + 2, &text);
 	}
 	if (s->whole)
-		text_put(out, "phases", TEXT_SETTING_INDENT + 2,
-			 "no marked one in common; all of each is compared");
+		text_append(out, "phases", TEXT_SETTING_INDENT + 2,
+			    "no marked one in common; all of each is compared");
 }
 
 /* ---- text: the figures ---- */
@@ -437,7 +437,7 @@ static void append_unknown(struct buf *out, const struct scored_phase *p)
 			 parts[i].why ? parts[i].why : "not known");
 		last = parts[i].number;
 	}
-	text_end(out, "unknown", TEXT_SETTING_INDENT, &text);
+	text_append_buf(out, "unknown", TEXT_SETTING_INDENT, &text);
 }
 
 static void append_phase(struct buf *out, const struct scored_phase *p)

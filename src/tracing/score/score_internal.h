@@ -131,7 +131,7 @@ struct rounds_sums {
 };
 
 /* Later rounds are counted as one. */
-enum { ROUNDS_MOST = 64 };
+enum { ROUNDS_MAX = 64 };
 
 /* A zeroed one is empty. */
 struct rounds {
@@ -139,7 +139,7 @@ struct rounds {
 	struct round {
 		uint32_t next; /* position */
 		struct order order;
-	} at[ROUNDS_MOST];
+	} at[ROUNDS_MAX];
 	struct order places_order;
 	struct rounds_sums sums;
 };

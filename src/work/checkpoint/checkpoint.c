@@ -120,7 +120,7 @@ const struct workload work_checkpoint = {
 	.option_of = "an option of phase=checkpoint",
 	.also = also_of_save,
 	.check = checkpoint_check,
-	.more_at_once = "checkpoint_threads",
+	.concurrency_option = "checkpoint_threads",
 	.needs_write = true,
 	.checkpoints = CHECKPOINTS_ALWAYS,
 	.run = &checkpoint_activity,
@@ -131,7 +131,7 @@ const struct workload work_checkpoint = {
 const struct workload work_restore = {
 	.also = also_of_restore,
 	.check = checkpoint_check,
-	.more_at_once = "checkpoint_threads",
+	.concurrency_option = "checkpoint_threads",
 	.needs_read = true,
 	.restores = true,
 	.checkpoints = CHECKPOINTS_ALWAYS,

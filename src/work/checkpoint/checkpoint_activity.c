@@ -14,7 +14,7 @@
 #include "io/pagecache.h"
 #include "run/slot/slot.h"
 #include "work/checkpoint/checkpoint.h"
-#include "work/checkpoint/saver/saver.h"
+#include "work/checkpoint/writer/writer.h"
 
 /* ---- the thread that begins checkpoints ---- */
 
@@ -30,13 +30,13 @@ static bool driver_is_over(const struct driver *d)
 static bool nap(struct driver *d, uint64_t until_ns)
 {
 	for (;;) {
-		uint32_t seen = bell_look(&d->go);
+		uint32_t seen = eventcount_get(&d->go);
 
 		if (driver_is_over(d))
 			return false;
 		if (clock_now(d->clock) >= until_ns)
 			return true;
-		bell_wait(&d->go, d->clock, seen, until_ns);
+		eventcount_wait(&d->go, d->clock, seen, until_ns);
 	}
 }
 
@@ -67,15 +67,15 @@ static void drive(struct driver *d)
 			return;
 		atomic_store(&d->begun, i + 1);
 		if (d->restore) {
-			saver_begin_restore(d->saver, &d->restore[i]);
-		} else if (saver_begin_save(d->saver, ONLY_EPOCH, UINT64_MAX, &err) < 0) {
+			writer_begin_restore(d->saver, &d->restore[i]);
+		} else if (writer_begin_save(d->saver, ONLY_EPOCH, UINT64_MAX, &err) < 0) {
 			failure_set(d->failure, &err);
 			return;
 		}
-		if (saver_await(d->saver) < 0)
+		if (writer_await(d->saver) < 0)
 			return;
 		/* The time of another process is over. */
-		if (saver_is_over(d->saver))
+		if (writer_is_over(d->saver))
 			break;
 	}
 	d->is_complete = !driver_is_over(d);
@@ -86,7 +86,7 @@ static void *driver_main(void *arg)
 	struct driver *d = arg;
 
 	clock_join(d->clock);
-	if (saver_await_ready(d->saver) == 0 && nap(d, d->start_after_ns)) {
+	if (writer_await_ready(d->saver) == 0 && nap(d, d->start_after_ns)) {
 		if (d->watch)
 			d->watch->begin(d->watched);
 		atomic_store(&d->start_ns, clock_now(d->clock));
@@ -94,22 +94,22 @@ static void *driver_main(void *arg)
 			stop_at(d->stop, end_ns(d));
 		drive(d);
 	}
-	saver_finish(d->saver);
+	writer_finish(d->saver);
 	clock_leave(d->clock);
 	return NULL;
 }
 
 static void driver_wake(struct driver *d)
 {
-	saver_wake(d->saver);
-	bell_ring(&d->go, d->clock);
+	writer_wake(d->saver);
+	eventcount_notify(&d->go, d->clock);
 }
 
 /* Close after an error. Any thread. */
 static void driver_close(struct driver *d)
 {
 	atomic_store(&d->closed, true);
-	saver_close(d->saver);
+	writer_close(d->saver);
 	driver_wake(d);
 }
 
@@ -179,7 +179,7 @@ static int choose(struct slot *s, struct hosts *h, int rc, struct mlgen_err *err
 		return rc;
 	/* Rank 0 chooses: other processes may see an older state of the directory. */
 	buf_addn(&b, (const char *)restores, n * sizeof(*restores));
-	rc = hosts_share(h, &b, err);
+	rc = hosts_broadcast(h, &b, err);
 	if (rc == 0 && b.len == n * sizeof(*restores))
 		memcpy(restores, buf_str(&b), b.len);
 	buf_fini(&b);
@@ -236,8 +236,8 @@ static int drop_checkpoint(struct cache_drop *d, const struct checkpoint *k, str
 	struct shard f;
 	int rc = 0;
 
-	for (uint64_t i = 0; i < state_locals(&s->checkpoints->state); i++) {
-		uint64_t rank = state_local(&s->checkpoints->state, i);
+	for (uint64_t i = 0; i < state_local_count(&s->checkpoints->state); i++) {
+		uint64_t rank = state_local_rank(&s->checkpoints->state, i);
 		uint64_t n = shard_files(&s->checkpoints->shards, rank);
 
 		for (uint64_t file = 0; rc == 0 && file < n; file++) {
@@ -310,7 +310,7 @@ static int checkpoint_start(struct slot *s, struct run_shared *run, uint64_t now
 		.start_after_ns = j->startdelay_ns ? now_ns + j->startdelay_ns : 0,
 	};
 	slot_begin_work(s, run->cfg.clock, LIVE_CHECKPOINT, 1);
-	rc = saver_start(d->saver, err);
+	rc = writer_start(d->saver, err);
 	if (rc == 0)
 		rc = worker_start(&d->thread, d->clock, driver_main, d, err);
 	if (rc < 0)
@@ -321,7 +321,7 @@ static int checkpoint_start(struct slot *s, struct run_shared *run, uint64_t now
 static void checkpoint_join_threads(struct slot *s)
 {
 	worker_join(&own_of(s)->driver->thread);
-	saver_join(s->checkpoints->saver);
+	writer_join(s->checkpoints->saver);
 	setup_checkpoints_end(s);
 }
 
@@ -355,9 +355,9 @@ static uint64_t start_ns(const struct slot *s)
 
 static struct worker *worker_at(const struct slot *s, uint64_t i)
 {
-	struct saver *saver = s->checkpoints ? s->checkpoints->saver : NULL;
+	struct writer *saver = s->checkpoints ? s->checkpoints->saver : NULL;
 
-	return saver ? saver_worker(saver, i) : NULL;
+	return saver ? writer_worker(saver, i) : NULL;
 }
 
 /* Time until all checkpoints are done at the current speed, or until runtime is over. */
@@ -387,30 +387,30 @@ static uint64_t checkpoint_left_ns(const struct slot *s, const struct live *live
 
 static void checkpoint_look(const struct slot *s, struct live *live)
 {
-	struct saver_look l;
+	struct writer_progress l;
 
-	saver_look(s->checkpoints->saver, &l);
+	writer_progress(s->checkpoints->saver, &l);
 	live->checkpoint = l.count;
 	live->checkpoints = s->job->checkpoints;
 	live->checkpoint_done = l.bytes_done;
 	live->checkpoint_bytes = l.bytes_total;
 	live->is_checkpointing = l.is_busy;
 	live->is_restore = checkpoint_is_restore(s);
-	slot_look_at_workers(s, live);
+	slot_add_workers(s, live);
 	live->io_bytes = live->io_moved[0] + live->io_moved[1];
 	live->left_ns = checkpoint_left_ns(s, live);
 	if (live->phase == LIVE_CHECKPOINT && !start_ns(s))
 		live->phase = LIVE_WAIT; /* startdelay */
 }
 
-static void put_costs(struct buf *out, const struct job *j)
+static void append_costs(struct buf *out, const struct job *j)
 {
 	bool is_plain = j->access != ACCESS_FRAMEWORK;
 
-	memneed_put(out, "checkpoint_threads", j->checkpoint_threads);
-	memneed_put(out, "iodepth", is_plain ? job_depth(j) : 1);
+	memneed_append(out, "checkpoint_threads", j->checkpoint_threads);
+	memneed_append(out, "iodepth", is_plain ? job_depth(j) : 1);
 	if (out->len && is_plain)
-		memneed_put_bs(out, j->bs.write);
+		memneed_append_bs(out, j->bs.write);
 }
 
 static size_t one_record(const struct slot *s)
@@ -435,7 +435,7 @@ static void checkpoint_collect(struct job_result *out, size_t record, struct slo
 	ml->target_au_percent = none;
 	ml->demand_bytes_per_sec = none;
 	ml->demand_io_bytes_per_sec = none;
-	saver_collect(s->checkpoints->saver, r);
+	writer_collect(s->checkpoints->saver, r);
 	r->caches_dropped = s->has_dropped_caches;
 	out->iodepth_used = job_depth(s->job);
 	out->in_use = collect_in_use(s);
@@ -455,7 +455,7 @@ static void checkpoint_collect(struct job_result *out, size_t record, struct slo
 	collect_depths(&out->depths, &s->total);
 	collect_usage(out, &s->total.usage);
 	collect_worker_cpu(&out->thread_cpu, &s->total.usage);
-	collect_around(out, s, 0);
+	collect_window(out, s, 0);
 	out->sync = out->ops.fsync;
 }
 
@@ -465,7 +465,7 @@ const struct activity checkpoint_activity = {
 	.open_files = setup_checkpoints_files,
 	.lower_files = "checkpoint_ranks or checkpoint_threads",
 	.need = setup_checkpoints_need,
-	.put_costs = put_costs,
+	.append_costs = append_costs,
 	.lower = "checkpoint_ranks, checkpoint_threads, bs or iodepth",
 	.prepare = prepare,
 	.start = checkpoint_start,

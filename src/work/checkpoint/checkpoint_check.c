@@ -390,8 +390,8 @@ static int sizes_of(const struct job *j, double *all, double *here, struct mlgen
 		state_all_bytes(&state, &bytes);
 	*all = (double)bytes.total;
 	*here = 0;
-	for (uint64_t i = 0; rc == 0 && i < state_locals(&state); i++) {
-		state_rank_bytes(&state, state_local(&state, i), &bytes);
+	for (uint64_t i = 0; rc == 0 && i < state_local_count(&state); i++) {
+		state_rank_bytes(&state, state_local_rank(&state, i), &bytes);
 		*here += (double)bytes.total;
 	}
 	state_fini(&state);

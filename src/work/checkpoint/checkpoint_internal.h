@@ -9,7 +9,7 @@
 
 #include "ask/mlperf/mlperf.h"
 #include "run/slot/slot.h"
-#include "work/checkpoint/saver/saver.h"
+#include "work/checkpoint/writer/writer.h"
 
 /*
  * A thread that begins `count` checkpoints, or restores those of a list, and waits `pause` between
@@ -18,7 +18,7 @@
  */
 struct driver {
 	const struct job *job;
-	struct saver *saver;
+	struct writer *saver;
 	const struct checkpoint *restore; /* array of `count`; NULL = save */
 	uint64_t count;
 	struct clock *clock;
@@ -30,7 +30,7 @@ struct driver {
 	uint64_t start_after_ns;       /* startdelay */
 
 	pthread_t thread;
-	struct bell go;
+	struct eventcount go;
 	_Atomic bool closed;
 	_Atomic uint64_t start_ns; /* time zero; 0 = not yet */
 	_Atomic uint64_t begun;

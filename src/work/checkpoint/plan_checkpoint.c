@@ -16,7 +16,7 @@
 #include "job/job.h"
 #include "report/plan/plan.h"
 #include "report/text/text.h"
-#include "work/checkpoint/saver/saver.h"
+#include "work/checkpoint/writer/writer.h"
 
 /* ---- computing ---- */
 
@@ -35,7 +35,7 @@ struct checkpoint_plan {
 /* Is the job a training that saves checkpoints? */
 static bool is_training(const struct job *j)
 {
-	return job_work(j)->checkpoints == CHECKPOINTS_ASKED;
+	return job_work(j)->checkpoints == CHECKPOINTS_OPTIONAL;
 }
 
 static bool is_restore(const struct plan_report *p)
@@ -60,7 +60,7 @@ static uint64_t largest_write(const struct checkpoint_plan *l, uint64_t rank)
 				most = tensor.bytes;
 		}
 	}
-	uint64_t run = shard_most_run(&l->set);
+	uint64_t run = shard_max_run_bytes(&l->set);
 	return most < run ? most : run;
 }
 
@@ -71,7 +71,7 @@ static void describe_files(struct checkpoint_plan *l)
 	struct shard f;
 
 	for (uint64_t i = 0; i < l->c->local_ranks && !l->c->file; i++) {
-		uint64_t rank = state_local(&l->state, i);
+		uint64_t rank = state_local_rank(&l->state, i);
 		uint64_t files = shard_files(&l->set, rank);
 
 		if (files == 0)
@@ -127,7 +127,7 @@ static bool fits_memory(struct checkpoint_plan *l)
 {
 	uint64_t before = l->p->need.bytes;
 
-	saver_need(&l->p->need, l->p->job, &l->set, l->p->memory_bytes);
+	writer_need(&l->p->need, l->p->job, &l->set, l->p->memory_bytes);
 	l->c->program_bytes = l->p->need.bytes - before;
 	return l->c->program_bytes <= l->p->memory_bytes;
 }
@@ -238,7 +238,7 @@ static void check_files(struct checkpoint_plan *l)
 		plan_add_check(l->p, "verify", PLAN_OK, "%s", "");
 	if (!l->p->touches_files)
 		return;
-	l->c->open_files = saver_open_files(l->p->job, &l->set);
+	l->c->open_files = writer_open_files(l->p->job, &l->set);
 	check_directory(l);
 	if (!is_training(l->p->job))
 		check_storage(l);
@@ -266,10 +266,10 @@ static int init_state(struct checkpoint_plan *l, struct mlgen_err *err)
 	int rc = state_init(&l->state, j, err);
 
 	if (rc == 0)
-		rc = state_whole(&l->whole, &l->state, err);
+		rc = state_of_all_processes(&l->whole, &l->state, err);
 	if (rc)
 		return rc;
-	l->content = content_new(saver_span_bytes(j), 0);
+	l->content = content_new(writer_span_bytes(j), 0);
 	l->set = (struct shard_set){
 		.state = &l->state,
 		.content = l->content,
@@ -292,7 +292,7 @@ int plan_checkpoint(struct plan_report *p, const struct plan_input *in, struct m
 	if (rc == 0) {
 		p->checkpoint.free_bytes = UINT64_MAX;
 		p->checkpoint.directory = job_checkpoint_directory(p->job);
-		plan_classes_count(&p->checkpoint, &l.set);
+		plan_count_classes(&p->checkpoint, &l.set);
 		describe_files(&l);
 		count_work(&l);
 		if (fits_memory(&l))
@@ -446,7 +446,7 @@ static void print_classes(FILE *to, const struct plan_report *p)
 		} else {
 			buf_add(&text, "nothing");
 		}
-		plan_put_wrapped(to, &line, INDENT, buf_str(&text));
+		plan_print_wrapped(to, &line, INDENT, buf_str(&text));
 		buf_fini(&text);
 	}
 }
@@ -463,7 +463,7 @@ static void print_sum(FILE *to, struct buf *line, uint64_t files, uint64_t bytes
 	append_in_unit(&figure, &u, bytes);
 	buf_addf(&figure, " %s", u.name);
 	plan_add_figure(to, line, buf_str(&figure));
-	plan_put_line(to, line);
+	plan_print_line(to, line);
 	buf_fini(&figure);
 }
 
@@ -543,7 +543,7 @@ static void print_room(FILE *to, const struct plan_report *p)
 	else
 		snprintf(bytes, sizeof(bytes), "unknown");
 	plan_add_figure(to, &line, bytes);
-	plan_put_checked(to, &line, plan_find_check(p, "room"));
+	plan_print_checked(to, &line, plan_find_check(p, "room"));
 }
 
 static void append_every(struct buf *text, const struct plan_report *p)
@@ -592,11 +592,11 @@ static void print_work(FILE *to, const struct plan_report *p)
 	append_count(&line, p);
 	if (c->move_bytes != UINT64_MAX)
 		plan_add_bytes(to, &line, (double)c->move_bytes);
-	plan_put_checked(to, &line, plan_find_check(p, "checkpoints"));
+	plan_print_checked(to, &line, plan_find_check(p, "checkpoints"));
 	if (plan_find_check(p, "room"))
 		print_room(to, p);
 	if (!is_training(p->job))
-		plan_put_storage(to, p);
+		plan_print_storage(to, p);
 }
 
 static void append_fsync(struct buf *text, const struct plan_report *p)
@@ -664,7 +664,7 @@ static const struct plan_line checkpoint_lines[] = {
 
 static void print_checkpoints(FILE *to, const struct plan_report *p)
 {
-	plan_put_list(to, checkpoint_lines, p);
+	plan_print_list(to, checkpoint_lines, p);
 }
 
 static const struct plan_line training_lines[] = {
@@ -676,15 +676,15 @@ static const struct plan_line training_lines[] = {
 static const struct plan_line job_lines[] = {
 	{ .lines = print_checkpoints },
 	{ "caches", .put = append_caches, .check = "caches" },
-	{ .lines = plan_put_direct },
+	{ .lines = plan_print_direct },
 	{ "in flight", .put = append_in_flight },
-	{ "memory", .put = plan_put_program, .check = "program" },
-	{ "files", .put = plan_put_open_files, .check = "files" },
+	{ "memory", .put = plan_append_program, .check = "program" },
+	{ "files", .put = plan_append_open_files, .check = "files" },
 	{ 0 },
 };
 
 void plan_checkpoint_text(FILE *to, const struct plan_report *p)
 {
 	if (p->checkpoint.ranks > 0)
-		plan_put_list(to, is_training(p->job) ? training_lines : job_lines, p);
+		plan_print_list(to, is_training(p->job) ? training_lines : job_lines, p);
 }

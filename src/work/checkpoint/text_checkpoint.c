@@ -234,7 +234,7 @@ static void append_from_memory(struct buf *text, const struct text_block *b)
 {
 	const struct storage_result *s = b->storage;
 	double read = (double)b->result->read.io_bytes;
-	bool has_others = text_has_others(b);
+	bool has_others = text_has_other_jobs(b);
 	char percent[UNITS_TEXT_BYTES], part[SHOW_PART_BYTES];
 
 	if (has_others)
@@ -252,7 +252,7 @@ static void append_from_memory(struct buf *text, const struct text_block *b)
 			 show_part_of(part, read * s->memory_percent / 100, read),
 			 s->source ? s->source : "unknown");
 	if (!s->is_memory)
-		text_unseen(text, s);
+		text_unseen_caches(text, s);
 }
 
 static void append_errors(struct buf *text, const struct text_block *b)
@@ -388,10 +388,10 @@ void text_saves_evidence(struct buf *out, const struct text_block *b)
 	if (!b->job->checkpoint_every)
 		return;
 	if (b->ml->saves.count > 0)
-		text_put_list(out, saves, TEXT_EVIDENCE_INDENT, b);
+		text_append_list(out, saves, TEXT_EVIDENCE_INDENT, b);
 	else
-		text_put(out, "checkpoints", TEXT_EVIDENCE_INDENT,
-			 "none: the run was over before the first was due");
+		text_append(out, "checkpoints", TEXT_EVIDENCE_INDENT,
+			    "none: the run was over before the first was due");
 }
 
 /* ---- the report ---- */
@@ -667,17 +667,17 @@ void text_checkpoint_report(FILE *to, struct text_block *b)
 	if (detail == DETAIL_BRIEF)
 		text_verdict(&parts[ANSWER], b);
 	if (detail > DETAIL_BRIEF) {
-		text_put_list(&below, answer_lines, TEXT_ANSWER_INDENT, b);
+		text_append_list(&below, answer_lines, TEXT_ANSWER_INDENT, b);
 		if (b->checkpoints->completed > 0)
-			text_put_list(&below, is_restore(b) ? restore_lines : save_lines,
-				      TEXT_ANSWER_INDENT, b);
+			text_append_list(&below, is_restore(b) ? restore_lines : save_lines,
+					 TEXT_ANSWER_INDENT, b);
 		buf_add(&parts[ANSWER], buf_str(&below));
-		text_put_list(&parts[SETTINGS], is_restore(b) ? restore_settings : save_settings,
-			      TEXT_SETTING_INDENT, b);
+		text_append_list(&parts[SETTINGS], is_restore(b) ? restore_settings : save_settings,
+				 TEXT_SETTING_INDENT, b);
 		append_latencies(&parts[LATENCY], "latency", b->checkpoints,
 				 &b->job->percentile_list);
 		if (b->checkpoints->count > 0)
-			text_put_list(&parts[EVIDENCE], evidence_lines, TEXT_EVIDENCE_INDENT, b);
+			text_append_list(&parts[EVIDENCE], evidence_lines, TEXT_EVIDENCE_INDENT, b);
 	}
 	for (unsigned i = 0; i < PARTS; i++)
 		lines += text_lines(&parts[i]) + (i > 0);

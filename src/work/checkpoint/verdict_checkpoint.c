@@ -160,19 +160,19 @@ static void host_headline(struct buf *out, const struct verdict_findings *f)
 			 is_restore(f) ? "checking" : "making", show_share(&f->ranks, "data"));
 		return;
 	}
-	verdict_put_full(out, &f->result->host, &f->run->host);
+	verdict_append_full_cpu(out, &f->result->host, &f->run->host);
 	buf_add(out, ": this host may be the limit, not storage");
 }
 
 static void host_because(struct buf *out, const struct verdict_findings *f)
 {
-	verdict_put_cpu(out, &f->result->host);
+	verdict_append_cpu(out, &f->result->host);
 	buf_addf(out, "; data %.1f%% of rank time", show_share(&f->ranks, "data"));
 }
 
 static void host_try(struct buf *out, const struct verdict_findings *f)
 {
-	if (host_is_full(f) && verdict_cpu_is_of_others(&f->result->host))
+	if (host_is_full(f) && verdict_cpu_is_foreign(&f->result->host))
 		buf_add(out, "the same while nothing else runs on these CPUs");
 	else if (is_restore(f) && f->checkpoints->verified)
 		buf_add(out, "--verify=none : the same without checking");
@@ -282,5 +282,5 @@ void verdict_fill_checkpoint(const struct run_result *run, struct job_result *j)
 	if (f.checkpoints->completed == 0)
 		return;
 	show_rank_time(&f.checkpoints->rank_percent, &f.ranks);
-	verdict_take(&j->verdict, verdicts, &f);
+	verdict_choose(&j->verdict, verdicts, &f);
 }

@@ -26,7 +26,7 @@ static char *ionames_join(const char *directory, const char *name)
 	if (directory)
 		buf_addf(&path, "%s/", directory);
 	buf_add(&path, name);
-	return buf_take(&path);
+	return buf_detach(&path);
 }
 
 static bool ionames_has(const struct ionames *n, const char *path)
@@ -292,7 +292,7 @@ static int check_folder(const struct job *j, const char *path, struct mlgen_err 
 		r = -ENOTDIR;
 	if (r)
 		mlgen_fail(err, r, "%s: %s; make it, or name another",
-			   newdir_put_place(&place, j, "directory", directory), strerror(-r));
+			   newdir_format_place(&place, j, "directory", directory), strerror(-r));
 	mem_free(directory);
 	return r;
 }
@@ -341,7 +341,7 @@ static int look_at_file(const struct iofiles_look *x, struct iofile *file, struc
 	if (error == ENOENT)
 		return set_missing(x, file, err);
 	return mlgen_fail(err, -error, "%s: %s%s", file->path, strerror(error),
-			  dirs_in_the_way(way, file->path, -error));
+			  dirs_explain_failure(way, file->path, -error));
 }
 
 /* ---- size and region ---- */
@@ -364,7 +364,7 @@ static int size_unknown(const struct iofiles_look *x, const struct iofile *file,
 		return mlgen_fail(err, -EINVAL,
 				  "%s: %s%% of %s, which %s; give it in bytes, or filesize=",
 				  share == &j->size ? "size" : "offset",
-				  units_put_f64(percent, share->percent), file->path, what);
+				  units_format_f64(percent, share->percent), file->path, what);
 	if (j->size.bytes)
 		return mlgen_fail(err, -EINVAL,
 				  "size: '%" PRIu64
@@ -380,7 +380,7 @@ static int too_small(const struct iofile *file, uint64_t end, struct mlgen_err *
 	return mlgen_fail(
 		err, -EFBIG,
 		"%s: has %s, and %s of it are asked for by size=, offset= and filesize=; %s",
-		file->path, units_put_size(has, file->bytes), units_put_size(needs, end),
+		file->path, units_format_size(has, file->bytes), units_format_size(needs, end),
 		file->kind == IOFILE_BLOCK
 			? "a device cannot be extended: ask for less, or for size=100%"
 			: "a file that exists is never extended: ask for less, name another file, "
@@ -397,7 +397,7 @@ static int beyond_end(const struct iofile *file, uint64_t off, uint64_t limit,
 				  "%s: is empty; remove it, and it is made as large as size= says",
 				  file->path);
 	return mlgen_fail(err, -EINVAL, "offset: %s is not below the %s of %s",
-			  units_put_size(from, off), units_put_size(end, limit), file->path);
+			  units_format_size(from, off), units_format_size(end, limit), file->path);
 }
 
 /* Set the size of a file that is missing, or has no size, from the options. */
@@ -485,7 +485,7 @@ static int check_readonly(const struct iofiles_look *x, struct mlgen_err *err)
 	return mlgen_fail(err, -EROFS,
 			  "readonly: %s is missing, and would be made with %s; make it once "
 			  "without --readonly (--create_only=1)",
-			  file->path, units_put_size(bytes, file->bytes));
+			  file->path, units_format_size(bytes, file->bytes));
 }
 
 static int look_at_files(struct iofiles_look *x, struct mlgen_err *err)

@@ -105,8 +105,8 @@ int iocontent_allocate(struct newfile *x, bool has_content, struct mlgen_err *er
 
 /* ---- one file: creation, content in pieces, final name ---- */
 
-void iolayout_no_room(const struct newfile *x, const char *left, const char *way_out, char *out,
-		      size_t size)
+void iolayout_describe_no_room(const struct newfile *x, const char *left, const char *way_out,
+			       char *out, size_t size)
 {
 	char have[UNITS_TEXT_BYTES];
 	struct mount m = { 0 };
@@ -116,13 +116,13 @@ void iolayout_no_room(const struct newfile *x, const char *left, const char *way
 		 units_human_bytes(have, (double)m.free_bytes), way_out);
 }
 
-static void put_no_room(const struct newfile *x, const char *left, char *out, size_t size)
+static void format_no_room(const struct newfile *x, const char *left, char *out, size_t size)
 {
-	iolayout_no_room(x, left, "a smaller size=", out, size);
+	iolayout_describe_no_room(x, left, "a smaller size=", out, size);
 }
 
-void iolayout_say(const struct job *j, const struct filemaker *m, const char *where,
-		  const char *time)
+void iolayout_log_start(const struct job *j, const struct filemaker *m, const char *where,
+			const char *time)
 {
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
 
@@ -132,17 +132,17 @@ void iolayout_say(const struct job *j, const struct filemaker *m, const char *wh
 		  time ? time : "space only");
 }
 
-int iolayout_interrupted(const char *directory, uint64_t made_files, uint64_t asked_files,
-			 struct mlgen_err *err)
+int iolayout_fail_interrupted(const char *directory, uint64_t made_files, uint64_t asked_files,
+			      struct mlgen_err *err)
 {
-	return mlgen_fail(err, CREW_STOPPED,
+	return mlgen_fail(err, POOL_STOPPED,
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
 			  " files laid out; the next run makes the others",
 			  directory, made_files, asked_files);
 }
 
 /* Open a file by its path, as fio does: the folders belong to the user. */
-static int open_new(struct newfile *x, struct crew_worker *w, const struct iopart *part, int flags,
+static int open_new(struct newfile *x, struct pool_worker *w, const struct iopart *part, int flags,
 		    struct mlgen_err *err)
 {
 	const struct ioparts *all = w->owner;
@@ -158,13 +158,13 @@ static int open_new(struct newfile *x, struct crew_worker *w, const struct iopar
 					 .mode = 0666 },
 			       .is_piece = true };
 	newfile_temporary(w->part, x->path, &iopart_kind);
-	r = crew_do(w, MLGEN_OPEN, &x->file);
+	r = pool_do(w, MLGEN_OPEN, &x->file);
 	return r < 0 ? newfile_failed(x, opstat_name(MLGEN_OPEN), r, err) : 0;
 }
 
 const struct newfile_kind iopart_kind = { .suffix = ".mlgen-part",
 					  .next = iocontent_next,
-					  .put_no_room = put_no_room };
+					  .format_no_room = format_no_room };
 
 /* 0, or -ENAMETOOLONG with err. */
 static int ioparts_init(struct ioparts *p, struct iofiles *f, const struct job *job,
@@ -212,12 +212,12 @@ static int ioparts_remove(const struct ioparts *p, struct mlgen_err *err)
 }
 
 /*
- * Tasks of a crew whose owner is the struct ioparts. iopart_make works on a file: it creates it,
+ * Tasks of a pool whose owner is the struct ioparts. iopart_make works on a file: it creates it,
  * allocates its space, and without content gives it its name. iopart_fill works on a piece: it
  * writes and syncs it; the last piece of a file gives the file its name. If the name exists by
  * then, that is an error.
  */
-static int iopart_make(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int iopart_make(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct ioparts *all = w->owner;
 	const struct iopart *part = &all->list[index];
@@ -236,7 +236,7 @@ static int iopart_make(struct crew_worker *w, uint64_t index, struct mlgen_err *
 	return r;
 }
 
-static int iopart_fill(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int iopart_fill(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	struct ioparts *p = w->owner;
 	struct iopart *part = &p->list[BISECT(i, 1, p->count, p->list[i].first_piece > index) - 1];
@@ -402,8 +402,8 @@ static int recheck_file(struct iofiles *f, struct iofile *file, struct mlgen_err
 		return mlgen_fail(err, -EEXIST,
 				  "%s: was made meanwhile with %s, and %s are needed; jobs that "
 				  "share a file have to give it one size",
-				  file->path, units_put_size(has, (uint64_t)st.st_size),
-				  units_put_size(needs, file->bytes));
+				  file->path, units_format_size(has, (uint64_t)st.st_size),
+				  units_format_size(needs, file->bytes));
 	file->is_missing = false;
 	f->missing_files--;
 	f->missing_bytes -= file->bytes;
@@ -428,15 +428,15 @@ static void iolayout_announce(const void *arg, const char *time)
 
 	buf_addf(&where, "%s%s", x->folders.at[0].path,
 		 x->folders.count > 1 ? " and elsewhere" : "");
-	iolayout_say(x->l->req->job, &x->maker, buf_str(&where),
-		     x->parts.has_content ? time : NULL);
+	iolayout_log_start(x->l->req->job, &x->maker, buf_str(&where),
+			   x->parts.has_content ? time : NULL);
 	buf_fini(&where);
 }
 
 static int make_parts(struct layout *x, struct mlgen_err *err)
 {
-	struct crew_task make = { iopart_make, &x->parts, x->parts.count };
-	struct crew_task fill = { iopart_fill, &x->parts, x->parts.pieces };
+	struct pool_task make = { iopart_make, &x->parts, x->parts.count };
+	struct pool_task fill = { iopart_fill, &x->parts, x->parts.pieces };
 	const struct iofiles *f = x->f;
 	struct filemaker *m = &x->maker;
 	uint64_t bytes = 0;
@@ -452,7 +452,7 @@ static int make_parts(struct layout *x, struct mlgen_err *err)
 	x->l->started = true;
 	if (!x->parts.has_content)
 		return filemaker_run(m, &make, iolayout_announce, x, err);
-	r = crew_run(&m->crew, &make, err);
+	r = pool_run(&m->pool, &make, err);
 	return r ? r : filemaker_run(m, &fill, iolayout_announce, x, err);
 }
 
@@ -514,7 +514,7 @@ int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err)
 			    .l = l,
 			    .maker = { .kind = &iopart_kind,
 				       .progress = l->progress,
-				       .crew = { .engine = j->engine,
+				       .pool = { .engine = j->engine,
 						 .engine_opts = j->engine_opts,
 						 .clock = l->clock } } };
 	int r = recheck_missing(f, err);
@@ -536,8 +536,8 @@ int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err)
 		r = make_missing(&x, err);
 	for (size_t i = 0; i < x.folders.count; i++)
 		dirlock_drop(&x.folders.at[i].lock);
-	if (r == CREW_STOPPED)
-		iolayout_interrupted(x.folders.at[0].path, l->made_files, missing_files, err);
+	if (r == POOL_STOPPED)
+		iolayout_fail_interrupted(x.folders.at[0].path, l->made_files, missing_files, err);
 	folders_fini(&x);
 	return r;
 }

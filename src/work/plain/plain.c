@@ -158,7 +158,7 @@ static void append_pattern(struct buf *text, const struct plan_report *p)
 	plan_say(text, p, ", {numjobs} worker{s}");
 }
 
-void plan_io_put_data(FILE *to, const struct plan_report *p, const char *where)
+void plan_io_print_data(FILE *to, const struct plan_report *p, const char *where)
 {
 	const struct plan_check *data = plan_find_check(p, "data");
 	struct buf line = { 0 };
@@ -168,12 +168,12 @@ void plan_io_put_data(FILE *to, const struct plan_report *p, const char *where)
 		plan_say(&line, p,
 			 "{ioengine=} touches no file: nothing is written, read or needed on "
 			 "storage");
-		plan_put_line(to, &line);
+		plan_print_line(to, &line);
 		return;
 	}
 	if (p->io.files == 0) {
 		buf_add(&line, "the job's files");
-		plan_put_checked(to, &line, data);
+		plan_print_checked(to, &line, data);
 		return;
 	}
 	plan_say(&line, p, "{plan.files} file{s}");
@@ -182,17 +182,17 @@ void plan_io_put_data(FILE *to, const struct plan_report *p, const char *where)
 		plan_say(&line, p, "{plan.directory}");
 	}
 	plan_add_bytes(to, &line, (double)p->io.file_bytes);
-	plan_put_line(to, &line);
-	plan_put_present(to, p, "data");
+	plan_print_line(to, &line);
+	plan_print_present(to, p, "data");
 	if (p->write_files)
-		plan_put_free(to, p);
-	plan_put_storage(to, p);
-	plan_put_ratio(to, p, "files");
+		plan_print_free(to, p);
+	plan_print_storage(to, p);
+	plan_print_ratio(to, p, "files");
 }
 
 static void print_data(FILE *to, const struct plan_report *p)
 {
-	plan_io_put_data(to, p, "in");
+	plan_io_print_data(to, p, "in");
 }
 
 static void append_run(struct buf *text, const struct plan_report *p)
@@ -254,9 +254,9 @@ static void append_in_flight(struct buf *text, const struct plan_report *p)
 		buf_addf(text, " x iodepth %u)", job_depth(p->job));
 }
 
-void plan_io_put_memory(struct buf *text, const struct plan_report *p)
+void plan_io_append_memory(struct buf *text, const struct plan_report *p)
 {
-	plan_put_program(text, p);
+	plan_append_program(text, p);
 	plan_say(text, p, "[, of which {plan.buffer_bytes} are buffers]");
 }
 
@@ -268,14 +268,14 @@ static void plan_io_text(FILE *to, const struct plan_report *p)
 		{ .lines = print_data },
 		{ "run", .put = append_run },
 		{ "rate", .put = append_pace },
-		{ .lines = plan_put_direct },
+		{ .lines = plan_print_direct },
 		{ "in flight", .put = append_in_flight },
-		{ "memory", .put = plan_io_put_memory, .check = "program" },
-		{ "files", .put = plan_put_open_files, .check = "files" },
+		{ "memory", .put = plan_io_append_memory, .check = "program" },
+		{ "files", .put = plan_append_open_files, .check = "files" },
 		{ 0 },
 	};
 
-	plan_put_list(to, lines, p);
+	plan_print_list(to, lines, p);
 }
 
 /* ---- checks of options that depend on each other ---- */
@@ -423,10 +423,10 @@ void plain_need(struct memneed *n, const struct job *j, size_t files)
 
 void plain_put_costs(struct buf *out, const struct job *j)
 {
-	memneed_put(out, "numjobs", j->numjobs);
-	memneed_put(out, "iodepth", job_depth(j));
+	memneed_append(out, "numjobs", j->numjobs);
+	memneed_append(out, "iodepth", job_depth(j));
 	if (out->len)
-		memneed_put_bs(out, pattern_largest_bytes(j));
+		memneed_append_bs(out, pattern_largest_bytes(j));
 }
 
 /* ---- searches (ask) ---- */
@@ -507,9 +507,9 @@ const struct workload work_io = {
 	.option_of = "an option of plain I/O jobs (phase=io, rw=...)",
 	.defaults = defaults,
 	.check = plain_check,
-	.more_at_once = "numjobs",
+	.concurrency_option = "numjobs",
 	.is_plain = true,
-	.said_by = "rw",
+	.implied_by = "rw",
 	.is_open_ended = true,
 	.is_grouped = true,
 	.counts_errors = true,

@@ -133,13 +133,13 @@ extern const struct newfile_kind iopart_kind;
 /* ---- the content of laid-out files: incompressible bytes, or only space ---- */
 
 /* Messages that a layout and a replay share: a full filesystem, the start of a layout (time NULL:
- * only space is allocated), and an interruption, which returns CREW_STOPPED. */
-void iolayout_no_room(const struct newfile *x, const char *left, const char *way_out, char *out,
-		      size_t size);
-void iolayout_say(const struct job *j, const struct filemaker *m, const char *where,
-		  const char *time);
-int iolayout_interrupted(const char *directory, uint64_t made_files, uint64_t asked_files,
-			 struct mlgen_err *err);
+ * only space is allocated), and an interruption, which returns POOL_STOPPED. */
+void iolayout_describe_no_room(const struct newfile *x, const char *left, const char *way_out,
+			       char *out, size_t size);
+void iolayout_log_start(const struct job *j, const struct filemaker *m, const char *where,
+			const char *time);
+int iolayout_fail_interrupted(const char *directory, uint64_t made_files, uint64_t asked_files,
+			      struct mlgen_err *err);
 
 /* Implements newfile_kind.next. */
 int iocontent_next(void *source, void *buf, size_t size, uint64_t *off, size_t *len,
@@ -184,7 +184,7 @@ int iolayout_check_room(struct iofiles *f, const struct iofiles_request *req,
  * dropped from the page cache. Jobs that only write get space (fallocate where the filesystem can).
  *
  * A killed run leaves temporary files, which the next run removes. A run that fails or is stopped
- * leaves only whole files. 0, or -errno with err; CREW_STOPPED with progress->stop. The calling
+ * leaves only whole files. 0, or -errno with err; POOL_STOPPED with progress->stop. The calling
  * thread has joined the clock.
  */
 int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err);
@@ -231,7 +231,7 @@ struct streams {
 	uint64_t start_after_ns;       /* startdelay, on the run's clock */
 	const struct run_watch *watch; /* NULL = nobody watches */
 	void *watch_arg;               /* argument of watch */
-	struct bell start_event;
+	struct eventcount start_event;
 	_Atomic uint64_t start_ns; /* time zero; 0 = not yet */
 	_Atomic bool is_closed;    /* an error: end at once */
 };
@@ -318,10 +318,10 @@ void stream_fail(struct stream *s, const struct mlgen_err *err);
 int stream_engine_failed(struct stream *s, int rc);
 
 /* Sleep until a time, but not longer than the run lasts. */
-void stream_nap(struct stream *s, uint64_t until_ns);
+void stream_sleep_until(struct stream *s, uint64_t until_ns);
 
 /* Handle a failed operation: count the error if continue_on_error allows it, or end the run. */
-void stream_take_error(struct stream *s, const struct io_op *op);
+void stream_handle_error(struct stream *s, const struct io_op *op);
 
 static inline struct io *stream_io(const struct stream *s)
 {
@@ -357,7 +357,7 @@ struct worker *plain_worker_at(const struct slot *s, uint64_t i);
 void plain_look(const struct slot *s, struct live *live);
 
 /* Tell the streams what they need to know of the run. Call after streams_init. */
-void plain_begin(struct slot *s, uint64_t now_ns);
+void plain_set_streams(struct slot *s, uint64_t now_ns);
 
 /* Collect the result of one worker, or with is_one of all workers, after join. Figures about their
  * files are not included. */
@@ -375,7 +375,7 @@ void plain_collect_none(struct job_result *out, struct slot *s, uint64_t workers
 /* Add the memory of a job whose workers have this many files each. */
 void plain_need(struct memneed *n, const struct job *job, size_t files);
 
-/* Implements activity.put_costs (run/slot/slot.h). */
+/* Implements activity.append_costs (run/slot/slot.h). */
 void plain_put_costs(struct buf *out, const struct job *job);
 
 /* True if requests bypass the page cache: as direct= says, or by default as the requests of the
@@ -412,8 +412,8 @@ void plan_io_check_memory(struct plan_report *p, bool reads_cached);
 
 /* Print the lines about the files, with `where` = "in" or "below" before their directory; append
  * the memory of the job. */
-void plan_io_put_data(FILE *to, const struct plan_report *p, const char *where);
-void plan_io_put_memory(struct buf *text, const struct plan_report *p);
+void plan_io_print_data(FILE *to, const struct plan_report *p, const char *where);
+void plan_io_append_memory(struct buf *text, const struct plan_report *p);
 
 /* ---- the text report of a plain job ---- */
 
@@ -447,9 +447,9 @@ double text_io_seconds(const struct job_result *r);
 
 /* Append values of the settings: the engine; the number of workers with the engine; the number of
  * files, with `where` = "in" or "below" before their directory. */
-void text_io_put_engine(struct buf *text, const struct text_block *b);
-void text_io_put_workers(struct buf *text, const struct text_block *b);
-void text_io_put_files(struct buf *text, const struct text_block *b, const char *where);
+void text_io_append_engine(struct buf *text, const struct text_block *b);
+void text_io_append_workers(struct buf *text, const struct text_block *b);
+void text_io_append_files(struct buf *text, const struct text_block *b, const char *where);
 
 /* The settings: job, workers, files, storage, host. */
 extern const struct text_line text_io_settings[];

@@ -221,7 +221,7 @@ static size_t records(const struct slot *s)
 	return has_one_record(s) ? 1 : plain_of(s)->streams.count;
 }
 
-void plain_begin(struct slot *s, uint64_t now_ns)
+void plain_set_streams(struct slot *s, uint64_t now_ns)
 {
 	struct streams *p = &plain_of(s)->streams;
 
@@ -247,8 +247,8 @@ static int plain_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 			  run->cfg.clock, &run->failure, &run->interrupted, err);
 	if (rc < 0)
 		return rc;
-	slot_join_others(s, run, &p->streams.peers);
-	plain_begin(s, now_ns);
+	slot_join_hosts(s, run, &p->streams.peers);
+	plain_set_streams(s, now_ns);
 	/* Once before the job, as invalidate=1 of fio does. */
 	for (size_t i = 0; i < p->files.count && drops_cache; i++)
 		if (p->files.files[i].kind != IOFILE_CHAR)
@@ -320,7 +320,7 @@ static uint64_t plain_left_ns(const struct slot *s, const struct live *live)
 
 void plain_look(const struct slot *s, struct live *live)
 {
-	slot_look_at_workers(s, live);
+	slot_add_workers(s, live);
 	live->io_bytes = live->io_moved[0] + live->io_moved[1];
 	live->left_ns = plain_left_ns(s, live);
 	if (live->phase == LIVE_IO && !plain_start_ns(s))
@@ -440,7 +440,7 @@ void plain_collect_workers(struct job_result *out, size_t record, bool is_one, s
 	out->failed.is_too_many = out->errors && has_too_many_errors(s);
 	out->in_use = collect_in_use(s);
 	collect_storage(&out->storage, s, p->files.directory);
-	collect_around(out, s, record);
+	collect_window(out, s, record);
 	collect_numa(&out->numa, s);
 	out->interrupted = atomic_load(p->streams.interrupted);
 	out->complete &= !out->interrupted && !atomic_load(&p->streams.is_closed);
@@ -451,7 +451,7 @@ void plain_collect_none(struct job_result *out, struct slot *s, uint64_t workers
 	out->io.numjobs = workers;
 	out->in_use = "";
 	collect_storage(&out->storage, s, plain_of(s)->files.directory);
-	collect_around(out, s, 0);
+	collect_window(out, s, 0);
 	for (unsigned d = 0; d < 2; d++)
 		out->io.rate[d] = rate_of(s->job, d, 1);
 }
@@ -483,7 +483,7 @@ const struct activity plain_activity = {
 	.lower_files = "numjobs or the number of files",
 	.requests = plain_requests,
 	.need = need,
-	.put_costs = plain_put_costs,
+	.append_costs = plain_put_costs,
 	.lower = "numjobs, iodepth or bs",
 	.prepare = plain_activity_prepare,
 	.start = plain_start,

@@ -194,7 +194,7 @@ static void stream_close_files(struct stream *s)
 
 		io_do(stream_io(s), &op);
 		if (op.io.result < 0)
-			stream_take_error(s, &op);
+			stream_handle_error(s, &op);
 	}
 }
 
@@ -243,11 +243,11 @@ static bool start_together(struct stream *s)
 	uint64_t start;
 
 	for (;;) { /* startdelay */
-		uint32_t seen = bell_look(&all->start_event);
+		uint32_t seen = eventcount_get(&all->start_event);
 
 		if (stream_is_over(s) || stream_now(s) >= all->start_after_ns)
 			break;
-		bell_wait(&all->start_event, all->clock, seen, all->start_after_ns);
+		eventcount_wait(&all->start_event, all->clock, seen, all->start_after_ns);
 	}
 	if (peers_barrier(&all->peers, &decide_start, all) < 0)
 		return false;
@@ -316,17 +316,17 @@ static void describe_error(const struct stream *s, const struct io_op *op, struc
 	}
 	if (io->op == MLGEN_READ || io->op == MLGEN_WRITE)
 		snprintf(at, sizeof(at), " at %" PRIu64, io->off);
-	noroom_put(why, io->file->path, code, io->off + io->len_bytes);
+	noroom_text(why, io->file->path, code, io->off + io->len_bytes);
 	mlgen_fail(err, code, "%s: %s%s: %s%s%s%s", io->file->path, opstat_name(io->op), at,
 		   strerror(-code), why, *hint ? "; " : "", hint);
 }
 
-void stream_take_error(struct stream *s, const struct io_op *op)
+void stream_handle_error(struct stream *s, const struct io_op *op)
 {
 	struct mlgen_err err = { 0 };
 	bool is_counted = ignored_counts(s->all->job, op->io.op, (int)op->io.result);
 
-	if (op->io.result == -ECANCELED && stop_has_come(s->all->stop, stream_now(s)))
+	if (op->io.result == -ECANCELED && stop_is_due(s->all->stop, stream_now(s)))
 		return; /* cancelled by the end of the run */
 	if (is_counted)
 		opstat_add_error(&s->worker.stat);
@@ -350,7 +350,7 @@ static void stream_complete(struct stream *s, struct io_op *op)
 	if (so->due_ns && op->io.result != -ECANCELED)
 		s->lag_ns = op->start_ns - so->due_ns;
 	if (op->io.result < 0) {
-		stream_take_error(s, op);
+		stream_handle_error(s, op);
 	} else if (so->due_ns) {
 		unsigned d = op->io.op == MLGEN_WRITE;
 
@@ -441,7 +441,7 @@ static uint64_t stream_fill(struct stream *s)
 				 pace_due(&s->pace, s->next.is_write);
 			if (due_ns > stream_now(s))
 				return due_ns;
-			pace_take(&s->pace, s->next.is_write, s->next.len_bytes);
+			pace_advance(&s->pace, s->next.is_write, s->next.len_bytes);
 			/* Do not reuse the time of the last completion, which may be before this
 			 * request was due. */
 			io_wake(stream_io(s));
@@ -490,7 +490,7 @@ static int reap(struct stream *s, unsigned min, uint64_t deadline_ns)
 	return n < 0 ? stream_engine_failed(s, n) : n;
 }
 
-void stream_nap(struct stream *s, uint64_t until_ns)
+void stream_sleep_until(struct stream *s, uint64_t until_ns)
 {
 	uint64_t begin = stream_now(s);
 
@@ -536,7 +536,7 @@ static uint64_t submit_and_wait(struct stream *s)
 		due_ns = stream_now(s) + s->all->job->thinktime_ns;
 	}
 	if (due_ns != UINT64_MAX)
-		stream_nap(s, due_ns);
+		stream_sleep_until(s, due_ns);
 	else
 		s->is_complete = true; /* there is nothing left to do */
 	return stream_now(s);
@@ -558,7 +558,7 @@ static void stream_run(struct stream *s)
 		if (!s->worker.counts && now_ns >= s->count_from_ns) {
 			/* ramp_time is over. */
 			if (all->watch)
-				all->watch->begin_anew(all->watch_arg);
+				all->watch->ramp_ended(all->watch_arg);
 			worker_start_counting(&s->worker, all->place, stream_now(s));
 		}
 		now_ns = submit_and_wait(s);
@@ -692,5 +692,5 @@ void streams_close(struct streams *p)
 
 void streams_wake(struct streams *p)
 {
-	bell_ring(&p->start_event, p->clock);
+	eventcount_notify(&p->start_event, p->clock);
 }

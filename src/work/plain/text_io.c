@@ -44,7 +44,7 @@ static void memory_headline(struct buf *out, const struct verdict_findings *f)
 static void memory_because(struct buf *out, const struct verdict_findings *f)
 {
 	double bytes = (double)f->result->io.file_bytes;
-	double ram = (double)host_all_memory(&f->run->host);
+	double ram = (double)host_job_memory_bytes(&f->run->host);
 	char memory[UNITS_TEXT_BYTES];
 
 	if (verdict_is_in_memory(out, f, "touched"))
@@ -75,18 +75,18 @@ static bool host_holds(const struct verdict_findings *f)
 
 static void host_headline(struct buf *out, const struct verdict_findings *f)
 {
-	verdict_put_full(out, &f->result->host, &f->run->host);
+	verdict_append_full_cpu(out, &f->result->host, &f->run->host);
 	buf_add(out, ": this host may be the limit, not storage");
 }
 
 static void host_because(struct buf *out, const struct verdict_findings *f)
 {
-	verdict_put_cpu(out, &f->result->host);
+	verdict_append_cpu(out, &f->result->host);
 }
 
 static void host_try(struct buf *out, const struct verdict_findings *f)
 {
-	if (verdict_cpu_is_of_others(&f->result->host))
+	if (verdict_cpu_is_foreign(&f->result->host))
 		buf_add(out, "the same while nothing else runs on these CPUs");
 }
 
@@ -102,7 +102,7 @@ void verdict_fill_io(const struct run_result *run, struct job_result *j)
 {
 	const struct verdict_findings f = { .run = run, .result = j, .job = j->job };
 
-	verdict_take(&j->verdict, verdicts, &f);
+	verdict_choose(&j->verdict, verdicts, &f);
 }
 
 /* ---- lines below the answer ---- */
@@ -153,7 +153,7 @@ static void append_job(struct buf *text, const struct text_block *b)
 
 /* A record of several jobs may have different depths. Documents of versions before that have no
  * iodepth_least. */
-void text_io_put_engine(struct buf *text, const struct text_block *b)
+void text_io_append_engine(struct buf *text, const struct text_block *b)
 {
 	uint64_t min = b->io->iodepth_least;
 	uint64_t max = b->result->iodepth_used;
@@ -167,9 +167,9 @@ void text_io_put_engine(struct buf *text, const struct text_block *b)
 		buf_add(text, " each");
 }
 
-void text_io_put_workers(struct buf *text, const struct text_block *b)
+void text_io_append_workers(struct buf *text, const struct text_block *b)
 {
-	text_io_put_engine(text, b);
+	text_io_append_engine(text, b);
 	text_say(text, b, ", {direct=}");
 	if (b->job->direct)
 		text_say(text, b, "[ (aligned to {read_align_bytes})]");
@@ -177,7 +177,7 @@ void text_io_put_workers(struct buf *text, const struct text_block *b)
 		buf_add(text, ": through the page cache");
 }
 
-void text_io_put_files(struct buf *text, const struct text_block *b, const char *where)
+void text_io_append_files(struct buf *text, const struct text_block *b, const char *where)
 {
 	const struct io_result *io = b->io;
 
@@ -199,7 +199,7 @@ void text_io_put_files(struct buf *text, const struct text_block *b, const char 
 
 static void append_files(struct buf *text, const struct text_block *b)
 {
-	text_io_put_files(text, b, "in");
+	text_io_append_files(text, b, "in");
 }
 
 /* ---- workers ---- */
@@ -361,7 +361,7 @@ static void append_steady(struct buf *text, const struct text_block *b)
 const struct text_line text_io_settings[] = {
 	{ NULL, text_title },
 	{ "job", append_job },
-	{ "workers", text_io_put_workers },
+	{ "workers", text_io_append_workers },
 	{ "files", append_files },
 	{ "storage", text_storage },
 	{ "host", text_machine },
@@ -696,21 +696,21 @@ static void report(FILE *to, const struct text_block *b, const struct job_result
 	if (b->detail >= DETAIL_BRIEF) {
 		text_fio_lines(&parts[ANSWER], b);
 		if (is_full)
-			text_put_list(&parts[ANSWER], kind->answer, TEXT_ANSWER_INDENT, b);
+			text_append_list(&parts[ANSWER], kind->answer, TEXT_ANSWER_INDENT, b);
 		text_verdict(&parts[ANSWER], b);
 	}
 	if (is_full) {
-		text_put_list(&parts[SETTINGS], kind->settings, TEXT_SETTING_INDENT, b);
+		text_append_list(&parts[SETTINGS], kind->settings, TEXT_SETTING_INDENT, b);
 		if (kind->table)
 			kind->table(&parts[TABLE], b);
 		if (kind->evidence)
-			text_put_list(&parts[EVIDENCE], kind->evidence, TEXT_EVIDENCE_INDENT, b);
+			text_append_list(&parts[EVIDENCE], kind->evidence, TEXT_EVIDENCE_INDENT, b);
 	}
 	if (is_full && ios_of(b->result) > 0) {
 		const char *unit = append_latencies(&parts[LATENCY], b);
 
 		text_io_workers(&parts[WORKERS], b, records, n, unit);
-		text_put_list(&parts[EVIDENCE], text_io_evidence, TEXT_EVIDENCE_INDENT, b);
+		text_append_list(&parts[EVIDENCE], text_io_evidence, TEXT_EVIDENCE_INDENT, b);
 	}
 	for (unsigned i = 0; i < PARTS; i++) {
 		if (i > 0 && parts[i].len > 0)

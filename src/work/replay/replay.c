@@ -65,7 +65,7 @@ void replay_need(struct memneed *n, const struct job *j, const struct replay_ops
 
 static void print_costs(struct buf *out, const struct job *j)
 {
-	memneed_put(out, "replay_threads", j->replay_threads);
+	memneed_append(out, "replay_threads", j->replay_threads);
 }
 
 /* ---- in a run ---- */
@@ -310,12 +310,12 @@ static int replay_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 
 	if (rc < 0)
 		return rc;
-	slot_join_others(s, run, &r->plain.streams.peers);
+	slot_join_hosts(s, run, &r->plain.streams.peers);
 	if (r->ops.was_incomplete)
 		log_warn("%s: the trace is incomplete; what there is of it is replayed",
 			 s->job->replay_trace);
 	init_shared(s);
-	plain_begin(s, now_ns);
+	plain_set_streams(s, now_ns);
 	drop_cached(s);
 	slot_begin_work(s, run->cfg.clock, LIVE_IO, 1);
 	return streams_start(&r->plain.streams, err);
@@ -412,7 +412,7 @@ const struct activity replay_activity = {
 	.lower_files = "replay_threads",
 	.requests = requests,
 	.need = replay_memory,
-	.put_costs = print_costs,
+	.append_costs = print_costs,
 	.lower = "replay_threads",
 	.prepare = replay_activity_prepare,
 	.start = replay_start,
@@ -437,9 +437,9 @@ const struct workload work_replay = {
 	.option_of = "an option of phase=replay (replay_trace=...)",
 	.defaults = defaults,
 	.check = replay_check,
-	.more_at_once = "replay_threads",
+	.concurrency_option = "replay_threads",
 	.is_plain = true,
-	.said_by = "replay_trace",
+	.implied_by = "replay_trace",
 	.is_grouped = true,
 	.counts_errors = true,
 	.needs_read = true,

@@ -353,8 +353,8 @@ static int check_bytes(uint64_t has, uint64_t needs, char *why, size_t size)
 
 	if (has >= needs)
 		return 0;
-	snprintf(why, size, "has %s, and the trace has %s of it", units_put_size(text[0], has),
-		 units_put_size(text[1], needs));
+	snprintf(why, size, "has %s, and the trace has %s of it", units_format_size(text[0], has),
+		 units_format_size(text[1], needs));
 	return -EFBIG;
 }
 
@@ -482,7 +482,7 @@ uint32_t replay_files_id(struct replay_files *f, const char *name, size_t bytes)
 {
 	uint32_t id = trace_names_id(f->names, name, bytes, NULL);
 
-	spill_need(&f->list, ((size_t)id + 1) * sizeof(struct replay_file));
+	spill_reserve(&f->list, ((size_t)id + 1) * sizeof(struct replay_file));
 	return id;
 }
 

@@ -36,7 +36,7 @@ struct replay_parts {
 
 /* The directory, which stays open, and whether mlgen made it for a replay. */
 struct replay_place {
-	int fd;         /* below_hold(); negative = the directory does not exist */
+	int fd;         /* below_open_root(); negative = the directory does not exist */
 	bool is_empty;  /* or missing */
 	bool is_marked; /* has REPLAY_MARKER */
 };
@@ -89,7 +89,7 @@ static int directory_fail(const struct replay_files *f, int code, struct mlgen_e
 	char way[DIRS_WAY_BYTES];
 
 	return mlgen_fail(err, code, "directory: %s: %s%s", f->directory, strerror(-code),
-			  dirs_in_the_way(way, f->directory, code));
+			  dirs_explain_failure(way, f->directory, code));
 }
 
 /* Open the directory. 0, also if it does not exist, or -errno with err. */
@@ -99,7 +99,7 @@ static int replay_place_open(struct replay_place *p, const struct replay_files *
 	struct stat st;
 	int r = 0;
 
-	*p = (struct replay_place){ .fd = below_hold(f->directory) };
+	*p = (struct replay_place){ .fd = below_open_root(f->directory) };
 	if (p->fd == -ENOENT) {
 		p->is_empty = true;
 		return 0;
@@ -230,7 +230,7 @@ static int folder_fail(const struct file_lookup *x, int code, struct mlgen_err *
 	if (code != -ENOTDIR)
 		return datadir_check_folder(code, x->path, err);
 	return mlgen_fail(err, code, "%s: %s%s", x->path, strerror(ENOTDIR),
-			  dirs_in_the_way(way, x->path, code));
+			  dirs_explain_failure(way, x->path, code));
 }
 
 /* Open the folder of x->path as x->folder_fd; *name is the last step of the path. 0 or -errno,
@@ -389,15 +389,15 @@ int replay_files_check_room(const struct replay_files *f, bool allow_fill, struc
 
 static void print_no_room(const struct newfile *x, const char *left, char *out, size_t size)
 {
-	iolayout_no_room(x, left, "another directory=", out, size);
+	iolayout_describe_no_room(x, left, "another directory=", out, size);
 }
 
 const struct newfile_kind replay_part_kind = { .suffix = ".mlgen-part",
 					       .replaces = true,
 					       .next = iocontent_next,
-					       .put_no_room = print_no_room };
+					       .format_no_room = print_no_room };
 
-static const struct replay_file *file_of(const struct crew_worker *w, uint32_t id)
+static const struct replay_file *file_of(const struct pool_worker *w, uint32_t id)
 {
 	const struct replay_parts *p = w->owner;
 
@@ -405,7 +405,7 @@ static const struct replay_file *file_of(const struct crew_worker *w, uint32_t i
 }
 
 /* Set the temporary name. A name that is too long for one is replaced by its id. */
-static int set_part(struct crew_worker *w, uint32_t id)
+static int set_part(struct pool_worker *w, uint32_t id)
 {
 	char *name = strrchr(w->path, '/') + 1;
 	int n;
@@ -418,7 +418,7 @@ static int set_part(struct crew_worker *w, uint32_t id)
 }
 
 /* Set w->path and w->part, and make and open the folder of the file. */
-static int prepare_paths(struct crew_worker *w, uint32_t id, struct mlgen_err *err)
+static int prepare_paths(struct pool_worker *w, uint32_t id, struct mlgen_err *err)
 {
 	const struct replay_parts *p = w->owner;
 	int r = replay_files_path(p->f, id, w->path);
@@ -431,7 +431,7 @@ static int prepare_paths(struct crew_worker *w, uint32_t id, struct mlgen_err *e
 	return datadir_make(&p->dir, w, err);
 }
 
-static struct newfile part_of(struct crew_worker *w, uint32_t id, int flags)
+static struct newfile part_of(struct pool_worker *w, uint32_t id, int flags)
 {
 	const struct replay_parts *p = w->owner;
 
@@ -453,20 +453,20 @@ static struct newfile part_of(struct crew_worker *w, uint32_t id, int flags)
 static int open_new(struct newfile *x, struct mlgen_err *err)
 {
 	const struct replay_parts *p = x->w->owner;
-	int r = crew_do(x->w, MLGEN_OPEN, &x->file);
+	int r = pool_do(x->w, MLGEN_OPEN, &x->file);
 
 	if (r == -EEXIST) {
 		r = datadir_check_owner(&p->dir, x->w->folder_fd, x->file.path, err);
 		if (r)
 			return r;
-		crew_do(x->w, MLGEN_UNLINK, &x->file);
-		r = crew_do(x->w, MLGEN_OPEN, &x->file);
+		pool_do(x->w, MLGEN_UNLINK, &x->file);
+		r = pool_do(x->w, MLGEN_OPEN, &x->file);
 	}
 	return r < 0 ? newfile_failed(x, opstat_name(MLGEN_OPEN), r, err) : 0;
 }
 
 /* Clear the flag after the file was made. No other worker reads the flags of this file. */
-static void clear_missing(const struct crew_worker *w, uint32_t id)
+static void clear_missing(const struct pool_worker *w, uint32_t id)
 {
 	const struct replay_parts *p = w->owner;
 
@@ -482,13 +482,13 @@ static bool replay_part_is_large(const struct replay_parts *p, uint32_t id)
 }
 
 /*
- * Tasks of a crew whose owner is the struct replay_parts; 0, CREW_STOPPED, or -errno with err. The
+ * Tasks of a pool whose owner is the struct replay_parts; 0, POOL_STOPPED, or -errno with err. The
  * index is the id of a name - 1.
  *
  * _folder: make a folder, or the folders above a file that the trace makes. _make: make the file if
  * it is missing and not large.
  */
-static int replay_part_folder(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int replay_part_folder(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct replay_parts *p = w->owner;
 	uint32_t id = (uint32_t)index + 1;
@@ -509,7 +509,7 @@ static int replay_part_folder(struct crew_worker *w, uint64_t index, struct mlge
 	return datadir_make(&p->dir, w, err);
 }
 
-static int replay_part_make(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int replay_part_make(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	uint32_t id = (uint32_t)index + 1;
 	unsigned flags = file_of(w, id)->flags;
@@ -534,7 +534,7 @@ static int replay_part_make(struct crew_worker *w, uint64_t index, struct mlgen_
 		count_add_shared(&x.maker->progress->bytes_done, x.bytes);
 	r = newfile_end(&x, r, true, err);
 	if (r)
-		crew_do(w, MLGEN_UNLINK, &x.file);
+		pool_do(w, MLGEN_UNLINK, &x.file);
 	else
 		clear_missing(w, id);
 	return r;
@@ -544,7 +544,7 @@ static int replay_part_make(struct crew_worker *w, uint64_t index, struct mlgen_
  * Tasks for the file parts->large. _begin: make it under its temporary name. _piece: write a piece;
  * the last piece gives the file its name. _drop: remove a file that was not completed.
  */
-static int replay_part_begin(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int replay_part_begin(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct replay_parts *p = w->owner;
 	struct newfile x;
@@ -560,7 +560,7 @@ static int replay_part_begin(struct crew_worker *w, uint64_t index, struct mlgen
 	return newfile_end(&x, iocontent_allocate(&x, true, err), false, err);
 }
 
-static int replay_part_piece(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int replay_part_piece(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	struct replay_parts *p = w->owner;
 	struct newfile x;
@@ -571,7 +571,7 @@ static int replay_part_piece(struct crew_worker *w, uint64_t index, struct mlgen
 		return r;
 	x = part_of(w, p->large, 0);
 	x.is_piece = true;
-	r = crew_do(w, MLGEN_OPEN, &x.file);
+	r = pool_do(w, MLGEN_OPEN, &x.file);
 	if (r < 0)
 		return newfile_failed(&x, opstat_name(MLGEN_OPEN), r, err);
 	r = iocontent_fill_piece(&x, index, err);
@@ -583,7 +583,7 @@ static int replay_part_piece(struct crew_worker *w, uint64_t index, struct mlgen
 	return r;
 }
 
-static int replay_part_drop(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
+static int replay_part_drop(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct replay_parts *p = w->owner;
 	struct newfile x;
@@ -593,7 +593,7 @@ static int replay_part_drop(struct crew_worker *w, uint64_t index, struct mlgen_
 	if (r)
 		return r;
 	x = part_of(w, p->large, 0);
-	r = crew_do(w, MLGEN_UNLINK, &x.file);
+	r = pool_do(w, MLGEN_UNLINK, &x.file);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -650,39 +650,39 @@ static void announce(const void *arg, const char *time)
 {
 	const struct replay_making *x = arg;
 
-	iolayout_say(x->f->job, &x->maker, x->f->directory, x->has_content ? time : NULL);
+	iolayout_log_start(x->f->job, &x->maker, x->f->directory, x->has_content ? time : NULL);
 }
 
 /* Run a task. The first one that takes time announces all files that are to be made. */
 static int run_task(struct replay_making *x,
-		    int (*each)(struct crew_worker *w, uint64_t index, struct mlgen_err *err),
+		    int (*each)(struct pool_worker *w, uint64_t index, struct mlgen_err *err),
 		    uint64_t n, struct mlgen_err *err)
 {
-	const struct crew_task task = { each, &x->parts, n };
+	const struct pool_task task = { each, &x->parts, n };
 	bool is_first = !x->is_announced && x->f->missing_files;
 
 	x->is_announced |= is_first;
 	return is_first ? filemaker_run(&x->maker, &task, announce, x, err)
-			: crew_run(&x->maker.crew, &task, err);
+			: pool_run(&x->maker.pool, &task, err);
 }
 
 static int make_large(struct replay_making *x, uint32_t id, struct mlgen_err *err)
 {
 	uint64_t pieces = iocontent_pieces(replay_file(x->f, id)->bytes);
-	const struct crew_task begin = { replay_part_begin, &x->parts, 1 };
-	const struct crew_task drop = { replay_part_drop, &x->parts, 1 };
-	struct crew_config crew = x->maker.crew;
+	const struct pool_task begin = { replay_part_begin, &x->parts, 1 };
+	const struct pool_task drop = { replay_part_drop, &x->parts, 1 };
+	struct pool_config pool = x->maker.pool;
 	int r;
 
 	x->parts.large = id;
 	atomic_store_explicit(&x->parts.pieces_left, pieces, memory_order_relaxed);
-	r = crew_run(&crew, &begin, err);
+	r = pool_run(&pool, &begin, err);
 	if (r == 0)
 		r = run_task(x, replay_part_piece, pieces, err);
 	if (r == 0)
 		return 0;
-	crew.stop = NULL;
-	crew_run(&crew, &drop, NULL);
+	pool.stop = NULL;
+	pool_run(&pool, &drop, NULL);
 	return r;
 }
 
@@ -709,7 +709,7 @@ static int make_all(struct replay_making *x, struct mlgen_err *err)
 	struct replay_files *f = x->f;
 	struct filemaker *m = &x->maker;
 	uint32_t names = trace_names_count(f->names);
-	const struct crew_task folders = { replay_part_folder, &x->parts, names };
+	const struct pool_task folders = { replay_part_folder, &x->parts, names };
 	json_t *marker = json_pack("{s:i}", "mlgen_replay", 1);
 	int r;
 
@@ -724,7 +724,7 @@ static int make_all(struct replay_making *x, struct mlgen_err *err)
 	if (r)
 		mlgen_fail(err, r, "%s/%s: %s", f->directory, REPLAY_MARKER, strerror(-r));
 	if (r == 0)
-		r = crew_run(&m->crew, &folders, err);
+		r = pool_run(&m->pool, &folders, err);
 	if (r == 0)
 		f->missing_folders = 0;
 	if (r == 0 && f->missing_files)
@@ -750,8 +750,8 @@ static int make_locked(struct replay_making *x, struct mlgen_err *err)
 	filemaker_init(&x->maker, x->f->largest_missing);
 	x->asked_files = x->f->missing_files;
 	r = make_all(x, err);
-	if (r == CREW_STOPPED)
-		iolayout_interrupted(x->f->directory, x->m->made_files, x->asked_files, err);
+	if (r == POOL_STOPPED)
+		iolayout_fail_interrupted(x->f->directory, x->m->made_files, x->asked_files, err);
 	return r;
 }
 
@@ -761,7 +761,7 @@ int replay_files_make(struct replay_files *f, struct replay_files_maker *m, stru
 				   .m = m,
 				   .maker = { .kind = &replay_part_kind,
 					      .progress = m->progress,
-					      .crew = { .engine = f->job->engine,
+					      .pool = { .engine = f->job->engine,
 							.engine_opts = f->job->engine_opts,
 							.clock = m->clock } },
 				   .parts = { .f = f, .maker = &x.maker, .dir.fd = -1 } };

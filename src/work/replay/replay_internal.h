@@ -123,7 +123,7 @@ struct replay_files_maker {
 /*
  * Look again and make the missing files and folders, in parallel. Each file has a temporary name
  * until it is complete, synced and dropped from the page cache, like files of plain jobs (plain.h).
- * A file of an earlier replay with another size is made again. 0 or -errno with err; CREW_STOPPED
+ * A file of an earlier replay with another size is made again. 0 or -errno with err; POOL_STOPPED
  * with progress->stop.
  */
 int replay_files_make(struct replay_files *f, struct replay_files_maker *m, struct mlgen_err *err);
@@ -421,7 +421,7 @@ struct replay_shared {
 	const struct replay_ops *ops;
 	const struct replay_files *files;
 	struct replay_turns *turns; /* a struct for each file, or a single one; NULL = no turns */
-	struct bell turn_changed;   /* rings when an operation begins or ends */
+	struct eventcount turn_changed; /* rings when an operation begins or ends */
 	/* The time of the trace that each worker has reached, in ns; UINT64_MAX after its end. */
 	_Atomic uint64_t *positions;
 };

@@ -188,7 +188,7 @@ static void end_turn(struct lane *l, struct replay_turns *turns)
 	if (!turns)
 		return;
 	atomic_fetch_add(&turns->done, 1);
-	bell_ring(&l->all->turn_changed, l->s->all->clock);
+	eventcount_notify(&l->all->turn_changed, l->s->all->clock);
 }
 
 static void lane_complete(struct lane *l, struct io_op *op)
@@ -204,7 +204,7 @@ static void lane_complete(struct lane *l, struct io_op *op)
 	l->last_ns = u64_max(l->last_ns, op->end_ns);
 	end_turn(l, lo->turns);
 	if (op->io.result < 0 && !lo->may_fail && !is_made) {
-		stream_take_error(l->s, op);
+		stream_handle_error(l->s, op);
 		return;
 	}
 	if (lo->is_extra)
@@ -411,7 +411,7 @@ static void lane_begin(struct lane *l, const struct replay_op *op, struct replay
 
 /* A worker waits if it is further ahead of the slowest worker, in time of the trace. */
 #define AHEAD_NS NS_PER_S
-/* The interval at which a worker checks conditions for which no bell rings. */
+/* The interval at which a worker checks conditions for which no eventcount rings. */
 #define LOOK_NS UINT64_C(1000000)
 /* A wait for completions ends late by less than this on an idle host. The last part of a pause is
  * therefore spent polling. */
@@ -423,7 +423,7 @@ static void lane_wait(struct lane *l, uint64_t until_ns)
 	if (lane_in_flight(l))
 		lane_reap(l, 1, u64_min(until_ns, l->s->end_ns));
 	else
-		stream_nap(l->s, until_ns);
+		stream_sleep_until(l->s, until_ns);
 }
 
 /* Wait until exactly until_ns, and reap completions meanwhile. */
@@ -432,7 +432,7 @@ static void lane_wait_exactly(struct lane *l, uint64_t until_ns)
 	uint64_t now = lane_now(l);
 
 	if (!lane_in_flight(l)) {
-		stream_nap(l->s, until_ns);
+		stream_sleep_until(l->s, until_ns);
 		return;
 	}
 	if (until_ns > now + SPIN_NS)
@@ -514,19 +514,19 @@ static bool is_turn(struct replay_turns *t, const struct replay_op *op)
 static void await_turn(struct lane *l, struct replay_turns *t, const struct replay_op *op)
 {
 	while (!lane_is_over(l)) {
-		uint32_t seen = bell_look(&l->all->turn_changed);
+		uint32_t seen = eventcount_get(&l->all->turn_changed);
 
 		if (is_turn(t, op))
 			break;
 		if (lane_in_flight(l))
 			lane_reap(l, 1, lane_now(l) + LOOK_NS);
 		else
-			bell_wait(&l->all->turn_changed, l->s->all->clock, seen,
-				  lane_now(l) + LOOK_NS);
+			eventcount_wait(&l->all->turn_changed, l->s->all->clock, seen,
+					lane_now(l) + LOOK_NS);
 	}
 	io_wake(stream_io(l->s));
 	atomic_store(&t->begun, op->turn + 1);
-	bell_ring(&l->all->turn_changed, l->s->all->clock);
+	eventcount_notify(&l->all->turn_changed, l->s->all->clock);
 }
 
 /* Wait for the time and turn of an operation, and for operations in flight to complete; then begin

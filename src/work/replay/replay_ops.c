@@ -152,7 +152,7 @@ void replay_lanes_fini(struct replay_lanes *l)
 
 static uint32_t *count_of(struct replay_opened *x, unsigned worker)
 {
-	spill_need(&x->counts, ((size_t)worker + 1) * sizeof(uint32_t));
+	spill_reserve(&x->counts, ((size_t)worker + 1) * sizeof(uint32_t));
 	return (uint32_t *)x->counts.at + worker;
 }
 
@@ -414,7 +414,7 @@ static int read_entries(struct replay_reader *x, struct mlgen_err *err)
 		find_kinds(x, &batch);
 	}
 	if (rc == 0) {
-		const struct trace_read *t = trace_reader_read(x->reader);
+		const struct trace_read *t = trace_reader_totals(x->reader);
 
 		x->o->was_incomplete = t->damaged_chunks || t->truncated || t->lost;
 		rc = trace_reader_rewind(x->reader, err);

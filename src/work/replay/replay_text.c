@@ -41,7 +41,7 @@ static void append_timing(struct buf *text, const struct job *j)
 	else if (speed == .5)
 		buf_add(text, ", half as fast");
 	else if (speed != 1)
-		buf_addf(text, ", %s times as fast", units_put_f64(n, speed));
+		buf_addf(text, ", %s times as fast", units_format_f64(n, speed));
 	buf_add(text, orders[j->replay_order]);
 }
 
@@ -68,10 +68,10 @@ static void append_job(struct buf *text, const struct text_block *b)
 static void append_workers(struct buf *text, const struct text_block *b)
 {
 	if (job_is_given(b->job, "direct") || job_is_given(b->job, "buffered")) {
-		text_io_put_workers(text, b);
+		text_io_append_workers(text, b);
 		return;
 	}
-	text_io_put_engine(text, b);
+	text_io_append_engine(text, b);
 	buf_add(text, ", direct as in the trace");
 }
 
@@ -79,9 +79,9 @@ static void append_files(struct buf *text, const struct text_block *b)
 {
 	bool is_traced = b->job->replay_files == REPLAY_TRACED;
 
-	text_io_put_files(text, b,
-			  is_traced ? "those of the trace; what would change one is below"
-				    : "below");
+	text_io_append_files(text, b,
+			     is_traced ? "those of the trace; what would change one is below"
+				       : "below");
 }
 
 static const struct text_line settings[] = {
@@ -325,7 +325,7 @@ static void append_replay(struct buf *text, const struct plan_report *p)
 
 static void print_data(FILE *to, const struct plan_report *p)
 {
-	plan_io_put_data(to, p, "below");
+	plan_io_print_data(to, p, "below");
 }
 
 static void append_run(struct buf *text, const struct plan_report *p)
@@ -397,12 +397,12 @@ static void plan_replay_text(FILE *to, const struct plan_report *p)
 		{ "changes", .put = append_planned_redirected, .wrapped_at = 10 },
 		{ "left out", .put = append_planned_left_out, .wrapped_at = 10 },
 		{ "in flight", .put = append_in_flight },
-		{ "memory", .put = plan_io_put_memory, .check = "program" },
-		{ "files", .put = plan_put_open_files, .check = "files" },
+		{ "memory", .put = plan_io_append_memory, .check = "program" },
+		{ "files", .put = plan_append_open_files, .check = "files" },
 		{ 0 },
 	};
 
-	plan_put_list(to, lines, p);
+	plan_print_list(to, lines, p);
 }
 
 /* The trace is a file that the replay reads, so that no other job may write it. */

@@ -16,7 +16,7 @@
 #include "run/read/read.h"
 #include "run/result/result.h"
 #include "run/slot/slot.h"
-#include "work/checkpoint/saver/saver.h"
+#include "work/checkpoint/writer/writer.h"
 #include "work/train/pipeline/pipeline.h"
 #include "work/train/tier/tier.h"
 #include "work/train/train.h"
@@ -122,7 +122,7 @@ static void collect_ml(struct job_result *out, struct slot *s)
 		tier_result(t->tier, &ml->cache);
 	ml->cache.draw_seconds += (double)t->draw_ns / 1e9;
 	if (t->saver)
-		saver_collect(t->saver, &ml->saves);
+		writer_collect(t->saver, &ml->saves);
 	ml->runtime_seconds = job_result_runtime(out);
 	demand_of(&demand, j, &t->stages.train.plan);
 	ml->demand_bytes_per_sec = demand.all_bytes_per_sec;
@@ -192,7 +192,7 @@ static void collect_trained(struct job_result *out, struct slot *s)
 		cpu->workers_seconds = cpu->workers_waited_seconds = (double)NAN;
 	cpu->accelerators_seconds = rank_collect_cpu_seconds(ranks, n);
 	add_saves(out);
-	collect_around(out, s, 0);
+	collect_window(out, s, 0);
 }
 
 /* ---- the run ---- */
@@ -217,8 +217,8 @@ static int train_init_slot(struct slot *s, struct run_shared *run, struct mlgen_
 	if (trains(s))
 		s->own = mem_zalloc(sizeof(struct training));
 	if (rc == 0 && j->eval_files)
-		rc = dataset_given_init_eval(&s->eval, &s->dataset, j,
-					     s->given ? &s->given[1] : NULL, err);
+		rc = dataset_init_eval_received(&s->eval, &s->dataset, j,
+						s->given ? &s->given[1] : NULL, err);
 	if (rc == 0 && trains(s))
 		rc = train_stages(&stages, j, &s->dataset, eval_of(s), 0, err);
 	return rc == 0 ? setup_checkpoints_init(s, err) : rc;
@@ -270,7 +270,8 @@ static int rule_foreign(struct slot *s, struct run_shared *run, struct mlgen_err
 static int rule_mount(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
-	return slot_touches_files(s) ? mount_read(&s->mount, dataset_place(&s->dataset), err) : 0;
+	return slot_touches_files(s) ? mount_read(&s->mount, dataset_storage_path(&s->dataset), err)
+				     : 0;
 }
 
 static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err *err)
@@ -355,7 +356,7 @@ static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 
 	if (prepares(s))
 		memneed_prepare(n, dataset_all_files(ds),
-				dataset_file_bytes(ds, dataset_large_file(ds, CREW_MOST_BYTES)));
+				dataset_file_bytes(ds, dataset_large_file(ds, POOL_MOST_BYTES)));
 	if (!trains(s) || train_stages(&stages, s->job, ds, s->eval.files ? &s->eval : NULL,
 				       s->align_bytes, NULL) < 0)
 		return;
@@ -504,7 +505,7 @@ static int train_activity_start(struct slot *s, struct run_shared *r, uint64_t n
 		return rc;
 	t->hosts = r->cfg.hosts;
 	t->cache_peers = training_of(s)->cache_peers;
-	slot_join_others(s, r, &t->peers);
+	slot_join_hosts(s, r, &t->peers);
 	train_set_au_floor(t, r->cfg.au_floor);
 	t->place = &s->place;
 	t->traced = &s->traced;
@@ -571,11 +572,11 @@ static struct worker *worker_at(const struct slot *s, uint64_t i)
 	return &training_of(s)->train.ranks[i / threads].loaders[i % threads].worker;
 }
 
-static void put_costs(struct buf *out, const struct job *j)
+static void append_costs(struct buf *out, const struct job *j)
 {
-	memneed_put(out, "accelerators", j->accelerators);
-	memneed_put(out, "read_threads", j->read_threads);
-	memneed_put(out, "iodepth", job_depth(j));
+	memneed_append(out, "accelerators", j->accelerators);
+	memneed_append(out, "read_threads", j->read_threads);
+	memneed_append(out, "iodepth", job_depth(j));
 }
 
 static size_t one_record(const struct slot *s)
@@ -608,14 +609,14 @@ const struct activity train_activity = {
 	.lower_files = "read_threads or accelerators",
 	.requests = train_requests,
 	.need = need,
-	.put_costs = put_costs,
+	.append_costs = append_costs,
 	.lower = "accelerators, read_threads, iodepth or bs",
 	.prepare = train_activity_prepare,
 	.meet = train_meet,
 	.start = train_activity_start,
 	.join = train_join_threads,
 	.check = check_epochs,
-	.look_back = train_dataset_warn_changed,
+	.inspect_files = train_dataset_warn_changed,
 	.fini = train_activity_fini,
 	.close = train_close_all,
 	.wake = wake_all,

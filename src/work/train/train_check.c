@@ -38,7 +38,7 @@ static int rule_scope(struct slot *s, struct run_shared *run, struct mlgen_err *
 	else if (j->cache_prefetch && train_cache_is_simulated(j))
 		why = ", and of one that is played none knows whether another has fetched a "
 		      "sample yet; leave out cache_prefetch, or use cache_scope=host";
-	else if (!train_cache_is_simulated(j) && !doors_can_open(run->cfg.hosts))
+	else if (!train_cache_is_simulated(j) && !peer_links_can_open(run->cfg.hosts))
 		why = ", which send samples over TCP, and barrier_over=mpi is for hosts that do "
 		      "not reach each other so; use cache_scope=host";
 	else
@@ -201,7 +201,7 @@ static int rule_place(struct slot *s, struct run_shared *run, struct mlgen_err *
 	if (j->cache == CACHE_NONE || !j->cache_directory || !slot_touches_files(s))
 		return 0;
 	resolve(&tier, j->cache_directory);
-	resolve(&data, dataset_place(&s->dataset));
+	resolve(&data, dataset_storage_path(&s->dataset));
 	near = how_near(buf_str(&tier), buf_str(&data));
 	buf_fini(&tier);
 	buf_fini(&data);
@@ -210,7 +210,7 @@ static int rule_place(struct slot *s, struct run_shared *run, struct mlgen_err *
 	return mlgen_fail(err, -EINVAL,
 			  "cache_directory: %s %s the dataset (%s); name a directory of its own, "
 			  "such as one on local NVMe",
-			  j->cache_directory, near, dataset_place(&s->dataset));
+			  j->cache_directory, near, dataset_storage_path(&s->dataset));
 }
 
 static int rule_directory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
@@ -248,7 +248,7 @@ static int rule_room(struct slot *s, struct run_shared *run, struct mlgen_err *e
 	double caches = (double)job_host_processes(j);
 	if (parts > 1)
 		caches /= (double)parts;
-	else if (j->cache_scope == CACHE_OF_RANK)
+	else if (j->cache_scope == CACHE_SCOPE_RANK)
 		caches *= (double)j->accelerators;
 	double need = share.held_bytes * caches;
 	if (j->cache_directory) {

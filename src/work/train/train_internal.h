@@ -108,7 +108,7 @@ double verdict_cache_share(const struct verdict_findings *f, double au_percent);
 /* ---- is this host the limit of a training? ---- */
 
 /* Append "stall p99 0.412 ms in steps of 224.0 ms", as far as it was measured. */
-void verdict_put_stall(struct buf *out, const struct verdict_findings *f);
+void verdict_append_stall(struct buf *out, const struct verdict_findings *f);
 
 /* ---- the text report of a training, and of a preparation ---- */
 

@@ -51,7 +51,7 @@ static void append_where(struct buf *line, const struct job *j)
 		buf_add(line, ", which is only played");
 	else
 		buf_add(line, " in memory");
-	if (j->cache_scope == CACHE_OF_RANK && j->accelerators > 1)
+	if (j->cache_scope == CACHE_SCOPE_RANK && j->accelerators > 1)
 		buf_add(line, ", for each accelerator");
 	if (job_cache_parts(j) > 1)
 		buf_addf(line, ", one of all %" PRIu64 " processes, each of which keeps 1/%" PRIu64,
@@ -73,14 +73,14 @@ static void print_cache(FILE *to, const struct plan_report *p)
 	buf_addf(&line, "%s, ", cache_word(p->job->cache));
 	append_share(&line, &c);
 	append_where(&line, p->job);
-	plan_put_checked(to, &line, plan_find_check(p, "cache"));
-	if (cacheshare_holds_for(p->job))
+	plan_print_checked(to, &line, plan_find_check(p, "cache"));
+	if (cacheshare_applies(p->job))
 		hits = cacheshare_hits((enum job_cache)p->job->cache, c.share);
 	if (!isnan(hits))
 		buf_addf(&rest, "%.1f%% hits expected from epoch 2 on; ", hits * 100);
 	buf_addf(&rest, "%s of memory for its bookkeeping",
 		 units_human_bytes(n, p->cache_state_bytes));
-	plan_put_sentence(to, buf_str(&rest));
+	plan_print_sentence(to, buf_str(&rest));
 	buf_fini(&rest);
 }
 
@@ -119,7 +119,7 @@ static bool count_files(struct plan_report *p, const struct plan_input *in)
 			p, "dataset", PLAN_WARNING,
 			"--replace deletes the dataset that is there, which was made otherwise");
 	}
-	p->write_files = dataset_there(&p->dataset) - p->present_files;
+	p->write_files = dataset_existing_files(&p->dataset) - p->present_files;
 	if (p->write_files && p->totals.bytes > p->present_bytes)
 		p->write_bytes = p->totals.bytes - p->present_bytes;
 	return true;
@@ -142,7 +142,7 @@ static int add_eval(struct plan_report *p, struct prepare_need *n, struct mlgen_
 	if (rc == 0) {
 		dataset_totals(&eval, &totals);
 		n->eval_bytes = totals.bytes;
-		n->missing_files += dataset_there(&eval) - files;
+		n->missing_files += dataset_existing_files(&eval) - files;
 		n->missing_bytes += totals.bytes - bytes;
 		n->present_files += files;
 		n->present_bytes += bytes;
@@ -187,7 +187,7 @@ static void check_mount(struct plan_report *p, const struct plan_input *in)
 	struct mlgen_err err = { 0 };
 	bool is_matching = count_files(p, in);
 
-	if (mount_read(&p->mount, dataset_place(&p->dataset), &err))
+	if (mount_read(&p->mount, dataset_storage_path(&p->dataset), &err))
 		return; /* a rule reports it */
 	p->free_bytes = p->mount.free_bytes;
 	if (is_matching)
@@ -201,7 +201,7 @@ static void check_mount(struct plan_report *p, const struct plan_input *in)
 static void check_direct(struct plan_report *p)
 {
 	char path[4096];
-	const char *probe = dataset_place(&p->dataset);
+	const char *probe = dataset_storage_path(&p->dataset);
 
 	if (p->present_files && dataset_path(&p->dataset, 0, path, sizeof(path)) > 0 &&
 	    access(path, F_OK) == 0)
@@ -278,7 +278,7 @@ static void count_steps(struct plan_report *p, const struct stages *stages)
 		struct dataset_totals totals;
 
 		dataset_totals(eval->dataset, &totals);
-		p->eval_files = dataset_there(eval->dataset);
+		p->eval_files = dataset_existing_files(eval->dataset);
 		p->eval_bytes = totals.bytes;
 		p->eval_steps = eval->sampler.steps;
 	}
@@ -408,7 +408,7 @@ int train_plan(struct plan_report *p, const struct plan_input *in, struct mlgen_
 		memneed_prepare(
 			&p->need, dataset_all_files(&p->dataset),
 			dataset_file_bytes(&p->dataset,
-					   dataset_large_file(&p->dataset, CREW_MOST_BYTES)));
+					   dataset_large_file(&p->dataset, POOL_MOST_BYTES)));
 	return is_training(p) ? plan_training(p, in, err) : 0;
 }
 
@@ -430,7 +430,7 @@ static void print_scan(FILE *to, const struct dataset_totals *t)
 		buf_addf(&line, ", %s file%s known from before",
 			 units_human_count(n, (uint64_t)t->scan_kept_files),
 			 plural((uint64_t)t->scan_kept_files));
-	plan_put_line(to, &line);
+	plan_print_line(to, &line);
 }
 
 static void print_dataset(FILE *to, const struct plan_report *p)
@@ -458,28 +458,29 @@ static void print_dataset(FILE *to, const struct plan_report *p)
 		plan_pad_to(&line, PLAN_CHECK_AT);
 		buf_add(&line, "estimate");
 	}
-	plan_put_line(to, &line);
+	plan_print_line(to, &line);
 	if (!is_short)
-		plan_put_sentence(to, buf_str(&sizes));
+		plan_print_sentence(to, buf_str(&sizes));
 	buf_fini(&sizes);
 	if (t->label_files > 0) {
 		buf_addf(&labels, "%s of these files ha%s a label file, read with the sample",
 			 units_human_count(n, (uint64_t)t->label_files),
 			 t->label_files < 2 ? "s" : "ve");
-		plan_put_sentence(to, buf_str(&labels));
+		plan_print_sentence(to, buf_str(&labels));
 		buf_fini(&labels);
 	}
 	if (t->scan_read_bytes > 0 || t->scan_kept_files > 0)
 		print_scan(to, t);
 	if (!p->touches_files) {
-		plan_put_sentence(to, "ioengine=null touches no file: nothing is written, read or "
-				      "needed on storage");
+		plan_print_sentence(to,
+				    "ioengine=null touches no file: nothing is written, read or "
+				    "needed on storage");
 		return;
 	}
-	plan_put_present(to, p, "dataset");
-	plan_put_free(to, p);
-	plan_put_storage(to, p);
-	plan_put_ratio(to, p, "dataset");
+	plan_print_present(to, p, "dataset");
+	plan_print_free(to, p);
+	plan_print_storage(to, p);
+	plan_print_ratio(to, p, "dataset");
 }
 
 static void print_epoch(FILE *to, const struct plan_report *p)
@@ -495,7 +496,7 @@ static void print_epoch(FILE *to, const struct plan_report *p)
 	plan_say(&line, p, " = {plan.steps_per_epoch} step{s},");
 	/* The check needs room; a billion samples leave none. */
 	if (line.len + sizeof(" 0 samples left over") > PLAN_CHECK_AT) {
-		plan_put_line(to, &line);
+		plan_print_line(to, &line);
 		plan_start_line(&line, "");
 	} else {
 		buf_addc(&line, ' ');
@@ -504,7 +505,7 @@ static void print_epoch(FILE *to, const struct plan_report *p)
 		plan_say(&line, p, "{plan.left_over_samples} sample{s} left over");
 	else
 		buf_add(&line, "the last batch may be short");
-	plan_put_checked(to, &line, plan_find_check(p, "steps"));
+	plan_print_checked(to, &line, plan_find_check(p, "steps"));
 }
 
 /* Appends nothing for a job without an evaluation. */
@@ -560,7 +561,7 @@ static void print_demand_line(FILE *to, const char *label, const char *who, doub
 	snprintf(n, sizeof(n), "%.*f", decimals, bytes_per_sec / u->bytes);
 	plan_add_at_point(&line, n, RATE_POINT_AT);
 	buf_addf(&line, " %s", u->name);
-	plan_put_line(to, &line);
+	plan_print_line(to, &line);
 }
 
 /* Decimals for three significant digits, like the published tables. */
@@ -611,7 +612,7 @@ static void print_demand(FILE *to, const struct plan_report *p)
 	print_demand_lines(to, p);
 	guess_text(p->job, &guesses);
 	if (guesses.len)
-		plan_put_sentence(to, buf_str(&guesses));
+		plan_print_sentence(to, buf_str(&guesses));
 	buf_fini(&guesses);
 }
 
@@ -686,7 +687,7 @@ static void print_samples(FILE *to, const struct plan_report *p)
 		plan_say(&text, p,
 			 " would also hold {plan.framework_bytes} of prefetched samples; "
 			 "hold_samples=1 takes that from the page cache, too");
-		plan_put_sentence(to, buf_str(&text));
+		plan_print_sentence(to, buf_str(&text));
 	}
 	buf_fini(&text);
 	if (!(p->held_bytes > 0))
@@ -696,7 +697,7 @@ static void print_samples(FILE *to, const struct plan_report *p)
 	if (framework)
 		buf_addf(&line, " as %s does", framework);
 	plan_add_bytes(to, &line, p->held_bytes);
-	plan_put_checked(to, &line, plan_find_check(p, "hold"));
+	plan_print_checked(to, &line, plan_find_check(p, "hold"));
 }
 
 static void append_emptied(struct buf *text, const struct plan_report *p)
@@ -722,16 +723,16 @@ void train_plan_text(FILE *to, const struct plan_report *p)
 		{ "run", .put = append_run },
 		{ .lines = print_demand },
 		{ "in flight", .put = append_readers },
-		{ .lines = plan_put_direct },
+		{ .lines = plan_print_direct },
 		{ "calls", .put = append_calls, .wrapped_at = PLAN_TEXT_AT },
 		{ .lines = print_cache },
 		{ "caches", .put = append_emptied, .check = "caches" },
 		{ .lines = plan_checkpoint_text },
-		{ "memory", .put = plan_put_program, .check = "program" },
+		{ "memory", .put = plan_append_program, .check = "program" },
 		{ .lines = print_samples },
-		{ "files", .put = plan_put_open_files, .check = "files" },
+		{ "files", .put = plan_append_open_files, .check = "files" },
 		{ 0 },
 	};
 
-	plan_put_list(to, lines, p);
+	plan_print_list(to, lines, p);
 }

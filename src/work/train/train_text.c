@@ -277,7 +277,7 @@ static const struct text_line cache_lines[] = {
 static void append_cache_lines(struct buf *out, const struct text_block *b)
 {
 	if (b->cache->policy)
-		text_put_list(out, cache_lines, TEXT_EVIDENCE_INDENT, b);
+		text_append_list(out, cache_lines, TEXT_EVIDENCE_INDENT, b);
 }
 
 /* ---- evidence: where time and bytes went ---- */
@@ -589,9 +589,9 @@ static void fill_parts(struct report_parts *p, const struct text_block *b)
 	const struct ml_result *ml = b->ml;
 
 	text_verdict(&p->text[ANSWER], b);
-	text_put_list(&p->text[SETTINGS], train_settings, TEXT_SETTING_INDENT, b);
+	text_append_list(&p->text[SETTINGS], train_settings, TEXT_SETTING_INDENT, b);
 	if (ml->steps > 0)
-		text_put_list(&p->text[EVIDENCE], train_evidence, TEXT_EVIDENCE_INDENT, b);
+		text_append_list(&p->text[EVIDENCE], train_evidence, TEXT_EVIDENCE_INDENT, b);
 	text_latency(&p->text[LATENCY], b->result, &b->job->percentile_list);
 	text_saves_latency(&p->text[SAVES], b, false);
 	if (p->text[SAVES].len > 0 && count_lines(p) + TEXT_EPOCHS_LEAST > LINES) {
@@ -677,7 +677,7 @@ void prepare_text(FILE *to, const struct run_result *run, const struct job_resul
 			buf_add(&text, ": this filesystem keeps files in memory");
 		else if (p->files_written > 0 && p->resident_percent <= 1)
 			buf_add(&text, ": each file was synced and dropped from the page cache");
-		text_put(&out, "  in memory now", TEXT_ANSWER_INDENT, buf_str(&text));
+		text_append(&out, "  in memory now", TEXT_ANSWER_INDENT, buf_str(&text));
 	}
 	if (detail > DETAIL_BRIEF && p->files_kept > 0 && p->files_written > 0)
 		text_say(&out, b,

@@ -83,7 +83,7 @@ double verdict_cache_share(const struct verdict_findings *f, double au_percent)
 	double hits = count_of(c->hit_ns) + count_of(c->peer_ns);
 
 	if (!c->policy || !(hits > 0) || !(count_of(c->miss_ns) > 0) || isnan(c->all.hit_ratio) ||
-	    !cacheshare_holds_for(job) || !(dist_mean(&job->compute_time) > 0) || ml->samples == 0)
+	    !cacheshare_applies(job) || !(dist_mean(&job->compute_time) > 0) || ml->samples == 0)
 		return (double)NAN;
 	/* Most hits in a divided tier are in the parts of other processes. */
 	double hit = (seconds_of(c->hit_ns) + seconds_of(c->peer_ns)) / hits;
@@ -147,7 +147,7 @@ static void append_ceiling_headline(struct buf *out, const struct verdict_findin
 			 show_share(&f->time, "oversleep"));
 	else if (!isnan(f->result->host.cpu_percent))
 		buf_addf(out, "CPU %s busy; ", show_percent(percent, f->result->host.cpu_percent));
-	verdict_ceiling_put(out, &f->ceiling);
+	verdict_append_ceiling(out, &f->ceiling);
 }
 
 static void append_ceiling_because(struct buf *out, const struct ceiling_gap *g)
@@ -164,7 +164,7 @@ static void append_ceiling_because(struct buf *out, const struct ceiling_gap *g)
 /* Do other programs fill the CPUs? */
 static bool has_foreign_load(const struct verdict_findings *f)
 {
-	return is_full(f) && verdict_cpu_is_of_others(&f->result->host);
+	return is_full(f) && verdict_cpu_is_foreign(&f->result->host);
 }
 
 /* Append how to take load off this host, whose ceiling was not measured. */
@@ -182,7 +182,7 @@ static void append_less_load(struct buf *out, const struct job *job)
 		buf_add(out, "--direct=1 : less copying on these CPUs");
 }
 
-void verdict_put_stall(struct buf *out, const struct verdict_findings *f)
+void verdict_append_stall(struct buf *out, const struct verdict_findings *f)
 {
 	static const double percents[] = { 99, 90 };
 	const struct hist *stall = f->ml->stall_ns;
@@ -248,12 +248,12 @@ static bool disputed_holds(const struct verdict_findings *f)
 static void disputed_headline(struct buf *out, const struct verdict_findings *f)
 {
 	if (is_full(f))
-		verdict_put_full(out, &f->result->host, &f->run->host);
+		verdict_append_full_cpu(out, &f->result->host, &f->run->host);
 	else
 		buf_addf(out, "oversleep is %.1f%% of accelerator time",
 			 show_share(&f->time, "oversleep"));
 	buf_add(out, ", yet ");
-	verdict_ceiling_put(out, &f->ceiling);
+	verdict_append_ceiling(out, &f->ceiling);
 }
 
 static void disputed_because(struct buf *out, const struct verdict_findings *f)
@@ -265,7 +265,7 @@ static void disputed_because(struct buf *out, const struct verdict_findings *f)
 		buf_add(out, "the ceiling is of this job without the others of its group; ");
 	else
 		buf_add(out, "what the host does and what it could do disagree; ");
-	verdict_put_cpu(out, &f->result->host);
+	verdict_append_cpu(out, &f->result->host);
 }
 
 static void disputed_try(struct buf *out, const struct verdict_findings *f)
@@ -281,7 +281,7 @@ static void host_headline(struct buf *out, const struct verdict_findings *f)
 	if (f->ceiling.says == CEILING_NEAR) {
 		append_ceiling_headline(out, f);
 	} else if (is_full(f)) {
-		verdict_put_full(out, &f->result->host, &f->run->host);
+		verdict_append_full_cpu(out, &f->result->host, &f->run->host);
 		buf_addf(out, "; stall is %.1f%% of accelerator time",
 			 show_share(&f->time, "stall"));
 	} else {
@@ -298,7 +298,7 @@ static void host_because(struct buf *out, const struct verdict_findings *f)
 	if (f->ceiling.says == CEILING_NEAR)
 		append_ceiling_because(out, &f->ceiling);
 	else if (is_full(f) || !h->oversleep_ns)
-		verdict_put_cpu(out, h);
+		verdict_append_cpu(out, h);
 	else
 		buf_addf(out, "sleeps ended %s ms late on average, CPU %s busy",
 			 units_human_ms(mean, hist_mean(h->oversleep_ns)),
@@ -409,7 +409,7 @@ static void memory_because(struct buf *out, const struct verdict_findings *f)
 {
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES], memory[UNITS_TEXT_BYTES];
 	double size = (double)f->result->totals.bytes;
-	double ram = (double)host_all_memory(&f->run->host);
+	double ram = (double)host_job_memory_bytes(&f->run->host);
 
 	if (verdict_is_in_memory(out, f, "read"))
 		return;
@@ -435,7 +435,7 @@ static void memory_because(struct buf *out, const struct verdict_findings *f)
 static void append_past_memory(struct buf *out, const struct verdict_findings *f)
 {
 	char need[UNITS_TEXT_BYTES];
-	double ram = (double)host_all_memory(&f->run->host);
+	double ram = (double)host_job_memory_bytes(&f->run->host);
 
 	if (advice_direct(f->job))
 		buf_add(out, "--direct=1 : reads that pass by the page cache");
@@ -449,7 +449,7 @@ static void append_past_memory(struct buf *out, const struct verdict_findings *f
 static void memory_try(struct buf *out, const struct verdict_findings *f)
 {
 	const struct dataset_totals *t = &f->result->totals;
-	double ram = (double)host_all_memory(&f->run->host);
+	double ram = (double)host_job_memory_bytes(&f->run->host);
 	char files[UNITS_TEXT_BYTES];
 
 	if (f->result->storage.is_memory) {
@@ -496,13 +496,13 @@ static void compute_headline(struct buf *out, const struct verdict_findings *f)
 	buf_add(out, lacks_storage(f)           ? "no storage in this (ioengine=null): "
 		     : verdict_is_model(f->job) ? "the modelled storage keeps up: "
 						: "storage keeps up: ");
-	verdict_put_stall(out, f);
+	verdict_append_stall(out, f);
 }
 
 static void compute_because(struct buf *out, const struct verdict_findings *f)
 {
 	if (f->ceiling.says == CEILING_NEAR) {
-		verdict_ceiling_put(out, &f->ceiling);
+		verdict_append_ceiling(out, &f->ceiling);
 		buf_add(out, "; ");
 	}
 	buf_addf(out, "stall is %.1f%% of accelerator time", show_share(&f->time, "stall"));
@@ -563,7 +563,7 @@ static void storage_because(struct buf *out, const struct verdict_findings *f)
 	const char *most[2];
 
 	if (f->ceiling.says == CEILING_ABOVE) {
-		verdict_ceiling_put(out, &f->ceiling);
+		verdict_append_ceiling(out, &f->ceiling);
 		buf_addf(out, ", %.1f%s more; ", f->ceiling.points,
 			 f->ceiling.is_rate ? "%" : " points");
 	}
@@ -627,7 +627,7 @@ static bool is_cut_short(const struct verdict_findings *f)
 	const struct dataset *ds = f->result->dataset;
 
 	return j->steps && ds &&
-	       dataset_samples(ds) / j->batch_size / j->accelerators >= verdict_steps_that_show(j);
+	       dataset_samples(ds) / j->batch_size / j->accelerators >= verdict_min_steps(j);
 }
 
 static void hidden_because(struct buf *out, const struct verdict_findings *f)
@@ -644,7 +644,7 @@ static void hidden_try(struct buf *out, const struct verdict_findings *f)
 {
 	const struct job *j = f->job;
 	const struct dataset *ds = f->result->dataset;
-	uint64_t steps = verdict_steps_that_show(j);
+	uint64_t steps = verdict_min_steps(j);
 	double samples = (double)steps * (double)j->batch_size * (double)j->accelerators;
 
 	if (is_cut_short(f))
@@ -726,5 +726,5 @@ void train_verdict(const struct run_result *run, struct job_result *j)
 	show_loader_time(&j->ml.loader_percent, &f.loader);
 	f.unit = show_report_unit(&j->ml);
 	verdict_ceiling(&f.ceiling, j->job, &j->ml);
-	verdict_take(&j->verdict, verdicts, &f);
+	verdict_choose(&j->verdict, verdicts, &f);
 }

@@ -27,10 +27,11 @@ int train_dataset_init(struct slot *s, struct run_shared *run, struct mlgen_err 
 {
 	const struct job *j = s->job;
 	const struct dataset *ds = &s->dataset;
-	int rc = dataset_given_init(&s->dataset, j, host_all_memory(run->cfg.host), s->given, err);
+	int rc = dataset_init_received(&s->dataset, j, host_job_memory_bytes(run->cfg.host),
+				       s->given, err);
 
 	if (rc == 0 && (!job_work(j)->only_prepares || !run->cfg.replace))
-		rc = dataset_take_there(&s->dataset, j, err);
+		rc = dataset_use_existing(&s->dataset, j, err);
 	/* A probe (scaled_as) reads the dataset of the command line, and shows what it uses. */
 	if (rc == 0 && ds->scaled.whole && !j->scaled_as)
 		log_note("%s: %s has %" PRIu64 " files, which are read; for %" PRIu64
@@ -50,7 +51,7 @@ static void warn_changed(const struct slot *s, const struct dataset *ds)
 
 	if (!ds->scan)
 		return;
-	scan_look_again(ds->scan, u64_min(files, ds->files), &c);
+	scan_recheck(ds->scan, u64_min(files, ds->files), &c);
 	if (c.changed)
 		log_warn("%s: files have changed or gone since they were listed: %s of %s that "
 			 "were looked at again, the first is %s; what was read of them may not be "
@@ -119,9 +120,9 @@ static void add_live_rank(struct rank *r, struct live *live)
 	add_live_counts(&r->count, live);
 	add_live_counts(&r->ramp_count, live);
 	if (live->stall)
-		hist_gather(live->stall, r->stall);
+		hist_merge_live(live->stall, r->stall);
 	if (live->stall && r->ramp_stall)
-		hist_gather(live->stall, r->ramp_stall);
+		hist_merge_live(live->stall, r->ramp_stall);
 	pthread_mutex_unlock(&r->counts_lock);
 	if (since && live->now_ns > since && live->now_ns - since > live->waiting_ns)
 		live->waiting_ns = live->now_ns - since;
@@ -137,14 +138,14 @@ void train_live(const struct slot *s, struct live *live)
 	live->steps = epoch_steps(s);
 	for (uint64_t i = 0; i < s->job->accelerators; i++)
 		add_live_rank(&t->ranks[i], live);
-	slot_look_at_workers(s, live);
+	slot_add_workers(s, live);
 	live->io_bytes = live->io_moved[0] + live->io_moved[1];
 	if (live->phase == LIVE_TRAIN && !atomic_load(&t->start_ns))
 		live->phase = LIVE_WAIT; /* startdelay */
 	live->left_ns = train_left_ns(s, live);
 	train_live_saves(t, live);
 	if (t->tier)
-		tier_look(t->tier, &live->accesses, &live->hits);
+		tier_read_counters(t->tier, &live->accesses, &live->hits);
 	if (atomic_load(&t->dropping))
 		live->phase = LIVE_DROP;
 }
@@ -192,7 +193,7 @@ static void list_dataset(struct listing *f, const struct job *j, const struct ho
 	struct dataset ds;
 	struct demand d;
 
-	if (dataset_init(&ds, j, host_all_memory(host), &err))
+	if (dataset_init(&ds, j, host_job_memory_bytes(host), &err))
 		return;
 	const struct plan_config plan = {
 		.dataset = &ds,
@@ -278,14 +279,14 @@ const struct workload work_train = {
 	.also = also,
 	.instead = instead,
 	.check = training_check,
-	.more_at_once = "read_threads",
+	.concurrency_option = "read_threads",
 	.has_dataset = true,
 	.has_accelerators = true,
 	.is_open_ended = true,
 	.is_grouped = true,
 	.counts_errors = true,
 	.needs_read = true,
-	.checkpoints = CHECKPOINTS_ASKED,
+	.checkpoints = CHECKPOINTS_OPTIONAL,
 	.run = &train_activity,
 	.page = &train_page,
 	.asked = &train_asked,
@@ -294,7 +295,7 @@ const struct workload work_train = {
 const struct workload work_prepare = {
 	.also = also_of_prepare,
 	.check = train_check,
-	.more_at_once = "read_threads",
+	.concurrency_option = "read_threads",
 	.has_dataset = true,
 	.only_prepares = true,
 	.needs_write = true,

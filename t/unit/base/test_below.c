@@ -60,7 +60,7 @@ static void set_up(void)
 	put("inside/file", "file");
 	ck_assert_int_eq(symlink("../outside", at("inside/link")), 0);
 	ck_assert_int_eq(symlink("inside", at("named")), 0);
-	root_fd = below_hold(at("named")); /* through a link of the user's */
+	root_fd = below_open_root(at("named")); /* through a link of the user's */
 	ck_assert_int_ge(root_fd, 0);
 }
 
@@ -181,12 +181,12 @@ START_TEST(a_folder_of_somebody_else_is_not_trusted)
 	uid_t maker;
 	int file = below_create(root_fd, "made");
 
-	ck_assert_int_eq(below_maker(file, &maker), 0);
+	ck_assert_int_eq(below_creator(file, &maker), 0);
 	close(file);
 	ck_assert_uint_eq(maker, geteuid());
 	ck_assert(below_is_trusted(root_fd, maker));
 	ck_assert(geteuid() == 0 || !below_is_trusted(root_fd, maker + 1));
-	int of_root = below_hold("/");
+	int of_root = below_open_root("/");
 	ck_assert(below_is_trusted(of_root, maker));
 	close(of_root);
 	if (geteuid() != 0) {

@@ -18,7 +18,7 @@ START_TEST(a_zeroed_buf_is_an_empty_string)
 	buf_reset(&b);
 	buf_fini(&b);
 	buf_init(&b);
-	char *s = buf_take(&b);
+	char *s = buf_detach(&b);
 	ck_assert_str_eq(s, "");
 	mem_free(s);
 }
@@ -78,7 +78,7 @@ START_TEST(take_hands_the_string_over)
 	struct buf b = { 0 };
 
 	buf_add(&b, "mine");
-	char *s = buf_take(&b);
+	char *s = buf_detach(&b);
 	ck_assert_str_eq(buf_str(&b), "");
 	buf_add(&b, "other");
 	ck_assert_str_eq(s, "mine");

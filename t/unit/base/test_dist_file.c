@@ -60,7 +60,7 @@ START_TEST(few_values_come_out_as_they_are_and_as_often)
 	ck_assert_double_eq_tol(n[0], DRAWS * 3 / 8.0, 800);
 	ck_assert_double_eq_tol(n[1], DRAWS / 8.0, 600);
 	ck_assert_double_eq_tol(dist_mean(&d), (3 * 4096 + 5000 + 4 * 65536) / 8.0, 1e-6);
-	dist_drop(&d);
+	dist_unref(&d);
 }
 END_TEST
 
@@ -70,10 +70,10 @@ START_TEST(a_byte_order_mark_is_no_part_of_the_first_value)
 	struct dist d = good(BOM "512\r\n1536\r\n", "", DIST_BYTES);
 
 	ck_assert_double_eq_tol(dist_mean(&d), 1024, 1);
-	dist_drop(&d);
+	dist_unref(&d);
 	d = good(BOM "# sizes\n7 x2\n", "", DIST_BYTES);
 	ck_assert_double_eq(dist_mean(&d), 7);
-	dist_drop(&d);
+	dist_unref(&d);
 }
 END_TEST
 
@@ -100,7 +100,7 @@ START_TEST(between_plain_values_all_are_as_likely)
 	ck_assert_double_eq(dist_mean(&d), 2750);
 	ck_assert_double_eq_tol(sum / DRAWS, 2750, 25);
 	ck_assert_double_eq_tol(sqrt(squares / DRAWS - pow(sum / DRAWS, 2)), dist_stdev(&d), 15);
-	dist_drop(&d);
+	dist_unref(&d);
 }
 END_TEST
 
@@ -114,8 +114,8 @@ START_TEST(a_run_of_equal_values_is_exactly_that)
 		ck_assert_uint_eq(dist_draw(&alone, 7, RNG_TEST, i), 500);
 	}
 	ck_assert_double_eq(dist_stdev(&d), 0);
-	dist_drop(&d);
-	dist_drop(&alone);
+	dist_unref(&d);
+	dist_unref(&alone);
 }
 END_TEST
 
@@ -127,7 +127,7 @@ START_TEST(a_plain_value_between_counted_ones_counts_once)
 	for (uint64_t i = 0; i < DRAWS; i++)
 		n += dist_draw(&d, 7, RNG_TEST, i) == 20;
 	ck_assert_double_eq_tol(n, DRAWS / 4.0, 800);
-	dist_drop(&d);
+	dist_unref(&d);
 }
 END_TEST
 
@@ -135,7 +135,7 @@ START_TEST(times_have_units_and_a_factor)
 {
 	struct mlgen_err err = { 0 };
 	struct dist d = good("1\n2ms\n0.003s\n", "*2.5", DIST_NS);
-	struct dist twice = dist_times(&d, 2);
+	struct dist twice = dist_scale(&d, 2);
 	struct buf text = { 0 };
 
 	ck_assert_double_eq(dist_mean(&d), 5e6);
@@ -152,10 +152,10 @@ START_TEST(times_have_units_and_a_factor)
 	ck_assert_double_eq_tol(dist_stdev(&twice), 2 * dist_stdev(&d), 1e-3);
 	dist_format(&text, &twice, DIST_NS);
 	ck_assert_ptr_nonnull(strstr(buf_str(&text), "x.sizes*5"));
-	dist_drop(&d);
+	dist_unref(&d);
 	ck_assert_int_eq(dist_parse(&d, buf_str(&text), DIST_NS, "ms", 1024, &err), 0);
 	ck_assert_double_eq(dist_mean(&d), 1e7);
-	dist_drop(&d);
+	dist_unref(&d);
 	buf_fini(&text);
 }
 END_TEST
@@ -164,12 +164,12 @@ START_TEST(who_holds_it_may_outlive_who_parsed_it)
 {
 	struct dist d = good("1\n2\n", "", DIST_BYTES), other = d;
 
-	dist_hold(&other);
-	dist_drop(&d);
+	dist_ref(&other);
+	dist_unref(&d);
 	ck_assert_int_eq(d.kind, DIST_CONST);
 	ck_assert_double_eq(dist_mean(&other), 1.5);
-	dist_drop(&other);
-	dist_drop(&other);
+	dist_unref(&other);
+	dist_unref(&other);
 }
 END_TEST
 
@@ -191,22 +191,22 @@ START_TEST(its_identity_is_its_content)
 	ck_assert_str_ne(buf_str(&text[0]), buf_str(&text[2]));
 	dist_content(&content, &a);
 	ck_assert_str_eq(buf_str(&content), "10,20x2");
-	ck_assert_int_eq(dist_recall(&back, buf_str(&text[0]), buf_str(&content), DIST_BYTES, &err),
-			 0);
+	ck_assert_int_eq(
+		dist_restore(&back, buf_str(&text[0]), buf_str(&content), DIST_BYTES, &err), 0);
 	for (uint64_t i = 0; i < 100; i++)
 		ck_assert_uint_eq(dist_draw(&back, 7, RNG_TEST, i), dist_draw(&a, 7, RNG_TEST, i));
-	dist_drop(&back);
-	ck_assert_int_lt(dist_recall(&back, "file-12:x", "5", DIST_BYTES, NULL), 0);
+	dist_unref(&back);
+	ck_assert_int_lt(dist_restore(&back, "file-12:x", "5", DIST_BYTES, NULL), 0);
 	for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++)
-		ck_assert_int_lt(dist_recall(&back, "file-12:5", damaged[i], DIST_BYTES, NULL), 0);
-	ck_assert_int_eq(dist_recall(&back, "normal:5:1", NULL, DIST_BYTES, NULL), 0);
+		ck_assert_int_lt(dist_restore(&back, "file-12:5", damaged[i], DIST_BYTES, NULL), 0);
+	ck_assert_int_eq(dist_restore(&back, "normal:5:1", NULL, DIST_BYTES, NULL), 0);
 	ck_assert_int_eq(back.kind, DIST_NORMAL);
 	buf_fini(&content);
 	for (int i = 0; i < 3; i++)
 		buf_fini(&text[i]);
-	dist_drop(&a);
-	dist_drop(&b);
-	dist_drop(&c);
+	dist_unref(&a);
+	dist_unref(&b);
+	dist_unref(&c);
 }
 END_TEST
 
@@ -278,7 +278,7 @@ START_TEST(one_too_many_and_one_too_large_are_refused)
 		buf_addf(&text, "%u\n", i + 1);
 	put(text.s, text.len);
 	ck_assert_int_eq(parse(&d, "", DIST_BYTES, NULL), 0);
-	dist_drop(&d);
+	dist_unref(&d);
 	buf_add(&text, "5000\n");
 	put(text.s, text.len);
 	ck_assert_int_eq(parse(&d, "", DIST_BYTES, &many), -E2BIG);
@@ -315,7 +315,7 @@ START_TEST(few_different_values_are_written_exactly)
 
 		ck_assert(v == 1000 || v == 2000 || v == 5000);
 	}
-	dist_drop(&d);
+	dist_unref(&d);
 }
 END_TEST
 
@@ -375,8 +375,8 @@ START_TEST(many_values_keep_their_distribution)
 		ck_assert_double_eq_tol(share_until(f, (double)values[i]), (double)(end + 1) / N,
 					0.001);
 	}
-	dist_file_drop(f);
-	dist_drop(&d);
+	dist_file_unref(f);
+	dist_unref(&d);
 	mem_free(values);
 }
 END_TEST

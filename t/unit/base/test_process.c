@@ -21,7 +21,7 @@ START_TEST(this_process_runs)
 	ck_assert_uint_gt(self.start_ticks, 0);
 	ck_assert_uint_gt(self.pid_namespace, 0);
 	ck_assert(process_is_same(&self, &again));
-	ck_assert_int_eq(process_look(&self, &again), PROCESS_RUNS);
+	ck_assert_int_eq(process_check(&self, &again), PROCESS_RUNS);
 }
 END_TEST
 
@@ -30,7 +30,7 @@ static enum process_state look(const struct process *p)
 	struct process self;
 
 	process_self(&self);
-	return process_look(p, &self);
+	return process_check(p, &self);
 }
 
 /* A child writes down who it is, and waits. */

@@ -90,7 +90,7 @@ START_TEST(without_one_it_is_a_sleep)
 	clock_join(c);
 	ck_assert(stop_sleep_until(NULL, c, START + 9));
 	ck_assert_uint_eq(stop_sleep_exactly(NULL, c, START + 20, &late_ns), START + 20);
-	ck_assert(!stop_has_come(NULL, UINT64_MAX - 1));
+	ck_assert(!stop_is_due(NULL, UINT64_MAX - 1));
 	clock_leave(c);
 	clock_free(c);
 }
@@ -100,11 +100,11 @@ START_TEST(it_has_come_when_set_or_at_its_time)
 {
 	struct stop s = { .at_ns = 70 };
 
-	ck_assert(!stop_has_come(&s, 69));
-	ck_assert(stop_has_come(&s, 70));
+	ck_assert(!stop_is_due(&s, 69));
+	ck_assert(stop_is_due(&s, 70));
 	ck_assert(!stop_is_set(&s));
 	s.is_set = 1;
-	ck_assert(stop_has_come(&s, 0));
+	ck_assert(stop_is_due(&s, 0));
 }
 END_TEST
 

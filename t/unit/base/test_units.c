@@ -253,10 +253,10 @@ static void expect_round_trips(uint64_t v)
 	char text[UNITS_TEXT_BYTES];
 	uint64_t back = ~v;
 
-	ck_assert_int_eq(units_size(units_put_size(text, v), 1024, &back, NULL), 0);
+	ck_assert_int_eq(units_size(units_format_size(text, v), 1024, &back, NULL), 0);
 	ck_assert_uint_eq(back, v);
 	back = ~v;
-	ck_assert_int_eq(units_time(units_put_time(text, v), "us", &back, NULL), 0);
+	ck_assert_int_eq(units_time(units_format_time(text, v), "us", &back, NULL), 0);
 	ck_assert_uint_eq(back, v);
 }
 
@@ -301,7 +301,7 @@ START_TEST(every_double_reads_back)
 			v = some[i];
 		if (!isfinite(v))
 			continue;
-		units_put_f64(text, v);
+		units_format_f64(text, v);
 		ck_assert_uint_lt(strlen(text), UNITS_TEXT_BYTES - 1);
 		ck_assert_int_eq(units_f64(text, &back, NULL), 0);
 		ck_assert_mem_eq(&back, &v, sizeof(v));
@@ -401,13 +401,13 @@ START_TEST(texts_look_like_this)
 
 	switch (r->writer) {
 	case 's':
-		units_put_size(got, whole);
+		units_format_size(got, whole);
 		break;
 	case 't':
-		units_put_time(got, whole);
+		units_format_time(got, whole);
 		break;
 	case 'f':
-		units_put_f64(got, r->v);
+		units_format_f64(got, r->v);
 		break;
 	case 'b':
 		units_human_bytes(got, r->v);

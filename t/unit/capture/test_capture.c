@@ -18,7 +18,7 @@ static void wait_for(struct capture_child *c)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
 
-	while (!capture_child_look(c))
+	while (!capture_child_has_ended(c))
 		nanosleep(&ms, NULL);
 }
 
@@ -33,7 +33,7 @@ static int run(const char *text, struct mlgen_err *err)
 
 	snprintf(script, sizeof(script), "%s", text);
 	ck_assert_int_eq(capture_child_start(&c, argv, &nobody_else, err), 0);
-	capture_child_go(&c);
+	capture_child_release(&c);
 	wait_for(&c);
 	status = capture_child_status(&c, sh, err);
 	capture_child_fini(&c);
@@ -69,7 +69,7 @@ START_TEST(a_child_waits_until_it_may_go)
 	struct capture_child c;
 
 	ck_assert_int_eq(capture_child_start(&c, argv, &nobody_else, &err), 0);
-	ck_assert(!capture_child_look(&c));
+	ck_assert(!capture_child_has_ended(&c));
 	ck_assert(capture_pid_runs(c.pid));
 	pid_t pid = c.pid;
 
@@ -89,7 +89,7 @@ START_TEST(what_cannot_be_executed_says_why)
 	struct capture_child c;
 
 	ck_assert_int_eq(capture_child_start(&c, argv, &nobody_else, &err), 0);
-	capture_child_go(&c);
+	capture_child_release(&c);
 	wait_for(&c);
 	ck_assert_int_eq(capture_child_status(&c, program, &err), CAPTURE_NOT_FOUND);
 	ck_assert_str_eq(err.text,
@@ -169,10 +169,10 @@ END_TEST
 
 START_TEST(clients_of_containers_are_known_by_their_name)
 {
-	ck_assert_str_eq(capture_is_client("docker"), "docker");
-	ck_assert_str_eq(capture_is_client("/usr/bin/podman"), "podman");
-	ck_assert_ptr_null(capture_is_client("./docker/train.py"));
-	ck_assert_ptr_null(capture_is_client("dockerd"));
+	ck_assert_str_eq(capture_client_name("docker"), "docker");
+	ck_assert_str_eq(capture_client_name("/usr/bin/podman"), "podman");
+	ck_assert_ptr_null(capture_client_name("./docker/train.py"));
+	ck_assert_ptr_null(capture_client_name("dockerd"));
 }
 END_TEST
 
@@ -180,17 +180,17 @@ END_TEST
 
 START_TEST(the_line_has_rate_size_losses_and_files)
 {
-	const struct capture_line l = { .begin_ns = NS_PER_S,
-					.then_ns = 12 * NS_PER_S,
-					.then_records = 1000 };
+	const struct capture_status_line l = { .begin_ns = NS_PER_S,
+					       .then_ns = 12 * NS_PER_S,
+					       .then_records = 1000 };
 	const struct capture_status s = { .records = 91240, .files = 1234, .lost = 7 };
 	struct buf out = { 0 };
 
-	capture_line_put(&out, &l, &s, 3240000, 14 * NS_PER_S);
+	capture_status_line_append(&out, &l, &s, 3240000, 14 * NS_PER_S);
 	ck_assert_str_eq(buf_str(&out),
 			 "capture 13 s  45,120 events/s  3.2 MB  lost 7  files 1,234");
 	buf_reset(&out);
-	capture_line_put(&out, &l, &s, 0, 12 * NS_PER_S);
+	capture_status_line_append(&out, &l, &s, 0, 12 * NS_PER_S);
 	ck_assert_str_eq(buf_str(&out), "capture 11 s  0 events/s  0.0 MB  lost 7  files 1,234");
 	buf_fini(&out);
 }

@@ -26,7 +26,7 @@ static uint64_t at(uint64_t wall_ns, uint64_t now_ns)
 {
 	const struct capture_stamp stamp = { .wall_ns = wall_ns };
 
-	return wall_ns - capture_clock_of(&c, &stamp, now_ns);
+	return wall_ns - capture_clock_offset(&c, &stamp, now_ns);
 }
 
 /* The same of one with the time at which its call began. */
@@ -34,13 +34,13 @@ static uint64_t began(uint64_t wall_ns, uint64_t now_ns)
 {
 	const struct capture_stamp stamp = { wall_ns, true };
 
-	return wall_ns - capture_clock_of(&c, &stamp, now_ns);
+	return wall_ns - capture_clock_offset(&c, &stamp, now_ns);
 }
 
 START_TEST(lines_are_where_they_were_written)
 {
 	ck_assert_uint_eq(at(DAY + 5 * S, 6 * S), 5 * S);
-	capture_clock_empty(&c, 10 * S);
+	capture_clock_drained(&c, 10 * S);
 	ck_assert_uint_eq(at(DAY + 11 * S, 12 * S), 11 * S);
 	/* One that was kept from being written for a while changes nothing. */
 	ck_assert_uint_eq(at(DAY + 9 * S, 13 * S), 9 * S);
@@ -53,13 +53,13 @@ START_TEST(each_line_is_of_the_time_of_day_that_it_was_written_by)
 {
 	uint64_t set = _i ? DAY - HOUR : DAY + HOUR;
 
-	capture_clock_empty(&c, 10 * S);
+	capture_clock_drained(&c, 10 * S);
 	ck_assert_uint_eq(at(DAY + 11 * S, 14 * S), 11 * S);
-	capture_clock_look(&c, set);
+	capture_clock_observe(&c, set);
 	ck_assert_uint_eq(at(DAY + 12 * S, 14 * S), 12 * S);
 	ck_assert_uint_eq(at(set + 13 * S, 14 * S), 13 * S);
 	ck_assert_uint_eq(at(set + 14 * S, 14 * S), 14 * S);
-	capture_clock_empty(&c, 15 * S);
+	capture_clock_drained(&c, 15 * S);
 	ck_assert_uint_eq(at(set + 16 * S, 16 * S), 16 * S);
 }
 END_TEST
@@ -68,7 +68,7 @@ START_TEST(a_step_shows_in_lines_before_the_host_is_looked_at)
 {
 	uint64_t set = _i ? DAY - HOUR : DAY + HOUR;
 
-	capture_clock_empty(&c, 10 * S);
+	capture_clock_drained(&c, 10 * S);
 	ck_assert_uint_eq(at(DAY + 11 * S, 12 * S), 11 * S);
 	/* It is not known how late it was read: as early as it can be. */
 	ck_assert_uint_eq(at(set + 12 * S, 12 * S), 11 * S);
@@ -80,8 +80,8 @@ START_TEST(small_steps_are_seen_when_nothing_is_on_its_way)
 {
 	uint64_t set = _i ? DAY - S / 20 : DAY + S / 20;
 
-	capture_clock_look(&c, set);
-	capture_clock_empty(&c, 10 * S);
+	capture_clock_observe(&c, set);
+	capture_clock_drained(&c, 10 * S);
 	ck_assert_uint_eq(at(set + 60 * S, 61 * S), 60 * S);
 }
 END_TEST
@@ -92,27 +92,27 @@ START_TEST(calls_that_last_over_a_step_began_before_it)
 	uint64_t set = _i ? DAY - HOUR : DAY + HOUR;
 
 	ck_assert_uint_eq(began(DAY + 5 * S, 8 * S), 5 * S);
-	capture_clock_empty(&c, 10 * S);
-	capture_clock_look(&c, set);
+	capture_clock_drained(&c, 10 * S);
+	capture_clock_observe(&c, set);
 	ck_assert_uint_eq(began(DAY + 9 * S, 13 * S), 9 * S);
 	ck_assert_uint_eq(began(set + 11 * S, 13 * S), 11 * S);
 	ck_assert_uint_eq(at(set + 12 * S, 13 * S), 12 * S);
 	ck_assert_uint_eq(began(DAY + 7 * S, 14 * S), 7 * S);
 	ck_assert_uint_eq(began(set + 13 * S, 14 * S), 13 * S);
 	/* A whole call whose end, by the clock it began by, is now. */
-	capture_clock_empty(&c, 20 * S);
+	capture_clock_drained(&c, 20 * S);
 	ck_assert_uint_eq(at(DAY + 21 * S, 21 * S), 21 * S);
 	ck_assert_uint_eq(at(set + 22 * S, 22 * S), 22 * S);
 	/* One that began two hours ago, and long behind the step. */
-	capture_clock_empty(&c, 3 * HOUR);
+	capture_clock_drained(&c, 3 * HOUR);
 	ck_assert_uint_eq(began(set + HOUR, 3 * HOUR), HOUR);
 }
 END_TEST
 
 START_TEST(looks_at_two_clocks_are_never_quite_at_once)
 {
-	capture_clock_look(&c, DAY + S / 2000);
-	capture_clock_empty(&c, 10 * S);
+	capture_clock_observe(&c, DAY + S / 2000);
+	capture_clock_drained(&c, 10 * S);
 	ck_assert_uint_eq(at(DAY + 11 * S, 12 * S), 11 * S);
 }
 END_TEST
@@ -134,7 +134,7 @@ START_TEST(a_line_says_when_it_was_written)
 	struct capture_stamp stamp;
 
 	snprintf(line, sizeof(line), "%s", lines[_i].line);
-	stamp = capture_stamp_of(line, strlen(line));
+	stamp = capture_stamp_parse(line, strlen(line));
 	ck_assert_uint_eq(stamp.wall_ns, 1600000000 * S + lines[_i].wall_ns);
 	ck_assert_int_eq(stamp.is_earlier, lines[_i].is_earlier);
 }
@@ -144,7 +144,7 @@ START_TEST(a_line_without_a_time_says_nothing)
 {
 	char line[] = "strace: Process 7 attached";
 
-	ck_assert_uint_eq(capture_stamp_of(line, strlen(line)).wall_ns, 0);
+	ck_assert_uint_eq(capture_stamp_parse(line, strlen(line)).wall_ns, 0);
 }
 END_TEST
 

@@ -100,11 +100,11 @@ START_TEST(plans_are_found_by_their_calls)
 	struct specimen s[VISITS];
 	struct dataset ds;
 	struct explained x;
-	struct explain_ask ask = { .visits = visits,
-				   .count = VISITS,
-				   .direct = c->direct,
-				   .visits_per_file = c->per_file,
-				   .hint = FORMAT_AUTO };
+	struct explain_input ask = { .visits = visits,
+				     .count = VISITS,
+				     .direct = c->direct,
+				     .visits_per_file = c->per_file,
+				     .hint = FORMAT_AUTO };
 	int format = c->as_bs || !c->as_format ? c->format : c->as_format;
 
 	make_dataset(&ds, c);
@@ -202,7 +202,7 @@ START_TEST(calls_of_frameworks_are_known)
 	struct explain_visit visit = { .specimen = &s,
 				       .file_bytes = c->file_bytes,
 				       .stride_bytes = c->stride_bytes };
-	const struct explain_ask ask = {
+	const struct explain_input ask = {
 		.visits = &visit, .count = 1, .visits_per_file = 1, .hint = FORMAT_AUTO
 	};
 	struct explained x;

@@ -348,12 +348,12 @@ static void of_party(struct distil_rig *g)
 			g->d.class[i] = CLASS_SAMPLE;
 	g->d.parties = 1;
 	g->d.found = mem_zalloc(sizeof(*g->d.found));
-	*g->d.found = (struct distil_found){ .num_files = SAMPLES,
-					     .samples_per_file = 1,
-					     .visits_per_sample = 1,
-					     .batch_size = 4,
-					     .accelerators = 2,
-					     .prefetch = 1 };
+	*g->d.found = (struct distil_results){ .num_files = SAMPLES,
+					       .samples_per_file = 1,
+					       .visits_per_sample = 1,
+					       .batch_size = 4,
+					       .accelerators = 2,
+					       .prefetch = 1 };
 }
 
 static const struct {
@@ -376,7 +376,7 @@ START_TEST(how_often_a_training_saves_is_counted_in_steps_or_epochs)
 	distil_rig_read(&g, CLASS_CHECKPOINT);
 	of_party(&g);
 	g.to = jobtext_section(g.d.to, "training");
-	jobsection_say(g.to, DISTIL_SURE, "access", "framework", "so it is");
+	jobsection_set(g.to, DISTIL_SURE, "access", "framework", "so it is");
 	ck_assert_int_eq(distil_checkpoints(&g.d, 0, g.to, &err), 0);
 	is_said(&g, "checkpoint_every", cadences[_i].every);
 	is_said(&g, "checkpoint_mode", "sync");

@@ -217,7 +217,7 @@ START_TEST(files_drawn_from_weighed_sizes_are_those_of_the_trace)
 	ck_assert_msg(dist_parse(&d, text, DIST_BYTES, NULL, 1024, &err) == 0, "%s", err.text);
 	draw(again, VALUES, &d);
 	ck_assert_mem_eq(again, values, sizeof(values));
-	dist_drop(&d);
+	dist_unref(&d);
 	mem_free(weighed);
 	unlink(path);
 }

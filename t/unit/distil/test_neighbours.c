@@ -34,7 +34,7 @@ static void follow(struct neighbours *b, const struct sampler *s, const struct a
 	}
 }
 
-static struct neighbourly neighbours_in(const struct asked *a)
+static struct neighbour_stats neighbours_in(const struct asked *a)
 {
 	struct job job = { .directory = directory,
 			   .format = FORMAT_RAW,
@@ -48,7 +48,7 @@ static struct neighbourly neighbours_in(const struct asked *a)
 		.ranks = 1, .batch = 5, .seed = 7, .shuffle = a->shuffle, .shard = SHARD_STRIDED
 	};
 	struct neighbours *b;
-	struct neighbourly is;
+	struct neighbour_stats is;
 	struct dataset ds;
 	struct sampler s;
 
@@ -78,7 +78,7 @@ static const struct asked runs[] = {
 START_TEST(runs_are_found_and_windows_of_them)
 {
 	const struct asked *a = &runs[_i];
-	struct neighbourly is = neighbours_in(a);
+	struct neighbour_stats is = neighbours_in(a);
 	uint64_t run = a->shuffle.kind == SHUFFLE_PAGES ? 20 : a->shuffle.number;
 	double window = (double)a->shuffle.second;
 
@@ -100,7 +100,7 @@ static const struct asked others[] = {
 
 START_TEST(an_order_without_runs_has_none)
 {
-	struct neighbourly is = neighbours_in(&others[_i]);
+	struct neighbour_stats is = neighbours_in(&others[_i]);
 
 	ck_assert_uint_eq(is.run, 0);
 	ck_assert_double_lt(is.near, 0.3);
@@ -110,7 +110,7 @@ END_TEST
 START_TEST(few_samples_show_nothing)
 {
 	struct neighbours *b = neighbours_new(3);
-	struct neighbourly is;
+	struct neighbour_stats is;
 
 	for (uint64_t i = 0; i < 500; i++)
 		neighbours_add(b, i, 0);

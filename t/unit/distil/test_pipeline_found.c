@@ -395,7 +395,7 @@ static struct played play_ranks(const struct line *l, uint32_t ranks)
 static void check_groups(const struct line *l, uint32_t ranks, uint32_t groups)
 {
 	struct played p = play_ranks(l, ranks);
-	struct pulse_groups g = pulse_groups_of(p.at, p.count, p.workers);
+	struct pulse_groups g = pulse_groups_find(p.at, p.count, p.workers);
 	uint32_t by_rank[64], mixed[64];
 
 	ck_assert_msg(g.groups == groups, "%u groups, not %u (batch %u)", g.groups, groups,

@@ -25,7 +25,7 @@ static const struct hosts_waiter nobody = { nobody_passed, nobody_closed };
 
 static struct hosts_channel *open_one(struct member *m)
 {
-	return hosts_open(m->hosts, hosts_reserve(m->hosts, 1), &nobody, NULL);
+	return hosts_channel_open(m->hosts, hosts_reserve_channels(m->hosts, 1), &nobody, NULL);
 }
 
 static void end_one(struct member *m, struct hosts_channel *c)
@@ -34,7 +34,7 @@ static void end_one(struct member *m, struct hosts_channel *c)
 	int rc = hosts_barrier(m->hosts, &err);
 
 	(void)rc; /* where one is gone: it is */
-	hosts_shut(c);
+	hosts_channel_detach(c);
 }
 
 /* So many bytes of a rank in a round: none, some, more than a socket takes. */
@@ -95,9 +95,9 @@ enum { CLOSES, LEAVES, LEFT, DIES, WAYS };
 static void go_away(struct member *m, struct hosts_channel *c, int how)
 {
 	if (how == CLOSES)
-		hosts_close(c);
+		hosts_channel_close(c);
 	else if (how != DIES)
-		hosts_leave(c);
+		hosts_channel_leave(c);
 	else if (m->rank)
 		shutdown(m->hosts->peers[0].fd, SHUT_RDWR);
 	else

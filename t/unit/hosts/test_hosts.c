@@ -33,7 +33,7 @@ START_TEST(test_what_is_done_together_is_done_alone_at_once)
 	ck_assert_int_eq(memcmp(part, "mine", 4), 0);
 	buf_reset(&b);
 	buf_add(&b, "shared");
-	ck_assert_int_eq(hosts_share(NULL, &b, &err), 0);
+	ck_assert_int_eq(hosts_broadcast(NULL, &b, &err), 0);
 	ck_assert_str_eq(buf_str(&b), "shared");
 	ck_assert_int_eq(hosts_agree(NULL, 0, &err), 0);
 	ck_assert_int_eq(hosts_agree(NULL, -ENOENT, &err), -ENOENT);

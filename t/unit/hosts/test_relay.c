@@ -25,7 +25,7 @@ static int put_numbers(struct relay *r, uint64_t count, struct mlgen_err *err)
 	int rc = 0;
 
 	for (uint64_t i = 0; i < count && rc == 0; i++)
-		rc = relay_put(r, &i, sizeof(i), err);
+		rc = relay_write(r, &i, sizeof(i), err);
 	return rc;
 }
 
@@ -38,7 +38,7 @@ static int get_numbers(struct relay *r, uint64_t count, size_t some, struct mlge
 	for (uint64_t i = 0; i < count && rc == 0; i += some) {
 		size_t n = (size_t)u64_min(some, count - i);
 
-		rc = relay_get(r, got, n * sizeof(*got), err);
+		rc = relay_read(r, got, n * sizeof(*got), err);
 		for (size_t k = 0; k < n && rc == 0; k++)
 			if (got[k] != i + k)
 				ck_abort_msg("another number came");
@@ -54,9 +54,9 @@ static void hand_over(struct member *m)
 	/* Twice, as for one job after the other. */
 	for (unsigned round = 0; round < 2; round++) {
 		relay_begin(&r, m->hosts, round == 0);
-		ck_assert(relay_gives(&r) == (m->rank == 0));
-		int rc = relay_gives(&r) ? put_numbers(&r, NUMBERS, &m->err)
-					 : get_numbers(&r, NUMBERS, 1 + 999 * m->rank, &m->err);
+		ck_assert(relay_is_sender(&r) == (m->rank == 0));
+		int rc = relay_is_sender(&r) ? put_numbers(&r, NUMBERS, &m->err)
+					     : get_numbers(&r, NUMBERS, 1 + 999 * m->rank, &m->err);
 		ck_assert_int_eq(relay_end(&r, rc, &m->err), 0);
 	}
 }
@@ -75,7 +75,7 @@ START_TEST(a_process_alone_hands_nothing_over)
 	struct relay r;
 
 	relay_begin(&r, NULL, true);
-	ck_assert(relay_gives(&r));
+	ck_assert(relay_is_sender(&r));
 	ck_assert_int_eq(put_numbers(&r, 10, &err), 0);
 	ck_assert_int_eq(relay_end(&r, 0, &err), 0);
 	relay_begin(&r, NULL, true);
@@ -147,10 +147,10 @@ static void list(struct member *m)
 	char name[PATH_MAX], want[32];
 
 	relay_begin(&r, m->hosts, true);
-	int rc = relay_gives(&r) ? scan_new(&s, &req, &m->err) : 0;
+	int rc = relay_is_sender(&r) ? scan_new(&s, &req, &m->err) : 0;
 	if (rc == 0)
-		rc = relay_gives(&r) ? scan_give(s, &r, &m->err)
-				     : scan_take(&s, folder, &r, &m->err);
+		rc = relay_is_sender(&r) ? scan_send(s, &r, &m->err)
+					 : scan_receive(&s, folder, &r, &m->err);
 	ck_assert_msg(relay_end(&r, rc, &m->err) == 0, "%s", m->err.text);
 	ck_assert_uint_eq(scan_files(s), 300);
 	ck_assert_str_eq(scan_base(s), folder);

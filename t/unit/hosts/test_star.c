@@ -38,7 +38,7 @@ static void talk(struct member *m)
 	}
 	buf_reset(&b);
 	buf_add(&b, m->rank ? "not this" : "what rank 0 has");
-	ck_assert_int_eq(hosts_share(m->hosts, &b, &m->err), 0);
+	ck_assert_int_eq(hosts_broadcast(m->hosts, &b, &m->err), 0);
 	ck_assert_str_eq(buf_str(&b), "what rank 0 has");
 	buf_fini(&b);
 }
@@ -56,7 +56,7 @@ END_TEST
 /* The first of them to have enough ends it for all. */
 static void vote_aside(struct member *m)
 {
-	struct ballot *b = ballot_open(m->hosts, hosts_reserve(m->hosts, 1));
+	struct ballot *b = ballot_open(m->hosts, hosts_reserve_channels(m->hosts, 1));
 	uint64_t all = 0;
 	int rc = 0;
 
@@ -135,7 +135,7 @@ static void lose_one(struct member *m)
 	struct buf all = { 0 };
 	size_t n;
 
-	hosts_doing(m->hosts, "dancing");
+	hosts_set_activity(m->hosts, "dancing");
 	ck_assert_int_eq(hosts_barrier(m->hosts, &err), 0);
 	if (m->rank == 2) {
 		shutdown(m->hosts->peers[0].fd, SHUT_RDWR);
@@ -151,7 +151,7 @@ static void lose_one(struct member *m)
 		ck_assert_ptr_null(hosts_part(&all, 2, &n));
 		ck_assert_ptr_nonnull(hosts_part(&all, 3, &n));
 	}
-	ck_assert_int_eq(hosts_share(m->hosts, &all, &err), -EPIPE);
+	ck_assert_int_eq(hosts_broadcast(m->hosts, &all, &err), -EPIPE);
 	buf_fini(&all);
 }
 
@@ -208,27 +208,27 @@ static bool await_round(struct party *p, unsigned round)
 static void dance(struct member *m)
 {
 	struct party p = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
-	uint32_t number = hosts_reserve(m->hosts, 2) + 1;
+	uint32_t number = hosts_reserve_channels(m->hosts, 2) + 1;
 	struct hosts_channel *c = NULL;
 
 	ck_assert_uint_eq(number, 2);
-	c = hosts_open(m->hosts, number, &party_waiter, &p);
+	c = hosts_channel_open(m->hosts, number, &party_waiter, &p);
 	for (unsigned round = 1; round <= 20; round++) {
 		if (m->rank == 3 && round > 10)
 			break;
-		hosts_arrive(c, 1u << m->rank);
+		hosts_channel_arrive(c, 1u << m->rank);
 		ck_assert(await_round(&p, round));
 		ck_assert_uint_eq(p.votes, round > 10 ? 7 : 15);
 		if (m->rank == 3 && round == 10)
-			hosts_leave(c);
+			hosts_channel_leave(c);
 	}
 	if (m->rank == 1)
-		hosts_close(c);
+		hosts_channel_close(c);
 	else if (m->rank != 3)
-		hosts_arrive(c, 0);
+		hosts_channel_arrive(c, 0);
 	if (m->rank != 3)
 		ck_assert(!await_round(&p, 21));
-	hosts_shut(c);
+	hosts_channel_detach(c);
 }
 
 START_TEST(test_a_channel_passes_without_who_left_and_can_be_closed)
@@ -265,7 +265,8 @@ static void expect_answer(struct survey *s, unsigned rank, const char *text)
 static void be_asked(struct member *m)
 {
 	struct talker t = { .rank = m->rank };
-	struct survey *s = survey_open(m->hosts, hosts_reserve(m->hosts, 1), put_words, &t);
+	struct survey *s =
+		survey_open(m->hosts, hosts_reserve_channels(m->hosts, 1), put_words, &t);
 
 	if (m->rank == 3)
 		survey_end(s);
@@ -347,7 +348,7 @@ START_TEST(test_the_environment_says_whose_library_it_is)
 		unsetenv(known[i]);
 	for (unsigned i = 0; i < 6 && environments[_i].set[i]; i += 2)
 		setenv(environments[_i].set[i], environments[_i].set[i + 1], 1);
-	ck_assert_int_eq(launcher_look(&l, &err), environments[_i].rc);
+	ck_assert_int_eq(launcher_detect(&l, &err), environments[_i].rc);
 	ck_assert_int_eq(l.mpi, environments[_i].mpi);
 	ck_assert_uint_eq(l.total, environments[_i].total);
 	if (err.code)
@@ -414,12 +415,12 @@ START_TEST(test_a_stranger_who_says_little_holds_up_nobody)
 
 	greet(slow, WORD, 1, 1);
 	for (int i = 0; i < 2; i++)
-		greeter_look(&g, 0);
+		greeter_poll(&g, 0);
 	ck_assert_uint_eq(g.count, 1);
 	ours = knock_at(port);
 	greet(ours, WORD, 3, sizeof(struct greeting));
 	for (int i = 0; i < 2; i++)
-		greeter_look(&g, 1000);
+		greeter_poll(&g, 1000);
 	ck_assert_uint_eq(greeted_count, 1);
 	ck_assert_uint_eq(greeted[0], 3);
 	ck_assert_uint_eq(g.count, 1);
@@ -435,16 +436,16 @@ START_TEST(test_a_greeting_has_one_deadline_and_its_sender_is_named)
 	char text[128];
 	int port = port_open(&g), slow = knock_at(port);
 
-	ck_assert_str_eq(greeter_tell(&g, text, sizeof(text)), "");
+	ck_assert_str_eq(greeter_print_strangers(&g, text, sizeof(text)), "");
 	g.patience_ns = UINT64_C(1000000000000);
-	greeter_look(&g, 1000);
+	greeter_poll(&g, 1000);
 	ck_assert_uint_eq(g.count, 1);
 	/* However often it says something: its time is that of its coming. */
 	g.guests[0].until_ns = star_now_ns();
 	greet(slow, WORD, 1, 1);
-	greeter_look(&g, 1000);
+	greeter_poll(&g, 1000);
 	ck_assert_uint_eq(g.count, 0);
-	ck_assert_str_eq(greeter_tell(&g, text, sizeof(text)),
+	ck_assert_str_eq(greeter_print_strangers(&g, text, sizeof(text)),
 			 "; 1 connection, the last from 127.0.0.1, was not from this job");
 	close(slow);
 	close_port(&g);
@@ -487,7 +488,7 @@ START_TEST(test_who_does_not_know_the_word_or_is_not_expected_has_to_go)
 	greet(fds[1], WORD, 7, sizeof(struct greeting));
 	close(fds[2]);
 	while (g.strangers < 3)
-		greeter_look(&g, 1000);
+		greeter_poll(&g, 1000);
 	ck_assert_uint_eq(greeted_count, 0);
 	ck_assert_uint_eq(g.count, 0);
 	close(fds[0]);
@@ -504,14 +505,14 @@ START_TEST(test_of_more_strangers_than_places_the_oldest_has_to_go)
 	g.patience_ns = UINT64_C(1000000000000);
 	for (unsigned i = 0; i < ARRAY_LEN(fds); i++) {
 		fds[i] = knock_at(port);
-		greeter_look(&g, 1000);
+		greeter_poll(&g, 1000);
 	}
 	ck_assert_uint_eq(g.count, GREETER_PLACES);
 	ck_assert_uint_eq(g.strangers, 2);
 	ours = knock_at(port);
 	greet(ours, WORD, 1, sizeof(struct greeting));
 	while (!greeted_count)
-		greeter_look(&g, 1000);
+		greeter_poll(&g, 1000);
 	ck_assert_uint_eq(greeted[0], 1);
 	for (unsigned i = 0; i < ARRAY_LEN(fds); i++)
 		close(fds[i]);

@@ -19,27 +19,27 @@ static const struct {
 	uint16_t op;
 	enum call_kind kind;
 } known[] = {
-	{ "access", TRACE_NONE, CALL_QUIET },
+	{ "access", TRACE_NONE, CALL_IGNORED },
 	{ "clone3", TRACE_FORK, CALL_FORK },
 	{ "fadvise64", TRACE_ADVISE, CALL_AT },
 	{ "fopen64", TRACE_OPEN, CALL_OPEN },
 	{ "getdents64", TRACE_GETDENTS, CALL_FILE },
-	{ "lgetxattr", TRACE_NONE, CALL_QUIET },
-	{ "llistxattr", TRACE_NONE, CALL_QUIET },
+	{ "lgetxattr", TRACE_NONE, CALL_IGNORED },
+	{ "llistxattr", TRACE_NONE, CALL_IGNORED },
 	{ "_llseek", TRACE_NONE, CALL_SEEK },
 	{ "newfstatat", TRACE_STAT, CALL_FILE },
 	{ "openat2", TRACE_OPEN, CALL_OPEN },
 	{ "pread64", TRACE_READ, CALL_AT },
 	{ "pwritev2", TRACE_WRITE, CALL_AT },
 	{ "renameat2", TRACE_RENAME, CALL_RENAME },
-	{ "rewinddir", TRACE_NONE, CALL_QUIET },
-	{ "sys_enter_read", TRACE_READ, CALL_MOVES },
+	{ "rewinddir", TRACE_NONE, CALL_IGNORED },
+	{ "sys_enter_read", TRACE_READ, CALL_TRANSFER },
 	{ "__x64_sys_close", TRACE_CLOSE, CALL_CLOSE },
 	{ "__xstat64", TRACE_STAT, CALL_FILE },
 	{ "__lxstat", TRACE_STAT, CALL_FILE },
 	{ "__fxstat64", TRACE_STAT, CALL_FILE },
 	{ "__fxstatat", TRACE_STAT, CALL_FILE },
-	{ "writev", TRACE_WRITE, CALL_MOVES },
+	{ "writev", TRACE_WRITE, CALL_TRANSFER },
 };
 
 START_TEST(a_call_has_several_names)
@@ -93,9 +93,9 @@ static void end(struct rig *r)
 }
 
 /* By descriptor, or where that is -1 by name. */
-static struct call_seen seen(int64_t fd, const char *name, int64_t result, struct rig *r)
+static struct call_event seen(int64_t fd, const char *name, int64_t result, struct rig *r)
 {
-	return (struct call_seen){
+	return (struct call_event){
 		.pid = 1,
 		.tid = 1,
 		.start_ns = r->now_ns += 10,
@@ -111,9 +111,9 @@ static struct call_seen seen(int64_t fd, const char *name, int64_t result, struc
 	};
 }
 
-static void take(struct rig *r, const char *name, struct call_seen s)
+static void take(struct rig *r, const char *name, struct call_event s)
 {
-	ck_assert_int_eq(calls_take(r->calls, call_find(name), &s, &r->err), 0);
+	ck_assert_int_eq(calls_add(r->calls, call_find(name), &s, &r->err), 0);
 }
 
 START_TEST(what_nobody_opened_has_no_position)
@@ -151,11 +151,11 @@ START_TEST(a_descriptor_without_a_file_is_left_out)
 	begin(&r);
 	take(&r, "read", seen(0, NULL, 10, &r));
 	take(&r, "open", seen(-1, "/a", 3, &r));
-	ck_assert(calls_knows(r.calls, 1, 3));
+	ck_assert(calls_has_fd(r.calls, 1, 3));
 	take(&r, "close", seen(3, NULL, 0, &r));
-	ck_assert(!calls_knows(r.calls, 1, 3));
+	ck_assert(!calls_has_fd(r.calls, 1, 3));
 	take(&r, "read", seen(3, NULL, 10, &r));
-	calls_tell(r.calls);
+	calls_add_notes(r.calls);
 	ck_assert_ptr_nonnull(strstr(buf_str(&r.m.tally.notes), "left out: read 2\n"));
 	end(&r);
 }
@@ -202,7 +202,7 @@ START_TEST(a_time_of_day_is_read)
 {
 	uint64_t ns = 1;
 
-	ck_assert(dio_time_take(times[_i].text, &ns));
+	ck_assert(dio_time_parse(times[_i].text, &ns));
 	ck_assert_uint_eq(ns, times[_i].ns);
 }
 END_TEST
@@ -211,7 +211,7 @@ START_TEST(what_is_none_is_not)
 {
 	uint64_t ns;
 
-	ck_assert(!dio_time_take(no_times[_i], &ns));
+	ck_assert(!dio_time_parse(no_times[_i], &ns));
 }
 END_TEST
 

@@ -354,7 +354,7 @@ START_TEST(only_so_many_faults_are_told)
 	ck_assert_uint_eq(import(buf_str(&yaml), &job, &got), 1000);
 	for (const char *s = buf_str(&got); *s; s++)
 		lines += *s == '\n';
-	ck_assert_uint_eq(lines, DLIO_TOLD_MAX);
+	ck_assert_uint_eq(lines, DLIO_FAULTS_MAX);
 	buf_fini(&yaml);
 	buf_fini(&job);
 	buf_fini(&got);

@@ -141,7 +141,7 @@ END_TEST
 START_TEST(somebody_unseen_makes_all_of_them_inexact)
 {
 	fdtable_open(t, 1, 3, 7, false, false);
-	fdtable_share(t, 1);
+	fdtable_mark_shared(t, 1);
 	fdtable_open(t, 1, 4, 7, false, false);
 	ck_assert_uint_eq(flags_of(1, 3, 0, 1), TRACE_OFF_INFERRED | TRACE_OFF_INEXACT);
 	ck_assert_uint_eq(flags_of(1, 4, 0, 1), TRACE_OFF_INFERRED);

@@ -151,13 +151,13 @@ START_TEST(what_lies_below_is_added_once)
 {
 	struct devset set = { 0 };
 
-	devset_below(&set, root, "md0");
-	devset_below(&set, root, "md1");
+	devset_components(&set, root, "md0");
+	devset_components(&set, root, "md1");
 	ck_assert_uint_eq(set.count, 2);
-	devset_below(&set, root, "nvme0n1");
+	devset_components(&set, root, "nvme0n1");
 	ck_assert_uint_eq(set.count, 4);
-	devset_below(&set, root, "sda");
-	devset_below(&set, root, "nothing");
+	devset_components(&set, root, "sda");
+	devset_components(&set, root, "nothing");
 	ck_assert_uint_eq(set.count, 4);
 	devset_fini(&set);
 }

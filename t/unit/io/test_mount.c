@@ -355,10 +355,10 @@ START_TEST(what_fstab_names_is_awaited_until_it_is_mounted)
 			       "/dev/nvme0n1 /mnt/array xfs defaults 0 0\n"
 			       "UUID=12 /mnt/with\\040blank ext4 noauto 0 0\n"
 			       "/swap none swap sw 0 0\n");
-	ck_assert(!fstab_awaits(root, "/mnt/array"));
-	ck_assert(fstab_awaits(root, "/mnt/with blank"));
-	ck_assert(!fstab_awaits(root, "/mnt"));
-	ck_assert(!fstab_awaits("/no/such/root", "/mnt/with blank"));
+	ck_assert(!fstab_expects_mount(root, "/mnt/array"));
+	ck_assert(fstab_expects_mount(root, "/mnt/with blank"));
+	ck_assert(!fstab_expects_mount(root, "/mnt"));
+	ck_assert(!fstab_expects_mount("/no/such/root", "/mnt/with blank"));
 	remove_root();
 }
 END_TEST
@@ -367,7 +367,7 @@ START_TEST(a_mount_is_told_with_escapes)
 {
 	struct buf out = { 0 };
 
-	mount_put_text(&out, "ext4", "/mnt/a b\\c", "/dev/x\ty");
+	mount_append_text(&out, "ext4", "/mnt/a b\\c", "/dev/x\ty");
 	ck_assert_str_eq(buf_str(&out), "ext4 /mnt/a\\040b\\134c /dev/x\\011y");
 	buf_fini(&out);
 }

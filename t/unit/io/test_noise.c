@@ -107,8 +107,8 @@ START_TEST(what_is_not_told_is_unknown)
 	ck_assert(isnan(n.steal_percent) && isnan(n.other_percent));
 	ck_assert(isnan(n.throttled_percent) && isnan(n.pressure_io_percent));
 	ck_assert_uint_eq(n.hot, NONE);
-	ck_assert_uint_eq(noise_touches(&n, (double)NAN), 0);
-	ck_assert(isnan(noise_clock_mhz(root)) && isnan(noise_most_mhz(root)));
+	ck_assert_uint_eq(noise_affects(&n, (double)NAN), 0);
+	ck_assert(isnan(noise_clock_mhz(root)) && isnan(noise_max_mhz(root)));
 	tree_remove(root);
 }
 END_TEST
@@ -120,7 +120,7 @@ START_TEST(the_clock_is_the_mean_of_the_cpus)
 	tree_file(root, CPU "1/cpufreq/scaling_cur_freq", "3000000\n");
 	tree_file(root, CPU "0/cpufreq/cpuinfo_max_freq", "3500000\n");
 	ck_assert(is_near(noise_clock_mhz(root), 2500));
-	ck_assert(is_near(noise_most_mhz(root), 3500));
+	ck_assert(is_near(noise_max_mhz(root), 3500));
 	tree_remove(root);
 }
 END_TEST
@@ -185,11 +185,11 @@ START_TEST(what_touches_a_result_is_told_from_what_does_not)
 
 	/* What an older program wrote down. */
 	n.busy_percent = (double)NAN;
-	kinds = noise_touches(&n, cpu_percent);
+	kinds = noise_affects(&n, cpu_percent);
 	ck_assert_msg(kinds == touch_cases[_i].kinds, "case %d: %u", _i, kinds);
 	/* Of a quota, whatever was used of it. */
 	n.busy_percent = cpu_percent;
-	kinds = noise_touches(&n, 100 - cpu_percent);
+	kinds = noise_affects(&n, 100 - cpu_percent);
 	ck_assert_msg(kinds == touch_cases[_i].kinds, "case %d: %u", _i, kinds);
 }
 END_TEST

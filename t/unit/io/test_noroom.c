@@ -12,7 +12,7 @@ static const char *why(int code, uint64_t end_bytes)
 {
 	static char out[NOROOM_BYTES];
 
-	return noroom_put(out, ".", code, end_bytes);
+	return noroom_text(out, ".", code, end_bytes);
 }
 
 START_TEST(other_errors_need_no_cause)

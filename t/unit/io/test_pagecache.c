@@ -89,11 +89,11 @@ END_TEST
 /* Of a large file no more than so much, at any place it may begin. */
 START_TEST(a_look_at_a_file_is_bounded)
 {
-	static const size_t sizes[] = { 0, 10001, CACHE_LOOK_BYTES, CACHE_LOOK_BYTES + 1,
-					11 << 20 };
+	static const size_t sizes[] = { 0, 10001, PAGECACHE_SAMPLE_BYTES,
+					PAGECACHE_SAMPLE_BYTES + 1, 11 << 20 };
 	uint64_t in, looked;
 	size_t bytes = sizes[_i];
-	size_t most = bytes < CACHE_LOOK_BYTES ? bytes : CACHE_LOOK_BYTES;
+	size_t most = bytes < PAGECACHE_SAMPLE_BYTES ? bytes : PAGECACHE_SAMPLE_BYTES;
 
 	make_file(bytes);
 	for (uint64_t seed = 0; seed < 100; seed++) {

@@ -206,7 +206,7 @@ static void assert_text(const char *got, const char *want)
 START_TEST(threads_get_what_is_allowed_of_what_is_wished_for)
 {
 	const struct plan_case *c = &plans[_i];
-	const struct topology_wish wish = {
+	const struct topology_request wish = {
 		.cpus = c->cpus, .nodes = c->nodes, .disk_node = c->disk_node, .disk = "nvme0n1"
 	};
 	struct mlgen_err err = { 0 };
@@ -227,7 +227,7 @@ END_TEST
 
 START_TEST(this_host_gives_what_this_process_may_use)
 {
-	const struct topology_wish all = { .nodes = "all", .disk_node = -1 };
+	const struct topology_request all = { .nodes = "all", .disk_node = -1 };
 	struct mlgen_err err = { 0 };
 	struct topology *t = NULL;
 	char *threads = NULL, *loaders = NULL;
@@ -237,7 +237,7 @@ START_TEST(this_host_gives_what_this_process_may_use)
 	ck_assert_msg(topology_plan(t, &all, &threads, &loaders, &err) == 0, "%s", err.text);
 	ck_assert_str_ne(threads, "");
 	ck_assert_str_eq(threads, loaders);
-	ck_assert_int_ge(topology_here(), 0);
+	ck_assert_int_ge(topology_current_node(), 0);
 	mem_free(threads);
 	mem_free(loaders);
 	topology_free(t);

@@ -167,11 +167,11 @@ START_TEST(a_fault_counts_once)
 {
 	struct buf text = { 0 };
 
-	for (int i = 0; i < DIAG_ERRORS_OF_FILE + 50; i++)
+	for (int i = 0; i < DIAG_ERRORS_PER_FILE + 50; i++)
 		buf_addf(&text, "[j%d]\nepochs=0\n", i);
 	write_file("a.job", buf_str(&text));
 	ck_assert_int_eq(load("a.job"), -EINVAL);
-	ck_assert_uint_eq(faults.errors, DIAG_ERRORS_OF_FILE + 50);
+	ck_assert_uint_eq(faults.errors, DIAG_ERRORS_PER_FILE + 50);
 	buf_fini(&text);
 }
 END_TEST

@@ -117,7 +117,8 @@ static const struct {
 	{ "--check=mlperf-v2 --require=au>=90 a.json", "--check asks" },
 	{ "--clean --require=au>=90 d", "--clean asks nothing" },
 	{ "--capture=t.mlt --capture-user=me -- ls --describe",
-	  "capture: is a command of mltrace now: mltrace record -o t.mlt --user=me -- ls --describe" },
+	  "capture: is a command of mltrace now: mltrace record -o t.mlt --user=me -- ls "
+	  "--describe" },
 	{ "--import=strace log --trace=t.mlt --lenient",
 	  "mltrace import --format=strace log -o t.mlt --lenient" },
 	{ "a.mlt --export=csv", "mltrace export a.mlt --format=csv" },
@@ -172,8 +173,7 @@ START_TEST(a_row_names_options_there_are)
 		for (; other && *other; other++)
 			ck_assert_ptr_nonnull(field_find(settings_fields, *other));
 		ck_assert_ptr_nonnull(q->answer);
-		ck_assert_int_eq(q->files != NULL,
-				 q->about != ABOUT_JOBS);
+		ck_assert_int_eq(q->files != NULL, q->about != ABOUT_JOBS);
 	}
 }
 END_TEST

@@ -215,11 +215,11 @@ START_TEST(what_a_document_lacks_is_told_from_nothing)
 		read_all(parse("{\"count\": 0, \"inner\": null, \"list\": [{\"n\": 1}, {}]}"), &b),
 		0);
 	list = b.list.items;
-	ck_assert(!json_store_lacks(&store, row_of(all_fields, "count"), &b));
-	ck_assert(json_store_lacks(&store, row_of(all_fields, "bytes"), &b));
-	ck_assert(json_store_lacks(&store, row_of(all_fields, "inner"), &b));
-	ck_assert(!json_store_lacks(&store, n, &list[0]));
-	ck_assert(json_store_lacks(&store, n, &list[1]));
+	ck_assert(!json_store_is_missing(&store, row_of(all_fields, "count"), &b));
+	ck_assert(json_store_is_missing(&store, row_of(all_fields, "bytes"), &b));
+	ck_assert(json_store_is_missing(&store, row_of(all_fields, "inner"), &b));
+	ck_assert(!json_store_is_missing(&store, n, &list[0]));
+	ck_assert(json_store_is_missing(&store, n, &list[1]));
 }
 END_TEST
 

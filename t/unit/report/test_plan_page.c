@@ -188,7 +188,7 @@ START_TEST(a_ratio_has_as_many_digits_as_say_something)
 		FILE *to = open_memstream(&text, &bytes);
 
 		ck_assert_ptr_nonnull(to);
-		plan_put_ratio(to, &p, "dataset");
+		plan_print_ratio(to, &p, "dataset");
 		ck_assert_int_eq(fclose(to), 0);
 		ck_assert_msg(strstr(text, cases[i].shown) != NULL, "%s", text);
 		free(text);

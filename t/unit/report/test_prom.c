@@ -149,13 +149,13 @@ START_TEST(a_histogram_has_its_bounds_count_and_sum)
 		hist_add(h, (uint64_t)(ns * 0.99));
 		hist_add(h, (uint64_t)(ns * 1.01));
 	}
-	prom_hist_of(&p, h);
+	prom_hist_from(&p, h);
 	for (unsigned i = 0; i < PROM_BOUNDS; i++)
 		ck_assert_uint_eq(p.below[i], 2 * i + 1);
 	ck_assert_uint_eq(p.count, 2 * PROM_BOUNDS);
 	ck_assert_uint_eq(p.sum_ns, h->sum_ns);
 	hist_reset(h);
-	prom_hist_of(&p, h);
+	prom_hist_from(&p, h);
 	ck_assert_uint_eq(p.below[PROM_BOUNDS - 1], 0);
 	hist_free(h);
 }

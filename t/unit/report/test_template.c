@@ -86,7 +86,7 @@ static void check_says(const struct figures *f, const char *text, const char *wa
 	struct buf out = { 0 };
 
 	ck_assert_msg(template_check(&t, &err) == 0, "%s: %s", text, err.text);
-	template_put(&out, &t, &page);
+	template_append(&out, &t, &page);
 	ck_assert_str_eq(buf_str(&out), want);
 	buf_fini(&out);
 	job_free(job);

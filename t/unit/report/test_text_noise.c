@@ -48,7 +48,7 @@ static void put_noise(struct world *w)
 		{ 0 },
 	};
 
-	text_put_list(&w->out, lines, TEXT_EVIDENCE_INDENT, &w->b);
+	text_append_list(&w->out, lines, TEXT_EVIDENCE_INDENT, &w->b);
 }
 
 static void check_text(struct world *w, const char *want)

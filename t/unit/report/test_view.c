@@ -28,7 +28,7 @@ static size_t letter_bytes(const char *at)
 	return n;
 }
 
-static void put(void *to, unsigned row, unsigned column, enum view_look look, const char *text)
+static void put(void *to, unsigned row, unsigned column, enum view_style look, const char *text)
 {
 	const struct view_pen *pen = to;
 

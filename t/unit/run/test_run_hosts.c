@@ -100,10 +100,10 @@ static void run_member(struct member *m)
 		before += here[i];
 	begin_process(p, here[m->rank], before);
 	p->train.hosts = m->hosts;
-	peers_join(&p->train.peers, m->hosts, hosts_reserve(m->hosts, 1));
+	peers_join(&p->train.peers, m->hosts, hosts_reserve_channels(m->hosts, 1));
 	run_process(p);
 	ck_assert_int_eq(hosts_barrier(m->hosts, &m->err), 0);
-	hosts_shut(p->train.peers.channel);
+	hosts_channel_detach(p->train.peers.channel);
 	p->train.peers.channel = NULL;
 }
 
@@ -145,7 +145,7 @@ static uint64_t hits_of(const struct member_run *p)
 	uint64_t accesses = 0, hits = 0;
 
 	if (p->train.tier)
-		tier_look(p->train.tier, &accesses, &hits);
+		tier_read_counters(p->train.tier, &accesses, &hits);
 	return hits;
 }
 
@@ -173,7 +173,7 @@ static void relaxed(struct job *j)
 static void of_ranks(struct job *j, int policy)
 {
 	j->cache = policy;
-	j->cache_scope = CACHE_OF_RANK;
+	j->cache_scope = CACHE_SCOPE_RANK;
 	j->cache_size.percent = 5;
 	j->cache_latency = constant(1);
 }

@@ -340,9 +340,9 @@ START_TEST(no_more_is_remembered_than_there_is_room_for)
 {
 	struct inflight f = { 0 };
 
-	for (uint64_t i = 0; i < 3 * INFLIGHT_MOST; i++)
+	for (uint64_t i = 0; i < 3 * INFLIGHT_MAX; i++)
 		inflight_begin(&f, 1000000 - i);
-	ck_assert_uint_eq(f.count, INFLIGHT_MOST);
+	ck_assert_uint_eq(f.count, INFLIGHT_MAX);
 	inflight_advance(&f, 2000000);
 	ck_assert_uint_eq(f.count, 0);
 	inflight_fini(&f);

@@ -254,9 +254,9 @@ START_TEST(what_is_gathered_adds_up)
 	hist_add(b, RANGE * 2);
 	hist_merge(merged, a);
 	hist_merge(merged, b);
-	hist_gather(gathered, a);
-	hist_gather(gathered, b);
-	hist_gather(gathered, empty);
+	hist_merge_live(gathered, a);
+	hist_merge_live(gathered, b);
+	hist_merge_live(gathered, empty);
 	ck_assert_mem_eq(gathered, merged, sizeof(*merged));
 	hist_free(a);
 	hist_free(b);
@@ -297,7 +297,7 @@ START_TEST(what_is_gathered_beside_the_writer_is_consistent)
 		uint64_t sum = 0;
 
 		hist_reset(seen);
-		hist_gather(seen, h);
+		hist_merge_live(seen, h);
 		for (unsigned b = 0; b < HIST_BUCKETS; b++)
 			sum += seen->buckets[b];
 		ck_assert_uint_eq(seen->count, sum);
@@ -305,7 +305,7 @@ START_TEST(what_is_gathered_beside_the_writer_is_consistent)
 	}
 	pthread_join(writer, NULL);
 	hist_reset(seen);
-	hist_gather(seen, h);
+	hist_merge_live(seen, h);
 	ck_assert_uint_eq(seen->count, 200000);
 	hist_free(h);
 	hist_free(seen);

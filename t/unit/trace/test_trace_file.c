@@ -135,7 +135,7 @@ static struct seen read_trace(const char *const *paths, size_t count)
 		}
 		s.records += b.record_count;
 	}
-	s.read = *trace_reader_read(r);
+	s.read = *trace_reader_totals(r);
 	ck_assert_uint_eq(s.read.records, s.records);
 	trace_reader_close(r);
 	return s;
@@ -182,10 +182,10 @@ START_TEST(has_an_index)
 	trace_swap_end(&end);
 	ck_assert_uint_eq(end.records, 3 * TRACE_INDEX_ENTRIES / 2);
 	for (uint64_t at = end.index_off; at;) {
-		struct trace_index_entry *in = mem_zalloc(TRACE_CHUNK_RAW_MOST);
+		struct trace_index_entry *in = mem_zalloc(TRACE_CHUNK_RAW_MAX);
 
 		ck_assert_int_eq(pread(fd, &h, sizeof(h), (off_t)at), sizeof(h));
-		ck_assert(trace_get_chunk_head(&h));
+		ck_assert(trace_decode_chunk_head(&h));
 		ck_assert_uint_eq(h.kind, TRACE_CHUNK_INDEX);
 		chunks += h.count - 1;
 		if (h.flags & TRACE_CHUNK_IS_ZSTD) {
@@ -194,7 +194,7 @@ START_TEST(has_an_index)
 			ck_assert_int_eq(pread(fd, packed, h.packed_bytes, (off_t)(at + sizeof(h))),
 					 h.packed_bytes);
 			ck_assert_uint_eq(
-				ZSTD_decompress(in, TRACE_CHUNK_RAW_MOST, packed, h.packed_bytes),
+				ZSTD_decompress(in, TRACE_CHUNK_RAW_MAX, packed, h.packed_bytes),
 				h.raw_bytes);
 		}
 		at = in[0].off;
@@ -325,7 +325,7 @@ START_TEST(refuses_what_is_no_trace)
 	ck_assert_int_eq(write(fd, "[job]\nrw=read\n", 14), 14);
 	ck_assert_int_eq(read_one().rc, -EINVAL);
 	ck_assert_ptr_nonnull(strstr(err.text, "is no trace"));
-	trace_put_file_head(&h, &head);
+	trace_encode_file_head(&h, &head);
 	h.version = 9;
 	ck_assert_int_eq(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
 	ck_assert_int_eq(read_one().rc, -EPROTONOSUPPORT);
@@ -370,8 +370,8 @@ START_TEST(ends_where_the_disk_does)
 	while (trace_reader_next(r, &b, &err) > 0)
 		records += b.record_count;
 	ck_assert_uint_eq(records, done.records);
-	ck_assert_uint_eq(trace_reader_read(r)->truncated, 1);
-	ck_assert_uint_eq(trace_reader_read(r)->damaged_chunks, 0);
+	ck_assert_uint_eq(trace_reader_totals(r)->truncated, 1);
+	ck_assert_uint_eq(trace_reader_totals(r)->damaged_chunks, 0);
 	trace_reader_close(r);
 }
 END_TEST
@@ -394,9 +394,9 @@ START_TEST(counts_what_was_lost)
 	ck_assert_uint_eq(b.entries[0].number[1], 17);
 	ck_assert_str_eq(b.entries[0].text, "");
 	ck_assert_int_eq(trace_reader_next(r, &b, &err), 0);
-	ck_assert_uint_eq(trace_reader_read(r)->lost, 17);
+	ck_assert_uint_eq(trace_reader_totals(r)->lost, 17);
 	ck_assert_int_eq(trace_reader_rewind(r, &err), 0);
-	ck_assert_uint_eq(trace_reader_read(r)->lost, 0);
+	ck_assert_uint_eq(trace_reader_totals(r)->lost, 0);
 	trace_reader_close(r);
 }
 END_TEST

@@ -69,7 +69,7 @@ static void read_text(struct buf *out, const char *bytes, size_t count, size_t s
 		ck_assert_int_eq(write(fds[0], bytes, count), (ssize_t)count);
 		lseek(fds[0], 0, SEEK_SET);
 	}
-	trace_input_from(&in, fds[0], "f.gz");
+	trace_input_init(&in, fds[0], "f.gz");
 	in.owns_fd = true;
 	while ((rc = trace_input_line(&in, &line, &is_cut, &err)) > 0)
 		buf_addf(out, "%s|", buf_str(&line));

@@ -70,7 +70,7 @@ static void fill(struct spill *s)
 	for (size_t words = 1; words <= 1 << 18; words *= 2) {
 		uint64_t *at;
 
-		spill_need(s, words * sizeof(*at));
+		spill_reserve(s, words * sizeof(*at));
 		at = s->at;
 		for (size_t i = 0; i < words / 2; i++)
 			ck_assert_uint_eq(at[i], i + 1);

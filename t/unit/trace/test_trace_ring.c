@@ -22,23 +22,23 @@ static bool put(struct trace_ring *r, uint64_t off, const char *name)
 		return false;
 	*to = (struct trace_record){ .off = off, .pid = (uint32_t)bytes, .op = TRACE_READ };
 	if (bytes)
-		trace_ring_name(r, 0, name, bytes);
-	trace_ring_put(r, slots);
+		trace_ring_copy_name(r, 0, name, bytes);
+	trace_ring_publish(r, slots);
 	return true;
 }
 
-static bool take(struct trace_ring *r, struct trace_taken *t)
+static bool take(struct trace_ring *r, struct trace_ring_item *t)
 {
-	bool is_there = trace_ring_take(r, trace_ring_head(r), room, t);
+	bool is_there = trace_ring_read(r, trace_ring_head(r), room, t);
 
-	trace_ring_taken(r);
+	trace_ring_release(r);
 	return is_there;
 }
 
 START_TEST(names_of_any_length_come_out_wherever_the_ring_ends)
 {
 	struct trace_ring *r = trace_ring_new(SLOTS, 0, 1);
-	struct trace_taken t;
+	struct trace_ring_item t;
 	char name[TRACE_RING_NAME_BYTES + 1];
 
 	/* 131 is prime to the slots: each length meets the end of the ring. */
@@ -63,7 +63,7 @@ END_TEST
 START_TEST(two_names_lie_behind_each_other)
 {
 	struct trace_ring *r = trace_ring_new(SLOTS, 0, 1);
-	struct trace_taken t;
+	struct trace_ring_item t;
 	char a[200], b[100];
 
 	memset(a, 'a', sizeof(a));
@@ -74,9 +74,9 @@ START_TEST(two_names_lie_behind_each_other)
 
 		ck_assert_uint_eq(slots, 6);
 		*to = (struct trace_record){ .pid = sizeof(a), .tid = sizeof(b) };
-		trace_ring_name(r, 0, a, sizeof(a));
-		trace_ring_name(r, sizeof(a), b, sizeof(b));
-		trace_ring_put(r, slots);
+		trace_ring_copy_name(r, 0, a, sizeof(a));
+		trace_ring_copy_name(r, sizeof(a), b, sizeof(b));
+		trace_ring_publish(r, slots);
 		ck_assert(take(r, &t));
 		ck_assert_uint_eq(t.name_bytes, sizeof(a));
 		ck_assert_uint_eq(t.name2_bytes, sizeof(b));
@@ -91,7 +91,7 @@ START_TEST(what_has_no_room_is_counted_with_its_first_and_last_time)
 {
 	struct trace_ring *r = trace_ring_new(SLOTS, 0, 1);
 	const struct trace_ring_lost *lost = &r->lost[TRACE_READ];
-	struct trace_taken t;
+	struct trace_ring_item t;
 
 	for (unsigned i = 0; i < SLOTS; i++)
 		ck_assert(put(r, i, NULL));
@@ -123,22 +123,22 @@ START_TEST(numbers_of_files_are_taken_given_back_and_of_one_ring)
 {
 	struct trace_ring *r = trace_ring_new(SLOTS, 2, 7);
 	struct trace_ring *other = trace_ring_new(SLOTS, 2, 8);
-	uint32_t a = trace_ring_take_number(r);
-	uint32_t b = trace_ring_take_number(r);
+	uint32_t a = trace_ring_alloc_number(r);
+	uint32_t b = trace_ring_alloc_number(r);
 
 	ck_assert_uint_ne(trace_ring_number(r, a), 0);
 	ck_assert_uint_ne(trace_ring_number(r, b), 0);
 	ck_assert_uint_ne(trace_ring_number(r, a), trace_ring_number(r, b));
-	ck_assert_uint_eq(trace_ring_take_number(r), 0);
+	ck_assert_uint_eq(trace_ring_alloc_number(r), 0);
 	ck_assert_uint_eq(trace_ring_number(other, a), 0);
 	ck_assert_uint_eq(trace_ring_number(r, 0), 0);
-	trace_ring_give_number(r, trace_ring_number(r, a));
-	ck_assert_uint_eq(trace_ring_take_number(r), a);
+	trace_ring_free_number(r, trace_ring_number(r, a));
+	ck_assert_uint_eq(trace_ring_alloc_number(r), a);
 	trace_ring_free(r);
 	trace_ring_free(other);
 	/* Beyond what the upper half tells apart there are none. */
 	r = trace_ring_new(SLOTS, 2, 65535);
-	ck_assert_uint_eq(trace_ring_take_number(r), 0);
+	ck_assert_uint_eq(trace_ring_alloc_number(r), 0);
 	trace_ring_free(r);
 }
 END_TEST
@@ -153,7 +153,7 @@ START_TEST(a_marker_is_a_record_with_its_text)
 				      .len_bytes = 12,
 				      .result = 3,
 				      .text = "train" };
-	struct trace_taken t;
+	struct trace_ring_item t;
 
 	trace_ring_mark(r, &m);
 	ck_assert(take(r, &t));
@@ -194,7 +194,7 @@ static void *produce(void *arg)
 	return NULL;
 }
 
-static void check_one(const struct trace_taken *t)
+static void check_one(const struct trace_ring_item *t)
 {
 	uint64_t i = t->record.off;
 
@@ -207,7 +207,7 @@ START_TEST(of_two_threads_what_came_and_what_was_lost_is_all)
 {
 	struct trace_ring *r = trace_ring_new(SLOTS, 0, 1);
 	uint64_t came = 0, next = 0;
-	struct trace_taken t;
+	struct trace_ring_item t;
 	pthread_t thread;
 	bool is_over;
 
@@ -216,13 +216,13 @@ START_TEST(of_two_threads_what_came_and_what_was_lost_is_all)
 		is_over = trace_ring_is_over(r);
 		uint64_t head = trace_ring_head(r);
 
-		while (trace_ring_take(r, head, room, &t)) {
+		while (trace_ring_read(r, head, room, &t)) {
 			check_one(&t);
 			ck_assert_uint_ge(t.record.off, next);
 			next = t.record.off + 1;
 			came++;
 		}
-		trace_ring_taken(r);
+		trace_ring_release(r);
 		sched_yield();
 	} while (!is_over);
 	pthread_join(thread, NULL);

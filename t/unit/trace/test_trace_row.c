@@ -19,7 +19,7 @@ static void begin(struct trace_input *in, const char *text, size_t bytes)
 	ck_assert_int_eq(write(fd, text, bytes), (ssize_t)bytes);
 	ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
 	memset(&err, 0, sizeof(err));
-	trace_input_from(in, fd, "f");
+	trace_input_init(in, fd, "f");
 	in->owns_fd = true;
 }
 
@@ -138,11 +138,11 @@ START_TEST(a_name_of_any_bytes_is_text_and_comes_back)
 {
 	struct buf text = { 0 };
 
-	trace_text_put(&text, names[_i].name, names[_i].bytes);
+	trace_text_append(&text, names[_i].name, names[_i].bytes);
 	ck_assert_str_eq(buf_str(&text), names[_i].text);
 	size_t bytes = text.len;
 
-	ck_assert_ptr_null(trace_text_take(text.s, &bytes));
+	ck_assert_ptr_null(trace_text_unescape(text.s, &bytes));
 	ck_assert_uint_eq(bytes, names[_i].bytes);
 	ck_assert_mem_eq(text.s, names[_i].name, bytes);
 	buf_fini(&text);
@@ -158,7 +158,7 @@ START_TEST(what_is_no_escape_is_pointed_at)
 		size_t bytes = strlen(wrong[i]);
 
 		memcpy(text, wrong[i], bytes + 1);
-		ck_assert_ptr_eq(trace_text_take(text, &bytes), text + 1);
+		ck_assert_ptr_eq(trace_text_unescape(text, &bytes), text + 1);
 	}
 }
 END_TEST
@@ -173,7 +173,7 @@ START_TEST(a_cell_is_quoted_where_it_must_be)
 	for (size_t i = 0; i < ARRAY_LEN(cells); i++) {
 		struct buf out = { 0 };
 
-		trace_row_put(&out, cells[i][0], strlen(cells[i][0]));
+		trace_row_append(&out, cells[i][0], strlen(cells[i][0]));
 		ck_assert_str_eq(buf_str(&out), cells[i][1]);
 		buf_fini(&out);
 	}
@@ -208,11 +208,11 @@ START_TEST(a_number_is_all_of_its_text)
 	const char *text = numbers[_i].text;
 	int64_t v = 0;
 
-	ck_assert_pstr_eq(trace_number_take_signed(text, strlen(text), &v), numbers[_i].wrong);
+	ck_assert_pstr_eq(trace_number_parse_signed(text, strlen(text), &v), numbers[_i].wrong);
 	if (numbers[_i].wrong)
 		return;
 	ck_assert_int_eq(v, numbers[_i].value);
-	trace_number_put_signed(&out, v);
+	trace_number_append_signed(&out, v);
 	ck_assert_str_eq(buf_str(&out), text);
 	buf_fini(&out);
 }
@@ -222,12 +222,12 @@ START_TEST(numbers_without_a_sign_have_a_limit)
 {
 	uint64_t v = 0;
 
-	ck_assert_ptr_null(trace_number_take("18446744073709551615", 20, UINT64_MAX, &v));
+	ck_assert_ptr_null(trace_number_parse("18446744073709551615", 20, UINT64_MAX, &v));
 	ck_assert_uint_eq(v, UINT64_MAX);
-	ck_assert_str_eq(trace_number_take("18446744073709551616", 20, UINT64_MAX, &v),
+	ck_assert_str_eq(trace_number_parse("18446744073709551616", 20, UINT64_MAX, &v),
 			 "is too large");
-	ck_assert_str_eq(trace_number_take("11", 2, 10, &v), "is too large");
-	ck_assert_str_eq(trace_number_take("-1", 2, 10, &v), "is negative");
+	ck_assert_str_eq(trace_number_parse("11", 2, 10, &v), "is too large");
+	ck_assert_str_eq(trace_number_parse("-1", 2, 10, &v), "is negative");
 }
 END_TEST
 

@@ -94,8 +94,8 @@ static void read_back(struct fixture *f)
 			       b.record_count * sizeof(*b.records));
 		s->count += b.record_count;
 	}
-	ck_assert_uint_eq(trace_reader_read(r)->truncated, 0);
-	ck_assert_uint_eq(trace_reader_read(r)->damaged_chunks, 0);
+	ck_assert_uint_eq(trace_reader_totals(r)->truncated, 0);
+	ck_assert_uint_eq(trace_reader_totals(r)->damaged_chunks, 0);
 	trace_reader_close(r);
 }
 

@@ -233,7 +233,8 @@ static int learn_layout(struct hdf5_image *im, unsigned rank, struct mlgen_err *
 
 	*im = (struct hdf5_image){ .rank = rank };
 	im->head_bytes = make_head(rank, marks, im->head);
-	if (im->head_bytes && find_places(im) && is_right(im) && hdf5_image_learn(im, marks) == 0)
+	if (im->head_bytes && find_places(im) && is_right(im) &&
+	    hdf5_image_record_reads(im, marks) == 0)
 		return 0;
 	im->head_bytes = 0;
 	h5->get_libversion(&v[0], &v[1], &v[2]);
@@ -273,7 +274,7 @@ void hdf5_image_fill(const struct hdf5_image *im, const uint64_t *sides, uint8_t
 	}
 }
 
-int hdf5_image_learn(struct hdf5_image *im, const uint64_t *sides)
+int hdf5_image_record_reads(struct hdf5_image *im, const uint64_t *sides)
 {
 	struct recorder *r = mem_zalloc(sizeof(*r));
 	size_t sieve = 0, cache;
@@ -365,7 +366,7 @@ const struct format format_hdf5 = {
 	.reader = "h5py",
 	.is_array = true,
 	.look = hdf5_look,
-	.found_range = hdf5_found_range,
+	.found_range = hdf5_index_range,
 };
 
 #else

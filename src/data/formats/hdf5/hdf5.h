@@ -32,7 +32,7 @@
  * index, or {0, 0} for the next chunk. Finally, the table at `table` says which rows share steps:
  * the first row of them, and the word of its first step.
  */
-struct hdf5_found {
+struct hdf5_index {
 	bool is_chunked, is_compact, is_filtered;
 	/* Chunks are too large for libhdf5's cache, so only the sample is read of each. */
 	bool is_direct;
@@ -46,14 +46,14 @@ struct hdf5_found {
 	const uint64_t *words; /* NULL during a look */
 };
 
-void hdf5_found_unpack(struct hdf5_found *f, const struct file_shape *shape);
+void hdf5_index_unpack(struct hdf5_index *f, const struct file_shape *shape);
 
 /* The steps of a row: words *from .. *end - 1. */
-void hdf5_found_steps(const struct hdf5_found *f, uint64_t row, uint64_t *from, uint64_t *end);
+void hdf5_index_steps(const struct hdf5_index *f, uint64_t row, uint64_t *from, uint64_t *end);
 /* Index of the word of a row's first chunk. */
-uint64_t hdf5_found_chunk(const struct hdf5_found *f, uint64_t row);
+uint64_t hdf5_index_chunk(const struct hdf5_index *f, uint64_t row);
 
-void hdf5_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+void hdf5_index_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
 		      uint64_t *len);
 
 /* ---- The metadata of a file that mlgen writes ---- */
@@ -104,4 +104,4 @@ int hdf5_image_init(struct hdf5_image *im, unsigned rank, struct mlgen_err *err)
 void hdf5_image_fill(const struct hdf5_image *im, const uint64_t *sides, uint8_t *to);
 
 /* Record the reads of a file with these sides in im->reads; part of init. */
-int hdf5_image_learn(struct hdf5_image *im, const uint64_t *sides);
+int hdf5_image_record_reads(struct hdf5_image *im, const uint64_t *sides);

@@ -38,7 +38,7 @@ struct step_row {
 struct chunks {
 	struct hdf5_file *file;
 	const struct hdf5_shape *shape;
-	struct hdf5_found *index;
+	struct hdf5_index *index;
 	uint64_t rows;
 	uint64_t left; /* number of chunks that may still be learned */
 	VEC(struct step_row) table;
@@ -123,7 +123,7 @@ static int add_row(struct chunks *c, uint64_t row, uint64_t *row_bytes)
 			r = hdf5_add_words(l, chunk.off, chunk.bytes);
 		*row_bytes += chunk.bytes;
 		if (c->index->is_filtered)
-			l->packed_most = u64_max(l->packed_most, chunk.bytes);
+			l->packed_max = u64_max(l->packed_max, chunk.bytes);
 	} while (r == 0 && *row_bytes <= l->file_bytes && next_chunk(c->shape, first));
 	return r;
 }
@@ -145,7 +145,7 @@ static int add_chunks(struct chunks *c)
 				c->file, "has chunks that are larger together than the file");
 		share = hdf5_share_of(c->index, samples, row, bytes);
 		l->sample_bytes += (share.samples - 1) * share.each + share.last;
-		if (signals_taken())
+		if (signals_received())
 			return mlgen_fail(l->err, -EINTR, "%s: interrupted", l->path);
 	}
 	if (all == 0)
@@ -250,7 +250,7 @@ static int learn_all(struct chunks *c)
 static int chunks_shape(struct chunks *c, size_t cache_bytes)
 {
 	const struct hdf5_shape *s = c->shape;
-	struct hdf5_found *index = c->index;
+	struct hdf5_index *index = c->index;
 	uint64_t chunks = 1, bytes = s->element_bytes;
 	bool is_counted = true;
 
@@ -273,7 +273,7 @@ static int chunks_shape(struct chunks *c, size_t cache_bytes)
 }
 
 int hdf5_chunks_look(struct hdf5_file *f, const struct hdf5_shape *s, size_t cache_bytes,
-		     struct hdf5_found *index)
+		     struct hdf5_index *index)
 {
 	struct chunks c = { .file = f, .shape = s, .index = index, .left = HDF5_LEARN_MAX };
 	int r = chunks_shape(&c, cache_bytes);

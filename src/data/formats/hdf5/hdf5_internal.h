@@ -214,22 +214,22 @@ __attribute__((format(printf, 2, 3))) int hdf5_file_refuse(struct hdf5_file *f, 
  * look->err.
  */
 int hdf5_chunks_look(struct hdf5_file *f, const struct hdf5_shape *s, size_t cache_bytes,
-		     struct hdf5_found *index);
+		     struct hdf5_index *index);
 
 /* The bytes of a row divided among its samples: bytes of each but the last, of the last one, and
  * the number of samples. */
 struct hdf5_share {
 	uint64_t each, last, samples;
 };
-struct hdf5_share hdf5_share_of(const struct hdf5_found *f, uint64_t samples, uint64_t row,
+struct hdf5_share hdf5_share_of(const struct hdf5_index *f, uint64_t samples, uint64_t row,
 				uint64_t row_bytes);
 
 /* Append two words to the look. 0, or -errno with l->err. */
 static inline int hdf5_add_words(struct look *l, uint64_t first, uint64_t second)
 {
-	int r = look_word(l, first);
+	int r = look_add_word(l, first);
 
-	return r ? r : look_word(l, second);
+	return r ? r : look_add_word(l, second);
 }
 
 /* A row of struct format. */

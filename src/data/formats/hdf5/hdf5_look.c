@@ -26,7 +26,7 @@ enum { CHUNKED = 1, COMPACT = 2, FILTERED = 4, DIRECT = 8 };
 #define READS_MASK ((UINT64_C(1) << (ROOT_SHIFT - READS_SHIFT)) - 1)
 #define ROOT_MASK ((UINT64_C(1) << (SIEVE_SHIFT - ROOT_SHIFT)) - 1)
 
-static void hdf5_found_pack(const struct hdf5_found *f, uint64_t *facts)
+static void hdf5_found_pack(const struct hdf5_index *f, uint64_t *facts)
 {
 	facts[HOW] = (f->is_chunked ? CHUNKED : 0u) | (f->is_compact ? COMPACT : 0u) |
 		     (f->is_filtered ? FILTERED : 0u) | (f->is_direct ? DIRECT : 0u) |
@@ -40,11 +40,11 @@ static void hdf5_found_pack(const struct hdf5_found *f, uint64_t *facts)
 	facts[FACT_5] = f->table_rows;
 }
 
-void hdf5_found_unpack(struct hdf5_found *f, const struct file_shape *shape)
+void hdf5_index_unpack(struct hdf5_index *f, const struct file_shape *shape)
 {
 	const uint64_t *facts = shape->facts;
 
-	*f = (struct hdf5_found){
+	*f = (struct hdf5_index){
 		.is_chunked = facts[HOW] & CHUNKED,
 		.is_compact = facts[HOW] & COMPACT,
 		.is_filtered = facts[HOW] & FILTERED,
@@ -69,7 +69,7 @@ void hdf5_found_unpack(struct hdf5_found *f, const struct file_shape *shape)
 
 /* Chunks of a row that the dataset fills only in part have their full size, but are smaller when
  * they are compressed. */
-struct hdf5_share hdf5_share_of(const struct hdf5_found *f, uint64_t samples, uint64_t row,
+struct hdf5_share hdf5_share_of(const struct hdf5_index *f, uint64_t samples, uint64_t row,
 				uint64_t row_bytes)
 {
 	uint64_t n = u64_min(f->row_samples, samples - row * f->row_samples);
@@ -81,12 +81,12 @@ struct hdf5_share hdf5_share_of(const struct hdf5_found *f, uint64_t samples, ui
 				    .samples = n };
 }
 
-uint64_t hdf5_found_chunk(const struct hdf5_found *f, uint64_t row)
+uint64_t hdf5_index_chunk(const struct hdf5_index *f, uint64_t row)
 {
 	return 2 * (f->read_count + row * f->row_chunks);
 }
 
-void hdf5_found_steps(const struct hdf5_found *f, uint64_t row, uint64_t *from, uint64_t *end)
+void hdf5_index_steps(const struct hdf5_index *f, uint64_t row, uint64_t *from, uint64_t *end)
 {
 	const uint64_t *table = f->words + f->table;
 	/* The first entry of the table is for row 0. */
@@ -96,9 +96,9 @@ void hdf5_found_steps(const struct hdf5_found *f, uint64_t row, uint64_t *from, 
 }
 
 /* The place of a row's first chunk in the file, and the bytes of all its chunks. */
-static void row_range(const struct hdf5_found *f, uint64_t row, uint64_t *off, uint64_t *len)
+static void row_range(const struct hdf5_index *f, uint64_t row, uint64_t *off, uint64_t *len)
 {
-	const uint64_t *chunk = f->words + hdf5_found_chunk(f, row);
+	const uint64_t *chunk = f->words + hdf5_index_chunk(f, row);
 
 	*off = UINT64_MAX;
 	*len = 0;
@@ -114,7 +114,7 @@ static void row_range(const struct hdf5_found *f, uint64_t row, uint64_t *off, u
 
 /* Each sample has its share of the row's bytes. This is exact if a chunk spans the row and is not
  * compressed; otherwise the size is right and the place approximate. */
-static void chunked_range(const struct hdf5_found *f, const struct file_shape *shape,
+static void chunked_range(const struct hdf5_index *f, const struct file_shape *shape,
 			  uint64_t sample, uint64_t *off, uint64_t *len)
 {
 	uint64_t row = sample / f->row_samples, in_row = sample % f->row_samples;
@@ -127,12 +127,12 @@ static void chunked_range(const struct hdf5_found *f, const struct file_shape *s
 	*off = u64_min(*off + in_row * share.each, shape->found_bytes - *len);
 }
 
-void hdf5_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+void hdf5_index_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
 		      uint64_t *len)
 {
-	struct hdf5_found f;
+	struct hdf5_index f;
 
-	hdf5_found_unpack(&f, shape);
+	hdf5_index_unpack(&f, shape);
 	if (!f.is_chunked) {
 		*off = f.off + first * f.sample_bytes;
 		*len = n * f.sample_bytes;
@@ -159,7 +159,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 #define PIECE_MAX 65536u
 
 /* Check and set the bytes of a sample and the place of the samples. */
-static int check_bytes(struct hdf5_file *f, const struct hdf5_shape *s, struct hdf5_found *index)
+static int check_bytes(struct hdf5_file *f, const struct hdf5_shape *s, struct hdf5_index *index)
 {
 	uint64_t all, end, elements = 1;
 	bool is_right = true;
@@ -208,7 +208,7 @@ static int find_bytes(struct hdf5_file *f, const void *bytes, size_t n, uint64_t
 
 /* Find the data of a compact dataset. They are among the metadata; libhdf5 tells what they are, but
  * not where. */
-static int find_compact(struct hdf5_file *f, struct hdf5_found *index)
+static int find_compact(struct hdf5_file *f, struct hdf5_index *index)
 {
 	uint64_t bytes = f->look->sample_bytes, off = 0;
 	uint64_t stored_bytes = f->h5->Dget_storage_size(f->dataset);
@@ -239,7 +239,7 @@ static int find_compact(struct hdf5_file *f, struct hdf5_found *index)
 
 static int look_dataset(struct hdf5_file *f)
 {
-	struct hdf5_found index = { 0 };
+	struct hdf5_index index = { 0 };
 	struct hdf5_shape s = { 0 };
 	size_t sieve = 0, cache = 0;
 	int r = hdf5_file_open(f);

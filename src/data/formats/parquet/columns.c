@@ -334,7 +334,7 @@ int columns_parse(struct columns *c, const char *text, struct mlgen_err *err)
 	return r ? r : sort_names(c, err);
 }
 
-int columns_one(struct columns *c, uint64_t bytes, struct mlgen_err *err)
+int columns_default(struct columns *c, uint64_t bytes, struct mlgen_err *err)
 {
 	const struct column like = { .kind = COLUMN_BYTES, .bytes = bytes };
 	const struct name_range names = { .prefix = "data" };

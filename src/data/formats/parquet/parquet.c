@@ -150,7 +150,7 @@ static int init_columns(struct parquet *p, const struct dataset *ds, struct mlge
 		return mlgen_fail(err, -EINVAL,
 				  "sample_size: the rows of a Parquet file are all of one size; "
 				  "write a constant, or use another format");
-	r = text ? columns_parse(&p->columns, text, err) : columns_one(&p->columns, size, err);
+	r = text ? columns_parse(&p->columns, text, err) : columns_default(&p->columns, size, err);
 	if (r == 0)
 		r = columns_select(&p->columns, ds->options.read_columns, err);
 	if (r)
@@ -407,7 +407,7 @@ const struct format format_parquet = {
 	.reader = "pyarrow",
 	.read_bytes = parquet_read_bytes,
 	.look = parquet_look,
-	.found_range = parquet_found_range,
-	.found_extent = parquet_found_extent,
-	.found_init = parquet_found_init,
+	.found_range = parquet_index_range,
+	.found_extent = parquet_index_extent,
+	.found_init = parquet_index_init,
 };

@@ -58,7 +58,7 @@ struct columns {
  */
 int columns_parse(struct columns *c, const char *text, struct mlgen_err *err);
 /* Set up the default: one column "data" of this many bytes in a row. */
-int columns_one(struct columns *c, uint64_t bytes, struct mlgen_err *err);
+int columns_default(struct columns *c, uint64_t bytes, struct mlgen_err *err);
 void columns_fini(struct columns *c);
 
 /* Select the columns to be read by names and ranges; NULL = all columns. 0, or -EINVAL with err
@@ -146,14 +146,14 @@ enum {
 };
 
 /* The row group of a row, and the chunks of a row group: two words each. */
-uint64_t parquet_found_group(const struct file_shape *shape, uint64_t row);
-const uint64_t *parquet_found_chunks(const struct file_shape *shape, uint64_t group);
+uint64_t parquet_index_group(const struct file_shape *shape, uint64_t row);
+const uint64_t *parquet_index_chunks(const struct file_shape *shape, uint64_t group);
 
 /* Rows of struct format: look, found_range and found_extent. */
 int parquet_look(struct look *l);
-void parquet_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+void parquet_index_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
 			 uint64_t *len);
-void parquet_found_extent(const struct file_shape *shape, uint64_t n, uint64_t *first,
+void parquet_index_extent(const struct file_shape *shape, uint64_t n, uint64_t *first,
 			  uint64_t *samples);
 
 /* ---- The header of a page that another program wrote ---- */

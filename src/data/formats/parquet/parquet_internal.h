@@ -186,4 +186,4 @@ size_t parquet_footer_piece(const struct parquet *p, uint64_t piece, uint8_t *to
 uint64_t parquet_footer_bytes(const struct parquet *p);
 
 /* A row of struct format. */
-int parquet_found_init(struct dataset *ds, struct mlgen_err *err);
+int parquet_index_init(struct dataset *ds, struct mlgen_err *err);

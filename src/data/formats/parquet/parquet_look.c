@@ -280,18 +280,18 @@ static int read_columns(struct footer *t, const struct thrift_field *f)
 static int add_group_words(struct footer *t)
 {
 	struct look *l = t->look;
-	int r = look_word(l, l->samples);
+	int r = look_add_word(l, l->samples);
 
 	for (size_t i = 0; i < t->chunks && r == 0; i++) {
 		const uint64_t *chunk = t->words.at + 2 * i;
 		uint64_t bytes = parquet_chunk_bytes(chunk);
 
-		r = look_word(l, chunk[0]);
+		r = look_add_word(l, chunk[0]);
 		if (r == 0)
-			r = look_word(l, chunk[1]);
+			r = look_add_word(l, chunk[1]);
 		l->sample_bytes += bytes;
 		if (parquet_chunk_codec(chunk) != PARQUET_CODEC_NONE)
-			l->packed_most = u64_max(l->packed_most, bytes);
+			l->packed_max = u64_max(l->packed_max, bytes);
 	}
 	/* Chunks do not overlap. */
 	if (r == 0 && l->sample_bytes > t->off)
@@ -463,7 +463,7 @@ static const uint64_t *group_words(const struct file_shape *shape, uint64_t grou
 	return shape->words + group * (1 + 2 * shape->facts[PARQUET_CHUNKS]);
 }
 
-const uint64_t *parquet_found_chunks(const struct file_shape *shape, uint64_t group)
+const uint64_t *parquet_index_chunks(const struct file_shape *shape, uint64_t group)
 {
 	return group_words(shape, group) + 1;
 }
@@ -473,21 +473,21 @@ static uint64_t first_row(const struct file_shape *shape, uint64_t group)
 	return group ? *group_words(shape, group - 1) : 0;
 }
 
-uint64_t parquet_found_group(const struct file_shape *shape, uint64_t row)
+uint64_t parquet_index_group(const struct file_shape *shape, uint64_t row)
 {
 	return BISECT(g, 1, shape->facts[PARQUET_GROUPS], first_row(shape, g) > row) - 1;
 }
 
 /* The range begins at the first chunk of the row groups and is as long as all their chunks. */
-void parquet_found_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
+void parquet_index_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
 			 uint64_t *len)
 {
-	uint64_t end = parquet_found_group(shape, first + n - 1) + 1;
+	uint64_t end = parquet_index_group(shape, first + n - 1) + 1;
 
 	*off = UINT64_MAX;
 	*len = 0;
-	for (uint64_t g = parquet_found_group(shape, first); g < end; g++) {
-		const uint64_t *chunk = parquet_found_chunks(shape, g);
+	for (uint64_t g = parquet_index_group(shape, first); g < end; g++) {
+		const uint64_t *chunk = parquet_index_chunks(shape, g);
 
 		for (uint64_t i = 0; i < shape->facts[PARQUET_CHUNKS]; i++) {
 			*off = u64_min(*off, chunk[2 * i]);
@@ -498,7 +498,7 @@ void parquet_found_range(const struct file_shape *shape, uint64_t first, uint64_
 	*off = u64_min(*off, shape->found_bytes - *len);
 }
 
-void parquet_found_extent(const struct file_shape *shape, uint64_t n, uint64_t *first,
+void parquet_index_extent(const struct file_shape *shape, uint64_t n, uint64_t *first,
 			  uint64_t *samples)
 {
 	*first = first_row(shape, n);
@@ -514,7 +514,7 @@ static uint64_t each_rows(const struct dataset *ds)
 		struct file_shape shape = { 0 };
 		uint64_t rows;
 
-		found_shape(ds->found, i, &shape);
+		scan_index_shape(ds->found, i, &shape);
 		rows = shape.facts[PARQUET_GROUP_ROWS];
 		if (rows == 0 || (i > 0 && rows != each))
 			return 0;
@@ -524,15 +524,15 @@ static uint64_t each_rows(const struct dataset *ds)
 }
 
 /* An extent is a row group. */
-int parquet_found_init(struct dataset *ds, struct mlgen_err *err)
+int parquet_index_init(struct dataset *ds, struct mlgen_err *err)
 {
 	(void)err;
 	ds->extent_samples = each_rows(ds);
 	if (ds->extent_samples)
 		return 0;
 	ds->extents_differ = true;
-	found_count_extents(ds->found, PARQUET_GROUPS_BEFORE);
-	ds->extent_samples =
-		found_first_sample(ds->found, ds->files) / found_first_extent(ds->found, ds->files);
+	scan_index_count_extents(ds->found, PARQUET_GROUPS_BEFORE);
+	ds->extent_samples = scan_index_first_sample(ds->found, ds->files) /
+			     scan_index_first_extent(ds->found, ds->files);
 	return 0;
 }

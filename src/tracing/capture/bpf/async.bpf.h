@@ -53,7 +53,7 @@ static __always_inline void tell_end(const struct capture_request *r, u64 durati
 
 	if (!e)
 		return;
-	put_request(e, r, duration_ns, result);
+	copy_request(e, r, duration_ns, result);
 	if (r->len_bytes == TRACE_UNKNOWN && result >= 0)
 		e->len_bytes = result;
 	e->number = r->number;

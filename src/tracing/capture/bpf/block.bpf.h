@@ -38,7 +38,7 @@ static __always_inline void tell_block(const struct capture_request *r, u16 op, 
 
 	if (!e)
 		return;
-	put_request(e, r, duration_ns, result);
+	copy_request(e, r, duration_ns, result);
 	ring_give(e);
 }
 

@@ -6,7 +6,7 @@
  * Programs in the kernel (*.bpf.h, one object in bpf_object.c) write events into one ring;
  * bpf_events.h declares the shared structures. bpf_kernel.c chooses the programs that suit this
  * kernel and loads them. bpf_record.c turns events into records of a trace, and looks up files,
- * tasks, mappings and disks in bpf_books.c. One thread calls everything.
+ * tasks, mappings and disks in bpf_tables.c. One thread calls everything.
  */
 
 #include <stdbool.h>

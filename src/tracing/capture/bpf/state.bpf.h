@@ -153,8 +153,8 @@ static __always_inline struct capture_event *ring_take(u16 op, u8 kind)
 }
 
 /* The event belongs to the thread that made the request, not to the current one. */
-static __always_inline void put_request(struct capture_event *e, const struct capture_request *r,
-					u64 duration_ns, s64 result)
+static __always_inline void copy_request(struct capture_event *e, const struct capture_request *r,
+					 u64 duration_ns, s64 result)
 {
 	e->start_ns = r->start_ns;
 	e->duration_ns = duration_ns;

@@ -136,7 +136,7 @@ bool samplevisits_direct(const struct explain_visit *visits, unsigned count);
 
 /* ---- explain: which of mlgen's plans makes the calls that a trace has ---- */
 
-struct explain_ask {
+struct explain_input {
 	const struct explain_visit *visits;
 	unsigned count;
 	bool direct; /* files were opened with O_DIRECT */
@@ -152,7 +152,7 @@ struct explain_ask {
  * at its next garbage collection, and twice if it copied the descriptor. A read within half a KiB
  * of the expected place counts as equal, because directories of archives differ.
  */
-void explain(struct explained *out, const struct explain_ask *ask);
+void explain(struct explained *out, const struct explain_input *ask);
 
 /* A call of a trace or of a plan. */
 struct explain_call {
@@ -226,7 +226,7 @@ void neighbours_free(struct neighbours *b); /* NULL is fine */
  * of neighbours_new() only counts as a place in the order. */
 void neighbours_add(struct neighbours *b, uint64_t sample, uint32_t epoch);
 
-struct neighbourly {
+struct neighbour_stats {
 	/* Kolmogorov-Smirnov distance of the distances of neighbours from those of a random order,
 	 * 0 .. 1; NaN = too few pairs. */
 	double near;
@@ -234,7 +234,7 @@ struct neighbourly {
 	double explained;   /* fraction of the ends of runs that are whole runs apart */
 	double window_runs; /* runs that are shuffled together */
 };
-void neighbours_end(struct neighbours *b, struct neighbourly *to);
+void neighbours_end(struct neighbours *b, struct neighbour_stats *to);
 
 /* ---- ordering: files by their names, and against the epoch before ---- */
 

@@ -352,7 +352,7 @@ static struct match match_piece(const struct specimen *s, const struct calls *a,
 /* ---- candidates ---- */
 
 struct explaining {
-	const struct explain_ask *ask;
+	const struct explain_input *ask;
 	struct calls trace, plan;
 	struct explain_call *all;
 	uint64_t align_bytes; /* 0 without direct=1 */
@@ -434,7 +434,7 @@ static uint64_t overhead_bytes(const struct filemodel *m, uint64_t file_bytes)
 	return bytes;
 }
 
-static uint64_t samples_for(const struct explain_ask *ask, const struct filemodel *m,
+static uint64_t samples_for(const struct explain_input *ask, const struct filemodel *m,
 			    const struct explain_visit *v)
 {
 	bool is_known = ask->hint == m->format && ask->known.samples_per_file;
@@ -455,7 +455,7 @@ static uint64_t samples_for(const struct explain_ask *ask, const struct filemode
 /* Compare all visits with a candidate. False: the format has no file of such a size. */
 static bool compare_visits(struct explaining *e, const struct candidate *c, struct explained *out)
 {
-	const struct explain_ask *ask = e->ask;
+	const struct explain_input *ask = e->ask;
 	struct match sum = { 0 };
 
 	for (unsigned i = 0; i < ask->count; i++) {
@@ -546,7 +546,7 @@ static uint64_t find_bs(struct explaining *e)
 
 static void consider_all(struct explaining *e)
 {
-	const struct explain_ask *ask = e->ask;
+	const struct explain_input *ask = e->ask;
 	struct candidate c = { .access = ACCESS_FRAMEWORK };
 	uint64_t bs_bytes = find_bs(e);
 
@@ -570,7 +570,7 @@ static void consider_all(struct explaining *e)
 	consider(e, &c);
 }
 
-void explain(struct explained *out, const struct explain_ask *ask)
+void explain(struct explained *out, const struct explain_input *ask)
 {
 	size_t bytes = sizeof(struct explain_call);
 	struct explaining e = {

@@ -175,7 +175,7 @@ static uint32_t most_common(uint32_t *list, uint32_t count)
 	return value;
 }
 
-void neighbours_end(struct neighbours *b, struct neighbourly *to)
+void neighbours_end(struct neighbours *b, struct neighbour_stats *to)
 {
 	uint32_t *spacing = mem_array((size_t)b->samples + 1, sizeof(*spacing));
 	uint32_t count = 0, whole = 0;
@@ -183,7 +183,7 @@ void neighbours_end(struct neighbours *b, struct neighbourly *to)
 
 	end_epoch(b);
 	b->epoch = 0;
-	*to = (struct neighbourly){
+	*to = (struct neighbour_stats){
 		.near = b->epochs ? b->near / b->epochs : (double)NAN,
 	};
 	if (to->near >= NEAR_LEAST) {

@@ -203,7 +203,7 @@ static void sum_files(struct samplebook *b, const struct distil *d)
 		ends = common_divisor(ends, f->ends_apart);
 		if (!a)
 			continue;
-		spill_need(&seen, (size_t)a->directory + 1);
+		spill_reserve(&seen, (size_t)a->directory + 1);
 		b->directories += !((uint8_t *)seen.at)[a->directory];
 		((uint8_t *)seen.at)[a->directory] = 1;
 	}
@@ -240,7 +240,7 @@ int samplebook_init(struct samplebook *b, const struct distil *d, uint32_t party
 	int rc;
 
 	*b = (struct samplebook){ .ids = d->file_count };
-	spill_need(&b->files, ((size_t)d->file_count + 1) * sizeof(struct sample_file));
+	spill_reserve(&b->files, ((size_t)d->file_count + 1) * sizeof(struct sample_file));
 	while ((rc = visits_next(d->visits, &c, &x, err)) > 0)
 		add_visit(b, d, party, x, stages);
 	for (uint32_t i = 0; i < d->stage_count; i++)

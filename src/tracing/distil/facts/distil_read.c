@@ -119,7 +119,7 @@ static void set_file_sizes(const struct distil *d, struct specimens *s)
 
 int distil_read(struct distil *d, struct mlgen_err *err)
 {
-	struct trace_ordered_wants wants = { .told = add_entry, .arg = d };
+	struct trace_ordered_filter wants = { .told = add_entry, .arg = d };
 	struct trace_reader *r = NULL;
 	int rc = trace_reader_open(&r, d->paths, d->path_count, err);
 
@@ -130,8 +130,8 @@ int distil_read(struct distil *d, struct mlgen_err *err)
 	d->visits = visits_new();
 	trace_files_init(&d->files, d->names);
 	d->tasks.names = d->names;
-	rc = trace_ordered_read_some(&d->records, r, &wants, err);
-	d->read = *trace_reader_read(r);
+	rc = trace_ordered_read_filtered(&d->records, r, &wants, err);
+	d->read = *trace_reader_totals(r);
 	trace_reader_close(r);
 	if (rc == 0)
 		rc = read_records(d, err);
@@ -148,7 +148,7 @@ int distil_read_again(const struct distil *d, bool (*keeps)(void *, const struct
 		      void (*take)(void *arg, const struct trace_record *r), void *arg,
 		      struct mlgen_err *err)
 {
-	const struct trace_ordered_wants wants = { .keeps = keeps };
+	const struct trace_ordered_filter wants = { .keeps = keeps };
 	struct trace_ordered *records = NULL;
 	const struct trace_record *r;
 	struct trace_reader *reader;
@@ -157,7 +157,7 @@ int distil_read_again(const struct distil *d, bool (*keeps)(void *, const struct
 	if (rc < 0)
 		return rc;
 	/* Names come in the same order as in distil_read(), so that ids are the same. */
-	rc = trace_ordered_read_some(&records, reader, &wants, err);
+	rc = trace_ordered_read_filtered(&records, reader, &wants, err);
 	trace_reader_close(reader);
 	while (rc >= 0 && (rc = trace_ordered_next(records, &r, err)) > 0)
 		take(arg, r);

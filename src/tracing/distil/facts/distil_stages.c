@@ -68,7 +68,7 @@ static uint32_t add_stage(struct distil *d, enum stage_kind kind, uint32_t party
 	return d->stage_count++;
 }
 
-static void widen(struct distil *d, uint32_t stage, struct visit *x)
+static void widen_stage(struct distil *d, uint32_t stage, struct visit *x)
 {
 	struct distil_stage *s = &d->stages[stage];
 
@@ -226,14 +226,14 @@ static void stage_visit(void *arg, struct visit *x)
 		if (!s->evaluates)
 			s->eval = add_stage(s->d, STAGE_EVAL, s->party, s->evals++, DISTIL_LIKELY);
 		s->evaluates = true;
-		widen(s->d, s->eval, x);
+		widen_stage(s->d, s->eval, x);
 		return;
 	}
 	s->evaluates = false;
 	if (s->epoch + 1 < s->epochs && s->visits == s->begins[s->epoch + 1])
 		s->epoch++;
 	s->visits++;
-	widen(s->d, s->first_train + s->epoch, x);
+	widen_stage(s->d, s->first_train + s->epoch, x);
 }
 
 static int stage_party(struct distil *d, uint32_t party, struct mlgen_err *err)
@@ -328,7 +328,7 @@ static void stage_save(void *arg, struct visit *x)
 		s->stage = add_stage(s->d, s->writes ? STAGE_SAVE : STAGE_RESTORE,
 				     s->d->task[x->task].party, s->number++, DISTIL_LIKELY);
 	s->has_stage = true;
-	widen(s->d, s->stage, x);
+	widen_stage(s->d, s->stage, x);
 	s->end_ns = u64_max(s->end_ns, x->end_ns);
 }
 
@@ -357,11 +357,11 @@ static void stage_rest(void *arg, struct visit *x)
 	if (x->stage)
 		return;
 	if (class == CLASS_MADE && x->flags & VISIT_WRITES)
-		widen(d, 1, x);
+		widen_stage(d, 1, x);
 	else if (class == CLASS_PLAIN)
-		widen(d, 2, x);
+		widen_stage(d, 2, x);
 	else
-		widen(d, 0, x);
+		widen_stage(d, 0, x);
 }
 
 int distil_stages(struct distil *d, struct mlgen_err *err)

@@ -135,7 +135,7 @@ struct jobtext *jobtext_new(void);
 void jobtext_free(struct jobtext *t); /* NULL is fine */
 
 /* Add a comment to the head of the file. */
-__attribute__((format(printf, 2, 3))) void jobtext_head(struct jobtext *t, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void jobtext_comment(struct jobtext *t, const char *fmt, ...);
 /* Number of sections so far. */
 size_t jobtext_count(const struct jobtext *t);
 /* Add a section, such as "training"; a name that is in use gets a number appended. */
@@ -145,17 +145,17 @@ struct jobsection *jobtext_section(struct jobtext *t, const char *name);
 void jobsection_heading(struct jobsection *s, const char *text);
 /* Set an option, with a comment that states the confidence and the reason. An existing option gets
  * the new value. The texts are copied. */
-__attribute__((format(printf, 5, 6))) void jobsection_say(struct jobsection *s,
+__attribute__((format(printf, 5, 6))) void jobsection_set(struct jobsection *s,
 							  enum distil_sure sure, const char *option,
 							  const char *value, const char *why, ...);
 /* Set an option to a number. */
-__attribute__((format(printf, 5, 6))) void jobsection_say_u64(struct jobsection *s,
+__attribute__((format(printf, 5, 6))) void jobsection_set_u64(struct jobsection *s,
 							      enum distil_sure sure,
 							      const char *option, uint64_t value,
 							      const char *why, ...);
 /* Add a comment without an option. */
-__attribute__((format(printf, 2, 3))) void jobsection_note(struct jobsection *s, const char *fmt,
-							   ...);
+__attribute__((format(printf, 2, 3))) void jobsection_comment(struct jobsection *s, const char *fmt,
+							      ...);
 /* The value of an option in the section; NULL = not set. */
 const char *jobsection_value(const struct jobsection *s, const char *option);
 
@@ -245,7 +245,7 @@ struct explained {
 };
 
 /* Results for one party that other finders use. */
-struct distil_found {
+struct distil_results {
 	/* filled by distil/data */
 	enum job_format format;
 	bool is_framework; /* access=framework of the format explains the calls */
@@ -282,7 +282,7 @@ struct distil {
 	struct specimens specimens, written; /* visits of files in scope that read, that write */
 	struct distil_stage *stages;
 	uint32_t stage_count;
-	struct distil_found *found; /* index: party */
+	struct distil_results *found; /* index: party */
 	uint32_t parties;
 	uint64_t start_ns, end_ns;
 	struct trace_ordered *records; /* names of files */

@@ -96,7 +96,7 @@ __attribute__((format(printf, 1, 0))) static char *format_line(const char *fmt, 
 	return text;
 }
 
-void jobtext_head(struct jobtext *t, const char *fmt, ...)
+void jobtext_comment(struct jobtext *t, const char *fmt, ...)
 {
 	va_list args;
 
@@ -128,7 +128,7 @@ struct jobsection *jobtext_section(struct jobtext *t, const char *name)
 		buf_reset(&b);
 		buf_addf(&b, "%s-%u", name, i);
 	}
-	s->name = buf_take(&b);
+	s->name = buf_detach(&b);
 	vec_push(&t->sections, s);
 	return s;
 }
@@ -174,7 +174,7 @@ __attribute__((format(printf, 5, 0))) static void set_option(struct jobsection *
 	};
 }
 
-void jobsection_say(struct jobsection *s, enum distil_sure sure, const char *option,
+void jobsection_set(struct jobsection *s, enum distil_sure sure, const char *option,
 		    const char *value, const char *why, ...)
 {
 	va_list args;
@@ -184,7 +184,7 @@ void jobsection_say(struct jobsection *s, enum distil_sure sure, const char *opt
 	va_end(args);
 }
 
-void jobsection_say_u64(struct jobsection *s, enum distil_sure sure, const char *option,
+void jobsection_set_u64(struct jobsection *s, enum distil_sure sure, const char *option,
 			uint64_t value, const char *why, ...)
 {
 	char text[24];
@@ -196,7 +196,7 @@ void jobsection_say_u64(struct jobsection *s, enum distil_sure sure, const char 
 	va_end(args);
 }
 
-void jobsection_note(struct jobsection *s, const char *fmt, ...)
+void jobsection_comment(struct jobsection *s, const char *fmt, ...)
 {
 	struct job_line *l = line_new(s);
 	va_list args;

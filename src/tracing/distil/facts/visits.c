@@ -21,7 +21,7 @@ struct visits {
 	uint64_t count, written;
 	const char *folder;
 	int fd;
-	unsigned signals; /* signals_taken() at its start */
+	unsigned signals; /* signals_received() at its start */
 };
 
 struct visits *visits_new(void)
@@ -29,7 +29,7 @@ struct visits *visits_new(void)
 	struct visits *v = mem_zalloc(sizeof(*v));
 
 	v->fd = -1;
-	v->signals = signals_taken();
+	v->signals = signals_received();
 	return v;
 }
 
@@ -130,7 +130,7 @@ static int read_block(const struct visits *v, struct visits_cursor *c, struct ml
 	uint64_t count = u64_min(BLOCK, v->count - c->next);
 	int rc = 0;
 
-	if (signals_taken() != v->signals)
+	if (signals_received() != v->signals)
 		return mlgen_fail(err, -EINTR, "interrupted");
 	if (!c->block)
 		c->block = mem_array(BLOCK, sizeof(*c->block));
@@ -380,7 +380,7 @@ static void end_old_visits(struct visiting *v)
 
 static struct visiting_task *task_at(struct visiting *v, uint32_t task)
 {
-	spill_need(&v->tasks, ((size_t)task + 1) * sizeof(struct visiting_task));
+	spill_reserve(&v->tasks, ((size_t)task + 1) * sizeof(struct visiting_task));
 	return (struct visiting_task *)v->tasks.at + task;
 }
 

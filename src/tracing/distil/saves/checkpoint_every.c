@@ -89,7 +89,7 @@ static uint32_t epochs_each(const struct cadence *g)
 
 static void find_batch(struct cadence *g)
 {
-	const struct distil_found *f;
+	const struct distil_results *f;
 	double samples;
 
 	if (g->party >= g->d->parties || !g->d->found)
@@ -154,7 +154,7 @@ static void set_time(struct checkpoint_cadence *c, double ns, const char *why)
 	char text[UNITS_TEXT_BYTES];
 	double digits = pow(10, floor(log10(fmax(ns, 1))) - 2);
 
-	units_put_time(text, (uint64_t)(round(ns / digits) * digits));
+	units_format_time(text, (uint64_t)(round(ns / digits) * digits));
 	snprintf(c->value, sizeof(c->value), "%s", text);
 	snprintf(c->why, sizeof(c->why), "%s", why);
 	c->sure = DISTIL_GUESS;
@@ -271,7 +271,7 @@ static void find_any(struct cadence *g)
  * count. */
 static void find_async(struct cadence *g)
 {
-	const struct distil_found *f;
+	const struct distil_results *f;
 	uint64_t within = 0, steps = 0;
 	double ahead = 0;
 

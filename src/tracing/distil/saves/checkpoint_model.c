@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "field/fields.h"
-#include "work/checkpoint/saver/saver.h"
+#include "work/checkpoint/writer/writer.h"
 
 /* Distance of sizes that are tried, in both directions: an archive aligns to 64 bytes. */
 enum { FIT_AROUND = 128 };
@@ -52,7 +52,7 @@ bool trial_open(struct trial *t)
 		.state = &t->state,
 		.layout = layout_of(t->job),
 		.is_plain = t->job->access == ACCESS_PLAIN,
-		.bs = saver_span_bytes(t->job),
+		.bs = writer_span_bytes(t->job),
 	};
 	return true;
 }

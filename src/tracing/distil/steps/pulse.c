@@ -497,7 +497,8 @@ void pulse_fini(struct pulse *p)
 /* A worker reads whole batches if its spacing explains at least this part of its pauses. */
 #define EXPLAINED_LEAST 0.5
 
-struct pulse_groups pulse_groups_of(const struct pulse_read *reads, size_t count, uint32_t workers)
+struct pulse_groups pulse_groups_find(const struct pulse_read *reads, size_t count,
+				      uint32_t workers)
 {
 	struct pulse_groups to = { .groups = 1 };
 	struct spacing worker, all;

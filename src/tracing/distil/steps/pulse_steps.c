@@ -16,7 +16,7 @@ enum { PULSE_STEPS_MOST = 1 << 16, PULSE_BEGUN_MOST = 4096 };
 /* Percentage of batches that must agree; otherwise storage was in the way. */
 #define WINDOW_PERCENT 40
 /* The order of batches raises the window to at most this many batches per worker. */
-#define ROUNDS_MOST 4
+#define ROUNDS_MAX 4
 #define AGAINST_PERCENT 50
 
 static bool same_epoch(const struct pulse_batch *a, const struct pulse_batch *b)
@@ -202,7 +202,7 @@ static void raise_window(struct pulse *p, const struct pulse_batch *at, size_t c
 		return;
 	while (window < p->window)
 		window += round;
-	for (; window <= ROUNDS_MOST * round; window += round) {
+	for (; window <= ROUNDS_MAX * round; window += round) {
 		against = against_percent(at, count, window, window + round, step);
 		if (against < AGAINST_PERCENT)
 			break;

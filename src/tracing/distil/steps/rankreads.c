@@ -101,7 +101,7 @@ int stepmarks_read(struct stepmarks *m, const struct distil *d, uint32_t party, 
 {
 	struct mark_reader g = { d, m, party, is_eval, 0, NULL };
 	struct trace_reader *from = NULL;
-	unsigned signals = signals_taken();
+	unsigned signals = signals_received();
 	struct trace_batch batch;
 	int rc;
 
@@ -115,7 +115,7 @@ int stepmarks_read(struct stepmarks *m, const struct distil *d, uint32_t party, 
 	while ((rc = trace_reader_next(from, &batch, err)) > 0) {
 		for (size_t i = 0; i < batch.record_count; i++)
 			add_mark(&g, &batch.records[i]);
-		if (signals_taken() != signals) {
+		if (signals_received() != signals) {
 			rc = mlgen_fail(err, -EINTR, "interrupted");
 			break;
 		}
@@ -233,8 +233,8 @@ static void drop_empty(struct rankreads *r)
 	r->count = n;
 }
 
-int rankreads_of(struct rankreads *r, const struct distil *d, uint32_t party, enum stage_kind kind,
-		 struct mlgen_err *err)
+int rankreads_read(struct rankreads *r, const struct distil *d, uint32_t party,
+		   enum stage_kind kind, struct mlgen_err *err)
 {
 	struct rank_sampling g = { .d = d, .party = party };
 	int rc;
@@ -330,12 +330,12 @@ static void split_workers(struct distil *d, const struct rank_reads *all,
 int rank_split(struct distil *d, uint32_t party, struct mlgen_err *err)
 {
 	struct rankreads r;
-	int rc = rankreads_of(&r, d, party, STAGE_TRAIN, err);
+	int rc = rankreads_read(&r, d, party, STAGE_TRAIN, err);
 	const struct rank_reads *all = r.rank;
 	struct pulse_groups g = { 0 };
 
 	if (rc == 0 && may_have_ranks(d, &r))
-		g = pulse_groups_of(all->at, all->count, all->workers);
+		g = pulse_groups_find(all->at, all->count, all->workers);
 	if (g.groups > 1)
 		split_workers(d, all, &g);
 	rankreads_fini(&r);

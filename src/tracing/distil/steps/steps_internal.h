@@ -78,7 +78,8 @@ void pulse_fini(struct pulse *p);
 struct pulse_groups {
 	uint32_t groups, batch, workers;
 };
-struct pulse_groups pulse_groups_of(const struct pulse_read *reads, size_t count, uint32_t workers);
+struct pulse_groups pulse_groups_find(const struct pulse_read *reads, size_t count,
+				      uint32_t workers);
 /* The share of simultaneous batches whose workers are all in different groups, 0 to 1; `group` is
  * indexed by worker. */
 double pulse_groups_part(const struct pulse_groups *g, const struct pulse_read *reads, size_t count,
@@ -129,8 +130,8 @@ struct rankreads {
 
 /* Collect the visits to samples of a party in stages of this kind. 0, or -errno as visits_next.
  * Call rankreads_fini in either case. */
-int rankreads_of(struct rankreads *r, const struct distil *d, uint32_t party, enum stage_kind kind,
-		 struct mlgen_err *err);
+int rankreads_read(struct rankreads *r, const struct distil *d, uint32_t party,
+		   enum stage_kind kind, struct mlgen_err *err);
 void rankreads_fini(struct rankreads *r);
 
 struct stepmarks {

@@ -40,7 +40,7 @@ void token_add(struct token *to, const struct token *t)
 		to->ready_ns = t->ready_ns;
 }
 
-void token_take(struct token *t, uint64_t samples, struct token *out)
+void token_split(struct token *t, uint64_t samples, struct token *out)
 {
 	*out = *t;
 	*t = (struct token){ 0 };
@@ -439,7 +439,7 @@ void hold_free(struct hold *h)
 	mem_free(h);
 }
 
-void *hold_take(struct hold *h, uint64_t batch, uint64_t taken, uint64_t *bytes)
+void *hold_reserve(struct hold *h, uint64_t batch, uint64_t taken, uint64_t *bytes)
 {
 	uint64_t slot;
 
@@ -455,14 +455,14 @@ void *hold_take(struct hold *h, uint64_t batch, uint64_t taken, uint64_t *bytes)
 	return slot == NO_SLOT ? NULL : h->base + slot * h->slot_bytes;
 }
 
-void hold_keep(struct hold *h, void *at, uint64_t bytes)
+void hold_commit(struct hold *h, void *at, uint64_t bytes)
 {
 	uint64_t begin = (uint64_t)((unsigned char *)at - h->base);
 	struct hold_slot *s = &h->slot[begin / h->slot_bytes];
 
 	/* No lock is needed: no other thread uses the slot. */
 	if (s->touched_bytes >= bytes + GIVE_BACK_BYTES)
-		mem_give_back(h->base + begin + bytes, (size_t)(s->touched_bytes - bytes));
+		mem_release_pages(h->base + begin + bytes, (size_t)(s->touched_bytes - bytes));
 	s->touched_bytes = bytes;
 	pthread_mutex_lock(&h->lock);
 	push_slot(h, stack_of(h, s->batch), begin / h->slot_bytes);

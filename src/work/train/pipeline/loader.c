@@ -81,7 +81,7 @@ static void spend(struct loader *l, uint64_t ns)
 		return;
 	}
 	end_ns = loader_now(l) + ns;
-	while (loader_now(l) < end_ns && !stop_has_come(t->stop, loader_now(l)))
+	while (loader_now(l) < end_ns && !stop_is_due(t->stop, loader_now(l)))
 		;
 	io_wake(l->worker.io);
 	l->decoded_ns = end_ns;
@@ -326,7 +326,7 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 	atomic_store(&l->awaited_batch, number);
 	atomic_store(&l->awaited_extents, delivered);
 	for (;;) {
-		uint32_t seen = bell_look(&l->wakeup);
+		uint32_t seen = eventcount_get(&l->wakeup);
 
 		allowed = false;
 		if (loader_is_over(t))
@@ -335,7 +335,7 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 			loader_drop(l);
 			l->drops_done++;
 			atomic_fetch_add(&r->loaders_dropped, 1);
-			bell_ring(&r->wakeup, t->clock);
+			eventcount_notify(&r->wakeup, t->clock);
 			continue;
 		}
 		allowed =
@@ -351,7 +351,7 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 			thread_yield();
 			continue;
 		}
-		bell_wait(&l->wakeup, t->clock, seen, CLOCK_NEVER);
+		eventcount_wait(&l->wakeup, t->clock, seen, CLOCK_NEVER);
 	}
 	atomic_store_explicit(&l->awaited_extents, UINT64_MAX, memory_order_relaxed);
 	if (begin_ns) {
@@ -429,7 +429,7 @@ bool loader_finish(struct loader *l, struct token *token)
 		return false;
 	}
 	if (task->into)
-		hold_keep(l->rank->hold, task->into, task->into_used);
+		hold_commit(l->rank->hold, task->into, task->into_used);
 	if (task->error == -ECANCELED && train_is_cut(t))
 		return false;
 	if (task->error && !ignored_counts(t->job, task->error_op, task->error)) {
@@ -439,7 +439,7 @@ bool loader_finish(struct loader *l, struct token *token)
 	}
 	const struct extent *x = &task->extent;
 	token->extents++;
-	token->id_sum += l->tier ? tier_asked(task) : x->id;
+	token->id_sum += l->tier ? tier_requested_extent(task) : x->id;
 	token->samples += x->samples;
 	if (task->error)
 		count_error(l, token, task);
@@ -458,7 +458,7 @@ void loader_push(struct loader *l, struct token *token, uint64_t stage)
 	token->stage = stage;
 	token->ready_ns = u64_max(io_last_ns(l->worker.io), l->decoded_ns);
 	ring_push(l->ring, token);
-	bell_ring(&l->rank->wakeup, l->rank->train->clock);
+	eventcount_notify(&l->rank->wakeup, l->rank->train->clock);
 	*token = (struct token){ 0 };
 }
 
@@ -483,8 +483,8 @@ void loader_start(struct loader *l, const struct stage *at, struct sampler_epoch
 		/* The accelerator has taken all batches below limit - window. */
 		uint64_t limit = atomic_load(&l->rank->limit), window = at->pass->window;
 
-		into = hold_take(l->rank->hold, at->first_batch + batch,
-				 limit > window ? limit - window : 0, &bytes);
+		into = hold_reserve(l->rank->hold, at->first_batch + batch,
+				    limit > window ? limit - window : 0, &bytes);
 	}
 	if (l->tier && !at->pass->is_eval) {
 		tier_read(l->tier, at, order, position, &x, into, bytes, &l->decoded_ns);
@@ -531,7 +531,7 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 			.buf_bytes = t->buffer_bytes,
 			.mem = (enum mem_kind)t->job->mem,
 			.may_meet_fifos = true,
-			.gives_back = t->job->fresh_memory > 0,
+			.renews_pages = t->job->fresh_memory > 0,
 			.seed = rng_u64(t->job->randseed, RNG_ENGINE, number),
 			.stop = t->stop,
 			.ends_in_time = true },
@@ -610,7 +610,7 @@ static void loader_run(struct loader *l)
 
 	if (l->next.number == 0) {
 		atomic_fetch_add(&l->rank->ready, 1);
-		bell_ring(&l->rank->wakeup, t->clock);
+		eventcount_notify(&l->rank->wakeup, t->clock);
 	}
 	l->wants_next_thread = false;
 	if (is_open)

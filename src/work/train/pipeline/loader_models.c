@@ -14,12 +14,12 @@ struct interleave_turn {
 /* An extent of a dataset with unequal extents counts as one large record. */
 static uint64_t extent_records(const struct sampler *s)
 {
-	return s->is_sized ? 1 : s->extent_samples;
+	return s->extents_differ ? 1 : s->extent_samples;
 }
 
 static uint64_t records_ahead(const struct sampler *s)
 {
-	return s->is_sized ? 1 : INTERLEAVE_RECORDS;
+	return s->extents_differ ? 1 : JOB_INTERLEAVE_RECORDS;
 }
 
 /* Find the turn of the extent at a position of a stage. */
@@ -66,9 +66,9 @@ static void interleave_turn(struct interleave_turn *turn, const struct stage *at
 /* Extents of one file that a thread may have read beyond the delivered ones. */
 static uint64_t interleave_extents(const struct sampler *s)
 {
-	if (s->is_sized)
+	if (s->extents_differ)
 		return records_ahead(s);
-	return u64_min(divide_up(INTERLEAVE_RECORDS, s->extent_samples), s->file_extents);
+	return u64_min(divide_up(JOB_INTERLEAVE_RECORDS, s->extent_samples), s->file_extents);
 }
 
 static struct loader *loader_of(const struct rank *r, uint64_t file)
@@ -79,7 +79,7 @@ static struct loader *loader_of(const struct rank *r, uint64_t file)
 static void wake_if_due(struct loader *l, uint64_t delivered)
 {
 	if (atomic_load(&l->awaited_extents) <= delivered)
-		bell_ring(&l->wakeup, l->rank->train->clock);
+		eventcount_notify(&l->wakeup, l->rank->train->clock);
 }
 
 /* Wake the loaders that waited for the extent at `at`, with which `delivered` extents have been
@@ -297,7 +297,7 @@ static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 
 	(void)job;
 	/* Unequal extents may all be of the smallest size. */
-	return s->is_sized ? RING_TOKENS + stages : u64_min(most, RING_TOKENS + stages);
+	return s->extents_differ ? RING_TOKENS + stages : u64_min(most, RING_TOKENS + stages);
 }
 
 /* tfdata: each loader reads files of its own from front to back; with deterministic=1 in order, as

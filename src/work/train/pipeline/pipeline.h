@@ -48,7 +48,7 @@ void token_add(struct token *to, const struct token *t);
 
 /* Split the first `samples` samples off t into `out`. Failed samples, ids and extents go with `out`
  * first; bytes are divided by the samples delivered. */
-void token_take(struct token *t, uint64_t samples, struct token *out);
+void token_split(struct token *t, uint64_t samples, struct token *out);
 
 /* Number of samples that an accelerator can compute on. */
 uint64_t token_delivered(const struct token *t);
@@ -143,7 +143,7 @@ void epochs_result(const struct epochs *e, struct ml_result *ml);
  * first, so the memory in use never exceeds the most that is read ahead. A slot whose next extent
  * is smaller returns the rest to the system. Mapped memory that is never written costs nothing.
  *
- * The contents are never read. Any thread may call hold_take and hold_keep.
+ * The contents are never read. Any thread may call hold_reserve and hold_commit.
  */
 struct hold;
 
@@ -180,16 +180,16 @@ void hold_free(struct hold *h); /* NULL is fine */
  * `taken` is the number of batches that the accelerator has taken. Extents of batches from
  * taken + window on are few, and are looked through whenever `taken` grows.
  */
-void *hold_take(struct hold *h, uint64_t batch, uint64_t taken, uint64_t *bytes);
+void *hold_reserve(struct hold *h, uint64_t batch, uint64_t taken, uint64_t *bytes);
 
 /* The read into the slot at `at` has ended, and used this many bytes. */
-void hold_keep(struct hold *h, void *at, uint64_t bytes);
+void hold_commit(struct hold *h, void *at, uint64_t bytes);
 
 /* ---- one training while it runs: state shared by its ranks and loaders ---- */
 
 struct train;
 struct live;
-struct saver;
+struct writer;
 struct tier;
 struct tier_loader;
 
@@ -224,7 +224,7 @@ struct loader {
 	uint64_t order_stage;
 	uint64_t before_pass_bytes; /* io_bytes of the worker when the pass began */
 	/* The rank signals the loader here. */
-	struct bell wakeup;
+	struct eventcount wakeup;
 	_Atomic uint64_t awaited_batch; /* waits until rank->limit exceeds it */
 	/* tf.data in order (pipeline_internal.h), in extents from the first stage on. The loader
 	 * has read all its own extents below `read_end`, and waits until rank->delivered reaches
@@ -263,7 +263,7 @@ struct rank {
 	_Atomic uint64_t claim;         /* loader=plain: next extent to read, over all stages */
 	_Atomic uint64_t delivered;     /* extents delivered in order (pipeline_internal.h) */
 	/* Written by the loaders; the rank waits on its own `wakeup`. */
-	struct bell wakeup;
+	struct eventcount wakeup;
 	_Atomic uint64_t ready;           /* loaders that are set up */
 	_Atomic uint64_t loaders_dropped; /* loaders done with the last drop request */
 	/* The accelerator's own; read by other threads after join. */
@@ -313,7 +313,7 @@ struct train {
 	const struct placement *place;
 	const struct traced *traced; /* NULL = there is no trace */
 	struct worker_list *workers; /* joined by its threads; NULL = none */
-	struct saver *saver;         /* NULL = no checkpoints */
+	struct writer *saver;        /* NULL = no checkpoints */
 	const struct state *state;   /* the saver's model */
 	struct train_saves saves;
 	struct tier *tier;              /* NULL = there is no cache */
@@ -335,7 +335,7 @@ struct train {
 	 * before train_start; NULL = there is no cache. */
 	struct importance *importance;
 	struct hitsfirst *hits_first;
-	importance_has *in_cache;
+	importance_cached_fn *in_cache;
 	const void *cache;
 	uint64_t orders_drawn;         /* epochs with a drawn order */
 	uint64_t draw_ns;              /* time spent drawing */
@@ -441,7 +441,7 @@ static inline bool train_is_closed(const struct train *t)
  * whole steps are still added unless the training is closed. */
 static inline bool train_is_cut(const struct train *t)
 {
-	return train_is_closed(t) || stop_has_come(t->stop, clock_now(t->clock));
+	return train_is_closed(t) || stop_is_due(t->stop, clock_now(t->clock));
 }
 
 /* ---- loaders: threads that read samples ahead of their accelerator ---- */

@@ -12,7 +12,7 @@
 #include "io/pagecache.h"
 #include "run/make/make.h"
 #include "run/slot/slot.h"
-#include "work/checkpoint/saver/saver.h"
+#include "work/checkpoint/writer/writer.h"
 
 void rank_collect_au(struct job_result *out, const struct rank *ranks, const struct job *job)
 {
@@ -240,7 +240,7 @@ static void begin_save(void *arg, uint64_t votes)
 		return;
 	s->due_ns = clock_now(t->clock) + s->every.count;
 	s->has_begun = true;
-	if (saver_begin_save(t->saver, s->epoch, s->step, &err) < 0)
+	if (writer_begin_save(t->saver, s->epoch, s->step, &err) < 0)
 		failure_set(t->failure, &err);
 }
 
@@ -253,8 +253,8 @@ static void end_save(void *arg, uint64_t votes)
 	struct train_saves *s = &t->saves;
 
 	if (s->has_begun)
-		saver_note_stall(t->saver, s->snapshot_ns, s->wait_ns,
-				 clock_now(t->clock) - s->stopped_ns);
+		writer_note_stall(t->saver, s->snapshot_ns, s->wait_ns,
+				  clock_now(t->clock) - s->stopped_ns);
 	s->stopped_ns = UINT64_MAX;
 	s->wait_ns = s->snapshot_ns = s->agreed_step = 0;
 	s->has_begun = false;
@@ -278,11 +278,11 @@ static void sleep_until(struct rank *r, uint64_t end_ns)
 	if (end_ns > stop_at_ns(t->stop))
 		end_ns = stop_at_ns(t->stop);
 	for (;;) {
-		uint32_t seen = bell_look(&r->wakeup);
+		uint32_t seen = eventcount_get(&r->wakeup);
 
 		if (train_is_cut(t) || atomic_load(t->interrupted) || clock_now(t->clock) >= end_ns)
 			return;
-		bell_wait(&r->wakeup, t->clock, seen, end_ns);
+		eventcount_wait(&r->wakeup, t->clock, seen, end_ns);
 	}
 }
 
@@ -302,8 +302,8 @@ static int take_snapshot(struct rank *r)
 		copy_ns =
 			(uint64_t)(1e9 * (double)bytes.total / (double)t->job->snapshot_bandwidth);
 	}
-	if (saver_is_busy(t->saver)) {
-		if (saver_await(t->saver) == -EPIPE)
+	if (writer_is_busy(t->saver)) {
+		if (writer_await(t->saver) == -EPIPE)
 			return -EPIPE;
 		waited_ns = clock_now(t->clock);
 	}
@@ -352,7 +352,7 @@ static int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batc
 		return rc;
 	if (is_async)
 		rc = take_snapshot(r);
-	else if (saver_await(t->saver) == -EPIPE)
+	else if (writer_await(t->saver) == -EPIPE)
 		rc = -EPIPE;
 	else
 		rc = peers_barrier(&t->peers, &decide_end, t);
@@ -454,13 +454,13 @@ static const struct peers_decision decide_step = { vote_at_step, apply_at_step }
 static int await_loaders(struct rank *r, const _Atomic uint64_t *counter, uint64_t value)
 {
 	for (;;) {
-		uint32_t seen = bell_look(&r->wakeup);
+		uint32_t seen = eventcount_get(&r->wakeup);
 
 		if (train_is_cut(r->train))
 			return -EPIPE;
 		if (atomic_load(counter) >= value)
 			return 0;
-		bell_wait(&r->wakeup, r->train->clock, seen, stop_at_ns(r->train->stop));
+		eventcount_wait(&r->wakeup, r->train->clock, seen, stop_at_ns(r->train->stop));
 	}
 }
 
@@ -657,7 +657,7 @@ static bool get_ready(struct rank *r)
 	tracemarks_open(r);
 	if (await_loaders(r, &r->ready, job_read_threads(t->job)) < 0)
 		return false;
-	if (t->saver && saver_await_ready(t->saver) < 0)
+	if (t->saver && writer_await_ready(t->saver) < 0)
 		return false;
 	sleep_until(r, t->start_after_ns); /* startdelay */
 	return !train_is_closed(t) && !atomic_load(t->interrupted);
@@ -676,7 +676,7 @@ static void rank_leave(struct rank *r)
 	for (uint64_t i = 0; i < t->job->accelerators; i++)
 		rank_wake_loaders(&t->ranks[i], UINT64_MAX);
 	if (t->saver)
-		saver_finish(t->saver);
+		writer_finish(t->saver);
 }
 
 void rank_wake_loaders(struct rank *r, uint64_t limit)
@@ -687,7 +687,7 @@ void rank_wake_loaders(struct rank *r, uint64_t limit)
 		struct loader *l = &r->loaders[i];
 
 		if (limit == UINT64_MAX || atomic_load(&l->awaited_batch) < limit)
-			bell_ring(&l->wakeup, r->train->clock);
+			eventcount_notify(&l->wakeup, r->train->clock);
 	}
 }
 

@@ -242,7 +242,7 @@ static uint64_t draw_order(void *arg)
 	struct train *t = arg;
 	uint64_t from_ns = clock_now(t->clock), epoch = t->orders_drawn;
 
-	tier_end_order(t->tier);
+	tier_decide_remaining(t->tier);
 	if (t->importance && epoch > 0 && !needs_exchange(t))
 		learn_epoch(t, epoch - 1);
 	if (t->importance)
@@ -432,7 +432,7 @@ void rank_start_counting(struct rank *r, struct epoch_account *a)
 	const struct train *t = r->train;
 
 	if (t->watch)
-		t->watch->begin_anew(t->watched);
+		t->watch->ramp_ended(t->watched);
 	rank_reset_counts(r);
 	usage_begin(&r->counted);
 	*a = (struct epoch_account){ .epoch = a->epoch,
@@ -491,7 +491,7 @@ static int take_batch(struct rank *r, const struct stage *at, uint64_t batch, st
 	bool waits = false;
 
 	for (;; waits = true) {
-		uint32_t seen = bell_look(&r->wakeup);
+		uint32_t seen = eventcount_get(&r->wakeup);
 
 		model->collect(r, at, batch, need);
 		if (r->pending.samples >= need)
@@ -500,10 +500,10 @@ static int take_batch(struct rank *r, const struct stage *at, uint64_t batch, st
 			return -EPIPE;
 		if (!waits)
 			count_set(&r->count.waiting_since_ns, clock_now(t->clock));
-		bell_wait(&r->wakeup, t->clock, seen, stop_at_ns(t->stop));
+		eventcount_wait(&r->wakeup, t->clock, seen, stop_at_ns(t->stop));
 	}
 	whole_ns = waits ? clock_now(t->clock) : s->begin_ns;
-	token_take(&r->pending, sampler_batch_samples(&at->pass->sampler, batch), &s->token);
+	token_split(&r->pending, sampler_batch_samples(&at->pass->sampler, batch), &s->token);
 	decoded_ns = decode_batch_ns(r, at, batch, &s->token);
 	if (decoded_ns > clock_now(t->clock) && !stop_sleep_until(t->stop, t->clock, decoded_ns))
 		return -EPIPE;

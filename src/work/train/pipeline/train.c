@@ -16,7 +16,7 @@
 #include "run/read/read.h"
 #include "run/slot/slot.h"
 #include "run/watch/watch.h"
-#include "work/checkpoint/saver/saver.h"
+#include "work/checkpoint/writer/writer.h"
 #include "work/train/tier/tier.h"
 
 bool train_drops_before(const struct train *t, uint64_t epoch)
@@ -165,12 +165,12 @@ int train_stages(struct stages *s, const struct job *job, const struct dataset *
 
 uint64_t train_max_packed_bytes(const struct job *job, const struct stages *s)
 {
-	uint64_t most = dataset_packed_most(s->train.dataset);
+	uint64_t most = dataset_packed_max(s->train.dataset);
 
 	if (job->decompress != DECOMPRESS_REAL || !job_touches_files(job))
 		return 0;
 	if (s->has_eval)
-		most = u64_max(most, dataset_packed_most(s->eval.dataset));
+		most = u64_max(most, dataset_packed_max(s->eval.dataset));
 	return most;
 }
 
@@ -197,7 +197,7 @@ static int init_drawn_orders(struct train *t, struct mlgen_err *err)
 	s->importance = t->importance;
 	if (!reorders_hits(t->job))
 		return 0;
-	if (s->is_sized || s->extents > UINT32_MAX)
+	if (s->extents_differ || s->extents > UINT32_MAX)
 		return mlgen_fail(err, -EINVAL,
 				  "cache_hits_first: moves up to %" PRIu32
 				  " samples that can be read alone; drop it",
@@ -320,7 +320,7 @@ int train_open_tier(struct train *t, struct mlgen_err *err)
 		cfg.weights = t->importance;
 	}
 	rc = tier_new(&t->tier, &cfg, err);
-	t->in_cache = tier_has;
+	t->in_cache = tier_holds;
 	t->cache = t->tier;
 	if (rc < 0 || t->job->cache_warm <= 0)
 		return rc;
@@ -331,7 +331,7 @@ int train_open_tier(struct train *t, struct mlgen_err *err)
 int train_start(struct train *t, struct mlgen_err *err)
 {
 	const struct job *j = t->job;
-	int rc = t->saver ? saver_start(t->saver, err) : 0;
+	int rc = t->saver ? writer_start(t->saver, err) : 0;
 
 	if (rc == 0 && t->tier)
 		rc = tier_start(t->tier, err);
@@ -364,7 +364,7 @@ void train_join(struct train *t)
 		t->ranks[i].hold = NULL;
 	}
 	if (t->saver)
-		saver_join(t->saver);
+		writer_join(t->saver);
 	if (t->tier && tier_end(t->tier, &err) < 0)
 		failure_set(t->failure, &err);
 }
@@ -373,32 +373,32 @@ void train_wake(struct train *t)
 {
 	for (uint64_t i = 0; i < t->job->accelerators; i++) {
 		rank_wake_loaders(&t->ranks[i], UINT64_MAX);
-		bell_ring(&t->ranks[i].wakeup, t->clock);
+		eventcount_notify(&t->ranks[i].wakeup, t->clock);
 	}
 	if (t->saver)
-		saver_wake(t->saver);
+		writer_wake(t->saver);
 }
 
 void train_close(struct train *t)
 {
 	atomic_store(&t->closed, true);
 	peers_close(&t->peers);
-	tier_close(t->tier);
+	tier_abort(t->tier);
 	train_wake(t);
 	if (t->saver)
-		saver_close(t->saver);
+		writer_close(t->saver);
 }
 
 void train_live_saves(const struct train *t, struct live *live)
 {
-	struct saver_look look;
+	struct writer_progress look;
 	struct worker *w;
 
 	if (!t->saver)
 		return;
-	for (uint64_t i = 0; (w = saver_worker(t->saver, i)); i++)
-		slot_look_moved(w, live);
-	saver_look(t->saver, &look);
+	for (uint64_t i = 0; (w = writer_worker(t->saver, i)); i++)
+		slot_add_moved(w, live);
+	writer_progress(t->saver, &look);
 	live->checkpoint = look.count;
 	live->checkpoint_done = look.bytes_done;
 	live->checkpoint_bytes = look.bytes_total;

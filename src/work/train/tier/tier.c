@@ -34,7 +34,7 @@ static uint64_t tier_data_bytes(const struct tier_units *u)
 
 static uint64_t tier_cache_count(const struct job *j)
 {
-	return j->cache_scope == CACHE_OF_RANK ? j->accelerators : 1;
+	return j->cache_scope == CACHE_SCOPE_RANK ? j->accelerators : 1;
 }
 
 uint64_t tier_ranks_of(const struct job *j)
@@ -123,7 +123,7 @@ static double tier_units_that_fit(const struct tier_units *u, const struct cache
 /* Number of slots that belong to this process. */
 static uint64_t tier_slots_of(const struct job *j, uint64_t slots)
 {
-	return tier_slots_here(slots, job_cache_parts(j), job_cache_part(j));
+	return tier_local_slots(slots, job_cache_parts(j), job_cache_part(j));
 }
 
 uint64_t tier_stored_bytes(const struct job *j, const struct stages *stages)
@@ -625,19 +625,19 @@ int tier_end(struct tier *t, struct mlgen_err *err)
 	return rc;
 }
 
-void tier_close(struct tier *t)
+void tier_abort(struct tier *t)
 {
 	if (t)
 		tier_peers_abort(t->cfg.peers);
 }
 
-void tier_end_order(struct tier *t)
+void tier_decide_remaining(struct tier *t)
 {
 	for (uint64_t i = 0; t && i < t->cache_count; i++)
 		tier_decide_rest(&t->caches[i]);
 }
 
-bool tier_has(const void *tier, uint64_t rank, uint64_t extent)
+bool tier_holds(const void *tier, uint64_t rank, uint64_t extent)
 {
 	const struct tier *t = tier;
 	const struct tier_cache *c = tier_cache_of(t, rank);
@@ -649,7 +649,7 @@ bool tier_has(const void *tier, uint64_t rank, uint64_t extent)
 	return cache_find(c->cache, tier_unit_of(&t->units, &x)) != CACHE_NO_SLOT;
 }
 
-void tier_look(const struct tier *t, uint64_t *accesses, uint64_t *hits)
+void tier_read_counters(const struct tier *t, uint64_t *accesses, uint64_t *hits)
 {
 	*accesses = count_get(&t->accesses);
 	*hits = count_get(&t->hits);

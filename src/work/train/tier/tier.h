@@ -113,7 +113,7 @@ int tier_start(struct tier *t, struct mlgen_err *err);
 int tier_end(struct tier *t, struct mlgen_err *err);
 
 /* Abort after an error: nobody waits for another process any more. Any thread. NULL is fine. */
-void tier_close(struct tier *t);
+void tier_abort(struct tier *t);
 
 /* Fill the part that cache_warm= asks for, before tier_start. Works on a thread of its own while
  * the caller, who has joined the clock, waits. 0, or -errno with err. */
@@ -121,10 +121,10 @@ int tier_warm(struct tier *t, struct mlgen_err *err);
 
 /* Decide the accesses that ranks of other processes make after the last access of this process.
  * Call between epochs. NULL is fine. */
-void tier_end_order(struct tier *t);
+void tier_decide_remaining(struct tier *t);
 
-/* Implements importance_has. Call between epochs, after tier_end_order. */
-bool tier_has(const void *tier, uint64_t rank, uint64_t extent);
+/* Implements importance_cached_fn. Call between epochs, after tier_decide_remaining. */
+bool tier_holds(const void *tier, uint64_t rank, uint64_t extent);
 
 /* Return the extent that was read for an access of the current epoch. With cache_substitute it may
  * differ from the one in the order. */
@@ -132,7 +132,7 @@ struct orderwalk_at;
 uint64_t tier_trained(const struct tier *t, const struct orderwalk_at *at);
 
 /* Counters for the status line: samples so far, and how many of them were hits. */
-void tier_look(const struct tier *t, uint64_t *accesses, uint64_t *hits);
+void tier_read_counters(const struct tier *t, uint64_t *accesses, uint64_t *hits);
 
 /* Fill in the result, after all threads have been joined. */
 void tier_result(struct tier *t, struct cache_result *out);
@@ -159,7 +159,7 @@ void tier_read(struct tier_loader *l, const struct stage *at, struct sampler_epo
 
 /* Id of the extent in the order that a finished task was started for, even if a substitute was
  * read. */
-uint64_t tier_asked(const struct read_task *task);
+uint64_t tier_requested_extent(const struct read_task *task);
 
 /* True if a finished task was a hit that needs no decoding. */
 bool tier_was_decoded(const struct tier_loader *l, const struct read_task *task);

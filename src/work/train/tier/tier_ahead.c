@@ -105,7 +105,7 @@ struct tier_ahead {
 	struct tier_cache *cache;
 	struct tier_thread *threads;
 	unsigned count;
-	struct bell bell;
+	struct eventcount eventcount;
 	_Atomic bool ends;
 	struct orderwalk walk;
 	uint64_t epoch;
@@ -175,7 +175,7 @@ void tier_ahead_advance(struct tier_ahead *a)
 		}
 		a->queue[a->end++ % a->room] =
 			(struct prefetch_entry){ .d = d, .extent = at.extent, .epoch = a->epoch };
-		bell_ring(&a->bell, a->cache->tier->cfg.clock);
+		eventcount_notify(&a->eventcount, a->cache->tier->cfg.clock);
 	}
 }
 
@@ -218,12 +218,13 @@ static void prefetcher_main(struct tier_thread *th)
 
 	th->loader->is_ahead = true;
 	for (;;) {
-		uint32_t seen = bell_look(&a->bell);
+		uint32_t seen = eventcount_get(&a->eventcount);
 
 		if (atomic_load(&a->ends))
 			break;
 		if (!dequeue(a, &e)) {
-			bell_wait(&a->bell, a->cache->tier->cfg.clock, seen, CLOCK_NEVER);
+			eventcount_wait(&a->eventcount, a->cache->tier->cfg.clock, seen,
+					CLOCK_NEVER);
 			io_wake(th->worker.io);
 		} else if (!tier_is_obsolete(a->cache, &e.d) && prefetch_unit(th, &e) < 0) {
 			break;
@@ -286,7 +287,7 @@ int tier_ahead_end(struct tier_ahead *a, struct mlgen_err *err)
 	int rc = 0;
 
 	atomic_store(&a->ends, true);
-	bell_ring(&a->bell, a->cache->tier->cfg.clock);
+	eventcount_notify(&a->eventcount, a->cache->tier->cfg.clock);
 	for (unsigned i = 0; i < a->count; i++) {
 		int thread_rc = tier_thread_join(&a->threads[i], err);
 

@@ -70,7 +70,7 @@ static void note_epoch(struct tier_cache *c)
 	s->previous_first = s->epoch_first;
 	s->epoch_first += c->order.accesses;
 	c->order = (struct tier_order){ 0 };
-	if (s->epoch_first <= TIER_EPOCH_MOST)
+	if (s->epoch_first <= TIER_EPOCH_ACCESSES_MAX)
 		return;
 	/* Restart the count from the previous epoch. */
 	off = (uint32_t)(s->previous_first - 1);
@@ -170,7 +170,7 @@ static bool find_in_file(const struct tier_cache *c, uint64_t file, uint64_t ran
  * loaders deliver whatever comes first. */
 static bool may_drift(const struct job *j)
 {
-	bool shares = j->accelerators > 1 && j->cache_scope != CACHE_OF_RANK;
+	bool shares = j->accelerators > 1 && j->cache_scope != CACHE_SCOPE_RANK;
 
 	return (shares && j->barrier != BARRIER_STEP) ||
 	       (j->read_threads > 1 &&
@@ -189,7 +189,7 @@ static uint64_t ring_room(const struct job *j, const struct pass *pass)
 	if (may_drift(j))
 		epochs = j->accelerators > 1 && j->barrier == BARRIER_NONE ? 2 : 1;
 	/* Batches have any number of extents. */
-	if (s->is_sized)
+	if (s->extents_differ)
 		epochs = 2;
 	return ahead + epochs * s->rank_extents;
 }
@@ -317,7 +317,7 @@ uint64_t tier_decide_bytes(const struct job *j, const struct pass *pass,
 			   const struct cache_config *limits)
 {
 	const struct sampler *s = &pass->sampler;
-	uint64_t caches = j->cache_scope == CACHE_OF_RANK ? j->accelerators : 1;
+	uint64_t caches = j->cache_scope == CACHE_SCOPE_RANK ? j->accelerators : 1;
 	uint64_t ranks = tier_ranks_of(j);
 
 	return j->accelerators * tier_ring_bytes(j, pass) +
@@ -354,12 +354,12 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	struct nextuse_config future;
 	int rc;
 
-	if (accesses >= TIER_EPOCH_MOST)
+	if (accesses >= TIER_EPOCH_ACCESSES_MAX)
 		return mlgen_fail(err, -EINVAL,
 				  "cache: the %" PRIu64
 				  " accesses of an epoch are more than the %" PRIu32
 				  " that can be told apart; use fewer files, or cache_scope=rank",
-				  accesses, TIER_EPOCH_MOST);
+				  accesses, TIER_EPOCH_ACCESSES_MAX);
 	cfg.unit_bytes = unit_bytes;
 	cfg.is_hot = tier_is_hot;
 	cfg.arg = t;
@@ -370,7 +370,7 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 		return rc;
 	pthread_mutex_init(&c->lock, NULL);
 	c->all_slots = cache_slots(&cfg);
-	c->slot_count = tier_slots_here(c->all_slots, c->parts, c->part);
+	c->slot_count = tier_local_slots(c->all_slots, c->parts, c->part);
 	c->rings = mem_array(own, sizeof(*c->rings));
 	c->last = mem_array(ranks, sizeof(*c->last));
 	c->ranks = mem_array(own, sizeof(*c->ranks));
@@ -629,7 +629,7 @@ bool tier_decide_warm(struct tier_cache *c, uint64_t unit, struct tier_decision 
 
 	if (c->future && !c->has_begun) {
 		begin_epoch(c, 0);
-		nextuse_look_first(c->future);
+		nextuse_find_first(c->future);
 		c->has_begun = true;
 	}
 	if (c->future)

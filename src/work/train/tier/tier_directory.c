@@ -164,7 +164,7 @@ struct tier_filler {
 	struct tier_thread thread; /* its loader uses one transfer */
 	struct fill_entry *entries;
 	unsigned count;
-	struct bell bell;
+	struct eventcount eventcount;
 	_Atomic bool ends;
 };
 
@@ -215,7 +215,7 @@ static bool enqueue(struct tier_filler *f, struct tier_transfer *tr)
 	p->extent = tr->extent;
 	p->cached_bytes = tr->cached_bytes;
 	release_entry(p, ENTRY_FULL);
-	bell_ring(&f->bell, f->cache->tier->cfg.clock);
+	eventcount_notify(&f->eventcount, f->cache->tier->cfg.clock);
 	return true;
 }
 
@@ -257,14 +257,15 @@ static void filler_main(struct tier_thread *th)
 	int rc = 0;
 
 	for (;;) {
-		uint32_t seen = bell_look(&f->bell);
+		uint32_t seen = eventcount_get(&f->eventcount);
 		bool ends = atomic_load(&f->ends);
 		struct fill_entry *p = claim_entry(f, ENTRY_FULL, ENTRY_BUSY);
 
 		if (!p && ends)
 			break;
 		if (!p) {
-			bell_wait(&f->bell, th->cache->tier->cfg.clock, seen, CLOCK_NEVER);
+			eventcount_wait(&f->eventcount, th->cache->tier->cfg.clock, seen,
+					CLOCK_NEVER);
 			io_wake(th->worker.io);
 			continue;
 		}
@@ -328,7 +329,7 @@ int tier_filler_start(struct tier_filler *f, struct mlgen_err *err)
 int tier_filler_end(struct tier_filler *f, struct mlgen_err *err)
 {
 	atomic_store(&f->ends, true);
-	bell_ring(&f->bell, f->cache->tier->cfg.clock);
+	eventcount_notify(&f->eventcount, f->cache->tier->cfg.clock);
 	return tier_thread_join(&f->thread, err);
 }
 
@@ -356,11 +357,11 @@ static char *folder_path(const struct tier_cache *c)
 		buf_addf(&text, "%c", isalnum((unsigned char)*s) || *s == '.' ? *s : '_');
 	if (c->parts > 1)
 		buf_addf(&text, "-part%" PRIu32, c->part);
-	else if (c->tier->cache_count > 1 || (shares_host && j->cache_scope == CACHE_OF_RANK))
+	else if (c->tier->cache_count > 1 || (shares_host && j->cache_scope == CACHE_SCOPE_RANK))
 		buf_addf(&text, "-%" PRIu64, c->first_rank);
 	else if (shares_host)
 		buf_addf(&text, "-process%" PRIu64, j->place.process);
-	path = buf_take(&text);
+	path = buf_detach(&text);
 	buf_fini(&text);
 	return path;
 }
@@ -731,7 +732,7 @@ static const unsigned char *directory_address(struct tier_transfer *tr)
 	return tr->memory;
 }
 
-static void directory_fetch(struct tier_transfer *tr, const struct tier_ask *ask)
+static void directory_fetch(struct tier_transfer *tr, const struct tier_request *ask)
 {
 	struct tier_loader *l = tr->loader;
 
@@ -757,7 +758,7 @@ static uint32_t directory_store(struct tier_thread *th, struct tier_transfer *tr
 	if (tier_thread_finish(th, "cache_directory", &task) < 0 ||
 	    tier_directory_filled(tr, task, &th->err) < 0)
 		return TIER_FAILED;
-	return tr->has_claimed && !task->error && !task->fill_error ? TIER_KEPT : TIER_DROPPED;
+	return tr->has_claimed && !task->error && !task->fill_error ? TIER_STORED : TIER_DROPPED;
 }
 
 const struct tier_backend tier_directory = {

@@ -29,7 +29,7 @@ enum tier_ask_kind { TIER_GET = 1, TIER_FILL };
 
 #define TIER_ASK_PIECES 2 /* a unit has at most this many ranges */
 
-struct tier_ask {
+struct tier_request {
 	uint32_t kind, slot, generation;
 	uint32_t sum; /* checksum of all bytes of a fill, with cache_verify */
 	uint64_t epoch, extent;
@@ -40,15 +40,15 @@ struct tier_ask {
 };
 
 enum tier_status {
-	TIER_THERE = 1,
-	TIER_NOT_THERE, /* missing yet, or evicted */
-	TIER_KEPT,      /* a fill: the slot has the bytes now */
-	TIER_QUEUED,    /* a fill: queued, and counted by the filler */
-	TIER_DROPPED,   /* a fill: not kept */
-	TIER_FAILED,    /* `sum` is an errno */
+	TIER_PRESENT = 1,
+	TIER_ABSENT,  /* missing yet, or evicted */
+	TIER_STORED,  /* a fill: the slot has the bytes now */
+	TIER_QUEUED,  /* a fill: queued, and counted by the filler */
+	TIER_DROPPED, /* a fill: not kept */
+	TIER_FAILED,  /* `sum` is an errno */
 };
 
-struct tier_answer {
+struct tier_reply {
 	uint32_t said;
 	uint32_t sum; /* checksum of the whole slot */
 	uint64_t bytes;
@@ -71,8 +71,8 @@ void tier_peers_abort(struct tier_peers *p);
  * `memory`, each at its offset; the bytes of a fill are read from there. On failure -errno with
  * err, which names the host.
  */
-int tier_peers_ask(struct tier_peers *p, unsigned rank, const struct tier_ask *ask,
-		   unsigned char *memory, struct tier_answer *answer, struct mlgen_err *err);
+int tier_peers_request(struct tier_peers *p, unsigned rank, const struct tier_request *ask,
+		       unsigned char *memory, struct tier_reply *answer, struct mlgen_err *err);
 
 struct tier_backend;
 struct tier_thread;
@@ -275,7 +275,7 @@ struct tier_walk {
  * are counted through all epochs, from 1. Nothing before the previous epoch matters, so counting
  * restarts from there before 32 bits are full.
  */
-#define TIER_EPOCH_MOST (UINT32_C(1) << 31) /* maximum number of accesses of an epoch */
+#define TIER_EPOCH_ACCESSES_MAX (UINT32_C(1) << 31) /* maximum number of accesses of an epoch */
 
 struct tier_seen {
 	uint32_t *last; /* first access of each extent in an epoch; 0 = none */
@@ -363,7 +363,7 @@ struct tier_cache {
 };
 
 /* Number of slots that belong to a process. */
-static inline uint64_t tier_slots_here(uint64_t slots, uint64_t parts, uint64_t part)
+static inline uint64_t tier_local_slots(uint64_t slots, uint64_t parts, uint64_t part)
 {
 	return slots > part ? (slots - part - 1) / parts + 1 : 0;
 }
@@ -474,7 +474,7 @@ struct tier_backend {
 	/* Serve another process. `fetch` starts reading the requested pieces to tr->memory; `store`
 	 * keeps the bytes received into tr->memory and returns an enum tier_status. NULL = bytes
 	 * are read at, or received to, the address that address() returns. */
-	void (*fetch)(struct tier_transfer *tr, const struct tier_ask *ask);
+	void (*fetch)(struct tier_transfer *tr, const struct tier_request *ask);
 	uint32_t (*store)(struct tier_thread *th, struct tier_transfer *tr);
 };
 
@@ -545,7 +545,7 @@ void tier_miss(struct tier_loader *l, const struct tier_decision *d, const struc
 /* Bytes of memory to know when each unit is accessed next (belady). */
 uint64_t tier_future_bytes(const struct job *job, const struct pass *pass, uint64_t units);
 
-/* tier_places.c, for backends: read a miss from storage, to memory or (NULL) to nowhere.
+/* tier_backends.c, for backends: read a miss from storage, to memory or (NULL) to nowhere.
  * tier_storage_pieces fills in tr->pieces with the unit's ranges and returns their number. */
 void tier_read_storage(struct tier_transfer *tr, const struct extent *x, unsigned char *memory);
 unsigned tier_storage_pieces(struct tier_transfer *tr, const struct extent *x,
@@ -555,7 +555,7 @@ uint32_t tier_sum(const unsigned char *memory, uint64_t bytes);
 unsigned char *tier_memory_slot(const struct tier_transfer *tr);
 void tier_memory_filled(struct tier_transfer *tr, bool is_whole);
 
-/* Slots of other processes, in tier_places.c. */
+/* Slots of other processes, in tier_backends.c. */
 
 /* Request a hit and wait for the reply. False: its bytes are not present and nothing was started,
  * or the process is lost, as l->peer_err says. */

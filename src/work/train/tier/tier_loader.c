@@ -417,7 +417,7 @@ void tier_miss(struct tier_loader *l, const struct tier_decision *d, const struc
 	struct tier_transfer *tr = begin_transfer(l, d, x);
 
 	start_miss(tr, x);
-	reader_own(l->reader, tr);
+	reader_set_owner(l->reader, tr);
 }
 
 void tier_read(struct tier_loader *l, const struct stage *at, struct sampler_epoch *order,
@@ -435,7 +435,7 @@ void tier_read(struct tier_loader *l, const struct stage *at, struct sampler_epo
 	tr->is_reader = is_decided_hit(tr) && start_hit(tr, &other, into, into_bytes, ready_ns);
 	if (!tr->is_reader)
 		start_miss(tr, &other);
-	reader_own(l->reader, tr);
+	reader_set_owner(l->reader, tr);
 	if (into)
 		reader_into(l->reader, into, into_bytes);
 }
@@ -530,7 +530,7 @@ int tier_read_end(struct tier_loader *l, const struct read_task *task, struct ml
 	return rc;
 }
 
-uint64_t tier_asked(const struct read_task *task)
+uint64_t tier_requested_extent(const struct read_task *task)
 {
 	const struct tier_transfer *tr = task->owner;
 

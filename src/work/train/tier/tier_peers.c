@@ -29,7 +29,7 @@ struct pool {
 
 struct tier_peers {
 	struct hosts *hosts;
-	struct doors *doors;
+	struct peer_links *peer_links;
 	struct ballot *ballot;
 	struct pool *pools; /* indexed by rank */
 	unsigned count, connections;
@@ -71,7 +71,7 @@ static void pool_release(struct pool *p, unsigned i)
 
 /* ---- requests ---- */
 
-static bool send_request(int fd, const struct tier_ask *ask, const unsigned char *memory)
+static bool send_request(int fd, const struct tier_request *ask, const unsigned char *memory)
 {
 	if (!connect_write(fd, ask, sizeof(*ask)))
 		return false;
@@ -80,7 +80,7 @@ static bool send_request(int fd, const struct tier_ask *ask, const unsigned char
 }
 
 /* Total bytes of a request's pieces; UINT64_MAX if a piece lies beyond the slot. */
-static uint64_t tier_ask_bytes(const struct tier_ask *ask, uint64_t slot_bytes)
+static uint64_t tier_ask_bytes(const struct tier_request *ask, uint64_t slot_bytes)
 {
 	uint64_t bytes = 0;
 
@@ -97,16 +97,16 @@ static uint64_t tier_ask_bytes(const struct tier_ask *ask, uint64_t slot_bytes)
 }
 
 /* errno is EPROTO if the bytes are no valid reply. */
-static bool receive_reply(int fd, const struct tier_ask *ask, unsigned char *memory,
-			  struct tier_answer *a)
+static bool receive_reply(int fd, const struct tier_request *ask, unsigned char *memory,
+			  struct tier_reply *a)
 {
 	if (!connect_read(fd, a, sizeof(*a)))
 		return false;
 	errno = EPROTO;
 	if (ask->kind == TIER_FILL)
-		return a->said >= TIER_KEPT && a->said <= TIER_FAILED;
-	if (a->said != TIER_THERE)
-		return a->said == TIER_NOT_THERE || a->said == TIER_FAILED;
+		return a->said >= TIER_STORED && a->said <= TIER_FAILED;
+	if (a->said != TIER_PRESENT)
+		return a->said == TIER_ABSENT || a->said == TIER_FAILED;
 	if (a->bytes != tier_ask_bytes(ask, UINT64_MAX))
 		return false;
 	for (unsigned i = 0; i < ask->count; i++)
@@ -128,8 +128,8 @@ static int fail_peer(const struct tier_peers *p, unsigned rank, int code, struct
 			  hosts_name(p->hosts, rank), rank, why);
 }
 
-int tier_peers_ask(struct tier_peers *p, unsigned rank, const struct tier_ask *ask,
-		   unsigned char *memory, struct tier_answer *answer, struct mlgen_err *err)
+int tier_peers_request(struct tier_peers *p, unsigned rank, const struct tier_request *ask,
+		       unsigned char *memory, struct tier_reply *answer, struct mlgen_err *err)
 {
 	struct pool *pool = &p->pools[rank];
 	unsigned i = pool_claim(p, pool);
@@ -175,7 +175,7 @@ uint64_t tier_peers_files(const struct job *j)
 int tier_peers_open(struct tier_peers **out, const struct job *job, const struct pass *pass,
 		    const struct tier_peers_config *cfg, struct mlgen_err *err)
 {
-	const struct doors_config doors = {
+	const struct peer_links_config peer_links = {
 		.what = what,
 		.way_out = ", or use cache_scope=host",
 		.connections = connections_of(job),
@@ -199,10 +199,10 @@ int tier_peers_open(struct tier_peers **out, const struct job *job, const struct
 			p->pools[i].fds[k] = -1;
 	}
 	p->ballot = ballot_open(cfg->hosts, cfg->channel);
-	int rc = doors_open(&p->doors, cfg->hosts, &doors, err);
+	int rc = peer_links_open(&p->peer_links, cfg->hosts, &peer_links, err);
 	for (unsigned rank = 0; rank < p->count && rc == 0; rank++)
 		for (unsigned i = 0; i < p->connections; i++)
-			p->pools[rank].fds[i] = doors_to(p->doors, rank, i);
+			p->pools[rank].fds[i] = peer_links_to(p->peer_links, rank, i);
 	return rc;
 }
 
@@ -215,7 +215,7 @@ void tier_peers_free(struct tier_peers *p)
 		pthread_cond_destroy(&p->pools[i].changed);
 		pthread_mutex_destroy(&p->pools[i].lock);
 	}
-	doors_free(p->doors);
+	peer_links_free(p->peer_links);
 	mem_free(p->pools);
 	mem_free(p);
 }
@@ -256,7 +256,7 @@ void tier_peers_abort(struct tier_peers *p)
 
 struct tier_server {
 	struct tier_cache *cache;
-	const struct doors *doors;
+	const struct peer_links *peer_links;
 	struct tier_thread threads[TIER_SERVERS];
 	unsigned started;
 	int epoll, end;
@@ -268,12 +268,12 @@ static bool watch(struct tier_server *s, uint32_t number, int how)
 {
 	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT, .data.u32 = number };
 
-	return epoll_ctl(s->epoll, how, doors_from(s->doors, number), &e) == 0;
+	return epoll_ctl(s->epoll, how, peer_links_from(s->peer_links, number), &e) == 0;
 }
 
 /* ---- serving requests ---- */
 
-static bool is_valid_request(const struct tier_cache *c, const struct tier_ask *ask)
+static bool is_valid_request(const struct tier_cache *c, const struct tier_request *ask)
 {
 	uint64_t bytes = tier_ask_bytes(ask, c->tier->slot_bytes);
 
@@ -285,19 +285,19 @@ static bool is_valid_request(const struct tier_cache *c, const struct tier_ask *
 
 static bool send_status(int fd, uint32_t said, uint32_t sum)
 {
-	const struct tier_answer a = { .said = said, .sum = sum };
+	const struct tier_reply a = { .said = said, .sum = sum };
 
 	return connect_write(fd, &a, sizeof(a));
 }
 
-static bool send_pieces(struct tier_transfer *tr, int fd, const struct tier_ask *ask)
+static bool send_pieces(struct tier_transfer *tr, int fd, const struct tier_request *ask)
 {
 	const struct tier_loader *l = tr->loader;
 	const struct tier_cache *c = l->cache;
 	const unsigned char *memory = l->tier->backend->address(tr);
-	const struct tier_answer a = { .said = TIER_THERE,
-				       .sum = c->sums ? c->sums[tier_local_index(c, ask->slot)] : 0,
-				       .bytes = tier_ask_bytes(ask, l->tier->slot_bytes) };
+	const struct tier_reply a = { .said = TIER_PRESENT,
+				      .sum = c->sums ? c->sums[tier_local_index(c, ask->slot)] : 0,
+				      .bytes = tier_ask_bytes(ask, l->tier->slot_bytes) };
 	bool is_sent = connect_write(fd, &a, sizeof(a));
 
 	for (unsigned i = 0; i < ask->count && is_sent; i++)
@@ -306,7 +306,7 @@ static bool send_pieces(struct tier_transfer *tr, int fd, const struct tier_ask 
 	return is_sent;
 }
 
-static void set_slot(struct tier_transfer *tr, const struct tier_ask *ask)
+static void set_slot(struct tier_transfer *tr, const struct tier_request *ask)
 {
 	tr->d = (struct tier_decision){ .slot = ask->slot, .generation = ask->generation };
 	tr->extent = (struct extent){ .id = ask->extent };
@@ -314,7 +314,7 @@ static void set_slot(struct tier_transfer *tr, const struct tier_ask *ask)
 }
 
 /* Serve a get. The thread is a reader of the slot until the bytes are sent. */
-static bool serve_get(struct tier_thread *th, int fd, const struct tier_ask *ask)
+static bool serve_get(struct tier_thread *th, int fd, const struct tier_request *ask)
 {
 	struct tier_loader *l = th->loader;
 	struct tier_transfer *tr = &l->transfers[0];
@@ -325,7 +325,7 @@ static bool serve_get(struct tier_thread *th, int fd, const struct tier_ask *ask
 
 	set_slot(tr, ask);
 	if (!tier_slot_enter(word, ask->generation))
-		return send_status(fd, TIER_NOT_THERE, 0);
+		return send_status(fd, TIER_ABSENT, 0);
 	if (l->tier->backend->fetch) {
 		l->tier->backend->fetch(tr, ask);
 		rc = tier_thread_finish(th, "cache_scope=all", &task) < 0 ? th->err.code
@@ -370,7 +370,7 @@ static unsigned char *claim_memory(struct tier_transfer *tr)
 }
 
 /* Keep received bytes if their checksum is right. Returns an enum tier_status. */
-static uint32_t store_fill(struct tier_thread *th, const struct tier_ask *ask,
+static uint32_t store_fill(struct tier_thread *th, const struct tier_request *ask,
 			   const unsigned char *memory)
 {
 	struct tier_loader *l = th->loader;
@@ -382,10 +382,10 @@ static uint32_t store_fill(struct tier_thread *th, const struct tier_ask *ask,
 		tier_memory_filled(tr, !is_wrong);
 	else if (!is_wrong)
 		return backend->store(th, tr);
-	return is_wrong ? TIER_DROPPED : TIER_KEPT;
+	return is_wrong ? TIER_DROPPED : TIER_STORED;
 }
 
-static bool serve_fill(struct tier_thread *th, int fd, const struct tier_ask *ask)
+static bool serve_fill(struct tier_thread *th, int fd, const struct tier_request *ask)
 {
 	struct tier_loader *l = th->loader;
 	struct tier_transfer *tr = &l->transfers[0];
@@ -411,7 +411,7 @@ static bool serve_fill(struct tier_thread *th, int fd, const struct tier_ask *as
 /* Serve a request. False: the connection is lost, or what it sent is no request. */
 static bool serve(struct tier_thread *th, int fd)
 {
-	struct tier_ask ask;
+	struct tier_request ask;
 
 	tier_thread_begin(th);
 	if (!connect_read(fd, &ask, sizeof(ask)) || !is_valid_request(th->cache, &ask))
@@ -429,7 +429,7 @@ static void server_main(struct tier_thread *th)
 			continue; /* a signal */
 		if (e.data.u32 == END_EVENT)
 			break;
-		int fd = doors_from(s->doors, e.data.u32);
+		int fd = peer_links_from(s->peer_links, e.data.u32);
 
 		if (!serve(th, fd) || !watch(s, e.data.u32, EPOLL_CTL_MOD))
 			shutdown(fd, SHUT_RDWR);
@@ -450,7 +450,7 @@ static int open_polls(struct tier_server *s, struct mlgen_err *err)
 	s->end = eventfd(0, EFD_CLOEXEC);
 	is_good =
 		s->epoll >= 0 && s->end >= 0 && epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->end, &e) == 0;
-	for (uint32_t i = 0; is_good && doors_from(s->doors, i) >= 0; i++)
+	for (uint32_t i = 0; is_good && peer_links_from(s->peer_links, i) >= 0; i++)
 		is_good = watch(s, i, EPOLL_CTL_ADD);
 	return is_good ? 0 : mlgen_fail(err, -errno, "cache_scope=all: epoll: %s", strerror(errno));
 }
@@ -461,7 +461,7 @@ int tier_server_start(struct tier_server **out, struct tier_cache *c,
 	struct tier_server *s = *out = mem_zalloc(sizeof(*s));
 
 	s->cache = c;
-	s->doors = peers->doors;
+	s->peer_links = peers->peer_links;
 	int rc = open_polls(s, err);
 
 	for (unsigned i = 0; i < TIER_SERVERS && rc == 0; i++) {

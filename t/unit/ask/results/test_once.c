@@ -35,18 +35,18 @@ static struct job_result result_of(const struct played *p)
 
 static struct job_result merged(const struct played *p, size_t count, size_t hosts)
 {
-	struct once of[3] = { 0 };
+	struct host_once of[3] = { 0 };
 	struct job_result to = { 0 };
 
 	for (size_t i = 0; i < count; i++) {
 		struct job_result one = result_of(&p[i]);
 
-		once_add(&of[p[i].host], &one);
+		host_once_add(&of[p[i].host], &one);
 		if (i == 0)
 			to = one;
 	}
-	struct once all = once_total(of, hosts, 1);
-	once_put(&all, &to);
+	struct host_once all = host_once_total(of, hosts, 1);
+	host_once_store(&all, &to);
 	return to;
 }
 
@@ -98,12 +98,12 @@ START_TEST(a_job_without_checkpoints_stays_one)
 {
 	struct job_result one = { .ml.saves = { .dirty_bytes = UNKNOWN,
 						.in_memory_bytes = UNKNOWN } };
-	struct once of = { 0 };
+	struct host_once of = { 0 };
 
-	once_add(&of, &one);
-	once_add(&of, &one);
-	of = once_total(&of, 1, 1);
-	once_put(&of, &one);
+	host_once_add(&of, &one);
+	host_once_add(&of, &one);
+	of = host_once_total(&of, 1, 1);
+	host_once_store(&of, &one);
 	ck_assert_uint_eq(one.ml.saves.in_memory_bytes, UNKNOWN);
 	ck_assert_uint_eq(one.ml.saves.count, 0);
 }

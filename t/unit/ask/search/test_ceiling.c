@@ -211,7 +211,7 @@ START_TEST(jobs_beside_are_those_of_the_group_once_each)
 	static const uint64_t expected[] = { 0, 1, 1 };
 	struct run_result r = { .jobs = results, .job_count = 5 };
 
-	ck_assert_uint_eq(ceiling_jobs_beside(&r, &results[_i]), expected[_i]);
+	ck_assert_uint_eq(ceiling_concurrent_jobs(&r, &results[_i]), expected[_i]);
 }
 END_TEST
 
@@ -361,8 +361,8 @@ START_TEST(names_and_sizes_repeat_with_distinct_files)
 	for (uint64_t i = 0; i < dataset_all_files(&ds); i++) {
 		uint64_t part = i / 10, same = part * 10 + i % 10 % 3;
 
-		ck_assert_uint_eq(dataset_file_of(&few, i), i % 10 % 3);
-		ck_assert_uint_eq(dataset_file_of(&ds, i), i % 10);
+		ck_assert_uint_eq(dataset_distinct_file(&few, i), i % 10 % 3);
+		ck_assert_uint_eq(dataset_distinct_file(&ds, i), i % 10);
 		ck_assert_int_gt(dataset_path(&few, i, path, sizeof(path)), 0);
 		ck_assert_int_gt(dataset_path(&ds, same, own, sizeof(own)), 0);
 		ck_assert_str_eq(path, own);

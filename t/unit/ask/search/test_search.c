@@ -40,9 +40,10 @@ static struct search_answer find(struct search *s, struct storage *of)
 		of->shorts += !is_full;
 		ck_assert_uint_lt(of->fulls + of->shorts, 200);
 		if (of->possible && step.value > of->possible)
-			search_tell_impossible(s, step);
+			search_set_impossible(s, step);
 		else
-			search_tell(s, step, (au(of, step.value, is_full) - LIMIT) / LIMIT, 0);
+			search_add_result(s, step, (au(of, step.value, is_full) - LIMIT) / LIMIT,
+					  0);
 	}
 	return search_answer(s);
 }
@@ -128,7 +129,7 @@ START_TEST(it_says_when_it_cannot_tell)
 
 		if (step.value == 6)
 			got = step.what == SEARCH_FULL ? at_six[i++ % 3] : 87;
-		search_tell(&s, step, (got - LIMIT) / LIMIT, 0);
+		search_add_result(&s, step, (got - LIMIT) / LIMIT, 0);
 	}
 	struct search_answer a = search_answer(&s);
 	ck_assert_uint_eq(i, 3);
@@ -147,11 +148,11 @@ START_TEST(what_falls_is_not_tried_further)
 
 	search_init(&s, 1, 64);
 	s.falls = true;
-	search_tell(&s, (struct search_step){ SEARCH_SHORT, 1 }, -0.5, 0);
+	search_add_result(&s, (struct search_step){ SEARCH_SHORT, 1 }, -0.5, 0);
 	struct search_step step = search_next(&s);
 	ck_assert_int_eq(step.what, SEARCH_FULL);
 	ck_assert_uint_eq(step.value, 1);
-	search_tell(&s, step, -0.4, 0);
+	search_add_result(&s, step, -0.4, 0);
 	ck_assert_int_eq(search_next(&s).what, SEARCH_END);
 	ck_assert(!search_answer(&s).found);
 	ck_assert_uint_eq(search_answer(&s).limited_by, 1);
@@ -194,10 +195,10 @@ START_TEST(the_least_is_confirmed_where_none_holds)
 		double margin = step.value == 1 ? -0.6 : -0.8;
 
 		ck_assert_uint_lt(s.trials.count, 9);
-		search_tell(&s, step, margin, 0);
+		search_add_result(&s, step, margin, 0);
 		step.what = SEARCH_FULL;
 		if (step.value == 2)
-			search_tell(&s, step, margin, 0);
+			search_add_result(&s, step, margin, 0);
 	}
 	ck_assert_ptr_nonnull(search_find(&s, 1, true));
 	ck_assert(search_is_confirmed(&s));
@@ -235,10 +236,10 @@ START_TEST(it_may_begin_to_hold_later)
 		double v = (double)step.value;
 		double got = v < 100 ? fmin(97, 8 * v) : 60;
 
-		search_tell(&s, step, (got - LIMIT) / LIMIT, 0);
+		search_add_result(&s, step, (got - LIMIT) / LIMIT, 0);
 		step.what = SEARCH_FULL;
 		if (is_full_at_once)
-			search_tell(&s, step, (got - LIMIT) / LIMIT, 0);
+			search_add_result(&s, step, (got - LIMIT) / LIMIT, 0);
 	}
 	struct search_answer a = search_answer(&s);
 	ck_assert(a.found);
@@ -297,7 +298,7 @@ START_TEST(it_can_be_asked_at_any_time)
 	for (unsigned i = 0; i < 3; i++) {
 		struct search_step step = search_next(&s);
 
-		search_tell(&s, step, 0.1, 0);
+		search_add_result(&s, step, 0.1, 0);
 	}
 	struct search_answer a = search_answer(&s);
 	ck_assert(a.found);
@@ -305,10 +306,10 @@ START_TEST(it_can_be_asked_at_any_time)
 	ck_assert(!a.is_limited);
 	ck_assert(!search_is_confirmed(&s));
 	/* Both by full runs, but nobody knows what is between them. */
-	search_tell(&s, (struct search_step){ SEARCH_FULL, 4 }, 0.1, 0);
-	search_tell(&s, (struct search_step){ SEARCH_FULL, 8 }, -0.2, 0);
+	search_add_result(&s, (struct search_step){ SEARCH_FULL, 4 }, 0.1, 0);
+	search_add_result(&s, (struct search_step){ SEARCH_FULL, 8 }, -0.2, 0);
 	ck_assert(!search_is_confirmed(&s));
-	search_tell(&s, (struct search_step){ SEARCH_FULL, 5 }, -0.1, 0);
+	search_add_result(&s, (struct search_step){ SEARCH_FULL, 5 }, -0.1, 0);
 	ck_assert(search_is_confirmed(&s));
 	search_fini(&s);
 }

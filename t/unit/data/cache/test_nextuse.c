@@ -86,7 +86,7 @@ static void check_uses(const struct nextuse_config *cfg)
 		ck_assert_uint_eq(nextuse_accesses(n), starts[e + 1] - starts[e]);
 		for (uint64_t i = 0; i < nextuse_accesses(n); i++)
 			ck_assert_uint_eq(nextuse_at(n, i), next_of(units, starts[e] + i, end));
-		nextuse_look_first(n);
+		nextuse_find_first(n);
 		for (uint64_t u = 0; u < cfg->units; u++)
 			ck_assert_uint_eq(nextuse_first(n, u), first_of(units, starts[e], end, u));
 	}

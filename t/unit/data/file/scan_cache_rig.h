@@ -35,7 +35,7 @@ static inline int byte_look(struct look *l)
 			return look_fail(l, i, "damaged");
 		if (*at == '-')
 			return 0;
-		ck_assert_int_eq(look_word(l, i * *at), 0);
+		ck_assert_int_eq(look_add_word(l, i * *at), 0);
 		l->samples++;
 		l->sample_bytes++;
 	}
@@ -63,7 +63,7 @@ static inline void set_up(void)
 	ck_assert_int_eq(mkdir(data, 0700), 0);
 	ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
 	close(fd);
-	byte_format.look_beside = NULL;
+	byte_format.sidecar_path = NULL;
 	memset(&err, 0, sizeof(err));
 }
 
@@ -96,7 +96,7 @@ static inline void put_all(void)
 	put_some(FILES);
 }
 
-static inline int make(struct dataset *ds, const struct kept_request *keeps)
+static inline int make(struct dataset *ds, const struct scan_cache_request *keeps)
 {
 	const struct scan_request req = { .directory = data, .except = cache, .errors = SCAN_SKIP };
 	int r;
@@ -108,7 +108,7 @@ static inline int make(struct dataset *ds, const struct kept_request *keeps)
 				.extent_samples = 1 };
 	r = scan_new(&ds->scan, &req, &err);
 	if (r == 0)
-		r = found_new(&ds->found, ds->scan, ds, SCAN_SKIP, keeps, &err);
+		r = scan_index_new(&ds->found, ds->scan, ds, SCAN_SKIP, keeps, &err);
 	if (r == 0)
 		ds->files = ds->files_named = scan_files(ds->scan);
 	return r;
@@ -126,20 +126,20 @@ static inline void check_same(const struct dataset *a, const struct dataset *b)
 	for (uint64_t i = 0; i < a->files; i++) {
 		struct file_shape x = { 0 }, y = { 0 };
 
-		found_shape(a->found, i, &x);
-		found_shape(b->found, i, &y);
+		scan_index_shape(a->found, i, &x);
+		scan_index_shape(b->found, i, &y);
 		ck_assert_uint_eq(x.samples, y.samples);
 		ck_assert_mem_eq(x.facts, y.facts, LOOK_FACTS * sizeof(x.facts[0]));
 		ck_assert_mem_eq(x.words, y.words, x.samples * sizeof(x.words[0]));
 	}
-	ck_assert_uint_eq(found_first_sample(a->found, a->files),
-			  found_first_sample(b->found, b->files));
-	ck_assert_uint_eq(found_sample_bytes(a->found, a->files),
-			  found_sample_bytes(b->found, b->files));
+	ck_assert_uint_eq(scan_index_first_sample(a->found, a->files),
+			  scan_index_first_sample(b->found, b->files));
+	ck_assert_uint_eq(scan_index_sample_bytes(a->found, a->files),
+			  scan_index_sample_bytes(b->found, b->files));
 }
 
 /* Scans by the cache, and finds what a scan without one finds: so many files were known. */
-static inline uint64_t scan_with(const struct kept_request *keeps)
+static inline uint64_t scan_with(const struct scan_cache_request *keeps)
 {
 	struct dataset fresh, ds;
 	uint64_t known;
@@ -147,11 +147,13 @@ static inline uint64_t scan_with(const struct kept_request *keeps)
 	ck_assert_int_eq(make(&fresh, NULL), 0);
 	ck_assert_msg(make(&ds, keeps) == 0, "%s", err.text);
 	check_same(&fresh, &ds);
-	known = found_kept_files(ds.found);
+	known = scan_index_cached_files(ds.found);
 	if (known == 0)
-		ck_assert_uint_eq(found_read_bytes(ds.found), found_read_bytes(fresh.found));
+		ck_assert_uint_eq(scan_index_read_bytes(ds.found),
+				  scan_index_read_bytes(fresh.found));
 	else
-		ck_assert_uint_lt(found_read_bytes(ds.found), found_read_bytes(fresh.found));
+		ck_assert_uint_lt(scan_index_read_bytes(ds.found),
+				  scan_index_read_bytes(fresh.found));
 	unmake(&fresh);
 	unmake(&ds);
 	return known;
@@ -159,7 +161,7 @@ static inline uint64_t scan_with(const struct kept_request *keeps)
 
 static inline uint64_t scan_by_cache(void)
 {
-	return scan_with(&(struct kept_request){ .path = cache });
+	return scan_with(&(struct scan_cache_request){ .path = cache });
 }
 
 static inline size_t read_cache(char **bytes)

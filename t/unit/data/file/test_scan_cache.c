@@ -107,7 +107,7 @@ START_TEST(what_stands_beside_a_file_counts_for_it)
 	char path[TEMP_BELOW];
 	FILE *f;
 
-	byte_format.look_beside = byte_beside;
+	byte_format.sidecar_path = byte_beside;
 	put_all();
 	scan_by_cache();
 	ck_assert_uint_eq(scan_by_cache(), FILES);
@@ -123,8 +123,8 @@ END_TEST
 
 START_TEST(both_parts_are_in_one_file)
 {
-	const struct kept_request train = { .path = cache, .part = SCAN_TRAINING };
-	const struct kept_request eval = { .path = cache, .part = SCAN_EVALUATION };
+	const struct scan_cache_request train = { .path = cache, .part = SCAN_TRAINING };
+	const struct scan_cache_request eval = { .path = cache, .part = SCAN_EVALUATION };
 
 	put_all();
 	ck_assert_uint_eq(scan_with(&eval), 0);
@@ -141,15 +141,15 @@ END_TEST
 
 START_TEST(other_options_find_other_things)
 {
-	const struct kept_request keeps = { .path = cache };
+	const struct scan_cache_request keeps = { .path = cache };
 	struct dataset ds = { .format = &byte_format, .directory = data };
-	struct kept *k;
+	struct scan_cache_store *k;
 
 	put_all();
 	scan_by_cache();
-	ck_assert_int_eq(kept_open(&k, &keeps, &ds, &err), 0);
+	ck_assert_int_eq(scan_cache_store_open(&k, &keeps, &ds, &err), 0);
 	ck_assert(k->has_cache);
-	kept_free(k);
+	scan_cache_store_free(k);
 	for (unsigned i = 0; i < 5; i++) {
 		struct format other = byte_format;
 		char value[] = "other";
@@ -162,17 +162,17 @@ START_TEST(other_options_find_other_things)
 			.hdf5_dataset = i == 3 ? value : NULL,
 			.read_columns = i == 4 ? value : NULL,
 		};
-		ck_assert_int_eq(kept_open(&k, &keeps, &ds, &err), 0);
+		ck_assert_int_eq(scan_cache_store_open(&k, &keeps, &ds, &err), 0);
 		ck_assert(!k->has_cache);
-		kept_free(k);
+		scan_cache_store_free(k);
 	}
 }
 END_TEST
 
 START_TEST(probes_share_a_file_without_a_name)
 {
-	struct job_kept memory = { .scan_fd = -1 };
-	const struct kept_request keeps = { .memory = &memory };
+	struct job_reuse memory = { .scan_fd = -1 };
+	const struct scan_cache_request keeps = { .memory = &memory };
 
 	put_all();
 	ck_assert_uint_eq(scan_with(&keeps), 0);
@@ -188,17 +188,17 @@ END_TEST
 
 START_TEST(of_two_writers_the_last_stays)
 {
-	const struct kept_request keeps = { .path = cache };
+	const struct scan_cache_request keeps = { .path = cache };
 	struct dataset ds = { .format = &byte_format, .directory = data };
 	const struct scan_cached none = { 0 };
 	const struct scan_stamp stamp = { .size_bytes = 1 };
-	struct kept *k[2];
+	struct scan_cache_store *k[2];
 
 	put_all();
 	scan_by_cache();
 	for (unsigned i = 0; i < 2; i++) {
-		ck_assert_int_eq(kept_open(&k[i], &keeps, &ds, &err), 0);
-		ck_assert_int_eq(kept_begin(k[i], 1, 1), 0);
+		ck_assert_int_eq(scan_cache_store_open(&k[i], &keeps, &ds, &err), 0);
+		ck_assert_int_eq(scan_cache_replace_begin(k[i], 1, 1), 0);
 	}
 	for (unsigned i = 0; i < 2; i++)
 		ck_assert_int_eq(scan_cache_add(&k[i]->writer, SCAN_TRAINING, i ? "b" : "a", 1,
@@ -207,13 +207,13 @@ START_TEST(of_two_writers_the_last_stays)
 	/* Until then there is the old one. */
 	ck_assert_uint_eq(scan_by_cache(), FILES);
 	for (unsigned i = 0; i < 2; i++) {
-		ck_assert_int_eq(kept_end(k[i]), 0);
-		kept_free(k[i]);
+		ck_assert_int_eq(scan_cache_replace_end(k[i]), 0);
+		scan_cache_store_free(k[i]);
 	}
-	ck_assert_int_eq(kept_open(&k[0], &keeps, &ds, &err), 0);
+	ck_assert_int_eq(scan_cache_store_open(&k[0], &keeps, &ds, &err), 0);
 	ck_assert(k[0]->has_cache);
 	ck_assert_uint_eq(k[0]->cache.header.files[SCAN_TRAINING], 1);
-	kept_free(k[0]);
+	scan_cache_store_free(k[0]);
 	ck_assert_uint_eq(files_in(directory), 2);
 }
 END_TEST

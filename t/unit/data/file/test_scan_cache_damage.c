@@ -22,7 +22,7 @@
 
 static void refuses(int code, const char *why)
 {
-	const struct kept_request keeps = { .path = cache };
+	const struct scan_cache_request keeps = { .path = cache };
 	struct dataset ds;
 
 	ck_assert_int_eq(make(&ds, &keeps), code);
@@ -146,7 +146,7 @@ END_TEST
 /* Between the limits nothing is asserted: what check notes of that goes to a file, too. */
 START_TEST(without_room_nothing_is_kept_and_nothing_left)
 {
-	const struct kept_request keeps = { .path = cache };
+	const struct scan_cache_request keeps = { .path = cache };
 	struct rlimit no_room, room;
 	struct dataset first, ds;
 	char *bytes, *after;
@@ -169,7 +169,7 @@ START_TEST(without_room_nothing_is_kept_and_nothing_left)
 	setrlimit(RLIMIT_FSIZE, &room);
 	signal(SIGXFSZ, SIG_DFL);
 	ck_assert_int_eq(r, 0);
-	ck_assert_uint_eq(found_kept_files(ds.found), FILES - 1);
+	ck_assert_uint_eq(scan_index_cached_files(ds.found), FILES - 1);
 	unmake(&ds);
 	ck_assert_uint_eq(files_in(directory), 2);
 	ck_assert_uint_eq(read_cache(&after), n);
@@ -188,7 +188,7 @@ START_TEST(it_is_no_file_of_the_dataset)
 	ck_assert_uint_eq(scan_by_cache(), 0);
 	ck_assert_uint_eq(files_in(data), FILES + 1);
 	ck_assert_uint_eq(scan_by_cache(), FILES);
-	ck_assert_int_eq(make(&ds, &(struct kept_request){ .path = cache }), 0);
+	ck_assert_int_eq(make(&ds, &(struct scan_cache_request){ .path = cache }), 0);
 	/* Of 50 each the one is empty of samples. */
 	ck_assert_uint_eq(ds.files, FILES - FILES / 50);
 	unmake(&ds);

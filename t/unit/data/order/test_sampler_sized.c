@@ -44,10 +44,10 @@ enum { EXTENTS, EXTENTS_BEFORE };
 
 static int counts_look(struct look *l)
 {
-	ck_assert_int_eq(look_word(l, 0), 0);
+	ck_assert_int_eq(look_add_word(l, 0), 0);
 	for (uint64_t i = 0; i < l->file_bytes; i++) {
 		l->samples += *look_at(l, i, 1);
-		ck_assert_int_eq(look_word(l, l->samples), 0);
+		ck_assert_int_eq(look_add_word(l, l->samples), 0);
 	}
 	l->sample_bytes = l->samples;
 	l->facts[EXTENTS] = l->facts[EXTENTS_BEFORE] = l->file_bytes;
@@ -102,11 +102,11 @@ static void make(struct dataset *ds)
 				.extents_differ = true };
 	ck_assert_int_eq(
 		scan_new(&ds->scan, &(struct scan_request){ .directory = directory }, &err), 0);
-	ck_assert_int_eq(found_new(&ds->found, ds->scan, ds, SCAN_REFUSE, NULL, &err), 0);
+	ck_assert_int_eq(scan_index_new(&ds->found, ds->scan, ds, SCAN_REFUSE, NULL, &err), 0);
 	ds->files = ds->files_named = scan_files(ds->scan);
-	ds->uneven_samples = found_first_sample(ds->found, ds->files);
+	ds->uneven_samples = scan_index_first_sample(ds->found, ds->files);
 	ds->samples_per_file = divide_up(ds->uneven_samples, ds->files);
-	found_count_extents(ds->found, EXTENTS_BEFORE);
+	scan_index_count_extents(ds->found, EXTENTS_BEFORE);
 	ds->extent_samples = dataset_samples(ds) / dataset_extents(ds);
 }
 
@@ -136,7 +136,7 @@ START_TEST(extents_are_found_by_their_number)
 			ck_assert_uint_eq(x.first_sample, at);
 			at += x.samples;
 		}
-		ck_assert_uint_eq(at, found_first_sample(ds.found, file + 1) - samples);
+		ck_assert_uint_eq(at, scan_index_first_sample(ds.found, file + 1) - samples);
 		samples += at;
 	}
 	ck_assert_uint_eq(id, dataset_extents(&ds));

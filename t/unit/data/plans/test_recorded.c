@@ -194,7 +194,7 @@ static char *played(const struct rig *g, uint64_t id)
 		if (op.op == MLGEN_READ && op.got_bytes < op.len_bytes)
 			buf_addf(&text, "=%llu", (unsigned long long)op.got_bytes);
 	}
-	return buf_take(&text);
+	return buf_detach(&text);
 }
 
 /* clang-format off */

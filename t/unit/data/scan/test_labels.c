@@ -60,7 +60,7 @@ START_TEST(labels_have_the_names_of_images_in_another_folder)
 	put_folders();
 	ck_assert_int_eq(dataset_init(&ds, &job, 0, &err), 0);
 	ck_assert_uint_eq(ds.files, 3);
-	ck_assert_uint_eq(dataset_there(&ds), 5);
+	ck_assert_uint_eq(dataset_existing_files(&ds), 5);
 	ck_assert_int_gt(dataset_path(&ds, 3, path, sizeof(path)), 0);
 	ck_assert_str_eq(below(path), "labels/train/1.txt");
 	ck_assert(!dataset_has_file(&ds, 4));

@@ -52,16 +52,16 @@ START_TEST(few_files_are_all_looked_at)
 	struct scan_changed c;
 	char path[TEMP_BELOW];
 
-	scan_look_again(s, 10, &c);
+	scan_recheck(s, 10, &c);
 	ck_assert_uint_eq(c.looked_at, 10);
 	ck_assert_uint_eq(c.changed, 0);
 	set_size(7, 3);
 	snprintf(path, sizeof(path), "%s/000008", directory);
 	ck_assert_int_eq(unlink(path), 0);
-	scan_look_again(s, 10, &c);
+	scan_recheck(s, 10, &c);
 	ck_assert_uint_eq(c.changed, 2);
 	ck_assert_ptr_nonnull(strstr(c.path, "/000007"));
-	scan_look_again(s, 7, &c);
+	scan_recheck(s, 7, &c);
 	ck_assert_uint_eq(c.looked_at, 7);
 	ck_assert_uint_eq(c.changed, 0);
 	scan_free(s);
@@ -74,16 +74,16 @@ START_TEST(of_many_some_are_evenly_spread)
 	struct scan *s = scan_of(files);
 	struct scan_changed c;
 
-	scan_look_again(s, files, &c);
+	scan_recheck(s, files, &c);
 	ck_assert_uint_gt(c.looked_at, SCAN_MARKS / 2);
 	ck_assert_uint_le(c.looked_at, SCAN_MARKS);
 	ck_assert_uint_eq(c.changed, 0);
 	for (unsigned i = 0; i < files; i++)
 		set_size(i, 2 + i);
-	scan_look_again(s, files, &c);
+	scan_recheck(s, files, &c);
 	ck_assert_uint_eq(c.changed, c.looked_at);
 	/* In whatever order they were listed. */
-	scan_look_again(s, files / 2, &c);
+	scan_recheck(s, files / 2, &c);
 	ck_assert_uint_gt(c.looked_at, SCAN_MARKS / 6);
 	ck_assert_uint_lt(c.looked_at, SCAN_MARKS * 2 / 3);
 	scan_free(s);

@@ -248,8 +248,8 @@ static const char *part(const char *where, bool evaluates)
 	memset(&err, 0, sizeof(err));
 	ck_assert_int_eq(places_find(&p, where, &err), 0);
 	if (!evaluates) {
-		places_take_training(&p, false);
-	} else if (places_take_evaluation(&p, false, &err)) {
+		places_select_training(&p, false);
+	} else if (places_select_evaluation(&p, false, &err)) {
 		places_fini(&p);
 		return "none";
 	}

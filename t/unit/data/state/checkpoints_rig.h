@@ -71,7 +71,7 @@ static inline struct checkpoint save(struct rig *r, bool is_complete)
 	struct checkpoint k;
 	struct mlgen_err err = { 0 };
 
-	ck_assert_msg(checkpoints_hold(&r->c, &err) == 0, "%s", err.text);
+	ck_assert_msg(checkpoints_prepare(&r->c, &err) == 0, "%s", err.text);
 	checkpoints_next(&r->c, 1, UINT64_MAX, &k);
 	ck_assert_msg(checkpoint_create(&r->c, &k, &err) == 0, "%s", err.text);
 	if (is_complete)

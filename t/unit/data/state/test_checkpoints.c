@@ -21,7 +21,7 @@ START_TEST(a_missing_directory_has_none)
 	checkpoints_next(&r.c, 1, UINT64_MAX, &k);
 	ck_assert_str_eq(k.name, "global_epoch1_step1");
 	ck_assert_uint_eq(k.number, 1);
-	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert_int_eq(checkpoints_prepare(&r.c, NULL), 0);
 	ck_assert(exists("."));
 	ck_assert_int_eq(checkpoint_create(&r.c, &k, NULL), 0);
 	ck_assert(exists("global_epoch1_step1/" CHECKPOINT_MANIFEST));

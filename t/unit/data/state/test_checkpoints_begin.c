@@ -14,7 +14,7 @@ START_TEST(a_name_that_is_taken_is_refused)
 	struct rig r;
 
 	rig_open(&r, SMALL, "");
-	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert_int_eq(checkpoints_prepare(&r.c, NULL), 0);
 	checkpoints_next(&r.c, 1, 5, &k);
 	put_directory("global_epoch1_step5"); /* cut off behind mkdir */
 	ck_assert_int_eq(checkpoint_create(&r.c, &k, NULL), 0);
@@ -41,7 +41,7 @@ START_TEST(one_that_was_cut_before_its_manifest_is_begun_anew)
 	put_directory(".global_epoch1_step5.part");
 	put_file(".global_epoch1_step5.part/." CHECKPOINT_MANIFEST ".part", "{ ");
 	rig_open(&r, SMALL, "");
-	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert_int_eq(checkpoints_prepare(&r.c, NULL), 0);
 	checkpoints_next(&r.c, 1, 5, &k);
 	ck_assert_msg(checkpoint_create(&r.c, &k, &err) == 0, "%s", err.text);
 	ck_assert(exists("global_epoch1_step5/" CHECKPOINT_MANIFEST));
@@ -94,7 +94,7 @@ START_TEST(of_runs_that_begin_a_name_at_once_one_has_it)
 
 		*s = (struct starter){ .all = &all };
 		rig_open(&s->rig, SMALL, i % 2 ? "rename_commit=1" : "");
-		ck_assert_int_eq(checkpoints_hold(&s->rig.c, NULL), 0);
+		ck_assert_int_eq(checkpoints_prepare(&s->rig.c, NULL), 0);
 	}
 	for (unsigned i = 0; i < AT_ONCE; i++)
 		pthread_create(&threads[i], NULL, begin_each_name, &starters[i]);
@@ -123,7 +123,7 @@ START_TEST(a_name_that_was_taken_meanwhile_is_another_runs)
 
 	rig_open(&r, SMALL, _i ? "rename_commit=1" : "");
 	rig_open(&other, SMALL, "");
-	ck_assert_int_eq(checkpoints_hold(&other.c, NULL), 0);
+	ck_assert_int_eq(checkpoints_prepare(&other.c, NULL), 0);
 	checkpoints_next(&other.c, 1, UINT64_MAX, &late);
 	k = save(&r, false);
 	ck_assert_int_eq(checkpoint_create(&other.c, &late, NULL), -EEXIST);
@@ -162,7 +162,7 @@ START_TEST(what_was_put_aside_is_whole_and_gets_its_name_back)
 	ck_assert_int_eq(checkpoints_to_restore(&r.c, 1, &to, NULL), 0);
 	ck_assert_str_eq(to.name, ".global_epoch1_step1.old");
 	ck_assert(!exists("global_epoch1_step1")); /* it has only looked */
-	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert_int_eq(checkpoints_prepare(&r.c, NULL), 0);
 	ck_assert_str_eq(r.c.items[0].name, "global_epoch1_step1");
 	ck_assert(exists("global_epoch1_step1/" CHECKPOINT_MANIFEST));
 	ck_assert(!exists(".global_epoch1_step1.old"));
@@ -186,7 +186,7 @@ START_TEST(what_was_put_aside_is_not_needed_once_another_is_there)
 	ck_assert_int_eq(checkpoints_to_restore(&r.c, 1, to, NULL), 0);
 	ck_assert_str_eq(to[0].name, "global_epoch1_step1");
 	ck_assert_int_eq(checkpoints_to_restore(&r.c, 2, to, NULL), -EINVAL);
-	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert_int_eq(checkpoints_prepare(&r.c, NULL), 0);
 	ck_assert(exists(".global_epoch1_step1.old"));
 	rig_close(&r);
 }
@@ -212,7 +212,7 @@ START_TEST(nothing_is_put_back_while_another_run_replaces_it)
 	forge(".global_epoch1_step1.old", "rank_1.pt");
 	rig_close(&r);
 	rig_open(&r, SMALL, "");
-	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert_int_eq(checkpoints_prepare(&r.c, NULL), 0);
 	ck_assert(exists(".global_epoch1_step1.old"));
 	rig_close(&r);
 }

@@ -38,7 +38,7 @@ START_TEST(one_goes_with_the_files_that_it_names_and_no_others)
 	k = save(&r, true);
 	rig_close(&r);
 	rig_open(&r, "checkpoint_size=1m", ""); /* of another job */
-	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert_int_eq(checkpoints_prepare(&r.c, NULL), 0);
 	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r.c, &k, NULL), 0);
 	ck_assert_uint_eq(removal.count, 2);
 	put_files(&removal, "mine");
@@ -51,7 +51,7 @@ START_TEST(one_goes_with_the_files_that_it_names_and_no_others)
 	rig_close(&r);
 	rig_open(&r, SMALL, "");
 	ck_assert(!r.c.items[0].is_complete);
-	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert_int_eq(checkpoints_prepare(&r.c, NULL), 0);
 	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r.c, &r.c.items[0], NULL), 0);
 	ck_assert_int_eq(unlinkat(removal.folder_fd, "mine", 0), 0);
 	ck_assert_int_eq(checkpoint_removal_end(&removal, &r.c, NULL), 0);
@@ -106,7 +106,7 @@ START_TEST(a_link_in_place_of_its_directory_or_manifest_is_not_followed)
 	ck_assert_int_eq(symlink(from, to), 0);
 	rig_close(&r);
 	rig_open(&r, SMALL, "");
-	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert_int_eq(checkpoints_prepare(&r.c, NULL), 0);
 	ck_assert_uint_eq(r.c.count, 1);
 	check_stays(&r, &r.c.items[0], "it is a symbolic link");
 	k = save(&r, true);

@@ -39,7 +39,7 @@ static void gather(struct run *r, uint64_t bytes)
 
 static void put(struct run *r, const struct content_of *of, uint64_t bytes)
 {
-	r->count = content_put(r->c, of, r->slice, bytes, r->parts);
+	r->count = content_stamp_run(r->c, of, r->slice, bytes, r->parts);
 	mem_free(r->bytes);
 	r->bytes = mem_zalloc(bytes + 1);
 	gather(r, bytes);
@@ -299,7 +299,7 @@ START_TEST(what_lay_over_a_slice_is_mended)
 	unsigned char *want = mem_zalloc(8 * KIB);
 	content_copy(r.c, &whose, 0, want, 8 * KIB);
 	memset(r.slice + 1000, 0xa5, 5001);
-	content_mend(r.c, r.slice, 1000, 5001);
+	content_restore(r.c, r.slice, 1000, 5001);
 	put(&r, &whose, 8 * KIB);
 	ck_assert_int_eq(memcmp(r.bytes, want, 8 * KIB), 0);
 	mem_free(want);

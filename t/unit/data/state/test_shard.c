@@ -303,7 +303,7 @@ static void write_call(const struct shard *f, struct shard_piece *at, const stru
 	if (run == 0)
 		return;
 	shard_content_of(f, w->off + w->head_bytes, &of);
-	n = content_put(c, &of, slice, run, parts);
+	n = content_stamp_run(c, &of, slice, run, parts);
 	for (unsigned i = 0; i < n; to += parts[i++].iov_len)
 		memcpy(to, parts[i].iov_base, parts[i].iov_len);
 }
@@ -327,9 +327,9 @@ START_TEST(calls_write_the_whole_file)
 		ck_assert_uint_gt(w.bytes, 0);
 		ck_assert_uint_le(w.head_bytes, w.bytes);
 		ck_assert_uint_le(w.bytes, f.bytes - off);
-		ck_assert_uint_le(w.head_bytes, shard_most_head(&r.set));
-		ck_assert_uint_le(w.bytes, shard_most_write(&r.set));
-		ck_assert_uint_le(w.bytes - w.head_bytes, shard_most_run(&r.set));
+		ck_assert_uint_le(w.head_bytes, shard_max_head_bytes(&r.set));
+		ck_assert_uint_le(w.bytes, shard_max_write_bytes(&r.set));
+		ck_assert_uint_le(w.bytes - w.head_bytes, shard_max_run_bytes(&r.set));
 		write_call(&f, &at, &w, slice, written + off);
 	}
 	ck_assert_uint_eq(off, f.bytes);

@@ -49,7 +49,7 @@ START_TEST(a_tensor_too_long_for_a_call_is_several)
 	uint64_t from;
 
 	rig_open_span(&r, "checkpoint_layout=torch checkpoint_size=5g access=framework ", 2u << 20);
-	ck_assert_uint_eq(shard_most_run(&r.set), most);
+	ck_assert_uint_eq(shard_max_run_bytes(&r.set), most);
 	shard_init(&f, &r.set, 0, 0, 1);
 	ck_assert_uint_gt(f.bytes, 5 * GIB);
 	ck_assert(shard_write_next(&f, &w));

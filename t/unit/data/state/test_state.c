@@ -258,15 +258,15 @@ START_TEST(local_ranks_are_those_of_this_host)
 	for (uint64_t r = 0, n = 0; r < s.ranks; r++) {
 		bool is_local = false;
 
-		for (uint64_t i = 0; i < state_locals(&s); i++)
-			is_local |= state_local(&s, i) == r;
+		for (uint64_t i = 0; i < state_local_count(&s); i++)
+			is_local |= state_local_rank(&s, i) == r;
 		ck_assert_int_eq(state_is_local(&s, r), is_local);
 		if (is_local)
-			ck_assert_uint_eq(state_local(&s, n++), r);
+			ck_assert_uint_eq(state_local_rank(&s, n++), r);
 	}
-	for (uint64_t i = 0; i < state_locals(&s); i++)
+	for (uint64_t i = 0; i < state_local_count(&s); i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%" PRIu64,
-			 i ? " " : "", state_local(&s, i));
+			 i ? " " : "", state_local_rank(&s, i));
 	ck_assert_str_eq(text, locals[_i].ranks);
 	state_fini(&s);
 	job_free(j);

@@ -20,7 +20,7 @@ static const struct {
 	/* all of it: no estimate */
 	{ 12 * MS, GB, GB, "in 12 ms" },
 	{ 2000 * MS, GB, GB, "in 2 s" },
-	/* within the first second caches are fast; a crew that failed or was stopped says nothing
+	/* within the first second caches are fast; a pool that failed or was stopped says nothing
 	 * of the speed */
 	{ 999 * MS, GB, 4 * GB, "time unknown" },
 	/* what is only in the page cache is no measure */

@@ -51,7 +51,7 @@ static int next_chunk(void *arg, void *buf, size_t size, uint64_t *off, size_t *
 	return 1;
 }
 
-static void put_no_room(const struct newfile *x, const char *left, char *out, size_t size)
+static void format_no_room(const struct newfile *x, const char *left, char *out, size_t size)
 {
 	(void)x;
 	snprintf(out, size, "%s to come", left);
@@ -62,7 +62,7 @@ static const struct mlgen_engine *engine;
 static void *engine_opts;
 static uint64_t made_bytes; /* before */
 
-static int make_file(struct crew_worker *w, uint64_t index, struct mlgen_err *e)
+static int make_file(struct pool_worker *w, uint64_t index, struct mlgen_err *e)
 {
 	struct newfile x = { .maker = &maker,
 			     .w = w,
@@ -74,26 +74,26 @@ static int make_file(struct crew_worker *w, uint64_t index, struct mlgen_err *e)
 				       .mode = 0666 } };
 
 	(void)index;
-	ck_assert_int_eq(crew_do(w, MLGEN_OPEN, &x.file), 0);
+	ck_assert_int_eq(pool_do(w, MLGEN_OPEN, &x.file), 0);
 	return newfile_end(&x, newfile_fill(&x, &source, e), true, e);
 }
 
 static int make_one(void)
 {
-	const struct crew_task task = { make_file, NULL, 1 };
+	const struct pool_task task = { make_file, NULL, 1 };
 
 	memset(&err, 0, sizeof(err));
 	maker = (struct filemaker){
 		.kind = &kind,
 		.progress = &progress,
-		.crew = { .engine = engine, .engine_opts = engine_opts, .clock = the_clock },
+		.pool = { .engine = engine, .engine_opts = engine_opts, .clock = the_clock },
 		.missing_files = 1,
 		.missing_bytes = made_bytes + CHUNKS * CHUNK_BYTES,
 		.made_bytes = made_bytes
 	};
 	filemaker_init(&maker, CHUNKS * CHUNK_BYTES);
 	filemaker_begin(&maker);
-	return crew_run(&maker.crew, &task, &err);
+	return pool_run(&maker.pool, &task, &err);
 }
 
 /* Of so many bytes, and beginning with it; no file has no bytes. */
@@ -121,7 +121,7 @@ static void set_up(void)
 	snprintf(path, sizeof(path), "%s/got", top);
 	kind = (struct newfile_kind){ .suffix = ".coming",
 				      .next = next_chunk,
-				      .put_no_room = put_no_room };
+				      .format_no_room = format_no_room };
 	ck_assert_int_eq(newfile_temporary(temporary, path, &kind), 0);
 	engine = engines_find("psync");
 	the_clock = clock_new_real();
@@ -190,7 +190,7 @@ END_TEST
 START_TEST(one_that_is_stopped_has_none_either)
 {
 	source.is_stopped = true;
-	ck_assert_int_eq(make_one(), CREW_STOPPED);
+	ck_assert_int_eq(make_one(), POOL_STOPPED);
 	expect_file(path, 0, 0);
 	ck_assert_uint_eq(maker.made_files, 0);
 }

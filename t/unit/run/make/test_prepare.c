@@ -131,7 +131,7 @@ START_TEST(a_stopped_one_leaves_no_temporary_file_and_is_resumed)
 	enum manifest_state state;
 
 	progress.stop.is_set = true;
-	prepare_fails(CREW_STOPPED, "the next run goes on from there");
+	prepare_fails(POOL_STOPPED, "the next run goes on from there");
 	ck_assert(result.interrupted);
 	ck_assert_int_eq(count_names("*.part"), 0);
 	ck_assert_int_eq(manifest_read(&ds, &state, NULL), 0);
@@ -185,11 +185,11 @@ END_TEST
 
 START_TEST(writers_of_small_files_have_small_buffers)
 {
-	ck_assert_uint_eq(crew_writer_bytes(0), 65536);
-	ck_assert_uint_eq(crew_writer_bytes(4096), 65536);
-	ck_assert_uint_eq(crew_writer_bytes(114 * 1024 + 1), 118784);
-	ck_assert_uint_eq(crew_writer_bytes(1 << 20), 1 << 20);
-	ck_assert_uint_eq(crew_writer_bytes(UINT64_MAX), 1 << 20);
+	ck_assert_uint_eq(pool_writer_bytes(0), 65536);
+	ck_assert_uint_eq(pool_writer_bytes(4096), 65536);
+	ck_assert_uint_eq(pool_writer_bytes(114 * 1024 + 1), 118784);
+	ck_assert_uint_eq(pool_writer_bytes(1 << 20), 1 << 20);
+	ck_assert_uint_eq(pool_writer_bytes(UINT64_MAX), 1 << 20);
 }
 END_TEST
 

@@ -203,7 +203,7 @@ START_TEST(one_that_took_no_operation_has_its_time)
 
 	set_up(&f);
 	dataset_extent(&f.dataset, 3, &x);
-	reader_took(f.reader, &f.plan, &x, 100, 350);
+	reader_add_finished(f.reader, &f.plan, &x, 100, 350);
 	t = reader_finish_one(f.reader, &rc);
 	ck_assert_uint_eq(t->start_ns, 100);
 	ck_assert_uint_eq(t->end_ns, 350);

@@ -135,7 +135,7 @@ START_TEST(the_first_beginning_is_the_one_that_is_named)
 	struct marks ramp = from_to(2, 6), start = from_to(3, 4), joined = ramp;
 	struct window_result w;
 
-	ramp.is_behind_ramp = joined.is_behind_ramp = true;
+	ramp.is_after_ramp = joined.is_after_ramp = true;
 	marks_join(&joined, &start);
 	marks_window(&w, &joined);
 	ck_assert_str_eq(w.from, "ramp_time");

@@ -133,10 +133,10 @@ START_TEST(behind_ramp_time_it_begins_anew_and_once)
 	span_begin(p);
 	ck_assert(!slot_counts(&c.slot));
 	clock_sleep_until(c.clock, 300 * MS);
-	span_begin_anew(p);
+	span_end_ramp(p);
 	ck_assert(slot_counts(&c.slot));
 	clock_sleep_until(c.clock, 310 * MS);
-	span_begin_anew(p); /* the next worker */
+	span_end_ramp(p); /* the next worker */
 	clock_sleep_until(c.clock, 900 * MS);
 	span_end_all(p);
 	ck_assert_uint_eq(window_ns(&c, 0), 600 * MS);
@@ -185,13 +185,13 @@ START_TEST(seconds_of_ramp_time_are_in_no_series)
 	second(&c, 0);
 	second(&c, 7);
 	clock_sleep_until(c.clock, 2500 * MS);
-	span_begin_anew(&c.slot.span);
+	span_end_ramp(&c.slot.span);
 	second(&c, 7); /* half of it is ramp_time */
 	ck_assert_uint_eq(c.slot.rates.bytes[0].rates.count, 0);
 	second(&c, 1000);
 	ck_assert_uint_eq(c.slot.rates.bytes[0].rates.count, 1);
 	ck_assert(c.slot.rates.bytes[0].min >= 1999.9);
-	ck_assert_uint_eq(c.slot.mhz_looks, 2);
+	ck_assert_uint_eq(c.slot.mhz_readings, 2);
 	scene_fini(&c);
 }
 END_TEST
@@ -246,9 +246,9 @@ START_TEST(bytes_of_ramp_time_are_in_neither_part)
 	at(&c, 100, 0, 0);
 	span_begin(p);
 	at(&c, 300, 8000, 8000);
-	span_begin_anew(p);
+	span_end_ramp(p);
 	at(&c, 310, 9000, 9000);
-	span_begin_anew(p); /* the next worker */
+	span_end_ramp(p); /* the next worker */
 	at(&c, 900, 10000, 16000);
 	span_end_all(p);
 	check_storage(&c, 0, 2000, 8000, 75);

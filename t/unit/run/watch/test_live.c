@@ -134,13 +134,13 @@ START_TEST(what_processes_did_is_the_sum_of_it_in_every_row)
 		live_join(&a, &b);
 		const struct live_span s = { &a, &(struct live){ 0 }, NULL };
 		if (f->kind == LIVE_SHARE) {
-			ck_assert_uint_eq(live_part(f, &s), 1030);
-			ck_assert_uint_eq(live_whole(f, &s), 5600);
+			ck_assert_uint_eq(live_gained(f, &s), 1030);
+			ck_assert_uint_eq(live_total_gained(f, &s), 5600);
 			continue;
 		}
 		ck_assert_uint_eq(live_count(f, &s), 1030);
 		if (f->kind == LIVE_PROGRESS)
-			ck_assert_uint_eq(live_of(f, &s), 5600);
+			ck_assert_uint_eq(live_total(f, &s), 5600);
 	}
 }
 END_TEST

@@ -63,14 +63,14 @@ START_TEST(many_pieces_are_exact_and_come_back)
 {
 	struct extent_set t = { 0 };
 
-	for (uint64_t i = 0; i < EXTENTS_MOST; i++)
+	for (uint64_t i = 0; i < EXTENTS_MAX; i++)
 		ck_assert_uint_eq(extent_set_add(&pool, &t, 10 * i, 10 * i + 5), 5);
 	ck_assert_uint_ne(t.more, 0);
 	ck_assert(extent_set_is_exact(&pool, &t));
-	ck_assert_uint_eq(extent_set_bytes(&pool, &t), 5 * EXTENTS_MOST);
-	ck_assert_uint_eq(extent_set_add(&pool, &t, 0, 10 * EXTENTS_MOST), 5 * EXTENTS_MOST);
+	ck_assert_uint_eq(extent_set_bytes(&pool, &t), 5 * EXTENTS_MAX);
+	ck_assert_uint_eq(extent_set_add(&pool, &t, 0, 10 * EXTENTS_MAX), 5 * EXTENTS_MAX);
 	ck_assert_uint_eq(t.more, 0);
-	ck_assert_uint_eq(extent_set_bytes(&pool, &t), 10 * EXTENTS_MOST);
+	ck_assert_uint_eq(extent_set_bytes(&pool, &t), 10 * EXTENTS_MAX);
 }
 END_TEST
 
@@ -109,7 +109,7 @@ START_TEST(more_pieces_are_whole_blocks)
 	struct extent_set t = { 0 };
 	uint64_t highest = 0;
 
-	for (uint64_t i = 0; i <= EXTENTS_MOST; i++) {
+	for (uint64_t i = 0; i <= EXTENTS_MAX; i++) {
 		uint64_t from = i * 3989, to = from + 100;
 
 		map_add(from, to);
@@ -133,11 +133,11 @@ START_TEST(the_largest_offsets_have_larger_blocks)
 {
 	struct extent_set t = { 0 };
 
-	for (uint64_t i = 0; i <= EXTENTS_MOST; i++)
+	for (uint64_t i = 0; i <= EXTENTS_MAX; i++)
 		extent_set_add(&pool, &t, i << 20, (i << 20) + 1);
 	uint64_t before = extent_set_bytes(&pool, &t);
 	ck_assert_uint_eq(before,
-			  (uint64_t)EXTENTS_MOST * EXTENT_BLOCK_BYTES + 1 + EXTENT_BLOCK_BYTES - 1);
+			  (uint64_t)EXTENTS_MAX * EXTENT_BLOCK_BYTES + 1 + EXTENT_BLOCK_BYTES - 1);
 	extent_set_add(&pool, &t, INT64_MAX - 5, INT64_MAX);
 	ck_assert_uint_gt(extent_set_bytes(&pool, &t), before);
 	ck_assert_uint_le(pool.arena.bytes, 64 << 20);

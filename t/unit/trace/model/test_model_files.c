@@ -75,7 +75,7 @@ START_TEST(a_thread_goes_on_where_it_left_off)
 	ck_assert_int_eq(positions_access(&f, 1, 8, 20, 30, NULL), ACCESS_FIRST);
 	ck_assert_int_eq(positions_access(&f, 1, 7, 25, 30, NULL), ACCESS_AHEAD);
 	ck_assert_int_eq(positions_access(&f, 1, 7, 29, 30, NULL), ACCESS_BACK);
-	positions_forget(&f, 1, 7);
+	positions_remove(&f, 1, 7);
 	ck_assert_int_eq(positions_access(&f, 1, 7, 30, 40, NULL), ACCESS_FIRST);
 	ck_assert_int_eq(positions_access(&f, 1, 8, 30, 40, NULL), ACCESS_SEQUENTIAL);
 	positions_fini(&f);

@@ -50,7 +50,7 @@ static void setup(void)
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
 		trace_writer_name(w, paths[i], strlen(paths[i]));
 	ck_assert_int_eq(trace_writer_finish(w, NULL, &err), 0);
-	ck_assert_int_eq(trace_reader_from(&r, fd, path, &err), 0);
+	ck_assert_int_eq(trace_reader_open_fd(&r, fd, path, &err), 0);
 	ck_assert_int_eq(trace_ordered_read(&records, r, &err), 0);
 	trace_reader_close(r);
 	unlink(path);

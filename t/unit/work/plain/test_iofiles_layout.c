@@ -152,7 +152,7 @@ START_TEST(a_stopped_one_leaves_nothing_half_made)
 {
 	progress.stop.is_set = true;
 	make_job(RW_READ, "f:g", "64k");
-	lay_out_fails(CREW_STOPPED, "interrupted with 0 of 2 files laid out");
+	lay_out_fails(POOL_STOPPED, "interrupted with 0 of 2 files laid out");
 	ck_assert_str_eq(others(), "");
 	progress.stop.is_set = false;
 	lay_out_ok(2);
@@ -166,7 +166,7 @@ START_TEST(so_does_one_that_is_stopped_in_the_middle)
 	stopping.submit = stopping_submit;
 	make_job(RW_READ, "f", "20000k");
 	job.engine = &stopping;
-	lay_out_fails(CREW_STOPPED, "interrupted with 0 of 1 files laid out");
+	lay_out_fails(POOL_STOPPED, "interrupted with 0 of 1 files laid out");
 	progress.stop.is_set = false;
 	ck_assert_str_eq(others(), "");
 	ck_assert_uint_gt(progress.bytes_done, 8 << 20);

@@ -206,15 +206,15 @@ START_TEST(the_pace_of_a_mix_keeps_its_order)
 	pace_init(&p, j);
 	ck_assert(p.is_paced);
 	ck_assert_uint_eq(pace_due(&p, 0), 0);
-	pace_take(&p, 0, REQUEST);
+	pace_advance(&p, 0, REQUEST);
 	ck_assert_uint_eq(pace_due(&p, 1), 0);
-	pace_take(&p, 1, REQUEST);
+	pace_advance(&p, 1, REQUEST);
 	ck_assert_uint_eq(pace_due(&p, 0), 10 * MS);
-	pace_take(&p, 0, REQUEST);
+	pace_advance(&p, 0, REQUEST);
 	/* Writes behind it are not due before it, and make up for it. */
 	for (unsigned i = 0; i < 10; i++) {
 		ck_assert_uint_eq(pace_due(&p, 1), 10 * MS);
-		pace_take(&p, 1, REQUEST);
+		pace_advance(&p, 1, REQUEST);
 	}
 	ck_assert_uint_eq(pace_due(&p, 1), 11 * MS);
 	job_free(j);

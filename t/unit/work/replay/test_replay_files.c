@@ -218,7 +218,7 @@ START_TEST(a_stopped_one_leaves_nothing_half_made)
 	progress.stop.is_set = true;
 	add("/a", THERE | READ, 1000);
 	add("/b", THERE | READ, 1000);
-	make_fails(CREW_STOPPED, "interrupted with 0 of 2 files laid out");
+	make_fails(POOL_STOPPED, "interrupted with 0 of 2 files laid out");
 	progress.stop.is_set = false;
 	ck_assert_str_eq(found("-name '[ab.]*' " FILES), "./d/.mlgen-replay ");
 	make_ok(2);
@@ -233,7 +233,7 @@ START_TEST(so_does_one_that_is_stopped_in_the_middle)
 	stopping.submit = stopping_submit;
 	job.engine = &stopping;
 	add("/f", THERE | READ, _i ? 200 << 20 : 20 << 20);
-	make_fails(CREW_STOPPED, "interrupted with 0 of 1 files laid out");
+	make_fails(POOL_STOPPED, "interrupted with 0 of 1 files laid out");
 	progress.stop.is_set = false;
 	ck_assert_str_eq(found(FILES), "./d/.mlgen-replay ");
 	ck_assert_uint_gt(progress.bytes_done, 8 << 20);

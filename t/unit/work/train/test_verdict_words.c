@@ -32,7 +32,7 @@ START_TEST(stall_is_a_percentile_that_has_something_beyond_it)
 		hist_add(ml.stall_ns, 2000000);
 	hist_add(ml.step_ns, 4000000);
 	show_accelerator_time(&time, &f.time);
-	verdict_put_stall(&out, &f);
+	verdict_append_stall(&out, &f);
 	ck_assert_str_eq(buf_str(&out), rows[_i].said);
 	buf_fini(&out);
 	mem_free(ml.stall_ns);
@@ -165,7 +165,7 @@ START_TEST(one_cpu_is_no_cpus)
 	const struct host host = { .cpus = 64 };
 	struct buf out = { 0 };
 
-	verdict_put_full(&out, &h, &host);
+	verdict_append_full_cpu(&out, &h, &host);
 	ck_assert_str_eq(buf_str(&out), rows[_i].said);
 	buf_fini(&out);
 }

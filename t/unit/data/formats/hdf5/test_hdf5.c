@@ -132,7 +132,7 @@ START_TEST(metadata_is_read_alike_for_every_shape)
 	struct hdf5_image *other = mem_zalloc(sizeof(*other));
 
 	*other = *im;
-	ck_assert_int_eq(hdf5_image_learn(other, sides), 0);
+	ck_assert_int_eq(hdf5_image_record_reads(other, sides), 0);
 	ck_assert_uint_gt(im->read_count, 0);
 	ck_assert_uint_eq(other->read_count, im->read_count);
 	ck_assert(memcmp(other->reads, im->reads, sizeof(im->reads)) == 0);
@@ -147,7 +147,7 @@ START_TEST(a_damaged_file_is_an_error_and_nothing_is_printed)
 	struct hdf5_image *im = image(2);
 
 	im->head[places[_i]] ^= 0x55;
-	ck_assert_int_lt(hdf5_image_learn(im, shapes[3]), 0);
+	ck_assert_int_lt(hdf5_image_record_reads(im, shapes[3]), 0);
 	mem_free(im);
 }
 END_TEST

@@ -172,7 +172,7 @@ START_TEST(without_a_text_there_is_one_column)
 	struct mlgen_err err = { 0 };
 	struct columns c = { 0 };
 
-	ck_assert_int_eq(columns_one(&c, 12345, NULL), 0);
+	ck_assert_int_eq(columns_default(&c, 12345, NULL), 0);
 	ck_assert_uint_eq(c.count, 1);
 	ck_assert_str_eq(c.list[0].name, "data");
 	ck_assert_uint_eq(c.list[0].bytes, 12345);
@@ -182,9 +182,9 @@ START_TEST(without_a_text_there_is_one_column)
 	columns_fini(&c);
 
 	memset(&err, 0, sizeof(err));
-	ck_assert_int_eq(columns_one(&c, INT32_MAX, NULL), 0);
+	ck_assert_int_eq(columns_default(&c, INT32_MAX, NULL), 0);
 	columns_fini(&c);
-	ck_assert_int_eq(columns_one(&c, INT32_MAX + UINT64_C(1), &err), -EINVAL);
+	ck_assert_int_eq(columns_default(&c, INT32_MAX + UINT64_C(1), &err), -EINVAL);
 	ck_assert_msg(strstr(err.text, "sample_size: 2147483648 bytes"), "%s", err.text);
 	columns_fini(&c);
 }

@@ -223,17 +223,17 @@ START_TEST(a_row_group_is_where_its_chunks_are)
 	};
 	uint64_t off, len;
 
-	parquet_found_range(&shape, 0, 5, &off, &len);
+	parquet_index_range(&shape, 0, 5, &off, &len);
 	ck_assert_uint_eq(off, 4);
 	ck_assert_uint_eq(len, 16);
-	parquet_found_range(&shape, 5, 3, &off, &len);
+	parquet_index_range(&shape, 5, 3, &off, &len);
 	ck_assert_uint_eq(off, 20);
 	ck_assert_uint_eq(len, 10);
-	parquet_found_range(&shape, 0, 8, &off, &len);
+	parquet_index_range(&shape, 0, 8, &off, &len);
 	ck_assert_uint_eq(len, 26);
 	for (uint64_t row = 0; row < 8; row++)
-		ck_assert_uint_eq(parquet_found_group(&shape, row), row >= 5);
-	parquet_found_extent(&shape, 1, &off, &len);
+		ck_assert_uint_eq(parquet_index_group(&shape, row), row >= 5);
+	parquet_index_extent(&shape, 1, &off, &len);
 	ck_assert_uint_eq(off, 5);
 	ck_assert_uint_eq(len, 3);
 }

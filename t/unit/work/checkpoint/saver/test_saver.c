@@ -184,7 +184,7 @@ START_TEST(broken_ones_go_where_older_ones_do)
 
 	make_directory();
 	rig_open(&r, engine("psync"), "", "");
-	ck_assert_int_eq(checkpoints_hold(&r.checkpoints, NULL), 0);
+	ck_assert_int_eq(checkpoints_prepare(&r.checkpoints, NULL), 0);
 	checkpoints_next(&r.checkpoints, 1, UINT64_MAX, &k);
 	ck_assert_int_eq(checkpoint_create(&r.checkpoints, &k, NULL), 0);
 	rig_start(&r, clock_new_real());
@@ -211,8 +211,8 @@ START_TEST(one_of_the_same_step_is_replaced)
 	rig_open(&r, engine("psync"), _i ? "rename_commit=1" : "", "");
 	rig_start(&r, clock_new_real());
 	for (unsigned i = 0; i < 2; i++) {
-		ck_assert_int_eq(saver_begin_save(r.saver, 3, 500, &r.err), 0);
-		ck_assert_int_eq(saver_await(r.saver), 0);
+		ck_assert_int_eq(writer_begin_save(r.saver, 3, 500, &r.err), 0);
+		ck_assert_int_eq(writer_await(r.saver), 0);
 	}
 	rig_finish(&r);
 	ck_assert_uint_eq(entries(), 1);

@@ -110,9 +110,9 @@ static int save_there(const struct mlgen_engine *engine, const char *options, un
 		snprintf(text, sizeof(text), "fail_after=%u", fail_after);
 	rig_open(&r, engine, options, text);
 	rig_start(&r, clock_new_real());
-	rc = saver_begin_save(r.saver, 1, 5, &r.err);
+	rc = writer_begin_save(r.saver, 1, 5, &r.err);
 	if (rc == 0)
-		rc = saver_await(r.saver);
+		rc = writer_await(r.saver);
 	rig_finish(&r);
 	if (rc == 0 && atomic_load(&r.failure.is_set))
 		rc = r.failure.err.code;
@@ -201,7 +201,7 @@ static int mock_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 	io[0]->result = is_move ? (int64_t)io[0]->len_bytes : 0;
 	if (is_move && atomic_fetch_add(&moves, 1) + 1 == m->stop_at) {
 		atomic_store(&scene->interrupted, true);
-		saver_wake(scene->saver);
+		writer_wake(scene->saver);
 	}
 	return 1;
 }
@@ -246,7 +246,7 @@ START_TEST(seconds_are_those_of_the_slowest_rank)
 
 	open_scene(&r, "checkpoint_threads=2", "op_ns=1m");
 	ck_assert_int_eq(rig_save(&r, 3), 0);
-	saver_note_stall(r.saver, 5 * MS, 7 * MS, 12 * MS);
+	writer_note_stall(r.saver, 5 * MS, 7 * MS, 12 * MS);
 	rig_finish(&r);
 	shard_init(&f, &r.set, 0, 0, 1);
 	n = (f.bytes + 16383) / 16384;
@@ -296,7 +296,7 @@ START_TEST(files_stay_open_until_all_are_written)
 	ck_assert_uint_eq(r.result.fsync_ns->count, r.result.open_ns->count);
 	ck_assert_uint_eq(r.result.close_ns->count, r.result.open_ns->count);
 	/* and the directory in each thread */
-	ck_assert_uint_eq(saver_open_files(r.job, &r.set), 6 + 6);
+	ck_assert_uint_eq(writer_open_files(r.job, &r.set), 6 + 6);
 	rig_end(&r);
 }
 END_TEST
@@ -316,12 +316,12 @@ END_TEST
 
 START_TEST(an_interruption_gives_the_checkpoint_up)
 {
-	struct saver_look look;
+	struct writer_progress look;
 	struct rig r;
 
 	open_scene(&r, "checkpoint_threads=2", "op_ns=1m stop_at=5");
 	ck_assert_int_eq(rig_save(&r, 1), -ECANCELED);
-	saver_look(r.saver, &look);
+	writer_progress(r.saver, &look);
 	ck_assert_uint_eq(look.number, 1);
 	ck_assert_uint_eq(look.count, 1);
 	ck_assert_uint_gt(look.bytes_done, 0);
@@ -350,7 +350,7 @@ static int stopping_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned
 	if (io[0]->op == MLGEN_WRITE && atomic_fetch_add(&moves, 1) == 3) {
 		atomic_store(&scene->interrupted, true);
 		stop_set(&scene->stop, scene->clock);
-		saver_wake(scene->saver);
+		writer_wake(scene->saver);
 	}
 	pthread_mutex_unlock(&lock);
 	return psync->submit(ctx, io, n);
@@ -397,8 +397,8 @@ START_TEST(a_closed_saver_begins_nothing)
 	make_directory();
 	rig_open(&r, engines_find("psync"), "", "");
 	rig_start(&r, clock_new_real());
-	saver_close(r.saver);
-	ck_assert_int_eq(saver_await(r.saver), -EPIPE);
+	writer_close(r.saver);
+	ck_assert_int_eq(writer_await(r.saver), -EPIPE);
 	ck_assert_int_eq(rig_save(&r, 1), -EPIPE);
 	ck_assert(is_empty());
 	rig_finish(&r);
@@ -417,8 +417,8 @@ START_TEST(each_rank_reads_what_another_one_wrote)
 	rig_open(&r, &mock_engine, "zero_stage=1 restore_shift=3", "op_ns=1m");
 	r.job->phase = PHASE_RESTORE;
 	rig_start(&r, clock_new_virtual(1000 * MS));
-	saver_begin_restore(r.saver, &k);
-	ck_assert_int_eq(saver_await(r.saver), 0);
+	writer_begin_restore(r.saver, &k);
+	ck_assert_int_eq(writer_await(r.saver), 0);
 	rig_finish(&r);
 	/* Rank 0 has the model besides its optimizer, and rank 1 reads it. */
 	ck_assert_uint_eq(rig_record(&r, 0)->slowest_rank, 1);
@@ -432,17 +432,17 @@ END_TEST
 
 START_TEST(ranks_that_save_nothing_are_refused)
 {
-	struct saver_config cfg = { 0 };
-	struct saver *s;
+	struct writer_config cfg = { 0 };
+	struct writer *s;
 	struct rig r;
 
 	rig_open(&r, &mock_engine,
 		 "checkpoint_layout=pattern checkpoint_pattern=unet3d checkpoint_ranks=1", "");
-	cfg = (struct saver_config){ .job = r.job,
-				     .set = &r.set,
-				     .checkpoints = &r.checkpoints,
-				     .interrupted = &r.interrupted };
-	ck_assert_int_eq(saver_new(&s, &cfg, &r.err), -EINVAL);
+	cfg = (struct writer_config){ .job = r.job,
+				      .set = &r.set,
+				      .checkpoints = &r.checkpoints,
+				      .interrupted = &r.interrupted };
+	ck_assert_int_eq(writer_new(&s, &cfg, &r.err), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(r.err.text, "checkpoint_ranks"));
 	ck_assert_ptr_null(s);
 	rig_end(&r);

@@ -26,7 +26,7 @@ static void *take(struct hold *h, uint64_t batch, uint64_t taken)
 {
 	uint64_t bytes = 0;
 
-	return hold_take(h, batch, taken, &bytes);
+	return hold_reserve(h, batch, taken, &bytes);
 }
 
 START_TEST(slots_are_apart_and_can_be_written)
@@ -36,7 +36,7 @@ START_TEST(slots_are_apart_and_can_be_written)
 	struct hold *h = make(5, 5, 1088);
 
 	for (unsigned i = 0; i < 5; i++) {
-		at[i] = hold_take(h, i, 0, &bytes);
+		at[i] = hold_reserve(h, i, 0, &bytes);
 		ck_assert_ptr_nonnull(at[i]);
 		ck_assert_uint_eq(bytes, 1088);
 		memset(at[i], (int)i, bytes);
@@ -56,21 +56,21 @@ START_TEST(a_slot_is_free_when_its_batch_is_taken)
 	void *first = take(h, 0, 0), *second = take(h, 0, 0);
 	void *other = take(h, 1, 0);
 
-	hold_keep(h, other, 4096);
-	hold_keep(h, first, 4096);
+	hold_commit(h, other, 4096);
+	hold_commit(h, first, 4096);
 	ck_assert_ptr_null(take(h, 1, 0));
 	/* of batch 0 only what has been read; what came last goes first */
 	ck_assert_ptr_eq(take(h, 2, 1), first);
 	ck_assert_ptr_null(take(h, 2, 1));
-	hold_keep(h, second, 4096);
+	hold_commit(h, second, 4096);
 	ck_assert_ptr_eq(take(h, 2, 1), second);
 	/* what another thread knew before is no step back */
 	ck_assert_ptr_null(take(h, 2, 0));
 	ck_assert_ptr_eq(take(h, 3, 2), other);
 	/* all at once, at the end of an epoch */
-	hold_keep(h, first, 1);
-	hold_keep(h, second, 1);
-	hold_keep(h, other, 1);
+	hold_commit(h, first, 1);
+	hold_commit(h, second, 1);
+	hold_commit(h, other, 1);
 	for (unsigned i = 0; i < 3; i++)
 		ck_assert_ptr_nonnull(take(h, 1000, 1000));
 	ck_assert_ptr_null(take(h, 1000, 1000));
@@ -96,7 +96,7 @@ static void finish(struct hold *h, struct flight *f, uint64_t number)
 {
 	ck_assert_msg(*f->at == number + 1, "a slot was given twice");
 	*f->at = 0;
-	hold_keep(h, f->at, 64);
+	hold_commit(h, f->at, 64);
 	f->at = NULL;
 }
 
@@ -139,9 +139,9 @@ START_TEST(what_lies_behind_the_window_stays_until_it_is_taken)
 	void *far = take(h, 1000, 0), *near = take(h, 3, 0);
 	void *first = take(h, 0, 0);
 
-	hold_keep(h, far, 4096);
-	hold_keep(h, near, 4096);
-	hold_keep(h, first, 4096);
+	hold_commit(h, far, 4096);
+	hold_commit(h, near, 4096);
+	hold_commit(h, first, 4096);
 	ck_assert_ptr_nonnull(take(h, 1, 0));
 	ck_assert_ptr_null(take(h, 1, 0));
 	/* 3 comes into the window, and leaves it */
@@ -169,7 +169,7 @@ START_TEST(what_was_let_go_last_is_taken_first)
 			most = at[i] > most ? at[i] : most;
 		}
 		for (unsigned i = 0; i < 10; i++)
-			hold_keep(h, at[i], 4096);
+			hold_commit(h, at[i], 4096);
 	}
 	ck_assert_uint_eq((uint64_t)(most - least), 9 * 4096);
 	hold_free(h);
@@ -208,9 +208,9 @@ START_TEST(what_a_smaller_extent_does_not_need_goes_back)
 	ck_assert_ptr_eq(low + slot, at);
 	ck_assert_ptr_eq(at + slot, high);
 	memset(low, 1, 3 * slot);
-	hold_keep(h, at, sizes[_i].first);
+	hold_commit(h, at, sizes[_i].first);
 	ck_assert_ptr_eq(take(h, 1, 1), at);
-	hold_keep(h, at, sizes[_i].then);
+	hold_commit(h, at, sizes[_i].then);
 	ck_assert_uint_eq(count(low, slot, 1), slot);
 	ck_assert_uint_eq(count(high, slot, 1), slot);
 	ck_assert_uint_eq(count(at, sizes[_i].then, 1), sizes[_i].then);

@@ -34,7 +34,7 @@ START_TEST(taking_splits_samples_and_bytes)
 	struct token have = { .samples = 10, .sample_bytes = 1000, .id_sum = 45, .extents = 2 };
 	struct token out;
 
-	token_take(&have, 4, &out);
+	token_split(&have, 4, &out);
 	ck_assert_uint_eq(out.samples, 4);
 	ck_assert_uint_eq(out.sample_bytes, 400);
 	ck_assert_uint_eq(out.id_sum, 45);
@@ -42,7 +42,7 @@ START_TEST(taking_splits_samples_and_bytes)
 	ck_assert_uint_eq(have.samples, 6);
 	ck_assert_uint_eq(have.sample_bytes, 600);
 	ck_assert_uint_eq(have.extents, 0);
-	token_take(&have, 6, &out);
+	token_split(&have, 6, &out);
 	ck_assert_uint_eq(out.samples, 6);
 	ck_assert_uint_eq(have.samples, 0);
 	ck_assert_uint_eq(have.sample_bytes, 0);
@@ -54,18 +54,18 @@ START_TEST(what_failed_goes_with_the_first_part_and_has_no_bytes)
 	struct token have = { .samples = 10, .failed_samples = 6, .sample_bytes = 400 };
 	struct token out;
 
-	token_take(&have, 4, &out);
+	token_split(&have, 4, &out);
 	ck_assert_uint_eq(token_delivered(&out), 0);
 	ck_assert_uint_eq(out.sample_bytes, 0);
 	ck_assert_uint_eq(have.failed_samples, 2);
-	token_take(&have, 3, &out);
+	token_split(&have, 3, &out);
 	ck_assert_uint_eq(token_delivered(&out), 1);
 	ck_assert_uint_eq(out.sample_bytes, 100);
-	token_take(&have, 3, &out);
+	token_split(&have, 3, &out);
 	ck_assert_uint_eq(out.failed_samples, 0);
 	ck_assert_uint_eq(out.sample_bytes, 300);
 	have = (struct token){ .samples = 2, .failed_samples = 2 };
-	token_take(&have, 1, &out);
+	token_split(&have, 1, &out);
 	ck_assert_uint_eq(have.failed_samples, 1);
 }
 END_TEST
@@ -161,7 +161,7 @@ START_TEST(what_is_added_is_ready_with_its_last)
 	ck_assert_uint_eq(sum.id_sum, 8);
 	ck_assert_uint_eq(sum.extents, 3);
 	ck_assert_uint_eq(sum.ready_ns, 500);
-	token_take(&sum, 4, &out);
+	token_split(&sum, 4, &out);
 	ck_assert_uint_eq(out.ready_ns, 500);
 	ck_assert_uint_eq(sum.ready_ns, 500);
 	ck_assert_uint_eq(out.sample_bytes + sum.sample_bytes, 50);
@@ -196,7 +196,7 @@ END_TEST
 
 struct two_sides {
 	struct ring *ring;
-	_Atomic uint64_t rings; /* of the producer's bell */
+	_Atomic uint64_t rings; /* of the producer's eventcount */
 	pthread_t consumer;
 };
 

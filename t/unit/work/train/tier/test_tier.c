@@ -228,7 +228,7 @@ START_TEST(accesses_are_counted_anew_before_32_bits_are_full)
 
 	correlations(0, want, &last);
 	ck_assert_uint_eq(last, EPOCHS * FILES);
-	correlations(TIER_EPOCH_MOST - FILES, got, &last);
+	correlations(TIER_EPOCH_ACCESSES_MAX - FILES, got, &last);
 	ck_assert_uint_eq(last, EPOCHS * FILES);
 	for (unsigned i = 1; i + 1 < EPOCHS; i++)
 		ck_assert_double_eq(got[i], want[i]);

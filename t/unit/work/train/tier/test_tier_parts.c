@@ -99,7 +99,7 @@ END_TEST
 
 static uint64_t place_here(uint64_t slots, uint64_t parts, uint64_t part)
 {
-	return tier_slots_here(slots, parts, part);
+	return tier_local_slots(slots, parts, part);
 }
 
 START_TEST(slots_are_dealt_out_to_the_last)

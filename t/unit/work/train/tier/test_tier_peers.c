@@ -43,7 +43,7 @@ static void *part_main(void *arg)
 	ck_assert_int_eq(hosts_meet_through(&p->hosts, &threads_mpi, p->rank, PARTS, &hc, &p->err),
 			 0);
 	cfg.hosts = p->hosts;
-	cfg.channel = hosts_reserve(p->hosts, 1);
+	cfg.channel = hosts_reserve_channels(p->hosts, 1);
 	p->opened = tier_peers_open(&p->peers, &p->job, &p->pass, &cfg, &p->err);
 	if (p->opened == 0) {
 		part_open_tier(p);
@@ -91,38 +91,38 @@ static void run_both(struct part *p, void (*does)(struct part *p))
 #define SLOT 5u
 #define OTHER 1u
 
-static struct tier_ask question(uint32_t kind, uint32_t generation, const unsigned char *memory)
+static struct tier_request question(uint32_t kind, uint32_t generation, const unsigned char *memory)
 {
-	return (struct tier_ask){ .kind = kind,
-				  .slot = SLOT,
-				  .generation = generation,
-				  .sum = memory ? tier_sum(memory, BYTES) : 0,
-				  .samples = 1,
-				  .count = 1,
-				  .pieces[0] = { 0, BYTES } };
+	return (struct tier_request){ .kind = kind,
+				      .slot = SLOT,
+				      .generation = generation,
+				      .sum = memory ? tier_sum(memory, BYTES) : 0,
+				      .samples = 1,
+				      .count = 1,
+				      .pieces[0] = { 0, BYTES } };
 }
 
-static uint32_t say(struct part *p, const struct tier_ask *a, unsigned char *memory)
+static uint32_t say(struct part *p, const struct tier_request *a, unsigned char *memory)
 {
-	struct tier_answer answer = { 0 };
-	int rc = tier_peers_ask(p->peers, OTHER, a, memory, &answer, &p->err);
+	struct tier_reply answer = { 0 };
+	int rc = tier_peers_request(p->peers, OTHER, a, memory, &answer, &p->err);
 
 	ck_assert_msg(rc == 0, "%s", p->err.text);
-	if (answer.said == TIER_THERE)
+	if (answer.said == TIER_PRESENT)
 		ck_assert_uint_eq(answer.sum, tier_sum(memory, BYTES));
 	return answer.said;
 }
 
 static uint32_t get(struct part *p, uint32_t generation, unsigned char *memory)
 {
-	const struct tier_ask a = question(TIER_GET, generation, NULL);
+	const struct tier_request a = question(TIER_GET, generation, NULL);
 
 	return say(p, &a, memory);
 }
 
 static uint32_t fill(struct part *p, uint32_t generation, unsigned char *memory)
 {
-	const struct tier_ask a = question(TIER_FILL, generation, memory);
+	const struct tier_request a = question(TIER_FILL, generation, memory);
 
 	return say(p, &a, memory);
 }
@@ -139,24 +139,24 @@ static void talk_about_a_slot(struct part *p)
 	if (p->rank == OTHER)
 		return;
 	memset(sent, 'a', sizeof(sent));
-	ck_assert_uint_eq(get(p, 1, got), TIER_NOT_THERE);
-	ck_assert_uint_eq(fill(p, 1, sent), TIER_KEPT);
-	ck_assert_uint_eq(get(p, 1, got), TIER_THERE);
+	ck_assert_uint_eq(get(p, 1, got), TIER_ABSENT);
+	ck_assert_uint_eq(fill(p, 1, sent), TIER_STORED);
+	ck_assert_uint_eq(get(p, 1, got), TIER_PRESENT);
 	ck_assert_mem_eq(got, sent, sizeof(got));
 	ck_assert_uint_eq(fill(p, 1, sent), TIER_DROPPED); /* is there */
 	/* Another's are not given, nor does an older one come back. */
-	ck_assert_uint_eq(get(p, 2, got), TIER_NOT_THERE);
+	ck_assert_uint_eq(get(p, 2, got), TIER_ABSENT);
 	memset(sent, 'b', sizeof(sent));
-	ck_assert_uint_eq(fill(p, 3, sent), TIER_KEPT);
-	ck_assert_uint_eq(get(p, 1, got), TIER_NOT_THERE);
+	ck_assert_uint_eq(fill(p, 3, sent), TIER_STORED);
+	ck_assert_uint_eq(get(p, 1, got), TIER_ABSENT);
 	ck_assert_uint_eq(fill(p, 2, sent), TIER_DROPPED);
-	ck_assert_uint_eq(get(p, 3, got), TIER_THERE);
+	ck_assert_uint_eq(get(p, 3, got), TIER_PRESENT);
 	ck_assert_int_eq(got[BYTES - 1], 'b');
 	/* While it is read it is not filled. */
 	ck_assert(tier_slot_enter(word_of(p), 3));
 	ck_assert_uint_eq(fill(p, 4, sent), TIER_DROPPED);
 	tier_slot_leave(word_of(p));
-	ck_assert_uint_eq(fill(p, 4, sent), TIER_KEPT);
+	ck_assert_uint_eq(fill(p, 4, sent), TIER_STORED);
 	ck_assert_uint_eq(p->all[OTHER].tier->caches[0].parts, PARTS);
 }
 
@@ -172,7 +172,7 @@ END_TEST
 static void send_what_is_damaged(struct part *p)
 {
 	unsigned char sent[BYTES], got[BYTES];
-	struct tier_ask a;
+	struct tier_request a;
 
 	if (p->rank == OTHER)
 		return;
@@ -180,8 +180,8 @@ static void send_what_is_damaged(struct part *p)
 	a = question(TIER_FILL, 1, sent);
 	sent[7] = 'b';
 	ck_assert_uint_eq(say(p, &a, sent), TIER_DROPPED);
-	ck_assert_uint_eq(get(p, 1, got), TIER_NOT_THERE);
-	ck_assert_uint_eq(fill(p, 1, sent), TIER_KEPT);
+	ck_assert_uint_eq(get(p, 1, got), TIER_ABSENT);
+	ck_assert_uint_eq(fill(p, 1, sent), TIER_STORED);
 }
 
 START_TEST(what_was_damaged_on_its_way_is_not_kept)
@@ -206,20 +206,22 @@ static void *ask_again_and_again(void *asker)
 {
 	const struct asker *a = asker;
 	unsigned char sent[BYTES], got[BYTES];
-	struct tier_answer answer;
+	struct tier_reply answer;
 	struct mlgen_err err = { 0 };
 
 	for (uint32_t i = 1; i <= ROUNDS; i++) {
-		struct tier_ask q;
+		struct tier_request q;
 
 		memset(sent, (int)(i % 251), sizeof(sent));
 		q = question(TIER_FILL, i, sent);
 		q.slot = 2 * a->number + OTHER;
-		ck_assert_int_eq(tier_peers_ask(a->part->peers, OTHER, &q, sent, &answer, &err), 0);
+		ck_assert_int_eq(tier_peers_request(a->part->peers, OTHER, &q, sent, &answer, &err),
+				 0);
 		q = question(TIER_GET, i, NULL);
 		q.slot = 2 * (a->number / 2) + OTHER;
-		ck_assert_int_eq(tier_peers_ask(a->part->peers, OTHER, &q, got, &answer, &err), 0);
-		if (answer.said == TIER_THERE)
+		ck_assert_int_eq(tier_peers_request(a->part->peers, OTHER, &q, got, &answer, &err),
+				 0);
+		if (answer.said == TIER_PRESENT)
 			for (unsigned k = 0; k < BYTES; k++)
 				ck_assert_uint_eq(got[k], i % 251);
 	}
@@ -251,7 +253,7 @@ START_TEST(nobody_gets_bytes_of_another_generation)
 END_TEST
 
 /* What is no question ends its connection, and harms nobody. */
-static const struct tier_ask bad_questions[] = {
+static const struct tier_request bad_questions[] = {
 	{ .kind = 77, .slot = SLOT, .count = 1 },
 	{ .kind = TIER_GET, .slot = SLOT - 1, .count = 1 }, /* is rank 0's */
 	{ .kind = TIER_GET, .slot = UINT32_MAX, .count = 1 },
@@ -269,12 +271,12 @@ static int bad_at;
 static void ask_nonsense(struct part *p)
 {
 	unsigned char sent[BYTES] = { 0 };
-	struct tier_answer answer;
+	struct tier_reply answer;
 
 	if (p->rank == OTHER)
 		return;
 	ck_assert_int_eq(
-		tier_peers_ask(p->peers, OTHER, &bad_questions[bad_at], sent, &answer, &p->err),
+		tier_peers_request(p->peers, OTHER, &bad_questions[bad_at], sent, &answer, &p->err),
 		-EPIPE);
 	ck_assert_ptr_nonnull(strstr(
 		p->err.text,
@@ -294,12 +296,13 @@ END_TEST
 /* As where an error ends the run: nobody is asked any more. */
 static void ask_when_cut(struct part *p)
 {
-	const struct tier_ask a = question(TIER_GET, 1, NULL);
+	const struct tier_request a = question(TIER_GET, 1, NULL);
 	unsigned char got[BYTES];
-	struct tier_answer answer;
+	struct tier_reply answer;
 
-	tier_close(p->tier);
-	ck_assert_int_eq(tier_peers_ask(p->peers, !p->rank, &a, got, &answer, &p->err), -ECANCELED);
+	tier_abort(p->tier);
+	ck_assert_int_eq(tier_peers_request(p->peers, !p->rank, &a, got, &answer, &p->err),
+			 -ECANCELED);
 	p->err = (struct mlgen_err){ 0 };
 }
 

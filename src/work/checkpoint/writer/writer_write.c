@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saver_write.c - the files of a checkpoint, written and read in slices. */
-#include "work/checkpoint/saver/saver_internal.h"
+/* writer_write.c - the files of a checkpoint, written and read in slices. */
+#include "work/checkpoint/writer/writer_internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,20 +18,20 @@
 #include "io/mount.h"
 
 /* The time between these two calls is that of making or checking data. */
-static inline uint64_t data_begin(const struct saver_thread *t)
+static inline uint64_t data_begin(const struct writer_thread *t)
 {
 	return clock_now(t->saver->cfg.clock);
 }
 
-static inline void data_end(struct saver_thread *t, uint64_t begin_ns)
+static inline void data_end(struct writer_thread *t, uint64_t begin_ns)
 {
 	t->worker.stat.data_ns += clock_now(t->saver->cfg.clock) - begin_ns;
-	io_wake(saver_io(t)); /* this time is not part of the next operation */
+	io_wake(writer_io(t)); /* this time is not part of the next operation */
 }
 
 /* ---- files ---- */
 
-int saver_fail_with(struct saver_thread *t, int code, const char *fmt, ...)
+int writer_fail_with(struct writer_thread *t, int code, const char *fmt, ...)
 {
 	struct mlgen_err err = { 0 };
 	char text[MLGEN_ERR_MAX - 64];
@@ -42,12 +42,12 @@ int saver_fail_with(struct saver_thread *t, int code, const char *fmt, ...)
 	va_end(ap);
 	mlgen_fail(&err, code, "checkpoint %" PRIu64 ", rank %" PRIu64 ": %s", t->saver->now.number,
 		   t->rank->rank, text);
-	saver_fail(t->saver, &err);
+	writer_fail(t->saver, &err);
 	return code;
 }
 
 /* The filesystem is full: append how many bytes were still to be written. */
-static void print_shortfall(const struct saver *s, char *to, size_t bytes)
+static void print_shortfall(const struct writer *s, char *to, size_t bytes)
 {
 	char text[UNITS_TEXT_BYTES];
 	uint64_t moved = 0;
@@ -60,14 +60,14 @@ static void print_shortfall(const struct saver *s, char *to, size_t bytes)
 }
 
 /* Print advice that the error of the operation does not include. */
-static void print_advice(struct saver_thread *t, const struct io_op *op, char *to, size_t bytes)
+static void print_advice(struct writer_thread *t, const struct io_op *op, char *to, size_t bytes)
 {
 	const struct mlgen_io *io = &op->io;
 	bool is_direct = io->file->flags & O_DIRECT;
 	char why[NOROOM_BYTES];
 	int code = (int)io->result;
 	int len = snprintf(to, bytes, "%s",
-			   noroom_put(why, io->file->path, code, io->off + io->len_bytes));
+			   noroom_text(why, io->file->path, code, io->off + io->len_bytes));
 
 	if (code == -ENOSPC || code == -EDQUOT)
 		print_shortfall(t->saver, to + len, bytes - (size_t)len);
@@ -75,30 +75,30 @@ static void print_advice(struct saver_thread *t, const struct io_op *op, char *t
 		snprintf(to, bytes, "; this filesystem has no O_DIRECT, use direct=0");
 	else if (code == -EINVAL && is_direct)
 		snprintf(to, bytes, "; direct=1 needs bs in multiples of the device's block");
-	else if (code == -EOPNOTSUPP && io_note(saver_io(t))[0])
-		snprintf(to, bytes, "; %s", io_note(saver_io(t)));
+	else if (code == -EOPNOTSUPP && io_note(writer_io(t))[0])
+		snprintf(to, bytes, "; %s", io_note(writer_io(t)));
 }
 
 /* Restore only: fail if something other than a file lies at the file's path. */
-static int fail_if_not_file(struct saver_thread *t, const struct mlgen_file *file)
+static int fail_if_not_file(struct writer_thread *t, const struct mlgen_file *file)
 {
 	struct mlgen_err why = { 0 };
 
-	if (!t->saver->cfg.is_restore || !saver_touches_files(t->saver) ||
+	if (!t->saver->cfg.is_restore || !writer_touches_files(t->saver) ||
 	    filekind_check(file->path, "; it is no file of this checkpoint", &why) == 0)
 		return 0;
-	return saver_fail_with(t, why.code, "%s", why.text);
+	return writer_fail_with(t, why.code, "%s", why.text);
 }
 
 /* Report the error of an operation. SAVER_STOPPED: the stop has come, and nothing failed. */
-static int saver_fail_op(struct saver_thread *t, const struct io_op *op)
+static int writer_fail_op(struct writer_thread *t, const struct io_op *op)
 {
 	const struct mlgen_io *io = &op->io;
 	int code = (int)io->result;
 	char at[32] = "", advice[NOROOM_BYTES + 160];
 	int other;
 
-	if (code == -ECANCELED && stop_has_come(t->saver->cfg.stop, clock_now(t->saver->cfg.clock)))
+	if (code == -ECANCELED && stop_is_due(t->saver->cfg.stop, clock_now(t->saver->cfg.clock)))
 		return SAVER_STOPPED;
 	other = fail_if_not_file(t, io->file);
 	if (other)
@@ -106,22 +106,22 @@ static int saver_fail_op(struct saver_thread *t, const struct io_op *op)
 	if (io->op == MLGEN_WRITE || io->op == MLGEN_READ)
 		snprintf(at, sizeof(at), " at %" PRIu64, io->off);
 	print_advice(t, op, advice, sizeof(advice));
-	return saver_fail_with(t, code, "%s: %s%s: %s%s", io->file->path, opstat_name(io->op), at,
-			       strerror(-code), advice);
+	return writer_fail_with(t, code, "%s: %s%s: %s%s", io->file->path, opstat_name(io->op), at,
+				strerror(-code), advice);
 }
 
 /*
  * An asynchronous engine may wait in its reap, whose time belongs to no kind of operation. With one
  * operation in progress it is that operation's.
  */
-int64_t saver_do(struct saver_thread *t, struct io_op *op)
+int64_t writer_do(struct writer_thread *t, struct io_op *op)
 {
 	struct opstat *stat = &t->worker.stat;
 	uint64_t before_ns = count_get(&stat->reap_ns);
 	int64_t rc;
 
-	io_wake(saver_io(t));
-	rc = io_do(saver_io(t), op);
+	io_wake(writer_io(t));
+	rc = io_do(writer_io(t), op);
 	count_add(&stat->blocked_ns[op->io.op], count_get(&stat->reap_ns) - before_ns);
 	count_set(&stat->reap_ns, before_ns);
 	if (rc < 0 && op->io.result >= 0) {
@@ -131,33 +131,33 @@ int64_t saver_do(struct saver_thread *t, struct io_op *op)
 	return op->io.result;
 }
 
-static int do_to(struct saver_thread *t, enum mlgen_op kind, struct saver_open_file *f)
+static int do_to(struct writer_thread *t, enum mlgen_op kind, struct writer_open_file *f)
 {
 	struct io_op op = { .io = { .op = kind, .file = &f->io } };
 
-	return saver_do(t, &op) < 0 ? saver_fail_op(t, &op) : 0;
+	return writer_do(t, &op) < 0 ? writer_fail_op(t, &op) : 0;
 }
 
-static bool writes(const struct saver *s)
+static bool writes(const struct writer *s)
 {
-	return !s->cfg.is_restore && saver_touches_files(s);
+	return !s->cfg.is_restore && writer_touches_files(s);
 }
 
-int saver_open_folder(struct saver_thread *t)
+int writer_open_folder(struct writer_thread *t)
 {
-	const struct saver *s = t->saver;
+	const struct writer *s = t->saver;
 
 	t->folder_fd = -1;
 	if (!writes(s))
 		return 0;
 	t->folder_fd = checkpoint_folder(s->cfg.checkpoints, &s->now);
-	return t->folder_fd < 0 ? saver_fail_with(t, t->folder_fd, "%s/%s: open: %s",
-						  s->cfg.checkpoints->directory, s->now.name,
-						  strerror(-t->folder_fd))
+	return t->folder_fd < 0 ? writer_fail_with(t, t->folder_fd, "%s/%s: open: %s",
+						   s->cfg.checkpoints->directory, s->now.name,
+						   strerror(-t->folder_fd))
 				: 0;
 }
 
-void saver_close_folder(struct saver_thread *t)
+void writer_close_folder(struct writer_thread *t)
 {
 	if (t->folder_fd >= 0)
 		close(t->folder_fd);
@@ -165,7 +165,7 @@ void saver_close_folder(struct saver_thread *t)
 }
 
 /* Files to be written are opened by name in the open folder. */
-int saver_open(struct saver_thread *t, struct saver_open_file *f, uint64_t index, int flags)
+int writer_open(struct writer_thread *t, struct writer_open_file *f, uint64_t index, int flags)
 {
 	char name[NAME_MAX + 1], path[PATH_MAX];
 	size_t length;
@@ -174,7 +174,7 @@ int saver_open(struct saver_thread *t, struct saver_open_file *f, uint64_t index
 	shard_name(&t->shard, name, sizeof(name));
 	rc = checkpoint_path(t->saver->cfg.checkpoints, &t->saver->now, name, path);
 	if (rc < 0)
-		return saver_fail_with(t, rc, "%s: the name is too long", name);
+		return writer_fail_with(t, rc, "%s: the name is too long", name);
 	length = strlen(path);
 	memcpy(f->path, path, length + 1);
 	f->index = index;
@@ -188,23 +188,23 @@ int saver_open(struct saver_thread *t, struct saver_open_file *f, uint64_t index
 	return do_to(t, MLGEN_OPEN, f);
 }
 
-int saver_stat(struct saver_thread *t, struct saver_open_file *f)
+int writer_stat(struct writer_thread *t, struct writer_open_file *f)
 {
 	return do_to(t, MLGEN_STAT, f);
 }
 
-int saver_sync(struct saver_thread *t, struct saver_open_file *f)
+int writer_sync(struct writer_thread *t, struct writer_open_file *f)
 {
 	return do_to(t, MLGEN_FSYNC, f);
 }
 
-int saver_close_file(struct saver_thread *t, struct saver_open_file *f)
+int writer_close_file(struct writer_thread *t, struct writer_open_file *f)
 {
 	return do_to(t, MLGEN_CLOSE, f);
 }
 
 /* Only the thread itself writes its moved_bytes. */
-static void add_moved(struct saver_thread *t, uint64_t bytes)
+static void add_moved(struct writer_thread *t, uint64_t bytes)
 {
 	uint64_t seen = atomic_load_explicit(&t->moved_bytes, memory_order_relaxed);
 
@@ -216,7 +216,7 @@ static void add_moved(struct saver_thread *t, uint64_t bytes)
 #define WHERE_BYTES (STATE_NAME_BYTES + 64)
 
 /* Check the bytes that were read from `off` on. */
-static int check_data(struct saver_thread *t, const char *path, struct shard_piece *at,
+static int check_data(struct writer_thread *t, const char *path, struct shard_piece *at,
 		      uint64_t off, const void *buf, uint64_t bytes)
 {
 	uint64_t begin_ns = data_begin(t), wrong = 0;
@@ -225,12 +225,12 @@ static int check_data(struct saver_thread *t, const char *path, struct shard_pie
 
 	data_end(t, begin_ns);
 	return is_right ? 0
-			: saver_fail_with(t, -EIO, "%s: byte %" PRIu64 " is wrong (%s)", path,
-					  wrong, where);
+			: writer_fail_with(t, -EIO, "%s: byte %" PRIu64 " is wrong (%s)", path,
+					   wrong, where);
 }
 
 /* The file is too short. If nothing was read, find out where it ends. */
-static int fail_short(struct saver_thread *t, const struct io_op *op)
+static int fail_short(struct writer_thread *t, const struct io_op *op)
 {
 	struct mlgen_file *file = op->io.file;
 	uint64_t end = op->io.off + op->done_bytes;
@@ -239,40 +239,41 @@ static int fail_short(struct saver_thread *t, const struct io_op *op)
 	if (other)
 		return other;
 	/* The engine may have other requests in progress, so do not use it. */
-	if (op->done_bytes == 0 && saver_touches_files(t->saver))
-		end = meta_end_before(file->path, end);
-	return saver_fail_with(t, -ENODATA, "%s: the file ends at %" PRIu64 " of %" PRIu64 " bytes",
-			       file->path, end, t->shard.bytes);
+	if (op->done_bytes == 0 && writer_touches_files(t->saver))
+		end = meta_eof_before(file->path, end);
+	return writer_fail_with(t, -ENODATA,
+				"%s: the file ends at %" PRIu64 " of %" PRIu64 " bytes", file->path,
+				end, t->shard.bytes);
 }
 
-static int complete_request(struct saver_thread *t, struct io_op *op)
+static int complete_request(struct writer_thread *t, struct io_op *op)
 {
-	const struct saver_config *cfg = &t->saver->cfg;
-	struct saver_request *q = op->owner;
+	const struct writer_config *cfg = &t->saver->cfg;
+	struct writer_request *q = op->owner;
 	int rc = 0;
 
 	if (op->io.result == -ENODATA && op->io.op == MLGEN_READ)
 		rc = fail_short(t, op);
 	else if (op->io.result < 0)
-		rc = saver_fail_op(t, op);
+		rc = writer_fail_op(t, op);
 	else if (cfg->is_restore && cfg->job->verify == VERIFY_CRC32C)
 		rc = check_data(t, op->io.file->path, &q->at, q->off, q->slice, q->bytes);
 	if (rc == 0)
 		add_moved(t, q->bytes);
-	saver_release(t, q);
+	writer_release(t, q);
 	return rc;
 }
 
 /* Wait for at least `min` requests. The first of several errors is reported. */
-static int reap(struct saver_thread *t, unsigned min)
+static int reap(struct writer_thread *t, unsigned min)
 {
-	int n = io_reap(saver_io(t), t->done, min, t->depth);
+	int n = io_reap(writer_io(t), t->done, min, t->depth);
 	int rc = 0;
 
 	if (n < 0) {
 		t->is_dead = true;
-		return saver_fail_with(t, n, "ioengine=%s: cannot go on: %s",
-				       t->saver->cfg.job->engine->name, strerror(-n));
+		return writer_fail_with(t, n, "ioengine=%s: cannot go on: %s",
+					t->saver->cfg.job->engine->name, strerror(-n));
 	}
 	for (int i = 0; i < n; i++) {
 		int one = complete_request(t, t->done[i]);
@@ -283,13 +284,13 @@ static int reap(struct saver_thread *t, unsigned min)
 }
 
 /* Wait for a free request. */
-static int acquire(struct saver_thread *t, struct saver_request **out)
+static int acquire(struct writer_thread *t, struct writer_request **out)
 {
 	int rc = 0;
 
 	while (rc == 0 && t->unused_count == 0)
 		rc = reap(t, 1);
-	if (rc == 0 && saver_must_stop(t->saver))
+	if (rc == 0 && writer_must_stop(t->saver))
 		rc = SAVER_STOPPED;
 	if (rc == 0)
 		*out = t->unused[--t->unused_count];
@@ -298,20 +299,20 @@ static int acquire(struct saver_thread *t, struct saver_request **out)
 
 /* Submit each request by itself: requests are large, and making the next one takes as long as a
  * small device needs for this one. */
-static void submit(struct saver_thread *t, struct saver_request *q, struct saver_open_file *f)
+static void submit(struct writer_thread *t, struct writer_request *q, struct writer_open_file *f)
 {
 	q->io.io.file = &f->io;
 	q->io.owner = q;
-	io_submit(saver_io(t), &q->io);
-	io_flush(saver_io(t));
+	io_submit(writer_io(t), &q->io);
+	io_flush(writer_io(t));
 }
 
-void saver_release(struct saver_thread *t, struct saver_request *q)
+void writer_release(struct writer_thread *t, struct writer_request *q)
 {
 	t->unused[t->unused_count++] = q;
 }
 
-static int drain(struct saver_thread *t)
+static int drain(struct writer_thread *t)
 {
 	int rc = 0;
 
@@ -335,7 +336,7 @@ static bool seek_piece(const struct shard *f, struct shard_piece *p, uint64_t of
 }
 
 /* O_DIRECT asks for whole blocks, of which the end of the file may cut off the last. */
-static struct io_op read_op(const struct saver_thread *t, uint64_t off, uint64_t bytes,
+static struct io_op read_op(const struct writer_thread *t, uint64_t off, uint64_t bytes,
 			    uint64_t got_bytes)
 {
 	uint64_t align = t->saver->cfg.align_bytes;
@@ -349,11 +350,11 @@ static struct io_op read_op(const struct saver_thread *t, uint64_t off, uint64_t
 	};
 }
 
-static int read_plain(struct saver_thread *t, struct saver_open_file *f,
-		      const struct saver_range *part)
+static int read_plain(struct writer_thread *t, struct writer_open_file *f,
+		      const struct writer_range *part)
 {
 	uint64_t bs = t->saver->span_bytes;
-	struct saver_request *q;
+	struct writer_request *q;
 	int rc = 0, drained;
 
 	for (uint64_t off = part->from; off < part->to; off += bs) {
@@ -372,22 +373,22 @@ static int read_plain(struct saver_thread *t, struct saver_open_file *f,
 	return rc ? rc : drained;
 }
 
-static int read_one(struct saver_thread *t, struct saver_open_file *f, uint64_t off, uint64_t bytes,
-		    uint64_t got_bytes, void *into)
+static int read_one(struct writer_thread *t, struct writer_open_file *f, uint64_t off,
+		    uint64_t bytes, uint64_t got_bytes, void *into)
 {
 	struct io_op op = read_op(t, off, bytes, got_bytes);
 
 	op.io.file = &f->io;
 	op.into = into;
-	if (saver_do(t, &op) < 0)
-		return op.io.result == -ENODATA ? fail_short(t, &op) : saver_fail_op(t, &op);
+	if (writer_do(t, &op) < 0)
+		return op.io.result == -ENODATA ? fail_short(t, &op) : writer_fail_op(t, &op);
 	add_moved(t, got_bytes);
 	return 0;
 }
 
 /* Read data that is longer than the slice in parts: data must be in memory to be checked, and there
  * is no memory for a whole tensor. */
-static int read_checked(struct saver_thread *t, struct saver_open_file *f,
+static int read_checked(struct writer_thread *t, struct writer_open_file *f,
 			const struct shard_read *r)
 {
 	unsigned char *slice = t->requests[0].slice;
@@ -401,7 +402,7 @@ static int read_checked(struct saver_thread *t, struct saver_open_file *f,
 		got = u64_min(got, bytes);
 		if (got == 0)
 			break;
-		if (saver_must_stop(t->saver))
+		if (writer_must_stop(t->saver))
 			return SAVER_STOPPED;
 		rc = read_one(t, f, r->off + done, bytes, got, slice);
 		if (rc == 0)
@@ -410,14 +411,14 @@ static int read_checked(struct saver_thread *t, struct saver_open_file *f,
 	return rc;
 }
 
-static int read_calls(struct saver_thread *t, struct saver_open_file *f)
+static int read_calls(struct writer_thread *t, struct writer_open_file *f)
 {
 	bool is_checked = t->saver->cfg.job->verify == VERIFY_CRC32C;
 	struct shard_read r = { 0 };
 	int rc = 0;
 
 	while (rc == 0 && shard_read_next(&t->shard, &r)) {
-		if (saver_must_stop(t->saver))
+		if (writer_must_stop(t->saver))
 			return SAVER_STOPPED;
 		rc = is_checked ? read_checked(t, f, &r)
 				: read_one(t, f, r.off, r.bytes, r.got_bytes, NULL);
@@ -425,20 +426,21 @@ static int read_calls(struct saver_thread *t, struct saver_open_file *f)
 	return rc;
 }
 
-int saver_read(struct saver_thread *t, struct saver_open_file *f, const struct saver_range *part)
+int writer_read(struct writer_thread *t, struct writer_open_file *f,
+		const struct writer_range *part)
 {
-	return saver_is_framework(t->saver) ? read_calls(t, f) : read_plain(t, f, part);
+	return writer_is_framework(t->saver) ? read_calls(t, f) : read_plain(t, f, part);
 }
 
 /* ---- saving ---- */
 
-static const struct content *content_of(const struct saver_thread *t)
+static const struct content *content_of(const struct writer_thread *t)
 {
 	return t->saver->cfg.set->content;
 }
 
 /* The part of `bytes` that O_DIRECT can write. */
-static uint64_t whole_blocks(const struct saver_thread *t, uint64_t bytes)
+static uint64_t whole_blocks(const struct writer_thread *t, uint64_t bytes)
 {
 	uint64_t align = t->saver->cfg.align_bytes;
 
@@ -449,7 +451,7 @@ static uint64_t whole_blocks(const struct saver_thread *t, uint64_t bytes)
  * Write the bytes after the last whole block through a descriptor without O_DIRECT. fsync of either
  * descriptor flushes them.
  */
-static int write_tail(struct saver_thread *t, const struct saver_open_file *f, void *from,
+static int write_tail(struct writer_thread *t, const struct writer_open_file *f, void *from,
 		      uint64_t off, uint64_t bytes)
 {
 	struct iovec part = { from, (size_t)bytes };
@@ -458,16 +460,16 @@ static int write_tail(struct saver_thread *t, const struct saver_open_file *f, v
 		.from = &part,
 		.from_parts = 1
 	};
-	int rc = saver_open(t, &t->tail, f->index, O_WRONLY | O_NOFOLLOW);
+	int rc = writer_open(t, &t->tail, f->index, O_WRONLY | O_NOFOLLOW);
 
 	if (rc < 0)
 		return rc;
-	if (saver_do(t, &op) < 0)
-		rc = saver_fail_op(t, &op);
+	if (writer_do(t, &op) < 0)
+		rc = writer_fail_op(t, &op);
 	else
 		add_moved(t, bytes);
 	if (!t->is_dead) {
-		int closed = saver_close_file(t, &t->tail);
+		int closed = writer_close_file(t, &t->tail);
 
 		rc = rc ? rc : closed;
 	}
@@ -475,10 +477,10 @@ static int write_tail(struct saver_thread *t, const struct saver_open_file *f, v
 }
 
 /* Copy the part of a metadata piece that lies in the request into the slice. */
-static void put_metadata(struct saver_thread *t, struct saver_request *q,
-			 const struct shard_piece *p)
+static void write_metadata(struct writer_thread *t, struct writer_request *q,
+			   const struct shard_piece *p)
 {
-	struct saver_meta_range *last = &q->meta[SAVER_META_RANGES - 1];
+	struct writer_meta_range *last = &q->meta[SAVER_META_RANGES - 1];
 	uint64_t from = u64_max(p->off, q->off);
 	uint64_t bytes = u64_min(p->off + p->bytes, q->off + q->bytes) - from;
 	uint64_t at = from - q->off;
@@ -487,13 +489,13 @@ static void put_metadata(struct saver_thread *t, struct saver_request *q,
 		return;
 	shard_meta(&t->shard, p, from - p->off, q->slice + at, bytes);
 	if (q->meta_count < SAVER_META_RANGES)
-		q->meta[q->meta_count++] = (struct saver_meta_range){ at, bytes };
+		q->meta[q->meta_count++] = (struct writer_meta_range){ at, bytes };
 	else
 		last->bytes = at + bytes - last->at;
 }
 
 /* The piece at the end of the request may continue in the next one. */
-static void put_all_metadata(struct saver_thread *t, struct saver_request *q)
+static void write_all_metadata(struct writer_thread *t, struct writer_request *q)
 {
 	struct shard_piece *p = &t->at;
 	uint64_t end = q->off + q->bytes;
@@ -501,7 +503,7 @@ static void put_all_metadata(struct saver_thread *t, struct saver_request *q)
 
 	while (has && p->off < end) {
 		if (!p->is_tensor)
-			put_metadata(t, q, p);
+			write_metadata(t, q, p);
 		if (p->off + p->bytes >= end)
 			return;
 		has = shard_next(&t->shard, p);
@@ -509,17 +511,17 @@ static void put_all_metadata(struct saver_thread *t, struct saver_request *q)
 }
 
 /* Fill the slice of a request: repair the content under the last metadata, then add the new. */
-static void make_data(struct saver_thread *t, struct saver_request *q)
+static void make_data(struct writer_thread *t, struct writer_request *q)
 {
 	uint64_t begin_ns = data_begin(t);
 	struct content_of of;
 
 	for (unsigned i = 0; i < q->meta_count; i++)
-		content_mend(content_of(t), q->slice, q->meta[i].at, q->meta[i].bytes);
+		content_restore(content_of(t), q->slice, q->meta[i].at, q->meta[i].bytes);
 	q->meta_count = 0;
 	shard_content_of(&t->shard, q->off, &of);
-	content_put(content_of(t), &of, q->slice, q->bytes, t->parts);
-	put_all_metadata(t, q);
+	content_stamp_run(content_of(t), &of, q->slice, q->bytes, t->parts);
+	write_all_metadata(t, q);
 	data_end(t, begin_ns);
 }
 
@@ -528,8 +530,8 @@ static void make_data(struct saver_thread *t, struct saver_request *q)
  * disk then fails before the first byte. It is no error if the filesystem or the engine cannot
  * allocate.
  */
-static int allocate(struct saver_thread *t, struct saver_open_file *f,
-		    const struct saver_range *part)
+static int allocate(struct writer_thread *t, struct writer_open_file *f,
+		    const struct writer_range *part)
 {
 	struct io_op op = { .io = { .op = MLGEN_ALLOCATE,
 				    .file = &f->io,
@@ -538,17 +540,17 @@ static int allocate(struct saver_thread *t, struct saver_open_file *f,
 	int64_t rc = 0;
 
 	if (t->saver->cfg.align_bytes && op.io.len_bytes)
-		rc = saver_do(t, &op);
+		rc = writer_do(t, &op);
 	if (t->is_dead || rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG)
-		return saver_fail_op(t, &op);
+		return writer_fail_op(t, &op);
 	return 0;
 }
 
-static int write_plain(struct saver_thread *t, struct saver_open_file *f,
-		       const struct saver_range *part)
+static int write_plain(struct writer_thread *t, struct writer_open_file *f,
+		       const struct writer_range *part)
 {
 	uint64_t bs = t->saver->span_bytes, whole = 0, bytes = 0;
-	struct saver_request *q = NULL;
+	struct writer_request *q = NULL;
 	int rc = allocate(t, f, part), drained;
 
 	if (rc)
@@ -562,7 +564,7 @@ static int write_plain(struct saver_thread *t, struct saver_open_file *f,
 		make_data(t, q);
 		whole = whole_blocks(t, bytes);
 		if (!whole) {
-			saver_release(t, q);
+			writer_release(t, q);
 			continue;
 		}
 		q->part = (struct iovec){ q->slice, (size_t)whole };
@@ -580,7 +582,7 @@ static int write_plain(struct saver_thread *t, struct saver_open_file *f,
 }
 
 /* Write `bytes` of the file, given in parts, in one call. */
-static int write_parts(struct saver_thread *t, struct saver_open_file *f, uint64_t off,
+static int write_parts(struct writer_thread *t, struct writer_open_file *f, uint64_t off,
 		       uint64_t bytes, const struct iovec *parts, unsigned count)
 {
 	struct io_op op = {
@@ -589,14 +591,14 @@ static int write_parts(struct saver_thread *t, struct saver_open_file *f, uint64
 		.from_parts = count
 	};
 
-	if (saver_do(t, &op) < 0)
-		return saver_fail_op(t, &op);
+	if (writer_do(t, &op) < 0)
+		return writer_fail_op(t, &op);
 	add_moved(t, bytes);
 	return 0;
 }
 
 /* Store head and run of a write in t->parts; the result is their number. */
-static unsigned make_call(struct saver_thread *t, const struct shard_write *w)
+static unsigned make_call(struct writer_thread *t, const struct shard_write *w)
 {
 	uint64_t begin_ns = data_begin(t), rest = w->bytes;
 	struct content_of of;
@@ -609,14 +611,15 @@ static unsigned make_call(struct saver_thread *t, const struct shard_write *w)
 	}
 	if (rest) {
 		shard_content_of(&t->shard, w->off + w->head_bytes, &of);
-		n += content_put(content_of(t), &of, t->requests[0].slice, rest, t->parts + n);
+		n += content_stamp_run(content_of(t), &of, t->requests[0].slice, rest,
+				       t->parts + n);
 	}
 	data_end(t, begin_ns);
 	return n;
 }
 
 /* Write one part: its whole blocks, then the rest. */
-static int write_direct(struct saver_thread *t, struct saver_open_file *f,
+static int write_direct(struct writer_thread *t, struct writer_open_file *f,
 			const struct shard_write *w)
 {
 	uint64_t whole = whole_blocks(t, w->bytes);
@@ -635,17 +638,17 @@ static int write_direct(struct saver_thread *t, struct saver_open_file *f,
 
 /* Drop the written pages from the page cache. The first call starts to write back dirty pages, and
  * a later one drops them. An error only costs memory. */
-static void drop_written(struct saver_thread *t, struct saver_open_file *f, uint64_t bytes)
+static void drop_written(struct writer_thread *t, struct writer_open_file *f, uint64_t bytes)
 {
 	struct io_op op = { .io = { .op = MLGEN_ADVISE,
 				    .file = &f->io,
 				    .len_bytes = bytes,
 				    .advice = POSIX_FADV_DONTNEED } };
 
-	saver_do(t, &op);
+	writer_do(t, &op);
 }
 
-static int write_calls(struct saver_thread *t, struct saver_open_file *f)
+static int write_calls(struct writer_thread *t, struct writer_open_file *f)
 {
 	bool is_direct = t->saver->cfg.align_bytes;
 	struct shard_write w = { 0 };
@@ -653,7 +656,7 @@ static int write_calls(struct saver_thread *t, struct saver_open_file *f)
 	int rc = 0;
 
 	while (rc == 0 && shard_write_next(&t->shard, &w)) {
-		if (saver_must_stop(t->saver))
+		if (writer_must_stop(t->saver))
 			return SAVER_STOPPED;
 		n = make_call(t, &w);
 		rc = is_direct ? write_direct(t, f, &w)
@@ -664,7 +667,8 @@ static int write_calls(struct saver_thread *t, struct saver_open_file *f)
 	return rc;
 }
 
-int saver_write(struct saver_thread *t, struct saver_open_file *f, const struct saver_range *part)
+int writer_write(struct writer_thread *t, struct writer_open_file *f,
+		 const struct writer_range *part)
 {
-	return saver_is_framework(t->saver) ? write_calls(t, f) : write_plain(t, f, part);
+	return writer_is_framework(t->saver) ? write_calls(t, f) : write_plain(t, f, part);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_places.c - units of a cache, and the backends that keep them in memory or only in time. */
+/* tier_backends.c - units of a cache, and the backends that keep them in memory or only in time. */
 #include "work/train/tier/tier_internal.h"
 
 #include <assert.h>
@@ -296,7 +296,7 @@ static void complete_read(struct tier_transfer *tr, const struct extent *x, uint
 {
 	struct tier_loader *l = tr->loader;
 
-	reader_took(l->reader, &l->tier->plain, x, start_ns, end_ns);
+	reader_add_finished(l->reader, &l->tier->plain, x, start_ns, end_ns);
 	io_wake(l->worker->io);
 }
 
@@ -481,8 +481,8 @@ void tier_memory_filled(struct tier_transfer *tr, bool is_whole)
 
 	/* The slot's pages after a smaller unit are returned to the system. */
 	if (!t->units.same_bytes && tr->cached_bytes < t->slot_bytes && t->job->mem != MEM_HUGEPAGE)
-		mem_give_back(tier_memory_slot(tr) + tr->cached_bytes,
-			      (size_t)(t->slot_bytes - tr->cached_bytes));
+		mem_release_pages(tier_memory_slot(tr) + tr->cached_bytes,
+				  (size_t)(t->slot_bytes - tr->cached_bytes));
 	if (c->sums && is_whole)
 		c->sums[tier_local_index(c, tr->d.slot)] =
 			tier_sum(tier_memory_slot(tr), tr->cached_bytes);
@@ -524,9 +524,9 @@ const struct tier_backend *tier_backend_of(const struct job *j)
 
 /* ---- slots of other processes ---- */
 
-static struct tier_ask make_request(const struct tier_transfer *tr, uint32_t kind)
+static struct tier_request make_request(const struct tier_transfer *tr, uint32_t kind)
 {
-	return (struct tier_ask){
+	return (struct tier_request){
 		.kind = kind,
 		.slot = tr->d.slot,
 		.generation = tr->d.generation,
@@ -540,16 +540,16 @@ static struct tier_ask make_request(const struct tier_transfer *tr, uint32_t kin
 
 /* Send a request to the owner of the slot. False: it failed; err is set unless the run is ending.
  */
-static bool send_request(struct tier_transfer *tr, const struct tier_ask *a,
-			 struct tier_answer *answer, struct mlgen_err *err)
+static bool send_request(struct tier_transfer *tr, const struct tier_request *a,
+			 struct tier_reply *answer, struct mlgen_err *err)
 {
 	const struct tier *t = tr->loader->tier;
 	unsigned rank = tr->d.slot % tr->loader->cache->parts;
 	struct mlgen_err failure = { 0 };
 
-	if (tier_peers_ask(t->cfg.peers, rank, a, tr->memory, answer, &failure) == 0)
+	if (tier_peers_request(t->cfg.peers, rank, a, tr->memory, answer, &failure) == 0)
 		return true;
-	if (!err->code && !stop_has_come(t->cfg.stop, clock_now(t->cfg.clock)))
+	if (!err->code && !stop_is_due(t->cfg.stop, clock_now(t->cfg.clock)))
 		*err = failure;
 	return false;
 }
@@ -559,9 +559,9 @@ bool tier_remote_hit(struct tier_transfer *tr, const struct extent *x, void *int
 {
 	struct tier_loader *l = tr->loader;
 	const struct tier_units *u = &l->tier->units;
-	struct tier_ask a = make_request(tr, TIER_GET);
+	struct tier_request a = make_request(tr, TIER_GET);
 	struct tier_range ranges[TIER_RANGES];
-	struct tier_answer answer;
+	struct tier_reply answer;
 	uint64_t begin_ns = clock_now(l->tier->cfg.clock), end_ns;
 
 	_Static_assert(TIER_RANGES == TIER_ASK_PIECES, "ranges of a unit");
@@ -574,7 +574,7 @@ bool tier_remote_hit(struct tier_transfer *tr, const struct extent *x, void *int
 				tier_cached_bytes(u, ranges[i].bytes),
 			};
 	}
-	bool is_there = send_request(tr, &a, &answer, &l->peer_err) && answer.said == TIER_THERE;
+	bool is_there = send_request(tr, &a, &answer, &l->peer_err) && answer.said == TIER_PRESENT;
 
 	if (is_there && into)
 		tier_copy_out(tr, x, tr->memory, into, into_bytes);
@@ -600,8 +600,8 @@ int tier_remote_fill(struct tier_transfer *tr, const struct read_task *task, str
 {
 	struct tier_loader *l = tr->loader;
 	struct clock *clock = l->tier->cfg.clock;
-	struct tier_ask a = make_request(tr, TIER_FILL);
-	struct tier_answer answer;
+	struct tier_request a = make_request(tr, TIER_FILL);
+	struct tier_reply answer;
 	struct mlgen_err failure = { 0 };
 
 	if (task->error)
@@ -614,7 +614,7 @@ int tier_remote_fill(struct tier_transfer *tr, const struct read_task *task, str
 	count_add(&l->worker->stat.blocked_ns[MLGEN_WRITE], clock_now(clock) - begin_ns);
 	if (!is_answered)
 		return failure.code ? mlgen_fail(err, failure.code, "%s", failure.text) : 0;
-	tr->has_claimed = answer.said == TIER_KEPT;
+	tr->has_claimed = answer.said == TIER_STORED;
 	tr->is_queued = answer.said == TIER_QUEUED;
 	l->tally.sent_bytes += tr->cached_bytes;
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* setup_checkpoints.c - the set-up that saving, restoring and a training with checkpoints share. */
-#include "work/checkpoint/saver/saver.h"
+#include "work/checkpoint/writer/writer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,8 +27,8 @@ static int rule_readonly(struct slot *s, struct run_shared *run, struct mlgen_er
 		err, -EPERM,
 		"readonly: job '%s' saves checkpoints; run it without --readonly, or with %s",
 		s->job->name,
-		job_work(s->job)->checkpoints == CHECKPOINTS_ASKED ? "checkpoint_every=0"
-								   : "phase=restore");
+		job_work(s->job)->checkpoints == CHECKPOINTS_OPTIONAL ? "checkpoint_every=0"
+								      : "phase=restore");
 }
 
 /* Processes that never wait for each other cannot agree on the step after which the time has
@@ -170,7 +170,7 @@ int setup_checkpoints_init(struct slot *s, struct mlgen_err *err)
 	s->checkpoint_directory = job_checkpoint_directory(j);
 	rc = state_init(&c->state, j, err);
 	if (rc == 0)
-		rc = state_whole(&c->whole, &c->state, err);
+		rc = state_of_all_processes(&c->whole, &c->state, err);
 	if (rc)
 		return rc;
 	/* setup_checkpoints_open adds the contents. */
@@ -188,13 +188,13 @@ int setup_checkpoints_init(struct slot *s, struct mlgen_err *err)
 
 uint64_t setup_checkpoints_files(const struct slot *s)
 {
-	return s->checkpoints ? saver_open_files(s->job, &s->checkpoints->shards) : 0;
+	return s->checkpoints ? writer_open_files(s->job, &s->checkpoints->shards) : 0;
 }
 
 void setup_checkpoints_need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 {
 	if (s->checkpoints)
-		saver_need(n, s->job, &s->checkpoints->shards, room_bytes);
+		writer_need(n, s->job, &s->checkpoints->shards, room_bytes);
 }
 
 static void report_incomplete(const struct slot *s, const struct checkpoint *k)
@@ -203,9 +203,9 @@ static void report_incomplete(const struct slot *s, const struct checkpoint *k)
 	const char *then = "";
 	char text[320] = "", who[256];
 
-	if (saves(s->job) && checkpoint_is_left(c, k))
+	if (saves(s->job) && checkpoint_is_protected(c, k))
 		snprintf(text, sizeof(text), "; it %s, and is left alone",
-			 checkpoint_word_writer(c, k, who, sizeof(who)));
+			 checkpoint_print_writer(c, k, who, sizeof(who)));
 	else if (saves(s->job) && (s->job->checkpoint_keep || k->place == CHECKPOINT_OLD))
 		then = "; it will be deleted";
 	log_note("%s: %s/%s is not complete, and is never restored%s%s", s->job->name, c->directory,
@@ -236,7 +236,7 @@ static void report_left_alone(const struct slot *s)
 	for (size_t i = 0; i < c->count; i++) {
 		const struct checkpoint *k = &c->items[i];
 
-		if (!k->is_complete || !checkpoint_is_left(c, k))
+		if (!k->is_complete || !checkpoint_is_protected(c, k))
 			continue;
 		first = first ? first : k;
 		n++;
@@ -245,7 +245,7 @@ static void report_left_alone(const struct slot *s)
 		log_note("%s: checkpoint_keep leaves %zu checkpoint%s of other processes alone: "
 			 "%s/%s %s%s; --replace takes them for its own",
 			 s->job->name, n, n == 1 ? "" : "s", c->directory, first->name,
-			 checkpoint_word_writer(c, first, who, sizeof(who)),
+			 checkpoint_print_writer(c, first, who, sizeof(who)),
 			 n == 1 ? "" : ", and so on");
 }
 
@@ -254,7 +254,7 @@ int setup_checkpoints_open(struct slot *s, const struct run_shared *run, struct 
 	struct job_checkpoints *c = s->checkpoints;
 	int rc;
 
-	c->content = content_new(saver_span_bytes(s->job), s->job->randseed);
+	c->content = content_new(writer_span_bytes(s->job), s->job->randseed);
 	c->shards.content = c->whole_shards.content = c->content;
 	rc = checkpoints_open(&c->in_directory, s->checkpoint_directory, &c->whole_shards, err);
 	c->in_directory.replaces = run->cfg.replace;
@@ -276,7 +276,7 @@ int setup_checkpoints_place(struct slot *s, const struct run_shared *run, uint64
 	if (rc == 0)
 		rc = checkpoints_check_room(&c->in_directory, count, s->job->checkpoint_keep, err);
 	if (rc == 0)
-		rc = checkpoints_hold(&c->in_directory, err);
+		rc = checkpoints_prepare(&c->in_directory, err);
 	/* Check again: the directory may not have existed before. */
 	return rc == 0 && slot_touches_files(s) ? check_alone(s, run, err) : rc;
 }
@@ -285,7 +285,7 @@ int setup_checkpoints_saver(struct slot *s, struct run_shared *run, struct mlgen
 			    struct mlgen_err *err)
 {
 	struct job_checkpoints *c = s->checkpoints;
-	const struct saver_config cfg = {
+	const struct writer_config cfg = {
 		.job = s->job,
 		.set = &c->shards,
 		.checkpoints = &c->in_directory,
@@ -303,7 +303,7 @@ int setup_checkpoints_saver(struct slot *s, struct run_shared *run, struct mlgen
 		.beside = beside,
 	};
 
-	return saver_new(&c->saver, &cfg, err);
+	return writer_new(&c->saver, &cfg, err);
 }
 
 void setup_checkpoints_end(struct slot *s)
@@ -323,7 +323,7 @@ void setup_checkpoints_fini(struct slot *s)
 
 	if (!c)
 		return;
-	saver_free(c->saver);
+	writer_free(c->saver);
 	setup_checkpoints_end(s);
 	checkpoints_fini(&c->in_directory);
 	ranges_fini(&c->whole.local);

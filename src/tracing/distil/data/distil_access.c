@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_found.c - options for the calls that read samples, or templates of these calls. */
+/* distil_access.c - options for the calls that read samples, or templates of these calls. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <inttypes.h>
@@ -363,12 +363,12 @@ static void set_plain(const struct explained *x, struct jobsection *to)
 {
 	char text[UNITS_TEXT_BYTES];
 
-	jobsection_say(to, x->equal == x->of ? DISTIL_SURE : DISTIL_LIKELY, "access", "plain",
+	jobsection_set(to, x->equal == x->of ? DISTIL_SURE : DISTIL_LIKELY, "access", "plain",
 		       "open, reads in order and close: %.1f %% of the calls of %u visits that "
 		       "were looked at",
 		       100 * x->calls, x->of);
-	units_put_size(text, x->bs_bytes);
-	jobsection_say(to, DISTIL_SURE, "bs", text,
+	units_format_size(text, x->bs_bytes);
+	jobsection_set(to, DISTIL_SURE, "bs", text,
 		       "no read is larger, and all but the last are as large");
 }
 
@@ -388,31 +388,32 @@ static int set_recorded(struct distil *d, const struct explained *x, const struc
 	if (rc < 0)
 		return rc;
 	if (x->reader && x->calls > 0)
-		jobsection_say(to, DISTIL_SURE, "access", "recorded",
+		jobsection_set(to, DISTIL_SURE, "access", "recorded",
 			       "no plan of mlgen makes these calls; those of %s are the nearest, "
 			       "with %.1f %% of them",
 			       x->reader, 100 * x->calls);
 	else
-		jobsection_say(to, DISTIL_SURE, "access", "recorded",
+		jobsection_set(to, DISTIL_SURE, "access", "recorded",
 			       "no plan of mlgen makes these calls");
-	jobsection_say(to, c->kinds == 1 ? DISTIL_SURE : DISTIL_LIKELY, "recorded_calls", name,
+	jobsection_set(to, c->kinds == 1 ? DISTIL_SURE : DISTIL_LIKELY, "recorded_calls", name,
 		       "of %u visits that were looked at, as %" PRIu32 " template%s of calls",
 		       c->visits, c->recorded.count, plural(c->recorded.count));
 	if (c->kinds > c->recorded.count)
-		jobsection_note(to,
-				"Visits are of %u kinds; the rare ones among them are in the "
-				"template next to them.",
-				c->kinds);
+		jobsection_comment(to,
+				   "Visits are of %u kinds; the rare ones among them are in the "
+				   "template next to them.",
+				   c->kinds);
 	if (c->is_cut)
-		jobsection_note(to,
-				"Of long visits only the first %d calls were looked at; the last "
-				"of these goes on to the file's end.",
-				SPECIMEN_CALLS_MOST);
+		jobsection_comment(
+			to,
+			"Of long visits only the first %d calls were looked at; the last "
+			"of these goes on to the file's end.",
+			SPECIMEN_CALLS_MOST);
 	if (c->incomplete)
-		jobsection_note(to,
-				"%u visits that were looked at have calls that no template can "
-				"have, such as mmap(2).",
-				c->incomplete);
+		jobsection_comment(to,
+				   "%u visits that were looked at have calls that no template can "
+				   "have, such as mmap(2).",
+				   c->incomplete);
 	return 0;
 }
 
@@ -432,7 +433,7 @@ static int record(struct distil *d, uint32_t party, const struct explained *x,
 	if (find_templates(&calls, visits, count))
 		rc = set_recorded(d, x, &calls, to, err);
 	else
-		jobsection_say(to, DISTIL_GUESS, "access", "plain",
+		jobsection_set(to, DISTIL_GUESS, "access", "plain",
 			       "the trace has no reads of samples, as of files that are mapped; "
 			       "they are read whole here");
 	for (uint32_t i = 0; i < calls.recorded.count; i++) {
@@ -446,25 +447,25 @@ static int record(struct distil *d, uint32_t party, const struct explained *x,
 }
 
 /* A fault maps FAULT_AROUND_BYTES. If all read() calls are shorter, mmap_from separates the two. */
-static void set_mapped(const struct distil_found *f, struct jobsection *to)
+static void set_mapped(const struct distil_results *f, struct jobsection *to)
 {
 	char text[UNITS_TEXT_BYTES];
 	bool reads = f->largest_read_bytes > 0;
 	bool is_separate = reads && f->largest_read_bytes < FAULT_AROUND_BYTES;
 
-	units_put_size(text, FAULT_AROUND_BYTES);
-	jobsection_say(to, DISTIL_LIKELY, "ioengine", "mmap",
+	units_format_size(text, FAULT_AROUND_BYTES);
+	jobsection_set(to, DISTIL_LIKELY, "ioengine", "mmap",
 		       "samples are pages of mapped files, of which each fault brings 64 KiB%s",
 		       reads && !is_separate ? "; whatever else is read of them is mapped here, too"
 					     : "");
 	if (is_separate)
-		jobsection_say(to, DISTIL_SURE, "mmap_from", text,
+		jobsection_set(to, DISTIL_SURE, "mmap_from", text,
 			       "no call reads more than %" PRIu64 " bytes", f->largest_read_bytes);
 }
 
 int distil_access(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
 {
-	const struct distil_found *f = &d->found[party];
+	const struct distil_results *f = &d->found[party];
 	const struct explained *x = &f->access;
 	int rc = 0;
 
@@ -475,18 +476,18 @@ int distil_access(struct distil *d, uint32_t party, struct jobsection *to, struc
 	else if (x->access != ACCESS_FRAMEWORK)
 		set_plain(x, to);
 	else if (x->equal == x->of)
-		jobsection_say(
+		jobsection_set(
 			to, DISTIL_SURE, "access", "framework",
 			"%u visits were looked at, and each of them has the very calls of %s",
 			x->of, x->reader);
 	else
-		jobsection_say(to, DISTIL_LIKELY, "access", "framework",
+		jobsection_set(to, DISTIL_LIKELY, "access", "framework",
 			       "of %u visits that were looked at %u have the very calls of %s; of "
 			       "all their calls %.1f %% are alike",
 			       x->of, x->equal, x->reader, 100 * x->calls);
 	if (rc == 0 && f->is_mapped)
 		set_mapped(f, to);
 	if (rc == 0 && f->is_direct)
-		jobsection_say(to, DISTIL_SURE, "direct", "1", "files are opened with O_DIRECT");
+		jobsection_set(to, DISTIL_SURE, "direct", "1", "files are opened with O_DIRECT");
 	return rc;
 }

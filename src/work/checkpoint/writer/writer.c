@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saver.c - threads, rounds and records of a checkpoint writer. */
-#include "work/checkpoint/saver/saver_internal.h"
+/* writer.c - threads, rounds and records of a checkpoint writer. */
+#include "work/checkpoint/writer/writer_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -36,7 +36,7 @@ static void append_record(struct metric_list *l, const struct checkpoint_result 
 	l->items = items;
 }
 
-static void add_complete(struct saver *s, const struct checkpoint_result *r)
+static void add_complete(struct writer *s, const struct checkpoint_result *r)
 {
 	struct checkpoints_result *sum = &s->sum;
 
@@ -86,7 +86,7 @@ static void split_time(struct rank_percent *p, const struct opstat *t, bool is_r
 }
 
 /* Add the newest checkpoint's record to the list and to the sums. */
-static void add_newest(struct saver *s)
+static void add_newest(struct writer *s)
 {
 	const struct checkpoint_result *r = &s->newest;
 	struct checkpoints_result *sum = &s->sum;
@@ -107,7 +107,7 @@ static void add_newest(struct saver *s)
 }
 
 /* Begin the record of checkpoint `k`. Called under the lock. */
-static void begin_record(struct saver *s, const struct checkpoint *k)
+static void begin_record(struct writer *s, const struct checkpoint *k)
 {
 	const double none = (double)NAN;
 
@@ -131,21 +131,21 @@ static void begin_record(struct saver *s, const struct checkpoint *k)
 }
 
 /* After a signal no call is begun, so that an interrupted checkpoint stays as it is. */
-static void report_interrupted(struct saver *s)
+static void report_interrupted(struct writer *s)
 {
 	struct checkpoint_result *r = &s->newest;
 	const struct checkpoints *c = s->cfg.checkpoints;
 
-	if (!s->has_newest || r->complete || !saver_is_interrupted(s))
+	if (!s->has_newest || r->complete || !writer_is_interrupted(s))
 		return;
 	if (!r->error[0])
 		snprintf(r->error, sizeof(r->error), "interrupted");
-	if (saver_touches_files(s) && !s->cfg.is_restore)
+	if (writer_touches_files(s) && !s->cfg.is_restore)
 		log_note("%s: %s/%s was being saved; it is not complete, and is never restored",
 			 s->cfg.job->name, c->directory, r->name);
 }
 
-void saver_collect(struct saver *s, struct checkpoints_result *r)
+void writer_collect(struct writer *s, struct checkpoints_result *r)
 {
 	const struct job *job = s->cfg.job;
 	bool is_restore = s->cfg.is_restore;
@@ -157,7 +157,7 @@ void saver_collect(struct saver *s, struct checkpoints_result *r)
 	add_newest(s);
 	opstat_fini(t);
 	opstat_init(t);
-	for (uint64_t i = 0; (w = saver_worker(s, i)); i++)
+	for (uint64_t i = 0; (w = writer_worker(s, i)); i++)
 		opstat_merge(t, &w->stat);
 	*r = s->sum;
 	s->sum.items = s->sum.rank_times = (struct metric_list){ 0 };
@@ -196,19 +196,19 @@ void saver_collect(struct saver *s, struct checkpoints_result *r)
 #define CALL_SPAN_BYTES (UINT64_C(2) << 20)
 #define CHUNK_SPAN_BYTES (UINT64_C(32) << 20)
 
-static void init_rank(struct saver *s, struct saver_rank *r)
+static void init_rank(struct writer *s, struct writer_rank *r)
 {
 	uint64_t bs = s->span_bytes;
 	struct shard f;
 
 	r->files = mem_array(r->file_count, sizeof(*r->files));
 	for (uint64_t i = 0; i < r->file_count; i++) {
-		struct saver_file *file = &r->files[i];
+		struct writer_file *file = &r->files[i];
 		uint64_t parts;
 
 		shard_init(&f, s->cfg.set, r->rank, i, 1);
 		file->bytes = f.bytes;
-		parts = saver_is_framework(s) || f.bytes == 0 ? 1 : (f.bytes + bs - 1) / bs;
+		parts = writer_is_framework(s) || f.bytes == 0 ? 1 : (f.bytes + bs - 1) / bs;
 		file->writers = parts < s->threads_each ? (uint32_t)parts : s->threads_each;
 		r->bytes += f.bytes;
 	}
@@ -217,16 +217,16 @@ static void init_rank(struct saver *s, struct saver_rank *r)
 }
 
 /* The local ranks that have files, in order. */
-static int find_ranks(struct saver *s, struct mlgen_err *err)
+static int find_ranks(struct writer *s, struct mlgen_err *err)
 {
 	const struct state *state = s->cfg.set->state;
-	uint64_t locals = state_locals(state), shift;
+	uint64_t locals = state_local_count(state), shift;
 
 	s->ranks = mem_array(locals, sizeof(*s->ranks));
 	for (uint64_t i = 0; i < locals; i++) {
-		struct saver_rank *r = &s->ranks[s->rank_count];
+		struct writer_rank *r = &s->ranks[s->rank_count];
 
-		r->rank = state_local(state, i);
+		r->rank = state_local_rank(state, i);
 		r->file_count = shard_files(s->cfg.set, r->rank);
 		if (r->file_count == 0)
 			continue;
@@ -253,19 +253,19 @@ static uint64_t files_per_thread(const struct job *job, uint64_t files)
 	return job->access == ACCESS_FRAMEWORK ? (files + each - 1) / each : files;
 }
 
-static void init_threads(struct saver *s)
+static void init_threads(struct writer *s)
 {
 	const struct job *job = s->cfg.job;
 
 	s->thread_count = s->rank_count * s->threads_each;
 	s->threads = mem_array(s->thread_count, sizeof(*s->threads));
 	for (uint64_t i = 0; i < s->thread_count; i++) {
-		struct saver_thread *t = &s->threads[i];
+		struct writer_thread *t = &s->threads[i];
 
 		t->saver = s;
 		t->rank = &s->ranks[i / s->threads_each];
 		t->index = (unsigned)(i % s->threads_each);
-		t->depth = saver_is_framework(s) ? 1 : job_depth(job);
+		t->depth = writer_is_framework(s) ? 1 : job_depth(job);
 		t->file_slots = files_per_thread(job, t->rank->file_count);
 		worker_init(&t->worker);
 	}
@@ -273,17 +273,17 @@ static void init_threads(struct saver *s)
 }
 
 /* Wake every thread that waits for anything here. */
-static void wake_all(struct saver *s)
+static void wake_all(struct writer *s)
 {
-	bell_ring(&s->go, s->cfg.clock);
-	bell_ring(&s->over, s->cfg.clock);
+	eventcount_notify(&s->go, s->cfg.clock);
+	eventcount_notify(&s->over, s->cfg.clock);
 	for (uint64_t i = 0; i < s->rank_count; i++) {
-		bell_ring(&s->ranks[i].written, s->cfg.clock);
-		bell_ring(&s->ranks[i].made, s->cfg.clock);
+		eventcount_notify(&s->ranks[i].written, s->cfg.clock);
+		eventcount_notify(&s->ranks[i].made, s->cfg.clock);
 	}
 }
 
-void saver_fail(struct saver *s, const struct mlgen_err *err)
+void writer_fail(struct writer *s, const struct mlgen_err *err)
 {
 	pthread_mutex_lock(&s->lock);
 	if (!s->newest.error[0])
@@ -296,13 +296,13 @@ void saver_fail(struct saver *s, const struct mlgen_err *err)
 }
 
 /* Called under the lock, while all threads wait. */
-static void begin_round(struct saver *s, const struct checkpoint *k)
+static void begin_round(struct writer *s, const struct checkpoint *k)
 {
 	s->now = *k;
 	atomic_store(&s->has_failed, false);
 	atomic_store(&s->is_incomplete, false);
 	for (uint64_t i = 0; i < s->rank_count; i++) {
-		struct saver_rank *r = &s->ranks[i];
+		struct writer_rank *r = &s->ranks[i];
 
 		atomic_store(&r->writing, s->threads_each);
 		for (uint64_t file = 0; file < r->file_count; file++) {
@@ -324,7 +324,7 @@ static void begin_round(struct saver *s, const struct checkpoint *k)
 	atomic_fetch_add(&s->round, 1);
 }
 
-int saver_begin_round(struct saver *s, const struct checkpoint *k)
+int writer_begin_round(struct writer *s, const struct checkpoint *k)
 {
 	int rc = 0;
 
@@ -337,11 +337,11 @@ int saver_begin_round(struct saver *s, const struct checkpoint *k)
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (rc == 0)
-		bell_ring(&s->go, s->cfg.clock);
+		eventcount_notify(&s->go, s->cfg.clock);
 	return rc;
 }
 
-void saver_record_failed(struct saver *s, const struct checkpoint *k, const struct mlgen_err *err)
+void writer_record_failed(struct writer *s, const struct checkpoint *k, const struct mlgen_err *err)
 {
 	pthread_mutex_lock(&s->lock);
 	begin_record(s, k);
@@ -350,19 +350,19 @@ void saver_record_failed(struct saver *s, const struct checkpoint *k, const stru
 	pthread_mutex_unlock(&s->lock);
 }
 
-uint64_t saver_span_bytes(const struct job *job)
+uint64_t writer_span_bytes(const struct job *job)
 {
 	if (job->access != ACCESS_FRAMEWORK)
 		return round_up(job->bs.write, CONTENT_BLOCK);
 	return job->direct ? CHUNK_SPAN_BYTES : CALL_SPAN_BYTES;
 }
 
-uint64_t saver_open_files(const struct job *job, const struct shard_set *set)
+uint64_t writer_open_files(const struct job *job, const struct shard_set *set)
 {
-	uint64_t locals = state_locals(set->state), sum = 0;
+	uint64_t locals = state_local_count(set->state), sum = 0;
 
 	for (uint64_t i = 0; i < locals; i++) {
-		uint64_t files = shard_files(set, state_local(set->state, i));
+		uint64_t files = shard_files(set, state_local_rank(set->state, i));
 
 		if (files)
 			/* Saving also opens the directory. */
@@ -372,9 +372,9 @@ uint64_t saver_open_files(const struct job *job, const struct shard_set *set)
 	return sum;
 }
 
-int saver_new(struct saver **out, const struct saver_config *cfg, struct mlgen_err *err)
+int writer_new(struct writer **out, const struct writer_config *cfg, struct mlgen_err *err)
 {
-	struct saver *s = mem_zalloc(sizeof(*s));
+	struct writer *s = mem_zalloc(sizeof(*s));
 	const struct job *job = cfg->job;
 	int rc;
 
@@ -387,13 +387,13 @@ int saver_new(struct saver **out, const struct saver_config *cfg, struct mlgen_e
 	checkpoints_result_init(&s->sum);
 	s->dirty_bytes = UINT64_MAX;
 	if (cfg->hosts)
-		saver_lead_new(s);
+		writer_lead_new(s);
 	rc = find_ranks(s, err);
 	if (rc == 0 && !cfg->is_restore)
-		rc = checkpoints_hold(cfg->checkpoints, err);
+		rc = checkpoints_prepare(cfg->checkpoints, err);
 	if (rc == 0) {
-		if (!cfg->is_restore && saver_commits(s))
-			saver_repair(s);
+		if (!cfg->is_restore && writer_commits(s))
+			writer_repair(s);
 		init_threads(s);
 		s->engine_job = (struct mlgen_engine_job){
 			.engine = job->engine,
@@ -407,20 +407,20 @@ int saver_new(struct saver **out, const struct saver_config *cfg, struct mlgen_e
 	}
 	if (rc < 0) {
 		s->engine_job.engine = NULL;
-		saver_free(s);
+		writer_free(s);
 		return rc;
 	}
 	*out = s;
 	return 0;
 }
 
-void saver_free(struct saver *s)
+void writer_free(struct writer *s)
 {
 	if (!s)
 		return;
-	saver_lead_free(s);
+	writer_lead_free(s);
 	for (uint64_t i = 0; i < s->thread_count; i++)
-		saver_thread_fini(&s->threads[i]);
+		writer_thread_fini(&s->threads[i]);
 	mem_free(s->threads);
 	for (uint64_t i = 0; i < s->rank_count; i++)
 		mem_free(s->ranks[i].files);
@@ -434,61 +434,61 @@ void saver_free(struct saver *s)
 	mem_free(s);
 }
 
-int saver_start(struct saver *s, struct mlgen_err *err)
+int writer_start(struct writer *s, struct mlgen_err *err)
 {
 	int rc = 0;
 
 	for (uint64_t i = 0; i < s->thread_count && rc == 0; i++)
-		rc = worker_start(&s->threads[i].worker.thread, s->cfg.clock, saver_main,
+		rc = worker_start(&s->threads[i].worker.thread, s->cfg.clock, writer_main,
 				  &s->threads[i], err);
 	if (rc == 0 && s->lead)
-		rc = saver_lead_start(s, err);
+		rc = writer_lead_start(s, err);
 	if (rc < 0)
-		saver_close(s);
+		writer_close(s);
 	return rc;
 }
 
-int saver_await_ready(struct saver *s)
+int writer_await_ready(struct writer *s)
 {
 	for (;;) {
-		uint32_t seen = bell_look(&s->over);
+		uint32_t seen = eventcount_get(&s->over);
 
 		if (atomic_load(&s->closed) || stop_is_set(s->cfg.stop))
 			return -EPIPE;
 		if (atomic_load(&s->starting_threads) == 0)
 			return 0;
-		bell_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
+		eventcount_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
 	}
 }
 
-void saver_finish(struct saver *s)
+void writer_finish(struct writer *s)
 {
 	atomic_store(&s->is_finishing, true);
-	bell_ring(&s->go, s->cfg.clock);
+	eventcount_notify(&s->go, s->cfg.clock);
 }
 
-void saver_join(struct saver *s)
+void writer_join(struct writer *s)
 {
 	for (uint64_t i = 0; i < s->thread_count; i++)
 		worker_join(&s->threads[i].worker.thread);
 	if (s->lead)
-		saver_lead_join(s);
+		writer_lead_join(s);
 }
 
-void saver_close(struct saver *s)
+void writer_close(struct writer *s)
 {
 	atomic_store(&s->closed, true);
 	if (s->lead)
-		saver_lead_close(s);
+		writer_lead_close(s);
 	wake_all(s);
 }
 
-void saver_wake(struct saver *s)
+void writer_wake(struct writer *s)
 {
 	wake_all(s);
 }
 
-int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)
+int writer_begin_save(struct writer *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)
 {
 	struct checkpoint k = { .epoch = epoch, .step = step };
 	int rc;
@@ -496,48 +496,48 @@ int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step, struct mlge
 	if (atomic_load(&s->closed))
 		return -EPIPE;
 	if (s->lead)
-		return saver_lead_begin(s, &k);
-	rc = saver_create_next(s, epoch, step, &k, err);
+		return writer_lead_begin(s, &k);
+	rc = writer_create_next(s, epoch, step, &k, err);
 	if (rc < 0) {
-		saver_record_failed(s, &k, err);
+		writer_record_failed(s, &k, err);
 		return rc;
 	}
-	rc = saver_begin_round(s, &k);
+	rc = writer_begin_round(s, &k);
 	if (rc < 0)
-		saver_discard(s, &k);
+		writer_discard(s, &k);
 	return rc;
 }
 
-void saver_begin_restore(struct saver *s, const struct checkpoint *k)
+void writer_begin_restore(struct writer *s, const struct checkpoint *k)
 {
-	/* After a close, saver_await returns the error. */
+	/* After a close, writer_await returns the error. */
 	if (s->lead)
-		saver_lead_begin(s, k);
+		writer_lead_begin(s, k);
 	else
-		saver_begin_round(s, k);
+		writer_begin_round(s, k);
 }
 
-int saver_await(struct saver *s)
+int writer_await(struct writer *s)
 {
 	for (;;) {
-		uint32_t seen = bell_look(&s->over);
+		uint32_t seen = eventcount_get(&s->over);
 
 		if (atomic_load(&s->closed))
 			return -EPIPE;
-		if (saver_is_interrupted(s) && stop_is_set(s->cfg.stop))
+		if (writer_is_interrupted(s) && stop_is_set(s->cfg.stop))
 			return -ECANCELED;
 		if (!atomic_load(&s->is_busy))
-			return saver_is_interrupted(s) ? -ECANCELED : 0;
-		bell_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
+			return writer_is_interrupted(s) ? -ECANCELED : 0;
+		eventcount_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
 	}
 }
 
-bool saver_is_busy(const struct saver *s)
+bool writer_is_busy(const struct writer *s)
 {
 	return atomic_load(&s->is_busy);
 }
 
-void saver_note_stall(struct saver *s, uint64_t snapshot_ns, uint64_t wait_ns, uint64_t stall_ns)
+void writer_note_stall(struct writer *s, uint64_t snapshot_ns, uint64_t wait_ns, uint64_t stall_ns)
 {
 	pthread_mutex_lock(&s->lock);
 	s->newest.snapshot_seconds = (double)snapshot_ns / 1e9;
@@ -546,16 +546,16 @@ void saver_note_stall(struct saver *s, uint64_t snapshot_ns, uint64_t wait_ns, u
 	pthread_mutex_unlock(&s->lock);
 }
 
-struct worker *saver_worker(const struct saver *s, uint64_t i)
+struct worker *writer_worker(const struct writer *s, uint64_t i)
 {
 	if (i == s->thread_count && s->lead)
-		return &saver_lead_thread(s)->worker;
+		return &writer_lead_thread(s)->worker;
 	return i < s->thread_count ? &s->threads[i].worker : NULL;
 }
 
-void saver_look(const struct saver *s, struct saver_look *look)
+void writer_progress(const struct writer *s, struct writer_progress *look)
 {
-	*look = (struct saver_look){
+	*look = (struct writer_progress){
 		.number = atomic_load(&s->number),
 		.count = atomic_load(&s->begun),
 		.bytes_total = s->bytes,
@@ -569,17 +569,17 @@ void saver_look(const struct saver *s, struct saver_look *look)
 		look->bytes_done = look->bytes_total;
 }
 
-void saver_need(struct memneed *n, const struct job *j, const struct shard_set *set,
-		uint64_t most_bytes)
+void writer_need(struct memneed *n, const struct job *j, const struct shard_set *set,
+		 uint64_t most_bytes)
 {
-	uint64_t threads = u64_product(state_locals(set->state), j->checkpoint_threads);
-	uint64_t slice = saver_span_bytes(j) + CONTENT_SLACK, heads = 0;
+	uint64_t threads = u64_product(state_local_count(set->state), j->checkpoint_threads);
+	uint64_t slice = writer_span_bytes(j) + CONTENT_SLACK, heads = 0;
 	unsigned depth = set->is_plain ? job_depth(j) : 1;
 
 	memneed_add(n, slice, slice); /* the pool */
 	memneed_threads(n, threads, 0);
 	memneed_buffers(n, j, threads, u64_product(depth, slice), !job_work(j)->restores);
 	if (n->bytes <= most_bytes)
-		heads = u64_product(threads, shard_most_head(set));
+		heads = u64_product(threads, shard_max_head_bytes(set));
 	memneed_add(n, heads, heads);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* order_found.c - options for the order and number of reads, and for the files of each rank. */
+/* distil_order.c - options for the order and number of reads, and for the files of each rank. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <inttypes.h>
@@ -32,7 +32,7 @@ struct order_facts {
 	struct ordered by_file;
 	struct ordered by_sample; /* samples by place in their file; reads 0 = a file is a
 				   * sample */
-	struct neighbourly near;
+	struct neighbour_stats near;
 };
 
 struct order_file {
@@ -262,7 +262,7 @@ struct order_finder {
 
 static void set_epochs(struct order_finder *f)
 {
-	const struct distil_found *found = &f->d->found[f->party];
+	const struct distil_results *found = &f->d->found[f->party];
 	uint64_t most = 0, last = 0;
 	enum distil_sure sure = DISTIL_SURE;
 	double samples, all;
@@ -278,26 +278,26 @@ static void set_epochs(struct order_finder *f)
 		sure = s->sure > sure ? s->sure : sure;
 	}
 	if (f->epochs > 1)
-		jobsection_say_u64(f->to, sure, "epochs", f->epochs,
+		jobsection_set_u64(f->to, sure, "epochs", f->epochs,
 				   "files are read this many times");
 	else
-		jobsection_say_u64(
+		jobsection_set_u64(
 			f->to, DISTIL_LIKELY, "epochs", f->epochs,
 			"no file is read a second time once others were read for the first");
 	/* The trace may end in the first epoch. */
 	samples = (double)most / fmax(found->visits_per_sample, 1);
 	all = (double)(found->num_files * samples_per_file(f->d, f->party));
 	if (f->epochs == 1 && samples < 0.98 * all)
-		jobsection_note(
+		jobsection_comment(
 			f->to,
 			"The epoch is a part of one: %.0f of %.0f samples (%.0f%%), or lacks a "
 			"last batch that is not full. steps= ends a run in the middle of an epoch.",
 			samples, all, 100 * samples / all);
 	if (last * 50 < most * 49)
-		jobsection_note(f->to,
-				"The last epoch is a part of one: %" PRIu64 " of %" PRIu64
-				" reads (%.0f%%). steps= ends a run in the middle of an epoch.",
-				last, most, 100.0 * (double)last / (double)most);
+		jobsection_comment(f->to,
+				   "The last epoch is a part of one: %" PRIu64 " of %" PRIu64
+				   " reads (%.0f%%). steps= ends a run in the middle of an epoch.",
+				   last, most, 100.0 * (double)last / (double)most);
 }
 
 /* ---- order ---- */
@@ -315,7 +315,7 @@ static void set_shuffle(struct order_finder *f, enum distil_sure sure, const cha
 	if (!isnan(o->by_epoch))
 		snprintf(figures + n, sizeof(figures) - n, "%s with the epoch before %.2f",
 			 n ? "," : "; correlation", o->by_epoch);
-	jobsection_say(f->to, sure, "shuffle", value, "%s%s", why, figures);
+	jobsection_set(f->to, sure, "shuffle", value, "%s%s", why, figures);
 }
 
 static bool is_by_name(const struct ordered *o)
@@ -336,14 +336,14 @@ static bool has_runs(const struct order_facts *of)
 /* Runs of neighbours are shuffled, and then samples within a window of several runs. */
 static void set_chunk_shuffle(struct order_finder *f)
 {
-	const struct neighbourly *is = &f->of.near;
+	const struct neighbour_stats *is = &f->of.near;
 	uint64_t runs = (uint64_t)llround(fmax(is->window_runs, 1));
 	char group[32] = "", text[64];
 
 	if (runs > 1)
 		snprintf(group, sizeof(group), ":%" PRIu64, runs);
 	snprintf(text, sizeof(text), "chunks:%" PRIu32 "%s", is->run, group);
-	jobsection_say(
+	jobsection_set(
 		f->to, DISTIL_LIKELY, "shuffle", text,
 		"samples that lie side by side are read near each other, but where runs of %" PRIu32
 		" end: %.0f%% of the places where they are not; as far apart as in windows of %.1f "
@@ -445,17 +445,18 @@ static void set_drawn(struct order_finder *f)
 	char epochs[32], text[48] = "replacement";
 
 	snprintf(epochs, sizeof(epochs), "%.0f", fmax(reads, 1));
-	jobsection_say(f->to, DISTIL_GUESS, "epochs", epochs,
+	jobsection_set(f->to, DISTIL_GUESS, "epochs", epochs,
 		       "a sample is read so often in the mean: %.2f", reads);
 	if (is_weighted)
 		snprintf(text, sizeof(text), "weighted:lognormal:1:%.2g", sqrt(excess) / mean);
-	jobsection_say(
+	jobsection_set(
 		f->to, is_weighted ? DISTIL_GUESS : DISTIL_LIKELY, "shuffle", text,
 		"%.1f%% of samples are read more than once before all are, at most %u times; the "
 		"variance of counts is %.2f, that of a draw by chance is its mean, %.2f",
 		100 * part * o->twice, o->most, variance, mean);
-	jobsection_note(f->to, "Losses are in no trace: what shuffle=importance draws, by weights "
-			       "that follow from them, looks like this, too.");
+	jobsection_comment(f->to,
+			   "Losses are in no trace: what shuffle=importance draws, by weights "
+			   "that follow from them, looks like this, too.");
 }
 
 /* ---- shard ---- */
@@ -468,11 +469,11 @@ static void set_shard(struct order_finder *f)
 	if (f->of.ranks < 2)
 		return;
 	if (o->several > 0.5) {
-		jobsection_say(f->to, DISTIL_LIKELY, "shard", "strided",
+		jobsection_set(f->to, DISTIL_LIKELY, "shard", "strided",
 			       "%.0f%% of files are read by several ranks in an epoch",
 			       100 * o->several);
 	} else if (stays && o->contiguous >= 0.5) {
-		jobsection_say(
+		jobsection_set(
 			f->to, DISTIL_SURE, "shard", "contiguous",
 			"a rank has files whose names stand together, the same ones in each epoch");
 	} else if (stays && f->of.every == 1 && o->strided >= 0.95) {
@@ -480,17 +481,17 @@ static void set_shard(struct order_finder *f)
 			       (jobsection_value(f->to, "shuffle") &&
 				strcmp(jobsection_value(f->to, "shuffle"), "none") != 0);
 
-		jobsection_say(f->to, DISTIL_SURE, "shard", is_file ? "file" : "strided",
+		jobsection_set(f->to, DISTIL_SURE, "shard", is_file ? "file" : "strided",
 			       "%.0f%% of files, by name, are dealt out in turn, the same ones to "
 			       "a rank in each epoch",
 			       100 * o->strided);
 	} else if (stays && !isnan(o->same_rank)) {
-		jobsection_say(
+		jobsection_set(
 			f->to, DISTIL_LIKELY, "shard", "file",
 			"%.0f%% of files are read by the rank that had them in the epoch before",
 			100 * o->same_rank);
 	} else {
-		jobsection_say(
+		jobsection_set(
 			f->to, isnan(o->same_rank) ? DISTIL_GUESS : DISTIL_LIKELY, "shard",
 			"strided",
 			isnan(o->same_rank)
@@ -511,11 +512,12 @@ static void set_order(struct order_finder *f)
 	else
 		set_file_shuffle(f);
 	if (f->of.every > 1 && strcmp(jobsection_value(f->to, "shuffle"), "sample") == 0)
-		jobsection_note(f->to,
-				"One file in %" PRIu32
-				" is looked at: whether neighbours stay together (shuffle=chunks, "
-				"pages) is not seen.",
-				f->of.every);
+		jobsection_comment(
+			f->to,
+			"One file in %" PRIu32
+			" is looked at: whether neighbours stay together (shuffle=chunks, "
+			"pages) is not seen.",
+			f->of.every);
 }
 
 static bool shows_order(const struct order_facts *of)

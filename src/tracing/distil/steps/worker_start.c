@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start_found.c - find how long new workers take to start, if each epoch has new workers. */
+/* worker_start.c - find how long new workers take to start, if each epoch has new workers. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <math.h>
@@ -211,7 +211,7 @@ static void print_first(struct starting *s)
 		dist_format(&text, &fit.dist, DIST_NS);
 		s->first_more_ns = pulse_quantile(more, n, 0.5);
 		save_firsts(s);
-		jobsection_say(s->f->to, DISTIL_LIKELY, "first_sample_time", buf_str(&text),
+		jobsection_set(s->f->to, DISTIL_LIKELY, "first_sample_time", buf_str(&text),
 			       "so much longer a new worker is at its first sample than at others, "
 			       "of which a quarter takes %.4g ms at most; mean %.4g ms of %zu",
 			       s->usual_visit_ns / 1e6, fit.mean_ns / 1e6, n);
@@ -241,12 +241,12 @@ static void print_start(struct starting *s)
 		snprintf(more, sizeof(more),
 			 ", and %.4g ms that the first batch takes longer than others", late / 1e6);
 	if (s->is_forked)
-		jobsection_say(s->f->to, DISTIL_LIKELY, "worker_start", buf_str(&text),
+		jobsection_set(s->f->to, DISTIL_LIKELY, "worker_start", buf_str(&text),
 			       "workers are other processes in each epoch: from the first of them "
 			       "to a worker's first sample%s; mean %.4g ms of %zu",
 			       more, fit.mean_ns / 1e6, s->ns.count);
 	else
-		jobsection_say(s->f->to, DISTIL_GUESS, "worker_start", buf_str(&text),
+		jobsection_set(s->f->to, DISTIL_GUESS, "worker_start", buf_str(&text),
 			       "workers are other threads in each epoch: from where the one before "
 			       "must have ended to their first sample; mean %.4g ms of %zu",
 			       fit.mean_ns / 1e6, s->ns.count);

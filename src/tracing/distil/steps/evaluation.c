@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_found.c - find evaluations between epochs: their files, cadence and steps. */
+/* evaluation.c - find evaluations between epochs: their files, cadence and steps. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <inttypes.h>
@@ -81,16 +81,16 @@ static void print_cadence(struct evaluation *f)
 		return;
 	every = evals > 1 ? (last - first) / (evals - 1) : 1;
 	is_regular &= evals < 2 || every * (evals - 1) == last - first;
-	jobsection_say_u64(f->to, evals > 1 && is_regular && every ? DISTIL_SURE : DISTIL_GUESS,
+	jobsection_set_u64(f->to, evals > 1 && is_regular && every ? DISTIL_SURE : DISTIL_GUESS,
 			   "eval_every", every ? every : 1,
 			   "%u evaluation%s, the last one after %u epoch%s", evals, plural(evals),
 			   last, plural(last));
-	jobsection_say_u64(f->to, first ? DISTIL_SURE : DISTIL_GUESS, "eval_after",
+	jobsection_set_u64(f->to, first ? DISTIL_SURE : DISTIL_GUESS, "eval_after",
 			   first ? first : 1, "the first one follows %u epoch%s", first,
 			   plural(first));
 	if (!first)
-		jobsection_note(f->to,
-				"It stands before the first epoch; mlgen evaluates after one.");
+		jobsection_comment(f->to,
+				   "It stands before the first epoch; mlgen evaluates after one.");
 }
 
 /* ---- steps ---- */
@@ -103,7 +103,7 @@ static void print_time(struct evaluation *f, const double *sorted, size_t count,
 
 	timefit(&fit, sorted, count);
 	dist_format(&text, &fit.dist, DIST_NS);
-	jobsection_say(f->to, sure, "eval_time", buf_str(&text),
+	jobsection_set(f->to, sure, "eval_time", buf_str(&text),
 		       "%zu steps of evaluations %s; nine of ten are from %.4g to %.4g ms", count,
 		       why, pulse_quantile(sorted, count, 0.05) / 1e6,
 		       pulse_quantile(sorted, count, 0.95) / 1e6);
@@ -113,7 +113,7 @@ static void print_time(struct evaluation *f, const double *sorted, size_t count,
 static void print_marked(struct evaluation *f)
 {
 	if (f->marks.samples)
-		jobsection_say_u64(f->to, DISTIL_SURE, "eval_batch_size", f->marks.samples,
+		jobsection_set_u64(f->to, DISTIL_SURE, "eval_batch_size", f->marks.samples,
 				   "%" PRIu64 " steps are marked, most with this many samples",
 				   f->marks.steps);
 	if (f->marks.compute_ns.count)
@@ -125,7 +125,7 @@ static void print_marked(struct evaluation *f)
  * batches that are read ahead. */
 static uint32_t first_batches(const struct evaluation *f)
 {
-	const struct distil_found *found = &f->d->found[f->party];
+	const struct distil_results *found = &f->d->found[f->party];
 
 	return 1 + found->read_threads * found->prefetch;
 }
@@ -177,7 +177,7 @@ static void print_first(struct evaluation *f, uint32_t batch)
 	for (uint32_t i = 0; i < f->reads.count; i++)
 		n += steps_of(&f->reads.rank[i], batch, batches, step_ns + n);
 	pulse_sort(step_ns, n);
-	jobsection_say_u64(
+	jobsection_set_u64(
 		f->to, DISTIL_LIKELY, "eval_batch_size", batch,
 		"loaders pause once in an evaluation, after the files of %u batches: one "
 		"that is computed with, and those ahead of it",
@@ -202,31 +202,32 @@ static void print_seen(struct evaluation *f)
 		return;
 	}
 	if (p.batch)
-		jobsection_say_u64(f->to, p.spacing.every ? DISTIL_LIKELY : DISTIL_GUESS,
+		jobsection_set_u64(f->to, p.spacing.every ? DISTIL_LIKELY : DISTIL_GUESS,
 				   "eval_batch_size", p.batch,
 				   "loaders pause after this many files in evaluations");
 	else
-		jobsection_note(f->to, "Nothing shows where a batch of an evaluation ends, so that "
-				       "batch_size is its, too.");
+		jobsection_comment(f->to,
+				   "Nothing shows where a batch of an evaluation ends, so that "
+				   "batch_size is its, too.");
 	if (p.steps >= STEPS_LEAST)
 		print_time(f, p.step_ns, p.steps, DISTIL_LIKELY, "did nothing else");
 	else
-		jobsection_note(f->to, "How long a step of an evaluation computes is not to be "
-				       "seen: its loaders never wait.");
+		jobsection_comment(f->to, "How long a step of an evaluation computes is not to be "
+					  "seen: its loaders never wait.");
 	pulse_fini(&p);
 }
 
 int distil_eval(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
 {
 	struct evaluation f = { .d = d, .party = party, .to = to };
-	int rc = rankreads_of(&f.reads, d, party, STAGE_EVAL, err);
+	int rc = rankreads_read(&f.reads, d, party, STAGE_EVAL, err);
 
 	if (rc == 0)
 		rc = stepmarks_read(&f.marks, d, party, true, err);
 	if (rc == 0)
 		rc = count_files(&f, err);
 	if (rc == 0 && f.reads.count) {
-		jobsection_say_u64(to, DISTIL_LIKELY, "eval_files", f.files.count,
+		jobsection_set_u64(to, DISTIL_LIKELY, "eval_files", f.files.count,
 				   "this many files of a separate folder are read between epochs, "
 				   "in addition to the %u of the training",
 				   f.trained);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpf_books.c - lookups of the files, tasks, mappings and disks that events refer to by number. */
+/* bpf_tables.c - lookups of the files, tasks, mappings and disks that events refer to by number. */
 #include "tracing/capture/bpf/bpf.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doors.c - direct connections between any two processes of a job, see hosts.h. */
+/* peer_links.c - direct connections between any two processes of a job, see hosts.h. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,9 +27,9 @@ struct door {
 	uint64_t connections;
 };
 
-struct doors {
+struct peer_links {
 	struct hosts *hosts;
-	struct doors_config cfg;
+	struct peer_links_config cfg;
 	struct door *of; /* indexed by rank */
 	int listener;
 	int *to, *from;
@@ -39,13 +39,13 @@ struct doors {
 	_Atomic bool is_failed; /* this process cannot reach another process */
 };
 
-bool doors_can_open(const struct hosts *h)
+bool peer_links_can_open(const struct hosts *h)
 {
 	return !h || !h->bridge;
 }
 
 /* Listen on a port, and fill `mine`; on failure mine->hello.why has the reason. */
-static void open_own(struct doors *d, struct door *mine)
+static void open_own(struct peer_links *d, struct door *mine)
 {
 	const struct hosts *h = d->hosts;
 	unsigned processes = 0,
@@ -74,13 +74,13 @@ static void open_own(struct doors *d, struct door *mine)
 }
 
 /* Gather the struct door of all processes in d->of. */
-static int share_all(struct doors *d, const struct door *mine, struct mlgen_err *err)
+static int share_all(struct peer_links *d, const struct door *mine, struct mlgen_err *err)
 {
 	struct buf all = { 0 };
 	int rc = hosts_gather(d->hosts, mine, sizeof(*mine), &all, err);
 
 	if (rc == 0)
-		rc = hosts_share(d->hosts, &all, err);
+		rc = hosts_broadcast(d->hosts, &all, err);
 	for (unsigned i = 0; i < d->hosts->total && rc == 0; i++) {
 		size_t n;
 		const char *part = hosts_part(&all, i, &n);
@@ -96,7 +96,7 @@ static int share_all(struct doors *d, const struct door *mine, struct mlgen_err 
 }
 
 /* Do any two processes on different hosts have addresses of a common family? */
-static int check_networks(const struct doors *d, struct mlgen_err *err)
+static int check_networks(const struct peer_links *d, struct mlgen_err *err)
 {
 	const struct hosts *h = d->hosts;
 	char why[MLGEN_ERR_MAX - 64];
@@ -111,7 +111,7 @@ static int check_networks(const struct doors *d, struct mlgen_err *err)
 }
 
 /* A fault of any process fails all of them. */
-static int check_faults(const struct doors *d, struct mlgen_err *err)
+static int check_faults(const struct peer_links *d, struct mlgen_err *err)
 {
 	for (unsigned i = 0; i < d->hosts->total; i++) {
 		const struct door *of = &d->of[i];
@@ -132,7 +132,7 @@ static int check_faults(const struct doors *d, struct mlgen_err *err)
 
 static bool add_connection(void *who, int fd, uint64_t rank)
 {
-	struct doors *d = who;
+	struct peer_links *d = who;
 	const struct hosts *h = d->hosts;
 
 	if (rank >= h->total || rank == h->rank || d->accepted_of[rank] == d->of[rank].connections)
@@ -147,16 +147,16 @@ static bool add_connection(void *who, int fd, uint64_t rank)
  * their way than fit in the kernel's accept queue. */
 static void *accept_main(void *arg)
 {
-	struct doors *d = arg;
+	struct peer_links *d = arg;
 	uint64_t until_ns = star_now_ns() + ACCEPT_NS;
 	struct greeter greeter;
 
 	d->accepted_of = mem_array(d->hosts->total, sizeof(*d->accepted_of));
 	greeter_init(&greeter, d->listener, d->of[d->hosts->rank].hello.token, add_connection, d);
 	while (d->accepted < d->expected && star_now_ns() < until_ns && !atomic_load(&d->is_failed))
-		greeter_look(&greeter, POLL_MS);
+		greeter_poll(&greeter, POLL_MS);
 	greeter_fini(&greeter);
-	greeter_tell(&greeter, d->strangers, sizeof(d->strangers));
+	greeter_print_strangers(&greeter, d->strangers, sizeof(d->strangers));
 	mem_free(d->accepted_of);
 	return NULL;
 }
@@ -164,7 +164,7 @@ static void *accept_main(void *arg)
 /* ---- connections to other processes ---- */
 
 /* Connect to a process and greet it. A descriptor, or -errno with err. */
-static int connect_and_greet(const struct doors *d, unsigned rank, struct mlgen_err *err)
+static int connect_and_greet(const struct peer_links *d, unsigned rank, struct mlgen_err *err)
 {
 	const struct hosts *h = d->hosts;
 	const struct greeting g = { .token = d->of[rank].hello.token, .rank = h->rank };
@@ -186,7 +186,7 @@ static int connect_and_greet(const struct doors *d, unsigned rank, struct mlgen_
 			  d->cfg.what, hosts_name(h, rank), rank, strerror(code));
 }
 
-static int connect_all(struct doors *d, struct mlgen_err *err)
+static int connect_all(struct peer_links *d, struct mlgen_err *err)
 {
 	unsigned n = d->cfg.connections;
 
@@ -202,7 +202,7 @@ static int connect_all(struct doors *d, struct mlgen_err *err)
 
 /* ---- both directions ---- */
 
-static int meet_all(struct doors *d, struct mlgen_err *err)
+static int meet_all(struct peer_links *d, struct mlgen_err *err)
 {
 	unsigned to = d->hosts->total * d->cfg.connections;
 	pthread_t acceptor;
@@ -229,17 +229,17 @@ static int meet_all(struct doors *d, struct mlgen_err *err)
 	return rc;
 }
 
-static void close_listener(struct doors *d)
+static void close_listener(struct peer_links *d)
 {
 	if (d->listener >= 0)
 		close(d->listener);
 	d->listener = -1;
 }
 
-int doors_open(struct doors **out, struct hosts *h, const struct doors_config *cfg,
-	       struct mlgen_err *err)
+int peer_links_open(struct peer_links **out, struct hosts *h, const struct peer_links_config *cfg,
+		    struct mlgen_err *err)
 {
-	struct doors *d = mem_zalloc(sizeof(*d));
+	struct peer_links *d = mem_zalloc(sizeof(*d));
 	struct door mine;
 
 	*out = d;
@@ -258,7 +258,7 @@ int doors_open(struct doors **out, struct hosts *h, const struct doors_config *c
 	return rc;
 }
 
-void doors_free(struct doors *d)
+void peer_links_free(struct peer_links *d)
 {
 	if (!d)
 		return;
@@ -274,12 +274,12 @@ void doors_free(struct doors *d)
 	mem_free(d);
 }
 
-int doors_to(const struct doors *d, unsigned rank, unsigned i)
+int peer_links_to(const struct peer_links *d, unsigned rank, unsigned i)
 {
 	return d->to[rank * d->cfg.connections + i];
 }
 
-int doors_from(const struct doors *d, unsigned i)
+int peer_links_from(const struct peer_links *d, unsigned i)
 {
 	return i < d->accepted ? d->from[i] : -1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_found.c - files that hold different numbers of samples: counted once, found again, read in
- * every order. */
+/* test_scan_index.c - files that hold different numbers of samples: counted once, found again, read
+ * in every order. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static int byte_look(struct look *l)
 			return look_fail(l, i, "damaged");
 		if (*at == '-')
 			return 0;
-		ck_assert_int_eq(look_word(l, i * *at), 0);
+		ck_assert_int_eq(look_add_word(l, i * *at), 0);
 		l->samples++;
 		l->sample_bytes++;
 	}
@@ -94,11 +94,11 @@ static int make(struct dataset *ds, enum job_scan_errors errors)
 	r = scan_new(&ds->scan, &(struct scan_request){ .directory = directory, .errors = errors },
 		     &err);
 	if (r == 0)
-		r = found_new(&ds->found, ds->scan, ds, errors, NULL, &err);
+		r = scan_index_new(&ds->found, ds->scan, ds, errors, NULL, &err);
 	if (r == 0)
 		ds->files = ds->files_named = scan_files(ds->scan);
 	if (r == 0)
-		ds->uneven_samples = found_first_sample(ds->found, ds->files);
+		ds->uneven_samples = scan_index_first_sample(ds->found, ds->files);
 	return r;
 }
 
@@ -121,10 +121,10 @@ START_TEST(each_file_is_counted)
 	for (unsigned i = 0; i < 700; i++) {
 		uint64_t n = 1 + i * 7 % 100;
 
-		ck_assert_uint_eq(found_first_sample(ds.found, i), before);
-		ck_assert_uint_eq(found_file_of(ds.found, before), i);
-		ck_assert_uint_eq(found_file_of(ds.found, before + n - 1), i);
-		found_shape(ds.found, i, &shape);
+		ck_assert_uint_eq(scan_index_first_sample(ds.found, i), before);
+		ck_assert_uint_eq(scan_index_file_of(ds.found, before), i);
+		ck_assert_uint_eq(scan_index_file_of(ds.found, before + n - 1), i);
+		scan_index_shape(ds.found, i, &shape);
 		ck_assert_uint_eq(shape.samples, n);
 		ck_assert_uint_eq(shape.facts[1], n);
 		for (uint64_t k = 0; k < n; k++)
@@ -132,9 +132,9 @@ START_TEST(each_file_is_counted)
 		before += n;
 	}
 	ck_assert_uint_eq(dataset_samples(&ds), before);
-	ck_assert_uint_eq(found_sample_bytes(ds.found, 700), before);
-	ck_assert_uint_eq(found_each(ds.found), 0);
-	ck_assert_uint_eq(found_most(ds.found), 100);
+	ck_assert_uint_eq(scan_index_sample_bytes(ds.found, 700), before);
+	ck_assert_uint_eq(scan_index_equal_samples(ds.found), 0);
+	ck_assert_uint_eq(scan_index_max_samples(ds.found), 100);
 	unmake(&ds);
 }
 END_TEST
@@ -156,7 +156,7 @@ START_TEST(what_is_damaged_is_named_or_left_out)
 	ck_assert_uint_eq(ds.files, 197);
 	ck_assert_uint_eq(dataset_samples(&ds), 197 * 5);
 	ck_assert_uint_eq(scan_bytes(ds.scan), 197 * 5);
-	ck_assert_uint_eq(found_each(ds.found), 5);
+	ck_assert_uint_eq(scan_index_equal_samples(ds.found), 5);
 	unmake(&ds);
 }
 END_TEST
@@ -229,9 +229,9 @@ static void model_round(struct model *m, const struct sampler *s, const struct p
 		for (uint64_t i = first;
 		     i < first + width && i < s->rank_files && m->count < s->rank_extents; i++) {
 			uint64_t at = model_file(s, perm, rank, i);
-			uint64_t start = found_first_sample(s->dataset->found, at);
+			uint64_t start = scan_index_first_sample(s->dataset->found, at);
 
-			if (start + row >= found_first_sample(s->dataset->found, at + 1))
+			if (start + row >= scan_index_first_sample(s->dataset->found, at + 1))
 				continue;
 			any = 1;
 			model_add(m, start + row, cycle * period + i, row);
@@ -365,7 +365,7 @@ START_TEST(samples_at_random_need_even_shards_of_files)
 }
 END_TEST
 
-Suite *suite_found(void)
+Suite *suite_scan_index(void)
 {
 	Suite *s = suite_create("found");
 	TCase *t = tcase_create("all");

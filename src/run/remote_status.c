@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* others.c - current figures of the jobs of this process, and of the other processes for rank 0. */
+/* remote_status.c - current figures of the jobs of this process, and of the other processes for
+ * rank 0. */
 #include "run/run_internal.h"
 
 #include <math.h>
@@ -18,8 +19,8 @@ void run_interrupt(struct run *r)
 {
 	bool was = atomic_exchange(&r->shared.interrupted, true);
 
-	if (!was && !atomic_load(&r->shared.has_heard))
-		hosts_tell(r->shared.cfg.hosts, NULL);
+	if (!was && !atomic_load(&r->shared.has_remote_end))
+		hosts_announce_end(r->shared.cfg.hosts, NULL);
 	for (size_t i = 0; i < r->shared.cfg.count; i++) {
 		stop_set(&r->slots[i].progress.stop, r->shared.cfg.clock);
 		if (slot_is_working(&r->slots[i]))
@@ -27,7 +28,7 @@ void run_interrupt(struct run *r)
 	}
 }
 
-void run_each_call(const struct run *r, slot_tell *tell, void *arg)
+void run_each_call(const struct run *r, slot_call_fn *tell, void *arg)
 {
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
 		slot_each_call(&r->slots[i], clock_now(r->shared.cfg.clock), tell, arg);
@@ -82,7 +83,7 @@ void run_look(const struct run *r, size_t i, struct live *live)
 	live->checkpoint_moved += live->checkpoint_done;
 }
 
-struct others *run_others(const struct run *r)
+struct remote_status *run_remote_status(const struct run *r)
 {
 	return r->others;
 }
@@ -106,7 +107,7 @@ void run_tick(struct run *r)
 /* Least time between two readings of the host's counters. */
 #define RATE_LEAST_NS (NS_PER_S / 2)
 
-struct others {
+struct remote_status {
 	const struct run *run;
 	size_t jobs;
 	struct hosts *hosts;
@@ -135,11 +136,11 @@ static void append_hist(struct buf *to, const struct hist *h)
 {
 	uint64_t bins = 0;
 
-	for (unsigned i = hist_first(h); i <= hist_last(h); i++)
+	for (unsigned i = hist_first_bucket(h); i <= hist_last_bucket(h); i++)
 		bins += h->buckets[i] != 0;
 	buf_addn(to, (const char *)h, offsetof(struct hist, buckets));
 	buf_addn(to, (const char *)&bins, sizeof(bins));
-	for (unsigned i = hist_first(h); i <= hist_last(h); i++) {
+	for (unsigned i = hist_first_bucket(h); i <= hist_last_bucket(h); i++) {
 		const struct status_bin b = { i, h->buckets[i] };
 
 		if (b.count)
@@ -149,7 +150,7 @@ static void append_hist(struct buf *to, const struct hist *h)
 
 static void append_answer(void *arg, struct buf *to)
 {
-	struct others *o = arg;
+	struct remote_status *o = arg;
 	uint64_t now_ns = clock_monotonic_ns();
 	struct status_head head = { .cpus = o->cpus };
 	struct hist **h;
@@ -221,7 +222,7 @@ static bool parse_look(struct status_rest *r, struct live *to)
 	return true;
 }
 
-static bool parse_answer(struct others *o, unsigned rank, struct buf *answer,
+static bool parse_answer(struct remote_status *o, unsigned rank, struct buf *answer,
 			 struct status_head *head, struct status_rest *rest)
 {
 	if (!survey_answer(o->survey, rank, answer))
@@ -233,7 +234,7 @@ static bool parse_answer(struct others *o, unsigned rank, struct buf *answer,
 	return true;
 }
 
-bool others_look(struct others *o, unsigned rank, size_t job, struct live *to)
+bool remote_status_look(struct remote_status *o, unsigned rank, size_t job, struct live *to)
 {
 	struct buf answer = { 0 };
 	struct status_rest rest;
@@ -247,7 +248,7 @@ bool others_look(struct others *o, unsigned rank, size_t job, struct live *to)
 	return is_known;
 }
 
-void others_add(struct others *o, size_t job, struct live *to)
+void remote_status_add(struct remote_status *o, size_t job, struct live *to)
 {
 	struct live one = { .job_name = to->job_name };
 
@@ -256,8 +257,8 @@ void others_add(struct others *o, size_t job, struct live *to)
 	for (unsigned k = 0; live_hist(to, k); k++)
 		if (*live_hist(to, k))
 			*live_hist(&one, k) = hist_new();
-	for (unsigned rank = 1; rank < others_total(o); rank++)
-		if (others_look(o, rank, job, &one))
+	for (unsigned rank = 1; rank < remote_status_total(o); rank++)
+		if (remote_status_look(o, rank, job, &one))
 			live_join(to, &one);
 	live_hists_free(&one);
 }
@@ -275,7 +276,7 @@ static void add_memory(struct live_host *to, const struct live_host *one)
 	add_known(&to->switches_per_sec, one->switches_per_sec);
 }
 
-static bool parse_head(struct others *o, unsigned rank, struct status_head *head)
+static bool parse_head(struct remote_status *o, unsigned rank, struct status_head *head)
 {
 	struct buf answer = { 0 };
 	struct status_rest rest;
@@ -285,7 +286,7 @@ static bool parse_head(struct others *o, unsigned rank, struct status_head *head
 	return is_known;
 }
 
-bool others_look_host(struct others *o, unsigned rank, struct live_host *to)
+bool remote_status_look_host(struct remote_status *o, unsigned rank, struct live_host *to)
 {
 	struct status_head one;
 
@@ -295,21 +296,21 @@ bool others_look_host(struct others *o, unsigned rank, struct live_host *to)
 		return false;
 	if (rank)
 		*to = one.host;
-	for (unsigned i = rank + 1; i < others_total(o); i++)
+	for (unsigned i = rank + 1; i < remote_status_total(o); i++)
 		if (hosts_host_of(o->hosts, i) == hosts_host_of(o->hosts, rank) &&
 		    parse_head(o, i, &one))
 			add_memory(to, &one.host);
 	return true;
 }
 
-void others_add_hosts(struct others *o, struct live_host *to)
+void remote_status_add_hosts(struct remote_status *o, struct live_host *to)
 {
 	struct status_head one;
 
 	if (!o)
 		return;
 	double busy = to->cpu_percent * o->cpus, cpus = o->cpus;
-	for (unsigned rank = 1; rank < others_total(o); rank++) {
+	for (unsigned rank = 1; rank < remote_status_total(o); rank++) {
 		if (!parse_head(o, rank, &one))
 			continue;
 		add_memory(to, &one.host);
@@ -324,14 +325,16 @@ void others_add_hosts(struct others *o, struct live_host *to)
 	to->cpu_percent = busy / cpus;
 }
 
-struct others *others_new(const struct run *run, size_t jobs, struct hosts *hosts, uint32_t number,
-			  uint64_t cpus)
+struct remote_status *remote_status_new(const struct run *run, size_t jobs, struct hosts *hosts,
+					uint32_t number, uint64_t cpus)
 {
 	if (!hosts)
 		return NULL;
-	struct others *o = mem_zalloc(sizeof(*o));
+	struct remote_status *o = mem_zalloc(sizeof(*o));
 
-	*o = (struct others){ .run = run, .jobs = jobs, .hosts = hosts, .cpus = (double)cpus };
+	*o = (struct remote_status){
+		.run = run, .jobs = jobs, .hosts = hosts, .cpus = (double)cpus
+	};
 	if (hosts_rank(hosts)) {
 		o->host = host_look_new();
 		live_hists_new(&o->look);
@@ -340,13 +343,13 @@ struct others *others_new(const struct run *run, size_t jobs, struct hosts *host
 	return o;
 }
 
-void others_end(struct others *o)
+void remote_status_end(struct remote_status *o)
 {
 	if (o)
 		survey_end(o->survey);
 }
 
-void others_free(struct others *o)
+void remote_status_free(struct remote_status *o)
 {
 	if (!o)
 		return;
@@ -356,23 +359,23 @@ void others_free(struct others *o)
 	mem_free(o);
 }
 
-void others_ask(struct others *o)
+void remote_status_poll(struct remote_status *o)
 {
 	if (o)
 		survey_ask(o->survey, ANSWER_MOST_NS);
 }
 
-bool others_work(struct others *o)
+bool remote_status_is_working(struct remote_status *o)
 {
 	return o && !survey_is_over(o->survey);
 }
 
-unsigned others_total(const struct others *o)
+unsigned remote_status_total(const struct remote_status *o)
 {
 	return o ? hosts_total(o->hosts) : 1;
 }
 
-const char *others_host_name(const struct others *o, unsigned rank)
+const char *remote_status_host_name(const struct remote_status *o, unsigned rank)
 {
 	return o ? hosts_name(o->hosts, rank) : "";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forward_found.c - find the steps of readers that go through files of many samples. */
+/* forward.c - find the steps of readers that go through files of many samples. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <math.h>
@@ -133,7 +133,7 @@ static uint64_t roundest(double least, double most)
 static double batch_by_time(const struct pipeline *f, double step_ns)
 {
 	const struct distil *d = f->d;
-	const struct distil_found *found = &d->found[f->party];
+	const struct distil_results *found = &d->found[f->party];
 	double samples = (double)found->num_files * (double)found->samples_per_file /
 			 fmax(f->reads.ranks, 1);
 	double ns = 0, epochs = 0;
@@ -153,7 +153,7 @@ static double batch_by_time(const struct pipeline *f, double step_ns)
  * of them may be open ahead, and only the time of epochs shows the batch. */
 static void find_batch(struct pipeline *f, double step_ns)
 {
-	const struct distil_found *found = &f->d->found[f->party];
+	const struct distil_results *found = &f->d->found[f->party];
 	const struct specimens *all = &f->d->specimens;
 	double files = f->interleaves ? f->readers / JOB_INTERLEAVE_THREADS : f->readers;
 	double by_time = batch_by_time(f, step_ns), bytes = 0, steps = 0, about;
@@ -185,7 +185,7 @@ static void find_batch(struct pipeline *f, double step_ns)
 /* Mean bytes of a sample in its file, including the framing of the format. */
 static double bytes_of_sample(const struct pipeline *f)
 {
-	const struct distil_found *found = &f->d->found[f->party];
+	const struct distil_results *found = &f->d->found[f->party];
 	const struct specimens *all = &f->d->specimens;
 	double bytes = 0, files = 0;
 
@@ -201,7 +201,7 @@ static double bytes_of_sample(const struct pipeline *f)
 
 void pipeline_forward(struct pipeline *f)
 {
-	const struct distil_found *found = &f->d->found[f->party];
+	const struct distil_results *found = &f->d->found[f->party];
 	const struct specimens *all = &f->d->specimens;
 	struct release_list l = { 0 };
 	uint32_t rank = f->reads.rank[0].rank;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crew.c - thread pools for the indexes of a task, and the files that their threads create. */
+/* pool.c - thread pools for the indexes of a task, and the files that their threads create. */
 #include "run/make/make_internal.h"
 
 #include <errno.h>
@@ -35,8 +35,8 @@
 #define FILES_OPEN 2
 
 struct thread_pool {
-	struct crew_config config;
-	struct crew_task task;
+	struct pool_config config;
+	struct pool_task task;
 	struct mlgen_engine_job job;
 	void *opts;
 	pthread_t *threads;
@@ -53,18 +53,18 @@ struct thread_pool {
 
 static void show_pool(struct thread_pool *p, const struct thread_pool *shown)
 {
-	struct crew_view *v = p->config.view;
+	struct pool_view *v = p->config.view;
 
 	if (!v)
 		return;
 	pthread_mutex_lock(&v->lock);
-	v->crew = shown;
+	v->pool = shown;
 	pthread_mutex_unlock(&v->lock);
 }
 
 static void show_io(struct thread_pool *p, unsigned index, struct io *io)
 {
-	struct crew_view *v = p->config.view;
+	struct pool_view *v = p->config.view;
 
 	if (!v)
 		return;
@@ -73,11 +73,11 @@ static void show_io(struct thread_pool *p, unsigned index, struct io *io)
 	pthread_mutex_unlock(&v->lock);
 }
 
-static int pool_work(struct crew_worker *w, struct mlgen_err *err)
+static int pool_work(struct pool_worker *w, struct mlgen_err *err)
 {
-	struct thread_pool *p = w->crew;
+	struct thread_pool *p = w->pool;
 
-	while (!crew_stopped(w)) {
+	while (!pool_is_stopping(w)) {
 		uint64_t i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
 		int r = i < p->task.count ? p->task.each(w, i, err) : 0;
 
@@ -87,9 +87,9 @@ static int pool_work(struct crew_worker *w, struct mlgen_err *err)
 	return 0;
 }
 
-static void worker_run(struct crew_worker *w)
+static void worker_run(struct pool_worker *w)
 {
-	struct thread_pool *p = w->crew;
+	struct thread_pool *p = w->pool;
 	char role[TRACED_ROLE_BYTES];
 
 	snprintf(role, sizeof(role), "worker %u", w->index);
@@ -126,10 +126,10 @@ static void worker_run(struct crew_worker *w)
 static void *thread_main(void *arg)
 {
 	struct thread_pool *p = arg;
-	struct crew_worker *w = mem_zalloc(sizeof(*w));
+	struct pool_worker *w = mem_zalloc(sizeof(*w));
 
 	clock_join(p->config.clock);
-	w->crew = p;
+	w->pool = p;
 	w->index = atomic_fetch_add_explicit(&p->begun, 1, memory_order_relaxed);
 	w->owner = p->task.owner;
 	w->folder_fd = -1;
@@ -213,7 +213,7 @@ static void pool_join(struct thread_pool *p)
 	clock_join(p->config.clock);
 }
 
-unsigned crew_writers(void)
+unsigned pool_writers(void)
 {
 	struct host host;
 	unsigned n;
@@ -223,20 +223,20 @@ unsigned crew_writers(void)
 	return n < LEAST_WRITERS ? LEAST_WRITERS : n > MOST_WRITERS ? MOST_WRITERS : n;
 }
 
-size_t crew_writer_bytes(uint64_t largest_file_bytes)
+size_t pool_writer_bytes(uint64_t largest_file_bytes)
 {
 	uint64_t n = largest_file_bytes;
 
-	if (n > CREW_MOST_BYTES)
-		n = CREW_MOST_BYTES;
+	if (n > POOL_MOST_BYTES)
+		n = POOL_MOST_BYTES;
 	if (n < LEAST_BUFFER_BYTES)
 		n = LEAST_BUFFER_BYTES;
 	return (size_t)((n + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
 }
 
 /* The calling thread has joined the clock. 0 or -errno with err. */
-static int pool_start(struct thread_pool **out, const struct crew_config *cfg,
-		      const struct crew_task *task, struct mlgen_err *err)
+static int pool_start(struct thread_pool **out, const struct pool_config *cfg,
+		      const struct pool_task *task, struct mlgen_err *err)
 {
 	struct thread_pool *p = mem_zalloc(sizeof(*p));
 	unsigned workers = cfg->workers;
@@ -263,7 +263,7 @@ static int pool_start(struct thread_pool **out, const struct crew_config *cfg,
 	return 0;
 }
 
-/* Join the workers and free the pool: 0, the first error, or CREW_STOPPED. */
+/* Join the workers and free the pool: 0, the first error, or POOL_STOPPED. */
 static int pool_finish(struct thread_pool *p, struct mlgen_err *err)
 {
 	int r;
@@ -273,12 +273,12 @@ static int pool_finish(struct thread_pool *p, struct mlgen_err *err)
 	if (r)
 		mlgen_fail(err, r, "%s", p->err.text);
 	else if (stop_is_set(p->config.stop))
-		r = CREW_STOPPED;
+		r = POOL_STOPPED;
 	thread_pool_free(p);
 	return r;
 }
 
-int crew_run(const struct crew_config *cfg, const struct crew_task *task, struct mlgen_err *err)
+int pool_run(const struct pool_config *cfg, const struct pool_task *task, struct mlgen_err *err)
 {
 	struct thread_pool *p;
 	int r = pool_start(&p, cfg, task, err);
@@ -286,24 +286,24 @@ int crew_run(const struct crew_config *cfg, const struct crew_task *task, struct
 	return r ? r : pool_finish(p, err);
 }
 
-void crew_look(struct crew_view *v, void (*look)(void *arg, const struct io *io), void *arg)
+void pool_look(struct pool_view *v, void (*look)(void *arg, const struct io *io), void *arg)
 {
 	pthread_mutex_lock(&v->lock);
-	for (unsigned i = 0; v->crew && i < v->crew->most; i++)
-		if (v->crew->ios[i])
-			look(arg, v->crew->ios[i]);
+	for (unsigned i = 0; v->pool && i < v->pool->most; i++)
+		if (v->pool->ios[i])
+			look(arg, v->pool->ios[i]);
 	pthread_mutex_unlock(&v->lock);
 }
 
-bool crew_stopped(const struct crew_worker *w)
+bool pool_is_stopping(const struct pool_worker *w)
 {
-	const struct thread_pool *p = w->crew;
+	const struct thread_pool *p = w->pool;
 
 	return atomic_load_explicit(&p->failed, memory_order_relaxed) ||
 	       stop_is_set(p->config.stop);
 }
 
-int crew_do(struct crew_worker *w, enum mlgen_op op, struct mlgen_file *file)
+int pool_do(struct pool_worker *w, enum mlgen_op op, struct mlgen_file *file)
 {
 	struct io_op o = { .io = { .op = op, .file = file } };
 
@@ -317,16 +317,16 @@ int crew_do(struct crew_worker *w, enum mlgen_op op, struct mlgen_file *file)
 
 void filemaker_init(struct filemaker *m, uint64_t largest_file_bytes)
 {
-	struct crew_config *c = &m->crew;
+	struct pool_config *c = &m->pool;
 
 	if (!(c->engine->caps & MLGEN_CAP(MLGEN_WRITE))) {
 		c->engine = engines_find("psync");
 		c->engine_opts = NULL;
 	}
 	c->stop = &m->progress->stop;
-	c->view = &m->progress->crew;
-	c->workers = crew_writers();
-	c->buf_bytes = crew_writer_bytes(largest_file_bytes);
+	c->view = &m->progress->pool;
+	c->workers = pool_writers();
+	c->buf_bytes = pool_writer_bytes(largest_file_bytes);
 }
 
 void filemaker_begin(struct filemaker *m)
@@ -337,28 +337,28 @@ void filemaker_begin(struct filemaker *m)
 	count_set(&p->bytes_total, count_get(&m->present_bytes) + count_get(&m->missing_bytes));
 	count_set(&p->files_done, count_get(&m->present_files));
 	count_set(&p->bytes_done, count_get(&m->present_bytes));
-	m->start_ns = clock_now(m->crew.clock);
+	m->start_ns = clock_now(m->pool.clock);
 }
 
-int filemaker_run(struct filemaker *m, const struct crew_task *task,
+int filemaker_run(struct filemaker *m, const struct pool_task *task,
 		  void (*announce)(const void *arg, const char *time), const void *arg,
 		  struct mlgen_err *err)
 {
 	char time[FILEMAKER_TIME_BYTES];
-	struct thread_pool *crew;
-	int r = pool_start(&crew, &m->crew, task, err);
+	struct thread_pool *pool;
+	int r = pool_start(&pool, &m->pool, task, err);
 
 	if (r)
 		return r;
 	for (unsigned i = 1; i <= ANNOUNCE_MOST_SECONDS; i++) {
-		pool_wait(crew, m->start_ns + i * NS_PER_S);
+		pool_wait(pool, m->start_ns + i * NS_PER_S);
 		if (count_get(&m->synced_bytes))
 			break;
 	}
-	filemaker_time(time, clock_now(m->crew.clock) - m->start_ns, count_get(&m->synced_bytes),
+	filemaker_time(time, clock_now(m->pool.clock) - m->start_ns, count_get(&m->synced_bytes),
 		       count_get(&m->missing_bytes));
 	announce(arg, time);
-	return pool_finish(crew, err);
+	return pool_finish(pool, err);
 }
 
 /* Bytes that are only in the page cache say nothing about the device's speed. */
@@ -413,7 +413,7 @@ int filemaker_check_writable(const char *path, const char *what, const char *opt
 
 	if (r)
 		return r;
-	if (*dirs_in_the_way(way, path, -ENOTDIR))
+	if (*dirs_explain_failure(way, path, -ENOTDIR))
 		return mlgen_fail(err, -ENOTDIR, "%s: %s%s", path, strerror(ENOTDIR), way);
 	if (m.read_only)
 		return mlgen_fail(err, -EROFS, "%s: %s to write: %s at %s; choose another %s", path,
@@ -428,7 +428,7 @@ int filemaker_check_writable(const char *path, const char *what, const char *opt
 
 int filemaker_sync_folder(const char *path, int excused, struct mlgen_err *err)
 {
-	int fd = below_hold(path);
+	int fd = below_open_root(path);
 	int r = fd < 0 ? fd : below_sync(fd);
 
 	if (fd >= 0)
@@ -475,7 +475,7 @@ static int sync_and_drop(struct newfile *x, enum mlgen_op sync, struct mlgen_err
 	struct io_op advise = {
 		.io = { .op = MLGEN_ADVISE, .file = &x->file, .advice = POSIX_FADV_DONTNEED }
 	};
-	int r = crew_do(x->w, sync, &x->file);
+	int r = pool_do(x->w, sync, &x->file);
 
 	if (r < 0)
 		return newfile_failed(x, opstat_name(sync), r, err);
@@ -527,11 +527,11 @@ int newfile_failed(const struct newfile *x, const char *what, int code, struct m
 	char no_room[NO_ROOM_BYTES], text[UNITS_TEXT_BYTES];
 	char why[NOROOM_BYTES];
 
-	noroom_put(why, x->path, code, x->bytes);
+	noroom_text(why, x->path, code, x->bytes);
 	if (code != -ENOSPC && code != -EDQUOT)
 		return mlgen_fail(err, code, "%s: %s: %s%s", x->path, what, strerror(-code), why);
 	units_human_bytes(text, (double)left);
-	x->maker->kind->put_no_room(x, text, no_room, sizeof(no_room));
+	x->maker->kind->format_no_room(x, text, no_room, sizeof(no_room));
 	return mlgen_fail(err, code, "%s: %s: %s%s; %s", x->path, what, strerror(-code), why,
 			  no_room);
 }
@@ -559,8 +559,8 @@ int newfile_fill(struct newfile *x, void *source, struct mlgen_err *err)
 	int r;
 
 	while ((r = kind->next(source, buf, bytes, &off, &len, err)) > 0) {
-		if (crew_stopped(x->w))
-			return CREW_STOPPED;
+		if (pool_is_stopping(x->w))
+			return POOL_STOPPED;
 		r = newfile_write(x, off, len, err);
 		if (r == 0 && off == x->end) {
 			count_add_shared(&x->maker->progress->bytes_done, len);
@@ -583,7 +583,7 @@ int newfile_end(struct newfile *x, int so_far, bool is_whole, struct mlgen_err *
 
 	if (r == 0 && is_whole)
 		r = sync_and_drop(x, MLGEN_FSYNC, err);
-	closed = crew_do(x->w, MLGEN_CLOSE, &x->file);
+	closed = pool_do(x->w, MLGEN_CLOSE, &x->file);
 	if (r == 0 && closed < 0)
 		r = newfile_failed(x, opstat_name(MLGEN_CLOSE), closed, err);
 	return r || !is_whole ? r : publish(x, err);
@@ -634,8 +634,8 @@ static bool is_empty_directory(const char *path)
 	return is_empty;
 }
 
-const char *newdir_put_place(struct newdir_place *to, const struct job *j, const char *option,
-			     const char *path)
+const char *newdir_format_place(struct newdir_place *to, const struct job *j, const char *option,
+				const char *path)
 {
 	const struct diag_place at = j->origins ? job_place(j, option) : j->at;
 	size_t len = 0;
@@ -660,11 +660,11 @@ int newdir_check(const struct job *j, const char *option, const char *path, stru
 		return mlgen_fail(err, -ENOENT,
 				  "%s: %s is not there, and of an absolute path only the last "
 				  "folder is made; mount what belongs there, or make it",
-				  newdir_put_place(&place, j, option, path), missing);
-	if (realpath(at, real) && is_empty_directory(real) && fstab_awaits("", real))
+				  newdir_format_place(&place, j, option, path), missing);
+	if (realpath(at, real) && is_empty_directory(real) && fstab_expects_mount("", real))
 		return mlgen_fail(err, -ENOENT,
 				  "%s: nothing is mounted on %s, for which fstab has a filesystem; "
 				  "mount it, or name another directory",
-				  newdir_put_place(&place, j, option, path), real);
+				  newdir_format_place(&place, j, option, path), real);
 	return 0;
 }

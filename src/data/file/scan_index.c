@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* found.c - the scan index: number and places of the samples in the files of a scan. */
+/* scan_index.c - the scan index: number and places of the samples in the files of a scan. */
 #include "data/file/file_internal.h"
 
 #include <errno.h>
@@ -71,9 +71,9 @@ static void sum_up_entries(struct scan_index *f)
 	f->entries[kept] = (struct index_entry){ .first_sample = samples, .sample_bytes = bytes };
 }
 
-int found_new_listed(struct scan_index **out, struct scan *scan, struct mlgen_err *err)
+int scan_index_new_listed(struct scan_index **out, struct scan *scan, struct mlgen_err *err)
 {
-	struct listed *listed = scan_take_listed(scan);
+	struct listed *listed = scan_detach_listed(scan);
 	struct scan_index *f = scan_index_alloc(scan);
 	struct listed_count *counts = mem_array((size_t)f->files, sizeof(*counts));
 	uint64_t words = 0;
@@ -94,7 +94,7 @@ int found_new_listed(struct scan_index **out, struct scan *scan, struct mlgen_er
 	mem_free(counts);
 	listed_free(listed);
 	if (r) {
-		found_free(f);
+		scan_index_free(f);
 		return r;
 	}
 	*out = f;
@@ -104,12 +104,12 @@ int found_new_listed(struct scan_index **out, struct scan *scan, struct mlgen_er
 /* ---- the results of a scan are put in order and written to the scan cache ---- */
 
 /*
- * True if results are cached and files have sidecars (format->look_beside, scan_pair). The first
+ * True if results are cached and files have sidecars (format->sidecar_path, scan_pair). The first
  * word of each file is then the hash of its sidecars.
  */
 static bool has_sidecars(const struct index_build *g)
 {
-	return g->kept && (g->ds->format->look_beside || g->ds->options.scan_pair);
+	return g->kept && (g->ds->format->sidecar_path || g->ds->options.scan_pair);
 }
 
 /* The i-th sidecar of a file: its twin, or an index of its format. False = no more. */
@@ -118,7 +118,7 @@ static bool nth_sidecar(const struct dataset *ds, const char *path, unsigned i, 
 	struct namepair pair;
 
 	if (!ds->options.scan_pair)
-		return ds->format->look_beside(path, i, out, PATH_MAX);
+		return ds->format->sidecar_path(path, i, out, PATH_MAX);
 	if (i == 0 && (!namepair_parse(&pair, ds->options.scan_pair) ||
 		       namepair_twin(&pair, path, out, PATH_MAX) < 0))
 		*out = '\0';
@@ -177,11 +177,13 @@ static int cache_file(const struct index_build *g, uint64_t file, const struct f
 				    .sidecars = s->sidecars };
 	struct scan_cached found = { .samples = e->first_sample,
 				     .sample_bytes = e->sample_bytes,
-				     .packed_most = g->found->packed_most,
+				     .packed_max = g->found->packed_max,
 				     .word_count = s->count };
 	char name[PATH_MAX];
 	int n = scan_name_and_time(g->scan, file, name, sizeof(name), &stamp.mtime_ns);
-	int r = n < 0 ? n : signals_taken() ? -EINTR : scan_cache_add_words(w, s->words, s->count);
+	int r = n < 0                ? n
+		: signals_received() ? -EINTR
+				     : scan_cache_add_words(w, s->words, s->count);
 
 	memcpy(found.facts, e->facts, sizeof(found.facts));
 	return r ? r : scan_cache_add(w, g->kept->req.part, name, (size_t)n, &stamp, &found);
@@ -192,7 +194,7 @@ static int cache_file(const struct index_build *g, uint64_t file, const struct f
 static void settle_words(struct index_build *g)
 {
 	struct scan_index *f = g->found;
-	const struct kept *k = g->kept;
+	const struct scan_cache_store *k = g->kept;
 	uint64_t ends[SCAN_THREADS] = { 0 }, files = 0, bytes = 0;
 	bool writes;
 	int r = 0;
@@ -206,7 +208,7 @@ static void settle_words(struct index_build *g)
 	writes = k && (!k->has_cache || files != atomic_load(&k->hits) ||
 		       files != k->cache.header.files[k->req.part]);
 	if (writes)
-		r = kept_begin(g->kept, files, bytes);
+		r = scan_cache_replace_begin(g->kept, files, bytes);
 	for (uint64_t i = 0; i < f->files; i++) {
 		struct file_words s;
 
@@ -217,7 +219,7 @@ static void settle_words(struct index_build *g)
 			r = cache_file(g, i, &s);
 	}
 	if (writes && r == 0)
-		r = kept_end(g->kept);
+		r = scan_cache_replace_end(g->kept);
 	if (r)
 		scan_cache_replace_failed(g->kept, r);
 	if (k) {
@@ -230,37 +232,38 @@ static void settle_words(struct index_build *g)
 
 struct index_head {
 	uint64_t files, each, most;
-	uint64_t read_bytes, kept_files, packed_most;
+	uint64_t read_bytes, kept_files, packed_max;
 	double seconds;
 	unsigned word_files;
 	uint64_t word_bytes[SCAN_THREADS];
 };
 
-int found_give(const struct scan_index *f, struct relay *to, struct mlgen_err *err)
+int scan_index_send(const struct scan_index *f, struct relay *to, struct mlgen_err *err)
 {
 	struct index_head head = { .files = f->files,
 				   .each = f->each,
 				   .most = f->most,
 				   .read_bytes = f->read_bytes,
 				   .kept_files = f->kept_files,
-				   .packed_most = f->packed_most,
+				   .packed_max = f->packed_max,
 				   .seconds = f->seconds,
 				   .word_files = f->word_files };
 
 	for (unsigned i = 0; i < f->word_files; i++)
 		head.word_bytes[i] = f->words[i].end;
-	int rc = relay_put(to, &head, sizeof(head), err);
+	int rc = relay_write(to, &head, sizeof(head), err);
 	for (uint64_t i = 0; i <= f->files && rc == 0; i++) {
 		struct index_entry e = f->entries[i];
 		uint64_t *extents = &e.facts[f->extents_fact];
 
-		/* Undo found_count_extents: the receiver expects each file's number of extents. */
+		/* Undo scan_index_count_extents: the receiver expects each file's number of
+		 * extents. */
 		if (f->counts_extents)
-			*extents = i < f->files ? found_first_extent(f, i + 1) - *extents : 0;
-		rc = relay_put(to, &e, sizeof(e), err);
+			*extents = i < f->files ? scan_index_first_extent(f, i + 1) - *extents : 0;
+		rc = relay_write(to, &e, sizeof(e), err);
 	}
 	for (unsigned i = 0; i < f->word_files && rc == 0; i++)
-		rc = relay_put(to, f->maps[i].bytes, (size_t)f->words[i].end, err);
+		rc = relay_write(to, f->maps[i].bytes, (size_t)f->words[i].end, err);
 	return rc;
 }
 
@@ -273,7 +276,7 @@ static int receive_words(struct scan_index *f, unsigned i, uint64_t bytes, struc
 	while (bytes && rc == 0) {
 		size_t n = (size_t)u64_min(bytes, sizeof(some));
 
-		rc = relay_get(from, some, n, err);
+		rc = relay_read(from, some, n, err);
 		if (rc == 0)
 			rc = namefile_add(&f->words[i], some, n, err);
 		bytes -= n;
@@ -285,7 +288,7 @@ static int receive_all(struct scan_index *f, const char *beside, struct relay *f
 		       struct mlgen_err *err)
 {
 	struct index_head head;
-	int rc = relay_get(from, &head, sizeof(head), err);
+	int rc = relay_read(from, &head, sizeof(head), err);
 
 	if (rc)
 		return rc;
@@ -294,10 +297,10 @@ static int receive_all(struct scan_index *f, const char *beside, struct relay *f
 	f->most = head.most;
 	f->read_bytes = head.read_bytes;
 	f->kept_files = head.kept_files;
-	f->packed_most = head.packed_most;
+	f->packed_max = head.packed_max;
 	f->seconds = head.seconds;
 	f->entries = mem_array((size_t)f->files + 1, sizeof(*f->entries));
-	rc = relay_get(from, f->entries, ((size_t)f->files + 1) * sizeof(*f->entries), err);
+	rc = relay_read(from, f->entries, ((size_t)f->files + 1) * sizeof(*f->entries), err);
 	while (f->word_files < head.word_files && rc == 0) {
 		rc = namefile_open(&f->words[f->word_files], beside, err);
 		if (rc == 0)
@@ -308,14 +311,14 @@ static int receive_all(struct scan_index *f, const char *beside, struct relay *f
 	return rc ? rc : map_words(f, err);
 }
 
-int found_take(struct scan_index **out, const char *beside, struct relay *from,
-	       struct mlgen_err *err)
+int scan_index_receive(struct scan_index **out, const char *beside, struct relay *from,
+		       struct mlgen_err *err)
 {
 	struct scan_index *f = mem_zalloc(sizeof(*f));
 	int rc = receive_all(f, beside, from, err);
 
 	if (rc) {
-		found_free(f);
+		scan_index_free(f);
 		return rc;
 	}
 	*out = f;
@@ -365,7 +368,7 @@ static int use_cached(struct index_thread *k, uint64_t file, const char *name, i
 		r = scan_cache_lookup(g->kept, k->cursor, name, &stamp, &c, words, &k->err);
 	if (r > 0) {
 		store_results(k, &g->found->entries[file], &c);
-		k->packed_most = u64_max(k->packed_most, c.packed_most);
+		k->packed_max = u64_max(k->packed_max, c.packed_max);
 	}
 	return r;
 }
@@ -386,7 +389,7 @@ static int look_inside(struct index_thread *k, uint64_t file, const char *name)
 
 		memcpy(c.facts, l->facts, sizeof(c.facts));
 		store_results(k, &g->found->entries[file], &c);
-		k->packed_most = u64_max(k->packed_most, l->packed_most);
+		k->packed_max = u64_max(k->packed_max, l->packed_max);
 	}
 	return r;
 }
@@ -451,13 +454,13 @@ static void look_into_turn(struct index_thread *k, uint64_t from, uint64_t end)
 	atomic_fetch_add(&g->done, end - from);
 }
 
-/* Only the calling thread of found_new reports progress. */
+/* Only the calling thread of scan_index_new reports progress. */
 static void report_progress(struct index_build *g)
 {
 	double seconds = since(&g->started);
 	char done[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
 
-	if (signals_taken())
+	if (signals_received())
 		atomic_store(&g->stops, true);
 	if (seconds < g->reported_seconds + 1)
 		return;
@@ -522,7 +525,7 @@ static int join_threads(struct index_build *g, struct mlgen_err *err)
 		if (k->has_thread)
 			pthread_join(k->thread, NULL);
 		g->found->read_bytes += k->look.read_bytes;
-		g->found->packed_most = u64_max(g->found->packed_most, k->packed_most);
+		g->found->packed_max = u64_max(g->found->packed_max, k->packed_max);
 		look_fini(&k->look);
 		mem_free(k->cursor);
 		if (k->err.code && (!first || k->failed_at < first->failed_at))
@@ -574,7 +577,7 @@ static int drop_empty(struct scan_index *f, struct scan *scan, const struct inde
 	uint64_t damaged = atomic_load(&g->damaged), before = f->files;
 	char text[UNITS_TEXT_BYTES];
 
-	scan_keep(scan, has_samples, f);
+	scan_filter(scan, has_samples, f);
 	sum_up_entries(f);
 	if (damaged)
 		scan_note(scan, "%s: left out: %s file%s damaged, or not as mlgen reads %s files",
@@ -595,8 +598,9 @@ static int drop_empty(struct scan_index *f, struct scan *scan, const struct inde
 	return err->code;
 }
 
-int found_new(struct scan_index **out, struct scan *scan, const struct dataset *ds,
-	      enum job_scan_errors errors, const struct kept_request *keeps, struct mlgen_err *err)
+int scan_index_new(struct scan_index **out, struct scan *scan, const struct dataset *ds,
+		   enum job_scan_errors errors, const struct scan_cache_request *keeps,
+		   struct mlgen_err *err)
 {
 	struct index_build *g = mem_zalloc(sizeof(*g));
 	struct scan_index *f = scan_index_alloc(scan);
@@ -606,7 +610,7 @@ int found_new(struct scan_index **out, struct scan *scan, const struct dataset *
 	g->scan = scan;
 	g->ds = ds;
 	g->errors = errors;
-	r = kept_open(&g->kept, keeps, ds, err);
+	r = scan_cache_store_open(&g->kept, keeps, ds, err);
 	if (r == 0)
 		r = look_into_all(g, err);
 	if (r == 0)
@@ -615,17 +619,17 @@ int found_new(struct scan_index **out, struct scan *scan, const struct dataset *
 		settle_words(g);
 		r = drop_empty(f, scan, g, err);
 	}
-	kept_free(g->kept);
+	scan_cache_store_free(g->kept);
 	mem_free(g);
 	if (r) {
-		found_free(f);
+		scan_index_free(f);
 		return r;
 	}
 	*out = f;
 	return 0;
 }
 
-void found_free(struct scan_index *f)
+void scan_index_free(struct scan_index *f)
 {
 	if (!f)
 		return;
@@ -638,32 +642,32 @@ void found_free(struct scan_index *f)
 	mem_free(f);
 }
 
-uint64_t found_read_bytes(const struct scan_index *f)
+uint64_t scan_index_read_bytes(const struct scan_index *f)
 {
 	return f->read_bytes;
 }
 
-uint64_t found_packed_most(const struct scan_index *f)
+uint64_t scan_index_packed_max(const struct scan_index *f)
 {
-	return f->packed_most;
+	return f->packed_max;
 }
 
-double found_seconds(const struct scan_index *f)
+double scan_index_seconds(const struct scan_index *f)
 {
 	return f->seconds;
 }
 
-uint64_t found_kept_files(const struct scan_index *f)
+uint64_t scan_index_cached_files(const struct scan_index *f)
 {
 	return f->kept_files;
 }
 
-uint64_t found_first_sample(const struct scan_index *f, uint64_t file)
+uint64_t scan_index_first_sample(const struct scan_index *f, uint64_t file)
 {
 	return f->entries[file].first_sample;
 }
 
-uint64_t found_sample_bytes(const struct scan_index *f, uint64_t file)
+uint64_t scan_index_sample_bytes(const struct scan_index *f, uint64_t file)
 {
 	return f->entries[file].sample_bytes;
 }
@@ -675,12 +679,12 @@ static uint64_t search(const struct scan_index *f, uint64_t at,
 	return BISECT(file, 1, f->files, first(f, file) > at) - 1;
 }
 
-uint64_t found_file_of(const struct scan_index *f, uint64_t sample)
+uint64_t scan_index_file_of(const struct scan_index *f, uint64_t sample)
 {
-	return f->each ? sample / f->each : search(f, sample, found_first_sample);
+	return f->each ? sample / f->each : search(f, sample, scan_index_first_sample);
 }
 
-void found_count_extents(struct scan_index *f, unsigned fact)
+void scan_index_count_extents(struct scan_index *f, unsigned fact)
 {
 	uint64_t before = 0;
 
@@ -694,27 +698,27 @@ void found_count_extents(struct scan_index *f, unsigned fact)
 	}
 }
 
-uint64_t found_first_extent(const struct scan_index *f, uint64_t file)
+uint64_t scan_index_first_extent(const struct scan_index *f, uint64_t file)
 {
 	return f->entries[file].facts[f->extents_fact];
 }
 
-uint64_t found_file_of_extent(const struct scan_index *f, uint64_t extent)
+uint64_t scan_index_file_of_extent(const struct scan_index *f, uint64_t extent)
 {
-	return search(f, extent, found_first_extent);
+	return search(f, extent, scan_index_first_extent);
 }
 
-uint64_t found_each(const struct scan_index *f)
+uint64_t scan_index_equal_samples(const struct scan_index *f)
 {
 	return f->each;
 }
 
-uint64_t found_most(const struct scan_index *f)
+uint64_t scan_index_max_samples(const struct scan_index *f)
 {
 	return f->most;
 }
 
-void found_shape(const struct scan_index *f, uint64_t file, struct file_shape *shape)
+void scan_index_shape(const struct scan_index *f, uint64_t file, struct file_shape *shape)
 {
 	const struct index_entry *e = &f->entries[file];
 	const char *bytes = f->maps[e->words >> WORDS_OFF_BITS].bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset_found.c - options of a training's data set: its files, their number, format and size. */
+/* distil_dataset.c - options of a training's data set: its files, their number, format and size. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <inttypes.h>
@@ -186,7 +186,7 @@ enum {
 struct dataset_finder {
 	struct distil *d;
 	uint32_t party;
-	struct distil_found *found;
+	struct distil_results *found;
 	struct jobsection *to;
 	struct samplebook book;
 	struct peek peek;
@@ -207,16 +207,17 @@ static void set_directory(struct dataset_finder *f)
 	const char *traced = buf_str(&f->directory);
 
 	buf_addf(&own, "mlgen-data/%s", f->d->side_name);
-	jobsection_say(f->to, DISTIL_GUESS, "directory", buf_str(&own),
+	jobsection_set(f->to, DISTIL_GUESS, "directory", buf_str(&own),
 		       "where mlgen makes files like those of the trace, which are in %s",
 		       *traced ? traced : "its current directory");
 	buf_fini(&own);
 	if (!f->peek.is_there || *traced != '/')
 		return;
-	jobsection_note(f->to, "These are there still; to read them instead of made ones, in place "
-			       "of directory and what follows of files:");
-	jobsection_note(f->to, "directory=%s", traced);
-	jobsection_note(f->to, "dataset=scan");
+	jobsection_comment(f->to,
+			   "These are there still; to read them instead of made ones, in place "
+			   "of directory and what follows of files:");
+	jobsection_comment(f->to, "directory=%s", traced);
+	jobsection_comment(f->to, "dataset=scan");
 }
 
 static void set_format(struct dataset_finder *f)
@@ -227,16 +228,16 @@ static void set_format(struct dataset_finder *f)
 	bool is_agreed = f->peek.format == f->found->format;
 
 	if (x->is_explained && x->access == ACCESS_FRAMEWORK)
-		jobsection_say(f->to, x->calls >= 1 || is_agreed ? DISTIL_SURE : DISTIL_LIKELY,
+		jobsection_set(f->to, x->calls >= 1 || is_agreed ? DISTIL_SURE : DISTIL_LIKELY,
 			       "format", name, "files are read by the calls of %s%s", x->reader,
 			       !is_agreed           ? ""
 			       : f->peek.by_content ? ", and begin as such do"
 						    : ", and are called so");
 	else if (is_agreed)
-		jobsection_say(f->to, f->peek.by_content ? DISTIL_SURE : DISTIL_LIKELY, "format",
+		jobsection_set(f->to, f->peek.by_content ? DISTIL_SURE : DISTIL_LIKELY, "format",
 			       name, "so %s %s", f->peek.by_content ? "begins" : "is called", path);
 	else
-		jobsection_say(
+		jobsection_set(
 			f->to, DISTIL_LIKELY, "format", name,
 			"neither calls nor the names of files are of a format that mlgen knows: %s",
 			path);
@@ -252,17 +253,17 @@ static void set_num_files(struct dataset_finder *f)
 
 	f->found->num_files = use_named ? named : seen;
 	if (use_named)
-		jobsection_say_u64(f->to, DISTIL_LIKELY, "num_files", f->found->num_files,
+		jobsection_set_u64(f->to, DISTIL_LIKELY, "num_files", f->found->num_files,
 				   "by their names; %" PRIu64 " of them were read", seen);
 	else
-		jobsection_say_u64(
+		jobsection_set_u64(
 			f->to, f->book.is_read_again ? DISTIL_SURE : DISTIL_LIKELY, "num_files",
 			f->found->num_files, "this many were read, in %" PRIu64 " epoch%s%s",
 			f->book.epochs, plural(f->book.epochs),
 			f->book.is_read_again ? ""
 					      : "; none of them twice, so that there may be more");
 	if (named && named != f->found->num_files)
-		jobsection_note(f->to, "Names of files say that there are %" PRIu64 ".", named);
+		jobsection_comment(f->to, "Names of files say that there are %" PRIu64 ".", named);
 }
 
 static const char *size_source(const struct dataset_finder *f)
@@ -282,11 +283,11 @@ static void set_fitted_size(struct dataset_finder *f, const struct sizefit *fit)
 	units_human_bytes(least, (double)f->book.least);
 	units_human_bytes(most, (double)f->book.most);
 	if (dist_is_const(&fit->dist))
-		jobsection_say(f->to, sure, "sample_size", buf_str(&text),
+		jobsection_set(f->to, sure, "sample_size", buf_str(&text),
 			       "%s: all have %" PRIu64 " bytes, so many of them for the samples",
 			       size_source(f), f->book.least);
 	else
-		jobsection_say(f->to, sure, "sample_size", buf_str(&text),
+		jobsection_set(f->to, sure, "sample_size", buf_str(&text),
 			       "%s: %s to %s; distance of this distribution from theirs (KS): %.3f",
 			       size_source(f), least, most, fit->distance);
 	buf_fini(&text);
@@ -315,7 +316,7 @@ static int set_recorded_size(struct dataset_finder *f, const struct sizefit *fit
 		return rc;
 	dist_format(&near, &fit->dist, DIST_BYTES);
 	buf_addf(&value, "file:%s", name);
-	jobsection_say(f->to, DISTIL_SURE, "sample_size", buf_str(&value),
+	jobsection_set(f->to, DISTIL_SURE, "sample_size", buf_str(&value),
 		       "%s; what %" PRIu64 " files would draw of the nearest distribution, %s, is "
 		       "not as near; its own distance (KS): %.3f",
 		       size_source(f), f->found->num_files, buf_str(&near), fit->distance);
@@ -334,14 +335,15 @@ static int set_sizes(struct dataset_finder *f, struct mlgen_err *err)
 	while (i > 0 && f->sizes[i - 1] > SAMPLE_BYTES_MOST)
 		f->sizes[--i] = SAMPLE_BYTES_MOST;
 	if (i < f->size_count)
-		jobsection_note(f->to,
-				"Samples of %zu of %zu files are larger, up to %s, than the 1 TiB "
-				"that mlgen makes at most; here they have that.",
-				f->size_count - i, f->size_count, text);
+		jobsection_comment(
+			f->to,
+			"Samples of %zu of %zu files are larger, up to %s, than the 1 TiB "
+			"that mlgen makes at most; here they have that.",
+			f->size_count - i, f->size_count, text);
 	sizefit(&fit, f->sizes, f->size_count);
 	f->found->sample_bytes = (uint64_t)llround(fmax(fit.mean, 1));
 	if (f->found->format == FORMAT_PARQUET && f->book.least != f->book.most)
-		jobsection_note(
+		jobsection_comment(
 			f->to,
 			"Files of the trace differ in size; rows of Parquet are all of one here.");
 	if (fit.is_good)
@@ -364,18 +366,18 @@ static void set_labels(struct dataset_finder *f)
 		return;
 	if (f->found->format == FORMAT_NPY && l->least == l->most &&
 	    filemodel_init(&ds, &model, l->least)) {
-		units_put_size(text, (uint64_t)ds.sample_size.a);
-		jobsection_say(f->to, DISTIL_LIKELY, "label_size", text,
+		units_format_size(text, (uint64_t)ds.sample_size.a);
+		jobsection_set(f->to, DISTIL_LIKELY, "label_size", text,
 			       "in addition to samples %" PRIu64 " files of %" PRIu64
 			       " bytes are read, such as %s",
 			       l->files, l->least, distil_path(f->d, l->first));
 	} else {
-		jobsection_note(f->to,
-				"Of labels %" PRIu64
-				" files are read, %s together, such as %s: only format=npy has "
-				"such files, they are not in this job.",
-				l->files, units_human_bytes(text, (double)l->bytes),
-				distil_path(f->d, l->first));
+		jobsection_comment(f->to,
+				   "Of labels %" PRIu64
+				   " files are read, %s together, such as %s: only format=npy has "
+				   "such files, they are not in this job.",
+				   l->files, units_human_bytes(text, (double)l->bytes),
+				   distil_path(f->d, l->first));
 		return;
 	}
 	dataset_fini(&ds);
@@ -388,18 +390,18 @@ static void set_parquet(struct dataset_finder *f)
 	if (m->format != FORMAT_PARQUET || !m->row_group_size)
 		return;
 	if (f->peek.group_rows)
-		jobsection_say_u64(f->to, DISTIL_SURE, "row_group_size", m->row_group_size,
+		jobsection_set_u64(f->to, DISTIL_SURE, "row_group_size", m->row_group_size,
 				   "the footer of a file of the trace says so");
 	else
-		jobsection_say_u64(f->to, DISTIL_GUESS, "row_group_size", m->row_group_size,
+		jobsection_set_u64(f->to, DISTIL_GUESS, "row_group_size", m->row_group_size,
 				   "as above");
 	if (m->columns)
-		jobsection_say(f->to, DISTIL_LIKELY, "columns", m->columns,
+		jobsection_set(f->to, DISTIL_LIKELY, "columns", m->columns,
 			       "the footer has %" PRIu32
 			       " of them; names and types are made up, bytes are not",
 			       f->columns.count);
 	if (m->read_columns)
-		jobsection_say(f->to, DISTIL_SURE, "read_columns", m->read_columns,
+		jobsection_set(f->to, DISTIL_SURE, "read_columns", m->read_columns,
 			       "the chunks of %" PRIu32 " columns are read", f->columns.read);
 }
 
@@ -417,14 +419,14 @@ static int set_dataset(struct dataset_finder *f, struct mlgen_err *err)
 	set_format(f);
 	set_num_files(f);
 	if (f->book.directories > 1)
-		jobsection_say_u64(f->to, DISTIL_SURE, "subfolders", f->book.directories,
+		jobsection_set_u64(f->to, DISTIL_SURE, "subfolders", f->book.directories,
 				   "they are in this many directories");
-	jobsection_say_u64(f->to, f->samples_sure, "samples_per_file", samples, "%s",
+	jobsection_set_u64(f->to, f->samples_sure, "samples_per_file", samples, "%s",
 			   f->samples_why);
 	/* If several processes read each file equally often, they may be one training or several.
 	 */
 	if (f->is_counted && ranks > 1 && samples % ranks == 0)
-		jobsection_note(
+		jobsection_comment(
 			f->to,
 			"Or each of %" PRIu32 " processes reads all of it, %" PRIu64
 			" time%s: several trainings of the same files at once are not told from "
@@ -434,7 +436,7 @@ static int set_dataset(struct dataset_finder *f, struct mlgen_err *err)
 	set_parquet(f);
 	set_labels(f);
 	if (x->files)
-		jobsection_note(
+		jobsection_comment(
 			f->to, "Index files: %" PRIu64 ", %s together, such as %s%s", x->files,
 			units_human_bytes(text, (double)x->bytes), distil_path(f->d, x->first),
 			format == FORMAT_INDEXED_BINARY || format == FORMAT_MMAP_INDEXED_BINARY
@@ -540,7 +542,7 @@ static void fill_known(struct dataset_finder *f, const struct explain_visit *vis
 static void find_access(struct dataset_finder *f, uint32_t party)
 {
 	struct explain_visit visits[SAMPLEVISITS_MOST];
-	struct explain_ask ask = {
+	struct explain_input ask = {
 		.visits = visits,
 		.count = samplevisits(visits, f->d, party, &f->book),
 		.visits_per_file = visits_per_file(&f->book),
@@ -649,7 +651,7 @@ int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to, stru
 	int rc = samplebook_init(&f.book, d, party, err);
 
 	if (rc == 0 && f.book.count == 0)
-		jobsection_note(to, "No file was read for its samples.");
+		jobsection_comment(to, "No file was read for its samples.");
 	if (rc == 0 && f.book.count) {
 		peek(&f.peek, distil_path(d, f.book.first),
 		     samplebook_bytes(&f.book, d, f.book.first));

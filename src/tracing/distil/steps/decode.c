@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode_found.c - find how long a reader processes a sample, and reads into new memory. */
+/* decode.c - find how long a reader processes a sample, and reads into new memory. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <inttypes.h>
@@ -208,7 +208,7 @@ static void print_split(struct pipeline *f, const struct between *b, double afte
 	if (all > 0)
 		append_split(&text, b->read_ns, b->reads, all);
 	if (*buf_str(&text))
-		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_split", buf_str(&text),
+		jobsection_set(f->to, DISTIL_LIKELY, "preprocess_split", buf_str(&text),
 			       "pauses after the reads of a sample, of which most have %" PRIu64
 			       ", in the middle of all",
 			       b->reads);
@@ -246,7 +246,7 @@ static void print_first_split(struct pipeline *f, const struct between *b)
 	if (n >= FIRSTS_LEAST && sum > 0)
 		append_split(&text, more_ns, b->reads, fmax(sum, f->first_more_ns));
 	if (*buf_str(&text))
-		jobsection_say(f->to, DISTIL_LIKELY, "first_sample_split", buf_str(&text),
+		jobsection_set(f->to, DISTIL_LIKELY, "first_sample_split", buf_str(&text),
 			       "pauses after the reads of a new worker's first sample, in the "
 			       "middle of %" PRIu32 ", less those of others",
 			       n);
@@ -296,12 +296,12 @@ static int print_reads(struct pipeline *f, const struct between *b, double after
 	rc = append_times(f, &text, &fit, ns, b->count, err);
 	mem_free(ns);
 	if (rc == 0) {
-		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
+		jobsection_set(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
 			       "what a loader does between the calls of a sample, and from one to "
 			       "the next of a batch; in the middle %.4g ms, and the nearest model "
 			       "is %.3g%% of the mean off",
 			       visits * (between_median(b) + after_ns) / 1e6, fit.off_percent);
-		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_at", "reads",
+		jobsection_set(f->to, DISTIL_LIKELY, "preprocess_at", "reads",
 			       "most of its CPU time is spent there, and not after them");
 		if (visits == 1) {
 			print_split(f, b, after_ns);
@@ -319,10 +319,10 @@ static void print_whole(struct pipeline *f, double ns, bool burns, bool has_cpu)
 
 	dist_format(&text, &d, DIST_NS);
 	if (burns)
-		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
+		jobsection_set(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
 			       "CPU time of a loader for a sample, in and after its reads");
 	else
-		jobsection_say(
+		jobsection_set(
 			f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
 			"in the middle a loader pauses so long between two samples of a batch%s",
 			has_cpu ? ", without CPU" : "");
@@ -379,7 +379,7 @@ int pipeline_decoding(struct pipeline *f, struct mlgen_err *err)
 		else
 			print_whole(f, ns, burns, mean.cpu_ns > 0);
 		if (burns)
-			jobsection_say(f->to, DISTIL_GUESS, "preprocess", "sleep",
+			jobsection_set(f->to, DISTIL_GUESS, "preprocess", "sleep",
 				       "as if by CPUs of its own; burn takes this host's");
 	}
 	mem_free(b.sample_ns);
@@ -468,7 +468,7 @@ static void print_fresh(struct pipeline *f, const struct fresh_reads *r, size_t 
 	/* The threshold must be fixed, because glibc would raise a moving one after the first read.
 	 */
 	least = r->at[first].bytes;
-	jobsection_say_u64(
+	jobsection_set_u64(
 		f->to, DISTIL_LIKELY, "fresh_memory", least - (least == JOB_MALLOC_MAPS_BYTES),
 		"reads of this many bytes and more take %.1f ns of CPU a byte, and no copying "
 		"does: the pages of new memory are allocated each time",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* columns_found.c - reads facts from one file of a trace, and finds columns of a Parquet file. */
+/* distil_columns.c - reads facts from one file of a trace, and finds columns of a Parquet file. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <fcntl.h>
@@ -218,9 +218,9 @@ void columns_found(struct columns_found *c, const struct peek *p,
 		if (is_read[i])
 			add_names(&some, p, i, n);
 	}
-	c->columns = buf_take(&all);
+	c->columns = buf_detach(&all);
 	if (c->read && c->read < p->chunks)
-		c->read_columns = buf_take(&some);
+		c->read_columns = buf_detach(&some);
 	buf_fini(&some);
 	mem_free(is_read);
 }

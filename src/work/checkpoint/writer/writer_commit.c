@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saver_commit.c - agree with other processes, commit a checkpoint, delete old ones. */
-#include "work/checkpoint/saver/saver_internal.h"
+/* writer_commit.c - agree with other processes, commit a checkpoint, delete old ones. */
+#include "work/checkpoint/writer/writer_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,12 +30,12 @@
  * A checkpoint writer that ends closes the ballot, so that the next vote fails and no more rounds
  * follow. After the death of a process, nobody knows who still writes: the files stay, incomplete.
  */
-struct saver_lead {
-	struct saver_thread thread; /* renames and deletes, but neither reads nor writes files */
+struct writer_lead {
+	struct writer_thread thread; /* renames and deletes, but neither reads nor writes files */
 	struct ballot *ballot;
 	bool is_cut_off; /* the other processes have left; only for the lead thread */
 	_Atomic bool is_over;
-	/* The members below are under the lock of struct saver. */
+	/* The members below are under the lock of struct writer. */
 	bool is_requested;
 	struct checkpoint requested;
 };
@@ -43,7 +43,7 @@ struct saver_lead {
 /* Bit of vote 3 for the place; the step is below 2^63 (checkpoints_check_next). */
 #define PLACE_PART 1u
 
-static int vote(struct saver *s, uint64_t mine, uint64_t *all)
+static int vote(struct writer *s, uint64_t mine, uint64_t *all)
 {
 	int rc = ballot_vote(s->lead->ballot, mine, all);
 
@@ -55,15 +55,15 @@ static int vote(struct saver *s, uint64_t mine, uint64_t *all)
 }
 
 /* Rank 0 creates the directory; the others receive its number, step and place. */
-static int create_together(struct saver *s, struct checkpoint *k)
+static int create_together(struct writer *s, struct checkpoint *k)
 {
 	struct checkpoint requested = *k;
 	struct mlgen_err err = { 0 };
 	uint64_t number = 0, where = 0;
-	bool makes = saver_commits(s);
+	bool makes = writer_commits(s);
 
-	if (makes && saver_create_next(s, requested.epoch, requested.step, k, &err) < 0) {
-		saver_record_failed(s, k, &err);
+	if (makes && writer_create_next(s, requested.epoch, requested.step, k, &err) < 0) {
+		writer_record_failed(s, k, &err);
 		failure_set(s->cfg.failure, &err);
 		vote(s, 0, &number);
 		return -ECANCELED;
@@ -78,53 +78,53 @@ static int create_together(struct saver *s, struct checkpoint *k)
 	k->number = number;
 	k->step = where >> 1;
 	k->place = where & PLACE_PART ? CHECKPOINT_PART : CHECKPOINT_FINAL;
-	checkpoint_put_name(k->name, k->epoch, k->step, k->place);
+	checkpoint_print_name(k->name, k->epoch, k->step, k->place);
 	return 0;
 }
 
-static void await_threads(struct saver *s)
+static void await_threads(struct writer *s)
 {
 	for (;;) {
-		uint32_t seen = bell_look(&s->over);
+		uint32_t seen = eventcount_get(&s->over);
 
 		if (atomic_load(&s->busy_threads) == 0)
 			return;
-		bell_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
+		eventcount_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
 	}
 }
 
-static void lead_round(struct saver *s, struct checkpoint *k)
+static void lead_round(struct writer *s, struct checkpoint *k)
 {
 	uint64_t stops = 0;
-	int rc = vote(s, saver_must_stop(s), &stops);
+	int rc = vote(s, writer_must_stop(s), &stops);
 
 	if (rc == 0 && stops)
 		rc = -ECANCELED;
 	if (rc == 0 && !s->cfg.is_restore)
 		rc = create_together(s, k);
-	if (rc == 0 && saver_begin_round(s, k) < 0) {
-		saver_discard(s, k);
+	if (rc == 0 && writer_begin_round(s, k) < 0) {
+		writer_discard(s, k);
 		ballot_close(s->lead->ballot);
 		rc = -EPIPE;
 	}
 	if (rc < 0) {
 		atomic_store(&s->is_busy, false);
-		bell_ring(&s->over, s->cfg.clock);
+		eventcount_notify(&s->over, s->cfg.clock);
 	} else {
 		await_threads(s);
-		saver_end_round(&s->lead->thread);
+		writer_end_round(&s->lead->thread);
 	}
 	/* Threads that wait to leave check again. */
-	bell_ring(&s->go, s->cfg.clock);
+	eventcount_notify(&s->go, s->cfg.clock);
 }
 
 /* False: no more rounds will follow. */
-static bool await_request(struct saver *s, struct checkpoint *k)
+static bool await_request(struct writer *s, struct checkpoint *k)
 {
-	struct saver_lead *lead = s->lead;
+	struct writer_lead *lead = s->lead;
 
 	for (;;) {
-		uint32_t seen = bell_look(&s->go);
+		uint32_t seen = eventcount_get(&s->go);
 
 		pthread_mutex_lock(&s->lock);
 		bool has_one = lead->is_requested;
@@ -135,28 +135,28 @@ static bool await_request(struct saver *s, struct checkpoint *k)
 			return true;
 		if (atomic_load(&s->closed) || atomic_load(&s->is_finishing))
 			return false;
-		bell_wait(&s->go, s->cfg.clock, seen, CLOCK_NEVER);
+		eventcount_wait(&s->go, s->cfg.clock, seen, CLOCK_NEVER);
 	}
 }
 
 static void *lead_main(void *saver)
 {
-	struct saver *s = saver;
+	struct writer *s = saver;
 	struct checkpoint k;
 
 	/* If the thread cannot be set up, it has closed the checkpoint writer. */
-	saver_thread_open(&s->lead->thread);
+	writer_thread_open(&s->lead->thread);
 	while (await_request(s, &k))
 		lead_round(s, &k);
 	ballot_close(s->lead->ballot);
-	saver_thread_close(&s->lead->thread);
+	writer_thread_close(&s->lead->thread);
 	return NULL;
 }
 
-void saver_lead_new(struct saver *s)
+void writer_lead_new(struct writer *s)
 {
-	struct saver_lead *lead = s->lead = mem_zalloc(sizeof(*lead));
-	struct saver_thread *t = &lead->thread;
+	struct writer_lead *lead = s->lead = mem_zalloc(sizeof(*lead));
+	struct writer_thread *t = &lead->thread;
 
 	t->saver = s;
 	t->depth = 1;
@@ -165,34 +165,34 @@ void saver_lead_new(struct saver *s)
 	lead->ballot = ballot_open(s->cfg.hosts, s->cfg.channel);
 }
 
-void saver_lead_free(struct saver *s)
+void writer_lead_free(struct writer *s)
 {
 	if (!s->lead)
 		return;
 	ballot_free(s->lead->ballot);
-	saver_thread_fini(&s->lead->thread);
+	writer_thread_fini(&s->lead->thread);
 	mem_free(s->lead);
 	s->lead = NULL;
 }
 
-int saver_lead_start(struct saver *s, struct mlgen_err *err)
+int writer_lead_start(struct writer *s, struct mlgen_err *err)
 {
 	return worker_start(&s->lead->thread.worker.thread, s->cfg.clock, lead_main, s, err);
 }
 
-void saver_lead_join(struct saver *s)
+void writer_lead_join(struct writer *s)
 {
 	worker_join(&s->lead->thread.worker.thread);
 }
 
-void saver_lead_close(struct saver *s)
+void writer_lead_close(struct writer *s)
 {
 	/* A started lead ends the current round together with the other processes. */
 	if (!s->lead->thread.worker.thread)
 		ballot_close(s->lead->ballot);
 }
 
-int saver_lead_begin(struct saver *s, const struct checkpoint *k)
+int writer_lead_begin(struct writer *s, const struct checkpoint *k)
 {
 	int rc = 0;
 
@@ -206,27 +206,27 @@ int saver_lead_begin(struct saver *s, const struct checkpoint *k)
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (rc == 0)
-		bell_ring(&s->go, s->cfg.clock);
+		eventcount_notify(&s->go, s->cfg.clock);
 	return rc;
 }
 
-struct saver_thread *saver_lead_thread(const struct saver *s)
+struct writer_thread *writer_lead_thread(const struct writer *s)
 {
 	return &s->lead->thread;
 }
 
-bool saver_is_over(const struct saver *s)
+bool writer_is_over(const struct writer *s)
 {
 	return s->lead && atomic_load(&s->lead->is_over);
 }
 
-bool saver_commits(const struct saver *s)
+bool writer_commits(const struct writer *s)
 {
 	return !s->lead || (hosts_rank(s->cfg.hosts) == 0 && !s->lead->is_cut_off);
 }
 
 /* Is the checkpoint whole in all processes? */
-static bool agree_whole(struct saver *s, bool is_whole)
+static bool agree_whole(struct writer *s, bool is_whole)
 {
 	uint64_t is_incomplete;
 
@@ -242,13 +242,13 @@ static bool agree_whole(struct saver *s, bool is_whole)
 }
 
 /* Receive the result of rank 0's commit. */
-static void agree_complete(struct saver *s, struct checkpoint_result *r)
+static void agree_complete(struct writer *s, struct checkpoint_result *r)
 {
 	uint64_t is_missing;
 
 	if (!s->lead)
 		return;
-	bool commits = saver_commits(s);
+	bool commits = writer_commits(s);
 	int rc = vote(s, commits && !r->complete, &is_missing);
 	if (commits || rc < 0 || is_missing)
 		return;
@@ -260,7 +260,7 @@ static void agree_complete(struct saver *s, struct checkpoint_result *r)
 
 /* Unlink a file on thread `t`, or with a plain call if `t` is NULL. 1; 0 = the file does not exist,
  * or is a directory; or -errno. */
-static int unlink_one(struct saver *s, struct saver_thread *t, const struct checkpoint_removal *r,
+static int unlink_one(struct writer *s, struct writer_thread *t, const struct checkpoint_removal *r,
 		      const char *name, struct mlgen_err *err)
 {
 	char path[PATH_MAX];
@@ -272,7 +272,7 @@ static int unlink_one(struct saver *s, struct saver_thread *t, const struct chec
 		return mlgen_fail(err, rc, "%s: the name is too long", name);
 	/* Plain calls are not counted, and no engine can make them fail. */
 	if (t)
-		saver_do(t, &op);
+		writer_do(t, &op);
 	else
 		meta_do(&op.io);
 	rc = (int)op.io.result;
@@ -281,14 +281,14 @@ static int unlink_one(struct saver *s, struct saver_thread *t, const struct chec
 	return rc < 0 ? mlgen_fail(err, rc, "%s: unlink: %s", path, strerror(-rc)) : 1;
 }
 
-static int remove_files(struct saver *s, struct saver_thread *t, const struct checkpoint_removal *r,
-			uint64_t *files, struct mlgen_err *err)
+static int remove_files(struct writer *s, struct writer_thread *t,
+			const struct checkpoint_removal *r, uint64_t *files, struct mlgen_err *err)
 {
 	const struct checkpoints *c = s->cfg.checkpoints;
 	int rc = checkpoint_removal_mark(r, c, err);
 
 	for (size_t i = 0; rc >= 0 && i < r->count; i++) {
-		rc = saver_is_interrupted(s) ? -ECANCELED : unlink_one(s, t, r, r->names[i], err);
+		rc = writer_is_interrupted(s) ? -ECANCELED : unlink_one(s, t, r, r->names[i], err);
 		*files += rc > 0;
 	}
 	return rc < 0 ? rc : checkpoint_removal_end(r, c, err);
@@ -297,7 +297,7 @@ static int remove_files(struct saver *s, struct saver_thread *t, const struct ch
 /* Delete a checkpoint on thread `t`, or with plain calls, and remove it from the list: 0. A
  * checkpoint that must stay also leaves the list: -ENOENT, -EPERM or -EBUSY of
  * checkpoint_removal_begin. Otherwise -errno. */
-static int delete_checkpoint(struct saver *s, struct saver_thread *t, const struct checkpoint *k,
+static int delete_checkpoint(struct writer *s, struct writer_thread *t, const struct checkpoint *k,
 			     uint64_t *files, struct mlgen_err *err)
 {
 	struct checkpoint listed = *k; /* a copy: the list entry is removed */
@@ -327,7 +327,8 @@ static const struct checkpoint *next_to_delete(const struct checkpoints *c, uint
 	for (size_t i = 0; i < c->count; i++) {
 		const struct checkpoint *k = &c->items[i];
 
-		if (checkpoint_is_left(c, k) || (k->is_complete && k->place != CHECKPOINT_FINAL))
+		if (checkpoint_is_protected(c, k) ||
+		    (k->is_complete && k->place != CHECKPOINT_FINAL))
 			continue;
 		if (!k->is_complete)
 			return k;
@@ -338,7 +339,7 @@ static const struct checkpoint *next_to_delete(const struct checkpoints *c, uint
 }
 
 /* 1; 0 = it stays, which is no failure; or -errno. */
-static int delete_one(struct saver *s, struct saver_thread *t, const struct checkpoint *k,
+static int delete_one(struct writer *s, struct writer_thread *t, const struct checkpoint *k,
 		      uint64_t *files, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
@@ -351,7 +352,7 @@ static int delete_one(struct saver *s, struct saver_thread *t, const struct chec
 	return rc < 0 ? mlgen_fail(err, rc, "%s", why.text) : 1;
 }
 
-static bool has_old(const struct saver *s, const struct checkpoint *replaced)
+static bool has_old(const struct writer *s, const struct checkpoint *replaced)
 {
 	uint64_t keep = s->cfg.job->checkpoint_keep;
 
@@ -359,18 +360,18 @@ static bool has_old(const struct saver *s, const struct checkpoint *replaced)
 }
 
 /* Delete the replaced checkpoint (NULL = none) and those beyond checkpoint_keep. */
-static int delete_old(struct saver_thread *t, const struct checkpoint *replaced,
+static int delete_old(struct writer_thread *t, const struct checkpoint *replaced,
 		      struct checkpoint_result *r, struct mlgen_err *err)
 {
-	struct saver *s = t->saver;
+	struct writer *s = t->saver;
 	uint64_t begin_ns = clock_now(s->cfg.clock);
-	struct saver_thread *by = t->is_dead ? NULL : t;
+	struct writer_thread *by = t->is_dead ? NULL : t;
 	const struct checkpoint *old = replaced;
 	int rc = 0;
 
 	if (!has_old(s, replaced))
 		return 0;
-	while (rc >= 0 && !saver_is_interrupted(s) && has_old(s, old)) {
+	while (rc >= 0 && !writer_is_interrupted(s) && has_old(s, old)) {
 		if (!old)
 			old = next_to_delete(s->cfg.checkpoints, s->cfg.job->checkpoint_keep);
 		rc = delete_one(s, by, old, &r->deleted_files, err);
@@ -381,7 +382,7 @@ static int delete_old(struct saver_thread *t, const struct checkpoint *replaced,
 	return rc < 0 ? rc : 0;
 }
 
-void saver_repair(struct saver *s)
+void writer_repair(struct writer *s)
 {
 	const struct checkpoints *c = s->cfg.checkpoints;
 	struct mlgen_err err = { 0 };
@@ -389,7 +390,7 @@ void saver_repair(struct saver *s)
 
 	for (size_t i = c->count; i--;)
 		if (c->items[i].place == CHECKPOINT_OLD && !c->items[i].is_complete &&
-		    !checkpoint_is_left(c, &c->items[i]) &&
+		    !checkpoint_is_protected(c, &c->items[i]) &&
 		    delete_one(s, NULL, &c->items[i], &files, &err) < 0) {
 			log_warn("%s", err.text);
 			err = (struct mlgen_err){ 0 };
@@ -397,13 +398,13 @@ void saver_repair(struct saver *s)
 }
 
 /* May the checkpoint be replaced? The check holds it only for its own duration. */
-static int check_replaced(struct saver *s, const struct checkpoint *k, struct mlgen_err *err)
+static int check_replaced(struct writer *s, const struct checkpoint *k, struct mlgen_err *err)
 {
 	const struct checkpoints *c = s->cfg.checkpoints;
 	struct checkpoint_removal r;
 	int rc = checkpoint_removal_begin(&r, c, k, err);
 
-	if (rc == 0 && !checkpoint_removal_is_all(&r))
+	if (rc == 0 && !checkpoint_removal_leaves_nothing(&r))
 		rc = mlgen_fail(err, -EPERM,
 				"%s/%s: stays: it holds files that mlgen did not write",
 				c->directory, k->name);
@@ -433,7 +434,7 @@ static const struct checkpoint *obstacle_at(const struct checkpoints *c, uint64_
 
 /* Delete incomplete checkpoints at this epoch and step. A complete one stays until the next is
  * complete, too; check that it may be replaced. */
-static int clear_obstacles(struct saver *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)
+static int clear_obstacles(struct writer *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)
 {
 	struct checkpoints *c = s->cfg.checkpoints;
 	struct mlgen_err why = { 0 };
@@ -442,7 +443,7 @@ static int clear_obstacles(struct saver *s, uint64_t epoch, uint64_t step, struc
 	uint64_t files = 0;
 	int rc = 0;
 
-	checkpoints_put_back(c, epoch, step);
+	checkpoints_recover_old(c, epoch, step);
 	while (!is_done && (k = obstacle_at(c, epoch, step))) {
 		is_done = k->is_complete;
 		why = (struct mlgen_err){ 0 };
@@ -457,7 +458,7 @@ static int clear_obstacles(struct saver *s, uint64_t epoch, uint64_t step, struc
 	return rc == 0 || rc == -ENOENT ? 0 : mlgen_fail(err, rc, "%s", why.text);
 }
 
-static int try_make(struct saver *s, uint64_t epoch, uint64_t step, struct checkpoint *k,
+static int try_make(struct writer *s, uint64_t epoch, uint64_t step, struct checkpoint *k,
 		    struct mlgen_err *err)
 {
 	int rc = step == UINT64_MAX ? 0 : clear_obstacles(s, epoch, step, err);
@@ -472,8 +473,8 @@ static int try_make(struct saver *s, uint64_t epoch, uint64_t step, struct check
 }
 
 /* If a name is taken, another process has used it since the last scan of the directory. */
-int saver_create_next(struct saver *s, uint64_t epoch, uint64_t step, struct checkpoint *k,
-		      struct mlgen_err *err)
+int writer_create_next(struct writer *s, uint64_t epoch, uint64_t step, struct checkpoint *k,
+		       struct mlgen_err *err)
 {
 	unsigned more = step == UINT64_MAX ? 100 : 1;
 	struct mlgen_err why = { 0 };
@@ -490,7 +491,7 @@ int saver_create_next(struct saver *s, uint64_t epoch, uint64_t step, struct che
 
 /* ---- commits ---- */
 
-static int rename_to(struct saver_thread *t, struct checkpoint *k, enum checkpoint_place place,
+static int rename_to(struct writer_thread *t, struct checkpoint *k, enum checkpoint_place place,
 		     struct mlgen_err *err)
 {
 	const struct checkpoints *c = t->saver->cfg.checkpoints;
@@ -500,10 +501,10 @@ static int rename_to(struct saver_thread *t, struct checkpoint *k, enum checkpoi
 	struct io_op op = { .io = { .op = MLGEN_RENAME, .file = &file, .path2 = to.name } };
 	int rc = checkpoint_path(c, k, NULL, path);
 
-	checkpoint_move(&to, place);
+	checkpoint_set_place(&to, place);
 	if (rc < 0)
 		return mlgen_fail(err, rc, "%s: the name is too long", to.name);
-	rc = (int)saver_do(t, &op);
+	rc = (int)writer_do(t, &op);
 	if (rc < 0)
 		return mlgen_fail(err, rc, "%s: rename to %s: %s", path, to.name, strerror(-rc));
 	*k = to;
@@ -512,7 +513,7 @@ static int rename_to(struct saver_thread *t, struct checkpoint *k, enum checkpoi
 
 /* The new checkpoint is already whole. Until the second rename succeeds, the old one must stay
  * valid: if it fails, the old one gets its name back. */
-static int exchange(struct saver_thread *t, struct checkpoint *k, struct checkpoint *old,
+static int exchange(struct writer_thread *t, struct checkpoint *k, struct checkpoint *old,
 		    struct mlgen_err *err)
 {
 	struct checkpoints *c = t->saver->cfg.checkpoints;
@@ -534,19 +535,19 @@ static int exchange(struct saver_thread *t, struct checkpoint *k, struct checkpo
 
 /* Commit the current checkpoint. `old` becomes the checkpoint that was replaced; its name is "" if
  * there was none. */
-static int commit(struct saver_thread *t, struct checkpoint_result *r, struct checkpoint *old,
+static int commit(struct writer_thread *t, struct checkpoint_result *r, struct checkpoint *old,
 		  struct mlgen_err *err)
 {
-	struct saver *s = t->saver;
+	struct writer *s = t->saver;
 	struct checkpoint *k = &s->now;
 	const struct checkpoint *found =
 		checkpoints_replaced(s->cfg.checkpoints, k->epoch, k->step);
 	uint64_t begin_ns = clock_now(s->cfg.clock);
 	int rc = checkpoint_write_manifest(s->cfg.checkpoints, k, true, err);
 
-	if (rc == 0 && saver_is_interrupted(s))
+	if (rc == 0 && writer_is_interrupted(s))
 		rc = -ECANCELED;
-	if (rc == 0 && k->place == CHECKPOINT_PART && saver_touches_files(s)) {
+	if (rc == 0 && k->place == CHECKPOINT_PART && writer_touches_files(s)) {
 		if (found)
 			*old = *found;
 		rc = found ? exchange(t, k, old, err) : rename_to(t, k, CHECKPOINT_FINAL, err);
@@ -564,7 +565,7 @@ static int commit(struct saver_thread *t, struct checkpoint_result *r, struct ch
 }
 
 /* Time of the slowest thread of rank `i`. */
-static double rank_seconds(const struct saver *s, uint64_t i)
+static double rank_seconds(const struct writer *s, uint64_t i)
 {
 	uint64_t end_ns = s->begin_ns;
 
@@ -573,13 +574,13 @@ static double rank_seconds(const struct saver *s, uint64_t i)
 	return (double)(end_ns - s->begin_ns) / 1e9;
 }
 
-static void measure(const struct saver *s, struct checkpoint_result *r)
+static void measure(const struct writer *s, struct checkpoint_result *r)
 {
 	r->bytes = s->bytes;
 	r->files = s->files;
 	r->ranks = s->rank_count;
 	for (uint64_t i = 0; i < s->rank_count; i++) {
-		const struct saver_rank *rank = &s->ranks[i];
+		const struct writer_rank *rank = &s->ranks[i];
 		double seconds = rank_seconds(s, i);
 		double rate = seconds > 0 ? (double)rank->source->bytes / seconds : (double)NAN;
 
@@ -596,7 +597,7 @@ static void measure(const struct saver *s, struct checkpoint_result *r)
 }
 
 /* Called under the lock. */
-static void record_ranks(struct saver *s)
+static void record_ranks(struct writer *s)
 {
 	struct metric_list *l = &s->sum.rank_times;
 	uint64_t n = u64_min(s->rank_count, CHECKPOINT_RANKS_KEPT - l->count);
@@ -613,7 +614,7 @@ static void record_ranks(struct saver *s)
 }
 
 /* Store the result of the round. The error and the stall of a training were recorded meanwhile. */
-static void record(struct saver *s, const struct checkpoint_result *r)
+static void record(struct writer *s, const struct checkpoint_result *r)
 {
 	struct checkpoint_result *to = &s->newest;
 	struct checkpoint_result old;
@@ -629,7 +630,7 @@ static void record(struct saver *s, const struct checkpoint_result *r)
 		record_ranks(s);
 	if (!to->error[0] && !to->complete)
 		snprintf(to->error, sizeof(to->error), "%s",
-			 saver_is_interrupted(s) ? "interrupted"
+			 writer_is_interrupted(s) ? "interrupted"
 			 : atomic_load(&s->has_failed) || atomic_load(&s->closed)
 				 ? "given up: the run has failed"
 				 : "its time was over");
@@ -637,33 +638,33 @@ static void record(struct saver *s, const struct checkpoint_result *r)
 }
 
 /* Commit a checkpoint whose files are written. An error is the checkpoint's, too. */
-static void commit_and_delete_old(struct saver_thread *t, struct checkpoint_result *r)
+static void commit_and_delete_old(struct writer_thread *t, struct checkpoint_result *r)
 {
-	struct saver *s = t->saver;
+	struct writer *s = t->saver;
 	struct mlgen_err found = { 0 }, err = { 0 };
 	struct checkpoint old = { 0 };
 	int rc = commit(t, r, &old, &found);
 
-	if (saver_is_interrupted(s) && (rc == 0 || rc == -ECANCELED))
+	if (writer_is_interrupted(s) && (rc == 0 || rc == -ECANCELED))
 		return;
 	if (rc < 0)
 		mlgen_fail(&err, rc, "checkpoint %" PRIu64 ": %s", s->now.number, found.text);
 	else if ((rc = delete_old(t, old.name[0] ? &old : NULL, r, &found)) < 0 &&
-		 !saver_is_interrupted(s))
+		 !writer_is_interrupted(s))
 		mlgen_fail(&err, rc,
 			   "checkpoint %" PRIu64
 			   " is complete, but an older one could not be deleted: %s",
 			   s->now.number, found.text);
 	if (rc < 0 && err.code)
-		saver_fail(s, &err);
+		writer_fail(s, &err);
 }
 
-void saver_discard(struct saver *s, const struct checkpoint *k)
+void writer_discard(struct writer *s, const struct checkpoint *k)
 {
 	struct mlgen_err err = { 0 };
 	uint64_t files = 0;
 
-	if (saver_is_interrupted(s) || !saver_commits(s) || !saver_touches_files(s) ||
+	if (writer_is_interrupted(s) || !writer_commits(s) || !writer_touches_files(s) ||
 	    delete_checkpoint(s, NULL, k, &files, &err) == 0)
 		return;
 	log_warn("checkpoint %" PRIu64 " is incomplete and could not be removed: %s", k->number,
@@ -671,9 +672,9 @@ void saver_discard(struct saver *s, const struct checkpoint *k)
 	checkpoints_add(s->cfg.checkpoints, k);
 }
 
-void saver_end_round(struct saver_thread *t)
+void writer_end_round(struct writer_thread *t)
 {
-	struct saver *s = t->saver;
+	struct writer *s = t->saver;
 	bool is_whole = !atomic_load(&s->is_incomplete);
 	struct checkpoint_result r;
 	uint64_t dirty = 0;
@@ -685,18 +686,18 @@ void saver_end_round(struct saver_thread *t)
 	is_whole = agree_whole(s, is_whole);
 	if (s->cfg.is_restore)
 		r.complete = is_whole;
-	else if (is_whole && saver_commits(s) && !saver_is_interrupted(s))
+	else if (is_whole && writer_commits(s) && !writer_is_interrupted(s))
 		commit_and_delete_old(t, &r);
 	if (!s->cfg.is_restore && is_whole)
 		agree_complete(s, &r);
 	if (!s->cfg.is_restore && !r.complete)
-		saver_discard(s, &s->now);
+		writer_discard(s, &s->now);
 	record(s, &r);
-	if (saver_touches_files(s) && !s->cfg.is_restore && !s->cfg.align_bytes &&
+	if (writer_touches_files(s) && !s->cfg.is_restore && !s->cfg.align_bytes &&
 	    dirty_bytes(&dirty, "") < 0)
 		dirty = UINT64_MAX; /* unknown */
 	s->dirty_bytes = dirty;
 	atomic_store(&s->last_ns, clock_now(s->cfg.clock));
 	atomic_store(&s->is_busy, false);
-	bell_ring(&s->over, s->cfg.clock);
+	eventcount_notify(&s->over, s->cfg.clock);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saver.h - checkpoint writers: threads that save and restore checkpoints. */
+/* writer.h - checkpoint writers: threads that save and restore checkpoints. */
 #pragma once
 
 /*
  * All jobs with checkpoints share one set-up (setup_checkpoints_*): the state of the model, the
- * files that it is saved to, and the contents of the directory. A checkpoint writer (struct saver)
+ * files that it is saved to, and the contents of the directory. A checkpoint writer (struct writer)
  * has checkpoint_threads threads for each rank of this process, which write or read one checkpoint
  * after the other, and in a job of several processes a lead thread, which agrees with them on each
  * step. A checkpoint is complete once its manifest exists.
@@ -22,7 +22,7 @@
 /* ---- checkpoint writers: threads that save and restore checkpoints of the local ranks ---- */
 
 /*
- * There are checkpoint_threads workers for each local rank (state_locals). They sleep until a
+ * There are checkpoint_threads workers for each local rank (state_local_count). They sleep until a
  * checkpoint begins, do their part of it, and sleep again. The last worker to finish commits the
  * checkpoint (manifest, rename, deletion of old ones) on its own io, so that no other thread waits
  * for that. Only one checkpoint is in progress at a time.
@@ -32,16 +32,16 @@
  * its threads, with one call at a time.
  *
  * In a job of several processes, the checkpoint writers of all of them work on the same checkpoint
- * (saver_commit.c): `set` has the ranks of this process, maybe none, and `checkpoints` has a set
+ * (writer_commit.c): `set` has the ranks of this process, maybe none, and `checkpoints` has a set
  * with the ranks of all. Rank 0 makes the directory, and commits the checkpoint when all have
  * written; none begins alone.
  *
  * A failure is an error of the checkpoint, with rank, path, operation and offset, and of the run.
  * Files written so far are removed; files that cannot be removed remain recognisable as incomplete.
  */
-struct saver;
+struct writer;
 
-struct saver_config {
+struct writer_config {
 	const struct job *job;
 	const struct shard_set *set;
 	struct checkpoints *checkpoints; /* used by the checkpoint writer alone while it exists */
@@ -65,59 +65,59 @@ struct saver_config {
 
 /* Bytes of content that each slice needs (content_new): a request, or the unit that long calls
  * repeat. */
-uint64_t saver_span_bytes(const struct job *job);
+uint64_t writer_span_bytes(const struct job *job);
 /* Descriptors that the threads have open at once. */
-uint64_t saver_open_files(const struct job *job, const struct shard_set *set);
+uint64_t writer_open_files(const struct job *job, const struct shard_set *set);
 
 /* Set up without starting threads. 0 or -errno with err. */
-int saver_new(struct saver **out, const struct saver_config *cfg, struct mlgen_err *err);
-void saver_free(struct saver *s); /* after join; NULL is fine */
+int writer_new(struct writer **out, const struct writer_config *cfg, struct mlgen_err *err);
+void writer_free(struct writer *s); /* after join; NULL is fine */
 
-int saver_start(struct saver *s, struct mlgen_err *err);
+int writer_start(struct writer *s, struct mlgen_err *err);
 /* Wait until all threads are set up: 0, or -EPIPE once closed. */
-int saver_await_ready(struct saver *s);
+int writer_await_ready(struct writer *s);
 /* No more checkpoints will begin: the threads leave after the current one. */
-void saver_finish(struct saver *s);
-void saver_join(struct saver *s);
+void writer_finish(struct writer *s);
+void writer_join(struct writer *s);
 
 /* Any thread. close: an error somewhere. wake: waiting threads check their conditions again after
  * an interruption, which gives up the checkpoint in progress. */
-void saver_close(struct saver *s);
-void saver_wake(struct saver *s);
+void writer_close(struct writer *s);
+void writer_wake(struct writer *s);
 
-/* Begin a checkpoint; no other may be in progress (saver_await). Only one thread may call these.
+/* Begin a checkpoint; no other may be in progress (writer_await). Only one thread may call these.
  * `k` is the checkpoint to restore. 0 or -errno with err. */
-int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step, struct mlgen_err *err);
-void saver_begin_restore(struct saver *s, const struct checkpoint *k);
+int writer_begin_save(struct writer *s, uint64_t epoch, uint64_t step, struct mlgen_err *err);
+void writer_begin_restore(struct writer *s, const struct checkpoint *k);
 /* Wait until no checkpoint is in progress: 0; -EPIPE once closed; -ECANCELED: interrupted, and the
  * checkpoint in progress may hang. */
-int saver_await(struct saver *s);
-bool saver_is_busy(const struct saver *s);
+int writer_await(struct writer *s);
+bool writer_is_busy(const struct writer *s);
 /* Another process of the job has ended its checkpoints. */
-bool saver_is_over(const struct saver *s);
+bool writer_is_over(const struct writer *s);
 
 /* Stall of the training for the newest checkpoint: the accelerators stood still for the snapshot,
  * for the previous checkpoint (wait), and in all. The last call counts. */
-void saver_note_stall(struct saver *s, uint64_t snapshot_ns, uint64_t wait_ns, uint64_t stall_ns);
+void writer_note_stall(struct writer *s, uint64_t snapshot_ns, uint64_t wait_ns, uint64_t stall_ns);
 
-struct worker *saver_worker(const struct saver *s, uint64_t i); /* NULL = no more */
+struct worker *writer_worker(const struct writer *s, uint64_t i); /* NULL = no more */
 
 /* Progress for the status line; any thread. */
-struct saver_look {
+struct writer_progress {
 	uint64_t number, count;           /* checkpoints begun; number from 1 */
 	uint64_t bytes_done, bytes_total; /* bytes of the current checkpoint */
 	bool is_busy;
 };
-void saver_look(const struct saver *s, struct saver_look *look);
+void writer_progress(const struct writer *s, struct writer_progress *look);
 
 /* After join: records of the checkpoints, and their sums (result.h). */
-void saver_collect(struct saver *s, struct checkpoints_result *r);
+void writer_collect(struct writer *s, struct checkpoints_result *r);
 
 /* Add the memory of the threads that save or restore; set->content may be NULL. Reads the sizes of
  * all files unless the threads alone need more than `most_bytes`. */
 struct memneed;
-void saver_need(struct memneed *n, const struct job *job, const struct shard_set *set,
-		uint64_t most_bytes);
+void writer_need(struct memneed *n, const struct job *job, const struct shard_set *set,
+		 uint64_t most_bytes);
 
 /* ---- set-up that saving, restoring and a training with checkpoints share ---- */
 
@@ -137,7 +137,7 @@ struct job_checkpoints {
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
 	struct content *content;
 	struct checkpoints in_directory;
-	struct saver *saver; /* NULL = not yet */
+	struct writer *saver; /* NULL = not yet */
 };
 
 /* Fill s->checkpoints: the state and its files. 0 or -errno with err. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_whom.c - running processes and control groups: which may be recorded, and their tasks. */
+/* capture_target.c - running processes and control groups: which may be recorded, which tasks. */
 #include "tracing/capture/capture_internal.h"
 
 #include <dirent.h>
@@ -19,10 +19,10 @@
 
 #define PF_KTHREAD 0x00200000ul /* linux/sched.h */
 
-/* ---- processes ---- */
+	/* ---- processes ---- */
 
-/* Fields of /proc/PID/stat. */
-struct stat_line {
+	/* Fields of /proc/PID/stat. */
+	struct stat_line {
 	char state;
 	pid_t parent;
 	unsigned long flags;
@@ -269,7 +269,7 @@ bool capture_cgroup_runs(const char *directory)
 
 /* ---- clients of container daemons ---- */
 
-const char *capture_is_client(const char *command)
+const char *capture_client_name(const char *command)
 {
 	static const char *const clients[] = { "docker", "podman", "nerdctl",
 					       "ctr",    "crictl", "kubectl" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_found.c - find ranks, loaders, batches and steps of a training by markers or pauses. */
+/* pipeline.c - find ranks, loaders, batches and steps of a training by markers or pauses. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <inttypes.h>
@@ -50,49 +50,49 @@ static void print_loader(struct pipeline *f)
 
 	jobsection_heading(f->to, "loader");
 	if (f->loader == LOADER_TFDATA)
-		jobsection_say(f->to, has_records(f) ? DISTIL_LIKELY : DISTIL_GUESS, "loader",
+		jobsection_set(f->to, has_records(f) ? DISTIL_LIKELY : DISTIL_GUESS, "loader",
 			       "tfdata", "%s",
 			       has_records(f) ? "files are TensorFlow's records"
 					      : "TensorFlow was loaded");
 	else if (f->loader == LOADER_PLAIN)
-		jobsection_say(f->to, DISTIL_LIKELY, "loader", "plain",
+		jobsection_set(f->to, DISTIL_LIKELY, "loader", "plain",
 			       "several workers have each batch: %.0f%% of them", 100 * p->regular);
 	else if (p && p->kind == PULSE_WORKER)
-		jobsection_say(
+		jobsection_set(
 			f->to, p->workers > 1 ? DISTIL_LIKELY : DISTIL_GUESS, "loader", "pytorch",
 			p->workers > 1
 				? "a batch is read by one worker, and the next one by another"
 				: "one worker has all batches, so that all loaders are alike");
 	else
-		jobsection_say(f->to, DISTIL_GUESS, "loader", "pytorch", "%s",
+		jobsection_set(f->to, DISTIL_GUESS, "loader", "pytorch", "%s",
 			       p                        ? "a rank reads its batches by itself"
 			       : loads(f->d, "/torch/") ? "PyTorch was loaded"
 							: "nothing shows another one");
 	if (f->loader == LOADER_TFDATA && !jobsection_value(f->to, "shard"))
-		jobsection_say(f->to, DISTIL_GUESS, "shard", "file",
+		jobsection_set(f->to, DISTIL_GUESS, "shard", "file",
 			       "tf.data deals out files; one rank does not show it");
 }
 
 static void print_workers(struct pipeline *f)
 {
 	uint32_t workers = f->readers;
-	struct distil_found *found = &f->d->found[f->party];
+	struct distil_results *found = &f->d->found[f->party];
 
 	found->read_threads = f->interleaves ? workers / JOB_INTERLEAVE_THREADS : workers;
 	if (f->loader == LOADER_TFDATA && !found->read_threads)
 		found->read_threads = 1;
 	if (f->interleaves)
-		jobsection_say_u64(f->to, DISTIL_LIKELY, "read_threads", found->read_threads,
+		jobsection_set_u64(f->to, DISTIL_LIKELY, "read_threads", found->read_threads,
 				   "%u threads of a rank read, and interleave() has %u for each",
 				   workers, JOB_INTERLEAVE_THREADS);
 	else if (!workers)
-		jobsection_say_u64(f->to, DISTIL_LIKELY, "read_threads", found->read_threads,
+		jobsection_set_u64(f->to, DISTIL_LIKELY, "read_threads", found->read_threads,
 				   "ranks read samples by themselves");
 	else
-		jobsection_say_u64(f->to, DISTIL_SURE, "read_threads", found->read_threads,
+		jobsection_set_u64(f->to, DISTIL_SURE, "read_threads", found->read_threads,
 				   "this many read at the same time for a rank");
 	if (f->loader == LOADER_TFDATA && !f->interleaves)
-		jobsection_say(f->to, DISTIL_GUESS, "deterministic", "0",
+		jobsection_set(f->to, DISTIL_GUESS, "deterministic", "0",
 			       "with it there would be three threads for each");
 }
 
@@ -113,28 +113,28 @@ static uint32_t prefetch_of(const struct pipeline *f, uint32_t window)
 
 static void print_prefetch(struct pipeline *f)
 {
-	struct distil_found *found = &f->d->found[f->party];
+	struct distil_results *found = &f->d->found[f->party];
 	uint32_t window = f->best ? f->best->window : 0;
 
 	if (!found->read_threads) {
-		jobsection_say(f->to, DISTIL_SURE, "prefetch", "0", "no thread reads ahead");
+		jobsection_set(f->to, DISTIL_SURE, "prefetch", "0", "no thread reads ahead");
 		return;
 	}
 	found->prefetch = window ? prefetch_of(f, window) : 2;
 	if (!window)
-		jobsection_say_u64(f->to, DISTIL_GUESS, "prefetch", found->prefetch,
+		jobsection_set_u64(f->to, DISTIL_GUESS, "prefetch", found->prefetch,
 				   "%s, so that how far they may go is not to be seen",
 				   f->best && f->best->idle > f->best->batches / 4
 					   ? "loaders wait at times that differ"
 					   : "loaders never wait");
 	else if (f->best->order_percent > 0)
-		jobsection_say_u64(
+		jobsection_set_u64(
 			f->to, DISTIL_LIKELY, "prefetch", found->prefetch,
 			"were a rank's loaders fewer than %u batches ahead, it would have "
 			"taken some within half a step: so in %.0f%% of epochs",
 			window, f->best->order_percent);
 	else
-		jobsection_say_u64(
+		jobsection_set_u64(
 			f->to, f->best->window_percent >= 50 ? DISTIL_LIKELY : DISTIL_GUESS,
 			"prefetch", found->prefetch,
 			"at the begin of an epoch a rank's loaders are %u batch%s ahead of "
@@ -162,12 +162,12 @@ static void print_last_batch(struct pipeline *f)
 		n = 0;
 	}
 	if (epochs && parts == epochs)
-		jobsection_say(f->to, DISTIL_LIKELY, "drop_last", "0",
+		jobsection_set(f->to, DISTIL_LIKELY, "drop_last", "0",
 			       "a rank reads %" PRIu64
 			       " samples in an epoch, which are no whole batches",
 			       reads);
 	else if (epochs && !parts && reads * f->reads.ranks < f->d->found[f->party].num_files)
-		jobsection_say(
+		jobsection_set(
 			f->to, DISTIL_LIKELY, "drop_last", "1",
 			"a rank reads whole batches, and some files are left out of each epoch");
 }
@@ -242,25 +242,25 @@ static bool is_one_process(const struct pipeline *f)
 
 static void print_accelerators(struct pipeline *f)
 {
-	struct distil_found *found = &f->d->found[f->party];
+	struct distil_results *found = &f->d->found[f->party];
 
 	found->accelerators = f->reads.ranks;
 	if (f->marks.ranks > found->accelerators)
 		found->accelerators = f->marks.ranks;
 	if (f->marks.ranks)
-		jobsection_say_u64(f->to, DISTIL_SURE, "accelerators", found->accelerators,
+		jobsection_set_u64(f->to, DISTIL_SURE, "accelerators", found->accelerators,
 				   "steps are marked as those of %u rank%s", f->marks.ranks,
 				   plural(f->marks.ranks));
 	else if (f->reads.count > 1 && is_one_process(f))
-		jobsection_say_u64(f->to, DISTIL_LIKELY, "accelerators", found->accelerators,
+		jobsection_set_u64(f->to, DISTIL_LIKELY, "accelerators", found->accelerators,
 				   "threads of one process read in groups of %u at a time, each a "
 				   "batch, as those of ranks that step together",
 				   f->reads.ranks);
 	else if (f->reads.left_out)
-		jobsection_say_u64(f->to, DISTIL_GUESS, "accelerators", found->accelerators,
+		jobsection_set_u64(f->to, DISTIL_GUESS, "accelerators", found->accelerators,
 				   "nothing says which rank a thread reads for");
 	else
-		jobsection_say_u64(f->to, DISTIL_LIKELY, "accelerators", found->accelerators,
+		jobsection_set_u64(f->to, DISTIL_LIKELY, "accelerators", found->accelerators,
 				   "%u process%s read samples, by %s or by what %s forked",
 				   f->reads.ranks, f->reads.ranks == 1 ? "" : "es",
 				   f->reads.ranks == 1 ? "itself" : "themselves",
@@ -287,7 +287,7 @@ static void print_seen_batch(struct pipeline *f)
 	if (!f->batch)
 		f->batch = 1;
 	if (f->best->spacing.every)
-		jobsection_say_u64(
+		jobsection_set_u64(
 			f->to, 2 * agree > f->reads.count ? DISTIL_LIKELY : DISTIL_GUESS,
 			"batch_size", f->batch,
 			"%s before every %u%s file that is read: that explains %.0f%% of what "
@@ -299,10 +299,10 @@ static void print_seen_batch(struct pipeline *f)
 			100 * f->best->spacing.explained, agree, f->reads.count,
 			plural(f->reads.count), f->reads.count == 1 ? "s" : "");
 	else if (f->best->batch == 1)
-		jobsection_say_u64(f->to, DISTIL_LIKELY, "batch_size", f->batch,
+		jobsection_set_u64(f->to, DISTIL_LIKELY, "batch_size", f->batch,
 				   "%s before each file that is read", pause_text(f));
 	else
-		jobsection_say_u64(f->to, DISTIL_GUESS, "batch_size", f->batch,
+		jobsection_set_u64(f->to, DISTIL_GUESS, "batch_size", f->batch,
 				   "what the workers have read in an epoch are multiples of it; no "
 				   "pause shows it");
 }
@@ -317,7 +317,7 @@ static void print_round(struct pipeline *f)
 	f->has_rounds = true;
 	for (size_t i = 0; i < f->steps; i++)
 		f->step_ns[i] /= f->best->batch;
-	jobsection_say(
+	jobsection_set(
 		f->to, DISTIL_GUESS, "batch_size", "1",
 		"files are opened in rounds of %u, which are as many as are read side by side: "
 		"that hides how many of them are a batch. With N, compute_time is N times as long",
@@ -328,11 +328,11 @@ static void print_batch(struct pipeline *f)
 {
 	if (f->marks.samples) {
 		f->batch = f->marks.samples;
-		jobsection_say_u64(f->to, DISTIL_SURE, "batch_size", f->batch,
+		jobsection_set_u64(f->to, DISTIL_SURE, "batch_size", f->batch,
 				   "%" PRIu64 " steps are marked, most with this many samples",
 				   f->marks.steps);
 	} else if (f->forward_step_ns > 0) {
-		jobsection_say_u64(f->to,
+		jobsection_set_u64(f->to,
 				   fabs(f->forward_batch - (double)f->batch) < 0.5 ? DISTIL_LIKELY
 										   : DISTIL_GUESS,
 				   "batch_size", f->batch,
@@ -346,7 +346,7 @@ static void print_batch(struct pipeline *f)
 		print_seen_batch(f);
 	} else {
 		f->batch = 1;
-		jobsection_say(f->to, DISTIL_GUESS, "batch_size", "1",
+		jobsection_set(f->to, DISTIL_GUESS, "batch_size", "1",
 			       "loaders pause nowhere in particular: nothing shows where a batch "
 			       "ends, as when storage is the limit");
 	}
@@ -364,12 +364,12 @@ static void print_time(struct pipeline *f, const double *sorted, size_t count,
 	timefit(&fit, sorted, count);
 	dist_format(&text, &fit.dist, DIST_NS);
 	if (dist_is_const(&fit.dist))
-		jobsection_say(f->to, sure, "compute_time", buf_str(&text),
+		jobsection_set(f->to, sure, "compute_time", buf_str(&text),
 			       "%s; nine of ten are from %.4g to %.4g ms", why,
 			       pulse_quantile(sorted, count, 0.05) / 1e6,
 			       pulse_quantile(sorted, count, 0.95) / 1e6);
 	else
-		jobsection_say(f->to, sure, "compute_time", buf_str(&text),
+		jobsection_set(f->to, sure, "compute_time", buf_str(&text),
 			       "%s; mean %.4g ms, stdev %.4g ms, and this is on average %.1f%% of "
 			       "the mean off",
 			       why, fit.mean_ns / 1e6, fit.stdev_ns / 1e6, fit.off_percent);
@@ -421,7 +421,7 @@ static void print_bound(struct pipeline *f)
 	}
 	d = timefit_constant(ns);
 	dist_format(&text, &d, DIST_NS);
-	jobsection_say(f->to, DISTIL_GUESS, "compute_time", buf_str(&text),
+	jobsection_set(f->to, DISTIL_GUESS, "compute_time", buf_str(&text),
 		       "AN UPPER BOUND: loaders have something to do all the time, so storage was "
 		       "the limit; all that a step took, reading or not, is this. Where storage is "
 		       "faster, the real training may be, too");
@@ -449,7 +449,7 @@ static void print_forward_time(struct pipeline *f)
 	struct buf text = { 0 };
 
 	dist_format(&text, &d, DIST_NS);
-	jobsection_say(f->to, DISTIL_LIKELY, "compute_time", buf_str(&text),
+	jobsection_set(f->to, DISTIL_LIKELY, "compute_time", buf_str(&text),
 		       "loaders that wait in the middle of a file go on so far from each other, "
 		       "most often");
 	f->d->found[f->party].compute_ns = f->forward_step_ns;
@@ -467,7 +467,7 @@ static void print_compute(struct pipeline *f)
 	} else if (f->forward_step_ns > 0) {
 		print_forward_time(f);
 	} else if (f->marks.steps) {
-		jobsection_say(f->to, DISTIL_SURE, "compute_time", "0",
+		jobsection_set(f->to, DISTIL_SURE, "compute_time", "0",
 			       "steps are marked, and none as computing");
 		f->d->found[f->party].compute_ns = 0;
 	} else if (are_steps(f, percent)) {
@@ -504,19 +504,19 @@ static void print_barrier(struct pipeline *f)
 		return;
 	apart = f->reads.count > 1 ? apart_ns(&f->pulse[0], &f->pulse[1]) : (double)NAN;
 	if (isnan(apart) || f->steps < STEPS_LEAST) {
-		jobsection_say(f->to, DISTIL_GUESS, "barrier", "step",
+		jobsection_set(f->to, DISTIL_GUESS, "barrier", "step",
 			       "ranks of one training sum gradients after each step; nothing here "
 			       "shows it");
 		return;
 	}
 	timefit(&fit, f->step_ns, f->steps);
 	if (apart < 0.5 * fit.mean_ns && (dist_is_const(&fit.dist) || apart < 0.5 * fit.stdev_ns))
-		jobsection_say(
+		jobsection_set(
 			f->to, DISTIL_LIKELY, "barrier", "step",
 			"two ranks begin batches %.3g ms apart, in the middle, of steps of %.4g ms",
 			apart / 1e6, fit.mean_ns / 1e6);
 	else
-		jobsection_say(f->to, DISTIL_LIKELY, "barrier", "none",
+		jobsection_set(f->to, DISTIL_LIKELY, "barrier", "none",
 			       "two ranks begin batches %.3g ms apart, in the middle, though steps "
 			       "are of %.4g ms",
 			       apart / 1e6, fit.mean_ns / 1e6);
@@ -525,7 +525,7 @@ static void print_barrier(struct pipeline *f)
 int distil_pipeline(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
 {
 	struct pipeline f = { .d = d, .party = party, .to = to };
-	int rc = rankreads_of(&f.reads, d, party, STAGE_TRAIN, err);
+	int rc = rankreads_read(&f.reads, d, party, STAGE_TRAIN, err);
 
 	if (rc == 0)
 		rc = stepmarks_read(&f.marks, d, party, false, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept.c - the scan cache of one scan: results of an earlier scan, and the file for the next. */
+/* scan_cache_store.c - the scan cache of one scan: results of an earlier scan, and the file for the
+ * next. */
 #include "data/file/file_internal.h"
 
 #include <errno.h>
@@ -42,18 +43,19 @@ static char *key_of(const struct dataset *ds)
 	if (o->decompress != DECOMPRESS_NONE)
 		buf_addf(&key, ", decompress=%d", o->decompress);
 	buf_addf(&key, " by mlgen %s", MLGEN_VERSION);
-	return buf_take(&key);
+	return buf_detach(&key);
 }
 
 /* ---- the old cache ---- */
 
-static int kept_refuse(const struct kept *k, int code, const char *what, struct mlgen_err *err)
+static int kept_refuse(const struct scan_cache_store *k, int code, const char *what,
+		       struct mlgen_err *err)
 {
 	return mlgen_fail(err, code, "scan_cache: %s: %s", k->req.path, what);
 }
 
 /* There is no cache yet. Check now that the scan can create one at its end. */
-static int check_folder(const struct kept *k, struct mlgen_err *err)
+static int check_folder(const struct scan_cache_store *k, struct mlgen_err *err)
 {
 	const char *slash = strrchr(k->path, '/');
 	char *folder =
@@ -69,12 +71,12 @@ static int check_folder(const struct kept *k, struct mlgen_err *err)
 		 : 0;
 }
 
-static int open_path(struct kept *k, struct mlgen_err *err)
+static int open_path(struct scan_cache_store *k, struct mlgen_err *err)
 {
 	const char *other;
 	struct stat st;
 
-	k->path = kept_path(k->req.path);
+	k->path = scan_cache_path(k->req.path);
 	k->fd = open(k->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (k->fd < 0 && errno == ENOENT)
 		return check_folder(k, err);
@@ -87,7 +89,7 @@ static int open_path(struct kept *k, struct mlgen_err *err)
 		     : 0;
 }
 
-static int read_old_cache(struct kept *k, struct mlgen_err *err)
+static int read_old_cache(struct scan_cache_store *k, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
 
@@ -108,7 +110,7 @@ static int read_old_cache(struct kept *k, struct mlgen_err *err)
 	}
 }
 
-char *kept_path(const char *path)
+char *scan_cache_path(const char *path)
 {
 	char *real = path ? realpath(path, NULL) : NULL;
 	char *out = path ? mem_strdup(real ? real : path) : NULL;
@@ -117,10 +119,10 @@ char *kept_path(const char *path)
 	return out;
 }
 
-int kept_open(struct kept **out, const struct kept_request *req, const struct dataset *ds,
-	      struct mlgen_err *err)
+int scan_cache_store_open(struct scan_cache_store **out, const struct scan_cache_request *req,
+			  const struct dataset *ds, struct mlgen_err *err)
 {
-	struct kept *k;
+	struct scan_cache_store *k;
 	int r = 0;
 
 	*out = NULL;
@@ -137,13 +139,13 @@ int kept_open(struct kept **out, const struct kept_request *req, const struct da
 	if (r == 0 && k->fd >= 0)
 		r = read_old_cache(k, err);
 	if (r)
-		kept_free(k);
+		scan_cache_store_free(k);
 	else
 		*out = k;
 	return r;
 }
 
-void kept_free(struct kept *k)
+void scan_cache_store_free(struct scan_cache_store *k)
 {
 	if (!k)
 		return;
@@ -171,7 +173,7 @@ static int append_words(void *arg, const uint64_t *words, size_t count)
 	return namefile_add(s->words, (const char *)words, count * sizeof(*words), s->err);
 }
 
-int scan_cache_lookup(struct kept *k, struct scan_cursor *cursor, const char *name,
+int scan_cache_lookup(struct scan_cache_store *k, struct scan_cursor *cursor, const char *name,
 		      const struct scan_stamp *stamp, struct scan_cached *found,
 		      struct namefile *words, struct mlgen_err *err)
 {
@@ -197,7 +199,7 @@ int scan_cache_lookup(struct kept *k, struct scan_cursor *cursor, const char *na
 	return 0;
 }
 
-void scan_cache_warn_unused(const struct kept *k)
+void scan_cache_warn_unused(const struct scan_cache_store *k)
 {
 	uint64_t damaged = atomic_load(&k->damaged);
 	uint64_t known = k->has_cache ? k->cache.header.files[k->req.part] : 0;
@@ -218,7 +220,7 @@ void scan_cache_warn_unused(const struct kept *k)
 
 /* ---- the new cache ---- */
 
-static enum scan_part other_part(const struct kept *k)
+static enum scan_part other_part(const struct scan_cache_store *k)
 {
 	return k->req.part == SCAN_TRAINING ? SCAN_EVALUATION : SCAN_TRAINING;
 }
@@ -229,7 +231,7 @@ static int copy_record_words(void *arg, const uint64_t *words, size_t count)
 }
 
 /* A record with damaged words keeps its place, but gets a stamp that matches no file. */
-static int copy_record(struct kept *k, const struct scan_record *r, const char *name)
+static int copy_record(struct scan_cache_store *k, const struct scan_record *r, const char *name)
 {
 	struct scan_cached found = r->found;
 	struct scan_stamp stamp = r->stamp;
@@ -244,7 +246,7 @@ static int copy_record(struct kept *k, const struct scan_record *r, const char *
 		  : scan_cache_add(&k->writer, other_part(k), name, r->name_bytes, &stamp, &found);
 }
 
-static int copy_other_part(struct kept *k)
+static int copy_other_part(struct scan_cache_store *k)
 {
 	const uint64_t *files = k->cache.header.files;
 	enum scan_part part = other_part(k);
@@ -266,7 +268,7 @@ static int copy_other_part(struct kept *k)
 	return r;
 }
 
-static int open_new_file(struct kept *k)
+static int open_new_file(struct scan_cache_store *k)
 {
 	struct stat st;
 	int r;
@@ -279,7 +281,7 @@ static int open_new_file(struct kept *k)
 	return r ? r : k->replace.fd;
 }
 
-int kept_begin(struct kept *k, uint64_t files, uint64_t name_bytes)
+int scan_cache_replace_begin(struct scan_cache_store *k, uint64_t files, uint64_t name_bytes)
 {
 	uint64_t count[SCAN_PARTS] = { 0 }, names[SCAN_PARTS] = { 0 };
 	enum scan_part other = other_part(k);
@@ -297,7 +299,7 @@ int kept_begin(struct kept *k, uint64_t files, uint64_t name_bytes)
 	return r || other != SCAN_TRAINING ? r : copy_other_part(k);
 }
 
-int kept_end(struct kept *k)
+int scan_cache_replace_end(struct scan_cache_store *k)
 {
 	int r = other_part(k) == SCAN_EVALUATION ? copy_other_part(k) : 0;
 
@@ -313,7 +315,7 @@ int kept_end(struct kept *k)
 	return 0;
 }
 
-void scan_cache_replace_failed(struct kept *k, int code)
+void scan_cache_replace_failed(struct scan_cache_store *k, int code)
 {
 	if (k->req.path && !k->req.is_quiet)
 		log_warn("scan_cache: %s: cannot be written: %s; what this scan has found is not "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* saver_thread.c - a thread that writes or reads its part of each checkpoint. */
-#include "work/checkpoint/saver/saver_internal.h"
+/* writer_thread.c - a thread that writes or reads its part of each checkpoint. */
+#include "work/checkpoint/writer/writer_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,37 +11,37 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-static bool saves(const struct saver *s)
+static bool saves(const struct writer *s)
 {
 	return !s->cfg.is_restore;
 }
 
-static bool syncs(const struct saver *s, int when)
+static bool syncs(const struct writer *s, int when)
 {
 	return saves(s) && s->cfg.job->checkpoint_fsync == when;
 }
 
 /* ---- set-up ---- */
 
-static void allocate_buffers(struct saver_thread *t)
+static void allocate_buffers(struct writer_thread *t)
 {
-	const struct saver *s = t->saver;
-	bool is_framework = saver_is_framework(s);
+	const struct writer *s = t->saver;
+	bool is_framework = writer_is_framework(s);
 	size_t bytes;
-	unsigned char *buf = io_buffer(saver_io(t), &bytes);
+	unsigned char *buf = io_buffer(writer_io(t), &bytes);
 
 	t->requests = mem_array(t->depth, sizeof(*t->requests));
-	t->unused = mem_array(t->depth, sizeof(struct saver_request *));
+	t->unused = mem_array(t->depth, sizeof(struct writer_request *));
 	t->done = mem_array(t->depth, sizeof(struct io_op *));
 	for (unsigned i = 0; i < t->depth; i++) {
 		t->requests[i].slice = buf + i * s->slice_bytes;
 		if (saves(s))
 			content_fill(s->cfg.set->content, t->requests[i].slice);
-		saver_release(t, &t->requests[i]);
+		writer_release(t, &t->requests[i]);
 	}
 	t->parts = mem_array(is_framework ? CONTENT_PARTS : 1, sizeof(*t->parts));
 	if (is_framework && saves(s))
-		t->head = mem_zalloc(shard_most_head(s->cfg.set));
+		t->head = mem_zalloc(shard_max_head_bytes(s->cfg.set));
 	/* A path is the directory and two names with their slashes. */
 	bytes = strlen(s->cfg.checkpoints->directory) + CHECKPOINT_NAME_BYTES + NAME_MAX + 3;
 	t->files = mem_array(t->file_slots, sizeof(*t->files));
@@ -51,16 +51,16 @@ static void allocate_buffers(struct saver_thread *t)
 }
 
 /* Number of the thread; the lead is the last. */
-static uint64_t number_of(const struct saver_thread *t)
+static uint64_t number_of(const struct writer_thread *t)
 {
-	const struct saver *s = t->saver;
+	const struct writer *s = t->saver;
 
-	return s->lead && t == saver_lead_thread(s) ? s->thread_count : (uint64_t)(t - s->threads);
+	return s->lead && t == writer_lead_thread(s) ? s->thread_count : (uint64_t)(t - s->threads);
 }
 
-static int set_up(struct saver_thread *t, struct mlgen_err *err)
+static int set_up(struct writer_thread *t, struct mlgen_err *err)
 {
-	struct saver *s = t->saver;
+	struct writer *s = t->saver;
 	struct worker_config cfg = {
 		.job_name = number_of(t) == 0 ? s->cfg.job->name : NULL,
 		.place = s->cfg.place,
@@ -93,7 +93,7 @@ static int set_up(struct saver_thread *t, struct mlgen_err *err)
 	return 0;
 }
 
-void saver_thread_fini(struct saver_thread *t)
+void writer_thread_fini(struct writer_thread *t)
 {
 	worker_fini(&t->worker);
 	for (uint64_t i = 0; t->files && i < t->file_slots; i++)
@@ -110,14 +110,14 @@ void saver_thread_fini(struct saver_thread *t)
 /* ---- files ---- */
 
 /* The thread's part of a file; false = none. An empty file has one part, too. */
-static bool part_of(const struct saver_thread *t, uint64_t index, struct saver_range *part)
+static bool part_of(const struct writer_thread *t, uint64_t index, struct writer_range *part)
 {
-	const struct saver *s = t->saver;
+	const struct writer *s = t->saver;
 	uint64_t bytes = t->rank->source->files[index].bytes;
 	uint64_t bs = s->span_bytes, n, from, to;
 
-	*part = (struct saver_range){ 0, bytes };
-	if (saver_is_framework(s))
+	*part = (struct writer_range){ 0, bytes };
+	if (writer_is_framework(s))
 		return index % s->threads_each == t->index;
 	n = bytes ? (bytes + bs - 1) / bs : 1;
 	from = n * t->index / s->threads_each;
@@ -130,63 +130,63 @@ static bool part_of(const struct saver_thread *t, uint64_t index, struct saver_r
 
 /* Does this thread flush the file with checkpoint_fsync=end? The last writer need not be the one
  * that does. */
-static bool owns(const struct saver_thread *t, uint64_t index)
+static bool owns(const struct writer_thread *t, uint64_t index)
 {
-	const struct saver *s = t->saver;
+	const struct writer *s = t->saver;
 	uint64_t by = index % s->threads_each;
 
 	/* If a small file has fewer parts than threads, the last thread has one of them. */
-	if (!saver_is_framework(s) && t->rank->files[index].writers < s->threads_each)
+	if (!writer_is_framework(s) && t->rank->files[index].writers < s->threads_each)
 		by = s->threads_each - 1;
 	return by == t->index;
 }
 
 /* Wait until another thread of the rank has created the file. */
-static int await_file(struct saver_thread *t, struct saver_file *file)
+static int await_file(struct writer_thread *t, struct writer_file *file)
 {
-	struct saver_rank *r = t->rank;
+	struct writer_rank *r = t->rank;
 
 	for (;;) {
-		uint32_t seen = bell_look(&r->made);
+		uint32_t seen = eventcount_get(&r->made);
 
-		if (saver_must_stop(t->saver))
+		if (writer_must_stop(t->saver))
 			return SAVER_STOPPED;
 		if (atomic_load(&file->is_made))
 			return 0;
-		bell_wait(&r->made, t->saver->cfg.clock, seen, CLOCK_NEVER);
+		eventcount_wait(&r->made, t->saver->cfg.clock, seen, CLOCK_NEVER);
 	}
 }
 
 /* The file must be new: an existing file of this name belongs to somebody else. The first of
  * several writers creates it. */
-static int open_to_write(struct saver_thread *t, struct saver_open_file *f, uint64_t index)
+static int open_to_write(struct writer_thread *t, struct writer_open_file *f, uint64_t index)
 {
-	struct saver_file *file = &t->rank->files[index];
+	struct writer_file *file = &t->rank->files[index];
 	int flags = O_WRONLY | O_NOFOLLOW, rc;
 
 	if (t->saver->cfg.align_bytes)
 		flags |= O_DIRECT;
 	if (atomic_exchange(&file->is_begun, true)) {
 		rc = await_file(t, file);
-		return rc ? rc : saver_open(t, f, index, flags);
+		return rc ? rc : writer_open(t, f, index, flags);
 	}
-	rc = saver_open(t, f, index, flags | O_CREAT | O_EXCL);
+	rc = writer_open(t, f, index, flags | O_CREAT | O_EXCL);
 	if (rc == 0 && file->writers > 1) {
 		atomic_store(&file->is_made, true);
-		bell_ring(&t->rank->made, t->saver->cfg.clock);
+		eventcount_notify(&t->rank->made, t->saver->cfg.clock);
 	}
 	return rc;
 }
 
-static int close_last(struct saver_thread *t)
+static int close_last(struct writer_thread *t)
 {
-	return saver_close_file(t, &t->files[--t->open_files]);
+	return writer_close_file(t, &t->files[--t->open_files]);
 }
 
-static int move_file(struct saver_thread *t, uint64_t index, const struct saver_range *part)
+static int move_file(struct writer_thread *t, uint64_t index, const struct writer_range *part)
 {
-	const struct saver *s = t->saver;
-	struct saver_open_file *f = &t->files[t->open_files];
+	const struct writer *s = t->saver;
+	struct writer_open_file *f = &t->files[t->open_files];
 	int rc;
 
 	shard_init(&t->shard, s->cfg.set, t->rank->source->rank, index, s->now.number);
@@ -194,62 +194,62 @@ static int move_file(struct saver_thread *t, uint64_t index, const struct saver_
 	if (saves(s))
 		rc = open_to_write(t, f, index);
 	else /* O_NONBLOCK: see files.h */
-		rc = saver_open(t, f, index,
-				(s->cfg.job->direct ? O_DIRECT : 0) | O_RDONLY | O_NONBLOCK);
+		rc = writer_open(t, f, index,
+				 (s->cfg.job->direct ? O_DIRECT : 0) | O_RDONLY | O_NONBLOCK);
 	if (rc)
 		return rc;
 	t->open_files++;
-	if (saver_is_framework(s) && shard_stats(s->cfg.set, !saves(s)))
-		rc = saver_stat(t, f);
+	if (writer_is_framework(s) && shard_calls_stat(s->cfg.set, !saves(s)))
+		rc = writer_stat(t, f);
 	if (rc)
 		return rc;
-	rc = saves(s) ? saver_write(t, f, part) : saver_read(t, f, part);
+	rc = saves(s) ? writer_write(t, f, part) : writer_read(t, f, part);
 	/* The last writer flushes the file. */
 	if (rc == 0 && syncs(s, CHECKPOINT_FSYNC_FILE) &&
 	    atomic_fetch_sub(&t->rank->files[index].left, 1) == 1)
-		rc = saver_sync(t, f);
+		rc = writer_sync(t, f);
 	if (rc == 0 && !syncs(s, CHECKPOINT_FSYNC_END))
 		rc = close_last(t);
 	return rc;
 }
 
 /* checkpoint_fsync=end: wait until all threads of the rank have written. */
-static int await_writers(struct saver_thread *t)
+static int await_writers(struct writer_thread *t)
 {
-	struct saver_rank *r = t->rank;
+	struct writer_rank *r = t->rank;
 	struct clock *clock = t->saver->cfg.clock;
 
 	if (atomic_fetch_sub(&r->writing, 1) == 1)
-		bell_ring(&r->written, clock);
+		eventcount_notify(&r->written, clock);
 	for (;;) {
-		uint32_t seen = bell_look(&r->written);
+		uint32_t seen = eventcount_get(&r->written);
 
-		if (saver_must_stop(t->saver))
+		if (writer_must_stop(t->saver))
 			return SAVER_STOPPED;
 		if (atomic_load(&r->writing) == 0)
 			return 0;
-		bell_wait(&r->written, clock, seen, CLOCK_NEVER);
+		eventcount_wait(&r->written, clock, seen, CLOCK_NEVER);
 	}
 }
 
-static int sync_all(struct saver_thread *t)
+static int sync_all(struct writer_thread *t)
 {
 	int rc = await_writers(t);
 
 	for (uint64_t i = 0; rc == 0 && i < t->open_files; i++)
 		if (owns(t, t->files[i].index))
-			rc = saver_sync(t, &t->files[i]);
+			rc = writer_sync(t, &t->files[i]);
 	return rc;
 }
 
-static int move_files(struct saver_thread *t)
+static int move_files(struct writer_thread *t)
 {
-	const struct saver *s = t->saver;
-	struct saver_range part;
+	const struct writer *s = t->saver;
+	struct writer_range part;
 	int rc = 0;
 
 	for (uint64_t i = 0; rc == 0 && i < t->rank->source->file_count; i++) {
-		if (saver_must_stop(s))
+		if (writer_must_stop(s))
 			rc = SAVER_STOPPED;
 		else if (part_of(t, i, &part))
 			rc = move_file(t, i, &part);
@@ -267,9 +267,9 @@ static int move_files(struct saver_thread *t)
 
 /* ---- rounds ---- */
 
-static void trace_round(struct saver_thread *t)
+static void trace_round(struct writer_thread *t)
 {
-	const struct saver *s = t->saver;
+	const struct writer *s = t->saver;
 	const struct trace_mark mark = {
 		.op = TRACE_CHECKPOINT,
 		.start_ns = s->begin_ns,
@@ -284,10 +284,10 @@ static void trace_round(struct saver_thread *t)
 		trace_ring_mark(t->worker.trace, &mark);
 }
 
-static void take_part(struct saver_thread *t)
+static void take_part(struct writer_thread *t)
 {
-	struct saver *s = t->saver;
-	int rc = t->is_dead ? SAVER_STOPPED : saver_open_folder(t);
+	struct writer *s = t->saver;
+	int rc = t->is_dead ? SAVER_STOPPED : writer_open_folder(t);
 
 	if (rc == 0)
 		rc = move_files(t);
@@ -299,20 +299,20 @@ static void take_part(struct saver_thread *t)
 	/* The last thread sees the results of all. */
 	if (atomic_fetch_sub(&s->busy_threads, 1) == 1) {
 		if (s->lead)
-			bell_ring(&s->over, s->cfg.clock);
+			eventcount_notify(&s->over, s->cfg.clock);
 		else
-			saver_end_round(t);
+			writer_end_round(t);
 	}
 	/* Keep the directory open until here: while nobody holds it open, its inode number may
 	 * change. */
-	saver_close_folder(t);
+	writer_close_folder(t);
 }
 
 /* Does an idle thread leave? Decided under the lock, so that a round that has begun has all its
  * threads. The lead begins a round that was only requested. */
-static bool leaves(struct saver_thread *t)
+static bool leaves(struct writer_thread *t)
 {
-	struct saver *s = t->saver;
+	struct writer *s = t->saver;
 	bool is_leaving;
 
 	if (!atomic_load(&s->closed) && !atomic_load(&s->is_finishing))
@@ -326,12 +326,12 @@ static bool leaves(struct saver_thread *t)
 }
 
 /* False: no more rounds will follow. */
-static bool await_round(struct saver_thread *t)
+static bool await_round(struct writer_thread *t)
 {
-	struct saver *s = t->saver;
+	struct writer *s = t->saver;
 
 	for (;;) {
-		uint32_t seen = bell_look(&s->go);
+		uint32_t seen = eventcount_get(&s->go);
 
 		if (atomic_load(&s->round) != t->round) {
 			t->round++;
@@ -339,13 +339,13 @@ static bool await_round(struct saver_thread *t)
 		}
 		if (leaves(t))
 			return false;
-		bell_wait(&s->go, s->cfg.clock, seen, CLOCK_NEVER);
+		eventcount_wait(&s->go, s->cfg.clock, seen, CLOCK_NEVER);
 	}
 }
 
-int saver_thread_open(struct saver_thread *t)
+int writer_thread_open(struct writer_thread *t)
 {
-	struct saver *s = t->saver;
+	struct writer *s = t->saver;
 	struct mlgen_err err = { 0 };
 	int rc;
 
@@ -354,15 +354,15 @@ int saver_thread_open(struct saver_thread *t)
 	if (rc < 0) {
 		/* A dead thread still takes part: a round is over when all its threads are. */
 		t->is_dead = true;
-		saver_close(s);
+		writer_close(s);
 		failure_set(s->cfg.failure, &err);
 	}
 	if (atomic_fetch_sub(&s->starting_threads, 1) == 1)
-		bell_ring(&s->over, s->cfg.clock);
+		eventcount_notify(&s->over, s->cfg.clock);
 	return rc;
 }
 
-void saver_thread_close(struct saver_thread *t)
+void writer_thread_close(struct writer_thread *t)
 {
 	if (t->worker.counts)
 		worker_stop_counting(&t->worker, clock_now(t->saver->cfg.clock));
@@ -371,13 +371,13 @@ void saver_thread_close(struct saver_thread *t)
 	clock_leave(t->saver->cfg.clock);
 }
 
-void *saver_main(void *thread)
+void *writer_main(void *thread)
 {
-	struct saver_thread *t = thread;
+	struct writer_thread *t = thread;
 
-	saver_thread_open(t);
+	writer_thread_open(t);
 	while (await_round(t))
 		take_part(t);
-	saver_thread_close(t);
+	writer_thread_close(t);
 	return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain_found.c - print streams as sections of plain jobs: files, amounts and pace. */
+/* plain_sections.c - print streams as sections of plain jobs: files, amounts and pace. */
 #include "tracing/distil/plain/plain_internal.h"
 
 #include <ctype.h>
@@ -41,8 +41,8 @@ static void print_size(struct jobsection *to, enum distil_sure sure, const char 
 {
 	char text[UNITS_TEXT_BYTES];
 
-	units_put_size(text, bytes);
-	jobsection_say(to, sure, option, text, "%s", why);
+	units_format_size(text, bytes);
+	jobsection_set(to, sure, option, text, "%s", why);
 }
 
 /* ---- files ---- */
@@ -89,15 +89,15 @@ static void print_names(const struct section *g)
 
 	if ((s->threads == 1 || s->is_shared) && !s->is_after &&
 	    s->file_count <= PLAIN_FILES_MOST && s->files[0] != UINT32_MAX && append_names(g, &b))
-		jobsection_say(g->to, DISTIL_SURE, "filename", buf_str(&b), "%s%s, as %s",
+		jobsection_set(g->to, DISTIL_SURE, "filename", buf_str(&b), "%s%s, as %s",
 			       s->file_count > 1 ? "files that are used in turn" : "the file",
 			       s->is_shared ? " that all of them use" : "",
 			       distil_path(g->d, s->files[0]));
 	else if (s->file_count > 1)
-		jobsection_note(g->to,
-				"%" PRIu32
-				" files, %s; here each thread has one, for all their bytes",
-				s->file_count, s->is_after ? "one after the other" : "in turn");
+		jobsection_comment(g->to,
+				   "%" PRIu32
+				   " files, %s; here each thread has one, for all their bytes",
+				   s->file_count, s->is_after ? "one after the other" : "in turn");
 	buf_fini(&b);
 }
 
@@ -147,7 +147,7 @@ static void print_amount(const struct section *g, uint64_t bytes)
 	if (g->is_mapped)
 		return;
 	if (times >= 1.9 && fabs(times - round(times)) < 0.02 * times) {
-		jobsection_say_u64(g->to, DISTIL_LIKELY, "loops", (uint64_t)llround(times),
+		jobsection_set_u64(g->to, DISTIL_LIKELY, "loops", (uint64_t)llround(times),
 				   "this multiple of its size is read or written");
 		return;
 	}
@@ -172,7 +172,7 @@ static void print_map(const struct section *g, uint64_t bytes)
 	could = (double)u64_min(g->thread_bytes, bytes);
 	if (unique == TRACE_UNKNOWN || (double)unique > 0.97 * could)
 		return;
-	jobsection_say(g->to, DISTIL_LIKELY, "norandommap", "1",
+	jobsection_set(g->to, DISTIL_LIKELY, "norandommap", "1",
 		       "%" PRIu64 " different bytes are read where each block once would be %.0f",
 		       unique, could);
 }
@@ -303,8 +303,8 @@ static void set_rate(struct pace *p, const struct plain_stream *s)
 {
 	char read[UNITS_TEXT_BYTES], write[UNITS_TEXT_BYTES];
 
-	units_put_size(read, round_rate(rate_of(s, 0)));
-	units_put_size(write, round_rate(rate_of(s, 1)));
+	units_format_size(read, round_rate(rate_of(s, 0)));
+	units_format_size(write, round_rate(rate_of(s, 1)));
 	if (s->dir[0].count && s->dir[1].count)
 		snprintf(p->rate, sizeof(p->rate), "%s,%s", read, write);
 	else
@@ -341,7 +341,7 @@ static void set_think(struct pace *p, const struct pauses *x)
 		count = x->all;
 		ns = x->all_ns;
 	}
-	units_put_time(p->think, rounded((double)ns / (double)count));
+	units_format_time(p->think, rounded((double)ns / (double)count));
 	format_quantile(p->think_p50, x, 0.5);
 	format_quantile(p->think_p95, x, 0.95);
 	p->kind = PACE_THINK;
@@ -403,7 +403,7 @@ static void print_rw(const struct section *g)
 	enum distil_sure sure = in_order < 0.05 || in_order > 0.95 ? DISTIL_SURE : DISTIL_LIKELY;
 	char text[16];
 
-	jobsection_say(g->to, sure, "rw", rw_of(g),
+	jobsection_set(g->to, sure, "rw", rw_of(g),
 		       "%" PRIu64 " reads and %" PRIu64
 		       " writes; %.1f%% of them begin where the one before ended",
 		       s->dir[0].count, s->dir[1].count, 100 * in_order);
@@ -411,7 +411,7 @@ static void print_rw(const struct section *g)
 		return;
 	snprintf(text, sizeof(text), "%.0f%%",
 		 100 * (double)s->dir[0].count / (double)(s->dir[0].count + s->dir[1].count));
-	jobsection_say(g->to, DISTIL_SURE, "rwmixread", text,
+	jobsection_set(g->to, DISTIL_SURE, "rwmixread", text,
 		       "the part of the requests that reads");
 }
 
@@ -445,10 +445,10 @@ static void append_split(struct buf *b, const struct plain_account *a, uint64_t 
 		if (!a->sizes[i].count || a->sizes[i].bytes == most || percent < 100 * RARE_PART)
 			continue;
 		rest -= percent;
-		units_put_size(size, request_of(a->sizes[i].bytes));
+		units_format_size(size, request_of(a->sizes[i].bytes));
 		buf_addf(b, "%s/%.4g:", size, percent);
 	}
-	units_put_size(size, request_of(most));
+	units_format_size(size, request_of(most));
 	buf_addf(b, "%s/%.4g", size, rest);
 }
 
@@ -464,14 +464,14 @@ static void print_split(const struct section *g)
 			buf_addc(&b, ',');
 		append_split(&b, &s->dir[w], plain_stream_size(s, w));
 	}
-	jobsection_say(g->to, DISTIL_SURE, "bssplit", buf_str(&b),
+	jobsection_set(g->to, DISTIL_SURE, "bssplit", buf_str(&b),
 		       "by how often each size is asked for%s",
 		       g->reads && g->writes ? ", reads and writes apart" : "");
 	buf_fini(&b);
 	if (s->dir[0].other_sizes || s->dir[1].other_sizes)
-		jobsection_note(g->to,
-				"%" PRIu64 " requests have sizes besides these; they are left out",
-				s->dir[0].other_sizes + s->dir[1].other_sizes);
+		jobsection_comment(
+			g->to, "%" PRIu64 " requests have sizes besides these; they are left out",
+			s->dir[0].other_sizes + s->dir[1].other_sizes);
 }
 
 /* Print the size of requests, or how often each size occurs. */
@@ -487,18 +487,18 @@ static void print_bs(const struct section *g)
 		return;
 	}
 	for (unsigned w = 0; w < 2; w++)
-		units_put_size(text[w], request_of(bytes[w]));
+		units_format_size(text[w], request_of(bytes[w]));
 	buf_add(&b, text[g->reads ? 0 : 1]);
 	if (g->reads && g->writes && bytes[0] != bytes[1])
 		buf_addf(&b, ",%s", text[1]);
-	jobsection_say(g->to, DISTIL_SURE, "bs", buf_str(&b),
+	jobsection_set(g->to, DISTIL_SURE, "bs", buf_str(&b),
 		       "all requests, but the last of a file, are as long");
 	buf_fini(&b);
 	if ((g->reads && bytes[0] < LEAST_REQUEST) || (g->writes && bytes[1] < LEAST_REQUEST))
-		jobsection_note(g->to,
-				"in the trace they have %" PRIu64
-				" bytes; 512 is the least there is",
-				bytes[g->reads ? 0 : 1]);
+		jobsection_comment(g->to,
+				   "in the trace they have %" PRIu64
+				   " bytes; 512 is the least there is",
+				   bytes[g->reads ? 0 : 1]);
 }
 
 /* ---- threads and calls ---- */
@@ -510,18 +510,18 @@ static void print_threads(const struct section *g)
 	bool is_direct = s->dir[0].is_direct || s->dir[1].is_direct;
 
 	if (s->threads > 1)
-		jobsection_say_u64(
+		jobsection_set_u64(
 			g->to, DISTIL_SURE, "numjobs", s->threads,
 			s->is_shared ? "this many threads do the same, in the same files"
 				     : "this many threads do the same, each in files of its own");
 	if (depth > 1 && !g->is_mapped) {
-		jobsection_say_u64(
+		jobsection_set_u64(
 			g->to, DISTIL_LIKELY, "iodepth", depth,
 			"at most this many requests of a thread are in flight at a time");
-		jobsection_say(g->to, DISTIL_GUESS, "ioengine", is_direct ? "libaio" : "io_uring",
+		jobsection_set(g->to, DISTIL_GUESS, "ioengine", is_direct ? "libaio" : "io_uring",
 			       "requests overlap; which interface they went by no trace says");
 	}
-	jobsection_say_u64(g->to, DISTIL_SURE, "direct", is_direct,
+	jobsection_set_u64(g->to, DISTIL_SURE, "direct", is_direct,
 			   is_direct ? "the files are opened with O_DIRECT"
 				     : "no file is opened with O_DIRECT");
 }
@@ -534,12 +534,12 @@ static void print_sync(const struct section *g, const char *option, uint64_t syn
 	if (!syncs || !g->writes)
 		return;
 	if (syncs <= most && strcmp(option, "fsync") == 0) {
-		jobsection_say_u64(
+		jobsection_set_u64(
 			g->to, w->last_sync_ns >= w->last_start_ns ? DISTIL_SURE : DISTIL_LIKELY,
 			"end_fsync", 1, "each file is flushed once, at the end");
 		return;
 	}
-	jobsection_say_u64(g->to, DISTIL_LIKELY, option, u64_max(1, (w->count + syncs / 2) / syncs),
+	jobsection_set_u64(g->to, DISTIL_LIKELY, option, u64_max(1, (w->count + syncs / 2) / syncs),
 			   "the writes for each of these calls");
 }
 
@@ -554,25 +554,25 @@ static void print_pace(const struct section *g)
 	case PACE_NONE:
 		break;
 	case PACE_RATE:
-		jobsection_say(g->to, DISTIL_LIKELY, "rate", p.rate,
+		jobsection_set(g->to, DISTIL_LIKELY, "rate", p.rate,
 			       "requests begin at even times, whatever the one before took: %.3g "
 			       "ms apart, give or take %.1f%%",
 			       p.gap_ns / 1e6, 100 * p.gap_spread);
 		break;
 	case PACE_THINK:
-		jobsection_say(g->to, DISTIL_LIKELY, "thinktime", p.think,
+		jobsection_set(g->to, DISTIL_LIKELY, "thinktime", p.think,
 			       "a thread is so long between its calls, on average; half of the "
 			       "times are below %s, one of twenty is above %s",
 			       p.think_p50, p.think_p95);
 		if (p.blocks > 1)
-			jobsection_say_u64(g->to, DISTIL_LIKELY, "thinktime_blocks", p.blocks,
+			jobsection_set_u64(g->to, DISTIL_LIKELY, "thinktime_blocks", p.blocks,
 					   "the requests for each of these times");
 		break;
 	}
-	jobsection_note(g->to, "In the trace it takes %.3f s and moves %" PRIu64 " bytes%s.",
-			seconds(g->s->end_ns - g->s->start_ns),
-			g->s->dir[0].bytes + g->s->dir[1].bytes,
-			g->s->threads > 1 ? ", all threads together" : "");
+	jobsection_comment(g->to, "In the trace it takes %.3f s and moves %" PRIu64 " bytes%s.",
+			   seconds(g->s->end_ns - g->s->start_ns),
+			   g->s->dir[0].bytes + g->s->dir[1].bytes,
+			   g->s->threads > 1 ? ", all threads together" : "");
 }
 
 static void print_stream(struct section *g)
@@ -580,10 +580,10 @@ static void print_stream(struct section *g)
 	jobsection_heading(g->to, "what is read and written");
 	print_rw(g);
 	if (g->is_mapped) {
-		jobsection_note(
+		jobsection_comment(
 			g->to, "Nothing is read by calls: pages of mapped files are. Of 64 KiB the "
 			       "first touch alone is in a trace, so that requests are that long.");
-		jobsection_say(g->to, DISTIL_SURE, "ioengine", "mmap",
+		jobsection_set(g->to, DISTIL_SURE, "ioengine", "mmap",
 			       "%" PRIu64 " page faults and no read", g->s->dir[0].count);
 		print_size(g->to, DISTIL_LIKELY, "bs", FAULT_REQUEST,
 			   "what the kernel brings in around a fault");
@@ -597,7 +597,7 @@ static void print_stream(struct section *g)
 	print_sync(g, "fdatasync", g->s->dir[1].datasyncs);
 	print_pace(g);
 	if (g->s->summed)
-		jobsection_note(
+		jobsection_comment(
 			g->to,
 			"%" PRIu32
 			" more that are unlike any are in these figures, with all their bytes",
@@ -670,15 +670,15 @@ static void print_section(struct distil *d, const struct plain_stream *s, bool w
 				      : g.writes            ? "write"
 							    : "read");
 	if (waits)
-		jobsection_say(g.to, DISTIL_LIKELY, "stonewall", "",
+		jobsection_set(g.to, DISTIL_LIKELY, "stonewall", "",
 			       "in the trace it begins when what is above is over");
-	jobsection_say(g.to, DISTIL_GUESS, "phase", "io",
+	jobsection_set(g.to, DISTIL_GUESS, "phase", "io",
 		       "what it reads and writes fits no training");
-	jobsection_say(g.to, DISTIL_GUESS, "directory", "${MLGEN_DIR:-.}",
+	jobsection_set(g.to, DISTIL_GUESS, "directory", "${MLGEN_DIR:-.}",
 		       "in the trace files lie elsewhere; missing ones are made");
 	if (late_ns) {
-		units_put_time(text, late_ns / 1000000 * 1000000);
-		jobsection_say(g.to, DISTIL_LIKELY, "startdelay", text,
+		units_format_time(text, late_ns / 1000000 * 1000000);
+		jobsection_set(g.to, DISTIL_LIKELY, "startdelay", text,
 			       "this much later than the first job of its group");
 	}
 	print_stream(&g);
@@ -698,10 +698,10 @@ static bool is_negligible(const struct distil *d, const struct plain_streams *s)
 		bytes += s->at[i].dir[0].bytes + s->at[i].dir[1].bytes;
 	if (bytes >= all / LITTLE_PART)
 		return false;
-	jobtext_head(d->to,
-		     "LEFT OUT: %" PRIu64 " bytes in %" PRIu32
-		     " other patterns, less than 1%% of all.",
-		     bytes, s->count);
+	jobtext_comment(d->to,
+			"LEFT OUT: %" PRIu64 " bytes in %" PRIu32
+			" other patterns, less than 1%% of all.",
+			bytes, s->count);
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_found.c - print the options of checkpoints: cadence, ranks, files and calls. */
+/* checkpoint_options.c - print the options of checkpoints: cadence, ranks, files and calls. */
 #include "tracing/distil/saves/saves_internal.h"
 
 #include <inttypes.h>
@@ -56,7 +56,7 @@ static void print_training_ranks(const struct checkpoint_section *g, struct jobs
 	if (ranks <= f->rank_count)
 		return;
 	append_ranges(&b, f->ranks, f->rank_count);
-	jobsection_say(to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY, "checkpoint_ranks",
+	jobsection_set(to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY, "checkpoint_ranks",
 		       f->rank_count == 1 && f->ranks[0] == 0 ? "zero" : buf_str(&b),
 		       "of %" PRIu64 " ranks %" PRIu32 " write%s files of a checkpoint", ranks,
 		       f->rank_count, f->rank_count == 1 ? "s" : "");
@@ -69,21 +69,21 @@ static void print_ranks(const struct checkpoint_section *g, struct jobsection *t
 	uint64_t ranks = f->model.name ? f->model.ranks : (uint64_t)f->ranks[f->rank_count - 1] + 1;
 	struct buf b = { 0 };
 
-	jobsection_say_u64(
+	jobsection_set_u64(
 		to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY, "ranks", ranks, "%s",
 		f->has_rank_names ? "the names of the files number them"
 				  : "this many threads or processes write, each its own files");
 	if (f->rank_count < ranks && !f->model.name) {
 		append_ranges(&b, f->ranks, f->rank_count);
-		jobsection_say(to, DISTIL_SURE, "checkpoint_ranks", buf_str(&b),
+		jobsection_set(to, DISTIL_SURE, "checkpoint_ranks", buf_str(&b),
 			       "only these ranks' files are in the trace");
 	} else if (f->rank_count < ranks) {
 		/* Some ranks of a model save nothing, so this need not be an error. */
-		jobsection_note(to,
-				"files of %" PRIu32 " of %" PRIu64
-				" ranks are in the trace; of a model that is cut otherwise set "
-				"checkpoint_ranks",
-				f->rank_count, ranks);
+		jobsection_comment(to,
+				   "files of %" PRIu32 " of %" PRIu64
+				   " ranks are in the trace; of a model that is cut otherwise set "
+				   "checkpoint_ranks",
+				   f->rank_count, ranks);
 	}
 	buf_fini(&b);
 }
@@ -98,23 +98,23 @@ static void print_model(const struct checkpoint_section *g, struct jobsection *t
 	snprintf(why, sizeof(why),
 		 "names and sizes of all %" PRIu32 " files are those of %s, cut like this",
 		 g->form.files, m->name);
-	jobsection_say_u64(to, DISTIL_SURE, "model_layers", m->layers, "%s", why);
-	jobsection_say_u64(to, DISTIL_SURE, "model_hidden", m->hidden, "of this model");
-	jobsection_say_u64(to, DISTIL_SURE, "model_ffn", m->ffn, "of this model");
-	jobsection_say_u64(to, DISTIL_SURE, "model_heads", m->heads, "of this model");
-	jobsection_say_u64(to, DISTIL_SURE, "model_kv_heads", m->kv_heads, "of this model");
-	jobsection_say_u64(to, DISTIL_SURE, "model_vocabulary", m->vocabulary, "of this model");
-	jobsection_say_u64(to, DISTIL_SURE, "tensor_parallel", m->tensor_parallel,
+	jobsection_set_u64(to, DISTIL_SURE, "model_layers", m->layers, "%s", why);
+	jobsection_set_u64(to, DISTIL_SURE, "model_hidden", m->hidden, "of this model");
+	jobsection_set_u64(to, DISTIL_SURE, "model_ffn", m->ffn, "of this model");
+	jobsection_set_u64(to, DISTIL_SURE, "model_heads", m->heads, "of this model");
+	jobsection_set_u64(to, DISTIL_SURE, "model_kv_heads", m->kv_heads, "of this model");
+	jobsection_set_u64(to, DISTIL_SURE, "model_vocabulary", m->vocabulary, "of this model");
+	jobsection_set_u64(to, DISTIL_SURE, "tensor_parallel", m->tensor_parallel,
 			   "the names number the parts");
-	jobsection_say_u64(to, DISTIL_SURE, "pipeline_parallel", m->pipeline_parallel,
+	jobsection_set_u64(to, DISTIL_SURE, "pipeline_parallel", m->pipeline_parallel,
 			   "which layers are in whose files");
-	jobsection_say_u64(to, m->zero_stage == 2 ? DISTIL_LIKELY : DISTIL_SURE, "zero_stage",
+	jobsection_set_u64(to, m->zero_stage == 2 ? DISTIL_LIKELY : DISTIL_SURE, "zero_stage",
 			   m->zero_stage, "who saves parts of the model, and who of the optimizer");
 	if (strcmp(m->scale, "100") != 0) {
 		struct buf b = { 0 };
 
 		buf_addf(&b, "%s%%", m->scale);
-		jobsection_say(to, DISTIL_SURE, "scale", buf_str(&b),
+		jobsection_set(to, DISTIL_SURE, "scale", buf_str(&b),
 			       "of every tensor such a part, to the byte");
 		buf_fini(&b);
 	}
@@ -126,9 +126,9 @@ static void print_size(const struct checkpoint_section *g, struct jobsection *to
 	char text[UNITS_TEXT_BYTES], human[UNITS_TEXT_BYTES];
 	enum distil_sure sure = f->other_sizes ? DISTIL_GUESS : DISTIL_SURE;
 
-	units_put_size(text, f->size_bytes);
+	units_format_size(text, f->size_bytes);
 	units_human_bytes(human, (double)f->typical->bytes);
-	jobsection_say(to, sure, "checkpoint_size", text,
+	jobsection_set(to, sure, "checkpoint_size", text,
 		       "with it a file of a rank has %" PRIu64 " bytes (%s), as in the trace",
 		       f->typical->bytes, human);
 }
@@ -139,20 +139,20 @@ static void print_state(const struct checkpoint_section *g, struct jobsection *t
 	static const char *const patterns[] = { "unet3d", "bert", "dlrm" };
 	const struct checkpoint_form *f = &g->form;
 
-	jobsection_say(to, f->sure, "checkpoint_layout", layouts[f->layout], "%s", f->why);
+	jobsection_set(to, f->sure, "checkpoint_layout", layouts[f->layout], "%s", f->why);
 	if (f->archive[0])
-		jobsection_say(to, DISTIL_LIKELY, "checkpoint_archive", f->archive,
+		jobsection_set(to, DISTIL_LIKELY, "checkpoint_archive", f->archive,
 			       "a file is called so, and torch.save writes its name in front of "
 			       "each tensor");
 	if (f->layout == LAYOUT_PATTERN) {
-		jobsection_say(to, f->sure, "checkpoint_pattern", patterns[f->pattern], "%s",
+		jobsection_set(to, f->sure, "checkpoint_pattern", patterns[f->pattern], "%s",
 			       f->why);
 		if (f->size_bytes)
 			print_size(g, to);
 	} else if (f->model.name) {
 		print_model(g, to);
 	} else if (g->tensor_file[0]) {
-		jobsection_say(to, f->sure == DISTIL_GUESS ? DISTIL_GUESS : DISTIL_LIKELY,
+		jobsection_set(to, f->sure == DISTIL_GUESS ? DISTIL_GUESS : DISTIL_LIKELY,
 			       "tensor_sizes", g->tensor_file,
 			       "%" PRIu32 " tensors, by the %" PRIu32
 			       " writes of a file; with them it has its %" PRIu64 " bytes",
@@ -161,18 +161,18 @@ static void print_state(const struct checkpoint_section *g, struct jobsection *t
 		print_size(g, to);
 	}
 	if (f->other_sizes)
-		jobsection_note(
+		jobsection_comment(
 			to,
 			"%" PRIu32 " of %" PRIu32
 			" files of a checkpoint have another size; there is one for all ranks",
 			f->other_sizes, f->files);
 	if (!f->model.name && f->files > f->rank_count)
-		jobsection_note(to,
-				"%" PRIu32 " rank%s write %" PRIu32
-				" files here; the job has one of each, of all their bytes",
-				f->rank_count, plural(f->rank_count), f->files);
+		jobsection_comment(to,
+				   "%" PRIu32 " rank%s write %" PRIu32
+				   " files here; the job has one of each, of all their bytes",
+				   f->rank_count, plural(f->rank_count), f->files);
 	if (!f->model.name && f->has_zero_names)
-		jobsection_note(
+		jobsection_comment(
 			to,
 			"Files are named as DeepSpeed's ZeRO does, of a model that is none of the "
 			"published ones: with model_layers and the others of it, and zero_stage, "
@@ -243,12 +243,12 @@ static void print_sync(const struct checkpoint_section *g, struct jobsection *to
 			}
 	}
 	if (2 * synced < s->files.count) {
-		jobsection_say(to, synced ? DISTIL_LIKELY : DISTIL_SURE, "checkpoint_fsync", "none",
+		jobsection_set(to, synced ? DISTIL_LIKELY : DISTIL_SURE, "checkpoint_fsync", "none",
 			       "%" PRIu32 " of %zu files are flushed when they are written", synced,
 			       s->files.count);
 		return;
 	}
-	jobsection_say(to, synced == s->files.count ? DISTIL_SURE : DISTIL_LIKELY,
+	jobsection_set(to, synced == s->files.count ? DISTIL_SURE : DISTIL_LIKELY,
 		       "checkpoint_fsync", 2 * late > synced / 2 ? "end" : "file",
 		       "%" PRIu32 " of %zu files end with an fsync, %s", synced, s->files.count,
 		       2 * late > synced / 2 ? "which comes when all of a thread are written"
@@ -273,30 +273,30 @@ static void print_commit(const struct checkpoint_section *g, struct jobsection *
 			keep = whole;
 	}
 	if (renamed)
-		jobsection_say(
+		jobsection_set(
 			to, renamed == s->count ? DISTIL_SURE : DISTIL_LIKELY, "rename_commit", "1",
 			"%" PRIu32 " of %" PRIu32 " are written under another name, and renamed",
 			renamed, s->count);
 	if (unlinked && keep)
-		jobsection_say_u64(to, DISTIL_SURE, "checkpoint_keep", keep,
+		jobsection_set_u64(to, DISTIL_SURE, "checkpoint_keep", keep,
 				   "older ones are deleted when this many are complete");
 	else if (unlinked)
-		jobsection_note(to, "the one before is deleted before the next one is whole, or "
-				    "overwritten, which there is no option for");
+		jobsection_comment(to, "the one before is deleted before the next one is whole, or "
+				       "overwritten, which there is no option for");
 }
 
 static void print_direct(const struct checkpoint_section *g, struct jobsection *to)
 {
 	const struct saved_file *typical = g->form.typical;
 
-	jobsection_say_u64(to, DISTIL_SURE, "direct", typical->is_direct,
+	jobsection_set_u64(to, DISTIL_SURE, "direct", typical->is_direct,
 			   typical->is_direct ? "its files are opened with O_DIRECT"
 					      : "no file of it is opened with O_DIRECT");
 	if (typical->depth > 1)
-		jobsection_note(to,
-				"up to %" PRIu32 " writes of a file are under way at a time; "
-				"iodepth= with an asynchronous ioengine",
-				typical->depth);
+		jobsection_comment(to,
+				   "up to %" PRIu32 " writes of a file are under way at a time; "
+				   "iodepth= with an asynchronous ioengine",
+				   typical->depth);
 }
 
 static void print_access(const struct checkpoint_section *g, struct jobsection *to)
@@ -305,18 +305,18 @@ static void print_access(const struct checkpoint_section *g, struct jobsection *
 	char text[UNITS_TEXT_BYTES];
 
 	if (!f->is_plain) {
-		jobsection_say(to, f->has_calls ? DISTIL_SURE : DISTIL_LIKELY, "access",
+		jobsection_set(to, f->has_calls ? DISTIL_SURE : DISTIL_LIKELY, "access",
 			       "framework",
 			       "writes of %" PRIu64 " to %" PRIu64 " bytes are the layout's own",
 			       f->typical->least_bytes, f->typical->most_bytes);
 		return;
 	}
-	jobsection_say(to, f->typical->writes > 1 ? DISTIL_SURE : DISTIL_LIKELY, "access", "plain",
+	jobsection_set(to, f->typical->writes > 1 ? DISTIL_SURE : DISTIL_LIKELY, "access", "plain",
 		       "the %" PRIu32 " write%s of a file %s", f->typical->writes,
 		       plural(f->typical->writes),
 		       f->typical->writes > 1 ? "are of one size, but the last" : "is all of it");
-	units_put_size(text, f->bs);
-	jobsection_say(to, f->typical->writes > 1 ? DISTIL_SURE : DISTIL_GUESS, "bs", text, "%s",
+	units_format_size(text, f->bs);
+	jobsection_set(to, f->typical->writes > 1 ? DISTIL_SURE : DISTIL_GUESS, "bs", text, "%s",
 		       f->typical->writes > 1 ? "their size"
 					      : "one that is at least as long as a file");
 }
@@ -336,8 +336,8 @@ static void print_pause(struct jobsection *to, const uint64_t *starts, const uin
 	if (gap_ns == 0 || gap_ns == UINT64_MAX)
 		return;
 	digits = pow(10, floor(log10((double)gap_ns)) - 1);
-	units_put_time(text, (uint64_t)(floor((double)gap_ns / digits) * digits));
-	jobsection_say(to, DISTIL_LIKELY, "pause", text,
+	units_format_time(text, (uint64_t)(floor((double)gap_ns / digits) * digits));
+	jobsection_set(to, DISTIL_LIKELY, "pause", text,
 		       "the least time from the end of one to the next");
 }
 
@@ -351,7 +351,7 @@ static void print_saves(const struct checkpoint_section *g, struct jobsection *t
 		starts[i] = s->at[i].start_ns;
 		ends[i] = u64_max(s->at[i].end_ns, s->at[i].finished_ns);
 	}
-	jobsection_say_u64(to, DISTIL_SURE, "checkpoints", s->count + s->left_out,
+	jobsection_set_u64(to, DISTIL_SURE, "checkpoints", s->count + s->left_out,
 			   "this many are written");
 	print_pause(to, starts, ends, s->count);
 	mem_free(ends);
@@ -363,13 +363,14 @@ static void print_every(const struct checkpoint_section *g, struct jobsection *t
 	struct checkpoint_cadence c;
 
 	checkpoint_every_find(&c, &g->saves, g->d, g->party);
-	jobsection_say(to, c.sure, "checkpoint_every", c.value, "%" PRIu32 " checkpoint%s: %s",
+	jobsection_set(to, c.sure, "checkpoint_every", c.value, "%" PRIu32 " checkpoint%s: %s",
 		       g->saves.count, plural(g->saves.count), c.why);
-	jobsection_say(to, c.async_sure, "checkpoint_mode", c.is_async ? "async" : "sync", "%s",
+	jobsection_set(to, c.async_sure, "checkpoint_mode", c.is_async ? "async" : "sync", "%s",
 		       c.is_async ? "steps go on while one is written"
 				  : "no more is read while one is written than loaders read ahead");
 	if (c.is_async)
-		jobsection_note(to, "how long a snapshot takes no trace shows: snapshot_bandwidth");
+		jobsection_comment(to,
+				   "how long a snapshot takes no trace shows: snapshot_bandwidth");
 }
 
 /* ---- sections ---- */
@@ -382,7 +383,7 @@ static void print_directory(const struct checkpoint_section *g, struct jobsectio
 		return;
 	buf_addf(&b, "${MLGEN_DIR:-mlgen-data}/%s",
 		 has_text(g->d->side_name) ? g->d->side_name : "checkpoints");
-	jobsection_say(to, DISTIL_GUESS, "directory", buf_str(&b), "in the trace it is %s",
+	jobsection_set(to, DISTIL_GUESS, "directory", buf_str(&b), "in the trace it is %s",
 		       g->form.typical ? distil_path(g->d, g->form.typical->file) : "not known");
 	buf_fini(&b);
 }
@@ -397,26 +398,26 @@ static void print_training(const struct checkpoint_section *g, struct jobsection
 	print_sync(g, to);
 	print_commit(g, to);
 	if (g->form.typical->is_direct)
-		jobsection_note(to, "checkpoints are written with O_DIRECT; direct is of "
-				    "the samples, too");
+		jobsection_comment(to, "checkpoints are written with O_DIRECT; direct is of "
+				       "the samples, too");
 	if (g->restores.count)
-		jobsection_note(to,
-				"%" PRIu32 " times files of a checkpoint are read, %" PRIu64
-				" bytes in all: a training does not restore, but a section with "
-				"phase=restore does",
-				g->restores.count, g->restores.bytes);
+		jobsection_comment(to,
+				   "%" PRIu32 " times files of a checkpoint are read, %" PRIu64
+				   " bytes in all: a training does not restore, but a section with "
+				   "phase=restore does",
+				   g->restores.count, g->restores.bytes);
 }
 
 static void print_alone(const struct checkpoint_section *g, struct jobsection *to)
 {
-	jobsection_say(to, DISTIL_SURE, "phase", "checkpoint",
+	jobsection_set(to, DISTIL_SURE, "phase", "checkpoint",
 		       "files of checkpoints are written, and no samples are read");
 	print_directory(g, to);
 	jobsection_heading(to, "what is saved, by whom");
 	print_state(g, to);
 	print_ranks(g, to);
 	if (g->form.threads > 1)
-		jobsection_say_u64(to, DISTIL_LIKELY, "checkpoint_threads", g->form.threads,
+		jobsection_set_u64(to, DISTIL_LIKELY, "checkpoint_threads", g->form.threads,
 				   "this many threads write files of a rank");
 	jobsection_heading(to, "how it is written, and when");
 	print_access(g, to);
@@ -457,17 +458,17 @@ static void print_restore(const struct checkpoint_section *g, const struct jobse
 	const struct restores *r = &g->restores;
 	struct jobsection *to = jobtext_section(g->d->to, "restore");
 
-	jobsection_say(to, DISTIL_SURE, "stonewall", "", "it begins when what is saved is there");
-	jobsection_say(to, DISTIL_SURE, "phase", "restore",
+	jobsection_set(to, DISTIL_SURE, "stonewall", "", "it begins when what is saved is there");
+	jobsection_set(to, DISTIL_SURE, "phase", "restore",
 		       "files of checkpoints are read, %" PRIu64 " bytes in all", r->bytes);
 	for (size_t i = 0; i < ARRAY_LEN(restore_options); i++) {
 		const char *value = jobsection_value(saved, restore_options[i]);
 
 		if (value)
-			jobsection_say(to, DISTIL_SURE, restore_options[i], value,
+			jobsection_set(to, DISTIL_SURE, restore_options[i], value,
 				       "as it was saved");
 	}
-	jobsection_say_u64(to, DISTIL_LIKELY, "checkpoints",
+	jobsection_set_u64(to, DISTIL_LIKELY, "checkpoints",
 			   u64_min(r->count, g->saves.count + g->saves.left_out),
 			   "files are read this many times");
 	print_pause(to, r->start_ns, r->end_ns, r->count);
@@ -500,7 +501,7 @@ static int print_all(struct checkpoint_section *g, struct jobsection *to, struct
 
 	if (g->saves.count == 0 || g->saves.files.count == 0) {
 		if (g->restores.count)
-			jobsection_note(
+			jobsection_comment(
 				to,
 				"%" PRIu32 " times files of a checkpoint are read, %" PRIu64
 				" bytes in all, that no checkpoint of the trace wrote: "
