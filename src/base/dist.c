@@ -10,7 +10,6 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/units.h"
 #include "base/util.h"
 

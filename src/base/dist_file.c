@@ -11,7 +11,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "base/util.h"
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/printable.h"
 
 /* Enough for an err of include/mlgen/err.h, a path and a few words. */
 #define LINE_BYTES 8192

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* printable.c - text for terminals, shells and people: escaped, wrapped, quoted. */
-#include "base/printable.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

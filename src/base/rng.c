@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rng.c - random numbers as a function of a seed and an index, and permutations without memory. */
-#include "base/rng.h"
+#include "base/dist.h"
 
 #include <assert.h>
 #include <endian.h>

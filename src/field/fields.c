@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "stat/metric.h"
+#include "field/fields.h"
 
 /* Function heads, one per type. */
 #define UNKNOWN(type) static void unknown_##type(const struct mlgen_field *f, void *member)

@@ -18,7 +18,6 @@
 #include "base/util.h"
 #include "base/vec.h"
 #include "io/host.h"
-#include "io/mount.h"
 #include "io/mount_internal.h"
 
 /* A device and its folder in sysfs, /sys/dev/block/MAJOR:MINOR. */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "config.h"
 #include "field/fields.h"
 #include "job/job.h"

@@ -14,7 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "config.h"
 

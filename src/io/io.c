@@ -9,7 +9,6 @@
 #include "base/dist.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/units.h"
 #include "base/util.h"
 

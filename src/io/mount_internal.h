@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "io/mount.h"
+#include "io/devices.h"
 
 /* ---- bytes that a Lustre client has read from its servers ---- */
 

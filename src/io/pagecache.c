@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pagecache.c - measure, drop and empty the page cache. */
-#include "io/pagecache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/util.h"
 #include "io/host.h"
 

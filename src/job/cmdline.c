@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "field/fields.h"
 
 /* Limit of jobs and of sections on a command line. */

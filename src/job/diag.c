@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/printable.h"
 
 #define TEXT_MAX 2048
 

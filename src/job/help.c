@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "field/fields.h"
 
 /* ---- parts of all lists ---- */

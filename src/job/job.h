@@ -81,7 +81,7 @@ void diag_fini(struct diag *d);
 
 /*
  * Add an entry, unless the same text is already stored for the same place. The text is made
- * printable (printable.h).
+ * printable (log.h).
  */
 __attribute__((format(printf, 4, 5))) void diag_add(struct diag *d, enum diag_level level,
 						    struct diag_place at, const char *fmt, ...);

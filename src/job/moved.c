@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/util.h"
 
 /* Characters of a command line that a message shows. */

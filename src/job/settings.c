@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "field/fields.h"

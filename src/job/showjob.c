@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/printable.h"
+#include "base/log.h"
 
 static void show_option(FILE *to, const struct job *j, const struct mlgen_field *f,
 			const void *base, const struct job_origin *origin)

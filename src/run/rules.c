@@ -10,7 +10,6 @@
 #include "base/util.h"
 #include "hosts/hosts.h"
 #include "io/host.h"
-#include "io/pagecache.h"
 #include "run/slot/slot.h"
 
 /* Descriptors that belong to no job: standard streams, outputs, engines. */

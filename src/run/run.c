@@ -12,7 +12,7 @@
 #include "base/thread.h"
 #include "data/dataset/dataset.h"
 #include "hosts/hosts.h"
-#include "io/pagecache.h"
+#include "io/host.h"
 #include "run/result/result.h"
 #include "run/slot/slot.h"
 #include "run/watch/watch.h"

@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "data/cache/cache.h"
 #include "job/job.h"
 

@@ -14,7 +14,7 @@
 #include "ask/ask.h"
 #include "data/file/file.h"
 #include "job/job.h"
-#include "stat/metric.h"
+#include "field/fields.h"
 
 /* ---- question and answer ---- */
 

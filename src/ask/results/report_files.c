@@ -12,7 +12,6 @@
 #include "ask/ask.h"
 #include "base/buf.h"
 #include "base/log.h"
-#include "base/printable.h"
 #include "report/document/document.h"
 #include "report/html/html.h"
 #include "report/plan/plan.h"

@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/printable.h"
 #include "base/util.h"
 #include "data/formats/parquet/parquet.h"
 #include "field/fields.h"

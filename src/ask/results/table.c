@@ -13,7 +13,6 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/printable.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "report/text/text.h"

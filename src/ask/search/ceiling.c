@@ -17,7 +17,6 @@
 #include "base/thread.h"
 #include "base/util.h"
 #include "io/host.h"
-#include "io/pagecache.h"
 #include "report/text/text.h"
 
 /* ---- files to read from memory ---- */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ask/results/results.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "job/job.h"
 #include "report/text/text.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "data/file/file.h"
 #include "data/state/state.h"
 #include "job/job.h"

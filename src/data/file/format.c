@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/util.h"
 #include "data/scan/scan.h"
 

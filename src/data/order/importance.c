@@ -10,7 +10,6 @@
 
 #include "base/dist.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/util.h"
 
 /*

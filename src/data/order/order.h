@@ -8,7 +8,6 @@
 #include <mlgen/err.h>
 
 #include "base/dist.h"
-#include "base/rng.h"
 #include "data/file/file.h"
 #include "job/job.h"
 

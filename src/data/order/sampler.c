@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/util.h"
 
 /* ---- extents with different numbers of samples: the samples before a position ---- */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/rng.h"
+#include "base/dist.h"
 
 /* Number of requests within which reads and writes are balanced. */
 #define STRATUM 64

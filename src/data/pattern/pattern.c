@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "data/pattern/pattern_internal.h"

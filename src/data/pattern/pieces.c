@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/util.h"
 
 /* Limit for the size of a strip, in pieces of the largest kind. */

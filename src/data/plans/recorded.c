@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/printable.h"
-#include "base/rng.h"
+#include "base/log.h"
+#include "base/dist.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "data/file/file.h"

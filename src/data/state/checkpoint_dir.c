@@ -15,7 +15,7 @@
 #include "base/files.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "io/mount.h"
+#include "io/devices.h"
 
 /* ---- names ---- */
 

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "io/mount.h"
+#include "io/devices.h"
 
 /* The largest checkpoint number and step that a manifest, which is JSON, can hold. */
 #define NUMBER_MAX ((uint64_t)INT64_MAX)

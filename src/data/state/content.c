@@ -8,7 +8,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/util.h"
 #include "config.h"
 

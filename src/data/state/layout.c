@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/dist.h"
-#include "base/rng.h"
 #include "base/util.h"
 #include "job/job.h"
 

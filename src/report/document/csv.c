@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/util.h"
 
 struct csv {

@@ -63,7 +63,7 @@ int json_struct(FILE *to, const struct mlgen_field *table, const void *base,
 
 /*
  * A store owns what is read, in few blocks; a zeroed one is empty. Texts come from another host and
- * are shown, in columns too. Each is made printable here (printable.h), so that no text controls
+ * are shown, in columns too. Each is made printable here (log.h), so that no text controls
  * the terminal or begins a line.
  */
 struct json_store {

@@ -23,7 +23,7 @@
 #include "report/metrics/metrics.h"
 #include "report/plan/plan.h"
 #include "stat/hist.h"
-#include "stat/metric.h"
+#include "field/fields.h"
 
 /* Options for writing a struct. The members to write: NULL = all. */
 struct json_write {

@@ -11,12 +11,11 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "field/fields.h"
 #include "stat/hist.h"
-#include "stat/metric.h"
 
 struct json_missing {
 	const struct mlgen_field *row;

@@ -20,7 +20,7 @@
 #include "job/job.h"
 #include "report/plan/plan.h"
 #include "run/result/result.h"
-#include "stat/metric.h"
+#include "field/fields.h"
 
 /*
  * The version of the document. It rises when a key changes its meaning or is removed; documents of

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/files.h"
 #include "base/mem.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/thread.h"
 #include "trace/trace.h"
 

@@ -104,7 +104,7 @@ struct output {
 	int error; /* streamed: errno of the first write that failed */
 	char *text;
 	size_t bytes;
-	bool is_text;        /* for people: made printable (printable.h) */
+	bool is_text;        /* for people: made printable (log.h) */
 	char *path;          /* for messages; NULL = stdout */
 	int fd;              /* written in place; -1 = `file` is used */
 	struct replace file; /* fd is -1: the file that replaces the old one */

@@ -20,11 +20,11 @@
 #include "data/state/state.h"
 #include "hosts/hosts.h"
 #include "io/host.h"
-#include "io/mount.h"
+#include "io/devices.h"
 #include "job/job.h"
 #include "run/result/result.h"
 #include "run/slot/slot.h"
-#include "stat/metric.h"
+#include "field/fields.h"
 #include "stat/opstat.h"
 
 /* ---- the plan of a job ---- */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "config.h"
 

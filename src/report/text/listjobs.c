@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/files.h"
 #include "base/mem.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "base/vec.h"
 #include "io/host.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "report/metrics/metrics.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "report/plan/plan.h"
 

@@ -16,8 +16,8 @@
 #include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "io/engines.h"
-#include "io/mount.h"
-#include "io/pagecache.h"
+#include "io/devices.h"
+#include "io/host.h"
 
 /* Number of files in a sample, which are evenly spread. */
 #define DATASAMPLE_FILES UINT64_C(1000)

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/util.h"
-#include "io/mount.h"
-#include "io/pagecache.h"
+#include "io/devices.h"
+#include "io/host.h"
 
 /* ---- directory locks ---- */
 

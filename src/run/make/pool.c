@@ -22,7 +22,7 @@
 #include "field/fields.h"
 #include "io/engines.h"
 #include "io/host.h"
-#include "io/mount.h"
+#include "io/devices.h"
 
 /* ---- thread pools ---- */
 

@@ -20,8 +20,8 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "io/engines.h"
-#include "io/mount.h"
-#include "io/pagecache.h"
+#include "io/devices.h"
+#include "io/host.h"
 
 /* ---- files leave the page cache ---- */
 

@@ -20,11 +20,9 @@
 #include "field/fields.h"
 #include "io/devices.h"
 #include "io/host.h"
-#include "io/mount.h"
 #include "job/job.h"
 #include "run/make/make.h"
 #include "run/watch/watch.h"
-#include "stat/metric.h"
 #include "stat/opstat.h"
 
 /* NaN when `whole` is 0. */

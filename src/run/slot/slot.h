@@ -30,7 +30,6 @@
 #include "io/devices.h"
 #include "io/host.h"
 #include "io/io.h"
-#include "io/mount.h"
 #include "job/job.h"
 #include "run/make/make.h"
 #include "run/result/result.h"

@@ -17,7 +17,7 @@
 
 #include "io/io.h"
 #include "stat/hist.h"
-#include "stat/metric.h"
+#include "field/fields.h"
 #include "trace/tracer.h"
 
 struct host_look;

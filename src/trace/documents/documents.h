@@ -14,7 +14,7 @@
 
 #include <mlgen/field.h>
 
-#include "stat/metric.h"
+#include "field/fields.h"
 #include "trace/model/model.h"
 #include "trace/trace.h"
 

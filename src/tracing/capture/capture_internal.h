@@ -130,11 +130,6 @@ bool capture_pid_runs(pid_t pid);
 /* Get the owner of a process. 0 or -errno. */
 int capture_pid_owner(pid_t pid, uid_t *uid);
 
-/* Join words that each end with a zero, the form of execve and /proc, with blanks. The caller owns
- * the result. */
-char *capture_join_words(const char *words, size_t bytes);
-/* The command line of a process, owned by the caller; NULL = not known. */
-char *capture_pid_command_line(pid_t pid);
 /* The parent of a process; 0 = not known. */
 pid_t capture_pid_parent(pid_t pid);
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "report/text/text.h"

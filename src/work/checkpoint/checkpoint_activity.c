@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "hosts/hosts.h"
-#include "io/pagecache.h"
+#include "io/host.h"
 #include "run/slot/slot.h"
 #include "work/checkpoint/checkpoint.h"
 #include "work/checkpoint/writer/writer.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "job/job.h"
 #include "report/text/text.h"

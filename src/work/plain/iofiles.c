@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "io/mount.h"
+#include "io/devices.h"
 #include "run/make/make.h"
 
 /* ---- names, as in fio ---- */

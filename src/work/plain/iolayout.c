@@ -14,11 +14,11 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "io/mount.h"
+#include "io/devices.h"
 #include "run/make/make.h"
 
 struct iopart {

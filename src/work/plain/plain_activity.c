@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/pattern/pattern.h"
-#include "io/mount.h"
-#include "io/pagecache.h"
+#include "io/devices.h"
+#include "io/host.h"
 #include "run/result/result.h"
 #include "run/slot/slot.h"
 

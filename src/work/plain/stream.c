@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/util.h"
 #include "io/engines.h"
-#include "io/mount.h"
+#include "io/devices.h"
 #include "job/job.h"
 #include "run/watch/watch.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "job/job.h"
 #include "report/text/text.h"

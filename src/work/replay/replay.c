@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "io/mount.h"
-#include "io/pagecache.h"
+#include "io/devices.h"
+#include "io/host.h"
 #include "work/plain/plain.h"
 
 /* ---- checks of options ---- */

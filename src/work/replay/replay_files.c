@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "io/mount.h"
+#include "io/devices.h"
 #include "run/make/make.h"
 
 static int with_direct(const struct job *j, int flags, bool was_direct)

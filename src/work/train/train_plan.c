@@ -17,7 +17,7 @@
 #include "data/file/file.h"
 #include "data/order/order.h"
 #include "data/plans/plans.h"
-#include "io/pagecache.h"
+#include "io/host.h"
 #include "job/job.h"
 #include "report/plan/plan.h"
 #include "report/text/text.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "data/file/file.h"
 #include "job/job.h"

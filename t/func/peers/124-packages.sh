@@ -47,8 +47,10 @@ is "all jobs are installed" "$(ls "$T/root$(value datadir)/mlgen/jobs")" \
 is "and all man pages" "$(find "$T/root$(value mandir)" -type f | sed 's|.*/||' | sort)" \
 	"$(cd "$TOP/man" && ls -- *.[1-8])"
 is "bash finds the completion" \
-	"$(ls "$T/root$(value datadir)/bash-completion/completions")" mlgen
-is "and zsh" "$(ls "$T/root$(value datadir)/zsh/site-functions")" _mlgen
+	"$(ls "$T/root$(value datadir)/bash-completion/completions" | paste -sd' ' -)" \
+	"mlgen mltrace"
+is "and zsh" "$(ls "$T/root$(value datadir)/zsh/site-functions" | paste -sd' ' -)" \
+	"_mlgen _mltrace"
 
 ok "make uninstall works" in_tree uninstall DESTDIR="$T/root"
 is "it leaves no file" "$(find "$T/root" -type f)" ""

@@ -137,7 +137,7 @@ refused "an index that was cut" \
 	"data/b/two.bin.sz.idx: is no file of whole entries of 8 bytes"
 truncate -s -8 data/b/two.bin.sz.idx
 refused "an index that is shorter than the other" \
-	"data/b/two.bin.off.idx: has 2 entries, and the index of sizes beside it 1;"
+	"data/b/two.bin.off.idx: has 2 entries, and the index of sizes next to it 1;"
 truncate -s -1 data/b/two.bin
 refused "a file that was cut" \
 	"data/b/two.bin.off.idx: at byte 8: entry 1 is of [0-9]* bytes at [0-9]*, and the file of samples ends at"

@@ -8,7 +8,6 @@
 
 #include "base/buf.h"
 #include "base/dist.h"
-#include "base/rng.h"
 #include "suites.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))

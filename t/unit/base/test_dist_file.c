@@ -14,7 +14,6 @@
 #include "base/dist.h"
 #include "base/files.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "suites.h"
 #include "textfile_rig.h"
 
@@ -64,7 +63,7 @@ START_TEST(few_values_come_out_as_they_are_and_as_often)
 }
 END_TEST
 
-/* All lists of words are read by the same function (printable.h). */
+/* All lists of words are read by the same function (log.h). */
 START_TEST(a_byte_order_mark_is_no_part_of_the_first_value)
 {
 	struct dist d = good(BOM "512\r\n1536\r\n", "", DIST_BYTES);

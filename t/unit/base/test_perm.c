@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "suites.h"
 
 static void expect_bijection(uint64_t n, uint64_t seed, uint64_t round)

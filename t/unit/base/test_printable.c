@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/printable.h"
-#include "base/rng.h"
+#include "base/log.h"
+#include "base/dist.h"
 #include "suites.h"
 
 static const struct {

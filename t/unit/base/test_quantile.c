@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/dist.h"
-#include "base/rng.h"
 #include "suites.h"
 
 START_TEST(exp_and_log_agree_with_the_library)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "base/dist.h"
 #include "suites.h"
 
 #define CONTENT_BYTES 4096

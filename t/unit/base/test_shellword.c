@@ -2,7 +2,7 @@
 /* test_shellword.c - arguments are written so that a shell takes them back. */
 #include <check.h>
 
-#include "base/printable.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "suites.h"
 

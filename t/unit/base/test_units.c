@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/units.h"
 #include "suites.h"
 

@@ -2,7 +2,7 @@
 /* test_wrap.c - where lines break. */
 #include <check.h>
 
-#include "base/printable.h"
+#include "base/log.h"
 #include "suites.h"
 
 typedef void wrapper(struct buf *out, size_t indent, size_t columns, const char *text);

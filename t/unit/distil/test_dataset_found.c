@@ -10,7 +10,6 @@
 
 #include "base/dist.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/util.h"
 #include "data/file/file.h"
 #include "tracing/distil/data/data_internal.h"

@@ -6,7 +6,6 @@
 
 #include "base/dist.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "tracing/distil/data/data_internal.h"
 #include "suites.h"
 

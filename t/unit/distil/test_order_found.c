@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/util.h"
 #include "tracing/distil/data/data_internal.h"
 #include "suites.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/util.h"
 #include "tracing/distil/steps/steps_internal.h"
 #include "suites.h"

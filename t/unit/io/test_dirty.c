@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "io/pagecache.h"
+#include "io/host.h"
 #include "tree.h"
 
 static char root[TREE_BYTES];

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "io/devices.h"
-#include "io/mount.h"
 #include "suites.h"
 #include "temp.h"
 

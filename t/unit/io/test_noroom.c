@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "io/mount.h"
+#include "io/devices.h"
 #include "suites.h"
 
 static const char *why(int code, uint64_t end_bytes)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/pagecache.h"
+#include "io/host.h"
 #include "suites.h"
 #include "temp.h"
 

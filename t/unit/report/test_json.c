@@ -10,7 +10,7 @@
 #include "json_rig.h"
 #include "report/document/document.h"
 #include "stat/hist.h"
-#include "stat/metric.h"
+#include "field/fields.h"
 #include "suites.h"
 
 struct inner {

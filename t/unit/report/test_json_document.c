@@ -7,7 +7,7 @@
 
 #include "json_rig.h"
 #include "report/document/document.h"
-#include "stat/metric.h"
+#include "field/fields.h"
 #include "suites.h"
 #include "work/workloads.h"
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "base/dist.h"
 #include "report/document/document.h"
 #include "stat/hist.h"
-#include "stat/metric.h"
+#include "field/fields.h"
 #include "suites.h"
 
 struct inner {

@@ -5,7 +5,7 @@
 
 #include "job/job.h"
 #include "report/text/text.h"
-#include "stat/metric.h"
+#include "field/fields.h"
 #include "suites.h"
 #include "work/workloads.h"
 

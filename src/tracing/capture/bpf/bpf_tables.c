@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "io/host.h"
-#include "tracing/capture/capture_internal.h"
+#include "tracing/capture/capture.h"
 
 /* ---- files ---- */
 

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "data/file/file.h"

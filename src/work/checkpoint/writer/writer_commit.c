@@ -14,7 +14,7 @@
 #include "data/state/state.h"
 #include "hosts/hosts.h"
 #include "io/io.h"
-#include "io/pagecache.h"
+#include "io/host.h"
 
 /*
  * Lead threads agree on each step of a round by votes (hosts.h), in a job of several processes.

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 
 static bool saves(const struct writer *s)
 {

@@ -15,7 +15,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "io/io.h"
-#include "io/mount.h"
+#include "io/devices.h"
 
 /* The time between these two calls is that of making or checking data. */
 static inline uint64_t data_begin(const struct writer_thread *t)

@@ -10,11 +10,11 @@
 
 #include "base/files.h"
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/thread.h"
 #include "base/util.h"
 #include "data/file/file.h"
-#include "io/pagecache.h"
+#include "io/host.h"
 #include "job/job.h"
 #include "run/read/read.h"
 #include "work/train/tier/tier.h"

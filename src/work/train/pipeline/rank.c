@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "io/host.h"
-#include "io/pagecache.h"
 #include "run/make/make.h"
 #include "run/slot/slot.h"
 #include "work/checkpoint/writer/writer.h"

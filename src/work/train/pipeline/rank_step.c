@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/util.h"
 #include "data/order/order.h"
 #include "work/train/tier/tier.h"

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/units.h"
 #include "base/util.h"
 

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/util.h"
 
 static inline bool tier_is_own(const struct tier_cache *c, uint64_t rank)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/util.h"
 #include "data/cache/cache.h"
 #include "data/file/file.h"

@@ -16,7 +16,6 @@
 #include "base/dist.h"
 #include "base/files.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/units.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "ask/search/search_internal.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "suites.h"
 
 #define LIMIT 90.0

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "data/cache/cache.h"
 #include "suites.h"
 

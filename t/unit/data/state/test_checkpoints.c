@@ -7,7 +7,7 @@
 
 #include "checkpoints_rig.h"
 #include "io/engines.h"
-#include "io/mount.h"
+#include "io/devices.h"
 #include "suites.h"
 
 START_TEST(a_missing_directory_has_none)

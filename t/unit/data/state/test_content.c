@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/dist.h"
 #include "data/state/state.h"
 #include "data/state/state_internal.h"
 #include "suites.h"

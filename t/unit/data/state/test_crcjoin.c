@@ -5,7 +5,7 @@
 
 #include <zlib.h>
 
-#include "base/rng.h"
+#include "base/dist.h"
 #include "data/state/state_internal.h"
 #include "suites.h"
 

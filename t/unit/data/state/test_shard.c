@@ -2,7 +2,7 @@
 /* test_shard.c - files of a checkpoint: names, pieces and bytes. */
 #include "suites.h"
 
-#include "base/rng.h"
+#include "base/dist.h"
 #include "shard_rig.h"
 
 /* ---- which files there are ---- */

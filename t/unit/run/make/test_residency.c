@@ -7,7 +7,7 @@
 #include <sys/vfs.h>
 
 #include "base/dist.h"
-#include "io/pagecache.h"
+#include "io/host.h"
 #include "run/make/make.h"
 #include "suites.h"
 #include "tree.h"

@@ -6,7 +6,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/rng.h"
+#include "base/dist.h"
 #include "base/util.h"
 #include "data/formats/parquet/parquet.h"
 #include "data/formats/parquet/parquet_internal.h"

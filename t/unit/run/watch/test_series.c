@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "base/dist.h"
 #include "run/watch/watch.h"
 #include "run/watch/watch_internal.h"
 #include "suites.h"

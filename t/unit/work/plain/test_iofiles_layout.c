@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/pagecache.h"
+#include "io/host.h"
 #include "iofiles_rig.h"
 #include "run/make/make.h"
 #include "suites.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/pagecache.h"
+#include "io/host.h"
 #include "replay_files_rig.h"
 #include "run/make/make.h"
 #include "suites.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_run_order.c - tf.data delivers in order, or as samples arrive (deterministic=0). */
-#include "base/rng.h"
+#include "base/dist.h"
 #include "suites.h"
 #include "train_rig.h"
 
