@@ -19,10 +19,10 @@
 
 #define PF_KTHREAD 0x00200000ul /* linux/sched.h */
 
-	/* ---- processes ---- */
+/* ---- processes ---- */
 
-	/* Fields of /proc/PID/stat. */
-	struct stat_line {
+/* Fields of /proc/PID/stat. */
+struct stat_line {
 	char state;
 	pid_t parent;
 	unsigned long flags;
