@@ -494,14 +494,14 @@ void host_cgroup_limits(const char *root, uint64_t *cpus, uint64_t *memory_bytes
 
 uint64_t host_resident_bytes(void)
 {
-	uint64_t bytes;
+	uint64_t bytes = 0;
 
 	return sysfile_keyed(&bytes, "", "/proc/self/status", "VmRSS") ? 0 : bytes;
 }
 
 uint64_t host_page_cache_bytes(void)
 {
-	uint64_t bytes;
+	uint64_t bytes = 0;
 
 	return sysfile_keyed(&bytes, "", "/proc/meminfo", "Cached") ? 0 : bytes;
 }

@@ -230,6 +230,7 @@ static void write_order(struct importance *im, uint64_t rank, uint64_t hits, uin
 	uint32_t *order = &im->order[order_start(&im->cfg, rank)];
 	struct perm p;
 
+	assert(first == 0 || hits > 0);
 	perm_init(&p, copies, rng_u64(seed, RNG_IMPORTANCE, 1), 0);
 	for (uint64_t i = 0; i < first; i++)
 		order[i] = im->scratch[perm_at(&p, i) % hits];

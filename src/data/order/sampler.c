@@ -2,6 +2,7 @@
 /* sampler.c - the order of an epoch, and each rank's part of it. */
 #include "data/order/order.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -95,6 +96,7 @@ static uint64_t sampler_file_index(const struct sampler *s, uint64_t rank, uint6
 	uint64_t files = s->dataset->files;
 	uint64_t at = s->shard == SHARD_CONTIGUOUS ? rank * s->rank_files + n : n * s->ranks + rank;
 
+	assert(files > 0);
 	return at < files ? at : at % files;
 }
 

@@ -245,6 +245,8 @@ static uint32_t turn_of(const struct pattern *p, unsigned i)
 static unsigned compute_turns(struct pattern *p)
 {
 	unsigned window = (unsigned)u64_min(p->active_count, BATCH);
+
+	assert(window > 0);
 	unsigned turns = window < p->active_count ? 1 : BATCH / window;
 	bool finished = false;
 

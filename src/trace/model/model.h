@@ -241,9 +241,9 @@ struct extent_pool {
 };
 
 /* Add the bytes in [from, to). Returns how many of them are new. */
-uint64_t extent_set_add(struct extent_pool *p, struct extent_set *s, uint64_t from, uint64_t to);
-uint64_t extent_set_bytes(const struct extent_pool *p, const struct extent_set *s);
-bool extent_set_is_exact(const struct extent_pool *p, const struct extent_set *s);
+uint64_t extent_set_add(struct extent_pool *p, struct extent_set *t, uint64_t from, uint64_t to);
+uint64_t extent_set_bytes(const struct extent_pool *p, const struct extent_set *t);
+bool extent_set_is_exact(const struct extent_pool *p, const struct extent_set *t);
 void extent_pool_fini(struct extent_pool *p);
 
 /* ---- page faults as reads ---- */

@@ -93,10 +93,11 @@ static bool set_parameters(struct dist *d, const struct fit_moments *m, const ui
 			   size_t count)
 {
 	double variance = m->log_stdev * m->log_stdev;
+	size_t middle = count / 2;
 
 	switch (d->kind) {
 	case DIST_CONST:
-		d->a = (double)values[count / 2];
+		d->a = (double)values[middle];
 		return true;
 	case DIST_UNIFORM:
 		d->a = (double)values[0];
