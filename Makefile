@@ -103,6 +103,8 @@ $(B)/t/tools/record_bpf: $(LIBRARY)
 $(B)/t/tools/striptrace: $(LIBRARY)
 $(B)/t/tools/faultfs: private LIBS += $(FUSE_LIBS)
 $(B)/unit-tests: private LIBS += $(CHECK_LIBS) -Wl,--wrap=_mark_point
+# Only mltrace records by BPF.
+$(PROGRAM) $(B)/golden/mlgen: private LIBS := $(filter-out -lbpf -lelf,$(LIBS))
 $(B)/golden/mlgen $(B)/golden/mltrace: private LIBS += $(GOLDEN_WRAPS)
 $(UNIT_OBJ) $(UNIT_PCH): private COMPILE += $(NOT_OPTIMISED) $(CHECK_CFLAGS) -It/unit
 $(UNIT_OBJ): private COMPILE += $(UNIT_PCH:%.gch=-include %)

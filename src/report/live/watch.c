@@ -209,7 +209,7 @@ static void abandon_threads(struct watch *w)
 	if (w->reported > REPORTED_MAX)
 		log_warn("and %u more threads in such calls", w->reported - REPORTED_MAX);
 	else if (w->reported == 0)
-		log_warn("left in a call of the run itself, before or after its operations");
+		log_warn("left behind in a call of the run itself, before or after its operations");
 	run_abandon(w->run);
 }
 
