@@ -34,9 +34,9 @@ struct program {
 	struct output *logs;    /* write_iolog, one per job; NULL = none */
 	int logged_fd;          /* trace that the logs are made of, readable; -1 = not yet open */
 	struct ask ask;         /* arguments of questions; points to the other members */
-	struct hosts *hosts;    /* processes of a job on several hosts; NULL = this one alone */
+	struct hosts *hosts;    /* processes of a job on several hosts; NULL = this process only */
 	bool is_mute;           /* true except on rank 0, which writes all outputs */
-	struct merge merge;     /* results of all processes; count 0 = this one alone */
+	struct merge merge;     /* results of all processes; count 0 = this process only */
 	bool is_abandoned; /* threads that hang in the kernel use these members: free nothing */
 };
 

@@ -47,7 +47,7 @@ static const struct mlgen_field uring_fields[] = {
 
 static const struct uring_opts defaults;
 
-/* ---- report of optional means ---- */
+/* ---- report of optional features ---- */
 
 __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size, const char *fmt,
 							 ...)

@@ -128,7 +128,7 @@ int uring_ring_open(struct ring *r, struct mlgen_err *err);
 void uring_ring_close(struct ring *r);
 
 /* uring_files.c: register the table of files and the buffer. Without the table, -errno with err if
- * the job requires one; a refused buffer is no error. */
+ * the job requires one; a refused buffer is not an error. */
 int uring_files_register(struct ring *r, struct mlgen_err *err);
 void uring_files_register_buffer(struct ring *r);
 void uring_files_unregister(struct ring *r);

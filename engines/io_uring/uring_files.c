@@ -64,7 +64,7 @@ int uring_files_register(struct ring *r, struct mlgen_err *err)
 	return stack_fill(&r->free_slots, slots);
 }
 
-/* A refusal is no error, because the measured figures mean the same. */
+/* A refusal is not an error, because the measured figures mean the same. */
 void uring_files_register_buffer(struct ring *r)
 {
 	struct mlgen_ctx *ctx = r->ctx;

@@ -25,7 +25,7 @@
 
 /*
  * A shared object exports its table as `mlgen_engine` and is loaded by ioengine=PATH, with a '/' in
- * the path. It needs no library of mlgen's:
+ * the path. It needs no mlgen library:
  *
  *	cc -shared -fPIC -o my.so my.c
  *	mlgen --ioengine=./my.so ...
@@ -150,9 +150,9 @@ struct mlgen_ctx {
 	bool buf_is_given_back;
 	/*
 	 * Set by init. can_link: the engine accepts chains, OPEN to CLOSE of a file with
-	 * MLGEN_IO_LINK on all but the last operation. in_use: optional means in use, a few words
-	 * with commas for the report ("" = none). note: a sentence for the user where an optional
-	 * speed-up was not available ("" = none).
+	 * MLGEN_IO_LINK on all but the last operation. in_use: optional features in use, a few
+	 * words separated by commas, for the report ("" = none). note: a sentence for the user
+	 * where an optional speed-up was not available ("" = none).
 	 */
 	bool can_link;
 	char in_use[192];

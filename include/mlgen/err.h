@@ -20,10 +20,9 @@ struct mlgen_err {
 
 /*
  * Fill `err` (may be NULL) unless it is filled already, and return `code`, a negative errno:
- * `return mlgen_fail(err, -EINVAL, "bs: ...");`.
- * The sentence has no full stop, names the thing, its value and the way out.
- * This is a macro because analyzers do not look into variadic functions and would assume that the
- * result is unknown.
+ * `return mlgen_fail(err, -EINVAL, "bs: ...");`. The sentence has no full stop, names the thing,
+ * its value and a remedy. This is a macro because analyzers do not look into variadic functions and
+ * would assume that the result is unknown.
  */
 #define mlgen_fail(err, code, ...)                                                                 \
 	(mlgen_err_fill((err), (code), __VA_ARGS__), mlgen_err_code(code))

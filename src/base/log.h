@@ -59,11 +59,11 @@ size_t wrap_column_of(const struct buf *out);
 
 /*
  * Both functions append to the last line of `out`, which may hold a label. Further lines are
- * indented by `indent` and at most `columns` long, except for a single longer word. Blanks at line
+ * indented by `indent` and at most `columns` long, except for a single longer word. Spaces at line
  * breaks are dropped; the last line is not terminated.
  */
 
-/* Wrap words. If the label reaches beyond `indent`, a blank precedes the text. */
+/* Wrap words. If the label reaches beyond `indent`, a space precedes the text. */
 void wrap_words(struct buf *out, size_t indent, size_t columns, const char *text);
 
 /* Wrap lists and clauses: a line breaks after a comma or semicolon if this leaves it more than
@@ -72,8 +72,8 @@ void wrap_lists(struct buf *out, size_t indent, size_t columns, const char *text
 
 /* ---- text files written by people, a few words per line ---- */
 
-/* Words are separated by blanks, # begins a comment, and lines without words are ignored. A byte
- * order mark may precede the first line. Messages about a line begin with "PATH:LINE: ". */
+/* Words are separated by white space, # begins a comment, and lines without words are ignored. A
+ * byte order mark may precede the first line. Messages about a line begin with "PATH:LINE: ". */
 struct wordlines {
 	const char *path;
 	unsigned line; /* current or last line; from 1 */
@@ -103,7 +103,7 @@ __attribute__((format(printf, 3, 4))) int wordlines_fail(const struct wordlines 
 
 /* ---- quote arguments for a shell ---- */
 
-/* Append an argument, quoted if necessary, after a blank unless `out` is empty. */
+/* Append an argument, quoted if necessary, after a space unless `out` is empty. */
 void shellword_add(struct buf *out, const char *arg);
 
 /* ---- messages on stderr ---- */

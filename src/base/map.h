@@ -76,9 +76,9 @@ struct ranges {
 };
 
 /*
- * Parse numbers and ranges separated by commas, in any order, with optional blanks. Each number
- * must be below `end` and occur once. `what` is the noun for messages: "ranks". 0, or -EINVAL or
- * -ERANGE with err (without the option's name) and an empty *r.
+ * Parse numbers and ranges separated by commas, in any order, with optional white space. Each
+ * number must be below `end` and occur once. `what` is the noun for messages: "ranks". 0, or
+ * -EINVAL or -ERANGE with err (without the option's name) and an empty *r.
  */
 int ranges_parse(struct ranges *r, const char *text, uint64_t end, const char *what,
 		 struct mlgen_err *err);

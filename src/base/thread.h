@@ -14,9 +14,9 @@
 /* ---- threads and their stacks ---- */
 
 /*
- * Stack size of every thread. The default follows ulimit -s: 8 MiB of address space each, thousands
- * of times, or so little that the thread crashes. Buffers are on the heap and the deepest calls
- * hold a few paths, so this is plenty. Pages are allocated when touched.
+ * Stack size of every thread. The default follows ulimit -s, which may be 8 MiB of address space
+ * for each of thousands of threads, or so little that a thread crashes. Buffers are on the heap and
+ * the deepest calls hold a few paths, so this is plenty. Pages are allocated when touched.
  */
 #define THREAD_STACK_BYTES (512u << 10)
 
@@ -39,7 +39,8 @@ const char *thread_too_small_stack(void);
  * and then and has a second to react; or the main thread receives the signals itself while it
  * watches a run (live.h). A third signal always ends the program at once.
  *
- * Signals are per process, so this is the one state that is not passed as a parameter.
+ * Signals are per process, so the state of this module is global. All other state in the program is
+ * passed as a parameter.
  */
 enum signals_mode {
 	SIGNALS_UNSEEN,  /* the initial mode: the program ends at once */
@@ -63,8 +64,8 @@ void signals_set_mode(enum signals_mode how);
  * sigtimedwait. */
 int signals_wait(const struct timespec *most);
 
-/* Like signals_wait, for a program that forwards signals: also returns the sender. No number of
- * signals ends the program. */
+/* Like signals_wait, for a program that forwards signals: also returns the sender. The program is
+ * never ended, however many signals arrive. */
 int signals_next(const struct timespec *most, siginfo_t *info);
 
 /*
@@ -75,12 +76,12 @@ int signals_next(const struct timespec *most, siginfo_t *info);
 void signals_hold(void);
 void signals_release(void);
 
-/* Restore mask and dispositions that this program was started with. Call in a child before
- * execve. */
+/* Restore the signal mask and the dispositions that this program was started with. Call in a child
+ * before execve. */
 void signals_restore_inherited(void);
 
-/* Number of signals received. Without signals_begin, as in a library: is one pending? Any
- * thread. */
+/* Number of signals received. If signals_begin was not called, as in a library: 1 if a signal is
+ * pending, otherwise 0. Any thread. */
 unsigned signals_received(void);
 
 /* ---- identify a process, and check whether it still runs ---- */

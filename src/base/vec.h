@@ -11,9 +11,9 @@
  *
  *	VEC(struct span) spans;
  *
- * Any struct with these three members will do. A zeroed one is empty. Elements move when the array
- * grows, so pointers to them are valid until the next vec_add() or vec_room(). One thread at a
- *time. As in mem.h, the program exits if memory is short.
+ * Any struct with these three members will do. A zeroed struct is empty. Elements move when the
+ * array grows, so pointers to them are valid until the next vec_add() or vec_room(). One thread at
+ * a time. As in mem.h, the program exits if memory is short.
  */
 #define VEC(type)                                                                                  \
 	struct {                                                                                   \

@@ -506,8 +506,8 @@ int relay_end(struct relay *r, int rc, struct mlgen_err *err)
 }
 
 #define CHUNK_BYTES 65536
-/* MPI has no blocking wait that does not spin (hosts.md's spike). It is polled every 20 us after
- * a message, and less and less often while nothing comes. */
+/* MPI has no blocking wait that does not spin (measured). It is polled every 20 us after a message,
+ * and less and less often while nothing comes. */
 #define NAP_LEAST_NS 20000
 #define NAP_MOST_NS 500000
 

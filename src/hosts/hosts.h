@@ -21,7 +21,7 @@
  *
  * A function marked "Together" is called by all processes in the same order, by one thread at a
  * time in each (the main thread, or the conductor that the main thread waits for). The function
- * sleeps until the other processes have called it.
+ * sleeps until the other processes have called it, unless its comment says otherwise.
  *
  * Death: once a process ends, hangs or cannot be reached, every such function returns -EPIPE in all
  * other processes, and err says which host died and what it last did. The exception is
@@ -52,8 +52,9 @@ int hosts_vote(struct hosts *h, uint64_t mine, uint64_t *all, struct mlgen_err *
 int hosts_barrier(struct hosts *h, struct mlgen_err *err);
 
 /*
- * Together: rank 0 gets the n bytes of each process in `all`, which it reads with hosts_part. The
- * other processes do not wait and get nothing (`all` may be NULL there). 0, or -EPIPE with err.
+ * Together: rank 0 waits for all processes and gets the n bytes of each in `all`, which it reads
+ * with hosts_part. The other processes only send their bytes and return without waiting (`all` may
+ * be NULL there). 0, or -EPIPE with err.
  */
 int hosts_gather(struct hosts *h, const void *mine, size_t n, struct buf *all,
 		 struct mlgen_err *err);
@@ -131,7 +132,7 @@ void hosts_channel_detach(struct hosts_channel *c);
 
 /* The caller holds no lock that a waiter callback takes. */
 void hosts_channel_arrive(struct hosts_channel *c, uint64_t votes);
-/* This process arrives no more; later barriers wait for one process less. */
+/* This process will not arrive again; later barriers do not wait for it. */
 void hosts_channel_leave(struct hosts_channel *c);
 /* Close the channel for all processes. A barrier is passed by all or by none; the order in which
  * the messages reach rank 0 decides. Any thread, also from a waiter callback. */
@@ -158,10 +159,10 @@ void ballot_close(struct ballot *b);
 /* ---- exchanges: each process of a channel gets the data of all ---- */
 
 /*
- * Exchange data too large for votes and too small for a network of its own. Each process sends its
- * part to rank 0, which sends all parts to each process. Rank 0 thus sends the total size once per
- * process. Callers with much data exchange it in rounds of some hundred KiB, which bounds the
- * memory.
+ * Exchange data that is too large for votes, but too small to be worth direct connections
+ * (peer_links). Each process sends its part to rank 0, which sends the parts of all to every
+ * process; rank 0 thus sends as many copies of the whole data as there are processes. Callers with
+ * much data exchange it in rounds of a few hundred KiB, which bounds the memory.
  *
  * One thread at a time in each process calls this, in the same order everywhere, with no lock held
  * that a waiter callback of the channel takes. The call sleeps until all parts have come. The
@@ -222,7 +223,7 @@ void survey_free(struct survey *s); /* NULL is fine here and above */
 /* Ask, and wait up to most_ns until every process that is alive and has not ended has answered. */
 void survey_ask(struct survey *s, uint64_t most_ns);
 
-/* Replace the contents of `to` by the last answer of a rank. False: there is none. */
+/* Replace the contents of `to` with the last answer of a rank. False: it has not answered yet. */
 bool survey_answer(struct survey *s, unsigned rank, struct buf *to);
 
 /* Has every other process given its last answer or died? True for NULL. */
@@ -240,14 +241,14 @@ int hosts_check_same_job(struct hosts *h, const char *job, struct mlgen_err *err
 /* ---- start and end: processes of a launcher meet and part ---- */
 
 struct hosts_config {
-	const char
-		*binary_dir; /* folder of the program; build/ in it is searched for plugins first */
-	const char *version; /* version of the program, including its commit */
-	uint16_t port;       /* port that rank 0 listens on; 0 = any */
-	bool over_mpi;       /* messages go through MPI, not TCP */
-	const char *why;     /* why this process cannot take part; NULL = it can */
+	const char *binary_dir; /* folder of the program; plugins are searched for in its build/
+				   first */
+	const char *version;    /* version of the program, including its commit */
+	uint16_t port;          /* port that rank 0 listens on; 0 = any */
+	bool over_mpi;          /* messages go through MPI, not TCP */
+	const char *why;        /* why this process cannot take part; NULL = it can */
 	/* Prints in rank 0 why the job is refused, before the processes part: launchers kill
-	 * processes that exit late. NULL = the error has been printed. */
+	 * processes that exit late. NULL = do not print: it has been printed already. */
 	void (*say)(const struct mlgen_err *err);
 };
 
@@ -293,9 +294,9 @@ struct hello;
 
 /*
  * Small messages are sent at once. A peer that does not accept data for 10 s, or whose machine does
- * not answer, is treated as gone (hosts.md's spike: a pulled cable is noticed after
- * TCP_USER_TIMEOUT; the heartbeat finds what TCP does not). One connect_read may take receive_s
- * seconds in total, plus one second per MiB.
+ * not answer, is treated as gone (measured: a pulled cable is noticed after TCP_USER_TIMEOUT; the
+ * heartbeat detects what TCP does not). One connect_read may take receive_s seconds in total, plus
+ * one second per MiB.
  */
 void connect_set_options(int fd, unsigned receive_s);
 void connect_set_patience(int fd, unsigned receive_s); /* only receive_s */
@@ -315,13 +316,13 @@ struct connect_to {
 };
 int connect_any(const struct connect_to *to, char *why, size_t size);
 
-/* ---- peer connections: direct links between processes, for data too large for the star ---- */
+/* ---- peer connections: direct links, for data too large to pass through rank 0 ---- */
 
 /*
- * Each process listens on its own port, publishes its addresses, and connects to all others as
- * often as it needs for concurrent requests. A new connection starts with a greeting: the rank and
- * the token that the processes exchanged through MPI. Connections without that token are closed.
- * The ports are closed once all connections are there.
+ * Each process listens on its own port, publishes its addresses, and opens as many connections to
+ * each of the others as it needs for concurrent requests. A new connection starts with a greeting:
+ * the rank and the token that the processes exchanged through MPI. Connections without that token
+ * are closed. The listening sockets are closed once all connections are established.
  *
  * All connections are opened before threads start that may have private descriptor tables
  * (MLGEN_CAP_PRIVATE_FDS). Such threads hold copies of the descriptors, so a connection that is no
@@ -333,9 +334,9 @@ struct peer_links_config {
 	const char *what;     /* an option, for messages: "cache_scope=all" */
 	const char *way_out;  /* advice if hosts cannot reach each other */
 	unsigned connections; /* number per other process; may differ between processes */
-	/* Index among the struct peer_links of a run, for port numbers. Rank 0 listens on
-	 * peers_port; each process of a host uses one of the ports after it per struct peer_links.
-	 */
+	/* Index of this struct peer_links in the run, which selects the ports. Rank 0 of the job
+	 * uses peers_port. Each process on a host listens on peers_port + 1 + number x P + i, where
+	 * P is the number of processes on that host and i the index of this one. */
 	unsigned number;
 	uint64_t same; /* fingerprint of the data set; must be equal in all processes */
 };

@@ -95,7 +95,7 @@ enum message_kind {
 	MESSAGE_DOES,      /* + text: the current activity */
 	MESSAGE_ARRIVE,    /* sent to rank 0: this process has arrived at a channel; its votes */
 	MESSAGE_PASS,      /* sent by rank 0: all have arrived; the OR of their votes */
-	MESSAGE_LEAVE,     /* sent to rank 0: this process arrives no more */
+	MESSAGE_LEAVE,     /* sent to rank 0: this process will not arrive again */
 	MESSAGE_CLOSE,     /* both ways: the channel is closed */
 	MESSAGE_DATA,      /* + bytes: hosts_gather to rank 0, hosts_broadcast from rank 0 */
 	MESSAGE_END,       /* + text, both ways: all processes have to end (struct hosts_news) */

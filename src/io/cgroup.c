@@ -405,7 +405,7 @@ static void cpuquota_join_path(char *out, const char *dir, const char *name)
 	snprintf(out, CGROUP_PATH_BYTES, "%.*s/%s", CGROUP_PATH_BYTES - 32, dir, name);
 }
 
-/* Parse "150000 100000"; "max 100000" is no quota. */
+/* Parse "150000 100000"; "max 100000" is not a quota. */
 static bool read_v2(uint64_t *quota, uint64_t *period, const char *root, const char *dir)
 {
 	char path[CGROUP_PATH_BYTES], line[64];
@@ -589,7 +589,7 @@ static void add_group(void *arg, const char *root, const char *dir, bool is_v2)
 	uint64_t limit, used;
 	struct stat st;
 
-	/* A limit of "max" is no number. */
+	/* A limit of "max" is not a number. */
 	if (strcmp(dir, g->except_group) == 0 || read_group_u64(&limit, root, dir, f->limit))
 		return;
 	if (read_group_u64(&used, root, dir, f->used))

@@ -78,7 +78,7 @@ static bool describe_user(char out[BLOCKDEV_USER_BYTES], const struct blockdev_n
 	return true;
 }
 
-/* Fill `part` from an entry of the device's folder. False: the entry is no partition. */
+/* Fill `part` from an entry of the device's folder. False: the entry is not a partition. */
 static bool read_partition(struct blockdev_node *part, const struct blockdev_node *whole,
 			   const char *name)
 {

@@ -97,7 +97,7 @@ bool fstab_expects_mount(const char *root, const char *directory);
 
 /*
  * The sentence that follows strerror() when a call failed with `code`, -errno, on a file: "; no
- * inodes are left on /mnt ...", a quota, a limit of the file size; and the way out. `path` need not
+ * inodes are left on /mnt ...", a quota, a limit of the file size; and a remedy. `path` need not
  * exist: its nearest existing folder is examined. The file would have had `end_bytes`, 0 = not
  * known. The text is empty for other errors, and where space is used up: the caller knows how much
  * is missing. Returns `out`.
@@ -220,7 +220,7 @@ struct memsource_count {
 
 /* Choose the first counter that can be read for this mount. `root` is "" except in tests. */
 void memsource_open(struct memsource *m, const struct mount *mount, const char *root);
-void memsource_close(struct memsource *m); /* takes a zeroed struct */
+void memsource_close(struct memsource *m); /* accepts a zeroed struct */
 
 /* Read the count since an unspecified start. 0, or -ENODATA. Any thread. */
 int memsource_read(const struct memsource *m, struct memsource_count *c);
@@ -293,7 +293,7 @@ struct energy_counts {
 
 /* `root` is "" for this machine; tests set up a tree there. The string stays the caller's. */
 void energy_open(struct energy_meter *m, const char *root);
-void energy_close(struct energy_meter *m); /* takes a zeroed struct */
+void energy_close(struct energy_meter *m); /* accepts a zeroed struct */
 
 /* Read the counts since energy_open. Once a zone cannot be read, both sums stay unknown. Any
  * thread. */

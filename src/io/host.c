@@ -190,7 +190,7 @@ static uint64_t busy_ticks(const char *line, const union cpus *allowed)
 	uint64_t t[8] = { 0 };
 	unsigned cpu;
 
-	/* The line of the sum has a blank instead of a number; %u would skip the blank. */
+	/* The line of the sum has a space instead of a number; %u would skip the space. */
 	if (line[3] == ' ')
 		return 0;
 	if (sscanf(line,

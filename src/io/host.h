@@ -35,8 +35,8 @@ int pagecache_sample(const char *path, uint64_t seed, uint64_t *resident_bytes,
 
 /* ---- empty this host's page cache (vm.drop_caches) ---- */
 
-/* Check for permission to empty the cache; `root` as in host.h. 0, or -errno with err that names
- * the way out. */
+/* Check for permission to empty the cache; `root` as in host.h. 0, or -errno with err, which
+ * suggests a remedy. */
 int dropcaches_check(const char *root, struct mlgen_err *err);
 
 /* Write back dirty pages, since only clean ones can go; then drop pages, dentries and inodes. 0 or
@@ -209,7 +209,7 @@ void node_watch_merge(struct node_watch *to, const struct node_watch *from);
 
 /* Paths are joined to `root`, "" for this machine; tests set up a tree there. */
 
-/* Read the first line, without newline and trailing blanks. 0 or -errno. */
+/* Read the first line, without the newline and trailing white space. 0 or -errno. */
 int sysfile_line(char *out, size_t size, const char *root, const char *path);
 
 /* Read the first word of the file as a decimal number. 0 or -errno; -EINVAL for words such as
@@ -220,8 +220,8 @@ int sysfile_u64(uint64_t *out, const char *root, const char *path);
  * line has the key, otherwise like sysfile_u64. */
 int sysfile_keyed(uint64_t *out, const char *root, const char *path, const char *key);
 
-/* Decode \ooo in place: the kernel writes blanks, tabs, newlines and backslashes of names that way,
- * for example in /proc/self/mountinfo. */
+/* Decode \ooo in place: the kernel escapes spaces, tabs, newlines and backslashes in names this
+ * way, for example in /proc/self/mountinfo. */
 void sysfile_unescape(char *s);
 
 /* ---- the control groups of this process, and a memory limit of its own ---- */
@@ -241,7 +241,7 @@ void cgroup_walk(const char *root, const char *controller, cgroup_visit *visit, 
 /*
  * A new group for this process that limits its memory, and with it the page cache of the files that
  * it reads from then on. Pages that other processes read earlier stay in memory and are charged to
- * those. A zeroed struct is no group.
+ * those processes. A zeroed struct stands for no group.
  *
  * Under version 1 the new group is a child of the current one. Version 2 allows a child only where
  * no other process shares the current group. Otherwise the new group is a sibling, provided that

@@ -17,21 +17,21 @@
 
 /*
  * The io layer reads the clock, resumes short transfers, counts bytes and records the latency of
- * every operation. EINTR is resumed, too; EAGAIN of a READ or WRITE is an error. Synchronous and
- * asynchronous engines look the same: io_submit hands one operation over, io_reap returns completed
- * ones. On a synchronous engine an operation is complete when io_submit returns, and io_reap never
- * waits.
+ * every operation. A call that fails with EINTR is repeated; EAGAIN from a READ or WRITE is an
+ * error. Synchronous and asynchronous engines look the same: io_submit hands one operation over,
+ * io_reap returns completed ones. On a synchronous engine an operation is complete when io_submit
+ * returns, and io_reap never waits.
  *
  * Metadata operations that the engine does not support are performed and timed here. READ and WRITE
  * never are (-EOPNOTSUPP).
  *
  * Buffer: a READ or WRITE may be larger than the buffer; its iovec then repeats over the buffer.
- * The bytes of a read are dropped unless the caller provides room for them (`into`). Writes send
- * the start of the buffer, again and again, however many are in flight, or the caller's own parts
- * (`from`), which stay unchanged until the operation is returned. With `stamp` each operation that
- * fits has a slice of the buffer to itself. A write from a slice carries a mark at the start of
- * every 4 KiB: its file offset, and the stamp plus the number of the write. No two blocks written
- * are then alike, which matters because storage arrays deduplicate.
+ * The bytes of a read are dropped unless the caller provides room for them (`into`). All writes in
+ * flight send the same bytes from the start of the buffer, unless the caller provides its own parts
+ * (`from`), which it must not change until the operation is returned. With `stamp` each operation
+ * that fits has a slice of the buffer to itself. A write from a slice carries a mark at the start
+ * of every 4 KiB: its file offset, and the stamp plus the number of the write. No two blocks
+ * written are then alike, which matters because storage arrays deduplicate.
  *
  * Batches: an asynchronous engine gets operations in batches. io_submit may hold them back until
  * io_room is 0 or io_reap is called (min 0 is enough). An operation starts when its batch goes out.
@@ -43,16 +43,17 @@
  *
  * Chains: MLGEN_IO_LINK is only for engines for which io_can_link is true. Submit a chain one
  * operation after the other, with room for all of it and no other call between; it goes out whole.
- * A linked operation is not resumed: a short one has its bytes as result, and those that follow a
- * failed OPEN have -ECANCELED. Each is returned by itself. Linked operations complete together, so
- * they count in opstat.linked and have no latency of their own. Every other operation counts in its
- * histogram, also one that failed.
+ * A linked operation is not resumed: a short one returns the bytes it moved, and the operations
+ * after a failed OPEN return -ECANCELED. Each is returned by itself. Linked operations complete
+ * together, so they count in opstat.linked and have no latency of their own. Every other operation
+ * counts in its histogram, even if it failed.
  *
  * Stop: once the stop is set no call is begun. Submitted operations and the remaining parts of a
  * split transfer are returned with -ECANCELED and are not counted. Operations inside the engine are
- * waited for, except where the engine only sleeps. A CLOSE or UNLINK releases something and is
- * performed nevertheless. With an engine that has no files, or with `ends_in_time`, the time of the
- * stop has the same effect on everything but a flush.
+ * waited for; an engine that only sleeps (ioengine=null) wakes at once. A CLOSE or UNLINK releases
+ * something and is performed nevertheless. With an engine that has no files, or with
+ * `ends_in_time`, the time limit of the stop has the same effect as soon as it has passed, except
+ * that flushes are still performed.
  *
  * One thread owns an io. No function here allocates after io_new.
  */
@@ -86,16 +87,17 @@ struct io_config {
 	struct mlgen_engine_job *job;
 	struct clock *clock;
 	struct opstat *stat;
-	unsigned iodepth;   /* operations; a chain of three counts three */
+	unsigned iodepth;   /* operations; a chain of three counts as three */
 	unsigned transfers; /* READs and WRITEs among them; 0 = all may be */
-	unsigned files;     /* maximum open at once; 0 = as iodepth */
+	unsigned files;     /* maximum open at once; 0 = same as iodepth */
 	size_t buf_bytes;   /* multiple of 4096 */
 	enum mem_kind mem;  /* memory of the buffer */
 	uint64_t stamp;     /* mark in written blocks; 0 = none */
 	uint64_t seed;      /* this worker's, for values that the engine draws */
 	/* Files to be read may turn out not to be regular (base/files.h). An engine that opens
-	 * files by itself does not know O_NONBLOCK. After a wait of one second the oldest operation
-	 * is checked, and a fifo that blocks it is ended. */
+	 * files itself does not use O_NONBLOCK and may block on a fifo. After one second of
+	 * waiting, the path of the oldest operation is checked; if it is a fifo, meta_end_fifo ends
+	 * the wait. */
 	bool may_meet_fifos;
 	struct stop *stop; /* the job's; NULL = none */
 	bool ends_in_time;
@@ -116,15 +118,16 @@ void io_free(struct io *io); /* NULL is fine; stops the io first if needed */
 /* The buffer, for filling before a WRITE. */
 void *io_buffer(struct io *io, size_t *bytes);
 
-/* Replace the buffer pages that a returned READ has touched by fresh ones, which the next READ
- * faults in anew. Not for huge pages. */
+/* Replace the buffer pages that a returned READ has touched with fresh ones, which the next READ
+ * faults in. Not for huge pages. */
 void io_renew_pages(struct io *io, const struct io_op *op, enum mem_pages pages);
 
 /*
  * Start one operation; at most iodepth may be in flight. Once io_reap has returned the operation,
- * op->io.result has bytes, 0 or -errno. A READ that met the end of the file before len_bytes
- * without eof_ok has -ENODATA; done_bytes says how far it came. With eof_ok a READ is complete when
- * it has eof_bytes (no further call is made), and has -ENODATA when it ended before them.
+ * op->io.result is a number of bytes, 0 or -errno. Without eof_ok, a READ that meets the end of the
+ * file before len_bytes fails with -ENODATA; done_bytes says how far it got. With eof_ok, a READ is
+ * complete once it has eof_bytes (no further call is made), and fails with -ENODATA if the file
+ * ends before that.
  */
 void io_submit(struct io *io, struct io_op *op);
 
@@ -134,17 +137,17 @@ unsigned io_room(const struct io *io);
 /* Hand over the operations that io_submit has held back. io_reap reports an error. */
 void io_flush(struct io *io);
 
-/* Facts that the engine reports in its mlgen_ctx: whether operations can be linked, optional means
- * in use, and a note for the user. */
+/* Facts that the engine reports in its mlgen_ctx: whether operations can be linked, which optional
+ * features are in use, and a note for the user. */
 bool io_can_link(const struct io *io);
 const char *io_in_use(const struct io *io);
 const char *io_note(const struct io *io);
 
 /*
- * Return completed operations, at most max; wait until there are min (<= those in flight). The
- * result is their number, or -errno when the engine itself failed, then and ever after; operations
- * in flight at that time are never returned. Those that completed before the failure are returned
- * first, even if they are fewer than min.
+ * Return completed operations, at most max; wait until there are min (<= those in flight). Returns
+ * their number, or -errno if the engine itself failed. After such a failure every further call
+ * fails, too, and operations still in flight are never returned. Operations that completed before
+ * the failure are returned first, even if they are fewer than min.
  */
 int io_reap(struct io *io, struct io_op **done, unsigned min, unsigned max);
 
@@ -165,8 +168,8 @@ void io_wake(struct io *io);
 /* Time of the last completion, ns (no clock read). */
 uint64_t io_last_ns(const struct io *io);
 
-/* The operation that is outstanding longest; start_ns 0 = none. Any thread; the fields may mix two
- * operations. */
+/* The operation that has been outstanding longest; start_ns 0 = none. Any thread; the fields may
+ * mix two operations. */
 struct io_outstanding {
 	uint64_t start_ns, off;
 	enum mlgen_op op;
@@ -178,14 +181,15 @@ void io_look(const struct io *io, struct io_outstanding *out);
 
 /*
  * Perform an operation that the engine leaves to the io layer. Sets result, 0 or -errno, and the
- * other results of the operation (fd, size_bytes). READ and WRITE have -EOPNOTSUPP: only engines
- * move bytes.
+ * other results of the operation (fd, size_bytes). READ and WRITE fail with -EOPNOTSUPP: only
+ * engines move bytes.
  */
 void meta_do(struct mlgen_io *op);
 
-/* The size of a file that has no bytes at `off`; `off` itself where no smaller size can be read. */
+/* The size of the file if it is smaller than `off`. Otherwise, or if the size cannot be read,
+ * `off`. */
 uint64_t meta_eof_before(const char *path, uint64_t off);
 
 /* End an open or read that waits for the other side of a fifo, by opening that side for a moment.
- * False: the path is no fifo, and stays untouched. */
+ * False: the path is not a fifo, and was not touched. */
 bool meta_end_fifo(const char *path);

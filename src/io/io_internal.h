@@ -78,7 +78,7 @@ struct iobuf {
  * `base` later.
  */
 void iobuf_init(struct iobuf *b, uint64_t bytes, unsigned depth, unsigned transfers);
-void iobuf_fini(struct iobuf *b); /* leaves `base` to the caller; takes a zeroed struct */
+void iobuf_fini(struct iobuf *b); /* leaves `base` to the caller; accepts a zeroed struct */
 
 static inline void iobuf_release_slot(struct iobuf *b, unsigned slot)
 {

@@ -514,7 +514,7 @@ static void read_block_device(struct mount *m, const char *path, dev_t dev)
 }
 
 /*
- * The mount table of a chroot, or of a container whose root is no mount point, does not list the
+ * The mount table of a chroot, or of a container whose root is not a mount point, does not list the
  * filesystem of the root. Its type is then read from statfs (linux/magic.h), its target is "/" if
  * it lies on that filesystem, and its source stays unknown.
  */

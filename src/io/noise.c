@@ -72,7 +72,7 @@ static void add_cpu(struct noise_counts *c, const struct cpus *allowed, const ch
 	char path[128];
 	unsigned cpu;
 
-	/* The line of the sum has a blank instead of a number; %u would skip the blank. */
+	/* The line of the sum has a space instead of a number; %u would skip the space. */
 	if (line[3] == ' ')
 		return;
 	if (sscanf(line,

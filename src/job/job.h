@@ -58,7 +58,7 @@ struct diag_entry {
 	char *text;
 };
 
-/* A file that is no job file has a fault in every line; the first of them are enough. */
+/* A file that is not a job file has a fault in every line; the first few are enough. */
 #define DIAG_ERRORS_PER_FILE 20
 #define DIAG_MAX 100
 
@@ -391,7 +391,7 @@ struct job {
 	char *write_iolog; /* a file; NULL = no log */
 	int kb_base;       /* 1024 or 1000 */
 
-	/* Members that are no options. */
+	/* Members that are not options. */
 
 	/* Accelerators of the processes before this one, and of all processes of the job. Both are
 	 * 0 where this process runs the job alone. */
@@ -407,7 +407,7 @@ struct job {
 	 * it to the unchanged job, so that the dataset stays the same. NULL = the job itself. */
 	const struct job *scaled_as;
 	struct job_reuse *kept; /* owned */
-	/* Values of accelerator= that have a section, each after a blank; NULL = any. */
+	/* Values of accelerator= that have a section, each preceded by a space; NULL = any. */
 	char *accelerators_known;
 	const struct mlgen_engine *engine; /* named by `ioengine` */
 	void *engine_opts;                 /* engine->opts_size bytes, or NULL */
@@ -579,11 +579,11 @@ const char *job_check_model(const struct job *j, unsigned i, int *rc, struct mlg
  */
 bool ignored_counts(const struct job *j, enum mlgen_op op, int error);
 
-/* Report each name in guess= that is no option. */
+/* Report each name in guess= that is not an option. */
 void guess_check(const struct job *j, struct diag *d);
 
 /* Append "compute_time is a guess of its source" for each guess, with "; " between them. A value
- * that the command line has set is no guess. */
+ * that the command line has set is not a guess. */
 void guess_text(const struct job *j, struct buf *out);
 
 /* Could num_files or dataset_ratio give the job more files? A scan uses the files that exist. */
@@ -763,7 +763,7 @@ static inline bool settings_has_series(const struct settings *s)
 /* ---- questions ---- */
 
 enum question_about {
-	ABOUT_FILES,     /* the arguments are files that are no jobs */
+	ABOUT_FILES,     /* the arguments are files other than job files */
 	ABOUT_DOCUMENTS, /* the arguments are results, if one is a *.json; otherwise jobs */
 	ABOUT_JOBS,
 };
@@ -880,7 +880,7 @@ struct requirement {
 int jobset_requirements(const char *text, struct requirement *out, unsigned max,
 			struct mlgen_err *err);
 
-/* Bytes of a job file with all its includes, each counted as often as it is read. */
+/* Bytes of a job file with all its includes, each counted every time it is read. */
 #define JOBREADER_BYTES_MAX (4u << 20)
 
 /* The reason why a line of a job file cannot hold this value of an option, as a clause: "a '#'".

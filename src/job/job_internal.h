@@ -23,10 +23,11 @@ void pathname_check(const char *option, const char *path, struct diag_place at, 
 void pathname_beside(struct buf *out, const char *file, const char *path);
 
 /*
- * The reader follows `include`, drops comments, the byte order mark, blanks around a line and the
- * CR of a DOS file, replaces ${VAR}, and refuses characters that no line may hold. A comment begins
- * with '#' or ';' at the start of a line or after a blank. A file that is not text is one fault and
- * is skipped. A line that the reader returns is a header "[...", as written, or an option.
+ * The reader follows `include`, drops comments, the byte order mark, white space around a line and
+ * the CR of a DOS file, replaces ${VAR}, and refuses characters that no line may hold. A comment
+ * begins with '#' or ';' at the start of a line or after white space. A file that is not text is
+ * one fault and is skipped. A line that the reader returns is a header "[...", as written, or an
+ * option.
  */
 
 /* Limit of files that include each other. */
@@ -55,7 +56,7 @@ struct jobreader {
 };
 
 /* Open the file, "-" for stdin. 0 or -errno with the fault in `d`. A FIFO is accepted, a device is
- * not, and an included file is regular. */
+ * not; an included file must be a regular file. */
 int jobreader_open(struct jobreader *r, const char *path, struct diag *d);
 /* Close all files and free everything, including the paths. */
 void jobreader_close(struct jobreader *r);
@@ -169,7 +170,7 @@ void cmdline_fini(struct cmdline *c);
 struct fio_option {
 	const char *name; /* NULL ends the table */
 	const char *hint; /* the replacement in mlgen, or NULL */
-	const char *note; /* why the option changes nothing; NULL = it would */
+	const char *note; /* why the option has no effect here; NULL = it would have one */
 	const char *when; /* values for which the note holds, a|b; NULL = all */
 };
 

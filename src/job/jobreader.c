@@ -430,7 +430,7 @@ static bool cut_comment(struct jobreader *r, char *s)
 	return true;
 }
 
-/* The file of "include FILE", or NULL. An option's name cannot contain a blank. */
+/* The file of "include FILE", or NULL. An option's name cannot contain white space. */
 static const char *include_argument(const char *s)
 {
 	if (strncmp(s, "include", 7) != 0 || (s[7] != ' ' && s[7] != '\t'))

@@ -414,9 +414,9 @@ static void load_jobs(struct load *l)
 			 "--directory=DIR --dataset=scan reads files that are there");
 }
 
-/* ---- questions about files that are no jobs ---- */
+/* ---- questions about files other than job files ---- */
 
-/* Load a command line whose arguments are no jobs. Options of jobs are faults. */
+/* Load a command line whose arguments are not jobs. Options of jobs are faults. */
 static void load_files(struct load *l, const struct question *q, unsigned of_files)
 {
 	const struct cmdline *c = &l->cmd;

@@ -367,7 +367,7 @@ const struct mlgen_field job_fields[] = {
 		  "DLIO: dataset.format." },
 	{ "shared", MLGEN_F_BOOL(struct job, shared),
 	  .def = "1", .group = "Dataset",
-	  .help = "Of one job on several hosts (mpirun, srun): the directory is shared, and all hosts create the dataset in it together. With 0, each host has its own storage there, and its own dataset." },
+	  .help = "For a job on several hosts (mpirun, srun): all hosts share the directory and create the dataset in it together. With 0, each host has its own storage there, and its own dataset." },
 	{ "num_files", MLGEN_F_U64(struct job, num_files),
 	  .def = "256", .min = 1, .max = MOST_FILES, .unit = "files", .group = "Dataset",
 	  .help = "Files of the dataset.\n"
@@ -396,7 +396,7 @@ const struct mlgen_field job_fields[] = {
 		  "MLPerf Storage asks for 5, so that the page cache cannot hold it." },
 	{ "distinct_files", MLGEN_F_U64(struct job, distinct_files),
 	  .def = "0", .max = MOST_FILES, .unit = "files", .group = "Dataset",
-	  .help = "Read only this many files, the first of the dataset, again and again in place of all others; 0 reads all.\n"
+	  .help = "Read only this many files, the first of the dataset, and repeat them in place of the others; 0 reads all.\n"
 		  "A few files stay in the page cache; --ceiling uses that." },
 
 	{ "dataset", MLGEN_F_ENUM(struct job, dataset, datasets),
@@ -407,10 +407,10 @@ const struct mlgen_field job_fields[] = {
 	  .help = "What happens when dataset=scan meets a directory that it cannot read, a socket, a loop of links, a damaged file." },
 	{ "scan_key", MLGEN_F_STR(struct job, scan_key),
 	  .group = "Dataset",
-	  .help = "Array of an npz file that dataset=scan reads, by its name; without it the first one." },
+	  .help = "Name of the array that dataset=scan reads in an npz file; by default the first array." },
 	{ "scan_pair", MLGEN_F_STR(struct job, scan_pair),
 	  .group = "Dataset",
-	  .help = "FROM:TO: with dataset=scan, read two files for each sample: one with FROM in its path, and its label, with TO in place of it.\n"
+	  .help = "FROM:TO: with dataset=scan, read two files for each sample: one with FROM in its path, and its label, which has TO there instead.\n"
 		  "images/:labels/ are folders, _x.npy:_y.npy ends of names; of\n"
 		  "several FROM in a path the last one counts. A label may have\n"
 		  "another suffix, or be missing; of npy arrays both are needed.\n"
@@ -428,7 +428,7 @@ const struct mlgen_field job_fields[] = {
 		  "front of each, a line is one sample: LENGTH bytes at OFFSET." },
 	{ "scan_cache", MLGEN_F_STR(struct job, scan_cache),
 	  .group = "Dataset",
-	  .help = "With dataset=scan: a file that keeps what the scan found inside files, so that the next one, also on another host, looks only into those that have changed.\n"
+	  .help = "With dataset=scan: a file that keeps what the scan found inside files, so that the next scan, even on another host, looks only into files that have changed.\n"
 		  "Files are known by path below the directory, size and time of change.\n"
 		  "The cache is replaced as a whole, also by a dry run. A cache inside\n"
 		  "the directory is not a file of the dataset." },
@@ -438,7 +438,7 @@ const struct mlgen_field job_fields[] = {
 		  "It is read with access=framework." },
 	{ "hdf5_dataset", MLGEN_F_STR(struct job, hdf5_dataset),
 	  .group = "Dataset",
-	  .help = "With format=hdf5 and dataset=scan: the dataset in each file whose first axis the samples are, such as images or train/images.\n"
+	  .help = "With format=hdf5 and dataset=scan: name of the dataset in each file that has the samples along its first axis, such as images or train/images.\n"
 		  "Without it the first by name that has two dimensions or more,\n"
 		  "else the first with one: records_0 of DLIO, and not labels." },
 	{ "row_group_size", MLGEN_F_U64(struct job, row_group_size),
@@ -454,7 +454,7 @@ const struct mlgen_field job_fields[] = {
 		  "DLIO: dataset.parquet.columns." },
 	{ "read_columns", MLGEN_F_STR(struct job, read_columns),
 	  .group = "Dataset",
-	  .help = "Which of columns are read, names and ranges with commas; without it all are. With access=framework only." },
+	  .help = "Columns to read, out of columns: names and ranges separated by commas; by default all. With access=framework only." },
 
 	{ "accelerator", MLGEN_F_STR(struct job, accelerator),
 	  .group = "Accelerator", .flags = MLGEN_SELECTS,
@@ -619,7 +619,7 @@ const struct mlgen_field job_fields[] = {
 		  "A hit is read from the tier; \"A cache tier\" in mlgen-job(5)." },
 	{ "cache_size", FIELD_CACHE_SIZE(struct job, cache_size),
 	  .min = 1, .max = MOST_BYTES, .unit = "bytes", .group = "Cache",
-	  .help = "Size of each tier: bytes, a percentage of the dataset's (15%), or a count (5000 samples)." },
+	  .help = "Size of each tier: bytes, a percentage of the dataset's size (15%), or a count (5000 samples)." },
 	{ "cache_scope", MLGEN_F_ENUM(struct job, cache_scope, cache_scopes),
 	  .def = "host", .group = "Cache",
 	  .help = "Which accelerators share a tier." },
@@ -638,7 +638,7 @@ const struct mlgen_field job_fields[] = {
 	  .help = "With cache_directory: who writes a sample that was missed." },
 	{ "cache_queue", MLGEN_F_U64(struct job, cache_queue),
 	  .def = "64", .min = 1, .max = 1e6, .unit = "samples", .group = "Cache",
-	  .help = "With cache_fill=async: samples that may wait to be written; more are not kept. The default takes no more than 1 GiB of memory, or two samples." },
+	  .help = "With cache_fill=async: samples that may wait to be written; more are not kept. The default is lowered until it takes at most 1 GiB of memory, but not below two samples." },
 	{ "cache_layout", MLGEN_F_ENUM(struct job, cache_layout, cache_layouts),
 	  .def = "slab", .group = "Cache",
 	  .help = "With cache_directory: how samples are stored there." },
@@ -658,10 +658,10 @@ const struct mlgen_field job_fields[] = {
 		  "et al., HPCA 2023. An epoch then does not read every sample once." },
 	{ "cache_hits_first", MLGEN_F_BOOL(struct job, cache_hits_first),
 	  .def = "0", .group = "Cache",
-	  .help = "Begin each epoch with the samples that the tier has, as SHADE always does; with shuffle=sample, replacement and weighted." },
+	  .help = "Begin each epoch with the samples that the tier has, as SHADE always does; with shuffle=sample, replacement or weighted." },
 	{ "cache_prefetch", MLGEN_F_U64(struct job, cache_prefetch),
 	  .def = "0", .max = 1e6, .unit = "samples", .group = "Cache",
-	  .help = "Number of samples that threads of the tier fetch ahead of their batch, since the order is known (NoPFS: N. Dryden et al., SC '21)." },
+	  .help = "Number of samples that threads of the tier fetch before their batch needs them, which is possible because the order is known in advance (NoPFS: N. Dryden et al., SC '21)." },
 	{ "cache_warm", MLGEN_F_PERCENT(struct job, cache_warm),
 	  .def = "0%", .max = 100, .group = "Cache",
 	  .help = "Fill this part of the tier before the run; filling is not measured (Hoard: C. Pinto et al., 2018, fills all of it)." },
@@ -846,7 +846,7 @@ const struct mlgen_field job_fields[] = {
 		  "A missing file is created with this size." },
 	{ "io_size", FIELD_SIZE_SHARE(struct job, io_size),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Plain I/O", .alias = "io_limit", .flags = MLGEN_FIO,
-	  .help = "Bytes to move before the job ends, less or more than size; 0 is size." },
+	  .help = "Bytes to move before the job ends, which may be less or more than size; 0 is size." },
 	{ "offset", FIELD_SIZE_SHARE(struct job, offset),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Plain I/O", .flags = MLGEN_FIO,
 	  .help = "Offset in the file at which the job begins." },
@@ -857,25 +857,25 @@ const struct mlgen_field job_fields[] = {
 		  "name is written \\:. To write a device, see --allow_device." },
 	{ "filesize", MLGEN_F_SIZE(struct job, filesize_bytes),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Plain I/O", .flags = MLGEN_FIO,
-	  .help = "Bytes of each file that is created; 0 is what size needs." },
+	  .help = "Bytes of each file that is created; 0 is as many as size requires." },
 	{ "numjobs", MLGEN_F_U64(struct job, numjobs),
 	  .def = "1", .min = 1, .max = 65536, .group = "Plain I/O", .flags = MLGEN_FIO,
 	  .help = "Number of threads, each of which does the whole job." },
 	{ "loops", MLGEN_F_U64(struct job, loops),
 	  .def = "1", .min = 1, .max = 1e9, .group = "Plain I/O", .flags = MLGEN_FIO,
-	  .help = "How many times to repeat size." },
+	  .help = "Number of times to repeat the I/O of size bytes." },
 	{ "norandommap", MLGEN_F_BOOL(struct job, norandommap),
 	  .def = "0", .group = "Plain I/O", .flags = MLGEN_FIO,
 	  .help = "Draw every random block independently, instead of accessing each block once." },
 	{ "iodepth_batch_submit", MLGEN_F_U64(struct job, iodepth_batch_submit),
 	  .def = "0", .max = 4096, .unit = "requests", .group = "Plain I/O", .alias = "iodepth_batch", .flags = MLGEN_FIO,
-	  .help = "Maximum of requests submitted in one call; 0 is all that iodepth allows, or 1 with direct=1, which keeps a device busier." },
+	  .help = "Maximum number of requests submitted in one call; 0 is all that iodepth allows, or 1 with direct=1, which keeps a device busier." },
 	{ "iodepth_batch_complete_min", MLGEN_F_U64(struct job, iodepth_batch_complete_min),
 	  .def = "1", .max = 4096, .unit = "requests", .group = "Plain I/O", .alias = "iodepth_batch_complete", .flags = MLGEN_FIO,
-	  .help = "Requests to wait for when iodepth is full; 0 asks without waiting." },
+	  .help = "Requests to wait for when iodepth is full; 0 polls without waiting." },
 	{ "iodepth_batch_complete_max", MLGEN_F_U64(struct job, iodepth_batch_complete_max),
 	  .def = "0", .max = 4096, .unit = "requests", .group = "Plain I/O", .flags = MLGEN_FIO,
-	  .help = "Maximum of completions reaped in one call; 0 is iodepth." },
+	  .help = "Maximum number of completions reaped in one call; 0 is iodepth." },
 	{ "rate", FIELD_SIZE_PAIR(struct job, rate),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes/s", .group = "Plain I/O", .flags = MLGEN_FIO,
 	  .help = "Bytes per second of each of numjobs, for reads and writes or READ,WRITE; 0 is no limit.\n"

@@ -258,8 +258,8 @@ static void resolve_fail_unknown(const struct resolver *r, const struct opt *o)
 	const struct loaded_engine *failed = resolve_engine_failed(&r->engines);
 	const char *nearest = NULL, *own = NULL;
 
-	/* Suggestions are slow. Skip them for faults that are only counted, so that a file which is
-	 * no job file is refused quickly. */
+	/* Suggestions are slow. Skip them for faults that are only counted, so that a file that is
+	 * not a job file is refused quickly. */
 	if (!fio && diag_has_room(r->d, o->at.file)) {
 		own = foreign_option(o->key);
 		nearest = nearest_option(r, o->key);

@@ -398,7 +398,7 @@ void settings_check(const struct settings *s, const struct question *questions,
 #define BLANKS " \t\n"
 #define METRIC_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
 
-/* Blanks are allowed around the parts of a comparison, but not inside of them. */
+/* White space is allowed around the parts of a comparison, but not inside of them. */
 static const char *skip_blanks(const char *at)
 {
 	return at + strspn(at, BLANKS);
@@ -496,7 +496,7 @@ static size_t part_length(const char *text, const char **next)
 	return (size_t)(at - text);
 }
 
-/* Copy a part without the blanks around it. */
+/* Copy a part without the white space around it. */
 static char *copy_part(const char *text, size_t len)
 {
 	size_t before = strspn(text, BLANKS);

@@ -45,10 +45,10 @@ int run_new(struct run **out, const struct run_config *cfg, struct mlgen_err *er
 void run_free(struct run *r); /* NULL is fine */
 
 /*
- * Dry run: call `report` for each rule that run_new would refuse; changes nothing. Then
- * `offer` the datasets of each job, whose files may have been listed; a callback that keeps a
- * dataset leaves a zeroed one. 0, or -errno with err if a job cannot be set up. The processes of
- * cfg->hosts call this together; each reports its own jobs.
+ * Dry run: call `report` for each rule that run_new would refuse; changes nothing. Then `offer` the
+ * datasets of each job, whose files may have been listed; a callback that keeps a dataset leaves a
+ * zeroed struct. 0, or -errno with err if a job cannot be set up. The processes of cfg->hosts call
+ * this together; each reports its own jobs.
  */
 typedef void run_offer(void *arg, size_t job, struct dataset *ds, struct dataset *eval);
 int run_ask(const struct run_config *cfg, run_rule_failed_fn *report, run_offer *offer, void *arg,
@@ -81,7 +81,8 @@ void run_execute(struct run *r);
 void run_interrupt(struct run *r);
 /* Call `tell` for each thread that is inside a call (slot_each_call). */
 void run_each_call(const struct run *r, slot_call_fn *tell, void *arg);
-/* Let no thread wait for another any more. Threads in the kernel stay there. */
+/* End all waits of threads for each other, now and in the future. Threads in the kernel stay
+ * there. */
 void run_abandon(struct run *r);
 /* Read the counters of job number i of this process, and fill the histograms that `live` has.
  * remote_status_add adds the counters of other processes. */

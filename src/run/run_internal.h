@@ -148,7 +148,7 @@ int rules_ask_limit(struct run_shared *run, run_rule_failed_fn *report, void *ar
 int rules_ask(struct run_shared *run, run_rule_failed_fn *report, void *arg, struct mlgen_err *err);
 
 /* Dry run, after rules_ask: check the rules that a job checks just before its preparation. The
- * calling thread has joined the clock. */
+ * calling thread must have joined the clock. */
 void rules_ask_turn(struct run_shared *run, run_rule_failed_fn *report, void *arg);
 
 /* ---- datasets that several jobs of a run read ---- */

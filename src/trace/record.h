@@ -97,7 +97,7 @@ enum trace_entry_kind {
 	 * text is the path as the program used it, or the text of a marker: any bytes but 0, and no
 	 * newline at the end. */
 	TRACE_FILE = 1,
-	/* pid, parent, start_ns, end_ns; the command line, with blanks. */
+	/* pid, parent, start_ns, end_ns; the command line, with spaces. */
 	TRACE_PROCESS = 2,
 	/* tid, pid; the role, if the program stated it: "rank 0", "loader 1 of rank 0", "saver 0",
 	 * "worker 2". */
@@ -116,7 +116,7 @@ enum { TRACE_NUMBERS = 6 };
 struct trace_entry {
 	uint32_t kind;                  /* enum trace_entry_kind; ignore unknown kinds */
 	uint64_t number[TRACE_NUMBERS]; /* by kind; TRACE_UNKNOWN = not known */
-	const char *text;               /* 0-terminated; never NULL when read */
+	const char *text;               /* NUL-terminated; never NULL when read */
 	size_t text_bytes;              /* without the 0 */
 };
 

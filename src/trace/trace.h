@@ -43,9 +43,9 @@ void trace_number_append_signed(struct buf *out, int64_t v);
 /* ---- names and their ids, from 1 up; there may be many millions ---- */
 
 /*
- * A name costs its bytes and about 40 more. Beyond 64 MiB of either, which is more than a million
- * names, they are kept in unnamed files that the kernel writes out when memory is short
- * (base/files.h).
+ * A name costs its bytes and about 40 more. Once the bytes of the names or those extra bytes exceed
+ * 64 MiB, which takes more than a million names, they are kept in unnamed files that the kernel
+ * writes out when memory is short (base/files.h).
  */
 struct trace_names;
 
@@ -58,7 +58,7 @@ uint32_t trace_names_id(struct trace_names *n, const char *name, size_t bytes, b
 /* The id of a name, or 0 if it was never added. */
 uint32_t trace_names_find(const struct trace_names *n, const char *name, size_t bytes);
 
-/* The 0-terminated name of an id, valid until the next trace_names_id; NULL = no such id. */
+/* The NUL-terminated name of an id, valid until the next trace_names_id; NULL = no such id. */
 const char *trace_names_text(const struct trace_names *n, uint32_t id, size_t *bytes);
 
 uint32_t trace_names_count(const struct trace_names *n);
@@ -70,7 +70,7 @@ uint32_t trace_names_count(const struct trace_names *n);
  * is the phase and has a number. Equal markers of several ranks are one phase. A marker without an
  * end lasts to the end of the trace.
  */
-enum { TRACE_PHASES = 64 }; /* limit at one time; beyond, those that end last are kept */
+enum { TRACE_PHASES = 64 }; /* maximum at one time; beyond it, the phases that end last are kept */
 
 struct trace_phase {
 	uint64_t start_ns, end_ns;
@@ -144,8 +144,8 @@ struct trace_stored_entry {
 	uint64_t number[TRACE_NUMBERS];
 };
 
-/* A part has at most TRACE_INDEX_ENTRIES; the first entry is the previous part, or the file head
- * (off 0) if there is none. */
+/* A part has at most TRACE_INDEX_ENTRIES; its first entry points to the previous part, or to the
+ * file head (off 0) if there is no previous part. */
 struct trace_index_entry {
 	uint64_t off; /* file offset of the chunk's head */
 	uint64_t first_ns, last_ns;
@@ -212,7 +212,7 @@ void trace_writer_record(struct trace_writer *w, const struct trace_record *r);
 void trace_writer_entry(struct trace_writer *w, const struct trace_entry *e);
 
 /* The id, from 1 up, of a file's path or a marker's text. A new one is written as an entry. The
- * names of a trace take memory as trace_names do. */
+ * names of a trace need as much memory as a struct trace_names. */
 uint32_t trace_writer_name(struct trace_writer *w, const char *text, size_t bytes);
 /* The id of a file. `known` is its size, device, inode and generation. */
 uint32_t trace_writer_file(struct trace_writer *w, const char *path, size_t bytes,
@@ -231,8 +231,9 @@ int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 /* ---- a trace file from records in any order ---- */
 
 /*
- * Importers fill it. Records are sorted by their start (trace_internal.h), unless it was made by
- * trace_fill_append, which passes them on in the order of arrival.
+ * Importers add entries and records to a trace_fill, which sorts the records by start
+ * (trace_internal.h). One that trace_fill_append has made passes them on in the order of arrival
+ * instead.
  */
 struct trace_fill;
 
@@ -273,15 +274,15 @@ const struct trace_fill_totals *trace_fill_get_totals(const struct trace_fill *f
 int trace_fill_finish(struct trace_fill *f, struct trace_fill_totals *filled,
 		      struct mlgen_err *err);
 
-/* Free it and leave the file incomplete. NULL is fine. */
+/* Free the trace_fill and leave the file incomplete. NULL is fine. */
 void trace_fill_abandon(struct trace_fill *f);
 
 /* ---- a reader: the files of one trace as a stream of records and entries ---- */
 
 /*
  * Several files of one run are one trace. They are read one after the other, in the order of their
- * parts, and ids of files are translated to ids of the whole trace. An entry that names a file
- * again in a later part has that id, too.
+ * parts, and ids of files are translated to ids of the whole trace. If a later part names the same
+ * file again, its entry has the same id.
  *
  * A damaged chunk is skipped and counted; a truncated file is read as far as it goes. A reader
  * needs memory for one chunk.
@@ -299,14 +300,15 @@ struct trace_batch {
 struct trace_read {
 	uint64_t files, chunks, records, entries, bytes;
 	uint64_t damaged_chunks, damaged_bytes; /* skipped */
-	uint64_t damaged_records;               /* skipped, in files that have their end */
-	uint64_t lost;                          /* during recording, by entries and ends */
-	uint64_t unknown_ops;                   /* records of a later version; returned as well */
-	unsigned truncated;                     /* files without an end */
+	uint64_t damaged_records; /* records in skipped chunks; known only for files that have an
+				     end */
+	uint64_t lost;            /* lost during recording, as counted in entries and ends */
+	uint64_t unknown_ops;     /* records of a later version; returned as well */
+	unsigned truncated;       /* files without an end */
 };
 
 /*
- * 0, or -errno with err: not a trace (an empty file is none), an unsupported version, files of
+ * 0, or -errno with err: not a trace (such as an empty file), an unsupported version, files of
  * several runs, or a part given twice. The paths stay the caller's and must outlive the reader.
  */
 int trace_reader_open(struct trace_reader **out, const char *const *paths, size_t count,
@@ -329,33 +331,34 @@ int trace_reader_rewind(struct trace_reader *r, struct mlgen_err *err);
 /* Totals so far. */
 const struct trace_read *trace_reader_totals(const struct trace_reader *r);
 
-/* Do the first bytes of a file show a trace of mlgen, of any version? */
+/* Are these the first bytes of an mlgen trace, of any version? */
 enum { TRACE_MAGIC_BYTES = 8 };
 bool trace_is_magic(const void *first, size_t bytes);
 
-/* ---- the source of a replay: a trace, or a log of fio as a trace ---- */
+/* ---- the source of a replay: a trace, or an fio iolog read as a trace ---- */
 
 /*
- * Open the file that replay_trace= or read_iolog= names: a trace of mlgen, recognised by its magic,
- * or a log of fio (version 2 or 3, also gzipped). A log is first converted to an unnamed temporary
- * trace, which has the fact import=fio-iolog and is removed with the reader. Messages name `path`
- * in either case. Lines that a trace cannot express are noted on standard error.
+ * Open the file that replay_trace= or read_iolog= names: an mlgen trace, recognised by its magic,
+ * or an fio iolog (version 2 or 3, also gzipped). An iolog is first converted to an unnamed
+ * temporary trace, which has the fact import=fio-iolog and is removed with the reader. Messages
+ * name `path` in either case. Lines that a trace cannot express are noted on standard error.
  *
- * The path stays the caller's and must outlive the reader. 0, or -errno with err, which names file
- * and, for a log, line. For another known format the error names the command that converts it.
+ * The path stays the caller's and must outlive the reader. 0, or -errno with err, which names the
+ * file and, for an iolog, the line. For another known format the error names the command that
+ * converts it.
  */
 int trace_source_open(struct trace_reader **out, const char *path, struct mlgen_err *err);
 
 /* ---- all records of a trace by start time, with their names ---- */
 
 /*
- * The source of other forms of a trace. Records that exceed memory are in a temporary file
- * (trace_internal.h), names in struct trace_names.
+ * Conversions to other formats read the trace from here. Records that exceed memory are in a
+ * temporary file (trace_internal.h), names in struct trace_names.
  */
 struct trace_ordered;
 
-/* Read the rest of a reader. The ids of its records are those of trace_ordered_name. 0, or -errno
- * with err, such as -EINTR when a signal arrives. */
+/* Read all remaining records of a reader. trace_ordered_name returns the names for the ids in them.
+ * 0, or -errno with err, such as -EINTR when a signal arrives. */
 int trace_ordered_read(struct trace_ordered **out, struct trace_reader *r, struct mlgen_err *err);
 /* Callbacks for trace_ordered_read_filtered; each may be NULL. */
 struct trace_ordered_filter {
@@ -375,15 +378,15 @@ int trace_ordered_next(struct trace_ordered *o, const struct trace_record **r,
 
 /* Path or text of a record's file, "" if it has none; valid until the next call of any of these. */
 const char *trace_ordered_name(const struct trace_ordered *o, uint32_t file, size_t *bytes);
-/* The number of names; their ids are 1 up to it. */
+/* The number of names. Their ids run from 1 to this number. */
 uint32_t trace_ordered_names(const struct trace_ordered *o);
 
 /* ---- input: the text of a file or a pipe, by bytes or by lines, with line numbers ---- */
 
 /*
  * Input is read once, front to back, in blocks: it may be a pipe, and memory does not grow with it.
- * A byte order mark at the beginning is skipped and a byte of zero is an error, unless the caller
- * sets is_binary after opening. A call that waits returns -EINTR when a signal arrives (thread.h).
+ * A byte order mark at the beginning is skipped and a NUL byte is an error, unless the caller sets
+ * is_binary after opening. A call that waits returns -EINTR when a signal arrives (thread.h).
  *
  * A gzip file, of any number of members, is read as the text in it. It is recognised by its first
  * bytes, not by its name. A damaged file yields the text before the damage, then -EINVAL. A
@@ -400,7 +403,7 @@ struct trace_input {
 	size_t at, end;
 	bool is_begun;
 	bool is_binary;              /* set by the caller: any bytes are allowed */
-	bool only_looks;             /* set by the caller: closing warns of nothing */
+	bool only_looks;             /* set by the caller: no warnings on close */
 	bool is_cut_off;             /* the end of a truncated gzip file was reached */
 	struct trace_gunzip *gunzip; /* NULL: not compressed */
 };
@@ -412,7 +415,7 @@ struct trace_input {
 int trace_input_open(struct trace_input *in, const char *path, struct mlgen_err *err);
 /* Read from a descriptor, which stays the caller's. */
 void trace_input_init(struct trace_input *in, int fd, const char *name);
-void trace_input_close(struct trace_input *in); /* a zeroed one is fine */
+void trace_input_close(struct trace_input *in); /* accepts a zeroed struct */
 
 /* Make sure that bytes are left at in->buffer + in->at, up to in->end. 1, 0 at the end of the text,
  * or -errno with err. */
@@ -444,11 +447,11 @@ __attribute__((format(printf, 4, 5))) int trace_input_fail(const struct trace_in
  * checks the stream. 0 or -errno with err. */
 int trace_csv_write(struct trace_ordered *o, FILE *to, struct mlgen_err *err);
 
-/* Remarks on a CSV file that was read. A zeroed one is empty. */
+/* Remarks on a CSV file that was read. A zeroed struct is empty. */
 struct trace_csv_read {
 	struct buf ignored; /* unknown columns, separated by commas */
 	bool is_cut;        /* the last line has no newline */
-	bool has_phases;    /* cells name phases, but no marker does */
+	bool has_phases;    /* the phase column has names, but the file has no markers */
 };
 
 /* Add all rows to `to`. 0, or -errno with err, which names file and line. */
@@ -458,20 +461,20 @@ void trace_csv_read_fini(struct trace_csv_read *what);
 
 /* ---- traces as fio's iolog ---- */
 
-/* Limit of a transfer in bytes. fio's lengths have 32 bits, so that a longer transfer is split:
- * into a thousand lines at this limit. */
+/* Limit of a transfer in bytes. fio's lengths have 32 bits, so a longer transfer is split; one of
+ * this size takes about a thousand lines. */
 #define TRACE_IOLOG_BYTES_MAX (UINT64_C(1) << 40)
 
 /*
  * fio's iolog has opens and closes of files, reads and writes with offset and length, and syncs. A
- * path has at most 256 bytes and no blanks, a length has 32 bits. A line of version 3 begins with a
- * time in microseconds; version 2 has lines that wait instead.
+ * path has at most 256 bytes and no white space, a length has 32 bits. A line of version 3 begins
+ * with a time in microseconds; version 2 has lines that wait instead.
  */
 
-/* fio reads no longer names. */
+/* fio does not read longer names. */
 enum { TRACE_IOLOG_NAME_MAX = 256 };
 
-/* Counts of records that an iolog cannot express. A zeroed one is empty. */
+/* Counts of records that an iolog cannot express. A zeroed struct is empty. */
 struct trace_iolog_omitted {
 	uint64_t files;    /* files with a name that fio cannot read */
 	uint64_t of_files; /* operations on these files */
@@ -495,7 +498,7 @@ int trace_iolog_write(struct trace_ordered *o, FILE *to, struct trace_iolog_omit
 void trace_iolog_omitted_log(const struct trace_iolog_omitted *left, const char *before);
 void trace_iolog_omitted_fini(struct trace_iolog_omitted *left);
 
-/* Do the first bytes of a file show a log of fio, of any version? */
+/* Are these the first bytes of an fio iolog, of any version? */
 enum { TRACE_IOLOG_FIRST_BYTES = sizeof("fio version 3 iolog") - 1 };
 bool trace_iolog_is(const char *first, size_t bytes);
 
@@ -507,8 +510,9 @@ struct trace_iolog_read {
 };
 
 /*
- * Add all lines of version 2 or 3 to `to`. A wait lasts until a number of milliseconds from the
- * beginning, as in fio's code. 0, or -errno with err, which names file and line.
+ * Add all lines of version 2 or 3 to `to`. As in fio's code, the number in a wait line is the time
+ * at which the wait ends, in milliseconds since the beginning of the log. 0, or -errno with err,
+ * which names file and line.
  */
 int trace_iolog_read(struct trace_input *in, struct trace_fill *to, struct trace_iolog_read *what,
 		     struct mlgen_err *err);

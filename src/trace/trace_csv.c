@@ -557,7 +557,7 @@ static int parse_cell(struct csv_parser *r, size_t column, struct trace_record *
 	case COLUMN_OP:
 		return parse_op(r, text, bytes, to);
 	case COLUMN_FILE:
-		/* Empty quotes are no name either. */
+		/* Empty quotes are not a name either. */
 		return bytes ? parse_file(r, text, bytes, to) : 0;
 	case COLUMN_RESULT:
 		r->has_result = bytes > 0;

@@ -31,13 +31,13 @@ void trace_sort_free(struct trace_sort *s); /* NULL is fine */
 /* Add a record, which is copied. 0, or -errno with err: a run could not be written. */
 int trace_sort_add(struct trace_sort *s, const struct trace_record *r, struct mlgen_err *err);
 
-/* The next record, valid until the next call. No record may be added any more. 1, 0 at the end, or
+/* The next record, valid until the next call. No more records may be added. 1, 0 at the end, or
  * -errno with err. */
 int trace_sort_next(struct trace_sort *s, const struct trace_record **r, struct mlgen_err *err);
 
 /* ---- rows of comma-separated values, as RFC 4180 has them ---- */
 
-/* The row that was read last. A zeroed one is ready. */
+/* The row that was read last. A zeroed struct is ready. */
 struct trace_row {
 	uint64_t line; /* line number of its first byte */
 	bool is_cut;   /* the last row, without a newline */
@@ -55,7 +55,7 @@ struct trace_row {
 int trace_row_next(struct trace_row *row, struct trace_input *in, struct mlgen_err *err);
 void trace_row_fini(struct trace_row *row);
 
-/* Cell i, 0-terminated and writable, valid until the next row. */
+/* Cell i, NUL-terminated and writable, valid until the next row. */
 char *trace_row_cell(const struct trace_row *row, size_t i, size_t *bytes);
 
 /* Append a cell, quoted if necessary. */

@@ -34,7 +34,7 @@ struct ring_reader {
 	uint64_t reported_ns[TRACE_OPS];
 };
 
-/* A zeroed one is empty. */
+/* A zeroed struct is empty. */
 struct ring_readers {
 	struct ring_reader **at;
 	size_t count, room; /* vec.h */

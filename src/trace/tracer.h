@@ -218,5 +218,5 @@ struct tracer_total {
  */
 int tracer_stop(struct tracer *t, bool always, struct tracer_total *total, struct mlgen_err *err);
 
-/* Stop it if need be. No thread may use its ring any more. NULL is fine. */
+/* Stop it if need be. No thread may use its ring from then on. NULL is fine. */
 void tracer_free(struct tracer *t);

@@ -74,7 +74,8 @@ bool clean_set_remove(struct clean *c, struct clean_set *of, int folder_fd, cons
 bool clean_set_has_folder(const struct clean *c, const struct clean_set *of);
 bool clean_set_has(const struct clean *c, const struct clean_set *of);
 
-/* clean_checkpoint.c: list or remove the checkpoint `name`. False: it is no checkpoint of mlgen. */
+/* clean_checkpoint.c: list or remove the checkpoint `name`. False: it is not an mlgen
+ * checkpoint. */
 bool clean_checkpoint(struct clean *c, int parent_fd, const char *name);
 
 /* clean.c: walk a folder; `of` is the dataset it belongs to, or NULL. */

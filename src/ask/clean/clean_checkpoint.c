@@ -195,7 +195,7 @@ static bool drop_bare(const struct clean *c, struct clean_checkpoint *k,
 	return was_dropped;
 }
 
-/* 1 = a checkpoint of mlgen, 0 = none, or -errno with err. */
+/* 1 = an mlgen checkpoint, 0 = something else, or -errno with err. */
 static int read_manifest(const struct clean *c, const struct clean_checkpoint *k,
 			 struct checkpoint *found, struct mlgen_err *err)
 {

@@ -160,7 +160,8 @@ static void report_set(struct clean *c, const struct clean_set *s)
 	clean_report_owned(c, what, s->files, s->bytes);
 }
 
-/* Walk until no file is found any more: some filesystems skip names while others are removed. */
+/* Repeat the walk until it finds no more files: some filesystems skip names while others are
+ * removed. */
 static void remove_set(struct clean *c, struct clean_set *s, DIR *dir, unsigned depth)
 {
 	bool was_quiet = c->is_quiet;

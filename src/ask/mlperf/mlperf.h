@@ -30,7 +30,7 @@ struct mlperf_group;
 #define MLPERF_STEPS 500  /* minimum steps of an epoch */
 #define MLPERF_MEMORIES 5 /* minimum size of the dataset in units of the memory of all hosts */
 #define MLPERF_CHECKPOINTS 10
-#define MLPERF_SUBSET 8 /* ranks of a host that has storage of its own */
+#define MLPERF_SUBSET 8 /* ranks of a subset run: one host with its own storage */
 
 /* A workload in one version. */
 struct mlperf_workload {
@@ -214,7 +214,7 @@ struct mlperf_row {
 	bool is_of_result; /* about the result, which may have more runs than this one */
 };
 
-/* Rules of jobs that are no workload of MLPerf. */
+/* Rules of jobs that are not workloads of MLPerf. */
 extern const struct mlperf_row mlperf_other_rules[];
 
 /* Rules of both trainings and checkpoints. */

@@ -297,7 +297,7 @@ static void print_words(const struct sheet *s, const char *words)
 		return;
 	}
 	if (!is_whole && words[first])
-		first--; /* drop the blank */
+		first--; /* drop the space */
 	if (indent + first > columns) {
 		indent = (size_t)s->label + 2;
 		is_whole = true;

@@ -249,7 +249,8 @@ static void find_turns(struct merge *m)
 	}
 }
 
-/* Rates of turns with different numbers of runs have no mean: a client was late or is missing. */
+/* Check that all turns have the same number of runs. If not, a client was late or is missing, and a
+ * mean over the turns would be meaningless. */
 static int check_turns(const struct merge *m, struct mlgen_err *err)
 {
 	size_t first = 0, n = 0;

@@ -186,7 +186,7 @@ struct results_file {
 };
 
 /*
- * Read a file, or standard input for "-". 0, or -errno with err: the file cannot be read, is no
+ * Read a file, or standard input for "-". 0, or -errno with err: the file cannot be read, is not
  * JSON (with line and column), is not mlgen's, has another schema version, or a value has the wrong
  * type. Figures of older documents are converted to their present meaning.
  */

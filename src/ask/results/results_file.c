@@ -32,14 +32,14 @@ static double number_of(json_t *o, const char *key)
 	return json_number_value(json_object_get(o, key));
 }
 
-/* A value that is no count is damage and stays as it is. */
+/* A value that is not a count is damage and stays as it is. */
 static void set_count(json_t *o, const char *key, double n)
 {
 	if (n >= 0 && n < 0x1p62)
 		json_object_set_new(o, key, json_integer((json_int_t)n));
 }
 
-/* A value that is no number stays as it is. */
+/* A value that is not a number stays as it is. */
 static void set_rate(json_t *o, const char *key, double n, double seconds)
 {
 	if (seconds > 0 && json_is_number(json_object_get(o, key)))

@@ -246,7 +246,7 @@ static void add_document(struct figure_table *t, const struct results_file *doc)
 	}
 }
 
-/* Read one file at a time. Files that are no results are named. */
+/* Read one file at a time. Files that are not results are named. */
 static int read_files(struct figure_table *t, char *const *files, size_t count)
 {
 	size_t faults = 0;

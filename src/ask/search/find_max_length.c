@@ -392,7 +392,7 @@ void find_fraction(struct find_max *f)
 	find_fit(f);
 }
 
-/* ---- command that plays this part ---- */
+/* ---- command that simulates this part ---- */
 
 /* Options of the search alone, and options that would overwrite its answer. */
 static bool is_dropped(const char *arg)
@@ -410,7 +410,7 @@ static bool is_dropped(const char *arg)
 	return false;
 }
 
-/* Add the arguments that play the part. With scale=, they keep the files that were read. */
+/* Add the arguments that simulate the part. With scale=, they keep the files that were read. */
 static void add_play(struct probe_args *args, const struct find_max *f)
 {
 	const struct job *j = f->job;

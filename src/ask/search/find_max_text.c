@@ -285,7 +285,7 @@ static void append_answer(struct buf *out, const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
 	const char *at_least = f->is_min ? "at most " : "at least ";
-	/* A plain job has no limit; reads from memory have a line of their own. */
+	/* f->limit is NULL for a plain job. Reads from memory are reported in a separate line. */
 	bool is_storage = !f->limit || is_limit(f, "storage") || is_limit(f, "memory");
 
 	if (a->at_most > a->value)

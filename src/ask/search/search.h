@@ -105,7 +105,7 @@ int probe_dismiss(struct hosts *h, int status);
  *
  * Returns 0, or -EINTR when a signal ended the measurement. Figures measured until then remain; the
  * program is to report and to end as if interrupted, without freeing memory that threads may still
- * use. A figure that cannot be measured is no error: ml.ceiling.unmeasured says why.
+ * use. A figure that cannot be measured is not an error: ml.ceiling.unmeasured says why.
  */
 int ceiling_measure(const struct ask *a, struct run_result *r, bool only_unclear,
 		    struct mlgen_err *err);

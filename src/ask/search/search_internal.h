@@ -185,10 +185,11 @@ void find_limit(struct find_max *f);
  * accelerator, f->fraction and f->fits. */
 void find_fraction(struct find_max *f);
 
-/* Append the command that plays f->fraction of an accelerator, quoted for a shell. */
+/* Append the command that simulates f->fraction of an accelerator, quoted for a shell. */
 void find_append_play(struct buf *out, const struct find_max *f);
 
-/* "valid for MLPerf Storage up to 8 accelerators ..."; nothing if the job is no MLPerf workload. */
+/* "valid for MLPerf Storage up to 8 accelerators ..."; nothing if the job is not an MLPerf
+ * workload. */
 void find_text_mlperf(struct buf *out, const struct find_max *f);
 
 /* ---- find_max.c ---- */

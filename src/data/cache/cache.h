@@ -16,8 +16,8 @@
 /*
  * Models of a cache in front of the storage: the replacement policies, the share of accesses that
  * hit, and the hit curve over all cache sizes. No data is stored here: units are numbers, and a
- * cache says in which slot each unit lies. Nothing here locks; a cache belongs to the thread that
- * holds its caller's lock.
+ * cache says in which slot each unit lies. Nothing here locks: the caller must make sure that only
+ * one thread uses a cache at a time.
  */
 
 /* ---- Replacement policies ---- */
@@ -60,7 +60,7 @@ struct cache_config {
 struct cache_access {
 	uint64_t unit;
 	double weight; /* CACHE_IMPORTANCE: current weight of the unit */
-	/* CACHE_BELADY: time of the unit's next access, in any unit that increases; UINT64_MAX =
+	/* CACHE_BELADY: time of the unit's next access, on any scale that increases; UINT64_MAX =
 	 * never accessed again. */
 	uint64_t next_use;
 };
@@ -79,9 +79,9 @@ void cache_free(struct cache *c); /* NULL is fine */
 /* Record one access. An access to a unit that is larger than the cache is a miss. */
 void cache_access(struct cache *c, const struct cache_access *a, struct cache_answer *answer);
 
-/* Put a unit into the slot that it had in an earlier cache with as many slots, before any access.
- * Slots ascend from call to call. Returns the slot's generation, or 0 if the unit is not admitted.
- */
+/* Put a unit into the slot that it had in an earlier cache with the same number of slots. Call
+ * before any access, with slots in ascending order. Returns the slot's generation, or 0 if the unit
+ * is not admitted. */
 uint32_t cache_restore(struct cache *c, const struct cache_access *a, uint32_t slot);
 
 /* Prefetch the bookkeeping of units that are accessed next into the CPU's caches. The state of the
@@ -115,8 +115,8 @@ uint64_t cache_state_bytes(const struct cache_config *cfg);
 
 /* ---- Share of a data set that a cache holds, and the hit ratio that follows ---- */
 
-/* The cache_size of one cache, relative to this data set as it is cached. stored_bytes is the size
- * of the data set before decoding (tier_stored_bytes). */
+/* The cache_size of one cache, compared with the size of this data set in the form in which it is
+ * cached. stored_bytes is the size of the data set before decoding (tier_stored_bytes). */
 struct cacheshare {
 	uint64_t bytes;    /* UINT64_MAX = the size is given in samples */
 	uint64_t samples;  /* UINT64_MAX = the size is given in bytes */
@@ -129,13 +129,14 @@ void cacheshare_of(struct cacheshare *c, const struct job *j, const struct datas
 
 /*
  * Return the hit ratio, from the second epoch on, of a cache that holds this share of the samples,
- * if each epoch is a fresh permutation. Policies that never evict (minio, hot) hit the share
+ * if each epoch is a fresh permutation. For policies that never evict (minio, hot) it is the share
  * itself; DESIGN.md derives lru and random. NaN if the policy has no closed form or the share is
  * not between 0 and 1.
  */
 double cacheshare_hits(enum job_cache policy, double share);
 
-/* Return the share that yields this hit ratio, the inverse of cacheshare_hits. NaN likewise. */
+/* Return the share that yields this hit ratio, the inverse of cacheshare_hits. NaN as for
+ * cacheshare_hits. */
 double cacheshare_for(enum job_cache policy, double hit_ratio);
 
 /* Do the formulas apply to the job's cache: a fresh permutation each epoch, whole samples read one
@@ -172,10 +173,11 @@ unsigned misscurve_touch(struct misscurve *m, uint64_t unit);
 /* ---- Time of each unit's next access, which belady needs ---- */
 
 /*
- * Accesses are numbered in the order of the plan (order.h), from 0 on over all epochs. The next
- * access is searched in this epoch and in those that follow, until every unit has come again. One
- * further epoch is enough for permutations; sampling with replacement or by weights takes a few
- * more. A unit that does not come again within NEXTUSE_EPOCHS counts as never accessed again.
+ * Accesses are numbered in the order of the plan (order.h), from 0 on over all epochs. The search
+ * for next accesses covers this epoch and the following ones, until every unit has been accessed
+ * again. One further epoch is enough for permutations; sampling with replacement or by weights
+ * takes a few more. A unit that is not accessed again within NEXTUSE_EPOCHS counts as never
+ * accessed again.
  *
  * Memory: 4 bytes per access of an epoch and 4 per unit. One thread calls nextuse_epoch and
  * nextuse_find_first, which write; afterwards any thread may read.
@@ -205,8 +207,8 @@ void nextuse_epoch(struct nextuse *n, uint64_t epoch);
 /* Return the number of accesses in this epoch. */
 uint64_t nextuse_accesses(const struct nextuse *n);
 
-/* Return the number, over all epochs, of the access that touches the unit of this epoch's access
- * `index` (from 0) next, or NEXTUSE_NEVER. */
+/* For the unit of this epoch's access `index` (from 0), return the number of its next access,
+ * counted over all epochs, or NEXTUSE_NEVER. */
 uint64_t nextuse_at(const struct nextuse *n, uint64_t index);
 
 /* Return the number of a unit's first access from the start of this epoch on, or NEXTUSE_NEVER.

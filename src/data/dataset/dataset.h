@@ -94,15 +94,16 @@ enum manifest_state { MANIFEST_ABSENT, MANIFEST_INCOMPLETE, MANIFEST_COMPLETE };
 
 /*
  * Read the manifest of ds->directory, compare it, and set ds->files_named from it; the job may have
- * fewer files. A mismatch is -EINVAL with both values and the way out (another directory, or
+ * fewer files. A mismatch is -EINVAL with both values and advice (another directory, or
  * --phase=prepare --replace). A truncated, unreadable or newer-version manifest is -EINVAL with its
- * path. Foreign files without a manifest are no error here. A scan has no manifest and is complete.
+ * path. Foreign files without a manifest are not an error here. A scan has no manifest and is
+ * complete.
  */
 int manifest_read(struct dataset *ds, enum manifest_state *state, struct mlgen_err *err);
 
 /*
  * Read the manifest for the evaluation dataset of a train dataset that was just read: names, sizes
- * and contents follow from both. ABSENT: the directory has no evaluation files yet, which is no
+ * and contents follow from both. ABSENT: the directory has no evaluation files yet, which is not a
  * mismatch.
  */
 int manifest_read_eval(struct dataset *eval, const struct dataset *train,

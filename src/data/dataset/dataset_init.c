@@ -254,7 +254,7 @@ void dataset_totals(const struct dataset *ds, struct dataset_totals *t)
 #define EVAL_FOLDER "valid"
 /* Bytes of "." and ".part", which surround the name of a file while it is written. */
 #define TEMPORARY_NAME_BYTES 6
-/* Batches per rank that scale leaves at least. */
+/* Minimum number of batches per rank that scale leaves. */
 #define SCALED_BATCHES 4
 
 /* The directory without trailing slashes. */

@@ -14,8 +14,8 @@
 /* ---- A dataset that DLIO or MLPerf Storage wrote, where mlgen would make its own ---- */
 
 /*
- * True if the job's directory has no manifest of mlgen's, but a train/ with DLIO's names for files
- * of the format. Checks only the first name; dataset_dlio_keep checks all of them. *ds has format
+ * True if the job's directory has no mlgen manifest, but a train/ whose files of the format have
+ * DLIO's names. Checks only the first name; dataset_dlio_keep checks all of them. *ds has format
  * and directory.
  */
 bool dataset_dlio_exists(const struct dataset *ds, const struct job *job);

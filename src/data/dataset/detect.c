@@ -402,7 +402,7 @@ struct shards {
 	uint64_t count, entries;
 };
 
-/* False if this file is no shard, or has another format. */
+/* False if this file is not a shard, or has another format. */
 static bool count_shard(struct shards *s, const char *path)
 {
 	const struct format *f =

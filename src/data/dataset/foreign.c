@@ -68,7 +68,8 @@ static bool is_index_or_hidden(const char *name)
 	return *name == '.' || (n > 4 && strcmp(name + n - 4, ".idx") == 0);
 }
 
-/* 1 = the first file has a name of DLIO's; 0 = it has another name; -1 = there is no file. */
+/* 1 = the first file is named as DLIO names its files; 0 = it has another name; -1 = there is no
+ * file. */
 static int check_first_name(const char *path, const struct format *f, unsigned depth)
 {
 	DIR *dir = opendir(path);
@@ -243,8 +244,8 @@ static bool is_checkpoint(int folder, const char *name)
 	return exists_in(folder, manifest);
 }
 
-/* A directory of checkpoints is mlgen's if it holds any checkpoint of mlgen's, so it is read to its
- * end. */
+/* A directory of checkpoints belongs to mlgen if it holds any mlgen checkpoint, so it is read to
+ * its end. */
 static void collect_foreign(struct foreign_look *l, DIR *dir, bool at_checkpoints)
 {
 	unsigned enough = at_checkpoints ? UINT_MAX : NAMES_SHOWN + 1;

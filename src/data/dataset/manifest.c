@@ -274,7 +274,7 @@ static uint64_t files_made(const char *directory)
 	return files;
 }
 
-/* `hint` is another way out, with a comma at its end. */
+/* `hint` is another remedy, with a comma at its end. */
 static int differs_with_hint(const struct dataset *ds, const char *option, const char *made,
 			     const char *job, const char *hint, struct mlgen_err *err)
 {

@@ -75,13 +75,15 @@ struct dataset_memo {
 
 /*
  * A format has one file for its samples, or several (with index files): its parts. Files are
- * numbered part by part, 0 .. parts x files - 1. Only files of part 0 hold samples.
+ * numbered part by part, 0 .. parts x files - 1. Only files of part 0 hold samples. A member marked
+ * "owned" is freed with the dataset; one marked "held" is shared, and the dataset has a reference
+ * to it.
  */
 struct dataset {
 	const struct format *format;
 	char *directory;      /* owned */
 	uint64_t files;       /* number read by this job; per part */
-	uint64_t files_named; /* the N in the names; the manifest's */
+	uint64_t files_named; /* N in the names of files (img_III_of_N); the manifest has it */
 	/* Names and sizes repeat after this many files; 0 = never. Only for a dataset that is not
 	 * written. */
 	uint64_t distinct_files;
@@ -102,9 +104,9 @@ struct dataset {
 	uint64_t first_size;    /* index of file 0 among all sizes drawn */
 	uint64_t first_content; /* index of file 0 among all contents */
 	uint64_t eval_files;    /* the manifest's number of evaluation files; 0 = none */
-	/* Set if `ranks` ranks with 4 batches of `batch` samples need more files than the `part`
-	 * that scale leaves; otherwise 0. If the job uses existing files instead, `whole` is the
-	 * number of files it would have made, otherwise 0. */
+	/* Set if scale would leave only `part` files, and `ranks` ranks need more for 4 batches of
+	 * `batch` samples each; otherwise 0. `whole` is the number of files that the job would have
+	 * made, if it uses fewer existing files instead; otherwise 0. */
 	struct {
 		uint64_t part, batch, ranks, whole;
 	} scaled;
@@ -112,8 +114,8 @@ struct dataset {
 	/* Somebody else made the files: dataset=scan, or a dataset that DLIO has written. */
 	bool is_found;
 	bool has_megatron; /* part 1 is Megatron's index, which has a name of its own */
-	/* Names and sizes of the files with dataset=scan; owned. The dataset is its first `files`
-	 * files, and sample_size is the constant that is their mean. */
+	/* Names and sizes of the files with dataset=scan; owned. The dataset is the first `files`
+	 * files of the scan, and sample_size is a constant: their mean. */
 	struct scan *scan;
 	/* Label files of a scan (scan.h), which are part 1; owned, NULL = the files have none. */
 	struct labels *labels;
@@ -128,11 +130,11 @@ struct dataset {
  * Set up a dataset from a validated job. num_files comes from dataset_ratio (x memory_bytes / mean
  * file size, rounded up) if that is set; scale then leaves max(ceil(scale x N), 4 batches for every
  * rank). 0, or -EINVAL with err: more accelerators than samples, or a batch larger than a shard.
- * err names the numbers and the way out.
+ * err has the numbers and suggests what to change.
  *
- * With dataset=scan the directory is listed, which takes its time, and the files are those that
- * exist (scan.h, errors as well). Options that only made files can have are refused. A directory
- * with a dataset of DLIO's is scanned, too (dataset_internal.h).
+ * With dataset=scan the files are those that exist in the directory. Listing it may take long, and
+ * fails with the errors of scan.h. Options that apply only to files made by mlgen are refused. A
+ * directory with a dataset that DLIO has written is scanned, too (dataset_internal.h).
  */
 int dataset_init(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
 		 struct mlgen_err *err);
@@ -142,12 +144,12 @@ void dataset_fini(struct dataset *ds);
  * A directory may hold a complete dataset that was scaled for fewer accelerators than this job has.
  * If it has two batches for each of them, which AU needs, the job uses its files: adding an
  * accelerator rewrites nothing. Otherwise the dataset stays as dataset_init() left it. 0, or
- * -EINVAL with err as there.
+ * -EINVAL with err, as dataset_init() returns.
  */
 int dataset_use_existing(struct dataset *ds, const struct job *job, struct mlgen_err *err);
 
-/* Number of ranks that this many existing files suffice for; 0 = for none, or scale has not set the
- * number of files. */
+/* Number of ranks that this many existing files suffice for. 0: not even for one rank, or `scaled`
+ * is not set. */
 uint64_t dataset_ranks_for(const struct dataset *ds, uint64_t files);
 
 /*
@@ -163,8 +165,9 @@ int dataset_init_eval(struct dataset *eval, const struct dataset *train, const s
 int dataset_init_split(struct dataset *eval, const struct dataset *train, uint64_t files,
 		       struct mlgen_err *err);
 
-/* Number the evaluation files as the first of `files_named`, after a train dataset whose
- * files_named is known; a manifest has both numbers. */
+/* Set the N in the names of the evaluation files to `files_named`. Their sizes and contents
+ * continue after the train dataset's, whose files_named must be set. A manifest has both
+ * numbers. */
 void dataset_number_eval(struct dataset *eval, const struct dataset *train, uint64_t files_named);
 
 /* True if the user can get more files by num_files or dataset_ratio. ds NULL = decide by the job's
@@ -207,7 +210,7 @@ uint64_t dataset_extents(const struct dataset *ds);
 void dataset_extent(const struct dataset *ds, uint64_t id, struct extent *x);
 /* Number of extents before this file, 0 .. all files. */
 uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file);
-/* Payload of an extent that the job asks for; only the columns that are read count. */
+/* Payload bytes that the job requests from an extent; only columns that are read count. */
 uint64_t dataset_extent_bytes(const struct dataset *ds, const struct extent *x);
 /* Samples of each file if all files have the same number, otherwise 0. */
 uint64_t dataset_equal_samples(const struct dataset *ds);
@@ -234,7 +237,7 @@ bool dataset_find(const struct dataset *ds, const char *path, uint64_t *file);
  * directory. */
 bool dataset_has_folder(const struct dataset *ds, const char *path);
 
-/* Bytes of one sample of a file of part 0: the payload that the job asks for (the columns that are
+/* Bytes of one sample of a file of part 0: the payload that the job requests (the columns that are
  * read), and all of its payload. Then the bytes of the whole file. */
 uint64_t dataset_sample_bytes(const struct dataset *ds, uint64_t file);
 uint64_t dataset_row_bytes(const struct dataset *ds, uint64_t file);
@@ -259,10 +262,10 @@ double dataset_mean_file_bytes(const struct dataset *ds);
 
 struct dataset_totals {
 	uint64_t bytes;        /* size on disk of all files */
-	uint64_t sample_bytes; /* payload that the job asks for */
+	uint64_t sample_bytes; /* payload that the job requests */
 	uint64_t row_bytes;    /* all payload */
 	double mean_file_bytes, stdev_file_bytes;
-	double mean_sample_bytes; /* payload asked for, as drawn */
+	double mean_sample_bytes; /* mean requested payload of a sample, as drawn */
 	/* Bytes and seconds that the scan spent on looking into files; NaN = it did not. */
 	double scan_read_bytes, scan_seconds;
 	double scan_kept_files; /* files that an earlier scan knew; NaN as above */
@@ -276,7 +279,7 @@ void dataset_totals(const struct dataset *ds, struct dataset_totals *t);
 /* The content of one file. */
 struct file_shape {
 	uint64_t samples;
-	uint64_t sides[2];  /* sides of a sample; {1, bytes} unless dlio: */
+	uint64_t sides[2];  /* sides of a sample; {1, bytes} unless sample_size is dlio:... */
 	bool two_sides;     /* dlio: shape (samples, d1, d2), otherwise (samples, bytes) */
 	unsigned part;      /* index into the format's parts */
 	const void *common; /* the dataset's; format->init made it */
@@ -317,7 +320,7 @@ struct format_part {
 
 struct format {
 	const char *name; /* also the suffix of its files */
-	/* The library that configure missed; NULL = the format is built in. */
+	/* Library that configure did not find; NULL = the format is built in. */
 	const char *needs;
 	/*
 	 * Optional: compute what all files have in common from ds->options and the sizes, into
@@ -345,11 +348,11 @@ struct format {
 	const struct plan_kind *framework[2];
 	const char *reader; /* the framework whose calls these are: "NumPy" */
 	bool is_array;      /* the reader returns a NumPy array */
-	/* Optional, if all samples have one declared size: bytes that the job asks for of each.
-	 * NULL = all. */
+	/* Optional, for formats whose samples all have one declared size: number of bytes that the
+	 * job requests of each sample. NULL = all. */
 	uint64_t (*read_bytes)(const struct dataset *ds);
-	/* Optional: the calls of a framework's worker on every file before its first sample (an
-	 * index). Its extents have no samples. */
+	/* Optional: the calls that a framework's worker makes on every file before its first
+	 * sample, such as reading an index. Extents for this plan have no samples. */
 	const struct plan_kind *at_start;
 	/*
 	 * dataset=scan: `look` finds the number and the places of samples in an open file, and
@@ -370,8 +373,8 @@ struct format {
 	/* If dataset.has_megatron: the path of the index of the file at `path`. False = it has no
 	 * index, or there is no room. */
 	bool (*index_path)(const char *path, char *out, size_t size);
-	/* Optional: compute what all files have in common after the scan has looked into them; ds
-	 * has found and files. 0, or -EINVAL with err. */
+	/* Optional: compute what all files have in common after the scan has looked into them;
+	 * ds->found and ds->files are set. 0, or -EINVAL with err. */
 	int (*found_init)(struct dataset *ds, struct mlgen_err *err);
 	/* If extents have different numbers of samples: the first sample of a file's n-th extent,
 	 * and its number of samples. */
@@ -469,7 +472,7 @@ void look_close(struct look *l);
 
 /*
  * Return `bytes` bytes (at most LOOK_BYTES) at `off`, valid until the next call. NULL with err if
- * the file ends before (-EINVAL, "cut off") or cannot be read (-errno); err->code has the code.
+ * the file ends earlier (-EINVAL, "cut off") or cannot be read (-errno); err->code has the code.
  */
 const uint8_t *look_at(struct look *l, uint64_t off, size_t bytes);
 
@@ -508,8 +511,8 @@ static inline uint64_t look_be(const uint8_t *at, unsigned bytes)
 /* ---- the scan cache: results of a scan for the next scan ---- */
 
 /*
- * The cache is a file of the user (scan_cache=), which is replaced as a whole. For the probes of
- * one command it is an unnamed file, which the job holds. A request with neither has no cache.
+ * The cache is a file of the user (scan_cache=), which is replaced as a whole. The probe runs of a
+ * command share an unnamed file instead (struct job_reuse). A request with neither has no cache.
  */
 struct scan_cache_request {
 	const char *path;         /* the user's file; NULL = none */
@@ -534,8 +537,8 @@ struct scan_index;
 /*
  * Look into all files of a scan, for a dataset with directory, format and options. Files without a
  * sample leave the scan and are counted; so do damaged files, except with SCAN_REFUSE. 0, or -errno
- * with err: the error of the first damaged file in order if it is refused or no file is left,
- * -EINVAL if no file has a sample, -EINTR.
+ * with err: -EINVAL if no file has a sample, -EINTR, or the error of the first damaged file, in the
+ * order of the scan, if damaged files are refused or no file is left.
  *
  * Results for files that have not changed since an earlier scan come from the scan cache, which
  * then gets the results of this scan. keeps NULL = no cache.
@@ -547,8 +550,9 @@ int scan_index_new(struct scan_index **out, struct scan *scan, const struct data
 int scan_index_new_listed(struct scan_index **out, struct scan *scan, struct mlgen_err *err);
 void scan_index_free(struct scan_index *f); /* NULL is fine */
 
-/* Send the index of one process of a job to the others (hosts/hosts.h), and receive it there; its
- * state is that before format->found_init. `beside` as for namefile_open. 0 or -errno with err. */
+/* Send the index from one process of a job to the others (hosts/hosts.h), which receive it in the
+ * state that it had before format->found_init. `beside` as for namefile_open. 0 or -errno with
+ * err. */
 struct relay;
 int scan_index_send(const struct scan_index *f, struct relay *to, struct mlgen_err *err);
 int scan_index_receive(struct scan_index **out, const char *beside, struct relay *from,
@@ -570,9 +574,10 @@ uint64_t scan_index_sample_bytes(const struct scan_index *f, uint64_t file);
 uint64_t scan_index_file_of(const struct scan_index *f, uint64_t sample);
 
 /*
- * If extents have different numbers of samples, format->found_init names the fact that is a file's
- * number of extents. The fact becomes the number of extents before the file. The next two functions
- * then return the extents before a file, and the file that has an extent.
+ * If extents have different numbers of samples, format->found_init calls scan_index_count_extents.
+ * `fact` is the index of the fact that stores a file's number of extents; it is replaced by the
+ * number of extents before the file. From then on scan_index_first_extent returns the number of
+ * extents before a file, and scan_index_file_of_extent the file that contains an extent.
  */
 void scan_index_count_extents(struct scan_index *f, unsigned fact);
 uint64_t scan_index_first_extent(const struct scan_index *f, uint64_t file);
@@ -586,7 +591,7 @@ uint64_t scan_index_max_samples(const struct scan_index *f);
 /* Set samples, facts and words of a file; the rest of *shape stays. */
 void scan_index_shape(const struct scan_index *f, uint64_t file, struct file_shape *shape);
 
-/* ---- an index file: a text next to a file that has the places of its samples ---- */
+/* ---- index files: text files next to data files, with the places of the samples in them ---- */
 
 struct look;
 
@@ -660,16 +665,16 @@ struct plan_config {
 	uint64_t align_bytes; /* needed with direct=1; 0 = no alignment */
 };
 
-/* Compression of the bytes of a read: none; a part of a stream that goes through the file; one
- * stream of deflate; the pages of a Parquet chunk, compressed with gzip or another codec; the same
- * with zstd. */
+/* Compression of the bytes of a read: none; part of a compressed stream that spans the whole file;
+ * a complete deflate stream; the pages of a Parquet chunk, compressed with gzip or another codec;
+ * the same with zstd. */
 enum plan_packed { PLAN_RAW, PLAN_STREAM, PLAN_DEFLATE, PLAN_PAGES, PLAN_ZSTD_PAGES };
 
 struct plan_op {
 	enum mlgen_op op;
 	enum plan_packed packed;
 	bool after;    /* wait until all earlier operations are complete */
-	unsigned part; /* OPEN, and STAT without an open file: the part of the sample */
+	unsigned part; /* OPEN, and STAT of a file that is not open: number of its part */
 	/* READ: the bytes asked for, and how many of them the file has; fewer if the request
 	 * reaches past the end. */
 	uint64_t off, len_bytes, got_bytes;
@@ -683,9 +688,9 @@ struct plan_recorded {
 	const struct recorded_template *of;
 	uint64_t done;              /* reads of the current run (plan.step) */
 	uint64_t here;              /* end of the last read */
-	bool goes_on;               /* the rest takes more than one call */
-	bool is_counted;            /* the inner reads of runs are left out ... */
-	struct plan_counts *counts; /* ... and counted here; may be NULL */
+	bool goes_on;               /* the rest is read by several calls, and more of them follow */
+	bool is_counted;            /* plan_next skips the inner reads of each run */
+	struct plan_counts *counts; /* is_counted: the skipped reads are added here; may be NULL */
 };
 
 #define PLAN_OWN_BYTES 192
@@ -702,7 +707,7 @@ struct plan {
 	struct pyfile python;
 	uint64_t jump; /* plan_hdf5: the word of the next chunk; plan_parquet:
 			* the row group */
-	/* A struct of the kind with what it knows about the file; plan_init() zeroes it. */
+	/* Private struct of the kind, with its state for the file; plan_init() zeroes it. */
 	_Alignas(uint64_t) unsigned char own[PLAN_OWN_BYTES];
 	struct plan_recorded recorded;
 	/* Step and offset in the label file, which follows the operations of kind->next. */
@@ -730,7 +735,7 @@ struct plan_kind {
 	bool (*next)(struct plan *p, struct plan_op *op);
 	/* Optional: count reads of equal size at once and skip them; a large file has millions. */
 	void (*skip)(struct plan *p, struct plan_counts *c);
-	/* An upper bound of one read in any extent. */
+	/* Upper bound of the bytes of a single read in any extent. */
 	uint64_t (*largest_read)(const struct plan_config *config);
 };
 
@@ -744,16 +749,16 @@ extern const struct plan_kind plan_whole_file;
 extern const struct plan_kind plan_numpy;
 /* The other plans of access=framework. plan_npy_direct is plan_whole_file for an array;
  * plan_forward is a buffered stream from a file's beginning to its end. plan_indexes reads index
- * files at the start; plan_map also maps the file of samples, and a sample is then one read, or
- * none. */
+ * files at the start; plan_map also maps the file of samples, so that a sample takes at most one
+ * read. */
 extern const struct plan_kind plan_npy, plan_npy_direct, plan_pillow, plan_png, plan_pandas,
 	plan_forward, plan_indexes, plan_map, plan_indexed, plan_mapped, plan_hdf5, plan_parquet;
 
 /* access=recorded: the templates of dataset.recorded. */
 extern const struct plan_kind plan_recorded;
 
-/* The dataset's format chooses the plan of access=framework. An extent without samples stands for
- * the reads of a file at the start (format->at_start). */
+/* The dataset's format chooses the plan of access=framework. For an extent without samples, the
+ * plan is format->at_start: the calls on its file at the start. */
 void plan_init(struct plan *p, const struct plan_config *config, const struct extent *x);
 
 /* The next operation, or false when there is none. */

@@ -95,7 +95,7 @@ static bool csv_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 /* ---- files from any writer: rows as pandas.read_csv(header=None) counts them ---- */
 
 enum csv_state {
-	ROW,   /* only blanks so far; a blank line is no row */
+	ROW,   /* only white space so far; a blank line is not a row */
 	FIELD, /* beginning of a field */
 	PLAIN,
 	QUOTED, /* may contain line ends */

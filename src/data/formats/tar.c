@@ -151,7 +151,7 @@ static uint64_t octal(const uint8_t *at, unsigned bytes)
 	return v;
 }
 
-/* Base 256, which is signed, has the highest bit set; a negative number is no valid size. */
+/* Base 256, which is signed, has the highest bit set; a negative number is not a valid size. */
 static uint64_t parse_number(const uint8_t *at, unsigned bytes)
 {
 	if (*at == 0x80)
@@ -371,7 +371,7 @@ static void tar_found_range(const struct file_shape *shape, uint64_t first, uint
 
 /*
  * DALI's wds2idx (NVIDIA/DALI, tools/wds2idx.py) writes "v1.2 SAMPLES", then a line for each
- * sample. The line has "EXTENSION OFFSET SIZE NAME" for each member, separated by blanks. OFFSET is
+ * sample. The line has "EXTENSION OFFSET SIZE NAME" for each member, separated by spaces. OFFSET is
  * that of the member's bytes. Folders and hidden files are not in the index.
  *
  * The index does not identify its tar file. A member is therefore accepted unseen only if exactly
@@ -399,7 +399,7 @@ struct tar_index {
 	uint64_t off, size;
 };
 
-/* Read up to the next blank or the end of the line into x->text. */
+/* Read up to the next space or the end of the line into x->text. */
 static bool read_word(struct tar_index *x)
 {
 	size_t n = 0;
@@ -663,7 +663,7 @@ static void make_header(uint8_t block[TAR_BLOCK], uint64_t key, const char *suff
 	       8);
 	memcpy(block + 265, "bigdata", 7); /* user, group */
 	memcpy(block + 297, "bigdata", 7);
-	memset(block + CHECKSUM_AT, ' ', CHECKSUM_BYTES); /* counts as blanks */
+	memset(block + CHECKSUM_AT, ' ', CHECKSUM_BYTES); /* counts as spaces */
 	for (unsigned i = 0; i < TAR_BLOCK; i++)
 		sum += block[i];
 	format_octal(block + CHECKSUM_AT, 6, sum);

@@ -34,8 +34,9 @@ enum {
 /*
  * TFRecordDataset(compression_type="GZIP" or "ZLIB") inflates into a buffer of 256 KiB, and reads
  * records from there (TensorFlow's ZlibInputStream with its default options). When it delivers a
- * record, it has read the file as far as was needed to fill the buffer with the record's end. The
- * word of a record is this offset. A sample's bytes are those of the file between two words.
+ * record, it has read the file as far as was needed to fill the buffer with the record's end. This
+ * file offset is stored as the word of the record (look_add_word). The bytes of a sample are those
+ * between the word of the previous record and its own.
  */
 #define OUTPUT_BYTES (256u << 10)
 
@@ -58,7 +59,7 @@ struct inflation {
 
 #ifdef HAVE_ISAL
 
-/* True if these bytes are a record's length and the checksum of that. */
+/* True if these bytes are a record's length followed by its checksum. */
 static bool tfrecord_is_length(const uint8_t *head)
 {
 	uint8_t length[LENGTH_BYTES];

@@ -318,7 +318,7 @@ static bool numpy_next(struct plan *p, struct plan_op *op)
 
 /*
  * Chunks that begin and end in the middle of a stored array are counted at once: the buffer is in
- * the same state before and after each, so their reads are alike. The first chunk is played on a
+ * the same state before and after each, so their reads are alike. The first chunk is simulated on a
  * copy of the plan, to see the state of the buffer.
  */
 static void numpy_skip(struct plan *p, struct plan_counts *c)

@@ -613,7 +613,7 @@ static bool next_read(struct plan *p, const struct recorded_call *c, struct plan
 	off = place_of(p, c, len);
 	if (!limit_length(p, c, l, off, &len))
 		return false;
-	/* A rest may be more than one call moves: it goes on with the next one. */
+	/* The rest of the file may be more than one call moves; the next call then continues. */
 	p->recorded.goes_on = l->kind > RECORDED_PERCENT && len >= RECORDED_BYTES_MAX;
 	p->recorded.done += !p->recorded.goes_on;
 	widen_to_blocks(p, &off, &len);

@@ -97,8 +97,8 @@ uint64_t scan_files(const struct scan *s);
 uint64_t scan_bytes(const struct scan *s); /* sum over all files */
 uint64_t scan_size(const struct scan *s, uint64_t file);
 
-/* Read a file's path below the base. Returns its length, -ENAMETOOLONG, or -errno of reading it
- * back. Any thread. */
+/* Read a file's path below the base. Returns its length, -ENAMETOOLONG, or -errno if it cannot be
+ * read back. Any thread. */
 int scan_name(const struct scan *s, uint64_t file, char *out, size_t size);
 size_t scan_name_bytes(const struct scan *s, uint64_t file);
 /* Read the path and the time of the file's last change, as it was during the scan. */
@@ -368,8 +368,9 @@ struct scan_marks {
 	uint64_t step;         /* a file in `step` is marked */
 };
 
-/* Check the marked files among the first `files` of the scan again. The result has the number that
- * were checked, the number that have changed or vanished, and the path of the first of those. */
+/* Check the marked files among the first `files` of the scan again. The result has the number of
+ * files checked, the number of files that have changed or vanished, and the first of their
+ * paths. */
 struct scan_changed {
 	uint64_t looked_at, changed;
 	char path[PATH_MAX];

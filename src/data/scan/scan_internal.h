@@ -53,8 +53,8 @@ struct scan_links {
 
 void links_fini(struct scan_links *l); /* a zeroed struct is fine */
 
-/* Remove from the scan all but the first of the files that links lead to repeatedly. The scan must
- * be in its final order. Returns the number of removed files. */
+/* If several links lead to the same file, keep only the first of them in the scan. The scan must be
+ * in its final order. Returns the number of removed files. */
 struct scan;
 uint64_t links_keep_once(struct scan_links *l, struct scan *s);
 

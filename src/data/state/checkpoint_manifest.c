@@ -77,7 +77,7 @@ bool checkpoint_is_protected(const struct checkpoints *c, const struct checkpoin
 		return true;
 	if (process_is_same(&k->writer, &c->self))
 		return false;
-	/* A complete checkpoint without a writer needs none any more. */
+	/* A complete checkpoint without a writer no longer needs one. */
 	if (k->is_complete && !k->writer.pid)
 		return false;
 	return process_check(&k->writer, &c->self) != PROCESS_GONE;

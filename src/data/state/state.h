@@ -85,10 +85,10 @@ void state_rank_bytes(const struct state *s, uint64_t rank, struct state_bytes *
 void state_all_bytes(const struct state *s, struct state_bytes *b);
 
 /*
- * Local ranks are those that this process plays (job_local_ranks); state_local_rank(i) is the i-th
- * of them. state_of_all_processes sets *of to the same state with the ranks of all processes of the
- * job as local ranks, which is what a shared directory holds. *of borrows from *s, except for its
- * ranges, which the caller frees (ranges_fini(&of->local)). 0, or -errno with err.
+ * Local ranks are those that this process simulates (job_local_ranks); state_local_rank(i) is the
+ * i-th of them. state_of_all_processes sets *of to the same state with the ranks of all processes
+ * of the job as local ranks, which is what a shared directory holds. *of borrows from *s, except
+ * for its ranges, which the caller frees (ranges_fini(&of->local)). 0, or -errno with err.
  */
 int state_of_all_processes(struct state *of, const struct state *s, struct mlgen_err *err);
 uint64_t state_local_count(const struct state *s);
@@ -247,8 +247,8 @@ struct shard_piece {
 	uint64_t record_off, record_bytes;
 };
 
-/* Advance a piece: from a zeroed one to the first, then to the next. False = there are no more, and
- * the piece remains the last one. */
+/* Advance a piece: from a zeroed struct to the first piece, then to the next. False = there are no
+ * more, and the piece remains the last one. */
 bool shard_next(const struct shard *f, struct shard_piece *p);
 void shard_tensor(const struct shard *f, uint64_t tensor, struct state_tensor *t);
 /* Write bytes [from, from + bytes) of a piece that is not a tensor. */

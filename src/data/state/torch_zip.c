@@ -438,8 +438,8 @@ void torch_zip_describe(const struct shard *f, const struct shard_piece *p, char
 		 name);
 }
 
-/* Move to the first piece of a tensor's record. Any piece will do as a start, a zeroed one as well;
- * one shortly before the tensor is cheaper. */
+/* Move to the first piece of a tensor's record. Any piece will do as a start, even a zeroed struct;
+ * a piece shortly before the tensor is cheaper. */
 static void torch_zip_find(const struct shard *f, struct shard_piece *p, uint64_t tensor)
 {
 	for (int turn = 0; turn < 2; turn++) {

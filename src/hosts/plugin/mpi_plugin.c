@@ -100,7 +100,7 @@ static long receive(unsigned *from, void *bytes, size_t room)
  * call that makes progress waits there for ever. That is a race between processes which no pause
  * decides: with one of 0.1 s, none of 65 runs hung on an idle machine, and one of 25 at a load of
  * 11. So MPI is not ended at all. The launcher is told, in the lines of PMI-1 that MPICH itself
- * sends it: first all say that they call MPI no more, then each that it ends.
+ * sends it: first all say that they no longer call MPI, then each says that it ends.
  */
 #define PMI_WAIT_MS 10000
 

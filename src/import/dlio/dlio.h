@@ -21,7 +21,8 @@
  * training has a summary of the first save and the first restore.
  */
 
-/* Check before a run that it will have results and such a job. 0, or -EINVAL with err. */
+/* Check before a run that it will have results, and a job that they can summarise: a training or
+ * checkpoints. 0, or -EINVAL with err. */
 int dlio_summary_check(const struct jobset *set, struct mlgen_err *err);
 
 /* Print the summary in place of json_report(). 0, -EIO if it could not be written completely, or

@@ -50,7 +50,7 @@ void dlio_fault(struct dlio_config *c, const struct yaml_node *n, const char *pa
 
 /* ---- texts that are numbers ---- */
 
-/* Remove the separators of digits that YAML allows: 1_000. */
+/* Remove the digit separators that YAML allows: 1_000. */
 static bool ungroup(char *to, size_t room, const char *from)
 {
 	size_t n = 0;

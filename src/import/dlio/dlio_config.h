@@ -32,11 +32,11 @@ struct dlio_value;
 
 struct dlio_key {
 	const char *path;  /* "dataset.format" */
-	const char *older; /* older spellings, separated by blanks; NULL = none */
+	const char *older; /* older spellings, separated by spaces; NULL = none */
 	enum dlio_type type;
 	const char *def;   /* default, as YAML; NULL = no default */
 	double min, max;   /* WHOLE, WHOLES, NUMBER, TIME */
-	const char *words; /* WORD: the values, separated by blanks */
+	const char *words; /* WORD: the values, separated by spaces */
 	/* The option of a job file; NULL = no single option. */
 	const char *option;
 	/* Append the option's value; NULL = the value depends on other keys, too. */
@@ -59,7 +59,7 @@ const struct dlio_key *dlio_key_of(const char *path);
 /* Do any keys begin with this path and a dot? */
 bool dlio_is_group(const char *path);
 
-/* Is `word` in the list `words`, which is separated by blanks? */
+/* Is `word` in the list `words`, which is separated by spaces? */
 bool dlio_has_word(const char *words, const char *word);
 
 /* ---- values ---- */
@@ -112,7 +112,7 @@ struct dlio_config {
 
 /*
  * Read the YAML of a workload. The tree has to live as long as the configuration. Check fault_count
- * afterwards. dlio_config_fini() takes a zeroed struct.
+ * afterwards. dlio_config_fini() accepts a zeroed struct.
  */
 void dlio_config_read(struct dlio_config *c, const struct yaml_node *root);
 void dlio_config_fini(struct dlio_config *c);
@@ -134,7 +134,7 @@ bool dlio_is_set(const struct dlio_config *c, const char *path);
 /* Is the key's text one of the words? */
 bool dlio_is_word(const struct dlio_config *c, const char *path, const char *words);
 
-/* Parse the number in a plain text. False if the text is no number, or octal in YAML. */
+/* Parse the number in a plain text. False if the text is not a number, or is octal in YAML. */
 bool dlio_number(const struct yaml_node *n, double *number);
 
 /* Append up to `most` bytes of the text, with control characters replaced by '?'. */

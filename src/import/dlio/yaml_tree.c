@@ -63,7 +63,7 @@ struct yaml_build {
 
 /* ---- faults ---- */
 
-/* Set a fault. `at` counts from 0. A text that is no file has its name as the place. */
+/* Set a fault. `at` counts from 0. A text that is not a file has its name as the place. */
 __attribute__((format(printf, 3, 4))) static void fault(struct yaml_build *b, yaml_mark_t at,
 							const char *fmt, ...)
 {
@@ -141,7 +141,8 @@ static int compare_keys(const void *a, const void *b)
 	return order ? order : COMPARE(x->column, y->column);
 }
 
-/* Add the entries of `from`, which a merge key names, that the map does not have. */
+/* Add to the map those entries of `from`, the value of a merge key, whose keys it does not have
+ * yet. */
 static void merge(struct yaml_build *b, struct yaml_node *map, const struct yaml_node *key,
 		  const struct yaml_node *from)
 {

@@ -19,7 +19,7 @@ struct yaml_item {
 struct yaml_node {
 	enum yaml_kind kind;
 	const char *from;      /* the name given to yaml_tree_parse */
-	unsigned line, column; /* from 1; 0 if the text is no file */
+	unsigned line, column; /* from 1; 0 if the text is not a file */
 	char *text;            /* TEXT: as written, never NULL */
 	bool is_plain;         /* TEXT: without quotes, may be a number */
 	struct yaml_item *at;  /* LIST, MAP: the items; keys are unique */
@@ -57,12 +57,12 @@ int yaml_tree_read(struct yaml_tree *t, const char *path, struct yaml_node **roo
 
 /*
  * Set the value at the keys "a.b.c" below `map`, and create missing maps. A map that is shared by
- * aliases is copied before it changes. -EINVAL if one of the keys exists and is no map.
+ * aliases is copied before it changes. -EINVAL if one of the keys exists and is not a map.
  */
 int yaml_tree_set(struct yaml_tree *t, struct yaml_node *map, const char *path,
 		  struct yaml_node *value, struct mlgen_err *err);
 
-void yaml_tree_fini(struct yaml_tree *t); /* takes a zeroed struct */
+void yaml_tree_fini(struct yaml_tree *t); /* accepts a zeroed struct */
 
 /* The value of a key, or NULL. `map` may be NULL, or no map. */
 const struct yaml_node *yaml_find(const struct yaml_node *map, const char *key);

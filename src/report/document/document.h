@@ -62,9 +62,9 @@ int json_struct(FILE *to, const struct mlgen_field *table, const void *base,
 /* ---- memory of the structs read from a document, and the list of missing members ---- */
 
 /*
- * A store owns what is read, in few blocks; a zeroed one is empty. Texts come from another host and
- * are shown, in columns too. Each is made printable here (log.h), so that no text controls
- * the terminal or begins a line.
+ * A store owns what is read, in few blocks, and is empty if zeroed. Texts come from another host
+ * and are shown, in columns too. Each is made printable here (log.h), so that no text controls the
+ * terminal or begins a line.
  */
 struct json_store {
 	struct json_block *blocks;
@@ -104,7 +104,7 @@ int json_read_struct(const struct json_reader *r, json_t *o, const struct mlgen_
  * sums would give back fewer digits. */
 double json_read_stddev(const struct hist *h);
 
-/* ---- --json-each: one document per process, replaced while the run goes on ---- */
+/* ---- --json-each: one document per process, replaced during the run ---- */
 
 /*
  * A run can be collected only once, when its threads are done or abandoned. Therefore a child is
@@ -123,7 +123,7 @@ struct json_each;
  */
 int json_each_new(struct json_each **out, const struct jobset *set, unsigned rank,
 		  unsigned processes, struct mlgen_err *err);
-/* Start a document of a run that goes on, with all jobs incomplete. Does nothing while an earlier
+/* Start a document of a run in progress, with all jobs incomplete. Does nothing while an earlier
  * child still writes. NULL is fine. */
 void json_each_begin(struct json_each *e, struct run *run);
 /* Write the result of the run that is over. 0, or -errno with err; NULL is fine. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live.h - what is shown while a run goes on: the status line, --live and rows of the log. */
+/* live.h - what is shown during a run: the status line, --live and rows of the log. */
 #pragma once
 
 /*
- * The main thread takes snapshots of the run while the run goes on (watch_run). The snapshots feed
- * the status line, the full-screen view and the log. The threads of the run do no work for this.
+ * The main thread takes snapshots during the run (watch_run). The snapshots feed the status line,
+ * the full-screen view and the log. The threads of the run do no work for this.
  */
 
 #include <stdbool.h>

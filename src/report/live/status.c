@@ -252,7 +252,7 @@ void status_update(struct status *s, const struct live *jobs, size_t n)
 	if (s->interval_ns > 0 && now_ns + s->interval_ns / 10 >= s->next_line_ns) {
 		status_print(s, jobs, n);
 		s->next_line_ns += s->interval_ns;
-		/* Print no two lines in a row after the program was stopped (SIGSTOP). */
+		/* Do not print two lines at once after the program was stopped (SIGSTOP). */
 		if (s->next_line_ns <= now_ns)
 			s->next_line_ns = now_ns + s->interval_ns;
 	}

@@ -5,8 +5,8 @@
 /*
  * A place is the file that an option names, examined and opened before anything is written.
  * outfile_check() says whether it may be replaced. An output is a document or a report, which
- * appears whole or not at all. The file of a trace is written while the run goes on, and locked
- * meanwhile. All calls come from the main thread, except for the two that discard.
+ * appears whole or not at all. A trace file is written during the run, and is locked all that time.
+ * All calls come from the main thread, except for the two that discard.
  */
 
 #include <stdbool.h>
@@ -21,9 +21,10 @@
 
 /*
  * The kind of file decides how it may be written. The decision is made on the descriptor that is
- * written later, so a name that changes meanwhile does no harm:
+ * written later, so it does no harm if the name changes in between:
  *
- * - Nothing yet, or a regular file: the file behind all links, which may be missing.
+ * - Nothing yet, or a regular file: symbolic links are followed to the file at their end, which
+ *   need not exist yet.
  * - A pipe, a terminal, /dev/null, /dev/full: written in place.
  * - A descriptor that was handed over (/dev/fd/N, /dev/stdout, /dev/stderr): written at its
  *   present offset, whatever it is; it was opened for that.
@@ -38,11 +39,11 @@ enum place_kind {
 
 struct place {
 	const char *option; /* "json", for messages; the caller's */
-	const char *given;  /* text of the user; the caller's */
+	const char *given;  /* as the user wrote it; the caller's */
 	enum place_kind kind;
 	bool is_handed_over; /* a descriptor of the program that started this */
 	int fd;              /* open for writing, nothing truncated; NEW: -1 */
-	char *path;          /* NEW, FILE: behind all links; owned */
+	char *path;          /* NEW, FILE: with all links resolved; owned */
 	dev_t dev;           /* device of the file; NEW: of its folder */
 	ino_t ino;
 };
@@ -53,7 +54,7 @@ struct place {
  * (-EBUSY).
  */
 int place_open(struct place *p, const char *option, const char *given, struct mlgen_err *err);
-void place_close(struct place *p); /* takes a zeroed one */
+void place_close(struct place *p); /* accepts a zeroed struct */
 
 /*
  * FILE: lock it against other runs until the descriptor is closed, however this program ends; 0, or
@@ -64,7 +65,7 @@ int place_lock(const struct place *p, struct mlgen_err *err);
 /* NEW: create the file, which makes it a locked FILE. 0 or -errno with err. */
 int place_create(struct place *p, struct mlgen_err *err);
 
-/* True if both are or would be one file. Streams never are. */
+/* True if both are, or would become, the same file. False for streams. */
 bool place_is_same(const struct place *a, const struct place *b);
 
 /* True if that path is, or would be, the file of the place. */
@@ -84,9 +85,10 @@ enum outfile_kind {
 };
 
 /*
- * 0 if the file may be replaced, or -EEXIST or another -errno with err. Only a regular file can
- * lose anything. A descriptor that was handed over passes as well, since it is written at its
- * offset; only a trace or an iolog would replace its file.
+ * 0 if the file may be replaced, or -EEXIST or another -errno with err. Only a regular file has
+ * content to lose, so every other place may be written. So may a descriptor that was handed over,
+ * since output goes to its present offset; a trace or an iolog, however, would replace the whole
+ * file, so its content is checked.
  */
 int outfile_check(const struct place *p, enum outfile_kind kind, bool force, struct mlgen_err *err);
 
@@ -117,10 +119,10 @@ int output_open(struct output *o, struct place *p, struct mlgen_err *err);
  * buffer. 0 or -errno with err. */
 int output_stream(struct output *o, struct mlgen_err *err);
 
-/* Write, check, rename into place. 0, or -errno with err and the old file. */
+/* Write, check, rename into place. 0, or -errno with err; the old file then stays. */
 int output_close(struct output *o, struct mlgen_err *err);
 
-/* Write nothing, leave the old file; takes a zeroed or closed one. */
+/* Write nothing and keep the old file. Accepts a zeroed or closed struct. */
 void output_abandon(struct output *o);
 
 /* Any thread, right before the program ends: remove the temporary file. */

@@ -80,7 +80,7 @@ static int open_descriptor(struct place *p, int fd, struct mlgen_err *err)
 
 /* ---- a file that does not exist yet ---- */
 
-/* Replace *path by the target of the dangling link that it is. False: it is no link. */
+/* If *path is a dangling link, replace *path with its target. False: it is not a link. */
 static bool follow_link(char **path)
 {
 	char target[PATH_MAX];

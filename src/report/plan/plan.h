@@ -56,7 +56,7 @@ struct plan_io {
 
 /* Members for replays; their files are in plan_io. */
 struct plan_replay {
-	struct replay_result asked; /* the operations to play; none is done */
+	struct replay_result asked; /* the operations to replay; none has been performed */
 	uint64_t workers, depth;    /* depth: most in flight in a worker */
 	uint64_t read_bytes, write_bytes;
 };
@@ -76,7 +76,7 @@ struct plan_checkpoint {
 	char *saved_by;         /* restore: an earlier job that saves them;
 				   NULL = they exist already */
 	char *file, *last_file; /* files of the first local rank; NULL = no files */
-	uint64_t parameters;    /* 0 = the state is no transformer's */
+	uint64_t parameters;    /* 0 = the state is not that of a transformer */
 	uint64_t ranks, tensor_parallel, pipeline_parallel, data_parallel;
 	struct metric_list classes; /* plan_ranks, which cover all ranks */
 	/* Sums of one checkpoint: all ranks of the job, then the ranks of this host. */
@@ -158,7 +158,7 @@ struct plan_input {
  */
 int plan_make(struct plan_report *p, struct job *job, const struct host *host,
 	      const struct settings *set, struct mlgen_err *err);
-void plan_fini(struct plan_report *p); /* takes a zeroed struct */
+void plan_fini(struct plan_report *p); /* accepts a zeroed struct */
 
 /*
  * Plan all jobs of a run: a restore may read checkpoints that an earlier job saves. All processes

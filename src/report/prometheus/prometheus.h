@@ -20,7 +20,7 @@
 #include "run/run.h"
 #include "run/watch/watch.h"
 
-/* ---- --metrics and --metrics-file: figures of a run for Prometheus, while it goes on ---- */
+/* ---- --metrics and --metrics-file: figures of a run in progress, for Prometheus ---- */
 
 struct prom;
 
@@ -66,7 +66,7 @@ void prom_discard(struct prom *p);
  *
  * A COUNTER is a counter since the job began, and ends with _total; a DISTRIBUTION is a histogram;
  * all others are gauges. A SHARE covers the time since the job began. A PROGRESS is two metrics,
- * the second of which is the total: mlgen_epoch, mlgen_epoch_target. A text is no metric, and a
+ * the second of which is the total: mlgen_epoch, mlgen_epoch_target. A text is not exported, and a
  * choice is the number that its help says.
  */
 #define PROM_NAME_BYTES 80

@@ -238,7 +238,7 @@ struct ceiling_gap {
 	bool is_rate;   /* no AU: points are percent of the result's samples/s */
 	double points;  /* distance from the result up to the ceiling */
 	double reached; /* the ceiling: AU in percent, or samples/s */
-	double copying; /* points between both ceilings; NaN = unknown */
+	double copying; /* points between the cached and the null ceiling; NaN = unknown */
 };
 
 /*
@@ -518,7 +518,7 @@ void text_numa(struct buf *text, const struct text_block *b);
 void plan_start_line(struct buf *line, const char *label);
 void plan_print_line(FILE *to, struct buf *line);
 
-/* Append blanks up to a column, at least one. */
+/* Append spaces up to a column, at least one. */
 void plan_pad_to(struct buf *line, size_t column);
 
 /* Append a number with its decimal point, or its end, at a column. */

@@ -143,7 +143,7 @@ void text_slowest(struct buf *text, const struct text_block *b)
 	}
 }
 
-/* The length of an argument, quoted as by host_read_command: blanks in quotes belong to it. */
+/* The length of an argument, quoted as by host_read_command: spaces in quotes belong to it. */
 static size_t argument_length(const char *at)
 {
 	bool is_quoted = false;
@@ -166,7 +166,7 @@ void text_append_command(struct buf *out, const char *label, unsigned indent, co
 		return;
 	buf_addf(out, "%-*s", (int)indent, label);
 	while (*at) {
-		/* Keep room for a blank before, and for " \" after the argument. */
+		/* Keep room for a space before the argument, and for " \" after it. */
 		size_t len = argument_length(at);
 
 		if (used && indent + used + 1 + len + 2 > wrap_columns()) {

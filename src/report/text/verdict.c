@@ -257,7 +257,7 @@ void verdict_append_failed(struct buf *out, const struct job_result *r)
 	char count[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
 
 	units_human_count(count, f->count);
-	/* Without failed samples, the errors are no part of all samples. */
+	/* Without failed samples, the errors are not a share of the samples. */
 	if (r->work->is_plain || r->ml.failed_samples + r->ml.eval.failed_samples > 0)
 		buf_addf(out, "%s of %s %s failed", count, units_human_count(all, f->of),
 			 r->work->is_plain ? "operations" : "samples");

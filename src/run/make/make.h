@@ -85,8 +85,8 @@ struct pool_task {
 	uint64_t count;
 };
 
-/* Run the task to its end: 0, POOL_STOPPED, or the first error, -errno with err. The calling
- * thread has joined the clock. */
+/* Run the task to its end: 0, POOL_STOPPED, or the first error, -errno with err. The calling thread
+ * must have joined the clock. */
 int pool_run(const struct pool_config *cfg, const struct pool_task *task, struct mlgen_err *err);
 
 /* Any thread: call `look` for the io of each worker at work. */
@@ -202,7 +202,7 @@ struct newfile_kind {
 	 */
 	int (*next)(void *source, void *buf, size_t size, uint64_t *off, size_t *len,
 		    struct mlgen_err *err);
-	/* Format the advice after ENOSPC: what needs the `left` bytes, and the way out. */
+	/* Format the advice after ENOSPC: what needs the `left` bytes, and a remedy. */
 	void (*format_no_room)(const struct newfile *x, const char *left, char *out, size_t size);
 };
 
@@ -315,7 +315,7 @@ int datafile_look(const struct datafiles *d, struct pool_worker *w, uint64_t ind
 
 /*
  * Check a file of a complete dataset before the dataset is trusted: can it be read, and has it the
- * right size and the first bytes of its format (-EILSEQ if not)? Each error names the way out.
+ * right size and the first bytes of its format (-EILSEQ if not)? Each error suggests a remedy.
  * Leaves the page cache as it was.
  */
 int datafile_check(const struct datafiles *d, struct pool_worker *w, uint64_t index,
@@ -403,8 +403,8 @@ struct prepare_request {
  *  - Write the missing files in parallel; each is synced, dropped from the page cache and renamed.
  *    There are as many workers as pool_writers says.
  *  - Mark the manifest complete.
- * The calling thread has joined the clock. When progress->stop is set: POOL_STOPPED; the next run
- * resumes the dataset.
+ * The calling thread must have joined the clock. When progress->stop is set: POOL_STOPPED; the next
+ * run resumes the dataset.
  *
  * A complete dataset is trusted, except for its first file: it is an error if this file is missing,
  * unreadable, short, long, or does not begin as its format does. A sample of the other files is

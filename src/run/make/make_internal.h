@@ -38,8 +38,8 @@ int datafolder_sync(const struct datafiles *d, struct pool_worker *w, uint64_t i
  * Check files by name, without opening them: each must be a regular file that this user may read,
  * of the dataset's size. Missing files of an incomplete set are skipped, since they are going to be
  * made; a set that is not ours is skipped altogether. With `all` the thread pool checks every file,
- * and reports the bad file of the lowest index. 0, POOL_STOPPED, or -errno with err, which names
- * the way out.
+ * and reports the bad file of the lowest index. 0, POOL_STOPPED, or -errno with err, which suggests
+ * a remedy.
  */
 struct datasample {
 	const struct datafiles *files;

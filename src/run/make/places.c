@@ -21,7 +21,7 @@
 /* 0, -EBUSY, or -EAGAIN when the file was removed between open and flock. */
 static int lock_file(int fd, struct stat *st)
 {
-	/* A filesystem without locks (ENOLCK, ENOSYS, EOPNOTSUPP) is no reason to refuse: with
+	/* A filesystem without locks (ENOLCK, ENOSYS, EOPNOTSUPP) is not a reason to refuse: with
 	 * O_EXCL only one process creates the file. */
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 		return -EBUSY;

@@ -110,7 +110,8 @@ static void worker_run(struct pool_worker *w)
 	if (r == 0)
 		r = pool_work(w, &err);
 	show_io(p, w->index, NULL);
-	/* A canceled operation (io.h) never began, which is no failure of a stopped pool. */
+	/* A canceled operation (io.h) never began, which is not a failure if the pool was
+	 * stopped. */
 	bool failed = r < 0 && !(r == -ECANCELED && stop_is_set(p->config.stop));
 	/* code and err are read after join only, so a relaxed flag is enough. */
 	if (failed && !atomic_exchange_explicit(&p->failed, true, memory_order_relaxed)) {
@@ -234,7 +235,7 @@ size_t pool_writer_bytes(uint64_t largest_file_bytes)
 	return (size_t)((n + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
 }
 
-/* The calling thread has joined the clock. 0 or -errno with err. */
+/* The calling thread must have joined the clock. 0 or -errno with err. */
 static int pool_start(struct thread_pool **out, const struct pool_config *cfg,
 		      const struct pool_task *task, struct mlgen_err *err)
 {

@@ -39,13 +39,13 @@ static int drop_file(struct pool_worker *w, uint64_t index, struct mlgen_err *er
 		return 0;
 	r = datafile_path(&p->files, index, w->path, err);
 
-	/* A failure costs only memory, unless the path is no regular file. */
+	/* A failure costs only memory, unless the path is not a regular file. */
 	if (r == 0 && pagecache_drop(w->path) < 0)
 		r = filekind_check(w->path, "", err);
 	return r;
 }
 
-/* A path that cannot be sampled may be no regular file, even in a trusted dataset. */
+/* A path that cannot be sampled may not be a regular file, even in a trusted dataset. */
 static int sample_set(struct residency *r, const struct prepare *p, const struct dataset *ds,
 		      uint64_t end_ns, struct mlgen_err *err)
 {
@@ -73,7 +73,7 @@ static int sample_cache(const struct prepare *p, uint64_t end_ns, struct residen
 /*
  * Sample the dataset's pages in the page cache. New files were dropped as they were written; older
  * ones may be there. After a preparation, or if files were made, all files are dropped and sampled
- * again, however long that takes. 0 or -errno with err: a path may be no regular file.
+ * again, however long that takes. 0 or -errno with err: a path may not be a regular file.
  */
 static int look_at_cache(struct prepare *p, struct prepare_result *result, struct mlgen_err *err)
 {

@@ -74,8 +74,8 @@ struct reader {
 /* Set t->next by the plan or the list; false: there are no more operations. */
 bool task_next(struct reader_task *t);
 
-/* Is the next operation of a list a fill that may not begin? Then the task has no next operation
- * any more. */
+/* Is the next operation of a list a fill that may not begin? Then the task has no further
+ * operation. */
 bool task_is_refused(struct reader_task *t);
 /* Complete an operation of a list from its piece. */
 void task_list_op(struct reader *r, struct reader_task *t, struct io_op *op);

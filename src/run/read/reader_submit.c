@@ -112,7 +112,7 @@ void reader_describe(const struct read_task *t, const char *where, struct mlgen_
 	}
 	/* mlgen does not write the files of a scan. */
 	bool is_ours = !t->dataset->scan;
-	/* If the path is no regular file, this is the cause of any other error. */
+	/* If the path is not a regular file, that is the cause of any other error. */
 	snprintf(advice, sizeof(advice), " (%s); remove it%s", where,
 		 is_ours ? ", and --phase=prepare writes the file" : "");
 	if (t->error != -ENOENT && filekind_check(t->path, advice, err) < 0)

@@ -95,7 +95,7 @@ static const char *inflate_some(struct unpack *u)
 	return NULL;
 }
 
-/* A file may be several streams in a row. */
+/* A file may consist of several consecutive streams. */
 static const char *read_stream(struct unpack *u, const unsigned char *at, uint64_t bytes,
 			       uint64_t *off)
 {

@@ -468,7 +468,7 @@ static void io_object(struct merging *m, const struct mlgen_field *f, const stru
 		merge_members.whole(m, f, at);
 }
 
-/* If only one of them had a tier, its figures are copied. */
+/* If only one of the two results had a tier, copy its figures. */
 static void cache_object(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct cache_result, f->off);

@@ -516,7 +516,7 @@ enum { REPLAY_SLICES = 60 };
 /* Figures of a replay (phase=replay) in addition to those of a plain job. */
 struct replay_result {
 	const char *trace;    /* trace file; borrowed from the job; NULL = no replay */
-	uint64_t threads;     /* threads in the trace, played by io.numjobs workers */
+	uint64_t threads;     /* threads in the trace, replayed by io.numjobs workers */
 	double asked_seconds; /* length of the trace at replay_speed */
 	/* Operations of all kinds in the trace, and those that succeeded; failed ones are errors.
 	 * In a dry run the done_ members are UINT64_MAX or NaN. */

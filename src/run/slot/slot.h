@@ -3,14 +3,16 @@
 #pragma once
 
 /*
- * The run (run/run.h) sets up a slot for each of its jobs. The row of the job's workload (struct
- * activity) plans, prepares, starts, joins and reports the job; data of that workload alone hangs
- * on slot->own and is opaque to the run. A worker is a thread that does I/O. It has an engine, a
- * buffer and statistics of its own, and joins the slot's list when it starts, so that the status
- * line, the log and the report find all workers. Ranks wait for each other at barriers (peers).
+ * The run (run/run.h) sets up a slot for each of its jobs. Each workload has a row of functions
+ * (struct activity), which plan, prepare, start, join and report the job. slot->own points to the
+ * workload's private data, which is opaque to the run. A worker is a thread that does I/O. It has
+ * an engine, a buffer and statistics of its own, and joins the slot's list when it starts, so that
+ * the status line, the log and the report find all workers. Ranks wait for each other at barriers
+ * (peers).
  *
- * The conductor's thread calls the functions of a row. Workers write their own counters, which any
- * thread may read while they run, and which are merged after the workers were joined.
+ * The conductor (run.h), one thread of the run, calls the functions of each row. Workers write
+ * their own counters. Any thread may read these while the workers run; they are merged once the
+ * workers have been joined.
  */
 
 #include <pthread.h>
@@ -56,8 +58,8 @@ void failure_set(struct failure *f, const struct mlgen_err *err);
 
 /*
  * A thread that changes a condition notifies the eventcount. A thread that waits for the condition
- *reads the eventcount, then checks the condition, then waits for a notification after that reading.
- *A notification without waiters costs two atomic accesses and no system call.
+ * reads the eventcount, then checks the condition, then waits until the eventcount differs from the
+ * value read. A notification without waiters costs two atomic accesses and no system call.
  *
  *	for (;;) {
  *		uint32_t seen = eventcount_get(b);
@@ -104,8 +106,9 @@ struct peers {
 
 /*
  * A decision at a barrier, taken once in each process before any rank goes on. The last local rank
- * to arrive calls vote, after it did the work that all ranks are to find done. apply gets the OR of
- * all votes, which is the same in every process. Either may be NULL.
+ * to arrive calls vote, which does any work that must be done before the ranks go on, and returns
+ * this process's votes. apply gets the OR of all votes, which is the same in every process. Either
+ * may be NULL.
  */
 struct peers_decision {
 	uint64_t (*vote)(void *arg);
@@ -120,8 +123,8 @@ void peers_fini(struct peers *p);
 
 /*
  * Wait for all members, which pass the same arguments. The last rank to arrive takes the decision
- * before any goes on (NULL = no decision); so does a rank that leaves when all others have arrived.
- * 0, or -EPIPE once closed.
+ * before any rank goes on (NULL = no decision). If a rank leaves after all others have arrived, it
+ * takes the decision instead. 0, or -EPIPE once closed.
  */
 int peers_barrier(struct peers *p, const struct peers_decision *decision, void *arg);
 
@@ -134,12 +137,13 @@ uint64_t peers_passed_ns(const struct peers *p);
 uint64_t peers_here_ns(const struct peers *p);
 
 /*
- * Exchange data between processes (hosts.h): one member of each calls it between two barriers, and
- * gets the contributions of all. 0, or -EPIPE: closed in any process, or a process has left.
+ * Exchange data between processes (hosts.h): one member in each process calls this between two
+ * barriers, and gets the data of all processes. 0, or -EPIPE: closed in any process, or a process
+ * has left.
  */
 int peers_exchange(struct peers *p, const void *mine, size_t n, struct buf *all);
 
-/* Leave: barriers wait for one rank less from now on. */
+/* Leave: later barriers do not wait for this rank. */
 void peers_leave(struct peers *p);
 
 /* Close after an error: every current and future wait returns -EPIPE. Any thread. */
@@ -155,8 +159,8 @@ void peers_cut(struct peers *p);
  * An open loop: due times follow from the rates alone, in the order of the requests, as if storage
  * took no time. A stream that falls behind submits at once, and its latencies count from the due
  * time, so that a stall is not hidden by the requests it held up. rate and rate_iops both hold.
- * Reads and writes each have a schedule and keep their order: the direction that is ahead of its
- * rate holds the other back, which may then catch up.
+ * Reads and writes each have a schedule and keep their order: a direction that is ahead of its rate
+ * also delays the other one, which may catch up later.
  */
 struct pace {
 	bool is_paced;
@@ -171,7 +175,7 @@ void pace_init(struct pace *p, const struct job *job);
 /* Due time of the next request, in ns after the start; direction 0 = read, 1 = write. */
 uint64_t pace_due(const struct pace *p, unsigned direction);
 
-/* Advance the schedule by that request of `bytes` bytes. */
+/* Advance the schedule past that request, which has `bytes` bytes. */
 void pace_advance(struct pace *p, unsigned direction, uint64_t bytes);
 
 /* ---- CPUs that the threads of a job run on, and their distance to its disk ---- */
@@ -230,7 +234,7 @@ struct stage {
 	uint64_t number;      /* counted from 0 */
 	uint64_t epoch;       /* counted from 0; for an evaluation the epoch before it */
 	uint64_t first_batch; /* batches of all earlier stages */
-	/* Extents of all earlier stages, of one rank. The read thread keeps this count, by its
+	/* Extents of all earlier stages, of one rank. Each read thread counts them itself, from its
 	 * order. */
 	uint64_t first_extent;
 };
@@ -276,13 +280,13 @@ enum worker_share {
 	WORKER_WHOLE, /* all counts */
 	WORKER_MOVES, /* bytes and operations, but not its time: it helps workers whose time is
 			 reported */
-	WORKER_APART, /* no counts: they are reported separately, as those of a training's
+	WORKER_APART, /* no counts: they are reported separately, as are those of a training's
 			 checkpoint writers */
 };
 
 /*
- * worker_init sets up a worker before its thread starts. Other threads read its counts after they
- * joined it; atomic members may be read at any time.
+ * worker_init sets up a worker before its thread starts. Other threads read its counts after
+ * joining it; atomic members may be read at any time.
  */
 struct worker {
 	pthread_t thread;
@@ -323,8 +327,8 @@ struct run_watch {
 void worker_init(struct worker *w);
 void worker_fini(struct worker *w); /* after join; accepts a zeroed struct */
 
-/* First worker from `w` on whose counts enter the figures of the job, or NULL; for walks of the
- * list. */
+/* The first worker in the list, starting with `w`, whose counts enter the figures of the job; NULL
+ * = no more. */
 struct worker *worker_counted(struct worker *w);
 
 /* The functions below are called on the worker's own thread. */
@@ -377,8 +381,8 @@ void worker_join(pthread_t *thread); /* 0 = not started */
 
 /*
  * The window begins at time zero, after preparation and startdelay, and again at the end of
- * ramp_time. It ends with the last worker of each record; each worker of a plain job may have a
- * record. A zeroed struct is closed.
+ * ramp_time. It ends separately for each record of the report, when the last worker of the record
+ * leaves. In a plain job each worker may have a record of its own. A zeroed struct is closed.
  */
 struct span {
 	const struct clock *clock;   /* NULL = closed */
@@ -440,12 +444,12 @@ struct run_config {
 	bool readonly, allow_fill, replace;
 	bool thorough; /* check all files of a dataset instead of a sample */
 	bool traces;   /* run_trace will be called, which needs memory */
-	/* A training of known length ends after its first epoch once its AU cannot reach this
-	 * percentage any more; 0 = never. */
+	/* End a training of known length once its AU can no longer reach this percentage, but not
+	 * before its first epoch is over; 0 = never. */
 	double au_floor;
 	const char *allow_device;  /* NULL = none */
 	const char *title, *notes; /* texts as in run_result */
-	struct hosts *hosts;       /* processes of the only job; NULL = no other process */
+	struct hosts *hosts;       /* processes of the run's only job; NULL = no other process */
 };
 
 /* Report a rule that does not hold: the job's number, the rule's name, and the reason. */
@@ -582,7 +586,8 @@ struct memneed {
 	uint64_t bytes;         /* resident while it runs */
 	uint64_t address_bytes; /* mapped while it runs */
 	uint64_t prepare_bytes; /* resident before that, while its files are made */
-	uint64_t left_bytes; /* part of `bytes` that stays until the end of the run: its counts */
+	uint64_t left_bytes; /* part of `bytes` that stays until the end of the run: counts of its
+				threads */
 	uint64_t threads;    /* threads that would have a ring each in a trace */
 	const char *option;  /* option that needs the most memory; NULL = none */
 	uint64_t option_bytes;
@@ -601,8 +606,9 @@ struct memneed {
 void memneed_add(struct memneed *n, uint64_t bytes, uint64_t address_bytes);
 /* Add bytes on account of an option. */
 void memneed_add_for(struct memneed *n, const char *option, uint64_t bytes, uint64_t address_bytes);
-/* Add `threads` threads with `each_bytes` on the heap each, or their buffers of `each_bytes`, which
- * also keep data in the page cache. */
+/* memneed_threads adds `threads` threads, each with `each_bytes` on the heap. memneed_buffers adds
+ * a buffer of `each_bytes` for each of them, and the page cache that buffered I/O through it
+ * needs. */
 void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each_bytes);
 void memneed_buffers(struct memneed *n, const struct job *job, uint64_t threads,
 		     uint64_t each_bytes, bool writes);
@@ -615,8 +621,8 @@ void memneed_prepare(struct memneed *n, uint64_t files, uint64_t largest_file_by
 /* Add the memory of a trace: rings of the threads, and the write buffer. */
 void memneed_trace(struct memneed *n);
 
-/* Append "accelerators=8" or " x bs=1m", a factor of the memory, for a row's append_costs. A count
- * of 1 appends nothing. */
+/* Append one factor of the memory that a job needs, "accelerators=8" or " x bs=1m"; for
+ * append_costs of a row. A count of 1 appends nothing. */
 void memneed_append(struct buf *out, const char *option, uint64_t n);
 void memneed_append_bs(struct buf *out, uint64_t bytes);
 
@@ -656,8 +662,9 @@ int memneed_fail_host(const struct memneed_jobs *all, unsigned group,
 
 /*
  * A run checks one rule after the other and ends with the first that does not hold. A dry run
- * checks all rules and shows each that does not hold as FAIL. Both print the same words, which come
- * from the rule's own function, where most is known. A rule changes nothing but its slot.
+ * checks all rules and shows each that does not hold as FAIL. Both print the same message, which
+ * the rule's own function composes, because it knows the details. A rule changes nothing but its
+ * slot.
  */
 struct rule {
 	/* Line of the dry run's page that shows the result. */
@@ -676,8 +683,9 @@ struct activity {
 	int (*init)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 	/* Lists of rules to check before the first byte, in this order; NULL ends the lists. */
 	const struct rule *const *rules;
-	/* Rules that only a dry run checks here, because no job of it makes files for another. In a
-	 * run the preparation checks them itself, when it starts. May be NULL. */
+	/* Rules about files that an earlier job of a run may still make. A run therefore checks
+	 * them when the job's preparation starts. Only a dry run, which makes no files, checks them
+	 * here. May be NULL. */
 	const struct rule *const *turn_rules;
 	/* Descriptors that the job needs at once, and the options to lower. */
 	uint64_t (*open_files)(const struct slot *s);
@@ -685,11 +693,11 @@ struct activity {
 	/* Requests that read threads or streams may have in progress at once; NULL = not counted
 	 * (checkpoint writers). */
 	uint64_t (*requests)(const struct slot *s);
-	/* Memory that the job needs, into a zeroed struct. A sum beyond room_bytes need not be
-	 * exact. */
+	/* Memory that the job needs, into a zeroed struct. Once the sum exceeds room_bytes, it need
+	 * not be exact. */
 	void (*need)(const struct slot *s, uint64_t room_bytes, struct memneed *n);
-	/* Append the factors of that memory, as "accelerators=8 x read_threads=4" (NULL: none can
-	 * be named); and the options to lower. */
+	/* append_costs appends the factors of that memory, such as "accelerators=8 x
+	 * read_threads=4"; NULL = there are none to name. `lower` names the options to lower. */
 	void (*append_costs)(struct buf *out, const struct job *j);
 	const char *lower;
 	/* Make missing files, on the conductor's thread. */
@@ -729,15 +737,16 @@ struct activity {
 
 /* Rules for the lists of any workload. */
 
-/* Can a worker with the job's engine and options be set up here? The rule holds for an engine that
- * is not loaded, which cannot be tried. */
+/* Can a worker with the job's engine and options be set up here? An engine that is not loaded
+ * cannot be tried; the rule then holds. */
 int rules_engine(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 /* Store CPUs and NUMA nodes in s->place. */
 int rules_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 
 /* ---- collect the figures of a report from the threads' counters ---- */
 
-/* Fill a record of one job, with the help of its activity. Histograms stay the slot's. */
+/* Fill a record of one job, with the help of its activity. Histograms stay in the slot, and the
+ * record points to them. */
 void collect_job(struct job_result *out, size_t record, struct slot *s);
 
 /* Parts of a record, for the activities. */

@@ -222,7 +222,7 @@ void host_look(struct host_look *h, struct live_host *out, uint64_t now_ns, uint
 /* Latencies over time: a row of counts for every few intervals. */
 struct series_latency {
 	const char *operation;      /* "read", "write", "sample", "stall" */
-	uint64_t intervals_each;    /* intervals in a row of counts */
+	uint64_t intervals_each;    /* intervals that one row of `counts` covers */
 	struct metric_list from_ns; /* lower bound of each bin */
 	struct metric_list counts;  /* per bin, row by row */
 };

@@ -19,9 +19,9 @@
  *	trace_scope	which files are data of the job, and which mount they are on
  *
  * A caller adds entries and records to the parts that it needs. Files are known by the ids in
- *records, which are small numbers from 1. Data that grows with files, tasks or samples is in spills
- * (base/files.h), which may leave memory; the rest has a fixed size. A struct without a function to
- * initialise it is empty when zeroed. One thread owns each struct.
+ * records, which are small numbers from 1. Data that grows with files, tasks or samples is in
+ * spills (base/files.h), which may leave memory; the rest has a fixed size. A struct without a
+ * function to initialise it is empty when zeroed. One thread owns each struct.
  */
 
 #include <stdbool.h>
@@ -142,7 +142,7 @@ struct pairing {
 };
 
 void pairing_init(struct pairing *p);
-void pairing_fini(struct pairing *p); /* a zeroed one is fine */
+void pairing_fini(struct pairing *p); /* accepts a zeroed struct */
 
 void pairing_begin(struct pairing *p, uint64_t key, uint64_t now_ns);
 /* End a request. True if its begin was seen, at *began_ns. */
@@ -201,7 +201,7 @@ enum access_kind {
 };
 
 void positions_init(struct positions *p);
-void positions_fini(struct positions *p); /* a zeroed one is fine */
+void positions_fini(struct positions *p); /* accepts a zeroed struct */
 
 /* Add an access of the bytes in [from, end). *apart is the distance to the end of the previous
  * access, 0 if there was none; `apart` may be NULL. */
@@ -228,7 +228,7 @@ struct byte_range {
 struct extent_set {
 	struct byte_range at[2];
 	uint32_t count; /* elements in `at` */
-	uint32_t more;  /* number in the pool, + 1; 0 = all extents are in `at` */
+	uint32_t more;  /* index in the pool plus 1; 0 = all extents are in `at` */
 };
 
 /* The memory of the sets of all files. */
@@ -236,8 +236,8 @@ struct extent_pool {
 	struct spill sets;  /* struct pool_set */
 	struct spill arena; /* extents, and bits of blocks */
 	uint64_t arena_used;
-	uint32_t set_count, free_set; /* + 1 */
-	uint64_t free_at[64];         /* + 1, by size class */
+	uint32_t set_count, free_set; /* free_set: index of a free set plus 1; 0 = none */
+	uint64_t free_at[64];         /* offset in `arena` plus 1, by size class; 0 = none */
 };
 
 /* Add the bytes in [from, to). Returns how many of them are new. */
@@ -253,7 +253,7 @@ void extent_pool_fini(struct extent_pool *p);
 
 /* The faults of one thread on one file. */
 struct fault_run {
-	uint64_t blocks; /* the last block that was counted, + 1 */
+	uint64_t blocks; /* index of the last counted block plus 1 */
 	uint64_t end;    /* the last fault may have brought in pages up to here */
 };
 
@@ -372,7 +372,7 @@ struct trace_tasks {
 	struct keyed threads, processes; /* struct task_account */
 	struct trace_names *names;       /* the caller's */
 	uint64_t clock_steps; /* records that ended before the previous one of the thread */
-	uint32_t last;        /* thread of the last record, + 1 */
+	uint32_t last;        /* index of the last record's thread plus 1 */
 };
 
 void trace_tasks_fini(struct trace_tasks *b);

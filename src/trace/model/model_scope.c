@@ -138,7 +138,7 @@ static bool is_code_folder(const struct trace_scope *s, const char *path)
 
 /* ---- mounts ---- */
 
-/* "\040" is a blank, as in /proc/self/mountinfo. */
+/* "\040" is a space, as in /proc/self/mountinfo. */
 static bool is_escape(const char *at)
 {
 	return at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] >= '0' && at[2] <= '7' &&

@@ -104,8 +104,8 @@ struct capture_backend {
 extern const struct capture_backend capture_bpf;
 extern const struct capture_backend capture_strace;
 
-/* Join words that each end with a zero, the form of execve and /proc, with blanks. The caller owns
- * the result. */
+/* Join NUL-terminated words, as execve and /proc have them, with spaces. The caller owns the
+ * result. */
 char *capture_join_words(const char *words, size_t bytes);
 /* The command line of a process, owned by the caller; NULL = not known. */
 char *capture_pid_command_line(pid_t pid);

@@ -27,7 +27,7 @@ struct capture_user {
 
 /* Look a user up by name or number; only root may run as another user. 0 or -errno with err. */
 int capture_user_find(struct capture_user *u, const char *name, struct mlgen_err *err);
-void capture_user_fini(struct capture_user *u); /* takes a zeroed struct */
+void capture_user_fini(struct capture_user *u); /* accepts a zeroed struct */
 
 struct capture_child {
 	pid_t pid;      /* 0 = none */
@@ -170,7 +170,7 @@ uint64_t capture_wall_minus_clock_ns(void);
  */
 struct capture_clock {
 	uint64_t offset_ns; /* applies to current lines */
-	uint64_t other_ns;  /* the previous offset, for calls that began under it */
+	uint64_t other_ns;  /* offset before the last step, for calls that began before the step */
 	uint64_t host_ns;   /* last measured on this host */
 	uint64_t since_ns;  /* offset_ns holds since this time */
 	uint64_t least_ns;  /* all lines to come were written after this time */

@@ -219,7 +219,7 @@ static int strace_tracer_end(struct strace_tracer *s, bool was_stopped, struct m
 
 /* ---- clocks ---- */
 
-/* Another thread may run between the reads of two clocks: a smaller change is no step. */
+/* Another thread may run between the reads of two clocks: a smaller change is not a step. */
 #define STEP_NS 1000000
 
 /* The longest that strace may be delayed between reading the time and writing it. If no known

@@ -52,7 +52,7 @@ static void capture_line_update(struct capture_status_line *l, const struct capt
 		return;
 	buf_add(&text, CLEAR_LINE);
 	capture_status_line_append(&text, l, s, bytes, now_ns);
-	/* A lost status line is no error. */
+	/* A lost status line is not an error. */
 	(void)writeall(STDERR_FILENO, buf_str(&text), text.len);
 	buf_fini(&text);
 	l->is_drawn = true;

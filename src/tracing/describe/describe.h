@@ -29,7 +29,7 @@ struct intervals {
 	struct interval *at; /* owned */
 };
 
-/* A description and what it owns. A zeroed one is empty. */
+/* A description and what it owns. A zeroed struct is empty. */
 struct description {
 	struct described figures;
 	struct intervals log;    /* intervals of the requested length, or longer */

@@ -18,7 +18,7 @@
  * job's begin. Some versions append any number of Lustre [OST] and the thread's pthread_self().
  */
 struct darshan_row {
-	const char *module; /* lacks a final zero */
+	const char *module; /* not NUL-terminated */
 	size_t module_bytes;
 	uint64_t rank;
 	bool is_write;
@@ -63,7 +63,7 @@ static bool is_blank(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Remove the next word. Blanks separate words, but not within "[  3]". False: no more words. */
+/* Remove the next word. Spaces separate words, but not within "[ 3]". False: no more words. */
 static bool next_word(struct darshan_line *l, struct darshan_word *w)
 {
 	bool is_bracket;

@@ -231,7 +231,7 @@ struct strace_line {
 	struct strace_text body;
 };
 
-/* Split any line; a missing thread id or time is no error. */
+/* Split any line; a missing thread id or time is not an error. */
 void strace_line_split(struct strace_line *l, struct strace_text line);
 
 /* Remove the duration " <0.000012>" from the end of `t` and return it, or TRACE_UNKNOWN. */

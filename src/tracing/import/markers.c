@@ -76,7 +76,7 @@ static bool parse_zone(const char **s, int *east_s)
 	return true;
 }
 
-/* Parse YYYY-MM-DDTHH:MM:SS, or with a blank in the middle. */
+/* Parse YYYY-MM-DDTHH:MM:SS, or with a space in the middle. */
 static bool parse_date_parts(const char **s, struct tm *t)
 {
 	static const struct {

@@ -13,14 +13,14 @@ enum mcgill_column {
 	MCGILL_PID,
 	MCGILL_TID,
 	MCGILL_SKIPPED, /* ignored word */
-	MCGILL_COMM,    /* may contain blanks */
+	MCGILL_COMM,    /* may contain spaces */
 	MCGILL_OFFSET,
 	MCGILL_REQUESTED,
 	MCGILL_RETURNED,
 	MCGILL_LATENCY,
 	MCGILL_SECTOR,
-	MCGILL_FULLPATH, /* may contain blanks; after all other columns */
-	MCGILL_FILENAME, /* may contain blanks; the last column */
+	MCGILL_FULLPATH, /* may contain spaces; after all other columns */
+	MCGILL_FILENAME, /* may contain spaces; the last column */
 };
 
 /* ---- the kind and the columns of a file ---- */
@@ -172,7 +172,7 @@ bool mcgill_header_parse(struct mcgill_format *f, const char *line)
 enum { ERRNO_MAX = 4095, SECTOR_BYTES = 512, WORDS_MAX = 16 };
 /* This many numbers in a name are the columns of another line. */
 enum { NAME_NUMBERS_MAX = 3 };
-/* The str() of bpftrace has 64 bytes including the final zero. */
+/* The str() of bpftrace has 64 bytes including the final NUL. */
 enum { PATH_CUT_BYTES = 63 };
 
 static const char two_lines[] = "seems to be two lines in one";
@@ -260,8 +260,8 @@ static bool name_fits(struct mcgill_text path, struct mcgill_text name)
 		       : bytes == name.bytes && memcmp(base, name.s, bytes) == 0;
 }
 
-/* Split "PATH NAME", which may both contain blanks, where the name is the path's last component;
- * otherwise at the last blank. */
+/* Split "PATH NAME", which may both contain spaces, where the name is the path's last component;
+ * otherwise at the last space. */
 static void split_names(const char *s, struct mcgill_line *out)
 {
 	size_t all = strlen(s);
@@ -487,7 +487,7 @@ static const char *parse_create(const char *text, struct mcgill_line *out)
 }
 
 /* Parse TIME PID COMM... DISK T BYTES [SECTOR or queue time] LAT. The last columns are found from
- * the end, since COMM may contain blanks. */
+ * the end, since COMM may contain spaces. */
 static const char *parse_block(const struct mcgill_format *f, const char *text,
 			       struct mcgill_line *out)
 {

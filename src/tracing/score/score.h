@@ -24,8 +24,8 @@ struct score {
 
 /*
  * Score `count` traces: at least one real trace, then the candidate. The names are those of the
- * files in the document and in messages. 0, or -errno with err: a file is no trace, or has nothing
- * that can be scored. Call score_fini() in either case.
+ * files in the document and in messages. 0, or -errno with err: a file is not a trace, or has
+ * nothing that can be scored. Call score_fini() in either case.
  */
 int score_traces(struct score *to, const char *const *files, const char *const *names, size_t count,
 		 struct mlgen_err *err);

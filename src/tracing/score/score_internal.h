@@ -66,7 +66,7 @@ struct spread_value {
 	uint64_t value, weight;
 };
 
-/* A zeroed one is empty. */
+/* A zeroed struct is empty. */
 struct spread {
 	struct map values;
 	VEC(struct spread_value) exact; /* numbered by `values` */
@@ -133,7 +133,7 @@ struct rounds_sums {
 /* Later rounds are counted as one. */
 enum { ROUNDS_MAX = 64 };
 
-/* A zeroed one is empty. */
+/* A zeroed struct is empty. */
 struct rounds {
 	struct keyed items; /* struct round_place */
 	struct round {
@@ -216,7 +216,7 @@ struct profile {
  * there is one phase, "all". 0, or -errno with err: as trace_reader_open, or it cannot be read.
  */
 int profile_trace(struct profile *to, const char *path, bool whole, struct mlgen_err *err);
-void profile_fini(struct profile *p); /* a zeroed one is fine */
+void profile_fini(struct profile *p); /* accepts a zeroed struct */
 
 /* NULL if there is no such phase, or no call in it. */
 const struct profile_phase *profile_find(const struct profile *p, const char *name);
@@ -254,7 +254,8 @@ struct score_pair {
 
 struct score_distance {
 	double value;    /* NaN = unknown; `why` is the reason */
-	double at_least; /* the least limit, since chance alone may make this much; 0 = none */
+	double at_least; /* the limit is at least this, since chance alone can cause this distance;
+			    0 = none */
 	const char *why;
 };
 

@@ -86,8 +86,8 @@ static void describe_files(struct checkpoint_plan *l)
 	}
 }
 
-/* Number of checkpoints of a training. If time ends the training or triggers its checkpoints, the
- * number is that at 100 % utilisation. */
+/* Number of checkpoints of a training. If time ends the training or triggers its checkpoints, this
+ * is the number at 100 % utilisation. */
 static uint64_t count_saves(struct plan_report *p)
 {
 	struct checkpoint_every every = { 0 };
@@ -451,7 +451,7 @@ static void print_classes(FILE *to, const struct plan_report *p)
 	}
 }
 
-/* Print the bytes in full, and rounded in the column of figures. */
+/* Print the exact number of bytes, and the rounded number in the column of figures. */
 static void print_sum(FILE *to, struct buf *line, uint64_t files, uint64_t bytes)
 {
 	const struct unit u = unit_of(bytes);

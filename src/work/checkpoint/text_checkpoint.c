@@ -481,7 +481,7 @@ static void text_checkpoint_answer(struct buf *out, const struct text_block *b)
 
 /* ---- the lines below it ---- */
 
-/* Append the part of the whole model that this host played. */
+/* Append the part of the whole model that this host simulated. */
 static void append_part(struct buf *text, const struct text_block *b)
 {
 	const struct checkpoints_result *c = b->checkpoints;

@@ -13,7 +13,7 @@
 
 #define DATA_PERCENT 20.0  /* percent of the ranks' time */
 #define FSYNC_PERCENT 50.0 /* percent of it; above, the page cache may decide */
-#define MOST_IN_FLIGHT 512 /* more requests are no useful experiment */
+#define MOST_IN_FLIGHT 512 /* more requests are not worth trying */
 #define MOST_THREADS 64    /* per rank */
 
 static bool is_restore(const struct verdict_findings *f)

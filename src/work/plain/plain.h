@@ -185,7 +185,7 @@ int iolayout_check_room(struct iofiles *f, const struct iofiles_request *req,
  *
  * A killed run leaves temporary files, which the next run removes. A run that fails or is stopped
  * leaves only whole files. 0, or -errno with err; POOL_STOPPED with progress->stop. The calling
- * thread has joined the clock.
+ * thread must have joined the clock.
  */
 int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err);
 

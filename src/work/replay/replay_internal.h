@@ -68,7 +68,7 @@ struct replay_files {
 	struct spill list;         /* struct replay_file, by id */
 	char *directory;           /* real path of the job's directory */
 	/* Filled by replay_files_look(). Names of one place count as one file. */
-	uint64_t files, bytes;  /* files that have a flag, and their bytes at first */
+	uint64_t files, bytes; /* files with any flag set, and their total size before the replay */
 	uint64_t changed_files; /* including folders */
 	uint64_t missing_files, missing_bytes, largest_missing;
 	uint64_t missing_folders; /* counted once for each file that is to be in one */
@@ -77,7 +77,7 @@ struct replay_files {
 };
 
 void replay_files_init(struct replay_files *f, const struct job *job);
-void replay_files_fini(struct replay_files *f); /* takes a zeroed struct */
+void replay_files_fini(struct replay_files *f); /* accepts a zeroed struct */
 
 /* The id of a name; a new file has no flags. */
 uint32_t replay_files_id(struct replay_files *f, const char *name, size_t bytes);
@@ -247,7 +247,7 @@ struct replay_ops {
  */
 int replay_ops_read(struct replay_ops *o, struct replay_files *files, const struct job *job,
 		    struct mlgen_err *err);
-void replay_ops_fini(struct replay_ops *o); /* takes a zeroed one */
+void replay_ops_fini(struct replay_ops *o); /* accepts a zeroed struct */
 /* Fill the figures of the trace; the figures of the run are not set. */
 void replay_fill_asked(struct replay_result *to, const struct replay_ops *o, const struct job *j);
 
@@ -398,7 +398,7 @@ struct replay_handles {
 };
 
 void replay_handles_init(struct replay_handles *h, size_t count, size_t path_bytes);
-void replay_handles_fini(struct replay_handles *h); /* takes a zeroed struct */
+void replay_handles_fini(struct replay_handles *h); /* accepts a zeroed struct */
 
 /* The handle of the file that was opened last; NULL if it is not open. */
 struct replay_handle *replay_handles_find(const struct replay_handles *h, uint32_t id);

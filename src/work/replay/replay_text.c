@@ -110,7 +110,7 @@ static const struct text_line below_answer[] = {
 	{ 0 },
 };
 
-/* The number of decimals that distinguish times `seconds` apart. */
+/* Number of decimals needed to tell apart two times that differ by `seconds`. */
 static int digits_of(double seconds)
 {
 	double digits = ceil(1 - log10(seconds));

@@ -343,7 +343,7 @@ static uint64_t reads_in_flight(const struct verdict_findings *f)
 	return f->ml->accelerators * job_readers(f->job) * job_depth(f->job);
 }
 
-/* Percent of the time inside I/O calls, summed as the report line prints it. */
+/* Percent of the time inside I/O calls, summed from the same shares that the report line prints. */
 static double io_share(const struct verdict_findings *f)
 {
 	double sum = 0;

@@ -36,8 +36,8 @@ struct name_range {
 	unsigned long first, last;
 };
 
-/* Return the next entry without the blanks around it; the caller frees it. *rest becomes NULL after
- * the last entry; the next call then returns NULL. */
+/* Return the next entry without the white space around it; the caller frees it. *rest becomes NULL
+ * after the last entry; the next call then returns NULL. */
 static char *next_entry(const char **rest)
 {
 	const char *from = *rest;

@@ -42,7 +42,7 @@ struct column {
 	enum column_kind kind;
 	bool is_list;
 	bool is_read;
-	uint64_t bytes; /* declared bytes in a row: 1 for int8; 1 .. INT32_MAX */
+	uint64_t bytes; /* declared bytes per row: 1 for int8; 1 .. INT32_MAX */
 };
 
 struct columns {
@@ -52,12 +52,12 @@ struct columns {
 };
 
 /*
- * Parse "NAME:TYPE,NAME:TYPE[N]", with or without blanks around the commas, into a zeroed struct.
+ * Parse "NAME:TYPE,NAME:TYPE[N]", with or without spaces around the commas, into a zeroed struct.
  * An entry is one column, or one for each number of a range ("feature_000..026:float32"). All
  * columns are read. 0, or -EINVAL with err ("columns: ..."); columns_fini is needed either way.
  */
 int columns_parse(struct columns *c, const char *text, struct mlgen_err *err);
-/* Set up the default: one column "data" of this many bytes in a row. */
+/* Set up the default: one column "data" with this many bytes per row. */
 int columns_default(struct columns *c, uint64_t bytes, struct mlgen_err *err);
 void columns_fini(struct columns *c);
 

@@ -46,7 +46,7 @@ int kernel_probe(struct mlgen_err *err);
 
 /*
  * Load the programs that this kernel can run, without attaching them. Appends to `notes` one line
- * for each kind of event that is left out. 0 or -errno with err. kernel_close takes a zeroed
+ * for each kind of event that is left out. 0 or -errno with err. kernel_close accepts a zeroed
  * struct, and may be called twice.
  */
 int kernel_load(struct bpf_kernel *k, uint64_t ring_bytes, struct buf *notes,

@@ -95,7 +95,7 @@ struct samplebook {
 /* Walk over the visits once. 0, or -errno with err: see visits_next. */
 int samplebook_init(struct samplebook *b, const struct distil *d, uint32_t party,
 		    struct mlgen_err *err);
-void samplebook_fini(struct samplebook *b); /* takes a zeroed one */
+void samplebook_fini(struct samplebook *b); /* accepts a zeroed struct */
 
 /* The account of a file; NULL = it has no samples. */
 const struct sample_file *samplebook_at(const struct samplebook *b, uint32_t id);
@@ -183,7 +183,7 @@ struct columns_found {
  * that visits read. Names and types are made up, because calls do not show them. */
 void columns_found(struct columns_found *c, const struct peek *p,
 		   const struct explain_visit *visits, unsigned count);
-void columns_found_fini(struct columns_found *c); /* takes a zeroed one */
+void columns_found_fini(struct columns_found *c); /* accepts a zeroed struct */
 
 /* ---- the distribution that sizes have been drawn from ---- */
 

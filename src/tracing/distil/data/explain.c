@@ -180,7 +180,7 @@ enum {
 };
 
 /* Least part of the calls and reads that a framework's plan has to make, and least part of the
- * calls for plain reads, which are no framework's own. */
+ * calls for plain reads, which are not specific to any framework. */
 #define FRAMEWORK_CALLS 0.9
 #define FRAMEWORK_READS 0.95
 #define PLAIN_CALLS 0.97

@@ -27,7 +27,7 @@ struct sample_place {
 struct neighbours {
 	uint32_t samples;
 	struct sample_place *sample;
-	uint32_t epoch;    /* number + 1 */
+	uint32_t epoch;    /* number plus 1 */
 	uint32_t position; /* place of the next read in the epoch */
 	double near;       /* sum over epochs */
 	uint32_t epochs;   /* number of epochs in `near` */

@@ -22,7 +22,7 @@ struct file_place {
 };
 
 struct worker_at {
-	uint32_t epoch; /* number + 1 */
+	uint32_t epoch; /* number plus 1 */
 	uint32_t file;
 	uint64_t off;
 };
@@ -37,7 +37,7 @@ struct ordering {
 	struct file_place *file;
 	struct worker_at *worker;
 	struct rank_at *rank;
-	uint32_t epoch;    /* number + 1 */
+	uint32_t epoch;    /* number plus 1 */
 	uint32_t epochs;   /* number of epochs so far */
 	uint32_t position; /* files that were read in this epoch */
 	uint64_t reads, firsts;

@@ -33,7 +33,7 @@ struct party_stages {
 	size_t root_bytes; /* length of root */
 	struct data_set sets[SETS_MOST];
 	uint32_t set_count, last_set;
-	struct keyed places; /* uint32_t by file and end of the read: number of the epoch, + 1 */
+	struct keyed places; /* uint32_t by file and end of the read: number of the epoch plus 1 */
 	uint64_t *begins;    /* EPOCHS_MOST; number of the first visit of each epoch */
 	uint32_t epochs;
 	uint64_t visits;
@@ -172,7 +172,7 @@ static bool is_eval(struct party_stages *s, const struct visit *x)
 static void find_epoch(struct party_stages *s, const struct visit *x)
 {
 	uint64_t key = (uint64_t)x->file << 40 ^ x->end_off * UINT64_C(0x9e3779b97f4a7c15) >> 8;
-	uint32_t *last_epoch; /* number + 1 */
+	uint32_t *last_epoch; /* number plus 1 */
 
 	if (is_eval(s, x))
 		return;

@@ -13,8 +13,8 @@
  *
  * Finders are in distil/plain, saves, steps and data. Each reads struct distil and adds options to
  * a section of the job, each with a reason and how sure it is. A list that is too long for an
- * option goes to a side file next to the job. A fact that the trace does not show is no error: the
- * finder adds a comment that says why, or nothing.
+ * option goes to a side file next to the job. A fact that the trace does not show is not an error:
+ * the finder adds a comment that says why, or nothing.
  */
 
 #include <stdbool.h>
@@ -286,7 +286,7 @@ struct distil {
 	uint32_t parties;
 	uint64_t start_ns, end_ns;
 	struct trace_ordered *records; /* names of files */
-	struct buf facts;              /* "key=value", each 0-terminated */
+	struct buf facts;              /* "key=value", each NUL-terminated */
 	struct trace_read read;
 	uint64_t calls, faults, blocks; /* calls that did not fail, page faults, block requests */
 	const char *const *paths;       /* files of the trace */
@@ -300,7 +300,7 @@ int distil_read(struct distil *d, struct mlgen_err *err);
 int distil_tasks(struct distil *d, struct mlgen_err *err);
 int distil_classes(struct distil *d, struct mlgen_err *err);
 int distil_stages(struct distil *d, struct mlgen_err *err);
-void distil_fini(struct distil *d); /* takes a zeroed one */
+void distil_fini(struct distil *d); /* accepts a zeroed struct */
 
 /* The value of a fact that the trace states, such as "host"; NULL = none. */
 const char *distil_fact(const struct distil *d, const char *key);

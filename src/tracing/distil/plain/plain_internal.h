@@ -70,7 +70,7 @@ struct plain_streams {
 /* Read the trace again and find its streams. 0, or -errno with err: as trace_reader_open. Call
  * plain_streams_fini in either case. */
 int plain_streams_read(struct plain_streams *s, struct distil *d, struct mlgen_err *err);
-void plain_streams_fini(struct plain_streams *s); /* takes a zeroed one */
+void plain_streams_fini(struct plain_streams *s); /* accepts a zeroed struct */
 
 /* The part of requests, in both directions, that begin at the end of the previous one. */
 double plain_stream_in_order(const struct plain_stream *s);

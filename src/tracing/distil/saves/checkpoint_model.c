@@ -166,7 +166,7 @@ struct model_search {
 	const struct saved_file **files; /* files of the first checkpoint */
 	struct part_name *names;
 	uint32_t count, largest;
-	unsigned dps, mps; /* highest data and model parallel rank, + 1 */
+	unsigned dps, mps; /* highest data and model parallel rank, plus 1 */
 	bool has_zero, has_model;
 	struct trial trial;
 };

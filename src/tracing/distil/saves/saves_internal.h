@@ -64,7 +64,7 @@ struct saves {
 /* Read the trace again for the saves of a party; UINT32_MAX = stages without a party. 0, or
  * -errno with err: as trace_reader_open. */
 int saves_read(struct saves *s, struct distil *d, uint32_t party, struct mlgen_err *err);
-void saves_fini(struct saves *s); /* takes a zeroed one */
+void saves_fini(struct saves *s); /* accepts a zeroed struct */
 
 /* The rank in a file name, such as "rank_3.pt" or "model_states-3.pt"; UINT32_MAX = none. */
 uint32_t saves_rank_of(const char *path);

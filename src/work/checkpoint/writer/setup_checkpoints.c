@@ -212,7 +212,7 @@ static void report_incomplete(const struct slot *s, const struct checkpoint *k)
 		 k->name, text, then);
 }
 
-/* Report incomplete checkpoints as notes: a run that is saving at the moment is no fault. */
+/* Report incomplete checkpoints as notes: a run that is saving at the moment is not a fault. */
 static void report_unusable(const struct slot *s)
 {
 	const struct checkpoints *c = &s->checkpoints->in_directory;

@@ -338,7 +338,7 @@ static const struct checkpoint *next_to_delete(const struct checkpoints *c, uint
 	return whole > keep ? oldest : NULL;
 }
 
-/* 1; 0 = it stays, which is no failure; or -errno. */
+/* 1; 0 = it stays, which is not a failure; or -errno. */
 static int delete_one(struct writer *s, struct writer_thread *t, const struct checkpoint *k,
 		      uint64_t *files, struct mlgen_err *err)
 {

@@ -527,7 +527,7 @@ static void make_data(struct writer_thread *t, struct writer_request *q)
 
 /*
  * Writes past the end extend a file one at a time. Allocate its blocks first, as fio does; a full
- * disk then fails before the first byte. It is no error if the filesystem or the engine cannot
+ * disk then fails before the first byte. It is not an error if the filesystem or the engine cannot
  * allocate.
  */
 static int allocate(struct writer_thread *t, struct writer_open_file *f,

@@ -224,7 +224,8 @@ int epochs_add(struct epochs *e, const struct epoch_account *a, struct mlgen_err
 		e->total = a->epoch + 1;
 	if (r->ranks == e->ranks) {
 		close_epoch(e, r, a->epoch);
-		/* Ranks of other processes are missing here; epochs_check then does the check. */
+		/* If the job has other processes, their ranks are missing here, and epochs_check
+		 * checks the epoch instead. */
 		const struct delivered d = delivered_of(r);
 
 		rc = check_whole(e, &d, a->epoch, err);

@@ -437,8 +437,8 @@ static inline bool train_is_closed(const struct train *t)
 	return atomic_load(&t->closed);
 }
 
-/* True after an error or the stop: no rank waits for a batch or computes any more. Accounts of
- * whole steps are still added unless the training is closed. */
+/* True after an error or the stop: ranks no longer wait for batches or compute. Accounts of whole
+ * steps are still added unless the training is closed. */
 static inline bool train_is_cut(const struct train *t)
 {
 	return train_is_closed(t) || stop_is_due(t->stop, clock_now(t->clock));

@@ -9,7 +9,7 @@
  * in the background. Parts of a cache that other processes of the job hold are requested over a
  * channel of hosts/.
  *
- * Read threads call the tier on their own threads. Decisions are made under the cache's lock.
+ * Read threads run the tier's functions themselves, and make decisions under the cache's lock.
  */
 
 #include <stdbool.h>
@@ -28,8 +28,8 @@
 /*
  * The slots of a cache with cache_scope=all are divided among the processes of a job: slot s
  * belongs to process s % number of processes. All processes make all decisions in the order of the
- * plan, and therefore know who has what. Only bytes travel over TCP, and they are either present or
- * not (tier_internal.h).
+ * plan, and therefore know who has what. Only requests for the bytes of a unit travel over TCP; the
+ * process that holds them replies with the bytes, or that they are not present (tier_internal.h).
  *
  * Two processes share a few connections. Each connection carries one request at a time; a thread
  * that finds none free waits for one.
@@ -44,12 +44,12 @@ struct tier_peers_config {
 
 /*
  * Connect this process to all the others. Every process calls it before the job's threads start.
- * *out is NULL where no peer is ever asked: the tier is not divided, or is played. 0, or -errno
+ * *out is NULL if no peer is ever asked: the tier is not divided, or is simulated. 0, or -errno
  * with err, the same in all processes.
  */
 int tier_peers_open(struct tier_peers **out, const struct job *job, const struct pass *pass,
 		    const struct tier_peers_config *cfg, struct mlgen_err *err);
-/* Free p, which no thread uses any more. NULL is fine, here and in all functions on tier_peers. */
+/* Free p, which no thread may still use. NULL is fine, here and in all functions on tier_peers. */
 void tier_peers_free(struct tier_peers *p);
 
 /* File descriptors for both directions and the listening sockets. */
@@ -60,8 +60,8 @@ uint64_t tier_peers_files(const struct job *job);
 /*
  * Hits, slots and evictions are decided in the order of the plan (order.h), however fast storage
  * is, so that a run can be repeated. A thread that needs the decisions on a batch makes all earlier
- * ones too, under a lock that is taken once a batch. Decisions on accesses of other ranks wait in a
- * ring for each rank.
+ * ones too, under a lock that is taken once a batch. Each rank has a ring, in which decisions on
+ * its accesses wait until it needs them.
  *
  * The bytes are tracked separately. Each slot has an atomic word that names the unit whose bytes it
  * holds, or will hold, and counts the readers. No thread takes a lock for it or waits. A hit whose
@@ -107,16 +107,16 @@ int tier_new(struct tier **out, const struct tier_config *cfg, struct mlgen_err 
 void tier_free(struct tier *t); /* NULL is fine */
 
 /* Start and join the background threads, before and after the training's threads. tier_end also
- * writes the manifest of a cache that stays and removes any other. Both wait for all processes that
- * share the cache. 0, or -errno with err. */
+ * writes the manifest of a cache that is kept for later runs, and removes any other cache. Both
+ * wait for all processes that share the cache. 0, or -errno with err. */
 int tier_start(struct tier *t, struct mlgen_err *err);
 int tier_end(struct tier *t, struct mlgen_err *err);
 
-/* Abort after an error: nobody waits for another process any more. Any thread. NULL is fine. */
+/* Abort after an error: threads no longer wait for other processes. Any thread. NULL is fine. */
 void tier_abort(struct tier *t);
 
 /* Fill the part that cache_warm= asks for, before tier_start. Works on a thread of its own while
- * the caller, who has joined the clock, waits. 0, or -errno with err. */
+ * the caller, which must have joined the clock, waits. 0, or -errno with err. */
 int tier_warm(struct tier *t, struct mlgen_err *err);
 
 /* Decide the accesses that ranks of other processes make after the last access of this process.
@@ -157,8 +157,7 @@ void tier_read(struct tier_loader *l, const struct stage *at, struct sampler_epo
 	       uint64_t position, const struct extent *x, void *into, uint64_t into_bytes,
 	       uint64_t *ready_ns);
 
-/* Id of the extent in the order that a finished task was started for, even if a substitute was
- * read. */
+/* Id of the extent that the order had for a finished task, even if a substitute was read. */
 uint64_t tier_requested_extent(const struct read_task *task);
 
 /* True if a finished task was a hit that needs no decoding. */

@@ -300,7 +300,7 @@ static void complete_read(struct tier_transfer *tr, const struct extent *x, uint
 	io_wake(l->worker->io);
 }
 
-/* ---- played: a hit takes time, and there are no bytes ---- */
+/* ---- simulated: a hit takes time, and there are no bytes ---- */
 
 /* Append a transfer of ns to the device's queue; returns its end. Nothing has to be ordered with
  * busy_until_ns, because only the number itself is shared. */

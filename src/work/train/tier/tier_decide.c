@@ -622,7 +622,8 @@ void tier_set_epoch(struct tier_loader *l, uint64_t epoch)
 	l->epoch = epoch;
 }
 
-/* The access has the highest weight and the earliest next use that one of the unit can have. */
+/* The access gets the highest weight and the earliest next use that any access to the unit can
+ * have. */
 bool tier_decide_warm(struct tier_cache *c, uint64_t unit, struct tier_decision *d)
 {
 	struct cache_access a = { .unit = unit, .weight = 1 };

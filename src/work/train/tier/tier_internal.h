@@ -55,9 +55,9 @@ struct tier_reply {
 };
 
 /*
- * Wait until every process serves requests (at the start) or makes none any more (at the end). One
- * thread of each process calls it. Returns at once if a process has gone, failed before it began,
- * or left.
+ * Wait until every process serves requests (at the start) or has stopped making them (at the end).
+ * One thread of each process calls it. Returns at once if a process has gone, failed before it
+ * began, or left.
  */
 void tier_peers_wait(struct tier_peers *p);
 /* Tell the others that this process never begins, so that nobody waits for it. */
@@ -181,7 +181,7 @@ static inline void tier_slot_leave(_Atomic uint64_t *slot)
 	atomic_fetch_sub_explicit(slot, 1, memory_order_release);
 }
 
-/* Mark the bytes as damaged, so that no reader enters any more. The caller is a reader of the
+/* Mark the bytes as damaged, so that no further reader enters. The caller is a reader of the
  * slot. */
 static inline void tier_slot_spoil(_Atomic uint64_t *slot)
 {
@@ -332,7 +332,7 @@ struct tier_cache {
 	struct tier_thread *warmer; /* thread of cache_warm, already joined; NULL = none */
 	unsigned char *memory;      /* all slots, contiguous; NULL = not in memory */
 	size_t memory_bytes;
-	_Atomic uint64_t busy_until_ns; /* played: end of all transfers so far */
+	_Atomic uint64_t busy_until_ns; /* simulated tier: end of all transfers so far */
 	struct tier_folder folder;
 	uint64_t restored_units, warm_units;
 	uint64_t used_bytes, used_units; /* use at the end of the run */

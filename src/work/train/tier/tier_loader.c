@@ -26,7 +26,7 @@
 #define MANIFEST_HEAD "mlgen cache 2\n"
 #define MANIFEST_LAST "end "
 
-/* A larger file is no manifest. */
+/* A larger file is not a manifest. */
 #define MANIFEST_MAX_BYTES (UINT64_C(64) << 30)
 
 bool tier_manifest_is_there(const struct tier_cache *c)
@@ -365,7 +365,7 @@ static bool is_decided_hit(const struct tier_transfer *tr)
 	return tr->d.is_hit || tr->d.is_substituted;
 }
 
-/* Start a hit. False: its bytes are not present. A tier that is played costs the same for a slot of
+/* Start a hit. False: its bytes are not present. A simulated tier costs the same for a slot of
  * another process as for a local one. */
 static bool start_hit(struct tier_transfer *tr, const struct extent *x, void *into,
 		      uint64_t into_bytes, uint64_t *ready_ns)

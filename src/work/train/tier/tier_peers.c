@@ -96,7 +96,7 @@ static uint64_t tier_ask_bytes(const struct tier_request *ask, uint64_t slot_byt
 	return bytes;
 }
 
-/* errno is EPROTO if the bytes are no valid reply. */
+/* errno is EPROTO if the bytes are not a valid reply. */
 static bool receive_reply(int fd, const struct tier_request *ask, unsigned char *memory,
 			  struct tier_reply *a)
 {
@@ -408,7 +408,7 @@ static bool serve_fill(struct tier_thread *th, int fd, const struct tier_request
 	return send_status(fd, said, said == TIER_FAILED ? (uint32_t)-th->err.code : 0);
 }
 
-/* Serve a request. False: the connection is lost, or what it sent is no request. */
+/* Serve a request. False: the connection is lost, or it sent something other than a request. */
 static bool serve(struct tier_thread *th, int fd)
 {
 	struct tier_request ask;
