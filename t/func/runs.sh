@@ -230,6 +230,7 @@ as_nobody()
 virtual_time()
 {
 	MLGEN=$BUILT/build/golden/mlgen
+	# shellcheck disable=SC2034 # of the scripts that source this
 	MLTRACE=$BUILT/build/golden/mltrace
 	[ -x "$MLGEN" ] || {
 		echo "Bail out! $MLGEN is not there: make build/golden/mlgen"
