@@ -29,6 +29,14 @@ MLTRACE=${MLTRACE:-$(dirname "$MLGEN")/mltrace}
 BENCH=${BENCH:-$bench_top/build/t/bench}
 . "$bench_top/t/func/runs.sh"	# json, ml
 
+for bench_source in "$bench_top"/t/bench/*.c; do
+	bench_program=$BENCH/$(basename "$bench_source" .c)
+	[ -x "$bench_program" ] || {
+		echo "$bench_program is missing; make bench builds it" >&2
+		exit 1
+	}
+done
+
 T=$(mktemp -d "${TMPDIR:-/var/tmp}/mlgen-bench.XXXXXX")
 trap 'rm -rf "$T"' EXIT
 trap 'exit 130' INT TERM
@@ -54,7 +62,7 @@ column()
 median()
 {
 	sort -g | awk '{ v[NR] = $1 }
-		END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
+		END { if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
 }
 
 most()
