@@ -12,9 +12,10 @@
 #	<!-- not run: REASON -->	it needs what a test cannot have
 #
 # The blocks of a page run one after the other in an empty folder, with the programs
-# in PATH. /mnt/array is a folder next to it, and sudo is left out. A block with
-# ./configure runs in a copy of the source tree. PAGES="README.md doc/caches.md"
-# runs these pages alone.
+# in PATH. A line NAME=value sets a variable for all blocks after it, as in the
+# reader's shell. /mnt/array is a folder next to the page's, and sudo is left out. A
+# block with ./configure runs in a copy of the source tree.
+# PAGES="README.md doc/caches.md" runs these pages alone.
 
 # shellcheck source=t/func/tap.sh
 . "$(dirname "$0")/../tap.sh"
@@ -77,7 +78,8 @@ run_block()
 		want=0
 		;;
 	esac
-	sed -E "s:/mnt/array:$T/array:g; s:(^|[ (|])sudo :\1:g" "$2.sh" >script
+	sed -E "s:/mnt/array:$T/array:g; s:(^|[ (|])sudo :\1:g" "$2.sh" | cat variables - >script
+	grep -E '^[A-Z_]+=[^ ]*( *#.*)?$' "$2.sh" >>variables
 	folder=$here
 	if grep -q '^\./configure' script; then
 		copy_tree
@@ -104,6 +106,7 @@ for page in $pages; do
 	ln -s "$TOP/examples" "$TOP/jobs" "$here/"
 	cd "$T/blocks" || exit 1
 	blocks "$TOP/$page"
+	: >variables
 	n=1
 	while [ -e $n.sh ]; do
 		run_block "$page" $n
