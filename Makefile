@@ -67,8 +67,10 @@ PROGRAM_OBJ := $(filter-out $(TRACER_OBJ),$(patsubst %.c,$(B)/%.o,$(sort $(wildc
 UNIT_SRC := $(sort $(wildcard $(addsuffix /test_*.c,t/unit t/unit/* t/unit/*/* t/unit/*/*/*)))
 UNIT_OBJ := $(B)/t/unit/main.o $(UNIT_SRC:%.c=$(B)/%.o)
 UNIT_NAMES := $(patsubst test_%.c,%,$(notdir $(UNIT_SRC)))
-# The headers that most suites include are compiled once. ccache keeps no such objects.
+# The headers that most suites include, and the system headers that most files of src
+# include, are compiled once each. ccache keeps no such objects.
 UNIT_PCH := $(if $(CCACHE),,$(B)/t/unit/headers.h.gch)
+SYSTEM_PCH := $(if $(CCACHE),,$(B)/src/base/system.h.gch)
 BENCH := $(patsubst %.c,$(B)/%,$(sort $(wildcard t/bench/*.c)))
 # mlgen itself in virtual time and on a made-up machine: t/golden/sim.h.
 GOLDEN_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard t/golden/*.c)))
@@ -109,6 +111,9 @@ $(B)/golden/mlgen $(B)/golden/mltrace: private LIBS += $(GOLDEN_WRAPS)
 $(UNIT_OBJ) $(UNIT_PCH): private COMPILE += $(NOT_OPTIMISED) $(CHECK_CFLAGS) -It/unit
 $(UNIT_OBJ): private COMPILE += $(UNIT_PCH:%.gch=-include %)
 $(UNIT_OBJ): $(UNIT_PCH)
+SYSTEM_OBJ := $(filter $(B)/src/%,$(LIBRARY_OBJ))
+$(SYSTEM_OBJ): private COMPILE += $(SYSTEM_PCH:%.gch=-include %)
+$(SYSTEM_OBJ): $(SYSTEM_PCH)
 $(TOOLS:%=%.o) $(GOLDEN_OBJ): private COMPILE += $(NOT_OPTIMISED)
 $(UNIT_OBJ): | $(B)/unit-suites.h
 
@@ -117,7 +122,7 @@ $(PROGRAM) $(TRACER) $(B)/unit-tests $(B)/manlists $(B)/golden/mlgen $(B)/golden
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LINK) -o $@ $^ $(LIBS) -lm
 
-$(B)/t/unit/headers.h.gch: t/unit/headers.h $(B)/flags
+$(UNIT_PCH) $(SYSTEM_PCH): $(B)/%.gch: % $(B)/flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)echo '#include "$(abspath $<)"' >$(@:.gch=)
