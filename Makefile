@@ -265,6 +265,7 @@ man: $(B)/manlists
 INSTALL ?= install
 JOBS := $(sort $(wildcard jobs/*.job))
 EXAMPLES := $(sort $(wildcard examples/*.* examples/*/*.*))
+GUIDES := README.md NEWS $(sort $(wildcard doc/*.md))
 HEADERS := $(sort $(wildcard include/mlgen/*.h))
 PAGES := $(sort $(wildcard man/*.[1-8]))
 page_dir = $(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(1)))
@@ -297,7 +298,7 @@ install: $(PROGRAM) $(TRACER) $(PLUGINS) $(COMPLETIONS)
 		$(DESTDIR)$(libdir)/mlgen/$(notdir $(f)) &&) :
 	$(Q)$(foreach f,$(JOBS),$(INSTALL) -D -m 644 $(f) \
 		$(DESTDIR)$(datadir)/mlgen/$(f) &&) :
-	$(Q)$(foreach f,$(EXAMPLES),$(INSTALL) -D \
+	$(Q)$(foreach f,$(EXAMPLES) $(GUIDES),$(INSTALL) -D \
 		-m $(if $(filter %.sh %.py,$(f)),755,644) $(f) \
 		$(DESTDIR)$(docdir)/$(f) &&) :
 	$(Q)$(foreach f,$(HEADERS),$(INSTALL) -D -m 644 $(f) \
@@ -311,13 +312,13 @@ uninstall:
 		$(bash_dir)/mltrace $(zsh_dir)/_mlgen $(zsh_dir)/_mltrace \
 		$(DESTDIR)$(libdir)/mlgen/mlgen-mpi-*.so \
 		$(JOBS:%=$(DESTDIR)$(datadir)/mlgen/%) \
-		$(EXAMPLES:%=$(DESTDIR)$(docdir)/%) \
+		$(addprefix $(DESTDIR)$(docdir)/,$(EXAMPLES) $(GUIDES)) \
 		$(HEADERS:include/%=$(DESTDIR)$(includedir)/%) \
 		$(foreach f,$(PAGES),$(call page_dir,$(f))/$(notdir $(f)))
 	$(Q)for dir in $(DESTDIR)$(libdir)/mlgen $(DESTDIR)$(datadir)/mlgen/jobs \
 		$(DESTDIR)$(datadir)/mlgen $(DESTDIR)$(includedir)/mlgen \
 		$(addprefix $(DESTDIR)$(docdir)/,$(sort \
-			$(dir $(wildcard examples/*/*))) examples) \
+			$(dir $(wildcard examples/*/*))) examples doc) \
 		$(DESTDIR)$(docdir); do \
 		[ ! -d $$dir ] || rmdir --ignore-fail-on-non-empty $$dir; done
 

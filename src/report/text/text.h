@@ -585,7 +585,7 @@ int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err);
 /* ---- --version: the version of mlgen, its engines and libraries ---- */
 
 /*
- * Print "mlgen 0.1.0 (commit 0123456789ab)", then a line each with engines and libraries. The
+ * Print "mlgen 0.2.0 (commit 0123456789ab)", then a line each with engines and libraries. The
  * commit is "" in a build from an archive, and is left out then.
  */
 void version_print(FILE *to, const char *commit);
