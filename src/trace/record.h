@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * A trace tells which requests programs made to storage, when, and with which results. Events are
- * records of one size; facts stated once (a path, a process, a mount) are entries. trace.h and
+ * A trace contains the requests that programs made to storage, with their times and results. Events
+ * are records of one size; facts stated once (a path, a process, a mount) are entries. trace.h and
  * mlgen-trace(5) describe the file.
  *
  * Times are ns of the host's CLOCK_MONOTONIC; the head relates them to the time of day. Records are
@@ -50,8 +50,8 @@ enum trace_op {
 	TRACE_EXIT = 50, /* result: its status; cpu_ns: all its CPU time */
 	TRACE_ON_CPU = 51,
 	/*
-	 * Markers, which tell the purpose of operations. `result` is the number of the rank,
-	 * from 0, or -1 if unknown.
+	 * Markers, which state the purpose of operations. `result` is the number of the rank, from
+	 * 0, or -1 if unknown.
 	 */
 	TRACE_SAMPLE = 64,     /* off: its id, len_bytes: its bytes */
 	TRACE_STEP = 65,       /* off: number from 0, len_bytes: samples */
@@ -65,7 +65,7 @@ enum trace_op {
 };
 
 enum trace_flag {
-	TRACE_OFF_INEXACT = 1u << 0,  /* others may have moved the file position */
+	TRACE_OFF_INEXACT = 1u << 0,  /* another task may have moved the file position */
 	TRACE_OFF_INFERRED = 1u << 1, /* offset from a model of file positions */
 	TRACE_CHAINED = 1u << 2,      /* times are those of the whole chain */
 	TRACE_WRITES = 1u << 3,       /* block requests: a write */

@@ -209,7 +209,7 @@ const char *trace_number_parse(const char *s, size_t bytes, uint64_t most, uint6
 		return "is negative";
 	for (size_t i = 0; i < bytes; i++) {
 		if (s[i] < '0' || s[i] > '9')
-			return "is no whole number";
+			return "is not a whole number";
 		if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
 		    __builtin_add_overflow(v, (uint64_t)(s[i] - '0'), &v))
 			return "is too large";
@@ -226,7 +226,7 @@ const char *trace_number_parse_signed(const char *s, size_t bytes, int64_t *out)
 
 	if (!wrong)
 		*out = is_less ? (int64_t)-v : (int64_t)v;
-	return wrong && is_less && s[1] == '-' ? "is no whole number" : wrong;
+	return wrong && is_less && s[1] == '-' ? "is not a whole number" : wrong;
 }
 
 void trace_number_append(struct buf *out, uint64_t v)

@@ -21,8 +21,8 @@
 
 /* ---- names of arbitrary bytes as printable UTF-8, reversibly ---- */
 
-/* Append a name. Control characters (also those of Unicode) and bytes that are not UTF-8 become
- * \xHH each, a backslash is doubled. */
+/* Append a name. Each control character (also of Unicode) and each byte that is not UTF-8 becomes
+ * \xHH; a backslash is doubled. */
 void trace_text_append(struct buf *out, const char *s, size_t bytes);
 
 /* Undo trace_text_append in place and shorten *bytes. NULL, or a pointer to the first backslash
@@ -43,9 +43,9 @@ void trace_number_append_signed(struct buf *out, int64_t v);
 /* ---- names and their ids, from 1 up; there may be many millions ---- */
 
 /*
- * A name costs its bytes and about 40 more. Once the bytes of the names or those extra bytes exceed
- * 64 MiB, which takes more than a million names, they are kept in unnamed files that the kernel
- * writes out when memory is short (base/files.h).
+ * A name costs its bytes and about 40 more. Once the bytes of the names or the extra bytes exceed
+ * 64 MiB, with more than a million names, they are kept in unnamed files. The kernel writes these
+ * files out when memory is short (base/files.h).
  */
 struct trace_names;
 
@@ -66,9 +66,9 @@ uint32_t trace_names_count(const struct trace_names *n);
 /* ---- the phase of a run that a time belongs to, by the markers of the trace ---- */
 
 /*
- * A checkpoint or a stage is a phase with a name; the one that began last wins. Otherwise the epoch
- * is the phase and has a number. Equal markers of several ranks are one phase. A marker without an
- * end lasts to the end of the trace.
+ * A checkpoint or a stage is a phase with a name; the marker that began last decides. Otherwise the
+ * epoch is the phase and has a number. Equal markers of several ranks are one phase. A marker
+ * without an end lasts to the end of the trace.
  */
 enum { TRACE_PHASES = 64 }; /* maximum at one time; beyond it, the phases that end last are kept */
 
@@ -201,8 +201,8 @@ struct trace_written {
 };
 
 /*
- * Write to `fd` from its start. It is empty, open for writing, and stays the caller's; `path` is
- * for messages. 0 or -errno with err.
+ * Write to `fd` from its start. The file is empty and open for writing; the caller keeps the
+ * descriptor. `path` is for messages. 0 or -errno with err.
  */
 int trace_writer_new(struct trace_writer **out, int fd, const char *path,
 		     const struct trace_head *head, struct mlgen_err *err);
@@ -211,7 +211,7 @@ int trace_writer_new(struct trace_writer **out, int fd, const char *path,
 void trace_writer_record(struct trace_writer *w, const struct trace_record *r);
 void trace_writer_entry(struct trace_writer *w, const struct trace_entry *e);
 
-/* The id, from 1 up, of a file's path or a marker's text. A new one is written as an entry. The
+/* The id, from 1 up, of a file's path or a marker's text. A new name is written as an entry. The
  * names of a trace need as much memory as a struct trace_names. */
 uint32_t trace_writer_name(struct trace_writer *w, const char *text, size_t bytes);
 /* The id of a file. `known` is its size, device, inode and generation. */
@@ -232,8 +232,8 @@ int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 
 /*
  * Importers add entries and records to a trace_fill, which sorts the records by start
- * (trace_internal.h). One that trace_fill_append has made passes them on in the order of arrival
- * instead.
+ * (trace_internal.h). A trace_fill made by trace_fill_append passes the records on in the order of
+ * arrival instead.
  */
 struct trace_fill;
 
@@ -270,7 +270,7 @@ bool trace_fill_span(const struct trace_fill *f, uint64_t *first_ns, uint64_t *l
 /* Totals so far. */
 const struct trace_fill_totals *trace_fill_get_totals(const struct trace_fill *f);
 
-/* Write the rest and free it, also on an error. 0 or -errno with err. */
+/* Write the rest and free the trace_fill, also on an error. 0 or -errno with err. */
 int trace_fill_finish(struct trace_fill *f, struct trace_fill_totals *filled,
 		      struct mlgen_err *err);
 
@@ -289,7 +289,7 @@ void trace_fill_abandon(struct trace_fill *f);
  */
 struct trace_reader;
 
-/* Records and entries of one chunk; the reader's, valid until the next call. */
+/* Records and entries of one chunk, owned by the reader and valid until the next call. */
 struct trace_batch {
 	const struct trace_record *records;
 	size_t record_count;
@@ -309,7 +309,7 @@ struct trace_read {
 
 /*
  * 0, or -errno with err: not a trace (such as an empty file), an unsupported version, files of
- * several runs, or a part given twice. The paths stay the caller's and must outlive the reader.
+ * several runs, or a part given twice. The caller owns the paths, which must outlive the reader.
  */
 int trace_reader_open(struct trace_reader **out, const char *const *paths, size_t count,
 		      struct mlgen_err *err);
@@ -343,7 +343,7 @@ bool trace_is_magic(const void *first, size_t bytes);
  * temporary trace, which has the fact import=fio-iolog and is removed with the reader. Messages
  * name `path` in either case. Lines that a trace cannot express are noted on standard error.
  *
- * The path stays the caller's and must outlive the reader. 0, or -errno with err, which names the
+ * The caller owns the path, which must outlive the reader. 0, or -errno with err, which names the
  * file and, for an iolog, the line. For another known format the error names the command that
  * converts it.
  */
@@ -362,9 +362,9 @@ struct trace_ordered;
 int trace_ordered_read(struct trace_ordered **out, struct trace_reader *r, struct mlgen_err *err);
 /* Callbacks for trace_ordered_read_filtered; each may be NULL. */
 struct trace_ordered_filter {
-	/* Returns whether to keep this record. Its ids are still those of the reader. */
+	/* Returns whether to keep this record, whose ids are still the ids of the reader. */
 	bool (*keeps)(void *arg, const struct trace_record *r);
-	/* Called for each entry. For a file, `id` is that of trace_ordered_name. */
+	/* Called for each entry. For a file, `id` is the id for trace_ordered_name. */
 	void (*told)(void *arg, const struct trace_entry *e, uint32_t id);
 	void *arg;
 };
@@ -390,7 +390,8 @@ uint32_t trace_ordered_names(const struct trace_ordered *o);
  *
  * A gzip file, of any number of members, is read as the text in it. It is recognised by its first
  * bytes, not by its name. A damaged file yields the text before the damage, then -EINVAL. A
- * truncated file yields its whole lines, and closing warns of it; without any text it is -EINVAL.
+ * truncated file yields its whole lines, and trace_input_close prints a warning. A truncated file
+ * without any text yields -EINVAL.
  */
 struct trace_gunzip;
 
@@ -402,7 +403,7 @@ struct trace_input {
 	char *buffer;
 	size_t at, end;
 	bool is_begun;
-	bool is_binary;              /* set by the caller: any bytes are allowed */
+	bool is_binary;              /* set by the caller: the input may contain any bytes */
 	bool only_looks;             /* set by the caller: no warnings on close */
 	bool is_cut_off;             /* the end of a truncated gzip file was reached */
 	struct trace_gunzip *gunzip; /* NULL: not compressed */

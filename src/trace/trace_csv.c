@@ -83,7 +83,7 @@ static int parse_quote(struct row_parser *r)
 	default:
 		return fail_row(r, r->in->line,
 				"a quote in the middle of a cell; put the whole cell in quotes, "
-				"and write it twice");
+				"and double the quote");
 	}
 }
 
@@ -100,7 +100,7 @@ static int parse_special(struct row_parser *r, char c)
 		return 0;
 	}
 	return fail_row(r, r->in->line,
-			"text after the quote that ends a cell; a quote in it is written twice");
+			"text after the quote that ends a cell; double each quote within a cell");
 }
 
 static int parse_bytes(struct row_parser *r)
@@ -140,9 +140,8 @@ static int end_text(struct row_parser *r)
 	if (r->in->is_cut_off)
 		return 0;
 	if (r->state == ROW_QUOTED)
-		return fail_row(
-			r, r->quote_line,
-			"the quote that opens here is not closed before the end of the file");
+		return fail_row(r, r->quote_line,
+				"the quote opened here is not closed before the end of the file");
 	if (r->state == ROW_CELL && row->count == 0)
 		return 0;
 	end_cell(r, '\n');
@@ -343,14 +342,14 @@ enum column_kind {
 	COLUMN_FLAGS, /* names and numbers, separated by | */
 };
 
-struct column {
+struct csv_column {
 	const char *name;
 	enum column_kind kind;
 	size_t off; /* member of struct trace_record */
 };
 
 /* clang-format off */
-static const struct column columns[] = {
+static const struct csv_column columns[] = {
 	{ "start_ns", COLUMN_TIME, offsetof(struct trace_record, start_ns) },
 	{ "duration_ns", COLUMN_KNOWN, offsetof(struct trace_record, duration_ns) },
 	{ "pid", COLUMN_THREAD, offsetof(struct trace_record, pid) },
@@ -371,7 +370,7 @@ static const struct column columns[] = {
 
 enum { COLUMNS = ARRAY_LEN(columns), NOWHERE = -1 };
 
-struct csv_parser {
+struct trace_csv_parser {
 	struct trace_input *in;
 	struct trace_fill *to;
 	struct trace_csv_read *what;
@@ -395,7 +394,7 @@ static size_t find_column(const char *name, size_t bytes)
 	return i;
 }
 
-static int parse_column_name(struct csv_parser *r, size_t cell)
+static int parse_column_name(struct trace_csv_parser *r, size_t cell)
 {
 	struct buf *ignored = &r->what->ignored;
 	size_t bytes;
@@ -408,30 +407,30 @@ static int parse_column_name(struct csv_parser *r, size_t cell)
 		return 0;
 	}
 	if (r->place[i] != NOWHERE)
-		return trace_input_fail(r->in, r->row.line, r->err, "the header has %s twice",
+		return trace_input_fail(r->in, r->row.line, r->err, "the header contains %s twice",
 					columns[i].name);
 	r->place[i] = (int)cell;
 	return 0;
 }
 
-static int need_column(struct csv_parser *r, const char *name)
+static int need_column(struct trace_csv_parser *r, const char *name)
 {
 	if (r->place[find_column(name, strlen(name))] != NOWHERE)
 		return 0;
 	return trace_input_fail(r->in, r->row.line, r->err,
-				"the header has no column %s; the first line names the columns, "
-				"in any order: " TRACE_CSV_HEADER,
+				"the header has no column %s; the first line must name the "
+				"columns, in any order: " TRACE_CSV_HEADER,
 				name);
 }
 
-static int read_header(struct csv_parser *r)
+static int read_header(struct trace_csv_parser *r)
 {
 	int rc = trace_row_next(&r->row, r->in, r->err);
 
 	if (rc == 0)
 		return trace_input_fail(
 			r->in, 1, r->err,
-			"is empty; the first line names the columns: " TRACE_CSV_HEADER);
+			"is empty; the first line must name the columns: " TRACE_CSV_HEADER);
 	for (size_t i = 0; i < COLUMNS; i++)
 		r->place[i] = NOWHERE;
 	r->cells = r->row.count;
@@ -444,11 +443,11 @@ static int read_header(struct csv_parser *r)
 
 /* ---- a row ---- */
 
-static int fail_number(struct csv_parser *r, const struct column *c, const char *text,
+static int fail_number(struct trace_csv_parser *r, const struct csv_column *c, const char *text,
 		       const char *wrong)
 {
 	const char *right = c->kind == COLUMN_RESULT   ? "bytes, or -errno of a failure"
-			    : c->kind == COLUMN_THREAD ? "a number of 32 bits"
+			    : c->kind == COLUMN_THREAD ? "a 32-bit number"
 						       : "a number from 0 to 18446744073709551614";
 
 	if (!*text)
@@ -456,11 +455,11 @@ static int fail_number(struct csv_parser *r, const struct column *c, const char 
 					wrong, right);
 	return trace_input_fail(r->in, r->row.line, r->err, "%s: '%.40s' %s; it is %s%s", c->name,
 				text, wrong, right,
-				c->kind == COLUMN_TIME ? "" : ", or empty where it is unknown");
+				c->kind == COLUMN_TIME ? "" : ", or empty if unknown");
 }
 
-static int parse_number_cell(struct csv_parser *r, const struct column *c, const char *text,
-			     size_t bytes, struct trace_record *to)
+static int parse_number_cell(struct trace_csv_parser *r, const struct csv_column *c,
+			     const char *text, size_t bytes, struct trace_record *to)
 {
 	bool is_narrow = c->kind == COLUMN_THREAD;
 	uint64_t v = is_narrow ? 0 : TRACE_UNKNOWN;
@@ -480,22 +479,23 @@ static int parse_number_cell(struct csv_parser *r, const struct column *c, const
 }
 
 /* An operation by its name, or by its number if of a later version. */
-static int parse_op(struct csv_parser *r, const char *text, size_t bytes, struct trace_record *to)
+static int parse_op(struct trace_csv_parser *r, const char *text, size_t bytes,
+		    struct trace_record *to)
 {
 	unsigned op = bytes == strlen(text) ? trace_op_find(text) : TRACE_NONE;
 	uint64_t number = op;
 
 	if (op == TRACE_NONE && trace_number_parse(text, bytes, UINT16_MAX, &number))
 		return trace_input_fail(r->in, r->row.line, r->err,
-					"op: '%.40s' is no operation; they are open, close, "
-					"read, write and more, see man mlgen-trace",
+					"op: '%.40s' is not an operation; operations are open, "
+					"close, read, write and more, see man mlgen-trace",
 					text);
 	to->op = (uint16_t)number;
 	return 0;
 }
 
 /* A file's path. In a rename, the new name follows after a zero byte. */
-static int parse_file(struct csv_parser *r, char *text, size_t bytes, struct trace_record *to)
+static int parse_file(struct trace_csv_parser *r, char *text, size_t bytes, struct trace_record *to)
 {
 	const char *wrong = trace_text_unescape(text, &bytes);
 	const char *zero = wrong ? NULL : memchr(text, '\0', bytes);
@@ -504,16 +504,16 @@ static int parse_file(struct csv_parser *r, char *text, size_t bytes, struct tra
 
 	if (wrong)
 		return trace_input_fail(r->in, r->row.line, r->err,
-					"file: '%.40s' is no escape; a backslash is written as "
-					"two, a byte as \\x and two hexadecimal digits",
+					"file: '%.40s' is not an escape; write a backslash as two, "
+					"and a byte as \\x and two hexadecimal digits",
 					wrong);
 	if (zero && (!is_two || memchr(zero + 1, '\0', bytes - first - 1)))
 		return trace_input_fail(r->in, r->row.line, r->err,
-					"file: a byte of zero, which no name has; only the two "
-					"of a rename have one between them");
+					"file: contains a NUL byte, which is allowed only between "
+					"the two names of a rename");
 	if (bytes > NAME_BYTES_MAX)
 		return trace_input_fail(r->in, r->row.line, r->err,
-					"file: a name of more than 64 KiB");
+					"file: the name is longer than 64 KiB");
 	if (is_two && first + 1 < bytes)
 		to->off = trace_fill_name(r->to, zero + 1, bytes - first - 1);
 	if (first)
@@ -521,7 +521,7 @@ static int parse_file(struct csv_parser *r, char *text, size_t bytes, struct tra
 	return 0;
 }
 
-static int parse_flags(struct csv_parser *r, const char *text, size_t bytes,
+static int parse_flags(struct trace_csv_parser *r, const char *text, size_t bytes,
 		       struct trace_record *to)
 {
 	const char *end = text + bytes;
@@ -534,8 +534,8 @@ static int parse_flags(struct csv_parser *r, const char *text, size_t bytes,
 		if (!flag && trace_number_parse(text, n, UINT16_MAX, &flag))
 			return trace_input_fail(
 				r->in, r->row.line, r->err,
-				"flags: '%.*s' is no flag; they are off_inexact, async and more, "
-				"with | between them, see man mlgen-trace",
+				"flags: '%.*s' is not a flag; flags are off_inexact, async and "
+				"more, separated by |, see man mlgen-trace",
 				(int)u64_min(n, 40), text);
 		to->flags |= (uint16_t)flag;
 		text += n + 1;
@@ -543,9 +543,9 @@ static int parse_flags(struct csv_parser *r, const char *text, size_t bytes,
 	return 0;
 }
 
-static int parse_cell(struct csv_parser *r, size_t column, struct trace_record *to)
+static int parse_cell(struct trace_csv_parser *r, size_t column, struct trace_record *to)
 {
-	const struct column *c = &columns[column];
+	const struct csv_column *c = &columns[column];
 	const char *wrong;
 	size_t bytes;
 	char *text;
@@ -573,7 +573,8 @@ static int parse_cell(struct csv_parser *r, size_t column, struct trace_record *
 	}
 }
 
-/* An empty result: that of a complete transfer or successful call, or no rank. */
+/* The value of an empty result: the bytes of a complete transfer, 0 of a successful call, or no
+ * rank. */
 static int64_t default_result(const struct trace_record *r)
 {
 	if (trace_is_marker(r->op))
@@ -583,7 +584,7 @@ static int64_t default_result(const struct trace_record *r)
 		       : 0;
 }
 
-static int parse_row(struct csv_parser *r)
+static int parse_row(struct trace_csv_parser *r)
 {
 	struct trace_record to = { .duration_ns = TRACE_UNKNOWN,
 				   .off = TRACE_UNKNOWN,
@@ -594,8 +595,8 @@ static int parse_row(struct csv_parser *r)
 
 	if (r->row.count != r->cells)
 		return trace_input_fail(r->in, r->row.line, r->err,
-					"%zu cell%s, and the header has %zu; a cell with a comma "
-					"in it is put in quotes",
+					"%zu cell%s, but the header has %zu; put a cell that "
+					"contains a comma in quotes",
 					r->row.count, plural(r->row.count), r->cells);
 	/* The operation decides about the meaning of other cells. The file of a rename sets `off`,
 	 * and so comes last. */
@@ -621,7 +622,7 @@ static int parse_row(struct csv_parser *r)
 int trace_csv_read(struct trace_input *in, struct trace_fill *to, struct trace_csv_read *what,
 		   struct mlgen_err *err)
 {
-	struct csv_parser r = { .in = in, .to = to, .what = what, .err = err };
+	struct trace_csv_parser r = { .in = in, .to = to, .what = what, .err = err };
 	int rc = read_header(&r);
 
 	if (rc == 0)

@@ -132,8 +132,8 @@ void trace_input_close(struct trace_input *in)
 	if (in->is_cut_off && !in->only_looks) {
 		uint64_t lines = in->line - 1;
 
-		log_warn("%s: is a gzip file that is cut off, at byte %" PRIu64
-			 " of it; what is before that is read, %" PRIu64 " line%s",
+		log_warn("%s: the gzip file is cut off at byte %" PRIu64
+			 "; the text before it is read, %" PRIu64 " line%s",
 			 in->name, gunzip_position(in->gunzip), lines, plural(lines));
 	}
 	if (in->owns_fd && in->fd >= 0)
@@ -173,9 +173,9 @@ static int fail_gzip(const struct trace_input *in, const char *what, struct mlge
 	uint64_t lines = in->line - 1;
 
 	return mlgen_fail(err, -EINVAL,
-			  "%s: is a gzip file that %s, at byte %" PRIu64
-			  " of it; the text up to there could be read, %" PRIu64
-			  " line%s and %" PRIu64 " bytes: 'gzip -dc' prints it",
+			  "%s: the gzip file %s, at byte %" PRIu64
+			  "; only the text before it can be read, %" PRIu64 " line%s and %" PRIu64
+			  " bytes: 'gzip -dc' prints it",
 			  in->name, what, gunzip_position(in->gunzip), lines, plural(lines),
 			  in->gunzip->out_bytes);
 }
@@ -244,7 +244,7 @@ static int fail_zero_byte(const struct trace_input *in, const char *zero, struct
 		line += *c == '\n';
 	return trace_input_fail(
 		in, line, err,
-		"a byte of zero, which no text has; is this file what the option says?");
+		"a NUL byte, which no text contains; does the option match this file?");
 }
 
 /* Does the file begin with these bytes? A pipe may deliver them singly. 1, 0 or -errno with err. */

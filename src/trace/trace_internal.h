@@ -49,7 +49,7 @@ struct trace_row {
 
 /*
  * Read the next row. Lines end in a newline or carriage return and newline; empty lines are
- * skipped. A quoted cell may have commas, newlines, and doubled quotes. 1, 0 at the end of the
+ * skipped. A quoted cell may contain commas, newlines, and doubled quotes. 1, 0 at the end of the
  * text, or -errno with err, which names file and line.
  */
 int trace_row_next(struct trace_row *row, struct trace_input *in, struct mlgen_err *err);

@@ -204,23 +204,26 @@ int trace_iolog_write(struct trace_ordered *o, FILE *to, struct trace_iolog_omit
 static void note_omitted(uint64_t count, const char *before, const char *what)
 {
 	if (count)
-		log_note("%sleft out, since an iolog cannot say it: %" PRIu64 " %s", before, count,
-			 what);
+		log_note("%sleft out because an iolog cannot express them: %" PRIu64 " %s", before,
+			 count, what);
 }
 
 void trace_iolog_omitted_log(const struct trace_iolog_omitted *left, const char *before)
 {
 	if (left->files)
 		log_warn("%s%" PRIu64 " file%s cannot be named in an iolog, with %" PRIu64
-			 " operation%s; a name has no blanks and at most %d bytes. The first: '%s'",
+			 " operation%s; a name may not contain spaces and has up to %d bytes. The "
+			 "first: '%s'",
 			 before, left->files, plural(left->files), left->of_files,
 			 plural(left->of_files), TRACE_IOLOG_NAME_MAX, buf_str(&left->first));
-	note_omitted(left->unplaced, before, "whose file or offset is not known");
-	note_omitted(left->too_long, before, "of more than 1 TiB");
-	note_omitted(left->failed, before, "that failed or moved no byte");
+	note_omitted(left->unplaced, before, "operations with an unknown file or offset");
+	note_omitted(left->too_long, before, "operations of more than 1 TiB");
+	note_omitted(left->failed, before, "operations that failed or moved no byte");
 	note_omitted(left->nested, before,
-		     "opens and closes of files that are so already, or stay so");
-	note_omitted(left->others, before, "that are no open, close, read, write or sync");
+		     "opens of files that are already open, and closes of files that stay open or "
+		     "are not open");
+	note_omitted(left->others, before,
+		     "operations other than open, close, read, write and sync");
 	note_omitted(left->markers, before, "markers");
 }
 
@@ -319,8 +322,9 @@ static int parse_number_word(struct iolog_parser *r, const char *what, size_t wo
 
 	if (!wrong)
 		return 0;
-	return trace_input_fail(r->in, r->line, r->err, "the %s '%.40s' %s; it is a number from 0",
-				what, r->word[word], wrong);
+	return trace_input_fail(r->in, r->line, r->err,
+				"the %s '%.40s' %s; it must be a number from 0", what,
+				r->word[word], wrong);
 }
 
 static const struct action *find_action(const char *name)
@@ -364,7 +368,7 @@ static int parse_wait(struct iolog_parser *r)
 
 	if (r->what->version == 3)
 		return trace_input_fail(r->in, r->line, r->err,
-					"version 3 has a time in each line, and no wait");
+					"version 3 has a time in each line, and no wait action");
 	rc = parse_number_word(r, "time", 2, TRACE_UNKNOWN / NS_PER_MS - 1, &until_ms);
 	r->now_ns = u64_max(r->now_ns, until_ms * NS_PER_MS);
 	r->what->waits++;
@@ -379,7 +383,7 @@ static int parse_action(struct iolog_parser *r, const struct action *a, size_t f
 		return parse_wait(r);
 	if (r->count != file + (is_file ? 2 : 4))
 		return trace_input_fail(r->in, r->line, r->err,
-					"%zu words; of '%s' a line of version %u is %sFILE %s%s",
+					"%zu words; a '%s' line of version %u is %sFILE %s%s",
 					r->count, a->name, r->what->version,
 					r->what->version == 3 ? "MICROSECONDS " : "", a->name,
 					is_file ? "" : " OFFSET LENGTH");
@@ -402,8 +406,8 @@ static int parse_line(struct iolog_parser *r)
 		return 0;
 	if (r->count < file + 2)
 		return trace_input_fail(r->in, r->line, r->err,
-					"half a line; of version %u one is %sFILE ACTION, and of "
-					"a read or write followed by OFFSET LENGTH",
+					"half a line; a line of version %u is %sFILE ACTION, "
+					"followed by OFFSET LENGTH for a read or write",
 					r->what->version, file ? "MICROSECONDS " : "");
 	if (file)
 		rc = parse_number_word(r, "time", 0, TRACE_UNKNOWN / NS_PER_US - 1, &r->now_ns);
@@ -413,9 +417,10 @@ static int parse_line(struct iolog_parser *r)
 		r->now_ns *= NS_PER_US;
 	a = find_action(r->word[file + 1]);
 	return a ? parse_action(r, a, file)
-		 : trace_input_fail(r->in, r->line, r->err,
-				    "'%.40s' is no action of an iolog; they are " ACTION_NAMES,
-				    r->word[file + 1]);
+		 : trace_input_fail(
+			   r->in, r->line, r->err,
+			   "'%.40s' is not an action of an iolog; actions are " ACTION_NAMES,
+			   r->word[file + 1]);
 }
 
 /* Read the first line. 1, or -errno with err. */
@@ -433,8 +438,8 @@ static int read_version(struct iolog_parser *r, struct buf *line)
 	if (r->what->version)
 		return 1;
 	return trace_input_fail(r->in, 1, r->err,
-				"is no iolog of fio's that is known; the first line of one is "
-				"'fio version 3 iolog', or 2");
+				"is not a known fio iolog; the first line must be 'fio version 3 "
+				"iolog' or 'fio version 2 iolog'");
 }
 
 int trace_iolog_read(struct trace_input *in, struct trace_fill *to, struct trace_iolog_read *what,
@@ -466,11 +471,11 @@ int trace_iolog_read(struct trace_input *in, struct trace_fill *to, struct trace
 void trace_iolog_log_notes(const char *name, const struct trace_iolog_read *what)
 {
 	if (what->waits)
-		log_note("%s: a wait is read as fio replays it, until this many milliseconds from "
-			 "the beginning; fio's manual has microseconds from the one before. "
-			 "Version 3 has times",
+		log_note("%s: waits are read as fio replays them, as milliseconds since the "
+			 "beginning, although fio's manual says microseconds since the previous "
+			 "wait. Version 3 has times",
 			 name);
 	if (what->trims)
-		log_note("%s: %" PRIu64 " trim%s left out; a trace has none", name, what->trims,
-			 plural(what->trims));
+		log_note("%s: %" PRIu64 " trim%s left out; a trace cannot contain trims", name,
+			 what->trims, plural(what->trims));
 }

@@ -34,7 +34,7 @@ struct trace_file {
 	uint64_t records, lost;
 };
 
-/* Buffers for one chunk at a time, as large as the largest so far. */
+/* Buffers for one chunk at a time, with the size of the largest chunk so far. */
 struct trace_unpack {
 	ZSTD_DCtx *zstd;
 	size_t packed_room, raw_room;
@@ -73,17 +73,18 @@ static int fail_file_head(const struct trace_file *f, int rc, uint32_t version,
 	if (rc == -EPROTONOSUPPORT)
 		return mlgen_fail(err, rc,
 				  "%s: is a trace of version %" PRIu32
-				  ", and this mlgen reads version %u",
+				  ", but this mlgen reads version %u",
 				  f->path, version, TRACE_VERSION);
 	if (rc == -EBADMSG)
 		return mlgen_fail(err, rc,
-				  "%s: is a trace whose first 64 bytes are damaged: what made it "
-				  "is not known",
+				  "%s: is a trace whose first 64 bytes are damaged, so the program "
+				  "that wrote it is unknown",
 				  f->path);
 	if (f->bytes == 0)
-		return mlgen_fail(err, rc, "%s: is empty, and no trace", f->path);
+		return mlgen_fail(err, rc, "%s: is empty, not a trace", f->path);
 	return mlgen_fail(
-		err, rc, "%s: is no trace, which begins with %s; mlgen --trace=FILE JOB writes one",
+		err, rc,
+		"%s: is not a trace, which begins with %s; mlgen --trace=FILE JOB writes a trace",
 		f->path, TRACE_MAGIC);
 }
 
@@ -98,7 +99,7 @@ static int read_file_head(struct trace_file *f, struct mlgen_err *err)
 	if (fstat(f->fd, &st) < 0)
 		return fail_read(f, -errno, err);
 	if (!S_ISREG(st.st_mode))
-		return mlgen_fail(err, -EINVAL, "%s: is no regular file, which a trace is",
+		return mlgen_fail(err, -EINVAL, "%s: is not a regular file, as a trace must be",
 				  f->path);
 	f->bytes = (uint64_t)st.st_size;
 	n = read_at(f->fd, &h, sizeof(h), 0);
@@ -176,7 +177,7 @@ static int find_head(struct trace_file *f, struct trace_unpack *u, struct trace_
 	return 0;
 }
 
-/* The file has no end chunk, or not the whole of it. */
+/* The file has no end chunk, or only a part of it. */
 static int end_truncated(struct trace_file *f, struct trace_read *read)
 {
 	read->truncated++;
@@ -318,14 +319,14 @@ static int check_parts(const struct trace_reader *r, struct mlgen_err *err)
 		const struct trace_file *f = &r->files[i];
 
 		if (memcmp(f->head.run_id, first->head.run_id, sizeof(f->head.run_id)) != 0)
-			return mlgen_fail(
-				err, -EINVAL,
-				"%s: is of another run than %s; the files of one run are one trace",
-				f->path, first->path);
+			return mlgen_fail(err, -EINVAL,
+					  "%s: belongs to another run than %s; a trace consists of "
+					  "the files of one run",
+					  f->path, first->path);
 		if (f->head.part == f[-1].head.part)
 			return mlgen_fail(err, -EINVAL,
-					  "%s: is part %" PRIu32 " of its trace, as is %s", f->path,
-					  f->head.part, f[-1].path);
+					  "%s: is part %" PRIu32 " of its trace, and so is %s",
+					  f->path, f->head.part, f[-1].path);
 	}
 	return 0;
 }
@@ -511,7 +512,7 @@ static bool parse_records(struct trace_reader *r, struct trace_file *f,
 	return true;
 }
 
-/* Parse one entry. Its length in the chunk, or 0: it exceeds the chunk. */
+/* Parse one entry. Returns its length in the chunk, or 0 if it exceeds the chunk. */
 static size_t parse_entry(struct trace_entry *to, const unsigned char *at, size_t bytes)
 {
 	struct trace_stored_entry e;
@@ -618,10 +619,10 @@ static const struct beginning {
 	const char *import; /* format for mltrace import */
 } beginnings[] = {
 	{ TRACE_MAGIC, FORM_TRACE, "a trace", NULL },
-	{ "fio version ", FORM_IOLOG, "a log of fio's", NULL },
-	{ "start_ns,", FORM_OTHER, "a trace as text", "csv" },
-	{ "# darshan log version", FORM_OTHER, "a text of Darshan's", "darshan" },
-	{ "\x07tae", FORM_OTHER, "a file of blktrace's", "blktrace" },
+	{ "fio version ", FORM_IOLOG, "a fio log", NULL },
+	{ "start_ns,", FORM_OTHER, "a trace as CSV text", "csv" },
+	{ "# darshan log version", FORM_OTHER, "the text of a Darshan log", "darshan" },
+	{ "\x07tae", FORM_OTHER, "a blktrace file", "blktrace" },
 };
 
 /* NULL = unknown. */
@@ -641,16 +642,16 @@ static int fail_form(const char *path, const struct beginning *b, struct mlgen_e
 	if (!b)
 		return mlgen_fail(
 			err, -EINVAL,
-			"%s: is neither a trace of mlgen's nor a log of fio's, whose first line is "
-			"'fio version 3 iolog', or 2; what other programs log becomes a trace "
-			"first, as by mltrace import --format=strace FILE -o OUT",
+			"%s: is neither an mlgen trace nor a fio iolog, which begins with 'fio "
+			"version 3 iolog' or 'fio version 2 iolog'; convert logs of other programs "
+			"first, for example with mltrace import --format=strace FILE -o OUT",
 			path);
 	if (b->form == FORM_OTHER)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is %s; mltrace import --format=%s FILE -o OUT makes what "
-				  "can be replayed",
+				  "%s: is %s; mltrace import --format=%s FILE -o OUT converts it "
+				  "to a trace, which can be replayed",
 				  path, b->is, b->import);
-	return mlgen_fail(err, -EINVAL, "%s: is a trace in a gzip file; unpack it first", path);
+	return mlgen_fail(err, -EINVAL, "%s: is a gzip-compressed trace; unpack it first", path);
 }
 
 static int read_form(struct trace_input *in, struct mlgen_err *err)
@@ -661,8 +662,8 @@ static int read_form(struct trace_input *in, struct mlgen_err *err)
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: is empty, and neither a trace nor a log of fio's", in->name);
+		return mlgen_fail(err, -EINVAL, "%s: is empty, neither a trace nor a fio iolog",
+				  in->name);
 	b = find_beginning(in->buffer + in->at, in->end - in->at);
 	if (!b || b->form == FORM_OTHER || (b->form == FORM_TRACE && in->gunzip))
 		return fail_form(in->name, b, err);
@@ -676,10 +677,10 @@ static int source_form(const char *path, struct mlgen_err *err)
 	int rc;
 
 	if (strcmp(path, "-") == 0)
-		return mlgen_fail(
-			err, -EINVAL,
-			"-: is standard input; name a file, which is read more than once");
-	rc = filekind_check(path, "; name a trace, or a log of fio's", err);
+		return mlgen_fail(err, -EINVAL,
+				  "-: is standard input; name a file, because the trace is read "
+				  "more than once");
+	rc = filekind_check(path, "; name a trace or a fio iolog", err);
 	if (rc < 0)
 		return rc;
 	rc = trace_input_open(&in, path, err);
@@ -719,7 +720,7 @@ static int open_iolog(struct trace_reader **out, const char *path, struct mlgen_
 	struct buf name = { 0 };
 	int fd = unnamed_open(folder), rc;
 
-	buf_addf(&name, "temporary file below %s (TMPDIR=DIR names another)", folder);
+	buf_addf(&name, "temporary file below %s (set TMPDIR=DIR for another directory)", folder);
 	rc = fd < 0 ? mlgen_fail(err, fd, "%s: %s", buf_str(&name), strerror(-fd))
 
 		    : convert_iolog(path, fd, buf_str(&name), err);

@@ -114,8 +114,8 @@ static const struct trace_record *sorted(const struct trace_sort *s, size_t i)
 static int sort_fail(const struct trace_sort *s, int error, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -error,
-			  "%s: a trace is sorted by time in a temporary file there: %s; another "
-			  "folder with TMPDIR=",
+			  "%s: sorting the trace by time needs a temporary file there: %s; set "
+			  "TMPDIR=DIR for another directory",
 			  s->folder, strerror(error));
 }
 

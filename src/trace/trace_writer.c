@@ -221,7 +221,7 @@ static bool write_chunk(struct trace_writer *w, struct trace_chunk_head *h, cons
 	return true;
 }
 
-/* Write a part of the index. The first entry of the next part is the place of this one. */
+/* Write a part of the index. The first entry of the next part points to this part. */
 static void write_index(struct trace_writer *w)
 {
 	struct trace_chunk_head h = {
@@ -426,7 +426,7 @@ int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 	if (rc < 0)
 		mlgen_fail(err, rc,
 			   "%s: cannot write: %s. The trace is incomplete: %" PRIu64
-			   " records are in it, %" PRIu64 " are not",
+			   " records were written, %" PRIu64 " were lost",
 			   w->path, strerror(-rc), w->done.records, w->done.lost);
 	w->done.chunks = w->chunk_number;
 	w->done.bytes = w->at;

@@ -29,7 +29,7 @@ struct owned_entry {
 struct ring_reader {
 	struct trace_ring *ring; /* owned */
 	char role[64];
-	/* Losses by operation that are in the trace as entries, and the time of the last one. */
+	/* Losses by operation that the trace contains as entries, and the time of the last loss. */
 	uint64_t reported[TRACE_OPS];
 	uint64_t reported_ns[TRACE_OPS];
 };
@@ -285,7 +285,7 @@ static void write_lost(struct ring_reader *reader, struct trace_writer *w)
 
 		if (n == before)
 			continue;
-		e = make_entry(TRACE_LOST, number, 5, "its thread's ring was full");
+		e = make_entry(TRACE_LOST, number, 5, "the ring of its thread was full");
 		trace_writer_entry(w, &e);
 		reader->reported[op] = n;
 		reader->reported_ns[op] = last;
@@ -380,7 +380,7 @@ static void tracer_begin(struct tracer *t)
 	if (ftruncate(t->cfg.fd, 0) == 0)
 		rc = trace_writer_new(&t->writer, t->cfg.fd, t->path, &head, &err);
 	else
-		rc = mlgen_fail(&err, -errno, "%s: cannot be emptied: %s", t->path,
+		rc = mlgen_fail(&err, -errno, "%s: cannot be truncated: %s", t->path,
 				strerror(errno));
 	if (rc < 0) {
 		tracer_fail(t, &err);
@@ -596,7 +596,8 @@ struct trace_ring *tracer_ring(struct tracer *t, const char *role, uint64_t file
 	pthread_mutex_unlock(&t->lock);
 	ring = trace_ring_new(t->slots, (unsigned)u64_min(files, TRACE_RING_NUMBERS_MAX), index);
 	if (!ring) {
-		mlgen_fail(&err, -ENOMEM, "%s: no memory for what %s does; it is not in the trace",
+		mlgen_fail(&err, -ENOMEM,
+			   "%s: no memory to record what %s does; the trace does not contain it",
 			   t->path, role);
 		tracer_fail(t, &err);
 		return NULL;

@@ -15,15 +15,14 @@
 /* ---- a ring: from a thread that records to the thread that writes the file ---- */
 
 /*
- * A bounded first-in first-out of records with exactly one producer, which never waits, and one
- * consumer. A name follows its record in more slots. A record that finds no room is lost and
- * counted by operation.
+ * A bounded queue of records with exactly one producer, which never waits, and one consumer. A name
+ * follows its record in more slots. A record that finds no room is lost and counted by operation.
  *
- * An open file has a small number in place of its name, so that an operation on it needs one slot:
- * its record of TRACE_OPEN has both, later records only the number. The producer allocates and
- * frees the numbers, which hold in this ring only.
+ * An open file has a small number in place of its name, so that an operation on the file needs one
+ * slot: the record of TRACE_OPEN has both, later records only the number. The producer allocates
+ * and frees the numbers, which are valid in this ring only.
  *
- * In a slot, `file` is that number, 0 = none. pid and tid are the lengths in bytes of a name and a
+ * In a slot, `file` is the number, 0 = none. pid and tid are the lengths in bytes of a name and a
  * second name that follow. cpu_ns of an open is the file's size, 0 = unknown. The consumer replaces
  * these members by their usual values.
  */
@@ -35,7 +34,8 @@ enum {
 	TRACE_RING_NAME_BYTES = 4096, /* longer names are cut */
 };
 
-/* Events that found no room. The producer writes; any thread may read, and be off by one event. */
+/* Events that found no room. Only the producer writes; other threads may read a count that is off
+ * by one. */
 struct trace_ring_lost {
 	_Atomic uint64_t count, first_ns, last_ns;
 };
@@ -201,7 +201,7 @@ int tracer_start(struct tracer *t, struct mlgen_err *err);
 
 /*
  * Make the ring of the calling thread, with numbers for `files` files that are open at once. `role`
- * is that of TRACE_THREAD (record.h). NULL: out of memory, which tracer_stop reports.
+ * is the role of a TRACE_THREAD entry (record.h). NULL: out of memory, which tracer_stop reports.
  */
 struct trace_ring *tracer_ring(struct tracer *t, const char *role, uint64_t files);
 
@@ -212,11 +212,12 @@ struct tracer_total {
 };
 
 /*
- * Write the records that are in the rings, also in those still in use, and end the trace. With
- * `always` there is a trace even if no thread had a ring. 0, or -errno with err: the trace is
- * incomplete. A tracer that was not started writes none.
+ * Write the records in all rings, including rings still in use, and end the trace. With `always`
+ * the trace is written even if no thread had a ring. 0, or -errno with err: the trace is
+ * incomplete. A tracer that was not started writes no trace.
  */
 int tracer_stop(struct tracer *t, bool always, struct tracer_total *total, struct mlgen_err *err);
 
-/* Stop it if need be. No thread may use its ring from then on. NULL is fine. */
+/* Stop the tracer if it runs, and free it. No thread may use its ring from then on. NULL is fine.
+ */
 void tracer_free(struct tracer *t);

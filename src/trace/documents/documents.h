@@ -3,9 +3,9 @@
 #pragma once
 
 /*
- * Text, JSON and man pages are made from these tables. src/tracing fills the structs; the texts and
- * lists in them belong to whoever filled them. A figure that a trace does not show is NaN or
- * UINT64_MAX. The member `unknown` next to it then has the reason; NULL there means that the
+ * Text, JSON and man pages are made from these tables. src/tracing fills the structs; the code that
+ * fills a struct owns its texts and lists. A figure that a trace does not show is NaN or
+ * UINT64_MAX. The member `unknown` next to the figure then has the reason; `unknown` is NULL if the
  * figures are known.
  */
 
@@ -42,7 +42,7 @@ struct described_op {
 	uint64_t count; /* calls that did not fail */
 	uint64_t errors, bytes;
 	uint64_t chained; /* part of count without a latency */
-	double seconds;   /* all of them together */
+	double seconds;   /* sum over the calls */
 	struct hist *lat_ns;
 };
 
@@ -186,7 +186,7 @@ struct described_steps {
 struct described_order {
 	const char *source, *of, *unknown;
 	int sure;
-	double correlation; /* mean over epochs that have one */
+	double correlation; /* mean over epochs with a known correlation */
 };
 
 struct described_ops {
@@ -276,7 +276,7 @@ struct scored {
 	const char *candidate;
 	struct metric_list traces; /* struct scored_trace, in the order of the command line */
 	bool same_place;           /* all traces are of the same host and storage */
-	const char *unlike;        /* why they are not; NULL = they are */
+	const char *unlike;        /* why they differ or may differ; NULL = they are the same */
 	bool whole;                /* no common phase: each trace is compared as one phase */
 	int verdict;
 	/* The largest distance of M1 to M12 over all phases, as a part of its limit: above 1

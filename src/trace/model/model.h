@@ -48,7 +48,7 @@ unsigned opkind_of(unsigned op);
 /* Bytes that a read or write moved, or that an event or marker states. */
 uint64_t opkind_bytes(const struct trace_record *r);
 
-/* Imports of logs may have no durations. */
+/* Records that come from the logs of other programs may have no durations. */
 static inline bool opkind_has_duration(const struct trace_record *r)
 {
 	return r->duration_ns != TRACE_UNKNOWN;
@@ -102,10 +102,10 @@ static inline uint64_t thread_key(uint32_t pid, uint32_t tid)
 /* Two measures of uneven sharing; NaN if there is nothing to share. */
 struct fairness {
 	double most_over_mean; /* 1 = all shares are equal */
-	double gini;           /* 0 = all shares are equal, towards 1 = one has everything */
+	double gini;           /* 0 = all shares are equal; near 1 = one has everything */
 };
 
-/* Compute it from n shares, none of them negative. The shares are sorted in place. */
+/* Compute the measures of n shares, which are not negative. The shares are sorted in place. */
 struct fairness fairness_of(double *shares, size_t n);
 
 /*
@@ -134,8 +134,8 @@ void round_place_visit(struct round_place *p, uint32_t round, uint32_t position,
 
 /* ---- requests between begin and end ---- */
 
-/* Up to 65536 requests that have begun. A full set drops its oldest request, so that requests whose
- * end was lost disappear. */
+/* Up to 65536 requests that have begun. A full set drops its oldest request, so requests without a
+ * recorded end disappear. */
 struct pairing {
 	uint64_t depth, depth_most; /* stored requests: now, and at most so far */
 	struct recent_entry *entries;
@@ -159,7 +159,8 @@ static inline uint64_t pairing_key(uint32_t owner, uint64_t number)
 
 /* ---- operations in flight, by their known ends ---- */
 
-/* Up to INFLIGHT_MAX operations; beyond, those that would end first are dropped. */
+/* Up to INFLIGHT_MAX operations. If there are more, the operations that would end first are
+ * dropped. */
 struct inflight {
 	uint64_t *ends; /* a heap; the first to end comes first */
 	size_t count, room;
@@ -175,7 +176,7 @@ struct inflight_piece {
 	uint64_t depth;            /* operations in flight */
 };
 
-/* Advance towards now_ns by one piece. False once it is reached. */
+/* Advance towards now_ns by one piece. False once now_ns is reached. */
 bool inflight_next(struct inflight *f, uint64_t now_ns, struct inflight_piece *piece);
 /* Advance to now_ns. */
 void inflight_advance(struct inflight *f, uint64_t now_ns);
@@ -185,8 +186,8 @@ void inflight_fini(struct inflight *f);
 
 /* ---- accesses in sequence ---- */
 
-/* Last positions of up to 262144 pairs of a thread and a file. Beyond, the oldest pairs are dropped
- * and their next access is a first one. */
+/* Last positions of up to 262144 pairs of a thread and a file. If there are more, the oldest pairs
+ * are dropped, and their next access is ACCESS_FIRST. */
 struct positions {
 	struct recent_entry *entries;
 	uint64_t clock;
@@ -213,9 +214,9 @@ void positions_remove(struct positions *p, uint32_t file, uint32_t thread);
 /* ---- which bytes of a file were accessed ---- */
 
 /*
- * Two extents are stored in the set, and up to EXTENTS_MAX in the pool; both are exact. A file
- * with more extents is counted in blocks of EXTENT_BLOCK_BYTES, or in larger blocks if that would
- * be more than 2^27. A block counts as a whole once a byte of it was accessed.
+ * Two extents are stored in the set, and up to EXTENTS_MAX in the pool; both are exact. A file with
+ * more extents is counted in blocks of EXTENT_BLOCK_BYTES, or in larger blocks if there would be
+ * more than 2^27. A block counts as a whole once one of its bytes was accessed.
  */
 #define EXTENTS_MAX 256
 #define EXTENT_BLOCK_BYTES 4096
@@ -224,7 +225,7 @@ struct byte_range {
 	uint64_t from, to; /* the first byte after it */
 };
 
-/* The bytes of one file. */
+/* The accessed bytes of one file. */
 struct extent_set {
 	struct byte_range at[2];
 	uint32_t count; /* elements in `at` */
@@ -303,7 +304,7 @@ struct file_account {
 	uint64_t size_bytes; /* size when first seen, + 1; 0 = unknown */
 	uint64_t reads, read_bytes, writes, written_bytes;
 	struct extent_set read;
-	struct extent_set *faulted; /* NULL = no page of it was mapped */
+	struct extent_set *faulted; /* NULL = no fault on the file */
 	uint32_t opens, metadata;
 	uint32_t followed, sequential; /* reads after another read, and those in sequence */
 	uint32_t directory;            /* id in `names` */
@@ -410,7 +411,7 @@ static inline struct task_account *trace_tasks_process(const struct trace_tasks 
 /* The number of the thread of a record; false if there is none. */
 bool trace_tasks_find_thread(const struct trace_tasks *b, const struct trace_record *r,
 			     uint32_t *number);
-/* NULL if there is no process with that id. */
+/* NULL if the trace has no process with this id. */
 struct task_account *trace_tasks_find_process(const struct trace_tasks *b, uint32_t pid);
 
 /* ---- epochs, stages and checkpoints ---- */

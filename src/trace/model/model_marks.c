@@ -165,8 +165,8 @@ static uint32_t epoch_at(const struct trace_marks *b, uint64_t ns)
 	return later && ns < mark_at(&b->epochs, later - 1)->end_ns ? later : 0;
 }
 
-/* The epoch, + 1, of a read of a file that is read once in each; 0 = none. A file may be read once
- * less than others. */
+/* The epoch, + 1, of a read of a file that is read once in each epoch; 0 = none. A file may be read
+ * once less than other files. */
 static uint32_t epoch_of_pass(const struct trace_marks *b, const struct trace_files *files,
 			      struct file_account *f, uint64_t bytes)
 {

@@ -121,7 +121,7 @@ static void add_code_folder(struct trace_scope *s, const char *path)
 	vec_push(&s->code_folders, mem_strndup(path, length));
 }
 
-/* Is the path a folder of code, or is a folder of code in it? */
+/* Is the path a folder of code, or does it contain one? */
 static bool is_code_folder(const struct trace_scope *s, const char *path)
 {
 	size_t length = strlen(path);

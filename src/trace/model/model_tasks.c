@@ -101,8 +101,8 @@ static void add_time(struct trace_tasks *b, struct task_account *a, const struct
 
 	a->first_ns = u64_min(a->first_ns, r->start_ns);
 	a->last_ns = u64_max(a->last_ns, end);
-	/* Asynchronous calls and events of the kernel may come in another order than those of their
-	 * thread, and so may all records of a process whose threads are unknown. */
+	/* Asynchronous calls and events of the kernel may be out of order with the calls of their
+	 * thread. The same is true of all records of a process whose threads are unknown. */
 	if (!r->tid || trace_is_marker(r->op) || r->op >= TRACE_CACHE_ADD ||
 	    r->flags & (TRACE_ASYNC | TRACE_CHAINED))
 		return;

@@ -181,8 +181,7 @@ START_TEST(one_that_is_damaged_says_where)
 
 	buf_add(&file, "garbage");
 	read_text(&out, file.s, file.len, 0);
-	ck_assert_ptr_nonnull(
-		strstr(buf_str(&out), "one|two|f.gz: is a gzip file that is damaged ("));
+	ck_assert_ptr_nonnull(strstr(buf_str(&out), "one|two|f.gz: the gzip file is damaged ("));
 	file.s[whole - 6] ^= 1; /* of the checksum */
 	read_text(&out, file.s, whole, 0);
 	ck_assert_ptr_nonnull(strstr(buf_str(&out), "incorrect data check"));
@@ -197,7 +196,7 @@ START_TEST(a_zero_in_it_is_refused_with_its_line)
 
 	add_member(&file, "one\nt\0wo\n", 9);
 	expect(&file,
-	       "f.gz:2: a byte of zero, which no text has; is this file what the option says?");
+	       "f.gz:2: a NUL byte, which no text contains; does the option match this file?");
 	buf_fini(&file);
 }
 END_TEST

@@ -66,13 +66,13 @@ static const struct {
 	{ "a\rb,c\n", "a\rb|c\n" },
 	{ "\"a\"", "a\n" },
 	{ "a\nb\"c\n", "a\nf:2: a quote in the middle of a cell; put the whole cell in quotes, and "
-		       "write it twice" },
+		       "double the quote" },
 	{ "a\n\"b\"c\n",
-	  "a\nf:2: text after the quote that ends a cell; a quote in it is written twice" },
+	  "a\nf:2: text after the quote that ends a cell; double each quote within a cell" },
 	{ "a\nb,\"c\nd\n",
-	  "a\nf:2: the quote that opens here is not closed before the end of the file" },
+	  "a\nf:2: the quote opened here is not closed before the end of the file" },
 	{ "\"a\nb\"\n\"c\n\nd\"e\n",
-	  "a\nb\nf:5: text after the quote that ends a cell; a quote in it is written twice" },
+	  "a\nb\nf:5: text after the quote that ends a cell; double each quote within a cell" },
 };
 
 START_TEST(rows_are_read_as_they_are_written)
@@ -90,7 +90,7 @@ START_TEST(a_byte_of_zero_is_refused_with_its_line)
 	struct buf out = { 0 };
 
 	read_rows(&out, "a\nb\0c\n", 6);
-	ck_assert_ptr_nonnull(strstr(buf_str(&out), "f:2: a byte of zero"));
+	ck_assert_ptr_nonnull(strstr(buf_str(&out), "f:2: a NUL byte"));
 	buf_fini(&out);
 }
 END_TEST
@@ -195,11 +195,11 @@ static const struct {
 	{ "99999999999999999999999", "is too large", 0 },
 	{ "", "is empty", 0 },
 	{ "-", "is negative", 0 },
-	{ "--5", "is no whole number", 0 },
-	{ "1.5", "is no whole number", 0 },
-	{ " 1", "is no whole number", 0 },
-	{ "+1", "is no whole number", 0 },
-	{ "0x10", "is no whole number", 0 },
+	{ "--5", "is not a whole number", 0 },
+	{ "1.5", "is not a whole number", 0 },
+	{ " 1", "is not a whole number", 0 },
+	{ "+1", "is not a whole number", 0 },
+	{ "0x10", "is not a whole number", 0 },
 };
 
 START_TEST(a_number_is_all_of_its_text)

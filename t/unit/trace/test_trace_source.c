@@ -165,7 +165,7 @@ START_TEST(the_log_may_go_and_nothing_stays_open)
 	ck_assert_uint_eq(read_all(r, text, sizeof(text)), 1);
 	trace_reader_close(r);
 	ck_assert_uint_eq(open_files(), before);
-	refused_text(V3 "1 a rea\n", sizeof(V3) + 7, "'rea' is no action");
+	refused_text(V3 "1 a rea\n", sizeof(V3) + 7, "'rea' is not an action");
 	ck_assert_uint_eq(open_files(), before);
 }
 END_TEST
@@ -173,9 +173,8 @@ END_TEST
 START_TEST(a_log_with_a_fault_is_refused_with_its_line)
 {
 	refused_text(V3 "0 a add\n1 a read 0\n", sizeof(V3) + 18, "source-test:3: 4 words");
-	refused_text("fio version 1 iolog\n", 20,
-		     "source-test:1: is no iolog of fio's that is known");
-	refused_text(V3 "0 a re\0ad 0 1\n", sizeof(V3) + 14, "source-test:2: a byte of zero");
+	refused_text("fio version 1 iolog\n", 20, "source-test:1: is not a known fio iolog");
+	refused_text(V3 "0 a re\0ad 0 1\n", sizeof(V3) + 14, "source-test:2: a NUL byte");
 }
 END_TEST
 
@@ -188,8 +187,8 @@ START_TEST(what_is_neither_is_told_how_it_becomes_one)
 		     "mltrace import --format=strace FILE -o OUT");
 	refused_text("start_ns,op\n1,read\n", 19, "--format=csv");
 	refused_text("\x07tae\0\0\0\0", 8, "--format=blktrace");
-	refused_text("\0\0\0\0", 4, "is neither a trace");
-	refused_text("fio", 3, "is neither a trace");
+	refused_text("\0\0\0\0", 4, "is neither an mlgen trace");
+	refused_text("fio", 3, "is neither an mlgen trace");
 	refused_text("MLgenTRC\1\0\0", 12, "first 64 bytes are damaged");
 	write_gzip("MLgenTRC", 8);
 	refused(name, "unpack it first");
@@ -210,7 +209,7 @@ START_TEST(without_a_place_for_the_trace_the_place_is_named)
 	temp_pretend("/nowhere");
 	ck_assert_int_eq(trace_source_open(&r, name, &err), -ENOENT);
 	temp_pretend(NULL);
-	ck_assert_msg(strstr(err.text, "/nowhere (TMPDIR=DIR"), "%s", err.text);
+	ck_assert_msg(strstr(err.text, "/nowhere (set TMPDIR=DIR"), "%s", err.text);
 }
 END_TEST
 
