@@ -103,7 +103,7 @@ dlio="1000 3000 epoch - 0 -1
 is "DLIO's output is epochs, blocks, evaluations and checkpoints" \
 	"$(marked dlio.log)" "$dlio"
 like "whose dates have no zone" "$(cat err)" \
-	'note: dlio\.log: dates without a zone are taken as this host'
+	'note: dlio\.log: dates without a zone are in this host.s zone'
 sed 's/T12:/T14:/' dlio.log >east.log
 is "so TZ says it" "$(TZ=EET-2 marked east.log)" "$dlio"
 
@@ -151,28 +151,28 @@ refused()
 }
 sed 's/^time,text/1000000000,text/; s/^2026/2001/; s/^17[0-9.]*/1000000001/' marks.csv >old.csv
 refused "markers of another day" old.csv \
-	'markers=old\.csv: none is within a day of the trace: the first is at 983361603\.500 s.*begins at 1772280001\.000'
+	'markers=old\.csv: no marker is within a day of the trace: the first marker is at 983361603\.500 s.*begins at 1772280001\.000'
 : >empty
-refused "an empty file" empty 'markers=empty: has no marker: no line of :::MLLOG'
+refused "an empty file" empty 'markers=empty: contains no markers: neither lines of :::MLLOG'
 echo 'nothing here' >text
-refused "a log without any" text 'markers=text: has no marker'
+refused "a log without any" text 'markers=text: contains no markers'
 refused "a directory" . 'Is a directory'
 refused "a file that is not there" nowhere 'nowhere: cannot be read: No such file'
 printf '%s,a\nnonsense\n' $base >bad.csv
-refused "a row that is none" bad.csv "bad\\.csv:2: 'nonsense' is no time and text"
+refused "a row that is none" bad.csv "bad\\.csv:2: 'nonsense' is not a time and text"
 printf '99999999999999999999999,a\n' >huge.csv
-refused "a time beyond all" huge.csv 'huge\.csv: has no marker'
+refused "a time beyond all" huge.csv 'huge\.csv: contains no markers'
 printf 'time,text\n99999999999999999999999,a\n' >huge.csv
 refused "also behind a header" huge.csv "huge\\.csv:2: '9999"
 printf '%s,a\n\000\n' $base >zero.csv
-refused "a byte of zero" zero.csv 'zero\.csv:2: a byte of zero'
+refused "a byte of zero" zero.csv 'zero\.csv:2: a NUL byte'
 head -c 1100000 /dev/zero | tr '\0' x >long
 refused "a line without an end" long 'long:1: a line of more than 1 MiB'
 printf ':::MLLOG {"key": "epoch_start", "time_ms": \n' >half.txt
 refused "half a line of MLPerf" half.txt \
-	'half\.txt:1: no object of JSON follows :::MLLOG'
+	'half\.txt:1: no JSON object follows :::MLLOG'
 printf ':::MLLOG {"key": "epoch_start", "time_ms": "soon"}\n' >soon.txt
-refused "one without a time" soon.txt "soon\\.txt:1: a line of MLPerf has a text 'key' and a number 'time_ms'"
+refused "one without a time" soon.txt "soon\\.txt:1: a line of MLPerf needs a text 'key' and a number 'time_ms'"
 ok "none of which made a trace" cmp x.trace before.trace
 
 { cat ranks.txt half.txt; } >lenient.txt
@@ -185,7 +185,7 @@ is "a name of 4096 bytes is cut to 1024" \
 	"$(marked name.csv | awk '{ print $1, $2, $3, length($4) }')" "0 1000 stage 1024"
 awk -v base=$base 'BEGIN { for (i = 0; i < 6000; i++) print base ",s" i " start" }' >many.csv
 is "stages of more kinds than anybody has" "$(marked many.csv | wc -l | tr -d ' ')" 4096
-like "are left out, and counted" "$(cat err)" '1904 markers of more than 4096 kinds left out'
+like "are left out, and counted" "$(cat err)" '1904 markers beyond 4096 kinds left out'
 
 # ---- clocks of logs ----
 
@@ -212,7 +212,7 @@ END
 	exits "without that they are refused" 2 "$MLTRACE" import \
 		--format=blktrace y.0 --markers=clock.csv --output=n.trace
 	like "with the reason" "$(cat err)" \
-		'^mltrace: markers=clock\.csv: have no place in the trace: the recording does not say what time of day it began$'
+		'^mltrace: markers=clock\.csv: cannot be placed in the trace: the recording does not contain the time of day at which it began$'
 else
 	skip "a recording of blktrace knows when it began" "python3 is not here"
 fi

@@ -44,17 +44,17 @@ like "so are positions that follow from others" "$(cat err)" '^mltrace: note: 7 
 is "which are marked in the trace" \
 	"$("$MLTRACE" export --format=csv x.trace | grep -c ',off_in[a-z]*$')" 7
 like "and STDIO that stands for itself" "$(cat err)" \
-	'^mltrace: note: 4 calls of STDIO are taken'
+	'^mltrace: note: 4 calls of STDIO are imported'
 like "or that is there again" "$(cat err)" \
-	'^mltrace: note: 1 call of STDIO is above calls of POSIX that are there'
+	'^mltrace: note: 1 call of STDIO is left out, because the log contains'
 like "and failures without a reason" "$(cat err)" \
-	'^mltrace: note: 1 call failed, and the log does not say why; the trace has EIO'
+	'^mltrace: note: 1 call failed, but the log does not contain the error; the trace contains EIO'
 like "and descriptors that nobody opened" "$(cat err)" \
-	'no name in the log, such as pipes, are left out: read 1$'
+	'without a name in the log, such as pipes, are left out: read 1$'
 like "and events of the application that are no marker" "$(cat err)" \
 	'^mltrace: note: 1 event of the application'
 like "where epochs come from is said" "$(cat err)" \
-	'^mltrace: note: an epoch is from the first event to the last'
+	'^mltrace: note: epochs are derived from the first and last event'
 
 # DFTracer compresses in blocks, which are members of gzip.
 { head -n 9 "$logs/train.pfw" | gzip -c
@@ -92,7 +92,7 @@ exits "a name may come behind what it names" 0 take late.pfw
 is "a hash without one stands for itself" "$(rows | cut -d, -f7 | uniq)" \
 	"/d/late
 hash 77"
-like "and is told" "$(cat err)" '^mltrace: note: 1 file without a name, since no event FH'
+like "and is told" "$(cat err)" '^mltrace: note: 1 file without a name, because no event FH'
 "$MLTRACE" describe x.trace --output-format=json >x.json
 is "a description has the name, too" \
 	"$(json x.json trace.files.0.path trace.directories.0.path)" "/d/late /d"
@@ -153,10 +153,10 @@ exits "a unit may be said again" 0 take again.pfw
 { cat us.pfw; unit MS; } >behind.pfw
 exits "but no other one behind times" 2 take behind.pfw
 like "which is said" "$(cat err)" \
-	'^mltrace: behind\.pfw:2: time_metric MS comes after 1 event whose times'
+	'^mltrace: behind\.pfw:2: time_metric MS comes after 1 event with times'
 { unit DAYS; cat us.pfw; } >days.pfw
 exits "nor one that nobody knows" 2 take days.pfw
-like "which is named" "$(cat err)" "^mltrace: days\\.pfw:1: time_metric 'DAYS' is no unit"
+like "which is named" "$(cat err)" "^mltrace: days\\.pfw:1: time_metric 'DAYS' is not a known unit"
 
 fork='{"name":"fork","cat":"POSIX","pid":1,"tid":1,"ts":3,"dur":1,"ph":"X","args":{"ret":2}}'
 { event open 1 '"fname":"/a"'; echo "$fork"; event read 4 '"fname":"/a","ret":5'; } >one.pfw
@@ -185,7 +185,7 @@ exits "marks of the application's own log go with it" 0 \
 is "by the time of day" "$(rows | sed -n 's/,stage,.*//p')" \
 	"1700000000000050000,5950000,,,train"
 exits "but not where times are none of day" 2 take twice.pfw --markers=marks.csv
-like "which is said" "$(cat err)" "the log's times are none of day"
+like "which is said" "$(cat err)" "the log's times are not times of day"
 
 # ---- what is no such file ----
 
@@ -196,9 +196,9 @@ refused()
 	like "$1: with its place" "$(cat err)" "^mltrace: bad\\.pfw:$3"
 }
 
-refused "a text" 'name,cat\n' '2: is no JSON object'
+refused "a text" 'name,cat\n' '2: is not a JSON object'
 refused "what is no JSON" '{"name":"open" "cat":"POSIX"}\n' \
-	"2: is no JSON: .*at byte [0-9]+ of it"
+	"2: is not JSON: .*at byte [0-9]+ of it"
 refused "no kind" '{"name":"open","cat":"POSIX","ts":1}\n' '2: an event without ph'
 refused "a number that is no kind" \
 	'{"name":"open","cat":"POSIX","ts":1,"ph":9}\n' '2: an event without ph'
@@ -207,7 +207,7 @@ refused "no time" '{"name":"open","cat":"POSIX","ph":"X"}\n' '2: an event withou
 refused "a time before all" '{"name":"open","cat":"POSIX","ph":"X","ts":-5}\n' \
 	'2: an event without ts'
 refused "no duration" '{"name":"open","cat":"POSIX","ph":"X","ts":5,"dur":"x"}\n' \
-	'2: dur is no number'
+	'2: dur is not a number'
 exits "an empty file is refused" 2 take /dev/null
 
 # ---- what is the part of a line that a cut left ----
@@ -223,7 +223,7 @@ exits "an empty file is refused" 2 take /dev/null
 for kind in csv fio-iolog strace mcgill darshan; do
 	exits "format=$kind of a log that was cut has what is whole" 0 take "cut.$kind"
 	is "format=$kind: one call" "$(rows | wc -l | tr -d ' ')" 1
-	like "format=$kind: and says so" "$(cat err)" "cut\\.$kind: the last line has no end"
+	like "format=$kind: and says so" "$(cat err)" "cut\\.$kind: the last line is incomplete"
 done
 kind=dftracer
 
@@ -246,20 +246,20 @@ for kind in csv fio-iolog strace mcgill darshan dftracer blktrace dio; do
 done
 kind=dio
 take empty.dio 2>err
-like "with what the log has" "$(cat err)" 'not known here, and are left out: futex 1$'
+like "with what the log has" "$(cat err)" 'unknown calls are left out: futex 1$'
 like "and with what it has not" "$(cat err)" \
-	"^mltrace: format=dio: nothing in 'empty\\.dio' is a call on a file"
+	"^mltrace: format=dio: 'empty\\.dio' contains neither calls on files"
 kind=dftracer
 
 { event open 1 '"fname":"/a"'; echo '{"name":"read","cat":"POSIX","args":{"x'
 	event close 3 '"fname":"/a"'; echo '}'; printf '{"name":"read"'; } >torn.pfw
 exits "a file with torn lines is refused" 2 take torn.pfw
-like "with the way out" "$(cat err)" '^mltrace: torn\.pfw:2: is no whole JSON object\. 2 of 4 lines.*--lenient'
+like "with the way out" "$(cat err)" '^mltrace: torn\.pfw:2: is not a complete JSON object\. 2 of 4 lines.*--lenient'
 exits "and taken by --lenient" 0 take torn.pfw --lenient
 is "with all events that are whole" "$(rows | cut -d, -f6 | paste -sd, -)" "open,close"
 like "an event without an end is one that was being written" "$(cat err)" \
-	'torn\.pfw: the last line has no end'
+	'torn\.pfw: the last line is incomplete'
 head -c -100 train.pfw.gz >cut.pfw.gz
 exits "a compressed file that is cut off is read up to there" 0 take cut.pfw.gz
-like "with how far it goes" "$(cat err)" '^mltrace: warning: cut\.pfw\.gz: is a gzip file that is cut off'
+like "with how far it goes" "$(cat err)" '^mltrace: warning: cut\.pfw\.gz: the gzip file is cut off'
 done_testing

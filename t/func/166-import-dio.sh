@@ -24,11 +24,11 @@ is "with names and positions of what is open" "$(rows)" \
 5000100000,1000,500,500,,rmdir,/out/old,,0,0,"
 like "calls that are not known are counted by name" "$(cat err)" 'left out: fsetxattr 1$'
 like "so are those on what has no name" "$(cat err)" \
-	'no name in the log, such as pipes, are left out: write 1$'
+	'without a name in the log, such as pipes, are left out: write 1$'
 like "a file whose name nobody saw has its tag" "$(cat err)" \
-	'^mltrace: note: 1 descriptor of files that were open before'
+	'^mltrace: note: 1 descriptor of files that were opened before'
 like "positions are told to be inferred" "$(cat err)" '^mltrace: note: 3 offsets'
-like "and what DIO does not see" "$(cat err)" 'note: DIO does not see pages of mapped files'
+like "and what DIO does not see" "$(cat err)" 'note: DIO sees neither page faults on mapped files'
 "$MLTRACE" describe x.trace --output-format=json >x.json
 is "a process has its name" "$(json x.json trace.processes.0.command)" python3
 
@@ -77,20 +77,20 @@ refused()
 	like "$1: with its place" "$(cat err)" "^mltrace: bad\\.json:$3"
 }
 
-refused "a text" 'syscall,pid\n' '1: is no JSON object'
+refused "a text" 'syscall,pid\n' '1: is not a JSON object'
 refused "no call" '\n{"pid":1}\n' '2: an event without the name of its system call'
-refused "no time" '{"syscall":"read","pid":1}\n' '1: an event without the time of the call'
+refused "no time" '{"syscall":"read","pid":1}\n' '1: an event without the start time of the call'
 refused "a time that is none" '{"syscall":"read","call_timestamp":"yesterday"}\n' \
-	'1: an event without the time of the call'
+	'1: an event without the start time of the call'
 refused "an end before its begin" \
 	'{"syscall":"read","call_timestamp":5,"return_timestamp":4}\n' \
 	'1: an event that ends before it begins'
-refused "a name that is no UTF-8" '{"syscall":"open","path":"\\0377"}\n' '1: is no JSON: '
+refused "a name that is no UTF-8" '{"syscall":"open","path":"\\0377"}\n' '1: is not JSON: '
 exits "an empty file is refused" 2 take /dev/null
 { event mkdir 1 1 0 1 0 '"pathname":"/a"'; echo '{"syscall":"mk'
 	event rmdir 1 1 2 3 0 '"pathname":"/a"'; } >torn.json
 exits "a torn line is refused" 2 take torn.json
-like "with its place" "$(cat err)" '^mltrace: torn\.json:2: is no whole JSON object\. 1 of 3 lines'
+like "with its place" "$(cat err)" '^mltrace: torn\.json:2: is not a complete JSON object\. 1 of 3 lines'
 exits "and left out by --lenient" 0 take torn.json --lenient
 is "with what is around it" "$(rows | cut -d, -f6 | paste -sd, -)" "mkdir,rmdir"
 head -c 1100000 /dev/zero | tr '\0' ' ' >space

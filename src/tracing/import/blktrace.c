@@ -52,7 +52,7 @@ struct blktrace_event {
 
 /* The low byte of the magic is the version. */
 #define MAGIC_MASK 0xffffff00u
-/* A higher bit of the action says that the data begins with a control group's id. */
+/* A higher bit of the action means that the data begins with a control group's id. */
 #define ACT_MASK 0xffu
 
 struct blktrace_raw {
@@ -154,7 +154,7 @@ static int blktrace_refuse(struct blktrace_reader *r, const char *what, uint32_t
 {
 	return mlgen_fail(r->err, -EINVAL,
 			  "%s: at byte %" PRIu64 ": %s (%08" PRIx32
-			  "); a record of blktrace begins with %08x",
+			  "); a blktrace record begins with %08x",
 			  r->in.name, r->at, what, magic, BLKTRACE_MAGIC | BLKTRACE_VERSION);
 }
 
@@ -171,11 +171,11 @@ static int check_magic(struct blktrace_reader *r, const void *bytes)
 		r->is_swapped = is_swapped;
 	if ((!is_native && !is_swapped) || is_swapped != r->is_swapped)
 		return blktrace_refuse(
-			r, r->at ? "no record begins here" : "is no binary file of blktrace",
+			r, r->at ? "no record begins here" : "is not a binary blktrace file",
 			magic);
 	blktrace_event_parse(bytes, r->is_swapped, &r->event);
 	if ((r->event.magic & 0xff) != BLKTRACE_VERSION)
-		return blktrace_refuse(r, "a record of another version", r->event.magic);
+		return blktrace_refuse(r, "a record of an unknown version", r->event.magic);
 	return 0;
 }
 
@@ -195,7 +195,7 @@ static int next_event(struct blktrace_reader *r)
 	if (rc == 0)
 		import_note(r->m,
 			    "%s: ends within a record, at byte %" PRIu64
-			    "; what is before it is taken",
+			    "; the records before it are imported",
 			    r->in.name, r->at);
 	r->at += done + pdu;
 	return rc;
@@ -353,19 +353,21 @@ static void add_lost(struct blktrace_reader *r)
 		uint64_t number[] = { TRACE_NONE, there - c->count, c->first_ns, c->last_ns, 0 };
 
 		trace_fill_entry(r->m->fill, TRACE_LOST, number, ARRAY_LEN(number),
-				 "numbers of events are missing in the recording");
+				 "the recording skips numbers of events");
 		lost += there - c->count;
 	}
 	if (lost)
 		import_note(r->m,
-			    "%" PRIu64 " event%s of the recording are missing, by their numbers",
+			    "%" PRIu64
+			    " event%s of the recording are missing, according to their numbers",
 			    lost, plural(lost));
 }
 
 static void note_left_out(struct blktrace_reader *r, uint64_t count, const char *kind)
 {
 	if (count)
-		import_note(r->m, "left out, since a trace has none: %" PRIu64 " %s", count, kind);
+		import_note(r->m, "left out because a trace cannot contain them: %" PRIu64 " %s",
+			    count, kind);
 }
 
 /* ---- the files ---- */
@@ -427,10 +429,11 @@ int import_blktrace(struct importing *m, struct mlgen_err *err)
 		add_lost(r);
 		note_left_out(r, r->passthrough, "commands to a device");
 		note_left_out(r, r->discards, "discards");
-		note_left_out(r, r->flushes, "requests without bytes, which are flushes");
-		note_left_out(r, r->without_direction, "that neither read nor write");
+		note_left_out(r, r->flushes, "flushes (requests without bytes)");
+		note_left_out(r, r->without_direction, "requests that neither read nor write");
 		if (!r->has_clock)
-			m->no_clock = "the recording does not say what time of day it began";
+			m->no_clock =
+				"the recording does not contain the time of day at which it began";
 		rc = import_check_unread(m, "blktrace", err);
 	}
 	vec_fini(&r->counters);

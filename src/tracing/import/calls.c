@@ -782,15 +782,17 @@ void calls_add_notes(struct calls *c)
 	import_list_unknown(&c->nameless.tally, &names);
 	if (c->nameless_count)
 		import_note(c->m,
-			    "calls on what has no name in the log, such as pipes, are left out: %s",
+			    "calls on descriptors without a name in the log, such as pipes, are "
+			    "left out: %s",
 			    buf_str(&names));
 	if (c->unsized_count)
-		import_note(c->m,
-			    "of %" PRIu64
-			    " read%s and writes the log does not say how many bytes they moved",
-			    c->unsized_count, plural(c->unsized_count));
+		import_note(
+			c->m,
+			"%" PRIu64
+			" read%s or writes of unknown size: the log does not contain their bytes",
+			c->unsized_count, plural(c->unsized_count));
 	/* Some logs count from the boot of the host, or from their own start. */
 	if (trace_fill_span(c->m->fill, &first_ns, &last_ns) && first_ns < UNIX_MIN_NS)
-		c->m->no_clock = "the log's times are none of day";
+		c->m->no_clock = "the log's times are not times of day";
 	buf_fini(&names);
 }

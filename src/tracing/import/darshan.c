@@ -94,7 +94,7 @@ static const char *darshan_seconds(const char *s, size_t bytes, uint64_t *ns, un
 	*decimals = 0;
 	for (size_t i = whole + 1; !wrong && i < bytes; i++) {
 		if (s[i] < '0' || s[i] > '9')
-			return "is no number of seconds";
+			return "is not a number of seconds";
 		unit /= 10;
 		fraction += unit * (uint64_t)(s[i] - '0');
 		++*decimals;
@@ -182,7 +182,7 @@ static const char *darshan_row_parse(struct darshan_row *r, const char *line, si
 	*r = (struct darshan_row){ 0 };
 	for (unsigned c = 0; !wrong && c < COLUMNS_ALWAYS; c++) {
 		if (!next_word(&l, &w)) {
-			snprintf(why, why_bytes, "%u words, and a line has %d: " COLUMNS, c,
+			snprintf(why, why_bytes, "%u words, but a line needs %d: " COLUMNS, c,
 				 COLUMNS_ALWAYS);
 			return why;
 		}
@@ -192,11 +192,11 @@ static const char *darshan_row_parse(struct darshan_row *r, const char *line, si
 	while (!wrong && next_word(&l, &w)) {
 		if (*w.s == '[') {
 			if (w.s[w.bytes - 1] != ']')
-				wrong = fail_word(&t, "list", w, "has no end");
+				wrong = fail_word(&t, "list", w, "has no closing bracket");
 			continue;
 		}
 		if (r->has_thread)
-			return fail_word(&t, "word", w, "is one too many");
+			return fail_word(&t, "word", w, "is superfluous");
 		wrong = parse_number(&t, "thread", w, UINT64_MAX - 1, &r->thread);
 		r->has_thread = true;
 	}
@@ -420,7 +420,8 @@ static int read_row(struct darshan *d, const char *line, size_t bytes)
 				    memcmp(modules[module], r.module, r.module_bytes) != 0))
 		module++;
 	if (module == MODULES && strncmp(r.module, "X_", 2) != 0)
-		return darshan_unread(d, "is no row of DXT, which begins with X_POSIX or X_MPIIO");
+		return darshan_unread(d,
+				      "is not a row of DXT, which begins with X_POSIX or X_MPIIO");
 	if (module == MODULES) {
 		snprintf(name, sizeof(name), "%.*s", (int)u64_min(r.module_bytes, sizeof(name)),
 			 r.module);
@@ -428,10 +429,10 @@ static int read_row(struct darshan *d, const char *line, size_t bytes)
 		return 0;
 	}
 	if (!d->file)
-		return darshan_unread(d, "no line '# DXT, file_id: ID, file_name: NAME' above says "
-					 "which file this is");
+		return darshan_unread(d, "the file is unknown: there is no line '# DXT, file_id: "
+					 "ID, file_name: NAME' above");
 	if (d->pid_base + r.rank >= OTHER_THREADS)
-		return darshan_unread(d, "a rank of more than 100 million");
+		return darshan_unread(d, "a rank above 100 million");
 	return is_wanted(d, module) ? add_row(d, &r) : 0;
 }
 
@@ -473,11 +474,11 @@ static int read_file(struct darshan *d, const char *path)
 	}
 	d->m->is_torn = false;
 	if (rc == 0 && !d->has_start) {
-		import_note(
-			d->m,
-			"%s: no line '# start_time:' says when the job began; times are from there",
-			d->in.name);
-		d->m->no_clock = "the log does not say when the job began";
+		import_note(d->m,
+			    "%s: no line '# start_time:' gives the start of the job; times count "
+			    "from the start",
+			    d->in.name);
+		d->m->no_clock = "the log does not contain the start time of the job";
 	}
 	if (rc == 0 && d->row_count < d->expected)
 		d->missing += d->expected - d->row_count;
@@ -490,29 +491,27 @@ static void add_notes(struct darshan *d)
 	if (d->host.len && !d->has_hosts)
 		trace_fill_fact(d->m->fill, "host", buf_str(&d->host));
 	import_note(d->m,
-		    "Darshan's DXT has reads and writes; no open, close, stat or sync is in it, "
-		    "and nothing that failed. Its times have %u decimals of a second",
+		    "Darshan's DXT contains only reads and writes: no open, close, stat or sync, "
+		    "and no failed call. Its times have %u decimals of a second",
 		    d->decimals);
-	import_note(d->m, "a process is its rank plus one, since the log has no pids");
+	import_note(d->m, "the pid of a process is its rank plus one, because the log has no pids");
 	if (d->repeated)
 		import_note(d->m,
-			    "%" PRIu64 " row%s of X_MPIIO repeat%s what X_POSIX has of the same "
+			    "%" PRIu64 " row%s of X_MPIIO repeat%s rows of X_POSIX for the same "
 			    "files, and %s left out",
 			    d->repeated, plural(d->repeated), d->repeated == 1 ? "s" : "",
 			    d->repeated == 1 ? "is" : "are");
 	if (d->mpiio_only)
 		import_note(d->m,
-			    "%" PRIu64
-			    " row%s of X_MPIIO %s of files that X_POSIX does not have above them: "
-			    "calls of MPI-IO, and not what storage was asked for",
+			    "%" PRIu64 " row%s of X_MPIIO %s of files without rows of X_POSIX "
+			    "above them: calls of MPI-IO, not the requests to storage",
 			    d->mpiio_only, plural(d->mpiio_only),
 			    d->mpiio_only == 1 ? "is" : "are");
 	if (d->incomplete)
-		import_note(d->m,
-			    "Darshan says that its data are incomplete: it had no memory for more");
+		import_note(d->m, "Darshan reports that its data are incomplete because it ran out "
+				  "of memory");
 	if (d->missing)
-		import_note(d->m,
-			    "%" PRIu64 " row%s that the heads of the files count %s not there",
+		import_note(d->m, "%" PRIu64 " row%s counted in the heads of the files %s missing",
 			    d->missing, plural(d->missing), d->missing == 1 ? "is" : "are");
 }
 

@@ -242,13 +242,13 @@ static int dftracer_marks_end(struct dftracer_marks *k, struct importing *m, str
 		rc = trace_fill_add(m->fill, &r, err);
 	}
 	if (!k->has_epochs && k->numbers.count)
-		import_note(m, "an epoch is from the first event to the last that has its number, "
-			       "since none of them is the epoch itself");
+		import_note(m, "epochs are derived from the first and last event with each epoch "
+			       "number, because no event marks an epoch");
 	if (k->left_out)
 		import_note(
 			m,
 			"%" PRIu64
-			" event%s of the application, for which a trace has no marker, %s left out",
+			" event%s of the application without a corresponding marker %s left out",
 			k->left_out, plural(k->left_out), k->left_out == 1 ? "is" : "are");
 	return rc;
 }
@@ -459,14 +459,14 @@ static int set_unit(struct dftracer *d, const char *value)
 		t++;
 	if (t == time_metrics + ARRAY_LEN(time_metrics))
 		return trace_input_fail(&d->objects.in, d->objects.line, d->err,
-					"time_metric '%.40s' is no unit of time that is known; "
-					"they are NS, US, MS and SEC",
+					"time_metric '%.40s' is not a known unit of time; the "
+					"units are NS, US, MS and SEC",
 					value);
 	if (d->timed && t->ns != d->unit_ns)
 		return trace_input_fail(&d->objects.in, d->objects.line, d->err,
 					"time_metric %s comes after %" PRIu64
-					" event%s whose times have another unit; move the event "
-					"CM to the beginning of the file",
+					" event%s with times in another unit; move the event CM to "
+					"the beginning of the file",
 					t->name, d->timed, plural(d->timed));
 	d->unit_ns = t->ns;
 	return 0;
@@ -503,13 +503,13 @@ static int add_complete(struct dftracer *d, const json_t *event)
 	};
 
 	if (!e.name || !e.cat)
-		return dftracer_unread(d, "an event without name or cat, which say what it is");
+		return dftracer_unread(d, "an event without name or cat");
 	if (!json_time(json_object_get(event, "ts"), d->unit_ns, &e.start_ns))
-		return dftracer_unread(d, "an event without ts, the time at which it began, in "
-					  "microseconds or the log's time_metric");
+		return dftracer_unread(d, "an event without ts, its start time in microseconds or "
+					  "in the log's time_metric");
 	if (dur && !json_time(dur, d->unit_ns, &e.duration_ns))
 		return dftracer_unread(
-			d, "dur is no number of microseconds, or the log's time_metric");
+			d, "dur is not a number of microseconds, or of the log's time_metric");
 	d->timed++;
 	if (strcasecmp(e.cat, "POSIX") == 0 || strcasecmp(e.cat, "STDIO") == 0)
 		return add_call(d, &e);
@@ -542,8 +542,7 @@ static int add_event(void *arg, const json_t *event)
 	switch (kind_of(event)) {
 	case 0:
 		return dftracer_unread(
-			d,
-			"an event without ph, its kind; X or 1 is a complete one, M or 4 a name");
+			d, "an event without ph, its kind: X or 1 = complete event, M or 4 = name");
 	case 'X':
 		return add_complete(d, event);
 	case 'M':
@@ -561,23 +560,23 @@ static void add_notes(struct dftracer *d)
 	if (d->stdio)
 		import_note(d->m,
 			    "%" PRIu64
-			    " call%s of STDIO %s taken, of files without calls of POSIX in the "
+			    " call%s of STDIO %s imported, for files without POSIX calls in the "
 			    "same process; sizes are those of fread and fwrite, not of read(2)",
 			    d->stdio, plural(d->stdio), d->stdio == 1 ? "is" : "are");
 	if (d->repeated)
-		import_note(d->m,
-			    "%" PRIu64
-			    " call%s of STDIO %s above calls of POSIX that are there, and left out",
-			    d->repeated, plural(d->repeated), d->repeated == 1 ? "is" : "are");
-	if (d->without_errno)
 		import_note(
 			d->m,
 			"%" PRIu64
-			" call%s failed, and the log does not say why; the trace has EIO for it",
-			d->without_errno, plural(d->without_errno));
+			" call%s of STDIO %s left out, because the log contains their POSIX calls",
+			d->repeated, plural(d->repeated), d->repeated == 1 ? "is" : "are");
+	if (d->without_errno)
+		import_note(d->m,
+			    "%" PRIu64 " call%s failed, but the log does not contain the error; "
+			    "the trace contains EIO",
+			    d->without_errno, plural(d->without_errno));
 	if (nameless)
 		import_note(d->m,
-			    "%" PRIu64 " file%s without a name, since no event FH explains the "
+			    "%" PRIu64 " file%s without a name, because no event FH explains the "
 			    "hash; is a file of the log missing?",
 			    nameless, plural(nameless));
 	if (d->other_events)

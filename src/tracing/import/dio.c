@@ -245,9 +245,8 @@ static int add_call(struct dio *d, const struct dio_event *e, const char *name)
 		return 0;
 	}
 	if (!time_in(e->event, begin_names, &s.start_ns))
-		return dio_unread(
-			d,
-			"an event without the time of the call, as call_timestamp in nanoseconds");
+		return dio_unread(d, "an event without the start time of the call (call_timestamp, "
+				     "in nanoseconds)");
 	s.duration_ns = TRACE_UNKNOWN;
 	if (time_in(e->event, end_names, &end_ns)) {
 		if (end_ns < s.start_ns)
@@ -282,7 +281,7 @@ static int add_event(void *arg, const json_t *whole)
 	e.args = json_member(e.event, ANY_OF("args", "arguments"));
 	name = json_string_value(json_member(e.event, call_names));
 	if (!has_text(name))
-		return dio_unread(d, "an event without the name of its system call, as syscall");
+		return dio_unread(d, "an event without the name of its system call (syscall)");
 	return add_call(d, &e, name);
 }
 
@@ -290,11 +289,11 @@ static void add_notes(struct dio *d)
 {
 	if (d->tagged)
 		import_note(d->m,
-			    "%" PRIu64 " descriptor%s of files that were open before the log "
-			    "begins: a tag stands for the name",
+			    "%" PRIu64 " descriptor%s of files that were opened before the log "
+			    "begins: a tag replaces the name",
 			    d->tagged, plural(d->tagged));
 	calls_add_notes(d->calls);
-	import_note(d->m, "DIO does not see pages of mapped files, nor requests of io_uring");
+	import_note(d->m, "DIO sees neither page faults on mapped files nor requests of io_uring");
 }
 
 int import_dio(struct importing *m, struct mlgen_err *err)

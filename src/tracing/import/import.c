@@ -30,11 +30,10 @@ static int import_csv(struct importing *m, struct mlgen_err *err)
 	if (rc == 0)
 		rc = trace_csv_read(&in, m->fill, &read, err);
 	if (rc == 0 && read.ignored.len)
-		log_warn("%s: columns that a trace does not have are left out: %s", in.name,
-			 buf_str(&read.ignored));
+		log_warn("%s: unknown columns are left out: %s", in.name, buf_str(&read.ignored));
 	if (rc == 0 && read.has_phases)
-		log_note("%s: phases are not kept; a trace has them by rows of op epoch, stage and "
-			 "checkpoint, and there are none",
+		log_note("%s: the column phase is left out; a trace has phases as rows with op "
+			 "epoch, stage and checkpoint, but there are none",
 			 in.name);
 	m->tally.is_cut = read.is_cut;
 	trace_csv_read_fini(&read);
@@ -102,7 +101,7 @@ int import_count_unread(struct importing *m, const char *file, uint64_t line, st
 		return 0;
 	return mlgen_fail(
 		err, -EINVAL,
-		"%.*s. Nothing in the first %d lines could be read; is this what the option says?",
+		"%.*s. None of the first %d lines could be read; does the option match this file?",
 		(int)strcspn(buf_str(&t->first_unread), "\n"), buf_str(&t->first_unread),
 		LINES_TRIED);
 }
@@ -151,19 +150,18 @@ int import_check_unread(struct importing *m, const char *form, struct mlgen_err 
 	const char *first = buf_str(&m->tally.first_unread);
 
 	if (!t->lines)
-		return mlgen_fail(err, -EINVAL, "format=%s: there is nothing in '%s'", form,
-				  m->files[0]);
+		return mlgen_fail(err, -EINVAL, "format=%s: '%s' is empty", form, m->files[0]);
 	if (t->unread == t->lines)
 		return mlgen_fail(
 			err, -EINVAL,
-			"%.*s. Nothing in it could be read; is this what the option says?",
+			"%.*s. Nothing in the file could be read; does the option match this file?",
 			(int)strcspn(first, "\n"), first);
 	if (m->is_lenient || t->unread * UNREAD_ONE_OF <= t->lines)
 		return 0;
 	return mlgen_fail(
 		err, -EINVAL,
 		"%.*s. %" PRIu64 " of %" PRIu64
-		" lines could not be read, and one of %d may be so; --lenient leaves them out",
+		" lines could not be read, and up to one of %d may fail; --lenient leaves them out",
 		(int)strcspn(first, "\n"), first, t->unread, t->lines, UNREAD_ONE_OF);
 }
 
@@ -188,7 +186,7 @@ static void import_report(const struct importing *m)
 	struct buf names = { 0 };
 
 	if (t->is_cut)
-		log_warn("%s: the last line has no end; is the file whole?",
+		log_warn("%s: the last line is incomplete; is the file complete?",
 			 m->files[m->file_count - 1]);
 	if (t->unread) {
 		log_lines(&t->first_unread, log_warn);
@@ -199,13 +197,14 @@ static void import_report(const struct importing *m)
 		import_list_unknown(t, &names);
 		if (t->unknown_others)
 			buf_addf(&names, ", others %" PRIu64, t->unknown_others);
-		log_note("calls that are not known here, and are left out: %s", buf_str(&names));
+		log_note("unknown calls are left out: %s", buf_str(&names));
 		buf_fini(&names);
 	}
 	if (t->inferred || t->inexact)
-		log_note("%" PRIu64 " offset%s or sizes follow from the calls before, and are "
-			 "marked as that; %" PRIu64
-			 " of them may be wrong, since somebody else moved the position",
+		log_note("%" PRIu64 " offset%s or sizes were inferred from earlier calls and are "
+			 "marked as inferred; %" PRIu64
+			 " of them may be wrong, because another process or thread moved the file "
+			 "position",
 			 t->inferred + t->inexact, plural(t->inferred + t->inexact), t->inexact);
 	log_lines(&t->notes, log_note);
 }
@@ -258,7 +257,7 @@ static int open_output(struct import *m, struct mlgen_err *err)
 		return rc;
 	if (is_output_read(m))
 		return mlgen_fail(err, -EINVAL,
-				  "output=%s: is the file that is read; name another file", given);
+				  "output=%s: is also an input file; name another file", given);
 	if (p->kind == PLACE_FILE && !p->is_handed_over)
 		rc = place_lock(p, err);
 	if (rc < 0)
@@ -295,8 +294,8 @@ static int read_all(struct import *m, struct mlgen_err *err)
 	if (!m->filled.records && !m->filled.markers) {
 		import_report(&m->read);
 		return mlgen_fail(err, -EINVAL,
-				  "format=%s: nothing in '%s' is a call on a file or a marker, and "
-				  "the trace would be empty; is this what the option says?",
+				  "format=%s: '%s' contains neither calls on files nor markers, so "
+				  "the trace would be empty; does the option match this file?",
 				  m->importer->name, m->read.files[0]);
 	}
 	if (!m->file.target)
@@ -310,11 +309,10 @@ static int read_all(struct import *m, struct mlgen_err *err)
 static int report_done(const struct import *m)
 {
 	const struct trace_fill_totals *f = &m->filled;
-	const char *unknown = !f->processes && !f->mounts
-				      ? "processes, mounts and host are not known"
-			      : !f->processes ? "processes and host are not known"
-			      : !f->mounts    ? "mounts and host are not known"
-					      : "the host is not known";
+	const char *unknown = !f->processes && !f->mounts ? "processes, mounts and host are unknown"
+			      : !f->processes             ? "processes and host are unknown"
+			      : !f->mounts                ? "mounts and host are unknown"
+							  : "the host is unknown";
 
 	import_report(&m->read);
 	if (!m->args->summary)
@@ -340,12 +338,14 @@ int import_run(const struct import_args *args)
 
 	/* mlgen itself writes these formats, without any line that is wrong. */
 	if (args->is_lenient && (args->format == IMPORT_CSV || args->format == IMPORT_FIO_IOLOG)) {
-		log_error("lenient: format=%s takes all lines or none", m.importer->name);
+		log_error("lenient: does not apply to format=%s, where every line must be valid",
+			  m.importer->name);
 		return EXIT_USAGE;
 	}
 	if (args->file_count > 1 && !m.importer->takes_several) {
-		log_error("format=%s: '%s' is one file too many; a trace is made of one",
-			  m.importer->name, args->files[1]);
+		log_error(
+			"format=%s: '%s' is one file too many; this format needs exactly one file",
+			m.importer->name, args->files[1]);
 		return EXIT_USAGE;
 	}
 	signals_set_mode(SIGNALS_POLLED);

@@ -325,7 +325,7 @@ void strace_tasks_rename(struct strace_tasks *t, struct strace_task *task, uint3
 struct strace_task *strace_tasks_only(const struct strace_tasks *t);
 void strace_tasks_fini(struct strace_tasks *t);
 
-/* Add a task at the head of a list, or remove it from its list. A task is in at most one. */
+/* Add a task at the head of a list, or remove it from its list. A task is in at most one list. */
 void strace_task_link(struct strace_task *task, struct strace_task **list);
 void strace_task_unlink(struct strace_task *task);
 
@@ -448,12 +448,13 @@ struct strace_ref {
 	struct fd_open *open; /* NULL = unknown */
 };
 
-/* Read a descriptor argument. An annotation overrides what the model has. 0 or STRACE_BAD. */
+/* Read a descriptor argument. An annotation overrides the model. 0 or STRACE_BAD. */
 int strace_ref(struct strace_event *e, int arg, struct strace_ref *ref);
-/* Is the descriptor one of a file on storage? An unknown open file is counted in r->unknown_fds. */
+/* Does the descriptor refer to a file on storage? An unknown open file is counted in
+ * r->unknown_fds. */
 bool strace_ref_is_file(struct strace_event *e, const struct strace_ref *ref);
 
-/* Is the path one of a character device? Only -yy tells for certain. */
+/* Is the path a character device? Only strace -yy shows this for certain. */
 bool strace_is_char(const char *path);
 
 /* Set r->path to the directory in argument `at`, or to the working directory (-1); empty =
@@ -485,7 +486,8 @@ uint64_t strace_transfer_offset(struct strace_event *e, const struct strace_ref 
 struct strace_task *strace_task_of(struct strace_reader *r, uint32_t tid, uint64_t now_ns);
 /* Apply a line "+++ exited with 0 +++" of the task. */
 int strace_exited(struct strace_event *e, struct strace_text status);
-/* Name the task of unknown pid, and add the records held for it; NULL: the pid remains unknown. */
+/* Set the pid of the task whose pid was unknown, and add its stored records. `task` NULL: the pid
+ * remains unknown. */
 int strace_learn_pid(struct strace_reader *r, struct strace_task *task, uint32_t pid,
 		     struct mlgen_err *err);
 

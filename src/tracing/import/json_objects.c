@@ -78,7 +78,7 @@ static int scan_block(struct json_objects *o, bool *is_whole)
 	return 1;
 }
 
-/* 1 = an object, 0 = the end, or -errno with err. */
+/* Read the text of the next object. 1, 0 at the end, or -errno with err. */
 static int next_object(struct json_objects *o)
 {
 	struct importing *m = o->m;
@@ -95,7 +95,7 @@ static int next_object(struct json_objects *o)
 		if (strcmp(m->files[m->file_count - 1], o->in.name) == 0 || m->file_count == 1)
 			m->tally.is_cut = true;
 		else
-			import_note(m, "%s: the last line has no end; is the file whole?",
+			import_note(m, "%s: the last line is incomplete; is the file complete?",
 				    o->in.name);
 	}
 	return rc;
@@ -116,13 +116,13 @@ static int parse_object(struct json_objects *o, json_object_fn each, void *arg)
 
 	o->m->tally.lines++;
 	if (*o->text.s != '{')
-		return json_objects_unread(o, "is no JSON object");
+		return json_objects_unread(o, "is not a JSON object");
 	if (o->is_broken)
-		return json_objects_unread(o, "is no whole JSON object");
+		return json_objects_unread(o, "is not a complete JSON object");
 	object = json_loadb(o->text.s, o->text.len, 0, &wrong);
 	if (!object)
 		return import_count_unread(o->m, o->in.name, o->line, o->err,
-					   "is no JSON: %s, at byte %d of it", wrong.text,
+					   "is not JSON: %s, at byte %d of it", wrong.text,
 					   wrong.position);
 	rc = each(arg, object);
 	json_decref(object);

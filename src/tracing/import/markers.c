@@ -357,7 +357,7 @@ static int parse_mllog(struct marker_line *m, const json_t *all)
 
 	if (!json_is_string(key) || !mllog_time(json_object_get(all, "time_ms"), &m->time_ns)) {
 		snprintf(m->wrong, sizeof(m->wrong),
-			 "a line of MLPerf has a text 'key' and a number 'time_ms'");
+			 "a line of MLPerf needs a text 'key' and a number 'time_ms'");
 		return -1;
 	}
 	marker_line_words(m, json_string_value(key), json_string_length(key));
@@ -387,7 +387,7 @@ int marker_line_mllog(struct marker_line *m, const char *line, size_t bytes)
 	all = json_loadb(at, bytes - (size_t)(at - line), JSON_DISABLE_EOF_CHECK, &error);
 	if (!json_is_object(all)) {
 		json_decref(all);
-		snprintf(m->wrong, sizeof(m->wrong), "no object of JSON follows :::MLLOG: %.120s",
+		snprintf(m->wrong, sizeof(m->wrong), "no JSON object follows :::MLLOG: %.120s",
 			 error.text);
 		return -1;
 	}
@@ -504,7 +504,7 @@ static int marker_line_csv(struct marker_line *m, const char *line, bool is_firs
 	bytes = marker_time(line, &m->time_ns, &m->is_local);
 	if (!bytes || line[bytes] != ',') {
 		snprintf(m->wrong, sizeof(m->wrong),
-			 "'%.40s' is no time and text with a comma between them; a time is seconds "
+			 "'%.40s' is not a time and text separated by a comma; a time is seconds "
 			 "since 1970, or 2026-02-28T12:00:00Z",
 			 line);
 		return -1;
@@ -519,7 +519,8 @@ static int marker_line_csv(struct marker_line *m, const char *line, bool is_firs
 enum { KINDS_MAX = 4096 };
 #define NS_PER_DAY (UINT64_C(86400) * NS_PER_S)
 
-/* The epochs of a rank, say. At most one marker of a kind is open at a time. */
+/* A kind of marker, such as the epochs of a rank. At most one marker of a kind is open at a time.
+ */
 struct marker_kind {
 	uint16_t op;
 	int64_t rank;
@@ -548,7 +549,7 @@ struct marker_reader {
 
 /* ---- clocks ---- */
 
-/* The clock offset. If the day is unknown, use the one on which the first marker is nearest to the
+/* The clock offset. If the day is unknown, use the day on which the first marker is nearest to the
  * begin of the trace. */
 static uint64_t find_offset(const struct marker_reader *k, uint64_t time_ns)
 {
@@ -587,9 +588,10 @@ static int refuse_clocks(struct marker_reader *k)
 	uint64_t marker_ms = k->min_ns / 1000000, trace_ms = k->first_ns / 1000000;
 
 	return mlgen_fail(k->err, -EINVAL,
-			  "markers=%s: none is within a day of the trace: the first is at %" PRIu64
-			  ".%03" PRIu64 " s since 1970, and the trace begins at %" PRIu64
-			  ".%03" PRIu64 " s%s; are both of the same run?",
+			  "markers=%s: no marker is within a day of the trace: the first marker is "
+			  "at %" PRIu64 ".%03" PRIu64
+			  " s since 1970, and the trace begins at %" PRIu64 ".%03" PRIu64
+			  " s%s; are both from the same run?",
 			  k->in.name, marker_ms / 1000, marker_ms % 1000, trace_ms / 1000,
 			  trace_ms % 1000, k->offset_ns ? " of its own clock" : "");
 }
@@ -745,23 +747,23 @@ static void add_notes(struct marker_reader *k)
 	if (k->without_end)
 		import_note(k->m,
 			    "%s: %" PRIu64
-			    " marker%s without an end, and end where the next of the kind begins",
+			    " marker%s without an end; the next marker of the same kind ends them",
 			    k->in.name, k->without_end, plural(k->without_end));
 	if (k->without_begin)
-		import_note(k->m, "%s: %" PRIu64 " end%s of what never began, left out", k->in.name,
+		import_note(k->m, "%s: %" PRIu64 " end%s without a begin, left out", k->in.name,
 			    k->without_begin, plural(k->without_begin));
 	if (k->too_many)
-		import_note(k->m, "%s: %" PRIu64 " marker%s of more than %d kinds left out",
-			    k->in.name, k->too_many, plural(k->too_many), KINDS_MAX);
+		import_note(k->m, "%s: %" PRIu64 " marker%s beyond %d kinds left out", k->in.name,
+			    k->too_many, plural(k->too_many), KINDS_MAX);
 	if (k->m->is_day_unknown)
 		import_note(k->m,
-			    "%s: the log's times of day have neither zone nor date; they are taken "
-			    "as this host's (TZ), on the day of the first marker",
+			    "%s: the log's times of day have neither zone nor date; this host's "
+			    "zone (TZ) and the day of the first marker are assumed",
 			    k->in.name);
 	if (k->is_local)
 		import_note(k->m,
-			    "%s: dates without a zone are taken as this host's; TZ=UTC or another "
-			    "has them elsewhere",
+			    "%s: dates without a zone are in this host's zone; set TZ=UTC or "
+			    "another zone to change this",
 			    k->in.name);
 }
 
@@ -771,8 +773,8 @@ static int read_markers(struct marker_reader *k)
 
 	if (rc == 0 && k->min_ns > k->max_ns)
 		rc = mlgen_fail(k->err, -EINVAL,
-				"markers=%s: has no marker: no line of :::MLLOG, none of DLIO's "
-				"output, and its first line is no time,text",
+				"markers=%s: contains no markers: neither lines of :::MLLOG nor of "
+				"DLIO's output, and its first line is not time,text",
 				k->in.name);
 	else if (rc == 0 && !k->near)
 		rc = refuse_clocks(k);
@@ -790,8 +792,8 @@ int import_markers(struct importing *m, const char *file, struct mlgen_err *err)
 	int rc;
 
 	if (m->no_clock)
-		return mlgen_fail(err, -EINVAL, "markers=%s: have no place in the trace: %s", file,
-				  m->no_clock);
+		return mlgen_fail(err, -EINVAL, "markers=%s: cannot be placed in the trace: %s",
+				  file, m->no_clock);
 	k.has_span = trace_fill_span(m->fill, &k.first_ns, &k.last_ns);
 	rc = trace_input_open(&k.in, file, err);
 	k.kinds = mem_array(KINDS_MAX, sizeof(*k.kinds));

@@ -61,8 +61,8 @@ static int add_directory(struct mcgill_files *f, const char *path, struct mlgen_
 	if (f->count > before)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "%s: no file of McGill's scripts is in it; they are trace_read.out, "
-			  "trace_openat.out and so on",
+			  "%s: contains no file of McGill's scripts, such as trace_read.out or "
+			  "trace_openat.out",
 			  path);
 }
 
@@ -335,7 +335,7 @@ static void set_clock(struct mcgill_reader *r)
 	int64_t from = a->max, to = a->min + (int64_t)NS_PER_S, middle;
 
 	if (!a->is_known) {
-		r->m->no_clock = "there is no trace_time_align.out, which has the time of day";
+		r->m->no_clock = "trace_time_align.out is missing, which contains the time of day";
 		return;
 	}
 	if (from > to)
@@ -345,7 +345,8 @@ static void set_clock(struct mcgill_reader *r)
 	r->m->is_day_unknown = true;
 	if (to - from > CLOCK_PRECISE_NS)
 		import_note(r->m,
-			    "the time of day is known to %" PRId64 " ms, by trace_time_align.out",
+			    "the time of day is accurate to %" PRId64
+			    " ms, according to trace_time_align.out",
 			    (to - from) / 2000000 + 1);
 }
 
@@ -388,7 +389,7 @@ static bool read_lost(struct mcgill_reader *r, const char *line)
 		return false;
 	r->lost += number[1];
 	trace_fill_entry(r->m->fill, TRACE_LOST, number, ARRAY_LEN(number),
-			 "bpftrace had no room for them");
+			 "bpftrace ran out of buffer space");
 	return true;
 }
 
@@ -403,10 +404,10 @@ static int read_line(struct mcgill_reader *r, const char *text, uint64_t line)
 	if (r->format.kind == MCGILL_NONE)
 		return import_count_unread(
 			r->m, r->file, line, r->err,
-			"is of none of McGill's scripts, by the file's name and by its header");
+			"does not belong to McGill's scripts, according to its name and header");
 	wrong = mcgill_line_parse(&r->format, text, &l);
 	if (!wrong && l.latency_ns > l.time_ns)
-		wrong = "took longer than the host is up";
+		wrong = "took longer than the uptime of the host";
 	if (wrong)
 		return import_count_unread(r->m, r->file, line, r->err, "%s", wrong);
 	return add_line(r, &l);
@@ -431,7 +432,8 @@ static int read_file(struct mcgill_reader *r, const struct mcgill_file *f)
 	}
 	r->m->is_torn = false;
 	if (rc == 0 && is_cut)
-		import_note(r->m, "%s: the last line has no end; is the file whole?", in.name);
+		import_note(r->m, "%s: the last line is incomplete; is the file complete?",
+			    in.name);
 	trace_input_close(&in);
 	buf_fini(&line);
 	return rc;
@@ -447,17 +449,17 @@ static void add_notes(struct mcgill_reader *r)
 			    r->logs, plural(r->logs));
 	if (r->failed)
 		import_note(r->m,
-			    "%" PRIu64 " open%s without a file failed; which error is not known, "
-			    "and is taken as ENOENT",
+			    "%" PRIu64 " open%s without a file failed; the error is unknown, and "
+			    "ENOENT is assumed",
 			    r->failed, plural(r->failed));
 	if (r->cut)
 		import_note(r->m,
-			    "%" PRIu64 " path%s of opens end after %d bytes; their names are known",
+			    "%" PRIu64
+			    " path%s of opens end after %d bytes; the names of the files are known",
 			    r->cut, plural(r->cut), PATH_CUT_BYTES);
 	if (several)
 		import_note(r->m,
-			    "%" PRIu64
-			    " name%s of files stand for several paths, and stay as they are",
+			    "%" PRIu64 " name%s of files match several paths, and remain as logged",
 			    several, plural(several));
 	if (r->lost)
 		import_note(r->m, "bpftrace lost %" PRIu64 " event%s of the recording", r->lost,

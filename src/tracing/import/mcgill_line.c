@@ -119,7 +119,7 @@ static void move_names_last(struct mcgill_format *f)
 		f->column[f->count++] = MCGILL_FILENAME;
 }
 
-/* The kind of a file whose name does not tell it. */
+/* The kind of a file whose name does not show the kind. */
 static enum mcgill_kind kind_by_columns(const char *line, const struct mcgill_format *f)
 {
 	if (strstr(line, " FUNCTION "))
@@ -322,22 +322,23 @@ static const char *parse_column(enum mcgill_column column, const struct mcgill_t
 {
 	switch (column) {
 	case MCGILL_TIME:
-		return word_number(w, &out->time_ns) ? NULL : "the time is no number of ns";
+		return word_number(w, &out->time_ns) ? NULL : "the time is not a number of ns";
 	case MCGILL_PID:
-		return word_id(w, &out->pid) ? NULL : "the PID is no number";
+		return word_id(w, &out->pid) ? NULL : "the PID is not a number";
 	case MCGILL_TID:
-		return word_id(w, &out->tid) ? NULL : "the TID is no number";
+		return word_id(w, &out->tid) ? NULL : "the TID is not a number";
 	case MCGILL_OFFSET:
-		return word_number(w, &out->off) ? NULL : "the offset is no number";
+		return word_number(w, &out->off) ? NULL : "the offset is not a number";
 	case MCGILL_REQUESTED:
-		return word_number(w, &out->requested) ? NULL : "the size is no number";
+		return word_number(w, &out->requested) ? NULL : "the size is not a number";
 	case MCGILL_RETURNED:
 		out->has_result = true;
 		return word_result(w, &out->result)
 			       ? NULL
-			       : "what it returned is no number of bytes, nor an error";
+			       : "the return value is neither a number of bytes nor an error";
 	case MCGILL_LATENCY:
-		return word_number(w, &out->latency_ns) ? NULL : "the latency is no number of ns";
+		return word_number(w, &out->latency_ns) ? NULL
+							: "the latency is not a number of ns";
 	default:
 		return NULL;
 	}
@@ -474,8 +475,8 @@ static const char *parse_create(const char *text, struct mcgill_line *out)
 		    is_word(&w.w[2u + calls[i].has_tid], calls[i].name))
 			c = &calls[i];
 	if (!c)
-		return "no call that creates or deletes; they are mkdir(), rmdir(), unlink() and "
-		       "create()";
+		return "not a call that creates or deletes; these are mkdir(), rmdir(), unlink() "
+		       "and create()";
 	out->op = c->op;
 	at = 3u + c->has_tid + c->has_mode;
 	split_words(&w, text, at + c->has_latency);
@@ -508,9 +509,9 @@ static const char *parse_block(const struct mcgill_format *f, const char *text,
 	out->writes = *w.w[t].s == 'W';
 	out->disk = w.w[t - 1];
 	if (!word_number(&w.w[t + 1], &out->bytes))
-		return "the size is no number";
+		return "the size is not a number";
 	if (w.count - t == 4 && !word_number(&w.w[t + 2], &sector))
-		return "the sector is no number";
+		return "the sector is not a number";
 	if (w.count - t == 4 && !f->has_queue && sector < UINT64_MAX / SECTOR_BYTES)
 		out->off = sector * SECTOR_BYTES;
 	out->op = TRACE_BLOCK_ISSUE;
@@ -532,9 +533,9 @@ static const char *parse_mmap(const char *text, struct mcgill_line *out)
 		out->op = TRACE_MUNMAP;
 		out->off = address;
 		if (!word_number(&w.w[3], &out->requested))
-			return "the length is no number";
+			return "the length is not a number";
 	} else if (!word_address(&w.w[3], &address)) {
-		return "has no address; one is 0x and hexadecimal digits";
+		return "has no address; an address is 0x and hexadecimal digits";
 	} else {
 		out->op = TRACE_MMAP;
 		out->has_result = address <= INT64_MAX;
@@ -554,14 +555,14 @@ static const char *parse_clock(const char *text, struct mcgill_line *out)
 
 	split_words(&w, text, 3);
 	if (w.count != 2 || !word_number(&w.w[0], &out->time_ns) || w.w[1].bytes != 8)
-		return "is no ns and HH:MM:SS";
+		return "is not NS HH:MM:SS";
 	for (size_t i = 0; i < 3; i++) {
 		const char *s = w.w[1].s + 3 * i;
 		unsigned v = (unsigned)(s[0] - '0') * 10 + (unsigned)(s[1] - '0');
 
 		if (!isdigit((unsigned char)s[0]) || !isdigit((unsigned char)s[1]) || v > most[i] ||
 		    (i < 2 && s[2] != ':'))
-			return "is no ns and HH:MM:SS";
+			return "is not NS HH:MM:SS";
 		out->day_s = out->day_s * 60 + v;
 	}
 	return NULL;

@@ -40,7 +40,7 @@ static int open_result(struct strace_event *e, uint64_t flags, uint32_t *file)
 	if (info->kind == STRACE_FD_PATH) {
 		buf_reset(&r->path);
 		if (!strace_text_unescape(info->path, &r->path))
-			return strace_bad(e, "a path with a byte of zero");
+			return strace_bad(e, "a path with a NUL byte");
 	}
 	*file = strace_path_file(e);
 	f = fdtable_open(r->fds, e->task->tid, (int)e->call.result, *file, flags & O_APPEND,
@@ -378,7 +378,7 @@ static int copy_side(struct strace_event *e, int fd_arg, int off_arg, uint64_t b
 	if (strace_ref(e, fd_arg, &ref))
 		return STRACE_BAD;
 	if (off_arg >= 0 && !parse_offset_pointer(e->call.args[off_arg], &off, &has_off))
-		return strace_bad(e, "an offset is no number");
+		return strace_bad(e, "an offset is not a number");
 	if (!strace_ref_is_file(e, &ref))
 		return 0;
 	return add_transfer(e, &ref, is_write, bytes, has_off ? &off : NULL);

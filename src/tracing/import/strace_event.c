@@ -22,7 +22,7 @@ int strace_arg(struct strace_event *e, size_t arg, uint64_t *value)
 	if (arg >= e->call.arg_count)
 		return strace_bad(e, "a call with too few arguments");
 	if (!strace_text_number(e->call.args[arg], &v))
-		return strace_bad(e, "an argument is no number");
+		return strace_bad(e, "an argument is not a number");
 	*value = (uint64_t)v;
 	return 0;
 }
@@ -73,10 +73,10 @@ static int set_path_from_info(struct strace_event *e, const struct strace_fd_inf
 	buf_reset(&e->r->path);
 	return strace_text_unescape(info->path, &e->r->path)
 		       ? 0
-		       : strace_bad(e, "a path with a byte of zero");
+		       : strace_bad(e, "a path with a NUL byte");
 }
 
-/* Set what an annotation says of a descriptor, unless the model agrees: the open is not in the
+/* Set the file of a descriptor from an annotation, unless the model agrees: the open is not in the
  * log. */
 static void set_unseen_open(struct strace_event *e, struct strace_ref *ref, uint32_t file,
 			    bool is_char)
@@ -104,7 +104,7 @@ static int strace_ref_text(struct strace_event *e, struct strace_text t, struct 
 	struct strace_fd_info info;
 
 	if (!strace_fd(t, &ref->fd, &info))
-		return strace_bad(e, "a descriptor is no number");
+		return strace_bad(e, "a descriptor is not a number");
 	ref->open = ref->fd < 0 ? NULL : fdtable_find(e->r->fds, e->task->tid, ref->fd);
 	if (ref->fd < 0 || info.kind == STRACE_FD_NONE)
 		return 0;
@@ -148,7 +148,7 @@ int strace_folder(struct strace_event *e, int at)
 
 	buf_reset(&r->path);
 	if (at >= (int)e->call.arg_count || (at >= 0 && !strace_fd(e->call.args[at], &fd, &info)))
-		return strace_bad(e, "a folder is no descriptor");
+		return strace_bad(e, "a directory that is not a descriptor");
 	if (info.kind == STRACE_FD_PATH) {
 		rc = set_path_from_info(e, &info);
 		/* Later calls may lack the annotation. */
@@ -199,7 +199,7 @@ int strace_path(struct strace_event *e, int at, int arg)
 		return STRACE_NO_PATH;
 	buf_reset(&r->scratch);
 	if (!strace_text_unquote(e->call.args[arg], &r->scratch))
-		return strace_bad(e, "a path that is cut");
+		return strace_bad(e, "a path that is cut off");
 	buf_reset(&r->path);
 	rc = *buf_str(&r->scratch) == '/' ? 0 : strace_folder(e, at);
 	if (rc)

@@ -811,7 +811,7 @@ static const char *split_error(struct strace_call *c, struct strace_text t)
 	if (strace_text_begins(t, "(errno ")) {
 		skip(&t, 7);
 		if (!strace_text_number(t, &c->result) || c->result <= 0)
-			return "its error is no number";
+			return "the error is not a number";
 		c->result = -c->result;
 		c->error = t;
 		c->error.n = 0;
@@ -837,7 +837,7 @@ static const char *split_result(struct strace_call *c, struct strace_text t)
 	if (t.n && *t.s == '?')
 		return NULL;
 	if (!strace_text_number(t, &c->result) || strace_text_begins(t, "NULL"))
-		return "its result is no number";
+		return "the result is not a number";
 	c->has_result = true;
 	while (n < t.n && (is_name_char(t.s[n]) || t.s[n] == '-'))
 		n++;

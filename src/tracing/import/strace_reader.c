@@ -197,7 +197,7 @@ static int resume_call(struct strace_event *e, struct strace_text body)
 	from = (size_t)(end - body.s) + sizeof(resumed) - 1;
 	if (!p->is_open || p->text.len <= name || memcmp(p->text.s, body.s + 5, name) != 0 ||
 	    p->text.s[name] != '(')
-		return strace_bad(e, "the end of a call of which the log has no beginning");
+		return strace_bad(e, "the end of a call without its beginning");
 	if (p->text.len + body.n > TRACE_INPUT_LINE_MAX)
 		return strace_bad(e, "a call of more than 1 MiB");
 	buf_addn(&p->text, body.s + from, body.n - from);
@@ -268,7 +268,7 @@ static bool is_message(struct strace_reader *r, struct strace_text *t)
 	return s->is_over || strace_text_begins(*t, "strace: ") || strace_text_begins(*t, " > ");
 }
 
-/* Is the line a signal, or another one without a call? */
+/* Is the line a signal, or another line without a call? */
 static bool has_no_call(struct strace_text body)
 {
 	return !body.n || strace_text_begins(body, "--- ") ||
@@ -284,16 +284,16 @@ static int refuse_timeless(struct strace_event *e, const struct strace_line *l, 
 
 	if (e->r->source->has_time || e->r->m->is_lenient ||
 	    (strace_call_split(&e->call, body) && !strip_suffix(&body, "<unfinished ...>")))
-		return strace_bad(e, l->clock == STRACE_RELATIVE ? "a time since the line before"
-								 : "no time, or no call");
+		return strace_bad(e, l->clock == STRACE_RELATIVE
+					     ? "a time relative to the previous line"
+					     : "no time, or no call");
 	return mlgen_fail(
 		e->err, -EINVAL,
 		"%s:%" PRIu64
-		": %s; let strace write the time of each call, best by strace -f -ttt -T -yy",
+		": %s; let strace write the time of each call, best with strace -f -ttt -T -yy",
 		strcmp(file, "-") == 0 ? "standard input" : file, lineno,
-		l->clock == STRACE_RELATIVE
-			? "has the time since the line before (-r), and not which time it is"
-			: "has no time");
+		l->clock == STRACE_RELATIVE ? "has only the time since the previous line (-r)"
+					    : "has no time");
 }
 
 static int apply_line(struct strace_event *e, const struct strace_line *l, const char *file,
@@ -349,29 +349,29 @@ int strace_reader_end(struct strace_reader *r, struct mlgen_err *err)
 	if (rc == 0 && r->is_holding)
 		rc = strace_learn_pid(r, NULL, 0, err);
 	if (r->is_of_day)
-		import_note(r->m, "times are of day, and the first line is of day 0; strace -ttt "
-				  "has the date, too");
+		import_note(r->m, "times have no date, and day 0 is assumed for the first line; "
+				  "strace -ttt adds the date");
 	if (r->without_duration)
 		import_note(r->m, "%" PRIu64 " call%s no duration; strace -T writes it",
 			    r->without_duration, r->without_duration == 1 ? " has" : "s have");
 	if (r->unknown_fds)
-		import_note(r->m,
-			    "%" PRIu64
-			    " call%s on descriptors that were open before the log begins, whose "
-			    "files are not known, %s left out; strace -yy names them",
-			    r->unknown_fds, plural(r->unknown_fds),
-			    r->unknown_fds == 1 ? "is" : "are");
+		import_note(
+			r->m,
+			"%" PRIu64 " call%s on descriptors that were opened before the log begins, "
+			"of unknown files, %s left out; strace -yy names the files",
+			r->unknown_fds, plural(r->unknown_fds), r->unknown_fds == 1 ? "is" : "are");
 	if (r->uring_calls)
 		import_note(r->m,
-			    "%" PRIu64 " call%s of io_uring_enter: what was read and written by "
-			    "io_uring no strace sees; mltrace record does",
+			    "%" PRIu64 " call%s of io_uring_enter: strace does not see reads and "
+			    "writes of io_uring; mltrace record does",
 			    r->uring_calls, plural(r->uring_calls));
 	if (r->aio_lost)
-		import_note(r->m,
-			    "the end of %" PRIu64
-			    " request%s of libaio is not in the log (it may be taken without a "
-			    "call): without duration, and taken as done",
-			    r->aio_lost, plural(r->aio_lost));
+		import_note(
+			r->m,
+			"the end of %" PRIu64
+			" request%s of libaio is not in the log (a program can take completions "
+			"without a call): they have no duration, and success is assumed",
+			r->aio_lost, plural(r->aio_lost));
 	return rc;
 }
 
@@ -438,8 +438,8 @@ static int open_logs(struct strace_logs *set, struct mlgen_err *err)
 
 	if (m->file_count > FILES_MAX)
 		return mlgen_fail(err, -EINVAL,
-				  "format=strace: %zu files are too many, %d can be read at a "
-				  "time; make one of them by strace-log-merge",
+				  "format=strace: %zu files are too many; up to %d can be read at "
+				  "a time; combine them with strace-log-merge",
 				  m->file_count, FILES_MAX);
 	set->logs = mem_array(m->file_count, sizeof(*set->logs));
 	for (; rc == 0 && set->count < m->file_count; set->count++) {
@@ -460,7 +460,7 @@ static int read_logs(struct strace_logs *set, struct mlgen_err *err)
 	int rc = 0;
 
 	while (rc == 0) {
-		struct strace_log *log = NULL; /* the one with the earliest line */
+		struct strace_log *log = NULL; /* the log with the earliest line */
 
 		for (size_t i = 0; i < set->count; i++)
 			if (set->logs[i].has_line && (!log || set->logs[i].ns < log->ns))

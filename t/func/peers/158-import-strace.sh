@@ -145,7 +145,7 @@ traced()
 traced "the best form of a log is what the program did" -f -ttt -T -yy
 is "whose calls have a duration each" "$(awk -F, '$2 == ""' t.csv)" ""
 like "and whose offsets are told to follow from others" "$(cat err)" \
-	'offsets or sizes follow from the calls before'
+	'offsets or sizes were inferred from earlier calls'
 is "the processes are there, with what they ran" \
 	"$("$MLTRACE" describe t.mlt --output-format=json 2>/dev/null |
 	grep -c '"command": .*did\.py')" 2
@@ -153,7 +153,7 @@ traced "without -y, too" -f -ttt -T
 traced "without -T" -f -ttt -y
 like "of which durations are not known" "$(cat err)" 'no duration; strace -T'
 traced "with a time of day" -f -tt -T
-like "of which the date is not known" "$(cat err)" 'times are of day'
+like "of which the date is not known" "$(cat err)" 'times have no date'
 traced "with seconds only" -f -t
 traced "with nanoseconds, by seccomp" -f -yy --seccomp-bpf \
 	--absolute-timestamps=format:unix,precision:ns --syscall-times=ns
@@ -186,7 +186,7 @@ like "with the options that make them" "$(cat err)" \
 strace -r -o log true
 exits "so are times since the line before" 2 \
 	"$MLTRACE" import --format=strace log --output=no.mlt
-like "which are named" "$(cat err)" 'the line before \(-r\)'
+like "which are named" "$(cat err)" 'the previous line \(-r\)'
 not_ok "and leave no trace" test -e no.mlt
 exits "what is no log is refused" 2 \
 	"$MLTRACE" import --format=strace did.py --output=no.mlt
@@ -203,6 +203,6 @@ exits "but not with --lenient" 0 \
 printf '%s' "$(cat log)" >part
 exits "a last line without an end is left out" 0 \
 	"$MLTRACE" import --format=strace part --output=no.mlt
-like "with a warning" "$(cat err)" 'the last line has no end'
+like "with a warning" "$(cat err)" 'the last line is incomplete'
 
 done_testing

@@ -76,11 +76,11 @@ records x.blktrace.1 '<' <cpu1
 exits "files of two CPUs are one trace" 0 \
 	take x.blktrace.0 x.blktrace.1 --output=x.trace
 like "of what was issued and completed" "$(cat out)" \
-	'^x\.trace: 6 records and 0 markers with 1 name; mounts and host are not known$'
+	'^x\.trace: 6 records and 0 markers with 1 name; mounts and host are unknown$'
 is "in the order of time" "$(rows x.trace)" "$(cat want)"
 like "discards are left out" "$(cat err)" \
-	'note: left out, since a trace has none: 1 discards$'
-like "so are flushes" "$(cat err)" ' 1 requests without bytes, which are flushes$'
+	'note: left out because a trace cannot contain them: 1 discards$'
+like "so are flushes" "$(cat err)" ' 1 flushes \(requests without bytes\)$'
 like "and commands" "$(cat err)" ' 1 commands to a device$'
 like "events that a CPU had no room for are missing by their numbers" \
 	"$(cat err)" 'note: 2 events of the recording are missing'
@@ -115,12 +115,12 @@ refused()
 	like "$1: said" "$(cat err)" "$3"
 }
 : >empty
-refused "an empty file" empty "format=blktrace: there is nothing in 'empty'"
+refused "an empty file" empty "format=blktrace: 'empty' is empty"
 refused "a directory" . "\.: cannot be read: Is a directory"
 refused "a file that is not there" nowhere "nowhere: cannot be read: No such file"
-refused "a text" cpu0 'cpu0: at byte 0: is no binary file of blktrace \(.*begins with 65617407'
+refused "a text" cpu0 'cpu0: at byte 0: is not a binary blktrace file \(.*begins with 65617407'
 records new '<' 0x65617408 <cpu0
-refused "a later version" new 'new: at byte 0: a record of another version \(65617408'
+refused "a later version" new 'new: at byte 0: a record of an unknown version \(65617408'
 { cat x.blktrace.0; echo 'no record, but a text of some length, which is behind one'; } >behind
 refused "what is behind a record and none itself" behind \
 	"behind: at byte $(wc -c <x.blktrace.0 | tr -d ' '): no record begins here"

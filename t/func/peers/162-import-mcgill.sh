@@ -51,7 +51,7 @@ is "opens have whole paths, though bpftrace cuts them; some fail" \
 1003999991000,9000,41,open,ckpt/model.pt,,,0
 1004800000000,0,41,open,/tmp/made,,577,0"
 like "of a name of two paths nobody says which" "$(cat err)" \
-	'note: 1 name of files stand for several paths'
+	'note: 1 name of files match several paths'
 is "requests of disks are issued and done" "$(rows x.trace 'block_[a-z]+')" \
 "1002000120000,0,41,block_issue,/dev/sda,1048576,4096,0
 1002000190000,0,,block_complete,/dev/sda,1048576,4096,0
@@ -145,7 +145,7 @@ printf '%s.1,epoch 0 start\n%s.9,epoch 0 end\n' $((noon + 2)) $((noon + 4)) >mar
 exits "the time of day places markers" 0 take "$set" --markers=marks.csv --output=m.trace
 is "on the clock since boot" "$("$MLTRACE" export --format=csv m.trace |
 	awk -F, '$6 == "epoch" { print $1, $2 }')" "1001600000000 2800000000"
-like "as of this host's zone" "$(cat err)" "neither zone nor date; they are taken as this host's \\(TZ\\)"
+like "as of this host's zone" "$(cat err)" "neither zone nor date; this host's zone \\(TZ\\)"
 printf '%s.1,epoch 0 start\n%s.9,epoch 0 end\n' $((noon - 3598)) $((noon - 3596)) >east.csv
 TZ=CET-1 take "$set" --markers=east.csv --output=e.trace >out 2>err
 is "whichever it is" "$("$MLTRACE" export --format=csv e.trace |
@@ -153,7 +153,7 @@ is "whichever it is" "$("$MLTRACE" export --format=csv e.trace |
 exits "without that file markers are refused" 2 take "$set"/trace_read.out \
 	--markers=marks.csv --output=n.trace
 like "by its name" "$(cat err)" \
-	'markers=marks\.csv: have no place in the trace: there is no trace_time_align\.out'
+	'markers=marks\.csv: cannot be placed in the trace: trace_time_align\.out is missing'
 printf '%s\n' '5000500000000 23:59:59' '5001100000000 00:00:00' \
 	>trace_time_align.out
 printf '1772236800.5,begin\n' >night.csv
@@ -166,7 +166,7 @@ at_night()
 exits "over midnight, too" 0 take trace_read.out trace_time_align.out \
 	--markers=night.csv --output=night.trace
 is "the clock goes on" "$(at_night)" 5001300
-like "as sure as seconds are" "$(cat err)" 'known to 301 ms'
+like "as sure as seconds are" "$(cat err)" 'accurate to 301 ms'
 sort -r trace_time_align.out >reversed
 mv reversed trace_time_align.out
 exits "and in whichever order the lines are" 0 take trace_read.out \
@@ -190,16 +190,16 @@ many()
 	awk -v n="$1" -v row="$row" 'BEGIN { for (i = 0; i < n; i++) print row }'
 }
 : >trace_read.out
-refused "an empty file" "format=mcgill: there is nothing in 'trace_read\\.out'" trace_read.out
+refused "an empty file" "format=mcgill: 'trace_read\\.out' is empty" trace_read.out
 mkdir empty
-refused "a directory of nothing" 'empty: no file of McGill.s scripts is in it' empty
+refused "a directory of nothing" 'empty: contains no file of McGill.s scripts' empty
 refused "a file that is not there" 'trace_nowhere: cannot be read: No such file' trace_nowhere
 echo 'a text' >some.txt
-refused "a text" 'some\.txt:1: is of none of McGill.s scripts' some.txt
-refused "another kind of log" '142-trace-exchange\.sh:1: .*Nothing in the first 100 lines' \
+refused "a text" 'some\.txt:1: does not belong to McGill.s scripts' some.txt
+refused "another kind of log" '142-trace-exchange\.sh:1: .*None of the first 100 lines' \
 	"$TOP/t/func/peers/142-trace-exchange.sh"
 printf '\007tae\000\000\000\000' >binary
-refused "a binary file" 'binary:1: a byte of zero, which no text has' "$set" binary
+refused "a binary file" 'binary:1: a NUL byte, which no text contains' "$set" binary
 { many 10; echo '1002000200000     41       0                4096'; } >trace_read.out
 refused "half a line of ten" 'trace_read\.out:11: has fewer columns.*1 of 11 lines could not be read' trace_read.out
 exits "--lenient leaves it out" 0 take trace_read.out --lenient --output=l.trace
@@ -211,10 +211,10 @@ like "that is named" "$(cat err)" 'trace_read\.out:1000: seems to be two lines i
 for bad in '18446744073709551616 41 0 1 1 a' '-5 41 0 1 1 a' '1002 99999999999 0 1 1 a' \
 	'1002 41 0 18446744073709547519 1 a' '1002 41 0 1 1003 a' '1002 41 x 1 1 a'; do
 	echo "$bad" >trace_read.out
-	refused "absurd numbers ($bad)" 'trace_read\.out:1: .*Nothing in it could be read' trace_read.out
+	refused "absurd numbers ($bad)" 'trace_read\.out:1: .*Nothing in the file could be read' trace_read.out
 done
 printf '%s\n\000\n' "$row" >trace_read.out
-refused "a byte of zero" 'trace_read\.out:2: a byte of zero' trace_read.out
+refused "a byte of zero" 'trace_read\.out:2: a NUL byte' trace_read.out
 head -c 1100000 /dev/zero | tr '\0' 7 >trace_read.out
 refused "a line without an end" 'trace_read\.out:1: a line of more than 1 MiB' trace_read.out
 ok "none of which made a trace" cmp x.trace before.trace
@@ -227,7 +227,7 @@ is "are lost ones of the trace" \
 	"$("$MLTRACE" describe lost.trace --output-format=json 2>/dev/null |
 		grep -m1 '"events"' | tr -dc 0-9)" 77
 like "a last line without an end is said" "$(cat err)" \
-	'trace_read\.out: the last line has no end'
+	'trace_read\.out: the last line is incomplete'
 
 # ---- by bpftrace itself ----
 

@@ -56,9 +56,10 @@ START_TEST(a_log_without_times_is_refused_with_what_makes_them)
 {
 	ck_assert_int_eq(import("7 fsync(3</a>) = 0\n"), -EINVAL);
 	ck_assert_str_eq(err.text, "log:1: has no time; let strace write the time of each call, "
-				   "best by strace -f -ttt -T -yy");
+				   "best with strace -f -ttt -T -yy");
 	ck_assert_int_eq(import("\n     0.000123 fsync(3</a>) = 0\n"), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(err.text, "log:2: has the time since the line before (-r)"));
+	ck_assert_ptr_nonnull(
+		strstr(err.text, "log:2: has only the time since the previous line (-r)"));
 	ck_assert_int_eq(import("read(3, \"\", 0 <unfinished ...>\n"), -EINVAL);
 }
 END_TEST
@@ -105,8 +106,8 @@ START_TEST(what_cannot_be_read_is_told_with_its_line)
 				     "log:2: no time, or no call\n"
 				     "log:3: a call without an end\n"
 				     "log:4: a call without a result\n"
-				     "log:5: its result is no number\n"
-				     "log:6: a descriptor is no number\n"));
+				     "log:5: the result is not a number\n"
+				     "log:6: a descriptor is not a number\n"));
 }
 END_TEST
 

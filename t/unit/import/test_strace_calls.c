@@ -129,8 +129,9 @@ START_TEST(what_was_open_before_has_no_offset_until_a_seek)
 	     "7 00:00:04 read(0</a>, \"x\", 1) = 1 <0>\n",
 	     "1" S ",0,7,7,,read,/a,,1,1,\n"
 	     "4" S ",0,7,7,,read,/a,9,1,1,\n");
-	ck_assert_ptr_nonnull(strstr(buf_str(&m.tally.notes),
-				     "1 call on descriptors that were open before the log begins"));
+	ck_assert_ptr_nonnull(
+		strstr(buf_str(&m.tally.notes),
+		       "1 call on descriptors that were opened before the log begins"));
 }
 END_TEST
 
@@ -149,8 +150,9 @@ START_TEST(what_is_no_file_is_left_out_and_not_complained_of)
 	     "7 00:00:01 close(3) = 0\n"
 	     "7 00:00:01 read(99, 0x7f, 1) = -1 EBADF (Bad file descriptor)\n",
 	     "");
-	ck_assert_str_eq(buf_str(&m.tally.notes), "times are of day, and the first line is of day "
-						  "0; strace -ttt has the date, too\n");
+	ck_assert_str_eq(buf_str(&m.tally.notes),
+			 "times have no date, and day 0 is assumed for the "
+			 "first line; strace -ttt adds the date\n");
 	ck_assert_uint_eq(m.tally.unread, 0);
 }
 END_TEST
