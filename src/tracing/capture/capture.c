@@ -41,7 +41,7 @@ struct capture {
 	bool is_not_executed; /* the command could not be executed */
 };
 
-/* Reading both clocks takes less, unless another thread runs in between. */
+/* Reading both clocks takes less time than this, unless another thread runs in between. */
 #define CLOCKS_READ_NS 10000
 
 uint64_t capture_wall_minus_clock_ns(void)
@@ -89,8 +89,8 @@ static int check_owner(const struct capture *c, struct mlgen_err *err)
 	    owner == geteuid())
 		return 0;
 	return mlgen_fail(err, -EPERM,
-			  "pid=%d: belongs to user %u; only root may trace processes of others, "
-			  "begin with sudo",
+			  "pid=%d: belongs to user %u; only root may trace processes of other "
+			  "users; run mltrace under sudo",
 			  (int)c->cfg.pid, (unsigned)owner);
 }
 
@@ -111,7 +111,7 @@ static int choose_backend(struct capture *c, struct mlgen_err *err)
 					  "capture: neither BPF nor strace can record here. %s. %s",
 					  why.text, missing.text);
 		log_note("%s", why.text);
-		log_note("strace records instead: it slows programs down, and cannot see %s",
+		log_note("strace records instead: it slows programs down, and does not see %s",
 			 capture_strace.blind_to);
 	}
 	return c->backend == &capture_strace ? check_owner(c, err) : 0;
@@ -239,8 +239,8 @@ static void note_shared_device(const struct description *d, const char *path)
 		    file.st_dev == st.st_dev && S_ISREG(file.st_mode))
 			shared_bytes += files[i].read_bytes;
 	if (shared_bytes >= NOTE_BYTES && (double)shared_bytes > NOTE_SHARE * (double)t->read_bytes)
-		log_note("%s lies on the device that was read from, which wrote it meanwhile; "
-			 "-o FILE elsewhere leaves it to what is recorded",
+		log_note("%s is on the device that was read from, and was written during the "
+			 "recording; -o FILE on another device avoids this",
 			 path);
 }
 
@@ -260,7 +260,7 @@ static void describe(const char *path, bool quiet)
 	while (signals_next(&no_wait, NULL) > 0)
 		;
 	signals_set_mode(SIGNALS_UNSEEN);
-	log_progress("%s is looked through ...", path);
+	log_progress("reading %s ...", path);
 	if (describe_trace(&d, &path, 1, NS_PER_S, &err) == 0) {
 		to = open_memstream(&text, &bytes);
 		if (to) {
@@ -315,8 +315,8 @@ static void stop_backend(struct capture *c)
 	log_lines(buf_str(&notes), true);
 	if (s->lost) {
 		c->is_incomplete = true;
-		log_warn("%s: %" PRIu64 " event%s lost, which the trace counts; a larger --buffer, "
-			 "or a CPU left to mlgen, may keep all",
+		log_warn("%s: %" PRIu64 " event%s lost; the trace contains their number; a larger "
+			 "--buffer, or a CPU reserved for mlgen, may avoid losses",
 			 c->args->output, s->lost, s->lost == 1 ? " was" : "s were");
 	}
 	buf_fini(&notes);
@@ -359,11 +359,11 @@ static void capture_record(struct capture *c)
 	close_trace(c);
 	still_runs = c->command && !capture_child_has_ended(&c->child);
 	if (w->end == CAPTURE_TIMED_OUT)
-		log_note("%s are over, and so is the recording%s",
+		log_note("%s have passed, and the recording has ended%s",
 			 units_format_time(time, c->args->duration_ns),
-			 still_runs ? "; the command goes on" : "");
+			 still_runs ? "; the command continues" : "");
 	else if (w->end == CAPTURE_SIGNALED && still_runs)
-		log_note("interrupted: the recording is over; the command still runs");
+		log_note("interrupted: the recording has ended; the command still runs");
 	capture_watch_child(w);
 }
 
@@ -421,28 +421,28 @@ static int check_request(const struct capture_args *q, struct mlgen_err *err)
 	uint64_t below = 1;
 
 	if (q->pid && q->cgroup)
-		return mlgen_fail(err, -EINVAL,
-				  "pid: and cgroup name what is recorded, each of them; leave out "
-				  "one");
+		return mlgen_fail(
+			err, -EINVAL,
+			"pid: both pid and cgroup select what is recorded; leave out one of them");
 	if (q->command && (q->pid || q->cgroup))
 		return mlgen_fail(err, -EINVAL,
-				  "%s: records what runs already, and a command follows --; leave "
+				  "%s: records a running target, but a command follows --; leave "
 				  "out one of them",
 				  running);
 	if (q->user && (q->pid || q->cgroup))
 		return mlgen_fail(err, -EINVAL,
-				  "user: is of a command, and --%s records what runs already",
+				  "user: applies to a command, but --%s records a running target",
 				  running);
 	if (q->command && !*q->command)
 		return mlgen_fail(err, -EINVAL,
-				  "record: nothing follows --; write mltrace record -o %s -- "
+				  "record: no command follows --; write mltrace record -o %s -- "
 				  "COMMAND ARGUMENTS...",
 				  q->output);
 	if (!q->command && !q->pid && !q->cgroup)
 		return mlgen_fail(
 			err, -EINVAL,
-			"record: of what? Write mltrace record -o %s -- COMMAND "
-			"ARGUMENTS..., or --pid=PID or --cgroup=PATH of what runs already",
+			"record: no target; write mltrace record -o %s -- COMMAND ARGUMENTS..., or "
+			"--pid=PID or --cgroup=PATH for a running target",
 			q->output);
 	while (below <= q->buffer_bytes / 2)
 		below *= 2;
@@ -450,7 +450,7 @@ static int check_request(const struct capture_args *q, struct mlgen_err *err)
 		char given[UNITS_TEXT_BYTES], one[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
 
 		return mlgen_fail(
-			err, -EINVAL, "buffer: %s is no power of two; the next are %s and %s",
+			err, -EINVAL, "buffer: %s is not a power of two; the nearest are %s and %s",
 			units_format_size(given, q->buffer_bytes), units_format_size(one, below),
 			units_format_size(other, 2 * below));
 	}
@@ -473,9 +473,10 @@ int capture_run(const struct capture_args *args)
 	signals_set_mode(SIGNALS_WATCHED);
 	client = c.command ? capture_client_name(*c.command) : NULL;
 	if (client)
-		log_warn("%s has another program run the command, of which little or nothing is "
-			 "recorded; start the container, then: mltrace record -o %s --cgroup=PATH, "
-			 "with the PATH that /proc/PID/cgroup of a process in it has",
+		log_warn("%s makes another program run the command, and mltrace records little or "
+			 "nothing of it; start the container, then: mltrace record -o %s "
+			 "--cgroup=PATH, with the PATH in /proc/PID/cgroup of a process in the "
+			 "container",
 			 client, args->output);
 	if (capture_prepare(&c, &err) < 0) {
 		log_error("%s", err.text);

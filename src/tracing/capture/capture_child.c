@@ -39,14 +39,14 @@ int capture_user_find(struct capture_user *u, const char *name, struct mlgen_err
 	*u = (struct capture_user){ 0 };
 	if (geteuid() != 0)
 		return mlgen_fail(err, -EPERM,
-				  "capture-user=%s: only root can run a command as somebody else; "
-				  "begin with sudo, or leave it out",
+				  "user=%s: only root can run a command as another user; run "
+				  "mltrace under sudo, or leave out the option",
 				  name);
 	pw = find_passwd(name);
 	if (!pw)
-		return mlgen_fail(
-			err, -ENOENT,
-			"capture-user=%s: there is no such user; getent passwd lists them", name);
+		return mlgen_fail(err, -ENOENT,
+				  "user=%s: there is no such user; getent passwd lists users",
+				  name);
 	u->name = mem_strdup(pw->pw_name);
 	u->home = mem_strdup(pw->pw_dir);
 	u->uid = pw->pw_uid;
@@ -116,10 +116,9 @@ static int fail_command(const char *command, int rc, struct mlgen_err *err)
 	int status = rc == -ENOENT ? CAPTURE_NOT_FOUND : CAPTURE_NOT_EXECUTABLE;
 
 	if (rc == -ENOENT && !is_path)
-		mlgen_fail(err, rc, "%s: there is no such command in $PATH", command);
+		mlgen_fail(err, rc, "%s: command not found in $PATH", command);
 	else if (rc == -ENOENT && access(command, F_OK) == 0)
-		mlgen_fail(err, rc,
-			   "%s: cannot be executed: the interpreter that it names is not there",
+		mlgen_fail(err, rc, "%s: cannot be executed: its interpreter does not exist",
 			   command);
 	else
 		mlgen_fail(err, rc, "%s: cannot be executed: %s", command, strerror(-rc));
@@ -220,7 +219,7 @@ int capture_child_start(struct capture_child *c, char *const *argv, const struct
 	if (n == (ssize_t)sizeof(r) && r.step == STEP_READY)
 		return 0;
 	error = n == (ssize_t)sizeof(r) ? r.error : ECHILD;
-	return mlgen_fail(err, -error, "capture-user=%s: %s", user->name ? user->name : "",
+	return mlgen_fail(err, -error, "user=%s: %s", user->name ? user->name : "",
 			  strerror(error));
 }
 

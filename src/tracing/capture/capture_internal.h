@@ -62,7 +62,7 @@ bool capture_child_has_ended(struct capture_child *c);
  * the command could not be executed: CAPTURE_NOT_FOUND or CAPTURE_NOT_EXECUTABLE with err. */
 int capture_child_status(struct capture_child *c, const char *command, struct mlgen_err *err);
 
-/* End a child that still waits. Takes a zeroed struct, and a child that has ended. */
+/* End a child that still waits. Accepts a zeroed struct, and a child that has ended. */
 void capture_child_fini(struct capture_child *c);
 
 /* ---- the status line on standard error ---- */
@@ -108,14 +108,15 @@ struct capture_watch {
 };
 
 /*
- * Record. For the main thread, which attends to signals as SIGNALS_WATCHED. The writer is flushed
- * each second, so that a killed mlgen leaves the records up to then.
- * 0, or -errno with err and CAPTURE_FAILED.
+ * Record. Call on the main thread, which handles signals as SIGNALS_WATCHED. The writer is flushed
+ * each second, so that a killed mlgen leaves the records up to then. 0, or -errno with err and
+ * CAPTURE_FAILED.
  */
 int capture_watch(struct capture_watch *w, struct mlgen_err *err);
 
-/* Wait for the command after the recording. A signal that another process sent is passed on to the
- * command, including the signal that ended the recording; the terminal sends its own to both. */
+/* Wait for the command after the recording. A signal from another process is passed on to the
+ * command, including the signal that ended the recording. Signals of the terminal reach both mlgen
+ * and the command. */
 void capture_watch_child(struct capture_watch *w);
 
 /* ---- running processes and control groups ---- */
@@ -137,7 +138,8 @@ pid_t capture_pid_parent(pid_t pid);
  * /proc/PID/cgroup names. 0 or -errno with err. */
 int capture_cgroup_find(struct buf *out, const char *given, struct mlgen_err *err);
 
-/* Has the control group or any below it a task? True if the kernel does not tell. */
+/* Does the control group, or a group below it, have a task? True if the kernel does not show this.
+ */
 bool capture_cgroup_runs(const char *directory);
 
 /* A set of processes or threads; zeroed = empty. */
@@ -195,6 +197,6 @@ void capture_clock_drained(struct capture_clock *c, uint64_t now_ns);
 uint64_t capture_clock_offset(struct capture_clock *c, const struct capture_stamp *stamp,
 			      uint64_t now_ns);
 
-/* Parse the stamp of a line of strace -ttt -T. A whole call is written when it ends; its first half
- * is written when another thread prints meanwhile. */
+/* Parse the stamp of a line of strace -ttt -T. strace writes a whole call when it ends, but the
+ * first half when another thread prints meanwhile. */
 struct capture_stamp capture_stamp_parse(char *line, size_t bytes);

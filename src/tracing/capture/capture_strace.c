@@ -40,9 +40,9 @@ struct strace_tracer {
 #define ATTACH_POLL_NS 1000000
 
 /*
- * System calls on files, and those that are needed to tell the files apart. '?' marks calls that
- * some machines lack. Other calls stop the process, too, but are not printed: --seccomp-bpf would
- * avoid these stops, but it cannot attach or detach.
+ * System calls on files, and the calls that are needed to identify these files. '?' marks calls
+ * that some machines lack. Other calls stop the process, too, but are not printed: --seccomp-bpf
+ * would avoid these stops, but it cannot attach or detach.
  */
 static const char calls[] =
 	"trace=?open,openat,?openat2,?creat,close,?close_range,?dup,?dup2,dup3,fcntl,read,pread64,"
@@ -150,8 +150,8 @@ static int fail_attach(struct strace_tracer *s, pid_t pid, struct mlgen_err *err
 	return mlgen_fail(
 		err, -EPERM,
 		"strace cannot be attached to process %d: %s; only root may trace processes of "
-		"others, and /proc/sys/kernel/yama/ptrace_scope may forbid the rest",
-		(int)pid, *why ? why : "it is not by now");
+		"other users, and /proc/sys/kernel/yama/ptrace_scope may forbid tracing your own",
+		(int)pid, *why ? why : "strace did not attach in time");
 }
 
 /* Start strace, and wait until the first process is traced. -errno with err: strace has ended and
@@ -206,12 +206,12 @@ static int strace_tracer_end(struct strace_tracer *s, bool was_stopped, struct m
 	if (s->pid > 0 && waitpid(s->pid, &status, 0) == s->pid && !was_stopped &&
 	    (WIFSIGNALED(status) || WEXITSTATUS(status) != 0)) {
 		last_message(s, why, sizeof(why));
-		rc = mlgen_fail(
-			err, -ECHILD,
-			"strace ended early, %s %d%s%s; what the programs did then is not recorded",
-			WIFSIGNALED(status) ? "by signal" : "with status",
-			WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-			*why ? ": " : "", why);
+		rc = mlgen_fail(err, -ECHILD,
+				"strace ended early, %s %d%s%s; later operations of the programs "
+				"are not recorded",
+				WIFSIGNALED(status) ? "by signal" : "with status",
+				WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+				*why ? ": " : "", why);
 	}
 	strace_tracer_close(s);
 	return rc;
@@ -350,7 +350,7 @@ struct strace_capture {
 	size_t bytes;
 	uint64_t line;              /* number of the last line */
 	uint64_t begin_ns, last_ns; /* recording began, last loss */
-	bool skips_rest;            /* the next line is the rest of one that was too long */
+	bool skips_rest;            /* the next line is the rest of a line that was too long */
 	bool is_over;
 };
 
@@ -450,7 +450,7 @@ static int strace_attach(void *state, struct mlgen_err *err)
 	rc = pids.count ? strace_tracer_start(&s->strace, pids.at, pids.count, s->cfg.buffer_bytes,
 					      err)
 			: mlgen_fail(err, -ESRCH,
-				     "cgroup=%s: has no task that strace could be attached to",
+				     "cgroup=%s: contains no task to which strace can be attached",
 				     s->cfg.cgroup);
 	capture_pids_fini(&pids);
 	return rc;
@@ -610,8 +610,8 @@ static void strace_free(void *state)
 
 const struct capture_backend capture_strace = {
 	.name = "strace",
-	.blind_to = "page faults, the page cache, devices, io_uring and CPU time; it has offsets "
-		    "of read() by a model",
+	.blind_to = "page faults, the page cache, devices, io_uring and CPU time; offsets of "
+		    "read() are inferred",
 	.probe = strace_probe,
 	.open = strace_open,
 	.follow = strace_follow,

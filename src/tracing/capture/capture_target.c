@@ -58,20 +58,21 @@ int capture_pid_check(pid_t pid, struct mlgen_err *err)
 	(void)sysfile_keyed(&group, "", path, "Tgid");
 	if (pid == getpid())
 		return mlgen_fail(err, -EINVAL,
-				  "pid=%d: is mlgen itself; --trace=FILE of a run has what it does",
+				  "pid=%d: is mlgen itself; mlgen --trace=FILE traces a run",
 				  (int)pid);
 	if (!group || !read_stat(pid, &s))
-		return mlgen_fail(err, -ESRCH, "pid=%d: there is no such process; ps -e lists them",
+		return mlgen_fail(err, -ESRCH,
+				  "pid=%d: there is no such process; ps -e lists processes",
 				  (int)pid);
 	if (group != (uint64_t)pid)
 		return mlgen_fail(err, -EINVAL,
-				  "pid=%d: is a thread of process %d; write --pid=%d, which has "
-				  "all of its threads",
+				  "pid=%d: is a thread of process %d; write --pid=%d to record all "
+				  "threads of the process",
 				  (int)pid, (int)group, (int)group);
 	if (s.flags & PF_KTHREAD)
 		return mlgen_fail(err, -EINVAL,
-				  "pid=%d: is a thread of the kernel, which calls nothing; name a "
-				  "program's process",
+				  "pid=%d: is a kernel thread, which makes no system calls; name "
+				  "the process of a program",
 				  (int)pid);
 	if (s.state == 'Z' || s.state == 'X')
 		return mlgen_fail(err, -ESRCH, "pid=%d: has ended", (int)pid);
@@ -252,8 +253,8 @@ int capture_cgroup_find(struct buf *out, const char *given, struct mlgen_err *er
 		buf_cut(out, at);
 	}
 	return mlgen_fail(err, -ENOENT,
-			  "cgroup=%s: is no control group, here or below /sys/fs/cgroup; "
-			  "/proc/PID/cgroup names that of a process",
+			  "cgroup=%s: is not a control group, here or below /sys/fs/cgroup; "
+			  "/proc/PID/cgroup names the group of a process",
 			  given);
 }
 

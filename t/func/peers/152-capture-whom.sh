@@ -92,13 +92,13 @@ if [ -n "$group" ]; then
 	rmdir "$group/inner" "$group"
 fi
 exits "what is no control group is, too" 1 "$recorder" -c "$here" y.mlt
-like "and says so" "$(cat err)" 'no control group'
+like "and says so" "$(cat err)" 'not a control group'
 exits "and a process that is gone" 1 "$recorder" -p $tree y.mlt
 like "by its number" "$(cat err)" "process $tree: no such process"
 kernel=$(ps -o pid= --ppid 2 2>/dev/null | head -n 1 | tr -d ' ')
 if [ -n "$kernel" ]; then
 	exits "a thread of the kernel is none" 1 "$recorder" -p "$kernel" y.mlt
-	like "and is called that" "$(cat err)" 'thread of the kernel'
+	like "and is called that" "$(cat err)" 'kernel thread'
 else
 	skip "a thread of the kernel is none" "none is seen here"
 fi

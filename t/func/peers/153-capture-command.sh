@@ -22,30 +22,30 @@ refused "a command without --" \
 	--output=t.mlt python3 train.py --epochs 3 -x 'a b'
 refused "one behind other options" 'write mltrace record --output=t.mlt --duration=1s -- ls --x$' \
 	--output=t.mlt --duration=1s ls --x
-refused "no command" 'record: of what\? Write mltrace record -o t.mlt -- COMMAND' \
+refused "no command" 'record: no target; write mltrace record -o t.mlt -- COMMAND' \
 	--output=t.mlt
-refused "nothing behind --" 'nothing follows --; write mltrace record -o t.mlt -- COMMAND' \
+refused "nothing behind --" 'no command follows --; write mltrace record -o t.mlt -- COMMAND' \
 	--output=t.mlt --
-refused "no file" 'record: makes a trace; name it with -o FILE' -- true
+refused "no file" 'record: needs a file for the trace; name it with -o FILE' -- true
 refused "no value" 'output: no value; write --output=VALUE' -o -- true
-refused "standard output as the trace" 'output=-: a trace needs a file' --output=- -- true
-refused "a command and a process" 'pid: records what runs already, and a command follows --' \
+refused "standard output as the trace" 'output=-: a trace cannot go to standard output' --output=- -- true
+refused "a command and a process" 'pid: records a running target, but a command follows --' \
 	--output=t.mlt --pid=1 -- true
-refused "a command without -- and a process" "pid: records what runs already; leave out 'true'" \
+refused "a command without -- and a process" "pid: records a running target; leave out 'true'" \
 	--output=t.mlt --pid=1 true
-refused "a control group and a command" 'cgroup: records what runs already' \
+refused "a control group and a command" 'cgroup: records a running target' \
 	--output=t.mlt --cgroup=/ -- true
-refused "a process and a control group" 'pid: and cgroup name what is recorded' \
+refused "a process and a control group" 'pid: both pid and cgroup select what is recorded' \
 	--output=t.mlt --pid=1 --cgroup=/
-refused "another user for a process" 'user: is of a command' \
+refused "another user for a process" 'user: applies to a command' \
 	--output=t.mlt --pid=1 --user=nobody
-refused "an option of another command" 'json: is an option of mltrace describe, and not of mltrace record' \
+refused "an option of another command" 'json: is an option of mltrace describe, not of mltrace record' \
 	--output=t.mlt --json=x -- true
 refused "an option that is misspelt" "durtion: unknown option; did you mean 'duration'" \
 	--output=t.mlt --durtion=1s -- true
 exits "refused: a command that is misspelt" 2 "$MLTRACE" recrod -o t.mlt -- true
 like "with the nearest" "$(cat err)" "^mltrace: recrod: no such command; did you mean 'record'"
-refused "a buffer that is no power of two" 'buffer: 3m is no power of two; the next are 2m and 4m' \
+refused "a buffer that is no power of two" 'buffer: 3m is not a power of two; the nearest are 2m and 4m' \
 	--output=t.mlt --buffer=3m -- true
 refused "a buffer of nothing" 'buffer: .*0' --output=t.mlt --buffer=0 -- true
 printf '[x]\ncgroup=a\n' >x.job
@@ -62,20 +62,20 @@ refused "a process that is gone" "pid=$gone: there is no such process" \
 kernel=$(cat /proc/[0-9]*/stat 2>/dev/null |
 	awk '$9 != 0 && int($9 / 2097152) % 2 == 1 { print $1; exit }')
 if [ -n "$kernel" ]; then
-	refused "a thread of the kernel" "pid=$kernel: is a thread of the kernel" \
+	refused "a thread of the kernel" "pid=$kernel: is a kernel thread" \
 		--output=t.mlt --pid="$kernel"
 else
 	skip "a thread of the kernel" "none is to be seen here"
 fi
 refused "a number that no process has" 'pid: 5000000' --output=t.mlt --pid=5000000
-refused "a control group that is none" 'cgroup=/nope/nope: is no control group' \
+refused "a control group that is none" 'cgroup=/nope/nope: is not a control group' \
 	--output=t.mlt --cgroup=/nope/nope
 
 # ---- commands that are not there
 exits "a command that is not in \$PATH has status 127" 127 \
 	"$MLTRACE" record --output=t.mlt -- no-such-command
 is "and a sentence" "$(cat err)" \
-	'mltrace: no-such-command: there is no such command in $PATH'
+	'mltrace: no-such-command: command not found in $PATH'
 exits "so has a path to nothing" 127 "$MLTRACE" record --output=t.mlt -- ./nothing
 : >plain
 exits "what may not be executed has status 126" 126 \
@@ -117,7 +117,7 @@ for backend in $backends; do
 		'^entry fact .* command=.*record --output=t.mlt.* -- cat data$'
 	like "and mounts" "$(recorded)" '^entry mount [0-9]+ .* proc /proc '
 	unlike "a trace beside it is nothing to speak of yet" "$(cat err)" \
-		'lies on the device'
+		'is on the device'
 	printf 'a\nb\n' | capture --quiet -- cat >out 2>err
 	is "standard input is the command's" "$(cat out)" "$(cat in)"
 	is "--quiet leaves the first line of the description" \
@@ -130,7 +130,7 @@ for backend in $backends; do
 	exits "a script without its interpreter has status 127" 127 \
 		capture -- ./bad.sh
 	like "and a sentence" "$(cat err)" \
-		'^mltrace: \./bad\.sh: cannot be executed: the interpreter that it names is not there$'
+		'^mltrace: \./bad\.sh: cannot be executed: its interpreter does not exist$'
 	(trap '' QUIT; capture -- ./status.sh) >seen 2>err
 	is "signals, capabilities and privileges are as without mlgen" \
 		"$(cat seen)" "$(cat bare)"
@@ -152,9 +152,9 @@ capture -- cat large >/dev/null 2>err
 # Memory and the network have no number of a device.
 if [ $(($(stat -c %d .) / 256)) -gt 0 ]; then
 	like "a trace on the device that is read is told" "$(cat err)" \
-		'^mltrace: note: t.mlt lies on the device that was read from'
+		'^mltrace: note: t.mlt is on the device that was read from'
 else
-	unlike "a trace on no device is not" "$(cat err)" 'lies on the device'
+	unlike "a trace on no device is not" "$(cat err)" 'is on the device'
 fi
 exits "a client of containers is told how to record them" 127 sh -c '
 	mkdir bin; printf "#!/bin/sh\nexit 127\n" >bin/docker; chmod +x bin/docker

@@ -91,9 +91,9 @@ for backend in $backends; do
 
 	# ---- the time is over
 	begin --duration=1s -- ./reader.sh '' 5
-	ok "when the time is over, the recording is" poll has_ended 'are over'
+	ok "when the time is over, the recording is" poll has_ended 'have passed'
 	like "and the command goes on" "$(cat err)" \
-		'^mltrace: note: 1s are over, and so is the recording; the command goes on$'
+		'^mltrace: note: 1s have passed, and the recording has ended; the command continues$'
 	is_whole "the trace is whole by then"
 	reads=$(has "$PWD/in" read)
 	ok "and has what was read" test "$reads" -gt 0
@@ -113,7 +113,7 @@ for backend in $backends; do
 	begin -- ./reader.sh ''
 	kill -TERM "$pid"
 	ok "a command that takes no notice of SIGTERM is waited for" \
-		poll has_ended 'interrupted: the recording is over; the command still runs'
+		poll has_ended 'interrupted: the recording has ended; the command still runs'
 	is_whole "with a whole trace"
 	kill -TERM "$pid"
 	kill -TERM "$pid"
@@ -211,7 +211,7 @@ for backend in $backends; do
 		is "$backend: a command of which something was lost has status 1" \
 			"$status" 1
 		like "which is told" "$(cat err)" \
-			'^mltrace: warning: t.mlt: [0-9]+ events were lost, which the trace counts; a larger --buffer'
+			'^mltrace: warning: t.mlt: [0-9]+ events were lost; the trace contains their number; a larger --buffer'
 		like "and in the trace" "$(recorded | tail -n 1)" \
 			'^end [0-9]+ [1-9][0-9]* 0 0$'
 		ok "with all until then" test "$dd_begun" -gt 0
@@ -227,7 +227,7 @@ for backend in $backends; do
 		is "but what it did is not recorded, and the status is 1" \
 			"$status" 1
 		like "which is told" "$(cat err)" \
-			'mltrace: strace ended early, by signal 9; what the programs did then is not recorded'
+			'mltrace: strace ended early, by signal 9; later operations of the programs are not recorded'
 		like "the trace is whole up to there" "$(recorded | tail -n 1)" \
 			'^end [0-9]+ [0-9]+ 0 0$'
 	fi

@@ -136,13 +136,13 @@ START_TEST(mappings_are_of_a_process)
 {
 	struct bpf_mapped *m = mapped_new();
 
-	mapped_add(m, 5, 0x7f0000000000, (struct mapped_file){ 3, 4096 });
-	mapped_add(m, 6, 0x7f0000000000, (struct mapped_file){ 4, 0 });
+	mapped_add(m, 5, 0x7f0000000000, (struct bpf_mapped_file){ 3, 4096 });
+	mapped_add(m, 6, 0x7f0000000000, (struct bpf_mapped_file){ 4, 0 });
 	ck_assert_uint_eq(mapped_find(m, 5, 0x7f0000000000).file, 3);
 	ck_assert_uint_eq(mapped_find(m, 5, 0x7f0000000000).off, 4096);
 	ck_assert_uint_eq(mapped_find(m, 6, 0x7f0000000000).file, 4);
 	ck_assert_uint_eq(mapped_find(m, 7, 0x7f0000000000).file, 0);
-	mapped_add(m, 5, 0x7f0000000000, (struct mapped_file){ 9, 0 });
+	mapped_add(m, 5, 0x7f0000000000, (struct bpf_mapped_file){ 9, 0 });
 	ck_assert_uint_eq(mapped_find(m, 5, 0x7f0000000000).file, 9);
 	mapped_free(m);
 }

@@ -132,7 +132,7 @@ START_TEST(a_process_may_be_recorded_or_is_refused_in_words)
 	ck_assert_ptr_nonnull(strstr(err.text, "is mlgen itself"));
 	err = (struct mlgen_err){ 0 };
 	ck_assert_int_eq(capture_pid_check(4194304, &err), -ESRCH);
-	ck_assert_str_eq(err.text, "pid=4194304: there is no such process; ps -e lists them");
+	ck_assert_str_eq(err.text, "pid=4194304: there is no such process; ps -e lists processes");
 }
 END_TEST
 

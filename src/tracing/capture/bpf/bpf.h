@@ -56,7 +56,8 @@ int kernel_attach(struct bpf_kernel *k, struct mlgen_err *err);
 void kernel_detach(struct bpf_kernel *k);
 void kernel_close(struct bpf_kernel *k);
 
-/* Follow a process. -errno with err if it is gone, a kernel thread, or may not be followed. */
+/* Follow a process. -errno with err if the process does not exist, is a kernel thread, or may not
+ * be followed. */
 int kernel_follow_process(struct bpf_kernel *k, pid_t pid, struct mlgen_err *err);
 /* Follow all processes of a control group and of the groups below it. A group without any process
  * is an error. */
@@ -118,7 +119,7 @@ uint32_t files_known(struct bpf_files *f, uint32_t dev, uint64_t ino);
 uint32_t files_path(struct bpf_files *f, uint32_t dev, uint64_t ino, const char *text,
 		    size_t bytes);
 
-/* The inode with the name `from` has the name `to` from now on. */
+/* Rename the inode with the name `from` to `to`. */
 void files_renamed(struct bpf_files *f, uint32_t from, uint32_t to);
 
 /* Id of a name without an inode, such as a disk's. */
@@ -135,7 +136,8 @@ struct bpf_tasks;
 struct bpf_tasks *tasks_new(struct trace_writer *writer);
 void tasks_free(struct bpf_tasks *t); /* NULL is fine */
 
-/* A process was started by `parent`, whose command line it has until it calls execve. */
+/* A process was started by `parent`. The process has its parent's command line until it calls
+ * execve. */
 void tasks_started(struct bpf_tasks *t, uint32_t pid, uint32_t parent, uint64_t start_ns);
 /* A process ran before the recording; its command line is read from /proc. */
 void tasks_add_running(struct bpf_tasks *t, uint32_t pid, uint32_t parent, uint64_t start_ns);
@@ -153,7 +155,7 @@ uint64_t tasks_count(const struct bpf_tasks *t);
 /* Keeps up to 65536 mappings by their first address; a new mapping evicts an old one. */
 struct bpf_mapped;
 
-struct mapped_file {
+struct bpf_mapped_file {
 	uint32_t file;
 	uint64_t off;
 };
@@ -161,9 +163,9 @@ struct mapped_file {
 struct bpf_mapped *mapped_new(void);
 void mapped_free(struct bpf_mapped *m); /* NULL is fine */
 
-void mapped_add(struct bpf_mapped *m, uint32_t pid, uint64_t address, struct mapped_file f);
-/* .file 0 = no mapping of a file is known there. */
-struct mapped_file mapped_find(const struct bpf_mapped *m, uint32_t pid, uint64_t address);
+void mapped_add(struct bpf_mapped *m, uint32_t pid, uint64_t address, struct bpf_mapped_file f);
+/* .file is 0 if no mapping of a file is known at the address. */
+struct bpf_mapped_file mapped_find(const struct bpf_mapped *m, uint32_t pid, uint64_t address);
 
 /* ---- disks below a file system ---- */
 

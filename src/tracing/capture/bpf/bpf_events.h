@@ -56,7 +56,7 @@ enum capture_call {
 
 /* Set before the programs are loaded; constants to them. */
 struct capture_settings {
-	uint64_t wake_bytes; /* bytes in the ring that wake the reader */
+	uint64_t wake_bytes; /* mlgen is woken when the ring holds this many bytes */
 	uint8_t page_shift;
 	uint8_t call_of[CALL_NUMBERS]; /* enum capture_call */
 };
@@ -77,10 +77,10 @@ enum event_kind {
 	EVENT_PATHS,        /* struct capture_paths: a call by path */
 	EVENT_ASYNC_SUBMIT, /* the event alone; `number` is the request's */
 	EVENT_ASYNC_END,    /* the request and its completion */
-	EVENT_TASK,         /* a new task, or an EVENT_SEEN one; result: the creator's tid */
-	EVENT_EXEC,         /* struct capture_text: the command line */
-	EVENT_EXIT,         /* struct capture_text: the task's name */
-	EVENT_BLOCK,        /* dev: the whole disk; ino: 0 */
+	EVENT_TASK,  /* a new task, or with EVENT_SEEN a running task; result: the creator's tid */
+	EVENT_EXEC,  /* struct capture_text: the command line */
+	EVENT_EXIT,  /* struct capture_text: the task's name */
+	EVENT_BLOCK, /* dev: the whole disk; ino: 0 */
 };
 
 /* Bits of capture_event.more. */

@@ -29,8 +29,8 @@
 
 /*
  * A program and its tracepoint. The first argument of the tracepoint must be a pointer to this
- * structure, with this member (NULL = any). `missing` names the events that are left out without
- * the program; NULL = there is no capture without it.
+ * structure, with this member (NULL = any). `missing` names the events that are not recorded
+ * without the program; NULL = capture needs the program.
  */
 static const struct {
 	const char *program, *tracepoint, *structure, *member, *missing;
@@ -40,7 +40,7 @@ static const struct {
 	{ "on_exec", "sched_process_exec", "task_struct", NULL, NULL },
 	{ "on_switch", "sched_switch", NULL, NULL, NULL },
 	{ "on_page_added", "mm_filemap_add_to_page_cache", "folio", "_flags_1",
-	  "what came into the page cache" },
+	  "additions to the page cache" },
 	{ "on_page_missed", "mm_filemap_fault", "address_space", "host", "page faults" },
 	{ "on_pages_mapped", "mm_filemap_map_pages", "address_space", "host", "page faults" },
 	{ "on_fault_user", "page_fault_user", NULL, NULL, "page faults" },
@@ -121,7 +121,7 @@ static void leave_out(struct bpf_object *o, const char *program)
 static void note_missing(struct buf *notes, const char *missing)
 {
 	if (!strstr(buf_str(notes), missing))
-		buf_addf(notes, "this kernel does not tell of %s\n", missing);
+		buf_addf(notes, "this kernel does not report %s\n", missing);
 }
 
 /* Choose between two forms of a program, for newer and older kernels. */
@@ -155,8 +155,8 @@ static int choose_programs(struct bpf_object *o, struct buf *notes, struct mlgen
 	if (!kernel)
 		return mlgen_fail(
 			err, -ENOTSUP,
-			"capture: /sys/kernel/btf/vmlinux: cannot be read: %s; it says what lies "
-			"where in this kernel, and without it capture goes by strace",
+			"capture: /sys/kernel/btf/vmlinux: cannot be read: %s; it describes the "
+			"structures of this kernel, and without it only strace can record",
 			strerror(errno));
 	choose_forms(o, kernel, notes);
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(needs); i++) {
@@ -172,8 +172,8 @@ static int choose_programs(struct bpf_object *o, struct buf *notes, struct mlgen
 		}
 		if (!suits && !needs[i].missing) {
 			rc = mlgen_fail(err, -ENOTSUP,
-					"capture: this kernel has no tracepoint %s as mlgen "
-					"knows it; capture by strace needs none",
+					"capture: this kernel has no tracepoint %s in a form that "
+					"mlgen knows; strace can record without it",
 					needs[i].tracepoint);
 		} else if (!suits) {
 			leave_out(o, needs[i].program);
@@ -192,8 +192,8 @@ static int choose_programs(struct bpf_object *o, struct buf *notes, struct mlgen
 #endif
 
 #define REMEDY                                                                                     \
-	"run mlgen under sudo, or give it both by sudo setcap "                                    \
-	"cap_bpf,cap_perfmon+ep mlgen (a container by --cap-add BPF,PERFMON)"
+	"run mlgen under sudo, or grant both with sudo setcap "                                    \
+	"cap_bpf,cap_perfmon+ep mlgen (for a container: --cap-add BPF,PERFMON)"
 
 static bool has_capability(const struct __user_cap_data_struct *d, int which)
 {
@@ -213,7 +213,7 @@ static int check_rights(struct mlgen_err *err)
 	if (has_bpf && has_perfmon)
 		return 0;
 	return mlgen_fail(err, -EPERM,
-			  "capture by BPF needs the capabilities CAP_BPF and CAP_PERFMON, and this "
+			  "capture by BPF needs the capabilities CAP_BPF and CAP_PERFMON, but this "
 			  "process lacks %s; " REMEDY,
 			  has_bpf       ? "CAP_PERFMON"
 			  : has_perfmon ? "CAP_BPF"
@@ -229,7 +229,7 @@ int kernel_probe(struct mlgen_err *err)
 	if (uname(&u) == 0 && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
 	    (major < 5 || (major == 5 && minor < 11)))
 		return mlgen_fail(err, -ENOTSUP,
-				  "capture by BPF needs Linux 5.11 or later, and this is %s",
+				  "capture by BPF needs Linux 5.11 or later, but this kernel is %s",
 				  u.release);
 	rc = check_rights(err);
 	if (rc < 0)
@@ -241,17 +241,16 @@ int kernel_probe(struct mlgen_err *err)
 			"with CONFIG_DEBUG_INFO_BTF, or let a container see /sys",
 			strerror(errno));
 	/* The capabilities may hold in a user namespace only, and a seccomp filter may refuse
-	 * bpf(2): make a map, which is gone with its descriptor. */
+	 * bpf(2): test this by making a map, which closing its descriptor removes. */
 	bpf_log_begin();
 	fd = bpf_map_create(BPF_MAP_TYPE_LRU_HASH, "mlgen_probe", 4, 4, 1, NULL);
 	if (fd < 0) {
 		rc = -errno;
-		return mlgen_fail(
-			err, rc,
-			"capture by BPF: bpf(2): %s; the capabilities are those of a user "
-			"namespace, or a "
-			"seccomp filter or lockdown forbids it: run mlgen outside, as root",
-			strerror(-rc));
+		return mlgen_fail(err, rc,
+				  "capture by BPF: bpf(2): %s; the capabilities belong to a user "
+				  "namespace, or a seccomp filter or lockdown forbids the call: "
+				  "run mlgen outside, as root",
+				  strerror(-rc));
 	}
 	close(fd);
 	return 0;
@@ -362,14 +361,13 @@ static int find_maps(struct bpf_kernel *k)
 static int load_fail(int rc, struct mlgen_err *err)
 {
 	if (rc == -EPERM)
-		return mlgen_fail(
-			err, rc,
-			"capture: the kernel refuses its programs: %s; run it under sudo, or give "
-			"the program its rights by setcap cap_bpf,cap_perfmon+ep, and a container "
-			"--cap-add BPF,PERFMON%s%s",
-			strerror(-rc), *bpf_log_last() ? ". It said: " : "", bpf_log_last());
-	return mlgen_fail(err, rc,
-			  "capture: cannot load the programs for the kernel: %s. It said: %s",
+		return mlgen_fail(err, rc,
+				  "capture: the kernel refuses the BPF programs: %s; run under "
+				  "sudo, or grant the rights with setcap cap_bpf,cap_perfmon+ep, "
+				  "or for a container with --cap-add BPF,PERFMON%s%s",
+				  strerror(-rc), *bpf_log_last() ? ". It said: " : "",
+				  bpf_log_last());
+	return mlgen_fail(err, rc, "capture: cannot load the BPF programs: %s. The kernel said: %s",
 			  strerror(-rc), bpf_log_last());
 }
 
@@ -470,8 +468,8 @@ int kernel_follow_process(struct bpf_kernel *k, pid_t pid, struct mlgen_err *err
 		if (readlink(path, target, sizeof(target)) < 0 && errno == ENOENT &&
 		    access(path, F_OK) < 0)
 			return mlgen_fail(err, -EINVAL,
-					  "process %d: is a thread of the kernel, or has ended "
-					  "already; give the pid of a program",
+					  "process %d: is a kernel thread, or has already ended; "
+					  "give the pid of a program",
 					  (int)pid);
 	}
 	rc = follow_main_thread(k, pid);
@@ -479,8 +477,8 @@ int kernel_follow_process(struct bpf_kernel *k, pid_t pid, struct mlgen_err *err
 		return mlgen_fail(err, rc, "process %d: no such process", (int)pid);
 	if (rc == -EINVAL)
 		return mlgen_fail(err, rc,
-				  "process %d: is a thread of another one; give the pid of its "
-				  "process (Tgid in /proc/%d/status)",
+				  "process %d: is a thread of another process; give the pid of "
+				  "that process (Tgid in /proc/%d/status)",
 				  (int)pid, (int)pid);
 	if (rc < 0)
 		return mlgen_fail(err, rc, "process %d: cannot be followed: %s", (int)pid,
@@ -526,7 +524,7 @@ int kernel_follow_cgroup(struct bpf_kernel *k, const char *folder, struct mlgen_
 
 	if (count < 0)
 		return mlgen_fail(err, (int)count,
-				  "%s: is no control group that can be read: cgroup.procs: %s",
+				  "%s: is not a control group, or cannot be read: cgroup.procs: %s",
 				  folder, strerror((int)-count));
 	if (count == 0)
 		return mlgen_fail(err, -ESRCH, "%s: no process runs in this control group", folder);
@@ -565,7 +563,8 @@ int kernel_follow_descendants(struct bpf_kernel *k, struct mlgen_err *err)
 	if (link)
 		bpf_link__destroy(link);
 	if (rc < 0)
-		return mlgen_fail(err, rc, "capture: cannot go over all tasks: %s", strerror(-rc));
+		return mlgen_fail(err, rc, "capture: cannot iterate over all tasks: %s",
+				  strerror(-rc));
 	return 0;
 }
 

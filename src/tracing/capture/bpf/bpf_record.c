@@ -109,9 +109,9 @@ static void write_record(struct bpf_record *r, const struct trace_record *t)
 }
 
 /* The file mapped at an address. A process inherits the mappings of its ancestors. */
-static struct mapped_file find_mapped(struct bpf_record *r, uint32_t pid, uint64_t address)
+static struct bpf_mapped_file find_mapped(struct bpf_record *r, uint32_t pid, uint64_t address)
 {
-	struct mapped_file f = mapped_find(r->mapped, pid, address);
+	struct bpf_mapped_file f = mapped_find(r->mapped, pid, address);
 
 	for (unsigned i = 0; !f.file && pid && i < 8; i++) {
 		pid = tasks_parent(r->tasks, pid);
@@ -123,12 +123,12 @@ static struct mapped_file find_mapped(struct bpf_record *r, uint32_t pid, uint64
 static void record_call(struct bpf_record *r, const struct capture_event *e)
 {
 	struct trace_record t = make_record(e);
-	struct mapped_file m;
+	struct bpf_mapped_file m;
 
 	t.file = find_file(r, e);
 	if (e->op == TRACE_MMAP && e->result > 0) {
 		mapped_add(r->mapped, e->pid, (uint64_t)e->result,
-			   (struct mapped_file){ t.file, e->off });
+			   (struct bpf_mapped_file){ t.file, e->off });
 	} else if (!t.file && (e->op == TRACE_MUNMAP || e->op == TRACE_ADVISE)) {
 		m = find_mapped(r, e->pid, e->off);
 		if (!m.file)
@@ -337,8 +337,8 @@ void record_end(struct bpf_record *r, struct buf *notes)
 			continue;
 		if (kind == LOSS_NAMES)
 			buf_addf(notes,
-				 "names of files that were lost, %" PRIu64
-				 " times: they have the number of their inode\n",
+				 "the names of files were lost %" PRIu64
+				 " times: these files are named by their inode numbers\n",
 				 l.events);
 		else if (kind == LOSS_COMPAT)
 			buf_addf(notes,
@@ -349,19 +349,19 @@ void record_end(struct bpf_record *r, struct buf *notes)
 			write_loss(r, kind < TRACE_OPS ? kind : TRACE_NONE, &l,
 				   kind == LOSS_TASKS ? "tasks that could not be followed"
 				   : kind == LOSS_ASYNC
-					   ? "requests, more at once than are kept"
+					   ? "too many requests at the same time"
 					   : "the ring between kernel and mlgen was full");
 	}
 	l = (struct capture_loss){ kernel_skipped_runs(r->kernel, &programs), TRACE_UNKNOWN,
 				   TRACE_UNKNOWN };
 	if (l.events) {
-		buf_add(&programs, " ran already on that CPU");
+		buf_add(&programs, " was already running on that CPU");
 		write_loss(r, TRACE_NONE, &l, buf_str(&programs));
 	}
 	if (r->unknown_ends)
 		buf_addf(notes,
-			 "%" PRIu64 " requests of libaio have no known duration: the program took "
-			 "their ends by itself\n",
+			 "%" PRIu64 " requests of libaio have no known duration: their completions "
+			 "were not seen\n",
 			 r->unknown_ends);
 	buf_fini(&programs);
 }

@@ -403,7 +403,7 @@ uint64_t tasks_count(const struct bpf_tasks *t)
 
 struct mapping {
 	uint64_t address, used;
-	struct mapped_file file;
+	struct bpf_mapped_file file;
 	uint32_t pid;
 };
 
@@ -429,7 +429,7 @@ static size_t set_of(uint32_t pid, uint64_t address)
 	return key >> 50;
 }
 
-void mapped_add(struct bpf_mapped *m, uint32_t pid, uint64_t address, struct mapped_file f)
+void mapped_add(struct bpf_mapped *m, uint32_t pid, uint64_t address, struct bpf_mapped_file f)
 {
 	struct mapping *set = m->at[set_of(pid, address)], *to = set;
 
@@ -444,14 +444,14 @@ void mapped_add(struct bpf_mapped *m, uint32_t pid, uint64_t address, struct map
 	*to = (struct mapping){ address, ++m->clock, f, pid };
 }
 
-struct mapped_file mapped_find(const struct bpf_mapped *m, uint32_t pid, uint64_t address)
+struct bpf_mapped_file mapped_find(const struct bpf_mapped *m, uint32_t pid, uint64_t address)
 {
 	const struct mapping *set = m->at[set_of(pid, address)];
 
 	for (unsigned i = 0; i < WAYS; i++)
 		if (set[i].address == address && set[i].pid == pid)
 			return set[i].file;
-	return (struct mapped_file){ 0 };
+	return (struct bpf_mapped_file){ 0 };
 }
 
 /* ---- disks ---- */

@@ -9,14 +9,14 @@
 #define CREAT_FLAGS (1 | 0100 | 01000) /* O_WRONLY, O_CREAT, O_TRUNC */
 
 /* A call that has ended. */
-struct call {
+struct ended_call {
 	u64 arg[6];
 	s64 result;
 	u64 now;
 	u32 call;
 };
 
-static __always_inline void call_arguments(struct call *c, struct pt_regs *regs)
+static __always_inline void call_arguments(struct ended_call *c, struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
 	c->arg[0] = regs->di;
@@ -47,7 +47,7 @@ static __always_inline bool is_compat(void)
 /* ---- events of calls on a file ---- */
 
 static __always_inline void tell_call(struct thread_state *s, const struct file_seen *f, u16 op,
-				      u64 off, u64 len_bytes, const struct call *c, u16 flags)
+				      u64 off, u64 len_bytes, const struct ended_call *c, u16 flags)
 {
 	struct capture_event *e = ring_take(op, EVENT_CALL);
 
@@ -77,7 +77,7 @@ static __always_inline u64 at_position(const struct thread_state *s, const struc
 
 /* ---- reads and writes ---- */
 
-static __always_inline bool at_own_position(const struct call *c)
+static __always_inline bool at_own_position(const struct ended_call *c)
 {
 	switch (c->call) {
 	case CALL_READ:
@@ -92,7 +92,7 @@ static __always_inline bool at_own_position(const struct call *c)
 	return false;
 }
 
-static __always_inline void end_transfer(struct thread_state *s, const struct call *c,
+static __always_inline void end_transfer(struct thread_state *s, const struct ended_call *c,
 					 bool is_typed)
 {
 	bool writes = is_writing(c->call);
@@ -155,7 +155,7 @@ static __always_inline bool is_relative(u64 path)
 	return first != '/';
 }
 
-static __noinline int tell_paths(struct thread_state *s, const struct call *c,
+static __noinline int tell_paths(struct thread_state *s, const struct ended_call *c,
 				 const struct path_call *p)
 {
 	struct identity from[2] = { 0 };
@@ -200,7 +200,7 @@ static __noinline int tell_paths(struct thread_state *s, const struct call *c,
 	return 1;
 }
 
-static __always_inline u64 open_flags(const struct call *c)
+static __always_inline u64 open_flags(const struct ended_call *c)
 {
 	u64 flags = 0;
 
@@ -216,7 +216,7 @@ static __always_inline u64 open_flags(const struct call *c)
 	return c->arg[2];
 }
 
-static __always_inline void end_open(struct thread_state *s, const struct call *c)
+static __always_inline void end_open(struct thread_state *s, const struct ended_call *c)
 {
 	bool is_at = c->call == CALL_OPENAT || c->call == CALL_OPENAT2;
 	struct path_call p = { .op = TRACE_OPEN };
@@ -267,7 +267,7 @@ static __always_inline void read_statx(struct path_call *p, u64 from)
 	p->len_bytes = st[1];
 }
 
-static __always_inline void end_fstat(struct thread_state *s, const struct call *c)
+static __always_inline void end_fstat(struct thread_state *s, const struct ended_call *c)
 {
 	struct file_seen f;
 
@@ -277,7 +277,7 @@ static __always_inline void end_fstat(struct thread_state *s, const struct call 
 	tell_call(s, &f, TRACE_STAT, TRACE_UNKNOWN, c->result < 0 ? TRACE_UNKNOWN : f.size, c, 0);
 }
 
-static __always_inline void end_stat(struct thread_state *s, const struct call *c)
+static __always_inline void end_stat(struct thread_state *s, const struct ended_call *c)
 {
 	bool is_at = c->call != CALL_STAT;
 	struct path_call p = { .op = TRACE_STAT, .len_bytes = TRACE_UNKNOWN };
@@ -301,7 +301,7 @@ static __always_inline void end_stat(struct thread_state *s, const struct call *
 
 /* ---- create, remove and rename names ---- */
 
-static __always_inline void end_naming(struct thread_state *s, const struct call *c)
+static __always_inline void end_naming(struct thread_state *s, const struct ended_call *c)
 {
 	struct path_call p = { .from = { AT_FDCWD, AT_FDCWD } };
 

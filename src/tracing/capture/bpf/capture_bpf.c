@@ -100,7 +100,8 @@ static int bpf_open(void **state, const struct capture_config *cfg, struct mlgen
 		c->ring = ring_buffer__new(c->kernel.ring_fd, on_event, c, NULL);
 		if (!c->ring) {
 			rc = -errno;
-			mlgen_fail(err, rc, "capture: no ring of %" PRIu64 " bytes: %s",
+			mlgen_fail(err, rc,
+				   "capture: cannot create a ring of %" PRIu64 " bytes: %s",
 				   cfg->buffer_bytes, strerror(-rc));
 		}
 	}

@@ -16,7 +16,7 @@ struct fd_call {
 	u16 op;
 };
 
-static __always_inline bool fd_call_of(const struct call *c, struct fd_call *to)
+static __always_inline bool fd_call_of(const struct ended_call *c, struct fd_call *to)
 {
 	to->fd = c->arg[0];
 	to->off = TRACE_UNKNOWN;
@@ -62,7 +62,7 @@ static __always_inline bool fd_call_of(const struct call *c, struct fd_call *to)
 	return false;
 }
 
-static __always_inline void end_fd_call(struct thread_state *s, const struct call *c)
+static __always_inline void end_fd_call(struct thread_state *s, const struct ended_call *c)
 {
 	struct file_seen f;
 	struct fd_call d;
@@ -75,7 +75,7 @@ static __always_inline void end_fd_call(struct thread_state *s, const struct cal
 
 /* A call on an address; mlgen finds its file from earlier mmap calls. Most addresses have no file
  * and make no record, so the CPU time is left to the next record. */
-static __always_inline void end_address_call(struct thread_state *s, const struct call *c)
+static __always_inline void end_address_call(struct thread_state *s, const struct ended_call *c)
 {
 	struct capture_event *e =
 		ring_take(c->call == CALL_MUNMAP ? TRACE_MUNMAP : TRACE_ADVISE, EVENT_CALL);
@@ -94,7 +94,7 @@ static __always_inline void end_address_call(struct thread_state *s, const struc
 }
 
 /* Report one side of a copy inside the kernel (sendfile and similar calls), if it is a file. */
-static __always_inline void end_moved(struct thread_state *s, const struct call *c, u32 fd,
+static __always_inline void end_moved(struct thread_state *s, const struct ended_call *c, u32 fd,
 				      u64 off_at, u64 bytes, u16 op)
 {
 	struct file_seen f;
@@ -113,7 +113,7 @@ static __always_inline void end_moved(struct thread_state *s, const struct call 
 	tell_call(s, &f, op, off, bytes, c, 0);
 }
 
-static __always_inline void end_copy(struct thread_state *s, const struct call *c)
+static __always_inline void end_copy(struct thread_state *s, const struct ended_call *c)
 {
 	if (c->call == CALL_SENDFILE) {
 		end_moved(s, c, c->arg[1], c->arg[2], c->arg[3], TRACE_READ);
@@ -124,10 +124,10 @@ static __always_inline void end_copy(struct thread_state *s, const struct call *
 	end_moved(s, c, c->arg[2], c->arg[3], c->arg[4], TRACE_WRITE);
 }
 
-static __always_inline void end_close(struct thread_state *s, const struct call *c)
+static __always_inline void end_close(struct thread_state *s, const struct ended_call *c)
 {
 	struct file_seen f = { .id = s->closing };
-	struct call closed = *c;
+	struct ended_call closed = *c;
 
 	if (c->call == CALL_DUP2) {
 		/* A dup2 that failed, or to the same descriptor, closes nothing. */
@@ -140,7 +140,7 @@ static __always_inline void end_close(struct thread_state *s, const struct call 
 }
 
 /* All calls but reads and writes. */
-static __noinline int end_other(struct thread_state *s, const struct call *c)
+static __noinline int end_other(struct thread_state *s, const struct ended_call *c)
 {
 	if (!s || !c)
 		return 0;
@@ -198,7 +198,7 @@ static __noinline int end_other(struct thread_state *s, const struct call *c)
 static __always_inline int enter(struct pt_regs *regs, long id, bool is_typed)
 {
 	struct thread_state *s = current_thread();
-	struct call c = { 0 };
+	struct ended_call c = { 0 };
 	struct file_seen f;
 
 	if (!s)
@@ -237,7 +237,7 @@ static __always_inline int enter(struct pt_regs *regs, long id, bool is_typed)
 static __always_inline int leave(struct pt_regs *regs, long result, bool is_typed)
 {
 	struct thread_state *s = current_thread();
-	struct call c;
+	struct ended_call c;
 
 	if (!s || !s->entered_ns)
 		return 0;

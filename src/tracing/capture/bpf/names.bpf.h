@@ -93,7 +93,7 @@ static __always_inline bool see_file(struct file *file, struct file_seen *to, bo
 
 /* ---- names ---- */
 
-struct walk {
+struct path_walk {
 	struct dentry *dentry;
 	struct mount *mount;
 	/* The root of the program, which may be in a chroot: the path begins here. */
@@ -102,9 +102,9 @@ struct walk {
 	struct capture_name *to;
 };
 
-/* Append one part of the path. False: no room. The length of the text is in the map, where the
- * verifier takes it for any number, and so treats all steps alike. */
-static __always_inline bool add_part(struct walk *w, struct dentry *d)
+/* Append one part of the path. False: no room. The length of the text is in the map. The verifier
+ * therefore assumes any value, and treats all steps alike. */
+static __always_inline bool add_part(struct path_walk *w, struct dentry *d)
 {
 	const unsigned char *name = BPF_CORE_READ(d, d_name.name);
 	u32 at = w->to->text_bytes;
@@ -126,7 +126,7 @@ static __always_inline bool add_part(struct walk *w, struct dentry *d)
 /* Append a part of the path, and go up. 1 = the root was reached. */
 static long walk_up(u32 step, void *context)
 {
-	struct walk *w = context;
+	struct path_walk *w = context;
 	struct dentry *d = w->dentry, *parent = BPF_CORE_READ(d, d_parent);
 	struct mount *m = w->mount, *up;
 	struct dentry *top = BPF_CORE_READ(m, mnt.mnt_root);
@@ -150,10 +150,11 @@ static long walk_up(u32 step, void *context)
 }
 
 #define WALK_MOST 512
-/* Steps before bpf_loop (5.17): more would keep the verifier busy too long. */
+/* Steps without bpf_loop, which exists since Linux 5.17: more would keep the verifier busy too
+ * long. */
 #define WALK_OLD 12
 
-static __always_inline void walk_all(struct walk *w)
+static __always_inline void walk_all(struct path_walk *w)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
 		bpf_loop(WALK_MOST, walk_up, w, 0);
@@ -175,7 +176,7 @@ __noinline int tell_name(void)
 	struct scratch *buffer = scratch();
 	struct file_seen f = { 0 };
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct walk w = { 0 };
+	struct path_walk w = { 0 };
 	struct capture_name *n;
 	struct dentry *leaf;
 	struct inode *inode;
@@ -311,7 +312,7 @@ static __always_inline void guess_name(struct file_seen *f, struct inode *inode)
 		  NAME_GUESSED);
 }
 
-/* Send the name of an inode; for a page of a mapping the kernel reports no more than that. */
+/* Send the name of an inode: for a page of a mapping, the kernel reports only the inode. */
 static __noinline int need_inode_name(struct thread_state *s, struct inode *inode, u64 address)
 {
 	struct mapping_seen m;

@@ -61,7 +61,7 @@ static __noinline void flush_added(struct thread_state *s, u64 from, u64 end)
 	s->added.count = 0;
 }
 
-/* Report pages that no read call brought in: a request did, or readahead. */
+/* Report pages that were brought in by a request or by readahead, not by a read call. */
 static __always_inline void flush_other(struct thread_state *s)
 {
 	if (s->asked_ino == s->added.ino)
@@ -178,7 +178,7 @@ int BPF_PROG(on_fault_kernel, unsigned long address)
 	return 0;
 }
 
-/* Is the page of the current fault among these? */
+/* Is the page of the current fault among the pages from `first` to `last`? */
 static __always_inline bool is_missed(const struct thread_state *s, struct inode *inode, u64 first,
 				      u64 last)
 {
@@ -210,7 +210,8 @@ int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 		return 0;
 	inode = mapping->host;
 	now = bpf_ktime_get_ns();
-	/* After a read from disk the kernel looks the page up again, and calls this again. */
+	/* After a read from disk the kernel looks the page up again, and the tracepoint fires
+	 * again. */
 	if (!is_missed(s, inode, index, index))
 		begin_miss(s, inode, index, s->fault_address ? s->fault_ns : now);
 	s->miss_end_ns = now;
