@@ -97,7 +97,7 @@ is "and are empty where nothing is known" "$(sed -n 2p two.csv)" \
 	"0.100,2,4,3,12288,0,0,0,0,,,,,"
 exits "what cannot be an output is refused before anything is read" 2 \
 	"$MLTRACE" describe two.trace --log=two.trace
-like "by its name" "$(cat err)" 'log=two.trace: is a file that is read'
+like "by its name" "$(cat err)" 'log=two.trace: is also an input file'
 exits "a description is no CSV" 2 \
 	"$MLTRACE" describe two.trace --output-format=csv
 exits "nor a summary of DLIO's" 2 \
@@ -141,7 +141,7 @@ exits "so is the same part twice" 2 \
 
 # ---- traces that are not whole
 exits "a text is no trace" 2 "$MLTRACE" describe two.list
-like "which is said" "$(cat err)" 'two.list: .*no trace'
+like "which is said" "$(cat err)" 'two.list: .*not a trace'
 : >empty
 exits "nor is an empty file" 2 "$MLTRACE" describe empty
 cp two.trace later.trace

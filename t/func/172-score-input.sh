@@ -134,7 +134,7 @@ is "of the same host they decide" "$status $(json score.json \
 sed 's/sdb1/sdc1/; s/host=two/host=one/' slow.list | "$maketrace" slow.mlt
 score real.mlt slow.mlt
 is "but not of other storage" "$status $(json score.json score.unlike)" \
-	"0 they are of several filesystems"
+	"0 the traces come from different filesystems"
 # What else is mounted, and what is hardly used, is not where the data is.
 {
 	echo "mount 22 proc /proc proc"
@@ -256,11 +256,11 @@ echo 'fact host=one' | "$maketrace" nothing.mlt
 exits "a trace without records cannot be scored" 2 \
 	"$MLTRACE" score nothing.mlt real.mlt
 is "and why" "$(cat err)" \
-	"mltrace: nothing.mlt: has no records, so that nothing can be scored"
+	"mltrace: nothing.mlt: has no records, so it cannot be scored"
 echo 'read 10 10 2 2 /proc/stat 0 8 8' | "$maketrace" proc.mlt
 exits "nor can one that has no data" 2 "$MLTRACE" score real.mlt proc.mlt
 is "and why, too" "$(cat err)" \
-	"mltrace: proc.mlt: has no call on a file of a data set or checkpoint (1 on others, 0 failed), so that nothing can be scored"
+	"mltrace: proc.mlt: has no call on a file of a data set or checkpoint (1 on other files, 0 failed), so it cannot be scored"
 # The version is behind the eight bytes of the magic.
 {
 	head -c 8 real.mlt

@@ -39,7 +39,7 @@ asked()
 
 score real.mlt again.mlt x.job
 is "a job is run, and asks for the same as it did" "$(asked)" ""
-like "which is said" "$(cat err)" '^mltrace: x\.job: running it, to score its trace$'
+like "which is said" "$(cat err)" '^mltrace: x\.job: running the job to score its trace$'
 is "its name is that of the candidate" "$(json score.json score.candidate \
 	score.traces.2.file score.traces.2.is_complete)" "x.job x.job true"
 unlike "as in what is printed" "$(cat out)" '/proc/'
@@ -60,11 +60,11 @@ is "so may be another one, which prepares what it needs" \
 	"$status $(json score.json score.verdict)" "3 fail"
 exits "a dry run of it has no trace, and is refused" 2 \
 	"$MLTRACE" score real.mlt x.job --dry-run
-like "with the way out" "$(cat err)" 'x.job: is run for its trace; .*mlgen x.job --dry-run'
+like "with the way out" "$(cat err)" 'x.job: is run only to trace it; .*mlgen x.job --dry-run'
 exits "requirements are of the score" 2 \
 	"$MLTRACE" score real.mlt x.job --require='au>=1'
-like "in words" "$(cat err)" 'au is no figure of a score'
-unlike "before anything runs" "$(cat err)" 'running it'
+like "in words" "$(cat err)" 'au is not a figure of a score'
+unlike "before anything runs" "$(cat err)" 'running the job'
 
 # ---- a job that comes to nothing
 
@@ -92,8 +92,8 @@ like "as of a run of its own" "$(cat err)" '^mltrace: none\.job: no such job fil
 exits "a trace that is not there, too" 2 "$MLTRACE" score real.mlt none.mlt
 like "as a trace" "$(cat err)" '^mltrace: none\.mlt: .*No such file'
 exits "of two jobs the first is no trace" 2 "$MLTRACE" score x.job x.job
-like "which is said of it" "$(cat err)" '^mltrace: x\.job: is no trace'
-unlike "before the other runs" "$(cat err)" 'running it'
+like "which is said of it" "$(cat err)" '^mltrace: x\.job: is not a trace'
+unlike "before the other runs" "$(cat err)" 'running the job'
 printf '[x]\nnum_flies=3\n' >bad.job
 exits "a fault in the job is one of its line" 2 "$MLTRACE" score real.mlt bad.job
 like "with what was meant" "$(cat err)" '^bad\.job:2: num_flies: .*num_files'
@@ -110,7 +110,7 @@ like "and where is said" "$(cat err)" '/none: .*TMPDIR='
 echo "$before" >score.json
 background "$MLTRACE" score real.mlt x.job --compute_time=100s \
 	--json=score.json
-poll grep -q 'running it' "$T/err"
+poll grep -q 'running the job' "$T/err"
 kill -INT "$pid"
 finish
 is "interrupted, it ends as a run does" "$status" 130

@@ -65,7 +65,7 @@ grep -v ',stage,' 1.csv >old.csv
 	note "$(cat out)"
 is "a trace without them is compared as a whole" \
 	"$(phases old.mlt 2.mlt) $(json score.json score.whole)" "all true"
-like "which is said" "$(cat score.out)" 'no marked one in common'
+like "which is said" "$(cat score.out)" 'no marked phase in common'
 
 sed -i '/^stonewall/d' two.job
 traced together.mlt two.job

@@ -96,9 +96,9 @@ static const struct {
 	  NULL },
 	{ "file size: D", offsetof(struct profile_phase, file_sizes), "no file was used", NULL },
 	{ "samples a file: D", offsetof(struct profile_phase, file_samples),
-	  "no samples are marked", "one of them marks no samples" },
+	  "no samples are marked", "one trace marks no samples" },
 	{ "in flight: D", offsetof(struct profile_phase, inflight.depth),
-	  "how long operations took is not known", NULL },
+	  "the durations of operations are not known", NULL },
 	{ "block size: D", offsetof(struct profile_phase, block_sizes),
 	  "block requests were not recorded", "block requests were not recorded" },
 };

@@ -158,7 +158,8 @@ static void add_block(struct describe *d, const struct trace_record *r)
 	add_size(d, writes ? SIZED_BLOCK_WRITE : SIZED_BLOCK_READ, r);
 }
 
-/* The latency is the time since the issue, or that of the record if the issue was not seen. */
+/* The latency is the time since the issue, or the duration of the record if the issue was not seen.
+ */
 static void add_block_end(struct describe *d, const struct trace_record *r)
 {
 	struct described_block *b = &d->to->figures.trace.block;

@@ -45,9 +45,9 @@ enum {
 };
 
 /*
- * Read the files of one trace. The log has intervals of `interval_ns`, or of a power of two times
- * that if there were more than INTERVALS_MAX. 0, or -errno with err: as trace_reader_open, or a
- * file that cannot be read.
+ * Read the files of one trace. The log has intervals of `interval_ns`, multiplied by a power of two
+ * if there would be more than INTERVALS_MAX. 0, or -errno with err: as trace_reader_open, or a file
+ * that cannot be read.
  */
 int describe_trace(struct description *to, const char *const *paths, size_t count,
 		   uint64_t interval_ns, struct mlgen_err *err);

@@ -178,7 +178,7 @@ static void fill_access(const struct trace_files *b, struct described_access *a)
 	a->unknown_offsets = b->unknown_offsets;
 	if (!a->followed)
 		a->unknown = b->unknown_offsets ? "the offsets of reads were not recorded"
-						: "no thread read twice from one open file";
+						: "no thread read twice from the same open file";
 }
 
 /* Add a file to the sums. *placed_bytes: bytes that were read from files with known offsets. */
@@ -222,7 +222,7 @@ static void fill_sums(const struct trace_files *b, struct described_trace *t)
 	if (u->bytes)
 		return;
 	u->unknown = b->unknown_offsets ? "the offsets of reads were not recorded"
-					: "nothing was read from files that are known";
+					: "nothing was read from known files";
 	u->bytes = b->unknown_offsets ? TRACE_UNKNOWN : 0;
 }
 
@@ -315,7 +315,7 @@ static void fill_sizes(struct describe *d)
 		for (unsigned i = 0; i < SIZES_CLASSES; i++)
 			all += s->count[i];
 		for (unsigned i = 0; i < SIZES_CLASSES; i++) {
-			/* The durations of block requests are those of issuing them. */
+			/* The duration of a block request record is the time of the issue only. */
 			bool is_timed = k < SIZED_BLOCK_READ && s->ns[i];
 
 			if (!s->count[i])
@@ -454,7 +454,7 @@ static void fill_totals(const struct trace_tasks *b, struct described_trace *t)
 	if (isnan(t->cpu.on_percent))
 		t->cpu.unknown = "the CPU time of threads was not recorded";
 	if (!all.on_cpu_ns)
-		t->cpu.switches_unknown = "when threads came off a CPU was not recorded";
+		t->cpu.switches_unknown = "context switches were not recorded";
 }
 
 /* ---- epochs, stages, checkpoints and phases ---- */
@@ -493,7 +493,7 @@ static void fill_epochs(struct describe *d)
 	}
 }
 
-/* The correlation of the order of an epoch with that of the next, and how it is known. */
+/* The correlation between the orders of successive epochs, and its source. */
 static void fill_order(struct describe *d)
 {
 	struct described_trace *t = &d->to->figures.trace;
@@ -519,14 +519,14 @@ static void fill_order(struct describe *d)
 	if (n > 0)
 		return;
 	if (!t->epochs.count)
-		o->unknown =
-			m->passes > 1
-				? "no marker says what an epoch is, and files are read different "
-				  "numbers of times"
-				: "no marker says what an epoch is, and files are not read again";
+		o->unknown = m->passes > 1 ? "no epoch is marked, and files are read different "
+					     "numbers of times"
+					   : "no epoch is marked, and files are read only once";
 	else
-		o->unknown = t->epochs.count < 2 ? "there is one epoch"
-						 : "no two epochs have two of them alike";
+		o->unknown =
+			t->epochs.count < 2
+				? "there is only one epoch"
+				: "no two successive epochs share at least two samples or files";
 }
 
 static void fill_stages(struct describe *d)
@@ -613,8 +613,7 @@ static void fill_cache(struct describe *d)
 		from = t->block.read_bytes;
 		ahead = d->block_ahead_bytes;
 	} else {
-		c->unknown = "neither pages that came into the page cache nor block requests were "
-			     "recorded";
+		c->unknown = "neither pages added to the cache nor block requests were recorded";
 		return;
 	}
 	c->read_ahead_percent = percent_of((double)ahead, (double)from);
@@ -671,7 +670,7 @@ static void fill_metadata(struct describe *d)
 		m->opens_per_sample =
 			(double)t->operations.of[TRACE_OPEN].count / (double)t->samples;
 	else
-		m->opens_unknown = "no marker says what a sample is";
+		m->opens_unknown = "no samples are marked";
 }
 
 /* ---- everything ---- */

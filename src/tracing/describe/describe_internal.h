@@ -14,9 +14,9 @@ void intervals_fini(struct intervals *s);
 
 void intervals_add(struct intervals *s, const struct trace_record *r);
 
-/* Call when all records were added: compute ends and shares. The trace has records of the
- * operations that are not 0 in `seen`. The hit percentage is computed from pages that were added to
- * the cache, otherwise from block reads. */
+/* Call after all records were added: compute ends and shares. `seen` is the number of records of
+ * each operation. The hit percentage is computed from pages that were added to the cache, otherwise
+ * from block reads. */
 void intervals_finish(struct intervals *s, const uint64_t seen[TRACE_OPS]);
 /* Make `to`, the same time in at most `most` intervals. */
 void intervals_coarsen(struct intervals *to, const struct intervals *from, size_t most);
@@ -28,7 +28,7 @@ struct phase {
 	uint64_t bytes;      /* read and written */
 };
 
-/* Find the phases in order of time. Returns how many there are; at most `most` are filled in. */
+/* Find the phases in order of time. Returns their number; at most `most` are filled in. */
 size_t phases_find(const struct intervals *s, struct phase *to, size_t most);
 
 /* ---- a description while its trace is read ---- */

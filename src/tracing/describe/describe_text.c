@@ -63,8 +63,8 @@ static void append_incomplete(struct buf *out, const struct description *d)
 	}
 	append(&text, d,
 	       "[{truncated} file{s} of the trace without an end; ][{damaged_chunks} damaged "
-	       "chunk{s} "
-	       "left out; ][{damaged_bytes} left out; ]all figures are of what there is");
+	       "chunk{s} left out; ][{damaged_bytes} left out; ]figures cover only the records "
+	       "that exist");
 	text_append_buf(out, "  INCOMPLETE", TEXT_ANSWER_INDENT, &text);
 }
 
@@ -86,9 +86,8 @@ static void append_answer(struct buf *out, const struct description *d)
 		struct buf text = { 0 };
 
 		append(&text, d,
-		       "{clock_steps} record{s} ended before the one before of the same thread: "
-		       "times "
-		       "and rates are not to be trusted");
+		       "{clock_steps} record{s} ended before the previous record of the same "
+		       "thread: do not trust times and rates");
 		text_append_buf(out, "  CLOCK", TEXT_ANSWER_INDENT, &text);
 	}
 	buf_addc(out, '\n');
@@ -159,16 +158,15 @@ static void append_who(struct buf *out, const struct description *d)
 	append_roles(&text, have_stated_role(&t->threads) ? &t->threads : &t->processes);
 	text_append_buf(out, "who", NAME_INDENT, &text);
 	if (t->unknown_durations) {
-		append(&text, d, "unknown: {unknown_durations} record{s} have no duration");
+		append(&text, d, "{unknown_durations} record{s} with unknown duration");
 		text_append_buf(out, "time", NAME_INDENT, &text);
 	}
 	if (isnan(t->io_percent))
 		return;
 	append(&text, d,
-	       "of the threads' time {io_percent} in calls on files[, {fault_percent} in page "
+	       "{io_percent} of the threads' time in calls on files[, {fault_percent} in page "
 	       "faults][, {cpu.on_percent} on a CPU][; {in_flight_mean} reads and writes in flight "
-	       "on "
-	       "the average]");
+	       "on average]");
 	text_append_buf(out, "time", NAME_INDENT, &text);
 }
 
@@ -277,7 +275,7 @@ static void append_sizes(struct buf *out, const struct description *d)
 	buf_add(out, "requests of     up to         count    share      bytes   MiB/s*\n");
 	for (size_t i = 0; i < ARRAY_LEN(operations); i++)
 		append_sizes_of(out, l, operations[i]);
-	buf_add(out, "* of one request while it is under way\n\n");
+	buf_add(out, "* rate of one request while it is in flight\n\n");
 }
 
 /* ---- processes or threads ---- */
@@ -395,11 +393,11 @@ static void append_access(struct buf *out, const struct description *d)
 	if (!t->operations.of[TRACE_READ].count)
 		return;
 	append(&text, d,
-	       "{access.sequential_percent} of reads after another are sequential, "
-	       "{access.ahead_percent} leave bytes out, {access.back_percent} go back");
+	       "of reads after another read, {access.sequential_percent} are sequential, "
+	       "{access.ahead_percent} skip bytes, {access.back_percent} go back");
 	append_line(out, "order in files", t->access.unknown, &text);
 	append(&text, d,
-	       "correlation from one epoch to the next {order.correlation}, of {order.of}; epochs "
+	       "correlation between successive epochs {order.correlation}, of {order.of}; epochs "
 	       "from {order.source} ({order.sure})");
 	append_line(out, "order of epochs", t->order.unknown, &text);
 	append(&text, d, "{unique.bytes} of {unique.read_files} file{s}");
@@ -425,7 +423,7 @@ static void append_phases(struct buf *out, const struct description *d)
 			 p[i].bytes ? units_human_bytes(bytes, (double)p[i].bytes) : "");
 	if (t->phases_count > 4)
 		append(&text, d, ", ... {phases_count} in all");
-	append(&text, d, "; idle {idle_percent} of the time");
+	append(&text, d, "; {idle_percent} of the time idle");
 	text_append_buf(out, "phases", TEXT_EVIDENCE_INDENT, &text);
 }
 
@@ -434,8 +432,8 @@ static void append_metadata(struct buf *out, const struct description *d)
 	struct buf text = { 0 };
 
 	append(&text, d,
-	       "{metadata.operations} operation{s}[, {metadata.per_mib} for each MiB]; opens per "
-	       "sample {metadata.opens_per_sample}");
+	       "{metadata.operations} operation{s}[, {metadata.per_mib} per MiB]; opens per sample "
+	       "{metadata.opens_per_sample}");
 	if (d->figures.trace.metadata.opens_unknown)
 		buf_addf(&text, ": %s", d->figures.trace.metadata.opens_unknown);
 	text_append_buf(out, "metadata", TEXT_EVIDENCE_INDENT, &text);
@@ -483,8 +481,8 @@ static void append_kernel(struct buf *out, const struct description *d)
 	struct buf text = { 0 };
 
 	append(&text, d,
-	       "{cache.hit_percent} of the bytes read did not have to come, by {cache.source}[; "
-	       "{cache.read_ahead_percent} of what came was read ahead]");
+	       "{cache.hit_percent} of the bytes read were cached, according to {cache.source}[; "
+	       "{cache.read_ahead_percent} of the bytes added were read ahead]");
 	append_line(out, "page cache", t->cache.unknown, &text);
 	append(&text, d,
 	       "{block.reads} read{s}, {block.read_bytes}; {block.writes} write{s}, "
@@ -499,9 +497,8 @@ static void append_kernel(struct buf *out, const struct description *d)
 	}
 	if (t->async.submitted) {
 		append(&text, d,
-		       "{async.submitted} submitted, {async.completed} completed, "
-		       "{async.depth_most} "
-		       "under way at most");
+		       "{async.submitted} submitted, {async.completed} completed, up to "
+		       "{async.depth_most} in flight");
 		text_append_buf(out, "asynchronous", TEXT_EVIDENCE_INDENT, &text);
 	}
 	append_cpu(out, d);

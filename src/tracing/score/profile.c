@@ -290,8 +290,8 @@ static void finish_threads(struct phase_book *o, struct profile_phase *p)
 
 	for (uint32_t i = 0; i < count; i++)
 		most = fmax(most, (double)t[i].bytes);
-	/* Threads that move next to nothing are not workers, and would make the shares of the
-	 * others look uneven. */
+	/* Threads that move hardly any bytes are not workers, and would make the shares look
+	 * uneven. */
 	for (uint32_t i = 0; i < count; i++) {
 		if (!(most > 0) || (double)t[i].bytes * WORKS_PART < most)
 			continue;

@@ -194,11 +194,11 @@ static const char *unlike_of(const struct scoring *s)
 		const struct profile *p = &s->of[i];
 
 		if (!p->host || !p->storage)
-			return "a trace does not say of which host and storage it is";
+			return "a trace does not name its host and storage";
 		if (strcmp(p->host, first->host) != 0)
-			return "they are of several hosts";
+			return "the traces come from different hosts";
 		if (strcmp(p->storage, first->storage) != 0)
-			return "they are of several filesystems";
+			return "the traces come from different filesystems";
 	}
 	return NULL;
 }
@@ -243,11 +243,10 @@ static int read_one(struct scoring *s, size_t i, bool whole, struct mlgen_err *e
 		if (p->phases[k].calls)
 			return 0;
 	if (!p->records)
-		return mlgen_fail(err, -EINVAL, "%s: has no records, so that nothing can be scored",
-				  name);
+		return mlgen_fail(err, -EINVAL, "%s: has no records, so it cannot be scored", name);
 	return mlgen_fail(err, -EINVAL,
 			  "%s: has no call on a file of a data set or checkpoint (%" PRIu64
-			  " on others, %" PRIu64 " failed), so that nothing can be scored",
+			  " on other files, %" PRIu64 " failed), so it cannot be scored",
 			  name, p->other_calls, p->failed_calls);
 }
 
@@ -362,9 +361,8 @@ static void append_answer(struct buf *out, const struct scored *s)
 		text_append_buf(out, "score: NOT ALIKE", TEXT_ANSWER_INDENT, &text);
 	} else {
 		buf_addf(out,
-			 s->verdict == SCORE_PASS
-				 ? "score: alike in all of %u metrics that are known\n"
-				 : "score: unknown, with %u metrics known\n",
+			 s->verdict == SCORE_PASS ? "score: alike in all %u known metrics\n"
+						  : "score: unknown, %u metrics are known\n",
 			 known);
 	}
 }
@@ -383,7 +381,7 @@ static void append_traces(struct buf *out, const struct scored *s)
 		if (t[i].other_calls)
 			buf_addf(&text,
 				 "; left out: %" PRIu64
-				 " call%s on files that are no data set or checkpoint",
+				 " call%s on files that are neither data set nor checkpoint",
 				 t[i].other_calls, plural(t[i].other_calls));
 		if (t[i].failed_calls)
 			buf_addf(&text, "; %" PRIu64 " failed", t[i].failed_calls);
@@ -395,12 +393,12 @@ static void append_traces(struct buf *out, const struct scored *s)
 	if (s->unlike) {
 		struct buf text = { 0 };
 
-		buf_addf(&text, "M8 to M12 are shown and decide nothing: %s", s->unlike);
+		buf_addf(&text, "M8 to M12 are shown but do not affect the score: %s", s->unlike);
 		text_append_buf(out, "times", TEXT_SETTING_INDENT + 2, &text);
 	}
 	if (s->whole)
 		text_append(out, "phases", TEXT_SETTING_INDENT + 2,
-			    "no marked one in common; all of each is compared");
+			    "no marked phase in common; the traces are compared as a whole");
 }
 
 /* ---- text: the figures ---- */
@@ -422,7 +420,8 @@ static const char *verdict_word(int verdict)
 	return c->name;
 }
 
-/* Append the metrics without a known figure, and why. The document has the reasons of others. */
+/* Append the metrics without a known figure, and why. The document contains the reasons for other
+ * unknown figures. */
 static void append_unknown(struct buf *out, const struct scored_phase *p)
 {
 	const struct scored_part *parts = p->parts.items;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* score.h - how alike traces are: M1 to M12, phase by phase, and the worst of each. */
+/* score.h - the similarity of traces: M1 to M12, phase by phase, and the largest distance of each.
+ */
 #pragma once
 
 /*
  * Each trace becomes a profile, whose size does not depend on the length of the trace. A row for
- * each figure compares the profiles of a phase. The limit of a figure is the largest of its
- * threshold, of what chance may make, and of the distance between the real traces. The figures are
- * structs of trace/documents. One thread owns a score.
+ * each figure compares the profiles of a phase. The limit of a figure is the largest of three: its
+ * threshold, the distance that chance may cause, and the distance between real traces. The figures
+ * are structs of trace/documents. One thread owns a score.
  */
 
 #include <stddef.h>
@@ -23,7 +24,7 @@ struct score {
 };
 
 /*
- * Score `count` traces: at least one real trace, then the candidate. The names are those of the
+ * Score `count` traces: at least one real trace, then the candidate. `names` are the names of the
  * files in the document and in messages. 0, or -errno with err: a file is not a trace, or has
  * nothing that can be scored. Call score_fini() in either case.
  */

@@ -51,8 +51,8 @@ double distance_pearson(const double *x, const double *y, size_t n);
  * 0. */
 double distance_variability(const double *x, size_t n);
 
-/* The mean of the values, and the least value at or below which `share` (0 to 1) of all weight is.
- * NaN if there is no value. */
+/* The mean of the values, and the quantile: the smallest value with at least `share` (0 to 1) of
+ * all weight at or below it. NaN if there is no value. */
 double weighted_mean(const struct weighted *a, size_t count);
 double weighted_quantile(const struct weighted *a, size_t count, double share);
 
@@ -82,8 +82,8 @@ static inline bool spread_is_exact(const struct spread *s)
 	return !s->classes;
 }
 
-/* The values in ascending order; the caller frees them. A distribution that is compared with one in
- * classes has to be in classes, too. */
+/* The values in ascending order; the caller frees them. If one of two compared distributions is in
+ * classes, the other must be in classes, too. */
 struct weighted *spread_points(const struct spread *s, bool in_classes, size_t *count);
 
 /* The values of two distributions: exact if both are exact, otherwise in classes. */
@@ -107,12 +107,12 @@ struct reuse;
 
 #define REUSE_COLD UINT64_MAX /* the first access */
 
-/* `most` is a power of two, 16 at least. About 40 bytes for each of them. */
+/* `most` is a power of two, 16 at least. Needs about 40 bytes for each block. */
 struct reuse *reuse_new(uint32_t most);
 void reuse_free(struct reuse *r); /* NULL is fine */
 
-/* Access a block. Returns the number of accesses that this one stands for; 0 if the block is not
- * sampled, and then *distance, in blocks, is not set. */
+/* Access a block. Returns the number of accesses that this access represents, with *distance in
+ * blocks. 0 if the block is not sampled; *distance is not set. */
 uint64_t reuse_access(struct reuse *r, uint64_t key, uint64_t *distance);
 
 /* Different blocks so far, or an estimate. */
@@ -153,7 +153,7 @@ void rounds_fini(struct rounds *b);
 /* ---- profiles ---- */
 
 enum {
-	PROFILE_PHASES = 16, /* the last phase holds those of all later names */
+	PROFILE_PHASES = 16, /* the last phase also counts all phases with later names */
 	PROFILE_NAME_BYTES = 32,
 };
 

@@ -36,7 +36,7 @@ static const struct spread *spread_of(const struct profile_phase *p, const struc
 	return (const struct spread *)((const char *)p + part->off);
 }
 
-/* Does only one of them have values? Then they are as far apart as they can be. */
+/* Does only one of the distributions have values? Then the distance is the largest possible. */
 static bool is_one_sided(const struct spread *a, const struct spread *b)
 {
 	return (a->count == 0) != (b->count == 0);
@@ -130,7 +130,7 @@ static struct score_distance counts_apart(const struct score_pair *p, const stru
 static struct score_distance file_samples(const struct score_pair *p, const struct score_part *part)
 {
 	if (is_one_sided(&p->a->file_samples, &p->b->file_samples))
-		return apart((double)NAN, "one of them marks no samples");
+		return apart((double)NAN, "one trace marks no samples");
 	return spread_ks(p, part);
 }
 
@@ -304,7 +304,8 @@ static bool has_series(const struct score_pair *p)
 	       distance_variability(p->a->series, p->a->series_count) >= SERIES_VARIABILITY;
 }
 
-static const char *const no_series = "below 30 seconds, or about the same in all; the means count";
+static const char *const no_series =
+	"below 30 seconds, or nearly constant in all traces; the means are compared";
 
 static struct score_distance bandwidth_course(const struct score_pair *p,
 					      const struct score_part *part)
@@ -333,7 +334,7 @@ static double bandwidth_of(const struct profile_phase *p)
 static struct score_distance bandwidth(const struct score_pair *p, const struct score_part *part)
 {
 	if (has_series(p))
-		return apart((double)NAN, "its course counts");
+		return apart((double)NAN, "its course is compared instead");
 	return apart(distance_relative(bandwidth_of(p->a), bandwidth_of(p->b)), part->why);
 }
 
@@ -370,32 +371,32 @@ const struct score_part score_parts[] = {
 	{ 2, "bytes read", .02, .005, counts_apart, AT(read_bytes), .why = "nothing was read" },
 	{ 2, "bytes written", .02, .005, counts_apart, AT(written_bytes), .why = "nothing was written" },
 	{ 3, "read size: D", .05, .02, spread_ks, AT(read_sizes), .why = "nothing was read" },
-	{ 3, "read size: W1, log2", .25, .1, spread_w1_log2, AT(read_sizes), .why = "one of them read nothing" },
+	{ 3, "read size: W1, log2", .25, .1, spread_w1_log2, AT(read_sizes), .why = "one trace read nothing" },
 	{ 3, "write size: D", .05, .02, spread_ks, AT(write_sizes), .why = "nothing was written" },
-	{ 3, "write size: W1, log2", .25, .1, spread_w1_log2, AT(write_sizes), .why = "one of them wrote nothing" },
+	{ 3, "write size: W1, log2", .25, .1, spread_w1_log2, AT(write_sizes), .why = "one trace wrote nothing" },
 	{ 4, "files", .05, .02, counts_apart, AT(files), .why = "no file was used" },
 	{ 4, "file size: D", .05, .02, spread_ks, AT(file_sizes), .why = "no file was used" },
 	{ 4, "samples a file: D", .05, .02, file_samples, AT(file_samples), .why = "no samples are marked" },
-	{ 5, "in sequence", .02, .01, sequential, .why = "no access follows another in one file" },
-	{ 5, "seek: W1, log2", .5, NONE, spread_w1_log2, AT(seeks), .why = "no seeks in one of them" },
+	{ 5, "in sequence", .02, .01, sequential, .why = "no access follows another in the same file" },
+	{ 5, "seek: W1, log2", .5, NONE, spread_w1_log2, AT(seeks), .why = "one trace has no seeks" },
 	{ 6, "coverage", .02, 0, coverage, .why = "nothing was read in rounds" },
 	{ 6, "visits an epoch", .05, 0, multiplicity, .why = "nothing was read in rounds" },
-	{ 6, "order of two rounds", .05, NONE, order, .why = "one of them has no two rounds" },
-	{ 6, "order of the first", .05, NONE, first_order, .why = "one of them does not number its samples" },
-	{ 7, "miss ratios", .03, .01, miss_ratios, .why = "nothing was read by its offset" },
+	{ 6, "order of two rounds", .05, NONE, order, .why = "one trace has fewer than two rounds" },
+	{ 6, "order of the first", .05, NONE, first_order, .why = "one trace does not number its samples" },
+	{ 7, "miss ratios", .03, .01, miss_ratios, .why = "nothing was read at a known offset" },
 	{ 8, "think time: W1 of mean", .1, .02, think, .why = "no time between the calls of a thread" },
 	{ 8, "idle: times", .03, NONE, idle_count, AT(inflight.idle_count), .why = "storage was never idle for a millisecond" },
 	{ 8, "idle: time", .05, NONE, counts_apart, AT(inflight.idle_ns), .why = "storage was never idle for a millisecond" },
 	{ 9, "step: p50", .1, .05, spread_quantile, AT(steps), .share = .5, .why = "no steps are marked" },
 	{ 9, "step: p95", .15, .1, spread_quantile, AT(steps), .share = .95, .why = "no steps are marked" },
-	{ 9, "time of the phase", .1, .05, duration, .why = "it took no time that is known" },
-	{ 10, "in flight: D", .1, .05, spread_ks, AT(inflight.depth), .why = "how long operations took is not known" },
+	{ 9, "time of the phase", .1, .05, duration, .why = "the time of the phase is not known" },
+	{ 10, "in flight: D", .1, .05, spread_ks, AT(inflight.depth), .why = "the durations of operations are not known" },
 	{ 10, "Gini of threads", .05, .02, gini, .why = "no thread moved a byte" },
 	{ 10, "threads", .05, NONE, workers, .why = "no thread moved a byte" },
-	{ 11, "bandwidth: 1 - r", .2, .1, bandwidth_course, .why = "it does not vary in the candidate" },
-	{ 11, "bandwidth: ln of CoVs", LN_5_4, NONE, bandwidth_varies, .why = "it does not vary in the candidate" },
-	{ 11, "bandwidth: mean", .05, NONE, bandwidth, .why = "it took no time that is known" },
-	{ 12, "cache hits", .05, .03, cache_hits, .why = "pages of the cache were not recorded" },
+	{ 11, "bandwidth: 1 - r", .2, .1, bandwidth_course, .why = "the bandwidth does not vary in the candidate" },
+	{ 11, "bandwidth: ln of CoVs", LN_5_4, NONE, bandwidth_varies, .why = "the bandwidth does not vary in the candidate" },
+	{ 11, "bandwidth: mean", .05, NONE, bandwidth, .why = "the time of the phase is not known" },
+	{ 12, "cache hits", .05, .03, cache_hits, .why = "additions to the page cache were not recorded" },
 	{ 12, "block size: D", .15, .1, block_size, AT(block_sizes), .why = "block requests were not recorded" },
 	{ 0 },
 };

@@ -138,7 +138,7 @@ static double weight_of(const struct weighted *a, size_t count)
 }
 
 /* A walk along two distribution functions, from each value to the next. */
-struct walk {
+struct spread_walk {
 	const struct weighted *a, *b;
 	size_t a_count, b_count, i, j;
 	double a_weight, b_weight; /* total weight */
@@ -146,18 +146,18 @@ struct walk {
 	double value;
 };
 
-static struct walk walk_of(const struct weighted *a, size_t a_count, const struct weighted *b,
-			   size_t b_count)
+static struct spread_walk walk_of(const struct weighted *a, size_t a_count,
+				  const struct weighted *b, size_t b_count)
 {
-	return (struct walk){ .a = a,
-			      .b = b,
-			      .a_count = a_count,
-			      .b_count = b_count,
-			      .a_weight = weight_of(a, a_count),
-			      .b_weight = weight_of(b, b_count) };
+	return (struct spread_walk){ .a = a,
+				     .b = b,
+				     .a_count = a_count,
+				     .b_count = b_count,
+				     .a_weight = weight_of(a, a_count),
+				     .b_weight = weight_of(b, b_count) };
 }
 
-static bool walk_next(struct walk *w)
+static bool walk_next(struct spread_walk *w)
 {
 	if (w->i == w->a_count && w->j == w->b_count)
 		return false;
@@ -171,7 +171,7 @@ static bool walk_next(struct walk *w)
 	return true;
 }
 
-static double walk_distance(const struct walk *w)
+static double walk_distance(const struct spread_walk *w)
 {
 	/* Rounding may leave a difference at the end. */
 	if (w->i == w->a_count && w->j == w->b_count)
@@ -182,7 +182,7 @@ static double walk_distance(const struct walk *w)
 double distance_ks(const struct weighted *a, size_t a_count, const struct weighted *b,
 		   size_t b_count)
 {
-	struct walk w = walk_of(a, a_count, b, b_count);
+	struct spread_walk w = walk_of(a, a_count, b, b_count);
 	double most = 0;
 
 	if (!(w.a_weight > 0) || !(w.b_weight > 0))
@@ -195,7 +195,7 @@ double distance_ks(const struct weighted *a, size_t a_count, const struct weight
 double distance_w1(const struct weighted *a, size_t a_count, const struct weighted *b,
 		   size_t b_count)
 {
-	struct walk w = walk_of(a, a_count, b, b_count);
+	struct spread_walk w = walk_of(a, a_count, b, b_count);
 	double sum = 0, apart = 0, from = 0;
 
 	if (!(w.a_weight > 0) || !(w.b_weight > 0))

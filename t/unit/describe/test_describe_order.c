@@ -90,7 +90,7 @@ START_TEST(files_that_are_read_once_have_no_epochs)
 	const struct described_trace *t = described();
 	ck_assert_uint_eq(t->epochs.count, 0);
 	ck_assert_double_nan(t->order.correlation);
-	ck_assert_ptr_nonnull(strstr(t->order.unknown, "not read again"));
+	ck_assert_ptr_nonnull(strstr(t->order.unknown, "read only once"));
 }
 END_TEST
 

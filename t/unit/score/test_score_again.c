@@ -36,8 +36,8 @@ END_TEST
 
 START_TEST(orders_of_few_items_are_apart_by_chance)
 {
-	const char *two = "one of them has no two rounds";
-	const char *numbers = "one of them does not number its samples";
+	const char *two = "one trace has fewer than two rounds";
+	const char *numbers = "one trace does not number its samples";
 
 	a.file_rounds = (struct rounds_sums){ .items = 200, .order = NONE, .places = NONE };
 	b.file_rounds = (struct rounds_sums){ .items = 50, .order = .5, .places = 1 };
@@ -57,7 +57,7 @@ END_TEST
 
 START_TEST(caches_of_ten_sizes_miss_what_was_touched_too_long_ago)
 {
-	const char *none = "nothing was read by its offset";
+	const char *none = "nothing was read at a known offset";
 
 	real.blocks = 100;
 	candidate.blocks = 50;
@@ -98,14 +98,15 @@ static void fill_series(size_t a_count, size_t b_count)
 	a.series_step_ns = b.series_step_ns = 1000000000;
 }
 
-static const char few[] = "below 30 seconds, or about the same in all; the means count";
+static const char few[] =
+	"below 30 seconds, or nearly constant in all traces; the means are compared";
 
 START_TEST(a_course_takes_half_a_minute)
 {
 	fill_series(30, 60);
 	check_is("bandwidth: 1 - r", 2);
 	check_is("bandwidth: ln of CoVs", 0);
-	check_unknown("bandwidth: mean", "its course counts");
+	check_unknown("bandwidth: mean", "its course is compared instead");
 	fill_series(60, 30);
 	check_is("bandwidth: 1 - r", 2);
 	fill_series(29, 60);
@@ -121,7 +122,7 @@ END_TEST
 
 START_TEST(a_course_varies)
 {
-	const char *flat = "it does not vary in the candidate";
+	const char *flat = "the bandwidth does not vary in the candidate";
 
 	fill_series(60, 60);
 	for (size_t i = 0; i < ARRAY_LEN(slow); i++)

@@ -62,7 +62,7 @@ END_TEST
 
 START_TEST(accesses_in_sequence_are_a_share_of_those_behind_another)
 {
-	const char *none = "no access follows another in one file";
+	const char *none = "no access follows another in the same file";
 
 	check_unknown("in sequence", none);
 	a.followed = 8;
@@ -76,14 +76,14 @@ END_TEST
 
 START_TEST(a_time_that_is_not_known_is_no_distance)
 {
-	check_unknown("time of the phase", "it took no time that is known");
-	check_unknown("bandwidth: mean", "it took no time that is known");
+	check_unknown("time of the phase", "the time of the phase is not known");
+	check_unknown("bandwidth: mean", "the time of the phase is not known");
 	a.duration_ns = 10;
-	check_unknown("time of the phase", "it took no time that is known");
+	check_unknown("time of the phase", "the time of the phase is not known");
 	b.duration_ns = 15;
 	check_is("time of the phase", .5);
 	a.duration_ns = 0;
-	check_unknown("time of the phase", "it took no time that is known");
+	check_unknown("time of the phase", "the time of the phase is not known");
 	a.duration_ns = 10;
 	a.read_bytes = 60;
 	a.written_bytes = 40;
@@ -95,7 +95,7 @@ END_TEST
 
 START_TEST(hits_are_what_did_not_come_into_the_cache)
 {
-	const char *none = "pages of the cache were not recorded";
+	const char *none = "additions to the page cache were not recorded";
 
 	a.read_bytes = b.read_bytes = 100;
 	a.cache_bytes = 25;
@@ -163,10 +163,10 @@ static const struct {
 	const char *why;
 } logs[] = {
 	{ "read size: W1, log2", offsetof(struct profile_phase, read_sizes),
-	  "one of them read nothing" },
+	  "one trace read nothing" },
 	{ "write size: W1, log2", offsetof(struct profile_phase, write_sizes),
-	  "one of them wrote nothing" },
-	{ "seek: W1, log2", offsetof(struct profile_phase, seeks), "no seeks in one of them" },
+	  "one trace wrote nothing" },
+	{ "seek: W1, log2", offsetof(struct profile_phase, seeks), "one trace has no seeks" },
 };
 
 START_TEST(sizes_are_apart_by_their_powers_of_two)

@@ -51,9 +51,9 @@ static void check_has(const char *want)
 
 START_TEST(those_that_are_known_are_counted)
 {
-	check_has("score: alike in all of 2 metrics that are known\n");
+	check_has("score: alike in all 2 known metrics\n");
 	some.verdict = SCORE_UNKNOWN;
-	check_has("score: unknown, with 2 metrics known\n");
+	check_has("score: unknown, 2 metrics are known\n");
 }
 END_TEST
 
