@@ -168,5 +168,5 @@ is "... with the same model, ranks, cadence and calls" \
 exits "shards of a model that nobody published are a job" 0 \
 	"$MLTRACE" distil zero.trace --output=zero.job
 like "of their bytes, that says what it lacks" "$(cat zero.job)" \
-	"^# Files are named as DeepSpeed's ZeRO does"
+	"^# Files are named as by DeepSpeed's ZeRO"
 done_testing

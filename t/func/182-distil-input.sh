@@ -50,8 +50,8 @@ refused "a file that is not there" 'nowhere.mlt: .*No such file' nowhere.mlt
 : >empty.mlt
 refused "an empty file" 'empty.mlt: .*(empty|no trace)' empty.mlt
 echo '[x]' >text.mlt
-refused "a text" 'text.mlt: .*no trace' text.mlt
-refused "a directory" 'is no regular file' "$T"
+refused "a text" 'text.mlt: .*not a trace' text.mlt
+refused "a directory" 'is not a regular file' "$T"
 epoch 1000 10 11 40 | made one
 head -c 8 one.mlt >short.mlt
 refused "the begin of one" 'short.mlt: .*first 64 bytes' short.mlt
@@ -69,7 +69,7 @@ for i in 1 2 3 4 5 6 7 8 9; do
 	echo "stat ${i}100 10 10 11 /data/set/$i.npz ? 4096 0"
 	echo "close ${i}200 10 10 11 /data/set/$i.npz 0 0 0"
 done | made names
-refused "one of names and sizes alone" 'names\.mlt: nothing was read or written' names.mlt
+refused "one of names and sizes alone" 'names\.mlt: the trace shows only' names.mlt
 made system <<'END'
 open 1000 10 10 11 /usr/lib/libc.so.6 0 0 0
 read 2000 10 10 11 /usr/lib/libc.so.6 0 832 832
@@ -85,7 +85,7 @@ made blocks <<'END'
 block_issue 1000 0 0 0 8:0 4096 4096 0
 block_complete 2000 1000 0 0 8:0 4096 4096 0
 END
-refused "one of block requests alone" 'block requests alone' blocks.mlt
+refused "one of block requests alone" 'only block requests' blocks.mlt
 
 # ---- half of what a job is made of
 exits "a single epoch is a job" 0 "$MLTRACE" distil one.mlt
@@ -106,7 +106,7 @@ exits "a half of the first" 0 "$MLTRACE" distil begun.mlt
 is "is an epoch of the files that names speak of" \
 	"$(grep '^num_files=\|^epochs=' out | paste -sd' ' -)" \
 	"num_files=40 epochs=1"
-like "that is not whole" "$(cat out)" '^# The epoch is a part of one: 17 of 40'
+like "that is not whole" "$(cat out)" '^# The epoch is partial: 17 of 40'
 cp out begun.job
 is_job "and that mlgen takes" begun.job
 
@@ -116,7 +116,7 @@ is_job "and that mlgen takes" begun.job
 size=$(wc -c <long.mlt)
 head -c $((size * 2 / 3)) long.mlt >cut.mlt
 exits "a trace that is cut is a job of what there is" 0 "$MLTRACE" distil cut.mlt
-like "and its head says so" "$(cat out)" '^# NOT WHOLE: 1 of its files ends? early'
+like "and its head says so" "$(cat out)" '^# NOT WHOLE: files of the trace that end early: 1'
 cp out cut.job
 is_job "that mlgen takes" cut.job
 {
@@ -151,7 +151,7 @@ is_job "that mlgen takes" two.job
 exits "two of the same files are one" 0 "$MLTRACE" distil same.mlt \
 	--output=same.job
 like "that says what they may be" "$(cat same.job)" \
-	'^# Or each of 2 processes reads all of it'
+	'^# Or each of 2 processes reads all files'
 is_job "and that mlgen takes" same.job
 {
 	awk 'BEGIN { for (i = 0; i < 3000; i++)
@@ -194,7 +194,7 @@ for size in 1125899906842624 9223372036854771711 18446744073709547520; do
 	larger=9
 	[ "$size" != 18446744073709547520 ] || larger=0 # no place at all
 	is "are of samples as large as can be" \
-		"$(grep -c '^# Samples of 9 of 9 files are larger' far.job)" \
+		"$(grep -c '^# Samples of 9 of 9 files, up to' far.job)" \
 		"$((larger / 9))"
 	is_job "in a job that mlgen takes" far.job
 	rm -f far.*

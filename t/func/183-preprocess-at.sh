@@ -202,7 +202,7 @@ BEGIN { at = 1000000
 exits "a trace with uneven times is distilled" 0 "$MLTRACE" distil uneven.mlt --output=uneven.job
 is "they go beside the job" "$(grep ^preprocess_time= uneven.job)" \
 	"preprocess_time=file:uneven.preprocess"
-like "which is told" "$(cat err)" 'uneven.preprocess goes along with the job'
+like "which is told" "$(cat err)" 'uneven.preprocess belongs to the job'
 is "with all of them, from 1 to 2.9 ms" "$(grep -v '^#' uneven.preprocess | sed -n '1s/ .*//p;$s/ .*//p' |
 	paste -s -d' ' -)" "1001us 2946.6us"
 exits "and mlgen takes it" 0 "$MLGEN" uneven.job --dry-run

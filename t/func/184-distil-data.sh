@@ -107,7 +107,7 @@ cp tail.sizes kept.sizes
 echo 1 >>tail.sizes
 exits "a file of sizes that is another's is not written over" 2 \
 	"$MLTRACE" distil tail.mlt --output=tail.job
-like "... which is told" "$(cat err)" "tail.sizes: is there already"
+like "... which is told" "$(cat err)" "tail.sizes: already exists"
 is "... and it is as it was" "$(tail -n 1 tail.sizes)" 1
 
 if "$MLGEN" --help=format 2>&1 | grep -q hdf5; then

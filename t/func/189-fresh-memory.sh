@@ -115,7 +115,7 @@ found()
 is "reads that take longer than copying are into new memory" \
 	"$(found 400000 10000)" 200000
 like "which is told" "$(tr -d '\n#' <out)" \
-	'likely: reads of this many bytes and more take 2.0 ns of CPU a *byte'
+	'likely: reads of at least this size use 2.0 ns of CPU per *byte'
 is "so are smaller ones" "$(found 400000 150000)" 100000
 is "what only copies is not" "$(found 40000 10000)" ""
 is "nor where smaller reads alone are slow" "$(found 20000 150000)" ""

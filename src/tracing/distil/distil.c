@@ -42,19 +42,20 @@ static void print_head(struct distil *d)
 				  : "a program",
 			host ? " on " : "", host ? host : "");
 	jobtext_comment(d->to,
-			"Each option is followed by the reason in the trace, and how sure it "
-			"is: sure (nothing else would give these calls), likely (it "
-			"explains nearly all of them), guess (something has to stand there).");
+			"The comment above each option gives the reason in the trace, and how "
+			"certain it is: sure (no other value would give these calls), likely (it "
+			"explains nearly all calls), guess (the option needs a value).");
 	if (d->read.lost)
 		jobtext_comment(d->to,
-				"LOST: %" PRIu64 " events were lost while it was recorded; rates, "
+				"LOST: %" PRIu64 " events were lost during the recording; rates, "
 				"counts and batch sizes may be too small.",
 				d->read.lost);
 	if (d->read.truncated || d->read.damaged_chunks)
-		jobtext_comment(d->to,
-				"NOT WHOLE: %u of its files end early, %" PRIu64
-				" chunks are damaged; what follows them is not in this job.",
-				d->read.truncated, d->read.damaged_chunks);
+		jobtext_comment(
+			d->to,
+			"NOT WHOLE: files of the trace that end early: %u, damaged chunks: %" PRIu64
+			"; their records from there on are missing from this job.",
+			d->read.truncated, d->read.damaged_chunks);
 }
 
 static int by_start(const void *a, const void *b)
@@ -128,10 +129,10 @@ static int training_section(struct distil *d, uint32_t party, struct mlgen_err *
 		const char *heading;
 		finder *find;
 	} parts[] = {
-		{ "what lies on storage", distil_dataset },
-		{ "how it is read", distil_access },
+		{ "data on storage", distil_dataset },
+		{ "how the data is read", distil_access },
 		{ NULL, distil_order },
-		{ "what an accelerator does with it", distil_pipeline },
+		{ "what an accelerator does with the data", distil_pipeline },
 		{ "evaluation", distil_eval },
 	};
 	struct jobsection *to = jobtext_section(d->to, section_name(d));
@@ -139,7 +140,8 @@ static int training_section(struct distil *d, uint32_t party, struct mlgen_err *
 	int rc = 0;
 
 	jobsection_set(to, DISTIL_LIKELY, "phase", "train",
-		       "files of a data set are read in rounds, by who computes or hands them on");
+		       "files of a data set are read in rounds by the processes that compute, or "
+		       "by their workers");
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(parts); i++) {
 		if (parts[i].find == distil_eval && !party_has(d, party, STAGE_EVAL))
 			continue;
@@ -150,11 +152,11 @@ static int training_section(struct distil *d, uint32_t party, struct mlgen_err *
 	if (rc == 0 && (party_has(d, party, STAGE_SAVE) || party_has(d, party, STAGE_RESTORE)))
 		rc = distil_checkpoints(d, party, to, err);
 	if (made->start_ns != UINT64_MAX)
-		jobsection_comment(
-			to,
-			"The trace also has the data being written, in %.3f s before it was read. "
-			"mlgen writes it by itself, before the run: phase=prepare does that alone.",
-			seconds(made->end_ns - made->start_ns));
+		jobsection_comment(to,
+				   "The trace also shows the data being written, for %.3f s before "
+				   "it was read. mlgen writes the data itself before the run; "
+				   "phase=prepare does only that.",
+				   seconds(made->end_ns - made->start_ns));
 	return rc;
 }
 
@@ -164,9 +166,10 @@ static int checkpoint_section(struct distil *d, bool is_first, struct mlgen_err 
 	struct jobsection *to = jobtext_section(d->to, "checkpoint");
 
 	if (!is_first)
-		jobsection_set(to, DISTIL_GUESS, "stonewall", "", "after what is above");
-	jobsection_set(to, DISTIL_LIKELY, "phase", "checkpoint",
-		       "files like a model's state are written by who reads no samples");
+		jobsection_set(to, DISTIL_GUESS, "stonewall", "", "after the sections above");
+	jobsection_set(
+		to, DISTIL_LIKELY, "phase", "checkpoint",
+		"files like the state of a model are written by processes that read no samples");
 	return distil_checkpoints(d, UINT32_MAX, to, err);
 }
 
@@ -198,13 +201,15 @@ static int check_trace(const struct distil *d, struct mlgen_err *err)
 	if (!d->read.records)
 		return mlgen_fail(err, -ENODATA, "%s: the trace has no records", path);
 	if (!d->calls && d->blocks)
-		return mlgen_fail(err, -ENODATA,
-				  "%s: it has block requests alone, which say nothing of files; "
-				  "--replay_trace= repeats them, and a capture has the calls",
-				  path);
+		return mlgen_fail(
+			err, -ENODATA,
+			"%s: the trace contains only block requests, which do not show files; "
+			"--replay_trace= repeats them, and mltrace record records calls",
+			path);
 	if (!d->calls && !d->faults)
 		return mlgen_fail(err, -ENODATA,
-				  "%s: it has no calls on files; a job is made of reads and writes",
+				  "%s: the trace contains no calls on files; a job is made from "
+				  "reads and writes",
 				  path);
 	return 0;
 }
@@ -227,11 +232,11 @@ static int find_job(struct distil *d, struct mlgen_err *err)
 	print_phases(d);
 	rc = all_sections(d, err);
 	if (rc == 0 && !jobtext_count(d->to))
-		rc = mlgen_fail(err, -ENODATA,
-				"%s: nothing was read or written in it but programs, libraries and "
-				"files of the system, or only names and sizes were asked for; "
-				"mltrace describe shows what there is",
-				d->paths[0]);
+		rc = mlgen_fail(
+			err, -ENODATA,
+			"%s: the trace shows only programs, libraries and files of the system, or "
+			"only queries of names and sizes; mltrace describe shows its content",
+			d->paths[0]);
 	return rc;
 }
 

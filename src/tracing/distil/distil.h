@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil.h - turn the trace of a program into a job that asks storage for the same. */
+/* distil.h - turn the trace of a program into a job that makes the same requests to storage. */
 #pragma once
 
 #include <stddef.h>

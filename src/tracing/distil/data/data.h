@@ -6,8 +6,8 @@
  * A sample book has an account of each file of samples. explain() compares the calls of visits with
  * the calls that mlgen's plans would make on a file of the same size, which a file model provides.
  * Calls that no plan makes become templates (access=recorded). The order of reads is compared with
- * the names of files, with the epoch before (ordering), and with the places of samples next to each
- * other (neighbours).
+ * the names of files and with the previous epoch (ordering), and with the places of adjacent
+ * samples (neighbours).
  */
 
 #include "tracing/distil/facts/facts.h"

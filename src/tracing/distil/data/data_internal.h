@@ -38,8 +38,8 @@ uint64_t filemodel_sample_bytes(const struct dataset *ds, uint64_t file_bytes);
 
 struct peek {
 	bool is_there;          /* and has the size that the trace has */
-	enum job_format format; /* FORMAT_AUTO = neither content nor name show it */
-	bool by_content;        /* the content shows the format, not the name alone */
+	enum job_format format; /* FORMAT_AUTO = neither content nor name show the format */
+	bool by_content;        /* the content shows the format, not only the name */
 	uint64_t samples;       /* 0 = not known */
 	uint64_t payload_bytes; /* sum of all samples */
 	/* Parquet only: rows of each row group, 0 = they differ; and places and sizes of all column
@@ -61,8 +61,8 @@ void peek_fini(struct peek *p);
 /* A file, by file id. Most files of a trace have no samples, and no visits here. */
 struct sample_file {
 	uint64_t end; /* after the last byte that was read */
-	/* First place where a visit begins, and ends; and the greatest common divisor of the
-	 * distances of the other visits. */
+	/* First place where a visit begins, and where a visit ends. The _apart members are the
+	 * greatest common divisors of the distances of other visits from these places. */
 	uint64_t begins, begins_apart, ends, ends_apart;
 	uint32_t visits, opens;
 	uint8_t kind;    /* used by samplebook.c only */
@@ -140,7 +140,7 @@ struct explain_input {
 	const struct explain_visit *visits;
 	unsigned count;
 	bool direct; /* files were opened with O_DIRECT */
-	/* Visits of a file in an epoch. If each reads the whole file, each is for another
+	/* Visits of a file in an epoch. If each visit reads the whole file, each is for another
 	 * sample. */
 	uint64_t visits_per_file;
 	enum job_format hint;   /* shown by content or name of a file; FORMAT_AUTO = none */
@@ -231,7 +231,7 @@ struct neighbour_stats {
 	 * 0 .. 1; NaN = too few pairs. */
 	double near;
 	uint32_t run;       /* samples of a run; 0 = there are no runs */
-	double explained;   /* fraction of the ends of runs that are whole runs apart */
+	double explained;   /* share of the ends of runs whose distance is a multiple of a run */
 	double window_runs; /* runs that are shuffled together */
 };
 void neighbours_end(struct neighbours *b, struct neighbour_stats *to);
@@ -255,9 +255,9 @@ void ordering_add(struct ordering *o, const struct ordering_read *r);
 /* Figures of an order; a "part" is 0 .. 1, NaN = the trace does not show it. */
 struct ordered {
 	uint64_t reads;
-	uint32_t epochs, files; /* number of each that was read */
+	uint32_t epochs, files; /* epochs and files that were read */
 	double per_file;        /* reads of a file in an epoch */
-	double by_name;         /* correlation of a rank's order with that of names */
+	double by_name;         /* correlation of a rank's order with the order of names */
 	double ascending;       /* part of a worker's steps from file to file */
 	double by_epoch;        /* correlation with the epoch before */
 	double runs;            /* part of a worker's reads in the same file as the read before */

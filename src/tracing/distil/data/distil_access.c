@@ -312,8 +312,8 @@ static void finish(struct templates *c)
 	for (uint32_t i = 0; i < r->count; i++) {
 		char *why = mem_array(WHY_BYTES, 1);
 
-		snprintf(why, WHY_BYTES, "%.0f of %u visits that were looked at",
-			 r->templates[i].percent, c->visits);
+		snprintf(why, WHY_BYTES, "%.0f of %u visits examined", r->templates[i].percent,
+			 c->visits);
 		c->why[i] = why;
 		r->templates[i].percent *= 100.0 / c->visits;
 	}
@@ -363,13 +363,13 @@ static void set_plain(const struct explained *x, struct jobsection *to)
 {
 	char text[UNITS_TEXT_BYTES];
 
-	jobsection_set(to, x->equal == x->of ? DISTIL_SURE : DISTIL_LIKELY, "access", "plain",
-		       "open, reads in order and close: %.1f %% of the calls of %u visits that "
-		       "were looked at",
-		       100 * x->calls, x->of);
+	jobsection_set(
+		to, x->equal == x->of ? DISTIL_SURE : DISTIL_LIKELY, "access", "plain",
+		"open, sequential reads and close: %.1f %% of the calls of %u visits examined",
+		100 * x->calls, x->of);
 	units_format_size(text, x->bs_bytes);
 	jobsection_set(to, DISTIL_SURE, "bs", text,
-		       "no read is larger, and all but the last are as large");
+		       "all reads have this size, except the last, which may be shorter");
 }
 
 static void write_calls(FILE *to, const void *arg)
@@ -389,30 +389,29 @@ static int set_recorded(struct distil *d, const struct explained *x, const struc
 		return rc;
 	if (x->reader && x->calls > 0)
 		jobsection_set(to, DISTIL_SURE, "access", "recorded",
-			       "no plan of mlgen makes these calls; those of %s are the nearest, "
-			       "with %.1f %% of them",
+			       "no access plan of mlgen makes these calls; the calls of %s are the "
+			       "most similar, %.1f %% are equal",
 			       x->reader, 100 * x->calls);
 	else
 		jobsection_set(to, DISTIL_SURE, "access", "recorded",
-			       "no plan of mlgen makes these calls");
+			       "no access plan of mlgen makes these calls");
 	jobsection_set(to, c->kinds == 1 ? DISTIL_SURE : DISTIL_LIKELY, "recorded_calls", name,
-		       "of %u visits that were looked at, as %" PRIu32 " template%s of calls",
-		       c->visits, c->recorded.count, plural(c->recorded.count));
+		       "calls of %u visits examined, as %" PRIu32 " template%s", c->visits,
+		       c->recorded.count, plural(c->recorded.count));
 	if (c->kinds > c->recorded.count)
 		jobsection_comment(to,
-				   "Visits are of %u kinds; the rare ones among them are in the "
-				   "template next to them.",
+				   "Visits are of %u kinds; rare kinds are counted with the most "
+				   "similar template.",
 				   c->kinds);
 	if (c->is_cut)
-		jobsection_comment(
-			to,
-			"Of long visits only the first %d calls were looked at; the last "
-			"of these goes on to the file's end.",
-			SPECIMEN_CALLS_MOST);
+		jobsection_comment(to,
+				   "Only the first %d calls of long visits were examined; the last "
+				   "of these calls extends to the end of the file.",
+				   SPECIMEN_CALLS_MOST);
 	if (c->incomplete)
 		jobsection_comment(to,
-				   "%u visits that were looked at have calls that no template can "
-				   "have, such as mmap(2).",
+				   "%u visits examined have calls that no template can contain, "
+				   "such as mmap(2).",
 				   c->incomplete);
 	return 0;
 }
@@ -434,8 +433,8 @@ static int record(struct distil *d, uint32_t party, const struct explained *x,
 		rc = set_recorded(d, x, &calls, to, err);
 	else
 		jobsection_set(to, DISTIL_GUESS, "access", "plain",
-			       "the trace has no reads of samples, as of files that are mapped; "
-			       "they are read whole here");
+			       "the trace contains no reads of samples, for example because files "
+			       "are mapped; this job reads them whole");
 	for (uint32_t i = 0; i < calls.recorded.count; i++) {
 		mem_free(calls.recorded.templates[i].calls);
 		mem_free(calls.why[i]);
@@ -455,8 +454,8 @@ static void set_mapped(const struct distil_results *f, struct jobsection *to)
 
 	units_format_size(text, FAULT_AROUND_BYTES);
 	jobsection_set(to, DISTIL_LIKELY, "ioengine", "mmap",
-		       "samples are pages of mapped files, of which each fault brings 64 KiB%s",
-		       reads && !is_separate ? "; whatever else is read of them is mapped here, too"
+		       "samples are pages of mapped files, and each fault maps 64 KiB%s",
+		       reads && !is_separate ? "; this job also maps the parts that calls read"
 					     : "");
 	if (is_separate)
 		jobsection_set(to, DISTIL_SURE, "mmap_from", text,
@@ -476,14 +475,13 @@ int distil_access(struct distil *d, uint32_t party, struct jobsection *to, struc
 	else if (x->access != ACCESS_FRAMEWORK)
 		set_plain(x, to);
 	else if (x->equal == x->of)
-		jobsection_set(
-			to, DISTIL_SURE, "access", "framework",
-			"%u visits were looked at, and each of them has the very calls of %s",
-			x->of, x->reader);
+		jobsection_set(to, DISTIL_SURE, "access", "framework",
+			       "all %u visits examined have exactly the calls of %s", x->of,
+			       x->reader);
 	else
 		jobsection_set(to, DISTIL_LIKELY, "access", "framework",
-			       "of %u visits that were looked at %u have the very calls of %s; of "
-			       "all their calls %.1f %% are alike",
+			       "of %u visits examined, %u have exactly the calls of %s; of all "
+			       "their calls, %.1f %% are equal",
 			       x->of, x->equal, x->reader, 100 * x->calls);
 	if (rc == 0 && f->is_mapped)
 		set_mapped(f, to);

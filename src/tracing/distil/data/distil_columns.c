@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil_columns.c - reads facts from one file of a trace, and finds columns of a Parquet file. */
+/* distil_columns.c - read facts from one file of a trace, and find the columns of a Parquet file.
+ */
 #include "tracing/distil/data/data_internal.h"
 
 #include <fcntl.h>

@@ -153,8 +153,8 @@ uint64_t *sizefit_weigh(const uint64_t *values, size_t count, size_t *weighed)
 	for (size_t i = 0; i < count; i++)
 		p[i] = rng_f64(DATASET_SEED, RNG_SAMPLE_SIZE, i);
 	qsort(p, count, sizeof(*p), f64_compare);
-	/* The k-th value is drawn from half way to the probability before the k-th one up to half
-	 * way to the one after it. */
+	/* The k-th value is drawn from the middle between the probabilities k - 1 and k up to the
+	 * middle between k and k + 1. */
 	for (size_t i = 0; i < WEIGHED; i++) {
 		double at = ((double)i + 0.5) / WEIGHED;
 
@@ -213,9 +213,8 @@ static void set_directory(struct dataset_finder *f)
 	buf_fini(&own);
 	if (!f->peek.is_there || *traced != '/')
 		return;
-	jobsection_comment(f->to,
-			   "These are there still; to read them instead of made ones, in place "
-			   "of directory and what follows of files:");
+	jobsection_comment(f->to, "The files of the trace still exist; to read them instead, "
+				  "replace directory and the options of files by:");
 	jobsection_comment(f->to, "directory=%s", traced);
 	jobsection_comment(f->to, "dataset=scan");
 }
@@ -229,18 +228,17 @@ static void set_format(struct dataset_finder *f)
 
 	if (x->is_explained && x->access == ACCESS_FRAMEWORK)
 		jobsection_set(f->to, x->calls >= 1 || is_agreed ? DISTIL_SURE : DISTIL_LIKELY,
-			       "format", name, "files are read by the calls of %s%s", x->reader,
+			       "format", name, "files are read with the calls of %s%s", x->reader,
 			       !is_agreed           ? ""
-			       : f->peek.by_content ? ", and begin as such do"
-						    : ", and are called so");
+			       : f->peek.by_content ? ", and their first bytes agree"
+						    : ", and their names agree");
 	else if (is_agreed)
 		jobsection_set(f->to, f->peek.by_content ? DISTIL_SURE : DISTIL_LIKELY, "format",
-			       name, "so %s %s", f->peek.by_content ? "begins" : "is called", path);
+			       name, "from the %s of %s",
+			       f->peek.by_content ? "first bytes" : "name", path);
 	else
-		jobsection_set(
-			f->to, DISTIL_LIKELY, "format", name,
-			"neither calls nor the names of files are of a format that mlgen knows: %s",
-			path);
+		jobsection_set(f->to, DISTIL_LIKELY, "format", name,
+			       "mlgen knows no format with such calls or names of files: %s", path);
 }
 
 /* Use the number in file names if the trace may miss files: an epoch that ended early does not read
@@ -254,22 +252,22 @@ static void set_num_files(struct dataset_finder *f)
 	f->found->num_files = use_named ? named : seen;
 	if (use_named)
 		jobsection_set_u64(f->to, DISTIL_LIKELY, "num_files", f->found->num_files,
-				   "by their names; %" PRIu64 " of them were read", seen);
+				   "according to the names of files; %" PRIu64 " were read", seen);
 	else
 		jobsection_set_u64(
 			f->to, f->book.is_read_again ? DISTIL_SURE : DISTIL_LIKELY, "num_files",
 			f->found->num_files, "this many were read, in %" PRIu64 " epoch%s%s",
 			f->book.epochs, plural(f->book.epochs),
-			f->book.is_read_again ? ""
-					      : "; none of them twice, so that there may be more");
+			f->book.is_read_again ? "" : "; none was read twice, so more may exist");
 	if (named && named != f->found->num_files)
-		jobsection_comment(f->to, "Names of files say that there are %" PRIu64 ".", named);
+		jobsection_comment(f->to, "According to their names, there are %" PRIu64 " files.",
+				   named);
 }
 
 static const char *size_source(const struct dataset_finder *f)
 {
-	return f->book.has_stated_sizes ? "sizes of files as the trace has them"
-					: "sizes of files as far as they were read";
+	return f->book.has_stated_sizes ? "file sizes in the trace"
+					: "file sizes, as far as files were read";
 }
 
 static void set_fitted_size(struct dataset_finder *f, const struct sizefit *fit)
@@ -284,12 +282,13 @@ static void set_fitted_size(struct dataset_finder *f, const struct sizefit *fit)
 	units_human_bytes(most, (double)f->book.most);
 	if (dist_is_const(&fit->dist))
 		jobsection_set(f->to, sure, "sample_size", buf_str(&text),
-			       "%s: all have %" PRIu64 " bytes, so many of them for the samples",
+			       "%s: all have %" PRIu64 " bytes, which gives this size of samples",
 			       size_source(f), f->book.least);
 	else
-		jobsection_set(f->to, sure, "sample_size", buf_str(&text),
-			       "%s: %s to %s; distance of this distribution from theirs (KS): %.3f",
-			       size_source(f), least, most, fit->distance);
+		jobsection_set(
+			f->to, sure, "sample_size", buf_str(&text),
+			"%s: %s to %s; distance between this distribution and the sizes (KS): %.3f",
+			size_source(f), least, most, fit->distance);
 	buf_fini(&text);
 }
 
@@ -305,9 +304,9 @@ static int set_recorded_size(struct dataset_finder *f, const struct sizefit *fit
 
 	if (f->size_count == f->found->num_files && f->size_count <= WEIGHED_MOST)
 		v.values = weighed = sizefit_weigh(f->sizes, f->size_count, &v.count);
-	buf_addf(&comment, "sizes of samples, of %zu files below %s; mean %.0f bytes%s",
+	buf_addf(&comment, "sizes of samples, from %zu files below %s; mean %.0f bytes%s",
 		 f->size_count, buf_str(&f->directory), fit->mean,
-		 weighed ? "; counted so that as many files have these very sizes" : "");
+		 weighed ? "; weighted so that as many files have exactly these sizes" : "");
 	v.comment = buf_str(&comment);
 	rc = side_file_values(name, f->d->side_folder, f->d->side_name, "sizes", &v, err);
 	mem_free(weighed);
@@ -317,8 +316,8 @@ static int set_recorded_size(struct dataset_finder *f, const struct sizefit *fit
 	dist_format(&near, &fit->dist, DIST_BYTES);
 	buf_addf(&value, "file:%s", name);
 	jobsection_set(f->to, DISTIL_SURE, "sample_size", buf_str(&value),
-		       "%s; what %" PRIu64 " files would draw of the nearest distribution, %s, is "
-		       "not as near; its own distance (KS): %.3f",
+		       "%s; the %" PRIu64 " sizes drawn from the nearest distribution, %s, would "
+		       "fit less well; its own distance (KS): %.3f",
 		       size_source(f), f->found->num_files, buf_str(&near), fit->distance);
 	buf_fini(&near);
 	buf_fini(&value);
@@ -335,17 +334,15 @@ static int set_sizes(struct dataset_finder *f, struct mlgen_err *err)
 	while (i > 0 && f->sizes[i - 1] > SAMPLE_BYTES_MOST)
 		f->sizes[--i] = SAMPLE_BYTES_MOST;
 	if (i < f->size_count)
-		jobsection_comment(
-			f->to,
-			"Samples of %zu of %zu files are larger, up to %s, than the 1 TiB "
-			"that mlgen makes at most; here they have that.",
-			f->size_count - i, f->size_count, text);
+		jobsection_comment(f->to,
+				   "Samples of %zu of %zu files, up to %s, exceed 1 TiB, the "
+				   "maximum of mlgen; this job uses 1 TiB.",
+				   f->size_count - i, f->size_count, text);
 	sizefit(&fit, f->sizes, f->size_count);
 	f->found->sample_bytes = (uint64_t)llround(fmax(fit.mean, 1));
 	if (f->found->format == FORMAT_PARQUET && f->book.least != f->book.most)
-		jobsection_comment(
-			f->to,
-			"Files of the trace differ in size; rows of Parquet are all of one here.");
+		jobsection_comment(f->to, "Files of the trace differ in size, but Parquet rows of "
+					  "this job have one size.");
 	if (fit.is_good)
 		sizefit_settle(&fit, f->sizes, f->size_count, f->found->num_files);
 	if (!fit.is_good)
@@ -368,14 +365,14 @@ static void set_labels(struct dataset_finder *f)
 	    filemodel_init(&ds, &model, l->least)) {
 		units_format_size(text, (uint64_t)ds.sample_size.a);
 		jobsection_set(f->to, DISTIL_LIKELY, "label_size", text,
-			       "in addition to samples %" PRIu64 " files of %" PRIu64
+			       "in addition to samples, %" PRIu64 " files of %" PRIu64
 			       " bytes are read, such as %s",
 			       l->files, l->least, distil_path(f->d, l->first));
 	} else {
 		jobsection_comment(f->to,
-				   "Of labels %" PRIu64
-				   " files are read, %s together, such as %s: only format=npy has "
-				   "such files, they are not in this job.",
+				   "%" PRIu64
+				   " files of labels are read, %s in total, such as %s: only "
+				   "format=npy has such files, so this job omits them.",
 				   l->files, units_human_bytes(text, (double)l->bytes),
 				   distil_path(f->d, l->first));
 		return;
@@ -391,14 +388,14 @@ static void set_parquet(struct dataset_finder *f)
 		return;
 	if (f->peek.group_rows)
 		jobsection_set_u64(f->to, DISTIL_SURE, "row_group_size", m->row_group_size,
-				   "the footer of a file of the trace says so");
+				   "stated in the footer of a file of the trace");
 	else
 		jobsection_set_u64(f->to, DISTIL_GUESS, "row_group_size", m->row_group_size,
 				   "as above");
 	if (m->columns)
 		jobsection_set(f->to, DISTIL_LIKELY, "columns", m->columns,
-			       "the footer has %" PRIu32
-			       " of them; names and types are made up, bytes are not",
+			       "the footer has %" PRIu32 " columns; their names and types are "
+			       "invented, their sizes are from the trace",
 			       f->columns.count);
 	if (m->read_columns)
 		jobsection_set(f->to, DISTIL_SURE, "read_columns", m->read_columns,
@@ -420,7 +417,7 @@ static int set_dataset(struct dataset_finder *f, struct mlgen_err *err)
 	set_num_files(f);
 	if (f->book.directories > 1)
 		jobsection_set_u64(f->to, DISTIL_SURE, "subfolders", f->book.directories,
-				   "they are in this many directories");
+				   "files are in this many directories");
 	jobsection_set_u64(f->to, f->samples_sure, "samples_per_file", samples, "%s",
 			   f->samples_why);
 	/* If several processes read each file equally often, they may be one training or several.
@@ -428,20 +425,20 @@ static int set_dataset(struct dataset_finder *f, struct mlgen_err *err)
 	if (f->is_counted && ranks > 1 && samples % ranks == 0)
 		jobsection_comment(
 			f->to,
-			"Or each of %" PRIu32 " processes reads all of it, %" PRIu64
-			" time%s: several trainings of the same files at once are not told from "
-			"one of files with several samples.",
+			"Or each of %" PRIu32 " processes reads all files, %" PRIu64
+			" time%s: the trace does not distinguish several trainings on the same "
+			"files from one training with several samples per file.",
 			ranks, samples / ranks, plural(samples / ranks));
 	rc = set_sizes(f, err);
 	set_parquet(f);
 	set_labels(f);
 	if (x->files)
 		jobsection_comment(
-			f->to, "Index files: %" PRIu64 ", %s together, such as %s%s", x->files,
+			f->to, "Index files: %" PRIu64 ", %s in total, such as %s%s", x->files,
 			units_human_bytes(text, (double)x->bytes), distil_path(f->d, x->first),
 			format == FORMAT_INDEXED_BINARY || format == FORMAT_MMAP_INDEXED_BINARY
-				? "; the format has them."
-				: "; they are not in this job.");
+				? "; the format contains them."
+				: "; this job omits them.");
 	return rc;
 }
 
@@ -599,33 +596,33 @@ static void find_samples(struct dataset_finder *f)
 	f->samples_sure = DISTIL_SURE;
 	if (knows_samples(f)) {
 		n = f->model.samples_per_file;
-		snprintf(why, size, "so says a file of the trace itself");
+		snprintf(why, size, "stated in a file of the trace");
 	} else if (f->found->format == FORMAT_PARQUET) {
 		f->samples_sure = DISTIL_GUESS;
 		n = visits_per_file(b);
 		f->model.row_group_size = 1;
 		snprintf(why, size,
-			 "a visit each; as files are not there any more, nothing says how many "
-			 "rows a row group has, and here it is one");
+			 "one per visit; the files no longer exist, so the rows of a row group are "
+			 "unknown, and one row is assumed");
 	} else if (format_of(f->found->format)->is_forward) {
 		f->samples_sure = DISTIL_GUESS;
 		n = mean < STREAM_LEAST_BYTES ? 1 : mean / RECORD_GUESS_BYTES;
-		snprintf(why, size, "files are read as streams, in which calls show no samples%s",
-			 n > 1 ? ", and are not there any more: as if a sample had 128 KiB; with "
-				 "another number, batch_size changes by the same factor"
-			       : "; they are not there any more, and are so small that each may be "
-				 "one");
+		snprintf(why, size, "files are read as streams, whose calls do not show samples%s",
+			 n > 1 ? "; the files no longer exist, so samples of 128 KiB are assumed; "
+				 "with another number, batch_size changes by the same factor"
+			       : "; the files no longer exist, but are so small that each may be "
+				 "one sample");
 	} else {
 		n = visited_samples(f);
 		f->samples_sure = DISTIL_LIKELY;
 		if (samplebook_stride(b, b->first) && n > 1)
-			snprintf(why, size, "visits of a file are to places %s apart",
+			snprintf(why, size, "visits of a file are %s apart",
 				 units_human_bytes(text, (double)samplebook_stride(b, b->first)));
 		else if (n > 1)
-			snprintf(why, size, "a file is read whole %" PRIu64 " times in an epoch",
-				 n);
+			snprintf(why, size,
+				 "a file is read completely %" PRIu64 " times in an epoch", n);
 		else
-			snprintf(why, size, "each visit of a file is to the same places");
+			snprintf(why, size, "all visits of a file read the same places");
 		f->is_counted = !samplebook_stride(b, b->first) && n > 1;
 	}
 	f->found->samples_per_file = f->model.samples_per_file = n;

@@ -281,21 +281,21 @@ static void set_epochs(struct order_finder *f)
 		jobsection_set_u64(f->to, sure, "epochs", f->epochs,
 				   "files are read this many times");
 	else
-		jobsection_set_u64(
-			f->to, DISTIL_LIKELY, "epochs", f->epochs,
-			"no file is read a second time once others were read for the first");
+		jobsection_set_u64(f->to, DISTIL_LIKELY, "epochs", f->epochs,
+				   "no file is read a second time after other files were read for "
+				   "the first time");
 	/* The trace may end in the first epoch. */
 	samples = (double)most / fmax(found->visits_per_sample, 1);
 	all = (double)(found->num_files * samples_per_file(f->d, f->party));
 	if (f->epochs == 1 && samples < 0.98 * all)
 		jobsection_comment(
 			f->to,
-			"The epoch is a part of one: %.0f of %.0f samples (%.0f%%), or lacks a "
-			"last batch that is not full. steps= ends a run in the middle of an epoch.",
+			"The epoch is partial: %.0f of %.0f samples (%.0f%%), or its last batch is "
+			"incomplete. steps= ends a run in the middle of an epoch.",
 			samples, all, 100 * samples / all);
 	if (last * 50 < most * 49)
 		jobsection_comment(f->to,
-				   "The last epoch is a part of one: %" PRIu64 " of %" PRIu64
+				   "The last epoch is partial: %" PRIu64 " of %" PRIu64
 				   " reads (%.0f%%). steps= ends a run in the middle of an epoch.",
 				   last, most, 100.0 * (double)last / (double)most);
 }
@@ -313,7 +313,7 @@ static void set_shuffle(struct order_finder *f, enum distil_sure sure, const cha
 		n += (size_t)snprintf(figures, sizeof(figures), "; correlation with names %.2f",
 				      o->by_name);
 	if (!isnan(o->by_epoch))
-		snprintf(figures + n, sizeof(figures) - n, "%s with the epoch before %.2f",
+		snprintf(figures + n, sizeof(figures) - n, "%s with the previous epoch %.2f",
 			 n ? "," : "; correlation", o->by_epoch);
 	jobsection_set(f->to, sure, "shuffle", value, "%s%s", why, figures);
 }
@@ -345,9 +345,9 @@ static void set_chunk_shuffle(struct order_finder *f)
 	snprintf(text, sizeof(text), "chunks:%" PRIu32 "%s", is->run, group);
 	jobsection_set(
 		f->to, DISTIL_LIKELY, "shuffle", text,
-		"samples that lie side by side are read near each other, but where runs of %" PRIu32
-		" end: %.0f%% of the places where they are not; as far apart as in windows of %.1f "
-		"runs (pages:%" PRIu64 ":%" PRIu64 " is the same in bytes)",
+		"adjacent samples are read close together, except at the ends of runs of %" PRIu32
+		", which explain %.0f%% of the exceptions; they are as far apart as in windows of "
+		"%.1f runs (pages:%" PRIu64 ":%" PRIu64 " is the same in bytes)",
 		is->run, 100 * is->explained, is->window_runs,
 		is->run * f->d->found[f->party].sample_bytes, runs);
 }
@@ -362,17 +362,17 @@ static void set_sample_shuffle(struct order_finder *f)
 	if (is_mixed && has_runs(&f->of))
 		set_chunk_shuffle(f);
 	else if (is_mixed)
-		set_shuffle(
-			f, DISTIL_LIKELY, "sample",
-			"samples of a file are read out of order, or those of others between them");
+		set_shuffle(f, DISTIL_LIKELY, "sample",
+			    "samples of a file are read out of order, or mixed with samples of "
+			    "other files");
 	else if (is_by_name(o) || o->files < FILES_LEAST)
 		set_shuffle(f, o->files < FILES_LEAST ? DISTIL_GUESS : DISTIL_LIKELY, "none",
-			    "samples are read in the order in which they lie in files, and files "
-			    "in that of their names");
+			    "samples of a file are read in file order, and files in order of their "
+			    "names");
 	else
 		set_shuffle(f, DISTIL_LIKELY, "file",
-			    "samples are read in the order in which they lie in a file, and files "
-			    "in no order of their names");
+			    "samples of a file are read in file order, and files in an order "
+			    "unrelated to their names");
 }
 
 /* Set shuffle if files are read once in an epoch. */
@@ -384,20 +384,19 @@ static void set_file_shuffle(struct order_finder *f)
 
 	if (o->files < FILES_LEAST) {
 		set_shuffle(f, DISTIL_GUESS, is_by_name(o) ? "none" : all,
-			    "so few files show no order");
+			    "too few files to show an order");
 	} else if (is_by_name(o)) {
-		set_shuffle(f, DISTIL_SURE, "none", "files are read in the order of their names");
+		set_shuffle(f, DISTIL_SURE, "none", "files are read in order of their names");
 	} else if (o->by_epoch >= 0.98) {
 		set_shuffle(f, DISTIL_LIKELY, "none",
-			    "every epoch has the same order, though not that of names: shuffled "
-			    "once, or as a directory lists them");
+			    "every epoch has the same order, but not that of names: shuffled once, "
+			    "or in directory order");
 	} else if (o->by_name > 0.5 && o->displaced < o->files / 4) {
 		snprintf(text, sizeof(text), "buffer:%" PRIu64,
 			 (uint64_t)o->displaced * f->of.every);
-		set_shuffle(
-			f, DISTIL_GUESS, text,
-			"files are read near their place by name, at most this many away; mlgen "
-			"reads in order and draws from a buffer");
+		set_shuffle(f, DISTIL_GUESS, text,
+			    "each file is read near its position by name, at most this far away; "
+			    "mlgen reads in order and draws from a buffer");
 	} else if (has_runs(&f->of)) {
 		set_chunk_shuffle(f);
 	} else {
@@ -405,9 +404,9 @@ static void set_file_shuffle(struct order_finder *f)
 			       is_uncorrelated(o->by_name, o->files) &&
 			       is_uncorrelated(o->by_epoch, o->files);
 
-		set_shuffle(
-			f, is_sure ? DISTIL_SURE : DISTIL_LIKELY, all,
-			"files are read in no order of their names, and another one in each epoch");
+		set_shuffle(f, is_sure ? DISTIL_SURE : DISTIL_LIKELY, all,
+			    "files are read in an order unrelated to their names, which changes in "
+			    "each epoch");
 	}
 }
 
@@ -446,17 +445,16 @@ static void set_drawn(struct order_finder *f)
 
 	snprintf(epochs, sizeof(epochs), "%.0f", fmax(reads, 1));
 	jobsection_set(f->to, DISTIL_GUESS, "epochs", epochs,
-		       "a sample is read so often in the mean: %.2f", reads);
+		       "mean number of reads per sample: %.2f", reads);
 	if (is_weighted)
 		snprintf(text, sizeof(text), "weighted:lognormal:1:%.2g", sqrt(excess) / mean);
-	jobsection_set(
-		f->to, is_weighted ? DISTIL_GUESS : DISTIL_LIKELY, "shuffle", text,
-		"%.1f%% of samples are read more than once before all are, at most %u times; the "
-		"variance of counts is %.2f, that of a draw by chance is its mean, %.2f",
-		100 * part * o->twice, o->most, variance, mean);
-	jobsection_comment(f->to,
-			   "Losses are in no trace: what shuffle=importance draws, by weights "
-			   "that follow from them, looks like this, too.");
+	jobsection_set(f->to, is_weighted ? DISTIL_GUESS : DISTIL_LIKELY, "shuffle", text,
+		       "%.1f%% of samples are read repeatedly before all samples are read, at most "
+		       "%u times; the variance of the counts is %.2f, while a random draw gives "
+		       "their mean, %.2f",
+		       100 * part * o->twice, o->most, variance, mean);
+	jobsection_comment(f->to, "A trace contains no losses: shuffle=importance, whose weights "
+				  "depend on losses, would look the same.");
 }
 
 /* ---- shard ---- */
@@ -475,28 +473,28 @@ static void set_shard(struct order_finder *f)
 	} else if (stays && o->contiguous >= 0.5) {
 		jobsection_set(
 			f->to, DISTIL_SURE, "shard", "contiguous",
-			"a rank has files whose names stand together, the same ones in each epoch");
+			"a rank reads files with consecutive names, the same files in each epoch");
 	} else if (stays && f->of.every == 1 && o->strided >= 0.95) {
 		bool is_file = o->per_file > 1.5 || f->d->found[f->party].samples_per_file > 1 ||
 			       (jobsection_value(f->to, "shuffle") &&
 				strcmp(jobsection_value(f->to, "shuffle"), "none") != 0);
 
 		jobsection_set(f->to, DISTIL_SURE, "shard", is_file ? "file" : "strided",
-			       "%.0f%% of files, by name, are dealt out in turn, the same ones to "
-			       "a rank in each epoch",
+			       "%.0f%% of files, ordered by name, are dealt out in turn; a rank "
+			       "reads the same files in each epoch",
 			       100 * o->strided);
 	} else if (stays && !isnan(o->same_rank)) {
-		jobsection_set(
-			f->to, DISTIL_LIKELY, "shard", "file",
-			"%.0f%% of files are read by the rank that had them in the epoch before",
-			100 * o->same_rank);
+		jobsection_set(f->to, DISTIL_LIKELY, "shard", "file",
+			       "%.0f%% of files are read by the same rank as in the previous epoch",
+			       100 * o->same_rank);
 	} else {
 		jobsection_set(
 			f->to, isnan(o->same_rank) ? DISTIL_GUESS : DISTIL_LIKELY, "shard",
 			"strided",
 			isnan(o->same_rank)
-				? "one epoch does not show whether a rank keeps its files"
-				: "each epoch deals files out anew, as DistributedSampler does");
+				? "a single epoch does not show whether a rank keeps its files"
+				: "files are dealt out anew in each epoch, as by "
+				  "DistributedSampler");
 	}
 }
 
@@ -512,12 +510,11 @@ static void set_order(struct order_finder *f)
 	else
 		set_file_shuffle(f);
 	if (f->of.every > 1 && strcmp(jobsection_value(f->to, "shuffle"), "sample") == 0)
-		jobsection_comment(
-			f->to,
-			"One file in %" PRIu32
-			" is looked at: whether neighbours stay together (shuffle=chunks, "
-			"pages) is not seen.",
-			f->of.every);
+		jobsection_comment(f->to,
+				   "One file in %" PRIu32
+				   " is examined: shuffle=chunks and shuffle=pages, where "
+				   "neighbours stay together, cannot be detected.",
+				   f->of.every);
 }
 
 static bool shows_order(const struct order_facts *of)

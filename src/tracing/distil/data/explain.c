@@ -190,13 +190,13 @@ enum {
 
 /* ---- calls of a plan ---- */
 
-struct calls {
+struct call_list {
 	struct explain_call *at; /* SPECIMEN_CALLS_MOST of them */
 	unsigned count, reads;
 	uint64_t file_bytes;
 };
 
-static void add_call(struct calls *c, const struct explain_call *x)
+static void add_call(struct call_list *c, const struct explain_call *x)
 {
 	if (x->op == MLGEN_CLOSE || c->count == SPECIMEN_CALLS_MOST)
 		return;
@@ -204,7 +204,7 @@ static void add_call(struct calls *c, const struct explain_call *x)
 	c->at[c->count++] = *x;
 }
 
-static void add_plan(struct calls *to, const struct plan_config *config, const struct extent *x)
+static void add_plan(struct call_list *to, const struct plan_config *config, const struct extent *x)
 {
 	struct plan p;
 	struct plan_op op;
@@ -251,7 +251,7 @@ static uint64_t bytes_apart(uint64_t a, uint64_t b)
 }
 
 /* Are the reads near each other, counted from the file's beginning or from its end? */
-static bool is_near(const struct calls *a, unsigned i, const struct calls *b, unsigned j)
+static bool is_near(const struct call_list *a, unsigned i, const struct call_list *b, unsigned j)
 {
 	uint64_t x = a->at[i].off, y = b->at[j].off;
 
@@ -265,7 +265,8 @@ static bool is_as_long(uint64_t a, uint64_t b)
 	return a == b || (a >= LONG_BYTES && bytes_apart(a, b) <= NEAR_BYTES);
 }
 
-static bool is_same(const struct calls *in_a, unsigned i, const struct calls *in_b, unsigned j)
+static bool is_same(const struct call_list *in_a, unsigned i, const struct call_list *in_b,
+		    unsigned j)
 {
 	const struct explain_call *a = &in_a->at[i], *b = &in_b->at[j];
 
@@ -284,7 +285,8 @@ static bool is_same(const struct calls *in_a, unsigned i, const struct calls *in
 }
 
 /* Advance *i and *j to the nearest equal calls; false: there are none. */
-static bool find_equal(const struct calls *a, const struct calls *b, unsigned *i, unsigned *j)
+static bool find_equal(const struct call_list *a, const struct call_list *b, unsigned *i,
+		       unsigned *j)
 {
 	for (unsigned d = 1; d <= AHEAD; d++) {
 		for (unsigned k = 0; k <= d; k++) {
@@ -304,7 +306,7 @@ struct match {
 	uint64_t calls, reads, of_calls, of_reads;
 };
 
-static struct match match(const struct calls *a, const struct calls *b)
+static struct match match(const struct call_list *a, const struct call_list *b)
 {
 	struct match m = { .of_calls = u64_max(a->count, b->count),
 			   .of_reads = u64_max(a->reads, b->reads) };
@@ -327,8 +329,8 @@ static struct match match(const struct calls *a, const struct calls *b)
 /* Compare the calls of a visit with those of a plan. A visit to a file that is already open is
  * compared with a part of a forward plan. If not all calls of the visit were kept, only its first
  * calls are compared. */
-static struct match match_piece(const struct specimen *s, const struct calls *a, struct calls b,
-				bool is_forward)
+static struct match match_piece(const struct specimen *s, const struct call_list *a,
+				struct call_list b, bool is_forward)
 {
 	bool is_cut = s->count < s->visit.calls;
 
@@ -353,14 +355,14 @@ static struct match match_piece(const struct specimen *s, const struct calls *a,
 
 struct explaining {
 	const struct explain_input *ask;
-	struct calls trace, plan;
+	struct call_list trace, plan;
 	struct explain_call *all;
 	uint64_t align_bytes; /* 0 without direct=1 */
 	struct explained best;
 	double best_weight;
 };
 
-struct candidate {
+struct plan_candidate {
 	struct filemodel model;
 	enum job_access access;
 	uint64_t bs_bytes;
@@ -453,7 +455,8 @@ static uint64_t samples_for(const struct explain_input *ask, const struct filemo
 }
 
 /* Compare all visits with a candidate. False: the format has no file of such a size. */
-static bool compare_visits(struct explaining *e, const struct candidate *c, struct explained *out)
+static bool compare_visits(struct explaining *e, const struct plan_candidate *c,
+			   struct explained *out)
 {
 	const struct explain_input *ask = e->ask;
 	struct match sum = { 0 };
@@ -493,7 +496,7 @@ static bool compare_visits(struct explaining *e, const struct candidate *c, stru
 }
 
 /* Keep the candidate if it is better than the best one so far. */
-static void consider(struct explaining *e, const struct candidate *c)
+static void consider(struct explaining *e, const struct plan_candidate *c)
 {
 	struct explained x = { .format = c->model.format,
 			       .access = c->access,
@@ -547,7 +550,7 @@ static uint64_t find_bs(struct explaining *e)
 static void consider_all(struct explaining *e)
 {
 	const struct explain_input *ask = e->ask;
-	struct candidate c = { .access = ACCESS_FRAMEWORK };
+	struct plan_candidate c = { .access = ACCESS_FRAMEWORK };
 	uint64_t bs_bytes = find_bs(e);
 
 	for (unsigned f = 0; f < FORMAT_AUTO; f++) {
@@ -558,9 +561,9 @@ static void consider_all(struct explaining *e)
 		if (f != FORMAT_PARQUET || c.model.samples_per_file)
 			consider(e, &c);
 	}
-	c = (struct candidate){ .model = { .format = FORMAT_RAW },
-				.access = ACCESS_PLAIN,
-				.bs_bytes = bs_bytes };
+	c = (struct plan_candidate){ .model = { .format = FORMAT_RAW },
+				     .access = ACCESS_PLAIN,
+				     .bs_bytes = bs_bytes };
 	if (bs_bytes == 0)
 		return;
 	consider(e, &c);

@@ -54,7 +54,8 @@ void neighbours_free(struct neighbours *b)
 
 /* ---- the end of an epoch ---- */
 
-/* The distance between the reads of sample i and the next one; 0 = one of both was not read. */
+/* The distance between the reads of sample i and of the next sample; 0 = one of the two was not
+ * read. */
 static uint32_t apart(const struct neighbours *b, uint32_t i)
 {
 	const struct sample_place *s = &b->sample[i], *next = s + 1;

@@ -399,7 +399,7 @@ static void classify_kinds(struct classifier *s)
 
 /* ---- each file ---- */
 
-/* Does the name end like that of a file of a plain job, as ".7.0"? */
+/* Does the name end like the name of a file of a plain job, such as ".7.0"? */
 static bool is_of_plain_job(const char *path)
 {
 	const char *at = path + strlen(path);

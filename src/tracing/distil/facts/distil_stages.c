@@ -143,8 +143,8 @@ static void add_set_visit(struct party_stages *s, const struct visit *x)
 	s->last_set = n;
 }
 
-/* The folder with most visits is for training. Another one is for evaluation if its visits come in
- * long sequences, as a shuffle would switch between folders all the time. */
+/* The folder with most visits is for training. Another folder is for evaluation if its visits come
+ * in long sequences, because a shuffle would switch between folders all the time. */
 static void find_eval_sets(struct party_stages *s)
 {
 	uint32_t most = 0;
@@ -184,8 +184,8 @@ static void find_epoch(struct party_stages *s, const struct visit *x)
 	s->visits++;
 }
 
-/* Can all epochs have the same number of visits? An epoch may begin with samples that the one
- * before has left out, so that its beginning is found some visits late. */
+/* Can all epochs have the same number of visits? An epoch may begin with samples that the previous
+ * epoch left out, so its beginning is found some visits late. */
 static bool are_equal(const struct party_stages *s)
 {
 	uint64_t length = s->visits / s->epochs;
@@ -263,7 +263,7 @@ static int stage_party(struct distil *d, uint32_t party, struct mlgen_err *err)
 /* ---- checkpoints ---- */
 
 /* Checkpoint files that are written, or read back. */
-struct saves {
+struct save_finder {
 	struct distil *d;
 	bool writes; /* false: restores */
 	uint64_t *gaps;
@@ -273,7 +273,7 @@ struct saves {
 	bool has_stage;
 };
 
-static bool is_save(const struct saves *s, const struct visit *x)
+static bool is_save(const struct save_finder *s, const struct visit *x)
 {
 	return distil_class(s->d, x->file) == CLASS_CHECKPOINT &&
 	       ((x->flags & VISIT_WRITES) != 0) == s->writes &&
@@ -281,7 +281,7 @@ static bool is_save(const struct saves *s, const struct visit *x)
 }
 
 /* List the times in which no checkpoint file is written, or read. */
-static int list_gaps(struct saves *s, struct mlgen_err *err)
+static int list_gaps(struct save_finder *s, struct mlgen_err *err)
 {
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
@@ -299,7 +299,7 @@ static int list_gaps(struct saves *s, struct mlgen_err *err)
 
 /* Find the least gap between checkpoints, at the largest ratio of two successive gaps. If all gaps
  * are similar and longer than 4 ms, each file is a checkpoint. */
-static void find_bound(struct saves *s)
+static void find_bound(struct save_finder *s)
 {
 	double best = GAP_RATIO;
 
@@ -320,7 +320,7 @@ static void find_bound(struct saves *s)
 
 static void stage_save(void *arg, struct visit *x)
 {
-	struct saves *s = arg;
+	struct save_finder *s = arg;
 
 	if (!is_save(s, x))
 		return;
@@ -334,7 +334,7 @@ static void stage_save(void *arg, struct visit *x)
 
 static int stage_saves(struct distil *d, bool writes, struct mlgen_err *err)
 {
-	struct saves s = { .d = d, .writes = writes };
+	struct save_finder s = { .d = d, .writes = writes };
 	int rc;
 
 	s.gaps = mem_array(GAPS_MOST, sizeof(*s.gaps));

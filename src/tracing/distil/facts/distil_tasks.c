@@ -155,7 +155,7 @@ static void find_roots(struct task_grouping *s)
 	}
 }
 
-/* Is one folder the other, or inside it? The root says nothing. */
+/* Are the folders the same, or is one inside the other? The root folder is ignored. */
 static bool is_same_data(const char *a, const char *b)
 {
 	size_t n = u64_min(strlen(a), strlen(b));
@@ -259,8 +259,8 @@ struct slots {
 };
 
 /* Allocate the first number that is free at `from`. Tasks at the same time have different numbers;
- * a later task gets the number of one that has ended, as when workers are forked again for each
- * epoch, or a program is started again. */
+ * a later task gets the number of a task that has ended, for example if workers are forked again
+ * for each epoch. */
 static uint32_t alloc_slot(struct slots *s, uint64_t from, uint64_t until)
 {
 	uint32_t k = 0;

@@ -12,9 +12,9 @@
  * an evaluation, a checkpoint and the like.
  *
  * Finders are in distil/plain, saves, steps and data. Each reads struct distil and adds options to
- * a section of the job, each with a reason and how sure it is. A list that is too long for an
- * option goes to a side file next to the job. A fact that the trace does not show is not an error:
- * the finder adds a comment that says why, or nothing.
+ * a section of the job, each with a reason and a confidence. A list that is too long for an option
+ * goes to a side file next to the job. A fact that the trace does not show is not an error: the
+ * finder adds a comment with the reason, or nothing.
  */
 
 #include <stdbool.h>
@@ -47,15 +47,16 @@ enum visit_flag {
 /*
  * A visit that begins with the thread's own open ends with its close. In two cases each jump begins
  * another visit instead: the thread did not open the file, or it has read more than VISIT_PLACES
- * places of the file since it opened it (readers use up to this many columns of a row group).
+ * places of the file since it opened it (readers of Parquet use up to this many columns of a row
+ * group).
  */
 enum { VISIT_PLACES = 256 };
 
 struct visit {
 	uint64_t start_ns, end_ns; /* start of the first call, end of the last */
 	uint64_t call_ns;          /* time in its calls */
-	uint64_t cpu_ns; /* CPU time of the thread between the calls, and after the last call up to
-			  * the thread's next one; TRACE_UNKNOWN = not known */
+	uint64_t cpu_ns; /* CPU time of the thread between the calls, and from the last call to the
+			    thread's next call; TRACE_UNKNOWN = not known */
 	uint64_t read_bytes, written_bytes; /* results of calls */
 	uint64_t off;     /* first byte read, else written; TRACE_UNKNOWN = none */
 	uint64_t end_off; /* after the last byte read, else written */
@@ -66,14 +67,14 @@ struct visit {
 	uint16_t stage; /* index of distil.stages; filled by distil_stages() */
 };
 
-/* All visits of a trace, by start. Most are in a file without a name, so that memory does not grow
- * with their number. */
+/* All visits of a trace, by start. Most visits are stored in an unnamed file, so memory does not
+ * grow with their number. */
 struct visits;
 
 /*
- * Walk over all visits; several walks may be under way at a time. The cursor is zeroed before the
- * first call. A walk that ends has nothing to free, and visits_stop ends it early. The visit is
- * valid until the next call. 1, 0 at the end, or -errno with err.
+ * Walk over all visits; several walks may run at a time. The cursor is zeroed before the first
+ * call. A walk that ends has nothing to free, and visits_stop ends it early. The visit is valid
+ * until the next call. 1, 0 at the end, or -errno with err.
  */
 struct visits_cursor {
 	uint64_t next; /* number of the next visit */
@@ -97,9 +98,9 @@ struct specimen_call {
 	uint64_t off, len_bytes; /* off: TRACE_UNKNOWN = not known */
 	int64_t result;
 	uint64_t start_ns, duration_ns;
-	uint64_t think_ns; /* since the call before; 0 for the first */
-	uint64_t cpu_ns;   /* CPU time of the thread from the end of the call before to the end of
-			    * this one; TRACE_UNKNOWN = not known */
+	uint64_t think_ns; /* time since the previous call; 0 for the first */
+	uint64_t cpu_ns;   /* CPU time of the thread from the end of the previous call to the end of
+			      this call; TRACE_UNKNOWN = not known */
 	uint16_t op;       /* enum trace_op */
 	uint16_t flags;    /* enum trace_flag */
 };

@@ -308,8 +308,8 @@ static int check_existing(const char *path, const struct side_text *want, struct
 	if (is_same)
 		return 0;
 	return mlgen_fail(err, -EEXIST,
-			  "%s: is there already with another content, and is left alone; remove "
-			  "it, or distil to another --output",
+			  "%s: already exists with different content and was not replaced; remove "
+			  "it, or use another --output",
 			  path);
 }
 
@@ -360,7 +360,7 @@ int side_file(char name[SIDE_FILE_BYTES], const char *folder, const char *stem, 
 		    : write_side_file(path, &what, err);
 	free(what.text);
 	if (rc == 0)
-		log_note("%s goes along with the job", path);
+		log_note("%s belongs to the job; keep them together", path);
 	return rc;
 }
 

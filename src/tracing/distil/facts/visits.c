@@ -51,8 +51,8 @@ uint64_t visits_count(const struct visits *v)
 static int visits_fail(const struct visits *v, int error, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -error,
-			  "%s: what a trace's threads do with files is kept in a temporary file "
-			  "there: %s; another folder with TMPDIR=",
+			  "%s: distilling needs a temporary file there: %s; set TMPDIR=DIR for "
+			  "another directory",
 			  v->folder, strerror(error));
 }
 
@@ -431,7 +431,7 @@ static bool moves(const struct trace_record *r)
 	       ((opkind_of(r->op) & (OPKIND_READ | OPKIND_WRITE)) && opkind_bytes(r));
 }
 
-/* Does the call not begin at the end of the one before? */
+/* Does the call begin elsewhere than at the end of the previous call? */
 static bool is_jump(const struct open_visit *g, const struct visit *x, const struct trace_record *r)
 {
 	uint64_t slack = r->op == TRACE_FAULT ? FAULT_AROUND_BYTES : 0;

@@ -5,11 +5,12 @@
 /*
  * An account sums up what one thread does with one file in one direction: sizes of requests, their
  * order and the times between them. Threads whose accounts are alike are one stream, and a stream
- * becomes a section with phase=io: which files, how much, at which rate or after which pauses.
+ * becomes a section with phase=io: its files, the amount of data, and the rate or the pauses.
  */
 
 #include "tracing/distil/facts/facts.h"
 
 /* Add sections to d->to for all streams of STAGE_PLAIN. Unless `is_first`, other sections precede
- * them, and the first one waits (stonewall). 0, or -errno with err: as trace_reader_open. */
+ * the sections, and the first one waits (stonewall). 0, or -errno with err: as trace_reader_open.
+ */
 int distil_plain(struct distil *d, bool is_first, struct mlgen_err *err);

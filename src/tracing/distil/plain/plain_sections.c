@@ -23,7 +23,7 @@ enum {
 #define LITTLE_PART 100
 
 /* The section that is printed. */
-struct section {
+struct plain_section {
 	struct distil *d;
 	const struct plain_stream *s;
 	struct jobsection *to;
@@ -48,7 +48,7 @@ static void print_size(struct jobsection *to, enum distil_sure sure, const char 
 /* ---- files ---- */
 
 /* Size of the first file; 0 = unknown. */
-static uint64_t file_bytes(const struct section *g)
+static uint64_t file_bytes(const struct plain_section *g)
 {
 	const struct file_account *f = trace_files_at(&g->d->files, g->s->files[0]);
 
@@ -65,7 +65,7 @@ static bool is_name(const char *name)
 }
 
 /* Append all file names. False = a name needs quotes, or is used twice. */
-static bool append_names(const struct section *g, struct buf *b)
+static bool append_names(const struct plain_section *g, struct buf *b)
 {
 	const char *side = g->d->side_name;
 	const char *prefix = has_text(side) && is_name(side) ? side : "distilled";
@@ -82,7 +82,7 @@ static bool append_names(const struct section *g, struct buf *b)
 	return true;
 }
 
-static void print_names(const struct section *g)
+static void print_names(const struct plain_section *g)
 {
 	const struct plain_stream *s = g->s;
 	struct buf b = { 0 };
@@ -91,13 +91,14 @@ static void print_names(const struct section *g)
 	    s->file_count <= PLAIN_FILES_MOST && s->files[0] != UINT32_MAX && append_names(g, &b))
 		jobsection_set(g->to, DISTIL_SURE, "filename", buf_str(&b), "%s%s, as %s",
 			       s->file_count > 1 ? "files that are used in turn" : "the file",
-			       s->is_shared ? " that all of them use" : "",
+			       s->is_shared ? " by all threads" : "",
 			       distil_path(g->d, s->files[0]));
 	else if (s->file_count > 1)
-		jobsection_comment(g->to,
-				   "%" PRIu32
-				   " files, %s; here each thread has one, for all their bytes",
-				   s->file_count, s->is_after ? "one after the other" : "in turn");
+		jobsection_comment(
+			g->to,
+			"%" PRIu32
+			" files, %s; this job has one file per thread, with the bytes of all",
+			s->file_count, s->is_after ? "one after another" : "in turn");
 	buf_fini(&b);
 }
 
@@ -113,7 +114,7 @@ static uint64_t round_edge(uint64_t off, uint64_t slack)
 
 /* Find the region that is used. If random requests touch nearly all of a file, the region is the
  * whole file. */
-static void find_region(const struct section *g, uint64_t *off, uint64_t *bytes)
+static void find_region(const struct plain_section *g, uint64_t *off, uint64_t *bytes)
 {
 	const struct plain_stream *s = g->s;
 	uint64_t file = file_bytes(g);
@@ -140,7 +141,7 @@ static void find_region(const struct section *g, uint64_t *off, uint64_t *bytes)
 }
 
 /* Print the amount as a multiple of the size of all files, or in bytes. */
-static void print_amount(const struct section *g, uint64_t bytes)
+static void print_amount(const struct plain_section *g, uint64_t bytes)
 {
 	double times = (double)g->thread_bytes / (double)bytes;
 
@@ -148,18 +149,18 @@ static void print_amount(const struct section *g, uint64_t bytes)
 		return;
 	if (times >= 1.9 && fabs(times - round(times)) < 0.02 * times) {
 		jobsection_set_u64(g->to, DISTIL_LIKELY, "loops", (uint64_t)llround(times),
-				   "this multiple of its size is read or written");
+				   "number of times that this size is read or written");
 		return;
 	}
 	if (times > 0.99 && times < 1.01)
 		return;
 	print_size(g->to, DISTIL_SURE, "io_size", g->thread_bytes,
-		   times < 1 ? "so much is read and written of it"
-			     : "so much is read and written, some of it again");
+		   times < 1 ? "amount read and written, less than size"
+			     : "amount read and written, some of it repeatedly");
 }
 
 /* Print norandommap= if random reads hit blocks again that were read before. */
-static void print_map(const struct section *g, uint64_t bytes)
+static void print_map(const struct plain_section *g, uint64_t bytes)
 {
 	uint64_t unique;
 	double could;
@@ -172,13 +173,15 @@ static void print_map(const struct section *g, uint64_t bytes)
 	could = (double)u64_min(g->thread_bytes, bytes);
 	if (unique == TRACE_UNKNOWN || (double)unique > 0.97 * could)
 		return;
-	jobsection_set(g->to, DISTIL_LIKELY, "norandommap", "1",
-		       "%" PRIu64 " different bytes are read where each block once would be %.0f",
-		       unique, could);
+	jobsection_set(
+		g->to, DISTIL_LIKELY, "norandommap", "1",
+		"%" PRIu64
+		" different bytes are read; if each block were read once, there would be %.0f",
+		unique, could);
 }
 
 /* Print the files, the region in them, and the amount. */
-static void print_place(const struct section *g)
+static void print_place(const struct plain_section *g)
 {
 	const struct plain_stream *s = g->s;
 	uint64_t off, bytes, file = file_bytes(g);
@@ -188,12 +191,12 @@ static void print_place(const struct section *g)
 	find_region(g, &off, &bytes);
 	if (off)
 		print_size(g->to, DISTIL_SURE, "offset", off,
-			   "nothing in front of it is read or written");
+			   "nothing before this offset is read or written");
 	if (file > off + bytes && !s->is_after)
-		print_size(g->to, DISTIL_SURE, "filesize", file, "the file is so long");
+		print_size(g->to, DISTIL_SURE, "filesize", file, "size of the file");
 	print_size(g->to, DISTIL_SURE, "size", bytes * files,
-		   files > 1 ? "what is read or written lies within, of all files"
-			     : "what is read or written lies within");
+		   files > 1 ? "reads and writes lie within this range, in all files"
+			     : "reads and writes lie within this range");
 	print_amount(g, bytes * files);
 	print_map(g, bytes * files);
 }
@@ -216,7 +219,7 @@ static void print_place(const struct section *g)
  * several requests. */
 #define LONG_SHARE 0.9
 
-struct pace {
+struct plain_pace {
 	enum { PACE_NONE, PACE_RATE, PACE_THINK } kind;
 	char rate[2 * UNITS_TEXT_BYTES]; /* value of rate=: "16m", "8m,2m" */
 	double gap_ns, gap_spread;       /* mean from start to start; deviation by the mean */
@@ -299,7 +302,7 @@ static uint64_t round_rate(double rate)
 	return rounded(rate);
 }
 
-static void set_rate(struct pace *p, const struct plain_stream *s)
+static void set_rate(struct plain_pace *p, const struct plain_stream *s)
 {
 	char read[UNITS_TEXT_BYTES], write[UNITS_TEXT_BYTES];
 
@@ -322,7 +325,7 @@ static bool is_in_blocks(const struct pauses *x)
 	       sqrt(fmax((double)x->run_squares / n - mean * mean, 0)) < RUNS_APART * mean;
 }
 
-static void set_think(struct pace *p, const struct pauses *x)
+static void set_think(struct plain_pace *p, const struct pauses *x)
 {
 	uint64_t count = 0, ns = 0;
 
@@ -363,12 +366,12 @@ static bool is_at_rate(const struct pauses *x, double gap, double spread, double
 	return spread < EVEN * gap && spread < think_spread;
 }
 
-static void pace_find(struct pace *p, const struct plain_stream *s)
+static void pace_find(struct plain_pace *p, const struct plain_stream *s)
 {
 	struct pauses x;
 	double mean, spread, think_spread;
 
-	*p = (struct pace){ .blocks = 1 };
+	*p = (struct plain_pace){ .blocks = 1 };
 	sum_pauses(&x, s);
 	if (x.gaps < GAPS_LEAST || x.all == 0)
 		return;
@@ -387,7 +390,7 @@ static void pace_find(struct pace *p, const struct plain_stream *s)
 
 /* ---- direction and order ---- */
 
-static const char *rw_of(const struct section *g)
+static const char *rw_of(const struct plain_section *g)
 {
 	if (g->reads && g->writes)
 		return g->is_random ? "randrw" : "rw";
@@ -396,7 +399,7 @@ static const char *rw_of(const struct section *g)
 	return g->is_random ? "randread" : "read";
 }
 
-static void print_rw(const struct section *g)
+static void print_rw(const struct plain_section *g)
 {
 	const struct plain_stream *s = g->s;
 	double in_order = plain_stream_in_order(s);
@@ -405,14 +408,13 @@ static void print_rw(const struct section *g)
 
 	jobsection_set(g->to, sure, "rw", rw_of(g),
 		       "%" PRIu64 " reads and %" PRIu64
-		       " writes; %.1f%% of them begin where the one before ended",
+		       " writes; %.1f%% of them begin where the previous one ended",
 		       s->dir[0].count, s->dir[1].count, 100 * in_order);
 	if (!g->reads || !g->writes)
 		return;
 	snprintf(text, sizeof(text), "%.0f%%",
 		 100 * (double)s->dir[0].count / (double)(s->dir[0].count + s->dir[1].count));
-	jobsection_set(g->to, DISTIL_SURE, "rwmixread", text,
-		       "the part of the requests that reads");
+	jobsection_set(g->to, DISTIL_SURE, "rwmixread", text, "share of reads among the requests");
 }
 
 /* ---- sizes of requests ---- */
@@ -422,7 +424,7 @@ static uint64_t request_of(uint64_t bytes)
 	return u64_min(u64_max(bytes, LEAST_REQUEST), MOST_REQUEST);
 }
 
-/* Do all requests have this size, but for the last ones of files and rare ones? */
+/* Do all requests have this size, except the last requests of files and rare requests? */
 static bool has_one_size(const struct plain_account *a, uint64_t most)
 {
 	for (unsigned i = 0; i < PLAIN_SIZES; i++)
@@ -452,7 +454,7 @@ static void append_split(struct buf *b, const struct plain_account *a, uint64_t 
 	buf_addf(b, "%s/%.4g", size, rest);
 }
 
-static void print_split(const struct section *g)
+static void print_split(const struct plain_section *g)
 {
 	const struct plain_stream *s = g->s;
 	struct buf b = { 0 };
@@ -465,17 +467,17 @@ static void print_split(const struct section *g)
 		append_split(&b, &s->dir[w], plain_stream_size(s, w));
 	}
 	jobsection_set(g->to, DISTIL_SURE, "bssplit", buf_str(&b),
-		       "by how often each size is asked for%s",
-		       g->reads && g->writes ? ", reads and writes apart" : "");
+		       "share of each size in the requests%s",
+		       g->reads && g->writes ? ", separately for reads and writes" : "");
 	buf_fini(&b);
 	if (s->dir[0].other_sizes || s->dir[1].other_sizes)
-		jobsection_comment(
-			g->to, "%" PRIu64 " requests have sizes besides these; they are left out",
-			s->dir[0].other_sizes + s->dir[1].other_sizes);
+		jobsection_comment(g->to,
+				   "%" PRIu64 " requests have other sizes; they are left out",
+				   s->dir[0].other_sizes + s->dir[1].other_sizes);
 }
 
 /* Print the size of requests, or how often each size occurs. */
-static void print_bs(const struct section *g)
+static void print_bs(const struct plain_section *g)
 {
 	const struct plain_stream *s = g->s;
 	uint64_t bytes[2] = { plain_stream_size(s, false), plain_stream_size(s, true) };
@@ -492,18 +494,17 @@ static void print_bs(const struct section *g)
 	if (g->reads && g->writes && bytes[0] != bytes[1])
 		buf_addf(&b, ",%s", text[1]);
 	jobsection_set(g->to, DISTIL_SURE, "bs", buf_str(&b),
-		       "all requests, but the last of a file, are as long");
+		       "all requests have this size, except the last of a file");
 	buf_fini(&b);
 	if ((g->reads && bytes[0] < LEAST_REQUEST) || (g->writes && bytes[1] < LEAST_REQUEST))
-		jobsection_comment(g->to,
-				   "in the trace they have %" PRIu64
-				   " bytes; 512 is the least there is",
-				   bytes[g->reads ? 0 : 1]);
+		jobsection_comment(
+			g->to, "in the trace, requests have %" PRIu64 " bytes; the minimum is 512",
+			bytes[g->reads ? 0 : 1]);
 }
 
 /* ---- threads and calls ---- */
 
-static void print_threads(const struct section *g)
+static void print_threads(const struct plain_section *g)
 {
 	const struct plain_stream *s = g->s;
 	uint32_t depth = (uint32_t)u64_max(s->dir[0].depth, s->dir[1].depth);
@@ -512,21 +513,20 @@ static void print_threads(const struct section *g)
 	if (s->threads > 1)
 		jobsection_set_u64(
 			g->to, DISTIL_SURE, "numjobs", s->threads,
-			s->is_shared ? "this many threads do the same, in the same files"
-				     : "this many threads do the same, each in files of its own");
+			s->is_shared ? "this many threads do the same, on the same files"
+				     : "this many threads do the same, each on its own files");
 	if (depth > 1 && !g->is_mapped) {
-		jobsection_set_u64(
-			g->to, DISTIL_LIKELY, "iodepth", depth,
-			"at most this many requests of a thread are in flight at a time");
+		jobsection_set_u64(g->to, DISTIL_LIKELY, "iodepth", depth,
+				   "largest number of requests of a thread in flight");
 		jobsection_set(g->to, DISTIL_GUESS, "ioengine", is_direct ? "libaio" : "io_uring",
-			       "requests overlap; which interface they went by no trace says");
+			       "requests overlap; the trace does not show their interface");
 	}
 	jobsection_set_u64(g->to, DISTIL_SURE, "direct", is_direct,
 			   is_direct ? "the files are opened with O_DIRECT"
 				     : "no file is opened with O_DIRECT");
 }
 
-static void print_sync(const struct section *g, const char *option, uint64_t syncs)
+static void print_sync(const struct plain_section *g, const char *option, uint64_t syncs)
 {
 	const struct plain_account *w = &g->s->dir[1];
 	uint64_t most = (uint64_t)g->s->threads * u64_max(1, g->s->file_count);
@@ -540,14 +540,14 @@ static void print_sync(const struct section *g, const char *option, uint64_t syn
 		return;
 	}
 	jobsection_set_u64(g->to, DISTIL_LIKELY, option, u64_max(1, (w->count + syncs / 2) / syncs),
-			   "the writes for each of these calls");
+			   "number of writes for each of these calls");
 }
 
 /* ---- pace and section ---- */
 
-static void print_pace(const struct section *g)
+static void print_pace(const struct plain_section *g)
 {
-	struct pace p;
+	struct plain_pace p;
 
 	pace_find(&p, g->s);
 	switch (p.kind) {
@@ -555,53 +555,53 @@ static void print_pace(const struct section *g)
 		break;
 	case PACE_RATE:
 		jobsection_set(g->to, DISTIL_LIKELY, "rate", p.rate,
-			       "requests begin at even times, whatever the one before took: %.3g "
-			       "ms apart, give or take %.1f%%",
+			       "requests begin at regular intervals, regardless of the duration of "
+			       "the previous one: %.3g ms apart, plus or minus %.1f%%",
 			       p.gap_ns / 1e6, 100 * p.gap_spread);
 		break;
 	case PACE_THINK:
 		jobsection_set(g->to, DISTIL_LIKELY, "thinktime", p.think,
-			       "a thread is so long between its calls, on average; half of the "
-			       "times are below %s, one of twenty is above %s",
+			       "mean time between the calls of a thread; half of the times are "
+			       "below %s, one in twenty is above %s",
 			       p.think_p50, p.think_p95);
 		if (p.blocks > 1)
 			jobsection_set_u64(g->to, DISTIL_LIKELY, "thinktime_blocks", p.blocks,
-					   "the requests for each of these times");
+					   "number of requests for each of these pauses");
 		break;
 	}
-	jobsection_comment(g->to, "In the trace it takes %.3f s and moves %" PRIu64 " bytes%s.",
+	jobsection_comment(g->to, "In the trace, this took %.3f s and moved %" PRIu64 " bytes%s.",
 			   seconds(g->s->end_ns - g->s->start_ns),
 			   g->s->dir[0].bytes + g->s->dir[1].bytes,
-			   g->s->threads > 1 ? ", all threads together" : "");
+			   g->s->threads > 1 ? ", for all threads together" : "");
 }
 
-static void print_stream(struct section *g)
+static void print_stream(struct plain_section *g)
 {
-	jobsection_heading(g->to, "what is read and written");
+	jobsection_heading(g->to, "reads and writes");
 	print_rw(g);
 	if (g->is_mapped) {
 		jobsection_comment(
-			g->to, "Nothing is read by calls: pages of mapped files are. Of 64 KiB the "
-			       "first touch alone is in a trace, so that requests are that long.");
+			g->to,
+			"No call reads data; pages of mapped files are touched. A trace contains "
+			"only the first touch of each 64 KiB, so requests have this size.");
 		jobsection_set(g->to, DISTIL_SURE, "ioengine", "mmap",
 			       "%" PRIu64 " page faults and no read", g->s->dir[0].count);
 		print_size(g->to, DISTIL_LIKELY, "bs", FAULT_REQUEST,
-			   "what the kernel brings in around a fault");
+			   "amount that the kernel maps around a fault");
 	} else {
 		print_bs(g);
 	}
 	print_place(g);
-	jobsection_heading(g->to, "by whom, and when");
+	jobsection_heading(g->to, "threads and times");
 	print_threads(g);
 	print_sync(g, "fsync", g->s->dir[1].syncs);
 	print_sync(g, "fdatasync", g->s->dir[1].datasyncs);
 	print_pace(g);
 	if (g->s->summed)
-		jobsection_comment(
-			g->to,
-			"%" PRIu32
-			" more that are unlike any are in these figures, with all their bytes",
-			g->s->summed);
+		jobsection_comment(g->to,
+				   "These figures include the bytes of %" PRIu32
+				   " other streams, each too different for a section of its own",
+				   g->s->summed);
 }
 
 /* Sections that run at the same time so far. */
@@ -653,7 +653,7 @@ static const char *marked_name(const struct distil *d, const struct plain_stream
 static void print_section(struct distil *d, const struct plain_stream *s, bool waits,
 			  uint64_t late_ns)
 {
-	struct section g = {
+	struct plain_section g = {
 		.d = d,
 		.s = s,
 		.reads = s->dir[0].count > 0,
@@ -671,15 +671,15 @@ static void print_section(struct distil *d, const struct plain_stream *s, bool w
 							    : "read");
 	if (waits)
 		jobsection_set(g.to, DISTIL_LIKELY, "stonewall", "",
-			       "in the trace it begins when what is above is over");
+			       "in the trace, this begins after the sections above end");
 	jobsection_set(g.to, DISTIL_GUESS, "phase", "io",
-		       "what it reads and writes fits no training");
+		       "these reads and writes do not fit a training");
 	jobsection_set(g.to, DISTIL_GUESS, "directory", "${MLGEN_DIR:-.}",
-		       "in the trace files lie elsewhere; missing ones are made");
+		       "in the trace, files are elsewhere; mlgen makes missing files");
 	if (late_ns) {
 		units_format_time(text, late_ns / 1000000 * 1000000);
 		jobsection_set(g.to, DISTIL_LIKELY, "startdelay", text,
-			       "this much later than the first job of its group");
+			       "delay in the trace after the first job of its group");
 	}
 	print_stream(&g);
 }
@@ -700,7 +700,7 @@ static bool is_negligible(const struct distil *d, const struct plain_streams *s)
 		return false;
 	jobtext_comment(d->to,
 			"LEFT OUT: %" PRIu64 " bytes in %" PRIu32
-			" other patterns, less than 1%% of all.",
+			" other patterns, less than 1%% of all bytes.",
 			bytes, s->count);
 	return true;
 }

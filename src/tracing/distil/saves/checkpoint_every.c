@@ -169,7 +169,7 @@ static void set_steps(struct checkpoint_cadence *c, double steps, const char *wh
 }
 
 /* Limit the steps between checkpoints to values that give the number of checkpoints. Reads alone
- * are not exact, because readers are an unknown number of steps ahead. */
+ * are not exact, because workers are an unknown number of steps ahead. */
 static double clamp_steps(const struct cadence *g, double steps)
 {
 	double all = g->epoch_steps * g->epoch_count;
@@ -187,7 +187,7 @@ static bool find_steps(struct cadence *g)
 	double *list = mem_array((size_t)s->count + 1, sizeof(*list)), apart, steps;
 	uint32_t n = 0;
 
-	/* Readers run ahead before the first checkpoint, so its reads do not count. */
+	/* Workers run ahead before the first checkpoint, so its reads do not count. */
 	if (s->has_steps || s->count == 1)
 		list[n++] = steps_before(g, &s->at[0]);
 	for (uint32_t i = 1; i < s->count; i++)
@@ -197,16 +197,16 @@ static bool find_steps(struct cadence *g)
 	if (steps <= 0)
 		return false;
 	if (s->has_steps && apart == 0) {
-		set_steps(g->c, steps, "as many steps, by their markers, are in front of each");
+		set_steps(g->c, steps, "according to markers, this many steps precede each");
 		g->c->sure = DISTIL_SURE;
 		return true;
 	}
-	/* Steps by reads are exact to one or two steps. */
+	/* Steps that are derived from reads are exact to one or two steps. */
 	if (apart > STEPS_APART + 2 / steps)
 		return false;
 	set_steps(g->c, s->has_steps ? steps : clamp_steps(g, steps),
-		  s->has_steps ? "the middle of the steps between them"
-			       : "as many samples are read between them");
+		  s->has_steps ? "median number of steps between them"
+			       : "this many samples are read between them");
 	g->c->sure = s->count > 1 ? DISTIL_LIKELY : DISTIL_GUESS;
 	return true;
 }
@@ -223,12 +223,12 @@ static bool find_whole_epochs(struct cadence *g)
 	g->c->sure = g->s->count > 1 ? DISTIL_SURE : DISTIL_LIKELY;
 	if (g->epoch_steps > 0)
 		snprintf(g->c->why, sizeof(g->c->why),
-			 "each follows the last read of an epoch, and there is one for every "
-			 "%" PRIu32 "; %.0f steps would be the same",
+			 "each follows the last read of an epoch, and the interval in epochs is "
+			 "%" PRIu32 "; %.0f steps would be equal",
 			 each, each * g->epoch_steps);
 	else
 		snprintf(g->c->why, sizeof(g->c->why),
-			 "each follows the last read of an epoch, and there is one for every "
+			 "each follows the last read of an epoch, and the interval in epochs is "
 			 "%" PRIu32,
 			 each);
 	return true;
@@ -240,7 +240,7 @@ static bool find_times(struct cadence *g)
 
 	if (apart > TIMES_APART || ns <= 0)
 		return false;
-	set_time(g->c, ns, "they begin as far apart in time, and not in steps");
+	set_time(g->c, ns, "they begin at regular times, but not at regular steps");
 	g->c->sure = DISTIL_LIKELY;
 	return true;
 }
@@ -253,8 +253,8 @@ static bool find_by_count(struct cadence *g)
 	if (g->s->has_steps || all < g->s->count)
 		return false;
 	set_steps(g->c, clamp_steps(g, all / g->s->count),
-		  "this many fit into the steps of all epochs; neither samples nor times between "
-		  "them are alike");
+		  "this many fit into the steps of all epochs; neither the samples nor the times "
+		  "between them are regular");
 	g->c->sure = DISTIL_GUESS;
 	return true;
 }
@@ -264,7 +264,7 @@ static void find_any(struct cadence *g)
 	double apart, ns = gap_ns(g, &apart);
 
 	set_time(g->c, ns > 0 ? ns : (double)NS_PER_S,
-		 "the middle of the times between them; neither steps nor times are alike");
+		 "median time between them; neither steps nor times are regular");
 }
 
 /* Find whether training goes on during a checkpoint. Reads that only fill the prefetch do not

@@ -452,7 +452,7 @@ static bool is_stream(struct form_search *g)
 	if (!open_as(g, LAYOUT_STREAM) || !trial_writes(&g->trial, g->rank, typical))
 		return false;
 	set_layout(g, LAYOUT_STREAM, typical->is_dropped ? DISTIL_SURE : DISTIL_LIKELY,
-		   "its calls, all of them, are those of this layout");
+		   "all its calls are those of this layout");
 	g->f->has_calls = true;
 	return true;
 }
@@ -491,8 +491,8 @@ static bool is_pattern(struct form_search *g)
 		f->pattern = (enum job_pattern)p;
 		f->has_calls = is_same;
 		set_layout(g, LAYOUT_PATTERN, is_same ? DISTIL_SURE : DISTIL_LIKELY,
-			   is_same ? "its calls, all of them, are those of this layout"
-				   : "every other write is as long as in this pattern");
+			   is_same ? "all its calls are those of this layout"
+				   : "every other write has the size of this pattern");
 		return true;
 	}
 	return false;
@@ -505,7 +505,7 @@ static bool is_one_tensor(struct form_search *g, enum job_layout layout)
 	    !trial_fit_size(&g->trial, g->rank, g->bytes, g->f->typical))
 		return false;
 	set_layout(g, layout, DISTIL_SURE,
-		   "its calls, all of them, are those of this layout with one tensor");
+		   "all its calls are those of this layout with one tensor");
 	g->f->has_calls = true;
 	return true;
 }
@@ -543,13 +543,11 @@ static bool is_archive(struct form_search *g)
 		mem_replace(&g->trial.job->checkpoint_archive, NULL);
 		return false;
 	}
-	set_layout(
-		g, is_file ? LAYOUT_DEEPSPEED : LAYOUT_TORCH, DISTIL_LIKELY,
-		is_file ? "long writes begin at multiples of 64, short ones are between them, as "
-			  "torch.save to an open file does"
-			: "writes are consecutive and differ, as tensors with their "
-			  "headers "
-			  "by torch.save to a path");
+	set_layout(g, is_file ? LAYOUT_DEEPSPEED : LAYOUT_TORCH, DISTIL_LIKELY,
+		   is_file ? "long writes begin at multiples of 64, with short writes between "
+			     "them, like torch.save to an open file"
+			   : "writes are consecutive and differ, like tensors with headers in "
+			     "torch.save to a path");
 	g->f->size_bytes = 0;
 	return true;
 }
@@ -563,7 +561,7 @@ static bool is_any(struct form_search *g)
 		return false;
 	}
 	set_layout(g, LAYOUT_TORCH, DISTIL_GUESS,
-		   "no layout has these calls; this one can have tensors that are as long as the "
+		   "no layout makes these calls; tensors of this layout can have the sizes of the "
 		   "writes");
 	g->f->size_bytes = 0;
 	return true;
@@ -588,7 +586,7 @@ static bool is_whole_pattern(struct form_search *g)
 			continue;
 		g->f->pattern = (enum job_pattern)p;
 		set_layout(g, LAYOUT_PATTERN, DISTIL_LIKELY,
-			   "the file is as long as this pattern's");
+			   "the file has the size of this pattern");
 		return true;
 	}
 	return false;
@@ -609,12 +607,12 @@ static void set_plain(struct form_search *g)
 	    trial_fit_size(&g->trial, g->rank, g->bytes, NULL) &&
 	    trial_roundness(g->trial.job->checkpoint_size_bytes) > trial_roundness(g->bytes)) {
 		set_layout(g, zip, DISTIL_LIKELY,
-			   "the name is this layout's, and the tensor in it has a round size");
+			   "the name belongs to this layout, and its tensor has a round size");
 		return;
 	}
 	(void)open_as(g, LAYOUT_STREAM);
 	set_layout(g, LAYOUT_STREAM, DISTIL_LIKELY,
-		   "requests of one size show none; this one has nothing around its tensors");
+		   "requests of one size show no layout; this layout contains only tensors");
 }
 
 /* ---- all layouts, in order ---- */
@@ -630,7 +628,7 @@ static void find_form(struct form_search *g)
 		if (g->f->is_plain)
 			set_plain(g);
 		set_layout(g, LAYOUT_DEEPSPEED, DISTIL_SURE,
-			   "names and sizes of all files are this layout's");
+			   "names and sizes of all files match this layout");
 		g->f->size_bytes = 0;
 		g->f->has_calls = true;
 		return;
@@ -648,9 +646,8 @@ static void find_form(struct form_search *g)
 		(void)open_as(g, LAYOUT_STREAM);
 		g->trial.job->checkpoint_size_bytes = g->bytes;
 		set_layout(g, LAYOUT_STREAM, DISTIL_GUESS,
-			   "no layout has these files; this one has nothing in them but tensors, "
-			   "so that all "
-			   "bytes are right");
+			   "no layout has these files; this layout contains only tensors, so the "
+			   "number of bytes is right");
 	}
 }
 

@@ -58,7 +58,7 @@ static void print_training_ranks(const struct checkpoint_section *g, struct jobs
 	append_ranges(&b, f->ranks, f->rank_count);
 	jobsection_set(to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY, "checkpoint_ranks",
 		       f->rank_count == 1 && f->ranks[0] == 0 ? "zero" : buf_str(&b),
-		       "of %" PRIu64 " ranks %" PRIu32 " write%s files of a checkpoint", ranks,
+		       "of %" PRIu64 " ranks, %" PRIu32 " write%s files of a checkpoint", ranks,
 		       f->rank_count, f->rank_count == 1 ? "s" : "");
 	buf_fini(&b);
 }
@@ -71,19 +71,19 @@ static void print_ranks(const struct checkpoint_section *g, struct jobsection *t
 
 	jobsection_set_u64(
 		to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY, "ranks", ranks, "%s",
-		f->has_rank_names ? "the names of the files number them"
+		f->has_rank_names ? "the names of the files number the ranks"
 				  : "this many threads or processes write, each its own files");
 	if (f->rank_count < ranks && !f->model.name) {
 		append_ranges(&b, f->ranks, f->rank_count);
 		jobsection_set(to, DISTIL_SURE, "checkpoint_ranks", buf_str(&b),
-			       "only these ranks' files are in the trace");
+			       "the trace contains only the files of these ranks");
 	} else if (f->rank_count < ranks) {
 		/* Some ranks of a model save nothing, so this need not be an error. */
-		jobsection_comment(to,
-				   "files of %" PRIu32 " of %" PRIu64
-				   " ranks are in the trace; of a model that is cut otherwise set "
-				   "checkpoint_ranks",
-				   f->rank_count, ranks);
+		jobsection_comment(
+			to,
+			"the trace contains files of %" PRIu32 " of %" PRIu64
+			" ranks; if the model is split differently, set checkpoint_ranks",
+			f->rank_count, ranks);
 	}
 	buf_fini(&b);
 }
@@ -96,26 +96,27 @@ static void print_model(const struct checkpoint_section *g, struct jobsection *t
 	char why[120];
 
 	snprintf(why, sizeof(why),
-		 "names and sizes of all %" PRIu32 " files are those of %s, cut like this",
-		 g->form.files, m->name);
+		 "names and sizes of all %" PRIu32 " files match %s with this split", g->form.files,
+		 m->name);
 	jobsection_set_u64(to, DISTIL_SURE, "model_layers", m->layers, "%s", why);
-	jobsection_set_u64(to, DISTIL_SURE, "model_hidden", m->hidden, "of this model");
-	jobsection_set_u64(to, DISTIL_SURE, "model_ffn", m->ffn, "of this model");
-	jobsection_set_u64(to, DISTIL_SURE, "model_heads", m->heads, "of this model");
-	jobsection_set_u64(to, DISTIL_SURE, "model_kv_heads", m->kv_heads, "of this model");
-	jobsection_set_u64(to, DISTIL_SURE, "model_vocabulary", m->vocabulary, "of this model");
+	jobsection_set_u64(to, DISTIL_SURE, "model_hidden", m->hidden, "from this model");
+	jobsection_set_u64(to, DISTIL_SURE, "model_ffn", m->ffn, "from this model");
+	jobsection_set_u64(to, DISTIL_SURE, "model_heads", m->heads, "from this model");
+	jobsection_set_u64(to, DISTIL_SURE, "model_kv_heads", m->kv_heads, "from this model");
+	jobsection_set_u64(to, DISTIL_SURE, "model_vocabulary", m->vocabulary, "from this model");
 	jobsection_set_u64(to, DISTIL_SURE, "tensor_parallel", m->tensor_parallel,
 			   "the names number the parts");
 	jobsection_set_u64(to, DISTIL_SURE, "pipeline_parallel", m->pipeline_parallel,
-			   "which layers are in whose files");
+			   "from the distribution of layers to files");
 	jobsection_set_u64(to, m->zero_stage == 2 ? DISTIL_LIKELY : DISTIL_SURE, "zero_stage",
-			   m->zero_stage, "who saves parts of the model, and who of the optimizer");
+			   m->zero_stage,
+			   "from the ranks that save parts of the model and of the optimizer");
 	if (strcmp(m->scale, "100") != 0) {
 		struct buf b = { 0 };
 
 		buf_addf(&b, "%s%%", m->scale);
 		jobsection_set(to, DISTIL_SURE, "scale", buf_str(&b),
-			       "of every tensor such a part, to the byte");
+			       "this share of every tensor, to the byte");
 		buf_fini(&b);
 	}
 }
@@ -129,7 +130,8 @@ static void print_size(const struct checkpoint_section *g, struct jobsection *to
 	units_format_size(text, f->size_bytes);
 	units_human_bytes(human, (double)f->typical->bytes);
 	jobsection_set(to, sure, "checkpoint_size", text,
-		       "with it a file of a rank has %" PRIu64 " bytes (%s), as in the trace",
+		       "with this size, the file of a rank has %" PRIu64
+		       " bytes (%s), as in the trace",
 		       f->typical->bytes, human);
 }
 
@@ -142,8 +144,7 @@ static void print_state(const struct checkpoint_section *g, struct jobsection *t
 	jobsection_set(to, f->sure, "checkpoint_layout", layouts[f->layout], "%s", f->why);
 	if (f->archive[0])
 		jobsection_set(to, DISTIL_LIKELY, "checkpoint_archive", f->archive,
-			       "a file is called so, and torch.save writes its name in front of "
-			       "each tensor");
+			       "name of a file, which torch.save writes before each tensor");
 	if (f->layout == LAYOUT_PATTERN) {
 		jobsection_set(to, f->sure, "checkpoint_pattern", patterns[f->pattern], "%s",
 			       f->why);
@@ -154,29 +155,29 @@ static void print_state(const struct checkpoint_section *g, struct jobsection *t
 	} else if (g->tensor_file[0]) {
 		jobsection_set(to, f->sure == DISTIL_GUESS ? DISTIL_GUESS : DISTIL_LIKELY,
 			       "tensor_sizes", g->tensor_file,
-			       "%" PRIu32 " tensors, by the %" PRIu32
-			       " writes of a file; with them it has its %" PRIu64 " bytes",
+			       "%" PRIu32 " tensors, from the %" PRIu32
+			       " writes of a file; with them, the file has its %" PRIu64 " bytes",
 			       f->tensors.count, f->typical->writes, f->typical->bytes);
 	} else {
 		print_size(g, to);
 	}
 	if (f->other_sizes)
-		jobsection_comment(
-			to,
-			"%" PRIu32 " of %" PRIu32
-			" files of a checkpoint have another size; there is one for all ranks",
-			f->other_sizes, f->files);
+		jobsection_comment(to,
+				   "%" PRIu32 " of %" PRIu32
+				   " files of a checkpoint have another size; this job uses one "
+				   "size for all ranks",
+				   f->other_sizes, f->files);
 	if (!f->model.name && f->files > f->rank_count)
 		jobsection_comment(to,
 				   "%" PRIu32 " rank%s write %" PRIu32
-				   " files here; the job has one of each, of all their bytes",
+				   " files in the trace; this job has one file per rank, with the "
+				   "same number of bytes",
 				   f->rank_count, plural(f->rank_count), f->files);
 	if (!f->model.name && f->has_zero_names)
-		jobsection_comment(
-			to,
-			"Files are named as DeepSpeed's ZeRO does, of a model that is none of the "
-			"published ones: with model_layers and the others of it, and zero_stage, "
-			"instead of checkpoint_size, checkpoint_layout=deepspeed has these files.");
+		jobsection_comment(to, "Files are named as by DeepSpeed's ZeRO, but match none of "
+				       "the published models: set model_layers, the other options "
+				       "of the model and zero_stage instead of checkpoint_size, "
+				       "and checkpoint_layout=deepspeed writes these files.");
 }
 
 /* ---- restores ---- */
@@ -244,15 +245,15 @@ static void print_sync(const struct checkpoint_section *g, struct jobsection *to
 	}
 	if (2 * synced < s->files.count) {
 		jobsection_set(to, synced ? DISTIL_LIKELY : DISTIL_SURE, "checkpoint_fsync", "none",
-			       "%" PRIu32 " of %zu files are flushed when they are written", synced,
+			       "only %" PRIu32 " of %zu files are flushed after writing", synced,
 			       s->files.count);
 		return;
 	}
 	jobsection_set(to, synced == s->files.count ? DISTIL_SURE : DISTIL_LIKELY,
 		       "checkpoint_fsync", 2 * late > synced / 2 ? "end" : "file",
 		       "%" PRIu32 " of %zu files end with an fsync, %s", synced, s->files.count,
-		       2 * late > synced / 2 ? "which comes when all of a thread are written"
-					     : "before the next one begins");
+		       2 * late > synced / 2 ? "after all files of a thread are written"
+					     : "before the next file begins");
 }
 
 static void print_commit(const struct checkpoint_section *g, struct jobsection *to)
@@ -273,16 +274,17 @@ static void print_commit(const struct checkpoint_section *g, struct jobsection *
 			keep = whole;
 	}
 	if (renamed)
-		jobsection_set(
-			to, renamed == s->count ? DISTIL_SURE : DISTIL_LIKELY, "rename_commit", "1",
-			"%" PRIu32 " of %" PRIu32 " are written under another name, and renamed",
-			renamed, s->count);
+		jobsection_set(to, renamed == s->count ? DISTIL_SURE : DISTIL_LIKELY,
+			       "rename_commit", "1",
+			       "%" PRIu32 " of %" PRIu32
+			       " are written under another name and then renamed",
+			       renamed, s->count);
 	if (unlinked && keep)
 		jobsection_set_u64(to, DISTIL_SURE, "checkpoint_keep", keep,
-				   "older ones are deleted when this many are complete");
+				   "older checkpoints are deleted when this many are complete");
 	else if (unlinked)
-		jobsection_comment(to, "the one before is deleted before the next one is whole, or "
-				       "overwritten, which there is no option for");
+		jobsection_comment(to, "the previous checkpoint is deleted before the next is "
+				       "complete, or is overwritten; mlgen has no option for this");
 }
 
 static void print_direct(const struct checkpoint_section *g, struct jobsection *to)
@@ -291,11 +293,11 @@ static void print_direct(const struct checkpoint_section *g, struct jobsection *
 
 	jobsection_set_u64(to, DISTIL_SURE, "direct", typical->is_direct,
 			   typical->is_direct ? "its files are opened with O_DIRECT"
-					      : "no file of it is opened with O_DIRECT");
+					      : "none of its files is opened with O_DIRECT");
 	if (typical->depth > 1)
 		jobsection_comment(to,
-				   "up to %" PRIu32 " writes of a file are under way at a time; "
-				   "iodepth= with an asynchronous ioengine",
+				   "up to %" PRIu32 " writes of a file are in flight; set iodepth= "
+				   "and an asynchronous ioengine",
 				   typical->depth);
 }
 
@@ -307,18 +309,18 @@ static void print_access(const struct checkpoint_section *g, struct jobsection *
 	if (!f->is_plain) {
 		jobsection_set(to, f->has_calls ? DISTIL_SURE : DISTIL_LIKELY, "access",
 			       "framework",
-			       "writes of %" PRIu64 " to %" PRIu64 " bytes are the layout's own",
+			       "the layout makes writes of %" PRIu64 " to %" PRIu64 " bytes",
 			       f->typical->least_bytes, f->typical->most_bytes);
 		return;
 	}
 	jobsection_set(to, f->typical->writes > 1 ? DISTIL_SURE : DISTIL_LIKELY, "access", "plain",
 		       "the %" PRIu32 " write%s of a file %s", f->typical->writes,
 		       plural(f->typical->writes),
-		       f->typical->writes > 1 ? "are of one size, but the last" : "is all of it");
+		       f->typical->writes > 1 ? "have one size, except the last"
+					      : "contains all its bytes");
 	units_format_size(text, f->bs);
 	jobsection_set(to, f->typical->writes > 1 ? DISTIL_SURE : DISTIL_GUESS, "bs", text, "%s",
-		       f->typical->writes > 1 ? "their size"
-					      : "one that is at least as long as a file");
+		       f->typical->writes > 1 ? "their size" : "at least the size of a file");
 }
 
 /* ---- times ---- */
@@ -338,7 +340,7 @@ static void print_pause(struct jobsection *to, const uint64_t *starts, const uin
 	digits = pow(10, floor(log10((double)gap_ns)) - 1);
 	units_format_time(text, (uint64_t)(floor((double)gap_ns / digits) * digits));
 	jobsection_set(to, DISTIL_LIKELY, "pause", text,
-		       "the least time from the end of one to the next");
+		       "shortest time from the end of one checkpoint, or restore, to the next");
 }
 
 static void print_saves(const struct checkpoint_section *g, struct jobsection *to)
@@ -352,7 +354,7 @@ static void print_saves(const struct checkpoint_section *g, struct jobsection *t
 		ends[i] = u64_max(s->at[i].end_ns, s->at[i].finished_ns);
 	}
 	jobsection_set_u64(to, DISTIL_SURE, "checkpoints", s->count + s->left_out,
-			   "this many are written");
+			   "number of checkpoints written");
 	print_pause(to, starts, ends, s->count);
 	mem_free(ends);
 	mem_free(starts);
@@ -365,12 +367,14 @@ static void print_every(const struct checkpoint_section *g, struct jobsection *t
 	checkpoint_every_find(&c, &g->saves, g->d, g->party);
 	jobsection_set(to, c.sure, "checkpoint_every", c.value, "%" PRIu32 " checkpoint%s: %s",
 		       g->saves.count, plural(g->saves.count), c.why);
-	jobsection_set(to, c.async_sure, "checkpoint_mode", c.is_async ? "async" : "sync", "%s",
-		       c.is_async ? "steps go on while one is written"
-				  : "no more is read while one is written than loaders read ahead");
+	jobsection_set(
+		to, c.async_sure, "checkpoint_mode", c.is_async ? "async" : "sync", "%s",
+		c.is_async ? "steps continue while a checkpoint is written"
+			   : "during a checkpoint, no more is read than fits into the prefetch");
 	if (c.is_async)
-		jobsection_comment(to,
-				   "how long a snapshot takes no trace shows: snapshot_bandwidth");
+		jobsection_comment(
+			to,
+			"the trace does not show how long a snapshot takes: snapshot_bandwidth");
 }
 
 /* ---- sections ---- */
@@ -383,7 +387,7 @@ static void print_directory(const struct checkpoint_section *g, struct jobsectio
 		return;
 	buf_addf(&b, "${MLGEN_DIR:-mlgen-data}/%s",
 		 has_text(g->d->side_name) ? g->d->side_name : "checkpoints");
-	jobsection_set(to, DISTIL_GUESS, "directory", buf_str(&b), "in the trace it is %s",
+	jobsection_set(to, DISTIL_GUESS, "directory", buf_str(&b), "path in the trace: %s",
 		       g->form.typical ? distil_path(g->d, g->form.typical->file) : "not known");
 	buf_fini(&b);
 }
@@ -392,19 +396,19 @@ static void print_training(const struct checkpoint_section *g, struct jobsection
 {
 	jobsection_heading(to, "checkpoints");
 	print_every(g, to);
-	jobsection_heading(to, "what is saved, by whom");
+	jobsection_heading(to, "checkpoint contents and ranks");
 	print_state(g, to);
 	print_training_ranks(g, to);
 	print_sync(g, to);
 	print_commit(g, to);
 	if (g->form.typical->is_direct)
-		jobsection_comment(to, "checkpoints are written with O_DIRECT; direct is of "
-				       "the samples, too");
+		jobsection_comment(to, "checkpoints are written with O_DIRECT, but direct also "
+				       "applies to the samples");
 	if (g->restores.count)
 		jobsection_comment(to,
-				   "%" PRIu32 " times files of a checkpoint are read, %" PRIu64
-				   " bytes in all: a training does not restore, but a section with "
-				   "phase=restore does",
+				   "files of a checkpoint are read %" PRIu32 " times, %" PRIu64
+				   " bytes in total: a training does not restore; use a section "
+				   "with phase=restore",
 				   g->restores.count, g->restores.bytes);
 }
 
@@ -413,13 +417,13 @@ static void print_alone(const struct checkpoint_section *g, struct jobsection *t
 	jobsection_set(to, DISTIL_SURE, "phase", "checkpoint",
 		       "files of checkpoints are written, and no samples are read");
 	print_directory(g, to);
-	jobsection_heading(to, "what is saved, by whom");
+	jobsection_heading(to, "checkpoint contents and ranks");
 	print_state(g, to);
 	print_ranks(g, to);
 	if (g->form.threads > 1)
 		jobsection_set_u64(to, DISTIL_LIKELY, "checkpoint_threads", g->form.threads,
 				   "this many threads write files of a rank");
-	jobsection_heading(to, "how it is written, and when");
+	jobsection_heading(to, "how and when checkpoints are written");
 	print_access(g, to);
 	print_direct(g, to);
 	print_sync(g, to);
@@ -458,19 +462,19 @@ static void print_restore(const struct checkpoint_section *g, const struct jobse
 	const struct restores *r = &g->restores;
 	struct jobsection *to = jobtext_section(g->d->to, "restore");
 
-	jobsection_set(to, DISTIL_SURE, "stonewall", "", "it begins when what is saved is there");
+	jobsection_set(to, DISTIL_SURE, "stonewall", "", "restores need the saved checkpoints");
 	jobsection_set(to, DISTIL_SURE, "phase", "restore",
-		       "files of checkpoints are read, %" PRIu64 " bytes in all", r->bytes);
+		       "files of checkpoints are read, %" PRIu64 " bytes in total", r->bytes);
 	for (size_t i = 0; i < ARRAY_LEN(restore_options); i++) {
 		const char *value = jobsection_value(saved, restore_options[i]);
 
 		if (value)
 			jobsection_set(to, DISTIL_SURE, restore_options[i], value,
-				       "as it was saved");
+				       "same as for saving");
 	}
 	jobsection_set_u64(to, DISTIL_LIKELY, "checkpoints",
 			   u64_min(r->count, g->saves.count + g->saves.left_out),
-			   "files are read this many times");
+			   "number of restores");
 	print_pause(to, r->start_ns, r->end_ns, r->count);
 }
 
@@ -479,8 +483,8 @@ static void print_tensors(FILE *to, const void *arg)
 	const struct tensor_list *l = arg;
 	struct buf b = { 0 };
 
-	fprintf(to, "# Tensors of a rank, by what wrote them in the trace%s.\n",
-		l->name_bytes ? "; names are as long as\n# theirs are together" : "");
+	fprintf(to, "# Tensors of a rank, according to the writes in the trace%s.\n",
+		l->name_bytes ? "; the total length\n# of their names is that of the trace" : "");
 	tensors_append(&b, l);
 	fputs(buf_str(&b), to);
 	buf_fini(&b);
@@ -503,10 +507,9 @@ static int print_all(struct checkpoint_section *g, struct jobsection *to, struct
 		if (g->restores.count)
 			jobsection_comment(
 				to,
-				"%" PRIu32 " times files of a checkpoint are read, %" PRIu64
-				" bytes in all, that no checkpoint of the trace wrote: "
-				"phase=restore reads what phase=checkpoint has saved, so save "
-				"some first",
+				"files of checkpoints are read %" PRIu32 " times, %" PRIu64
+				" bytes in total, but were not written in the trace: phase=restore "
+				"reads checkpoints of phase=checkpoint, so save some first",
 				g->restores.count, g->restores.bytes);
 		return 0;
 	}

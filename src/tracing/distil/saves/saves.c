@@ -220,7 +220,8 @@ static bool in_folder_of(const struct save *save, const struct file_account *f)
 }
 
 /* The saved file of a record. If a newer checkpoint has begun in the meantime, a file that was
- * begun in an older one still belongs to that. NULL = none, and `may_add` is false. */
+ * begun in an older checkpoint still belongs to the older one. NULL = none, and `may_add` is false.
+ */
 static struct saved_file *file_of_record(struct save_reader *g, const struct trace_record *r,
 					 bool may_add)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode.c - find how long a reader processes a sample, and reads into new memory. */
+/* decode.c - find how long a worker processes a sample, and reads into new memory. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <inttypes.h>
@@ -18,7 +18,8 @@
 /* Shorter pauses between two samples do not count as decoding: mlgen has such pauses, too. */
 #define DECODE_LEAST_NS 100e3
 #define DECODE_PERCENT 2.0
-/* If this percentage of visits makes equally many reads, reads are told apart by their number. */
+/* If this percentage of visits makes equally many reads, pauses are measured for each read
+ * separately. */
 #define ALIKE_PERCENT 80
 /* Shorter pauses are added to a later read: the kernel wakes a thread about this much late. */
 #define SHARE_LEAST_NS 40e3
@@ -209,8 +210,8 @@ static void print_split(struct pipeline *f, const struct between *b, double afte
 		append_split(&text, b->read_ns, b->reads, all);
 	if (*buf_str(&text))
 		jobsection_set(f->to, DISTIL_LIKELY, "preprocess_split", buf_str(&text),
-			       "pauses after the reads of a sample, of which most have %" PRIu64
-			       ", in the middle of all",
+			       "medians of the pauses after each read of a sample; most samples "
+			       "have %" PRIu64 " reads",
 			       b->reads);
 	buf_fini(&text);
 }
@@ -247,8 +248,8 @@ static void print_first_split(struct pipeline *f, const struct between *b)
 		append_split(&text, more_ns, b->reads, fmax(sum, f->first_more_ns));
 	if (*buf_str(&text))
 		jobsection_set(f->to, DISTIL_LIKELY, "first_sample_split", buf_str(&text),
-			       "pauses after the reads of a new worker's first sample, in the "
-			       "middle of %" PRIu32 ", less those of others",
+			       "additional pauses after the reads of a new worker's first sample; "
+			       "medians of %" PRIu32 " first samples",
 			       n);
 	buf_fini(&text);
 	mem_free(more_ns);
@@ -261,7 +262,7 @@ static int append_times(struct pipeline *f, struct buf *to, const struct timefit
 	struct side_values v = {
 		.count = count,
 		.unit = DIST_NS,
-		.comment = "what a loader does with a sample, in addition to its calls"
+		.comment = "time that a worker spends on a sample, in addition to its calls"
 	};
 	uint64_t *values;
 	char name[SIDE_FILE_BYTES];
@@ -296,13 +297,14 @@ static int print_reads(struct pipeline *f, const struct between *b, double after
 	rc = append_times(f, &text, &fit, ns, b->count, err);
 	mem_free(ns);
 	if (rc == 0) {
-		jobsection_set(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
-			       "what a loader does between the calls of a sample, and from one to "
-			       "the next of a batch; in the middle %.4g ms, and the nearest model "
-			       "is %.3g%% of the mean off",
-			       visits * (between_median(b) + after_ns) / 1e6, fit.off_percent);
-		jobsection_set(f->to, DISTIL_LIKELY, "preprocess_at", "reads",
-			       "most of its CPU time is spent there, and not after them");
+		jobsection_set(
+			f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
+			"time between the calls of a sample, and between samples of a batch; "
+			"median %.4g ms; the nearest model differs by %.3g%% of the mean",
+			visits * (between_median(b) + after_ns) / 1e6, fit.off_percent);
+		jobsection_set(
+			f->to, DISTIL_LIKELY, "preprocess_at", "reads",
+			"workers spend most of their CPU time between the reads, not after them");
 		if (visits == 1) {
 			print_split(f, b, after_ns);
 			print_first_split(f, b);
@@ -320,12 +322,11 @@ static void print_whole(struct pipeline *f, double ns, bool burns, bool has_cpu)
 	dist_format(&text, &d, DIST_NS);
 	if (burns)
 		jobsection_set(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
-			       "CPU time of a loader for a sample, in and after its reads");
+			       "CPU time of a worker for a sample, during and after its reads");
 	else
-		jobsection_set(
-			f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
-			"in the middle a loader pauses so long between two samples of a batch%s",
-			has_cpu ? ", without CPU" : "");
+		jobsection_set(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
+			       "median pause of a worker between two samples of a batch%s",
+			       has_cpu ? ", without CPU time" : "");
 	buf_fini(&text);
 }
 
@@ -358,7 +359,7 @@ int pipeline_decoding(struct pipeline *f, struct mlgen_err *err)
 {
 	struct visit_mean mean = visit_mean_of(f);
 	struct between b = { 0 };
-	/* tf.data decodes in other threads than those that read. */
+	/* tf.data decodes in other threads than it reads in. */
 	double pause = f->best && f->best->batch > 1 && f->loader != LOADER_TFDATA
 			       ? fmax(f->best->think_ns, 0)
 			       : 0;
@@ -380,7 +381,8 @@ int pipeline_decoding(struct pipeline *f, struct mlgen_err *err)
 			print_whole(f, ns, burns, mean.cpu_ns > 0);
 		if (burns)
 			jobsection_set(f->to, DISTIL_GUESS, "preprocess", "sleep",
-				       "as if by CPUs of its own; burn takes this host's");
+				       "as if each worker had its own CPU; burn uses the CPUs of "
+				       "this host");
 	}
 	mem_free(b.sample_ns);
 	mem_free(b.read_ns);
@@ -468,11 +470,11 @@ static void print_fresh(struct pipeline *f, const struct fresh_reads *r, size_t 
 	/* The threshold must be fixed, because glibc would raise a moving one after the first read.
 	 */
 	least = r->at[first].bytes;
-	jobsection_set_u64(
-		f->to, DISTIL_LIKELY, "fresh_memory", least - (least == JOB_MALLOC_MAPS_BYTES),
-		"reads of this many bytes and more take %.1f ns of CPU a byte, and no copying "
-		"does: the pages of new memory are allocated each time",
-		ns / bytes);
+	jobsection_set_u64(f->to, DISTIL_LIKELY, "fresh_memory",
+			   least - (least == JOB_MALLOC_MAPS_BYTES),
+			   "reads of at least this size use %.1f ns of CPU per byte, more than "
+			   "copying needs: the kernel allocates new pages for each read",
+			   ns / bytes);
 }
 
 void pipeline_fresh(struct pipeline *f)

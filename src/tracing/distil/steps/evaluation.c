@@ -89,8 +89,8 @@ static void print_cadence(struct evaluation *f)
 			   first ? first : 1, "the first one follows %u epoch%s", first,
 			   plural(first));
 	if (!first)
-		jobsection_comment(f->to,
-				   "It stands before the first epoch; mlgen evaluates after one.");
+		jobsection_comment(f->to, "In the trace, it precedes the first epoch; mlgen "
+					  "evaluates only after an epoch.");
 }
 
 /* ---- steps ---- */
@@ -104,7 +104,7 @@ static void print_time(struct evaluation *f, const double *sorted, size_t count,
 	timefit(&fit, sorted, count);
 	dist_format(&text, &fit.dist, DIST_NS);
 	jobsection_set(f->to, sure, "eval_time", buf_str(&text),
-		       "%zu steps of evaluations %s; nine of ten are from %.4g to %.4g ms", count,
+		       "%zu steps of evaluations %s; nine in ten last from %.4g to %.4g ms", count,
 		       why, pulse_quantile(sorted, count, 0.05) / 1e6,
 		       pulse_quantile(sorted, count, 0.95) / 1e6);
 	buf_fini(&text);
@@ -118,7 +118,7 @@ static void print_marked(struct evaluation *f)
 				   f->marks.steps);
 	if (f->marks.compute_ns.count)
 		print_time(f, f->marks.compute_ns.at, f->marks.compute_ns.count, DISTIL_SURE,
-			   "have it marked");
+			   "with marked compute time");
 }
 
 /* Batches that are read before the rank has computed with the first one: that batch, and the
@@ -130,8 +130,8 @@ static uint32_t first_batches(const struct evaluation *f)
 	return 1 + found->read_threads * found->prefetch;
 }
 
-/* The batch of an evaluation so short that readers pause only once, after the first batches; 0 =
- * readers pause more often. */
+/* The batch of an evaluation so short that workers pause only once, after the first batches; 0 =
+ * workers pause more often. */
 static uint32_t batch_by_first_pause(const struct evaluation *f, const struct pulse *p)
 {
 	const struct rank_reads *r = &f->reads.rank[0];
@@ -145,7 +145,7 @@ static uint32_t batch_by_first_pause(const struct evaluation *f, const struct pu
 	return p->spacing.every / batches;
 }
 
-/* Steps after the first batches: readers begin a batch when the rank takes another one. The rank
+/* Steps after the first batches: workers begin a batch when the rank takes another one. The rank
  * takes its first batch when that has been read. */
 static size_t steps_of(const struct rank_reads *r, uint32_t batch, uint32_t batches, double *to)
 {
@@ -177,13 +177,12 @@ static void print_first(struct evaluation *f, uint32_t batch)
 	for (uint32_t i = 0; i < f->reads.count; i++)
 		n += steps_of(&f->reads.rank[i], batch, batches, step_ns + n);
 	pulse_sort(step_ns, n);
-	jobsection_set_u64(
-		f->to, DISTIL_LIKELY, "eval_batch_size", batch,
-		"loaders pause once in an evaluation, after the files of %u batches: one "
-		"that is computed with, and those ahead of it",
-		batches);
+	jobsection_set_u64(f->to, DISTIL_LIKELY, "eval_batch_size", batch,
+			   "workers pause once in an evaluation, after the files of %u batches: "
+			   "the batch in computation and the batches read ahead",
+			   batches);
 	if (n)
-		print_time(f, step_ns, n, DISTIL_LIKELY, "that loaders waited for");
+		print_time(f, step_ns, n, DISTIL_LIKELY, "for which workers waited");
 	mem_free(step_ns);
 }
 
@@ -204,16 +203,15 @@ static void print_seen(struct evaluation *f)
 	if (p.batch)
 		jobsection_set_u64(f->to, p.spacing.every ? DISTIL_LIKELY : DISTIL_GUESS,
 				   "eval_batch_size", p.batch,
-				   "loaders pause after this many files in evaluations");
+				   "workers pause after this many files in evaluations");
 	else
-		jobsection_comment(f->to,
-				   "Nothing shows where a batch of an evaluation ends, so that "
-				   "batch_size is its, too.");
+		jobsection_comment(f->to, "The trace does not show where a batch of an evaluation "
+					  "ends, so batch_size applies.");
 	if (p.steps >= STEPS_LEAST)
-		print_time(f, p.step_ns, p.steps, DISTIL_LIKELY, "did nothing else");
+		print_time(f, p.step_ns, p.steps, DISTIL_LIKELY, "without other activity");
 	else
-		jobsection_comment(f->to, "How long a step of an evaluation computes is not to be "
-					  "seen: its loaders never wait.");
+		jobsection_comment(f->to, "The trace does not show how long a step of an "
+					  "evaluation computes, because workers never wait.");
 	pulse_fini(&p);
 }
 
@@ -228,8 +226,8 @@ int distil_eval(struct distil *d, uint32_t party, struct jobsection *to, struct 
 		rc = count_files(&f, err);
 	if (rc == 0 && f.reads.count) {
 		jobsection_set_u64(to, DISTIL_LIKELY, "eval_files", f.files.count,
-				   "this many files of a separate folder are read between epochs, "
-				   "in addition to the %u of the training",
+				   "this many files of a separate directory are read between "
+				   "epochs, in addition to %u files of the training",
 				   f.trained);
 		print_cadence(&f);
 		if (f.marks.steps)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forward.c - find the steps of readers that go through files of many samples. */
+/* forward.c - find the steps of workers that go through files of many samples. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@
 /* Steps that tf.data's prefetch(2) reads ahead. */
 #define STEPS_AHEAD 2
 
-/* A reader that had to wait goes on. */
+/* A worker that had to wait goes on. */
 struct release {
 	double ns;
 	double bytes; /* read from the file so far */
@@ -43,7 +43,7 @@ static bool is_of_training(const struct pipeline *f, const struct specimen *s)
 	       f->d->task[s->visit.task].party == f->party;
 }
 
-/* The length from which a pause of a reader is a wait; 0 = the reader has no pauses. The pause of a
+/* The length from which a pause of a worker is a wait; 0 = the worker has no pauses. The pause of a
  * file that is opened ahead is much longer than pauses between calls, so it is left out. */
 static double pause_of(const struct specimen *s)
 {
@@ -77,8 +77,8 @@ static void add_releases(struct release_list *l, const struct specimen *s)
 	}
 }
 
-/* The length of a step; 0 = cannot be seen. Of the times from one release to the next, by any
- * reader, those in the same step are next to nothing and most others are one step. */
+/* The length of a step; 0 = cannot be seen. The time from one release to the next, by any worker,
+ * is either next to nothing (in the same step) or mostly one step. */
 static double step_of(struct release_list *l)
 {
 	double *apart = mem_array(l->count + 1, sizeof(*apart)), pause;
@@ -149,7 +149,7 @@ static double batch_by_time(const struct pipeline *f, double step_ns)
 	return samples / (ns / epochs / step_ns + STEPS_AHEAD);
 }
 
-/* Readers interleave several files, a sample of each in turn. If each file has its own thread, some
+/* Workers interleave several files, a sample of each in turn. If each file has its own thread, some
  * of them may be open ahead, and only the time of epochs shows the batch. */
 static void find_batch(struct pipeline *f, double step_ns)
 {

@@ -31,7 +31,7 @@ static bool has_records(const struct pipeline *f)
 	return f->d->found[f->party].format == FORMAT_TFRECORD;
 }
 
-/* Choose the loader. No option is printed yet, because forward readers may change the batch. */
+/* Choose the loader. No option is printed yet, because forward workers may change the batch. */
 static void find_loader(struct pipeline *f)
 {
 	const struct pulse *p = f->best ? f->best : f->pulse;
@@ -52,25 +52,26 @@ static void print_loader(struct pipeline *f)
 	if (f->loader == LOADER_TFDATA)
 		jobsection_set(f->to, has_records(f) ? DISTIL_LIKELY : DISTIL_GUESS, "loader",
 			       "tfdata", "%s",
-			       has_records(f) ? "files are TensorFlow's records"
+			       has_records(f) ? "files are TFRecord files"
 					      : "TensorFlow was loaded");
 	else if (f->loader == LOADER_PLAIN)
 		jobsection_set(f->to, DISTIL_LIKELY, "loader", "plain",
-			       "several workers have each batch: %.0f%% of them", 100 * p->regular);
+			       "several workers read each batch: %.0f%% of batches",
+			       100 * p->regular);
 	else if (p && p->kind == PULSE_WORKER)
-		jobsection_set(
-			f->to, p->workers > 1 ? DISTIL_LIKELY : DISTIL_GUESS, "loader", "pytorch",
-			p->workers > 1
-				? "a batch is read by one worker, and the next one by another"
-				: "one worker has all batches, so that all loaders are alike");
+		jobsection_set(f->to, p->workers > 1 ? DISTIL_LIKELY : DISTIL_GUESS, "loader",
+			       "pytorch",
+			       p->workers > 1 ? "one worker reads a batch, another worker the next"
+					      : "a single worker reads all batches, which does not "
+						"distinguish loaders");
 	else
 		jobsection_set(f->to, DISTIL_GUESS, "loader", "pytorch", "%s",
-			       p                        ? "a rank reads its batches by itself"
+			       p                        ? "a rank reads its batches without workers"
 			       : loads(f->d, "/torch/") ? "PyTorch was loaded"
-							: "nothing shows another one");
+							: "the trace shows no other loader");
 	if (f->loader == LOADER_TFDATA && !jobsection_value(f->to, "shard"))
 		jobsection_set(f->to, DISTIL_GUESS, "shard", "file",
-			       "tf.data deals out files; one rank does not show it");
+			       "tf.data deals out files; a single rank does not show it");
 }
 
 static void print_workers(struct pipeline *f)
@@ -83,17 +84,17 @@ static void print_workers(struct pipeline *f)
 		found->read_threads = 1;
 	if (f->interleaves)
 		jobsection_set_u64(f->to, DISTIL_LIKELY, "read_threads", found->read_threads,
-				   "%u threads of a rank read, and interleave() has %u for each",
+				   "%u threads of a rank read, and interleave() uses %u for each",
 				   workers, JOB_INTERLEAVE_THREADS);
 	else if (!workers)
 		jobsection_set_u64(f->to, DISTIL_LIKELY, "read_threads", found->read_threads,
-				   "ranks read samples by themselves");
+				   "ranks read samples without workers");
 	else
 		jobsection_set_u64(f->to, DISTIL_SURE, "read_threads", found->read_threads,
-				   "this many read at the same time for a rank");
+				   "this many workers read at the same time for a rank");
 	if (f->loader == LOADER_TFDATA && !f->interleaves)
 		jobsection_set(f->to, DISTIL_GUESS, "deterministic", "0",
-			       "with it there would be three threads for each");
+			       "deterministic reads would need three threads for each");
 }
 
 /* Convert a window in batches to the unit of the loader's own prefetch option. */
@@ -123,23 +124,22 @@ static void print_prefetch(struct pipeline *f)
 	found->prefetch = window ? prefetch_of(f, window) : 2;
 	if (!window)
 		jobsection_set_u64(f->to, DISTIL_GUESS, "prefetch", found->prefetch,
-				   "%s, so that how far they may go is not to be seen",
+				   "%s, so the trace does not show how far they may read ahead",
 				   f->best && f->best->idle > f->best->batches / 4
-					   ? "loaders wait at times that differ"
-					   : "loaders never wait");
+					   ? "workers wait at different times"
+					   : "workers never wait");
 	else if (f->best->order_percent > 0)
-		jobsection_set_u64(
-			f->to, DISTIL_LIKELY, "prefetch", found->prefetch,
-			"were a rank's loaders fewer than %u batches ahead, it would have "
-			"taken some within half a step: so in %.0f%% of epochs",
-			window, f->best->order_percent);
+		jobsection_set_u64(f->to, DISTIL_LIKELY, "prefetch", found->prefetch,
+				   "with fewer than %u batches ahead, a rank would have taken some "
+				   "batches within half a step: true of %.0f%% of epochs",
+				   window, f->best->order_percent);
 	else
-		jobsection_set_u64(
-			f->to, f->best->window_percent >= 50 ? DISTIL_LIKELY : DISTIL_GUESS,
-			"prefetch", found->prefetch,
-			"at the begin of an epoch a rank's loaders are %u batch%s ahead of "
-			"the one that is taken: %.0f%% of their waits show this",
-			window, window == 1 ? "" : "es", f->best->window_percent);
+		jobsection_set_u64(f->to,
+				   f->best->window_percent >= 50 ? DISTIL_LIKELY : DISTIL_GUESS,
+				   "prefetch", found->prefetch,
+				   "at the start of an epoch, a rank's workers are %u batch%s "
+				   "ahead of the current batch: %.0f%% of their waits show this",
+				   window, window == 1 ? "" : "es", f->best->window_percent);
 }
 
 /* ---- the last batch of an epoch ---- */
@@ -164,12 +164,12 @@ static void print_last_batch(struct pipeline *f)
 	if (epochs && parts == epochs)
 		jobsection_set(f->to, DISTIL_LIKELY, "drop_last", "0",
 			       "a rank reads %" PRIu64
-			       " samples in an epoch, which are no whole batches",
+			       " samples in an epoch, which is not a multiple of the batch",
 			       reads);
 	else if (epochs && !parts && reads * f->reads.ranks < f->d->found[f->party].num_files)
 		jobsection_set(
 			f->to, DISTIL_LIKELY, "drop_last", "1",
-			"a rank reads whole batches, and some files are left out of each epoch");
+			"a rank reads only full batches, and each epoch leaves out some files");
 }
 
 /* ---- pulses of all ranks ---- */
@@ -249,22 +249,23 @@ static void print_accelerators(struct pipeline *f)
 		found->accelerators = f->marks.ranks;
 	if (f->marks.ranks)
 		jobsection_set_u64(f->to, DISTIL_SURE, "accelerators", found->accelerators,
-				   "steps are marked as those of %u rank%s", f->marks.ranks,
+				   "marked steps belong to %u rank%s", f->marks.ranks,
 				   plural(f->marks.ranks));
 	else if (f->reads.count > 1 && is_one_process(f))
 		jobsection_set_u64(f->to, DISTIL_LIKELY, "accelerators", found->accelerators,
-				   "threads of one process read in groups of %u at a time, each a "
-				   "batch, as those of ranks that step together",
+				   "threads of one process read in groups of %u at a time, one "
+				   "batch each, like ranks that step together",
 				   f->reads.ranks);
 	else if (f->reads.left_out)
 		jobsection_set_u64(f->to, DISTIL_GUESS, "accelerators", found->accelerators,
-				   "nothing says which rank a thread reads for");
+				   "the trace does not show the rank of each thread");
 	else
-		jobsection_set_u64(f->to, DISTIL_LIKELY, "accelerators", found->accelerators,
-				   "%u process%s read samples, by %s or by what %s forked",
-				   f->reads.ranks, f->reads.ranks == 1 ? "" : "es",
-				   f->reads.ranks == 1 ? "itself" : "themselves",
-				   f->reads.ranks == 1 ? "it" : "they");
+		jobsection_set_u64(
+			f->to, DISTIL_LIKELY, "accelerators", found->accelerators,
+			"%u process%s read samples, by %s or by processes that %s forked",
+			f->reads.ranks, f->reads.ranks == 1 ? "" : "es",
+			f->reads.ranks == 1 ? "itself" : "themselves",
+			f->reads.ranks == 1 ? "it" : "they");
 }
 
 /* ---- batch_size ---- */
@@ -287,24 +288,23 @@ static void print_seen_batch(struct pipeline *f)
 	if (!f->batch)
 		f->batch = 1;
 	if (f->best->spacing.every)
-		jobsection_set_u64(
-			f->to, 2 * agree > f->reads.count ? DISTIL_LIKELY : DISTIL_GUESS,
-			"batch_size", f->batch,
-			"%s before every %u%s file that is read: that explains %.0f%% of what "
-			"pauses differ in; %u of %u rank%s that were looked at say%s so",
-			pause_text(f), f->best->batch,
-			f->best->batch == 2   ? "nd"
-			: f->best->batch == 3 ? "rd"
-					      : "th",
-			100 * f->best->spacing.explained, agree, f->reads.count,
-			plural(f->reads.count), f->reads.count == 1 ? "s" : "");
+		jobsection_set_u64(f->to, 2 * agree > f->reads.count ? DISTIL_LIKELY : DISTIL_GUESS,
+				   "batch_size", f->batch,
+				   "%s before every %u%s file: this explains %.0f%% of the "
+				   "variance of pauses; %u of %u rank%s examined show%s this",
+				   pause_text(f), f->best->batch,
+				   f->best->batch == 2   ? "nd"
+				   : f->best->batch == 3 ? "rd"
+							 : "th",
+				   100 * f->best->spacing.explained, agree, f->reads.count,
+				   plural(f->reads.count), f->reads.count == 1 ? "s" : "");
 	else if (f->best->batch == 1)
 		jobsection_set_u64(f->to, DISTIL_LIKELY, "batch_size", f->batch,
-				   "%s before each file that is read", pause_text(f));
+				   "%s before each file", pause_text(f));
 	else
 		jobsection_set_u64(f->to, DISTIL_GUESS, "batch_size", f->batch,
-				   "what the workers have read in an epoch are multiples of it; no "
-				   "pause shows it");
+				   "the files that workers read in an epoch are multiples of this "
+				   "number; no pause confirms it");
 }
 
 /*
@@ -319,8 +319,8 @@ static void print_round(struct pipeline *f)
 		f->step_ns[i] /= f->best->batch;
 	jobsection_set(
 		f->to, DISTIL_GUESS, "batch_size", "1",
-		"files are opened in rounds of %u, which are as many as are read side by side: "
-		"that hides how many of them are a batch. With N, compute_time is N times as long",
+		"files are opened in rounds of %u, as many as are read in parallel, which hides "
+		"the size of a batch. With batch_size=N, compute_time is N times as long",
 		f->best->batch);
 }
 
@@ -336,8 +336,8 @@ static void print_batch(struct pipeline *f)
 				   fabs(f->forward_batch - (double)f->batch) < 0.5 ? DISTIL_LIKELY
 										   : DISTIL_GUESS,
 				   "batch_size", f->batch,
-				   "the bytes that loaders are given at a time are those of %.1f "
-				   "samples; this is the roundest number near by",
+				   "workers receive the bytes of %.1f samples at a time; this is "
+				   "the nearest round number",
 				   f->forward_batch);
 	} else if (f->best && f->interleaves &&
 		   f->best->batch * JOB_INTERLEAVE_THREADS == f->readers) {
@@ -347,8 +347,8 @@ static void print_batch(struct pipeline *f)
 	} else {
 		f->batch = 1;
 		jobsection_set(f->to, DISTIL_GUESS, "batch_size", "1",
-			       "loaders pause nowhere in particular: nothing shows where a batch "
-			       "ends, as when storage is the limit");
+			       "workers have no regular pauses: nothing shows where a batch ends, "
+			       "for example because storage was the limit");
 	}
 	f->d->found[f->party].batch_size = (uint32_t)u64_min(f->batch, UINT32_MAX);
 }
@@ -365,13 +365,13 @@ static void print_time(struct pipeline *f, const double *sorted, size_t count,
 	dist_format(&text, &fit.dist, DIST_NS);
 	if (dist_is_const(&fit.dist))
 		jobsection_set(f->to, sure, "compute_time", buf_str(&text),
-			       "%s; nine of ten are from %.4g to %.4g ms", why,
+			       "%s; nine in ten last from %.4g to %.4g ms", why,
 			       pulse_quantile(sorted, count, 0.05) / 1e6,
 			       pulse_quantile(sorted, count, 0.95) / 1e6);
 	else
 		jobsection_set(f->to, sure, "compute_time", buf_str(&text),
-			       "%s; mean %.4g ms, stdev %.4g ms, and this is on average %.1f%% of "
-			       "the mean off",
+			       "%s; mean %.4g ms, stdev %.4g ms, this distribution differs on "
+			       "average by %.1f%% of the mean",
 			       why, fit.mean_ns / 1e6, fit.stdev_ns / 1e6, fit.off_percent);
 	f->d->found[f->party].compute_ns = fit.mean_ns;
 	buf_fini(&text);
@@ -383,11 +383,11 @@ static void print_seen_time(struct pipeline *f, double percent)
 
 	if (f->best->kind == PULSE_OWN)
 		snprintf(why, sizeof(why),
-			 "from the end of a batch to the next one's begin, %zu times", f->steps);
+			 "from the end of a batch to the begin of the next, %zu times", f->steps);
 	else
 		snprintf(why, sizeof(why),
-			 "from batch to batch, for %zu that loaders, idle until then, began when a "
-			 "rank took one that was there already: %.0f%% of all",
+			 "from batch to batch, for %zu batches that idle workers began when a rank "
+			 "took a finished batch: %.0f%% of all",
 			 f->steps, percent);
 	print_time(f, f->step_ns, f->steps, DISTIL_LIKELY, why);
 }
@@ -422,15 +422,15 @@ static void print_bound(struct pipeline *f)
 	d = timefit_constant(ns);
 	dist_format(&text, &d, DIST_NS);
 	jobsection_set(f->to, DISTIL_GUESS, "compute_time", buf_str(&text),
-		       "AN UPPER BOUND: loaders have something to do all the time, so storage was "
-		       "the limit; all that a step took, reading or not, is this. Where storage is "
-		       "faster, the real training may be, too");
+		       "AN UPPER BOUND: workers are always busy, so storage was the limit; this is "
+		       "the whole time of a step, reads included. With faster storage, the real "
+		       "training may be faster, too");
 	f->d->found[f->party].compute_ns = (double)NAN;
 	buf_fini(&text);
 }
 
 /* Are the measured times steps? A step that only computes is no longer than the mean of all steps.
- * If the window is unknown, readers may have waited for something else, so all times must agree. */
+ * If the window is unknown, workers may have waited for something else, so all times must agree. */
 static bool are_steps(const struct pipeline *f, double percent)
 {
 	struct timefit fit;
@@ -450,8 +450,7 @@ static void print_forward_time(struct pipeline *f)
 
 	dist_format(&text, &d, DIST_NS);
 	jobsection_set(f->to, DISTIL_LIKELY, "compute_time", buf_str(&text),
-		       "loaders that wait in the middle of a file go on so far from each other, "
-		       "most often");
+		       "most frequent interval at which workers that wait within a file continue");
 	f->d->found[f->party].compute_ns = f->forward_step_ns;
 	buf_fini(&text);
 }
@@ -462,13 +461,14 @@ static void print_compute(struct pipeline *f)
 	char why[96];
 
 	if (f->marks.compute_ns.count) {
-		snprintf(why, sizeof(why), "%zu steps have it marked", f->marks.compute_ns.count);
+		snprintf(why, sizeof(why), "%zu steps with marked compute time",
+			 f->marks.compute_ns.count);
 		print_time(f, f->marks.compute_ns.at, f->marks.compute_ns.count, DISTIL_SURE, why);
 	} else if (f->forward_step_ns > 0) {
 		print_forward_time(f);
 	} else if (f->marks.steps) {
 		jobsection_set(f->to, DISTIL_SURE, "compute_time", "0",
-			       "steps are marked, and none as computing");
+			       "steps are marked, but none has compute time");
 		f->d->found[f->party].compute_ns = 0;
 	} else if (are_steps(f, percent)) {
 		print_seen_time(f, percent);
@@ -505,20 +505,20 @@ static void print_barrier(struct pipeline *f)
 	apart = f->reads.count > 1 ? apart_ns(&f->pulse[0], &f->pulse[1]) : (double)NAN;
 	if (isnan(apart) || f->steps < STEPS_LEAST) {
 		jobsection_set(f->to, DISTIL_GUESS, "barrier", "step",
-			       "ranks of one training sum gradients after each step; nothing here "
-			       "shows it");
+			       "ranks of one training sum gradients after each step; the trace "
+			       "does not show it");
 		return;
 	}
 	timefit(&fit, f->step_ns, f->steps);
 	if (apart < 0.5 * fit.mean_ns && (dist_is_const(&fit.dist) || apart < 0.5 * fit.stdev_ns))
 		jobsection_set(
 			f->to, DISTIL_LIKELY, "barrier", "step",
-			"two ranks begin batches %.3g ms apart, in the middle, of steps of %.4g ms",
+			"two ranks begin batches %.3g ms apart (median), with steps of %.4g ms",
 			apart / 1e6, fit.mean_ns / 1e6);
 	else
 		jobsection_set(f->to, DISTIL_LIKELY, "barrier", "none",
-			       "two ranks begin batches %.3g ms apart, in the middle, though steps "
-			       "are of %.4g ms",
+			       "two ranks begin batches %.3g ms apart (median), although steps "
+			       "last %.4g ms",
 			       apart / 1e6, fit.mean_ns / 1e6);
 }
 

@@ -83,7 +83,7 @@ static double squares_between(const struct all_pauses *a, uint32_t every)
 /*
  * Find the number whose multiples have the longest pauses. Pauses are compared by their logarithms,
  * and the best number has the largest variance between its multiples and all other positions.
- * Position 0 has no pause. Rows of several readers may be mixed, in any order.
+ * Position 0 has no pause. Rows of several workers may be mixed, in any order.
  */
 static struct spacing spacing_of(const struct spaced *at, size_t count)
 {
@@ -448,7 +448,7 @@ static void mark_idle(struct pulse *p, const struct pulse_gaps *g, size_t reads,
 		at[i].is_idle = at[i].pause_ns > middle + longest;
 }
 
-/* Do readers begin the second batch without a wait in most epochs? */
+/* Do workers begin the second batch without a wait in most epochs? */
 static bool goes_on(const struct pulse_batch *at, size_t count)
 {
 	int went_on = 0;

@@ -24,7 +24,7 @@ static bool same_epoch(const struct pulse_batch *a, const struct pulse_batch *b)
 	return a->epoch == b->epoch;
 }
 
-/* Is the time between two batches a step? Readers must have waited for the rank before both. */
+/* Is the time between two batches a step? Workers must have waited for the rank before both. */
 static bool is_step(const struct pulse_batch *at, size_t i)
 {
 	return i > 0 && same_epoch(&at[i - 1], &at[i]) && at[i].is_idle && at[i - 1].is_idle &&
@@ -59,7 +59,7 @@ struct taking {
 	double taken_ns; /* when the last of them was taken */
 };
 
-/* Take batches until a time. Each takes one step, and none is taken before it was read. */
+/* Take batches until a time. A batch takes one step, and is not taken before it was read. */
 static void take_until(struct taking *t, const struct pulse_batch *at, size_t count,
 		       double until_ns)
 {
@@ -86,8 +86,8 @@ struct voting {
 	double percent;
 };
 
-/* Each batch that the rank takes allows one more to be read, so the window of an idle batch is its
- * number + 1, less the batches taken until its start. */
+/* Each batch that the rank takes allows another batch to be read. The window of an idle batch is
+ * therefore its number + 1, less the batches taken until its start. */
 static void vote_epoch(struct voting *v, const struct pulse_batch *at, size_t count, double step,
 		       bool is_late)
 {
@@ -119,7 +119,7 @@ static void vote_epoch(struct voting *v, const struct pulse_batch *at, size_t co
 }
 
 /* Vote over all epochs. The rank takes the first batch of an epoch as soon as it was read; with
- * `is_late`, when the first idle reader goes on, as when a loader has to start. */
+ * `is_late`, when the first idle worker goes on, as when a loader has to start. */
 static struct voting vote(const struct pulse_batch *at, size_t count, double step, bool is_late)
 {
 	struct voting v = { 0 };

@@ -134,13 +134,13 @@ void stepmarks_fini(struct stepmarks *m)
 
 /* ---- reads ---- */
 
-/* A sample of the ranks of a party, and the numbers of their readers. */
+/* A sample of the ranks of a party, and the numbers of their workers. */
 struct rank_sampling {
 	const struct distil *d;
 	uint32_t party;
 	uint32_t every;    /* distance of sampled ranks */
 	uint32_t *first;   /* first task with the same rank and worker, by task */
-	uint32_t *reader;  /* number among the rank's readers, + 1, by first task */
+	uint32_t *reader;  /* number among the rank's workers, + 1, by first task */
 	size_t rank_reads; /* limit of reads per rank */
 };
 

@@ -3,8 +3,8 @@
 #pragma once
 
 /*
- * Markers of a trace show when steps ended. Without markers the pauses of readers do: a rank that
- * computes holds up its readers, so the reads of a rank, its pulse, pause before each batch. The
+ * Markers of a trace show when steps ended. Without markers the pauses of workers do: a rank that
+ * computes holds up its workers, so the reads of a rank, its pulse, pause before each batch. The
  * pauses also show how far ahead batches are read and how long a step computes. The pipeline of a
  * training is its loader with the workers, their processing of a sample, and the steps.
  */

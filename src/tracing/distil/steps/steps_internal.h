@@ -32,9 +32,9 @@ struct spacing {
 };
 
 /*
- * A rank that computes holds up its readers: each batch it takes allows them to read another one.
- * After the first batches, readers are therefore idle from the end of a batch until the rank takes
- * the next one, and pauses precede batches. If readers were busy all the time, storage was the
+ * A rank that computes holds up its workers: each batch it takes allows them to read another one.
+ * After the first batches, workers are therefore idle from the end of a batch until the rank takes
+ * the next one, and pauses precede batches. If workers were busy all the time, storage was the
  * limit, and the length of a step cannot be seen.
  */
 struct pulse {
@@ -45,7 +45,7 @@ struct pulse {
 	 * greatest common divisor of the samples that each worker has read. */
 	struct spacing spacing;
 	double regular;         /* share of the batches that have the order of `kind` */
-	uint64_t batches, idle; /* all batches; batches before which readers were idle */
+	uint64_t batches, idle; /* all batches; batches before which workers were idle */
 	uint32_t window;        /* batches read ahead; 0 = cannot be seen */
 	double window_percent;  /* share of this window among the batches that show any window */
 	/* Percentage of the epochs in which the order of batches rules out a smaller window;
@@ -96,7 +96,7 @@ double pulse_quantile(const double *sorted, size_t count, double part);
 
 struct pulse_batch {
 	uint64_t start_ns, end_ns;
-	double pause_ns; /* pause before the batch; NaN = the reader's first batch */
+	double pause_ns; /* pause before the batch; NaN = the worker's first batch */
 	uint32_t reads;
 	uint32_t epoch, worker, row; /* row: number of the batch among its worker's, per epoch */
 	uint64_t number;             /* order in which the rank uses the batches of an epoch */
@@ -180,7 +180,7 @@ struct pipeline {
 	enum job_loader loader;
 	bool interleaves; /* each read thread has three threads of interleave() */
 	uint32_t readers; /* per rank; 0 = the rank reads by itself */
-	/* Results for readers that go through files of many samples; 0 = not seen. */
+	/* Results for workers that go through files of many samples; 0 = not seen. */
 	double forward_batch, forward_step_ns;
 	double sample_bytes;
 	/* Start of each task's first sample if first samples take longer (first_sample_time);
@@ -193,7 +193,7 @@ struct pipeline {
 
 /* Number of visits that read one sample; 1 if unknown. */
 double pipeline_visits(const struct pipeline *f);
-/* Find steps and batches of readers that go through files of many samples. */
+/* Find steps and batches of workers that go through files of many samples. */
 void pipeline_forward(struct pipeline *f);
 /* Print worker_start= and first_sample_time= if each epoch has new workers. 0, or -errno with err
  * as visits_next. */

@@ -130,7 +130,7 @@ static double fit_models(struct timefit *f, const double *sorted, size_t count, 
 	return best;
 }
 
-/* Few times that were held up for long change the deviation. Therefore models are tried with the
+/* A few times that were held up for long change the deviation. Therefore models are tried with the
  * moments of all times, and without the outermost 1 and 5%. */
 static void fit_nearest(struct timefit *f, const double *sorted, size_t count)
 {

@@ -133,7 +133,7 @@ static void time_forks(struct starting *s)
 }
 
 /*
- * Threads leave no records before they read. But readers began the last batch of an epoch when the
+ * Threads leave no records before they read. But workers began the last batch of an epoch when the
  * rank took the batch `window` places earlier, so the epoch ended window + 1 steps after that.
  */
 static void time_threads(struct starting *s, const struct rank_reads *r)
@@ -212,8 +212,8 @@ static void print_first(struct starting *s)
 		s->first_more_ns = pulse_quantile(more, n, 0.5);
 		save_firsts(s);
 		jobsection_set(s->f->to, DISTIL_LIKELY, "first_sample_time", buf_str(&text),
-			       "so much longer a new worker is at its first sample than at others, "
-			       "of which a quarter takes %.4g ms at most; mean %.4g ms of %zu",
+			       "additional time of a new worker for its first sample; a quarter of "
+			       "other samples need %.4g ms at most; mean %.4g ms of %zu",
 			       s->usual_visit_ns / 1e6, fit.mean_ns / 1e6, n);
 	}
 	mem_free(more);
@@ -239,16 +239,17 @@ static void print_start(struct starting *s)
 	dist_format(&text, &fit.dist, DIST_NS);
 	if (late > 0)
 		snprintf(more, sizeof(more),
-			 ", and %.4g ms that the first batch takes longer than others", late / 1e6);
+			 ", plus %.4g ms that the first batch needs longer than others",
+			 late / 1e6);
 	if (s->is_forked)
 		jobsection_set(s->f->to, DISTIL_LIKELY, "worker_start", buf_str(&text),
-			       "workers are other processes in each epoch: from the first of them "
-			       "to a worker's first sample%s; mean %.4g ms of %zu",
+			       "each epoch has new worker processes: from the first process to a "
+			       "worker's first sample%s; mean %.4g ms of %zu",
 			       more, fit.mean_ns / 1e6, s->ns.count);
 	else
 		jobsection_set(s->f->to, DISTIL_GUESS, "worker_start", buf_str(&text),
-			       "workers are other threads in each epoch: from where the one before "
-			       "must have ended to their first sample; mean %.4g ms of %zu",
+			       "each epoch has new worker threads: from the estimated end of the "
+			       "previous thread to the first sample; mean %.4g ms of %zu",
 			       fit.mean_ns / 1e6, s->ns.count);
 	buf_fini(&text);
 }
