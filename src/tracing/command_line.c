@@ -23,7 +23,7 @@
 
 /* clang-format off */
 static const struct mlgen_choice formats_text[] = {
-	{ "text", OUTPUT_TEXT, "text for people, a job file, or what --format names" },
+	{ "text", OUTPUT_TEXT, "text for people, a job file, or the format that --format selects" },
 	{ "normal", OUTPUT_TEXT, "as text" },
 	{ 0 },
 };
@@ -36,50 +36,50 @@ static const struct mlgen_choice formats_json[] = {
 };
 
 static const struct mlgen_choice imports[] = {
-	{ "csv", IMPORT_CSV, "what mltrace export --format=csv prints, or other programs may: man mlgen-trace" },
-	{ "fio-iolog", IMPORT_FIO_IOLOG, "what fio's write_iolog wrote, version 2 or 3" },
-	{ "strace", IMPORT_STRACE, "what strace printed, with -f, -ttt and -T or other times, best with -y" },
-	{ "mcgill", IMPORT_MCGILL, "what McGill's bpftrace scripts wrote: trace_read.out and the others, or their directory" },
-	{ "darshan", IMPORT_DARSHAN, "the text of darshan-dxt-parser" },
+	{ "csv", IMPORT_CSV, "output of mltrace export --format=csv, or of other programs: man mlgen-trace" },
+	{ "fio-iolog", IMPORT_FIO_IOLOG, "output of fio's write_iolog, version 2 or 3" },
+	{ "strace", IMPORT_STRACE, "output of strace with -f, -ttt and -T or other times, best with -y" },
+	{ "mcgill", IMPORT_MCGILL, "output of McGill's bpftrace scripts: trace_read.out and the other files, or their directory" },
+	{ "darshan", IMPORT_DARSHAN, "text output of darshan-dxt-parser" },
 	{ "dftracer", IMPORT_DFTRACER, "files of DFTracer, .pfw or .pfw.gz" },
 	{ "blktrace", IMPORT_BLKTRACE, "binary files of blktrace, such as sda.blktrace.0, one for each CPU" },
-	{ "dio", IMPORT_DIO, "events of DIO as JSON, one on each line" },
+	{ "dio", IMPORT_DIO, "DIO events as JSON, one per line" },
 	{ 0 },
 };
 
 static const struct mlgen_choice exports[] = {
-	{ "csv", TRACING_EXPORT_CSV, "comma-separated values, a row for each record and marker" },
+	{ "csv", TRACING_EXPORT_CSV, "comma-separated values, one row for each record and marker" },
 	{ "fio-iolog", TRACING_EXPORT_FIO_IOLOG, "version 3 of the log that fio replays with read_iolog" },
 	{ 0 },
 };
 
 static const struct mlgen_choice backends[] = {
-	{ "auto", CAPTURE_AUTO, "BPF where it works, otherwise strace" },
-	{ "bpf", CAPTURE_BPF, "programs in the kernel: calls on files, page faults, the page cache and devices" },
-	{ "strace", CAPTURE_STRACE, "system calls alone, and slower" },
+	{ "auto", CAPTURE_AUTO, "BPF if it works, otherwise strace" },
+	{ "bpf", CAPTURE_BPF, "BPF programs in the kernel: calls on files, page faults, the page cache and devices" },
+	{ "strace", CAPTURE_STRACE, "only system calls, and slower" },
 	{ 0 },
 };
 
 static const struct mlgen_choice etas[] = {
-	{ "auto", ETA_AUTO, "a status line on a terminal" },
-	{ "always", ETA_ALWAYS, "a status line in any case" },
+	{ "auto", ETA_AUTO, "a status line if standard error is a terminal" },
+	{ "always", ETA_ALWAYS, "always a status line" },
 	{ "never", ETA_NEVER, "no status line" },
 	{ 0 },
 };
 
 #define OUTPUT(text) \
-	{ "output", MLGEN_F_STR(struct tracing_options, output), .group = "", .help = text " Also written -o FILE." }
+	{ "output", MLGEN_F_STR(struct tracing_options, output), .group = "", .help = text " -o FILE is the short form." }
 #define FORMAT(choices) \
 	{ "output-format", MLGEN_F_ENUM(struct tracing_options, output_format, choices), .def = "text", .group = "", \
-	  .help = "What is printed." }
+	  .help = "Format of the output." }
 #define JSON_AND_HTML(of) \
 	{ "json", MLGEN_F_STR(struct tracing_options, json), .group = "", \
-	  .help = "Write the JSON document of the " of " to this file as well." }, \
+	  .help = "Also write the JSON document of the " of " to this file." }, \
 	{ "html", MLGEN_F_STR(struct tracing_options, html), .group = "", \
 	  .help = "Write the " of " to this file as a page for any browser." }
 #define FORCE \
 	{ "force", MLGEN_F_BOOL(struct tracing_options, force), .def = "0", .group = "", \
-	  .help = "Replace output files that are no earlier output of their kind. A block device is refused all the same." }
+	  .help = "Replace existing output files even if they are not earlier output of the same kind. Block devices are still refused." }
 #define QUIET(text) \
 	{ "quiet", MLGEN_F_BOOL(struct tracing_options, quiet), .def = "0", .group = "", .help = text }
 #define HELP \
@@ -87,20 +87,20 @@ static const struct mlgen_choice etas[] = {
 
 static const struct mlgen_field record_options[] = {
 	{ "pid", MLGEN_F_U64(struct tracing_options, pid), .def = "0", .max = 4194304, .group = "",
-	  .help = "Record this running process, its descendants, and what they start, until the process ends, the duration is over or SIGINT comes." },
+	  .help = "Record this running process, its descendants and the processes they start, until the process ends, the duration has passed or SIGINT arrives." },
 	{ "cgroup", MLGEN_F_STR(struct tracing_options, cgroup), .group = "",
-	  .help = "Record all tasks of this control group and the groups below it, such as a container, and what they start.\n"
-		  "A directory, or what /proc/PID/cgroup names." },
+	  .help = "Record all tasks of this control group and the groups below it, such as a container, and the processes they start.\n"
+		  "A directory, or a path from /proc/PID/cgroup." },
 	{ "duration", MLGEN_F_TIME(struct tracing_options, duration_ns), .def = "0", .max = 365 * NS_PER_DAY, .unit = "s", .group = "",
-	  .help = "Stop recording after this time; 0 records until the end. A command goes on, and mltrace waits for it." },
+	  .help = "Stop recording after this time; 0 records until the end. A command continues, and mltrace waits for it." },
 	{ "user", MLGEN_F_STR(struct tracing_options, user), .group = "",
-	  .help = "Run the command as this user, where mltrace runs as root." },
+	  .help = "Run the command as this user; mltrace must run as root." },
 	{ "buffer", MLGEN_F_SIZE(struct tracing_options, buffer_bytes), .def = "16m", .min = 65536, .max = 1073741824, .unit = "bytes", .group = "",
-	  .help = "Memory between the kernel and mltrace, a power of two. Events that find the buffer full are lost, and counted." },
+	  .help = "Memory between the kernel and mltrace, a power of two. If the buffer is full, events are lost and counted." },
 	{ "backend", MLGEN_F_ENUM(struct tracing_options, backend, backends), .def = "auto", .group = "",
-	  .help = "How the recording is made." },
+	  .help = "How events are recorded." },
 	{ "eta", MLGEN_F_ENUM(struct tracing_options, eta, etas), .def = "auto", .group = "",
-	  .help = "Whether there is a status line while recording." },
+	  .help = "Whether to print a status line while recording." },
 	OUTPUT("Write the trace to this file."), FORMAT(formats_text), HELP,
 	FORCE,
 	QUIET("After the recording, print only the first line of the description."),
@@ -109,12 +109,12 @@ static const struct mlgen_field record_options[] = {
 
 static const struct mlgen_field import_options[] = {
 	{ "format", MLGEN_F_ENUM(struct tracing_options, format, imports), .group = "",
-	  .help = "Which program wrote the log.\n"
-		  "What a log does not have is inferred where possible, such as the offsets of read(), and marked as inferred." },
+	  .help = "Program or format of the log.\n"
+		  "Information that the log does not contain is inferred where possible, such as the offsets of read(), and marked as inferred." },
 	{ "lenient", MLGEN_F_BOOL(struct tracing_options, lenient), .def = "0", .group = "",
-	  .help = "Accept a log of which more than a thousandth of the lines cannot be read; these lines are counted and left out." },
+	  .help = "Accept a log even if more than one line in a thousand cannot be read; these lines are counted and left out." },
 	{ "markers", MLGEN_F_STR(struct tracing_options, markers), .group = "",
-	  .help = "The application's own log, from which epochs, stages and checkpoints are read: lines of MLPerf's :::MLLOG, DLIO's output, or CSV of time,text." },
+	  .help = "The log of the application itself, which contains epochs, stages and checkpoints: lines of MLPerf's :::MLLOG, DLIO's output, or CSV of time,text." },
 	OUTPUT("Write the trace to this file."), FORCE, FORMAT(formats_text), HELP,
 	QUIET("Print no summary and no notes."),
 	{ 0 },
@@ -122,7 +122,7 @@ static const struct mlgen_field import_options[] = {
 
 static const struct mlgen_field export_options[] = {
 	{ "format", MLGEN_F_ENUM(struct tracing_options, format, exports), .group = "",
-	  .help = "The form to print the trace in." },
+	  .help = "Output format of the trace." },
 	OUTPUT("Write to this file instead of standard output."), FORMAT(formats_text), HELP,
 	QUIET("Print no notes."),
 	{ 0 },
@@ -141,7 +141,7 @@ static const struct mlgen_field describe_options[] = {
 
 static const struct mlgen_field score_options[] = {
 	{ "require", MLGEN_F_STR(struct tracing_options, require), .group = "", .flags = MLGEN_REPEATS,
-	  .help = "Exit with status 3 unless this holds, such as 'score.m1<=0.05'; several with commas." },
+	  .help = "Exit with status 3 unless this condition holds, such as 'score.m1<=0.05'; separate several conditions by commas." },
 	OUTPUT("Write the score to this file instead of standard output."), FORMAT(formats_json),
 	JSON_AND_HTML("score"), FORCE, HELP, QUIET("Print only the first line of the score, and no notes."),
 	{ 0 },
@@ -149,23 +149,23 @@ static const struct mlgen_field score_options[] = {
 
 static const struct mlgen_field distil_options[] = {
 	OUTPUT("Write the job to this file instead of standard output.\n"
-	       "Lists that are too long for an option go to files next to the job: NAME.sizes, NAME.calls, NAME.preprocess."),
+	       "Lists that are too long for an option are written to files next to the job: NAME.sizes, NAME.calls, NAME.preprocess."),
 	FORMAT(formats_text), HELP, QUIET("Print no notes."),
 	{ 0 },
 };
 
 const struct tracing_command tracing_commands[] = {
-	{ "record", "-o FILE [OPTION...] -- COMMAND [ARGUMENT...]", "Record what a command, a process or a control group asks of storage.",
+	{ "record", "-o FILE [OPTION...] -- COMMAND [ARGUMENT...]", "Record the I/O of a command, a process or a control group.",
 	  record_options, TRACING_MAKES_TRACE | TRACING_RUNS_COMMAND, .run = tracing_record },
 	{ "import", "--format=FORMAT FILE... -o FILE", "Turn the log of another program into a trace.",
 	  import_options, TRACING_MAKES_TRACE, 1, "the log of another program", tracing_import },
-	{ "export", "--format=csv|fio-iolog FILE...", "Print a trace in another form, in the order of time.",
+	{ "export", "--format=csv|fio-iolog FILE...", "Print a trace in another format, in order of time.",
 	  export_options, TRACING_STREAMS, 1, "a trace", tracing_export },
-	{ "describe", "FILE...", "Print what a trace shows: who read and wrote what, in which order, how fast, and what it waited for.",
-	  describe_options, TRACING_HAS_JSON, 1, "the files of a trace, as mlgen --trace=FILE writes one", tracing_describe },
-	{ "score", "REAL... CANDIDATE", "Say how alike the candidate, a trace or a job, is to traces of real runs.",
+	{ "describe", "FILE...", "Describe the I/O in a trace: who read and wrote what, in which order, how fast, and where the time went.",
+	  describe_options, TRACING_HAS_JSON, 1, "the files of a trace, as written by mlgen --trace=FILE", tracing_describe },
+	{ "score", "REAL... CANDIDATE", "Measure how similar a candidate, a trace or a job, is to traces of real runs.",
 	  score_options, TRACING_HAS_JSON | TRACING_RUNS_JOB, 2, "the trace of a real run, and then the candidate: its trace, or its job", tracing_score },
-	{ "distil", "FILE... [-o JOB]", "Print a job file that asks storage for what a trace shows.",
+	{ "distil", "FILE... [-o JOB]", "Print a job file that reproduces the I/O of a trace.",
 	  distil_options, 0, 1, "the files of a trace of a real run", tracing_distil },
 	{ 0 },
 };
@@ -186,8 +186,9 @@ static const struct tracing_command *find_command(const char *word, struct mlgen
 	}
 	names[count] = NULL;
 	const char *nearest = field_nearest_word(names, word);
-	mlgen_fail(err, -EINVAL, "%s: no such command%s%s%s; mltrace --help lists them", word,
-		   nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+	mlgen_fail(err, -EINVAL, "%s: no such command%s%s%s; mltrace --help lists the commands",
+		   word, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+		   nearest ? "'?" : "");
 	return NULL;
 }
 
@@ -221,10 +222,11 @@ static int fail_unknown(const struct tracing *t, const char *name, struct mlgen_
 	for (const struct tracing_command *c = tracing_commands; !nearest && c->name; c++)
 		if (field_find(c->options, name))
 			return mlgen_fail(err, -EINVAL,
-					  "%s: is an option of mltrace %s, and not of mltrace %s",
-					  name, c->name, t->command->name);
-	return mlgen_fail(err, -EINVAL, "%s: unknown option%s%s%s; mltrace %s --help lists them",
-			  name, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+					  "%s: is an option of mltrace %s, not of mltrace %s", name,
+					  c->name, t->command->name);
+	return mlgen_fail(err, -EINVAL,
+			  "%s: unknown option%s%s%s; mltrace %s --help lists the options", name,
+			  nearest ? "; did you mean '" : "", nearest ? nearest : "",
 			  nearest ? "'?" : "", t->command->name);
 }
 
@@ -274,10 +276,10 @@ static int add_file(struct tracing *t, char *const *argv, int i, struct mlgen_er
 		return mlgen_fail(err, -EINVAL, "an argument is empty; name a file");
 	if (t->job_argc)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: the candidate is the last file, and '%s' is a job", argv[i],
-				  t->job_argv[1]);
+				  "%s: the candidate must be the last file, but '%s' is a job",
+				  argv[i], t->job_argv[1]);
 	if (c->flags & TRACING_RUNS_COMMAND && (t->options.pid || t->options.cgroup))
-		return mlgen_fail(err, -EINVAL, "%s: records what runs already; leave out '%s'",
+		return mlgen_fail(err, -EINVAL, "%s: records a running target; leave out '%s'",
 				  t->options.pid ? "pid" : "cgroup", argv[i]);
 	if (c->flags & TRACING_RUNS_COMMAND) {
 		struct buf line = { 0 };
@@ -288,7 +290,7 @@ static int add_file(struct tracing *t, char *const *argv, int i, struct mlgen_er
 				shellword_add(&line, argv[k]);
 		}
 		mlgen_fail(err, -EINVAL,
-			   "record: the command follows --, with all its arguments; write %s",
+			   "record: put the command and its arguments after --; write %s",
 			   buf_str(&line));
 		buf_fini(&line);
 		return err->code;
@@ -308,8 +310,8 @@ static int check_command_line(const struct tracing *t, struct mlgen_err *err)
 	const struct tracing_options *o = &t->options;
 
 	if (c->files && t->file_count < c->least_files)
-		return t->file_count ? mlgen_fail(err, -EINVAL, "%s: '%s' alone; name %s", c->name,
-						  t->files[0], c->files)
+		return t->file_count ? mlgen_fail(err, -EINVAL, "%s: only '%s' is given; name %s",
+						  c->name, t->files[0], c->files)
 				     : mlgen_fail(err, -EINVAL, "%s: no file; name %s", c->name,
 						  c->files);
 	if (field_find(c->options, "format") && !o->format)
@@ -318,9 +320,11 @@ static int check_command_line(const struct tracing *t, struct mlgen_err *err)
 				  "lists the formats",
 				  c->name, c->name);
 	if (c->flags & TRACING_MAKES_TRACE && !o->output)
-		return mlgen_fail(err, -EINVAL, "%s: makes a trace; name it with -o FILE", c->name);
+		return mlgen_fail(err, -EINVAL,
+				  "%s: needs a file for the trace; name it with -o FILE", c->name);
 	if (c->flags & TRACING_MAKES_TRACE && strcmp(o->output, "-") == 0)
-		return mlgen_fail(err, -EINVAL, "output=-: a trace needs a file; name one");
+		return mlgen_fail(err, -EINVAL,
+				  "output=-: a trace cannot go to standard output; name a file");
 	return 0;
 }
 
@@ -370,17 +374,16 @@ void tracing_help(FILE *to, const struct tracing_command *command)
 	struct buf line = { 0 };
 
 	if (!command) {
-		fputs("usage: mltrace COMMAND [OPTION...] [FILE...]\n"
-		      "\n"
-		      "Records, converts and judges traces of what programs ask of storage.\n"
-		      "\n",
+		fputs("usage: mltrace COMMAND [OPTION...] [FILE...]\n\nRecords, converts, "
+		      "describes and compares traces of the I/O of programs.\n\n",
 		      to);
 		for (const struct tracing_command *c = tracing_commands; c->name; c++) {
 			buf_addf(&line, "  %-9s", c->name);
 			help_text_print(to, &line, c->help, 12, wrap_columns());
 			buf_fini(&line);
 		}
-		fputs("\nmltrace COMMAND --help lists the options of a command; man mltrace.\n",
+		fputs("\nmltrace COMMAND --help lists the options of a command. See also man "
+		      "mltrace.\n",
 		      to);
 		return;
 	}

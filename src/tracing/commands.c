@@ -68,7 +68,7 @@ int tracing_describe(struct tracing *t)
 	if (!trace->is_complete)
 		log_warn("the trace is incomplete: %" PRIu64 " events lost, %" PRIu64 " of %" PRIu64
 			 " files without an end, %" PRIu64
-			 " damaged chunks; the figures are of what there is",
+			 " damaged chunks; figures cover only the records that exist",
 			 trace->lost.events, trace->truncated, trace->files, trace->damaged_chunks);
 	percentiles = default_percentiles();
 	if (o->output_format == OUTPUT_JSON)
@@ -80,8 +80,8 @@ int tracing_describe(struct tracing *t)
 	if (t->json)
 		json_struct(t->json, described_fields, &d.figures, &percentiles);
 	if (t->log && d.log.length_ns > o->log_interval_ns)
-		log_warn("log_interval: %s would be more than %" PRIu64
-			 " rows of this trace; they are %s apart",
+		log_warn("log_interval: %s would give more than %" PRIu64
+			 " rows for this trace; the rows are %s apart",
 			 units_format_time(wanted, o->log_interval_ns), INTERVALS_MAX,
 			 units_format_time(used, d.log.length_ns));
 	if (t->log)
@@ -132,11 +132,11 @@ static bool warn_missing(const struct trace_read *read)
 		log_warn("%" PRIu64 " event%s were lost when the trace was recorded", read->lost,
 			 plural(read->lost));
 	if (read->damaged_chunks)
-		log_warn("%" PRIu64 " chunk%s of the trace are damaged, of %" PRIu64
-			 " bytes; what is in them is left out",
+		log_warn("%" PRIu64 " chunk%s of the trace are damaged, %" PRIu64
+			 " bytes; their records are left out",
 			 read->damaged_chunks, plural(read->damaged_chunks), read->damaged_bytes);
 	if (read->truncated)
-		log_warn("%u file%s of the trace ended early; the rest is not known",
+		log_warn("%u file%s of the trace ended early; later records are missing",
 			 read->truncated, plural(read->truncated));
 	return !read->damaged_chunks && !read->truncated;
 }
@@ -212,8 +212,8 @@ int tracing_import(struct tracing *t)
 
 /* ---- score: a candidate that is a job ---- */
 
-/* The trace of the job is an unnamed file in TMPDIR (base/files.h), which is gone with its
- * descriptor however the program ends. */
+/* The trace of the job is an unnamed file in TMPDIR (base/files.h), which disappears with its
+ * descriptor, however the program ends. */
 struct candidate {
 	int trace_fd;
 	char path[32]; /* /proc/self/fd/N of the trace */
@@ -239,15 +239,14 @@ static int candidate_load(struct candidate *c, const struct tracing *t, struct m
 	if (c->set.question || c->set.settings.dry_run || c->set.settings.parse_only ||
 	    c->set.settings.showjob || c->set.settings.help || c->set.settings.version)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is run for its trace; leave out options that ask for "
-				  "something else, or ask by a command of their own: mlgen %s "
-				  "--dry-run",
+				  "%s: is run only to trace it; leave out options with another "
+				  "purpose, or use them with mlgen: mlgen %s --dry-run",
 				  t->job_argv[1], t->job_argv[1]);
 	c->trace_fd = unnamed_open(folder);
 	if (c->trace_fd < 0)
 		return mlgen_fail(err, c->trace_fd,
-				  "%s: the trace of the job cannot be kept there: %s; another "
-				  "folder with TMPDIR=",
+				  "%s: the trace of the job needs a temporary file there: %s; set "
+				  "TMPDIR=DIR for another directory",
 				  folder, strerror(-c->trace_fd));
 	snprintf(c->path, sizeof(c->path), "/proc/self/fd/%d", c->trace_fd);
 	return 0;
@@ -267,10 +266,10 @@ static int candidate_run(struct candidate *c, const struct tracing *t)
 				 .argv = t->job_argv };
 	struct mlgen_err err = { 0 };
 
-	log_plain("mltrace: %s: running it, to score its trace", job);
+	log_plain("mltrace: %s: running the job to score its trace", job);
 	probe_run(&c->probe, &ask, &args, &err);
 	if (c->probe.interrupted) {
-		log_error("%s: interrupted; nothing is scored", job);
+		log_error("%s: interrupted; no score", job);
 		return EXIT_INTERRUPTED;
 	}
 	if (err.code) {
@@ -322,8 +321,8 @@ static int read_requirements(const char *require, struct requirement *q, struct 
 	for (int i = 0; i < n; i++)
 		if (!metric_of(q[i].metric))
 			return mlgen_fail(err, -EINVAL,
-					  "require=%s: %s is no figure of a score; it has score.m1 "
-					  "to score.m%d",
+					  "require=%s: %s is not a figure of a score; the figures "
+					  "are score.m1 to score.m%d",
 					  require, q[i].metric, SCORE_METRICS);
 	return n;
 }
@@ -386,8 +385,8 @@ static int score_files(struct tracing *t, const char *candidate, const struct re
 
 		for (size_t i = 0; i < d.document.score.traces.count; i++)
 			if (!traces[i].is_complete)
-				log_warn("%s: the trace is incomplete; the score is of what there "
-					 "is",
+				log_warn("%s: the trace is incomplete; the score covers only the "
+					 "records that exist",
 					 traces[i].file);
 		if (t->options.output_format == OUTPUT_JSON) {
 			json_struct(t->to, scored_fields, &d.document, NULL);

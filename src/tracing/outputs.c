@@ -29,12 +29,12 @@ static int open_place(struct place *p, const char *option, const char *path,
 	int rc;
 
 	if (strcmp(path, "-") == 0)
-		return mlgen_fail(err, -EINVAL, "%s=-: name a file; standard output has the answer",
-				  option);
+		return mlgen_fail(err, -EINVAL,
+				  "%s=-: name a file; standard output contains the answer", option);
 	rc = place_open(p, option, path, err);
 	for (size_t i = 0; rc == 0 && i < t->file_count; i++)
 		if (place_is_path(p, t->files[i]))
-			rc = fail_place(p, "is a file that is read", err);
+			rc = fail_place(p, "is also an input file", err);
 	if (rc == 0 && !p->is_handed_over && place_is_fd(p, STDIN_FILENO))
 		rc = fail_place(p, "is standard input", err);
 	if (rc == 0 && !p->is_handed_over && place_is_fd(p, STDERR_FILENO))
@@ -55,12 +55,13 @@ static int check_places(const struct place *places, const struct tracing *t, str
 		for (size_t k = i + 1; rc == 0 && p->option && k < PLACES; k++)
 			if (places[k].option && place_is_same(p, &places[k]))
 				rc = mlgen_fail(err, -EINVAL,
-						"%s=%s: is also --%s's file; one of them needs "
+						"%s=%s: is also the file of --%s; give one of them "
 						"another name",
 						p->option, p->given, places[k].option);
 		if (rc == 0 && p->option && !p->is_handed_over && !places[TEXT].option &&
 		    place_is_fd(p, STDOUT_FILENO))
-			rc = fail_place(p, "is also standard output, which has the answer", err);
+			rc = fail_place(p, "is also standard output, which contains the answer",
+					err);
 		if (rc == 0 && i != TEXT && p->option)
 			rc = outfile_check(p, kinds[i], t->options.force, err);
 	}
@@ -142,7 +143,7 @@ int tracing_close_outputs(struct tracing *t, int status)
 			if (outputs[i]->to && (outputs[i] != &t->html_file || rc == 0) &&
 			    output_close(outputs[i], &err) < 0)
 				rc = -1;
-		/* A reader that has gone (head -1) needs no message. */
+		/* No message if the reader of a pipe has exited (head -1). */
 		if (rc < 0 && err.code != -EPIPE)
 			log_error("%s", err.text);
 	}

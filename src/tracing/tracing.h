@@ -3,9 +3,9 @@
 #pragma once
 
 /*
- * mltrace records, converts and judges traces. A command ("describe") is a row: its name, its
- * options and a function. All commands share one struct of options; the table of a command says
- * which of them it has, and help, man page and completion follow from these tables.
+ * mltrace records, converts, describes and compares traces. A command ("describe") is a row: its
+ * name, its options and a function. All commands share one struct of options; the table of a
+ * command lists the options that apply. Help, man page and completion are made from these tables.
  *
  * The main thread calls everything but tracing_discard_outputs().
  */

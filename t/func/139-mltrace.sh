@@ -41,19 +41,19 @@ refused "an option that is misspelt" "jsno: unknown option; did you mean 'json'"
 refused "an option of another command" 'lenient: is an option of mltrace import' \
 	describe x.mlt --lenient
 refused "no format" 'import: --format=FORMAT is missing' import log -o x.mlt
-refused "no file to write" 'import: makes a trace; name it with -o FILE' import --format=csv log
+refused "no file to write" 'import: needs a file for the trace; name it with -o FILE' import --format=csv log
 refused "no file to read" 'describe: no file; name the files of a trace' describe
-refused "one file to score" "score: 'x.mlt' alone; name" score x.mlt
+refused "one file to score" "score: only 'x.mlt' is given; name" score x.mlt
 
 # ---- outputs
 run_quiet
 echo precious >notes
-refused "an input as the output" 'output=x.mlt: is a file that is read' describe x.mlt -o x.mlt
+refused "an input as the output" 'output=x.mlt: is also an input file' describe x.mlt -o x.mlt
 refused "a foreign file as JSON" 'json=notes: is there' describe x.mlt --json=notes
 refused "a foreign file as a trace" 'output=notes: is there, and is no trace' \
 	record -o notes -- true
 refused "a device" 'output=/dev/zero: ' describe x.mlt --output=/dev/zero
-refused "two outputs in one file" "output=y: is also --json's file" \
+refused "two outputs in one file" "output=y: is also the file of --json" \
 	describe x.mlt --output=y --json=y
 is "nothing of that was written" "$(cat notes)" precious
 ok "or made" test ! -e y

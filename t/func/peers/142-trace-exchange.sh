@@ -41,7 +41,7 @@ $header
 END
 exits "a trace is made of CSV" 0 take all.csv --output=all.trace
 like "and what is in it is said" "$(cat out)" \
-	'^all\.trace: 11 records and 6 markers with 6 names; processes, mounts and host are not known$'
+	'^all\.trace: 11 records and 6 markers with 6 names; processes, mounts and host are unknown$'
 is "without a word on standard error" "$(cat err)" ''
 exits "it is exported" 0 export_csv all.trace
 ok "as the very same text" cmp all.csv out
@@ -110,7 +110,7 @@ awk -v rows=$rows 'BEGIN {
 }' >mixed.csv
 exits "columns and rows come in any order" 0 take mixed.csv --output=mixed.trace
 like "columns that nobody knows are named" "$(cat err)" \
-	'^mltrace: warning: mixed\.csv: columns that a trace does not have are left out: host,color$'
+	'^mltrace: warning: mixed\.csv: unknown columns are left out: host,color$'
 like "all rows are there" "$(cat out)" "^mixed\\.trace: $rows records and 0 markers"
 export_csv mixed.trace >mixed.out
 {
@@ -126,12 +126,12 @@ is "and nothing is left" "$(find . -name "*no.trace*")" ''
 
 printf 'op,start_ns,phase\nread,1,train\n' >phases.csv
 exits "phases without markers" 0 take phases.csv --output=phases.trace
-like "are said not to be kept" "$(cat err)" '^mltrace: note: phases\.csv: phases are not kept'
+like "are said not to be kept" "$(cat err)" '^mltrace: note: phases\.csv: the column phase is left out'
 
 printf 'op,start_ns\nread,1' >cut.csv
 exits "a last line without an end" 0 take cut.csv --output=cut.trace
 like "is taken with a warning" "$(cat err)" \
-	'^mltrace: warning: cut\.csv: the last line has no end'
+	'^mltrace: warning: cut\.csv: the last line is incomplete'
 
 # ---- what is no such CSV ----
 
@@ -146,16 +146,16 @@ refused()
 }
 
 o='start_ns,op'
-refused "an empty file" '' '1: is empty; the first line names the columns'
+refused "an empty file" '' '1: is empty; the first line must name the columns'
 refused "no column of times" 'op,file\nread,a\n' '1: the header has no column start_ns'
 refused "no column of operations" 'start_ns\n1\n' '1: the header has no column op'
-refused "a column twice" 'op,start_ns,op\n' '1: the header has op twice'
+refused "a column twice" 'op,start_ns,op\n' '1: the header contains op twice'
 printf "$o,file\\n1,read,a\\n2,rea" >half.csv
 exits "half a line is what a cut left" 0 take half.csv --output=half.trace
-like "which is said" "$(cat err)" 'half\.csv: the last line has no end'
+like "which is said" "$(cat err)" 'half\.csv: the last line is incomplete'
 refused "half a line in between" "$o,file\\n1,read,a\\n2,rea\\n" \
-	'3: 2 cells, and the header has 3; a cell with a comma'
-refused "one cell more" "$o\\n1,read,a\\n" '2: 3 cells, and the header has 2'
+	'3: 2 cells, but the header has 3; put a cell that contains a comma'
+refused "one cell more" "$o\\n1,read,a\\n" '2: 3 cells, but the header has 2'
 refused "a negative number" "$o,bytes\\n1,read,-4096\\n" \
 	"2: bytes: '-4096' is negative; it is a number from 0"
 refused "a number beyond 64 bits" "$o,offset\\n1,read,18446744073709551616\\n" \
@@ -163,29 +163,29 @@ refused "a number beyond 64 bits" "$o,offset\\n1,read,18446744073709551616\\n" \
 refused "the number that means unknown" "$o,offset\\n1,read,18446744073709551615\\n" \
 	"2: offset: '18446744073709551615' is too large"
 refused "a thread beyond 32 bits" "$o,tid\\n1,read,4294967296\\n" \
-	"2: tid: '4294967296' is too large; it is a number of 32 bits"
+	"2: tid: '4294967296' is too large; it is a 32-bit number"
 refused "a result beyond 63 bits" "$o,result\\n1,read,9223372036854775808\\n" \
 	"2: result: '9223372036854775808' is too large"
 refused "a time with a fraction" "$o\\n1.5,read\\n" \
-	"2: start_ns: '1\\.5' is no whole number"
+	"2: start_ns: '1\\.5' is not a whole number"
 refused "no time" "$o\\n\\n,read\\n" '3: start_ns: is empty'
-refused "no operation" "$o\\n1,\\n" "2: op: '' is no operation"
-refused "an unknown operation" "$o\\n1,raed\\n" "2: op: 'raed' is no operation"
-refused "an unknown flag" "$o,flags\\n1,read,async|fast\\n" "2: flags: 'fast' is no flag"
-refused "a flag without a name" "$o,flags\\n1,read,|async\\n" "2: flags: '' is no flag"
-refused "flags beyond 16 bits" "$o,flags\\n1,read,65536\\n" "2: flags: '65536' is no flag"
-refused "a byte of zero" "$o\\n1,read\\n2,re\\000ad\\n" '3: a byte of zero'
+refused "no operation" "$o\\n1,\\n" "2: op: '' is not an operation"
+refused "an unknown operation" "$o\\n1,raed\\n" "2: op: 'raed' is not an operation"
+refused "an unknown flag" "$o,flags\\n1,read,async|fast\\n" "2: flags: 'fast' is not a flag"
+refused "a flag without a name" "$o,flags\\n1,read,|async\\n" "2: flags: '' is not a flag"
+refused "flags beyond 16 bits" "$o,flags\\n1,read,65536\\n" "2: flags: '65536' is not a flag"
+refused "a byte of zero" "$o\\n1,read\\n2,re\\000ad\\n" '3: a NUL byte'
 refused "an open quote" "$o,file\\n1,read,\"a\\n2,read,b\\n" \
-	'2: the quote that opens here is not closed'
-refused "what is no escape" "$o,file\\n1,read,a\\\\\\\\b\\\\n\\n" "2: file: '.n' is no escape"
-refused "a zero in a name" "$o,file\\n1,read,a\\\\x00b\\n" '2: file: a byte of zero'
+	'2: the quote opened here is not closed'
+refused "what is no escape" "$o,file\\n1,read,a\\\\\\\\b\\\\n\\n" "2: file: '.n' is not an escape"
+refused "a zero in a name" "$o,file\\n1,read,a\\\\x00b\\n" '2: file: contains a NUL byte'
 ok "and what was there stays" cmp all.trace before.trace
 is "with nothing beside it" "$(find . -name "*.part")" ''
 
 # ---- the file that is made ----
 
 exits "without --trace there is no place for it" 2 take all.csv
-like "which is said" "$(cat err)" '^mltrace: import: makes a trace; name it with -o FILE$'
+like "which is said" "$(cat err)" '^mltrace: import: needs a file for the trace; name it with -o FILE$'
 cp all.csv text
 exits "a file that is no trace stays" 2 take all.csv --output=text
 like "and is named" "$(cat err)" '^mltrace: output=text: is there, and is no trace; it is not overwritten: name another file, or add --force$'
@@ -193,7 +193,7 @@ ok "with all that is in it" cmp all.csv text
 : >empty
 exits "an empty one may be one" 0 take all.csv --output=empty
 exits "the input is no place for it" 2 take all.trace --output=all.trace
-like "and is named" "$(cat err)" '^mltrace: output=all\.trace: is (the|a) file that is read'
+like "and is named" "$(cat err)" '^mltrace: output=all\.trace: is also an input file'
 exits "two files are one too many" 2 take all.csv names.csv --output=two.trace
 exits "one that is not there is named" 2 take none.csv --output=none.trace
 like "with why" "$(cat err)" '^mltrace: none\.csv: cannot be read: No such file'
@@ -214,7 +214,7 @@ exits "but not behind other bytes" 2 sh -c \
 ok "which stay" cmp all.csv text
 exits "a trace is not replaced by its own export" 2 \
 	export_csv all.trace --output=all.trace
-like "and that is said" "$(cat err)" 'is a file that is read'
+like "and that is said" "$(cat err)" 'is also an input file'
 exits "a place that others are writing to is theirs" 2 flock all.trace \
 	"$MLTRACE" import --format=csv all.csv --output=all.trace
 exits "what is no trace is not exported" 2 export_csv all.csv
@@ -287,10 +287,10 @@ exits "a trace becomes an iolog" 0 "$MLTRACE" export --format=fio-iolog moves.tr
 ok "of the lines that fio has" cmp want.iolog out
 like "names that it cannot have are told" "$(cat err)" \
 	"^mltrace: warning: 2 files cannot be named in an iolog, with 2 operations; .* The first: 'data/a b'\$"
-for what in '1 whose file or offset is not known' '1 that failed or moved no byte' \
-	'2 opens and closes of files that are so already' '1 that are no open' '1 markers'; do
+for what in '1 operations with an unknown file or offset' '1 operations that failed or moved no byte' \
+	'2 opens of files that are already open' '1 operations other than open' '1 markers'; do
 	like "what is left out is counted: $what" "$(cat err)" \
-		"^mltrace: note: left out, since an iolog cannot say it: $what"
+		"^mltrace: note: left out because an iolog cannot express them: $what"
 done
 exits "an iolog becomes a trace" 0 "$MLTRACE" import --format=fio-iolog want.iolog --output=iolog.trace
 like "with what is in it" "$(cat out)" '^iolog\.trace: 11 records and 0 markers with 3 names'
@@ -327,7 +327,7 @@ a wait 3 0
 a close
 END
 exits "version 2 is read" 0 "$MLTRACE" import --format=fio-iolog v2.iolog --output=v2.trace
-like "and how its waits are taken is said" "$(cat err)" 'milliseconds from the beginning'
+like "and how its waits are taken is said" "$(cat err)" 'milliseconds since the beginning'
 like "and that trims are left out" "$(cat err)" '^mltrace: note: v2\.iolog: 1 trim left out'
 is "a wait is until a time" "$(export_csv v2.trace | tail -n +2)" \
 	"0,,,,,open,a,,,0,,
@@ -344,17 +344,17 @@ refused_log()
 }
 
 v='fio version 3 iolog\n'
-refused_log "nothing" '' "1: is no iolog"
-refused_log "version 1" 'fio version 1 iolog\n' "1: is no iolog"
-refused_log "half a line" "${v}0 a read 0 1\\n5 a\\n" '3: half a line; of version 3'
-refused_log "a read without a length" "${v}0 a read 0\\n" '2: 4 words; of .read.'
-refused_log "an unknown action" "${v}0 a raed 0 1\\n" "2: 'raed' is no action"
+refused_log "nothing" '' "1: is not a known fio iolog"
+refused_log "version 1" 'fio version 1 iolog\n' "1: is not a known fio iolog"
+refused_log "half a line" "${v}0 a read 0 1\\n5 a\\n" '3: half a line; a line of version 3'
+refused_log "a read without a length" "${v}0 a read 0\\n" '2: 4 words; a .read. line'
+refused_log "an unknown action" "${v}0 a raed 0 1\\n" "2: 'raed' is not an action"
 refused_log "more than a tebibyte" "${v}0 a write 0 1099511627777\\n" \
 	"2: the length '1099511627777' is too large"
 refused_log "a negative offset" "${v}0 a read -5 1\\n" "2: the offset '-5' is negative"
 refused_log "a time beyond 64 bits" "${v}99999999999999999999 a add\\n" "2: the time '9*' is too large"
 refused_log "a wait in version 3" "${v}0 a wait 5 0\\n" '2: version 3 has a time in each line'
-refused_log "a byte of zero" "${v}0 a re\\000ad 0 1\\n" '2: a byte of zero'
+refused_log "a byte of zero" "${v}0 a re\\000ad 0 1\\n" '2: a NUL byte'
 
 # ---- fio itself ----
 

@@ -137,7 +137,7 @@ exits "a training has one, too" 0 run train.job --write_iolog=t.iolog
 is "of what it read" "$(moved t.iolog read)" 81920
 is "and nothing of its preparation" "$(moved t.iolog write)" 0
 like "markers are said to be left out" "$(cat err)" \
-	'^mlgen: note: write_iolog=t\.iolog: left out, since an iolog cannot say it: [0-9]+ markers$'
+	'^mlgen: note: write_iolog=t\.iolog: left out because an iolog cannot express them: [0-9]+ markers$'
 replayed t.iolog
 exits "and checkpoints" 0 run --name=c --phase=checkpoint --directory=c \
 	--checkpoint_size=1m --checkpoints=1 --write_iolog=c.iolog
