@@ -4,9 +4,10 @@
 
 /*
  * An importer reads the log of another program and fills a trace through struct trace_fill. Each
- * format is a row in a table and one function. Unreadable lines are counted in a tally; too many of
- * them refuse the log. A model of each process's open files infers the offsets that a log omits.
- * One thread calls everything. The capture backend for strace uses the strace parser, too.
+ * format is a row in a table and one function. Unreadable lines are counted in a tally; an import
+ * with too many unreadable lines fails. A model of each process's open files infers the offsets
+ * that a log omits. One thread calls everything. The capture backend for strace uses the strace
+ * parser, too.
  */
 
 #include <stdbool.h>
@@ -55,7 +56,7 @@ struct importing {
 	/* clock_offset_ns is known only modulo a day, in this host's time zone. */
 	bool is_day_unknown;
 	/* The reason why a time of day cannot be mapped to the trace, as a clause for a message;
-	 * NULL = it can be. */
+	 * NULL = a time of day can be mapped. */
 	const char *no_clock;
 	struct import_tally tally;
 };
@@ -85,9 +86,8 @@ void import_list_unknown(const struct import_tally *t, struct buf *names);
 __attribute__((format(printf, 2, 3))) void import_note(struct importing *m, const char *fmt, ...);
 
 /*
- * Call at the end of the log. An empty log and a log without a readable line are refused; so is,
- * unless m->is_lenient, a log with more than one unreadable line in a thousand. 0, or -EINVAL with
- * err.
+ * Call at the end of the log. Refuses an empty log, a log without a readable line, and, unless
+ * m->is_lenient, a log with more than one unreadable line in a thousand. 0, or -EINVAL with err.
  */
 int import_check_unread(struct importing *m, const char *form, struct mlgen_err *err);
 
@@ -102,9 +102,9 @@ int import_dio(struct importing *m, struct mlgen_err *err);
 
 /*
  * --markers: read epochs, stages and checkpoints from the log of the application itself. The
- * contents decide between lines of MLPerf (:::MLLOG), the output of DLIO, and CSV of time,text.
- * Their times are times of day; m->clock_offset_ns is subtracted. Call after the importer, which
- * determines the clock. 0 or -errno with err.
+ * contents of the log show its format: lines of MLPerf (:::MLLOG), the output of DLIO, or CSV of
+ * time,text. Their times are times of day; m->clock_offset_ns is subtracted. Call after the
+ * importer, which determines the clock. 0 or -errno with err.
  */
 int import_markers(struct importing *m, const char *file, struct mlgen_err *err);
 
@@ -131,10 +131,10 @@ struct strace_reader *strace_reader_new(struct importing *m);
 void strace_reader_free(struct strace_reader *r); /* NULL is fine */
 
 /*
- * Describe a thread that strace attached to (-p), which the log does not do. Thread `tid` belongs
- * to process `pid` and shares its descriptors. `parent` is the parent of the process (0 = unknown);
- * `command` and `cwd` are its command line and working directory (NULL = unknown). Call before the
- * first line of the thread.
+ * Describe a thread that strace attached to (-p), because the log does not describe it. Thread
+ * `tid` belongs to process `pid` and shares its descriptors. `parent` is the parent of the process
+ * (0 = unknown); `command` and `cwd` are its command line and working directory (NULL = unknown).
+ * Call before the first line of the thread.
  */
 void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid, uint32_t parent,
 			const char *command, const char *cwd);

@@ -238,8 +238,8 @@ struct explained {
 	enum job_access access;
 	uint64_t bs_bytes; /* access=plain only */
 	uint64_t samples_per_file;
-	/* Calls except close(), and reads, that trace and plan have in common; 0 .. 1 of the larger
-	 * number of both. */
+	/* Share of the calls (except close()), and of the reads, that trace and plan have in
+	 * common: 0 to 1 of the larger number. */
 	double calls, reads;
 	unsigned equal, of; /* visits that have exactly the calls of the plan, and all visits */
 	const char *reader; /* the framework that makes such calls; NULL = none */
@@ -326,6 +326,6 @@ static inline enum file_class distil_class(const struct distil *d, uint32_t file
 	return (enum file_class)d->class[file];
 }
 
-/* Does the visit read a sample of the party, in a stage of that kind? */
+/* Does the visit read a sample of the party, in a stage of the given kind? */
 bool distil_reads_sample(const struct distil *d, const struct visit *x, uint32_t party,
 			 enum stage_kind kind);

@@ -31,5 +31,5 @@ void visiting_free(struct visiting *v); /* NULL is fine */
  */
 int visiting_add(struct visiting *v, const struct trace_record *r, uint32_t task, bool is_kept,
 		 struct mlgen_err *err);
-/* Close the visits that are under way. */
+/* Close the visits in progress. */
 void visiting_end(struct visiting *v);

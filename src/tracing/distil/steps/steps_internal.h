@@ -64,8 +64,8 @@ struct pulse {
 	uint32_t begun;
 };
 
-/* A rank that reads by itself reads nothing of its second batch while it computes with the first; a
- * worker goes on. */
+/* A rank that reads by itself does not read its second batch while it computes with the first
+ * batch; a worker continues. */
 enum pulse_own { PULSE_HAS_WORKERS, PULSE_MAY_BE_OWN, PULSE_IS_OWN };
 
 /* Find the pulse of one rank. Call pulse_fini afterwards. */
