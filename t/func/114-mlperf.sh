@@ -366,7 +366,7 @@ exits "a dry run has none" 2 "$MLGEN" quickstart.job --dry-run=show \
 like "which is said" "$(cat err)" 'output-format=dlio: a dry run has no results'
 exits "nor has a plain job" 2 "$MLGEN" --name=p --rw=read --size=1m \
 	--output-format=dlio
-like "and nothing was run" "$(cat err)" 'DLIO has a summary of a training'
+like "and nothing was run" "$(cat err)" 'DLIO.s summary needs a training'
 is "or printed" "$(cat out)" ""
 
 done_testing

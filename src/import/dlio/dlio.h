@@ -12,10 +12,10 @@
 /*
  * The summary of --output-format=dlio has DLIO's keys in its order, with its meanings and units.
  * "GB" and "MB" are GiB and MiB, "MB" of the nominal sample size. The measuring window is that of
- * DLIO in MLPerf Storage v2.0, or with --check that of the version. Keys that mlgen does not
- * measure are left out (AU of an evaluation). Two values differ: the time of a checkpoint is the
- * slowest rank's, as the rules require, and not that of rank 0; host_memory_GB is the memory that
- * memory_limit leaves.
+ * DLIO in MLPerf Storage v2.0, or with --check the window of the version that is checked. Keys that
+ * mlgen does not measure are left out (AU of an evaluation). Two values differ: the time of a
+ * checkpoint is the slowest rank's, as the rules require, and not that of rank 0; host_memory_GB is
+ * the memory that memory_limit leaves.
  *
  * The summary is about the first training and the checkpoints that it saved. A run without a
  * training has a summary of the first save and the first restore.

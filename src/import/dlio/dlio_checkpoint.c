@@ -15,7 +15,8 @@ static double dlio_state_number(const struct dlio_writer *w, const char *path)
 	return dlio_value(w->c, path)->number;
 }
 
-/* The first of these keys that is set, as the place of a fault of several keys. */
+/* Return the value of the first key that is set: the place of a fault that concerns several keys.
+ * NULL if no key is set. */
 static const struct yaml_node *first_set(const struct dlio_writer *w, const char *const *paths)
 {
 	for (; *paths; paths++)
@@ -48,7 +49,7 @@ static void write_transformer(struct dlio_writer *w)
 {
 	if (!is_typed_transformer(w))
 		dlio_comment(w,
-			     "DLIO saves model_size_bytes, %s, too, because the YAML does not say "
+			     "DLIO also saves model_size_bytes (%s), because the YAML does not say "
 			     "type: transformer.",
 			     dlio_digits(dlio_get(w, "model.model_size_bytes")->number).s);
 	dlio_get(w, "model.type");
@@ -83,7 +84,7 @@ static double known_ranks(const struct dlio_writer *w)
 	return 0;
 }
 
-/* The number of ranks. `one` is that of a single copy of the model. */
+/* The number of ranks. A single copy of the model has `one` ranks. */
 static double find_ranks(struct dlio_writer *w, double one)
 {
 	double data = dlio_get(w, "model.parallelism.data")->number;
@@ -92,18 +93,16 @@ static double find_ranks(struct dlio_writer *w, double one)
 	if (data > 0)
 		return one * data;
 	if (known > 0 && fmod(known, one) == 0) {
-		dlio_comment(
-			w,
-			"mpirun says how many ranks there are, and no YAML does: %s are those of "
-			"MLPerf Storage's rules for a model of this shape.",
-			dlio_digits(known).s);
+		dlio_comment(w,
+			     "The number of ranks is an argument of mpirun and not in the YAML: %s "
+			     "is the number in MLPerf Storage's rules for a model of this shape.",
+			     dlio_digits(known).s);
 		return known;
 	}
-	dlio_comment(
-		w,
-		"mpirun says how many ranks there are, and no YAML does: %.0f are one copy of the "
-		"model. --ranks=%.0f would be eight.",
-		one, 8 * one);
+	dlio_comment(w,
+		     "The number of ranks is an argument of mpirun and not in the YAML: %.0f for "
+		     "one copy of the model. --ranks=%.0f would be eight copies.",
+		     one, 8 * one);
 	return one;
 }
 
@@ -122,16 +121,16 @@ static void write_parallelism(struct dlio_writer *w, bool trains)
 			   "%.0f ranks; at most %.0f", ranks, RANKS_MAX);
 	if (zero == 3 && pipeline > 1)
 		dlio_fault_of(w->c, "model.parallelism.zero_stage",
-			      "3 has no pipeline of %.0f; DLIO refuses it, too", pipeline);
+			      "3 does not work with a pipeline of %.0f; DLIO refuses it, too",
+			      pipeline);
 	dlio_option(w, "ranks=%.0f", ranks);
 	dlio_option_from(w, "model.parallelism.tensor");
 	dlio_option_from(w, "model.parallelism.pipeline");
 	dlio_option_from(w, "model.parallelism.zero_stage");
 	dlio_get(w, "checkpoint.mode");
 	if (dlio_is_word(w->c, "checkpoint.mode", "subset") && !trains && ranks > 8) {
-		dlio_comment(w,
-			     "mode: subset, of which mpirun says how many; 8 are those of MLPerf "
-			     "Storage's rules.");
+		dlio_comment(w, "mode: subset. The number of its ranks is an argument of mpirun; "
+				"MLPerf Storage's rules have 8.");
 		dlio_option_set(w, "checkpoint.mode", "0-7");
 	}
 	dlio_option(w, "checkpoint_layout=deepspeed");
@@ -164,10 +163,9 @@ static double counted_bytes(struct dlio_writer *w)
 	dlio_get(w, "model.parallelism.zero_stage");
 	dlio_comment(
 		w,
-		"layer_parameters and optimization_groups, as DLIO makes bytes of them: %.0f "
-		"layers of a rank with %s bytes each, and three times the groups, %s bytes. It "
-		"saves them in two files, here they are one. --ranks=%.0f would be one copy of "
-		"the model.",
+		"The size follows from layer_parameters and optimization_groups, as in DLIO: %.0f "
+		"layers per rank with %s bytes each, and three times the groups, %s bytes. DLIO "
+		"saves two files; this job saves one. --ranks=%.0f would be one copy of the model.",
 		ceil(layers / pipeline),
 		dlio_digits(dlio_state_sum(w, "model.layer_parameters", tensor)).s,
 		dlio_digits(optimizer).s, tensor * pipeline);
@@ -181,11 +179,10 @@ static double model_bytes(struct dlio_writer *w)
 	if (!size->node || dlio_is_set(w->c, "model.model_size_bytes"))
 		return dlio_get(w, "model.model_size_bytes")->number;
 	dlio_get(w, "model.model_size");
-	dlio_comment(
-		w,
-		"The YAML says model_size: %.0f. DLIO reads model_size_bytes only, and saves its "
-		"default instead, %s bytes.",
-		size->number, dlio_digits(dlio_state_number(w, "model.model_size_bytes")).s);
+	dlio_comment(w,
+		     "The YAML says model_size: %.0f. DLIO reads only model_size_bytes, and would "
+		     "save its default of %s bytes.",
+		     size->number, dlio_digits(dlio_state_number(w, "model.model_size_bytes")).s);
 	return size->number;
 }
 
@@ -200,17 +197,16 @@ static void write_tensor(struct dlio_writer *w)
 		bytes += model_bytes(w);
 	dlio_get(w, "model.type");
 	if (bytes < 1 || bytes > 1125899906842624.0)
-		dlio_fault(
-			w->c, first_set(w, sizes), "model",
-			"%.0f bytes would be saved of a rank; 1 to 1 PiB can be: %s says how many",
-			bytes, is_typed_transformer(w) ? "num_layers" : "model_size_bytes");
+		dlio_fault(w->c, first_set(w, sizes), "model",
+			   "each rank would save %.0f bytes, and the limits are 1 byte and 1 PiB; "
+			   "change %s",
+			   bytes, is_typed_transformer(w) ? "num_layers" : "model_size_bytes");
 	dlio_option(w, "checkpoint_size=%.0f", bytes);
 	dlio_get(w, "checkpoint.type");
 	is_all = dlio_is_word(w->c, "checkpoint.type", "all_ranks");
 	if (is_all && !is_counted(w))
-		dlio_comment(w,
-			     "The YAML says type: all_ranks, which DLIO ignores; its ranks save as "
-			     "it pleases.");
+		dlio_comment(w, "The YAML says type: all_ranks. DLIO ignores this key and decides "
+				"by itself which ranks save.");
 	dlio_option_set(w, "checkpoint.type", is_all ? "all" : "zero");
 	dlio_option(w, "checkpoint_layout=torch");
 }
@@ -228,16 +224,15 @@ static void dlio_write_state(struct dlio_writer *w, bool trains)
 	}
 	dlio_get(w, "framework");
 	if (dlio_is_word(w->c, "framework", "tensorflow"))
-		dlio_comment(w, "TensorFlow's own files are not known here; they are written as "
-				"PyTorch does.");
+		dlio_comment(w, "mlgen does not know TensorFlow's checkpoint files; it writes "
+				"files as PyTorch does.");
 }
 
 static void write_fsync(struct dlio_writer *w)
 {
 	if (dlio_get(w, "checkpoint.fsync")->is_true)
-		dlio_comment(
-			w, "The YAML says fsync: True. DLIO accepts it, and does not do it; mlgen "
-			   "does.");
+		dlio_comment(w, "The YAML says fsync: True. DLIO accepts the key but does not call "
+				"fsync; mlgen does.");
 	dlio_option_from(w, "checkpoint.fsync");
 }
 
@@ -246,15 +241,13 @@ static void write_fsync(struct dlio_writer *w)
 static bool every_steps(struct dlio_writer *w, double steps)
 {
 	if (steps == 0) {
-		dlio_comment(
-			w, "steps_between_checkpoints is 0: no step is a multiple of it, and none "
-			   "is saved after.");
+		dlio_comment(w, "steps_between_checkpoints is 0: no step is a multiple of 0, so no "
+				"checkpoint is saved.");
 		return false;
 	}
 	if (dlio_value(w->c, "train.epochs")->number > 1)
-		dlio_comment(w,
-			     "DLIO counts the steps of each epoch by themselves; here they count "
-			     "through all.");
+		dlio_comment(w, "DLIO counts the steps of each epoch from 0; this job counts the "
+				"steps of all epochs.");
 	dlio_option_set(w, "checkpoint.steps_between_checkpoints", "%.0f steps", steps);
 	return true;
 }
@@ -267,9 +260,10 @@ static bool every_epochs(struct dlio_writer *w)
 	double count, interval;
 
 	if (first < 1 || first > epochs) {
-		dlio_comment(
-			w, "The first checkpoint would be after epoch %.0f of %.0f: none is saved.",
-			first, epochs);
+		dlio_comment(w,
+			     "The first checkpoint would be after epoch %.0f of %.0f: no "
+			     "checkpoint is saved.",
+			     first, epochs);
 		return false;
 	}
 	count = every < 1 ? 1 : 1 + floor((epochs - first) / every);
@@ -277,8 +271,8 @@ static bool every_epochs(struct dlio_writer *w)
 	interval = count > 1 ? every : fmax(first, floor(epochs / 2) + 1);
 	if (first != interval)
 		dlio_comment(w,
-			     "The YAML saves after epoch %.0f, then every %.0f: %.0f in all; here "
-			     "after every %.0f, %.0f in all.",
+			     "The YAML saves after epoch %.0f, then every %.0f epochs, %.0f in "
+			     "all. This job saves every %.0f epochs, %.0f in all.",
 			     first, every, count, interval, floor(epochs / interval));
 	dlio_option_set(w, "checkpoint.epochs_between_checkpoints", "%.0f epochs", interval);
 	return true;
@@ -312,7 +306,7 @@ static void write_save(struct dlio_writer *w, double count)
 	dlio_option_set(w, "checkpoint.num_checkpoints_write", "%.0f", count);
 	write_pause(w);
 	write_fsync(w);
-	dlio_comment(w, "A second run deletes what the first one left; DLIO writes over it.");
+	dlio_comment(w, "A second run deletes the checkpoints of the first; DLIO overwrites them.");
 	dlio_option(w, "checkpoint_keep=%.0f", count);
 	dlio_block(w, NULL);
 }
@@ -320,10 +314,9 @@ static void write_save(struct dlio_writer *w, double count)
 static void write_restore(struct dlio_writer *w, bool is_second)
 {
 	buf_add(w->out, "\n");
-	dlio_comment(w,
-		     "DLIO leaves the page cache as it is. This job drops its own files from this "
-		     "host's; MLPerf Storage's rules ask for an empty one, which takes root: "
-		     "--drop_caches=run.");
+	dlio_comment(w, "DLIO leaves the page cache as it is. This job drops its own files from "
+			"the page cache of this host. MLPerf Storage's rules require an empty page "
+			"cache, which needs root: --drop_caches=run.");
 	dlio_block(w, NULL);
 	buf_add(w->out, "[restore]\n");
 	if (is_second)
@@ -332,12 +325,13 @@ static void write_restore(struct dlio_writer *w, bool is_second)
 	dlio_option_from(w, "checkpoint.num_checkpoints_read");
 	write_pause(w);
 	if (dlio_get(w, "checkpoint.recovery_rank_shift")->is_true)
-		dlio_comment(w,
-			     "The YAML says recovery_rank_shift: True: each rank reads what one of "
-			     "the next host has saved. DLIO looks for it under another name, and "
-			     "does not shift. Nor does this job, whose restore_shift goes around "
-			     "the ranks of one host: to read what another host has saved, restore "
-			     "with its checkpoint_ranks and checkpoint_directory.");
+		dlio_comment(
+			w,
+			"The YAML says recovery_rank_shift: True: each rank reads what a rank of "
+			"the next host has saved. DLIO looks for the key under another name, so it "
+			"does not shift. This job does not shift either: its restore_shift goes "
+			"around the ranks of one host. To read what another host has saved, "
+			"restore with that host's checkpoint_ranks and checkpoint_directory.");
 	dlio_block(w, NULL);
 }
 
@@ -348,9 +342,8 @@ void dlio_write_checkpoints(struct dlio_writer *w)
 
 	dlio_write_state(w, false);
 	dlio_block(w, "who writes what");
-	dlio_comment(w,
-		     "plain: requests of bs from every rank. framework: one write for each tensor, "
-		     "as torch.save does, and DLIO by it.");
+	dlio_comment(w, "plain: every rank sends requests of bs. framework: one write for each "
+			"tensor, as in torch.save, which DLIO calls.");
 	dlio_option(w, "access=plain");
 	dlio_option(w, "bs=1m");
 	dlio_option(w, "direct=%d", direct);
@@ -361,8 +354,8 @@ void dlio_write_checkpoints(struct dlio_writer *w)
 	restores = dlio_get(w, "checkpoint.num_checkpoints_read")->number;
 	if (saves <= 0 && restores <= 0) {
 		dlio_comment(
-			w, "The YAML says neither num_checkpoints_write nor num_checkpoints_read, "
-			   "and DLIO does nothing then; here one is saved.");
+			w, "The YAML says neither num_checkpoints_write nor num_checkpoints_read. "
+			   "DLIO then does nothing; this job saves one checkpoint.");
 		saves = 1;
 	}
 	if (saves > 0)

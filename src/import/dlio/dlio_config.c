@@ -103,7 +103,7 @@ static void dlio_config_wrong(struct dlio_config *c, const struct yaml_node *n, 
 
 	bare.is_plain = true;
 	if (n->kind != YAML_TEXT)
-		dlio_fault(c, n, path, "a %s, where %s is needed",
+		dlio_fault(c, n, path, "this is a %s, but %s is needed",
 			   n->kind == YAML_MAP ? "map" : "list", wanted);
 	else if (strstr(text, "${"))
 		dlio_fault(c, n, path,
@@ -111,7 +111,7 @@ static void dlio_config_wrong(struct dlio_config *c, const struct yaml_node *n, 
 			   "++workload.%.80s=VALUE",
 			   SHOWN, text, path);
 	else if (!n->is_plain && (dlio_number(&bare, &number) || boolean(&bare, &is_true)))
-		dlio_fault(c, n, path, "'%.*s' in quotes is a text, where %s is needed", SHOWN,
+		dlio_fault(c, n, path, "'%.*s' in quotes is a string, but %s is needed", SHOWN,
 			   text, wanted);
 	else
 		dlio_fault(c, n, path, "'%.*s' is not %s", SHOWN, text, wanted);
@@ -124,8 +124,8 @@ static void dlio_config_check_range(struct dlio_config *c, const struct dlio_key
 		dlio_fault(c, n, k->path, "%.*s is less than %.10g", SHOWN, n->text, k->min);
 	else if (number > k->max)
 		dlio_fault(c, n, k->path,
-			   "%.*s is more than %.16g, the most that mlgen takes; add "
-			   "++workload.%s=VALUE for another one",
+			   "%.*s is more than %.16g, the most that mlgen accepts; add "
+			   "++workload.%s=VALUE to change it",
 			   SHOWN, n->text, k->max, k->path);
 }
 
@@ -153,7 +153,7 @@ static void dlio_config_read_text(struct dlio_config *c, const struct dlio_key *
 	if (n->kind == YAML_TEXT && !strstr(n->text, "${"))
 		v->text = n->text;
 	else
-		dlio_config_wrong(c, n, k->path, "a text");
+		dlio_config_wrong(c, n, k->path, "a string");
 }
 
 /* Drop a prefix of older names of formats and loaders: dlio_npz, dali_npz, dlio_pytorch. */
@@ -170,17 +170,17 @@ static void read_word(struct dlio_config *c, const struct dlio_key *k, const str
 	bool is_true;
 
 	if (n->kind != YAML_TEXT) {
-		dlio_config_wrong(c, n, k->path, "a text");
+		dlio_config_wrong(c, n, k->path, "a string");
 	} else if (dlio_has_word(k->words, without_prefix(n->text))) {
 		v->text = without_prefix(n->text);
 	} else if (boolean(n, &is_true) && !is_true && dlio_has_word(k->words, "off")) {
 		v->text = "off"; /* a boolean in YAML */
 	} else {
-		dlio_fault(c, n, k->path, "'%.*s' is none of: %s", SHOWN, n->text, k->words);
+		dlio_fault(c, n, k->path, "'%.*s' is not one of: %s", SHOWN, n->text, k->words);
 	}
 }
 
-/* Read a read_parameter of a distribution. */
+/* Read a parameter of a distribution. */
 static double read_parameter(struct dlio_config *c, const struct dlio_key *k,
 			     const struct yaml_node *map, const char *name)
 {
@@ -305,11 +305,11 @@ static void set_value(struct dlio_config *c, const struct dlio_key *k, const cha
 	bool is_newer = strcmp(path, k->path) == 0;
 
 	if (v->node && !is_newer) {
-		add_extra(c, path, n, "its newer spelling is there, too");
+		add_extra(c, path, n, "the newer spelling is also in the file");
 		return;
 	}
 	if (v->node)
-		add_extra(c, "(older spelling)", v->node, "the newer one is there, too");
+		add_extra(c, "(older spelling)", v->node, "the newer spelling is also in the file");
 	read_value(c, k, n);
 	v->node = n;
 	v->key = key;
@@ -367,7 +367,7 @@ void dlio_config_read(struct dlio_config *c, const struct yaml_node *root)
 	for (size_t i = 0; i < root->count; i++)
 		if (root->at[i].value != workload)
 			add_extra(c, root->at[i].key->text, root->at[i].value,
-				  "next to the workload");
+				  "not part of the workload");
 }
 
 void dlio_config_fini(struct dlio_config *c)

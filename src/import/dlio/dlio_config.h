@@ -53,7 +53,8 @@ extern const struct dlio_key dlio_keys[];
 /* The row of a path in any spelling, or NULL. */
 const struct dlio_key *dlio_key_find(const char *path);
 
-/* The row of a path in its current spelling. The path has to exist, with a type but NONE. */
+/* The row of a path in its current spelling. The path must exist and have a type other than NONE.
+ */
 const struct dlio_key *dlio_key_of(const char *path);
 
 /* Do any keys begin with this path and a dot? */
@@ -125,7 +126,7 @@ __attribute__((format(printf, 4, 5))) void dlio_fault(struct dlio_config *c,
 /* Add a fault at the place of this key's value. */
 #define dlio_fault_of(c, path, ...) dlio_fault(c, dlio_value(c, path)->node, path, __VA_ARGS__)
 
-/* The value of a key of the table that has a type but NONE. */
+/* The value of a key of the table. The key must have a type other than NONE. */
 const struct dlio_value *dlio_value(const struct dlio_config *c, const char *path);
 
 /* Is the key in the YAML, and its value not null? */

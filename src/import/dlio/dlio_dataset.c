@@ -18,7 +18,7 @@
 #define NAME_MAX_BYTES 64
 #define VALUES_MAX 1e9
 
-static const struct column_type {
+static const struct dlio_dtype {
 	const char *words; /* names in DLIO and NumPy */
 	const char *name;  /* name in mlgen */
 	unsigned bytes;
@@ -34,7 +34,7 @@ static const struct column_type {
 struct col {
 	char name[NAME_MAX_BYTES];
 	size_t order; /* index of the first column with the same type and size */
-	const struct column_type *type;
+	const struct dlio_dtype *type;
 	double values; /* per row */
 	bool is_read;
 };
@@ -47,7 +47,7 @@ struct cols {
 
 /* ---- columns: the YAML ---- */
 
-static const struct column_type *find_type(const char *word)
+static const struct dlio_dtype *find_type(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_LEN(types); i++)
 		if (dlio_has_word(types[i].words, word))
@@ -83,7 +83,7 @@ static void read_name(struct dlio_writer *w, const struct yaml_node *n, size_t n
 		snprintf(col->name, sizeof(col->name), "%s", name->text);
 	else
 		fault(w, name,
-		      "name: a name of letters, digits and '_' is needed, of at most 63 bytes");
+		      "name: must have letters, digits and '_' only, and at most 63 bytes");
 }
 
 static void read_type(struct dlio_writer *w, const struct yaml_node *n, struct col *col)
@@ -94,13 +94,13 @@ static void read_type(struct dlio_writer *w, const struct yaml_node *n, struct c
 	col->type = !dtype ? &types[0] : dtype->kind == YAML_TEXT ? find_type(dtype->text) : NULL;
 	if (!col->type) {
 		fault(w, dtype,
-		      "dtype: one of float16 float32 float64 int8 int16 int32 int64 is needed");
+		      "dtype: must be one of float16 float32 float64 int8 int16 int32 int64");
 		col->type = &types[0];
 	}
 	col->values = 1;
 	if (size && (!dlio_number(size, &col->values) || col->values < 1 ||
 		     col->values > VALUES_MAX || col->values != floor(col->values)))
-		fault(w, size, "size: a whole number from 1 on is needed");
+		fault(w, size, "size: must be a whole number of at least 1");
 }
 
 static void read_choice(struct dlio_writer *w, const struct yaml_node *n, struct col *col)
@@ -112,7 +112,7 @@ static void read_choice(struct dlio_writer *w, const struct yaml_node *n, struct
 		return;
 	if (read->kind != YAML_TEXT ||
 	    !dlio_has_word("true True TRUE false False FALSE", read->text))
-		fault(w, read, "read: True or False is needed");
+		fault(w, read, "read: must be True or False");
 	else
 		col->is_read = tolower((unsigned char)*read->text) == 't';
 }
@@ -245,11 +245,11 @@ static void write_columns(struct dlio_writer *w, struct cols *cols, const struct
 	regroup(cols);
 	dlio_comment(
 		w,
-		"%zu columns in the YAML's order would be too long a line: here those of a type "
-		"stand beside each other, %zu of them are read, and the names are mlgen's.",
+		"%zu columns in the YAML's order would make the line too long. Here columns of the "
+		"same type stand next to each other, %zu columns are read, and mlgen names them.",
 		cols->count, cols->read_count);
 	if (!write_lists(w, cols))
-		fault(w, n, "more kinds of columns than a line of a job file can say");
+		fault(w, n, "more kinds of columns than fit on a line of a job file");
 }
 
 /* The largest number up to `most` that divides `all`. */
@@ -276,15 +276,16 @@ static void write_row_groups(struct dlio_writer *w)
 
 	if (2 * rows < fmin(wanted, all))
 		dlio_fault_of(w->c, "dataset.num_samples_per_file",
-			      "%.0f are no whole row groups of %.0f (row_group_size), nor of a "
-			      "little less; add ++workload.dataset.num_samples_per_file=%.0f",
+			      "%.0f rows do not divide into row groups of %.0f (row_group_size) or "
+			      "slightly fewer; add ++workload.dataset.num_samples_per_file=%.0f",
 			      all, wanted, fmax(floor(all / wanted), 1) * wanted);
 	else if (wanted > all)
-		dlio_comment(w, "A row group of %.0f rows holds all %.0f of a file.", wanted, all);
+		dlio_comment(w, "A row group of %.0f rows holds all %.0f rows of a file.", wanted,
+			     all);
 	else if (rows != wanted)
 		dlio_comment(w,
-			     "%.0f rows do not divide the %.0f of a file, so that DLIO's last row "
-			     "group is shorter; here all are alike.",
+			     "%.0f does not divide the %.0f rows of a file, so DLIO's last row "
+			     "group is shorter. Here all row groups have the same size.",
 			     wanted, all);
 	dlio_option_set(w, "dataset.parquet.row_group_size", "%.0f", rows);
 }
@@ -314,8 +315,8 @@ static double dlio_write_columns(struct dlio_writer *w)
 		dlio_get(w, "dataset.record_length_bytes_stdev");
 		if (v->node && v->number != bytes)
 			dlio_comment(w,
-				     "The columns are %.0f bytes, not the %.12g of "
-				     "record_length_bytes.",
+				     "The columns add up to %.0f bytes per row, not to the %.12g "
+				     "of record_length_bytes.",
 				     bytes, v->number);
 	}
 	mem_free(cols.list);
@@ -342,13 +343,12 @@ static bool is_tfdata(struct dlio_writer *w)
 	if (dlio_has_word("pytorch native_pytorch", loader->text))
 		return false;
 	if (strcmp(loader->text, "synthetic") == 0)
-		dlio_comment(w,
-			     "The YAML says data_loader: synthetic, which reads no files; nor does "
-			     "the null engine.");
+		dlio_comment(w, "The YAML says data_loader: synthetic, which reads no files. The "
+				"null engine reads no files either.");
 	else
 		dlio_comment(w,
-			     "The YAML says data_loader: %s. Its order of reads is not known here; "
-			     "this is the framework's own loader.",
+			     "The YAML says data_loader: %s. mlgen does not know its order of "
+			     "reads; this job uses the framework's own loader.",
 			     loader->text);
 	return is_tf;
 }
@@ -363,8 +363,8 @@ static void write_pytorch(struct dlio_writer *w)
 	dlio_option(w, "loader=pytorch");
 	dlio_option_set(w, "reader.read_threads", "%.0f", threads);
 	if (threads > 1 && ahead > 0 && fmod(ahead, threads) != 0)
-		dlio_comment(w, "prefetch_size=%.0f is shared by %.0f workers, rounded up.", ahead,
-			     threads);
+		dlio_comment(w, "prefetch_size=%.0f is divided among %.0f workers and rounded up.",
+			     ahead, threads);
 	dlio_option_set(w, "reader.prefetch_size", "%.0f", threads == 0 ? 0 : each < 1 ? 2 : each);
 }
 
@@ -373,10 +373,9 @@ static void write_pytorch(struct dlio_writer *w)
 static void shuffle_pytorch(struct dlio_writer *w, bool samples, bool files)
 {
 	if (samples || files)
-		dlio_comment(w,
-			     "A new random order each epoch, as the YAML says. DLIO itself reads "
-			     "each rank's files in name order (but v1.0): shuffle=none with "
-			     "shard=contiguous does that.");
+		dlio_comment(w, "A new random order in each epoch, as the YAML says. DLIO itself "
+				"(except v1.0) reads each rank's files in name order, as "
+				"shuffle=none with shard=contiguous does.");
 	dlio_option_set(w, "reader.sample_shuffle", "%s",
 			samples ? "sample"
 			: files ? "file"
@@ -389,17 +388,15 @@ static void shuffle_tfdata(struct dlio_writer *w, bool samples, bool files)
 	double buffer = samples ? dlio_get(w, "reader.shuffle_size")->number : 0;
 
 	if (files && buffer >= 1)
-		dlio_comment(
-			w, "The YAML shuffles the list of files, too. DLIO does that once, before "
-			   "the first epoch; here the files keep the order of their names.");
+		dlio_comment(w, "The YAML also shuffles the list of files. DLIO shuffles the list "
+				"once, before the first epoch; here the files stay in name order.");
 	else if (files)
-		dlio_comment(w, "Files in a new random order each epoch, as the YAML says. DLIO "
-				"shuffles their list once, before the first epoch.");
+		dlio_comment(w,
+			     "The files are in a new random order in each epoch, as the YAML says. "
+			     "DLIO shuffles the list of files once, before the first epoch.");
 	else if (dlio_is_set(w->c, "reader.file_shuffle"))
-		dlio_comment(
-			w,
-			"The YAML says file_shuffle: off. DLIO takes any text there for a is_true, "
-			"and shuffles the list of files once.");
+		dlio_comment(w, "The YAML says file_shuffle: off. DLIO treats any text here as "
+				"true, and shuffles the list of files once.");
 	if (buffer >= 1)
 		dlio_option_set(w, "reader.sample_shuffle", "buffer:%.0f", buffer);
 	else
@@ -420,11 +417,11 @@ static void write_order(struct dlio_writer *w, bool is_tf)
 
 	if ((samples || files) && (dlio_is_word(w->c, "reader.sample_shuffle", "random") ||
 				   dlio_is_word(w->c, "reader.file_shuffle", "random")))
-		dlio_comment(w, "random is without a seed in DLIO; here every order follows from "
-				"randseed.");
+		dlio_comment(
+			w, "In DLIO, random has no seed; here every order follows from randseed.");
 	if ((samples || files) && !dlio_get(w, "train.seed_change_epoch")->is_true)
-		dlio_comment(w, "The YAML says seed_change_epoch: False, the same order in every "
-				"epoch; here each has its own.");
+		dlio_comment(w, "The YAML says seed_change_epoch: False, which is the same order "
+				"in every epoch. Here each epoch has its own order.");
 	if (is_tf)
 		shuffle_tfdata(w, samples, files);
 	else
@@ -442,10 +439,10 @@ static const char *why_plain(struct dlio_writer *w, bool is_tf, bool saves)
 		      dlio_is_word(w->c, "storage.storage_type", "direct_fs");
 
 	if (dlio_is_word(w->c, "dataset.format", "bin dcm synthetic"))
-		return "format=raw is read by no framework";
+		return "no framework reads format=raw";
 	if (dlio_is_word(w->c, "dataset.format", "tfrecord") && !is_tf)
-		return "PyTorch has no reader of TFRecord files, and DLIO's native ones are not "
-		       "known here";
+		return "PyTorch has no reader of TFRecord files, and mlgen does not know DLIO's "
+		       "native readers";
 	if (direct && !dlio_is_word(w->c, "dataset.format", "npz npy tfrecord"))
 		return "no framework reads this format with O_DIRECT";
 	if (direct && saves)
@@ -462,18 +459,16 @@ static void write_calls(struct dlio_writer *w, bool is_tf, bool saves)
 	if (is_tf && transfer->node) {
 		dlio_get(w, "reader.transfer_size");
 		if (transfer->number != TF_BUFFER)
-			dlio_comment(
-				w,
-				"The YAML says transfer_size: %.0f; here TensorFlow's calls are "
-				"those of 256 KiB.",
-				transfer->number);
+			dlio_comment(w,
+				     "The YAML says transfer_size: %.0f; here TensorFlow reads 256 "
+				     "KiB at a time.",
+				     transfer->number);
 	}
 	if (dlio_is_word(w->c, "dataset.format", "mmap_indexed_binary") && !plain)
-		dlio_comment(w,
-			     "DLIO maps the file and touches nothing of it: its indexes are read, "
-			     "and no samples. access=plain reads them.");
+		dlio_comment(w, "DLIO maps the file but does not touch it: DLIO reads the indexes "
+				"and no samples. access=plain reads the samples.");
 	if (plain)
-		dlio_comment(w, "Not by a framework's calls: %s.", plain);
+		dlio_comment(w, "Not read with a framework's calls: %s.", plain);
 	dlio_option(w, "access=%s", plain ? "plain" : "framework");
 	if (dlio_is_word(w->c, "storage.storage_type", "direct_fs")) {
 		dlio_get(w, "storage.storage_type");
@@ -516,11 +511,13 @@ static const struct {
 } formats[] = {
 	{ "hdf5_opt", "hdf5", "The YAML says hdf5_opt, which DLIO itself has no reader for." },
 	{ "bin", "raw",
-	  "The YAML says bin, which mlgen has not: files of the same bytes, without a header." },
+	  "The YAML says bin, which mlgen does not have. Files of format=raw are as large and have "
+	  "no header." },
 	{ "dcm", "raw",
-	  "The YAML says dcm, which mlgen has not: files of the same bytes, without a header." },
+	  "The YAML says dcm, which mlgen does not have. Files of format=raw are as large and have "
+	  "no header." },
 	{ "synthetic", "raw",
-	  "The YAML says synthetic: no files are read. The null engine reads none either." },
+	  "The YAML says synthetic: no files are read. The null engine reads no files either." },
 };
 
 /* ---- the size of a sample ---- */
@@ -542,7 +539,7 @@ static double element_bytes(struct dlio_writer *w)
 		if (dlio_has_word(sizes[i].types, type))
 			return sizes[i].bytes;
 	dlio_fault_of(w->c, "dataset.record_element_type",
-		      "'%.40s' is none of: uint8 int8 uint16 int16 uint32 int32 uint64 int64 "
+		      "'%.40s' is not one of: uint8 int8 uint16 int16 uint32 int32 uint64 int64 "
 		      "float16 float32 float64",
 		      type);
 	return 1;
@@ -570,15 +567,14 @@ static void write_law(struct dlio_writer *w, double mean, double stdev)
 	double side = floor(sqrt(mean));
 
 	if (stdev > 0)
-		dlio_comment(w,
-			     "Mean and stdev as in the YAML. DLIO draws the two sides of a sample, "
-			     "so that its files have less of a stdev; dlio: follows the same law.");
+		dlio_comment(w, "Mean and stdev are those of the YAML. DLIO draws the two sides of "
+				"a sample, so the stdev of its files is smaller; dlio: follows the "
+				"same law.");
 	else
-		dlio_comment(
-			w,
-			"The YAML says %.12g bytes; DLIO makes a square of it, %.0f x %.0f = %s "
-			"bytes, and dlio: does, too.",
-			mean, side, side, dlio_digits(side * side).s);
+		dlio_comment(w,
+			     "The YAML says %.12g bytes; DLIO makes a square of %.0f x %.0f = %s "
+			     "bytes, and dlio: does the same.",
+			     mean, side, side, dlio_digits(side * side).s);
 	dlio_option(w, "sample_size=dlio:%.12g:%.12g", mean, stdev);
 }
 
@@ -591,7 +587,8 @@ static void write_sample_size(struct dlio_writer *w, double row_bytes)
 	if (bytes > 0) {
 		if (bytes < 1 || bytes > 1099511627776.0)
 			dlio_fault_of(w->c, "dataset.record_dims",
-				      "a sample of %.0f bytes; 1 to 1 TiB can be", bytes);
+				      "a sample of %.0f bytes; a sample has 1 byte to 1 TiB",
+				      bytes);
 		dlio_option(w, "sample_size=%.0f", floor(bytes));
 		return;
 	}
@@ -599,19 +596,17 @@ static void write_sample_size(struct dlio_writer *w, double row_bytes)
 	stdev = dlio_get(w, "dataset.record_length_bytes_stdev")->number;
 	side = floor(sqrt(mean));
 	if (stdev > 0 && is_format(w, "parquet")) {
-		dlio_comment(
-			w,
-			"The YAML says a stdev of %.12g; the rows of a Parquet file are all of "
-			"one size.",
-			stdev);
+		dlio_comment(w,
+			     "The YAML says a stdev of %.12g; all rows of a Parquet file have the "
+			     "same size.",
+			     stdev);
 		stdev = 0;
 	}
 	if (stdev > 0) {
 		write_law(w, mean, stdev);
 	} else if (is_format(w, "jpeg png")) {
-		dlio_comment(
-			w,
-			"The number is that of the decoded image in DLIO; here the file has it.");
+		dlio_comment(w, "In DLIO, the number is the size of the decoded image; here it is "
+				"the size of the file.");
 		dlio_option(w, "sample_size=%.0f", floor(mean));
 	} else if (side * side == mean || is_format(w, "parquet")) {
 		dlio_option(w, "sample_size=%.0f", floor(mean));
@@ -629,7 +624,7 @@ static void write_files(struct dlio_writer *w)
 
 	dlio_option_from(w, "dataset.num_files_train");
 	if (folders > files) {
-		dlio_comment(w, "%.0f subfolders for %.0f files: the others would be empty.",
+		dlio_comment(w, "%.0f subfolders for %.0f files: the other folders would be empty.",
 			     folders, files);
 		folders = files;
 	}
@@ -653,7 +648,7 @@ void dlio_write_dataset(struct dlio_writer *w)
 	samples = dlio_get(w, "dataset.num_samples_per_file")->number;
 	if (samples > 1 && is_format(w, "jpeg png"))
 		dlio_fault_of(w->c, "dataset.num_samples_per_file",
-			      "%.0f in a file that is one image; add "
+			      "a file is one image, so it cannot hold %.0f samples; add "
 			      "++workload.dataset.num_samples_per_file=1",
 			      samples);
 	dlio_option_from(w, "dataset.num_samples_per_file");
@@ -669,17 +664,15 @@ void dlio_write_evaluation(struct dlio_writer *w)
 
 	/* Only a key in the YAML turns the evaluation on, so the key is not NULL. */
 	if (strcmp(dlio_value(w->c, "workflow.evaluation")->key->text, "do_eval") == 0)
-		dlio_comment(
-			w,
-			"The YAML says do_eval, which DLIO does not read: it would not evaluate.");
+		dlio_comment(w, "The YAML says do_eval. DLIO does not read this key, so it would "
+				"not evaluate.");
 	if (files == 0) {
-		dlio_comment(
-			w,
-			"The YAML evaluates, and has no files to do it with: num_files_eval is 0.");
+		dlio_comment(w,
+			     "The YAML evaluates, but has no files for it: num_files_eval is 0.");
 		dlio_block(w, "evaluation");
 		return;
 	}
-	dlio_comment(w, "Accelerators do not wait for each other meanwhile.");
+	dlio_comment(w, "Accelerators do not wait for each other during an evaluation.");
 	dlio_option_from(w, "dataset.num_files_eval");
 	dlio_option_from(w, "reader.batch_size_eval");
 	dlio_option_from(w, "evaluation.eval_time");

@@ -69,7 +69,8 @@ static int override(struct yaml_tree *t, struct yaml_node *root, const char *arg
 
 /* ---- the YAML ---- */
 
-/* Check that the file is a workload of DLIO, and not the main file of Hydra, which names others. */
+/* Check that the file is a workload of DLIO, and not the main file of Hydra, which names other
+ * files. */
 static int check_known(const char *file, const struct yaml_node *root, const struct dlio_config *c,
 		       struct mlgen_err *err)
 {
@@ -80,11 +81,11 @@ static int check_known(const char *file, const struct yaml_node *root, const str
 	if (defaults)
 		return mlgen_fail(
 			err, -EINVAL,
-			"%s:%u:%u: defaults names other files, which Hydra puts together; import "
-			"the workload's own, such as configs/workload/NAME.yaml",
+			"%s:%u:%u: defaults names other files, which Hydra combines; import the "
+			"workload's own file, such as configs/workload/NAME.yaml",
 			file, defaults->line, defaults->column);
 	return mlgen_fail(err, -EINVAL,
-			  "%s: no workload of DLIO: no key in it says what one reads or writes "
+			  "%s: not a workload of DLIO: it has no key that such a workload has "
 			  "(framework, model.name, workflow.train, dataset.format ...)",
 			  file);
 }
@@ -96,11 +97,11 @@ static int read_tree(struct yaml_tree *t, char *const *args, size_t count, struc
 	const struct yaml_node *n = *root;
 
 	if (rc == 0 && (!n || yaml_is_null(n)))
-		rc = mlgen_fail(err, -EINVAL, "%s: nothing is in it", args[0]);
+		rc = mlgen_fail(err, -EINVAL, "%s: contains no values", args[0]);
 	else if (rc == 0 && n->kind != YAML_MAP)
 		rc = mlgen_fail(err, -EINVAL,
-				"%s:%u:%u: no workload of DLIO: a map of keys is needed, such as "
-				"model, dataset, reader, train",
+				"%s:%u:%u: not a workload of DLIO: it must be a map with keys such "
+				"as model, dataset, reader, train",
 				args[0], n->line, n->column);
 	for (size_t i = 1; i < count && rc == 0; i++) {
 		if (is_override(args[i]))
@@ -154,17 +155,17 @@ static void note_unknown(const struct dlio_config *c)
 		const struct dlio_extra *x = &c->extras.at[i];
 
 		if (strcmp(x->path, "defaults") == 0)
-			note(x, "names other files, whose values are not here");
+			note(x, "names other files, and their values were not imported");
 		else if (!x->why && ++unknown <= NOTES_MAX)
 			note(x, "not a key of DLIO that mlgen knows");
 	}
 	if (unknown > NOTES_MAX)
-		log_note("%zu more keys that mlgen does not know; the job file names all",
+		log_note("%zu more keys that mlgen does not know; the job file lists them all",
 			 unknown - NOTES_MAX);
 }
 
-/* Check rules that relate options of the job, which only loading the job does. The check is skipped
- * without memory files or /proc. */
+/* Load the job, which checks the rules that relate several options. The check is skipped without
+ * memory files or /proc. */
 static int check_job(const struct ask *a, const struct buf *job, const char *file)
 {
 	char program[] = "mlgen", path[64];
@@ -179,7 +180,8 @@ static int check_job(const struct ask *a, const struct buf *job, const char *fil
 		rc = jobset_load(&set, 2, argv, a->env, &d);
 	for (size_t i = 0; i < d.count; i++)
 		if (d.entries[i].level == DIAG_ERROR)
-			log_error("%s: mlgen refuses the job of it: %s", file, d.entries[i].text);
+			log_error("%s: mlgen refuses the job made from it: %s", file,
+				  d.entries[i].text);
 	diag_fini(&d);
 	jobset_fini(&set);
 	if (fd >= 0)

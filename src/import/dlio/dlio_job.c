@@ -19,8 +19,8 @@
 static const struct {
 	const char *begin, *why;
 } unsaved[] = {
-	{ "model.type", "says nothing of what is read or written" },
-	{ "model.", "no checkpoint is saved of it" },
+	{ "model.type", "does not say what is read or written" },
+	{ "model.", "no checkpoint of the model is saved" },
 	{ "checkpoint.", "no checkpoint is saved" },
 };
 
@@ -203,8 +203,8 @@ void dlio_write_directory(struct dlio_writer *w, const char *option, const char 
 		const char *root = dlio_get(w, "storage.storage_root")->text;
 
 		dlio_comment(w,
-			     "The YAML says %.80s in %.80s (%s), and mlgen speaks to file systems "
-			     "only: a directory stands for it.",
+			     "The YAML says %.80s in %.80s (%s). mlgen uses file systems only, so "
+			     "a directory takes its place.",
 			     folder, root, type);
 	} else {
 		add_root(w, &place, folder);
@@ -278,7 +278,7 @@ static void write_head(struct dlio_writer *w, enum purpose purpose)
 		[SAVES] = "--scale=1%",
 	};
 
-	dlio_comment(w, "%.80s: what DLIO's %.80s says, imported by mlgen.", w->name, w->file);
+	dlio_comment(w, "%.80s: imported by mlgen from DLIO's %.80s.", w->name, w->file);
 	buf_add(&w->block, "#\n");
 	buf_addf(&w->block,
 		 "#   mlgen %s.job --dry-run            what it needs, and whether it fits here\n"
@@ -289,12 +289,11 @@ static void write_head(struct dlio_writer *w, enum purpose purpose)
 		buf_addf(&w->block, " \\\n#      --checkpoint_directory=/mnt/array/%s-checkpoints",
 			 w->name);
 	buf_add(&w->block, "\n#\n");
-	dlio_comment(w, "What the YAML says is what stands here; where DLIO's code does something "
-			"else, a comment says so.");
+	dlio_comment(w, "This job does what the YAML says. If DLIO's code does something else, a "
+			"comment says so.");
 	if (is_slip(w->c))
-		dlio_comment(
-			w, "The YAML says train: True and has no dataset, unlike its siblings: it "
-			   "saves and restores only.");
+		dlio_comment(w, "The YAML says train: True but has no dataset, unlike similar "
+				"workloads. This job only saves and restores.");
 	buf_reset(&w->defaults);
 	dlio_block(w, NULL);
 }
@@ -309,7 +308,8 @@ static void write_training(struct dlio_writer *w)
 	dlio_option_from(w, "train.epochs");
 	has_steps = dlio_get(w, "train.total_training_steps")->number >= 1;
 	if (has_steps && dlio_value(w->c, "train.epochs")->number > 1)
-		dlio_comment(w, "total_training_steps; DLIO ends each epoch after so many.");
+		dlio_comment(w,
+			     "total_training_steps: DLIO ends each epoch after this many steps.");
 	if (has_steps)
 		dlio_option_from(w, "train.total_training_steps");
 	if (dlio_is_set(w->c, "metric.au"))
@@ -327,7 +327,7 @@ static void write_train_job(struct dlio_writer *w)
 	dlio_option(w, "phase=train");
 	if (accelerator)
 		dlio_option(w, "accelerator=%s", accelerator);
-	dlio_comment(w, "DLIO has one for each rank that mpirun starts.");
+	dlio_comment(w, "DLIO has one accelerator for each rank that mpirun starts.");
 	dlio_option(w, "accelerators=1");
 	dlio_block(w, NULL);
 	dlio_write_dataset(w);

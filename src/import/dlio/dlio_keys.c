@@ -112,7 +112,7 @@ static void as_time(struct buf *out, const struct dlio_value *v)
 #define LOADERS                                                                                    \
 	"tensorflow pytorch dali native_dali native_pytorch "                                      \
 	"native_tensorflow terabyte daos_pytorch custom none synthetic"
-#define OBJECTS "of object storage, which mlgen does not speak to"
+#define OBJECTS "for object storage, which mlgen does not support"
 #define BUFFER "mlgen writes files of any size from a buffer of 1 MiB"
 #define DATATYPES "fp16 bf16 fp32 fp64 int8 uint8"
 
@@ -134,10 +134,10 @@ static void as_time(struct buf *out, const struct dlio_value *v)
 #define UNUSED(why) .unused = why
 #define OTHERS_SAY(what) UNUSED("other keys say " what)
 #define NO_EVALUATION UNUSED("nothing is evaluated")
-#define ONE_TENSOR UNUSED("no layers, so that the state is one tensor")
-#define STEPS_COUNT UNUSED("steps_between_checkpoints counts")
-#define UNTRAINED UNUSED("counts where nothing is trained")
-#define PARQUET UNUSED("counts with format: parquet only")
+#define ONE_TENSOR UNUSED("there are no layers, so the state is one tensor")
+#define STEPS_COUNT UNUSED("steps_between_checkpoints has precedence")
+#define UNTRAINED UNUSED("used only without a training")
+#define PARQUET UNUSED("used only with format: parquet")
 
 const struct dlio_key dlio_keys[] = {
 	{ "framework", NULL, WORD("tensorflow", "tensorflow pytorch") },
@@ -165,16 +165,16 @@ const struct dlio_key dlio_keys[] = {
 	{ "workflow.train", NULL, BOOL("True") },
 	{ "workflow.evaluation", "workflow.do_eval", BOOL("False") },
 	{ "workflow.checkpoint", NULL, BOOL("False") },
-	{ "workflow.profiling", NULL, UNUSED("mlgen measures by itself; --log and --json have what it saw") },
-	{ "workflow.debug", NULL, UNUSED("of DLIO's own messages") },
+	{ "workflow.profiling", NULL, UNUSED("mlgen measures by itself; see --log and --json") },
+	{ "workflow.debug", NULL, UNUSED("for DLIO's own messages") },
 
-	{ "storage.storage_type", "reader.storage_type", WORD("local_fs", DLIO_LOCAL " " DLIO_FOREIGN), UNUSED("a directory, whatever it lies on") },
+	{ "storage.storage_type", "reader.storage_type", WORD("local_fs", DLIO_LOCAL " " DLIO_FOREIGN), UNUSED("mlgen uses a directory of any file system") },
 	{ "storage.storage_root", "reader.storage_root", TEXT("./") },
 	{ "storage.storage_options", "reader.storage_options", UNUSED(OBJECTS) },
 	{ "storage.storage_library", "reader.storage_library", UNUSED(OBJECTS) },
 	{ "storage.fsspec_plugin", NULL, UNUSED(OBJECTS) },
 	{ "storage.fsspec_extra_params", NULL, UNUSED(OBJECTS) },
-	{ "storage.post_generation_settle_seconds", NULL, UNUSED("a file system has what was written at once") },
+	{ "storage.post_generation_settle_seconds", NULL, UNUSED("a file system shows at once what was written") },
 
 	{ "dataset.record_length_bytes", "dataset.record_length", NUMBER("65536", 1, MOST_BYTES), OTHERS_SAY("how large a sample is") },
 	{ "dataset.record_length_bytes_stdev", "dataset.record_length_stdev dataset.record_length_byte_stdev", NUMBER("0", 0, MOST_BYTES), QUIET, OTHERS_SAY("how large a sample is") },
@@ -183,13 +183,13 @@ const struct dlio_key dlio_keys[] = {
 	{ "dataset.num_files_train", NULL, WHOLE("8", 1, MOST_FILES), AS("num_files", whole) },
 	{ "dataset.num_files_eval", NULL, WHOLE("0", 0, MOST_FILES), AS("eval_files", whole), NO_EVALUATION },
 	{ "dataset.num_samples_per_file", NULL, WHOLE("1", 1, MOST_SAMPLES), AS("samples_per_file", whole) },
-	{ "dataset.eval_num_samples_per_file", NULL, UNUSED("files that evaluate have as many samples as the others") },
+	{ "dataset.eval_num_samples_per_file", NULL, UNUSED("evaluation files have as many samples as training files") },
 	{ "dataset.data_folder", NULL, TEXT("./data/") },
 	{ "dataset.num_subfolders_train", NULL, WHOLE("0", 0, 1e6), OPTION("subfolders"), QUIET },
-	{ "dataset.num_subfolders_eval", NULL, UNUSED("files that evaluate lie as the others do") },
-	{ "dataset.file_prefix", NULL, UNUSED("mlgen's files have names of its own") },
+	{ "dataset.num_subfolders_eval", NULL, UNUSED("evaluation files are placed in folders as training files are") },
+	{ "dataset.file_prefix", NULL, UNUSED("mlgen chooses the names of its files") },
 	{ "dataset.keep_files", NULL, UNUSED("mlgen keeps a dataset; --replace makes it anew") },
-	{ "dataset.compression", NULL, UNUSED("what mlgen writes cannot be compressed, and is not") },
+	{ "dataset.compression", NULL, UNUSED("mlgen writes data that cannot be compressed") },
 	{ "dataset.compression_level", NULL, UNUSED("nothing is compressed") },
 	{ "dataset.enable_chunking", NULL, UNUSED("an HDF5 file has one contiguous dataset here") },
 	{ "dataset.chunk_size", NULL, UNUSED("an HDF5 file has one contiguous dataset here") },
@@ -199,65 +199,65 @@ const struct dlio_key dlio_keys[] = {
 	{ "dataset.record_dims", NULL, WHOLES(1, MOST_BYTES), OTHERS_SAY("how large a sample is") },
 	{ "dataset.record_element_type", NULL, TEXT("uint8"), OTHERS_SAY("how large a sample is") },
 	{ "dataset.record_element_bytes", NULL, UNUSED("follows from record_element_type") },
-	{ "dataset.data_gen_method", NULL, UNUSED("of the library that makes DLIO's data") },
-	{ "dataset.skip_listing", NULL, UNUSED("mlgen's manifest says which files there are; none are listed") },
-	{ "dataset.listing_validation_interval", NULL, UNUSED("mlgen's manifest says which files there are; none are listed") },
-	{ "dataset.synthetic_file_list", NULL, UNUSED("mlgen's manifest says which files there are; none are listed") },
-	{ "dataset.num_files_train_on_disk", NULL, UNUSED("a larger dataset is used in part as it is: num_files says how many") },
-	{ "dataset.num_files_eval_on_disk", NULL, UNUSED("a larger dataset is used in part as it is: eval_files says how many") },
+	{ "dataset.data_gen_method", NULL, UNUSED("for the library that makes DLIO's data") },
+	{ "dataset.skip_listing", NULL, UNUSED("mlgen's manifest names the files, so mlgen lists no folder") },
+	{ "dataset.listing_validation_interval", NULL, UNUSED("mlgen's manifest names the files, so mlgen lists no folder") },
+	{ "dataset.synthetic_file_list", NULL, UNUSED("mlgen's manifest names the files, so mlgen lists no folder") },
+	{ "dataset.num_files_train_on_disk", NULL, UNUSED("mlgen can use a part of a larger dataset: num_files files") },
+	{ "dataset.num_files_eval_on_disk", NULL, UNUSED("mlgen can use a part of a larger dataset: eval_files files") },
 	{ "dataset.daos_pool", NULL, UNUSED(OBJECTS) },
 	{ "dataset.daos_cont", NULL, UNUSED(OBJECTS) },
 	{ "dataset.generation_buffer_size", NULL, UNUSED(BUFFER) },
 	{ "dataset.parquet.columns", NULL, MAPS, PARQUET },
 	{ "dataset.parquet.row_group_size", NULL, WHOLE("1024", 1, MOST_SAMPLES), OPTION("row_group_size"), PARQUET },
-	{ "dataset.parquet.partition_by", NULL, UNUSED("files lie in one folder, or in num_subfolders_train") },
+	{ "dataset.parquet.partition_by", NULL, UNUSED("files are in one folder, or in num_subfolders_train folders") },
 	{ "dataset.parquet.generation_batch_size", NULL, UNUSED(BUFFER) },
-	{ "dataset.parquet.use_s3dlio_gen", NULL, UNUSED("of the library that makes DLIO's data") },
-	{ "dataset.arrow", NULL, UNUSED("Arrow files are not known here") },
-	{ "dataset.parquet.read_mode", NULL, UNUSED("a row group is what is read at a time here") },
+	{ "dataset.parquet.use_s3dlio_gen", NULL, UNUSED("for the library that makes DLIO's data") },
+	{ "dataset.arrow", NULL, UNUSED("mlgen does not support Arrow files") },
+	{ "dataset.parquet.read_mode", NULL, UNUSED("mlgen reads one row group at a time") },
 
 	{ "reader.data_loader", NULL, WORD("tensorflow", LOADERS) },
 	{ "reader.batch_size", "dataset.batch_size", WHOLE("1", 1, MOST_BATCH), AS("batch_size", whole) },
 	{ "reader.batch_size_eval", "dataset.batch_size_eval", WHOLE("1", 1, MOST_BATCH), AS("eval_batch_size", whole), NO_EVALUATION },
 	{ "reader.read_threads", NULL, WHOLE("1", 0, 1024), AS("read_threads", from_one) },
-	{ "reader.computation_threads", "reader.computatation_threads", WHOLE("1", 0, 1024), AS("decode_threads", from_one), UNUSED("TensorFlow has them") },
+	{ "reader.computation_threads", "reader.computatation_threads", WHOLE("1", 0, 1024), AS("decode_threads", from_one), UNUSED("only TensorFlow has them") },
 	{ "reader.prefetch_size", NULL, WHOLE("2", 0, 1024), AS("prefetch", from_one) },
-	{ "reader.prefetch", NULL, UNUSED("prefetch_size says it") },
-	{ "reader.write_threads", NULL, UNUSED("of how DLIO makes its files") },
+	{ "reader.prefetch", NULL, UNUSED("see prefetch_size") },
+	{ "reader.write_threads", NULL, UNUSED("for DLIO's way of making files") },
 	{ "reader.protocol", NULL, UNUSED(OBJECTS) },
 	{ "reader.sample_shuffle", "reader.memory_shuffle", WORD("off", "off seed random"), OPTION("shuffle") },
 	{ "reader.file_shuffle", "reader.read_shuffle", WORD("off", "off seed random") },
 	{ "reader.shuffle_size", NULL, WHOLE("1024", 0, 1e9), UNUSED("no buffer of samples is shuffled") },
-	{ "reader.transfer_size", NULL, WHOLE(NULL, 1, MOST_BYTES), UNUSED("TensorFlow has it") },
+	{ "reader.transfer_size", NULL, WHOLE(NULL, 1, MOST_BYTES), UNUSED("only TensorFlow has it") },
 	{ "reader.preprocess_time", NULL, TIME, AS("preprocess_time", time) },
 	{ "reader.preprocess_time_stdev", NULL, NUMBER(NULL, 0, MOST_SECONDS) },
 	{ "reader.odirect", NULL, BOOL("False"), OPTION("direct") },
-	{ "reader.read_type", NULL, UNUSED("samples are read when they are due; DLIO takes any text here for its cache in memory, even on_demand") },
-	{ "reader.file_access", "dataset.file_access", UNUSED("every thread opens files of its own, as with multi") },
+	{ "reader.read_type", NULL, UNUSED("samples are read when they are needed; DLIO caches in memory for any text here, even on_demand") },
+	{ "reader.file_access", "dataset.file_access", UNUSED("every thread opens its own files, as with multi") },
 	{ "reader.pin_memory", NULL, UNUSED("there is no accelerator to copy to") },
-	{ "reader.dont_use_mmap", NULL, UNUSED("of DLIO's readers; ioengine=mmap maps files") },
-	{ "reader.multiprocessing_context", NULL, UNUSED("loaders are threads here") },
-	{ "reader.data_loader_sampler", NULL, UNUSED("loader and shard stand for it") },
-	{ "reader.data_loader_classname", NULL, UNUSED("a class of Python's") },
-	{ "reader.reader_classname", NULL, UNUSED("a class of Python's") },
-	{ "reader.transformed_record_dims", NULL, UNUSED("of decoded samples in memory; mlgen decodes nothing") },
-	{ "reader.transformed_record_element_type", NULL, UNUSED("of decoded samples in memory; mlgen decodes nothing") },
+	{ "reader.dont_use_mmap", NULL, UNUSED("for DLIO's readers; ioengine=mmap maps files") },
+	{ "reader.multiprocessing_context", NULL, UNUSED("mlgen uses threads, not processes") },
+	{ "reader.data_loader_sampler", NULL, UNUSED("loader and shard take its place") },
+	{ "reader.data_loader_classname", NULL, UNUSED("a Python class") },
+	{ "reader.reader_classname", NULL, UNUSED("a Python class") },
+	{ "reader.transformed_record_dims", NULL, UNUSED("for decoded samples in memory; mlgen decodes nothing") },
+	{ "reader.transformed_record_element_type", NULL, UNUSED("for decoded samples in memory; mlgen decodes nothing") },
 
 	{ "train.epochs", NULL, WHOLE("1", 1, MOST_EPOCHS), AS("epochs", whole) },
 	{ "train.computation_time", NULL, TIME, AS("compute_time", time) },
-	{ "train.computation_time_stdev", NULL, NUMBER(NULL, 0, MOST_SECONDS), UNUSED("counts with a normal distribution") },
+	{ "train.computation_time_stdev", NULL, NUMBER(NULL, 0, MOST_SECONDS), UNUSED("used only with a normal distribution") },
 	{ "train.total_training_steps", NULL, WHOLE("-1", -1, MOST_STEPS), AS("steps", whole), QUIET },
 	{ "train.seed", NULL, WHOLE("123", 0, MOST_SEED), AS("randseed", whole) },
 	{ "train.seed_change_epoch", NULL, BOOL("True"), QUIET, UNUSED("nothing is shuffled") },
-	{ "train.compute", NULL, UNUSED("an accelerator is a time here") },
-	{ "train.communication", NULL, UNUSED("of accelerators with each other; barrier=step is the wait") },
-	{ "train.total_eval_steps", NULL, UNUSED("an evaluation reads all files that it has") },
+	{ "train.compute", NULL, UNUSED("mlgen simulates accelerators by their times") },
+	{ "train.communication", NULL, UNUSED("for accelerators among each other; barrier=step simulates the wait") },
+	{ "train.total_eval_steps", NULL, UNUSED("an evaluation reads all its files") },
 
 	{ "evaluation.eval_time", NULL, TIME, AS("eval_time", time), NO_EVALUATION },
 	{ "evaluation.eval_time_stdev", NULL, NUMBER(NULL, 0, MOST_SECONDS), NO_EVALUATION },
 	{ "evaluation.eval_after_epoch", NULL, WHOLE("1", 0, MOST_EPOCHS), AS("eval_after", from_one), NO_EVALUATION },
 	{ "evaluation.epochs_between_evals", NULL, WHOLE("1", 0, MOST_EPOCHS), AS("eval_every", from_one), NO_EVALUATION },
-	{ "evaluation.steps_between_evals", NULL, UNUSED("evaluations stand between epochs") },
+	{ "evaluation.steps_between_evals", NULL, UNUSED("evaluations run between epochs") },
 
 	{ "checkpoint.checkpoint_folder", NULL, TEXT("./checkpoints/"), UNTRAINED },
 	{ "checkpoint.checkpoint_after_epoch", NULL, WHOLE("1", 0, MOST_EPOCHS), STEPS_COUNT },
@@ -270,10 +270,10 @@ const struct dlio_key dlio_keys[] = {
 	{ "checkpoint.time_between_checkpoints", NULL, NUMBER("-1", -1, MOST_SECONDS), AS("pause", pause), UNTRAINED },
 	{ "checkpoint.num_checkpoints_write", "checkpoint.num_checkpoints", WHOLE("-1", -1, 1e6), OPTION("checkpoints"), UNTRAINED },
 	{ "checkpoint.num_checkpoints_read", NULL, WHOLE("-1", -1, 1e6), AS("checkpoints", whole), QUIET, UNTRAINED },
-	{ "checkpoint.recovery_after_steps", NULL, UNUSED("a restore is a section of its own (phase=restore)") },
+	{ "checkpoint.recovery_after_steps", NULL, UNUSED("a restore needs its own section (phase=restore)") },
 	{ "checkpoint.rank_sync", NULL, UNUSED("a checkpoint ends here when its slowest rank has ended") },
 	{ "checkpoint.randomize_tensor", NULL, UNUSED("what is written cannot be compressed or deduplicated") },
-	{ "checkpoint.ksm", NULL, UNUSED("no state is held in memory that pages could be shared of") },
+	{ "checkpoint.ksm", NULL, UNUSED("mlgen keeps no state in memory, so it has no pages to share") },
 	{ "checkpoint.hash_consing", NULL, UNUSED("every checkpoint is written whole") },
 	{ "checkpoint.hash_consing_chunk_size", NULL, UNUSED("every checkpoint is written whole") },
 	{ "checkpoint.checkpoint_daos_pool", NULL, UNUSED(OBJECTS) },
@@ -281,19 +281,19 @@ const struct dlio_key dlio_keys[] = {
 	{ "checkpoint.checkpoint_daos_chunk_size", NULL, UNUSED(OBJECTS) },
 	{ "checkpoint.checkpoint_daos_chunks_limit", NULL, UNUSED(OBJECTS) },
 	{ "checkpoint.checkpoint_mechanism", NULL, UNUSED("checkpoint_layout says how files are written") },
-	{ "checkpoint.checkpoint_mechanism_classname", NULL, UNUSED("a class of Python's") },
+	{ "checkpoint.checkpoint_mechanism_classname", NULL, UNUSED("a Python class") },
 
 	{ "metric.au", NULL, NUMBER(NULL, 0.01, 1), AS("target_au", percent) },
 	{ "output.folder", "logdir", UNUSED("--output=FILE, --json=FILE") },
 	{ "output.log_file", NULL, UNUSED("--output=FILE, --json=FILE") },
 	{ "output.metric.exclude_start_steps", "metric.exclude_start_steps", UNUSED("the first step of an epoch is left out; ramp_time leaves out more") },
-	{ "output.metric.exclude_end_steps", "metric.exclude_end_steps", UNUSED("the last step counts") },
+	{ "output.metric.exclude_end_steps", "metric.exclude_end_steps", UNUSED("the last step is included") },
 	{ "profiling.profiler", NULL, UNUSED("the report has the devices' own counters") },
-	{ "profiling.darshan_preload", NULL, UNUSED("of a profiler") },
+	{ "profiling.darshan_preload", NULL, UNUSED("for a profiler") },
 	{ "profiling.iostat_devices", "profiling.devices reporting.devices", UNUSED("mlgen finds the devices below the directory by itself") },
 
 	{ "defaults", NULL, UNUSED("Hydra's list of other files") },
-	{ "hydra", NULL, UNUSED("of Hydra itself") },
+	{ "hydra", NULL, UNUSED("for Hydra itself") },
 	{ 0 },
 };
 /* clang-format on */

@@ -329,8 +329,8 @@ int dlio_summary_check(const struct jobset *set, struct mlgen_err *err)
 			return 0;
 	}
 	return mlgen_fail(err, -EINVAL,
-			  "output-format=dlio: DLIO has a summary of a training, or of "
-			  "checkpoints, and there is none; --output-format=json has all jobs");
+			  "output-format=dlio: DLIO's summary needs a training or checkpoints, and "
+			  "no job has them; --output-format=json has all jobs");
 }
 
 int dlio_summary(FILE *to, const struct run_result *r, const struct jobset *set)
@@ -338,8 +338,8 @@ int dlio_summary(FILE *to, const struct run_result *r, const struct jobset *set)
 	struct subject s;
 
 	if (!dlio_summary_find(&s, r, set)) {
-		log_error("output-format=dlio: no training and no checkpoint came far enough to "
-			  "have a summary");
+		log_error("output-format=dlio: no training or checkpoint got far enough to have a "
+			  "summary");
 		return -EINVAL;
 	}
 	json_t *o = json_object();

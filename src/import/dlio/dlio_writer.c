@@ -59,8 +59,8 @@ void dlio_option_from(struct dlio_writer *w, const char *path)
 		v.time.b = dlio_get(w, stdev)->number;
 	}
 	if (k->type == DLIO_TIME && v.time.kind == DLIO_POISSON)
-		dlio_comment(w, "DLIO draws whole seconds of a Poisson distribution; here they are "
-				"normal, of the same mean and stdev.");
+		dlio_comment(w, "DLIO draws whole seconds from a Poisson distribution; here the "
+				"times are normal, with the same mean and stdev.");
 	buf_addf(&w->block, "%s=", k->option);
 	k->convert(&w->block, &v);
 	buf_addc(&w->block, '\n');

@@ -29,7 +29,7 @@ __attribute__((format(printf, 3, 4))) void dlio_option_set(struct dlio_writer *w
 /* Write an option that belongs to no key: "barrier=step". */
 __attribute__((format(printf, 2, 3))) void dlio_option(struct dlio_writer *w, const char *fmt, ...);
 
-/* Write NAME=TEXT. False if no line of a job file can hold it; nothing is written then. */
+/* Write NAME=TEXT. Writes nothing and returns false if a line of a job file cannot contain TEXT. */
 bool dlio_option_text(struct dlio_writer *w, const char *name, const char *text);
 
 /* Write a comment, wrapped into lines. */

@@ -107,7 +107,7 @@ static bool has_tab(const struct yaml_build *b, size_t line)
 static void syntax_fault(struct yaml_build *b)
 {
 	const yaml_parser_t *p = &b->parser;
-	const char *problem = p->problem ? p->problem : "no YAML";
+	const char *problem = p->problem ? p->problem : "syntax error";
 
 	if (p->error == YAML_MEMORY_ERROR) {
 		b->rc = mlgen_fail(b->err, -ENOMEM, "%s: out of memory", b->name);
@@ -118,12 +118,11 @@ static void syntax_fault(struct yaml_build *b)
 			if (b->text[i] == '\n')
 				at = (yaml_mark_t){ .line = at.line + 1,
 						    .column = p->problem_offset - i - 1 };
-		fault(b, at, "no text: %s; is this a YAML file?", problem);
+		fault(b, at, "not text: %s; is this a YAML file?", problem);
 	} else if (has_tab(b, p->problem_mark.line)) {
-		fault(b, p->problem_mark,
-		      "a tab where the line is indented; YAML takes spaces only");
+		fault(b, p->problem_mark, "a tab in the indentation; YAML accepts spaces only");
 	} else {
-		fault(b, p->problem_mark, "no YAML: %s%s%s", problem, p->context ? " " : "",
+		fault(b, p->problem_mark, "not YAML: %s%s%s", problem, p->context ? " " : "",
 		      p->context ? p->context : "");
 	}
 }
@@ -141,8 +140,8 @@ static int compare_keys(const void *a, const void *b)
 	return order ? order : COMPARE(x->column, y->column);
 }
 
-/* Add to the map those entries of `from`, the value of a merge key, whose keys it does not have
- * yet. */
+/* Add the entries of `from`, the value of a merge key, to the map. Entries with a key that the map
+ * already has are skipped. */
 static void merge(struct yaml_build *b, struct yaml_node *map, const struct yaml_node *key,
 		  const struct yaml_node *from)
 {
@@ -152,7 +151,7 @@ static void merge(struct yaml_build *b, struct yaml_node *map, const struct yaml
 	}
 	b->tree->merged += from->count;
 	if (b->tree->merged > YAML_MERGED_MAX) {
-		key_fault(b, key, "too much is merged");
+		key_fault(b, key, "merges too many keys");
 		return;
 	}
 	for (size_t i = 0; i < from->count; i++)
@@ -174,9 +173,9 @@ static void end_map(struct yaml_build *b, struct yaml_node *map)
 		const struct yaml_node *first = sorted[i - 1].key, *twin = sorted[i].key;
 		char what[64];
 
-		snprintf(what, sizeof(what), "is in line %u already", first->line);
+		snprintf(what, sizeof(what), "is already in line %u", first->line);
 		if (strcmp(first->text, twin->text) == 0)
-			key_fault(b, twin, b->is_file ? what : "is there twice");
+			key_fault(b, twin, b->is_file ? what : "appears twice");
 	}
 	mem_free(sorted);
 	if (!item || !item->key->is_plain)
@@ -209,7 +208,7 @@ static struct yaml_node *find_anchor(struct yaml_build *b)
 	for (i = 0; i < b->depth && b->open[i] != n;)
 		i++;
 	if (i < b->depth)
-		FAULT(b, "*%.60s: an alias for what it is a part of", name);
+		FAULT(b, "*%.60s: this alias refers to a value that contains it", name);
 	else if (++b->alias_count > YAML_ALIASES_MAX)
 		FAULT(b, "more than %u aliases", YAML_ALIASES_MAX);
 	return n;
@@ -232,7 +231,7 @@ static void add_to_tree(struct yaml_build *b, struct yaml_node *n)
 	else if (n->kind == YAML_TEXT)
 		vec_push(into, (struct yaml_item){ n, NULL });
 	else
-		FAULT(b, "a key that is a list or a map");
+		FAULT(b, "a key must not be a list or a map");
 }
 
 /* Add a node for the current event. A list or map stays open until its end event. */
@@ -259,7 +258,7 @@ static void begin_node(struct yaml_build *b, enum yaml_kind kind, const yaml_cha
 		vec_push(&b->anchors, (struct anchor){ mem_strdup((const char *)anchor), n });
 	if (kind == YAML_TEXT) {
 		if (strlen(text) != b->event.data.scalar.length)
-			FAULT(b, "a NUL byte in a text");
+			FAULT(b, "a NUL byte in a string");
 		n->text = mem_strdup(text);
 		n->is_plain = b->event.data.scalar.plain_implicit &&
 			      b->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
@@ -274,8 +273,8 @@ static void handle_event(struct yaml_build *b)
 	switch (b->event.type) {
 	case YAML_DOCUMENT_START_EVENT:
 		if (b->has_begun)
-			FAULT(b, "a second document begins; a file has one workload, and one "
-				 "document");
+			FAULT(b, "a second document begins; a file has one document with one "
+				 "workload");
 		b->has_begun = true;
 		break;
 	case YAML_ALIAS_EVENT:
@@ -347,7 +346,7 @@ int yaml_tree_read(struct yaml_tree *t, const char *path, struct yaml_node **roo
 	*root = NULL;
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		close(fd);
-		return mlgen_fail(err, -EISDIR, "%s: a directory, not a YAML file", path);
+		return mlgen_fail(err, -EISDIR, "%s: is a directory, not a YAML file", path);
 	}
 	while (fd >= 0 && text.len <= YAML_BYTES_MAX && (n = read(fd, chunk, sizeof(chunk))) != 0) {
 		if (n > 0)
@@ -410,7 +409,7 @@ int yaml_tree_set(struct yaml_tree *t, struct yaml_node *map, const char *path,
 		item = find_item(map, key->text);
 		old = item ? item->value : NULL;
 		if (path[len] && old && old->kind != YAML_MAP && !yaml_is_null(old))
-			return mlgen_fail(err, -EINVAL, "%s: %s is no map of keys in the file",
+			return mlgen_fail(err, -EINVAL, "%s: %s is not a map of keys in the file",
 					  value->from, key->text);
 		if (path[len]) { /* a copy of the map, or an empty map */
 			next = add_node(t, old && old->count ? old : value);

@@ -28,8 +28,8 @@ struct yaml_node {
 
 /*
  * A tree owns all its nodes. An alias is another pointer to the node of its anchor, so a tree takes
- * no more memory than the text does, and no node contains itself. A merge key (<<) adds the entries
- * that its map does not have.
+ * no more memory than the text does, and no node contains itself. A merge key (<<) adds entries to
+ * a map unless the map has them already.
  */
 struct yaml_tree {
 	VEC(struct yaml_node *) nodes;
@@ -51,7 +51,8 @@ struct yaml_tree {
 int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file, const char *text,
 		    size_t len, struct yaml_node **root, struct mlgen_err *err);
 
-/* Parse a file; "-" is standard input. Another -errno if it cannot be read. */
+/* Parse a file; "-" is standard input. Returns as yaml_tree_parse, or another -errno if the file
+ * cannot be read. */
 int yaml_tree_read(struct yaml_tree *t, const char *path, struct yaml_node **root,
 		   struct mlgen_err *err);
 
@@ -64,7 +65,7 @@ int yaml_tree_set(struct yaml_tree *t, struct yaml_node *map, const char *path,
 
 void yaml_tree_fini(struct yaml_tree *t); /* accepts a zeroed struct */
 
-/* The value of a key, or NULL. `map` may be NULL, or no map. */
+/* The value of a key, or NULL. `map` may be NULL, or a node of another kind. */
 const struct yaml_node *yaml_find(const struct yaml_node *map, const char *key);
 
 /* Is the value null, ~ or empty? */

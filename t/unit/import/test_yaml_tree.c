@@ -64,22 +64,22 @@ static const struct {
 static const struct {
 	const char *text, *want;
 } bad[] = {
-	{ "a: {", "f:2:1: no YAML: " },
+	{ "a: {", "f:2:1: not YAML: " },
 	{ "a: 1\nb\n", "f:" },
-	{ "a:\n\tb: 1\n", "f:2:1: a tab where the line is indented" },
+	{ "a:\n\tb: 1\n", "f:2:1: a tab in the indentation" },
 	{ "a:\n  b: 1\n \tc: 2\n", "f:3:" },
-	{ "a: 1\nb: 2\na: 3\n", "f:3:1: a: is in line 1 already" },
-	{ "a: {b: 1, 'b': 2}", "f:1:11: b: is in line 1 already" },
+	{ "a: 1\nb: 2\na: 3\n", "f:3:1: a: is already in line 1" },
+	{ "a: {b: 1, 'b': 2}", "f:1:11: b: is already in line 1" },
 	{ "a: 1\n---\nb: 2\n", "f:2:1: a second document begins" },
 	{ "a: *x", "f:1:4: *x: there is no anchor &x above" },
-	{ "a: &x [1, *x]", "f:1:11: *x: an alias for what it is a part of" },
-	{ "&x a: {b: &y {c: *y}}", "f:1:18: *y: an alias for what" },
-	{ "? [a]\n: b\n", "f:1:3: a key that is a list or a map" },
+	{ "a: &x [1, *x]", "f:1:11: *x: this alias refers to a value that contains it" },
+	{ "&x a: {b: &y {c: *y}}", "f:1:18: *y: this alias refers" },
+	{ "? [a]\n: b\n", "f:1:3: a key must not be a list or a map" },
 	{ "a: {<<: 5}", "f:1:5: <<: needs a map, or a list of maps" },
 	{ "a: {<<: [5]}", "f:1:5: <<: needs a map, or a list of maps" },
-	{ "a: \"x\\0y\"", "f:1:4: a NUL byte in a text" },
-	{ "a: \x01", "f:1:4: no text: " },
-	{ "a: \xff\xfe", "f:1:4: no text: " },
+	{ "a: \"x\\0y\"", "f:1:4: a NUL byte in a string" },
+	{ "a: \x01", "f:1:4: not text: " },
+	{ "a: \xff\xfe", "f:1:4: not text: " },
 };
 /* clang-format on */
 
@@ -259,7 +259,7 @@ START_TEST(merges_are_limited)
 	buf_add(&text, "}\nb:\n");
 	repeat(&text, "- {<<: *a}\n", 20);
 	ck_assert_int_eq(parse_buf(&text, &err, &nodes), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(err.text, "<<: too much is merged"));
+	ck_assert_ptr_nonnull(strstr(err.text, "<<: merges too many keys"));
 }
 END_TEST
 
