@@ -114,13 +114,13 @@ is "the newest are restored, oldest first" \
 	"3 4 absent"
 exits "more than there are is refused" 2 one restore --checkpoints=5
 is "... with how many there are" "$(cat err)" \
-	"mlgen: d: 4 of 5 checkpoints can be restored; checkpoints=4 takes these, or save more"
+	"mlgen: d: 4 of 5 checkpoints can be restored; use checkpoints=4, or save more"
 exits "another layout is refused" 2 one restore --checkpoint_layout=torch
 is "... with what differs" "$(cat err)" \
-	"mlgen: d: none of its checkpoints can be restored by this job; global_epoch1_step4: checkpoint_layout: stream there, torch in the job; global_epoch1_step3: checkpoint_layout: stream there, torch in the job; global_epoch1_step2: checkpoint_layout: stream there, torch in the job; global_epoch1_step1: checkpoint_layout: stream there, torch in the job"
+	"mlgen: d: this job can restore none of its checkpoints; global_epoch1_step4: checkpoint_layout: stream in the checkpoint, torch in the job; global_epoch1_step3: checkpoint_layout: stream in the checkpoint, torch in the job; global_epoch1_step2: checkpoint_layout: stream in the checkpoint, torch in the job; global_epoch1_step1: checkpoint_layout: stream in the checkpoint, torch in the job"
 exits "an empty directory is refused" 2 one restore --directory=none
 like "... with the way out" "$(cat err)" \
-	'^mlgen: none: holds no checkpoint; save one with phase=checkpoint'
+	'^mlgen: none: contains no checkpoint; save a checkpoint with phase=checkpoint'
 exits "runtime ends it between two" 0 one checkpoint --checkpoints=9 \
 	--runtime=1ms --pause=1h
 is "... and the one that had begun is whole" "$(ml run.json saves.count \
@@ -184,7 +184,7 @@ is "... be it in a directory like ours, or in ours" \
 	"global_epoch1_step2 global_epoch1_step3 global_epoch1_step4 global_epoch1_step6 notes  mine mine mine "
 is "... and each is told" "$(grep -c 'it is left alone' err)" 2
 like "... which directory stays, and why" "$(cat err)" \
-	'^mlgen: warning: d/global_epoch1_step4: stays, with files that mlgen did not write$'
+	'^mlgen: warning: d/global_epoch1_step4: was not removed: it contains files that mlgen did not write$'
 
 # ---- faults: of one file these are open, four writes, fsync, close, rename
 rm -rf d
@@ -308,7 +308,7 @@ flip 100000
 exits "without verify nobody looks" 0 job restore
 exits "another seed cannot be verified" 2 job restore --verify=crc32c \
 	--randseed=7
-like "... which is told" "$(cat err)" 'randseed: [0-9]+ there, 7 in the job'
+like "... which is told" "$(cat err)" 'randseed: [0-9]+ in the checkpoint, 7 in the job'
 exits "... but restored" 0 job restore --randseed=7
 
 # ---- where it may not be done
@@ -428,7 +428,7 @@ save()
 exits "more than there is room for is refused before the first byte" 2 save \
 	--checkpoint_size=1m --checkpoints=5
 is "... with the shortfall and the ways out" "$(cat err)" \
-	"mlgen: small/d: 5 checkpoints take up to 5 MiB, and 4 MiB are free: 1 MiB too few; fewer checkpoints, checkpoint_keep=1, --scale=, or another checkpoint_directory="
+	"mlgen: small/d: 5 checkpoints take up to 5 MiB, but only 4 MiB are free: 1 MiB too few; use fewer checkpoints, checkpoint_keep=1, --scale=, or another checkpoint_directory="
 not_ok "... and nothing is written" test -e small/d
 exits "with checkpoint_keep there is room" 0 save --checkpoint_size=1m \
 	--checkpoints=5 --checkpoint_keep=2

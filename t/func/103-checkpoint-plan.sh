@@ -72,13 +72,13 @@ like "ioengine=null touches no file" "$(cat out)" 'ioengine=null touches no file
 is "and needs no room" "$(json plan.json jobs.0.plan.blockers)" "[]"
 
 blocked "--readonly" 'readonly: job .* saves checkpoints' --readonly
-blocked "too little room" 'data: 3 checkpoints take up to [0-9.]+ TiB, and .* are free' \
+blocked "too little room" 'data: 3 checkpoints take up to [0-9.]+ TiB, but only .* are free' \
 	--checkpoint_size=10t
 blocked "too much for this host's memory" 'this host has .*; lower checkpoint_ranks' \
 	--ranks=60000 --bs=64m
 blocked "nothing that could be verified" 'reads nothing that could be checked' \
 	--phase=restore --ioengine=null --verify=crc32c
-blocked "nothing to restore" 'data: holds no checkpoint' --phase=restore
+blocked "nothing to restore" 'data: contains no checkpoint' --phase=restore
 exits "parallelism that does not divide the model is an error" 2 \
 	"$MLGEN" --name=x --phase=checkpoint --model_layers=2 \
 	--pipeline_parallel=4 --dry-run
@@ -97,7 +97,7 @@ is "nothing of them is touched" \
 	"$(find data -printf '%p %s %T@ %C@\n' | sort)" "$before"
 blocked "more than there are" '3 of 4 checkpoints can be restored' \
 	--phase=restore --checkpoint_size=64k --checkpoints=4
-blocked "others than there are" 'none of its checkpoints can be restored' \
+blocked "others than there are" 'this job can restore none of its checkpoints' \
 	--phase=restore --checkpoint_size=65k --checkpoints=1
 plan_of --phase=restore --checkpoint_size=64k --checkpoints=1 --invalidate=0
 like "memory that may answer is a warning" "$(tr -s ' \n' ' ' <out)" \

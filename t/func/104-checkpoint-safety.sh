@@ -74,7 +74,7 @@ for name in notes.txt ../victim/rank_0.pt "$T/victim/rank_0.pt" \
 		save --checkpoint_keep=1
 	is_unharmed "... and none of its files is deleted"
 	like "... which is told" "$(cat err)" \
-		"^mlgen: warning: d/global_epoch1_step1: stays: mlgen-checkpoint.json names '.*', which is no file of a checkpoint\$"
+		"^mlgen: warning: d/global_epoch1_step1: stays: mlgen-checkpoint.json names '.*', which is not a file of a checkpoint\$"
 	rm victim
 done
 
@@ -88,7 +88,7 @@ if chown 12345 d 2>/dev/null; then
 		save --checkpoint_keep=1
 	is_unharmed "... and none of its files is deleted"
 	like "... which is told" "$(cat err)" \
-		"^mlgen: warning: d/global_epoch1_step1: stays: it is another user's"
+		"^mlgen: warning: d/global_epoch1_step1: stays: it belongs to another user"
 	rm victim
 else
 	skip "a directory of another user" "only root can give one away"
@@ -100,10 +100,10 @@ last=global_epoch1_step9223372036854775807
 mkdir -p d/$last
 exits "no checkpoint comes behind the last step" 2 save
 like "which is said" "$(cat err)" \
-	"^mlgen: d/$last: there is no later step; move it away"
+	"^mlgen: d/$last: no later step is possible; move it away"
 exits "by a dry run, too" 2 save --dry-run --json=/dev/null
 like "as what would stop the run" "$(cat out)" \
-	"d/$last: there is no later step"
+	"d/$last: no later step is possible"
 is "and nothing is written" "$(names)" "$last "
 mv d/$last d/global_epoch1_step9223372036854775806
 exits "the last step itself can be saved" 0 save
@@ -115,7 +115,7 @@ sed -i 's/"number": *1\b/"number": 9223372036854775807/' \
 	d/global_epoch1_step1/mlgen-checkpoint.json
 exits "none comes behind the last" 2 save
 like "which is said" "$(cat err)" \
-	'^mlgen: d/global_epoch1_step1: is checkpoint number 9223372036854775807, and a manifest has no larger one; move it away, or use another checkpoint_directory$'
+	'^mlgen: d/global_epoch1_step1: is checkpoint number 9223372036854775807, the largest that a manifest allows; move it away, or use another checkpoint_directory$'
 exits "but it is restored" 0 save --phase=restore
 
 # ---- what is written

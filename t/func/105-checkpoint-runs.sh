@@ -67,7 +67,7 @@ for commit in 0 1; do
 	is "... which stays" "$(names)" \
 		"$(printf '%s\n' global_epoch1_step3 $part | sort | tr '\n' ' ')"
 	like "... and is told, with who writes it" "$(cat err)" \
-		"^mlgen: note: x: d/$part is not complete, and is never restored; it is that of pid $pid on host $host, which began it .* ago and still runs, and is left alone\$"
+		"^mlgen: note: x: d/$part is not complete, and is never restored; it belongs to pid $pid on host $host, which began it .* ago and still runs, and is left alone\$"
 	end
 	exits "... once that is dead" 0 save --checkpoint_keep=1
 	is "... it goes" "$(names)" "global_epoch1_step4 "
@@ -93,7 +93,7 @@ tell()
 
 tell "of this host and boot" 's/^//' goes
 tell "another host" 's/"host": ".*"/"host": "far.away"/' stays \
-	'is that of pid [0-9]+ on host far.away, which began it .* ago and may still run, and is left alone$'
+	'belongs to pid [0-9]+ on host far.away, which began it .* ago and may still run, and is left alone$'
 tell "another process namespace" 's/"pid_namespace": .*/"pid_namespace": 1,/' \
 	stays 'and may still run, and is left alone$'
 if [ -s /etc/machine-id ]; then
@@ -106,7 +106,7 @@ else
 fi
 tell "a process with the same number" "s/\"pid\": .*/\"pid\": $$,/" goes
 tell "a manifest that does not say" '/"writer": {/,/}/d' stays \
-	'does not say which process writes it, and is left alone$'
+	'does not say which process is writing it, and is left alone$'
 
 # ---- one that is whole, of a run that goes on
 rm -rf d
@@ -200,7 +200,7 @@ for commit in 0 1; do
 	exits "rename_commit=$commit: a name that another run writes is refused" \
 		1 train
 	like "... with its process and the ways out" "$(cat err)" \
-		"^mlgen: d/$part: is that of pid $pid on host $host, which began it .* ago and still runs; another checkpoint_directory=, or --replace removes it"
+		"^mlgen: d/$part: belongs to pid $pid on host $host, which began it .* ago and still runs; use another checkpoint_directory=, or --replace to remove it"
 	kill -CONT "$pid"
 	finish
 	is "... which is not disturbed" "$status $(whole)" "0 2"
@@ -220,7 +220,7 @@ train --ranks=2 --checkpoint_ranks=0 --accelerators=2 >out 2>err
 exits "what has other ranks of the state is not replaced" 1 train --ranks=2 \
 	--checkpoint_ranks=1 --accelerators=2
 like "... which is told" "$(cat err)" \
-	'^mlgen: d/global_epoch1_step2: has other ranks of the same state; another checkpoint_directory=, or --replace removes it'
+	'^mlgen: d/global_epoch1_step2: has other ranks of the same state; use another checkpoint_directory=, or --replace to remove it'
 
 # ---- one directory by two names
 mkdir d2

@@ -218,7 +218,7 @@ rm -rf io/plain.0.0
 : >theirs/img_1.npz
 for line in "$train" "$save"; do
 	# shellcheck disable=SC2086
-	both "files of others, $(name_of "$line")" 'theirs: holds img_1\.npz, and' \
+	both "files of others, $(name_of "$line")" 'theirs: contains img_1\.npz, but' \
 		$line --directory=theirs
 done
 

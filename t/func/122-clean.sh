@@ -201,7 +201,7 @@ written_by d/c/global_epoch1_step2 machine_id
 written_by d/c/global_epoch1_step2 host
 exits "one that another host may still write stops it" 2 clean d --yes
 like "which is told" "$(cat err)" \
-	"^mlgen: d/c/global_epoch1_step2: is that of pid .* on host other, .*; if it has ended, --replace removes it\$"
+	"^mlgen: d/c/global_epoch1_step2: belongs to pid .* on host other, .*; if it has ended, --replace removes it\$"
 is "before anything is gone" "$(find d/c -type f | wc -l)" 6
 exits "--replace takes it all the same" 0 clean d --yes --replace
 is "and all is gone" "$(find d)" d
@@ -288,9 +288,9 @@ refused "a directory without a manifest" \
 	elsewhere --yes
 sed -i 's/"version": 1/"version": 2/' d/a/mlgen-dataset.json
 refused "a manifest of a newer version" \
-	"^mlgen: d/a/mlgen-dataset.json: version 2 was written by another mlgen" d --yes
+	"^mlgen: d/a/mlgen-dataset.json: version 2 was written by another version of mlgen" d --yes
 echo '{' >d/a/mlgen-dataset.json
-refused "a damaged one" "^mlgen: d/a/mlgen-dataset.json: cut short or damaged" d --yes
+refused "a damaged one" "^mlgen: d/a/mlgen-dataset.json: is incomplete or damaged" d --yes
 is "and nothing is gone" "$(find d -type f | wc -l)" 7
 rm -r d
 checkpoints d
@@ -298,7 +298,7 @@ refused "one checkpoint by itself" "^mlgen: d/global_epoch1_step1: is one checkp
 	d/global_epoch1_step1 --yes
 sed -i 's/"version": 1/"version": 2/' d/global_epoch1_step1/mlgen-checkpoint.json
 refused "a checkpoint of a newer version" \
-	"^mlgen: d/global_epoch1_step1: mlgen-checkpoint.json was written by another mlgen; " d --yes
+	"^mlgen: d/global_epoch1_step1: mlgen-checkpoint.json was written by another version of mlgen; " d --yes
 is "and nothing is gone" "$(find d -type f | wc -l)" 6
 # ---- several directories
 rm -r d

@@ -85,11 +85,11 @@ for question in --quiet --miss-curve; do
 	exits "one of less is refused, $question" 2 pages $question \
 		--epochs=2 --cache_unit=page:2047
 	like "saying what would be right" "$(cat err)" \
-		'^mlgen: cache_unit: a page of 2047 bytes holds not one of what is read together, which has 2048; a size from there to the 40960 of a file, or sample$'
+		'^mlgen: cache_unit: a page of 2047 bytes is smaller than one read of 2048 bytes; use a size from there to the 40960 bytes of a file, or sample$'
 	exits "and one of more" 2 pages $question --epochs=2 \
 		--cache_unit=page:40961
 	like "the same" "$(cat err)" \
-		'^mlgen: cache_unit: a page of 40961 bytes is larger than a file, which has 40960; a size from 2048 to there, or file$'
+		'^mlgen: cache_unit: a page of 40961 bytes is larger than a file, which has 40960; use a size from 2048 to there, or file$'
 	exits "of files that are read whole there are none" 2 pages $question \
 		--epochs=2 --samples_per_file=1 --cache_unit=page:1m
 	like "which says so" "$(cat err)" 'are read whole; use sample$'

@@ -113,13 +113,13 @@ is "are a part of them" "$(json run.json jobs.0.dataset.files \
 	jobs.0.dataset.files_named) $(ml run.json samples)" "12 30 12"
 exits "more are another dataset" 2 train --num_files=31
 is "which is refused with both numbers" "$(cat err)" \
-	"mlgen: dataset data was made with num_files=30, the job says 31; another directory, or --phase=prepare --replace to make it anew (deletes 30 files)"
+	"mlgen: dataset data was made with num_files=30, the job says 31; use another directory, or --phase=prepare --replace to make it anew (deletes 30 files)"
 for change in format=raw:npz sample_size=21k:20k samples_per_file=2:1 \
 	subfolders=4:3; do
 	option=${change%:*}
 	exits "so is $option" 2 prepare --"$option"
 	is "with both values for ${option%=*}" "$(cat err)" \
-		"mlgen: dataset data was made with ${option%=*}=${change#*:}, the job says ${option#*=}; another directory, or --phase=prepare --replace to make it anew (deletes 30 files)"
+		"mlgen: dataset data was made with ${option%=*}=${change#*:}, the job says ${option#*=}; use another directory, or --phase=prepare --replace to make it anew (deletes 30 files)"
 done
 is "and all is as it was before" "$(sums data)" "$(cat whole)"
 
@@ -143,10 +143,10 @@ like "a dry run says the same" "$(cat out)" \
 	'^epoch     16 / \(2 accelerators x batch 4\) = 2 steps'
 exits "three have not" 2 scaled --accelerators=3
 is "which is refused with those that have" "$(cat err)" \
-	"mlgen: dataset scaled was made with num_files=16, the job says 48; --accelerators=2 can do with these, another directory, or --phase=prepare --replace to make it anew (deletes 16 files)"
+	"mlgen: dataset scaled was made with num_files=16, the job says 48; --accelerators=2 needs only these, use another directory, or --phase=prepare --replace to make it anew (deletes 16 files)"
 exits "a larger part is another dataset" 2 scaled --scale=2% --accelerators=2
 like "for any number" "$(cat err)" \
-	'num_files=16, the job says 32; another directory, or'
+	'num_files=16, the job says 32; use another directory, or'
 exits "a search reads them, too" 0 scaled --accelerators=2 \
 	--find-max=accelerators --require='steps>=1' --read_threads=1 \
 	--compute_time=5ms
@@ -161,7 +161,7 @@ is "as ever" "$(json run.json jobs.0.dataset.files)" 16
 sed -i 's/"complete": true/"complete": false/' scaled/mlgen-dataset.json
 exits "those of an interrupted preparation are not taken" 2 \
 	scaled --accelerators=4
-like "nor offered" "$(cat err)" 'num_files=32, the job says 64; another'
+like "nor offered" "$(cat err)" 'num_files=32, the job says 64; use another'
 
 # ---- replaced
 echo mine >data/notes
@@ -184,7 +184,7 @@ rm -rf data
 mkdir -p data/train/1
 echo mine >data/train/1/img_04_of_30.npz
 exits "a file in the way of a new dataset is an error" 2 prepare
-like "that names the folder" "$(cat err)" '^mlgen: data: holds train, and no '
+like "that names the folder" "$(cat err)" '^mlgen: data: contains train, but no '
 exits "with --replace too" 2 prepare --replace
 is "and nothing was written or lost" \
 	"$(find data -type f) $(cat data/train/1/*)" \
@@ -218,7 +218,7 @@ done
 sed 's/"version": 1/"version": 9/' manifest >data/mlgen-dataset.json
 exits "one of another version is" 2 prepare
 is "told as such" "$(cat err)" \
-	"mlgen: data/mlgen-dataset.json: version 9 was written by another mlgen, this one knows version 1; another directory, or that mlgen"
+	"mlgen: data/mlgen-dataset.json: version 9 was written by another version of mlgen, this mlgen reads version 1; use another directory, or the other mlgen"
 
 # ---- two at once
 rm -rf data

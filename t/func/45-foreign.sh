@@ -43,10 +43,10 @@ refused()
 mkdir one many
 echo mine >one/a.npz
 refused "a directory with a file" \
-	'one: holds a\.npz, and no mlgen-dataset\.json that says it is mlgen.s to fill; --directory=one/mlgen-data makes the dataset in a new folder below it, and --dataset=scan without num_files reads the files that are there' \
+	'one: contains a\.npz, but no mlgen-dataset\.json, so mlgen does not write here; --directory=one/mlgen-data makes the dataset in a new folder below it, and --dataset=scan without num_files reads the existing files' \
 	train one
 exits "the first way out is one" 0 train one/mlgen-data
-refused "... and makes the directory no better" 'one: holds a\.npz, and' train one
+refused "... and makes the directory no better" 'one: contains a\.npz, but' train one
 exits "so is the second" 0 "$MLGEN" --name=x --directory=one --dataset=scan \
 	--format=raw --quiet
 for option in --phase=prepare --eval_files=2 --checkpoint_every='2 epochs'; do
@@ -55,7 +55,7 @@ for option in --phase=prepare --eval_files=2 --checkpoint_every='2 epochs'; do
 		dataset=scan
 done
 (cd many && seq 3000 | xargs touch)
-refused "of many names" 'many: holds [0-9]+, [0-9]+, [0-9]+, \.\.\., and' train many
+refused "of many names" 'many: contains [0-9]+, [0-9]+, [0-9]+, \.\.\., but' train many
 if can_trace; then
 	traced trace newfstatat,getdents64 "$MLGEN" --name=x --directory=many \
 		--format=raw --num_files=4 --sample_size=4k >out 2>&1
@@ -67,29 +67,29 @@ else
 fi
 mkdir odd
 : >"$(printf 'odd/two\nlines')"
-refused "a name of two lines" 'odd: holds two\\nlines, and' train odd
+refused "a name of two lines" 'odd: contains two\\nlines, but' train odd
 exits "ioengine=null makes nothing, and may be anywhere" 0 \
 	train one --ioengine=null
 exits "nor does --readonly" 2 train one --readonly
 like "... which has its own answer" "$(cat err)" '^mlgen: readonly: '
 mkdir -p folder/train
 : >folder/train/img_0_of_4.raw
-refused "a folder of files" 'folder: holds train, and' train folder
+refused "a folder of files" 'folder: contains train, but' train folder
 exits "a plain job keeps its own rule" 0 "$MLGEN" --name=p --directory=one \
 	--rw=write --size=4k --quiet
 
 # ---- checkpoints
 refused "a directory for checkpoints" \
-	'one: holds (a\.npz, p\.0\.0|p\.0\.0, a\.npz), and no checkpoint of mlgen.s; --directory=one/mlgen-data saves in a new folder below it' \
+	'one: contains (a\.npz, p\.0\.0|p\.0\.0, a\.npz), but no checkpoint of mlgen; --directory=one/mlgen-data saves in a new folder below it' \
 	save one
 refused "... of a training, too" \
-	'one: holds .*, and no checkpoint of mlgen.s; --checkpoint_directory=one/mlgen-data saves' \
+	'one: contains .*, but no checkpoint of mlgen; --checkpoint_directory=one/mlgen-data saves' \
 	train new --checkpoint_every='1 epochs' --checkpoint_size=4k \
 	--checkpoint_directory=one
 not_ok "before its dataset is made" test -e new
 mkdir -p theirs/global_epoch1_step1
 echo mine >theirs/global_epoch1_step1/model.pt
-refused "one with checkpoints of others" 'theirs: holds global_epoch1_step1, and' \
+refused "one with checkpoints of others" 'theirs: contains global_epoch1_step1, but' \
 	save theirs
 exits "checkpoints of mlgen's" 0 save ck
 exits "... may lie there" 0 save ck

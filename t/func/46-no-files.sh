@@ -183,7 +183,7 @@ for kind in fifo directory socket "character device"; do
 	fi
 	exits_soon "a $kind as manifest is refused" 2 "$MLGEN" "$@"
 	like "... by name" "$(cat err)" \
-		"^mlgen: data/mlgen-dataset.json: is a $kind, and no regular file; another directory"
+		"^mlgen: data/mlgen-dataset.json: is a $kind, and no regular file; use another directory"
 	exits_soon "... with --replace" 2 "$MLGEN" "$@" --phase=prepare --replace
 	exits_soon "a dry run ends" 2 "$MLGEN" "$@" --dry-run
 	like "... and says so" "$(tr -s ' \n' ' ' <out)" "is a $kind, and no regular file"

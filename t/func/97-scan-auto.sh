@@ -77,7 +77,7 @@ is "it is the default of dataset=scan alone" \
 	"$("$MLGEN" --name=x --dataset=scan --showjob | grep ^format=) \
 $("$MLGEN" --name=x --showjob | grep ^format=)" "format=auto format=npz"
 refused "no framework reads raw files" \
-	'^mlgen: access: format=auto found raw files, for which no framework' \
+	'^mlgen: access: format=auto found raw files, which no framework' \
 	--access=framework
 refused "nothing is made of it" '^(mlgen: )?.*format: auto is what files' \
 	--dataset=made --format=auto
@@ -103,19 +103,19 @@ for name in labels.txt n01/a.json n01/.DS_Store n01/Thumbs.db x.md5 x.SHA256 \
 done
 finds "labels, checksums and the like are left out" "60 jpeg"
 like "and counted" "$(cat err)" \
-	'^mlgen: note: d: format=jpeg; left out: 9 of other kinds$'
+	'^mlgen: note: d: format=jpeg; left out: 9 in other formats$'
 file d/a.png "$png"
 files d/odd 5 .bin '\001'
 finds "a few of another format, too" "60 jpeg"
 like "and counted by what they are" "$(cat err)" \
-	'left out: .*(5|6) raw, 9 of other kinds$'
+	'left out: .*(5|6) raw, 9 in other formats$'
 files d/odd 8 .bin '\001'
 refused "more than every tenth is refused" \
-	'^mlgen: d: format=auto found 60 jpeg, .* raw, 9 of other kinds: less than 90 % of one format; ' \
+	'^mlgen: d: format=auto found 60 jpeg, .* raw, 9 in other formats: less than 90 % are in one format; ' \
 	--format=auto
 refused "by a dry run, too" 'less than 90 %' --dry-run
 finds "a format that is given takes them" "69 jpeg" --format=jpeg
-like "but no labels" "$(cat err)" 'left out: 9 of other kinds$'
+like "but no labels" "$(cat err)" 'left out: 9 in other formats$'
 finds "and raw takes all there is" "78 raw" --format=raw
 rm -r d
 files d 30 .jpg $jpeg
@@ -129,7 +129,7 @@ rm -r d
 mkdir d
 file d/.DS_Store x
 file d/x.md5 x
-refused "with nothing else there is nothing" 'd: format=auto found 2 of other'
+refused "with nothing else there is nothing" 'd: format=auto found 2 in other'
 rm -r d
 
 # ---- other formats, as far as a scan reads them
@@ -235,9 +235,9 @@ for name in _metadata _common_metadata _SUCCESS .part-0.parquet.crc \
 done
 finds "footers of other files and parts of no table are left out" "4 parquet"
 like "and counted" "$(cat err)" \
-	'^mlgen: note: d: format=parquet; left out: 8 of other kinds$'
+	'^mlgen: note: d: format=parquet; left out: 8 in other formats$'
 finds "of a format that is given, too" "4 parquet" --format=parquet
-like "and counted so" "$(cat err)" '^mlgen: note: d: left out: 8 of other kinds$'
+like "and counted so" "$(cat err)" '^mlgen: note: d: left out: 8 in other formats$'
 rm -r p d
 
 # ---- it leaves no trace
@@ -282,7 +282,7 @@ like "is a data set of pairs" "$(cat err)" \
 like "files without a label are counted" "$(cat err)" \
 	'^mlgen: note: d: 1 of 5 files has no label by scan_pair=/images/:/labels/'
 like "and so are labels without a file" "$(cat err)" \
-	'^mlgen: note: d: left out: 1 label of no file$'
+	'^mlgen: note: d: left out: 1 label without a file$'
 like "the report counts labels" "$(tr -s ' \n' ' ' <out)" \
 	' dataset 5 jpeg files of [^,]*, 4 with a label file, '
 is "bytes and operations are those of both files" \
@@ -298,9 +298,9 @@ ok "a dry run" run --dry-run --scan_pair=images:labels
 like "says how many files have a label" "$(cat out)" \
 	'^ +4 of these files have a label file, read with the sample$'
 refused "a folder of labels that is missing" \
-	'^mlgen: scan_pair: d/masks/train: No such file or directory; the labels of d would' \
+	'^mlgen: scan_pair: d/masks/train: No such file or directory; the labels of d should' \
 	--scan_pair=images:masks --dry-run
 ok "none" run --scan_pair=none --dry-run
-like "reads the images alone" "$(cat err)" 'left out: 5 of other kinds$'
+like "reads the images alone" "$(cat err)" 'left out: 5 in other formats$'
 
 done_testing

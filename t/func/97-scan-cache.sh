@@ -106,11 +106,11 @@ refused()
 	like "$1 is named" "$(cat err)" "^mlgen: scan_cache: $2: $3"
 }
 mkfifo fifo
-refused "a fifo" fifo 'is a fifo, and no regular file; name another file'
-refused "a directory" data 'is a directory, and no regular file; '
-refused "a file of the dataset" data/a/2.csv 'is no scan cache, and is left '
-refused "a place that is not there" no/kept 'cannot be made: No such file '
-refused "a device" /dev/null 'is a character device, and no regular file; '
+refused "a fifo" fifo 'is a fifo, not a regular file; name another file'
+refused "a directory" data 'is a directory, not a regular file; '
+refused "a file of the dataset" data/a/2.csv 'is not a scan cache and was not changed'
+refused "a place that is not there" no/kept 'cannot be created: No such file '
+refused "a device" /dev/null 'is a character device, not a regular file; '
 is "and nothing is changed" "$(wc -l <data/a/2.csv)" 3
 exits "nor is a report written over it" 2 "$MLGEN" --name=x --directory=data \
 	--dataset=scan --batch_size=2 --scan_cache=kept --json=kept
@@ -121,29 +121,29 @@ cp -p kept whole
 head -c 1000 whole >kept
 knows "one that is cut off is not read" 0
 like "and told" "$(cat err)" \
-	'^mlgen: note: scan_cache: kept: it is cut off at byte 1000 of [0-9]*; all'
+	'^mlgen: note: scan_cache: kept: it ends at byte 1000 of [0-9]*; mlgen'
 knows "and written anew" 18
 : >kept
 knows "nor an empty one" 0
 { head -c 300 whole; printf 'damage'; tail -c +307 whole; } >kept
 knows "nor one that is damaged" 0
-like "which is told" "$(cat err)" 'scan_cache: kept: it is damaged; all files'
+like "which is told" "$(cat err)" 'scan_cache: kept: it is damaged; mlgen reads all files'
 size=$(wc -c <whole)
 { head -c $((size - 8)) whole; printf 'damage!!'; } >kept
 knows "of damaged words those of one file are lost" 17
 like "and it is told" "$(cat err)" \
-	'scan_cache: kept: it is damaged in what it has of 1 file; it was looked'
+	'scan_cache: kept: it is damaged at 1 file; it was read'
 cp -p whole kept
 knows "other options find other things" 0 --scan_key=x
 like "and the difference is told" "$(cat err)" \
-	'it is of format=csv, .* by mlgen .*, and this scan of format=csv, .*scan_key=x'
+	'it belongs to format=csv, .* by mlgen .*, and this scan to format=csv, .*scan_key=x'
 cp -p whole kept
 mkdir other
 rows other/1.csv 4
 ok "that of another directory is of no use" scan --directory=other \
 	--scan_cache=kept
 like "and it is told" "$(cat err)" \
-	'scan_cache: kept: none of its 18 files is here as it was; all were looked'
+	'scan_cache: kept: none of its 18 files is unchanged; all were read'
 ok "formats that no scan looks into" scan --format=raw --scan_cache=kept
 like "do not use it" "$(cat err)" \
 	'scan_cache: not used; a scan looks into no raw file'
@@ -206,7 +206,7 @@ if can_trace; then
 		"$(grep -c 'openat(.*"a/7.csv"' trace)" 1
 	ok "of which there are several" test "$(grep -c "^ full " out)" -gt 2
 	is "and what was left out is told once" \
-		"$(grep -c 'left out: 2 of other kinds' err)" 1
+		"$(grep -c 'left out: 2 in other formats' err)" 1
 else
 	skip "a search looks into a file once" "strace is not here"
 fi

@@ -81,7 +81,7 @@ rm -r made
 reads "two directories" "6 2211 ." --directory=a:b
 reads "in any order" "6 2211 ." --directory=b:a
 reads "one in the other is read once" "4 211 a" --directory=a:a/x
-like "which is said" "$(cat err)" 'left out: 2 that were met before$'
+like "which is said" "$(cat err)" 'left out: 2 paths found before$'
 reads "each to its depth" "4 2200 ." --directory=a:b --scan_depth=1
 reads "a colon in a name" "1 10000 c:d" --directory=c:d
 reads "with a backslash" "1 10000 c:d" '--directory=c\:d'
@@ -96,12 +96,12 @@ reads "one file" "1 100 a" --directory=a/0
 refused "one that is not there" '^mlgen: no: No such file or directory; ' \
 	--directory=a:no
 refused "some of braces that are not there" \
-	'^mlgen: a/2: No such file .* \(so it is with 3 of the 5 of a/\{0\.\.4\}\)$' \
+	'^mlgen: a/2: No such file .* \(the same for 3 of the 5 names of a/\{0\.\.4\}\)$' \
 	'--directory=a/{0..4}'
 refused "a pattern of nothing" \
-	'^mlgen: directory: nothing is there that matches a/\*\.npy$' \
+	'^mlgen: directory: nothing matches a/\*\.npy$' \
 	'--directory=a/*.npy'
-refused "braces that stand for too much" 'more names than the 1000000' \
+refused "braces that stand for too much" 'more names than the limit of 1000000' \
 	'--directory={0..9999999}'
 refused "nothing at all" "^mlgen: directory: ':' names nothing$" \
 	--directory=:
@@ -151,9 +151,9 @@ printf '[x]\ndataset=scan\nformat=raw\ndirectory=s\nnum_files=9\neval_files=9\ne
 	>s.job
 ok "a job file's numbers yield" job s.job
 like "which is said" "$(cat err)" \
-	'^mlgen: note: num_files: 9 yields to the 3 files that are in s$'
+	'^mlgen: note: num_files: 9 is ignored; the 3 files in s are used$'
 like "of both" "$(cat err)" \
-	'^mlgen: note: eval_files: 9 yields to the 2 files that are in s/valid$'
+	'^mlgen: note: eval_files: 9 is ignored; the 2 files in s/valid are used$'
 is "to all that are there" "$(ml run.json samples eval.samples)" "3 2"
 mkdir s/car
 reads "a class named train is one of many, but for valid/" "3 30 s" \
@@ -170,12 +170,12 @@ ln -s d links/f
 ln -s d/0 links/g
 ln -s ../d links/d/up
 refused "a circle of links is refused, by one way into it" \
-	' found 2 links that lead nowhere or in a circle; ' \
+	' found 2 broken or circular links; ' \
 	--directory=links
 rm links/d/up
 reads "a file is read by itself and by one link" "2 10 links" \
 	--directory=links
-like "the others are counted" "$(cat err)" 'left out: 2 that were met before$'
+like "the others are counted" "$(cat err)" 'left out: 2 paths found before$'
 rm -r links
 
 # ---- a directory that changes while it is listed

@@ -44,7 +44,7 @@ reads "paths are relative to the list's folder" "3 6000 d" --file_list=d/list
 reads "or to directory" "3 6000 d" --file_list=d/list --directory=d
 cp d/list list
 refused "which may be another" \
-	'^mlgen: list: file_list names 3 files that are not there; ' \
+	'^mlgen: list: file_list names 3 missing files; ' \
 	--file_list=list
 like "each is told by its line" "$(cat err)" \
 	'^mlgen: note: list:2: a/1: No such file or directory$'
@@ -57,7 +57,7 @@ reads "a byte order mark is no part of the first path" "2 4000 d/a" \
 	--file_list=list
 printf 'd/a/1\nd/a/1\nd//a/1\nd/a/2\n' >list
 reads "a file is taken once" "2 3000 d/a" --file_list=list
-like "which is said" "$(cat err)" 'list: left out: 2 that were met before$'
+like "which is said" "$(cat err)" 'list: left out: 2 paths found before$'
 if can_trace; then
 	printf 'd/b/1\nd/a/2\nd/a/1\n' >list
 	traced trace openat "$MLGEN" --name=x --dataset=scan --format=raw \
@@ -88,22 +88,22 @@ ok "through a file" sh -c "cat in | '$MLGEN' --name=x --dataset=scan \
 	--format=raw --file_list=- --json=run.json"
 is "that leaves nothing" "$(ls tmp)" ""
 : >in
-refused "nothing comes" '^mlgen: file_list: stdin names no file that is there' \
+refused "nothing comes" '^mlgen: file_list: stdin names no existing file' \
 	--file_list=-
 
 # ---- what is wrong with it
 refused "no list" '^mlgen: file_list: none: No such file or directory' \
 	--file_list=none
-refused "a folder" '^mlgen: file_list: d: no regular file' --file_list=d
+refused "a folder" '^mlgen: file_list: d: not a regular file' --file_list=d
 mkfifo pipe
-refused "a pipe" '^mlgen: file_list: pipe: no regular file, .* file_list=-' \
+refused "a pipe" '^mlgen: file_list: pipe: not a regular file, .* file_list=-' \
 	--file_list=pipe
 printf 'd/a/1\nd/a\npipe\nd/none\n' >list
 refused "what is in it is told" \
-	'^mlgen: list: file_list names 1 file that is not there, 1 folder, 1 socket, pipe or device; --scan_errors=skip goes without$' \
+	'^mlgen: list: file_list names 1 missing file, 1 folder, 1 socket, pipe or device; --scan_errors=skip skips them$' \
 	--file_list=list
 like "by its line: a folder" "$(cat err)" \
-	'^mlgen: note: list:2: d/a: a folder, where a file has to be$'
+	'^mlgen: note: list:2: d/a: a folder, but a file is needed$'
 like "a pipe in it" "$(cat err)" '^mlgen: note: list:3: pipe: a socket, pipe'
 reads "or left out" "1 1000 d/a" --file_list=list --scan_errors=skip
 printf 'd/a/1\nd/a/\0002\n' >list
@@ -115,10 +115,10 @@ head -c 100000 /dev/zero | tr '\0' x >list
 refused "a line without end" '^mlgen: list:1: the line is longer than a path' \
 	--file_list=list
 printf '\n\r\n\n' >list
-refused "nothing in it" '^mlgen: file_list: list names no file' --file_list=list
+refused "nothing in it" '^mlgen: file_list: list names no existing file' --file_list=list
 : >d/empty
 printf 'd/empty\n' >list
-refused "files that hold nothing" 'list: holds no file that could be read' \
+refused "files that hold nothing" 'list: contains no file that mlgen can read' \
 	--file_list=list
 printf 'd/a/1\n' >list
 refused "nothing to evaluate with" '^mlgen: eval_files: file_list names' \

@@ -184,45 +184,45 @@ like "and a search: two batches of 90 are 2 files" "$(cat err)" \
 	'it takes at least 2 files: a directory with more files$'
 
 # ---- what is wrong with it
-line 'd/a/1' 'no OFFSET and LENGTH after the path, and line 1 has them;'
-line 'd/a/1\t5' 'one column after the path, where there are two: OFFSET and'
+line 'd/a/1' 'no OFFSET and LENGTH after the path, but line 1 has them;'
+line 'd/a/1\t5' 'one column after the path, but two are needed: OFFSET and'
 line 'd/a/1\t5\t' "LENGTH '': must be "
 line 'd/a/1\t\t5' "OFFSET '': must be "
-line 'd/a/1\t5\t6\t7' 'a third column after the path, where there are two'
+line 'd/a/1\t5\t6\t7' 'a third column after the path, but two are needed'
 line 'd/a/1\tx\t7' "OFFSET 'x': must be "
 line 'd/a/1\t0x10\t7' "OFFSET '0x10': must be "
 line 'd/a/1\t-1\t7' "OFFSET '-1': must be .* not below 0"
 line 'd/a/1\t5 \t7' "OFFSET '5 ': must be "
 line 'd/a/1\t5\t7bytes' "LENGTH '7bytes': must be "
 line 'd/a/1\t5\t1.0001' "LENGTH '1.0001': "
-line 'd/a/1\t5\t0' 'LENGTH 0; a sample has one byte or more'
+line 'd/a/1\t5\t0' 'LENGTH 0; a sample has at least one byte'
 line 'd/a/1\t99999\t2' \
-	'd/a/1: 2 bytes at 99999 reach beyond its end, which is at 100000'
-line 'd/a/1\t100000\t1' 'd/a/1: 1 bytes at 100000 reach beyond its end'
+	'd/a/1: 2 bytes at 99999 reach beyond the end of the file at 100000'
+line 'd/a/1\t100000\t1' 'd/a/1: 1 bytes at 100000 reach beyond the end'
 line 'd/a/1\t18446744073709551615\t18446744073709551615' \
-	'd/a/1: .* reach beyond its end'
+	'd/a/1: .* reach beyond the end'
 line 'd/a/1\t18446744073709551616\t1' "OFFSET '18446744073709551616': is above"
 line 'd/a/1\t16384p\t1' "OFFSET '16384p': is above"
-line '\t0\t1' 'no path in front of the columns'
+line '\t0\t1' 'no path before the columns'
 : >d/empty
-line 'd/empty\t0\t1' 'd/empty: 1 bytes at 0 reach beyond its end'
+line 'd/empty\t0\t1' 'd/empty: 1 bytes at 0 reach beyond the end'
 printf 'd/a/1\n\nd/a/1\t0\t1\n' >list
 refused "columns where there were none" \
-	'^mlgen: list:3: OFFSET and LENGTH after the path, and line 1 has none;' \
+	'^mlgen: list:3: OFFSET and LENGTH after the path, but not in line 1;' \
 	--format=raw
 printf 'd/a/1\t0\t10\nd/none\t0\t10\nd/b\t0\t1\nd/none\t10\t10\nd/a/1\t10\t10\n' >list
 refused "files that are not there" \
-	'^mlgen: list: file_list names 1 file that is not there, 1 folder; --scan_errors=skip goes without$'
+	'^mlgen: list: file_list names 1 missing file, 1 folder; --scan_errors=skip skips them$'
 like "by the line that names them first" "$(cat err)" \
 	'^mlgen: note: list:2: d/none: No such file or directory$'
 ok "or they are left out" run --file_list=list --scan_errors=skip
 is "with their samples" "$(sums)" "1 2 20 2 20"
 printf 'd/none\t0\t10\n' >list
-refused "nothing is left" '^mlgen: file_list: list names no file that is there' \
+refused "nothing is left" '^mlgen: file_list: list names no existing file' \
 	--scan_errors=skip
 printf 'd/a/1\t0\t10\n' >list
 refused "a format that looks into files" \
-	'^mlgen: format: list has OFFSET and LENGTH after each path, .*; format=raw, or a list of paths alone .* npz files$' \
+	'^mlgen: format: list has OFFSET and LENGTH after each path, .*; use format=raw, or a list of paths only, .* npz files$' \
 	--format=npz
 refused "calls of a framework" '^mlgen: access: .* raw files, .* access=plain$' \
 	--access=framework

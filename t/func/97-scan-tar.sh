@@ -41,7 +41,7 @@ checks()
 	for end in 512 600 1024 1500 2000 3000; do
 		head -c $end whole >d/a.tar
 		like "$1, cut off at $end" "$(looks)" \
-			'^mlgen: d/a.tar: at byte [0-9]*: |^mlgen: d: no tar file in it has a sample'
+			'^mlgen: d/a.tar: at byte [0-9]*: |^mlgen: d: no tar file here has a sample'
 	done
 }
 
@@ -66,7 +66,7 @@ checks "a map"
 cp whole d/a.tar
 damages 1536
 like "a map that is none is named, with the place" "$(looks)" \
-	'^mlgen: d/a.tar: at byte 1536: no map of a sparse member'
+	'^mlgen: d/a.tar: at byte 1536: not the map of a sparse member'
 
 # more pieces than a header has room for
 i=0

@@ -157,7 +157,7 @@ like "does neither" "$(tr -s ' \n' ' ' <out)" \
 	'asks for 5 x: a directory with more files, or invalidate=epoch'
 unlike "in any line" "$(cat out)" 'dataset_ratio|--num_files'
 refused "one without a file is refused" \
-	'^mlgen: data/none: holds no file that could be read' \
+	'^mlgen: data/none: contains no file that mlgen can read' \
 	--directory=data/none
 ok "sample_size is not used" run --sample_size=1m
 like "which is said" "$(cat err)" '^mlgen: note: sample_size: not used'
@@ -170,13 +170,13 @@ ln -s nowhere data/broken
 ln -s .. data/z/up
 : >data/empty
 refused "what is no file is refused" \
-	'^mlgen: data: dataset=scan found 1 socket, pipe or device, 3 links that lead nowhere or in a circle; --scan_errors=skip'
+	'^mlgen: data: dataset=scan found 1 socket, pipe or device, 3 broken or circular links; --scan_errors=skip'
 is "each by name" "$(grep -c '^mlgen: note: data/' err)" 4
 refused "by a dry run as well" '^mlgen: data: dataset=scan found' --dry-run
 ok "or left out" run --scan_errors=skip
 is "and the rest is read" "$(ml run.json samples sample_bytes)" "20 $total"
 like "which is said with the counts" "$(cat err)" \
-	'^mlgen: note: data: left out: 1 socket, pipe or device, 3 links .*, 1 empty file$'
+	'^mlgen: note: data: left out: 1 socket, pipe or device, 3 broken or circular links, 1 empty file$'
 rm data/pipe data/circle data/broken data/z/up
 ok "empty files alone are no reason to refuse" run
 like "but told" "$(cat err)" '^mlgen: note: data: left out: 1 empty file$'
@@ -193,7 +193,7 @@ if as_nobody test -r data/b0 -a ! -r data/a &&
 	exits "what may not be read is refused" 2 as_nobody "$MLGEN" $scan \
 		--json=/dev/null
 	like "with its number" "$(cat err)" \
-		'^mlgen: data: dataset=scan found 2 that cannot be read; '
+		'^mlgen: data: dataset=scan found 2 unreadable paths; '
 	like "its name" "$(cat err)" '^mlgen: note: data/a: Permission denied$'
 	# shellcheck disable=SC2086
 	exits "or left out" 0 as_nobody "$MLGEN" $scan --scan_errors=skip \

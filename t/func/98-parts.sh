@@ -33,7 +33,7 @@ has()
 	shift 2
 	rm -rf data
 	if ! prepare "$name" "$@"; then
-		if grep -q 'was left out of this mlgen' err; then
+		if grep -q 'is not supported, because mlgen was built without' err; then
 			skip "$name: all parts are made" "it is not built in"
 		else
 			tap_fail "$name: all parts are made" "$(cat err)"
@@ -102,7 +102,7 @@ if prepare npy --label_size=3000; then
 	exits "another label_size is another dataset" 2 prepare npy \
 		--label_size=3001
 	like "which is said" "$(cat err)" \
-		'^mlgen: dataset data was made with label_size=3000, the job says 3001; another directory, or --phase=prepare --replace to make it anew \(deletes 18 files\)$'
+		'^mlgen: dataset data was made with label_size=3000, the job says 3001; use another directory, or --phase=prepare --replace to make it anew \(deletes 18 files\)$'
 	exits "none as well" 2 prepare npy
 	ok "--replace makes it anew" prepare npy --replace
 	is "as one part" "$(written)" "9 0"

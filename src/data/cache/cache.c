@@ -184,8 +184,8 @@ static int alloc_tables(struct cache *c, uint64_t slots, struct mlgen_err *err)
 	c->memory = at;
 	if (!at)
 		return mlgen_fail(err, -ENOMEM,
-				  "cache: no memory for the %zu bytes that its bookkeeping admits; "
-				  "a smaller cache_size",
+				  "cache: no memory for up to %zu bytes of bookkeeping; use a "
+				  "smaller cache_size",
 				  c->memory_bytes);
 	cut(&at, HEAP_SHIFT);
 	c->heap = cut(&at, nodes * sizeof(*c->heap));
@@ -208,8 +208,8 @@ int cache_new(struct cache **out, const struct cache_config *cfg, struct mlgen_e
 	if (cfg->units >= CACHE_FREE)
 		return mlgen_fail(err, -EINVAL,
 				  "cache: the %" PRIu64
-				  " units of the data set are more than the %" PRIu32
-				  " that can be told apart; cache_unit=file has fewer",
+				  " units of the data set are more than the limit of %" PRIu32
+				  "; cache_unit=file has fewer units",
 				  cfg->units, CACHE_FREE - 1);
 	c = mem_zalloc(sizeof(*c));
 	c->cfg = *cfg;
@@ -357,7 +357,7 @@ uint32_t cache_restore(struct cache *c, const struct cache_access *a, uint32_t s
 	return fill_slot(c, slot, a, bytes);
 }
 
-/* The entries can only be prefetched once slot_of is there. */
+/* The address of an entry follows from slot_of, so entries are prefetched after slot_of. */
 void cache_expect(const struct cache *c, const uint64_t *units, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)

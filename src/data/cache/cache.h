@@ -28,9 +28,9 @@
  * decides which units are evicted and admitted. The caller stores the bytes: each cached unit has a
  * slot, a small number that no other unit has at the same time.
  *
- * A newcomer evicts as many units as it needs. Policies that can refuse a newcomer (importance,
- * belady) do so unless every one of those units is worth less, and then evict nothing. A unit that
- * is larger than the cache is never admitted.
+ * A newcomer evicts units until it fits. Policies that can refuse a newcomer (importance, belady)
+ * admit it only if each of these units is worth less than the newcomer. Otherwise they evict
+ * nothing. A unit that is larger than the cache is never admitted.
  *
  * Memory: at most 22 bytes for each unit that the cache can hold, or 24 if units differ in size,
  * and 4 for each unit that exists. Nothing is allocated after cache_new. One thread at a time. The
@@ -128,10 +128,10 @@ void cacheshare_of(struct cacheshare *c, const struct job *j, const struct datas
 		   uint64_t stored_bytes);
 
 /*
- * Return the hit ratio, from the second epoch on, of a cache that holds this share of the samples,
- * if each epoch is a fresh permutation. For policies that never evict (minio, hot) it is the share
- * itself; DESIGN.md derives lru and random. NaN if the policy has no closed form or the share is
- * not between 0 and 1.
+ * Return the hit ratio of a cache that holds this share of the samples, if each epoch is a fresh
+ * permutation. The ratio is that of the second and later epochs. For policies that never evict
+ * (minio, hot) it is the share itself; DESIGN.md derives lru and random. NaN if the policy has no
+ * closed form or the share is not between 0 and 1.
  */
 double cacheshare_hits(enum job_cache policy, double share);
 

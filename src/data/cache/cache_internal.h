@@ -72,7 +72,7 @@ struct cache {
 
 /*
  * A policy. `make_room` evicts until a unit of `bytes` fits, or returns false and evicts nothing.
- * It is only called for units that fit into the empty cache. NULL: the policy never evicts.
+ * It is only called for units that fit into the empty cache. NULL = the policy never evicts.
  */
 struct cache_policy {
 	size_t slot_bytes; /* per slot, in addition to struct cache_entry */

@@ -53,13 +53,12 @@ int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg, struct m
 	if (cfg->sampler->shuffle == SHUFFLE_IMPORTANCE)
 		return mlgen_fail(err, -EINVAL,
 				  "cache=belady: with shuffle=importance the order of an epoch "
-				  "follows from the losses of the one before, and is not known "
-				  "ahead; use cache=importance");
+				  "follows from the losses of the previous epoch and is not known "
+				  "in advance; use cache=importance");
 	if (max_accesses(cfg) >= NEVER / 4)
 		return mlgen_fail(err, -EINVAL,
 				  "cache=belady: an epoch of %" PRIu64
-				  " accesses is more than the %" PRIu32
-				  " that can be told apart; cache=lru",
+				  " accesses is more than the limit of %" PRIu32 "; use cache=lru",
 				  max_accesses(cfg), NEVER / 4);
 	n = mem_zalloc(sizeof(*n));
 	n->cfg = *cfg;

@@ -32,12 +32,12 @@ struct dataset_received {
 	unsigned parts;
 	char *directory;          /* owned */
 	struct scan *scan;        /* owned, until a dataset takes it over */
-	struct scan_index *found; /* owned likewise; NULL = no file was looked into */
-	struct labels *labels;    /* owned likewise; NULL = no labels */
+	struct scan_index *found; /* owned like `scan`; NULL = no file was looked into */
+	struct labels *labels;    /* owned like `scan`; NULL = no labels */
 };
 
-/* Like dataset_init and dataset_init_eval, from received results; given NULL = this process scans
- * itself. */
+/* Like dataset_init and dataset_init_eval, but use the results in `given`; NULL = this process
+ * scans itself. */
 int dataset_init_received(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
 			  struct dataset_received *given, struct mlgen_err *err);
 int dataset_init_eval_received(struct dataset *eval, const struct dataset *train,
@@ -48,31 +48,32 @@ int dataset_init_eval_received(struct dataset *eval, const struct dataset *train
  * err. */
 int dataset_send(const struct dataset *ds, struct relay *to, struct mlgen_err *err);
 
-/* Receive the results; `beside` as for namefile_open. Call fini in either case; it accepts a zeroed
- * struct. */
+/* Receive the results. `beside` is that of namefile_open. Call fini in either case; it accepts a
+ * zeroed struct. */
 int dataset_receive(struct dataset_received *g, const char *beside, struct relay *from,
 		    struct mlgen_err *err);
 void dataset_received_fini(struct dataset_received *g);
 
 /* ---- Detection of the format of a scan's files (format=auto) ---- */
 
-/* The format of a regular file by its content, otherwise by its suffix. NULL = unknown, or there is
- * no such file. */
+/* The format of a regular file by its content, otherwise by its suffix. NULL = the format is
+ * unknown, or the file does not exist. */
 const struct format *detect_file(const char *path);
 
-/* The name of the format of shards (is_forward) that the first files below a directory have, if
- * there are at least `least` of them; otherwise NULL. Follows symbolic links and gives up in a huge
- * directory. jobset_env uses it. */
+/* The name of the shard format (is_forward) of the first files below a directory. NULL if fewer
+ * than `least` files have the format. Follows symbolic links and gives up in a huge directory.
+ * jobset_env uses it. */
 const char *detect_shards(const char *directory, uint64_t least);
 
 /* ---- Protection of directories with somebody else's files ---- */
 
 /*
- * A directory for a dataset or for checkpoints has to be missing or mlgen's: one with a manifest in
- * it (for checkpoints: in a folder below it). Without a manifest it may hold lost+found, .snapshot,
- * and folders that mlgen made or that hold only such folders. Jobs may therefore lie next to and
- * below each other, and a mount point is as good as a new folder. A lock or half a manifest, which
- * mlgen leaves if it is killed, counts as mlgen's.
+ * A directory for a dataset or for checkpoints must be missing or belong to mlgen. It belongs to
+ * mlgen if it contains a manifest (for checkpoints: if a folder in it does). Without a manifest it
+ * may hold lost+found, .snapshot, and folders that mlgen made or that hold only such folders. The
+ * directories of jobs may therefore be next to and below each other, and a mount point may be used
+ * like a new folder. A lock or an unfinished manifest, which mlgen leaves if it is killed, also
+ * belongs to mlgen.
  *
  * The check changes nothing. It reads a directory until it has found a few names that are not
  * mlgen's. A directory that cannot be read passes: writing to it will report the error.
@@ -93,11 +94,11 @@ int foreign_check_checkpoints(const char *directory, const struct job *job, stru
 enum manifest_state { MANIFEST_ABSENT, MANIFEST_INCOMPLETE, MANIFEST_COMPLETE };
 
 /*
- * Read the manifest of ds->directory, compare it, and set ds->files_named from it; the job may have
- * fewer files. A mismatch is -EINVAL with both values and advice (another directory, or
- * --phase=prepare --replace). A truncated, unreadable or newer-version manifest is -EINVAL with its
- * path. Foreign files without a manifest are not an error here. A scan has no manifest and is
- * complete.
+ * Read the manifest of ds->directory, compare it with the job, and set ds->files_named from it. The
+ * job may have fewer files than the manifest. A mismatch is -EINVAL with both values and advice
+ * (another directory, or --phase=prepare --replace). A truncated, unreadable or newer-version
+ * manifest is -EINVAL with its path. Foreign files without a manifest are not an error here. A scan
+ * has no manifest and is complete.
  */
 int manifest_read(struct dataset *ds, enum manifest_state *state, struct mlgen_err *err);
 
@@ -114,9 +115,9 @@ int manifest_read_eval(struct dataset *eval, const struct dataset *train,
 int manifest_write(const struct dataset *ds, bool complete, struct mlgen_err *err);
 
 /*
- * Set up the dataset that a manifest describes, whatever the job says, with eval_files set. For
- * --replace, which deletes its files. -ENOENT without a manifest; after a failure there is nothing
- * to fini.
+ * Set up the dataset that a manifest describes, whatever the job says, with eval_files set.
+ * --replace uses it to delete the files. Fails with -ENOENT without a manifest. After a failure,
+ * dataset_fini is not needed.
  */
 int manifest_describe(const char *directory, struct dataset *ds, struct mlgen_err *err);
 

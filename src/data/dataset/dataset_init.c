@@ -364,8 +364,9 @@ static int check_eval(const struct dataset *eval, const struct job *job, struct 
 		return 0;
 	return mlgen_fail(err, -EINVAL,
 			  "eval_files: %" PRIu64 " with %" PRIu64
-			  " samples are not one eval_batch_size of %" PRIu64 " for each of %" PRIu64
-			  " accelerators; more eval_files or a smaller eval_batch_size",
+			  " samples are less than one eval_batch_size of %" PRIu64
+			  " for each of %" PRIu64
+			  " accelerators; use more eval_files or a smaller eval_batch_size",
 			  eval->files, samples, batch, job_all_accelerators(job));
 }
 
@@ -383,7 +384,7 @@ int dataset_init_format(struct dataset *ds, struct mlgen_err *err)
 	ds->split = TRAIN_FOLDER;
 	if (f->needs)
 		return mlgen_fail(err, -EINVAL,
-				  "format: %s was left out of this mlgen, which was built without "
+				  "format: %s is not supported, because mlgen was built without "
 				  "%s; install it (./configure --install-deps) and build again",
 				  f->name, f->needs);
 	if (ds->options.label_size_bytes && f != &format_npy)
@@ -487,8 +488,8 @@ static int check_packed(const struct dataset *ds, const struct job *job, struct 
 	if (job->decompress == DECOMPRESS_NONE || dataset_packed_max(ds))
 		return 0;
 	return mlgen_fail(err, -EINVAL, "decompress: %s %s; use decompress=none",
-			  ds->found ? "nothing is compressed in the files of"
-				    : "mlgen knows of nothing compressed in",
+			  ds->found ? "no files are compressed in"
+				    : "mlgen knows of no compressed files in",
 			  ds->directory);
 }
 

@@ -14,16 +14,16 @@
 /* ---- A dataset that DLIO or MLPerf Storage wrote, where mlgen would make its own ---- */
 
 /*
- * True if the job's directory has no mlgen manifest, but a train/ whose files of the format have
- * DLIO's names. Checks only the first name; dataset_dlio_keep checks all of them. *ds has format
- * and directory.
+ * True if the job's directory has no manifest of mlgen, but a folder train/ with files of the
+ * format that have DLIO's names. Checks only the first name; dataset_dlio_keep checks all names.
+ * *ds has format and directory.
  */
 bool dataset_dlio_exists(const struct dataset *ds, const struct job *job);
 
 /*
  * Keep only DLIO's files in a scan of train/ or valid/, without the indexes next to them. Returns
  * their number, and in *named the number of files that their names state. Returns 0 if any file has
- * another name: the directory is then somebody else's.
+ * another name: the directory then belongs to another program.
  */
 uint64_t dataset_dlio_keep(struct scan *scan, const struct format *format, uint64_t *named);
 
@@ -76,7 +76,8 @@ int manifest_load(const char *directory, struct manifest *m, struct mlgen_err *e
  * Find the format of a scan's files. The first and last bytes of a file show its format; TFRecord
  * has the checksum of the first length, indexed binaries have two index files. Otherwise the suffix
  * decides, and a file that shows nothing is raw. Up to 64 files, spread over the scan, vote. All
- * files with a suffix of the winner are then accepted unseen, the rest are looked into.
+ * files with a suffix of the winning format are then accepted by name. All other files are looked
+ * into.
  *
  * Labels, checksums, indexes and files of other formats leave the scan and are reported. -EINVAL
  * with err if less than 90 % of the rest have one format. `directory` is the scan's base.

@@ -88,7 +88,7 @@ static int check_format(const struct format *f, const struct job *j, struct mlge
 	return mlgen_fail(
 		err, -EINVAL,
 		"samples_per_file: with dataset=scan each file is one sample, not %" PRIu64
-		"; samples_per_file=1",
+		"; use samples_per_file=1",
 		j->samples_per_file);
 }
 
@@ -99,15 +99,14 @@ static int check_access(const struct format *f, const struct job *j, struct mlge
 		return 0;
 	if (!f->framework[0])
 		return mlgen_fail(err, -EINVAL,
-				  "access: format=auto found %s files, for which no framework has "
-				  "calls; use access=plain",
+				  "access: format=auto found %s files, which no framework reads; "
+				  "use access=plain",
 				  f->name);
 	if (f->is_forward && j->loader != LOADER_TFDATA)
-		return mlgen_fail(
-			err, -EINVAL,
-			"access: format=auto found %s files, which of the loaders only tfdata "
-			"reads as a framework does; use loader=tfdata, or access=plain",
-			f->name);
+		return mlgen_fail(err, -EINVAL,
+				  "access: format=auto found %s files, which only loader=tfdata "
+				  "reads as a framework does; use loader=tfdata, or access=plain",
+				  f->name);
 	if (j->direct && !f->framework[1])
 		return mlgen_fail(err, -EINVAL,
 				  "direct: format=auto found %s files, which no framework reads "
@@ -125,9 +124,9 @@ static int settle_listed(struct dataset *ds, const struct job *j, struct mlgen_e
 		list = "stdin";
 	if (ds->format && ds->format != &format_raw)
 		return mlgen_fail(err, -EINVAL,
-				  "format: %s has OFFSET and LENGTH after each path, which are "
-				  "bytes of the file as they stand; format=raw, or a list of paths "
-				  "alone to have samples found in %s files",
+				  "format: %s has OFFSET and LENGTH after each path, which are the "
+				  "bytes of a raw file; use format=raw, or a list of paths only, "
+				  "so that mlgen finds the samples in %s files",
 				  list, ds->format->name);
 	ds->format = &format_raw;
 	return check_access(ds->format, j, err);
@@ -170,8 +169,8 @@ static int choose_count(struct dataset *ds, const struct job *j, const char *opt
 							 : ", or lower it");
 	if (!is_asked && job_is_changed(j, option) && asked != found)
 		scan_note(ds->scan,
-			  "%s: %" PRIu64 " yields to the %" PRIu64 " files that are in %s", option,
-			  asked, found, directory);
+			  "%s: %" PRIu64 " is ignored; the %" PRIu64 " files in %s are used",
+			  option, asked, found, directory);
 	return 0;
 }
 
@@ -196,12 +195,12 @@ int dataset_scan_check(const struct job *job, struct mlgen_err *err)
 {
 	if (job_work(job)->only_prepares)
 		return mlgen_fail(err, -EINVAL,
-				  "phase: prepare writes files, and dataset=scan reads those that "
-				  "are there; phase=train, or dataset=made");
+				  "phase: prepare writes files, but dataset=scan reads existing "
+				  "files; use phase=train, or dataset=made");
 	if (job->dataset_ratio > 0)
 		return mlgen_fail(err, -EINVAL,
-				  "dataset_ratio: %g x memory is for files that are written, "
-				  "dataset=scan reads those that are there; leave it out",
+				  "dataset_ratio: %g x memory is for files that mlgen writes, but "
+				  "dataset=scan reads existing files; leave it out",
 				  job->dataset_ratio);
 	/* A list may give the places of samples in raw files. */
 	if (job->format == FORMAT_AUTO || (job->format == FORMAT_RAW && job->file_list))
@@ -263,7 +262,8 @@ static void note_unpaired(const struct dataset *ds, const struct pair_filter *p,
 			  ds->options.scan_pair);
 	if (twins > firsts && !has_labels)
 		scan_note(ds->scan,
-			  "%s: left out: at least %s with %s in the path that are no file's twin",
+			  "%s: left out: at least %s with %s in the path that are not the twin of "
+			  "a file",
 			  ds->directory, units_human_count(text, twins - firsts), p->pair.to);
 }
 
@@ -289,8 +289,8 @@ static int split_pairs(struct dataset *ds, struct mlgen_err *err)
 
 	if (!may_have_labels(ds->format))
 		return mlgen_fail(err, -EINVAL,
-				  "scan_pair: %s has %s files, which have no label files next to "
-				  "them; leave it out",
+				  "scan_pair: %s has %s files, which have no label files; leave "
+				  "out scan_pair",
 				  ds->directory, ds->format->name);
 
 	namepair_parse(&p.pair, text); /* collect_labels has checked it */
@@ -325,8 +325,8 @@ static int collect_labels(struct dataset *ds, const struct job *job, struct mlge
 				  ds->options.scan_pair);
 	if (is_asked && scan_has_listed(ds->scan))
 		return mlgen_fail(err, -EINVAL,
-				  "scan_pair: the list has OFFSET and LENGTH of each sample, and "
-				  "no files in pairs; leave it out");
+				  "scan_pair: the list has OFFSET and LENGTH of each sample, but "
+				  "no pairs of files; leave out scan_pair");
 	if (!is_asked && !job->scan_pair && may_have_labels(ds->format) &&
 	    !scan_has_listed(ds->scan) && labels_are_usual(ds->scan, ds->directory))
 		mem_replace(&ds->options.scan_pair, LABELS_USUAL_PAIR);
@@ -347,28 +347,28 @@ static int split_parts(struct dataset *ds, struct mlgen_err *err)
 	scan_filter(ds->scan, has_samples, ds);
 	if (scan_files(ds->scan))
 		return 0;
-	return mlgen_fail(err, -EINVAL, "%s: has indexes of %s files, and no file of samples",
+	return mlgen_fail(err, -EINVAL, "%s: has indexes of %s files, but no file with samples",
 			  ds->directory, ds->format->name);
 }
 
-/* mlgen would make a dataset here, but DLIO already has: use that. */
+/* mlgen would make a dataset here, but DLIO has already made one: use DLIO's files. */
 static int keep_dlio(struct dataset *ds, enum scan_part part, struct mlgen_err *err)
 {
 	uint64_t named, files = dataset_dlio_keep(ds->scan, ds->format, &named);
 	char of[40] = "";
 
 	if (files == 0)
-		return mlgen_fail(
-			err, -EEXIST,
-			"%s: %s/ holds files that DLIO would name img_0_of_N.%s, and others; with "
-			"--dataset=scan all are read, --directory= makes the dataset elsewhere",
-			ds->directory, part == SCAN_TRAINING ? "train" : "valid", ds->format->name);
+		return mlgen_fail(err, -EEXIST,
+				  "%s: %s/ holds files that DLIO would name img_0_of_N.%s, and "
+				  "other files; --dataset=scan reads all of them, --directory= "
+				  "makes the dataset elsewhere",
+				  ds->directory, part == SCAN_TRAINING ? "train" : "valid",
+				  ds->format->name);
 	if (part == SCAN_EVALUATION)
 		return 0;
 	if (files != named)
 		snprintf(of, sizeof(of), " of the %" PRIu64, named);
-	scan_note(ds->scan,
-		  "%s: %" PRIu64 "%s files that DLIO made are there and are used as they are",
+	scan_note(ds->scan, "%s: %" PRIu64 "%s files made by DLIO exist and are used unchanged",
 		  ds->directory, files, of);
 	return 0;
 }
@@ -450,7 +450,7 @@ static int settle_labels(struct dataset *ds, const struct job *job, struct mlgen
 		return labels_refuse(ds->labels, scan, ds->directory, err);
 	if (labels_count(ds->labels, scan_files(scan)) == 0) {
 		scan_note(scan,
-			  "%s: left out: the files in labels/, none of which has the name of one "
+			  "%s: left out: the files in labels/, because none has the name of a file "
 			  "in images/",
 			  ds->directory);
 		labels_free(ds->labels);
@@ -541,8 +541,8 @@ int dataset_scan_eval(struct dataset *eval, const struct dataset *train, const s
 
 	if (job->file_list && job->dataset == DATASET_SCAN)
 		return mlgen_fail(err, -EINVAL,
-				  "eval_files: file_list names the files that are trained with, "
-				  "and none to evaluate; eval_files=0");
+				  "eval_files: file_list names the files to train with, but no "
+				  "files to evaluate; use eval_files=0");
 	eval->format = train->format;
 	r = find_files(eval, job, SCAN_EVALUATION, given, err);
 	if (r == 0)

@@ -109,7 +109,7 @@ static bool is_indexed(const struct sniff *s)
 
 /* Formats in the order of their tests: a magic at an offset, or a function. A file that passes no
  * test has the format of its suffix. */
-static const struct kind {
+static const struct format_kind {
 	const char *format;
 	const char *magic;
 	size_t magic_bytes, magic_off;
@@ -158,7 +158,7 @@ static size_t kind_of(const char *format)
 
 static size_t kind_by_content(const struct sniff *s)
 {
-	for (const struct kind *k = kinds; k < kinds + KINDS; k++)
+	for (const struct format_kind *k = kinds; k < kinds + KINDS; k++)
 		if (k->test ? k->test(s)
 			    : k->magic && detect_begins(s, k->magic_off, k->magic, k->magic_bytes))
 			return kind_of(k->format);
@@ -292,7 +292,7 @@ static void append_counts(struct buf *to, const struct detect *d, bool left_out)
 			buf_addf(to, "%s%s %s", to->len ? ", " : "",
 				 units_human_count(text, d->counts[k]), kinds[k].format);
 	if (d->others)
-		buf_addf(to, "%s%s of other kinds", to->len ? ", " : "",
+		buf_addf(to, "%s%s in other formats", to->len ? ", " : "",
 			 units_human_count(text, d->others));
 }
 
@@ -309,8 +309,8 @@ static int judge(const struct detect *d, struct mlgen_err *err)
 	if ((double)best * 100 < (double)all * PERCENT_MIN || best == 0) {
 		append_counts(&text, d, false);
 		r = mlgen_fail(err, -EINVAL,
-			       "%s: format=auto found %s: less than %u %% of one format; another "
-			       "directory, or format= for what all of them are",
+			       "%s: format=auto found %s: less than %u %% are in one format; use "
+			       "another directory, or format= with the format of all files",
 			       d->directory, buf_str(&text), PERCENT_MIN);
 	} else {
 		append_counts(&text, d, true);
@@ -369,7 +369,7 @@ void detect_drop_others(struct scan *scan, const char *directory)
 	scan_filter(scan, is_data_file, &self);
 	before -= scan_files(scan);
 	if (before)
-		scan_note(scan, "%s: left out: %s of other kinds", directory,
+		scan_note(scan, "%s: left out: %s in other formats", directory,
 			  units_human_count(text, before));
 }
 
@@ -392,8 +392,8 @@ const struct format *detect_file(const char *path)
 
 /* ---- shards ---- */
 
-/* The first files are looked into, the rest only need a suffix of that format. A directory with
- * more entries does not hold a few large files. */
+/* Only the first files are looked into. All other files need a suffix of the format found. A
+ * directory with more entries does not hold a few large files. */
 #define SHARDS_SNIFFED 8u
 #define SHARD_ENTRIES_MAX 65536u
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* foreign.c - find somebody else's files in a directory, and datasets of DLIO or MLPerf Storage. */
+/* foreign.c - find other programs' files in a directory, and datasets of DLIO or MLPerf Storage. */
 #include "data/dataset/dataset_internal.h"
 
 #include <ctype.h>
@@ -137,7 +137,7 @@ uint64_t dataset_dlio_keep(struct scan *scan, const struct format *format, uint6
 #define NAMES_SHOWN 3u
 #define NAME_BYTES 60
 
-/* A larger directory without a manifest is not mlgen's. */
+/* A larger directory without a manifest does not belong to mlgen. */
 #define NAMES_READ_MAX 65536u
 
 /* Levels of folders; a symbolic link may lead to its own parent. */
@@ -156,7 +156,7 @@ static bool exists_in(int folder, const char *name)
 	return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A folder with a manifest is mlgen's. */
+/* A folder with a manifest belongs to mlgen. */
 static bool has_manifest(int folder)
 {
 	return exists_in(folder, MANIFEST_NAME) || exists_in(folder, CHECKPOINT_MANIFEST);
@@ -184,8 +184,8 @@ static const char *next_name(struct foreign_look *l, DIR *dir)
 	return d ? d->d_name : NULL;
 }
 
-/* True if a name is mlgen's or the filesystem's, or has disappeared. A folder is mlgen's if it has
- * a manifest, or holds only allowed names. */
+/* True if a name belongs to mlgen or to the filesystem, or has disappeared. A folder belongs to
+ * mlgen if it has a manifest, or holds only allowed names. */
 static bool is_allowed(struct foreign_look *l, int folder, const char *name, unsigned depth)
 {
 	bool allowed = true;
@@ -295,13 +295,13 @@ int foreign_check_dataset(const char *directory, const struct job *job, struct m
 	if (is_foreign(&l, directory, false))
 		rc = mlgen_fail(
 			err, -EEXIST,
-			"%s: holds %s, and no %s that says it is mlgen's to fill; "
+			"%s: contains %s, but no %s, so mlgen does not write here; "
 			"--directory=%s%smlgen-data makes the dataset in a new folder below it%s",
 			directory, buf_str(&l.names), MANIFEST_NAME, directory,
 			slash_after(directory),
-			could_scan ? ", and --dataset=scan without num_files reads the files that "
-				     "are there"
-				   : "");
+			could_scan
+				? ", and --dataset=scan without num_files reads the existing files"
+				: "");
 	buf_fini(&l.names);
 	return rc;
 }
@@ -315,7 +315,7 @@ int foreign_check_checkpoints(const char *directory, const struct job *job, stru
 
 	if (is_foreign(&l, directory, true))
 		rc = mlgen_fail(err, -EEXIST,
-				"%s: holds %s, and no checkpoint of mlgen's; "
+				"%s: contains %s, but no checkpoint of mlgen; "
 				"--%sdirectory=%s%smlgen-data saves in a new folder below it",
 				directory, buf_str(&l.names), is_own ? "checkpoint_" : "",
 				directory, slash_after(directory));

@@ -35,8 +35,9 @@ static void manifest_path(char out[PATH_MAX], const char *directory)
 
 static int manifest_fail(const char *path, const char *what, struct mlgen_err *err)
 {
-	return mlgen_fail(err, -EINVAL, "%s: %s; another directory, or remove this dataset by hand",
-			  path, what);
+	return mlgen_fail(err, -EINVAL,
+			  "%s: %s; use another directory, or remove this dataset by hand", path,
+			  what);
 }
 
 static bool get_count(const json_t *root, const char *key, uint64_t *out)
@@ -80,12 +81,13 @@ static int check_version(const json_t *root, const char *path, struct mlgen_err 
 	uint64_t version;
 
 	if (!get_count(root, "version", &version))
-		return manifest_fail(path, "this is no manifest of a dataset", err);
+		return manifest_fail(path, "is not the manifest of a dataset", err);
 	if (version == MANIFEST_VERSION)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "%s: version %" PRIu64 " was written by another mlgen, this one knows "
-			  "version %d; another directory, or that mlgen",
+			  "%s: version %" PRIu64
+			  " was written by another version of mlgen, this mlgen reads version %d; "
+			  "use another directory, or the other mlgen",
 			  path, version, MANIFEST_VERSION);
 }
 
@@ -107,7 +109,7 @@ static int decode_manifest(const json_t *root, const char *path, struct manifest
 	    !get_option(root, "label_size", 0, &m->label_size) ||
 	    !get_option(root, "row_group_size", MANIFEST_ROW_GROUP_SIZE, &m->row_group_size) ||
 	    !json_is_boolean(complete))
-		return manifest_fail(path, "a parameter is missing or not understood", err);
+		return manifest_fail(path, "a parameter is missing or invalid", err);
 	m->complete = json_is_true(complete);
 	return 0;
 }
@@ -175,7 +177,7 @@ static int manifest_file_load(int dir_fd, const char *name, int flags, const cha
 	root = json_loadf(f, JSON_REJECT_DUPLICATES, &why);
 	fclose(f);
 	if (!root) {
-		snprintf(what, sizeof(what), "cut short or damaged (%s)", why.text);
+		snprintf(what, sizeof(what), "is incomplete or damaged (%s)", why.text);
 		return manifest_fail(path, what, err);
 	}
 	r = decode_manifest(root, path, m, err);
@@ -218,7 +220,7 @@ static void describe(const struct dataset *ds, struct manifest *m)
 	m->eval_files = ds->eval_files;
 	m->label_size = o->label_size_bytes;
 	m->row_group_size = MANIFEST_ROW_GROUP_SIZE;
-	/* Other formats ignore these options, which a job may have all the same. */
+	/* Other formats ignore these options, but a job may still set them. */
 	if (ds->format != &format_parquet)
 		return;
 	if (o->row_group_size)
@@ -234,7 +236,7 @@ static int describe_dataset(struct dataset *ds, struct manifest *m, const char *
 
 	ds->format = format_find(m->format);
 	if (!ds->format)
-		return mlgen_fail(err, -EINVAL, "%s/%s: format '%s' is not known to this mlgen",
+		return mlgen_fail(err, -EINVAL, "%s/%s: this mlgen does not know format '%s'",
 				  directory, MANIFEST_NAME, m->format);
 	ds->directory = mem_strdup(directory);
 	ds->files = m->num_files;
@@ -280,11 +282,11 @@ static int differs_with_hint(const struct dataset *ds, const char *option, const
 {
 	uint64_t files = files_made(ds->directory);
 
-	return mlgen_fail(err, -EINVAL,
-			  "dataset %s was made with %s=%s, the job says %s; %sanother directory, "
-			  "or --phase=prepare --replace to make it anew (deletes %" PRIu64
-			  " file%s)",
-			  ds->directory, option, made, job, hint, files, files == 1 ? "" : "s");
+	return mlgen_fail(
+		err, -EINVAL,
+		"dataset %s was made with %s=%s, the job says %s; %suse another directory, or "
+		"--phase=prepare --replace to make it anew (deletes %" PRIu64 " file%s)",
+		ds->directory, option, made, job, hint, files, files == 1 ? "" : "s");
 }
 
 static int differs(const struct dataset *ds, const char *option, const char *made, const char *job,
@@ -312,7 +314,7 @@ static int differs_files(const struct dataset *ds, const struct manifest *m, str
 	snprintf(a, sizeof(a), "%" PRIu64, m->num_files);
 	snprintf(b, sizeof(b), "%" PRIu64, ds->files);
 	if (ranks > 0 && ranks < ds->scaled.ranks)
-		snprintf(fewer, sizeof(fewer), "--accelerators=%" PRIu64 " can do with these, ",
+		snprintf(fewer, sizeof(fewer), "--accelerators=%" PRIu64 " needs only these, ",
 			 ranks);
 	return differs_with_hint(ds, "num_files", a, b, fewer, err);
 }

@@ -370,8 +370,8 @@ struct format {
 	 * more; "" = the name would be too long.
 	 */
 	bool (*sidecar_path)(const char *path, unsigned i, char *out, size_t size);
-	/* If dataset.has_megatron: the path of the index of the file at `path`. False = it has no
-	 * index, or there is no room. */
+	/* If dataset.has_megatron: the path of the index of the file at `path`. False = the path
+	 * does not have the suffix of such files, or `out` is too small. */
 	bool (*index_path)(const char *path, char *out, size_t size);
 	/* Optional: compute what all files have in common after the scan has looked into them;
 	 * ds->found and ds->files are set. 0, or -EINVAL with err. */
@@ -472,7 +472,7 @@ void look_close(struct look *l);
 
 /*
  * Return `bytes` bytes (at most LOOK_BYTES) at `off`, valid until the next call. NULL with err if
- * the file ends earlier (-EINVAL, "cut off") or cannot be read (-errno); err->code has the code.
+ * the file ends earlier (-EINVAL) or cannot be read (-errno); err->code has the code.
  */
 const uint8_t *look_at(struct look *l, uint64_t off, size_t bytes);
 
@@ -512,7 +512,8 @@ static inline uint64_t look_be(const uint8_t *at, unsigned bytes)
 
 /*
  * The cache is a file of the user (scan_cache=), which is replaced as a whole. The probe runs of a
- * command share an unnamed file instead (struct job_reuse). A request with neither has no cache.
+ * command share an unnamed file instead (struct job_reuse). A request without a path and without
+ * such a file has no cache.
  */
 struct scan_cache_request {
 	const char *path;         /* the user's file; NULL = none */
@@ -537,8 +538,8 @@ struct scan_index;
 /*
  * Look into all files of a scan, for a dataset with directory, format and options. Files without a
  * sample leave the scan and are counted; so do damaged files, except with SCAN_REFUSE. 0, or -errno
- * with err: -EINVAL if no file has a sample, -EINTR, or the error of the first damaged file, in the
- * order of the scan, if damaged files are refused or no file is left.
+ * with err: -EINVAL if no file has a sample, or -EINTR. If damaged files are refused or no file is
+ * left, err is the error of the first damaged file in the order of the scan.
  *
  * Results for files that have not changed since an earlier scan come from the scan cache, which
  * then gets the results of this scan. keeps NULL = no cache.
@@ -550,9 +551,9 @@ int scan_index_new(struct scan_index **out, struct scan *scan, const struct data
 int scan_index_new_listed(struct scan_index **out, struct scan *scan, struct mlgen_err *err);
 void scan_index_free(struct scan_index *f); /* NULL is fine */
 
-/* Send the index from one process of a job to the others (hosts/hosts.h), which receive it in the
- * state that it had before format->found_init. `beside` as for namefile_open. 0 or -errno with
- * err. */
+/* Send the index from one process of a job to the other processes (hosts/hosts.h). They receive it
+ * in its state before format->found_init. `beside` is that of namefile_open. 0 or -errno with err.
+ */
 struct relay;
 int scan_index_send(const struct scan_index *f, struct relay *to, struct mlgen_err *err);
 int scan_index_receive(struct scan_index **out, const char *beside, struct relay *from,

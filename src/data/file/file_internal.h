@@ -91,8 +91,8 @@ enum scan_cache_state {
 };
 
 /*
- * Open a cache in *c on a readable fd, which stays the caller's. If the cache does not fit, err
- * says why in words, without a name.
+ * Open a cache in *c on a readable fd, which stays the caller's. If the cache does not fit, err has
+ * the reason, without the name of the file.
  */
 enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd, const char *key,
 				      struct mlgen_err *err);
@@ -168,8 +168,8 @@ struct scan_cache_store {
 
 /*
  * Open the cache of a scan; *out is NULL if the scan has none. A cache that does not fit is
- * reported and treated as empty. 0, or -errno with err: the path is a file that is not mlgen's, or
- * no file can be made there.
+ * reported and treated as empty. 0, or -errno with err: the path names a file that is not a scan
+ * cache, or mlgen cannot create a file there.
  */
 int scan_cache_store_open(struct scan_cache_store **out, const struct scan_cache_request *req,
 			  const struct dataset *ds, struct mlgen_err *err);

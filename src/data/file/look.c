@@ -108,7 +108,7 @@ static ssize_t fetch_pages(struct look *l, uint8_t *to, uint64_t off, size_t byt
 static int cut_off(struct look *l, uint64_t end)
 {
 	return look_fail(l, l->file_bytes,
-			 "the file is cut off here; what its format says goes on to byte %" PRIu64,
+			 "the file ends here, but by its format it has data up to byte %" PRIu64,
 			 end);
 }
 

@@ -81,12 +81,12 @@ static enum scan_cache_state check_header(const struct scan_header *h, size_t by
 	if (memcmp(h->magic, SCAN_CACHE_MAGIC, u64_min(bytes, sizeof(h->magic))) != 0)
 		return SCAN_CACHE_FOREIGN;
 	if (bytes < sizeof(*h))
-		return useless(err, bytes ? "it is cut off in its header" : "it is empty");
+		return useless(err, bytes ? "it ends in its header" : "it is empty");
 	if (h->byte_order != SCAN_CACHE_ORDER)
-		return useless(err, "a host of another byte order wrote it");
+		return useless(err, "it was written on a host with another byte order");
 	if (h->version != SCAN_CACHE_VERSION) {
 		mlgen_fail(err, -EINVAL,
-			   "it is of version %" PRIu32 " of such files, and this mlgen's are of %u",
+			   "its format is version %" PRIu32 ", but this mlgen reads version %u",
 			   h->version, SCAN_CACHE_VERSION);
 		return SCAN_CACHE_USELESS;
 	}
@@ -111,7 +111,7 @@ static enum scan_cache_state check_key(const struct scan_cache *c, int fd, const
 	if (!is_valid)
 		useless(err, "its header is damaged");
 	else if (strcmp(text, key) != 0)
-		mlgen_fail(err, -EINVAL, "it is of %s, and this scan of %s", text, key);
+		mlgen_fail(err, -EINVAL, "it belongs to %s, and this scan to %s", text, key);
 	mem_free(text);
 	return err->code ? SCAN_CACHE_USELESS : SCAN_CACHE_FITS;
 }
@@ -156,8 +156,7 @@ enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd, const char *
 	if (!scan_cache_layout(&c->header, &c->layout))
 		return useless(err, "its header is damaged");
 	if (bytes != l->end) {
-		mlgen_fail(err, -EINVAL, "it is cut off at byte %" PRIu64 " of %" PRIu64, bytes,
-			   l->end);
+		mlgen_fail(err, -EINVAL, "it ends at byte %" PRIu64 " of %" PRIu64, bytes, l->end);
 		return SCAN_CACHE_USELESS;
 	}
 	for (unsigned i = 0; i < SCAN_PARTS; i++)

@@ -65,8 +65,8 @@ static int check_folder(const struct scan_cache_store *k, struct mlgen_err *err)
 
 	mem_free(folder);
 	return r ? mlgen_fail(err, r,
-			      "scan_cache: %s: cannot be made: %s; name a file in a directory that "
-			      "is there and may be written",
+			      "scan_cache: %s: cannot be created: %s; name a file in a writable "
+			      "directory",
 			      k->req.path, strerror(-r))
 		 : 0;
 }
@@ -84,7 +84,7 @@ static int open_path(struct scan_cache_store *k, struct mlgen_err *err)
 		return kept_refuse(k, -errno, strerror(errno), err);
 	other = filekind_other(st.st_mode);
 	return other ? mlgen_fail(err, -EINVAL,
-				  "scan_cache: %s: is %s, and no regular file; name another file",
+				  "scan_cache: %s: is %s, not a regular file; name another file",
 				  k->req.path, other)
 		     : 0;
 }
@@ -99,12 +99,12 @@ static int read_old_cache(struct scan_cache_store *k, struct mlgen_err *err)
 		return 0;
 	case SCAN_CACHE_FOREIGN:
 		return kept_refuse(k, -EINVAL,
-				   "is no scan cache, and is left as it is; name another file",
+				   "is not a scan cache and was not changed; name another file",
 				   err);
 	default:
 		if (k->req.path && !k->req.is_quiet)
-			log_note("scan_cache: %s: %s; all files are looked into, and it is written "
-				 "anew",
+			log_note("scan_cache: %s: %s; mlgen reads all files again and rewrites the "
+				 "scan cache",
 				 k->req.path, why.text);
 		return 0;
 	}
@@ -208,13 +208,11 @@ void scan_cache_warn_unused(const struct scan_cache_store *k)
 	if (!k->req.path || k->req.is_quiet)
 		return;
 	if (damaged)
-		log_note(
-			"scan_cache: %s: it is damaged in what it has of %s file%s; %s looked into",
-			k->req.path, units_human_count(text, damaged), plural(damaged),
-			damaged == 1 ? "it was" : "they were");
+		log_note("scan_cache: %s: it is damaged at %s file%s; %s read again", k->req.path,
+			 units_human_count(text, damaged), plural(damaged),
+			 damaged == 1 ? "it was" : "they were");
 	else if (known && atomic_load(&k->hits) == 0)
-		log_note("scan_cache: %s: none of its %s file%s is here as it was; all were looked "
-			 "into",
+		log_note("scan_cache: %s: none of its %s file%s is unchanged; all were read again",
 			 k->req.path, units_human_count(text, known), plural(known));
 }
 
@@ -318,7 +316,7 @@ int scan_cache_replace_end(struct scan_cache_store *k)
 void scan_cache_replace_failed(struct scan_cache_store *k, int code)
 {
 	if (k->req.path && !k->req.is_quiet)
-		log_warn("scan_cache: %s: cannot be written: %s; what this scan has found is not "
+		log_warn("scan_cache: %s: cannot be written: %s; the results of this scan are not "
 			 "kept",
 			 k->req.path, strerror(-code));
 	if (!k->req.path && k->writer.fd >= 0)

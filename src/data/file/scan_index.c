@@ -383,7 +383,7 @@ static int look_inside(struct index_thread *k, uint64_t file, const char *name)
 		r = g->ds->format->look(l);
 	look_close(l);
 	if (l->note.code && atomic_fetch_add(&g->stale, 1) < NOTES_MAX)
-		scan_note(g->scan, "%s; the file itself was gone through", l->note.text);
+		scan_note(g->scan, "%s; mlgen read the file itself", l->note.text);
 	if (r == 0) {
 		struct scan_cached c = { .samples = l->samples, .sample_bytes = l->sample_bytes };
 
@@ -406,8 +406,8 @@ static int look_into(struct index_thread *k, uint64_t file)
 	int r = scan_name_and_time(g->scan, file, name, sizeof(k->path) - (size_t)n, &mtime_ns);
 
 	if (r < 0) {
-		r = mlgen_fail(&k->err, r, "%s: its name cannot be read back: %s", g->ds->directory,
-			       strerror(-r));
+		r = mlgen_fail(&k->err, r, "%s: the name of a file cannot be read back: %s",
+			       g->ds->directory, strerror(-r));
 	} else {
 		r = g->kept ? use_cached(k, file, name, mtime_ns) : 0;
 		if (r == 0)
@@ -465,7 +465,7 @@ static void report_progress(struct index_build *g)
 	if (seconds < g->reported_seconds + 1)
 		return;
 	g->reported_seconds = seconds;
-	log_progress("looking into files: %s of %s", units_human_count(done, atomic_load(&g->done)),
+	log_progress("examining files: %s of %s", units_human_count(done, atomic_load(&g->done)),
 		     units_human_count(all, g->found->files));
 }
 
@@ -580,20 +580,23 @@ static int drop_empty(struct scan_index *f, struct scan *scan, const struct inde
 	scan_filter(scan, has_samples, f);
 	sum_up_entries(f);
 	if (damaged)
-		scan_note(scan, "%s: left out: %s file%s damaged, or not as mlgen reads %s files",
+		scan_note(scan,
+			  "%s: left out: %s file%s damaged, or in a variant of %s that mlgen "
+			  "cannot read",
 			  directory, units_human_count(text, damaged),
 			  damaged == 1 ? " that is" : "s that are", format);
 	if (atomic_load(&g->stale) > NOTES_MAX)
-		scan_note(scan,
-			  "%s: %s indexes are not as their files are; those were gone through",
-			  directory, units_human_count(text, atomic_load(&g->stale)));
+		scan_note(
+			scan,
+			"%s: %s indexes do not match their files; mlgen read the files themselves",
+			directory, units_human_count(text, atomic_load(&g->stale)));
 	if (before - f->files > damaged)
 		scan_note(scan, "%s: left out: %s %s files without a sample", directory,
 			  units_human_count(text, before - f->files - damaged), format);
 	if (f->files == 0 && g->damage.code)
 		*err = g->damage;
 	else if (f->files == 0)
-		return mlgen_fail(err, -EINVAL, "%s: no %s file in it has a sample", directory,
+		return mlgen_fail(err, -EINVAL, "%s: no %s file here has a sample", directory,
 				  format);
 	return err->code;
 }

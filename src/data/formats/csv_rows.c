@@ -102,14 +102,14 @@ enum csv_state {
 	QUOTE,  /* a quote in a quoted field: the field's end, or the first of two */
 };
 
-struct csv_parser {
+struct csv_row_parser {
 	struct look *l;
 	enum csv_state state;
 	uint64_t row_off, quote_off;
 	bool is_return; /* the last byte was a return, which a newline may follow */
 };
 
-static int end_row(struct csv_parser *r, uint64_t off)
+static int end_row(struct csv_row_parser *r, uint64_t off)
 {
 	struct look *l = r->l;
 	int rc = 0;
@@ -125,7 +125,7 @@ static int end_row(struct csv_parser *r, uint64_t off)
 	return rc;
 }
 
-static enum csv_state next_state(struct csv_parser *r, uint8_t c, uint64_t off)
+static enum csv_state next_state(struct csv_row_parser *r, uint8_t c, uint64_t off)
 {
 	if (c == '"' && (r->state == ROW || r->state == FIELD)) {
 		r->quote_off = off;
@@ -140,7 +140,7 @@ static enum csv_state next_state(struct csv_parser *r, uint8_t c, uint64_t off)
 	return r->state == ROW && (c == ' ' || c == '\t') ? ROW : PLAIN;
 }
 
-static int parse_bytes(struct csv_parser *r, const uint8_t *at, size_t n, uint64_t off)
+static int parse_bytes(struct csv_row_parser *r, const uint8_t *at, size_t n, uint64_t off)
 {
 	for (size_t i = 0; i < n; i++, off++) {
 		uint8_t c = at[i];
@@ -150,8 +150,9 @@ static int parse_bytes(struct csv_parser *r, const uint8_t *at, size_t n, uint64
 
 		r->is_return = is_end && c == '\r';
 		if (c == '\0')
-			return look_fail(r->l, off,
-					 "a byte of zero, which no text has; is this a csv file?");
+			return look_fail(
+				r->l, off,
+				"a zero byte, which text never contains; is this a csv file?");
 		/* The newline after a return belongs to the row that the return has ended. */
 		if (is_pair && r->row_off == off) {
 			r->row_off++;
@@ -174,7 +175,7 @@ static int parse_bytes(struct csv_parser *r, const uint8_t *at, size_t n, uint64
 
 static int csv_look(struct look *l)
 {
-	struct csv_parser r = { .l = l };
+	struct csv_row_parser r = { .l = l };
 	uint64_t off = 0;
 
 	while (off < l->file_bytes) {

@@ -66,12 +66,13 @@ static int open_index(struct index_files *t, struct look *index, const char *pat
 		return r;
 	if (stat(path, &st) != 0)
 		return mlgen_fail(l->err, -errno,
-				  "%s: %s; there is an index next to each file of samples", path,
+				  "%s: %s; each file of samples needs an index next to it", path,
 				  strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_size % unit)
-		return mlgen_fail(l->err, -EINVAL,
-				  "%s: is no file of whole entries of %u bytes, as an index is",
-				  path, unit);
+		return mlgen_fail(
+			l->err, -EINVAL,
+			"%s: is not an index, which consists of whole entries of %u bytes", path,
+			unit);
 	return look_open(index, AT_FDCWD, path, path, (uint64_t)st.st_size);
 }
 
@@ -81,14 +82,14 @@ static int open_sidecar(struct index_files *t, struct look *twin, char *path, co
 
 	if (n < 0 || n >= PATH_MAX)
 		return mlgen_fail(t->file->err, -EINVAL,
-				  "%s: its name is too long for an index next to it",
+				  "%s: the name is too long for an index next to the file",
 				  t->file->path);
 	return open_index(t, twin, path, ENTRY_BYTES);
 }
 
 /* Megatron */
 
-/* Format NAME.idx for NAME.bin. False if the path is another, or there is no room. */
+/* Format NAME.idx for NAME.bin. False if the path has another suffix, or `out` is too small. */
 static bool indexed_megatron_path(const char *path, char *out, size_t size)
 {
 	static const char suffix[] = ".bin";
@@ -135,8 +136,8 @@ static int parse_megatron_head(struct index_files *t, struct look *index)
 	t->unit = token_bytes(at[MAGIC_BYTES + 8]);
 	if (version != VERSION || t->unit == 0)
 		return look_fail(index, MAGIC_BYTES,
-				 "version %" PRIu64 " and type %u of tokens; known of Megatron's "
-				 "index are version %d and types 1 to 8",
+				 "version %" PRIu64 " and token type %u; of Megatron's indexes, "
+				 "mlgen knows version %d and token types 1 to 8",
 				 version, at[MAGIC_BYTES + 8], VERSION);
 	t->entries = look_le(at + HEAD_BYTES - 16, 8);
 	documents = look_le(at + HEAD_BYTES - 8, 8);
@@ -148,7 +149,7 @@ static int parse_megatron_head(struct index_files *t, struct look *index)
 		return look_fail(index, HEAD_BYTES,
 				 "%" PRIu64 " sequences and %" PRIu64
 				 " documents need a longer index than %" PRIu64
-				 " bytes: it is cut off or damaged",
+				 " bytes: the index is incomplete or damaged",
 				 t->entries, documents, index->file_bytes);
 	t->offsets_at = HEAD_BYTES + t->entries * LENGTH_BYTES;
 	return 0;
@@ -187,8 +188,9 @@ static int open_dlio(struct index_files *t)
 	if (t->offsets.file_bytes == t->sizes.file_bytes)
 		return 0;
 	return mlgen_fail(l->err, -EINVAL,
-			  "%s: has %" PRIu64 " entries, and the index of sizes next to it %" PRIu64
-			  "; both have one for each sample",
+			  "%s: has %" PRIu64
+			  " entries, but the index of sizes next to it has %" PRIu64
+			  "; both need one entry for each sample",
 			  t->paths[0], t->entries, t->sizes.file_bytes / ENTRY_BYTES);
 }
 
@@ -225,8 +227,8 @@ static int check_entries(struct index_files *t)
 		t->all_bytes += size;
 		if (off > file_bytes || size > file_bytes - off || t->all_bytes > PAYLOAD_BYTES_MAX)
 			return look_fail(&t->offsets, t->offsets_at + i * ENTRY_BYTES,
-					 "entry %" PRIu64 " is of %" PRIu64 " bytes at %" PRIu64
-					 ", and the file of samples ends at %" PRIu64,
+					 "entry %" PRIu64 " names %" PRIu64 " bytes at %" PRIu64
+					 ", but the file of samples ends at %" PRIu64,
 					 i, size, off, file_bytes);
 		if (i == 0) {
 			t->first = off;
@@ -318,8 +320,8 @@ static int indexed_found_init(struct dataset *ds, struct mlgen_err *err)
 	if (megatron && megatron < ds->files)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: %" PRIu64 " of %" PRIu64
-				  " files have an index of Megatron's, and the others those of "
-				  "DLIO; a directory for each",
+				  " files have an index of Megatron, the other files have indexes "
+				  "of DLIO; use a directory for each kind",
 				  ds->directory, megatron, ds->files);
 	ds->has_megatron = megatron > 0;
 	if (ds->has_megatron)

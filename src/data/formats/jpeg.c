@@ -195,18 +195,18 @@ static int jpeg_init(struct dataset *ds, struct mlgen_err *err)
 	if (ds->samples_per_file > 1)
 		return mlgen_fail(err, -EINVAL,
 				  "samples_per_file: %" PRIu64
-				  " do not fit format=jpeg, a file of which is one image; "
+				  " do not fit format=jpeg, where a file is one image; use "
 				  "samples_per_file=1 and more num_files",
 				  ds->samples_per_file);
 	if (mean < JPEG_BYTES_MIN)
 		return mlgen_fail(err, -EINVAL,
-				  "sample_size: %.15g bytes are no JPEG file, whose headers alone "
-				  "are %d; at least %d",
+				  "sample_size: %.15g bytes are less than a JPEG file, whose "
+				  "headers have %d bytes; use at least %d",
 				  mean, SCAN_OFF, JPEG_BYTES_MIN);
 	if (mean > (double)JPEG_BYTES_MAX)
 		return mlgen_fail(err, -EINVAL,
 				  "sample_size: %.15g bytes are more than a JPEG file of decodable "
-				  "dimensions holds; at most 3g",
+				  "dimensions holds; use at most 3g",
 				  mean);
 	return 0;
 }

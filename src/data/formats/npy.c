@@ -64,7 +64,7 @@ static bool accept(struct header_text *t, char c)
 static bool expect(struct header_text *t, char c)
 {
 	return accept(t, c) ||
-	       text_fail(t, "its header is not the text of a dictionary as numpy.save writes it");
+	       text_fail(t, "its header is not a dictionary as numpy.save writes it");
 }
 
 /* Parse a quoted string; names may have any characters. */
@@ -155,14 +155,14 @@ static bool parse_plain_type(struct header_text *t, uint64_t *bytes)
 		return text_fail(t, "its descr is empty");
 	kind = *in.at++;
 	if (kind == 'O' || kind == 'T')
-		return text_fail(t, "it holds Python objects, whose number of bytes only Python "
-				    "can tell; an array of numbers or of strings of one length");
+		return text_fail(t, "it holds Python objects, whose size only Python knows; use an "
+				    "array of numbers or of strings of one length");
 	if (!is_one_of(kind, "?bBiufcmMSaUV"))
-		return text_fail(t, "its descr has a type that is not known");
+		return text_fail(t, "its descr has an unknown type");
 	*bytes = 1;
 	if (kind == '?' && in.at == in.end)
 		return true;
-	return (parse_count(&in, bytes) || text_fail(t, "its descr says no number of bytes")) &&
+	return (parse_count(&in, bytes) || text_fail(t, "its descr has no number of bytes")) &&
 	       multiply(t, bytes, kind == 'U' ? 4 : 1);
 }
 
@@ -267,7 +267,7 @@ static bool parse_entry(struct header_text *t, struct npy_head *h, unsigned *see
 			return expect(t, '(');
 		return parse_shape(t, h);
 	}
-	return text_fail(t, "its header has a key that is none of descr, fortran_order and shape");
+	return text_fail(t, "its header has a key other than descr, fortran_order and shape");
 }
 
 const char *npy_head_prefix(struct npy_head *h, const uint8_t *at, size_t bytes)
@@ -275,13 +275,13 @@ const char *npy_head_prefix(struct npy_head *h, const uint8_t *at, size_t bytes)
 	unsigned length_bytes;
 
 	if (bytes < 10 || memcmp(at, "\x93NUMPY", 6) != 0)
-		return "no NumPy array begins here: \\x93NUMPY would";
+		return "no NumPy array begins here: \\x93NUMPY is missing";
 	if (at[6] < 1 || at[6] > 3 || at[7] != 0)
-		return "a NumPy array of a version that is none of 1.0, 2.0 and 3.0";
+		return "a NumPy array of a version other than 1.0, 2.0 and 3.0";
 	h->has_long_length = at[6] > 1;
 	length_bytes = h->has_long_length ? 4 : 2;
 	if (bytes < 8 + length_bytes)
-		return "the array is cut off in its header";
+		return "the array ends in its header";
 	h->header_bytes = 8 + length_bytes + look_le(at + 8, length_bytes);
 	if (h->header_bytes > NPY_TEXT_MAX)
 		return "its header is larger than 1 MiB";
@@ -328,8 +328,8 @@ int npy_head_look(struct look *l, uint64_t off, uint64_t end, struct npy_head *h
 	n = h->has_long_length ? 12 : 10;
 	if (h->header_bytes > end - off)
 		return look_fail(l, off,
-				 "the array's header of %" PRIu64 " bytes is cut off: %" PRIu64
-				 " are there",
+				 "the array's header of %" PRIu64
+				 " bytes is incomplete: only %" PRIu64 " bytes exist",
 				 h->header_bytes, end - off);
 	text = mem_zalloc(h->header_bytes);
 	r = look_copy(l, off + n, text, h->header_bytes - n);
@@ -342,8 +342,8 @@ int npy_head_look(struct look *l, uint64_t off, uint64_t end, struct npy_head *h
 	data = h->items * h->item_bytes;
 	if (data > end - off - h->header_bytes)
 		return look_fail(l, off,
-				 "the array is cut off: its header says %" PRIu64
-				 " bytes of data, %" PRIu64 " are there",
+				 "the array is incomplete: its header says %" PRIu64
+				 " bytes of data, but only %" PRIu64 " exist",
 				 data, end - off - h->header_bytes);
 	return 0;
 }
@@ -383,7 +383,8 @@ static int find_twin(struct look *l, char path[PATH_MAX])
 
 	if (namepair_parse(&pair, l->options->scan_pair))
 		r = namepair_twin(&pair, l->path, path, PATH_MAX);
-	return r < 0 ? mlgen_fail(l->err, r, "%s: scan_pair=%s gives it no twin: %s", l->path,
+	return r < 0 ? mlgen_fail(l->err, r,
+				  "%s: scan_pair=%s does not yield the name of a twin: %s", l->path,
 				  l->options->scan_pair, strerror(-r))
 		     : 0;
 }
@@ -393,13 +394,13 @@ static int open_twin(struct look *l, const char *first, const char *path)
 	struct stat st;
 
 	if (stat(path, &st) != 0)
-		return mlgen_fail(l->err, -errno,
-				  "%s: %s; it is the twin of %s by scan_pair=", path,
-				  strerror(errno), first);
+		return mlgen_fail(l->err, -errno, "%s: %s; by scan_pair=, this is the twin of %s",
+				  path, strerror(errno), first);
 	if (!S_ISREG(st.st_mode))
-		return mlgen_fail(l->err, -EINVAL,
-				  "%s: is no file; it is the twin of %s by scan_pair=", path,
-				  first);
+		return mlgen_fail(
+			l->err, -EINVAL,
+			"%s: is not a regular file; by scan_pair=, this is the twin of %s", path,
+			first);
 	return look_open(l, AT_FDCWD, path, path, (uint64_t)st.st_size);
 }
 
@@ -419,8 +420,8 @@ static int npy_twin_look(struct look *l, struct npy_array *a)
 		r = npy_array_look(l, samples > 1 ? samples : 0, a);
 	if (r == 0 && a->samples != samples)
 		r = mlgen_fail(l->err, -EINVAL,
-			       "%s: has %" PRIu64 " samples, and its twin %s has %" PRIu64
-			       "; by scan_pair= both have as many",
+			       "%s: has %" PRIu64 " samples, but its twin %s has %" PRIu64
+			       "; scan_pair= needs equal numbers",
 			       first, samples, l->path, a->samples);
 	l->path = first;
 	return r;

@@ -46,7 +46,7 @@ static int inflate_head(struct look *l, uint64_t off, uint64_t stored, uint8_t *
 	}
 	inflateEnd(&z);
 	if (r != Z_OK && r != Z_STREAM_END)
-		return look_fail(l, off, "what is compressed here is damaged");
+		return look_fail(l, off, "the compressed data here are damaged");
 	return (int)(bytes - z.avail_out);
 }
 
@@ -69,8 +69,8 @@ static int look_deflated(struct look *l, uint64_t off, const struct zip_member *
 
 	if (m->plain_bytes / INFLATE_RATIO_MAX > m->stored_bytes + INFLATE_RATIO_MAX)
 		return look_fail(l, off,
-				 "%" PRIu64 " bytes are said to inflate to %" PRIu64
-				 ", which they cannot",
+				 "%" PRIu64 " bytes cannot inflate to %" PRIu64
+				 ", as the archive says",
 				 m->stored_bytes, m->plain_bytes);
 	r = inflate_head(l, off, m->stored_bytes, prefix, sizeof(prefix));
 	if (r < 0)
@@ -81,7 +81,7 @@ static int look_deflated(struct look *l, uint64_t off, const struct zip_member *
 	text = mem_zalloc(h->header_bytes);
 	r = inflate_head(l, off, m->stored_bytes, text, h->header_bytes);
 	if (r >= 0 && (uint64_t)r < h->header_bytes) {
-		r = fail_at(l, off, "the array is cut off in its header");
+		r = fail_at(l, off, "the array ends in its header");
 	} else if (r >= 0) {
 		size_t n = h->has_long_length ? 12 : 10;
 
@@ -91,7 +91,7 @@ static int look_deflated(struct look *l, uint64_t off, const struct zip_member *
 	mem_free(text);
 	if (r == 0 && (h->header_bytes > m->plain_bytes ||
 		       h->items * h->item_bytes > m->plain_bytes - h->header_bytes))
-		r = fail_at(l, off, "the array is larger than its member");
+		r = fail_at(l, off, "the array is larger than its member of the archive");
 	return r;
 }
 

@@ -252,18 +252,18 @@ static int png_init(struct dataset *ds, struct mlgen_err *err)
 	if (ds->samples_per_file > 1)
 		return mlgen_fail(err, -EINVAL,
 				  "samples_per_file: %" PRIu64
-				  " do not fit format=png, a file of which is one image; "
+				  " do not fit format=png, where a file is one image; use "
 				  "samples_per_file=1 and more num_files",
 				  ds->samples_per_file);
 	if (mean < PNG_BYTES_MIN)
 		return mlgen_fail(err, -EINVAL,
-				  "sample_size: %.15g bytes are no PNG file, of which one pixel "
-				  "takes as many; at least %d",
+				  "sample_size: %.15g bytes are less than a PNG file of one pixel; "
+				  "use at least %d",
 				  mean, PNG_BYTES_MIN);
 	if (mean > (double)PNG_BYTES_MAX)
 		return mlgen_fail(err, -EINVAL,
 				  "sample_size: %.15g bytes are more than a PNG file of decodable "
-				  "dimensions holds; at most 85m",
+				  "dimensions holds; use at most 85m",
 				  mean);
 	return 0;
 }
@@ -290,15 +290,15 @@ static int look_chunk(struct look *l, struct png_walk *p)
 	if (left < PNG_CHUNK_BYTES + PNG_END_BYTES ||
 	    bytes > left - PNG_CHUNK_BYTES - PNG_END_BYTES)
 		return look_fail(l, p->off,
-				 "a PNG chunk of %" PRIu64
-				 " bytes, of which the file has fewer: it is cut off or damaged",
+				 "a PNG chunk of %" PRIu64 " bytes is longer than the rest of the "
+				 "file, which is incomplete or damaged",
 				 bytes);
 	p->is_data = memcmp(at + 4, "IDAT", 4) == 0;
 	is_header = memcmp(at + 4, "IHDR", 4) == 0;
 	if ((p->is_data && !p->has_header) || (is_header && bytes != HEADER_BYTES))
 		return look_fail(l, p->off,
-				 "before the image a PNG file has its header, IHDR, of %d bytes, "
-				 "and this one has not",
+				 "a PNG file needs a header (IHDR) of %d bytes before the image, "
+				 "this file has none",
 				 HEADER_BYTES);
 	p->has_header |= is_header;
 	if (p->is_data) {
@@ -344,7 +344,7 @@ static int look_end(struct look *l, uint64_t off)
 		return r < 0 ? r : 0;
 	return look_fail(
 		l, off,
-		"the file does not end as PNG files do, with IEND: it is cut off or damaged");
+		"the file does not end with IEND, as PNG files do: it is incomplete or damaged");
 }
 
 static int png_look(struct look *l)
@@ -356,7 +356,7 @@ static int png_look(struct look *l)
 	if (!at)
 		return l->err->code;
 	if (memcmp(at, "\x89PNG\r\n\x1a\n", PNG_SIGNATURE_BYTES) != 0)
-		return look_fail(l, 0, "no PNG file begins here: \\x89PNG would");
+		return look_fail(l, 0, "no PNG file begins here: \\x89PNG is missing");
 	for (unsigned i = 0; i < CHUNKS_MAX && r == 0 && !p.is_data; i++)
 		r = look_chunk(l, &p);
 	if (r)

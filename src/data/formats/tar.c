@@ -89,16 +89,16 @@ static int skip_sparse_map(struct tar_walk *w, uint64_t *data)
 		const uint8_t *block;
 
 		if (w->size < TAR_BLOCK)
-			return look_fail(
-				w->l, *data,
-				"the map of a sparse member does not end before its bytes do");
+			return look_fail(w->l, *data,
+					 "the map of a sparse member is longer than the member");
 		block = look_at(w->l, *data, TAR_BLOCK);
 		if (!block)
 			return w->l->err->code;
 		for (unsigned i = 0; i < TAR_BLOCK && m.lines; i++)
 			if (!parse_map_byte(&m, block[i]))
-				return look_fail(w->l, *data + i,
-						 "no map of a sparse member: it has digits alone");
+				return look_fail(
+					w->l, *data + i,
+					"not the map of a sparse member, which has only digits");
 		*data += TAR_BLOCK;
 		w->size -= TAR_BLOCK;
 	}
@@ -242,7 +242,7 @@ static int parse_extended(struct tar_walk *w, char type, uint64_t at, uint64_t s
 		return 0;
 	if (size > EXTENDED_MAX)
 		return look_fail(w->l, at,
-				 "an extended header of %" PRIu64 " bytes; mlgen takes up to %d",
+				 "an extended header of %" PRIu64 " bytes; mlgen reads up to %d",
 				 size, EXTENDED_MAX);
 	text = mem_zalloc((size_t)size + 1);
 	r = look_copy(w->l, at, text, size);
@@ -340,7 +340,8 @@ static int tar_step(struct tar_walk *w)
 	if (is_zero(block))
 		return 1;
 	if (!is_header(block))
-		return look_fail(w->l, w->at, "no header of a tar file: its checksum is wrong");
+		return look_fail(w->l, w->at,
+				 "not the header of a tar member: its checksum is wrong");
 	type = (char)block[TYPE_AT];
 	size = type_has_data(type) ? parse_number(block + 124, 12) : 0;
 	is_extended = type != '\0' && strchr("xgLK", type);
@@ -354,7 +355,7 @@ static int tar_step(struct tar_walk *w)
 		return w->l->err->code;
 	if (size > w->l->file_bytes || data > w->l->file_bytes - size)
 		return look_fail(w->l, w->at,
-				 "a member of %" PRIu64 " bytes, of which the file has %" PRIu64,
+				 "a member of %" PRIu64 " bytes, but the file has only %" PRIu64,
 				 size, w->l->file_bytes - u64_min(data, w->l->file_bytes));
 	w->at = data + round_up(size, TAR_BLOCK);
 	return is_extended ? parse_extended(w, type, data, size) : enter_member(w, type, data);
@@ -444,7 +445,7 @@ static int stale(struct tar_walk *w, const struct tar_index *x, const char *why)
 
 static int no_such_member(struct tar_walk *w, const struct tar_index *x)
 {
-	return stale(w, x, "the tar file has no such member there");
+	return stale(w, x, "the tar file has no such member at this offset");
 }
 
 /* `tar --list` quotes names with a backslash. */
@@ -503,7 +504,7 @@ static int follow_line(struct tar_walk *w, struct tar_index *x)
 	x->end = ' ';
 	for (x->is_first = true; x->end == ' ' && r == 0; x->is_first = false) {
 		if (!read_member(x))
-			return stale(w, x, "is not as wds2idx writes it");
+			return stale(w, x, "does not have the format of wds2idx");
 		if (tar_key_length(x->text) == 0)
 			continue;
 		if (x->off == w->at + TAR_BLOCK && !is_spot(x) && !is_quoted(x))
@@ -520,12 +521,12 @@ static int check_end(struct tar_walk *w, const struct tar_index *x)
 	int r;
 
 	if (x->end != EOF && getc_unlocked(x->f) != EOF)
-		return stale(w, x, "more lines follow than the first one says");
+		return stale(w, x, "more lines follow than the first line says");
 	do
 		r = walk_step(w);
 	while (r == 0 && !w->is_member);
 	if (r == 0 || r == -ESTALE)
-		return stale(w, x, "the tar file goes on after it");
+		return stale(w, x, "the tar file continues after this member");
 	return r;
 }
 
@@ -537,7 +538,7 @@ static int tar_index_follow(struct tar_walk *w, struct tar_index *x)
 	    !read_count(x, &x->lines) || x->end != '\n' || x->lines == 0) {
 		look_index_note(w->l, x->path,
 				"does not begin with \"" VERSION
-				" SAMPLES\", as wds2idx writes it");
+				" SAMPLES\", as an index by wds2idx does");
 		return -ESTALE;
 	}
 	for (x->line = 0; x->line < x->lines && r == 0; x->line++) {
@@ -745,7 +746,7 @@ static int tar_init(struct dataset *ds, struct mlgen_err *err)
 	if (mean > (double)MEMBER_MAX)
 		return mlgen_fail(err, -EINVAL,
 				  "sample_size: %s do not fit into a member of a tar file, which "
-				  "is less than 8 GiB; take less, or another format",
+				  "is less than 8 GiB; use less, or another format",
 				  units_human_bytes(text, mean));
 	ds->extent_samples =
 		forward_extent_samples(ds->samples_per_file, tar_record_of(&shape).bytes);

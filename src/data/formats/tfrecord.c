@@ -101,8 +101,8 @@ static int parse_output(struct inflation *f, size_t bytes)
 				break;
 			if (!tfrecord_is_length(f->head))
 				return look_fail(f->l, f->in_at,
-						 "no TFRecord, when it is decompressed: the "
-						 "checksum of a length is wrong");
+						 "not a TFRecord after decompression: the checksum "
+						 "of a length is wrong");
 			f->left = look_le(f->head, 8);
 			if (f->left > UINT64_MAX - CRC_BYTES)
 				return look_fail(f->l, f->in_at, "a record of %" PRIu64 " bytes",
@@ -139,7 +139,7 @@ static int inflate_fail(struct inflation *f, int code)
 {
 	return look_fail(f->l, f->in_at - f->z.avail_in, "it cannot be decompressed: %s",
 			 f->z.msg              ? f->z.msg
-			 : code == Z_BUF_ERROR ? "it is cut off"
+			 : code == Z_BUF_ERROR ? "it is incomplete"
 					       : zError(code));
 }
 
@@ -169,10 +169,10 @@ static int inflate_some(struct inflation *f, bool *is_end)
 	n = OUTPUT_BYTES - f->z.avail_out;
 	f->output_bytes += n;
 	if (f->output_bytes > FREE_BYTES && f->output_bytes / RATIO_MAX > f->in_at)
-		return look_fail(f->l, f->in_at,
-				 "more than %d times as much comes out as was compressed: no "
-				 "records are like that",
-				 RATIO_MAX);
+		return look_fail(
+			f->l, f->in_at,
+			"the data grow more than %d times when decompressed, which records cannot",
+			RATIO_MAX);
 	return parse_output(f, n);
 }
 
@@ -191,7 +191,7 @@ static int tfrecord_inflate(struct look *l)
 		r = inflate_some(f, &is_end);
 	if (r == 0 && (f->head_bytes || f->left))
 		r = look_fail(l, l->file_bytes,
-			      "the last record is cut off, when the file is decompressed");
+			      "the last record is incomplete after decompression");
 	l->sample_bytes = l->samples ? l->file_bytes : 0;
 	inflateEnd(&f->z);
 	mem_free(f->out);
@@ -283,7 +283,7 @@ static bool tfrecord_by_index(struct look *l)
 		l->sample_bytes = l->file_bytes - l->samples * FRAME_BYTES;
 	look_index_close(l, f);
 	if (!follows)
-		look_index_note(l, path, "does not follow %s from its first byte to its last",
+		look_index_note(l, path, "does not describe %s from its first byte to its last",
 				l->path);
 	return follows;
 }
@@ -303,11 +303,11 @@ static bool is_compressed(const uint8_t *head)
 static int not_a_record(struct look *l, uint64_t at, const uint8_t *head)
 {
 	if (at || !is_compressed(head))
-		return look_fail(l, at, "no TFRecord: the checksum of its length is wrong");
+		return look_fail(l, at, "not a TFRecord: the checksum of its length is wrong");
 	if (l->options->access != ACCESS_FRAMEWORK)
 		return look_fail(l, at,
 				 "the records are compressed, so they can only be read forward; "
-				 "access=framework with loader=tfdata does, or format=raw reads "
+				 "use access=framework with loader=tfdata, or format=raw to read "
 				 "the file as one sample");
 	l->facts[IS_COMPRESSED] = true;
 	l->packed_max = TFRECORD_READ_BYTES;
@@ -334,7 +334,7 @@ static int tfrecord_look(struct look *l)
 		if (bytes > l->file_bytes - at || CRC_BYTES > l->file_bytes - at - bytes)
 			return look_fail(l, at - HEAD_BYTES,
 					 "a record of %" PRIu64
-					 " bytes, of which the file has %" PRIu64,
+					 " bytes, but the file has only %" PRIu64,
 					 bytes, l->file_bytes - at);
 		at += bytes + CRC_BYTES;
 		l->samples++;
@@ -523,8 +523,8 @@ static int tfrecord_init(struct dataset *ds, struct mlgen_err *err)
 	if (mean > (double)SAMPLE_MAX)
 		return mlgen_fail(
 			err, -EINVAL,
-			"sample_size: %s do not fit into a record of format=tfrecord, protobuf "
-			"reads no message of 2 GiB; take less, or another format",
+			"sample_size: %s do not fit into a record of format=tfrecord, because "
+			"protobuf reads no message of 2 GiB; use less, or another format",
 			units_human_bytes(text, mean));
 	ds->parts = 2;
 	ds->extent_samples =

@@ -61,7 +61,7 @@ static int search_end(struct archive *a)
 		return r;
 	if (i == 0)
 		return look_fail(l, l->file_bytes,
-				 "no zip archive ends here; is this an npz file, and whole?");
+				 "no zip archive ends here; is this a complete npz file?");
 	a->found->end_off = from + i - 1;
 	a->found->has_comment = true;
 	return 0;
@@ -73,7 +73,7 @@ static int find_end(struct archive *a)
 	const uint8_t *at;
 
 	if (l->file_bytes < ZIP_END_BYTES)
-		return look_fail(l, 0, "too short for a zip archive, which has %d bytes at least",
+		return look_fail(l, 0, "too short for a zip archive, which has at least %d bytes",
 				 ZIP_END_BYTES);
 	a->found->end_off = l->file_bytes - ZIP_END_BYTES;
 	at = look_at(l, a->found->end_off, ZIP_END_BYTES);
@@ -100,7 +100,8 @@ static int find_end64(struct archive *a, uint64_t *dir_bytes, uint64_t *dir_off)
 		return 0;
 	a->found->has_locator = true;
 	if (look_le(at + 4, 4) || look_le(at + 16, 4) > 1)
-		return look_fail(l, off, "an archive of several disks; in one file it can be read");
+		return look_fail(l, off,
+				 "an archive on several disks; mlgen reads archives in one file");
 	at = look_at(l, off - ZIP_END64_BYTES, ZIP_END64_BYTES);
 	if (!at)
 		return l->err->code;
@@ -129,12 +130,12 @@ static int find_directory(struct archive *a)
 		end -= ZIP_LOCATOR_BYTES + ZIP_END64_BYTES;
 	if (a->found->dir_bytes > end || stated_off > end - a->found->dir_bytes)
 		return look_fail(l, a->found->end_off,
-				 "the archive's directory would be %" PRIu64 " bytes from %" PRIu64
-				 " on, and %" PRIu64 " lie before its end",
+				 "the archive's directory should have %" PRIu64
+				 " bytes from byte %" PRIu64 ", but its end is at byte %" PRIu64,
 				 a->found->dir_bytes, stated_off, end);
 	if (a->found->dir_bytes >= MAX32)
 		return look_fail(l, a->found->end_off,
-				 "a directory of %" PRIu64 " bytes; less than 4 GiB can be read",
+				 "a directory of %" PRIu64 " bytes; mlgen reads less than 4 GiB",
 				 a->found->dir_bytes);
 	a->found->dir_off = end - a->found->dir_bytes;
 	a->before = a->found->dir_off - stated_off;
@@ -238,10 +239,10 @@ static int find_member(struct archive *a)
 			return 0;
 	}
 	if (r == 0 && !a->is_found && a->key)
-		return look_fail(
-			l, a->found->dir_off,
-			"the archive has no member '%.*s'; scan_key names one that all files have",
-			NAME_SHOWN, a->key);
+		return look_fail(l, a->found->dir_off,
+				 "the archive has no member '%.*s'; scan_key must name a member "
+				 "that all files have",
+				 NAME_SHOWN, a->key);
 	if (r == 0 && !a->is_found)
 		return look_fail(l, a->found->dir_off, "the archive has no member that ends in %s",
 				 a->suffix);
@@ -259,16 +260,16 @@ static int look_member(struct archive *a)
 	if (a->flags & (ENCRYPTED | PATCHED) || (a->method != STORED && a->method != DEFLATED))
 		return look_fail(
 			l, off,
-			"member '%.*s' is %s; numpy.savez and savez_compressed store or deflate",
+			"member '%.*s' is %s; mlgen reads members that are stored or deflated",
 			NAME_SHOWN, a->name,
 			a->flags & ENCRYPTED ? "encrypted"
 			: a->method == 12    ? "compressed by bzip2"
 			: a->method == 14    ? "compressed by LZMA"
-					     : "compressed otherwise");
+					     : "compressed by another method");
 	if (off < a->before || off > a->found->dir_off || a->found->dir_off - off < ZIP_LOCAL_BYTES)
 		return look_fail(l, a->found->dir_off,
-				 "member '%.*s' would begin at %" PRIu64
-				 ", after the archive's members",
+				 "member '%.*s' should begin at %" PRIu64
+				 ", which is after the archive's members",
 				 NAME_SHOWN, a->name, off);
 	at = look_at(l, off, ZIP_LOCAL_BYTES);
 	if (!at)
@@ -292,7 +293,8 @@ static int look_member(struct archive *a)
 				 NAME_SHOWN, a->name, m->stored_bytes);
 	if (!m->is_deflated && m->plain_bytes != m->stored_bytes)
 		return look_fail(l, m->header_off,
-				 "member '%.*s' is stored as %" PRIu64 " bytes and has %" PRIu64,
+				 "member '%.*s' is stored in %" PRIu64
+				 " bytes, but its size is %" PRIu64,
 				 NAME_SHOWN, a->name, m->stored_bytes, m->plain_bytes);
 	return 0;
 }

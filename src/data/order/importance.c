@@ -84,9 +84,9 @@ int importance_new(struct importance **out, const struct importance_config *cfg,
 	*out = NULL;
 	if (cfg->extents > MAX_EXTENTS)
 		return mlgen_fail(err, -EINVAL,
-				  "shuffle: importance keeps a weight of each of up to %" PRIu32
+				  "shuffle: importance keeps the weights of up to %" PRIu32
 				  " samples, not of %" PRIu64
-				  "; use shuffle=weighted, which keeps none",
+				  "; use shuffle=weighted, which keeps no weights",
 				  MAX_EXTENTS, cfg->extents);
 	im = mem_zalloc(sizeof(*im));
 	im->cfg = *cfg;

@@ -129,9 +129,9 @@ struct sampler_epoch {
 };
 
 struct sampler_config sampler_config(const struct job *job, uint64_t ranks);
-/* Return the ranks whose order this process has to know, if orders are drawn at the epochs'
- * barriers: its own accelerators. With a cache shared by all hosts these are all ranks, since each
- * process decides for the whole cache. */
+/* If orders are drawn at the barriers between epochs: return the ranks whose order this process
+ * must know. These are the process's own accelerators. With a cache shared by all hosts they are
+ * all ranks, because each process decides for the whole cache. */
 struct sampler_ranks sampler_ranks_known(const struct job *job);
 /* Return 0, or -EINVAL with err, for example if a rank gets no batch. */
 int sampler_init(struct sampler *s, const struct sampler_config *cfg, const struct dataset *ds,
@@ -259,8 +259,8 @@ uint64_t hitsfirst_at(const struct hitsfirst *h, uint64_t rank, uint64_t positio
 
 /*
  * Accesses of different ranks at the same time have no fixed order in a run. In the order of the
- * plan, the first batch of every rank comes before the second batch of any. Decisions that follow
- * this order are the same in each run.
+ * plan, the first batches of all ranks come before the second batch of any rank. Decisions that
+ * follow this order are the same in each run.
  */
 struct orderwalk_at {
 	uint64_t rank, step, position;

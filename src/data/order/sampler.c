@@ -261,8 +261,8 @@ static int sampler_weights_init(struct sampler *s, const struct dist *weights,
 		return 0;
 	return mlgen_fail(
 		err, -EINVAL,
-		"shuffle: weights up to %.0f times their mean are too uneven to be drawn from, of "
-		"as many samples at most %d times is possible; use a narrower distribution",
+		"shuffle: weights up to %.0f times their mean are too uneven for this number of "
+		"samples; at most %d times is possible; use a narrower distribution",
 		s->weight_most / mean, MAX_DRAWS);
 }
 
@@ -431,8 +431,8 @@ static int check_files(const struct sampler *s, struct mlgen_err *err)
 	if (sampler_shards_files(s) && s->ranks > s->dataset->files)
 		return mlgen_fail(err, -EINVAL,
 				  "accelerators: %" PRIu64 " are more than the %" PRIu64
-				  " files of the %s, of which each takes whole ones; more %s, or "
-				  "shard=strided%s",
+				  " files of the %s, but each accelerator needs whole files; use "
+				  "more %s, or shard=strided%s",
 				  s->ranks, s->dataset->files,
 				  s->is_eval ? "evaluation" : "dataset", files_option(s),
 				  s->lanes ? " with loader=pytorch" : "");
@@ -440,8 +440,8 @@ static int check_files(const struct sampler *s, struct mlgen_err *err)
 	if (s->is_uneven && s->shuffle == SHUFFLE_SAMPLE)
 		return mlgen_fail(
 			err, -EINVAL,
-			"%sshuffle: sample, where each accelerator has whole files (%s), needs "
-			"%s of as many samples each, and those of %s differ; use shuffle=file%s",
+			"%sshuffle: sample, where each accelerator has whole files (%s), needs %s "
+			"with equal numbers of samples, but they differ in %s; use shuffle=file%s",
 			prefix(s), s->lanes ? "loader=tfdata" : "shard=file",
 			s->extents_differ ? "row groups" : "files", s->dataset->directory,
 			s->lanes ? "" : ", or shard=strided");
@@ -449,8 +449,8 @@ static int check_files(const struct sampler *s, struct mlgen_err *err)
 	if (s->extents_differ && s->shuffle == SHUFFLE_IMPORTANCE)
 		return mlgen_fail(
 			err, -EINVAL,
-			"shuffle: importance draws what can be read alone, and row groups of %s "
-			"have different numbers of samples; use shuffle=weighted or replacement",
+			"shuffle: importance draws whole row groups, but the row groups of %s have "
+			"different numbers of samples; use shuffle=weighted or replacement",
 			s->dataset->directory);
 	return 0;
 }
@@ -496,7 +496,7 @@ static int cut_batches(struct sampler *s, struct mlgen_err *err)
 		return mlgen_fail(err, -EINVAL,
 				  "%sbatch_size: %" PRIu64 " is more than the %" PRIu64
 				  " samples of one accelerator's shard (%" PRIu64
-				  " file%s, %" PRIu64 " accelerator%s); more %s, a smaller "
+				  " file%s, %" PRIu64 " accelerator%s); use more %s, a smaller "
 				  "%sbatch_size or fewer accelerators",
 				  prefix(s), s->batch, samples, s->dataset->files,
 				  s->dataset->files == 1 ? "" : "s", s->ranks,

@@ -241,7 +241,8 @@ static uint32_t turn_of(const struct pattern *p, unsigned i)
 	return p->active[at < p->active_count ? at : at - p->active_count];
 }
 
-/* Compute as many rounds of as many regions as fit into a batch. Returns the number of requests. */
+/* Compute requests for one batch: several rounds over all regions, or one round over the first
+ * regions if not all fit. Returns the number of requests. */
 static unsigned compute_turns(struct pattern *p)
 {
 	unsigned window = (unsigned)u64_min(p->active_count, BATCH);

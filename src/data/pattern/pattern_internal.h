@@ -46,7 +46,7 @@ uint64_t pieces_bytes(const struct pieces *s);
 /* Start over, in the order of (seed, round). */
 void pieces_start(struct pieces *s, uint64_t seed, uint64_t round);
 
-/* Get the next piece, the kind of which is chosen by 64 random bits. At least one must be left. */
+/* Get the next piece. 64 random bits choose its kind. At least one piece must be left. */
 struct piece pieces_next(struct pieces *s, uint64_t random);
 
 /* ---- Mix: direction and size of each request of a plain job ---- */

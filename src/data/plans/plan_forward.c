@@ -27,7 +27,7 @@
  *
  * Every call waits for the previous one.
  */
-static const struct stream {
+static const struct forward_stream {
 	const struct format *format;
 	uint64_t (*needed)(const struct file_shape *shape, uint64_t n);
 	bool has_stat;                      /* stat sizes its buffer */
@@ -58,9 +58,9 @@ enum { OPEN, STAT, READ, READ_REST, CLOSED };
 /* Values of plan.has. */
 enum { LAST = 1 /* last extent of its file */ };
 
-static const struct stream *stream_of(const struct plan_config *config)
+static const struct forward_stream *stream_of(const struct plan_config *config)
 {
-	const struct stream *s = streams;
+	const struct forward_stream *s = streams;
 
 	while (s->format != config->dataset->format)
 		s++;
@@ -68,7 +68,8 @@ static const struct stream *stream_of(const struct plan_config *config)
 }
 
 /* End of the blocks that the first n samples need. */
-static uint64_t blocks_until(const struct stream *s, const struct file_shape *shape, uint64_t n)
+static uint64_t blocks_until(const struct forward_stream *s, const struct file_shape *shape,
+			     uint64_t n)
 {
 	uint64_t bytes = n ? s->needed(shape, n) : 0;
 
@@ -78,7 +79,7 @@ static uint64_t blocks_until(const struct stream *s, const struct file_shape *sh
 }
 
 /* Find the first request that begins at `from` or later. Returns its offset. */
-static uint64_t request_at(const struct stream *s, uint64_t from, uint64_t *bytes)
+static uint64_t request_at(const struct forward_stream *s, uint64_t from, uint64_t *bytes)
 {
 	uint64_t at = from - from % s->period_bytes;
 	uint64_t end = at + s->period_bytes;
@@ -92,7 +93,7 @@ static uint64_t request_at(const struct stream *s, uint64_t from, uint64_t *byte
 
 static void forward_init(struct plan *p, const struct file_shape *shape, const struct extent *x)
 {
-	const struct stream *s = stream_of(p->config);
+	const struct forward_stream *s = stream_of(p->config);
 	uint64_t until = x->first_sample + x->samples, bytes;
 
 	p->off = request_at(s, blocks_until(s, shape, x->first_sample), &bytes);
@@ -145,7 +146,7 @@ static bool forward_next(struct plan *p, struct plan_op *op)
 /* Count the whole periods within the file. */
 static void forward_skip(struct plan *p, struct plan_counts *c)
 {
-	const struct stream *s = stream_of(p->config);
+	const struct forward_stream *s = stream_of(p->config);
 	uint64_t end = p->end < p->file_bytes ? p->end : p->file_bytes;
 	uint64_t n = end > p->off ? (end - p->off) / s->period_bytes : 0;
 

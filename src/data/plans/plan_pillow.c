@@ -117,7 +117,7 @@ static void png_init_plan(struct plan *p, const struct file_shape *shape, const 
 	pyfile_open(&p->python, p->file_bytes);
 }
 
-/* Make one of many small reads up to offset `to`. False if the file is there already. */
+/* Make one of many small reads up to offset `to`. False if the file's offset is already `to`. */
 static bool advance(struct plan *p, uint64_t to)
 {
 	uint64_t at = pyfile_tell(&p->python);

@@ -14,9 +14,9 @@
  * without memory for the data. Python reads at least 4096 bytes or the rest from the file, and
  * buffers bytes that the caller has not asked for.
  *
- * The sizes of requests for a deflated member depend on how far its bytes inflate, which only the
- * data could tell: here all of it compresses as well as the mean. The bytes and their order are
- * exact all the same.
+ * The sizes of requests for a deflated member depend on how far its bytes inflate, and a plan does
+ * not read the data. It therefore assumes that all parts of the member have the mean compression
+ * ratio. The bytes that are read and their order are still exact.
  */
 struct zipread {
 	struct zip_member member;

@@ -181,18 +181,19 @@ static int parse_anchor(const struct recorded_parser *r, const char *text, struc
 		i++;
 	if (i > RECORDED_ANY)
 		return FAIL(r, -EINVAL,
-			    "'%s': is no place; write start+N, end-N, here, sample+N or any", text);
+			    "'%s': is not a place; write start+N, end-N, here, sample+N or any",
+			    text);
 	c->anchor = (enum recorded_anchor)i;
 	if (!text[len])
 		return 0;
 	if (i == RECORDED_ANY || (text[len] == '-') != (i == RECORDED_END))
-		return FAIL(r, -EINVAL, "'%s': is no place; %s", text,
-			    i == RECORDED_ANY   ? "any has no distance"
+		return FAIL(r, -EINVAL, "'%s': is not a place; %s", text,
+			    i == RECORDED_ANY   ? "any takes no distance"
 			    : i == RECORDED_END ? "write end-N"
-						: "only end has a - after it");
+						: "only end allows a - after it");
 	rc = parse_bytes(r, text + len + 1, &c->off);
 	if (rc == 0 && c->off > OFFSET_MAX)
-		return FAIL(r, -ERANGE, "'%s': is too far", text);
+		return FAIL(r, -ERANGE, "'%s': this offset is too large", text);
 	return rc;
 }
 
@@ -211,7 +212,7 @@ static int parse_length(const struct recorded_parser *r, const char *text,
 		if (units_percent(text, &l->percent, &why) ||
 		    !(l->percent > 0 && l->percent <= 100))
 			return FAIL(r, -EINVAL,
-				    "'%s': write a part of the file, above 0 and up to 100%%",
+				    "'%s': write a percentage of the file, above 0 and up to 100%%",
 				    text);
 	} else if (l->kind == RECORDED_BYTES) {
 		rc = parse_bytes(r, text, &l->bytes);
@@ -261,7 +262,7 @@ static int parse_count(const struct recorded_parser *r, const char *text, struct
 	if (is_to_end && (c->anchor == RECORDED_ANY || has_rest(c)))
 		return FAIL(r, -EINVAL, "'%s': %s; write xN", text,
 			    has_rest(c) ? "the first call reads to the end"
-					: "random places have no end");
+					: "calls at random places never reach the end");
 	if (strcmp(text, "*") == 0)
 		c->until = RECORDED_TO_END;
 	else if (strcmp(text, "*sample") == 0)
@@ -269,7 +270,7 @@ static int parse_count(const struct recorded_parser *r, const char *text, struct
 	else if (*text != 'x' || units_u64(text + 1, &c->times, NULL) || c->times < 1 ||
 		 c->times > RECORDED_COUNT_MAX)
 		return FAIL(r, -EINVAL,
-			    "'%s': is no count; write xN for 1 to %u calls, * to the end of the "
+			    "'%s': is not a count; write xN for 1 to %u calls, * to the end of the "
 			    "file or *sample",
 			    text, RECORDED_COUNT_MAX);
 	return 0;
@@ -283,8 +284,8 @@ static int parse_read(struct recorded_parser *r, struct recorded_call *c, char *
 
 	if (!lengths)
 		return FAIL(r, -EINVAL,
-			    "half a read; write read PLACE LENGTH, such as read start 4096 or read "
-			    "here 64k *");
+			    "a read needs a place and a length; write read PLACE LENGTH, such as "
+			    "read start 4096 or read here 64k *");
 	rc = parse_anchor(r, anchor, c);
 	if (rc == 0)
 		rc = parse_lengths(r, lengths, c);
@@ -331,10 +332,12 @@ static int parse_call(struct recorded_parser *r, const char *word, char **at)
 		i++;
 	if (i == 4)
 		return FAIL(r, -EINVAL,
-			    "'%s': is no call; a line is template, open, stat, read or close",
+			    "'%s': is not a call; a line begins with template, open, stat, read or "
+			    "close",
 			    word);
 	if (!t)
-		return FAIL(r, -EINVAL, "%s: before any template; the first line is template 100%%",
+		return FAIL(r, -EINVAL,
+			    "%s: a template must come first; begin with the line template 100%%",
 			    word);
 	if (t->count == RECORDED_CALLS_MAX)
 		return FAIL(r, -E2BIG, "more than %u lines in a template", RECORDED_CALLS_MAX);
@@ -360,7 +363,7 @@ static int end_template(struct recorded_parser *r)
 		return FAIL(r, -EINVAL,
 			    "the template does not close what it opens; write close at its end");
 	if (!r->has_read)
-		return FAIL(r, -EINVAL, "a template without a read");
+		return FAIL(r, -EINVAL, "the template has no read");
 	return 0;
 }
 
@@ -396,7 +399,7 @@ static int parse_line(void *arg, char *line)
 					       : parse_call(r, word, &line);
 
 	word = rc == 0 ? wordlines_word(&line) : NULL;
-	return word ? FAIL(r, -EINVAL, "'%s': more words than such a line has", word) : rc;
+	return word ? FAIL(r, -EINVAL, "'%s': this word is too many for such a line", word) : rc;
 }
 
 static int check_shares(const struct recorded_parser *r)
@@ -405,13 +408,13 @@ static int check_shares(const struct recorded_parser *r)
 
 	if (x->count == 0)
 		return mlgen_fail(r->in.err, -EINVAL,
-				  "%s: no template stands in it; write template 100%%, and the "
-				  "calls below it, one a line",
+				  "%s: contains no template; write template 100%%, and the calls "
+				  "below it, one per line",
 				  r->in.path);
 	if (x->percent < 99 || x->percent > 101)
 		return mlgen_fail(
 			r->in.err, -EINVAL,
-			"%s: the shares of its %u template%s are %.4g%% together, and not 100%%",
+			"%s: the shares of its %u template%s add up to %.4g%%, not to 100%%",
 			r->in.path, x->count, x->count > 1 ? "s" : "", x->percent);
 	return 0;
 }

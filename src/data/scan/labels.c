@@ -264,7 +264,7 @@ void labels_note_unpaired(const struct labels *l, const struct scan *scan, const
 			  base, units_human_count(text, without), l->files,
 			  without == 1 ? "s" : "ve", l->text, without == 1 ? "it" : "them");
 	if (l->unused)
-		scan_note(scan, "%s: left out: %s label%s of no file", base,
+		scan_note(scan, "%s: left out: %s label%s without a file", base,
 			  units_human_count(text, l->unused), plural(l->unused));
 }
 
@@ -281,12 +281,12 @@ int labels_refuse(const struct labels *l, const struct scan *scan, const char *b
 		if (slash && stat(twin, &st) != 0)
 			return mlgen_fail(
 				err, -errno,
-				"scan_pair: %s: %s; the labels of %s would be there by %s", twin,
+				"scan_pair: %s: %s; the labels of %s should be there by %s", twin,
 				strerror(errno), base, l->text);
 	}
 	return mlgen_fail(err, -EINVAL,
 			  "scan_pair: no file in %s has a label by %s: a label has TO in place of "
-			  "FROM in its path, and the name of its file up to the suffix",
+			  "FROM in its path, and the same name as its file except for the suffix",
 			  base, l->text);
 }
 

@@ -143,9 +143,9 @@ static int check_sample(const struct scan *s, uint64_t file, const struct listed
 	if (scan_name(s, file, name, sizeof(name)) < 0)
 		*name = '\0';
 	return mlgen_fail(err, -EINVAL,
-			  "file_list: %s/%s: it ends at byte %" PRIu64
-			  " now, and a sample of the list is of %" PRIu64 " bytes at %" PRIu64
-			  "; it was larger when the list was read",
+			  "file_list: %s/%s: it now ends at byte %" PRIu64
+			  ", but a sample of the list has %" PRIu64 " bytes at %" PRIu64
+			  "; the file was larger when the list was read",
 			  scan_base(s), name, scan_size(s, file), at->bytes, at->off);
 }
 
@@ -167,9 +167,8 @@ static int count_samples(const struct listed *l, const struct scan *s,
 		counts[file].samples++;
 		counts[file].bytes += all[i].bytes;
 		if (all[i].bytes > MAX_BYTES - sum)
-			return mlgen_fail(
-				err, -EFBIG,
-				"file_list: its samples are larger together than can be counted");
+			return mlgen_fail(err, -EFBIG,
+					  "file_list: the total size of its samples is too large");
 		sum += all[i].bytes;
 	}
 	return 0;

@@ -20,8 +20,8 @@
 int namefile_failed(const struct namefile *f, int code, struct mlgen_err *err)
 {
 	return mlgen_fail(err, code,
-			  "%s: dataset=scan keeps the names of files, and where their samples lie, "
-			  "in temporary files there: %s; another folder with TMPDIR=",
+			  "%s: dataset=scan keeps the names of files and the places of their "
+			  "samples in temporary files there: %s; use another folder with TMPDIR=",
 			  f->folder, strerror(-code));
 }
 

@@ -33,12 +33,11 @@ static void append_count(struct buf *to, uint64_t n, const char *one, const char
 /* Append the counts that are errors unless scan_errors=skip. */
 static void append_errors(struct buf *to, const struct scan_skipped *s)
 {
-	append_count(to, s->missing, "file that is not there", "files that are not there");
+	append_count(to, s->missing, "missing file", "missing files");
 	append_count(to, s->folders, "folder", "folders");
 	append_count(to, s->special, "socket, pipe or device", "sockets, pipes or devices");
-	append_count(to, s->links, "link that leads nowhere or in a circle",
-		     "links that lead nowhere or in a circle");
-	append_count(to, s->unreadable, "that cannot be read", "that cannot be read");
+	append_count(to, s->links, "broken or circular link", "broken or circular links");
+	append_count(to, s->unreadable, "unreadable path", "unreadable paths");
 	append_count(to, s->too_long, "path that is too long", "paths that are too long");
 }
 
@@ -79,10 +78,10 @@ static int scan_judge(struct scan_walk *w, const char *where)
 	append_errors(&text, s);
 	if (text.len && w->req->errors != SCAN_SKIP)
 		r = mlgen_fail(w->err, s->unreadable ? -EACCES : -EINVAL,
-			       "%s: dataset=scan found %s; --scan_errors=skip goes without", where,
+			       "%s: dataset=scan found %s; --scan_errors=skip skips them", where,
 			       buf_str(&text));
 	append_count(&text, s->empty, "empty file", "empty files");
-	append_count(&text, s->again, "that was met before", "that were met before");
+	append_count(&text, s->again, "path found before", "paths found before");
 	append_count(&text, s->deeper, "folder deeper than scan_depth",
 		     "folders deeper than scan_depth");
 	if (r == 0 && text.len)
@@ -100,7 +99,7 @@ int scan_judge_list(struct scan_walk *w, const char *list)
 	append_errors(&text, s);
 	if (text.len && w->req->errors != SCAN_SKIP)
 		r = mlgen_fail(w->err, -EINVAL,
-			       "%s: file_list names %s; --scan_errors=skip goes without", list,
+			       "%s: file_list names %s; --scan_errors=skip skips them", list,
 			       buf_str(&text));
 	buf_fini(&text);
 	return r;
@@ -355,8 +354,8 @@ static int add_up_sizes(struct scan *s, const char *directory, struct mlgen_err 
 {
 	if (s->count == 0)
 		return mlgen_fail(err, -ENOENT,
-				  "%s: holds no file that could be read; another directory, or "
-				  "dataset=made to have files written",
+				  "%s: contains no file that mlgen can read; use another "
+				  "directory, or dataset=made to write files",
 				  directory);
 	for (uint64_t i = 0; i < s->count; i++) {
 		uint64_t bytes = s->entries[i].size_bytes;
@@ -364,7 +363,7 @@ static int add_up_sizes(struct scan *s, const char *directory, struct mlgen_err 
 		if (bytes >= MAX_BYTES - s->bytes)
 			return mlgen_fail(
 				err, -EFBIG,
-				"%s: its files are larger together than offsets can count",
+				"%s: the total size of its files is too large for offsets",
 				directory);
 		s->bytes += bytes;
 	}

@@ -75,14 +75,14 @@ struct scan_request {
 
 /*
  * Return 0, or -errno with err: the directory does not exist or has no readable file. With
- * SCAN_REFUSE also -EACCES (something is unreadable) or -EINVAL (anything else is skipped); with
- * SCAN_EVALUATION -EINVAL if there is no valid/.
+ * SCAN_REFUSE also -EACCES if a file or folder is unreadable, or -EINVAL if a file is skipped for
+ * another reason. With SCAN_EVALUATION also -EINVAL if valid/ does not exist.
  */
 int scan_new(struct scan **out, const struct scan_request *req, struct mlgen_err *err);
 void scan_free(struct scan *s); /* NULL is fine */
 
-/* Send the result of a scan from one process of a job to the others (hosts/hosts.h), which then
- * have the same files in the same order and print no notes. `beside` is that of namefile_open.
+/* Send the result of a scan from one process of a job to the other processes (hosts/hosts.h). They
+ * then have the same files in the same order and print no notes. `beside` is that of namefile_open.
  * Return 0, or -errno with err. */
 struct relay;
 int scan_send(const struct scan *s, struct relay *to, struct mlgen_err *err);
@@ -195,7 +195,7 @@ uint64_t labels_count(const struct labels *l, uint64_t files);
  * label, or -ENAMETOOLONG. Any thread. */
 int labels_path(const struct labels *l, uint64_t file, const char *path, char *out, size_t size);
 
-/* Send the labels from one process of a job to the others (hosts/hosts.h). */
+/* Send the labels from one process of a job to the other processes (hosts/hosts.h). */
 int labels_send(const struct labels *l, struct relay *to, struct mlgen_err *err);
 int labels_receive(struct labels **out, struct relay *from, struct mlgen_err *err);
 

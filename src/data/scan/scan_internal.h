@@ -29,10 +29,10 @@ void namelist_add(struct namelist *l, char *name); /* takes ownership of the nam
 void namelist_fini(struct namelist *l);            /* a zeroed struct is fine */
 
 /*
- * Append the names that braces stand for, in the order in which they are written:
- * "s-{000..127}.tar" makes 128 names, "{a,b}/{0..3}" eight. A range has letters or numbers; numbers
- * keep the width of the wider end if that begins with 0. A third number is the step. Braces may be
- * nested; braces without a comma or a range are part of the name. Returns 0, or -E2BIG with err.
+ * Expand braces and append the names in the order in which they are written: "s-{000..127}.tar"
+ * makes 128 names, "{a,b}/{0..3}" eight. A range has letters or numbers; numbers keep the width of
+ * the wider end if that begins with 0. A third number is the step. Braces may be nested; braces
+ * without a comma or a range are part of the name. Returns 0, or -E2BIG with err.
  */
 int braces_expand(struct namelist *to, const char *name, struct mlgen_err *err);
 
@@ -140,8 +140,8 @@ int scan_judge_list(struct scan_walk *w, const char *list);
 /*
  * Read a list: one path a line, ended by LF or CRLF; empty lines are ignored. Relative paths are
  * below the request's directory or, without one, below the folder of the list. "-" is standard
- * input. If that is not a regular file, it is copied to a temporary file, which becomes standard
- * input, so that a run that is repeated in this process reads the same list again.
+ * input. If standard input is not a regular file, it is copied to a temporary file, which replaces
+ * it. A run that is repeated in this process then reads the same list again.
  *
  * With two more columns, PATH TAB OFFSET TAB LENGTH, a line is a sample of LENGTH bytes, and a path
  * may be in many lines; the scan owns these samples (scan.h). Either all lines have columns or none

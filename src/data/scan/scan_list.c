@@ -99,8 +99,8 @@ static int open_list(struct list_reader *l)
 		return mlgen_fail(l->w->err, -errno, "file_list: %s: %s", l->name, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return mlgen_fail(l->w->err, -EINVAL,
-				  "file_list: %s: no regular file, and a list is read more than "
-				  "once; standard input is taken by file_list=-",
+				  "file_list: %s: not a regular file, but a list is read more than "
+				  "once; use file_list=- for standard input",
 				  l->name);
 	slash = strrchr(l->name, '/');
 	if (!l->folder && slash)
@@ -149,7 +149,7 @@ static int next_line(struct list_reader *l)
 	l->line++;
 	while ((c = next_byte(l)) >= 0 && c != '\n') {
 		if (c == '\0')
-			return bad_line(l, "a zero byte; a list has one path a line, as text");
+			return bad_line(l, "a zero byte; a list is text with one path per line");
 		if (n + 1 >= sizeof(l->text))
 			return bad_line(l, "the line is longer than a path can be");
 		l->text[n++] = (char)c;
@@ -194,7 +194,7 @@ static int add_path(struct list_reader *l, struct scan_places *p, uint64_t *byte
 	if (stat(l->path, &st) != 0)
 		scan_skip(l->w, errno == ENOENT ? &s->missing : &s->unreadable, strerror(errno));
 	else if (S_ISDIR(st.st_mode))
-		scan_skip(l->w, &s->folders, "a folder, where a file has to be");
+		scan_skip(l->w, &s->folders, "a folder, but a file is needed");
 	else if (!S_ISREG(st.st_mode))
 		scan_skip(l->w, &s->special, "a socket, pipe or device");
 	else {
@@ -251,8 +251,8 @@ static int parse_columns(struct list_reader *l, char *columns, uint64_t *off, ui
 
 	if (!tab || strchr(tab + 1, '\t'))
 		return bad_line(l,
-				"%s column after the path, where there are two: OFFSET and "
-				"LENGTH, with a TAB in front of each",
+				"%s column after the path, but two are needed: OFFSET and LENGTH, "
+				"each after a TAB",
 				tab ? "a third" : "one");
 	*tab = '\0';
 	r = parse_column(l, "OFFSET", columns, off);
@@ -261,7 +261,7 @@ static int parse_columns(struct list_reader *l, char *columns, uint64_t *off, ui
 	if (r)
 		return r;
 	if (*bytes == 0)
-		return bad_line(l, "LENGTH 0; a sample has one byte or more");
+		return bad_line(l, "LENGTH 0; a sample has at least one byte");
 	return 0;
 }
 
@@ -273,14 +273,14 @@ static int add_sample(struct list_reader *l, struct scan_places *p, char *column
 	if (r)
 		return r;
 	if (!*l->text)
-		return bad_line(l, "no path in front of the columns");
+		return bad_line(l, "no path before the columns");
 	r = select_file(l, p);
 	if (r || l->file.place == LISTED_NONE)
 		return r;
 	if (off > l->file.bytes || bytes > l->file.bytes - off)
 		return bad_line(l,
 				"%s: %" PRIu64 " bytes at %" PRIu64
-				" reach beyond its end, which is at %" PRIu64,
+				" reach beyond the end of the file at %" PRIu64,
 				l->text, bytes, off, l->file.bytes);
 	return listed_add(l->w->scan->listed, l->file.place, off, bytes, l->w->err);
 }
@@ -297,12 +297,12 @@ static int check_columns(struct list_reader *l, bool has_columns)
 	if (has_columns == l->has_columns)
 		return 0;
 	return has_columns ? bad_line(l,
-				      "OFFSET and LENGTH after the path, and line %" PRIu64
-				      " has none; either all lines have them or none has",
+				      "OFFSET and LENGTH after the path, but not in line %" PRIu64
+				      "; either all lines need them or no line",
 				      l->first_line)
 			   : bad_line(l,
-				      "no OFFSET and LENGTH after the path, and line %" PRIu64
-				      " has them; a whole file is its size at offset 0",
+				      "no OFFSET and LENGTH after the path, but line %" PRIu64
+				      " has them; for a whole file, write offset 0 and its size",
 				      l->first_line);
 }
 
@@ -356,8 +356,7 @@ int scan_list_read(struct scan_walk *w, struct scan_places *p)
 	if (r == 0)
 		r = scan_judge_list(w, l->name);
 	if (r == 0 && p->count == 0)
-		r = mlgen_fail(w->err, -ENOENT, "file_list: %s names no file that is there",
-			       l->name);
+		r = mlgen_fail(w->err, -ENOENT, "file_list: %s names no existing file", l->name);
 	if (r == 0)
 		r = places_settle(p, w->err);
 	if (!is_stdin && l->fd >= 0)

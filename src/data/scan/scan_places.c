@@ -229,8 +229,8 @@ int braces_expand(struct namelist *to, const char *name, struct mlgen_err *err)
 	if (is_full(&now)) {
 		namelist_fini(&now);
 		return mlgen_fail(err, -E2BIG,
-				  "%.80s%s: its braces stand for more names than the %u that can "
-				  "be; a glob, or file_list=FILE, takes more",
+				  "%.80s%s: its braces expand to more names than the limit of %u; "
+				  "a glob, or file_list=FILE, allows more",
 				  name, strlen(name) > 80 ? "..." : "", BRACES_MAX);
 	}
 	for (size_t i = 0; i < now.count; i++)
@@ -260,7 +260,7 @@ static int add_place(struct scan_places *p, const char *path, struct mlgen_err *
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return mlgen_fail(err, -EINVAL,
 				  "%s: a socket, pipe or device; dataset=scan reads files and "
-				  "those of a directory",
+				  "directories of files",
 				  path);
 	while (n > 1 && path[n - 1] == '/')
 		n--;
@@ -281,11 +281,10 @@ static int add_glob(struct scan_places *p, const char *pattern, struct mlgen_err
 	int r = glob(pattern, 0, NULL, &g), rc = 0;
 
 	if (r == GLOB_NOMATCH)
-		rc = mlgen_fail(err, -ENOENT, "directory: nothing is there that matches %s",
-				pattern);
+		rc = mlgen_fail(err, -ENOENT, "directory: nothing matches %s", pattern);
 	else if (r)
 		rc = mlgen_fail(err, r == GLOB_NOSPACE ? -ENOMEM : -EIO,
-				"directory: %s: it cannot be seen what matches this", pattern);
+				"directory: %s: cannot list what matches this", pattern);
 	for (size_t i = 0; r == 0 && i < g.gl_pathc && rc == 0; i++)
 		rc = add_place(p, g.gl_pathv[i], err);
 	globfree(&g);
@@ -306,8 +305,8 @@ static int add_names(struct scan_places *p, const char *entry, struct mlgen_err 
 	for (size_t i = 0; i < names.count && r == -ENOENT; i++)
 		missing += !strpbrk(names.at[i], "*?[") && !path_exists(names.at[i]);
 	if (why.code && missing > 1)
-		mlgen_fail(err, r, "%s (so it is with %zu of the %zu of %s)", why.text, missing,
-			   names.count, entry);
+		mlgen_fail(err, r, "%s (the same for %zu of the %zu names of %s)", why.text,
+			   missing, names.count, entry);
 	else if (why.code)
 		mlgen_fail(err, r, "%s", why.text);
 	namelist_fini(&names);
@@ -569,9 +568,8 @@ int places_select_evaluation(struct scan_places *p, bool is_known, struct mlgen_
 	}
 	p->count = left;
 	return left ? 0
-		    : mlgen_fail(
-			      err, -EINVAL,
-			      "eval_files: %s has no folders train and valid, of which "
-			      "dataset=scan reads one to train and one to evaluate; eval_files=0",
-			      p->base);
+		    : mlgen_fail(err, -EINVAL,
+				 "eval_files: %s has no folders train and valid, which "
+				 "dataset=scan uses to train and to evaluate; use eval_files=0",
+				 p->base);
 }

@@ -133,9 +133,9 @@ static void skip_failed(struct scan_walk *w, int fd, const char *name, int code)
 	    errno == ENOENT) /* removed during the scan */
 		return;
 	if (code == ELOOP)
-		scan_skip(w, &s->links, "a link in a circle");
+		scan_skip(w, &s->links, "a circular link");
 	else if (code == ENOENT)
-		scan_skip(w, &s->links, "a link that leads nowhere");
+		scan_skip(w, &s->links, "a broken link");
 	else
 		scan_skip(w, &s->unreadable, strerror(code));
 }
@@ -167,7 +167,7 @@ static int scan_look(struct scan_walk *w, const struct scan_folder *in, int fd, 
 	struct stat st;
 
 	if (w->length + n + 1 >= sizeof(w->path)) {
-		scan_skip(w, &s->too_long, "its names are too long for a path");
+		scan_skip(w, &s->too_long, "the path of a file in it would be too long");
 		return 0;
 	}
 	memcpy(w->path + w->length, name, n + 1);

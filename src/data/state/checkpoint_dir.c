@@ -164,8 +164,8 @@ int checkpoints_prepare(struct checkpoints *c, struct mlgen_err *err)
 	rc = make_probe(c);
 	if (rc < 0)
 		return mlgen_fail(err, rc,
-				  "%s: cannot write here: %s%s; another checkpoint_directory=, or "
-				  "its permissions",
+				  "%s: cannot write here: %s%s; use another checkpoint_directory=, "
+				  "or change its permissions",
 				  c->directory, strerror(-rc),
 				  noroom_text(why, c->directory, rc, 0));
 	c->knows_maker = true;
@@ -209,8 +209,8 @@ static int checkpoint_dir_refuse(const struct checkpoints *c, const char *name,
 				 struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EEXIST,
-			  "%s/%s: is there already, and not as a checkpoint that this job may "
-			  "replace; another checkpoint_directory=, or remove it by hand",
+			  "%s/%s: already exists, but is not a checkpoint that this job may "
+			  "replace; use another checkpoint_directory=, or remove it by hand",
 			  c->directory, name);
 }
 
@@ -341,8 +341,9 @@ static int create_locked(const struct checkpoints *c, struct checkpoint *k, stru
 	return rc;
 }
 
-/* Between mkdir and manifest a folder looks like one that a killed run has left. Those are only
- * removed (checkpoint_remove_bare) with the lock held. */
+/* Before its manifest is written, the new folder looks like a folder that a killed run has left.
+ * checkpoint_remove_bare() removes such folders, and only with the lock held, so the new folder is
+ * made under the lock. */
 int checkpoint_create(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
 {
 	int lock_fd, rc;
@@ -443,13 +444,14 @@ static int check_listed(const struct checkpoint_removal *r, const struct checkpo
 
 	if (r->now.is_complete &&
 	    (r->now.number != listed->number || r->now.begun_s != listed->begun_s))
-		return mlgen_fail(err, -ENOENT, "%s/%s: is another checkpoint by now", c->directory,
-				  listed->name);
+		return mlgen_fail(err, -ENOENT, "%s/%s: was replaced by another checkpoint",
+				  c->directory, listed->name);
 	if (!checkpoint_is_protected(c, &r->now))
 		return 0;
-	return mlgen_fail(
-		err, -EBUSY, "%s/%s: %s; another checkpoint_directory=, or --replace removes it",
-		c->directory, listed->name, checkpoint_print_writer(c, &r->now, who, sizeof(who)));
+	return mlgen_fail(err, -EBUSY,
+			  "%s/%s: %s; use another checkpoint_directory=, or --replace to remove it",
+			  c->directory, listed->name,
+			  checkpoint_print_writer(c, &r->now, who, sizeof(who)));
 }
 
 int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoints *c,
@@ -469,11 +471,10 @@ int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoi
 		return checkpoint_fail(c, k, "", r->folder_fd == -ESTALE ? -ENOENT : r->folder_fd,
 				       err);
 	if (!below_is_trusted(r->folder_fd, c->maker))
-		return checkpoint_fail_stays(
-			c, k,
-			"it is another user's, who may have put files there that mlgen did not "
-			"write",
-			err);
+		return checkpoint_fail_stays(c, k,
+					     "it belongs to another user, who may have put files "
+					     "there that mlgen did not write",
+					     err);
 	rc = checkpoint_manifest_files(r->folder_fd, c->set, r, why, sizeof(why));
 	if (rc == -EPERM)
 		return checkpoint_fail_stays(c, k, why, err);
@@ -534,9 +535,10 @@ int checkpoint_removal_end(const struct checkpoint_removal *r, const struct chec
 	if (!r->is_held)
 		return 0;
 	if (holds_others(r->folder_fd, is_of_manifest))
-		return mlgen_fail(err, -ENOTEMPTY,
-				  "%s/%s: stays, with files that mlgen did not write", c->directory,
-				  k.name);
+		return mlgen_fail(
+			err, -ENOTEMPTY,
+			"%s/%s: was not removed: it contains files that mlgen did not write",
+			c->directory, k.name);
 	has_name = still_has_name(c, r);
 	/* If mlgen is killed before the rmdir, the name .old shows what the directory was. */
 	checkpoint_set_place(&old, CHECKPOINT_OLD);

@@ -96,11 +96,11 @@ const char *checkpoint_print_writer(const struct checkpoints *c, const struct ch
 		return to;
 	}
 	if (!w->pid) {
-		snprintf(to, bytes, "does not say which process writes it");
+		snprintf(to, bytes, "does not say which process is writing it");
 		return to;
 	}
 	units_human_time(age, age_s * NS_PER_S);
-	snprintf(to, bytes, "is that of pid %" PRIu64 " on host %.64s, which began it %s ago%s",
+	snprintf(to, bytes, "belongs to pid %" PRIu64 " on host %.64s, which began it %s ago%s",
 		 w->pid, w->host, age,
 		 process_check(w, &c->self) == PROCESS_RUNS ? " and still runs"
 							    : " and may still run");
@@ -308,13 +308,14 @@ static int checkpoint_manifest_parse(FILE *from, json_t **out, char *why, size_t
 
 	if (!root)
 		return checkpoint_manifest_fail(why, why_bytes, -EINVAL,
-						CHECKPOINT_MANIFEST " is cut short or damaged");
+						CHECKPOINT_MANIFEST " is incomplete or damaged");
 	if (!read_count(root, "version", &version))
 		rc = checkpoint_manifest_fail(why, why_bytes, -EINVAL,
-					      CHECKPOINT_MANIFEST " is no manifest");
+					      CHECKPOINT_MANIFEST " is not a manifest");
 	else if (version != CHECKPOINT_VERSION)
 		rc = checkpoint_manifest_fail(why, why_bytes, -EINVAL,
-					      CHECKPOINT_MANIFEST " was written by another mlgen");
+					      CHECKPOINT_MANIFEST
+					      " was written by another version of mlgen");
 	else if (!has_all(root))
 		rc = checkpoint_manifest_fail(why, why_bytes, -EINVAL,
 					      CHECKPOINT_MANIFEST " lacks a value");
@@ -371,7 +372,7 @@ static bool is_same_at(const char *key, const json_t *ours, const json_t *theirs
 		return true;
 	print_value(here, sizeof(here), mine);
 	print_value(there, sizeof(there), other);
-	snprintf(how, how_bytes, "%s: %s there, %s in the job", key, there, here);
+	snprintf(how, how_bytes, "%s: %s in the checkpoint, %s in the job", key, there, here);
 	return false;
 }
 
@@ -445,7 +446,8 @@ bool checkpoint_manifest_fits(int folder_fd, const struct shard_set *set, char *
 		return false;
 	fits = is_same(structure_json(set), json_object_get(root, "made_from"), how, how_bytes);
 	if (fits && !are_locals_saved(root, set->state, true)) {
-		snprintf(how, how_bytes, "checkpoint_ranks: %s there, others in the job",
+		snprintf(how, how_bytes,
+			 "checkpoint_ranks: %s in the checkpoint, other ranks in the job",
 			 json_string_value(json_object_get(root, "ranks")));
 		fits = false;
 	}
@@ -491,7 +493,7 @@ int checkpoint_manifest_files(int folder_fd, const struct shard_set *set,
 			r->names[r->count++] = mem_strdup(name);
 		} else {
 			snprintf(why, why_bytes,
-				 "%s names '%.60s', which is no file of a checkpoint",
+				 "%s names '%.60s', which is not a file of a checkpoint",
 				 CHECKPOINT_MANIFEST, name ? name : "");
 			rc = -EPERM;
 		}

@@ -195,13 +195,13 @@ int checkpoints_check_next(const struct checkpoints *c, uint64_t step, struct ml
 		if (c->items[i].number >= NUMBER_MAX)
 			return mlgen_fail(err, -ERANGE,
 					  "%s/%s: is checkpoint number %" PRIu64
-					  ", and a manifest has no larger one; move it away, or "
+					  ", the largest that a manifest allows; move it away, or "
 					  "use another checkpoint_directory",
 					  c->directory, c->items[i].name, c->items[i].number);
 	if (step == UINT64_MAX && newest_step(c, &name) >= NUMBER_MAX)
 		return mlgen_fail(err, -ERANGE,
-				  "%s/%s: there is no later step; move it away, or use "
-				  "another checkpoint_directory",
+				  "%s/%s: no later step is possible; move it away, or use another "
+				  "checkpoint_directory",
 				  c->directory, name);
 	return 0;
 }
@@ -298,17 +298,17 @@ static int fail_too_few(const struct checkpoints *c, size_t count, size_t found,
 
 	if (found == 0 && x->count == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: holds no checkpoint; save one with phase=checkpoint, or "
-				  "another checkpoint_directory=",
+				  "%s: contains no checkpoint; save a checkpoint with "
+				  "phase=checkpoint, or use another checkpoint_directory=",
 				  c->directory);
 	if (found == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: none of its checkpoints can be restored by this job%s",
+				  "%s: this job can restore none of its checkpoints%s",
 				  c->directory, reasons);
-	return mlgen_fail(err, -EINVAL,
-			  "%s: %zu of %zu checkpoints can be restored; checkpoints=%zu takes "
-			  "these, or save more%s",
-			  c->directory, found, count, found, reasons);
+	return mlgen_fail(
+		err, -EINVAL,
+		"%s: %zu of %zu checkpoints can be restored; use checkpoints=%zu, or save more%s",
+		c->directory, found, count, found, reasons);
 }
 
 int checkpoints_to_restore(const struct checkpoints *c, size_t count, struct checkpoint *to,
@@ -380,12 +380,12 @@ int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t
 	/* A filesystem that does not know its size reports a total of 0. */
 	if (rc < 0 || m.total_bytes == 0 || most <= (double)m.free_bytes)
 		return rc;
-	return mlgen_fail(err, -ENOSPC,
-			  "%s: %" PRIu64
-			  " checkpoint%s up to %s, and %s are free: %s too few; fewer checkpoints, "
-			  "checkpoint_keep=1, --scale=, or another checkpoint_directory=",
-			  c->directory, count, count == 1 ? " takes" : "s take",
-			  units_human_bytes(need, most),
-			  units_human_bytes(room, (double)m.free_bytes),
-			  units_human_bytes(lack, most - (double)m.free_bytes));
+	return mlgen_fail(
+		err, -ENOSPC,
+		"%s: %" PRIu64
+		" checkpoint%s up to %s, but only %s are free: %s too few; use fewer checkpoints, "
+		"checkpoint_keep=1, --scale=, or another checkpoint_directory=",
+		c->directory, count, count == 1 ? " takes" : "s take",
+		units_human_bytes(need, most), units_human_bytes(room, (double)m.free_bytes),
+		units_human_bytes(lack, most - (double)m.free_bytes));
 }

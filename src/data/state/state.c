@@ -35,7 +35,7 @@ struct state_list {
 	struct buf names; /* NUL-terminated, one after the other */
 };
 
-struct list_reader {
+struct tensor_reader {
 	struct wordlines in;
 	struct state_list *list;
 	unsigned kb_base;
@@ -45,7 +45,7 @@ struct list_reader {
 #define FAIL(r, code, ...) wordlines_fail(&(r)->in, (code), __VA_ARGS__)
 
 /* Names end up in files of several formats and in messages. */
-static int state_list_check_name(const struct list_reader *r, const char *name)
+static int state_list_check_name(const struct tensor_reader *r, const char *name)
 {
 	if (strlen(name) >= STATE_NAME_BYTES)
 		return FAIL(r, -EINVAL, "'%.40s...': a name has at most %d bytes", name,
@@ -53,8 +53,8 @@ static int state_list_check_name(const struct list_reader *r, const char *name)
 	for (const char *c = name; *c; c++) {
 		if (*c <= ' ' || *c > '~' || strchr("\"'\\", *c))
 			return FAIL(r, -EINVAL,
-				    "'%s': a name has letters, digits and marks of ASCII, and no "
-				    "quotes or backslashes",
+				    "'%s': a name may have printable ASCII characters except "
+				    "quotes and backslashes",
 				    name);
 	}
 	return 0;
@@ -72,7 +72,7 @@ static uint64_t state_scaled(uint64_t bytes, double scale)
 
 static int state_list_parse_line(void *arg, char *line)
 {
-	struct list_reader *r = arg;
+	struct tensor_reader *r = arg;
 	struct state_list *l = r->list;
 	const char *name = wordlines_word(&line);
 	const char *size = wordlines_word(&line);
@@ -122,7 +122,7 @@ static int state_list_by_name(const void *a, const void *b)
 	return order ? order : COMPARE(x->line, y->line);
 }
 
-static int state_list_check_duplicates(struct list_reader *r)
+static int state_list_check_duplicates(struct tensor_reader *r)
 {
 	const struct state_list *l = r->list;
 	struct listed_name *names = mem_array(l->tensors.count, sizeof(*names));
@@ -135,7 +135,8 @@ static int state_list_check_duplicates(struct list_reader *r)
 		if (strcmp(names[i].name, names[i - 1].name) != 0)
 			continue;
 		r->in.line = names[i].line;
-		rc = FAIL(r, -EINVAL, "'%s' is the name of line %u, too; each tensor has its own",
+		rc = FAIL(r, -EINVAL,
+			  "'%s' is also the name in line %u; each tensor needs its own name",
 			  names[i].name, names[i - 1].line);
 	}
 	mem_free(names);
@@ -151,16 +152,16 @@ int state_list_new(struct state_list **out, const char *path, unsigned kb_base, 
 		.most_bytes = BYTES_MAX,
 		.take = state_list_parse_line,
 	};
-	struct list_reader r = { .in = { .path = path, .err = err },
-				 .list = mem_zalloc(sizeof(*r.list)),
-				 .kb_base = kb_base,
-				 .scale = scale };
+	struct tensor_reader r = { .in = { .path = path, .err = err },
+				   .list = mem_zalloc(sizeof(*r.list)),
+				   .kb_base = kb_base,
+				   .scale = scale };
 	int rc = wordlines_read(&r.in, &tensors, &r);
 
 	*out = NULL;
 	if (rc == 0 && r.list->tensors.count == 0)
 		rc = mlgen_fail(err, -EINVAL,
-				"tensor_sizes: %s: no tensor stands in it; write one a line: "
+				"tensor_sizes: %s: contains no tensor; write one tensor per line: "
 				"BYTES, or NAME BYTES",
 				path);
 	if (rc == 0)
@@ -255,7 +256,7 @@ static uint64_t kv_size(const struct job *j)
 	return j->model_hidden / j->model_heads * j->model_kv_heads;
 }
 
-/* Only ZeRO 3 divides norms, of which every tensor-parallel rank has a copy. */
+/* Every tensor-parallel rank has a copy of the norms. Only ZeRO 3 divides them. */
 static uint64_t layer_elements(const struct state *s, enum layer_kind kind, uint64_t i)
 {
 	const struct job *j = s->job;

@@ -278,8 +278,8 @@ struct shard_write {
 	uint64_t left;
 };
 bool shard_write_next(const struct shard *f, struct shard_write *w);
-/* The most bytes of a head, a run and a call of the local ranks. A run has at most CONTENT_PARTS -
- * 1 spans, so that one part is left for a head. */
+/* The largest number of bytes of a head, of a run and of a call of the local ranks. A run has at
+ * most CONTENT_PARTS - 1 spans, so that one part is left for a head. */
 uint64_t shard_max_head_bytes(const struct shard_set *set);
 uint64_t shard_max_run_bytes(const struct shard_set *set);
 uint64_t shard_max_write_bytes(const struct shard_set *set);
@@ -348,7 +348,7 @@ struct checkpoint {
 	/* The process that writes or deletes it; pid 0 = not known. */
 	struct process writer;
 	uint64_t begun_s; /* since 1970, by the clock of the writer's host; 0 = not known */
-	/* Another run's half: the same state, but none of the local ranks. */
+	/* The part that another run saves: the same state, but none of the local ranks. */
 	bool is_of_other_ranks;
 	/* Identity of the directory that checkpoint_create made; ino 0 = it was there before. */
 	dev_t dev;
@@ -397,8 +397,8 @@ int checkpoints_prepare(struct checkpoints *c, struct mlgen_err *err);
  * it. */
 void checkpoints_recover_old(struct checkpoints *c, uint64_t epoch, uint64_t step);
 
-/* Is there a next number, and with step UINT64_MAX a next step? JSON numbers end at 2^63-1. 0, or
- * -ERANGE with err. */
+/* Check that a next number exists, and with step UINT64_MAX also a next step. JSON numbers end at
+ * 2^63-1. 0, or -ERANGE with err. */
 int checkpoints_check_next(const struct checkpoints *c, uint64_t step, struct mlgen_err *err);
 /* Set *next to the next number and to a free name, which is the .part name with rename_commit and
  * when it replaces a checkpoint. step UINT64_MAX = the step after the newest one. Nothing is made
@@ -422,18 +422,18 @@ int checkpoint_path(const struct checkpoints *c, const struct checkpoint *k, con
 		    char path[PATH_MAX]);
 
 /*
- * Must this run leave the checkpoint to another one? Several runs on several hosts may save into
+ * Must this run leave the checkpoint to another run? Several runs on several hosts may save into
  * one directory. A checkpoint is left alone unless its writer is proven to be gone (thread.h). A
  * complete one is also left alone if it has other ranks of the same state, but not if it names no
  * writer.
  */
 bool checkpoint_is_protected(const struct checkpoints *c, const struct checkpoint *k);
-/* Write the reason: "is that of pid 77 on host a, which began it 5 s ago and ...". */
+/* Write the reason: "belongs to pid 77 on host a, which began it 5 s ago and ...". */
 const char *checkpoint_print_writer(const struct checkpoints *c, const struct checkpoint *k,
 				    char *to, size_t bytes);
 
-/* Make the directory of a checkpoint in the held one, and its manifest. 0, or -errno; -EEXIST: the
- * name is in use, possibly since the last look. */
+/* Make the directory of a checkpoint below the directory that is held open, and write its manifest.
+ * 0, or -errno; -EEXIST: the name is in use, possibly since the last look. */
 int checkpoint_create(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err);
 /* Write the manifest; a complete one is synced together with the directory above. 0, or -errno. */
 int checkpoint_write_manifest(const struct checkpoints *c, const struct checkpoint *k,
@@ -480,8 +480,8 @@ void checkpoint_removal_fini(struct checkpoint_removal *r);
 int checkpoints_to_restore(const struct checkpoints *c, size_t count, struct checkpoint *to,
 			   struct mlgen_err *err);
 
-/* Is there room for `count` more checkpoints of the local ranks, of which `keep` are kept (0 =
- * all)? 0, or -ENOSPC with the shortfall in err. */
+/* Check that the free space suffices for `count` more checkpoints of the local ranks, of which
+ * `keep` are kept (0 = all). 0, or -ENOSPC with the shortfall in err. */
 int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t keep,
 			   struct mlgen_err *err);
 
@@ -492,8 +492,9 @@ bool checkpoint_remove_bare(const struct checkpoints *c, const struct checkpoint
 
 /* ---- The manifest in a checkpoint's directory ---- */
 
-/* Read the manifest in the checkpoint's own directory, folder_fd, into `k`. 0; or -errno, and `why`
- * says why it is not one of mlgen's. set NULL: any state. The manifest may be a link. */
+/* Read the manifest in the checkpoint's own directory, folder_fd, into `k`. 0, or -errno if mlgen
+ * cannot use the manifest, with the reason in `why`. set NULL: any state. The manifest may be a
+ * link. */
 int checkpoint_manifest_read(int folder_fd, const struct shard_set *set, struct checkpoint *k,
 			     char *why, size_t why_bytes);
 

@@ -16,12 +16,12 @@
 #define CRCJOIN_CRC32C 0x82f63b78u
 
 /*
- * The change of a checksum by N bytes of zeros that follow. The change is linear, so one table for
- * each byte of the checksum is enough, and
+ * How N bytes of zeros that follow change a checksum. The change is linear, so one table for each
+ * byte of the checksum is enough, and
  *
- *	sum(A, B) = crcjoin_past(B's length, sum(A)) ^ sum(B)
- *	sum(A with a word set, which was 0) =
- *		sum(A) ^ crcjoin_past(from the word to the end of A, word)
+ * sum(A, B) = crcjoin_past(B's length, sum(A)) ^ sum(B)
+ * sum(A with a word set, which was 0) =
+ * 	sum(A) ^ crcjoin_past(from the word to the end of A, word)
  *
  * where a word has 4 bytes, little-endian, and counts itself.
  */
@@ -146,7 +146,8 @@ void checkpoint_sign(struct checkpoint *k, const struct process *self);
  */
 
 /* Does the checkpoint have the model, layout, ranks and access of the job, and with verify= the
- * same bytes? If not, `how` is the first difference: "zero_stage: 3 there, 1 in the job". */
+ * same bytes? If not, `how` is the first difference: "zero_stage: 3 in the checkpoint, 1 in the
+ * job". */
 bool checkpoint_manifest_fits(int folder_fd, const struct shard_set *set, char *how,
 			      size_t how_bytes);
 

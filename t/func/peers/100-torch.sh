@@ -132,7 +132,7 @@ exits "which is restored by that name" 0 ./play torch-named --phase=restore \
 exits "and not by its own" 2 ./play torch-named --phase=restore \
 	--access=framework --tensor_sizes=hundred.list
 like "in words" "$(cat err)" \
-	'checkpoint_archive: checkpoint_17 there, none in the job'
+	'checkpoint_archive: checkpoint_17 in the checkpoint, none in the job'
 mv torch-named/global_epoch1_step1/rank_0.pt \
 	torch-named/global_epoch1_step1/checkpoint_17.pt
 

@@ -135,7 +135,7 @@ head -c 5000 npy/n100000.npy >bad/cut.npy
 rm bad/objects.npy
 run bad npy
 like "so is an array" "$(cat err)" \
-	'bad/cut.npy: .*says 100000 bytes of data, 4872 are there'
+	'bad/cut.npy: .*says 100000 bytes of data, but only 4872 exist'
 
 # ---- call by call
 reason=$(no_python_calls "$python")

@@ -185,7 +185,7 @@ is "each is a sample" "$(ml run.json samples io_bytes)" \
 mkdir bad
 head -c 5000 png/n100x100.png >bad/cut.png
 run --directory=bad --dataset=scan --format=png
-like "one that is cut off is refused" "$(cat err)" 'bad/cut.png: .*cut off'
+like "one that is cut off is refused" "$(cat err)" 'bad/cut.png: .*incomplete'
 cp jpeg/n64x64.jpeg bad/cut.png
 run --directory=bad --dataset=scan --format=png
 like "as is one that is none" "$(cat err)" \

@@ -8,7 +8,7 @@
 
 python=/usr/bin/python3
 "$MLGEN" --name=h --format=hdf5 --dry-run >/dev/null 2>err ||
-	! grep -q 'was left out of this mlgen' err ||
+	! grep -q 'is not supported, because mlgen was built without' err ||
 	skip_all "this mlgen was built without hdf5"
 
 # write.py: four files of each kind in a folder of its name, with labels next to the
@@ -249,7 +249,7 @@ is "its elements are the samples" "$(ml run.json samples sample_bytes)" \
 exits "one that is not there is refused" 2 "$MLGEN" $job \
 	--hdf5_dataset=labels
 like "with one that is" "$(cat err)" \
-	"data/1-earliest.hdf5: hdf5_dataset: there is no dataset 'labels' in it that opens \\(object 'labels' doesn't exist\\); without the option it is 'images'"
+	"data/1-earliest.hdf5: hdf5_dataset: the dataset 'labels' cannot be opened \\(object 'labels' doesn't exist\\); without the option, mlgen uses 'images'"
 
 # ---- bad files
 head -c 1500 odd/plain.hdf5 >odd/cut.hdf5
@@ -276,19 +276,19 @@ refused lzf "$here: dataset 'x' has the filter 32000, 'lzf', .* only deflate"
 refused shuffle "$here: .* the filter 2, 'shuffle'"
 refused fletcher "$here: .* the filter 3, 'fletcher32'"
 refused external "$here: dataset 'x' has its data in other files"
-refused virtual "$here: dataset 'x' is a virtual one"
-refused unwritten "$here: dataset 'x' has no data: none was written"
-refused unchunked "$here: dataset 'x' has no data: none was written"
-refused nothing "$here: there is no dataset with a dimension in it"
-refused linked "$here: dataset 'x' does not open, says libhdf5: "
-refused circle "$here: there is no dataset with a dimension in it"
-refused cut "$here: at byte [0-9]*: libhdf5 does not understand .*: truncated file"
-refused text "$here: at byte [0-9]*: libhdf5 does not understand .*: unable to locate|$here: at byte .*libhdf5 does not understand"
-refused tree "$here: at byte [0-9]*: libhdf5 does not understand|$here: there is no dataset"
-refused undefined "$here: at byte [0-9]*: libhdf5 does not understand|$here: there is no dataset"
-refused large "$here: at byte [0-9]*: 4294[0-9]* bytes are said to be here, which is after the end of the file"
-refused short "$here: dataset 'x' is compact, and has 32 bytes where its samples take 48"
-refused empty "data: no hdf5 file in it has a sample"
+refused virtual "$here: dataset 'x' is a virtual dataset"
+refused unwritten "$here: dataset 'x' has no data: nothing was written"
+refused unchunked "$here: dataset 'x' has no data: nothing was written"
+refused nothing "$here: found no dataset with a dimension"
+refused linked "$here: dataset 'x' cannot be opened; libhdf5 reports: "
+refused circle "$here: found no dataset with a dimension"
+refused cut "$here: at byte [0-9]*: libhdf5 cannot interpret .*: truncated file"
+refused text "$here: at byte [0-9]*: libhdf5 cannot interpret .*: unable to locate|$here: at byte .*libhdf5 cannot interpret"
+refused tree "$here: at byte [0-9]*: libhdf5 cannot interpret|$here: found no dataset"
+refused undefined "$here: at byte [0-9]*: libhdf5 cannot interpret|$here: found no dataset"
+refused large "$here: at byte [0-9]*: 4294[0-9]* bytes should be here, which is after the end of the file"
+refused short "$here: dataset 'x' is compact and has 32 bytes, but its samples need 48"
+refused empty "data: no hdf5 file here has a sample"
 
 rm -rf data
 cp -r odd data
@@ -298,7 +298,7 @@ exits "of several the first is told" 2 "$MLGEN" $job --scan_errors=refuse
 exits "without scan_errors=refuse they are left out" 0 "$MLGEN" $job \
 	--access=framework --json=run.json
 is "and the rest is read" "$(ml run.json samples)" 4
-like "which is said" "$(cat err)" 'data: left out: 17 files that are damaged, or not as mlgen reads hdf5 files'
+like "which is said" "$(cat err)" 'data: left out: 17 files that are damaged, or in a variant of hdf5 that mlgen cannot read'
 like "and of those without a sample, too" "$(cat err)" \
 	'left out: 1 hdf5 files without a sample'
 

@@ -131,28 +131,28 @@ rm -rf data
 "$python" write.py any >samples
 rm data/b/two.bin.sz.idx
 refused "an index that is not there" \
-	"data/b/two.bin.sz.idx: No such file or directory; there is an index"
+	"data/b/two.bin.sz.idx: No such file or directory; each file of samples needs an index"
 truncate -s -1 data/b/two.bin.sz.idx
 refused "an index that was cut" \
-	"data/b/two.bin.sz.idx: is no file of whole entries of 8 bytes"
+	"data/b/two.bin.sz.idx: is not an index, which consists of whole entries of 8 bytes"
 truncate -s -8 data/b/two.bin.sz.idx
 refused "an index that is shorter than the other" \
-	"data/b/two.bin.off.idx: has 2 entries, and the index of sizes next to it 1;"
+	"data/b/two.bin.off.idx: has 2 entries, but the index of sizes next to it has 1;"
 truncate -s -1 data/b/two.bin
 refused "a file that was cut" \
-	"data/b/two.bin.off.idx: at byte 8: entry 1 is of [0-9]* bytes at [0-9]*, and the file of samples ends at"
+	"data/b/two.bin.off.idx: at byte 8: entry 1 names [0-9]* bytes at [0-9]*, but the file of samples ends at"
 printf '\377\377\377\377\377\377\377\377' |
 	dd of=data/b/two.bin.off.idx conv=notrunc status=none
 refused "an offset that is none" \
-	"data/b/two.bin.off.idx: at byte 0: entry 0 is of [0-9]* bytes at 18446744073709551615"
+	"data/b/two.bin.off.idx: at byte 0: entry 0 names [0-9]* bytes at 18446744073709551615"
 rm data/b/two.bin.off.idx
 mkdir data/b/two.bin.off.idx
 refused "a folder for an index" \
-	"data/b/two.bin.off.idx: is no file of whole entries"
+	"data/b/two.bin.off.idx: is not an index, which consists of whole entries"
 find data -type f ! -name '*.idx' -delete
 # shellcheck disable=SC2086
 exits "indexes alone are refused" 2 "$MLGEN" $job --format=indexed_binary
 like "in words" "$(cat err)" \
-	'^mlgen: data: has indexes of indexed_binary files, and no file of samples'
+	'^mlgen: data: has indexes of indexed_binary files, but no file with samples'
 
 done_testing

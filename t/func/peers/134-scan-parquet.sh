@@ -58,7 +58,7 @@ is "every row once" "$(ml run.json samples)" 840
 exits "a column that is not there is refused" 2 "$MLGEN" $job \
 	--access=framework --read_columns=a,d
 like "by its name" "$(cat err)" \
-	"data/.*parquet: read_columns: there is no column 'd' in it; it has 'c'"
+	"data/.*parquet: read_columns: the file has no column 'd', but for example 'c'"
 # shellcheck disable=SC2086
 exits "so is an empty name" 2 "$MLGEN" $job --access=framework \
 	--read_columns=a,,b_1
@@ -92,7 +92,7 @@ patch()
 patch -4 PARE
 refused "an encrypted footer" 'the footer is encrypted \(PARE\)'
 patch -4 NONE
-refused "another end" 'a Parquet file ends in PAR1'
+refused "another end" 'a Parquet file ends with PAR1'
 patch 0 NONE
 refused "another beginning" 'a Parquet file begins with PAR1'
 patch -8 '\377\377\377\177'
@@ -101,9 +101,9 @@ refused "a footer longer than the file" \
 patch -8 '\003\000\000\000'
 refused "a footer that is cut off" 'the footer does not say how many rows there are'
 truncate -s -1 $bad
-refused "a file that was cut" 'a Parquet file ends in PAR1'
+refused "a file that was cut" 'a Parquet file ends with PAR1'
 head -c 7 good/100/train/img_0_of_2.parquet >$bad
-refused "a file of seven bytes" 'a Parquet file has 12 bytes at least'
+refused "a file of seven bytes" 'a Parquet file has at least 12 bytes'
 # Data are gone, and so the chunks are behind the footer.
 { printf PAR1; tail -c 900 $bad; } >rest; cp rest $bad
 refused "a file without its data" '.*'

@@ -113,19 +113,19 @@ broken()
 cp -r kits keep
 rm kits/case_00001_y.npy
 broken "a twin that is missing" \
-	'kits/case_00001_y.npy: No such file or directory; it is the twin of kits/case_00001_x.npy by scan_pair='
+	'kits/case_00001_y.npy: No such file or directory; by scan_pair=, this is the twin of kits/case_00001_x.npy'
 cp rows/r0002_y.npy kits/case_00001_y.npy
 cp rows/r1000_x.npy kits/case_00001_x.npy
 broken "a twin of fewer samples" \
-	'kits/case_00001_x.npy: has 1,?000 samples, and its twin kits/case_00001_y.npy has 1; by scan_pair= both have as many'
+	'kits/case_00001_x.npy: has 1,?000 samples, but its twin kits/case_00001_y.npy has 1; scan_pair= needs equal numbers'
 truncate -s 100000 kits/case_00001_y.npy
 broken "a twin that is cut off" \
-	'kits/case_00001_y.npy: at byte 0: the array is cut off'
+	'kits/case_00001_y.npy: at byte 0: the array is incomplete'
 rm kits/case_00001_y.npy
 mkdir kits/case_00001_y.npy
 exits "a folder for a twin is refused" 2 run kits --format=npy $pair \
 	--scan_errors=refuse
-like "in words" "$(cat err)" '^mlgen: kits/case_00001_y.npy: is no file;'
+like "in words" "$(cat err)" '^mlgen: kits/case_00001_y.npy: is not a regular file;'
 rmdir kits/case_00001_y.npy
 cp keep/* kits
 exits "no file of the name" 2 run kits --format=npy --scan_pair=_z:_y

@@ -155,16 +155,16 @@ stale()
 {
 	looks "$1"
 	like "$1: is noted" "$said" \
-		"^mlgen: note: plain/f2.idx: $2.*; the file itself was gone through$"
+		"^mlgen: note: plain/f2.idx: $2.*; mlgen read the file itself$"
 	cp plain.idx/* plain
 }
 cp plain.idx/* plain
 cp plain/f0.idx plain/f2.idx
-stale "of another file" 'line [0-9]*: the tar file has no such member there'
+stale "of another file" 'line [0-9]*: the tar file has no such member at this offset'
 sed -i '$d' plain/f2.idx
-stale "without its last line" 'line 1002: is not as wds2idx writes it'
+stale "without its last line" 'line 1002: does not have the format of wds2idx'
 sed -i -e '$d' -e '1s/.*/v1.2 1000/' plain/f2.idx
-stale "without its last sample" 'line [0-9]*: the tar file goes on after it'
+stale "without its last sample" 'line [0-9]*: the tar file continues after this member'
 sed -i '1s/.*/v1.2 900/' plain/f2.idx
 stale "with more lines than it says" 'line [0-9]*: more lines follow'
 sed -i '1s/.*/v1.1 1001/' plain/f2.idx
@@ -176,7 +176,7 @@ stale "noise" 'does not begin with "v1.2 SAMPLES"'
 head -c 20000 /dev/zero | tr '\0' 'x' >plain/f2.idx
 stale "one word" 'does not begin with "v1.2 SAMPLES"'
 sed -i '500s/ \([0-9]*\) / 99999999999999999999 /' plain/f2.idx
-stale "a number that is none" 'line 500: is not as wds2idx writes it'
+stale "a number that is none" 'line 500: does not have the format of wds2idx'
 sed -i '500s/ \([0-9]*\) / 9999999999999999999 /' plain/f2.idx
 stale "a place behind the end" 'line 500: the tar file has no such member'
 sed -i '500s/ [0-9]* some/ 9999 some/' plain/f2.idx
@@ -200,7 +200,7 @@ cp plain/f2.tar keep.tar
 truncate -s 200000 plain/f2.tar
 exits "a file that was cut is refused" 2 scan plain --scan_errors=refuse
 like "in words of its own" "$(cat err)" \
-	'mlgen: plain/f2.tar: at byte [0-9]*: (a member of|the file is cut)'
+	'mlgen: plain/f2.tar: at byte [0-9]*: (a member of|the file ends)'
 exits "or left out" 0 scan plain
 is "and the others are read" "$(ml run.json samples)" 43
 cp keep.tar plain/f2.tar
@@ -214,7 +214,7 @@ END
 ok "a file that grew" scan plain
 is "has what was added" "$(ml run.json samples)" 1044
 like "and its index is not of it" "$(cat err)" \
-	'plain/f2.idx: line [0-9]*: the tar file goes on after it'
+	'plain/f2.idx: line [0-9]*: the tar file continues after this member'
 
 # ---- as wds2idx makes it of GNU tar's list, for plain names
 if tar --version 2>/dev/null | grep -q 'GNU tar'; then

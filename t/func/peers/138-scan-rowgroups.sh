@@ -201,7 +201,7 @@ is "and where the order runs on into the next epoch" \
 exits "whole files of samples at random are refused" 2 "$MLGEN" $job \
 	--shard=file --shuffle=sample --batch_size=4
 like "with the way out" "$(cat err)" \
-	'^mlgen: shuffle: sample, .* needs row groups of as many samples each, .*; use shuffle=file, or shard=strided'
+	'^mlgen: shuffle: sample, .* needs row groups with equal numbers of samples, .*; use shuffle=file, or shard=strided'
 is "files of which a part is read" "$(counted --access=framework --num_files=2 \
 	--drop_last=0 --batch_size=100)" "1001 11 5"
 is "the ceiling of such files is measured" "$(
@@ -250,7 +250,7 @@ like "and says where" "$(cat err)" \
 exits "a codec that mlgen does not know is refused" 2 "$MLGEN" $job \
 	--access=framework --decompress=real --batch_size=100
 like "by its name, with the way out" "$(cat err)" \
-	"column 'id' is compressed with snappy, and decompress=real knows gzip and zstd; use decompress=sleep"
+	"column 'id' is compressed with snappy, but decompress=real knows only gzip and zstd; use decompress=sleep"
 is "its time can pass" "$(counted --access=framework --drop_last=0 \
 	--decompress=sleep --decompress_rate=10m --batch_size=100)" \
 	"$rows 12 $groups"
@@ -259,7 +259,7 @@ is "its time can pass" "$(counted --access=framework --drop_last=0 \
 exits "what is not compressed is not decompressed" 2 "$MLGEN" $job \
 	--access=framework --decompress=real --batch_size=100
 like "as is said" "$(cat err)" \
-	'decompress: nothing is compressed in the files of data'
+	'decompress: no files are compressed in data'
 
 # ---- what others see in them
 why=$(no_npm hyparquet)

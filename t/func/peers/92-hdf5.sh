@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../made.sh"
 
 "$MLGEN" --name=h --format=hdf5 --dry-run >/dev/null 2>err ||
-	! grep -q 'was left out of this mlgen' err || {
+	! grep -q 'is not supported, because mlgen was built without' err || {
 	like "the package that is missing is named" "$(cat err)" \
 		'format: hdf5 was left out .* without hdf5 \(Debian libhdf5-dev'
 	done_testing

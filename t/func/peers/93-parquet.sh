@@ -32,13 +32,13 @@ refuses()
 
 # ---- refused
 refuses "an unknown type" \
-	"columns: 'x:flaot32': 'flaot32' is none of .*did you mean 'float32'" \
+	"columns: 'x:flaot32': 'flaot32' is not one of .*did you mean 'float32'" \
 	1 10 10 4 --columns=x:flaot32
 refuses "a range that runs backwards" "'f_03..01' runs backwards" \
 	1 10 10 4 --columns=f_03..01:float32
 refuses "a column without a type" "columns: 'f' has no type; write NAME:TYPE" \
 	1 10 10 4 --columns=f
-refuses "a column twice" "columns: f_02 stands there twice" \
+refuses "a column twice" "columns: f_02 appears twice" \
 	1 10 10 20 --columns=f_00..03:float32,f_02:float32
 refuses "a column to read that is not there" \
 	"read_columns: there is no column 'f_04'; did you mean 'f_00'" \
@@ -47,12 +47,12 @@ refuses "a column to read of a file without columns" \
 	"read_columns: there is no column 'x'; .*'data'" \
 	1 10 10 16 --read_columns=x
 refuses "a row that is not as long as its columns" \
-	"sample_size: 17 bytes is what the columns add up to, not 16" \
+	"sample_size: 17 bytes is the sum of the columns, not 16" \
 	1 10 10 16 --columns=f_00..03:float32,i:int8
 refuses "a row group that does not divide the file" \
 	"row_group_size: 4 does not divide samples_per_file, which is 10; .* samples_per_file=8 or 12" \
 	1 10 4 16
-refuses "rows of different sizes" "sample_size: .* all of one size" \
+refuses "rows of different sizes" "sample_size: .* have the same size" \
 	1 10 10 normal:1000:10
 refuses "more row groups than readers take" \
 	"row_group_size: 1 makes 2000000 row groups" 1 2000000 1 8

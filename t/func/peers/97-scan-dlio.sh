@@ -65,9 +65,9 @@ for format in raw jpeg; do
 		eval.samples eval.sample_bytes) $(json run.json \
 		jobs.0.dataset.files jobs.0.dataset.directory)" "12 12066 4 3600 12 d"
 	like "$format: it is said" "$(cat err)" \
-		'^mlgen: note: d: 12 files that DLIO made are there and are used as they are$'
+		'^mlgen: note: d: 12 files made by DLIO exist and are used unchanged$'
 	like "$format: whose numbers hold, too" "$(cat err)" \
-		'^mlgen: note: num_files: 500 yields to the 12 files that are in d$'
+		'^mlgen: note: num_files: 500 is ignored; the 12 files in d are used$'
 	unlike "$format: and no option is blamed" "$(cat err)" 'not used'
 	ok "$format: a dry run" run --format=$format --dry-run
 	like "$format: has nothing to write" "$(cat out)" \
@@ -90,10 +90,10 @@ refused "memory asks for files that are made" '^mlgen: dataset_ratio: 2 x' \
 	--format=jpeg --dataset_ratio=2
 
 # ---- what stays somebody else's
-refused "another format is in the way" '^mlgen: d: holds ' --format=npz
-refused "nothing is prepared there" '^mlgen: d: holds ' --format=jpeg \
+refused "another format is in the way" '^mlgen: d: contains ' --format=npz
+refused "nothing is prepared there" '^mlgen: d: contains ' --format=jpeg \
 	--phase=prepare
-refused "nor replaced" '^mlgen: d: holds ' --format=jpeg --replace
+refused "nor replaced" '^mlgen: d: contains ' --format=jpeg --replace
 is "and nothing is changed" "$(looks)" "$before"
 for name in img_1_of_12.jpeg img_001_of_12.jpeg img_12_of_12.jpeg \
 	img_00_of_11.jpeg img_00_of_12.jpg img_00_of_12.jpeg.bak \
@@ -101,7 +101,7 @@ for name in img_1_of_12.jpeg img_001_of_12.jpeg img_12_of_12.jpeg \
 	img_99999999999999999999_of_99999999999999999999.jpeg; do
 	head -c 1 /dev/zero >d/train/0/$name
 	refused "files beside those of DLIO, such as $name, make it another's" \
-		'^mlgen: d: (holds|train/ holds) ' --format=jpeg
+		'^mlgen: d: (contains|train/ holds) ' --format=jpeg
 	rm d/train/0/$name
 done
 head -c 1 /dev/zero >d/valid/0/photo.jpeg
@@ -118,7 +118,7 @@ rm d/train/0/.DS_Store d/train/0/img_00_of_12.jpeg.off.idx
 rm d/train/1/img_03_of_12.jpeg
 ok "where some are missing the others are read" run --format=jpeg
 like "and it is said" "$(cat err)" \
-	'^mlgen: note: d: 11 of the 12 files that DLIO made are there'
+	'^mlgen: note: d: 11 of the 12 files made by DLIO exist'
 rm -r d/valid
 refused "without valid/ there is nothing to evaluate with" \
 	'^mlgen: eval_files: d has no folders train and valid' --format=jpeg
@@ -177,7 +177,7 @@ is "all of it, in each of its epochs" "$(ml run.json samples sample_bytes \
 	jobs.0.dataset.found jobs.0.dataset.sample_bytes)" \
 	"140 $((5 * samples)) 140 28 true $samples"
 like "and says what it is" "$(cat err)" \
-	'^mlgen: note: ./unet3d: 28 files that DLIO made are there'
+	'^mlgen: note: ./unet3d: 28 files made by DLIO exist'
 unlike "a larger dataset is no advice" "$(cat out)" 'dataset_ratio|num_files='
 ok "a dry run" shipped --dry-run
 like "has nothing to write" "$(cat out)" 'present 28 files; to write 0 '

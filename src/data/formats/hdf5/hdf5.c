@@ -240,7 +240,7 @@ static int learn_layout(struct hdf5_image *im, unsigned rank, struct mlgen_err *
 	h5->get_libversion(&v[0], &v[1], &v[2]);
 	return mlgen_fail(err, -EINVAL,
 			  "format: hdf5: libhdf5 %u.%u.%u lays out files in a way that mlgen does "
-			  "not know; versions 1.10 to 1.14 are known",
+			  "not know; mlgen knows versions 1.10 to 1.14",
 			  v[0], v[1], v[2]);
 }
 

@@ -81,8 +81,8 @@ static int chunk_at(struct hdf5_file *f, const hsize_t *first, struct hdf5_note 
 	if (r < 0)
 		return is_missing(f) ? 0 : hdf5_file_failed(f);
 	if (mask && f->look->options->decompress != DECOMPRESS_NONE)
-		return hdf5_file_refuse(f, "has chunks without its filter, which are not told from "
-					   "others; use decompress=none");
+		return hdf5_file_refuse(f, "has chunks without its filter, which mlgen cannot tell "
+					   "from filtered chunks; use decompress=none");
 	for (size_t i = before; i < f->notes.count; i++)
 		if (f->notes.at[i].is_sample)
 			*chunk = f->notes.at[i];
@@ -142,7 +142,7 @@ static int add_chunks(struct chunks *c)
 		all += bytes;
 		if (all > l->file_bytes)
 			return hdf5_file_refuse(
-				c->file, "has chunks that are larger together than the file");
+				c->file, "has chunks that together are larger than the file");
 		share = hdf5_share_of(c->index, samples, row, bytes);
 		l->sample_bytes += (share.samples - 1) * share.each + share.last;
 		if (signals_received())
@@ -150,7 +150,7 @@ static int add_chunks(struct chunks *c)
 	}
 	if (all == 0)
 		return hdf5_file_refuse(c->file,
-					"has no data: none was written since it was created");
+					"has no data: nothing was written since it was created");
 	return 0;
 }
 

@@ -228,7 +228,7 @@ int hdf5_file_failed(struct hdf5_file *f)
 		return f->look->err->code;
 	if (!*text)
 		hdf5_source_why(f->h5, text, sizeof(f->source.why));
-	return look_fail(f->look, f->last_off, "libhdf5 does not understand what it read here: %s",
+	return look_fail(f->look, f->last_off, "libhdf5 cannot interpret the data here: %s",
 			 *text ? text : "no reason given");
 }
 
@@ -263,8 +263,7 @@ static bool file_read(void *arg, bool is_sample, uint64_t off, uint64_t bytes, v
 	there = off < there ? u64_min(bytes, there - off) : 0;
 	if (bytes - there > ZEROS_MAX && !f->has_failed) {
 		look_fail(f->look, off,
-			  "%" PRIu64
-			  " bytes are said to be here, which is after the end of the file",
+			  "%" PRIu64 " bytes should be here, which is after the end of the file",
 			  bytes);
 		f->has_failed = true;
 	}
@@ -365,8 +364,8 @@ static int find_first(struct hdf5_file *f)
 		r = f->look->err->code;
 	else if (!*f->name)
 		r = mlgen_fail(f->look->err, -EINVAL,
-			       "%s: there is no dataset with a dimension in it (objects looked at: "
-			       "%u); name one with hdf5_dataset=",
+			       "%s: found no dataset with a dimension (objects examined: %u); name "
+			       "a dataset with hdf5_dataset=",
 			       f->look->path, s->objects);
 	mem_free(s);
 	return r;
@@ -391,8 +390,8 @@ static int find_named(struct hdf5_file *f, const char *name)
 	if (find_first(f))
 		return f->look->err->code;
 	return mlgen_fail(f->look->err, -EINVAL,
-			  "%s: hdf5_dataset: there is no dataset '%s' in it that opens (%s); "
-			  "without the option it is '%s'",
+			  "%s: hdf5_dataset: the dataset '%s' cannot be opened (%s); without the "
+			  "option, mlgen uses '%s'",
 			  f->look->path, name, why, f->name);
 }
 
@@ -439,8 +438,8 @@ static int shape_type(struct hdf5_file *f, struct hdf5_shape *s)
 	if (s->element_bytes == 0)
 		return hdf5_file_failed(f);
 	if (is_elsewhere)
-		return hdf5_file_refuse(f, "has elements of variable length, or that point to "
-					   "others; take one of a fixed size (hdf5_dataset=)");
+		return hdf5_file_refuse(f, "has elements of variable length or references; use a "
+					   "dataset with elements of a fixed size (hdf5_dataset=)");
 	return 0;
 }
 
@@ -458,8 +457,8 @@ static int shape_sides(struct hdf5_file *f, struct hdf5_shape *s)
 		return hdf5_file_failed(f);
 	s->rank = (unsigned)rank;
 	if (rank == 0)
-		return hdf5_file_refuse(f, "has no dimension, and samples are along the first one; "
-					   "take another (hdf5_dataset=)");
+		return hdf5_file_refuse(f, "has no dimension, but samples lie along the first "
+					   "dimension; use another dataset (hdf5_dataset=)");
 	return 0;
 }
 
@@ -483,8 +482,8 @@ static int shape_filters(struct hdf5_file *f, hid_t plist, struct hdf5_shape *s)
 		if (id != H5Z_FILTER_DEFLATE)
 			return hdf5_file_refuse(
 				f,
-				"has the filter %d, '%s', and of filters only deflate (gzip) is "
-				"known; rewrite it with that or without",
+				"has the filter %d, '%s', but mlgen knows only deflate (gzip); "
+				"rewrite the dataset with deflate or without a filter",
 				(int)id, name);
 	}
 	s->is_filtered = n > 0;
@@ -501,8 +500,9 @@ static int shape_layout(struct hdf5_file *f, hid_t plist, struct hdf5_shape *s)
 		return 0;
 	case H5D_CONTIGUOUS:
 		if (f->h5->Pget_external_count(plist) != 0)
-			return hdf5_file_refuse(f, "has its data in other files (external "
-						   "storage), and a sample is read from its own");
+			return hdf5_file_refuse(f,
+						"has its data in other files (external storage), "
+						"but mlgen reads samples from the file itself");
 		return 0;
 	case H5D_CHUNKED:
 		s->is_chunked = true;
@@ -510,8 +510,8 @@ static int shape_layout(struct hdf5_file *f, hid_t plist, struct hdf5_shape *s)
 			return hdf5_file_failed(f);
 		return shape_filters(f, plist, s);
 	case H5D_VIRTUAL:
-		return hdf5_file_refuse(
-			f, "is a virtual one, made of those of other files; scan these");
+		return hdf5_file_refuse(f, "is a virtual dataset made of datasets in other files; "
+					   "scan the other files");
 	default:
 		return hdf5_file_failed(f);
 	}
@@ -534,8 +534,8 @@ int hdf5_file_shape(struct hdf5_file *f, struct hdf5_shape *s)
 		s->off = f->h5->Dget_offset(f->dataset);
 		/* libhdf5 allocates the place of the data when they are first written. */
 		if (s->off == HADDR_UNDEF)
-			r = hdf5_file_refuse(f,
-					     "has no data: none was written since it was created");
+			r = hdf5_file_refuse(
+				f, "has no data: nothing was written since it was created");
 	}
 	f->h5->Pclose(plist);
 	return r;
@@ -562,7 +562,7 @@ int hdf5_file_open(struct hdf5_file *f)
 		return 0;
 	/* The dataset may be damaged, or consist of datasets in other files. */
 	hdf5_source_why(f->h5, why, sizeof(why));
-	return hdf5_file_refuse(f, "does not open, says libhdf5: %s", why);
+	return hdf5_file_refuse(f, "cannot be opened; libhdf5 reports: %s", why);
 }
 
 void hdf5_file_close(struct hdf5_file *f)

@@ -104,8 +104,8 @@ struct hdf5_library {
  * Load libhdf5, which then stays until the process ends; one thread at a time. NULL with err:
  * -ENOENT if this machine does not have the version that mlgen was built with.
  *
- * libhdf5 is not linked because it brings thirty libraries: a start of mlgen took 9.3 ms of CPU
- * time with it and takes 2.1 ms without it, of which any program takes 1.2 ms.
+ * libhdf5 is not linked because it brings thirty libraries. A start of mlgen took 9.3 ms of CPU
+ * time with libhdf5 and takes 2.1 ms without. The start of any program takes 1.2 ms.
  */
 const struct hdf5_library *hdf5_library(struct mlgen_err *err);
 
@@ -139,7 +139,7 @@ struct hdf5_source {
 hid_t hdf5_source_open(const struct hdf5_library *h5, struct hdf5_source *source);
 
 /* Sizes in h5py's property list: for samples smaller than sieve_bytes that many bytes are read at
- * once, and chunks up to cache_bytes are cached. False = libhdf5 does not tell them. */
+ * once, and chunks up to cache_bytes are cached. False = libhdf5 does not report the sizes. */
 bool hdf5_source_sizes(const struct hdf5_library *h5, size_t *sieve_bytes, size_t *cache_bytes);
 
 /* ---- A file of a scan, which libhdf5 reads through its look ---- */

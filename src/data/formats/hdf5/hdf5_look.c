@@ -16,8 +16,8 @@
 
 /* ---- facts and words of a file ---- */
 
-/* facts[HOW] has the flags, the number of reads, of these the reads of the open, and the size of
- * the sieve buffer. */
+/* facts[HOW] has the flags, the number of all reads, the number of reads by the open, and the size
+ * of the sieve buffer. */
 enum { HOW, FACT_1, FACT_2, FACT_3, FACT_4, FACT_5 };
 enum { CHUNKED = 1, COMPACT = 2, FILTERED = 4, DIRECT = 8 };
 #define READS_SHIFT 4
@@ -206,8 +206,8 @@ static int find_bytes(struct hdf5_file *f, const void *bytes, size_t n, uint64_t
 	return r;
 }
 
-/* Find the data of a compact dataset. They are among the metadata; libhdf5 tells what they are, but
- * not where. */
+/* Find the data of a compact dataset. They are among the metadata. libhdf5 returns the data, but
+ * not their place in the file. */
 static int find_compact(struct hdf5_file *f, struct hdf5_index *index)
 {
 	uint64_t bytes = f->look->sample_bytes, off = 0;
@@ -219,7 +219,7 @@ static int find_compact(struct hdf5_file *f, struct hdf5_index *index)
 	/* libhdf5 1.10 would copy more bytes than a damaged file has. */
 	if (stored_bytes < bytes)
 		return hdf5_file_refuse(
-			f, "is compact, and has %" PRIu64 " bytes where its samples take %" PRIu64,
+			f, "is compact and has %" PRIu64 " bytes, but its samples need %" PRIu64,
 			stored_bytes, bytes);
 	data = mem_zalloc((size_t)bytes + 1);
 	type = f->h5->Dget_type(f->dataset);
@@ -231,7 +231,8 @@ static int find_compact(struct hdf5_file *f, struct hdf5_index *index)
 		f->h5->Tclose(type);
 	mem_free(data);
 	if (r == 0 && off == 0)
-		r = hdf5_file_refuse(f, "is compact, and its data are not in what libhdf5 read");
+		r = hdf5_file_refuse(
+			f, "is compact, but its data are not in the bytes that libhdf5 read");
 	index->off = off;
 	index->end = off + bytes;
 	return r;

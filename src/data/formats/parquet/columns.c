@@ -63,15 +63,15 @@ static int columns_check_name(const char *option, const char *name, struct mlgen
 	size_t n = strlen(name);
 
 	if (n == 0)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: a name is missing; names and commas take turns", option);
+		return mlgen_fail(err, -EINVAL, "%s: a name is missing before or after a comma",
+				  option);
 	if (n > COLUMN_NAME_MAX)
-		return mlgen_fail(err, -EINVAL, "%s: '%.30s...': a name has at most %d letters",
+		return mlgen_fail(err, -EINVAL, "%s: '%.30s...': a name has at most %d characters",
 				  option, name, COLUMN_NAME_MAX);
 	if (strspn(name, letters) != n)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: '%.255s': a name has letters, digits, '_' and '-'; a range "
-				  "of them is written feature_000..026",
+				  "%s: '%.255s': a name may have letters, digits, '_' and '-'; a "
+				  "range of names is written feature_000..026",
 				  option, name);
 	return 0;
 }
@@ -94,12 +94,12 @@ static bool are_alike(const char *first, size_t digits, size_t last_digits)
 static int fail_range(const struct name_range *n, const char *last, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
-			  "%s: '%s..%.255s' is no range; write two numbers of as many digits, at "
-			  "most %d: feature_000..026",
+			  "%s: '%s..%.255s' is not a range; write two numbers with the same number "
+			  "of digits, at most %d: feature_000..026",
 			  n->option, n->prefix, last, DIGITS_MAX);
 }
 
-/* n->prefix is the text before the two dots, `last` the text after them. */
+/* n->prefix is the text before the two dots, and `last` is the text after the dots. */
 static int range_parse(struct name_range *n, const char *last, struct mlgen_err *err)
 {
 	size_t digits = digits_at_end(n->prefix);
@@ -118,7 +118,7 @@ static int range_parse(struct name_range *n, const char *last, struct mlgen_err 
 	if (!are_alike(first, digits, last_digits))
 		return fail_range(n, last, err);
 	if (n->last - n->first >= COLUMNS_MAX)
-		return mlgen_fail(err, -EINVAL, "%s: '%s..%s' is more than %d columns", n->option,
+		return mlgen_fail(err, -EINVAL, "%s: '%s..%s' has more than %d columns", n->option,
 				  n->prefix, last, COLUMNS_MAX);
 	n->digits = (unsigned)digits;
 	*first = '\0';
@@ -164,9 +164,10 @@ static int parse_list(struct column *c, const char *entry, char *text, struct ml
 				  entry);
 	text[n - 1] = '\0';
 	if (units_u64(text, &values, NULL) || values == 0)
-		return mlgen_fail(err, -EINVAL,
-				  "columns: '%.255s': a list has a number of values from 1 on",
-				  entry);
+		return mlgen_fail(
+			err, -EINVAL,
+			"columns: '%.255s': the number of values in a list must be at least 1",
+			entry);
 	if (values > INT32_MAX / c->bytes)
 		return mlgen_fail(err, -EINVAL,
 				  "columns: %s: more than %" PRId32
@@ -195,8 +196,8 @@ static int parse_type(struct column *c, const char *entry, char *text, struct ml
 	}
 	nearest = field_nearest_word(words, text);
 	return mlgen_fail(err, -EINVAL,
-			  "columns: '%.255s': '%.255s' is none of int8 int32 int64 float16 float32 "
-			  "float64%s%s%s",
+			  "columns: '%.255s': '%.255s' is not one of int8 int32 int64 float16 "
+			  "float32 float64%s%s%s",
 			  entry, text, nearest ? "; did you mean '" : "", nearest ? nearest : "",
 			  nearest ? "'?" : "");
 }
@@ -234,7 +235,7 @@ static int add_entry(struct columns *c, const char *entry, struct mlgen_err *err
 	if (!colon)
 		return mlgen_fail(
 			err, -EINVAL,
-			"columns: '%.255s' has no type; write NAME:TYPE, with commas between",
+			"columns: '%.255s' has no type; write NAME:TYPE, separated by commas",
 			entry);
 	name = mem_strndup(entry, (size_t)(colon - entry));
 	type = mem_strdup(colon + 1);
@@ -264,7 +265,7 @@ static int sort_names(struct columns *c, struct mlgen_err *err)
 	for (unsigned i = 1; i < c->count; i++)
 		if (strcmp(c->by_name[i - 1]->name, c->by_name[i]->name) == 0)
 			return mlgen_fail(err, -EINVAL,
-					  "columns: %s stands there twice; name each column once",
+					  "columns: %s appears twice; name each column once",
 					  c->by_name[i]->name);
 	return 0;
 }
@@ -292,10 +293,10 @@ static int fail_no_column(const struct columns *c, const char *name, struct mlge
 			       "read_columns: there is no column '%s'; did you mean '%s'?", name,
 			       nearest);
 	else
-		r = mlgen_fail(
-			err, -EINVAL,
-			"read_columns: there is no column '%s'; columns has %u, from '%s' to '%s'",
-			name, c->count, words[0], words[c->count - 1]);
+		r = mlgen_fail(err, -EINVAL,
+			       "read_columns: there is no column '%s'; columns= names %u columns, "
+			       "from '%s' to '%s'",
+			       name, c->count, words[0], words[c->count - 1]);
 	mem_free(words);
 	return r;
 }
@@ -314,9 +315,9 @@ static int select_entry(struct columns *c, const char *entry, struct mlgen_err *
 		if (!column)
 			return fail_no_column(c, name, err);
 		if (column->is_read)
-			return mlgen_fail(
-				err, -EINVAL,
-				"read_columns: %s stands there twice; name each column once", name);
+			return mlgen_fail(err, -EINVAL,
+					  "read_columns: %s appears twice; name each column once",
+					  name);
 		column->is_read = true;
 	}
 	return r;

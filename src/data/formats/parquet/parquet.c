@@ -148,8 +148,8 @@ static int init_columns(struct parquet *p, const struct dataset *ds, struct mlge
 
 	if (!dist_is_const(&ds->sample_size))
 		return mlgen_fail(err, -EINVAL,
-				  "sample_size: the rows of a Parquet file are all of one size; "
-				  "write a constant, or use another format");
+				  "sample_size: all rows of a Parquet file have the same size; use "
+				  "a constant, or use another format");
 	r = text ? columns_parse(&p->columns, text, err) : columns_default(&p->columns, size, err);
 	if (r == 0)
 		r = columns_select(&p->columns, ds->options.read_columns, err);
@@ -159,8 +159,7 @@ static int init_columns(struct parquet *p, const struct dataset *ds, struct mlge
 	if (sum == size)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "sample_size: %" PRIu64
-			  " bytes is what the columns add up to, not %" PRIu64
+			  "sample_size: %" PRIu64 " bytes is the sum of the columns, not %" PRIu64
 			  "; write sample_size=%" PRIu64 ", or change columns",
 			  sum, size, sum);
 }
@@ -179,8 +178,7 @@ static int init_groups(struct parquet *p, const struct dataset *ds, struct mlgen
 		return mlgen_fail(err, -EINVAL,
 				  "row_group_size: %" PRIu64
 				  " does not divide samples_per_file, which is %" PRIu64
-				  "; use one that does, or samples_per_file=%" PRIu64
-				  " or %" PRIu64,
+				  "; use a divisor, or samples_per_file=%" PRIu64 " or %" PRIu64,
 				  group, rows, down, down + group);
 	p->group_rows = group;
 	p->groups = rows / group;
@@ -189,7 +187,7 @@ static int init_groups(struct parquet *p, const struct dataset *ds, struct mlgen
 	return mlgen_fail(err, -EINVAL,
 			  "row_group_size: %" PRIu64 " makes %" PRIu64
 			  " row groups of a file's %" PRIu64
-			  " rows, and mlgen takes %d at most; use a larger one",
+			  " rows, and mlgen allows at most %d; use a larger row_group_size",
 			  group, p->groups, rows, GROUPS_MAX);
 }
 
@@ -239,11 +237,11 @@ static int init_footer(struct parquet *p, struct mlgen_err *err)
 	p->file_bytes = p->footer_off + p->footer_bytes + PARQUET_TAIL_BYTES;
 	if (p->footer_bytes <= FOOTER_MAX)
 		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "row_group_size: %" PRIu64
-			  " row groups of %u columns make a footer of %" PRIu64
-			  " bytes, and it can have %" PRId32 "; use a larger row_group_size",
-			  p->groups, p->columns.count, p->footer_bytes, FOOTER_MAX);
+	return mlgen_fail(
+		err, -EINVAL,
+		"row_group_size: %" PRIu64 " row groups of %u columns make a footer of %" PRIu64
+		" bytes, and a footer has at most %" PRId32 "; use a larger row_group_size",
+		p->groups, p->columns.count, p->footer_bytes, FOOTER_MAX);
 }
 
 static void init_reads(struct parquet *p)

@@ -42,7 +42,7 @@ static bool thrift_fill(struct thrift_reader *t)
 	if (t->there)
 		return true;
 	if (left == 0) {
-		reader_fail(t, "a value of the footer is cut off here");
+		reader_fail(t, "the footer ends in the middle of a value");
 		return false;
 	}
 	left = u64_min(left, PIECE_BYTES);
@@ -87,7 +87,7 @@ static int64_t read_zigzag(struct thrift_reader *t)
 static void skip_bytes(struct thrift_reader *t, uint64_t bytes)
 {
 	if (bytes > t->end - t->off) {
-		reader_fail(t, "a text of the footer is longer than what is left");
+		reader_fail(t, "a string is longer than the rest of the footer");
 		return;
 	}
 	while (bytes && thrift_fill(t)) {
@@ -103,9 +103,9 @@ static void skip_bytes(struct thrift_reader *t, uint64_t bytes)
 bool thrift_enter(struct thrift_reader *t, unsigned type)
 {
 	if (type != WIRE_STRUCT)
-		reader_fail(t, "a struct of the footer is none");
+		reader_fail(t, "expected a struct in the footer");
 	else if (++t->depth > DEPTH_MAX)
-		reader_fail(t, "the footer has structs within structs without end");
+		reader_fail(t, "the structs of the footer are nested too deeply");
 	return !t->failed;
 }
 
@@ -138,7 +138,7 @@ static uint64_t list_head(struct thrift_reader *t, unsigned *type)
 		n = read_varint(t);
 	/* Every element has at least one byte. */
 	if (n > t->end - t->off) {
-		reader_fail(t, "a list of the footer is longer than what is left");
+		reader_fail(t, "a list is longer than the rest of the footer");
 		n = 0;
 	}
 	return n;
@@ -150,7 +150,7 @@ static void skip_map(struct thrift_reader *t)
 	unsigned types = n ? read_byte(t) : 0;
 
 	if (n > t->end - t->off)
-		reader_fail(t, "a map of the footer is longer than what is left");
+		reader_fail(t, "a map is longer than the rest of the footer");
 	for (uint64_t i = 0; i < n && !t->failed; i++) {
 		thrift_skip(t, types >> 4);
 		thrift_skip(t, types & 0x0f);
@@ -180,7 +180,7 @@ static void skip_struct(struct thrift_reader *t)
 void thrift_skip(struct thrift_reader *t, unsigned type)
 {
 	if (++t->depth > DEPTH_MAX)
-		reader_fail(t, "the footer has structs within structs without end");
+		reader_fail(t, "the structs of the footer are nested too deeply");
 	switch (t->failed ? WIRE_TRUE : type) {
 	case WIRE_TRUE:
 	case WIRE_FALSE:
@@ -210,7 +210,7 @@ void thrift_skip(struct thrift_reader *t, unsigned type)
 		skip_struct(t);
 		break;
 	default:
-		reader_fail(t, "a value of the footer is of no type of Thrift's");
+		reader_fail(t, "a value of the footer has no type of Thrift");
 	}
 	t->depth--;
 }
@@ -218,7 +218,7 @@ void thrift_skip(struct thrift_reader *t, unsigned type)
 int64_t thrift_int(struct thrift_reader *t, const struct thrift_field *f)
 {
 	if (f->type != WIRE_I16 && f->type != WIRE_I32 && f->type != WIRE_I64) {
-		reader_fail(t, "a number of the footer is none");
+		reader_fail(t, "expected a number in the footer");
 		return 0;
 	}
 	return read_zigzag(t);
@@ -230,9 +230,9 @@ size_t thrift_string(struct thrift_reader *t, unsigned type, char *out, size_t s
 	size_t i = 0;
 
 	if (type != WIRE_BINARY)
-		reader_fail(t, "a text of the footer is none");
+		reader_fail(t, "expected a string in the footer");
 	if (n > t->end - t->off) {
-		reader_fail(t, "a text of the footer is longer than what is left");
+		reader_fail(t, "a string is longer than the rest of the footer");
 		n = 0;
 	}
 	for (; i < n && i + 1 < size; i++)
@@ -246,7 +246,7 @@ uint64_t thrift_elements(struct thrift_reader *t, const struct thrift_field *f, 
 {
 	*type = 0;
 	if (f->type != WIRE_LIST) {
-		reader_fail(t, "a list of the footer is none");
+		reader_fail(t, "expected a list in the footer");
 		return 0;
 	}
 	return list_head(t, type);

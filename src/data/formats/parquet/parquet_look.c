@@ -52,8 +52,8 @@ int parquet_names_init(struct parquet_names *n, const char *text, struct look *l
 			end--;
 		if (end <= blank || n->count == COLUMNS_MAX)
 			return mlgen_fail(l->err, -EINVAL,
-					  "read_columns: a name is missing, or there are more than "
-					  "%d; names and commas take turns",
+					  "read_columns: a name is missing before or after a "
+					  "comma, or there are more than %d names",
 					  COLUMNS_MAX);
 		vec_push(n,
 			 (struct parquet_name){ .text = mem_strndup(text + blank, end - blank) });
@@ -111,8 +111,8 @@ static int parquet_names_check(const struct parquet_names *n, struct look *l)
 	for (size_t i = 0; i < n->count; i++)
 		if (!n->at[i].is_there)
 			return mlgen_fail(l->err, -EINVAL,
-					  "%s: read_columns: there is no column '%s%s' in it; it "
-					  "has '%s', among others",
+					  "%s: read_columns: the file has no column '%s%s', but "
+					  "for example '%s'",
 					  l->path, n->at[i].text, n->at[i].is_range ? "..." : "",
 					  n->seen);
 	return 0;
@@ -209,17 +209,17 @@ static int check_codec(struct footer *t, const struct footer_chunk *c)
 
 	if (c->codec < 0 || c->codec >= (int64_t)ARRAY_LEN(codecs))
 		return look_fail(l, t->in.off,
-				 "column '%s' is compressed with a codec of number %" PRId64
-				 ", which is none of Parquet's",
+				 "column '%s' is compressed with codec number %" PRId64
+				 ", which Parquet does not define",
 				 c->name, c->codec);
 	if (l->options->decompress != DECOMPRESS_REAL || c->codec == PARQUET_CODEC_NONE ||
 	    c->codec == PARQUET_CODEC_GZIP || c->codec == PARQUET_CODEC_ZSTD)
 		return 0;
-	return look_fail(
-		l, t->in.off,
-		"column '%s' is compressed with %s, and decompress=real knows gzip and zstd; use "
-		"decompress=sleep with decompress_rate=, or leave the column out of read_columns",
-		c->name, codecs[c->codec]);
+	return look_fail(l, t->in.off,
+			 "column '%s' is compressed with %s, but decompress=real knows only gzip "
+			 "and zstd; use decompress=sleep with decompress_rate=, or leave the "
+			 "column out of read_columns",
+			 c->name, codecs[c->codec]);
 }
 
 /* Arrow reads from the dictionary on, if there is one before the pages. */
@@ -231,11 +231,11 @@ static int add_chunk(struct footer *t, const struct footer_chunk *c)
 
 	if (!c->has_meta || !c->has_page || !c->has_bytes)
 		return look_fail(l, t->in.off,
-				 "the footer does not say where a column is: an encrypted one "
+				 "the footer does not say where a column is; an encrypted column "
 				 "cannot be read");
 	if (c->is_elsewhere)
 		return look_fail(l, t->in.off,
-				 "column '%s' lies in another file, and is not looked for there",
+				 "column '%s' is in another file, which mlgen does not read",
 				 c->name);
 	if (!parquet_names_has(&t->names, c->name))
 		return 0;
@@ -244,7 +244,7 @@ static int add_chunk(struct footer *t, const struct footer_chunk *c)
 		return look_fail(
 			l, t->in.off,
 			"column '%s' of row group %" PRIu64 " has %" PRId64 " bytes at %" PRId64
-			", which are not between the first bytes and the footer at %" PRIu64,
+			", which is not between the first bytes and the footer at %" PRIu64,
 			c->name, t->groups, c->bytes, off, t->off);
 	r = check_codec(t, c);
 	if (r)
@@ -296,8 +296,8 @@ static int add_group_words(struct footer *t)
 	/* Chunks do not overlap. */
 	if (r == 0 && l->sample_bytes > t->off)
 		r = look_fail(l, t->in.off,
-			      "the columns have %" PRIu64
-			      " bytes together, more than there are before the footer",
+			      "the columns together have %" PRIu64
+			      " bytes, more than the file before the footer",
 			      l->sample_bytes);
 	return r;
 }
@@ -322,13 +322,13 @@ static int add_group(struct footer *t, int64_t rows)
 	if (t->chunks == 0 && parquet_names_check(&t->names, l))
 		return l->err->code;
 	if (t->chunks != t->each_chunks || t->chunks == 0)
-		return look_fail(
-			l, t->in.off,
-			"a row group has %zu columns that are read, and the first has %" PRIu64,
-			t->chunks, t->each_chunks);
+		return look_fail(l, t->in.off,
+				 "a row group has %zu of the columns to read, but the first row "
+				 "group has %" PRIu64,
+				 t->chunks, t->each_chunks);
 	if (__builtin_add_overflow(l->samples, (uint64_t)rows, &l->samples) ||
 	    l->samples > INT64_MAX || rows > UINT32_MAX)
-		return look_fail(l, t->in.off, "rows are beyond counting");
+		return look_fail(l, t->in.off, "too many rows");
 	return add_group_words(t);
 }
 
@@ -393,7 +393,7 @@ static int read_footer(struct footer *t)
 	if (t->rows != (int64_t)t->look->samples)
 		return look_fail(t->look, t->off,
 				 "the footer says %" PRId64
-				 " rows, and its row groups have %" PRIu64,
+				 " rows, but its row groups have %" PRIu64,
 				 t->rows, t->look->samples);
 	return t->groups ? parquet_names_check(&t->names, t->look) : 0;
 }
@@ -407,7 +407,8 @@ static int find_footer(struct look *l, uint64_t *off, uint64_t *bytes)
 
 	if (end < around)
 		return look_fail(l, 0,
-				 "a Parquet file has %" PRIu64 " bytes at least, this has %" PRIu64,
+				 "a Parquet file has at least %" PRIu64
+				 " bytes, this file has %" PRIu64,
 				 around, end);
 	at = look_at(l, tail, PARQUET_TAIL_BYTES);
 	if (!at)
@@ -417,7 +418,7 @@ static int find_footer(struct look *l, uint64_t *off, uint64_t *bytes)
 			l, tail,
 			"the footer is encrypted (PARE), and cannot be read without its key");
 	if (memcmp(at + 4, "PAR1", 4) != 0)
-		return look_fail(l, tail + 4, "a Parquet file ends in PAR1, this does not");
+		return look_fail(l, tail + 4, "a Parquet file ends with PAR1, this file does not");
 	*bytes = look_le(at, 4);
 	if (*bytes > end - around)
 		return look_fail(l, tail,
@@ -429,7 +430,7 @@ static int find_footer(struct look *l, uint64_t *off, uint64_t *bytes)
 		return l->err->code;
 	return memcmp(at, "PAR1", 4) == 0
 		       ? 0
-		       : look_fail(l, 0, "a Parquet file begins with PAR1, this does not");
+		       : look_fail(l, 0, "a Parquet file begins with PAR1, this file does not");
 }
 
 int parquet_look(struct look *l)

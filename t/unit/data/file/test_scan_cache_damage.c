@@ -126,20 +126,20 @@ START_TEST(what_is_no_cache_is_refused_and_stays)
 
 	put_all();
 	write_cache(text, sizeof(text));
-	refuses(-EINVAL, "is no scan cache, and is left as it is");
+	refuses(-EINVAL, "is not a scan cache and was not changed");
 	ck_assert_uint_eq(read_cache(&bytes), sizeof(text));
 	ck_assert_str_eq(bytes, text);
 	mem_free(bytes);
 	write_cache("m?", 2);
-	refuses(-EINVAL, "is no scan cache");
+	refuses(-EINVAL, "is not a scan cache");
 	ck_assert_int_eq(unlink(cache), 0);
 	ck_assert_int_eq(mkfifo(cache, 0600), 0);
-	refuses(-EINVAL, "is a fifo, and no regular file");
+	refuses(-EINVAL, "is a fifo, not a regular file");
 	ck_assert_int_eq(unlink(cache), 0);
 	ck_assert_int_eq(mkdir(cache, 0700), 0);
-	refuses(-EINVAL, "is a directory, and no regular file");
+	refuses(-EINVAL, "is a directory, not a regular file");
 	snprintf(cache, sizeof(cache), "%s/none/cache", directory);
-	refuses(-ENOENT, "cannot be made");
+	refuses(-ENOENT, "cannot be created");
 }
 END_TEST
 

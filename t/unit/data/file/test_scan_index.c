@@ -179,7 +179,7 @@ START_TEST(no_sample_at_all_is_refused)
 
 	put(0, '-', 3);
 	ck_assert_int_eq(make(&ds, SCAN_REFUSE), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(err.text, "no byte file in it"));
+	ck_assert_ptr_nonnull(strstr(err.text, "no byte file here"));
 	unmake(&ds);
 }
 END_TEST

@@ -156,7 +156,7 @@ START_TEST(what_is_no_text_is_refused)
 
 	look(&f, "1,2\n3,\0004\n", 9);
 	ck_assert_int_eq(f.result, -EINVAL);
-	ck_assert_ptr_nonnull(strstr(f.err.text, "at byte 6: a byte of zero"));
+	ck_assert_ptr_nonnull(strstr(f.err.text, "at byte 6: a zero byte"));
 	found_fini(&f);
 }
 END_TEST

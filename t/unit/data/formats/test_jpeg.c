@@ -360,7 +360,7 @@ START_TEST(what_is_no_image_is_refused)
 		const char *text;
 	} cases[] = {
 		{ 2, 10000, "samples_per_file: 2 do not fit format=jpeg" },
-		{ 1, LEAST - 1, "sample_size: 162 bytes are no JPEG file" },
+		{ 1, LEAST - 1, "sample_size: 162 bytes are less than a JPEG file" },
 		{ 1, 3221225473.0, "at most 3g" },
 	};
 

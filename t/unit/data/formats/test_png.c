@@ -136,16 +136,16 @@ static const struct damage {
 	const char *why;
 } damages[] = {
 	{ 0, 1, "P", 1000, "no PNG file begins here" },
-	{ 12, 4, "IDAT", 1000, "has its header, IHDR, of 13 bytes" },
-	{ 11, 1, "\16", 1000, "has its header, IHDR, of 13 bytes" },
-	{ 33, 4, "\xff\xff\xff\xff", 1000, "of which the file has fewer" },
-	{ 992, 4, "IENX", 1000, "does not end as PNG files do" },
-	{ 0, 0, NULL, 999, "of which the file has fewer" },
-	{ 0, 0, NULL, 60, "cut off" },
-	{ 0, 0, NULL, 33, "cut off" },
-	{ 0, 0, NULL, 8, "cut off" },
-	{ 0, 0, NULL, 4, "cut off" },
-	{ 0, 0, NULL, 0, "cut off" },
+	{ 12, 4, "IDAT", 1000, "needs a header (IHDR) of 13 bytes" },
+	{ 11, 1, "\16", 1000, "needs a header (IHDR) of 13 bytes" },
+	{ 33, 4, "\xff\xff\xff\xff", 1000, "is longer than the rest of the file" },
+	{ 992, 4, "IENX", 1000, "does not end with IEND" },
+	{ 0, 0, NULL, 999, "is longer than the rest of the file" },
+	{ 0, 0, NULL, 60, "incomplete" },
+	{ 0, 0, NULL, 33, "incomplete" },
+	{ 0, 0, NULL, 8, "the file ends here" },
+	{ 0, 0, NULL, 4, "the file ends here" },
+	{ 0, 0, NULL, 0, "the file ends here" },
 };
 /* clang-format on */
 #define DAMAGES ((int)(sizeof(damages) / sizeof(damages[0])))

@@ -321,7 +321,7 @@ START_TEST(a_rank_without_a_batch_is_an_error)
 	ck_assert_str_eq(
 		err.text,
 		"batch_size: 3 is more than the 2 samples of one accelerator's shard (10 files, 4 "
-		"accelerators); more num_files, a smaller batch_size or fewer accelerators");
+		"accelerators); use more num_files, a smaller batch_size or fewer accelerators");
 	dataset_fini(&ds);
 }
 END_TEST

@@ -258,17 +258,17 @@ static const struct {
 	const char *text;
 } refused[] = {
 	{ { 4, 8, 1, 5, 1, 0, SHARD_FILE, SHUFFLE_NONE, true, false },
-	  "accelerators: 5 are more than the 4 files of the dataset, of which each takes whole ones; more num_files, or shard=strided" },
+	  "accelerators: 5 are more than the 4 files of the dataset, but each accelerator needs whole files; use more num_files, or shard=strided" },
 	{ { 4, 8, 1, 5, 1, 2, SHARD_STRIDED, SHUFFLE_NONE, false, false },
-	  "accelerators: 5 are more than the 4 files of the dataset, of which each takes whole ones; more num_files, or shard=strided with loader=pytorch" },
+	  "accelerators: 5 are more than the 4 files of the dataset, but each accelerator needs whole files; use more num_files, or shard=strided with loader=pytorch" },
 	{ { 4, 8, 1, 5, 1, 2, SHARD_STRIDED, SHUFFLE_NONE, true, true },
-	  "accelerators: 5 are more than the 4 files of the evaluation, of which each takes whole ones; more eval_files, or shard=strided with loader=pytorch" },
+	  "accelerators: 5 are more than the 4 files of the evaluation, but each accelerator needs whole files; use more eval_files, or shard=strided with loader=pytorch" },
 	{ { 4, 8, 1, 3, 9, 0, SHARD_FILE, SHUFFLE_NONE, true, false },
-	  "batch_size: 9 is more than the 8 samples of one accelerator's shard (4 files, 3 accelerators); more num_files, a smaller batch_size or fewer accelerators" },
+	  "batch_size: 9 is more than the 8 samples of one accelerator's shard (4 files, 3 accelerators); use more num_files, a smaller batch_size or fewer accelerators" },
 	{ { 1, 8, 8, 1, 9, 0, SHARD_STRIDED, SHUFFLE_NONE, true, true },
-	  "eval_batch_size: 9 is more than the 8 samples of one accelerator's shard (1 file, 1 accelerator); more eval_files, a smaller eval_batch_size or fewer accelerators" },
+	  "eval_batch_size: 9 is more than the 8 samples of one accelerator's shard (1 file, 1 accelerator); use more eval_files, a smaller eval_batch_size or fewer accelerators" },
 	{ { 1, 8, 8, 2, 1, 0, SHARD_STRIDED, SHUFFLE_NONE, true, false },
-	  "batch_size: 1 is more than the 0 samples of one accelerator's shard (1 file, 2 accelerators); more num_files, a smaller batch_size or fewer accelerators" },
+	  "batch_size: 1 is more than the 0 samples of one accelerator's shard (1 file, 2 accelerators); use more num_files, a smaller batch_size or fewer accelerators" },
 };
 /* clang-format on */
 

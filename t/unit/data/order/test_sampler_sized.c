@@ -322,7 +322,7 @@ START_TEST(whole_files_in_any_order_of_samples_are_refused)
 	put_files(4, 1, true);
 	make(&ds);
 	ck_assert_int_eq(sampler_init(&s, &cfg, &ds, &err), -EINVAL);
-	ck_assert_msg(strstr(err.text, "row groups of as many samples each"), "%s", err.text);
+	ck_assert_msg(strstr(err.text, "row groups with equal numbers of samples"), "%s", err.text);
 	unmake(&ds);
 }
 END_TEST

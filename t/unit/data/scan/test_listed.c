@@ -155,9 +155,9 @@ START_TEST(a_file_that_became_shorter_is_named)
 	add(&g, 0, 0, FILE_BYTES);
 	add(&g, 1, FILE_BYTES - 1, 2);
 	ck_assert_int_eq(group(&g), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(
-		err.text,
-		"/1: it ends at byte 100 now, and a sample of the list is of 2 bytes at 99"));
+	ck_assert_ptr_nonnull(
+		strstr(err.text,
+		       "/1: it now ends at byte 100, but a sample of the list has 2 bytes at 99"));
 	end(&g);
 }
 END_TEST

@@ -148,7 +148,7 @@ START_TEST(links_are_followed_each_way_once)
 	scan_skipped(s, &skipped);
 	/* b, link, f, e/x/two, e/y */
 	ck_assert_uint_eq(skipped.again, 5);
-	ck_assert_ptr_nonnull(strstr(said(), "out: 5 that were met before\n"));
+	ck_assert_ptr_nonnull(strstr(said(), "out: 5 paths found before\n"));
 	scan_free(s);
 }
 END_TEST
@@ -262,12 +262,12 @@ START_TEST(what_is_no_file_is_refused_or_skipped_and_counted)
 	ck_assert_int_eq(symlink("nowhere", "broken"), 0);
 	ck_assert_int_eq(symlink("..", "d/up"), 0);
 	refused(SCAN_REFUSE, -EINVAL,
-		": dataset=scan found 2 sockets, pipes or devices, 3 links that lead nowhere or in "
-		"a circle; --scan_errors=skip");
+		": dataset=scan found 2 sockets, pipes or devices, 3 broken or circular "
+		"links; --scan_errors=skip");
 	ck_assert_ptr_nonnull(strstr(said(), "/socket: a socket, pipe"));
 	ck_assert_ptr_nonnull(strstr(said(), "/pi\\npe: "));
-	ck_assert_ptr_nonnull(strstr(said(), "/circle: a link in a circle\n"));
-	ck_assert_ptr_nonnull(strstr(said(), "/broken: a link that leads "));
+	ck_assert_ptr_nonnull(strstr(said(), "/circle: a circular link\n"));
+	ck_assert_ptr_nonnull(strstr(said(), "/broken: a broken link"));
 	ck_assert_ptr_nonnull(strstr(said(), "/d/up/: a link back to"));
 	s = found(SCAN_SKIP);
 	ck_assert_uint_eq(scan_files(s), 1);
@@ -276,7 +276,7 @@ START_TEST(what_is_no_file_is_refused_or_skipped_and_counted)
 	ck_assert_uint_eq(skipped.links, 3);
 	ck_assert_uint_eq(skipped.empty, 1);
 	ck_assert_uint_eq(skipped.unreadable, 0);
-	ck_assert_ptr_nonnull(strstr(said(), "circle, 1 empty file\n"));
+	ck_assert_ptr_nonnull(strstr(said(), "circular links, 1 empty file\n"));
 	scan_free(s);
 }
 END_TEST
@@ -315,7 +315,7 @@ START_TEST(what_may_not_be_read_is_refused_or_skipped_and_counted)
 	ck_assert_int_eq(chmod(directory, 0755), 0);
 	if (geteuid() == 0)
 		ck_assert_int_eq(seteuid(65534), 0);
-	refused(SCAN_REFUSE, -EACCES, "found 2 that cannot be read");
+	refused(SCAN_REFUSE, -EACCES, "found 2 unreadable paths");
 	ck_assert_ptr_nonnull(strstr(said(), "/mine: Permission denied\n"));
 	ck_assert_ptr_nonnull(strstr(said(), "/closed/: Permission denied\n"));
 	s = found(SCAN_SKIP);
@@ -336,7 +336,7 @@ START_TEST(what_mlgen_leaves_beside_its_files_is_not_seen)
 	put(".mlgen-dataset.json.part", 5);
 	put(".mlgen-dataset.lock", 5);
 	put(".img_1_of_9.raw.part", 5);
-	refused(SCAN_SKIP, -ENOENT, "holds no file that could be read");
+	refused(SCAN_SKIP, -ENOENT, "contains no file that mlgen can read");
 	put("img.part", 5); /* of somebody else */
 	put(".hidden", 5);
 	s = found(SCAN_REFUSE);
@@ -357,7 +357,7 @@ START_TEST(without_a_directory_nothing_is_found)
 	*strrchr(directory, '/') = '\0';
 	ck_assert_int_eq(unlink("no"), 0);
 	put("none", 0);
-	refused(SCAN_REFUSE, -ENOENT, "holds no file that could be read");
+	refused(SCAN_REFUSE, -ENOENT, "contains no file that mlgen can read");
 }
 END_TEST
 

@@ -226,8 +226,8 @@ START_TEST(places_that_are_not_there_are_named)
 	refused("a/{0..2}.tar", -ENOENT, "a/2.tar: No such file");
 	refused("a/{0..5}.tar", -ENOENT,
 		"a/2.tar: No such file or directory; dataset=scan reads the files of a directory "
-		"that exists (so it is with 4 of the 6 of a/{0..5}.tar)");
-	refused("a/*.npy", -ENOENT, "directory: nothing is there that matches a/*.npy");
+		"that exists (the same for 4 of the 6 names of a/{0..5}.tar)");
+	refused("a/*.npy", -ENOENT, "directory: nothing matches a/*.npy");
 	refused("a:pipe", -EINVAL, "pipe: a socket, pipe or device");
 	refused("pipe", -EINVAL, "pipe: a socket, pipe or device");
 	refused("a/0.tar/x", -ENOTDIR, "a/0.tar/x: Not a directory");

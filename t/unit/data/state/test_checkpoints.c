@@ -90,7 +90,7 @@ START_TEST(behind_the_last_number_there_is_none)
 	ck_assert_int_eq(checkpoints_check_next(&r.c, 5, &err), -ERANGE);
 	ck_assert_ptr_nonnull(
 		strstr(err.text, "/global_epoch1_step2: is checkpoint number 9223372036854775807, "
-				 "and a manifest has no larger one"));
+				 "the largest that a manifest allows"));
 	rig_close(&r);
 	/* As it was written, so it is read. */
 	rig_open(&r, SMALL, "");
@@ -138,10 +138,10 @@ START_TEST(what_has_no_manifest_of_ours_is_foreign)
 		const char *text, *why;
 	} cases[] = {
 		{ NULL, "it has no " CHECKPOINT_MANIFEST },
-		{ "", CHECKPOINT_MANIFEST " is cut short or damaged" },
-		{ "{ \"version\": 1, ", CHECKPOINT_MANIFEST " is cut short or damaged" },
-		{ "{ \"name\": 1 }", CHECKPOINT_MANIFEST " is no manifest" },
-		{ "{ \"version\": 2 }", CHECKPOINT_MANIFEST " was written by another mlgen" },
+		{ "", CHECKPOINT_MANIFEST " is incomplete or damaged" },
+		{ "{ \"version\": 1, ", CHECKPOINT_MANIFEST " is incomplete or damaged" },
+		{ "{ \"name\": 1 }", CHECKPOINT_MANIFEST " is not a manifest" },
+		{ "{ \"version\": 2 }", CHECKPOINT_MANIFEST " was written by another version of mlgen" },
 		{ "{ \"version\": 1, \"number\": 1, \"complete\": true }",
 		  CHECKPOINT_MANIFEST " lacks a value" },
 	};

@@ -86,7 +86,7 @@ START_TEST(what_no_layout_names_is_not_deleted)
 		k = save(&r, true);
 		k.number = 1;
 		forge(k.name, names[i]);
-		check_stays(&r, &k, "which is no file of a checkpoint");
+		check_stays(&r, &k, "which is not a file of a checkpoint");
 		rig_close(&r);
 	}
 }
@@ -135,7 +135,7 @@ START_TEST(a_directory_of_another_user_is_not_emptied)
 	k = save(&r, true);
 	name_of(path, k.name);
 	ck_assert_int_eq(chown(path, 12345, 12345), 0);
-	check_stays(&r, &k, "it is another user's");
+	check_stays(&r, &k, "it belongs to another user");
 	/* Whoever makes files here is the one. */
 	r.c.maker = 12345;
 	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r.c, &k, NULL), 0);
@@ -188,7 +188,7 @@ START_TEST(another_one_under_its_name_is_not_deleted)
 	other.number = 7;
 	ck_assert_int_eq(checkpoint_write_manifest(&r.c, &other, true, NULL), 0);
 	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r.c, &k, &err), -ENOENT);
-	ck_assert_ptr_nonnull(strstr(err.text, "is another checkpoint by now"));
+	ck_assert_ptr_nonnull(strstr(err.text, "was replaced by another checkpoint"));
 	checkpoint_removal_fini(&removal);
 	rig_close(&r);
 }

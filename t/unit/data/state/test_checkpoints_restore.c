@@ -35,7 +35,8 @@ START_TEST(too_few_are_told_with_what_keeps_the_others)
 	rig_open(&r, SMALL, "");
 	ck_assert_int_eq(checkpoints_to_restore(&r.c, 1, to, &err), -EINVAL);
 	snprintf(want, sizeof(want),
-		 "%s: holds no checkpoint; save one with phase=checkpoint, or another "
+		 "%s: contains no checkpoint; save a checkpoint with phase=checkpoint, or use "
+		 "another "
 		 "checkpoint_directory=",
 		 directory);
 	ck_assert_str_eq(err.text, want);
@@ -47,7 +48,7 @@ START_TEST(too_few_are_told_with_what_keeps_the_others)
 	err.code = 0;
 	ck_assert_int_eq(checkpoints_to_restore(&r.c, 3, to, &err), -EINVAL);
 	snprintf(want, sizeof(want),
-		 "%s: 1 of 3 checkpoints can be restored; checkpoints=1 takes these, or save more; "
+		 "%s: 1 of 3 checkpoints can be restored; use checkpoints=1, or save more; "
 		 "global_epoch1_step3: not complete; global_epoch1_step1: it has no "
 		 "mlgen-checkpoint.json",
 		 directory);
@@ -65,19 +66,21 @@ START_TEST(another_job_is_told_by_what_differs)
 		{ "checkpoint_keep=2 checkpoints=4 checkpoint_threads=2", NULL },
 		{ "bs=8192 randseed=9", NULL },
 		{ "checkpoint_ranks=0-1,3", NULL },
-		{ "zero_stage=1", "zero_stage: 3 there, 1 in the job" },
-		{ "model_layers=3", "model_layers: 2 there, 3 in the job" },
-		{ "scale=50", "scale: 100 there, 50 in the job" },
-		{ "ranks=8", "ranks: 4 there, 8 in the job" },
-		{ "tensor_parallel=2", "tensor_parallel: 1 there, 2 in the job" },
-		{ "checkpoint_layout=stream", "checkpoint_layout: torch there, stream in the job" },
-		{ "checkpoint_archive=a", "checkpoint_archive: none there, a in the job" },
-		{ "access=framework", "access: plain there, framework in the job" },
+		{ "zero_stage=1", "zero_stage: 3 in the checkpoint, 1 in the job" },
+		{ "model_layers=3", "model_layers: 2 in the checkpoint, 3 in the job" },
+		{ "scale=50", "scale: 100 in the checkpoint, 50 in the job" },
+		{ "ranks=8", "ranks: 4 in the checkpoint, 8 in the job" },
+		{ "tensor_parallel=2", "tensor_parallel: 1 in the checkpoint, 2 in the job" },
+		{ "checkpoint_layout=stream",
+		  "checkpoint_layout: torch in the checkpoint, stream in the job" },
+		{ "checkpoint_archive=a",
+		  "checkpoint_archive: none in the checkpoint, a in the job" },
+		{ "access=framework", "access: plain in the checkpoint, framework in the job" },
 		{ "model_layers=0 checkpoint_size=1m",
-		  "checkpoint_size: none there, 1048576 in the job" },
+		  "checkpoint_size: none in the checkpoint, 1048576 in the job" },
 		{ "verify=crc32c", NULL },
-		{ "verify=crc32c randseed=9", "randseed: 1 there, 9 in the job" },
-		{ "verify=crc32c bs=8192", "bs: 4096 there, 8192 in the job" },
+		{ "verify=crc32c randseed=9", "randseed: 1 in the checkpoint, 9 in the job" },
+		{ "verify=crc32c bs=8192", "bs: 4096 in the checkpoint, 8192 in the job" },
 	};
 	struct checkpoint to;
 	struct rig r;
@@ -115,7 +118,8 @@ START_TEST(ranks_that_were_not_saved_cannot_be_restored)
 	rig_close(&r);
 	rig_open(&r, SMALL, "");
 	ck_assert_int_eq(checkpoints_to_restore(&r.c, 1, &to, &err), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(err.text, "checkpoint_ranks: 0-1,3 there, others in the job"));
+	ck_assert_ptr_nonnull(strstr(
+		err.text, "checkpoint_ranks: 0-1,3 in the checkpoint, other ranks in the job"));
 	rig_close(&r);
 }
 END_TEST

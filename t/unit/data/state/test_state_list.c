@@ -84,15 +84,15 @@ static const struct {
 	size_t bytes; /* 0 = of the string */
 	const char *fault;
 } lists[] = {
-	{ "", 0, "tensor_sizes: PATH: no tensor stands in it" },
-	{ "# nothing\n\n", 0, "tensor_sizes: PATH: no tensor stands in it" },
+	{ "", 0, "tensor_sizes: PATH: contains no tensor" },
+	{ "# nothing\n\n", 0, "tensor_sizes: PATH: contains no tensor" },
 	{ "1\n2\nx\n", 0, "PATH:3: 'x': must be a size" },
 	{ "1\na 2 3\n", 0, "PATH:2: more than two words" },
 	{ "a 0\n", 0, "PATH:1: a tensor of 0 bytes" },
 	{ "a -1\n", 0, "PATH:1: '-1': " },
-	{ "a 1\nb 2\na 3\n", 0, "PATH:3: 'a' is the name of line 1, too" },
-	{ "tensor.1 1\n5\n", 0, "PATH:2: 'tensor.1' is the name of line 1" },
-	{ "a\"b 1\n", 0, "PATH:1: 'a\"b': a name has" },
+	{ "a 1\nb 2\na 3\n", 0, "PATH:3: 'a' is also the name in line 1" },
+	{ "tensor.1 1\n5\n", 0, "PATH:2: 'tensor.1' is also the name in line 1" },
+	{ "a\"b 1\n", 0, "PATH:1: 'a\"b': a name may have" },
 	{ "a 8191p\nb 1p\n", 0, "PATH:2: the tensors are more than 8 EiB" },
 	{ "a 1\n\0\0\n", 7, "PATH:2: a line of more than" },
 	{ "\0", 1, "PATH:1: a line of more than" },

@@ -185,12 +185,12 @@ static const struct refused_case {
 	const char *err;
 } refused[] = {
 	{ { 10, 10, 760, DLRM_COLUMNS, NULL },
-	  "sample_size: 761 bytes is what the columns add up to, not 760" },
+	  "sample_size: 761 bytes is the sum of the columns, not 760" },
 	{ { 10, 10, 4, "x:int3", NULL }, "columns: 'x:int3'" },
 	{ { 10, 10, 4, "x:int32", "y" }, "read_columns: there is no column 'y'" },
 	{ { 10, 10, 4, NULL, "y" }, "read_columns: there is no column 'y'" },
 	{ { 10000, 4096, 4, NULL, NULL },
-	  "row_group_size: 4096 does not divide samples_per_file, which is 10000; use one that does, or samples_per_file=8192 or 12288" },
+	  "row_group_size: 4096 does not divide samples_per_file, which is 10000; use a divisor, or samples_per_file=8192 or 12288" },
 	{ { 1000001, 1, 4, NULL, NULL }, "row_group_size: 1 makes 1000001 row groups" },
 	{ { 1000000, 1, 8000, "x0..999:float64", NULL }, "make a footer of" },
 	{ { 100000000, 1024, 3e9, NULL, NULL }, "sample_size: 3000000000 bytes" },
@@ -218,7 +218,7 @@ START_TEST(sizes_that_differ_are_refused)
 			      .sample_size = { .kind = DIST_NORMAL, .a = 1000, .b = 10 } };
 
 	ck_assert_int_eq(dataset_init_format(&ds, &err), -EINVAL);
-	ck_assert_msg(strstr(err.text, "sample_size: the rows"), "%s", err.text);
+	ck_assert_msg(strstr(err.text, "sample_size: all rows"), "%s", err.text);
 	format_parquet.fini(&ds);
 	format_parquet.fini(&ds);
 }

@@ -95,20 +95,20 @@ static const struct footer_case {
 	{ { { 5, 24, 4, 100 }, { 5, 104, 200, 100 } }, 2, 10, "a", NULL },
 	{ { { 5, 4, 0, 100 }, { 0, 104, 0, 100 } }, 2, 5, "a.b", NULL },
 	{ { { 0, 0, 0, 0 } }, 0, 0, NULL, NULL },
-	{ { { 5, 4, 0, 100 } }, 1, 5, "b", "read_columns: there is no column 'b'" },
+	{ { { 5, 4, 0, 100 } }, 1, 5, "b", "read_columns: the file has no column 'b'" },
 	{ { { 5, 4, 0, 100 } }, 1, 5, "a,,b", "read_columns: a name is missing" },
-	{ { { 5, 4, 0, 100 } }, 1, 6, NULL, "the footer says 6 rows, and its row groups have 5" },
+	{ { { 5, 4, 0, 100 } }, 1, 6, NULL, "the footer says 6 rows, but its row groups have 5" },
 	{ { { 5, 4, 0, 201 } }, 1, 5, NULL, "column 'a.b' of row group 0 has 201 bytes at 4" },
 	{ { { 5, 3, 0, 1 } }, 1, 5, NULL, "column 'a.b' of row group 0 has 1 bytes at 3" },
 	{ { { 5, INT64_MAX, 0, INT64_MAX } }, 1, 5, NULL, "column 'a.b' of row group 0 has " },
 	{ { { 5, 4, INT64_MIN, -1 } }, 1, 5, NULL, "column 'a.b' of row group 0 has -1 bytes" },
 	{ { { -5, 4, 0, 1 } }, 1, -5, NULL, "row group 0 has -5 rows" },
-	{ { { ROWS_MOST + 1, 4, 0, 1 } }, 1, ROWS_MOST + 1, NULL, "rows are beyond counting" },
+	{ { { ROWS_MOST + 1, 4, 0, 1 } }, 1, ROWS_MOST + 1, NULL, "too many rows" },
 	{ { { 5, 4, 0, 150 }, { 5, 54, 0, 150 } },
 	  2,
 	  10,
 	  NULL,
-	  "the columns have 300 bytes together" },
+	  "the columns together have 300 bytes" },
 };
 #define FOOTERS ((int)(sizeof(footers) / sizeof(footers[0])))
 
@@ -152,19 +152,16 @@ static const struct hostile {
 	bool repeats; /* the last one to the end */
 	const char *words;
 } hostiles[] = {
-	{ { 0x1c }, 1, true, "structs within structs without end" },
+	{ { 0x1c }, 1, true, "nested too deeply" },
 	{ { 0x19 }, 1, true, "" },
-	{ { 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x0f },
-	  7,
-	  false,
-	  "a list of the footer is longer" },
-	{ { 0x1b, 0xff, 0xff, 0xff, 0xff, 0x0f, 0xcc }, 7, false, "a map of the footer is longer" },
-	{ { 0x18, 0xff, 0xff, 0xff, 0xff, 0x0f }, 6, false, "a text of the footer is longer" },
+	{ { 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x0f }, 7, false, "a list is longer" },
+	{ { 0x1b, 0xff, 0xff, 0xff, 0xff, 0x0f, 0xcc }, 7, false, "a map is longer" },
+	{ { 0x18, 0xff, 0xff, 0xff, 0xff, 0x0f }, 6, false, "a string is longer" },
 	{ { 0x16, 0xff }, 2, true, "a number of the footer has more than 64 bits" },
-	{ { 0x1f }, 1, true, "of no type of Thrift's" },
-	{ { 0x49, 0x1c, 0x19, 0x18, 0x00 }, 5, false, "a struct of the footer is none" },
-	{ { 0x48, 0x00 }, 2, false, "a list of the footer is none" },
-	{ { 0x38, 0x00 }, 2, false, "a number of the footer is none" },
+	{ { 0x1f }, 1, true, "has no type of Thrift" },
+	{ { 0x49, 0x1c, 0x19, 0x18, 0x00 }, 5, false, "expected a struct" },
+	{ { 0x48, 0x00 }, 2, false, "expected a list" },
+	{ { 0x38, 0x00 }, 2, false, "expected a number" },
 };
 #define HOSTILES ((int)(sizeof(hostiles) / sizeof(hostiles[0])))
 

@@ -425,8 +425,8 @@ START_TEST(fewer_files_than_accelerators_are_refused)
 			 -EINVAL);
 	ck_assert_str_eq(
 		r.err.text,
-		"accelerators: 4 are more than the 3 files of the evaluation, of which each takes "
-		"whole ones; more eval_files, or shard=strided with loader=pytorch");
+		"accelerators: 4 are more than the 3 files of the evaluation, but each accelerator needs "
+		"whole files; use more eval_files, or shard=strided with loader=pytorch");
 	train_fini(&r.train);
 	dataset_fini(&r.dataset);
 	job_free(r.job);
