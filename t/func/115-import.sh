@@ -214,6 +214,13 @@ exits "standard input is a file" 0 sh -c \
 	'"$0" --import=dlio - <"$1"' "$MLGEN" "$yaml/unet3d.yaml"
 is "and says the same" "$(grep -v '^#' out)" "$(grep -v '^#' unet3d.job)"
 
+# ---- the words of YAML 1.1 for true and false
+for word in true True TRUE yes Yes YES on On ON; do
+	exits "odirect: $word" 0 import "$yaml/unet3d.yaml" $w.reader.odirect=$word
+	ok "odirect: $word is direct=1" grep -qx direct=1 out
+done
+exits "another word is refused" 2 import "$yaml/unet3d.yaml" $w.reader.odirect=is_true
+
 # ---- bad input
 # refused TITLE REGEX TEXT: a YAML of this text (printf's).
 refused()

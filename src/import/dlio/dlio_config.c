@@ -86,7 +86,7 @@ static bool boolean(const struct yaml_node *n, bool *is_true)
 {
 	if (n->kind != YAML_TEXT || !n->is_plain)
 		return false;
-	*is_true = dlio_has_word("true True TRUE is_true Yes YES on On ON", n->text);
+	*is_true = dlio_has_word("true True TRUE yes Yes YES on On ON", n->text);
 	return *is_true || dlio_has_word("false False FALSE no No NO off Off OFF", n->text);
 }
 
