@@ -26,13 +26,13 @@ struct aio_opts {
 static const struct mlgen_field aio_fields[] = {
 	{ "userspace_reap", MLGEN_F_BOOL(struct aio_opts, userspace_reap),
 	  .def = "0", .group = "libaio", .flags = MLGEN_FIO,
-	  .help = "Take completions from the context's memory, and call the kernel only to wait for more." },
+	  .help = "Reap completions from the context's memory, and call the kernel only to wait for more." },
 	{ "nowait", MLGEN_F_BOOL(struct aio_opts, nowait),
 	  .def = "0", .group = "libaio", .flags = MLGEN_FIO,
 	  .help = "A request that would have to wait fails with EAGAIN (RWF_NOWAIT)." },
 	{ "libaio_vectored", MLGEN_F_BOOL(struct aio_opts, libaio_vectored),
 	  .def = "0", .group = "libaio", .flags = MLGEN_FIO,
-	  .help = "Use preadv and pwritev for requests of one part, too." },
+	  .help = "Use preadv and pwritev also for requests with a single part." },
 	{ 0 },
 };
 /* clang-format on */
@@ -83,7 +83,7 @@ static int fail_exhausted(const struct mlgen_ctx *ctx, int rc, struct mlgen_err 
 	return mlgen_fail(
 		err, rc,
 		ERROR_PREFIX "%s; fs.aio-max-nr is %" PRIu64 ", %" PRIu64
-			     " of it are in use, and %u workers of iodepth=%u need %" PRIu64
+			     " are in use, and %u workers of iodepth=%u need %" PRIu64
 			     ": raise it (sysctl -w fs.aio-max-nr=%" PRIu64 ") or lower iodepth",
 		strerror(-rc), max, used, ctx->job->workers, ctx->iodepth, need, used + need);
 }
@@ -114,8 +114,8 @@ static void use_ring(struct mlgen_ctx *ctx, struct queue *q)
 	if (ring->magic != RING_MAGIC || ring->incompat_features != 0 ||
 	    ring->header_length != sizeof(*ring)) {
 		snprintf(ctx->note, sizeof(ctx->note),
-			 "userspace_reap: this kernel keeps completions in a form that is not "
-			 "known; they are taken by io_getevents");
+			 "userspace_reap: this kernel stores completions in an unknown format; "
+			 "mlgen uses io_getevents instead");
 		return;
 	}
 	q->ring = ring;
@@ -125,7 +125,7 @@ static void use_ring(struct mlgen_ctx *ctx, struct queue *q)
 static int libaio_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 {
 	static const struct aio_opts none;
-	/* Options are absent where another engine wraps this one. */
+	/* There are no options if another engine wraps this engine. */
 	const struct aio_opts *opts = ctx->opts && !ctx->job->is_preparing ? ctx->opts : &none;
 	struct queue *q = calloc(1, sizeof(*q));
 	unsigned depth = ctx->iodepth;
@@ -212,8 +212,8 @@ static void (*const prep[MLGEN_OPS])(const struct queue *, struct iocb *,
 /* clang-format on */
 
 /*
- * Call io_submit(2) directly: the program has a function of the same name as libaio's wrapper, and
- * the linker would choose that. Returns a number, or -errno.
+ * Call io_submit(2) directly: the program has a function with the name of libaio's wrapper, which
+ * the linker would choose instead. Returns a number, or -errno.
  */
 static long call_submit(struct queue *q, unsigned at, unsigned n)
 {

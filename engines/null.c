@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* null.c - engine: completes everything at once, or as a model of storage would, and touches no
+/* null.c - engine: completes all operations at once or by a model of storage, and touches no
  * file. */
 
 #include <errno.h>
@@ -19,9 +19,9 @@
 #define MIN_BANDWIDTH 1024
 
 /*
- * A thread wakes later than it asked, so its next request comes late. Later transfers make up for
- * up to this delay; otherwise a device with few requests in its queue would be slower than
- * configured. A longer delay means that the host stood still, which is not made up for.
+ * A thread wakes later than it asked, so its next request comes late. Later transfers compensate
+ * for a delay up to this limit; otherwise a device with few requests in its queue would be slower
+ * than configured. A longer delay means that the host stood still, and is not compensated.
  */
 #define LATE_MAX_NS UINT64_C(10000000)
 
@@ -49,13 +49,13 @@ struct null_opts {
 static const struct mlgen_field null_fields[] = {
 	{ "latency", MLGEN_F_TIME_DIST(struct null_opts, latency),
 	  .def = "0", .min = 0, .max = 3600e9, .unit = "s", .group = "null",
-	  .help = "How long every operation takes, metadata too, but for reads that find what was read ahead; one at a time per worker." },
+	  .help = "Duration of every operation, including metadata, except reads of data that was read ahead; one at a time per worker." },
 	{ "bandwidth", MLGEN_F_SIZE(struct null_opts, bandwidth),
 	  .def = "0", .unit = "bytes/s", .group = "null",
-	  .help = "Bytes per second that all workers of the job share, one request after the other, with latency= on top; 0 is no limit, else 1k or more." },
+	  .help = "Bytes per second that all workers of the job share, one request after the other, in addition to latency=; 0 is no limit, else 1k or more." },
 	{ "readahead", MLGEN_F_SIZE(struct null_opts, readahead),
 	  .def = "128k", .max = MAX_READAHEAD, .unit = "bytes", .group = "null",
-	  .help = "The window that buffered sequential reads have asked for ahead, as a kernel does: the next one while this one is consumed, a larger request at once. Direct reads have none; 0 is none at all, else 4k or more." },
+	  .help = "Readahead window of buffered sequential reads, as in a kernel: the next window is read while this one is consumed, and a larger request as a whole. Direct reads have no readahead; 0 disables it, else 4k or more." },
 	{ 0 },
 };
 /* clang-format on */
@@ -67,7 +67,7 @@ struct device {
 };
 
 /* A request for the bytes of a file up to `end`. */
-struct window {
+struct readahead {
 	uint64_t end;
 	uint64_t asked_ns; /* may use the device from then on */
 	uint64_t latency_ns;
@@ -79,9 +79,9 @@ struct window {
  * consumed, but as of the time of their request: the size of the file is not known here, and bytes
  * after its end cost nothing.
  */
-struct reader {
+struct file_reader {
 	uint64_t begin, pos;
-	struct window current, next; /* next.end == current.end: not requested */
+	struct readahead current, next; /* next.end == current.end: not requested */
 };
 
 /* The readers of an open file. There are two, because an archive's directory is at its end, and a
@@ -89,11 +89,11 @@ struct reader {
 #define READERS 2
 
 struct file_readers {
-	struct reader readers[READERS];
+	struct file_reader readers[READERS];
 	unsigned last; /* index of the last one used */
 };
 
-/* State of a worker whose job has a model. file->word is 1 + the index in `files`; 0 = none. */
+/* State of a worker whose job has a model. file->word is 1 + the index in `files`; 0 = no index. */
 struct model {
 	struct device *device;
 	uint64_t drawn;
@@ -140,24 +140,24 @@ static uint64_t queue_transfer(struct device *d, uint64_t asked_ns, uint64_t ns)
 	return end_ns;
 }
 
-static struct window request_window(const struct mlgen_ctx *ctx, const struct completion *at,
-				    uint64_t end)
+static struct readahead request_window(const struct mlgen_ctx *ctx, const struct completion *at,
+				       uint64_t end)
 {
 	const struct null_opts *opts = ctx->opts;
 	struct model *m = ctx->priv;
 	uint64_t latency_ns = opts->latency.kind == 0 ? (uint64_t)opts->latency.a
 						      : ctx->draw(ctx, &opts->latency, m->drawn++);
 
-	return (struct window){ .end = end,
-				.asked_ns = at->due_ns,
-				.latency_ns = latency_ns,
-				.ready_ns = add_ns(at->end_ns, latency_ns) };
+	return (struct readahead){ .end = end,
+				   .asked_ns = at->due_ns,
+				   .latency_ns = latency_ns,
+				   .ready_ns = add_ns(at->end_ns, latency_ns) };
 }
 
 /* Extend `at` until `bytes` of the window have arrived. No operation takes less than its latency,
  * however late its thread is. */
-static void await_window(const struct mlgen_ctx *ctx, struct completion *at, const struct window *w,
-			 uint64_t bytes)
+static void await_window(const struct mlgen_ctx *ctx, struct completion *at,
+			 const struct readahead *w, uint64_t bytes)
 {
 	const struct null_opts *opts = ctx->opts;
 	struct model *m = ctx->priv;
@@ -169,9 +169,9 @@ static void await_window(const struct mlgen_ctx *ctx, struct completion *at, con
 	at->end_ns = later(at->end_ns, later(at->due_ns, w->ready_ns));
 }
 
-/* Continue a sequential read. A reader that enters a window requests the next one and waits for
- * this one. */
-static void read_on(const struct mlgen_ctx *ctx, struct completion *at, struct reader *p,
+/* Continue a sequential read. A reader that enters a window requests the next window and waits for
+ * the current window. */
+static void read_on(const struct mlgen_ctx *ctx, struct completion *at, struct file_reader *p,
 		    uint64_t bytes)
 {
 	const struct null_opts *opts = ctx->opts;
@@ -193,10 +193,10 @@ static void read_on(const struct mlgen_ctx *ctx, struct completion *at, struct r
 }
 
 /* Find the reader that continues at `off` or has just read there; NULL = none. */
-static struct reader *find_reader(struct file_readers *r, uint64_t off)
+static struct file_reader *find_reader(struct file_readers *r, uint64_t off)
 {
 	for (unsigned i = 0; i < READERS; i++) {
-		struct reader *p = &r->readers[i];
+		struct file_reader *p = &r->readers[i];
 		uint64_t had = p->pos - p->begin;
 		uint64_t cached = had < CACHED_BYTES ? had : CACHED_BYTES;
 
@@ -217,7 +217,7 @@ static void read_buffered(const struct mlgen_ctx *ctx, struct completion *at,
 {
 	struct model *m = ctx->priv;
 	struct file_readers *r = &m->files[op->file->word - 1];
-	struct reader *p = find_reader(r, op->off);
+	struct file_reader *p = find_reader(r, op->off);
 	uint64_t had;
 
 	if (p) {
@@ -226,10 +226,10 @@ static void read_buffered(const struct mlgen_ctx *ctx, struct completion *at,
 			read_on(ctx, at, p, op->len_bytes - had);
 		return;
 	}
-	/* A new reader replaces the one that was not used last. */
+	/* A new reader replaces the reader that was not used last. */
 	r->last = (r->last + 1) % READERS;
 	p = &r->readers[r->last];
-	*p = (struct reader){ .begin = op->off - op->off % PAGE_BYTES, .pos = op->off };
+	*p = (struct file_reader){ .begin = op->off - op->off % PAGE_BYTES, .pos = op->off };
 	p->current.end = p->next.end = op->off;
 	if (op->off == 0) {
 		read_on(ctx, at, p, op->len_bytes);
@@ -251,7 +251,7 @@ static bool sleep_for_op(const struct mlgen_ctx *ctx, const struct mlgen_io *op)
 	if (op->op == MLGEN_READ && m->files && op->file->word && !(op->file->flags & O_DIRECT)) {
 		read_buffered(ctx, &at, op);
 	} else {
-		const struct window w = request_window(ctx, &at, 0);
+		const struct readahead w = request_window(ctx, &at, 0);
 
 		await_window(ctx, &at, &w, moves ? op->len_bytes : 0);
 	}
@@ -283,7 +283,7 @@ static void remove_file(struct model *m, struct mlgen_file *file)
 	file->word = 0;
 }
 
-/* Options are absent where another engine wraps this one. */
+/* There are no options if another engine wraps this engine. */
 static bool has_model(const struct null_opts *opts)
 {
 	return opts && (opts->bandwidth || opts->latency.kind != 0 || opts->latency.a > 0);
@@ -296,8 +296,8 @@ static int null_job_init(struct mlgen_engine_job *job, struct mlgen_err *err)
 
 	if (opts && opts->readahead && opts->readahead != DEFAULT_READAHEAD && !has_model(opts))
 		return mlgen_fail(err, -EINVAL,
-				  "readahead: counts with latency= or bandwidth= only: without "
-				  "them nothing takes time");
+				  "readahead: needs latency= or bandwidth=; without them no "
+				  "operation takes time");
 	if (!has_model(opts))
 		return 0;
 	if (opts->bandwidth && opts->bandwidth < MIN_BANDWIDTH)
@@ -403,7 +403,7 @@ const struct mlgen_engine mlgen_engine_null = {
 	.abi = MLGEN_ENGINE_ABI,
 	.size = sizeof(struct mlgen_engine),
 	.name = "null",
-	.help = "no I/O at all; what this host could do at best, or with storage of a given "
+	.help = "no I/O at all; measures the limit of this host, or of storage with a given "
 		"latency and bandwidth",
 	.caps = (MLGEN_CAP(MLGEN_OPS) - 1) | MLGEN_CAP_DIRECT | MLGEN_CAP_NO_FILES |
 		MLGEN_CAP_PRIVATE_FDS,

@@ -24,13 +24,13 @@ struct psync_opts {
 static const struct mlgen_field psync_fields[] = {
 	{ "nowait", MLGEN_F_BOOL(struct psync_opts, nowait),
 	  .def = "0", .group = "psync", .flags = MLGEN_FIO,
-	  .help = "A request that would have to wait fails with EAGAIN, as a buffered read of what is not in the page cache (RWF_NOWAIT)." },
+	  .help = "A request that would have to wait fails with EAGAIN, such as a buffered read of a page that is not cached (RWF_NOWAIT)." },
 	{ "uncached", MLGEN_F_BOOL(struct psync_opts, uncached),
 	  .def = "0", .group = "psync", .flags = MLGEN_FIO,
-	  .help = "Drop from the page cache what was read or written (RWF_DONTCACHE, Linux 6.14)." },
+	  .help = "Drop pages from the page cache after they are read or written (RWF_DONTCACHE, Linux 6.14)." },
 	{ "hipri", MLGEN_F_BOOL(struct psync_opts, hipri),
 	  .def = "0", .group = "psync", .flags = MLGEN_FIO,
-	  .help = "Poll for completions (RWF_HIPRI); without direct=1 and poll queues of the device it changes nothing." },
+	  .help = "Poll for completions (RWF_HIPRI); it has an effect only with direct=1 and a device with poll queues." },
 	{ 0 },
 };
 /* clang-format on */
@@ -96,7 +96,7 @@ static int psync_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 	return 1;
 }
 
-/* Options are absent where another engine wraps this one. */
+/* There are no options if another engine wraps this engine. */
 static int psync_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 {
 	const struct psync_opts *opts = ctx->opts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault.c - engine: wraps another and fails, shortens or delays its operations. */
+/* fault.c - engine: wraps another engine, and fails, shortens or delays its operations. */
 #include "fault.h"
 
 #include <errno.h>
@@ -11,22 +11,22 @@
 static const struct mlgen_field fault_fields[] = {
 	{ "engine", MLGEN_F_STR(struct fault_opts, engine),
 	  .def = "psync", .group = "fault",
-	  .help = "The engine that does what is not failed; its own options are unset." },
+	  .help = "The engine that performs the operations that do not fail. Its options have their defaults." },
 	{ "fail_after", MLGEN_F_U64(struct fault_opts, fail_after),
 	  .def = "0", .unit = "operations", .group = "fault",
-	  .help = "The operation of this number fails, and no other; the first is 1, 0 fails none." },
+	  .help = "Only the operation with this number fails. The first is 1; with 0 none fails." },
 	{ "fail_errno", MLGEN_F_STR(struct fault_opts, fail_errno),
 	  .def = "EIO", .group = "fault",
-	  .help = "The error it fails with, by name or number." },
+	  .help = "The error of fail_nth, by name or number." },
 	{ "short_every", MLGEN_F_U64(struct fault_opts, short_every),
 	  .def = "0", .unit = "operations", .group = "fault",
-	  .help = "Each read and write whose number is a multiple of this moves half of its bytes." },
+	  .help = "Every Nth read or write moves half of its bytes; 0: none." },
 	{ "delay_every", MLGEN_F_U64(struct fault_opts, delay_every),
 	  .def = "0", .unit = "operations", .group = "fault",
-	  .help = "Each operation whose number is a multiple of this completes later by delay=." },
+	  .help = "Every Nth operation is delayed by delay=; 0: none." },
 	{ "delay", MLGEN_F_TIME(struct fault_opts, delay_ns),
 	  .def = "0", .min = 0, .max = 3600e9, .unit = "s", .group = "fault",
-	  .help = "How much later; the operations behind it are not held up." },
+	  .help = "Delay of an operation of delay_every; operations after it do not wait." },
 	{ 0 },
 };
 /* clang-format on */
@@ -38,12 +38,12 @@ static int start_inner(struct mlgen_engine_job *job, struct shared *s, struct ml
 
 	if (!e)
 		return mlgen_fail(err, -EINVAL,
-				  "engine: '%s' is not built in; --enghelp lists what is",
+				  "engine: '%s' is not built in; --enghelp lists the engines",
 				  opts->engine);
 	if (e == job->engine)
 		return mlgen_fail(err, -EINVAL,
-				  "engine: '%s' cannot wrap itself; name one that moves bytes, as "
-				  "engine=psync",
+				  "engine: '%s' cannot wrap itself; name an engine that does I/O, "
+				  "such as engine=psync",
 				  opts->engine);
 	s->inner = (struct mlgen_engine_job){ .engine = e,
 					      .workers = job->workers,
@@ -69,7 +69,7 @@ static int fault_job_init(struct mlgen_engine_job *job, struct mlgen_err *err)
 	s->error = -mlgen_error_code(opts->fail_errno, strlen(opts->fail_errno));
 	rc = s->error ? start_inner(job, s, err)
 		      : mlgen_fail(err, -EINVAL,
-				   "fail_errno: '%s' is neither an error of storage by name, such "
+				   "fail_errno: '%s' is neither the name of a storage error, such "
 				   "as EIO or ENOSPC, nor a number from 1 to %d",
 				   opts->fail_errno, MLGEN_ERROR_MAX);
 	if (rc < 0) {
@@ -121,7 +121,7 @@ static int fault_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 		f->unused[f->unused_count++] = &f->shadows[i];
 	f->is_init = true;
 	rc = f->engine->init ? f->engine->init(&f->inner, err) : 0;
-	/* Facts that the wrapped engine reports hold for both. */
+	/* What the wrapped engine reports about itself is also true for this engine. */
 	ctx->can_link = f->inner.can_link;
 	memcpy(ctx->in_use, f->inner.in_use, sizeof(ctx->in_use));
 	memcpy(ctx->note, f->inner.note, sizeof(ctx->note));
@@ -148,7 +148,7 @@ const struct mlgen_engine mlgen_engine_fault = {
 	.abi = MLGEN_ENGINE_ABI,
 	.size = sizeof(struct mlgen_engine),
 	.name = "fault",
-	.help = "wraps another engine and fails, shortens or delays its operations",
+	.help = "wraps another engine, and fails, shortens or delays its operations",
 	.caps = (MLGEN_CAP(MLGEN_OPS) - 1) | MLGEN_CAP_DIRECT | MLGEN_CAP_PRIVATE_FDS,
 	.opts = fault_fields,
 	.opts_size = sizeof(struct fault_opts),

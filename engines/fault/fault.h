@@ -14,8 +14,8 @@
  * With one worker the same operation meets the same fault in every run.
  *
  * The engine accepts every operation, so that any can fail. It performs metadata operations that
- * the wrapped engine does not support. It is asynchronous over either kind of engine: over a
- * synchronous one, submit performs an operation and reap returns it.
+ * the wrapped engine does not support. The engine is always asynchronous: if the wrapped engine is
+ * synchronous, submit performs an operation and reap returns it.
  */
 struct fault_opts {
 	char *engine;
@@ -39,9 +39,9 @@ struct shadow {
 	struct mlgen_io io; /* first member: the engine returns its address */
 	struct iovec half;
 	struct mlgen_io *outer;
-	int error; /* overrides the result; 0 = does not */
+	int error; /* replaces the result; 0 = the result stays */
 	bool is_late, is_done;
-	uint64_t due_ns; /* 0 = at once */
+	uint64_t due_ns; /* earliest time of completion; 0 = at once */
 };
 
 struct fault {

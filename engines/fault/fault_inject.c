@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#define SHORT_BYTES 4096u /* O_DIRECT is cut at multiples of it */
+#define SHORT_BYTES 4096u /* shortened transfers end at multiples, for O_DIRECT */
 
 static bool is_transfer(const struct mlgen_io *op)
 {
@@ -82,7 +82,7 @@ static int inject_pull(struct fault *f, unsigned min, uint64_t timeout_ns)
 	return 0;
 }
 
-/* Submit to an asynchronous engine; waits while that is full. 0 or -errno. */
+/* Submit to an asynchronous engine, and wait while the engine is full. 0 or -errno. */
 static int submit_async(struct fault *f, struct shadow *s)
 {
 	struct mlgen_io *one = &s->io;
@@ -197,7 +197,7 @@ static uint64_t next_due(const struct fault *f, uint64_t end)
 	return end;
 }
 
-/* Wait until the wrapped engine completes an operation, or until that time. 0 or -errno. */
+/* Wait until the wrapped engine completes an operation, or until the time `until`. 0 or -errno. */
 static int wait_until(struct fault *f, uint64_t now, uint64_t until)
 {
 	unsigned before = f->done_count;

@@ -13,7 +13,7 @@
 
 /* clang-format off */
 static const struct mlgen_choice uses[] = {
-	{ "auto", USE_AUTO, "where this host allows it" },
+	{ "auto", USE_AUTO, "if this host allows it" },
 	{ "0", USE_NO, "no" },
 	{ "1", USE_YES, "yes" },
 	{ 0 },
@@ -22,25 +22,25 @@ static const struct mlgen_choice uses[] = {
 static const struct mlgen_field uring_fields[] = {
 	{ "registerfiles", MLGEN_F_ENUM(struct uring_opts, registerfiles, uses),
 	  .def = "auto", .group = "io_uring", .flags = MLGEN_FIO,
-	  .help = "Open files in a table that is registered with the ring; 1: an error where that is refused." },
+	  .help = "Register a table of open files with the ring. With 1, mlgen fails if the kernel refuses." },
 	{ "fixedbufs", MLGEN_F_ENUM(struct uring_opts, fixedbufs, uses),
 	  .def = "auto", .group = "io_uring", .flags = MLGEN_FIO,
-	  .help = "Register the worker's buffer with the ring; goes without, and says so, where that is refused." },
+	  .help = "Register the worker's buffer with the ring. If the kernel refuses, mlgen prints a note and continues without." },
 	{ "sqthread_poll", MLGEN_F_BOOL(struct uring_opts, sqthread_poll),
 	  .def = "0", .group = "io_uring", .flags = MLGEN_FIO,
-	  .help = "A kernel thread per worker looks for requests; it occupies a CPU." },
+	  .help = "A kernel thread per worker polls for requests; it occupies a CPU." },
 	{ "hipri", MLGEN_F_BOOL(struct uring_opts, hipri),
 	  .def = "0", .group = "io_uring", .flags = MLGEN_FIO,
-	  .help = "Poll for completions; takes direct=1 and a device with poll queues." },
+	  .help = "Poll for completions; requires direct=1 and a device with poll queues." },
 	{ "uncached", MLGEN_F_BOOL(struct uring_opts, uncached),
 	  .def = "0", .group = "io_uring", .flags = MLGEN_FIO,
-	  .help = "Drop from the page cache what was read or written (RWF_DONTCACHE, Linux 6.14)." },
+	  .help = "Drop pages from the page cache after they are read or written (RWF_DONTCACHE, Linux 6.14)." },
 	{ "nowait", MLGEN_F_BOOL(struct uring_opts, nowait),
 	  .def = "0", .group = "io_uring", .flags = MLGEN_FIO,
 	  .help = "A request that would have to wait fails with EAGAIN (RWF_NOWAIT)." },
 	{ "force_async", MLGEN_F_U64(struct uring_opts, force_async),
 	  .def = "0", .unit = "requests", .group = "io_uring", .flags = MLGEN_FIO,
-	  .help = "Each Nth request goes to a kernel worker at once, without trying in place; 0: none." },
+	  .help = "Every Nth request goes directly to a kernel worker, without a first attempt in place; 0: none." },
 	{ 0 },
 };
 /* clang-format on */
@@ -62,7 +62,7 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
 
 /* Append the kernel's names of the ring's set-up flags; IOPOLL is reported as "polled completions".
  */
-static void append_flags(const struct ring *r, char *text, size_t size)
+static void append_flags(const struct worker_ring *r, char *text, size_t size)
 {
 	static const struct {
 		unsigned flag;
@@ -81,7 +81,7 @@ static void append_flags(const struct ring *r, char *text, size_t size)
 			append(text, size, "%s%s", *text ? "|" : "", names[i].name);
 }
 
-static void report_in_use(struct ring *r)
+static void report_in_use(struct worker_ring *r)
 {
 	struct mlgen_ctx *ctx = r->ctx;
 	char flags[96] = "";
@@ -107,7 +107,7 @@ static void report_in_use(struct ring *r)
 
 static int uring_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 {
-	struct ring *r = calloc(1, sizeof(*r));
+	struct worker_ring *r = calloc(1, sizeof(*r));
 	int rc;
 
 	if (!r)
@@ -139,7 +139,7 @@ static int uring_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 
 static void uring_fini(struct mlgen_ctx *ctx)
 {
-	struct ring *r = ctx->priv;
+	struct worker_ring *r = ctx->priv;
 
 	if (!r)
 		return;

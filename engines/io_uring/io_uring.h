@@ -36,12 +36,12 @@ struct stack {
 	unsigned count;
 };
 
-struct ring {
+struct worker_ring {
 	struct io_uring uring;
 	struct mlgen_ctx *ctx;
 	const struct uring_opts *opts;
 	bool is_open;
-	bool supports[MLGEN_OPS]; /* others are performed by system calls */
+	bool supports[MLGEN_OPS]; /* false: performed by a system call */
 	unsigned in_kernel;
 	int rw_flags;
 	uint64_t requests; /* counted for force_async only */
@@ -81,7 +81,7 @@ static inline unsigned stack_pop(struct stack *s)
 
 /* file->word is 1 + the slot of a registered file, or 0. */
 
-static inline void hold_slot(struct ring *r, struct mlgen_file *file)
+static inline void hold_slot(struct worker_ring *r, struct mlgen_file *file)
 {
 	file->word = stack_pop(&r->free_slots) + 1u;
 }
@@ -91,7 +91,7 @@ static inline unsigned slot_of(const struct mlgen_file *file)
 	return (unsigned)file->word - 1;
 }
 
-static inline void free_slot(struct ring *r, struct mlgen_file *file)
+static inline void free_slot(struct worker_ring *r, struct mlgen_file *file)
 {
 	stack_push(&r->free_slots, slot_of(file));
 	file->word = 0;
@@ -113,7 +113,7 @@ static inline int uring_open_flags(const struct mlgen_file *file)
 }
 
 /* Complete an operation without the ring; reap returns it. */
-static inline void uring_done(struct ring *r, struct mlgen_io *op, int64_t result)
+static inline void uring_done(struct worker_ring *r, struct mlgen_io *op, int64_t result)
 {
 	op->result = result;
 	r->done[r->done_count++] = op;
@@ -124,30 +124,33 @@ __attribute__((format(printf, 2, 3))) void uring_note(struct mlgen_ctx *ctx, con
 
 /* uring_ring.c: set up the best ring that this kernel has. 0 or -errno with err. Close the ring if
  * is_open is set, even after an error. */
-int uring_ring_open(struct ring *r, struct mlgen_err *err);
-void uring_ring_close(struct ring *r);
+int uring_ring_open(struct worker_ring *r, struct mlgen_err *err);
+void uring_ring_close(struct worker_ring *r);
 
-/* uring_files.c: register the table of files and the buffer. Without the table, -errno with err if
- * the job requires one; a refused buffer is not an error. */
-int uring_files_register(struct ring *r, struct mlgen_err *err);
-void uring_files_register_buffer(struct ring *r);
-void uring_files_unregister(struct ring *r);
+/* uring_files.c: register the table of files and the buffer. If the job requires a table and the
+ * kernel refuses it, -errno with err. A refused buffer is not an error. */
+int uring_files_register(struct worker_ring *r, struct mlgen_err *err);
+void uring_files_register_buffer(struct worker_ring *r);
+void uring_files_unregister(struct worker_ring *r);
 uint64_t uring_files_lock_limit(void); /* bytes of memory that may be locked */
 
-/* uring_ops.c: operations other than READ and WRITE. Does the ring support the operation? Fill its
- * request; and after completion, when op->result is the kernel's, set its other results. */
-bool uring_ops_supports(const struct ring *r, const struct mlgen_io *op);
-void uring_ops_prep(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op);
-void uring_ops_settle(struct ring *r, struct mlgen_io *op);
+/* uring_ops.c: operations other than READ and WRITE. Does the ring support the operation? */
+bool uring_ops_supports(const struct worker_ring *r, const struct mlgen_io *op);
+/* Fill the request of the operation. */
+void uring_ops_prep(struct worker_ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op);
+/* After completion, with op->result from the kernel: set the other results. */
+void uring_ops_settle(struct worker_ring *r, struct mlgen_io *op);
 
 /* uring_here.c: perform an operation by a system call. 0 or -errno. */
-int64_t uring_here_do(struct ring *r, struct mlgen_io *op);
+int64_t uring_here_do(struct worker_ring *r, struct mlgen_io *op);
 
-/* uring_chain.c: the length of the chain at the head of n operations; is there room for the chain;
- * fail the chain where there never will be room; set the link flag of a request. */
+/* uring_chain.c: the length of the chain at the head of n operations. */
 unsigned uring_chain_len(struct mlgen_io **io, unsigned n);
-bool uring_chain_fits(const struct ring *r, struct mlgen_io **io, unsigned len);
-void uring_chain_refuse(struct ring *r, struct mlgen_io **io, unsigned len);
+/* Is there room for the chain now? */
+bool uring_chain_fits(const struct worker_ring *r, struct mlgen_io **io, unsigned len);
+/* Fail a chain for which there will never be room. */
+void uring_chain_refuse(struct worker_ring *r, struct mlgen_io **io, unsigned len);
+/* Set the link flag of a request. */
 void uring_chain_link(struct io_uring_sqe *sqe, const struct mlgen_io *op);
 
 /* uring_submit.c, uring_reap.c: functions of struct mlgen_engine. */

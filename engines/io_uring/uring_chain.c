@@ -12,14 +12,14 @@ unsigned uring_chain_len(struct mlgen_io **io, unsigned n)
 }
 
 /* A chain is submitted whole, and its file needs a slot. */
-bool uring_chain_fits(const struct ring *r, struct mlgen_io **io, unsigned len)
+bool uring_chain_fits(const struct worker_ring *r, struct mlgen_io **io, unsigned len)
 {
 	return io_uring_sq_space_left(&r->uring) >= len &&
 	       (io[0]->op != MLGEN_OPEN || r->free_slots.count);
 }
 
 /* Fail a chain: no slot is free, and no operation in flight will free one. */
-void uring_chain_refuse(struct ring *r, struct mlgen_io **io, unsigned len)
+void uring_chain_refuse(struct worker_ring *r, struct mlgen_io **io, unsigned len)
 {
 	uring_done(r, io[0], -EMFILE);
 	for (unsigned i = 1; i < len; i++)
@@ -27,8 +27,8 @@ void uring_chain_refuse(struct ring *r, struct mlgen_io **io, unsigned len)
 }
 
 /*
- * Links are hard except for that of the open. A short read ends a soft chain: the close after it
- * would never run, and the slot would be lost.
+ * All links are hard except the link of the open. A short read ends a soft chain: the close after
+ * it would never run, and the slot would be lost.
  */
 void uring_chain_link(struct io_uring_sqe *sqe, const struct mlgen_io *op)
 {

@@ -10,18 +10,18 @@ static const char *table_remedy(int rc)
 {
 	switch (rc) {
 	case -EMFILE:
-		return "raise ulimit -n to that, or lower iodepth";
+		return "raise ulimit -n to this number, or lower iodepth";
 	case -EINVAL:
-		return "it takes Linux 5.19";
+		return "it requires Linux 5.19";
 	case -EPERM:
 	case -EACCES:
 		return "allow io_uring_register in the seccomp profile";
 	default:
-		return "the kernel has no room for it";
+		return "the kernel has no memory for it";
 	}
 }
 
-static int register_parts(struct ring *r, uint64_t bytes)
+static int register_parts(struct worker_ring *r, uint64_t bytes)
 {
 	uint64_t n = (bytes + ONE_BUFFER_BYTES - 1) >> ONE_BUFFER_SHIFT;
 	struct iovec *parts = calloc(n, sizeof(*parts));
@@ -39,7 +39,7 @@ static int register_parts(struct ring *r, uint64_t bytes)
 	return rc;
 }
 
-int uring_files_register(struct ring *r, struct mlgen_err *err)
+int uring_files_register(struct worker_ring *r, struct mlgen_err *err)
 {
 	struct mlgen_ctx *ctx = r->ctx;
 	unsigned slots = ctx->files > ctx->iodepth ? ctx->files : ctx->iodepth;
@@ -49,23 +49,23 @@ int uring_files_register(struct ring *r, struct mlgen_err *err)
 		return 0;
 	rc = io_uring_register_files_sparse(&r->uring, slots);
 	if (rc < 0 && r->opts->registerfiles == USE_YES)
-		return mlgen_fail(
-			err, rc,
-			"registerfiles: a table of %u files: %s; %s, or drop registerfiles=1",
-			slots, strerror(-rc), table_remedy(rc));
+		return mlgen_fail(err, rc,
+				  "registerfiles: cannot register a table of %u files: %s; %s, or "
+				  "drop registerfiles=1",
+				  slots, strerror(-rc), table_remedy(rc));
 	if (rc < 0) {
-		uring_note(
-			ctx,
-			"registerfiles: not a table of %u files but ordinary descriptors: %s; %s",
-			slots, strerror(-rc), table_remedy(rc));
+		uring_note(ctx,
+			   "registerfiles: using ordinary descriptors, not a table of %u files: "
+			   "%s; %s",
+			   slots, strerror(-rc), table_remedy(rc));
 		return 0;
 	}
 	r->slots = slots;
 	return stack_fill(&r->free_slots, slots);
 }
 
-/* A refusal is not an error, because the measured figures mean the same. */
-void uring_files_register_buffer(struct ring *r)
+/* A refusal is not an error, because the figures remain comparable. */
+void uring_files_register_buffer(struct worker_ring *r)
 {
 	struct mlgen_ctx *ctx = r->ctx;
 	uint64_t need = ctx->job->workers * ((ctx->buf_bytes + 1023) / 1024);
@@ -75,19 +75,19 @@ void uring_files_register_buffer(struct ring *r)
 	if (r->opts->fixedbufs == USE_NO || !ctx->buf || !ctx->buf_bytes)
 		return;
 	if (ctx->buf_is_given_back) {
-		uring_note(ctx, "fixedbufs: not registered, for reads go into memory that is new "
-				"each time (fresh_memory)");
+		uring_note(ctx, "fixedbufs: not registered, because each read uses new memory "
+				"(fresh_memory)");
 		return;
 	}
 	rc = register_parts(r, ctx->buf_bytes);
 	if (rc == -ENOMEM && limit != RLIM_INFINITY)
 		uring_note(ctx,
-			   "fixedbufs: %" PRIu64
-			   " KiB of locked memory wanted, ulimit -l is %" PRIu64
-			   " KiB; not registered, the numbers mean the same",
+			   "fixedbufs: not registered: needs %" PRIu64
+			   " KiB of locked memory, ulimit -l is %" PRIu64
+			   " KiB; figures remain comparable",
 			   need, limit / 1024);
 	else if (rc < 0)
-		uring_note(ctx, "fixedbufs: %s; not registered, the numbers mean the same",
+		uring_note(ctx, "fixedbufs: not registered: %s; figures remain comparable",
 			   strerror(-rc));
 	if (rc < 0)
 		return;
@@ -95,7 +95,7 @@ void uring_files_register_buffer(struct ring *r)
 	r->fixed_bytes = ctx->buf_bytes;
 }
 
-void uring_files_unregister(struct ring *r)
+void uring_files_unregister(struct worker_ring *r)
 {
 	if (r->slots)
 		io_uring_unregister_files(&r->uring);

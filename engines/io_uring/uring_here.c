@@ -10,7 +10,7 @@ static int64_t here_status(int rc)
 }
 
 /* The descriptor is registered in a slot, so that a polled ring can read by slot, too. */
-static int64_t open_here(struct ring *r, struct mlgen_file *file)
+static int64_t open_here(struct worker_ring *r, struct mlgen_file *file)
 {
 	file->word = 0;
 	file->fd = openat(mlgen_file_dir(file), mlgen_file_name(file),
@@ -36,7 +36,7 @@ static int64_t stat_here(struct mlgen_io *op)
 	return 0;
 }
 
-static int64_t close_here(struct ring *r, struct mlgen_file *file)
+static int64_t close_here(struct worker_ring *r, struct mlgen_file *file)
 {
 	const int none = -1;
 	int64_t rc = here_status(close(file->fd));
@@ -49,7 +49,7 @@ static int64_t close_here(struct ring *r, struct mlgen_file *file)
 	return rc;
 }
 
-int64_t uring_here_do(struct ring *r, struct mlgen_io *op)
+int64_t uring_here_do(struct worker_ring *r, struct mlgen_io *op)
 {
 	struct mlgen_file *file = op->file;
 	off_t off = (off_t)op->off, len = (off_t)op->len_bytes;

@@ -4,7 +4,7 @@
 
 /* ---- requests ---- */
 
-static void prep_open(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_file *file)
+static void prep_open(struct worker_ring *r, struct io_uring_sqe *sqe, struct mlgen_file *file)
 {
 	const char *name = mlgen_file_name(file);
 	int at = mlgen_file_dir(file);
@@ -22,7 +22,7 @@ static void prep_open(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_fil
 }
 
 /* size_bytes holds the index of the result in r->stats until the operation completes. */
-static void prep_stat(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op)
+static void prep_stat(struct worker_ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op)
 {
 	const struct mlgen_file *file = op->file;
 	bool by_fd = file->fd >= 0;
@@ -53,7 +53,7 @@ static void prep_advise(struct io_uring_sqe *sqe, int fd, const struct mlgen_io 
 
 /* ---- results ---- */
 
-static void settle_open(struct ring *r, struct mlgen_io *op)
+static void settle_open(struct worker_ring *r, struct mlgen_io *op)
 {
 	struct mlgen_file *file = op->file;
 
@@ -65,7 +65,7 @@ static void settle_open(struct ring *r, struct mlgen_io *op)
 		op->result = 0;
 }
 
-static void settle_stat(struct ring *r, struct mlgen_io *op)
+static void settle_stat(struct worker_ring *r, struct mlgen_io *op)
 {
 	unsigned at = (unsigned)op->size_bytes;
 
@@ -73,7 +73,7 @@ static void settle_stat(struct ring *r, struct mlgen_io *op)
 	stack_push(&r->free_stats, at);
 }
 
-static void settle_close(struct ring *r, struct mlgen_io *op)
+static void settle_close(struct worker_ring *r, struct mlgen_io *op)
 {
 	struct mlgen_file *file = op->file;
 
@@ -85,7 +85,7 @@ static void settle_close(struct ring *r, struct mlgen_io *op)
 	file->fd = -1;
 }
 
-bool uring_ops_supports(const struct ring *r, const struct mlgen_io *op)
+bool uring_ops_supports(const struct worker_ring *r, const struct mlgen_io *op)
 {
 	/* Only newer kernels accept the length; see prep_advise. */
 	if (op->op == MLGEN_ADVISE && op->len_bytes > UINT32_MAX && op->file->fd >= 0)
@@ -93,7 +93,7 @@ bool uring_ops_supports(const struct ring *r, const struct mlgen_io *op)
 	return r->supports[op->op];
 }
 
-void uring_ops_prep(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op)
+void uring_ops_prep(struct worker_ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op)
 {
 	struct mlgen_file *file = op->file;
 	int fd = file->word ? (int)slot_of(file) : file->fd;
@@ -144,7 +144,7 @@ void uring_ops_prep(struct ring *r, struct io_uring_sqe *sqe, struct mlgen_io *o
 		sqe->flags |= IOSQE_FIXED_FILE;
 }
 
-void uring_ops_settle(struct ring *r, struct mlgen_io *op)
+void uring_ops_settle(struct worker_ring *r, struct mlgen_io *op)
 {
 	if (op->op == MLGEN_OPEN)
 		settle_open(r, op);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-static unsigned reap_done(struct ring *r, struct mlgen_io **io, unsigned max)
+static unsigned reap_done(struct worker_ring *r, struct mlgen_io **io, unsigned max)
 {
 	unsigned n = r->done_count < max ? r->done_count : max;
 
@@ -16,15 +16,15 @@ static unsigned reap_done(struct ring *r, struct mlgen_io **io, unsigned max)
 }
 
 /* -EOPNOTSUPP of a read or write on a polled ring: the device cannot be polled. */
-static void note_no_poll(struct ring *r)
+static void note_no_poll(struct worker_ring *r)
 {
 	if (!*r->ctx->note)
-		uring_note(r->ctx,
-			   "hipri: the device has no poll queues, or the file is not open with "
-			   "direct=1; drop hipri, or give the driver some (nvme.poll_queues=N)");
+		uring_note(r->ctx, "hipri: the device has no poll queues, or the file is not open "
+				   "with direct=1; drop hipri, or configure poll queues in the "
+				   "driver (nvme.poll_queues=N)");
 }
 
-static unsigned reap_ring(struct ring *r, struct mlgen_io **io, unsigned max)
+static unsigned reap_ring(struct worker_ring *r, struct mlgen_io **io, unsigned max)
 {
 	struct io_uring_cqe *cqe;
 	unsigned head, n = 0;
@@ -48,13 +48,13 @@ static unsigned reap_ring(struct ring *r, struct mlgen_io **io, unsigned max)
 }
 
 /* May the kernel have completions that it shows only when it is entered? */
-static bool holds_back(const struct ring *r)
+static bool holds_back(const struct worker_ring *r)
 {
 	return r->opts->hipri || (IO_URING_READ_ONCE(*r->uring.sq.kflags) &
 				  (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN));
 }
 
-static unsigned reap_available(struct ring *r, struct mlgen_io **io, unsigned max)
+static unsigned reap_available(struct worker_ring *r, struct mlgen_io **io, unsigned max)
 {
 	unsigned n = reap_ring(r, io, max);
 
@@ -72,7 +72,7 @@ static uint64_t reap_now_ns(void)
 }
 
 /* A polled ring has no timeout: the kernel would poll until there are n. */
-static int poll_until(struct ring *r, unsigned n, uint64_t end_ns)
+static int poll_until(struct worker_ring *r, unsigned n, uint64_t end_ns)
 {
 	int rc = 0;
 
@@ -85,8 +85,8 @@ static int poll_until(struct ring *r, unsigned n, uint64_t end_ns)
 }
 
 /* Wait for n completions until end_ns (UINT64_MAX = for ever). 0, -ETIME, -EINTR or the ring's
- * failure; also 0 when time is up and some of the n are there. */
-static int await(struct ring *r, unsigned n, uint64_t end_ns)
+ * failure. The result is also 0 at the timeout if some of the n have come. */
+static int await(struct worker_ring *r, unsigned n, uint64_t end_ns)
 {
 	struct io_uring_cqe *first;
 	struct __kernel_timespec ts;
@@ -111,7 +111,7 @@ static int await(struct ring *r, unsigned n, uint64_t end_ns)
 int uring_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
 	       uint64_t timeout_ns)
 {
-	struct ring *r = ctx->priv;
+	struct worker_ring *r = ctx->priv;
 	unsigned got = r->done_count ? reap_done(r, io, max) : 0;
 	bool is_late = false;
 	uint64_t now = 0, end_ns = UINT64_MAX;

@@ -24,18 +24,18 @@ static int refused_perm(int rc, struct mlgen_err *err)
 	if (f)
 		fclose(f);
 	if (disabled)
-		return mlgen_fail(err, rc,
-				  ERROR_PREFIX
-				  "%s; kernel.io_uring_disabled is %d (%s), set it to 0 or "
-				  "use ioengine=libaio",
-				  strerror(-rc), disabled,
-				  disabled == 1 ? "for the privileged only" : "for nobody");
-	return mlgen_fail(err, rc,
-			  ERROR_PREFIX
-			  "%s; a seccomp profile, such as that of a container, refuses it: "
-			  "allow io_uring_setup, io_uring_enter and io_uring_register there, "
-			  "or use ioengine=libaio",
-			  strerror(-rc));
+		return mlgen_fail(
+			err, rc,
+			ERROR_PREFIX "%s; kernel.io_uring_disabled is %d (%s), set it to 0 or "
+				     "use ioengine=libaio",
+			strerror(-rc), disabled,
+			disabled == 1 ? "for privileged processes only" : "for no process");
+	return mlgen_fail(
+		err, rc,
+		ERROR_PREFIX
+		"%s; a seccomp profile, such as a container's, refuses it: allow io_uring_setup, "
+		"io_uring_enter and io_uring_register in the profile, or use ioengine=libaio",
+		strerror(-rc));
 }
 
 static int refused_old(int rc, struct mlgen_err *err)
@@ -45,7 +45,7 @@ static int refused_old(int rc, struct mlgen_err *err)
 	uname(&host);
 	return mlgen_fail(err, rc,
 			  ERROR_PREFIX
-			  "%s; it takes Linux 5.11, built with io_uring, and a seccomp profile "
+			  "%s; it requires Linux 5.11, built with io_uring, and a seccomp profile "
 			  "that does not hide it (this is Linux %s); or use ioengine=libaio",
 			  strerror(-rc), host.release);
 }
@@ -61,7 +61,7 @@ static int refused_memory(const struct mlgen_ctx *ctx, int rc, struct mlgen_err 
 	bytes = entries * (64 + 2 * 16 + 4) + 8192;
 	return mlgen_fail(err, rc,
 			  ERROR_PREFIX "%s; %u rings of iodepth=%u need %" PRIu64
-				       " KiB of locked memory and the limit is %" PRIu64
+				       " KiB of locked memory, and the limit is %" PRIu64
 				       " KiB: raise it (ulimit -l) or lower iodepth",
 			  strerror(-rc), ctx->job->workers, ctx->iodepth,
 			  ctx->job->workers * bytes / 1024 + 1, uring_files_lock_limit() / 1024);
@@ -79,10 +79,11 @@ static int refused(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
 		return refused_memory(ctx, rc, err);
 	case -EMFILE:
 	case -ENFILE:
-		return mlgen_fail(err, rc,
-				  ERROR_PREFIX "%s; each of %u workers has a ring, and each ring a "
-					       "descriptor: raise ulimit -n",
-				  strerror(-rc), ctx->job->workers);
+		return mlgen_fail(
+			err, rc,
+			ERROR_PREFIX
+			"%s; each of %u workers needs a descriptor for its ring: raise ulimit -n",
+			strerror(-rc), ctx->job->workers);
 	default:
 		return mlgen_fail(err, rc, ERROR_PREFIX "%s", strerror(-rc));
 	}
@@ -110,7 +111,7 @@ static const unsigned ring_set_ups[] = {
 #define NOT_WITH_SQPOLL                                                                            \
 	(IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG)
 
-static int ring_set_up(struct ring *r)
+static int ring_set_up(struct worker_ring *r)
 {
 	unsigned entries = r->ctx->iodepth, flags;
 	int rc = -EINVAL;
@@ -153,7 +154,7 @@ static const enum io_uring_op ring_opcode[MLGEN_OPS] = {
 /* clang-format on */
 
 /* A polled ring supports only reads and writes. */
-static void probe_operations(struct ring *r)
+static void probe_operations(struct worker_ring *r)
 {
 	struct io_uring_probe *probe = io_uring_get_probe_ring(&r->uring);
 
@@ -168,18 +169,19 @@ static void probe_operations(struct ring *r)
 	io_uring_free_probe(probe);
 }
 
-static int check_depth(const struct ring *r, struct mlgen_err *err)
+static int check_depth(const struct worker_ring *r, struct mlgen_err *err)
 {
 	bool polls = r->opts->sqthread_poll;
 	unsigned max = polls ? ENTRIES_MAX / 2 : ENTRIES_MAX;
 
 	if (r->ctx->iodepth <= max)
 		return 0;
-	return mlgen_fail(err, -EINVAL, "iodepth: %u is more than a ring of io_uring holds%s, %u",
+	return mlgen_fail(err, -EINVAL,
+			  "iodepth: %u is above the capacity of an io_uring ring%s, %u",
 			  r->ctx->iodepth, polls ? " with sqthread_poll" : "", max);
 }
 
-int uring_ring_open(struct ring *r, struct mlgen_err *err)
+int uring_ring_open(struct worker_ring *r, struct mlgen_err *err)
 {
 	int rc = check_depth(r, err);
 
@@ -200,9 +202,9 @@ int uring_ring_open(struct ring *r, struct mlgen_err *err)
 
 /*
  * The kernel frees a ring in the background. Files and memory are unregistered here and now,
- * because those of the next worker are under the same limits.
+ * because the files and memory of the next worker are under the same limits.
  */
-void uring_ring_close(struct ring *r)
+void uring_ring_close(struct worker_ring *r)
 {
 	struct io_uring_cqe *cqe;
 	int rc = 0;

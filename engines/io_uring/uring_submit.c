@@ -10,14 +10,14 @@
 
 /* ---- requests of reads and writes: the hot path ---- */
 
-static bool is_fixed(const struct ring *r, uint64_t at, uint64_t len)
+static bool is_fixed(const struct worker_ring *r, uint64_t at, uint64_t len)
 {
 	return at < r->fixed_bytes && len <= r->fixed_bytes - at &&
 	       at >> ONE_BUFFER_SHIFT == (at + len - 1) >> ONE_BUFFER_SHIFT;
 }
 
-static void prep_one_part(const struct ring *r, struct io_uring_sqe *sqe, const struct iovec *iov,
-			  bool is_write)
+static void prep_one_part(const struct worker_ring *r, struct io_uring_sqe *sqe,
+			  const struct iovec *iov, bool is_write)
 {
 	uint64_t at = (uintptr_t)iov->iov_base - r->buf;
 	uint64_t len = iov->iov_len < ONE_REQUEST_BYTES ? iov->iov_len : ONE_REQUEST_BYTES;
@@ -32,7 +32,8 @@ static void prep_one_part(const struct ring *r, struct io_uring_sqe *sqe, const 
 	}
 }
 
-static void prep_transfer(struct ring *r, struct io_uring_sqe *sqe, const struct mlgen_io *op)
+static void prep_transfer(struct worker_ring *r, struct io_uring_sqe *sqe,
+			  const struct mlgen_io *op)
 {
 	const struct mlgen_file *file = op->file;
 	bool is_write = op->op == MLGEN_WRITE;
@@ -55,7 +56,7 @@ static void prep_transfer(struct ring *r, struct io_uring_sqe *sqe, const struct
 }
 
 /* Queue an operation or perform it here. False: the queue is full. */
-static bool queue_op(struct ring *r, struct mlgen_io *op)
+static bool queue_op(struct worker_ring *r, struct mlgen_io *op)
 {
 	struct io_uring_sqe *sqe;
 
@@ -77,7 +78,7 @@ static bool queue_op(struct ring *r, struct mlgen_io *op)
 }
 
 /* Queue or perform up to n operations; returns their number. */
-static unsigned queue_all(struct ring *r, struct mlgen_io **io, unsigned n)
+static unsigned queue_all(struct worker_ring *r, struct mlgen_io **io, unsigned n)
 {
 	unsigned i = 0, chain_end = 0; /* end of a chain that fits */
 
@@ -103,7 +104,7 @@ static unsigned queue_all(struct ring *r, struct mlgen_io **io, unsigned n)
  * The kernel is short of memory, or of room for completions. Operations in flight free some, so
  * wait for one more completion. False: waiting does not help.
  */
-static bool wait_for_room(struct ring *r, unsigned *tries)
+static bool wait_for_room(struct worker_ring *r, unsigned *tries)
 {
 	unsigned ready = io_uring_cq_ready(&r->uring);
 	struct io_uring_cqe *cqe;
@@ -121,7 +122,7 @@ static bool wait_for_room(struct ring *r, unsigned *tries)
  * Submit the queue and process pending completions in one call, because with DEFER_TASKRUN the
  * thread has to ask for them. A kernel without SUBMIT_ALL stops after a bad request.
  */
-static int submit_all(struct ring *r)
+static int submit_all(struct worker_ring *r)
 {
 	unsigned tries = 0;
 
@@ -139,7 +140,7 @@ static int submit_all(struct ring *r)
 }
 
 /* Let the kernel's thread submit n requests, and wake it if it sleeps. */
-static int submit_to_thread(struct ring *r, unsigned n)
+static int submit_to_thread(struct worker_ring *r, unsigned n)
 {
 	int rc;
 
@@ -152,7 +153,7 @@ static int submit_to_thread(struct ring *r, unsigned n)
 
 int uring_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 {
-	struct ring *r = ctx->priv;
+	struct worker_ring *r = ctx->priv;
 	unsigned done = r->done_count, accepted = queue_all(r, io, n);
 	int rc = 0;
 

@@ -20,10 +20,10 @@ struct mmap_opts {
 static const struct mlgen_field mmap_fields[] = {
 	{ "mmap_from", MLGEN_F_SIZE(struct mmap_opts, mmap_from),
 	  .def = "0", .group = "mmap",
-	  .help = "Reads of less are made by read(2), and a file is mapped by the first that is not; 0 maps each file as it is opened." },
+	  .help = "Smaller reads use read(2). The first read of this size or more maps the file; 0 maps each file when it is opened." },
 	{ "thp", MLGEN_F_BOOL(struct mmap_opts, thp),
 	  .def = "0", .group = "mmap", .flags = MLGEN_FIO,
-	  .help = "Ask for transparent huge pages in the mappings; the filesystem decides." },
+	  .help = "Request transparent huge pages for the mappings; the filesystem decides." },
 	{ 0 },
 };
 /* clang-format on */
@@ -41,7 +41,7 @@ static bool has_thp(size_t page_bytes)
 	return has;
 }
 
-static void choose_pages(struct mlgen_ctx *ctx, struct table *t)
+static void choose_pages(struct mlgen_ctx *ctx, struct map_table *t)
 {
 	const struct mmap_opts *opts = ctx->opts;
 
@@ -53,13 +53,13 @@ static void choose_pages(struct mlgen_ctx *ctx, struct table *t)
 	else
 		snprintf(
 			ctx->note, sizeof(ctx->note),
-			"thp: this kernel has no transparent huge pages; mappings have small ones");
+			"thp: this kernel has no transparent huge pages; mappings use small pages");
 }
 
 static int mmap_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 {
 	const struct mmap_opts *opts = ctx->opts;
-	struct table *t = calloc(1, sizeof(*t));
+	struct map_table *t = calloc(1, sizeof(*t));
 
 	(void)err;
 	if (!t)
@@ -81,7 +81,7 @@ static int mmap_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 
 static void mmap_fini(struct mlgen_ctx *ctx)
 {
-	struct table *t = ctx->priv;
+	struct map_table *t = ctx->priv;
 
 	if (!t)
 		return;
@@ -96,7 +96,7 @@ static void mmap_fini(struct mlgen_ctx *ctx)
 /* ---- operations; the result is bytes, 0 or -errno ---- */
 
 /* The file's mapping; NULL with the error in *rc. */
-static struct map *map_of(struct table *t, struct mlgen_file *file, int *rc)
+static struct file_map *map_of(struct map_table *t, struct mlgen_file *file, int *rc)
 {
 	if (file->word == 0) {
 		int flags = fcntl(file->fd, F_GETFL);
@@ -108,7 +108,7 @@ static struct map *map_of(struct table *t, struct mlgen_file *file, int *rc)
 	return &t->maps[file->word - 1];
 }
 
-static uint64_t bytes_left(const struct map *m, uint64_t off)
+static uint64_t bytes_left(const struct file_map *m, uint64_t off)
 {
 	return off < m->size_bytes ? m->size_bytes - off : 0;
 }
@@ -119,7 +119,7 @@ static bool is_valid_range(const struct mlgen_io *op)
 }
 
 /* Read a file that became shorter, up to its end as pread(2) does. */
-static int64_t read_rest(const struct map *m, const struct mlgen_io *op, uint64_t bytes)
+static int64_t read_rest(const struct file_map *m, const struct mlgen_io *op, uint64_t bytes)
 {
 	int64_t size = mmap_map_size(op->file->fd);
 
@@ -141,10 +141,10 @@ static int64_t read_unmapped(const struct mlgen_io *op)
 	return n < 0 ? -errno : n;
 }
 
-static int64_t mmap_read(struct table *t, struct mlgen_io *op)
+static int64_t mmap_read(struct map_table *t, struct mlgen_io *op)
 {
 	int rc = 0;
-	struct map *m;
+	struct file_map *m;
 	uint64_t bytes = op->len_bytes;
 	int64_t done;
 
@@ -167,9 +167,9 @@ static int64_t mmap_read(struct table *t, struct mlgen_io *op)
 }
 
 /*
- * Find the error of a write that raised SIGBUS. A page of a hole raises it when no space is
- * bytes_left; allocating the same blocks then fails, which a bad device does not cause. A file that
- * became shorter is not extended.
+ * Find the error of a write that raised SIGBUS. A page of a hole raises SIGBUS when no space is
+ * left; allocating the same blocks then fails, too. On a bad device the allocation does not fail. A
+ * file that became shorter is not extended.
  */
 static int64_t write_error(const struct mlgen_io *op)
 {
@@ -184,11 +184,11 @@ static int64_t write_error(const struct mlgen_io *op)
 	return -EIO;
 }
 
-/* Write the bytes that fit; the caller submits the rest again, which meets the error. */
-static int64_t mmap_write(struct table *t, struct mlgen_io *op)
+/* Write the bytes that fit. The caller submits the rest again, and that call gets the error. */
+static int64_t mmap_write(struct map_table *t, struct mlgen_io *op)
 {
 	int rc = 0;
-	struct map *m = map_of(t, op->file, &rc);
+	struct file_map *m = map_of(t, op->file, &rc);
 	uint64_t bytes = op->len_bytes;
 	int64_t done;
 
@@ -213,7 +213,7 @@ static int64_t mmap_status(int rc)
 }
 
 /* A folder is opened only to be synced, and has no mapping. */
-static int64_t mmap_open(struct table *t, struct mlgen_io *op)
+static int64_t mmap_open(struct map_table *t, struct mlgen_io *op)
 {
 	struct mlgen_file *file = op->file;
 	int flags = file->flags | O_CLOEXEC, rc;
@@ -235,7 +235,7 @@ static int64_t mmap_open(struct table *t, struct mlgen_io *op)
 	return rc;
 }
 
-static int64_t mmap_close(struct table *t, struct mlgen_io *op)
+static int64_t mmap_close(struct map_table *t, struct mlgen_io *op)
 {
 	int64_t rc;
 
@@ -247,15 +247,15 @@ static int64_t mmap_close(struct table *t, struct mlgen_io *op)
 
 /* fsync on Linux also writes back stores into mappings. A separate msync would flush the device a
  * second time. */
-static int64_t mmap_fsync(struct table *t, struct mlgen_io *op)
+static int64_t mmap_fsync(struct map_table *t, struct mlgen_io *op)
 {
 	(void)t;
 	return mmap_status(fsync(op->file->fd));
 }
 
-static int64_t mmap_fdatasync(struct table *t, struct mlgen_io *op)
+static int64_t mmap_fdatasync(struct map_table *t, struct mlgen_io *op)
 {
-	const struct map *m = op->file->word ? &t->maps[op->file->word - 1] : NULL;
+	const struct file_map *m = op->file->word ? &t->maps[op->file->word - 1] : NULL;
 
 	if (!m || !m->base || !(m->prot & PROT_WRITE))
 		return mmap_status(fdatasync(op->file->fd));
@@ -279,9 +279,9 @@ static int madvice(int advice)
 }
 
 /* The mapping is advised first, because mapped pages are not dropped from the cache. */
-static int64_t mmap_advise(struct table *t, struct mlgen_io *op)
+static int64_t mmap_advise(struct map_table *t, struct mlgen_io *op)
 {
-	const struct map *m = op->file->word ? &t->maps[op->file->word - 1] : NULL;
+	const struct file_map *m = op->file->word ? &t->maps[op->file->word - 1] : NULL;
 	uint64_t start = op->off / t->page_bytes * t->page_bytes;
 
 	if (m && start < m->mapped_bytes) {
@@ -296,7 +296,7 @@ static int64_t mmap_advise(struct table *t, struct mlgen_io *op)
 
 /* Each row has its cap in the engine's table below. */
 /* clang-format off */
-static int64_t (*const operations[MLGEN_OPS])(struct table *, struct mlgen_io *) = {
+static int64_t (*const operations[MLGEN_OPS])(struct map_table *, struct mlgen_io *) = {
 	[MLGEN_OPEN] = mmap_open,
 	[MLGEN_READ] = mmap_read,
 	[MLGEN_WRITE] = mmap_write,

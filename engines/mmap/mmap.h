@@ -13,19 +13,19 @@
  *
  * A mapping may be longer than its file, never shorter. A growing file is therefore remapped only
  * now and then, while its size is always exact. Access after the end of a file that became shorter
- * raises SIGBUS, as does a page that the device cannot deliver. The size of the file tells the two
- * apart: a read ends at the end of the file, as pread(2) does, or is -EIO; a write is -EIO either
- * way.
+ * raises SIGBUS, as does a page that the device cannot deliver. The size of the file distinguishes
+ * the two cases. After the end, a read ends as pread(2) does; on a bad page it fails with -EIO. A
+ * write fails with -EIO in both cases.
  */
-struct map {
+struct file_map {
 	char *base; /* NULL: an empty file cannot be mapped */
 	uint64_t mapped_bytes;
 	uint64_t size_bytes; /* file size when last read; the file may have grown */
 	int prot;            /* PROT_ flags of the open mode */
 };
 
-struct table {
-	struct map *maps;
+struct map_table {
+	struct file_map *maps;
 	unsigned *unused; /* stack of free indexes */
 	unsigned count, unused_count;
 	uint64_t page_bytes;
@@ -42,11 +42,11 @@ struct table {
  * operation fits.
  */
 int64_t mmap_map_size(int fd); /* current size of the file or device, or -errno */
-int mmap_map_attach(struct table *t, struct mlgen_file *file, int flags);
-void mmap_map_detach(struct table *t, struct mlgen_file *file);
-int mmap_map_follow(const struct table *t, struct map *m, int fd, uint64_t ahead_bytes);
-int mmap_map_grow(const struct table *t, struct map *m, const struct mlgen_io *op);
-void mmap_map_drop(struct map *m);
+int mmap_map_attach(struct map_table *t, struct mlgen_file *file, int flags);
+void mmap_map_detach(struct map_table *t, struct mlgen_file *file);
+int mmap_map_follow(const struct map_table *t, struct file_map *m, int fd, uint64_t ahead_bytes);
+int mmap_map_grow(const struct map_table *t, struct file_map *m, const struct mlgen_io *op);
+void mmap_map_drop(struct file_map *m);
 
 /*
  * mmap_guard.c: copy from or to a mapping; a SIGBUS becomes -EIO of the operation. Call copy
@@ -55,4 +55,4 @@ void mmap_map_drop(struct map *m);
 int mmap_guard_job_init(struct mlgen_engine_job *job, struct mlgen_err *err);
 void mmap_guard_job_fini(struct mlgen_engine_job *job);
 void mmap_guard_thread(void);
-int64_t mmap_guard_copy(const struct map *m, const struct mlgen_io *op, uint64_t bytes);
+int64_t mmap_guard_copy(const struct file_map *m, const struct mlgen_io *op, uint64_t bytes);

@@ -24,8 +24,8 @@ static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned users;
 static struct sigaction previous;
 
-/* Pass a signal to the previous handler. With the default handler restored a fault recurs by
- * itself; a signal that was sent has to be raised again. */
+/* Pass a signal to the previous handler. If the previous handler is the default, a fault recurs by
+ * itself after it is restored; a signal that a process sent has to be raised again. */
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
 	if (previous.sa_flags & SA_SIGINFO) {
@@ -43,8 +43,8 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 		raise(sig);
 }
 
-/* The handler is left by a jump and so restores the signal mask itself. Otherwise the next SIGBUS
- * would be blocked, which ends the process. */
+/* The handler ends with a jump, so it has to restore the signal mask itself. Otherwise the next
+ * SIGBUS would be blocked, and a blocked SIGBUS ends the process. */
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
 	const ucontext_t *interrupted = context;
@@ -97,7 +97,7 @@ void mmap_guard_job_fini(struct mlgen_engine_job *job)
 	pthread_mutex_unlock(&users_lock);
 }
 
-/* A fault whose signal is blocked kills the process. */
+/* Unblock SIGBUS in this thread: a fault whose signal is blocked kills the process. */
 void mmap_guard_thread(void)
 {
 	sigset_t sigbus;
@@ -108,7 +108,7 @@ void mmap_guard_thread(void)
 }
 
 /* sigsetjmp does not save the mask, which would be a system call; on_sigbus restores it. */
-int64_t mmap_guard_copy(const struct map *m, const struct mlgen_io *op, uint64_t bytes)
+int64_t mmap_guard_copy(const struct file_map *m, const struct mlgen_io *op, uint64_t bytes)
 {
 	struct guard here;
 

@@ -8,14 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int map_bytes(const struct table *t, struct map *m, int fd, uint64_t bytes)
+static int map_bytes(const struct map_table *t, struct file_map *m, int fd, uint64_t bytes)
 {
 	void *base =
 		m->base ? mremap(m->base, (size_t)m->mapped_bytes, (size_t)bytes, MREMAP_MAYMOVE)
 			: mmap(NULL, (size_t)bytes, m->prot, MAP_SHARED, fd, 0);
 
 	if (base == MAP_FAILED)
-		/* mmap(2) has ENODEV for a filesystem without mappings */
+		/* mmap(2) fails with ENODEV on a filesystem without mappings */
 		return errno == ENODEV ? -EOPNOTSUPP : -errno;
 	m->base = base;
 	m->mapped_bytes = bytes;
@@ -48,7 +48,7 @@ int64_t mmap_map_size(int fd)
 	return size < 0 ? -errno : size;
 }
 
-int mmap_map_attach(struct table *t, struct mlgen_file *file, int flags)
+int mmap_map_attach(struct map_table *t, struct mlgen_file *file, int flags)
 {
 	unsigned at;
 	int rc;
@@ -65,7 +65,7 @@ int mmap_map_attach(struct table *t, struct mlgen_file *file, int flags)
 	return 0;
 }
 
-void mmap_map_detach(struct table *t, struct mlgen_file *file)
+void mmap_map_detach(struct map_table *t, struct mlgen_file *file)
 {
 	if (file->word == 0)
 		return;
@@ -74,7 +74,7 @@ void mmap_map_detach(struct table *t, struct mlgen_file *file)
 	file->word = 0;
 }
 
-int mmap_map_follow(const struct table *t, struct map *m, int fd, uint64_t ahead_bytes)
+int mmap_map_follow(const struct map_table *t, struct file_map *m, int fd, uint64_t ahead_bytes)
 {
 	int64_t size_or_error = mmap_map_size(fd);
 	uint64_t size = (uint64_t)size_or_error;
@@ -90,7 +90,7 @@ int mmap_map_follow(const struct table *t, struct map *m, int fd, uint64_t ahead
 }
 
 /* fallocate reports a full filesystem here; a store to the mapping would raise SIGBUS. */
-int mmap_map_grow(const struct table *t, struct map *m, const struct mlgen_io *op)
+int mmap_map_grow(const struct map_table *t, struct file_map *m, const struct mlgen_io *op)
 {
 	uint64_t end = op->off + op->len_bytes;
 	int fd = op->file->fd;
@@ -109,9 +109,9 @@ int mmap_map_grow(const struct table *t, struct map *m, const struct mlgen_io *o
 	return mmap_map_follow(t, m, fd, GROW_BYTES);
 }
 
-void mmap_map_drop(struct map *m)
+void mmap_map_drop(struct file_map *m)
 {
 	if (m->base)
 		munmap(m->base, (size_t)m->mapped_bytes);
-	*m = (struct map){ 0 };
+	*m = (struct file_map){ 0 };
 }

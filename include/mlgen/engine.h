@@ -57,9 +57,9 @@ enum mlgen_op {
 #define MLGEN_CAP_NO_FILES (1u << 17) /* touches no file at all */
 /*
  * Each worker may have a private table of descriptors (unshare(2), CLONE_FILES), which makes calls
- * on files cheaper. Descriptors that another thread opens once the workers have begun are not in
- * that table, and no other thread sees those of the worker. An engine whose library has threads
- * that open or close files or connections must not set this flag.
+ * on files cheaper. The table does not contain descriptors that another thread opens after the
+ * start of the workers, and no other thread can use the descriptors of the worker. An engine whose
+ * library has threads that open or close files or connections must not set this flag.
  */
 #define MLGEN_CAP_PRIVATE_FDS (1u << 18)
 
@@ -68,7 +68,7 @@ enum mlgen_op {
  * READ or WRITE, even if short or failed, the next operation runs, so that the CLOSE is never lost.
  */
 enum mlgen_io_flags {
-	MLGEN_IO_LINK = 1, /* the next io runs only after this one */
+	MLGEN_IO_LINK = 1, /* the next io starts only after this io has completed */
 };
 
 /*
@@ -84,7 +84,7 @@ struct mlgen_file {
 	int fd;           /* -1 when closed, or if `word` identifies the file */
 	int flags;        /* flags of open(2) */
 	unsigned mode;
-	uint64_t word; /* the engine's own: a slot, a handle; 0 = none */
+	uint64_t word; /* private to the engine, such as a slot or a handle; 0 = none */
 	/* The io layer's number of an open file in a trace; 0 = none. Engines have only pointers to
 	 * files, so an engine built without this member still works. */
 	uint32_t trace;
@@ -115,7 +115,7 @@ struct mlgen_io {
 	const char *path2;   /* RENAME: a name if the file has one, otherwise a path */
 	uint64_t size_bytes; /* STAT: result. OPEN: set by the caller; 0 = unknown */
 	int64_t result;      /* bytes or 0; -errno */
-	void *owner;         /* the caller's; engines leave it */
+	void *owner;         /* private to the caller; engines do not use it */
 };
 
 struct mlgen_engine;
@@ -165,7 +165,7 @@ struct mlgen_ctx {
 	 * run with the same randseed. */
 	uint64_t (*draw)(const struct mlgen_ctx *ctx, const struct mlgen_dist *dist,
 			 uint64_t index);
-	const void *clock; /* argument of the three functions above */
+	const void *clock; /* private to the three functions above */
 	void *priv;        /* the engine's */
 };
 

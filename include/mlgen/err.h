@@ -7,9 +7,9 @@
 
 /*
  * Cold paths that can fail have a `struct mlgen_err *` as their last argument and fill it once, at
- * the point that knows most. The first error wins: a filled struct is never overwritten. Callers
- * pass the error up; they neither re-word nor print it. A zeroed struct is empty. No function here
- * allocates.
+ * the place that knows the cause. The first error wins: a filled struct is never overwritten.
+ * Callers pass the error up, and neither change nor print its text. A zeroed struct is empty. No
+ * function here allocates.
  */
 #define MLGEN_ERR_MAX 2048
 

@@ -23,7 +23,7 @@ enum mlgen_type {
 	MLGEN_PERCENT, /* double, 0..100, written 2 or 2% */
 	MLGEN_ENUM,    /* int, a value of `choices` */
 	MLGEN_STR,     /* char *, NULL = unset */
-	/* options only; engines may use none of the structs but mlgen_dist */
+	/* only for options; of the structs below, engines may use only mlgen_dist */
 	MLGEN_SIZE_DIST,   /* struct mlgen_dist of bytes */
 	MLGEN_TIME_DIST,   /* struct mlgen_dist of ns */
 	MLGEN_F64_LIST,    /* struct f64_list, a:b:c */
@@ -48,8 +48,8 @@ enum mlgen_field_flags {
 	MLGEN_SELECTS = 2,  /* has [option=value] sections */
 	MLGEN_NULLABLE = 4, /* metric: UINT64_MAX or NaN prints as null */
 	MLGEN_REPEATS = 8,  /* command line: repetitions are joined with commas */
-	MLGEN_BESIDE = 16,  /* a path; in a job file relative to the file's folder */
-	MLGEN_LINES = 32,   /* command line: repetitions are joined as lines */
+	MLGEN_BESIDE = 16, /* a path; in a job file, it is relative to the folder of the job file */
+	MLGEN_LINES = 32,  /* command line: repetitions are joined as lines */
 };
 
 /*

@@ -44,12 +44,12 @@ refused()
 	exits "$1: refused" 2 "$MLGEN" $training "--$1"
 	like "$1: and why" "$(cat err)" "^mlgen: $2"
 }
-refused latency=normal:1ms "latency: 'normal:1ms': half a distribution"
-refused latency=pareto:1:2 "latency: .* is no distribution"
+refused latency=normal:1ms "latency: 'normal:1ms': incomplete distribution"
+refused latency=pareto:1:2 "latency: .* is not a distribution"
 refused latency=2h 'latency: 2h is above the maximum'
 refused bandwidth=fast 'bandwidth: '
 refused bandwidth=50 'bandwidth: 50 bytes per second is below the minimum 1k; for MiB per second write 50m'
-refused readahead=64k 'readahead: counts with latency= or bandwidth= only'
+refused readahead=64k 'readahead: needs latency= or bandwidth='
 refused readahead=2g 'readahead: 2g is above the maximum 1g'
 refused bandwith=1m 'bandwith: unknown option; did you mean .bandwidth.'
 exits "another engine goes without them" 0 "$MLGEN" --name=x --phase=train \

@@ -42,7 +42,7 @@ for how in --ioengine=psync --ioengine=libaio --ioengine=io_uring \
 done
 if [ "$(faults --ioengine=io_uring --fixedbufs=1 --fresh_memory=64k)" -gt $((pages / 2)) ]; then
 	like "buffers are not registered then, and that is told" "$(cat err out)" \
-		'fixedbufs: not registered, for reads go into memory that is new each time \(fresh_memory\)'
+		'fixedbufs: not registered, because each read uses new memory \(fresh_memory\)'
 else
 	skip "buffers are not registered then" "$(cat err)"
 fi

@@ -145,7 +145,7 @@ while read -r error text; do
 		"$(values read.io_bytes write.io_bytes)" "0 12288"
 done <<'END'
 EIO Input/output error
-EDQUOT Disk quota exceeded; a quota of .* is used up on .*: raise it, or remove files
+EDQUOT Disk quota exceeded; a quota of .* is exceeded on .*: raise it, or remove files
 ENOSPC No space left on device; make room, or a smaller size=
 ESTALE Stale file handle
 EREMOTEIO Remote I/O error
@@ -405,7 +405,7 @@ else
 			"$refuse" io_uring_enter EPERM $plain --ioengine=io_uring
 		# shellcheck disable=SC2086
 		refused "io_uring without registration" 0 \
-			'note: x: registerfiles: .*fixedbufs: .*the numbers mean the same$' \
+			'note: x: registerfiles: .*fixedbufs: .*figures remain comparable$' \
 			"$refuse" io_uring_register EPERM $plain --ioengine=io_uring
 		unlike "and says what was in use" "$(values io.in_use)" \
 			'registered'
@@ -446,7 +446,7 @@ case $engines in
 		is "a buffer that may not be locked is not registered" $? 0
 		drop_devices err
 		is "which one note says" "$(cat err)" \
-			"mlgen: note: x: fixedbufs: 128 KiB of locked memory wanted, ulimit -l is 64 KiB; not registered, the numbers mean the same"
+			"mlgen: note: x: fixedbufs: not registered: needs 128 KiB of locked memory, ulimit -l is 64 KiB; figures remain comparable"
 		is "all is read" "$(json open/run.json \
 			jobs.0.read.io_bytes jobs.0.io.complete)" "65536 true"
 		in_use=$(json open/run.json jobs.0.io.in_use)
@@ -466,12 +466,12 @@ refused "an option that mlgen lacks" 2 \
 	'trim_percentage: fio option, not in mlgen' "$MLGEN" --name=x \
 	--rw=randwrite --size=64k --trim_percentage=10
 refused "a value that mlgen lacks" 2 \
-	'zonemode=zbd: fio option, in mlgen only as zonemode=none' "$MLGEN" \
+	'zonemode=zbd: fio option; mlgen supports only zonemode=none' "$MLGEN" \
 	--name=x --rw=randwrite --size=64k --zonemode=zbd
 refused "one that nobody has" 2 'frobnicate: unknown option' "$MLGEN" \
 	--name=x --rw=read --size=64k --frobnicate=1
 refused "one that changes nothing" 0 \
-	'note: gtod_reduce: fio option, changes nothing here' "$MLGEN" \
+	'note: gtod_reduce: fio option without effect in mlgen' "$MLGEN" \
 	--name=x --rw=read --size=64k --gtod_reduce=1 --quiet
 refused "a job that writes under --readonly" 2 "readonly: job 'x' writes" \
 	"$MLGEN" --name=x --rw=randrw --size=64k --readonly

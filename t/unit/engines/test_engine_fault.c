@@ -144,13 +144,13 @@ static const struct errno_case {
 static const struct refusal_case {
 	const char *option, *says;
 } refusal_cases[] = {
-	{ "fail_errno=EFOO", "fail_errno: 'EFOO' is neither an error of storage by name, such as EIO or ENOSPC, nor a number from 1 to 4095" },
+	{ "fail_errno=EFOO", "fail_errno: 'EFOO' is neither the name of a storage error, such as EIO or ENOSPC, nor a number from 1 to 4095" },
 	{ "fail_errno=0", "fail_errno: '0' is neither" },
 	{ "fail_errno=-5", "fail_errno: '-5' is neither" },
 	{ "fail_errno=5x", "fail_errno: '5x' is neither" },
 	{ "fail_errno=4096", "fail_errno: '4096' is neither" },
-	{ "engine=warp", "engine: 'warp' is not built in; --enghelp lists what is" },
-	{ "engine=fault", "engine: 'fault' cannot wrap itself; name one that moves bytes, as engine=psync" },
+	{ "engine=warp", "engine: 'warp' is not built in; --enghelp lists the engines" },
+	{ "engine=fault", "engine: 'fault' cannot wrap itself; name an engine that does I/O, such as engine=psync" },
 };
 /* clang-format on */
 

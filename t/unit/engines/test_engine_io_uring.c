@@ -108,13 +108,12 @@ START_TEST(not_permitted_names_the_sysctl_or_the_seccomp_profile)
 	r.rc = EPERM;
 	ck_assert_int_eq(pthread_create(&thread, NULL, init_refused, &r), 0);
 	pthread_join(thread, NULL);
-	ck_assert_msg(
-		strstr(r.err.text,
-		       sysctl_disabled()
-			       ? "kernel.io_uring_disabled is"
-			       : "a seccomp profile, such as that of a container, refuses it") !=
-			NULL,
-		"%s", r.err.text);
+	ck_assert_msg(strstr(r.err.text,
+			     sysctl_disabled()
+				     ? "kernel.io_uring_disabled is"
+				     : "a seccomp profile, such as a container's, refuses it") !=
+			      NULL,
+		      "%s", r.err.text);
 }
 END_TEST
 
@@ -124,7 +123,8 @@ START_TEST(a_queue_deeper_than_a_ring_is_refused)
 
 	bare_prepare(&r, "io_uring", NULL, 32769);
 	ck_assert_int_eq(r.engine->init(&r.ctx, &r.err), -EINVAL);
-	ck_assert_str_eq(r.err.text, "iodepth: 32769 is more than a ring of io_uring holds, 32768");
+	ck_assert_str_eq(r.err.text,
+			 "iodepth: 32769 is above the capacity of an io_uring ring, 32768");
 	bare_end(&r);
 }
 END_TEST

@@ -285,12 +285,12 @@ END_TEST
 static const struct {
 	const char *option, *value, *message;
 } bad_cases[] = {
-	{ "latency", "normal:1ms", "half a distribution" },
+	{ "latency", "normal:1ms", "incomplete distribution" },
 	{ "latency", "-1ms", "latency: " },
 	{ "latency", "2h", "above the maximum" },
 	{ "latency", "normal:2h:1s", "above the maximum" },
-	{ "latency", "dlio:1ms:1ms", "sizes only" },
-	{ "latency", "pareto:1ms", "is no distribution" },
+	{ "latency", "dlio:1ms:1ms", "only for sizes" },
+	{ "latency", "pareto:1ms", "is not a distribution" },
 	{ "bandwidth", "fast", "bandwidth: " },
 	{ "bandwidth", "-1", "bandwidth: " },
 };

@@ -180,7 +180,7 @@ START_TEST(a_window_that_makes_no_sense_is_refused)
 		{ { "readahead=128", "latency=1ms", NULL },
 		  "128 bytes are below the minimum 4k; for KiB write 128k" },
 		{ { "readahead=4095", "bandwidth=1m", NULL }, "below the minimum 4k" },
-		{ { "readahead=256k", NULL }, "counts with latency= or bandwidth= only" },
+		{ { "readahead=256k", NULL }, "needs latency= or bandwidth=" },
 		{ { "readahead=0", NULL }, NULL },
 		{ { "readahead=4k", "latency=1ms", NULL }, NULL },
 		{ { "readahead=0", "latency=1ms", NULL }, NULL },
