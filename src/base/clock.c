@@ -79,8 +79,8 @@ static int real_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t deadline_ns
 	return rc < 0 && errno == ETIMEDOUT ? -ETIMEDOUT : 0;
 }
 
-/* A sleep is a wait for a word that nobody wakes, except a stop. It uses the same timers as
- * clock_nanosleep and is as precise. */
+/* A sleep is a wait on a word that only a stop wakes. It uses the same timers as clock_nanosleep
+ * and is as precise. */
 static void real_sleep(uint64_t deadline_ns, _Atomic uint32_t *word)
 {
 	while (atomic_load_explicit(word, memory_order_acquire) == 0 &&
@@ -110,7 +110,7 @@ static uint64_t real_sleep_exactly(uint64_t deadline_ns, uint64_t *late_ns, _Ato
 	return now;
 }
 
-/* Virtual time; `lock` is held in all of these */
+/* Virtual time; the caller of these functions holds `lock` */
 
 static void wake_one(struct clock *c, struct waiter **at, int result)
 {
@@ -121,11 +121,12 @@ static void wake_one(struct clock *c, struct waiter **at, int result)
 		c->end = at;
 	w->waits = false;
 	w->result = result;
-	c->waiting--; /* here, not when the thread runs: time must stand still from now on */
+	/* Decrement here, not in the woken thread: time must stand still from now on. */
+	c->waiting--;
 	pthread_cond_signal(&w->woken);
 }
 
-/* The earliest arrival among those with the nearest deadline. */
+/* Find the first arrival among the waiters with the nearest deadline. */
 static struct waiter **clock_nearest(struct clock *c)
 {
 	struct waiter **best = &c->first;
@@ -136,8 +137,8 @@ static struct waiter **clock_nearest(struct clock *c)
 	return best;
 }
 
-/* If no thread runs, advance time and wake one thread. Threads with the same deadline wake when
- * that one waits again, so the order is always the same. */
+/* If no thread runs, advance time and wake one thread. Other threads with the same deadline wake
+ * after the first thread waits again, so the order is always the same. */
 static void advance(struct clock *c)
 {
 	if (c->waiting == 0 || c->expected + c->joined > c->waiting)

@@ -55,9 +55,9 @@ uint64_t clock_now(const struct clock *c);
 void clock_sleep_until(struct clock *c, uint64_t deadline_ns);
 
 /*
- * Sleep precisely: wake early by the usual lateness of this host (moving average with weight 0.1 in
- * *late_ns, one per thread, initially 0, at most 1 ms) and spin until the deadline. Returns the
- * time on waking, >= deadline_ns.
+ * Sleep precisely: wake early by the usual lateness of this host, and spin until the deadline.
+ * *late_ns is a moving average of the lateness with weight 0.1, at most 1 ms. It starts as 0, and
+ * each thread has its own. Returns the time on waking, >= deadline_ns.
  */
 uint64_t clock_sleep_exactly(struct clock *c, uint64_t deadline_ns, uint64_t *late_ns);
 
@@ -75,10 +75,10 @@ void clock_wake(struct clock *c, _Atomic uint32_t *word);
 /* ---- stop: end a job early because of a signal, an error elsewhere, or its time limit ---- */
 
 /*
- * A job has one stop. Once set, no sleep of the job continues or begins, and the io layer begins no
- * more calls (io.h). A time limit is known in advance: sleeps end at it by themselves, and other
- * waits use stop_at_ns as deadline. A zeroed struct is not set and has no limit; NULL is a stop
- * that never comes.
+ * A job has one stop. After it is set, all sleeps of the job end, later sleeps return at once, and
+ * the io layer starts no more calls (io.h). A time limit is known in advance: sleeps end at it by
+ * themselves, and other waits use stop_at_ns as deadline. A zeroed struct is not set and has no
+ * limit; NULL is a stop that never comes.
  */
 struct stop {
 	_Atomic uint32_t is_set; /* the word that sleepers wait on */

@@ -45,7 +45,7 @@ int dist_restore(struct dist *d, const char *text, const char *content, enum dis
 		return dist_parse(d, text, unit, NULL, 1024, err);
 	rc = units_f64(colon + 1, &mean, err);
 	if (rc == 0 && !(mean > 0 && mean <= DIST_VALUE_MAX))
-		rc = mlgen_fail(err, -ERANGE, "'%s': is no mean", colon + 1);
+		rc = mlgen_fail(err, -ERANGE, "'%s': is not a mean", colon + 1);
 	if (rc == 0)
 		rc = dist_file_restore(&f, content ? content : "", err);
 	if (rc)
@@ -96,7 +96,7 @@ static uint64_t draw_side(const struct dist *d, uint64_t seed, uint64_t stream, 
 	dlio_side(d, &mean, &stdev);
 	if (stdev > 0)
 		mean += stdev * quantile_normal(rng_f64(seed, stream, index));
-	/* The side is cut, not rounded, and limited so that the product of two fits. */
+	/* The side is cut, not rounded, and limited so that the product of two sides fits. */
 	if (!(mean >= 1))
 		return 1;
 	return mean < 0x1p31 ? (uint64_t)mean : UINT64_C(1) << 31;
@@ -344,8 +344,8 @@ static int parse_parameters(struct dist *d, const char *text, const char *at,
 		struct mlgen_err why = { 0 };
 
 		if (!next_parameter(&at, parameter) || !*parameter)
-			return mlgen_fail(err, -EINVAL, "'%s': half a distribution; write %s", text,
-					  form->text);
+			return mlgen_fail(err, -EINVAL, "'%s': incomplete distribution; write %s",
+					  text, form->text);
 		int rc = read_parameter(parameter, d->kind, i, how, i ? &d->b : &d->a, &why);
 		if (rc < 0)
 			return mlgen_fail(err, rc, "%s, in '%s'; write %s", why.text, text,
@@ -385,7 +385,7 @@ static int parse_file(struct dist *d, const char *text, const struct dist_syntax
 	char *path = mem_strndup(text, len);
 	int rc = len ? dist_file_read(&f, path, how->unit, how->default_unit, how->kb_base, err)
 		     : mlgen_fail(err, -EINVAL,
-				  "'" DIST_FILE_WORD "': half a distribution; write %s",
+				  "'" DIST_FILE_WORD "': incomplete distribution; write %s",
 				  forms[DIST_FILE].text);
 
 	mem_free(path);
@@ -403,14 +403,14 @@ static int fail_unknown(const char *text, size_t name_len, enum dist_unit unit,
 			struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
-			  "'%s': '%.*s' is no distribution; write a plain value, "
+			  "'%s': '%.*s' is not a distribution; write a plain value, "
 			  "normal:MEAN:STDEV, uniform:MIN:MAX, lognormal:MEAN:STDEV, "
 			  "exponential:MEAN, gamma:SHAPE:SCALE%s or file:PATH",
 			  text, (int)(name_len < 64 ? name_len : 64), text,
 			  unit == DIST_BYTES ? ", dlio:MEAN:STDEV" : "");
 }
 
-/* The kind named by the first name_len bytes; CONST = none. */
+/* Find the kind named by the first name_len bytes; DIST_CONST = no such kind. */
 static enum dist_kind find_kind(const char *text, size_t name_len)
 {
 	for (size_t i = 1; i < ARRAY_LEN(forms); i++)
@@ -446,7 +446,7 @@ int dist_parse(struct dist *d, const char *text, enum dist_unit unit, const char
 	int rc;
 
 	if (parsed.kind == DIST_DLIO && unit != DIST_BYTES)
-		return mlgen_fail(err, -EINVAL, "'%s': dlio: is for sizes only; write %s", text,
+		return mlgen_fail(err, -EINVAL, "'%s': dlio: is only for sizes; write %s", text,
 				  forms[DIST_NORMAL].text);
 	if (parsed.kind == DIST_FILE)
 		rc = parse_file(&parsed, text + name_len + (text[name_len] == ':'), &how, err);

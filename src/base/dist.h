@@ -32,7 +32,7 @@ enum rng_stream {
 	RNG_EVAL,        /* compute times of an evaluation */
 	RNG_ENGINE,      /* draws of an engine, and seeds of its workers */
 	RNG_RECORDED,    /* template and random offsets of a sample */
-	RNG_START,       /* start-up times of loaders */
+	RNG_START,       /* start-up times of read threads */
 	RNG_CACHE,       /* random evictions of a cache */
 	RNG_REPLACEMENT, /* orders drawn with replacement */
 	RNG_WEIGHT,      /* weights of samples */
@@ -42,7 +42,7 @@ enum rng_stream {
 	RNG_DECAY,       /* decay of losses */
 	RNG_RUNS,        /* offsets of short runs, orders within windows */
 	RNG_SUBSTITUTE,  /* cached substitutes for uncached samples */
-	RNG_FIRST,       /* extra time of a loader's first sample */
+	RNG_FIRST,       /* extra time of a read thread's first sample */
 };
 
 /* 64 uniform bits. */
@@ -152,8 +152,8 @@ enum dist_unit { DIST_BYTES, DIST_NS, DIST_NUMBERS };
 int dist_parse(struct dist *d, const char *text, enum dist_unit unit, const char *default_unit,
 	       unsigned kb_base, struct mlgen_err *err);
 
-/* References to the table of a file; other kinds need none. The owner drops a parsed
- * distribution once, and each held copy once. Dropping zeroes the struct. */
+/* References to the table of a file; for other kinds these functions do nothing. The owner drops a
+ * parsed distribution once, and each held copy once. Dropping zeroes the struct. */
 void dist_ref(const struct dist *d);
 void dist_unref(struct dist *d);
 

@@ -248,8 +248,8 @@ double quantile_gamma(double p, double shape)
 	return x;
 }
 
-/* A value that makes up at least 1/OFTEN_PART of all is written on its own, so at most
- * OFTEN_PART are. */
+/* A value that makes up at least 1/OFTEN_PART of all values is written separately, so there are at
+ * most OFTEN_PART separate values. */
 #define OFTEN_PART 1024u
 
 struct quantile_writer {
@@ -355,7 +355,9 @@ void dist_file_write(FILE *to, const uint64_t *values, size_t count, enum dist_u
 
 	fprintf(to, "# %s\n", comment);
 	if (count_different(&w) > DIST_FILE_VALUES) {
-		fputs("# quantiles; xN: this value alone, as much as N steps between them\n", to);
+		fputs("# quantiles; xN: this value alone, with the weight of N steps between "
+		      "values\n",
+		      to);
 		print_quantiles(&w);
 		return;
 	}
@@ -372,7 +374,7 @@ void dist_file_write(FILE *to, const uint64_t *values, size_t count, enum dist_u
 #define COUNT_MAX 1e12
 
 /* A single value, or the interval between two values. */
-struct piece {
+struct value_piece {
 	double low, high;
 	double weight, until; /* weight of this piece; sum up to its end */
 };
@@ -382,7 +384,7 @@ struct dist_file {
 	char *path;
 	double mean, stdev;
 	unsigned count;
-	struct piece *pieces;
+	struct value_piece *pieces;
 };
 
 /* State while a file is read. */
@@ -404,7 +406,7 @@ struct dist_file_reader {
 
 static void add_piece(struct dist_file *f, double low, double high, double weight)
 {
-	f->pieces[f->count++] = (struct piece){ .low = low, .high = high, .weight = weight };
+	f->pieces[f->count++] = (struct value_piece){ .low = low, .high = high, .weight = weight };
 }
 
 /* Add a plain value without a plain neighbour. */
@@ -436,7 +438,7 @@ static int read_count(const struct dist_file_reader *r, const char *text, double
 	if (*text != 'x' || units_f64(text + 1, count, &why) ||
 	    !(*count > 0 && *count <= COUNT_MAX))
 		return FAIL(r, -EINVAL,
-			    "'%s': is no count; write xN after a value that counts N, a number "
+			    "'%s': is not a count; write xN after a value that occurs N times, N "
 			    "above 0",
 			    text);
 	return 0;
@@ -458,9 +460,11 @@ static int read_line(void *arg, char *line)
 	if (rc)
 		return rc;
 	if (r->values == DIST_FILE_VALUES)
-		return FAIL(r, -E2BIG, "more than %u values; quantiles will do", DIST_FILE_VALUES);
+		return FAIL(r, -E2BIG, "more than %u values; quantiles of the values are enough",
+			    DIST_FILE_VALUES);
 	if (r->values && v < r->last)
-		return FAIL(r, -EINVAL, "'%s': is below the value before it; they ascend", value);
+		return FAIL(r, -EINVAL, "'%s': is below the value before it; values must ascend",
+			    value);
 	if (count) {
 		end_plain(r);
 		add_piece(r->f, v, v, weight);
@@ -475,7 +479,7 @@ static int read_line(void *arg, char *line)
 	return 0;
 }
 
-static double middle(const struct piece *p)
+static double middle(const struct value_piece *p)
 {
 	return p->low + (p->high - p->low) / 2;
 }
@@ -485,7 +489,7 @@ static int compute_moments(struct dist_file *f, struct mlgen_err *err)
 	double all = 0, squares = 0;
 
 	for (unsigned i = 0; i < f->count; i++) {
-		struct piece *p = &f->pieces[i];
+		struct value_piece *p = &f->pieces[i];
 
 		all += p->weight;
 		p->until = all;
@@ -493,7 +497,7 @@ static int compute_moments(struct dist_file *f, struct mlgen_err *err)
 	}
 	f->mean /= all;
 	for (unsigned i = 0; i < f->count; i++) {
-		const struct piece *p = &f->pieces[i];
+		const struct value_piece *p = &f->pieces[i];
 		double width = p->high - p->low, off = middle(p) - f->mean;
 
 		squares += p->weight * (off * off + width * width / 12);
@@ -532,10 +536,9 @@ int dist_file_read(struct dist_file **out, const char *path, enum dist_unit unit
 
 	*out = NULL;
 	if (rc == 0 && r.values == 0)
-		rc = mlgen_fail(
-			err, -EINVAL,
-			"%s: no value stands in it; write one a line: VALUE, or VALUE xCOUNT",
-			path);
+		rc = mlgen_fail(err, -EINVAL,
+				"%s: contains no value; write one per line: VALUE, or VALUE xCOUNT",
+				path);
 	end_plain(&r);
 	if (rc == 0)
 		rc = compute_moments(r.f, err);
@@ -598,7 +601,8 @@ double dist_file_stdev(const struct dist_file *f)
 double dist_file_quantile(const struct dist_file *f, double p)
 {
 	double at = p * f->pieces[f->count - 1].until;
-	const struct piece *in = &f->pieces[BISECT(i, 0, f->count - 1, f->pieces[i].until > at)];
+	const struct value_piece *in =
+		&f->pieces[BISECT(i, 0, f->count - 1, f->pieces[i].until > at)];
 	double into;
 
 	into = 1 - (in->until - at) / in->weight;
@@ -623,7 +627,7 @@ void dist_file_append(struct buf *out, const struct dist_file *f)
 	char weight[UNITS_TEXT_BYTES];
 
 	for (unsigned i = 0; i < f->count; i++) {
-		const struct piece *p = &f->pieces[i];
+		const struct value_piece *p = &f->pieces[i];
 
 		buf_addf(out, "%s%.0f", i ? "," : "", p->low);
 		if (p->high > p->low)
@@ -636,7 +640,7 @@ void dist_file_append(struct buf *out, const struct dist_file *f)
 /* Parse LOW[-HIGH][xWEIGHT]. */
 static bool recall_piece(struct dist_file *f, const char *text, size_t len)
 {
-	struct piece p = { .weight = 1 };
+	struct value_piece p = { .weight = 1 };
 	char word[96], *at = word, *end;
 
 	if (f->count == DIST_FILE_VALUES || len == 0 || len >= sizeof(word))
@@ -676,5 +680,5 @@ int dist_file_restore(struct dist_file **out, const char *content, struct mlgen_
 		return 0;
 	}
 	dist_file_unref(f);
-	return mlgen_fail(err, -EINVAL, "values of a distribution are missing or damaged");
+	return mlgen_fail(err, -EINVAL, "the values of a distribution are missing or damaged");
 }

@@ -23,7 +23,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-#define KIND(what) what, "is " what ", and no regular file"
+#define KIND(what) what, "is " what ", not a regular file"
 
 static const struct kind {
 	mode_t type;
@@ -64,7 +64,7 @@ int filekind_check(const char *path, const char *advice, struct mlgen_err *err)
 	if (!other)
 		return 0;
 	return mlgen_fail(err, S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL,
-			  "%s: is %s, and no regular file%s", path, other, advice);
+			  "%s: is %s, not a regular file%s", path, other, advice);
 }
 
 static const char *wrong_of(const struct stat *st)
@@ -85,7 +85,7 @@ static int stream_of_regular(int fd, uint64_t most_bytes, FILE **out, const char
 	if (*wrong)
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 	if ((uint64_t)st.st_size > most_bytes) {
-		*wrong = "is too large to be one";
+		*wrong = "is too large for this kind of file";
 		return -EFBIG;
 	}
 	*out = fdopen(fd, "r");
@@ -401,8 +401,8 @@ int unnamed_open(const char *folder)
 	return fd;
 }
 
-/* Avoid folders in memory, which temporary files are to save, and on the filesystem of the
- * dataset, whose reads are measured. */
+/* Avoid folders in memory, because temporary files exist to save memory, and folders on the
+ * filesystem of the dataset, because its reads are measured. */
 static bool is_unsuitable(const char *folder, const char *beside)
 {
 	struct stat here, there;
@@ -497,7 +497,7 @@ mode_t replace_new_mode(void)
 /* Create the file and store its name; replace_stop() sees both or neither. */
 static int make_temporary(struct replace *r, char *path)
 {
-	/* Either this thread sees is_stopped, or replace_stop() sees `making`. */
+	/* Either this thread sees is_stopped, or replace_stop() sees the new value of `making`. */
 	atomic_fetch_add(&state.making, 1);
 	if (atomic_load(&state.is_stopped)) {
 		atomic_fetch_sub(&state.making, 1);

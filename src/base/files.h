@@ -37,8 +37,8 @@ static inline size_t bom_bytes(const void *text, size_t bytes)
 /* The kind as text: "a fifo", "a socket", ...; NULL for a regular file. */
 const char *filekind_other(mode_t mode);
 
-/* 0 if `path` is a regular file or cannot be checked; otherwise -EISDIR or -EINVAL with err:
- * "PATH: is a fifo, and no regular fileADVICE". */
+/* 0 if `path` is a regular file or cannot be checked; otherwise -EISDIR or -EINVAL with err: "PATH:
+ * is a fifo, not a regular file" and the advice. */
 int filekind_check(const char *path, const char *advice, struct mlgen_err *err);
 
 /* Advice about something in the place of a dataset's file. */
@@ -47,7 +47,7 @@ int filekind_check(const char *path, const char *advice, struct mlgen_err *err);
 /*
  * Open a regular file of at most most_bytes for reading, without ever waiting. `path` is relative
  * to dir_fd as in openat(2); flags are added (O_NOFOLLOW) or 0. 0 or -errno. For another kind of
- * file or a larger one, *wrong is the reason ("is a fifo, and no regular file"), otherwise NULL.
+ * file or a larger one, *wrong is the reason ("is a fifo, not a regular file"), otherwise NULL.
  */
 int filekind_open(FILE **out, int dir_fd, const char *path, int flags, uint64_t most_bytes,
 		  const char **wrong);
@@ -78,8 +78,9 @@ int path_open_inspected(int looked_at, const char *path, const struct stat *st, 
  * symbolic links, and files in it are created, renamed and removed by name and descriptor. Nobody
  * can exchange a folder between a check and its use.
  *
- * Descriptors are O_PATH: good for openat(2) and its kin and fstat(2) only. The caller closes them.
- * They belong to the descriptor table of the calling thread and of threads that it starts later.
+ * Descriptors are opened with O_PATH and are valid only for fstat(2), and as the folder in
+ * openat(2) and similar calls. The caller closes them. They belong to the descriptor table of the
+ * calling thread and of threads that it starts later.
  */
 
 /* Open the directory at `path`. A descriptor, or -errno. */
@@ -121,8 +122,8 @@ int below_sync(int folder_fd);
 
 /* ---- create directories, and explain failures ---- */
 
-/* Create a directory and its parents. 0, or -errno with `path` cut after the part that could not
- * be created. *made is set if any directory was created; made may be NULL. */
+/* Create a directory and its parents. 0, or -errno with `path` cut after the part that could not be
+ * created. *made is set to true if a directory was created; made may be NULL. */
 int dirs_make(char *path, bool *made);
 
 /* Can this user create something in the directory? If it does not exist, the nearest existing
@@ -144,8 +145,8 @@ const char *dirs_explain_failure(char out[DIRS_WAY_BYTES], const char *path, int
 
 /* ---- unnamed temporary files, which disappear with their descriptor ---- */
 
-/* The folder for temporary files: TMPDIR, or /var/tmp or /tmp; of these preferably one that is
- * neither in memory nor on the filesystem of `beside` (NULL = any). */
+/* The folder for temporary files: TMPDIR, or /var/tmp or /tmp; preferably a folder that is neither
+ * in memory nor on the filesystem of `beside` (NULL = any). */
 const char *unnamed_folder(const char *beside);
 
 /* Open a temporary file for reading and writing by this user alone. A descriptor, or -errno. */

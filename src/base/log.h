@@ -80,7 +80,7 @@ struct wordlines {
 	struct mlgen_err *err;
 };
 
-/* A kind of such files. */
+/* A kind of file that consists of lines of words. */
 struct wordlines_format {
 	const char *option; /* "tensor_sizes: " before the path, or "" */
 	const char *noun;   /* "a list of tensors" */

@@ -13,9 +13,9 @@
 
 #define FIRST_SIZE 64
 
-struct slot {
+struct map_slot {
 	uint64_t key;
-	uint64_t number; /* + 1; 0 = free */
+	uint64_t number; /* number of the key + 1; 0 = free */
 };
 
 /* The last step of splitmix64, because keys are mostly small and dense. */
@@ -26,7 +26,7 @@ static uint64_t map_mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-static struct slot *find_slot(struct slot *slots, uint64_t size, uint64_t key)
+static struct map_slot *find_slot(struct map_slot *slots, uint64_t size, uint64_t key)
 {
 	uint64_t i = map_mix(key) & (size - 1);
 
@@ -40,9 +40,9 @@ static void map_grow(struct map *m)
 	uint64_t size = m->size ? 2 * m->size : FIRST_SIZE;
 	struct spill to = { .most = m->slots.most };
 
-	spill_reserve(&to, size * sizeof(struct slot));
+	spill_reserve(&to, size * sizeof(struct map_slot));
 	for (uint64_t i = 0; i < m->size; i++) {
-		const struct slot *s = (const struct slot *)m->slots.at + i;
+		const struct map_slot *s = (const struct map_slot *)m->slots.at + i;
 
 		if (s->number)
 			*find_slot(to.at, size, s->key) = *s;
@@ -57,16 +57,16 @@ uint32_t map_number(struct map *m, uint64_t key, bool *is_new)
 	/* At most two of three slots are in use. */
 	if (UINT64_C(3) * m->count >= 2 * m->size)
 		map_grow(m);
-	struct slot *s = find_slot(m->slots.at, m->size, key);
+	struct map_slot *s = find_slot(m->slots.at, m->size, key);
 	*is_new = !s->number;
 	if (*is_new)
-		*s = (struct slot){ key, ++m->count };
+		*s = (struct map_slot){ key, ++m->count };
 	return (uint32_t)(s->number - 1);
 }
 
 bool map_find(const struct map *m, uint64_t key, uint32_t *number)
 {
-	const struct slot *s = m->size ? find_slot(m->slots.at, m->size, key) : NULL;
+	const struct map_slot *s = m->size ? find_slot(m->slots.at, m->size, key) : NULL;
 
 	if (!s || !s->number)
 		return false;
@@ -215,7 +215,7 @@ static int ranges_check_range(const struct range *range, uint64_t end, const cha
 	if (range->last < range->first)
 		return mlgen_fail(err, -EINVAL,
 				  "'%" PRIu64 "-%" PRIu64
-				  "' runs backwards; write the smaller number first",
+				  "' is reversed; write the smaller number first",
 				  range->first, range->last);
 	if (range->last >= end)
 		return mlgen_fail(err, -ERANGE,
@@ -237,8 +237,8 @@ static int ranges_read_all(struct ranges *r, const char *text, uint64_t end, con
 		s = read_range(s, &range);
 		if (!s)
 			return mlgen_fail(err, -EINVAL,
-					  "'%.200s' is no list of %s; write numbers and ranges "
-					  "with commas, such as 0-7,64",
+					  "'%.200s' is not a list of %s; write numbers and ranges "
+					  "separated by commas, such as 0-7,64",
 					  text, what);
 		rc = ranges_check_range(&range, end, what, err);
 		ranges_add(r, &range);
@@ -259,7 +259,7 @@ static int ranges_join(struct ranges *r, struct mlgen_err *err)
 		struct range *last = &r->items[n - 1];
 
 		if (r->items[i].first <= last->last)
-			return mlgen_fail(err, -EINVAL, "%" PRIu64 " stands in it twice",
+			return mlgen_fail(err, -EINVAL, "%" PRIu64 " is in the list twice",
 					  r->items[i].first);
 		if (r->items[i].first == last->last + 1)
 			last->last = r->items[i].last;

@@ -19,9 +19,9 @@
 void mem_out_of_memory(size_t bytes)
 {
 	if (bytes == SIZE_MAX)
-		log_error("out of memory: more was asked for than can be addressed");
+		log_error("out of memory: the request exceeds the address space");
 	else
-		log_error("out of memory: %zu bytes could not be had", bytes);
+		log_error("out of memory: cannot allocate %zu bytes", bytes);
 	exit(1);
 }
 

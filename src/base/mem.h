@@ -9,12 +9,12 @@
  * has nothing to report, so these functions print one line and exit with status 1 when memory is
  * short. Everything is freed with mem_free().
  *
- * Only mem.c calls malloc and its kin.
+ * Only mem.c calls malloc and similar functions.
  */
 
 /*
- * Use one heap for all threads; call first of all. By default the C library gives threads heaps of
- * their own of 64 MiB of address space each, to avoid contention; but mlgen does not allocate while
+ * Use one heap for all threads; call first of all. By default the C library gives each thread a
+ * separate heap of 64 MiB of address space, to avoid contention, but mlgen does not allocate when
  * contention would matter. The heap grows only by what is requested: memory from the kernel is
  * already zero, so its pages need not be touched.
  */

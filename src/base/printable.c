@@ -269,10 +269,10 @@ static int read_lines(struct wordlines *w, const struct wordlines_format *sort, 
 		char *text = line + (w->line++ ? 0 : bom_bytes(line, strlen(line)));
 
 		if (!is_whole_line(line, f))
-			return wordlines_fail(
-				w, -EINVAL,
-				"a line of more than %d bytes, or with zero bytes; is this %s?",
-				LINE_BYTES - 2, sort->noun);
+			return wordlines_fail(w, -EINVAL,
+					      "the line has more than %d bytes, or contains zero "
+					      "bytes; is this %s?",
+					      LINE_BYTES - 2, sort->noun);
 		text[strcspn(text, "#")] = '\0';
 		if (text[strspn(text, BLANKS)])
 			rc = sort->take(arg, text);

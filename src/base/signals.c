@@ -95,8 +95,8 @@ int signals_wait(const struct timespec *most)
 {
 	int sig = next_signal(most, NULL);
 
-	/* This comes before counting, because a thread that sees the count would end the program
-	 * its own way. */
+	/* Leave before the signal is counted, because a thread that sees the count would end the
+	 * program in another way. */
 	if (is_ending(sig) && atomic_load(&state.mode) == SIGNALS_UNSEEN)
 		leave_now();
 	if (is_ending(sig) && atomic_fetch_add(&state.received, 1) + 1 >= PATIENCE)
@@ -148,7 +148,7 @@ static void start_guard(void)
 	state.has_guard = thread_start(&state.guard, guard, NULL) == 0;
 	if (state.has_guard)
 		return;
-	log_note("no thread is left for signals: an interruption ends mlgen without a report");
+	log_note("cannot start the thread for signals: an interrupt ends mlgen without a report");
 	pthread_sigmask(SIG_UNBLOCK, &state.ending, NULL);
 }
 

@@ -42,8 +42,8 @@ const char *thread_too_small_stack(void)
 
 	if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= MAIN_STACK_BYTES)
 		return NULL;
-	return "mlgen: ulimit -s: the stack may have less than the 256 KiB that mlgen takes; raise "
-	       "it (ulimit -s 256)\n";
+	return "mlgen: ulimit -s: the stack limit is below the 256 KiB that mlgen needs; raise it "
+	       "(ulimit -s 256)\n";
 }
 
 /* Read the first word of a file; "" if there is none. */
@@ -159,6 +159,7 @@ int library_load(const char *who, const char *soname, const struct library_symbo
 	}
 	if (object)
 		return 0;
-	return mlgen_fail(err, -ENOENT, "%s cannot be loaded: %s; install the package that has %s",
-			  who, dlerror(), soname);
+	return mlgen_fail(err, -ENOENT,
+			  "%s cannot be loaded: %s; install the package that contains %s", who,
+			  dlerror(), soname);
 }

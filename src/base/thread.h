@@ -34,9 +34,9 @@ const char *thread_too_small_stack(void);
 /* ---- SIGINT, SIGTERM and SIGHUP, for the whole lifetime of the program ---- */
 
 /*
- * A separate thread receives the signals, so they are noticed whatever the program waits for. The
- * effect of the first one depends on the mode: the program ends at once; or the caller polls now
- * and then and has a second to react; or the main thread receives the signals itself while it
+ * A separate thread receives the signals, so they have an effect whatever the program waits for.
+ * The effect of the first signal depends on the mode: the program ends at once; or the caller polls
+ * now and then and has a second to react; or the main thread receives the signals itself while it
  * watches a run (live.h). A third signal always ends the program at once.
  *
  * Signals are per process, so the state of this module is global. All other state in the program is
@@ -50,10 +50,10 @@ enum signals_mode {
 };
 
 /*
- * Call before any thread starts, so that all threads inherit the blocked signals: these three,
- * SIGUSR1 and SIGUSR2. A signal inherited as ignored (background job of a shell) is received
- * anyway, except for SIGHUP (nohup). SIGPIPE is ignored from now on. `leave` ends the program with
- * the exit status of an interruption; it is called on the signal thread.
+ * Call before any thread starts, so that all threads inherit the blocked signals: SIGINT, SIGTERM,
+ * SIGHUP, SIGUSR1 and SIGUSR2. A signal inherited as ignored (background job of a shell) is
+ * received anyway, except for SIGHUP (nohup). SIGPIPE is ignored from now on. `leave` ends the
+ * program with the exit status of an interruption; it is called on the signal thread.
  */
 void signals_begin(void (*leave)(void *arg), void *arg);
 
@@ -86,8 +86,8 @@ unsigned signals_received(void);
 
 /* ---- identify a process, and check whether it still runs ---- */
 
-/* Identity of a process that other processes can check later. A pid alone is not enough: it is
- * reused by other processes, after a boot and in other containers. */
+/* Identity of a process, so that other processes can check later whether it still runs. A pid alone
+ * is not enough: it is reused by other processes, after a boot and in other containers. */
 struct process {
 	char host[65];
 	char machine_id[33]; /* from /etc/machine-id; "" = missing */

@@ -22,13 +22,13 @@ struct decimal {
 	const char *rest; /* text after the number */
 };
 
-struct unit {
+struct time_unit {
 	const char *name;
 	uint64_t factor;
 	bool is_written; /* used by units_format_time */
 };
 
-static const struct unit time_units[] = {
+static const struct time_unit time_units[] = {
 	{ "d", 86400 * NS_PER_S, true },
 	{ "h", 3600 * NS_PER_S, true },
 	{ "m", 60 * NS_PER_S, true },
@@ -85,7 +85,7 @@ static int read_decimal(const char *text, const char *what, struct decimal *d,
 
 	*d = (struct decimal){ .scale = 1 };
 	if (!*text)
-		return mlgen_fail(err, -EINVAL, "'': must be %s, is empty", what);
+		return mlgen_fail(err, -EINVAL, "'': must be %s, but is empty", what);
 	if (*text == '-' && is_digit(text[1]))
 		return mlgen_fail(err, -EINVAL, "'%s': must be %s, not below 0", text, what);
 	int rc = read_whole(&at, &d->whole);
@@ -111,7 +111,8 @@ static int fail_rest(const char *text, const char *what, const char *rest, struc
 	while (*rest == ' ')
 		rest++;
 	if (!*rest)
-		return mlgen_fail(err, -EINVAL, "'%s': must be %s; a blank follows it", text, what);
+		return mlgen_fail(err, -EINVAL, "'%s': must be %s, without a space after it", text,
+				  what);
 	return mlgen_fail(err, -EINVAL, "'%s': must be %s; '%s' was not understood", text, what,
 			  rest);
 }
@@ -329,7 +330,7 @@ char *units_format_time(char *out, uint64_t ns)
 {
 	/* Use the largest unit in which one digit after the point is enough. */
 	for (size_t i = 0; ns > 0 && i < ARRAY_LEN(time_units); i++) {
-		const struct unit *u = &time_units[i];
+		const struct time_unit *u = &time_units[i];
 		uint64_t tenth = u->factor / 10;
 
 		if (!u->is_written || ns < u->factor)

@@ -153,8 +153,8 @@ static inline int text_compare(const void *a, const void *b)
 
 /* ---- counters that other threads read ---- */
 
-/* A counter shows progress and implies nothing about earlier writes, so relaxed order is enough.
- * Readers that need a total join the writers first. */
+/* A counter shows progress and implies nothing about earlier writes, so relaxed order is enough. A
+ * thread that needs an exact total joins the writers first. */
 static inline uint64_t count_get(const _Atomic uint64_t *c)
 {
 	return atomic_load_explicit(c, memory_order_relaxed);

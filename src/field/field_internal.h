@@ -4,8 +4,9 @@
 
 #include "field/fields.h"
 
-/* `value` is the member itself, of `bytes` bytes. Strings, which own memory, and types that only
- * metrics have are not in the table; field_type_of() returns NULL for them. */
+/* In these functions, `value` points to the member, which has `bytes` bytes. The table does not
+ * contain strings, which own memory, and types that only metrics have: field_type_of() returns NULL
+ * for them. */
 struct field_type {
 	size_t bytes;
 	/* Word in help texts: "SIZE"; NULL = the choices. */

@@ -100,7 +100,8 @@ static int size_parse(uint64_t *out, const char *text, unsigned kb_base, struct 
 
 	if (minus && minus[1] >= '0' && minus[1] <= '9')
 		return mlgen_fail(err, -EINVAL,
-				  "'%s' is a range, from which mlgen does not draw; write one size",
+				  "'%s' is a range, and mlgen does not draw sizes from ranges; "
+				  "write one size",
 				  text);
 	return units_size(text, kb_base, out, err);
 }
@@ -238,7 +239,7 @@ static int parse_dist_argument(struct variant *v, const char *text, unsigned kb_
 	int rc = dist_parse(&v->dist, text, DIST_NUMBERS, NULL, kb_base, err);
 
 	if (rc == 0 && dist_mean(&v->dist) <= 0)
-		rc = mlgen_fail(err, -ERANGE, "'%s': write one above 0", text);
+		rc = mlgen_fail(err, -ERANGE, "'%s': the mean must be above 0", text);
 	return rc;
 }
 
@@ -286,7 +287,7 @@ static int fail_unknown(const struct mlgen_choice *choices, const char *text, st
 
 	for (const struct mlgen_choice *c = choices; c->name; c++)
 		buf_addf(&names, " %s", c->name);
-	rc = mlgen_fail(err, -EINVAL, "'%s' is none of%s%s%s%s", text, buf_str(&names),
+	rc = mlgen_fail(err, -EINVAL, "'%s' is not one of%s%s%s%s", text, buf_str(&names),
 			nearest ? "; did you mean '" : "", nearest ? nearest->name : "",
 			nearest ? "'?" : "");
 	buf_fini(&names);
@@ -308,7 +309,7 @@ size_t variant_dist_at(const struct mlgen_choice *choices, const char *value)
 	return strlen(value);
 }
 
-/* 0, or -EINVAL, -ERANGE: "'gren' is none of red blue; did you mean 'blue'?". */
+/* 0, or -EINVAL, -ERANGE: "'gren' is not one of red blue; did you mean 'blue'?". */
 static int variant_parse(struct variant *out, const struct mlgen_choice *choices, const char *text,
 			 unsigned kb_base, struct mlgen_err *err)
 {
@@ -703,8 +704,8 @@ PARSE(cache_size)
 	}
 	if (rc == 0 && !out->bytes && !out->samples && !(out->percent > 0))
 		return mlgen_fail(err, -ERANGE,
-				  "'%s' holds nothing; write a size, a percentage such as 15%%, or "
-				  "a count such as '5000 samples'",
+				  "'%s' must be above 0; write a size, a percentage such as 15%%, "
+				  "or a count such as '5000 samples'",
 				  text);
 	return rc;
 }

@@ -120,7 +120,7 @@ void field_fini(const struct mlgen_field *table, void *base);
  * Choices are matched without regard to case. The member is unchanged on error.
  *
  * 0, or -EINVAL / -ERANGE with "name: problem, remedy": "batch_size: 0 is below the minimum 1",
- * "loader: 'pytroch' is none of pytorch plain; did you mean 'pytorch'?".
+ * "loader: 'pytroch' is not one of pytorch plain; did you mean 'pytorch'?".
  */
 int field_parse(const struct mlgen_field *f, void *base, const char *text, unsigned kb_base,
 		struct mlgen_err *err);
@@ -152,9 +152,8 @@ const char *field_nearest(const struct mlgen_field *const *tables, const char *n
 const char *field_nearest_word(const char *const *words, const char *name);
 
 /*
- * Offset of a path in the value of an option that is relative to the place where the option stands:
- * after "file:" of a distribution, or 0 (MLGEN_BESIDE). The length of the value if it holds no such
- * path.
+ * Offset of a path in the value of an option, if the path is relative to the job file: after
+ * "file:" of a distribution, or 0 (MLGEN_BESIDE). If the value contains no such path, its length.
  */
 size_t field_path_at(const struct mlgen_field *f, const char *value);
 
@@ -249,7 +248,7 @@ enum merge_weight {
 	WEIGHT_TIME, /* seconds of all workers together */
 	WEIGHT_ACCELERATORS,
 	WEIGHT_BYTES,        /* bytes that may come from storage */
-	WEIGHT_OBSERVATIONS, /* observations of a loader's NUMA node */
+	WEIGHT_OBSERVATIONS, /* observations of a read thread's NUMA node */
 	WEIGHT_IOS,
 	MERGE_WEIGHTS
 };
@@ -330,7 +329,7 @@ void fields_merge(struct merging *m, const struct mlgen_field *table, struct mer
 
 extern const struct merge_rule merge_sum; /* UINT64_MAX if either is */
 extern const struct merge_rule
-	merge_parts; /* quantities that exist at once: max over turns, otherwise sum */
+	merge_parts; /* quantities that exist at the same time: max over turns, otherwise sum */
 extern const struct merge_rule
 	merge_turns; /* quantities of events in turn: sum over turns, otherwise max */
 extern const struct merge_rule

@@ -217,7 +217,7 @@ void merge_table(struct merging *m, const struct mlgen_field *table, const struc
 		merge_row(m, f, at);
 }
 
-/* Weights of another kind of merge do not apply. */
+/* Discard weights that were added in another kind of merge. */
 static struct merge_sums *begin_sums(const struct merging *m, struct merge_sums *sums)
 {
 	size_t bytes = sizeof(*sums) + m->bytes;

@@ -11,7 +11,7 @@
 
 #include "base/util.h"
 
-/* A class with a smaller share says nothing about a workload. */
+/* Classes with a smaller share are left out, because they do not characterise a workload. */
 #define LEAST_PERCENT 1.0
 
 /* Insert a share before the rarer ones; the last one is dropped if there is no room. */

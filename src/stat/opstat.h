@@ -108,10 +108,10 @@ struct opstat {
 	struct sizes sizes[2];   /* requested sizes: 0 read, 1 written */
 	uint64_t short_ios[2];   /* resumed short transfers */
 	_Atomic uint64_t errors; /* counted by continue_on_error */
-	/* The longest time in `sample`, and the file of that sample; of = NULL: none. */
+	/* The longest time in `sample`, and the file of this sample; of = NULL: no sample. */
 	struct {
 		uint64_t ns, file;
-		const void *of; /* the reader's dataset */
+		const void *of; /* the dataset of the read thread */
 	} slowest;
 	/* Parts of the worker's wall time. */
 	_Atomic uint64_t blocked_ns[MLGEN_OPS]; /* inside calls of each kind */

@@ -102,7 +102,7 @@ exits "a description is no CSV" 2 \
 	"$MLTRACE" describe two.trace --output-format=csv
 exits "nor a summary of DLIO's" 2 \
 	"$MLTRACE" describe two.trace --output-format=dlio
-like "which says what there is" "$(cat err)" "output-format: 'dlio' is none of text json"
+like "which says what there is" "$(cat err)" "output-format: 'dlio' is not one of text json"
 
 # ---- names
 cat >names.list <<'END'

@@ -216,16 +216,16 @@ static const struct {
 	int code;
 	const char *in_message;
 } bad[] = {
-	{ TEXT(""), DIST_BYTES, -EINVAL, "x.sizes: no value stands in it" },
-	{ TEXT("# only\n\n"), DIST_BYTES, -EINVAL, "no value stands in it" },
+	{ TEXT(""), DIST_BYTES, -EINVAL, "x.sizes: contains no value" },
+	{ TEXT("# only\n\n"), DIST_BYTES, -EINVAL, "contains no value" },
 	{ TEXT("5\n4\n"), DIST_BYTES, -EINVAL, "x.sizes:2: '4': is below" },
 	{ TEXT("1\n-5\n"), DIST_BYTES, -EINVAL, "x.sizes:2: '-5'" },
 	{ TEXT("small\n"), DIST_BYTES, -EINVAL, "x.sizes:1: 'small'" },
 	{ TEXT("1ms\n"), DIST_BYTES, -EINVAL, "'ms' was not understood" },
-	{ TEXT("1 2\n"), DIST_BYTES, -EINVAL, "'2': is no count; write xN" },
-	{ TEXT("1 x0\n"), DIST_BYTES, -EINVAL, "'x0': is no count" },
-	{ TEXT("1 x-1\n"), DIST_BYTES, -EINVAL, "'x-1': is no count" },
-	{ TEXT("1 xnan\n"), DIST_BYTES, -EINVAL, "'xnan': is no count" },
+	{ TEXT("1 2\n"), DIST_BYTES, -EINVAL, "'2': is not a count; write xN" },
+	{ TEXT("1 x0\n"), DIST_BYTES, -EINVAL, "'x0': is not a count" },
+	{ TEXT("1 x-1\n"), DIST_BYTES, -EINVAL, "'x-1': is not a count" },
+	{ TEXT("1 xnan\n"), DIST_BYTES, -EINVAL, "'xnan': is not a count" },
 	{ TEXT("1 x2 3\n"), DIST_BYTES, -EINVAL, "more than two words" },
 	{ TEXT("0\n0 x3\n"), DIST_NS, -EINVAL, "all values are 0" },
 	{ TEXT("1\n\0\n"), DIST_BYTES, -EINVAL, "zero bytes" },

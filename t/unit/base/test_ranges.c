@@ -29,23 +29,23 @@ static const struct {
 	int rc;
 	const char *err;
 } bad[] = {
-	{ "", -EINVAL, "'' is no list of things" },
-	{ ",", -EINVAL, "',' is no list of things" },
-	{ "1,", -EINVAL, "'1,' is no list of things" },
-	{ "1,,2", -EINVAL, "'1,,2' is no list of things" },
-	{ "1-", -EINVAL, "'1-' is no list of things" },
-	{ "-1", -EINVAL, "'-1' is no list of things" },
-	{ "1-2-3", -EINVAL, "'1-2-3' is no list of things" },
-	{ "1 2", -EINVAL, "'1 2' is no list of things" },
-	{ "0x1", -EINVAL, "'0x1' is no list of things" },
-	{ "all", -EINVAL, "'all' is no list of things" },
-	{ "3-2", -EINVAL, "'3-2' runs backwards" },
+	{ "", -EINVAL, "'' is not a list of things" },
+	{ ",", -EINVAL, "',' is not a list of things" },
+	{ "1,", -EINVAL, "'1,' is not a list of things" },
+	{ "1,,2", -EINVAL, "'1,,2' is not a list of things" },
+	{ "1-", -EINVAL, "'1-' is not a list of things" },
+	{ "-1", -EINVAL, "'-1' is not a list of things" },
+	{ "1-2-3", -EINVAL, "'1-2-3' is not a list of things" },
+	{ "1 2", -EINVAL, "'1 2' is not a list of things" },
+	{ "0x1", -EINVAL, "'0x1' is not a list of things" },
+	{ "all", -EINVAL, "'all' is not a list of things" },
+	{ "3-2", -EINVAL, "'3-2' is reversed" },
 	{ "100", -ERANGE, "100 is not among the 100 things" },
 	{ "0-100", -ERANGE, "100 is not among the 100 things" },
 	{ "18446744073709551617", -ERANGE, "18446744073709551615 is not" },
-	{ "5,5", -EINVAL, "5 stands in it twice" },
-	{ "0-9,3", -EINVAL, "3 stands in it twice" },
-	{ "3,0-9", -EINVAL, "3 stands in it twice" },
+	{ "5,5", -EINVAL, "5 is in the list twice" },
+	{ "0-9,3", -EINVAL, "3 is in the list twice" },
+	{ "3,0-9", -EINVAL, "3 is in the list twice" },
 };
 
 static void describe(struct buf *out, const struct ranges *r)

@@ -137,7 +137,7 @@ static const struct bad_row bad[] = {
 	{ 'u', "2 batches", -EINVAL, "'2 batches': must be a whole number; 'batches' was not understood" },
 	{ 'u', "", -EINVAL, "is empty" },
 	{ 'u', " 1", -EINVAL, "must be a whole number" },
-	{ 'u', "1 ", -EINVAL, "a blank follows" },
+	{ 'u', "1 ", -EINVAL, "without a space" },
 	{ 'u', "1.5", -EINVAL, "must be a whole number" },
 	{ 'u', "1.0", -EINVAL, "must be a whole number" },
 	{ 'u', "-1", -EINVAL, "not below 0" },

@@ -34,11 +34,11 @@ START_TEST(a_first_file_that_is_wrong_is_found_before_the_run)
 		{ "truncate -s 0 $f", "has 0 bytes instead of 100000", -EINVAL },
 		{ "truncate -s 100001 $f", "has 100001 bytes instead of", -EINVAL },
 		{ "rm $f; mkdir $f",
-		  "is a directory, and no regular file; remove it, and --phase=prepare writes",
+		  "is a directory, not a regular file; remove it, and --phase=prepare writes",
 		  -EISDIR },
 		{ "rm $f; ln -s $f $f", "open: Too many levels of symbolic links", -ELOOP },
-		{ "rm $f; mkfifo $f", "is a fifo, and no regular file; remove", -EINVAL },
-		{ "ln -sf /dev/zero $f", "is a character device, and no regular file; remove",
+		{ "rm $f; mkfifo $f", "is a fifo, not a regular file; remove", -EINVAL },
+		{ "ln -sf /dev/zero $f", "is a character device, not a regular file; remove",
 		  -EINVAL },
 	};
 	char command[512], fill[256];
