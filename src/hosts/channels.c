@@ -68,7 +68,7 @@ static void channel_close_here(struct hosts_channel *c)
 	pthread_cond_broadcast(&c->parts_changed);
 }
 
-/* Rank 0, with `calls` held: an exchange that waits for a process that has left ends now. */
+/* Rank 0, with `calls` held: end an exchange that waits for a process that has left. */
 static void exchange_check_left(struct hosts_channel *c)
 {
 	if (c->said_count && c->members < c->hosts->total)
@@ -107,7 +107,7 @@ void channels_receive(struct hosts *h, struct peer *p, const struct message *m)
 	pthread_mutex_unlock(&c->calls);
 }
 
-/* Handle a message of this process, which rank 0 does without sending one. */
+/* Send a message of this process to rank 0. Rank 0 itself handles it without sending. */
 static void channel_send(struct hosts_channel *c, enum message_kind kind, uint64_t votes)
 {
 	pthread_mutex_lock(&c->calls);
@@ -193,7 +193,8 @@ struct hosts_channel *hosts_channel_open(struct hosts *h, uint32_t number,
 	if (c->is_closed)
 		waiter->closed(arg);
 	pthread_mutex_unlock(&c->calls);
-	/* A process may have died before the channel was opened here, too early for a close. */
+	/* A process may have died before the channel was opened here, when there was nothing to
+	 * close. */
 	pthread_mutex_lock(&h->lock);
 	bool is_lost = h->lost.code != 0;
 	pthread_mutex_unlock(&h->lock);
@@ -393,7 +394,7 @@ int hosts_exchange(struct hosts_channel *c, const void *mine, size_t n, struct b
 /* Votes after each piece. */
 enum { GOES_ON = 1, HAS_FAILED = 2 };
 
-/* Does a host have more than one process, so that the first has receivers? */
+/* Does the host have more than one process, so that its first process has receivers? */
 static bool has_takers(const struct hosts *h, unsigned host)
 {
 	unsigned processes = 0;
@@ -478,9 +479,8 @@ int relay_read(struct relay *r, void *to, size_t n, struct mlgen_err *err)
 		at += some;
 		n -= some;
 		if (n && !r->goes_on)
-			rc = mlgen_fail(
-				err, -EPROTO,
-				"what another process of the job has found has come in part");
+			rc = mlgen_fail(err, -EPROTO,
+					"the results of another process of the job are incomplete");
 		else if (n)
 			rc = relay_step(r, 0, err);
 		if (rc < 0)
@@ -544,7 +544,7 @@ static void carry_out(struct bridge *b, unsigned i)
 		close_end(end);
 }
 
-/* Send all of it; the receiving thread reads at once, so this never blocks for long. */
+/* Send all bytes. The receiving thread reads at once, so this never blocks for long. */
 static bool send_all_bytes(int fd, const char *bytes, size_t n)
 {
 	while (n) {
@@ -616,7 +616,7 @@ int bridge_start(struct bridge **out, struct hosts *h, struct mlgen_err *err)
 	if (thread_start(&b->thread, bridge_main, b) == 0)
 		return 0;
 	b->thread = 0;
-	return mlgen_fail(err, -EAGAIN, "the thread that talks to MPI cannot be started");
+	return mlgen_fail(err, -EAGAIN, "cannot start the thread that calls MPI");
 }
 
 void bridge_stop(struct bridge *b)

@@ -150,8 +150,8 @@ int addresses_listen(struct hello *mine, uint16_t port)
 		fd = listen_at(AF_INET, port);
 	if (fd < 0) {
 		snprintf(mine->why, sizeof(mine->why),
-			 "peers_port=%u: %s; another job may use it: choose another, or leave it "
-			 "to the system",
+			 "peers_port=%u: %s; another job may use this port: choose another, or let "
+			 "the system choose",
 			 port, strerror(errno));
 		return -1;
 	}
@@ -166,9 +166,9 @@ static bool print_unreachable(const struct hello *h, unsigned rank, char *why, s
 	if (h->reach & (REACH_IPV4 | REACH_IPV6))
 		return false;
 	snprintf(why, size,
-		 "host %s (rank %u) has no address for others: those of its loopback are none, and "
-		 "link-local ones of IPv6 (fe80::) lead nowhere without an interface; give it an "
-		 "address of IPv4, or a global or unique local one of IPv6",
+		 "host %s (rank %u) has no address that other hosts can reach: loopback addresses "
+		 "and link-local IPv6 addresses (fe80::) do not count; give it an IPv4 address, or "
+		 "a global or unique local IPv6 address",
 		 h->name, rank);
 	return true;
 }
@@ -185,8 +185,8 @@ bool addresses_can_meet(const struct hello *from, unsigned from_rank, const stru
 	    print_unreachable(from, from_rank, why, size))
 		return false;
 	snprintf(why, size,
-		 "host %s (rank %u) has addresses of %s alone, host %s (rank %u) of %s alone: give "
-		 "both some of one kind",
+		 "host %s (rank %u) has only %s addresses, host %s (rank %u) only %s: give both "
+		 "addresses of one family",
 		 from->name, from_rank, families[from->reach & any], to->name, to_rank,
 		 families[to->reach & any]);
 	return false;
@@ -223,8 +223,8 @@ void connect_set_options(int fd, unsigned receive_s)
 
 /*
  * A socket timeout applies to one call, which returns the bytes that came in time. A peer that
- * sends slowly would restart it with each call, so the total time is limited, too. False, with the
- * errno of a call that timed out: the time for all bytes is over.
+ * sends slowly would restart it with each call, so the total time is limited, too. Returns false,
+ * with the errno of a call that timed out, when the time for all bytes is over.
  */
 static bool has_time(int fd, int option, uint64_t from_ns, size_t bytes)
 {
@@ -351,7 +351,7 @@ void greeter_init(struct greeter *g, int listener, uint64_t token,
 			       .patience_ns = GREET_NS,
 			       .take = take,
 			       .who = who };
-	/* accept must not block if the connection has been closed before. */
+	/* accept must not block if the peer has already closed the connection. */
 	fcntl(listener, F_SETFL, O_NONBLOCK);
 }
 

@@ -55,12 +55,11 @@ int launcher_detect(struct launcher *l, struct mlgen_err *err)
 					.total = total };
 		if (l->mpi != LAUNCHER_NONE)
 			return 0;
-		return mlgen_fail(
-			err, -EINVAL,
-			"srun started %u tasks without an MPI that they could meet through: use "
-			"srun --mpi=pmix (for the plugin of Open MPI) or srun --mpi=pmi2 (for that "
-			"of MPICH); srun --mpi=list says which it has",
-			total);
+		return mlgen_fail(err, -EINVAL,
+				  "srun started %u tasks without an MPI to connect them: use srun "
+				  "--mpi=pmix (with the Open MPI plugin) or srun --mpi=pmi2 (with "
+				  "the MPICH plugin); srun --mpi=list lists the types it supports",
+				  total);
 	}
 	return 0;
 }
@@ -102,7 +101,7 @@ static int compare_jobs(struct hosts *h, const char *mine, const char *theirs,
 			return 0;
 		if (!a || !b || n != m || memcmp(a, b, n) != 0)
 			return mlgen_fail(err, -EINVAL,
-					  "its job has %.*s, where that of host %s (rank 0) has "
+					  "its job has %.*s, but the job of host %s (rank 0) has "
 					  "%.*s: start all processes with the same job",
 					  a ? (int)n : 7, a ? a : "nothing", hosts_name(h, 0),
 					  b ? (int)m : 7, b ? b : "nothing");
@@ -174,8 +173,8 @@ static const struct hosts_mpi *mpi_start(const struct launcher *l, const char *b
 
 	if (!find_plugin(path, sizeof(path), binary_dir, lib->word)) {
 		mlgen_fail(err, -ENOENT,
-			   "%s started %u processes, but this mlgen was built without %s (%s): "
-			   "there is no %s",
+			   "%s started %u processes, but this mlgen was built without %s (%s): %s "
+			   "is missing",
 			   l->name, l->total, lib->name, lib->packages, path);
 		return NULL;
 	}
@@ -187,8 +186,8 @@ static const struct hosts_mpi *mpi_start(const struct launcher *l, const char *b
 	const struct hosts_mpi *mpi = dlsym(object, HOSTS_MPI_SYMBOL);
 	if (!mpi || mpi->abi != HOSTS_MPI_ABI) {
 		mlgen_fail(err, -ENOEXEC,
-			   "%s: is not the plugin of this mlgen; install those of one build "
-			   "together",
+			   "%s: belongs to another build of mlgen; install mlgen and its plugins "
+			   "from the same build",
 			   path);
 		return NULL;
 	}
@@ -199,9 +198,9 @@ static const struct hosts_mpi *mpi_start(const struct launcher *l, const char *b
 	if (rank == l->rank && total == l->total)
 		return mpi;
 	mlgen_fail(err, -EINVAL,
-		   "%s started %u processes and this is rank %u of them, but the library of %s "
-		   "sees rank %u of %u: it is not a launcher of this %s; start mlgen with the "
-		   "mpirun that belongs to the plugin %s%s",
+		   "%s started %u processes and this is rank %u, but the library of %s sees rank "
+		   "%u of %u: the launcher does not belong to this %s; start mlgen with the mpirun "
+		   "that matches the plugin %s%s",
 		   l->name, l->total, l->rank, mpi->name, rank, total, lib->name, path,
 		   geteuid() == 0 ? lib->as_root : "");
 	return NULL;
@@ -387,7 +386,7 @@ static int await_share(struct hosts *h, struct buf *b, struct mlgen_err *err)
 	return rc;
 }
 
-/* Is a process the first of several on its host? */
+/* Is the process the first of several processes on its host? */
 static bool leads_others(const struct hosts *h, unsigned first)
 {
 	for (unsigned i = first + 1; i < h->total; i++)
@@ -428,8 +427,8 @@ static int forward_on_all_hosts(struct hosts *h, const struct buf *own, struct m
 	return rc;
 }
 
-/* Print "host n2 (rank 1): ", or "" if `text` already begins with the name of a process because
- * this process only forwards it. */
+/* Print "host n2 (rank 1): ". Print "" if `text` already begins with the name of a process, because
+ * this process only forwards the text. */
 static void name_process(const struct hosts *h, unsigned rank, const char *text, char *to,
 			 size_t size)
 {

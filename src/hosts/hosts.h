@@ -23,9 +23,10 @@
  * time in each (the main thread, or the conductor that the main thread waits for). The function
  * sleeps until the other processes have called it, unless its comment says otherwise.
  *
- * Death: once a process ends, hangs or cannot be reached, every such function returns -EPIPE in all
- * other processes, and err says which host died and what it last did. The exception is
- * hosts_gather, which continues with the remaining processes as long as rank 0 is alive.
+ * Death: once a process ends, hangs or cannot be reached, every function marked "Together" returns
+ * -EPIPE in all other processes, and err contains the host that died and its last activity. The
+ * exception is hosts_gather, which continues with the remaining processes as long as rank 0 is
+ * alive.
  */
 struct hosts;
 
@@ -80,7 +81,7 @@ int hosts_agree(struct hosts *h, int rc, struct mlgen_err *err);
  * the others print it. */
 void hosts_set_activity(struct hosts *h, const char *what);
 
-/* All processes have to end: one of them was interrupted, failed or is gone. */
+/* All processes have to end, because one process was interrupted, failed or is gone. */
 struct hosts_news {
 	bool is_interrupted, is_death;
 	struct mlgen_err err; /* unless is_interrupted: what happened, and where */
@@ -94,8 +95,8 @@ struct hosts_news {
 typedef void hosts_news_fn(void *arg, const struct hosts_news *news);
 void hosts_watch(struct hosts *h, hosts_news_fn *hear, void *arg);
 
-/* Announce to all others that this process is ending because of `err`, or of an interruption
- * (NULL). Any thread. */
+/* Tell all other processes that this process is ending because of `err`; NULL = it was interrupted.
+ * Any thread. */
 void hosts_announce_end(struct hosts *h, const struct mlgen_err *err);
 
 /* Is any process gone? Any thread. */
@@ -105,9 +106,9 @@ bool hosts_is_lost(struct hosts *h);
 
 /*
  * The jobs of a run proceed concurrently and each has its own barriers, so each uses its own
- * channel. Every process arrives once per barrier, with votes. When all have arrived, each is
- * called with the OR of the votes. The cost is one message to rank 0 and one from rank 0 per
- * process.
+ * channel. Every process arrives once per barrier, with votes. When all have arrived, the `passed`
+ * callback of each process gets the OR of the votes. The cost is one message to rank 0 and one from
+ * rank 0 per process.
  */
 struct hosts_channel;
 
@@ -216,7 +217,7 @@ typedef void survey_answer_fn(void *arg, struct buf *to);
 struct survey *survey_open(struct hosts *h, uint32_t number, survey_answer_fn *put, void *arg);
 /* All but rank 0: compose and send the last answer, once. */
 void survey_end(struct survey *s);
-void survey_free(struct survey *s); /* NULL is fine here and above */
+void survey_free(struct survey *s); /* NULL is fine here and in survey_end */
 
 /* ---- surveys in rank 0; any thread ---- */
 
@@ -247,8 +248,9 @@ struct hosts_config {
 	uint16_t port;          /* port that rank 0 listens on; 0 = any */
 	bool over_mpi;          /* messages go through MPI, not TCP */
 	const char *why;        /* why this process cannot take part; NULL = it can */
-	/* Prints in rank 0 why the job is refused, before the processes part: launchers kill
-	 * processes that exit late. NULL = do not print: it has been printed already. */
+	/* Prints in rank 0 why the job is refused, before the processes disconnect: launchers kill
+	 * processes that exit late. NULL = do not print, because the reason has been printed
+	 * already. */
 	void (*say)(const struct mlgen_err *err);
 };
 

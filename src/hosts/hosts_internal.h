@@ -40,7 +40,7 @@ bool addresses_can_meet(const struct hello *from, unsigned from_rank, const stru
 
 /* ---- greeter: accept the processes of the job, which know a token, and reject strangers ---- */
 
-/* The first bytes on a connection. */
+/* The first bytes that a connecting process sends. */
 struct greeting {
 	uint64_t token; /* token of the listening process */
 	uint64_t rank;  /* rank of the connecting process */
@@ -49,8 +49,8 @@ struct greeting {
 /*
  * Anyone on the network may connect to a port: a port scanner, a monitor, a job with the same port
  * number. Greetings are therefore read concurrently, as their bytes arrive, and each has one
- * deadline for all of its bytes. A stranger that sends slowly or nothing delays nobody. If there
- * are more connections than places, the oldest one is closed.
+ * deadline for all of its bytes. A stranger that sends slowly or not at all delays no other
+ * connection. If there are more connections than places, the oldest one is closed.
  */
 enum { GREETER_PLACES = 64 };
 
@@ -76,7 +76,7 @@ struct greeter {
 
 void greeter_init(struct greeter *g, int listener, uint64_t token,
 		  bool (*take)(void *who, int fd, uint64_t rank), void *who);
-/* Wait up to wait_ms for connections and greetings, and handle all that are there. */
+/* Wait up to wait_ms for connections and greetings, and handle all that have come. */
 void greeter_poll(struct greeter *g, int wait_ms);
 /* Print "; 2 connections, the last from 10.0.0.9, were not from this job" to `text`, or "". */
 const char *greeter_print_strangers(const struct greeter *g, char *text, size_t size);
@@ -152,8 +152,9 @@ struct peer {
 struct hosts_channel {
 	struct hosts *hosts;
 	uint32_t number;
-	/* Held while a message is evaluated, its consequences are sent and the waiter is called,
-	 * so that these happen in one order. Taken before hosts->lock and peer->sending. */
+	/* Held while a message is evaluated, its consequences are sent and the waiter is called, so
+	 * that messages are handled one after the other. Taken before hosts->lock and
+	 * peer->sending. */
 	pthread_mutex_t calls;
 	const struct hosts_waiter *waiter; /* NULL = not open in this process */
 	void *arg;
@@ -188,7 +189,7 @@ struct hosts {
 	pthread_cond_t changed;
 	/* The members below are protected by `lock`. */
 	VEC(struct hosts_channel *) channels; /* indexed by number; NULL = not used yet */
-	uint32_t reserved;                    /* next free channel number; 0 is that of `votes` */
+	uint32_t reserved; /* next free channel number; number 0 belongs to `votes` */
 	struct survey *surveys;
 	struct mlgen_err lost; /* the process that is gone; empty = none */
 	hosts_news_fn *hear;

@@ -35,7 +35,7 @@ struct peer_links {
 	int *to, *from;
 	unsigned accepted, expected;
 	uint64_t *accepted_of;  /* connections from each rank, while they are accepted */
-	char strangers[128];    /* strangers that connected, for a message */
+	char strangers[128];    /* description of strangers that connected, for a message */
 	_Atomic bool is_failed; /* this process cannot reach another process */
 };
 
@@ -66,8 +66,8 @@ static void open_own(struct peer_links *d, struct door *mine)
 	d->listener = -1;
 	if (port > UINT16_MAX)
 		snprintf(mine->hello.why, sizeof(mine->hello.why),
-			 "peers_port=%u: port %u, which this process would listen at, is none; "
-			 "choose a lower one",
+			 "peers_port=%u: this process would listen on port %u, which does not "
+			 "exist; choose a lower port",
 			 h->port, port);
 	else
 		d->listener = addresses_listen(&mine->hello, (uint16_t)port);
@@ -86,7 +86,7 @@ static int share_all(struct peer_links *d, const struct door *mine, struct mlgen
 		const char *part = hosts_part(&all, i, &n);
 
 		if (!part || n != sizeof(*mine))
-			rc = mlgen_fail(err, -EPIPE, "%s: host %s (rank %u) is gone", d->cfg.what,
+			rc = mlgen_fail(err, -EPIPE, "%s: host %s (rank %u) was lost", d->cfg.what,
 					hosts_name(d->hosts, i), i);
 		else
 			memcpy(&d->of[i], part, n);
@@ -110,7 +110,7 @@ static int check_networks(const struct peer_links *d, struct mlgen_err *err)
 	return 0;
 }
 
-/* A fault of any process fails all of them. */
+/* A fault of any process fails all processes. */
 static int check_faults(const struct peer_links *d, struct mlgen_err *err)
 {
 	for (unsigned i = 0; i < d->hosts->total; i++) {
@@ -121,8 +121,8 @@ static int check_faults(const struct peer_links *d, struct mlgen_err *err)
 					  d->cfg.what, of->hello.name, i, of->hello.why);
 		if (of->same != d->of[0].same)
 			return mlgen_fail(err, -EINVAL,
-					  "%s: host %s (rank %u) sees another data set than host "
-					  "%s (rank 0); let all read the same one",
+					  "%s: host %s (rank %u) sees a different dataset from "
+					  "host %s (rank 0); let all hosts read the same dataset",
 					  d->cfg.what, of->hello.name, i, d->of[0].hello.name);
 	}
 	return 0;
@@ -223,7 +223,7 @@ static int meet_all(struct peer_links *d, struct mlgen_err *err)
 	pthread_join(acceptor, NULL);
 	if (rc == 0 && d->accepted < d->expected)
 		rc = mlgen_fail(err, -ETIMEDOUT,
-				"%s: %u of %u connections of the others have come within %u s%s",
+				"%s: %u of %u connections of other processes arrived within %u s%s",
 				d->cfg.what, d->accepted, d->expected,
 				(unsigned)(ACCEPT_NS / NS_PER_S), d->strangers);
 	return rc;

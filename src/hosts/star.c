@@ -19,7 +19,7 @@
 #include "base/thread.h"
 #include "base/util.h"
 
-/* Do `value` bytes follow the header of such a message? */
+/* Do `value` bytes follow the header of a message of this kind? */
 static inline bool message_has_bytes(uint32_t kind)
 {
 	return kind == MESSAGE_DOES || kind == MESSAGE_DATA || kind == MESSAGE_END ||
@@ -83,13 +83,12 @@ static void star_lose(struct hosts *h, struct peer *p, const char *why)
 		return;
 	}
 	snprintf(text, sizeof(text),
-		 "host %s (rank %u) is gone: %s; the last that it said is that it was %s%s",
+		 "host %s (rank %u) was lost: %s; when last heard from, it was %s%s",
 		 hosts_name(h, p->rank), p->rank, why, p->does[0] ? p->does : "starting",
-		 h->rank == 0 ? "" : "; rank 0 is what all are connected to");
+		 h->rank == 0 ? "" : "; all ranks are connected to rank 0");
 	if (h->rank == 0 && p->rounds)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
-			 ", and it had come to %" PRIu64 " barrier%s", p->rounds,
-			 plural(p->rounds));
+			 ", after %" PRIu64 " barrier%s", p->rounds, plural(p->rounds));
 	if (h->rank == 0)
 		star_send_all(h, p, MESSAGE_GONE, p->rank, strlen(text), text);
 	note_lost(h, text);
@@ -191,7 +190,7 @@ static void star_receive(struct hosts *h, struct peer *p)
 		p->heard_ns = star_now_ns();
 		buf_addn(&p->in, bytes, (size_t)n);
 		if (!dispatch_messages(h, p)) {
-			star_lose(h, p, "what came from it is no message");
+			star_lose(h, p, "it sent data that is not a message");
 			return;
 		}
 		if ((size_t)n < sizeof(bytes))
@@ -323,7 +322,7 @@ static void meet_rank_0(struct hosts *h, struct hello *mine)
 	const struct connect_to at = {
 		.hello = to,
 		.is_same_host = hello_is_same_host(mine, to),
-		.way_out = " (peers_port= says which port is used), or set barrier_over=mpi"
+		.way_out = " (peers_port= sets the port), or set barrier_over=mpi"
 	};
 	int fd = connect_any(&at, mine->why, sizeof(mine->why));
 
@@ -347,8 +346,8 @@ static int exchange(struct hosts *h, const struct hello *mine, struct mlgen_err 
 	return mlgen_fail(err, -EIO, "MPI_Iallgather of %s failed", h->mpi->name);
 }
 
-/* A fault of any process fails all. Rank 0 is checked last: a rank that could not connect knows
- * more than rank 0, which waited for it. */
+/* A fault of any process fails all processes. Rank 0 is checked last: a rank that could not connect
+ * knows the cause, while rank 0 only waited for it. */
 static int check_faults(struct hosts *h, struct mlgen_err *err)
 {
 	for (unsigned i = 1; i <= h->total; i++) {
@@ -358,7 +357,7 @@ static int check_faults(struct hosts *h, struct mlgen_err *err)
 		if (strcmp(of->version, h->hellos[0].version) != 0)
 			return mlgen_fail(err, -EINVAL,
 					  "host %s (rank %u) has mlgen %s, host %s (rank 0) has "
-					  "mlgen %s: use one version",
+					  "mlgen %s: use the same version",
 					  of->name, rank, of->version, h->hellos[0].name,
 					  h->hellos[0].version);
 		if (of->why[0])
@@ -481,7 +480,7 @@ void star_send_all(struct hosts *h, const struct peer *except, enum message_kind
 			star_send(&h->peers[i], kind, channel, value, bytes);
 }
 
-/* A peer that is being sent something needs no heartbeat. */
+/* A peer needs no heartbeat while another message is being sent to it. */
 static void send_beats(struct hosts *h)
 {
 	const struct message m = { .kind = MESSAGE_BEAT };
@@ -505,7 +504,7 @@ static void check_silent_peers(struct hosts *h, uint64_t now_ns, bool is_late)
 		if (is_late)
 			p->heard_ns = now_ns;
 		if (p->fd >= 0 && now_ns - p->heard_ns > QUIET_NS)
-			star_lose(h, p, "nothing has come from it for 10 s");
+			star_lose(h, p, "it sent nothing for 10 s");
 	}
 }
 

@@ -66,25 +66,25 @@ killed()
 	# hydra kills the others at once, and what they write may be lost.
 	[ "$1" = mpich ] ||
 		like "$1: it says who is gone, and what it did" "$(cat said)" \
-			"host h2 \(rank 1\) is gone: its connection (was closed|broke).*; .*running its jobs, and it had come to [0-9]+ barriers"
+			"host h2 \(rank 1\) was lost: its connection (was closed|broke).*; .*running its jobs, after [0-9]+ barriers"
 	[ "$1" = mpich ] ||
 		like "$1: and reports" "$(cat said)" "% AU"
 	begin "$1" || return
 	kill -STOP "$pid"
 	ended "$1: a stopped rank 1 is missed after 10 s" 15
 	like "$1: silence is told" "$(cat said)" \
-		"host h2 \(rank 1\) is gone: nothing has come from it for 10 s"
+		"host h2 \(rank 1\) was lost: it sent nothing for 10 s"
 	like "$1: and reported is what was before" "$(cat said)" "% AU"
 	begin "$1" || return
 	cable 2 down
 	ended "$1: a pulled cable is noticed" 20
 	cable 2 up
 	like "$1: the host behind it is named" "$(cat said)" \
-		"host h2 \(rank 1\) is gone"
+		"host h2 \(rank 1\) was lost"
 	begin "$1" || return
 	kill -INT "$pid"
 	ended "$1: interrupting one interrupts all" 5
-	unlike "$1: which is no death" "$(cat said)" "is gone"
+	unlike "$1: which is no death" "$(cat said)" "was lost"
 }
 each_mpi killed
 done_testing

@@ -222,7 +222,7 @@ death()
 	kill -INT "$(rank_pids | sed -n 's/^1 //p')"
 	ended "$1: when one is interrupted all end"
 	like "$1: and there is a report" "$(cat said)" 'hits in other processes'
-	unlike "$1: in which nobody is lost" "$(cat said)" 'cannot be asked|is gone'
+	unlike "$1: in which nobody is lost" "$(cat said)" 'cannot be asked|was lost'
 	[ "$1" = openmpi ] || return 0
 	begin "$1" 2 j.job
 	kill -STOP "$(rank_pids | sed -n 's/^1 //p')"

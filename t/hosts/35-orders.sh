@@ -110,7 +110,7 @@ given_up()
 		kill -INT "$pid"
 		ended "$1: interrupted at rank $rank all end" 5
 		like "$1: with a report" "$(cat said)" '3 hosts, 3 accelerators'
-		unlike "$1: and nobody is missed" "$(cat said)" 'is gone|did not end'
+		unlike "$1: and nobody is missed" "$(cat said)" 'was lost|did not end'
 		begin "$1" $rank
 		kill -9 "$pid"
 		ended "$1: after the death of rank $rank all end" 5

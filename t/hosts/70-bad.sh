@@ -39,7 +39,7 @@ jobs()
 	launch "$1" 2 j.job --quiet
 	is "$1: so is one that has another data set in it" $? 2
 	like "$1: option and values are named" "$(cat said)" \
-		'host h2 \(rank 1\): its job has num_files=61, where that of host h1 \(rank 0\) has num_files=60'
+		'host h2 \(rank 1\): its job has num_files=61, but the job of host h1 \(rank 0\) has num_files=60'
 	special 2
 	launch "$1" 4 j.job --num_files=3 --directory=few
 	is "$1: more hosts than files are refused" $? 2
@@ -143,8 +143,8 @@ differing()
 	special 2 'shift; exec ./other/mlgen "$@"'
 	launch "$1" 2 j.job --quiet
 	is "$1: another version on one host is refused" $? 2
-	like "$1: and both are named" "$(cat said)" 'host h2 \(rank 1\) has mlgen .*, host h1 \(rank 0\) has mlgen .*: use one version'
-	is "$1: once" "$(grep -c 'use one version' said)" 1
+	like "$1: and both are named" "$(cat said)" 'host h2 \(rank 1\) has mlgen .*, host h1 \(rank 0\) has mlgen .*: use the same version'
+	is "$1: once" "$(grep -c 'use the same version' said)" 1
 	special 2
 }
 
@@ -182,7 +182,7 @@ left()
 	ok "$1: a rank that has ended ends the job, which fails" test $? -ne 0
 	is "$1: and no process is left" "$(rank_pids | wc -l)" 0
 	[ "$1" = mpich ] ||
-		like "$1: the host is named" "$(cat said)" 'host h2 \(rank 1\) is gone'
+		like "$1: the host is named" "$(cat said)" 'host h2 \(rank 1\) was lost'
 	rm -f pid
 	special 2
 }

@@ -63,7 +63,7 @@ lonely()
 		launch "$1" 2 j.job --quiet
 		is "$1: a host that has a link-local address alone is refused" $? 2
 		like "$1: by name, with what it is to have" "$(cat said)" \
-			"host h$i \(rank $((i - 1))\) has no address for others: .*link-local.*IPv4, or a global or unique local one of IPv6, or set barrier_over=mpi"
+			"host h$i \(rank $((i - 1))\) has no address that other hosts can reach: .*link-local.*IPv4 address, or a global or unique local IPv6 address, or set barrier_over=mpi"
 		is "$1: once" "$(grep -c 'link-local' said)" 1
 		launch "$1" 2 j.job --quiet --barrier_over=mpi
 		is "$1: but not with barrier_over=mpi" $? 0
@@ -87,7 +87,7 @@ apart()
 	launch "$1" 2 j.job --quiet
 	is "$1: one with IPv6 alone does not meet one with IPv4 alone" $? 2
 	like "$1: both are named" "$(cat said)" \
-		'host h2 \(rank 1\) has addresses of IPv4 alone, host h1 \(rank 0\) of IPv6 alone: give both some of one kind, or set barrier_over=mpi'
+		'host h2 \(rank 1\) has only IPv4 addresses, host h1 \(rank 0\) only IPv6: give both addresses of one family, or set barrier_over=mpi'
 	# h1 has both: who does not meet is h2 and h3.
 	address 1
 	launch "$1" 3 j.job --quiet
@@ -95,7 +95,7 @@ apart()
 	launch "$1" 3 j.job --quiet --cache=lru --cache_scope=all --cache_size=1m
 	is "$1: a cache of all of them is refused where two do not meet" $? 2
 	like "$1: which are named" "$(cat said)" \
-		'cache_scope=all: host h3 \(rank 2\) has addresses of IPv6 alone, host h2 \(rank 1\) of IPv4 alone'
+		'cache_scope=all: host h3 \(rank 2\) has only IPv6 addresses, host h2 \(rank 1\) only IPv4'
 	ip netns exec "mlh$$-1" sysctl -qw net.ipv6.conf.all.disable_ipv6=1
 	launch "$1" 2 j.job --quiet --cache=lru --cache_scope=all --cache_size=1m
 	is "$1: hosts where IPv6 is switched off do with IPv4" $? 0
@@ -103,7 +103,7 @@ apart()
 	ip -n "mlh$$-2" -4 addr flush dev eth0
 	launch "$1" 2 j.job --quiet
 	is "$1: those without any address are refused" $? 2
-	like "$1: in the same words" "$(cat said)" 'host h1 \(rank 0\) has no address for others'
+	like "$1: in the same words" "$(cat said)" 'host h1 \(rank 0\) has no address that other hosts can reach'
 }
 
 for part in meets crowded lonely apart; do

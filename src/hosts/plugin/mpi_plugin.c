@@ -44,7 +44,7 @@ static int start(unsigned *rank, unsigned *total, char *why, size_t why_bytes)
 	}
 	if (has < MPI_THREAD_SERIALIZED) {
 		snprintf(why, why_bytes,
-			 "its library does not let one thread after the other call it "
+			 "its library does not allow calls from several threads in turn "
 			 "(MPI_THREAD_SERIALIZED)");
 		return -1;
 	}
@@ -96,11 +96,11 @@ static long receive(unsigned *from, void *bytes, size_t room)
 
 #ifndef OPEN_MPI
 /*
- * MPICH over TCP of UCX closes its connections in MPI_Finalize, and whoever sees one closed in a
- * call that makes progress waits there for ever. That is a race between processes which no pause
- * decides: with one of 0.1 s, none of 65 runs hung on an idle machine, and one of 25 at a load of
- * 11. So MPI is not ended at all. The launcher is told, in the lines of PMI-1 that MPICH itself
- * sends it: first all say that they no longer call MPI, then each says that it ends.
+ * MPICH with UCX over TCP closes its connections in MPI_Finalize. A process that sees a closed
+ * connection in a call that makes progress waits there for ever. No pause prevents this race: with
+ * a pause of 0.1 s, none of 65 runs hung on an idle machine, but one of 25 runs at a load of 11.
+ * So MPI_Finalize is avoided. Instead, each process sends its launcher the lines of PMI-1 that
+ * MPICH would send: a barrier, after which no process calls MPI, and then its end.
  */
 #define PMI_WAIT_MS 10000
 

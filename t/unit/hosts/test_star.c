@@ -142,7 +142,7 @@ static void lose_one(struct member *m)
 		return;
 	}
 	ck_assert_int_eq(hosts_barrier(m->hosts, &err), -EPIPE);
-	ck_assert_ptr_nonnull(strstr(err.text, "(rank 2) is gone"));
+	ck_assert_ptr_nonnull(strstr(err.text, "(rank 2) was lost"));
 	ck_assert_ptr_nonnull(strstr(err.text, "dancing"));
 	ck_assert(hosts_is_lost(m->hosts));
 	ck_assert_int_eq(hosts_gather(m->hosts, "x", 1, &all, &err), 0);

@@ -326,7 +326,7 @@ START_TEST(who_sees_other_data_is_refused_by_all)
 	run_both(p, ask_when_cut);
 	for (unsigned i = 0; i < PARTS; i++) {
 		ck_assert_int_eq(p[i].opened, -EINVAL);
-		ck_assert_ptr_nonnull(strstr(p[i].err.text, "(rank 1) sees another data"));
+		ck_assert_ptr_nonnull(strstr(p[i].err.text, "(rank 1) sees a different data"));
 	}
 }
 END_TEST
