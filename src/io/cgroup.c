@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup.c - CPU and memory limits of control groups, and a group of this process's own. */
+/* cgroup.c - CPU and memory limits of control groups, and a new group for this process. */
 #include "io/host.h"
 
 #include <dirent.h>
@@ -114,7 +114,7 @@ static int cgroup_enter(const char *root, const char *dir)
 	return cgroup_write(root, dir, "cgroup.procs", "0\n");
 }
 
-/* Is this limit unset, or is there no such file? */
+/* Is the limit unset, or is its file missing? */
 static bool is_unlimited(const char *root, const char *dir, const char *name)
 {
 	char path[CGROUP_PATH_BYTES], line[256];
@@ -193,8 +193,8 @@ static void remove_stale(const char *root, const char *parent)
 		closedir(d);
 }
 
-/* An existing group of this process's number belonged to a dead process and still has its counts,
- * so it is removed. One with processes in it belongs to another container. */
+/* An existing group with this process's number belonged to a dead process and still has its counts,
+ * so it is removed. A group that contains processes belongs to another container. */
 static int make_group(struct cgroup *g, const char *root, const char *parent)
 {
 	char path[PATH_MAX], procs[CGROUP_PATH_BYTES], name[32], line[64];
@@ -326,7 +326,7 @@ static int try_v2(struct cgroup *g, const char *root, uint64_t bytes)
 	if (rc == 0)
 		return 0;
 	undo(g, root);
-	/* -EBUSY says that no sibling is possible; the first error tells more. */
+	/* -EBUSY means that no sibling is possible; in this case, report the first error. */
 	int second = try_sibling(g, root, bytes);
 	return second == -EBUSY ? rc : second;
 }
@@ -356,12 +356,12 @@ static const char *remedy(int rc)
 		return "; it has no memory controller: start mlgen with systemd-run --scope -p "
 		       "MemoryMax=SIZE instead";
 	case -EROFS:
-		return "; a container mostly has it so: limit the container instead, such as by "
-		       "docker run --memory=SIZE";
+		return "; containers usually mount it read-only: limit the container instead, such "
+		       "as with docker run --memory=SIZE";
 	case -EACCES:
 	case -EPERM:
-		return "; it takes root, or systemd-run --user --scope -p MemoryMax=SIZE around "
-		       "mlgen";
+		return "; it requires root, or start mlgen with systemd-run --user --scope -p "
+		       "MemoryMax=SIZE";
 	default:
 		return "";
 	}
@@ -378,7 +378,7 @@ int cgroup_limit_memory(struct cgroup *g, const char *root, uint64_t bytes, stru
 	rc = g->is_v2 ? try_v2(g, root, bytes) : limit_and_join(g, root, g->home, bytes);
 	if (rc == 0)
 		return 0;
-	mlgen_fail(err, rc, OPTION "no control group could be made in %s: %s%s", g->home,
+	mlgen_fail(err, rc, OPTION "cannot create a control group in %s: %s%s", g->home,
 		   strerror(-rc), remedy(rc));
 	undo(g, root);
 	*g = (struct cgroup){ 0 };
@@ -456,8 +456,8 @@ static void lower_quota(void *arg, const char *root, const char *dir, bool is_v2
 	snprintf(s->dir, sizeof(s->dir), "%s", dir);
 }
 
-/* Version 1 counts CPU time with the controller cpuacct. Mounted elsewhere, cpuacct has groups of
- * its own: only the group of the same name holds the same processes. */
+/* Version 1 counts CPU time with the controller cpuacct. If cpuacct is mounted separately, it has
+ * separate groups, and only the group of the same name contains the same processes. */
 static void read_cpuacct(void *arg, const char *root, const char *dir, bool is_v2)
 {
 	struct quota_search *s = arg;
@@ -521,7 +521,7 @@ static uint64_t subtract_to_zero(uint64_t all, uint64_t used)
 	return all > used ? all - used : 0;
 }
 
-/* Once the table is full, the new limit replaces the one that leaves most. */
+/* When the table is full, the new limit replaces the limit that leaves the most memory. */
 static void add_place(struct memroom *m, const struct memroom_place *p)
 {
 	struct memroom_place *to = &m->places[0];

@@ -139,14 +139,15 @@ static int claim(const char *path, dev_t device, struct mlgen_err *err)
 
 	if (fd < 0 && errno == EBUSY) {
 		describe_busy(user, device);
-		return mlgen_fail(err, -EBUSY, "%s: %s; a block device in use is never written",
-				  path, user);
+		return mlgen_fail(err, -EBUSY,
+				  "%s: %s; mlgen never writes to a block device in use", path,
+				  user);
 	}
 	if (fd < 0)
 		return mlgen_fail(err, -errno, "%s: open for writing: %s", path, strerror(errno));
 	if (fstat(fd, &st) != 0 || !S_ISBLK(st.st_mode) || st.st_rdev != device) {
 		close(fd);
-		return mlgen_fail(err, -ESTALE, "%s: became another device meanwhile", path);
+		return mlgen_fail(err, -ESTALE, "%s: is a different device now", path);
 	}
 	return fd;
 }
@@ -186,7 +187,7 @@ void blockdev_release(struct blockdev_guards *g, dev_t device)
 
 static FILE *open_stat(const char *root, const char *name)
 {
-	/* Partitions, which can be parts of md and dm, are only in the second. */
+	/* Only the second folder contains partitions, which can be parts of md and dm. */
 	static const char *const folders[] = { "block", "class/block" };
 	char path[PATH_MAX];
 	FILE *f = NULL;
@@ -226,7 +227,7 @@ static bool is_path_of(const char *name, const char *head)
 	       !name[end] && subsystem == of_subsystem && disk == of_disk;
 }
 
-/* A device that was never read may or may not count. */
+/* MAY_COUNT: the device was never read, so its counters show nothing. */
 enum counting { COUNTS, MAY_COUNT, DOES_NOT_COUNT };
 
 static enum counting counting_of(const char *root, const char *name)
@@ -459,9 +460,9 @@ static bool is_nfs(const struct mount *mount)
 }
 
 /*
- * Do reads of a task count in its /proc/self/io? The block layer counts for local disks, and NFS
- * counts itself. Some other filesystems count (Ceph), some count for a thread of the kernel (SMB),
- * and some do not count at all (FUSE).
+ * Do reads of a task appear in its /proc/self/io? The block layer counts reads of local disks, and
+ * NFS counts its own reads. Of other filesystems, some count reads for the task (Ceph), some for a
+ * thread of the kernel (SMB), and some not at all (FUSE).
  */
 static bool counts_for_tasks(const struct mount *mount)
 {

@@ -64,8 +64,8 @@ struct mount_listed {
 	dev_t dev; /* st_dev of its files */
 };
 
-/* Call `visit` for each line, in the order of the table. The filesystems themselves are not asked:
- * one that does not answer would block the caller. */
+/* Call `visit` for each line, in the order of the table. The filesystems are not accessed, because
+ * a filesystem that does not answer would block the caller. */
 void mount_each(void (*visit)(void *arg, const struct mount_listed *m), void *arg);
 
 /* Append "FSTYPE MOUNTPOINT SOURCE" in the form of a trace, with octal escapes as in
@@ -75,9 +75,9 @@ void mount_append_text(struct buf *out, const char *type, const char *target, co
 /*
  * The alignment that O_DIRECT needs: statx STATX_DIOALIGN where the kernel has it, otherwise the
  * logical block size, otherwise 4096. Queries the given regular file or block device, or an unnamed
- * file (O_TMPFILE) in the directory or its nearest existing parent. Where no such file can be made,
- * the filesystem is trusted. A filesystem that refuses O_DIRECT is an error, and so is tmpfs, where
- * O_DIRECT means nothing.
+ * file (O_TMPFILE) in the directory or its nearest existing parent. If no such file can be created,
+ * O_DIRECT is assumed to work. A filesystem that refuses O_DIRECT is an error, and so is tmpfs,
+ * where O_DIRECT has no effect.
  */
 int mount_direct_alignment(const char *file_or_directory, uint64_t *align_bytes,
 			   struct mlgen_err *err);
@@ -96,11 +96,11 @@ bool fstab_expects_mount(const char *root, const char *directory);
 #define NOROOM_BYTES 400
 
 /*
- * The sentence that follows strerror() when a call failed with `code`, -errno, on a file: "; no
- * inodes are left on /mnt ...", a quota, a limit of the file size; and a remedy. `path` need not
+ * The sentence that follows strerror() when a call on a file failed with `code`, -errno: "; /mnt
+ * has no free inodes ...", a quota or a limit of the file size, with a remedy. `path` need not
  * exist: its nearest existing folder is examined. The file would have had `end_bytes`, 0 = not
- * known. The text is empty for other errors, and where space is used up: the caller knows how much
- * is missing. Returns `out`.
+ * known. The text is empty for other errors. It is also empty if no space is left, because the
+ * caller knows how much is missing. Returns `out`.
  */
 const char *noroom_text(char out[NOROOM_BYTES], const char *path, int code, uint64_t end_bytes);
 
@@ -109,9 +109,9 @@ const char *noroom_text(char out[NOROOM_BYTES], const char *path, int code, uint
 /* ---- exclusive use of block devices that are about to be written ---- */
 
 /*
- * Devices that this program holds exclusively: nobody else can mount them, put them into an array
- * or swap on them. Several jobs of a run may hold the same device, so a run has one set; a zeroed
- * set is empty. A set is not thread-safe.
+ * Devices that this program holds exclusively: no other process can mount them, add them to an
+ * array or use them as swap. Several jobs of a run may hold the same device, so a run has one set;
+ * a zeroed set is empty. A set is not thread-safe.
  */
 struct blockdev_guard {
 	dev_t device;
@@ -168,8 +168,8 @@ struct devset {
 
 void devset_fini(struct devset *set);
 
-/* Add the devices directly below `name` to the set, each once: the parts of md and dm, the paths of
- * an NVMe multipath device. */
+/* Add the devices directly below `name` to the set, each once: the parts of an md or dm device, or
+ * the paths of an NVMe multipath device. */
 void devset_components(struct devset *set, const char *root, const char *name);
 
 /*
@@ -185,7 +185,7 @@ int devset_read(struct devstat *sum, const struct devset *set, const char *root)
 /* ---- the counter of bytes that storage delivered ---- */
 
 /*
- * The bytes that jobs read, less those that storage delivered in the same time, came from this
+ * The bytes that jobs read, minus the bytes that storage delivered in the same time, came from this
  * host's memory. The counter of delivered bytes depends on the filesystem:
  *   block devices    their own counters, for all readers
  *   NFS              mountstats: bytes from the server, for all processes of this host
@@ -206,8 +206,8 @@ struct memsource {
 	enum memsource_kind kind;
 	const char *name; /* name in reports; "unknown" for MEMSOURCE_NONE */
 	char scope[256];  /* two sources of equal kind and scope count the same bytes */
-	/* False: the filesystem may not count at all. Trust the counter only where it accounts for
-	 * most of the bytes. */
+	/* False: the filesystem may not count its reads. Trust the counter only if it shows most of
+	 * the bytes. */
 	bool is_sure;
 	struct devset devices;
 	char root[128];
@@ -239,8 +239,9 @@ struct netif {
 
 /*
  * Find the interface that routes to the server of a mount. 0 or -ENODATA. There is no such
- * interface for a local mount, a server on this host, and a server without a numeric address in the
- * mount table (names are not resolved). A mount over RDMA bypasses the counters of its interface.
+ * interface for a local mount, for a server on this host, and for a server without a numeric
+ * address in the mount table, because names are not resolved. A mount over RDMA bypasses the
+ * counters of its interface.
  */
 int netif_find(struct netif *n, const char *root, const struct mount *mount);
 
@@ -261,8 +262,8 @@ int netif_received(uint64_t *bytes, const char *root, const char *name);
  * The kernel's powercap.rst: a zone is a folder in /sys/class/powercap, whose energy_uj counts
  * microjoules up to max_energy_range_uj and begins again at 0. Zones called package-* are summed up
  * as packages, those called dram as memory. Zones of parts of a package (core, uncore) and of the
- * whole platform (psys) are ignored, because they overlap with packages. So is a second interface
- * to the same counters (intel-rapl-mmio). AMD's zones have the same names.
+ * whole platform (psys) are ignored, because they overlap with packages. A second interface to the
+ * same counters (intel-rapl-mmio) is also ignored. AMD's zones have the same names.
  *
  * A counter of 262 kJ wraps around in 22 minutes at 200 W, so a meter has to be read more often
  * than that; it adds up the differences. energy_uj is readable by root alone.
@@ -354,6 +355,6 @@ enum noise_kind {
 	NOISE_HOT = 8,
 	NOISE_MEMORY = 16,
 };
-/* The kinds above their limits. `cpu_percent` tells how busy the allowed CPUs were where
- * busy_percent is unknown (documents of older versions); NaN = unknown. */
+/* The kinds above their limits. `cpu_percent` is the load of the allowed CPUs, for documents of
+ * older versions without busy_percent; NaN = unknown. */
 unsigned noise_affects(const struct noise *n, double cpu_percent);

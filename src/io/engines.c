@@ -89,7 +89,8 @@ static int fail_unknown(const char *name, struct mlgen_err *err)
 		return mlgen_fail(err, -ENOENT, "ioengine=%s: not built: %s", name, why);
 	for (const struct mlgen_engine *const *e = engines_built; *e; e++)
 		buf_addf(&names, " %s", (*e)->name);
-	mlgen_fail(err, -ENOENT, "ioengine=%s: no such engine; there are%s", name, buf_str(&names));
+	mlgen_fail(err, -ENOENT, "ioengine=%s: no such engine; the engines are%s", name,
+		   buf_str(&names));
 	buf_fini(&names);
 	return -ENOENT;
 }
@@ -120,8 +121,8 @@ static int check_table(const struct mlgen_engine *e, const char *path, struct ml
 {
 	if (e->abi != MLGEN_ENGINE_ABI)
 		return mlgen_fail(err, -EINVAL,
-				  "ioengine=%s: built for engine ABI %u, this mlgen has %u; "
-				  "compile it with the headers of this mlgen",
+				  "ioengine=%s: built for engine ABI %u, but this mlgen has ABI "
+				  "%u; compile it with the headers of this mlgen",
 				  path, e->abi, (unsigned)MLGEN_ENGINE_ABI);
 	if (e->size != sizeof(*e))
 		return mlgen_fail(err, -EINVAL,
@@ -130,8 +131,8 @@ static int check_table(const struct mlgen_engine *e, const char *path, struct ml
 				  path, e->size, sizeof(*e));
 	if (!e->name || !e->help || !e->submit || (e->opts && !e->opts_size))
 		return mlgen_fail(err, -EINVAL,
-				  "ioengine=%s: its table needs name, help and submit, and "
-				  "opts_size with opts",
+				  "ioengine=%s: its table must set name, help and submit, and "
+				  "opts_size if it sets opts",
 				  path);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engines.h - the engines that were built in, and why others were not. */
+/* engines.h - the engines that are built in, and the reasons why others are not. */
 #pragma once
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ const struct mlgen_engine *engines_load(const char *path, struct mlgen_err *err)
  * err. */
 int engines_check_path(const char *path, struct mlgen_err *err);
 
-/* Why a known engine was not built; NULL = no such engine is known. */
+/* The reason why a known engine was not built; NULL = the engine is unknown. */
 const char *engines_why_absent(const char *name);
 
 /* --enghelp (name "") or --enghelp=ENGINE. 0, or -errno with err. */

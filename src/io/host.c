@@ -255,15 +255,15 @@ static int fail_not_allowed(unsigned cpu, const union cpus *allowed, struct mlge
 				       end - i > 1 ? "%s%u-%u" : "%s%u", at ? "," : "", i, end - 1);
 	}
 	return mlgen_fail(err, -EINVAL,
-			  "cpus_allowed: CPU %u is not one that this process may use; it has %s",
-			  cpu, text);
+			  "cpus_allowed: this process may not use CPU %u; it may use %s", cpu,
+			  text);
 }
 
 static int add_range(union cpus *c, const union cpus *allowed, unsigned first, unsigned last,
 		     struct mlgen_err *err)
 {
 	if (last < first)
-		return mlgen_fail(err, -EINVAL, "cpus_allowed: %u-%u runs backwards; write %u-%u",
+		return mlgen_fail(err, -EINVAL, "cpus_allowed: %u-%u is reversed; write %u-%u",
 				  first, last, last, first);
 	for (unsigned cpu = first; cpu <= last; cpu++) {
 		if (!has_cpu(allowed, cpu))
@@ -283,8 +283,8 @@ static int parse_cpus(union cpus *c, const char *list, struct mlgen_err *err)
 	memset(c, 0, sizeof(*c));
 	if (allowed_cpus(&allowed) == 0)
 		return mlgen_fail(err, -ENOSYS,
-				  "cpus_allowed: this system does not tell which CPUs may be used; "
-				  "leave it out");
+				  "cpus_allowed: cannot find out which CPUs this process may use; "
+				  "leave out cpus_allowed");
 	do {
 		if (!parse_cpu(&at, &first))
 			return fail_list(list, err);

@@ -39,8 +39,8 @@ int pagecache_sample(const char *path, uint64_t seed, uint64_t *resident_bytes,
  * suggests a remedy. */
 int dropcaches_check(const char *root, struct mlgen_err *err);
 
-/* Write back dirty pages, since only clean ones can go; then drop pages, dentries and inodes. 0 or
- * -errno with err. */
+/* Write back dirty pages, because only clean pages can be dropped; then drop pages, dentries and
+ * inodes. 0 or -errno with err. */
 int dropcaches_run(const char *root, struct mlgen_err *err);
 
 /* ---- bytes in memory that storage does not have yet ---- */
@@ -85,9 +85,9 @@ void host_read_command(struct host *h, const char *root);
 bool host_append_argument(char *out, size_t size, const char *arg);
 
 /*
- * Lower the two to the limits of this process's control groups (v2 cpu.max and memory.max, v1 cfs
- * quota and limit_in_bytes; its own group and all above). `root` is "" for this machine; tests set
- * up a tree there.
+ * Lower *cpus and *memory_bytes to the limits of this process's control groups (v2 cpu.max and
+ * memory.max, v1 cfs quota and limit_in_bytes; its own group and all above). `root` is "" for this
+ * machine; tests set up a tree there.
  */
 void host_cgroup_limits(const char *root, uint64_t *cpus, uint64_t *memory_bytes);
 
@@ -107,9 +107,10 @@ enum host_cpu_of {
 	HOST_CPU_OF_QUOTA_ALONE, /* a quota, this process alone: the group's use is unknown */
 };
 
-/* CPU time so far in ns. The process's own is from getrusage. Busy time is that of all processes
- * that share `cpus`: from /proc/stat for the allowed CPUs (user+nice+system+irq+softirq+steal), or
- * the time used of a quota that is less. */
+/* CPU time so far in ns. The process's own is from getrusage. Busy time is the time of all
+ * processes that share `cpus`: from /proc/stat for the allowed CPUs
+ * (user+nice+system+irq+softirq+steal), or, if a quota is lower, the time that its group has
+ * used. */
 struct host_cpu {
 	uint64_t process_user_ns, process_system_ns;
 	uint64_t busy_ns; /* sum over CPUs; 0 = unknown */
@@ -152,8 +153,8 @@ void host_facts(const struct host *h, void (*put)(void *arg, const char *key, co
 bool topology_has_nodes(const char *root);
 
 /*
- * The node that the disk under a mount is attached to. A disk made of others (md, dm, NVMe with
- * several paths) has the node that its parts share. -ENODATA where there is no such node or the
+ * The node that the disk under a mount is attached to. A disk made of other disks (md, dm, NVMe
+ * with several paths) has the common node of its parts. -ENODATA if there is no such node or the
  * node is unknown; `why` gets the reason as a clause.
  */
 int topology_disk_node(const char *root, const struct mount *m, struct mlgen_err *why);
@@ -178,8 +179,8 @@ struct topology_request {
 
 /*
  * Choose the allowed CPUs, as lists such as 0-3,8, for a job's threads and for its read threads.
- * The caller frees both lists. Without a disk_node the lists are equal. -EINVAL with err where a
- * node does not exist or no CPU is left.
+ * The caller frees both lists. Without a disk_node the lists are equal. -EINVAL with err if a node
+ * does not exist or no CPU is left.
  */
 int topology_plan(const struct topology *t, const struct topology_request *w, char **thread_cpus,
 		  char **loader_cpus, struct mlgen_err *err);
@@ -193,7 +194,7 @@ void node_set_merge(struct node_set *to, const struct node_set *from);
 /* Append a list such as "0-1,3". */
 void node_set_text(const struct node_set *s, struct buf *out);
 
-/* The nodes that a thread ran on each time it looked. Private to the thread. */
+/* Nodes on which a thread ran, sampled by the thread itself. Private to the thread. */
 struct node_watch {
 	struct node_set seen;
 	uint64_t looks, far; /* far: at another node than the disk */

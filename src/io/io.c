@@ -66,7 +66,7 @@ static inline bool transfer_continues(struct iobuf *buf, struct opstat *stat, st
 	return false;
 }
 
-/* The slot of the operation that is outstanding longest, and its start; `count` = none. */
+/* The slot of the oldest outstanding operation, and its start; `count` = no operation. */
 static unsigned oldest_slot(const struct published *s, uint64_t *start_ns)
 {
 	unsigned slot = s->count;
@@ -146,13 +146,14 @@ static int make_buffer(struct io *io, struct mlgen_err *err)
 	if (io->ctx.buf)
 		return 0;
 	if (io->mem == MEM_HUGEPAGE && !io->engine->buf_alloc)
-		return mlgen_fail(err, -ENOMEM,
-				  "mem=hugepage: no huge pages for a buffer of %s, one of %u; "
-				  "reserve them (sysctl -w vm.nr_hugepages=N) or use mem=malloc",
-				  units_human_bytes(text, (double)bytes), io->ctx.job->workers);
+		return mlgen_fail(
+			err, -ENOMEM,
+			"mem=hugepage: no huge pages for a buffer of %s (%u such buffers); reserve "
+			"them (sysctl -w vm.nr_hugepages=N) or use mem=malloc",
+			units_human_bytes(text, (double)bytes), io->ctx.job->workers);
 	return mlgen_fail(err, -ENOMEM,
-			  "no memory for a buffer of %s, one of %u; lower the request size, the "
-			  "iodepth or the number of threads",
+			  "no memory for a buffer of %s (%u such buffers); lower the request size, "
+			  "the iodepth or the number of threads",
 			  units_human_bytes(text, (double)bytes), io->ctx.job->workers);
 }
 
@@ -189,7 +190,7 @@ int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
 	init_queue(io, cfg);
 	rc = make_buffer(io, err);
 	if (rc == 0) {
-		io->is_init = true; /* fini takes a failed init */
+		io->is_init = true; /* fini accepts a failed init */
 		rc = io->engine->init ? io->engine->init(&io->ctx, err) : 0;
 		if (rc < 0)
 			/* An error that the engine has set itself is kept. */
@@ -240,7 +241,7 @@ static bool engine_supports(const struct io *io, const struct io_op *op)
 #define RELEASES (MLGEN_CAP(MLGEN_CLOSE) | MLGEN_CAP(MLGEN_UNLINK))
 #define FLUSH (MLGEN_CAP(MLGEN_FSYNC) | MLGEN_CAP(MLGEN_FDATASYNC))
 
-/* The stop is set, or its time has come and this io ends in time. */
+/* Is the stop set, or has its time come, if this io ends in time? */
 static inline bool has_ended(const struct io *io, uint64_t now)
 {
 	return stop_is_set(io->stop) || (io->ends_in_time && now >= stop_at_ns(io->stop));
@@ -304,7 +305,8 @@ static void submit_sync(struct io *io, struct io_op *op)
 	} while (transfer_continues(&io->buf, io->stat, op) && !cancel_rest(io, op));
 }
 
-/* Callers that read the time from the last completion have to see that time is over. */
+/* Set the time of the last completion, because callers read it to find out that the time is
+ * over. */
 static __attribute__((cold)) int64_t refuse(struct io *io, struct io_op *op)
 {
 	io->last_ns = op->start_ns;
@@ -491,8 +493,8 @@ static __attribute__((cold)) void end_fifo(struct io *io)
 	const struct mlgen_file *file = start_ns ? io->published.slots[slot].file : NULL;
 
 	if (file && meta_end_fifo(file->path) && io->fifos_ended++ == 1)
-		log_warn("%s: is a fifo, and no regular file; who writes to it keeps it open, and "
-			 "it is waited for",
+		log_warn("%s: is a fifo, not a regular file; mlgen waits, because another process "
+			 "has it open for writing",
 			 file->path);
 }
 

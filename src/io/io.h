@@ -88,7 +88,7 @@ struct io_config {
 	struct clock *clock;
 	struct opstat *stat;
 	unsigned iodepth;   /* operations; a chain of three counts as three */
-	unsigned transfers; /* READs and WRITEs among them; 0 = all may be */
+	unsigned transfers; /* limit of READs and WRITEs among them; 0 = no limit */
 	unsigned files;     /* maximum open at once; 0 = same as iodepth */
 	size_t buf_bytes;   /* multiple of 4096 */
 	enum mem_kind mem;  /* memory of the buffer */
@@ -124,10 +124,10 @@ void io_renew_pages(struct io *io, const struct io_op *op, enum mem_pages pages)
 
 /*
  * Start one operation; at most iodepth may be in flight. Once io_reap has returned the operation,
- * op->io.result is a number of bytes, 0 or -errno. Without eof_ok, a READ that meets the end of the
- * file before len_bytes fails with -ENODATA; done_bytes says how far it got. With eof_ok, a READ is
- * complete once it has eof_bytes (no further call is made), and fails with -ENODATA if the file
- * ends before that.
+ * op->io.result is a number of bytes, 0 or -errno. Without eof_ok, a READ that reaches the end of
+ * the file before len_bytes fails with -ENODATA, and done_bytes is the number of bytes read. With
+ * eof_ok, a READ is complete once it has eof_bytes (no further call is made), and fails with
+ * -ENODATA if the file ends before that.
  */
 void io_submit(struct io *io, struct io_op *op);
 
@@ -180,9 +180,9 @@ void io_look(const struct io *io, struct io_outstanding *out);
 /* ---- operations on files and names by plain system calls ---- */
 
 /*
- * Perform an operation that the engine leaves to the io layer. Sets result, 0 or -errno, and the
- * other results of the operation (fd, size_bytes). READ and WRITE fail with -EOPNOTSUPP: only
- * engines move bytes.
+ * Perform an operation that the engine does not support. Sets result, 0 or -errno, and the other
+ * results of the operation (fd, size_bytes). READ and WRITE fail with -EOPNOTSUPP: only engines
+ * move bytes.
  */
 void meta_do(struct mlgen_io *op);
 

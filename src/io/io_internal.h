@@ -38,7 +38,7 @@ struct published {
 	struct published_slot *slots;
 	struct published_path *path; /* a path per slot */
 	unsigned count;
-	uint64_t paths; /* operations so far after which a file may have another path */
+	uint64_t paths; /* number of operations so far that can change the path of a file */
 };
 
 /* ---- a worker's buffer, shared by its operations in flight ---- */

@@ -308,7 +308,8 @@ static void explain_too_large(char out[NOROOM_BYTES], const struct mount *m, uin
 			 "; ulimit -f allows files of %s: raise it, or make smaller files",
 			 units_human_bytes(text, (double)limit.rlim_cur));
 	else
-		snprintf(out, NOROOM_BYTES, "; %s on %s takes no file as large: make smaller ones",
+		snprintf(out, NOROOM_BYTES,
+			 "; %s on %s does not support files of this size: make smaller files",
 			 m->type[0] ? m->type : "the filesystem", target_of(m));
 }
 
@@ -324,15 +325,15 @@ const char *noroom_text(char out[NOROOM_BYTES], const char *path, int code, uint
 		m.free_inodes = UINT64_MAX;
 	if (code == -EDQUOT) /* a quota of bytes or of inodes */
 		snprintf(out, NOROOM_BYTES,
-			 "; a quota of this user, group or project is used up on %s, whatever df "
-			 "says: raise it, or remove files",
+			 "; a quota of this user, group or project is exceeded on %s, whatever df "
+			 "shows: raise it, or remove files",
 			 target_of(&m));
 	else if (code == -EFBIG)
 		explain_too_large(out, &m, end_bytes);
 	else if (m.free_inodes == 0 && m.free_bytes > 0)
 		snprintf(out, NOROOM_BYTES,
-			 "; no inodes are left on %s (df -i), though %s are free: fewer and larger "
-			 "files, or remove some",
+			 "; %s has no free inodes (df -i), although %s are free: use fewer and "
+			 "larger files, or remove files",
 			 target_of(&m), units_human_bytes(text, (double)m.free_bytes));
 	return out;
 }
@@ -371,7 +372,7 @@ static bool parse_line(struct mount_line *l, char *text)
 	return true;
 }
 
-/* The length of the mount point if `path` lies at or below it, otherwise 0. */
+/* The length of the mount point if `path` is the mount point or below it, otherwise 0. */
 static size_t covers(const char *target, const char *path)
 {
 	size_t len = strlen(target);
@@ -419,8 +420,8 @@ static bool keeps_files_in_memory(const char *type)
 
 /*
  * Find the longest mount point above the path, and the last of equals, which hides the others.
- * Mounts with the path's own device number win. For btrfs and overlay there may be none, because
- * their files have device numbers of no mount.
+ * Mounts with the path's own device number have priority. For btrfs and overlay there may be no
+ * such mount, because the device numbers of their files are not in the mount table.
  */
 static int find_line(struct mount *m, FILE *f, const char *path, dev_t dev)
 {
@@ -560,12 +561,12 @@ union statx_result {
 	} dio;
 };
 
-_Static_assert(sizeof(struct statx) == 0x100, "statx is 256 bytes for ever");
+_Static_assert(sizeof(struct statx) == 0x100, "statx always has 256 bytes");
 
 static int fail_direct(const struct mount *m, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
-			  "direct=1: %s at %s does not take O_DIRECT here: %s; use direct=0 or "
+			  "direct=1: %s at %s does not support O_DIRECT here: %s; use direct=0 or "
 			  "another filesystem",
 			  m->type, m->target, strerror(EINVAL));
 }
@@ -732,10 +733,10 @@ int mount_direct_alignment(const char *file_or_directory, uint64_t *align_bytes,
 	if (rc)
 		return rc;
 	if (m.is_memory)
-		return mlgen_fail(err, -EINVAL,
-				  "direct=1: %s at %s keeps files in memory; O_DIRECT would mean "
-				  "nothing here",
-				  m.type, m.target);
+		return mlgen_fail(
+			err, -EINVAL,
+			"direct=1: %s at %s keeps files in memory; O_DIRECT would have no effect",
+			m.type, m.target);
 	if (stat(real, &st))
 		return fail_look(real, -errno, err);
 	flags = S_ISDIR(st.st_mode) ? O_TMPFILE | O_WRONLY : O_RDONLY | O_NONBLOCK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* noise.c - load by others, network interfaces and energy of this host. */
+/* noise.c - load by other processes, network interfaces and energy of this host. */
 #include "io/devices.h"
 
 #include <arpa/inet.h>
@@ -258,9 +258,9 @@ unsigned noise_affects(const struct noise *n, double cpu_percent)
 #define NAME_MAX_BYTES 32
 
 static const char no_zone[] = "no RAPL zone in /sys/class/powercap; a VM has none";
-static const char for_root[] = "energy_uj in /sys/class/powercap is for root alone";
-static const char unreadable[] = "a zone of /sys/class/powercap cannot be read, or has no range";
-static const char no_dram[] = "no zone counts DRAM";
+static const char for_root[] = "only root can read energy_uj in /sys/class/powercap";
+static const char unreadable[] = "a zone in /sys/class/powercap cannot be read, or has no range";
+static const char no_dram[] = "no zone measures DRAM";
 
 /* Add the energy since the last read to *sum. 0 or -errno. */
 static int read_zone(struct energy_zone *z, const char *root, uint64_t *sum)

@@ -114,8 +114,8 @@ static int measure(const char *path, const uint64_t *seed, uint64_t *resident_by
 }
 
 /*
- * The kernel drops no page that storage does not have. sync_file_range only waits for the pages and
- * costs nothing for a clean file, whereas fsync would flush the device's cache for each of a
+ * The kernel drops only pages whose content is on storage. sync_file_range only waits for the pages
+ * and costs nothing for a clean file, whereas fsync would flush the device's cache for each of a
  * million files. fdatasync is used where sync_file_range does not exist.
  */
 static int write_back(int fd)
@@ -160,13 +160,14 @@ int pagecache_sample(const char *path, uint64_t seed, uint64_t *resident_bytes,
 
 static int dropcaches_fail(int code, struct mlgen_err *err)
 {
-	return mlgen_fail(err, code,
-			  "drop_caches: " DROP_PATH
-			  ": %s; %s. --drop_caches=no leaves this host's caches as they are, and "
-			  "what they hold is then not read from storage",
-			  strerror(-code),
-			  code == -EROFS ? "a container mostly has it read-only: run mlgen outside"
-					 : "it takes root");
+	return mlgen_fail(
+		err, code,
+		"drop_caches: " DROP_PATH ": %s; %s. --drop_caches=no leaves this host's caches as "
+		"they are; data in them is then not read from storage",
+		strerror(-code),
+		code == -EROFS
+			? "containers usually mount it read-only: run mlgen outside the container"
+			: "it requires root");
 }
 
 static int dropcaches_open(const char *root, struct mlgen_err *err)

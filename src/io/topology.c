@@ -22,7 +22,7 @@
 
 /* Results for a disk without a node. */
 enum {
-	NO_AFFINITY = -1, /* value of numa_node for a disk that is near to no node */
+	NO_AFFINITY = -1, /* value of numa_node for a disk that is not local to any node */
 	NODE_UNKNOWN = -2,
 	NODES_DIFFER = -3, /* the parts of the disk lie at several nodes */
 };
@@ -117,9 +117,9 @@ static int node_of(const char *disk, size_t root_len, unsigned depth)
 static int fail_disk_node(const struct mount *m, int node, struct mlgen_err *why)
 {
 	static const char *const texts[] = {
-		[-NO_AFFINITY] = "is near to no NUMA node in particular (numa_node is -1)",
-		[-NODE_UNKNOWN] = "does not tell its NUMA node",
-		[-NODES_DIFFER] = "has parts at different NUMA nodes",
+		[-NO_AFFINITY] = "is not local to any NUMA node (numa_node is -1)",
+		[-NODE_UNKNOWN] = "does not report its NUMA node",
+		[-NODES_DIFFER] = "has parts on different NUMA nodes",
 	};
 
 	return mlgen_fail(why, -ENODATA, "disk %s %s", m->device, texts[-node]);
@@ -173,7 +173,8 @@ static int cpus_of_nodes(const struct topology *t, const char *list, hwloc_bitma
 	int rc = 0;
 
 	if (!nodes)
-		return mlgen_fail(err, -EINVAL, "numa_cpu_nodes: '%s' is no list of nodes", list);
+		return mlgen_fail(err, -EINVAL, "numa_cpu_nodes: '%s' is not a list of nodes",
+				  list);
 	hwloc_bitmap_zero(cpus);
 	for (int n = hwloc_bitmap_first(nodes); n >= 0 && rc == 0;
 	     n = hwloc_bitmap_next(nodes, n)) {
@@ -188,18 +189,17 @@ static int cpus_of_nodes(const struct topology *t, const char *list, hwloc_bitma
 	return rc;
 }
 
-/* `nodes` begins the sentence: the nodes, and the reason for them. */
+/* `nodes` is the start of the sentence: the nodes, and why the job uses them. */
 static int fail_none_left(const char *nodes, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t usable,
 			  struct mlgen_err *err)
 {
 	char *has, *may;
 
 	if (hwloc_bitmap_iszero(cpus))
-		return mlgen_fail(err, -EINVAL, "%s without a CPU", nodes);
+		return mlgen_fail(err, -EINVAL, "%s without CPUs", nodes);
 	has = list_text(cpus);
 	may = list_text(usable);
-	mlgen_fail(err, -EINVAL, "%s whose CPUs (%s) are none of those that this job may use (%s)",
-		   nodes, has, may);
+	mlgen_fail(err, -EINVAL, "%s with CPUs %s, but this job may use only %s", nodes, has, may);
 	mem_free(has);
 	mem_free(may);
 	return -EINVAL;
@@ -235,7 +235,7 @@ static int apply_disk(const struct topology *t, const struct topology_request *w
 		return fail_memory(err);
 	if (node)
 		hwloc_bitmap_copy(cpus, node->cpuset);
-	snprintf(text, sizeof(text), "numa=device: disk %.64s is at NUMA node %d,", w->disk,
+	snprintf(text, sizeof(text), "numa=device: disk %.64s is on NUMA node %d,", w->disk,
 		 w->disk_node);
 	if (!hwloc_bitmap_intersects(cpus, usable))
 		rc = fail_none_left(text, cpus, usable, err);
@@ -250,9 +250,8 @@ static int apply_cpus(const char *list, hwloc_bitmap_t usable, struct mlgen_err 
 	int rc = 0;
 
 	if (!cpus || !hwloc_bitmap_intersects(cpus, usable))
-		rc = mlgen_fail(
-			err, -EINVAL,
-			"cpus_allowed: %s: none of these is a CPU that this process may use", list);
+		rc = mlgen_fail(err, -EINVAL,
+				"cpus_allowed: %s: this process may use none of these CPUs", list);
 	else
 		hwloc_bitmap_and(usable, usable, cpus);
 	hwloc_bitmap_free(cpus);
@@ -274,8 +273,8 @@ int topology_disk_node(const char *root, const struct mount *m, struct mlgen_err
 	int node;
 
 	if (!m->device[0])
-		return mlgen_fail(why, -ENODATA,
-				  "%s lies on no disk whose NUMA node could be known", m->type);
+		return mlgen_fail(why, -ENODATA, "%s is not on a disk with a known NUMA node",
+				  m->type);
 	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", root, m->dev_major, m->dev_minor);
 	if (!realpath(path, disk) || !realpath(root[0] ? root : "/", top))
 		return fail_disk_node(m, NODE_UNKNOWN, why);
@@ -301,7 +300,7 @@ int topology_new(struct topology **out, const char *allowed, struct mlgen_err *e
 	hwloc_topology_set_flags(t->hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
 	if (hwloc_topology_load(t->hwloc)) {
 		rc = -errno;
-		return mlgen_fail(err, rc, "numa: hwloc cannot look at this host: %s",
+		return mlgen_fail(err, rc, "numa: hwloc cannot read the topology of this host: %s",
 				  strerror(-rc));
 	}
 	t->allowed = allowed ? topology_parse_list(allowed) : hwloc_bitmap_alloc();
@@ -310,7 +309,7 @@ int topology_new(struct topology **out, const char *allowed, struct mlgen_err *e
 	/* The main thread's CPUs count, because workers may have bound themselves already. */
 	if (!allowed && hwloc_linux_get_tid_cpubind(t->hwloc, getpid(), t->allowed))
 		return mlgen_fail(err, -errno,
-				  "numa: this system does not tell which CPUs may be used: %s",
+				  "numa: cannot find out which CPUs this process may use: %s",
 				  strerror(errno));
 	return 0;
 }

@@ -137,7 +137,7 @@ void iobuf_aim_rest(struct iobuf *b, struct io_op *op)
 		aim_at(op, iobuf_at(b, op) + skip, rest);
 }
 
-#define DIRECT_BYTES 512ull /* O_DIRECT can resume at multiples at best */
+#define DIRECT_BYTES 512ull /* smallest block at which O_DIRECT can resume */
 
 /* Retries without progress: enough for a few signals, and never an endless loop. */
 #define TRIES_MAX 100u

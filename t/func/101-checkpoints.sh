@@ -335,7 +335,7 @@ exits "drop_caches=run without root does not start" 2 \
 	as_nobody "$MLGEN" --name=x --checkpoint_size=64k --directory=w/d \
 	--checkpoint_layout=stream --bs=16k --phase=restore --drop_caches=run
 like "... and names the way out" "$(cat err)" \
-	'^mlgen: drop_caches: /proc/sys/vm/drop_caches: .*; it takes root. --drop_caches=no leaves this host.s caches as they are, '
+	'^mlgen: drop_caches: /proc/sys/vm/drop_caches: .*; it requires root. --drop_caches=no leaves this host.s caches as they are; '
 exits "... which helps" 0 as_nobody "$MLGEN" --name=x --checkpoint_size=64k \
 	--directory=w/d --checkpoint_layout=stream --bs=16k --phase=restore \
 	--drop_caches=no --quiet
@@ -345,10 +345,10 @@ as_nobody "$MLGEN" --name=t --num_files=4 --format=raw --sample_size=4k \
 	--directory=w/f --drop_caches=epoch --dry-run >out 2>err
 like "a training cannot empty caches without root, either" \
 	"$(tr -s ' \n' ' ' <out)" \
-	"caches this host's are emptied before each epoch FAIL drop_caches: .*; it takes root"
+	"caches this host's are emptied before each epoch FAIL drop_caches: .*; it requires root"
 exits "... and does not start" 2 as_nobody "$MLGEN" --name=t --num_files=4 \
 	--format=raw --sample_size=4k --directory=w/f --drop_caches=epoch
-like "... for that reason" "$(cat err)" '^mlgen: drop_caches: .*; it takes root'
+like "... for that reason" "$(cat err)" '^mlgen: drop_caches: .*; it requires root'
 not_ok "... nor makes its files" test -e w/f
 
 # ---- the host's caches

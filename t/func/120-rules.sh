@@ -111,7 +111,7 @@ if as_nobody "$MLGEN" --version >out 2>&1; then
 	# shellcheck disable=SC2086
 	as_nobody $plain --ioengine=null --memory_limit=64m >out 2>&1 ||
 		both "a control group that nobody may make" \
-			'memory_limit: no control groups? (could be made in .*: .*; it takes root|at .*; this system cannot limit the page cache)' \
+			'memory_limit: (cannot create a control group in .*: .*; it requires root|no control groups at .*; this system cannot limit the page cache)' \
 			as_nobody $plain --memory_limit=64m
 else
 	skip "caches that only root empties" "no other user to be"
@@ -261,16 +261,16 @@ both "a file that was truncated" \
 rm $file
 mkfifo $file
 # shellcheck disable=SC2086
-both "a fifo in its place" "$file: is a fifo, and no regular file; remove it" \
+both "a fifo in its place" "$file: is a fifo, not a regular file; remove it" \
 	$read
 # shellcheck disable=SC2086
 both "... that a preparation meets" \
-	"$file: is a fifo, and no regular file; remove it" $read --phase=prepare
+	"$file: is a fifo, not a regular file; remove it" $read --phase=prepare
 sed 's/"complete": true/"complete": false/' set/mlgen-dataset.json >manifest
 cp manifest set/mlgen-dataset.json
 # shellcheck disable=SC2086
 both "... also of half a dataset" \
-	"$file: is a fifo, and no regular file; remove it" $read
+	"$file: is a fifo, not a regular file; remove it" $read
 rm $file
 prepare
 chmod -R a+rX set

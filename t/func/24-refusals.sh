@@ -34,7 +34,7 @@ refused "a batch larger than the dataset" \
 	"mlgen: batch_size: 25 is more than the 24 samples of the dataset; more num_files or a smaller batch_size" \
 	--batch_size=25
 refused "time_based without runtime" \
-	"mlgen: time_based: needs a runtime; set runtime=60s, or drop time_based" \
+	"mlgen: time_based: needs runtime=; set runtime=60s, or drop time_based" \
 	--time_based
 for zero in num_files samples_per_file sample_size batch_size accelerators \
 	epochs; do
@@ -50,21 +50,21 @@ refused "no threads, but with PyTorch" \
 	"mlgen: read_threads: without any the accelerator reads itself, as PyTorch does; use loader=pytorch, or 1 or more" \
 	--loader=plain --read_threads=0
 refused "an invalid list of CPUs" \
-	"mlgen: cpus_allowed: '0-' is no list of CPUs; write numbers and ranges with commas, such as 0-3,8" \
+	"mlgen: cpus_allowed: '0-' is not a list of CPUs; write numbers and ranges separated by commas, such as 0-3,8" \
 	--cpus_allowed=0-
 refused "a status line a millisecond" \
 	"mlgen: status-interval: 1ms is below the minimum 10ms; 0 is never" \
 	--status-interval=1ms
 refused "a home that no shell replaced" \
-	"mlgen: output: ~/report: only a shell expands '~', and not after '='; write \$HOME, in a job file \${HOME}, or ./~ for a name that begins so" \
+	"mlgen: output: ~/report: only a shell expands '~', and not after '='; write \$HOME, in a job file \${HOME}, or ./~ for a name that begins with '~'" \
 	--output='~/report'
 refused "an address of an object store" \
-	"mlgen: checkpoint_directory: s3://bucket/x: an address, and mlgen works on files; mount what is there (of S3: mount-s3, s3fs) and name the folder" \
+	"mlgen: checkpoint_directory: s3://bucket/x: is a URL, but mlgen works on files; mount the storage (for S3: mount-s3, s3fs) and name the directory" \
 	--checkpoint_every='5 steps' --checkpoint_size=1m \
 	--checkpoint_directory=s3://bucket/x
 if [ -r /proc/self/status ]; then
 	refused "a CPU that is not there" \
-		"mlgen: cpus_allowed: CPU 1000 is not one that this process may use; it has $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)" \
+		"mlgen: cpus_allowed: this process may not use CPU 1000; it may use $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)" \
 		--cpus_allowed=1000
 else
 	skip "a CPU that is not there" "/proc is not mounted"
@@ -72,7 +72,7 @@ fi
 
 # ---- requirements
 refused "a requirement without comparison" \
-	"mlgen: require=au: no comparison. Quote it: --require='au>=90' (the shell took '>' as a redirection)" \
+	"mlgen: require=au: no comparison. Quote the condition: --require='au>=90' (the shell took '>' as a redirection)" \
 	--require=au
 refused "a requirement of something unknown" \
 	"mlgen: require=aux>=90: aux: no run measures it; ask for a metric such as au, read.iops or stall_ns.p99; man mlgen-json has all metrics" \

@@ -59,20 +59,20 @@ rm -r small/data
 mount -o remount,size=8m,nr_inodes=10 small
 exits "no inodes left is an error of the run, too" 1 in_the_middle
 like "told apart from space" "$(cat err)" \
-	"^mlgen: small/data/.*: No space left on device; no inodes are left on $T/small \(df -i\), though [78].* are free: fewer and larger files, or remove some; [0-9.]+ .iB of the dataset are still to be written"
+	"^mlgen: small/data/.*: No space left on device; $T/small has no free inodes \(df -i\), although [78].* are free: use fewer and larger files, or remove files; [0-9.]+ .iB of the dataset are still to be written"
 rm -r small/data
 mkdir small/1 small/2 small/3 small/4 small/5 small/6 small/7 small/8 small/9 \
 	2>/dev/null
 exits "before there is a directory, too" 2 prepare --num_files=4
 like "which is told" "$(cat err)" \
-	'^mlgen: small/data: mkdir: No space left on device; no inodes are left'
+	'^mlgen: small/data: mkdir: No space left on device; .* has no free inodes'
 exits "of a plain job" 2 "$MLGEN" --name=p --rw=read --size=64k \
 	--filename=small/new
-like "too" "$(cat err)" '^mlgen: small: cannot write .*; no inodes are left on '
+like "too" "$(cat err)" '^mlgen: small: cannot write .*; .* has no free inodes '
 exits "and of a checkpoint" 2 "$MLGEN" --name=c --phase=checkpoint \
 	--directory=small --model_layers=1 --model_hidden=64 --model_ffn=128 \
 	--model_heads=4 --model_kv_heads=4 --model_vocabulary=1000
-like "too" "$(cat err)" '^mlgen: small: cannot write .*; no inodes are left on '
+like "too" "$(cat err)" '^mlgen: small: cannot write .*; .* has no free inodes '
 rmdir small/[1-9]
 mount -o remount,size=8m,nr_inodes=0 small
 

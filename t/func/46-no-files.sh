@@ -70,7 +70,7 @@ replaced()
 	finish
 	is "$title: $kind: the run fails" "$status" 1
 	like "$title: $kind: ... and names it" "$(cat err)" \
-		"^mlgen: $file: is a $kind, and no regular file \(epoch [0-9]+, step [0-9]+, accelerator 1\); remove it, and --phase=prepare writes the file"
+		"^mlgen: $file: is a $kind, not a regular file \(epoch [0-9]+, step [0-9]+, accelerator 1\); remove it, and --phase=prepare writes the file"
 	rm -r $file
 	"$MLGEN" --name=x --directory=data --format=raw --num_files=40 \
 		--sample_size=4k --phase=prepare --quiet >out 2>&1
@@ -96,7 +96,7 @@ held()
 		--log_interval=10ms --quiet --ioengine="$1"
 	poll grep -qsE ',train,([2-9]|[1-9][0-9])' log.csv
 	sh -c 'exec 3<>fifo; poll=200
-		until grep -qs "it is waited for" err || [ -d over ] ||
+		until grep -qs "mlgen waits" err || [ -d over ] ||
 			[ $poll -eq 0 ]; do
 			poll=$((poll - 1)); sleep 0.05
 		done' &
@@ -116,10 +116,10 @@ for engine in psync io_uring; do
 	mkdir over
 	wait $writer
 	is "$engine: a fifo with a writer ends the run, too" "$status" 1
-	like "$engine: ... named" "$(cat err)" "^mlgen: $file: is a fifo, and no"
+	like "$engine: ... named" "$(cat err)" "^mlgen: $file: is a fifo, not a"
 	[ $engine = psync ] ||
 		like "$engine: ... before that it is told" "$(cat err)" \
-			"^mlgen: warning: $file: is a fifo, .* waited for"
+			"^mlgen: warning: $file: is a fifo, .*mlgen waits"
 	rm $file
 	"$MLGEN" "$@" --phase=prepare >out 2>&1
 done
@@ -135,7 +135,7 @@ fi
 before()
 {
 	kind=$1 number=$2 file=data/train/img_$2_of_40.raw
-	seen="^mlgen: $file: is a $kind, and no regular file; remove it, and --phase=prepare writes the file\$"
+	seen="^mlgen: $file: is a $kind, not a regular file; remove it, and --phase=prepare writes the file\$"
 	shift 2
 	put "$kind" "$file"
 	exits_soon "prepare refuses a $kind, file $number" 2 "$MLGEN" "$@" \
@@ -183,10 +183,10 @@ for kind in fifo directory socket "character device"; do
 	fi
 	exits_soon "a $kind as manifest is refused" 2 "$MLGEN" "$@"
 	like "... by name" "$(cat err)" \
-		"^mlgen: data/mlgen-dataset.json: is a $kind, and no regular file; use another directory"
+		"^mlgen: data/mlgen-dataset.json: is a $kind, not a regular file; use another directory"
 	exits_soon "... with --replace" 2 "$MLGEN" "$@" --phase=prepare --replace
 	exits_soon "a dry run ends" 2 "$MLGEN" "$@" --dry-run
-	like "... and says so" "$(tr -s ' \n' ' ' <out)" "is a $kind, and no regular file"
+	like "... and says so" "$(tr -s ' \n' ' ' <out)" "is a $kind, not a regular file"
 done
 rm -rf data/mlgen-dataset.json
 cp manifest data/mlgen-dataset.json
@@ -205,7 +205,7 @@ for access in framework plain; do
 		exits_soon "access=$access: a $kind is not restored" 2 \
 			"$MLGEN" $save --phase=restore
 		like "... and it is named" "$(cat err)" \
-			"^mlgen: $shard: is a $kind, and no regular file"
+			"^mlgen: $shard: is a $kind, not a regular file"
 	done
 	mv whole "$shard"
 done
@@ -224,14 +224,14 @@ for access in framework plain; do
 				"$MLGEN" $save --phase=restore --invalidate=0 \
 				--ioengine="$engine"
 			like "... and it is named" "$(cat err)" \
-				"^mlgen: checkpoint 1, rank 1: $shard: is a $kind, and no regular file; it is no file of this checkpoint"
+				"^mlgen: checkpoint 1, rank 1: $shard: is a $kind, not a regular file; it is no file of this checkpoint"
 		done
 	done
 	put fifo "$shard"
 	# shellcheck disable=SC2086
 	exits_soon "access=$access: one is seen where it leaves the cache" 2 \
 		"$MLGEN" $save --phase=restore --invalidate=run
-	like "... by name" "$(cat err)" "^mlgen: $shard: is a fifo, and no regular file"
+	like "... by name" "$(cat err)" "^mlgen: $shard: is a fifo, not a regular file"
 done
 cd ck/plain || exit 1
 mv global_epoch1_step1/mlgen-checkpoint.json manifest

@@ -106,7 +106,7 @@ START_TEST(memory_that_no_zone_counts_is_unknown)
 	energy_read(&m, &c);
 	ck_assert_uint_eq(c.package_uj, 20);
 	ck_assert_uint_eq(c.dram_uj, UINT64_MAX);
-	ck_assert_str_eq(c.unmeasured, "no zone counts DRAM");
+	ck_assert_str_eq(c.unmeasured, "no zone measures DRAM");
 	energy_close(&m);
 	tree_remove(root);
 }
@@ -147,7 +147,7 @@ START_TEST(what_only_root_may_read_says_so)
 	ck_assert_int_eq(chmod(root, 0755), 0);
 	if (is_root)
 		ck_assert_int_eq(seteuid(65534), 0);
-	expect_unknown("for root alone");
+	expect_unknown("only root can read");
 	if (is_root)
 		ck_assert_int_eq(seteuid(0), 0);
 	tree_remove(root);

@@ -102,7 +102,7 @@ START_TEST(an_unknown_engine_is_refused_with_the_list)
 
 	ck_assert_int_eq(engines_help(stderr, "warp", &err), -ENOENT);
 	ck_assert_int_eq(err.code, -ENOENT);
-	ck_assert_ptr_nonnull(strstr(err.text, "ioengine=warp: no such engine; there are"));
+	ck_assert_ptr_nonnull(strstr(err.text, "ioengine=warp: no such engine; the engines are"));
 	ck_assert_ptr_nonnull(strstr(err.text, " psync"));
 }
 END_TEST

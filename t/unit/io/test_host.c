@@ -343,9 +343,9 @@ START_TEST(a_wrong_list_of_cpus_is_refused_in_words)
 		{ "0-", "cpus_allowed: '0-': must be" },
 		{ "0 1", "cpus_allowed: '0 1': must be" },
 		{ "0x1", "cpus_allowed: '0x1': must be" },
-		{ "3-1", "cpus_allowed: 3-1 runs backwards; write 1-3" },
-		{ "8191", "cpus_allowed: CPU 8191 is not one that this process may use; it has " },
-		{ "99999999999999999999", "cpus_allowed: CPU 8192 is not" },
+		{ "3-1", "cpus_allowed: 3-1 is reversed; write 1-3" },
+		{ "8191", "cpus_allowed: this process may not use CPU 8191; it may use " },
+		{ "99999999999999999999", "cpus_allowed: this process may not use CPU 8192" },
 	};
 	/* clang-format on */
 	struct mlgen_err err = { 0 };

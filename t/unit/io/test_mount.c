@@ -343,7 +343,7 @@ START_TEST(direct_in_memory_is_refused)
 		return; /* no tmpfs there */
 	ck_assert_int_eq(mount_direct_alignment("/dev/shm", &align, &err), -EINVAL);
 	ck_assert_str_eq(err.text, "direct=1: tmpfs at /dev/shm keeps files in memory; O_DIRECT "
-				   "would mean nothing here");
+				   "would have no effect");
 }
 END_TEST
 

@@ -124,14 +124,14 @@ static const struct disk_case {
 } disks[] = {
 	{ "nvme0n1", 259, 0, 1, NULL },
 	{ "nvme1n1", 259, 1, 0, NULL },
-	{ "vda", 254, 0, -ENODATA, "disk vda is near to no NUMA node in particular (numa_node is -1)" },
-	{ "md0", 9, 0, -ENODATA, "disk md0 has parts at different NUMA nodes" },
+	{ "vda", 254, 0, -ENODATA, "disk vda is not local to any NUMA node (numa_node is -1)" },
+	{ "md0", 9, 0, -ENODATA, "disk md0 has parts on different NUMA nodes" },
 	{ "dm-0", 253, 0, 1, NULL },
-	{ "loop0", 7, 0, -ENODATA, "disk loop0 does not tell its NUMA node" },
-	{ "dm-1", 253, 1, -ENODATA, "disk dm-1 does not tell its NUMA node" },
+	{ "loop0", 7, 0, -ENODATA, "disk loop0 does not report its NUMA node" },
+	{ "dm-1", 253, 1, -ENODATA, "disk dm-1 does not report its NUMA node" },
 	{ "nvme0n2", 259, 2, 1, NULL },
-	{ "sda", 8, 0, -ENODATA, "disk sda does not tell its NUMA node" },
-	{ "", 0, 0, -ENODATA, "nfs4 lies on no disk whose NUMA node could be known" },
+	{ "sda", 8, 0, -ENODATA, "disk sda does not report its NUMA node" },
+	{ "", 0, 0, -ENODATA, "nfs4 is not on a disk with a known NUMA node" },
 };
 /* clang-format on */
 
@@ -186,15 +186,15 @@ static const struct plan_case {
 	{ "0-15", NULL, "0-8191", -1, NULL, NULL,
 	  "numa_cpu_nodes: node 2 does not exist; this host has 0-1" },
 	{ "0-7", NULL, "1", -1, NULL, NULL,
-	  "numa_cpu_nodes: 1: NUMA nodes whose CPUs (8-15) are none of those that this job may use (0-7)" },
+	  "numa_cpu_nodes: 1: NUMA nodes with CPUs 8-15, but this job may use only 0-7" },
 	{ "0-15", "0-3", "1", -1, NULL, NULL,
-	  "numa_cpu_nodes: 1: NUMA nodes whose CPUs (8-15) are none of those that this job may use (0-3)" },
+	  "numa_cpu_nodes: 1: NUMA nodes with CPUs 8-15, but this job may use only 0-3" },
 	{ "0-15", NULL, "0", 1, NULL, NULL,
-	  "numa=device: disk nvme0n1 is at NUMA node 1, whose CPUs (8-15) are none of those that this job may use (0-7)" },
+	  "numa=device: disk nvme0n1 is on NUMA node 1, with CPUs 8-15, but this job may use only 0-7" },
 	{ "0-15", NULL, NULL, 7, NULL, NULL,
-	  "numa=device: disk nvme0n1 is at NUMA node 7, without a CPU" },
+	  "numa=device: disk nvme0n1 is on NUMA node 7, without CPUs" },
 	{ "0-7", "9", NULL, -1, NULL, NULL,
-	  "cpus_allowed: 9: none of these is a CPU that this process may use" },
+	  "cpus_allowed: 9: this process may use none of these CPUs" },
 };
 /* clang-format on */
 
@@ -261,8 +261,8 @@ static const struct placement_case {
 	{ NULL, "0", NUMA_NONE, 0, "0-1", "0-7", "0-7", 1, NULL },
 	{ NULL, "all", NUMA_DEVICE, 0, "0-1", "0-15", "8-15", 1, NULL },
 	{ NULL, NULL, NUMA_DEVICE, 0, "0", NULL, NULL, 1, "this host has one NUMA node, every CPU is near" },
-	{ NULL, NULL, NUMA_DEVICE, 2, "0-1", NULL, NULL, -1, "disk vda is near to no NUMA node in particular (numa_node is -1)" },
-	{ NULL, "1", NUMA_DEVICE, 3, "0-1", "8-15", "8-15", -1, "disk md0 has parts at different NUMA nodes" },
+	{ NULL, NULL, NUMA_DEVICE, 2, "0-1", NULL, NULL, -1, "disk vda is not local to any NUMA node (numa_node is -1)" },
+	{ NULL, "1", NUMA_DEVICE, 3, "0-1", "8-15", "8-15", -1, "disk md0 has parts on different NUMA nodes" },
 };
 /* clang-format on */
 

@@ -226,11 +226,11 @@ START_TEST(joules_are_told_of_each_gib_and_sample)
 	ck_assert_double_eq_tol(e.joules_per_sample, 2, 1e-9);
 	ck_assert_ptr_null(e.unmeasured);
 	m.end.energy.dram_uj = UINT64_MAX;
-	m.end.energy.unmeasured = "no zone counts DRAM";
+	m.end.energy.unmeasured = "no zone measures DRAM";
 	marks_energy(&e, &m, 0, 0);
 	ck_assert_double_eq_tol(e.joules, 90, 1e-9);
 	ck_assert(isnan(e.dram_joules) && isnan(e.joules_per_gib) && isnan(e.joules_per_sample));
-	ck_assert_str_eq(e.unmeasured, "no zone counts DRAM");
+	ck_assert_str_eq(e.unmeasured, "no zone measures DRAM");
 	m.begin.energy.package_uj = UINT64_MAX;
 	marks_energy(&e, &m, 1, 1);
 	ck_assert(isnan(e.joules) && isnan(e.joules_per_gib));
