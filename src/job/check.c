@@ -50,15 +50,15 @@ int ignored_check(const char *text, struct mlgen_err *err)
 		/* "ENOSPC" of writes alone is ",ENOSPC". */
 		if (!mlgen_error_code(at, len) && !(at == text && *at == ','))
 			return mlgen_fail(err, -EINVAL,
-					  "'%.*s' is neither an error of storage by name, such as "
+					  "'%.*s' is neither the name of a storage error, such as "
 					  "EAGAIN or EIO, nor a number from 1 to %d",
 					  (int)len, at, MLGEN_ERROR_MAX);
 		kinds += at[len] == ',';
 		if (kinds > 2)
 			return mlgen_fail(
 				err, -EINVAL,
-				"'%s' has more than a list for reads and one for writes; errors of "
-				"one list have colons between them, as EIO:EAGAIN",
+				"'%s' has more than one list for reads and one list for writes; "
+				"separate the errors of a list by colons, as in EIO:EAGAIN",
 				text);
 		if (!at[len])
 			break;
@@ -141,13 +141,13 @@ static void warn_of_units(const struct job *j, struct diag *d)
 
 	if (time && j->compute_time.kind != DIST_FILE && seconds >= COMPUTE_DOUBTFUL_S)
 		diag_add(d, DIAG_WARNING, job_place(j, "compute_time"),
-			 "compute_time: %s has no unit, so a step takes %g s; MLPerf's steps take "
-			 "less than 2 s: write 323ms, or %gs if that is meant",
+			 "compute_time: %s has no unit, so a step takes %g s; steps of MLPerf take "
+			 "less than 2 s: write 323ms, or %gs if you mean seconds",
 			 time, seconds, seconds);
 	if (scale && j->scale <= 1)
 		diag_add(d, DIAG_WARNING, job_place(j, "scale"),
-			 "scale: %s has no unit and is %g %%; write %g%% for that, or %g%% for %g "
-			 "of all",
+			 "scale: %s has no unit and means %g %%; write %g%% for this value, or "
+			 "%g%% for %g of the whole",
 			 scale, j->scale, j->scale, j->scale * 100, j->scale);
 }
 
@@ -166,7 +166,7 @@ static void check_errors(const struct job *j, struct diag *d)
 	buf_add(&text, " may fail, but continue_on_error=");
 	job_option_text(j, "continue_on_error", &text);
 	FAULT(d, j, "max_errors",
-	      "%s ends the run at the first; set continue_on_error=all, or drop max_errors",
+	      "%s ends the run at the first error; set continue_on_error=all, or drop max_errors",
 	      buf_str(&text));
 	buf_fini(&text);
 }
@@ -194,8 +194,8 @@ static void check_engine(const struct job *j, struct diag *d)
 		      "%s cannot write; checkpoint_every needs an engine that can", e->name);
 	if (!e->reap && j->iodepth > 1)
 		diag_add(d, DIAG_NOTE, job_place(j, "iodepth"),
-			 "iodepth: ioengine=%s does one request at a time; 1 is used, and more %s "
-			 "do more at once",
+			 "iodepth: ioengine=%s does one request at a time; mlgen uses 1, and more "
+			 "%s increase the concurrency",
 			 e->name, w->concurrency_option);
 }
 
@@ -207,7 +207,7 @@ static void check_percentiles(const struct job *j, struct diag *d)
 		for (unsigned k = 0; k < i; k++) {
 			if (list->values[i] <= list->values[k] &&
 			    list->values[i] >= list->values[k])
-				FAULT(d, j, "percentile_list", "%g stands in the list twice",
+				FAULT(d, j, "percentile_list", "%g is in the list twice",
 				      list->values[i]);
 		}
 	}
@@ -248,14 +248,14 @@ static void check_cpus(const struct job *j, struct diag *d)
 {
 	if (j->cpus_allowed && !is_number_list(j->cpus_allowed))
 		FAULT(d, j, "cpus_allowed",
-		      "'%s' is no list of CPUs; write numbers and ranges with commas, such as "
-		      "0-3,8",
+		      "'%s' is not a list of CPUs; write numbers and ranges separated by commas, "
+		      "such as 0-3,8",
 		      j->cpus_allowed);
 	if (j->numa_cpu_nodes && strcmp(j->numa_cpu_nodes, "all") != 0 &&
 	    !is_number_list(j->numa_cpu_nodes))
 		FAULT(d, j, "numa_cpu_nodes",
-		      "'%s' is no list of NUMA nodes; write numbers and ranges with commas, such "
-		      "as 0,2-3, or all",
+		      "'%s' is not a list of NUMA nodes; write numbers and ranges separated by "
+		      "commas, such as 0,2-3, or all",
 		      j->numa_cpu_nodes);
 }
 
@@ -283,7 +283,7 @@ void job_check(const struct job *j, struct diag *d)
 {
 	check_paths(j, d);
 	if (j->time_based && !j->runtime_ns)
-		FAULT(d, j, "time_based", "needs a runtime; set runtime=60s, or drop time_based");
+		FAULT(d, j, "time_based", "needs runtime=; set runtime=60s, or drop time_based");
 	warn_of_units(j, d);
 	check_errors(j, d);
 	check_percentiles(j, d);
@@ -319,8 +319,8 @@ static int check_size(const struct job *j, struct mlgen_err *err)
 {
 	if (!is_pattern(j) && j->checkpoint_size_bytes && j->model_layers)
 		return mlgen_fail(err, -EINVAL,
-				  "checkpoint_size: stands for a model, and model_layers=%" PRIu64
-				  " describes one; keep one of them",
+				  "checkpoint_size: replaces a model, but model_layers=%" PRIu64
+				  " describes one; keep only one of the two",
 				  j->model_layers);
 	return 0;
 }
@@ -334,7 +334,7 @@ static int check_list(const struct job *j, struct mlgen_err *err)
 	if (!is_pattern(j) && j->tensor_sizes && other)
 		return mlgen_fail(
 			err, -EINVAL,
-			"tensor_sizes: stands for a model, and so does %s; keep one of them",
+			"tensor_sizes: replaces a model, and so does %s; keep only one of the two",
 			other);
 	return 0;
 }
@@ -344,8 +344,8 @@ static int check_some(const struct job *j, struct mlgen_err *err)
 	if (!j->model_layers && !j->checkpoint_size_bytes && !j->tensor_sizes &&
 	    j->checkpoint_layout != LAYOUT_PATTERN)
 		return mlgen_fail(err, -EINVAL,
-				  "model_layers: nothing says what is saved; describe a model "
-				  "(model_layers=32 model_hidden=4096 ...), or set "
+				  "model_layers: no option defines the saved data; describe a "
+				  "model (model_layers=32 model_hidden=4096 ...), or set "
 				  "checkpoint_size=1g or tensor_sizes=FILE");
 	return 0;
 }
@@ -359,13 +359,13 @@ static int check_hidden(const struct job *j, struct mlgen_err *err)
 	if (is_transformer(j) && j->model_hidden < j->model_heads)
 		return mlgen_fail(err, -EINVAL,
 				  "model_hidden: %" PRIu64 " is less than model_heads=%" PRIu64
-				  ", each of which has its part of it",
+				  ", and each head needs a part of it",
 				  j->model_hidden, j->model_heads);
 	if (is_transformer(j) && j->model_hidden % j->tensor_parallel)
 		return mlgen_fail(err, -EINVAL,
 				  "model_hidden: %" PRIu64
-				  " is no multiple of tensor_parallel=%" PRIu64
-				  ", whose ranks have equal parts of it",
+				  " is not a multiple of tensor_parallel=%" PRIu64
+				  "; each rank needs an equal part",
 				  j->model_hidden, j->tensor_parallel);
 	return 0;
 }
@@ -375,8 +375,8 @@ static int check_kv_heads(const struct job *j, struct mlgen_err *err)
 	if (is_transformer(j) && j->model_kv_heads > j->model_heads)
 		return mlgen_fail(
 			err, -EINVAL,
-			"model_kv_heads: %" PRIu64 " are more than model_heads=%" PRIu64
-			"; several heads share those of keys and values, or each has its own",
+			"model_kv_heads: %" PRIu64 " is more than model_heads=%" PRIu64
+			"; use model_heads or less, because heads can share keys and values",
 			j->model_kv_heads, j->model_heads);
 	return 0;
 }
@@ -387,7 +387,7 @@ static int check_heads(const struct job *j, struct mlgen_err *err)
 		return mlgen_fail(err, -EINVAL,
 				  "tensor_parallel: %" PRIu64
 				  " ranks cannot share model_heads=%" PRIu64
-				  " equally; use a divisor of it",
+				  " equally; use a divisor of model_heads",
 				  j->tensor_parallel, j->model_heads);
 	return 0;
 }
@@ -397,8 +397,8 @@ static int check_ffn(const struct job *j, struct mlgen_err *err)
 	if (is_transformer(j) && j->model_ffn % j->tensor_parallel)
 		return mlgen_fail(err, -EINVAL,
 				  "model_ffn: %" PRIu64
-				  " is no multiple of tensor_parallel=%" PRIu64
-				  ", whose ranks have equal parts of it",
+				  " is not a multiple of tensor_parallel=%" PRIu64
+				  "; each rank needs an equal part",
 				  j->model_ffn, j->tensor_parallel);
 	return 0;
 }
@@ -417,9 +417,9 @@ static int check_zero(const struct job *j, struct mlgen_err *err)
 {
 	if (is_transformer(j) && j->zero_stage == 3 && j->pipeline_parallel > 1)
 		return mlgen_fail(err, -EINVAL,
-				  "zero_stage: 3 shares each layer among all copies and has no "
-				  "pipeline_parallel=%" PRIu64
-				  " stages; use pipeline_parallel=1, or zero_stage=1",
+				  "zero_stage: 3 shards each layer over all copies and does not "
+				  "work with pipeline_parallel=%" PRIu64
+				  "; use pipeline_parallel=1, or zero_stage=1",
 				  j->pipeline_parallel);
 	return 0;
 }
@@ -433,13 +433,14 @@ static int check_ranks(const struct job *j, struct mlgen_err *err)
 	if (ranks > RANKS_MAX)
 		return mlgen_fail(err, -ERANGE,
 				  "ranks: tensor_parallel=%" PRIu64 " pipeline_parallel=%" PRIu64
-				  " data_parallel=%" PRIu64 " make %" PRIu64 ", at most %u can be",
+				  " data_parallel=%" PRIu64 " make %" PRIu64
+				  " ranks, and the limit is %u",
 				  j->tensor_parallel, j->pipeline_parallel, j->data_parallel, ranks,
 				  RANKS_MAX);
 	if (!j->data_parallel && ranks % one)
 		return mlgen_fail(err, -EINVAL,
-				  "ranks: %" PRIu64 "%s are no multiple of the %" PRIu64
-				  " that one copy of the model takes, tensor_parallel=%" PRIu64
+				  "ranks: %" PRIu64 "%s is not a multiple of %" PRIu64
+				  ", the ranks of one copy of the model: tensor_parallel=%" PRIu64
 				  " times pipeline_parallel=%" PRIu64 "; use %" PRIu64,
 				  ranks, j->ranks ? "" : " (accelerators)", one, j->tensor_parallel,
 				  j->pipeline_parallel, (ranks / one + 1) * one);
@@ -455,7 +456,7 @@ static int check_copies(const struct job *j, struct mlgen_err *err)
 			err, -EINVAL,
 			"data_parallel: %" PRIu64 " copies on %" PRIu64
 			" ranks each (tensor_parallel times pipeline_parallel) are %" PRIu64
-			", not ranks=%" PRIu64 "; leave out one of the two",
+			", not ranks=%" PRIu64 "; leave out one of these options",
 			j->data_parallel, one, one * j->data_parallel, j->ranks);
 	return 0;
 }
@@ -563,8 +564,8 @@ void guess_check(const struct job *j, struct diag *d)
 
 		if (!*name)
 			FAULT(d, j, "guess",
-			      "'%s': a name is missing; write options with commas between them, "
-			      "such as compute_time,batch_size",
+			      "'%s': a name is missing; write options separated by commas, such as "
+			      "compute_time,batch_size",
 			      j->guess);
 		else if (!is_known)
 			FAULT(d, j, "guess", "'%s': unknown option%s%s%s", name,

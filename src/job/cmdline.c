@@ -119,8 +119,8 @@ static void set_setting(struct settings *s, const struct mlgen_field *f, const s
 	}
 	if (a->section)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s.%s: %s is of the program, not of a job; write --%s", a->section,
-			 a->key, f->name, f->name);
+			 "%s.%s: %s is an option of the program, not of a job; write --%s",
+			 a->section, a->key, f->name, f->name);
 	else if (!value || (a->value && !*value && !bare_setting(f)))
 		fail_no_value(d, f->name);
 	else if (strcmp(f->name, "help") == 0)
@@ -156,12 +156,12 @@ static void start_job(struct cmdline *c, const struct arg *a, struct diag *d)
 		fail_no_value(d, "name");
 	else if (*name == '.' || strchr(name, '/') || strpbrk(name, "[]$\n"))
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "name=%s: a name is part of paths; it cannot begin with '.' or hold '/', "
-			 "'[', ']', '$'",
+			 "name=%s: a name is part of paths; it cannot begin with '.' or contain "
+			 "'/', '[', ']' or '$'",
 			 name);
 	else if (find_part(c->jobs, c->job_count, name))
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "name=%s: there is a job of that name already", name);
+			 "name=%s: a job of this name already exists", name);
 	else if (c->job_count == PARTS_MAX)
 		diag_add(d, DIAG_ERROR, on_command_line, "more than %d jobs", PARTS_MAX);
 	else
@@ -173,7 +173,8 @@ static void set_section_option(struct cmdline *c, const struct arg *a, struct di
 	struct cmdline_part *part = find_part(c->sections, c->section_count, a->section);
 
 	if (!part && c->section_count == PARTS_MAX) {
-		diag_add(d, DIAG_ERROR, on_command_line, "more than %d jobs named", PARTS_MAX);
+		diag_add(d, DIAG_ERROR, on_command_line, "options for more than %d job names",
+			 PARTS_MAX);
 		return;
 	}
 	if (!part)
@@ -239,13 +240,13 @@ void cmdline_read(struct cmdline *c, struct settings *s, int argc, char *const a
 			parse_argument(c, s, "help", d);
 		else if (arg[1] != '-')
 			diag_add(d, DIAG_ERROR, on_command_line,
-				 "%s: options begin with two dashes; --help names them", arg);
+				 "%s: options begin with two dashes; --help lists them", arg);
 		else if (!arg[2])
 			only_files = true;
 		else
 			parse_argument(c, s, arg + 2, d);
 	}
-	/* A scan needs nothing that only a job file could say. */
+	/* A scan needs no option that only a job file can set. */
 	dataset = optlist_find(&c->all, "dataset");
 	if (c->file_count == 0 && c->job_count == 0 && dataset &&
 	    strcasecmp(dataset->value, "scan") == 0)

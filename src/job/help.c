@@ -122,8 +122,8 @@ static void print_option(FILE *to, const struct mlgen_field *f)
 	if (f->alias)
 		fprintf(to, "%*salso written %s\n", OPTION_INDENT, "", f->alias);
 	if (f->flags & MLGEN_SELECTS)
-		fprintf(to, "%*s[%s=VALUE] sections hold what differs\n", OPTION_INDENT, "",
-			f->name);
+		fprintf(to, "%*s[%s=VALUE] sections contain the options that differ\n",
+			OPTION_INDENT, "", f->name);
 }
 
 static void print_all_options(FILE *to)
@@ -273,7 +273,7 @@ int help_option(FILE *to, const char *name, const struct mlgen_engine *const *en
 		return 0;
 	}
 	if (fio && fio->note && !fio->when) {
-		fprintf(to, "%s: fio option, changes nothing here: %s\n", name, fio->note);
+		fprintf(to, "%s: fio option without effect in mlgen: %s\n", name, fio->note);
 		return 0;
 	}
 	if (fio)
@@ -316,23 +316,25 @@ static const char usage_lines[] =
 	"       mlgen [OPTION...] --name=NAME [OPTION...]\n"
 	"\n"
 	"Does the I/O of a training job against real storage, sleeps where the\n"
-	"accelerator would compute, and reports what the storage was worth.\n";
+	"accelerator would compute, and reports how well the storage keeps up.\n";
 
 static const char example_lines[] =
 	"\n"
 	"  mlgen quickstart.job           a first run\n"
 	"  mlgen --list-jobs              the jobs that come with mlgen\n"
-	"  mlgen unet3d.job --dry-run     what one does, and what would stop it\n"
+	"  mlgen unet3d.job --dry-run     what a job does, and what would stop it\n"
 	"  mlgen unet3d.job --directory=/mnt/array/unet3d --accelerators=8\n";
 
-static const char job_lines[] = "\n"
-				"The options of a job, in a job file or here for all its jobs\n"
-				"(--JOB.option=VALUE for one)\n";
+static const char job_lines[] =
+	"\n"
+	"Options of a job, in a job file or on the command line for all jobs\n"
+	"(--JOB.option=VALUE for one job)\n";
 
 static const char more_lines[] =
 	"\n"
-	"--help=TOPIC lists the options of a topic, --help=all all of them;\n"
-	"--cmdhelp=OPTION explains one, --enghelp the engines; man mlgen, mlgen-job.\n"
+	"--help=TOPIC lists the options of a topic, --help=all lists all options;\n"
+	"--cmdhelp=OPTION explains an option, --enghelp lists the engines;\n"
+	"see also man mlgen, man mlgen-job.\n"
 	"mltrace records, describes and compares traces; mltrace --help, man mltrace.\n";
 
 /* ---- options, a line each ---- */
@@ -384,7 +386,7 @@ static void print_all(FILE *to)
 			HELP_INDENT, wrap_columns());
 	buf_fini(&usage);
 	print_groups(to, job_fields, NULL);
-	fputs("\n--cmdhelp=OPTION says more about one option, man mlgen-job about all.\n", to);
+	fputs("\n--cmdhelp=OPTION explains an option in full, man mlgen-job all of them.\n", to);
 }
 
 /* ---- topics ---- */
@@ -498,8 +500,8 @@ int help_topic(FILE *to, const char *topic, const struct mlgen_engine *const *en
 		list_topics(&names, settings_fields);
 		list_topics(&names, job_fields);
 		rc = mlgen_fail(err, -ENOENT,
-				"help=%s: is no topic, and no option; topics are%s, and all", topic,
-				buf_str(&names));
+				"help=%s: is neither a topic nor an option; topics are%s, and all",
+				topic, buf_str(&names));
 		buf_fini(&names);
 	}
 	return rc;

@@ -298,7 +298,7 @@ static int fill_up(struct job_size *sizes, int n, struct mlgen_err *err)
 	}
 	/* Sums of tenths and thirds are not exact. */
 	if (sum > 100 + 1e-9)
-		return mlgen_fail(err, -EINVAL, "the percentages sum to %g, at most 100 can be",
+		return mlgen_fail(err, -EINVAL, "the percentages sum to %g, which is above 100",
 				  sum);
 	if (sum > 100)
 		sum = 100;
@@ -346,12 +346,12 @@ static int parse_share(char *text, struct job_read_share *out, struct mlgen_err 
 
 	if (!slash)
 		return mlgen_fail(err, -EINVAL,
-				  "'%s' has no percentage; it is READ/PERCENT, as in 1/20:4/80",
+				  "'%s' has no percentage; write READ/PERCENT, as in 1/20:4/80",
 				  text);
 	*slash = '\0';
 	rc = units_u64(text, &out->read, err);
 	if (!rc && !out->read)
-		rc = mlgen_fail(err, -EINVAL, "0 is no read; the first one is 1");
+		rc = mlgen_fail(err, -EINVAL, "reads are numbered from 1, not from 0");
 	if (!rc)
 		rc = units_percent(slash + 1, &out->percent, err);
 	if (!rc && (out->percent < 0 || out->percent > 100))
@@ -383,13 +383,13 @@ int job_read_shares(const char *list, struct job_read_share shares[JOB_READ_SHAR
 		sum += shares[i].percent;
 		if (i && shares[i].read <= shares[i - 1].read)
 			return mlgen_fail(err, -EINVAL,
-					  "read %" PRIu64 " is behind %" PRIu64
-					  "; reads come in their order, each once",
+					  "read %" PRIu64 " follows %" PRIu64
+					  "; list each read once, in ascending order",
 					  shares[i].read, shares[i - 1].read);
 	}
 	/* Sums of tenths and thirds are not exact. */
 	if (sum > 100 + 1e-9)
-		return mlgen_fail(err, -EINVAL, "the percentages sum to %g, at most 100 can be",
+		return mlgen_fail(err, -EINVAL, "the percentages sum to %g, which is above 100",
 				  sum);
 	return n;
 }
@@ -471,7 +471,7 @@ int job_checkpoint_every(const struct job *j, struct checkpoint_every *e, struct
 	mem_free(number);
 	if (rc)
 		return mlgen_fail(err, -EINVAL,
-				  "checkpoint_every: '%.200s' is not understood; write a number "
+				  "checkpoint_every: '%.200s' is not an interval; write a number "
 				  "and its unit: 500 steps, 2 epochs, 90s, 10m",
 				  j->checkpoint_every);
 	return 0;
@@ -562,8 +562,8 @@ int job_saved_ranks(const struct job *j, struct ranges *out, struct mlgen_err *e
 		return 0;
 	ranges_fini(out);
 	return mlgen_fail(err, -EINVAL,
-			  "checkpoint_ranks: none of %s is among the %" PRIu64
-			  " accelerators of this training, which are the ranks from 0 on",
+			  "checkpoint_ranks: %s contains no rank of this training, whose %" PRIu64
+			  " accelerators are ranks 0 and up",
 			  j->checkpoint_ranks, job_all_accelerators(j));
 }
 
@@ -578,7 +578,7 @@ int job_local_ranks(const struct job *j, struct ranges *out, struct mlgen_err *e
 		ranges_cut(out, j->accelerators_before + j->accelerators);
 		ranges_cut_below(out, j->accelerators_before);
 	} else {
-		/* An even share for each host, and of that for each of its processes. */
+		/* Each host gets an even share, which is divided evenly among its processes. */
 		uint64_t from = out->numbers * p->host / p->hosts;
 		uint64_t n = out->numbers * (p->host + 1) / p->hosts - from;
 
@@ -604,7 +604,7 @@ const char *advice_more_files(const struct job *j, bool makes_files)
 	return j->dataset_ratio > 0 ? "a larger dataset_ratio" : "more num_files";
 }
 
-/* The readers of DLIO and TensorFlow open these formats with O_DIRECT. */
+/* DLIO and TensorFlow open these formats with O_DIRECT. */
 bool advice_format_takes_direct(const struct job *j)
 {
 	return j->format == FORMAT_NPZ || j->format == FORMAT_NPY || j->format == FORMAT_TFRECORD;

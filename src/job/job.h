@@ -107,18 +107,18 @@ enum job_rw { RW_READ, RW_WRITE, RW_RW, RW_RANDREAD, RW_RANDWRITE, RW_RANDRW };
  */
 /* clang-format off */
 #define JOB_FORMATS(X) \
-	X(NPZ, npz, "NumPy archives, uncompressed; NumPy loads them") \
+	X(NPZ, npz, "uncompressed NumPy archives, which NumPy can load") \
 	X(NPY, npy, "NumPy arrays") \
-	X(RAW, raw, "the samples' bytes and nothing else") \
-	X(TFRECORD, tfrecord, "TensorFlow's records, each a tf.train.Example, and their index files") \
+	X(RAW, raw, "only the bytes of the samples") \
+	X(TFRECORD, tfrecord, "TensorFlow records, each a tf.train.Example, and their index files") \
 	X(JPEG, jpeg, "grey images; sample_size is the encoded file") \
-	X(INDEXED_BINARY, indexed_binary, "samples back to back, with files of offsets and sizes next to them") \
-	X(MMAP_INDEXED_BINARY, mmap_indexed_binary, "the same files, mapped by the framework instead of read") \
-	X(HDF5, hdf5, "HDF5, one contiguous dataset of all samples of a file") \
+	X(INDEXED_BINARY, indexed_binary, "samples back to back, with separate files of offsets and sizes") \
+	X(MMAP_INDEXED_BINARY, mmap_indexed_binary, "the same files, which the framework maps instead of reading") \
+	X(HDF5, hdf5, "HDF5; one contiguous dataset contains all samples of a file") \
 	X(PARQUET, parquet, "Parquet, plain pages in row groups; see columns") \
 	X(TAR, tar, "tar shards, as WebDataset writes them") \
 	X(PNG, png, "grey images; sample_size is the encoded file") \
-	X(CSV, csv, "rows of sample_size numbers each, which take some 3.6 bytes as text")
+	X(CSV, csv, "rows of sample_size numbers, each about 3.6 bytes of text")
 
 enum job_format {
 #define FORMAT_VALUE(word, name, help) FORMAT_##word,
@@ -161,7 +161,7 @@ enum job_cache {
 	CACHE_BELADY,
 	CACHE_HOT
 };
-/* A cache belongs to a host, to a rank or to the whole job. */
+/* The owner of a cache: a host, a rank or the whole job. */
 enum job_cache_scope { CACHE_SCOPE_HOST, CACHE_SCOPE_RANK, CACHE_SCOPE_ALL };
 /* A cache stores and evicts units of this kind. */
 enum job_cache_unit { CACHE_SAMPLES, CACHE_FILES, CACHE_PAGES };
@@ -200,8 +200,8 @@ const char *cache_word(int policy);
 /* ---- a job ---- */
 
 /*
- * Results that a command which runs its jobs several times reuses in later runs. The job of the
- * command line owns the struct; jobs that are derived from that job reach it through scaled_as.
+ * Results of a run that later runs reuse, in a command that runs its jobs several times. The job of
+ * the command line owns the struct; jobs that are derived from that job reach it through scaled_as.
  */
 struct job_reuse {
 	bool finds;              /* scans store what they find in files */
@@ -290,7 +290,7 @@ struct job {
 	char *preprocess_split;   /* NULL = by bytes; see job_read_shares */
 	char *first_sample_split; /* NULL = all time after the first read */
 	bool hold_samples;
-	uint64_t fresh_memory; /* bytes from which a read gets untouched memory; 0 = never */
+	uint64_t fresh_memory; /* smallest read that uses untouched memory; 0 = never */
 
 	/* The cache between sampler and storage. CACHE_NONE: no cache, and the members up to
 	 * cache_verify are unused. */
@@ -332,7 +332,7 @@ struct job {
 	int checkpoint_mode;
 	uint64_t snapshot_bandwidth; /* bytes per second; 0 = takes no time */
 	char *checkpoint_ranks;      /* "all", "zero", "0-7,16" */
-	uint64_t checkpoint_threads; /* writers or readers per rank */
+	uint64_t checkpoint_threads; /* threads per rank that write or read */
 	uint64_t checkpoint_keep;    /* 0 = all */
 	char *checkpoint_directory;  /* NULL: see job_checkpoint_directory */
 	int checkpoint_layout;
@@ -404,7 +404,8 @@ struct job {
 	} place;
 	unsigned group; /* jobs of one group start together */
 	/* scale counts the accelerators and batches of this job. A question that changes a job sets
-	 * it to the unchanged job, so that the dataset stays the same. NULL = the job itself. */
+	 * this member to the unchanged job, so that the dataset stays the same. NULL = the job
+	 * itself. */
 	const struct job *scaled_as;
 	struct job_reuse *kept; /* owned */
 	/* Values of accelerator= that have a section, each preceded by a space; NULL = any. */
@@ -467,11 +468,9 @@ struct job_read_share {
 int job_read_shares(const char *list, struct job_read_share shares[JOB_READ_SHARES_MAX],
 		    struct mlgen_err *err);
 
-/*
- * Requests that a read thread has in flight: iodepth, or 1 on a synchronous engine. Samples that it
- * reads at the same time: job_depth() with loader=plain, otherwise 1.
- */
+/* Requests that a read thread has in flight: iodepth, or 1 on a synchronous engine. */
 unsigned job_depth(const struct job *j);
+/* Samples that a read thread reads at the same time: job_depth() with loader=plain, otherwise 1. */
 unsigned job_samples_at_once(const struct job *j);
 /* Samples of shuffle=buffer:N; 0 = no buffer. */
 uint64_t job_shuffle_buffer(const struct job *j);
@@ -487,9 +486,9 @@ bool job_interleaves(const struct job *j);
  * thread spends it on the samples that it has read. */
 bool job_decodes_batches(const struct job *job);
 
-/* Threads that read for an accelerator; 0 = the accelerator's own thread reads. */
+/* Read threads of an accelerator; 0 = the accelerator's own thread reads. */
 uint64_t job_read_threads(const struct job *j);
-/* Readers of an accelerator: its read threads, or 1 for its own thread. */
+/* Threads that read for an accelerator: its read threads, or 1 for its own thread. */
 uint64_t job_readers(const struct job *j);
 /* Accelerators of all processes of the job; job->accelerators are those of this process. */
 uint64_t job_all_accelerators(const struct job *j);
@@ -571,7 +570,7 @@ const char *job_check_model(const struct job *j, unsigned i, int *rc, struct mlg
 /* ---- ignored errors, guesses, advice ---- */
 
 /* Explains EAGAIN of a request, as with nowait=1. */
-#define IGNORED_HINT_EAGAIN "it would have had to wait; ignore_error=EAGAIN counts such"
+#define IGNORED_HINT_EAGAIN "it would have had to wait; ignore_error=EAGAIN counts such errors"
 
 /*
  * Is this error (a negative errno) counted instead of ending the run? A list of ignore_error
@@ -582,8 +581,8 @@ bool ignored_counts(const struct job *j, enum mlgen_op op, int error);
 /* Report each name in guess= that is not an option. */
 void guess_check(const struct job *j, struct diag *d);
 
-/* Append "compute_time is a guess of its source" for each guess, with "; " between them. A value
- * that the command line has set is not a guess. */
+/* Append "compute_time is a guess of its source" for each option in guess=, with "; " between them.
+ * A value that the command line has set is not a guess. */
 void guess_text(const struct job *j, struct buf *out);
 
 /* Could num_files or dataset_ratio give the job more files? A scan uses the files that exist. */
@@ -642,7 +641,7 @@ struct workload {
 	bool has_dataset;             /* directory= holds samples */
 	bool only_prepares;           /* makes the dataset and measures nothing */
 	bool has_accelerators;        /* accelerators consume batches, and have an AU */
-	bool is_open_ended;           /* time_based makes it as long as runtime */
+	bool is_open_ended;           /* with time_based, it lasts as long as runtime */
 	bool is_grouped;              /* group_reporting merges its jobs into one record */
 	bool counts_errors;           /* has continue_on_error and max_errors */
 	bool needs_read, needs_write; /* the engine must be able to, in any case */
@@ -799,9 +798,9 @@ bool question_is_document(const char *file);
 /* ---- all jobs of a command line ---- */
 
 /*
- * Stand-ins for engines of shared objects. Loading a shared object runs its constructors, which a
- * job that is not run does not need. A stand-in claims all capabilities and has, as text, every
- * option that no other engine has. Its functions fail. Zeroed is empty.
+ * Stand-ins for engines of shared objects, for jobs that are not run: loading a shared object would
+ * execute its constructors. A stand-in claims all capabilities and has, as text, every option that
+ * no other engine has. Its functions fail. Zeroed is empty.
  */
 struct standins {
 	struct mlgen_engine **engines;

@@ -14,8 +14,8 @@
 int words_expand(struct buf *out, const char *text, const char *jobname, struct mlgen_err *err);
 
 /*
- * Report a value that cannot be the intended path: an address such as s3://bucket, which would
- * create a folder "s3:", or a '~' that no shell has replaced. NULL is fine.
+ * Report a value that cannot be the intended path: a URL such as s3://bucket, which would create a
+ * folder "s3:", or a '~' that no shell has replaced. NULL is fine.
  */
 void pathname_check(const char *option, const char *path, struct diag_place at, struct diag *d);
 
@@ -83,8 +83,8 @@ struct opt {
 };
 
 /*
- * Options in the order written. Zeroed is empty. A list owns its options after optlist_add(); a
- * list that is overlaid borrows them. A list is never both.
+ * Options in the order written. Zeroed is empty. A list is either built by optlist_add() and owns
+ * its options, or built by optlist_overlay() and borrows them.
  */
 struct optlist {
 	struct opt **opts;
@@ -170,7 +170,7 @@ void cmdline_fini(struct cmdline *c);
 struct fio_option {
 	const char *name; /* NULL ends the table */
 	const char *hint; /* the replacement in mlgen, or NULL */
-	const char *note; /* why the option has no effect here; NULL = it would have one */
+	const char *note; /* why the option has no effect in mlgen; NULL = mlgen lacks its effect */
 	const char *when; /* values for which the note holds, a|b; NULL = all */
 };
 
@@ -221,7 +221,7 @@ struct resolve_engines {
  *
  * need: load the shared object that this job runs on. A job that is not run gets a stand-in if the
  * file exists. skip: add stand-ins for the other shared objects that the list names. guess: give
- * the stand-ins each option of the list that nobody else has.
+ * the stand-ins each option of the list that is otherwise unknown.
  */
 void resolve_engine_need(struct resolve_engines *r, const struct layers *layers);
 void resolve_engine_skip(struct resolve_engines *r, const struct optlist *list);

@@ -31,7 +31,7 @@ static void append(struct optlist *list, struct opt *o)
 	list->opts[list->count++] = o;
 }
 
-/* Free a list, but not its options, which are borrowed. */
+/* Free a list, but not its options, which belong to another list. */
 static void optlist_release(struct optlist *list)
 {
 	mem_free(list->opts);
@@ -131,15 +131,16 @@ static void jobfile_check_name(struct parse *p, const char *name)
 	if (!*name)
 		diag_add(p->d, DIAG_ERROR, at, "[]: the name is missing");
 	else if (strlen(name) > JOBFILE_NAME_MAX)
-		diag_add(p->d, DIAG_ERROR, at, "a name of %zu bytes; at most %d", strlen(name),
+		diag_add(p->d, DIAG_ERROR, at, "a name of %zu bytes; the limit is %d", strlen(name),
 			 JOBFILE_NAME_MAX);
 	else if (*name == '.' || strchr(name, '/'))
 		diag_add(p->d, DIAG_ERROR, at,
-			 "[%s]: a name is part of paths; it cannot begin with '.' or hold '/'",
+			 "[%s]: a name is part of paths; it cannot begin with '.' or contain '/'",
 			 name);
 	else if (strchr(name, '$'))
 		diag_add(p->d, DIAG_ERROR, at,
-			 "[%s]: a name cannot hold '$'; variables are not replaced there", name);
+			 "[%s]: a name cannot contain '$'; variables are not replaced in names",
+			 name);
 }
 
 static char *trimmed(const char *s, size_t len)
@@ -164,10 +165,10 @@ static char *header_name(struct parse *p, const char *line)
 			 line);
 	else if (end[1])
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "'%.60s' after the header; options stand on lines of their own", end + 1);
+			 "'%.60s' after the header; write options on separate lines", end + 1);
 	else if (jobreader_is_included(&p->reader))
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "%.60s: an included file holds options only", line);
+			 "%.60s: an included file can contain only options", line);
 	name = trimmed(line + 1, end ? (size_t)(end - line) - 1 : strlen(line + 1));
 	if (end && !end[1])
 		jobfile_check_name(p, name);
@@ -212,8 +213,8 @@ static void jobfile_check_twins(struct parse *p, const struct section *s)
 
 		if (is_twin(other, s)) {
 			diag_add(p->d, DIAG_ERROR, s->at,
-				 "[%s]: there is a section of that name in line %u already",
-				 s->name, other->at.line);
+				 "[%s]: line %u already has a section of this name", s->name,
+				 other->at.line);
 			return;
 		}
 	}
@@ -227,7 +228,7 @@ static void add_section(struct parse *p)
 
 	if (f->count == JOBFILE_SECTIONS_MAX) {
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "more than %d sections; the file is read up to here",
+			 "more than %d sections; the rest of the file is ignored",
 			 JOBFILE_SECTIONS_MAX);
 		p->is_over = true;
 		return;
@@ -239,8 +240,8 @@ static void add_section(struct parse *p)
 	while (parents && f->sections[parents - 1].kind == SECTION_VARIANT)
 		parents--;
 	if (s.kind == SECTION_VARIANT && !parents)
-		diag_add(p->d, DIAG_ERROR, s.at, "[%s]: belongs to the job above it; there is none",
-			 s.name);
+		diag_add(p->d, DIAG_ERROR, s.at,
+			 "[%s]: belongs to the job above it, but no job precedes it", s.name);
 	else if (s.kind == SECTION_VARIANT)
 		s.parent = parents - 1;
 	jobfile_check_twins(p, &s);
@@ -266,7 +267,8 @@ static void add_option(struct parse *p, const char *key)
 		/* The last value counts, as in fio, which does not warn. */
 		if (strcmp(o->at.file, at.file) == 0)
 			diag_add(p->d, DIAG_WARNING, at,
-				 "%s: set in line %u already; this one counts", o->key, o->at.line);
+				 "%s: already set in line %u; this line takes effect", o->key,
+				 o->at.line);
 		optlist_replace(o, value, !p->value, at);
 	} else if (!optlist_add(&s->opts, key, value, !p->value, at) && !p->is_full) {
 		diag_add(p->d, DIAG_ERROR, at, "more than %d options in a section", OPTLIST_MAX);
@@ -298,15 +300,14 @@ static bool has_key(struct parse *p, const char *line, size_t key_len)
 {
 	if (is_yaml(p, line, key_len)) {
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "%.60s: YAML, and no job file; a workload of DLIO becomes one by "
-			 "--import=dlio",
+			 "%.60s: YAML, not a job file; --import=dlio converts a DLIO workload",
 			 line);
 		p->is_over = true;
 		return false;
 	}
 	if (line[key_len] == ':') {
-		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "%.60s: ':' in the name; an option is written NAME=VALUE", line);
+		diag_add(p->d, DIAG_ERROR, p->reader.at, "%.60s: ':' in the name; write NAME=VALUE",
+			 line);
 		return false;
 	}
 	if (key_len == 0)
@@ -314,7 +315,7 @@ static bool has_key(struct parse *p, const char *line, size_t key_len)
 			 "%.60s: the option's name is missing before '='", line);
 	else if (key_len > KEY_MAX)
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "%.60s...: a name of %zu bytes; no option's is longer than %d", line,
+			 "%.60s...: a name of %zu bytes; option names have at most %d", line,
 			 key_len, KEY_MAX);
 	return key_len > 0 && key_len <= KEY_MAX;
 }
@@ -402,7 +403,7 @@ void jobfile_read(struct jobfile *f, const char *path, struct diag *d)
 	/* inih finds no faults of its own in reduced lines. */
 	if (rc && d->errors == errors)
 		diag_add(d, DIAG_ERROR, (struct diag_place){ p.reader.paths[0], 0 },
-			 "libinih gives up (%d)", rc);
+			 "libinih failed (%d)", rc);
 	share_globals(f);
 	for (size_t i = 0; i < f->count; i++)
 		has_job |= f->sections[i].kind == SECTION_JOB;

@@ -37,7 +37,7 @@ static size_t word_length(const char *s)
 	return n;
 }
 
-/* Append the variable of which `inside` is the text between the braces. */
+/* Append the value of a variable. `inside` is the text between the braces. */
 static int expand_variable(struct buf *out, const char *inside, struct mlgen_err *err)
 {
 	size_t len = word_length(inside);
@@ -48,8 +48,7 @@ static int expand_variable(struct buf *out, const char *inside, struct mlgen_err
 
 	if (!len || (inside[len] && !has_default) || strstr(inside, "${"))
 		return mlgen_fail(err, -EINVAL,
-				  "${%s}: a variable is written ${NAME} or ${NAME:-default}",
-				  inside);
+				  "${%s}: write a variable as ${NAME} or ${NAME:-default}", inside);
 	name = mem_strndup(inside, len);
 	value = getenv(name);
 	if (has_default && (!value || !*value))
@@ -108,8 +107,7 @@ static int words_expand_env(struct buf *out, const char *text, struct mlgen_err 
 		end = strchr(text, '}');
 		if (!end)
 			return mlgen_fail(err, -EINVAL,
-					  "%s: '}' is missing; a variable is written ${NAME}",
-					  text);
+					  "%s: '}' is missing; write a variable as ${NAME}", text);
 		inside = mem_strndup(text + 2, (size_t)(end - text) - 2);
 		rc = expand_variable(out, inside, err);
 		mem_free(inside);
@@ -132,14 +130,16 @@ int words_expand(struct buf *out, const char *text, const char *jobname, struct 
 			break;
 		if (text[1] == '{')
 			return mlgen_fail(err, -EINVAL,
-					  "'%s': only a job file's own ${NAME} is replaced", text);
+					  "'%s': mlgen replaces ${NAME} only if the job file "
+					  "itself contains it",
+					  text);
 		len = word_length(text + 1);
 		if (!len)
 			buf_addc(out, *text);
 		else if (!expand_word(out, text + 1, len, jobname))
 			return mlgen_fail(err, -EINVAL,
-					  "'$%.*s': the words are $ncpus $mb_memory $pagesize "
-					  "$jobname; a variable is written ${NAME}",
+					  "'$%.*s': unknown; the words are $ncpus $mb_memory "
+					  "$pagesize $jobname; write a variable as ${NAME}",
 					  (int)len, text + 1);
 		text += len + 1;
 	}
@@ -148,7 +148,7 @@ int words_expand(struct buf *out, const char *text, const char *jobname, struct 
 
 /* ---- paths ---- */
 
-/* The length of "s3" in "s3://bucket"; 0 = not an address. */
+/* The length of "s3" in "s3://bucket"; 0 = not a URL. */
 static size_t scheme_length(const char *path)
 {
 	size_t len =
@@ -162,17 +162,17 @@ void pathname_check(const char *option, const char *path, struct diag_place at, 
 	size_t scheme = path ? scheme_length(path) : 0;
 
 	if (scheme == 4 && strncasecmp(path, "file", 4) == 0)
-		diag_add(d, DIAG_ERROR, at, "%s: %s: an address; write the path alone: %s", option,
+		diag_add(d, DIAG_ERROR, at, "%s: %s: is a URL; write only the path: %s", option,
 			 path, path + strlen("file://"));
 	else if (scheme)
 		diag_add(d, DIAG_ERROR, at,
-			 "%s: %s: an address, and mlgen works on files; mount what is there (of "
-			 "S3: mount-s3, s3fs) and name the folder",
+			 "%s: %s: is a URL, but mlgen works on files; mount the storage (for S3: "
+			 "mount-s3, s3fs) and name the directory",
 			 option, path);
 	else if (path && *path == '~')
 		diag_add(d, DIAG_ERROR, at,
 			 "%s: %s: only a shell expands '~', and not after '='; write $HOME, in a "
-			 "job file ${HOME}, or ./~ for a name that begins so",
+			 "job file ${HOME}, or ./~ for a name that begins with '~'",
 			 option, path);
 }
 
@@ -282,13 +282,13 @@ static int check_text(struct jobreader *r, const struct buf *text, const char *p
 		return -EFBIG;
 	}
 	if (strncmp(s, "\xff\xfe", 2) == 0 || strncmp(s, "\xfe\xff", 2) == 0) {
-		diag_add(r->d, DIAG_ERROR, at, "UTF-16; save it as UTF-8, which job files are");
+		diag_add(r->d, DIAG_ERROR, at, "UTF-16; save the job file as UTF-8");
 		return -EINVAL;
 	}
 	s = find_binary(s, end, &at.line);
 	if (s == end)
 		return 0;
-	diag_add(r->d, DIAG_ERROR, at, "byte 0x%02x is no text; is this a job file?",
+	diag_add(r->d, DIAG_ERROR, at, "byte 0x%02x is not text; is this a job file?",
 		 (unsigned char)*s);
 	return -EINVAL;
 }
@@ -341,7 +341,7 @@ static const char *wrong_kind(const struct stat *st, bool is_included)
 	if (is_other_device(st))
 		return "a device, not a job file";
 	if (is_included && !S_ISREG(st->st_mode))
-		return "no regular file, which an included file has to be";
+		return "not a regular file; an included file must be a regular file";
 	return NULL;
 }
 
@@ -368,7 +368,7 @@ static int open_level(struct jobreader *r, const char *path, struct diag_place a
 		diag_add(r->d, DIAG_ERROR, at, "%s%s%s", prefix, colon, strerror(-rc));
 	else if (find_open(r, &st) && (rc = -ELOOP))
 		diag_add(r->d, DIAG_ERROR, at,
-			 "include %s: this file is being read already, from line %u of %s", path,
+			 "include %s: this file is already being read, from line %u of %s", path,
 			 at.line, at.file);
 	else
 		rc = push(r, fd, path, &st);
@@ -407,7 +407,7 @@ static bool is_text(struct jobreader *r, const char *s)
 		s++;
 	if (*s)
 		diag_add(r->d, DIAG_ERROR, current_place(r),
-			 "byte 0x%02x is no text; is this a job file?", (unsigned char)*s);
+			 "byte 0x%02x is not text; is this a job file?", (unsigned char)*s);
 	return !*s;
 }
 
@@ -418,11 +418,11 @@ static bool cut_comment(struct jobreader *r, char *s)
 	char *comment = s + strcspn(s, COMMENTS);
 
 	if (*comment && !strchr(BLANKS, comment[-1])) {
-		diag_add(
-			r->d, DIAG_ERROR, current_place(r),
-			"'%.60s': fio would cut the line at '%c'; put a blank before a comment. A "
-			"value that has a '%c' comes from a variable, ${NAME}, or the command line",
-			s, *comment, *comment);
+		diag_add(r->d, DIAG_ERROR, current_place(r),
+			 "'%.60s': fio would cut the line at '%c'; put a space before a comment. "
+			 "To set a value that contains '%c', use a variable, ${NAME}, or the "
+			 "command line",
+			 s, *comment, *comment);
 		return false;
 	}
 	*comment = '\0';
@@ -445,8 +445,7 @@ static void include_file(struct jobreader *r, const char *argument)
 
 	if (r->depth == JOBREADER_DEPTH) {
 		diag_add(r->d, DIAG_ERROR, current_place(r),
-			 "include %s: more than %d files within each other", argument,
-			 JOBREADER_DEPTH);
+			 "include %s: more than %d nested files", argument, JOBREADER_DEPTH);
 		return;
 	}
 	pathname_beside(&path, top(r)->path, argument);
@@ -469,7 +468,7 @@ static bool expand(struct jobreader *r, const char *s)
 	start = buf_str(&raw) + strspn(buf_str(&raw), BLANKS);
 	if (is_good && *start && strchr("[#;", *start)) {
 		diag_add(r->d, DIAG_ERROR, current_place(r),
-			 "%s: a variable cannot hold a header or a comment", s);
+			 "%s: a variable cannot contain a header or a comment", s);
 		is_good = false;
 	}
 	is_good = is_good && is_text(r, start);
@@ -494,8 +493,8 @@ static bool parse_line(struct jobreader *r, char *s)
 		return false;
 	len = strlen(s);
 	if (len > JOBREADER_LINE_MAX) {
-		diag_add(r->d, DIAG_ERROR, current_place(r),
-			 "line of %zu bytes; at most %d are read", len, JOBREADER_LINE_MAX);
+		diag_add(r->d, DIAG_ERROR, current_place(r), "a line of %zu bytes; the limit is %d",
+			 len, JOBREADER_LINE_MAX);
 		return false;
 	}
 	if (!cut_comment(r, s) || !is_text(r, s))
@@ -564,7 +563,7 @@ const char *jobreader_cannot_hold(const char *value)
 	size_t len = strlen(value);
 
 	if (len && (strchr(BLANKS, value[0]) || strchr(BLANKS, value[len - 1])))
-		return "a blank at its beginning or end";
+		return "a space at its beginning or end";
 	if (strchr(value, '#'))
 		return "a '#'";
 	if (strchr(value, ';'))
@@ -573,7 +572,7 @@ const char *jobreader_cannot_hold(const char *value)
 		return "too many bytes";
 	for (; *value; value++) {
 		if (is_control((unsigned char)*value))
-			return "a byte that is no text";
+			return "a byte that is not text";
 		if (*value == '$' && (value[1] == '{' || is_word_start(value[1])))
 			return "a '$' that would be replaced";
 	}

@@ -140,7 +140,7 @@ static const char *location_text(const char *path, const char *name)
 	size_t len = dir ? strlen(dir) : 0;
 
 	if (strcmp(path, name) == 0)
-		return strchr(name, '/') ? "" : ", which is here";
+		return strchr(name, '/') ? "" : ", which is in the current directory";
 	if (len && strncmp(path, dir, len) == 0)
 		return ", which is in $MLGEN_JOBS";
 	return ", which comes with mlgen";
@@ -166,8 +166,8 @@ static void fail_missing_file(struct load *l, const char *name)
 		 (nearest = jobset_nearest_file(buf_str(&with_suffix), env)))
 		buf_addf(&text, "; did you mean %s?", nearest);
 	else if (!strchr(name, '/'))
-		buf_addf(&text, " here, %s%s or among the installed jobs",
-			 dir && *dir ? "in $MLGEN_JOBS=" : "beside mlgen", dir && *dir ? dir : "");
+		buf_addf(&text, " in the current directory, %s%s or among the installed jobs",
+			 dir && *dir ? "in $MLGEN_JOBS=" : "next to mlgen", dir && *dir ? dir : "");
 	diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s: no such job file%s", name,
 		 buf_str(&text));
 	mem_free(nearest);
@@ -264,8 +264,8 @@ static void read_file(struct load *l, const char *name, struct jobfile *file)
 		return;
 	if (question_is_document(name)) {
 		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "%s: is what a run wrote, and no job; mlgen %s prints its report", name,
-			 name);
+			 "%s: is a JSON document of a run, not a job; mlgen %s prints its report",
+			 name, name);
 		return;
 	}
 	char *path = strcmp(name, "-") == 0 ? mem_strdup(name)
@@ -316,8 +316,8 @@ static void fail_name(struct load *l, const char *option, const char *name)
 
 	for (size_t i = 0; i < l->name_count && names.len < 400; i++)
 		buf_addf(&names, " %s", l->names[i]);
-	diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s: there is no job '%s'; there is%s",
-		 option, name, buf_str(&names));
+	diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s: no job '%s'; the jobs are%s", option,
+		 name, buf_str(&names));
 	buf_fini(&names);
 }
 
@@ -332,7 +332,8 @@ static void fail_section(struct load *l, const char *option, const char *name)
 	own = foreign_option(buf_str(&key));
 	if (own)
 		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "%s: DLIO's name; in mlgen it is %s: write --%s", buf_str(&key), own, own);
+			 "%s: is an option of DLIO; in mlgen it is %s: write --%s", buf_str(&key),
+			 own, own);
 	else
 		fail_name(l, option, name);
 	buf_fini(&key);
@@ -411,7 +412,7 @@ static void load_jobs(struct load *l)
 	if (!c->file_count && !c->job_count && !l->r.d->errors)
 		diag_add(l->r.d, DIAG_ERROR, on_command_line,
 			 "no job; name a job file, such as quickstart.job, or see --help; "
-			 "--directory=DIR --dataset=scan reads files that are there");
+			 "--directory=DIR --dataset=scan reads existing files");
 }
 
 /* ---- questions about files other than job files ---- */
@@ -431,7 +432,7 @@ static void load_files(struct load *l, const struct question *q, unsigned of_fil
 	if (l->r.d->errors || (!first && !c->job_count))
 		return;
 	diag_add(l->r.d, DIAG_ERROR, on_command_line,
-		 "%s: is of a job, and --%s looks at files that are there",
+		 "%s: is an option of a job, but --%s works on existing files",
 		 first ? first->opts[0]->key : "name", q->option);
 }
 

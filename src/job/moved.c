@@ -104,7 +104,7 @@ bool moved_check(int argc, char *const argv[], struct diag *d)
 		else
 			add_argument(&line, argv[i], command);
 	}
-	diag_add(d, DIAG_ERROR, on_command_line, "%s: is a command of mltrace now: %.*s%s",
+	diag_add(d, DIAG_ERROR, on_command_line, "%s: is now a command of mltrace: %.*s%s",
 		 commands[moved].option, COMMAND_SHOWN, buf_str(&line),
 		 line.len > COMMAND_SHOWN ? "..." : "");
 	buf_fini(&line);

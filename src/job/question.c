@@ -46,7 +46,8 @@ static void check_list(const struct question *table, const struct settings *s,
 	if (!*option)
 		return;
 	append_options(&names, table, list, "--");
-	diag_add(d, DIAG_ERROR, on_command_line, "%s: goes with %s", *option, buf_str(&names));
+	diag_add(d, DIAG_ERROR, on_command_line, "%s: works only with %s", *option,
+		 buf_str(&names));
 	buf_fini(&names);
 }
 
@@ -100,24 +101,25 @@ void question_check_files(const struct question *table, const struct question *q
 
 	if (of_files > 1) {
 		append_options(&names, table, NULL, "");
-		diag_add(d, DIAG_ERROR, on_command_line, "%s: one of %s at a time", q->option,
-			 buf_str(&names));
+		diag_add(d, DIAG_ERROR, on_command_line, "%s: use only one of %s at a time",
+			 q->option, buf_str(&names));
 		buf_reset(&names);
 	}
 	/* The file would be truncated and stay empty. */
 	if (s->json && !q->writes_json)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "json: is of a run; --output=%s is where --%s prints", s->json, q->option);
+			 "json: is for a run; use --output=%s for the output of --%s", s->json,
+			 q->option);
 	if (s->html && !q->writes_html)
-		diag_add(d, DIAG_ERROR, on_command_line, "html: there is no page of --%s",
+		diag_add(d, DIAG_ERROR, on_command_line, "html: --%s cannot write a page",
 			 q->option);
 	if (s->require && !q->takes_require) {
 		for (; table->option; table++)
 			if (table->takes_require)
 				buf_addf(&names, ", --%s", table->option);
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "require=%s: goes with a run%s; --%s asks nothing of its figures",
-			 s->require, buf_str(&names), q->option);
+			 "require=%s: works with a run%s; --%s has no figures to check", s->require,
+			 buf_str(&names), q->option);
 	}
 	buf_fini(&names);
 	if (!file_count)
@@ -125,6 +127,7 @@ void question_check_files(const struct question *table, const struct question *q
 			 q->files);
 	else if (file_count == 1 && q->needs_two)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: '%s' alone; name two files or more, the one to compare with first",
+			 "%s: only '%s' is given; name two files or more, first the file to "
+			 "compare with",
 			 q->option, files[0]);
 }

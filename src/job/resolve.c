@@ -68,7 +68,7 @@ static bool is_given(const void *layers, const char *option)
 	return find_selecting(layers, option) != NULL;
 }
 
-/* Is it a plain job, as far as is known before variants are selected? */
+/* Is the job a plain job? Variants are not selected yet and do not count. */
 static bool layers_is_plain(const struct layers *l)
 {
 	const struct opt *phase = find_selecting(l, "phase");
@@ -107,8 +107,8 @@ static void fail_variant(const struct layers *l, const struct mlgen_field *f, co
 
 	if (!o)
 		diag_add(d, DIAG_ERROR, l->src.section->at,
-			 "%s: not set, but %s has sections for%s; choose one with %s=", f->name,
-			 file, variants, f->name);
+			 "%s: not set, but %s has sections for%s; choose a section with %s=",
+			 f->name, file, variants, f->name);
 	else if (is_number && strcmp(f->name, "accelerator") == 0)
 		diag_add(d, DIAG_ERROR, o->at,
 			 "%s=%s: no such section; %s has%s. For a number: %saccelerators=%s",
@@ -241,9 +241,9 @@ static void resolve_fail_fio(const struct resolver *r, const struct opt *o,
 	if (fio->hint)
 		buf_addf(&hint, ": %s", fio->hint);
 	if (fio->note)
-		diag_add(r->d, DIAG_ERROR, o->at, "%s=%s: fio option, in mlgen only as %s=%.*s%s",
-			 o->key, o->value, o->key, (int)strcspn(fio->when, "|"), fio->when,
-			 buf_str(&hint));
+		diag_add(r->d, DIAG_ERROR, o->at,
+			 "%s=%s: fio option; mlgen supports only %s=%.*s%s", o->key, o->value,
+			 o->key, (int)strcspn(fio->when, "|"), fio->when, buf_str(&hint));
 	else
 		diag_add(r->d, DIAG_ERROR, o->at, "%s: fio option, not in mlgen%s", o->key,
 			 buf_str(&hint));
@@ -265,21 +265,22 @@ static void resolve_fail_unknown(const struct resolver *r, const struct opt *o)
 		nearest = nearest_option(r, o->key);
 	}
 	if (fio && fio_option_is_harmless(fio, o->value))
-		diag_add(r->d, DIAG_NOTE, o->at, "%s: fio option, changes nothing here: %s", o->key,
-			 fio->note);
+		diag_add(r->d, DIAG_NOTE, o->at, "%s: fio option without effect in mlgen: %s",
+			 o->key, fio->note);
 	else if (fio)
 		resolve_fail_fio(r, o, fio);
 	else if (field_find(settings_fields, o->key))
 		diag_add(r->d, DIAG_ERROR, o->at, "%s: belongs on the command line, as --%s",
 			 o->key, o->key);
 	else if (strcmp(o->key, "include") == 0)
-		diag_add(r->d, DIAG_ERROR, o->at, "include: written without '=': include FILE");
+		diag_add(r->d, DIAG_ERROR, o->at, "include: write it without '=': include FILE");
 	else if (own)
 		diag_add(r->d, DIAG_ERROR, o->at, "%s: unknown option; in mlgen it is %s", o->key,
 			 own);
 	else if (failed)
 		diag_add(r->d, DIAG_ERROR, o->at,
-			 "%s: unknown option, unless one of ioengine=%s, which cannot be loaded",
+			 "%s: unknown option, unless it belongs to ioengine=%s, which cannot be "
+			 "loaded",
 			 o->key, failed->path);
 	else
 		diag_add(r->d, DIAG_ERROR, o->at, "%s: unknown option%s%s%s", o->key,
@@ -294,8 +295,8 @@ static void resolve_note_unchecked(const struct resolver *r, const struct opt *o
 	const char *nearest = nearest_option(r, o->key);
 
 	diag_add(r->d, DIAG_NOTE, o->at,
-		 "%s: not checked; ioengine=%s, which is not loaded, may have it%s%s%s", o->key,
-		 e->name, nearest ? ", or did you mean '" : "", nearest ? nearest : "",
+		 "%s: not checked; it may be an option of ioengine=%s, which is not loaded%s%s%s",
+		 o->key, e->name, nearest ? ", or did you mean '" : "", nearest ? nearest : "",
 		 nearest ? "'?" : "");
 }
 
@@ -317,13 +318,13 @@ static bool resolve_fail_phase(const struct resolver *r, const struct opt *o, co
 	}
 	if (!is_decided)
 		diag_add(r->d, DIAG_ERROR, o->at,
-			 "%s: %s; say which one it is: add rw=read, which is fio's default", o->key,
+			 "%s: %s; set the kind of job: add rw=read, which is fio's default", o->key,
 			 workload_of(o->field));
 	else if (is_own)
 		diag_add(r->d, DIAG_ERROR, o->at, "%s: %s; this job is phase=%s", o->key,
 			 workload_of(o->field), phase);
 	else
-		diag_add(r->d, DIAG_NOTE, o->at, "%s: %s; jobs of phase=%s go without it", o->key,
+		diag_add(r->d, DIAG_NOTE, o->at, "%s: %s; jobs of phase=%s ignore it", o->key,
 			 workload_of(o->field), phase);
 	return is_decided && !is_own;
 }
@@ -487,8 +488,8 @@ static void note_other_engine(struct build *b, const struct opt *o)
 		return; /* resolve_read() has added a note */
 	if (e)
 		diag_add(b->r->d, DIAG_NOTE, o->at,
-			 "%s: an option of ioengine=%s; ioengine=%s goes without it", o->key,
-			 e->name, b->job->ioengine);
+			 "%s: an option of ioengine=%s; ioengine=%s ignores it", o->key, e->name,
+			 b->job->ioengine);
 	else if (!fio_option_is_harmless(fio_option_find(o->key), o->value))
 		b->is_whole = false;
 }
@@ -594,7 +595,7 @@ static void limit_to_iodepth(struct build *b, const char *option, uint64_t *n)
 	if (*n <= j->iodepth)
 		return;
 	diag_add(b->r->d, DIAG_NOTE, job_place(j, option),
-		 "%s: %" PRIu64 " is more than iodepth=%" PRIu64 ", which is used", option, *n,
+		 "%s: %" PRIu64 " is more than iodepth=%" PRIu64 "; mlgen uses iodepth", option, *n,
 		 j->iodepth);
 	*n = j->iodepth;
 }
@@ -613,8 +614,8 @@ static bool determines_reading(const struct job *j)
 	return is_given;
 }
 
-/* Set the defaults for a scan of shards, which are made to be read from front to back. In random
- * order, every sample would open its shard again. */
+/* Set the defaults for a scan of shards, which are designed for sequential reads. In random order,
+ * each sample would open its shard again. */
 static void settle_shards(struct build *b)
 {
 	const struct jobset_env *env = b->r->engines.env;
@@ -634,7 +635,7 @@ static void settle_shards(struct build *b)
 	if (!j->direct && !job_is_given(j, "access"))
 		j->access = ACCESS_FRAMEWORK;
 	diag_add(b->r->d, DIAG_NOTE, job_place(j, "dataset"),
-		 "dataset: %s files are read from front to back, a shard a thread, as with "
+		 "dataset: %s files are read from front to back, one shard per thread, as with "
 		 "loader=tfdata, shard=file, shuffle=buffer:%u%s; loader=pytorch reads samples in "
 		 "random order",
 		 format, SHARD_BUFFER, j->access == ACCESS_FRAMEWORK ? ", access=framework" : "");
@@ -671,11 +672,11 @@ static void apply_engine(struct build *b)
 	job_set_engine(j, e);
 	if (e && !jobset_is_path(j->ioengine) && strcmp(e->name, j->ioengine) != 0)
 		diag_add(b->r->d, DIAG_NOTE, job_place(j, "ioengine"),
-			 "ioengine: %s is %s here, with its options", j->ioengine, e->name);
+			 "ioengine: mlgen uses %s as %s, with its options", j->ioengine, e->name);
 	if (e && standins_have(b->r->engines.standins, e))
 		diag_add(b->r->d, DIAG_NOTE, job_place(j, "ioengine"),
-			 "ioengine: %s is loaded by a run only; what it can do is not checked "
-			 "before",
+			 "ioengine: only a run loads %s; its capabilities are not checked before "
+			 "the run",
 			 j->ioengine);
 	if (!e) {
 		resolve_engine_fail(&b->r->engines, j->ioengine, job_place(j, "ioengine"), b->r->d);
@@ -693,7 +694,7 @@ void resolve_read(const struct resolver *r, const struct optlist *list,
 
 		if (selector && o->field == selector)
 			diag_add(r->d, DIAG_ERROR, o->at,
-				 "%s: cannot be set in the section that it selects", o->key);
+				 "%s: cannot be set in a section that it selects", o->key);
 		else if (o->field)
 			read_option(r, o, o->field);
 		else if (e)

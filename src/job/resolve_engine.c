@@ -282,7 +282,7 @@ void resolve_engine_fail(const struct resolve_engines *r, const char *name, stru
 		buf_addf(&text, "; %s", why);
 	if (nearest)
 		buf_addf(&text, "; did you mean '%s'?", nearest);
-	diag_add(d, DIAG_ERROR, at, "ioengine: '%s' is not built in; there is%s", name,
+	diag_add(d, DIAG_ERROR, at, "ioengine: '%s' is not built in; the engines are%s", name,
 		 buf_str(&text));
 	buf_fini(&text);
 }

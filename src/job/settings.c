@@ -19,18 +19,18 @@ static const struct mlgen_choice formats[] = {
 	{ "text", OUTPUT_TEXT, "the report for people" },
 	{ "json", OUTPUT_JSON, "one JSON document" },
 	{ "normal", OUTPUT_TEXT, "as text" },
-	{ "fio-json", OUTPUT_FIO_JSON, "as json, with the key 'fio version' that some readers demand" },
-	{ "dlio", OUTPUT_DLIO, "the summary.json of DLIO, as DLIO counts: MB/s are of whole rows, see mlgen-json(5)" },
-	{ "csv", OUTPUT_CSV, "with --table, or of documents: comma-separated values" },
-	{ "json+", OUTPUT_JSON, "as json, which has all of fio's json+" },
+	{ "fio-json", OUTPUT_FIO_JSON, "as json, with the key 'fio version' that some parsers require" },
+	{ "dlio", OUTPUT_DLIO, "the summary.json of DLIO, with its units: MB/s count whole rows, see mlgen-json(5)" },
+	{ "csv", OUTPUT_CSV, "comma-separated values, with --table or for JSON documents" },
+	{ "json+", OUTPUT_JSON, "as json, which includes everything of fio's json+" },
 	{ 0 },
 };
 
 /* The values of a BOOL, and `show`. */
 static const struct mlgen_choice dry_runs[] = {
 	{ "0", DRY_RUN_OFF, "run" },
-	{ "1", DRY_RUN_GATE, "with status 2 if the run would stop before its first byte; the same as --dry-run alone" },
-	{ "show", DRY_RUN_SHOW, "with status 0 even then" },
+	{ "1", DRY_RUN_GATE, "with exit status 2 if the run would stop before its first byte; the same as --dry-run without a value" },
+	{ "show", DRY_RUN_SHOW, "with exit status 0 in any case" },
 	{ "no", DRY_RUN_OFF, "as 0" },
 	{ "off", DRY_RUN_OFF, "as 0" },
 	{ "false", DRY_RUN_OFF, "as 0" },
@@ -41,16 +41,16 @@ static const struct mlgen_choice dry_runs[] = {
 };
 
 static const struct mlgen_choice ceilings[] = {
-	{ "auto", CEILING_AUTO, "briefly, after a run of 5 s or more whose verdict is host or unclear" },
+	{ "auto", CEILING_AUTO, "a short measurement, after a run of 5 s or more with the verdict host or unclear" },
 	{ "no", CEILING_OFF, "never" },
 	{ "0", CEILING_OFF, "as no" },
-	{ "1", CEILING_ON, "for every training; the same as --ceiling alone" },
+	{ "1", CEILING_ON, "for every training; the same as --ceiling without a value" },
 	{ 0 },
 };
 
 static const struct mlgen_choice barriers_over[] = {
 	{ "tcp", BARRIER_OVER_TCP, "connections of all processes to rank 0; waiting processes sleep" },
-	{ "mpi", BARRIER_OVER_MPI, "MPI messages, which are polled: slower, but for networks without IP" },
+	{ "mpi", BARRIER_OVER_MPI, "MPI messages, with polling: slower, but works in networks without IP" },
 	{ 0 },
 };
 
@@ -79,94 +79,94 @@ static const struct mlgen_choice imports[] = {
 
 const struct mlgen_field settings_fields[] = {
 	{ "help", MLGEN_F_STR(struct settings, help), .group = "Help", .flags = MLGEN_FIO,
-	  .help = "List the options of a topic, or all; without a value, an overview on one screen, as does -h." },
+	  .help = "List the options of a topic, or all options; without a value, or as -h, print an overview." },
 	{ "cmdhelp", MLGEN_F_STR(struct settings, cmdhelp), .group = "Help", .flags = MLGEN_FIO,
-	  .help = "Explain one option of a job, or all." },
+	  .help = "Explain an option of a job, or all options." },
 	{ "enghelp", MLGEN_F_STR(struct settings, enghelp), .group = "Help", .flags = MLGEN_FIO,
-	  .help = "List the engines, or the options of one." },
+	  .help = "List the engines, or the options of an engine." },
 	{ "list-jobs", MLGEN_F_BOOL(struct settings, list_jobs), .def = "0", .group = "Help",
 	  .help = "List the jobs that come with mlgen and those in $MLGEN_JOBS." },
 	{ "version", MLGEN_F_BOOL(struct settings, version), .def = "0", .group = "Help", .flags = MLGEN_FIO,
-	  .help = "Print the version, the commit it was built from, and the engines and libraries with their versions." },
+	  .help = "Print the version and commit of mlgen, and the engines and libraries with their versions." },
 
 	{ "parse-only", MLGEN_F_BOOL(struct settings, parse_only), .def = "0", .group = "Before a run", .flags = MLGEN_FIO,
 	  .help = "Check the job files and run nothing." },
 	{ "dry-run", MLGEN_F_ENUM(struct settings, dry_run, dry_runs), .def = "0", .group = "Before a run",
-	  .help = "Print the plan, and what would stop the run, without touching anything." },
+	  .help = "Print the plan, and what would stop the run, without changing anything." },
 	{ "thorough", MLGEN_F_BOOL(struct settings, thorough), .def = "0", .group = "Before a run",
-	  .help = "Check name and size of every file of a dataset before it is read, and not only of a thousand; with --dry-run and before a run." },
+	  .help = "Before a run and with --dry-run: check name and size of every file of a dataset, and not only of a thousand files." },
 	{ "showjob", MLGEN_F_BOOL(struct settings, showjob), .def = "0", .group = "Before a run",
-	  .help = "Print every option of the job, its value and where it came from.\n"
-		  "The output is a job file of the same jobs; values that no job file can hold are refused." },
+	  .help = "Print every option of the job, its value and its origin.\n"
+		  "The output is a job file of the same jobs; values that a job file cannot contain are refused." },
 	{ "section", MLGEN_F_STR(struct settings, section), .group = "Before a run", .flags = MLGEN_FIO | MLGEN_LINES,
 	  .help = "Run only the job of this name. The option may be repeated; jobs run in the order of the job file." },
 	{ "readonly", MLGEN_F_BOOL(struct settings, readonly), .def = "0", .group = "Before a run", .flags = MLGEN_FIO,
-	  .help = "Refuse everything that writes, including the preparation of a dataset." },
+	  .help = "Refuse all operations that write, including the preparation of a dataset." },
 	{ "allow_fill", MLGEN_F_BOOL(struct settings, allow_fill), .def = "0", .group = "Before a run",
 	  .help = "Let the preparation use more than half of the free space." },
 	{ "allow_device", MLGEN_F_STR(struct settings, allow_device), .group = "Before a run",
-	  .help = "Let jobs write to this block device, such as /dev/sdb; several with ':'.\n"
+	  .help = "Let jobs write to this block device, such as /dev/sdb; separate several by ':'.\n"
 		  "A device that is mounted or in use is refused anyway." },
 	{ "replace", MLGEN_F_BOOL(struct settings, replace), .def = "0", .group = "Before a run",
 	  .help = "With phase=prepare: delete a dataset that was made with other options, and create it again.\n"
-		  "When saving checkpoints: also delete checkpoints that are in the way or incomplete, even if another run may still write them." },
+		  "When saving checkpoints: also delete checkpoints that have the same name or are incomplete, even if another run may still write them." },
 
 	{ "output-format", MLGEN_F_ENUM(struct settings, output_format, formats), .def = "text", .group = "Output", .flags = MLGEN_FIO,
-	  .help = "What is printed." },
+	  .help = "Format of the output." },
 	{ "output", MLGEN_F_STR(struct settings, output), .group = "Output", .flags = MLGEN_FIO,
 	  .help = "Write the report to this file instead of standard output." },
 	{ "json", MLGEN_F_STR(struct settings, json), .group = "Output",
 	  .help = "Write a JSON document to this file in addition to the report." },
 	{ "json-each", MLGEN_F_STR(struct settings, json_each), .group = "Output",
 	  .help = "Write a JSON document of each process, rank-N.json, to this directory.\n"
-		  "It is replaced after each epoch, at most once a second, and marked as incomplete until the run is over, so that the results of a host are not lost if others fail.\n"
+		  "It is replaced after each epoch, at most once a second, and marked as incomplete until the run ends, so that the results of a host survive if other hosts fail.\n"
 		  "Documents of ranks that this run does not have are removed." },
 	{ "html", MLGEN_F_STR(struct settings, html), .group = "Output",
-	  .help = "Write a page to this file: the contents of the JSON document as charts and tables, in one file for any browser.\n"
+	  .help = "Write an HTML page to this file: the contents of the JSON document as charts and tables, in one file for any browser.\n"
 		  "It shows the run over time, as with --series." },
 	{ "title", MLGEN_F_STR(struct settings, title), .group = "Output",
 	  .help = "Subject of the report, such as the array and its firmware.\n"
-		  "It is the title of the page, a line of the report, and a member of the JSON document, and appears in reports and pages that are made from the document. One line of up to 120 letters." },
+		  "It is the title of the page, a line of the report, and a member of the JSON document, and appears in reports and pages that are made from the document. One line of up to 120 characters." },
 	{ "note", MLGEN_F_STR(struct settings, note), .group = "Output", .flags = MLGEN_LINES,
-	  .help = "Additional information for readers, such as the protocol; may be repeated.\n"
-		  "Notes follow the title. Up to 20, each of up to 400 letters." },
+	  .help = "Additional information for the report, such as the protocol; may be repeated.\n"
+		  "Notes follow the title. Up to 20 notes of up to 400 characters." },
 	{ "log", MLGEN_F_STR(struct settings, log), .group = "Output",
 	  .help = "Write one CSV row per log_interval to this file." },
 	{ "log_interval", MLGEN_F_TIME(struct settings, log_interval_ns), .def = "1s",
 	  .min = 0.01 * NS_PER_S, .max = NS_PER_DAY, .unit = "s", .group = "Output",
 	  .help = "Time between two rows of the log." },
 	{ "metrics", MLGEN_F_STR(struct settings, metrics), .group = "Output",
-	  .help = "Serve the figures of a run to Prometheus, from its preparation on, as http://ADDRESS:PORT/metrics: 127.0.0.1:9100, [::1]:9100, or 9100 alone, which listens on 127.0.0.1.\n"
+	  .help = "Serve the figures of a run, from its preparation on, to Prometheus as http://ADDRESS:PORT/metrics. Examples: 127.0.0.1:9100, [::1]:9100, or only 9100, which listens on 127.0.0.1.\n"
 		  "Port 0 chooses a free port and prints it. See man mlgen-metrics." },
 	{ "metrics-linger", MLGEN_F_TIME(struct settings, metrics_linger_ns), .def = "0",
 	  .max = NS_PER_DAY, .unit = "s", .group = "Output",
 	  .help = "With --metrics: after the report, wait up to this long for one more scrape, which gets the final figures." },
 	{ "metrics-file", MLGEN_F_STR(struct settings, metrics_file), .group = "Output",
 	  .help = "Write the same figures to this file each log_interval, for the textfile collector of node_exporter, which reads names that end with .prom.\n"
-		  "The file is replaced as a whole, and has the final figures when the run is over." },
+		  "The file is replaced as a whole, and contains the final figures when the run has ended." },
 	{ "series", MLGEN_F_BOOL(struct settings, series), .def = "0", .group = "Output",
 	  .help = "Add the figures of the log over time to the JSON document, in at most 720 intervals; a longer run has longer intervals."  },
 	{ "trace", MLGEN_F_STR(struct settings, trace), .group = "Output",
-	  .help = "Write every operation of the run to this file, with the sample, step and epoch it was for. mltrace describes and compares traces.\n"
-		  "An existing trace is replaced; any other file is refused without --force. Records that are lost are counted, and the status is 1.\n"
+	  .help = "Write every operation of the run to this file, with its sample, step and epoch. mltrace describes and compares traces.\n"
+		  "An existing trace is replaced; any other file is refused without --force. If records are lost, they are counted, and the exit status is 1.\n"
 		  "Under mpirun or srun each process writes its own trace: a.mlt becomes a.RANK.mlt." },
 	{ "force", MLGEN_F_BOOL(struct settings, force), .def = "0", .group = "Output",
 	  .help = "Let --json, --html, --log, --trace and write_iolog replace files that are not earlier outputs of their kind. A block device is refused anyway." },
 	{ "eta", MLGEN_F_ENUM(struct settings, eta, etas), .def = "auto", .group = "Output", .flags = MLGEN_FIO,
 	  .help = "When to show a status line." },
 	{ "live", MLGEN_F_BOOL(struct settings, live), .def = "0", .group = "Output",
-	  .help = "Show the run on the whole terminal instead of the status line: throughput, AU, where time goes, latencies, and a row for each job; 80x24 and larger. q or Ctrl-C ends the run, and the report follows. Refused without a terminal." },
+	  .help = "Show the run on the whole terminal instead of the status line: throughput, AU, the use of time, latencies, and a row for each job. Needs a terminal of 80x24 or larger. q or Ctrl-C ends the run, and the report follows." },
 	{ "status-interval", MLGEN_F_TIME(struct settings, status_interval_ns), .def = "0",
 	  .max = NS_PER_DAY, .unit = "s", .group = "Output", .flags = MLGEN_FIO,
-	  .help = "Interval at which a status line is printed that stays, at least 10ms; 0 is never." },
+	  .help = "Print a permanent status line at this interval, at least 10ms; 0 is never." },
 	{ "quiet", MLGEN_F_BOOL(struct settings, quiet), .def = "0", .group = "Output",
 	  .help = "Print only the first line of the report." },
 	{ "brief", MLGEN_F_BOOL(struct settings, brief), .def = "0", .group = "Output",
-	  .help = "Print a short report for a mail: the first lines, what limits the run, one line of latencies, and what to try next." },
+	  .help = "Print a short report, such as for a mail: the first lines, the limit of the run, one line of latencies, and what to try next." },
 	{ "verbose", MLGEN_F_BOOL(struct settings, verbose), .def = "0", .group = "Output",
-	  .help = "Also print what could not be measured on this host, such as its energy." },
+	  .help = "Also list figures that could not be measured on this host, such as its energy." },
 	{ "require", MLGEN_F_STR(struct settings, require), .group = "Output", .flags = MLGEN_REPEATS,
-	  .help = "Exit with status 3 unless this holds, such as 'au>=90', 'read.iops>=1m' or 'stall_ns.p99<5ms'; several are separated by commas or 'and'." },
+	  .help = "Exit with status 3 unless this condition holds, such as 'au>=90', 'read.iops>=1m' or 'stall_ns.p99<5ms'; separate several conditions by commas or 'and'." },
 
 	{ "find-max", MLGEN_F_STR(struct settings, find_max), .group = "Questions",
 	  .help = "Find the largest value of this option, such as accelerators, for which --require still holds.\n"
@@ -175,53 +175,53 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Find the smallest value of cache_size, in percent of the dataset, for which --require still holds.\n"
 		  "--JOB.find-min=cache_size varies it for one job while the others run." },
 	{ "ceiling", MLGEN_F_ENUM(struct settings, ceiling, ceilings), .def = "auto", .group = "Questions",
-	  .help = "Also run the job without storage, and from memory, to find the best that this host can reach." },
+	  .help = "Also run the job without storage, and from memory, to find the limit of this host." },
 	{ "datasize", MLGEN_F_BOOL(struct settings, datasize), .def = "0", .group = "Questions",
-	  .help = "Print how large the dataset has to be for MLPerf Storage, and the command line to use." },
+	  .help = "Print the dataset size that MLPerf Storage requires, and the command line to use." },
 	{ "miss-curve", MLGEN_F_BOOL(struct settings, miss_curve), .def = "0", .group = "Questions",
 	  .help = "Print the hit ratio of a cache, for ten sizes and each policy, from the order of the job alone; nothing is read.\n"
-		  "With JSON documents of runs of the job, also the AU that follows from their cost of hits and misses." },
+		  "With JSON documents of runs of the job, also print the AU that follows from their cost of hits and misses." },
 	{ "memory", MLGEN_F_SIZE(struct settings, memory_bytes), .def = "0", .unit = "bytes", .group = "Questions",
-	  .help = "With --datasize and --check: memory of each host, if not that of this one." },
+	  .help = "With --datasize and --check: memory of each host, if it differs from this host." },
 	{ "hosts", MLGEN_F_U64(struct settings, hosts), .def = "0", .min = 0, .max = 65536, .group = "Questions",
-	  .help = "With --datasize and --check: number of hosts, each with the accelerators of the job; 0 = one.\n"
-		  "Under mpirun or srun, it is the number of hosts of the run, and may be left out." },
+	  .help = "With --datasize and --check: number of hosts, each with the accelerators of the job; 0 is one host.\n"
+		  "Under mpirun or srun, the default is the number of hosts of the run." },
 	{ "report", MLGEN_F_BOOL(struct settings, report), .def = "0", .group = "Questions",
-	  .help = "Print the report of JSON documents as the runs did that wrote them; mlgen r.json is the same.\n"
-		  "With --output-format=csv a row for each job; with json or fio-json one document." },
+	  .help = "Print the reports of JSON documents, as their runs printed them; mlgen r.json is the same.\n"
+		  "With --output-format=csv, print a row for each job; with json or fio-json, one document." },
 	{ "check", MLGEN_F_ENUM(struct settings, check, checks), .def = "none", .group = "Questions",
-	  .help = "Report for each rule whether the run, or the plan of --dry-run, is valid; the exit status stays that of the run.\n"
-		  "With JSON documents of runs instead of a job (--check=mlperf-v2 r*.json): whether they make a result together; the status is 3 if not." },
+	  .help = "Report for each rule whether the run, or the plan of --dry-run, is valid; the exit status remains that of the run.\n"
+		  "With JSON documents of runs instead of a job (--check=mlperf-v2 r*.json), report whether they form a valid result together; if not, the exit status is 3." },
 	{ "table", MLGEN_F_STR(struct settings, table), .group = "Questions",
 	  .help = "Print a table of figures of JSON documents, a row for each job; keys are separated by commas.\n"
-		  "A key is a metric of man mlgen-json (au_percent, stall_ns.p99, storage.source), an option, or file; of documents of mltrace score one of these (score.m1).\n"
+		  "A key is a metric of man mlgen-json (au_percent, stall_ns.p99, storage.source), an option, or file; for documents of mltrace score, a key such as score.m1.\n"
 		  "With --output-format=csv or json, figures are in bytes, seconds and ns, with all digits.\n"
-		  "A percentile with fewer than ten values beyond it is -; empty in CSV, null in JSON." },
+		  "A percentile with fewer than ten values above it is printed as -; empty in CSV, null in JSON." },
 	{ "compare", MLGEN_F_BOOL(struct settings, compare), .def = "0", .group = "Questions",
 	  .help = "Print two or more JSON documents side by side, with the difference from the first.\n"
-		  "The noise is how much the epochs, seconds or checkpoints within each run differ, for percentiles also what chance allows; at least 2%, or one point of AU.\n"
-		  "The status is 3 if one of them is worse by more than the noise in AU, a rate, errors beyond max_errors, the time of checkpoints or, for plain jobs, a p99." },
+		  "The noise is the variation of epochs, seconds or checkpoints within each run, and for percentiles also the sampling error; at least 2%, or one point of AU.\n"
+		  "The exit status is 3 if a document is worse than the first by more than the noise in AU, a rate, errors beyond max_errors, the time of checkpoints or, for plain jobs, a p99." },
 	{ "tolerance", MLGEN_F_PERCENT(struct settings, tolerance), .max = 100, .group = "Questions",
-	  .help = "With --compare: allowed difference, instead of the noise; for AU in points." },
+	  .help = "With --compare: allowed difference, instead of the noise; in points for AU." },
 	{ "page", MLGEN_F_BOOL(struct settings, page), .def = "0", .group = "Questions",
-	  .help = "Write the page --html=FILE of JSON documents: for one, the page of its run; for several, a comparison by the options in which they differ." },
+	  .help = "Write the page --html=FILE from JSON documents: the page of the run for one document, a comparison by the options that differ for several." },
 	{ "merge", MLGEN_F_BOOL(struct settings, merge), .def = "0", .group = "Questions",
 	  .help = "Print one report of several clients, or of repetitions, from their JSON documents; latencies are merged exactly.\n"
-		  "Rates of runs at the same time are added, by the clocks of their hosts; other rates are averaged." },
+		  "Rates of runs that overlap, by the clocks of their hosts, are added; other rates are averaged." },
 	{ "import", MLGEN_F_ENUM(struct settings, import, imports), .def = "none", .group = "Questions",
-	  .help = "Print the job file of another program's configuration; '-' is standard input. Logs become traces with mltrace import." },
+	  .help = "Print a job file made from another program's configuration; '-' is standard input. To convert logs to traces, use mltrace import." },
 	{ "clean", MLGEN_F_BOOL(struct settings, clean), .def = "0", .group = "Questions",
 	  .help = "List what mlgen created in the given directories and below: the files of datasets and checkpoints, as their manifests list them.\n"
-		  "Everything else stays and is listed as foreign, as are files of another size or of another user.\n"
-		  "A dataset that is being prepared is refused, and so is a checkpoint that a run may still write; with --replace only a checkpoint whose run is seen on this host." },
+		  "All other files stay and are listed as foreign, including files with a changed size or another owner.\n"
+		  "A dataset that is being prepared is refused, and so is a checkpoint that a run may still write; with --replace, a checkpoint is refused only if its run is found on this host." },
 	{ "yes", MLGEN_F_BOOL(struct settings, yes), .def = "0", .group = "Questions",
 	  .help = "With --clean: remove these files, their manifests, and the folders that are then empty.\n"
-		  "If interrupted, it can be repeated." },
+		  "An interrupted removal can be repeated." },
 
 	{ "barrier_over", MLGEN_F_ENUM(struct settings, barrier_over, barriers_over), .def = "tcp", .group = "Several hosts",
 	  .help = "Under mpirun or srun: how processes wait for each other." },
 	{ "peers_port", MLGEN_F_U64(struct settings, peers_port), .def = "0", .min = 0, .max = 65535, .group = "Several hosts",
-	  .help = "Under mpirun or srun: the TCP port on which rank 0 waits for the others; 0 is any free port." },
+	  .help = "Under mpirun or srun: the TCP port on which rank 0 waits for the other ranks; 0 is any free port." },
 	{ 0 },
 };
 /* clang-format on */
@@ -242,9 +242,9 @@ static void check_trace(const struct settings *s, const struct question *asked, 
 	if (s->trace && asked)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 asked->about == ABOUT_FILES
-				 ? "trace: is of a run, and --%s reads files; leave out --trace"
-				 : "trace: is of a run, and --%s is none, or many; leave out "
-				   "--trace, and trace a run of its own",
+				 ? "trace: is for a run, but --%s reads files; leave out --trace"
+				 : "trace: is for a single run, which --%s is not; leave out "
+				   "--trace, and trace a separate run",
 			 asked->option);
 }
 
@@ -255,11 +255,11 @@ static void check_metrics(const struct settings *s, const struct question *asked
 	pathname_check("metrics-file", s->metrics_file, on_command_line, d);
 	if (asked && (s->metrics || s->metrics_file))
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: are of a run, and --%s is none, or many; leave out --%s", option,
+			 "%s: is for a single run, which --%s is not; leave out --%s", option,
 			 asked->option, option);
 	if (s->metrics_linger_ns && !s->metrics)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "metrics-linger: nothing is served; add --metrics=ADDRESS:PORT");
+			 "metrics-linger: needs --metrics; add --metrics=ADDRESS:PORT");
 }
 
 /* --live shows one run, and its report follows. */
@@ -269,13 +269,14 @@ static void check_live(const struct settings *s, const struct question *asked, s
 		return;
 	if (asked)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "live: shows a run, and --%s is none, or many; leave out --live",
+			 "live: is for a single run, which --%s is not; leave out --live",
 			 asked->option);
 	if (s->eta == ETA_ALWAYS)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "live: takes the place of the status line; leave out --eta=always");
+			 "live: replaces the status line; leave out --eta=always");
 	if (s->dry_run || s->parse_only || s->showjob)
-		diag_add(d, DIAG_ERROR, on_command_line, "live: shows a run, and --%s runs nothing",
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "live: shows a run, but --%s does not run jobs",
 			 s->dry_run      ? "dry-run"
 			 : s->parse_only ? "parse-only"
 					 : "showjob");
@@ -294,15 +295,15 @@ static void check_line(const char *option, const char *text, size_t letters, str
 
 	if (!printable_is(text))
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: is one line of text in UTF-8, without control characters%s", option,
+			 "%s: must be one line of UTF-8 text, without control characters%s", option,
 			 strcmp(option, "title") == 0 ? "; --note=TEXT adds lines below it" : "");
 	else if (!text[strspn(text, " ")])
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: is blank; leave it out, or write what a reader should know", option);
+			 "%s: is empty; leave it out, or write what a reader should know", option);
 	else if (columns > letters)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: of %zu letters is too long; up to %zu, and --note=TEXT may be given "
-			 "several times",
+			 "%s: %zu characters are too many; the limit is %zu, and --note=TEXT may "
+			 "be given several times",
 			 option, columns, letters);
 }
 
@@ -325,11 +326,10 @@ static void check_labels(const struct settings *s, const struct question *asked,
 	}
 	if (count > NOTES_MOST)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "note: %zu are too many for the top of a report; up to %d", count,
-			 NOTES_MOST);
+			 "note: %zu notes are too many; the limit is %d", count, NOTES_MOST);
 	if ((s->title || s->note) && asked && !asked->has_report && !s->html)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: is for a report or a page, and --%s makes none; leave out --%s%s",
+			 "%s: is for a report or a page, but --%s prints neither; leave out --%s%s",
 			 option, asked->option, option,
 			 asked->writes_html ? ", or add --html=FILE" : "");
 }
@@ -341,11 +341,11 @@ void settings_check(const struct settings *s, const struct question *questions,
 
 	if (s->output_format == OUTPUT_CSV && !(asked && asked->prints_csv))
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "output-format=csv: goes with --table, or with the JSON documents of "
-			 "runs; --log=FILE writes the intervals of a run as CSV");
+			 "output-format=csv: requires --table, or JSON documents of runs; "
+			 "--log=FILE writes the intervals of a run as CSV");
 	if (s->quiet + s->brief + s->verbose > 1)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: the report is of one length; leave out --%s",
+			 "%s: only one length of the report is possible; leave out --%s",
 			 s->quiet ? "quiet" : "brief", s->brief && s->quiet ? "brief" : "verbose");
 	question_check_options(questions, s, d);
 	pathname_check("output", s->output, on_command_line, d);
@@ -362,26 +362,25 @@ void settings_check(const struct settings *s, const struct question *questions,
 	check_live(s, asked, d);
 	check_labels(s, asked, d);
 	if (s->datasize && s->html)
-		diag_add(d, DIAG_ERROR, on_command_line, "html: there is no page of --datasize");
+		diag_add(d, DIAG_ERROR, on_command_line, "html: --datasize cannot write a page");
 	if (s->datasize && (s->json || s->output_format != OUTPUT_TEXT))
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: datasize prints text, and runs nothing; add it to the command line "
-			 "that datasize prints",
+			 "%s: --datasize prints text and does not run the job; add this option to "
+			 "the command line that it prints",
 			 s->json ? "json" : "output-format");
 	if (s->clean && s->output_format != OUTPUT_TEXT)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "output-format: clean prints text, and no document");
+		diag_add(d, DIAG_ERROR, on_command_line, "output-format: --clean prints only text");
 	if ((s->find_max || s->find_min) && s->check != CHECK_NONE)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "check: is of a run, and --find-%s has many; check the answer with a run "
-			 "of its own",
+			 "check: is for a single run, but --find-%s does many runs; check the "
+			 "result with a separate run",
 			 s->find_max ? "max" : "min");
 	if (s->find_max && s->find_min)
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "find-min: is a question of its own, as --find-max is; ask one at a time");
+			 "find-min: cannot be used together with --find-max; use one at a time");
 	if (s->yes && (s->readonly || s->dry_run || s->parse_only))
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "yes: removes files, and --%s touches none; --clean without --yes only "
+			 "yes: removes files, but --%s changes no file; --clean without --yes only "
 			 "lists them",
 			 s->readonly  ? "readonly"
 			 : s->dry_run ? "dry-run"
@@ -389,7 +388,7 @@ void settings_check(const struct settings *s, const struct question *questions,
 	if (s->memory_bytes && s->memory_bytes < MEMORY_MIN_BYTES)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "memory: %" PRIu64
-			 " bytes are no host's; a size has a unit, as in --memory=256g",
+			 " bytes are too few for a host; write a unit, as in --memory=256g",
 			 s->memory_bytes);
 }
 
@@ -457,8 +456,8 @@ static int parse_requirement(const char *part, struct requirement *out, struct m
 
 	if (!part[len])
 		return mlgen_fail(err, -EINVAL,
-				  "require=%s: no comparison. Quote it: --require='%s>=90' (the "
-				  "shell took '>' as a redirection)",
+				  "require=%s: no comparison. Quote the condition: "
+				  "--require='%s>=90' (the shell took '>' as a redirection)",
 				  part, *part ? part : "au");
 	memset(out, 0, sizeof(*out));
 	if (len && len < sizeof(out->metric) && op_len && op_len < sizeof(out->op)) {

@@ -48,7 +48,7 @@ static const char *why_not(const char *text)
 {
 	const char *why = jobreader_cannot_hold(text);
 
-	return why || printable_is(text) ? why : "letters shown as escapes";
+	return why || printable_is(text) ? why : "characters that are shown as escapes";
 }
 
 static int check_name(const char *name, struct mlgen_err *err)
@@ -59,13 +59,13 @@ static int check_name(const char *name, struct mlgen_err *err)
 		why = "too many bytes";
 	if (why)
 		return mlgen_fail(err, -EINVAL,
-				  "showjob: name=%s: has %s, which no name in a job file can have; "
-				  "take another one",
+				  "showjob: name=%s: has %s, which is invalid in a job file; use "
+				  "another name",
 				  name, why);
 	if (!jobfile_is_job_name(name))
 		return mlgen_fail(
 			err, -EINVAL,
-			"showjob: name=%s: means something else in a job file; take another one",
+			"showjob: name=%s: has another meaning in a job file; use another name",
 			name);
 	return 0;
 }
@@ -82,8 +82,8 @@ static int check_option(const struct job *j, const struct mlgen_field *f, const 
 	why = why_not(buf_str(&value));
 	if (why)
 		rc = mlgen_fail(err, -EINVAL,
-				"showjob: %s=%s: has %s, which no line of a job file can hold; in "
-				"one, a variable can, as %s=${NAME}",
+				"showjob: %s=%s: has %s, which a job file cannot contain; use a "
+				"variable in the job file, as in %s=${NAME}",
 				f->name, buf_str(&value), why, f->name);
 	buf_fini(&value);
 	return rc;
@@ -116,8 +116,8 @@ int showjob_check(const struct jobset *set, struct mlgen_err *err)
 			if (strcmp(set->jobs[k]->name, set->jobs[i]->name) == 0)
 				return mlgen_fail(
 					err, -EINVAL,
-					"showjob: two jobs are called '%s', and one job file "
-					"cannot hold both; show the files one by one",
+					"showjob: two jobs are named '%s', and a job file cannot "
+					"contain both; show the files one by one",
 					set->jobs[i]->name);
 		}
 	}
@@ -128,7 +128,7 @@ void showjob_print(FILE *to, const struct jobset *set)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		const struct job *j = set->jobs[i];
-		/* The jobs of a file wait for those of the file before. */
+		/* The jobs of a file wait for the jobs of the previous file. */
 		bool begins_file = i && !j->stonewall && j->group != set->jobs[i - 1]->group;
 
 		if (i)

@@ -47,7 +47,7 @@ for magic in '\211PNG\r\n\032\n' '\211HDF\r\n\032\n' 'PK\003\004[a]\n=\n' \
 	printf "$magic" >"$T/magic.job"
 	exits "binary input is refused" 2 "$MLGEN" --parse-only magic.job
 	like "as such, in one line" "$(paste -sd'|' "$T/err")" \
-		'^magic.job:[123]: byte 0x[01][0-9a-f] is no text; is this a job file\?$'
+		'^magic.job:[123]: byte 0x[01][0-9a-f] is not text; is this a job file\?$'
 done
 {
 	echo '[train]'
@@ -64,7 +64,7 @@ rw=read
 size=1m' 1 10000 >"$T/sections.job"
 exits "10,000 sections are refused" 2 "$MLGEN" --parse-only sections.job
 is "in one line" "$(cat "$T/err")" \
-	"sections.job:3001: more than 1000 sections; the file is read up to here"
+	"sections.job:3001: more than 1000 sections; the rest of the file is ignored"
 
 {
 	printf '[train]\ndirectory='
@@ -73,7 +73,7 @@ is "in one line" "$(cat "$T/err")" \
 } >"$T/line.job"
 exits "a line of 1 MB is refused" 2 "$MLGEN" --parse-only line.job
 is "with its length, and what follows is read" "$(cat "$T/err")" \
-	"line.job:2: line of 1000010 bytes; at most 65536 are read
+	"line.job:2: a line of 1000010 bytes; the limit is 65536
 line.job:3: bs: 1 is below the minimum 512"
 
 exits "an endless file is refused" 2 "$MLGEN" --parse-only /dev/zero
@@ -112,7 +112,7 @@ done
 exits "twenty files within each other are refused" 2 \
 	"$MLGEN" --parse-only deep.job
 like "at the line that is one too deep" "$(cat "$T/err")" \
-	'^14.inc:1: include 15.inc: more than 16 files within each other$'
+	'^14.inc:1: include 15.inc: more than 16 nested files$'
 
 # Every line doubles what follows: only a bound on the whole ends this.
 i=0
@@ -149,13 +149,13 @@ at_once "one that is large is, too" 2 \
 	"$MLGEN" --parse-only odd/large.job
 printf '[a]\ninclude odd/fifo.job\n' >include.job
 at_once "an include waits for nobody" 2 \
-	'^include.job:2: odd/fifo.job: no regular file, which an included file has to be$' \
+	'^include.job:2: odd/fifo.job: not a regular file; an included file must be a regular file$' \
 	"$MLGEN" --parse-only include.job
 export MLGEN_JOBS="$T/odd"
 at_once "--list-jobs reads regular files only" 0 '^good ' "$MLGEN" --list-jobs
-for reason in 'fifo .*fifo.job: is a fifo, and no regular file' \
-	'zero .*zero.job: is a character device, and no regular file' \
-	'large .*large.job: is too large to be one'; do
+for reason in 'fifo .*fifo.job: is a fifo, not a regular file' \
+	'zero .*zero.job: is a character device, not a regular file' \
+	'large .*large.job: is too large for this kind of file'; do
 	like "and lists the others: ${reason%% *}" "$(cat out)" \
 		"^${reason%% *} +cannot be loaded: ${reason#* }\$"
 done
@@ -167,7 +167,7 @@ exits "a list of tensors is looked for beside its job" 0 \
 	"$MLGEN" --dry-run beside/c.job
 printf '[c]\nphase=checkpoint\ntensor_sizes=%s\n' "$T/odd/fifo.job" >list.job
 at_once "a list of tensors is a regular file" 2 \
-	'tensor_sizes: .*/odd/fifo.job: is a fifo, and no regular file$' \
+	'tensor_sizes: .*/odd/fifo.job: is a fifo, not a regular file$' \
 	"$MLGEN" --dry-run list.job
 cat odd/good.job >odd/fifo.job &
 exits "a FIFO is a job file" 0 timeout 60 "$MLGEN" --parse-only odd/fifo.job

@@ -126,7 +126,7 @@ is "iodepth can be swept" \
 	"$(value iodepth_batch_submit plain.job --iodepth=2)" "0 2"
 "$MLGEN" --showjob plain.job >echo.job 2>err
 like "what a job goes without is noted" "$(cat err)" \
-	'^plain.job:5: note: accelerators: an option of phase=train; jobs of phase=io go without it$'
+	'^plain.job:5: note: accelerators: an option of phase=train; jobs of phase=io ignore it$'
 "$MLGEN" --showjob echo.job >echo2.job 2>err
 is "plain jobs that were shown parse to the same jobs" \
 	"$(grep -v '^#' echo2.job)" "$(grep -v '^#' echo.job)"
@@ -148,7 +148,7 @@ is "given twice it selects both, in the order of the file" \
 	"$(value epochs a.job --section=one) 2"
 exits "one of several that is not there is refused" 2 "$MLGEN" --parse-only \
 	a.job --section=two --section=tow --section=one
-like "and named" "$(cat err)" "^mlgen: section: there is no job 'tow'; there is one two"
+like "and named" "$(cat err)" "^mlgen: section: no job 'tow'; the jobs are one two"
 
 # ---- files
 mkdir lib
@@ -162,7 +162,7 @@ is "a name with a slash is a path" "$(value epochs lib/a.job)" "12"
 unset MLGEN_JOBS
 exits "a job file without its suffix is not guessed" 2 "$MLGEN" --parse-only a
 is "but asked back" "$(cat "$T/err")" \
-	"mlgen: a: no such job file; did you mean a.job, which is here?"
+	"mlgen: a: no such job file; did you mean a.job, which is in the current directory?"
 exits "nor is one that comes with mlgen" 2 "$MLGEN" unet3d
 is "which it says" "$(cat "$T/err")" \
 	"mlgen: unet3d: no such job file; did you mean unet3d.job, which comes with mlgen?"
@@ -193,7 +193,7 @@ exits "no job at all is a usage error" 2 "$MLGEN"
 exits "an engine that is not there is refused" 2 \
 	"$MLGEN" --parse-only --name=x --ioengine=psynk
 like "with those that are, and the nearest" "$(cat "$T/err")" \
-	"^mlgen: ioengine: 'psynk' is not built in; there is .*psync.*; did you mean 'psync'\\?$"
+	"^mlgen: ioengine: 'psynk' is not built in; the engines are .*psync.*; did you mean 'psync'\\?$"
 # nameless ARGUMENT WORDS: refused in one line.
 nameless()
 {
@@ -227,7 +227,7 @@ like "with its options" "$(cat "$T/out")" '^  --rwmixread='
 unlike "and no others" "$(cat "$T/out")" '^  --iodepth='
 exits "a topic that is none is refused" 2 "$MLGEN" --help=plan
 like "with those that are" "$(cat "$T/err")" \
-	'^mlgen: help=plan: is no topic, and no option; topics are help '
+	'^mlgen: help=plan: is neither a topic nor an option; topics are help '
 "$MLGEN" --help=all >help
 ok "--help=all is at most 80 wide" awk 'length > 80 { exit 1 }' help
 for option in $("$MLGEN" --cmdhelp | sed -n 's/^\([a-z_]*\)=.*/\1/p'); do
@@ -236,8 +236,8 @@ done
 exits "--cmdhelp explains one option" 0 "$MLGEN" --cmdhelp=read_threads
 is "as the manual has it" "$(cat "$T/out")" \
 "read_threads=INT   threads that read for one accelerator  default 4, 0 to 1024
-                   With 0 the accelerator reads each batch itself, and the time
-                   is stall.
+                   With 0 the accelerator reads each batch itself, and this time
+                   counts as stall.
                    PyTorch: num_workers. MLPerf Storage: reader.read_threads (up
                    to 32)."
 exits "and the engines" 0 "$MLGEN" --enghelp
@@ -258,7 +258,7 @@ like "whose nearest it names" "$(cat "$T/err")" "did you mean 'read_threads'"
 exits "an option of fio that changes nothing is explained" 0 \
 	"$MLGEN" --cmdhelp=thread
 is "with the reason" "$(cat "$T/out")" \
-	"thread: fio option, changes nothing here: workers are always threads"
+	"thread: fio option without effect in mlgen: workers are always threads"
 
 ok "nothing was written" test ! -e "$T/mlgen-data"
 done_testing

@@ -145,7 +145,7 @@ sed 's/^        "counted_steps": .*/        "counted_steps": "many",/' k.json >t
 "$MLGEN" --name=x --ioengine=null --dry-run --output-format=json >dry.json
 exits "a title of two lines is refused" 2 "$MLGEN" k.json --title='two
 lines'
-like "in words" "$(cat err)" '^mlgen: title: is one line of text in UTF-8'
+like "in words" "$(cat err)" '^mlgen: title: must be one line of UTF-8 text'
 exits "a note of two is two" 0 "$MLGEN" k.json --note='two
 lines'
 is "each has its own" "$(grep -c '^note ' out)" 2
@@ -158,8 +158,8 @@ refused "dry.json: is a dry run's" dry.json
 refused 'none.json: No such file' k.json none.json
 refused 'a document has too little for dlio' k.json --output-format=dlio
 refused 'one document at a time as JSON' k.json x.json --output-format=json
-refused 'bs: is of a job, and --report looks at files' k.json --bs=4k
-refused 'k.json: is what a run wrote, and no job; mlgen k.json prints' kinds.job k.json
-refused 'x.json: is what a run wrote, and no job' --find-max=epochs x.json
+refused 'bs: is an option of a job, but --report works on existing files' k.json --bs=4k
+refused 'k.json: is a JSON document of a run, not a job; mlgen k.json prints' kinds.job k.json
+refused 'x.json: is a JSON document of a run, not a job' --find-max=epochs x.json
 
 done_testing

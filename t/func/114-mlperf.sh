@@ -69,10 +69,10 @@ for job in "$TOP"/jobs/*.job; do
 done
 exits "memory without a unit is not taken for bytes" 2 "$MLGEN" \
 	--datasize unet3d.job --memory=256
-like "but asked about" "$(cat err)" 'memory: 256 bytes are no host.s; .*256g'
+like "but asked about" "$(cat err)" 'memory: 256 bytes are too few for a host; .*256g'
 exits "memory without a question about it is refused" 2 "$MLGEN" unet3d.job \
 	--memory=256g --dry-run=show
-like "by name" "$(cat err)" 'memory: goes with --datasize and --check'
+like "by name" "$(cat err)" 'memory: works only with --datasize and --check'
 echo old >run.json
 exits "--datasize has no JSON" 2 "$MLGEN" --datasize unet3d.job --json=run.json
 is "and leaves the file alone" "$(cat run.json)" old
@@ -280,10 +280,10 @@ is "which is left alone" "$(cat old.json)" old
 exits "as is what is no JSON" 2 "$MLGEN" --check=mlperf-v2 r0.json out.json
 exits "a search has too many runs to check" 2 "$MLGEN" unet3d.job \
 	--check=mlperf-v2 --find-max=accelerators --require='au>=90'
-like "and says so" "$(cat err)" 'check: is of a run'
+like "and says so" "$(cat err)" 'check: is for a single run'
 exits "and --merge at the same time" 2 "$MLGEN" --check=mlperf-v2 --merge \
 	r0.json r1.json
-like "of which one is asked" "$(cat err)" 'one of table, compare, merge'
+like "of which one is asked" "$(cat err)" 'only one of table, compare, merge'
 
 # v3.0: saves and restores may be two runs, and the caches of a host that cannot
 # hold what was saved need not be emptied. Small ones without storage, told as if

@@ -317,5 +317,5 @@ dataset d/a
 exits "one may be in another" 0 clean d d/a --yes
 like "which has taken it" "$(tail -n 1 out)" '^removed 0 files'
 exits "--yes alone is refused" 2 "$MLGEN" --yes d
-like "and told" "$(cat err)" "yes: goes with --clean"
+like "and told" "$(cat err)" "yes: works only with --clean"
 done_testing

@@ -65,7 +65,7 @@ for old in "--capture=t.mlt -- true" "--import=strace log --trace=t.mlt" "--expo
 	"--describe t.mlt" "--score a.mlt b.mlt" "--distil t.mlt --output=t.job"; do
 	# shellcheck disable=SC2086 # a word each
 	exits "mlgen $old has moved" 2 "$MLGEN" $old
-	like "to a command of mltrace" "$(cat err)" '^mlgen: [a-z]*: is a command of mltrace now: mltrace '
+	like "to a command of mltrace" "$(cat err)" '^mlgen: [a-z]*: is now a command of mltrace: mltrace '
 done
 ok "mlgen is not linked with libbpf" sh -c '! ldd "$1" | grep -q libbpf' - "$MLGEN"
 done_testing

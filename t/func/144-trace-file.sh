@@ -88,11 +88,11 @@ exits "and writes nothing" 0 train --dry-run --trace=new.trace
 not_ok "not even a file" test -e new.trace
 exits "nor into one that is there" 0 train --dry-run --trace=x.trace
 ok "which stays" cmp x.trace before.trace
-refused "a search" '^mlgen: trace: is of a run, and --find-max is none, or many' \
+refused "a search" '^mlgen: trace: is for a single run, which --find-max is not' \
 	--find-max=accelerators '--require=au>=90' --trace=x.trace
 train --json=r.json >out 2>&1
 exits "documents are no run" 2 "$MLGEN" r.json --trace=x.trace
-like "it says so" "$(cat err)" '^mlgen: trace: is of a run, and --[a-z]* reads files; leave out --trace'
+like "it says so" "$(cat err)" '^mlgen: trace: is for a run, but --[a-z]* reads files; leave out --trace'
 exits "a run that is refused makes no trace" 2 train --trace=new.trace \
 	--cpus_allowed=9999
 not_ok "nor its file" test -e new.trace

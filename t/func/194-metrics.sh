@@ -79,9 +79,9 @@ exits "nor may it be that of another output" 2 \
 like "which is told" "$(cat err)" "json=x\.prom: is also --metrics-file's file"
 exits "a question has no metrics" 2 "$MLGEN" two.job --metrics-file=x.prom \
 	--section=plain --find-max=iodepth --require='read.iops>1'
-like "as it is many runs" "$(cat err)" 'metrics-file: are of a run, and --find-max'
+like "as it is many runs" "$(cat err)" 'metrics-file: is for a single run, which --find-max'
 exits "nothing lingers that is not served" 2 "$MLGEN" two.job --metrics-linger=1s
-like "which is told, too" "$(cat err)" 'metrics-linger: nothing is served'
+like "which is told, too" "$(cat err)" 'metrics-linger: needs --metrics'
 
 if [ "$has_small" ]; then
 	background "$MLGEN" two.job --ceiling=no --metrics-file=small/m.prom --json=full.json

@@ -54,7 +54,7 @@ exits "of a plain job, too" 0 "$MLGEN" --name=p --rw=randread --bs=4k \
 	--size=4m --brief
 like "it has its latencies" "$(cat out)" '^  latency         read, mean .* max '
 exits "--brief and --quiet" 2 run --brief --quiet
-like "are refused together" "$(cat err)" 'quiet: the report is of one length; leave out --brief'
+like "are refused together" "$(cat err)" 'quiet: only one length of the report is possible; leave out --brief'
 
 # ---- several jobs, one host
 cat >two.job <<'END'

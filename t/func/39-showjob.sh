@@ -83,17 +83,17 @@ refuses()
 	is "$title: nothing is shown" "$(cat out)" ""
 }
 
-why="which no line of a job file can hold; in one, a variable can, as directory=\${NAME}"
+why="which a job file cannot contain; use a variable in the job file, as in directory=\${NAME}"
 refuses "a value with '#'" "showjob: directory=/a#b: has a '#', $why" \
 	--name=x --directory='/a#b'
 refuses "a value with ';'" "showjob: directory=/a ;b: has a ';', $why" \
 	--name=x --directory='/a ;b'
 refuses "a value of two lines" \
-	"showjob: directory=/a\\nb: has a byte that is no text, $why" \
+	"showjob: directory=/a\\nb: has a byte that is not text, $why" \
 	--name=x --directory='/a
 b'
 refuses "a value that ends with a blank" \
-	"showjob: directory=/a : has a blank at its beginning or end, $why" \
+	"showjob: directory=/a : has a space at its beginning or end, $why" \
 	--name=x --directory='/a '
 printf '[x]\ndirectory=/${MLGEN_TEST}\n' >variable.job
 MLGEN_TEST='$$jobname'
@@ -103,29 +103,29 @@ refuses "a word that would be replaced" \
 	variable.job
 cp two.job three.job
 refuses "a name that is there twice" \
-	"showjob: two jobs are called 'two', and one job file cannot hold both; show the files one by one" \
+	"showjob: two jobs are named 'two', and a job file cannot contain both; show the files one by one" \
 	two.job three.job
 
 refuses "a letter that turns others round" \
-	"showjob: directory=/a\\u202eb: has letters shown as escapes, $why" \
+	"showjob: directory=/a\\u202eb: has characters that are shown as escapes, $why" \
 	--name=x --directory="$(printf '/a\342\200\256b')"
 
 # ---- names that are good enough to run
-name_why="which no name in a job file can have; take another one"
+name_why="which is invalid in a job file; use another name"
 refuses "a name with '#'" "showjob: name=a#b: has a '#', $name_why" --name='a#b'
 refuses "a name with ';'" "showjob: name=a;b: has a ';', $name_why" --name='a;b'
 refuses "a name that begins with a blank" \
-	"showjob: name= a: has a blank at its beginning or end, $name_why" \
+	"showjob: name= a: has a space at its beginning or end, $name_why" \
 	--name=' a'
 refuses "a name with a bell" \
-	"showjob: name=a\\x07: has a byte that is no text, $name_why" \
+	"showjob: name=a\\x07: has a byte that is not text, $name_why" \
 	--name="$(printf 'a\007')"
 long=$(head -c 129 /dev/zero | tr '\0' n)
 refuses "a long name" "showjob: name=$long: has too many bytes, $name_why" \
 	--name="$long"
 for name in global accelerator=h100 'model = x'; do
 	refuses "the name '$name'" \
-		"showjob: name=$name: means something else in a job file; take another one" \
+		"showjob: name=$name: has another meaning in a job file; use another name" \
 		--name="$name"
 done
 exits "a name of two lines is never one" 2 "$MLGEN" --parse-only --name='a

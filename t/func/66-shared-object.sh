@@ -82,7 +82,7 @@ cat >two.job <<-END
 END
 exits "an option can stand above the engine" 0 "$MLGEN" two.job --quiet
 like "and is a note to other engines" "$(cat err)" \
-	'split: an option of ioengine=skeleton; ioengine=psync goes without it'
+	'split: an option of ioengine=skeleton; ioengine=psync ignores it'
 
 # ---- its code runs where a job runs on it, and nowhere else
 cat >loud.c <<-END
@@ -116,9 +116,9 @@ silent()	# TITLE OPTION...
 }
 silent "--parse-only takes its options" --parse-only
 like "and says that it has not checked them" "$(cat err)" \
-	'^loud\.job:7: note: split: not checked; ioengine=\./loud\.so, which is not loaded, may have it'
+	'^loud\.job:7: note: split: not checked; it may be an option of ioengine=\./loud\.so, which is not loaded'
 like "nor what the engine can do" "$(cat err)" \
-	'^loud\.job:6: note: ioengine: \./loud\.so is loaded by a run only'
+	'^loud\.job:6: note: ioengine: only a run loads \./loud\.so'
 silent "--parse-only names what is nearer" --parse-only --splut=1 --batchsize=4
 like "to a slip of the pen" "$(cat err)" \
 	"^mlgen: note: batchsize: .*did you mean 'batch_size'\?$"
@@ -300,13 +300,13 @@ refused "a FIFO" ./fifo.so './fifo\.so: is not a regular file$'
 refused "no slash" external:text.so "text\\.so: a path needs a '/': write \\./text\\.so\$"
 refused "no symbol" ./nothing.so './nothing\.so: has no symbol mlgen_engine'
 refused "an undefined symbol" ./open.so './open\.so: cannot be loaded: .*nowhere'
-refused "another ABI" ./abi.so './abi\.so: built for engine ABI 77, this mlgen has 5;'
+refused "another ABI" ./abi.so './abi\.so: built for engine ABI 77, but this mlgen has ABI 5;'
 refused "another size" ./size.so './size\.so: its table has 8 bytes, not [0-9]+;'
-refused "no submit" ./submit.so './submit\.so: its table needs name, help and submit'
+refused "no submit" ./submit.so './submit\.so: its table must set name, help and submit'
 exits "options of an engine that is missing are refused" 2 "$MLGEN" \
 	--name=x --ioengine=./none.so --directory="$T/no" --other=1
 like "as what nobody can know" "$(cat err)" \
-	'^mlgen: other: unknown option, unless one of ioengine=./none.so, '
+	'^mlgen: other: unknown option, unless it belongs to ioengine=./none.so, '
 ok "none of it wrote anything" test ! -e "$T/no"
 
 # ---- what the program gives it

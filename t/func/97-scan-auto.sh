@@ -200,7 +200,7 @@ if "$MLGEN" --name=t --directory=t --format=tfrecord --num_files=4 --samples_per
 	is "shards that are there are read by tf.data's way" "$(how)" \
 		"framework tfdata buffer:1000 file"
 	like "which is told" "$(cat err)" \
-		'note: dataset: tfrecord files are read from front to back, a shard a thread'
+		'note: dataset: tfrecord files are read from front to back, one shard per thread'
 	is "so are those of a format that is given" "$(how --format=tfrecord)" \
 		"framework tfdata buffer:1000 file"
 	is "but not with direct=1, which no framework has" "$(how --direct=1)" \

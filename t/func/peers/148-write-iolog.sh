@@ -194,7 +194,7 @@ refused "the report's" 'json=run\.json: is also the file of write_iolog of o' \
 refused "a job's file" 'is a file that the job reads or writes' --write_iolog=d/o.0.0
 refused "no folder" 'write_iolog=no/x: cannot be written: No such file' --write_iolog=no/x
 refused "a folder" 'write_iolog=d: cannot be written: Is a directory' --write_iolog=d
-refused "an address" '^mlgen: write_iolog: s3://b/x: an address' --write_iolog=s3://b/x
+refused "an address" '^mlgen: write_iolog: s3://b/x: is a URL' --write_iolog=s3://b/x
 refused "a dash" 'write_iolog=-: name a file' --write_iolog=-
 exits "no place for what it is made of is refused" 2 \
 	env TMPDIR=/nowhere "$MLGEN" --quiet --ceiling=no --name=o --rw=read \

@@ -50,7 +50,7 @@ refused "a buffer that is no power of two" 'buffer: 3m is not a power of two; th
 refused "a buffer of nothing" 'buffer: .*0' --output=t.mlt --buffer=0 -- true
 printf '[x]\ncgroup=a\n' >x.job
 exits "of a job file cgroup is fio's" 2 "$MLGEN" x.job
-like "of which mlgen says what to do instead" "$(cat err)" 'x.job:2: cgroup: .*start mlgen in it'
+like "of which mlgen says what to do instead" "$(cat err)" 'x.job:2: cgroup: .*start mlgen in the control group'
 
 # ---- processes that cannot be recorded
 sleep 0.01 &

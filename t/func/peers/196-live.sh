@@ -22,11 +22,11 @@ else
 	like "... which names the library" "$(cat "$T/err")" "built without ncurses.*libncurses-dev"
 fi
 exits "beside a search it is refused" 2 "$MLGEN" $run --live --find-max=accelerators
-like "... with the option's name" "$(cat "$T/err")" "live: shows a run, and --find-max is none, or many"
+like "... with the option's name" "$(cat "$T/err")" "live: is for a single run, which --find-max is not"
 exits "beside eta=always it is refused" 2 "$MLGEN" $run --live --eta=always
-like "... for there is one place" "$(cat "$T/err")" "live: takes the place of the status line"
+like "... for there is one place" "$(cat "$T/err")" "live: replaces the status line"
 exits "a dry run has nothing to show" 2 "$MLGEN" $run --live --dry-run
-like "... and says so" "$(cat "$T/err")" "live: shows a run, and --dry-run runs nothing"
+like "... and says so" "$(cat "$T/err")" "live: shows a run, but --dry-run does not run jobs"
 }
 grep -q '^#define HAVE_NCURSES' "$BUILT/config.h" ||
 	{ skip "the view" "built without ncurses"; done_testing; exit; }

@@ -39,7 +39,7 @@ static const struct {
 	const char *fault;
 } checks[] = {
 	{ "", &files_engine, NULL },
-	{ "time_based=1", &files_engine, "time_based: needs a runtime" },
+	{ "time_based=1", &files_engine, "time_based: needs runtime=" },
 	{ "time_based=1 runtime=1", &files_engine, NULL },
 	/* runtime begins when ramp_time is over, as in fio */
 	{ "runtime=10 ramp_time=10", &files_engine, NULL },
@@ -67,7 +67,7 @@ static const struct {
 	{ "access=framework format=raw", &files_engine, "access: framework means the calls" },
 	{ "phase=prepare", &cached_engine, "ioengine: cached cannot write" },
 	{ "phase=prepare", &files_engine, NULL },
-	{ "percentile_list=50:99:50", &files_engine, "percentile_list: 50 stands" },
+	{ "percentile_list=50:99:50", &files_engine, "percentile_list: 50 is in" },
 	{ "cpus_allowed=0-3,8", &files_engine, NULL },
 	{ "cpus_allowed=3-1", &files_engine, "cpus_allowed: '3-1'" },
 	{ "cpus_allowed=1,", &files_engine, "cpus_allowed: '1,'" },
@@ -244,7 +244,7 @@ static const struct {
 	{ "phase=io time_based=1", &files_engine, "time_based: needs" },
 	{ "phase=io invalidate=epoch", &files_engine, "invalidate: a plain" },
 	{ "phase=io numa=device", &files_engine, NULL },
-	{ "phase=io percentile_list=50:50", &files_engine, "percentile_list: 50 stands" },
+	{ "phase=io percentile_list=50:50", &files_engine, "percentile_list: 50 is in" },
 	{ "phase=io cpus_allowed=x", &files_engine, "cpus_allowed: 'x'" },
 	{ "phase=io verify=0", &files_engine, NULL },
 	{ "phase=io verify=crc32c", &files_engine, "verify: a plain job" },

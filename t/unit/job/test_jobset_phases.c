@@ -23,38 +23,38 @@ static const struct {
 	{ "[a]\nphase=prepare\nsize=1m\n", "a.job", DIAG_ERROR,
 	  "size: an option of plain I/O jobs (phase=io, rw=...); this job is phase=prepare" },
 	{ "[a]\nsize=1m\n", "a.job", DIAG_ERROR,
-	  "size: an option of plain I/O jobs (phase=io, rw=...); say which one it is: add rw=read, "
+	  "size: an option of plain I/O jobs (phase=io, rw=...); set the kind of job: add rw=read, "
 	  "which is fio's default" },
 	{ "[global]\nsize=1m\n[a]\n", "a.job", DIAG_ERROR,
-	  "size: an option of plain I/O jobs (phase=io, rw=...); say which " },
+	  "size: an option of plain I/O jobs (phase=io, rw=...); set the kind" },
 	{ "[a]\nrw=read\n[b]\nepochs=2\n", "a.job --rate=1m", DIAG_NOTE,
-	  "rate: an option of plain I/O jobs (phase=io, rw=...); jobs of phase=train go without "
-	  "it" },
+	  "rate: an option of plain I/O jobs (phase=io, rw=...); jobs of phase=train ignore it" },
 	{ "[global]\nbatch_size=4\n[a]\nrw=read\n[b]\n", "a.job", DIAG_NOTE,
-	  "batch_size: an option of phase=train; jobs of phase=io go without it" },
+	  "batch_size: an option of phase=train; jobs of phase=io ignore it" },
 	{ "[a]\nphase=oi\nrw=read\nepochs=1\n", "a.job", DIAG_ERROR,
-	  "phase: 'oi' is none of train prepare io checkpoint restore replay; did you mean 'io'?" },
+	  "phase: 'oi' is not one of train prepare io checkpoint restore replay; did you mean "
+	  "'io'?" },
 	{ "[a]\nrw=read\n[accelerator=x]\nepochs=3\n", "a.job", DIAG_ERROR,
 	  "accelerator: not set, but a.job has sections for x; " },
 	{ "[a]\nrw=read\nthread\n", "a.job", DIAG_NOTE,
-	  "thread: fio option, changes nothing here: workers are always threads" },
+	  "thread: fio option without effect in mlgen: workers are always threads" },
 	{ "[a]\nrw=read\nsync=0\n", "a.job", DIAG_NOTE,
-	  "sync: fio option, changes nothing here: it is so anyway" },
+	  "sync: fio option without effect in mlgen: mlgen always behaves this way" },
 	{ "[a]\nrw=read\nsync=1\n", "a.job", DIAG_ERROR,
-	  "sync=1: fio option, in mlgen only as sync=0: use fsync or" },
+	  "sync=1: fio option; mlgen supports only sync=0: use fsync or" },
 	{ "[a]\nread_iolog=a.log\nreplay_no_stall=1\n", "a.job", DIAG_ERROR,
-	  "replay_no_stall=1: fio option, in mlgen only as replay_no_stall=0: use "
+	  "replay_no_stall=1: fio option; mlgen supports only replay_no_stall=0: use "
 	  "replay_time=asap" },
 	{ "[a]\nread_iolog=a.log\nreplay_time_scale=100\n", "a.job", DIAG_NOTE,
-	  "replay_time_scale: fio option, changes nothing here: it is so anyway" },
+	  "replay_time_scale: fio option without effect in mlgen: mlgen always behaves this way" },
 	{ "[a]\nrw=read\nreplay_speed=2\n", "a.job", DIAG_ERROR,
 	  "replay_speed: an option of phase=replay (replay_trace=...); this job is phase=io" },
 	{ "[a]\nrw=read\nforce_async=2\n", "a.job", DIAG_ERROR,
-	  "force_async: fio option, not in mlgen: of fio's ioengine=io_uring" },
+	  "force_async: fio option, not in mlgen: belongs to fio's ioengine=io_uring" },
 	{ "[global]\nrw=read\n[global]\nreadwrite=write\n[a]\nphase=train\n", "a.job", DIAG_NOTE,
 	  "readwrite: an option of plain I/O jobs (phase=io, rw=...); jobs of " },
 	{ "[a]\nrw=read\niodepth_batch=2\n", "a.job", DIAG_NOTE,
-	  "iodepth_batch_submit: 2 is more than iodepth=1, which is used" },
+	  "iodepth_batch_submit: 2 is more than iodepth=1; mlgen uses iodepth" },
 };
 
 START_TEST(options_of_another_phase_are_told)
