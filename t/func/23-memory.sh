@@ -29,7 +29,7 @@ if [ -d /dev/shm ] && [ -w /dev/shm ] && is_memory /dev/shm; then
 	exits "direct=1 is refused there" 2 "$MLGEN" --name=x --direct=1 \
 		--directory="$shm/e" --num_files=8
 	is "in words" "$(cat err)" \
-		"mlgen: direct=1: tmpfs at /dev/shm keeps files in memory; O_DIRECT would mean nothing here"
+		"mlgen: direct=1: tmpfs at /dev/shm keeps files in memory; O_DIRECT would have no effect"
 	ok "and makes nothing" test ! -e "$shm/e"
 	rm -rf "$shm"
 else

@@ -24,7 +24,7 @@ for kib in 64 255; do
 	exits "with a stack of $kib KiB nothing runs" 2 with_stack $kib \
 		"$MLGEN" $job
 	is "$kib KiB: it says so, and the way out" "$(cat err)" \
-		"mlgen: ulimit -s: the stack may have less than the 256 KiB that mlgen takes; raise it (ulimit -s 256)"
+		"mlgen: ulimit -s: the stack limit is below the 256 KiB that mlgen needs; raise it (ulimit -s 256)"
 done
 if [ -z "${SANITIZE-}" ]; then
 	# shellcheck disable=SC2086

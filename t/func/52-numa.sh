@@ -74,7 +74,7 @@ finish
 exits "two lists of CPUs that share none are refused" 2 \
 	run --numa_cpu_nodes=1 --cpus_allowed=0
 is "and both are shown" "$(cat err)" \
-	"mlgen: numa_cpu_nodes: 1: NUMA nodes whose CPUs (1) are none of those that this job may use (0)"
+	"mlgen: numa_cpu_nodes: 1: NUMA nodes with CPUs 1, but this job may use only 0"
 exits "two that share one are not" 0 run --numa_cpu_nodes=1 --cpus_allowed=0-1
 if command -v taskset >/dev/null; then
 	exits "binding stays within what the process was given" 2 \

@@ -213,7 +213,7 @@ if command -v mkfs.ext2 >/dev/null && mkfs.ext2 -q -F "$loop"; then
 	mkdir mnt
 	mount "$loop" mnt
 	refused "a mounted device" \
-		"$loop: is mounted at .*/mnt; a block device in use is never written" \
+		"$loop: is mounted at .*/mnt; mlgen never writes to a block device in use" \
 		--rw=write --filename="$loop" --size=1m --allow_device="$loop"
 	exits "which may be read" 0 io --rw=read --filename="$loop" --size=1m
 	# A filesystem that cannot give space beforehand.

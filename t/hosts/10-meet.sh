@@ -48,7 +48,7 @@ END
 	MLGEN=$T/differ launch "$1" 2
 	is "$1: another job on one host is refused" $? 2
 	like "$1: and host and option are named" "$(cat said)" \
-		"host h2 \(rank 1\): its job has batch_size=4, where that of host h1 \(rank 0\) has batch_size=3"
+		"host h2 \(rank 1\): its job has batch_size=4, but the job of host h1 \(rank 0\) has batch_size=3"
 	is "$1: once" "$(grep -c 'batch_size=4' said)" 1
 	# Whoever cannot read its jobs meets the others all the same, which would
 	# wait for it for ever under mpirun of MPICH.

@@ -94,8 +94,8 @@ static const struct {
 	{ "tensor.1 1\n5\n", 0, "PATH:2: 'tensor.1' is also the name in line 1" },
 	{ "a\"b 1\n", 0, "PATH:1: 'a\"b': a name may have" },
 	{ "a 8191p\nb 1p\n", 0, "PATH:2: the tensors are more than 8 EiB" },
-	{ "a 1\n\0\0\n", 7, "PATH:2: a line of more than" },
-	{ "\0", 1, "PATH:1: a line of more than" },
+	{ "a 1\n\0\0\n", 7, "PATH:2: the line has more than" },
+	{ "\0", 1, "PATH:1: the line has more than" },
 };
 
 START_TEST(a_wrong_list_is_told_with_its_line)
@@ -133,7 +133,7 @@ START_TEST(names_and_lines_have_an_end)
 	put(line, sizeof(line));
 	memset(&err, 0, sizeof(err));
 	ck_assert_int_eq(state_list_new(&l, path, 1024, 100, &err), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(err.text, "a line of more than 510"));
+	ck_assert_ptr_nonnull(strstr(err.text, "the line has more than 510"));
 }
 END_TEST
 
