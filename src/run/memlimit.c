@@ -28,8 +28,8 @@ static _Noreturn void watch_parent(pid_t parent, int from_parent, struct cgroup 
 	while (getppid() == parent)
 		nanosleep(&ms, NULL);
 	if (cgroup_kills(&g, "") > 0)
-		log_error("memory_limit: the kernel killed mlgen: it needed more than the %s, and "
-			  "there is no report. Raise it, or lower what is kept for each request: "
+		log_error("memory_limit: the kernel killed mlgen because it needed more than %s; "
+			  "there is no report. Raise the limit, or lower the memory for requests: "
 			  "threads, ranks, bs, iodepth",
 			  units_human_bytes(limit, (double)g.limit_bytes));
 	cgroup_leave(&g, "");
@@ -88,15 +88,15 @@ int memlimit_check(const struct job *first, const struct job *job, const struct 
 
 	if (job->memory_limit != first->memory_limit)
 		return mlgen_fail(err, -EINVAL,
-				  "memory_limit: is %s in %s and %s in %s, but it is of the whole "
-				  "process; set it once, in [global] or on the command line",
+				  "memory_limit: is %s in %s and %s in %s, but it applies to the "
+				  "whole process; set it once, in [global] or on the command line",
 				  limit_text(limit, first), first->name, limit_text(other, job),
 				  job->name);
 	if (job->memory_limit <= host->memory_bytes)
 		return 0;
 	return mlgen_fail(
 		err, -EINVAL,
-		"memory_limit: %s is more than this process has, %s; take less, or leave it out",
+		"memory_limit: %s is more than the %s of this process; use a lower limit, or none",
 		units_human_bytes(limit, (double)job->memory_limit),
 		units_human_bytes(other, (double)host->memory_bytes));
 }
@@ -107,12 +107,12 @@ static void warn_of_cached(struct job *const *jobs, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (jobs[i]->invalidate == INVALIDATE_NONE &&
 		    jobs[i]->drop_caches == DROP_CACHES_NO && !jobs[i]->direct)
-			log_warn("%s: memory_limit: what of its files is in the page cache already "
-				 "is not limited; invalidate=run drops it first",
+			log_warn("%s: memory_limit: pages of its files that are already in the "
+				 "page cache are not limited; invalidate=run drops them first",
 				 jobs[i]->name);
 }
 
-/* Result of set_group: the run continues without the limit. Not an errno. */
+/* Result of set_group: the run continues without the limit. This is not an errno. */
 enum { WITHOUT = 1 };
 
 static int set_group(struct memlimit *m, const struct job *job, struct host *host,
@@ -126,8 +126,8 @@ static int set_group(struct memlimit *m, const struct job *job, struct host *hos
 		return WITHOUT;
 	if (rc < 0)
 		return mlgen_fail(err, rc,
-				  "%s. Without it the page cache may take all of the %s here; "
-				  "--memory_limit_required=0 runs it so",
+				  "%s. Without the limit the page cache may use all %s here; "
+				  "--memory_limit_required=0 runs the job without it",
 				  why->text, units_human_bytes(memory, (double)host->memory_bytes));
 	m->limit_bytes = m->group.limit_bytes * processes;
 	host->memory_bytes = m->limit_bytes;
@@ -162,8 +162,8 @@ int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count, stru
 	if (rc < 0)
 		return rc;
 	if (rc == WITHOUT) {
-		log_warn("%s. It runs without: the page cache may take all of the %s here, and "
-			 "more of the files may come from memory than with the limit",
+		log_warn("%s. The job runs without the limit: the page cache may use all %s here, "
+			 "and more of the files may come from memory",
 			 why.text, units_human_bytes(memory, (double)host->memory_bytes));
 		return 0;
 	}

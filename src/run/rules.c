@@ -93,8 +93,8 @@ static int open_files(struct slot *s, struct run_shared *run, struct mlgen_err *
 	if (k->open_files <= limit)
 		return 0;
 	return mlgen_fail(err, -EMFILE,
-			  "%" PRIu64 " files may be open at once, the limit is %" PRIu64
-			  "; lower %s, or raise it with ulimit -n %" PRIu64,
+			  "%" PRIu64 " files may be open at once, but the limit is %" PRIu64
+			  "; lower %s, or raise the limit with ulimit -n %" PRIu64,
 			  k->open_files, limit, s->does->lower_files, k->open_files);
 }
 
@@ -124,8 +124,8 @@ static int aio_requests(struct slot *s, struct run_shared *run, struct mlgen_err
 		return 0;
 	return mlgen_fail(err, -EAGAIN,
 			  "ioengine=libaio: fs.aio-max-nr is %" PRIu64 ", %" PRIu64
-			  " of it are in use, and all workers together need %" PRIu64
-			  ": raise it (sysctl -w fs.aio-max-nr=%" PRIu64 ") or lower iodepth",
+			  " of these are in use, and all workers together need %" PRIu64
+			  "; raise it (sysctl -w fs.aio-max-nr=%" PRIu64 ") or lower iodepth",
 			  max, used, need, used + need);
 }
 

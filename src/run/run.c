@@ -133,8 +133,8 @@ static int receive_datasets(struct dataset_received given[2], const struct slot 
 
 /*
  * Only one process lists the files, which may be a million: rank 0, or the first process of each
- * host if the hosts have datasets of their own. It sends the list to the other processes. A failure
- * of one process is that of all, so that none waits for it.
+ * host if the hosts have datasets of their own. It sends the list to the other processes. If one
+ * process fails, all processes return its failure, so that none of them waits for it.
  */
 static int init_with_files(struct run *r, struct slot *s, struct mlgen_err *err)
 {
@@ -164,7 +164,7 @@ static int init_with_files(struct run *r, struct slot *s, struct mlgen_err *err)
 
 /*
  * Set up the slots (slot.h, init), together with the other processes: one slot after the other, so
- * that a failure of one process is that of all. `rc` is the result of this process so far; if it is
+ * that all processes return the failure of one. `rc` is the result of this process so far; if it is
  * an error, no process waits for this one. 0, or -errno with err.
  */
 static int init_slots(struct run *r, int rc, struct mlgen_err *err)
@@ -196,7 +196,7 @@ static void stop_all(void *arg)
 	}
 }
 
-/* Called for the first error of this process. */
+/* Stop all jobs; called for the first error of this process. */
 static void stop_failed(void *arg)
 {
 	struct run *r = arg;
@@ -354,8 +354,7 @@ static void finish_group(struct run *r, unsigned group)
 			join_slot(s);
 		s->joiner = 0;
 		if (s->job->ramp_time_ns && !has_counted(s) && !run_is_stopping(r))
-			log_warn("%s: the run was over before ramp_time was; nothing of it is "
-				 "counted",
+			log_warn("%s: the run ended before ramp_time did; nothing is counted",
 				 s->job->name);
 	}
 }

@@ -77,7 +77,7 @@ void run_execute(struct run *r);
 
 /* The main thread may call the following functions while run_execute runs. */
 
-/* Let no call begin and no sleep go on. */
+/* Prevent new calls, and end all sleeps. */
 void run_interrupt(struct run *r);
 /* Call `tell` for each thread that is inside a call (slot_each_call). */
 void run_each_call(const struct run *r, slot_call_fn *tell, void *arg);
@@ -157,7 +157,7 @@ const char *remote_status_host_name(const struct remote_status *o, unsigned rank
  * answer yet. */
 bool remote_status_look(struct remote_status *o, unsigned rank, size_t job, struct live *to);
 
-/* Replace the figures of a process's host likewise, if that is the first process on it, with the
- * memory and the switches of all processes there. For rank 0 they are added to its own figures in
- * `to`. */
+/* Replace the figures of a process's host in the same way, if the process is the first one on its
+ * host, with the memory and the switches of all processes there. For rank 0 they are added to its
+ * own figures in `to`. */
 bool remote_status_look_host(struct remote_status *o, unsigned rank, struct live_host *to);

@@ -35,8 +35,8 @@ static int check_shared(const struct slot *a, const struct slot *b, struct mlgen
 		job_option_text(b->job, same[i], &of_b);
 		if (strcmp(buf_str(&of_a), buf_str(&of_b)) != 0)
 			rc = mlgen_fail(err, -EINVAL,
-					"%s: dataset %s is that of %s too, with %s=%s, this job "
-					"says %s; use another directory for one of them",
+					"%s: dataset %s is also used by %s, with %s=%s, but this "
+					"job has %s; use another directory for one of them",
 					b->job->name, b->dataset.directory, a->job->name, same[i],
 					buf_str(&of_a), buf_str(&of_b));
 	}
@@ -117,12 +117,13 @@ static void print_drops(const struct slot *s)
 	if (!slot_drops_caches(s) || job_reuse(j)->has_printed_device)
 		return;
 	if (job_work(j)->restores)
-		log_note("%s: drop_caches=run: its files leave this host's page cache before it "
-			 "reads, and all that is in there does if more than 1%% of them stays",
+		log_note("%s: drop_caches=run: its files are dropped from this host's page cache "
+			 "before it reads; if more than 1%% of them stay, the whole page cache is "
+			 "dropped",
 			 j->name);
 	else
-		log_note("%s: drop_caches=%s: this host's page cache is emptied of everything, "
-			 "other programs' files too",
+		log_note("%s: drop_caches=%s: this host's whole page cache is emptied, including "
+			 "files of other programs",
 			 j->name, j->drop_caches == DROP_CACHES_EPOCH ? "epoch" : "run");
 }
 
@@ -263,7 +264,8 @@ bool run_stops(struct run *r, bool ends)
 #define PREPARE_TURNS 3
 
 /* Prepare in turns: rank 0 first, as the directory may be common to all hosts; then the first
- * process of each other host; then all other processes, which find the files of that one. */
+ * process of each other host; then all other processes, which find the files that the first process
+ * of their host made. */
 static int prepare_in_turn(struct run *r, struct slot *s, struct mlgen_err *err)
 {
 	struct hosts *h = r->shared.cfg.hosts;
@@ -293,7 +295,7 @@ static int check_directories(struct hosts *h, const struct slot *s, struct mlgen
 
 	if (is_shared_dataset(s))
 		rc = shareddir_check(h, s->dataset.directory,
-				     ", or shared=0 where each has a data set of its own", err);
+				     ", or set shared=0 if each host has its own dataset", err);
 	if (rc == 0 && s->checkpoint_directory)
 		rc = shareddir_check(h, s->checkpoint_directory, " as checkpoint_directory=", err);
 	return rc;

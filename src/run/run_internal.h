@@ -119,8 +119,8 @@ struct slot *run_next_in_group(struct run *r, unsigned group, struct slot *after
 
 /* Was it interrupted, or has it failed? */
 bool run_is_stopping(const struct run *r);
-/* Does this process (`ends`) or any other stop here? All processes call this together, and none
- * goes on alone. */
+/* Does this process (`ends`) or any other process stop here? All processes call this together and
+ * get the same answer. */
 bool run_stops(struct run *r, bool ends);
 
 /* Prepare the jobs of a group, together with the other processes: 0, POOL_STOPPED, or -errno with

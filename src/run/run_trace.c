@@ -156,11 +156,11 @@ int traced_end(struct tracer *t, const struct traced_config *cfg, bool always,
 	result->cpu_ns = total.cpu_ns;
 	if (rc < 0 || total.lost == 0)
 		return rc;
-	return mlgen_fail(
-		err, -EIO,
-		"%s%s: is not complete: %" PRIu64
-		" records came faster than they could be written; leave a CPU to what writes them",
-		cfg->is_asked ? "trace=" : "", cfg->path, total.lost);
+	return mlgen_fail(err, -EIO,
+			  "%s%s: is not complete: %" PRIu64
+			  " records came faster than they could be written; leave a CPU free for "
+			  "the thread that writes them",
+			  cfg->is_asked ? "trace=" : "", cfg->path, total.lost);
 }
 
 struct iolog_job {

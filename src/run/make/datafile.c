@@ -86,13 +86,13 @@ static int check_bytes(const struct format *f, const char *path, const unsigned 
 	print_hex(is, sizeof(is), got, n);
 	print_hex(wanted, sizeof(wanted), magic, magic_bytes(f));
 	return mlgen_fail(err, -EILSEQ,
-			  "%s: begins with the bytes %s, and format=%s with %s: it is no such "
-			  "file; --phase=prepare writes those that are wrong again",
+			  "%s: begins with the bytes %s, but format=%s begins with %s; "
+			  "--phase=prepare writes wrong files again",
 			  path, n ? is : "(none)", f->name, wanted);
 }
 
-/* Report that a file of a complete dataset cannot be read. Returns -errno with err: `code`, or that
- * of filekind_check. */
+/* Report that a file of a complete dataset cannot be read. Returns -errno with err: `code`, or the
+ * error of filekind_check. */
 static int fail_unreadable(const char *path, enum mlgen_op op, int code, struct mlgen_err *err)
 {
 	int r = filekind_check(path, FILEKIND_OF_DATASET, err);
@@ -101,7 +101,7 @@ static int fail_unreadable(const char *path, enum mlgen_op op, int code, struct 
 		 : mlgen_fail(err, code, "%s: %s: %s; the dataset was complete: %s", path,
 			      opstat_name(op), strerror(-code),
 			      code == -ENOENT ? "--phase=prepare writes what is missing"
-					      : "make it readable, or another directory");
+					      : "make it readable, or use another directory");
 }
 
 static int fail_wrong_size(const char *path, uint64_t has, uint64_t wanted, struct mlgen_err *err)
@@ -158,12 +158,11 @@ int datadir_check_folder(int folder_fd, const char *path, struct mlgen_err *err)
 	if (folder_fd >= 0 || folder_fd == -ENOENT)
 		return 0;
 	if (folder_fd == -ELOOP)
-		return mlgen_fail(
-			err, folder_fd,
-			"%s: a folder on the way is a symbolic link, and mlgen creates and removes "
-			"nothing below a link; directory= may be or lead through a "
-			"link, or remove it",
-			path);
+		return mlgen_fail(err, folder_fd,
+				  "%s: a folder on the way is a symbolic link, and mlgen creates "
+				  "and removes nothing below such a link; remove the link (only "
+				  "the path in directory= may contain links)",
+				  path);
 	return datafile_failed(path, MLGEN_OPEN, folder_fd, err);
 }
 
@@ -243,9 +242,9 @@ int datadir_check_owner(const struct datadir *d, int folder_fd, const char *path
 	if (fstat(folder_fd, &st) != 0)
 		return datafile_failed(path, MLGEN_STAT, -errno, err);
 	return mlgen_fail(err, -EPERM,
-			  "%s: this folder is user %u's, and mlgen removes files only in folders "
-			  "of user %u, as whom it makes them here, or of root; remove them by "
-			  "hand, or run it as that user",
+			  "%s: this folder belongs to user %u, and mlgen removes files only in "
+			  "folders of user %u, who owns the files here, or of root; remove the "
+			  "files by hand, or run mlgen as the owner of the folder",
 			  path, (unsigned)st.st_uid, (unsigned)d->maker);
 }
 
@@ -261,8 +260,8 @@ struct datafile_source {
 static int fail_foreign(const char *path, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EEXIST,
-			  "%s: is in the way, and there is no %s that says mlgen wrote it; another "
-			  "directory, or remove it",
+			  "%s: is in the way, and no %s shows that mlgen wrote it; use another "
+			  "directory, or remove the file",
 			  path, MANIFEST_NAME);
 }
 
@@ -286,8 +285,8 @@ static void format_no_room(const struct newfile *x, const char *left, char *out,
 {
 	(void)x;
 	snprintf(out, size,
-		 "%s of the dataset are still to be written: make room and start again (what is "
-		 "complete is kept), or fewer num_files",
+		 "%s of the dataset are still to be written: make room and start again (complete "
+		 "files are kept), or lower num_files",
 		 left);
 }
 
@@ -451,7 +450,7 @@ int datafile_write(const struct datafiles *d, struct filemaker *maker, struct po
 	return r;
 }
 
-/* Remove a file and its temporary file, as far as they exist. */
+/* Remove a file and its temporary file, if they exist. */
 static int remove_file(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
 	const struct datafiles *d = w->owner;
@@ -570,8 +569,8 @@ static uint64_t subfolder_count(const struct dataset *ds)
 	return ds->subfolders < ds->files ? ds->subfolders : ds->files;
 }
 
-/* Each part has its subfolders, its own folder, and the parent of that (or its own folder again).
- */
+/* Each part has its subfolders, its own folder, and the parent of its own folder (or its own folder
+ * again). */
 static uint64_t folder_count(const struct dataset *ds)
 {
 	return ds ? ds->parts * (subfolder_count(ds) + 2) : 0;

@@ -68,7 +68,7 @@ enum { POOL_STOPPED = 1 };
 struct pool_worker {
 	struct thread_pool *pool;
 	unsigned index;
-	void *owner; /* the task's */
+	void *owner; /* owner of the task */
 	struct io *io;
 	struct opstat stat;
 	/* Free for use by the task. The pool closes folder_fd (files.h; -1 = none) when the worker
@@ -188,13 +188,15 @@ struct newfile {
 	uint64_t bytes;         /* size of the complete file */
 	struct mlgen_file file; /* under its temporary name */
 	bool is_piece;          /* other workers write other pieces of it */
-	uint64_t end, unsynced; /* offset written up to; bytes before it that are not synced */
+	uint64_t end, unsynced; /* offset of the next write; bytes before this offset that are not
+				   synced */
 };
 
-/* Differences between the files of datasets, of plain jobs and others. */
+/* What differs between files of datasets, of plain jobs and of replays. */
 struct newfile_kind {
-	const char *suffix; /* ends temporary names */
-	bool replaces;      /* an existing file of that name; otherwise that file stays */
+	const char *suffix; /* suffix of temporary names */
+	bool replaces;      /* true: the new file replaces an existing one; false: the existing file
+			       stays */
 	/*
 	 * Produce the next chunk of the content, at most `size` bytes: 1, 0 after the last chunk,
 	 * or -errno with err. A chunk that does not begin where the last one ended (a header that

@@ -71,14 +71,15 @@ static int dirlock_fail(const char *directory, int code, struct mlgen_err *err)
 	if (code == -EBUSY)
 		return mlgen_fail(
 			err, code,
-			"%s: another mlgen is preparing this directory; wait until it is done",
+			"%s: another mlgen is preparing this directory; wait until it has finished",
 			directory);
-	return mlgen_fail(err, code,
-			  "%s: cannot write here: %s%s; another directory, or its permissions",
-			  directory, strerror(-code), noroom_text(why, directory, code, 0));
+	return mlgen_fail(
+		err, code,
+		"%s: cannot write here: %s%s; use another directory, or change its permissions",
+		directory, strerror(-code), noroom_text(why, directory, code, 0));
 }
 
-/* Lock the directory of l->dir_fd, or close that on failure. */
+/* Lock the directory of l->dir_fd, or close l->dir_fd on failure. */
 static int dirlock_lock(struct dirlock *l, const char *directory, struct mlgen_err *err)
 {
 	int r = l->dir_fd;
@@ -111,7 +112,7 @@ void dirlock_drop(struct dirlock *l)
 {
 	if (!l->is_held)
 		return;
-	/* Unlink first, so that no process locks a file that is about to go. */
+	/* Unlink first, so that no process locks a file that is about to be removed. */
 	unlinkat(l->dir_fd, DIRLOCK_NAME, 0);
 	close(l->fd);
 	close(l->dir_fd);
@@ -243,8 +244,8 @@ int shareddir_check(struct hosts *h, const char *directory, const char *otherwis
 		memcpy(&p, buf_str(&b), sizeof(p));
 		if (hosts_host_of(h, hosts_rank(h)) != 0 && !sees_probe(&p))
 			rc = mlgen_fail(err, -EXDEV,
-					"%s: is not the directory that %s has by that name; name "
-					"one that all hosts share%s",
+					"%s: is not the same directory as on %s; name a directory "
+					"that all hosts share%s",
 					directory, hosts_name(h, 0), otherwise);
 		rc = hosts_agree(h, rc, err);
 	}

@@ -502,8 +502,8 @@ static int publish(struct newfile *x, struct mlgen_err *err)
 
 	if (r == -EEXIST && !replaces)
 		return mlgen_fail(err, -EEXIST,
-				  "%s: somebody else made it while it was laid out; it stays as it "
-				  "is, start again to use it",
+				  "%s: another program created this file while mlgen laid it out; "
+				  "the file is kept, start again to use it",
 				  x->path);
 	if (r < 0)
 		return newfile_failed(x, opstat_name(MLGEN_RENAME), r, err);
@@ -658,14 +658,15 @@ int newdir_check(const struct job *j, const char *option, const char *path, stru
 		return 0; /* the mkdir of the caller will report this */
 	unsigned count = cut_missing(at, missing);
 	if (path[0] == '/' && count > 1)
-		return mlgen_fail(err, -ENOENT,
-				  "%s: %s is not there, and of an absolute path only the last "
-				  "folder is made; mount what belongs there, or make it",
-				  newdir_format_place(&place, j, option, path), missing);
+		return mlgen_fail(
+			err, -ENOENT,
+			"%s: %s is missing, and mlgen creates only the last folder of an absolute "
+			"path; mount the filesystem that belongs there, or create the folder",
+			newdir_format_place(&place, j, option, path), missing);
 	if (realpath(at, real) && is_empty_directory(real) && fstab_expects_mount("", real))
 		return mlgen_fail(err, -ENOENT,
-				  "%s: nothing is mounted on %s, for which fstab has a filesystem; "
-				  "mount it, or name another directory",
+				  "%s: nothing is mounted on %s, although fstab has a filesystem "
+				  "for it; mount it, or name another directory",
 				  newdir_format_place(&place, j, option, path), real);
 	return 0;
 }

@@ -72,8 +72,8 @@ static int sample_cache(const struct prepare *p, uint64_t end_ns, struct residen
 
 /*
  * Sample the dataset's pages in the page cache. New files were dropped as they were written; older
- * ones may be there. After a preparation, or if files were made, all files are dropped and sampled
- * again, however long that takes. 0 or -errno with err: a path may not be a regular file.
+ * files may still be in it. After a preparation, or if files were made, all files are dropped and
+ * sampled again, however long that takes. 0 or -errno with err: a path may not be a regular file.
  */
 static int look_at_cache(struct prepare *p, struct prepare_result *result, struct mlgen_err *err)
 {
@@ -114,7 +114,7 @@ static int check_readonly(const struct prepare_need *n, struct mlgen_err *err)
 	return mlgen_fail(
 		err, -EROFS,
 		"readonly: %" PRIu64 " of the %" PRIu64
-		" files of %s are not there; write them once without --readonly (--phase=prepare)",
+		" files of %s are missing; write them once without --readonly (--phase=prepare)",
 		n->missing_files, n->present_files + n->missing_files, n->dataset->directory);
 }
 
@@ -136,7 +136,7 @@ static int check_space(const struct prepare_need *n, struct mlgen_err *err)
 				       .missing_bytes = n->missing_bytes,
 				       .allow_fill = n->allow_fill };
 	struct mount m;
-	char way_out[64] = "another directory";
+	char way_out[64] = "use another directory";
 	int r = mount_read(&m, room.path, err);
 
 	if (r)
@@ -168,7 +168,7 @@ static int make_directory(const char *directory, struct mlgen_err *err)
 
 	snprintf(path, sizeof(path), "%s", directory);
 	r = dirs_make(path, NULL);
-	return r ? mlgen_fail(err, r, "%s: mkdir: %s%s; make it, or another directory=", path,
+	return r ? mlgen_fail(err, r, "%s: mkdir: %s%s; create it, or use another directory=", path,
 			      strerror(-r), noroom_text(why, directory, r, 0))
 		 : 0;
 }
@@ -231,7 +231,7 @@ static void announce_writing(const void *arg, const char *time)
 		snprintf(by, sizeof(by), "by %u processes, ", hosts_total(p->req->hosts));
 
 	if (count_get(&p->maker.present_files))
-		snprintf(kept, sizeof(kept), "%s there already; ",
+		snprintf(kept, sizeof(kept), "%s already present; ",
 			 units_human_count(present, count_get(&p->maker.present_files)));
 	log_plain("%s: writing %s %s file%s, %s to %s (%s%s%s)", p->req->job_name,
 		  units_human_count(files, missing), p->ds->format->name, missing == 1 ? "" : "s",
@@ -245,7 +245,7 @@ static void announce_nothing(const void *arg, const char *time)
 	(void)time;
 }
 
-/* A failure or a stop of one process is that of all. */
+/* If one process fails or is stopped, all processes return this result. */
 static int agree_on_end(const struct prepare *p, int r, struct mlgen_err *err)
 {
 	struct hosts *h = p->req->hosts;
@@ -593,7 +593,7 @@ static int fail_interrupted(const struct prepare *p, struct mlgen_err *err)
 {
 	return mlgen_fail(err, POOL_STOPPED,
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
-			  " files written; the next run goes on from there",
+			  " files written; the next run continues from there",
 			  p->ds->directory,
 			  count_get(&p->maker.present_files) + count_get(&p->maker.made_files),
 			  datafiles_count(&p->files));

@@ -38,7 +38,7 @@ struct read_task {
 	const char *path;
 	uint64_t start_ns, end_ns; /* first and last operation; 0 = there was none */
 	const struct dataset *dataset;
-	/* Destination of its reads, one after the other: reader_into. */
+	/* Destination of the task's reads, one after the other; set by reader_into. */
 	void *into;
 	uint64_t into_bytes, into_used;
 	uint64_t packed_bytes;   /* compressed bytes that were requested */
@@ -70,7 +70,7 @@ void reader_decode_with(struct reader *r, reader_decode *decode, void *arg);
  * does. is_array: the memory is a NumPy array. */
 void reader_fresh(struct reader *r, uint64_t bytes, bool is_array);
 
-/* Is there room for one more extent; is any extent being read? */
+/* Is there room for one more extent (has_room)? Is any extent being read (is_busy)? */
 bool reader_has_room(const struct reader *r);
 bool reader_is_busy(const struct reader *r);
 
@@ -123,7 +123,7 @@ void reader_add_finished(struct reader *r, const struct plan_config *config, con
 /* Set the owner, which is the caller's, of the extent that was started last. */
 void reader_set_owner(struct reader *r, void *owner);
 
-/* Has the extent that was started last any operation? */
+/* Does the extent that was started last have any operation? */
 bool reader_does_io(const struct reader *r);
 
 /*
@@ -148,7 +148,7 @@ void unpack_free(struct unpack *u); /* NULL is fine */
 /* Memory that an unpacker needs. */
 uint64_t unpack_bytes(uint64_t most_bytes);
 
-/* Room for a read of most_bytes; page-aligned. */
+/* The unpacker's room for a read of most_bytes; page-aligned. */
 void *unpack_room(struct unpack *u);
 
 /* A file is read from its beginning. */

@@ -104,10 +104,11 @@ void reader_describe(const struct read_task *t, const char *where, struct mlgen_
 	char advice[PATH_MAX];
 
 	if (t->is_tier) {
-		mlgen_fail(err, t->error,
-			   "%s: %s at %" PRIu64
-			   " of a cached sample: %s (%s); another cache_directory, or cache=none",
-			   t->path, what, t->error_off, strerror(-t->error), where);
+		mlgen_fail(
+			err, t->error,
+			"%s: %s at %" PRIu64
+			" of a cached sample: %s (%s); use another cache_directory, or cache=none",
+			t->path, what, t->error_off, strerror(-t->error), where);
 		return;
 	}
 	/* mlgen does not write the files of a scan. */
@@ -119,12 +120,12 @@ void reader_describe(const struct read_task *t, const char *where, struct mlgen_
 		return;
 	if (t->error == -ESTALE && t->error_op == MLGEN_STAT)
 		mlgen_fail(err, t->error,
-			   "%s: has %" PRIu64 " bytes, and had %" PRIu64
+			   "%s: has %" PRIu64 " bytes, but had %" PRIu64
 			   " when it was scanned; it was replaced (%s)",
 			   t->path, t->error_done, expected_bytes(t), where);
 	else if (t->error == -EBADMSG && t->error_words)
 		mlgen_fail(err, t->error,
-			   "%s: at byte %" PRIu64 ": it cannot be decompressed: %s (%s)", t->path,
+			   "%s: at byte %" PRIu64 ": cannot be decompressed: %s (%s)", t->path,
 			   t->error_off, t->error_words, where);
 	else if (t->error == -ENODATA)
 		describe_short(t, where, is_ours, err);
@@ -262,7 +263,8 @@ void reader_complete(struct reader *r, struct io_op *op)
 
 	t->in_flight--;
 	r->free_ops[r->free_count++] = op;
-	/* The start is known only now: an asynchronous engine starts a batch on submission. */
+	/* The start is known only after completion: an asynchronous engine starts a batch on
+	 * submission. */
 	if (!t->first_ns || op->start_ns < t->first_ns)
 		t->first_ns = op->start_ns;
 	t->last_ns = op->end_ns;

@@ -11,7 +11,8 @@
 #include "base/util.h"
 #include "data/formats/parquet/parquet.h"
 
-/* Size of TensorFlow's output buffer. Other frameworks have one of the size of a sample. */
+/* Size of TensorFlow's output buffer. Other frameworks have an output buffer of the size of a
+ * sample. */
 #define OUT_BYTES (UINT64_C(256) << 10)
 /* Memory of zlib: its window and tables (zlib.h). */
 #define ZLIB_BYTES (UINT64_C(64) << 10)
@@ -95,7 +96,7 @@ static const char *inflate_some(struct unpack *u)
 	return NULL;
 }
 
-/* A file may consist of several consecutive streams. */
+/* Inflate a read of a file, which may consist of several consecutive streams. */
 static const char *read_stream(struct unpack *u, const unsigned char *at, uint64_t bytes,
 			       uint64_t *off)
 {
@@ -126,10 +127,10 @@ static const char *read_whole(struct unpack *u, const unsigned char *at, uint64_
 	if (words)
 		return words;
 	if (!u->is_ended)
-		return "it is cut off";
+		return "the data is cut off";
 	return raw_bytes == UINT64_MAX || u->z.total_out == raw_bytes
 		       ? NULL
-		       : "it is not as long as its page says";
+		       : "the length differs from the page header";
 }
 
 /* Decompress one zstd frame or several to raw_bytes. */
@@ -151,8 +152,8 @@ static const char *read_frames(struct unpack *u, const unsigned char *at, uint64
 	if (ZSTD_isError(left))
 		return ZSTD_getErrorName(left);
 	if (left || bytes == 0)
-		return "it is cut off";
-	return total == raw_bytes ? NULL : "it is not as long as its page says";
+		return "the data is cut off";
+	return total == raw_bytes ? NULL : "the length differs from the page header";
 }
 
 /* Decompress the content of a page with the codec of its chunk. */
@@ -167,7 +168,7 @@ static const char *read_page(struct unpack *u, codec_fn *whole, const unsigned c
 	uint64_t head, start = *off;
 
 	if (!parquet_page_read(&p, at, (size_t)bytes))
-		return "there is no whole page";
+		return "the page is incomplete";
 	head = p.head_bytes + p.level_bytes;
 	if (p.is_packed && p.raw_bytes)
 		words = whole(u, at + head, p.stored_bytes, p.raw_bytes, off);

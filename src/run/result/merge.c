@@ -10,7 +10,8 @@
 #include "job/job.h"
 
 /* The jobs read from different sources, so there is no common count of delivered bytes, only a mean
- * of the memory shares. An unknown share makes the mean unknown, unless that job read nothing. */
+ * of the memory shares. An unknown share makes the mean unknown, unless the job of the unknown
+ * share read nothing. */
 static void merge_sources(struct storage_result *to, double bytes_to,
 			  const struct storage_result *from, double bytes_from)
 {

@@ -232,8 +232,8 @@ struct storage_result {
 	uint64_t osts;                          /* Lustre only; otherwise UINT64_MAX */
 	bool is_memory;                         /* tmpfs, ramfs */
 	bool has_own_cache;                     /* ZFS, GPFS */
-	/* Bytes and requests that the source counted in the window, and bytes that the jobs it
-	 * covers read meanwhile; UINT64_MAX = unknown. */
+	/* Bytes and requests that the source counted in the window, and bytes that jobs read
+	 * meanwhile from the storage that it counts; UINT64_MAX = unknown. */
 	uint64_t device_read_bytes, device_reads, jobs_read_bytes;
 	double memory_percent;          /* share of the bytes read; NaN = unknown */
 	const char *source;             /* source of that figure, or "unknown" */
@@ -433,7 +433,7 @@ struct cache_result {
 	double draw_seconds;
 };
 
-/* A rank with fewer counted steps than this says little (MLPerf asks for 500). */
+/* A rank with fewer counted steps than this has no meaningful AU (MLPerf asks for 500). */
 #define FEW_STEPS 50
 
 struct ml_result {
@@ -685,8 +685,8 @@ struct run_result {
 	struct run_document doc;
 };
 
-/* Did the job run and do more than prepare? Did it have accelerators? Were checkpoints its only
- * purpose? */
+/* ran: did the job run, and do more than prepare? has_accelerators: did it have accelerators?
+ * is_of_checkpoints: were checkpoints its only purpose? */
 bool job_result_ran(const struct job_result *r);
 bool job_result_has_accelerators(const struct job_result *r);
 bool job_result_is_of_checkpoints(const struct job_result *r);
@@ -755,10 +755,11 @@ void merge_workers(struct job_result *to, const struct job_result *from);
 
 /*
  * Merge `from` into `to`, which is of the same kind, by the rules of the tables below. Documents of
- * jobs that ran at the same time (MERGE_CLIENTS) add their rates, accelerators and demand, last as
- * long as the longest, and share their epochs and checkpoints. Documents of jobs that ran one after
- * the other (MERGE_TURNS) add their time, epochs and checkpoints, and average their rates. Figures
- * that belong to a single run (published windows, rules, ceilings, slowest ranks) become unknown.
+ * jobs that ran at the same time (MERGE_CLIENTS) add their rates, accelerators and demand. The
+ * result lasts as long as the longest job, and the jobs share their epochs and checkpoints.
+ * Documents of jobs that ran one after the other (MERGE_TURNS) add their time, epochs and
+ * checkpoints, and average their rates. Figures that belong to a single run (published windows,
+ * rules, ceilings, slowest ranks) become unknown.
  */
 void merge_jobs(struct job_result *to, const struct job_result *from, enum merge_how how,
 		const struct merge_memory *memory, void *owner);
@@ -820,18 +821,18 @@ extern const struct mlgen_field metrics_result_fields[];
 /* clang-format off */
 #define METRICS_WINDOW_ROWS \
 	{ "window", RESULT_OBJECT(struct job_result, window, struct window_result, metrics_window_fields, apart), \
-	  .help = "The time over which host, network, noise and what storage delivered were measured." }, \
+	  .help = "The time over which host, network, noise and bytes from storage were measured." }, \
 	{ "host", RESULT_OBJECT(struct job_result, host, struct host_result, metrics_host_fields, host), \
 	  .help = "Load of this host in the window." }, \
 	{ "network", RESULT_OBJECT(struct job_result, network, struct network_result, metrics_network_fields, apart), \
-	  .help = "What the network carried in the window, of a remote mount." }, \
+	  .help = "Network traffic in the window, with a remote mount." }, \
 	{ "thread_cpu", RESULT_OBJECT(struct job_result, thread_cpu, struct thread_cpu_result, metrics_thread_cpu_fields, apart), \
-	  .help = "CPU time of mlgen in the window, by what its threads are for." }, \
+	  .help = "CPU time of mlgen in the window, by purpose of its threads." }, \
 	{ "energy", RESULT_OBJECT(struct job_result, energy, struct energy_result, metrics_energy_fields, apart), \
-	  .help = "What this host took in the window." }
+	  .help = "Energy that this host used in the window." }
 #define METRICS_END_ROWS \
 	{ "first_error", RESULT_CHARS(struct job_result, failed.first, first), \
-	  .help = "The first of them in words; null = none." }, \
+	  .help = "The first error in words; null = none." }, \
 	{ "interrupted", RESULT_BOOL(struct job_result, interrupted, or), \
 	  .help = "The job was stopped by a signal." }
 /* clang-format on */

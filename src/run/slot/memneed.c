@@ -18,8 +18,8 @@
 
 /*
  * Measured in control groups: 4,000 accelerators with a read thread each need 311 KiB each in
- * addition to the buffer, with eight read threads each 1,790 KiB; 26 KiB per thread of that are the
- * kernel's. Long runs use a little more of their histograms.
+ * addition to the buffer, with eight read threads each 1,790 KiB; 26 KiB of these per thread are
+ * kernel memory. Long runs use a little more of their histograms.
  */
 #define THREAD_BYTES (UINT64_C(224) << 10)
 #define LEFT_BYTES (UINT64_C(160) << 10) /* per thread after its end: without the stack */
@@ -168,7 +168,7 @@ static int fail_too_much(const struct group_need *s, uint64_t need, const char *
 
 	append_consumer(&whose, s);
 	append_advice(&lower, s);
-	rc = mlgen_fail(err, -ENOMEM, "memory: %s %s about %s, and %s; %s, or allow it more",
+	rc = mlgen_fail(err, -ENOMEM, "memory: %s %s about %s, but %s; %s, or allow more memory",
 			buf_str(&whose), verb, units_human_bytes(text, (double)need), of,
 			buf_str(&lower));
 	buf_fini(&whose);
@@ -197,7 +197,7 @@ int memneed_check(const struct memneed_jobs *all, unsigned group, const struct m
 
 	sum_group(&s, all, group);
 	if (s.most && s.bytes > room->bytes)
-		return fail_too_much(&s, s.bytes, "takes", room->of, err);
+		return fail_too_much(&s, s.bytes, "needs", room->of, err);
 	if (s.most && s.address_bytes > room->address_bytes)
 		return fail_too_much(&s, s.address_bytes, "maps", room->address_of, err);
 	return 0;
@@ -217,15 +217,17 @@ int memneed_check_limit(const struct memneed_jobs *all, unsigned group, uint64_t
 		return 0;
 	if (s.bytes > part) {
 		append_consumer(&takes, &s);
-		buf_addf(&takes, " takes about %s", units_human_bytes(need, (double)s.bytes));
+		buf_addf(&takes, " needs about %s", units_human_bytes(need, (double)s.bytes));
 		buf_add(&lower, ", or ");
 		append_advice(&lower, &s);
 	} else {
-		buf_addf(&takes, "mlgen itself takes about %s, and the kernel kills who needs more",
+		buf_addf(&takes,
+			 "mlgen itself needs about %s, and the kernel kills a process that needs "
+			 "more",
 			 units_human_bytes(need, MEMNEED_LIMITED_BYTES));
 	}
 	if (processes > 1)
-		buf_addf(&takes, ", each of %" PRIu64 " processes on this host", processes);
+		buf_addf(&takes, ", in each of %" PRIu64 " processes on this host", processes);
 	least_bytes = u64_product(least_limit(all), processes);
 	rc = mlgen_fail(err, -ENOMEM,
 			"memory_limit: %s is too little: %s; memory_limit=%" PRIu64
@@ -257,8 +259,8 @@ int memneed_fail_host(const struct memneed_jobs *all, unsigned group,
 	append_consumer(&whose, &s);
 	append_advice(&lower, &s);
 	int rc = mlgen_fail(err, -ENOMEM,
-			    "memory: host %s: %s takes about %s in %u processes together, and %s; "
-			    "%s, start fewer processes on it, or allow it more",
+			    "memory: host %s: %s needs about %s in %u processes together, but %s; "
+			    "%s, start fewer processes on it, or allow more memory",
 			    host->name, buf_str(&whose),
 			    units_human_bytes(text, (double)host->bytes), host->processes, host->of,
 			    buf_str(&lower));

@@ -15,7 +15,7 @@ uint32_t eventcount_get(const struct eventcount *b)
 int eventcount_wait(struct eventcount *b, struct clock *c, uint32_t seen, uint64_t deadline_ns)
 {
 	/* Pairs with eventcount_notify: either the notifier sees this waiter, or the wait sees the
-	 * notification. Both sides are sequentially consistent for that. */
+	 * notification. Both sides are sequentially consistent for this reason. */
 	atomic_fetch_add(&b->waiters, 1);
 	int rc = clock_wait(c, &b->notifications, seen, deadline_ns);
 	atomic_fetch_sub(&b->waiters, 1);

@@ -129,9 +129,9 @@ void peers_fini(struct peers *p);
 int peers_barrier(struct peers *p, const struct peers_decision *decision, void *arg);
 
 /*
- * Time at which the last rank to arrive opened the barrier that this rank passed last: the same for
- * all ranks, however long each took to wake. All local ranks had arrived at peers_here_ns, which is
- * the same time if there are no other processes.
+ * passed: time at which the last rank to arrive opened the barrier that this rank passed last. The
+ * time is the same for all ranks, however long each took to wake. here: time at which all local
+ * ranks had arrived; equal to `passed` if there are no other processes.
  */
 uint64_t peers_passed_ns(const struct peers *p);
 uint64_t peers_here_ns(const struct peers *p);
@@ -175,7 +175,7 @@ void pace_init(struct pace *p, const struct job *job);
 /* Due time of the next request, in ns after the start; direction 0 = read, 1 = write. */
 uint64_t pace_due(const struct pace *p, unsigned direction);
 
-/* Advance the schedule past that request, which has `bytes` bytes. */
+/* Advance the schedule past the request of pace_due, which has `bytes` bytes. */
 void pace_advance(struct pace *p, unsigned direction, uint64_t bytes);
 
 /* ---- CPUs that the threads of a job run on, and their distance to its disk ---- */
@@ -585,7 +585,7 @@ void slot_report_unbound(const struct slot *s);
 struct memneed {
 	uint64_t bytes;         /* resident while it runs */
 	uint64_t address_bytes; /* mapped while it runs */
-	uint64_t prepare_bytes; /* resident before that, while its files are made */
+	uint64_t prepare_bytes; /* resident earlier, while its files are made */
 	uint64_t left_bytes; /* part of `bytes` that stays until the end of the run: counts of its
 				threads */
 	uint64_t threads;    /* threads that would have a ring each in a trace */
@@ -606,9 +606,8 @@ struct memneed {
 void memneed_add(struct memneed *n, uint64_t bytes, uint64_t address_bytes);
 /* Add bytes on account of an option. */
 void memneed_add_for(struct memneed *n, const char *option, uint64_t bytes, uint64_t address_bytes);
-/* memneed_threads adds `threads` threads, each with `each_bytes` on the heap. memneed_buffers adds
- * a buffer of `each_bytes` for each of them, and the page cache that buffered I/O through it
- * needs. */
+/* _threads: add `threads` threads, each with `each_bytes` on the heap. _buffers: add a buffer of
+ * `each_bytes` for each thread, and the page cache that buffered I/O through the buffers needs. */
 void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each_bytes);
 void memneed_buffers(struct memneed *n, const struct job *job, uint64_t threads,
 		     uint64_t each_bytes, bool writes);

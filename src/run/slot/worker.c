@@ -38,13 +38,13 @@ void failure_set(struct failure *f, const struct mlgen_err *err)
 		f->stop_all(f->arg);
 }
 
-/* Does numa=device ask for CPUs of p->disk_node? */
+/* Does numa=device bind threads to CPUs of p->disk_node? */
 static bool follows_disk(struct placement *p, const struct job *job, const struct mlgen_err *why)
 {
 	if (job->numa != NUMA_DEVICE || !job_work(job)->has_accelerators)
 		return false;
 	if (!p->has_nodes)
-		mem_replace(&p->unbound, "this host has one NUMA node, every CPU is near");
+		mem_replace(&p->unbound, "this host has one NUMA node, so every CPU is near");
 	else if (p->disk_node < 0)
 		mem_replace(&p->unbound, why->text);
 	return !p->unbound;
@@ -232,8 +232,8 @@ void worker_resume(struct worker *w, uint64_t now_ns)
 {
 	if (w->counts && w->is_paused) {
 		w->begin_ns = now_ns - w->stat.wall_ns;
-		/* usage_end() subtracts the usage so far from the current one, so that the next end
-		 * adds up both parts. */
+		/* usage_end() subtracts the usage so far from the current one, so that the next
+		 * usage_end() adds up both parts. */
 		usage_end(&w->stat.usage);
 	}
 	w->is_paused = false;
@@ -280,8 +280,8 @@ int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *), 
 	clock_join(clock); /* stand in for the thread that did not start */
 	clock_leave(clock);
 	return mlgen_fail(err, rc,
-			  "cannot start a thread: %s; fewer accelerators, read_threads or numjobs, "
-			  "or a higher limit (ulimit -u)",
+			  "cannot start a thread: %s; lower accelerators, read_threads or numjobs, "
+			  "or raise the limit (ulimit -u)",
 			  strerror(-rc));
 }
 

@@ -22,9 +22,9 @@ struct series_phase {
 #define S struct series_phase
 const struct mlgen_field metrics_series_phase_fields[] = {
 	{ "phase", METRICS_TEXT(S, phase),
-	  .help = "What the job is at, as the column of the log." },
+	  .help = "What the job is doing, as in the column of the log." },
 	{ "begin_seconds", MLGEN_F_F64(S, begin_seconds), .unit = "s",
-	  .help = "Since when." },
+	  .help = "Start of the phase, since the start of the run." },
 	{ 0 },
 };
 #undef S
@@ -32,11 +32,11 @@ const struct mlgen_field metrics_series_phase_fields[] = {
 #define S struct series_latency
 const struct mlgen_field metrics_series_latency_fields[] = {
 	{ "operation", METRICS_TEXT(S, operation),
-	  .help = "Of what: read, write, sample or stall, as the columns of these names." },
+	  .help = "The operation: read, write, sample or stall, as in the columns of these names." },
 	{ "intervals_each", MLGEN_F_U64(S, intervals_each), .unit = "intervals",
-	  .help = "So many intervals are in a row of counts; the last may have fewer." },
+	  .help = "Number of intervals in each row of counts; the last row may have fewer." },
 	{ "from_ns", METRIC_F64S(S, from_ns), .unit = "ns",
-	  .help = "Least latency of each bin, four to a power of two; it ends where the next begins." },
+	  .help = "Lowest latency of each bin, with four bins per power of two; a bin ends where the next begins." },
 	{ "counts", METRIC_F64S(S, counts), .unit = "operations",
 	  .help = "Operations in each bin, row by row." },
 	{ 0 },
@@ -45,20 +45,20 @@ const struct mlgen_field metrics_series_latency_fields[] = {
 
 #define S struct series_job
 /* A list with the name, the unit and the meaning of the log's column. */
-#define COLUMN(name) { #name, METRIC_F64S(S, name), .help = "As the column of the log." }
+#define COLUMN(name) { #name, METRIC_F64S(S, name), .help = "As in the column of the log." }
 const struct mlgen_field metrics_series_job_fields[] = {
 	{ "job", METRICS_TEXT(S, job),
 	  .help = "Name of the job." },
 	{ "intervals", MLGEN_F_U64(S, intervals), .unit = "intervals",
-	  .help = "How many there are; each list has as many values, null where it does not apply." },
+	  .help = "Number of intervals; each list has this many values, null where a value does not apply." },
 	{ "looks_each", MLGEN_F_U64(S, looks_each), .unit = "looks",
-	  .help = "So many times interval_seconds is an interval long; the last may be shorter." },
+	  .help = "Length of an interval in multiples of interval_seconds; the last may be shorter." },
 	{ "begin_seconds", METRIC_F64S(S, begin_seconds), .unit = "s",
-	  .help = "Begin of each interval, since the start of the run." },
+	  .help = "Start of each interval, since the start of the run." },
 	{ "end_seconds", METRIC_F64S(S, end_seconds), .unit = "s",
-	  .help = "Its end." },
+	  .help = "End of each interval." },
 	{ "seconds", METRIC_F64S(S, seconds), .unit = "s",
-	  .help = "Its length, without what lies between its parts: what rates are per." },
+	  .help = "Length of each interval, without gaps between its parts; rates refer to this length." },
 	COLUMN(epoch),
 	COLUMN(step),
 	COLUMN(samples),
@@ -93,9 +93,9 @@ const struct mlgen_field metrics_series_job_fields[] = {
 	COLUMN(received_bytes_per_sec),
 	COLUMN(sent_bytes_per_sec),
 	{ "phases", METRIC_LIST(S, phases, struct series_phase, metrics_series_phase_fields),
-	  .help = "What the job was at, one after the other." },
+	  .help = "What the job was doing, in order." },
 	{ "latencies", METRIC_LIST(S, latencies, struct series_latency, metrics_series_latency_fields),
-	  .help = "How many operations took how long, over time." },
+	  .help = "Distribution of latencies over time." },
 	{ 0 },
 };
 #undef COLUMN
@@ -106,7 +106,7 @@ const struct mlgen_field metrics_series_fields[] = {
 	{ "interval_seconds", MLGEN_F_F64(S, interval_seconds), .unit = "s",
 	  .help = "Time between two looks at the jobs (log_interval)." },
 	{ "jobs", METRIC_LIST(S, jobs, struct series_job, metrics_series_job_fields),
-	  .help = "One of each job of the command line, as far as they ran." },
+	  .help = "One entry for each job of the command line that ran." },
 	{ 0 },
 };
 #undef S
@@ -138,7 +138,7 @@ void series_result_fini(struct series_result *s)
 
 /* ---- from intervals to plain data ---- */
 
-/* Most rows of latencies over time; more of them cannot be told apart in a chart. */
+/* Maximum number of rows of latencies over time; a chart cannot show more. */
 #define ROWS_MAX 180
 /* Buckets per bin, as a power of two; this makes four bins to a power of two. */
 #define BIN_BITS (HIST_BITS - 2)

@@ -145,7 +145,7 @@ enum live_join {
 };
 
 struct live_field {
-	/* No name ends the table. A row without help gives the figure above it another source for
+	/* No name ends the table. A row without help is another source of the figure above it, for
 	 * other intervals. */
 	struct mlgen_field field;
 	enum live_kind kind;
@@ -163,19 +163,20 @@ struct live_field {
 };
 extern const struct live_field live_fields[];
 
-/* The phase as the log's column has it. */
+/* The name of the phase, as in the log's column. */
 const char *live_phase_name(enum live_phase phase);
 
 /* Is the figure a column of the log? */
 bool live_is_column(const struct live_field *f);
 
-/* Two looks at a job, and the host's figures; `host` may be NULL if none of those is needed. */
+/* Two looks at a job, and the host's figures; `host` may be NULL if no figure of the host is
+ * needed. */
 struct live_span {
 	const struct live *now, *before;
 	const struct live_host *host;
 };
 
-/* Has the figure a value in this interval? */
+/* Does the figure have a value in this interval? */
 bool live_applies(const struct live_field *f, const struct live_span *s);
 
 /* The row of that name that applies, or NULL; a name ends at `len`. */
@@ -209,7 +210,7 @@ uint64_t live_percentile(const struct live_field *f, const struct live_span *s,
 
 /* ---- figures of the host: time of day, CPUs, memory, network ---- */
 
-/* The rates are read once per interval, however many jobs have a row for it. */
+/* The rates are read once per interval, even if several jobs have a row for this interval. */
 struct host_look *host_look_new(void);
 void host_look_free(struct host_look *h);
 

@@ -260,7 +260,7 @@ static const struct placement_case {
 	{ "6-9", NULL, NUMA_DEVICE, 0, "0-1", "6-9", "8-9", 1, NULL },
 	{ NULL, "0", NUMA_NONE, 0, "0-1", "0-7", "0-7", 1, NULL },
 	{ NULL, "all", NUMA_DEVICE, 0, "0-1", "0-15", "8-15", 1, NULL },
-	{ NULL, NULL, NUMA_DEVICE, 0, "0", NULL, NULL, 1, "this host has one NUMA node, every CPU is near" },
+	{ NULL, NULL, NUMA_DEVICE, 0, "0", NULL, NULL, 1, "this host has one NUMA node, so every CPU is near" },
 	{ NULL, NULL, NUMA_DEVICE, 2, "0-1", NULL, NULL, -1, "disk vda is not local to any NUMA node (numa_node is -1)" },
 	{ NULL, "1", NUMA_DEVICE, 3, "0-1", "8-15", "8-15", -1, "disk md0 has parts on different NUMA nodes" },
 };

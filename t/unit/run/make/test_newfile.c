@@ -236,7 +236,7 @@ START_TEST(what_has_its_name_by_then_stays)
 {
 	put_other();
 	ck_assert_int_eq(make_one(), -EEXIST);
-	ck_assert_ptr_nonnull(strstr(err.text, "it stays as it is"));
+	ck_assert_ptr_nonnull(strstr(err.text, "the file is kept"));
 	expect_file(path, 5, 'o');
 	ck_assert_uint_eq(maker.made_files, 0);
 }

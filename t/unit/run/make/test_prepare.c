@@ -131,7 +131,7 @@ START_TEST(a_stopped_one_leaves_no_temporary_file_and_is_resumed)
 	enum manifest_state state;
 
 	progress.stop.is_set = true;
-	prepare_fails(POOL_STOPPED, "the next run goes on from there");
+	prepare_fails(POOL_STOPPED, "the next run continues from there");
 	ck_assert(result.interrupted);
 	ck_assert_int_eq(count_names("*.part"), 0);
 	ck_assert_int_eq(manifest_read(&ds, &state, NULL), 0);

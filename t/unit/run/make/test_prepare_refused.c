@@ -69,7 +69,7 @@ START_TEST(too_little_space_is_refused_before_anything_is_written)
 	prepare_fails(-ENOSPC, "of which half may be used");
 	ck_assert_ptr_nonnull(strstr(err.text, "to write"));
 	request.allow_fill = true;
-	prepare_fails(-ENOSPC, "free; another directory");
+	prepare_fails(-ENOSPC, "free; use another directory");
 	make("raw", "1m", 100000000, 0);
 	request.allow_fill = false;
 	prepare_fails(-ENOSPC, "--num_files=");

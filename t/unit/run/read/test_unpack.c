@@ -86,7 +86,8 @@ START_TEST(a_wrong_byte_is_found)
 	}
 	ck_assert_ptr_null(unpack_read(u, PLAN_DEFLATE, packed, n, &off));
 	for (size_t cut = 0; cut < n; cut += 1 + n / 7)
-		ck_assert_str_eq(unpack_read(u, PLAN_DEFLATE, packed, cut, &off), "it is cut off");
+		ck_assert_str_eq(unpack_read(u, PLAN_DEFLATE, packed, cut, &off),
+				 "the data is cut off");
 }
 END_TEST
 

@@ -54,10 +54,9 @@ START_TEST(jobs_side_by_side_are_added_up)
 {
 	expect(0, NULL);
 	room.bytes = 299 * MIB;
-	expect(0,
-	       "memory: b (accelerators=20), with the other jobs of its group, takes about 302 "
-	       "MiB, and "
-	       "here is little; lower accelerators, read_threads, iodepth or bs, or allow it more");
+	expect(0, "memory: b (accelerators=20), with the other jobs of its group, needs about 302 "
+		  "MiB, but here is little; lower accelerators, read_threads, iodepth or bs, or "
+		  "allow more memory");
 	needs[0].bytes = 10 * MIB;
 	expect(0, NULL);
 }
@@ -68,7 +67,7 @@ START_TEST(what_groups_before_have_left_counts)
 	room.bytes = 325 * MIB;
 	expect(1, NULL); /* 300, 20 left by two, and the program's own */
 	room.bytes = 315 * MIB;
-	expect(1, "memory: c (accelerators=30) takes about 322 MiB");
+	expect(1, "memory: c (accelerators=30) needs about 322 MiB");
 }
 END_TEST
 
@@ -79,7 +78,7 @@ START_TEST(preparing_takes_memory_before_the_jobs_do)
 		needs[i].prepare_bytes = 250 * MIB;
 	expect(0, NULL);
 	needs[1].prepare_bytes = 400 * MIB;
-	expect(0, "takes about 402 MiB");
+	expect(0, "needs about 402 MiB");
 }
 END_TEST
 
@@ -88,7 +87,7 @@ START_TEST(address_space_is_another_matter)
 	room.address_bytes = 610 * MIB;
 	expect(0, NULL);
 	room.address_bytes = 600 * MIB;
-	expect(0, "maps about 604 MiB, and ulimit -v is small");
+	expect(0, "maps about 604 MiB, but ulimit -v is small");
 }
 END_TEST
 
@@ -104,14 +103,13 @@ static void expect_limited(unsigned group, uint64_t limit_mib, const char *text)
 /* Group 0 takes 302 MiB, what comes behind it 322. */
 START_TEST(the_least_limit_that_works_is_named)
 {
-	expect_limited(
-		0, 301,
-		"memory_limit: 301 MiB is too little: b (accelerators=20), with the other jobs of "
-		"its group, takes about 302 MiB; memory_limit=322MiB is the least that "
-		"works, or lower accelerators, read_threads, iodepth or bs");
+	expect_limited(0, 301,
+		       "memory_limit: 301 MiB is too little: b (accelerators=20), with the other "
+		       "jobs of its group, needs about 302 MiB; memory_limit=322MiB is the least "
+		       "that works, or lower accelerators, read_threads, iodepth or bs");
 	expect_limited(0, 302, NULL);
 	expect_limited(1, 321,
-		       "memory_limit: 321 MiB is too little: c (accelerators=30) takes about 322 "
+		       "memory_limit: 321 MiB is too little: c (accelerators=30) needs about 322 "
 		       "MiB; memory_limit=322MiB is the least that works, or lower accelerators, "
 		       "read_threads, iodepth or bs");
 	expect_limited(0, 322, NULL);
@@ -126,12 +124,10 @@ START_TEST(a_limit_is_of_all_processes_of_a_host)
 
 	ck_assert_int_eq(memneed_check_limit(&all, 0, 604 * MIB, 2, &err), 0);
 	ck_assert_int_eq(memneed_check_limit(&all, 0, 603 * MIB, 2, &err), -ENOMEM);
-	ck_assert_str_eq(
-		err.text,
-		"memory_limit: 603 MiB is too little: b (accelerators=20), with the other jobs of "
-		"its group, takes about 302 MiB, each of 2 processes on this host; "
-		"memory_limit=644MiB is "
-		"the least that works, or lower accelerators, read_threads, iodepth or bs");
+	ck_assert_str_eq(err.text, "memory_limit: 603 MiB is too little: b (accelerators=20), with "
+				   "the other jobs of its group, needs about 302 MiB, in each of 2 "
+				   "processes on this host; memory_limit=644MiB is the least that "
+				   "works, or lower accelerators, read_threads, iodepth or bs");
 }
 END_TEST
 
@@ -139,10 +135,10 @@ START_TEST(the_program_itself_takes_some)
 {
 	memset(needs, 0, sizeof(needs));
 	needs[0].bytes = MIB;
-	expect_limited(
-		0, 5,
-		"memory_limit: 5 MiB is too little: mlgen itself takes about 12 MiB, and the "
-		"kernel kills who needs more; memory_limit=12MiB is the least that works");
+	expect_limited(0, 5,
+		       "memory_limit: 5 MiB is too little: mlgen itself needs about 12 MiB, and "
+		       "the kernel kills a process that needs more; memory_limit=12MiB is the "
+		       "least that works");
 	expect_limited(0, 12, NULL);
 }
 END_TEST
@@ -150,9 +146,9 @@ END_TEST
 START_TEST(nothing_wraps_around)
 {
 	needs[0].bytes = UINT64_MAX;
-	expect(0, "with the other jobs of its group, takes about");
+	expect(0, "with the other jobs of its group, needs about");
 	needs[1].left_bytes = UINT64_MAX;
-	expect(1, "takes about");
+	expect(1, "needs about");
 	ck_assert_int_eq(memneed_check_limit(&all, 1, MIB, 1, &(struct mlgen_err){ 0 }), -ENOMEM);
 }
 END_TEST
