@@ -272,8 +272,8 @@ static int drop_cache(struct slot *s, struct mlgen_err *err)
 	if (d.sampled_bytes)
 		percent = 100 * (double)d.resident_bytes / (double)d.sampled_bytes;
 	if (percent > 1) {
-		log_note("%s: drop_caches: %.0f%% of its files stays in the page cache, so that is "
-			 "emptied of everything",
+		log_note("%s: drop_caches: %.0f%% of its files stay in the page cache, so the "
+			 "whole page cache is emptied",
 			 s->job->name, percent);
 		rc = dropcaches_run("", err);
 	}

@@ -47,8 +47,8 @@ static bool is_shared(const struct job *j, const char *option)
 static void note_unused(const struct job *j, const char *option, const char *needs, struct diag *d)
 {
 	if (job_is_changed(j, option) && !is_shared(j, option))
-		diag_add(d, DIAG_NOTE, job_place(j, option), "%s: counts with %s only", option,
-			 needs);
+		diag_add(d, DIAG_NOTE, job_place(j, option), "%s: has an effect only with %s",
+			 option, needs);
 }
 
 static bool is_alone(const struct job *j)
@@ -56,8 +56,8 @@ static bool is_alone(const struct job *j)
 	return job_work(j)->checkpoints == CHECKPOINTS_ALWAYS;
 }
 
-/* Options of one or two of the three phases. A training without checkpoints reports an unused
- * verify, too. */
+/* Options that only one or two of the three phases use. A training without checkpoints reports an
+ * unused verify elsewhere. */
 static const struct {
 	const char *option;
 	unsigned phases;
@@ -124,8 +124,8 @@ static void check_archive(const struct job *j, struct diag *d)
 		note_unused(j, "checkpoint_archive", "checkpoint_layout=torch", d);
 	else if (!job_is_archive(name))
 		FAULT(d, j, "checkpoint_archive",
-		      "'%s' is no name of 1 to %d letters, digits, dots, hyphens and underscores, "
-		      "of which a dot is not the first",
+		      "'%s' is not a valid name: use 1 to %d letters, digits, dots, hyphens and "
+		      "underscores, without a dot at the beginning",
 		      name, JOB_ARCHIVE_BYTES - 1);
 }
 
@@ -173,19 +173,19 @@ static void check_shift(const struct job *j, uint64_t ranks, struct diag *d)
 		return;
 	if (j->restore_shift < ranks)
 		diag_add(d, DIAG_NOTE, job_place(j, "restore_shift"),
-			 "restore_shift: goes around the %" PRIu64
-			 " ranks that are played here, whose files this host may hold in memory; "
-			 "to read what another host has written, use its checkpoint_ranks and "
+			 "restore_shift: shifts among the %" PRIu64
+			 " ranks of this host, which may have their files in memory; to read files "
+			 "that another host has written, use its checkpoint_ranks and "
 			 "checkpoint_directory",
 			 ranks);
 	else if (ranks == 1)
 		FAULT(d, j, "restore_shift",
-		      "the one rank that is played here can read its own files only; use "
+		      "the only rank of this host can read only its own files; use "
 		      "restore_shift=0, or more checkpoint_ranks");
 	else
 		FAULT(d, j, "restore_shift",
-		      "%" PRIu64 " goes once around the %" PRIu64
-		      " ranks that are played here; use 1 to %" PRIu64,
+		      "%" PRIu64 " is not less than the %" PRIu64
+		      " ranks of this host; use 1 to %" PRIu64,
 		      j->restore_shift, ranks, ranks - 1);
 }
 
@@ -199,8 +199,8 @@ static void check_local(const struct job *j, struct diag *d)
 	if ((double)j->checkpoint_threads * (double)local.numbers > THREADS_MAX)
 		FAULT(d, j, "checkpoint_threads",
 		      "%" PRIu64 " for each of %" PRIu64
-		      " ranks are more than the %.0f threads that Linux can have; play fewer ranks "
-		      "here (checkpoint_ranks)",
+		      " ranks are more than the %.0f threads that Linux can have; simulate fewer "
+		      "ranks here (checkpoint_ranks)",
 		      j->checkpoint_threads, local.numbers, THREADS_MAX);
 	check_shift(j, local.numbers, d);
 	ranges_fini(&local);
@@ -215,18 +215,21 @@ static void check_framework(const struct job *j, struct diag *d)
 
 	if (j->direct && j->checkpoint_layout != LAYOUT_STREAM)
 		FAULT(d, j, "direct",
-		      "with access=framework only checkpoint_layout=stream goes by O_DIRECT; use "
+		      "with access=framework only checkpoint_layout=stream supports O_DIRECT; use "
 		      "access=plain, direct=0 or checkpoint_layout=stream");
 	if (has_one_file && j->checkpoint_threads > 1)
 		NOTE(d, j, "checkpoint_threads",
-		     "with access=framework a thread takes whole files, and here a rank has one");
+		     "with access=framework a thread handles whole files, and with this layout a "
+		     "rank has one file");
 	/* A training checks bs itself, and uses iodepth for its samples. */
 	if (is_alone(j) && job_is_changed(j, "bs"))
 		NOTE(d, j, "bs",
-		     "access=framework has sizes of its own; bs counts with access=plain");
+		     "access=framework uses its own sizes; bs has an effect only with "
+		     "access=plain");
 	if (is_alone(j) && j->iodepth > 1 && j->engine && j->engine->reap)
 		NOTE(d, j, "iodepth",
-		     "access=framework makes one call at a time; iodepth counts with access=plain");
+		     "access=framework makes one call at a time; iodepth has an effect only with "
+		     "access=plain");
 }
 
 static void check_plain(const struct job *j, struct diag *d)
@@ -238,8 +241,8 @@ static void check_plain(const struct job *j, struct diag *d)
 		      j->bs.read, j->bs.write);
 	else if (j->bs.read % BLOCK_BYTES)
 		FAULT(d, j, "bs",
-		      "%" PRIu64 " is no multiple of 4096, which checkpoints need: each such block "
-		      "has a stamp of its own",
+		      "%" PRIu64 " is not a multiple of 4096, which checkpoints need because each "
+		      "block of 4096 bytes has its own stamp",
 		      j->bs.read);
 }
 
@@ -247,7 +250,7 @@ static void check_access(const struct job *j, struct diag *d)
 {
 	if (is_alone(j) && j->access == ACCESS_RECORDED)
 		FAULT(d, j, "access",
-		      "recorded are the calls of samples, and a checkpoint has none; use "
+		      "recorded repeats the calls of samples, and a checkpoint has no samples; use "
 		      "access=framework, or access=plain");
 	if (j->access == ACCESS_FRAMEWORK)
 		check_framework(j, d);
@@ -263,7 +266,7 @@ static void check_access(const struct job *j, struct diag *d)
 
 /* ---- trainings ---- */
 
-/* Compares the paths alone: nobody hides a directory behind a link by accident. */
+/* Compares the paths alone: a link between the directories is not an accident. */
 static bool is_within(const char *path, const char *directory)
 {
 	size_t n = strlen(directory);
@@ -279,12 +282,12 @@ static void check_scan(const struct job *j, struct diag *d)
 		return;
 	if (!j->checkpoint_directory)
 		FAULT(d, j, "checkpoint_directory",
-		      "by default checkpoints lie within directory, where dataset=scan would take "
-		      "them for samples; set another");
+		      "by default checkpoints are within directory, where dataset=scan would read "
+		      "them as samples; set another directory");
 	else if (is_within(j->checkpoint_directory, j->directory))
 		FAULT(d, j, "checkpoint_directory",
-		      "%s lies within directory=%s, where dataset=scan would take checkpoints for "
-		      "samples; set another",
+		      "%s is within directory=%s, where dataset=scan would read checkpoints as "
+		      "samples; set another directory",
 		      j->checkpoint_directory, j->directory);
 }
 
@@ -342,16 +345,16 @@ static enum mlperf_state judge_part(const struct mlperf_subject *s, uint64_t her
 	bool is_subset = here == MLPERF_SUBSET;
 
 	if (!s->workload->has_subset) {
-		buf_addf(text, "; the other %" PRIu64 " belong to the result", others);
+		buf_addf(text, "; a result also needs the other %" PRIu64, others);
 		if (is_subset)
-			buf_add(text, ", as a subset of 8 is of the 8b model only");
+			buf_add(text, ", since only the 8b model allows a subset of 8");
 		return MLPERF_UNCHECKED;
 	}
 	buf_addf(text,
-		 is_subset ? ": their subset mode, for storage inside a host. Of shared storage "
-			     "the other %" PRIu64 " belong to the result"
-			   : "; the other %" PRIu64
-			     " belong to the result, or 8 of one host, their subset mode",
+		 is_subset ? ": MLPerf's subset mode, for storage inside a host. With shared "
+			     "storage a result also needs the other %" PRIu64
+			   : "; a result also needs the other %" PRIu64
+			     ", or only 8 of one host (MLPerf's subset mode)",
 		 others);
 	return is_subset ? MLPERF_OK : MLPERF_UNCHECKED;
 }
@@ -364,8 +367,8 @@ static enum mlperf_state check_ranks(const struct mlperf_subject *s, struct buf 
 		return MLPERF_NONE;
 	buf_addf(text, "%" PRIu64 " of %" PRIu64 " on this host", here, all);
 	if (all != s->workload->ranks) {
-		buf_addf(text, "; CLOSED has %" PRIu64 ": --ranks=%" PRIu64, s->workload->ranks,
-			 s->workload->ranks);
+		buf_addf(text, "; CLOSED requires %" PRIu64 ": --ranks=%" PRIu64,
+			 s->workload->ranks, s->workload->ranks);
 		return MLPERF_BROKEN;
 	}
 	if (here < s->rules->ranks_here) {
@@ -442,7 +445,7 @@ static enum mlperf_state check_count(const struct mlperf_subject *s, struct buf 
 	return MLPERF_BROKEN;
 }
 
-/* Does the job do the other of saving and restoring? */
+/* Does job `j` restore what the subject saves, or save what it restores? */
 static bool is_other(const struct mlperf_subject *s, const struct job *j)
 {
 	return job_work(j)->checkpoints == CHECKPOINTS_ALWAYS &&
@@ -497,10 +500,10 @@ static enum mlperf_state judge_other_run(const struct mlperf_subject *s,
 	bool is_restore = checkpoint_mlperf_is_restore(s);
 
 	buf_addf(text, "%s of %s, %.1f s %s", is_restore ? "saves" : "restores", other->name,
-		 fabs(seconds), is_restore == (seconds >= 0) ? "before" : "behind");
+		 fabs(seconds), is_restore == (seconds >= 0) ? "earlier" : "later");
 	if (seconds >= 0 && seconds <= s->rules->phases_seconds)
 		return MLPERF_OK;
-	buf_addf(text, "; restores begin when saves have ended, at most %u s later",
+	buf_addf(text, "; restores must begin after the saves have ended, at most %u s later",
 		 s->rules->phases_seconds);
 	return MLPERF_BROKEN;
 }
@@ -518,8 +521,8 @@ static enum mlperf_state check_phases(const struct mlperf_subject *s, struct buf
 		other = find_other_run(s);
 	if (other)
 		return judge_other_run(s, other, text);
-	buf_addf(text, "the %d %s that belong to it are not of this run", MLPERF_CHECKPOINTS,
-		 checkpoint_mlperf_is_restore(s) ? "saves" : "restores");
+	buf_addf(text, "the %d %s that belong to the result are not in this run",
+		 MLPERF_CHECKPOINTS, checkpoint_mlperf_is_restore(s) ? "saves" : "restores");
 	return MLPERF_UNCHECKED;
 }
 
@@ -530,10 +533,10 @@ static enum mlperf_state check_fsync(const struct mlperf_subject *s, struct buf 
 	if (s->job->checkpoint_fsync != CHECKPOINT_FSYNC_NONE) {
 		buf_add(text, s->job->checkpoint_fsync == CHECKPOINT_FSYNC_FILE
 				      ? "each file before it is closed"
-				      : "all files of a rank at its end");
+				      : "all files of a rank after the last is written");
 		return MLPERF_OK;
 	}
-	buf_add(text, "checkpoint_fsync=none leaves them in memory: --checkpoint_fsync=file");
+	buf_add(text, "checkpoint_fsync=none leaves files in memory: --checkpoint_fsync=file");
 	return MLPERF_BROKEN;
 }
 
@@ -542,11 +545,12 @@ static enum mlperf_state judge_kept_caches(const struct mlperf_subject *s, struc
 {
 	double percent = s->run ? s->result->storage.memory_percent : (double)NAN;
 
-	buf_add(text, "drop_caches=no: this host's caches are to be emptied between saving and "
+	buf_add(text, "drop_caches=no: this host's caches must be emptied between saving and "
 		      "restoring: --drop_caches=run, as root");
 	if (!(percent <= VERDICT_MEMORY_PERCENT))
 		return MLPERF_BROKEN;
-	buf_addf(text, ". Or they were: %.1f%% of the bytes came from its page cache", percent);
+	buf_addf(text, ". Perhaps they were: only %.1f%% of the bytes came from its page cache",
+		 percent);
 	return MLPERF_UNCHECKED;
 }
 
@@ -560,8 +564,8 @@ static bool is_beyond_memory(const struct mlperf_subject *s, struct buf *text)
 	    here * MLPERF_CHECKPOINTS <= memories * (double)s->memory_bytes)
 		return false;
 	buf_addf(text,
-		 "%d x %s of this host are more than %g x its memory (%s%s): they need not be "
-		 "emptied",
+		 "%d x %s of this host are more than %g x its memory (%s%s): its caches need not "
+		 "be emptied",
 		 MLPERF_CHECKPOINTS, units_human_bytes(size, here), memories,
 		 units_human_bytes(memory, (double)s->memory_bytes), s->memory_of);
 	return true;
@@ -587,8 +591,8 @@ static enum mlperf_state check_cache(const struct mlperf_subject *s, struct buf 
 		buf_add(text, "this host's caches were not emptied");
 		return MLPERF_BROKEN;
 	}
-	buf_add(text, s->run ? "its files left this host's caches before it"
-			     : "its files leave this host's caches before it");
+	buf_add(text, s->run ? "its files were dropped from this host's caches before it"
+			     : "its files are dropped from this host's caches before it");
 	return MLPERF_OK;
 }
 

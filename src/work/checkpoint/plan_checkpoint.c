@@ -167,8 +167,8 @@ static void check_saving(struct checkpoint_plan *l)
 	if (l->p->job->checkpoint_fsync == CHECKPOINT_FSYNC_NONE)
 		plan_add_check(
 			l->p, "durable", PLAN_WARNING,
-			"NOT DURABLE: without fsync what is measured is how fast this host's "
-			"memory takes the bytes; checkpoint_fsync=file or end flushes them");
+			"NOT DURABLE: without fsync this measures how fast this host's memory "
+			"accepts the bytes; checkpoint_fsync=file or end flushes them");
 	else
 		plan_add_check(l->p, "durable", PLAN_OK, "%s", "");
 }
@@ -218,14 +218,14 @@ static void check_storage(struct checkpoint_plan *l)
 	p->free_bytes = l->c->free_bytes;
 	if (p->mount.is_memory)
 		plan_add_check(p, "storage", PLAN_WARNING,
-			       "%s at %s is memory: nothing of a disk is measured there",
-			       p->mount.type, p->mount.target);
+			       "%s at %s is memory: no disk is measured there", p->mount.type,
+			       p->mount.target);
 	if (j->direct)
 		plan_check_direct(p, l->c->directory);
 	if (is_restore(p) && !j->direct && j->drop_caches == DROP_CACHES_NO &&
 	    j->invalidate == INVALIDATE_NONE)
 		plan_add_check(p, "caches", PLAN_WARNING,
-			       "memory can answer instead of storage: drop_caches=run, "
+			       "memory can deliver bytes instead of storage: use drop_caches=run, "
 			       "invalidate=run or direct=1");
 	else
 		plan_add_check(p, "caches", PLAN_OK, "%s", "");
@@ -386,7 +386,7 @@ static void append_model(struct buf *text, const struct plan_report *p)
 	else
 		buf_add(text, "one tensor in each rank");
 	if (j->scale < 100)
-		plan_say(text, p, "; of every tensor {scale}");
+		plan_say(text, p, "; {scale} of every tensor");
 }
 
 static void append_parallelism(struct buf *text, const struct plan_report *p)
@@ -521,9 +521,10 @@ static void append_directory(struct buf *text, const struct plan_report *p)
 		return;
 	}
 	plan_say(text, p,
-		 "{plan.checkpoint.directory}; complete ones there: {plan.checkpoint.present}");
+		 "{plan.checkpoint.directory}; complete checkpoints there: "
+		 "{plan.checkpoint.present}");
 	if (c->saved_by)
-		buf_addf(text, "; reads what [%s] saves before", c->saved_by);
+		buf_addf(text, "; reads the checkpoints that [%s] saves before", c->saved_by);
 	else if (c->first && c->last && strcmp(c->first, c->last) != 0)
 		plan_say(text, p, "; reads {plan.checkpoint.first} .. {plan.checkpoint.last}");
 	else if (c->first)
@@ -556,9 +557,9 @@ static void append_every(struct buf *text, const struct plan_report *p)
 	else if (j->snapshot_bandwidth)
 		plan_say(text, p,
 			 "; training waits for a snapshot at {snapshot_bandwidth}/s per rank and "
-			 "goes on");
+			 "then continues");
 	else
-		buf_add(text, "; training goes on meanwhile");
+		buf_add(text, "; training continues meanwhile");
 }
 
 static void append_count(struct buf *line, const struct plan_report *p)
@@ -577,9 +578,9 @@ static void append_count(struct buf *line, const struct plan_report *p)
 	if (job_work(j)->restores)
 		return;
 	if (j->checkpoint_keep == 1)
-		buf_add(line, "; the newest one stays");
+		buf_add(line, "; the newest one is kept");
 	else
-		plan_say(line, p, "[; the newest {checkpoint_keep} stay]");
+		plan_say(line, p, "[; the newest {checkpoint_keep} are kept]");
 }
 
 static void print_work(FILE *to, const struct plan_report *p)
@@ -604,7 +605,7 @@ static void append_fsync(struct buf *text, const struct plan_report *p)
 	static const char *const words[] = {
 		[CHECKPOINT_FSYNC_NONE] = "nothing is flushed",
 		[CHECKPOINT_FSYNC_FILE] = "each file before it is closed",
-		[CHECKPOINT_FSYNC_END] = "all files of a rank when its last is written",
+		[CHECKPOINT_FSYNC_END] = "all files of a rank after the last is written",
 	};
 
 	if (plan_find_check(p, "durable"))
@@ -625,14 +626,13 @@ static void append_caches(struct buf *text, const struct plan_report *p)
 	    (!job_work(j)->restores && j->drop_caches == DROP_CACHES_NO))
 		return;
 	if (j->drop_caches == DROP_CACHES_RUN && job_work(j)->restores)
-		buf_add(text,
-			"the files leave this host's first; everything, if more than 1% stays");
+		buf_add(text, "the files are dropped first; everything, if more than 1% stays");
 	else if (j->drop_caches == DROP_CACHES_RUN)
-		buf_add(text, "this host's are emptied before the job");
+		buf_add(text, "emptied on this host before the job");
 	else if (j->invalidate != INVALIDATE_NONE)
-		buf_add(text, "the files leave this host's before the job");
+		buf_add(text, "the files are dropped on this host before the job");
 	else
-		buf_add(text, "this host's are left as they are");
+		buf_add(text, "left as they are on this host");
 }
 
 static void append_in_flight(struct buf *text, const struct plan_report *p)

@@ -52,7 +52,7 @@ static void append_job(struct buf *text, const struct text_block *b)
 	text_say(text, b, ", layout {checkpoint_layout}");
 	if (is_restore(b))
 		text_say(text, b,
-			 "[, each rank reads what another one of this host saved "
+			 "[, each rank reads the files of another rank of this host "
 			 "(restore_shift={restore_shift})]");
 	else
 		append_save_options(text, b);
@@ -244,7 +244,7 @@ static void append_from_memory(struct buf *text, const struct text_block *b)
 	if (s->is_memory)
 		buf_addf(text, "all of it: %s is memory", s->filesystem ? s->filesystem : "this");
 	else if (isnan(s->memory_percent))
-		buf_add(text, "unknown: nothing here counts what storage delivered");
+		buf_add(text, "unknown: no counter of this host shows what storage delivered");
 	else
 		buf_addf(text, "%s of the bytes%s read%s, %s (%s)",
 			 show_percent(percent, s->memory_percent), has_others ? " that mlgen" : "",
@@ -305,7 +305,7 @@ static void append_stall(struct buf *text, const struct text_block *b)
 		text_say(text, b, ": {checkpoints.snapshot_seconds} for snapshots");
 	if (is_async && c->wait_seconds > 0) {
 		buf_addc(text, c->snapshot_seconds > 0 ? ',' : ':');
-		text_say(text, b, " {checkpoints.wait_seconds} for the one before");
+		text_say(text, b, " {checkpoints.wait_seconds} for the previous one");
 	}
 }
 
@@ -391,7 +391,7 @@ void text_saves_evidence(struct buf *out, const struct text_block *b)
 		text_append_list(out, saves, TEXT_EVIDENCE_INDENT, b);
 	else
 		text_append(out, "checkpoints", TEXT_EVIDENCE_INDENT,
-			    "none: the run was over before the first was due");
+			    "none: the run ended before the first was due");
 }
 
 /* ---- the report ---- */
@@ -488,10 +488,10 @@ static void append_part(struct buf *text, const struct text_block *b)
 
 	if (c->ranks < c->job_ranks) {
 		append_ranks(text, c);
-		buf_add(text, " are played by this host");
+		buf_add(text, " are simulated by this host");
 	}
 	if (b->job->scale < 100)
-		buf_addf(text, "%sscale=%g%%: each tensor has that part of its bytes",
+		buf_addf(text, "%sscale=%g%%: each tensor has this part of its bytes",
 			 text->len ? "; " : "", b->job->scale);
 }
 
@@ -507,7 +507,7 @@ static void append_slowest(struct buf *text, const struct text_block *b)
 		 units_sig4(number, rate / b->unit.bytes), b->unit.name, c->slowest_rank,
 		 c->slowest_checkpoint);
 	buf_add(text, c->ranks < c->job_ranks ? "MLPerf scores the slowest of all hosts"
-					      : "MLPerf scores this one");
+					      : "MLPerf scores this rank");
 }
 
 static void append_spread(struct buf *text, const struct text_block *b)
@@ -527,9 +527,9 @@ static void append_unflushed(struct buf *text, const struct text_block *b)
 
 	buf_add(text, "none (checkpoint_fsync=none): ");
 	if (b->job->direct)
-		buf_add(text, "what the device's own cache holds is not durable");
+		buf_add(text, "bytes in the device's own cache are not durable");
 	else if (c->in_memory_bytes == UINT64_MAX)
-		buf_add(text, "nothing tells how much storage had at the end");
+		buf_add(text, "it is unknown how much was on storage at the end");
 	else
 		buf_addf(text, "%s were still in this host's memory at the end",
 			 show_part_of(part, (double)c->in_memory_bytes, (double)c->bytes));
@@ -562,26 +562,29 @@ static void append_caches(struct buf *text, const struct text_block *b)
 {
 	static const char *const dropped[] = {
 		[INVALIDATE_NONE] = "nothing was dropped",
-		[INVALIDATE_RUN] = "only the files left this host's page cache (invalidate=run)",
-		[INVALIDATE_EPOCH] =
-			"only the files left this host's page cache (invalidate=epoch)",
+		[INVALIDATE_RUN] =
+			"only the files were dropped from this host's page cache (invalidate=run)",
+		[INVALIDATE_EPOCH] = "only the files were dropped from this host's page cache "
+				     "(invalidate=epoch)",
 	};
 
 	if (verdict_without_storage(b->job))
 		return;
 	if (b->checkpoints->caches_dropped)
-		buf_add(text, "its files left this host's before the first one (drop_caches=run)");
+		buf_add(text, "its files were dropped on this host before the first one "
+			      "(drop_caches=run)");
 	else if (b->job->direct)
 		buf_add(text,
-			"NOT EMPTIED (drop_caches=no); direct=1 passes by this host's page cache");
+			"NOT EMPTIED (drop_caches=no); direct=1 bypasses this host's page cache");
 	else
 		buf_addf(text, "NOT EMPTIED (drop_caches=no): %s", dropped[b->job->invalidate]);
 }
 
 static void append_verified(struct buf *text, const struct text_block *b)
 {
-	buf_add(text, b->checkpoints->verified ? "every byte is what was saved (verify=crc32c)"
-					       : "no: what was read was dropped (verify=none)");
+	buf_add(text, b->checkpoints->verified
+			      ? "every byte is what was saved (verify=crc32c)"
+			      : "no: the bytes were read but not checked (verify=none)");
 }
 
 /* Append the error of the last checkpoint that failed. */

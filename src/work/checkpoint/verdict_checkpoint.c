@@ -83,7 +83,7 @@ static void memory_headline(struct buf *out, const struct verdict_findings *f)
 			    "{ml.storage.memory_percent} of the bytes came from this host's page "
 			    "cache");
 	else
-		buf_add(out, "checkpoint_fsync=none: this is how fast memory took them");
+		buf_add(out, "checkpoint_fsync=none: this is how fast memory accepted the bytes");
 }
 
 static void memory_because(struct buf *out, const struct verdict_findings *f)
@@ -97,10 +97,10 @@ static void memory_because(struct buf *out, const struct verdict_findings *f)
 	if (verdict_is_in_memory(out, f, "touched"))
 		return;
 	if (is_restore(f))
-		buf_addf(out, "what was restored (%s) %s memory (%s)", bytes,
-			 size <= ram ? "fits into" : "lies partly in", memory);
+		buf_addf(out, "the restored bytes (%s) %s memory (%s)", bytes,
+			 size <= ram ? "fit into" : "are partly in", memory);
 	else if (f->checkpoints->in_memory_bytes == UINT64_MAX)
-		buf_add(out, "nothing was flushed, and nothing tells how much was written");
+		buf_add(out, "nothing was flushed, and it is unknown how much was written");
 	else
 		buf_addf(out, "nothing was flushed: %s were in memory at the end",
 			 show_part_of(part, (double)f->checkpoints->in_memory_bytes, size));
@@ -111,14 +111,14 @@ static void memory_try(struct buf *out, const struct verdict_findings *f)
 	if (f->result->storage.is_memory)
 		buf_add(out, "--checkpoint_directory=PATH : a directory on storage");
 	else if (!is_restore(f))
-		buf_add(out, "--checkpoint_fsync=file : until storage has the bytes");
+		buf_add(out, "--checkpoint_fsync=file : until the bytes are on storage");
 	else if (!f->checkpoints->caches_dropped)
-		buf_add(out, "--drop_caches=run : the same from empty caches");
+		buf_add(out, "--drop_caches=run : the same with empty caches");
 	else if (advice_direct(f->job))
-		buf_add(out, "--direct=1 : requests that pass by the page cache");
+		buf_add(out, "--direct=1 : requests that bypass the page cache");
 	else
-		buf_add(out, "--checkpoint_ranks=RANKS --checkpoint_directory=PATH : those of "
-			     "another host, whose files this one has not written");
+		buf_add(out, "--checkpoint_ranks=RANKS --checkpoint_directory=PATH : ranks of "
+			     "another host, whose files this host has not written");
 }
 
 /* ---- network ---- */
@@ -138,7 +138,7 @@ static void network_because(struct buf *out, const struct verdict_findings *f)
 static void network_try(struct buf *out, const struct verdict_findings *f)
 {
 	(void)f;
-	buf_add(out, "a faster link, or more hosts; not a statement about storage");
+	buf_add(out, "a faster link, or more hosts; this is not a statement about storage");
 }
 
 /* ---- host ---- */
@@ -157,7 +157,7 @@ static void host_headline(struct buf *out, const struct verdict_findings *f)
 {
 	if (!host_is_full(f)) {
 		buf_addf(out, "%s data took %.1f%% of the ranks' time",
-			 is_restore(f) ? "checking" : "making", show_share(&f->ranks, "data"));
+			 is_restore(f) ? "checking" : "generating", show_share(&f->ranks, "data"));
 		return;
 	}
 	verdict_append_full_cpu(out, &f->result->host, &f->run->host);
@@ -173,13 +173,14 @@ static void host_because(struct buf *out, const struct verdict_findings *f)
 static void host_try(struct buf *out, const struct verdict_findings *f)
 {
 	if (host_is_full(f) && verdict_cpu_is_foreign(&f->result->host))
-		buf_add(out, "the same while nothing else runs on these CPUs");
+		buf_add(out, "the same job while nothing else runs on these CPUs");
 	else if (is_restore(f) && f->checkpoints->verified)
 		buf_add(out, "--verify=none : the same without checking");
 	else if (advice_direct(f->job))
 		buf_add(out, "--direct=1 : less copying on these CPUs");
 	else if (f->checkpoints->ranks > 1)
-		buf_add(out, "fewer ranks here, or more hosts; not a statement about storage");
+		buf_add(out,
+			"fewer ranks here, or more hosts; this is not a statement about storage");
 }
 
 /* ---- storage ---- */
@@ -196,9 +197,9 @@ static void storage_headline(struct buf *out, const struct verdict_findings *f)
 			    "storage delivered {checkpoints.bytes_per_sec} to {checkpoints.ranks} "
 			    "rank{s}");
 	else
-		verdict_say(
-			out, f,
-			"storage took {checkpoints.bytes_per_sec} of {checkpoints.ranks} rank{s}");
+		verdict_say(out, f,
+			    "storage accepted {checkpoints.bytes_per_sec} from {checkpoints.ranks} "
+			    "rank{s}");
 	if (!is_restore(f) && !f->checkpoints->durable)
 		buf_add(out, "; nothing was flushed (checkpoint_fsync=none)");
 }
@@ -237,12 +238,12 @@ static void unclear_headline(struct buf *out, const struct verdict_findings *f)
 {
 	if (verdict_without_storage(f->job)) {
 		verdict_say(out, f,
-			    "no storage in this (ioengine=null), and CPU {ml.host.cpu_percent} "
-			    "does not decide");
+			    "ioengine=null uses no storage, and CPU {ml.host.cpu_percent} shows no "
+			    "limit");
 		return;
 	}
 	buf_addf(out, "ranks in I/O calls %.1f%%", io_share(f));
-	verdict_say(out, f, ", CPU {ml.host.cpu_percent}: neither decides");
+	verdict_say(out, f, ", CPU {ml.host.cpu_percent}: neither shows the limit");
 }
 
 static void unclear_because(struct buf *out, const struct verdict_findings *f)

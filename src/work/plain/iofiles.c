@@ -45,7 +45,7 @@ static int add_entry(struct ionames *n, const char *directory, const char *entry
 	if (strcmp(entry, "-") == 0)
 		mlgen_fail(err, -EINVAL,
 			   "filename: '-' (standard input or output) cannot be measured; name a "
-			   "file, or write it ./-");
+			   "file, or write ./- for a file of this name");
 	else if (ionames_has(n, path))
 		mlgen_fail(err, -EINVAL, "filename: '%s' is named twice; once is enough", entry);
 	else {
@@ -88,9 +88,8 @@ static int add_list(struct ionames *n, const char *directory, const char *list,
 		mem_free(entry);
 	}
 	if (r == 0 && n->paths.count == 0)
-		r = mlgen_fail(
-			err, -EINVAL,
-			"filename: there is no name in it; one or more with ':' between them");
+		r = mlgen_fail(err, -EINVAL,
+			       "filename: contains no name; give one or more, separated by ':'");
 	return r;
 }
 
@@ -136,8 +135,8 @@ static int check_directory(const char *list, struct mlgen_err *err)
 	if (entries < 2)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "directory: '%s' is a list, and a job has one; write a colon in a name "
-			  "as '\\:', or give the files with their folders in filename=",
+			  "directory: '%s' is a list, but a job has one directory; write a colon "
+			  "in a name as '\\:', or give the files with their folders in filename=",
 			  list);
 }
 
@@ -195,8 +194,8 @@ static int check_char(const char *path, dev_t device, struct mlgen_err *err)
 	if (major(device) == 1 && (n == 3 || n == 5 || n == 7))
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "%s: is a character device; of those only /dev/null, /dev/zero and "
-			  "/dev/full can be measured",
+			  "%s: is a character device; mlgen can measure only /dev/null, /dev/zero "
+			  "and /dev/full",
 			  path);
 }
 
@@ -227,8 +226,8 @@ static int hold_device(const struct iofiles_look *x, const struct iofile *file,
 
 	if (!is_allowed(x, file->device))
 		return mlgen_fail(err, -EPERM,
-				  "%s: is a block device, and this job would overwrite what is on "
-				  "it; if that is meant, say --allow_device=%s",
+				  "%s: is a block device, and this job would overwrite its "
+				  "contents; to allow this, use --allow_device=%s",
 				  file->path, file->path);
 	r = blockdev_hold(guards_of(f), file->path, file->device, err);
 	if (r)
@@ -248,7 +247,7 @@ static int set_block_device(const struct iofiles_look *x, struct iofile *file, d
 	file->device = device;
 	file->bytes = m.total_bytes;
 	if (file->bytes == 0)
-		return mlgen_fail(err, -ENOMEDIUM, "%s: is a block device of no size: %s",
+		return mlgen_fail(err, -ENOMEDIUM, "%s: is a block device without a size: %s",
 				  file->path, strerror(ENOMEDIUM));
 	return job_writes(x->job) ? hold_device(x, file, err) : 0;
 }
@@ -272,7 +271,7 @@ static int set_kind(const struct iofiles_look *x, struct iofile *file, const str
 	return mlgen_fail(err, S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL,
 			  "%s: is %s; filename= names files and block devices%s", file->path,
 			  filekind_other(st->st_mode),
-			  S_ISDIR(st->st_mode) ? ", directory= where they lie" : "");
+			  S_ISDIR(st->st_mode) ? ", directory= the folder of the files" : "");
 }
 
 /* directory= itself is not created, since a filesystem may be missing there. Folders below it
@@ -291,7 +290,7 @@ static int check_folder(const struct job *j, const char *path, struct mlgen_err 
 	else if (is_in && !S_ISDIR(st.st_mode))
 		r = -ENOTDIR;
 	if (r)
-		mlgen_fail(err, r, "%s: %s; make it, or name another",
+		mlgen_fail(err, r, "%s: %s; create it, or name another",
 			   newdir_format_place(&place, j, "directory", directory), strerror(-r));
 	mem_free(directory);
 	return r;
@@ -303,10 +302,10 @@ static int set_missing(const struct iofiles_look *x, struct iofile *file, struct
 	struct stat st;
 
 	if (lstat(file->path, &st) == 0)
-		return mlgen_fail(
-			err, -ENOENT,
-			"%s: is a link that leads nowhere; remove it, or make what it leads to",
-			file->path);
+		return mlgen_fail(err, -ENOENT,
+				  "%s: is a link to a file that does not exist; remove the link, "
+				  "or create the file",
+				  file->path);
 	if (file->path[len - 1] == '/')
 		return mlgen_fail(err, -EISDIR, "%s: is the name of a directory; name a file in it",
 				  file->path);
@@ -370,7 +369,7 @@ static int size_unknown(const struct iofiles_look *x, const struct iofile *file,
 				  "size: '%" PRIu64
 				  "' is less than a byte for each of the %zu files",
 				  j->size.bytes, x->f->count);
-	return mlgen_fail(err, -EINVAL, "size: %s %s; say how large", file->path, what);
+	return mlgen_fail(err, -EINVAL, "size: %s %s; give its size", file->path, what);
 }
 
 static int too_small(const struct iofile *file, uint64_t end, struct mlgen_err *err)
@@ -378,13 +377,12 @@ static int too_small(const struct iofile *file, uint64_t end, struct mlgen_err *
 	char has[UNITS_TEXT_BYTES], needs[UNITS_TEXT_BYTES];
 
 	return mlgen_fail(
-		err, -EFBIG,
-		"%s: has %s, and %s of it are asked for by size=, offset= and filesize=; %s",
+		err, -EFBIG, "%s: has %s, but size=, offset= and filesize= ask for %s; %s",
 		file->path, units_format_size(has, file->bytes), units_format_size(needs, end),
 		file->kind == IOFILE_BLOCK
-			? "a device cannot be extended: ask for less, or for size=100%"
-			: "a file that exists is never extended: ask for less, name another file, "
-			  "or remove this one and it is made as large");
+			? "a device cannot be extended: use a smaller size, or size=100%"
+			: "an existing file is never extended: use a smaller size or another file, "
+			  "or remove this file and mlgen creates it in this size");
 }
 
 static int beyond_end(const struct iofile *file, uint64_t off, uint64_t limit,
@@ -394,7 +392,8 @@ static int beyond_end(const struct iofile *file, uint64_t off, uint64_t limit,
 
 	if (file->bytes == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is empty; remove it, and it is made as large as size= says",
+				  "%s: is empty; remove it, and mlgen creates it in the size that "
+				  "size= gives",
 				  file->path);
 	return mlgen_fail(err, -EINVAL, "offset: %s is not below the %s of %s",
 			  units_format_size(from, off), units_format_size(end, limit), file->path);
@@ -483,7 +482,7 @@ static int check_readonly(const struct iofiles_look *x, struct mlgen_err *err)
 	while (!file->is_missing)
 		file++;
 	return mlgen_fail(err, -EROFS,
-			  "readonly: %s is missing, and would be made with %s; make it once "
+			  "readonly: %s is missing, and would be created with %s; create it once "
 			  "without --readonly (--create_only=1)",
 			  file->path, units_format_size(bytes, file->bytes));
 }

@@ -118,7 +118,7 @@ void iolayout_describe_no_room(const struct newfile *x, const char *left, const 
 
 static void format_no_room(const struct newfile *x, const char *left, char *out, size_t size)
 {
-	iolayout_describe_no_room(x, left, "a smaller size=", out, size);
+	iolayout_describe_no_room(x, left, "use a smaller size=", out, size);
 }
 
 void iolayout_log_start(const struct job *j, const struct filemaker *m, const char *where,
@@ -137,7 +137,7 @@ int iolayout_fail_interrupted(const char *directory, uint64_t made_files, uint64
 {
 	return mlgen_fail(err, POOL_STOPPED,
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
-			  " files laid out; the next run makes the others",
+			  " files laid out; the next run creates the others",
 			  directory, made_files, asked_files);
 }
 
@@ -190,7 +190,7 @@ static int ioparts_init(struct ioparts *p, struct iofiles *f, const struct job *
 		r = newfile_temporary(temporary, path, &iopart_kind);
 		if (r)
 			mlgen_fail(err, r,
-				   "%s: %s; its temporary name .%s%s needs to be as short, too",
+				   "%s: %s; its temporary name .%s%s must be short enough, too",
 				   path, strerror(-r), slash ? slash + 1 : path,
 				   iopart_kind.suffix);
 	}
@@ -247,7 +247,8 @@ static int iopart_fill(struct pool_worker *w, uint64_t index, struct mlgen_err *
 	if (r)
 		return r;
 	r = iocontent_fill_piece(&x, index - part->first_piece, err);
-	/* The last piece syncs the writes of all, and with them size and times. */
+	/* The worker of the last piece syncs the writes of all workers, and the file's size and
+	 * times. */
 	left = r ? 0 : atomic_fetch_sub_explicit(&part->pieces_left, 1, memory_order_acq_rel);
 	r = newfile_end(&x, r, left == 1, err);
 	if (r == 0 && left == 1)
@@ -360,14 +361,15 @@ static int check_room(struct layout *x, struct mlgen_err *err)
 	}
 	for (size_t i = 0; i < x->folders.count && r == 0; i++) {
 		const struct folder *d = &x->folders.at[i];
-		const struct filemaker_room room = { .path = d->path,
-						     .purpose = "to lay out",
-						     .missing_bytes = missing_on(x, d->mount),
-						     .free_bytes = d->free_bytes,
-						     .allow_fill = x->l->req->allow_fill,
-						     .way_out =
-							     "a smaller size=, another directory=",
-						     .or_fill = ", or --allow_fill" };
+		const struct filemaker_room room = {
+			.path = d->path,
+			.purpose = "to lay out",
+			.missing_bytes = missing_on(x, d->mount),
+			.free_bytes = d->free_bytes,
+			.allow_fill = x->l->req->allow_fill,
+			.way_out = "use a smaller size=, another directory=",
+			.or_fill = ", or --allow_fill"
+		};
 
 		r = filemaker_check_room(&room, err);
 	}
@@ -400,8 +402,8 @@ static int recheck_file(struct iofiles *f, struct iofile *file, struct mlgen_err
 		return 0;
 	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < file->bytes)
 		return mlgen_fail(err, -EEXIST,
-				  "%s: was made meanwhile with %s, and %s are needed; jobs that "
-				  "share a file have to give it one size",
+				  "%s: was created meanwhile with %s, but %s are needed; jobs that "
+				  "share a file must use the same size",
 				  file->path, units_format_size(has, (uint64_t)st.st_size),
 				  units_format_size(needs, file->bytes));
 	file->is_missing = false;
@@ -482,7 +484,7 @@ static int make_missing(struct layout *x, struct mlgen_err *err)
 	return r;
 }
 
-/* Run a check of a layout that is not made. */
+/* Run a check of a layout without making its files. */
 static int run_check(struct iofiles *f, const struct iofiles_request *req,
 		     int (*check)(struct layout *x, struct mlgen_err *err), struct mlgen_err *err)
 {

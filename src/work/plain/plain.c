@@ -29,8 +29,8 @@ void plan_io_check_mount(struct plan_report *p)
 		plan_add_check(p, "space", PLAN_OK, "%s", "");
 	if (p->mount.is_memory)
 		plan_add_check(p, "storage", PLAN_WARNING,
-			       "%s at %s is memory: nothing of a disk is measured there",
-			       p->mount.type, p->mount.target);
+			       "%s at %s is memory: no disk is measured there", p->mount.type,
+			       p->mount.target);
 }
 
 void plan_io_check_memory(struct plan_report *p, bool reads_cached)
@@ -200,7 +200,7 @@ static void append_run(struct buf *text, const struct plan_report *p)
 	const struct job *j = p->job;
 
 	if (j->create_only) {
-		buf_add(text, "create_only: makes the files and ends");
+		buf_add(text, "create_only: creates the files and exits");
 	} else if (p->io.move_bytes != UINT64_MAX) {
 		plan_say(text, p, "{plan.move_bytes}");
 		buf_add(text, !job_writes(j)  ? " read"
@@ -303,15 +303,15 @@ static void check_engine(const struct job *j, struct diag *d)
 		      e->name);
 	if (strcmp(e->name, "libaio") == 0 && !j->direct)
 		NOTE(d, j, "ioengine",
-		     "libaio without direct=1: io_submit waits for buffered files, so that one "
-		     "request is under way, not iodepth");
+		     "libaio without direct=1: io_submit blocks on buffered files, so that one "
+		     "request is in flight instead of iodepth");
 	if (job_touches_files(j))
 		return;
 	if (!j->size.bytes && !j->filesize_bytes)
-		FAULT(d, j, "size", "ioengine=%s has no files that would tell; set size=1g",
-		      e->name);
+		FAULT(d, j, "size",
+		      "ioengine=%s has no files with a size; set a size, such as size=1g", e->name);
 	if (j->create_only)
-		FAULT(d, j, "create_only", "ioengine=%s makes no files", e->name);
+		FAULT(d, j, "create_only", "ioengine=%s creates no files", e->name);
 }
 
 static void check_sizes_of(const struct job *j, unsigned direction, struct diag *d)
@@ -326,7 +326,7 @@ static void check_sizes_of(const struct job *j, unsigned direction, struct diag 
 	for (int i = 0; i < n; i++) {
 		if (j->direct && sizes[i].bytes % SECTOR_BYTES)
 			diag_add(d, DIAG_ERROR, job_place(j, option),
-				 "%s: %" PRIu64 " is no multiple of 512, which direct=1 needs",
+				 "%s: %" PRIu64 " is not a multiple of 512, which direct=1 needs",
 				 option, sizes[i].bytes);
 	}
 }
@@ -340,11 +340,11 @@ static void check_sizes(const struct job *j, struct diag *d)
 	if (job_writes(j))
 		check_sizes_of(j, 1, d);
 	if (!is_mixed && job_is_changed(j, "rwmixread"))
-		NOTE(d, j, "rwmixread", "counts with rw=rw and rw=randrw only");
+		NOTE(d, j, "rwmixread", "has an effect only with rw=rw and rw=randrw");
 	if (!is_mixed && job_is_changed(j, "rwmixwrite"))
-		NOTE(d, j, "rwmixwrite", "counts with rw=rw and rw=randrw only");
+		NOTE(d, j, "rwmixwrite", "has an effect only with rw=rw and rw=randrw");
 	if (!job_is_random(j) && j->norandommap)
-		NOTE(d, j, "norandommap", "counts with random reads and writes only");
+		NOTE(d, j, "norandommap", "has an effect only with random reads and writes");
 }
 
 static void check_depth(const struct job *j, struct diag *d)
@@ -354,7 +354,7 @@ static void check_depth(const struct job *j, struct diag *d)
 	if (requests > REQUESTS_MAX)
 		FAULT(d, j, "numjobs",
 		      "%" PRIu64 " of iodepth=%" PRIu64
-		      " are %.0f requests at once, at most %.0f can be",
+		      " are %.0f requests at once, but at most %.0f are possible",
 		      j->numjobs, j->iodepth, requests, REQUESTS_MAX);
 	if (j->iodepth_batch_complete_max &&
 	    j->iodepth_batch_complete_max < j->iodepth_batch_complete_min)
@@ -378,7 +378,7 @@ static void check_syncs(const struct job *j, struct diag *d)
 static void check_pace(const struct job *j, struct diag *d)
 {
 	if (job_is_changed(j, "thinktime_blocks") && !j->thinktime_ns)
-		NOTE(d, j, "thinktime_blocks", "counts with thinktime only");
+		NOTE(d, j, "thinktime_blocks", "has an effect only with thinktime");
 	if (j->time_based && j->loops > 1)
 		NOTE(d, j, "loops", "time_based repeats until runtime has passed");
 	if (j->invalidate == INVALIDATE_EPOCH)
@@ -455,7 +455,7 @@ const struct asked plain_asked = {
 	.bytes_per_sec = bytes_per_sec,
 	.workers = workers,
 	.worker = "workers",
-	.side_by_side = "rates are the bytes of all over the time of the longest",
+	.side_by_side = "rates are the bytes of all divided by the time of the longest",
 	.varied = plain_varied,
 	.example = "read.iops>=1000",
 	.mlperf_rules = mlperf_other_rules,

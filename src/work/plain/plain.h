@@ -5,7 +5,8 @@
 /*
  * A plain job has files (iofiles), which are laid out before it begins, and streams: threads with
  * requests in a pattern, paced by rates. A replay (work/replay) uses the same reports and much of
- * the same activity. Nothing here knows of a replay, except some figures in its result.
+ * the same activity. The files of this folder do not depend on replays, except for some figures in
+ * the result.
  *
  * Streams count on their own threads. All other functions are called on the conductor's or the main
  * thread.
@@ -132,8 +133,9 @@ extern const struct newfile_kind iopart_kind;
 
 /* ---- the content of laid-out files: incompressible bytes, or only space ---- */
 
-/* Messages that a layout and a replay share: a full filesystem, the start of a layout (time NULL:
- * only space is allocated), and an interruption, which returns POOL_STOPPED. */
+/* Messages that a layout and a replay share. describe_no_room: the filesystem is full. log_start: a
+ * layout starts (time NULL: only space is allocated). fail_interrupted: it was interrupted; returns
+ * POOL_STOPPED. */
 void iolayout_describe_no_room(const struct newfile *x, const char *left, const char *way_out,
 			       char *out, size_t size);
 void iolayout_log_start(const struct job *j, const struct filemaker *m, const char *where,
@@ -356,13 +358,13 @@ uint64_t plain_start_ns(const struct slot *s);
 struct worker *plain_worker_at(const struct slot *s, uint64_t i);
 void plain_look(const struct slot *s, struct live *live);
 
-/* Tell the streams what they need to know of the run. Call after streams_init. */
+/* Pass the facts about the run to the streams. Call after streams_init. */
 void plain_set_streams(struct slot *s, uint64_t now_ns);
 
 /* Collect the result of one worker, or with is_one of all workers, after join. Figures about their
  * files are not included. */
 void plain_collect_workers(struct job_result *out, size_t record, bool is_one, struct slot *s);
-/* Collect the result of a job that came no further than the layout. */
+/* Collect the result of a job that ended during its layout. */
 void plain_collect_none(struct job_result *out, struct slot *s, uint64_t workers);
 
 /* Members of struct activity that plain jobs and replays share. */
@@ -445,8 +447,8 @@ double text_io_seconds(const struct job_result *r);
 
 /* ---- lines of a plain job's report below its answer ---- */
 
-/* Append values of the settings: the engine; the number of workers with the engine; the number of
- * files, with `where` = "in" or "below" before their directory. */
+/* Append values of the settings. _engine: the engine. _workers: the number of workers, and the
+ * engine. _files: the number of files, with `where` = "in" or "below" before their directory. */
 void text_io_append_engine(struct buf *text, const struct text_block *b);
 void text_io_append_workers(struct buf *text, const struct text_block *b);
 void text_io_append_files(struct buf *text, const struct text_block *b, const char *where);

@@ -69,11 +69,11 @@ int requests_check_direct(const struct job *j, const struct iofiles *f, uint64_t
 		*align_bytes = 0;
 	if (rc < 0 || !common || common >= *align_bytes)
 		return rc;
-	return mlgen_fail(
-		err, -EINVAL,
-		"direct=1: bs or offset is a multiple of %s, O_DIRECT takes multiples of %s here",
-		units_human_bytes(have, (double)common),
-		units_human_bytes(want, (double)*align_bytes));
+	return mlgen_fail(err, -EINVAL,
+			  "direct=1: bs or offset is a multiple of %s, but O_DIRECT requires "
+			  "multiples of %s here",
+			  units_human_bytes(have, (double)common),
+			  units_human_bytes(want, (double)*align_bytes));
 }
 
 /* ---- the run ---- */
@@ -340,8 +340,8 @@ static struct rate_result rate_of(const struct job *j, unsigned d, uint64_t work
 	};
 }
 
-/* A rate is missed if it is too low and requests were late: then the mix did not hold this
- * direction back. */
+/* A rate is missed if it is too low and requests were late: the other direction of a mix then did
+ * not hold this one back. */
 static void judge_rate(struct rate_result *r, const struct direction_result *d, double seconds,
 		       bool was_late)
 {

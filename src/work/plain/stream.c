@@ -78,7 +78,7 @@ static int make_pattern(struct stream *s, struct mlgen_err *err)
 /* The engine itself failed, not one of its operations. */
 static int fail_engine(const char *name, int rc, struct mlgen_err *err)
 {
-	return mlgen_fail(err, rc, "ioengine=%s: cannot go on: %s", name, strerror(-rc));
+	return mlgen_fail(err, rc, "ioengine=%s: cannot continue: %s", name, strerror(-rc));
 }
 
 static int try_open(struct stream *s, struct mlgen_file *file, const struct iofile *of,
@@ -109,12 +109,13 @@ static int open_one(struct stream *s, struct mlgen_file *file, const struct iofi
 		return fail_engine(engine, rc, err);
 	if (rc == -EOPNOTSUPP)
 		return mlgen_fail(err, rc,
-				  "%s: open: %s; this filesystem has no files for ioengine=%s",
+				  "%s: open: %s; this filesystem does not support ioengine=%s",
 				  file->path, strerror(-rc), engine);
 	if (rc == -EINVAL && (file->flags & O_DIRECT))
-		return mlgen_fail(err, rc,
-				  "%s: open: %s; this filesystem has no O_DIRECT, use direct=0",
-				  file->path, strerror(-rc));
+		return mlgen_fail(
+			err, rc,
+			"%s: open: %s; this filesystem does not support O_DIRECT, use direct=0",
+			file->path, strerror(-rc));
 	return mlgen_fail(err, rc, "%s: open: %s", file->path, strerror(-rc));
 }
 
@@ -293,7 +294,7 @@ static const char *error_hint(const struct stream *s, const struct mlgen_io *io)
 	case EAGAIN:
 		return IGNORED_HINT_EAGAIN;
 	case ENOSPC:
-		return "make room, or a smaller size=";
+		return "make room, or use a smaller size=";
 	case EINVAL:
 		return is_call && (io->file->flags & O_DIRECT)
 			       ? "direct=1 needs bs and offset in multiples of the device's block"

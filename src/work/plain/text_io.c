@@ -50,7 +50,7 @@ static void memory_because(struct buf *out, const struct verdict_findings *f)
 	if (verdict_is_in_memory(out, f, "touched"))
 		return;
 	verdict_say(out, f, "the files ({io.file_bytes}) ");
-	buf_addf(out, "%s memory (%s)", bytes <= ram ? "fit into" : "lie partly in",
+	buf_addf(out, "%s memory (%s)", bytes <= ram ? "fit into" : "are partly in",
 		 units_human_bytes(memory, ram));
 }
 
@@ -60,12 +60,12 @@ static void memory_try(struct buf *out, const struct verdict_findings *f)
 		buf_add(out, "--directory=PATH : a directory on storage");
 	else if (f->result->io.replay.trace)
 		buf_add(out,
-			"--memory_limit=SIZE : less than the files, so that storage has to answer");
+			"--memory_limit=SIZE : less than the files, so that storage must deliver");
 	else if (advice_direct(f->job))
-		buf_add(out, "--direct=1 : requests that pass by the page cache");
+		buf_add(out, "--direct=1 : requests that bypass the page cache");
 	else
-		buf_add(out,
-			"a larger --size, or files on another host: what memory has answers here");
+		buf_add(out, "a larger --size, or files on another host: here memory delivers the "
+			     "bytes");
 }
 
 static bool host_holds(const struct verdict_findings *f)
@@ -87,7 +87,7 @@ static void host_because(struct buf *out, const struct verdict_findings *f)
 static void host_try(struct buf *out, const struct verdict_findings *f)
 {
 	if (verdict_cpu_is_foreign(&f->result->host))
-		buf_add(out, "the same while nothing else runs on these CPUs");
+		buf_add(out, "the same job while nothing else runs on these CPUs");
 }
 
 static const struct verdict verdicts[] = {
@@ -115,9 +115,10 @@ void verdict_fill_io(const struct run_result *run, struct job_result *j)
 
 static void append_sync(struct buf *text, const char *option, uint64_t writes)
 {
-	if (writes)
-		buf_addf(text, ", %s after %s%" PRIu64 " write%s", option,
-			 writes > 1 ? "every " : "each of ", writes, plural(writes));
+	if (writes == 1)
+		buf_addf(text, ", %s after every write", option);
+	else if (writes)
+		buf_addf(text, ", %s after every %" PRIu64 " writes", option, writes);
 }
 
 static void append_job(struct buf *text, const struct text_block *b)
@@ -297,8 +298,8 @@ static void append_written(struct buf *text, const struct text_block *b)
 	if (b->result->write.total_ios == 0 || passes_cache || verdict_without_storage(j) ||
 	    b->storage->is_memory || b->result->sync.total > 0)
 		return;
-	buf_add(text, "went to the page cache: nothing waited until storage had them (direct, "
-		      "fsync, fdatasync and end_fsync are off)");
+	buf_add(text, "went to the page cache: no call waited until the bytes were on storage "
+		      "(direct, fsync, fdatasync and end_fsync are off)");
 }
 
 /* Percentages of the elapsed time are sums over all workers. Time per operation shows the cost of
@@ -346,7 +347,7 @@ static void append_steady(struct buf *text, const struct text_block *b)
 	append_range(text, b, &r->read, "read");
 	append_range(text, b, &r->write, "write");
 	if (!text->len)
-		buf_addf(text, "unknown (takes %d seconds)", SECONDS_FOR_STEADY);
+		buf_addf(text, "unknown (needs %d seconds)", SECONDS_FOR_STEADY);
 	if (b->result->errors > 0)
 		text_say(text, b, "; {io.errors} error{s} counted, the run went on");
 	else if (r->err.code != 0)
@@ -530,8 +531,8 @@ static void append_nothing(struct buf *out, const struct text_block *b)
 	if (b->job->create_only && !end && io->laid_out_files > 0)
 		text_say(out, b, "{io.laid_out_files} file{s}, {io.laid_out_bytes} laid out");
 	else if (b->job->create_only && !end)
-		buf_addf(out, "nothing to lay out, %s file%s there",
-			 units_human_count(n, io->files), io->files == 1 ? " is" : "s are");
+		buf_addf(out, "nothing to lay out, %s file%s", units_human_count(n, io->files),
+			 io->files == 1 ? " exists" : "s exist");
 	else
 		buf_add(out, "no operation was finished");
 	if (end)
@@ -634,7 +635,7 @@ static void append_rate(struct buf *text, const struct text_block *b, unsigned w
 	buf_addf(text, ": %s",
 		 rate->is_missed ? "NOT MET"
 		 : is_reached    ? "met"
-				 : "below, held back by the mix");
+				 : "below, held back by the other direction");
 }
 
 static void append_rates(struct buf *text, const struct text_block *b)

@@ -28,7 +28,7 @@ static void replay_check(const struct job *j, struct diag *d)
 		      "phase=replay needs the trace that is replayed: replay_trace=FILE");
 	if (j->replay_time == REPLAY_ASAP && job_is_changed(j, "replay_speed"))
 		diag_add(d, DIAG_NOTE, job_place(j, "replay_speed"),
-			 "replay_speed: has nothing to speed up with replay_time=asap");
+			 "replay_speed: has no effect with replay_time=asap");
 	if (j->engine && !job_touches_files(j) && j->replay_files == REPLAY_TRACED)
 		FAULT(d, j, "replay_files", "ioengine=%s touches no files; use replay_files=own",
 		      j->engine->name);
@@ -159,14 +159,14 @@ static int rule_direct(struct slot *s, struct run_shared *run, struct mlgen_err 
 	rc = mount_direct_alignment(s->job->directory, &align_bytes, &why);
 	if (rc < 0)
 		return mlgen_fail(err, rc,
-				  "%s; block requests have passed the page cache, and with "
-				  "direct=0 they are replayed through it",
+				  "%s; block requests bypass the page cache; direct=0 replays them "
+				  "through the page cache",
 				  why.text);
 	if (o->align_bytes >= align_bytes)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "direct: %s has block requests that are multiples of %" PRIu64
-			  " bytes, and O_DIRECT needs %" PRIu64
+			  "direct: %s has block requests in multiples of %" PRIu64
+			  " bytes, but O_DIRECT needs multiples of %" PRIu64
 			  " below %s; name another directory, or use direct=0, which replays them "
 			  "through the page cache",
 			  s->job->replay_trace, o->align_bytes, align_bytes, s->job->directory);
@@ -180,7 +180,7 @@ static int rule_look(struct slot *s, struct run_shared *run, struct mlgen_err *e
 	if (rc == 0 && has_ops(s) && run->cfg.readonly && r->files.missing_files)
 		rc = mlgen_fail(err, -EROFS,
 				"readonly: %" PRIu64 " file%s below %s are missing, and would be "
-				"made; run it once without --readonly",
+				"created; run it once without --readonly",
 				r->files.missing_files, plural(r->files.missing_files),
 				s->job->directory);
 	return rc;
@@ -312,8 +312,9 @@ static int replay_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 		return rc;
 	slot_join_hosts(s, run, &r->plain.streams.peers);
 	if (r->ops.was_incomplete)
-		log_warn("%s: the trace is incomplete; what there is of it is replayed",
-			 s->job->replay_trace);
+		log_warn(
+			"%s: the trace is incomplete; the operations that it contains are replayed",
+			s->job->replay_trace);
 	init_shared(s);
 	plain_set_streams(s, now_ns);
 	drop_cached(s);

@@ -51,12 +51,12 @@ int replay_flags_unseen(const struct job *j, const struct replay_files *f, uint3
 
 /* ---- one name for each file below the directory ---- */
 
-/* Bytes of a name that is too long that messages show. */
+/* Number of bytes that messages show of a name that is too long. */
 #define SHOWN_BYTES 160
 
 /*
  * Append the steps of `path` to the first `root` bytes of `out`, each with a slash before it. ".."
- * leads back to these bytes at most. 0 or -ENAMETOOLONG.
+ * never removes any of these first bytes. 0 or -ENAMETOOLONG.
  */
 static int replay_add_steps(char out[PATH_MAX], size_t root, const char *path)
 {
@@ -118,13 +118,13 @@ static int check_name(const struct replay_files *f, uint32_t id, struct mlgen_er
 	if (name[1] == '\0' && !(replay_file(f, id)->flags & REPLAY_FILE_FOLDER))
 		return mlgen_fail(
 			err, -EISDIR,
-			"%s: the trace has a file of the name %s, which is this directory itself",
+			"%s: the trace has a file with the name %s, which is this directory",
 			f->directory, name);
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		if (strcmp(name, ours[i]) == 0)
 			return mlgen_fail(err, -EINVAL,
 					  "%s%s: the trace has a file of this name, which mlgen "
-					  "needs there itself",
+					  "needs for its own file",
 					  f->directory, name);
 	return 0;
 }
@@ -177,7 +177,7 @@ static int check_above(const struct replay_files *f, uint32_t id, struct mlgen_e
 		if (flags & REPLAY_FILE_PRESENT && !(flags & REPLAY_FILE_FOLDER))
 			return mlgen_fail(err, -ENOTDIR,
 					  "%.*s: the trace has a file of this name, and %s in a "
-					  "folder of the same name: both cannot be made",
+					  "folder of the same name: both cannot be created",
 					  (int)(slash - name), name, name);
 	}
 	return 0;
@@ -291,7 +291,7 @@ static int not_apart(const struct apart_check *x, uint32_t id, const char *real,
 	if (x->is_marked && replay_files_path(x->f, id, here) == 0 && strcmp(here, real) == 0)
 		return 0;
 	return mlgen_fail(err, -EEXIST,
-			  "%s: the directory holds files that the trace names: %s; name another "
+			  "%s: the directory contains files that the trace names: %s; name another "
 			  "directory, or use replay_files=traced, which only reads them",
 			  x->f->directory, real);
 }
@@ -353,7 +353,7 @@ static int check_bytes(uint64_t has, uint64_t needs, char *why, size_t size)
 
 	if (has >= needs)
 		return 0;
-	snprintf(why, size, "has %s, and the trace has %s of it", units_format_size(text[0], has),
+	snprintf(why, size, "has %s, but the trace uses %s of it", units_format_size(text[0], has),
 		 units_format_size(text[1], needs));
 	return -EFBIG;
 }
@@ -380,7 +380,7 @@ static int check_kind(const struct stat *st, const char *name, const struct repl
 		snprintf(why, size, "%s", strerror(-r));
 		return r;
 	}
-	snprintf(why, size, "is %s, and in the trace a %s", other ? other : "a regular file",
+	snprintf(why, size, "is %s, but a %s in the trace", other ? other : "a regular file",
 		 is_folder ? "folder" : "file");
 	return S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL;
 }
@@ -407,11 +407,11 @@ static int traced_fail(const struct replay_files *f, const struct unusable *t,
 	char n[UNITS_TEXT_BYTES], more[96] = "";
 
 	if (t->count > 1)
-		snprintf(more, sizeof(more), "; so it is with %s of its files",
+		snprintf(more, sizeof(more), "; this affects %s of its files",
 			 units_human_count(n, t->count));
 	return mlgen_fail(err, t->code,
 			  "%s: %s%s; replay_files=traced reads the files that the trace names, "
-			  "replay_files=own makes such files",
+			  "replay_files=own creates its own files",
 			  trace_names_text(f->names, t->id, NULL), t->why, more);
 }
 

@@ -138,7 +138,7 @@ static int fail_wrong_kind(const struct file_lookup *x, const struct stat *st, b
 	const char *other = S_ISLNK(st->st_mode) ? "a symbolic link" : filekind_other(st->st_mode);
 
 	return mlgen_fail(err, S_ISLNK(st->st_mode) ? -ELOOP : -EEXIST,
-			  "%s: is %s, and in the trace a %s; remove it, or name another directory",
+			  "%s: is %s, but a %s in the trace; remove it, or name another directory",
 			  x->path, other ? other : "a regular file", is_folder ? "folder" : "file");
 }
 
@@ -203,12 +203,10 @@ static int check_existing(struct file_lookup *x, struct replay_file *file, const
 		return fail_wrong_kind(x, st, is_folder, err);
 	if (!x->place.is_marked &&
 	    (file->flags & REPLAY_FILE_CHANGED || (!is_folder && !fits(file, st))))
-		return mlgen_fail(
-			err, -EEXIST,
-			"%s: is in the way, and there is no %s in %s that says mlgen made "
-			"it for a replay; name a directory that is empty or new, or remove "
-			"it",
-			x->path, REPLAY_MARKER, x->f->directory);
+		return mlgen_fail(err, -EEXIST,
+				  "%s: is in the way, and no %s in %s shows that mlgen created it "
+				  "for a replay; name an empty or new directory, or remove it",
+				  x->path, REPLAY_MARKER, x->f->directory);
 	if (is_folder)
 		return 0;
 	if (fits(file, st) && !has_holes(x, file, name))
@@ -218,8 +216,8 @@ static int check_existing(struct file_lookup *x, struct replay_file *file, const
 		return 0;
 	}
 	return mlgen_fail(err, -EMLINK,
-			  "%s: has other names, too, and what the replay writes would be in all of "
-			  "them; remove it",
+			  "%s: has other hard links, which the writes of the replay would also "
+			  "change; remove it",
 			  x->path);
 }
 
@@ -319,8 +317,8 @@ static int look_below(struct file_lookup *x, struct mlgen_err *err)
 	    !(f->missing_files || f->missing_folders || f->changed_files))
 		return r;
 	return mlgen_fail(err, -ENOTEMPTY,
-			  "directory: %s: is not empty, and there is no %s in it that says mlgen "
-			  "made it for a replay; name one that is empty or new, such as %s/replay",
+			  "directory: %s: is not empty, and no %s in it shows that mlgen created "
+			  "it for a replay; name an empty or new directory, such as %s/replay",
 			  f->directory, REPLAY_MARKER,
 			  replay_root(f->directory) ? f->directory : "");
 }
@@ -369,8 +367,8 @@ int replay_files_check_room(const struct replay_files *f, bool allow_fill, struc
 		.purpose = "to lay out",
 		.missing_bytes = f->missing_bytes,
 		.allow_fill = allow_fill,
-		.way_out = f->are_devices ? "a smaller replay_span=, another directory="
-					  : "another directory=",
+		.way_out = f->are_devices ? "use a smaller replay_span=, another directory="
+					  : "use another directory=",
 		.or_fill = ", or --allow_fill"
 	};
 	struct mount m;
@@ -389,7 +387,7 @@ int replay_files_check_room(const struct replay_files *f, bool allow_fill, struc
 
 static void print_no_room(const struct newfile *x, const char *left, char *out, size_t size)
 {
-	iolayout_describe_no_room(x, left, "another directory=", out, size);
+	iolayout_describe_no_room(x, left, "use another directory=", out, size);
 }
 
 const struct newfile_kind replay_part_kind = { .suffix = ".mlgen-part",

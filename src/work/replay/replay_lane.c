@@ -413,7 +413,7 @@ static void lane_begin(struct lane *l, const struct replay_op *op, struct replay
 #define AHEAD_NS NS_PER_S
 /* The interval at which a worker checks conditions for which no eventcount rings. */
 #define LOOK_NS UINT64_C(1000000)
-/* A wait for completions ends late by less than this on an idle host. The last part of a pause is
+/* A wait for completions on an idle host ends less than this time late. The last part of a pause is
  * therefore spent polling. */
 #define SPIN_NS UINT64_C(50000)
 
@@ -672,8 +672,8 @@ static const char *replay_why_short(const struct stream *s)
 {
 	const struct replay_shared *all = s->all->own;
 
-	return all->ops->left_writes ? "writes of which the trace does not know the offset, such "
-				       "as appends, were left out, and may have made it that long"
+	return all->ops->left_writes ? "writes without an offset in the trace, such as appends, "
+				       "were left out, and may have extended the file"
 				     : "";
 }
 

@@ -130,7 +130,7 @@ int replay_lanes_share(struct replay_lanes *l, uint64_t most, struct mlgen_err *
 		return 0;
 	return mlgen_fail(err, -E2BIG,
 			  "the trace has %u threads at the same time, more than %d; "
-			  "replay_threads=256 lets them share 256",
+			  "replay_threads=256 lets them share 256 workers",
 			  l->workers, WORKERS_MOST);
 }
 
@@ -606,11 +606,11 @@ static int check_kinds(const struct replay_reader *x, struct mlgen_err *err)
 				  "files; replay_files=own replays them on a file for each device",
 				  j->replay_trace);
 	if (j->replay_span_bytes && x->has_calls)
-		return mlgen_fail(
-			err, -EINVAL,
-			"replay_span: %s has calls on files, which are replayed where they were; "
-			"leave replay_span out, which is for traces of block requests alone",
-			j->replay_trace);
+		return mlgen_fail(err, -EINVAL,
+				  "replay_span: %s has calls on files, which are replayed at their "
+				  "own offsets; leave out replay_span, which is only for traces of "
+				  "block requests",
+				  j->replay_trace);
 	return 0;
 }
 

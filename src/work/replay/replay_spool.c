@@ -29,7 +29,7 @@ static const char *const reasons[LEFT_REASONS] = {
 	[LEFT_NO_OFFSET] = "without an offset",
 	[LEFT_FAILED] = "that failed",
 	[LEFT_TOO_LARGE] = "of more than 16 TiB",
-	[LEFT_CLOSE] = "close of what another thread had opened",
+	[LEFT_CLOSE] = "close of files that another thread opened",
 };
 
 uint64_t replay_left_text(const struct replay_left_counts *l, char *out, size_t bytes)
@@ -82,8 +82,10 @@ int replay_spool_new(struct replay_spool **out, const char *measured, struct mlg
 	struct replay_spool *s;
 
 	if (fd < 0)
-		return mlgen_fail(err, fd, "%s: a temporary file: %s; TMPDIR names another folder",
-				  folder, strerror(-fd));
+		return mlgen_fail(
+			err, fd,
+			"%s: cannot create a temporary file: %s; set TMPDIR to another folder",
+			folder, strerror(-fd));
 	s = mem_zalloc(sizeof(*s));
 	s->fd = fd;
 	s->folder = folder;
@@ -132,8 +134,8 @@ static int write_chunk(const struct replay_spool *s, struct spool_lane *l, uint6
 	rc = writeall_at(s->fd, l->chunk, sizeof(*l->chunk), l->at);
 	if (rc < 0)
 		return mlgen_fail(err, rc,
-				  "%s: the operations of the trace, 48 bytes each: %s; TMPDIR "
-				  "names another folder",
+				  "%s: cannot write the operations of the trace, 48 bytes each: "
+				  "%s; set TMPDIR to another folder",
 				  s->folder, strerror(-rc));
 	l->chunk->count = 0;
 	l->at = next;
@@ -204,9 +206,10 @@ static int read_chunk(struct replay_cursor *c, struct mlgen_err *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return mlgen_fail(err, n ? -errno : -EIO,
-					  "%s: the temporary file of the trace's operations: %s",
-					  c->spool->folder, strerror(n ? errno : EIO));
+			return mlgen_fail(
+				err, n ? -errno : -EIO,
+				"%s: cannot read the temporary file of the trace's operations: %s",
+				c->spool->folder, strerror(n ? errno : EIO));
 		done += (size_t)n;
 	}
 	c->next = c->chunk.next;

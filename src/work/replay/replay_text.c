@@ -79,9 +79,10 @@ static void append_files(struct buf *text, const struct text_block *b)
 {
 	bool is_traced = b->job->replay_files == REPLAY_TRACED;
 
-	text_io_append_files(text, b,
-			     is_traced ? "those of the trace; what would change one is below"
-				       : "below");
+	text_io_append_files(
+		text, b,
+		is_traced ? "those of the trace; operations that would change them use files below"
+			  : "below");
 }
 
 static const struct text_line settings[] = {
@@ -217,7 +218,7 @@ static void append_redirected(struct buf *text, const struct text_block *b)
 {
 	text_say(text, b,
 		 "[{io.replay.redirected} operation{s} would change files that the trace names, "
-		 "and had those below the directory]");
+		 "and used files below the directory instead]");
 }
 
 static void append_left_out(struct buf *text, const struct text_block *b)
@@ -270,8 +271,8 @@ static void count_operations(struct plan_report *p, const struct replay_ops *o)
 	p->io.move_bytes = o->bytes[0] + o->bytes[1];
 	if (o->was_incomplete)
 		plan_add_check(p, "trace", PLAN_WARNING,
-			       "the trace has lost some of its operations, or has no end: what is "
-			       "left of it is replayed");
+			       "the trace has lost some of its operations, or has no end: the "
+			       "remaining operations are replayed");
 	else
 		plan_add_check(p, "trace", PLAN_OK, "%s", "");
 }
@@ -363,8 +364,8 @@ static void append_planned_blocks(struct buf *text, const struct plan_report *p)
 static void append_planned_redirected(struct buf *text, const struct plan_report *p)
 {
 	plan_say(text, p,
-		 "[{plan.redirected} operation{s} would change files that the trace names, and "
-		 "have those below {directory}]");
+		 "[{plan.redirected} operation{s} would change files that the trace names, and use "
+		 "files below {directory} instead]");
 }
 
 static void append_planned_left_out(struct buf *text, const struct plan_report *p)

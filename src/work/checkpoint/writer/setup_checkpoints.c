@@ -31,8 +31,8 @@ static int rule_readonly(struct slot *s, struct run_shared *run, struct mlgen_er
 								      : "phase=restore");
 }
 
-/* Processes that never wait for each other cannot agree on the step after which the time has
- * come. */
+/* Processes that never wait for each other cannot agree on the step after which a checkpoint by
+ * time is due. */
 static int rule_hosts(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	struct checkpoint_every every;
@@ -42,8 +42,8 @@ static int rule_hosts(struct slot *s, struct run_shared *run, struct mlgen_err *
 	    job_checkpoint_every(s->job, &every, NULL) < 0 || every.unit != EVERY_TIME)
 		return 0;
 	return mlgen_fail(err, -EOPNOTSUPP,
-			  "checkpoint_every: a time, of which the %u processes of job '%s' learn "
-			  "at barriers, and it has none: give steps or epochs, or barrier=step",
+			  "checkpoint_every: the %u processes of job '%s' can agree on a time only "
+			  "at barriers, and the job has none; use steps or epochs, or barrier=step",
 			  hosts_total(run->cfg.hosts), s->job->name);
 }
 
@@ -54,9 +54,10 @@ static int rule_verify(struct slot *s, struct run_shared *run, struct mlgen_err 
 	(void)run;
 	if (!job_work(j)->restores || j->verify == VERIFY_NONE || slot_touches_files(s))
 		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "verify: ioengine=%s reads nothing that could be checked; verify=none",
-			  j->engine->name);
+	return mlgen_fail(
+		err, -EINVAL,
+		"verify: ioengine=%s reads nothing that could be checked; use verify=none",
+		j->engine->name);
 }
 
 /* Recognises other paths to the same directory once it exists. */
@@ -83,10 +84,11 @@ static int check_alone(const struct slot *s, const struct run_shared *run, struc
 			continue;
 		directory = job_checkpoint_directory(other);
 		if (is_same_directory(directory, s->checkpoint_directory))
-			rc = mlgen_fail(err, -EINVAL,
-					"checkpoint_directory: %s is that of '%s' and of '%s', "
-					"which run at the same time; stonewall, or another one",
-					directory, s->job->name, other->name);
+			rc = mlgen_fail(
+				err, -EINVAL,
+				"checkpoint_directory: %s is used by '%s' and by '%s', which run "
+				"at the same time; use stonewall, or another directory",
+				directory, s->job->name, other->name);
 		mem_free(directory);
 	}
 	return rc;
@@ -208,11 +210,12 @@ static void report_incomplete(const struct slot *s, const struct checkpoint *k)
 			 checkpoint_print_writer(c, k, who, sizeof(who)));
 	else if (saves(s->job) && (s->job->checkpoint_keep || k->place == CHECKPOINT_OLD))
 		then = "; it will be deleted";
-	log_note("%s: %s/%s is not complete, and is never restored%s%s", s->job->name, c->directory,
-		 k->name, text, then);
+	log_note("%s: %s/%s is not complete, and will never be restored%s%s", s->job->name,
+		 c->directory, k->name, text, then);
 }
 
-/* Report incomplete checkpoints as notes: a run that is saving at the moment is not a fault. */
+/* Report incomplete checkpoints as notes: they are not a fault if another run is saving at the
+ * moment. */
 static void report_unusable(const struct slot *s)
 {
 	const struct checkpoints *c = &s->checkpoints->in_directory;
@@ -243,7 +246,7 @@ static void report_left_alone(const struct slot *s)
 	}
 	if (n && saves(s->job) && s->job->checkpoint_keep)
 		log_note("%s: checkpoint_keep leaves %zu checkpoint%s of other processes alone: "
-			 "%s/%s %s%s; --replace takes them for its own",
+			 "%s/%s %s%s; --replace treats them as its own",
 			 s->job->name, n, n == 1 ? "" : "s", c->directory, first->name,
 			 checkpoint_print_writer(c, first, who, sizeof(who)),
 			 n == 1 ? "" : ", and so on");

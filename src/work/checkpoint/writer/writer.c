@@ -141,8 +141,9 @@ static void report_interrupted(struct writer *s)
 	if (!r->error[0])
 		snprintf(r->error, sizeof(r->error), "interrupted");
 	if (writer_touches_files(s) && !s->cfg.is_restore)
-		log_note("%s: %s/%s was being saved; it is not complete, and is never restored",
-			 s->cfg.job->name, c->directory, r->name);
+		log_note(
+			"%s: %s/%s was being saved; it is not complete, and will never be restored",
+			s->cfg.job->name, c->directory, r->name);
 }
 
 void writer_collect(struct writer *s, struct checkpoints_result *r)
@@ -235,8 +236,8 @@ static int find_ranks(struct writer *s, struct mlgen_err *err)
 	}
 	if (s->rank_count == 0 && !s->lead)
 		return mlgen_fail(err, -EINVAL,
-				  "checkpoint_ranks: none of them saves anything of this state; "
-				  "--dry-run lists those that do");
+				  "checkpoint_ranks: none of these ranks saves any of this state; "
+				  "--dry-run lists the ranks that do");
 	shift = s->cfg.is_restore ? s->cfg.job->restore_shift : 0;
 	for (uint64_t i = 0; i < s->rank_count; i++)
 		s->ranks[i].source = &s->ranks[(i + shift) % s->rank_count];

@@ -54,8 +54,8 @@ struct writer_config {
 	/* Processes of the job, and their channel for checkpoints; NULL = a single process. */
 	struct hosts *hosts;
 	uint32_t channel;
-	/* NULL = none. Its time ends simulated checkpoints; a checkpoint of real calls continues to
-	 * its end. */
+	/* NULL = none. The end of the stop's time ends simulated checkpoints; a checkpoint of real
+	 * calls continues to its end. */
 	struct stop *stop;
 	bool is_restore;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
@@ -80,8 +80,8 @@ int writer_await_ready(struct writer *s);
 void writer_finish(struct writer *s);
 void writer_join(struct writer *s);
 
-/* Any thread. close: an error somewhere. wake: waiting threads check their conditions again after
- * an interruption, which gives up the checkpoint in progress. */
+/* Any thread. close: call it after an error anywhere. wake: call it after an interruption; waiting
+ * threads check their conditions again, and the checkpoint in progress is given up. */
 void writer_close(struct writer *s);
 void writer_wake(struct writer *s);
 

@@ -406,7 +406,7 @@ static int check_replaced(struct writer *s, const struct checkpoint *k, struct m
 
 	if (rc == 0 && !checkpoint_removal_leaves_nothing(&r))
 		rc = mlgen_fail(err, -EPERM,
-				"%s/%s: stays: it holds files that mlgen did not write",
+				"%s/%s: stays: it contains files that mlgen did not write",
 				c->directory, k->name);
 	checkpoint_removal_fini(&r);
 	if (rc == -ENOENT)
@@ -453,7 +453,7 @@ static int clear_obstacles(struct writer *s, uint64_t epoch, uint64_t step, stru
 	}
 	if (rc == -EPERM)
 		return mlgen_fail(err, rc,
-				  "%s; another checkpoint_directory=, or remove it by hand",
+				  "%s; use another checkpoint_directory=, or remove it by hand",
 				  why.text);
 	return rc == 0 || rc == -ENOENT ? 0 : mlgen_fail(err, rc, "%s", why.text);
 }
@@ -524,8 +524,8 @@ static int exchange(struct writer_thread *t, struct checkpoint *k, struct checkp
 		rc = rename_to(t, k, CHECKPOINT_FINAL, err);
 	if (rc < 0 && aside.place == CHECKPOINT_OLD &&
 	    renameat(c->dir_fd, aside.name, c->dir_fd, old->name) != 0)
-		log_warn("%s/%s: is whole, and could not be renamed back to %s: %s", c->directory,
-			 aside.name, old->name, strerror(errno));
+		log_warn("%s/%s: is complete, but could not be renamed back to %s: %s",
+			 c->directory, aside.name, old->name, strerror(errno));
 	if (rc < 0)
 		return rc;
 	checkpoints_remove(c, old->name);

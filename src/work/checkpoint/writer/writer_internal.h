@@ -120,7 +120,7 @@ struct writer {
 	bool has_newest;
 	struct checkpoint_result newest;
 	struct checkpoints_result sum; /* sums without `newest` */
-	double later_seconds;          /* sum of all complete checkpoints but the first */
+	double later_seconds;          /* sum of all complete checkpoints except the first */
 	uint64_t first_ns;             /* begin of the first checkpoint */
 
 	struct opstat total; /* filled by writer_collect */
@@ -169,8 +169,8 @@ void writer_record_failed(struct writer *s, const struct checkpoint *k,
 /* writer_thread.c */
 void *writer_main(void *thread);
 void writer_thread_fini(struct writer_thread *t);
-/* Set up a thread and free its engine. open: 0, or -errno, which is recorded, if it cannot take
- * part. */
+/* open: set up a thread; 0, or -errno, which is recorded, if the thread cannot take part. close:
+ * free its engine. */
 int writer_thread_open(struct writer_thread *t);
 void writer_thread_close(struct writer_thread *t);
 
@@ -191,12 +191,13 @@ bool writer_commits(const struct writer *s);
  * table. Errors are recorded. */
 int writer_open_folder(struct writer_thread *t);
 void writer_close_folder(struct writer_thread *t);
-/* `flags` are added to those that all opens have. */
+/* `flags` are added to the flags of all opens. */
 int writer_open(struct writer_thread *t, struct writer_open_file *f, uint64_t index, int flags);
 int writer_stat(struct writer_thread *t, struct writer_open_file *f);
 int writer_sync(struct writer_thread *t, struct writer_open_file *f);
 int writer_close_file(struct writer_thread *t, struct writer_open_file *f);
-/* Do one operation while no other is in progress; its time includes the wait for it. */
+/* Perform an operation while no other is in progress; the operation's time includes the wait for
+ * its completion. */
 int64_t writer_do(struct writer_thread *t, struct io_op *op);
 __attribute__((format(printf, 3, 4))) int writer_fail_with(struct writer_thread *t, int code,
 							   const char *fmt, ...);

@@ -128,8 +128,8 @@ static bool part_of(const struct writer_thread *t, uint64_t index, struct writer
 	return from < to;
 }
 
-/* Does this thread flush the file with checkpoint_fsync=end? The last writer need not be the one
- * that does. */
+/* Does this thread flush the file with checkpoint_fsync=end? The thread that flushes the file need
+ * not be its last writer. */
 static bool owns(const struct writer_thread *t, uint64_t index)
 {
 	const struct writer *s = t->saver;

@@ -17,7 +17,7 @@
 #include "io/io.h"
 #include "io/devices.h"
 
-/* The time between these two calls is that of making or checking data. */
+/* The time between data_begin and data_end counts as time for generating or checking data. */
 static inline uint64_t data_begin(const struct writer_thread *t)
 {
 	return clock_now(t->saver->cfg.clock);
@@ -56,7 +56,7 @@ static void print_shortfall(const struct writer *s, char *to, size_t bytes)
 		moved += atomic_load_explicit(&s->threads[i].moved_bytes, memory_order_relaxed);
 	units_human_bytes(text, (double)(moved < s->bytes ? s->bytes - moved : 0));
 	snprintf(to, bytes, "; %s of this checkpoint were still to be written%s", text,
-		 s->cfg.checkpoints->count ? ", the older ones are kept" : "");
+		 s->cfg.checkpoints->count ? ", older checkpoints are kept" : "");
 }
 
 /* Print advice that the error of the operation does not include. */
@@ -72,7 +72,7 @@ static void print_advice(struct writer_thread *t, const struct io_op *op, char *
 	if (code == -ENOSPC || code == -EDQUOT)
 		print_shortfall(t->saver, to + len, bytes - (size_t)len);
 	else if (code == -EINVAL && is_direct && io->op == MLGEN_OPEN)
-		snprintf(to, bytes, "; this filesystem has no O_DIRECT, use direct=0");
+		snprintf(to, bytes, "; this filesystem does not support O_DIRECT, use direct=0");
 	else if (code == -EINVAL && is_direct)
 		snprintf(to, bytes, "; direct=1 needs bs in multiples of the device's block");
 	else if (code == -EOPNOTSUPP && io_note(writer_io(t))[0])
@@ -85,7 +85,7 @@ static int fail_if_not_file(struct writer_thread *t, const struct mlgen_file *fi
 	struct mlgen_err why = { 0 };
 
 	if (!t->saver->cfg.is_restore || !writer_touches_files(t->saver) ||
-	    filekind_check(file->path, "; it is no file of this checkpoint", &why) == 0)
+	    filekind_check(file->path, "; it is not a file of this checkpoint", &why) == 0)
 		return 0;
 	return writer_fail_with(t, why.code, "%s", why.text);
 }
@@ -112,7 +112,7 @@ static int writer_fail_op(struct writer_thread *t, const struct io_op *op)
 
 /*
  * An asynchronous engine may wait in its reap, whose time belongs to no kind of operation. With one
- * operation in progress it is that operation's.
+ * operation in progress, the time of reap is the operation's.
  */
 int64_t writer_do(struct writer_thread *t, struct io_op *op)
 {
@@ -272,7 +272,7 @@ static int reap(struct writer_thread *t, unsigned min)
 
 	if (n < 0) {
 		t->is_dead = true;
-		return writer_fail_with(t, n, "ioengine=%s: cannot go on: %s",
+		return writer_fail_with(t, n, "ioengine=%s: cannot continue: %s",
 					t->saver->cfg.job->engine->name, strerror(-n));
 	}
 	for (int i = 0; i < n; i++) {
@@ -297,8 +297,8 @@ static int acquire(struct writer_thread *t, struct writer_request **out)
 	return rc;
 }
 
-/* Submit each request by itself: requests are large, and making the next one takes as long as a
- * small device needs for this one. */
+/* Submit each request by itself: requests are large, and generating the next request takes as long
+ * as a small device needs for this request. */
 static void submit(struct writer_thread *t, struct writer_request *q, struct writer_open_file *f)
 {
 	q->io.io.file = &f->io;

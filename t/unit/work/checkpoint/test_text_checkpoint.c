@@ -21,10 +21,10 @@ START_TEST(a_save)
 	check_report(&w->run,
 		"save: 8.71 GiB/s, 12.0 s per checkpoint (10 of 104.7 GiB, 8 ranks)\n"
 		"  write: IOPS=892, BW=8920MiB/s (9353MB/s)(1047GiB/120199msec)\n"
-		"  slowest rank    1.055 GiB/s (rank 5, checkpoint 7); MLPerf scores this one\n"
+		"  slowest rank    1.055 GiB/s (rank 5, checkpoint 7); MLPerf scores this rank\n"
 		"  spread          checkpoints 11.8 to 12.4 s; first 12.4, later 11.9\n"
 		"  fsync           62.0% of the time: most bytes were still in memory when write() returned\n"
-		"  STORAGE-BOUND   storage took 8.71 GiB/s of 8 ranks\n"
+		"  STORAGE-BOUND   storage accepted 8.71 GiB/s from 8 ranks\n"
 		"  because         ranks spent 99.4% of their time in I/O calls, write 37.3%, fsync 62.0%;\n"
 		"                  host CPU 11.2%\n"
 		"  try next        --direct=1 : is it storage, or this host writing back its page cache?\n"
@@ -73,9 +73,9 @@ START_TEST(a_restore)
 	check_report(&w->run,
 		"restore: 8.71 GiB/s, 12.0 s per checkpoint (1 of 104.7 GiB, 8 ranks)\n"
 		"  read: IOPS=8920, BW=87.1GiB/s (93.5GB/s)(1047GiB/12020msec)\n"
-		"  slowest rank    1.055 GiB/s (rank 5, checkpoint 7); MLPerf scores this one\n"
-		"  caches          its files left this host's before the first one (drop_caches=run)\n"
-		"  verified        no: what was read was dropped (verify=none)\n"
+		"  slowest rank    1.055 GiB/s (rank 5, checkpoint 7); MLPerf scores this rank\n"
+		"  caches          its files were dropped on this host before the first one (drop_caches=run)\n"
+		"  verified        no: the bytes were read but not checked (verify=none)\n"
 		"  STORAGE-BOUND   storage delivered 8.71 GiB/s to 8 ranks\n"
 		"  because         ranks spent 99.6% of their time in I/O calls, read 99.5%; host CPU 11.2%\n"
 		"  try next        --checkpoint_threads=2 : is it bandwidth,\n"
@@ -112,8 +112,8 @@ START_TEST(a_part_of_the_ranks_and_of_the_bytes_is_said_early)
 	w->result.ml.saves.job_ranks = 64;
 	w->job->scale = 1;
 	check_line(&w->run, "save: 8.71 GiB/s, 12.0 s per checkpoint (10 of 104.7 GiB)");
-	check_line(&w->run, "  part of it      8 of 64 ranks are played by this host;");
-	check_line(&w->run, "                  scale=1%: each tensor has that part of its bytes");
+	check_line(&w->run, "  part of it      8 of 64 ranks are simulated by this host;");
+	check_line(&w->run, "                  scale=1%: each tensor has this part of its bytes");
 	check_line(&w->run, "  slowest rank    1.055 GiB/s (rank 5, checkpoint 7); MLPerf scores "
 			    "the slowest of all");
 	world_free(w);

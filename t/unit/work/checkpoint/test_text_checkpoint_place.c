@@ -26,9 +26,9 @@ START_TEST(without_fsync_the_first_line_says_it)
 	check_line(&w->run, "  fsync           none (checkpoint_fsync=none): 412 of 1047 GiB were "
 			    "still in this host's");
 	check_line(&w->run, "  NOT A STORAGE RESULT   checkpoint_fsync=none: this is how fast "
-			    "memory took them");
+			    "memory accepted the bytes");
 	check_line(&w->run,
-		   "  try next        --checkpoint_fsync=file : until storage has the bytes");
+		   "  try next        --checkpoint_fsync=file : until the bytes are on storage");
 	world_free(w);
 }
 END_TEST
@@ -41,8 +41,9 @@ START_TEST(a_little_in_memory_leaves_a_storage_result)
 	check_first(
 		&w->run,
 		"save: 8.71 GiB/s; NOT DURABLE: 1 of 1047 GiB were still in memory at the end\n");
-	check_line(&w->run,
-		   "  STORAGE-BOUND   storage took 8.71 GiB/s of 8 ranks; nothing was flushed");
+	check_line(
+		&w->run,
+		"  STORAGE-BOUND   storage accepted 8.71 GiB/s from 8 ranks; nothing was flushed");
 	check_line(&w->run, "                  (checkpoint_fsync=none)");
 	world_free(w);
 }
@@ -68,10 +69,11 @@ START_TEST(o_direct_leaves_the_cache_of_the_device)
 	check_first(
 		&w->run,
 		"save: 8.71 GiB/s; NOT DURABLE: 0 of 1047 GiB were still in memory at the end\n");
-	check_line(&w->run, "  fsync           none (checkpoint_fsync=none): what the device's own "
-			    "cache holds is not");
-	check_line(&w->run,
-		   "  STORAGE-BOUND   storage took 8.71 GiB/s of 8 ranks; nothing was flushed");
+	check_line(&w->run, "  fsync           none (checkpoint_fsync=none): bytes in the device's "
+			    "own cache are not");
+	check_line(
+		&w->run,
+		"  STORAGE-BOUND   storage accepted 8.71 GiB/s from 8 ranks; nothing was flushed");
 	world_free(w);
 }
 END_TEST
@@ -92,7 +94,7 @@ START_TEST(a_restore_from_memory_is_no_storage_result)
 		"from memory        96.0% of the bytes read, 1005 of 1047 GiB (NFS mountstats);");
 	w->result.storage.jobs_read_bytes = 2 * w->result.read.io_bytes;
 	check_line(&w->run, "from memory        96.0% of the bytes that mlgen read there,");
-	check_line(&w->run, "  try next        --drop_caches=run : the same from empty caches");
+	check_line(&w->run, "  try next        --drop_caches=run : the same with empty caches");
 	w->result.storage.memory_percent = 10;
 	check_report_lacks(&w->run, "NOT STORAGE");
 	world_free(w);
@@ -119,10 +121,10 @@ START_TEST(caches_that_were_not_emptied_are_said)
 	struct world *w = restore_new();
 
 	w->result.ml.restores.caches_dropped = false;
-	check_line(&w->run, "  caches          NOT EMPTIED (drop_caches=no): only the files left "
-			    "this host's page cache");
+	check_line(&w->run, "  caches          NOT EMPTIED (drop_caches=no): only the files were "
+			    "dropped from this host's page cache");
 	w->job->direct = true;
-	check_line(&w->run, "  caches          NOT EMPTIED (drop_caches=no); direct=1 passes by "
+	check_line(&w->run, "  caches          NOT EMPTIED (drop_caches=no); direct=1 bypasses "
 			    "this host's page cache");
 	world_free(w);
 }

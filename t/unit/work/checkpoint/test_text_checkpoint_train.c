@@ -45,7 +45,7 @@ START_TEST(a_training_says_what_its_checkpoints_cost)
 	check_line(&w->run, "checkpoints        10 of 104.7 GiB, 12.0 s each (first 12.4, later "
 			    "11.9), 8.71 GiB/s");
 	check_line(&w->run, "checkpoint stall   120 s of training, async: 3.20 for snapshots, "
-			    "0.400 for the one before");
+			    "0.400 for the previous one");
 	check_line(&w->run, "checkpoint time    write 37.3%  fsync 62.0%  open 0.1%  data 0.4%  "
 			    "other 0.2%  = 100%");
 	check_line(&w->run, "accelerator time   compute 50.0%  stall 40.0%  checkpoint 10.0%       "
@@ -116,7 +116,7 @@ START_TEST(a_training_without_checkpoints_says_nothing_of_them)
 
 	free_hists(&w->result.ml.saves);
 	checkpoints_result_init(&w->result.ml.saves);
-	check_line(&w->run, "checkpoints        none: the run was over before the first was due");
+	check_line(&w->run, "checkpoints        none: the run ended before the first was due");
 	mem_replace(&w->job->checkpoint_every, NULL);
 	check_report_lacks(&w->run, "checkpoints");
 	check_report_lacks(&w->run, "saves");

@@ -113,13 +113,13 @@ static const struct said {
 	const char *headline, *because, *try_next;
 } said[] = {
 	{ .of = { "memory", NULL, .memory = 50, .write = 99 },
-	  .headline = "checkpoint_fsync=none: this is how fast memory took them",
+	  .headline = "checkpoint_fsync=none: this is how fast memory accepted the bytes",
 	  .because = "nothing was flushed: 48.8 of 97.7 KiB were in memory at the end",
-	  .try_next = "--checkpoint_fsync=file : until storage has the bytes" },
+	  .try_next = "--checkpoint_fsync=file : until the bytes are on storage" },
 	{ .of = { "memory", NULL, .memory = NONE, .write = 99 },
-	  .headline = "checkpoint_fsync=none: this is how fast memory took them",
-	  .because = "nothing was flushed, and nothing tells how much was written",
-	  .try_next = "--checkpoint_fsync=file : until storage has the bytes" },
+	  .headline = "checkpoint_fsync=none: this is how fast memory accepted the bytes",
+	  .because = "nothing was flushed, and it is unknown how much was written",
+	  .try_next = "--checkpoint_fsync=file : until the bytes are on storage" },
 	{ .of = { "memory", NULL, .is_memory = true, .write = 99 },
 	  .headline = "this filesystem keeps files in memory",
 	  .because = "the directory is memory: no storage was touched",
@@ -132,18 +132,18 @@ static const struct said {
 	{ .of = { "memory", NULL, .is_restore = true, .memory = 60, .read = 99 },
 	  .gib = 256,
 	  .headline = "60.0% of the bytes came from this host's page cache",
-	  .because = "what was restored (256 GiB) fits into memory (256 GiB)",
-	  .try_next = "--drop_caches=run : the same from empty caches" },
+	  .because = "the restored bytes (256 GiB) fit into memory (256 GiB)",
+	  .try_next = "--drop_caches=run : the same with empty caches" },
 	{ .of = { "memory", NULL, .is_restore = true, .memory = 60, .read = 99 },
 	  .gib = 257,
 	  .headline = "60.0% of the bytes came from this host's page cache",
-	  .because = "what was restored (257 GiB) lies partly in memory (256 GiB)",
-	  .try_next = "--drop_caches=run : the same from empty caches" },
+	  .because = "the restored bytes (257 GiB) are partly in memory (256 GiB)",
+	  .try_next = "--drop_caches=run : the same with empty caches" },
 	{ .of = { "network", NULL, .is_restore = true, .network = 92, .cpu = 12, .read = 99 },
 	  .headline = "bond0 carried 92 of 100 Gb/s",
 	  .because =
 		  "that is 92.0% of its line rate, for 1.00 GiB/s of checkpoints; host CPU 12.0%",
-	  .try_next = "a faster link, or more hosts; not a statement about storage" },
+	  .try_next = "a faster link, or more hosts; this is not a statement about storage" },
 	{ .of = { "host", NULL, .is_durable = true, .cpu = 95, .data = 7, .write = 90 },
 	  .mine = 60,
 	  .headline = "CPU 95.0% busy (64 CPUs): this host may be the limit, not storage",
@@ -155,7 +155,7 @@ static const struct said {
 	  .headline = "CPU 95.0% busy (64 CPUs): this host may be the limit, not storage",
 	  .because = "mlgen itself took usr 0.0%, sys 40.0%, other processes 55.0%; data 7.0% of "
 		     "rank time",
-	  .try_next = "the same while nothing else runs on these CPUs" },
+	  .try_next = "the same job while nothing else runs on these CPUs" },
 	{ .of = { "host", NULL, .is_restore = true, .data = 25, .read = 70 },
 	  .verified = true,
 	  .headline = "checking data took 25.0% of the ranks' time",
@@ -167,36 +167,36 @@ static const struct said {
 	  .headline = "checking data took 25.0% of the ranks' time",
 	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
 		     "rank time",
-	  .try_next = "fewer ranks here, or more hosts; not a statement about storage" },
+	  .try_next = "fewer ranks here, or more hosts; this is not a statement about storage" },
 	{ .of = { "host", NULL, .is_durable = true, .data = 25, .write = 70 },
 	  .framework = true,
 	  .ranks = 1,
-	  .headline = "making data took 25.0% of the ranks' time",
+	  .headline = "generating data took 25.0% of the ranks' time",
 	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
 		     "rank time" },
 	{ .of = { "host", NULL, .is_durable = true, .data = 25, .write = 70 },
 	  .framework = true,
 	  .ranks = 2,
-	  .headline = "making data took 25.0% of the ranks' time",
+	  .headline = "generating data took 25.0% of the ranks' time",
 	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
 		     "rank time",
-	  .try_next = "fewer ranks here, or more hosts; not a statement about storage" },
+	  .try_next = "fewer ranks here, or more hosts; this is not a statement about storage" },
 	{ .of = { "storage", NULL, .is_durable = true, .cpu = 12, .write = 90, .fsync = 0.5 },
 	  .ranks = 2,
-	  .headline = "storage took 1.00 GiB/s of 2 ranks",
+	  .headline = "storage accepted 1.00 GiB/s from 2 ranks",
 	  .because = "ranks spent 90.5% of their time in I/O calls, write 90.0%, fsync 0.5%; host "
 		     "CPU 12.0%",
 	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few writes in flight (2 "
 		      "now)?" },
 	{ .of = { "storage", NULL, .is_durable = true, .cpu = 12, .write = 90 },
 	  .ranks = 1,
-	  .headline = "storage took 1.00 GiB/s of 1 rank",
+	  .headline = "storage accepted 1.00 GiB/s from 1 rank",
 	  .because = "ranks spent 90.0% of their time in I/O calls, write 90.0%; host CPU 12.0%",
 	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few writes in flight (1 "
 		      "now)?" },
 	{ .of = { "storage", NULL, .direct = true, .cpu = 12, .write = 50, .fsync = 40 },
-	  .headline =
-		  "storage took 1.00 GiB/s of 8 ranks; nothing was flushed (checkpoint_fsync=none)",
+	  .headline = "storage accepted 1.00 GiB/s from 8 ranks; nothing was flushed "
+		      "(checkpoint_fsync=none)",
 	  .because = "ranks spent 90.0% of their time in I/O calls, write 50.0%, fsync 40.0%; host "
 		     "CPU 12.0%",
 	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few writes in flight (8 "
@@ -230,12 +230,12 @@ static const struct said {
 	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few reads in flight (32 "
 		      "now)?" },
 	{ .of = { "unclear", NULL, .is_durable = true, .cpu = 12, .write = 50, .data = 8 },
-	  .headline = "ranks in I/O calls 50.0%, CPU 12.0%: neither decides",
+	  .headline = "ranks in I/O calls 50.0%, CPU 12.0%: neither shows the limit",
 	  .because = "data 8.0%, other 42.0% of rank time",
 	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few writes in flight (8 "
 		      "now)?" },
 	{ .of = { "unclear", NULL, .no_files = true, .is_durable = true, .cpu = 12, .write = 50 },
-	  .headline = "no storage in this (ioengine=null), and CPU 12.0% does not decide",
+	  .headline = "ioengine=null uses no storage, and CPU 12.0% shows no limit",
 	  .because = "data 0.0%, other 50.0% of rank time",
 	  .try_next = "--ioengine=psync : the same with storage" },
 };

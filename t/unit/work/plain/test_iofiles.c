@@ -39,7 +39,7 @@ static const struct {
 	{ "x", "d:e", "f", 1, NULL, "directory: 'd:e' is a list" },
 	{ "x", "d", "f:g:f", 1, NULL, "filename: 'f' is named twice" },
 	{ "x", "d", "-", 1, NULL, "filename: '-' (standard input" },
-	{ "x", "d", ":", 1, NULL, "filename: there is no name in it" },
+	{ "x", "d", ":", 1, NULL, "filename: contains no name" },
 };
 /* clang-format on */
 
@@ -126,12 +126,12 @@ static const struct {
 	{ "q", "16k", NULL, "64k", { 128 }, { 0 }, { 64 }, NULL },
 	{ "q", "16k", "8k", "64k", { 128 }, { 8 }, { 56 }, NULL },
 	{ "q", "50%", NULL, "64k", { 128 }, { 0 }, { 32 }, NULL },
-	{ "p", "128k", NULL, NULL, { 0 }, { 0 }, { 0 }, "d/p: has 64k, and 128k of it" },
-	{ "p:q", "192k", NULL, NULL, { 0 }, { 0 }, { 0 }, "d/p: has 64k, and 96k of it" },
-	{ "p", "64k", "16k", NULL, { 0 }, { 0 }, { 0 }, "d/p: has 64k, and 80k of it" },
-	{ "p", "64k", "50%", NULL, { 0 }, { 0 }, { 0 }, "d/p: has 64k, and 96k of it" },
-	{ "p", "16k", "80k", NULL, { 0 }, { 0 }, { 0 }, "d/p: has 64k, and 96k of it" },
-	{ "p", NULL, NULL, "128k", { 0 }, { 0 }, { 0 }, "d/p: has 64k, and 128k of it" },
+	{ "p", "128k", NULL, NULL, { 0 }, { 0 }, { 0 }, "d/p: has 64k, but size=, offset= and filesize= ask for 128k" },
+	{ "p:q", "192k", NULL, NULL, { 0 }, { 0 }, { 0 }, "d/p: has 64k, but size=, offset= and filesize= ask for 96k" },
+	{ "p", "64k", "16k", NULL, { 0 }, { 0 }, { 0 }, "d/p: has 64k, but size=, offset= and filesize= ask for 80k" },
+	{ "p", "64k", "50%", NULL, { 0 }, { 0 }, { 0 }, "d/p: has 64k, but size=, offset= and filesize= ask for 96k" },
+	{ "p", "16k", "80k", NULL, { 0 }, { 0 }, { 0 }, "d/p: has 64k, but size=, offset= and filesize= ask for 96k" },
+	{ "p", NULL, NULL, "128k", { 0 }, { 0 }, { 0 }, "d/p: has 64k, but size=, offset= and filesize= ask for 128k" },
 	{ "p", NULL, "64k", NULL, { 0 }, { 0 }, { 0 }, "offset: 64k is not below the 64k of d/p" },
 	/* what is not */
 	{ "f", "64k", NULL, NULL, { 64 }, { 0 }, { 64 }, NULL },
@@ -144,8 +144,8 @@ static const struct {
 	{ "f", "50%", NULL, "64k", { 64 }, { 0 }, { 32 }, NULL },
 	{ "f:g", "96k", NULL, "64k", { 64, 64 }, { 0, 0 }, { 64, 64 }, NULL },
 	{ NULL, "64k", NULL, NULL, { 64 }, { 0 }, { 64 }, NULL },
-	{ "f", NULL, NULL, NULL, { 0 }, { 0 }, { 0 }, "size: d/f is missing; say how large" },
-	{ "p:f", NULL, NULL, NULL, { 0 }, { 0 }, { 0 }, "size: d/f is missing; say how large" },
+	{ "f", NULL, NULL, NULL, { 0 }, { 0 }, { 0 }, "size: d/f is missing; give its size" },
+	{ "p:f", NULL, NULL, NULL, { 0 }, { 0 }, { 0 }, "size: d/f is missing; give its size" },
 	{ "f", "50%", NULL, NULL, { 0 }, { 0 }, { 0 }, "size: 50% of d/f, which is missing; give it in bytes, or filesize=" },
 	{ "f", "64k", "50%", NULL, { 0 }, { 0 }, { 0 }, "offset: 50% of d/f, which is missing" },
 	{ "f:g", "1", NULL, NULL, { 0 }, { 0 }, { 0 }, "size: '1' is less than a byte for each of the 2 files" },
@@ -153,7 +153,7 @@ static const struct {
 	/* what has no size of its own */
 	{ "/dev/zero", "64k", "16k", NULL, { 80 }, { 16 }, { 64 }, NULL },
 	{ "/dev/zero", NULL, NULL, "64k", { 64 }, { 0 }, { 64 }, NULL },
-	{ "/dev/zero", NULL, NULL, NULL, { 0 }, { 0 }, { 0 }, "size: /dev/zero has no size of its own; say how large" },
+	{ "/dev/zero", NULL, NULL, NULL, { 0 }, { 0 }, { 0 }, "size: /dev/zero has no size of its own; give its size" },
 	{ "/dev/zero", "50%", NULL, NULL, { 0 }, { 0 }, { 0 }, "size: 50% of /dev/zero, which has no size of its own" },
 };
 /* clang-format on */
@@ -220,11 +220,11 @@ static const struct {
 	{ RW_READ, ":", "f/", -EISDIR, "d/f/: is the name of a directory" },
 	{ RW_READ, "mkfifo d/f", "f", -EINVAL, "d/f: is a fifo" },
 	{ RW_READ, ":", "/dev/tty", -EINVAL, "/dev/tty: is a character device" },
-	{ RW_READ, ":>d/f", "f", -EFBIG, "d/f: has 0, and 64k" },
-	{ RW_READ, "ln -s none d/f", "f", -ENOENT, "d/f: is a link that leads nowhere" },
+	{ RW_READ, ":>d/f", "f", -EFBIG, "d/f: has 0, but size=" },
+	{ RW_READ, "ln -s none d/f", "f", -ENOENT, "d/f: is a link to a file that does not exist" },
 	{ RW_READ, "ln -s f d/f", "f", -ELOOP, "d/f: Too many levels of symbolic links" },
 	{ RW_READ, ":", "p/f", -ENOTDIR, "d/p/f: Not a directory" },
-	{ RW_READ, "mv d e", "f", -ENOENT, "directory: d of job 'x': No such file or directory; make it" },
+	{ RW_READ, "mv d e", "f", -ENOENT, "directory: d of job 'x': No such file or directory; create it" },
 	{ RW_READ, "mv d e; ln -s e/p d", "f", -ENOTDIR, "d/f: Not a directory" },
 };
 /* clang-format on */
@@ -248,7 +248,7 @@ END_TEST
 START_TEST(readonly_refuses_to_write_and_to_lay_out)
 {
 	request.readonly = true;
-	look_fails(-EROFS, "readonly: d/x.0.0 is missing, and would be made with 64k");
+	look_fails(-EROFS, "readonly: d/x.0.0 is missing, and would be created with 64k");
 	make_job(RW_RANDRW, "p", NULL);
 	look_fails(-EROFS, "readonly: job 'x' writes");
 	make_job(RW_READ, "p", NULL);

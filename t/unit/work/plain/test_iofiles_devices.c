@@ -67,7 +67,7 @@ START_TEST(a_block_device_is_written_only_where_it_is_named)
 	make_job(RW_WRITE, loop, "1024k");
 	look_fails(-EPERM, "is a block device, and this job would overwrite");
 	request.allow_device = "/dev/zero:/dev/mlgen-none";
-	look_fails(-EPERM, "if that is meant, say --allow_device=/dev/loop");
+	look_fails(-EPERM, "to allow this, use --allow_device=/dev/loop");
 	snprintf(command, sizeof(command), "/dev/zero:%s", link);
 	request.allow_device = command;
 	look_ok();

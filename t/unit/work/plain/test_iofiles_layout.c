@@ -114,8 +114,8 @@ START_TEST(a_file_made_meanwhile_is_taken_if_it_is_large_enough)
 	look_ok();
 	shell("mv d/g d/f");
 	ck_assert_int_eq(iolayout_run(&files, &layout, &err), -EEXIST);
-	ck_assert_msg(strstr(err.text, "d/f: was made meanwhile with 1k, and 64k are needed"), "%s",
-		      err.text);
+	ck_assert_msg(strstr(err.text, "d/f: was created meanwhile with 1k, but 64k are needed"),
+		      "%s", err.text);
 	ck_assert_uint_eq(size_of("d/f"), K);
 }
 END_TEST
@@ -141,7 +141,7 @@ START_TEST(more_than_half_of_the_free_space_needs_leave)
 			      strstr(err.text, "d: 2048 PiB to lay out, "),
 		      "%s", err.text);
 	request.allow_fill = true;
-	lay_out_fails(-ENOSPC, "free; a smaller size=, another directory=");
+	lay_out_fails(-ENOSPC, "free; use a smaller size=, another directory=");
 	ck_assert_ptr_null(strstr(err.text, "--allow_fill"));
 	ck_assert_str_eq(others(), "");
 	ck_assert(!layout.started);

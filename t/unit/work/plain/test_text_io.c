@@ -85,7 +85,7 @@ START_TEST(an_unpaced_read_job)
 		"host               CPU 21.5% (mlgen: usr 3.1, sys 10.1), 50,780 switches/s\n"
 		"cpu                usr 12.2%, sys 40.1%; per operation usr 0.931 us, sys 3.059 us;\n"
 		"                   203,112 context switches\n"
-		"steady             unknown (takes 3 seconds); no errors\n");
+		"steady             unknown (needs 3 seconds); no errors\n");
 	/* clang-format on */
 	world_free(w);
 }
@@ -177,7 +177,7 @@ START_TEST(a_direction_that_the_mix_holds_back_missed_nothing)
 	make_mixed(w);
 	w->results[0].io.rate[0].is_missed = false;
 	check_line(&w->run, "  rate            read asked 100 MiB/s, had 83.1 MiB/s: below, held "
-			    "back by the mix;");
+			    "back by the other direction;");
 	check_report_lacks(&w->run, "NOT MET");
 	world_free(w);
 }
@@ -215,7 +215,7 @@ START_TEST(four_workers_share_a_block)
 		"host               CPU 21.5% (mlgen: usr 3.1, sys 10.1), 50,780 switches/s\n"
 		"cpu                usr 48.8%, sys 160.4%; per operation usr 0.931 us, sys 3.059 us;\n"
 		"                   812,448 context switches\n"
-		"steady             unknown (takes 3 seconds); no errors\n");
+		"steady             unknown (needs 3 seconds); no errors\n");
 	/* clang-format on */
 	world_free(w);
 }
@@ -262,7 +262,7 @@ START_TEST(create_only_says_what_it_made)
 
 	w->job->create_only = true;
 	w->results[0].read.total_ios = 0;
-	check_first(&w->run, "rr: nothing to lay out, 1 file is there\n");
+	check_first(&w->run, "rr: nothing to lay out, 1 file exists\n");
 	w->results[0].io.laid_out_files = 1;
 	w->results[0].io.laid_out_bytes = 2 * GIB;
 	check_first(&w->run, "rr: 1 file, 2 GiB laid out\n");

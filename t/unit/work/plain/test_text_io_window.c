@@ -126,8 +126,8 @@ START_TEST(writes_that_nothing_waited_for_are_said)
 	r->ops.write = r->ops.read;
 	r->read = (struct direction_result){ 0 };
 	r->ops.read = (struct op_result){ 0 };
-	check_line(&w->run, "writes             went to the page cache: nothing waited until "
-			    "storage had them (direct,");
+	check_line(&w->run, "writes             went to the page cache: no call waited until the "
+			    "bytes were on storage (direct,");
 	check_report_lacks(&w->run, "from memory");
 	r->sync.total = 1;
 	check_report_lacks(&w->run, "went to the page cache");

@@ -177,9 +177,9 @@ START_TEST(more_than_half_of_the_free_space_needs_leave)
 	look_ok();
 	ck_assert_uint_eq(files.missing_bytes, UINT64_MAX);
 	ck_assert_int_eq(replay_files_check_room(&files, false, &err), -ENOSPC);
-	make_fails(-ENOSPC, "of which half may be used; another directory=");
+	make_fails(-ENOSPC, "of which half may be used; use another directory=");
 	maker.allow_fill = true;
-	make_fails(-ENOSPC, "free; another directory=");
+	make_fails(-ENOSPC, "free; use another directory=");
 	ck_assert(!maker.started);
 	ck_assert_str_eq(found("-name d"), "");
 }

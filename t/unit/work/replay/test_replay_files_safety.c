@@ -16,7 +16,7 @@ START_TEST(what_others_have_there_stays)
 {
 	shell("mkdir -p d/a; echo mine >d/a/b; cp d/a/b old");
 	add("/a/b", THERE | READ, 6);
-	look_fails(-EEXIST, "/d/a/b: is in the way, and there is no .mlgen-replay in ");
+	look_fails(-EEXIST, "/d/a/b: is in the way, and no .mlgen-replay in ");
 	make_fails(-EEXIST, "is in the way");
 	use("d");
 	add("/a/b", THERE | READ | CHANGED, 5);
@@ -26,7 +26,7 @@ START_TEST(what_others_have_there_stays)
 	look_fails(-EEXIST, "is in the way");
 	use("d");
 	add("/c", THERE | READ, 5);
-	look_fails(-ENOTEMPTY, "/d: is not empty, and there is no .mlgen-replay in it");
+	look_fails(-ENOTEMPTY, "/d: is not empty, and no .mlgen-replay in it");
 	use("d");
 	add("/c", CHANGED, 0);
 	make_fails(-ENOTEMPTY, "is not empty");
@@ -61,7 +61,7 @@ START_TEST(nothing_is_made_or_taken_behind_a_link)
 	look_fails(-ELOOP, "/d/s/t/a: a folder on the way is a symbolic link");
 	make_fails(-ELOOP, "is a symbolic link");
 	shell("rm d/s/t; mv d/s/u d/s/t; rm d/s/t/a;ln -s ../../../away/a d/s/t/a");
-	look_fails(-ELOOP, "/d/s/t/a: is a symbolic link, and in the trace a file");
+	look_fails(-ELOOP, "/d/s/t/a: is a symbolic link, but a file in the trace");
 	make_fails(-ELOOP, "is a symbolic link");
 	shell("cmp away/a old");
 	/* That the trace makes itself. */
@@ -84,7 +84,7 @@ START_TEST(a_file_with_two_names_is_made_anew_before_it_is_changed)
 	ck_assert(system("test d/b -ef another") == 0);
 	use("d");
 	add("/b", CHANGED, 0);
-	look_fails(-EMLINK, "/d/b: has other names, too");
+	look_fails(-EMLINK, "/d/b: has other hard links");
 }
 END_TEST
 
@@ -94,11 +94,11 @@ START_TEST(what_is_no_file_is_refused)
 	add("/f", THERE | FOLDER, 0);
 	make_ok(1);
 	shell("rm d/a; mkdir d/a");
-	look_fails(-EEXIST, "/d/a: is a directory, and in the trace a file");
+	look_fails(-EEXIST, "/d/a: is a directory, but a file in the trace");
 	shell("rmdir d/a; mkfifo d/a");
-	make_fails(-EEXIST, "/d/a: is a fifo, and in the trace a file");
+	make_fails(-EEXIST, "/d/a: is a fifo, but a file in the trace");
 	shell("rm -r d/a d/f; : >d/f");
-	look_fails(-EEXIST, "/d/f: is a regular file, and in the trace a folder");
+	look_fails(-EEXIST, "/d/f: is a regular file, but a folder in the trace");
 	shell("rm d/f");
 	add("/p/q", THERE | READ, 1);
 	shell(": >d/p");
@@ -116,25 +116,25 @@ START_TEST(a_directory_with_the_traced_files_is_refused)
 	      "../data/sub/x else/link");
 	use("data");
 	add_here("data/sub/x", THERE | READ, 5);
-	look_fails(-EEXIST, "/data: the directory holds files that the trace names: ");
+	look_fails(-EEXIST, "/data: the directory contains files that the trace names: ");
 	ck_assert_msg(
 		strstr(err.text, "/data/sub/x; name another directory, or use replay_files=traced"),
 		"%s", err.text);
 	use("way/sub");
 	add("data/sub/x", THERE | READ, 5);
-	look_fails(-EEXIST, "the directory holds files that the trace names");
+	look_fails(-EEXIST, "the directory contains files that the trace names");
 	use("data/sub");
 	add_here("way/sub/x", THERE | READ, 5);
-	look_fails(-EEXIST, "the directory holds files that the trace names");
+	look_fails(-EEXIST, "the directory contains files that the trace names");
 	use("data");
 	add("else/link", THERE | READ, 5);
-	look_fails(-EEXIST, "the directory holds files that the trace names");
+	look_fails(-EEXIST, "the directory contains files that the trace names");
 	use(".");
 	add("data/sub/x", THERE | READ, 5);
-	look_fails(-EEXIST, "the directory holds files that the trace names");
+	look_fails(-EEXIST, "the directory contains files that the trace names");
 	use("/");
 	add_here("data/sub/x", THERE | READ | CHANGED, 5);
-	look_fails(-EEXIST, "/: the directory holds files that the trace names");
+	look_fails(-EEXIST, "/: the directory contains files that the trace names");
 	use("data-two");
 	add_here("data/sub/x", THERE | READ, 5);
 	add_here("data/gone", THERE | READ, 5);
@@ -154,7 +154,7 @@ START_TEST(among_many_names_the_traced_files_are_found)
 		add(name, THERE | READ, 1);
 	}
 	add_here("data/x", THERE | READ, 5);
-	look_fails(-EEXIST, "the directory holds files that the trace names");
+	look_fails(-EEXIST, "the directory contains files that the trace names");
 }
 END_TEST
 
@@ -204,10 +204,10 @@ START_TEST(traced_files_that_cannot_be_read_are_named)
 	job.replay_files = REPLAY_TRACED;
 	add("data/x", THERE | READ, 6);
 	add("/", THERE, 4096); /* seen: a folder, or whatever */
-	look_fails(-EFBIG, "data/x: has 5, and the trace has 6 of it; replay_files=traced reads");
+	look_fails(-EFBIG, "data/x: has 5, but the trace uses 6 of it; replay_files=traced reads");
 	add("data/gone", THERE | READ, 0);
 	add("data", THERE | READ, 0);
-	look_fails(-EFBIG, "; so it is with 3 of its files");
+	look_fails(-EFBIG, "; this affects 3 of its files");
 	use("d");
 	job.replay_files = REPLAY_TRACED;
 	add("data/gone", THERE | READ, 0);
@@ -215,11 +215,11 @@ START_TEST(traced_files_that_cannot_be_read_are_named)
 	use("d");
 	job.replay_files = REPLAY_TRACED;
 	add("data/p", THERE | READ, 0);
-	look_fails(-EINVAL, "data/p: is a fifo, and in the trace a file");
+	look_fails(-EINVAL, "data/p: is a fifo, but a file in the trace");
 	use("d");
 	job.replay_files = REPLAY_TRACED;
 	add("data", THERE | READ, 0);
-	look_fails(-EISDIR, "data: is a directory, and in the trace a file");
+	look_fails(-EISDIR, "data: is a directory, but a file in the trace");
 	ck_assert_str_eq(found("-name d"), "");
 }
 END_TEST
