@@ -12,10 +12,10 @@
 #define WORKLOADS(ROW)                                                                             \
 	ROW(PHASE_TRAIN, train, "read the dataset as a training job does")                         \
 	ROW(PHASE_PREPARE, prepare, "write or complete the dataset and check all of it")           \
-	ROW(PHASE_IO, io, "a plain I/O job as fio has them: rw=, bs=, size=")                      \
-	ROW(PHASE_CHECKPOINT, checkpoint, "save the state of a model, checkpoints times")          \
+	ROW(PHASE_IO, io, "a plain I/O job like those of fio: rw=, bs=, size=")                    \
+	ROW(PHASE_CHECKPOINT, checkpoint, "save the state of a model, checkpoints= times")         \
 	ROW(PHASE_RESTORE, restore, "read back what phase=checkpoint has saved")                   \
-	ROW(PHASE_REPLAY, replay, "do the operations of a trace again: replay_trace=")
+	ROW(PHASE_REPLAY, replay, "replay the operations of a trace: replay_trace=")
 
 #define WORKLOAD_NUMBER(number, row, help) number,
 enum job_phase { WORKLOADS(WORKLOAD_NUMBER) };

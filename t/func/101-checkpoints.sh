@@ -163,7 +163,7 @@ exits "a host restores what another one has saved" 0 \
 	host restore 2-3 e --verify=crc32c --restore_shift=1
 like "... and restore_shift is said to go around its own ranks" \
 	"$(cat "$T/err")" \
-	'note: restore_shift: goes around the 2 ranks that are played here,'
+	'note: restore_shift: shifts among the 2 ranks of this host,'
 
 # ---- which may be deleted
 rm -rf d
@@ -208,7 +208,7 @@ is "... whose checkpoint is whole" \
 	"$(ml run.json saves.completed checkpoints.0.complete)" "1 true"
 exits "... and is restored" 0 one restore --verify=crc32c
 like "... the other one is known to be broken" "$(cat err)" \
-	'^mlgen: note: x: d/global_epoch1_step1 is not complete, and is never restored$'
+	'^mlgen: note: x: d/global_epoch1_step1 is not complete, and will never be restored$'
 
 # ---- kill -9, interruption
 slowly="--ioengine=fault --engine=psync --delay_every=1 --delay=1h"
@@ -235,7 +235,7 @@ for commit in 0 1; do
 		--verify=crc32c
 	is "... namely the first" "$(ml run.json restore.0.number)" 1
 	is "... and that is told" "$(cat err)" \
-		"mlgen: note: x: d/$part is not complete, and is never restored"
+		"mlgen: note: x: d/$part is not complete, and will never be restored"
 	exits "... it is not enough for two" 2 one restore --checkpoints=2
 	like "... which is told" "$(cat err)" \
 		"^mlgen: d: 1 of 2 checkpoints can be restored; .*; $part: not complete\$"
@@ -259,12 +259,12 @@ is "an interruption ends it" "$status $(ml run.json interrupted complete)" \
 	"130 true false"
 left=$(ls -d d/global_epoch1_step* | sort -t p -k 3 -n | tail -n 1)
 like "... and the one under way stays, and is named" "$(cat err)" \
-	"^mlgen: note: x: $left was being saved; it is not complete, and is never restored$"
+	"^mlgen: note: x: $left was being saved; it is not complete, and will never be restored$"
 not_ok "... with the manifest of a broken one" grep -q '"complete": true' \
 	"$left/mlgen-checkpoint.json"
 exits "... a restore takes the one before it" 0 one restore --verify=crc32c
 like "... and knows it" "$(cat err)" \
-	"^mlgen: note: x: $left is not complete, and is never restored$"
+	"^mlgen: note: x: $left is not complete, and will never be restored$"
 
 # ---- files that are not what they were
 spoil()
@@ -321,7 +321,7 @@ exits "two that save into one directory at the same time are refused" 2 \
 	"$MLGEN" --checkpoint_size=64k --directory=d --phase=checkpoint \
 	--name=a --name=b
 like "... by their names" "$(cat err)" \
-	"^mlgen: checkpoint_directory: d is that of 'a' and of 'b'"
+	"^mlgen: checkpoint_directory: d is used by 'a' and by 'b'"
 one checkpoint --directory=w/d >out 2>err
 chmod 755 .
 chmod 555 w
@@ -345,7 +345,7 @@ as_nobody "$MLGEN" --name=t --num_files=4 --format=raw --sample_size=4k \
 	--directory=w/f --drop_caches=epoch --dry-run >out 2>err
 like "a training cannot empty caches without root, either" \
 	"$(tr -s ' \n' ' ' <out)" \
-	"caches this host's are emptied before each epoch FAIL drop_caches: .*; it requires root"
+	"caches emptied on this host before each epoch FAIL drop_caches: .*; it requires root"
 exits "... and does not start" 2 as_nobody "$MLGEN" --name=t --num_files=4 \
 	--format=raw --sample_size=4k --directory=w/f --drop_caches=epoch
 like "... for that reason" "$(cat err)" '^mlgen: drop_caches: .*; it requires root'
@@ -361,7 +361,7 @@ if [ -n "${MLGEN_TEST_MOUNTED-}" ] && mount --bind caches $caches; then
 	is "... which says so" "$(json run.json \
 		jobs.1.ml.restores.caches_dropped)" true
 	like "... before it begins" "$(cat err)" \
-		"^mlgen: note: [^ ]+: drop_caches=run: its files leave this host's page cache"
+		"^mlgen: note: [^ ]+: drop_caches=run: its files are dropped from this host's page cache"
 	is "... and drops no more than its own files where that is enough" \
 		"$(cat caches)" 0
 	mkdir memory
@@ -371,7 +371,7 @@ if [ -n "${MLGEN_TEST_MOUNTED-}" ] && mount --bind caches $caches; then
 		--directory=memory
 	is "... take pages, dentries and inodes of all" "$(cat caches)" 3
 	like "... and that is told" "$(cat err)" \
-		'^mlgen: note: [^ ]+: drop_caches: 100% of its files stays in the page cache, so that is emptied of everything$'
+		'^mlgen: note: [^ ]+: drop_caches: 100% of its files stay in the page cache, so the whole page cache is emptied$'
 	is "... once more in the report" "$(json run.json \
 		jobs.1.ml.restores.caches_dropped)" true
 	umount memory
@@ -388,7 +388,7 @@ if [ -n "${MLGEN_TEST_MOUNTED-}" ] && mount --bind caches $caches; then
 		storage.cache_drops)" "true 0"
 	is "... and does" "$(cat caches)" 3
 	like "... which is told first" "$(cat err)" \
-		"^mlgen: note: t: drop_caches=epoch: this host's page cache is emptied of everything, other programs' files too$"
+		"^mlgen: note: t: drop_caches=epoch: this host's whole page cache is emptied, including files of other programs$"
 	if can_trace; then
 		# shellcheck disable=SC2086
 		trace_only write 9 "$MLGEN" $train --drop_caches=epoch

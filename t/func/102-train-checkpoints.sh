@@ -185,7 +185,7 @@ exits "a restore takes the one that is whole" 0 "$MLGEN" --name=x \
 	--checkpoint_size=1m --verify=crc32c --json="$T/run.json" --quiet
 is "... that one" "$(ml run.json restore.0.step restore.1.step)" "1 absent"
 like "... and tells of the other" "$(cat err)" \
-	'c/global_epoch1_step2 is not complete, and is never restored'
+	'c/global_epoch1_step2 is not complete, and will never be restored'
 kill -INT "$pid"
 finish
 

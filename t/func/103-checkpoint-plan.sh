@@ -45,7 +45,7 @@ like "all of them are summed up" "$(cat out)" \
 	'^total     one checkpoint: 4 files, 4,194,304 bytes +4\.000 MiB$'
 like "what is written" "$(cat out)" '^to write  3 checkpoints +12 MiB +ok$'
 like "and where" "$(cat out)" \
-	'^directory data; complete ones there: 0; next global_epoch1_step1$'
+	'^directory data; complete checkpoints there: 0; next global_epoch1_step1$'
 like "and flushed" "$(cat out)" '^fsync     each file before it is closed +ok$'
 ok "at most 80 columns wide" awk 'length > 80 { exit 1 }' out
 not_ok "nothing was made" test -e data
@@ -90,7 +90,7 @@ like "which names the option" "$(cat err)" 'pipeline_parallel'
 before=$(find data -printf '%p %s %T@ %C@\n' | sort)
 plan_of --phase=restore --checkpoint_size=64k --checkpoints=2
 like "it names the newest ones" "$(tr -s ' \n' ' ' <out)" \
-	'complete ones there: 3; reads global_epoch1_step2 \.\. global_epoch1_step3 '
+	'complete checkpoints there: 3; reads global_epoch1_step2 \.\. global_epoch1_step3 '
 is "in JSON, too" "$(figures present first last)" \
 	"3 global_epoch1_step2 global_epoch1_step3"
 is "nothing of them is touched" \
@@ -101,7 +101,7 @@ blocked "others than there are" 'this job can restore none of its checkpoints' \
 	--phase=restore --checkpoint_size=65k --checkpoints=1
 plan_of --phase=restore --checkpoint_size=64k --checkpoints=1 --invalidate=0
 like "memory that may answer is a warning" "$(tr -s ' \n' ' ' <out)" \
-	'left as they are WARNING memory can answer instead of storage'
+	'left as they are on this host WARNING memory can deliver bytes instead of storage'
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	chmod 755 "$T"
 	rm -f plan.json
@@ -135,7 +135,7 @@ pair
 is "a restore that follows the save is not blocked" \
 	"$(json plan.json jobs.1.plan.blockers jobs.1.plan.checkpoint.saved_by)" \
 	"[] save"
-like "and says so" "$(cat out)" 'reads what \[save\] saves before$'
+like "and says so" "$(cat out)" 'reads the checkpoints that \[save\] saves before$'
 pair --restore.checkpoints=4
 unlike "of more than are saved it is" \
 	"$(json plan.json jobs.1.plan.blockers)" '^\[\]$'
@@ -164,12 +164,12 @@ like "a training says how often it saves" "$(cat out)" \
 is "and how much: 20 steps" "$(figures ranks checkpoints move_bytes directory)" \
 	"2 3 6291456 data/checkpoints"
 like "with the room for it" "$(tr -s ' \n' ' ' <out)" \
-	'to write 3 checkpoints; the newest 2 stay 6 MiB ok free in '
+	'to write 3 checkpoints; the newest 2 are kept 6 MiB ok free in '
 training --checkpoint_every='2 epochs' --checkpoint_mode=async \
 	--snapshot_bandwidth=1g
 is "or by epochs" "$(figures checkpoints)" 2
 like "and that it goes on" "$(tr -s ' \n' ' ' <out)" \
-	'training waits for a snapshot at 1 GiB/s per rank and goes on '
+	'training waits for a snapshot at 1 GiB/s per rank and then continues '
 training --checkpoint_every=500ms
 is "by the clock it is an estimate" \
 	"$(figures checkpoints checkpoints_estimate)" "4 true"

@@ -67,7 +67,7 @@ for commit in 0 1; do
 	is "... which stays" "$(names)" \
 		"$(printf '%s\n' global_epoch1_step3 $part | sort | tr '\n' ' ')"
 	like "... and is told, with who writes it" "$(cat err)" \
-		"^mlgen: note: x: d/$part is not complete, and is never restored; it belongs to pid $pid on host $host, which began it .* ago and still runs, and is left alone\$"
+		"^mlgen: note: x: d/$part is not complete, and will never be restored; it belongs to pid $pid on host $host, which began it .* ago and still runs, and is left alone\$"
 	end
 	exits "... once that is dead" 0 save --checkpoint_keep=1
 	is "... it goes" "$(names)" "global_epoch1_step4 "
@@ -229,7 +229,7 @@ exits "two jobs in one directory under two names are refused" 2 "$MLGEN" \
 	--checkpoint_size=64k --phase=checkpoint --name=a --directory=d2 \
 	--name=b --directory=./d3
 like "... by their names" "$(cat err)" \
-	"^mlgen: checkpoint_directory: .*d[23] is that of '[ab]' and of '[ab]'"
+	"^mlgen: checkpoint_directory: .*d[23] is used by '[ab]' and by '[ab]'"
 exits "... also where it is not there yet" 2 "$MLGEN" \
 	--checkpoint_size=64k --phase=checkpoint --name=a --directory=new \
 	--name=b --directory=./new

@@ -137,7 +137,7 @@ END
 exits "of several jobs each training is measured by itself" 0 \
 	env STORAGE_CACHED=100 "$MLGEN" mix.job --ceiling --json=run.json
 is "the others are counted" "$(ceiling jobs_beside unmeasured)" "1 null"
-like "and named in the text" "$(cat out)" 'the 1 job beside it'
+like "and named in the text" "$(cat out)" 'the 1 other job of its group'
 
 # ---- a few files in place of many
 exits "distinct_files reads the first ones only" 0 train --quiet \

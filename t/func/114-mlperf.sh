@@ -158,7 +158,7 @@ like "which asks for empty caches before each epoch" \
 like "for as many epochs as the workload has" "$(cat out)" \
 	'^  epochs +BROKEN +5 of 8: --epochs=8'
 like "and for a dataset of that size" "$(tr -s ' \n' ' ' <out)" \
-	'dataset not checked .* the rules ask for exactly that: --num_files=[0-9]+ '
+	'dataset not checked .* the rules ask for exactly: --num_files=[0-9]+ '
 for job in unet3d.job dlrm.job flux.job resnet50.job; do
 	plan_of $job --check=mlperf-v3
 	like "$job is none of v3.0 as it is" "$(cat out)" '^  workload +BROKEN'
@@ -308,7 +308,7 @@ exits "a save and a restore are a result of v3.0" 0 "$MLGEN" \
 	--check=mlperf-v3 --memory=64g s.json r.json
 is "with all its rules" "$(grep -c ': VALID, all 8 rules kept$' out)" 2
 like "such as an order" "$(cat out)" \
-	'^  phases +ok +saves of s\.json, [0-9.]+ s before$'
+	'^  phases +ok +saves of s\.json, [0-9.]+ s earlier$'
 like "and memory that cannot hold them" "$(tr -s ' \n' ' ' <out)" \
 	'cache ok 10 x 104\.7 GiB of this host are more than 3 x its memory'
 exits "but not of a host with more" 3 "$MLGEN" --check=mlperf-v3 --memory=1t \
@@ -319,7 +319,7 @@ at_save 3600
 exits "nor an hour later" 3 "$MLGEN" --check=mlperf-v3 --memory=64g s.json \
 	r.json
 like "which is told" "$(tr -s ' \n' ' ' <out)" \
-	'phases BROKEN .* restores begin when saves have ended, at most 30 s later'
+	'phases BROKEN .* restores must begin after the saves have ended, at most 30 s later'
 
 # ---- DLIO's summary
 # shellcheck disable=SC2086

@@ -97,19 +97,19 @@ like "with its mean" "$(ml run.json slowest_rank.stall_mean_ns \
 # ---- memory_limit: what can be told without permission
 exits "less than it takes itself is refused" 2 train --memory_limit=4m
 like "in words" "$(cat err)" \
-	'^mlgen: memory_limit: 4 MiB is too little: .* takes about [0-9.]+ MiB.*; memory_limit=[0-9]+MiB is the least that works'
+	'^mlgen: memory_limit: 4 MiB is too little: .* needs about [0-9.]+ MiB.*; memory_limit=[0-9]+MiB is the least that works'
 is "once" "$(wc -l <err)" 1
 least=$(sed -n 's/.*memory_limit=\([0-9]*MiB\) is .*/\1/p' err)
 train --memory_limit="$least" --steps=2
 unlike "and that works, where there can be a limit" "$(cat err)" \
-	'too little|takes about'
+	'too little|needs about'
 exits "and more than there is" 2 train --memory_limit=512t
 like "in words" "$(cat err)" \
-	'^mlgen: memory_limit: 512 TiB is more than this process has, '
+	'^mlgen: memory_limit: 512 TiB is more than the .* of this process; '
 exits "and jobs that do not agree" 2 "$MLGEN" \
 	--name=a --directory=a --memory_limit=64m --name=b --directory=b
 is "in words" "$(cat err)" \
-	"mlgen: memory_limit: is 64 MiB in a and none in b, but it is of the whole process; set it once, in [global] or on the command line"
+	"mlgen: memory_limit: is 64 MiB in a and none in b, but it applies to the whole process; set it once, in [global] or on the command line"
 ok "before anything is made" test ! -e a
 "$MLGEN" --name=x --directory="$T/new" --format=raw --sample_size=1m \
 	--memory_limit=64m --dataset_ratio=2 --dry-run --json=plan.json \
@@ -130,7 +130,7 @@ if can_drop && as_nobody test -r "$T/data/train" -a -x "$MLGEN"; then
 	if grep -q 'no control group' err; then
 		is "without permission nothing runs" "$status" 2
 		like "it says what that means, and the way out" "$(cat err)" \
-			'may take all of the .* here; --memory_limit_required=0 runs it so$'
+			'may use all .* here; --memory_limit_required=0 runs the job without it$'
 		exits "which does" 0 as_nobody "$MLGEN" --name=x \
 			--directory="$T/data" --format=raw --num_files=64 \
 			--sample_size=1m --memory_limit=64m --readonly \
@@ -160,7 +160,7 @@ like "and what the dataset is compared with" "$(cat out)" \
 	'^dataset .* 64 MiB = 2\.0 x memory_limit$'
 train --memory_limit=32m --steps=2 --invalidate=0
 like "what was cached before is not limited, it says" "$(cat err)" \
-	'^mlgen: warning: x: memory_limit: what of its files is in the page cache already is not limited; invalidate=run drops it first$'
+	'^mlgen: warning: x: memory_limit: pages of its files that are already in the page cache are not limited; invalidate=run drops them first$'
 
 delivered()
 {
@@ -248,7 +248,7 @@ exits "who needs more than the limit is refused" 2 \
 	"$MLGEN" --name=x --phase=checkpoint --checkpoint_size=16m --ranks=16 \
 	--directory="$T/save" --memory_limit=13m
 like "in words" "$(cat err)" \
-	'^mlgen: memory_limit: 13 MiB is too little: x takes about [0-9.]+ MiB; memory_limit=[0-9]+MiB is the least that works, or lower checkpoint_ranks, .*$'
+	'^mlgen: memory_limit: 13 MiB is too little: x needs about [0-9.]+ MiB; memory_limit=[0-9]+MiB is the least that works, or lower checkpoint_ranks, .*$'
 ok "and nothing is made" test ! -e save
 
 # What an engine of others takes nobody can know.
@@ -285,7 +285,7 @@ if "${CC:-cc}" -shared -fPIC -I"$TOP/include" -o hog.so hog.c 2>err &&
 	# By the child that outlives it, so perhaps a moment later.
 	is_said()
 	{
-		grep -q '^mlgen: memory_limit: the kernel killed mlgen: it needed more than the 24 MiB, and there is no report\.' err
+		grep -q '^mlgen: memory_limit: the kernel killed mlgen because it needed more than 24 MiB; there is no report\.' err
 	}
 	ok "and that is said" poll is_said
 else

@@ -90,15 +90,15 @@ with_files()
 for line in "$train" "$plain" "$save"; do
 	# shellcheck disable=SC2086
 	both "too few open files, $(name_of "$line")" \
-		'[0-9]+ files may be open at once, the limit is 20; lower .*, or raise it with ulimit -n [0-9]+' \
+		'[0-9]+ files may be open at once, but the limit is 20; lower .*, or raise the limit with ulimit -n [0-9]+' \
 		with_files 20 $line
 done
 # shellcheck disable=SC2086
-both "too little memory" 'memory: save takes about .*, and this host has ' \
+both "too little memory" 'memory: save needs about .*, but this host has ' \
 	$save --ranks=60000 --bs=64m
 more=yes
 # shellcheck disable=SC2086
-both "samples that memory cannot hold" 'hold_samples: samples read ahead' \
+both "samples that memory cannot hold" 'hold_samples: prefetched samples' \
 	$train --hold_samples=1 --num_files=64 --sample_size=1t --batch_size=4
 more=
 if as_nobody "$MLGEN" --version >out 2>&1; then
@@ -120,10 +120,10 @@ fi
 # ---- where files are to be made
 # shellcheck disable=SC2086
 both "nothing may be written, and files are missing" \
-	'readonly: 20 of the 20 files of data are not there; ' $train --readonly
+	'readonly: 20 of the 20 files of data are missing; ' $train --readonly
 # shellcheck disable=SC2086
 both "nor those to evaluate with" \
-	'readonly: 24 of the 24 files of data are not there; ' \
+	'readonly: 24 of the 24 files of data are missing; ' \
 	$train --eval_files=4 --readonly
 # shellcheck disable=SC2086
 both "no room" 'data: 20 TiB to write, .* free' $train --sample_size=1t
@@ -173,7 +173,7 @@ $plain --direct=1 --dry-run >out 2>&1
 if grep -q 'aligned to 4 KiB' out; then
 	# shellcheck disable=SC2086
 	both "requests that O_DIRECT does not take" \
-		'direct=1: bs or offset is a multiple of 512 B, O_DIRECT takes multiples of 4 KiB here' \
+		'direct=1: bs or offset is a multiple of 512 B, but O_DIRECT requires multiples of 4 KiB here' \
 		$plain --bs=512 --direct=1
 else
 	skip "requests that O_DIRECT does not take" \
@@ -192,7 +192,7 @@ if [ "$(id -u)" -eq 0 ] && mkdir sectors && truncate -s 32m image &&
 	mkfs.ext4 -q "$sectors" >out 2>&1 && mount "$sectors" sectors 2>out; then
 	# shellcheck disable=SC2086
 	both "requests that are no sectors" \
-		'direct=1: bs or offset is a multiple of 512 B, O_DIRECT takes multiples of 4 KiB here' \
+		'direct=1: bs or offset is a multiple of 512 B, but O_DIRECT requires multiples of 4 KiB here' \
 		$plain --directory=sectors --bs=512 --direct=1
 	# shellcheck disable=SC2086
 	exits "... and those that are" 0 $plain --directory=sectors --bs=4k \
@@ -209,7 +209,7 @@ for kind in directory fifo link; do
 	case $kind in
 	directory)	mkdir io/plain.0.0; seen="is a directory" ;;
 	fifo)		mkfifo io/plain.0.0; seen="is a fifo" ;;
-	link)		ln -s none io/plain.0.0; seen="is a link that leads nowhere" ;;
+	link)		ln -s none io/plain.0.0; seen="is a link to a file that does not exist" ;;
 	esac
 	# shellcheck disable=SC2086
 	both "a $kind of the name of a plain file" "io/plain.0.0: $seen" $plain
@@ -311,7 +311,7 @@ format=npz
 JOB
 exits "two datasets in one directory: the run is refused" 2 "$MLGEN" two.job
 said=$(cat err)
-like "... in words" "$said" '^mlgen: b: dataset data is that of a too, with format=raw'
+like "... in words" "$said" '^mlgen: b: dataset data is also used by a, with format=raw'
 exits "... a dry run shows it" 2 "$MLGEN" two.job --dry-run --json=plan.json
 is "... in the same words" "mlgen: $(json plan.json jobs.1.plan.blockers.0.text)" \
 	"$said"

@@ -199,5 +199,5 @@ printf '%s\n' start_ns,op,file,offset,bytes,result 0,open,/log,,577,3 \
 exits "a read of what was appended fails" 1 "$MLGEN" --name=a \
 	--replay_trace=append.mlt --directory="$T/appended" --replay_time=asap
 like "by what the replay left out, not by others" "$(cat out err)" \
-	'read at 0: after the end of the file; writes of which the trace does not know the offset'
+	'read at 0: after the end of the file; writes without an offset in the trace'
 done_testing

@@ -143,7 +143,7 @@ block_issue 1000000000 0 7 7 /dev/sda 4096 4096 0
 block_complete 1000100000 0 0 0 /dev/sda 4096 4096 0
 read 1000000000 200000 7 7 /data/f 0 4096 4096
 END
-refused "a span of files" 'calls on files, which are replayed where they were' \
+refused "a span of files" 'calls on files, which are replayed at their own offsets' \
 	--replay_trace=calls.mlt --replay_span=1m
 replay calls.mlt
 is "beside calls they are what these came to" \
@@ -160,7 +160,7 @@ refused "none that could be done" \
 	'left out: 1 on files without a name, 1 without an offset, 1 that failed' \
 	--replay_trace=none.mlt
 if [ -n "$direct" ]; then
-	refused "a filesystem in memory" 'and with direct=0 they are replayed' \
+	refused "a filesystem in memory" 'direct=0 replays them' \
 		--replay_trace=b.mlt
 fi
 

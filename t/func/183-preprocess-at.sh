@@ -90,13 +90,13 @@ refused()
 		--preprocess_at=reads --preprocess_time=1ms "$@"
 	like "because $text" "$(cat err)" "$text"
 }
-refused 'preprocess_at: loader=tfdata decodes batches' --loader=tfdata \
+refused 'preprocess_at: loader=tfdata decodes complete batches' --loader=tfdata \
 	--format=tfrecord --shuffle=none
 refused 'preprocess_at: .* reads 4 samples at a time' --iodepth=4 --loader=plain --ioengine=io_uring \
 	--access=plain
 exits "a split of no reads" 0 "$MLGEN" --name=x --ioengine=null --format=npz \
 	--preprocess_time=1ms --preprocess_split=1/50 --dry-run
-like "means nothing" "$(cat err out)" 'preprocess_split: counts with preprocess_at=reads'
+like "means nothing" "$(cat err out)" 'preprocess_split: has an effect only with preprocess_at=reads'
 exits "without a time" 0 "$MLGEN" --name=x --ioengine=null --format=npz \
 	--preprocess_at=reads --dry-run
 like "it is told to mean nothing" "$(cat err out)" 'preprocess_at'

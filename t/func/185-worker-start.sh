@@ -59,7 +59,7 @@ is "the first sample of a new one takes longer" \
 exits "tf.data reads here and decodes there" 2 "$MLGEN" --name=x \
 	--ioengine=null --format=tfrecord --loader=tfdata --first_sample_time=1ms
 like "which is said" "$(cat err)" \
-	'first_sample_time: threads of loader=tfdata read, and others decode'
+	'first_sample_time: with loader=tfdata some threads read, and other threads decode'
 
 # ---- from a trace
 if [ -x "$strip" ]; then

@@ -31,12 +31,12 @@ train()
 mkdir -p elsewhere data
 ln -s ../data elsewhere/link
 both "a tier in the dataset, by a link" \
-	'cache_directory: elsewhere/link/tier lies in the dataset \(data\); name a directory of its own' \
+	'cache_directory: elsewhere/link/tier is in the dataset \(data\); name a separate directory' \
 	--cache_directory=elsewhere/link/tier
 both "a tier that is the dataset" \
 	'cache_directory: elsewhere/link/ is the dataset \(data\)' \
 	--cache_directory=elsewhere/link/
-both "a tier around the dataset" "cache_directory: $T holds the dataset" \
+both "a tier around the dataset" "cache_directory: $T contains the dataset" \
 	--cache_directory="$T"
 exits "one beside it is taken" 0 train --cache_directory=data-tier --dry-run=show \
 	--json=plan.json
@@ -58,14 +58,14 @@ if [ -s large/4.raw ]; then
 	for where in "--cache_directory=tier" "--cache_scope=host"; do
 		exits "16 TiB are too much of $where" 2 large $where --quiet
 		like "which is said" "$(cat err)" \
-			'^mlgen: cache_size: the tier takes 16 TiB, and .* (has|is) [0-9.]+ .iB; lower cache_size, '
+			'^mlgen: cache_size: the tier needs 16 TiB, but .* (has|is) [0-9.]+ .iB; lower cache_size, '
 		exits "a dry run says so, too" 0 large $where --dry-run=show
 		like "as FAIL" "$(tr -s ' \n' ' ' <out)" \
-			'FAIL cache_size: the tier takes 16 TiB'
+			'FAIL cache_size: the tier needs 16 TiB'
 	done
 	exits "one that is only played may be as large" 0 large \
 		--cache_latency=1ms --dry-run=show
-	unlike "as one likes" "$(cat out)" 'the tier takes'
+	unlike "as one likes" "$(cat out)" 'the tier needs'
 else
 	skip "a tier that is too large" "no file of 4 TiB can be made here"
 fi
@@ -115,7 +115,7 @@ like "a number of samples" "$(page --cache_size='5 samples')" \
 like "one that is larger fits" "$(page --cache_size=1g)" \
 	'^cache lru, all of the dataset fits, 40 KiB in memory'
 like "one that is played" "$(page --cache_bandwidth=1g)" \
-	', which is only played'
+	', which is only simulated'
 like "one for each" "$(page --cache_scope=rank --accelerators=2)" \
 	' in memory, for each accelerator'
 like "one somewhere" "$(page --cache_directory=/mnt/nvme)" ' in /mnt/nvme '
@@ -126,13 +126,13 @@ exits "a run without" 0 train --cache=none --json=run.json --log=log.csv \
 is "has none in its document" "$(json run.json jobs.0.cache)" absent
 unlike "nor in its report" "$(cat out)" '^cache'
 like "an option that counts for nothing is noted" "$(cat err)" \
-	'note: cache_size: counts with cache=POLICY only'
+	'note: cache_size: has an effect only with cache=POLICY'
 
 # ---- MLPerf Storage
 exits "a tier keeps no rules of MLPerf Storage" 0 "$MLGEN" unet3d.job \
 	--cache=minio --cache_size=10% --check=mlperf-v2 --dry-run=show
 like "by the name of a rule" "$(tr -s ' \n' ' ' <out)" \
-	'cache BROKEN cache=minio is a cache of the benchmark.s own, which CLOSED does not have: --cache=none'
+	'cache BROKEN cache=minio is a cache of the benchmark.s own, which CLOSED does not allow: --cache=none'
 
 exits "nor do epochs that have others in the place of some samples" 0 \
 	"$MLGEN" unet3d.job --cache=minio --cache_size=10% \

@@ -48,7 +48,7 @@ else
 fi
 # shellcheck disable=SC2086
 exits "huge pages are never new" 2 "$MLGEN" $fresh --fresh_memory=1m --mem=hugepage
-like "which is told" "$(cat err)" 'fresh_memory: huge pages are reserved before.*use mem=malloc, or fresh_memory=0'
+like "which is told" "$(cat err)" 'fresh_memory: huge pages are reserved in advance.*use mem=malloc, or fresh_memory=0'
 # shellcheck disable=SC2086
 "$MLGEN" $fresh --fresh_memory=1m --ioengine=null --steps=2 >out 2>err
 like "an engine that moves nothing makes no pages" "$(cat err)" \
@@ -81,7 +81,7 @@ fi
 # shellcheck disable=SC2086
 "$MLGEN" $fresh --hold_samples=0 --fresh_memory=128k >out 2>err
 like "arrays that are not held are none, which is told" "$(cat err)" \
-	'arrays of NumPy, which are new each time, are there only with hold_samples=1'
+	'arrays of NumPy, which are new each time, exist only with hold_samples=1'
 rm -rf arrays
 
 

@@ -195,7 +195,7 @@ for how in "slab sync" "files sync" "slab async" "files async"; do
 	run --cache=lru --cache_size=50% --cache_directory="$T/small" \
 		--cache_queue=600 --cache_verify=1 --cache_layout="${how% *}" \
 		--cache_fill="${how#* }"
-	like "$title: the cache grows no more" "$(cat "$T/err")" "grows no more"
+	like "$title: the cache stops growing" "$(cat "$T/err")" "stops growing"
 	like "... and the run goes on" "$calls" "^600 "
 	keep="--cache=minio --cache_size=50% --cache_directory=$T/small
 		--cache_queue=600 --cache_verify=1 --cache_persist=1

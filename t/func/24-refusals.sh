@@ -41,13 +41,13 @@ for zero in num_files samples_per_file sample_size batch_size accelerators \
 	refused "$zero=0" "mlgen: $zero: 0 is below the minimum 1" --$zero=0
 done
 refused "nothing is read ahead" \
-	"mlgen: prefetch: 0 reads nothing ahead, for which loader=pytorch has read_threads=0; with read_threads=4 use 1 or more" \
+	"mlgen: prefetch: 0 prefetches nothing, for which loader=pytorch has read_threads=0; with read_threads=4 use 1 or more" \
 	--prefetch=0
 refused "a prefetch without threads" \
-	"mlgen: prefetch: 8 needs a thread to fetch ahead; use prefetch=0, or read_threads=1 or more" \
+	"mlgen: prefetch: 8 needs a thread that prefetches; use prefetch=0, or read_threads=1 or more" \
 	--prefetch=8 --read_threads=0
 refused "no threads, but with PyTorch" \
-	"mlgen: read_threads: without any the accelerator reads itself, as PyTorch does; use loader=pytorch, or 1 or more" \
+	"mlgen: read_threads: with 0 the accelerator itself reads, as in PyTorch; use loader=pytorch, or 1 or more" \
 	--loader=plain --read_threads=0
 refused "an invalid list of CPUs" \
 	"mlgen: cpus_allowed: '0-' is not a list of CPUs; write numbers and ranges separated by commas, such as 0-3,8" \
@@ -110,7 +110,7 @@ few_files()
 }
 exits "too few open files are refused" 2 few_files 39
 is "with the number that is needed" "$(cat err)" \
-	"mlgen: 40 files may be open at once, the limit is 39; lower read_threads or accelerators, or raise it with ulimit -n 40"
+	"mlgen: 40 files may be open at once, but the limit is 39; lower read_threads or accelerators, or raise the limit with ulimit -n 40"
 not_ok "before anything is written" test -e data
 exits "which a dry run knows" 2 few_files 39 --dry-run
 like "as what would stop the run" "$(cat out)" \
@@ -149,7 +149,7 @@ like "with what there is and a way out" "$(cat err)" \
 is "a log that was there stays" "$(cat kept.csv)" "$old_log"
 not_ok "and nothing is written" test -e data
 refused "readonly without a dataset" \
-	"mlgen: readonly: 24 of the 24 files of data are not there; write them once without --readonly (--phase=prepare)" \
+	"mlgen: readonly: 24 of the 24 files of data are missing; write them once without --readonly (--phase=prepare)" \
 	--readonly
 
 # ---- directories
@@ -188,7 +188,7 @@ nowhere "a name that is too long" "$(printf '%0300d' 0)" \
 	'^mlgen: 0+.*: File name too long'
 
 # A tree that is not there may be one of a filesystem that is not mounted.
-last='is not there, and of an absolute path only the last folder is made; mount what belongs there, or make it'
+last='is missing, and mlgen creates only the last folder of an absolute path; mount the filesystem that belongs there, or create the folder'
 nowhere "a directory without the one above it" "$T/array/data" \
 	"^mlgen: directory: $T/array/data of job 'x': $T/array $last\$"
 nowhere "even several levels above" "$T/array/a/b/c" \
@@ -260,7 +260,7 @@ mkdir array
 printf '# nothing\nnone /proc proc defaults 0 0\n/dev/none %s/ xfs noauto 0 0\n' \
 	"$T/array" >fstab
 if awaited true 2>/dev/null; then
-	unmounted="nothing is mounted on $T/array, for which fstab has a filesystem; mount it, or name another directory"
+	unmounted="nothing is mounted on $T/array, although fstab has a filesystem for it; mount it, or name another directory"
 	nowhere "where a filesystem is not mounted" "$T/array" \
 		"^mlgen: directory: $T/array of job 'x': $unmounted\$" awaited
 	nowhere "or a folder of it" array/data \

@@ -93,7 +93,7 @@ if [ -z "${SANITIZE-}" ]; then
 			with_memory $option 400000 "$MLGEN" $null \
 			--accelerators=250
 		like "in words" "$(cat err)" \
-			"^mlgen: memory: x \\(accelerators=250\\) maps about [0-9.]+ MiB, and ulimit $option leaves [0-9.]+ MiB of its 390\\.6 MiB; lower accelerators, read_threads, iodepth or bs, or allow it more\$"
+			"^mlgen: memory: x \\(accelerators=250\\) maps about [0-9.]+ MiB, but ulimit $option leaves [0-9.]+ MiB of its 390\\.6 MiB; lower accelerators, read_threads, iodepth or bs, or allow more memory\$"
 		# shellcheck disable=SC2086
 		exits "fewer run" 0 with_memory $option 400000 "$MLGEN" $null \
 			--accelerators=150
@@ -110,7 +110,7 @@ exits "a dry run compares with memory_limit" 2 "$MLGEN" $null \
 	--accelerators=1000 --memory_limit=64m --dry-run
 like "and marks what is too much" "$(cat out)" "$fails"
 like "with what costs it" "$(tr -s '\n ' ' ' <out)" \
-	'memory_limit: 64 MiB is too little: x \(accelerators=1000\) takes about [0-9.]+ MiB; memory_limit=[0-9]+MiB is the least that works, or lower accelerators,'
+	'memory_limit: 64 MiB is too little: x \(accelerators=1000\) needs about [0-9.]+ MiB; memory_limit=[0-9]+MiB is the least that works, or lower accelerators,'
 # Where no group can be had, that stands first.
 like "in JSON, too" "$(json run.json jobs.0.plan.blockers.0.name \
 	jobs.0.plan.blockers.1.name)" '^(program|memory_limit program)( |$)'
@@ -126,7 +126,7 @@ if [ "${available:-0}" -gt 0 ] && [ "$available" -lt 200000000 ]; then
 	# shellcheck disable=SC2086
 	exits "more than this host has is refused" 2 "$MLGEN" $huge
 	like "in words" "$(cat err)" \
-		'^mlgen: memory: x \(accelerators=65536 x read_threads=16\) takes about [0-9.]+ GiB, and '
+		'^mlgen: memory: x \(accelerators=65536 x read_threads=16\) needs about [0-9.]+ GiB, but '
 	# shellcheck disable=SC2086
 	exits "which a dry run tells" 2 "$MLGEN" $huge --dry-run
 	like "in its line" "$(cat out)" "$fails"
@@ -160,7 +160,7 @@ echo $((16 << 20)) >"$limit"
 exits "what a control group leaves is enough, or refused" 2 in_group \
 	"$MLGEN" $null --accelerators=300
 like "in words" "$(cat err)" \
-	"^mlgen: memory: x \(accelerators=300\) takes about [0-9.]+ MiB, and the control group .*/mlgen-test-$$ leaves [0-9.]+ MiB of its 16 MiB; lower accelerators,"
+	"^mlgen: memory: x \(accelerators=300\) needs about [0-9.]+ MiB, but the control group .*/mlgen-test-$$ leaves [0-9.]+ MiB of its 16 MiB; lower accelerators,"
 # shellcheck disable=SC2086
 exits "a dry run there ends with the same status" 2 in_group "$MLGEN" $null \
 	--accelerators=300 --dry-run
@@ -170,7 +170,7 @@ exits "jobs side by side are added up" 2 in_group "$MLGEN" --ioengine=null \
 	--num_files=2000 --accelerators=8 --steps=2 \
 	--name=a --directory="$T/a" --name=b --directory="$T/b"
 like "in words" "$(cat err)" \
-	'^mlgen: memory: b .*, with the other jobs of its group, takes about '
+	'^mlgen: memory: b .*, with the other jobs of its group, needs about '
 exits "one after the other they run" 0 in_group "$MLGEN" --ioengine=null \
 	--num_files=2000 --accelerators=6 --steps=2 \
 	--name=a --directory="$T/a" --name=b --stonewall --directory="$T/b"

@@ -141,7 +141,7 @@ like "which are named" "$(cat out)" 'no barrier'
 "$MLGEN" --name=y --phase=prepare --directory="$T/data" --format=npz \
 	--num_files=64 --sample_size=4k >out 2>err
 is "preparing a complete dataset says so" "$(head -n 1 out)" \
-	"y: nothing written, 64 files are there"
+	"y: nothing written, 64 files exist"
 
 # ---- what the files lie on, before the first byte
 # named COMMAND...: the lines that name it, and the number of the first one.

@@ -81,7 +81,7 @@ rm -rf again
 # ---- kept and completed
 exits "prepared again" 0 prepare
 is "nothing is written" "$(written) $(cat err)" "0 30 "
-like "as the report says" "$(head -n 1 out)" '^x: nothing written, 30 files are there$'
+like "as the report says" "$(head -n 1 out)" '^x: nothing written, 30 files exist$'
 rm data/train/1/img_04_of_30.npz
 truncate -s 5 data/train/2/img_05_of_30.npz
 echo longer >>data/train/0/img_06_of_30.npz
@@ -103,7 +103,7 @@ like "so that a missing file is its error" "$(cat err)" \
 	'^mlgen: data/train/1/img_04_of_30.npz: open: No such file or directory; the dataset was complete: --phase=prepare writes what is missing'
 exits "readonly prepares nothing" 2 prepare --readonly
 is "and says what is missing" "$(cat err)" \
-	"mlgen: readonly: 1 of the 30 files of data are not there; write them once without --readonly (--phase=prepare)"
+	"mlgen: readonly: 1 of the 30 files of data are missing; write them once without --readonly (--phase=prepare)"
 prepare >out 2>&1
 exits "but is content with a complete one" 0 prepare --readonly
 
@@ -137,7 +137,7 @@ exits "two accelerators have two batches each of these" 0 \
 is "and read them" "$(json run.json jobs.0.dataset.files) $(ml run.json steps)" \
 	"16 2"
 is "which is told" "$(cat err)" \
-	"mlgen: note: x: scaled has 16 files, which are read; for 2 accelerators scale=1% makes 32, in another directory"
+	"mlgen: note: x: scaled has 16 files, which are read; for 2 accelerators scale=1% would create 32 files, in another directory"
 scaled --accelerators=2 --dry-run >out 2>err
 like "a dry run says the same" "$(cat out)" \
 	'^epoch     16 / \(2 accelerators x batch 4\) = 2 steps'
@@ -196,7 +196,7 @@ mkdir data/valid/1
 echo mine >data/valid/1/img_1_of_2.npz
 exits "so is one in the way of files to evaluate with" 2 prepare --eval_files=2
 is "that names it" "$(cat err)" \
-	"mlgen: data/valid/1/img_1_of_2.npz: is in the way, and there is no mlgen-dataset.json that says mlgen wrote it; another directory, or remove it"
+	"mlgen: data/valid/1/img_1_of_2.npz: is in the way, and no mlgen-dataset.json shows that mlgen wrote it; use another directory, or remove the file"
 is "... it stays" "$(cat data/valid/*/*)" mine
 rm -r data/valid
 echo mine >target
@@ -233,7 +233,7 @@ is "two that prepare one directory end well, or say what is in the way" \
 	"$(printf '%s\n' "$first" "$second" | sort -n | paste -sd' ' - | sed 's/0 2/0 0/')" \
 	"0 0"
 is "in words" "$(grep -h '^mlgen:' one two |
-	grep -v '^mlgen: data: another mlgen is preparing this directory; wait until it is done$')" \
+	grep -v '^mlgen: data: another mlgen is preparing this directory; wait until it has finished$')" \
 	""
 is "and the dataset is whole" "$(sums data)" "$(cat whole)"
 

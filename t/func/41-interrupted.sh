@@ -55,7 +55,7 @@ is "and says how far it is" \
 	"$(json run.json interrupted jobs.0.prepare.interrupted \
 		jobs.0.prepare.files_written)" "true true $some"
 like "as the text does" "$(cat out err)" "${some}[ /]"
-like "and that the next run goes on" "$(cat out err)" 'goes on'
+like "and that the next run goes on" "$(cat out err)" 'continues'
 is "nothing half-written is left, but of a thread that a call holds up" \
 	"$(grep -q 'left behind' err ||
 		find data -name '*part*' -o -name '*lock*' -o -name '*tmp*')" ""

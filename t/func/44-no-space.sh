@@ -38,10 +38,10 @@ in_the_middle()
 }
 exits "no room during the preparation is an error of the run" 1 in_the_middle
 like "with the file and the way out" "$(cat err)" \
-	'^mlgen: small/data/train/img_[0-9]+_of_600.raw: (write at [0-9]+|open|fsync): No space left on device; [0-9.]+ .iB of the dataset are still to be written: make room and start again \(what is complete is kept\), or fewer num_files'
+	'^mlgen: small/data/train/img_[0-9]+_of_600.raw: (write at [0-9]+|open|fsync): No space left on device; [0-9.]+ .iB of the dataset are still to be written: make room and start again \(complete files are kept\), or lower num_files'
 is_json "the report is there" run.json
 like "and says that it is not whole" "$(cat out)" \
-	'the dataset is incomplete; the next run goes on where this one ended'
+	'the dataset is incomplete; the next run continues where this run ended'
 is "nothing half-written is left" "$(find small -name '*part*')" ""
 written=$(json run.json jobs.0.prepare.files_written)
 is "what is complete is kept" "$(find small -name '*.raw' | wc -l)" "$written"

@@ -224,7 +224,7 @@ for access in framework plain; do
 				"$MLGEN" $save --phase=restore --invalidate=0 \
 				--ioengine="$engine"
 			like "... and it is named" "$(cat err)" \
-				"^mlgen: checkpoint 1, rank 1: $shard: is a $kind, not a regular file; it is no file of this checkpoint"
+				"^mlgen: checkpoint 1, rank 1: $shard: is a $kind, not a regular file; it is not a file of this checkpoint"
 		done
 	done
 	put fifo "$shard"

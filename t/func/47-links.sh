@@ -41,7 +41,7 @@ ln -s ../victim d1/train
 prepares 2 "--replace of a manifest beside a folder that is a link is refused" \
 	--directory=d1 --replace
 like "the link is named, with the way out" "$(cat err)" \
-	'^mlgen: d1/train: a folder on the way is a symbolic link, and mlgen creates and removes nothing below a link; directory= may be or lead through a link, or remove it$'
+	'^mlgen: d1/train: a folder on the way is a symbolic link, and mlgen creates and removes nothing below such a link; remove the link (.*)$'
 is_untouched "and nothing behind the link is gone"
 is "nor does the manifest say that anything was" \
 	"$(json d1/mlgen-dataset.json complete)" true
@@ -92,7 +92,7 @@ else
 		prepares 2 "--replace in somebody else's folder ($folder) is refused" \
 			--directory=d5 --replace
 		like "naming both users" "$(cat err)" \
-			"^mlgen: d5(/train)?: this folder is user 12345's, and mlgen removes files only in folders of user 0, as whom it makes them here, or of root; "
+			"^mlgen: d5(/train)?: this folder belongs to user 12345, and mlgen removes files only in folders of user 0, who owns the files here, or of root; "
 		is "and all files are there" "$(ls d5/train | wc -l)" 4
 		is "with their manifest ($folder)" \
 			"$(json d5/mlgen-dataset.json complete)" true

@@ -76,7 +76,7 @@ is "with all samples" "$(ml run.json samples)" 20
 exits "without io_uring_enter it fails" 1 \
 	"$refuse" io_uring_enter EPERM "$MLGEN" $job
 like "naming the engine" "$(cat err)" \
-	'^mlgen: ioengine=io_uring: cannot go on: Operation not permitted'
+	'^mlgen: ioengine=io_uring: cannot continue: Operation not permitted'
 is_json "and is reported" run.json
 
 done_testing

@@ -43,7 +43,7 @@ fi
 left=4000
 max=$(cat /proc/sys/fs/aio-max-nr 2>/dev/null || echo 0)
 if is_built libaio && [ "$max" -ge 8000 ] && [ "$max" -le 1048576 ]; then
-	too_many='^mlgen: ioengine=libaio: fs\.aio-max-nr is [0-9]+, [0-9]+ of it are in use, and all workers together need 4096: raise it \(sysctl -w fs\.aio-max-nr=[0-9]+\) or lower iodepth'
+	too_many='^mlgen: ioengine=libaio: fs\.aio-max-nr is [0-9]+, [0-9]+ of these are in use, and all workers together need 4096; raise it \(sysctl -w fs\.aio-max-nr=[0-9]+\) or lower iodepth'
 	mkfifo hold
 	"$hold_aio" $left <hold >held &
 	holder=$!
@@ -66,7 +66,7 @@ if is_built libaio && [ "$max" -ge 8000 ] && [ "$max" -le 1048576 ]; then
 		--rw=read --size=4k --bs=1k --numjobs=5 --iodepth=1000 \
 		--ioengine=libaio
 	like "count them before the first byte" "$(cat err)" \
-		'all workers together need 5000: .*'
+		'all workers together need 5000; .*'
 	# shellcheck disable=SC2086
 	exits "a need that fits is met" 0 "$MLGEN" $job --ioengine=libaio \
 		--read_threads=2 --iodepth=4
@@ -97,7 +97,7 @@ for engine in psync io_uring libaio; do
 	exits "$engine: 11 open files are too few" 2 with_files 11 "$MLGEN" \
 		$job --ioengine=$engine
 	like "$engine: which names the limit" "$(cat err)" \
-		'^mlgen: [0-9]+ files may be open at once, the limit is 11; lower .*, or raise it with ulimit -n [0-9]+$'
+		'^mlgen: [0-9]+ files may be open at once, but the limit is 11; lower .*, or raise the limit with ulimit -n [0-9]+$'
 	needed=$(sed -n 's/.*ulimit -n //p' err)
 	# shellcheck disable=SC2086
 	exits "$engine: what it names is enough" 0 with_files "$needed" \

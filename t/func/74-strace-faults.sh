@@ -80,7 +80,7 @@ if usable io_uring; then
 	exits "io_uring: one that fails ends the run" 1 \
 		faulty io_uring_enter:error=ENOMEM:when=5 - io_uring
 	like "io_uring: and the engine is named" "$(cat err)" \
-		'^mlgen: ioengine=io_uring: cannot go on: Cannot allocate memory'
+		'^mlgen: ioengine=io_uring: cannot continue: Cannot allocate memory'
 else
 	skip "io_uring: an interrupted io_uring_enter" "it may not be used here"
 fi

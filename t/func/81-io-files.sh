@@ -106,10 +106,10 @@ refused()
 	like "$title: by words" "$(cat err)" "^mlgen: (.*: )?$regex"
 }
 refused "a file that is too small" \
-	'd/a: has 1m, and 2m of it are asked for .* never extended: ask for less, name another file, or remove this one' \
+	'd/a: has 1m, but size=, offset= and filesize= ask for 2m; .* never extended: use a smaller size or another file, or remove this file' \
 	--rw=read --filename=d/a --size=2m
 refused "a directory" 'd/s: is a directory' --rw=read --filename=d/s
-refused "a missing file without a size" 'size: d/none is missing; say how large' \
+refused "a missing file without a size" 'size: d/none is missing; give its size' \
 	--rw=read --filename=d/none
 refused "a directory that is missing" "directory: none of job 'x': No such file" \
 	--rw=read --directory=none --size=1m
@@ -120,10 +120,10 @@ refused "a terminal" '/dev/tty: is a character device' --rw=read \
 refused "writing under --readonly" "readonly: job 'x' writes" --rw=write \
 	--filename=d/a --readonly
 refused "layout under --readonly" \
-	'readonly: d/none is missing, and would be made with 1m' --rw=read \
+	'readonly: d/none is missing, and would be created with 1m' --rw=read \
 	--filename=d/none --size=1m --readonly
 refused "more than all free space" \
-	'd: 1 PiB to lay out, .* free, of which half may be used; a smaller size=' \
+	'd: 1 PiB to lay out, .* free, of which half may be used; use a smaller size=' \
 	--rw=write --directory=d --filename=none --size=1p
 is "what was there is as before" "$(state d/a)" "$before"
 not_ok "and nothing was made" test -e d/none
@@ -170,7 +170,7 @@ refused "more than half of the free space" \
 is "nothing is made" "$(ls -A small)" ""
 exits "--allow_fill allows it" 0 io --rw=read --directory=small --size=3m \
 	--allow_fill
-refused "more than there is" 'small: 2 MiB to lay out, 1 MiB free; a smaller' \
+refused "more than there is" 'small: 2 MiB to lay out, 1 MiB free; use a smaller' \
 	--rw=read --directory=small --filename=y --size=2m --allow_fill
 rm small/*
 # Space that another takes meanwhile cannot be known before: of a file of 5000
@@ -196,11 +196,11 @@ before=$(cksum <image)
 exits "a block device is read" 0 io --rw=read --filename="$loop" --bs=1m
 is "all of it" "$(json run.json jobs.0.read.io_bytes)" 33554432
 refused "a device that is not named for it" \
-	"$loop: is a block device, and this job would overwrite what is on it; if that is meant, say --allow_device=$loop" \
+	"$loop: is a block device, and this job would overwrite its contents; to allow this, use --allow_device=$loop" \
 	--rw=write --filename="$loop" --size=1m
 refused "one beside another that is" "$loop: is a block device" --rw=write \
 	--filename="$loop" --size=1m --allow_device=/dev/null
-refused "more than the device has" "$loop: has 32m, and 64m of it" --rw=read \
+refused "more than the device has" "$loop: has 32m, but size=, offset= and filesize= ask for 64m" --rw=read \
 	--filename="$loop" --size=64m
 refused "a device under --readonly" 'readonly' --rw=write --filename="$loop" \
 	--allow_device="$loop" --readonly

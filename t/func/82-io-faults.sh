@@ -146,7 +146,7 @@ while read -r error text; do
 done <<'END'
 EIO Input/output error
 EDQUOT Disk quota exceeded; a quota of .* is exceeded on .*: raise it, or remove files
-ENOSPC No space left on device; make room, or a smaller size=
+ENOSPC No space left on device; make room, or use a smaller size=
 ESTALE Stale file handle
 EREMOTEIO Remote I/O error
 ETIMEDOUT Connection timed out
@@ -270,7 +270,7 @@ done
 if mount_small small 1m; then
 	for engine in $engines; do
 		truncate -s 3m small/holes
-		text="No space left on device; make room, or a smaller size="
+		text="No space left on device; make room, or use a smaller size="
 		# The kernel does not tell a mapping why.
 		[ "$engine" != mmap ] || text="($text|Input/output error)"
 		fails "$engine: holes that find no room" \
@@ -401,7 +401,7 @@ else
 		done
 		# shellcheck disable=SC2086
 		refused "io_uring that cannot go on" 2 \
-			'ioengine=io_uring: cannot go on: Operation not permitted$' \
+			'ioengine=io_uring: cannot continue: Operation not permitted$' \
 			"$refuse" io_uring_enter EPERM $plain --ioengine=io_uring
 		# shellcheck disable=SC2086
 		refused "io_uring without registration" 0 \
@@ -423,7 +423,7 @@ else
 		# A full ring with nothing in it never moves.
 		# shellcheck disable=SC2086
 		refused "a context that takes nothing" 1 \
-			'ioengine=libaio: cannot go on: Resource temporarily unavailable\. ' \
+			'ioengine=libaio: cannot continue: Resource temporarily unavailable\. ' \
 			"$refuse" io_submit EAGAIN $plain --ioengine=libaio \
 			--iodepth=8
 		;;

@@ -216,7 +216,7 @@ is "touches nothing" "$(ls -A empty)" ""
 like "and says what would be laid out" "$(cat out)" '^ +present 0 files; to write 2 +2 MiB '
 exits "--dry-run of what must not be" 2 io --directory=empty --rw=read \
 	--filename=x --dry-run
-like "says why" "$(cat out)" 'size: empty/x is missing; say how large'
+like "says why" "$(cat out)" 'size: empty/x is missing; give its size'
 is "and touches nothing either" "$(ls -A empty)" ""
 before=$(stat -c '%i %s %y %z' x.0.0)
 exits "--dry-run of a job that writes" 0 io --rw=write --dry-run

@@ -94,7 +94,7 @@ for engine in $engines; do
 	exits "$engine: a filesystem that is full ends the run" 1 run \
 		--rw=write --ioengine="$engine"
 	is "$engine: it is named with its offset" "$(complaints)" \
-		"mlgen: mnt/x.0.0: write at 98304: No space left on device; make room, or a smaller size=. The report covers what ran before"
+		"mlgen: mnt/x.0.0: write at 98304: No space left on device; make room, or use a smaller size=. The report covers what ran before"
 	is "$engine: after what found room" "$(values write.io_bytes)" 98304
 	fault_umount
 done

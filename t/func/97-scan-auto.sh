@@ -79,7 +79,7 @@ $("$MLGEN" --name=x --showjob | grep ^format=)" "format=auto format=npz"
 refused "no framework reads raw files" \
 	'^mlgen: access: format=auto found raw files, which no framework' \
 	--access=framework
-refused "nothing is made of it" '^(mlgen: )?.*format: auto is what files' \
+refused "nothing is made of it" '^(mlgen: )?.*format: auto detects the format' \
 	--dataset=made --format=auto
 rm -r d
 

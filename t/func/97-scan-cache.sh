@@ -61,7 +61,7 @@ is "and all is read" "$(looked)" "$bytes"
 knows "then everything" 18
 is "and no byte is read" "$(looked)" 0.0
 like "which a dry run says" "$(scan --scan_cache=kept --dry-run; cat out)" \
-	'looked into: 0 B read in .*, 18 files known from before'
+	'files examined: 0 B read in .*, 18 files known from an earlier scan'
 before=$(stat -c '%i %y' kept)
 scan --scan_cache=kept
 is "and nothing is written" "$(stat -c '%i %y' kept)" "$before"

@@ -10,7 +10,7 @@ mkdir -p d/a new
 for n in 1 2 3; do
 	head -c $((n * 1000)) /dev/zero >d/a/$n
 done
-warning='files have changed or gone since they were listed'
+warning='files have changed or disappeared since they were listed'
 
 # during COMMAND OPTION...: runs, and COMMAND while it reads.
 during()
@@ -35,7 +35,7 @@ rm d/a/new
 during 'head -c 2000 /dev/zero >new/2; mv new/2 d/a/2'
 is "one is replaced by another of its size" $status 0
 like "which is told" "$(cat err)" \
-	"^mlgen: warning: x: $warning: 1 of 3 that were looked at again, the first is d/a/2; "
+	"^mlgen: warning: x: $warning: 1 of 3 that were checked again, the first is d/a/2; "
 during 'echo more >>d/a/1; echo more >>d/a/3'
 like "two have grown" "$(cat err)" "$warning: 2 of 3 .* first is d/a/1; "
 during 'echo more >>d/a/3' --num_files=2

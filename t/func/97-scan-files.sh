@@ -74,7 +74,7 @@ reads "deeper than there is" "4 211 a" --directory=a --scan_depth=9
 ok "without dataset=scan it is nothing" run --dataset=made --directory=made \
 	--num_files=1 --sample_size=1k --scan_depth=2 --phase=prepare
 like "which is said" "$(cat err)" \
-	'scan_depth: counts with dataset=scan only'
+	'scan_depth: has an effect only with dataset=scan'
 rm -r made
 
 # ---- several

@@ -126,6 +126,6 @@ refused "nothing to evaluate with" '^mlgen: eval_files: file_list names' \
 ok "a list is nothing to files that are made" run --dataset=made \
 	--directory=m --num_files=1 --sample_size=1k --file_list=list \
 	--phase=prepare
-like "which is said" "$(cat err)" 'file_list: counts with dataset=scan only'
+like "which is said" "$(cat err)" 'file_list: has an effect only with dataset=scan'
 
 done_testing

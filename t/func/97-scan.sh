@@ -106,7 +106,7 @@ refused()
 	like "$title: in words" "$(cat err)" "$regex"
 }
 
-refused "nothing is prepared" '^mlgen: dataset: scan reads the files that are there, so phase=prepare' \
+refused "nothing is prepared" '^mlgen: dataset: scan reads existing files, so phase=prepare' \
 	--phase=prepare
 refused "files of another format are refused" \
 	'^mlgen: data/.*: at byte [0-9]*: a Parquet file ' --format=parquet

@@ -136,7 +136,7 @@ printf 'GIF89a..' | dd of=data/train/img_0_of_9.jpeg conv=notrunc status=none
 exits "files of another format are found before the run" 2 "$MLGEN" --name=x \
 	--directory=data --format=jpeg --num_files=9 --sample_size=20k
 is "in one sentence" "$(cat err)" \
-	"mlgen: data/train/img_0_of_9.jpeg: begins with the bytes 47 49 46, and format=jpeg with ff d8 ff: it is no such file; --phase=prepare writes those that are wrong again"
+	"mlgen: data/train/img_0_of_9.jpeg: begins with the bytes 47 49 46, but format=jpeg begins with ff d8 ff; --phase=prepare writes wrong files again"
 prepare jpeg
 is "--phase=prepare writes them again" "$(written)" "1 8"
 ok "and then they are read" "$MLGEN" --name=x --directory=data --format=jpeg \

@@ -22,7 +22,7 @@ one_job()
 {
 	launch "$1" 2 j.job --drop_last=0 --batch_size=1 --num_files=408
 	is "$1: a job of two hosts ends well: each epoch's ids add up over both" $? 0
-	unlike "$1: nobody complains" "$(cat said)" "lost or doubled|was lost"
+	unlike "$1: nobody complains" "$(cat said)" "lost or duplicated|was lost"
 	launch "$1" 4 j.job --shuffle=file --shard=file --epochs=2
 	is "$1: and so does one with two processes on each" $? 0
 	launch "$1" 2 j.job --barrier=epoch

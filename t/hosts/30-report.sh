@@ -106,7 +106,7 @@ END
 	launch "$1" 2 j.job --directory="$T/own/data"
 	is "$1: a directory that each host has for itself is refused" $? 2
 	like "$1: with the host and the way out" "$(cat said)" \
-		'own/data: is not the directory that h1 has by that name; .* shared=0'
+		'own/data: is not the same directory as on h1; .* shared=0'
 	launch "$1" 2 j.job --directory="$T/own/data" --shared=0 --quiet
 	is "$1: with shared=0 each has a dataset of its own" $? 0
 	is "$1: which each makes whole" "$(grep -c 'writing 120 raw files' said)" 2

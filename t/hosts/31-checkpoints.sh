@@ -86,7 +86,7 @@ trained()
 	ok "$1: too" test "$(figure all.json saves.completed)" -gt 0
 	launch "$1" 2 train.job --checkpoint_every=50ms --barrier=none
 	is "$1: without barriers a time is refused" $? 2
-	like "$1: with the way out" "$(cat said)" 'give steps or epochs, or barrier=step'
+	like "$1: with the way out" "$(cat said)" 'use steps or epochs, or barrier=step'
 	launch "$1" 2 train.job --checkpoint_every=10steps --barrier=none --quiet
 	is "$1: steps are not" $? 0
 }
@@ -161,7 +161,7 @@ apart()
 		ck/*/mlgen-checkpoint.json
 	on_host 2 "$MLGEN" save.job --directory="$T/ck" --checkpoint_keep=1 --quiet >said 2>&1
 	is "one of another host leaves it" "$(echo ck/*)" "ck/global_epoch1_step2 ck/global_epoch1_step4"
-	like "and says why, and how it may go" "$(cat said)" 'on host far.*--replace takes them'
+	like "and says why, and how it may go" "$(cat said)" 'on host far.*--replace treats them'
 	on_host 2 "$MLGEN" save.job --directory="$T/ck" --checkpoint_keep=1 --replace --quiet >said 2>&1
 	is "--replace takes all" "$(echo ck/*)" "ck/global_epoch1_step6"
 }

@@ -129,7 +129,7 @@ fit_alone()
 	together "$1" --directory=big
 	is "$1: processes that fit alone, but not together, are refused" $? 2
 	like "$1: with host, sum and way out" "$(cat said)" \
-		'memory: host h2: j \(read_threads=64\) takes about (1[89]|20)[0-9][0-9.]* MiB in 2 processes together, and this host has 150 MiB available; lower .*, start fewer processes on it, or allow it more'
+		'memory: host h2: j \(read_threads=64\) needs about (1[89]|20)[0-9][0-9.]* MiB in 2 processes together, but this host has 150 MiB available; lower .*, start fewer processes on it, or allow more memory'
 	is "$1: once" "$(grep -c 'processes together' said)" 1
 	ok "$1: before anything is written" test ! -e big
 	together "$1" --directory=big --dry-run --json=all.json
@@ -170,7 +170,7 @@ in_a_group()
 	is "$1: processes that fit into their control group alone, but not together, are refused" \
 		$together_status 2
 	like "$1: and the group is named" "$(cat said)" \
-		"in 2 processes together, and the control group .*/mlgen-test-$$ leaves .* of its 150 MiB"
+		"in 2 processes together, but the control group .*/mlgen-test-$$ leaves .* of its 150 MiB"
 	special 2
 	poll rmdir "$group"
 }
@@ -187,7 +187,7 @@ part_of_limit()
 	MLGEN=$mlgen
 	is "$1: a limit whose half is too little for a process is refused" $together_status 2
 	like "$1: with the least that works for both" "$(cat said)" \
-		'memory_limit: 150 MiB is too little: j .* takes about (9|10)[0-9.]* MiB, each of 2 processes on this host; memory_limit=(1[89]|20)[0-9]MiB is the least that works'
+		'memory_limit: 150 MiB is too little: j .* needs about (9|10)[0-9.]* MiB, in each of 2 processes on this host; memory_limit=(1[89]|20)[0-9]MiB is the least that works'
 }
 
 if can --memory_limit=700m; then

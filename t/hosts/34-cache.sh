@@ -84,7 +84,7 @@ counts()
 	like "$1: the report says among whom it is divided" "$(cat said)" \
 		'divided among 2 processes'
 	like "$1: and what they had of each other" "$(cat said)" \
-		"^cache peers +[0-9]+ hits in other processes' parts, of [0-9.]+ ms each"
+		"^cache peers +[0-9]+ hits in the parts of other processes, of [0-9.]+ ms each"
 	as_one "one that never evicts, of four" "$1" 4 --cache=minio --cache_size=40%
 	as_one "one that is only played" "$1" 4 --cache_latency=10us
 	ok "$1: hits of others' parts are told apart" [ "$(figure all.json cache.peer_hits)" -gt 0 ]
@@ -170,7 +170,7 @@ refused()
 	END
 	launch "$1" 2 j.job --cache_scope=all --dry-run
 	like "$1: a dry run says who keeps what" "$(cat said)" \
-		'one of all 2 processes, each of which keeps 1/2'
+		'shared by all 2 processes, each of which keeps 1/2'
 	rm -f holder
 	on_host 2 python3 -c 'import os, socket, time
 s = socket.socket(socket.AF_INET6); s.bind(("::", 7101)); s.listen()
@@ -221,8 +221,8 @@ death()
 	begin "$1" 2 j.job
 	kill -INT "$(rank_pids | sed -n 's/^1 //p')"
 	ended "$1: when one is interrupted all end"
-	like "$1: and there is a report" "$(cat said)" 'hits in other processes'
-	unlike "$1: in which nobody is lost" "$(cat said)" 'cannot be asked|was lost'
+	like "$1: and there is a report" "$(cat said)" 'hits in the parts of other processes'
+	unlike "$1: in which nobody is lost" "$(cat said)" 'cannot be reached|was lost'
 	[ "$1" = openmpi ] || return 0
 	begin "$1" 2 j.job
 	kill -STOP "$(rank_pids | sed -n 's/^1 //p')"

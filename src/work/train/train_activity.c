@@ -258,8 +258,7 @@ static int rule_cache(struct slot *s, struct run_shared *run, struct mlgen_err *
 /* Refuse to replace foreign files. Runs before any job of the run has made a file. */
 static int rule_foreign(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
-	/* Files that were found are only read, unless --replace would write over somebody else's.
-	 */
+	/* Files that were found are only read, unless --replace would overwrite foreign files. */
 	bool is_read = s->dataset.scan && (s->job->dataset == DATASET_SCAN || !run->cfg.replace);
 
 	if (!slot_touches_files(s) || is_read || run->cfg.readonly)

@@ -31,16 +31,16 @@ static int rule_scope(struct slot *s, struct run_shared *run, struct mlgen_err *
 	if (j->cache == CACHE_NONE || job_cache_parts(j) == 1)
 		return 0;
 	if (!j->shared)
-		why = ", and with shared=0 each has a data set of its own; use cache_scope=host";
+		why = ", but with shared=0 each has its own dataset; use cache_scope=host";
 	else if (j->cache_persist)
-		why = ", of which none knows what the others have kept; leave out cache_persist, "
-		      "or use cache_scope=host";
+		why = ", and none of them knows what the other processes have kept; leave out "
+		      "cache_persist, or use cache_scope=host";
 	else if (j->cache_prefetch && train_cache_is_simulated(j))
-		why = ", and of one that is played none knows whether another has fetched a "
+		why = ", and in a simulated cache none of them knows whether another has fetched a "
 		      "sample yet; leave out cache_prefetch, or use cache_scope=host";
 	else if (!train_cache_is_simulated(j) && !peer_links_can_open(run->cfg.hosts))
-		why = ", which send samples over TCP, and barrier_over=mpi is for hosts that do "
-		      "not reach each other so; use cache_scope=host";
+		why = ", which send samples over TCP, but barrier_over=mpi is for hosts that "
+		      "cannot reach each other over TCP; use cache_scope=host";
 	else
 		return 0;
 	return mlgen_fail(err, -EOPNOTSUPP,
@@ -56,8 +56,8 @@ static int rule_scope(struct slot *s, struct run_shared *run, struct mlgen_err *
 static void note_unused(const struct job *j, const char *option, const char *needs, struct diag *d)
 {
 	if (job_is_changed(j, option))
-		diag_add(d, DIAG_NOTE, job_place(j, option), "%s: counts with %s only", option,
-			 needs);
+		diag_add(d, DIAG_NOTE, job_place(j, option), "%s: has an effect only with %s",
+			 option, needs);
 }
 
 static void note_all_unused(const struct job *j, const char *const options[], size_t n,
@@ -85,23 +85,23 @@ static void check_policy(const struct job *j, struct diag *d)
 
 	if (!size->bytes && !size->samples && !(size->percent > 0))
 		FAULT(d, j, "cache",
-		      "%s needs a size, for which there is no usual one; set cache_size=15%% of "
-		      "the dataset, a size such as 20g, or '5000 samples'",
+		      "%s needs a size, which has no default; set cache_size=15%% of the dataset, "
+		      "a size such as 20g, or '5000 samples'",
 		      cache_word(j->cache));
 	if (j->cache == CACHE_IMPORTANCE && !is_order(j, "importance") && !is_order(j, "weighted"))
 		FAULT(d, j, "cache",
-		      "importance keeps what weighs most, and this order has no weights; use "
-		      "shuffle=importance or shuffle=weighted:DIST, or another policy");
+		      "importance keeps the samples with the highest weights, but this order has "
+		      "no weights; use shuffle=importance or shuffle=weighted:DIST, or another "
+		      "policy");
 	if (j->cache == CACHE_BELADY && is_order(j, "importance"))
 		FAULT(d, j, "cache",
-		      "belady knows the order of what comes, and that of shuffle=importance "
-		      "follows from losses that are not known yet; use cache=importance, or "
-		      "another "
+		      "belady needs to know the future order, but the order of shuffle=importance "
+		      "depends on losses that are not known yet; use cache=importance, or another "
 		      "order");
 	if (j->cache_substitute == CACHE_SUBSTITUTE_GROUP && j->cache_unit.kind == CACHE_FILES)
 		FAULT(d, j, "cache_substitute",
-		      "group takes another sample of the same file, and of whole files there is no "
-		      "other; use cache_substitute=any, or cache_unit=sample");
+		      "group takes another sample of the same file, but here the unit is a whole "
+		      "file; use cache_substitute=any, or cache_unit=sample");
 }
 
 static bool has_own_order(const struct job *j)
@@ -116,13 +116,14 @@ static void check_hits_first(const struct job *j, struct diag *d)
 		return;
 	if (!has_own_order(j) || j->loader == LOADER_TFDATA || j->shard == SHARD_FILE)
 		FAULT(d, j, "cache_hits_first",
-		      "moves single samples to the front, which shuffle=sample, replacement and "
-		      "weighted:DIST allow, without shard=file and loader=tfdata; use these, or "
-		      "drop cache_hits_first");
+		      "moves single samples to the front, which needs shuffle=sample, replacement "
+		      "or weighted:DIST, without shard=file and loader=tfdata; use these, or leave "
+		      "out cache_hits_first");
 	if (j->cache == CACHE_BELADY)
 		FAULT(d, j, "cache_hits_first",
-		      "the order of an epoch follows from what the cache has when it begins, and "
-		      "belady has to know it before; use another policy, or drop cache_hits_first");
+		      "the order of an epoch depends on what the cache contains when it begins, "
+		      "but belady must know it before; use another policy, or leave out "
+		      "cache_hits_first");
 }
 
 static void check_directory(const struct job *j, struct diag *d)
@@ -139,12 +140,12 @@ static void check_directory(const struct job *j, struct diag *d)
 	}
 	if (dist_mean(&j->cache_latency) > 0)
 		FAULT(d, j, "cache_latency",
-		      "plays a tier, and cache_directory is a real one, which takes its own time; "
-		      "drop one of them");
+		      "simulates a tier, but cache_directory is a real tier with its own latency; "
+		      "leave out one of them");
 	if (j->cache_bandwidth_bytes)
 		FAULT(d, j, "cache_bandwidth",
-		      "plays a tier, and cache_directory is a real one, which takes its own time; "
-		      "drop one of them");
+		      "simulates a tier, but cache_directory is a real tier with its own latency; "
+		      "leave out one of them");
 }
 
 /* ---- directory of a cache ---- */
@@ -162,8 +163,8 @@ static bool is_in(const char *path, const char *folder)
 static const char *how_near(const char *tier, const char *data)
 {
 	return strcmp(tier, data) == 0 ? "is"
-	       : is_in(tier, data)     ? "lies in"
-	       : is_in(data, tier)     ? "holds"
+	       : is_in(tier, data)     ? "is in"
+	       : is_in(data, tier)     ? "contains"
 				       : NULL;
 }
 
@@ -208,7 +209,7 @@ static int rule_place(struct slot *s, struct run_shared *run, struct mlgen_err *
 	if (!near)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "cache_directory: %s %s the dataset (%s); name a directory of its own, "
+			  "cache_directory: %s %s the dataset (%s); name a separate directory, "
 			  "such as one on local NVMe",
 			  j->cache_directory, near, dataset_storage_path(&s->dataset));
 }
@@ -261,14 +262,14 @@ static int rule_room(struct slot *s, struct run_shared *run, struct mlgen_err *e
 	}
 	if (need <= (double)room)
 		return 0;
-	return mlgen_fail(
-		err, -ENOSPC, "cache_size: the tier takes %s, and %s %s %s; lower cache_size%s",
-		units_human_bytes(need_text, need), where,
-		j->cache_directory ? "has" : "of this host is",
-		units_human_bytes(room_text, (double)room),
-		j->cache_directory ? ", or name another cache_directory"
-				   : ", name a cache_directory, or play a tier with cache_latency "
-				     "or cache_bandwidth");
+	return mlgen_fail(err, -ENOSPC,
+			  "cache_size: the tier needs %s, but %s %s %s; lower cache_size%s",
+			  units_human_bytes(need_text, need), where,
+			  j->cache_directory ? "has" : "of this host is",
+			  units_human_bytes(room_text, (double)room),
+			  j->cache_directory ? ", or name another cache_directory"
+					     : ", name a cache_directory, or simulate a tier with "
+					       "cache_latency or cache_bandwidth");
 }
 
 const struct rule train_cache_rules[] = {
@@ -302,8 +303,8 @@ static void train_cache_check(const struct job *j, struct diag *d)
 	near = j->cache_directory ? how_near(j->cache_directory, j->directory) : NULL;
 	if (near)
 		FAULT(d, j, "cache_directory",
-		      "%s %s the dataset's directory; name one of its own, such as one on local "
-		      "NVMe",
+		      "%s %s the dataset's directory; name a separate directory, such as one on "
+		      "local NVMe",
 		      j->cache_directory, near);
 }
 
@@ -353,13 +354,13 @@ static void check_scan(const struct job *j, struct diag *d)
 		note_unused(j, "scan_key", "format=npz", d);
 	if (j->scan_pair && !namepair_is_none(j->scan_pair) && !namepair_parse(&pair, j->scan_pair))
 		FAULT(d, j, "scan_pair",
-		      "'%s': is not FROM:TO, two different parts of paths, such as images/:labels/ "
-		      "or _x.npy:_y.npy, or none",
+		      "'%s': is neither none nor FROM:TO, two different parts of paths, such as "
+		      "images/:labels/ or _x.npy:_y.npy",
 		      j->scan_pair);
 	if (job_work(j)->only_prepares)
 		FAULT(d, j, "dataset",
-		      "scan reads the files that are there, so phase=prepare has nothing to write; "
-		      "use phase=train, or dataset=made");
+		      "scan reads existing files, so phase=prepare has nothing to write; use "
+		      "phase=train, or dataset=made");
 }
 
 static void check_format(const struct job *j, struct diag *d)
@@ -371,15 +372,15 @@ static void check_format(const struct job *j, struct diag *d)
 	if (j->format == FORMAT_PARQUET && j->read_columns && j->access != ACCESS_FRAMEWORK &&
 	    !job_work(j)->only_prepares)
 		FAULT(d, j, "read_columns",
-		      "access=%s reads whole rows, and knows no columns; use access=framework, or "
-		      "leave read_columns out",
+		      "access=%s reads whole rows, and does not support columns; use "
+		      "access=framework, or leave read_columns out",
 		      access_name(j));
 	if ((j->format != FORMAT_HDF5 && j->format != FORMAT_AUTO) || j->dataset != DATASET_SCAN)
 		note_unused(j, "hdf5_dataset", "format=hdf5 and dataset=scan", d);
 	if (j->format == FORMAT_AUTO && j->dataset != DATASET_SCAN)
 		FAULT(d, j, "format",
-		      "auto is what files that are there are found to be; use dataset=scan, or "
-		      "name the format that is to be made");
+		      "auto detects the format of existing files; use dataset=scan, or name the "
+		      "format to create");
 	if (j->format != FORMAT_NPY)
 		note_unused(j, "label_size", "format=npy", d);
 }
@@ -397,16 +398,16 @@ static void check_read_threads(const struct job *j, struct diag *d)
 		      job_read_threads(j), j->accelerators, THREADS_MAX);
 	if (j->read_threads == 0 && j->loader != LOADER_PYTORCH)
 		FAULT(d, j, "read_threads",
-		      "without any the accelerator reads itself, as PyTorch does; use "
-		      "loader=pytorch, or 1 or more");
+		      "with 0 the accelerator itself reads, as in PyTorch; use loader=pytorch, or "
+		      "1 or more");
 	else if (j->read_threads == 0 && j->prefetch > 0)
 		FAULT(d, j, "prefetch",
 		      "%" PRIu64
-		      " needs a thread to fetch ahead; use prefetch=0, or read_threads=1 or more",
+		      " needs a thread that prefetches; use prefetch=0, or read_threads=1 or more",
 		      j->prefetch);
 	else if (j->read_threads > 0 && j->prefetch == 0)
 		FAULT(d, j, "prefetch",
-		      "0 reads nothing ahead, for which loader=pytorch has read_threads=0; with "
+		      "0 prefetches nothing, for which loader=pytorch has read_threads=0; with "
 		      "read_threads=%" PRIu64 " use 1 or more",
 		      j->read_threads);
 }
@@ -423,13 +424,13 @@ static void check_ready(const struct job *j, struct diag *d)
 	ready = (double)j->prefetch * batch * windows;
 	if (ready > READY_MAX)
 		FAULT(d, j, "prefetch",
-		      "%.0f samples would be ready at once, at most %.0f can be; lower prefetch, "
-		      "batch_size or read_threads",
+		      "%.0f samples would be ready at once, but at most %.0f are possible; lower "
+		      "prefetch, batch_size or read_threads",
 		      ready, READY_MAX);
 	else if (ready + ranks * (double)job_shuffle_buffer(j) > READY_MAX)
 		FAULT(d, j, "shuffle",
-		      "%.0f samples would be ready at once, at most %.0f can be; use a smaller "
-		      "buffer",
+		      "%.0f samples would be ready at once, but at most %.0f are possible; use a "
+		      "smaller buffer",
 		      ready + ranks * (double)job_shuffle_buffer(j), READY_MAX);
 }
 
@@ -447,13 +448,13 @@ static void check_shuffle(const struct job *j, struct diag *d)
 	job_option_text(j, "shuffle", &order);
 	if (j->loader == LOADER_TFDATA && leaves_files(j))
 		FAULT(d, j, "shuffle",
-		      "%s is no order of loader=tfdata, which reads files from front to back; use "
-		      "shuffle=file, none or buffer:N",
+		      "%s is not an order of loader=tfdata, which reads files from front to back; "
+		      "use shuffle=file, none or buffer:N",
 		      buf_str(&order));
 	else if (j->shard == SHARD_FILE && leaves_files(j) && j->shuffle.kind != SHUFFLE_SAMPLE)
 		FAULT(d, j, "shard",
-		      "file gives every accelerator files of its own, and shuffle=%s is an order "
-		      "of all samples; use shard=strided or contiguous",
+		      "file gives every accelerator its own files, but shuffle=%s is an order of "
+		      "all samples; use shard=strided or contiguous",
 		      buf_str(&order));
 	buf_fini(&order);
 	if (j->loader != LOADER_TFDATA && job_shuffle_buffer(j))
@@ -474,12 +475,12 @@ static void check_importance(const struct job *j, struct diag *d)
 	}
 	if (floor(halves) < halves)
 		FAULT(d, j, "importance_rep",
-		      "%g is no multiple of 0.5, in which samples are repeated; use %g or %g",
+		      "%g is not a multiple of 0.5, by which samples are repeated; use %g or %g",
 		      j->importance_rep, floor(halves) / 2, ceil(halves) / 2);
 	if (j->shard == SHARD_CONTIGUOUS)
 		FAULT(d, j, "shard",
-		      "contiguous cuts an order of all samples, and with shuffle=importance every "
-		      "accelerator draws its own; use shard=strided");
+		      "contiguous divides one order of all samples, but with shuffle=importance "
+		      "every accelerator draws its own order; use shard=strided");
 }
 
 /* The number of files is not known yet with dataset_ratio or a scan. */
@@ -488,8 +489,8 @@ static void check_shard(const struct job *j, struct diag *d)
 	if (j->shard == SHARD_FILE && !job_work(j)->only_prepares && j->dataset == DATASET_MADE &&
 	    j->dataset_ratio <= 0 && j->num_files < j->accelerators)
 		FAULT(d, j, "shard",
-		      "file gives every accelerator files of its own, and there are more ranks "
-		      "than files: %" PRIu64 " accelerators, %" PRIu64
+		      "file gives every accelerator its own files, but there are more ranks than "
+		      "files: %" PRIu64 " accelerators, %" PRIu64
 		      " files; lower accelerators, raise num_files, or use shard=strided",
 		      j->accelerators, j->num_files);
 }
@@ -505,21 +506,21 @@ static void check_decompress(const struct job *j, struct diag *d)
 	if (j->format != FORMAT_AUTO && j->format != FORMAT_TFRECORD && j->format != FORMAT_HDF5 &&
 	    j->format != FORMAT_PARQUET)
 		FAULT(d, j, "decompress",
-		      "only files of format=tfrecord, hdf5 and parquet are known to be compressed "
-		      "or not; use decompress=none, and preprocess_time for what decoding takes");
+		      "mlgen finds compression only in files of format=tfrecord, hdf5 and parquet; "
+		      "use decompress=none, and preprocess_time for the time of decoding");
 	else if (j->access != ACCESS_FRAMEWORK)
 		FAULT(d, j, "decompress",
-		      "access=%s reads bytes, whatever they mean; use access=framework, or "
+		      "access=%s reads bytes without interpreting them; use access=framework, or "
 		      "decompress=none",
 		      access_name(j));
 	if (j->decompress == DECOMPRESS_SLEEP && j->decompress_rate == 0)
 		FAULT(d, j, "decompress_rate",
-		      "decompress=sleep needs to know how many compressed bytes a thread "
-		      "decompresses in a second, such as 100m; decompress=real finds out");
+		      "decompress=sleep needs the compressed bytes that a thread decompresses per "
+		      "second, such as 100m; decompress=real measures them");
 	if (j->decompress == DECOMPRESS_REAL && job_samples_at_once(j) > 1)
 		FAULT(d, j, "decompress",
-		      "real decompresses one sample at a time, and each thread reads %u; use "
-		      "iodepth=1, or decompress=sleep",
+		      "real decompresses one sample at a time, but each thread reads %u at once; "
+		      "use iodepth=1, or decompress=sleep",
 		      job_samples_at_once(j));
 }
 
@@ -555,10 +556,10 @@ static void check_preprocess(const struct job *j, struct diag *d)
 	check_split(j, "first_sample_split", j->first_sample_split, d);
 	if (j->loader == LOADER_TFDATA)
 		FAULT(d, j, "preprocess_at",
-		      "loader=tfdata decodes batches that are read; use preprocess_at=sample");
+		      "loader=tfdata decodes complete batches; use preprocess_at=sample");
 	else if (job_samples_at_once(j) > 1)
 		FAULT(d, j, "preprocess_at",
-		      "reads are decoded one after the other, and each thread reads %u samples at "
+		      "reads are decoded one after the other, but each thread reads %u samples at "
 		      "a time; use iodepth=1, or preprocess_at=sample",
 		      job_samples_at_once(j));
 }
@@ -577,11 +578,11 @@ static void check_fresh_memory(const struct job *j, struct diag *d)
 			 j->engine->name);
 	else if (j->mem == MEM_HUGEPAGE)
 		FAULT(d, j, "fresh_memory",
-		      "huge pages are reserved before, and not made anew for a read; use "
+		      "huge pages are reserved in advance, and not allocated anew for a read; use "
 		      "mem=malloc, or fresh_memory=0");
 	else if (!j->hold_samples && format && format->is_array)
 		diag_add(d, DIAG_NOTE, job_place(j, "fresh_memory"),
-			 "fresh_memory: arrays of %s, which are new each time, are there only with "
+			 "fresh_memory: arrays of %s, which are new each time, exist only with "
 			 "hold_samples=1",
 			 format->reader);
 }
@@ -594,8 +595,8 @@ static void check_first_sample(const struct job *j, struct diag *d)
 		note_unused(j, "first_sample_time", "phase=train", d);
 	else if (j->loader == LOADER_TFDATA)
 		FAULT(d, j, "first_sample_time",
-		      "threads of loader=tfdata read, and others decode; use loader=pytorch or "
-		      "plain, or first_sample_time=0");
+		      "with loader=tfdata some threads read, and other threads decode; use "
+		      "loader=pytorch or plain, or first_sample_time=0");
 }
 
 static void check_worker_start(const struct job *j, struct diag *d)
@@ -646,21 +647,22 @@ static void check_framework(const struct job *j, struct diag *d)
 	job_option_text(j, "format", &format);
 	if (j->format == FORMAT_RAW)
 		FAULT(d, j, "access",
-		      "framework means the calls of what reads a format, and no framework has "
-		      "calls for format=raw; use access=plain, or format=%s",
+		      "framework means the calls of the framework that reads a format, and no "
+		      "framework reads format=raw; use access=plain, or format=%s",
 		      j->dataset == DATASET_SCAN ? "jpeg" : "npz");
 	else if ((j->format == FORMAT_TFRECORD || j->format == FORMAT_TAR) &&
 		 j->loader != LOADER_TFDATA)
 		FAULT(d, j, "access",
-		      "framework reads format=%s from the beginning of a file to its end, which of "
-		      "the loaders only tfdata does; use loader=tfdata, or access=plain",
+		      "framework reads format=%s from the beginning of a file to its end, which "
+		      "only loader=tfdata does; use loader=tfdata, or access=plain",
 		      buf_str(&format));
 	else if (j->direct && !advice_format_takes_direct(j))
 		FAULT(d, j, "direct", "no framework reads format=%s with O_DIRECT; use direct=0%s",
 		      buf_str(&format), j->read_columns ? "" : ", or access=plain");
 	else if (job_is_changed(j, "bs"))
 		diag_add(d, DIAG_NOTE, job_place(j, "bs"),
-			 "bs: access=framework has sizes of its own; bs counts with access=plain");
+			 "bs: access=framework uses its own sizes; bs has an effect only with "
+			 "access=plain");
 	buf_fini(&format);
 }
 
@@ -674,7 +676,8 @@ static void check_recorded(const struct job *j, struct diag *d)
 		      "recorded_calls=FILE, or use access=plain");
 	else if (job_is_changed(j, "bs"))
 		diag_add(d, DIAG_NOTE, job_place(j, "bs"),
-			 "bs: access=recorded has sizes of its own; bs counts with access=plain");
+			 "bs: access=recorded uses its own sizes; bs has an effect only with "
+			 "access=plain");
 }
 
 void train_check(const struct job *j, struct diag *d)
@@ -701,6 +704,6 @@ void train_check(const struct job *j, struct diag *d)
 	/* Checkpoints have a stricter check of their own. */
 	if (j->direct && j->engine && job_touches_files(j) && !job_has_checkpoints(j) &&
 	    j->access == ACCESS_PLAIN && j->bs.read % 512)
-		FAULT(d, j, "bs", "%" PRIu64 " is no multiple of 512, which direct=1 needs",
+		FAULT(d, j, "bs", "%" PRIu64 " is not a multiple of 512, which direct=1 needs",
 		      j->bs.read);
 }

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "work/train/train_internal.h"
 
-/* Percent of a dataset of the least size that fits into memory. */
+/* Percent of a dataset of the smallest allowed size that fits into memory. */
 #define MEMORY_PERCENT (100.0 / MLPERF_MEMORIES)
 
 static void append_num_files(struct buf *text, const struct mlperf_subject *s)
@@ -25,8 +25,8 @@ static enum mlperf_state check_exact(const struct mlperf_subject *s, struct buf 
 
 	if (!s->rules->is_exact || s->samples <= most)
 		return MLPERF_OK;
-	buf_add(text, "; more than --datasize says, and while their checker lets that pass, the "
-		      "rules ask for exactly that: ");
+	buf_add(text, "; this is more than --datasize gives, which MLPerf's checker accepts, but "
+		      "the rules ask for exactly: ");
 	append_num_files(text, s);
 	return MLPERF_UNCHECKED;
 }
@@ -68,7 +68,7 @@ static enum mlperf_state check_steps(const struct mlperf_subject *s, struct buf 
 	buf_addf(text, "%s in an epoch", units_human_count(n, (uint64_t)steps));
 	buf_addf(text, is_kept ? "; at least %d" : "; the rules ask for %d: ", MLPERF_STEPS);
 	if (is_kept && s->samples < s->need.steps_samples)
-		buf_add(text, ", which their tools round down to whole files");
+		buf_add(text, ", which MLPerf's tools round down to whole files");
 	if (!is_kept)
 		append_num_files(text, s);
 	return is_kept ? MLPERF_OK : MLPERF_BROKEN;
@@ -133,7 +133,7 @@ static enum mlperf_state check_au(const struct mlperf_subject *s, struct buf *te
 	const struct mlperf_subject *least = find_least_au(s->group, &most);
 	double au = au_of(least);
 	if (isnan(au) && least->result->errors) {
-		buf_add(text, "samples failed, and none may");
+		buf_add(text, "samples failed, which the rules do not allow");
 		return MLPERF_BROKEN;
 	}
 	if (isnan(au)) {
@@ -164,8 +164,8 @@ static enum mlperf_state check_checkpoint(const struct mlperf_subject *s, struct
 		return MLPERF_BROKEN;
 	}
 	if (s->job->checkpoint_mode == CHECKPOINT_ASYNC) {
-		buf_add(text,
-			"checkpoint_mode=async hides it, and theirs waits: --checkpoint_mode=sync");
+		buf_add(text, "checkpoint_mode=async hides the save, but MLPerf's training waits: "
+			      "--checkpoint_mode=sync");
 		return MLPERF_BROKEN;
 	}
 	if (!s->run) {
@@ -204,11 +204,11 @@ static void append_kept(const struct mlperf_subject *s, struct buf *text)
 
 	buf_add(text, "invalidate=");
 	job_option_text(s->job, "invalidate", text);
-	buf_addf(text, ": caches are to be emptied before each %s: --invalidate=%s",
+	buf_addf(text, ": caches must be emptied before each %s: --invalidate=%s",
 		 is_run ? "run" : "epoch", is_run ? "run" : "epoch");
 	if (!is_run)
-		buf_add(text, "; or --drop_caches=epoch, as root, which takes names and sizes from "
-			      "memory, too");
+		buf_add(text, "; or --drop_caches=epoch, as root, which also drops names and sizes "
+			      "from memory");
 }
 
 static enum mlperf_state check_shares(const struct mlperf_subject *s, struct buf *text)
@@ -221,7 +221,8 @@ static enum mlperf_state check_shares(const struct mlperf_subject *s, struct buf
 		return MLPERF_BROKEN;
 	}
 	if (isnan(st->memory_percent)) {
-		buf_add(text, "nothing here tells how many bytes this host's page cache gave");
+		buf_add(text,
+			"no counter of this host shows how many bytes came from its page cache");
 		return MLPERF_UNCHECKED;
 	}
 	buf_addf(text, "%.1f%% of the bytes came from this host's page cache", st->memory_percent);
@@ -232,7 +233,7 @@ static enum mlperf_state check_shares(const struct mlperf_subject *s, struct buf
 		buf_add(text, " anyway: only their owner may read these files");
 		return MLPERF_BROKEN;
 	}
-	buf_addf(text, ", and %d x its memory leave at most %g%%: ", MLPERF_MEMORIES,
+	buf_addf(text, ", but a dataset of %d x its memory leaves at most %g%%: ", MLPERF_MEMORIES,
 		 MEMORY_PERCENT);
 	append_num_files(text, s);
 	buf_add(text, ", or --invalidate=epoch");
@@ -248,7 +249,7 @@ static enum mlperf_state check_cache(const struct mlperf_subject *s, struct buf 
 	if (s->job->cache != CACHE_NONE) {
 		buf_add(text, "cache=");
 		job_option_text(s->job, "cache", text);
-		buf_add(text, " is a cache of the benchmark's own, which CLOSED does not have: "
+		buf_add(text, " is a cache of the benchmark's own, which CLOSED does not allow: "
 			      "--cache=none");
 		return MLPERF_BROKEN;
 	}
@@ -266,9 +267,9 @@ static enum mlperf_state check_cache(const struct mlperf_subject *s, struct buf 
 	if (empties_epoch && s->job->drop_caches == DROP_CACHES_EPOCH)
 		buf_add(text, "this host's caches were emptied before each epoch; ");
 	else if (empties_epoch && s->job->direct)
-		buf_add(text, "direct=1 passes the page cache by; ");
+		buf_add(text, "direct=1 bypasses the page cache; ");
 	else if (empties_epoch)
-		buf_add(text, "its files left the page cache before each epoch; ");
+		buf_add(text, "its files were dropped from the page cache before each epoch; ");
 	return check_shares(s, text);
 }
 

@@ -48,13 +48,14 @@ static void append_where(struct buf *line, const struct job *j)
 	if (j->cache_directory)
 		buf_addf(line, " in %s", j->cache_directory);
 	else if (train_cache_is_simulated(j))
-		buf_add(line, ", which is only played");
+		buf_add(line, ", which is only simulated");
 	else
 		buf_add(line, " in memory");
 	if (j->cache_scope == CACHE_SCOPE_RANK && j->accelerators > 1)
 		buf_add(line, ", for each accelerator");
 	if (job_cache_parts(j) > 1)
-		buf_addf(line, ", one of all %" PRIu64 " processes, each of which keeps 1/%" PRIu64,
+		buf_addf(line,
+			 ", shared by all %" PRIu64 " processes, each of which keeps 1/%" PRIu64,
 			 job_cache_parts(j), job_cache_parts(j));
 }
 
@@ -94,7 +95,7 @@ static bool is_training(const struct plan_report *p)
 	return !job_work(p->job)->only_prepares;
 }
 
-/* Count the files that are there and those to write. False: they do not match the job. */
+/* Count the files that exist and the files to write. False: they do not match the job. */
 static bool count_files(struct plan_report *p, const struct plan_input *in)
 {
 	struct mlgen_err err = { 0 };
@@ -115,9 +116,9 @@ static bool count_files(struct plan_report *p, const struct plan_input *in)
 	}
 	if (rc) {
 		p->present_files = p->present_bytes = 0;
-		plan_add_check(
-			p, "dataset", PLAN_WARNING,
-			"--replace deletes the dataset that is there, which was made otherwise");
+		plan_add_check(p, "dataset", PLAN_WARNING,
+			       "--replace deletes the existing dataset, which was made with other "
+			       "options");
 	}
 	p->write_files = dataset_existing_files(&p->dataset) - p->present_files;
 	if (p->write_files && p->totals.bytes > p->present_bytes)
@@ -194,8 +195,8 @@ static void check_mount(struct plan_report *p, const struct plan_input *in)
 		check_prepare_rules(p, in);
 	if (p->mount.is_memory)
 		plan_add_check(p, "storage", PLAN_WARNING,
-			       "%s at %s is memory: nothing of a disk is measured there",
-			       p->mount.type, p->mount.target);
+			       "%s at %s is memory: no disk is measured there", p->mount.type,
+			       p->mount.target);
 }
 
 static void check_direct(struct plan_report *p)
@@ -424,10 +425,10 @@ static void print_scan(FILE *to, const struct dataset_totals *t)
 	struct buf line = { 0 };
 
 	plan_start_line(&line, "");
-	buf_addf(&line, "looked into: %s read in %s", units_human_bytes(n, t->scan_read_bytes),
+	buf_addf(&line, "files examined: %s read in %s", units_human_bytes(n, t->scan_read_bytes),
 		 units_human_time(m, (uint64_t)(t->scan_seconds * 1e9)));
 	if (t->scan_kept_files > 0)
-		buf_addf(&line, ", %s file%s known from before",
+		buf_addf(&line, ", %s file%s known from an earlier scan",
 			 units_human_count(n, (uint64_t)t->scan_kept_files),
 			 plural((uint64_t)t->scan_kept_files));
 	plan_print_line(to, &line);
@@ -669,7 +670,7 @@ static void append_calls(struct buf *text, const struct plan_report *p)
 		buf_add(text, " none; files are mapped, and not touched");
 }
 
-/* The framework that the loader model reads ahead like; NULL = none. */
+/* The framework whose prefetching the loader model imitates; NULL = none. */
 static const char *framework_of(const struct job *j)
 {
 	return j->loader == LOADER_PYTORCH  ? "PyTorch"
@@ -686,7 +687,7 @@ static void print_samples(FILE *to, const struct plan_report *p)
 		buf_add(&text, framework);
 		plan_say(&text, p,
 			 " would also hold {plan.framework_bytes} of prefetched samples; "
-			 "hold_samples=1 takes that from the page cache, too");
+			 "hold_samples=1 holds them, too, which leaves less page cache");
 		plan_print_sentence(to, buf_str(&text));
 	}
 	buf_fini(&text);
@@ -704,8 +705,7 @@ static void append_emptied(struct buf *text, const struct plan_report *p)
 {
 	if (!plan_find_check(p, "caches"))
 		return;
-	buf_addf(text, "%s are emptied before %s",
-		 p->hosts > 1 ? "those of each host" : "this host's",
+	buf_addf(text, "emptied on %s before %s", p->hosts > 1 ? "each host" : "this host",
 		 p->job->drop_caches == DROP_CACHES_EPOCH ? "each epoch" : "the job");
 }
 

@@ -191,7 +191,7 @@ static void append_cache(struct buf *text, const struct text_block *b)
 		buf_addf(text, "in %s, ", c->directory);
 	else
 		buf_addf(text, "%s, ",
-			 has_text(c->place) && !strcmp(c->place, "played") ? "that is only played"
+			 has_text(c->place) && !strcmp(c->place, "played") ? "simulated only"
 									   : "in memory");
 	append_size(text, c);
 	if (is_divided(c))
@@ -211,14 +211,14 @@ static void append_counts(struct buf *text, const struct text_block *b)
 		return;
 	text_say(text, b, "{cache.hits} hits, {cache.misses} misses");
 	text_say(text, b, "[, {cache.substitutions} substituted]");
-	text_say(text, b, "[, {cache.late_hits} of the hits late]");
+	text_say(text, b, "[, {cache.late_hits} late hits]");
 	text_say(text, b,
 		 "[; {cache.fills} fills][, {cache.dropped_fills} dropped][, {cache.evictions} "
 		 "evictions]");
 	text_say(text, b, "[; {cache.prefetches} fetched ahead]");
-	text_say(text, b, "[; {cache.kept_units} were there before]");
-	text_say(text, b, "[; {cache.warm_units} were put there before]");
-	text_say(text, b, "[; {cache.verified} hits looked at]");
+	text_say(text, b, "[; {cache.kept_units} kept from an earlier run]");
+	text_say(text, b, "[; {cache.warm_units} filled before the run]");
+	text_say(text, b, "[; {cache.verified} hits checked]");
 	text_say(text, b, "[, {cache.wrong} of them WRONG]");
 }
 
@@ -230,7 +230,7 @@ static void append_bytes(struct buf *text, const struct text_block *b)
 		 "{cache.cache_bytes} from the tier, {cache.storage_bytes} from storage[, "
 		 "{cache.peer_bytes} from other processes]; {cache.used_bytes} held at the end");
 	if (b->cache->is_full)
-		buf_add(text, "; its directory is full, and it has stopped growing");
+		buf_add(text, "; its directory is full, and the tier has stopped growing");
 }
 
 /* Append the latency of the parts that other processes hold. */
@@ -241,12 +241,12 @@ static void append_peers(struct buf *text, const struct text_block *b)
 
 	if (!c->policy || !is_divided(c) || !c->peer_ns)
 		return;
-	text_say(text, b, "{cache.peer_hits} hits in other processes' parts");
+	text_say(text, b, "{cache.peer_hits} hits in the parts of other processes");
 	if (c->peer_ns->count)
 		buf_addf(text, ", of %s ms each (mean)", units_human_ms(n, hist_mean(c->peer_ns)));
 	if (c->hit_ns && c->hit_ns->count)
-		buf_addf(text, ", own ones %s ms", units_human_ms(n, hist_mean(c->hit_ns)));
-	text_say(text, b, "[; {cache.sent_bytes} of misses sent to where they are kept]");
+		buf_addf(text, ", own hits %s ms", units_human_ms(n, hist_mean(c->hit_ns)));
+	text_say(text, b, "[; {cache.sent_bytes} of misses sent to the processes that keep them]");
 }
 
 /* Append figures of the order of the last epoch. */
@@ -260,9 +260,10 @@ static void append_order(struct buf *text, const struct text_block *b)
 	const struct cache_counts *last = &epoch_at(c, c->epochs.count - 1)->counts;
 	buf_addf(text, "sequential %s", show_ratio(ratio, last->sequential_ratio));
 	if (!isnan(last->rank_correlation))
-		buf_addf(text, ", correlation with the epoch before %.2f", last->rank_correlation);
+		buf_addf(text, ", correlation with the previous epoch %.2f",
+			 last->rank_correlation);
 	if (!isnan(last->multiplicity))
-		buf_addf(text, ", a sample %.2f times an epoch", last->multiplicity);
+		buf_addf(text, ", each sample %.2f times per epoch", last->multiplicity);
 	if (c->draw_seconds > 0)
 		buf_addf(text, "; drawn in %s s", show_seconds(ratio, c->draw_seconds));
 }
@@ -309,14 +310,14 @@ static void append_read_sizes(struct buf *text, const struct text_block *b)
 	units_human_bytes(called, (double)b->job->bs.read);
 	units_human_bytes(mean, (double)r->io_bytes / (double)r->total_ios);
 	if (is_plain && !strcmp(called, mean))
-		buf_addf(text, "%s as called (bs)", called);
+		buf_addf(text, "%s per call (bs)", called);
 	else if (is_plain)
-		buf_addf(text, "up to %s as called (bs), %s mean", called, mean);
+		buf_addf(text, "up to %s per call (bs), %s mean", called, mean);
 	else if (b->job->direct && b->job->access == ACCESS_FRAMEWORK)
-		buf_addf(text, "whole files as called, %s mean", mean);
+		buf_addf(text, "whole files per call, %s mean", mean);
 	else {
 		show_sizes(text, &r->sizes); /* a merged result has none */
-		buf_addf(text, "%s%s mean", text->len ? " as called, " : "", mean);
+		buf_addf(text, "%s%s mean", text->len ? " per call, " : "", mean);
 	}
 	append_sizes_at_server(text, b->storage);
 }
@@ -352,12 +353,12 @@ static void append_ceiling(struct buf *text, const struct text_block *b)
 	}
 	if (c->cached_seconds > 0) {
 		text_say(text, b,
-			 " ({ml.ceiling.cached_files} file{s}, {ml.ceiling.cached_bytes}, over and "
-			 "over");
+			 " ({ml.ceiling.cached_files} file{s}, {ml.ceiling.cached_bytes}, "
+			 "repeatedly");
 		buf_add(text, b->job->direct ? ", direct=0)" : ")");
 	}
 	text_say(text, b,
-		 "[; without the {ml.ceiling.jobs_beside} job{s} beside it][; "
+		 "[; without the {ml.ceiling.jobs_beside} other job{s} of its group][; "
 		 "{ml.ceiling.unmeasured}]");
 }
 
@@ -398,7 +399,7 @@ static void append_steady(struct buf *text, const struct text_block *b)
 		buf_addf(text, "epochs 2-%" PRIu64 " differ by %s", last,
 			 show_percent(number, percent));
 	else
-		buf_add(text, "unknown (takes 3 whole epochs)");
+		buf_add(text, "unknown (needs 3 whole epochs)");
 	if (b->result->errors > 0)
 		text_say(text, b, "; {ml.errors} error{s} counted, the run went on");
 	else if (b->result->err.code != 0)
@@ -642,7 +643,7 @@ static void append_prepare_answer(struct buf *out, const struct text_block *b)
 
 	buf_addf(out, "%s: ", b->job->name);
 	if (p->files_written == 0)
-		text_say(out, b, "nothing written, {prepare.files_kept} files are there");
+		text_say(out, b, "nothing written, {prepare.files_kept} files exist");
 	else
 		text_say(out, b,
 			 "{prepare.files_written} file{s}, {prepare.bytes_written} written in "
@@ -681,11 +682,10 @@ void prepare_text(FILE *to, const struct run_result *run, const struct job_resul
 	}
 	if (detail > DETAIL_BRIEF && p->files_kept > 0 && p->files_written > 0)
 		text_say(&out, b,
-			 "  {prepare.files_kept} files were there already, complete, and were "
-			 "kept\n");
+			 "  {prepare.files_kept} complete files already existed and were kept\n");
 	if (detail > DETAIL_FIRST && (p->interrupted || b->result->err.code != 0))
-		buf_add(&out,
-			"  the dataset is incomplete; the next run goes on where this one ended\n");
+		buf_add(&out, "  the dataset is incomplete; the next run continues where this run "
+			      "ended\n");
 	text_print(to, &out);
 	buf_fini(&text);
 	buf_fini(&out);

@@ -51,7 +51,7 @@ static void cache_headline(struct buf *out, const struct verdict_findings *f)
 {
 	char rate[UNITS_TEXT_BYTES];
 
-	buf_addf(out, "the tier's disk is the limit: %s and storage gave %s",
+	buf_addf(out, "the tier's disk is the limit: %s and storage delivered %s",
 		 f->ml->cache.directory, show_rate(rate, &f->unit, f->ml->sample_bytes_per_sec));
 }
 
@@ -60,8 +60,8 @@ static void cache_because(struct buf *out, const struct verdict_findings *f)
 	const struct cache_result *c = &f->ml->cache;
 	char hit[UNITS_TEXT_BYTES], miss[UNITS_TEXT_BYTES];
 
-	buf_addf(out, "%.1f%% of the time of samples is that of hits", hit_share(c) * 100);
-	buf_addf(out, ", of %s ms each (mean)", units_human_ms(hit, hist_mean(c->hit_ns)));
+	buf_addf(out, "hits take %.1f%% of the time of samples", hit_share(c) * 100);
+	buf_addf(out, ", %s ms each (mean)", units_human_ms(hit, hist_mean(c->hit_ns)));
 	if (c->miss_ns && c->miss_ns->count)
 		buf_addf(out, "; a miss takes %s ms", units_human_ms(miss, hist_mean(c->miss_ns)));
 	verdict_say(out, f, "; host CPU {ml.host.cpu_percent}");
@@ -88,8 +88,8 @@ double verdict_cache_share(const struct verdict_findings *f, double au_percent)
 	/* Most hits in a divided tier are in the parts of other processes. */
 	double hit = (seconds_of(c->hit_ns) + seconds_of(c->peer_ns)) / hits;
 	double saved = hist_mean(c->miss_ns) / 1e9 - hit;
-	/* Seconds that a reader is busy with a sample: reading, decoding and everything else but
-	 * waiting for accelerators; and seconds that it may be busy at this AU. */
+	/* Seconds that a reader is busy with a sample: reading, decoding and everything else except
+	 * waiting for accelerators; and seconds that a reader may be busy at this AU. */
 	double readers = (double)ml->accelerators * (double)job_readers(job);
 	double busy = (1 - ml->loader_percent.idle / 100) * f->result->wall_seconds * readers /
 		      (double)ml->samples;
@@ -167,7 +167,7 @@ static bool has_foreign_load(const struct verdict_findings *f)
 	return is_full(f) && verdict_cpu_is_foreign(&f->result->host);
 }
 
-/* Append how to take load off this host, whose ceiling was not measured. */
+/* Append how to reduce the load of this host, whose ceiling was not measured. */
 static void append_less_load(struct buf *out, const struct job *job)
 {
 	if (job->accelerators > 1)
@@ -259,19 +259,19 @@ static void disputed_headline(struct buf *out, const struct verdict_findings *f)
 static void disputed_because(struct buf *out, const struct verdict_findings *f)
 {
 	if (has_foreign_load(f))
-		buf_add(out, "others had the CPUs in the run, and may have left them when the "
-			     "ceiling was measured; ");
+		buf_add(out, "other processes used the CPUs in the run, and may have ended before "
+			     "the ceiling was measured; ");
 	else if (f->ml->ceiling.jobs_beside)
-		buf_add(out, "the ceiling is of this job without the others of its group; ");
+		buf_add(out, "the ceiling is of this job without the other jobs of its group; ");
 	else
-		buf_add(out, "what the host does and what it could do disagree; ");
+		buf_add(out, "the load of the host and its ceiling disagree; ");
 	verdict_append_cpu(out, &f->result->host);
 }
 
 static void disputed_try(struct buf *out, const struct verdict_findings *f)
 {
 	if (has_foreign_load(f) || !f->ml->ceiling.jobs_beside)
-		buf_add(out, "the same while nothing else runs on these CPUs");
+		buf_add(out, "the same job while nothing else runs on these CPUs");
 	else
 		buf_add(out, "the same job alone, with --ceiling");
 }
@@ -312,13 +312,13 @@ static void host_try(struct buf *out, const struct verdict_findings *f)
 		      f->ceiling.copying > CEILING_NEAR_POINTS;
 
 	if (has_foreign_load(f))
-		buf_add(out, "the same while nothing else runs on these CPUs");
+		buf_add(out, "the same job while nothing else runs on these CPUs");
 	else if (f->ceiling.says == CEILING_NEAR && copies)
 		buf_addf(out, "--direct=1 : less copying on these CPUs, which costs %.1f %s",
 			 f->ceiling.copying, f->ceiling.is_rate ? "percent" : "points");
 	else if (f->ceiling.says == CEILING_NEAR)
-		buf_add(out,
-			"fewer accelerators here, or more hosts; not a statement about storage");
+		buf_add(out, "fewer accelerators here, or more hosts; this is not a statement "
+			     "about storage");
 	else if (!f->ml->ceiling.is_tried && !verdict_without_storage(job))
 		buf_add(out, "--ceiling : what this host could do at best");
 	else
@@ -378,7 +378,7 @@ static bool append_more_threads(struct buf *out, const struct verdict_findings *
 	uint64_t threads = f->job->read_threads * 2;
 
 	if (!threads) {
-		buf_add(out, "--read_threads=1 --prefetch=1 : what does reading while accelerators "
+		buf_add(out, "--read_threads=1 --prefetch=1 : how much time does reading during "
 			     "compute save?");
 		return true;
 	}
@@ -414,9 +414,9 @@ static void memory_because(struct buf *out, const struct verdict_findings *f)
 	if (verdict_is_in_memory(out, f, "read"))
 		return;
 	if (f->job->distinct_files) {
-		verdict_say(
-			out, f,
-			"{distinct_files} of the files were read over and over (distinct_files)");
+		verdict_say(out, f,
+			    "only {distinct_files} of the files were read, repeatedly "
+			    "(distinct_files)");
 		return;
 	}
 	units_human_count(files,
@@ -438,11 +438,11 @@ static void append_past_memory(struct buf *out, const struct verdict_findings *f
 	double ram = (double)host_job_memory_bytes(&f->run->host);
 
 	if (advice_direct(f->job))
-		buf_add(out, "--direct=1 : reads that pass by the page cache");
+		buf_add(out, "--direct=1 : reads that bypass the page cache");
 	else if (f->job->invalidate != INVALIDATE_EPOCH)
-		buf_add(out, "--invalidate=epoch : each from an empty page cache");
+		buf_add(out, "--invalidate=epoch : each epoch from an empty page cache");
 	else
-		buf_addf(out, "--directory=PATH : one with %s of files",
+		buf_addf(out, "--directory=PATH : a directory with %s of files",
 			 units_human_bytes(need, MLPERF_MEMORIES * ram));
 }
 
@@ -488,12 +488,12 @@ static void network_because(struct buf *out, const struct verdict_findings *f)
 static void network_try(struct buf *out, const struct verdict_findings *f)
 {
 	(void)f;
-	buf_add(out, "a faster link, or more hosts; not a statement about storage");
+	buf_add(out, "a faster link, or more hosts; this is not a statement about storage");
 }
 
 static void compute_headline(struct buf *out, const struct verdict_findings *f)
 {
-	buf_add(out, lacks_storage(f)           ? "no storage in this (ioengine=null): "
+	buf_add(out, lacks_storage(f)           ? "ioengine=null uses no storage: "
 		     : verdict_is_model(f->job) ? "the modelled storage keeps up: "
 						: "storage keeps up: ");
 	verdict_append_stall(out, f);
@@ -507,8 +507,9 @@ static void compute_because(struct buf *out, const struct verdict_findings *f)
 	}
 	buf_addf(out, "stall is %.1f%% of accelerator time", show_share(&f->time, "stall"));
 	if (f->ml->time_percent.stall > STALL_PERCENT && f->ml->au_percent >= BUSY_AU_PERCENT)
-		buf_add(out, " with first steps of epochs, which AU leaves out");
-	buf_addf(out, "; read threads idle %.1f%% of theirs", show_share(&f->loader, "idle"));
+		buf_add(out, " including first steps of epochs, which AU leaves out");
+	buf_addf(out, "; read threads are idle %.1f%% of their time",
+		 show_share(&f->loader, "idle"));
 }
 
 static void compute_try(struct buf *out, const struct verdict_findings *f)
@@ -525,8 +526,7 @@ static void compute_try(struct buf *out, const struct verdict_findings *f)
 	if (wanted > most)
 		wanted = most;
 	if (wanted > f->job->accelerators)
-		buf_addf(out, "--accelerators=%" PRIu64 " : storage keeps up, ask for more",
-			 wanted);
+		buf_addf(out, "--accelerators=%" PRIu64 " : storage keeps up, try more", wanted);
 	else if (dataset_makes_files(ds, f->job))
 		buf_addf(out, "--dataset_ratio=%d : these files are too few for more accelerators",
 			 MLPERF_MEMORIES);
@@ -549,7 +549,8 @@ static void storage_headline(struct buf *out, const struct verdict_findings *f)
 
 	show_rate(got, &f->unit, ml->sample_bytes_per_sec);
 	if (isnan(ml->demand_bytes_per_sec)) {
-		buf_addf(out, "%s delivered %s; compute_time=0 takes all there is", who_gave, got);
+		buf_addf(out, "%s delivered %s; compute_time=0 asks for as much as possible",
+			 who_gave, got);
 		return;
 	}
 	buf_addf(out, "%s ask%s for %s; %s delivered %s",
@@ -612,7 +613,7 @@ static void hidden_headline(struct buf *out, const struct verdict_findings *f)
 	char who[SHOW_ACCELERATORS_BYTES], asked[UNITS_TEXT_BYTES], got[UNITS_TEXT_BYTES];
 	double supply = verdict_supply_percent(f->result) / 100;
 
-	buf_addf(out, "%s ask%s for %s; %s gives read threads that never idle %s",
+	buf_addf(out, "%s ask%s for %s; %s delivers %s to read threads that are never idle",
 		 show_accelerators(who, ml->accelerators, ml->accelerator),
 		 ml->accelerators == 1 ? "s" : "",
 		 show_rate(asked, &f->unit, ml->demand_bytes_per_sec),
@@ -633,11 +634,11 @@ static bool is_cut_short(const struct verdict_findings *f)
 static void hidden_because(struct buf *out, const struct verdict_findings *f)
 {
 	buf_addf(out,
-		 "%s short: most of %s is read before its first step, which AU leaves out; with it "
-		 "stall is %.1f%% of accelerator time; read threads spent %.1f%% of theirs in I/O "
-		 "calls",
-		 is_cut_short(f) ? "the run is" : "epochs are", is_cut_short(f) ? "it" : "one",
-		 show_share(&f->time, "stall"), io_share(f));
+		 "%s short: most of %s is read before its first step, which AU leaves out; "
+		 "including this step, stall is %.1f%% of accelerator time; read threads spent "
+		 "%.1f%% of their time in I/O calls",
+		 is_cut_short(f) ? "the run is" : "epochs are",
+		 is_cut_short(f) ? "it" : "each epoch", show_share(&f->time, "stall"), io_share(f));
 }
 
 static void hidden_try(struct buf *out, const struct verdict_findings *f)
@@ -670,22 +671,23 @@ static void unclear_headline(struct buf *out, const struct verdict_findings *f)
 {
 	if (lacks_storage(f)) {
 		verdict_say(out, f,
-			    "no storage in this (ioengine=null), and CPU {ml.host.cpu_percent} "
-			    "does not decide");
+			    "ioengine=null uses no storage, and CPU {ml.host.cpu_percent} shows no "
+			    "limit");
 		return;
 	}
 	buf_addf(out, "read threads in I/O calls %.1f%%", io_share(f));
-	verdict_say(out, f, ", CPU {ml.host.cpu_percent}: neither decides");
+	verdict_say(out, f, ", CPU {ml.host.cpu_percent}: neither shows the limit");
 }
 
 static void unclear_because(struct buf *out, const struct verdict_findings *f)
 {
 	if (isnan(f->ml->demand_bytes_per_sec))
-		buf_add(out, "compute_time=0 asks for no throughput that could be missed; ");
+		buf_add(out, "compute_time=0 asks for no particular throughput; ");
 	else
 		buf_addf(out, "stall is %.1f%% of accelerator time; ",
 			 show_share(&f->time, "stall"));
-	buf_addf(out, "read threads idle %.1f%% of theirs, ", show_share(&f->loader, "idle"));
+	buf_addf(out, "read threads are idle %.1f%% of their time, ",
+		 show_share(&f->loader, "idle"));
 	append_wakeups(out, f);
 }
 

@@ -35,7 +35,8 @@ int train_dataset_init(struct slot *s, struct run_shared *run, struct mlgen_err 
 	/* A probe (scaled_as) reads the dataset of the command line, and shows what it uses. */
 	if (rc == 0 && ds->scaled.whole && !j->scaled_as)
 		log_note("%s: %s has %" PRIu64 " files, which are read; for %" PRIu64
-			 " accelerators scale=%.15g%% makes %" PRIu64 ", in another directory",
+			 " accelerators scale=%.15g%% would create %" PRIu64
+			 " files, in another directory",
 			 j->name, ds->directory, ds->files, ds->scaled.ranks, j->scale,
 			 ds->scaled.whole);
 	return rc;
@@ -53,9 +54,9 @@ static void warn_changed(const struct slot *s, const struct dataset *ds)
 		return;
 	scan_recheck(ds->scan, u64_min(files, ds->files), &c);
 	if (c.changed)
-		log_warn("%s: files have changed or gone since they were listed: %s of %s that "
-			 "were looked at again, the first is %s; what was read of them may not be "
-			 "what the report says",
+		log_warn("%s: files have changed or disappeared since they were listed: %s of %s "
+			 "that were checked again, the first is %s; the report may not describe "
+			 "the data that was read",
 			 s->job->name, units_human_count(changed, c.changed),
 			 units_human_count(all, c.looked_at), c.path);
 }
@@ -180,7 +181,7 @@ const struct asked train_asked = {
 };
 
 const struct asked prepare_asked = {
-	.side_by_side = "files and bytes are their sums, over the time of the longest",
+	.side_by_side = "files and bytes are their sums, divided by the time of the longest",
 	.mlperf_rules = mlperf_other_rules,
 };
 

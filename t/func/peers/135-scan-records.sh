@@ -289,10 +289,10 @@ changed()
 	like "$title: in words" "$(cat err)" "$regex"
 }
 changed "a file that grew" \
-	'changing/x.tar: has [0-9]+ bytes, and had [0-9]+ when it was scanned; it was replaced \(' \
+	'changing/x.tar: has [0-9]+ bytes, but had [0-9]+ when it was scanned; it was replaced \(' \
 	sh -c 'cat y.tar >>x.tar'
 changed "a file that was cut" \
-	'changing/x.tar: (has 3 bytes, and had|the file ends at 3 of)' \
+	'changing/x.tar: (has 3 bytes, but had|the file ends at 3 of)' \
 	truncate -s 3 x.tar
 changed "a file that has gone" \
 	'changing/x.tar: open: No such file or directory \(' rm x.tar

@@ -185,6 +185,6 @@ echo >>kits/case_00002_y.npy
 finish
 is "a twin that grew is an error" "$status" 1
 like "in words" "$(cat err)" \
-	'kits/case_00002_y.npy: has 170129 bytes, and had 170128 when it was scanned'
+	'kits/case_00002_y.npy: has 170129 bytes, but had 170128 when it was scanned'
 
 done_testing

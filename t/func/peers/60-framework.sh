@@ -54,7 +54,7 @@ is "a read that meets the end is no short one" \
 # shellcheck disable=SC2086
 "$MLGEN" --name=f ${job% --quiet} --num_files=6 --sample_size=100k >out 2>&1
 like "the report tells the sizes" "$(tr -s ' \n' ' ' <out)" \
-	' read sizes 73% 4 KiB, 9% 1 B, 9% 23 B, 9% 92 KiB as called, 10\.24 KiB mean '
+	' read sizes 73% 4 KiB, 9% 1 B, 9% 23 B, 9% 92 KiB per call, 10\.24 KiB mean '
 like "and whose calls they are" "$(tr -s ' \n' ' ' <out)" \
 	'direct=0,( iodepth=1,)? reads as NumPy does'
 dataset --name=f --num_files=2 --samples_per_file=4 --sample_size=100k

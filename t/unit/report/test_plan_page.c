@@ -100,8 +100,8 @@ static const char large[] =
 "in flight 32 reads (8 accelerators x 4 read_threads, one read each)\n"
 "calls     per sample: open 1, read 140 (of up to 1 MiB), close 1\n"
 "memory    9 MiB for mlgen (estimate)\n"
-"          PyTorch would also hold 30.58 GiB of prefetched samples; hold_samples=1 takes\n"
-"          that from the page cache, too\n"
+"          PyTorch would also hold 30.58 GiB of prefetched samples; hold_samples=1 holds\n"
+"          them, too, which leaves less page cache\n"
 "files     64 open at once; limit 48                                               FAIL\n"
 "          raise it\n";
 /* clang-format on */

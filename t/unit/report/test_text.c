@@ -42,7 +42,7 @@ START_TEST(a_storage_bound_run_reads_as_in_the_manual)
 		"\n"
 		"accelerator time   compute 62.8%  stall 33.9%  barrier 2.9%  other 0.4%       = 100%\n"
 		"read thread time   read 99.8%  open 0.1%  idle 0.1%                           = 100%\n"
-		"read sizes         up to 1 MiB as called (bs), 1023 KiB mean\n"
+		"read sizes         up to 1 MiB per call (bs), 1023 KiB mean\n"
 		"from memory        unknown: nothing here counts what storage delivered;\n"
 		"                   0.0% of the dataset was cached before (256 files sampled);\n"
 		"                   invalidate=epoch dropped its files before each epoch;\n"
@@ -189,8 +189,8 @@ START_TEST(a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out)
 	static const char expected[] =
 		"quickstart: 98.1% AU, 312 MiB/s, 156.1 samples/s\n"
 		"  COMPUTE-BOUND   storage keeps up: stall p90 3.023 ms in steps of 101.7 ms\n"
-		"  because         stall is 1.9% of accelerator time; read threads idle 94.3% of theirs\n"
-		"  try next        --accelerators=4 : storage keeps up, ask for more\n"
+		"  because         stall is 1.9% of accelerator time; read threads are idle 94.3% of their time\n"
+		"  try next        --accelerators=4 : storage keeps up, try more\n"
 		"\n"
 		"job       2 accelerators, batch 8, compute 100 ms per step, barrier after every step\n"
 		"threads   4 read threads (2 per accelerator), ioengine=psync, direct=0, iodepth=1, 1 MiB reads\n"
@@ -217,7 +217,7 @@ START_TEST(a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out)
 		"accelerator time   compute 97.6%  stall 1.9%  barrier 0.2%  oversleep 0.1%\n"
 		"                   other 0.2%                                                 = 100%\n"
 		"read thread time   read 5.5%  open 0.1%  other 0.1%  idle 94.3%               = 100%\n"
-		"read sizes         1 MiB as called (bs)\n"
+		"read sizes         1 MiB per call (bs)\n"
 		"from memory        0.0% of the bytes read (device counters);\n"
 		"                   0.0% of the dataset was cached before (256 files sampled);\n"
 		"                   invalidate=epoch dropped its files before each epoch\n"
@@ -249,7 +249,7 @@ START_TEST(without_compute_there_is_no_au_and_no_demand)
 	/* clang-format off */
 	check_head(w,
 		"unet3d: 14.86 GiB/s, 108.8 samples/s\n"
-		"  STORAGE-BOUND   storage delivered 14.86 GiB/s; compute_time=0 takes all there is\n"
+		"  STORAGE-BOUND   storage delivered 14.86 GiB/s; compute_time=0 asks for as much as possible\n"
 		"  because         read threads spent 99.8% of their time waiting in read();\n"
 		"                  host CPU 11.2%, wake-ups on time\n"
 		"  try next        --read_threads=8 : is it bandwidth, or too few reads in flight (32 now)?\n");
@@ -295,8 +295,8 @@ START_TEST(the_null_engine_is_never_taken_for_storage)
 	/* clang-format off */
 	check_head(w,
 		"unet3d: 63.1% AU (target 90%: missed), 14.86 GiB/s, 108.8 samples/s\n"
-		"  UNCLEAR         no storage in this (ioengine=null), and CPU 11.2% does not decide\n"
-		"  because         stall is 33.9% of accelerator time; read threads idle 0.1% of theirs,\n"
+		"  UNCLEAR         ioengine=null uses no storage, and CPU 11.2% shows no limit\n"
+		"  because         stall is 33.9% of accelerator time; read threads are idle 0.1% of their time,\n"
 		"                  wake-ups on time\n"
 		"  try next        --ioengine=psync : the same with storage\n");
 	/* clang-format on */

@@ -138,7 +138,7 @@ START_TEST(two_epochs_tell_nothing_about_steadiness)
 
 	w->result.ml.epochs.count = w->result.ml.epochs_total = 2;
 	char *text = report_text(&w->run, DETAIL_USUAL);
-	check_has(text, "\nsteady             unknown (takes 3 whole epochs); no errors\n");
+	check_has(text, "\nsteady             unknown (needs 3 whole epochs); no errors\n");
 	free(text);
 	world_free(w);
 }

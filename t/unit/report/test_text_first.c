@@ -62,7 +62,7 @@ START_TEST(a_ceiling_of_direct_reads_says_that_it_was_buffered)
 	w->job.direct = true;
 	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
-	check_has(text, "over and over, direct=0)\n");
+	check_has(text, "repeatedly, direct=0)\n");
 	free(text);
 	world_free(w);
 }
@@ -87,13 +87,12 @@ START_TEST(a_ceiling_has_a_line_and_decides)
 		"unet3d: 63.1% AU (target 90%: missed), 14.86 GiB/s, 108.8 samples/s\n"
 		"  HOST-BOUND      CPU 98.0% busy; with storage taken away this host reaches 63.7% AU\n"
 		"  because         the ceiling is 0.6 points above the result: storage hardly matters\n"
-		"  try next        fewer accelerators here, or more hosts; not a statement about storage\n");
+		"  try next        fewer accelerators here, or more hosts; this is not a statement about storage\n");
 	/* clang-format on */
 	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	check_has(text, "\nceiling            64.5% AU without storage, 63.7% AU from memory (12 "
-			"files, 1 GiB,\n"
-			"                   over and over)\n");
+			"files, 1 GiB,\n                   repeatedly)\n");
 	free(text);
 	world_free(w);
 }

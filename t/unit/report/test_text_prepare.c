@@ -17,11 +17,10 @@ START_TEST(a_preparation_reports_what_it_wrote_and_kept)
 	};
 	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
-	ck_assert_str_eq(
-		text,
-		"unet3d: 15,520 files, 2.07 TiB written in 7m21s, 4.81 GiB/s, 35.19 files/s\n"
-		"  in memory now   0.0%: each file was synced and dropped from the page cache\n"
-		"  12,480 files were there already, complete, and were kept\n");
+	ck_assert_str_eq(text,
+			 "unet3d: 15,520 files, 2.07 TiB written in 7m21s, 4.81 GiB/s, 35.19 "
+			 "files/s\n  in memory now   0.0%: each file was synced and dropped from "
+			 "the page cache\n  12,480 complete files already existed and were kept\n");
 	free(text);
 	world_free(w);
 }
@@ -38,8 +37,8 @@ START_TEST(a_preparation_with_nothing_to_do_says_so)
 		.resident_percent = NONE,
 	};
 	char *text = report_text(&w->run, DETAIL_USUAL);
-	ck_assert_str_eq(text, "unet3d: nothing written, 28,000 files are there\n"
-			       "  in memory now   unknown\n");
+	ck_assert_str_eq(
+		text, "unet3d: nothing written, 28,000 files exist\n  in memory now   unknown\n");
 	free(text);
 	world_free(w);
 }
@@ -61,7 +60,7 @@ START_TEST(a_preparation_cut_short_says_how_it_goes_on)
 	check_has(text, "unet3d: 1 file, 3 MiB written in 1.50 s, 2.00 MiB/s, 0.667 files/s "
 			"(interrupted)\n");
 	check_has(text,
-		  "\n  the dataset is incomplete; the next run goes on where this one ended\n");
+		  "\n  the dataset is incomplete; the next run continues where this run ended\n");
 	free(text);
 	world_free(w);
 }

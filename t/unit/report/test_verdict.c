@@ -141,7 +141,7 @@ START_TEST(storage_bound_asks_for_more_reads_until_that_is_no_experiment)
 		uint64_t threads;
 		const char *expected;
 	} rows[] = {
-		{ 0, "--read_threads=1 --prefetch=1 : what does reading while accelerators compute "
+		{ 0, "--read_threads=1 --prefetch=1 : how much time does reading during compute "
 		     "save?" },
 		{ 1, "--read_threads=2 : is it bandwidth, or too few reads in flight (8 now)?" },
 		{ 4, "--read_threads=8 : is it bandwidth, or too few reads in flight (32 now)?" },
@@ -172,7 +172,7 @@ START_TEST(memory_advice_depends_on_what_was_tried)
 		{ 512, false, "(168 files, 512 GiB) is only 2.0 x memory (256 GiB)",
 		  "--dataset_ratio=5 : 9,376 files, or direct=1" },
 		{ 1280, false, "is only 5.0 x memory",
-		  "--direct=1 : reads that pass by the page cache" },
+		  "--direct=1 : reads that bypass the page cache" },
 	};
 	struct world w;
 
@@ -194,8 +194,8 @@ START_TEST(compute_bound_asks_for_no_more_than_the_dataset_feeds)
 		uint64_t files;
 		const char *expected;
 	} rows[] = {
-		{ 28000, "--accelerators=16 : storage keeps up, ask for more" },
-		{ 84, "--accelerators=12 : storage keeps up, ask for more" },
+		{ 28000, "--accelerators=16 : storage keeps up, try more" },
+		{ 84, "--accelerators=12 : storage keeps up, try more" },
 		{ 60, "--dataset_ratio=5 : these files are too few for more accelerators" },
 	};
 	struct dataset ds = { .files = rows[_i].files, .samples_per_file = 1 };
@@ -218,7 +218,7 @@ START_TEST(host_bound_halves_what_can_be_halved)
 		double mine;
 		const char *expected;
 	} rows[] = {
-		{ 8, 4, false, 40, "the same while nothing else runs on these CPUs" },
+		{ 8, 4, false, 40, "the same job while nothing else runs on these CPUs" },
 		{ 8, 4, false, 60,
 		  "--accelerators=4 : half the load here; this is not a statement about storage" },
 		{ 1, 4, false, 60, "--read_threads=2 : fewer threads on these CPUs" },
@@ -253,7 +253,7 @@ START_TEST(a_few_files_over_and_over_are_memory)
 	w.result.storage.memory_percent = 96;
 	verdict_fill(&w.run);
 	ck_assert_str_eq(w.result.verdict.name, "memory");
-	check_has(w.result.verdict.because, "9 of the files were read over and over");
+	check_has(w.result.verdict.because, "only 9 of the files were read, repeatedly");
 	check_has(w.result.verdict.try_next, "--distinct_files=0");
 	world_fini(&w);
 }

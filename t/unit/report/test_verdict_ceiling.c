@@ -12,7 +12,7 @@ static const struct under_ceiling {
 	{ "host", 71.4, 28, 98, 50, 73, 72,
 	  "CPU 98.0% busy; with storage taken away this host reaches 72.0% AU",
 	  "the ceiling is 0.6 points above the result: storage hardly matters",
-	  "fewer accelerators here, or more hosts; not a statement about storage" },
+	  "fewer accelerators here, or more hosts; this is not a statement about storage" },
 	{ "host", 71.4, 28, 84, 95, 73, 71,
 	  "CPU 84.0% busy; with storage taken away this host reaches 71.0% AU",
 	  "the ceiling is no higher than the result: storage hardly matters",
@@ -35,18 +35,19 @@ static const struct under_ceiling {
 	/* not measured */
 	/* only first steps of epochs wait, which AU leaves out */
 	{ "compute", 99.9, 30, 11, 50, NONE, NONE, "storage keeps up",
-	  "stall is 30.0% of accelerator time with first steps of epochs", "--accelerators=16" },
+	  "stall is 30.0% of accelerator time including first steps of epochs",
+	  "--accelerators=16" },
 	{ "compute", 99.9, 30, 98, 90, NONE, NONE, "storage keeps up",
 	  "which AU leaves out; read threads", "--accelerators=16" },
 	{ "storage", 94.9, 30, 11, 90, NONE, NONE, "storage delivered", "waiting in read()",
 	  "--read_threads=8" },
-	{ "unclear", 94.9, 30, 11, 50, NONE, NONE, "neither decides",
+	{ "unclear", 94.9, 30, 11, 50, NONE, NONE, "neither shows the limit",
 	  "stall is 30.0% of accelerator time; read", "--read_threads=8" },
 	{ "compute", 97, 3, 98, 50, NONE, NONE, "storage keeps up", "stall is",
 	  "--accelerators=16" },
 	{ "host", 94.9, 7, 98, 50, NONE, NONE, "CPU 98.0% busy (64 CPUs)", "mlgen itself",
 	  "--accelerators=4" },
-	{ "unclear", 63, 37, 84, 50, NONE, NONE, "neither decides", "stall is",
+	{ "unclear", 63, 37, 84, 50, NONE, NONE, "neither shows the limit", "stall is",
 	  "--read_threads=8" },
 	{ "host", 63, 37, 98, 50, NONE, NONE, "CPU 98.0% busy (64 CPUs)", "mlgen itself",
 	  "--accelerators=4" },
@@ -98,7 +99,7 @@ START_TEST(others_on_the_cpus_may_be_what_a_ceiling_was_above)
 	ck_assert_str_eq(w.result.verdict.name, rows[_i].name);
 	if (_i == 0)
 		ck_assert_str_eq(w.result.verdict.try_next,
-				 "the same while nothing else runs on these CPUs");
+				 "the same job while nothing else runs on these CPUs");
 	world_fini(&w);
 }
 END_TEST

@@ -209,7 +209,7 @@ static int check_whole(const struct epochs *e, const struct delivered *r, uint64
 	return mlgen_fail(err, -EILSEQ,
 			  "epoch %" PRIu64 " delivered %" PRIu64 " extents with id sum %" PRIu64
 			  ", the dataset has %" PRIu64 " with %" PRIu64
-			  ": samples were lost or doubled (a fault in mlgen)",
+			  ": samples were lost or duplicated (a bug in mlgen)",
 			  epoch + 1, r->extents, r->id_sum, n, sum);
 }
 

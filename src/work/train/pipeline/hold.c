@@ -209,7 +209,8 @@ static bool is_held(const struct job *j)
 	return j->hold_samples && job_touches_files(j);
 }
 
-/* Bytes of an extent's reads, one after the other. The last read may ask for more than there is. */
+/* Bytes of an extent's reads, one after the other. The last read may ask for more bytes than the
+ * extent has. */
 static uint64_t extent_room(const struct plan_config *config, const struct extent *x)
 {
 	struct plan_counts skipped = { 0 };
@@ -391,7 +392,7 @@ int hold_check(const struct job *job, const struct stages *stages, uint64_t memo
 	if (bytes <= (double)memory_bytes)
 		return 0;
 	return mlgen_fail(err, -ENOMEM,
-			  "hold_samples: samples read ahead%s would take %s, and the memory of "
+			  "hold_samples: prefetched samples%s would need %s, but the memory of "
 			  "this host is %s; lower prefetch, read_threads, %sbatch_size or "
 			  "accelerators, or set hold_samples=0",
 			  is_eval ? " in an evaluation" : "", units_human_bytes(need, bytes),
@@ -411,9 +412,9 @@ int hold_new(struct hold **out, const struct hold_config *c, struct mlgen_err *e
 	if (map(h) < 0) {
 		mem_free(h);
 		return mlgen_fail(err, -ENOMEM,
-				  "hold_samples: %s of address space for what an accelerator has "
-				  "ahead cannot be had; lower prefetch or batch_size, raise ulimit "
-				  "-v, or set hold_samples=0",
+				  "hold_samples: cannot reserve %s of address space for the "
+				  "prefetched samples of an accelerator; lower prefetch or "
+				  "batch_size, raise ulimit -v, or set hold_samples=0",
 				  units_human_bytes(text, bytes));
 	}
 	pthread_mutex_init(&h->lock, NULL);

@@ -52,8 +52,8 @@ static uint64_t preprocess_ns(const struct job *j, const struct extent *x)
 
 /*
  * Spend decode time asleep; the CPU is free for other threads meanwhile. A sleeping thread wakes
- * late, by a tenth of a millisecond on some hosts. The next sleep is shorter by that, so many short
- * sleeps take no longer than a single long one.
+ * late, by a tenth of a millisecond on some hosts. The next sleep is shorter by this lateness, so
+ * that many short sleeps take no longer than a single long one.
  */
 static void decode_sleep(struct loader *l, uint64_t ns)
 {
@@ -194,11 +194,10 @@ static int loader_open_decoding(struct loader *l, struct mlgen_err *err)
 	unpack_free(l->unpack);
 	l->unpack = unpack_new(most);
 	if (!l->unpack)
-		return mlgen_fail(
-			err, -ENOMEM,
-			"decompress: no memory for what is decompressed at a time, %" PRIu64
-			" bytes; use decompress=sleep",
-			most);
+		return mlgen_fail(err, -ENOMEM,
+				  "decompress: no memory for the data that is decompressed at a "
+				  "time, %" PRIu64 " bytes; use decompress=sleep",
+				  most);
 	reader_unpack(l->reader, l->unpack);
 	return 0;
 }
@@ -256,8 +255,8 @@ bool loader_await_restart(struct loader *l)
 
 /* ---- the page cache, and waiting for a batch ---- */
 
-/* Drop this loader's share of a dataset from the page cache. The read reports a file that is not
- * there. */
+/* Drop this loader's share of a dataset from the page cache. A missing file is reported when it is
+ * read. */
 static void drop_share_of(struct loader *l, const struct dataset *ds)
 {
 	const struct train *t = l->rank->train;
@@ -419,7 +418,7 @@ bool loader_finish(struct loader *l, struct token *token)
 	const struct read_task *task = reader_finish_one(l->reader, &rc);
 
 	if (!task) {
-		mlgen_fail(&err, rc, "ioengine=%s: cannot go on: %s", t->job->engine->name,
+		mlgen_fail(&err, rc, "ioengine=%s: cannot continue: %s", t->job->engine->name,
 			   strerror(-rc));
 		loader_fail(l, &err);
 		return false;

@@ -43,7 +43,7 @@ struct token {
 	uint64_t batch;    /* first batch of the stage that may use the token */
 };
 
-/* Add t to `to`. The sum is ready when both are. */
+/* Add t to `to`. The sum is ready when both tokens are ready. */
 void token_add(struct token *to, const struct token *t);
 
 /* Split the first `samples` samples off t into `out`. Failed samples, ids and extents go with `out`
@@ -295,8 +295,8 @@ struct rank {
 struct train_saves {
 	struct checkpoint_every every; /* count 0 = never */
 	pthread_mutex_t lock;
-	/* Checkpoints every so often: when the next one is due (0 = the first one), the last step
-	 * that some rank has passed, and the step to save after (0 = not agreed yet). */
+	/* Checkpoints by time: when the next one is due (0 = the first one), the last step that
+	 * some rank has passed, and the step to save after (0 = not agreed yet). */
 	uint64_t due_ns, passed_step, agreed_step;
 	/* The current checkpoint: its position, when the first rank stopped for it, and the
 	 * longest wait and snapshot of any rank. */
@@ -379,8 +379,8 @@ uint64_t train_max_packed_bytes(const struct job *job, const struct stages *s);
  * cached is skipped.) */
 bool train_drops_before(const struct train *t, uint64_t epoch);
 
-/* Are all caches of this host emptied before this epoch? The run itself does so before the
- * first. */
+/* Are all caches of this host emptied before this epoch? Before the first epoch the run itself
+ * empties them. */
 bool train_empties_before(const struct train *t, uint64_t epoch);
 
 /* End of ramp_time; valid from time zero on. */
@@ -392,8 +392,9 @@ bool train_is_last_epoch(const struct train *t, uint64_t epoch);
 /* Has the training reached one of its limits after this many steps? */
 bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns);
 
-/* Decide at a barrier whether the training ends: the vote of a process, and the effect of all
- * votes. train_decide_stop has both, for barriers other than that of a step. */
+/* Decide at a barrier whether the training ends. train_vote returns the vote of a process, and
+ * train_apply applies all votes. train_decide_stop combines both for all barriers except the
+ * barrier of a step. */
 uint64_t train_vote(void *train);
 void train_apply(void *train, uint64_t votes);
 extern const struct peers_decision train_decide_stop;
@@ -423,7 +424,7 @@ void train_need_hold(struct memneed *n, const struct job *job, const struct stag
 int train_start(struct train *t, struct mlgen_err *err);
 void train_join(struct train *t);
 
-/* Any thread: after an error. All waits end. */
+/* Any thread: call it after an error. All waits end. */
 void train_close(struct train *t);
 
 /* Any thread: make all waiters check their condition again, after an interruption. */
@@ -463,9 +464,9 @@ struct loader_model {
 
 const struct loader_model *loader_model(const struct job *job);
 
-/* A loader without a thread (read_threads=0), called by its accelerator's thread, which reads in
- * `collect`. loader_open opens the io; false: it failed, and the run has the failure. loader_drop
- * drops its share of the page cache. */
+/* For a loader without a thread (read_threads=0), which reads in `collect`; its accelerator's
+ * thread calls these. open: open the io; false: it failed, and the failure of the run is set. drop:
+ * drop the loader's share of the dataset from the page cache. close: close the io. */
 bool loader_open(struct loader *l);
 void loader_drop(struct loader *l);
 void loader_close(struct loader *l);

@@ -102,15 +102,15 @@ int rank_order_draw(struct rank *r, uint64_t epoch);
 /* Name of a loader in a trace; a loader without a thread has its rank's name. */
 void tracemarks_role(const struct loader *l, char role[TRACED_ROLE_BYTES]);
 
-/* Open or close a rank's trace ring; with read_threads=0 it is its loader's. */
+/* Open or close a rank's trace ring; with read_threads=0 the rank uses its loader's ring. */
 void tracemarks_open(struct rank *r);
 void tracemarks_close(struct rank *r);
 
 /* Mark an extent as complete; the loader has a trace. Failed extents and indexes get no mark. */
 void tracemarks_sample(const struct loader *l, const struct read_task *task);
 
-/* Mark a step of training or evaluation with its compute time; mark an epoch or an evaluation, up
- * to r->end_ns. No-ops without a trace. */
+/* tracemarks_step: mark a step of training or evaluation with its compute time. tracemarks_stage:
+ * mark an epoch or an evaluation, up to r->end_ns. Both do nothing without a trace. */
 void tracemarks_step(const struct rank *r, const struct stage *at, uint64_t batch,
 		     const struct step *s);
 void tracemarks_stage(const struct rank *r, const struct stage *at, uint64_t begin_ns);
@@ -119,8 +119,8 @@ void tracemarks_stage(const struct rank *r, const struct stage *at, uint64_t beg
 
 struct read_task;
 
-/* Wait until a batch may be read. Loaders drop the page cache here, because every loader comes by.
- * False: the run is over. */
+/* Wait until a batch may be read. Loaders drop the page cache here, because every loader calls
+ * this. False: the run is over. */
 bool loader_await(struct loader *l, uint64_t number);
 
 /* Wait for a batch, and until this many extents of all stages have been delivered in order. */
@@ -129,8 +129,8 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered);
 /* Move on to the next stage and its order. */
 void loader_next_stage(struct loader *l, struct stage *at, struct sampler_epoch *order);
 
-/* Start to read the extent at a position of a stage, in this batch of the stage; finish the next
- * extent, and add it to the token. False: the run is over. */
+/* start: begin to read the extent at a position of a stage, in this batch of the stage. finish:
+ * finish the next extent, and add it to the token; false: the run is over. */
 void loader_start(struct loader *l, const struct stage *at, struct sampler_epoch *order,
 		  uint64_t position, uint64_t batch);
 bool loader_finish(struct loader *l, struct token *token);

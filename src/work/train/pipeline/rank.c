@@ -211,7 +211,8 @@ static bool is_due(struct train *t, const struct stage *at, uint64_t batch, uint
 		return step % e->count == 0;
 	if (e->unit == EVERY_EPOCHS)
 		return batch + 1 == steps && (at->epoch + 1) % e->count == 0;
-	/* A barrier has agreed on this step, which ended at it or is the first after it. */
+	/* A barrier has agreed on this step, which ended at the barrier or is the first step after
+	 * it. */
 	return t->hosts ? t->saves.is_agreed : is_agreed_step(t, step, end_ns);
 }
 
@@ -245,7 +246,7 @@ static void begin_save(void *arg, uint64_t votes)
 
 static const struct peers_decision decide_save = { .apply = begin_save };
 
-/* The ranks leave the checkpoint: note how long they stood still, and decide whether to stop. */
+/* The ranks leave the checkpoint: record how long they waited, and decide whether to stop. */
 static void end_save(void *arg, uint64_t votes)
 {
 	struct train *t = arg;

@@ -452,8 +452,8 @@ static bool runs_on(const struct train *t, const struct stage *at)
 	       !train_is_last_epoch(t, at->epoch) && !train_drops_before(t, at->epoch + 1);
 }
 
-/* Samples that must be there to draw a batch: the shuffle buffer is full, or has all that is left.
- */
+/* Samples that must be there to draw a batch: the shuffle buffer is full, or contains all samples
+ * that are left. */
 static uint64_t samples_to_draw_from(const struct rank *r, const struct stage *at, uint64_t batch)
 {
 	const struct sampler *s = &at->pass->sampler;

@@ -199,8 +199,8 @@ static int init_drawn_orders(struct train *t, struct mlgen_err *err)
 		return 0;
 	if (s->extents_differ || s->extents > UINT32_MAX)
 		return mlgen_fail(err, -EINVAL,
-				  "cache_hits_first: moves up to %" PRIu32
-				  " samples that can be read alone; drop it",
+				  "cache_hits_first: works with up to %" PRIu32
+				  " samples that can each be read alone; leave it out",
 				  UINT32_MAX);
 	s->hits_first = t->hits_first = hitsfirst_new(s, sampler_ranks_known(t->job));
 	return 0;

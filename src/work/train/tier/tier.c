@@ -214,7 +214,7 @@ static int check_engine(const struct job *j, struct mlgen_err *err)
 	if (!job_touches_files(j))
 		return mlgen_fail(err, -EINVAL,
 				  "cache_directory: ioengine=%s touches no files; cache_latency= "
-				  "and cache_bandwidth= play a cache",
+				  "and cache_bandwidth= simulate a cache",
 				  j->engine->name);
 	if (!(j->engine->caps & MLGEN_CAP(MLGEN_WRITE)))
 		return mlgen_fail(
@@ -233,7 +233,7 @@ static int check_options(const struct job *j, const struct dataset *ds, struct m
 		return err->code;
 	if (is_decoded && j->cache_unit.kind != CACHE_SAMPLES)
 		return mlgen_fail(err, -EINVAL,
-				  "cache_stage: what is decoded are samples; use "
+				  "cache_stage: only samples can be decoded; use "
 				  "cache_unit=sample, or cache_stage=raw");
 	if (is_decoded && job_decodes_batches(j))
 		return mlgen_fail(err, -EINVAL,
@@ -243,7 +243,7 @@ static int check_options(const struct job *j, const struct dataset *ds, struct m
 	if (j->cache_substitute == CACHE_SUBSTITUTE_GROUP && dataset_extents(ds) == ds->files)
 		return mlgen_fail(err, -EINVAL,
 				  "cache_substitute: group takes another sample of the same file, "
-				  "and the files of %s are read whole; use cache_substitute=any",
+				  "but the files of %s are read whole; use cache_substitute=any",
 				  ds->directory);
 	return 0;
 }
@@ -264,7 +264,7 @@ int tier_check(const struct job *j, const struct stages *stages, struct mlgen_er
 		return mlgen_fail(err, -EINVAL,
 				  "cache_size: %" PRIu64
 				  " bytes are less than one %s, which has %" PRIu64
-				  "; make it larger",
+				  "; set a larger size",
 				  s.limits.capacity_bytes, tier_unit_word(&s.units),
 				  tier_cached_bytes(&s.units, s.units.largest_bytes));
 	return j->cache_directory ? check_engine(j, err) : 0;

@@ -110,7 +110,8 @@ struct tier_ahead {
 	struct orderwalk walk;
 	uint64_t epoch;
 	bool has_begun, is_over; /* no later access is known */
-	/* Accesses of the run that were decided, and that were looked ahead to. */
+	/* Number of accesses of the run that were decided, and number that were looked up in
+	 * advance. */
 	uint64_t decided, looked_ahead;
 	/* Entry n is at index n % room. */
 	struct prefetch_entry *queue;

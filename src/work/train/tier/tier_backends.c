@@ -317,8 +317,8 @@ static uint64_t play_transfer(struct tier_cache *c, uint64_t start_ns, uint64_t 
 	return end_ns;
 }
 
-/* A thread that wakes up late makes up for it in its next hits, as the null engine does, but not
- * after the whole host stood still. */
+/* A thread that wakes up late shortens its next hits by the delay, as the null engine does, but not
+ * if the whole host stood still. */
 #define LATE_MAX_NS UINT64_C(10000000)
 
 static void played_hit(struct tier_transfer *tr, const struct extent *x, void *into,
@@ -401,8 +401,8 @@ static int memory_open(struct tier_cache *c, struct mlgen_err *err)
 	if (c->memory)
 		return 0;
 	return mlgen_fail(err, -ENOMEM,
-			  "cache_size: no memory for %s of slots%s; a smaller one, "
-			  "cache_directory=, or cache_latency= to play it",
+			  "cache_size: no memory for %s of slots%s; use a smaller size, "
+			  "cache_directory=, or cache_latency= to simulate the cache",
 			  units_human_bytes(text, (double)bytes),
 			  kind == MEM_HUGEPAGE ? " in huge pages" : "");
 }

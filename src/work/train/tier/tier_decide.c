@@ -357,8 +357,8 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	if (accesses >= TIER_EPOCH_ACCESSES_MAX)
 		return mlgen_fail(err, -EINVAL,
 				  "cache: the %" PRIu64
-				  " accesses of an epoch are more than the %" PRIu32
-				  " that can be told apart; use fewer files, or cache_scope=rank",
+				  " accesses of an epoch are more than the supported %" PRIu32
+				  "; use fewer files, or cache_scope=rank",
 				  accesses, TIER_EPOCH_ACCESSES_MAX);
 	cfg.unit_bytes = unit_bytes;
 	cfg.is_hot = tier_is_hot;

@@ -132,7 +132,7 @@ int tier_thread_finish(struct tier_thread *t, const char *name, const struct rea
 	*task = reader_finish_one(t->reader, &rc);
 	if (*task)
 		return 0;
-	return mlgen_fail(&t->err, rc, "%s: cannot go on: %s", name, strerror(-rc));
+	return mlgen_fail(&t->err, rc, "%s: cannot continue: %s", name, strerror(-rc));
 }
 
 /* ---- fillers ---- */
@@ -303,8 +303,8 @@ static int tier_filler_new(struct tier_cache *c, struct mlgen_err *err)
 		f->entries[i].memory = mem_reserve(t->slot_bytes, MEM_MMAP);
 		if (!f->entries[i].memory)
 			return mlgen_fail(err, -ENOMEM,
-					  "cache_queue: no memory for %u samples of %s; a shorter "
-					  "one, or cache_fill=sync",
+					  "cache_queue: no memory for %u samples of %s; use a "
+					  "shorter queue, or cache_fill=sync",
 					  f->count, units_human_bytes(text, (double)t->slot_bytes));
 	}
 	return 0;
@@ -336,7 +336,7 @@ int tier_filler_end(struct tier_filler *f, struct mlgen_err *err)
 /* ---- the folder ---- */
 
 #define UNIT_SUFFIX ".unit"
-#define MARKER_TEXT "a cache of mlgen's; it removes what is in here\n"
+#define MARKER_TEXT "a cache of mlgen, which removes the files in this folder\n"
 
 void tier_file_name(char out[TIER_NAME_BYTES], uint32_t slot)
 {
@@ -380,20 +380,22 @@ static int lock_marker(struct tier_folder *f, const struct job *j, struct mlgen_
 
 	f->lock_fd = openat(f->dir_fd, TIER_MARKER, flags | (is_new ? O_CREAT | O_EXCL : 0), 0600);
 	if (f->lock_fd < 0 && errno == ENOENT)
-		return mlgen_fail(err, -EEXIST,
-				  "cache_directory: %s is there and has files that are no cache of "
-				  "mlgen's; another cache_directory, or name of the job",
-				  f->path);
+		return mlgen_fail(
+			err, -EEXIST,
+			"cache_directory: %s exists and contains files that are not a cache of "
+			"mlgen; use another cache_directory, or another job name",
+			f->path);
 	if (f->lock_fd < 0)
 		return tier_folder_fail(f, "/" TIER_MARKER, -errno, err);
 	if (flock(f->lock_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-		return mlgen_fail(err, -EBUSY,
-				  "cache_directory: %s is in use by another mlgen%s; wait until it "
-				  "is done, or use another",
-				  f->path,
-				  j->place.hosts > 1 ? ", or by another host of this job, which is "
-						       "to have a disk of its own there"
-						     : "");
+		return mlgen_fail(
+			err, -EBUSY,
+			"cache_directory: %s is in use by another mlgen%s; wait until it has "
+			"finished, or use another",
+			f->path,
+			j->place.hosts > 1
+				? ", or by another host of this job, which needs its own disk there"
+				: "");
 	f->is_ours = true;
 	if (is_new && write(f->lock_fd, MARKER_TEXT, sizeof(MARKER_TEXT) - 1) <
 			      (ssize_t)sizeof(MARKER_TEXT) - 1)
@@ -503,11 +505,11 @@ static int directory_open(struct tier_cache *c, struct mlgen_err *err)
 	if (rc == 0 && persists)
 		rc = tier_manifest_read(c, err);
 	else if (rc == 0 && tier_manifest_is_there(c))
-		rc = mlgen_fail(err, -EEXIST,
-				"cache_directory: %s has a cache that an earlier run has kept: "
-				"cache_persist=1 goes on with it; or remove it, or use another "
-				"directory",
-				c->folder.path);
+		rc = mlgen_fail(
+			err, -EEXIST,
+			"cache_directory: %s contains a cache of an earlier run: cache_persist=1 "
+			"continues with it; or remove it, or use another directory",
+			c->folder.path);
 	if (rc < 0) {
 		c->folder.is_ours = false; /* nothing in it may be removed */
 		return rc;
@@ -706,13 +708,13 @@ static int tier_directory_filled(struct tier_transfer *tr, const struct read_tas
 		return 0;
 	if (code != -ENOSPC && code != -EDQUOT && code != -EFBIG)
 		return mlgen_fail(err, code,
-				  "cache_directory: %s: cannot be written: %s; another directory, "
-				  "or cache=none",
+				  "cache_directory: %s: cannot be written: %s; use another "
+				  "directory, or cache=none",
 				  c->folder.path, strerror(-code));
 	if (!atomic_exchange(&t->is_full, true))
-		log_note(
-			"%s: cache_directory: %s: %s; the cache grows no more, and the run goes on",
-			t->job->name, c->folder.path, strerror(-code));
+		log_note("%s: cache_directory: %s: %s; the cache stops growing, and the run "
+			 "continues",
+			 t->job->name, c->folder.path, strerror(-code));
 	return 0;
 }
 

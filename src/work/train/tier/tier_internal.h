@@ -60,7 +60,7 @@ struct tier_reply {
  * began, or left.
  */
 void tier_peers_wait(struct tier_peers *p);
-/* Tell the others that this process never begins, so that nobody waits for it. */
+/* Tell the other processes that this process never begins, so that they do not wait for it. */
 void tier_peers_leave(struct tier_peers *p);
 
 /* Abort all current and later requests. Any thread. */
@@ -232,7 +232,7 @@ struct tier_decision {
 	/* The unit `substitute`, which is in the slot, is read instead. */
 	bool is_substituted;
 	uint32_t substitute;
-	/* The ring overwrote the decision before anybody asked for it. The extent is read, and
+	/* The ring overwrote the decision before any thread asked for it. The extent is read, and
 	 * nothing else. */
 	bool is_lost;
 };
@@ -528,8 +528,8 @@ bool tier_decide_ahead(struct tier_cache *c, uint64_t extent, uint64_t number,
 		       struct tier_decision *d);
 void tier_count_dropped(struct tier_cache *c);
 
-/* Decide the accesses of other processes that follow the last access requested here. Call while
- * nobody else makes decisions. */
+/* Decide the accesses of other processes that follow the last access requested here. Call it while
+ * no other thread makes decisions. */
 void tier_decide_rest(struct tier_cache *c);
 
 /* True if the slot already has the decision's unit, or was given to another one meanwhile. */
@@ -551,7 +551,7 @@ void tier_read_storage(struct tier_transfer *tr, const struct extent *x, unsigne
 unsigned tier_storage_pieces(struct tier_transfer *tr, const struct extent *x,
 			     unsigned char *memory);
 uint32_t tier_sum(const unsigned char *memory, uint64_t bytes);
-/* The bytes of a transfer's slot in memory. tier_memory_filled ends its fill. */
+/* _slot: the bytes of a transfer's slot in memory. _filled: end the fill of this slot. */
 unsigned char *tier_memory_slot(const struct tier_transfer *tr);
 void tier_memory_filled(struct tier_transfer *tr, bool is_whole);
 
@@ -595,8 +595,8 @@ struct tier_thread {
 /* The owner has set the first members; the others are zero. */
 void tier_thread_init(struct tier_thread *t);
 int tier_thread_start(struct tier_thread *t, struct mlgen_err *err);
-/* The caller has told `work` to end. 0, or -errno with err: the thread's failure, except -ECANCELED
- * from the end of the run. */
+/* Call it after `work` was asked to end. 0, or -errno with err: the thread's failure, except
+ * -ECANCELED from the end of the run. */
 int tier_thread_join(struct tier_thread *t, struct mlgen_err *err);
 /* Free the loader and the reader of a thread that was joined or never started. The worker stays
  * until tier_thread_fini, because the job's list of workers still refers to it. */

@@ -193,7 +193,7 @@ static int fail_identity(const struct tier_cache *c, const char *made, const cha
 			break;
 	}
 	return mlgen_fail(err, -EINVAL,
-			  "cache_persist: the cache in %s was kept with '%.*s', and this run has "
+			  "cache_persist: the cache in %s was kept with '%.*s', but this run has "
 			  "'%.*s'; remove it, or use another cache_directory",
 			  c->folder.path, (int)a, made, (int)b, want);
 }
@@ -246,8 +246,8 @@ static int parse_manifest(struct tier_cache *c, const char *text, size_t bytes,
 	if (!has_sum(text, bytes))
 		rc = mlgen_fail(err, -EINVAL,
 				"cache_persist: %s/" TIER_MANIFEST
-				" is damaged: its checksum is another; remove the folder, or use "
-				"another cache_directory",
+				" is damaged: its checksum does not match; remove the folder, or "
+				"use another cache_directory",
 				c->folder.path);
 	else if (strncmp(text, buf_str(&want), want.len) != 0)
 		rc = fail_identity(c, text, buf_str(&want), err);
@@ -298,8 +298,8 @@ static int make_transfers(struct tier_loader *l, struct mlgen_err *err)
 		if (!tr->memory)
 			return mlgen_fail(
 				err, -ENOMEM,
-				"cache: no memory for a sample of %s on its way there, one of %u a "
-				"read thread; fewer of them, or a lower iodepth",
+				"cache: no memory for a sample of %s on its way there, one of %u "
+				"per read thread; use fewer read_threads, or a lower iodepth",
 				units_human_bytes(text, (double)t->slot_bytes), l->transfer_count);
 	}
 	return 0;
@@ -459,8 +459,8 @@ static int verify(struct tier_transfer *tr, const struct read_task *task, struct
 	return mlgen_fail(err, -EILSEQ,
 			  "%s: slot %" PRIu32 " at %" PRIu64 ": %" PRIu64
 			  " bytes that were kept of sample %" PRIu64
-			  " are not what was written (cache_verify); something else writes there, "
-			  "or the device fails",
+			  " differ from the bytes that were written (cache_verify); another "
+			  "program writes there, or the device fails",
 			  l->cache->folder.path ? task->path : "cache in memory", tr->d.slot,
 			  tr->d.slot * l->tier->slot_bytes, tr->cached_bytes, tr->extent.id);
 }

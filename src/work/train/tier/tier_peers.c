@@ -124,8 +124,8 @@ static int fail_peer(const struct tier_peers *p, unsigned rank, int code, struct
 	else if (code == EWOULDBLOCK)
 		why = "it has not answered for 10 s";
 	return mlgen_fail(err, -EPIPE,
-			  "%s: host %s (rank %u): its part of the cache cannot be asked: %s", what,
-			  hosts_name(p->hosts, rank), rank, why);
+			  "%s: host %s (rank %u): its part of the cache cannot be reached: %s",
+			  what, hosts_name(p->hosts, rank), rank, why);
 }
 
 int tier_peers_request(struct tier_peers *p, unsigned rank, const struct tier_request *ask,
@@ -224,7 +224,7 @@ void tier_peers_wait(struct tier_peers *p)
 {
 	uint64_t none;
 
-	/* A lost process is reported where the hosts are watched. */
+	/* The code that watches the hosts reports a lost process. */
 	if (p && ballot_vote(p->ballot, 0, &none) < 0)
 		return;
 }
@@ -262,8 +262,8 @@ struct tier_server {
 	int epoll, end;
 };
 
-/* Watch a connection. An event delivers it to one thread, which has it until it watches it
- * again. */
+/* Watch a connection. An event delivers the connection to one thread, which owns the connection
+ * until it calls watch again. */
 static bool watch(struct tier_server *s, uint32_t number, int how)
 {
 	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT, .data.u32 = number };

@@ -43,7 +43,8 @@ static const struct {
 	{ V2 " --memory_limit=100m --num_files=500 --memory=1g", "dataset BROKEN" },
 	/* as their tools, which take floor(2000 / 3) files */
 	{ V2 " --samples_per_file=3 --num_files=666",
-	  "steps ok 499 in an epoch; at least 500, which their tools round down to whole files" },
+	  "steps ok 499 in an epoch; at least 500, which MLPerf's tools round down to whole "
+	  "files" },
 	{ V2 " --samples_per_file=3 --num_files=666", "dataset ok" },
 	{ V2 " --samples_per_file=3 --num_files=665",
 	  "steps BROKEN 498 in an epoch; the rules ask for 500: --num_files=667" },
@@ -62,7 +63,7 @@ static const struct {
 	  "options ok" },
 	{ V2 " --checkpoint_every=5epochs --checkpoint_size=1m", "checkpoint ok a model is saved" },
 	{ V2 " --checkpoint_every=5epochs --checkpoint_size=1m --checkpoint_mode=async",
-	  "checkpoint BROKEN checkpoint_mode=async hides it" },
+	  "checkpoint BROKEN checkpoint_mode=async hides the save" },
 	{ V2, "runs not checked one run; a result is the mean of 5 after one to warm up, each with "
 	      "another --randseed: --check=mlperf-v2 r0.json ... r5.json" },
 	{ "unet3d.job --check=mlperf-v1", "runs not checked one run; a result is the mean of 5: "
@@ -70,7 +71,7 @@ static const struct {
 	/* v1.0 had neither O_DIRECT nor a run to warm up, but empty caches */
 	{ "unet3d.job --check=mlperf-v1 --direct=1", "options BROKEN direct=1, the rules have 0" },
 	{ "unet3d.job --check=mlperf-v1 --invalidate=0",
-	  "cache BROKEN invalidate=0: caches are to be emptied before each run: --invalidate=run" },
+	  "cache BROKEN invalidate=0: caches must be emptied before each run: --invalidate=run" },
 	{ V2 " --invalidate=0", "cache not checked known after the run" },
 	/* what makes another run of it */
 	{ V2 " --distinct_files=7", "BROKEN distinct_files=7, the rules have" },
@@ -95,17 +96,16 @@ static const struct {
 	  "accelerator=h100 is none of its accelerators: --accelerator=b200 or mi355" },
 	{ V3 " --direct=1 --invalidate=run", "options ok" },
 	{ V3 " --direct=1 --invalidate=run", "cache not checked known after" },
-	{ V3 " --invalidate=run",
-	  "cache BROKEN invalidate=run: caches are to be emptied before each epoch: "
-	  "--invalidate=epoch; or --drop_caches=epoch, as root" },
+	{ V3 " --invalidate=run", "cache BROKEN invalidate=run: caches must be emptied before each "
+				  "epoch: --invalidate=epoch; or --drop_caches=epoch, as root" },
 	{ V3 " --invalidate=0 --drop_caches=epoch", "cache not checked" },
 	{ V3 " --invalidate=0 --drop_caches=run", "cache BROKEN" },
 	{ V3 " --checkpoint_every=5epochs --checkpoint_size=1m",
 	  "options BROKEN checkpoint_size=1m, the rules have" },
 	{ V3 " --num_files=2001",
 	  "dataset not checked 1.95 GiB is 5.003 x the memory of 1 host (400 MiB each); at least 5 "
-	  "x; more than --datasize says, and while their checker lets that pass, the rules ask for "
-	  "exactly that: --num_files=2000" },
+	  "x; this is more than --datasize gives, which MLPerf's checker accepts, but the rules "
+	  "ask for exactly: --num_files=2000" },
 	{ V2 " --num_files=2001", "dataset ok" },
 	{ V3 " --num_files=1999", "dataset BROKEN" },
 	{ V3, "runs not checked one run; a result is the mean of 5 after one to warm up, each with "

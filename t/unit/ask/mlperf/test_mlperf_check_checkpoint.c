@@ -17,23 +17,23 @@ static const struct saved saved[] = {
 	{ " --bs=2m", "options BROKEN bs=2m, the rules have 1m" },
 	{ " --scale=50%", "options BROKEN scale=50%, the rules have 100%" },
 	{ "", "ranks ok 8 of 8 on this host" },
-	{ " --ranks=16", "ranks BROKEN 16 of 16 on this host; CLOSED has 8: --ranks=8" },
+	{ " --ranks=16", "ranks BROKEN 16 of 16 on this host; CLOSED requires 8: --ranks=8" },
 	{ " --checkpoint_ranks=0-3",
-	  "ranks not checked 4 of 8 on this host; the other 4 belong to the result" },
+	  "ranks not checked 4 of 8 on this host; a result also needs the other 4" },
 	{ " --checkpoint_ranks=0-2",
 	  "ranks BROKEN 3 of 8 on this host; the rules ask for 4 at least" },
 	{ "", "checkpoints ok 10 planned" },
 	{ " --checkpoints=9",
 	  "checkpoints BROKEN 9 planned; the rules ask for 10: --checkpoints=10" },
 	{ "", "phases ok saved, then restored" },
-	{ " --section=restore", "phases not checked the 10 saves that belong to it" },
+	{ " --section=restore", "phases not checked the 10 saves that belong to the result" },
 	{ "", "fsync ok each file before it is closed" },
 	{ " --checkpoint_fsync=end", "fsync ok all files of a rank" },
 	{ " --checkpoint_fsync=none",
-	  "fsync BROKEN checkpoint_fsync=none leaves them in memory: --checkpoint_fsync=file" },
-	{ "", "cache ok its files leave this host's caches before it" },
+	  "fsync BROKEN checkpoint_fsync=none leaves files in memory: --checkpoint_fsync=file" },
+	{ "", "cache ok its files are dropped from this host's caches before it" },
 	{ " --restore.drop_caches=no",
-	  "cache BROKEN drop_caches=no: this host's caches are to be emptied" },
+	  "cache BROKEN drop_caches=no: this host's caches must be emptied" },
 };
 
 START_TEST(checkpoints_have_rules_of_their_own)
@@ -52,18 +52,18 @@ static const struct saved saved_v3[] = {
 	{ "", "memory ok 8 MiB; 8 accelerators hold 1440 GB (b200), 2304 GB (mi355)" },
 	{ " --checkpoint_ranks=0-3", "ranks BROKEN 4 of 8 on this host; the rules ask for more "
 				     "than 4 on each host: --checkpoint_ranks" },
-	{ " --checkpoint_ranks=0-4", "ranks not checked 5 of 8 on this host; the other 3 belong to "
-				     "the result, or 8 of one host" },
+	{ " --checkpoint_ranks=0-4", "ranks not checked 5 of 8 on this host; a result also needs "
+				     "the other 3, or only 8 of one host" },
 	{ " --checkpoint_size=300g", "memory BROKEN 2.34 TiB; 8 accelerators hold 1440 GB (b200, "
 				     "too little), 2304 GB (mi355, too little): more --ranks" },
 	{ " --checkpoint_size=200g",
 	  "memory ok 1.56 TiB; 8 accelerators hold 1440 GB (b200, too little), 2304 GB (mi355)" },
 	/* 10 x 120 MiB are as much as 3 x 400 MiB */
 	{ " --restore.drop_caches=no --checkpoint_size=15m",
-	  "cache BROKEN drop_caches=no: this host's caches are to be emptied" },
+	  "cache BROKEN drop_caches=no: this host's caches must be emptied" },
 	{ " --restore.drop_caches=no --checkpoint_size=16m",
-	  "cache ok 10 x 128 MiB of this host are more than 3 x its memory (400 MiB): they need "
-	  "not be emptied" },
+	  "cache ok 10 x 128 MiB of this host are more than 3 x its memory (400 MiB): its caches "
+	  "need not be emptied" },
 	{ " --restore.drop_caches=no --checkpoint_size=16m --memory=1g", "cache BROKEN" },
 	{ " --restore.drop_caches=no --checkpoint_size=16m --checkpoint_ranks=0-4",
 	  "cache BROKEN" },
@@ -115,9 +115,9 @@ START_TEST(a_restore_may_be_a_run_of_its_own)
 {
 	load("llama3-8b-checkpoint.job --check=mlperf-v3");
 	finish();
-	expect_phases(12.5, "phases ok saves of s.json, 12.5 s before");
-	expect_phases(12.5, "phases ok restores of r.json, 12.5 s behind");
-	expect_phases(30.5, "phases BROKEN restores of r.json, 30.5 s behind");
+	expect_phases(12.5, "phases ok saves of s.json, 12.5 s earlier");
+	expect_phases(12.5, "phases ok restores of r.json, 12.5 s later");
+	expect_phases(30.5, "phases BROKEN restores of r.json, 30.5 s later");
 	expect_phases(-2, "phases BROKEN restores of r.json");
 }
 END_TEST
@@ -136,7 +136,7 @@ START_TEST(caches_may_have_been_emptied_by_hand)
 	load("llama3-8b-checkpoint.job --check=mlperf-v2 --restore.drop_caches=no");
 	finish();
 	expect(&run, "cache not checked drop_caches=no");
-	expect(&run, "Or they were: 0.0% of the bytes");
+	expect(&run, "Perhaps they were: only 0.0% of the bytes");
 	results[1].storage.memory_percent = 50;
 	expect(&run, "cache BROKEN 50.0% of the bytes came from this host's page cache: "
 		     "--drop_caches=run, as root");
@@ -149,10 +149,10 @@ START_TEST(eight_ranks_of_one_host_are_their_subset)
 					  "checkpoint_size=1m\nranks=64\ncheckpoints=10\n"
 					  "checkpoint_ranks=8-15\n");
 	load("llama3-70b-checkpoint.job --check=mlperf-v2");
-	expect(NULL, "ranks ok 8 of 64 on this host: their subset mode");
+	expect(NULL, "ranks ok 8 of 64 on this host: MLPerf's subset mode");
 	set.settings.check = CHECK_MLPERF_V3;
-	expect(NULL, "ranks not checked 8 of 64 on this host; the other 56 belong to the result, "
-		     "as a subset of 8 is of the 8b model only");
+	expect(NULL, "ranks not checked 8 of 64 on this host; a result also needs the other 56, "
+		     "since only the 8b model allows a subset of 8");
 }
 END_TEST
 

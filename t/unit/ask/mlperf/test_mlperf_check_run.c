@@ -43,7 +43,7 @@ START_TEST(what_a_run_shows)
 	expect(&run, "complete BROKEN 3 errors were counted");
 	const double au = ml->mlperf.v2_0.train_au_mean_percentage;
 	ml->mlperf.v2_0.train_au_mean_percentage = (double)NAN;
-	expect(&run, "au BROKEN samples failed, and none may");
+	expect(&run, "au BROKEN samples failed, which the rules do not allow");
 	ml->mlperf.v2_0.train_au_mean_percentage = au;
 	results[0].errors = 0;
 	results[0].interrupted = true;
@@ -58,8 +58,9 @@ START_TEST(what_a_run_shows)
 	results[0].storage.memory_percent = 20;
 	expect(&run, "cache ok 20.0% of the bytes");
 	results[0].storage.memory_percent = 41;
-	expect(&run, "cache BROKEN 41.0% of the bytes came from this host's page cache, and 5 x "
-		     "its memory leave at most 20%: --num_files=2000, or --invalidate=epoch");
+	expect(&run,
+	       "cache BROKEN 41.0% of the bytes came from this host's page cache, but a dataset of "
+	       "5 x its memory leaves at most 20%: --num_files=2000, or --invalidate=epoch");
 	results[0].storage.memory_percent = (double)NAN;
 	expect(&run, "cache not checked");
 	results[0].storage.is_memory = true;
@@ -78,9 +79,10 @@ START_TEST(a_run_of_v3)
 	results[0].storage.memory_percent = 41;
 	expect(&run, "41.0% of the bytes came from this host's page cache anyway: only their owner "
 		     "may read these files");
-	expect(&run, "cache BROKEN its files left the page cache before each epoch; 41.0%");
+	expect(&run,
+	       "cache BROKEN its files were dropped from the page cache before each epoch; 41.0%");
 	results[0].storage.memory_percent = 3;
-	expect(&run, "cache ok its files left");
+	expect(&run, "cache ok its files were dropped");
 	set.jobs[0]->drop_caches = DROP_CACHES_EPOCH;
 	expect(&run, "cache BROKEN this host's caches were not emptied");
 	results[0].storage.caches_dropped = true;
@@ -88,7 +90,7 @@ START_TEST(a_run_of_v3)
 	       "cache ok this host's caches were emptied before each epoch; 3.0% of the bytes");
 	set.jobs[0]->drop_caches = DROP_CACHES_NO;
 	set.jobs[0]->direct = true;
-	expect(&run, "cache ok direct=1 passes the page cache by; 3.0%");
+	expect(&run, "cache ok direct=1 bypasses the page cache; 3.0%");
 }
 END_TEST
 

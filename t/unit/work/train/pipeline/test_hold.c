@@ -356,7 +356,7 @@ START_TEST(more_than_the_memory_is_refused)
 	ck_assert_int_eq(hold_check(&job, &s, all, &err), 0);
 	ck_assert_int_eq(hold_check(&job, &s, all - 1, &err), -ENOMEM);
 	ck_assert_str_eq(err.text,
-			 "hold_samples: samples read ahead would take 11.44 MiB, and the memory of "
+			 "hold_samples: prefetched samples would need 11.44 MiB, but the memory of "
 			 "this host is 11.44 MiB; lower prefetch, read_threads, batch_size or "
 			 "accelerators, or set hold_samples=0");
 	/* an epoch has no more than its samples */

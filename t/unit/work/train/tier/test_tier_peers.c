@@ -280,7 +280,7 @@ static void ask_nonsense(struct part *p)
 		-EPIPE);
 	ck_assert_ptr_nonnull(strstr(
 		p->err.text,
-		"(rank 1): its part of the cache cannot be asked: it has closed a connection"));
+		"(rank 1): its part of the cache cannot be reached: it has closed a connection"));
 }
 
 START_TEST(what_is_no_question_ends_its_connection)
