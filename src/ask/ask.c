@@ -15,7 +15,7 @@ static const char *const compare_options[] = { "tolerance", NULL };
 static const char *const host_options[] = { "memory", "hosts", NULL };
 static const char *const clean_options[] = { "yes", NULL };
 
-#define RUNS "what --json=FILE of a run wrote, such as *.json"
+#define RUNS "JSON documents of runs (--json=FILE), such as *.json"
 
 /* clang-format off */
 const struct question ask_questions[] = {

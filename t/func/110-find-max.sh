@@ -79,7 +79,7 @@ like "the answer, and what its neighbour had" "$(cat out)" \
 like "the limit, and what would be needed" "$(cat out)" \
 	'^limit     the storage .* 3 x h100 need [0-9.]+ .iB/s for 90%$|^limit     the storage '
 like "whether it is the host" "$(cat out)" \
-	'^host      not the limit: with storage taken away, 3 x h100'
+	'^host      not the limit: without storage, 3 x h100'
 like "how sure it is" "$(cat out)" '^sure      each side confirmed by a full run'
 is_json "the document parses" unet3d.json
 is "it is about the run that shows the answer" \
@@ -97,7 +97,7 @@ is "another one is known to be too many behind the first epoch" \
 like "which is said of the run" "$(tr -s ' \n' ' ' <out)" \
 	' full 2 .* fail .*ended early '
 like "and of how sure that is" "$(tr -s ' \n' ' ' <out)" \
-	'full run of 6 epochs; .*; that of 2 ended when 90% was out of reach'
+	'full run of 6 epochs; .*; the run of 2 ended when 90% was out of reach'
 
 # ---- other ends
 exits "none is status 3" 3 find_max --bandwidth=300k --find-max=accelerators \
@@ -115,7 +115,7 @@ exits "the dataset may be too small for more" 0 find_max --num_files=64 \
 is "which is not a failure" \
 	"$(found answer limited_by limit)" "4 null files"
 like "but said, with what it takes" "$(tr -s ' \n' ' ' <out)" \
-	'ANSWER at least 4 .* limit not found: 5 accelerators take 80 files for two steps an epoch, and there are 64; more num_files'
+	'ANSWER at least 4 .* limit not found: 5 accelerators need 80 files for two steps per epoch, but there are 64; more num_files'
 exits "an option has a limit of its own" 0 "$MLGEN" --name=io --ioengine=null \
 	--rw=read --size=1m --runtime=5ms --time_based \
 	--find-max=iodepth_batch_submit --require='numjobs<=9' --json=run.json
@@ -158,7 +158,7 @@ time_based
 accelerators=2
 EOF
 exits "an option of which job?" 2 "$MLGEN" mix.job --find-max=accelerators
-like "is asked back" "$(cat err)" 'of which job\? There is one other; write --one.find-max=accelerators'
+like "is asked back" "$(cat err)" 'which job\? Jobs: one other; write --one.find-max=accelerators'
 exits "one of them is varied" 0 "$MLGEN" mix.job \
 	--one.find-max=accelerators --require='accelerators<=2' --json=run.json
 is "while the other one runs as it is" \
@@ -209,7 +209,7 @@ exits "the job's target is required" 3 find_max --find-max=accelerators \
 is "without --require" "$(found requirement)" "au>=99"
 exits "a text option has no largest value" 2 find_max --find-max=format
 like "which is told, with those that have" "$(cat err)" \
-	'find-max=format: format is none .* of phase=train these are: accelerators, batch_size, '
+	'find-max=format: format cannot be increased .* for phase=train: accelerators, batch_size, '
 for option in randseed epochs steps checkpoint_keep num_files zero_stage; do
 	exits "more of $option is no more of the same job" 2 find_max \
 		--find-max=$option --require='steps>=1'
@@ -217,18 +217,18 @@ done
 exits "nor is that of a plain job" 2 "$MLGEN" --name=io --ioengine=null \
 	--rw=read --size=1m --find-max=loops --require='read.iops>=1'
 like "which has options of its own" "$(cat err)" \
-	'find-max=loops: .* of phase=io these are: numjobs, iodepth, '
+	'find-max=loops: .* for phase=io: numjobs, iodepth, '
 exits "an option that does not exist" 2 find_max --find-max=acelerators
 like "is guessed" "$(cat err)" "did you mean 'accelerators'"
 exits "a job that does not exist" 2 find_max --y.find-max=accelerators
-like "neither" "$(cat err)" "there is no job 'y'; there is x"
+like "neither" "$(cat err)" "there is no job 'y'; jobs: x"
 exits "a requirement that names no metric" 2 find_max \
 	--find-max=accelerators --require='au_percnt>=90'
 like "is guessed, too" "$(cat err)" "did you mean 'au_percent'"
 exits "one with a unit, too" 2 find_max \
 	--find-max=accelerators --require='reed.iops>=1m'
 like "is told so, and not of its unit" "$(cat err)" \
-	"reed.iops: no run measures it; did you mean 'read.iops'"
+	"reed.iops: not a figure of a run; did you mean 'read.iops'"
 exits "one that can never hold" 2 find_max --find-max=accelerators \
 	--require='au>=101'
 like "is refused" "$(cat err)" 'au>=101 can never hold; au is between 0 and 100'

@@ -150,14 +150,14 @@ exits "a note of two is two" 0 "$MLGEN" k.json --note='two
 lines'
 is "each has its own" "$(grep -c '^note ' out)" 2
 refused 'none.json: No such file' none.json
-refused 'cut.json:[0-9]+:[0-9]+: no JSON: .*ends too early' cut.json
+refused 'cut.json:[0-9]+:[0-9]+: not JSON: .*ends too early' cut.json
 refused 'empty.json: is empty' empty.json
 refused 'newer.json: has schema_version 7 ' newer.json
 refused 'type.json: jobs\[0\].ml.counted_steps: must be a whole number' type.json
-refused "dry.json: is a dry run's" dry.json
+refused "dry.json: is from a dry run" dry.json
 refused 'none.json: No such file' k.json none.json
-refused 'a document has too little for dlio' k.json --output-format=dlio
-refused 'one document at a time as JSON' k.json x.json --output-format=json
+refused 'a document lacks figures that dlio needs' k.json --output-format=dlio
+refused 'only one document at a time is printed as JSON' k.json x.json --output-format=json
 refused 'bs: is an option of a job, but --report works on existing files' k.json --bs=4k
 refused 'k.json: is a JSON document of a run, not a job; mlgen k.json prints' kinds.job k.json
 refused 'x.json: is a JSON document of a run, not a job' --find-max=epochs x.json

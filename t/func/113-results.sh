@@ -92,22 +92,22 @@ keys=au,samples_per_sec,read_threads,stall_ns.p99
 	--output-format=csv u-*.json | tail -n +2 >upper
 is "capitals make no difference in keys" "$(cat upper)" "$(cat lower)"
 refused "did you mean 'stall_ns.p99'\?" --table=stal_ns.p99 u-1-1.json
-refused "au: stands there twice" --table=au,au u-1-1.json
+refused "au: is given twice" --table=au,au u-1-1.json
 refused "a key is missing" --table=au, u-1-1.json
-refused "a table is text, csv or json" --table=au --output-format=fio-json u-1-1.json
-refused "ask for one of it, from 0: disk_util.0.read_ios" --table=disk_util u-1-1.json
+refused "--table prints text, csv or json" --table=au --output-format=fio-json u-1-1.json
+refused "name one element, from 0: disk_util.0.read_ios" --table=disk_util u-1-1.json
 refused "find_max.probes.0.value" --table=find_max.probes u-1-1.json
 head -c 5000 u-1-1.json >cut.json
 : >empty.json
 sed 's/"schema_version": 2/"schema_version": 7/' u-1-1.json >other.json
 echo '{"fio version": "fio-3.33", "jobs": []}' >fio.json
 for question in --table=au --compare --merge; do
-	refused "cut.json:[0-9]+:[0-9]+: no JSON: .*ends too early" \
+	refused "cut.json:[0-9]+:[0-9]+: not JSON: .*ends too early" \
 		$question u-1-1.json cut.json
 	refused "empty.json: is empty" $question u-1-1.json empty.json
 	refused "other.json: has schema_version 7 " $question u-1-1.json other.json
 	refused "/dev/null: is empty" $question u-1-1.json /dev/null
-	refused "fio.json: is no report of mlgen but of fio" $question u-1-1.json fio.json
+	refused "fio.json: is not a report of mlgen but of fio" $question u-1-1.json fio.json
 	refused "\.: is a directory" $question u-1-1.json .
 	refused "none.json: No such file" $question u-1-1.json none.json
 done
@@ -197,7 +197,7 @@ refused "'u' is a plain job, 'u' of u-1-1.json is a training" \
 	--compare u-1-1.json io.json
 "$MLGEN" --name=u --ioengine=null --num_files=240 --dry-run \
 	--output-format=json >dry.json
-refused "dry.json: is a dry run's" --compare u-1-1.json dry.json
+refused "dry.json: is from a dry run" --compare u-1-1.json dry.json
 run v --format=npy
 sed 's/"jobname": "u"/"jobname": "v"/' v.json >w.json
 exits "another format of a job of this name" 0 "$MLGEN" --compare u-1-1.json \
@@ -349,23 +349,23 @@ like "that is said, with the limit that was taken" "$(tr -s ' \n' ' ' <out)" \
 is "and no line is wider than 80" "$(awk 'length > 80' out)" ""
 
 cp c1.json twice.json
-refused "is the same run as .*, to the last figure" --merge c1.json c2.json twice.json
+refused "is the same run as .*: all figures are equal" --merge c1.json c2.json twice.json
 client c5 b host1 1000000
 exits "two runs of one host from the same millisecond are two" 0 "$MLGEN" \
 	--merge c1.json c5.json --quiet
-refused "c3.json: 1 run together from here on, 2 from c1.json on" \
+refused "c3.json: 1 run at the same time from here on, but 2 from c1.json on" \
 	--merge c3.json c1.json c2.json
 run f --accelerators=1
 client c6 f host1 9000000
-refused "c6.json: job 'u' .* with 1 in place of 2 accelerators: no repetition" \
+refused "c6.json: job 'u' .* with 1 instead of 2 accelerators: it is not a repetition" \
 	--merge c1.json c6.json
 refused "batch_size \(2, 3\)" --merge c1.json "$(run z --batch_size=3
 	echo z.json)"
 refused "has job 'v' where" --merge v.json w.json
 "$MLGEN" --merge c1.json c2.json --json=m.json --quiet >/dev/null
-refused "m.json: is merged already" --merge m.json c3.json
-refused "m.json: is merged already" --merge c3.json m.json
-refused "dry.json: is a dry run's" --merge dry.json
+refused "m.json: is already merged" --merge m.json c3.json
+refused "m.json: is already merged" --merge c3.json m.json
+refused "dry.json: is from a dry run" --merge dry.json
 sed 's/"N": 720/"N": 721/' c1.json >n.json
 refused "n.json: jobs\[0\].*: its bins do not add up to N" --merge n.json
 sed 's/^        "counted_steps": .*/        "counted_steps": "many",/' c1.json \
@@ -374,7 +374,7 @@ refused "type.json: jobs\[0\].ml.counted_steps: must be a whole number" --merge 
 sed 's/^        "mean_file_bytes": .*/        "mean_file_bytes": {},/' c1.json \
 	>type.json
 refused "jobs\[0\].dataset.mean_file_bytes: must be a number" --merge type.json
-refused "require=nothing>1: nothing: no run measures it" --merge c1.json --require='nothing>1'
+refused "require=nothing>1: nothing: not a figure of a run" --merge c1.json --require='nothing>1'
 
 # ---- all kinds of jobs
 cat >kinds.job <<'JOB'

@@ -46,7 +46,7 @@ like "it is not" "$(cat out)" '^  steps +BROKEN +499 in an epoch'
 
 "$MLGEN" --datasize unet3d.job --accelerator=b200 --memory=256g >out
 like "a b200 is of v3.0" "$(sed -n 1,2p out | tr -s '\n ' ' ')" \
-	'^unet3d on 1 x b200, 1 host with 256 GiB: what MLPerf Storage v3\.0 asks for ?$'
+	'^unet3d on 1 x b200, 1 host with 256 GiB: dataset that MLPerf Storage v3\.0 requires ?$'
 unlike "which has that workload" "$(cat out)" 'none of its workloads'
 exits "this host's memory is the default" 0 "$MLGEN" --datasize unet3d.job
 like "and said" "$(cat out)" '^unet3d on 1 x h100, 1 host with [0-9.]+ [GMT]iB:$'
@@ -57,7 +57,7 @@ for job in "$TOP"/jobs/*.job; do
 		exits "--datasize of $name is refused" 2 \
 			"$MLGEN" --datasize "$name"
 		like "as its size follows from the model" "$(cat err)" \
-			'phase=checkpoint.*follows from the model'
+			'phase=checkpoint.*depend on the model'
 		;;
 	*)
 		exits "--datasize of $name" 0 "$MLGEN" --datasize "$name" \
@@ -190,7 +190,7 @@ is "a dry run has the rules in its JSON" "$("$MLGEN" unet3d.job --dry-run=show \
 		mlperf_check.3.rule mlperf_check.3.state)" \
 	"workload ok steps broken"
 like "it is none of theirs" "$(cat out)" \
-	'^  workload +BROKEN +quickstart is none of its workloads'
+	'^  workload +BROKEN +quickstart is not one of its workloads'
 like "it reached its end" "$(cat out)" '^  complete +ok'
 like "with too few epochs" "$(cat out)" '^  epochs +BROKEN +3 of 5: --epochs=5'
 is "the rules are in the JSON" \
@@ -228,7 +228,7 @@ exits "five runs and one to warm up make a result" 0 "$MLGEN" \
 like "which is valid" "$(cat out)" \
 	'^cosmoflow: MLPerf Storage v2\.0: VALID, all 9 rules kept$'
 like "and has a mean" "$(tr -s ' \n' ' ' <out)" \
-	'runs ok 5 runs within 0\.0%, without the first, which warmed up, mean [0-9.]+ samples/s'
+	'runs ok 5 runs within 0\.0%, without the first \(warm-up\), mean [0-9.]+ samples/s'
 is "no line is wider than 80" "$(awk 'length > 80' out)" ""
 exits "v1.0 has none to warm up" 0 "$MLGEN" --check=mlperf-v1 --memory=256m \
 	r1.json r2.json r3.json r4.json r5.json --quiet
@@ -237,7 +237,7 @@ is "and is as content" "$(cat out)" \
 exits "with v2.0 the sixth is missed" 0 "$MLGEN" --check=mlperf-v2 \
 	--memory=256m r1.json r2.json r3.json r4.json r5.json --quiet
 is "but nothing is broken" "$(cat out)" \
-	"cosmoflow: MLPerf Storage v2.0: VALID as runs; of a result 1 not checked"
+	"cosmoflow: MLPerf Storage v2.0: VALID as runs; for a result 1 not checked"
 told 350 3 500 >r6.json
 exits "a seed that was used before is found" 3 "$MLGEN" --check=mlperf-v2 \
 	--memory=256m r0.json r1.json r2.json r3.json r4.json r6.json
@@ -260,7 +260,7 @@ exits "though a step then needs samples for both" 3 "$MLGEN" \
 like "which are counted" "$(cat out)" \
 	'^  workload +ok +cosmoflow on 1 x h100, 2 hosts$'
 like "and named" "$(tr -s ' \n' ' ' <out)" \
-	'runs .*one run; r0[.]json and h[.]json overlap, and are taken as hosts of one run'
+	'runs .*one run; r0[.]json and h[.]json overlap and count as hosts of one run'
 # Of a run of less than a second `elapsed` is 1, so that it seemed to last until then.
 later=$(awk -F'[:,]' '/"elapsed_seconds"/ { printf "%d", 141 + 1000 * $2; exit }' r0.json)
 ok "the run took less than a second" [ "$later" -lt 900 ]
@@ -272,7 +272,7 @@ exits "the same run twice is refused" 2 "$MLGEN" --check=mlperf-v2 r0.json \
 	r0.json
 like "as one run" "$(cat err)" 'r0\.json: is the same run as r0\.json'
 exits "as is a plan" 2 "$MLGEN" --check=mlperf-v2 plan.json r0.json
-like "which measured nothing" "$(cat err)" "plan\.json: is a dry run's"
+like "which measured nothing" "$(cat err)" "plan\.json: is from a dry run"
 echo old >old.json
 exits "as is a file for the JSON of a run" 2 "$MLGEN" --check=mlperf-v2 \
 	r0.json --json=old.json

@@ -140,12 +140,12 @@ if [ "$(id -u)" -eq 0 ]; then
 	exits "another user's file is no file of the dataset" 0 clean d --yes
 	is "it stays, with the manifest" "$(find d -type f | sort | paste -sd' ' -)" \
 		"d/a/mlgen-dataset.json d/a/train/img_1_of_6.raw"
-	like "which is told" "$(cat out)" ": stays: is user 65534's\$"
+	like "which is told" "$(cat out)" ": stays: belongs to user 65534\$"
 	again
 	chown 65534 d/a/train
 	exits "in another user's folder nothing is of the dataset" 0 clean d --yes
 	is "all stays" "$(find d -type f | wc -l)" 7
-	like "which is told" "$(cat out)" "^d/a/train: stays: this folder is user 65534's"
+	like "which is told" "$(cat out)" "^d/a/train: stays: this folder belongs to user 65534"
 else
 	skip "another user's file is no file of the dataset" "needs root"
 fi
@@ -221,7 +221,7 @@ echo more >>"$file"
 echo notes >d/c/global_epoch1_step1/notes
 exits "what is not as it was written stays" 0 clean d --yes
 like "by its bytes" "$(cat out)" \
-	'^d/c/global_epoch1_step2: stays: its manifest has 2 files of 131,072 bytes, and 2 of 131,077 are there'
+	'^d/c/global_epoch1_step2: stays: its manifest lists 2 files of 131,072 bytes, but 2 of 131,077 bytes exist'
 like "and what others have put into it" "$(cat out)" \
 	'^d/c/global_epoch1_step1/notes: stays$'
 is "with all that is in there" "$(find d/c -type f | wc -l)" 7
@@ -281,7 +281,7 @@ refused()
 	exits "$refused_title is refused" 2 clean "$@"
 	like "and told" "$(cat err)" "$refused_says"
 }
-refused "a file" "^mlgen: file: is no directory; name " file
+refused "a file" "^mlgen: file: is not a directory; name " file
 refused "what is not there" "^mlgen: none: No such file or directory\$" none
 refused "a directory without a manifest" \
 	"^mlgen: elsewhere: there is no mlgen-dataset.json and no mlgen-checkpoint.json in it" \
@@ -294,7 +294,7 @@ refused "a damaged one" "^mlgen: d/a/mlgen-dataset.json: is incomplete or damage
 is "and nothing is gone" "$(find d -type f | wc -l)" 7
 rm -r d
 checkpoints d
-refused "one checkpoint by itself" "^mlgen: d/global_epoch1_step1: is one checkpoint; name " \
+refused "one checkpoint by itself" "^mlgen: d/global_epoch1_step1: is a single checkpoint; name " \
 	d/global_epoch1_step1 --yes
 sed -i 's/"version": 1/"version": 2/' d/global_epoch1_step1/mlgen-checkpoint.json
 refused "a checkpoint of a newer version" \

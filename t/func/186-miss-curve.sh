@@ -88,11 +88,11 @@ is "what a miss takes is the run's" \
 	"0 $("$MLGEN" --table=sample_ns.p50 r.json --output-format=json |
 		jq '."sample_ns.p50"')"
 like "a run without a cache says nothing of hits" \
-	"$(cat curve.out)" "no AU: what a hit takes is not known"
+	"$(cat curve.out)" "no AU: the time of a hit is unknown"
 sed 's/"jobname": "t"/"jobname": "u"/' r.json >u.json
 curve u.json
 is "a result of another job is none of this" "$status $(cat curve.err)" \
-	"2 mlgen: u.json: has no training called 't'; name what a run of this job wrote"
+	"2 mlgen: u.json: contains no training 't'; name a document that a run of this job wrote"
 echo '{}' >none.json
 curve none.json
 is "what is no result of a run is refused" "$status" 2
@@ -103,8 +103,8 @@ is "one epoch has nothing to hit: $(cat curve.err)" "$status" 2
 "$MLGEN" --miss-curve --name=p --rw=read --size=1m --directory=nowhere \
 	>curve.out 2>curve.err
 is "a plain job has no samples" "$? $(cat curve.err)" \
-	"2 mlgen: miss-curve: 'p' is of phase=io and reads no samples by epochs; name a training, such as unet3d.job"
+	"2 mlgen: miss-curve: 'p' has phase=io and reads no samples in epochs; name a training, such as unet3d.job"
 "$MLGEN" --miss-curve r.json >curve.out 2>curve.err
 is "documents alone are no job" "$? $(cat curve.err)" \
-	"2 mlgen: miss-curve: no job; name one in addition to the documents, such as unet3d.job"
+	"2 mlgen: miss-curve: no job; name a job in addition to the documents, such as unet3d.job"
 done_testing

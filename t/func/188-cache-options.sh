@@ -153,9 +153,9 @@ refused "more and more of a tier is not asked" \
 	'find-max=cache_size: a larger tier is never worse, .* --find-min=cache_size' \
 	--find-max=cache_size
 refused "least of anything else is not asked" \
-	'find-min=accelerators: .*; of phase=train that is cache_size' \
+	'find-min=accelerators: .*; for phase=train: cache_size' \
 	--find-min=accelerators
-refused "nor of no tier" 'find-min=cache_size: there is no tier; .*cache=minio' \
+refused "nor of no tier" 'find-min=cache_size: the job has no cache tier; .*cache=minio' \
 	--cache=none --find-min=cache_size
 refused "nor in one epoch" \
 	'find-min=cache_size: a tier is empty in its first epoch; .*epochs=3' \

@@ -75,7 +75,7 @@ refused "a requirement without comparison" \
 	"mlgen: require=au: no comparison. Quote the condition: --require='au>=90' (the shell took '>' as a redirection)" \
 	--require=au
 refused "a requirement of something unknown" \
-	"mlgen: require=aux>=90: aux: no run measures it; ask for a metric such as au, read.iops or stall_ns.p99; man mlgen-json has all metrics" \
+	"mlgen: require=aux>=90: aux: not a figure of a run; name a metric such as au, read.iops or stall_ns.p99; man mlgen-json lists all metrics" \
 	--require='aux>=90'
 rm -rf data
 not_ok "even when nothing is to run" "$MLGEN" --name=x --directory=data \

@@ -181,7 +181,7 @@ like "so does a check: 80 MiB are 83,887 such files" "$(cat out)" \
 not_ok "a search" run --file_list=list --compute_time=1ms --batch_size=90 \
 	--find-max=accelerators
 like "and a search: two batches of 90 are 2 files" "$(cat err)" \
-	'it takes at least 2 files: a directory with more files$'
+	'at least 2 files are needed: a directory with more files$'
 
 # ---- what is wrong with it
 line 'd/a/1' 'no OFFSET and LENGTH after the path, but line 1 has them;'

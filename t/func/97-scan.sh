@@ -214,7 +214,7 @@ most()
 }
 exits "a search needs two steps an epoch" 2 most --batch_size=16
 like "which is files, and no num_files" "$(cat err)" \
-	'it takes at least 32 files: a directory with more files$'
+	'at least 32 files are needed: a directory with more files$'
 exits "a search ends at the files" 0 most
 like "which is files, too" "$(tr -s ' \n' ' ' <out)" \
 	'there are 20; a directory with more files sure'

@@ -53,11 +53,11 @@ static void walk_below(struct clean *c, int parent_fd, const char *name, const s
 	DIR *dir;
 
 	if (st->st_dev != c->dev) {
-		skip_folder(c, of, "is another filesystem; name it by itself");
+		skip_folder(c, of, "is on another filesystem; clean it separately");
 		return;
 	}
 	if (depth == DEPTH_MAX) {
-		skip_folder(c, of, "lies too deep; name it by itself");
+		skip_folder(c, of, "is nested too deep; clean it separately");
 		return;
 	}
 	dir = open_folder(parent_fd, name);
@@ -97,14 +97,14 @@ static void walk_entry(struct clean *c, int folder_fd, const char *name, struct 
 	struct stat st;
 
 	if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return; /* the entry is gone */
+		return; /* the entry no longer exists */
 	if (!S_ISDIR(st.st_mode))
 		walk_file(c, folder_fd, name, &st, of);
 	else if (!clean_checkpoint(c, folder_fd, name))
 		walk_below(c, folder_fd, name, &st, of, depth);
 }
 
-/* Another owner of the folder could have created files with any name. */
+/* If another user owns the folder, that user could have created files with any name. */
 static bool is_trusted(struct clean *c, int folder_fd, const struct clean_set *of)
 {
 	struct stat st;
@@ -114,7 +114,7 @@ static bool is_trusted(struct clean *c, int folder_fd, const struct clean_set *o
 		return true;
 	if (fstat(folder_fd, &st) != 0)
 		return false;
-	snprintf(why, sizeof(why), "this folder is user %u's; remove what is in it as that user",
+	snprintf(why, sizeof(why), "this folder belongs to user %u; clean it as that user",
 		 (unsigned)st.st_uid);
 	clean_report_kept(c, NULL, why);
 	return false;
@@ -211,14 +211,15 @@ static DIR *clean_open(struct clean *c, const char *directory, struct mlgen_err 
 	dir = opendir(c->path);
 	if (!dir && errno == ENOTDIR)
 		mlgen_fail(err, -ENOTDIR,
-			   "%s: is no directory; name the one of a dataset or of checkpoints, or "
-			   "one above it",
+			   "%s: is not a directory; name the directory of a dataset "
+			   "or of checkpoints, or a parent of it",
 			   directory);
 	else if (!dir)
 		mlgen_fail(err, -errno, "%s: %s", directory, strerror(errno));
 	else if (fstatat(dirfd(dir), CHECKPOINT_MANIFEST, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		mlgen_fail(err, -EINVAL,
-			   "%s: is one checkpoint; name the directory that it lies in", directory);
+			   "%s: is a single checkpoint; name the directory that contains it",
+			   directory);
 	if (dir && err->code) {
 		closedir(dir);
 		return NULL;
@@ -253,7 +254,7 @@ static void print_sum(const struct clean *c)
 static void report_more_faults(const struct clean *c)
 {
 	if (c->faults > CLEAN_SHOWN)
-		log_error("%" PRIu64 " more faults", c->faults - CLEAN_SHOWN);
+		log_error("%" PRIu64 " more errors", c->faults - CLEAN_SHOWN);
 }
 
 /* List the files that mlgen owns in a directory, or check whether they can be removed. */
@@ -269,8 +270,8 @@ static int list_directory(struct clean *c, const char *directory)
 	walk_directory(c, dir);
 	closedir(dir);
 	if (!c->faults && !c->manifests)
-		log_error("%s: there is no " MANIFEST_NAME " and no " CHECKPOINT_MANIFEST
-			  " in it or below it: nothing there is known to be mlgen's",
+		log_error("%s: no " MANIFEST_NAME " and no " CHECKPOINT_MANIFEST
+			  " in it or below it: no file there is known to be from mlgen",
 			  directory);
 	report_more_faults(c);
 	if (c->faults || !c->manifests)
@@ -280,7 +281,8 @@ static int list_directory(struct clean *c, const char *directory)
 	return EXIT_RAN;
 }
 
-/* A directory may be gone meanwhile, together with another directory that contained it. */
+/* A directory may no longer exist, if it was removed together with a directory that contained
+ * it. */
 static int remove_directory(struct clean *c, const char *directory)
 {
 	struct mlgen_err err = { 0 };

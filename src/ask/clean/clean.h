@@ -57,7 +57,7 @@ struct clean_set {
 
 /* Report that c->path, or NAME in it, stays; `why` may be NULL. */
 void clean_report_kept(struct clean *c, const char *name, const char *why);
-/* Report a whole sentence, from the function that found the reason. */
+/* Report a whole sentence, which names the path. */
 void clean_report_kept_text(struct clean *c, const char *sentence);
 /* Report an error that prevents listing or removing something. */
 void clean_fault(struct clean *c, const struct mlgen_err *err);
@@ -66,8 +66,8 @@ void clean_report_owned(struct clean *c, const char *what, uint64_t files, uint6
 
 /* clean_dataset.c: list or remove the dataset whose manifest is in the folder of `dir`. */
 void clean_dataset(struct clean *c, DIR *dir, unsigned depth);
-/* List or remove a file that belongs to the dataset. False: it does not belong to it or is damaged,
- * and then `why` tells how. */
+/* List or remove a file of the dataset. False: the file is not part of the dataset or is damaged,
+ * and `why` has the reason. */
 bool clean_set_remove(struct clean *c, struct clean_set *of, int folder_fd, const char *name,
 		      const struct stat *st, char *why, size_t why_bytes);
 /* Does the manifest name a folder at c->path; or a folder or a file? */

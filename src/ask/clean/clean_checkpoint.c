@@ -66,8 +66,8 @@ static void check_file(struct clean *c, struct clean_checkpoint *k, const char *
 		k->bytes += (uint64_t)st.st_size;
 		return;
 	}
-	snprintf(why, sizeof(why), "is user %u's", (unsigned)st.st_uid);
-	clean_report_kept(c, name, S_ISREG(st.st_mode) ? why : "is no regular file");
+	snprintf(why, sizeof(why), "belongs to user %u", (unsigned)st.st_uid);
+	clean_report_kept(c, name, S_ISREG(st.st_mode) ? why : "is not a regular file");
 	k->stays = true;
 }
 
@@ -80,8 +80,8 @@ static bool is_as_written(struct clean *c, const struct clean_checkpoint *k)
 	if (!r->now.is_complete || (k->files == r->count && k->bytes == r->now.bytes))
 		return true;
 	snprintf(why, sizeof(why),
-		 "its manifest has %zu files of %s bytes, and %" PRIu64
-		 " of %s are there; remove it by hand",
+		 "its manifest lists %zu files of %s bytes, but %" PRIu64
+		 " of %s bytes exist; remove it by hand",
 		 r->count, units_human_count(said, r->now.bytes), k->files,
 		 units_human_count(there, k->bytes));
 	clean_report_kept(c, NULL, why);
@@ -145,8 +145,8 @@ static int find_maker(struct clean_checkpoint *k, bool removes, struct mlgen_err
 	if (removes)
 		rc = checkpoints_prepare(&k->in, &why);
 	return rc < 0 ? mlgen_fail(err, rc,
-				   "%s: nothing can be removed here: %s; its permissions, or "
-				   "another user",
+				   "%s: nothing can be removed here: %s; change its permissions, "
+				   "or run as another user",
 				   k->in.directory, strerror(-rc))
 		      : 0;
 }
@@ -170,8 +170,7 @@ static void begin_checkpoint(struct clean *c, struct clean_checkpoint *k,
 		err = (struct mlgen_err){ 0 };
 		mlgen_fail(&err, rc, "%s: %s; %s", c->path,
 			   checkpoint_print_writer(&k->in, &k->removal.now, who, sizeof(who)),
-			   runs ? "wait until it has ended"
-				: "if it has ended, --replace removes it");
+			   runs ? "wait until it ends" : "if it has ended, --replace removes it");
 		clean_fault(c, &err);
 	} else if (rc != -ENOENT) {
 		clean_fault(c, &err);
@@ -210,7 +209,8 @@ static int read_manifest(const struct clean *c, const struct clean_checkpoint *k
 	if (rc == -ENOENT)
 		return 0;
 	return rc < 0 ? mlgen_fail(err, rc,
-				   "%s: %s; remove it by hand, or with the mlgen that wrote it",
+				   "%s: %s; remove it by hand, or with the version of mlgen that "
+				   "wrote it",
 				   c->path, why)
 		      : 1;
 }

@@ -28,7 +28,7 @@ static int set_init(struct clean_set *s, const struct clean *c, int dir_fd, stru
 	int rc = manifest_describe_at(dir_fd, c->path, train, err);
 
 	if (rc == -ENOENT)
-		return mlgen_fail(err, rc, "%s/%s: has gone", c->path, MANIFEST_NAME);
+		return mlgen_fail(err, rc, "%s/%s: no longer exists", c->path, MANIFEST_NAME);
 	if (rc < 0)
 		return rc;
 	s->dir_fd = dir_fd;
@@ -140,7 +140,7 @@ bool clean_set_remove(struct clean *c, struct clean_set *of, int folder_fd, cons
 		snprintf(why, why_bytes, "has %s bytes, not %s", units_human_count(is, bytes),
 			 units_human_count(should, full));
 	else if (st->st_uid != of->maker)
-		snprintf(why, why_bytes, "is user %u's", (unsigned)st->st_uid);
+		snprintf(why, why_bytes, "belongs to user %u", (unsigned)st->st_uid);
 	else
 		remove_file(c, of, folder_fd, name, bytes);
 	of->stays |= *why != '\0';
@@ -195,10 +195,10 @@ static int lock_set(const struct clean *c, struct clean_set *s, struct dirlock *
 	if (rc == -EBUSY)
 		return mlgen_fail(err, rc, "%s", why.text);
 	if (rc < 0)
-		return mlgen_fail(
-			err, rc,
-			"%s: nothing can be removed here: %s; its permissions, or another user",
-			c->path, strerror(-rc));
+		return mlgen_fail(err, rc,
+				  "%s: nothing can be removed here: %s; change its permissions, "
+				  "or run as another user",
+				  c->path, strerror(-rc));
 	s->maker = lock->maker;
 	return 0;
 }

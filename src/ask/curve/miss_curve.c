@@ -54,16 +54,16 @@ static int read_costs(struct miss_curve *m, const char *path, struct mlgen_err *
 	}
 	results_close(&f);
 	if (rc == 0 && !is_of_job)
-		return mlgen_fail(
-			err, -EINVAL,
-			"%s: has no training called '%s'; name what a run of this job wrote", path,
-			m->job);
+		return mlgen_fail(err, -EINVAL,
+				  "%s: contains no training '%s'; name a document that a run of "
+				  "this job wrote",
+				  path, m->job);
 	return rc;
 }
 
 /*
- * A step lasts as long as its computation or as its loaders take for a batch, whichever is
- * longer. Each loader reads one extent after the other. An accelerator without threads of its own
+ * A step lasts as long as its computation or as its read threads need for a batch, whichever is
+ * longer. Each read thread reads one extent after the other. An accelerator without read threads
  * reads first and computes then.
  */
 static double predicted_au(const struct miss_curve *m, const struct job *j, double hit)
@@ -107,28 +107,28 @@ static int miss_curve_costs(struct miss_curve *m, const struct job *j, char *con
 /* clang-format off */
 #define S struct miss_point
 static const struct mlgen_field point_fields[] = {
-	{ "policy", METRICS_TEXT(S, policy), .help = "As of the option cache." },
-	{ "size_percent", MLGEN_F_PERCENT(S, size_percent), .unit = "percent", .help = "Size of each cache, of the data set." },
+	{ "policy", METRICS_TEXT(S, policy), .help = "Policy, named as in the option cache." },
+	{ "size_percent", MLGEN_F_PERCENT(S, size_percent), .unit = "percent", .help = "Size of each cache, in percent of the dataset." },
 	{ "size_bytes", MLGEN_F_U64(S, size_bytes), .unit = "bytes", .help = "The same in bytes." },
-	{ "hits", MLGEN_F_U64(S, hits), .help = "Accesses of the epochs after the first that it hits." },
-	{ "hit_ratio", MLGEN_F_F64(S, hit_ratio), .flags = MLGEN_NULLABLE, .help = "Hits by accesses, 0 to 1." },
-	{ "au_percent", MLGEN_F_PERCENT(S, au_percent), .unit = "percent", .flags = MLGEN_NULLABLE, .help = "AU by the costs of hits and misses; null = they are not known." },
+	{ "hits", MLGEN_F_U64(S, hits), .help = "Accesses after the first epoch that are hits." },
+	{ "hit_ratio", MLGEN_F_F64(S, hit_ratio), .flags = MLGEN_NULLABLE, .help = "Hits divided by accesses, 0 to 1." },
+	{ "au_percent", MLGEN_F_PERCENT(S, au_percent), .unit = "percent", .flags = MLGEN_NULLABLE, .help = "AU predicted from the costs of hits and misses; null = the costs are unknown." },
 	{ 0 },
 };
 #undef S
 
 #define S struct miss_curve
 static const struct mlgen_field curve_fields[] = {
-	{ "jobname", METRICS_TEXT(S, job), .help = "The job that it is of." },
-	{ "data_bytes", MLGEN_F_U64(S, data_bytes), .unit = "bytes", .help = "Of the data set: payload of samples, or files with cache_unit=file." },
-	{ "units", MLGEN_F_U64(S, units), .help = "What is kept as a whole: samples, or files." },
-	{ "caches", MLGEN_F_U64(S, caches), .help = "These are the sizes of one tier; with cache_scope=rank there is one for each accelerator." },
+	{ "jobname", METRICS_TEXT(S, job), .help = "Job of the curve." },
+	{ "data_bytes", MLGEN_F_U64(S, data_bytes), .unit = "bytes", .help = "Size of the dataset: payload of samples, or of files with cache_unit=file." },
+	{ "units", MLGEN_F_U64(S, units), .help = "Units of the dataset: a cache keeps whole samples, or whole files." },
+	{ "caches", MLGEN_F_U64(S, caches), .help = "Caches of each size: one, or one for each accelerator with cache_scope=rank." },
 	{ "epochs", MLGEN_F_U64(S, epochs), .help = "Epochs of the job." },
-	{ "accesses", MLGEN_F_U64(S, accesses), .help = "Of the epochs after the first." },
-	{ "hit_ns", MLGEN_F_F64(S, hit_ns), .unit = "ns", .flags = MLGEN_NULLABLE, .help = "What a hit takes; null = not known." },
-	{ "miss_ns", MLGEN_F_F64(S, miss_ns), .unit = "ns", .flags = MLGEN_NULLABLE, .help = "What a miss takes; null = not known." },
-	{ "left_out", METRICS_CHARS(S, left_out), .flags = MLGEN_NULLABLE, .help = "Options of the job that change what a run hits, and are left out here; null: none." },
-	{ "points", METRIC_LIST(S, points, struct miss_point, point_fields), .help = "Policy by policy, the smallest size first." },
+	{ "accesses", MLGEN_F_U64(S, accesses), .help = "Accesses of the epochs after the first." },
+	{ "hit_ns", MLGEN_F_F64(S, hit_ns), .unit = "ns", .flags = MLGEN_NULLABLE, .help = "Time of a hit; null = unknown." },
+	{ "miss_ns", MLGEN_F_F64(S, miss_ns), .unit = "ns", .flags = MLGEN_NULLABLE, .help = "Time of a miss; null = unknown." },
+	{ "left_out", METRICS_CHARS(S, left_out), .flags = MLGEN_NULLABLE, .help = "Options of the job that change the hits of a run and that the curve ignores; null = none." },
+	{ "points", METRIC_LIST(S, points, struct miss_point, point_fields), .help = "Points of the curve, policy by policy, the smallest size first." },
 	{ 0 },
 };
 #undef S
@@ -136,8 +136,8 @@ static const struct mlgen_field curve_fields[] = {
 #define S struct miss_curve_document
 const struct mlgen_field miss_curve_fields[] = {
 	{ "mlgen version", METRICS_TEXT(S, version), .help = "Version of this program." },
-	{ "schema_version", MLGEN_F_U64(S, schema_version), .help = "As of the documents of runs, mlgen-json(5)." },
-	{ "miss_curves", METRIC_LIST(S, curves, struct miss_curve, curve_fields), .help = "One of each job." },
+	{ "schema_version", MLGEN_F_U64(S, schema_version), .help = "Version of the schema, as in documents of runs; see mlgen-json(5)." },
+	{ "miss_curves", METRIC_LIST(S, curves, struct miss_curve, curve_fields), .help = "One curve for each job." },
 	{ 0 },
 };
 #undef S
@@ -173,13 +173,13 @@ static void print_au(FILE *to, const struct miss_curve *m, const struct job *j)
 
 	if (isnan(points[0].au_percent)) {
 		if (!isnan(m->miss_ns))
-			fprintf(to, "  no AU: what a hit takes is not known; name a result of a "
-				    "run with a cache, or set cache_latency\n");
+			fprintf(to, "  no AU: the time of a hit is unknown; name a result of a run "
+				    "with a cache, or set cache_latency\n");
 		return;
 	}
 	fprintf(to,
-		"AU in percent, where a hit takes %s and a miss %s, with %" PRIu64
-		" read threads an accelerator\n",
+		"AU in percent, if a hit takes %s and a miss %s, with %" PRIu64
+		" read threads per accelerator\n",
 		units_human_time(hit, (uint64_t)m->hit_ns),
 		units_human_time(miss, (uint64_t)m->miss_ns), job_readers(j));
 	print_rows(to, m, true);
@@ -217,7 +217,7 @@ static void print_curve(FILE *to, const struct miss_curve *m, const struct job *
 		m->caches > 1 ? " for each accelerator" : "", m->epochs,
 		units_human_count(accesses, m->accesses));
 	if (*m->left_out)
-		fprintf(to, "  counted without %s, which a run of the job has\n", m->left_out);
+		fprintf(to, "  counted without %s, which the job sets\n", m->left_out);
 	print_rows(to, m, false);
 	print_au(to, m, j);
 }
@@ -232,7 +232,7 @@ static int make_curve(const struct ask *a, const struct job *j, struct miss_curv
 
 	if (!workload_trains(job_work(j)))
 		return mlgen_fail(err, -EINVAL,
-				  "miss-curve: '%s' is of phase=%s and reads no samples by epochs; "
+				  "miss-curve: '%s' has phase=%s and reads no samples in epochs; "
 				  "name a training, such as unet3d.job",
 				  j->name, job_work_name(j));
 	rc = dataset_init(&ds, j, host_job_memory_bytes(a->host), err);
@@ -254,12 +254,11 @@ static int check_question(const struct jobset *set, struct mlgen_err *err)
 	int format = set->settings.output_format;
 
 	if (format != OUTPUT_TEXT && format != OUTPUT_JSON)
-		return mlgen_fail(err, -EINVAL,
-				  "output-format: the answer to miss-curve is text or json");
+		return mlgen_fail(err, -EINVAL, "output-format: --miss-curve prints text or json");
 	if (!set->count)
 		return mlgen_fail(err, -EINVAL,
-				  "miss-curve: no job; name one in addition to the documents, such "
-				  "as unet3d.job");
+				  "miss-curve: no job; name a job in addition to the documents, "
+				  "such as unet3d.job");
 	return 0;
 }
 

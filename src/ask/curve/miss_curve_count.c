@@ -291,8 +291,9 @@ static int check_count(const struct counting *c, struct mlgen_err *err)
 
 	if (all > (double)ACCESSES_MAX || c->units > ACCESSES_MAX)
 		return mlgen_fail(err, -EINVAL,
-				  "miss-curve: '%s' has %.3g accesses of %.3g units, more than the "
-				  "%.3g that are held in memory; fewer epochs, or a scale of it",
+				  "miss-curve: '%s' has %.3g accesses to %.3g units, but memory "
+				  "is limited to %.3g of each; use fewer epochs or a smaller "
+				  "scale",
 				  j->name, all, (double)c->units, (double)ACCESSES_MAX);
 	return 0;
 }
@@ -302,15 +303,15 @@ static int check_job(const struct job *j, const struct dataset *ds, struct mlgen
 	if (j->cache_unit.kind == CACHE_PAGES && pages_check(ds, j->cache_unit.number, err) < 0)
 		return err->code;
 	if (j->shuffle.kind == SHUFFLE_IMPORTANCE)
-		return mlgen_fail(
-			err, -EINVAL,
-			"miss-curve: '%s' has shuffle=importance, whose order follows from the "
-			"losses of the epoch before; a run with cache=POLICY tells what it hits",
-			j->name);
+		return mlgen_fail(err, -EINVAL,
+				  "miss-curve: '%s' has shuffle=importance, whose order depends "
+				  "on the losses of the previous epoch; run it with cache=POLICY "
+				  "to see its hits",
+				  j->name);
 	if (j->epochs < 2)
 		return mlgen_fail(err, -EINVAL,
-				  "miss-curve: '%s' has one epoch, and hits are counted in those "
-				  "after the first; epochs=2 or more",
+				  "miss-curve: '%s' has one epoch, but hits are counted after "
+				  "the first epoch; set epochs=2 or more",
 				  j->name);
 	return 0;
 }

@@ -111,16 +111,17 @@ static void print_headline(FILE *to, const struct job *j, int check, uint64_t ho
 			 memory, who);
 	else
 		buf_addf(&line, "%s on %s, 1 host with %s", j->name, who, memory);
-	fprintf(to, "%s:\n  what MLPerf Storage %s asks for\n", buf_str(&line), rules->version);
+	fprintf(to, "%s:\n  dataset that MLPerf Storage %s requires\n", buf_str(&line),
+		rules->version);
 	buf_fini(&line);
 	if (!w || !w->is_training || !mlperf_has_accelerator(w, j->accelerator))
-		fprintf(to, "  (none of its workloads: the same rules)\n");
+		fprintf(to, "  (not one of its workloads; the same rules apply)\n");
 }
 
 /* ---- command line ---- */
 
-/* Is it an option of the question, or one that the answer replaces? Values are part of arguments.
- */
+/* Is the argument an option of the question, or an option that the answer replaces? An argument
+ * contains its value. */
 static bool is_replaced(const char *arg)
 {
 	static const char *const names[] = {
@@ -179,7 +180,8 @@ static int size_job(const struct ask *a, const struct job *j, bool is_only, stru
 	struct buf guesses = { 0 };
 
 	if (memory == 0) {
-		log_error("memory: this host does not tell how much it has; --memory=256g");
+		log_error("memory: the memory of this host is unknown; set it, such as "
+			  "--memory=256g");
 		return EXIT_USAGE;
 	}
 	mlperf_need(&need, j, (double)j->samples_per_file, dist_mean(&j->sample_size), hosts,
@@ -200,11 +202,11 @@ static int size_job(const struct ask *a, const struct job *j, bool is_only, stru
 static int datasize_refuse(const struct job *j)
 {
 	if (job_work(j)->checkpoints == CHECKPOINTS_ALWAYS)
-		log_error("datasize: '%s' is of phase=%s: how much it moves follows from the "
-			  "model, not from memory; --dry-run tells it",
+		log_error("datasize: '%s' has phase=%s: its bytes depend on the model, "
+			  "not on memory; --dry-run shows them",
 			  j->name, job_work_name(j));
 	else
-		log_error("datasize: '%s' has no dataset that is made for it; name a training, "
+		log_error("datasize: '%s' does not create a dataset; name a training, "
 			  "such as unet3d.job",
 			  j->name);
 	return EXIT_USAGE;

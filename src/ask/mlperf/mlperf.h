@@ -5,8 +5,8 @@
 /*
  * A version of the rules is a row with its workloads and the requirements on a dataset. Rules judge
  * a subject: a job of a run or of a plan. Runs of the same job form a group. A workload has its own
- * rules as rows of struct asked (ask/ask.h). The rules that trainings and checkpoints share are
- * here.
+ * rules as rows of struct asked (ask/ask.h). This folder has the rules that trainings and
+ * checkpoints share.
  */
 
 #include <stdbool.h>
@@ -211,7 +211,7 @@ typedef enum mlperf_state mlperf_check_fn(const struct mlperf_subject *s, struct
 struct mlperf_row {
 	const char *name; /* NULL ends a table */
 	mlperf_check_fn *check;
-	bool is_of_result; /* about the result, which may have more runs than this one */
+	bool is_of_result; /* judges the result, which may consist of more runs than this run */
 };
 
 /* Rules of jobs that are not workloads of MLPerf. */

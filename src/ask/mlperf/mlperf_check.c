@@ -44,13 +44,14 @@ enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s, struct b
 	const char *name = s->job->accelerator;
 
 	if (job_work(s->job)->only_prepares) {
-		buf_add(text, "phase=prepare writes a dataset and measures nothing: --phase=train");
+		buf_add(text,
+			"phase=prepare writes a dataset and measures nothing; use --phase=train");
 		return MLPERF_BROKEN;
 	}
 	if (!w) {
 		const struct mlperf_workload *other = mlperf_find_any(s->job);
 
-		buf_addf(text, "%s is none of its workloads: %s",
+		buf_addf(text, "%s is not one of its workloads: %s",
 			 other ? other->name : s->job->name, s->rules->names);
 		return MLPERF_BROKEN;
 	}
@@ -58,7 +59,8 @@ enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s, struct b
 	if (!w->is_training)
 		return MLPERF_OK;
 	if (!mlperf_has_accelerator(w, name)) {
-		buf_addf(text, ": accelerator=%s is none of its accelerators: --accelerator=",
+		buf_addf(text,
+			 ": accelerator=%s is not one of its accelerators; use --accelerator=",
 			 name ? name : "");
 		for (const char *const *a = w->accelerators; *a; a++)
 			buf_addf(text, "%s%s", a == w->accelerators ? "" : " or ", *a);
@@ -82,7 +84,7 @@ enum mlperf_state mlperf_check_options(const struct mlperf_subject *s, struct bu
 		buf_add(text, err.text);
 	else if (n == 0)
 		buf_addf(text,
-			 "as the shipped %s.job has them, but for those that a CLOSED submission "
+			 "as in the shipped %s.job, except options that a CLOSED submission "
 			 "may set",
 			 s->workload->name);
 	return n < 0 ? MLPERF_UNCHECKED : n > 0 ? MLPERF_BROKEN : MLPERF_OK;
@@ -98,8 +100,8 @@ enum mlperf_state mlperf_check_complete(const struct mlperf_subject *s, struct b
 		buf_add(text, "the run was stopped by a signal");
 	else if (s->result->errors)
 		buf_addf(text,
-			 "%" PRIu64
-			 " errors were counted: continue_on_error=none ends a run at the first",
+			 "%" PRIu64 " errors were counted; continue_on_error=none ends a run "
+			 "at the first error",
 			 s->result->errors);
 	else if (!s->result->complete)
 		buf_add(text, "the run did not reach its end");
@@ -210,7 +212,7 @@ static void print_headline(FILE *to, const struct rule_findings *f, const struct
 	else if (s->run && !f->unchecked)
 		fprintf(to, "VALID, all %zu rules kept", f->count);
 	else if (is_valid_run)
-		fprintf(to, "VALID as %s; of a result", g->turns > 1 ? "runs" : "a run");
+		fprintf(to, "VALID as %s; for a result", g->turns > 1 ? "runs" : "a run");
 	else
 		fputs("no rule broken", to);
 	if (f->unchecked)
@@ -321,17 +323,17 @@ static int check_document(const struct results_file *f, struct mlgen_err *err)
 {
 	if (f->records[0].merged)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is merged, and has no figures of its runs; name the "
-				  "documents that it was made from",
+				  "%s: is merged and lacks the figures of its runs; name the "
+				  "documents that were merged",
 				  f->path);
 	for (size_t i = 0; i < f->count; i++)
 		if (f->records[i].plan)
-			return mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
-					  f->path);
+			return mlgen_fail(err, -EINVAL,
+					  "%s: is from a dry run: nothing was measured", f->path);
 	return 0;
 }
 
-/* A copy of a run would differ from it by 0 %. */
+/* Refuse copies of a run: their spread would be 0 %. */
 static int check_duplicates(const struct documents *d, const struct run_result *new,
 			    const char *path, struct mlgen_err *err)
 {
@@ -340,10 +342,10 @@ static int check_duplicates(const struct documents *d, const struct run_result *
 
 		if (old->timestamp_ms == new->timestamp_ms &&
 		    strcmp(old->host.hostname, new->host.hostname) == 0)
-			return mlgen_fail(
-				err, -EINVAL,
-				"%s: is the same run as %s (host %s, the same millisecond)", path,
-				d->sources[i].name, new->host.hostname);
+			return mlgen_fail(err, -EINVAL,
+					  "%s: is the same run as %s (host %s, started in the same "
+					  "millisecond)",
+					  path, d->sources[i].name, new->host.hostname);
 	}
 	return 0;
 }
@@ -398,8 +400,8 @@ int ask_check(const struct ask *a)
 	int rc = a->set->settings.output_format == OUTPUT_TEXT
 			 ? read_documents(&d, a, &err)
 			 : mlgen_fail(&err, -EINVAL,
-				      "output-format: a check of documents is text; with --check "
-				      "the run itself puts its rules into its JSON");
+				      "output-format: a check of documents prints text; a run with "
+				      "--check writes the rules to its JSON");
 
 	if (rc < 0) {
 		log_error("%s", err.text);

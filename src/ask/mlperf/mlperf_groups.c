@@ -326,8 +326,8 @@ static bool add_gap(struct buf *text, const struct mlperf_group *g)
 		units_human_time(gap, 1000000 * (b.begin_ms - a.end_ms));
 		units_human_time(length, 1000000 * (a.end_ms - a.begin_ms));
 		buf_addf(text,
-			 "; %s began %s after the end of %s, which took %s: the rules ask for "
-			 "less than a run takes",
+			 "; %s started %s after the end of %s, which took %s: the "
+			 "rules require a gap shorter than a run",
 			 b.name, gap, a.name, length);
 		return true;
 	}
@@ -351,7 +351,7 @@ static void add_hosts(struct buf *text, const struct mlperf_group *g)
 				 g->of[i].name);
 		}
 		if (parts > 1)
-			buf_add(text, " overlap, and are taken as hosts of one run");
+			buf_add(text, " overlap and count as hosts of one run");
 	}
 }
 
@@ -363,9 +363,9 @@ static bool needs_warm_up(const struct mlperf_subject *s)
 
 static void append_requirement(struct buf *text, const struct mlperf_subject *s)
 {
-	buf_addf(text, "a result is the mean of %d", MLPERF_RUNS);
+	buf_addf(text, "a result is the mean of %d runs", MLPERF_RUNS);
 	if (needs_warm_up(s))
-		buf_add(text, " after one to warm up, each with another --randseed");
+		buf_add(text, " after a warm-up run, each with a different --randseed");
 }
 
 static enum mlperf_state report_single_run(const struct mlperf_subject *s, struct buf *text)
@@ -399,16 +399,17 @@ static enum mlperf_state judge_runs(const struct mlperf_subject *s, const struct
 	uint64_t parts;
 
 	buf_addf(text, "%u runs within %.1f%%%s, ", runs->count, spread,
-		 g->warm_ups ? ", without the first, which warmed up" : "");
+		 g->warm_ups ? ", without the first (warm-up)" : "");
 	if (job_work(s->job)->has_accelerators)
 		buf_addf(text, "mean %.2f samples/s", mean);
 	else
 		buf_addf(text, "mean %.2f GiB/s", mean / (1 << 30));
 	add_hosts(text, g);
 	if (spread > MLPERF_SPREAD)
-		buf_addf(text, "; the rules ask for %d%%", MLPERF_SPREAD);
+		buf_addf(text, "; the rules require %d%%", MLPERF_SPREAD);
 	if (twice)
-		buf_addf(text, "; randseed=%" PRIu64 " twice, each run asks for another",
+		buf_addf(text,
+			 "; randseed=%" PRIu64 " twice, but each run requires a different seed",
 			 twice->job->randseed);
 	bool is_apart = add_gap(text, g);
 	if (twice || is_apart || spread > MLPERF_SPREAD)
@@ -416,7 +417,7 @@ static enum mlperf_state judge_runs(const struct mlperf_subject *s, const struct
 	if (is_short_of_hosts(g, &parts)) {
 		buf_addf(text,
 			 "; %" PRIu64 " of %" PRIu64
-			 " hosts in one of them: name the documents of all hosts",
+			 " hosts in one run: name the documents of all hosts",
 			 parts, s->hosts);
 		return MLPERF_UNCHECKED;
 	}

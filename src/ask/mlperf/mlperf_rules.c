@@ -67,10 +67,10 @@ static const struct mlperf_accelerator memories_v3[] = {
 	{ 0 },
 };
 
-/* The table of the rules has 4, their text "more than 4". */
+/* A table of the rules says 4, their text says "more than 4". */
 #define RANKS_HERE                                                             \
 	.ranks_here = 4,                                                       \
-	.ranks_here_text = "4 at least, in another place for more than 4"
+	.ranks_here_text = "at least 4 in a table and more than 4 in their text"
 
 static const struct mlperf_rules versions[] = {
 	[CHECK_MLPERF_V1] = {
@@ -272,7 +272,7 @@ static bool is_closed_option(const struct mlperf_workload *w, const struct job *
 #define NAMED_MAX 8
 
 /* Find the shipped job next to the program or among the installed jobs. The current folder is not
- * searched, since it may have the very file that was changed. NULL = not found. */
+ * searched, since it may contain the changed file that is checked. NULL = not found. */
 static char *shipped_path(const char *name, const struct jobset_env *env)
 {
 	const struct {

@@ -16,8 +16,8 @@
 
 #define COMPARISON_POINTS_LEAST 1.0
 
-/* Two runs differ by more than the epochs of one run show: the noise is at least this many percent,
- * or points of AU. */
+/* The least noise, in percent or points of AU: two runs differ by more than the epochs of one run
+ * do. */
 #define COMPARISON_NOISE_LEAST 2.0
 
 /* Percent of noise that is assumed for a result that does not show its noise. */
@@ -28,7 +28,7 @@
 /* The range of two values is about half the range of several: in the mean, 1.13 standard deviations
  * for two values and 2.06 for four. */
 #define RANGE_FACTOR_OF_TWO 2
-/* Number of seconds from which on their variation is meaningful. */
+/* The variation between seconds is meaningful from this many seconds on. */
 #define SECONDS_LEAST 3
 
 /* Samples of an epoch, including failed reads. */
@@ -105,7 +105,7 @@ static double run_spread(enum comparison_noise kind, const struct record *r)
 
 static double percentile(const struct hist *h, double percent)
 {
-	/* Round to the digits of a key, so that no rank lies just beyond. */
+	/* Round to the digits of a key, so that rounding errors exclude no rank. */
 	return (double)hist_percentile(h, rint(percent * 1e9) / 1e9);
 }
 
@@ -309,7 +309,7 @@ void comparison_rows(struct comparison_rows *rows, const struct comparison *c)
 /* A result with this many times the reads in flight counts as another experiment. */
 #define MORE_IN_FLIGHT 1.5
 #define EQUAL_PERCENT 1.0
-/* Faster reads come from this host's memory. */
+/* Reads faster than this come from this host's memory. */
 #define SLOW_READ_NS 10e3
 
 static const char *kind_word(enum record_kind kind)
@@ -365,15 +365,15 @@ static int find_job(const struct results_file *first, size_t j, const struct res
 	if (*out)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "%s: has no record %zu of a job '%s', as %s has; jobs are compared with "
-			  "those of their name",
+			  "%s: has no record %zu of job '%s', but %s has; jobs are "
+			  "compared by name",
 			  doc->path, record_index(first, j) + 1, name, first->path);
 }
 
 static int check_kind(const struct results_file *doc, const struct record *r, struct mlgen_err *err)
 {
 	if (r->plan)
-		return mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
+		return mlgen_fail(err, -EINVAL, "%s: is from a dry run: nothing was measured",
 				  doc->path);
 	if (record_kind(r) == RECORD_NOTHING)
 		return mlgen_fail(err, -EINVAL,
@@ -397,20 +397,22 @@ static int check_alike(const struct comparison *c, size_t i, struct mlgen_err *e
 	if (rc < 0)
 		return rc;
 	if (record_kind(one) != record_kind(other))
-		return mlgen_fail(err, -EINVAL,
-				  "%s: '%s' is %s, '%s' of %s is %s: they have no figures together",
-				  b->path, other_name, kind_word(record_kind(other)), name, a->path,
-				  kind_word(record_kind(one)));
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s: '%s' is %s, '%s' of %s is %s: they have no figures in common", b->path,
+			other_name, kind_word(record_kind(other)), name, a->path,
+			kind_word(record_kind(one)));
 	for (size_t k = 0; !same_name && k < 3; k++) {
 		const char *x = record_option(one, decisive[k]);
 		const char *y = record_option(other, decisive[k]);
 
 		if (strcmp(x ? x : "", y ? y : "") != 0)
-			return mlgen_fail(err, -EINVAL,
-					  "%s: job '%s' has %s=%s, '%s' of %s has %s: unlike jobs "
-					  "are compared where they have one name",
-					  b->path, other_name, decisive[k], y ? y : "", name,
-					  a->path, x ? x : "");
+			return mlgen_fail(
+				err, -EINVAL,
+				"%s: job '%s' has %s=%s, '%s' of %s has %s: different jobs "
+				"can be compared only if they have the same name",
+				b->path, other_name, decisive[k], y ? y : "", name, a->path,
+				x ? x : "");
 	}
 	return 0;
 }
@@ -430,7 +432,7 @@ static int select_records(struct comparison *c, size_t job, struct mlgen_err *er
 
 /* ---- conclusion ---- */
 
-/* Without read_threads an accelerator reads itself. */
+/* Without read threads an accelerator reads its own samples. */
 static double readers_of(const struct comparison *c, size_t i)
 {
 	double n = figure_number("read_threads", c->of[i]);
@@ -472,7 +474,7 @@ static bool demands_are_equal(const struct comparison *c)
 	return !(fabs(last - first) > first * EQUAL_PERCENT / 100);
 }
 
-/* A rate that leaves out failed samples explains nothing. */
+/* Rates leave out failed samples, so they are not comparable if samples failed. */
 static bool has_errors(const struct comparison *c)
 {
 	for (size_t i = 0; i < c->count; i++)
@@ -481,8 +483,8 @@ static bool has_errors(const struct comparison *c)
 	return false;
 }
 
-/* If only the number of reads in flight differs, it tells whether bandwidth or latency is the
- * limit. */
+/* If only the number of reads in flight differs, the comparison shows whether bandwidth or latency
+ * is the limit. */
 static void explain(FILE *to, const struct comparison *c, const struct comparison_rows *rows)
 {
 	size_t last = c->count - 1;
@@ -575,11 +577,11 @@ static int check_request(const struct ask *a, struct mlgen_err *err)
 	int format = a->set->settings.output_format;
 
 	if (format != OUTPUT_TEXT && format != OUTPUT_JSON)
-		return mlgen_fail(err, -EINVAL, "output-format: a comparison is text or json");
+		return mlgen_fail(err, -EINVAL, "output-format: --compare prints text or json");
 	if (a->set->file_count > COMPARISON_FILES)
 		return mlgen_fail(err, -EINVAL,
-				  "compare: more than %d files; --table=KEYS has a row for each of "
-				  "any number",
+				  "compare: more than %d files; --table=KEYS prints a row for "
+				  "each of any number of files",
 				  COMPARISON_FILES);
 	return 0;
 }

@@ -206,7 +206,7 @@ static int fail_unknown(const struct figure *f, const char *lost, const struct m
 			struct mlgen_err *err)
 {
 	const struct mlgen_field *const deeper[] = { table, NULL };
-	const char *what = f->is_measured ? "no run measures it" : "no result has it";
+	const char *what = f->is_measured ? "not a figure of a run" : "not in any result";
 	size_t len = strcspn(lost, ".");
 	char *part = mem_strndup(lost, len);
 	const char *in = lost == f->path ? find_object(f, part) : NULL;
@@ -220,8 +220,8 @@ static int fail_unknown(const struct figure *f, const char *lost, const struct m
 			   lost + len);
 	else
 		mlgen_fail(err, -EINVAL,
-			   "%s: %s; ask for a metric such as au, read.iops or stall_ns.p99%s; man "
-			   "mlgen-json has all metrics",
+			   "%s: %s; name a metric such as au, read.iops or stall_ns.p99%s; "
+			   "man mlgen-json lists all metrics",
 			   f->key, what,
 			   f->is_measured ? "" : ", or an option such as read_threads");
 	mem_free(part);
@@ -279,7 +279,7 @@ static bool is_incomplete(const struct field_path *w)
 static int fail_incomplete(const struct figure *f, const struct field_path *w,
 			   struct mlgen_err *err)
 {
-	const char *what = "holds several figures; ask for one, such as";
+	const char *what = "contains several figures; name one, such as";
 	const char *suffix = w->row->type == MLGEN_MAP ? ".NAME" : "";
 	const struct mlgen_field *in = w->row->sub;
 
@@ -288,10 +288,10 @@ static int fail_incomplete(const struct figure *f, const struct field_path *w,
 	if (in && !in->name)
 		in = w->row->sub;
 	if (field_is_list(w->row)) {
-		what = "is a list; ask for one of it, from 0:";
+		what = "is a list; name one element, from 0:";
 		suffix = ".0";
 	} else if (w->row->type == MLGEN_HIST) {
-		what = "is a latency; ask for one figure of it:";
+		what = "is a latency; name one of its figures:";
 		suffix = ".p99, .p99.9, .mean, .min, .max, .stddev or .N";
 	}
 	return mlgen_fail(err, -EINVAL, "%s: %s %.*s%s%s%s", f->key, what, (int)(w->end - f->path),
@@ -307,14 +307,13 @@ static int check_end(const struct figure *f, const struct field_path *w, struct 
 	if (is_incomplete(w))
 		return fail_incomplete(f, w, err);
 	if (is_plain && *w->rest)
-		return mlgen_fail(err, -EINVAL, "%s: there is nothing inside of '%s'", f->key,
-				  w->row->name);
+		return mlgen_fail(err, -EINVAL, "%s: '%s' has no members", f->key, w->row->name);
 	if (f->is_measured && (is_plain || type == MLGEN_MAP) && !is_number(w->row))
-		return mlgen_fail(err, -EINVAL, "%s: is no number", f->key);
+		return mlgen_fail(err, -EINVAL, "%s: is not a number", f->key);
 	return 0;
 }
 
-/* If no root has the key, the error of the deepest match says most. */
+/* If no root has the key, report the error of the deepest match, which is the most specific. */
 static int find_metric(struct figure *f, struct mlgen_err *err)
 {
 	const char *lost = f->path;

@@ -73,7 +73,7 @@ static int check_job(const struct results_file *first, const struct results_file
 	int rc = 0;
 
 	if (b->plan)
-		return mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
+		return mlgen_fail(err, -EINVAL, "%s: is from a dry run: nothing was measured",
 				  doc->path);
 	if (!same_text(name, other))
 		return mlgen_fail(err, -EINVAL,
@@ -83,8 +83,8 @@ static int check_job(const struct results_file *first, const struct results_file
 	list_differences(&differences, a, b);
 	if (differences.len)
 		rc = mlgen_fail(err, -EINVAL,
-				"%s: job '%s' is another workload than that of %s: %s; --compare "
-				"puts them side by side",
+				"%s: job '%s' has a different workload than in %s: %s; --compare "
+				"shows them side by side",
 				doc->path, other, first->path, buf_str(&differences));
 	else if (record_kind(a) != record_kind(b))
 		rc = mlgen_fail(err, -EINVAL, "%s: job '%s' did not run as far as in %s", doc->path,
@@ -100,7 +100,7 @@ static int check_document(const struct results_file *first, const struct results
 
 	if (doc->records[0].merged)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is merged already; name the documents that it was made from",
+				  "%s: is already merged; name the documents that were merged",
 				  doc->path);
 	if (n != first->count)
 		return mlgen_fail(err, -EINVAL,
@@ -113,7 +113,8 @@ static int check_document(const struct results_file *first, const struct results
 	const char *version = first->run.version;
 	const char *other = doc->run.version;
 	if (!same_text(version, other))
-		log_note("%s is of mlgen %s, %s of %s", doc->path, other, first->path, version);
+		log_note("%s was written by mlgen %s, %s by %s", doc->path, other, first->path,
+			 version);
 	return 0;
 }
 
@@ -209,10 +210,10 @@ static int check_duplicates(struct merge *m, struct mlgen_err *err)
 	qsort(m->of.runs, m->of.count, sizeof(*m->of.runs), by_host);
 	for (size_t i = 1; i < m->of.count; i++)
 		if (by_host(&m->of.runs[i - 1], &m->of.runs[i]) == 0)
-			return mlgen_fail(
-				err, -EINVAL,
-				"%s: is the same run as %s, to the last figure; each counts once",
-				m->of.runs[i].path, m->of.runs[i - 1].path);
+			return mlgen_fail(err, -EINVAL,
+					  "%s: is the same run as %s: all figures are equal; each "
+					  "run counts once",
+					  m->of.runs[i].path, m->of.runs[i - 1].path);
 	m->of.hosts = 1;
 	for (size_t i = 1; i < m->of.count; i++)
 		m->of.hosts += strcmp(m->of.runs[i - 1].hostname, m->of.runs[i].hostname) != 0;
@@ -266,9 +267,10 @@ static int check_turns(const struct merge *m, struct mlgen_err *err)
 		if (n != first)
 			return mlgen_fail(
 				err, -EINVAL,
-				"%s: %zu run%s together from here on, %zu from %s on: neither "
-				"clients of one run nor repetitions; merge those that ran side by "
-				"side (clocks of the hosts must agree), or as many each time",
+				"%s: %zu run%s at the same time from here on, but %zu from "
+				"%s on: neither clients of one run nor repetitions; merge "
+				"runs of the same time (clocks of the hosts must agree), "
+				"or equally many each time",
 				run->path, n, n == 1 ? "" : "s", first, m->of.runs[0].path);
 	}
 	return 0;
@@ -355,7 +357,7 @@ static void add_to_spreads(struct merge *m, struct metrics_merged_run *run, size
 void merge_add_run(struct merge *m, struct metrics_merged_run *run, const struct run_result *result)
 {
 	size_t all = m->run->job_count;
-	/* The caller refuses a run with fewer jobs later. */
+	/* A run with fewer jobs is refused later, by the caller. */
 	size_t n = result->job_count < all ? result->job_count : all;
 
 	if (!m->jobs)
@@ -446,8 +448,8 @@ static void append_slowest(struct buf *out, const struct merge_job *j)
 
 	if (waited_for(j))
 		buf_addf(out,
-			 "all wait for %s: %.1f%% of accelerator time on %s goes into that, and "
-			 "%.1f%% there",
+			 "all wait for %s: the wait takes %.1f%% of accelerator time "
+			 "on %s, and %.1f%% on the slowest",
 			 wait->least_of->file, wait->most, wait->most_of->file, wait->least);
 	else if (au->least_of && au->most - au->least >= SKEW_POINTS)
 		buf_addf(out, "the slowest is %s: AU %.1f%%, and %.1f%% on %s", au->least_of->file,
@@ -542,7 +544,8 @@ static int read_turn(struct merge *m, size_t *next, struct results_file *turn,
 		rc = read_run(m, run, &one, err);
 		/* The file may have changed since inspect_files(). */
 		if (rc == 0 && one.run.job_count != turn->run.job_count)
-			rc = mlgen_fail(err, -EINVAL, "%s: was written anew meanwhile", run->path);
+			rc = mlgen_fail(err, -EINVAL, "%s: was rewritten during the merge",
+					run->path);
 		if (rc == 0) {
 			merge_add_run(m, run, &one.run);
 			merge_document(turn, &one, MERGE_CLIENTS);
@@ -559,7 +562,7 @@ static int check_repetition(const struct run_result *first, const struct run_res
 			    const char *path, struct mlgen_err *err)
 {
 	if (turn->job_count != first->job_count)
-		return mlgen_fail(err, -EINVAL, "%s: was written anew meanwhile", path);
+		return mlgen_fail(err, -EINVAL, "%s: was rewritten during the merge", path);
 	for (size_t i = 0; i < turn->job_count; i++) {
 		const struct workload *w = turn->jobs[i].work;
 
@@ -568,12 +571,13 @@ static int check_repetition(const struct run_result *first, const struct run_res
 		uint64_t before = w->asked->workers(&first->jobs[i]);
 		uint64_t now = w->asked->workers(&turn->jobs[i]);
 		if (before != now)
-			return mlgen_fail(err, -EINVAL,
-					  "%s: job '%s' ran after the others, and with %" PRIu64
-					  " in place of %" PRIu64
-					  " %s: no repetition; --compare puts them side by side",
-					  path, turn->jobs[i].job->name, now, before,
-					  w->asked->worker);
+			return mlgen_fail(
+				err, -EINVAL,
+				"%s: job '%s' ran after the others, with %" PRIu64
+				" instead of %" PRIu64
+				" %s: it is not a repetition; --compare shows them side by "
+				"side",
+				path, turn->jobs[i].job->name, now, before, w->asked->worker);
 	}
 	return 0;
 }
@@ -602,7 +606,7 @@ static int check_request(const struct ask *a, struct mlgen_err *err)
 	const struct settings *set = &a->set->settings;
 
 	if (set->output_format != OUTPUT_TEXT && set->output_format != OUTPUT_JSON)
-		return mlgen_fail(err, -EINVAL, "output-format: merged results are text or json");
+		return mlgen_fail(err, -EINVAL, "output-format: --merge prints text or json");
 	return set->require ? require_check(set->require, NULL, err) : 0;
 }
 

@@ -207,14 +207,14 @@ static bool read_rank(const struct gathered *g, unsigned rank, struct results_fi
 
 	memset(d, 0, sizeof(*d));
 	if (!bytes || !n) {
-		log_warn("%s (rank %u): has sent no figures; the report is of the others", host,
-			 rank);
+		log_warn("%s (rank %u): sent no figures; the report covers the other processes",
+			 host, rank);
 		return false;
 	}
 	if (results_open_text(d, host, bytes, n, &err) == 0)
 		result_read(d, g->m->ask->env, &err);
 	if (!err.code && d->run.job_count != g->m->run->job_count)
-		mlgen_fail(&err, -EINVAL, "it has come to %zu job records in place of %zu",
+		mlgen_fail(&err, -EINVAL, "it sent %zu job records instead of %zu",
 			   d->run.job_count, g->m->run->job_count);
 	if (!err.code)
 		return true;

@@ -20,7 +20,8 @@
 
 /* ---- report of merged runs ---- */
 
-/* The sum of rates exceeds what storage delivered at once if runs overlap less. */
+/* If runs overlap by less than this part, the sum of their rates exceeds what storage delivered at
+ * any time. */
 #define OVERLAP_PERCENT 90.0
 /* Starts and ends are known to a second, so the overlap of shorter runs is meaningless. */
 #define LONG_MS 20000
@@ -88,8 +89,8 @@ static void append_method(struct buf *out, const struct merge *m, const struct j
 		buf_add(out, "one after the other: rates are their mean, weighted by time");
 	else
 		buf_addf(out,
-			 "in %" PRIu64
-			 " turns, side by side in each%s%s, and the mean of the turns",
+			 "in %" PRIu64 " turns, side by side in each%s%s; figures are the mean of "
+			 "the turns",
 			 m->of.turns, colon, sums);
 	if (job_result_has_accelerators(r))
 		buf_add(out, ", AU is the mean of the accelerators");
@@ -170,8 +171,8 @@ static void print_merged(FILE *to, const struct merge *m, size_t job)
 	append_method(&text, m, &m->run->jobs[job]);
 	if (m->of.overlap_percent < OVERLAP_PERCENT && runs_are_long(m))
 		buf_addf(&text,
-			 "; they ran all together for %.0f%% of the time only, so storage never "
-			 "had to deliver that sum for long",
+			 "; all of them ran together for only %.0f%% of the time, "
+			 "so storage did not have to sustain that sum",
 			 m->of.overlap_percent);
 	text_append(&out, m->is_one_job ? "hosts" : "merged", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	buf_reset(&text);
@@ -257,7 +258,7 @@ static int open_document(struct results_file *f, const char *path, struct mlgen_
 	/* A file is read twice: for the answer and for the page. */
 	if (strcmp(path, "-") == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "html: a page is made of files, and not of standard input");
+				  "html: a page is made from files, not from standard input");
 	return results_open_any(f, path, err);
 }
 
@@ -301,7 +302,7 @@ int ask_page(const struct ask *a)
 	int rc = 0;
 
 	if (!a->set->settings.html)
-		rc = mlgen_fail(&err, -EINVAL, "page: add --html=FILE, where it is written");
+		rc = mlgen_fail(&err, -EINVAL, "page: add --html=FILE, the file to write");
 	for (size_t i = 0; rc == 0 && i < a->set->file_count; i++) {
 		struct results_file f;
 
@@ -331,7 +332,7 @@ int ask_page(const struct ask *a)
 /* A document, with its find_max or merged object. */
 struct reported {
 	struct results_file doc;
-	struct json_extra extra; /* key NULL = none */
+	struct json_extra extra; /* key NULL = the document has no such object */
 };
 
 static bool prints_json(const struct settings *set)
@@ -345,12 +346,12 @@ static int check_request(const struct ask *a, struct mlgen_err *err)
 
 	if (set->output_format == OUTPUT_DLIO)
 		return mlgen_fail(err, -EINVAL,
-				  "output-format: a document has too little for dlio, which is of "
-				  "the run itself; text, csv, json or fio-json");
+				  "output-format: a document lacks figures that dlio needs; "
+				  "only a run prints dlio; use text, csv, json or fio-json");
 	if (prints_json(set) && a->set->file_count > 1)
 		return mlgen_fail(err, -EINVAL,
-				  "output-format: one document at a time as JSON; --merge makes "
-				  "one of several");
+				  "output-format: only one document at a time is printed as "
+				  "JSON; --merge combines several");
 	return set->require ? require_check(set->require, NULL, err) : 0;
 }
 
@@ -366,8 +367,8 @@ static int read_document(struct reported *r, const struct ask *a, const char *pa
 		return rc;
 	for (size_t i = 0; i < f->count; i++)
 		if (f->records[i].plan)
-			return mlgen_fail(err, -EINVAL, "%s: is a dry run's: nothing was measured",
-					  path);
+			return mlgen_fail(err, -EINVAL,
+					  "%s: is from a dry run: nothing was measured", path);
 	const struct record *first = &f->records[0];
 	if (first->merged)
 		r->extra = (struct json_extra){ "merged", metrics_merged_fields, first->merged };

@@ -60,10 +60,9 @@ static int check_possible(const char *text, const struct requirement *q, const s
 				  q[n].metric, q[n].op, number, q[n].metric,
 				  is_percent ? "between 0 and 100" : "never below 0");
 	if (is_empty(&all))
-		return mlgen_fail(
-			err, -EINVAL,
-			"require=%s: %s%s%s can never hold together with what stands before it",
-			text, q[n].metric, q[n].op, number);
+		return mlgen_fail(err, -EINVAL,
+				  "require=%s: %s%s%s contradicts the requirements before it", text,
+				  q[n].metric, q[n].op, number);
 	return 0;
 }
 
@@ -121,9 +120,9 @@ static int count_missed(const struct record *records, const struct run_result *r
 			continue;
 		missed++;
 		if (require_holds(q, value))
-			log_error("%s: %s is %.1f, which leaves out the first step of each epoch; "
-				  "with these accelerators were busy for %.1f%% of the time: take "
-				  "more steps per epoch",
+			log_error("%s: %s is %.1f, without the first step of each epoch; with "
+				  "first steps, accelerators were busy for %.1f%% of the time: "
+				  "use more steps per epoch",
 				  r->jobs[i].job->name, q->metric, r->jobs[i].ml.au_percent,
 				  job_result_busy_percent(&r->jobs[i]));
 		else

@@ -26,7 +26,7 @@ static const char *pair_value(const struct metric_list *map, const char *key)
 }
 
 /* Documents never make mlgen open files, so a distribution in a file is unknown here. It becomes 0,
- * which no option can be. */
+ * which is not a possible value of an option. */
 static bool set_file_distribution(const struct mlgen_field *f, void *base, const char *value)
 {
 	static const struct dist unknown = { .kind = DIST_CONST };

@@ -187,8 +187,8 @@ struct results_file {
 
 /*
  * Read a file, or standard input for "-". 0, or -errno with err: the file cannot be read, is not
- * JSON (with line and column), is not mlgen's, has another schema version, or a value has the wrong
- * type. Figures of older documents are converted to their present meaning.
+ * JSON (with line and column), was not written by mlgen, has another schema version, or a value has
+ * the wrong type. Figures of older documents are converted to their present meaning.
  */
 int results_open(struct results_file *f, const char *path, struct mlgen_err *err);
 /* Also accepts descriptions of traces, miss curves and scores; only scores have a record. */

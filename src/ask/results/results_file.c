@@ -32,22 +32,22 @@ static double number_of(json_t *o, const char *key)
 	return json_number_value(json_object_get(o, key));
 }
 
-/* A value that is not a count is damage and stays as it is. */
+/* A value that is not a count is damaged and stays unchanged. */
 static void set_count(json_t *o, const char *key, double n)
 {
 	if (n >= 0 && n < 0x1p62)
 		json_object_set_new(o, key, json_integer((json_int_t)n));
 }
 
-/* A value that is not a number stays as it is. */
+/* A value that is not a number stays unchanged. */
 static void set_rate(json_t *o, const char *key, double n, double seconds)
 {
 	if (seconds > 0 && json_is_number(json_object_get(o, key)))
 		json_object_set_new(o, key, json_real(n / seconds));
 }
 
-/* Older documents count bytes of evaluations as bytes of training. Both read alike, so the bytes
- * are split in proportion to the payload. */
+/* Older documents count bytes of evaluations as bytes of training. Evaluations and training read in
+ * the same way, so the bytes are split in proportion to the payload. */
 static void split_io_bytes(json_t *ml, json_t *eval)
 {
 	double all = number_of(ml, "io_bytes");
@@ -206,13 +206,12 @@ static int fail_at(const struct results_file *f, const json_error_t *e, bool at_
 	const char *hint = "";
 
 	if (code == json_error_premature_end_of_input && e->position == 0)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: is empty; the run that was to write it did not end",
+		return mlgen_fail(err, -EINVAL, "%s: is empty; the run that writes it did not end",
 				  f->path);
 	if (code == json_error_premature_end_of_input ||
 	    (code == json_error_invalid_syntax && at_end))
-		hint = "; the file ends too early: was it copied whole?";
-	return mlgen_fail(err, -EINVAL, "%s:%d:%d: no JSON: %s%s", f->path, e->line, e->column,
+		hint = "; the file ends too early: was it copied completely?";
+	return mlgen_fail(err, -EINVAL, "%s:%d:%d: not JSON: %s%s", f->path, e->line, e->column,
 			  e->text, hint);
 }
 
@@ -297,14 +296,14 @@ static int check_version(const struct results_file *f, struct mlgen_err *err)
 
 	if (!json_is_string(version) || !json_is_integer(schema))
 		return mlgen_fail(
-			err, -EINVAL, "%s: is no report of mlgen%s", f->path,
+			err, -EINVAL, "%s: is not a report of mlgen%s", f->path,
 			json_object_get(f->root, "fio version")
-				? " but of fio; mlgen runs fio's job files, with --json=FILE"
-				: "; --json=FILE of a run writes one");
+				? " but of fio; mlgen runs fio's job files; add --json=FILE"
+				: "; a run with --json=FILE writes a report");
 	if (schema_number != METRICS_SCHEMA_VERSION && schema_number != METRICS_SCHEMA_VERSION - 1)
 		return mlgen_fail(err, -EINVAL,
-				  "%s: has schema_version %lld (mlgen %s), this program reads %d "
-				  "and %d; use the version that wrote it",
+				  "%s: has schema_version %lld (mlgen %s), but this program "
+				  "reads %d and %d; use the version that wrote it",
 				  f->path, (long long)schema_number, json_string_value(version),
 				  METRICS_SCHEMA_VERSION - 1, METRICS_SCHEMA_VERSION);
 	return 0;
@@ -336,12 +335,12 @@ static int check_jobs(const struct results_file *f, struct mlgen_err *err)
 
 	if (is_score(f))
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is a score, and no report of a run; --table=file,score.m1 "
+				  "%s: is a score, not a report of a run; --table=file,score.m1 "
 				  "prints its figures",
 				  f->path);
 	if (other_kind(f))
 		return mlgen_fail(err, -EINVAL,
-				  "%s: is %s, and no report of a run; --page --html=FILE shows it",
+				  "%s: is %s, not a report of a run; --page --html=FILE shows it",
 				  f->path, other_kind(f));
 	if (!json_is_array(f->list))
 		return mlgen_fail(err, -EINVAL, "%s: jobs: must be a list", f->path);
@@ -350,7 +349,7 @@ static int check_jobs(const struct results_file *f, struct mlgen_err *err)
 			return mlgen_fail(err, -EINVAL, "%s: jobs[%zu]: has no jobname", f->path,
 					  i);
 	if (n == 0)
-		return mlgen_fail(err, -EINVAL, "%s: there is no job in it", f->path);
+		return mlgen_fail(err, -EINVAL, "%s: contains no job", f->path);
 	return 0;
 }
 

@@ -192,7 +192,7 @@ static int add_key(struct figure_table *t, char *key, struct mlgen_err *err)
 				  "accelerators,au_percent");
 	for (size_t i = 0; i < t->columns; i++)
 		if (strcmp(t->figures[i].key, key) == 0)
-			return mlgen_fail(err, -EINVAL, "%s: stands there twice", key);
+			return mlgen_fail(err, -EINVAL, "%s: is given twice", key);
 	if (t->columns == KEYS_MAX)
 		return mlgen_fail(err, -EINVAL, "more than %d keys", KEYS_MAX);
 	return figure_init(&t->figures[t->columns++], key, err);
@@ -238,8 +238,8 @@ static void add_document(struct figure_table *t, const struct results_file *doc)
 		/* Figures leave out failed operations, but look like any other figures. */
 		if (record_has_too_many_errors(&doc->records[j]) &&
 		    ++t->with_errors <= FAULTS_SHOWN)
-			log_note("%s: job '%s' had more errors than max_errors allows; its figures "
-				 "are of what did not fail",
+			log_note("%s: job '%s' had more errors than max_errors allows; its "
+				 "figures cover only what did not fail",
 				 doc->path, doc->records[j].job->doc.jobname);
 		for (size_t i = 0; i < t->columns; i++)
 			figure_value(&t->figures[i], &doc->records[j], &row[i]);
@@ -396,7 +396,7 @@ static int print_table(FILE *to, const struct figure_table *t, int format)
 		print_json(to, t);
 		return EXIT_RAN;
 	default:
-		log_error("output-format: a table is text, csv or json");
+		log_error("output-format: --table prints text, csv or json");
 		return EXIT_USAGE;
 	}
 }

@@ -142,7 +142,8 @@ static double ceiling_resident_percent(const struct dataset *ds, const struct ce
 #define BRIEF_LEAST 1.0
 #define BRIEF_MOST 3.0
 #define BRIEF_PART 0.2
-/* Part of each run before anything counts: the first batches of loaders arrive together. */
+/* Part of each run before anything counts: the first batches of all read threads arrive
+ * together. */
 #define RAMP_PART 0.25
 
 /* A run counts as from memory if at least this part of the files is still in memory. */
@@ -163,7 +164,7 @@ struct measure {
 
 /* ---- the command line of a probe ---- */
 
-/* Run the same job for m->seconds, without anything else that it does. */
+/* Run the same job for m->seconds, without its evaluations, checkpoints, delays and limits. */
 static void add_common(struct probe_args *args, const struct measure *m)
 {
 	const struct job *job = m->job;
@@ -202,7 +203,7 @@ static void add_common(struct probe_args *args, const struct measure *m)
 
 /* ---- one probe ---- */
 
-/* Only the first reason is stored: it is what users need. */
+/* Store only the first reason, which is the cause of later ones. */
 __attribute__((format(printf, 2, 3))) static void set_unmeasured(struct ceiling_result *to,
 								 const char *fmt, ...)
 {
@@ -287,8 +288,8 @@ static void store_cached(struct measure *m, const struct figures *f, const struc
 
 	if (percent < CACHED_PERCENT && !f->is_memory && !f->has_own_cache) {
 		set_unmeasured(m->to,
-			       "from memory: this host's page cache kept %.1f%% of what had just "
-			       "been read",
+			       "from memory: this host's page cache kept only %.1f%% of "
+			       "the bytes read just before",
 			       percent);
 		return;
 	}
@@ -323,7 +324,7 @@ static int measure_cached(struct measure *m)
 	double limit = m->is_brief ? m->seconds : EXPLICIT_MOST;
 
 	if (hosts_total(m->a->hosts) > 1) {
-		set_unmeasured(m->to, "from memory: is measured of one process alone");
+		set_unmeasured(m->to, "from memory: is measured only for a single process");
 		return 0;
 	}
 	if (verdict_without_storage(m->job)) {
@@ -341,7 +342,7 @@ static int measure_cached(struct measure *m)
 	if (rc < 0)
 		set_unmeasured(m->to, "from memory: %s", err.text);
 	else
-		set_unmeasured(m->to, "from memory: not one file was read in %.0f s", limit);
+		set_unmeasured(m->to, "from memory: no file was read completely in %.0f s", limit);
 	return 0;
 }
 
@@ -351,13 +352,13 @@ static int measure_cached(struct measure *m)
 static const char *why_no_ceiling(const struct job_result *j)
 {
 	if (!job_result_has_accelerators(j))
-		return "only a training has one";
+		return "only a training has a ceiling";
 	if (j->members > 1)
-		return "jobs that are reported as one have none; group_reporting=0";
+		return "jobs reported together have no ceiling; set group_reporting=0";
 	if (verdict_without_storage(j->job) && !verdict_is_model(j->job))
-		return "its own result is it: nothing was read";
+		return "the result is already the ceiling: nothing was read";
 	if (j->ml.steps == 0 || !j->dataset || j->err.code || j->interrupted)
-		return "the run did not come to its end";
+		return "the run did not complete";
 	return NULL;
 }
 
@@ -416,7 +417,7 @@ static int measure_job(const struct ask *a, const struct run_result *r, struct j
 
 	if (is_brief)
 		log_plain("mlgen: %s: %s, up to %.0f s more: the verdict is %s (--ceiling=no "
-			  "leaves it out)",
+			  "skips this)",
 			  j->job->name, what, ceil(3 * seconds), j->verdict.name);
 	else
 		log_plain("mlgen: %s: %s, about %.0f s more", j->job->name, what,

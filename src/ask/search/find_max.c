@@ -121,7 +121,8 @@ static double margin_of(const struct requirement *q, double value)
 	return require_holds(q, value) ? fmax(margin, HARDLY) : fmin(margin, -HARDLY);
 }
 
-/* The margin of what read threads deliver: a short probe lives on samples that were read ahead. */
+/* The margin of what read threads deliver: the AU of a short probe depends on samples that were
+ * read ahead. */
 static double supply_margin(const struct find_max *f, const struct job_result *r,
 			    struct metrics_probe *p)
 {
@@ -163,8 +164,8 @@ static double find_judge(const struct find_max *f, const struct job_result *r,
 /* ---- jobs that ran at the same time as the varied one ---- */
 
 /*
- * A job with less than this part of the varied job's time ended too early. The page cache is
- * dropped between epochs, which is in no epoch's time.
+ * A job with less than this part of the varied job's time ended too early. The times of epochs do
+ * not include dropping the page cache between them.
  */
 #define SAME_TIME 0.8
 
@@ -212,7 +213,7 @@ static char *format_concurrent_jobs(const struct find_max *f, const struct run_r
 			buf_addc(&out, ')');
 		}
 		if (ended_early(other, varied))
-			buf_addf(&out, " (gone after %.1f of %.1f s: the rest ran without it)",
+			buf_addf(&out, " (ended after %.1f of %.1f s: the rest ran without it)",
 				 other->wall_seconds, varied->wall_seconds);
 	}
 	return out.len ? buf_detach(&out) : NULL;
@@ -285,7 +286,7 @@ static double epochs_differ(const struct ml_result *ml, double *error)
 	return most - least;
 }
 
-/* The headline of the job that had the errors, which may be another job. */
+/* The headline of the job that had the errors, which may not be the varied job. */
 static void set_error_headline(struct find_side *s, const struct run_result *run)
 {
 	size_t i = 0;
@@ -381,7 +382,7 @@ static void add_result(struct find_max *f, struct probe *run, struct search_step
 		f->has_existing_files = r->dataset->is_found;
 		f->samples_per_file = r->dataset->samples_per_file;
 	}
-	/* Errors of the other jobs spoil the run, too. */
+	/* Errors of other jobs make the run invalid, too. */
 	p->errors = 0;
 	for (size_t i = 0; run->result && i < run->result->job_count; i++)
 		p->errors += run->result->jobs[i].errors;
@@ -526,7 +527,7 @@ static int ask_find(const struct ask *a, bool is_min)
 		f.table = a->to;
 	for (size_t i = 0; i < a->set->count; i++)
 		if (a->set->jobs[i]->write_iolog)
-			log_note("%s: write_iolog is of a run; those of --%s write none",
+			log_note("%s: write_iolog is ignored: the runs of --%s do not write it",
 				 a->set->jobs[i]->name, f.word);
 	jobset_reuse_scans(a->set);
 	if (find_question(&f, &err) < 0) {

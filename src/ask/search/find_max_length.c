@@ -153,7 +153,7 @@ void find_text_mlperf(struct buf *out, const struct find_max *f)
 			 files, MLPERF_STEPS);
 	if (found > n)
 		buf_addf(out, "  %" PRIu64 " accelerator%s %s files\n", found,
-			 found == 1 ? " takes" : "s take",
+			 found == 1 ? " needs" : "s need",
 			 units_human_count(files, (uint64_t)need_of(f, found).files));
 }
 
@@ -242,9 +242,9 @@ void find_limit(struct find_max *f)
 #define TO_SPARE (1 - SEARCH_NOISE_LEAST)
 
 /*
- * Time in which no thread reads says nothing about storage; short epochs have much of it. The
- * readers of a single accelerator idle together. Those of several accelerators share the storage
- * and would get less if all of them read.
+ * The time in which no thread reads says nothing about storage; short epochs have much of such
+ * time. The read threads of a single accelerator are idle together. The read threads of several
+ * accelerators share the storage and would get less if all of them read.
  */
 static double delivered(const struct find_max *f, const struct metrics_probe *p)
 {
@@ -328,7 +328,8 @@ static char *format_fit(const struct find_max *f, const struct accelerator_fit *
 			 show_rate(rate, &f->unit, fit->best_rate), au);
 	else
 		buf_addf(&out,
-			 "none of those published for this job: the least, %s, needs %s for %g%%",
+			 "no accelerator published for this job: the least demanding, "
+			 "%s, needs %s for %g%%",
 			 fit->least, show_rate(rate, &f->unit, fit->least_rate), au);
 	return buf_detach(&out);
 }
@@ -597,14 +598,14 @@ static int check_steps(const struct find_max *f, const struct job *j,
 				  "steps=%" PRIu64
 				  ": AU counts from the second step on; raise steps",
 				  steps_per_epoch);
-	return mlgen_fail(
-		err, -EINVAL,
-		"an epoch has %" PRIu64
-		" step%s, and AU counts from the second on; it takes at least %.0f files: %s",
-		steps_per_epoch, steps_per_epoch == 1 ? "" : "s",
-		ceil(2.0 * (double)j->batch_size * (double)j->accelerators /
-		     (double)plan->dataset.samples_per_file),
-		advice_more_files(j, find_makes_files(f)));
+	return mlgen_fail(err, -EINVAL,
+			  "an epoch has %" PRIu64
+			  " step%s, but AU counts from the second step on; at least "
+			  "%.0f files are needed: %s",
+			  steps_per_epoch, steps_per_epoch == 1 ? "" : "s",
+			  ceil(2.0 * (double)j->batch_size * (double)j->accelerators /
+			       (double)plan->dataset.samples_per_file),
+			  advice_more_files(j, find_makes_files(f)));
 }
 
 static int set_length(const struct find_max *f, const struct jobset *set, struct job *j,

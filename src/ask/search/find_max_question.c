@@ -54,33 +54,32 @@ static int fail_unknown_option(const struct find_max *f, const char *name, struc
 	return mlgen_fail(err, -EINVAL, "%s=%s: no such option; name %s or JOB.OPTION", f->word,
 			  question_text(f),
 			  f->is_min ? "cache_size"
-				    : "one that is a whole number, such as accelerators,");
+				    : "an option with a whole number, such as accelerators,");
 }
 
-/* The other direction needs no run: its answer is known. */
+/* The other direction needs no run, because its answer is the whole dataset. */
 static int fail_other_direction(const struct find_max *f, struct mlgen_err *err)
 {
 	const char *option = f->option->name;
 
 	if (!f->is_min)
 		return mlgen_fail(err, -EINVAL,
-				  "%s=%s: a larger tier is never worse, so that the most is all of "
-				  "the dataset; ask for the least: --find-min=%s",
+				  "%s=%s: a larger tier is never worse, so the maximum is the "
+				  "whole dataset; find the minimum: --find-min=%s",
 				  f->word, question_text(f), option);
 	struct buf names = { 0 };
 	append_options(&names, varied(f));
 	mlgen_fail(err, -EINVAL,
-		   "%s=%s: the least is asked of what costs, and is better the more there "
-		   "is of "
-		   "it; of phase=%s that is %s",
+		   "%s=%s: a minimum is searched only for options that cost "
+		   "more and help more if larger; for phase=%s: %s",
 		   f->word, question_text(f), job_work_name(f->job),
 		   names.len ? buf_str(&names) : "none");
 	buf_fini(&names);
 	return -EINVAL;
 }
 
-/* Only numbers that scale the same job can be varied: no texts, and no options that make it another
- * job or set its length. */
+/* Only numbers that scale the same job can be varied: neither texts nor options that change the
+ * kind of job or its length. */
 static int check_varied(const struct find_max *f, struct mlgen_err *err)
 {
 	const char *const *other = job_work(f->job)->asked->lessened;
@@ -92,8 +91,8 @@ static int check_varied(const struct find_max *f, struct mlgen_err *err)
 		return fail_other_direction(f, err);
 	append_options(&names, varied(f));
 	mlgen_fail(err, -EINVAL,
-		   "%s=%s: %s is none that can be more and more of the same job; of phase=%s these "
-		   "are: %s",
+		   "%s=%s: %s cannot be increased for the same job; options "
+		   "that can be, for phase=%s: %s",
 		   f->word, question_text(f), f->option->name, job_work_name(f->job),
 		   buf_str(&names));
 	buf_fini(&names);
@@ -108,9 +107,10 @@ static int check_tier(const struct find_max *f, struct mlgen_err *err)
 	if (!f->is_min)
 		return 0;
 	if (j->cache == CACHE_NONE)
-		return mlgen_fail(err, -EINVAL,
-				  "%s=%s: there is no tier; say what it keeps, such as cache=minio",
-				  f->word, question_text(f));
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s=%s: the job has no cache tier; set a policy, such as cache=minio",
+			f->word, question_text(f));
 	if (j->epochs < 2 && !j->time_based && !(j->cache_warm > 0))
 		return mlgen_fail(err, -EINVAL,
 				  "%s=%s: a tier is empty in its first epoch; set epochs=3 or "
@@ -127,11 +127,11 @@ static int fail_job(const struct find_max *f, const char *job, struct mlgen_err 
 	for (size_t i = 0; i < set->count && names.len < 400; i++)
 		buf_addf(&names, " %s", set->jobs[i]->name);
 	if (job)
-		mlgen_fail(err, -EINVAL, "%s=%s: there is no job '%s'; there is%s", f->word,
+		mlgen_fail(err, -EINVAL, "%s=%s: there is no job '%s'; jobs:%s", f->word,
 			   question_text(f), job, buf_str(&names));
 	else
-		mlgen_fail(err, -EINVAL, "%s=%s: of which job? There is%s; write --%s.%s=%s",
-			   f->word, question_text(f), buf_str(&names), set->jobs[0]->name, f->word,
+		mlgen_fail(err, -EINVAL, "%s=%s: which job? Jobs:%s; write --%s.%s=%s", f->word,
+			   question_text(f), buf_str(&names), set->jobs[0]->name, f->word,
 			   f->option->name);
 	buf_fini(&names);
 	return -EINVAL;
@@ -177,7 +177,7 @@ static int set_requirement(struct find_max *f, const struct settings *set, struc
 	else
 		return mlgen_fail(
 			err, -EINVAL,
-			"%s=%s: what has to hold? Say it with --require, such as --require='%s'",
+			"%s=%s: no requirement; set it with --require, such as --require='%s'",
 			f->word, question_text(f), job_work(j)->asked->example);
 	f->requirement = buf_detach(&text);
 	int n = jobset_requirements(f->requirement, f->required, REQUIREMENTS_MAX, err);
@@ -228,13 +228,14 @@ static int check_outputs(const struct find_max *f, struct mlgen_err *err)
 
 	if (set->log)
 		return mlgen_fail(err, -EINVAL,
-				  "log: --%s runs the job many times, and a log is of one run; "
-				  "leave out --log",
+				  "log: --%s runs the job many times, but a log covers one "
+				  "run; leave out --log",
 				  f->word);
 	if (set->output_format == OUTPUT_DLIO)
-		return mlgen_fail(err, -EINVAL,
-				  "output-format=dlio: has no place for what --%s finds; use json",
-				  f->word);
+		return mlgen_fail(
+			err, -EINVAL,
+			"output-format=dlio: has no place for the answer of --%s; use json",
+			f->word);
 	return 0;
 }
 
@@ -251,8 +252,8 @@ static int check_option(struct find_max *f, struct mlgen_err *err)
 		return -EINVAL;
 	if (strcmp(f->option->name, "iodepth") == 0 && !f->job->engine->reap)
 		return mlgen_fail(err, -EINVAL,
-				  "%s=%s: ioengine=%s has one request under way, whatever iodepth "
-				  "says; use io_uring or libaio, or vary numjobs",
+				  "%s=%s: ioengine=%s has one request in flight at any iodepth; "
+				  "use io_uring or libaio, or vary numjobs",
 				  f->word, question_text(f), f->job->engine->name);
 	return 0;
 }
@@ -279,7 +280,7 @@ int find_question(struct find_max *f, struct mlgen_err *err)
 		return -EINVAL;
 	if (!isnan(find_au_limit(f)) && dist_mean(&f->job->compute_time) <= 0)
 		return mlgen_fail(err, -EINVAL,
-				  "require=%s: compute_time=0 leaves no accelerator utilisation; "
+				  "require=%s: compute_time=0 means no accelerator utilisation; "
 				  "set compute_time, or require something else",
 				  f->requirement);
 	set_limits(f);

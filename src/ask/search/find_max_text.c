@@ -158,7 +158,7 @@ static void append_neighbour(struct buf *out, const struct find_max *f, uint64_t
 	if (f->required_count == 1 && find_is_au(&f->required[0])) {
 		buf_addf(out, "reached %s", find_au_text(au, p->au_percent));
 		if (find_is_hidden(f, p))
-			buf_addf(out, ", but read threads bring only %.0f%%", p->supply_percent);
+			buf_addf(out, ", but read threads deliver only %.0f%%", p->supply_percent);
 		return;
 	}
 	buf_add(out, "had ");
@@ -173,8 +173,9 @@ static void append_short_epochs(struct buf *out, const struct find_max *f)
 	if (!p || !find_is_hidden(f, p))
 		return;
 	buf_addf(out,
-		 "epochs are short: most of one is read before its first step, which AU leaves "
-		 "out. Read threads that never idle would bring %.0f%% of what ",
+		 "epochs are short: most of an epoch is read before its first "
+		 "step, which AU leaves out. Read threads that are never idle "
+		 "would deliver %.0f%% of what ",
 		 p->supply_percent);
 	append_value(out, f, p->value);
 	buf_addf(out, " need; %s makes epochs longer",
@@ -218,14 +219,14 @@ static void append_unsure(struct buf *out, const struct find_max *f)
 	}
 	buf_addf(out, ": %u full runs of ", t ? t->runs : 0);
 	find_append_shown(out, f, a->at_most);
-	buf_add(out, " were by");
+	buf_add(out, " differed by");
 	for (unsigned i = 0; t && i < t->runs; i++)
 		buf_addf(out, "%s%+.1f",
 			 i == 0            ? " "
 			 : i + 1 < t->runs ? ", "
 					   : " and ",
 			 100 * t->margins[i]);
-	buf_addf(out, "%% off what is required (noise %s%%)",
+	buf_addf(out, "%% from what is required (noise %s%%)",
 		 units_sig4(noise, 100 * search_noise(&f->search)));
 }
 
@@ -264,10 +265,10 @@ static void append_none(struct buf *out, const struct find_max *f)
 	buf_add(out, p->possible ? " gave " : " could not run");
 	append_figures(out, f, p);
 	if (find_is_hidden(f, p))
-		buf_addf(out, ", but read threads bring only %.0f%%", p->supply_percent);
+		buf_addf(out, ", but read threads deliver only %.0f%%", p->supply_percent);
 	if (f->is_min && !(f->job->cache_warm > 0))
-		buf_add(out, ". The first epoch counts, in which a tier fills; cache_warm=100% "
-			     "does that before");
+		buf_add(out, ". The first epoch, which fills the tier, counts; cache_warm=100% "
+			     "fills it before the run");
 	if (find_counts_accelerators(f) && s->demand_bytes_per_sec > 0 &&
 	    !isnan(find_au_limit(f))) {
 		buf_add(out, s->value == 1 ? ". One" : ". They");
@@ -291,7 +292,7 @@ static void append_answer(struct buf *out, const struct find_max *f)
 	if (a->at_most > a->value)
 		append_unsure(out, f);
 	else if (!a->found && (f->interrupted || f->err.code))
-		buf_add(out, "not known: the search did not come that far");
+		buf_add(out, "unknown: the search did not get that far");
 	else if (!a->found)
 		append_none(out, f);
 	else if (f->interrupted || f->err.code || !a->is_limited)
@@ -311,7 +312,7 @@ static void append_storage_limit(struct buf *out, const struct find_max *f)
 	double most = f->delivered_bytes_per_sec;
 	double need = s->demand_bytes_per_sec * find_au_limit(f) / 100;
 
-	buf_add(out, verdict_without_storage(f->job) ? "the storage that ioengine=null plays"
+	buf_add(out, verdict_without_storage(f->job) ? "the storage that ioengine=null simulates"
 						     : "storage");
 	if (isnan(most))
 		return;
@@ -323,7 +324,7 @@ static void append_storage_limit(struct buf *out, const struct find_max *f)
 	}
 }
 
-/* "3 x h100 take 42 files for two steps an epoch, and there are 28; ..." */
+/* "3 x h100 need 42 files for two steps per epoch, but there are 28; ..." */
 static void append_files(struct buf *out, const struct find_max *f)
 {
 	uint64_t steps = find_steps_needed(f), next = f->search.most + 1;
@@ -331,7 +332,7 @@ static void append_files(struct buf *out, const struct find_max *f)
 
 	buf_add(out, "not found: ");
 	append_value(out, f, next);
-	buf_addf(out, " take%s %s files for %s step%s an epoch, and there %s %s; %s%s",
+	buf_addf(out, " need%s %s files for %s step%s per epoch, but there %s %s; %s%s",
 		 find_counts_accelerators(f) && next > 1 ? "" : "s",
 		 units_human_count(files, (uint64_t)find_files_needed(f, next)),
 		 steps == 1 ? "one" : "two", steps == 1 ? "" : "s", f->files == 1 ? "is" : "are",
@@ -365,12 +366,13 @@ static void append_limit(struct buf *out, const struct find_max *f)
 		append_files(out, f);
 	else if (is_limit(f, "option")) {
 		append_number(out, f, "not found: ", f->search.most,
-			      f->is_min ? " is the least that is tried of " : " is the most that ");
-		buf_addf(out, "%s%s", f->option->name, f->is_min ? "" : " can be");
+			      f->is_min ? " is the smallest value that is tried for "
+					: " is the largest value that ");
+		buf_addf(out, "%s%s", f->option->name, f->is_min ? "" : " can have");
 	} else if (is_limit(f, "storage"))
 		append_storage_limit(out, f);
 	else if (is_limit(f, "host"))
-		buf_add(out, "this host; what storage could feed was not found");
+		buf_add(out, "this host; the limit of storage was not found");
 	else if (f->limit && f->missed.headline)
 		buf_addf(out, "%s: %s", f->limit, f->missed.headline);
 	if (p && !f->interrupted && !f->err.code && is_limit(f, "not possible"))
@@ -383,8 +385,7 @@ static void append_host(struct buf *out, const struct find_max *f)
 
 	if (isnan(f->without_storage))
 		return;
-	buf_addf(out, "%s: with storage taken away, ",
-		 is_limit(f, "host") ? "the limit" : "not the limit");
+	buf_addf(out, "%s: without storage, ", is_limit(f, "host") ? "the limit" : "not the limit");
 	append_value(out, f, f->answer.limited_by);
 	buf_addf(out, " reach%s %s here",
 		 f->answer.limited_by == 1 || !find_counts_accelerators(f) ? "es" : "",
@@ -422,7 +423,7 @@ static void append_sure(struct buf *out, const struct find_max *f)
 	if (!f->missed.is_cut)
 		return;
 	if (f->held.value)
-		append_number(out, f, "; that of ", f->missed.value, "");
+		append_number(out, f, "; the run of ", f->missed.value, "");
 	else
 		buf_add(out, ", which");
 	buf_addf(out, " ended when %g%% was out of reach", find_au_limit(f));
@@ -473,7 +474,7 @@ static const struct {
 } parts[] = {
 	{ "ANSWER", append_answer }, { "limit", append_limit },
 	{ "fits", append_fits },     { LABEL_PLAY, append_play },
-	{ "host", append_host },     { "beside", append_concurrent_jobs },
+	{ "host", append_host },     { "other jobs", append_concurrent_jobs },
 	{ "sure", append_sure },     { "but", append_short_epochs },
 	{ "but", append_memory },
 };

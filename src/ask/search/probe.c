@@ -88,7 +88,7 @@ int probe_dismiss(struct hosts *h, int status)
 	if (hosts_total(h) == 1)
 		return status;
 	buf_addn(&text, (const char *)&order, sizeof(order));
-	/* A rank that is gone has ended with a status of its own. */
+	/* A rank that no longer answers has ended with its own status. */
 	hosts_broadcast(h, &text, &err);
 	buf_fini(&text);
 	return status;

@@ -13,7 +13,7 @@ enum search_verdict {
 	SEARCH_IMPOSSIBLE,
 };
 
-/* A larger number comes nearer to the limit if its margin grows by this much. */
+/* A larger number counts as nearer to the limit if its margin grows by at least this much. */
 #define NEARER 0.02
 
 static double mean(const struct search_trial *t)

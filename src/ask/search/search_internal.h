@@ -168,7 +168,8 @@ uint64_t find_steps_needed(const struct find_max *f);
 double find_files_needed(const struct find_max *f, uint64_t value);
 
 /* The largest value up to `most` for which the dataset has enough files; sets
- * f->is_limited_by_files where that is less. `most` if even `least` has too few. */
+ * f->is_limited_by_files if that is less than `most`. Returns `most` if even `least` has too
+ * few. */
 uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most);
 
 /*

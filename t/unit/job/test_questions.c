@@ -77,7 +77,7 @@ END_TEST
 static const struct {
 	const char *line, *fault;
 } refusals[] = {
-	{ "--table=au", "table: no file; name what --json=FILE of a run" },
+	{ "--table=au", "table: no file; name JSON documents of runs (--json=FILE)" },
 	{ "--merge", "merge: no file" },
 	{ "--import=dlio", "import: no file; name the YAML file" },
 	{ "--compare a.json", "compare: only 'a.json' is given; name two files" },
@@ -101,7 +101,7 @@ static const struct {
 	{ "--table=au --tabel=x a", "tabel: unknown option; did you mean" },
 	{ "--name=x --output-format=csv", "output-format=csv: requires" },
 	{ "--merge --output-format=csv a b", "output-format=csv: requires" },
-	{ "--report", "report: no file; name what --json=FILE of a run" },
+	{ "--report", "report: no file; name JSON documents of runs (--json=FILE)" },
 	{ "a.json --bs=4k", "bs: is an option of a job, but --report works" },
 	{ "a.json --json=x", "json: is for a run; use --output=x" },
 	{ "--find-max=epochs a.json", "a.json: is a JSON document of a run, not" },

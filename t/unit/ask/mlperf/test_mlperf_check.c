@@ -13,7 +13,7 @@ static const struct {
 	{ V2 " --accelerator=a100", "options ok as the shipped unet3d.job" },
 	{ "unet3d.job --check=mlperf-v1", "unet3d: MLPerf Storage v1.0: NOT VALID, 1 of " },
 	{ "llama3-8b-checkpoint.job --check=mlperf-v1",
-	  "workload BROKEN llama3-8b-checkpoint is none of its workloads" },
+	  "workload BROKEN llama3-8b-checkpoint is not one of its workloads" },
 	/* what a closed submission may set, and what it may not */
 	{ V2, "options ok as the shipped unet3d.job has them" },
 	{ V2 " --num_files=5000 --subfolders=3 --directory=/else --read_threads=9 --prefetch=2 "
@@ -64,8 +64,9 @@ static const struct {
 	{ V2 " --checkpoint_every=5epochs --checkpoint_size=1m", "checkpoint ok a model is saved" },
 	{ V2 " --checkpoint_every=5epochs --checkpoint_size=1m --checkpoint_mode=async",
 	  "checkpoint BROKEN checkpoint_mode=async hides the save" },
-	{ V2, "runs not checked one run; a result is the mean of 5 after one to warm up, each with "
-	      "another --randseed: --check=mlperf-v2 r0.json ... r5.json" },
+	{ V2,
+	  "runs not checked one run; a result is the mean of 5 runs after a warm-up run, each with "
+	  "another --randseed: --check=mlperf-v2 r0.json ... r5.json" },
 	{ "unet3d.job --check=mlperf-v1", "runs not checked one run; a result is the mean of 5: "
 					  "--check=mlperf-v1 r1.json ... r5.json" },
 	/* v1.0 had neither O_DIRECT nor a run to warm up, but empty caches */
@@ -93,7 +94,7 @@ static const struct {
 	{ IMAGES, "epochs ok 8" },
 	{ IMAGES " --epochs=5", "epochs BROKEN 5 of 8: --epochs=8" },
 	{ IMAGES " --accelerator=h100",
-	  "accelerator=h100 is none of its accelerators: --accelerator=b200 or mi355" },
+	  "accelerator=h100 is not one of its accelerators; use --accelerator=b200 or mi355" },
 	{ V3 " --direct=1 --invalidate=run", "options ok" },
 	{ V3 " --direct=1 --invalidate=run", "cache not checked known after" },
 	{ V3 " --invalidate=run", "cache BROKEN invalidate=run: caches must be emptied before each "
@@ -108,17 +109,19 @@ static const struct {
 	  "ask for exactly: --num_files=2000" },
 	{ V2 " --num_files=2001", "dataset ok" },
 	{ V3 " --num_files=1999", "dataset BROKEN" },
-	{ V3, "runs not checked one run; a result is the mean of 5 after one to warm up, each with "
-	      "another --randseed: --check=mlperf-v3 r0.json ... r5.json" },
+	{ V3,
+	  "runs not checked one run; a result is the mean of 5 runs after a warm-up run, each with "
+	  "another --randseed: --check=mlperf-v3 r0.json ... r5.json" },
 	/* what is theirs in another version */
-	{ "retinanet.job --check=mlperf-v2", "workload BROKEN retinanet is none of its workloads: "
-					     "unet3d, resnet50, cosmoflow; llama3-8b" },
+	{ "retinanet.job --check=mlperf-v2",
+	  "workload BROKEN retinanet is not one of its workloads: "
+	  "unet3d, resnet50, cosmoflow; llama3-8b" },
 	{ "retinanet.job --check=mlperf-v2", "epochs BROKEN 8 of 5" },
 	/* others */
 	{ "unet3d.job --check=mlperf-v2 --accelerator=h200 --batch_size=4",
-	  "accelerator=h200 is none of its accelerators: --accelerator=a100 or h100" },
+	  "accelerator=h200 is not one of its accelerators; use --accelerator=a100 or h100" },
 	{ "unet3d.job --check=mlperf-v2 --phase=prepare",
-	  "phase=prepare writes a dataset and measures nothing: --phase=train" },
+	  "phase=prepare writes a dataset and measures nothing; use --phase=train" },
 };
 
 START_TEST(what_is_known_before_a_run)

@@ -21,7 +21,7 @@ static const struct saved saved[] = {
 	{ " --checkpoint_ranks=0-3",
 	  "ranks not checked 4 of 8 on this host; a result also needs the other 4" },
 	{ " --checkpoint_ranks=0-2",
-	  "ranks BROKEN 3 of 8 on this host; the rules ask for 4 at least" },
+	  "ranks BROKEN 3 of 8 on this host; the rules ask for at least 4" },
 	{ "", "checkpoints ok 10 planned" },
 	{ " --checkpoints=9",
 	  "checkpoints BROKEN 9 planned; the rules ask for 10: --checkpoints=10" },

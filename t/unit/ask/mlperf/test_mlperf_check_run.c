@@ -11,7 +11,7 @@ START_TEST(a_valid_run_keeps_all_rules)
 {
 	load(V2 SAVING);
 	finish();
-	expect(&run, "unet3d: MLPerf Storage v2.0: VALID as a run; of a result 1 not checked");
+	expect(&run, "unet3d: MLPerf Storage v2.0: VALID as a run; for a result 1 not checked");
 	expect(&run, "au ok 95.00% in the window of v2.0; at least 90%");
 	expect(&run, "complete ok");
 	expect(&run, "checkpoint ok 1 saved");
@@ -72,7 +72,7 @@ START_TEST(a_run_of_v3)
 {
 	load(V3);
 	finish();
-	expect(&run, "unet3d: MLPerf Storage v3.0: VALID as a run; of a result 1 not checked");
+	expect(&run, "unet3d: MLPerf Storage v3.0: VALID as a run; for a result 1 not checked");
 	results[0].ml.mlperf.v3_0.train_au_mean_percentage = 89;
 	expect(&run, "au BROKEN 89.00% in the window of v3.0; the rules ask for 90%");
 	expect_no(&run, "checkpoint");
