@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* charts.js - charts of Chart.js as a page has them, with a table of their figures under each. */
+/* charts.js - charts of a page, drawn by Chart.js, with a table of their figures below each. */
 /* ---- charts ---- */
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -8,7 +8,7 @@ const ink = () => dark.matches && !is_printing
 	? { text: "#95a3b3", line: "#2c3743" } : { text: "#5d6b7c", line: "#e4e8ed" };
 const colors = ["#3b82f6", "#f08c2e", "#22a06b", "#a259d9", "#e0526b",
 	"#16a3b8", "#b8902c", "#7a869a"];
-/* Of what time went to: the same in each chart. */
+/* Colours for the shares of time: the same in each chart. */
 const parts_of_time = {
 	compute: "#3b82f6", stall: "#f08c2e", barrier: "#22a06b", host_barrier: "#0f766e",
 	checkpoint: "#a259d9", evaluation: "#16a3b8", oversleep: "#b8902c",
@@ -31,7 +31,7 @@ function axis(unit, title, more, steps)
 		a.max = 100;
 		delete a.suggestedMax;
 	}
-	/* Bytes are round where a power of two is. */
+	/* Bytes have ticks at powers of two. */
 	if ((unit === bytes || unit === rate) && a.type !== "logarithmic") {
 		const step = (s) => 2 ** Math.ceil(Math.log2((s.max || 1) / (steps || 6)));
 
@@ -53,7 +53,7 @@ function log_axis(unit, title)
 	a.ticks.callback = (v) => /^[125]/.test(String(v / 10 ** Math.floor(Math.log10(v) + 1e-9)).slice(0, 1)) ? unit(v) : null;
 	return a;
 }
-/* Of the value a person points at: its unit; of an interval both its ends. */
+/* The value under the pointer with its unit; for an interval its start and end. */
 function tooltip(unit, x_unit)
 {
 	return {
@@ -71,7 +71,7 @@ function tooltip(unit, x_unit)
 		},
 	};
 }
-/* A chart that is made anew when the colours change. */
+/* Add a chart, which start() draws again when the colours change. */
 function draw(to, id, make, height)
 {
 	if (!has_charts)
@@ -106,8 +106,8 @@ function start(one)
 	one.chart = new Chart(one.canvas, c);
 }
 
-/* Lines over x, with gaps where y is null. lines: [name, [{x, y}], more]; of an
- * interval `from` is its begin, and is_begin a point there that is not its own. */
+/* Lines over x, with gaps where y is null. lines: [name, [{x, y}], more]; for an
+ * interval `from` is its start; is_begin marks a point that only draws this start. */
 function lines(grid, title, id, sets, o)
 {
 	sets = sets.filter((s) => s[1].some((p) => has(p.y)));
@@ -125,7 +125,7 @@ function lines(grid, title, id, sets, o)
 		options: {
 			parsing: false,
 			scales: {
-				x: o.x || axis(seconds, "since the start", { type: "linear" }),
+				x: o.x || axis(seconds, "time since the start", { type: "linear" }),
 				y: o.log ? log_axis(o.unit) : axis(o.unit, "",
 					{ beginAtZero: true, suggestedMax: o.max, stacked: !!o.stacked }),
 			},
@@ -135,7 +135,7 @@ function lines(grid, title, id, sets, o)
 	const xs = [...new Set(sets.flatMap((s) => s[1].filter((p) => !p.is_begin).map((p) => p.x)))]
 		.filter(has).sort((a, b) => a - b);
 	const at = sets.map((s) => new Map(s[1].filter((p) => !p.is_begin).map((p) => [p.x, p.y])));
-	below(c, [[o.x_name || "end", o.x_table || o.x_unit || seconds]].concat(sets.map((s) => [s[0], o.unit])),
+	below(c, [[o.x_name || "end of interval", o.x_table || o.x_unit || seconds]].concat(sets.map((s) => [s[0], o.unit])),
 		xs.filter((x) => at.some((m) => has(m.get(x)))).map((x) => [x].concat(at.map((m) => m.get(x)))));
 	return c;
 }
@@ -147,7 +147,7 @@ function bars(grid, title, id, labels, sets, o)
 		return null;
 	const c = card(grid, title, o.cls), flat = o.flat;
 	const value = axis(o.unit, "", { beginAtZero: true, suggestedMax: o.max, stacked: !!o.stacked }, flat ? 4 : 6);
-	/* What is far beyond it would leave nothing to be seen of the others. */
+	/* A value far beyond the others would hide them. */
 	if (o.clip)
 		value.afterDataLimits = (s) => { s.max = Math.min(s.max, o.clip); };
 	const is_long = flat && labels.some((l) => l.length > 20);
@@ -170,8 +170,8 @@ function bars(grid, title, id, labels, sets, o)
 		labels.map((l, i) => [l].concat(sets.map((s) => s[1][i]))));
 	return c;
 }
-/* Lanes over time. names: one of each lane; sets: [name, [[begin, end] or null of
- * each lane], [colour of each]]. */
+/* Lanes over time. names: of the lanes; sets: [name, [[start, end] or null for each lane],
+ * [colour for each lane]]. */
 function lanes(grid, title, id, names, sets, o)
 {
 	const c = card(grid, title, "wide");

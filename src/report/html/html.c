@@ -60,7 +60,7 @@ int html_set_answer(struct html *h, const char *text, size_t bytes, struct mlgen
 	}
 	bool is_whole = at == bytes;
 	json_object_set_new(h->root, "answer", all);
-	return is_whole ? 0 : mlgen_fail(err, -EINVAL, "html: cannot be made: %s", e.text);
+	return is_whole ? 0 : mlgen_fail(err, -EINVAL, "html: the page cannot be made: %s", e.text);
 }
 
 void html_add_document(struct html *h, const char *file, json_t *document)
@@ -140,9 +140,10 @@ int html_write(struct html *h, FILE *to)
 	      "<title>mlgen</title>\n",
 	      to);
 	print_element(to, "style", html_css, html_css_end);
-	fputs("</head>\n<body>\n<main></main>\n<noscript>The figures of this page are at its end, "
-	      "as JSON; a browser shows them with its scripts switched on.</noscript>\n"
-	      "<script type=\"application/json\" id=\"figures\">",
+	fputs("</head>\n<body>\n<main></main>\n<noscript>This page needs "
+	      "JavaScript. Without it, the figures are at the end of the "
+	      "file, as JSON.</noscript>\n<script type=\"application/json\" "
+	      "id=\"figures\">",
 	      to);
 	json_dump_callback(h->root, print_escaped, to, DUMP_FLAGS);
 	fputs("</script>\n", to);

@@ -9,9 +9,9 @@
 #include <mlgen/err.h>
 
 /*
- * The page embeds the JSON documents and nothing else: its scripts make charts and tables of
- * whichever members there are. The page loads nothing from anywhere. If it would be larger than
- * 2 MiB, it leaves out latency bins, then latencies over time, then all series, and says so.
+ * The page embeds the JSON documents and nothing else: its scripts make charts and tables of the
+ * members that exist. The page loads nothing from anywhere. If it would be larger than 2 MiB, it
+ * leaves out latency bins, then latencies over time, then all series, and says so.
  */
 struct html {
 	json_t *root;
@@ -27,7 +27,7 @@ void html_set_title(struct html *h, const char *title, const char *notes);
 /* Set the answer: the text of --json, or lines of JSON; may be empty. 0, or -EINVAL with err. */
 int html_set_answer(struct html *h, const char *text, size_t bytes, struct mlgen_err *err);
 
-/* Add a document, which is copied, with the name of its file. */
+/* Add a copy of a document, with the name of its file. */
 void html_add_document(struct html *h, const char *file, json_t *document);
 
 /* 0 or -EIO. */

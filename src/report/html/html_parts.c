@@ -14,6 +14,7 @@
 #define SCRIPT(name) FILE_AT("src/report/html/" name ".js")
 #define SCRIPTS                                                                                    \
 	SCRIPT("kit")                                                                              \
+	SCRIPT("words")                                                                            \
 	SCRIPT("charts")                                                                           \
 	SCRIPT("over_time")                                                                        \
 	SCRIPT("job")                                                                              \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job.js - what a page has of a job: verdict, figures, charts, and facts about it. */
-/* ---- of a job ---- */
+/* job.js - a job on a page: verdict, figures, charts, and facts about it. */
+/* ---- charts of a job ---- */
 
 function bins_of(h)
 {
 	return Object.entries(h && h.bins || {}).map((e) => [+e[0], e[1]]).sort((a, b) => a[0] - b[0]);
 }
-/* As HdrHistogram draws it: how many of how many are slower. */
+/* The scale of HdrHistogram: 1 / (share of slower values). */
 function percentile_curve(grid, hists)
 {
 	const sets = [];
@@ -50,7 +50,7 @@ function shares(grid, title, id, groups)
 	const kinds = [...new Set(groups.flatMap((g) => Object.keys(g[1] || {})))];
 
 	bars(grid, title, id, groups.map((g) => g[0]),
-		kinds.map((k) => [k, groups.map((g) => g[1] ? g[1][k] : null), parts_of_time[k]]),
+		kinds.map((k) => [part_names[k] || short_words(k), groups.map((g) => g[1] ? g[1][k] : null), parts_of_time[k]]),
 		{ unit: percent, flat: true, stacked: true, max: 100 });
 }
 function checkpoints(grid, items, title)
@@ -60,16 +60,16 @@ function checkpoints(grid, items, title)
 	const done = items.filter((k) => k.complete !== false);
 	bars(grid, title + ": time of each", "checkpoints", done.map((k) => String(k.number)), [
 		["slowest rank", done.map((k) => k.slowest_rank_seconds), bad],
-		["others of it", done.map((k) => Math.max(0, k.seconds - k.slowest_rank_seconds))],
+		["rest of the checkpoint", done.map((k) => Math.max(0, k.seconds - k.slowest_rank_seconds))],
 		["commit", done.map((k) => k.commit_seconds), colors[1]],
-		["delete old ones", done.map((k) => k.delete_seconds), grey],
+		["delete old checkpoints", done.map((k) => k.delete_seconds), grey],
 	], { unit: seconds, stacked: true });
 	bars(grid, title + ": throughput of each", "checkpoint-rates", done.map((k) => String(k.number)), [
 		["all ranks", done.map((k) => k.bytes_per_sec)],
 		["slowest rank", done.map((k) => k.slowest_rank_bytes_per_sec), bad],
 	], { unit: rate });
 }
-/* A lane for each rank, or for those that took longest; a bar for each checkpoint. */
+/* A lane for each rank, or for the slowest ranks; a bar for each checkpoint. */
 function checkpoint_lanes(grid, times, title)
 {
 	const all = list(times), of = new Map();
@@ -94,11 +94,11 @@ function checkpoint_lanes(grid, times, title)
 			at.map((t) => t && t.seconds === longest && here.size > 1 ? bad : colors[0])];
 	});
 	const c = lanes(grid, title + ": each rank", "lanes", ranks.map((r) => "rank " + r), sets, {
-		x_title: "since the first one began",
-		note: (of.size > 1 ? "Red: the slowest rank of each." : "")
-			+ (is_part ? ` Of ${of.size} ranks the ${LANES} that took longest.` : ""),
+		x_title: "time since the first checkpoint started",
+		note: (of.size > 1 ? "Red: the slowest rank of each checkpoint." : "")
+			+ (is_part ? ` Shown: the ${LANES} slowest of ${of.size} ranks.` : ""),
 	});
-	below(c, [["checkpoint", plain], ["rank", plain], ["begin", seconds], ["took", seconds]],
+	below(c, [["checkpoint", plain], ["rank", plain], ["start", seconds], ["duration", seconds]],
 		all.slice(0, 1000).map((t) => [t.number, t.rank, t.begin_seconds, t.seconds]));
 }
 function checkpoint_charts(grid, m)
@@ -108,7 +108,7 @@ function checkpoint_charts(grid, m)
 	checkpoint_lanes(grid, get(m, "restores.rank_times"), "Checkpoints restored");
 	checkpoints(grid, m.restore, "Checkpoints restored");
 }
-/* Where the time of each went: rows of stacked shares. */
+/* Shares of the time of each rank, as stacked rows. */
 function rank_shares(grid, ranks)
 {
 	const LANES = 48, shown = list(ranks).slice(0, LANES);
@@ -128,7 +128,7 @@ function request_sizes(grid, sizes)
 		return s ? s.count : null;
 	});
 
-	bars(grid, "Sizes of requests", "sizes", at.map(bytes), [["reads", of("read")], ["writes", of("write")]], { unit: count });
+	bars(grid, "Request sizes", "sizes", at.map(bytes), [["reads", of("read")], ["writes", of("write")]], { unit: count });
 }
 function caches(grid, cache)
 {
@@ -137,9 +137,9 @@ function caches(grid, cache)
 
 	if (!e.length)
 		return;
-	bars(grid, "Hit ratio of the cache by epoch", "hit-ratio", labels, [["hit ratio", of("hit_ratio").map((v) => has(v) ? v * 100 : null)]], { unit: percent, max: 100, zero: true });
+	bars(grid, "Cache hit ratio by epoch", "hit-ratio", labels, [["hit ratio", of("hit_ratio").map((v) => has(v) ? v * 100 : null)]], { unit: percent, max: 100, zero: true });
 	bars(grid, "Where the samples came from", "composition", labels, [
-		["cache", of("cache_bytes")], ["storage", of("storage_bytes")], ["peers", of("peer_bytes")]], { unit: bytes, stacked: true });
+		["cache", of("cache_bytes")], ["storage", of("storage_bytes")], ["other processes", of("peer_bytes")]], { unit: bytes, stacked: true });
 }
 function ceiling(grid, m)
 {
@@ -148,9 +148,10 @@ function ceiling(grid, m)
 	if (!c || !(has(c.null_seconds) || has(c.cached_seconds)))
 		return;
 	const key = is_au ? "au_percent" : "samples_per_sec";
-	bars(grid, "What this host reaches at best", "ceiling", ["with this storage", "from memory", "without storage"],
+	bars(grid, "Ceiling of this host", "ceiling", ["with this storage", "from memory", "without storage"],
 		[[is_au ? "AU" : "samples/s", [m[key], c["cached_" + key], c["null_" + key]]]], { unit: is_au ? percent : per_sec, flat: true, max: is_au ? 100 : undefined });
 }
+const badges = { compute: "storage keeps up", unclear: "unclear", errors: "errors", memory: "not a storage result" };
 const tone = { errors: "bad", storage: "warn", memory: "warn", network: "warn", host: "warn", cache: "warn", compute: "good", unclear: "" };
 
 function verdict(to, v, au)
@@ -159,7 +160,7 @@ function verdict(to, v, au)
 		return;
 	const c = add(to, "div", null, "card verdict " + (tone[v.name] || ""));
 
-	add(c, "span", (v.name === "compute" ? "storage keeps up" : v.name === "unclear" ? "unclear" : "limit: " + v.name), "badge");
+	add(c, "span", badges[v.name] || "limit: " + v.name, "badge");
 	add(c, "p", v.headline, "headline");
 	if (v.because)
 		add(c, "p", v.because);
@@ -171,7 +172,7 @@ function rules(to, items)
 	if (!list(items).length)
 		return;
 	const c = card(to, "Rules of MLPerf Storage", "wide");
-	table(c, [["rule"], ["state"], [""]], items.map((r) => [r.rule,
+	table(c, [["rule"], ["state"], ["details"]], items.map((r) => [r.rule,
 		{ v: r.state, cls: r.state === "ok" ? "good" : r.state === "broken" ? "bad" : "" }, r.text]));
 }
 function job_tiles(to, j, m)
@@ -179,32 +180,32 @@ function job_tiles(to, j, m)
 	const t = add(to, "div", null, "tiles");
 
 	tile(t, "accelerator utilisation", m.au_percent, percent);
-	tile(t, "throughput of samples", m.sample_bytes_per_sec || null, rate);
-	tile(t, "samples", m.samples_per_sec || null, per_sec);
-	for (const [d, name] of [["read", "read"], ["write", "written"]])
+	tile(t, "sample throughput", m.sample_bytes_per_sec || null, rate);
+	tile(t, "samples per second", m.samples_per_sec || null, per_sec);
+	for (const d of ["read", "write"])
 		if (j.io && j[d] && j[d].total_ios) {
-			tile(t, name, j[d].bw_bytes, rate);
-			tile(t, "operations " + name, j[d].iops, per_sec);
-			tile(t, d + " p99", get(j[d], "clat_ns.percentile")["99.000000"], time_ns);
+			tile(t, d + " throughput", j[d].bw_bytes, rate);
+			tile(t, d + " operations", j[d].iops, per_sec);
+			tile(t, d + " latency p99", get(j[d], "clat_ns.percentile")["99.000000"], time_ns);
 		}
 	tile(t, "accelerators", m.accelerators);
 	if (has(get(m, "stall_ns.percentile")) && m.stall_ns.N)
 		tile(t, "stall p99", m.stall_ns.percentile["99.000000"], time_ns);
-	for (const [k, name] of [["saves", "checkpoints saved"], ["restores", "checkpoints restored"]])
+	for (const [k, name, one] of [["saves", "checkpoints saved", "save"], ["restores", "checkpoints restored", "restore"]])
 		if (m[k] && m[k].completed) {
 			tile(t, name, m[k].completed);
-			tile(t, "throughput of them", m[k].bytes_per_sec, rate);
-			tile(t, "slowest rank", m[k].slowest_rank_bytes_per_sec, rate);
+			tile(t, one + " throughput", m[k].bytes_per_sec, rate);
+			tile(t, one + " throughput of the slowest rank", m[k].slowest_rank_bytes_per_sec, rate);
 		}
 	tile(t, "from memory, not storage", get(m, "storage.memory_percent"), percent);
-	tile(t, "hit ratio of the cache", has(get(j, "cache.hit_ratio")) ? j.cache.hit_ratio * 100 : null, percent);
-	tile(t, "time", m.wall_seconds, seconds);
+	tile(t, "cache hit ratio", has(get(j, "cache.hit_ratio")) ? j.cache.hit_ratio * 100 : null, percent);
+	tile(t, "measured time", m.wall_seconds, seconds);
 	tile(t, "errors", m.errors || null);
 }
 function job_charts(grid, j, m, s)
 {
 	const epochs = list(m.epochs), labels = epochs.map((e) => "epoch " + e.epoch);
-	/* Of a job that does nothing else they come first. */
+	/* If the job only saves or restores checkpoints, their charts come first. */
 	if (!epochs.length)
 		checkpoint_charts(grid, m);
 	if (s && list(s.end_seconds).length > 1)
@@ -230,7 +231,7 @@ function job_charts(grid, j, m, s)
 	request_sizes(grid, j.request_sizes);
 	const depth = j.iodepth_level;
 	if (depth && Object.values(depth).filter((v) => v > 0).length)
-		bars(grid, "Operations in flight", "depth", Object.keys(depth), [["of the operations", Object.values(depth)]], { unit: percent, max: 100 });
+		bars(grid, "Operations in flight", "depth", Object.keys(depth), [["share of operations", Object.values(depth)]], { unit: percent, max: 100 });
 	caches(grid, j.cache);
 	if (epochs.length)
 		checkpoint_charts(grid, m);
@@ -244,26 +245,26 @@ function job_facts(grid, j, m, global)
 	if (text.length)
 		add(card(grid, "The job file"), "pre", text.join("\n\n"));
 	pairs(grid, "Storage", m.storage);
-	pairs(grid, "Data set", j.dataset);
-	pairs(grid, "Preparation", j.prepare);
+	pairs(grid, "Dataset", j.dataset, "", { files: "files that are read" });
+	pairs(grid, "Preparation of the dataset", j.prepare);
 	pairs(grid, "Cache tier", j.cache);
 	pairs(grid, "Host during the run", Object.assign({}, m.host, get(m, "host.noise")));
 	pairs(grid, "Network", m.network && m.network.interface ? m.network : null);
 	pairs(grid, "CPU time of threads", m.thread_cpu);
 	pairs(grid, "Energy of the host", m.energy);
-	pairs(grid, "Memory of NUMA nodes", get(m, "numa.device_node") ? m.numa : null);
+	pairs(grid, "NUMA placement", get(m, "numa.device_node") ? m.numa : null);
 	const all = j.options_resolved || {}, how = j.options_origin || {};
 	if (Object.keys(all).length) {
-		const c = card(grid, "Every option in effect", "wide"), d = add(c, "details");
-		add(d, "summary", Object.keys(all).length + " options, and where they came from");
-		table(d, [["option"], ["value"], ["from"]], Object.keys(all).map((k) => [k, show(all[k]), show(how[k])]));
+		const c = card(grid, "All options in effect", "wide"), d = add(c, "details");
+		add(d, "summary", Object.keys(all).length + " options, and where each was set");
+		table(d, [["option"], ["value"], ["set in"]], Object.keys(all).map((k) => [k, show(all[k]), show(how[k])]));
 	}
 }
 function series_of(d, name)
 {
 	return list(get(d, "series.jobs")).find((s) => s.job === name);
 }
-/* put_hosts(to): what stands below the first headline; null = nothing. */
+/* put_hosts(to) adds what follows the first headline; null = nothing. */
 function run_page(to, d, put_hosts)
 {
 	const jobs = list(d.jobs);
@@ -283,14 +284,14 @@ function run_page(to, d, put_hosts)
 		if (i === 0 && put_hosts)
 			put_hosts(to);
 		const grid = add(to, "div", null, "grid");
-		/* Records of one job share what was seen of it over time. */
+		/* Records with the same job name share one time series. */
 		const is_first = jobs.findIndex((k) => k.jobname === j.jobname) === i;
 		job_charts(grid, j, m, is_first ? series_of(d, j.jobname) : null);
 		job_facts(grid, j, m, d["global options"]);
 		if (plan) {
 			pairs(grid, "Plan", plan);
 			if (list(plan.checks).length)
-				table(card(grid, "Checks", "wide"), words_of(Object.keys(plan.checks[0])).map((w) => [w]), plan.checks.map((c) => Object.values(c).map((v) => show(v))));
+				table(card(grid, "Checks", "wide"), words_of(Object.keys(plan.checks[0]), { name: "check", text: "details" }).map((w) => [w]), plan.checks.map((c) => Object.values(c).map((v) => show(v))));
 		}
 	});
 	const grid = add(to, "div", null, "grid");
@@ -300,5 +301,5 @@ function run_page(to, d, put_hosts)
 			disks.map((k) => [k.name, k.util, k.read_ios, k.write_ios]));
 	pairs(grid, "Machine and versions", Object.assign({ "mlgen version": d["mlgen version"] }, d.machine), "wide");
 	if (!d.series && jobs.some((j) => j.ml || j.io))
-		add(to, "p", "Charts over time are left out: the document has no series; a run with --html or --series=1 has.", "note");
+		add(to, "p", "Charts over time are missing, because the document has no time series. Run with --html or --series=1 to record one.", "note");
 }

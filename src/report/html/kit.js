@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kit.js - words, units, and elements of a page; the first of its scripts, which are one. */
+/* kit.js - units and elements of a page; the first of its scripts, which are joined into one. */
 "use strict";
 const figures = JSON.parse(document.getElementById("figures").textContent);
 const main = document.querySelector("main");
@@ -40,7 +40,7 @@ const percent = (v) => digits(v) + " %";
 const count = (v) => digits(v);
 const per_sec = (v) => scaled(v, 1000, ["", "k", "M"]).trim() + "/s";
 const plain = (v) => String(v);
-const show = (v, unit) => has(v) ? typeof v === "number" ? (unit || count)(v) : String(v) : "–";
+const show = (v, unit) => !has(v) ? "–" : typeof v === "number" ? (unit || count)(v) : v === true ? "yes" : v === false ? "no" : String(v);
 
 /* ---- elements; all text is text, never HTML ---- */
 
@@ -110,7 +110,7 @@ function card(grid, title, cls)
 	return c;
 }
 
-/* ---- what a member's name says of its unit ---- */
+/* ---- the unit of a member, by its name ---- */
 
 function unit_of(key)
 {
@@ -119,34 +119,15 @@ function unit_of(key)
 		: /_ns(\.|$)|^(min|max|mean|stddev)$/.test(key) ? time_ns
 		: /percent/.test(key) ? percent : /seconds/.test(key) ? seconds : count;
 }
-/* Members whose names would not read well without their underscores. */
-const named = {
-	au_percent: "AU", sample_bytes_per_sec: "throughput", bytes_per_sec: "throughput", seconds: "time",
-	at_most_bytes: "at most", largest_bytes: "largest", cpu_percent: "CPU", jobname: "job", hostname: "host",
-};
-/* "stall p99" of stall_p99_ns: cells have their unit. */
-function short_words(key)
-{
-	return named[key] || key.replace(/_bytes_per_sec$/, " rate").replace(/_per_sec$/, " per second")
-		.replace(/(.)_(ns|percent|seconds|bytes|count)\b/, "$1").replace(/[_.]+/g, " ").replace(/\bau\b/, "AU").replace(/\bcpus?\b/, (s) => s.replace("cpu", "CPU"));
-}
-const long_words = (key) => key.replace(/_per_sec$/, " per second").replace(/_ns\b/, " time").replace(/[_.]+/g, " ");
-/* Headings of these members. Short forms that are equal are replaced by long ones. */
-function words_of(keys, own)
-{
-	const short = keys.map((k) => own && own[k] || short_words(k));
-
-	return short.map((s, i) => short.indexOf(s) === short.lastIndexOf(s) ? s : long_words(keys[i]));
-}
 const entries_of = (o) => Object.entries(o || {}).filter((e) => has(e[1]) && typeof e[1] !== "object");
-/* Members that are no objects, one a row. */
-function pairs(to, title, o, cls)
+/* Members that are not objects, one per row. own: names that differ from the usual ones. */
+function pairs(to, title, o, cls, own)
 {
 	const rows = entries_of(o);
 
 	if (!rows.length)
 		return;
-	const words = words_of(rows.map((e) => e[0]));
+	const words = words_of(rows.map((e) => e[0]), own);
 	const t = table(card(to, title, cls), [["", plain], ["", plain]],
 		rows.map((e, i) => [words[i], show(e[1], unit_of(e[0]))]));
 	t.classList.add("pairs");

@@ -2,32 +2,32 @@
 /* over_time.js - charts of a job over time, from the intervals of its series. */
 /* ---- over time ---- */
 
-/* A column, or what is made of a row, as points at the ends of intervals; a hole
- * in time is a hole in the line. */
+/* Points at the ends of intervals: value(i) for interval i. A gap in time is a gap
+ * in the line. */
 function over(s, value)
 {
 	const out = [], end = list(s.end_seconds), begin = list(s.begin_seconds);
 
 	const n = end.length;
-	/* What came behind the last whole interval, in no time, would stand as a spike. */
+	/* The rest after the last whole interval is very short and would show as a spike. */
 	const is_rest = n > 4 && end[n - 1] - begin[n - 1] < .1 * (end[n - 2] - begin[n - 2]);
 
 	for (let i = 0; i < n - is_rest; i++) {
 		const v = value(i), y = has(v) ? v : null;
-		const is_behind_hole = i > 0 && begin[i] - end[i - 1] > .5 * (end[i] - begin[i]);
+		const is_after_gap = i > 0 && begin[i] - end[i - 1] > .5 * (end[i] - begin[i]);
 
-		if (is_behind_hole)
+		if (is_after_gap)
 			out.push({ x: end[i - 1] + 1e-9, y: null, is_begin: true });
-		/* Where a line begins it begins with its interval. */
-		if (i === 0 || is_behind_hole || (y !== null && out[out.length - 1].y === null))
+		/* A line starts at the start of its first interval. */
+		if (i === 0 || is_after_gap || (y !== null && out[out.length - 1].y === null))
 			out.push({ x: begin[i], y, from: begin[i], is_begin: true });
 		out.push({ x: end[i], y, from: begin[i] });
 	}
 	return out;
 }
-/* Few intervals are steps, each as long as it was. */
+/* Few intervals are drawn as steps, each as long as its interval. */
 const steps_of = (s) => list(s.end_seconds).length < 100 ? "after" : false;
-const time_axis = (s) => axis(seconds, "since the start", { type: "linear", min: s.begin_seconds[0], max: Math.max(...s.end_seconds) });
+const time_axis = (s) => axis(seconds, "time since the start", { type: "linear", min: s.begin_seconds[0], max: Math.max(...s.end_seconds) });
 function over_lines(grid, s, title, id, sets, o)
 {
 	return lines(grid, title, id, sets, Object.assign({ stepped: steps_of(s), x: time_axis(s) }, o));
@@ -49,7 +49,7 @@ function latencies_over(grid, s, name, title)
 	{ unit: time_ns, log: true });
 }
 
-/* From pale to strong, by the share of the fullest. */
+/* From pale to strong, by the share of the largest count. */
 function heat(share)
 {
 	const a = share > 0 ? .2 + .8 * Math.sqrt(share) : 0;
@@ -71,7 +71,7 @@ function heatmap(grid, s, l)
 	for (let r = 0; r < rows; r++)
 		labels.push(seconds(ends[Math.min((r + 1) * l.intervals_each, ends.length) - 1]));
 	const top = (b) => b + 1 < n ? from[b + 1] : from[b] * 1.19;
-	const c = card(grid, `Latency of ${l.operation === "stall" ? "stalls" : l.operation + "s"}: how many took how long`, "");
+	const c = card(grid, `Latency of ${l.operation === "stall" ? "stalls" : l.operation + "s"} over time: how many in each range`, "");
 	draw(c, "heatmap", () => ({
 		type: "bar",
 		data: { labels, datasets: from.map((lo, b) => ({
@@ -88,7 +88,7 @@ function heatmap(grid, s, l)
 				label: (i) => i.dataset.label + ": " + count(flat[i.dataIndex * n + i.datasetIndex]) } } },
 		},
 	}));
-	below(c, [["until", plain]].concat(from.map((lo) => [time_ns(lo), count])),
+	below(c, [["end of interval", plain]].concat(from.map((lo) => [time_ns(lo), count])),
 		labels.map((x, r) => [x].concat(from.map((_, b) => flat[r * n + b]))));
 }
 
@@ -104,7 +104,7 @@ function over_time(grid, s, target)
 	over_lines(grid, s, "Throughput over time", "throughput", [
 		["read", moved("read_bytes") ? per_second(s, "read_bytes") : []],
 		["written", moved("write_bytes") ? per_second(s, "write_bytes") : []],
-		["of it checkpoints", moved("checkpoint_bytes") && moved("samples") ? per_second(s, "checkpoint_bytes") : []],
+		["written for checkpoints", moved("checkpoint_bytes") && moved("samples") ? per_second(s, "checkpoint_bytes") : []],
 		["prepared", over(s, (i) => has(list(s.io_bytes)[i]) && !has(list(s.read_bytes)[i]) ? s.io_bytes[i] / s.seconds[i] : null)],
 	], { unit: rate });
 	over_lines(grid, s, "Operations over time", "operations", [
@@ -119,11 +119,11 @@ function over_time(grid, s, target)
 		if (l.operation !== "stall")
 			heatmap(grid, s, l);
 	if (list(s.hit_percent).some(has))
-		over_lines(grid, s, "Hits of the cache tier over time", "hits", [["hits", column(s, "hit_percent")]], { unit: percent, max: 100 });
+		over_lines(grid, s, "Hits of the cache tier over time", "hits", [["cache hits", column(s, "hit_percent")]], { unit: percent, max: 100 });
 	over_lines(grid, s, "CPUs of the host over time", "cpu", [["busy", column(s, "cpu_percent")]], { unit: percent, max: 100 });
 	over_lines(grid, s, "Memory of the host over time", "memory", [
 		["page cache", column(s, "page_cache_bytes")], ["mlgen", column(s, "resident_bytes")]], { unit: bytes });
-	over_lines(grid, s, "Context switches of mlgen over time", "switches", [["a second", column(s, "switches_per_sec")]], { unit: per_sec });
+	over_lines(grid, s, "Context switches of mlgen over time", "switches", [["context switches", column(s, "switches_per_sec")]], { unit: per_sec });
 	const moves = ["received_bytes_per_sec", "sent_bytes_per_sec"].some((k) => list(s[k]).some((v) => v > 0));
 	if (moves)
 		over_lines(grid, s, "Network of the host over time", "network", [

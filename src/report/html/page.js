@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page.js - what the page is of, by what its documents have; the last of its scripts. */
-/* ---- what has no page of its own: members as tables, lists of numbers as bars ---- */
+/* page.js - choose the content of the page by its documents; the last of the scripts. */
+/* ---- documents without a page of their own: members as tables, lists as bars ---- */
 
 function generic(to, o, path)
 {
@@ -41,7 +41,7 @@ function list_card(grid, title, items)
 		bars(grid, `${title}: ${short_words(value)}`, "list", items.map((x) => show(x[name])), [[short_words(value), items.map((x) => x[value])]], { unit: unit_of(value), flat: items.length <= 12 });
 	object_table(grid, title, items);
 }
-/* Hosts, and repetitions: a row of each job of each. */
+/* Hosts and repetitions: a row for each job of each run. */
 function hosts(to, merged)
 {
 	const grid = add(to, "div", null, "grid");
@@ -53,7 +53,7 @@ function hosts(to, merged)
 		bars(grid, "Throughput of each host or run", "hosts-rate", rows.map(name), [["throughput", rows.map((x) => x.bytes_per_sec)]], { unit: rate, flat: true });
 	}
 	table(card(grid, `Hosts and runs: ${show(merged.hosts)} host${merged.hosts === 1 ? "" : "s"}, ${show(merged.turns)} turn${merged.turns === 1 ? "" : "s"}`, "wide"),
-		[["host"], ["file"], ["rank"], ["turn"], ["job"], ["AU", percent], ["throughput", rate], ["stall p99", time_ns], ["CPU", percent], ["clock offset", time_ns], [""]],
+		[["host"], ["file"], ["rank"], ["turn"], ["job"], ["AU", percent], ["throughput", rate], ["stall p99", time_ns], ["CPU busy", percent], ["clock offset", time_ns], ["note"]],
 		rows.map((x) => [x.of.hostname, x.of.file, x.of.rank, x.of.turn, x.jobname, x.au_percent, x.bytes_per_sec, x.stall_p99_ns, x.cpu_percent, x.of.clock_offset_ns,
 			x.is_slowest ? { v: "slowest", cls: "bad" } : ""]));
 }
@@ -85,7 +85,7 @@ function one_document(d)
 		find_max(main, d.find_max);
 	run_page(main, d, d.merged ? (to) => hosts(to, d.merged) : null);
 }
-/* What a document is of, and how it is shown. */
+/* Kinds of documents, and how each is shown. */
 const kinds = [
 	{ name: "run", is: (d) => list(d.jobs).length || d.find_max, title: (d) => names_of(d) || "Search of " + d.find_max.job, put: one_document },
 	{ name: "score", is: (d) => d.score, title: () => "Score", put: (d) => score(main, d) },
@@ -101,7 +101,7 @@ function single(d)
 	heading(kind.title(d) + (d.merged ? ", merged" : ""), facts_of(d), d);
 	kind.put(d);
 }
-/* Runs beside each other; then each that is something else. */
+/* Runs side by side; then each other document. */
 function several(docs)
 {
 	const runs = docs.filter((x) => kind_of(x.document) === kinds[0]), others = docs.filter((x) => !runs.includes(x));
@@ -118,6 +118,8 @@ function several(docs)
 		kind_of(x.document).put(x.document);
 	}
 }
+/* Parts that a large page lacks. */
+const left_out_names = { bins: "latency distributions", latencies: "latencies over time", series: "all charts over time" };
 function page()
 {
 	const docs = figures.documents, answer = list(figures.answer);
@@ -133,14 +135,14 @@ function page()
 	if (figures.asked !== "compare" && answer.length && docs.length)
 		list_card(add(main, "div", null, "grid"), "Table", answer);
 	if (list(figures.left_out).length)
-		add(main, "p", "To keep the page small it lacks: " + figures.left_out.join(", ") + ". The JSON documents have them.", "note");
+		add(main, "p", "Left out to limit the size of the page: " + figures.left_out.map((k) => left_out_names[k] || k).join(", ") + ". The JSON documents contain them.", "note");
 	if (!has_charts)
-		add(main, "p", "This mlgen was built without Chart.js: figures stand in tables alone. With libjs-chart.js where configure runs, or ./configure --with-chartjs=FILE, there are charts.", "note");
+		add(main, "p", "This mlgen was built without Chart.js, so the page has tables only. For charts, install libjs-chart.js before ./configure, or use ./configure --with-chartjs=FILE.", "note");
 	const f = add(main, "footer", `Made by mlgen ${figures.version}. All figures are in this file as JSON, in the element “figures”.`);
 	if (has_charts)
 		f.textContent += ` Charts: Chart.js ${Chart.version}, MIT licence.`;
 }
-/* For tests: how much of each canvas is coloured, beside axes and text. */
+/* For tests: how much of each canvas is coloured, apart from axes and text. */
 function measure()
 {
 	document.body.dataset.charts = JSON.stringify(charts.map((c) => {
@@ -156,7 +158,7 @@ page();
 charts.forEach(start);
 const redraw = () => charts.forEach(start);
 dark.addEventListener("change", redraw);
-/* As wide as paper before the charts are drawn for it: they are not drawn again. */
+/* Set the width of paper before the charts are drawn, because printing does not draw them again. */
 const print_as = (is_on) => () => { is_printing = is_on; document.body.classList.toggle("paper", is_on); redraw(); };
 window.addEventListener("beforeprint", print_as(true));
 window.addEventListener("afterprint", print_as(false));

@@ -3,7 +3,7 @@
 /* ---- several runs ---- */
 
 const options_of = (doc) => Object.assign({}, get(list(doc.document.jobs)[0] || {}, "options_resolved"));
-/* What the runs differ by, but for what follows from where they lie. */
+/* The options in which the runs differ. */
 function varied(docs)
 {
 	const all = docs.map(options_of);
@@ -15,7 +15,7 @@ const metrics = [
 	["AU", percent, (j, m) => m.au_percent],
 	["throughput", rate, (j, m) => m.sample_bytes_per_sec || (j.io ? (j.read.bw_bytes + j.write.bw_bytes) : get(m, "saves.bytes_per_sec") || get(m, "restores.bytes_per_sec"))],
 	["operations", per_sec, (j) => j.io ? j.read.iops + j.write.iops : null],
-	["read p99", time_ns, (j, m) => (get(m, "ops.read.lat_ns.N") ? get(m, "ops.read.lat_ns.percentile") : get(j, "read.total_ios") ? get(j, "read.clat_ns.percentile") : {} )["99.000000"]],
+	["read latency p99", time_ns, (j, m) => (get(m, "ops.read.lat_ns.N") ? get(m, "ops.read.lat_ns.percentile") : get(j, "read.total_ios") ? get(j, "read.clat_ns.percentile") : {} )["99.000000"]],
 	["stall p99", time_ns, (j, m) => get(m, "stall_ns.N") ? m.stall_ns.percentile["99.000000"] : null],
 ];
 function number_of(text)
@@ -25,9 +25,9 @@ function number_of(text)
 
 	return m ? +m[1] * 1024 ** (m[2] ? k : 0) : NaN;
 }
-/* The value as it was given. */
+/* The value as written in the option. */
 const text_at = (xs, x) => xs.find((a) => number_of(a) === x) || digits(x);
-/* Of figures that are powers apart: a logarithm; ticks where a run is. */
+/* A logarithmic axis if values differ by a large factor; ticks at the values of the runs. */
 function number_axis(xs, title)
 {
 	const at = xs.map(number_of), is_log = at[0] > 0 && at[at.length - 1] / at[0] >= 16;
@@ -44,7 +44,7 @@ function sweep(to, docs)
 	const first = (x) => x.document.jobs[0], m_of = (j) => j.ml || j.io || {};
 	const value = (x, of) => of(first(x), m_of(first(x)));
 	const text = (x, k) => show(options_of(x)[k]);
-	/* Axes: options with the most values that are numbers come first. */
+	/* Axes: options with the most different values come first. */
 	const axes = keys.filter((k) => !/directory|filename|^seed$|description/.test(k))
 		.sort((a, b) => new Set(runs.map((x) => text(x, b))).size - new Set(runs.map((x) => text(x, a))).size);
 	const known = metrics.filter((q) => runs.some((x) => value(x, q[2]) > 0));
@@ -83,7 +83,7 @@ function sweep(to, docs)
 	}
 	together(grid, runs.slice(0, 6));
 }
-/* Over time, in one picture. */
+/* Throughput and AU of all runs over time, in one chart each. */
 function together(grid, runs)
 {
 	const of = (value) => runs.map((x) => {

@@ -6,17 +6,17 @@ function trace_tiles(to, t)
 	const tiles = add(to, "div", null, "tiles");
 
 	tile(tiles, "read", t.read_bytes || null, bytes);
-	tile(tiles, "read a second", t.read_bytes_per_sec || null, rate);
-	tile(tiles, "reads a second", t.reads_per_sec || null, per_sec);
+	tile(tiles, "read throughput", t.read_bytes_per_sec || null, rate);
+	tile(tiles, "reads per second", t.reads_per_sec || null, per_sec);
 	tile(tiles, "written", t.written_bytes || null, bytes);
-	tile(tiles, "written a second", t.write_bytes_per_sec || null, rate);
-	tile(tiles, "in flight, mean", t.in_flight_mean);
+	tile(tiles, "write throughput", t.write_bytes_per_sec || null, rate);
+	tile(tiles, "mean in flight", t.in_flight_mean);
 	tile(tiles, "time", t.seconds, seconds);
 	tile(tiles, "processes", t.processes_count);
 	tile(tiles, "threads", t.threads_count);
 	tile(tiles, "samples", t.samples || null);
 }
-/* Rows of one interval each, as the series of a run has columns. */
+/* Convert rows, one for each interval, to columns as in the series of a run. */
 function trace_over_time(grid, t)
 {
 	const rows = list(t.series), each = t.interval_seconds || 1;
@@ -43,8 +43,8 @@ function trace_operations(grid, t)
 	if (!ops.length)
 		return;
 	table(card(grid, "Operations", "wide"), [["operation"], ["count", count], ["errors", count], ["bytes", bytes], ["time", seconds], ["mean", time_ns], ["p50", time_ns], ["p99", time_ns], ["max", time_ns]],
-		ops.map(([k, o]) => [k, o.count, o.errors || null, o.bytes || null, o.seconds, get(o, "lat_ns.mean"), p(o, "50.000000"), p(o, "99.000000"), get(o, "lat_ns.max")]));
-	percentile_curve(grid, ops.filter((e) => !/^(step|epoch|stage|sample|compute|checkpoint)$/.test(e[0])).map(([k, o]) => [k, o.lat_ns])
+		ops.map(([k, o]) => [short_words(k), o.count, o.errors || null, o.bytes || null, o.seconds, get(o, "lat_ns.mean"), p(o, "50.000000"), p(o, "99.000000"), get(o, "lat_ns.max")]));
+	percentile_curve(grid, ops.filter((e) => !/^(step|epoch|stage|sample|compute|checkpoint)$/.test(e[0])).map(([k, o]) => [short_words(k), o.lat_ns])
 		.sort((a, b) => get(b[1], "N") - get(a[1], "N")).slice(0, 6));
 	distribution(grid, "Time of a step", "trace-steps", get(t, "steps.step_ns"));
 }
@@ -53,7 +53,7 @@ function trace_sizes(grid, t)
 	const all = list(t.request_sizes), at = [...new Set(all.map((s) => s.at_most_bytes))].sort((a, b) => a - b);
 	const ops = [...new Set(all.map((s) => s.operation))];
 
-	bars(grid, "Sizes of requests", "trace-sizes", at.map((b) => "≤ " + bytes(b)), ops.map((op) => [op, at.map((b) => {
+	bars(grid, "Request sizes", "trace-sizes", at.map((b) => "≤ " + bytes(b)), ops.map((op) => [short_words(op), at.map((b) => {
 		const s = all.find((x) => x.operation === op && x.at_most_bytes === b);
 
 		return s ? s.count : null;
@@ -74,11 +74,11 @@ function trace_page(to, t)
 		bars(grid, "Bytes of each thread", "trace-threads", threads.map((x) => x.name || String(x.tid)), [
 			["read", threads.map((x) => x.read_bytes)], ["written", threads.map((x) => x.written_bytes)]], { unit: bytes, flat: true, stacked: true });
 	for (const [key, title] of [["epochs", "Epochs"], ["stages", "Stages"], ["phases", "Phases"], ["checkpoints", "Checkpoints"], ["processes", "Processes"],
-		["threads", "Threads"], ["files", "Files that were read or written most"], ["directories", "Directories"]])
+		["threads", "Threads"], ["files", "Most used files"], ["directories", "Directories"]])
 		if (list(t[key]).length)
 			object_table(grid, title, t[key]);
-	for (const [key, title] of [["access", "Order within files"], ["order", "Order of samples"], ["unique", "What is unique"], ["metadata", "Metadata"], ["cache", "Page cache"],
-		["block", "Devices"], ["mmap", "Mapped files"], ["async", "Asynchronous I/O"], ["cpu", "CPU"], ["facts", "Facts"], ["mounts", "Mounts"], ["lost", "What was lost"]])
+	for (const [key, title] of [["access", "Access order within files"], ["order", "Order of samples"], ["unique", "Unique data"], ["metadata", "Metadata"], ["cache", "Page cache"],
+		["block", "Devices"], ["mmap", "Mapped files"], ["async", "Asynchronous I/O"], ["cpu", "CPU"], ["facts", "About the recording"], ["mounts", "Mounted filesystems"], ["lost", "Lost records"]])
 		pairs(grid, title, t[key]);
 	pairs(grid, "The trace", t, "wide");
 }

@@ -90,7 +90,7 @@ figures "each of them as it is" mixed.html \
 	"[True, True, True, True, True]"
 exits "questions about runs refuse them" 2 "$MLGEN" --compare run.json described.json
 like "by what they are" "$(cat "$T/err")" \
-	"described.json: is the description of a trace, and no report of a run; --page"
+	"described.json: is the description of a trace, not a report of a run; --page"
 
 # A run of an hour: as many intervals as there may be, of digits as many; and four
 # jobs of it. One with a hole in its time, and a clock that was set back. And a job that
