@@ -65,7 +65,7 @@ is_json "the JSON report parses" run.json
 STORAGE_CACHED=40
 exits "files that are read once more may have left memory" 0 train --ceiling --quiet
 like "the report then says why a figure is missing" "$(ceiling cached_au_percent unmeasured)" \
-	'^null from memory: .* page cache kept 4[0-9.]+% of what had just been read$'
+	'^null from memory: .* page cache kept only 4[0-9.]+% of the bytes read just before$'
 STORAGE_CACHED=100
 
 exits "--ceiling=no is no error" 0 train --ceiling=no --quiet
@@ -99,7 +99,7 @@ STORAGE_CACHED=0
 
 # ---- storage that is only played
 exits "ioengine=null is its own ceiling" 0 train --ceiling --ioengine=null --quiet
-like "and a note says so" "$(cat err)" '^mlgen: note: ceiling: x: its own result is it'
+like "and a note says so" "$(cat err)" '^mlgen: note: ceiling: x: the result is already the ceiling'
 is "without a figure" "$(ceiling null_au_percent cached_au_percent)" "null null"
 exits "a model of storage has one" 0 train --ceiling --ioengine=null \
 	--latency=20ms --read_threads=1 --epochs=2
@@ -108,7 +108,7 @@ ok "without that model" awk -v with="$(ml run.json au_percent)" \
 	'BEGIN { exit !(without > 2 * with) }'
 is "it is storage that costs the difference" "$(ml run.json verdict.name)" storage
 like "and the report says how much" "$(cat out)" \
-	'because +with storage taken away this host reaches'
+	'because +without storage this host reaches'
 is "no file can be in memory" "$(ceiling cached_au_percent unmeasured)" \
 	"null from memory: ioengine=null reads no file"
 like "what was played is in the report" "$(cat out)" \
@@ -117,7 +117,7 @@ like "what was played is in the report" "$(cat out)" \
 # ---- jobs that have none
 exits "a plain job has none" 0 "$MLGEN" --name=p --rw=read --size=64k --bs=4k \
 	--directory=. --ceiling --quiet
-like "which a note says" "$(cat err)" '^mlgen: note: ceiling: p: only a training has one$'
+like "which a note says" "$(cat err)" '^mlgen: note: ceiling: p: only a training has a ceiling$'
 not_ok "and nothing is measured" grep -q measuring err
 
 cat >mix.job <<-END
@@ -151,6 +151,6 @@ exits "which is all that has to be there" 0 train --quiet --distinct_files=3 \
 exits "while all of them are not" 2 train --quiet --directory=only/data
 exits "the report says that they were few" 0 train --distinct_files=3
 like "where bytes came from" "$(tr '\n' ' ' <out | tr -s ' ')" \
-	'only 3 of the files were read, over and over'
+	'only 3 of the files were read, repeatedly'
 
 done_testing

@@ -63,7 +63,7 @@ refused "a file of the dataset" 'trace=d/.*: is a file of a dataset' \
 	--trace=d/train/img_0_of_4.raw
 refused "standard output" '^mlgen: trace=-: name a file' --trace=-
 refused "/dev/null" \
-	'^mlgen: trace=/dev/null: is no regular file, which a trace is; name another one$' \
+	'^mlgen: trace=/dev/null: is not a regular file, which a trace requires; name another file$' \
 	--trace=/dev/null
 refused "a folder" '^mlgen: trace=\.: cannot be written: Is a directory' --trace=.
 refused "the file of --json" "is also --trace's file|is also --json's file" \
@@ -78,7 +78,7 @@ exits "what is in it is kept" 2 sh -c '
 	"$MLGEN" x.job --ceiling=no --quiet --trace=/dev/fd/3 3>>mine.txt'
 like "where it is no trace" "$(cat err)" 'trace=/dev/fd/3: is there, and is no trace'
 mkfifo pipe
-refused "a pipe" 'trace=pipe: is no regular file, which a trace is' --trace=pipe \
+refused "a pipe" 'trace=pipe: is not a regular file, which a trace requires' --trace=pipe \
 	<>pipe
 
 # ---- what is no run
@@ -113,7 +113,7 @@ for option in trace log json; do
 	exits "--$option onto the trace of a run that runs is refused" 2 \
 		train --$option=long.trace
 	like "--$option: it says so" "$(cat err)" \
-		"^mlgen: $option=long\.trace: another run is writing there; wait"
+		"^mlgen: $option=long\.trace: another run is writing to it; wait"
 done
 kill -INT "$pid"
 finish
@@ -133,7 +133,7 @@ like "as far as it goes" "$("$text" long.trace | tail -n 1)" \
 # ---- the report
 exits "a report" 0 "$MLGEN" x.job --ceiling=no --trace=x.trace --json=run.json
 like "has a line for the trace" "$(cat out)" \
-	'^trace     x\.trace: [0-9]+ records, .*; its writer took .* of CPU time$'
+	'^trace     x\.trace: [0-9]+ records, .*; its writer used .* of CPU time$'
 is "the document, too" \
 	"$(json run.json trace.file trace.complete trace.bytes trace.lost)" \
 	"x.trace true $(stat -c %s x.trace) 0"

@@ -123,7 +123,7 @@ like "and the missing library is named" "$(cat err)" \
 exits "an address of others is refused" 2 "$MLGEN" two.job --metrics=192.0.2.1:0
 like "in words" "$(cat err)" "metrics=192\.0\.2\.1:0: .*none of this host's"
 exits "so is what is none" 2 "$MLGEN" two.job --metrics=here:http
-like "with what would be one" "$(cat err)" 'it is ADDRESS:PORT, such as 127\.0\.0\.1:9100'
+like "with what would be one" "$(cat err)" 'use ADDRESS:PORT, such as 127\.0\.0\.1:9100'
 
 if ! $python -c '' 2>/dev/null; then
 	skip "a page is served" "python3 is not here"

@@ -119,7 +119,7 @@ is "from which its other documents are gone" "$(ls each | paste -sd' ' -)" \
 echo '{"rank": 3}' >each/rank-3.json
 exits "what mlgen has not written is refused" 2 each
 like "and named" "$(cat err)" \
-	"^mlgen: json-each=each: rank-3\\.json is no document of mlgen's"
+	"^mlgen: json-each=each: rank-3\\.json is not a document of mlgen"
 ok "and stays" test -f each/rank-3.json
 
 done_testing

@@ -124,7 +124,7 @@ is "until it is interrupted" "$status" 130
 like "with operations, throughput and time" "$(grep 'r=' err | tail -n 1)" \
 	'^[0-9:]{8}  p  r=[0-9.]+[kM]? IOPS [0-9.]+ .iB/s  [0-9]+%  left '
 like "and the interruption is called so" "$(cat err)" \
-	'note: interrupted: nothing more is begun, and the report comes'
+	'note: interrupted: no new operations are started, and the report follows'
 rm -f p.*
 
 # ---- the status line

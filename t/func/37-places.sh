@@ -81,7 +81,7 @@ refused "an import onto its source" 'output=\./w\.yaml: is a file that is read' 
 	w.yaml "$MLGEN" --import=dlio w.yaml --output=./w.yaml
 
 # ---- each other
-refused "--json and --log" "json=r: is also --log's file; one of them needs another name" \
+refused "--json and --log" "json=r: is also the file of --log; rename one of them" \
 	x.job train --json=r --log=./r
 ln -s r link-to-none
 refused "through a link to what is not there" "output=link-to-none: is also --json's file" \
@@ -102,9 +102,9 @@ refused "--json onto the file that is standard output" \
 echo "mine" >mine
 for option in json html log trace; do
 	case $option in
-	json)	kind="JSON document of mlgen's" ;;
-	html)	kind="page of mlgen's" ;;
-	log)	kind="log of mlgen's" ;;
+	json)	kind="JSON document of mlgen" ;;
+	html)	kind="page of mlgen" ;;
+	log)	kind="log of mlgen" ;;
 	trace)	kind=trace ;;
 	esac
 	refused "--$option onto a file of somebody's" \
@@ -122,11 +122,11 @@ for option in json html log trace; do
 done
 refused "a page onto a document" "html=a\.json: is there, and is no page" a.json \
 	train --html=a.json
-refused "a document onto a page" "json=out\.html: is there, and is no JSON" \
+refused "a document onto a page" "json=out\.html: exists and is not a JSON" \
 	out.html train --json=out.html
-refused "a merged document" "json=mine: is there, and is no JSON" mine \
+refused "a merged document" "json=mine: exists and is not a JSON" mine \
 	"$MLGEN" --merge a.json a.json --json=mine
-refused "in a dry run, too" "json=mine: is there, and is no JSON" mine \
+refused "in a dry run, too" "json=mine: exists and is not a JSON" mine \
 	train --dry-run --json=mine
 exits "fio's form is replaced by ours" 0 train --output-format=fio-json \
 	--output=out --json=fio.json
@@ -169,7 +169,7 @@ for option in json output log; do
 	exits "--$option onto the log of a run that runs: refused" 2 \
 		train --$option=log.csv
 	like "$option: it says so" "$(cat err)" \
-		"^mlgen: $option=log\.csv: another run is writing there; wait until it is done, or name another file$"
+		"^mlgen: $option=log\.csv: another run is writing to it; wait until it is done, or name another file$"
 done
 like "the log goes on" "$(head -n 1 log.csv)" '^time,seconds,'
 kill -KILL "$pid"
@@ -185,7 +185,7 @@ like_device()	# TITLE DEVICE REGEX
 			"^mlgen: $option=$2: is a $3"
 	done
 }
-like_device "/dev/zero" /dev/zero 'device; of those only terminals, /dev/null and /dev/full are written'
+like_device "/dev/zero" /dev/zero 'device; mlgen writes only to terminals, /dev/null and /dev/full'
 exits "/dev/null and /dev/full may be written" 0 train --json=/dev/null \
 	--output=/dev/null --log=/dev/null
 if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
@@ -202,7 +202,7 @@ if [ "$(id -u)" -eq 0 ] && command -v losetup >/dev/null; then
 fi
 if [ -n "$device" ]; then
 	before=$(cksum <image)
-	like_device "a block device" "$device" 'block device, and what is on it would be overwritten'
+	like_device "a block device" "$device" 'block device, and its contents would be overwritten'
 	ln -s "$device" disk
 	like_device "a link to one" disk 'block device'
 	losetup -d "$device"

@@ -37,8 +37,8 @@ reported()
 	is "$title: every accelerator has done the same steps" "$3 $4" \
 		"$(($5 * 4)) $(($5 * 8192))"
 	# A machine may be too busy for the second that threads have; see the end.
-	is "$title: stderr has one note" "$(grep -v ': left behind in ' err)" \
-		"mlgen: note: interrupted: nothing more is begun, and the report comes within a second (once more to leave at once)"
+	is "$title: stderr has one note" "$(grep -v ': thread left hanging in ' err)" \
+		"mlgen: note: interrupted: no new operations are started, and the report follows within a second (interrupt again to exit at once)"
 }
 
 # shellcheck disable=SC2086
@@ -214,7 +214,7 @@ kill -TERM "$pid"
 finish
 is "a thread that hangs in a call is left by the first signal" "$status" 130
 like "and named, with how long it has been there" "$(cat err)" \
-	'^mlgen: warning: x: left behind in (open|read) of .*data/train/img_13_of_20.raw for [0-9]+\.[0-9] s$'
+	'^mlgen: warning: x: thread left hanging in (open|read) of .*data/train/img_13_of_20.raw for [0-9]+\.[0-9] s$'
 like "and reports what ran before" "$(head -n 1 out)" \
 	'^x: .*\(interrupted( after [0-9,]+ steps?)?\)'
 is_json "in JSON too" run.json

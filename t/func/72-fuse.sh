@@ -75,7 +75,7 @@ leaves()
 	kill -TERM "$pid"
 	ok "$1: the first signal leaves" poll is_gone
 	like "$1: and names the call" "$(cat err)" \
-		"^mlgen: warning: x: left behind in [a-z]+ of .*$3.* for [0-9.]+ s$"
+		"^mlgen: warning: x: thread left hanging in [a-z]+ of .*$3.* for [0-9.]+ s$"
 	like "$1: with a report" "$(head -n 1 out)" "$2"
 	is_json "$1: and a JSON document" run.json
 	is "$1: which says so" "$(json run.json interrupted)" true

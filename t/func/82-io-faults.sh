@@ -361,8 +361,8 @@ interrupts()
 		'^x: .*\(interrupted( after .*)?\)'
 	# A disk may be too busy for the second that threads have; t/func/43 looks at that.
 	is "$title: stderr has one note" \
-		"$(complaints | grep -v ': left behind in ')" \
-		"mlgen: note: interrupted: nothing more is begun, and the report comes within a second (once more to leave at once)"
+		"$(complaints | grep -v ': thread left hanging in ')" \
+		"mlgen: note: interrupted: no new operations are started, and the report follows within a second (interrupt again to exit at once)"
 }
 for engine in $engines; do
 	interrupts "$engine" --rw=randrw --ioengine="$engine" \

@@ -148,7 +148,7 @@ for engine in $engines; do
 		poll test -s run.json
 		poll test -s out
 		like "$engine: $rw that hangs: it is named" "$(cat err)" \
-			"^mlgen: warning: x: left behind in $rw of .*hung for "
+			"^mlgen: warning: x: thread left hanging in $rw of .*hung for "
 		like "$engine: $rw that hangs: the first SIGINT reports" \
 			"$(sed -n 1,2p out | paste -sd' ' - | tr -s ' ')" '^x: .*\(interrupted'
 		is_json "$engine: $rw that hangs: in JSON, too" run.json

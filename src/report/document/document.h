@@ -42,7 +42,7 @@
 int json_report(FILE *to, const struct run_result *r, const struct jobset *set,
 		const struct plan_report *plans);
 
-/* The result of a question, written by its table as a last object of the report. `r` may have no
+/* The result of a question; its table writes it as the last object of the report. `r` may have no
  * jobs. */
 struct json_extra {
 	const char *key;
@@ -118,8 +118,8 @@ struct json_each;
 /*
  * The directory is created if it is missing. Documents of ranks that this run, of this many
  * processes, does not have are left from a larger run. They are removed before the first document
- * is written, since readers add up all of them. A file by such a name that mlgen has not written is
- * refused. 0, or -errno with err.
+ * is written, since readers add up all of them. A file with such a name that mlgen has not written
+ * is refused. 0, or -errno with err.
  */
 int json_each_new(struct json_each **out, const struct jobset *set, unsigned rank,
 		  unsigned processes, struct mlgen_err *err);

@@ -548,9 +548,9 @@ int json_each_new(struct json_each **out, const struct jobset *set, unsigned ran
 	find_stale(directory, processes, false, other);
 	if (other[0])
 		return mlgen_fail(err, -EEXIST,
-				  "json-each=%s: %s is no document of mlgen's, and this run, of %u "
-				  "process%s, would leave it among its own; move it, or name "
-				  "another directory",
+				  "json-each=%s: %s is not a document of mlgen, and this run, "
+				  "of %u process%s, would leave it among its documents; move "
+				  "it, or name another directory",
 				  directory, other, processes, processes == 1 ? "" : "es");
 	e = mem_zalloc(sizeof(*e));
 	e->set = set;

@@ -216,7 +216,7 @@ READ(choice)
 			*(int *)member = c->value;
 			return 0;
 		}
-	return json_read_fail(p, "is no word that is known here");
+	return json_read_fail(p, "is not a known value");
 }
 
 /* The text goes into the struct itself, or a pointer to it does. */
@@ -269,11 +269,11 @@ static int read_bin(const struct json_place *bins, struct hist *h, const char *k
 	uint64_t ns, n = 0;
 
 	if (units_u64(key, &ns, NULL) < 0 || hist_bucket_midpoint(hist_bucket_of(ns)) != ns)
-		return json_read_fail(&p, "is no bin of mlgen's histograms");
+		return json_read_fail(&p, "is not a bin of mlgen's histograms");
 	if (read_count(&p, &n) < 0)
 		return -EINVAL;
 	if (n > UINT64_MAX - h->count)
-		return json_read_fail(&p, "is more than can be counted");
+		return json_read_fail(&p, "is too large to be counted");
 	h->buckets[hist_bucket_of(ns)] += n;
 	h->count += n;
 	return 0;

@@ -69,7 +69,7 @@ int view_check(struct mlgen_err *err);
 int view_open(struct view **out, struct mlgen_err *err);
 void view_close(struct view *v); /* NULL is fine */
 
-/* Draw all jobs of the run; their snapshots must have all histograms. */
+/* Draw all jobs of the run. The snapshots must contain all histograms. */
 void view_update(struct view *v, const struct live *jobs, size_t n);
 
 /* Call about ten times a second, with the same snapshots: follow a change of the terminal's size
@@ -110,8 +110,8 @@ struct watch_outputs {
 };
 
 /*
- * Executes the run to its end on a separate thread. The first SIGINT, SIGTERM or SIGHUP
- * (thread.h), even one that came earlier, ends the run: no call starts and no sleep continues. One
+ * Executes the run to its end on a separate thread. The first SIGINT, SIGTERM or SIGHUP (thread.h),
+ * including a signal that came earlier, ends the run: no call starts and no sleep continues. One
  * second later, or sooner after a second signal, threads that are still inside a call are reported
  * and abandoned. Then *abandoned is set, and the caller reports and exits without freeing what
  * those threads may still use. SIGUSR1 prints a status line.

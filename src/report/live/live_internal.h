@@ -38,14 +38,14 @@ struct track {
 	unsigned next, count;
 };
 
-/* Store a snapshot at most once a second, however often this is called; with all its histograms, or
- * only that of the stalls. */
+/* Store a snapshot at most once a second, however often this is called. Store all its histograms,
+ * or only the histogram of stalls. */
 void track_follow(struct track *t, const struct live *now, bool all_hists);
 void track_fini(struct track *t);
 
 /* The oldest snapshot in the phase of `now`, or `now` itself if there is none. t may be NULL. */
 const struct live *track_oldest(const struct track *t, const struct live *now);
-/* The time at which that phase began. */
+/* The time at which the current phase began. */
 uint64_t track_phase_begin_ns(const struct track *t, const struct live *now);
 
 /* Tracks of several jobs, by name. A zeroed struct has none. */
@@ -113,7 +113,7 @@ struct view_series {
 };
 
 void view_series_add(struct view_series *s, double value);
-/* The largest and the mean of the newest n values; NaN if there is none. */
+/* The largest and the mean of the newest n values; NaN if there are no values. */
 double view_series_max(const struct view_series *s, unsigned n);
 double view_series_mean(const struct view_series *s, unsigned n);
 

@@ -103,7 +103,7 @@ struct status {
 	struct hist *scratch; /* stalls of the last seconds */
 };
 
-/* Errors are ignored: nobody is left to see a message. */
+/* Ignore errors: standard error itself failed, so no message can be shown. */
 static void status_write(const struct status *s, const char *text)
 {
 	(void)writeall(s->screen.fd, text, strlen(text));

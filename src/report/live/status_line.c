@@ -270,8 +270,8 @@ enum at {
 
 /*
  * The templates of parts, in the order of a line. A name in braces is a figure of live_fields,
- * formatted as its row says; a part with a figure that has no value is left out. A NULL text is the
- * operation that hangs.
+ * formatted as its row says; a part with a figure that has no value is left out. A part with text
+ * NULL shows the operation that hangs.
  */
 struct status_piece {
 	unsigned at; /* activities that show it */
@@ -286,8 +286,8 @@ static const struct status_piece pieces[] = {
 	{ AT_FILES, 1, "{prepared_bytes}" },
 	{ AT_FILES, 3, "{io_bytes}" },
 	{ ~(unsigned)AT_FILES, 0, "{job}" },
-	{ AT_WAIT, 0, "waits for its start" },
-	{ AT_DROP, 0, "drops its files from the page cache" },
+	{ AT_WAIT, 0, "waiting to start" },
+	{ AT_DROP, 0, "dropping its files from the page cache" },
 	{ AT_DONE, 0, "done" },
 	{ AT_TRAINING | AT_HANG, 5, "epoch {epoch}" },
 	{ AT_HANG, 0, NULL },
@@ -441,7 +441,7 @@ static void fit(struct status_line *l, size_t columns, char *out, size_t size)
 	out[columns] = '\0';
 }
 
-/* The time that `left` units of a counter take at its present rate; UINT64_MAX = unknown. */
+/* The time until a counter has grown by `left` at its present rate; UINT64_MAX = unknown. */
 static uint64_t time_for(const char *figure, const struct live_span *s, double left)
 {
 	const struct live_field *f = live_find(figure, strlen(figure), s);

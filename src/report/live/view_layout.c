@@ -196,8 +196,8 @@ static const struct view_column {
 	enum view_style look;
 } columns[] = {
 	{ "Job", 15, 0, 0, { "{job}" }, VIEW_PLAIN },
-	{ "At", 11, 0, 0, { "{phase}" }, VIEW_FAINT },
-	{ "Done",
+	{ "Phase", 11, 0, 0, { "{phase}" }, VIEW_FAINT },
+	{ "Progress",
 	  13,
 	  0,
 	  0,
@@ -306,7 +306,8 @@ static void draw_jobs(const struct view_pen *pen, const struct view_scene *s, un
 static void draw_title(const struct view_pen *pen, const struct view_scene *s)
 {
 	char blank[VIEW_TEXT_BYTES], time[UNITS_TEXT_BYTES];
-	const char *hint = s->is_ending ? "ending, the report comes" : "q ends the run and reports";
+	const char *hint =
+		s->is_ending ? "stopping, report follows" : "q stops the run and reports";
 
 	memset(blank, ' ', sizeof(blank) - 1);
 	blank[sizeof(blank) - 1] = '\0';
@@ -340,7 +341,7 @@ static unsigned draw_throughput(const struct view_pen *pen, const struct view_sc
 	draw_text(pen, row, LABEL_COLUMNS + 1, 12, VIEW_STRONG,
 		  rate_text(now, view_series_mean(series, 1)));
 	draw_printf(pen, row, LABEL_COLUMNS + 14, pen->columns, VIEW_PLAIN,
-		    "mean %s, most %s of the last %u looks",
+		    "mean %s, max %s of the last %u intervals",
 		    rate_text(mean, view_series_mean(series, n)), rate_text(max, top),
 		    series->count < n ? series->count : n);
 	draw_curve(pen, &box, series, top, VIEW_GOOD);
@@ -487,7 +488,8 @@ static void draw_too_small(const struct view_pen *pen, const struct view_scene *
 	draw_printf(pen, 0, 0, pen->columns, VIEW_STRONG, "%ux%u: the live view needs %ux%u",
 		    pen->columns, pen->rows, VIEW_COLUMNS, VIEW_ROWS);
 	if (pen->rows > 1)
-		draw_printf(pen, 1, 0, pen->columns, VIEW_PLAIN, "the run goes on: %s; q ends it",
+		draw_printf(pen, 1, 0, pen->columns, VIEW_PLAIN,
+			    "the run continues: %s; q stops it",
 			    rate_text(rate, view_series_mean(s->bytes_per_sec, 1)));
 }
 

@@ -86,7 +86,7 @@ void view_restore(void)
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <term.h>
-#undef columns /* a macro of term.h */
+#undef columns /* term.h defines the name as a macro */
 
 #define CTRL_L 12
 #define CTRL_Z 26
@@ -156,7 +156,8 @@ static int terminal_fd(void)
 static int unknown_terminal(struct mlgen_err *err)
 {
 	return mlgen_fail(err, -ENOTTY,
-			  "live: nothing is known of TERM=%s; set another one, or leave out --live",
+			  "live: the terminal type TERM=%s is unknown; set another "
+			  "type, or leave out --live",
 			  getenv("TERM"));
 }
 
@@ -172,8 +173,8 @@ int view_terminal_check(struct mlgen_err *err)
 				  "--status-interval=10s prints lines, --log=FILE writes them");
 	if (!has_text(term) || !strcmp(term, "dumb"))
 		return mlgen_fail(err, -ENOTTY,
-				  "live: TERM is %s, which has no screen; set it, or leave out "
-				  "--live for a status line",
+				  "live: TERM is %s, so the terminal has no screen; set TERM, "
+				  "or leave out --live for a status line",
 				  has_text(term) ? term : "not set");
 	if (setupterm(NULL, fd, &known) == ERR)
 		return unknown_terminal(err);
@@ -181,8 +182,8 @@ int view_terminal_check(struct mlgen_err *err)
 	group = tcgetpgrp(fd);
 	if (group > 0 && group != getpgrp())
 		return mlgen_fail(err, -ENOTTY,
-				  "live: this runs in the background, and the terminal is "
-				  "another's; leave out --live");
+				  "live: mlgen runs in the background and does not own the "
+				  "terminal; leave out --live");
 	return 0;
 }
 

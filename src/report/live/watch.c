@@ -22,7 +22,7 @@
 #define TICK_NS NS_PER_S
 #define REMOTE_POLL_NS 20000000ull /* between checks whether other processes have ended */
 #define GRACE_NS NS_PER_S          /* time for threads to return, after a signal */
-#define HASTE_NS 100000000ull      /* their time after a second signal */
+#define HASTE_NS 100000000ull      /* time for threads to return, after a second signal */
 
 /* Abandoned threads that are reported one by one; the rest are counted. */
 #define REPORTED_MAX 8
@@ -154,8 +154,8 @@ static void handle_signals(struct watch *w)
 		if (w->view)
 			view_set_ending(w->view);
 		status_erase(w->status);
-		log_note("interrupted: nothing more is begun, and the report comes within a second "
-			 "(once more to leave at once)");
+		log_note("interrupted: no new operations are started, and the report "
+			 "follows within a second (interrupt again to exit at once)");
 	}
 	if (signals > 1 && w->leave_ns > clock_monotonic_ns() + HASTE_NS)
 		w->leave_ns = clock_monotonic_ns() + HASTE_NS;
@@ -198,8 +198,8 @@ static void report_call(void *arg, const char *job_name, const struct io_outstan
 	struct watch *w = arg;
 
 	if (w->reported++ < REPORTED_MAX)
-		log_warn("%s: left behind in %s of %s for %.1f s", job_name, opstat_name(call->op),
-			 call->path, (double)ns / 1e9);
+		log_warn("%s: thread left hanging in %s of %s for %.1f s", job_name,
+			 opstat_name(call->op), call->path, (double)ns / 1e9);
 }
 
 static void abandon_threads(struct watch *w)
@@ -207,9 +207,10 @@ static void abandon_threads(struct watch *w)
 	status_erase(w->status);
 	run_each_call(w->run, report_call, w);
 	if (w->reported > REPORTED_MAX)
-		log_warn("and %u more threads in such calls", w->reported - REPORTED_MAX);
+		log_warn("and %u more threads left hanging in calls", w->reported - REPORTED_MAX);
 	else if (w->reported == 0)
-		log_warn("left behind in a call of the run itself, before or after its operations");
+		log_warn("a thread of the run itself was left hanging, before or after its "
+			 "operations");
 	run_abandon(w->run);
 }
 

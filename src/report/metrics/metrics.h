@@ -53,7 +53,8 @@ extern const struct mlgen_field metrics_blocker_fields[];
 /* True if the document of this result has that row of metrics_ml_fields. A job that saves or
  * restores has no accelerators; most other jobs have no checkpoints. */
 bool metrics_ml_has(const struct job_result *r, const char *name);
-/* True if it has that row of metrics_io_fields; only a replay has a trace. */
+/* True if the document of this result has that row of metrics_io_fields; only a replay has a
+ * trace. */
 bool metrics_io_has(const struct job_result *r, const char *name);
 
 /* Names of the rows that a dry run can fill; each list ends with NULL. */

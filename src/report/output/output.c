@@ -60,11 +60,11 @@ static const struct outfile {
 	bool (*matches)(const char *first, size_t bytes);
 	bool replaces_descriptor;
 } kinds[] = {
-	[OUTFILE_JSON] = { "JSON document of mlgen's", is_json, false },
-	[OUTFILE_HTML] = { "page of mlgen's", is_html, false },
-	[OUTFILE_LOG] = { "log of mlgen's", is_log, false },
+	[OUTFILE_JSON] = { "JSON document of mlgen", is_json, false },
+	[OUTFILE_HTML] = { "page of mlgen", is_html, false },
+	[OUTFILE_LOG] = { "log of mlgen", is_log, false },
 	[OUTFILE_TRACE] = { "trace", is_trace, true },
-	[OUTFILE_IOLOG] = { "iolog of fio's", trace_iolog_is, true },
+	[OUTFILE_IOLOG] = { "iolog of fio", trace_iolog_is, true },
 };
 
 /* Reopen for reading the file that a write-only descriptor has open, or failing that, `path` (NULL
@@ -105,12 +105,12 @@ int outfile_check(const struct place *p, enum outfile_kind kind, bool force, str
 	ssize_t n = read_first(p, first);
 	if (n < 0)
 		return mlgen_fail(err, (int)n,
-				  "%s=%s: what is in it cannot be read: %s; only a %s is replaced: "
-				  "name another file, or add --force",
+				  "%s=%s: its contents cannot be read: %s; mlgen replaces only "
+				  "a %s: name another file, or add --force",
 				  p->option, p->given, strerror((int)-n), expected->name);
 	if (n > 0 && !expected->matches(first, (size_t)n))
 		return mlgen_fail(err, -EEXIST,
-				  "%s=%s: is there, and is no %s; it is not overwritten: name "
+				  "%s=%s: exists and is not a %s; it is not overwritten: name "
 				  "another file, or add --force",
 				  p->option, p->given, expected->name);
 	return 0;
@@ -267,9 +267,10 @@ void output_discard(struct output *o)
 int tracefile_check(const struct place *p, bool force, struct mlgen_err *err)
 {
 	if (p->kind == PLACE_STREAM)
-		return mlgen_fail(err, -ENOTSUP,
-				  "%s=%s: is no regular file, which a trace is; name another one",
-				  p->option, p->given);
+		return mlgen_fail(
+			err, -ENOTSUP,
+			"%s=%s: is not a regular file, which a trace requires; name another file",
+			p->option, p->given);
 	return outfile_check(p, OUTFILE_TRACE, force, err);
 }
 

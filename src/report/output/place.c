@@ -57,7 +57,7 @@ static int descriptor_of(const char *path)
 	return -1;
 }
 
-/* All descriptors that mlgen opens are close-on-exec; the user cannot mean any of them. */
+/* mlgen opens all its descriptors close-on-exec; the user cannot refer to any of them. */
 static int open_descriptor(struct place *p, int fd, struct mlgen_err *err)
 {
 	int flags = fcntl(fd, F_GETFD), mode = fcntl(fd, F_GETFL);
@@ -162,15 +162,16 @@ static int check_kind(const struct place *p, const struct stat *st, struct mlgen
 	if (S_ISDIR(st->st_mode))
 		return place_fail(p, EISDIR, err);
 	if (S_ISBLK(st->st_mode))
-		return mlgen_fail(err, -ENOTSUP,
-				  "%s=%s: is a block device, and what is on it would be "
-				  "overwritten; name a file",
-				  p->option, p->given);
+		return mlgen_fail(
+			err, -ENOTSUP,
+			"%s=%s: is a block device, and its contents would be overwritten; "
+			"name a file",
+			p->option, p->given);
 	if (S_ISCHR(st->st_mode) && st->st_rdev != null && st->st_rdev != full &&
 	    !is_terminal(st->st_rdev))
 		return mlgen_fail(err, -ENOTSUP,
-				  "%s=%s: is a device; of those only terminals, /dev/null and "
-				  "/dev/full are written: name a file",
+				  "%s=%s: is a device; mlgen writes only to terminals, /dev/null "
+				  "and /dev/full: name a file",
 				  p->option, p->given);
 	return 0;
 }
@@ -194,10 +195,10 @@ static int set_file_path(struct place *p, const struct stat *st, struct mlgen_er
 
 static int fail_busy(const struct place *p, struct mlgen_err *err)
 {
-	return mlgen_fail(
-		err, -EBUSY,
-		"%s=%s: another run is writing there; wait until it is done, or name another file",
-		p->option, p->given);
+	return mlgen_fail(err, -EBUSY,
+			  "%s=%s: another run is writing to it; wait until it is done, "
+			  "or name another file",
+			  p->option, p->given);
 }
 
 /* NFS refuses a shared lock on a descriptor that cannot read. */

@@ -231,8 +231,8 @@ struct page {
 	void (*verdict)(const struct run_result *run, struct job_result *r);
 	/* The time over which its bytes and operations are counted. */
 	double (*seconds)(const struct job_result *r);
-	/* The word for the threads that do its I/O ("loaders"), and for the quantity whose share on
-	 * far NUMA nodes is reported ("time"; NULL = by the loader model). */
+	/* The word for the threads that do its I/O ("read threads"), and for the quantity whose
+	 * share on far NUMA nodes is reported ("time"; NULL = by the loader model). */
 	const char *workers, *looked_at;
 
 	/* ---- document ---- */
@@ -288,8 +288,8 @@ void plan_count_classes(struct plan_checkpoint *c, const struct shard_set *set);
 
 /*
  * All processes call it together, after plan_make of each; rank 0's plans then cover all processes.
- * Requests in flight, bytes moved and local ranks add up. Memory that mlgen needs is the sum of a
- * host's processes, for the host that needs most. A failure of another process becomes a FAIL with
- * its host in front, unless rank 0 has the same. 0, or -EPIPE with err.
+ * Requests in flight, bytes moved and local ranks add up. The memory that mlgen needs is summed
+ * over the processes of a host; the plan has the host that needs most. A failure of another process
+ * becomes a FAIL with its host in front, unless rank 0 has the same. 0, or -EPIPE with err.
  */
 int plan_join(struct plan_report *plans, size_t count, struct hosts *h, struct mlgen_err *err);

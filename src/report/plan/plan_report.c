@@ -242,7 +242,7 @@ static void check_memory(struct plan_report *p)
 		return;
 	}
 	if (p->need.option_bytes > p->program_bytes / 2)
-		buf_addf(&costs, "%s, which takes %s of it", p->need.option,
+		buf_addf(&costs, "%s, which uses %s of it", p->need.option,
 			 units_human_bytes(size, (double)p->need.option_bytes));
 	else
 		buf_add(&costs, does->lower);

@@ -31,8 +31,8 @@ union address {
 static int address_fail(const char *given, const char *what, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
-			  "metrics=%s: %s; it is ADDRESS:PORT, such as 127.0.0.1:9100, [::1]:9100, "
-			  "or 9100 alone",
+			  "metrics=%s: %s; use ADDRESS:PORT, such as 127.0.0.1:9100, "
+			  "[::1]:9100, or 9100 alone",
 			  given, what);
 }
 
@@ -56,7 +56,7 @@ static int parse_address(const char *given, union address *a, socklen_t *bytes,
 	const char *text;
 
 	if (!split_address(given, host, &text))
-		return address_fail(given, "is no address", err);
+		return address_fail(given, "is not an address", err);
 	unsigned long n = strtoul(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end || n > 65535)
 		return address_fail(given, "a port is a number up to 65535", err);
@@ -71,9 +71,10 @@ static int parse_address(const char *given, union address *a, socklen_t *bytes,
 		return 0;
 	}
 	if (*given != '[' && strchr(host, ':'))
-		return address_fail(given, "an address of IPv6 stands in brackets", err);
+		return address_fail(given, "an IPv6 address needs brackets", err);
 	if (inet_pton(AF_INET6, host, &a->v6.sin6_addr) != 1)
-		return address_fail(given, "is no address, and names are not looked up", err);
+		return address_fail(given, "is not an address, and host names are not resolved",
+				    err);
 	a->v6.sin6_family = AF_INET6;
 	a->v6.sin6_port = port;
 	*bytes = sizeof(a->v6);
@@ -82,13 +83,13 @@ static int parse_address(const char *given, union address *a, socklen_t *bytes,
 
 static int listen_fail(const char *given, int code, struct mlgen_err *err)
 {
-	const char *hint =
-		code == EADDRINUSE
-			? "; another program, or mlgen, serves there: port 0 is one that is free"
-		: code == EADDRNOTAVAIL
-			? "; it is none of this host's: 0.0.0.0 and [::] are all of them"
-		: code == EACCES ? "; ports below 1024 are for root"
-				 : "";
+	const char *hint = code == EADDRINUSE
+				   ? "; another process uses this port; port 0 selects a free port"
+			   : code == EADDRNOTAVAIL
+				   ? "; this host does not have this address; 0.0.0.0 and [::] "
+				     "mean all its addresses"
+			   : code == EACCES ? "; ports below 1024 require root"
+					    : "";
 
 	return mlgen_fail(err, -code, "metrics=%s: %s%s", given, strerror(code), hint);
 }
@@ -218,7 +219,7 @@ static enum MHD_Result send_text(struct MHD_Connection *to, unsigned status, con
 	if (!r)
 		return MHD_NO;
 	http.add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	/* A connection that stays open would use up one of the few. */
+	/* A connection that stays open would use one of the few connections that are allowed. */
 	http.add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		http.add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");

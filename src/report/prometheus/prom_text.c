@@ -52,7 +52,7 @@ void prom_family_init(struct prom_family *p, const struct live_field *f, bool is
 	snprintf(p->name, sizeof(p->name), "mlgen_%.*s%s%s%s", (int)length, key,
 		 is_target ? "_target" : "", p->unit ? "_" : "", p->unit ? p->unit : "");
 	if (is_target)
-		buf_add(&p->help, "How many there are in all: ");
+		buf_add(&p->help, "Target value of: ");
 	buf_add(&p->help, f->metric ? f->metric : f->field.help);
 	if (f->field.type != MLGEN_ENUM)
 		return;
@@ -188,7 +188,7 @@ void prom_text_build(struct prom_text *t)
 {
 	struct prom_family p = { .name = "mlgen_build_info", .type = PROM_GAUGE };
 
-	buf_add(&p.help, "The mlgen that says this; always 1.");
+	buf_add(&p.help, "Version of mlgen; the value is always 1.");
 	prom_text_family(t, &p);
 	buf_addf(t->to, "%s{", p.name);
 	append_label(t, "host", t->host);

@@ -55,7 +55,7 @@ static void write_page(struct prom *p)
 	prom_page_append(p->page, false, &p->text);
 	p->failed = replace_file(p);
 	if (p->failed && !before)
-		log_warn("metrics-file=%s: %s; it is tried again each log_interval",
+		log_warn("metrics-file=%s: %s; mlgen tries again at each log_interval",
 			 p->set->metrics_file, strerror(-p->failed));
 }
 
@@ -95,8 +95,8 @@ static int open_file(struct prom *p, const struct place *file, struct mlgen_err 
 
 	if (file->kind == PLACE_STREAM || file->is_handed_over)
 		return mlgen_fail(err, -EINVAL,
-				  "metrics-file=%s: is replaced as a whole each time, and this is "
-				  "no regular file; name one",
+				  "metrics-file=%s: is not a regular file, but the file is "
+				  "replaced each time; name a regular file",
 				  file->given);
 	p->path = mem_strdup(file->path);
 	p->mode = replace_new_mode();
@@ -181,7 +181,7 @@ void prom_linger(struct prom *p)
 		return;
 	uint64_t sent = prom_serve_count(p->serve);
 	uint64_t end_ns = clock_now(p->clock) + p->set->metrics_linger_ns;
-	log_note("metrics stay until they have been read once more, for %s at most",
+	log_note("metrics stay available until they are read once more, for at most %s",
 		 units_format_time(limit, p->set->metrics_linger_ns));
 	clock_join(p->clock);
 	while (clock_now(p->clock) < end_ns && prom_serve_count(p->serve) == sent &&

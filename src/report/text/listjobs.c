@@ -228,7 +228,7 @@ static void print_job(FILE *to, const struct job_list *l, const struct job_entry
 	if (jobset_load(&set, 3, argv, env, &d) == 0 && set.count)
 		print_loaded(to, l, e, set.jobs[0], host);
 	else
-		fprintf(to, "%-*s  cannot be loaded; mlgen %s --parse-only says why\n",
+		fprintf(to, "%-*s  cannot be loaded; mlgen %s --parse-only shows why\n",
 			(int)l->name_width, e->name, e->path);
 	jobset_fini(&set);
 	diag_fini(&d);
@@ -259,8 +259,8 @@ static void print_list(FILE *to, struct job_list *l, const struct jobset_env *en
 	for (size_t i = 0; i < l->entries.count; i++)
 		print_job(to, l, &l->entries.at[i], env, &host);
 	if (has_choice(l))
-		fprintf(to, "--accelerator=NAME picks one in brackets; --dry-run shows what a job "
-			    "means here\n");
+		fprintf(to, "--accelerator=NAME selects an accelerator in brackets; --dry-run "
+			    "shows what a job does here\n");
 }
 
 int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err)

@@ -236,7 +236,7 @@ void plan_print_direct(FILE *to, const struct plan_report *p)
 	if (!direct)
 		return;
 	plan_start_line(&line, "direct");
-	buf_add(&line, "O_DIRECT, past the page cache");
+	buf_add(&line, "O_DIRECT, bypassing the page cache");
 	if (direct->state == PLAN_OK)
 		buf_addf(&line, "; %s", direct->text);
 	plan_print_checked(to, &line, direct->state == PLAN_OK ? &plain : direct);

@@ -350,11 +350,11 @@ static void text_trace(FILE *to, const struct trace_result *r)
 	buf_addf(&text, "%s: %s records, %s", r->file, units_human_count(count, r->records),
 		 units_human_bytes(size, (double)r->bytes));
 	if (r->lost)
-		buf_addf(&text, "; INCOMPLETE, %s more are lost",
+		buf_addf(&text, "; INCOMPLETE, %s more were lost",
 			 units_human_count(count, r->lost));
 	else if (!r->complete)
 		buf_add(&text, "; INCOMPLETE");
-	buf_addf(&text, "; its writer took %s of CPU time", units_human_time(count, r->cpu_ns));
+	buf_addf(&text, "; its writer used %s of CPU time", units_human_time(count, r->cpu_ns));
 	buf_addc(&out, '\n');
 	text_append_buf(&out, "trace", TEXT_SETTING_INDENT, &text);
 	text_print(to, &out);
@@ -391,7 +391,7 @@ static void text_disks(FILE *to, const struct run_result *run)
 		buf_addf(&text, "%s writes (%s)", units_human_count(n, d->write_ios),
 			 units_human_bytes(bytes, (double)d->write_sectors * 512));
 		if (i == 0)
-			buf_add(&text, ", of anyone during the whole run");
+			buf_add(&text, ", of all processes during the whole run");
 		text_append(&out, i ? "" : "disk", TEXT_SETTING_INDENT, buf_str(&text));
 		buf_fini(&text);
 	}

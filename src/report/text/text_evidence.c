@@ -48,9 +48,10 @@ static void append_crowded(struct buf *text, const struct text_block *b)
 
 	if (!(waited >= CROWDED_MIN_PERCENT) || !(b->host->cpu_percent <= CROWDED_MAX_BUSY_PERCENT))
 		return;
-	append_clause(text, "its threads were ready to run and had no CPU ");
+	append_clause(text, "its threads were ready to run but had no CPU ");
 	buf_addf(text,
-		 "%s of the time, while CPUs were %s busy: the kernel kept them on the same ones",
+		 "%s of the time, while CPUs were %s busy: the kernel kept "
+		 "them on the same CPUs",
 		 show_percent(part, waited), show_percent(busy, b->host->cpu_percent));
 }
 
@@ -61,17 +62,17 @@ void text_noise(struct buf *text, const struct text_block *b)
 	char number[UNITS_TEXT_BYTES], percent[UNITS_TEXT_BYTES];
 
 	if (kinds & NOISE_STEAL) {
-		append_clause(text, "the hypervisor took ");
+		append_clause(text, "the hypervisor used ");
 		buf_addf(text, "%s of the CPUs", show_percent(number, n->steal_percent));
 	}
 	if (kinds & NOISE_OTHER) {
-		append_clause(text, "other processes and the kernel had ");
+		append_clause(text, "other processes and the kernel used ");
 		buf_addf(text, "%s of the CPUs", show_percent(number, n->other_percent));
 		if (n->guest_percent >= 1)
 			buf_addf(text, ", virtual machines %s",
 				 show_percent(number, n->guest_percent));
 		if (!isnan(n->pressure_cpu_percent))
-			buf_addf(text, ", threads waited for one %s of the time",
+			buf_addf(text, ", threads waited for a CPU %s of the time",
 				 show_percent(number, n->pressure_cpu_percent));
 	}
 	if (kinds & NOISE_THROTTLED) {
@@ -92,7 +93,7 @@ void text_noise(struct buf *text, const struct text_block *b)
 	}
 	append_crowded(text, b);
 	if (b->ml->time_percent.oversleep >= OVERSLEEP_MIN_PERCENT) {
-		append_clause(text, "late wake-ups were ");
+		append_clause(text, "late wake-ups took ");
 		buf_addf(text, "%s of accelerator time",
 			 show_percent(number, b->ml->time_percent.oversleep));
 	}
@@ -137,8 +138,8 @@ void text_slowest(struct buf *text, const struct text_block *b)
 	}
 	if (rank_stands_out(b)) {
 		append_clause(text, "accelerator ");
-		buf_addf(text, "%" PRIu64 ": stall %s ms on the mean, median of all %s", r->rank,
-			 units_human_ms(one, r->stall_mean_ns),
+		buf_addf(text, "%" PRIu64 ": mean stall %s ms, median of all accelerators %s",
+			 r->rank, units_human_ms(one, r->stall_mean_ns),
 			 units_human_ms(other, r->stall_median_ns));
 	}
 }
@@ -266,7 +267,7 @@ void text_from_memory(struct buf *text, const struct text_block *b)
 		buf_addf(text, "all of it: %s is memory",
 			 has_text(s->filesystem) ? s->filesystem : "this");
 	else if (isnan(s->memory_percent))
-		buf_add(text, "unknown: nothing here counts what storage delivered");
+		buf_add(text, "unknown: no counter here shows what storage delivered");
 	else if (text_has_other_jobs(b))
 		text_say(text, b,
 			 "{storage.memory_percent} of the {storage.jobs_read_bytes} that mlgen "
@@ -282,7 +283,7 @@ void text_from_memory(struct buf *text, const struct text_block *b)
 	}
 	if (!b->result->work->is_plain)
 		text_say(text, b,
-			 "[; only {distinct_files} of the files were read, over and over "
+			 "[; only {distinct_files} of the files were read, repeatedly "
 			 "(distinct_files)]");
 	if (!s->is_memory) {
 		append_invalidate(text, b);
@@ -290,7 +291,7 @@ void text_from_memory(struct buf *text, const struct text_block *b)
 	}
 }
 
-/* 412,318 becomes 412,300: a rate is known to four digits at best. */
+/* 412,318 becomes 412,300: a rate has at most four significant digits. */
 static uint64_t four_digits(double v)
 {
 	double step = 1;
@@ -329,7 +330,7 @@ void text_host(struct buf *text, const struct text_block *b)
 		buf_addf(text, ", %s switches/s",
 			 units_human_count(number, four_digits(h->switches_per_sec)));
 	if (h->oversleep_ns && h->oversleep_ns->count > 0) {
-		buf_addf(text, ", sleeps late by %s ms",
+		buf_addf(text, ", wake-ups late by %s ms",
 			 units_human_ms(number, hist_mean(h->oversleep_ns)));
 		if (hist_beyond(h->oversleep_ns, 99) >= 10)
 			buf_addf(text, " (p99 %s)",

@@ -105,7 +105,7 @@ static void append_remote(struct buf *text, const struct text_block *b)
 	else if (!strcmp(type, "lustre") && s->osts != UINT64_MAX)
 		text_say(text, b, " ({storage.osts} OST{s})");
 	else if (s->has_own_cache)
-		buf_add(text, " (own cache: bytes from memory unknown)");
+		buf_add(text, " (has its own cache: bytes from memory unknown)");
 }
 
 /* Append what an engine without files simulates: its options. */
@@ -206,7 +206,7 @@ static void append_cpus(struct buf *text, const struct host *h)
 }
 
 /* Append the versions of mlgen, and of the library that moved the bytes. A result that was not read
- * from a document has none: it is this program's. */
+ * from a document has no versions: they are the versions of this program. */
 static void append_versions(struct buf *text, const struct text_block *b)
 {
 	const struct run_result *run = b->run;
@@ -237,7 +237,7 @@ void text_machine(struct buf *text, const struct text_block *b)
 	if (h->memory_limit_bytes)
 		buf_add(text, " (memory_limit)");
 	else if (b->job->memory_limit)
-		buf_addf(text, " (memory_limit=%s could not be had)",
+		buf_addf(text, " (memory_limit=%s could not be applied)",
 			 units_format_size(size, b->job->memory_limit));
 	buf_addf(text, ", %s, ", h->kernel);
 	append_versions(text, b);

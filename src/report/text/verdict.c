@@ -123,7 +123,7 @@ void verdict_append_ceiling(struct buf *out, const struct ceiling_gap *g)
 {
 	char rate[UNITS_TEXT_BYTES];
 
-	buf_add(out, "with storage taken away this host reaches ");
+	buf_add(out, "without storage this host reaches ");
 	if (g->is_rate)
 		buf_addf(out, "%s samples/s", units_sig4(rate, g->reached));
 	else
@@ -189,7 +189,7 @@ static double foreign_percent(const struct host_result *h)
 
 void verdict_append_cpu(struct buf *out, const struct host_result *h)
 {
-	buf_addf(out, "mlgen itself took usr %.1f%%, sys %.1f%%, other processes %.1f%%",
+	buf_addf(out, "mlgen itself used usr %.1f%%, sys %.1f%%, other processes %.1f%%",
 		 h->user_percent, h->system_percent, foreign_percent(h));
 }
 
@@ -322,7 +322,7 @@ void verdict_errors_try(struct buf *out, const struct verdict_findings *f)
 {
 	buf_add(out, "dmesg, or the log of the storage : why did they fail?");
 	if (f->result->failed.is_too_many)
-		buf_add(out, " --max_errors=N, or N%, lets a run have some");
+		buf_add(out, " --max_errors=N, or N%, allows some");
 }
 
 #define USUAL_AU_PERCENT 90.0 /* target of jobs that have none */
@@ -370,8 +370,8 @@ uint64_t verdict_enough(const struct job_result *j, double *au_percent)
 	double one = ml->demand_bytes_per_sec / (double)ml->accelerators;
 	double n = floor(ml->sample_bytes_per_sec / (one * *au_percent / 100));
 	uint64_t enough = n > 0 ? (uint64_t)n : 0;
-	/* Throughput includes first steps, which AU excludes. Agree with the AU that was measured.
-	 */
+	/* Throughput includes first steps, which AU excludes. The text must agree with the measured
+	 * AU. */
 	if (ml->au_percent < *au_percent && enough >= ml->accelerators)
 		return ml->accelerators - 1;
 	if (ml->au_percent >= *au_percent && enough < ml->accelerators)

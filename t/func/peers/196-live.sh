@@ -97,7 +97,7 @@ screen 80 24
 tm send-keys -t s "stty -a >tty.before" Enter
 poll test -s tty.before
 type_line "$live"
-see "at 80x24 the first line says how the run is ended" "^ mlgen .* 1 job .*q ends the run and reports"
+see "at 80x24 the first line says how the run is ended" "^ mlgen .* 1 job .*q stops the run and reports"
 see "... throughput" "Throughput +[0-9.]+ [MG]iB/s"
 see "... a curve of it" "[▁▂▃▄▅▆▇█]"
 see "... AU" "^ AU +[0-9.]+%"
@@ -115,7 +115,7 @@ tm resize-window -t s -x 120 -y 40
 see "made larger, it has more columns" "Stall p99"
 tm resize-window -t s -x 79 -y 23
 see "made too small, it says what it takes" "^79x23: the live view needs 80x24"
-see "... and that the run goes on" "the run goes on: .*; q ends it"
+see "... and that the run goes on" "the run continues: .*; q stops it"
 tm resize-window -t s -x 10 -y 2
 tm resize-window -t s -x 100 -y 30
 see "and large again it is whole" "^ a +train .* Reads/s|^ Job .*Reads/s"
@@ -125,7 +125,7 @@ is "... with the status of an interruption" "$(cat status)" 130
 see "... and the report is on the terminal" "^a: .*interrupted|accelerator time|host  "
 like "... as it is in the document" "$(cat run.json)" '"interrupted": true'
 is "... which is as it was" "$(grep -v '^speed' tty.after)" "$(grep -v '^speed' tty.before)"
-not_ok "... without the picture" shows "q ends the run"
+not_ok "... without the picture" shows "q stops the run"
 
 screen 120 40
 type_line "$live >report.txt"
@@ -135,7 +135,7 @@ ok "Ctrl-C ends the run" poll is_over
 is "... with the same status" "$(cat status)" 130
 like "... the report is in the file" "$(cat report.txt)" "^a: .*interrupted"
 is "... without a letter of the view" "$(grep -c "$(printf '\033')" report.txt)" 0
-see "... and what was told meanwhile on the terminal" "mlgen: note: interrupted: nothing more is begun"
+see "... and what was told meanwhile on the terminal" "mlgen: note: interrupted: no new operations are started"
 
 screen 80 24
 type_line "$live | cat >report.txt"
@@ -148,7 +148,7 @@ type_line "$live 2>err.txt"
 see "with messages in a file the view is on standard output's terminal" "^ a +train"
 tm send-keys -t s q
 ok "... and q ends it" poll is_over
-like "... the messages are in the file" "$(cat err.txt)" "interrupted: nothing more"
+like "... the messages are in the file" "$(cat err.txt)" "interrupted: no new operations"
 
 # ---- other ways out ----
 
@@ -158,7 +158,7 @@ pid=$(pgrep -f -- "--directory=$T/d --ceiling" | head -1)
 kill -ABRT "$pid"
 ok "... leaves" poll is_over
 is "... a terminal as it was" "$(grep -v '^speed' tty.after)" "$(grep -v '^speed' tty.before)"
-not_ok "... without the picture" shows "q ends the run"
+not_ok "... without the picture" shows "q stops the run"
 
 type_line "$(echo "$live" | sed 's/--runtime=60/--runtime=1/')"
 ok "a run that ends by itself leaves" poll is_over
@@ -168,10 +168,10 @@ see "... and its report there" "accelerator time|host  |steady  "
 
 type_line "TERM=dumb $live"
 ok "TERM=dumb is refused" poll is_over
-see "... which says why" "live: TERM is dumb, which has no screen"
+see "... which says why" "live: TERM is dumb, so the terminal has no screen"
 type_line "TERM=no-such-terminal $live"
 ok "a terminal that nothing is known of is refused" poll is_over
-see "... by its name" "nothing is known of TERM=no-such-terminal"
+see "... by its name" "the terminal type TERM=no-such-terminal is unknown"
 is "... with the status of a wrong command" "$(cat status)" 2
 
 # ---- names, jobs, letters ----

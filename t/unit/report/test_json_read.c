@@ -267,7 +267,7 @@ static const struct {
 	{ "{\"count\": -1}", "top.count: must be a whole number from 0" },
 	{ "{\"count\": 1.5}", "top.count: must be a whole number from 0" },
 	{ "{\"share\": true}", "top.share: must be a number" },
-	{ "{\"word\": \"any\"}", "top.word: is no word that is known here" },
+	{ "{\"word\": \"any\"}", "top.word: is not a known value" },
 	{ "{\"text\": 7}", "top.text: must be text" },
 	{ "{\"inner\": 7}", "top.inner: must be an object" },
 	{ "{\"inner\": {\"n\": []}}", "top.inner.n: must be a whole" },
@@ -284,8 +284,8 @@ static const struct {
 	{ LATENCY("1", "{\"20\": 1}"), "top.hist: has a bin below min or above max" },
 	{ LATENCY("1", "[]"), "top.hist.bins: must be an object" },
 	{ LATENCY("1", "{\"2\": -1}"), "top.hist.bins.2: must be a whole" },
-	{ LATENCY("1", "{\"x\": 1}"), "top.hist.bins.x: is no bin" },
-	{ LATENCY("1", "{\"1000\": 1}"), "top.hist.bins.1000: is no bin" },
+	{ LATENCY("1", "{\"x\": 1}"), "top.hist.bins.x: is not a bin" },
+	{ LATENCY("1", "{\"1000\": 1}"), "top.hist.bins.1000: is not a bin" },
 };
 
 START_TEST(a_wrong_value_is_named_with_its_place)

@@ -223,13 +223,13 @@ START_TEST(what_is_no_address_is_refused_in_words)
 		{ "127.0.0.1:65536", "a port is a number" },
 		{ "127.0.0.1:-1", "a port is a number" },
 		{ "127.0.0.1:http", "a port is a number" },
-		{ "::1:9100", "stands in brackets" },
-		{ "[::1:9100", "is no address" },
-		{ "[127.0.0.1]:9100", "is no address" },
-		{ "storage.example:9100", "names are not looked up" },
-		{ "1.2.3:9100", "is no address" },
+		{ "::1:9100", "needs brackets" },
+		{ "[::1:9100", "is not an address" },
+		{ "[127.0.0.1]:9100", "is not an address" },
+		{ "storage.example:9100", "names are not resolved" },
+		{ "1.2.3:9100", "is not an address" },
 		{ "11111111111111111111111111111111111111111111111111111111111111111:1",
-		  "is no address" },
+		  "is not an address" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -349,8 +349,8 @@ START_TEST(jobs_that_do_not_read_yet_say_what_they_are_at)
 		enum live_phase phase;
 		const char *expected;
 	} rows[] = {
-		{ LIVE_WAIT, CLEAR "unet3d  waits for its start" },
-		{ LIVE_DROP, CLEAR "unet3d  drops its files from the page cache" },
+		{ LIVE_WAIT, CLEAR "unet3d  waiting to start" },
+		{ LIVE_DROP, CLEAR "unet3d  dropping its files from the page cache" },
 		{ LIVE_DONE, CLEAR "unet3d  done" },
 	};
 	struct screen s;

@@ -43,12 +43,12 @@ START_TEST(a_storage_bound_run_reads_as_in_the_manual)
 		"accelerator time   compute 62.8%  stall 33.9%  barrier 2.9%  other 0.4%       = 100%\n"
 		"read thread time   read 99.8%  open 0.1%  idle 0.1%                           = 100%\n"
 		"read sizes         up to 1 MiB per call (bs), 1023 KiB mean\n"
-		"from memory        unknown: nothing here counts what storage delivered;\n"
+		"from memory        unknown: no counter here shows what storage delivered;\n"
 		"                   0.0% of the dataset was cached before (256 files sampled);\n"
 		"                   invalidate=epoch dropped its files before each epoch;\n"
 		"                   caches inside the array cannot be seen\n"
 		"host               CPU 11.2% (mlgen: usr 1.1, sys 10.1), 412,300 switches/s,\n"
-		"                   sleeps late by 0.013 ms (p99 0.038)\n"
+		"                   wake-ups late by 0.013 ms (p99 0.038)\n"
 		"steady             epochs 2-5 differ by 0.9%; no errors\n";
 
 	/* clang-format on */

@@ -41,7 +41,7 @@ START_TEST(a_full_host_is_no_statement_about_storage)
 	check_head(w,
 		"unet3d: 63.1% AU (target 60%: met), 14.86 GiB/s, 108.8 samples/s\n"
 		"  HOST-BOUND      CPU 98.0% busy (64 CPUs); stall is 33.9% of accelerator time\n"
-		"  because         mlgen itself took usr 20.5%, sys 70.2%, other processes 7.2%\n"
+		"  because         mlgen itself used usr 20.5%, sys 70.2%, other processes 7.2%\n"
 		"  try next        --ceiling : what this host could do at best\n");
 	/* clang-format on */
 	world_free(w);
@@ -85,7 +85,7 @@ START_TEST(a_ceiling_has_a_line_and_decides)
 	/* clang-format off */
 	check_head(w,
 		"unet3d: 63.1% AU (target 90%: missed), 14.86 GiB/s, 108.8 samples/s\n"
-		"  HOST-BOUND      CPU 98.0% busy; with storage taken away this host reaches 63.7% AU\n"
+		"  HOST-BOUND      CPU 98.0% busy; without storage this host reaches 63.7% AU\n"
 		"  because         the ceiling is 0.6 points above the result: storage hardly matters\n"
 		"  try next        fewer accelerators here, or more hosts; this is not a statement about storage\n");
 	/* clang-format on */

@@ -80,7 +80,7 @@ START_TEST(threads_on_one_cpu_are_told)
 	w.result.thread_cpu.workers_seconds = 6;
 	w.result.thread_cpu.workers_waited_seconds = 6;
 	put_noise(&w);
-	check_text(&w, "noise              its threads were ready to run and had no CPU 50.0% of "
+	check_text(&w, "noise              its threads were ready to run but had no CPU 50.0% of "
 		       "the time,\n"
 		       "                   while CPUs were 52.0% busy: the kernel kept them on the "
 		       "same ones\n");
@@ -110,15 +110,16 @@ START_TEST(noise_is_told_with_its_figures)
 					      .pressure_memory_percent = 3 };
 	w.result.ml.time_percent.oversleep = 1.5;
 	put_noise(&w);
-	check_text(&w,
-		   "noise              the hypervisor took 2.5% of the CPUs;\n"
-		   "                   other processes and the kernel had 30.0% of the CPUs,\n"
-		   "                   virtual machines 10.0%, threads waited for one 44.0% of the "
-		   "time;\n"
-		   "                   the CPU quota of its control group stopped it 1,200 times,\n"
-		   "                   12.0% of the time; heat slowed CPUs down 1 time;\n"
-		   "                   threads waited for memory 3.0% of the time;\n"
-		   "                   late wake-ups were 1.5% of accelerator time\n");
+	check_text(
+		&w,
+		"noise              the hypervisor used 2.5% of the CPUs;\n"
+		"                   other processes and the kernel used 30.0% of the CPUs,\n"
+		"                   virtual machines 10.0%, threads waited for a CPU 44.0% of the "
+		"time;\n"
+		"                   the CPU quota of its control group stopped it 1,200 times,\n"
+		"                   12.0% of the time; heat slowed CPUs down 1 time;\n"
+		"                   threads waited for memory 3.0% of the time;\n"
+		"                   late wake-ups took 1.5% of accelerator time\n");
 	world_fini(&w);
 }
 END_TEST

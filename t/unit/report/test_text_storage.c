@@ -43,7 +43,7 @@ START_TEST(storage_is_described_by_what_lies_under_the_directory)
 		{ "lustre", "192.0.2.5@tcp:/scratch", "/scratch", "rw", NULL, NULL, false,
 		  "lustre 192.0.2.5@tcp:/scratch at /scratch", 0, 0, false },
 		{ "gpfs", "fs1", "/gpfs", "rw", NULL, NULL, false,
-		  "gpfs fs1 at /gpfs (own cache: bytes from memory unknown)",
+		  "gpfs fs1 at /gpfs (has its own cache: bytes from memory unknown)",
 		  .has_own_cache = true },
 		{ "tmpfs", "tmpfs", "/tmp", "rw", NULL, NULL, true, "tmpfs at /tmp: this is memory",
 		  0, 0, false },

@@ -10,26 +10,25 @@ static const struct under_ceiling {
 } under_ceilings[] = {
 	/* the host, measured: with a full CPU and without */
 	{ "host", 71.4, 28, 98, 50, 73, 72,
-	  "CPU 98.0% busy; with storage taken away this host reaches 72.0% AU",
+	  "CPU 98.0% busy; without storage this host reaches 72.0% AU",
 	  "the ceiling is 0.6 points above the result: storage hardly matters",
 	  "fewer accelerators here, or more hosts; this is not a statement about storage" },
 	{ "host", 71.4, 28, 84, 95, 73, 71,
-	  "CPU 84.0% busy; with storage taken away this host reaches 71.0% AU",
+	  "CPU 84.0% busy; without storage this host reaches 71.0% AU",
 	  "the ceiling is no higher than the result: storage hardly matters",
 	  "fewer accelerators here" },
-	{ "host", 71.4, 28, NONE, 50, 99, 72, "with storage taken away", "0.6 points",
+	{ "host", 71.4, 28, NONE, 50, 99, 72, "without storage", "0.6 points",
 	  "--direct=1 : less copying on these CPUs, which costs 27.0 points" },
 	/* the storage, though the CPU is full or nobody waits in calls */
 	{ "storage", 63, 37, 98, 50, 99.9, 98.9, "storage delivered",
-	  "with storage taken away this host reaches 98.9% AU, 35.9 points more; read threads "
+	  "without storage this host reaches 98.9% AU, 35.9 points more; read threads "
 	  "spent 50.0%",
 	  "--read_threads=8" },
 	/* it keeps up: what is left is no question of host or storage */
 	{ "compute", 97, 3, 11, 50, 98, 98, "storage keeps up", "stall is", "--accelerators=16" },
 	/* busy, but for first steps of epochs, on CPUs that others fill */
 	{ "compute", 99.6, 7, 98, 50, 99.8, 98, "storage keeps up",
-	  "with storage taken away this host reaches 98.0% AU; stall is 7.0%",
-	  "--accelerators=16" },
+	  "without storage this host reaches 98.0% AU; stall is 7.0%", "--accelerators=16" },
 	{ "host", 94.9, 3, 98, 50, 96, 95, "CPU 98.0% busy", "0.1 points",
 	  "fewer accelerators here" },
 	/* not measured */
@@ -113,7 +112,7 @@ START_TEST(a_hint_that_the_ceiling_disputes_is_unclear)
 		const char *name, *headline, *try_next;
 	} rows[] = {
 		{ 98, 0, 91, 1, "unclear",
-		  "CPU 98.0% busy (64 CPUs), yet with storage taken away this host reaches 91.0% "
+		  "CPU 98.0% busy (64 CPUs), yet without storage this host reaches 91.0% "
 		  "AU",
 		  "alone" },
 		{ 50, 2, 91, 1, "unclear", "oversleep is 2.0% of accelerator time, yet", "alone" },

@@ -144,9 +144,10 @@ START_TEST(a_training_has_its_panels)
 	draw(80, 24, true);
 	ck_assert_ptr_nonnull(strstr(row_text(0), "1 job"));
 	ck_assert_ptr_nonnull(strstr(row_text(0), "1m04s"));
-	ck_assert_ptr_nonnull(strstr(row_text(0), "q ends the run"));
-	ck_assert_ptr_nonnull(strstr(
-		row_text(2), "8.00 MiB/s   mean 4.50 MiB/s, most 8.00 MiB/s of the last 8 looks"));
+	ck_assert_ptr_nonnull(strstr(row_text(0), "q stops the run"));
+	ck_assert_ptr_nonnull(
+		strstr(row_text(2),
+		       "8.00 MiB/s   mean 4.50 MiB/s, max 8.00 MiB/s of the last 8 intervals"));
 	/* Eight columns rise to the top of three rows on the right. */
 	ck_assert_ptr_nonnull(strstr(row_text(3), "\u2582\u2585\u2588"));
 	ck_assert_str_eq(cells[5][71], "\u2583");
@@ -165,7 +166,7 @@ START_TEST(a_training_has_its_panels)
 	ck_assert_int_eq(row_with("Latency, ms"), 11);
 	ck_assert_ptr_nonnull(strstr(row_text(12), " read             2."));
 	ck_assert_ptr_nonnull(strstr(row_text(12), "1,000"));
-	ck_assert_int_eq(row_with("Job            At"), 14);
+	ck_assert_int_eq(row_with("Job            Phase"), 14);
 	ck_assert_ptr_nonnull(
 		strstr(row_text(15), " job0           train      2/5 118/500  1.00 GiB/s"));
 	ck_assert_ptr_nonnull(strstr(row_text(15), "60.0%   1m05s"));
@@ -245,7 +246,7 @@ START_TEST(a_small_terminal_is_told_what_it_takes)
 		 small[_i].rows);
 	ck_assert_int_eq(strncmp(row_text(0), want, strlen(row_text(0))), 0);
 	if (small[_i].columns > 40)
-		ck_assert_int_eq(row_with("q ends it"), 1);
+		ck_assert_int_eq(row_with("q stops it"), 1);
 	stage_fini();
 }
 END_TEST
@@ -273,7 +274,7 @@ START_TEST(a_run_that_ends_says_so)
 	stage_init(1);
 	stage.scene.is_ending = true;
 	draw(80, 24, true);
-	ck_assert_int_eq(row_with("ending, the report comes"), 0);
+	ck_assert_int_eq(row_with("stopping, report follows"), 0);
 	stage_fini();
 }
 END_TEST

@@ -147,38 +147,38 @@ static const struct said {
 	{ .of = { "host", NULL, .is_durable = true, .cpu = 95, .data = 7, .write = 90 },
 	  .mine = 60,
 	  .headline = "CPU 95.0% busy (64 CPUs): this host may be the limit, not storage",
-	  .because = "mlgen itself took usr 0.0%, sys 60.0%, other processes 35.0%; data 7.0% of "
+	  .because = "mlgen itself used usr 0.0%, sys 60.0%, other processes 35.0%; data 7.0% of "
 		     "rank time",
 	  .try_next = "--direct=1 : less copying on these CPUs" },
 	{ .of = { "host", NULL, .is_durable = true, .cpu = 95, .data = 7, .write = 90 },
 	  .mine = 40,
 	  .headline = "CPU 95.0% busy (64 CPUs): this host may be the limit, not storage",
-	  .because = "mlgen itself took usr 0.0%, sys 40.0%, other processes 55.0%; data 7.0% of "
+	  .because = "mlgen itself used usr 0.0%, sys 40.0%, other processes 55.0%; data 7.0% of "
 		     "rank time",
 	  .try_next = "the same job while nothing else runs on these CPUs" },
 	{ .of = { "host", NULL, .is_restore = true, .data = 25, .read = 70 },
 	  .verified = true,
 	  .headline = "checking data took 25.0% of the ranks' time",
-	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
+	  .because = "mlgen itself used usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
 		     "rank time",
 	  .try_next = "--verify=none : the same without checking" },
 	{ .of = { "host", NULL, .is_restore = true, .data = 25, .read = 70 },
 	  .framework = true,
 	  .headline = "checking data took 25.0% of the ranks' time",
-	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
+	  .because = "mlgen itself used usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
 		     "rank time",
 	  .try_next = "fewer ranks here, or more hosts; this is not a statement about storage" },
 	{ .of = { "host", NULL, .is_durable = true, .data = 25, .write = 70 },
 	  .framework = true,
 	  .ranks = 1,
 	  .headline = "generating data took 25.0% of the ranks' time",
-	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
+	  .because = "mlgen itself used usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
 		     "rank time" },
 	{ .of = { "host", NULL, .is_durable = true, .data = 25, .write = 70 },
 	  .framework = true,
 	  .ranks = 2,
 	  .headline = "generating data took 25.0% of the ranks' time",
-	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
+	  .because = "mlgen itself used usr 0.0%, sys 0.0%, other processes 0.0%; data 25.0% of "
 		     "rank time",
 	  .try_next = "fewer ranks here, or more hosts; this is not a statement about storage" },
 	{ .of = { "storage", NULL, .is_durable = true, .cpu = 12, .write = 90, .fsync = 0.5 },
