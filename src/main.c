@@ -152,7 +152,7 @@ static int refuse_jobs(struct program *p, const struct diag *diag)
 
 	if (is_first)
 		diag_print(diag, stderr);
-	/* No process is met where the launcher is at fault. */
+	/* This fails, without meeting any process, if the error comes from the launcher. */
 	hosts_meet(&p->hosts, &cfg, &err);
 	mem_free(why);
 	return EXIT_USAGE;
@@ -209,7 +209,7 @@ static int run_program(struct program *p, int argc, char **argv)
 	return q ? answer_question(p, q) : program_run(p);
 }
 
-/* Handle a signal that comes before there is anything to report, or that was not attended to. */
+/* Handle a signal that comes before there is anything to report, or that was not handled. */
 static void leave(void *arg)
 {
 	struct program *p = arg;

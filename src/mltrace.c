@@ -14,7 +14,7 @@
 #include "config.h"
 #include "tracing/tracing.h"
 
-/* Handle a signal that no command attends to. */
+/* Handle a signal that no command handled. */
 static void leave(void *arg)
 {
 	(void)arg;

@@ -45,7 +45,8 @@ struct program {
 /* Report an error of the command line or the jobs on standard error. */
 int program_usage(const struct mlgen_err *err);
 
-/* Combine a status with that of writing the outputs: an answer that could not be written fails. */
+/* Combine an exit status with the status of writing the outputs: if an answer could not be written,
+ * the program fails. */
 int program_status(int status, int written);
 
 /* Plan the jobs and print the plans. */

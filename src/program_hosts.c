@@ -65,7 +65,7 @@ static int check_hosts(struct program *p, struct mlgen_err *err)
 	if (set->hosts && set->hosts != count)
 		return mlgen_fail(err, -EINVAL,
 				  "hosts=%" PRIu64 ": the launcher started this job on %" PRIu64
-				  "; leave out --hosts",
+				  " hosts; leave out --hosts",
 				  set->hosts, count);
 	set->hosts = count;
 	return 0;

@@ -57,7 +57,7 @@ static int check_documents(const struct place *p, const struct jobset *set, stru
 			return refuse_place(p, "is a job file of this run", err);
 	for (size_t i = 0; i < set->file_count; i++)
 		if (place_is_path(p, set->files[i]))
-			return refuse_place(p, "is a file that is read", err);
+			return refuse_place(p, "is a file that mlgen reads", err);
 	if (place_is_fd(p, STDIN_FILENO))
 		return refuse_place(p, "is standard input", err);
 	return 0;
@@ -94,7 +94,7 @@ static int check_job(const struct place *p, const struct job *j, struct mlgen_er
 	return 0;
 }
 
-/* DLIO names samples like this (dataset_path), and no report is named so. */
+/* DLIO names samples in this way (dataset_path), but no report has such a name. */
 static bool is_sample(const char *name)
 {
 	int end = 0;
@@ -137,13 +137,13 @@ static int check_inputs(const struct place *p, const struct jobset *set, struct 
 static int check_standard(const struct place *p, bool prints_text, struct mlgen_err *err)
 {
 	if (prints_text && place_is_fd(p, STDOUT_FILENO))
-		return refuse_place(p, "is also standard output, which has the report", err);
+		return refuse_place(p, "is also standard output, where the report goes", err);
 	if (place_is_fd(p, STDERR_FILENO))
 		return refuse_place(p, "is also standard error", err);
 	return 0;
 }
 
-/* Either place i is the program's, or both are of jobs. */
+/* Place i belongs to the program, or both places belong to jobs. */
 static int refuse_twins(const struct place *places, const struct jobset *set, size_t i, size_t k,
 			struct mlgen_err *err)
 {
@@ -151,16 +151,16 @@ static int refuse_twins(const struct place *places, const struct jobset *set, si
 
 	if (k < PLACES)
 		return mlgen_fail(err, -EINVAL,
-				  "%s=%s: is also --%s's file; one of them needs another name",
-				  p->option, p->given, places[k].option);
+				  "%s=%s: is also the file of --%s; rename one of them", p->option,
+				  p->given, places[k].option);
 	if (i < PLACES)
 		return mlgen_fail(err, -EINVAL,
-				  "%s=%s: is also the file of write_iolog of %s; one of them needs "
-				  "another name",
+				  "%s=%s: is also the file of write_iolog of %s; rename one "
+				  "of them",
 				  p->option, p->given, set->jobs[k - PLACES]->name);
 	return mlgen_fail(err, -EINVAL,
-			  "write_iolog=%s: is the file of two jobs, %s and %s; each has a log of "
-			  "its own, such as write_iolog=$jobname.iolog",
+			  "write_iolog=%s: is the file of two jobs, %s and %s; each "
+			  "job needs its own log, such as write_iolog=$jobname.iolog",
 			  p->given, set->jobs[i - PLACES]->name, set->jobs[k - PLACES]->name);
 }
 
@@ -200,8 +200,8 @@ static int open_place(struct place *p, const char *option, const char *path, str
 		return 0;
 	if (strcmp(path, "-") == 0)
 		return mlgen_fail(err, -EINVAL,
-				  "%s=-: name a file; standard output has the report, with "
-				  "--output-format=json as JSON",
+				  "%s=-: name a file; standard output has the report (as JSON "
+				  "with --output-format=json)",
 				  option);
 	return place_open(p, option, path, err);
 }

@@ -15,7 +15,7 @@
 #include "run/result/result.h"
 #include "run/run.h"
 
-/* Would the run be refused? Scripts use a dry run to find out. */
+/* Would the run be refused? Scripts use the exit status of a dry run to find out. */
 static bool is_blocked(const struct program *p, const struct plan_report *plans)
 {
 	bool is_one = false;
@@ -97,7 +97,7 @@ static bool end_metrics(struct program *p, int status)
 	return rc == 0;
 }
 
-/* Judge and report the result of this process, or the merged one of all. */
+/* Judge and report the result of this process, or the merged result of all processes. */
 static int report_run(struct program *p, struct run *run, struct run_result *result)
 {
 	if (result->err.code)

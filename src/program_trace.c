@@ -10,7 +10,7 @@
 #include "run/run.h"
 #include "trace/trace.h"
 
-#define TEMPORARY "temporary file of write_iolog (TMPDIR=DIR is where)"
+#define TEMPORARY "temporary file of write_iolog (TMPDIR=DIR sets its folder)"
 
 static int trace_to_file(struct program *p, struct run *run, struct mlgen_err *err)
 {
@@ -22,7 +22,7 @@ static int trace_to_file(struct program *p, struct run *run, struct mlgen_err *e
 		p->logged_fd = tracefile_read(&p->trace);
 	if (p->logs && p->logged_fd < 0)
 		return mlgen_fail(err, p->logged_fd,
-				  "trace=%s: cannot be read, and write_iolog is made of it: %s",
+				  "trace=%s: cannot be read, but write_iolog is made from it: %s",
 				  cfg.path, strerror(-p->logged_fd));
 	return run_trace(run, &cfg, err);
 }
@@ -69,8 +69,8 @@ static void report_left_out(const struct trace_iolog_omitted *left, const char *
 	buf_fini(&before);
 }
 
-/* Convert the trace into the log of a job and put that in place. 0, or -errno, which was reported.
- */
+/* Convert the trace into the log of a job and move the log to its path. 0, or -errno after the
+ * error was reported. */
 static int write_log(struct program *p, struct run *run, size_t i)
 {
 	const char *path = p->set.jobs[i]->write_iolog;
@@ -97,7 +97,8 @@ int program_write_logs(struct program *p, struct run *run, bool is_whole)
 			continue;
 		int rc = write_log(p, run, i);
 		if (rc == 0 && !is_whole)
-			log_warn("write_iolog=%s: is not whole, as what it is made of is not",
+			log_warn("write_iolog=%s: is incomplete, because the run or its trace is "
+				 "incomplete",
 				 p->set.jobs[i]->write_iolog);
 		if (rc < 0)
 			status = program_status(status,

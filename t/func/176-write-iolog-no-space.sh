@@ -30,7 +30,7 @@ is "and nothing beside it" "$(find small -name '*.part')" ''
 dd if=/dev/zero of=small/full bs=900k count=1 2>dd.err
 exits "nor room for what it is made of" 1 run small n.iolog
 like "is told with where that was" "$(cat err)" \
-	'^mlgen: temporary file of write_iolog \(TMPDIR=DIR is where\): cannot write: No space left on device'
+	'^mlgen: temporary file of write_iolog \(TMPDIR=DIR sets its folder\): cannot write: No space left on device'
 like "and whose log is not whole" "$(cat err)" \
 	'^mlgen: warning: write_iolog=n\.iolog: is not whole'
 is "what was measured is there again" "$(json run.json jobs.0.read.total_ios)" 65536

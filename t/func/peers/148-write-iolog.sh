@@ -187,7 +187,7 @@ printf 'fio version ' >begun
 refused "what only begins as one" 'is no iolog' --write_iolog=begun
 refused "a trace" 'is no iolog' --write_iolog=b.mlt
 refused "the file of --trace" \
-	'^mlgen: trace=b\.mlt: is also the file of write_iolog of o; one of them needs another name$' \
+	'^mlgen: trace=b\.mlt: is also the file of write_iolog of o; rename one of them$' \
 	--write_iolog=b.mlt --trace=b.mlt
 refused "the report's" 'json=run\.json: is also the file of write_iolog of o' \
 	--write_iolog=run.json
@@ -200,7 +200,7 @@ exits "no place for what it is made of is refused" 2 \
 	env TMPDIR=/nowhere "$MLGEN" --quiet --ceiling=no --name=o --rw=read \
 	--size=64k --directory=d --write_iolog=x.iolog
 like "with the way out" "$(cat err)" \
-	'^mlgen: temporary file of write_iolog \(TMPDIR=DIR is where\): /nowhere: No such file'
+	'^mlgen: temporary file of write_iolog \(TMPDIR=DIR sets its folder\): /nowhere: No such file'
 exits "a dry run looks, too" 2 one --write_iolog=notes --dry-run
 exits "but writes nothing" 0 one --write_iolog=x.iolog --dry-run
 is "nor does what is refused" "$(find . -name 'x.iolog' -o -name '*.part')" ''
