@@ -192,7 +192,7 @@ exits "one of two that differ" 0 "$MLGEN" mix.job --one.find-max=accelerators \
 	--require='accelerators<=1' --json=run.json
 ok "the other one goes on" test "$(json run.json jobs.1.ml.steps)" -gt 20
 like "what it came to is said" "$(cat out)" \
-	'^beside    with 1: short [0-9.]+% AU \(target 99.999%: missed\);'
+	'^jobs      with 1: short [0-9.]+% AU \(target 99.999%: missed\);'
 
 # ---- MLPerf Storage has a rule about the dataset
 exits "one of its workloads" 0 "$MLGEN" unet3d.job --directory="$T/unet3d" \
@@ -201,7 +201,7 @@ exits "one of its workloads" 0 "$MLGEN" unet3d.job --directory="$T/unet3d" \
 	--require='accelerators<=3'
 is "for how many there are steps enough" "$(tail -n 2 out)" \
 	"valid for MLPerf Storage up to 2 accelerators with these 1,100 files (500 steps each)
-  3 accelerators take 1,500 files"
+  3 accelerators need 1,500 files"
 
 # ---- without --require, and what is wrong with one
 exits "the job's target is required" 3 find_max --find-max=accelerators \

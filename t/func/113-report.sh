@@ -114,7 +114,7 @@ like "and is called no merge" "$(cat out)" '^hosts +2 processes on 2 hosts, one 
 like "has the line of each host" "$(cat out)" '^x[.]json .* 30[.]5%.*  slowest$'
 like "and of the other" "$(cat out)" '^y[.]json .* 40[.]5%[^a-z]*$'
 like "and says for whom all wait" "$(tr -s ' \n' ' ' <out)" \
-	'all wait for x[.]json: 40[.]5% of accelerator time on y[.]json'
+	'all wait for x[.]json: the wait takes 40[.]5% of accelerator time on y[.]json'
 # Whatever is missing in it.
 for key in file hostname rank turn jobs hosts turns runs jobname bytes_per_sec; do
 	awk -v key="\"$key\"" '/^  "merged"/ { merged = 1 } !merged || $1 != key ":"' ranks.json |

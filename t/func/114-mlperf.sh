@@ -23,7 +23,7 @@ exits "--datasize answers" 0 "$MLGEN" --datasize unet3d.job --accelerators=8 \
 	--memory=256g
 is "with every term, and the command line" "$(cat out)" \
 "unet3d on 8 x h100, 1 host with 256 GiB:
-  what MLPerf Storage v2.0 asks for
+  dataset that MLPerf Storage v2.0 requires
   500 steps         500 x batch 7 x 8 accelerators    28,000 samples
   5 x memory        5 x 256 GiB / 146.6 MB             9,376 samples
   larger one /      1 sample per file                 28,000 files, 3.73 TiB
@@ -47,7 +47,7 @@ like "it is not" "$(cat out)" '^  steps +BROKEN +499 in an epoch'
 "$MLGEN" --datasize unet3d.job --accelerator=b200 --memory=256g >out
 like "a b200 is of v3.0" "$(sed -n 1,2p out | tr -s '\n ' ' ')" \
 	'^unet3d on 1 x b200, 1 host with 256 GiB: dataset that MLPerf Storage v3\.0 requires ?$'
-unlike "which has that workload" "$(cat out)" 'none of its workloads'
+unlike "which has that workload" "$(cat out)" 'not one of its workloads'
 exits "this host's memory is the default" 0 "$MLGEN" --datasize unet3d.job
 like "and said" "$(cat out)" '^unet3d on 1 x h100, 1 host with [0-9.]+ [GMT]iB:$'
 for job in "$TOP"/jobs/*.job; do

@@ -211,7 +211,7 @@ sed -i -e 's/"complete": true/"complete": false/' \
 	-e "s/\"start_ticks\": [0-9]*/\"start_ticks\": $(awk '{ print $22 }' /proc/$$/stat)/" \
 	d/c/global_epoch1_step1/mlgen-checkpoint.json
 exits "but not one whose run is seen" 2 clean d --yes --replace
-like "which is told" "$(cat err)" " and still runs; wait until it has ended\$"
+like "which is told" "$(cat err)" " and still runs; wait until it ends\$"
 
 # ---- checkpoints that are not as they were written
 rm -r d/c
@@ -284,7 +284,7 @@ refused()
 refused "a file" "^mlgen: file: is not a directory; name " file
 refused "what is not there" "^mlgen: none: No such file or directory\$" none
 refused "a directory without a manifest" \
-	"^mlgen: elsewhere: there is no mlgen-dataset.json and no mlgen-checkpoint.json in it" \
+	"^mlgen: elsewhere: no mlgen-dataset.json and no mlgen-checkpoint.json in it" \
 	elsewhere --yes
 sed -i 's/"version": 1/"version": 2/' d/a/mlgen-dataset.json
 refused "a manifest of a newer version" \

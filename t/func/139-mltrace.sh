@@ -49,8 +49,8 @@ refused "one file to score" "score: only 'x.mlt' is given; name" score x.mlt
 run_quiet
 echo precious >notes
 refused "an input as the output" 'output=x.mlt: is also an input file' describe x.mlt -o x.mlt
-refused "a foreign file as JSON" 'json=notes: is there' describe x.mlt --json=notes
-refused "a foreign file as a trace" 'output=notes: is there, and is no trace' \
+refused "a foreign file as JSON" 'json=notes: exists' describe x.mlt --json=notes
+refused "a foreign file as a trace" 'output=notes: exists and is not a trace' \
 	record -o notes -- true
 refused "a device" 'output=/dev/zero: ' describe x.mlt --output=/dev/zero
 refused "two outputs in one file" "output=y: is also the file of --json" \

@@ -53,11 +53,11 @@ ok "and whose file is whole" whole target
 # ---- what is not overwritten
 echo "not a trace" >mine.txt
 refused "a file that is no trace" \
-	'^mlgen: trace=mine\.txt: is there, and is no trace; it is not overwritten: name another file, or add --force$' \
+	'^mlgen: trace=mine\.txt: exists and is not a trace; it is not overwritten: name another file, or add --force$' \
 	--trace=mine.txt
 is "it stays" "$(cat mine.txt)" "not a trace"
 printf 'ML' >short
-refused "one that is shorter than what would tell" 'is no trace' --trace=short
+refused "one that is shorter than what would tell" 'is not a trace' --trace=short
 refused "the job file" 'trace=x\.job: is a job file of this run' --trace=x.job
 refused "a file of the dataset" 'trace=d/.*: is a file of a dataset' \
 	--trace=d/train/img_0_of_4.raw
@@ -66,7 +66,7 @@ refused "/dev/null" \
 	'^mlgen: trace=/dev/null: is not a regular file, which a trace requires; name another file$' \
 	--trace=/dev/null
 refused "a folder" '^mlgen: trace=\.: cannot be written: Is a directory' --trace=.
-refused "the file of --json" "is also --trace's file|is also --json's file" \
+refused "the file of --json" "is also the file of --trace|is also the file of --json" \
 	--trace=x.trace --json=x.trace
 ok "the trace that was there is whole all the while" whole x.trace
 
@@ -76,7 +76,7 @@ exits "a descriptor of a file is written" 0 sh -c '
 ok "and whole" whole third
 exits "what is in it is kept" 2 sh -c '
 	"$MLGEN" x.job --ceiling=no --quiet --trace=/dev/fd/3 3>>mine.txt'
-like "where it is no trace" "$(cat err)" 'trace=/dev/fd/3: is there, and is no trace'
+like "where it is no trace" "$(cat err)" 'trace=/dev/fd/3: exists and is not a trace'
 mkfifo pipe
 refused "a pipe" 'trace=pipe: is not a regular file, which a trace requires' --trace=pipe \
 	<>pipe

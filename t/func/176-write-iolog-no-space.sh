@@ -32,7 +32,7 @@ exits "nor room for what it is made of" 1 run small n.iolog
 like "is told with where that was" "$(cat err)" \
 	'^mlgen: temporary file of write_iolog \(TMPDIR=DIR sets its folder\): cannot write: No space left on device'
 like "and whose log is not whole" "$(cat err)" \
-	'^mlgen: warning: write_iolog=n\.iolog: is not whole'
+	'^mlgen: warning: write_iolog=n\.iolog: is incomplete'
 is "what was measured is there again" "$(json run.json jobs.0.read.total_ios)" 65536
 ok "and of the log as much as there was room for" test "$(wc -l <n.iolog)" -lt 65536
 

@@ -68,7 +68,7 @@ is "of a plain cache nothing is left out" \
 		jq -c .miss_curves[0].left_out curve.json)" '0 null'
 curve --cache=lru --cache_size=10% --cache_substitute=any --cache_prefetch=8
 like "what is left out is said" "$(cat curve.out)" \
-	"counted without cache_substitute, cache_prefetch, which a run of the job has"
+	"counted without cache_substitute, cache_prefetch, which the job sets"
 is "... in the document, too" "$(jq -r .miss_curves[0].left_out curve.json)" \
 	"cache_substitute, cache_prefetch"
 

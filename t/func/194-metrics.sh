@@ -73,10 +73,10 @@ like "in words" "$(cat err)" '^mlgen: metrics-file=nowhere/m\.prom: .*[Nn]o such
 ok "and nothing has run" test ! -e none.json
 exits "a device is no file that can be replaced" 2 \
 	"$MLGEN" two.job --metrics-file=/dev/null
-like "which is said" "$(cat err)" 'metrics-file=/dev/null: .*no regular file'
+like "which is said" "$(cat err)" 'metrics-file=/dev/null: .*not a regular file'
 exits "nor may it be that of another output" 2 \
 	"$MLGEN" two.job --metrics-file=x.prom --json=x.prom
-like "which is told" "$(cat err)" "json=x\.prom: is also --metrics-file's file"
+like "which is told" "$(cat err)" "json=x\.prom: is also the file of --metrics-file"
 exits "a question has no metrics" 2 "$MLGEN" two.job --metrics-file=x.prom \
 	--section=plain --find-max=iodepth --require='read.iops>1'
 like "as it is many runs" "$(cat err)" 'metrics-file: is for a single run, which --find-max'
@@ -121,7 +121,7 @@ exits "a job with it is refused" 2 \
 like "and the missing library is named" "$(cat err)" \
 	"metrics: libmicrohttpd cannot be loaded: .*$soname.*; install .* $soname"
 exits "an address of others is refused" 2 "$MLGEN" two.job --metrics=192.0.2.1:0
-like "in words" "$(cat err)" "metrics=192\.0\.2\.1:0: .*none of this host's"
+like "in words" "$(cat err)" "metrics=192\.0\.2\.1:0: .*does not have this address"
 exits "so is what is none" 2 "$MLGEN" two.job --metrics=here:http
 like "with what would be one" "$(cat err)" 'use ADDRESS:PORT, such as 127\.0\.0\.1:9100'
 
@@ -165,7 +165,7 @@ start "$MLGEN" train.job --ceiling=no --metrics=0 --metrics-linger=120s --json=t
 ok "port 0 is one that is free, and is told" poll grep -q 'metrics are at http://127\.0\.0\.1:[1-9]' err
 is "a port that is in use is refused" "$("$MLGEN" two.job \
 	--metrics="$(url | sed 's/.*:\([0-9]*\).*/\1/')" 2>&1; echo $?)" \
-	"mlgen: metrics=$(url | sed 's/.*:\([0-9]*\).*/\1/'): Address already in use; another program, or mlgen, serves there: port 0 is one that is free
+	"mlgen: metrics=$(url | sed 's/.*:\([0-9]*\).*/\1/'): Address already in use; another process uses this port; port 0 selects a free port
 2"
 is "what is no page is not found, and nothing can be sent to one" \
 	"$($python "$client" status "$(url | sed 's/metrics$//')" GET "$(url)" POST |

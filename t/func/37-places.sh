@@ -74,21 +74,21 @@ refused "onto one that the job would make" \
 	"$MLGEN" --name=io --rw=read --filename="$T/new" --size=64k --log=new
 exits "documents are there" 0 train --quiet --json=a.json
 cp a.json b.json
-refused "onto a document that is read" 'output=b\.json: is a file that is read' \
+refused "onto a document that is read" 'output=b\.json: is a file that mlgen reads' \
 	b.json "$MLGEN" --merge a.json b.json --output=b.json
 echo 'workflow: {}' >w.yaml
-refused "an import onto its source" 'output=\./w\.yaml: is a file that is read' \
+refused "an import onto its source" 'output=\./w\.yaml: is a file that mlgen reads' \
 	w.yaml "$MLGEN" --import=dlio w.yaml --output=./w.yaml
 
 # ---- each other
 refused "--json and --log" "json=r: is also the file of --log; rename one of them" \
 	x.job train --json=r --log=./r
 ln -s r link-to-none
-refused "through a link to what is not there" "output=link-to-none: is also --json's file" \
+refused "through a link to what is not there" "output=link-to-none: is also the file of --json" \
 	x.job train --json=r --output=link-to-none
 echo old >old
 ln old old2
-refused "through a hard link" "output=old2: is also --log's file" old \
+refused "through a hard link" "output=old2: is also the file of --log" old \
 	train --output=old2 --log=old
 redirected()
 {
@@ -108,7 +108,7 @@ for option in json html log trace; do
 	trace)	kind=trace ;;
 	esac
 	refused "--$option onto a file of somebody's" \
-		"$option=mine: is there, and is no $kind; it is not overwritten: name another file, or add --force\$" \
+		"$option=mine: exists and is not a $kind; it is not overwritten: name another file, or add --force\$" \
 		mine train --$option=mine
 	exits "--$option: an empty file becomes one" 0 \
 		sh -c ": >out.$option && \"\$MLGEN\" x.job --ceiling=no --quiet --$option=out.$option"
@@ -120,7 +120,7 @@ for option in json html log trace; do
 	not_ok "--$option: that is gone" grep -qx mine mine.$option
 	exits "--$option: a folder is not" 2 train --force --$option=sub
 done
-refused "a page onto a document" "html=a\.json: is there, and is no page" a.json \
+refused "a page onto a document" "html=a\.json: exists and is not a page" a.json \
 	train --html=a.json
 refused "a document onto a page" "json=out\.html: exists and is not a JSON" \
 	out.html train --json=out.html

@@ -57,7 +57,7 @@ struct clean_set {
 
 /* Report that c->path, or NAME in it, stays; `why` may be NULL. */
 void clean_report_kept(struct clean *c, const char *name, const char *why);
-/* Report a whole sentence, which names the path. */
+/* Report a whole sentence, which already names the path. */
 void clean_report_kept_text(struct clean *c, const char *sentence);
 /* Report an error that prevents listing or removing something. */
 void clean_fault(struct clean *c, const struct mlgen_err *err);

@@ -474,7 +474,7 @@ static const struct {
 } parts[] = {
 	{ "ANSWER", append_answer }, { "limit", append_limit },
 	{ "fits", append_fits },     { LABEL_PLAY, append_play },
-	{ "host", append_host },     { "other jobs", append_concurrent_jobs },
+	{ "host", append_host },     { "jobs", append_concurrent_jobs },
 	{ "sure", append_sure },     { "but", append_short_epochs },
 	{ "but", append_memory },
 };

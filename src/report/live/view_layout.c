@@ -341,7 +341,7 @@ static unsigned draw_throughput(const struct view_pen *pen, const struct view_sc
 	draw_text(pen, row, LABEL_COLUMNS + 1, 12, VIEW_STRONG,
 		  rate_text(now, view_series_mean(series, 1)));
 	draw_printf(pen, row, LABEL_COLUMNS + 14, pen->columns, VIEW_PLAIN,
-		    "mean %s, max %s of the last %u intervals",
+		    "mean %s, max %s over %u intervals",
 		    rate_text(mean, view_series_mean(series, n)), rate_text(max, top),
 		    series->count < n ? series->count : n);
 	draw_curve(pen, &box, series, top, VIEW_GOOD);

@@ -407,7 +407,7 @@ const struct mlgen_field metrics_probe_fields[] = {
 #define L struct metrics_answer_line
 const struct mlgen_field metrics_answer_line_fields[] = {
 	{ "label", METRICS_TEXT(L, label),
-	  .help = "Label of the line: ANSWER, limit, fits, play it, host, other jobs, sure or but; null = none." },
+	  .help = "Label of the line: ANSWER, limit, fits, play it, host, jobs, sure or but; null = none." },
 	{ "text", MLGEN_F_STR(L, text), .help = "Text of the line, without line breaks." },
 	{ 0 },
 };

@@ -64,7 +64,7 @@ static const struct outfile {
 	[OUTFILE_HTML] = { "page of mlgen", is_html, false },
 	[OUTFILE_LOG] = { "log of mlgen", is_log, false },
 	[OUTFILE_TRACE] = { "trace", is_trace, true },
-	[OUTFILE_IOLOG] = { "iolog of fio", trace_iolog_is, true },
+	[OUTFILE_IOLOG] = { "fio iolog", trace_iolog_is, true },
 };
 
 /* Reopen for reading the file that a write-only descriptor has open, or failing that, `path` (NULL

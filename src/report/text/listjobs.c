@@ -259,8 +259,8 @@ static void print_list(FILE *to, struct job_list *l, const struct jobset_env *en
 	for (size_t i = 0; i < l->entries.count; i++)
 		print_job(to, l, &l->entries.at[i], env, &host);
 	if (has_choice(l))
-		fprintf(to, "--accelerator=NAME selects an accelerator in brackets; --dry-run "
-			    "shows what a job does here\n");
+		fprintf(to, "--accelerator=NAME selects a name in brackets; --dry-run "
+			    "shows details of a job\n");
 }
 
 int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err)

@@ -391,7 +391,7 @@ static void text_disks(FILE *to, const struct run_result *run)
 		buf_addf(&text, "%s writes (%s)", units_human_count(n, d->write_ios),
 			 units_human_bytes(bytes, (double)d->write_sectors * 512));
 		if (i == 0)
-			buf_add(&text, ", of all processes during the whole run");
+			buf_add(&text, ", by all processes during the whole run");
 		text_append(&out, i ? "" : "disk", TEXT_SETTING_INDENT, buf_str(&text));
 		buf_fini(&text);
 	}

@@ -188,7 +188,7 @@ exits "without --trace there is no place for it" 2 take all.csv
 like "which is said" "$(cat err)" '^mltrace: import: needs a file for the trace; name it with -o FILE$'
 cp all.csv text
 exits "a file that is no trace stays" 2 take all.csv --output=text
-like "and is named" "$(cat err)" '^mltrace: output=text: is there, and is no trace; it is not overwritten: name another file, or add --force$'
+like "and is named" "$(cat err)" '^mltrace: output=text: exists and is not a trace; it is not overwritten: name another file, or add --force$'
 ok "with all that is in it" cmp all.csv text
 : >empty
 exits "an empty one may be one" 0 take all.csv --output=empty
@@ -200,11 +200,11 @@ like "with why" "$(cat err)" '^mltrace: none\.csv: cannot be read: No such file'
 exits "so is a folder" 2 take / --output=none.trace
 exits "a trial run writes nothing" 2 take all.csv --output=dry.trace --dry-run
 exits "a device is no place" 2 take all.csv --output=/dev/full
-like "as what it is" "$(cat err)" '/dev/full: is no regular file, which a trace is'
+like "as what it is" "$(cat err)" '/dev/full: is not a regular file, which a trace requires'
 exits "a pipe is no place for a trace" 2 sh -c \
 	'{ "$MLTRACE" import --format=csv all.csv --output=/dev/fd/5 5>&1; echo $? >status; } |
 		cat; exit "$(cat status)"'
-like "and named as one" "$(cat err)" '^mltrace: output=/dev/fd/5: is no regular file'
+like "and named as one" "$(cat err)" '^mltrace: output=/dev/fd/5: is not a regular file'
 exits "a descriptor that was handed over is written" 0 sh -c \
 	'"$MLTRACE" import --format=csv all.csv --output=/dev/fd/5 5>fd.trace'
 exits "and has a trace" 0 export_csv fd.trace

@@ -180,12 +180,12 @@ refused()
 printf 'notes\n' >notes
 cp a.mlt b.mlt
 refused "a file that is no log" \
-	'^mlgen: write_iolog=notes: is there, and is no iolog of fio.s; it is not overwritten' \
+	'^mlgen: write_iolog=notes: exists and is not a fio iolog; it is not overwritten' \
 	--write_iolog=notes
 is "and stays" "$(cat notes)" notes
 printf 'fio version ' >begun
-refused "what only begins as one" 'is no iolog' --write_iolog=begun
-refused "a trace" 'is no iolog' --write_iolog=b.mlt
+refused "what only begins as one" 'is not a fio iolog' --write_iolog=begun
+refused "a trace" 'is not a fio iolog' --write_iolog=b.mlt
 refused "the file of --trace" \
 	'^mlgen: trace=b\.mlt: is also the file of write_iolog of o; rename one of them$' \
 	--write_iolog=b.mlt --trace=b.mlt

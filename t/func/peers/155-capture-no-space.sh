@@ -87,7 +87,7 @@ done
 printf 'notes\n' >notes
 exits "a file that is no trace is refused" 2 "$MLTRACE" record --output=notes -- touch begun
 like "and named" "$(cat err)" \
-	'^mltrace: output=notes: is there, and is no trace; it is not overwritten'
+	'^mltrace: output=notes: exists and is not a trace; it is not overwritten'
 is "it stays as it is" "$(cat notes)" notes
 exits "so is a directory" 2 "$MLTRACE" record --output=small -- touch begun
 exits "and what is no file" 2 "$MLTRACE" record --output=/dev/null -- touch begun

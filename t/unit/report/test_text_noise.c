@@ -83,7 +83,7 @@ START_TEST(threads_on_one_cpu_are_told)
 	check_text(&w, "noise              its threads were ready to run but had no CPU 50.0% of "
 		       "the time,\n"
 		       "                   while CPUs were 52.0% busy: the kernel kept them on the "
-		       "same ones\n");
+		       "same CPUs\n");
 	buf_fini(&w.out);
 	w.out = (struct buf){ 0 };
 	w.result.host.cpu_percent = 98;
@@ -185,7 +185,8 @@ START_TEST(an_accelerator_is_named_when_it_stands_out)
 	w.result.ml.slowest_rank = (struct slowest_rank){ 3, rank_cases[_i].mean_ms * 1e6,
 							  rank_cases[_i].median_ms * 1e6 };
 	text_slowest(&w.out, &w.b);
-	ck_assert_msg(!!strstr(buf_str(&w.out), "accelerator 3: stall ") == rank_cases[_i].is_named,
+	ck_assert_msg(!!strstr(buf_str(&w.out), "accelerator 3: mean stall ") ==
+			      rank_cases[_i].is_named,
 		      "case %d: %s", _i, buf_str(&w.out));
 	world_fini(&w);
 }

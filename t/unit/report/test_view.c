@@ -145,9 +145,8 @@ START_TEST(a_training_has_its_panels)
 	ck_assert_ptr_nonnull(strstr(row_text(0), "1 job"));
 	ck_assert_ptr_nonnull(strstr(row_text(0), "1m04s"));
 	ck_assert_ptr_nonnull(strstr(row_text(0), "q stops the run"));
-	ck_assert_ptr_nonnull(
-		strstr(row_text(2),
-		       "8.00 MiB/s   mean 4.50 MiB/s, max 8.00 MiB/s of the last 8 intervals"));
+	ck_assert_ptr_nonnull(strstr(
+		row_text(2), "8.00 MiB/s   mean 4.50 MiB/s, max 8.00 MiB/s over 8 intervals"));
 	/* Eight columns rise to the top of three rows on the right. */
 	ck_assert_ptr_nonnull(strstr(row_text(3), "\u2582\u2585\u2588"));
 	ck_assert_str_eq(cells[5][71], "\u2583");

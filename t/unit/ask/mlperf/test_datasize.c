@@ -108,8 +108,8 @@ START_TEST(every_term_is_shown)
 	char *text = answer(5, argv);
 
 	ck_assert_int_eq(status, EXIT_RAN);
-	ck_assert_msg(is_flowed_same(text, "unet3d on 8 x h100, 1 host with 256 GiB: what MLPerf "
-					   "Storage v2.0 asks for\n"
+	ck_assert_msg(is_flowed_same(text, "unet3d on 8 x h100, 1 host with 256 GiB: dataset that "
+					   "MLPerf Storage v2.0 requires\n"
 					   "  500 steps         500 x batch 7 x 8 accelerators     "
 					   "       28,000 samples\n"
 					   "  5 x memory        5 x 256 GiB / 146.6 MB             "
@@ -158,7 +158,7 @@ START_TEST(a_workload_of_others_is_called_so)
 	char *text = answer(1, argv);
 
 	ck_assert_int_eq(status, EXIT_RAN);
-	ck_assert_ptr_nonnull(strstr(text, "(none of its workloads: the same rules)\n"));
+	ck_assert_ptr_nonnull(strstr(text, "(not one of its workloads; the same rules apply)\n"));
 	ck_assert_ptr_nonnull(strstr(text, "/ 2,500 B "));
 	free(text);
 }
@@ -170,13 +170,13 @@ START_TEST(the_version_is_one_that_has_the_accelerator)
 
 	set_options(job, "accelerator=b200");
 	char *text = answer(1, argv);
-	ck_assert_ptr_nonnull(strstr(text, "what MLPerf Storage v3.0 asks for\n"));
-	ck_assert_ptr_null(strstr(text, "none of its workloads"));
+	ck_assert_ptr_nonnull(strstr(text, "dataset that MLPerf Storage v3.0 requires\n"));
+	ck_assert_ptr_null(strstr(text, "not one of its workloads"));
 	free(text);
 	set.settings.check = CHECK_MLPERF_V2;
 	text = answer(1, argv);
-	ck_assert_ptr_nonnull(
-		strstr(text, "what MLPerf Storage v2.0 asks for\n  (none of its workloads"));
+	ck_assert_ptr_nonnull(strstr(
+		text, "dataset that MLPerf Storage v2.0 requires\n  (not one of its workloads"));
 	free(text);
 }
 END_TEST

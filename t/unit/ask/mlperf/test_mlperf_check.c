@@ -10,12 +10,12 @@ static const struct {
 } planned[] = {
 	{ V2, "workload ok unet3d on 1 x h100" },
 	{ V2 " --accelerator=a100", "workload ok unet3d on 1 x a100" },
-	{ V2 " --accelerator=a100", "options ok as the shipped unet3d.job" },
+	{ V2 " --accelerator=a100", "options ok as in the shipped unet3d.job" },
 	{ "unet3d.job --check=mlperf-v1", "unet3d: MLPerf Storage v1.0: NOT VALID, 1 of " },
 	{ "llama3-8b-checkpoint.job --check=mlperf-v1",
 	  "workload BROKEN llama3-8b-checkpoint is not one of its workloads" },
 	/* what a closed submission may set, and what it may not */
-	{ V2, "options ok as the shipped unet3d.job has them" },
+	{ V2, "options ok as in the shipped unet3d.job, except" },
 	{ V2 " --num_files=5000 --subfolders=3 --directory=/else --read_threads=9 --prefetch=2 "
 	     "--randseed=3 --direct=1 --invalidate=epoch",
 	  "options ok" },
@@ -66,9 +66,10 @@ static const struct {
 	  "checkpoint BROKEN checkpoint_mode=async hides the save" },
 	{ V2,
 	  "runs not checked one run; a result is the mean of 5 runs after a warm-up run, each with "
-	  "another --randseed: --check=mlperf-v2 r0.json ... r5.json" },
-	{ "unet3d.job --check=mlperf-v1", "runs not checked one run; a result is the mean of 5: "
-					  "--check=mlperf-v1 r1.json ... r5.json" },
+	  "a different --randseed: --check=mlperf-v2 r0.json ... r5.json" },
+	{ "unet3d.job --check=mlperf-v1",
+	  "runs not checked one run; a result is the mean of 5 runs: "
+	  "--check=mlperf-v1 r1.json ... r5.json" },
 	/* v1.0 had neither O_DIRECT nor a run to warm up, but empty caches */
 	{ "unet3d.job --check=mlperf-v1 --direct=1", "options BROKEN direct=1, the rules have 0" },
 	{ "unet3d.job --check=mlperf-v1 --invalidate=0",
@@ -88,8 +89,8 @@ static const struct {
 	 * dataset of exactly that size */
 	{ V3, "unet3d: MLPerf Storage v3.0: no rule broken, 3 not checked" },
 	{ V3, "workload ok unet3d on 1 x b200" },
-	{ V3 " --accelerator=h100", "workload BROKEN unet3d: accelerator=h100 is none of its "
-				    "accelerators: --accelerator=b200" },
+	{ V3 " --accelerator=h100", "workload BROKEN unet3d: accelerator=h100 is not one of its "
+				    "accelerators; use --accelerator=b200" },
 	{ IMAGES, "workload ok retinanet on 1 x mi355" },
 	{ IMAGES, "epochs ok 8" },
 	{ IMAGES " --epochs=5", "epochs BROKEN 5 of 8: --epochs=8" },
@@ -111,7 +112,7 @@ static const struct {
 	{ V3 " --num_files=1999", "dataset BROKEN" },
 	{ V3,
 	  "runs not checked one run; a result is the mean of 5 runs after a warm-up run, each with "
-	  "another --randseed: --check=mlperf-v3 r0.json ... r5.json" },
+	  "a different --randseed: --check=mlperf-v3 r0.json ... r5.json" },
 	/* what is theirs in another version */
 	{ "retinanet.job --check=mlperf-v2",
 	  "workload BROKEN retinanet is not one of its workloads: "

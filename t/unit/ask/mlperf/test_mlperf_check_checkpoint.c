@@ -160,7 +160,7 @@ START_TEST(a_restore_shows_where_its_bytes_came_from)
 {
 	load("llama3-8b-checkpoint.job --check=mlperf-v2");
 	finish();
-	expect(&run, "save: MLPerf Storage v2.0: VALID as a run; of a result 1 not checked");
+	expect(&run, "save: MLPerf Storage v2.0: VALID as a run; for a result 1 not checked");
 	expect(&run, "restore: MLPerf Storage v2.0: VALID as a run");
 	results[0].ml.saves.completed = 7;
 	expect(&run, "checkpoints BROKEN 7 saved; the rules ask for 10");

@@ -40,9 +40,11 @@ static const struct {
 	{ 1, 0, true, "runs not checked one run" },
 	{ 4, 4, true,
 	  "runs not checked 4 runs within 4.0%, mean 99.00 samples/s; a result is the mean of 5 "
+	  "runs "
 	  "after a warm-up run" },
 	{ 5, 0, true,
 	  "runs not checked 5 runs within 0.0%, mean 100.00 samples/s; a result is the mean of 5 "
+	  "runs "
 	  "after a warm-up run" },
 	{ 6, 4.9, true,
 	  "runs ok 5 runs within 4.9%, without the first (warm-up), mean 99.02 samples/s " },
@@ -50,7 +52,7 @@ static const struct {
 	{ 6, 5.1, true, "r0: MLPerf Storage v2.0: NOT VALID, 1 of 10 rules broken" },
 	{ 2, 6, true,
 	  "runs BROKEN 2 runs within 6.2%, mean 97.00 samples/s; the rules require 5%" },
-	{ 2, 1, false, "randseed=7 twice, each run asks for another" },
+	{ 2, 1, false, "randseed=7 twice, but each run requires a different seed" },
 };
 
 START_TEST(runs_of_the_same_are_compared)
@@ -109,7 +111,7 @@ START_TEST(runs_of_v3_follow_each_other)
 		results[i].ml.mlperf.v3_0 = results[2].ml.mlperf.v2_0;
 	expect_series(9, "runs ok 5 runs within 0.0%");
 	expect_series(11, "runs BROKEN 5 runs within 0.0%, without the first (warm-up), "
-			  "mean 100.00 samples/s; r5.json began 11 s after the end of r4.json, "
+			  "mean 100.00 samples/s; r5.json started 11 s after the end of r4.json, "
 			  "which took 10 s: the rules require a gap shorter than a run");
 }
 END_TEST

@@ -113,7 +113,7 @@ static const struct {
 	{ "epochs.0.au_percnt>=9", "did you mean 'epochs.0.au_percent'?" },
 	{ "epochs.0.au_percent>=101", "can never hold" },
 	{ "au_percent_per_accelerator>=9", "is a list; name one element" },
-	{ "storage.device>=9", "storage.device: is no number" },
+	{ "storage.device>=9", "storage.device: is not a number" },
 	{ "read.iops.max>=9", "'iops' has no members" },
 	{ "read>=9", "contains several figures; name one, such as read." },
 	{ "storage>=9", "such as storage.read_ahead_bytes" },
@@ -129,7 +129,7 @@ static const struct {
 	{ "au>=90 and au<90", "contradicts the requirements before it" },
 	{ "au>=90,au_percent<=80", "contradicts the requirements before it" },
 	{ "au==90 and au>90", "contradicts the requirements before it" },
-	{ "au>90 and au>=90 and au<=90", "together" },
+	{ "au>90 and au>=90 and au<=90", "contradicts" },
 };
 
 static const char *const possible[] = {
