@@ -50,6 +50,10 @@ saved()
 	launch "$1" 2 load.job --directory=ck --verify=crc32c --json=all.json
 	is "$1: they restore them" $? 0
 	is "$1: all of it" "$(figure all.json restores.bytes)" "$(figure one.json saves.bytes)"
+	cp -a ck cleaned
+	exits "$1: mlgen --clean removes what all processes wrote" 0 "$MLGEN" --clean cleaned --yes
+	is "$1: and nothing stays" "$(find cleaned -type f 2>/dev/null)" ""
+	rm -rf cleaned
 	exits "$1: and so does one process" 0 "$MLGEN" load.job --directory=ck --verify=crc32c
 	launch "$1" 2 load.job --directory=one --verify=crc32c
 	is "$1: they restore what one has saved" $? 0

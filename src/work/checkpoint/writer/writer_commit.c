@@ -468,7 +468,6 @@ static int try_make(struct writer *s, uint64_t epoch, uint64_t step, struct chec
 	if (rc < 0)
 		return rc;
 	checkpoints_next(s->cfg.checkpoints, epoch, step, k);
-	k->bytes = s->bytes;
 	return checkpoint_create(s->cfg.checkpoints, k, err);
 }
 
