@@ -298,8 +298,11 @@ static void append_answer(struct buf *out, const struct find_max *f)
 	else if (f->interrupted || f->err.code || !a->is_limited)
 		append_known(out, f, at_least);
 	else if (is_limit(f, "host"))
-		append_known(out, f,
-			     "not reached: the host, not the storage, is the limit. At least ");
+		append_known(
+			out, f,
+			f->is_min ? "not reached: the host, not the storage, is the limit. At most "
+				  : "not reached: the host, not the storage, is the limit. At "
+				    "least ");
 	else
 		append_known(out, f, is_storage ? "" : at_least);
 }
