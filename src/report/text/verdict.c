@@ -47,6 +47,9 @@ double verdict_supply_percent(const struct job_result *r)
 
 	if (!job_result_has_accelerators(r) || !(busy > 0))
 		return (double)NAN;
+	/* A hit of a cache tier is supplied, too, though no byte of it may be read. */
+	if (r->job->cache != CACHE_NONE)
+		return 100 * ml->sample_bytes_per_sec / busy / ml->demand_bytes_per_sec;
 	return 100 * ml->io_bytes_per_sec / busy / ml->demand_io_bytes_per_sec;
 }
 

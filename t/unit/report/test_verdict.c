@@ -340,6 +340,12 @@ START_TEST(epochs_that_are_read_ahead_hide_slow_storage)
 	ml->demand_io_bytes_per_sec = 100;
 	ml->loader_percent = (struct loader_percent){ .read = 40, .idle = 50 };
 	ck_assert_double_eq(verdict_supply_percent(&w.result), 80);
+	/* Hits of a tier count as supplied. */
+	ml->sample_bytes_per_sec = 45;
+	ml->demand_bytes_per_sec = 100;
+	w.job.cache = CACHE_MINIO;
+	ck_assert_double_eq(verdict_supply_percent(&w.result), 90);
+	w.job.cache = CACHE_NONE;
 	ck_assert(verdict_is_hidden(&w.result));
 	ml->loader_percent.read = 39.9;
 	ck_assert(!verdict_is_hidden(&w.result));
