@@ -347,7 +347,7 @@ static void append_steady(struct buf *text, const struct text_block *b)
 	append_range(text, b, &r->read, "read");
 	append_range(text, b, &r->write, "write");
 	if (!text->len)
-		buf_addf(text, "unknown (needs %d seconds)", SECONDS_FOR_STEADY);
+		buf_addf(text, "unknown (needs %d whole seconds)", SECONDS_FOR_STEADY);
 	if (b->result->errors > 0)
 		text_say(text, b, "; {io.errors} error{s} counted, the run went on");
 	else if (r->err.code != 0)

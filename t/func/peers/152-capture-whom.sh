@@ -157,7 +157,7 @@ fi
 exits "without its rights it says which, and what to do" 77 \
 	setpriv --reuid=65534 --clear-groups --bounding-set=-all \
 	--inh-caps=-all "$recorder" y.mlt true
-like "by name" "$(cat err)" 'lacks both; run mlgen under sudo, or'
+like "by name" "$(cat err)" 'lacks both; run mltrace under sudo, or'
 exits "one of the two is not enough" 77 \
 	setpriv --bounding-set=-perfmon,-sys_admin --inh-caps=-all \
 	--ambient-caps=-all "$recorder" y.mlt true

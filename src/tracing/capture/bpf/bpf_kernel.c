@@ -192,8 +192,8 @@ static int choose_programs(struct bpf_object *o, struct buf *notes, struct mlgen
 #endif
 
 #define REMEDY                                                                                     \
-	"run mlgen under sudo, or grant both with sudo setcap "                                    \
-	"cap_bpf,cap_perfmon+ep mlgen (for a container: --cap-add BPF,PERFMON)"
+	"run mltrace under sudo, or grant both with sudo setcap "                                  \
+	"cap_bpf,cap_perfmon+ep mltrace (for a container: --cap-add BPF,PERFMON)"
 
 static bool has_capability(const struct __user_cap_data_struct *d, int which)
 {

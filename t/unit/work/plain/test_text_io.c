@@ -85,7 +85,7 @@ START_TEST(an_unpaced_read_job)
 		"host               CPU 21.5% (mlgen: usr 3.1, sys 10.1), 50,780 switches/s\n"
 		"cpu                usr 12.2%, sys 40.1%; per operation usr 0.931 us, sys 3.059 us;\n"
 		"                   203,112 context switches\n"
-		"steady             unknown (needs 3 seconds); no errors\n");
+		"steady             unknown (needs 3 whole seconds); no errors\n");
 	/* clang-format on */
 	world_free(w);
 }
@@ -215,7 +215,7 @@ START_TEST(four_workers_share_a_block)
 		"host               CPU 21.5% (mlgen: usr 3.1, sys 10.1), 50,780 switches/s\n"
 		"cpu                usr 48.8%, sys 160.4%; per operation usr 0.931 us, sys 3.059 us;\n"
 		"                   812,448 context switches\n"
-		"steady             unknown (needs 3 seconds); no errors\n");
+		"steady             unknown (needs 3 whole seconds); no errors\n");
 	/* clang-format on */
 	world_free(w);
 }
