@@ -25,6 +25,9 @@
  * In a slot, `file` is the number, 0 = none. pid and tid are the lengths in bytes of a name and a
  * second name that follow. cpu_ns of an open is the file's size, 0 = unknown. The consumer replaces
  * these members by their usual values.
+ *
+ * mlgen states the sizes that it knows anyway. It does not ask the filesystem for sizes, devices or
+ * inodes: no job requested that I/O, and a filesystem that hangs would hold up the consumer.
  */
 enum {
 	TRACE_RING_SLOTS_MIN = 1024,

@@ -18,6 +18,10 @@
  * already scanned them. data/file/file.h has the data set itself and its queries.
  *
  * All of this happens before the run, in one thread.
+ *
+ * Only one process lists files, and sends its results in pieces of 1 MiB. With 10^5 files and four
+ * processes, each of the other three makes 780 calls of stat and 30 of getdents, instead of 101,700
+ * and 232. Messages about the files come from the process that listed them.
  */
 
 /* ---- A scan by one process of a job, which sends the results to the others ---- */

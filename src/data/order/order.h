@@ -16,6 +16,11 @@
  * epoch, rank and position, so that processes and threads need not exchange it. Only the order by
  * importance has state, and the walk over an epoch has a position. A struct sampler_epoch belongs
  * to one thread; the sampler itself is constant.
+ *
+ * The order by importance was compared with a simulation of SHADE's code (8192 samples, 13
+ * settings, eighth epoch): hit ratios differ by 0.06 on average. SHADE gives a rank's weight to the
+ * sample at that place of the order as drawn, and not of the order that was read with hits first.
+ * That fault is not copied; with it the mean difference is 0.03 (test_importance.c).
  */
 
 /* ---- Sampler: the extent at a (seed, epoch, rank, position) ---- */

@@ -36,7 +36,12 @@ struct yaml_tree {
 	size_t merged; /* entries of the maps that merge keys name */
 };
 
-/* Limits of a document, far above any workload. */
+/*
+ * Limits of a document, far above any workload. libyaml's events are read one by one, and not its
+ * whole documents, which are complete before a limit can be checked: 4 MiB of "1," need 340 MB, and
+ * 40,000 anchors (380 KiB) 3.4 s. Here both are refused within 0.1 s. A whole document also loses
+ * the places of aliases, and refuses an anchor that is defined twice.
+ */
 #define YAML_BYTES_MAX (4u << 20)
 #define YAML_NODES_MAX 100000u
 #define YAML_DEPTH_MAX 32u

@@ -6,6 +6,11 @@
  * A reader performs the operations of plans (data/file/file.h): it opens files, submits reads up to
  * the job's depth, and returns each extent when its last operation is complete. Compressed bytes
  * may be decompressed for real. A reader belongs to the thread that made it.
+ *
+ * All extents are read into the same buffer, so memory is bounded and the buffer stays in the CPU
+ * cache. A framework that keeps its samples touches more memory: hold_samples= and fresh_memory=
+ * simulate that. Compressed bytes are read into memory of their own, since the buffer is reused,
+ * and are inflated between two operations: no operation follows one whose bytes are damaged.
  */
 
 #include <stdbool.h>

@@ -7,6 +7,30 @@
  * bpf_events.h declares the shared structures. bpf_kernel.c chooses the programs that suit this
  * kernel and loads them. bpf_record.c turns events into records of a trace, and looks up files,
  * tasks, mappings and disks in bpf_tables.c. One thread calls everything.
+ *
+ *	tasks	A followed task has a task storage, which is both filter and state. A child gets
+ *		its own before its first instruction (task_newtask, which also shows io_uring's
+ *		threads). There is no list of pids to clean up.
+ *	calls	Recorded when they return: then arguments are in memory, the descriptor gives the
+ *		file, and the position less the bytes moved is the offset, with O_APPEND, too.
+ *		close is the exception: its file is remembered on entry.
+ *	files	Inodes with device and generation. A name is sent once, and holds until a rename
+ *		that is seen. Calls by path have the program's words, without . and .., unless
+ *		the inode is known; a symbolic link in them may become a name of its own.
+ *	scope	Regular files, directories and block devices. Left out are sockets, pipes,
+ *		terminals, lseek, access and readlink. sendfile, copy_file_range and splice are
+ *		a read of one end and a write of the other, where these are files.
+ *	async	io_uring: reads, writes and fsync only. libaio: a completion that the program
+ *		takes from its ring by itself has no event, so its duration is unknown.
+ *	faults	The kernel reports only the first touch of 64 KiB in a process. It does not say
+ *		when its copy or the page tables are done.
+ *	blocks	Requests to the disks below files that are used, also those of other processes.
+ *		They have no pid, because nobody knows whose they are.
+ *
+ * Waking mltrace for each event would cost more than everything else. Events wait until it looks,
+ * every 50 ms, or until a quarter of the ring is full. Plain loads (bpf_rdonly_cast, Linux 6.2)
+ * save 260 ns a record compared with helper calls. tell_name() is verified by itself and gets its
+ * pointers through memory: inlined in 20 places it made loading four times as long.
  */
 
 #include <stdbool.h>

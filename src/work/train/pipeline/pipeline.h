@@ -12,6 +12,11 @@
  *
  * The conductor calls train_init, train_start, train_join and train_fini. Any thread may call
  * train_close and train_wake.
+ *
+ * For shuffle=importance each process sends the others what its ranks have trained on
+ * (rank_order_draw): with 10^6 samples, 4.2 MB an epoch to each. Computing this in each process
+ * would not be cheaper, since drawing for a rank takes longer than receiving its draws. It happens
+ * between two barriers and under no lock, because a thread that holds one must not wait.
  */
 
 #include <pthread.h>

@@ -10,6 +10,17 @@
  * channel of hosts/.
  *
  * Read threads run the tier's functions themselves, and make decisions under the cache's lock.
+ *
+ * Memory: 4 bytes a sample for its last access, and the state of the policy (data/cache). Each rank
+ * has a ring of 8 bytes a decision, for the batches that may be ahead. The ring holds an epoch more
+ * if ranks that share a cache, or the loaders of a rank, may drift apart, and two epochs more if
+ * there is no barrier either, or if extents have different numbers of samples.
+ *
+ * An extent of a tier is a list of ranges of files (reader_start_list). The reader performs it like
+ * a plan, on every engine, with traces, latencies and errors. The tier's own threads have a worker
+ * each and read misses in the same way; their bytes count in the job's figures, their time does not
+ * (cache_warm= is before the run and counts in neither). A failed fill fails no sample. A full disk
+ * ends the growth of the tier and not the run.
  */
 
 #include <stdbool.h>
