@@ -7,6 +7,9 @@
  * a subject: a job of a run or of a plan. Runs of the same job form a group. A workload has its own
  * rules as rows of struct asked (ask/ask.h). This folder has the rules that trainings and
  * checkpoints share.
+ *
+ * A rule that cannot be decided from what is there counts as not checked, never as kept. What a
+ * version requires is a member of its row; no rule asks which version it is.
  */
 
 #include <stdbool.h>

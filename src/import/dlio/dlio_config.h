@@ -12,6 +12,13 @@
 
 /* ---- keys ---- */
 
+/*
+ * The keys are rows of one table (dlio_keys.c): spellings, type, default, the option that the key
+ * becomes and how its value is converted, or the reason why there is none. Reading the YAML,
+ * writing the job file and listing the keys that are left walk the same rows. A key without a row
+ * is listed and never dropped.
+ */
+
 /* Values of storage_type: file systems, and storage that mlgen does not support. */
 #define DLIO_LOCAL "local_fs parallel_fs direct_fs"
 #define DLIO_FOREIGN "s3 s3dlio aistore adls_gen2 msc fsspec_fs daos_pytorch"

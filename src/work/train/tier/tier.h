@@ -21,6 +21,11 @@
  * each and read misses in the same way; their bytes count in the job's figures, their time does not
  * (cache_warm= is before the run and counts in neither). A failed fill fails no sample. A full disk
  * ends the growth of the tier and not the run.
+ *
+ * cache_substitute: while there is room a miss is read and kept. Later a cached unit replaces a
+ * miss that would not be kept; importance and belady are asked first whether they would keep it.
+ * The losses are those of the unit that was read. Epochs still check the ids in the order, since
+ * none may be lost on the way.
  */
 
 #include <stdbool.h>
