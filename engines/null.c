@@ -210,7 +210,9 @@ static struct file_reader *find_reader(struct file_readers *r, uint64_t off)
 
 /*
  * Read-ahead of Linux: a read that continues an earlier one, or begins a file, has a window. Any
- * other read is a request by itself.
+ * other read is a request by itself. The bytes of a window take their turn at the device when they
+ * are consumed, as of the time when they were requested. So no byte is transferred twice, and none
+ * beyond the end of the file.
  */
 static void read_buffered(const struct mlgen_ctx *ctx, struct completion *at,
 			  const struct mlgen_io *op)
