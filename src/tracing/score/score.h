@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* score.h - the similarity of traces: M1 to M12, phase by phase, and the largest distance of each.
- */
+/* score.h - the similarity of traces: M1 to M12 of each phase, and the largest distance. */
 #pragma once
 
 /*

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil_columns.c - read facts from one file of a trace, and find the columns of a Parquet file.
- */
+/* distil_columns.c - read facts from a file of a trace, and find the columns of a Parquet file. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <fcntl.h>
