@@ -78,14 +78,16 @@ static int fail_exhausted(const struct mlgen_ctx *ctx, int rc, struct mlgen_err 
 {
 	uint64_t max = sysctl_fs("/proc/sys/fs/aio-max-nr");
 	uint64_t used = sysctl_fs("/proc/sys/fs/aio-nr");
-	uint64_t need = (uint64_t)ctx->job->workers * ctx->iodepth;
+	unsigned workers = ctx->job->workers;
+	uint64_t need = (uint64_t)workers * ctx->iodepth;
 
-	return mlgen_fail(
-		err, rc,
-		ERROR_PREFIX "%s; fs.aio-max-nr is %" PRIu64 ", %" PRIu64
-			     " are in use, and %u workers of iodepth=%u need %" PRIu64
-			     ": raise it (sysctl -w fs.aio-max-nr=%" PRIu64 ") or lower iodepth",
-		strerror(-rc), max, used, ctx->job->workers, ctx->iodepth, need, used + need);
+	return mlgen_fail(err, rc,
+			  ERROR_PREFIX
+			  "%s; fs.aio-max-nr is %" PRIu64 ", %" PRIu64
+			  " of them in use, and %u worker%s of iodepth=%u need %" PRIu64
+			  ": raise it (sysctl -w fs.aio-max-nr=%" PRIu64 ") or lower iodepth",
+			  strerror(-rc), max, used, workers, workers == 1 ? "" : "s", ctx->iodepth,
+			  need, used + need);
 }
 
 static int fail_setup(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)

@@ -71,7 +71,7 @@ STORAGE_CACHED=100
 exits "--ceiling=no is no error" 0 train --ceiling=no --quiet
 not_ok "and measures nothing" grep -q measuring err
 exits "it is yes, no or neither" 2 train --ceiling=maybe
-like "which is said" "$(cat err)" "^mlgen: ceiling: 'maybe' is none of auto no 0 1"
+like "which is said" "$(cat err)" "^mlgen: ceiling: 'maybe' is not one of auto no 0 1"
 
 # ---- a limit of memory is none of the files that are to be there
 exits "memory_limit has a ceiling" 0 train --ceiling --quiet --invalidate=run \

@@ -55,7 +55,7 @@ refused "a directory" 'is not a regular file' "$T"
 epoch 1000 10 11 40 | made one
 head -c 8 one.mlt >short.mlt
 refused "the begin of one" 'short.mlt: .*first 64 bytes' short.mlt
-refused "another form of output" "output-format: 'json' is none of text" --output-format=json one.mlt
+refused "another form of output" "output-format: 'json' is not one of text" --output-format=json one.mlt
 refused "--json beside it" 'json' --json=x.json one.mlt
 refused "--require beside it" 'require' --require='au>=90' one.mlt
 

@@ -129,7 +129,7 @@ exits "--table" 0 "$MLGEN" --table=file,au,errors,failed_samples good.json bad.j
 	allowed.json
 like "has no AU of it" "$(cat out)" '^ *bad.json +- +1 +1$'
 is "and notes which is not what it looks like" "$(cat err)" \
-	"mlgen: note: bad.json: job 'x' had more errors than max_errors allows; its figures are of what did not fail"
+	"mlgen: note: bad.json: job 'x' had more errors than max_errors allows; its figures cover only what did not fail"
 exits "--merge" 1 "$MLGEN" --merge good.json bad.json --json=merged.json
 like "has the errors of all" "$(head -n 1 out)" \
 	'^x: ERRORS: 1 of 256 samples failed; no AU, '

@@ -31,7 +31,7 @@ exits "a disk that nobody has placed ends no run" 0 run --ioengine=null \
 case $nodes in
 *[-,]*)	why="ioengine=null touches no file"
 	near="" ;;
-*)	why="this host has one NUMA node, every CPU is near"
+*)	why="this host has one NUMA node, so every CPU is near"
 	near=null ;;
 esac
 is "but leaves a note" "$(cat err)" \

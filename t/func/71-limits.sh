@@ -21,7 +21,7 @@ is_built()
 }
 
 # ---- fs.aio-max-nr
-no_requests='^mlgen: ioengine=libaio: io_setup: Resource temporarily unavailable; fs\.aio-max-nr is [0-9]+, [0-9]+ of it are in use, and [0-9]+ workers? of iodepth=[0-9]+ needs? [0-9]+: raise it \(sysctl -w fs\.aio-max-nr=[0-9]+\) or lower iodepth$'
+no_requests='^mlgen: ioengine=libaio: io_setup: Resource temporarily unavailable; fs\.aio-max-nr is [0-9]+, [0-9]+ of them in use, and [0-9]+ workers? of iodepth=[0-9]+ need [0-9]+: raise it \(sysctl -w fs\.aio-max-nr=[0-9]+\) or lower iodepth$'
 if is_built libaio && "$refuse" io_setup EAGAIN true; then
 	rm -f run.json
 	# shellcheck disable=SC2086

@@ -90,7 +90,7 @@ START_TEST(an_engine_that_cannot_start_says_why)
 		/* clang-format off */
 		{ &mock_refused, -EPERM, "ring: set the sysctl to 0", 1 },
 		{ &mock_silent, -ENOSYS, "ioengine=mock: cannot start: Function not implemented", 1 },
-		{ &mock_no_memory, -ENOMEM, "no memory for a buffer of 4 KiB, one of 1; lower the request size, the iodepth or the number of threads", 0 },
+		{ &mock_no_memory, -ENOMEM, "no memory for a buffer of 4 KiB (1 such buffers); lower the request size, the iodepth or the number of threads", 0 },
 		/* clang-format on */
 	};
 	struct mlgen_err err = { 0 };

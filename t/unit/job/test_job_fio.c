@@ -131,7 +131,7 @@ START_TEST(hints_name_options_that_there_are)
 	for (const struct fio_option *o = fio_options; o->name; o++) {
 		char word[64] = "";
 
-		if (!o->hint || sscanf(o->hint, "use %63[a-z_]", word) != 1)
+		if (!o->hint || sscanf(o->hint, "use %63[a-z_]", word) != 1 || !strcmp(word, "a"))
 			continue;
 		ck_assert_msg(field_find(job_fields, word) != NULL, "%s: %s", o->name, o->hint);
 	}
