@@ -233,7 +233,7 @@ damage
 exits "a wrong byte in a page is an error" 1 "$MLGEN" $job --access=framework \
 	--decompress=real --batch_size=100
 like "which says where" "$(cat err)" \
-	'data/1000.parquet: at byte [0-9]*: it cannot be decompressed: .*epoch 1'
+	'data/1000.parquet: at byte [0-9]*: cannot be decompressed: .*epoch 1'
 is "it is none for who only reads" "$(counted --access=framework --drop_last=0 \
 	--batch_size=100)" "$rows 12 $groups"
 "$python" write.py zstd >plan
@@ -244,7 +244,7 @@ damage
 exits "a wrong byte in one is an error, too" 1 "$MLGEN" $job --access=framework \
 	--decompress=real --batch_size=100
 like "and says where" "$(cat err)" \
-	'data/1000.parquet: at byte [0-9]*: it cannot be decompressed: .*epoch 1'
+	'data/1000.parquet: at byte [0-9]*: cannot be decompressed: .*epoch 1'
 "$python" write.py snappy >plan
 # shellcheck disable=SC2086
 exits "a codec that mlgen does not know is refused" 2 "$MLGEN" $job \

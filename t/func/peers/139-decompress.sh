@@ -80,7 +80,7 @@ for kind in gzip zlib; do
 			scanned none "$@"
 		exits "$kind: but is an error of decompress=real" 1 scanned real "$@"
 		like "$kind: with path and offset" "$(cat err)" \
-			"$file: at byte [0-9]*: it cannot be decompressed: incorrect data check"
+			"$file: at byte [0-9]*: cannot be decompressed: incorrect data check"
 		cp -p whole "$file"
 	done 3<checksums
 done
@@ -149,7 +149,7 @@ exits "a wrong byte in a chunk is none of decompress=none" 0 "$MLGEN" $job \
 exits "but is an error of decompress=real" 1 "$MLGEN" $job --format=hdf5 \
 	--shuffle=none --decompress=real --batch_size=2
 like "with path and offset" "$(cat err)" \
-	'data/a.h5: at byte [0-9]*: it cannot be decompressed: .*epoch 1, step 3'
+	'data/a.h5: at byte [0-9]*: cannot be decompressed: .*epoch 1, step 3'
 found=$(sed -n 's/.*a.h5: at byte \([0-9]*\):.*/\1/p' err)
 ok "which is in that chunk" test "$found" -ge "${last% *}" -a \
 	"$found" -le $((${last% *} + ${last#* }))
