@@ -31,7 +31,7 @@ like "also of a huge one" "$(cat out)" \
 	'^calls     per sample: open 1, stat 2, read 8,388,618 '
 # shellcheck disable=SC2086
 exits "bs has no part in it" 0 "$MLGEN" --name=f $job --bs=64k --parse-only
-like "which is noted" "$(cat err)" 'note: bs: access=framework has sizes of its own'
+like "which is noted" "$(cat err)" 'note: bs: access=framework uses its own sizes'
 exits "raw files have no framework" 2 "$MLGEN" --name=f --format=raw \
 	--access=framework --parse-only
 like "which is said" "$(cat err)" \

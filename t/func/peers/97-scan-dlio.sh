@@ -188,7 +188,7 @@ like "in an epoch, too" "$(cat out)" 'asks for 500 steps per epoch: 3500 files'
 ok "--find-max searches it" shipped --find-max=accelerators \
 	--target_au=1 --batch_size=4 --epochs=1 --compute_time=20ms
 like "as far as there are files" "$(tr -s ' \n' ' ' <out)" \
-	'4 x h100 take 32 files .* there are 28; a directory with more files'
+	'4 x h100 need 32 files .* there are 28; a directory with more files'
 unlike "and asks for none that cannot be" "$(cat out)" 'num_files|dataset_ratio'
 ok "--ceiling compares it with memory" shipped --ceiling=1 --epochs=1 \
 	--compute_time=20ms --json=run.json
