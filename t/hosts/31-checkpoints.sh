@@ -51,7 +51,8 @@ saved()
 	is "$1: they restore them" $? 0
 	is "$1: all of it" "$(figure all.json restores.bytes)" "$(figure one.json saves.bytes)"
 	cp -a ck cleaned
-	exits "$1: mlgen --clean removes what all processes wrote" 0 "$MLGEN" --clean cleaned --yes
+	exits "$1: mlgen --clean removes what all processes wrote" 0 "$MLGEN" --clean cleaned --yes \
+		--replace
 	is "$1: and nothing stays" "$(find cleaned -type f 2>/dev/null)" ""
 	rm -rf cleaned
 	exits "$1: and so does one process" 0 "$MLGEN" load.job --directory=ck --verify=crc32c
