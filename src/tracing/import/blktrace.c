@@ -40,7 +40,7 @@ enum blktrace_category {
 };
 
 struct blktrace_event {
-	uint32_t magic, sequence;
+	uint32_t sequence;
 	uint64_t time_ns, sector;
 	uint32_t bytes;
 	unsigned act;      /* enum blktrace_act, or blktrace_note of a BLKTRACE_NOTIFY */
@@ -63,43 +63,6 @@ struct blktrace_raw {
 };
 
 _Static_assert(sizeof(struct blktrace_raw) == BLKTRACE_EVENT_BYTES, "as in a file");
-
-static void blktrace_event_parse(const void *at, bool is_swapped, struct blktrace_event *out)
-{
-	struct blktrace_raw r;
-	int16_t error;
-
-	memcpy(&r, at, sizeof(r));
-	if (is_swapped) {
-		r.magic = bswap_32(r.magic);
-		r.sequence = bswap_32(r.sequence);
-		r.time = bswap_64(r.time);
-		r.sector = bswap_64(r.sector);
-		r.bytes = bswap_32(r.bytes);
-		r.action = bswap_32(r.action);
-		r.pid = bswap_32(r.pid);
-		r.device = bswap_32(r.device);
-		r.cpu = bswap_32(r.cpu);
-		r.error = bswap_16(r.error);
-		r.pdu_bytes = bswap_16(r.pdu_bytes);
-	}
-	error = (int16_t)r.error;
-	*out = (struct blktrace_event){
-		.magic = r.magic,
-		.sequence = r.sequence,
-		.time_ns = r.time,
-		.sector = r.sector,
-		.bytes = r.bytes,
-		.act = r.action & ACT_MASK,
-		.category = r.action >> 16,
-		.pid = r.pid,
-		.device = r.device,
-		.cpu = r.cpu,
-		/* The kernel stores the lower half of -errno; some drivers passed errno. */
-		.error = error > 0 ? -error : error,
-		.pdu_bytes = r.pdu_bytes,
-	};
-}
 
 /* ---- the reader ---- */
 
@@ -158,24 +121,53 @@ static int blktrace_refuse(struct blktrace_reader *r, const char *what, uint32_t
 			  r->in.name, r->at, what, magic, BLKTRACE_MAGIC | BLKTRACE_VERSION);
 }
 
-static int check_magic(struct blktrace_reader *r, const void *bytes)
+/* Parse the event in `bytes`, and check that it is one. */
+static int parse_event(struct blktrace_reader *r, const void *bytes)
 {
-	uint32_t magic;
+	struct blktrace_raw raw;
 	bool is_native, is_swapped;
+	int16_t error;
 
-	memcpy(&magic, bytes, sizeof(magic));
-	is_native = (magic & MAGIC_MASK) == BLKTRACE_MAGIC;
-	is_swapped = !is_native && (bswap_32(magic) & MAGIC_MASK) == BLKTRACE_MAGIC;
+	memcpy(&raw, bytes, sizeof(raw));
+	is_native = (raw.magic & MAGIC_MASK) == BLKTRACE_MAGIC;
+	is_swapped = !is_native && (bswap_32(raw.magic) & MAGIC_MASK) == BLKTRACE_MAGIC;
 	/* The first record determines the byte order of the file. */
 	if (r->at == 0)
 		r->is_swapped = is_swapped;
 	if ((!is_native && !is_swapped) || is_swapped != r->is_swapped)
 		return blktrace_refuse(
 			r, r->at ? "no record begins here" : "is not a binary blktrace file",
-			magic);
-	blktrace_event_parse(bytes, r->is_swapped, &r->event);
-	if ((r->event.magic & 0xff) != BLKTRACE_VERSION)
-		return blktrace_refuse(r, "a record of an unknown version", r->event.magic);
+			raw.magic);
+	if (is_swapped) {
+		raw.magic = bswap_32(raw.magic);
+		raw.sequence = bswap_32(raw.sequence);
+		raw.time = bswap_64(raw.time);
+		raw.sector = bswap_64(raw.sector);
+		raw.bytes = bswap_32(raw.bytes);
+		raw.action = bswap_32(raw.action);
+		raw.pid = bswap_32(raw.pid);
+		raw.device = bswap_32(raw.device);
+		raw.cpu = bswap_32(raw.cpu);
+		raw.error = bswap_16(raw.error);
+		raw.pdu_bytes = bswap_16(raw.pdu_bytes);
+	}
+	error = (int16_t)raw.error;
+	r->event = (struct blktrace_event){
+		.sequence = raw.sequence,
+		.time_ns = raw.time,
+		.sector = raw.sector,
+		.bytes = raw.bytes,
+		.act = raw.action & ACT_MASK,
+		.category = raw.action >> 16,
+		.pid = raw.pid,
+		.device = raw.device,
+		.cpu = raw.cpu,
+		/* The kernel stores the lower half of -errno; some drivers passed errno. */
+		.error = error > 0 ? -error : error,
+		.pdu_bytes = raw.pdu_bytes,
+	};
+	if ((raw.magic & 0xff) != BLKTRACE_VERSION)
+		return blktrace_refuse(r, "a record of an unknown version", raw.magic);
 	return 0;
 }
 
@@ -188,7 +180,7 @@ static int next_event(struct blktrace_reader *r)
 
 	if (rc < 0 || !done)
 		return rc;
-	if (done >= sizeof(r->event.magic) && check_magic(r, bytes) < 0)
+	if (done >= sizeof(uint32_t) && parse_event(r, bytes) < 0)
 		return r->err->code;
 	if (rc > 0)
 		rc = read_bytes(r, r->pdu, r->event.pdu_bytes, &pdu);
@@ -236,27 +228,11 @@ static void add_process(struct blktrace_reader *r)
 		trace_fill_entry(r->m->fill, TRACE_PROCESS, number, 1, name);
 }
 
-static uint32_t device_of(struct blktrace_reader *r)
-{
-	uint32_t device = r->event.device;
-	char name[NAME_BYTES_MAX];
-	int bytes;
-
-	if (r->has_device && r->device == device)
-		return r->device_name;
-	/* dev_t inside the kernel: 12 bits of the major number, 20 of the minor. */
-	bytes = snprintf(name, sizeof(name), "/dev/block/%" PRIu32 ":%" PRIu32, device >> 20,
-			 device & 0xfffff);
-	r->has_device = true;
-	r->device = device;
-	r->device_name = trace_fill_name(r->m->fill, name, (size_t)bytes);
-	return r->device_name;
-}
-
 static int add_request(struct blktrace_reader *r)
 {
 	const struct blktrace_event *e = &r->event;
 	bool is_issue = e->act == BLKTRACE_ISSUE;
+	char name[NAME_BYTES_MAX];
 	struct trace_record to = {
 		.start_ns = e->time_ns,
 		.off = e->sector * SECTOR_BYTES,
@@ -275,7 +251,16 @@ static int add_request(struct blktrace_reader *r)
 		to.flags |= TRACE_WRITES;
 	if (e->category & BLKTRACE_AHEAD)
 		to.flags |= TRACE_READ_AHEAD;
-	to.file = device_of(r);
+	if (!r->has_device || r->device != e->device) {
+		/* dev_t inside the kernel: 12 bits of the major number, 20 of the minor. */
+		int bytes = snprintf(name, sizeof(name), "/dev/block/%" PRIu32 ":%" PRIu32,
+				     e->device >> 20, e->device & 0xfffff);
+
+		r->has_device = true;
+		r->device = e->device;
+		r->device_name = trace_fill_name(r->m->fill, name, (size_t)bytes);
+	}
+	to.file = r->device_name;
 	return trace_fill_add(r->m->fill, &to, r->err);
 }
 
@@ -390,22 +375,10 @@ static int apply_event(struct blktrace_reader *r)
 	return is_transfer(r) ? add_request(r) : 0;
 }
 
-/* Skip the rest of a file after bytes that are not a record: the next record cannot be found. */
-static int skip_rest(struct blktrace_reader *r)
-{
-	struct mlgen_err *err = r->err;
-
-	if (!r->m->is_lenient || err->code != -EINVAL || !r->at)
-		return err->code;
-	r->m->tally.lines++;
-	import_note(r->m, "%s; the rest of the file is left out", err->text);
-	*err = (struct mlgen_err){ 0 };
-	return 0;
-}
-
 static int read_file(struct blktrace_reader *r, const char *file)
 {
-	int rc = trace_input_open(&r->in, file, r->err);
+	struct mlgen_err *err = r->err;
+	int rc = trace_input_open(&r->in, file, err);
 
 	r->in.is_binary = true;
 	r->at = 0;
@@ -413,7 +386,15 @@ static int read_file(struct blktrace_reader *r, const char *file)
 		while ((rc = next_event(r)) > 0 && (rc = apply_event(r)) == 0)
 			;
 	trace_input_close(&r->in);
-	return rc < 0 ? skip_rest(r) : 0;
+	if (rc >= 0)
+		return 0;
+	/* After bytes that are not a record, the next record cannot be found. */
+	if (!r->m->is_lenient || err->code != -EINVAL || !r->at)
+		return err->code;
+	r->m->tally.lines++;
+	import_note(r->m, "%s; the rest of the file is left out", err->text);
+	*err = (struct mlgen_err){ 0 };
+	return 0;
 }
 
 int import_blktrace(struct importing *m, struct mlgen_err *err)

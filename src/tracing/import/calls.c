@@ -582,6 +582,7 @@ static bool is_fd(int64_t fd)
 	return fd >= 0 && fd <= INT32_MAX;
 }
 
+/* The open file of a descriptor or name; NULL = unknown file. */
 static struct fd_open *find_by(struct fdtable *t, uint32_t pid, int fd, uint32_t file)
 {
 	struct fd_open *f = fdtable_find(t, pid, fd);
@@ -592,15 +593,6 @@ static struct fd_open *find_by(struct fdtable *t, uint32_t pid, int fd, uint32_t
 	f = fdtable_open(t, pid, fd, file, false, false);
 	f->is_position_known = false;
 	return f;
-}
-
-/* NULL = unknown file. */
-static struct fd_open *find_open(struct calls *c, const struct call_event *s)
-{
-	if (is_fd(s->fd))
-		return find_by(c->by_fd, s->pid, (int)s->fd, s->file);
-	return s->file && s->file <= INT32_MAX ? find_by(c->by_name, s->pid, (int)s->file, s->file)
-					       : NULL;
 }
 
 static void apply_open(struct calls *c, const struct call_event *s)
@@ -660,45 +652,18 @@ static void apply_fork(struct calls *c, const struct call_event *s)
 
 /* ---- the record ---- */
 
-static bool is_read_or_write(const struct call *k)
-{
-	return k->op == TRACE_READ || k->op == TRACE_WRITE;
-}
-
-static bool has_no_length(const struct call *k)
-{
-	return k->kind == CALL_CLOSE || k->kind == CALL_RENAME || k->kind == CALL_FORK ||
-	       (k->kind == CALL_FILE && k->op != TRACE_STAT);
-}
-
-static void set_sizes(struct calls *c, const struct call *k, const struct call_event *s,
-		      struct trace_record *to)
-{
-	bool was_moved = is_read_or_write(k) && s->has_result && s->result >= 0;
-
-	to->len_bytes = k->kind == CALL_OPEN ? s->flags : s->bytes;
-	if (to->len_bytes == TRACE_UNKNOWN && was_moved)
-		to->len_bytes = (uint64_t)s->result;
-	else if (to->len_bytes == TRACE_UNKNOWN && has_no_length(k))
-		to->len_bytes = 0;
-	if (s->has_result)
-		to->result = s->result;
-	else if (is_read_or_write(k) && s->bytes <= INT64_MAX)
-		to->result = (int64_t)s->bytes;
-	/* Other positive results, such as a descriptor, have no meaning in a trace. */
-	if (!is_read_or_write(k) && k->op != TRACE_MMAP && k->op != TRACE_FORK && to->result > 0)
-		to->result = 0;
-	c->unsized_count += is_read_or_write(k) && to->len_bytes == TRACE_UNKNOWN;
-}
-
 static int add_record(struct calls *c, const struct call *k, const struct call_event *s,
 		      struct fd_open *f, struct mlgen_err *err)
 {
 	uint64_t clock = c->m->clock_offset_ns;
+	bool is_read_or_write = k->op == TRACE_READ || k->op == TRACE_WRITE;
+	bool has_no_length = k->kind == CALL_CLOSE || k->kind == CALL_RENAME ||
+			     k->kind == CALL_FORK || (k->kind == CALL_FILE && k->op != TRACE_STAT);
 	struct trace_record to = {
 		.start_ns = s->start_ns > clock ? s->start_ns - clock : 0,
 		.duration_ns = s->duration_ns,
 		.off = k->kind == CALL_AT ? s->off : TRACE_UNKNOWN,
+		.len_bytes = k->kind == CALL_OPEN ? s->flags : s->bytes,
 		.cpu_ns = TRACE_UNKNOWN,
 		.pid = s->pid,
 		.tid = s->tid,
@@ -708,7 +673,18 @@ static int add_record(struct calls *c, const struct call *k, const struct call_e
 
 	if (k->op == TRACE_UNLINK && s->flags != TRACE_UNKNOWN && (s->flags & AT_REMOVEDIR))
 		to.op = TRACE_RMDIR;
-	set_sizes(c, k, s, &to);
+	if (to.len_bytes == TRACE_UNKNOWN && is_read_or_write && s->has_result && s->result >= 0)
+		to.len_bytes = (uint64_t)s->result;
+	else if (to.len_bytes == TRACE_UNKNOWN && has_no_length)
+		to.len_bytes = 0;
+	if (s->has_result)
+		to.result = s->result;
+	else if (is_read_or_write && s->bytes <= INT64_MAX)
+		to.result = (int64_t)s->bytes;
+	/* Other positive results, such as a descriptor, have no meaning in a trace. */
+	if (!is_read_or_write && k->op != TRACE_MMAP && k->op != TRACE_FORK && to.result > 0)
+		to.result = 0;
+	c->unsized_count += is_read_or_write && to.len_bytes == TRACE_UNKNOWN;
 	if (k->kind == CALL_RENAME && s->becomes)
 		to.off = s->becomes;
 	if (k->kind == CALL_TRANSFER && f && to.result >= 0) {
@@ -733,8 +709,12 @@ int calls_add(struct calls *c, const struct call *k, const struct call_event *s,
 		return 0;
 	/* A call on a path needs no open file. */
 	if (k->kind == CALL_CLOSE || k->kind == CALL_TRANSFER || k->kind == CALL_AT ||
-	    k->kind == CALL_SEEK || (k->kind == CALL_FILE && !s->file))
-		f = find_open(c, s);
+	    k->kind == CALL_SEEK || (k->kind == CALL_FILE && !s->file)) {
+		if (is_fd(s->fd))
+			f = find_by(c->by_fd, s->pid, (int)s->fd, s->file);
+		else if (s->file && s->file <= INT32_MAX)
+			f = find_by(c->by_name, s->pid, (int)s->file, s->file);
+	}
 	if (!f && !s->file && k->kind != CALL_DUP && k->kind != CALL_FORK) {
 		import_count_unknown(&c->nameless, k->name);
 		c->nameless_count++;

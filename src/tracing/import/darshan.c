@@ -267,18 +267,6 @@ static const char *value_of(const struct darshan *d, const char *key, const char
 	return s;
 }
 
-/* Read the head of a block, which ends with the name of its file. */
-static bool read_block_head(struct darshan *d)
-{
-	size_t bytes;
-	const char *name = value_of(d, "file_name:", NULL, &bytes);
-
-	if (!name || strncmp(buf_str(&d->line), "# DXT, file_id:", 15) != 0)
-		return false;
-	d->file = bytes ? trace_fill_name(d->m->fill, name, bytes) : 0;
-	return true;
-}
-
 /* Read "# DXT, ..." with the host and the number of rows of a block. */
 static void read_block_facts(struct darshan *d)
 {
@@ -301,14 +289,29 @@ static void read_block_facts(struct darshan *d)
 	}
 }
 
-/* Read "# KEY: value" of the preamble. */
-static void read_job_fact(struct darshan *d)
+/* Read the head of a block, "# DXT, ..." with facts of a block, or "# KEY: value" of the preamble.
+ */
+static void read_comment(struct darshan *d)
 {
-	const char *text = buf_str(&d->line);
+	const char *text = buf_str(&d->line), *s;
 	size_t bytes;
 	unsigned unused;
-	const char *s = value_of(d, ":", NULL, &bytes);
 
+	/* The head of a block ends with the name of its file. */
+	s = value_of(d, "file_name:", NULL, &bytes);
+	if (s && strncmp(text, "# DXT, file_id:", 15) == 0) {
+		d->file = bytes ? trace_fill_name(d->m->fill, s, bytes) : 0;
+		return;
+	}
+	if (strncmp(text, "# DXT,", 6) == 0) {
+		read_block_facts(d);
+		return;
+	}
+	if (strstr(text, "incomplete data") || strstr(text, "*ERROR*")) {
+		d->incomplete++;
+		return;
+	}
+	s = value_of(d, ":", NULL, &bytes);
 	if (!s)
 		return;
 	if (strncmp(text, "# start_time:", 13) == 0) {
@@ -323,21 +326,6 @@ static void read_job_fact(struct darshan *d)
 		buf_reset(&d->command);
 		buf_addn(&d->command, s, bytes);
 		trace_fill_fact(d->m->fill, "command", s);
-	}
-}
-
-static void read_comment(struct darshan *d)
-{
-	const char *text = buf_str(&d->line);
-
-	if (read_block_head(d))
-		return;
-	if (strncmp(text, "# DXT,", 6) == 0) {
-		read_block_facts(d);
-	} else if (strstr(text, "incomplete data") || strstr(text, "*ERROR*")) {
-		d->incomplete++;
-	} else {
-		read_job_fact(d);
 	}
 }
 
@@ -364,44 +352,6 @@ static uint32_t thread_of(struct darshan *d, uint32_t pid, const struct darshan_
 	return OTHER_THREADS + map_number(&d->threads, (uint64_t)pid << 47 ^ thread, &is_new);
 }
 
-/* False: a row of MPI-IO on a file with POSIX rows. MPI-IO calls read(2) and write(2). */
-static bool is_wanted(struct darshan *d, enum darshan_module module)
-{
-	uint32_t number;
-	bool is_new;
-
-	if (module == MODULE_POSIX) {
-		map_number(&d->posix, d->file, &is_new);
-		return true;
-	}
-	if (map_find(&d->posix, d->file, &number)) {
-		d->repeated++;
-		return false;
-	}
-	d->mpiio_only++;
-	return true;
-}
-
-static int add_row(struct darshan *d, const struct darshan_row *r)
-{
-	struct trace_record to = {
-		.start_ns = d->start_ns + r->start_ns - d->m->clock_offset_ns,
-		.duration_ns = r->end_ns - r->start_ns,
-		.off = r->off,
-		.len_bytes = r->bytes,
-		.result = (int64_t)r->bytes,
-		.cpu_ns = TRACE_UNKNOWN,
-		.file = d->file,
-		.op = r->is_write ? TRACE_WRITE : TRACE_READ,
-	};
-
-	to.pid = d->pid_base + (uint32_t)r->rank + 1;
-	to.tid = thread_of(d, to.pid, r);
-	d->pid_count = (uint32_t)u64_max(d->pid_count, r->rank + 1);
-	d->decimals = (unsigned)u64_max(d->decimals, r->decimals);
-	return trace_fill_add(d->m->fill, &to, d->err);
-}
-
 static int darshan_unread(struct darshan *d, const char *why)
 {
 	return import_count_unread(d->m, d->in.name, d->number, d->err, "%s", why);
@@ -413,7 +363,12 @@ static int read_row(struct darshan *d, const char *line, size_t bytes)
 	struct darshan_row r = { 0 };
 	const char *wrong = darshan_row_parse(&r, line, bytes, why, sizeof(why));
 	enum darshan_module module = MODULE_POSIX;
+	struct trace_record to = { 0 };
+	uint32_t number;
+	bool is_new;
 
+	d->m->tally.lines++;
+	d->row_count++;
 	if (wrong)
 		return darshan_unread(d, wrong);
 	while (module < MODULES && (strlen(modules[module]) != r.module_bytes ||
@@ -433,23 +388,30 @@ static int read_row(struct darshan *d, const char *line, size_t bytes)
 					 "ID, file_name: NAME' above");
 	if (d->pid_base + r.rank >= OTHER_THREADS)
 		return darshan_unread(d, "a rank above 100 million");
-	return is_wanted(d, module) ? add_row(d, &r) : 0;
-}
 
-static int read_line(struct darshan *d)
-{
-	const char *at = buf_str(&d->line);
-
-	at += strspn(at, " \t");
-	if (!*at)
+	/* MPI-IO calls read(2) and write(2): its rows on a file with POSIX rows repeat those. */
+	if (module == MODULE_POSIX) {
+		map_number(&d->posix, d->file, &is_new);
+	} else if (map_find(&d->posix, d->file, &number)) {
+		d->repeated++;
 		return 0;
-	if (*at == '#') {
-		read_comment(d);
-		return 0;
+	} else {
+		d->mpiio_only++;
 	}
-	d->m->tally.lines++;
-	d->row_count++;
-	return read_row(d, at, d->line.len - (size_t)(at - d->line.s));
+
+	to.start_ns = d->start_ns + r.start_ns - d->m->clock_offset_ns;
+	to.duration_ns = r.end_ns - r.start_ns;
+	to.off = r.off;
+	to.len_bytes = r.bytes;
+	to.result = (int64_t)r.bytes;
+	to.cpu_ns = TRACE_UNKNOWN;
+	to.file = d->file;
+	to.op = r.is_write ? TRACE_WRITE : TRACE_READ;
+	to.pid = d->pid_base + (uint32_t)r.rank + 1;
+	to.tid = thread_of(d, to.pid, &r);
+	d->pid_count = (uint32_t)u64_max(d->pid_count, r.rank + 1);
+	d->decimals = (unsigned)u64_max(d->decimals, r.decimals);
+	return trace_fill_add(d->m->fill, &to, d->err);
 }
 
 /* ---- files ---- */
@@ -457,6 +419,7 @@ static int read_line(struct darshan *d)
 static int read_file(struct darshan *d, const char *path)
 {
 	int rc = trace_input_open(&d->in, path, d->err);
+	const char *at;
 
 	d->pid_base += d->pid_count;
 	d->pid_count = 0;
@@ -470,7 +433,12 @@ static int read_file(struct darshan *d, const char *path)
 		if (rc <= 0)
 			break;
 		d->m->is_torn = d->m->tally.is_cut;
-		rc = read_line(d);
+		at = buf_str(&d->line);
+		at += strspn(at, " \t");
+		if (*at == '#')
+			read_comment(d);
+		else if (*at)
+			rc = read_row(d, at, d->line.len - (size_t)(at - d->line.s));
 	}
 	d->m->is_torn = false;
 	if (rc == 0 && !d->has_start) {

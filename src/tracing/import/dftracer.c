@@ -26,7 +26,6 @@ struct dftracer_file {
  * anywhere in a sorted file. Until then the file is named "hash H".
  */
 struct dftracer_names {
-	struct trace_fill *fill;
 	struct trace_names *hashes;      /* numbers hashes from 1 */
 	VEC(struct dftracer_file) files; /* index: number minus one */
 	uint64_t unexplained;            /* hashes without an FH so far */
@@ -40,43 +39,6 @@ static struct dftracer_file *dftracer_names_find(struct dftracer_names *n, const
 	while (n->files.count < id)
 		vec_push(&n->files, (struct dftracer_file){ 0 });
 	return &n->files.at[id - 1];
-}
-
-/* Apply an event FH. */
-static void dftracer_names_explain(struct dftracer_names *n, const char *hash, const char *name)
-{
-	bool is_new;
-	struct dftracer_file *h = dftracer_names_find(n, hash, &is_new);
-	uint64_t id;
-
-	if (!is_new && h->is_explained)
-		return;
-	if (is_new) {
-		h->file = trace_fill_name(n->fill, name, strlen(name));
-	} else {
-		/* The last entry of an id counts. */
-		id = h->file;
-		trace_fill_entry(n->fill, TRACE_FILE, &id, 1, name);
-		n->unexplained--;
-	}
-	h->is_explained = true;
-}
-
-/* The file id of a hash, as trace_fill_name returns it. */
-static uint32_t dftracer_names_file(struct dftracer_names *n, const char *hash)
-{
-	bool is_new;
-	struct dftracer_file *h = dftracer_names_find(n, hash, &is_new);
-	struct buf name = { 0 };
-
-	if (!is_new)
-		return h->file;
-	buf_addf(&name, "hash %s", hash);
-	h->file = trace_fill_name(n->fill, name.s, name.len);
-	h->is_explained = false;
-	n->unexplained++;
-	buf_fini(&name);
-	return h->file;
 }
 
 /* ---- markers: events of the application, such as epochs and steps of DLIO ---- */
@@ -335,17 +297,30 @@ static const char *hash_text(const json_t *value, char *room, size_t bytes)
 	return room;
 }
 
+/* The file named in the clear or by a hash; 0 = none. */
 static uint32_t file_in(struct dftracer *d, const json_t *args, const char *const *clear,
 			const char *const *hashed)
 {
 	const char *name = json_string_value(json_member(args, clear));
+	struct dftracer_file *h;
+	struct buf text = { 0 };
 	char room[24];
 	const char *hash;
+	bool is_new;
 
 	if (has_text(name))
 		return trace_fill_name(d->m->fill, name, strlen(name));
 	hash = hash_text(json_member(args, hashed), room, sizeof(room));
-	return has_text(hash) ? dftracer_names_file(&d->names, hash) : 0;
+	if (!has_text(hash))
+		return 0;
+	h = dftracer_names_find(&d->names, hash, &is_new);
+	if (is_new) {
+		buf_addf(&text, "hash %s", hash);
+		h->file = trace_fill_name(d->m->fill, text.s, text.len);
+		d->names.unexplained++;
+		buf_fini(&text);
+	}
+	return h->file;
 }
 
 /* ---- calls ---- */
@@ -362,47 +337,6 @@ static void set_item_bytes(const json_t *args, struct call_event *s)
 	if (s->has_result && (s->result < 0 || item > INT64_MAX ||
 			      __builtin_mul_overflow(s->result, (int64_t)item, &s->result)))
 		s->has_result = false;
-}
-
-static void set_result(struct dftracer *d, const json_t *args, struct call_event *s)
-{
-	int64_t code;
-
-	s->has_result = number_in(args, ANY_OF("ret", "result"), &s->result);
-	if (!s->has_result || s->result != -1)
-		return;
-	if (number_in(args, ANY_OF("errno"), &code) && code > 0) {
-		s->result = -code;
-		return;
-	}
-	s->result = -EIO;
-	d->without_errno++;
-}
-
-static void set_args(struct dftracer *d, const struct call *k, const json_t *args,
-		     struct call_event *s)
-{
-	int64_t off;
-
-	set_result(d, args, s);
-	s->bytes = size_in(args, ANY_OF("count", "nbyte", "size", "length", "len", "size_sum"));
-	if (k->is_stdio && k->kind == CALL_TRANSFER)
-		set_item_bytes(args, s);
-	else if (k->is_stdio)
-		s->has_result = false; /* a pointer or a status */
-	if (!number_in(args, ANY_OF("fd"), &s->fd))
-		s->fd = -1;
-	if (!number_in(args, ANY_OF("whence"), &s->whence))
-		s->whence = -1;
-	s->off =
-		number_in(args, ANY_OF("offset", "off"), &off) && (off >= 0 || k->kind == CALL_SEEK)
-			? (uint64_t)off
-			: TRACE_UNKNOWN;
-	s->flags = size_in(args, ANY_OF("flags"));
-	s->file = file_in(d, args, ANY_OF("fname", "filename", "pathname", "path", "oldpath"),
-			  ANY_OF("fhash", "oldpath_hash"));
-	if (k->kind == CALL_RENAME)
-		s->becomes = file_in(d, args, ANY_OF("newpath", "newname"), ANY_OF("newpath_hash"));
 }
 
 /* False: a STDIO call on a file with POSIX calls, which repeat it. */
@@ -430,18 +364,43 @@ static bool is_wanted(struct dftracer *d, const struct call *k, const struct cal
 static int add_call(struct dftracer *d, const struct dftracer_event *e)
 {
 	const struct call *k = call_find(e->name);
+	const json_t *args = e->args;
 	struct call_event s = {
 		.pid = e->pid,
 		.tid = e->tid,
 		.start_ns = e->start_ns,
 		.duration_ns = e->duration_ns,
 	};
+	int64_t code, off;
 
 	if (!k) {
 		import_count_unknown(d->m, e->name);
 		return 0;
 	}
-	set_args(d, k, e->args, &s);
+	s.has_result = number_in(args, ANY_OF("ret", "result"), &s.result);
+	if (s.has_result && s.result == -1) {
+		bool has_errno = number_in(args, ANY_OF("errno"), &code) && code > 0;
+
+		s.result = has_errno ? -code : -EIO;
+		d->without_errno += !has_errno;
+	}
+	s.bytes = size_in(args, ANY_OF("count", "nbyte", "size", "length", "len", "size_sum"));
+	if (k->is_stdio && k->kind == CALL_TRANSFER)
+		set_item_bytes(args, &s);
+	else if (k->is_stdio)
+		s.has_result = false; /* a pointer or a status */
+	if (!number_in(args, ANY_OF("fd"), &s.fd))
+		s.fd = -1;
+	if (!number_in(args, ANY_OF("whence"), &s.whence))
+		s.whence = -1;
+	s.off = number_in(args, ANY_OF("offset", "off"), &off) && (off >= 0 || k->kind == CALL_SEEK)
+			? (uint64_t)off
+			: TRACE_UNKNOWN;
+	s.flags = size_in(args, ANY_OF("flags"));
+	s.file = file_in(d, args, ANY_OF("fname", "filename", "pathname", "path", "oldpath"),
+			 ANY_OF("fhash", "oldpath_hash"));
+	if (k->kind == CALL_RENAME)
+		s.becomes = file_in(d, args, ANY_OF("newpath", "newname"), ANY_OF("newpath_hash"));
 	return is_wanted(d, k, &s) ? calls_add(d->calls, k, &s, d->err) : 0;
 }
 
@@ -472,7 +431,7 @@ static int set_unit(struct dftracer *d, const char *value)
 	return 0;
 }
 
-/* Read an event of kind M: the name of a hash, or how the log was made. */
+/* Read an event of kind M: how the log was made, or FH, the name of a hash. */
 static int read_metadata(struct dftracer *d, const json_t *event)
 {
 	const json_t *args = json_object_get(event, "args");
@@ -481,13 +440,26 @@ static int read_metadata(struct dftracer *d, const json_t *event)
 	char room[24];
 	const char *value =
 		hash_text(json_member(args, ANY_OF("value", "hash")), room, sizeof(room));
+	struct dftracer_file *h;
+	uint64_t id;
+	bool is_new;
 
 	if (!key || !has_text(name) || !has_text(value))
 		return 0;
 	if (strcmp(key, "CM") == 0 && strcmp(name, "time_metric") == 0)
 		return set_unit(d, value);
-	if (strcmp(key, "FH") == 0)
-		dftracer_names_explain(&d->names, value, name);
+	if (strcmp(key, "FH") != 0)
+		return 0;
+	h = dftracer_names_find(&d->names, value, &is_new);
+	if (is_new) {
+		h->file = trace_fill_name(d->m->fill, name, strlen(name));
+	} else if (!h->is_explained) {
+		/* The last entry of an id counts. */
+		id = h->file;
+		trace_fill_entry(d->m->fill, TRACE_FILE, &id, 1, name);
+		d->names.unexplained--;
+	}
+	h->is_explained = true;
 	return 0;
 }
 
@@ -595,7 +567,6 @@ int import_dftracer(struct importing *m, struct mlgen_err *err)
 	d.objects.m = m;
 	d.objects.err = err;
 	d.calls = calls_new(m, false);
-	d.names.fill = m->fill;
 	d.names.hashes = trace_names_new();
 	for (size_t i = 0; rc == 0 && i < m->file_count; i++) {
 		d.unit_ns = NS_PER_US;

@@ -184,61 +184,22 @@ static uint32_t tag_in(struct dio *d, const json_t *event)
 	return name_of(d, text);
 }
 
-static uint32_t file_in(struct dio *d, const struct dio_event *e)
-{
-	const char *from_kernel =
-		json_string_value(json_member(e->event, ANY_OF("file_path", "kernel_file_path")));
-	const char *given = text_in(
-		e, ANY_OF("path", "pathname", "filename", "oldpath", "oldname", "file_path"));
-
-	if (has_text(from_kernel))
-		return name_of(d, from_kernel);
-	return has_text(given) ? name_of(d, given) : 0;
-}
-
-static void name_process(struct dio *d, const json_t *event, uint32_t pid)
-{
-	const char *text =
-		json_string_value(json_member(event, ANY_OF("comm", "process_name", "proc_name")));
-	uint64_t pids[] = { pid, task_in(event, "ppid") };
-	bool is_new = false;
-
-	if (!has_text(text) || !pid)
-		return;
-	map_number(&d->processes, pid, &is_new);
-	if (is_new)
-		trace_fill_entry(d->m->fill, TRACE_PROCESS, pids, pids[1] ? 2 : 1, text);
-}
-
 /* ---- events ---- */
-
-static void set_args(struct dio *d, const struct call *k, const struct dio_event *e,
-		     struct call_event *s)
-{
-	const char *target = text_in(e, ANY_OF("newpath", "newname"));
-	int64_t off;
-
-	s->has_result = json_whole(json_member(e->event, result_names), &s->result);
-	if (!json_whole(member(e, ANY_OF("fd", "oldfd", "fildes", "fdes")), &s->fd))
-		s->fd = -1;
-	if (!json_whole(member(e, ANY_OF("whence")), &s->whence))
-		s->whence = -1;
-	s->off = json_whole(member(e, ANY_OF("offset", "off", "pos")), &off) &&
-				 (off >= 0 || k->kind == CALL_SEEK)
-			 ? (uint64_t)off
-			 : TRACE_UNKNOWN;
-	s->bytes = size_in(e, ANY_OF("count", "size", "bytes", "length", "len", "bytes_request"));
-	s->flags = size_in(e, ANY_OF("flags", "flag"));
-	s->file = file_in(d, e);
-	if (k->kind == CALL_RENAME && has_text(target))
-		s->becomes = name_of(d, target);
-}
 
 static int add_call(struct dio *d, const struct dio_event *e, const char *name)
 {
 	const struct call *k = call_find(name);
+	const char *from_kernel =
+		json_string_value(json_member(e->event, ANY_OF("file_path", "kernel_file_path")));
+	const char *given = text_in(
+		e, ANY_OF("path", "pathname", "filename", "oldpath", "oldname", "file_path"));
+	const char *target = text_in(e, ANY_OF("newpath", "newname"));
+	const char *command = json_string_value(
+		json_member(e->event, ANY_OF("comm", "process_name", "proc_name")));
 	struct call_event s = { 0 };
 	uint64_t end_ns;
+	int64_t off;
+	bool is_new = false;
 
 	if (!k) {
 		import_count_unknown(d->m, name);
@@ -257,11 +218,33 @@ static int add_call(struct dio *d, const struct dio_event *e, const char *name)
 	}
 	s.pid = task_in(e->event, "pid");
 	s.tid = task_in(e->event, "tid");
-	set_args(d, k, e, &s);
+	s.has_result = json_whole(json_member(e->event, result_names), &s.result);
+	if (!json_whole(member(e, ANY_OF("fd", "oldfd", "fildes", "fdes")), &s.fd))
+		s.fd = -1;
+	if (!json_whole(member(e, ANY_OF("whence")), &s.whence))
+		s.whence = -1;
+	s.off = json_whole(member(e, ANY_OF("offset", "off", "pos")), &off) &&
+				(off >= 0 || k->kind == CALL_SEEK)
+			? (uint64_t)off
+			: TRACE_UNKNOWN;
+	s.bytes = size_in(e, ANY_OF("count", "size", "bytes", "length", "len", "bytes_request"));
+	s.flags = size_in(e, ANY_OF("flags", "flag"));
+	if (has_text(from_kernel))
+		s.file = name_of(d, from_kernel);
+	else if (has_text(given))
+		s.file = name_of(d, given);
+	if (k->kind == CALL_RENAME && has_text(target))
+		s.becomes = name_of(d, target);
 	/* The open of a descriptor has a better name than the tag. */
 	if (!s.file && !calls_has_fd(d->calls, s.pid, s.fd))
 		s.file = tag_in(d, e->event);
-	name_process(d, e->event, s.pid);
+	if (has_text(command) && s.pid)
+		map_number(&d->processes, s.pid, &is_new);
+	if (is_new) {
+		uint64_t pids[] = { s.pid, task_in(e->event, "ppid") };
+
+		trace_fill_entry(d->m->fill, TRACE_PROCESS, pids, pids[1] ? 2 : 1, command);
+	}
 	return calls_add(d->calls, k, &s, d->err);
 }
 
@@ -285,17 +268,6 @@ static int add_event(void *arg, const json_t *whole)
 	return add_call(d, &e, name);
 }
 
-static void add_notes(struct dio *d)
-{
-	if (d->tagged)
-		import_note(d->m,
-			    "%" PRIu64 " descriptor%s of files that were opened before the log "
-			    "begins: a tag replaces the name",
-			    d->tagged, plural(d->tagged));
-	calls_add_notes(d->calls);
-	import_note(d->m, "DIO sees neither page faults on mapped files nor requests of io_uring");
-}
-
 int import_dio(struct importing *m, struct mlgen_err *err)
 {
 	struct dio d = { .m = m, .err = err };
@@ -308,8 +280,16 @@ int import_dio(struct importing *m, struct mlgen_err *err)
 		rc = json_objects_read(&d.objects, m->files[i], add_event, &d);
 	if (rc == 0)
 		rc = import_check_unread(m, "dio", err);
-	if (rc == 0)
-		add_notes(&d);
+	if (rc == 0 && d.tagged)
+		import_note(m,
+			    "%" PRIu64 " descriptor%s of files that were opened before the log "
+			    "begins: a tag replaces the name",
+			    d.tagged, plural(d.tagged));
+	if (rc == 0) {
+		calls_add_notes(d.calls);
+		import_note(
+			m, "DIO sees neither page faults on mapped files nor requests of io_uring");
+	}
 	map_fini(&d.processes);
 	calls_free(d.calls);
 	json_objects_fini(&d.objects);

@@ -14,28 +14,6 @@ static bool is_separator(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r') || c == ',' || c == '[' || c == ']';
 }
 
-/* Skip separators. Anything else up to the end of a line counts as an unreadable object. */
-static int begin_object(struct json_objects *o)
-{
-	struct trace_input *in = &o->in;
-	int rc;
-
-	while ((rc = trace_input_more(in, o->err)) > 0) {
-		char c = in->buffer[in->at];
-
-		if (!is_separator(c))
-			break;
-		in->line += c == '\n';
-		o->last = c;
-		in->at++;
-	}
-	buf_reset(&o->text);
-	o->depth = 0;
-	o->is_string = o->is_escaped = o->is_broken = false;
-	o->line = in->line;
-	return rc;
-}
-
 /* False: the object ends with this byte. */
 static bool scan_byte(struct json_objects *o, char c)
 {
@@ -78,25 +56,40 @@ static int scan_block(struct json_objects *o, bool *is_whole)
 	return 1;
 }
 
-/* Read the text of the next object. 1, 0 at the end, or -errno with err. */
+/* Read the text of the next object after separators. Anything else up to the end of a line counts
+ * as an unreadable object. 1, 0 at the end, or -errno with err. */
 static int next_object(struct json_objects *o)
 {
 	struct importing *m = o->m;
+	struct trace_input *in = &o->in;
 	bool is_whole = false;
-	int rc = begin_object(o);
+	int rc;
 
+	while ((rc = trace_input_more(in, o->err)) > 0) {
+		char c = in->buffer[in->at];
+
+		if (!is_separator(c))
+			break;
+		in->line += c == '\n';
+		o->last = c;
+		in->at++;
+	}
+	buf_reset(&o->text);
+	o->depth = 0;
+	o->is_string = o->is_escaped = o->is_broken = false;
+	o->line = in->line;
 	while (rc > 0 && !is_whole) {
-		rc = trace_input_more(&o->in, o->err);
+		rc = trace_input_more(in, o->err);
 		if (rc > 0)
 			rc = scan_block(o, &is_whole);
 	}
 	/* The program that wrote the log was stopped; its last object cannot be parsed. */
 	if (rc == 0 && o->text.len) {
-		if (strcmp(m->files[m->file_count - 1], o->in.name) == 0 || m->file_count == 1)
+		if (strcmp(m->files[m->file_count - 1], in->name) == 0 || m->file_count == 1)
 			m->tally.is_cut = true;
 		else
 			import_note(m, "%s: the last line is incomplete; is the file complete?",
-				    o->in.name);
+				    in->name);
 	}
 	return rc;
 }

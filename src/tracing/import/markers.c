@@ -128,20 +128,15 @@ static size_t parse_date(const char *s, uint64_t *ns, bool *is_local)
 	return (size_t)(at - s);
 }
 
-/* The magnitude of a present-day time tells its unit: s, ms, us or ns. */
-static uint64_t unit_ns(uint64_t v)
+size_t marker_time(const char *s, uint64_t *ns, bool *is_local)
 {
-	return v < UINT64_C(100000000000)         ? NS_PER_S
-	       : v < UINT64_C(100000000000000)    ? 1000000
-	       : v < UINT64_C(100000000000000000) ? 1000
-						  : 1;
-}
-
-static size_t parse_since_1970(const char *s, uint64_t *ns)
-{
+	size_t bytes = parse_date(s, ns, is_local);
 	const char *at = s;
 	uint64_t v = 0, fraction, unit;
 
+	if (bytes)
+		return bytes;
+	*is_local = false;
 	for (; isdigit((unsigned char)*at); at++)
 		if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
 		    __builtin_add_overflow(v, (uint64_t)(*at - '0'), &v))
@@ -149,22 +144,16 @@ static size_t parse_since_1970(const char *s, uint64_t *ns)
 	if (at == s)
 		return 0;
 	fraction = parse_fraction(&at);
-	unit = unit_ns(v);
+	/* The magnitude of a present-day time tells its unit: s, ms, us or ns. */
+	unit = v < UINT64_C(100000000000)         ? NS_PER_S
+	       : v < UINT64_C(100000000000000)    ? 1000000
+	       : v < UINT64_C(100000000000000000) ? 1000
+						  : 1;
 	if (__builtin_mul_overflow(v, unit, &v) ||
 	    __builtin_add_overflow(v, fraction * unit / NS_PER_S, &v) || v > INT64_MAX)
 		return 0;
 	*ns = v;
 	return (size_t)(at - s);
-}
-
-size_t marker_time(const char *s, uint64_t *ns, bool *is_local)
-{
-	size_t bytes = parse_date(s, ns, is_local);
-
-	if (bytes)
-		return bytes;
-	*is_local = false;
-	return parse_since_1970(s, ns);
 }
 
 /* A longer text is truncated: a marker is a short label. */
@@ -326,18 +315,6 @@ static int64_t rank_before(const char *line, const char *mark)
 	return at == line || at[-1] == '[' || isspace((unsigned char)at[-1]) ? v : -1;
 }
 
-static bool mllog_time(const json_t *j, uint64_t *ns)
-{
-	double v = json_is_number(j) ? json_number_value(j) : -1;
-
-	/* 2^63 ns are 9.2e12 ms. The negation also refuses NaN. */
-	if (!(v >= 0 && v < 9.2e12))
-		return false;
-	*ns = json_is_integer(j) ? (uint64_t)json_integer_value(j) * 1000000
-				 : (uint64_t)llround(v * 1e6);
-	return true;
-}
-
 /* A sink for json_dump_callback that limits the length. */
 static int append_part(const char *text, size_t bytes, void *to)
 {
@@ -352,14 +329,19 @@ static int parse_mllog(struct marker_line *m, const json_t *all)
 {
 	const json_t *key = json_object_get(all, "key");
 	const json_t *value = json_object_get(all, "value");
+	const json_t *time = json_object_get(all, "time_ms");
 	const json_t *epoch = json_object_get(json_object_get(all, "metadata"), "epoch_num");
+	double ms = json_is_number(time) ? json_number_value(time) : -1;
 	double number = json_is_number(epoch) ? json_number_value(epoch) : -1;
 
-	if (!json_is_string(key) || !mllog_time(json_object_get(all, "time_ms"), &m->time_ns)) {
+	/* 2^63 ns are 9.2e12 ms. The negation also refuses NaN. */
+	if (!json_is_string(key) || !(ms >= 0 && ms < 9.2e12)) {
 		snprintf(m->wrong, sizeof(m->wrong),
 			 "a line of MLPerf needs a text 'key' and a number 'time_ms'");
 		return -1;
 	}
+	m->time_ns = json_is_integer(time) ? (uint64_t)json_integer_value(time) * 1000000
+					   : (uint64_t)llround(ms * 1e6);
 	marker_line_words(m, json_string_value(key), json_string_length(key));
 	if (m->op == TRACE_EPOCH && number >= 0 && number < 9e15)
 		m->number = (uint64_t)number;
@@ -477,25 +459,11 @@ bool marker_line_is_csv(const char *line)
 	return strspn(line, "0123456789") != 3 || line[3] != ' ';
 }
 
-/* Append a CSV cell, without its quotes if it has any. */
-static void append_cell(struct buf *to, const char *text)
-{
-	size_t bytes = strlen(text);
-
-	if (bytes < 2 || *text != '"' || text[bytes - 1] != '"') {
-		buf_addn(to, text, bytes);
-		return;
-	}
-	for (size_t i = 1; i + 1 < bytes; i++) {
-		buf_addc(to, text[i]);
-		i += text[i] == '"' && text[i + 1] == '"';
-	}
-}
-
-/* Parse "time,text"; the first line may be a header. */
+/* Parse "time,text"; the text may be in quotes, and the first line may be a header. */
 static int marker_line_csv(struct marker_line *m, const char *line, bool is_first)
 {
 	struct buf text = { 0 };
+	const char *cell;
 	size_t bytes;
 
 	marker_reset(m);
@@ -509,7 +477,16 @@ static int marker_line_csv(struct marker_line *m, const char *line, bool is_firs
 			 line);
 		return -1;
 	}
-	append_cell(&text, line + bytes + 1);
+	cell = line + bytes + 1;
+	bytes = strlen(cell);
+	if (bytes < 2 || *cell != '"' || cell[bytes - 1] != '"') {
+		buf_addn(&text, cell, bytes);
+	} else {
+		for (size_t i = 1; i + 1 < bytes; i++) {
+			buf_addc(&text, cell[i]);
+			i += cell[i] == '"' && cell[i + 1] == '"';
+		}
+	}
 	marker_line_words(m, buf_str(&text), text.len);
 	buf_fini(&text);
 	return 1;
@@ -565,35 +542,6 @@ static uint64_t find_offset(const struct marker_reader *k, uint64_t time_ns)
 	offset = (offset + NS_PER_DAY - zone_ns) % NS_PER_DAY;
 	at = time_ns - k->first_ns - offset + NS_PER_DAY / 2;
 	return offset + at / NS_PER_DAY * NS_PER_DAY;
-}
-
-/* Convert a time of day to the trace's clock; false: before the clock's 0. */
-static bool trace_time(struct marker_reader *k, uint64_t time_ns, uint64_t *out)
-{
-	if (!k->has_offset)
-		k->offset_ns = find_offset(k, time_ns);
-	k->has_offset = true;
-	k->min_ns = u64_min(k->min_ns, time_ns);
-	k->max_ns = u64_max(k->max_ns, time_ns);
-	if (time_ns < k->offset_ns)
-		return false;
-	*out = time_ns - k->offset_ns;
-	k->near += !k->has_span ||
-		   (*out + NS_PER_DAY >= k->first_ns && *out <= k->last_ns + NS_PER_DAY);
-	return true;
-}
-
-static int refuse_clocks(struct marker_reader *k)
-{
-	uint64_t marker_ms = k->min_ns / 1000000, trace_ms = k->first_ns / 1000000;
-
-	return mlgen_fail(k->err, -EINVAL,
-			  "markers=%s: no marker is within a day of the trace: the first marker is "
-			  "at %" PRIu64 ".%03" PRIu64
-			  " s since 1970, and the trace begins at %" PRIu64 ".%03" PRIu64
-			  " s%s; are both from the same run?",
-			  k->in.name, marker_ms / 1000, marker_ms % 1000, trace_ms / 1000,
-			  trace_ms % 1000, k->offset_ns ? " of its own clock" : "");
 }
 
 /* ---- markers of the trace ---- */
@@ -664,11 +612,34 @@ static uint64_t number_in_trace(struct marker_reader *k, const struct marker_kin
 	return n < k->epoch_base ? n : n - k->epoch_base;
 }
 
-static int apply_edge(struct marker_reader *k, struct marker_kind *kind, uint64_t now_ns)
+static int apply_marker(struct marker_reader *k)
 {
+	const struct marker_line *l = &k->line;
+	struct marker_kind text = { .op = TRACE_TEXT, .rank = l->rank, .number = TRACE_UNKNOWN };
+	struct marker_kind *kind;
+	uint64_t now_ns;
 	int rc = 0;
 
-	if (k->line.edge == MARKER_ENDS) {
+	k->is_local |= l->is_local;
+	if (!k->has_offset)
+		k->offset_ns = find_offset(k, l->time_ns);
+	k->has_offset = true;
+	k->min_ns = u64_min(k->min_ns, l->time_ns);
+	k->max_ns = u64_max(k->max_ns, l->time_ns);
+	if (l->time_ns < k->offset_ns)
+		return 0;
+	now_ns = l->time_ns - k->offset_ns;
+	k->near += !k->has_span ||
+		   (now_ns + NS_PER_DAY >= k->first_ns && now_ns <= k->last_ns + NS_PER_DAY);
+
+	if (l->op == TRACE_TEXT)
+		return l->name.len ? add_marker(k, &text, l->name.s, l->name.len, now_ns, 0) : 0;
+	kind = kind_of(k);
+	if (!kind) {
+		k->too_many++;
+		return 0;
+	}
+	if (l->edge == MARKER_ENDS) {
 		if (kind->is_open)
 			return end_kind(k, kind, now_ns - u64_min(kind->start_ns, now_ns));
 		k->without_begin++;
@@ -681,23 +652,6 @@ static int apply_edge(struct marker_reader *k, struct marker_kind *kind, uint64_
 	kind->number = number_in_trace(k, kind);
 	kind->count++;
 	return rc;
-}
-
-static int apply_marker(struct marker_reader *k)
-{
-	const struct marker_line *l = &k->line;
-	struct marker_kind text = { .op = TRACE_TEXT, .rank = l->rank, .number = TRACE_UNKNOWN };
-	struct marker_kind *kind;
-	uint64_t now_ns;
-
-	k->is_local |= l->is_local;
-	if (!trace_time(k, l->time_ns, &now_ns))
-		return 0;
-	if (l->op == TRACE_TEXT)
-		return l->name.len ? add_marker(k, &text, l->name.s, l->name.len, now_ns, 0) : 0;
-	kind = kind_of(k);
-	k->too_many += !kind;
-	return kind ? apply_edge(k, kind, now_ns) : 0;
 }
 
 /* ---- the file ---- */
@@ -770,6 +724,7 @@ static void add_notes(struct marker_reader *k)
 static int read_markers(struct marker_reader *k)
 {
 	int rc = read_lines(k);
+	uint64_t marker_ms = k->min_ns / 1000000, trace_ms = k->first_ns / 1000000;
 
 	if (rc == 0 && k->min_ns > k->max_ns)
 		rc = mlgen_fail(k->err, -EINVAL,
@@ -777,7 +732,13 @@ static int read_markers(struct marker_reader *k)
 				"DLIO's output, and its first line is not time,text",
 				k->in.name);
 	else if (rc == 0 && !k->near)
-		rc = refuse_clocks(k);
+		rc = mlgen_fail(k->err, -EINVAL,
+				"markers=%s: no marker is within a day of the trace: the first "
+				"marker is at %" PRIu64 ".%03" PRIu64
+				" s since 1970, and the trace begins at %" PRIu64 ".%03" PRIu64
+				" s%s; are both from the same run?",
+				k->in.name, marker_ms / 1000, marker_ms % 1000, trace_ms / 1000,
+				trace_ms % 1000, k->offset_ns ? " of its own clock" : "");
 	for (size_t i = 0; rc == 0 && i < k->count; i++)
 		if (k->kinds[i].is_open)
 			rc = end_kind(k, &k->kinds[i], TRACE_UNKNOWN);

@@ -143,29 +143,6 @@ static struct mcgill_name *find_name(struct mcgill_names *n, struct mcgill_text 
 	return &n->of.at[id];
 }
 
-/* Note that an open of a path with this last component had the path's id. */
-static void mcgill_names_opened(struct mcgill_names *n, struct mcgill_text name, uint32_t path)
-{
-	struct mcgill_name *known = find_name(n, name);
-
-	if (!known->path)
-		known->path = path;
-	else if (known->path != path)
-		known->path = SEVERAL;
-}
-
-/* The only path opened under this name; 0 = none or several. */
-static uint32_t mcgill_names_path(struct mcgill_names *n, struct mcgill_text name)
-{
-	struct mcgill_name *known = find_name(n, name);
-
-	if (known->path != SEVERAL)
-		return known->path;
-	n->ambiguous += !known->is_counted;
-	known->is_counted = true;
-	return 0;
-}
-
 /* ---- the reader ---- */
 
 #define NS_PER_DAY (INT64_C(86400) * (int64_t)NS_PER_S)
@@ -251,6 +228,7 @@ static struct trace_record record_of(const struct mcgill_line *l)
 static int add_open(struct mcgill_reader *r, const struct mcgill_line *l)
 {
 	struct trace_record to = record_of(l);
+	struct mcgill_name *known;
 
 	to.off = TRACE_UNKNOWN;
 	to.file = path_of_open(r, l);
@@ -258,15 +236,17 @@ static int add_open(struct mcgill_reader *r, const struct mcgill_line *l)
 		to.result = -ENOENT;
 		r->failed++;
 	}
-	if (l->name.bytes && to.file)
-		mcgill_names_opened(&r->names, l->name, to.file);
+	if (l->name.bytes && to.file) {
+		known = find_name(&r->names, l->name);
+		known->path = !known->path || known->path == to.file ? to.file : SEVERAL;
+	}
 	return trace_fill_add(r->m->fill, &to, r->err);
 }
 
 static int add_call(struct mcgill_reader *r, const struct mcgill_line *l)
 {
 	struct trace_record to = record_of(l);
-	uint32_t path;
+	struct mcgill_name *known;
 
 	if (l->op == TRACE_WRITE && is_log(&l->name)) {
 		r->logs++;
@@ -274,8 +254,14 @@ static int add_call(struct mcgill_reader *r, const struct mcgill_line *l)
 	}
 	if (l->op != TRACE_MUNMAP && to.off > INT64_MAX)
 		to.off = TRACE_UNKNOWN;
-	path = l->name.bytes ? mcgill_names_path(&r->names, l->name) : 0;
-	to.file = path ? path : name_of(r, l->name);
+	if (l->name.bytes) {
+		known = find_name(&r->names, l->name);
+		if (known->path == SEVERAL) {
+			r->names.ambiguous += !known->is_counted;
+			known->is_counted = true;
+		}
+		to.file = known->path && known->path != SEVERAL ? known->path : name_of(r, l->name);
+	}
 	return trace_fill_add(r->m->fill, &to, r->err);
 }
 
@@ -301,15 +287,6 @@ static int add_block(struct mcgill_reader *r, const struct mcgill_line *l)
 
 /* ---- the clock ---- */
 
-/* Reduce a difference to within half a day. */
-static int64_t within_day(int64_t ns)
-{
-	ns %= NS_PER_DAY;
-	if (ns < -NS_PER_DAY / 2)
-		ns += NS_PER_DAY;
-	return ns > NS_PER_DAY / 2 ? ns - NS_PER_DAY : ns;
-}
-
 static void widen_clock(struct mcgill_clock *a, const struct mcgill_line *l)
 {
 	int64_t offset =
@@ -317,7 +294,12 @@ static void widen_clock(struct mcgill_clock *a, const struct mcgill_line *l)
 
 	if (!a->is_known)
 		*a = (struct mcgill_clock){ .is_known = true, .first_ns = offset };
-	offset = within_day(offset - a->first_ns);
+	/* Reduce the difference to within half a day. */
+	offset = (offset - a->first_ns) % NS_PER_DAY;
+	if (offset < -NS_PER_DAY / 2)
+		offset += NS_PER_DAY;
+	if (offset > NS_PER_DAY / 2)
+		offset -= NS_PER_DAY;
 	if (offset < a->min)
 		a->min = offset;
 	if (offset > a->max)
@@ -352,30 +334,6 @@ static void set_clock(struct mcgill_reader *r)
 
 /* ---- lines ---- */
 
-static int add_line(struct mcgill_reader *r, const struct mcgill_line *l)
-{
-	struct trace_record to;
-
-	switch (r->format.kind) {
-	case MCGILL_CLOCK:
-		widen_clock(&r->clock, l);
-		return 0;
-	case MCGILL_OPEN:
-		return add_open(r, l);
-	case MCGILL_CREATE: /* creat, mkdir, rmdir, unlink */
-		to = record_of(l);
-		to.off = TRACE_UNKNOWN;
-		if (l->op == TRACE_OPEN)
-			to.len_bytes = O_WRONLY | O_CREAT | O_TRUNC;
-		to.file = name_of(r, l->path);
-		return trace_fill_add(r->m->fill, &to, r->err);
-	case MCGILL_BLOCK:
-		return add_block(r, l);
-	default:
-		return add_call(r, l);
-	}
-}
-
 /* Read "Lost 12 events" of bpftrace. */
 static bool read_lost(struct mcgill_reader *r, const char *line)
 {
@@ -395,6 +353,7 @@ static bool read_lost(struct mcgill_reader *r, const char *line)
 
 static int read_line(struct mcgill_reader *r, const char *text, uint64_t line)
 {
+	struct trace_record to;
 	struct mcgill_line l;
 	const char *wrong;
 
@@ -410,7 +369,24 @@ static int read_line(struct mcgill_reader *r, const char *text, uint64_t line)
 		wrong = "took longer than the uptime of the host";
 	if (wrong)
 		return import_count_unread(r->m, r->file, line, r->err, "%s", wrong);
-	return add_line(r, &l);
+	switch (r->format.kind) {
+	case MCGILL_CLOCK:
+		widen_clock(&r->clock, &l);
+		return 0;
+	case MCGILL_OPEN:
+		return add_open(r, &l);
+	case MCGILL_CREATE: /* creat, mkdir, rmdir, unlink */
+		to = record_of(&l);
+		to.off = TRACE_UNKNOWN;
+		if (l.op == TRACE_OPEN)
+			to.len_bytes = O_WRONLY | O_CREAT | O_TRUNC;
+		to.file = name_of(r, l.path);
+		return trace_fill_add(r->m->fill, &to, r->err);
+	case MCGILL_BLOCK:
+		return add_block(r, &l);
+	default:
+		return add_call(r, &l);
+	}
 }
 
 static int read_file(struct mcgill_reader *r, const struct mcgill_file *f)

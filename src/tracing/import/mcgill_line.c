@@ -102,23 +102,6 @@ static bool has_column(const struct mcgill_format *f, enum mcgill_column column)
 	return memchr(f->column, (int)column, f->count);
 }
 
-/* Move the names after all other columns, where they are in the lines. */
-static void move_names_last(struct mcgill_format *f)
-{
-	bool has_path = has_column(f, MCGILL_FULLPATH);
-	size_t count = 0;
-
-	for (size_t i = 0; i < f->count; i++)
-		if (f->column[i] < MCGILL_FULLPATH)
-			f->column[count++] = f->column[i];
-	f->count = count;
-	if (has_path && f->count < MCGILL_COLUMNS)
-		f->column[f->count++] = MCGILL_FULLPATH;
-	/* Old headers lack this column, but their lines have it. */
-	if (f->count < MCGILL_COLUMNS)
-		f->column[f->count++] = MCGILL_FILENAME;
-}
-
 /* The kind of a file whose name does not show the kind. */
 static enum mcgill_kind kind_by_columns(const char *line, const struct mcgill_format *f)
 {
@@ -141,6 +124,8 @@ bool mcgill_header_parse(struct mcgill_format *f, const char *line)
 {
 	static const char *const messages[] = { "Attaching ", "mkdir():",  "rmdir():",
 						"unlink():",  "munmap():", "@" };
+	size_t count = 0;
+	bool has_path;
 
 	for (size_t i = 0; i < ARRAY_LEN(messages); i++)
 		if (strncmp(line, messages[i], strlen(messages[i])) == 0)
@@ -163,7 +148,17 @@ bool mcgill_header_parse(struct mcgill_format *f, const char *line)
 			add_column(f, at, bytes);
 		at += bytes;
 	}
-	move_names_last(f);
+	/* Move the names after all other columns, where they are in the lines. */
+	has_path = has_column(f, MCGILL_FULLPATH);
+	for (size_t i = 0; i < f->count; i++)
+		if (f->column[i] < MCGILL_FULLPATH)
+			f->column[count++] = f->column[i];
+	f->count = count;
+	if (has_path && f->count < MCGILL_COLUMNS)
+		f->column[f->count++] = MCGILL_FULLPATH;
+	/* Old headers lack this column, but their lines have it. */
+	if (f->count < MCGILL_COLUMNS)
+		f->column[f->count++] = MCGILL_FILENAME;
 	if (f->kind == MCGILL_NONE)
 		f->kind = kind_by_columns(line, f);
 	return true;
@@ -568,26 +563,16 @@ static const char *parse_clock(const char *text, struct mcgill_line *out)
 	return NULL;
 }
 
-static uint16_t op_of(enum mcgill_kind kind)
-{
-	switch (kind) {
-	case MCGILL_READ:
-		return TRACE_READ;
-	case MCGILL_WRITE:
-		return TRACE_WRITE;
-	case MCGILL_CLOSE:
-		return TRACE_CLOSE;
-	default:
-		return TRACE_OPEN;
-	}
-}
-
 const char *mcgill_line_parse(const struct mcgill_format *f, const char *text,
 			      struct mcgill_line *out)
 {
 	struct mcgill_format format;
+	uint16_t op = f->kind == MCGILL_READ    ? TRACE_READ
+		      : f->kind == MCGILL_WRITE ? TRACE_WRITE
+		      : f->kind == MCGILL_CLOSE ? TRACE_CLOSE
+						: TRACE_OPEN;
 
-	*out = (struct mcgill_line){ .op = op_of(f->kind),
+	*out = (struct mcgill_line){ .op = op,
 				     .off = TRACE_UNKNOWN,
 				     .requested = TRACE_UNKNOWN,
 				     .bytes = TRACE_UNKNOWN,

@@ -197,14 +197,6 @@ static uint64_t size_in_result(const struct strace_event *e)
 	return TRACE_UNKNOWN;
 }
 
-/* Is this fstat, or a call with an empty path, which acts on the descriptor? */
-static bool is_on_fd(const struct strace_event *e)
-{
-	return e->row->arg < 0 || (e->row->at >= 0 && (size_t)e->row->arg < e->call.arg_count &&
-				   (strace_text_is(e->call.args[e->row->arg], "\"\"") ||
-				    strace_text_is(e->call.args[e->row->arg], "NULL")));
-}
-
 static int strace_apply_stat(struct strace_event *e)
 {
 	struct strace_record rec = { .op = TRACE_STAT,
@@ -212,13 +204,16 @@ static int strace_apply_stat(struct strace_event *e)
 				     .bytes = TRACE_UNKNOWN,
 				     .result = e->call.result };
 	struct strace_ref ref;
-	int rc;
+	int arg = e->row->arg, rc;
 
 	if (!e->call.has_result)
 		return 0;
 	if (rec.result == 0)
 		rec.bytes = size_in_result(e);
-	if (is_on_fd(e)) {
+	/* fstat, or a call with an empty path, acts on the descriptor. */
+	if (arg < 0 || (e->row->at >= 0 && (size_t)arg < e->call.arg_count &&
+			(strace_text_is(e->call.args[arg], "\"\"") ||
+			 strace_text_is(e->call.args[arg], "NULL")))) {
 		if (strace_ref(e, e->row->at, &ref))
 			return STRACE_BAD;
 		if (!strace_ref_is_file(e, &ref))
@@ -227,7 +222,7 @@ static int strace_apply_stat(struct strace_event *e)
 		ref.open->end = rec.bytes;
 		return strace_emit(e, &rec);
 	}
-	rc = strace_path(e, e->row->at, e->row->arg);
+	rc = strace_path(e, e->row->at, arg);
 	if (rc)
 		return rc == STRACE_BAD ? rc : 0;
 	rec.file = strace_path_file(e);

@@ -490,19 +490,14 @@ bool strace_text_member_number(struct strace_text list, const char *name, int64_
 
 /* ---- symbol tables ---- */
 
-static uint32_t hash_of(const char *s, size_t n)
-{
-	uint32_t h = 2166136261u;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)s[i]) * 16777619u;
-	return h ^ h >> 15;
-}
-
 static struct strace_word *word_slot(const struct strace_words *w, const char *s, size_t n)
 {
-	size_t i = hash_of(s, n) & (w->size - 1);
+	uint32_t h = 2166136261u;
+	size_t i;
 
+	for (i = 0; i < n; i++)
+		h = (h ^ (unsigned char)s[i]) * 16777619u;
+	i = (h ^ h >> 15) & (w->size - 1);
 	while (w->words[i].name && (w->words[i].bytes != n || memcmp(w->words[i].name, s, n) != 0))
 		i = (i + 1) & (w->size - 1);
 	return &w->words[i];
@@ -803,27 +798,8 @@ bool strace_fd(struct strace_text t, int *fd, struct strace_fd_info *info)
 	return true;
 }
 
-/* Split "ENOENT (No such file or directory)" or "(errno 512)". */
-static const char *split_error(struct strace_call *c, struct strace_text t)
-{
-	size_t n = 0;
-
-	if (strace_text_begins(t, "(errno ")) {
-		skip(&t, 7);
-		if (!strace_text_number(t, &c->result) || c->result <= 0)
-			return "the error is not a number";
-		c->result = -c->result;
-		c->error = t;
-		c->error.n = 0;
-		return NULL;
-	}
-	while (n < t.n && is_name_char(t.s[n]))
-		n++;
-	c->error = (struct strace_text){ t.s, n };
-	return NULL;
-}
-
-/* Split the result, which follows the ')'. */
+/* Split the result, which follows the ')', and an error: "ENOENT (No such file or directory)" or
+ * "(errno 512)". */
 static const char *split_result(struct strace_call *c, struct strace_text t)
 {
 	size_t n = 0;
@@ -845,7 +821,22 @@ static const char *split_result(struct strace_call *c, struct strace_text t)
 	parse_fd_info(&c->info, t);
 	skip_blanks(&t);
 	c->failed = c->result == -1 && t.n;
-	return c->failed ? split_error(c, t) : NULL;
+	if (!c->failed)
+		return NULL;
+	if (strace_text_begins(t, "(errno ")) {
+		skip(&t, 7);
+		if (!strace_text_number(t, &c->result) || c->result <= 0)
+			return "the error is not a number";
+		c->result = -c->result;
+		c->error = t;
+		c->error.n = 0;
+		return NULL;
+	}
+	n = 0;
+	while (n < t.n && is_name_char(t.s[n]))
+		n++;
+	c->error = (struct strace_text){ t.s, n };
+	return NULL;
 }
 
 const char *strace_call_split(struct strace_call *c, struct strace_text body)

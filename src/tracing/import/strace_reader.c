@@ -140,27 +140,13 @@ static void reset_pending(struct strace_task *task)
 	task->pending.row = NULL;
 }
 
-/* The kernel may hand out the descriptor again before its close returns. */
-static int close_early(struct strace_event *e)
-{
-	struct strace_pending *p = &e->task->pending;
-	struct strace_ref ref;
-
-	if (strace_ref(e, 0, &ref))
-		return STRACE_BAD;
-	p->has_closed = true;
-	p->closed = ref.open ? ref.open->file : 0;
-	if (ref.fd >= 0)
-		fdtable_close(e->r->fds, e->task->tid, ref.fd);
-	return 0;
-}
-
 /* Begin an unfinished call. */
 static int begin_call(struct strace_event *e, struct strace_text body)
 {
 	struct strace_task *task = e->task;
 	struct strace_pending *p = &task->pending;
 	struct strace_fd_info info;
+	struct strace_ref ref;
 	unsigned traits;
 
 	reset_pending(task);
@@ -173,11 +159,18 @@ static int begin_call(struct strace_event *e, struct strace_text body)
 	traits = p->row ? p->row->traits : 0;
 	if (traits & STRACE_FORKS)
 		strace_task_link(task, &e->r->forking);
-	if (traits & STRACE_CLOSES)
-		return close_early(e);
-	if (traits & STRACE_MOVES_POSITION && (size_t)p->row->arg < e->call.arg_count &&
-	    strace_fd(e->call.args[p->row->arg], &p->fd, &info))
+	if (traits & STRACE_CLOSES) {
+		/* The kernel may hand out the descriptor again before its close returns. */
+		if (strace_ref(e, 0, &ref))
+			return STRACE_BAD;
+		p->has_closed = true;
+		p->closed = ref.open ? ref.open->file : 0;
+		if (ref.fd >= 0)
+			fdtable_close(e->r->fds, task->tid, ref.fd);
+	} else if (traits & STRACE_MOVES_POSITION && (size_t)p->row->arg < e->call.arg_count &&
+		   strace_fd(e->call.args[p->row->arg], &p->fd, &info)) {
 		strace_task_link(task, &e->r->moving);
+	}
 	return 0;
 }
 
@@ -268,14 +261,6 @@ static bool is_message(struct strace_reader *r, struct strace_text *t)
 	return s->is_over || strace_text_begins(*t, "strace: ") || strace_text_begins(*t, " > ");
 }
 
-/* Is the line a signal, or another line without a call? */
-static bool has_no_call(struct strace_text body)
-{
-	return !body.n || strace_text_begins(body, "--- ") ||
-	       strace_text_begins(body, "[ Process PID=") ||
-	       strace_text_begins(body, "<detached") || strace_text_is(body, "<unfinished ...>");
-}
-
 /* A line without a time is an unread line, but refuses a log that had no time so far. */
 static int refuse_timeless(struct strace_event *e, const struct strace_line *l, const char *file,
 			   uint64_t lineno)
@@ -328,7 +313,10 @@ int strace_reader_line(struct strace_reader *r, char *line, size_t bytes, const 
 	if (is_message(r, &text))
 		return 0;
 	strace_line_split(&l, text);
-	if (has_no_call(l.body))
+	/* A signal, or another line without a call. */
+	if (!l.body.n || strace_text_begins(l.body, "--- ") ||
+	    strace_text_begins(l.body, "[ Process PID=") ||
+	    strace_text_begins(l.body, "<detached") || strace_text_is(l.body, "<unfinished ...>"))
 		return 0;
 	e.r = r;
 	e.err = err;
@@ -455,38 +443,29 @@ static int open_logs(struct strace_logs *set, struct mlgen_err *err)
 	return rc;
 }
 
-static int read_logs(struct strace_logs *set, struct mlgen_err *err)
-{
-	int rc = 0;
-
-	while (rc == 0) {
-		struct strace_log *log = NULL; /* the log with the earliest line */
-
-		for (size_t i = 0; i < set->count; i++)
-			if (set->logs[i].has_line && (!log || set->logs[i].ns < log->ns))
-				log = &set->logs[i];
-		if (!log)
-			break;
-		set->r->source = &log->source;
-		set->r->is_followed |= log->source.tid != 0;
-		/* An empty buffer has no memory for the final 0. */
-		if (!log->line.s)
-			buf_addc(&log->line, ' ');
-		rc = strace_reader_line(set->r, log->line.s, log->line.len, log->source.name,
-					log->lineno, err);
-		if (rc == 0)
-			rc = next_line(set, log, err);
-	}
-	return rc;
-}
-
 int import_strace(struct importing *m, struct mlgen_err *err)
 {
 	struct strace_logs set = { .m = m, .r = strace_reader_new(m) };
 	int rc = open_logs(&set, err);
 
-	if (rc == 0)
-		rc = read_logs(&set, err);
+	while (rc == 0) {
+		struct strace_log *log = NULL; /* the log with the earliest line */
+
+		for (size_t i = 0; i < set.count; i++)
+			if (set.logs[i].has_line && (!log || set.logs[i].ns < log->ns))
+				log = &set.logs[i];
+		if (!log)
+			break;
+		set.r->source = &log->source;
+		set.r->is_followed |= log->source.tid != 0;
+		/* An empty buffer has no memory for the final 0. */
+		if (!log->line.s)
+			buf_addc(&log->line, ' ');
+		rc = strace_reader_line(set.r, log->line.s, log->line.len, log->source.name,
+					log->lineno, err);
+		if (rc == 0)
+			rc = next_line(&set, log, err);
+	}
 	if (rc == 0)
 		rc = strace_reader_end(set.r, err);
 	if (rc == 0)
