@@ -80,24 +80,11 @@ static int find_target(struct capture *c, struct mlgen_err *err)
 	return s->user ? capture_user_find(&c->user, s->user, err) : 0;
 }
 
-/* strace would report missing rights only later, when it attaches. */
-static int check_owner(const struct capture *c, struct mlgen_err *err)
-{
-	uid_t owner;
-
-	if (!c->args->pid || geteuid() == 0 || capture_pid_owner(c->cfg.pid, &owner) < 0 ||
-	    owner == geteuid())
-		return 0;
-	return mlgen_fail(err, -EPERM,
-			  "pid=%d: belongs to user %u; only root may trace processes of other "
-			  "users; run mltrace under sudo",
-			  (int)c->cfg.pid, (unsigned)owner);
-}
-
 static int choose_backend(struct capture *c, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 }, missing = { 0 };
 	int wanted = c->args->backend;
+	uid_t owner;
 	int rc;
 
 	c->backend = wanted == CAPTURE_STRACE ? &capture_strace : &capture_bpf;
@@ -114,7 +101,14 @@ static int choose_backend(struct capture *c, struct mlgen_err *err)
 		log_note("strace records instead: it slows programs down, and does not see %s",
 			 capture_strace.blind_to);
 	}
-	return c->backend == &capture_strace ? check_owner(c, err) : 0;
+	/* strace would report missing rights only later, when it attaches. */
+	if (c->backend != &capture_strace || !c->args->pid || geteuid() == 0 ||
+	    capture_pid_owner(c->cfg.pid, &owner) < 0 || owner == geteuid())
+		return 0;
+	return mlgen_fail(err, -EPERM,
+			  "pid=%d: belongs to user %u; only root may trace processes of other "
+			  "users; run mltrace under sudo",
+			  (int)c->cfg.pid, (unsigned)owner);
 }
 
 /* ---- the trace ---- */
@@ -385,35 +379,6 @@ static int exit_status(struct capture *c)
 
 /* ---- the whole recording ---- */
 
-static int capture_prepare(struct capture *c, struct mlgen_err *err)
-{
-	int rc = find_target(c, err);
-
-	if (rc == 0)
-		rc = choose_backend(c, err);
-	if (rc == 0)
-		rc = open_file(c, err);
-	if (rc == 0)
-		rc = open_writer(c, err);
-	if (rc == 0)
-		rc = capture_begin(c, err);
-	return rc;
-}
-
-static void capture_fini(struct capture *c)
-{
-	struct mlgen_err unused = { 0 };
-
-	if (c->backend && c->watch.state)
-		c->backend->free(c->watch.state);
-	capture_child_fini(&c->child);
-	if (c->cfg.writer)
-		(void)trace_writer_finish(c->cfg.writer, NULL, &unused);
-	(void)tracefile_close(&c->file);
-	capture_user_fini(&c->user);
-	buf_fini(&c->cgroup);
-}
-
 /* Check that there is exactly one target, and that it suits the other options. */
 static int check_request(const struct capture_args *q, struct mlgen_err *err)
 {
@@ -460,11 +425,12 @@ static int check_request(const struct capture_args *q, struct mlgen_err *err)
 int capture_run(const struct capture_args *args)
 {
 	struct capture c = { .args = args, .command = args->command };
-	struct mlgen_err err = { 0 };
+	struct mlgen_err err = { 0 }, unused = { 0 };
 	int status = check_request(args, &err) < 0 ? EXIT_USAGE
 		     : c.command                   ? capture_command_check(*c.command, &err)
 						   : 0;
 	const char *client;
+	int rc;
 
 	if (status) {
 		log_error("%s", err.text);
@@ -478,7 +444,16 @@ int capture_run(const struct capture_args *args)
 			 "--cgroup=PATH, with the PATH in /proc/PID/cgroup of a process in the "
 			 "container",
 			 client, args->output);
-	if (capture_prepare(&c, &err) < 0) {
+	rc = find_target(&c, &err);
+	if (rc == 0)
+		rc = choose_backend(&c, &err);
+	if (rc == 0)
+		rc = open_file(&c, &err);
+	if (rc == 0)
+		rc = open_writer(&c, &err);
+	if (rc == 0)
+		rc = capture_begin(&c, &err);
+	if (rc < 0) {
 		log_error("%s", err.text);
 		status = EXIT_USAGE;
 	} else {
@@ -487,6 +462,14 @@ int capture_run(const struct capture_args *args)
 		if (!c.is_not_executed)
 			describe(args->output, args->quiet);
 	}
-	capture_fini(&c);
+
+	if (c.backend && c.watch.state)
+		c.backend->free(c.watch.state);
+	capture_child_fini(&c.child);
+	if (c.cfg.writer)
+		(void)trace_writer_finish(c.cfg.writer, NULL, &unused);
+	(void)tracefile_close(&c.file);
+	capture_user_fini(&c.user);
+	buf_fini(&c.cgroup);
 	return status;
 }

@@ -20,20 +20,11 @@
 
 /* ---- the user ---- */
 
-static struct passwd *find_passwd(const char *name)
-{
-	struct passwd *pw = getpwnam(name);
-	char *end;
-	unsigned long uid = strtoul(name, &end, 10);
-
-	if (pw || !*name || *end || strchr("+- ", *name) || uid >= UINT_MAX)
-		return pw;
-	return getpwuid((uid_t)uid);
-}
-
 int capture_user_find(struct capture_user *u, const char *name, struct mlgen_err *err)
 {
 	const struct passwd *pw;
+	unsigned long uid;
+	char *end;
 	int n = 64;
 
 	*u = (struct capture_user){ 0 };
@@ -42,7 +33,10 @@ int capture_user_find(struct capture_user *u, const char *name, struct mlgen_err
 				  "user=%s: only root can run a command as another user; run "
 				  "mltrace under sudo, or leave out the option",
 				  name);
-	pw = find_passwd(name);
+	pw = getpwnam(name);
+	uid = strtoul(name, &end, 10);
+	if (!pw && *name && !*end && !strchr("+- ", *name) && uid < UINT_MAX)
+		pw = getpwuid((uid_t)uid);
 	if (!pw)
 		return mlgen_fail(err, -ENOENT,
 				  "user=%s: there is no such user; getent passwd lists users",

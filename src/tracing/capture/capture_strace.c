@@ -476,12 +476,25 @@ static int parse_line(struct strace_capture *s, char *line, size_t bytes, struct
 	return rc;
 }
 
-/* Parse all whole lines, and move the rest to the front. */
-static int parse_lines(struct strace_capture *s, struct mlgen_err *err)
+/* Read without waiting, and parse all whole lines. 1 = there may be more, 0, or -errno. */
+static int read_lines(struct strace_capture *s, struct mlgen_err *err)
 {
-	char *at = s->text, *end = s->text + s->bytes, *newline;
+	uint64_t begin_ns = clock_monotonic_ns();
+	char *at = s->text, *end, *newline;
+	ssize_t n;
 	int rc = 0;
 
+	capture_clock_observe(&s->clock, capture_wall_minus_clock_ns());
+	n = read(s->strace.lines_fd, s->text + s->bytes, LINES_BYTES - s->bytes);
+	if (n < 0 && errno == EAGAIN) {
+		capture_clock_drained(&s->clock, begin_ns);
+		return 0;
+	}
+	if (n < 0)
+		return errno == EINTR ? 0 : mlgen_fail(err, -errno, "strace: %s", strerror(errno));
+	s->is_over = n == 0;
+	s->bytes += (size_t)n;
+	end = s->text + s->bytes;
 	while (rc == 0 && (newline = memchr(at, '\n', (size_t)(end - at)))) {
 		rc = parse_line(s, at, (size_t)(newline - at), err);
 		at = newline + 1;
@@ -494,27 +507,6 @@ static int parse_lines(struct strace_capture *s, struct mlgen_err *err)
 		s->skips_rest = true;
 		s->bytes = 0;
 	}
-	return rc;
-}
-
-/* Read without waiting. 1 = there may be more, 0, or -errno. */
-static int read_lines(struct strace_capture *s, struct mlgen_err *err)
-{
-	uint64_t begin_ns = clock_monotonic_ns();
-	ssize_t n;
-
-	capture_clock_observe(&s->clock, capture_wall_minus_clock_ns());
-	n = read(s->strace.lines_fd, s->text + s->bytes, LINES_BYTES - s->bytes);
-	if (n < 0 && errno == EAGAIN) {
-		capture_clock_drained(&s->clock, begin_ns);
-		return 0;
-	}
-	if (n < 0)
-		return errno == EINTR ? 0 : mlgen_fail(err, -errno, "strace: %s", strerror(errno));
-	s->is_over = n == 0;
-	s->bytes += (size_t)n;
-	int rc = parse_lines(s, err);
-
 	return rc < 0 ? rc : n > 0;
 }
 

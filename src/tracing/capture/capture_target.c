@@ -148,32 +148,29 @@ static void add_pid(struct capture_pids *p, pid_t pid)
 		vec_push(p, pid);
 }
 
-/* Add processes whose parent is in the set. True: the set has grown. */
-static bool add_children(struct capture_pids *p)
-{
-	DIR *dir = opendir("/proc");
-	const struct dirent *e;
-	size_t before = p->count;
-	struct stat_line s;
-
-	while (dir && (e = readdir(dir))) {
-		char *end;
-		long pid = strtol(e->d_name, &end, 10);
-
-		if (pid > 0 && !*end && read_stat((pid_t)pid, &s) && has_pid(p, s.parent) &&
-		    s.state != 'Z')
-			add_pid(p, (pid_t)pid);
-	}
-	if (dir)
-		closedir(dir);
-	return p->count > before;
-}
-
 void capture_pids_tree(struct capture_pids *out, pid_t pid)
 {
+	const struct dirent *e;
+	struct stat_line s;
+	size_t before;
+
 	add_pid(out, pid);
-	while (add_children(out))
-		;
+	/* Add processes whose parent is in the set until the set no longer grows. */
+	do {
+		DIR *dir = opendir("/proc");
+
+		before = out->count;
+		while (dir && (e = readdir(dir))) {
+			char *end;
+			long child = strtol(e->d_name, &end, 10);
+
+			if (child > 0 && !*end && read_stat((pid_t)child, &s) &&
+			    has_pid(out, s.parent) && s.state != 'Z')
+				add_pid(out, (pid_t)child);
+		}
+		if (dir)
+			closedir(dir);
+	} while (out->count > before);
 }
 
 void capture_pids_cgroup(struct capture_pids *out, const char *directory)

@@ -43,23 +43,6 @@ void capture_status_line_append(struct buf *out, const struct capture_status_lin
 		 units_human_count(lost, s->lost), units_human_count(files, s->files));
 }
 
-static void capture_line_update(struct capture_status_line *l, const struct capture_status *s,
-				uint64_t bytes, uint64_t now_ns)
-{
-	struct buf text = { 0 };
-
-	if (!l->draws)
-		return;
-	buf_add(&text, CLEAR_LINE);
-	capture_status_line_append(&text, l, s, bytes, now_ns);
-	/* A lost status line is not an error. */
-	(void)writeall(STDERR_FILENO, buf_str(&text), text.len);
-	buf_fini(&text);
-	l->is_drawn = true;
-	l->then_ns = now_ns;
-	l->then_records = s->records;
-}
-
 void capture_status_line_erase(struct capture_status_line *l)
 {
 	if (l->is_drawn)
@@ -121,9 +104,20 @@ static bool handle_signal(struct capture_watch *w, const struct timespec *timeou
 static bool tick(struct capture_watch *w, uint64_t now)
 {
 	const struct capture_config *cfg = w->cfg;
+	struct capture_status_line *l = &w->line;
+	struct buf text = { 0 };
 
 	trace_writer_flush(cfg->writer);
-	capture_line_update(&w->line, &w->status, file_bytes(w), now);
+	if (l->draws) {
+		buf_add(&text, CLEAR_LINE);
+		capture_status_line_append(&text, l, &w->status, file_bytes(w), now);
+		/* A lost status line is not an error. */
+		(void)writeall(STDERR_FILENO, buf_str(&text), text.len);
+		buf_fini(&text);
+		l->is_drawn = true;
+		l->then_ns = now;
+		l->then_records = w->status.records;
+	}
 	if (w->child)
 		return false;
 	return cfg->whose == CAPTURE_PID ? !capture_pid_runs(cfg->pid)

@@ -200,28 +200,11 @@ static bool has_capability(const struct __user_cap_data_struct *d, int which)
 	return d[which / 32].effective & 1u << which % 32;
 }
 
-static int check_rights(struct mlgen_err *err)
+int kernel_probe(struct mlgen_err *err)
 {
 	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct d[2] = { 0 };
-	bool has_bpf, has_perfmon;
-
-	if (syscall(SYS_capget, &h, d))
-		return 0; /* bpf(2) reports missing rights */
-	has_bpf = has_capability(d, CAP_BPF) || has_capability(d, CAP_SYS_ADMIN);
-	has_perfmon = has_capability(d, CAP_PERFMON) || has_capability(d, CAP_SYS_ADMIN);
-	if (has_bpf && has_perfmon)
-		return 0;
-	return mlgen_fail(err, -EPERM,
-			  "capture by BPF needs the capabilities CAP_BPF and CAP_PERFMON, but this "
-			  "process lacks %s; " REMEDY,
-			  has_bpf       ? "CAP_PERFMON"
-			  : has_perfmon ? "CAP_BPF"
-					: "both");
-}
-
-int kernel_probe(struct mlgen_err *err)
-{
+	bool has_bpf = true, has_perfmon = true;
 	unsigned major = 0, minor = 0;
 	struct utsname u;
 	int fd, rc;
@@ -231,9 +214,18 @@ int kernel_probe(struct mlgen_err *err)
 		return mlgen_fail(err, -ENOTSUP,
 				  "capture by BPF needs Linux 5.11 or later, but this kernel is %s",
 				  u.release);
-	rc = check_rights(err);
-	if (rc < 0)
-		return rc;
+	/* If the capabilities are not known, bpf(2) reports missing rights. */
+	if (syscall(SYS_capget, &h, d) == 0) {
+		has_bpf = has_capability(d, CAP_BPF) || has_capability(d, CAP_SYS_ADMIN);
+		has_perfmon = has_capability(d, CAP_PERFMON) || has_capability(d, CAP_SYS_ADMIN);
+	}
+	if (!has_bpf || !has_perfmon)
+		return mlgen_fail(err, -EPERM,
+				  "capture by BPF needs the capabilities CAP_BPF and CAP_PERFMON, "
+				  "but this process lacks %s; " REMEDY,
+				  has_bpf       ? "CAP_PERFMON"
+				  : has_perfmon ? "CAP_BPF"
+						: "both");
 	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
 		return mlgen_fail(
 			err, -ENOTSUP,

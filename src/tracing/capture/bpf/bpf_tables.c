@@ -74,26 +74,21 @@ static struct inode_slot *find_slot(const struct bpf_files *f, uint32_t dev, uin
 	return &f->slots[at];
 }
 
-static void bpf_files_grow(struct bpf_files *f)
-{
-	struct inode_slot *old = f->slots;
-	size_t size = f->size;
-
-	f->size = 2 * size;
-	f->slots = mem_array(f->size, sizeof(*f->slots));
-	for (size_t i = 0; i < size; i++)
-		if (old[i].id)
-			*find_slot(f, old[i].dev, old[i].ino) = old[i];
-	mem_free(old);
-}
-
 /* Set the name of an inode. */
 static struct inode_slot *set_name(struct bpf_files *f, uint32_t dev, uint64_t ino, uint32_t id)
 {
 	struct inode_slot *s = find_slot(f, dev, ino);
 
 	if (!s->id && ++f->used > f->size / 2) {
-		bpf_files_grow(f);
+		struct inode_slot *old = f->slots;
+		size_t size = f->size;
+
+		f->size = 2 * size;
+		f->slots = mem_array(f->size, sizeof(*f->slots));
+		for (size_t i = 0; i < size; i++)
+			if (old[i].id)
+				*find_slot(f, old[i].dev, old[i].ino) = old[i];
+		mem_free(old);
 		s = find_slot(f, dev, ino);
 	}
 	s->ino = ino;
@@ -127,31 +122,6 @@ static uint32_t name_id(struct bpf_files *f, const char *text, size_t bytes,
 
 /* ---- names from the kernel ---- */
 
-/* Turn "leaf\0folder\0" into "/folder/leaf". */
-static void join_names(struct buf *to, const struct capture_name *n)
-{
-	size_t end = n->text_bytes;
-
-	buf_reset(to);
-	if (n->more & EVENT_IS_CUT)
-		buf_add(to, "...");
-	while (end) {
-		size_t at = end - 1; /* the zero */
-
-		while (at && n->text[at - 1])
-			at--;
-		/* The name of a file without a tree, such as memory, has a slash itself. */
-		if (n->text[at] != '/')
-			buf_addc(to, '/');
-		buf_addn(to, n->text + at, end - 1 - at);
-		end = at;
-	}
-	if (!n->text_bytes)
-		buf_addc(to, '/');
-	if (n->more & EVENT_IS_DELETED)
-		buf_add(to, " (deleted)");
-}
-
 void files_name(struct bpf_files *f, const struct capture_name *n)
 {
 	uint64_t known[4] = {
@@ -160,10 +130,30 @@ void files_name(struct bpf_files *f, const struct capture_name *n)
 		n->ino,
 		n->generation,
 	};
+	size_t end = n->text_bytes;
 	struct inode_slot *s;
 	uint32_t id;
 
-	join_names(&f->path, n);
+	/* Turn "leaf\0folder\0" into "/folder/leaf". */
+	buf_reset(&f->path);
+	if (n->more & EVENT_IS_CUT)
+		buf_add(&f->path, "...");
+	while (end) {
+		size_t at = end - 1; /* the zero */
+
+		while (at && n->text[at - 1])
+			at--;
+		/* The name of a file without a tree, such as memory, has a slash itself. */
+		if (n->text[at] != '/')
+			buf_addc(&f->path, '/');
+		buf_addn(&f->path, n->text + at, end - 1 - at);
+		end = at;
+	}
+	if (!n->text_bytes)
+		buf_addc(&f->path, '/');
+	if (n->more & EVENT_IS_DELETED)
+		buf_add(&f->path, " (deleted)");
+
 	id = name_id(f, buf_str(&f->path), f->path.len, known);
 	s = set_name(f, n->dev, n->ino, id);
 	mem_replace(&s->directory, S_ISDIR(n->mode) ? buf_str(&f->path) : NULL);
@@ -192,9 +182,19 @@ uint32_t files_find(struct bpf_files *f, uint32_t dev, uint64_t ino)
 
 /* ---- names from programs ---- */
 
-/* Append the parts of a path, and resolve . and .. like the kernel, but not symbolic links. */
-static void add_parts(struct buf *path, const char *text, size_t bytes)
+uint32_t files_path(struct bpf_files *f, uint32_t dev, uint64_t ino, const char *text, size_t bytes)
 {
+	const char *from = ino ? find_slot(f, dev, ino)->directory : NULL;
+	struct buf *path = &f->path;
+
+	buf_reset(path);
+	if (from && strcmp(from, "/") != 0)
+		buf_add(path, from);
+	if (ino && !from) { /* the path of the directory is not known */
+		buf_addn(path, text, bytes);
+		return bytes ? name_id(f, buf_str(path), bytes, NULL) : 0;
+	}
+	/* Resolve . and .. like the kernel, but not symbolic links. */
 	while (bytes) {
 		const char *slash = memchr(text, '/', bytes);
 		size_t part = slash ? (size_t)(slash - text) : bytes;
@@ -211,23 +211,9 @@ static void add_parts(struct buf *path, const char *text, size_t bytes)
 		text += part;
 		bytes -= part;
 	}
-}
-
-uint32_t files_path(struct bpf_files *f, uint32_t dev, uint64_t ino, const char *text, size_t bytes)
-{
-	const char *from = ino ? find_slot(f, dev, ino)->directory : NULL;
-
-	buf_reset(&f->path);
-	if (from && strcmp(from, "/") != 0)
-		buf_add(&f->path, from);
-	if (ino && !from) { /* the path of the directory is not known */
-		buf_addn(&f->path, text, bytes);
-		return bytes ? name_id(f, buf_str(&f->path), bytes, NULL) : 0;
-	}
-	add_parts(&f->path, text, bytes);
-	if (!f->path.len)
-		buf_addc(&f->path, '/');
-	return name_id(f, buf_str(&f->path), f->path.len, NULL);
+	if (!path->len)
+		buf_addc(path, '/');
+	return name_id(f, buf_str(path), path->len, NULL);
 }
 
 void files_renamed(struct bpf_files *f, uint32_t from, uint32_t to)
