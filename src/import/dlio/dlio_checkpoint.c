@@ -63,10 +63,11 @@ static void write_transformer(struct dlio_writer *w)
 	dlio_option_from(w, "model.optimizer_datatype");
 }
 
-/* The ranks of models in MLPerf Storage's rules, or 0. A YAML does not have the number of ranks,
- * which is an argument of mpirun. */
-static double known_ranks(const struct dlio_writer *w)
+/* The number of ranks, which is an argument of mpirun and not in the YAML. `one` is that of a
+ * single copy of the model. */
+static double find_ranks(struct dlio_writer *w, double one)
 {
+	/* Models in MLPerf Storage's rules. */
 	static const struct {
 		double layers, hidden, ranks;
 	} models[] = {
@@ -75,23 +76,16 @@ static double known_ranks(const struct dlio_writer *w)
 		{ 126, 16384, 512 },
 		{ 128, 25872, 1024 },
 	};
+	double data = dlio_get(w, "model.parallelism.data")->number;
+	double known = 0;
 
+	if (data > 0)
+		return one * data;
 	for (size_t i = 0; i < ARRAY_LEN(models); i++)
 		if (dlio_state_number(w, "model.num_layers") == models[i].layers &&
 		    dlio_state_number(w, "model.transformer.hidden_size") == models[i].hidden &&
 		    dlio_state_number(w, "model.parallelism.zero_stage") > 0)
-			return models[i].ranks;
-	return 0;
-}
-
-/* The number of ranks. A single copy of the model has `one` ranks. */
-static double find_ranks(struct dlio_writer *w, double one)
-{
-	double data = dlio_get(w, "model.parallelism.data")->number;
-	double known = known_ranks(w);
-
-	if (data > 0)
-		return one * data;
+			known = models[i].ranks;
 	if (known > 0 && fmod(known, one) == 0) {
 		dlio_comment(w,
 			     "The number of ranks is an argument of mpirun and not in the YAML: %s "
@@ -299,18 +293,6 @@ static void write_pause(struct dlio_writer *w)
 	dlio_option_from(w, "checkpoint.time_between_checkpoints");
 }
 
-static void write_save(struct dlio_writer *w, double count)
-{
-	buf_add(w->out, "\n[save]\n");
-	dlio_option(w, "phase=checkpoint");
-	dlio_option_set(w, "checkpoint.num_checkpoints_write", "%.0f", count);
-	write_pause(w);
-	write_fsync(w);
-	dlio_comment(w, "A second run deletes the checkpoints of the first; DLIO overwrites them.");
-	dlio_option(w, "checkpoint_keep=%.0f", count);
-	dlio_block(w, NULL);
-}
-
 static void write_restore(struct dlio_writer *w, bool is_second)
 {
 	buf_add(w->out, "\n");
@@ -358,8 +340,17 @@ void dlio_write_checkpoints(struct dlio_writer *w)
 			   "DLIO then does nothing; this job saves one checkpoint.");
 		saves = 1;
 	}
-	if (saves > 0)
-		write_save(w, saves);
+	if (saves > 0) {
+		buf_add(w->out, "\n[save]\n");
+		dlio_option(w, "phase=checkpoint");
+		dlio_option_set(w, "checkpoint.num_checkpoints_write", "%.0f", saves);
+		write_pause(w);
+		write_fsync(w);
+		dlio_comment(w, "A second run deletes what the first one left; DLIO writes over "
+				"it.");
+		dlio_option(w, "checkpoint_keep=%.0f", saves);
+		dlio_block(w, NULL);
+	}
 	if (restores > 0)
 		write_restore(w, saves > 0);
 }

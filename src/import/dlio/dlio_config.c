@@ -50,31 +50,24 @@ void dlio_fault(struct dlio_config *c, const struct yaml_node *n, const char *pa
 
 /* ---- texts that are numbers ---- */
 
-/* Remove the digit separators that YAML allows: 1_000. */
-static bool ungroup(char *to, size_t room, const char *from)
-{
-	size_t n = 0;
-
-	for (; *from; from++) {
-		if (*from == '_')
-			continue;
-		if (n + 1 == room)
-			return false;
-		to[n++] = *from;
-	}
-	to[n] = '\0';
-	return n > 0;
-}
-
 bool dlio_number(const struct yaml_node *n, double *number)
 {
 	char text[64], *end;
+	size_t len = 0;
 	const char *s;
 
-	if (n->kind != YAML_TEXT || !n->is_plain || !ungroup(text, sizeof(text), n->text))
+	if (n->kind != YAML_TEXT || !n->is_plain)
 		return false;
+	for (s = n->text; *s; s++) {
+		if (*s == '_')
+			continue; /* YAML allows digit separators: 1_000 */
+		if (len + 1 == sizeof(text))
+			return false;
+		text[len++] = *s;
+	}
+	text[len] = '\0';
 	s = text + (*text == '-' || *text == '+');
-	if (s[strspn(s, "0123456789.eE+-")])
+	if (!len || s[strspn(s, "0123456789.eE+-")])
 		return false;
 	if (s[0] == '0' && s[1] && !s[strspn(s, "0123456789")])
 		return false; /* 010 is octal */
@@ -272,22 +265,6 @@ static void read_value(struct dlio_config *c, const struct dlio_key *k, const st
 	readers[k->type](c, k, n, &c->values[k - dlio_keys]);
 }
 
-static void set_defaults(struct dlio_config *c)
-{
-	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
-		struct yaml_node n = { .kind = YAML_TEXT, .is_plain = true };
-		struct dlio_value *v = &c->values[k - dlio_keys];
-
-		if (!k->def)
-			continue;
-		n.text = mem_strdup(k->def);
-		read_value(c, k, &n);
-		if (v->text)
-			v->text = k->def;
-		mem_free(n.text);
-	}
-}
-
 /* ---- the tree ---- */
 
 static void add_extra(struct dlio_config *c, const char *path, const struct yaml_node *n,
@@ -358,7 +335,18 @@ void dlio_config_read(struct dlio_config *c, const struct yaml_node *root)
 	const struct yaml_node *workload = yaml_find(root, "workload");
 
 	*c = (struct dlio_config){ 0 };
-	set_defaults(c);
+	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
+		struct yaml_node n = { .kind = YAML_TEXT, .is_plain = true };
+		struct dlio_value *v = &c->values[k - dlio_keys];
+
+		if (!k->def)
+			continue;
+		n.text = mem_strdup(k->def);
+		read_value(c, k, &n);
+		if (v->text)
+			v->text = k->def;
+		mem_free(n.text);
+	}
 	if (!workload || workload->kind != YAML_MAP) {
 		read_map(c, "", root);
 		return;

@@ -72,10 +72,13 @@ static void fault(struct dlio_writer *w, const struct yaml_node *n, const char *
 	dlio_fault(w->c, n, "dataset.parquet.columns", "%s", what);
 }
 
-static void read_name(struct dlio_writer *w, const struct yaml_node *n, size_t number,
-		      struct col *col)
+static void read_column(struct dlio_writer *w, const struct yaml_node *n, size_t number,
+			struct col *col)
 {
 	const struct yaml_node *name = yaml_find(n, "name");
+	const struct yaml_node *dtype = yaml_find(n, "dtype");
+	const struct yaml_node *size = yaml_find(n, "size");
+	const struct yaml_node *read = yaml_find(n, "read");
 
 	if (!name)
 		snprintf(col->name, sizeof(col->name), "column_%zu", number);
@@ -84,13 +87,6 @@ static void read_name(struct dlio_writer *w, const struct yaml_node *n, size_t n
 	else
 		fault(w, name,
 		      "name: must have letters, digits and '_' only, and at most 63 bytes");
-}
-
-static void read_type(struct dlio_writer *w, const struct yaml_node *n, struct col *col)
-{
-	const struct yaml_node *dtype = yaml_find(n, "dtype");
-	const struct yaml_node *size = yaml_find(n, "size");
-
 	col->type = !dtype ? &types[0] : dtype->kind == YAML_TEXT ? find_type(dtype->text) : NULL;
 	if (!col->type) {
 		fault(w, dtype,
@@ -101,36 +97,12 @@ static void read_type(struct dlio_writer *w, const struct yaml_node *n, struct c
 	if (size && (!dlio_number(size, &col->values) || col->values < 1 ||
 		     col->values > VALUES_MAX || col->values != floor(col->values)))
 		fault(w, size, "size: must be a whole number of at least 1");
-}
-
-static void read_choice(struct dlio_writer *w, const struct yaml_node *n, struct col *col)
-{
-	const struct yaml_node *read = yaml_find(n, "read");
-
 	col->is_read = true;
-	if (!read)
-		return;
-	if (read->kind != YAML_TEXT ||
-	    !dlio_has_word("true True TRUE false False FALSE", read->text))
+	if (read && (read->kind != YAML_TEXT ||
+		     !dlio_has_word("true True TRUE false False FALSE", read->text)))
 		fault(w, read, "read: must be True or False");
-	else
+	else if (read)
 		col->is_read = tolower((unsigned char)*read->text) == 't';
-}
-
-static void dlio_columns_read_all(struct dlio_writer *w, const struct yaml_node *list,
-				  struct cols *cols)
-{
-	cols->list = mem_array(list->count, sizeof(*cols->list));
-	for (size_t i = 0; i < list->count; i++) {
-		const struct yaml_node *n = list->at[i].value;
-		struct col *col = &cols->list[cols->count++];
-
-		read_name(w, n, i, col);
-		read_type(w, n, col);
-		read_choice(w, n, col);
-		cols->read_count += col->is_read;
-		cols->row_bytes += col->type->bytes * col->values;
-	}
 }
 
 /* ---- columns: the options ---- */
@@ -196,25 +168,6 @@ static int dlio_columns_compare(const void *a, const void *b)
 	return order ? order : COMPARE(y->is_read, x->is_read);
 }
 
-/* Sort the columns and give them new names, so that ranges can describe them. */
-static void regroup(struct cols *cols)
-{
-	char letter = cols->list[0].name[0];
-	int width = snprintf(NULL, 0, "%zu", cols->count - 1);
-
-	for (size_t i = 0; i < cols->count; i++) {
-		size_t first = 0;
-
-		while (!is_alike(&cols->list[first], &cols->list[i]))
-			first++;
-		cols->list[i].order = first;
-	}
-	qsort(cols->list, cols->count, sizeof(*cols->list), dlio_columns_compare);
-	for (size_t i = 0; i < cols->count; i++)
-		snprintf(cols->list[i].name, sizeof(cols->list[i].name), "%c%0*zu", letter, width,
-			 i);
-}
-
 static bool write_lists(struct dlio_writer *w, const struct cols *cols)
 {
 	size_t start = w->block.len;
@@ -238,11 +191,25 @@ static bool write_lists(struct dlio_writer *w, const struct cols *cols)
 
 static void write_columns(struct dlio_writer *w, struct cols *cols, const struct yaml_node *n)
 {
+	char letter = cols->list[0].name[0];
+	int width = snprintf(NULL, 0, "%zu", cols->count - 1);
+
 	if (cols->read_count == 0)
 		fault(w, n, "read: no column is read");
 	if (write_lists(w, cols))
 		return;
-	regroup(cols);
+	/* Sort the columns and give them new names, so that ranges can describe them. */
+	for (size_t i = 0; i < cols->count; i++) {
+		size_t first = 0;
+
+		while (!is_alike(&cols->list[first], &cols->list[i]))
+			first++;
+		cols->list[i].order = first;
+	}
+	qsort(cols->list, cols->count, sizeof(*cols->list), dlio_columns_compare);
+	for (size_t i = 0; i < cols->count; i++)
+		snprintf(cols->list[i].name, sizeof(cols->list[i].name), "%c%0*zu", letter, width,
+			 i);
 	dlio_comment(
 		w,
 		"%zu columns in the YAML's order would make the line too long. Here columns of the "
@@ -305,7 +272,14 @@ static double dlio_write_columns(struct dlio_writer *w)
 		fault(w, n, "more than 10,000 columns");
 		return 0;
 	}
-	dlio_columns_read_all(w, n, &cols);
+	cols.list = mem_array(n->count, sizeof(*cols.list));
+	for (size_t i = 0; i < n->count; i++) {
+		struct col *col = &cols.list[cols.count++];
+
+		read_column(w, n->at[i].value, i, col);
+		cols.read_count += col->is_read;
+		cols.row_bytes += col->type->bytes * col->values;
+	}
 	if (!w->c->fault_count) {
 		const struct dlio_value *v;
 
@@ -351,21 +325,6 @@ static bool is_tfdata(struct dlio_writer *w)
 			     "reads; this job uses the framework's own loader.",
 			     loader->text);
 	return is_tf;
-}
-
-/* DLIO divides prefetch_size among the workers. Each gets 2 if prefetch_size is 0. */
-static void write_pytorch(struct dlio_writer *w)
-{
-	double threads = dlio_get(w, "reader.read_threads")->number;
-	double ahead = dlio_get(w, "reader.prefetch_size")->number;
-	double each = ceil(ahead / fmax(threads, 1));
-
-	dlio_option(w, "loader=pytorch");
-	dlio_option_set(w, "reader.read_threads", "%.0f", threads);
-	if (threads > 1 && ahead > 0 && fmod(ahead, threads) != 0)
-		dlio_comment(w, "prefetch_size=%.0f is divided among %.0f workers and rounded up.",
-			     ahead, threads);
-	dlio_option_set(w, "reader.prefetch_size", "%.0f", threads == 0 ? 0 : each < 1 ? 2 : each);
 }
 
 /* ---- the order ---- */
@@ -483,6 +442,7 @@ static void write_calls(struct dlio_writer *w, bool is_tf, bool saves)
 void dlio_write_reader(struct dlio_writer *w, bool saves)
 {
 	bool is_tf = is_tfdata(w);
+	double threads, ahead, each;
 
 	if (is_tf) {
 		dlio_option(w, "loader=tfdata");
@@ -490,7 +450,19 @@ void dlio_write_reader(struct dlio_writer *w, bool saves)
 		dlio_option_from(w, "reader.computation_threads");
 		dlio_option_from(w, "reader.prefetch_size");
 	} else {
-		write_pytorch(w);
+		/* DLIO divides prefetch_size among the workers. Each gets 2 if it is 0. */
+		threads = dlio_get(w, "reader.read_threads")->number;
+		ahead = dlio_get(w, "reader.prefetch_size")->number;
+		each = ceil(ahead / fmax(threads, 1));
+		dlio_option(w, "loader=pytorch");
+		dlio_option_set(w, "reader.read_threads", "%.0f", threads);
+		if (threads > 1 && ahead > 0 && fmod(ahead, threads) != 0)
+			dlio_comment(w, "prefetch_size=%.0f is shared by %.0f workers, rounded up.",
+				     ahead, threads);
+		dlio_option_set(w, "reader.prefetch_size", "%.0f",
+				threads == 0 ? 0
+				: each < 1   ? 2
+					     : each);
 	}
 	if (dlio_is_set(w->c, "reader.preprocess_time") ||
 	    dlio_is_set(w->c, "reader.preprocess_time_stdev"))
@@ -615,27 +587,10 @@ static void write_sample_size(struct dlio_writer *w, double row_bytes)
 	}
 }
 
-/* ---- files ---- */
-
-static void write_files(struct dlio_writer *w)
-{
-	double files = dlio_get(w, "dataset.num_files_train")->number;
-	double folders = dlio_get(w, "dataset.num_subfolders_train")->number;
-
-	dlio_option_from(w, "dataset.num_files_train");
-	if (folders > files) {
-		dlio_comment(w, "%.0f subfolders for %.0f files: the other folders would be empty.",
-			     folders, files);
-		folders = files;
-	}
-	if (folders > 1)
-		dlio_option_set(w, "dataset.num_subfolders_train", "%.0f", folders);
-}
-
 void dlio_write_dataset(struct dlio_writer *w)
 {
 	const char *format = dlio_get(w, "dataset.format")->text;
-	double samples, row_bytes = 0;
+	double files, folders, samples, row_bytes = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
 		if (!is_format(w, formats[i].dlio))
@@ -644,7 +599,16 @@ void dlio_write_dataset(struct dlio_writer *w)
 		format = formats[i].mlgen;
 	}
 	dlio_option_set(w, "dataset.format", "%s", format);
-	write_files(w);
+	files = dlio_get(w, "dataset.num_files_train")->number;
+	folders = dlio_get(w, "dataset.num_subfolders_train")->number;
+	dlio_option_from(w, "dataset.num_files_train");
+	if (folders > files) {
+		dlio_comment(w, "%.0f subfolders for %.0f files: the others would be empty.",
+			     folders, files);
+		folders = files;
+	}
+	if (folders > 1)
+		dlio_option_set(w, "dataset.num_subfolders_train", "%.0f", folders);
 	samples = dlio_get(w, "dataset.num_samples_per_file")->number;
 	if (samples > 1 && is_format(w, "jpeg png"))
 		dlio_fault_of(w->c, "dataset.num_samples_per_file",

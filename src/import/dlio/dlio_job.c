@@ -117,23 +117,6 @@ static void dlio_write_unused(struct dlio_writer *w)
 
 #define NAME_MAX_BYTES 64
 
-/* ---- names ---- */
-
-/* Append a name that is valid as that of a section, and in a path. */
-static void make_name(struct buf *name, const char *text, size_t len)
-{
-	for (size_t i = 0; i < len && i < NAME_MAX_BYTES; i++) {
-		unsigned char c = (unsigned char)text[i];
-
-		if (isalnum(c) || c == '_' || c == '-' || (c == '.' && i))
-			buf_addc(name, (char)c);
-		else
-			buf_addc(name, '-');
-	}
-	if (!name->len || strcmp(buf_str(name), "global") == 0)
-		buf_add(name, "workload");
-}
-
 /* The accelerator on which "unet3d_h100.yaml" was measured, or NULL. */
 static const char *find_accelerator(const char *file)
 {
@@ -164,22 +147,17 @@ static bool is_foreign(const struct dlio_writer *w, const char *folder)
 	return dlio_has_word(DLIO_FOREIGN, type) || strstr(folder, "://");
 }
 
-static void add_root(struct dlio_writer *w, struct buf *path, const char *folder)
+/* Append the path below storage_root, without "file://", a leading "./" and trailing slashes. */
+static void add_folder(struct dlio_writer *w, struct buf *path, const char *folder)
 {
 	const char *root = dlio_get_quietly(w, "storage.storage_root")->text;
-
-	if (*folder == '/' || strstr(folder, "://") || !root || dlio_has_word(". ./", root))
-		return;
-	buf_add(path, root);
-	if (*root && root[strlen(root) - 1] != '/')
-		buf_addc(path, '/');
-}
-
-/* Append the path without "file://", a leading "./" and trailing slashes. */
-static void add_folder(struct buf *path, const char *folder)
-{
 	size_t len;
 
+	if (*folder != '/' && !strstr(folder, "://") && root && !dlio_has_word(". ./", root)) {
+		buf_add(path, root);
+		if (*root && root[strlen(root) - 1] != '/')
+			buf_addc(path, '/');
+	}
 	if (strncmp(folder, FILE_URL, strlen(FILE_URL)) == 0)
 		folder += strlen(FILE_URL);
 	if (folder[0] == '.' && folder[1] == '/' && folder[2])
@@ -207,8 +185,7 @@ void dlio_write_directory(struct dlio_writer *w, const char *option, const char 
 			     "a directory takes its place.",
 			     folder, root, type);
 	} else {
-		add_root(w, &place, folder);
-		add_folder(&place, folder);
+		add_folder(w, &place, folder);
 		fits = dlio_option_text(w, option, buf_str(&place));
 		if (!fits)
 			dlio_comment(w,
@@ -230,23 +207,19 @@ static bool dlio_is_true(const struct dlio_config *c, const char *path)
 	return dlio_value(c, path)->is_true;
 }
 
-static bool has_dataset(const struct dlio_config *c)
+/* Is `train: True` a mistake? A workload of DLIO has it, but no dataset, and checkpoints only. */
+static bool is_slip(const struct dlio_config *c)
 {
+	if (!dlio_is_true(c, "workflow.train") || !dlio_is_true(c, "workflow.checkpoint") ||
+	    !(dlio_is_set(c, "checkpoint.num_checkpoints_write") ||
+	      dlio_is_set(c, "checkpoint.num_checkpoints_read")))
+		return false;
 	for (const struct dlio_key *k = dlio_keys; k->path; k++)
 		if (c->values[k - dlio_keys].node &&
 		    (strncmp(k->path, "dataset.", 8) == 0 || strncmp(k->path, "reader.", 7) == 0 ||
 		     strncmp(k->path, "train.", 6) == 0))
-			return true;
-	return false;
-}
-
-/* Is `train: True` a mistake? A workload of DLIO has it, but no dataset, and checkpoints only. */
-static bool is_slip(const struct dlio_config *c)
-{
-	return dlio_is_true(c, "workflow.train") && dlio_is_true(c, "workflow.checkpoint") &&
-	       (dlio_is_set(c, "checkpoint.num_checkpoints_write") ||
-		dlio_is_set(c, "checkpoint.num_checkpoints_read")) &&
-	       !has_dataset(c);
+			return false;
+	return true;
 }
 
 static enum purpose find_purpose(struct dlio_writer *w)
@@ -298,10 +271,21 @@ static void write_head(struct dlio_writer *w, enum purpose purpose)
 	dlio_block(w, NULL);
 }
 
-static void write_training(struct dlio_writer *w)
+static void write_train_job(struct dlio_writer *w)
 {
+	bool saves = dlio_is_true(w->c, "workflow.checkpoint");
+	const char *accelerator = find_accelerator(w->file);
 	bool has_steps;
 
+	buf_addf(w->out, "\n[%s]\n", w->name);
+	dlio_write_directory(w, "directory", "dataset.data_folder");
+	dlio_option(w, "phase=train");
+	if (accelerator)
+		dlio_option(w, "accelerator=%s", accelerator);
+	dlio_comment(w, "DLIO has one for each rank that mpirun starts.");
+	dlio_option(w, "accelerators=1");
+	dlio_block(w, NULL);
+	dlio_write_dataset(w);
 	dlio_option_from(w, "reader.batch_size");
 	dlio_option_from(w, "train.computation_time");
 	dlio_option(w, "barrier=step");
@@ -315,23 +299,6 @@ static void write_training(struct dlio_writer *w)
 	if (dlio_is_set(w->c, "metric.au"))
 		dlio_option_from(w, "metric.au");
 	dlio_block(w, "what an accelerator does with it");
-}
-
-static void write_train_job(struct dlio_writer *w)
-{
-	bool saves = dlio_is_true(w->c, "workflow.checkpoint");
-	const char *accelerator = find_accelerator(w->file);
-
-	buf_addf(w->out, "\n[%s]\n", w->name);
-	dlio_write_directory(w, "directory", "dataset.data_folder");
-	dlio_option(w, "phase=train");
-	if (accelerator)
-		dlio_option(w, "accelerator=%s", accelerator);
-	dlio_comment(w, "DLIO has one accelerator for each rank that mpirun starts.");
-	dlio_option(w, "accelerators=1");
-	dlio_block(w, NULL);
-	dlio_write_dataset(w);
-	write_training(w);
 	if (dlio_is_true(w->c, "workflow.evaluation"))
 		dlio_write_evaluation(w);
 	dlio_write_reader(w, saves);
@@ -368,10 +335,19 @@ void dlio_job(struct dlio_config *c, const char *file, struct buf *out)
 	struct buf name = { 0 };
 	const char *text = dlio_get(&w, "model.name")->text;
 	enum purpose purpose;
+	size_t len;
 
 	if (!text || !*text)
 		text = w.file;
-	make_name(&name, text, strcspn(text, "."));
+	/* A name that is valid as that of a section, and in a path. */
+	len = u64_min(strcspn(text, "."), NAME_MAX_BYTES);
+	for (size_t i = 0; i < len; i++) {
+		unsigned char ch = (unsigned char)text[i];
+
+		buf_addc(&name, isalnum(ch) || ch == '_' || ch == '-' ? (char)ch : '-');
+	}
+	if (!name.len || strcmp(buf_str(&name), "global") == 0)
+		buf_add(&name, "workload");
 	w.name = buf_str(&name);
 	purpose = find_purpose(&w);
 	write_head(&w, purpose);

@@ -97,15 +97,6 @@ static void set_time(json_t *o, const char *key, uint64_t ms)
 	set_text(o, key, text);
 }
 
-static uint64_t elapsed_ms(const struct run_result *r)
-{
-	double most = 0;
-
-	for (size_t i = 0; i < r->job_count; i++)
-		most = fmax(most, r->jobs[i].elapsed_seconds);
-	return (uint64_t)(most * 1e3);
-}
-
 static char *trimmed(char *s)
 {
 	s += strspn(s, " \t");
@@ -145,20 +136,6 @@ static json_t *list_of(json_t *value)
 
 	json_array_append_new(list, value);
 	return list;
-}
-
-static void add_host(json_t *o, const struct host *host)
-{
-	struct utsname uts;
-
-	json_object_set_new(o, "host_memory_GB",
-			    list_of(real((double)host->memory_bytes / BYTES_PER_GIB)));
-	json_object_set_new(o, "host_cpu_count",
-			    list_of(json_integer((json_int_t)host->cpus_online)));
-	if (uname(&uts) == 0)
-		set_text(o, "host_processor_name", uts.machine);
-	set_lines(o, "host_cpuinfo", "/proc/cpuinfo");
-	set_lines(o, "host_meminfo", "/proc/meminfo");
 }
 
 /* ---- the data set ---- */
@@ -216,18 +193,6 @@ static size_t add_training(json_t *metric, const struct subject *s)
 	return au.n;
 }
 
-/* Add the mean over all evaluations. mlgen does not measure each of them. */
-static void add_eval(json_t *metric, const struct job_result *r)
-{
-	double mb = dist_mean(&r->dataset->sample_size) / BYTES_PER_MIB;
-	double rate = r->ml.eval.samples_per_sec;
-
-	if (!r->job->eval_files)
-		return;
-	set_real(metric, "eval_throughput_mean_samples_per_second", rate);
-	set_real(metric, "eval_io_mean_MB_per_second", rate * mb);
-}
-
 /* Mean and deviation of GiB/s, then of seconds. */
 static const char *const save_keys[4] = {
 	"save_checkpoint_io_mean_GB_per_second",
@@ -269,13 +234,21 @@ static void add_checkpoints(json_t *metric, const char *const keys[4],
 /* Returns the number of epochs. */
 static size_t add_metric(json_t *o, const struct subject *s)
 {
+	const struct job_result *r = s->training;
 	json_t *metric = json_object();
 	size_t epochs = 0;
 
-	if (s->training) {
+	if (r) {
 		epochs = add_training(metric, s);
-		add_eval(metric, s->training);
-		add_checkpoints(metric, save_keys, &s->training->ml.saves);
+		if (r->job->eval_files) {
+			/* The mean over all evaluations. mlgen does not measure each of them. */
+			double mb = dist_mean(&r->dataset->sample_size) / BYTES_PER_MIB;
+			double rate = r->ml.eval.samples_per_sec;
+
+			set_real(metric, "eval_throughput_mean_samples_per_second", rate);
+			set_real(metric, "eval_io_mean_MB_per_second", rate * mb);
+		}
+		add_checkpoints(metric, save_keys, &r->ml.saves);
 	}
 	if (s->save)
 		add_checkpoints(metric, save_keys, &s->save->ml.saves);
@@ -309,13 +282,6 @@ static bool dlio_summary_find(struct subject *s, const struct run_result *r,
 	return s->training || s->save || s->restore;
 }
 
-static uint64_t ranks_of(const struct subject *s)
-{
-	if (s->training)
-		return s->training->ml.accelerators;
-	return s->save ? s->save->ml.saves.ranks : s->restore->ml.restores.ranks;
-}
-
 int dlio_summary_check(const struct jobset *set, struct mlgen_err *err)
 {
 	if (set->settings.dry_run)
@@ -335,7 +301,10 @@ int dlio_summary_check(const struct jobset *set, struct mlgen_err *err)
 
 int dlio_summary(FILE *to, const struct run_result *r, const struct jobset *set)
 {
+	const struct host *host = &r->host;
 	struct subject s;
+	struct utsname uts;
+	double seconds = 0;
 
 	if (!dlio_summary_find(&s, r, set)) {
 		log_error("output-format=dlio: no training or checkpoint got far enough to have a "
@@ -344,14 +313,26 @@ int dlio_summary(FILE *to, const struct run_result *r, const struct jobset *set)
 	}
 	json_t *o = json_object();
 	set_time(o, "start", r->timestamp_ms);
-	set_count(o, "num_accelerators", ranks_of(&s));
-	set_count(o, "num_hosts", 1 + r->host.other_hosts);
-	set_text(o, "hostname", r->host.hostname);
+	set_count(o, "num_accelerators",
+		  s.training ? s.training->ml.accelerators
+		  : s.save   ? s.save->ml.saves.ranks
+			     : s.restore->ml.restores.ranks);
+	set_count(o, "num_hosts", 1 + host->other_hosts);
+	set_text(o, "hostname", host->hostname);
 	size_t epochs = add_metric(o, &s);
-	add_dataset(o, s.training, &r->host);
-	add_host(o, &r->host);
+	add_dataset(o, s.training, host);
+	json_object_set_new(o, "host_memory_GB",
+			    list_of(real((double)host->memory_bytes / BYTES_PER_GIB)));
+	json_object_set_new(o, "host_cpu_count",
+			    list_of(json_integer((json_int_t)host->cpus_online)));
+	if (uname(&uts) == 0)
+		set_text(o, "host_processor_name", uts.machine);
+	set_lines(o, "host_cpuinfo", "/proc/cpuinfo");
+	set_lines(o, "host_meminfo", "/proc/meminfo");
 	set_count(o, "epochs", epochs);
-	set_time(o, "end", r->timestamp_ms + elapsed_ms(r));
+	for (size_t i = 0; i < r->job_count; i++)
+		seconds = fmax(seconds, r->jobs[i].elapsed_seconds);
+	set_time(o, "end", r->timestamp_ms + (uint64_t)(seconds * 1e3));
 	int rc = jsonfile_dump(to, o, JSON_INDENT(2));
 	json_decref(o);
 	return rc || fputc('\n', to) == EOF ? -EIO : 0;
