@@ -14,47 +14,81 @@
 #include "base/util.h"
 #include "trace/trace.h"
 
-struct fd_entry {
-	struct fd_open *open; /* NULL = unused slot */
-	int fd;
-	bool closes_on_exec;
-};
+/* ---- pointers by number ---- */
 
-/* Open files by descriptor: a hash table with linear probing, at most three quarters full. */
-struct fd_map {
-	unsigned references;
-	size_t count, size; /* a power of two */
-	struct fd_entry *entries;
-};
+enum { ID_MAP_SIZE = 16 };
 
-struct fd_owner {
-	struct fd_map *map; /* NULL = unused slot */
-	uint32_t task;
-};
-
-struct fdtable {
-	size_t count, size;
-	struct fd_owner *owners;
-};
-
-enum { FD_MAP_SIZE = 16, OWNERS_SIZE = 64 };
-
-static size_t home_slot(uint32_t number, size_t size)
+static size_t home_slot(uint32_t key, size_t size)
 {
-	return (size_t)(number * UINT32_C(2654435761)) & (size - 1);
+	return (size_t)(key * UINT32_C(2654435761)) & (size - 1);
+}
+
+/* The slot of a key, or the unused slot where it would be. */
+static struct id_slot *slot_of(const struct id_map *m, uint32_t key)
+{
+	size_t i = home_slot(key, m->size);
+
+	while (m->slots[i].value && m->slots[i].key != key)
+		i = (i + 1) & (m->size - 1);
+	return &m->slots[i];
+}
+
+void *id_map_find(const struct id_map *m, uint32_t key)
+{
+	return m->size ? slot_of(m, key)->value : NULL;
+}
+
+struct id_slot *id_map_set(struct id_map *m, uint32_t key, void *value)
+{
+	struct id_slot *to;
+
+	if (4 * (m->count + 1) > 3 * m->size) {
+		struct id_map old = *m;
+
+		m->size = old.size ? 2 * old.size : ID_MAP_SIZE;
+		m->slots = mem_array(m->size, sizeof(*m->slots));
+		for (size_t i = 0; i < old.size; i++)
+			if (old.slots[i].value)
+				*slot_of(m, old.slots[i].key) = old.slots[i];
+		mem_free(old.slots);
+	}
+	to = slot_of(m, key);
+	m->count += !to->value;
+	*to = (struct id_slot){ .value = value, .key = key };
+	return to;
+}
+
+/* Later entries of the same run move up, so that probing finds them. */
+void id_map_remove(struct id_map *m, uint32_t key)
+{
+	size_t mask = m->size - 1, hole = (size_t)(slot_of(m, key) - m->slots), i = hole;
+
+	m->count--;
+	for (;;) {
+		m->slots[hole].value = NULL;
+		size_t home;
+
+		do {
+			i = (i + 1) & mask;
+			if (!m->slots[i].value)
+				return;
+			home = home_slot(m->slots[i].key, m->size);
+		} while (((i - home) & mask) < ((i - hole) & mask));
+		m->slots[hole] = m->slots[i];
+		hole = i;
+	}
 }
 
 /* ---- the descriptors of one process ---- */
 
-static struct fd_map *fd_map_new(size_t size)
-{
-	struct fd_map *map = mem_zalloc(sizeof(*map));
+struct fd_map {
+	unsigned references;
+	struct id_map open; /* struct fd_open by descriptor */
+};
 
-	map->references = 1;
-	map->size = size;
-	map->entries = mem_array(size, sizeof(*map->entries));
-	return map;
-}
+struct fdtable {
+	struct id_map maps; /* struct fd_map by task */
+};
 
 static void fd_open_unref(struct fd_open *f)
 {
@@ -66,74 +100,42 @@ static void fd_map_unref(struct fd_map *map)
 {
 	if (--map->references)
 		return;
-	for (size_t i = 0; i < map->size; i++)
-		if (map->entries[i].open)
-			fd_open_unref(map->entries[i].open);
-	mem_free(map->entries);
+	for (size_t i = 0; i < map->open.size; i++)
+		if (map->open.slots[i].value)
+			fd_open_unref(map->open.slots[i].value);
+	mem_free(map->open.slots);
 	mem_free(map);
 }
 
-/* The slot of a descriptor, or the unused slot where it would be. */
-static size_t fd_map_slot(const struct fd_map *map, int fd)
+static void fd_map_remove(struct fd_map *map, struct id_slot *slot)
 {
-	size_t i = home_slot((uint32_t)fd, map->size);
-
-	while (map->entries[i].open && map->entries[i].fd != fd)
-		i = (i + 1) & (map->size - 1);
-	return i;
-}
-
-/* Remove an entry; later entries of the same run move up, so that probing finds them. */
-static void fd_map_remove(struct fd_map *map, size_t hole)
-{
-	size_t mask = map->size - 1, i = hole;
-
-	fd_open_unref(map->entries[hole].open);
-	map->count--;
-	for (;;) {
-		map->entries[hole].open = NULL;
-		size_t home;
-
-		do {
-			i = (i + 1) & mask;
-			if (!map->entries[i].open)
-				return;
-			home = home_slot((uint32_t)map->entries[i].fd, map->size);
-		} while (((i - home) & mask) < ((i - hole) & mask));
-		map->entries[hole] = map->entries[i];
-		hole = i;
-	}
+	fd_open_unref(slot->value);
+	id_map_remove(&map->open, slot->key);
 }
 
 /* Takes over the caller's reference to `open`. */
 static void fd_map_set(struct fd_map *map, int fd, struct fd_open *open, bool closes_on_exec)
 {
-	struct fd_entry *old = map->entries;
-	size_t i = fd_map_slot(map, fd), size = map->size;
+	struct fd_open *old = id_map_find(&map->open, (uint32_t)fd);
 
-	if (map->entries[i].open)
-		fd_map_remove(map, i);
-	if (4 * (map->count + 1) > 3 * size) {
-		map->size *= 2;
-		map->entries = mem_array(map->size, sizeof(*map->entries));
-		for (i = 0; i < size; i++)
-			if (old[i].open)
-				map->entries[fd_map_slot(map, old[i].fd)] = old[i];
-		mem_free(old);
-	}
-	map->entries[fd_map_slot(map, fd)] = (struct fd_entry){ open, fd, closes_on_exec };
-	map->count++;
+	if (old)
+		fd_open_unref(old);
+	id_map_set(&map->open, (uint32_t)fd, open)->closes_on_exec = closes_on_exec;
 }
 
 static struct fd_map *fd_map_copy(const struct fd_map *map)
 {
-	struct fd_map *copy = fd_map_new(map->size);
+	struct fd_map *copy = mem_zalloc(sizeof(*copy));
 
-	copy->count = map->count;
-	for (size_t i = 0; i < map->size; i++) {
-		copy->entries[i] = map->entries[i];
-		if (copy->entries[i].open)
-			copy->entries[i].open->references++;
+	copy->references = 1;
+	for (size_t i = 0; i < map->open.size; i++) {
+		const struct id_slot *s = &map->open.slots[i];
+		struct fd_open *f = s->value;
+
+		if (!f)
+			continue;
+		f->references++;
+		fd_map_set(copy, (int)s->key, f, s->closes_on_exec);
 	}
 	return copy;
 }
@@ -142,94 +144,56 @@ static struct fd_map *fd_map_copy(const struct fd_map *map)
 
 struct fdtable *fdtable_new(void)
 {
-	struct fdtable *t = mem_zalloc(sizeof(*t));
-
-	t->size = OWNERS_SIZE;
-	t->owners = mem_array(t->size, sizeof(*t->owners));
-	return t;
+	return mem_zalloc(sizeof(struct fdtable));
 }
 
 void fdtable_free(struct fdtable *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; i < t->size; i++)
-		if (t->owners[i].map)
-			fd_map_unref(t->owners[i].map);
-	mem_free(t->owners);
+	for (size_t i = 0; i < t->maps.size; i++)
+		if (t->maps.slots[i].value)
+			fd_map_unref(t->maps.slots[i].value);
+	mem_free(t->maps.slots);
 	mem_free(t);
-}
-
-static size_t owner_slot(const struct fdtable *t, uint32_t task)
-{
-	size_t i = home_slot(task, t->size);
-
-	while (t->owners[i].map && t->owners[i].task != task)
-		i = (i + 1) & (t->size - 1);
-	return i;
 }
 
 /* NULL = the task has none. */
 static struct fd_map *fd_map_find(const struct fdtable *t, uint32_t task)
 {
-	return t->owners[owner_slot(t, task)].map;
+	return id_map_find(&t->maps, task);
 }
 
 /* Takes over the caller's reference to the map. */
 static void set_owner(struct fdtable *t, uint32_t task, struct fd_map *map)
 {
-	struct fd_owner *o = &t->owners[owner_slot(t, task)];
+	struct fd_map *old = fd_map_find(t, task);
 
-	if (o->map) {
-		fd_map_unref(o->map);
-		o->map = map;
-		return;
-	}
-	if (4 * (t->count + 1) > 3 * t->size) {
-		struct fd_owner *old = t->owners;
-		size_t size = t->size;
-
-		t->size *= 2;
-		t->owners = mem_array(t->size, sizeof(*t->owners));
-		for (size_t i = 0; i < size; i++)
-			if (old[i].map)
-				t->owners[owner_slot(t, old[i].task)] = old[i];
-		mem_free(old);
-	}
-	t->owners[owner_slot(t, task)] = (struct fd_owner){ map, task };
-	t->count++;
+	if (old)
+		fd_map_unref(old);
+	id_map_set(&t->maps, task, map);
 }
 
 static struct fd_map *fd_map_of(struct fdtable *t, uint32_t task)
 {
 	struct fd_map *map = fd_map_find(t, task);
 
-	if (!map)
-		set_owner(t, task, map = fd_map_new(FD_MAP_SIZE));
+	if (!map) {
+		map = mem_zalloc(sizeof(*map));
+		map->references = 1;
+		id_map_set(&t->maps, task, map);
+	}
 	return map;
 }
 
 void fdtable_exit(struct fdtable *t, uint32_t task)
 {
-	size_t mask = t->size - 1, hole = owner_slot(t, task), i = hole;
+	struct fd_map *map = fd_map_find(t, task);
 
-	if (!t->owners[hole].map)
+	if (!map)
 		return;
-	fd_map_unref(t->owners[hole].map);
-	t->count--;
-	for (;;) {
-		t->owners[hole].map = NULL;
-		size_t home;
-
-		do {
-			i = (i + 1) & mask;
-			if (!t->owners[i].map)
-				return;
-			home = home_slot(t->owners[i].task, t->size);
-		} while (((i - home) & mask) < ((i - hole) & mask));
-		t->owners[hole] = t->owners[i];
-		hole = i;
-	}
+	fd_map_unref(map);
+	id_map_remove(&t->maps, task);
 }
 
 void fdtable_fork(struct fdtable *t, uint32_t parent, uint32_t child, bool shares)
@@ -256,19 +220,25 @@ void fdtable_mark_shared(struct fdtable *t, uint32_t task)
 {
 	const struct fd_map *map = fd_map_find(t, task);
 
-	for (size_t i = 0; map && i < map->size; i++)
-		if (map->entries[i].open)
-			map->entries[i].open->is_shared = true;
+	for (size_t i = 0; map && i < map->open.size; i++) {
+		struct fd_open *f = map->open.slots[i].value;
+
+		if (f)
+			f->is_shared = true;
+	}
 }
 
 void fdtable_rename(struct fdtable *t, uint32_t file, uint32_t becomes)
 {
-	for (size_t i = 0; i < t->size; i++) {
-		const struct fd_map *map = t->owners[i].map;
+	for (size_t i = 0; i < t->maps.size; i++) {
+		const struct fd_map *map = t->maps.slots[i].value;
 
-		for (size_t k = 0; map && k < map->size; k++)
-			if (map->entries[k].open && map->entries[k].open->file == file)
-				map->entries[k].open->file = becomes;
+		for (size_t k = 0; map && k < map->open.size; k++) {
+			struct fd_open *f = map->open.slots[k].value;
+
+			if (f && f->file == file)
+				f->file = becomes;
+		}
 	}
 }
 
@@ -278,10 +248,10 @@ void fdtable_exec(struct fdtable *t, uint32_t task)
 
 	fdtable_unshare(t, task);
 	map = fd_map_find(t, task);
-	for (size_t i = 0; map && i < map->size; i++)
+	for (size_t i = 0; map && i < map->open.size; i++)
 		/* Removing an entry may move another one to this slot. */
-		while (map->entries[i].open && map->entries[i].closes_on_exec)
-			fd_map_remove(map, i);
+		while (map->open.slots[i].value && map->open.slots[i].closes_on_exec)
+			fd_map_remove(map, &map->open.slots[i]);
 }
 
 /* ---- descriptors ---- */
@@ -317,13 +287,9 @@ void fdtable_dup(struct fdtable *t, uint32_t task, int from, int to, bool closes
 void fdtable_close(struct fdtable *t, uint32_t task, int fd)
 {
 	struct fd_map *map = fd_map_find(t, task);
-	size_t i;
 
-	if (!map)
-		return;
-	i = fd_map_slot(map, fd);
-	if (map->entries[i].open)
-		fd_map_remove(map, i);
+	if (map && id_map_find(&map->open, (uint32_t)fd))
+		fd_map_remove(map, slot_of(&map->open, (uint32_t)fd));
 }
 
 void fdtable_close_range(struct fdtable *t, uint32_t task, unsigned first, unsigned last,
@@ -331,15 +297,15 @@ void fdtable_close_range(struct fdtable *t, uint32_t task, unsigned first, unsig
 {
 	struct fd_map *map = fd_map_find(t, task);
 
-	for (size_t i = 0; map && i < map->size; i++) {
-		struct fd_entry *e = &map->entries[i];
+	for (size_t i = 0; map && i < map->open.size; i++) {
+		struct id_slot *s = &map->open.slots[i];
 
-		while (e->open && (unsigned)e->fd >= first && (unsigned)e->fd <= last) {
+		while (s->value && s->key >= first && s->key <= last) {
 			if (on_exec) {
-				e->closes_on_exec = true;
+				s->closes_on_exec = true;
 				break;
 			}
-			fd_map_remove(map, i);
+			fd_map_remove(map, s);
 		}
 	}
 }
@@ -348,15 +314,15 @@ void fdtable_close_on_exec(struct fdtable *t, uint32_t task, int fd, bool is_on)
 {
 	struct fd_map *map = fd_map_find(t, task);
 
-	if (map)
-		map->entries[fd_map_slot(map, fd)].closes_on_exec = is_on;
+	if (map && id_map_find(&map->open, (uint32_t)fd))
+		slot_of(&map->open, (uint32_t)fd)->closes_on_exec = is_on;
 }
 
 struct fd_open *fdtable_find(struct fdtable *t, uint32_t task, int fd)
 {
 	const struct fd_map *map = fd_map_find(t, task);
 
-	return map ? map->entries[fd_map_slot(map, fd)].open : NULL;
+	return map ? id_map_find(&map->open, (uint32_t)fd) : NULL;
 }
 
 /* ---- positions ---- */

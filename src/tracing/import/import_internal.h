@@ -73,6 +73,25 @@ bool calls_has_fd(const struct calls *c, uint32_t pid, int64_t fd);
  * not times of day. */
 void calls_add_notes(struct calls *c);
 
+/* ---- pointers by number: tasks by id, open files by descriptor ---- */
+
+/* Zeroed = empty. The owner frees `slots`. */
+struct id_map {
+	struct id_slot {
+		void *value; /* NULL = unused slot */
+		uint32_t key;
+		bool closes_on_exec; /* descriptors only */
+	} * slots;
+	size_t count, size; /* size: a power of two; at most three quarters are used */
+};
+
+/* NULL = no such key. */
+void *id_map_find(const struct id_map *m, uint32_t key);
+/* Add a key, or replace its value. Returns its slot, valid until the next change. */
+struct id_slot *id_map_set(struct id_map *m, uint32_t key, void *value);
+/* Remove a key that is there. */
+void id_map_remove(struct id_map *m, uint32_t key);
+
 /* ---- the descriptors of processes and the positions of their open files ---- */
 
 /*
@@ -301,29 +320,22 @@ struct strace_task {
 	uint32_t tid;
 	struct strace_process *process;
 	struct strace_pending pending;
-	struct strace_task *bucket_next;
 	/* Links in the list of tasks whose pending call forks, or moves a position. */
 	struct strace_task *prev, *next;
 	struct strace_task **list;
 };
 
-struct strace_tasks {
-	struct strace_task **buckets;
-	size_t size, count;
-};
-
-struct strace_task *strace_tasks_find(const struct strace_tasks *t, uint32_t tid);
-/* Add a task to `process`, or to a new process (NULL). */
-struct strace_task *strace_tasks_add(struct strace_tasks *t, uint32_t tid,
+/* Tasks by thread id are an id_map. Add a task to `process`, or to a new process (NULL). */
+struct strace_task *strace_tasks_add(struct id_map *t, uint32_t tid,
 				     struct strace_process *process);
-void strace_tasks_remove(struct strace_tasks *t, struct strace_task *task);
+void strace_tasks_remove(struct id_map *t, struct strace_task *task);
 /* Move a task to another process, or to a new one (NULL). */
 void strace_task_move(struct strace_task *task, struct strace_process *to);
 /* Change the id of a task; `tid` must be unused. */
-void strace_tasks_rename(struct strace_tasks *t, struct strace_task *task, uint32_t tid);
+void strace_tasks_rename(struct id_map *t, struct strace_task *task, uint32_t tid);
 /* The only task; NULL = none or several. */
-struct strace_task *strace_tasks_only(const struct strace_tasks *t);
-void strace_tasks_fini(struct strace_tasks *t);
+struct strace_task *strace_tasks_only(const struct id_map *t);
+void strace_tasks_fini(struct id_map *t);
 
 /* Add a task at the head of a list, or remove it from its list. A task is in at most one list. */
 void strace_task_link(struct strace_task *task, struct strace_task **list);
@@ -365,7 +377,7 @@ struct strace_reader {
 	struct importing *m;
 	struct strace_words rows, words; /* names of calls; of errors, flags and signals */
 	struct fdtable *fds;
-	struct strace_tasks tasks;
+	struct id_map tasks;
 	struct strace_task *forking, *moving; /* lists of tasks with such a call pending */
 	struct strace_source own, *source;
 	struct trace_names *folders; /* paths of open directories, by fd_open.tag */

@@ -476,7 +476,7 @@ static void add_child(struct strace_reader *r, struct strace_task *parent, struc
 {
 	uint64_t bits = strace_words_flags(&r->words, flags);
 	bool is_thread = bits & STRACE_CLONE_THREAD;
-	struct strace_task *task = strace_tasks_find(&r->tasks, tid);
+	struct strace_task *task = id_map_find(&r->tasks, tid);
 
 	if (task == parent)
 		return;
@@ -496,13 +496,13 @@ static void add_child(struct strace_reader *r, struct strace_task *parent, struc
 void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid, uint32_t parent,
 			const char *command, const char *cwd)
 {
-	struct strace_task *leader = strace_tasks_find(&r->tasks, pid);
+	struct strace_task *leader = id_map_find(&r->tasks, pid);
 	struct strace_process *p;
 
 	if (!leader)
 		leader = strace_tasks_add(&r->tasks, pid, NULL);
 	p = leader->process;
-	if (tid != pid && !strace_tasks_find(&r->tasks, tid)) {
+	if (tid != pid && !id_map_find(&r->tasks, tid)) {
 		strace_tasks_add(&r->tasks, tid, p);
 		fdtable_fork(r->fds, pid, tid, true);
 	}
@@ -539,7 +539,7 @@ static struct strace_text flags_of(struct strace_text args)
 /* A task that is new may be the child of a fork that has not returned yet. */
 struct strace_task *strace_task_of(struct strace_reader *r, uint32_t tid, uint64_t now_ns)
 {
-	struct strace_task *task = strace_tasks_find(&r->tasks, tid);
+	struct strace_task *task = id_map_find(&r->tasks, tid);
 	struct strace_task *parent = NULL;
 
 	if (task)
@@ -554,7 +554,7 @@ struct strace_task *strace_task_of(struct strace_reader *r, uint32_t tid, uint64
 		r, parent,
 		flags_of((struct strace_text){ parent->pending.text.s, parent->pending.text.len }),
 		tid, now_ns);
-	return strace_tasks_find(&r->tasks, tid);
+	return id_map_find(&r->tasks, tid);
 }
 
 int strace_learn_pid(struct strace_reader *r, struct strace_task *task, uint32_t pid,
@@ -562,7 +562,7 @@ int strace_learn_pid(struct strace_reader *r, struct strace_task *task, uint32_t
 {
 	int rc = 0;
 
-	if (task && pid && !strace_tasks_find(&r->tasks, pid)) {
+	if (task && pid && !id_map_find(&r->tasks, pid)) {
 		strace_tasks_rename(&r->tasks, task, pid);
 		fdtable_fork(r->fds, 0, pid, true);
 		fdtable_exit(r->fds, 0);
@@ -681,7 +681,7 @@ static void remove_task(struct strace_reader *r, struct strace_task *task)
 /* The execve of thread `tid` ends as a call of the leader: move the pending call there. */
 static void supersede(struct strace_reader *r, struct strace_task *leader, uint32_t tid)
 {
-	struct strace_task *task = strace_tasks_find(&r->tasks, tid);
+	struct strace_task *task = id_map_find(&r->tasks, tid);
 	struct strace_pending *p = &leader->pending;
 
 	if (!task || task == leader)

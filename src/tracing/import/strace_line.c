@@ -10,31 +10,9 @@
 #include "trace/trace.h"
 
 /* A larger buffer of a pending call is freed when the call ends. */
-enum { BUCKETS = 256, TEXT_BYTES_KEPT = 16 << 10 };
+enum { TEXT_BYTES_KEPT = 16 << 10 };
 
 /* ---- tasks ---- */
-
-static struct strace_task **bucket_of(const struct strace_tasks *t, uint32_t tid)
-{
-	return &t->buckets[(tid * UINT32_C(2654435761)) & (t->size - 1)];
-}
-
-struct strace_task *strace_tasks_find(const struct strace_tasks *t, uint32_t tid)
-{
-	struct strace_task *task = t->size ? *bucket_of(t, tid) : NULL;
-
-	while (task && task->tid != tid)
-		task = task->bucket_next;
-	return task;
-}
-
-static void bucket_add(struct strace_tasks *t, struct strace_task *task)
-{
-	struct strace_task **bucket = bucket_of(t, task->tid);
-
-	task->bucket_next = *bucket;
-	*bucket = task;
-}
 
 static void process_unref(struct strace_process *p)
 {
@@ -59,74 +37,50 @@ void strace_task_move(struct strace_task *task, struct strace_process *to)
 	task->process = to;
 }
 
-struct strace_task *strace_tasks_add(struct strace_tasks *t, uint32_t tid,
-				     struct strace_process *process)
+struct strace_task *strace_tasks_add(struct id_map *t, uint32_t tid, struct strace_process *process)
 {
 	struct strace_task *task = mem_zalloc(sizeof(*task));
 
-	if (t->count >= t->size) {
-		struct strace_tasks old = *t;
-
-		t->size = old.size ? 2 * old.size : BUCKETS;
-		t->buckets = mem_array(t->size, sizeof(struct strace_task *));
-		for (size_t i = 0; i < old.size; i++)
-			for (struct strace_task *at = old.buckets[i], *next; at; at = next) {
-				next = at->bucket_next;
-				bucket_add(t, at);
-			}
-		mem_free(old.buckets);
-	}
 	task->tid = tid;
 	task->pending.fd = -1;
 	strace_task_move(task, process);
-	bucket_add(t, task);
-	t->count++;
+	id_map_set(t, tid, task);
 	return task;
 }
 
-static void bucket_remove(struct strace_tasks *t, struct strace_task *task)
+void strace_tasks_remove(struct id_map *t, struct strace_task *task)
 {
-	struct strace_task **at = bucket_of(t, task->tid);
-
-	while (*at != task)
-		at = &(*at)->bucket_next;
-	*at = task->bucket_next;
-}
-
-void strace_tasks_remove(struct strace_tasks *t, struct strace_task *task)
-{
-	bucket_remove(t, task);
-	t->count--;
+	id_map_remove(t, task->tid);
 	strace_task_unlink(task);
 	process_unref(task->process);
 	buf_fini(&task->pending.text);
 	mem_free(task);
 }
 
-void strace_tasks_rename(struct strace_tasks *t, struct strace_task *task, uint32_t tid)
+void strace_tasks_rename(struct id_map *t, struct strace_task *task, uint32_t tid)
 {
-	bucket_remove(t, task);
+	id_map_remove(t, task->tid);
 	if (task->process->pid == task->tid)
 		task->process->pid = tid;
 	task->tid = tid;
-	bucket_add(t, task);
+	id_map_set(t, tid, task);
 }
 
-struct strace_task *strace_tasks_only(const struct strace_tasks *t)
+struct strace_task *strace_tasks_only(const struct id_map *t)
 {
 	for (size_t i = 0; t->count == 1 && i < t->size; i++)
-		if (t->buckets[i])
-			return t->buckets[i];
+		if (t->slots[i].value)
+			return t->slots[i].value;
 	return NULL;
 }
 
-void strace_tasks_fini(struct strace_tasks *t)
+void strace_tasks_fini(struct id_map *t)
 {
 	for (size_t i = 0; i < t->size; i++)
-		while (t->buckets[i])
-			strace_tasks_remove(t, t->buckets[i]);
-	mem_free(t->buckets);
-	*t = (struct strace_tasks){ 0 };
+		while (t->slots[i].value)
+			strace_tasks_remove(t, t->slots[i].value);
+	mem_free(t->slots);
+	*t = (struct id_map){ 0 };
 }
 
 /* ---- lists ---- */

@@ -58,12 +58,12 @@ static uint64_t strace_source_time(struct strace_source *s, const struct strace_
 /* The task of a line without a thread id. It is 0 until a call or another line tells its pid. */
 static struct strace_task *task_without_id(struct strace_reader *r)
 {
-	struct strace_task *task = strace_tasks_find(&r->tasks, 0);
+	struct strace_task *task = id_map_find(&r->tasks, 0);
 
 	if (!task)
 		task = strace_tasks_only(&r->tasks);
 	if (!task && r->source->tid)
-		task = strace_tasks_find(&r->tasks, r->source->tid);
+		task = id_map_find(&r->tasks, r->source->tid);
 	if (task)
 		return task;
 	if (!r->held_count && !r->is_holding) {
@@ -76,14 +76,14 @@ static struct strace_task *task_without_id(struct strace_reader *r)
 static int find_task(struct strace_event *e, const struct strace_line *l)
 {
 	struct strace_reader *r = e->r;
-	struct strace_task *first = strace_tasks_find(&r->tasks, 0);
+	struct strace_task *first = id_map_find(&r->tasks, 0);
 	int rc = 0;
 
 	if (l->has_tid) {
 		r->is_followed = true;
 		/* The first "[pid N]" of strace -f names the task that had no id, unless that task
 		 * is in a fork whose child may be N. */
-		if (first && !strace_tasks_find(&r->tasks, l->tid) &&
+		if (first && !id_map_find(&r->tasks, l->tid) &&
 		    (!first->pending.is_open || strace_text_begins(l->body, "<... ")))
 			rc = strace_learn_pid(r, first, l->tid, e->err);
 		e->task = strace_task_of(r, l->tid, e->start_ns);
