@@ -494,7 +494,8 @@ static const struct {
 
 /* ---- the size of a sample ---- */
 
-static double element_bytes(struct dlio_writer *w)
+/* The bytes of a record with record_dims; 0 = the YAML has none. */
+static double record_bytes(struct dlio_writer *w)
 {
 	static const struct {
 		const char *types;
@@ -505,32 +506,26 @@ static double element_bytes(struct dlio_writer *w)
 		{ "uint32 int32 float32", 4 },
 		{ "uint64 int64 float64", 8 },
 	};
-	const char *type = dlio_get(w, "dataset.record_element_type")->text;
-
-	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
-		if (dlio_has_word(sizes[i].types, type))
-			return sizes[i].bytes;
-	dlio_fault_of(w->c, "dataset.record_element_type",
-		      "'%.40s' is not one of: uint8 int8 uint16 int16 uint32 int32 uint64 int64 "
-		      "float16 float32 float64",
-		      type);
-	return 1;
-}
-
-/* The bytes of a record with record_dims; 0 = the YAML has none. */
-static double record_bytes(struct dlio_writer *w)
-{
 	const struct dlio_value *dims = dlio_get(w, "dataset.record_dims");
-	double bytes = 1, side;
+	double elements = 1, side;
+	const char *type;
 
 	if (!dims->node || !dims->node->count)
 		return 0;
 	for (size_t i = 0; i < dims->node->count; i++) {
 		if (!dlio_number(dims->node->at[i].value, &side))
 			return 0;
-		bytes *= side;
+		elements *= side;
 	}
-	return bytes * element_bytes(w);
+	type = dlio_get(w, "dataset.record_element_type")->text;
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
+		if (dlio_has_word(sizes[i].types, type))
+			return elements * sizes[i].bytes;
+	dlio_fault_of(w->c, "dataset.record_element_type",
+		      "'%.40s' is none of: uint8 int8 uint16 int16 uint32 int32 uint64 int64 "
+		      "float16 float32 float64",
+		      type);
+	return elements;
 }
 
 /* Write the distribution dlio:, which has the sizes that DLIO makes. */

@@ -117,11 +117,13 @@ static int read_tree(struct yaml_tree *t, char *const *args, size_t count, struc
 
 /* ---- the answer ---- */
 
-/* The key with the most similar name, in its current or older spellings; or NULL. */
-static const char *dlio_import_nearest(const char *path)
+static void note(const struct dlio_extra *x, const char *what)
 {
+	/* The keys in their current and older spellings. */
 	const char *words[2 * DLIO_ROWS_MAX + 1] = { 0 };
 	size_t count = 0;
+	const char *nearest;
+	struct buf line = { 0 }, clean = { 0 };
 
 	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
 		assert(count + 2 < ARRAY_LEN(words));
@@ -129,14 +131,7 @@ static const char *dlio_import_nearest(const char *path)
 		if (k->older && !strchr(k->older, ' '))
 			words[count++] = k->older;
 	}
-	return field_nearest_word(words, path);
-}
-
-static void note(const struct dlio_extra *x, const char *what)
-{
-	const char *nearest = x->why ? NULL : dlio_import_nearest(x->path);
-	struct buf line = { 0 }, clean = { 0 };
-
+	nearest = x->why ? NULL : field_nearest_word(words, x->path);
 	yaml_place(&line, x->node);
 	buf_addf(&line, ": note: %.80s: %s", x->path, what);
 	if (nearest)

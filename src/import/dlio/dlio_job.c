@@ -137,16 +137,6 @@ static const char *find_accelerator(const char *file)
 
 #define FILE_URL "file://"
 
-/* Is the folder on object storage, or on storage of DLIO's plug-ins? */
-static bool is_foreign(const struct dlio_writer *w, const char *folder)
-{
-	const char *type = dlio_value(w->c, "storage.storage_type")->text;
-
-	if (strncmp(folder, FILE_URL, strlen(FILE_URL)) == 0)
-		return false;
-	return dlio_has_word(DLIO_FOREIGN, type) || strstr(folder, "://");
-}
-
 /* Append the path below storage_root, without "file://", a leading "./" and trailing slashes. */
 static void add_folder(struct dlio_writer *w, struct buf *path, const char *folder)
 {
@@ -172,11 +162,14 @@ void dlio_write_directory(struct dlio_writer *w, const char *option, const char 
 {
 	const char *text = dlio_get(w, path)->text;
 	const char *folder = text ? text : "";
+	const char *storage = dlio_value(w->c, "storage.storage_type")->text;
 	bool is_saved = strcmp(path, "checkpoint.checkpoint_folder") == 0;
 	struct buf place = { 0 };
 	bool fits = false;
 
-	if (is_foreign(w, folder)) {
+	/* Object storage, or storage of DLIO's plug-ins. */
+	if (strncmp(folder, FILE_URL, strlen(FILE_URL)) != 0 &&
+	    (dlio_has_word(DLIO_FOREIGN, storage) || strstr(folder, "://"))) {
 		const char *type = dlio_get(w, "storage.storage_type")->text;
 		const char *root = dlio_get(w, "storage.storage_root")->text;
 

@@ -27,6 +27,7 @@ struct darshan_row {
 	unsigned decimals;         /* digits after the point of the times */
 	bool has_thread;
 	uint64_t thread;
+	char why[200]; /* a fault of the row with the word, if need be */
 };
 
 #define COLUMNS "MODULE RANK read|write SEGMENT OFFSET LENGTH START END"
@@ -103,35 +104,29 @@ static const char *darshan_seconds(const char *s, size_t bytes, uint64_t *ns, un
 	return wrong;
 }
 
-struct darshan_parse {
-	struct darshan_row *row;
-	char *why;
-	size_t why_bytes;
-};
-
-/* Format the fault of a word into t->why. */
-static const char *fail_word(struct darshan_parse *t, const char *column, struct darshan_word w,
+/* Format the fault of a word into r->why. */
+static const char *fail_word(struct darshan_row *r, const char *column, struct darshan_word w,
 			     const char *wrong)
 {
-	snprintf(t->why, t->why_bytes, "the %s '%.*s' %s", column, (int)u64_min(w.bytes, 40), w.s,
+	snprintf(r->why, sizeof(r->why), "the %s '%.*s' %s", column, (int)u64_min(w.bytes, 40), w.s,
 		 wrong);
-	return t->why;
+	return r->why;
 }
 
-static const char *parse_number(struct darshan_parse *t, const char *column, struct darshan_word w,
+static const char *parse_number(struct darshan_row *r, const char *column, struct darshan_word w,
 				uint64_t most, uint64_t *out)
 {
 	const char *wrong = trace_number_parse(w.s, w.bytes, most, out);
 
-	return wrong ? fail_word(t, column, w, wrong) : NULL;
+	return wrong ? fail_word(r, column, w, wrong) : NULL;
 }
 
-static const char *parse_time(struct darshan_parse *t, const char *column, struct darshan_word w,
+static const char *parse_time(struct darshan_row *r, const char *column, struct darshan_word w,
 			      uint64_t *ns)
 {
-	const char *wrong = darshan_seconds(w.s, w.bytes, ns, &t->row->decimals);
+	const char *wrong = darshan_seconds(w.s, w.bytes, ns, &r->decimals);
 
-	return wrong ? fail_word(t, column, w, wrong) : NULL;
+	return wrong ? fail_word(r, column, w, wrong) : NULL;
 }
 
 static bool word_is(struct darshan_word w, const char *text)
@@ -139,9 +134,8 @@ static bool word_is(struct darshan_word w, const char *text)
 	return w.bytes == strlen(text) && memcmp(w.s, text, w.bytes) == 0;
 }
 
-static const char *parse_cell(struct darshan_parse *t, enum darshan_column c, struct darshan_word w)
+static const char *parse_cell(struct darshan_row *r, enum darshan_column c, struct darshan_word w)
 {
-	struct darshan_row *r = t->row;
 	uint64_t segment;
 
 	switch (c) {
@@ -150,54 +144,50 @@ static const char *parse_cell(struct darshan_parse *t, enum darshan_column c, st
 		r->module_bytes = w.bytes;
 		return NULL;
 	case COLUMN_RANK:
-		return parse_number(t, "rank", w, RANK_MAX, &r->rank);
+		return parse_number(r, "rank", w, RANK_MAX, &r->rank);
 	case COLUMN_DIRECTION:
 		r->is_write = word_is(w, "write");
 		return r->is_write || word_is(w, "read")
 			       ? NULL
-			       : fail_word(t, "word", w, "is neither read nor write");
+			       : fail_word(r, "word", w, "is neither read nor write");
 	case COLUMN_SEGMENT:
-		return parse_number(t, "segment", w, UINT64_MAX, &segment);
+		return parse_number(r, "segment", w, UINT64_MAX, &segment);
 	case COLUMN_OFFSET:
-		return parse_number(t, "offset", w, INT64_MAX, &r->off);
+		return parse_number(r, "offset", w, INT64_MAX, &r->off);
 	case COLUMN_LENGTH:
-		return parse_number(t, "length", w, INT64_MAX, &r->bytes);
+		return parse_number(r, "length", w, INT64_MAX, &r->bytes);
 	case COLUMN_START:
-		return parse_time(t, "start", w, &r->start_ns);
+		return parse_time(r, "start", w, &r->start_ns);
 	default:
-		return parse_time(t, "end", w, &r->end_ns);
+		return parse_time(r, "end", w, &r->end_ns);
 	}
 }
 
-/* Parse a row. NULL, or the fault, which is formatted into `why` if need be. The module points into
- * the line. */
-static const char *darshan_row_parse(struct darshan_row *r, const char *line, size_t bytes,
-				     char *why, size_t why_bytes)
+/* Parse a row into a zeroed struct. NULL, or the fault. The module points into the line. */
+static const char *darshan_row_parse(struct darshan_row *r, const char *line, size_t bytes)
 {
 	struct darshan_line l = { line, line + bytes };
-	struct darshan_parse t = { r, why, why_bytes };
 	const char *wrong = NULL;
 	struct darshan_word w;
 
-	*r = (struct darshan_row){ 0 };
 	for (unsigned c = 0; !wrong && c < COLUMNS_ALWAYS; c++) {
 		if (!next_word(&l, &w)) {
-			snprintf(why, why_bytes, "%u words, but a line needs %d: " COLUMNS, c,
-				 COLUMNS_ALWAYS);
-			return why;
+			snprintf(r->why, sizeof(r->why), "%u words, but a line needs %d: " COLUMNS,
+				 c, COLUMNS_ALWAYS);
+			return r->why;
 		}
-		wrong = parse_cell(&t, c, w);
+		wrong = parse_cell(r, c, w);
 	}
 	/* The object storage targets, which a trace does not have, and the thread. */
 	while (!wrong && next_word(&l, &w)) {
 		if (*w.s == '[') {
 			if (w.s[w.bytes - 1] != ']')
-				wrong = fail_word(&t, "list", w, "has no closing bracket");
+				wrong = fail_word(r, "list", w, "has no closing bracket");
 			continue;
 		}
 		if (r->has_thread)
-			return fail_word(&t, "word", w, "is superfluous");
-		wrong = parse_number(&t, "thread", w, UINT64_MAX - 1, &r->thread);
+			return fail_word(r, "word", w, "is superfluous");
+		wrong = parse_number(r, "thread", w, UINT64_MAX - 1, &r->thread);
 		r->has_thread = true;
 	}
 	if (wrong || r->end_ns >= r->start_ns)
@@ -359,9 +349,9 @@ static int darshan_unread(struct darshan *d, const char *why)
 
 static int read_row(struct darshan *d, const char *line, size_t bytes)
 {
-	char why[200], name[32];
+	char name[32];
 	struct darshan_row r = { 0 };
-	const char *wrong = darshan_row_parse(&r, line, bytes, why, sizeof(why));
+	const char *wrong = darshan_row_parse(&r, line, bytes);
 	enum darshan_module module = MODULE_POSIX;
 	struct trace_record to = { 0 };
 	uint32_t number;

@@ -127,21 +127,6 @@ static uint64_t number_from_0(struct dftracer_count *c, uint64_t number)
 	return number - u64_min(number, c->first);
 }
 
-static void dftracer_marks_widen(struct dftracer_marks *k, const struct dftracer_event *e,
-				 uint64_t epoch)
-{
-	uint64_t end_ns = e->start_ns + e->duration_ns;
-	bool is_new;
-	uint32_t number = map_number(&k->numbers, epoch, &is_new);
-	struct dftracer_span *s;
-
-	if (is_new)
-		vec_push(&k->spans, (struct dftracer_span){ epoch, e->start_ns, end_ns });
-	s = &k->spans.at[number];
-	s->start_ns = u64_min(s->start_ns, e->start_ns);
-	s->end_ns = u64_max(s->end_ns, end_ns);
-}
-
 static struct trace_record marker(const struct importing *m, uint16_t op, uint64_t start_ns,
 				  uint64_t duration_ns)
 {
@@ -163,11 +148,22 @@ static int dftracer_marks_add(struct dftracer_marks *k, struct importing *m,
 			      const struct dftracer_event *e, struct mlgen_err *err)
 {
 	const struct dftracer_marker *mark = mark_of(e);
+	uint64_t end_ns = e->start_ns + e->duration_ns;
+	struct dftracer_span *s;
 	struct trace_record r;
+	uint32_t number;
 	uint64_t n;
+	bool is_new;
 
-	if (number_arg(e->args, "epoch", EPOCH_MAX, &n))
-		dftracer_marks_widen(k, e, number_from_0(&k->epochs, n));
+	if (number_arg(e->args, "epoch", EPOCH_MAX, &n)) {
+		n = number_from_0(&k->epochs, n);
+		number = map_number(&k->numbers, n, &is_new);
+		if (is_new)
+			vec_push(&k->spans, (struct dftracer_span){ n, e->start_ns, end_ns });
+		s = &k->spans.at[number];
+		s->start_ns = u64_min(s->start_ns, e->start_ns);
+		s->end_ns = u64_max(s->end_ns, end_ns);
+	}
 	if (!mark) {
 		k->left_out++;
 		return 0;
@@ -247,20 +243,12 @@ struct dftracer {
 	uint64_t other_events;    /* neither complete events nor names */
 };
 
-static int dftracer_unread(struct dftracer *d, const char *why)
-{
-	return json_objects_unread(&d->objects, why);
-}
-
 /* ---- members ---- */
 
 static const char *text_in(const json_t *object, const char *key)
 {
 	return json_string_value(json_object_get(object, key));
 }
-
-/* The alternative names of a member in versions of DFTracer. */
-#define ANY_OF(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 static bool number_in(const json_t *args, const char *const *names, int64_t *out)
 {
@@ -475,13 +463,15 @@ static int add_complete(struct dftracer *d, const json_t *event)
 	};
 
 	if (!e.name || !e.cat)
-		return dftracer_unread(d, "an event without name or cat");
+		return json_objects_unread(&d->objects, "an event without name or cat");
 	if (!json_time(json_object_get(event, "ts"), d->unit_ns, &e.start_ns))
-		return dftracer_unread(d, "an event without ts, its start time in microseconds or "
-					  "in the log's time_metric");
+		return json_objects_unread(&d->objects,
+					   "an event without ts, its start time in microseconds or "
+					   "in the log's time_metric");
 	if (dur && !json_time(dur, d->unit_ns, &e.duration_ns))
-		return dftracer_unread(
-			d, "dur is not a number of microseconds, or of the log's time_metric");
+		return json_objects_unread(
+			&d->objects,
+			"dur is not a number of microseconds, or of the log's time_metric");
 	d->timed++;
 	if (strcasecmp(e.cat, "POSIX") == 0 || strcasecmp(e.cat, "STDIO") == 0)
 		return add_call(d, &e);
@@ -513,8 +503,9 @@ static int add_event(void *arg, const json_t *event)
 
 	switch (kind_of(event)) {
 	case 0:
-		return dftracer_unread(
-			d, "an event without ph, its kind: X or 1 = complete event, M or 4 = name");
+		return json_objects_unread(
+			&d->objects,
+			"an event without ph, its kind: X or 1 = complete event, M or 4 = name");
 	case 'X':
 		return add_complete(d, event);
 	case 'M':

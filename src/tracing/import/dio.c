@@ -89,9 +89,7 @@ struct dio {
 	uint64_t tagged;      /* descriptors named by a tag */
 };
 
-/* The alternative names of a member in versions and exports of DIO. */
-#define ANY_OF(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
+/* The alternative names of members in versions and exports of DIO. */
 static const char *const call_names[] = {
 	"syscall", "syscall_name", "system_call_name", "sys_call_name", "call", "name", NULL
 };
@@ -103,11 +101,6 @@ static const char *const end_names[] = { "return_timestamp", "time_returned", "e
 					 "end_timestamp", NULL };
 static const char *const duration_names[] = { "execution_time", "latency", "duration", NULL };
 static const char *const result_names[] = { "return_value", "retval", "ret", "result", NULL };
-
-static int dio_unread(struct dio *d, const char *why)
-{
-	return json_objects_unread(&d->objects, why);
-}
 
 /* ---- members of the event or of its arguments ---- */
 
@@ -164,24 +157,20 @@ static uint32_t tag_in(struct dio *d, const json_t *event)
 	const json_t *tag = json_object_get(event, "file_tag");
 	const json_t *dev = json_member(tag, ANY_OF("dev", "device"));
 	const json_t *ino = json_member(tag, ANY_OF("ino", "inode", "inode_nr"));
+	struct buf name = { 0 };
 	int64_t device, inode;
-	char text[64];
+	uint32_t id;
 
-	if (json_is_string(tag) && json_string_length(tag)) {
-		struct buf name = { 0 };
-		uint32_t id;
-
+	if (json_is_string(tag) && json_string_length(tag))
 		buf_addf(&name, "file %s", json_string_value(tag));
-		id = name_of(d, name.s);
-		buf_fini(&name);
-		d->tagged++;
-		return id;
-	}
-	if (!json_whole(dev, &device) || !json_whole(ino, &inode))
+	else if (json_whole(dev, &device) && json_whole(ino, &inode))
+		buf_addf(&name, "file %" PRId64 " %" PRId64, device, inode);
+	else
 		return 0;
+	id = name_of(d, name.s);
+	buf_fini(&name);
 	d->tagged++;
-	snprintf(text, sizeof(text), "file %" PRId64 " %" PRId64, device, inode);
-	return name_of(d, text);
+	return id;
 }
 
 /* ---- events ---- */
@@ -206,12 +195,14 @@ static int add_call(struct dio *d, const struct dio_event *e, const char *name)
 		return 0;
 	}
 	if (!time_in(e->event, begin_names, &s.start_ns))
-		return dio_unread(d, "an event without the start time of the call (call_timestamp, "
+		return json_objects_unread(
+			&d->objects, "an event without the start time of the call (call_timestamp, "
 				     "in nanoseconds)");
 	s.duration_ns = TRACE_UNKNOWN;
 	if (time_in(e->event, end_names, &end_ns)) {
 		if (end_ns < s.start_ns)
-			return dio_unread(d, "an event that ends before it begins");
+			return json_objects_unread(&d->objects,
+						   "an event that ends before it begins");
 		s.duration_ns = end_ns - s.start_ns;
 	} else {
 		json_time(json_member(e->event, duration_names), 1, &s.duration_ns);
@@ -264,7 +255,8 @@ static int add_event(void *arg, const json_t *whole)
 	e.args = json_member(e.event, ANY_OF("args", "arguments"));
 	name = json_string_value(json_member(e.event, call_names));
 	if (!has_text(name))
-		return dio_unread(d, "an event without the name of its system call (syscall)");
+		return json_objects_unread(
+			&d->objects, "an event without the name of its system call (syscall)");
 	return add_call(d, &e, name);
 }
 

@@ -186,6 +186,8 @@ int json_objects_read(struct json_objects *o, const char *path, json_object_fn e
 int json_objects_unread(struct json_objects *o, const char *why);
 void json_objects_fini(struct json_objects *o);
 
+/* The alternative names of a member in versions of a program. */
+#define ANY_OF(...) ((const char *const[]){ __VA_ARGS__, NULL })
 /* The first member that is present and not null; `names` ends with NULL. NULL = none. */
 const json_t *json_member(const json_t *object, const char *const *names);
 /* Read a whole number, which may be in quotes. */

@@ -227,15 +227,6 @@ static struct marker_words pop_word(struct marker_words *w)
 	return last;
 }
 
-static enum marker_edge edge_of(const struct marker_words *w)
-{
-	if (word_is(w, "start") || word_is(w, "begin"))
-		return MARKER_BEGINS;
-	if (word_is(w, "stop") || word_is(w, "end"))
-		return MARKER_ENDS;
-	return MARKER_POINT;
-}
-
 static bool number_of(const struct marker_words *w, uint64_t *out)
 {
 	uint64_t v = 0;
@@ -275,7 +266,11 @@ void marker_line_words(struct marker_line *m, const char *text, size_t bytes)
 	trim(&all);
 	subject = all;
 	last = pop_word(&subject);
-	m->edge = subject.bytes ? edge_of(&last) : MARKER_POINT;
+	m->edge = MARKER_POINT;
+	if (subject.bytes && (word_is(&last, "start") || word_is(&last, "begin")))
+		m->edge = MARKER_BEGINS;
+	else if (subject.bytes && (word_is(&last, "stop") || word_is(&last, "end")))
+		m->edge = MARKER_ENDS;
 	if (m->edge == MARKER_POINT)
 		subject = all;
 	kind = m->edge == MARKER_POINT ? NULL : checkpoint_kind(&subject);
@@ -656,19 +651,11 @@ static int apply_marker(struct marker_reader *k)
 
 /* ---- the file ---- */
 
-static int refuse_line(struct marker_reader *k, uint64_t line)
-{
-	if (!k->m->is_lenient)
-		return trace_input_fail(&k->in, line, k->err, "%s", k->line.wrong);
-	if (!k->wrong++)
-		import_note(k->m, "%s:%" PRIu64 ": %s", k->in.name, line, k->line.wrong);
-	return 0;
-}
-
 static int read_lines(struct marker_reader *k)
 {
 	struct buf line = { 0 };
 	bool is_cut, is_table = false, is_first = true;
+	uint64_t number;
 	int rc, status;
 
 	while ((rc = trace_input_line(&k->in, &line, &is_cut, k->err)) > 0) {
@@ -683,9 +670,13 @@ static int read_lines(struct marker_reader *k)
 		if (!status && !is_table)
 			status = marker_line_dlio(&k->line, buf_str(&line));
 		is_first = false;
-		rc = status > 0 ? apply_marker(k)
-		     : status   ? refuse_line(k, k->in.line - !is_cut)
-				: 0;
+		number = k->in.line - !is_cut;
+		if (status > 0)
+			rc = apply_marker(k);
+		else if (status < 0 && !k->m->is_lenient)
+			rc = trace_input_fail(&k->in, number, k->err, "%s", k->line.wrong);
+		else if (status < 0 && !k->wrong++)
+			import_note(k->m, "%s:%" PRIu64 ": %s", k->in.name, number, k->line.wrong);
 		if (rc < 0)
 			break;
 	}
@@ -721,35 +712,10 @@ static void add_notes(struct marker_reader *k)
 			    k->in.name);
 }
 
-static int read_markers(struct marker_reader *k)
-{
-	int rc = read_lines(k);
-	uint64_t marker_ms = k->min_ns / 1000000, trace_ms = k->first_ns / 1000000;
-
-	if (rc == 0 && k->min_ns > k->max_ns)
-		rc = mlgen_fail(k->err, -EINVAL,
-				"markers=%s: contains no markers: neither lines of :::MLLOG nor of "
-				"DLIO's output, and its first line is not time,text",
-				k->in.name);
-	else if (rc == 0 && !k->near)
-		rc = mlgen_fail(k->err, -EINVAL,
-				"markers=%s: no marker is within a day of the trace: the first "
-				"marker is at %" PRIu64 ".%03" PRIu64
-				" s since 1970, and the trace begins at %" PRIu64 ".%03" PRIu64
-				" s%s; are both from the same run?",
-				k->in.name, marker_ms / 1000, marker_ms % 1000, trace_ms / 1000,
-				trace_ms % 1000, k->offset_ns ? " of its own clock" : "");
-	for (size_t i = 0; rc == 0 && i < k->count; i++)
-		if (k->kinds[i].is_open)
-			rc = end_kind(k, &k->kinds[i], TRACE_UNKNOWN);
-	if (rc == 0)
-		add_notes(k);
-	return rc;
-}
-
 int import_markers(struct importing *m, const char *file, struct mlgen_err *err)
 {
 	struct marker_reader k = { .m = m, .err = err, .min_ns = UINT64_MAX };
+	uint64_t marker_ms, trace_ms;
 	int rc;
 
 	if (m->no_clock)
@@ -759,7 +725,27 @@ int import_markers(struct importing *m, const char *file, struct mlgen_err *err)
 	rc = trace_input_open(&k.in, file, err);
 	k.kinds = mem_array(KINDS_MAX, sizeof(*k.kinds));
 	if (rc == 0)
-		rc = read_markers(&k);
+		rc = read_lines(&k);
+	marker_ms = k.min_ns / 1000000;
+	trace_ms = k.first_ns / 1000000;
+	if (rc == 0 && k.min_ns > k.max_ns)
+		rc = mlgen_fail(err, -EINVAL,
+				"markers=%s: contains no markers: neither lines of :::MLLOG nor of "
+				"DLIO's output, and its first line is not time,text",
+				k.in.name);
+	else if (rc == 0 && !k.near)
+		rc = mlgen_fail(err, -EINVAL,
+				"markers=%s: no marker is within a day of the trace: the first "
+				"marker is at %" PRIu64 ".%03" PRIu64
+				" s since 1970, and the trace begins at %" PRIu64 ".%03" PRIu64
+				" s%s; are both from the same run?",
+				k.in.name, marker_ms / 1000, marker_ms % 1000, trace_ms / 1000,
+				trace_ms % 1000, k.offset_ns ? " of its own clock" : "");
+	for (size_t i = 0; rc == 0 && i < k.count; i++)
+		if (k.kinds[i].is_open)
+			rc = end_kind(&k, &k.kinds[i], TRACE_UNKNOWN);
+	if (rc == 0)
+		add_notes(&k);
 	for (size_t i = 0; i < k.count; i++)
 		mem_free(k.kinds[i].name);
 	mem_free(k.kinds);

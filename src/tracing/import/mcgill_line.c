@@ -77,22 +77,33 @@ enum mcgill_kind mcgill_kind_of_name(const char *path)
 	return MCGILL_NONE;
 }
 
-static bool title_is(const char *at, size_t bytes, const char *title)
+static struct mcgill_text next_word(const char **at)
 {
-	return bytes == strlen(title) && memcmp(at, title, bytes) == 0;
+	struct mcgill_text w;
+
+	*at += strspn(*at, " \t");
+	w.s = *at;
+	w.bytes = strcspn(*at, " \t");
+	*at += w.bytes;
+	return w;
 }
 
-static void add_column(struct mcgill_format *f, const char *at, size_t bytes)
+static bool is_word(const struct mcgill_text *w, const char *text)
+{
+	return w->bytes == strlen(text) && memcmp(w->s, text, w->bytes) == 0;
+}
+
+static void add_column(struct mcgill_format *f, const struct mcgill_text *w)
 {
 	enum mcgill_column column = MCGILL_SKIPPED;
 
-	f->has_sector |= title_is(at, bytes, "SECTOR");
-	f->has_queue |= title_is(at, bytes, "QLAT(ns)");
+	f->has_sector |= is_word(w, "SECTOR");
+	f->has_queue |= is_word(w, "QLAT(ns)");
 	/* "BUFFER ADDR" is one title; "(B)" is a unit. */
-	if (*at == '(' || title_is(at, bytes, "ADDR") || f->count == MCGILL_COLUMNS)
+	if (*w->s == '(' || is_word(w, "ADDR") || f->count == MCGILL_COLUMNS)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(titles); i++)
-		if (title_is(at, bytes, titles[i].title))
+		if (is_word(w, titles[i].title))
 			column = titles[i].column;
 	f->column[f->count++] = (unsigned char)column;
 }
@@ -124,6 +135,7 @@ bool mcgill_header_parse(struct mcgill_format *f, const char *line)
 {
 	static const char *const messages[] = { "Attaching ", "mkdir():",  "rmdir():",
 						"unlink():",  "munmap():", "@" };
+	const char *at = line;
 	size_t count = 0;
 	bool has_path;
 
@@ -139,15 +151,8 @@ bool mcgill_header_parse(struct mcgill_format *f, const char *line)
 		return false;
 	f->count = 0;
 	f->has_sector = f->has_queue = false;
-	for (const char *at = line; *at;) {
-		size_t bytes;
-
-		at += strspn(at, " \t");
-		bytes = strcspn(at, " \t");
-		if (bytes)
-			add_column(f, at, bytes);
-		at += bytes;
-	}
+	for (struct mcgill_text w = next_word(&at); w.bytes; w = next_word(&at))
+		add_column(f, &w);
 	/* Move the names after all other columns, where they are in the lines. */
 	has_path = has_column(f, MCGILL_FULLPATH);
 	for (size_t i = 0; i < f->count; i++)
@@ -174,17 +179,6 @@ static const char two_lines[] = "seems to be two lines in one";
 static const char no_columns[] = "has fewer columns than the header says";
 
 /* ---- words ---- */
-
-static struct mcgill_text next_word(const char **at)
-{
-	struct mcgill_text w;
-
-	*at += strspn(*at, " \t");
-	w.s = *at;
-	w.bytes = strcspn(*at, " \t");
-	*at += w.bytes;
-	return w;
-}
 
 static bool word_number(const struct mcgill_text *w, uint64_t *out)
 {
@@ -410,15 +404,13 @@ static void split_words(struct mcgill_words *to, const char *text, size_t most)
 	}
 }
 
-static bool is_word(const struct mcgill_text *w, const char *text)
-{
-	return w->bytes == strlen(text) && memcmp(w->s, text, w->bytes) == 0;
-}
-
-static const char *parse_start(const struct mcgill_words *w, struct mcgill_line *out)
+/* Split up to `most` words, and parse the first two: TIME and PID. */
+static const char *parse_start(struct mcgill_words *w, const char *text, size_t most,
+			       struct mcgill_line *out)
 {
 	const char *wrong;
 
+	split_words(w, text, most);
 	if (w->count < 3)
 		return no_columns;
 	wrong = parse_column(MCGILL_TIME, &w->w[0], out);
@@ -461,8 +453,7 @@ static const char *parse_create(const char *text, struct mcgill_line *out)
 	const char *wrong;
 	size_t at;
 
-	split_words(&w, text, 4);
-	wrong = parse_start(&w, out);
+	wrong = parse_start(&w, text, 4, out);
 	if (wrong)
 		return wrong;
 	for (size_t i = 0; !c && i < ARRAY_LEN(calls); i++)
@@ -492,8 +483,7 @@ static const char *parse_block(const struct mcgill_format *f, const char *text,
 	size_t t;
 	uint64_t sector = 0;
 
-	split_words(&w, text, WORDS_MAX);
-	wrong = parse_start(&w, out);
+	wrong = parse_start(&w, text, WORDS_MAX, out);
 	if (wrong || w.count < 6)
 		return wrong ? wrong : no_columns;
 	t = w.count - 3;
@@ -520,8 +510,7 @@ static const char *parse_mmap(const char *text, struct mcgill_line *out)
 	const char *wrong;
 	uint64_t address = 0;
 
-	split_words(&w, text, 5);
-	wrong = parse_start(&w, out);
+	wrong = parse_start(&w, text, 5, out);
 	if (wrong || w.count < 5)
 		return wrong ? wrong : no_columns;
 	if (word_address(&w.w[2], &address)) {

@@ -354,13 +354,6 @@ static const char *pass_fd_info(const char *at, const char *end)
 	return end;
 }
 
-/* True for 3</a>, AT_FDCWD</a> and 0x3</a>, but not for 1<<2. */
-static bool begins_fd_info(const char *begin, const char *at, const char *end)
-{
-	return at > begin && (hex_of(at[-1]) >= 0 || at[-1] == 'D') && end - at > 1 &&
-	       at[1] != '<' && at[1] != ' ' && at[1] != '.';
-}
-
 /*
  * Pass over the unit at *at, up to `end`: a string, a comment, an annotation in < > after a number,
  * or one byte. Returns the change of bracket depth.
@@ -390,7 +383,9 @@ static int strace_text_pass(const char *begin, const char **at, const char *end)
 		}
 		return 0;
 	case '<':
-		if (begins_fd_info(begin, s, end))
+		/* 3</a>, AT_FDCWD</a> or 0x3</a>, but not 1<<2. */
+		if (s > begin && (hex_of(s[-1]) >= 0 || s[-1] == 'D') && end - s > 1 &&
+		    s[1] != '<' && s[1] != ' ' && s[1] != '.')
 			*at = pass_fd_info(s, end);
 		return 0;
 	default:
@@ -608,31 +603,27 @@ static enum strace_clock parse_time(struct strace_text *t, uint64_t *ns)
 	return *ns >= UNIX_MIN_NS ? STRACE_UNIX : STRACE_RELATIVE;
 }
 
-/* Skip "(+ 0.000123)" of -r with -t, "[  12]" of -n and "[00007f...]" of -i. */
-static void skip_extras(struct strace_text *t)
+void strace_line_split(struct strace_line *l, struct strace_text line)
 {
+	struct strace_text *t = &l->body;
 	const char *close;
 
+	*l = (struct strace_line){ .body = line };
 	skip_blanks(t);
+	l->has_tid = parse_tid(t, &l->tid);
+	l->clock = parse_time(t, &l->ns);
+	skip_blanks(t);
+	/* Skip "(+ 0.000123)" of -r with -t, "[  12]" of -n and "[00007f...]" of -i. */
 	while (t->n && ((*t->s == '[' && !strace_text_begins(*t, "[ Process")) ||
 			strace_text_begins(*t, "(+"))) {
 		close = memchr(t->s, *t->s == '[' ? ']' : ')', t->n);
 		if (!close)
-			return;
+			break;
 		skip(t, (size_t)(close - t->s) + 1);
 		skip_blanks(t);
 	}
-}
-
-void strace_line_split(struct strace_line *l, struct strace_text line)
-{
-	*l = (struct strace_line){ .body = line };
-	skip_blanks(&l->body);
-	l->has_tid = parse_tid(&l->body, &l->tid);
-	l->clock = parse_time(&l->body, &l->ns);
-	skip_extras(&l->body);
-	while (l->body.n && l->body.s[l->body.n - 1] == ' ')
-		l->body.n--;
+	while (t->n && t->s[t->n - 1] == ' ')
+		t->n--;
 }
 
 /* ---- the call ---- */

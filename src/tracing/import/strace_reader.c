@@ -211,26 +211,6 @@ static bool strip_suffix(struct strace_text *t, const char *suffix)
 	return true;
 }
 
-static int apply_body(struct strace_event *e, struct strace_text body)
-{
-	struct strace_text name;
-
-	if (strace_text_begins(body, "+++ ") && strip_suffix(&body, " +++")) {
-		body.s += 4;
-		body.n -= u64_min(4, body.n);
-		return strace_exited(e, body);
-	}
-	if (strace_text_begins(body, "<... "))
-		return resume_call(e, body);
-	if (!strace_call_name(body, &name))
-		return strace_bad(e, "neither a call, a signal nor an exit");
-	if (strip_suffix(&body, "<detached ...>"))
-		return 0;
-	if (strip_suffix(&body, "<unfinished ...>"))
-		return begin_call(e, body);
-	return apply_call(e, body, 0);
-}
-
 /* ---- a line ---- */
 
 /* Is the line a message of strace itself? A message may interrupt another line, whose parts are
@@ -286,6 +266,7 @@ static int apply_line(struct strace_event *e, const struct strace_line *l, const
 {
 	struct strace_source *s = e->r->source;
 	uint64_t off = e->r->m->clock_offset_ns, ns;
+	struct strace_text body = l->body, name;
 	int rc;
 
 	if (l->clock == STRACE_TIMELESS || l->clock == STRACE_RELATIVE)
@@ -297,7 +278,23 @@ static int apply_line(struct strace_event *e, const struct strace_line *l, const
 	ns = strace_source_time(s, l);
 	e->start_ns = ns > off ? ns - off : 0;
 	rc = find_task(e, l);
-	return rc ? rc : apply_body(e, l->body);
+	if (rc)
+		return rc;
+
+	if (strace_text_begins(body, "+++ ") && strip_suffix(&body, " +++")) {
+		body.s += 4;
+		body.n -= u64_min(4, body.n);
+		return strace_exited(e, body);
+	}
+	if (strace_text_begins(body, "<... "))
+		return resume_call(e, body);
+	if (!strace_call_name(body, &name))
+		return strace_bad(e, "neither a call, a signal nor an exit");
+	if (strip_suffix(&body, "<detached ...>"))
+		return 0;
+	if (strip_suffix(&body, "<unfinished ...>"))
+		return begin_call(e, body);
+	return apply_call(e, body, 0);
 }
 
 int strace_reader_line(struct strace_reader *r, char *line, size_t bytes, const char *file,
