@@ -293,30 +293,6 @@ static void write_pause(struct dlio_writer *w)
 	dlio_option_from(w, "checkpoint.time_between_checkpoints");
 }
 
-static void write_restore(struct dlio_writer *w, bool is_second)
-{
-	buf_add(w->out, "\n");
-	dlio_comment(w, "DLIO leaves the page cache as it is. This job drops its own files from "
-			"the page cache of this host. MLPerf Storage's rules require an empty page "
-			"cache, which needs root: --drop_caches=run.");
-	dlio_block(w, NULL);
-	buf_add(w->out, "[restore]\n");
-	if (is_second)
-		dlio_option(w, "stonewall");
-	dlio_option(w, "phase=restore");
-	dlio_option_from(w, "checkpoint.num_checkpoints_read");
-	write_pause(w);
-	if (dlio_get(w, "checkpoint.recovery_rank_shift")->is_true)
-		dlio_comment(
-			w,
-			"The YAML says recovery_rank_shift: True: each rank reads what a rank of "
-			"the next host has saved. DLIO looks for the key under another name, so it "
-			"does not shift. This job does not shift either: its restore_shift goes "
-			"around the ranks of one host. To read what another host has saved, "
-			"restore with that host's checkpoint_ranks and checkpoint_directory.");
-	dlio_block(w, NULL);
-}
-
 void dlio_write_checkpoints(struct dlio_writer *w)
 {
 	bool direct = dlio_is_word(w->c, "storage.storage_type", "direct_fs");
@@ -351,6 +327,28 @@ void dlio_write_checkpoints(struct dlio_writer *w)
 		dlio_option(w, "checkpoint_keep=%.0f", saves);
 		dlio_block(w, NULL);
 	}
-	if (restores > 0)
-		write_restore(w, saves > 0);
+	if (restores > 0) {
+		buf_add(w->out, "\n");
+		dlio_comment(w,
+			     "DLIO leaves the page cache as it is. This job drops its own files "
+			     "from this host's; MLPerf Storage's rules ask for an empty one, which "
+			     "takes root: --drop_caches=run.");
+		dlio_block(w, NULL);
+		buf_add(w->out, "[restore]\n");
+		if (saves > 0)
+			dlio_option(w, "stonewall");
+		dlio_option(w, "phase=restore");
+		dlio_option_from(w, "checkpoint.num_checkpoints_read");
+		write_pause(w);
+		if (dlio_get(w, "checkpoint.recovery_rank_shift")->is_true)
+			dlio_comment(
+				w,
+				"The YAML says recovery_rank_shift: True: each rank reads what one "
+				"of the next host has saved. DLIO looks for it under another name, "
+				"and does not shift. Nor does this job, whose restore_shift goes "
+				"around the ranks of one host: to read what another host has "
+				"saved, restore with its checkpoint_ranks and "
+				"checkpoint_directory.");
+		dlio_block(w, NULL);
+	}
 }

@@ -369,26 +369,6 @@ static bool shuffles(struct dlio_writer *w, const char *path)
 	return !dlio_is_word(w->c, path, "off");
 }
 
-static void write_order(struct dlio_writer *w, bool is_tf)
-{
-	bool samples = shuffles(w, "reader.sample_shuffle");
-	bool files = shuffles(w, "reader.file_shuffle");
-
-	if ((samples || files) && (dlio_is_word(w->c, "reader.sample_shuffle", "random") ||
-				   dlio_is_word(w->c, "reader.file_shuffle", "random")))
-		dlio_comment(
-			w, "In DLIO, random has no seed; here every order follows from randseed.");
-	if ((samples || files) && !dlio_get(w, "train.seed_change_epoch")->is_true)
-		dlio_comment(w, "The YAML says seed_change_epoch: False, which is the same order "
-				"in every epoch. Here each epoch has its own order.");
-	if (is_tf)
-		shuffle_tfdata(w, samples, files);
-	else
-		shuffle_pytorch(w, samples, files);
-	dlio_option(w, "drop_last=1");
-	dlio_option_from(w, "train.seed");
-}
-
 /* ---- the calls ---- */
 
 /* The reason why no framework can read the dataset, or NULL. */
@@ -441,7 +421,7 @@ static void write_calls(struct dlio_writer *w, bool is_tf, bool saves)
 
 void dlio_write_reader(struct dlio_writer *w, bool saves)
 {
-	bool is_tf = is_tfdata(w);
+	bool is_tf = is_tfdata(w), samples, files;
 	double threads, ahead, each;
 
 	if (is_tf) {
@@ -467,7 +447,23 @@ void dlio_write_reader(struct dlio_writer *w, bool saves)
 	if (dlio_is_set(w->c, "reader.preprocess_time") ||
 	    dlio_is_set(w->c, "reader.preprocess_time_stdev"))
 		dlio_option_from(w, "reader.preprocess_time");
-	write_order(w, is_tf);
+
+	samples = shuffles(w, "reader.sample_shuffle");
+	files = shuffles(w, "reader.file_shuffle");
+	if ((samples || files) && (dlio_is_word(w->c, "reader.sample_shuffle", "random") ||
+				   dlio_is_word(w->c, "reader.file_shuffle", "random")))
+		dlio_comment(w, "random is without a seed in DLIO; here every order follows from "
+				"randseed.");
+	if ((samples || files) && !dlio_get(w, "train.seed_change_epoch")->is_true)
+		dlio_comment(w, "The YAML says seed_change_epoch: False, the same order in every "
+				"epoch; here each has its own.");
+	if (is_tf)
+		shuffle_tfdata(w, samples, files);
+	else
+		shuffle_pytorch(w, samples, files);
+	dlio_option(w, "drop_last=1");
+	dlio_option_from(w, "train.seed");
+
 	write_calls(w, is_tf, saves);
 	dlio_block(w, "how it is read");
 }

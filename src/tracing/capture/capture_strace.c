@@ -265,17 +265,6 @@ void capture_clock_drained(struct capture_clock *c, uint64_t now_ns)
 	c->was_set = false;
 }
 
-/* Distance of a line under this offset to the interval in which it was written. */
-static uint64_t distance(const struct capture_clock *c, uint64_t wall_ns, uint64_t offset_ns,
-			 uint64_t now_ns)
-{
-	int64_t at = (int64_t)(wall_ns - offset_ns);
-
-	if (at > (int64_t)now_ns)
-		return (uint64_t)at - now_ns;
-	return at < (int64_t)c->least_ns ? (uint64_t)((int64_t)c->least_ns - at) : 0;
-}
-
 /* The offset of a line that may have been written any time after its stamp. */
 static uint64_t offset_of_earlier(const struct capture_clock *c, uint64_t wall_ns, uint64_t now_ns)
 {
@@ -302,7 +291,11 @@ uint64_t capture_clock_offset(struct capture_clock *c, const struct capture_stam
 	if (stamp->is_earlier)
 		return offset_of_earlier(c, wall_ns, now_ns);
 	for (size_t i = 0; i < ARRAY_LEN(known) && least; i++) {
-		uint64_t far = distance(c, wall_ns, known[i], now_ns);
+		int64_t at = (int64_t)(wall_ns - known[i]);
+		/* Distance under this offset to the interval in which the line was written. */
+		uint64_t far = at > (int64_t)now_ns        ? (uint64_t)at - now_ns
+			       : at < (int64_t)c->least_ns ? (uint64_t)((int64_t)c->least_ns - at)
+							   : 0;
 
 		if (far < least)
 			best = i;

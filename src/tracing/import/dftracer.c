@@ -481,27 +481,20 @@ static int add_complete(struct dftracer *d, const json_t *event)
 	return dftracer_marks_add(&d->marks, d->m, &e, d->err);
 }
 
-/*
- * The kind of an event as a letter of the Chrome trace format. Recent versions of DFTracer write a
- * number instead (enum EventType). 0 = unknown.
- */
-static char kind_of(const json_t *event)
-{
-	static const char by_number[] = { 0, 'X', 'C', 'A', 'M' };
-	const json_t *ph = json_object_get(event, "ph");
-	const char *letter = json_string_value(ph);
-	int64_t number;
-
-	if (!json_whole(ph, &number))
-		return letter ? *letter : 0;
-	return number > 0 && number < (int64_t)ARRAY_LEN(by_number) ? by_number[number] : 0;
-}
-
 static int add_event(void *arg, const json_t *event)
 {
+	/* Recent versions of DFTracer write a number (enum EventType) instead of the letter of the
+	 * Chrome trace format. */
+	static const char by_number[] = { 0, 'X', 'C', 'A', 'M' };
 	struct dftracer *d = arg;
+	const json_t *ph = json_object_get(event, "ph");
+	const char *letter = json_string_value(ph);
+	char kind = letter ? *letter : 0;
+	int64_t number;
 
-	switch (kind_of(event)) {
+	if (json_whole(ph, &number))
+		kind = number > 0 && number < (int64_t)ARRAY_LEN(by_number) ? by_number[number] : 0;
+	switch (kind) {
 	case 0:
 		return json_objects_unread(
 			&d->objects,

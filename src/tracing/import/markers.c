@@ -250,18 +250,10 @@ static bool is_epoch(const struct marker_words *w, uint64_t *number)
 	return word_is(&first, "epoch") && number_of(&last, number);
 }
 
-static const char *checkpoint_kind(const struct marker_words *w)
-{
-	if (!word_has(w, "checkpoint") && !word_has(w, "ckpt"))
-		return NULL;
-	return word_has(w, "load") || word_has(w, "restor") ? "restore" : "save";
-}
-
 void marker_line_words(struct marker_line *m, const char *text, size_t bytes)
 {
 	struct marker_words all = { text, bytes }, subject, last;
 	uint64_t number = TRACE_UNKNOWN;
-	const char *kind;
 
 	trim(&all);
 	subject = all;
@@ -273,16 +265,18 @@ void marker_line_words(struct marker_line *m, const char *text, size_t bytes)
 		m->edge = MARKER_ENDS;
 	if (m->edge == MARKER_POINT)
 		subject = all;
-	kind = m->edge == MARKER_POINT ? NULL : checkpoint_kind(&subject);
 	if (is_epoch(&subject, &number)) {
 		m->op = TRACE_EPOCH;
 		m->number = number;
 		/* An epoch without begin or end lasts until the next. */
 		if (m->edge == MARKER_POINT)
 			m->edge = MARKER_BEGINS;
-	} else if (kind) {
+	} else if (m->edge != MARKER_POINT &&
+		   (word_has(&subject, "checkpoint") || word_has(&subject, "ckpt"))) {
+		bool is_restore = word_has(&subject, "load") || word_has(&subject, "restor");
+
 		m->op = TRACE_CHECKPOINT;
-		buf_add(&m->name, kind);
+		buf_add(&m->name, is_restore ? "restore" : "save");
 	} else {
 		m->op = m->edge == MARKER_POINT ? TRACE_TEXT : TRACE_STAGE;
 		buf_addn(&m->name, subject.s, u64_min(subject.bytes, TEXT_BYTES_MAX));

@@ -743,12 +743,26 @@ bool strace_fd(struct strace_text t, int *fd, struct strace_fd_info *info)
 	return true;
 }
 
-/* Split the result, which follows the ')', and an error: "ENOENT (No such file or directory)" or
- * "(errno 512)". */
-static const char *split_result(struct strace_call *c, struct strace_text t)
+const char *strace_call_split(struct strace_call *c, struct strace_text body)
 {
+	const char *end = body.s + body.n, *at;
+	struct strace_text t;
 	size_t n = 0;
 
+	c->arg_count = 0;
+	c->has_result = c->failed = false;
+	c->result = 0;
+	c->error = c->all = (struct strace_text){ body.s, 0 };
+	c->info = (struct strace_fd_info){ .kind = STRACE_FD_NONE };
+	c->duration_ns = TRACE_UNKNOWN;
+	if (!strace_call_name(body, &c->name))
+		return "not a call, a signal or an exit";
+	at = split_args(c, body.s + c->name.n + 1, end);
+	if (!at)
+		return "a call without an end";
+
+	/* The result follows the ')'. */
+	t = (struct strace_text){ at, (size_t)(end - at) };
 	c->duration_ns = strace_line_duration(&t);
 	skip_blanks(&t);
 	if (!t.n || *t.s != '=')
@@ -768,36 +782,18 @@ static const char *split_result(struct strace_call *c, struct strace_text t)
 	c->failed = c->result == -1 && t.n;
 	if (!c->failed)
 		return NULL;
+
+	/* An error: "ENOENT (No such file or directory)" or "(errno 512)". */
 	if (strace_text_begins(t, "(errno ")) {
 		skip(&t, 7);
 		if (!strace_text_number(t, &c->result) || c->result <= 0)
 			return "the error is not a number";
 		c->result = -c->result;
-		c->error = t;
-		c->error.n = 0;
+		c->error = (struct strace_text){ t.s, 0 };
 		return NULL;
 	}
-	n = 0;
-	while (n < t.n && is_name_char(t.s[n]))
-		n++;
+	for (n = 0; n < t.n && is_name_char(t.s[n]); n++)
+		;
 	c->error = (struct strace_text){ t.s, n };
 	return NULL;
-}
-
-const char *strace_call_split(struct strace_call *c, struct strace_text body)
-{
-	const char *end = body.s + body.n, *at;
-
-	c->arg_count = 0;
-	c->has_result = c->failed = false;
-	c->result = 0;
-	c->error = c->all = (struct strace_text){ body.s, 0 };
-	c->info = (struct strace_fd_info){ .kind = STRACE_FD_NONE };
-	c->duration_ns = TRACE_UNKNOWN;
-	if (!strace_call_name(body, &c->name))
-		return "not a call, a signal or an exit";
-	at = split_args(c, body.s + c->name.n + 1, end);
-	if (!at)
-		return "a call without an end";
-	return split_result(c, (struct strace_text){ at, (size_t)(end - at) });
 }

@@ -124,32 +124,13 @@ static void note_missing(struct buf *notes, const char *missing)
 		buf_addf(notes, "this kernel does not report %s\n", missing);
 }
 
-/* Choose between two forms of a program, for newer and older kernels. */
-static void choose_forms(struct bpf_object *o, const struct btf *kernel, struct buf *notes)
-{
-	bool has_cast = btf__find_by_name_kind(kernel, "bpf_rdonly_cast", BTF_KIND_FUNC) >= 0;
-	const struct btf_type *now = tracepoint_type(kernel, "io_uring_submit_req");
-	const struct btf_type *old = tracepoint_type(kernel, "io_uring_submit_sqe");
-	bool is_now = now && takes_pointer(kernel, now, "io_kiocb");
-	bool is_old = !is_now && old && takes_pointer(kernel, old, "io_kiocb");
-
-	leave_out(o, has_cast ? "on_enter_old" : "on_enter");
-	leave_out(o, has_cast ? "on_leave_old" : "on_leave");
-	if (!is_now)
-		leave_out(o, "on_uring_submit");
-	if (!is_old)
-		leave_out(o, "on_uring_submit_old");
-	if (!is_now && !is_old) {
-		leave_out(o, "on_uring_complete");
-		note_missing(notes, "requests of io_uring");
-	}
-}
-
 /* Leave out the programs that do not suit this kernel, with a line in `notes` for each kind of
  * event that is not recorded. -errno with err: a program that capture needs does not suit. */
 static int choose_programs(struct bpf_object *o, struct buf *notes, struct mlgen_err *err)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();
+	const struct btf_type *now, *old;
+	bool has_cast, is_now, is_old;
 	int rc = 0;
 
 	if (!kernel)
@@ -158,7 +139,22 @@ static int choose_programs(struct bpf_object *o, struct buf *notes, struct mlgen
 			"capture: /sys/kernel/btf/vmlinux: cannot be read: %s; it describes the "
 			"structures of this kernel, and without it only strace can record",
 			strerror(errno));
-	choose_forms(o, kernel, notes);
+	/* Choose between two forms of a program, for newer and older kernels. */
+	has_cast = btf__find_by_name_kind(kernel, "bpf_rdonly_cast", BTF_KIND_FUNC) >= 0;
+	leave_out(o, has_cast ? "on_enter_old" : "on_enter");
+	leave_out(o, has_cast ? "on_leave_old" : "on_leave");
+	now = tracepoint_type(kernel, "io_uring_submit_req");
+	old = tracepoint_type(kernel, "io_uring_submit_sqe");
+	is_now = now && takes_pointer(kernel, now, "io_kiocb");
+	is_old = !is_now && old && takes_pointer(kernel, old, "io_kiocb");
+	if (!is_now)
+		leave_out(o, "on_uring_submit");
+	if (!is_old)
+		leave_out(o, "on_uring_submit_old");
+	if (!is_now && !is_old) {
+		leave_out(o, "on_uring_complete");
+		note_missing(notes, "requests of io_uring");
+	}
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(needs); i++) {
 		const char *structure = needs[i].structure, *member = needs[i].member;
 		const struct btf_type *call = tracepoint_type(kernel, needs[i].tracepoint);
@@ -309,25 +305,6 @@ static const struct {
 #endif
 };
 
-static int fill_settings(struct bpf_object *o, uint64_t ring_bytes)
-{
-	struct bpf_map *map = bpf_object__find_map_by_name(o, ".rodata.settings");
-	struct capture_settings s = { .wake_bytes = ring_bytes / 4 };
-	int rc;
-
-	for (long page = sysconf(_SC_PAGESIZE); page > 1; page /= 2)
-		s.page_shift++;
-	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
-		if (calls[i].number < CALL_NUMBERS)
-			s.call_of[calls[i].number] = (uint8_t)calls[i].call;
-	if (!map)
-		return -EINVAL;
-	rc = bpf_map__set_initial_value(map, &s, sizeof(s));
-	return rc ? rc
-		  : bpf_map__set_max_entries(bpf_object__find_map_by_name(o, "ring"),
-					     (uint32_t)ring_bytes);
-}
-
 static int find_maps(struct bpf_kernel *k)
 {
 	struct bpf_map *shared = bpf_object__find_map_by_name(k->object, ".data.shared");
@@ -366,6 +343,8 @@ static int load_fail(int rc, struct mlgen_err *err)
 int kernel_load(struct bpf_kernel *k, uint64_t ring_bytes, struct buf *notes, struct mlgen_err *err)
 {
 	struct bpf_object_open_opts options = { .sz = sizeof(options), .object_name = "mlgen" };
+	struct capture_settings s = { .wake_bytes = ring_bytes / 4 };
+	struct bpf_map *map;
 	int rc;
 
 	*k = (struct bpf_kernel){ 0 };
@@ -379,7 +358,16 @@ int kernel_load(struct bpf_kernel *k, uint64_t ring_bytes, struct buf *notes, st
 	rc = choose_programs(k->object, notes, err);
 	if (rc < 0)
 		return rc;
-	rc = fill_settings(k->object, ring_bytes);
+	for (long page = sysconf(_SC_PAGESIZE); page > 1; page /= 2)
+		s.page_shift++;
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+		if (calls[i].number < CALL_NUMBERS)
+			s.call_of[calls[i].number] = (uint8_t)calls[i].call;
+	map = bpf_object__find_map_by_name(k->object, ".rodata.settings");
+	rc = map ? bpf_map__set_initial_value(map, &s, sizeof(s)) : -EINVAL;
+	if (rc == 0)
+		rc = bpf_map__set_max_entries(bpf_object__find_map_by_name(k->object, "ring"),
+					      (uint32_t)ring_bytes);
 	if (rc == 0)
 		rc = bpf_object__load(k->object);
 	if (rc == 0)

@@ -279,14 +279,30 @@ void record_event(struct bpf_record *r, const void *event, size_t bytes)
 
 /* ---- the end ---- */
 
-/* Record requests that are still in the map. A libaio request may have completed: the program may
- * have read it from the ring by itself. An io_uring request was in flight, as its completion is
- * always seen. */
-static void end_requests(struct bpf_record *r)
+static void write_loss(struct bpf_record *r, unsigned op, const struct capture_loss *l,
+		       const char *why)
+{
+	struct trace_entry e = {
+		.kind = TRACE_LOST,
+		.number = { op, l->events, l->first_ns, l->last_ns, 0, TRACE_UNKNOWN },
+		.text = why,
+		.text_bytes = strlen(why),
+	};
+
+	trace_writer_entry(r->writer, &e);
+	r->lost += l->events;
+}
+
+void record_end(struct bpf_record *r, struct buf *notes)
 {
 	struct capture_request_key key, *last = NULL;
 	struct capture_request q;
+	struct capture_loss l;
+	struct buf programs = { 0 };
 
+	/* Requests that are still in the map. A libaio request may have completed: the program may
+	 * have read it from the ring by itself. An io_uring request was in flight, as its
+	 * completion is always seen. */
 	while (bpf_map_get_next_key(r->kernel->requests_fd, last, &key) == 0) {
 		if (key.pid && bpf_map_lookup_elem(r->kernel->requests_fd, &key, &q) == 0) {
 			struct capture_event e = {
@@ -309,28 +325,7 @@ static void end_requests(struct bpf_record *r)
 		}
 		last = &key;
 	}
-}
 
-static void write_loss(struct bpf_record *r, unsigned op, const struct capture_loss *l,
-		       const char *why)
-{
-	struct trace_entry e = {
-		.kind = TRACE_LOST,
-		.number = { op, l->events, l->first_ns, l->last_ns, 0, TRACE_UNKNOWN },
-		.text = why,
-		.text_bytes = strlen(why),
-	};
-
-	trace_writer_entry(r->writer, &e);
-	r->lost += l->events;
-}
-
-void record_end(struct bpf_record *r, struct buf *notes)
-{
-	struct capture_loss l;
-	struct buf programs = { 0 };
-
-	end_requests(r);
 	for (unsigned kind = 0; kind < LOSS_KINDS; kind++) {
 		l = kernel_loss(r->kernel, kind);
 		if (!l.events)
