@@ -203,29 +203,27 @@ static uint32_t word_at(const struct blktrace_reader *r, size_t i)
 	return r->is_swapped ? __builtin_bswap32(w) : w;
 }
 
-static void set_clock(struct blktrace_reader *r)
+/* Apply the time of day at which the recording began, or the name of a process. */
+static void apply_note(struct blktrace_reader *r)
 {
-	uint64_t wall = word_at(r, 0) * NS_PER_S + word_at(r, 1);
-
-	if (r->has_clock || r->event.pdu_bytes < 8 || wall < r->event.time_ns)
-		return;
-	r->m->clock_offset_ns = wall - r->event.time_ns;
-	r->has_clock = true;
-}
-
-/* The event has the id of a thread, but not of its process. */
-static void add_process(struct blktrace_reader *r)
-{
-	uint64_t number[] = { r->event.pid };
+	const struct blktrace_event *e = &r->event;
+	/* The event has the id of a thread, but not of its process. */
+	uint64_t number[] = { e->pid };
+	size_t bytes = u64_min(e->pdu_bytes, NAME_BYTES_MAX);
 	char name[NAME_BYTES_MAX + 1];
-	size_t bytes = u64_min(r->event.pdu_bytes, NAME_BYTES_MAX);
 
-	if (!r->event.pid)
-		return;
-	memcpy(name, r->pdu, bytes);
-	name[bytes] = '\0';
-	if (*name)
-		trace_fill_entry(r->m->fill, TRACE_PROCESS, number, 1, name);
+	if (e->act == BLKTRACE_TIMESTAMP && !r->has_clock && e->pdu_bytes >= 8) {
+		uint64_t wall = word_at(r, 0) * NS_PER_S + word_at(r, 1);
+
+		r->has_clock = wall >= e->time_ns;
+		if (r->has_clock)
+			r->m->clock_offset_ns = wall - e->time_ns;
+	} else if (e->act == BLKTRACE_PROCESS && e->pid) {
+		memcpy(name, r->pdu, bytes);
+		name[bytes] = '\0';
+		if (*name)
+			trace_fill_entry(r->m->fill, TRACE_PROCESS, number, 1, name);
+	}
 }
 
 static int add_request(struct blktrace_reader *r)
@@ -286,36 +284,29 @@ static bool is_transfer(struct blktrace_reader *r)
 
 /* ---- lost events ---- */
 
-static struct blktrace_counter *find_counter(struct blktrace_reader *r)
-{
-	const struct blktrace_event *e = &r->event;
-
-	for (size_t i = 0; i < r->counters.count; i++) {
-		size_t n = (r->counter_at + i) % r->counters.count;
-		struct blktrace_counter *c = &r->counters.at[n];
-
-		if (c->device == e->device && c->cpu == e->cpu) {
-			r->counter_at = n;
-			return c;
-		}
-	}
-	if (r->counters.count == COUNTERS_MAX)
-		return NULL;
-	vec_push(&r->counters, (struct blktrace_counter){ .device = e->device,
-							  .cpu = e->cpu,
-							  .first = UINT32_MAX,
-							  .first_ns = UINT64_MAX });
-	return vec_last(&r->counters);
-}
-
 /* Count an event's sequence number, in any order. Number 0 means that events are not numbered. */
 static void count_event(struct blktrace_reader *r)
 {
 	const struct blktrace_event *e = &r->event;
-	struct blktrace_counter *c = e->sequence ? find_counter(r) : NULL;
+	struct blktrace_counter *c = NULL;
 
-	if (!c)
+	for (size_t i = 0; e->sequence && !c && i < r->counters.count; i++) {
+		size_t n = (r->counter_at + i) % r->counters.count;
+
+		if (r->counters.at[n].device == e->device && r->counters.at[n].cpu == e->cpu) {
+			r->counter_at = n;
+			c = &r->counters.at[n];
+		}
+	}
+	if (!e->sequence || (!c && r->counters.count == COUNTERS_MAX))
 		return;
+	if (!c) {
+		vec_push(&r->counters, (struct blktrace_counter){ .device = e->device,
+								  .cpu = e->cpu,
+								  .first = UINT32_MAX,
+								  .first_ns = UINT64_MAX });
+		c = vec_last(&r->counters);
+	}
 	if (e->sequence < c->first)
 		c->first = e->sequence;
 	if (e->sequence > c->last)
@@ -363,10 +354,7 @@ static int apply_event(struct blktrace_reader *r)
 
 	r->m->tally.lines++;
 	if (e->category & BLKTRACE_NOTIFY) {
-		if (e->act == BLKTRACE_TIMESTAMP)
-			set_clock(r);
-		else if (e->act == BLKTRACE_PROCESS)
-			add_process(r);
+		apply_note(r);
 		return 0;
 	}
 	count_event(r);

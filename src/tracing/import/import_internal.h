@@ -419,8 +419,8 @@ struct strace_event {
 
 /*
  * A kind of call. `apply` updates the model and adds records; it returns 0, STRACE_BAD with e->why,
- * or -errno. `at` is the index of the directory argument, `arg` that of the path or descriptor; -1
- * = none.
+ * or -errno. `at` is the index of the directory argument, `arg` that of the path or descriptor; in
+ * a call on a range of a file, those of the offset and the length. -1 = none.
  */
 enum { STRACE_BAD = 1 };
 enum strace_trait {

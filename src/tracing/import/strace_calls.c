@@ -450,22 +450,14 @@ static int add_fd_record(struct strace_event *e, struct strace_record *rec, stru
 	return strace_emit(e, rec);
 }
 
-static int strace_apply_sync(struct strace_event *e)
+/* row->at is the argument with the offset, row->arg that with the length; -1 = none. */
+static int strace_apply_range(struct strace_event *e)
 {
 	struct strace_record rec = { .off = TRACE_UNKNOWN };
 	struct strace_ref ref;
 
-	return add_fd_record(e, &rec, &ref);
-}
-
-/* row->at is the argument with the offset; the length follows. */
-static int strace_apply_range(struct strace_event *e)
-{
-	struct strace_record rec = { 0 };
-	struct strace_ref ref;
-
-	if (strace_arg(e, (size_t)e->row->at, &rec.off) ||
-	    strace_arg(e, (size_t)e->row->at + 1, &rec.bytes))
+	if ((e->row->at >= 0 && strace_arg(e, (size_t)e->row->at, &rec.off)) ||
+	    (e->row->arg >= 0 && strace_arg(e, (size_t)e->row->arg, &rec.bytes)))
 		return STRACE_BAD;
 	return add_fd_record(e, &rec, &ref);
 }
@@ -495,16 +487,6 @@ static int strace_apply_truncate(struct strace_event *e)
 		return STRACE_BAD;
 	rec.file = strace_path_file(e);
 	return strace_emit(e, &rec);
-}
-
-static int strace_apply_getdents(struct strace_event *e)
-{
-	struct strace_record rec = { .off = TRACE_UNKNOWN };
-	struct strace_ref ref;
-
-	if (strace_arg(e, 2, &rec.bytes))
-		return STRACE_BAD;
-	return add_fd_record(e, &rec, &ref);
 }
 
 /* ---- mappings ---- */
@@ -621,19 +603,19 @@ static const struct strace_row rows[] = {
 	{ "copy_file_range", strace_apply_copy, NONE, 0, STRACE_MOVES_POSITION, 0 },
 	{ "splice", strace_apply_copy, NONE, 0, STRACE_MOVES_POSITION, 0 },
 
-	{ "fsync", strace_apply_sync, NONE, 0, 0, TRACE_FSYNC },
-	{ "fdatasync", strace_apply_sync, NONE, 0, 0, TRACE_FDATASYNC },
-	{ "sync_file_range", strace_apply_range, 1, 0, 0, TRACE_FDATASYNC },
-	{ "fallocate", strace_apply_range, 2, 0, 0, TRACE_ALLOCATE },
-	{ "fadvise64", strace_apply_range, 1, 0, 0, TRACE_ADVISE },
-	{ "fadvise64_64", strace_apply_range, 1, 0, 0, TRACE_ADVISE },
-	{ "readahead", strace_apply_range, 1, 0, 0, TRACE_ADVISE },
+	{ "fsync", strace_apply_range, NONE, NONE, 0, TRACE_FSYNC },
+	{ "fdatasync", strace_apply_range, NONE, NONE, 0, TRACE_FDATASYNC },
+	{ "sync_file_range", strace_apply_range, 1, 2, 0, TRACE_FDATASYNC },
+	{ "fallocate", strace_apply_range, 2, 3, 0, TRACE_ALLOCATE },
+	{ "fadvise64", strace_apply_range, 1, 2, 0, TRACE_ADVISE },
+	{ "fadvise64_64", strace_apply_range, 1, 2, 0, TRACE_ADVISE },
+	{ "readahead", strace_apply_range, 1, 2, 0, TRACE_ADVISE },
 	{ "truncate", strace_apply_truncate, NONE, 0, 0, TRACE_ALLOCATE },
 	{ "truncate64", strace_apply_truncate, NONE, 0, 0, TRACE_ALLOCATE },
 	{ "ftruncate", strace_apply_ftruncate, NONE, 0, 0, TRACE_ALLOCATE },
 	{ "ftruncate64", strace_apply_ftruncate, NONE, 0, 0, TRACE_ALLOCATE },
-	{ "getdents", strace_apply_getdents, NONE, 0, 0, TRACE_GETDENTS },
-	{ "getdents64", strace_apply_getdents, NONE, 0, 0, TRACE_GETDENTS },
+	{ "getdents", strace_apply_range, NONE, 2, 0, TRACE_GETDENTS },
+	{ "getdents64", strace_apply_range, NONE, 2, 0, TRACE_GETDENTS },
 
 	{ "rename", strace_apply_rename, NONE, 0, 0, TRACE_RENAME },
 	{ "renameat", strace_apply_rename, 0, 1, 0, TRACE_RENAME },
