@@ -45,24 +45,6 @@ static bool is_typed_transformer(const struct dlio_writer *w)
 
 /* ---- a transformer ---- */
 
-static void write_transformer(struct dlio_writer *w)
-{
-	if (!is_typed_transformer(w))
-		dlio_comment(w,
-			     "DLIO also saves model_size_bytes (%s), because the YAML does not say "
-			     "type: transformer.",
-			     dlio_digits(dlio_get(w, "model.model_size_bytes")->number).s);
-	dlio_get(w, "model.type");
-	dlio_option_from(w, "model.num_layers");
-	dlio_option_from(w, "model.transformer.hidden_size");
-	dlio_option_from(w, "model.transformer.ffn_hidden_size");
-	dlio_option_from(w, "model.transformer.num_attention_heads");
-	dlio_option_from(w, "model.transformer.num_kv_heads");
-	dlio_option_from(w, "model.transformer.vocab_size");
-	dlio_option_from(w, "model.model_datatype");
-	dlio_option_from(w, "model.optimizer_datatype");
-}
-
 /* The number of ranks, which is an argument of mpirun and not in the YAML. `one` is that of a
  * single copy of the model. */
 static double find_ranks(struct dlio_writer *w, double one)
@@ -100,16 +82,34 @@ static double find_ranks(struct dlio_writer *w, double one)
 	return one;
 }
 
-static void write_parallelism(struct dlio_writer *w, bool trains)
+static void write_transformer(struct dlio_writer *w, bool trains)
 {
 	static const char *const shape[] = { "model.parallelism.tensor",
 					     "model.parallelism.pipeline", "model.parallelism.data",
 					     NULL };
-	double tensor = dlio_get(w, "model.parallelism.tensor")->number;
-	double pipeline = dlio_get(w, "model.parallelism.pipeline")->number;
-	double zero = dlio_get(w, "model.parallelism.zero_stage")->number;
-	double ranks = find_ranks(w, tensor * pipeline);
+	double tensor, pipeline, zero, ranks;
 
+	if (!is_typed_transformer(w))
+		dlio_comment(w,
+			     "DLIO saves model_size_bytes, %s, too, because the YAML does not say "
+			     "type: transformer.",
+			     dlio_digits(dlio_get(w, "model.model_size_bytes")->number).s);
+	dlio_get(w, "model.type");
+	dlio_option_from(w, "model.num_layers");
+	dlio_option_from(w, "model.transformer.hidden_size");
+	dlio_option_from(w, "model.transformer.ffn_hidden_size");
+	dlio_option_from(w, "model.transformer.num_attention_heads");
+	dlio_option_from(w, "model.transformer.num_kv_heads");
+	dlio_option_from(w, "model.transformer.vocab_size");
+	dlio_option_from(w, "model.model_datatype");
+	dlio_option_from(w, "model.optimizer_datatype");
+	if (!trains)
+		dlio_block(w, "the model: only its byte count matters to storage");
+
+	tensor = dlio_get(w, "model.parallelism.tensor")->number;
+	pipeline = dlio_get(w, "model.parallelism.pipeline")->number;
+	zero = dlio_get(w, "model.parallelism.zero_stage")->number;
+	ranks = find_ranks(w, tensor * pipeline);
 	if (ranks > RANKS_MAX)
 		dlio_fault(w->c, first_set(w, shape), "model.parallelism",
 			   "%.0f ranks; at most %.0f", ranks, RANKS_MAX);
@@ -208,14 +208,10 @@ static void write_tensor(struct dlio_writer *w)
 /* Write the options for the state of a rank and for the ranks that save. */
 static void dlio_write_state(struct dlio_writer *w, bool trains)
 {
-	if (dlio_state_number(w, "model.num_layers") > 0 && !is_counted(w)) {
-		write_transformer(w);
-		if (!trains)
-			dlio_block(w, "the model: only its byte count matters to storage");
-		write_parallelism(w, trains);
-	} else {
+	if (dlio_state_number(w, "model.num_layers") > 0 && !is_counted(w))
+		write_transformer(w, trains);
+	else
 		write_tensor(w);
-	}
 	dlio_get(w, "framework");
 	if (dlio_is_word(w->c, "framework", "tensorflow"))
 		dlio_comment(w, "mlgen does not know TensorFlow's checkpoint files; it writes "

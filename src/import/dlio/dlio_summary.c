@@ -138,22 +138,6 @@ static json_t *list_of(json_t *value)
 	return list;
 }
 
-/* ---- the data set ---- */
-
-/* Add the keys of a dataset, which DLIO also has for checkpoints alone (r is NULL). */
-static void add_dataset(json_t *o, const struct job_result *r, const struct host *host)
-{
-	const struct dataset *ds = r ? r->dataset : NULL;
-	double bytes = ds ? (double)dataset_samples(ds) * dist_mean(&ds->sample_size) : 0;
-
-	set_count(o, "num_files_train", ds ? ds->files : 0);
-	set_count(o, "num_files_eval", r ? r->job->eval_files : 0);
-	set_count(o, "num_samples_per_file", ds ? ds->samples_per_file : 1);
-	set_real(o, "data_size_per_host_GB", bytes / BYTES_PER_GIB);
-	json_object_set_new(o, "potential_caching",
-			    list_of(json_integer((double)host->memory_bytes > bytes)));
-}
-
 /* ---- metric ---- */
 
 /* Set "train_au_percentage", its mean and its deviation. The list moves to the object. */
@@ -302,9 +286,10 @@ int dlio_summary_check(const struct jobset *set, struct mlgen_err *err)
 int dlio_summary(FILE *to, const struct run_result *r, const struct jobset *set)
 {
 	const struct host *host = &r->host;
+	const struct dataset *ds;
 	struct subject s;
 	struct utsname uts;
-	double seconds = 0;
+	double bytes, seconds = 0;
 
 	if (!dlio_summary_find(&s, r, set)) {
 		log_error("output-format=dlio: no training or checkpoint got far enough to have a "
@@ -320,7 +305,15 @@ int dlio_summary(FILE *to, const struct run_result *r, const struct jobset *set)
 	set_count(o, "num_hosts", 1 + host->other_hosts);
 	set_text(o, "hostname", host->hostname);
 	size_t epochs = add_metric(o, &s);
-	add_dataset(o, s.training, host);
+	/* DLIO also has the keys of a dataset for checkpoints alone. */
+	ds = s.training ? s.training->dataset : NULL;
+	bytes = ds ? (double)dataset_samples(ds) * dist_mean(&ds->sample_size) : 0;
+	set_count(o, "num_files_train", ds ? ds->files : 0);
+	set_count(o, "num_files_eval", s.training ? s.training->job->eval_files : 0);
+	set_count(o, "num_samples_per_file", ds ? ds->samples_per_file : 1);
+	set_real(o, "data_size_per_host_GB", bytes / BYTES_PER_GIB);
+	json_object_set_new(o, "potential_caching",
+			    list_of(json_integer((double)host->memory_bytes > bytes)));
 	json_object_set_new(o, "host_memory_GB",
 			    list_of(real((double)host->memory_bytes / BYTES_PER_GIB)));
 	json_object_set_new(o, "host_cpu_count",

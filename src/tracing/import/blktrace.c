@@ -226,10 +226,12 @@ static void apply_note(struct blktrace_reader *r)
 	}
 }
 
+/* Add a request that reads or writes an extent. Other requests are counted when they are issued. */
 static int add_request(struct blktrace_reader *r)
 {
 	const struct blktrace_event *e = &r->event;
 	bool is_issue = e->act == BLKTRACE_ISSUE;
+	uint64_t *left_out = NULL;
 	char name[NAME_BYTES_MAX];
 	struct trace_record to = {
 		.start_ns = e->time_ns,
@@ -243,6 +245,18 @@ static int add_request(struct blktrace_reader *r)
 		.op = is_issue ? TRACE_BLOCK_ISSUE : TRACE_BLOCK_COMPLETE,
 	};
 
+	if (e->category & BLKTRACE_PASSTHROUGH)
+		left_out = &r->passthrough;
+	else if (e->category & BLKTRACE_DISCARD)
+		left_out = &r->discards;
+	else if (!e->bytes)
+		left_out = &r->flushes;
+	else if (!(e->category & (BLKTRACE_READ | BLKTRACE_WRITE)))
+		left_out = &r->without_direction;
+	if (left_out) {
+		*left_out += is_issue;
+		return 0;
+	}
 	if (e->sector > UINT64_MAX / SECTOR_BYTES - 1)
 		to.off = TRACE_UNKNOWN;
 	if (e->category & BLKTRACE_WRITE)
@@ -260,26 +274,6 @@ static int add_request(struct blktrace_reader *r)
 	}
 	to.file = r->device_name;
 	return trace_fill_add(r->m->fill, &to, r->err);
-}
-
-/* Does the request read or write an extent? Other requests are counted when they are issued. */
-static bool is_transfer(struct blktrace_reader *r)
-{
-	const struct blktrace_event *e = &r->event;
-	bool is_issue = e->act == BLKTRACE_ISSUE;
-	uint64_t *left = NULL;
-
-	if (e->category & BLKTRACE_PASSTHROUGH)
-		left = &r->passthrough;
-	else if (e->category & BLKTRACE_DISCARD)
-		left = &r->discards;
-	else if (!e->bytes)
-		left = &r->flushes;
-	else if (!(e->category & (BLKTRACE_READ | BLKTRACE_WRITE)))
-		left = &r->without_direction;
-	if (left)
-		*left += is_issue;
-	return !left;
 }
 
 /* ---- lost events ---- */
@@ -358,9 +352,7 @@ static int apply_event(struct blktrace_reader *r)
 		return 0;
 	}
 	count_event(r);
-	if (e->act != BLKTRACE_ISSUE && e->act != BLKTRACE_COMPLETE)
-		return 0;
-	return is_transfer(r) ? add_request(r) : 0;
+	return e->act == BLKTRACE_ISSUE || e->act == BLKTRACE_COMPLETE ? add_request(r) : 0;
 }
 
 static int read_file(struct blktrace_reader *r, const char *file)

@@ -12,24 +12,6 @@
 
 /* ---- open and close ---- */
 
-static int open_flags(struct strace_event *e, uint64_t *flags)
-{
-	const struct strace_call *c = &e->call;
-	size_t arg = (size_t)e->row->arg + 1;
-	struct strace_text text;
-
-	*flags = O_CREAT | O_WRONLY | O_TRUNC;
-	if (strace_text_is(c->name, "creat"))
-		return 0;
-	if (arg >= c->arg_count)
-		return strace_bad(e, "an open without flags");
-	text = c->args[arg];
-	if (text.n && *text.s == '{' && !strace_text_member(text, "flags", &text))
-		return strace_bad(e, "an open without flags");
-	*flags = strace_words_flags(&e->r->words, text);
-	return 0;
-}
-
 /* Add the open file. The path of the result's annotation, without symbolic links, is preferred. */
 static int open_result(struct strace_event *e, uint64_t flags, uint32_t *file)
 {
@@ -56,23 +38,30 @@ static int open_result(struct strace_event *e, uint64_t flags, uint32_t *file)
 
 static int strace_apply_open(struct strace_event *e)
 {
+	const struct strace_call *c = &e->call;
 	struct strace_record rec = { .op = TRACE_OPEN, .off = TRACE_UNKNOWN };
-	uint64_t flags;
+	size_t arg = (size_t)e->row->arg + 1;
+	struct strace_text text;
 	int rc = strace_path(e, e->row->at, e->row->arg);
 
-	if (rc || !e->call.has_result)
+	if (rc || !c->has_result)
 		return rc == STRACE_BAD ? rc : 0;
-	rc = open_flags(e, &flags);
-	if (rc)
-		return rc;
-	if (e->call.result >= 0 && e->call.result <= INT32_MAX)
-		rc = open_result(e, flags, &rec.file);
+	rec.bytes = O_CREAT | O_WRONLY | O_TRUNC;
+	if (!strace_text_is(c->name, "creat")) {
+		if (arg >= c->arg_count)
+			return strace_bad(e, "an open without flags");
+		text = c->args[arg];
+		if (text.n && *text.s == '{' && !strace_text_member(text, "flags", &text))
+			return strace_bad(e, "an open without flags");
+		rec.bytes = strace_words_flags(&e->r->words, text);
+	}
+	if (c->result >= 0 && c->result <= INT32_MAX)
+		rc = open_result(e, rec.bytes, &rec.file);
 	else
 		rec.file = strace_path_file(e);
 	if (rc)
 		return rc;
-	rec.bytes = flags;
-	rec.result = e->call.result;
+	rec.result = c->result;
 	return strace_emit(e, &rec);
 }
 
