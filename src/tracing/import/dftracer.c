@@ -327,28 +327,6 @@ static void set_item_bytes(const json_t *args, struct call_event *s)
 		s->has_result = false;
 }
 
-/* False: a STDIO call on a file with POSIX calls, which repeat it. */
-static bool is_wanted(struct dftracer *d, const struct call *k, const struct call_event *s)
-{
-	uint64_t key = (uint64_t)s->pid << 32 | s->file;
-	uint32_t number;
-	bool is_new;
-
-	if (k->kind == CALL_IGNORED || !s->file)
-		return true;
-	if (!k->is_stdio) {
-		if (k->kind == CALL_OPEN || k->kind == CALL_TRANSFER)
-			map_number(&d->posix, key, &is_new);
-		return true;
-	}
-	if (map_find(&d->posix, key, &number)) {
-		d->repeated++;
-		return false;
-	}
-	d->stdio++;
-	return true;
-}
-
 static int add_call(struct dftracer *d, const struct dftracer_event *e)
 {
 	const struct call *k = call_find(e->name);
@@ -360,6 +338,9 @@ static int add_call(struct dftracer *d, const struct dftracer_event *e)
 		.duration_ns = e->duration_ns,
 	};
 	int64_t code, off;
+	uint32_t number;
+	uint64_t key;
+	bool is_new;
 
 	if (!k) {
 		import_count_unknown(d->m, e->name);
@@ -389,7 +370,18 @@ static int add_call(struct dftracer *d, const struct dftracer_event *e)
 			 ANY_OF("fhash", "oldpath_hash"));
 	if (k->kind == CALL_RENAME)
 		s.becomes = file_in(d, args, ANY_OF("newpath", "newname"), ANY_OF("newpath_hash"));
-	return is_wanted(d, k, &s) ? calls_add(d->calls, k, &s, d->err) : 0;
+	/* STDIO calls on a file with POSIX calls repeat those. */
+	key = (uint64_t)s.pid << 32 | s.file;
+	if (k->kind != CALL_IGNORED && s.file && k->is_stdio) {
+		if (map_find(&d->posix, key, &number)) {
+			d->repeated++;
+			return 0;
+		}
+		d->stdio++;
+	} else if (s.file && (k->kind == CALL_OPEN || k->kind == CALL_TRANSFER)) {
+		map_number(&d->posix, key, &is_new);
+	}
+	return calls_add(d->calls, k, &s, d->err);
 }
 
 /* ---- events ---- */

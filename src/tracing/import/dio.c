@@ -21,20 +21,6 @@ static bool parse_digits(const char **s, unsigned count, char next, int *out)
 	return !next || *(*s)++ == next;
 }
 
-static bool parse_fraction(const char **s, uint64_t *ns)
-{
-	uint64_t unit = NS_PER_S;
-
-	*ns = 0;
-	if (**s != '.' && **s != ',')
-		return true;
-	for (++*s; **s >= '0' && **s <= '9'; ++*s) {
-		unit /= 10;
-		*ns += unit * (uint64_t)(**s - '0');
-	}
-	return unit < NS_PER_S;
-}
-
 static bool parse_zone(const char *s, int *seconds)
 {
 	int hours, minutes, sign = *s == '-' ? -1 : 1;
@@ -59,7 +45,7 @@ static bool parse_zone(const char *s, int *seconds)
 bool dio_time_parse(const char *text, uint64_t *ns)
 {
 	struct tm t = { 0 };
-	uint64_t fraction;
+	uint64_t fraction = 0, unit = NS_PER_S;
 	int zone;
 	time_t whole;
 
@@ -68,8 +54,17 @@ bool dio_time_parse(const char *text, uint64_t *ns)
 		return false;
 	text++;
 	if (!parse_digits(&text, 2, ':', &t.tm_hour) || !parse_digits(&text, 2, ':', &t.tm_min) ||
-	    !parse_digits(&text, 2, 0, &t.tm_sec) || !parse_fraction(&text, &fraction) ||
-	    !parse_zone(text, &zone))
+	    !parse_digits(&text, 2, 0, &t.tm_sec))
+		return false;
+	if (*text == '.' || *text == ',') {
+		for (text++; *text >= '0' && *text <= '9'; text++) {
+			unit /= 10;
+			fraction += unit * (uint64_t)(*text - '0');
+		}
+		if (unit == NS_PER_S)
+			return false;
+	}
+	if (!parse_zone(text, &zone))
 		return false;
 	t.tm_year -= 1900;
 	t.tm_mon -= 1;
