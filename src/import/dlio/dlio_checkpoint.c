@@ -91,7 +91,7 @@ static void write_transformer(struct dlio_writer *w, bool trains)
 
 	if (!is_typed_transformer(w))
 		dlio_comment(w,
-			     "DLIO saves model_size_bytes, %s, too, because the YAML does not say "
+			     "DLIO also saves model_size_bytes (%s), because the YAML does not say "
 			     "type: transformer.",
 			     dlio_digits(dlio_get(w, "model.model_size_bytes")->number).s);
 	dlio_get(w, "model.type");
@@ -318,17 +318,17 @@ void dlio_write_checkpoints(struct dlio_writer *w)
 		dlio_option_set(w, "checkpoint.num_checkpoints_write", "%.0f", saves);
 		write_pause(w);
 		write_fsync(w);
-		dlio_comment(w, "A second run deletes what the first one left; DLIO writes over "
-				"it.");
+		dlio_comment(
+			w,
+			"A second run deletes the checkpoints of the first; DLIO overwrites them.");
 		dlio_option(w, "checkpoint_keep=%.0f", saves);
 		dlio_block(w, NULL);
 	}
 	if (restores > 0) {
 		buf_add(w->out, "\n");
-		dlio_comment(w,
-			     "DLIO leaves the page cache as it is. This job drops its own files "
-			     "from this host's; MLPerf Storage's rules ask for an empty one, which "
-			     "takes root: --drop_caches=run.");
+		dlio_comment(w, "DLIO leaves the page cache as it is. This job drops its own files "
+				"from the page cache of this host. MLPerf Storage's rules require "
+				"an empty page cache, which needs root: --drop_caches=run.");
 		dlio_block(w, NULL);
 		buf_add(w->out, "[restore]\n");
 		if (saves > 0)
@@ -337,14 +337,13 @@ void dlio_write_checkpoints(struct dlio_writer *w)
 		dlio_option_from(w, "checkpoint.num_checkpoints_read");
 		write_pause(w);
 		if (dlio_get(w, "checkpoint.recovery_rank_shift")->is_true)
-			dlio_comment(
-				w,
-				"The YAML says recovery_rank_shift: True: each rank reads what one "
-				"of the next host has saved. DLIO looks for it under another name, "
-				"and does not shift. Nor does this job, whose restore_shift goes "
-				"around the ranks of one host: to read what another host has "
-				"saved, restore with its checkpoint_ranks and "
-				"checkpoint_directory.");
+			dlio_comment(w,
+				     "The YAML says recovery_rank_shift: True: each rank reads "
+				     "what a rank of the next host has saved. DLIO looks for the "
+				     "key under another name, so it does not shift. This job does "
+				     "not shift either: its restore_shift goes around the ranks of "
+				     "one host. To read what another host has saved, restore with "
+				     "that host's checkpoint_ranks and checkpoint_directory.");
 		dlio_block(w, NULL);
 	}
 }

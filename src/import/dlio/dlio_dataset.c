@@ -437,8 +437,10 @@ void dlio_write_reader(struct dlio_writer *w, bool saves)
 		dlio_option(w, "loader=pytorch");
 		dlio_option_set(w, "reader.read_threads", "%.0f", threads);
 		if (threads > 1 && ahead > 0 && fmod(ahead, threads) != 0)
-			dlio_comment(w, "prefetch_size=%.0f is shared by %.0f workers, rounded up.",
-				     ahead, threads);
+			dlio_comment(
+				w,
+				"prefetch_size=%.0f is divided among %.0f workers and rounded up.",
+				ahead, threads);
 		dlio_option_set(w, "reader.prefetch_size", "%.0f",
 				threads == 0 ? 0
 				: each < 1   ? 2
@@ -452,11 +454,11 @@ void dlio_write_reader(struct dlio_writer *w, bool saves)
 	files = shuffles(w, "reader.file_shuffle");
 	if ((samples || files) && (dlio_is_word(w->c, "reader.sample_shuffle", "random") ||
 				   dlio_is_word(w->c, "reader.file_shuffle", "random")))
-		dlio_comment(w, "random is without a seed in DLIO; here every order follows from "
-				"randseed.");
+		dlio_comment(
+			w, "In DLIO, random has no seed; here every order follows from randseed.");
 	if ((samples || files) && !dlio_get(w, "train.seed_change_epoch")->is_true)
-		dlio_comment(w, "The YAML says seed_change_epoch: False, the same order in every "
-				"epoch; here each has its own.");
+		dlio_comment(w, "The YAML says seed_change_epoch: False, which is the same order "
+				"in every epoch. Here each epoch has its own order.");
 	if (is_tf)
 		shuffle_tfdata(w, samples, files);
 	else
@@ -518,7 +520,7 @@ static double record_bytes(struct dlio_writer *w)
 		if (dlio_has_word(sizes[i].types, type))
 			return elements * sizes[i].bytes;
 	dlio_fault_of(w->c, "dataset.record_element_type",
-		      "'%.40s' is none of: uint8 int8 uint16 int16 uint32 int32 uint64 int64 "
+		      "'%.40s' is not one of: uint8 int8 uint16 int16 uint32 int32 uint64 int64 "
 		      "float16 float32 float64",
 		      type);
 	return elements;
@@ -594,7 +596,7 @@ void dlio_write_dataset(struct dlio_writer *w)
 	folders = dlio_get(w, "dataset.num_subfolders_train")->number;
 	dlio_option_from(w, "dataset.num_files_train");
 	if (folders > files) {
-		dlio_comment(w, "%.0f subfolders for %.0f files: the others would be empty.",
+		dlio_comment(w, "%.0f subfolders for %.0f files: the other folders would be empty.",
 			     folders, files);
 		folders = files;
 	}

@@ -247,8 +247,8 @@ static void write_head(struct dlio_writer *w, enum purpose purpose)
 	dlio_comment(w, "%.80s: imported by mlgen from DLIO's %.80s.", w->name, w->file);
 	buf_add(&w->block, "#\n");
 	buf_addf(&w->block,
-		 "#   mlgen %s.job --dry-run            what it needs, and whether it fits here\n"
-		 "#   mlgen %s.job --directory=/mnt/array/%s %s",
+		 "#   mlgen %s.job --dry-run            what it needs, and whether it fits here\n# "
+		 "  mlgen %s.job --directory=/mnt/array/%s %s",
 		 w->name, w->name, w->name, size[purpose]);
 	/* The YAML's own folder is relative to the current one. */
 	if (purpose == TRAINS && dlio_is_true(w->c, "workflow.checkpoint"))
@@ -275,7 +275,7 @@ static void write_train_job(struct dlio_writer *w)
 	dlio_option(w, "phase=train");
 	if (accelerator)
 		dlio_option(w, "accelerator=%s", accelerator);
-	dlio_comment(w, "DLIO has one for each rank that mpirun starts.");
+	dlio_comment(w, "DLIO has one accelerator for each rank that mpirun starts.");
 	dlio_option(w, "accelerators=1");
 	dlio_block(w, NULL);
 	dlio_write_dataset(w);
