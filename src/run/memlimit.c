@@ -62,18 +62,6 @@ static void memlimit_watch_start(struct memlimit_watch *w, const struct cgroup *
 		close(ends[1]);
 }
 
-/* Call this before the group is left. */
-static void memlimit_watch_end(struct memlimit_watch *w)
-{
-	if (!w->child)
-		return;
-	kill(w->child, SIGKILL);
-	while (waitpid(w->child, NULL, 0) < 0 && errno == EINTR)
-		;
-	close(w->pipe_fd);
-	*w = (struct memlimit_watch){ 0 };
-}
-
 static const char *limit_text(char text[UNITS_TEXT_BYTES], const struct job *j)
 {
 	if (j->memory_limit == 0)
@@ -99,17 +87,6 @@ int memlimit_check(const struct job *first, const struct job *job, const struct 
 		"memory_limit: %s is more than the %s of this process; use a lower limit, or none",
 		units_human_bytes(limit, (double)job->memory_limit),
 		units_human_bytes(other, (double)host->memory_bytes));
-}
-
-/* Page-cache pages are charged to the group that read them first, as long as they stay. */
-static void warn_of_cached(struct job *const *jobs, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (jobs[i]->invalidate == INVALIDATE_NONE &&
-		    jobs[i]->drop_caches == DROP_CACHES_NO && !jobs[i]->direct)
-			log_warn("%s: memory_limit: pages of its files that are already in the "
-				 "page cache are not limited; invalidate=run drops them first",
-				 jobs[i]->name);
 }
 
 /* Result of set_group: the run continues without the limit. This is not an errno. */
@@ -169,7 +146,14 @@ int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count, stru
 	}
 	memlimit_watch_start(&m->watch, &m->group);
 	atomic_store(&m->is_set, true);
-	warn_of_cached(jobs, count);
+
+	/* Page-cache pages are charged to the group that read them first, as long as they stay. */
+	for (size_t i = 0; i < count; i++)
+		if (jobs[i]->invalidate == INVALIDATE_NONE &&
+		    jobs[i]->drop_caches == DROP_CACHES_NO && !jobs[i]->direct)
+			log_warn("%s: memory_limit: pages of its files that are already in the "
+				 "page cache are not limited; invalidate=run drops them first",
+				 jobs[i]->name);
 	return 0;
 }
 
@@ -203,7 +187,14 @@ void memlimit_lift(struct memlimit *m)
 
 	if (!atomic_exchange(&m->is_set, false))
 		return;
-	memlimit_watch_end(&m->watch);
+	/* The child must not see that the group is left. */
+	if (m->watch.child) {
+		kill(m->watch.child, SIGKILL);
+		while (waitpid(m->watch.child, NULL, 0) < 0 && errno == EINTR)
+			;
+		close(m->watch.pipe_fd);
+		m->watch = (struct memlimit_watch){ 0 };
+	}
 	memcpy(path, m->group.path, sizeof(path));
 	rc = cgroup_leave(&m->group, "");
 	if (rc < 0)
@@ -258,22 +249,6 @@ static bool all_have_enough(const struct memhost_look *l, struct memneed_host *h
 	return true;
 }
 
-/* Read the rooms of all processes, and their needs for a job. */
-static void read_parts(const struct hosts *h, const struct buf *parts, size_t job,
-		       struct memroom *rooms, uint64_t *needs)
-{
-	for (unsigned rank = 0; rank < hosts_total(h); rank++) {
-		size_t n;
-		const char *part = hosts_part(parts, rank, &n);
-
-		if (!part)
-			continue;
-		memcpy(&rooms[rank], part, sizeof(rooms[rank]));
-		memcpy(&needs[rank], part + sizeof(rooms[rank]) + job * sizeof(needs[rank]),
-		       sizeof(needs[rank]));
-	}
-}
-
 static int check_all(const struct hosts *h, const struct memneed_jobs *all, const struct buf *parts,
 		     size_t *job, struct mlgen_err *err)
 {
@@ -284,7 +259,17 @@ static int check_all(const struct hosts *h, const struct memneed_jobs *all, cons
 	int rc = 0;
 
 	for (*job = 0; *job < all->count && rc == 0; (*job)++) {
-		read_parts(h, parts, *job, rooms, needs);
+		for (unsigned rank = 0; rank < hosts_total(h); rank++) {
+			size_t n;
+			const char *part = hosts_part(parts, rank, &n);
+
+			if (!part)
+				continue;
+			memcpy(&rooms[rank], part, sizeof(rooms[rank]));
+			memcpy(&needs[rank],
+			       part + sizeof(rooms[rank]) + *job * sizeof(needs[rank]),
+			       sizeof(needs[rank]));
+		}
 		if (!all_have_enough(&look, &host))
 			rc = memneed_fail_host(all, all->jobs[*job]->group, &host, err);
 	}

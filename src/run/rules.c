@@ -63,20 +63,6 @@ static int same_dataset(struct slot *s, struct run_shared *run, struct mlgen_err
 	return shared_check(s, err);
 }
 
-/* Only the jobs of one group have files open at the same time. */
-static uint64_t count_open_files(const struct run_shared *run, unsigned group)
-{
-	uint64_t n = SPARE_FILES;
-
-	for (size_t i = 0; i < run->cfg.count; i++) {
-		const struct slot *s = &run->slots[i];
-
-		if (s->job->group == group && slot_touches_files(s))
-			n += s->does->open_files(s);
-	}
-	return n;
-}
-
 /* Files are not counted if there is not enough memory, since this looks at every file of a
  * checkpoint. */
 static int open_files(struct slot *s, struct run_shared *run, struct mlgen_err *err)
@@ -87,9 +73,17 @@ static int open_files(struct slot *s, struct run_shared *run, struct mlgen_err *
 
 	if (k->lacks_memory || !slot_touches_files(s))
 		return 0;
-	if (!k->open_files || k->files_group != group)
-		k->open_files = count_open_files(run, group);
-	k->files_group = group;
+	/* Only the jobs of one group have files open at the same time. */
+	if (!k->open_files || k->files_group != group) {
+		k->open_files = SPARE_FILES;
+		k->files_group = group;
+		for (size_t i = 0; i < run->cfg.count; i++) {
+			const struct slot *other = &run->slots[i];
+
+			if (other->job->group == group && slot_touches_files(other))
+				k->open_files += other->does->open_files(other);
+		}
+	}
 	if (k->open_files <= limit)
 		return 0;
 	return mlgen_fail(err, -EMFILE,
@@ -172,18 +166,6 @@ static int check_all_jobs(struct rule_check *c, const struct rule *rules)
 	return rc;
 }
 
-/* Threads of the jobs of a group up to and including job number `last`. */
-static uint64_t group_threads(const struct run_shared *run, size_t last)
-{
-	unsigned group = run->cfg.jobs[last]->group;
-	uint64_t n = 0;
-
-	for (size_t i = 0; i <= last; i++)
-		if (run->cfg.jobs[i]->group == group)
-			n += run->known->needs[i].threads;
-	return n;
-}
-
 /* The needs of a job depend on what its own rules have found. */
 static void count_needs(struct run_shared *run)
 {
@@ -193,11 +175,15 @@ static void count_needs(struct run_shared *run)
 	k->needs = mem_array(run->cfg.count, sizeof(*k->needs));
 	for (size_t i = 0; i < run->cfg.count; i++) {
 		struct slot *s = &run->slots[i];
+		uint64_t group_threads = 0;
 
 		s->does->need(s, k->room.bytes, &k->needs[i]);
 		if (run->cfg.traces)
 			memneed_trace(&k->needs[i]);
-		run->threads = u64_max(run->threads, group_threads(run, i));
+		for (size_t n = 0; n <= i; n++)
+			if (run->cfg.jobs[n]->group == s->job->group)
+				group_threads += k->needs[n].threads;
+		run->threads = u64_max(run->threads, group_threads);
 	}
 }
 

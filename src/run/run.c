@@ -18,36 +18,29 @@
 #include "run/watch/watch.h"
 #include "trace/tracer.h"
 
-/* The place of this process among the hosts, and among the processes of its host. */
-static struct job_place own_place(const struct hosts *h)
-{
-	struct job_place p = { .host = hosts_host_of(h, hosts_rank(h)),
-			       .hosts = hosts_count(h),
-			       .rank = hosts_rank(h),
-			       .total = hosts_total(h) };
-
-	for (unsigned rank = 0; rank < hosts_total(h); rank++) {
-		if (hosts_host_of(h, rank) != p.host)
-			continue;
-		p.process += rank < hosts_rank(h);
-		p.processes++;
-	}
-	return p;
-}
-
 int run_number(struct hosts *hosts, struct job *const *jobs, size_t count, struct mlgen_err *err)
 {
-	uint64_t *mine = mem_array(count, sizeof(*mine));
+	unsigned self = hosts_rank(hosts);
+	struct job_place place = { .host = hosts_host_of(hosts, self),
+				   .hosts = hosts_count(hosts),
+				   .rank = self,
+				   .total = hosts_total(hosts) };
 	struct buf all = { 0 };
+	uint64_t *mine;
 	int rc;
 
-	if (hosts_total(hosts) == 1) {
-		mem_free(mine);
+	if (hosts_total(hosts) == 1)
 		return 0;
+	for (unsigned rank = 0; rank < hosts_total(hosts); rank++) {
+		if (hosts_host_of(hosts, rank) != place.host)
+			continue;
+		place.process += rank < self;
+		place.processes++;
 	}
+	mine = mem_array(count, sizeof(*mine));
 	for (size_t i = 0; i < count; i++) {
 		mine[i] = jobs[i]->accelerators;
-		jobs[i]->place = own_place(hosts);
+		jobs[i]->place = place;
 	}
 	rc = hosts_gather(hosts, mine, count * sizeof(*mine), &all, err);
 	if (rc == 0)
@@ -62,24 +55,13 @@ int run_number(struct hosts *hosts, struct job *const *jobs, size_t count, struc
 			memcpy(&accelerators, part + i * sizeof(accelerators),
 			       sizeof(accelerators));
 			jobs[i]->accelerators_all += accelerators;
-			if (rank < hosts_rank(hosts))
+			if (rank < self)
 				jobs[i]->accelerators_before += accelerators;
 		}
 	}
 	buf_fini(&all);
 	mem_free(mine);
 	return rc;
-}
-
-/* End the measurement of a job that was still running when the run was abandoned. */
-static void end_abandoned(struct run *r, struct slot *s)
-{
-	if (!s->begin_ns || atomic_load(&s->phase) == LIVE_DONE)
-		return;
-	if (atomic_load(&s->work_begin_ns))
-		slot_end_work(s);
-	else
-		s->end_ns = clock_now(r->shared.cfg.clock);
 }
 
 struct run_result *run_collect(struct run *r)
@@ -94,8 +76,17 @@ struct run_result *run_collect(struct run *r)
 				    .trace = r->traced };
 	if (atomic_load(&r->shared.failure.is_set))
 		out->err = r->shared.failure.err;
-	for (size_t i = 0; i < r->shared.cfg.count; i++)
-		end_abandoned(r, &r->slots[i]);
+	/* End the measurement of jobs that were still running when the run was abandoned. */
+	for (size_t i = 0; i < r->shared.cfg.count; i++) {
+		struct slot *s = &r->slots[i];
+
+		if (!s->begin_ns || atomic_load(&s->phase) == LIVE_DONE)
+			continue;
+		if (atomic_load(&s->work_begin_ns))
+			slot_end_work(s);
+		else
+			s->end_ns = clock_now(r->shared.cfg.clock);
+	}
 	for (size_t i = 0; i < r->shared.cfg.count; i++) {
 		struct slot *s = &r->slots[i];
 		size_t n = s->does->records(s);
@@ -113,22 +104,6 @@ struct run_result *run_collect(struct run *r)
 	disks_collect(out, &r->disks);
 	merge_groups(out);
 	return out;
-}
-
-static int send_datasets(const struct slot *s, struct relay *to, struct mlgen_err *err)
-{
-	int rc = dataset_send(&s->dataset, to, err);
-
-	return rc ? rc : dataset_send(&s->eval, to, err);
-}
-
-static int receive_datasets(struct dataset_received given[2], const struct slot *s,
-			    struct relay *from, struct mlgen_err *err)
-{
-	const char *directory = s->job->directory ? s->job->directory : ".";
-	int rc = dataset_receive(&given[0], directory, from, err);
-
-	return rc ? rc : dataset_receive(&given[1], directory, from, err);
 }
 
 /*
@@ -150,7 +125,17 @@ static int init_with_files(struct run *r, struct slot *s, struct mlgen_err *err)
 	rc = hosts_agree(h, rc, err);
 	if (rc < 0)
 		return rc;
-	rc = looks ? send_datasets(s, &relay, err) : receive_datasets(given, s, &relay, err);
+	if (looks) {
+		rc = dataset_send(&s->dataset, &relay, err);
+		if (rc == 0)
+			rc = dataset_send(&s->eval, &relay, err);
+	} else {
+		const char *directory = s->job->directory ? s->job->directory : ".";
+
+		rc = dataset_receive(&given[0], directory, &relay, err);
+		if (rc == 0)
+			rc = dataset_receive(&given[1], directory, &relay, err);
+	}
 	rc = relay_end(&relay, rc, err);
 	if (rc == 0 && !looks) {
 		s->given = given;
@@ -405,35 +390,29 @@ int run_trace_end(struct run *r, struct mlgen_err *err)
 	return traced_end(r->tracer, &r->trace, !run_is_stopping(r), &r->traced, err);
 }
 
-/* Drop the caches of a host once for a group, before any of its jobs begins. Trainings do this
- * themselves before later epochs, and restores try to drop only their own files first. */
-static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
-{
-	struct slot *s = NULL;
-	bool is_done = false;
-	int rc = 0;
-
-	while (rc == 0 && (s = run_next_in_group(r, group, s))) {
-		if (!slot_drops_caches(s) || job_work(s->job)->restores)
-			continue;
-		if (!is_done && hosts_is_first_here(r->shared.cfg.hosts))
-			rc = dropcaches_run("", err);
-		is_done = true;
-		s->has_dropped_caches = rc == 0;
-	}
-	return rc;
-}
-
 /* If several processes have agreed to start, each of them does, even if it is to stop: its jobs
  * then end at once. */
 static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
 {
 	struct hosts *h = r->shared.cfg.hosts;
-	bool must_start = hosts_total(h) > 1;
-	/* Wait until the first process of the host has dropped the caches. */
-	int rc = hosts_agree(h, drop_caches(r, group, err), err);
+	bool must_start = hosts_total(h) > 1, has_dropped = false;
 	struct slot *s = NULL;
+	int rc = 0;
 
+	/* Drop the caches of a host once for a group, before any of its jobs begins. Trainings do
+	 * this themselves before later epochs, and restores try to drop only their own files
+	 * first. */
+	while (rc == 0 && (s = run_next_in_group(r, group, s))) {
+		if (!slot_drops_caches(s) || job_work(s->job)->restores)
+			continue;
+		if (!has_dropped && hosts_is_first_here(h))
+			rc = dropcaches_run("", err);
+		has_dropped = true;
+		s->has_dropped_caches = rc == 0;
+	}
+	/* Wait until the first process of the host has dropped the caches. */
+	rc = hosts_agree(h, rc, err);
+	s = NULL;
 	while (h && rc == 0 && (s = run_next_in_group(r, group, s)))
 		if (s->does->meet)
 			rc = s->does->meet(s, &r->shared, err);
@@ -448,23 +427,6 @@ static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
 			s->does->close(s);
 	}
 	return rc;
-}
-
-/* Refuse the channels of jobs that never began here, so that no other process waits for them. */
-static void refuse_idle(struct run *r, unsigned group)
-{
-	struct hosts *h = r->shared.cfg.hosts;
-	struct slot *s = NULL;
-
-	while (h && (s = run_next_in_group(r, group, s))) {
-		uint32_t first = r->shared.channels + (uint32_t)(s - r->slots);
-
-		if (s->work_begin_ns)
-			continue;
-		hosts_channel_refuse(h, first);
-		hosts_channel_refuse(h, first + (uint32_t)r->shared.cfg.count);
-		hosts_channel_refuse(h, first + 2 * (uint32_t)r->shared.cfg.count);
-	}
 }
 
 static void run_group(struct run *r, unsigned group)
@@ -483,7 +445,16 @@ static void run_group(struct run *r, unsigned group)
 		rc = start_group(r, group, &err);
 	if (rc < 0)
 		failure_set(&r->shared.failure, &err);
-	refuse_idle(r, group);
+	/* Refuse the channels of jobs that never began, so that no other process waits for them. */
+	while (h && (s = run_next_in_group(r, group, s))) {
+		uint32_t first = r->shared.channels + (uint32_t)(s - r->slots);
+
+		if (s->work_begin_ns)
+			continue;
+		hosts_channel_refuse(h, first);
+		hosts_channel_refuse(h, first + (uint32_t)r->shared.cfg.count);
+		hosts_channel_refuse(h, first + 2 * (uint32_t)r->shared.cfg.count);
+	}
 	clock_leave(r->shared.cfg.clock); /* a virtual clock advances while threads are joined */
 	finish_group(r, group);
 	err = (struct mlgen_err){ 0 };

@@ -110,23 +110,6 @@ static bool is_printed(const struct slot *slots, size_t at)
 	return false;
 }
 
-static void print_drops(const struct slot *s)
-{
-	const struct job *j = s->job;
-
-	if (!slot_drops_caches(s) || job_reuse(j)->has_printed_device)
-		return;
-	if (job_work(j)->restores)
-		log_note("%s: drop_caches=run: its files are dropped from this host's page cache "
-			 "before it reads; if more than 1%% of them stay, the whole page cache is "
-			 "dropped",
-			 j->name);
-	else
-		log_note("%s: drop_caches=%s: this host's whole page cache is emptied, including "
-			 "files of other programs",
-			 j->name, j->drop_caches == DROP_CACHES_EPOCH ? "epoch" : "run");
-}
-
 void devices_print(const struct slot *slots, size_t count)
 {
 	struct buf text = { 0 };
@@ -141,8 +124,21 @@ void devices_print(const struct slot *slots, size_t count)
 		append_mount(&text, m);
 		log_plain("%s: %s on %s", j->name, i % 2 ? "checkpoints" : "files", buf_str(&text));
 	}
-	for (size_t i = 0; i < count; i++)
-		print_drops(&slots[i]);
+	for (size_t i = 0; i < count; i++) {
+		const struct job *j = slots[i].job;
+
+		if (!slot_drops_caches(&slots[i]) || job_reuse(j)->has_printed_device)
+			continue;
+		if (job_work(j)->restores)
+			log_note("%s: drop_caches=run: its files are dropped from this host's page "
+				 "cache before it reads; if more than 1%% of them stay, the whole "
+				 "page cache is dropped",
+				 j->name);
+		else
+			log_note("%s: drop_caches=%s: this host's whole page cache is emptied, "
+				 "including files of other programs",
+				 j->name, j->drop_caches == DROP_CACHES_EPOCH ? "epoch" : "run");
+	}
 	for (size_t i = 0; i < count; i++)
 		job_reuse(slots[i].job)->has_printed_device = true;
 	buf_fini(&text);
@@ -195,36 +191,34 @@ void disks_end(struct disks *d, const struct clock *clock)
 	d->end_ns = clock_now(clock);
 }
 
-static struct disk_util disk_util(const struct disk_count *c, double ms)
-{
-	struct devstat d = c->after;
-
-	devstat_subtract(&d, &c->before);
-	struct disk_util u = { .read_ios = d.read_ios,
-			       .write_ios = d.write_ios,
-			       .read_sectors = d.read_sectors,
-			       .write_sectors = d.write_sectors,
-			       .read_merges = d.read_merges,
-			       .write_merges = d.write_merges,
-			       .read_ticks = d.read_ticks_ms,
-			       .write_ticks = d.write_ticks_ms,
-			       .in_queue = d.in_queue_ms };
-	u.util = ms > 0 ? 100 * (double)d.io_ticks_ms / ms : 0;
-	if (u.util > 100)
-		u.util = 100;
-	u.queue_depth = ms > 0 ? (double)d.in_queue_ms / ms : (double)NAN;
-	memcpy(u.name, c->name, strnlen(c->name, sizeof(u.name) - 1));
-	return u;
-}
-
 void disks_collect(struct run_result *out, const struct disks *d)
 {
 	double ms = (double)(d->end_ns - d->begin_ns) / 1e6;
 
 	out->disks = mem_array(d->count, sizeof(*out->disks));
-	for (size_t i = 0; i < d->count; i++)
-		if (d->items[i].is_known)
-			out->disks[out->disk_count++] = disk_util(&d->items[i], ms);
+	for (size_t i = 0; i < d->count; i++) {
+		const struct disk_count *c = &d->items[i];
+		struct devstat n = c->after;
+
+		if (!c->is_known)
+			continue;
+		devstat_subtract(&n, &c->before);
+		struct disk_util u = { .read_ios = n.read_ios,
+				       .write_ios = n.write_ios,
+				       .read_sectors = n.read_sectors,
+				       .write_sectors = n.write_sectors,
+				       .read_merges = n.read_merges,
+				       .write_merges = n.write_merges,
+				       .read_ticks = n.read_ticks_ms,
+				       .write_ticks = n.write_ticks_ms,
+				       .in_queue = n.in_queue_ms };
+		u.util = ms > 0 ? 100 * (double)n.io_ticks_ms / ms : 0;
+		if (u.util > 100)
+			u.util = 100;
+		u.queue_depth = ms > 0 ? (double)n.in_queue_ms / ms : (double)NAN;
+		memcpy(u.name, c->name, strnlen(c->name, sizeof(u.name) - 1));
+		out->disks[out->disk_count++] = u;
+	}
 }
 
 void disks_fini(struct disks *d)
@@ -301,34 +295,28 @@ static int check_directories(struct hosts *h, const struct slot *s, struct mlgen
 	return rc;
 }
 
-/* Processes that share a dataset, or checkpoints, make the files together. */
-static int prepare_together(struct run *r, struct slot *s, struct mlgen_err *err)
-{
-	struct hosts *h = r->shared.cfg.hosts;
-	int rc = check_directories(h, s, err);
-
-	if (rc < 0)
-		return rc;
-	rc = s->does->prepare(s, &r->shared, err);
-	int all = hosts_agree(h, rc < 0 ? rc : 0, err);
-	return all < 0 ? all : rc;
-}
-
 int run_prepare(struct run *r, unsigned group, struct mlgen_err *err)
 {
-	bool is_alone = hosts_total(r->shared.cfg.hosts) == 1;
+	struct hosts *h = r->shared.cfg.hosts;
+	bool is_alone = hosts_total(h) == 1;
 	int rc = 0;
 	struct slot *s = NULL;
 
 	while (!run_stops(r, rc != 0) && (s = run_next_in_group(r, group, s))) {
 		if (!slot_touches_files(s))
 			continue;
-		if (is_alone)
+		rc = is_alone ? s->does->prepare(s, &r->shared, err) : check_directories(h, s, err);
+		if (is_alone || rc < 0)
+			continue;
+		if (is_shared_dataset(s) || (s->checkpoint_directory && !slot_has_dataset(s))) {
+			/* Processes that share a dataset, or checkpoints, make the files
+			 * together. */
 			rc = s->does->prepare(s, &r->shared, err);
-		else if (is_shared_dataset(s) || (s->checkpoint_directory && !slot_has_dataset(s)))
-			rc = prepare_together(r, s, err);
-		else if ((rc = check_directories(r->shared.cfg.hosts, s, err)) == 0)
+			int all = hosts_agree(h, rc < 0 ? rc : 0, err);
+			rc = all < 0 ? all : rc;
+		} else {
 			rc = prepare_in_turn(r, s, err);
+		}
 	}
 	return rc;
 }

@@ -46,35 +46,12 @@ static uint64_t process_start_ns(const struct process *p)
 	return since_boot_ns > slept_ns ? since_boot_ns - slept_ns : TRACE_UNKNOWN;
 }
 
-static void add_process(struct tracer *t, const struct run_shared *run)
-{
-	struct process self;
-
-	process_self(&self);
-	const uint64_t number[] = { self.pid, (uint64_t)getppid(), process_start_ns(&self) };
-
-	tracer_entry(t, TRACE_PROCESS, number, ARRAY_LEN(number), run->cfg.host->command);
-}
-
-static void add_mount(struct tracer *t, const struct mount *m)
-{
-	struct buf text = { 0 };
-	struct stat st;
-
-	if (!m->type[0])
-		return;
-	const uint64_t number[] = { stat(m->target, &st) == 0 ? (uint64_t)st.st_dev
-							      : TRACE_UNKNOWN };
-	/* The kernel lists a mount without a source as "none". */
-	mount_append_text(&text, m->type, m->target, m->source[0] ? m->source : "none");
-	tracer_entry(t, TRACE_MOUNT, number, ARRAY_LEN(number), buf_str(&text));
-	buf_fini(&text);
-}
-
 /* Record each mount once, however many jobs have files there. */
 static void add_mounts(struct tracer *t, const struct run_shared *run)
 {
 	const struct mount *seen[2 * 64];
+	struct buf text = { 0 };
+	struct stat st;
 	size_t n = 0;
 
 	for (size_t i = 0; i < 2 * run->cfg.count; i++) {
@@ -88,8 +65,16 @@ static void add_mounts(struct tracer *t, const struct run_shared *run)
 		if (k < n || n == ARRAY_LEN(seen))
 			continue;
 		seen[n++] = m;
-		add_mount(t, m);
+		if (!m->type[0])
+			continue;
+		const uint64_t number[] = { stat(m->target, &st) == 0 ? (uint64_t)st.st_dev
+								      : TRACE_UNKNOWN };
+		/* The kernel lists a mount without a source as "none". */
+		buf_reset(&text);
+		mount_append_text(&text, m->type, m->target, m->source[0] ? m->source : "none");
+		tracer_entry(t, TRACE_MOUNT, number, ARRAY_LEN(number), buf_str(&text));
 	}
+	buf_fini(&text);
 }
 
 /* Is the job the only one of its group? */
@@ -118,12 +103,15 @@ int traced_start(struct tracer **out, struct run_shared *run, const struct trace
 		.fd = cfg->fd, .path = cfg->path, .clock = run->cfg.clock, .threads = run->threads
 	};
 	struct tracer *t = tracer_new(&config);
+	struct process self;
 
 	*out = t;
 	host_facts(run->cfg.host, add_fact, t);
 	for (size_t i = 0; i < run->cfg.count; i++)
 		tracer_fact(t, "job", run->cfg.jobs[i]->name);
-	add_process(t, run);
+	process_self(&self);
+	const uint64_t number[] = { self.pid, (uint64_t)getppid(), process_start_ns(&self) };
+	tracer_entry(t, TRACE_PROCESS, number, ARRAY_LEN(number), run->cfg.host->command);
 	add_mounts(t, run);
 	for (size_t i = 0; i < run->cfg.count; i++) {
 		const struct job *job = run->cfg.jobs[i];

@@ -112,19 +112,6 @@ static int fail_wrong_size(const char *path, uint64_t has, uint64_t wanted, stru
 			  path, has, wanted);
 }
 
-/* Does w->path begin as its format does? Only files of part 0 have known first bytes. */
-static bool has_format_magic(struct pool_worker *w, const struct dataset *ds, uint64_t index)
-{
-	unsigned char bytes[MAGIC_MAX];
-	enum mlgen_op op;
-	int n;
-
-	if (index >= ds->files)
-		return true;
-	n = read_first_bytes(w, bytes, magic_bytes(ds->format), &op);
-	return n >= 0 && check_bytes(ds->format, w->path, bytes, (size_t)n, NULL) == 0;
-}
-
 /* ---- folders ---- */
 
 /* The rest of a path after "DIRECTORY/"; "" for the directory itself. */
@@ -290,22 +277,6 @@ static void format_no_room(const struct newfile *x, const char *left, char *out,
 		 left);
 }
 
-/* Create the temporary file. A leftover of a killed run is replaced; without a manifest it is not
- * ours. */
-static int create_file(struct newfile *x, const struct datafiles *d, bool ours,
-		       struct mlgen_err *err)
-{
-	int r = pool_do(x->w, MLGEN_OPEN, &x->file);
-
-	if (r == -EEXIST && ours && below_is_trusted(x->w->folder_fd, d->dir.maker)) {
-		pool_do(x->w, MLGEN_UNLINK, &x->file);
-		r = pool_do(x->w, MLGEN_OPEN, &x->file);
-	}
-	if (r == -EEXIST)
-		return fail_foreign(x->w->part, err);
-	return r < 0 ? newfile_failed(x, opstat_name(MLGEN_OPEN), r, err) : 0;
-}
-
 static int next_content(void *source, void *buf, size_t size, uint64_t *off, size_t *len,
 			struct mlgen_err *err)
 {
@@ -372,8 +343,11 @@ int datafile_look(const struct datafiles *d, struct pool_worker *w, uint64_t ind
 {
 	struct mlgen_file file = { .path = w->path, .fd = -1 };
 	struct io_op op = { .io = { .op = MLGEN_STAT, .file = &file } };
+	unsigned char bytes[MAGIC_MAX];
+	enum mlgen_op failed;
 	int r = datafile_path(d, index, w->path, err);
 	unsigned set = datafiles_set(d, &index);
+	const struct dataset *ds = d->sets[set];
 
 	if (r)
 		return r;
@@ -388,9 +362,13 @@ int datafile_look(const struct datafiles *d, struct pool_worker *w, uint64_t ind
 	r = filekind_check(w->path, FILEKIND_OF_DATASET, err);
 	if (r < 0)
 		return r;
-	if (op.io.size_bytes != dataset_file_bytes(d->sets[set], index))
+	if (op.io.size_bytes != dataset_file_bytes(ds, index))
 		return 0;
-	return !d->looks_inside || has_format_magic(w, d->sets[set], index);
+	/* Only files of part 0 have known first bytes. */
+	if (!d->looks_inside || index >= ds->files)
+		return 1;
+	r = read_first_bytes(w, bytes, magic_bytes(ds->format), &failed);
+	return r >= 0 && check_bytes(ds->format, w->path, bytes, (size_t)r, NULL) == 0;
 }
 
 int datafile_check(const struct datafiles *d, struct pool_worker *w, uint64_t index,
@@ -439,9 +417,16 @@ int datafile_write(const struct datafiles *d, struct filemaker *maker, struct po
 	x.file = file_in_folder(w, w->part);
 	x.file.flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	x.file.mode = 0666;
-	r = create_file(&x, d, d->ours[set], err);
-	if (r)
-		return r;
+	r = pool_do(w, MLGEN_OPEN, &x.file);
+	/* A leftover of a killed run is replaced; without a manifest it is not ours. */
+	if (r == -EEXIST && d->ours[set] && below_is_trusted(w->folder_fd, d->dir.maker)) {
+		pool_do(w, MLGEN_UNLINK, &x.file);
+		r = pool_do(w, MLGEN_OPEN, &x.file);
+	}
+	if (r == -EEXIST)
+		return fail_foreign(w->part, err);
+	if (r < 0)
+		return newfile_failed(&x, opstat_name(MLGEN_OPEN), r, err);
 	c.writer.seed_index = dataset_content(ds, index);
 	format_shape(ds, index, &c.writer.shape);
 	r = newfile_end(&x, newfile_fill(&x, &c, err), true, err);
@@ -518,20 +503,6 @@ static int find_bad_file(struct pool_worker *w, uint64_t index, struct mlgen_err
 	return 0;
 }
 
-static int check_all(struct set_check *x, uint64_t count, const struct pool_config *pool,
-		     struct mlgen_err *err)
-{
-	const struct pool_task task = { find_bad_file, x, count };
-	struct pool_config plain = *pool;
-	int r;
-
-	/* The run, not its preparation, exercises the engine. */
-	plain.engine = engines_find("psync");
-	plain.engine_opts = NULL;
-	r = pool_run(&plain, &task, err);
-	return r || x->first_bad == UINT64_MAX ? r : check_by_name(x, x->first_bad, err);
-}
-
 static int check_set(const struct datasample *s, unsigned set, struct mlgen_err *err)
 {
 	struct set_check x = { .dataset = s->files->sets[set],
@@ -548,8 +519,16 @@ static int check_set(const struct datasample *s, unsigned set, struct mlgen_err 
 	uint64_t n = all < DATASAMPLE_FILES ? all : DATASAMPLE_FILES;
 	double each = (double)all / (double)n;
 
-	if (s->all && all > n)
-		return check_all(&x, all, s->pool, err);
+	if (s->all && all > n) {
+		const struct pool_task task = { find_bad_file, &x, all };
+		struct pool_config plain = *s->pool;
+
+		/* The run, not its preparation, exercises the engine. */
+		plain.engine = engines_find("psync");
+		plain.engine_opts = NULL;
+		r = pool_run(&plain, &task, err);
+		return r || x.first_bad == UINT64_MAX ? r : check_by_name(&x, x.first_bad, err);
+	}
 	for (uint64_t i = 0; i < n && r == 0; i++)
 		r = check_by_name(&x, n == all ? i : (uint64_t)((double)i * each), err);
 	return r;

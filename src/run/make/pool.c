@@ -73,25 +73,19 @@ static void show_io(struct thread_pool *p, unsigned index, struct io *io)
 	pthread_mutex_unlock(&v->lock);
 }
 
-static int pool_work(struct pool_worker *w, struct mlgen_err *err)
+static void *thread_main(void *arg)
 {
-	struct thread_pool *p = w->pool;
-
-	while (!pool_is_stopping(w)) {
-		uint64_t i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
-		int r = i < p->task.count ? p->task.each(w, i, err) : 0;
-
-		if (r || i >= p->task.count)
-			return r;
-	}
-	return 0;
-}
-
-static void worker_run(struct pool_worker *w)
-{
-	struct thread_pool *p = w->pool;
+	struct thread_pool *p = arg;
+	struct pool_worker *w = mem_zalloc(sizeof(*w));
 	char role[TRACED_ROLE_BYTES];
+	struct mlgen_err err = { 0 };
+	int r;
 
+	clock_join(p->config.clock);
+	w->pool = p;
+	w->index = atomic_fetch_add_explicit(&p->begun, 1, memory_order_relaxed);
+	w->owner = p->task.owner;
+	w->folder_fd = -1;
 	snprintf(role, sizeof(role), "worker %u", w->index);
 	struct trace_ring *trace = traced_ring(p->config.traced, role, FILES_OPEN);
 	const struct io_config cfg = { .job = &p->job,
@@ -101,15 +95,19 @@ static void worker_run(struct pool_worker *w)
 				       .buf_bytes = p->config.buf_bytes,
 				       .stop = p->config.stop,
 				       .trace = trace };
-	struct mlgen_err err = { 0 };
-	int r;
 
 	opstat_init(&w->stat);
 	r = io_new(&w->io, &cfg, &err);
 	show_io(p, w->index, w->io);
-	if (r == 0)
-		r = pool_work(w, &err);
+	while (r == 0 && !pool_is_stopping(w)) {
+		uint64_t i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
+
+		if (i >= p->task.count)
+			break;
+		r = p->task.each(w, i, &err);
+	}
 	show_io(p, w->index, NULL);
+
 	/* A canceled operation (io.h) never began, which is not a failure if the pool was
 	 * stopped. */
 	bool failed = r < 0 && !(r == -ECANCELED && stop_is_set(p->config.stop));
@@ -122,19 +120,6 @@ static void worker_run(struct pool_worker *w)
 	if (trace)
 		trace_ring_end(trace);
 	opstat_fini(&w->stat);
-}
-
-static void *thread_main(void *arg)
-{
-	struct thread_pool *p = arg;
-	struct pool_worker *w = mem_zalloc(sizeof(*w));
-
-	clock_join(p->config.clock);
-	w->pool = p;
-	w->index = atomic_fetch_add_explicit(&p->begun, 1, memory_order_relaxed);
-	w->owner = p->task.owner;
-	w->folder_fd = -1;
-	worker_run(w);
 	if (w->folder_fd >= 0)
 		close(w->folder_fd);
 	mem_free(w);
@@ -143,39 +128,6 @@ static void *thread_main(void *arg)
 	clock_wake(p->config.clock, &p->ended);
 	clock_leave(p->config.clock);
 	return NULL;
-}
-
-static int start_thread(struct thread_pool *p, struct mlgen_err *err)
-{
-	int r;
-
-	clock_expect(p->config.clock, 1);
-	r = thread_start(&p->threads[p->started], thread_main, p);
-	if (r == 0) {
-		p->started++;
-		return 0;
-	}
-	clock_join(p->config.clock); /* instead of the expected thread */
-	clock_leave(p->config.clock);
-	return mlgen_fail(err, r, "cannot start a thread: %s", strerror(-r));
-}
-
-static int start_engine(struct thread_pool *p, unsigned workers, struct mlgen_err *err)
-{
-	const struct mlgen_engine *e = p->config.engine;
-
-	if (e->opts_size && !p->config.engine_opts) {
-		p->opts = mem_zalloc(e->opts_size);
-		field_defaults(e->opts, p->opts);
-	}
-	p->job = (struct mlgen_engine_job){
-		.engine = e,
-		.opts = p->opts ? p->opts : p->config.engine_opts,
-		.workers = workers,
-		.is_preparing = true,
-		.find = engines_find,
-	};
-	return e->job_init ? e->job_init(&p->job, err) : 0;
 }
 
 static void thread_pool_free(struct thread_pool *p)
@@ -240,6 +192,7 @@ static int pool_start(struct thread_pool **out, const struct pool_config *cfg,
 		      const struct pool_task *task, struct mlgen_err *err)
 {
 	struct thread_pool *p = mem_zalloc(sizeof(*p));
+	const struct mlgen_engine *e = cfg->engine;
 	unsigned workers = cfg->workers;
 	int r;
 
@@ -251,9 +204,29 @@ static int pool_start(struct thread_pool **out, const struct pool_config *cfg,
 	p->ios = mem_array(workers, sizeof(struct io *));
 	p->most = workers;
 	show_pool(p, p);
-	r = start_engine(p, workers, err);
-	for (unsigned i = 0; r == 0 && i < workers; i++)
-		r = start_thread(p, err);
+	if (e->opts_size && !cfg->engine_opts) {
+		p->opts = mem_zalloc(e->opts_size);
+		field_defaults(e->opts, p->opts);
+	}
+	p->job = (struct mlgen_engine_job){
+		.engine = e,
+		.opts = p->opts ? p->opts : cfg->engine_opts,
+		.workers = workers,
+		.is_preparing = true,
+		.find = engines_find,
+	};
+	r = e->job_init ? e->job_init(&p->job, err) : 0;
+	while (r == 0 && p->started < workers) {
+		clock_expect(cfg->clock, 1);
+		r = thread_start(&p->threads[p->started], thread_main, p);
+		if (r == 0) {
+			p->started++;
+			continue;
+		}
+		clock_join(cfg->clock); /* instead of the expected thread */
+		clock_leave(cfg->clock);
+		mlgen_fail(err, r, "cannot start a thread: %s", strerror(-r));
+	}
 	if (r) {
 		atomic_store_explicit(&p->failed, true, memory_order_relaxed);
 		pool_join(p);
@@ -609,22 +582,6 @@ static bool cut_last(char *path)
 	return true;
 }
 
-/* Cut `path` to its part that exists. Returns the number of missing components, and the path of the
- * first of them in `missing`. */
-static unsigned cut_missing(char path[PATH_MAX], char missing[PATH_MAX])
-{
-	char at[PATH_MAX];
-	unsigned count = 0;
-
-	memcpy(at, path, PATH_MAX);
-	while (access(path, F_OK) != 0 && errno == ENOENT && cut_last(at)) {
-		memcpy(missing, path, PATH_MAX);
-		memcpy(path, at, PATH_MAX);
-		count++;
-	}
-	return count;
-}
-
 static bool is_empty_directory(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -651,12 +608,18 @@ const char *newdir_format_place(struct newdir_place *to, const struct job *j, co
 
 int newdir_check(const struct job *j, const char *option, const char *path, struct mlgen_err *err)
 {
-	char at[PATH_MAX], missing[PATH_MAX], real[PATH_MAX];
+	char at[PATH_MAX], parent[PATH_MAX], missing[PATH_MAX], real[PATH_MAX];
 	struct newdir_place place;
+	unsigned count = 0;
 
 	if (snprintf(at, sizeof(at), "%s", path) >= (int)sizeof(at))
 		return 0; /* the mkdir of the caller will report this */
-	unsigned count = cut_missing(at, missing);
+	memcpy(parent, at, PATH_MAX);
+	while (access(at, F_OK) != 0 && errno == ENOENT && cut_last(parent)) {
+		memcpy(missing, at, PATH_MAX);
+		memcpy(at, parent, PATH_MAX);
+		count++;
+	}
 	if (path[0] == '/' && count > 1)
 		return mlgen_fail(
 			err, -ENOENT,

@@ -96,17 +96,6 @@ static int look_at_cache(struct prepare *p, struct prepare_result *result, struc
 
 /* ---- room, and the storage below ---- */
 
-/* Number of files that fit into `bytes`, rounded down to three digits since it is an estimate. */
-static uint64_t files_for(const struct dataset *ds, double bytes)
-{
-	uint64_t files = bytes > 0 ? (uint64_t)(bytes / dataset_mean_file_bytes(ds)) : 0;
-	uint64_t unit = 1;
-
-	while (files / unit >= 1000)
-		unit *= 10;
-	return files - files % unit;
-}
-
 static int check_readonly(const struct prepare_need *n, struct mlgen_err *err)
 {
 	if (!n->readonly || !n->missing_files)
@@ -136,16 +125,21 @@ static int check_space(const struct prepare_need *n, struct mlgen_err *err)
 				       .missing_bytes = n->missing_bytes,
 				       .allow_fill = n->allow_fill };
 	struct mount m;
+	uint64_t unit = 1;
 	char way_out[64] = "use another directory";
 	int r = mount_read(&m, room.path, err);
 
 	if (r)
 		return r;
 	room.free_bytes = m.free_bytes + n->freed_bytes;
-	/* Files that would fit, together with those that exist. */
+	/* Files that would fit, together with those that exist, rounded down to three digits since
+	 * it is an estimate. */
 	uint64_t usable = filemaker_usable(room.free_bytes, room.allow_fill);
-	uint64_t files = files_for(n->dataset, (double)n->present_bytes + (double)usable -
-						       (double)n->eval_bytes);
+	double bytes = (double)n->present_bytes + (double)usable - (double)n->eval_bytes;
+	uint64_t files = bytes > 0 ? (uint64_t)(bytes / dataset_mean_file_bytes(n->dataset)) : 0;
+	while (files / unit >= 1000)
+		unit *= 10;
+	files -= files % unit;
 	if (files)
 		snprintf(way_out, sizeof(way_out), "--num_files=%" PRIu64 " would fit", files);
 	room.way_out = way_out;
@@ -159,19 +153,6 @@ const struct prepare_rule prepare_rules[] = {
 	{ "space", check_space },
 	{ NULL, NULL },
 };
-
-/* Make the directory and its missing parents. 0 or -errno with err. */
-static int make_directory(const char *directory, struct mlgen_err *err)
-{
-	char path[PATH_MAX], why[NOROOM_BYTES];
-	int r;
-
-	snprintf(path, sizeof(path), "%s", directory);
-	r = dirs_make(path, NULL);
-	return r ? mlgen_fail(err, r, "%s: mkdir: %s%s; create it, or use another directory=", path,
-			      strerror(-r), noroom_text(why, directory, r, 0))
-		 : 0;
-}
 
 /* ---- writing ---- */
 
@@ -293,15 +274,6 @@ static int send_order(struct prepare *p, bool writes, struct mlgen_err *err)
 	int rc = hosts_broadcast(p->req->hosts, &b, err);
 	buf_fini(&b);
 	return rc;
-}
-
-/* Rank 0, which holds the directory, writes the missing files together with the other processes.
- * 0, POOL_STOPPED, or -errno with err. */
-static int write_all(struct prepare *p, struct mlgen_err *err)
-{
-	int r = send_order(p, true, err);
-
-	return r < 0 ? r : agree_on_end(p, write_share(p, err), err);
 }
 
 /* Ranks other than 0 receive the order of rank 0, and write their share if there is work. */
@@ -514,7 +486,9 @@ static int write_missing(struct prepare *p, bool *started, struct mlgen_err *err
 		r = manifest_write(p->ds, false, err);
 	if (r == 0 && count_get(&p->maker.missing_files)) {
 		*started = true;
-		r = write_all(p, err);
+		r = send_order(p, true, err);
+		if (r == 0)
+			r = agree_on_end(p, write_share(p, err), err);
 	}
 	if (r == 0 && will_be_complete)
 		r = manifest_write(p->ds, true, err);
@@ -561,10 +535,17 @@ static int work_locked(struct prepare *p, bool *started, struct mlgen_err *err)
 
 static int work(struct prepare *p, bool *started, struct mlgen_err *err)
 {
+	char path[PATH_MAX], why[NOROOM_BYTES];
 	int r = check_place(p, err);
 
-	if (r == 0)
-		r = make_directory(p->ds->directory, err);
+	if (r == 0) {
+		snprintf(path, sizeof(path), "%s", p->ds->directory);
+		r = dirs_make(path, NULL);
+		if (r)
+			mlgen_fail(err, r,
+				   "%s: mkdir: %s%s; create it, or use another directory=", path,
+				   strerror(-r), noroom_text(why, p->ds->directory, r, 0));
+	}
 	if (r == 0)
 		r = dirlock_take(&p->lock, p->ds->directory, err);
 	if (r == 0)
@@ -589,35 +570,10 @@ static int complete_together(struct prepare *p, bool *started, struct mlgen_err 
 	return !leads && r == 0 ? read_manifests(p, err) : r;
 }
 
-static int fail_interrupted(const struct prepare *p, struct mlgen_err *err)
-{
-	return mlgen_fail(err, POOL_STOPPED,
-			  "%s: interrupted with %" PRIu64 " of %" PRIu64
-			  " files written; the next run continues from there",
-			  p->ds->directory,
-			  count_get(&p->maker.present_files) + count_get(&p->maker.made_files),
-			  datafiles_count(&p->files));
-}
-
-/* Size of the largest file with samples, or of any that has POOL_MOST_BYTES. Files without samples
- * are small. */
-static uint64_t largest_file(const struct prepare *p)
-{
-	uint64_t most = 0;
-
-	for (unsigned i = 0; i < 2; i++) {
-		const struct dataset *ds = p->files.sets[i];
-		uint64_t bytes =
-			ds ? dataset_file_bytes(ds, dataset_large_file(ds, POOL_MOST_BYTES)) : 0;
-
-		if (bytes > most)
-			most = bytes;
-	}
-	return most;
-}
-
 static void prepare_init(struct prepare *out, const struct prepare_request *req)
 {
+	uint64_t largest_bytes = 0;
+
 	*out = (struct prepare){
 		.req = req,
 		.ds = req->dataset,
@@ -632,7 +588,16 @@ static void prepare_init(struct prepare *out, const struct prepare_request *req)
 		out->eval = req->eval;
 	out->files.sets[0] = out->ds;
 	out->files.sets[1] = out->eval;
-	filemaker_init(&out->maker, largest_file(out));
+	/* Any file that has POOL_MOST_BYTES will do; files without samples are small. */
+	for (unsigned i = 0; i < 2; i++) {
+		const struct dataset *ds = out->files.sets[i];
+
+		if (ds)
+			largest_bytes = u64_max(
+				largest_bytes,
+				dataset_file_bytes(ds, dataset_large_file(ds, POOL_MOST_BYTES)));
+	}
+	filemaker_init(&out->maker, largest_bytes);
 }
 
 int prepare_dataset(const struct prepare_request *req, struct prepare_result *result, bool *started,
@@ -657,7 +622,14 @@ int prepare_dataset(const struct prepare_request *req, struct prepare_result *re
 		r = look_at_cache(&p, result, err);
 	result->wall_ns = clock_now(req->clock) - start_ns;
 	result->interrupted = r == POOL_STOPPED;
-	return r == POOL_STOPPED ? fail_interrupted(&p, err) : r;
+	if (r != POOL_STOPPED)
+		return r;
+	return mlgen_fail(err, POOL_STOPPED,
+			  "%s: interrupted with %" PRIu64 " of %" PRIu64
+			  " files written; the next run continues from there",
+			  p.ds->directory,
+			  count_get(&p.maker.present_files) + count_get(&p.maker.made_files),
+			  datafiles_count(&p.files));
 }
 
 int prepare_ask(const struct prepare_request *req, struct mlgen_err *err)
