@@ -588,7 +588,8 @@ static void prepare_init(struct prepare *out, const struct prepare_request *req)
 		out->eval = req->eval;
 	out->files.sets[0] = out->ds;
 	out->files.sets[1] = out->eval;
-	/* Any file that has POOL_MOST_BYTES will do; files without samples are small. */
+	/* The largest file with samples, or any that has POOL_MOST_BYTES; files without samples are
+	 * small. */
 	for (unsigned i = 0; i < 2; i++) {
 		const struct dataset *ds = out->files.sets[i];
 

@@ -248,23 +248,6 @@ bool reader_is_busy(const struct reader *r)
 	return r->active > 0;
 }
 
-static void set_file(struct reader *r, struct reader_task *t)
-{
-	int n;
-
-	t->part = 0;
-	t->file = (struct mlgen_file){ .path = t->path, .fd = -1 };
-	t->file.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* see files.h */
-	if (t->config->direct)
-		t->file.flags |= O_DIRECT;
-	n = dataset_path(t->config->dataset, t->public.extent.file, t->path, sizeof(t->path));
-	if (n >= 0)
-		return;
-	t->public.error = n;
-	t->public.error_op = MLGEN_OPEN;
-	reader_end_task(r, t);
-}
-
 bool reader_does_io(const struct reader *r)
 {
 	return r->last_task && r->last_task->has_next;
@@ -293,10 +276,20 @@ void reader_start(struct reader *r, const struct plan_config *config, const stru
 	if (!continues_file)
 		reader_close(r);
 	activate_task(r, config, x);
-	if (!continues_file)
-		set_file(r, t);
-	if (t->public.error)
-		return;
+	if (!continues_file) {
+		t->part = 0;
+		t->file = (struct mlgen_file){ .path = t->path, .fd = -1 };
+		t->file.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* see files.h */
+		if (config->direct)
+			t->file.flags |= O_DIRECT;
+		int n = dataset_path(config->dataset, x->file, t->path, sizeof(t->path));
+		if (n < 0) {
+			t->public.error = n;
+			t->public.error_op = MLGEN_OPEN;
+			reader_end_task(r, t);
+			return;
+		}
+	}
 	/* Only the first extent of the file opens it, and this open has failed. */
 	if (!continues_file && needs_open) {
 		t->public.error = -EBADF;
@@ -332,18 +325,6 @@ static unsigned least_missing(const struct reader *r)
 	return least;
 }
 
-static void count_sample(struct opstat *s, const struct reader_task *t)
-{
-	uint64_t ns = t->last_ns - t->first_ns;
-
-	hist_add(s->sample, ns);
-	if (ns <= s->slowest.ns)
-		return;
-	s->slowest.ns = ns;
-	s->slowest.file = t->public.extent.file;
-	s->slowest.of = t->config->dataset;
-}
-
 const struct read_task *reader_finish_one(struct reader *r, int *rc)
 {
 	struct reader_task *t;
@@ -369,8 +350,17 @@ const struct read_task *reader_finish_one(struct reader *r, int *rc)
 	r->active--;
 	t->public.start_ns = t->first_ns;
 	t->public.end_ns = t->first_ns ? t->last_ns : 0;
-	if (t->first_ns && !t->public.error && t->public.extent.samples)
-		count_sample(r->stat, t);
+	if (t->first_ns && !t->public.error && t->public.extent.samples) {
+		struct opstat *s = r->stat;
+		uint64_t ns = t->last_ns - t->first_ns;
+
+		hist_add(s->sample, ns);
+		if (ns > s->slowest.ns) {
+			s->slowest.ns = ns;
+			s->slowest.file = t->public.extent.file;
+			s->slowest.of = t->config->dataset;
+		}
+	}
 	*rc = 0;
 	return &t->public;
 }

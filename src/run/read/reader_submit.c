@@ -214,16 +214,6 @@ static void complete_link(struct reader *r, struct reader_task *t, const struct 
 	reader_plan(r, t);
 }
 
-/* The sample is not cached. A file that could not be removed was removed by another process. */
-static void fail_fill(struct reader_task *t, const struct io_op *op)
-{
-	if (op->io.op == MLGEN_UNLINK)
-		return;
-	if (!t->public.fill_error)
-		t->public.fill_error = (int)op->io.result;
-	skip_to_close(t);
-}
-
 static void complete_single(struct reader *r, struct reader_task *t, const struct io_op *op)
 {
 	r->requests--;
@@ -246,7 +236,13 @@ static void complete_single(struct reader *r, struct reader_task *t, const struc
 	if (t->public.error || (op->io.result >= 0 && !is_replaced))
 		return;
 	if (t->is_filling) {
-		fail_fill(t, op);
+		/* The sample is not cached. A file that could not be removed was removed by another
+		 * process. */
+		if (op->io.op == MLGEN_UNLINK)
+			return;
+		if (!t->public.fill_error)
+			t->public.fill_error = (int)op->io.result;
+		skip_to_close(t);
 		return;
 	}
 	set_error(t, op);
@@ -326,16 +322,6 @@ static void *reserve_room(struct reader_task *t)
 	return at;
 }
 
-/* Set the path of another file of the sample; the previous one is closed. */
-static void set_part(struct reader_task *t, unsigned part)
-{
-	const struct dataset *ds = t->config->dataset;
-
-	t->part = part;
-	dataset_path(ds, part * ds->files + t->public.extent.file, t->path,
-		     sizeof(t->path)); /* dataset_init made sure it fits */
-}
-
 static void submit_next(struct reader *r, struct reader_task *t)
 {
 	struct io_op *op = r->free_ops[--r->free_count];
@@ -344,8 +330,14 @@ static void submit_next(struct reader *r, struct reader_task *t)
 
 	if (t->is_resumed && t->next.op == MLGEN_READ)
 		skip_got(t);
-	if (is_by_path && t->next.part != t->part)
-		set_part(t, t->next.part);
+	/* Another file of the sample; the previous one is closed. */
+	if (is_by_path && t->next.part != t->part) {
+		const struct dataset *ds = t->config->dataset;
+
+		t->part = t->next.part;
+		dataset_path(ds, t->part * ds->files + t->public.extent.file, t->path,
+			     sizeof(t->path)); /* dataset_init made sure it fits */
+	}
 	op->io.op = t->next.op;
 	op->io.flags = t->is_chain && !is_last ? MLGEN_IO_LINK : 0;
 	op->io.file = &t->file;

@@ -67,26 +67,19 @@ static void merge_windows(struct job_result *to, const struct job_result *from)
 
 /* ---- merging two results ---- */
 
-static uint64_t workers_of(const struct job_result *r)
-{
-	const struct ml_result *ml = &r->ml;
-	uint64_t n = r->work && r->work->is_plain ? r->io.numjobs
-		     : ml->accelerators           ? ml->accelerators
-						  : ml->saves.threads + ml->restores.threads;
-
-	return n ? n : 1;
-}
-
 static void weigh(double *w, const struct job_result *r, enum merge_how how)
 {
 	const struct ml_result *ml = &r->ml;
 	bool is_io = r->work && r->work->is_plain;
+	uint64_t workers = is_io              ? r->io.numjobs
+			   : ml->accelerators ? ml->accelerators
+					      : ml->saves.threads + ml->restores.threads;
 	double wall = r->wall_seconds > 0 ? r->wall_seconds : r->elapsed_seconds;
 	double read = (double)ml->io_bytes + (double)ml->eval.io_bytes;
 	double ios = (double)(r->read.total_ios + r->write.total_ios);
 
 	w[WEIGHT_WALL] = fmax(wall, 0);
-	w[WEIGHT_TIME] = w[WEIGHT_WALL] * (double)workers_of(r);
+	w[WEIGHT_TIME] = w[WEIGHT_WALL] * (double)(workers ? workers : 1);
 	w[WEIGHT_ACCELERATORS] =
 		(double)(how == MERGE_TURNS ? ml->counted_steps : ml->accelerators);
 	w[WEIGHT_BYTES] = is_io ? (double)r->read.io_bytes : read;

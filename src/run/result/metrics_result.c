@@ -384,19 +384,6 @@ static void paced(struct merging *m, const struct mlgen_field *f, const struct m
 		merge_latencies(m, &to->total_ns, to->lat_ns);
 }
 
-/* Intervals of several hosts or jobs do not coincide. */
-static void add_seconds(const struct merging *m, struct interval_stat *to,
-			const struct interval_stat *b)
-{
-	to->min += b->min;
-	to->max += b->max;
-	to->mean += b->mean;
-	if (m->how == MERGE_GROUP)
-		return;
-	to->dev = (double)NAN;
-	to->samples = b->samples < to->samples ? b->samples : to->samples;
-}
-
 static void interval(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct interval_stat, f->off);
@@ -407,7 +394,14 @@ static void interval(struct merging *m, const struct mlgen_field *f, const struc
 	double variance = n + more > 0 ? squares / (n + more) - mean * mean : 0;
 
 	if (m->how != MERGE_TURNS) {
-		add_seconds(m, to, b);
+		/* Intervals of several hosts or jobs do not coincide. */
+		to->min += b->min;
+		to->max += b->max;
+		to->mean += b->mean;
+		if (m->how == MERGE_GROUP)
+			return;
+		to->dev = (double)NAN;
+		to->samples = b->samples < to->samples ? b->samples : to->samples;
 		return;
 	}
 	to->dev = isnan(variance) || variance > 0 ? sqrt(variance) : 0;

@@ -215,21 +215,6 @@ bool failed_exceeds(const struct job *job, uint64_t count, uint64_t of)
 	return (double)count > allowed;
 }
 
-/* Accelerators that computed on missing samples were not utilised. */
-static void clear_au(struct ml_result *ml)
-{
-	struct epoch_result *e = ml->epochs.items;
-
-	if (ml->failed_samples == 0)
-		return;
-	ml->au_percent = (double)NAN;
-	ml->au_unmeasured = "samples failed, more than max_errors allows";
-	ml->target_met = false;
-	for (size_t i = 0; i < ml->epochs.count; i++)
-		if (e[i].failed_samples)
-			e[i].au_percent = (double)NAN;
-}
-
 void failed_count(struct job_result *r)
 {
 	struct failed_result *f = &r->failed;
@@ -252,13 +237,23 @@ void failed_count(struct job_result *r)
 
 void failed_fill(struct job_result *r)
 {
+	struct ml_result *ml = &r->ml;
+	struct epoch_result *e = ml->epochs.items;
+
 	failed_count(r);
 	if (!r->work || !r->work->has_accelerators)
 		return;
-	if (r->failed.is_too_many)
-		clear_au(&r->ml);
-	if (!isnan(r->ml.au_percent))
-		r->ml.au_unmeasured = NULL;
+	/* Accelerators that computed on missing samples were not utilised. */
+	if (r->failed.is_too_many && ml->failed_samples > 0) {
+		ml->au_percent = (double)NAN;
+		ml->au_unmeasured = "samples failed, more than max_errors allows";
+		ml->target_met = false;
+		for (size_t i = 0; i < ml->epochs.count; i++)
+			if (e[i].failed_samples)
+				e[i].au_percent = (double)NAN;
+	}
+	if (!isnan(ml->au_percent))
+		ml->au_unmeasured = NULL;
 }
 
 void failed_merge(struct failed_result *to, const struct failed_result *from)
@@ -280,30 +275,6 @@ bool failed_in_any(const struct run_result *r)
 
 /* AU misleads when it exceeds the busy percentage by more than this. */
 #define AU_MISLEADS_POINTS 10
-
-static void fini_job(struct job_result *r)
-{
-	struct ml_result *ml = &r->ml;
-
-	mlperf_rules_fini(&ml->mlperf_check);
-	mem_free(ml->mlperf_epochs.items);
-	mem_free(ml->au_percent_per_accelerator.items);
-	mem_free(ml->ranks.items);
-	mem_free(ml->epochs.items);
-	mem_free(ml->cache.epochs.items);
-	mem_free(ml->cache.ranks.items);
-	mem_free(ml->saves.items.items);
-	mem_free(ml->saves.rank_times.items);
-	mem_free(ml->restores.items.items);
-	mem_free(ml->restores.rank_times.items);
-	mem_free(r->io.replay.slices.items);
-	mem_free(r->numa.loader_nodes);
-	mem_free(r->verdict.name);
-	mem_free(r->verdict.headline);
-	mem_free(r->verdict.because);
-	mem_free(r->verdict.try_next);
-	mem_free(r->sums);
-}
 
 static double or_zero(double seconds)
 {
@@ -428,8 +399,29 @@ const struct checkpoints_result *job_result_checkpoints(const struct job_result 
 
 void run_result_fini(struct run_result *r)
 {
-	for (size_t i = 0; i < r->job_count; i++)
-		fini_job(&r->jobs[i]);
+	for (size_t i = 0; i < r->job_count; i++) {
+		struct job_result *job = &r->jobs[i];
+		struct ml_result *ml = &job->ml;
+
+		mlperf_rules_fini(&ml->mlperf_check);
+		mem_free(ml->mlperf_epochs.items);
+		mem_free(ml->au_percent_per_accelerator.items);
+		mem_free(ml->ranks.items);
+		mem_free(ml->epochs.items);
+		mem_free(ml->cache.epochs.items);
+		mem_free(ml->cache.ranks.items);
+		mem_free(ml->saves.items.items);
+		mem_free(ml->saves.rank_times.items);
+		mem_free(ml->restores.items.items);
+		mem_free(ml->restores.rank_times.items);
+		mem_free(job->io.replay.slices.items);
+		mem_free(job->numa.loader_nodes);
+		mem_free(job->verdict.name);
+		mem_free(job->verdict.headline);
+		mem_free(job->verdict.because);
+		mem_free(job->verdict.try_next);
+		mem_free(job->sums);
+	}
 	series_result_fini(&r->series);
 	mem_free(r->jobs);
 	mem_free(r->disks);

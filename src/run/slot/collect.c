@@ -104,27 +104,11 @@ void collect_slowest(struct storage_result *st, const struct opstat *t)
 	st->slowest_file_bytes = dataset_file_bytes(ds, t->slowest.file);
 }
 
-/* The mount decides which source counts the delivered bytes; without a source, `source` is the
- * reason. */
-static void collect_memory(struct storage_result *st, const struct job_result *out,
-			   const struct slot *s)
-{
-	bool is_read = out->read.io_bytes > 0;
-
-	if (!slot_touches_files(s)) {
-		st->source = "ioengine=null reads nothing";
-	} else if (st->is_memory) {
-		st->source = "files lie in memory";
-		st->memory_percent = is_read ? 100 : (double)NAN;
-	} else if (!is_read && out->work->checkpoints == CHECKPOINTS_ALWAYS) {
-		/* This job read nothing; other processes may have. */
-	} else {
-		marks_storage(st, &out->marks);
-	}
-}
-
 void collect_window(struct job_result *out, const struct slot *s, size_t record)
 {
+	struct storage_result *st = &out->storage;
+	bool is_read = out->read.io_bytes > 0;
+
 	span_marks(&s->span, record, &out->marks);
 	out->marks.zero_ns = s->begin_ns;
 	out->marks.mhz_sum = s->mhz_sum;
@@ -132,7 +116,18 @@ void collect_window(struct job_result *out, const struct slot *s, size_t record)
 	marks_window(&out->window, &out->marks);
 	marks_host(&out->host, &out->marks);
 	marks_network(&out->network, &out->marks);
-	collect_memory(&out->storage, out, s);
+
+	/* The mount decides which source counts the delivered bytes; without a source, `source` is
+	 * the reason. */
+	if (!slot_touches_files(s)) {
+		st->source = "ioengine=null reads nothing";
+	} else if (st->is_memory) {
+		st->source = "files lie in memory";
+		st->memory_percent = is_read ? 100 : (double)NAN;
+	} else if (is_read || out->work->checkpoints != CHECKPOINTS_ALWAYS) {
+		/* Other processes may have read what a job of checkpoints alone did not. */
+		marks_storage(st, &out->marks);
+	}
 	marks_energy(&out->energy, &out->marks, out->read.io_bytes + out->write.io_bytes,
 		     out->ml.samples);
 	marks_other_cpu(&out->thread_cpu, &out->marks);

@@ -176,20 +176,6 @@ static int fail_too_much(const struct group_need *s, uint64_t need, const char *
 	return rc;
 }
 
-/* Smallest limit that suffices for each group. */
-static uint64_t least_limit(const struct memneed_jobs *all)
-{
-	uint64_t least = MEMNEED_LIMITED_BYTES;
-
-	for (size_t i = 0; i < all->count; i++) {
-		struct group_need s;
-
-		sum_group(&s, all, all->jobs[i]->group);
-		least = s.bytes > least ? s.bytes : least;
-	}
-	return least;
-}
-
 int memneed_check(const struct memneed_jobs *all, unsigned group, const struct memroom *room,
 		  struct mlgen_err *err)
 {
@@ -207,7 +193,7 @@ int memneed_check_limit(const struct memneed_jobs *all, unsigned group, uint64_t
 			uint64_t processes, struct mlgen_err *err)
 {
 	char have[UNITS_TEXT_BYTES], need[UNITS_TEXT_BYTES];
-	uint64_t part = limit_bytes / processes, least_bytes;
+	uint64_t part = limit_bytes / processes, least_bytes = MEMNEED_LIMITED_BYTES;
 	struct buf takes = { 0 }, lower = { 0 };
 	struct group_need s;
 	int rc;
@@ -228,7 +214,14 @@ int memneed_check_limit(const struct memneed_jobs *all, unsigned group, uint64_t
 	}
 	if (processes > 1)
 		buf_addf(&takes, ", in each of %" PRIu64 " processes on this host", processes);
-	least_bytes = u64_product(least_limit(all), processes);
+	/* Smallest limit that suffices for each group. */
+	for (size_t i = 0; i < all->count; i++) {
+		struct group_need other;
+
+		sum_group(&other, all, all->jobs[i]->group);
+		least_bytes = u64_max(least_bytes, other.bytes);
+	}
+	least_bytes = u64_product(least_bytes, processes);
 	rc = mlgen_fail(err, -ENOMEM,
 			"memory_limit: %s is too little: %s; memory_limit=%" PRIu64
 			"MiB is the least that works%s",

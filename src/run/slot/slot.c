@@ -251,31 +251,27 @@ void slot_add_moved(struct worker *w, struct live *live)
 	pthread_mutex_unlock(&w->books);
 }
 
-/* All workers share a clock, so each adds the clock's time. */
-static void add_worker(struct worker *w, struct live *live)
-{
-	const struct io *io = atomic_load(&w->io);
-	struct io_outstanding o = { 0 };
-	bool has_time = w->share == WORKER_WHOLE;
-
-	pthread_mutex_lock(&w->books);
-	add_moved_and_time(&w->stat, has_time, live);
-	if (w->left_out.sample)
-		add_moved_and_time(&w->left_out, has_time, live);
-	pthread_mutex_unlock(&w->books);
-	if (has_time && io && !atomic_load(&w->has_ended))
-		live->worker_ns += live->now_ns;
-	live->errors += count_get(&w->stat.errors);
-	if (io)
-		io_look(io, &o);
-	if (o.start_ns && (!live->oldest.start_ns || o.start_ns < live->oldest.start_ns))
-		live->oldest = o;
-}
-
 void slot_add_workers(const struct slot *s, struct live *live)
 {
-	for (struct worker *w = first_of(s); w; w = worker_counted(w->next))
-		add_worker(w, live);
+	for (struct worker *w = first_of(s); w; w = worker_counted(w->next)) {
+		const struct io *io = atomic_load(&w->io);
+		struct io_outstanding o = { 0 };
+		bool has_time = w->share == WORKER_WHOLE;
+
+		pthread_mutex_lock(&w->books);
+		add_moved_and_time(&w->stat, has_time, live);
+		if (w->left_out.sample)
+			add_moved_and_time(&w->left_out, has_time, live);
+		pthread_mutex_unlock(&w->books);
+		/* All workers share a clock, so each adds the clock's time. */
+		if (has_time && io && !atomic_load(&w->has_ended))
+			live->worker_ns += live->now_ns;
+		live->errors += count_get(&w->stat.errors);
+		if (io)
+			io_look(io, &o);
+		if (o.start_ns && (!live->oldest.start_ns || o.start_ns < live->oldest.start_ns))
+			live->oldest = o;
+	}
 }
 
 struct call_report {

@@ -50,28 +50,6 @@ static bool follows_disk(struct placement *p, const struct job *job, const struc
 	return !p->unbound;
 }
 
-static int plan_cpus(struct placement *p, const struct placement_request *req, bool disk,
-		     struct mlgen_err *err)
-{
-	const struct job *job = req->job;
-	struct topology_request wish = { .cpus = job->cpus_allowed,
-					 .nodes = job->numa_cpu_nodes,
-					 .disk_node = disk ? p->disk_node : -1 };
-	struct topology *t = NULL;
-	char *threads = NULL;
-
-	if (disk)
-		wish.disk = req->mount->device;
-	int rc = topology_new(&t, req->allowed, err);
-	if (rc == 0)
-		rc = topology_plan(t, &wish, &threads, &p->loader_cpus, err);
-	topology_free(t);
-	/* numa=device leaves the accelerators' threads alone. */
-	mem_replace(&p->rank_cpus, wish.nodes ? threads : job->cpus_allowed);
-	mem_free(threads);
-	return rc;
-}
-
 int placement_init(struct placement *p, const struct placement_request *req, struct mlgen_err *err)
 {
 	const struct job *job = req->job;
@@ -91,11 +69,27 @@ int placement_init(struct placement *p, const struct placement_request *req, str
 		if (rc < 0)
 			return rc;
 	}
-	if (disk || job->numa_cpu_nodes)
-		return plan_cpus(p, req, disk, err);
-	mem_replace(&p->rank_cpus, job->cpus_allowed);
-	mem_replace(&p->loader_cpus, job->cpus_allowed);
-	return 0;
+	if (!disk && !job->numa_cpu_nodes) {
+		mem_replace(&p->rank_cpus, job->cpus_allowed);
+		mem_replace(&p->loader_cpus, job->cpus_allowed);
+		return 0;
+	}
+
+	const struct topology_request wish = { .cpus = job->cpus_allowed,
+					       .nodes = job->numa_cpu_nodes,
+					       .disk_node = disk ? p->disk_node : -1,
+					       .disk = disk ? req->mount->device : NULL };
+	struct topology *t = NULL;
+	char *threads = NULL;
+	int rc = topology_new(&t, req->allowed, err);
+
+	if (rc == 0)
+		rc = topology_plan(t, &wish, &threads, &p->loader_cpus, err);
+	topology_free(t);
+	/* numa=device leaves the accelerators' threads alone. */
+	mem_replace(&p->rank_cpus, wish.nodes ? threads : job->cpus_allowed);
+	mem_free(threads);
+	return rc;
 }
 
 void placement_fini(struct placement *p)

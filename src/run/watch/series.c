@@ -169,30 +169,6 @@ static double cell_value(const struct series_cell *c, enum live_kind kind)
 	return kind == LIVE_HOST_GAUGE ? c->sum / c->weight : c->sum;
 }
 
-static void add_times(const struct series *s, struct series_job *out)
-{
-	double *begin = add_list(out, "begin_seconds", s->count);
-	double *end = add_list(out, "end_seconds", s->count);
-	double *seconds = add_list(out, "seconds", s->count);
-
-	for (size_t i = 0; i < s->count; i++) {
-		const struct series_interval *v = &s->intervals[i];
-
-		begin[i] = (double)(v->begin_ns - s->start_ns) / 1e9;
-		end[i] = (double)(v->end_ns - s->start_ns) / 1e9;
-		seconds[i] = (double)v->covered_ns / 1e9;
-	}
-}
-
-static void add_column(const struct series *s, unsigned column, struct series_job *out)
-{
-	const struct live_field *f = s->columns[column];
-	double *values = add_list(out, f->field.name, s->count);
-
-	for (size_t i = 0; values && i < s->count; i++)
-		values[i] = cell_value(&s->intervals[i].cells[column], f->kind);
-}
-
 static void add_percentiles(struct series *s, const struct live_field *f, struct series_job *out)
 {
 	double *values = add_list(out, f->field.name, s->count);
@@ -236,15 +212,6 @@ static struct bin_range used_range(const struct series *s, unsigned h)
 	return (struct bin_range){ first, last - first };
 }
 
-static struct metric_list lower_bounds(struct bin_range r)
-{
-	double *from = mem_array(r.count, sizeof(*from));
-
-	for (unsigned i = 0; i < r.count; i++)
-		from[i] = (double)hist_bucket_least((r.first + i) << BIN_BITS);
-	return (struct metric_list){ from, r.count };
-}
-
 static struct metric_list count_rows(const struct series *s, unsigned h, struct bin_range r,
 				     size_t each)
 {
@@ -282,10 +249,13 @@ static void add_latencies(const struct series *s, struct series_job *out)
 
 		if (r.count == 0)
 			continue;
+		double *from = mem_array(r.count, sizeof(*from));
+		for (unsigned k = 0; k < r.count; k++)
+			from[k] = (double)hist_bucket_least((r.first + k) << BIN_BITS);
 		l[n++] = (struct series_latency){
 			.operation = operation_of(s->hists[i]),
 			.intervals_each = each,
-			.from_ns = lower_bounds(r),
+			.from_ns = { from, r.count },
 			.counts = count_rows(s, i, r, each),
 		};
 	}
@@ -295,9 +265,24 @@ static void add_latencies(const struct series *s, struct series_job *out)
 void series_finish(struct series *s, struct series_job *out)
 {
 	*out = (struct series_job){ .job = s->job, .intervals = s->count, .looks_each = s->looks };
-	add_times(s, out);
-	for (unsigned i = 0; i < s->column_count; i++)
-		add_column(s, i, out);
+	double *begin = add_list(out, "begin_seconds", s->count);
+	double *end = add_list(out, "end_seconds", s->count);
+	double *seconds = add_list(out, "seconds", s->count);
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct series_interval *v = &s->intervals[i];
+
+		begin[i] = (double)(v->begin_ns - s->start_ns) / 1e9;
+		end[i] = (double)(v->end_ns - s->start_ns) / 1e9;
+		seconds[i] = (double)v->covered_ns / 1e9;
+	}
+	for (unsigned k = 0; k < s->column_count; k++) {
+		const struct live_field *f = s->columns[k];
+		double *values = add_list(out, f->field.name, s->count);
+
+		for (size_t i = 0; values && i < s->count; i++)
+			values[i] = cell_value(&s->intervals[i].cells[k], f->kind);
+	}
 	for (const struct live_field *f = live_fields; f->field.name; f++)
 		if (live_is_column(f) && f->kind == LIVE_DISTRIBUTION)
 			add_percentiles(s, f, out);
@@ -426,60 +411,33 @@ static void set_cell(struct series_cell *c, const struct live_field *f, const st
 	}
 }
 
-static void set_interval(struct series *s, struct series_interval *v, const struct live_span *span)
-{
-	*v = (struct series_interval){
-		.begin_ns = span->before->now_ns,
-		.end_ns = span->now->now_ns,
-		.covered_ns = span->now->now_ns - span->before->now_ns,
-		.looks = 1,
-	};
-	for (unsigned i = 0; i < s->column_count; i++) {
-		const char *name = s->columns[i]->field.name;
-		const struct live_field *f = live_find(name, strlen(name), span);
-
-		if (f)
-			set_cell(&v->cells[i], f, span);
-	}
-	for (unsigned i = 0; i < s->hist_count; i++)
-		if (live_distribution(s->hists[i], span, s->scratch))
-			v->hists[i] = pack(s->scratch);
-}
-
-static void join_cell(struct series_cell *to, const struct series_cell *from, enum live_kind kind)
-{
-	bool is_last = kind == LIVE_PROGRESS || kind == LIVE_GAUGE;
-
-	if (is_last && from->weight > 0) {
-		*to = *from;
-	} else if (!is_last) {
-		to->sum += from->sum;
-		to->weight += from->weight;
-	}
-}
-
-static void join_hist(struct series *s, struct series_bins **to, struct series_bins *from)
-{
-	if (!from)
-		return;
-	hist_reset(s->scratch);
-	series_unpack(s->scratch, *to);
-	series_unpack(s->scratch, from);
-	mem_free(*to);
-	mem_free(from);
-	*to = pack(s->scratch);
-}
-
 /* Add the next interval, `from`, to an interval. `from` gives up its histograms. */
 static void join(struct series *s, struct series_interval *to, struct series_interval *from)
 {
 	to->end_ns = from->end_ns;
 	to->covered_ns += from->covered_ns;
 	to->looks += from->looks;
-	for (unsigned i = 0; i < s->column_count; i++)
-		join_cell(&to->cells[i], &from->cells[i], s->columns[i]->kind);
-	for (unsigned i = 0; i < s->hist_count; i++)
-		join_hist(s, &to->hists[i], from->hists[i]);
+	for (unsigned i = 0; i < s->column_count; i++) {
+		enum live_kind kind = s->columns[i]->kind;
+		bool is_last = kind == LIVE_PROGRESS || kind == LIVE_GAUGE;
+
+		if (is_last && from->cells[i].weight > 0) {
+			to->cells[i] = from->cells[i];
+		} else if (!is_last) {
+			to->cells[i].sum += from->cells[i].sum;
+			to->cells[i].weight += from->cells[i].weight;
+		}
+	}
+	for (unsigned i = 0; i < s->hist_count; i++) {
+		if (!from->hists[i])
+			continue;
+		hist_reset(s->scratch);
+		series_unpack(s->scratch, to->hists[i]);
+		series_unpack(s->scratch, from->hists[i]);
+		mem_free(to->hists[i]);
+		mem_free(from->hists[i]);
+		to->hists[i] = pack(s->scratch);
+	}
 }
 
 uint64_t series_bytes(const struct series *s)
@@ -535,14 +493,28 @@ static void add_phase(struct series *s, const struct live_span *span)
 
 void series_add(struct series *s, const struct live_span *span)
 {
-	struct series_interval v;
+	struct series_interval v = {
+		.begin_ns = span->before->now_ns,
+		.end_ns = span->now->now_ns,
+		.covered_ns = span->now->now_ns - span->before->now_ns,
+		.looks = 1,
+	};
 	struct series_interval *last = s->count ? &s->intervals[s->count - 1] : NULL;
 
 	if (span->now->now_ns <= span->before->now_ns)
 		return;
 	s->job = span->now->job_name;
 	add_phase(s, span);
-	set_interval(s, &v, span);
+	for (unsigned i = 0; i < s->column_count; i++) {
+		const char *name = s->columns[i]->field.name;
+		const struct live_field *f = live_find(name, strlen(name), span);
+
+		if (f)
+			set_cell(&v.cells[i], f, span);
+	}
+	for (unsigned i = 0; i < s->hist_count; i++)
+		if (live_distribution(s->hists[i], span, s->scratch))
+			v.hists[i] = pack(s->scratch);
 	if (last && last->looks < s->looks)
 		join(s, last, &v);
 	else {
