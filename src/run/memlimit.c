@@ -69,9 +69,10 @@ static const char *limit_text(char text[UNITS_TEXT_BYTES], const struct job *j)
 	return units_human_bytes(text, (double)j->memory_limit);
 }
 
-int memlimit_check(const struct job *first, const struct job *job, const struct host *host,
-		   struct mlgen_err *err)
+int memlimit_check(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
+	const struct job *first = run->slots[0].job, *job = s->job;
+	const struct host *host = run->cfg.host;
 	char limit[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
 
 	if (job->memory_limit != first->memory_limit)
@@ -173,11 +174,6 @@ int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
 		m->limit_bytes = host->memory_bytes = job->memory_limit;
 	m->group = (struct cgroup){ 0 };
 	return rc < 0 ? rc : 0;
-}
-
-void memlimit_room(const struct memlimit *m, struct memroom *room)
-{
-	memroom_read(room, "", m->group.path);
 }
 
 void memlimit_lift(struct memlimit *m)

@@ -4,7 +4,6 @@
 #include "run/run_internal.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -31,11 +31,6 @@ struct rule_check {
 	struct mlgen_err *err;
 };
 
-static int memory_limit(struct slot *s, struct run_shared *run, struct mlgen_err *err)
-{
-	return memlimit_check(run->slots[0].job, s->job, run->cfg.host, err);
-}
-
 static int caches(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;
@@ -55,12 +50,6 @@ static int memory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 					 err);
 	k->lacks_memory |= rc < 0;
 	return rc;
-}
-
-static int same_dataset(struct slot *s, struct run_shared *run, struct mlgen_err *err)
-{
-	(void)run;
-	return shared_check(s, err);
 }
 
 /* Files are not counted if there is not enough memory, since this looks at every file of a
@@ -125,12 +114,12 @@ static int aio_requests(struct slot *s, struct run_shared *run, struct mlgen_err
 
 /* Rules before those of the workloads, and after them. */
 static const struct rule first_rules[] = {
-	{ "memory_limit", memory_limit },
+	{ "memory_limit", memlimit_check },
 	{ NULL, NULL },
 };
 
 static const struct rule last_rules[] = {
-	{ "caches", caches },    { "program", memory },      { "dataset", same_dataset },
+	{ "caches", caches },    { "program", memory },      { "dataset", shared_check },
 	{ "files", open_files }, { "engine", aio_requests }, { NULL, NULL },
 };
 
@@ -171,7 +160,8 @@ static void count_needs(struct run_shared *run)
 {
 	struct rules_known *k = run->known;
 
-	memlimit_room(run->memory, &k->room);
+	/* The memory that is available without the limit. */
+	memroom_read(&k->room, "", run->memory->group.path);
 	k->needs = mem_array(run->cfg.count, sizeof(*k->needs));
 	for (size_t i = 0; i < run->cfg.count; i++) {
 		struct slot *s = &run->slots[i];

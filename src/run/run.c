@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -268,7 +267,9 @@ int run_new(struct run **out, const struct run_config *cfg, struct mlgen_err *er
 	r->others = remote_status_new(r, cfg->count, cfg->hosts,
 				      r->shared.channels + 3 * (uint32_t)cfg->count, r->host.cpus);
 	for (size_t i = 0; i < cfg->count; i++)
-		slot_report_unbound(&r->slots[i]);
+		if (r->slots[i].place.unbound)
+			log_note("%s: numa=device: %s; its threads are not bound",
+				 cfg->jobs[i]->name, r->slots[i].place.unbound);
 	return 0;
 }
 
@@ -375,19 +376,6 @@ int run_ask(const struct run_config *cfg, run_rule_failed_fn *report, run_offer 
 		offer(arg, i, &r->slots[i].dataset, &r->slots[i].eval);
 	run_free(r);
 	return rc;
-}
-
-int run_trace(struct run *r, const struct traced_config *cfg, struct mlgen_err *err)
-{
-	r->trace = *cfg;
-	r->threads = traced_threads_new();
-	return traced_start(&r->tracer, &r->shared, cfg, r->threads, err);
-}
-
-int run_trace_end(struct run *r, struct mlgen_err *err)
-{
-	/* The trace of a run that was stopped before it began does not replace an older one. */
-	return traced_end(r->tracer, &r->trace, !run_is_stopping(r), &r->traced, err);
 }
 
 /* If several processes have agreed to start, each of them does, even if it is to stop: its jobs

@@ -101,12 +101,6 @@ struct run_result *run_collect(struct run *r);
 
 /* ---- the trace of a run: begun before its jobs, ended after them ---- */
 
-struct job;
-struct run_shared;
-struct trace_result;
-struct traced_threads;
-struct tracer;
-
 /* Does any job have write_iolog, which is made from the run's trace? */
 bool traced_is_logged(struct job *const *jobs, size_t count);
 

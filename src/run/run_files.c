@@ -64,10 +64,11 @@ void shared_find(struct slot *slots, size_t count)
 	}
 }
 
-int shared_check(const struct slot *s, struct mlgen_err *err)
+int shared_check(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	int rc = 0;
 
+	(void)run;
 	for (const struct slot *other = s->all; other < s && rc == 0; other++)
 		if (have_same_directory(other, s))
 			rc = check_shared(other, s, err);
@@ -255,8 +256,6 @@ bool run_stops(struct run *r, bool ends)
 	return any || run_is_stopping(r);
 }
 
-#define PREPARE_TURNS 3
-
 /* Prepare in turns: rank 0 first, as the directory may be common to all hosts; then the first
  * process of each other host; then all other processes, which find the files that the first process
  * of their host made. */
@@ -266,7 +265,7 @@ static int prepare_in_turn(struct run *r, struct slot *s, struct mlgen_err *err)
 	unsigned own_turn = hosts_rank(h) == 0 ? 0 : hosts_is_first_here(h) ? 1 : 2;
 	int rc = 0;
 
-	for (unsigned turn = 0; turn < PREPARE_TURNS; turn++) {
+	for (unsigned turn = 0; turn < 3; turn++) {
 		if (turn == own_turn)
 			rc = s->does->prepare(s, &r->shared, err);
 		/* A process that was stopped takes part in the remaining turns. */

@@ -41,10 +41,9 @@ struct memlimit {
 	_Atomic bool is_set;
 };
 
-/* Is the job's limit possible on this host, and the same as the first job's? 0, or -EINVAL with
- * err. */
-int memlimit_check(const struct job *first, const struct job *job, const struct host *host,
-		   struct mlgen_err *err);
+/* A rule: is the job's limit possible on this host, and the same as the first job's? 0, or -EINVAL
+ * with err. */
+int memlimit_check(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 
 /*
  * Limit this process if the jobs ask for it, and reduce host->memory_bytes to the limit. A limit
@@ -57,9 +56,6 @@ int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count, stru
  * the limit afterwards, even if it is required and could not be set. */
 int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
 		 struct mlgen_err *err);
-
-/* Read the memory that is available without the limit. */
-void memlimit_room(const struct memlimit *m, struct memroom *room);
 
 /* Return this process to its previous control group. */
 void memlimit_lift(struct memlimit *m);
@@ -127,14 +123,6 @@ bool run_stops(struct run *r, bool ends);
  * err. */
 int run_prepare(struct run *r, unsigned group, struct mlgen_err *err);
 
-/* Make a tracer that records host, program, mounts and jobs, and let the slots of the
- * run use it. `threads` learns which thread works for which job. 0 or -errno with err. */
-int traced_start(struct tracer **out, struct run_shared *run, const struct traced_config *cfg,
-		 struct traced_threads *threads, struct mlgen_err *err);
-/* 0, or -errno with err: the trace is incomplete. */
-int traced_end(struct tracer *t, const struct traced_config *cfg, bool always,
-	       struct trace_result *result, struct mlgen_err *err);
-
 /* ---- rules that stop a run before its first byte; a dry run checks them, too ---- */
 
 /*
@@ -156,9 +144,9 @@ void rules_ask_turn(struct run_shared *run, run_rule_failed_fn *report, void *ar
 /* Set slot->largest of each slot: the job that reads the most files of the same directory. */
 void shared_find(struct slot *slots, size_t count);
 
-/* Two jobs may share a directory only if they describe the same dataset: 0, or -EINVAL with err
- * if an earlier job describes it differently. */
-int shared_check(const struct slot *s, struct mlgen_err *err);
+/* A rule: two jobs may share a directory only if they describe the same dataset. 0, or -EINVAL with
+ * err if an earlier job describes it differently. */
+int shared_check(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 
 /* ---- the filesystems and devices of a run, printed before the first byte ---- */
 

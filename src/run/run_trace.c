@@ -96,16 +96,18 @@ bool traced_is_logged(struct job *const *jobs, size_t count)
 	return false;
 }
 
-int traced_start(struct tracer **out, struct run_shared *run, const struct traced_config *cfg,
-		 struct traced_threads *threads, struct mlgen_err *err)
+int run_trace(struct run *r, const struct traced_config *cfg, struct mlgen_err *err)
 {
+	struct run_shared *run = &r->shared;
 	const struct tracer_config config = {
 		.fd = cfg->fd, .path = cfg->path, .clock = run->cfg.clock, .threads = run->threads
 	};
 	struct tracer *t = tracer_new(&config);
 	struct process self;
 
-	*out = t;
+	r->trace = *cfg;
+	r->tracer = t;
+	r->threads = traced_threads_new();
 	host_facts(run->cfg.host, add_fact, t);
 	for (size_t i = 0; i < run->cfg.count; i++)
 		tracer_fact(t, "job", run->cfg.jobs[i]->name);
@@ -122,7 +124,7 @@ int traced_start(struct tracer **out, struct run_shared *run, const struct trace
 			.tracer = t,
 			.job = run->cfg.count > 1 ? job->name : NULL,
 			.stage = is_alone(run, i) ? job->name : NULL,
-			.threads = threads,
+			.threads = r->threads,
 			.number = i,
 			.clock = run->cfg.clock,
 		};
@@ -130,18 +132,21 @@ int traced_start(struct tracer **out, struct run_shared *run, const struct trace
 	return tracer_start(t, err);
 }
 
-int traced_end(struct tracer *t, const struct traced_config *cfg, bool always,
-	       struct trace_result *result, struct mlgen_err *err)
+int run_trace_end(struct run *r, struct mlgen_err *err)
 {
+	const struct traced_config *cfg = &r->trace;
 	struct tracer_total total;
-	int rc = tracer_stop(t, always, &total, err);
+	/* The trace of a run that was stopped before it began does not replace an older one. */
+	int rc = tracer_stop(r->tracer, !run_is_stopping(r), &total, err);
 
-	result->file = cfg->is_asked ? cfg->path : NULL;
-	result->complete = rc == 0 && total.lost == 0;
-	result->records = total.records;
-	result->bytes = total.bytes;
-	result->lost = total.lost;
-	result->cpu_ns = total.cpu_ns;
+	r->traced = (struct trace_result){
+		.file = cfg->is_asked ? cfg->path : NULL,
+		.complete = rc == 0 && total.lost == 0,
+		.records = total.records,
+		.bytes = total.bytes,
+		.lost = total.lost,
+		.cpu_ns = total.cpu_ns,
+	};
 	if (rc < 0 || total.lost == 0)
 		return rc;
 	return mlgen_fail(err, -EIO,

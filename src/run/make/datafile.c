@@ -606,10 +606,9 @@ int datafolders_check(const struct datafiles *d, bool removes, struct mlgen_err 
 	return r;
 }
 
-int datafolder_sync(const struct datafiles *d, struct pool_worker *w, uint64_t index,
-		    struct mlgen_err *err)
+int datafolder_sync(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
 {
-	int r = datafolder_path(d, index, w->path, err);
+	int r = datafolder_path(w->owner, index, w->path, err);
 
 	/* A folder of a trusted dataset may have been removed. */
 	return r ? r : filemaker_sync_folder(w->path, -ENOENT, err);

@@ -2,13 +2,11 @@
 /* make_internal.h - declarations that the files of run/make share. */
 #pragma once
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <mlgen/err.h>
 
-#include "base/clock.h"
 #include "data/dataset/dataset.h"
 #include "data/file/file.h"
 #include "run/make/make.h"
@@ -28,9 +26,8 @@ uint64_t datafolders_count(const struct datafiles *d);
  */
 int datafolders_check(const struct datafiles *d, bool removes, struct mlgen_err *err);
 
-/* Make the names in a folder permanent; called on a worker's thread. 0, or -errno with err. */
-int datafolder_sync(const struct datafiles *d, struct pool_worker *w, uint64_t index,
-		    struct mlgen_err *err);
+/* Task of a pool whose owner is a struct datafiles: make the names in a folder permanent. */
+int datafolder_sync(struct pool_worker *w, uint64_t index, struct mlgen_err *err);
 
 /* ---- do the files exist that a dataset says it has? ---- */
 

@@ -3,16 +3,11 @@
 #include "run/make/make_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/files.h"
@@ -194,13 +189,6 @@ static int write_file(struct pool_worker *w, uint64_t index, struct mlgen_err *e
 	return datafile_write(&p->files, &p->maker, w, index, err);
 }
 
-static int sync_folder(struct pool_worker *w, uint64_t index, struct mlgen_err *err)
-{
-	const struct prepare *p = w->owner;
-
-	return datafolder_sync(&p->files, w, index, err);
-}
-
 static void announce_writing(const void *arg, const char *time)
 {
 	const struct prepare *p = arg;
@@ -242,7 +230,8 @@ static int agree_on_end(const struct prepare *p, int r, struct mlgen_err *err)
 static int write_share(struct prepare *p, struct mlgen_err *err)
 {
 	const struct pool_task files = { write_file, p, datafiles_count(&p->files) };
-	const struct pool_task folders = { sync_folder, p, datafolders_count(&p->files) };
+	const struct pool_task folders = { datafolder_sync, &p->files,
+					   datafolders_count(&p->files) };
 	unsigned n = hosts_total(p->req->hosts);
 	bool announces = hosts_rank(p->req->hosts) == 0;
 
@@ -433,38 +422,6 @@ static int examine(struct prepare *p, struct mlgen_err *err)
 	return r ? r : survey(p, err);
 }
 
-static int remove_old(struct prepare *p, bool *started, struct mlgen_err *err)
-{
-	int r = dataremove_all(&p->maker.pool, &p->files.dir, started, err);
-
-	if (r)
-		return r;
-	/* The job's files are no longer a part of a larger dataset. */
-	p->ds->files_named = p->ds->files;
-	p->ds->eval_files = 0;
-	return examine(p, err);
-}
-
-/* Refuse before the first byte is written. */
-static int check_place(const struct prepare *p, struct mlgen_err *err)
-{
-	struct prepare_need need = {
-		.dataset = p->ds,
-		.readonly = p->req->readonly,
-		.allow_fill = p->req->allow_fill,
-		.missing_files = count_get(&p->maker.missing_files),
-		.missing_bytes = count_get(&p->maker.missing_bytes),
-		.present_files = count_get(&p->maker.present_files),
-		.present_bytes = count_get(&p->maker.present_bytes),
-		.eval_bytes = dataset_bytes_of(p->eval),
-	};
-	int r = p->replacing ? dataremove_bytes(p->ds->directory, &need.freed_bytes, err) : 0;
-
-	for (const struct prepare_rule *rule = prepare_rules; rule->name && r == 0; rule++)
-		r = rule->ask(&need, err);
-	return r;
-}
-
 /* Are the job's files all files of the manifest? */
 static bool covers_all(const struct prepare *p)
 {
@@ -525,8 +482,15 @@ static int work_locked(struct prepare *p, bool *started, struct mlgen_err *err)
 	r = examine_again(p, err);
 	if (r == 0)
 		r = datafolders_check(&p->files, false, err);
-	if (r == 0 && p->replacing)
-		r = remove_old(p, started, err);
+	if (r == 0 && p->replacing) {
+		r = dataremove_all(&p->maker.pool, &p->files.dir, started, err);
+		if (r == 0) {
+			/* The job's files are no longer a part of a larger dataset. */
+			p->ds->files_named = p->ds->files;
+			p->ds->eval_files = 0;
+			r = examine(p, err);
+		}
+	}
 	if (r == 0 && has_work(p))
 		r = write_missing(p, started, err);
 	datadir_close(&p->files.dir);
@@ -535,9 +499,22 @@ static int work_locked(struct prepare *p, bool *started, struct mlgen_err *err)
 
 static int work(struct prepare *p, bool *started, struct mlgen_err *err)
 {
+	struct prepare_need need = {
+		.dataset = p->ds,
+		.readonly = p->req->readonly,
+		.allow_fill = p->req->allow_fill,
+		.missing_files = count_get(&p->maker.missing_files),
+		.missing_bytes = count_get(&p->maker.missing_bytes),
+		.present_files = count_get(&p->maker.present_files),
+		.present_bytes = count_get(&p->maker.present_bytes),
+		.eval_bytes = dataset_bytes_of(p->eval),
+	};
 	char path[PATH_MAX], why[NOROOM_BYTES];
-	int r = check_place(p, err);
+	int r = p->replacing ? dataremove_bytes(p->ds->directory, &need.freed_bytes, err) : 0;
 
+	/* Refuse before the first byte is written. */
+	for (const struct prepare_rule *rule = prepare_rules; rule->name && r == 0; rule++)
+		r = rule->ask(&need, err);
 	if (r == 0) {
 		snprintf(path, sizeof(path), "%s", p->ds->directory);
 		r = dirs_make(path, NULL);

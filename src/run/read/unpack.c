@@ -2,7 +2,6 @@
 /* unpack.c - decompress the bytes that a thread has read, and drop the output. */
 #include "run/read/read_internal.h"
 
-#include <string.h>
 #define ZLIB_CONST /* zlib does not write to its input */
 #include <zlib.h>
 #include <zstd.h>

@@ -2,7 +2,6 @@
 /* slot.c - one job of a run: its measurement window, and the sums of its workers' counts. */
 #include "run/slot/slot.h"
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "io/engines.h"
 #include "run/make/make.h"
@@ -370,13 +369,6 @@ void slot_end_work(struct slot *s)
 	span_end_all(&s->span);
 	s->end_ns = clock_now(s->span.clock);
 	atomic_store(&s->work_end_ns, s->end_ns);
-}
-
-void slot_report_unbound(const struct slot *s)
-{
-	if (s->place.unbound)
-		log_note("%s: numa=device: %s; its threads are not bound", s->job->name,
-			 s->place.unbound);
 }
 
 void slot_join_hosts(const struct slot *s, const struct run_shared *run, struct peers *peers)

@@ -476,7 +476,6 @@ struct run_shared {
 };
 
 struct job_checkpoints;
-struct peers;
 
 struct slot {
 	const struct job *job;
@@ -519,8 +518,6 @@ struct slot {
 	uint64_t last_tick_ns;
 	struct opstat total; /* sum of all workers; made by collect */
 };
-
-struct activity;
 
 /* Does the job's engine touch files at all? */
 bool slot_touches_files(const struct slot *s);
@@ -572,8 +569,6 @@ void slot_end_work(struct slot *s);
 
 /* Make ranks or streams wait for those of other processes, too. */
 void slot_join_hosts(const struct slot *s, const struct run_shared *run, struct peers *peers);
-
-void slot_report_unbound(const struct slot *s);
 
 /* ---- memory that jobs need, by their options ---- */
 

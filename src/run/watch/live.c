@@ -51,38 +51,31 @@ static void join_sum(const struct joining *j, size_t off)
 	set_count(j, off, count_at(&j->before, off) + count_at(j->other, off));
 }
 
-/* UINT64_MAX = unknown. */
-static void join_most(const struct joining *j, size_t off)
-{
-	uint64_t a = count_at(&j->before, off), b = count_at(j->other, off);
-
-	if (a == UINT64_MAX || (b != UINT64_MAX && b > a))
-		set_count(j, off, b);
-}
-
-static void join_least(const struct joining *j, size_t off)
-{
-	double a, b;
-
-	memcpy(&a, (const char *)&j->before + off, sizeof(a));
-	memcpy(&b, (const char *)j->other + off, sizeof(b));
-	a = fmin(a, b); /* ignores NaN, an unknown value */
-	memcpy((char *)j->to + off, &a, sizeof(a));
-}
-
 static void join_row(const struct joining *j, const struct live_field *f)
 {
 	bool has_of =
 		f->kind == LIVE_SHARE || (f->kind == LIVE_PROGRESS && f->join == LIVE_JOIN_SUM);
+	size_t off = f->field.off;
 
 	if (f->kind == LIVE_COUNTER || has_of)
-		join_sum(j, f->field.off);
+		join_sum(j, off);
 	if (has_of)
 		join_sum(j, f->of);
-	if (f->kind == LIVE_GAUGE && f->join == LIVE_JOIN_MOST)
-		join_most(j, f->field.off);
-	if (f->kind == LIVE_GAUGE && f->join == LIVE_JOIN_LEAST)
-		join_least(j, f->field.off);
+	if (f->kind == LIVE_GAUGE && f->join == LIVE_JOIN_MOST) {
+		uint64_t a = count_at(&j->before, off), b = count_at(j->other, off);
+
+		/* UINT64_MAX = unknown. */
+		if (a == UINT64_MAX || (b != UINT64_MAX && b > a))
+			set_count(j, off, b);
+	}
+	if (f->kind == LIVE_GAUGE && f->join == LIVE_JOIN_LEAST) {
+		double a, b;
+
+		memcpy(&a, (const char *)&j->before + off, sizeof(a));
+		memcpy(&b, (const char *)j->other + off, sizeof(b));
+		a = fmin(a, b); /* ignores NaN, an unknown value */
+		memcpy((char *)j->to + off, &a, sizeof(a));
+	}
 }
 
 /* Keep the oldest outstanding operation of both looks. Its start is converted between the clocks of
