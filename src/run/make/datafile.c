@@ -680,40 +680,36 @@ int dataremove_bytes(const char *directory, uint64_t *bytes, struct mlgen_err *e
 	return r;
 }
 
-static int remove_all(const struct pool_config *pool, struct old_dataset *o, bool *started,
-		      struct mlgen_err *err)
-{
-	const struct pool_task task = { remove_file, &o->files, datafiles_count(&o->files) };
-	const struct datadir *dir = &o->files.dir;
-	char path[PATH_MAX];
-	int r = datafolders_check(&o->files, true, err);
-
-	if (r)
-		return r;
-	*started = true;
-	r = manifest_write(&o->train, false, err);
-	if (r == 0)
-		r = pool_run(pool, &task, err);
-	if (r)
-		return r;
-	for (uint64_t i = 0; i < datafolders_count(&o->files); i++)
-		if (datafolder_path(&o->files, i, path, NULL) == 0)
-			remove_folder(&o->files, path);
-	if (unlinkat(dir->fd, MANIFEST_NAME, 0) == 0)
-		return 0;
-	snprintf(path, sizeof(path), "%s/%s", dir->path, MANIFEST_NAME);
-	return datafile_failed(path, MLGEN_UNLINK, -errno, err);
-}
-
 int dataremove_all(const struct pool_config *pool, const struct datadir *dir, bool *started,
 		   struct mlgen_err *err)
 {
 	struct old_dataset o = { .files.dir = *dir };
+	char path[PATH_MAX];
 	int r = old_dataset_init(&o, dir->path, err);
 
 	if (r)
 		return r;
-	r = remove_all(pool, &o, started, err);
+	r = datafolders_check(&o.files, true, err);
+	if (r)
+		goto out;
+	*started = true;
+	r = manifest_write(&o.train, false, err);
+	if (r == 0) {
+		const struct pool_task task = { remove_file, &o.files, datafiles_count(&o.files) };
+
+		r = pool_run(pool, &task, err);
+	}
+	if (r)
+		goto out;
+	for (uint64_t i = 0; i < datafolders_count(&o.files); i++)
+		if (datafolder_path(&o.files, i, path, NULL) == 0)
+			remove_folder(&o.files, path);
+	if (unlinkat(dir->fd, MANIFEST_NAME, 0) != 0) {
+		r = -errno;
+		snprintf(path, sizeof(path), "%s/%s", dir->path, MANIFEST_NAME);
+		datafile_failed(path, MLGEN_UNLINK, r, err);
+	}
+out:
 	old_dataset_fini(&o);
 	return r;
 }

@@ -464,28 +464,6 @@ static int sync_and_drop(struct newfile *x, enum mlgen_op sync, struct mlgen_err
 	return 0;
 }
 
-/* Rename the complete file to its final name, and count it. */
-static int publish(struct newfile *x, struct mlgen_err *err)
-{
-	bool replaces = x->maker->kind->replaces;
-	struct io_op op = { .io = { .op = MLGEN_RENAME,
-				    .file = &x->file,
-				    .path2 = x->file.name ? newfile_name_of(x->path) : x->path } };
-	int r = replaces ? (int)io_do(x->w->io, &op) : rename_new(x, &op);
-
-	if (r == -EEXIST && !replaces)
-		return mlgen_fail(err, -EEXIST,
-				  "%s: another program created this file while mlgen laid it out; "
-				  "the file is kept, start again to use it",
-				  x->path);
-	if (r < 0)
-		return newfile_failed(x, opstat_name(MLGEN_RENAME), r, err);
-	count_add_shared(&x->maker->made_files, 1);
-	count_add_shared(&x->maker->made_bytes, x->bytes);
-	count_add_shared(&x->maker->progress->files_done, 1);
-	return 0;
-}
-
 int newfile_temporary(char out[PATH_MAX], const char *path, const struct newfile_kind *kind)
 {
 	const char *name = newfile_name_of(path);
@@ -553,6 +531,10 @@ int newfile_fill(struct newfile *x, void *source, struct mlgen_err *err)
 
 int newfile_end(struct newfile *x, int so_far, bool is_whole, struct mlgen_err *err)
 {
+	bool replaces = x->maker->kind->replaces;
+	struct io_op op = { .io = { .op = MLGEN_RENAME,
+				    .file = &x->file,
+				    .path2 = x->file.name ? newfile_name_of(x->path) : x->path } };
 	int r = so_far, closed;
 
 	if (r == 0 && is_whole)
@@ -560,7 +542,21 @@ int newfile_end(struct newfile *x, int so_far, bool is_whole, struct mlgen_err *
 	closed = pool_do(x->w, MLGEN_CLOSE, &x->file);
 	if (r == 0 && closed < 0)
 		r = newfile_failed(x, opstat_name(MLGEN_CLOSE), closed, err);
-	return r || !is_whole ? r : publish(x, err);
+	if (r || !is_whole)
+		return r;
+
+	r = replaces ? (int)io_do(x->w->io, &op) : rename_new(x, &op);
+	if (r == -EEXIST && !replaces)
+		return mlgen_fail(err, -EEXIST,
+				  "%s: another program created this file while mlgen laid it out; "
+				  "the file is kept, start again to use it",
+				  x->path);
+	if (r < 0)
+		return newfile_failed(x, opstat_name(MLGEN_RENAME), r, err);
+	count_add_shared(&x->maker->made_files, 1);
+	count_add_shared(&x->maker->made_bytes, x->bytes);
+	count_add_shared(&x->maker->progress->files_done, 1);
+	return 0;
 }
 
 /* ---- new directories ---- */

@@ -292,20 +292,6 @@ void reader_plan(struct reader *r, struct reader_task *t)
 	t->has_next = task_next(t);
 }
 
-/* Do not read the bytes of the chain again. Direct reads begin at a whole block, so a block that
- * was read in part is read again. */
-static void skip_got(struct reader_task *t)
-{
-	uint64_t skip = t->got_bytes;
-
-	if (t->config->align_bytes)
-		skip -= skip % t->config->align_bytes;
-	t->next.off += skip;
-	t->next.len_bytes -= skip;
-	t->next.got_bytes -= skip;
-	t->public.into_used += skip;
-}
-
 /* Reserve room in `into` for the next read, after the reads before it; NULL = there is none. */
 static void *reserve_room(struct reader_task *t)
 {
@@ -328,8 +314,18 @@ static void submit_next(struct reader *r, struct reader_task *t)
 	bool is_last = t->next.op == MLGEN_CLOSE;
 	bool is_by_path = t->next.op == MLGEN_OPEN || (t->next.op == MLGEN_STAT && !t->is_open);
 
-	if (t->is_resumed && t->next.op == MLGEN_READ)
-		skip_got(t);
+	/* Do not read the bytes of the chain again. Direct reads begin at a whole block, so a block
+	 * that was read in part is read again. */
+	if (t->is_resumed && t->next.op == MLGEN_READ) {
+		uint64_t skip = t->got_bytes;
+
+		if (t->config->align_bytes)
+			skip -= skip % t->config->align_bytes;
+		t->next.off += skip;
+		t->next.len_bytes -= skip;
+		t->next.got_bytes -= skip;
+		t->public.into_used += skip;
+	}
 	/* Another file of the sample; the previous one is closed. */
 	if (is_by_path && t->next.part != t->part) {
 		const struct dataset *ds = t->config->dataset;

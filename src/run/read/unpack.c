@@ -159,29 +159,22 @@ static const char *read_frames(struct unpack *u, const unsigned char *at, uint64
 typedef const char *codec_fn(struct unpack *u, const unsigned char *at, uint64_t bytes,
 			     uint64_t raw_bytes, uint64_t *off);
 
-static const char *read_page(struct unpack *u, codec_fn *whole, const unsigned char *at,
-			     uint64_t bytes, uint64_t *off)
-{
-	struct parquet_page p;
-	const char *words = NULL;
-	uint64_t head, start = *off;
-
-	if (!parquet_page_read(&p, at, (size_t)bytes))
-		return "the page is incomplete";
-	head = p.head_bytes + p.level_bytes;
-	if (p.is_packed && p.raw_bytes)
-		words = whole(u, at + head, p.stored_bytes, p.raw_bytes, off);
-	*off = start + head + (words ? *off : p.stored_bytes);
-	return words;
-}
-
 static const char *read_pages(struct unpack *u, codec_fn *whole, const unsigned char *at,
 			      uint64_t bytes, uint64_t *off)
 {
 	const char *words = NULL;
 
-	while (*off < bytes && !words)
-		words = read_page(u, whole, at + *off, bytes - *off, off);
+	while (*off < bytes && !words) {
+		uint64_t start = *off, head;
+		struct parquet_page p;
+
+		if (!parquet_page_read(&p, at + start, (size_t)(bytes - start)))
+			return "the page is incomplete";
+		head = p.head_bytes + p.level_bytes;
+		if (p.is_packed && p.raw_bytes)
+			words = whole(u, at + start + head, p.stored_bytes, p.raw_bytes, off);
+		*off = start + head + (words ? *off : p.stored_bytes);
+	}
 	return words;
 }
 

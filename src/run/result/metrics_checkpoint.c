@@ -153,26 +153,6 @@ static void join_times(struct checkpoints_result *to)
 		to->later_seconds = (sum - to->first_seconds) / (double)(n - 1);
 }
 
-static void derive_rates(const struct merging *m, struct checkpoints_result *to,
-			 const struct checkpoints_result *a, const struct checkpoints_result *b)
-{
-	double seconds;
-
-	if (m->how == MERGE_GROUP) {
-		/* Jobs of a group run at the same time: rates add up, as those of samples do. */
-		to->bytes_per_sec = merge_sum_of(a->bytes_per_sec, b->bytes_per_sec);
-		to->bytes_per_checkpoint = to->completed ? to->bytes / to->completed : 0;
-		return;
-	}
-	if (m->how == MERGE_CLIENTS)
-		join_times(to);
-	/* Hosts have parts of one job, or a job each. */
-	if (to->job_ranks < to->ranks)
-		to->job_ranks = to->ranks;
-	seconds = all_seconds(to);
-	to->bytes_per_sec = seconds > 0 ? (double)to->bytes / seconds : (double)NAN;
-}
-
 /* Neutral values: merging another result into them yields that result. */
 static void init_neutral(const struct merging *m, struct checkpoints_result *to)
 {
@@ -203,6 +183,7 @@ static void checkpoints(struct merging *m, const struct mlgen_field *f, const st
 	MERGE_STRUCTS(struct checkpoints_result, f->off);
 	struct checkpoints_result before;
 	const struct merge_at in = { (char *)to, (char *)&before, at->b + f->off };
+	double seconds;
 
 	if (b->count == 0)
 		return;
@@ -210,7 +191,19 @@ static void checkpoints(struct merging *m, const struct mlgen_field *f, const st
 		init_neutral(m, to);
 	before = *to;
 	merge_table(m, f->sub, &in);
-	derive_rates(m, to, &before, b);
+	if (m->how == MERGE_GROUP) {
+		/* Jobs of a group run at the same time: rates add up, as those of samples do. */
+		to->bytes_per_sec = merge_sum_of(before.bytes_per_sec, b->bytes_per_sec);
+		to->bytes_per_checkpoint = to->completed ? to->bytes / to->completed : 0;
+		return;
+	}
+	if (m->how == MERGE_CLIENTS)
+		join_times(to);
+	/* Hosts have parts of one job, or a job each. */
+	if (to->job_ranks < to->ranks)
+		to->job_ranks = to->ranks;
+	seconds = all_seconds(to);
+	to->bytes_per_sec = seconds > 0 ? (double)to->bytes / seconds : (double)NAN;
 }
 
 static const struct merge_rule merge_completed = { .u64 = completed_u64 };

@@ -38,18 +38,6 @@ void failure_set(struct failure *f, const struct mlgen_err *err)
 		f->stop_all(f->arg);
 }
 
-/* Does numa=device bind threads to CPUs of p->disk_node? */
-static bool follows_disk(struct placement *p, const struct job *job, const struct mlgen_err *why)
-{
-	if (job->numa != NUMA_DEVICE || !job_work(job)->has_accelerators)
-		return false;
-	if (!p->has_nodes)
-		mem_replace(&p->unbound, "this host has one NUMA node, so every CPU is near");
-	else if (p->disk_node < 0)
-		mem_replace(&p->unbound, why->text);
-	return !p->unbound;
-}
-
 int placement_init(struct placement *p, const struct placement_request *req, struct mlgen_err *err)
 {
 	const struct job *job = req->job;
@@ -62,7 +50,13 @@ int placement_init(struct placement *p, const struct placement_request *req, str
 	else
 		mlgen_fail(&why, -ENODATA, "ioengine=%s touches no file", job->engine->name);
 	p->disk_node = node < 0 ? -1 : node;
-	bool disk = follows_disk(p, job, &why);
+	/* Does numa=device bind threads to CPUs of the disk's node? */
+	bool disk = job->numa == NUMA_DEVICE && job_work(job)->has_accelerators;
+	if (disk && !p->has_nodes)
+		mem_replace(&p->unbound, "this host has one NUMA node, so every CPU is near");
+	else if (disk && p->disk_node < 0)
+		mem_replace(&p->unbound, why.text);
+	disk &= !p->unbound;
 	if (job->cpus_allowed && !req->allowed) {
 		int rc = host_set_cpus(job->cpus_allowed, false, err);
 
@@ -139,17 +133,6 @@ struct worker *worker_counted(struct worker *w)
 	return w;
 }
 
-/* Workers are never removed from the list. */
-static void add_to_list(struct worker_list *list, struct worker *w)
-{
-	struct worker *first = atomic_load(&list->first);
-
-	w->is_listed = true;
-	do
-		w->next = first;
-	while (!atomic_compare_exchange_weak(&list->first, &first, w));
-}
-
 int worker_open(struct worker *w, const struct worker_config *cfg, struct mlgen_err *err)
 {
 	struct io_config io_cfg = cfg->io;
@@ -160,8 +143,15 @@ int worker_open(struct worker *w, const struct worker_config *cfg, struct mlgen_
 	if (cfg->has_ramp && !w->left_out.sample)
 		opstat_init(&w->left_out);
 	w->share = cfg->share;
-	if (cfg->list && !w->is_listed)
-		add_to_list(cfg->list, w);
+	/* Workers are never removed from the list. */
+	if (cfg->list && !w->is_listed) {
+		struct worker *first = atomic_load(&cfg->list->first);
+
+		w->is_listed = true;
+		do
+			w->next = first;
+		while (!atomic_compare_exchange_weak(&cfg->list->first, &first, w));
+	}
 	unshare_descriptors(cfg->io.job);
 	io_cfg.stat = &w->stat;
 	w->trace =
@@ -313,20 +303,6 @@ static void add_rates(struct rate_set *set, const uint64_t bytes[2], const uint6
 	}
 }
 
-/* Workers of a job that reports each of them. */
-static void add_worker_rates(const struct slot *s, double seconds, bool is_first)
-{
-	struct worker *w;
-
-	for (uint64_t i = 0; (w = s->does->worker(s, i)); i++) {
-		if (atomic_load(&w->has_ended))
-			continue;
-		const uint64_t bytes[] = { slot_worker_bytes(w, 0), slot_worker_bytes(w, 1) };
-		const uint64_t ios[] = { slot_worker_ios(w, 0), slot_worker_ios(w, 1) };
-		add_rates(&w->rates, bytes, ios, seconds, is_first);
-	}
-}
-
 void rates_tick(struct slot *s, uint64_t now_ns, double mhz)
 {
 	double seconds = (double)(now_ns - s->last_tick_ns) / 1e9;
@@ -335,10 +311,17 @@ void rates_tick(struct slot *s, uint64_t now_ns, double mhz)
 	/* An interval that does not lie inside the window is not counted. */
 	bool is_first =
 		!s->last_tick_ns || !slot_counts(s) || s->last_tick_ns < span_begin_ns(&s->span);
+	bool has_records = s->does->records(s) > 1; /* one for each worker */
+	struct worker *w;
 
 	add_rates(&s->rates, bytes, ios, seconds, is_first);
-	if (s->does->records(s) > 1)
-		add_worker_rates(s, seconds, is_first);
+	for (uint64_t i = 0; has_records && (w = s->does->worker(s, i)); i++) {
+		if (atomic_load(&w->has_ended))
+			continue;
+		const uint64_t own_bytes[] = { slot_worker_bytes(w, 0), slot_worker_bytes(w, 1) };
+		const uint64_t own_ios[] = { slot_worker_ios(w, 0), slot_worker_ios(w, 1) };
+		add_rates(&w->rates, own_bytes, own_ios, seconds, is_first);
+	}
 	/* The clock is read while the CPUs work: idle CPUs are slower. */
 	if (slot_counts(s) && !isnan(mhz)) {
 		s->mhz_sum += mhz;

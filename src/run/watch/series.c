@@ -187,45 +187,26 @@ static void add_percentiles(struct series *s, const struct live_field *f, struct
 
 /* ---- latencies over time ---- */
 
-/* The bins from the first used one to the last. */
-struct bin_range {
-	unsigned first, count;
-};
-
 static void add_to_bins(double bins[BINS], const struct series_bins *p)
 {
 	for (uint64_t i = 0; p && i < p->used; i++)
 		bins[series_bucket(p->bins[i]) >> BIN_BITS] += (double)series_count_in(p->bins[i]);
 }
 
-static struct bin_range used_range(const struct series *s, unsigned h)
-{
-	double bins[BINS] = { 0 };
-	unsigned first = 0, last = BINS;
-
-	for (size_t i = 0; i < s->count; i++)
-		add_to_bins(bins, s->intervals[i].hists[h]);
-	while (first < BINS && !(bins[first] > 0))
-		first++;
-	while (last > first && !(bins[last - 1] > 0))
-		last--;
-	return (struct bin_range){ first, last - first };
-}
-
-static struct metric_list count_rows(const struct series *s, unsigned h, struct bin_range r,
-				     size_t each)
+static struct metric_list count_rows(const struct series *s, unsigned h, unsigned first,
+				     unsigned used, size_t each)
 {
 	size_t rows = (s->count + each - 1) / each;
-	double *counts = mem_array(rows * r.count, sizeof(*counts));
+	double *counts = mem_array(rows * used, sizeof(*counts));
 
 	for (size_t row = 0; row < rows; row++) {
 		double bins[BINS] = { 0 };
 
 		for (size_t i = row * each; i < (row + 1) * each && i < s->count; i++)
 			add_to_bins(bins, s->intervals[i].hists[h]);
-		memcpy(counts + row * r.count, bins + r.first, r.count * sizeof(*counts));
+		memcpy(counts + row * used, bins + first, used * sizeof(*counts));
 	}
-	return (struct metric_list){ counts, rows * r.count };
+	return (struct metric_list){ counts, rows * used };
 }
 
 /* The operation that the column's name begins with: "read_p50_ns". */
@@ -244,19 +225,26 @@ static void add_latencies(const struct series *s, struct series_job *out)
 	struct series_latency *l = mem_array(SERIES_HISTS, sizeof(*l));
 	size_t each = 1 + s->count / ROWS_MAX, n = 0;
 
-	for (unsigned i = 0; i < s->hist_count; i++) {
-		struct bin_range r = used_range(s, i);
+	for (unsigned h = 0; h < s->hist_count; h++) {
+		double bins[BINS] = { 0 };
+		unsigned first = 0, end = BINS;
 
-		if (r.count == 0)
+		for (size_t i = 0; i < s->count; i++)
+			add_to_bins(bins, s->intervals[i].hists[h]);
+		while (first < BINS && !(bins[first] > 0))
+			first++;
+		while (end > first && !(bins[end - 1] > 0))
+			end--;
+		if (first == end)
 			continue;
-		double *from = mem_array(r.count, sizeof(*from));
-		for (unsigned k = 0; k < r.count; k++)
-			from[k] = (double)hist_bucket_least((r.first + k) << BIN_BITS);
+		double *from = mem_array(end - first, sizeof(*from));
+		for (unsigned i = first; i < end; i++)
+			from[i - first] = (double)hist_bucket_least(i << BIN_BITS);
 		l[n++] = (struct series_latency){
-			.operation = operation_of(s->hists[i]),
+			.operation = operation_of(s->hists[h]),
 			.intervals_each = each,
-			.from_ns = { from, r.count },
-			.counts = count_rows(s, i, r, each),
+			.from_ns = { from, end - first },
+			.counts = count_rows(s, h, first, end - first, each),
 		};
 	}
 	out->latencies = (struct metric_list){ l, n };
