@@ -54,11 +54,20 @@ typedef void run_offer(void *arg, size_t job, struct dataset *ds, struct dataset
 int run_ask(const struct run_config *cfg, run_rule_failed_fn *report, run_offer *offer, void *arg,
 	    struct mlgen_err *err);
 
+/* Does any job have write_iolog, which is made from the run's trace? */
+bool traced_is_logged(struct job *const *jobs, size_t count);
+
+struct traced_config {
+	int fd;           /* see tracer.h */
+	const char *path; /* see tracer.h; the caller's, until the trace ends */
+	/* All jobs are traced, by --trace; otherwise those that have write_iolog. */
+	bool is_asked;
+};
+
 /*
  * Record the operations of the jobs' threads into a file, from run_execute on. Preparations are
  * recorded only for jobs that only prepare. 0 or -errno with err.
  */
-struct traced_config;
 int run_trace(struct run *r, const struct traced_config *cfg, struct mlgen_err *err);
 /* End the trace, after run_execute or run_abandon and before run_collect. 0, or -errno with err:
  * the trace is incomplete. */
@@ -98,18 +107,6 @@ bool run_has_started(const struct run *r);
 /* The measurements, after run_execute, or the measurements so far after run_abandon. The result
  * belongs to the run. */
 struct run_result *run_collect(struct run *r);
-
-/* ---- the trace of a run: begun before its jobs, ended after them ---- */
-
-/* Does any job have write_iolog, which is made from the run's trace? */
-bool traced_is_logged(struct job *const *jobs, size_t count);
-
-struct traced_config {
-	int fd;           /* see tracer.h */
-	const char *path; /* see tracer.h; the caller's, until the trace ends */
-	/* All jobs are traced, by --trace; otherwise those that have write_iolog. */
-	bool is_asked;
-};
 
 /* ---- remote status: rank 0's view of the job's other processes ---- */
 

@@ -74,28 +74,7 @@ uint64_t marks_ns(const struct marks *m);
 /* Extend `to` to the window that covers both. */
 void marks_join(struct marks *to, const struct marks *from);
 
-/* Fill the figures of a record from its window. Unknown figures are NaN, UINT64_MAX or NULL. */
-struct window_result;
-struct host_result;
-struct network_result;
-struct storage_result;
-void marks_window(struct window_result *w, const struct marks *m);
-struct energy_result;
-struct thread_cpu_result;
-/* Keeps oversleep_ns. */
-void marks_host(struct host_result *h, const struct marks *m);
-void marks_network(struct network_result *n, const struct marks *m);
-/* Bytes delivered by storage, bytes read meanwhile, and the share that came from memory. False = no
- * source counts them, and `st` is unchanged. */
-bool marks_storage(struct storage_result *st, const struct marks *m);
-/* Joules in all, per GiB of `bytes` and per sample; NaN for a count of 0. */
-void marks_energy(struct energy_result *e, const struct marks *m, uint64_t bytes, uint64_t samples);
-/* others_seconds: CPU time of the process minus that of workers and accelerators in `t`. */
-void marks_other_cpu(struct thread_cpu_result *t, const struct marks *m);
-
 /* ---- the checkpoints of a job ---- */
-
-struct hist;
 
 /* Time of the ranks' threads while checkpoints were in progress, in percent; sum 100. write and
  * read include the submit and reap time of asynchronous engines. */
@@ -588,8 +567,6 @@ struct job_document {
 	double latency_percentile;
 };
 
-struct merge_sums;
-
 struct job_result {
 	const struct job *job;
 	const struct dataset *dataset;
@@ -699,6 +676,19 @@ bool job_result_au_misleads(const struct job_result *r);
 
 /* Seconds of a training's epochs, evaluations and waits for checkpoints. */
 double job_result_runtime(const struct job_result *r);
+
+/* Fill the figures of a record from its window. Unknown figures are NaN, UINT64_MAX or NULL. */
+void marks_window(struct window_result *w, const struct marks *m);
+/* Keeps oversleep_ns. */
+void marks_host(struct host_result *h, const struct marks *m);
+void marks_network(struct network_result *n, const struct marks *m);
+/* Bytes delivered by storage, bytes read meanwhile, and the share that came from memory. False = no
+ * source counts them, and `st` is unchanged. */
+bool marks_storage(struct storage_result *st, const struct marks *m);
+/* Joules in all, per GiB of `bytes` and per sample; NaN for a count of 0. */
+void marks_energy(struct energy_result *e, const struct marks *m, uint64_t bytes, uint64_t samples);
+/* others_seconds: CPU time of the process minus that of workers and accelerators in `t`. */
+void marks_other_cpu(struct thread_cpu_result *t, const struct marks *m);
 
 /* Describe a mount before any byte is read. The texts are borrowed from it. */
 void storage_result_init(struct storage_result *st, const struct mount *m);
