@@ -88,28 +88,6 @@ static void real_sleep(uint64_t deadline_ns, _Atomic uint32_t *word)
 		;
 }
 
-static uint64_t real_sleep_exactly(uint64_t deadline_ns, uint64_t *late_ns, _Atomic uint32_t *word)
-{
-	uint64_t now = clock_monotonic_ns();
-	uint64_t early = *late_ns < deadline_ns ? deadline_ns - *late_ns : 0;
-
-	if (now < early) {
-		real_sleep(early, word);
-		now = clock_monotonic_ns();
-		if (now < early)
-			return now;
-		uint64_t late = now - early;
-		if (late > LATE_MAX_NS)
-			late = LATE_MAX_NS;
-		*late_ns = (*late_ns * 9 + late) / 10;
-	}
-	while (now < deadline_ns) {
-		spin_hint();
-		now = clock_monotonic_ns();
-	}
-	return now;
-}
-
 /* Virtual time; the caller of these functions holds `lock` */
 
 static void wake_one(struct clock *c, struct waiter **at, int result)
@@ -126,26 +104,21 @@ static void wake_one(struct clock *c, struct waiter **at, int result)
 	pthread_cond_signal(&w->woken);
 }
 
-/* Find the first arrival among the waiters with the nearest deadline. */
-static struct waiter **clock_nearest(struct clock *c)
-{
-	struct waiter **best = &c->first;
-
-	for (struct waiter **at = &c->first; *at; at = &(*at)->next)
-		if ((*at)->deadline_ns < (*best)->deadline_ns)
-			best = at;
-	return best;
-}
-
 /* If no thread runs, advance time and wake one thread. Other threads with the same deadline wake
  * after the first thread waits again, so the order is always the same. */
 static void advance(struct clock *c)
 {
+	struct waiter **nearest = &c->first;
+	uint64_t deadline;
+
 	if (c->waiting == 0 || c->expected + c->joined > c->waiting)
 		return;
-	struct waiter **at = clock_nearest(c);
-	assert(*at); /* someone waits */
-	uint64_t deadline = (*at)->deadline_ns;
+	/* The first arrival counts among equal deadlines. */
+	for (struct waiter **at = &c->first; *at; at = &(*at)->next)
+		if ((*at)->deadline_ns < (*nearest)->deadline_ns)
+			nearest = at;
+	assert(*nearest); /* someone waits */
+	deadline = (*nearest)->deadline_ns;
 	if (deadline == CLOCK_NEVER) {
 		log_error("virtual clock: deadlock at %llu ns: all %u threads wait without a "
 			  "deadline",
@@ -154,42 +127,37 @@ static void advance(struct clock *c)
 	}
 	if (deadline > c->now_ns)
 		__atomic_store_n(&c->now_ns, deadline, __ATOMIC_RELEASE);
-	wake_one(c, at, -ETIMEDOUT);
+	wake_one(c, nearest, -ETIMEDOUT);
 }
 
-static int virtual_wait_locked(struct clock *c, const void *word, uint64_t deadline_ns)
+static int virtual_wait(struct clock *c, _Atomic uint32_t *word, uint32_t seen,
+			uint64_t deadline_ns)
 {
 	struct waiter w = { .word = word,
 			    .deadline_ns = deadline_ns,
 			    .woken = PTHREAD_COND_INITIALIZER,
 			    .waits = true };
 
-	assert(c->waiting < c->joined);
-	*c->end = &w;
-	c->end = &w.next;
-	c->waiting++;
-	advance(c);
-	while (w.waits)
-		pthread_cond_wait(&w.woken, &c->lock);
-	pthread_cond_destroy(&w.woken);
-	return w.result;
-}
-
-static int virtual_wait(struct clock *c, _Atomic uint32_t *word, uint32_t seen,
-			uint64_t deadline_ns)
-{
-	int rc = 0;
-
 	pthread_mutex_lock(&c->lock);
 	/*
 	 * A waker changes the word before it takes the lock: either the change is seen here, or its
 	 * search for waiters comes after this one queued.
 	 */
-	if (atomic_load_explicit(word, memory_order_acquire) == seen)
-		rc = deadline_ns <= c->now_ns ? -ETIMEDOUT
-					      : virtual_wait_locked(c, word, deadline_ns);
+	if (atomic_load_explicit(word, memory_order_acquire) == seen) {
+		w.result = -ETIMEDOUT;
+		if (deadline_ns > c->now_ns) {
+			assert(c->waiting < c->joined);
+			*c->end = &w;
+			c->end = &w.next;
+			c->waiting++;
+			advance(c);
+			while (w.waits)
+				pthread_cond_wait(&w.woken, &c->lock);
+		}
+	}
 	pthread_mutex_unlock(&c->lock);
-	return rc;
+	pthread_cond_destroy(&w.woken);
+	return w.result;
 }
 
 static void virtual_sleep(struct clock *c, uint64_t deadline_ns, _Atomic uint32_t *word)
@@ -197,19 +165,6 @@ static void virtual_sleep(struct clock *c, uint64_t deadline_ns, _Atomic uint32_
 	while (atomic_load_explicit(word, memory_order_acquire) == 0 &&
 	       virtual_wait(c, word, 0, deadline_ns) != -ETIMEDOUT)
 		;
-}
-
-static void virtual_wake(struct clock *c, const void *word)
-{
-	pthread_mutex_lock(&c->lock);
-	struct waiter **at = &c->first;
-	while (*at) {
-		if ((*at)->word == word)
-			wake_one(c, at, 0);
-		else
-			at = &(*at)->next;
-	}
-	pthread_mutex_unlock(&c->lock);
 }
 
 struct clock *clock_new_real(void)
@@ -293,13 +248,31 @@ static uint64_t clock_sleep_exactly_unless(struct clock *c, uint64_t deadline_ns
 					   _Atomic uint32_t *word)
 {
 	_Atomic uint32_t own = 0;
+	uint64_t now, early;
 
 	if (!word)
 		word = &own;
-	if (!c->is_virtual)
-		return real_sleep_exactly(deadline_ns, late_ns, word);
-	virtual_sleep(c, deadline_ns, word);
-	return clock_now(c);
+	if (c->is_virtual) {
+		virtual_sleep(c, deadline_ns, word);
+		return clock_now(c);
+	}
+	now = clock_monotonic_ns();
+	early = *late_ns < deadline_ns ? deadline_ns - *late_ns : 0;
+	if (now < early) {
+		real_sleep(early, word);
+		now = clock_monotonic_ns();
+		if (now < early)
+			return now;
+		uint64_t late = now - early;
+		if (late > LATE_MAX_NS)
+			late = LATE_MAX_NS;
+		*late_ns = (*late_ns * 9 + late) / 10;
+	}
+	while (now < deadline_ns) {
+		spin_hint();
+		now = clock_monotonic_ns();
+	}
+	return now;
 }
 
 uint64_t clock_sleep_exactly(struct clock *c, uint64_t deadline_ns, uint64_t *late_ns)
@@ -327,10 +300,18 @@ int clock_wait(struct clock *c, _Atomic uint32_t *word, uint32_t seen, uint64_t 
 
 void clock_wake(struct clock *c, _Atomic uint32_t *word)
 {
-	if (c->is_virtual)
-		virtual_wake(c, word);
-	else
+	if (!c->is_virtual) {
 		syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX);
+		return;
+	}
+	pthread_mutex_lock(&c->lock);
+	for (struct waiter **at = &c->first; *at;) {
+		if ((*at)->word == word)
+			wake_one(c, at, 0);
+		else
+			at = &(*at)->next;
+	}
+	pthread_mutex_unlock(&c->lock);
 }
 
 void stop_set(struct stop *s, struct clock *c)

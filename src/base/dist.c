@@ -2,6 +2,7 @@
 /* dist.c - parse distributions, format them, and draw values. */
 #include "base/dist.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -53,16 +54,6 @@ int dist_restore(struct dist *d, const char *text, const char *content, enum dis
 	dist_set_file(d, f);
 	d->a = mean;
 	return 0;
-}
-
-/* Round to the nearest integer, at least 1. */
-static uint64_t dist_whole(double v)
-{
-	if (!(v >= 1))
-		return 1;
-	if (v >= 0x1p52) /* has no fraction */
-		return v < DIST_VALUE_MAX ? (uint64_t)v : (uint64_t)DIST_VALUE_MAX;
-	return (uint64_t)(v + 0.5);
 }
 
 /* mu and sigma of the logarithm follow from mean and stdev of the values. */
@@ -158,6 +149,8 @@ double dist_quantile(const struct dist *d, double p)
 void dist_draw_sides(const struct dist *d, uint64_t seed, uint64_t stream, uint64_t index,
 		     uint64_t sides[2])
 {
+	double v;
+
 	sides[0] = 1;
 	if (d->kind == DIST_CONST) {
 		sides[1] = (uint64_t)d->a;
@@ -168,7 +161,14 @@ void dist_draw_sides(const struct dist *d, uint64_t seed, uint64_t stream, uint6
 		sides[1] = draw_side(d, seed, stream, 2 * index + 1);
 		return;
 	}
-	sides[1] = dist_whole(dist_quantile(d, rng_f64(seed, stream, index)));
+	/* The nearest integer, at least 1. From 2^52 on, a value has no fraction. */
+	v = dist_quantile(d, rng_f64(seed, stream, index));
+	if (!(v >= 1))
+		sides[1] = 1;
+	else if (v < 0x1p52)
+		sides[1] = (uint64_t)(v + 0.5);
+	else
+		sides[1] = v < DIST_VALUE_MAX ? (uint64_t)v : (uint64_t)DIST_VALUE_MAX;
 }
 
 double dist_mean(const struct dist *d)
@@ -252,7 +252,7 @@ struct dist_syntax {
 	unsigned kb_base;
 };
 
-static int read_real(const char *text, double *out, struct mlgen_err *err)
+static int read_real(const char *text, double most, double *out, struct mlgen_err *err)
 {
 	double v;
 	int rc = units_f64(text, &v, err);
@@ -261,7 +261,7 @@ static int read_real(const char *text, double *out, struct mlgen_err *err)
 		return rc;
 	if (v < 0)
 		return mlgen_fail(err, -ERANGE, "'%s': is below 0", text);
-	if (v > DIST_VALUE_MAX / DIST_NUMBER_STEPS)
+	if (v > most)
 		return mlgen_fail(err, -ERANGE, "'%s': is too large", text);
 	*out = v;
 	return 0;
@@ -271,7 +271,7 @@ static int read_value(const char *text, const struct dist_syntax *how, double *o
 		      struct mlgen_err *err)
 {
 	if (how->unit == DIST_NUMBERS)
-		return read_real(text, out, err);
+		return read_real(text, DIST_VALUE_MAX / DIST_NUMBER_STEPS, out, err);
 
 	uint64_t v;
 	int rc = how->unit == DIST_BYTES ? units_size(text, how->kb_base, &v, err)
@@ -297,14 +297,7 @@ static int read_parameter(const char *text, enum dist_kind kind, unsigned nth,
 	 * writes for a very small one. */
 	if (kind != DIST_DLIO || *text == '-' || text[strspn(text, "0123456789.e+-")] != '\0')
 		return read_value(text, how, out, err);
-	double v;
-	int rc = units_f64(text, &v, err);
-	if (rc < 0)
-		return rc;
-	if (v > DIST_VALUE_MAX)
-		return mlgen_fail(err, -ERANGE, "'%s': is too large", text);
-	*out = v;
-	return 0;
+	return read_real(text, DIST_VALUE_MAX, out, err);
 }
 
 /* Return the fault of the parameters; NULL = none. */
@@ -322,30 +315,21 @@ static const char *check_parameters(const struct dist *d)
 	}
 }
 
-/* Copy the next parameter after *at to `out`; false at the end. */
-static bool next_parameter(const char **at, char *out)
-{
-	if (**at != ':')
-		return false;
-	const char *begin = *at + 1;
-	size_t len = strcspn(begin, ":");
-	*at = begin + len;
-	snprintf(out, PARAMETER_BYTES, "%.*s", len < PARAMETER_BYTES ? (int)len : 0, begin);
-	return true;
-}
-
 static int parse_parameters(struct dist *d, const char *text, const char *at,
 			    const struct dist_syntax *how, struct mlgen_err *err)
 {
 	const struct form *form = &forms[d->kind];
-	char parameter[PARAMETER_BYTES] = "";
+	char parameter[PARAMETER_BYTES];
 
 	for (unsigned i = 0; i < form->parameters; i++) {
+		size_t len = *at == ':' ? strcspn(at + 1, ":") : 0;
 		struct mlgen_err why = { 0 };
 
-		if (!next_parameter(&at, parameter) || !*parameter)
+		if (!len || len >= PARAMETER_BYTES)
 			return mlgen_fail(err, -EINVAL, "'%s': incomplete distribution; write %s",
 					  text, form->text);
+		snprintf(parameter, sizeof(parameter), "%.*s", (int)len, at + 1);
+		at += 1 + len;
 		int rc = read_parameter(parameter, d->kind, i, how, i ? &d->b : &d->a, &why);
 		if (rc < 0)
 			return mlgen_fail(err, rc, "%s, in '%s'; write %s", why.text, text,
@@ -362,32 +346,27 @@ static int parse_parameters(struct dist *d, const char *text, const char *at,
 
 /* ---- a file ---- */
 
-/* Return the factor of PATH*FACTOR and the length of PATH; without a factor 1 and the whole
- * length. */
-static double factor_of(const char *text, size_t *path_len)
-{
-	const char *star = strrchr(text, '*');
-	double factor;
-
-	*path_len = strlen(text);
-	if (!star || star == text || units_f64(star + 1, &factor, NULL) || !(factor > 0))
-		return 1;
-	*path_len = (size_t)(star - text);
-	return factor;
-}
-
 static int parse_file(struct dist *d, const char *text, const struct dist_syntax *how,
 		      struct mlgen_err *err)
 {
+	const char *star = strrchr(text, '*');
+	size_t len = strlen(text);
 	struct dist_file *f;
-	size_t len;
-	double factor = factor_of(text, &len);
-	char *path = mem_strndup(text, len);
-	int rc = len ? dist_file_read(&f, path, how->unit, how->default_unit, how->kb_base, err)
-		     : mlgen_fail(err, -EINVAL,
+	double factor = 1;
+	char *path;
+	int rc;
+
+	if (!len)
+		return mlgen_fail(err, -EINVAL,
 				  "'" DIST_FILE_WORD "': incomplete distribution; write %s",
 				  forms[DIST_FILE].text);
-
+	/* The text is PATH or PATH*FACTOR. */
+	if (star && star > text && units_f64(star + 1, &factor, NULL) == 0 && factor > 0)
+		len = (size_t)(star - text);
+	else
+		factor = 1;
+	path = mem_strndup(text, len);
+	rc = dist_file_read(&f, path, how->unit, how->default_unit, how->kb_base, err);
 	mem_free(path);
 	if (rc)
 		return rc;
@@ -419,11 +398,6 @@ static enum dist_kind find_kind(const char *text, size_t name_len)
 	return DIST_CONST;
 }
 
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static void add_value(struct buf *out, double v, enum dist_unit unit)
 {
 	char text[UNITS_TEXT_BYTES];
@@ -452,7 +426,7 @@ int dist_parse(struct dist *d, const char *text, enum dist_unit unit, const char
 		rc = parse_file(&parsed, text + name_len + (text[name_len] == ':'), &how, err);
 	else if (parsed.kind != DIST_CONST)
 		rc = parse_parameters(&parsed, text, text + name_len, &how, err);
-	else if (text[name_len] || is_letter(*text))
+	else if (text[name_len] || isalpha((unsigned char)*text))
 		rc = fail_unknown(text, strcspn(text, ":("), unit, err);
 	else
 		rc = read_value(text, &how, &parsed.a, err);

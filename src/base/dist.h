@@ -91,11 +91,7 @@ void perm_walk_init(struct perm_walk *w, uint64_t n, uint64_t seed, uint64_t rou
  * order. */
 size_t perm_walk_next(struct perm_walk *w, uint64_t *out, size_t want);
 
-/* ---- distributions ---- */
-
 /* ---- constants and distributions of bytes, nanoseconds or plain numbers ---- */
-
-struct buf;
 
 /*
  * Written as a plain value or as name:parameters, each parameter with the unit rules of the plain

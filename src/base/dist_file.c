@@ -270,15 +270,6 @@ static size_t run_of(const struct quantile_writer *w, size_t at)
 	return end - at;
 }
 
-static size_t count_different(const struct quantile_writer *w)
-{
-	size_t n = 0;
-
-	for (size_t at = 0; at < w->count; at += run_of(w, at))
-		n++;
-	return n;
-}
-
 static void print_value(const struct quantile_writer *w, uint64_t v)
 {
 	char text[UNITS_TEXT_BYTES];
@@ -352,9 +343,12 @@ void dist_file_write(FILE *to, const uint64_t *values, size_t count, enum dist_u
 	struct quantile_writer w = {
 		.to = to, .unit = unit, .values = values, .count = count, .step = 1
 	};
+	size_t different = 0;
 
+	for (size_t at = 0; at < count; at += run_of(&w, at))
+		different++;
 	fprintf(to, "# %s\n", comment);
-	if (count_different(&w) > DIST_FILE_VALUES) {
+	if (different > DIST_FILE_VALUES) {
 		fputs("# quantiles; xN: this value alone, with the weight of N steps between "
 		      "values\n",
 		      to);
@@ -416,49 +410,31 @@ static void end_plain(struct dist_file_reader *r)
 		add_piece(r->f, r->last, r->last, 1);
 }
 
-static int read_value(const struct dist_file_reader *r, const char *text, double *v)
-{
-	struct mlgen_err why = { 0 };
-	uint64_t n = 0;
-	int rc = r->unit == DIST_NS ? units_time(text, r->default_unit, &n, &why)
-				    : units_size(text, r->kb_base, &n, &why);
-
-	if (rc)
-		return FAIL(r, rc, "%s; a line is VALUE, or VALUE xCOUNT", why.text);
-	if ((double)n > DIST_VALUE_MAX)
-		return FAIL(r, -ERANGE, "'%s': is too large", text);
-	*v = (double)n;
-	return 0;
-}
-
-static int read_count(const struct dist_file_reader *r, const char *text, double *count)
-{
-	struct mlgen_err why = { 0 };
-
-	if (*text != 'x' || units_f64(text + 1, count, &why) ||
-	    !(*count > 0 && *count <= COUNT_MAX))
-		return FAIL(r, -EINVAL,
-			    "'%s': is not a count; write xN after a value that occurs N times, N "
-			    "above 0",
-			    text);
-	return 0;
-}
-
 static int read_line(void *arg, char *line)
 {
 	struct dist_file_reader *r = arg;
 	const char *value = wordlines_word(&line);
 	const char *count = wordlines_word(&line);
-	double v = 0, weight = 0;
+	struct mlgen_err why = { 0 };
+	double v, weight = 0;
+	uint64_t n = 0;
 	int rc;
 
 	if (wordlines_word(&line))
 		return FAIL(r, -EINVAL, "more than two words; a line is VALUE, or VALUE xCOUNT");
-	rc = read_value(r, value, &v);
-	if (rc == 0 && count)
-		rc = read_count(r, count, &weight);
+	rc = r->unit == DIST_NS ? units_time(value, r->default_unit, &n, &why)
+				: units_size(value, r->kb_base, &n, &why);
 	if (rc)
-		return rc;
+		return FAIL(r, rc, "%s; a line is VALUE, or VALUE xCOUNT", why.text);
+	v = (double)n;
+	if (v > DIST_VALUE_MAX)
+		return FAIL(r, -ERANGE, "'%s': is too large", value);
+	if (count && (*count != 'x' || units_f64(count + 1, &weight, &why) ||
+		      !(weight > 0 && weight <= COUNT_MAX)))
+		return FAIL(r, -EINVAL,
+			    "'%s': is not a count; write xN after a value that occurs N times, N "
+			    "above 0",
+			    count);
 	if (r->values == DIST_FILE_VALUES)
 		return FAIL(r, -E2BIG, "more than %u values; quantiles of the values are enough",
 			    DIST_FILE_VALUES);

@@ -74,24 +74,6 @@ static const char *wrong_of(const struct stat *st)
 	return k ? k->wrong : NULL;
 }
 
-/* Make a stream of an open descriptor if it is a regular file of at most most_bytes. */
-static int stream_of_regular(int fd, uint64_t most_bytes, FILE **out, const char **wrong)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) != 0)
-		return -errno;
-	*wrong = wrong_of(&st);
-	if (*wrong)
-		return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
-	if ((uint64_t)st.st_size > most_bytes) {
-		*wrong = "is too large for this kind of file";
-		return -EFBIG;
-	}
-	*out = fdopen(fd, "r");
-	return *out ? 0 : -errno;
-}
-
 int filekind_open(FILE **out, int dir_fd, const char *path, int flags, uint64_t most_bytes,
 		  const char **wrong)
 {
@@ -108,7 +90,18 @@ int filekind_open(FILE **out, int dir_fd, const char *path, int flags, uint64_t 
 			*wrong = wrong_of(&st);
 		return rc;
 	}
-	rc = stream_of_regular(fd, most_bytes, out, wrong);
+	rc = fstat(fd, &st) != 0 ? -errno : 0;
+	if (rc == 0)
+		*wrong = wrong_of(&st);
+	if (*wrong) {
+		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+	} else if (rc == 0 && (uint64_t)st.st_size > most_bytes) {
+		*wrong = "is too large for this kind of file";
+		rc = -EFBIG;
+	} else if (rc == 0) {
+		*out = fdopen(fd, "r");
+		rc = *out ? 0 : -errno;
+	}
 	if (rc < 0)
 		close(fd);
 	return rc;
@@ -194,24 +187,17 @@ static int next_name(const char **relative, char name[NAME_MAX + 1])
 	return strcmp(name, "..") == 0 ? -EINVAL : 1;
 }
 
-/* Open all steps in one call if the kernel has it (5.6). On failure the single steps find the
- * reason. */
-static int open_all_steps(int dir_fd, const char *relative)
+int below_folder(int dir_fd, const char *relative)
 {
 	const struct open_how how = { .flags = HOLD,
 				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
-
-	if (!*relative || strstr(relative, "..") || strstr(relative, "//"))
-		return -1;
-	return (int)syscall(SYS_openat2, dir_fd, relative, &how, sizeof(how));
-}
-
-int below_folder(int dir_fd, const char *relative)
-{
 	char name[NAME_MAX + 1];
-	int fd = open_all_steps(dir_fd, relative);
-	int r, below;
+	int fd = -1, r, below;
 
+	/* The kernel opens all steps in one call (since 5.6). On failure the single steps find
+	 * the reason. */
+	if (*relative && !strstr(relative, "..") && !strstr(relative, "//"))
+		fd = (int)syscall(SYS_openat2, dir_fd, relative, &how, sizeof(how));
 	if (fd >= 0)
 		return fd;
 	fd = open_at(dir_fd, ".", HOLD);
@@ -295,31 +281,23 @@ void below_unlock(int lock_fd)
 		close(lock_fd);
 }
 
-static int make_one(const char *path, bool *made)
-{
-	/* For an existing directory, a read-only filesystem may return EROFS. */
-	if (access(path, F_OK) == 0)
-		return 0;
-	if (mkdir(path, 0777) != 0)
-		return errno == EEXIST ? 0 : -errno;
-	if (made)
-		*made = true;
-	return 0;
-}
-
 int dirs_make(char *path, bool *made)
 {
 	char *slash = path;
 
 	do {
-		int r;
-
 		slash = strchr(slash + 1, '/');
 		if (slash)
 			*slash = '\0';
-		r = make_one(path, made);
-		if (r)
-			return r;
+		/* For an existing directory, a read-only filesystem may return EROFS. */
+		if (access(path, F_OK) != 0) {
+			int rc = mkdir(path, 0777) != 0 ? -errno : 0;
+
+			if (rc && rc != -EEXIST)
+				return rc;
+			if (made && rc == 0)
+				*made = true;
+		}
 		if (slash)
 			*slash = '/';
 	} while (slash);
@@ -476,16 +454,6 @@ static struct {
 	_Atomic bool is_stopped;
 } state;
 
-static char *temporary_name(const char *target)
-{
-	const char *slash = strrchr(target, '/');
-	int folder = slash ? (int)(slash + 1 - target) : 0;
-	struct buf name = { 0 };
-
-	buf_addf(&name, "%.*s.%s.XXXXXX" SUFFIX, folder, target, target + folder);
-	return buf_detach(&name);
-}
-
 mode_t replace_new_mode(void)
 {
 	mode_t mask = umask(0);
@@ -494,9 +462,15 @@ mode_t replace_new_mode(void)
 	return 0666 & ~mask;
 }
 
-/* Create the file and store its name; replace_stop() sees both or neither. */
-static int make_temporary(struct replace *r, char *path)
+int replace_begin(struct replace *r, const char *target, mode_t mode)
 {
+	const char *slash = strrchr(target, '/');
+	int folder = slash ? (int)(slash + 1 - target) : 0;
+	struct buf name = { 0 };
+	int rc;
+
+	r->target = mem_strdup(target);
+	buf_addf(&name, "%.*s.%s.XXXXXX" SUFFIX, folder, target, target + folder);
 	/* Either this thread sees is_stopped, or replace_stop() sees the new value of `making`. */
 	atomic_fetch_add(&state.making, 1);
 	if (atomic_load(&state.is_stopped)) {
@@ -504,20 +478,14 @@ static int make_temporary(struct replace *r, char *path)
 		for (;;)
 			pause();
 	}
-	r->fd = mkostemps(path, (int)strlen(SUFFIX), O_CLOEXEC);
-	int rc = r->fd < 0 ? -errno : 0;
+	/* replace_stop() sees both the file and its name, or neither. */
+	r->fd = mkostemps(name.s, (int)strlen(SUFFIX), O_CLOEXEC);
+	rc = r->fd < 0 ? -errno : 0;
 	if (rc)
-		mem_free(path);
+		buf_fini(&name);
 	else
-		atomic_store(&r->temporary, path);
+		atomic_store(&r->temporary, buf_detach(&name));
 	atomic_fetch_sub(&state.making, 1);
-	return rc;
-}
-
-int replace_begin(struct replace *r, const char *target, mode_t mode)
-{
-	r->target = mem_strdup(target);
-	int rc = make_temporary(r, temporary_name(target));
 	if (rc == 0 && fchmod(r->fd, mode) != 0)
 		rc = -errno;
 	if (rc)

@@ -19,14 +19,6 @@
 #define FIRST_BYTES (UINT64_C(64) << 10)
 #define MOST_BYTES (UINT64_C(64) << 20)
 
-static void *map(size_t bytes, int fd)
-{
-	int how = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, how, fd, 0);
-
-	return at == MAP_FAILED ? NULL : at;
-}
-
 /* Extend a file with all of its blocks allocated: if the disk filled up later, touching the
  * mapping would kill the program. 0 or -errno. */
 static int file_grow(int fd, size_t from, size_t to)
@@ -42,9 +34,10 @@ static int file_grow(int fd, size_t from, size_t to)
 /* Move the array to a new mapping, of fd or of memory. False: the array stays as it is. */
 static bool move(struct spill *s, size_t bytes, int fd)
 {
-	void *at = map(bytes, fd);
+	int how = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, how, fd, 0);
 
-	if (!at)
+	if (at == MAP_FAILED)
 		return false;
 	if (s->bytes) {
 		memcpy(at, s->at, s->bytes);
@@ -52,21 +45,6 @@ static bool move(struct spill *s, size_t bytes, int fd)
 	}
 	s->at = at;
 	s->bytes = bytes;
-	return true;
-}
-
-/* Move the array from memory to a file. */
-static bool spill_out(struct spill *s, size_t bytes)
-{
-	int fd = unnamed_open(unnamed_folder(NULL));
-
-	if (fd < 0)
-		return false;
-	if (file_grow(fd, 0, bytes) < 0 || !move(s, bytes, fd)) {
-		close(fd);
-		return false;
-	}
-	s->fd = fd + 1;
 	return true;
 }
 
@@ -95,8 +73,14 @@ void spill_reserve(struct spill *s, size_t bytes)
 	while (size < bytes)
 		size *= 2;
 	if (!s->fd && size > most && !s->no_file) {
-		if (spill_out(s, size))
+		int fd = unnamed_open(unnamed_folder(NULL));
+
+		if (fd >= 0 && file_grow(fd, 0, size) == 0 && move(s, size, fd)) {
+			s->fd = fd + 1;
 			return;
+		}
+		if (fd >= 0)
+			close(fd);
 		s->no_file = true;
 	}
 	if (s->bytes == 0 ? move(s, size, -1) : spill_grow(s, size))
@@ -159,22 +143,11 @@ int jsonfile_dump(FILE *to, const json_t *root, size_t flags)
 											  : 0;
 }
 
-static int write_document(FILE *to, const json_t *root, bool is_synced)
-{
-	errno = 0;
-	if (jsonfile_dump(to, root, JSON_INDENT(2)) != 0 || fputc('\n', to) == EOF ||
-	    fflush(to) == EOF)
-		return errno ? -errno : -EIO;
-	if (is_synced && fsync(fileno(to)) != 0)
-		return -errno;
-	return 0;
-}
-
 static int write_file(int folder_fd, const char *name, const json_t *root, bool is_synced)
 {
 	int fd = below_create(folder_fd, name);
 	FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
-	int r;
+	int r = 0;
 
 	if (fd < 0)
 		return fd;
@@ -183,7 +156,12 @@ static int write_file(int folder_fd, const char *name, const json_t *root, bool 
 		close(fd);
 		return r;
 	}
-	r = write_document(to, root, is_synced);
+	errno = 0;
+	if (jsonfile_dump(to, root, JSON_INDENT(2)) != 0 || fputc('\n', to) == EOF ||
+	    fflush(to) == EOF)
+		r = errno ? -errno : -EIO;
+	else if (is_synced && fsync(fileno(to)) != 0)
+		r = -errno;
 	if (fclose(to) != 0 && r == 0)
 		r = -errno;
 	return r;

@@ -10,8 +10,6 @@
 
 #include "base/buf.h"
 
-/* ---- text for terminals, shells and people: escaped, wrapped, quoted ---- */
-
 /* ---- make foreign text safe for terminals ---- */
 
 /*

@@ -12,6 +12,7 @@
 #include "base/util.h"
 
 #define FIRST_SIZE 64
+#define BLANKS " \t"
 
 struct map_slot {
 	uint64_t key;
@@ -167,30 +168,18 @@ const char *map_text_at(const struct map_text *m, uint32_t number, size_t *bytes
 	return (const char *)m->text.at + starts[number];
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
-static const char *skip_blanks(const char *s)
-{
-	while (is_blank(*s))
-		s++;
-	return s;
-}
-
 /* Read a number and return the text after it, or NULL. A number above UINT64_MAX becomes
  * UINT64_MAX, which is not below any `end`. */
 static const char *read_number(const char *s, uint64_t *number)
 {
-	const char *from = s = skip_blanks(s);
+	const char *from = s += strspn(s, BLANKS);
 
 	for (*number = 0; *s >= '0' && *s <= '9'; s++) {
 		if (__builtin_mul_overflow(*number, 10, number) ||
 		    __builtin_add_overflow(*number, (uint64_t)(*s - '0'), number))
 			*number = UINT64_MAX;
 	}
-	return s == from ? NULL : skip_blanks(s);
+	return s == from ? NULL : s + strspn(s, BLANKS);
 }
 
 /* Read a range and return the text after it, or NULL. */
@@ -209,29 +198,10 @@ static void ranges_add(struct ranges *r, const struct range *range)
 	r->items[r->count++] = *range;
 }
 
-static int ranges_check_range(const struct range *range, uint64_t end, const char *what,
-			      struct mlgen_err *err)
-{
-	if (range->last < range->first)
-		return mlgen_fail(err, -EINVAL,
-				  "'%" PRIu64 "-%" PRIu64
-				  "' is reversed; write the smaller number first",
-				  range->first, range->last);
-	if (range->last >= end)
-		return mlgen_fail(err, -ERANGE,
-				  "%" PRIu64 " is not among the %" PRIu64
-				  " %s, which are numbered from 0",
-				  range->last, end, what);
-	return 0;
-}
-
 static int ranges_read_all(struct ranges *r, const char *text, uint64_t end, const char *what,
 			   struct mlgen_err *err)
 {
-	const char *s = text;
-	int rc = 0;
-
-	while (rc == 0) {
+	for (const char *s = text;; s++) {
 		struct range range = { 0 };
 
 		s = read_range(s, &range);
@@ -240,12 +210,20 @@ static int ranges_read_all(struct ranges *r, const char *text, uint64_t end, con
 					  "'%.200s' is not a list of %s; write numbers and ranges "
 					  "separated by commas, such as 0-7,64",
 					  text, what);
-		rc = ranges_check_range(&range, end, what, err);
+		if (range.last < range.first)
+			return mlgen_fail(err, -EINVAL,
+					  "'%" PRIu64 "-%" PRIu64
+					  "' is reversed; write the smaller number first",
+					  range.first, range.last);
+		if (range.last >= end)
+			return mlgen_fail(err, -ERANGE,
+					  "%" PRIu64 " is not among the %" PRIu64
+					  " %s, which are numbered from 0",
+					  range.last, end, what);
 		ranges_add(r, &range);
-		if (!*s++)
-			break;
+		if (!*s)
+			return 0;
 	}
-	return rc;
 }
 
 COMPARE_BY(by_first, struct range, first)

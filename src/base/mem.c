@@ -171,25 +171,10 @@ void *mem_buffer(size_t bytes, enum mem_kind kind)
 	return p;
 }
 
-/* Map at a multiple of TABLE_ALIGN_BYTES. The kernel aligns a mapping only if its size is such a
- * multiple, so this maps more and unmaps the rest. */
-static char *map_aligned(size_t bytes)
-{
-	char *p = map_pages(bytes + TABLE_ALIGN_BYTES, MEM_MMAP);
-	size_t skip;
-
-	if (!p)
-		return NULL;
-	skip = (TABLE_ALIGN_BYTES - (uintptr_t)p % TABLE_ALIGN_BYTES) % TABLE_ALIGN_BYTES;
-	if (skip)
-		munmap(p, skip);
-	munmap(p + skip + bytes, TABLE_ALIGN_BYTES - skip);
-	return p + skip;
-}
-
 void *mem_table(size_t bytes)
 {
 	size_t all = mapped_bytes(bytes, MEM_MMAP);
+	size_t skip;
 	char *p;
 
 	errno = ENOMEM;
@@ -197,9 +182,16 @@ void *mem_table(size_t bytes)
 		return NULL;
 	if (all < TABLE_ALIGN_BYTES)
 		return mem_buffer(bytes, MEM_MMAP);
-	p = map_aligned(all);
+	/* The kernel aligns a mapping only if its size is a multiple of a huge page: map more, and
+	 * unmap the rest. */
+	p = map_pages(all + TABLE_ALIGN_BYTES, MEM_MMAP);
 	if (!p)
 		return NULL;
+	skip = (TABLE_ALIGN_BYTES - (uintptr_t)p % TABLE_ALIGN_BYTES) % TABLE_ALIGN_BYTES;
+	if (skip)
+		munmap(p, skip);
+	p += skip;
+	munmap(p + all, TABLE_ALIGN_BYTES - skip);
 	(void)madvise(p, all, MADV_HUGEPAGE);
 	touch(p, all);
 	return p;

@@ -52,18 +52,10 @@ static size_t sequence(const unsigned char *s, size_t left, uint32_t *point)
 	return n;
 }
 
-static size_t escape_byte(unsigned char c, char out[PRINTABLE_BYTES])
-{
-	const char *letter = c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\t' ? "\\t" : NULL;
-	int n = letter ? snprintf(out, PRINTABLE_BYTES, "%s", letter)
-		       : snprintf(out, PRINTABLE_BYTES, "\\x%02x", c);
-
-	return (size_t)n;
-}
-
 size_t printable_next(const char **s, const char *end, char out[PRINTABLE_BYTES])
 {
 	const unsigned char *at = (const unsigned char *)*s;
+	const char *letter;
 	uint32_t point = 0;
 	size_t n;
 
@@ -75,9 +67,14 @@ size_t printable_next(const char **s, const char *end, char out[PRINTABLE_BYTES]
 	*s += n ? n : 1;
 	if (n && is_hidden(point))
 		return (size_t)snprintf(out, PRINTABLE_BYTES, "\\u%04x", point);
-	if (n)
+	if (n) {
 		memcpy(out, at, n);
-	return n ? n : escape_byte(*at, out);
+		return n;
+	}
+	letter = *at == '\n' ? "\\n" : *at == '\r' ? "\\r" : *at == '\t' ? "\\t" : NULL;
+	if (letter)
+		return (size_t)snprintf(out, PRINTABLE_BYTES, "%s", letter);
+	return (size_t)snprintf(out, PRINTABLE_BYTES, "\\x%02x", *at);
 }
 
 void printable_add(struct buf *out, const char *s)
@@ -225,22 +222,18 @@ static size_t line_length(const char *text, size_t room)
 	return space ? space : strcspn(text, " ");
 }
 
-/* A text of two lines breaks at a `;` in the second half of the first, if there is one. */
-static size_t first_length(const char *text, size_t room, size_t next_room)
-{
-	size_t len = line_length(text, room);
-
-	for (size_t i = len; text[len] && i > room / 2; i--)
-		if (text[i] == ' ' && text[i - 1] == ';' && strlen(text + i + 1) <= next_room)
-			return i;
-	return len;
-}
-
 void wrap_lists(struct buf *out, size_t indent, size_t columns, const char *text)
 {
-	size_t room = columns - indent;
-	size_t len = first_length(text, columns - wrap_column_of(out), room);
+	size_t room = columns - indent, first_room = columns - wrap_column_of(out);
+	size_t len = line_length(text, first_room);
 
+	/* A text of two lines breaks at a `;` in the second half of the first, if there is one. */
+	for (size_t i = len; text[len] && i > first_room / 2; i--) {
+		if (text[i] == ' ' && text[i - 1] == ';' && strlen(text + i + 1) <= room) {
+			len = i;
+			break;
+		}
+	}
 	buf_addn(out, text, len);
 	for (text += len; *text; text += len) {
 		text += strspn(text, " ");
@@ -253,37 +246,9 @@ void wrap_lists(struct buf *out, size_t indent, size_t columns, const char *text
 #define LINE_BYTES 512
 #define BLANKS " \t\r\n"
 
-static bool is_whole_line(const char *line, FILE *f)
-{
-	size_t n = strlen(line);
-
-	return n && (line[n - 1] == '\n' || (n < LINE_BYTES - 1 && feof(f)));
-}
-
-static int read_lines(struct wordlines *w, const struct wordlines_format *sort, void *arg, FILE *f)
-{
-	char line[LINE_BYTES];
-	int rc = 0;
-
-	while (rc == 0 && fgets(line, sizeof(line), f)) {
-		char *text = line + (w->line++ ? 0 : bom_bytes(line, strlen(line)));
-
-		if (!is_whole_line(line, f))
-			return wordlines_fail(w, -EINVAL,
-					      "the line has more than %d bytes, or contains zero "
-					      "bytes; is this %s?",
-					      LINE_BYTES - 2, sort->noun);
-		text[strcspn(text, "#")] = '\0';
-		if (text[strspn(text, BLANKS)])
-			rc = sort->take(arg, text);
-	}
-	if (rc == 0 && ferror(f))
-		rc = mlgen_fail(w->err, -errno, "%s%s: %s", sort->option, w->path, strerror(errno));
-	return rc;
-}
-
 int wordlines_read(struct wordlines *w, const struct wordlines_format *sort, void *arg)
 {
+	char line[LINE_BYTES];
 	const char *wrong;
 	FILE *f;
 	int rc = filekind_open(&f, AT_FDCWD, w->path, 0, sort->most_bytes, &wrong);
@@ -292,7 +257,22 @@ int wordlines_read(struct wordlines *w, const struct wordlines_format *sort, voi
 		return mlgen_fail(w->err, rc, "%s%s: %s", sort->option, w->path,
 				  wrong ? wrong : strerror(-rc));
 	w->line = 0;
-	rc = read_lines(w, sort, arg, f);
+	while (rc == 0 && fgets(line, sizeof(line), f)) {
+		size_t n = strlen(line);
+		char *text = line + (w->line++ ? 0 : bom_bytes(line, n));
+		bool is_whole = n && (line[n - 1] == '\n' || (n < LINE_BYTES - 1 && feof(f)));
+
+		text[strcspn(text, "#")] = '\0';
+		if (!is_whole)
+			rc = wordlines_fail(w, -EINVAL,
+					    "the line has more than %d bytes, or contains zero "
+					    "bytes; is this %s?",
+					    LINE_BYTES - 2, sort->noun);
+		else if (text[strspn(text, BLANKS)])
+			rc = sort->take(arg, text);
+	}
+	if (rc == 0 && ferror(f))
+		rc = mlgen_fail(w->err, -errno, "%s%s: %s", sort->option, w->path, strerror(errno));
 	fclose(f);
 	return rc;
 }

@@ -65,18 +65,6 @@ static sigset_t set_of(const int *list, size_t n)
 	return set;
 }
 
-/* An ignored SIGHUP (nohup) is left out, because blocking would keep it pending. */
-static sigset_t ending_set(void)
-{
-	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction hangup;
-	size_t n = ARRAY_LEN(all);
-
-	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN)
-		n--;
-	return set_of(all, n);
-}
-
 static bool is_ending(int sig)
 {
 	return sig > 0 && sigismember(&state.ending, sig) == 1;
@@ -154,9 +142,15 @@ static void start_guard(void)
 
 void signals_begin(void (*leave)(void *arg), void *arg)
 {
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
 	sigset_t also = set_of(user_signals, ARRAY_LEN(user_signals));
+	struct sigaction hangup;
+	size_t n = ARRAY_LEN(ending);
 
-	state.ending = ending_set();
+	/* An ignored SIGHUP (nohup) is left out, because blocking would keep it pending. */
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN)
+		n--;
+	state.ending = set_of(ending, n);
 	state.leave = leave;
 	state.arg = arg;
 	for (size_t i = 0; i < ARRAY_LEN(changed); i++)
@@ -187,17 +181,14 @@ void signals_set_mode(enum signals_mode how)
 	state.has_guard = false;
 }
 
-/* Is a blocked signal pending? */
-static bool is_pending(void)
+unsigned signals_received(void)
 {
 	sigset_t pending;
 
+	if (state.leave)
+		return atomic_load(&state.received);
+	/* Before signals_begin(), a blocked signal stays pending. */
 	return sigpending(&pending) == 0 &&
 	       (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
 		sigismember(&pending, SIGHUP) == 1);
-}
-
-unsigned signals_received(void)
-{
-	return state.leave ? atomic_load(&state.received) : is_pending();
 }

@@ -50,51 +50,36 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Read digits up to the first other character; -ERANGE above 2^64 - 1. */
-static int read_whole(const char **at, uint64_t *out)
-{
-	uint64_t v = 0;
-	int rc = 0;
-
-	for (; is_digit(**at); (*at)++)
-		if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(**at - '0'), &v))
-			rc = -ERANGE;
-	*out = v;
-	return rc;
-}
-
-/* Read up to eighteen digits, and note whether later ones are not 0. */
-static void read_fraction(const char **at, struct decimal *d)
-{
-	for (; is_digit(**at); (*at)++) {
-		if (d->scale < UINT64_C(1000000000000000000)) {
-			d->fraction = d->fraction * 10 + (uint64_t)(**at - '0');
-			d->scale *= 10;
-		} else if (**at != '0') {
-			d->is_cut = true;
-		}
-	}
-}
-
 /* 0, -EINVAL without a number, or -ERANGE. `what` is "a whole number", ... */
 static int read_decimal(const char *text, const char *what, struct decimal *d,
 			struct mlgen_err *err)
 {
 	const char *at = text;
+	int rc = 0;
 
 	*d = (struct decimal){ .scale = 1 };
 	if (!*text)
 		return mlgen_fail(err, -EINVAL, "'': must be %s, but is empty", what);
 	if (*text == '-' && is_digit(text[1]))
 		return mlgen_fail(err, -EINVAL, "'%s': must be %s, not below 0", text, what);
-	int rc = read_whole(&at, &d->whole);
+	for (; is_digit(*at); at++)
+		if (__builtin_mul_overflow(d->whole, UINT64_C(10), &d->whole) ||
+		    __builtin_add_overflow(d->whole, (uint64_t)(*at - '0'), &d->whole))
+			rc = -ERANGE;
 	bool has_digits = at > text;
 	if (*at == '.') {
 		const char *point = at++;
 
 		d->has_point = true;
-		read_fraction(&at, d);
+		/* Up to eighteen digits count; a later one that is not 0 is noted. */
+		for (; is_digit(*at); at++) {
+			if (d->scale < UINT64_C(1000000000000000000)) {
+				d->fraction = d->fraction * 10 + (uint64_t)(*at - '0');
+				d->scale *= 10;
+			} else if (*at != '0') {
+				d->is_cut = true;
+			}
+		}
 		has_digits |= at > point + 1;
 	}
 	if (!has_digits)
@@ -146,14 +131,6 @@ static uint64_t size_factor(const char *suffix, unsigned kb_base)
 	return strcasecmp(suffix + 1, "ib") ? 0 : power(1024, exponent);
 }
 
-static uint64_t time_factor(const char *unit)
-{
-	for (size_t i = 0; i < ARRAY_LEN(time_units); i++)
-		if (!strcmp(time_units[i].name, unit))
-			return time_units[i].factor;
-	return 0;
-}
-
 /* End of a number made of a sign, digits with or without a point, and an exponent, the common
  * subset of strtod and other parsers. NULL = no number. */
 static const char *f64_end(const char *at)
@@ -182,7 +159,8 @@ static const char *f64_end(const char *at)
 	return at;
 }
 
-static int read_f64(const char *text, const char *what, double *out, const char **rest,
+/* Read a number that `suffix` may follow. */
+static int read_f64(const char *text, const char *what, const char *suffix, double *out,
 		    struct mlgen_err *err)
 {
 	const char *end = f64_end(text);
@@ -192,24 +170,10 @@ static int read_f64(const char *text, const char *what, double *out, const char 
 	double v = strtod(text, NULL);
 	if (!isfinite(v))
 		return mlgen_fail(err, -ERANGE, "'%s': is too large for a number", text);
+	if (*end && strcmp(end, suffix) != 0)
+		return fail_rest(text, what, end, err);
 	*out = v;
-	*rest = end;
 	return 0;
-}
-
-/* The smallest precision, 1 to 17 digits, that reads back as v. */
-static int shortest_precision(double v)
-{
-	char text[UNITS_TEXT_BYTES];
-	int digits = 1;
-
-	for (; digits < 17; digits++) {
-		snprintf(text, sizeof(text), "%.*e", digits - 1, v);
-		double back = strtod(text, NULL);
-		if (!memcmp(&back, &v, sizeof(v)))
-			break;
-	}
-	return digits;
 }
 
 int units_u64(const char *text, uint64_t *out, struct mlgen_err *err)
@@ -254,13 +218,18 @@ int units_size(const char *text, unsigned kb_base, uint64_t *out, struct mlgen_e
 int units_time(const char *text, const char *default_unit, uint64_t *out, struct mlgen_err *err)
 {
 	static const char what[] = "a time such as 300s, 5m, 1.5h or 323ms";
+	const char *unit = default_unit ? default_unit : "s";
+	uint64_t factor = 0;
 	struct decimal d;
 	int rc = read_decimal(text, what, &d, err);
 
 	if (rc < 0)
 		return rc;
-	const char *unit = default_unit ? default_unit : "s";
-	uint64_t factor = time_factor(*d.rest ? d.rest : unit);
+	if (*d.rest)
+		unit = d.rest;
+	for (size_t i = 0; i < ARRAY_LEN(time_units); i++)
+		if (!strcmp(time_units[i].name, unit))
+			factor = time_units[i].factor;
 	if (factor == 0)
 		return fail_rest(text, what, d.rest, err);
 	unsigned __int128 part = (unsigned __int128)d.fraction * factor;
@@ -273,32 +242,12 @@ int units_time(const char *text, const char *default_unit, uint64_t *out, struct
 
 int units_f64(const char *text, double *out, struct mlgen_err *err)
 {
-	static const char what[] = "a decimal number";
-	const char *rest;
-	double v;
-	int rc = read_f64(text, what, &v, &rest, err);
-
-	if (rc < 0)
-		return rc;
-	if (*rest)
-		return fail_rest(text, what, rest, err);
-	*out = v;
-	return 0;
+	return read_f64(text, "a decimal number", "", out, err);
 }
 
 int units_percent(const char *text, double *out, struct mlgen_err *err)
 {
-	static const char what[] = "a percentage such as 2 or 2%";
-	const char *rest;
-	double v;
-	int rc = read_f64(text, what, &v, &rest, err);
-
-	if (rc < 0)
-		return rc;
-	if (*rest && strcmp(rest, "%") != 0)
-		return fail_rest(text, what, rest, err);
-	*out = v;
-	return 0;
+	return read_f64(text, "a percentage such as 2 or 2%", "%", out, err);
 }
 
 int units_bool(const char *text, int *out, struct mlgen_err *err)
@@ -351,15 +300,23 @@ char *units_format_time(char *out, uint64_t ns)
 
 char *units_format_f64(char *out, double v)
 {
-	int digits = shortest_precision(v);
-	double size = fabs(v);
+	char text[UNITS_TEXT_BYTES];
+	double size = fabs(v), back;
+	int digits = 1;
+
+	/* The smallest precision, 1 to 17 digits, that reads back as v. */
+	for (; digits < 17; digits++) {
+		snprintf(text, sizeof(text), "%.*e", digits - 1, v);
+		back = strtod(text, NULL);
+		if (!memcmp(&back, &v, sizeof(v)))
+			break;
+	}
 
 	/* Use an exponent only if the plain form is long. */
 	if (!(size >= 1e-5 && size < 1e16)) {
 		snprintf(out, UNITS_TEXT_BYTES, "%.*g", digits, v);
 		return out;
 	}
-	char text[UNITS_TEXT_BYTES];
 	snprintf(text, sizeof(text), "%.*e", digits - 1, v);
 	const char *exponent = strchr(text, 'e');
 	int decimals = digits - 1 - (int)strtol(exponent ? exponent + 1 : "0", NULL, 10);
@@ -383,21 +340,6 @@ static bool print_scaled(char *out, double v, double limit, const char *unit)
 		decimals = 0;
 	snprintf(out, UNITS_TEXT_BYTES, "%.*f %s", decimals, v, unit);
 	return true;
-}
-
-/* Print 7m20s, 2h03m, 1d04h: two adjacent units are precise enough. */
-static void print_clock_time(char *out, uint64_t ns)
-{
-	uint64_t s = ns / NS_PER_S + (ns % NS_PER_S >= NS_PER_S / 2);
-	uint64_t m = s / 60 + (s % 60 >= 30);
-	uint64_t h = m / 60 + (m % 60 >= 30);
-
-	if (s < 3600)
-		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
-	else if (m < 24 * 60)
-		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "h%02" PRIu64 "m", m / 60, m % 60);
-	else
-		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "d%02" PRIu64 "h", h / 24, h % 24);
 }
 
 char *units_human_bytes(char *out, double bytes)
@@ -429,11 +371,21 @@ char *units_human_mb(char *out, double bytes)
 
 char *units_human_time(char *out, uint64_t ns)
 {
+	uint64_t s = ns / NS_PER_S + (ns % NS_PER_S >= NS_PER_S / 2);
+	uint64_t m = s / 60 + (s % 60 >= 30);
+	uint64_t h = m / 60 + (m % 60 >= 30);
 	double v = (double)ns;
 
-	if (!print_scaled(out, v, 1000, "ns") && !print_scaled(out, v / 1e3, 1000, "us") &&
-	    !print_scaled(out, v / 1e6, 1000, "ms") && !print_scaled(out, v / 1e9, 60, "s"))
-		print_clock_time(out, ns);
+	if (print_scaled(out, v, 1000, "ns") || print_scaled(out, v / 1e3, 1000, "us") ||
+	    print_scaled(out, v / 1e6, 1000, "ms") || print_scaled(out, v / 1e9, 60, "s"))
+		return out;
+	/* 7m20s, 2h03m, 1d04h: two adjacent units are precise enough. */
+	if (s < 3600)
+		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
+	else if (m < 24 * 60)
+		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "h%02" PRIu64 "m", m / 60, m % 60);
+	else
+		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "d%02" PRIu64 "h", h / 24, h % 24);
 	return out;
 }
 

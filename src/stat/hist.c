@@ -21,11 +21,6 @@ static inline double load_f64(const double *x)
 	return v;
 }
 
-static inline void store_f64(double *x, double v)
-{
-	__atomic_store(x, &v, __ATOMIC_RELAXED);
-}
-
 /* The rank of a percentile, 1 .. count; 0 when empty. */
 static uint64_t rank_of(const struct hist *h, double percent)
 {
@@ -54,6 +49,8 @@ void hist_free(struct hist *h)
 
 void hist_reset(struct hist *h)
 {
+	const double zero = 0;
+
 	if (h->count == 0)
 		return;
 	for (unsigned i = hist_first_bucket(h); i <= hist_last_bucket(h); i++)
@@ -63,7 +60,7 @@ void hist_reset(struct hist *h)
 	STORE(h->min_ns, UINT64_MAX);
 	STORE(h->max_ns, 0);
 	STORE(h->saturated, 0);
-	store_f64(&h->sum_squares, 0);
+	__atomic_store(&h->sum_squares, &zero, __ATOMIC_RELAXED);
 }
 
 void hist_merge(struct hist *to, const struct hist *from)

@@ -73,31 +73,28 @@ static uint64_t timeval_ns(struct timeval tv)
 	return (uint64_t)tv.tv_sec * NS_PER_S + (uint64_t)tv.tv_usec * 1000;
 }
 
-/* Time on the run queue, the second of three numbers (Documentation/scheduler/sched-stats.rst). */
-static uint64_t waited_now(void)
-{
-	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-	char text[80];
-	uint64_t ran, waited = 0;
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	return sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2 ? waited : 0;
-}
-
 static struct usage usage_now(void)
 {
+	uint64_t ran, waited = 0;
 	struct rusage ru = { 0 };
+	char text[80];
+	ssize_t n;
+	int fd;
 
 	getrusage(RUSAGE_THREAD, &ru);
+	fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	/* Time on the run queue is the second of three numbers
+	 * (Documentation/scheduler/sched-stats.rst). */
+	if (sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &waited) != 2)
+		waited = 0;
 	return (struct usage){
 		.user_ns = timeval_ns(ru.ru_utime),
 		.system_ns = timeval_ns(ru.ru_stime),
-		.waited_ns = waited_now(),
+		.waited_ns = waited,
 		.context_switches = (uint64_t)(ru.ru_nvcsw + ru.ru_nivcsw),
 		.major_faults = (uint64_t)ru.ru_majflt,
 		.minor_faults = (uint64_t)ru.ru_minflt,
