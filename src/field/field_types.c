@@ -13,17 +13,26 @@
 #include "base/units.h"
 #include "base/util.h"
 
-/* Function heads, one per type. */
+/* Function heads, one per type. Most types need only some of the parameters. */
+#define UNUSED __attribute__((unused))
 #define PARSE(type)                                                                                \
-	static int parse_##type(const struct mlgen_field *f, void *value, const char *text,        \
-				unsigned kb_base, struct mlgen_err *err)
+	static int parse_##type(UNUSED const struct mlgen_field *f, void *value, const char *text, \
+				UNUSED unsigned kb_base, struct mlgen_err *err)
 #define CHECK(type)                                                                                \
-	static int check_##type(const struct mlgen_field *f, const void *value, const char *text,  \
-				struct mlgen_err *err)
+	static int check_##type(const struct mlgen_field *f, const void *value,                    \
+				UNUSED const char *text, struct mlgen_err *err)
 #define FORMAT(type)                                                                               \
-	static void format_##type(struct buf *out, const struct mlgen_field *f, const void *value)
+	static void format_##type(struct buf *out, UNUSED const struct mlgen_field *f,             \
+				  const void *value)
 
 /* ---- limits ---- */
+
+static void add_size(struct buf *out, uint64_t bytes)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	buf_add(out, units_format_size(text, bytes));
+}
 
 static void limit_count(struct buf *out, double limit)
 {
@@ -32,9 +41,7 @@ static void limit_count(struct buf *out, double limit)
 
 static void limit_size(struct buf *out, double limit)
 {
-	char text[UNITS_TEXT_BYTES];
-
-	buf_add(out, units_format_size(text, (uint64_t)limit));
+	add_size(out, (uint64_t)limit);
 }
 
 static void limit_time(struct buf *out, double limit)
@@ -81,15 +88,12 @@ PARSE(bool)
 	int truth = 0;
 	int rc = units_bool(text, &truth, err);
 
-	(void)f;
-	(void)kb_base;
 	*(bool *)value = truth != 0;
 	return rc;
 }
 
 FORMAT(bool)
 {
-	(void)f;
 	buf_add(out, *(const bool *)value ? "1" : "0");
 }
 
@@ -108,20 +112,16 @@ static int size_parse(uint64_t *out, const char *text, unsigned kb_base, struct 
 
 PARSE(u64)
 {
-	(void)f;
-	(void)kb_base;
 	return units_u64(text, value, err);
 }
 
 PARSE(size)
 {
-	(void)f;
 	return size_parse(value, text, kb_base, err);
 }
 
 PARSE(time)
 {
-	(void)kb_base;
 	return units_time(text, f->unit ? f->unit : "s", value, err);
 }
 
@@ -132,37 +132,28 @@ CHECK(u64)
 
 FORMAT(u64)
 {
-	(void)f;
 	buf_addf(out, "%" PRIu64, *(const uint64_t *)value);
 }
 
 FORMAT(size)
 {
-	char n[UNITS_TEXT_BYTES];
-
-	(void)f;
-	buf_add(out, units_format_size(n, *(const uint64_t *)value));
+	add_size(out, *(const uint64_t *)value);
 }
 
 FORMAT(time)
 {
 	char n[UNITS_TEXT_BYTES];
 
-	(void)f;
 	buf_add(out, units_format_time(n, *(const uint64_t *)value));
 }
 
 PARSE(f64)
 {
-	(void)f;
-	(void)kb_base;
 	return units_f64(text, value, err);
 }
 
 PARSE(percent)
 {
-	(void)f;
-	(void)kb_base;
 	return units_percent(text, value, err);
 }
 
@@ -173,14 +164,12 @@ CHECK(f64)
 
 FORMAT(f64)
 {
-	(void)f;
 	if (!isnan(*(const double *)value))
 		limit_real(out, *(const double *)value);
 }
 
 FORMAT(percent)
 {
-	(void)f;
 	if (!isnan(*(const double *)value))
 		limit_percent(out, *(const double *)value);
 }
@@ -217,44 +206,28 @@ static bool is_between(uint64_t n, uint64_t most)
 	return n >= 1 && n <= most;
 }
 
-static int check_argument(const struct variant *v, const struct mlgen_choice *c, bool has_second,
-			  const char *text, struct mlgen_err *err)
-{
-	bool is_size = has_form(c, "SIZE");
-	int len = (int)variant_word_length(c);
-
-	if (is_size && !is_between(v->number, SIZE_MAX_BYTES))
-		return mlgen_fail(err, -ERANGE, "'%.*s%s': write a size from 1 byte to 4e", len,
-				  c->name, text);
-	if ((!is_size && !is_between(v->number, NUMBER_MAX)) ||
-	    (has_second && !is_between(v->second, NUMBER_MAX)))
-		return mlgen_fail(err, -ERANGE, "'%.*s%s': write a number from 1 to %u", len,
-				  c->name, text, NUMBER_MAX);
-	return 0;
-}
-
-static int parse_dist_argument(struct variant *v, const char *text, unsigned kb_base,
-			       struct mlgen_err *err)
-{
-	int rc = dist_parse(&v->dist, text, DIST_NUMBERS, NULL, kb_base, err);
-
-	if (rc == 0 && dist_mean(&v->dist) <= 0)
-		rc = mlgen_fail(err, -ERANGE, "'%s': the mean must be above 0", text);
-	return rc;
-}
-
 static int parse_argument(struct variant *v, const struct mlgen_choice *c, const char *text,
 			  unsigned kb_base, struct mlgen_err *err)
 {
 	size_t len = strchr(variant_form(c), '[') ? strcspn(text, ":") : strlen(text);
 	char *first = mem_strndup(text, len);
-	int rc = has_form(c, "SIZE") ? size_parse(&v->number, first, kb_base, err)
-				     : units_u64(first, &v->number, err);
+	bool is_size = has_form(c, "SIZE");
+	int rc = is_size ? size_parse(&v->number, first, kb_base, err)
+			 : units_u64(first, &v->number, err);
 
 	mem_free(first);
 	if (rc == 0 && text[len])
 		rc = units_u64(text + len + 1, &v->second, err);
-	return rc ? rc : check_argument(v, c, text[len] != '\0', text, err);
+	if (rc)
+		return rc;
+	if (is_size && !is_between(v->number, SIZE_MAX_BYTES))
+		return mlgen_fail(err, -ERANGE, "'%.*s%s': write a size from 1 byte to 4e",
+				  (int)variant_word_length(c), c->name, text);
+	if ((!is_size && !is_between(v->number, NUMBER_MAX)) ||
+	    (text[len] && !is_between(v->second, NUMBER_MAX)))
+		return mlgen_fail(err, -ERANGE, "'%.*s%s': write a number from 1 to %u",
+				  (int)variant_word_length(c), c->name, text, NUMBER_MAX);
+	return 0;
 }
 
 static const struct mlgen_choice *nearest_choice(const struct mlgen_choice *choices,
@@ -279,21 +252,6 @@ static const struct mlgen_choice *nearest_choice(const struct mlgen_choice *choi
 	return NULL;
 }
 
-static int fail_unknown(const struct mlgen_choice *choices, const char *text, struct mlgen_err *err)
-{
-	const struct mlgen_choice *nearest = nearest_choice(choices, text);
-	struct buf names = { 0 };
-	int rc;
-
-	for (const struct mlgen_choice *c = choices; c->name; c++)
-		buf_addf(&names, " %s", c->name);
-	rc = mlgen_fail(err, -EINVAL, "'%s' is not one of%s%s%s%s", text, buf_str(&names),
-			nearest ? "; did you mean '" : "", nearest ? nearest->name : "",
-			nearest ? "'?" : "");
-	buf_fini(&names);
-	return rc;
-}
-
 static bool is_choice(const struct mlgen_choice *c, const char *text)
 {
 	return variant_form(c) ? strncasecmp(c->name, text, variant_word_length(c)) == 0
@@ -313,23 +271,36 @@ size_t variant_dist_at(const struct mlgen_choice *choices, const char *value)
 static int variant_parse(struct variant *out, const struct mlgen_choice *choices, const char *text,
 			 unsigned kb_base, struct mlgen_err *err)
 {
-	for (const struct mlgen_choice *c = choices; c->name; c++) {
-		if (!is_choice(c, text))
-			continue;
-		*out = (struct variant){ .kind = c->value };
-		text += variant_word_length(c);
-		if (!variant_form(c))
-			return 0;
-		return has_form(c, "DIST") ? parse_dist_argument(out, text, kb_base, err)
-					   : parse_argument(out, c, text, kb_base, err);
+	const struct mlgen_choice *c = choices, *nearest;
+	struct buf names = { 0 };
+	int rc;
+
+	while (c->name && !is_choice(c, text))
+		c++;
+	if (!c->name) {
+		nearest = nearest_choice(choices, text);
+		for (c = choices; c->name; c++)
+			buf_addf(&names, " %s", c->name);
+		rc = mlgen_fail(err, -EINVAL, "'%s' is not one of%s%s%s%s", text, buf_str(&names),
+				nearest ? "; did you mean '" : "", nearest ? nearest->name : "",
+				nearest ? "'?" : "");
+		buf_fini(&names);
+		return rc;
 	}
-	return fail_unknown(choices, text, err);
+	*out = (struct variant){ .kind = c->value };
+	text += variant_word_length(c);
+	if (!variant_form(c))
+		return 0;
+	if (!has_form(c, "DIST"))
+		return parse_argument(out, c, text, kb_base, err);
+	rc = dist_parse(&out->dist, text, DIST_NUMBERS, NULL, kb_base, err);
+	if (rc == 0 && dist_mean(&out->dist) <= 0)
+		rc = mlgen_fail(err, -ERANGE, "'%s': the mean must be above 0", text);
+	return rc;
 }
 
 static void variant_format(struct buf *out, const struct variant *v, const struct mlgen_choice *c)
 {
-	char text[UNITS_TEXT_BYTES];
-
 	while (c->name && c->value != v->kind)
 		c++;
 	if (!c->name)
@@ -340,7 +311,7 @@ static void variant_format(struct buf *out, const struct variant *v, const struc
 	if (has_form(c, "DIST"))
 		dist_format(out, &v->dist, DIST_NUMBERS);
 	else if (has_form(c, "SIZE"))
-		buf_add(out, units_format_size(text, v->number));
+		add_size(out, v->number);
 	else
 		buf_addf(out, "%" PRIu64, v->number);
 	if (v->second)
@@ -378,7 +349,6 @@ FORMAT(variant)
 
 PARSE(size_dist)
 {
-	(void)f;
 	return dist_parse(value, text, DIST_BYTES, "bytes", kb_base, err);
 }
 
@@ -389,7 +359,6 @@ PARSE(time_dist)
 
 PARSE(number_dist)
 {
-	(void)f;
 	return dist_parse(value, text, DIST_NUMBERS, NULL, kb_base, err);
 }
 
@@ -400,19 +369,16 @@ CHECK(dist)
 
 FORMAT(size_dist)
 {
-	(void)f;
 	dist_format(out, value, DIST_BYTES);
 }
 
 FORMAT(time_dist)
 {
-	(void)f;
 	dist_format(out, value, DIST_NS);
 }
 
 FORMAT(number_dist)
 {
-	(void)f;
 	dist_format(out, value, DIST_NUMBERS);
 }
 
@@ -443,8 +409,6 @@ PARSE(list)
 	struct f64_list *list = value;
 	const char *at = text;
 
-	(void)f;
-	(void)kb_base;
 	list->count = 0;
 	for (;;) {
 		size_t len = strcspn(at, ":");
@@ -469,7 +433,6 @@ CHECK(list)
 {
 	const struct f64_list *list = value;
 
-	(void)text;
 	for (unsigned i = 0; i < list->count; i++) {
 		char n[UNITS_TEXT_BYTES];
 		int rc = check_range(f, list->values[i], units_format_f64(n, list->values[i]), err);
@@ -484,7 +447,6 @@ FORMAT(list)
 {
 	const struct f64_list *list = value;
 
-	(void)f;
 	for (unsigned i = 0; i < list->count; i++) {
 		buf_add(out, i ? ":" : "");
 		limit_real(out, list->values[i]);
@@ -493,26 +455,10 @@ FORMAT(list)
 
 /* ---- pairs ---- */
 
-static int parse_half(uint64_t *out, const char *text, size_t len, bool is_size, unsigned kb_base,
-		      struct mlgen_err *err)
-{
-	char *half = NULL;
-	int rc = 0;
-
-	if (!len)
-		return 0;
-	half = mem_strndup(text, len);
-	rc = is_size ? size_parse(out, half, kb_base, err) : units_u64(half, out, err);
-	mem_free(half);
-	return rc;
-}
-
 static void format_half(struct buf *out, uint64_t half, bool is_size)
 {
-	char text[UNITS_TEXT_BYTES];
-
 	if (is_size)
-		buf_add(out, units_format_size(text, half));
+		add_size(out, half);
 	else
 		buf_addf(out, "%" PRIu64, half);
 }
@@ -533,11 +479,16 @@ PARSE(pair)
 
 	for (;; at++) {
 		size_t len = strcspn(at, ",");
+		char *half = mem_strndup(at, len);
 		int rc = 0;
 
-		rc = parse_half(halves[n++], at, len, is_size, kb_base, err);
+		if (len)
+			rc = is_size ? size_parse(halves[n], half, kb_base, err)
+				     : units_u64(half, halves[n], err);
+		mem_free(half);
 		if (rc)
 			return rc;
+		n++;
 		given += len;
 		at += len;
 		if (!*at || n == 3)
@@ -576,7 +527,6 @@ CHECK(pair)
 	const struct u64_pair *pair = value;
 	int rc = check_half(f, pair->read, err);
 
-	(void)text;
 	return rc ? rc : check_half(f, pair->write, err);
 }
 
@@ -608,7 +558,6 @@ PARSE(share)
 {
 	struct size_share *out = value;
 
-	(void)f;
 	*out = (struct size_share){ 0 };
 	return is_percent(text) ? parse_share_percent(&out->percent, text, err)
 				: size_parse(&out->bytes, text, kb_base, err);
@@ -624,13 +573,11 @@ CHECK(share)
 FORMAT(share)
 {
 	const struct size_share *share = value;
-	char text[UNITS_TEXT_BYTES];
 
-	(void)f;
 	if (share->percent > 0)
-		buf_addf(out, "%s%%", units_format_f64(text, share->percent));
+		limit_percent(out, share->percent);
 	else
-		buf_add(out, units_format_size(text, share->bytes));
+		add_size(out, share->bytes);
 }
 
 /* Parse a count, or 0 to 100 percent. */
@@ -638,8 +585,6 @@ PARSE(u64_share)
 {
 	struct u64_share *out = value;
 
-	(void)f;
-	(void)kb_base;
 	*out = (struct u64_share){ 0 };
 	return is_percent(text) ? parse_share_percent(&out->percent, text, err)
 				: units_u64(text, &out->count, err);
@@ -655,11 +600,9 @@ CHECK(u64_share)
 FORMAT(u64_share)
 {
 	const struct u64_share *share = value;
-	char text[UNITS_TEXT_BYTES];
 
-	(void)f;
 	if (share->percent > 0)
-		buf_addf(out, "%s%%", units_format_f64(text, share->percent));
+		limit_percent(out, share->percent);
 	else
 		buf_addf(out, "%" PRIu64, share->count);
 }
@@ -690,7 +633,6 @@ PARSE(cache_size)
 	size_t samples_len = samples_length(text);
 	int rc = 0;
 
-	(void)f;
 	*out = (struct cache_size){ 0 };
 	if (samples_len) {
 		char *count = mem_strndup(text, samples_len);
@@ -722,15 +664,13 @@ CHECK(cache_size)
 FORMAT(cache_size)
 {
 	const struct cache_size *size = value;
-	char text[UNITS_TEXT_BYTES];
 
-	(void)f;
 	if (size->percent > 0)
-		buf_addf(out, "%s%%", units_format_f64(text, size->percent));
+		limit_percent(out, size->percent);
 	else if (size->samples)
 		buf_addf(out, "%" PRIu64 " samples", size->samples);
 	else if (size->bytes)
-		buf_add(out, units_format_size(text, size->bytes));
+		add_size(out, size->bytes);
 }
 
 /* ---- the table ---- */

@@ -17,11 +17,12 @@
 #include "field/fields.h"
 
 /* Function heads, one per type. */
-#define UNKNOWN(type) static void unknown_##type(const struct mlgen_field *f, void *member)
+#define UNKNOWN(type)                                                                              \
+	static void unknown_##type(__attribute__((unused)) const struct mlgen_field *f,            \
+				   void *member)
 
 UNKNOWN(bool)
 {
-	(void)f;
 	*(bool *)member = false;
 }
 
@@ -32,13 +33,11 @@ UNKNOWN(u64)
 
 UNKNOWN(f64)
 {
-	(void)f;
 	*(double *)member = (double)NAN;
 }
 
 UNKNOWN(choice)
 {
-	(void)f;
 	*(int *)member = 0;
 }
 
@@ -50,14 +49,12 @@ UNKNOWN(text)
 
 UNKNOWN(hist)
 {
-	(void)f;
 	*(struct hist **)member = NULL;
 }
 
 /* `items` stays, because its memory may be reused. */
 UNKNOWN(list)
 {
-	(void)f;
 	((struct metric_list *)member)->count = 0;
 }
 
@@ -216,23 +213,17 @@ static void get_value(const struct mlgen_field *f, const void *base, union value
 	memcpy(v, const_member(f, base), field_type_of(f)->bytes);
 }
 
-/* Offset of the distribution in a value, or the length of the value. */
-static size_t dist_at(const struct mlgen_field *f, const char *value)
-{
-	if (f->type == MLGEN_VARIANT)
-		return variant_dist_at(f->choices, value);
-	return f->type == MLGEN_SIZE_DIST || f->type == MLGEN_TIME_DIST ||
-			       f->type == MLGEN_NUMBER_DIST
-		       ? 0
-		       : strlen(value);
-}
-
 size_t field_path_at(const struct mlgen_field *f, const char *value)
 {
-	size_t at = dist_at(f, value);
+	size_t at = strlen(value);
 
 	if (f->flags & MLGEN_BESIDE)
 		return 0;
+	if (f->type == MLGEN_VARIANT)
+		at = variant_dist_at(f->choices, value);
+	else if (f->type == MLGEN_SIZE_DIST || f->type == MLGEN_TIME_DIST ||
+		 f->type == MLGEN_NUMBER_DIST)
+		at = 0;
 	if (strncmp(value + at, DIST_FILE_WORD, strlen(DIST_FILE_WORD)) == 0)
 		return at + strlen(DIST_FILE_WORD);
 	return strlen(value);
@@ -592,13 +583,10 @@ void field_range_text(struct buf *out, const struct mlgen_field *f)
 		buf_add(out, "not set by default");
 	if (f->min == 0 && f->max == 0)
 		return;
-	if (f->max >= NO_UPPER_LIMIT) {
-		buf_add(out, ", at least ");
-		field_limit_text(out, f, f->min);
-		return;
-	}
-	buf_add(out, ", ");
+	buf_add(out, f->max >= NO_UPPER_LIMIT ? ", at least " : ", ");
 	field_limit_text(out, f, f->min);
+	if (f->max >= NO_UPPER_LIMIT)
+		return;
 	buf_add(out, " to ");
 	field_limit_text(out, f, f->max);
 }

@@ -43,8 +43,6 @@ struct metric_pair {
 #define METRICS_CHARS(s, m)                                                                        \
 	.type = MLGEN_STR, .off = MLGEN_MEMBER(s, m, char *), .stride = sizeof(((s *)0)->m)
 
-/* ---- fields ---- */
-
 /* ---- walk field tables: default, parse, check, format, suggest, describe ---- */
 
 /* Member type of MLGEN_F64_LIST. */

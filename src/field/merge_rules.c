@@ -195,49 +195,39 @@ void merge_by_index(struct merging *m, const struct mlgen_field *list, struct me
 
 /* ---- rows ---- */
 
-static void merge_row(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
-{
-	const struct merge_rule *r = f->merge;
-	void *to = at->to + f->off;
-	const void *a = at->a + f->off, *b = at->b + f->off;
-
-	if (r->whole)
-		r->whole(m, f, at);
-	else if (f->type == MLGEN_BOOL)
-		*(bool *)to = r->u64(m, *(const bool *)a, *(const bool *)b);
-	else if (f->type == MLGEN_F64 || f->type == MLGEN_PERCENT)
-		*(double *)to = r->f64(m, *(const double *)a, *(const double *)b);
-	else
-		*(uint64_t *)to = r->u64(m, *(const uint64_t *)a, *(const uint64_t *)b);
-}
-
 void merge_table(struct merging *m, const struct mlgen_field *table, const struct merge_at *at)
 {
-	for (const struct mlgen_field *f = table; f->name; f++)
-		merge_row(m, f, at);
-}
+	for (const struct mlgen_field *f = table; f->name; f++) {
+		const struct merge_rule *r = f->merge;
+		void *to = at->to + f->off;
+		const void *a = at->a + f->off, *b = at->b + f->off;
 
-/* Discard weights that were added in another kind of merge. */
-static struct merge_sums *begin_sums(const struct merging *m, struct merge_sums *sums)
-{
-	size_t bytes = sizeof(*sums) + m->bytes;
-	bool is_new = !sums;
-
-	if (is_new)
-		sums = m->memory->grow(m->owner, NULL, 0, bytes);
-	if (is_new || sums->how != m->how)
-		memset(sums, 0, bytes);
-	sums->how = m->how;
-	return sums;
+		if (r->whole)
+			r->whole(m, f, at);
+		else if (f->type == MLGEN_BOOL)
+			*(bool *)to = r->u64(m, *(const bool *)a, *(const bool *)b);
+		else if (f->type == MLGEN_F64 || f->type == MLGEN_PERCENT)
+			*(double *)to = r->f64(m, *(const double *)a, *(const double *)b);
+		else
+			*(uint64_t *)to = r->u64(m, *(const uint64_t *)a, *(const uint64_t *)b);
+	}
 }
 
 void fields_merge(struct merging *m, const struct mlgen_field *table, struct merge_sums **sums)
 {
+	size_t sums_bytes = sizeof(**sums) + m->bytes;
 	char *before = mem_zalloc(m->bytes);
+	bool is_new = !*sums;
 
 	memcpy(before, m->record.to, m->bytes);
 	m->record.a = before;
-	m->sums[0] = *sums = begin_sums(m, *sums);
+	if (is_new)
+		*sums = m->memory->grow(m->owner, NULL, 0, sums_bytes);
+	/* Weights that were added in another kind of merge are discarded. */
+	if (is_new || (*sums)->how != m->how)
+		memset(*sums, 0, sums_bytes);
+	(*sums)->how = m->how;
+	m->sums[0] = *sums;
 	if (m->sums[1] && m->sums[1]->how != m->how)
 		m->sums[1] = NULL;
 	merge_table(m, table, &m->record);
