@@ -21,32 +21,6 @@
 #define PREFIX "mlgen-" /* the process number follows */
 #define OPTION "memory_limit: "
 
-/* Is the word in a list with this separator? */
-static bool has_word(const char *list, const char *word, char separator)
-{
-	const char all[] = { separator, '\0' };
-	size_t len = strlen(word);
-
-	for (; *list; list += strcspn(list, all), list += *list == separator)
-		if (strncmp(list, word, len) == 0 && (list[len] == separator || list[len] == '\0'))
-			return true;
-	return false;
-}
-
-/* Split a line of /proc/self/cgroup in place: "4:memory:/a/b", or "0::/a/b" of version 2. */
-static bool split_line(char *line, char **kinds, char **group)
-{
-	char *at = strchr(line, ':');
-
-	*kinds = at ? at + 1 : NULL;
-	*group = *kinds ? strchr(*kinds, ':') : NULL;
-	if (!*group)
-		return false;
-	*(*group)++ = '\0';
-	(*group)[strcspn(*group, "\n")] = '\0';
-	return true;
-}
-
 /* Visit the group and all above it, the top of the hierarchy last. */
 static void walk_up(const char *root, const char *mount, const char *group, bool is_v2,
 		    cgroup_visit *visit, void *arg)
@@ -72,12 +46,17 @@ void cgroup_walk(const char *root, const char *controller, cgroup_visit *visit, 
 	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f)) {
-		if (!split_line(line, &kinds, &group))
+		/* "4:memory:/a/b", or "0::/a/b" of version 2 */
+		kinds = strchr(line, ':');
+		group = kinds ? strchr(++kinds, ':') : NULL;
+		if (!group)
 			continue;
+		*group++ = '\0';
+		group[strcspn(group, "\n")] = '\0';
 		if (kinds[0] == '\0') {
 			walk_up(root, MOUNTS, group, true, visit, arg);
 			walk_up(root, MOUNTS "/unified", group, true, visit, arg);
-		} else if (has_word(kinds, controller, ',')) {
+		} else if (sysfile_list_has(kinds, controller, strlen(controller), ',')) {
 			snprintf(mount, sizeof(mount), MOUNTS "/%s", controller);
 			walk_up(root, mount, group, false, visit, arg);
 		}
@@ -90,7 +69,7 @@ void cgroup_walk(const char *root, const char *controller, cgroup_visit *visit, 
 
 static void join_path(char *out, const char *dir, const char *name)
 {
-	snprintf(out, CGROUP_PATH_BYTES, "%.*s/%s", CGROUP_PATH_BYTES - 64, dir, name);
+	snprintf(out, CGROUP_PATH_BYTES, "%.*s/%s", CGROUP_PATH_BYTES - 40, dir, name);
 }
 
 static int cgroup_write(const char *root, const char *dir, const char *name, const char *text)
@@ -112,16 +91,6 @@ static int cgroup_write(const char *root, const char *dir, const char *name, con
 static int cgroup_enter(const char *root, const char *dir)
 {
 	return cgroup_write(root, dir, "cgroup.procs", "0\n");
-}
-
-/* Is the limit unset, or is its file missing? */
-static bool is_unlimited(const char *root, const char *dir, const char *name)
-{
-	char path[CGROUP_PATH_BYTES], line[256];
-
-	join_path(path, dir, name);
-	return sysfile_line(line, sizeof(line), root, path) || line[0] == '\0' ||
-	       strncmp(line, "max", 3) == 0;
 }
 
 /* ---- find the place for a new group ---- */
@@ -152,29 +121,37 @@ static bool lists_memory(const char *root, const char *dir, const char *name)
 	char path[CGROUP_PATH_BYTES], line[256];
 
 	join_path(path, dir, name);
-	return sysfile_line(line, sizeof(line), root, path) == 0 && has_word(line, "memory", ' ');
+	return sysfile_line(line, sizeof(line), root, path) == 0 &&
+	       sysfile_list_has(line, "memory", 6, ' ');
 }
 
 static bool has_own_limits(const char *root, const char *dir)
 {
 	static const char *const files[] = { "cpu.max", "memory.max", "memory.high", "io.max",
 					     "cpuset.cpus" };
+	char path[CGROUP_PATH_BYTES], line[256];
 
-	for (size_t i = 0; i < ARRAY_LEN(files); i++)
-		if (!is_unlimited(root, dir, files[i]))
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		join_path(path, dir, files[i]);
+		if (sysfile_line(line, sizeof(line), root, path) == 0 && line[0] &&
+		    strncmp(line, "max", 3) != 0)
 			return true;
+	}
 	return false;
 }
 
 /* ---- make, enter and leave a group ---- */
 
-/* Remove the groups of mlgen processes that have ended; the kernel keeps a group that is in use. */
-static void remove_stale(const char *root, const char *parent)
+/* An existing group with this process's number belonged to a dead process and still has its counts,
+ * so it is removed. A group that contains processes belongs to another container. */
+static int make_group(struct cgroup *g, const char *root, const char *parent)
 {
-	char path[PATH_MAX], process[64];
+	char path[PATH_MAX], process[64], procs[CGROUP_PATH_BYTES], name[32], line[64];
 	const struct dirent *e;
 	DIR *d;
 
+	/* Remove the groups of mlgen processes that have ended; the kernel keeps a group that is
+	 * in use. */
 	snprintf(path, sizeof(path), "%s%s", root, parent);
 	d = opendir(path);
 	while (d && (e = readdir(d))) {
@@ -191,18 +168,10 @@ static void remove_stale(const char *root, const char *parent)
 	}
 	if (d)
 		closedir(d);
-}
-
-/* An existing group with this process's number belonged to a dead process and still has its counts,
- * so it is removed. A group that contains processes belongs to another container. */
-static int make_group(struct cgroup *g, const char *root, const char *parent)
-{
-	char path[PATH_MAX], procs[CGROUP_PATH_BYTES], name[32], line[64];
 
 	snprintf(g->parent, sizeof(g->parent), "%s", parent);
 	snprintf(name, sizeof(name), PREFIX "%ld", (long)getpid());
 	join_path(g->path, parent, name);
-	remove_stale(root, parent);
 	snprintf(path, sizeof(path), "%s%s", root, g->path);
 	rmdir(path);
 	if (mkdir(path, 0755) != 0) {
@@ -250,20 +219,6 @@ static int limit_and_join(struct cgroup *g, const char *root, const char *parent
 	return rc ? rc : cgroup_join(g, root);
 }
 
-/* A group of version 2 that has processes enables no controller for its children. The home group
- * can do so once this process, its last, has left. */
-static int leave_home_empty(struct cgroup *g, const char *root, uint64_t bytes)
-{
-	int rc = make_group(g, root, g->home);
-
-	if (rc == 0)
-		rc = cgroup_join(g, root);
-	if (rc == 0)
-		rc = cgroup_write(root, g->home, "cgroup.subtree_control", "+memory");
-	g->has_enabled = rc == 0;
-	return rc ? rc : set_limit(g, root, bytes);
-}
-
 int cgroup_leave(struct cgroup *g, const char *root)
 {
 	char path[PATH_MAX];
@@ -292,58 +247,44 @@ static void undo(struct cgroup *g, const char *root)
 	*g = fresh;
 }
 
-/* Cut the last name off. False: the group is the top. */
-static bool to_parent(char *dir)
-{
-	char *slash = strrchr(dir, '/');
-
-	if (!slash || strcmp(dir, MOUNTS) == 0 || strcmp(dir, MOUNTS "/unified") == 0)
-		return false;
-	*slash = '\0';
-	return true;
-}
-
 static int try_sibling(struct cgroup *g, const char *root, uint64_t bytes)
 {
-	char parent[CGROUP_PATH_BYTES];
+	char parent[CGROUP_PATH_BYTES], *slash;
 
 	snprintf(parent, sizeof(parent), "%s", g->home);
-	if (!to_parent(parent) || !lists_memory(root, parent, "cgroup.subtree_control") ||
-	    has_own_limits(root, g->home))
+	slash = strrchr(parent, '/');
+	if (!slash || strcmp(parent, MOUNTS) == 0 || strcmp(parent, MOUNTS "/unified") == 0)
+		return -EBUSY;
+	*slash = '\0';
+	if (!lists_memory(root, parent, "cgroup.subtree_control") || has_own_limits(root, g->home))
 		return -EBUSY;
 	return limit_and_join(g, root, parent, bytes);
 }
 
 static int try_v2(struct cgroup *g, const char *root, uint64_t bytes)
 {
-	int rc;
+	int rc, second;
 
 	if (lists_memory(root, g->home, "cgroup.subtree_control"))
 		return limit_and_join(g, root, g->home, bytes);
 	if (!lists_memory(root, g->home, "cgroup.controllers"))
 		return -EOPNOTSUPP;
-	rc = leave_home_empty(g, root, bytes);
+	/* A group that has processes enables no controller for its children. The home group can do
+	 * so once this process, its last, has left. */
+	rc = make_group(g, root, g->home);
+	if (rc == 0)
+		rc = cgroup_join(g, root);
+	if (rc == 0)
+		rc = cgroup_write(root, g->home, "cgroup.subtree_control", "+memory");
+	g->has_enabled = rc == 0;
+	if (rc == 0)
+		rc = set_limit(g, root, bytes);
 	if (rc == 0)
 		return 0;
 	undo(g, root);
 	/* -EBUSY means that no sibling is possible; in this case, report the first error. */
-	int second = try_sibling(g, root, bytes);
+	second = try_sibling(g, root, bytes);
 	return second == -EBUSY ? rc : second;
-}
-
-static int find_home(struct cgroup *g, const char *root, struct mlgen_err *err)
-{
-	struct home h = { .is_found = false };
-
-	cgroup_walk(root, "memory", choose_home, &h);
-	if (!h.is_found)
-		return mlgen_fail(err, -ENOENT,
-				  OPTION
-				  "no control groups at " MOUNTS
-				  "; this system cannot limit the page cache of one process");
-	g->is_v2 = h.is_v2;
-	snprintf(g->home, sizeof(g->home), "%s", h.dir);
-	return 0;
 }
 
 static const char *remedy(int rc)
@@ -369,12 +310,18 @@ static const char *remedy(int rc)
 
 int cgroup_limit_memory(struct cgroup *g, const char *root, uint64_t bytes, struct mlgen_err *err)
 {
+	struct home h = { .is_found = false };
 	int rc;
 
 	*g = (struct cgroup){ 0 };
-	rc = find_home(g, root, err);
-	if (rc)
-		return rc;
+	cgroup_walk(root, "memory", choose_home, &h);
+	if (!h.is_found)
+		return mlgen_fail(err, -ENOENT,
+				  OPTION
+				  "no control groups at " MOUNTS
+				  "; this system cannot limit the page cache of one process");
+	g->is_v2 = h.is_v2;
+	snprintf(g->home, sizeof(g->home), "%s", h.dir);
 	rc = g->is_v2 ? try_v2(g, root, bytes) : limit_and_join(g, root, g->home, bytes);
 	if (rc == 0)
 		return 0;
@@ -400,39 +347,24 @@ uint64_t cgroup_kills(const struct cgroup *g, const char *root)
 #define CPU_MOUNT "/sys/fs/cgroup/cpu"
 #define CPUACCT_MOUNT "/sys/fs/cgroup/cpuacct"
 
-static void cpuquota_join_path(char *out, const char *dir, const char *name)
-{
-	snprintf(out, CGROUP_PATH_BYTES, "%.*s/%s", CGROUP_PATH_BYTES - 32, dir, name);
-}
-
-/* Parse "150000 100000"; "max 100000" is not a quota. */
-static bool read_v2(uint64_t *quota, uint64_t *period, const char *root, const char *dir)
-{
-	char path[CGROUP_PATH_BYTES], line[64];
-
-	cpuquota_join_path(path, dir, "cpu.max");
-	return sysfile_line(line, sizeof(line), root, path) == 0 &&
-	       sscanf(line, "%" SCNu64 " %" SCNu64, quota, period) == 2;
-}
-
-/* A quota of -1 means none; sysfile_u64 refuses it. */
-static bool read_v1(uint64_t *quota, uint64_t *period, const char *root, const char *dir)
-{
-	char path[CGROUP_PATH_BYTES];
-
-	cpuquota_join_path(path, dir, "cpu.cfs_quota_us");
-	if (sysfile_u64(quota, root, path))
-		return false;
-	cpuquota_join_path(path, dir, "cpu.cfs_period_us");
-	return sysfile_u64(period, root, path) == 0;
-}
-
 double cpuquota_of(const char *root, const char *dir, bool is_v2)
 {
+	char path[CGROUP_PATH_BYTES], line[64];
 	uint64_t quota, period;
-	bool has =
-		is_v2 ? read_v2(&quota, &period, root, dir) : read_v1(&quota, &period, root, dir);
+	bool has;
 
+	if (is_v2) {
+		/* "150000 100000"; "max 100000" is not a quota. */
+		join_path(path, dir, "cpu.max");
+		has = sysfile_line(line, sizeof(line), root, path) == 0 &&
+		      sscanf(line, "%" SCNu64 " %" SCNu64, &quota, &period) == 2;
+	} else {
+		/* A quota of -1 means none; sysfile_u64 refuses it. */
+		join_path(path, dir, "cpu.cfs_quota_us");
+		has = sysfile_u64(&quota, root, path) == 0;
+		join_path(path, dir, "cpu.cfs_period_us");
+		has = has && sysfile_u64(&period, root, path) == 0;
+	}
 	return has && quota && period ? (double)quota / (double)period : (double)INFINITY;
 }
 
@@ -467,36 +399,29 @@ static void read_cpuacct(void *arg, const char *root, const char *dir, bool is_v
 	if (is_v2 || strncmp(s->dir, CPU_MOUNT, strlen(CPU_MOUNT)) != 0 ||
 	    strcmp(s->dir + strlen(CPU_MOUNT), dir + strlen(CPUACCT_MOUNT)) != 0)
 		return;
-	cpuquota_join_path(path, dir, "cpuacct.usage");
+	join_path(path, dir, "cpuacct.usage");
 	if (sysfile_u64(&used, root, path) == 0)
 		s->used_ns = used;
-}
-
-static void read_used(struct quota_search *s, const char *root)
-{
-	char path[CGROUP_PATH_BYTES];
-	uint64_t used;
-
-	if (s->is_v2) {
-		cpuquota_join_path(path, s->dir, "cpu.stat");
-		if (sysfile_keyed(&used, root, path, "usage_usec") == 0)
-			s->used_ns = used * 1000;
-		return;
-	}
-	cpuquota_join_path(path, s->dir, "cpuacct.usage");
-	if (sysfile_u64(&used, root, path) == 0)
-		s->used_ns = used;
-	else
-		cgroup_walk(root, "cpuacct", read_cpuacct, s);
 }
 
 void cpuquota_read(struct cpuquota *q, const char *root)
 {
 	struct quota_search s = { .cpus = (double)INFINITY, .used_ns = UINT64_MAX };
+	char path[CGROUP_PATH_BYTES];
+	uint64_t used;
 
 	cgroup_walk(root, "cpu", lower_quota, &s);
-	if (!isinf(s.cpus))
-		read_used(&s, root);
+	if (!isinf(s.cpus) && s.is_v2) {
+		join_path(path, s.dir, "cpu.stat");
+		if (sysfile_keyed(&used, root, path, "usage_usec") == 0)
+			s.used_ns = used * 1000;
+	} else if (!isinf(s.cpus)) {
+		join_path(path, s.dir, "cpuacct.usage");
+		if (sysfile_u64(&used, root, path) == 0)
+			s.used_ns = used;
+		else
+			cgroup_walk(root, "cpuacct", read_cpuacct, &s);
+	}
 	*q = (struct cpuquota){ s.cpus, s.used_ns };
 }
 
@@ -540,38 +465,12 @@ static void add_place(struct memroom *m, const struct memroom_place *p)
 	memcpy(m->of, p->of, sizeof(m->of));
 }
 
-static void add_host(struct memroom *m, const char *root)
-{
-	struct memroom_place p = { 0 };
-	char text[UNITS_TEXT_BYTES];
-
-	m->bytes = UINT64_MAX;
-	if (sysfile_keyed(&p.bytes, root, "/proc/meminfo", "MemAvailable") &&
-	    sysfile_keyed(&p.bytes, root, "/proc/meminfo", "MemTotal"))
-		return;
-	snprintf(p.of, sizeof(p.of), "this host has %s available",
-		 units_human_bytes(text, (double)p.bytes));
-	add_place(m, &p);
-}
-
 static int read_group_u64(uint64_t *out, const char *root, const char *dir, const char *name)
 {
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	return sysfile_u64(out, root, path);
-}
-
-static uint64_t cached_bytes(const struct group_files *f, const char *root, const char *dir)
-{
-	char path[PATH_MAX];
-	uint64_t all = 0, n;
-
-	snprintf(path, sizeof(path), "%s/memory.stat", dir);
-	for (size_t i = 0; i < ARRAY_LEN(f->caches); i++)
-		if (sysfile_keyed(&n, root, path, f->caches[i]) == 0)
-			all += n;
-	return all;
 }
 
 struct group_walk {
@@ -586,7 +485,7 @@ static void add_group(void *arg, const char *root, const char *dir, bool is_v2)
 	const struct group_walk *g = arg;
 	struct memroom_place p = { 0 };
 	char path[PATH_MAX];
-	uint64_t limit, used;
+	uint64_t limit, used, cached = 0, n;
 	struct stat st;
 
 	/* A limit of "max" is not a number. */
@@ -594,7 +493,11 @@ static void add_group(void *arg, const char *root, const char *dir, bool is_v2)
 		return;
 	if (read_group_u64(&used, root, dir, f->used))
 		used = 0;
-	p.bytes = subtract_to_zero(limit, subtract_to_zero(used, cached_bytes(f, root, dir)));
+	snprintf(path, sizeof(path), "%s/memory.stat", dir);
+	for (size_t i = 0; i < ARRAY_LEN(f->caches); i++)
+		if (sysfile_keyed(&n, root, path, f->caches[i]) == 0)
+			cached += n;
+	p.bytes = subtract_to_zero(limit, subtract_to_zero(used, cached));
 	snprintf(p.of, sizeof(p.of), "the control group %.300s leaves %s of its %s", dir,
 		 units_human_bytes(text, (double)p.bytes), units_human_bytes(of, (double)limit));
 	/* The id is the folder's inode: containers may have different groups at equal paths. */
@@ -629,9 +532,16 @@ static void add_ulimit(struct memroom *m, const char *root, __rlimit_resource_t 
 void memroom_read(struct memroom *m, const char *root, const char *except_group)
 {
 	struct group_walk g = { m, except_group };
+	struct memroom_place host = { 0 };
+	char text[UNITS_TEXT_BYTES];
 
-	*m = (struct memroom){ .address_bytes = UINT64_MAX };
-	add_host(m, root);
+	*m = (struct memroom){ .bytes = UINT64_MAX, .address_bytes = UINT64_MAX };
+	if (sysfile_keyed(&host.bytes, root, "/proc/meminfo", "MemAvailable") == 0 ||
+	    sysfile_keyed(&host.bytes, root, "/proc/meminfo", "MemTotal") == 0) {
+		snprintf(host.of, sizeof(host.of), "this host has %s available",
+			 units_human_bytes(text, (double)host.bytes));
+		add_place(m, &host);
+	}
 	cgroup_walk(root, "memory", add_group, &g);
 	add_ulimit(m, root, RLIMIT_AS, "VmSize", "ulimit -v");
 	add_ulimit(m, root, RLIMIT_DATA, "VmData", "ulimit -d");

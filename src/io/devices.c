@@ -128,15 +128,20 @@ static void describe_busy(char out[BLOCKDEV_USER_BYTES], dev_t device)
 /*
  * Open with O_EXCL, which without O_CREAT claims a block device (open(2)). The claim fails with
  * EBUSY while another user has one, a mount, swap, dm or md included. On a whole disk it also fails
- * while a partition is claimed. The result is a descriptor of `device`, even if the path leads
- * elsewhere by now, or -errno.
+ * while a partition is claimed. The path may lead to another device by now.
  */
-static int claim(const char *path, dev_t device, struct mlgen_err *err)
+int blockdev_hold(struct blockdev_guards *g, const char *path, dev_t device, struct mlgen_err *err)
 {
+	struct blockdev_guard *held = blockdev_find(g, device);
 	char user[BLOCKDEV_USER_BYTES];
-	int fd = open(path, O_RDWR | O_EXCL | O_CLOEXEC);
 	struct stat st;
+	int fd;
 
+	if (held) {
+		held->users++;
+		return 0;
+	}
+	fd = open(path, O_RDWR | O_EXCL | O_CLOEXEC);
 	if (fd < 0 && errno == EBUSY) {
 		describe_busy(user, device);
 		return mlgen_fail(err, -EBUSY,
@@ -149,21 +154,6 @@ static int claim(const char *path, dev_t device, struct mlgen_err *err)
 		close(fd);
 		return mlgen_fail(err, -ESTALE, "%s: is a different device now", path);
 	}
-	return fd;
-}
-
-int blockdev_hold(struct blockdev_guards *g, const char *path, dev_t device, struct mlgen_err *err)
-{
-	struct blockdev_guard *held = blockdev_find(g, device);
-	int fd;
-
-	if (held) {
-		held->users++;
-		return 0;
-	}
-	fd = claim(path, device, err);
-	if (fd < 0)
-		return fd;
 	vec_push(g, (struct blockdev_guard){ .device = device, .fd = fd, .users = 1 });
 	return 0;
 }
@@ -185,31 +175,12 @@ void blockdev_release(struct blockdev_guards *g, dev_t device)
 /* Deep enough: dm on md on dm on disks has four levels. */
 #define MAX_LEVELS 8
 
-static FILE *open_stat(const char *root, const char *name)
-{
-	/* Only the second folder contains partitions, which can be parts of md and dm. */
-	static const char *const folders[] = { "block", "class/block" };
-	char path[PATH_MAX];
-	FILE *f = NULL;
-
-	for (size_t i = 0; !f && i < ARRAY_LEN(folders); i++) {
-		snprintf(path, sizeof(path), "%s/sys/%s/%s/stat", root, folders[i], name);
-		f = fopen(path, "re");
-	}
-	return f;
-}
-
-static bool devstat_has(const struct devset *set, const char *name)
+static void devset_add(struct devset *set, const char *name)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (!strcmp(set->names[i], name))
-			return true;
-	return false;
-}
-
-static void devset_add(struct devset *set, const char *name)
-{
-	if (strlen(name) >= DEVSET_NAME_BYTES || devstat_has(set, name))
+			return;
+	if (strlen(name) >= DEVSET_NAME_BYTES)
 		return;
 	set->names = mem_realloc(set->names, (set->count + 1) * sizeof(*set->names));
 	snprintf(set->names[set->count++], DEVSET_NAME_BYTES, "%s", name);
@@ -227,31 +198,23 @@ static bool is_path_of(const char *name, const char *head)
 	       !name[end] && subsystem == of_subsystem && disk == of_disk;
 }
 
-/* MAY_COUNT: the device was never read, so its counters show nothing. */
-enum counting { COUNTS, MAY_COUNT, DOES_NOT_COUNT };
-
-static enum counting counting_of(const char *root, const char *name)
-{
-	char path[PATH_MAX];
-	struct devstat s;
-	uint64_t is_on;
-
-	snprintf(path, sizeof(path), "/sys/block/%s/queue/iostats", name);
-	if (devstat_read(&s, root, name) || (sysfile_u64(&is_on, root, path) == 0 && !is_on))
-		return DOES_NOT_COUNT;
-	return s.read_ios ? COUNTS : MAY_COUNT;
-}
-
 static int add_counting(struct devset *set, const char *root, const char *name, unsigned levels)
 {
-	enum counting counting = counting_of(root, name);
+	char path[DEVSET_NAME_BYTES + 32];
 	struct devset below = { 0 };
+	struct devstat s;
+	bool may_count;
+	uint64_t is_on;
 	int rc = 0;
 
-	if (counting != COUNTS && levels > 0)
+	snprintf(path, sizeof(path), "/sys/block/%s/queue/iostats", name);
+	may_count = devstat_read(&s, root, name) == 0 &&
+		    (sysfile_u64(&is_on, root, path) != 0 || is_on);
+	/* The counters of a device that was never read show nothing. */
+	if ((!may_count || !s.read_ios) && levels > 0)
 		devset_components(&below, root, name);
 	if (below.count == 0) {
-		if (counting == DOES_NOT_COUNT)
+		if (!may_count)
 			return -ENODATA;
 		devset_add(set, name);
 	}
@@ -263,10 +226,18 @@ static int add_counting(struct devset *set, const char *root, const char *name, 
 
 int devstat_read(struct devstat *s, const char *root, const char *name)
 {
+	/* Only the second folder contains partitions, which can be parts of md and dm. */
+	static const char *const folders[] = { "block", "class/block" };
+	char path[PATH_MAX];
+	FILE *f = NULL;
+
 	*s = (struct devstat){ 0 };
 	if (!*name)
 		return -ENODATA;
-	FILE *f = open_stat(root, name);
+	for (size_t i = 0; !f && i < ARRAY_LEN(folders); i++) {
+		snprintf(path, sizeof(path), "%s/sys/%s/%s/stat", root, folders[i], name);
+		f = fopen(path, "re");
+	}
 	if (!f)
 		return -ENODATA;
 	int n = fscanf(f,
@@ -474,18 +445,11 @@ static bool counts_for_tasks(const struct mount *mount)
 	return mount->device[0] || is_nfs(mount);
 }
 
-static void set_device_scope(struct memsource *m)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; i < m->devices.count && len < sizeof(m->scope); i++)
-		len += (size_t)snprintf(m->scope + len, sizeof(m->scope) - len, "%s ",
-					m->devices.names[i]);
-}
-
 /* Choose the counter for the type of the mount; the caller checks whether it can be read. */
 static enum memsource_kind choose_source(struct memsource *m, const struct mount *mount)
 {
+	size_t len = 0;
+
 	if (mount->is_memory || mount->has_own_cache)
 		return MEMSOURCE_NONE;
 	if (is_nfs(mount)) {
@@ -497,7 +461,9 @@ static enum memsource_kind choose_source(struct memsource *m, const struct mount
 		return MEMSOURCE_LUSTRE;
 	}
 	if (devset_counting(&m->devices, m->root, mount->device) == 0) {
-		set_device_scope(m);
+		for (size_t i = 0; i < m->devices.count && len < sizeof(m->scope); i++)
+			len += (size_t)snprintf(m->scope + len, sizeof(m->scope) - len, "%s ",
+						m->devices.names[i]);
 		return MEMSOURCE_DEVICE;
 	}
 	return MEMSOURCE_PROCESS;

@@ -13,8 +13,6 @@
 
 #include "base/buf.h"
 
-/* ---- the mounts that files lie on ---- */
-
 /* ---- the filesystem and device under a path: space, alignment, counters ---- */
 
 struct mount {
@@ -103,8 +101,6 @@ bool fstab_expects_mount(const char *root, const char *directory);
  * caller knows how much is missing. Returns `out`.
  */
 const char *noroom_text(char out[NOROOM_BYTES], const char *path, int code, uint64_t end_bytes);
-
-/* ---- devices and counters ---- */
 
 /* ---- exclusive use of block devices that are about to be written ---- */
 

@@ -36,21 +36,6 @@ const struct engine_absent engines_absent[] = {
 #define ENGINE_INDENT 12 /* columns before the help of an engine */
 #define OPTION_INDENT 8  /* columns before the help of an option */
 
-static void print_option(FILE *to, const struct mlgen_field *f)
-{
-	struct buf text = { 0 }, none = { 0 };
-
-	buf_addf(&text, "    %s=", f->name);
-	field_type_text(&text, f);
-	buf_add(&text, "  (");
-	field_range_text(&text, f);
-	buf_add(&text, ")");
-	fprintf(to, "%s\n", buf_str(&text));
-	help_text_print(to, &none, f->help, OPTION_INDENT, wrap_columns());
-	buf_fini(&none);
-	buf_fini(&text);
-}
-
 static void print_name(FILE *to, const char *name, const char *text)
 {
 	struct buf line = { 0 };
@@ -63,20 +48,18 @@ static void print_name(FILE *to, const char *name, const char *text)
 static void print_engine(FILE *to, const struct mlgen_engine *e)
 {
 	print_name(to, e->name, e->help);
-	for (const struct mlgen_field *f = e->opts; f && f->name; f++)
-		print_option(to, f);
-}
+	for (const struct mlgen_field *f = e->opts; f && f->name; f++) {
+		struct buf text = { 0 }, none = { 0 };
 
-static void print_all(FILE *to)
-{
-	for (const struct mlgen_engine *const *e = engines_built; *e; e++)
-		print_engine(to, *e);
-	for (const struct engine_absent *a = engines_absent; a->name; a++) {
-		struct buf why = { 0 };
-
-		buf_addf(&why, "not built: %s", a->why);
-		print_name(to, a->name, buf_str(&why));
-		buf_fini(&why);
+		buf_addf(&text, "    %s=", f->name);
+		field_type_text(&text, f);
+		buf_add(&text, "  (");
+		field_range_text(&text, f);
+		buf_add(&text, ")");
+		fprintf(to, "%s\n", buf_str(&text));
+		help_text_print(to, &none, f->help, OPTION_INDENT, wrap_columns());
+		buf_fini(&none);
+		buf_fini(&text);
 	}
 }
 
@@ -182,19 +165,25 @@ const char *engines_why_absent(const char *name)
 
 int engines_help(FILE *to, const char *name, struct mlgen_err *err)
 {
-	const struct mlgen_engine *e = NULL;
+	bool is_path = jobset_is_path(name);
+	const struct mlgen_engine *e = is_path ? engines_load(name, err) : engines_find(name);
 
-	if (jobset_is_path(name)) {
-		e = engines_load(name, err);
-		if (!e)
-			return err->code;
-	} else
-		e = engines_find(name);
-	if (!name[0])
-		print_all(to);
-	else if (e)
-		print_engine(to, e);
-	else
+	if (is_path && !e)
+		return err->code;
+	if (name[0] && !e)
 		return fail_unknown(name, err);
+	if (e) {
+		print_engine(to, e);
+		return 0;
+	}
+	for (const struct mlgen_engine *const *all = engines_built; *all; all++)
+		print_engine(to, *all);
+	for (const struct engine_absent *a = engines_absent; a->name; a++) {
+		struct buf why = { 0 };
+
+		buf_addf(&why, "not built: %s", a->why);
+		print_name(to, a->name, buf_str(&why));
+		buf_fini(&why);
+	}
 	return 0;
 }

@@ -108,6 +108,16 @@ void sysfile_unescape(char *s)
 	*to = '\0';
 }
 
+bool sysfile_list_has(const char *list, const char *word, size_t len, char separator)
+{
+	const char all[] = { separator, '\0' };
+
+	for (; *list; list += strcspn(list, all), list += *list == separator)
+		if (strncmp(list, word, len) == 0 && (list[len] == separator || list[len] == '\0'))
+			return true;
+	return false;
+}
+
 void host_facts(const struct host *h, void (*put)(void *arg, const char *key, const char *value),
 		void *arg)
 {
@@ -136,11 +146,6 @@ union cpus {
 static bool has_cpu(const union cpus *c, unsigned cpu)
 {
 	return cpu < CPUS_MAX && (c->bytes[cpu / 8] >> (cpu % 8)) & 1;
-}
-
-static void add_cpu(union cpus *c, unsigned cpu)
-{
-	c->bytes[cpu / 8] |= (unsigned char)(1u << (cpu % 8));
 }
 
 /* Read the main thread's CPUs, because workers may have bound themselves already. Returns their
@@ -183,25 +188,6 @@ static uint64_t timeval_ns(const struct timeval *t)
 	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
 }
 
-/* Parse "cpu3 user nice system idle iowait irq softirq steal ...", in ticks. 0 for a CPU that is
- * not allowed. */
-static uint64_t busy_ticks(const char *line, const union cpus *allowed)
-{
-	uint64_t t[8] = { 0 };
-	unsigned cpu;
-
-	/* The line of the sum has a space instead of a number; %u would skip the space. */
-	if (line[3] == ' ')
-		return 0;
-	if (sscanf(line,
-		   "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-		   " %" SCNu64 " %" SCNu64,
-		   &cpu, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) < 5 ||
-	    !has_cpu(allowed, cpu))
-		return 0;
-	return t[0] + t[1] + t[2] + t[5] + t[6] + t[7];
-}
-
 static uint64_t busy_ns(void)
 {
 	long hz = sysconf(_SC_CLK_TCK);
@@ -209,13 +195,25 @@ static uint64_t busy_ns(void)
 	union cpus allowed;
 	uint64_t ticks = 0;
 	char line[512];
+	unsigned cpu;
 
 	if (!f)
 		return 0;
 	allowed_cpus(&allowed);
 	/* The lines of the CPUs come first. */
-	while (fgets(line, sizeof(line), f) && strncmp(line, "cpu", 3) == 0)
-		ticks += busy_ticks(line, &allowed);
+	while (fgets(line, sizeof(line), f) && strncmp(line, "cpu", 3) == 0) {
+		/* "cpu3 user nice system idle iowait irq softirq steal ...", in ticks */
+		uint64_t t[8] = { 0 };
+
+		/* The line of the sum has a space instead of a number; %u would skip the space. */
+		if (line[3] != ' ' &&
+		    sscanf(line,
+			   "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+			   " %" SCNu64 " %" SCNu64 " %" SCNu64,
+			   &cpu, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) >= 5 &&
+		    has_cpu(&allowed, cpu))
+			ticks += t[0] + t[1] + t[2] + t[5] + t[6] + t[7];
+	}
 	fclose(f);
 	return hz > 0 ? ticks * (1000000000u / (uint64_t)hz) : 0;
 }
@@ -259,26 +257,11 @@ static int fail_not_allowed(unsigned cpu, const union cpus *allowed, struct mlge
 			  text);
 }
 
-static int add_range(union cpus *c, const union cpus *allowed, unsigned first, unsigned last,
-		     struct mlgen_err *err)
-{
-	if (last < first)
-		return mlgen_fail(err, -EINVAL, "cpus_allowed: %u-%u is reversed; write %u-%u",
-				  first, last, last, first);
-	for (unsigned cpu = first; cpu <= last; cpu++) {
-		if (!has_cpu(allowed, cpu))
-			return fail_not_allowed(cpu, allowed, err);
-		add_cpu(c, cpu);
-	}
-	return 0;
-}
-
 static int parse_cpus(union cpus *c, const char *list, struct mlgen_err *err)
 {
 	const char *at = list;
 	union cpus allowed;
 	unsigned first, last;
-	int rc;
 
 	memset(c, 0, sizeof(*c));
 	if (allowed_cpus(&allowed) == 0)
@@ -291,9 +274,15 @@ static int parse_cpus(union cpus *c, const char *list, struct mlgen_err *err)
 		last = first;
 		if (*at == '-' && (at++, !parse_cpu(&at, &last)))
 			return fail_list(list, err);
-		rc = add_range(c, &allowed, first, last, err);
-		if (rc)
-			return rc;
+		if (last < first)
+			return mlgen_fail(err, -EINVAL,
+					  "cpus_allowed: %u-%u is reversed; write %u-%u", first,
+					  last, last, first);
+		for (unsigned cpu = first; cpu <= last; cpu++) {
+			if (!has_cpu(&allowed, cpu))
+				return fail_not_allowed(cpu, &allowed, err);
+			c->bytes[cpu / 8] |= (unsigned char)(1u << (cpu % 8));
+		}
 	} while (*at == ',' && at++);
 	return *at ? fail_list(list, err) : 0;
 }
@@ -400,21 +389,6 @@ void host_read_command(struct host *h, const char *root)
 	read_arguments(h, root, "self");
 }
 
-/* Parse the model of "model name : AMD EPYC", or "cpu : POWER9" on POWER. ARM has no such line. */
-static bool parse_model(const char *line, char *out, size_t size)
-{
-	static const char *const keys[] = { "model name", "cpu\t" };
-	const char *value = strchr(line, ':');
-
-	for (size_t i = 0; value && i < ARRAY_LEN(keys); i++)
-		if (strncmp(line, keys[i], strlen(keys[i])) == 0) {
-			value += 1 + strspn(value + 1, " \t");
-			snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value);
-			return true;
-		}
-	return false;
-}
-
 /* Count the numbers of a list; "0-1,3" has three. */
 static uint64_t count_list(const char *list)
 {
@@ -436,16 +410,26 @@ static uint64_t count_list(const char *list)
 
 void host_read_model(struct host *h, const char *root)
 {
-	char path[PATH_MAX], line[512];
+	/* "model name : AMD EPYC", or "cpu : POWER9" on POWER; ARM has no such line. */
+	static const char *const keys[] = { "model name", "cpu\t" };
+	bool found = false;
+	char line[512];
 	struct utsname u;
 	FILE *f;
 
 	h->cpu_model[0] = '\0';
-	snprintf(path, sizeof(path), "%s/proc/cpuinfo", root);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f) &&
-	       !parse_model(line, h->cpu_model, sizeof(h->cpu_model)))
-		;
+	f = open_below(root, "/proc/cpuinfo");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		const char *value = strchr(line, ':');
+
+		for (size_t i = 0; value && i < ARRAY_LEN(keys); i++)
+			found |= strncmp(line, keys[i], strlen(keys[i])) == 0;
+		if (!found)
+			continue;
+		value += 1 + strspn(value + 1, " \t");
+		snprintf(h->cpu_model, sizeof(h->cpu_model), "%.*s", (int)strcspn(value, "\n"),
+			 value);
+	}
 	if (f)
 		fclose(f);
 	if (!h->cpu_model[0] && uname(&u) == 0)
@@ -508,12 +492,10 @@ uint64_t host_page_cache_bytes(void)
 
 bool host_network_read(const char *root, uint64_t *received_bytes, uint64_t *sent_bytes)
 {
-	char path[PATH_MAX], line[512], name[64];
+	char line[512], name[64];
 	uint64_t in, out;
-	FILE *f;
+	FILE *f = open_below(root, "/proc/net/dev");
 
-	snprintf(path, sizeof(path), "%s/proc/net/dev", root);
-	f = fopen(path, "re");
 	*received_bytes = *sent_bytes = 0;
 	if (!f)
 		return false;

@@ -11,8 +11,6 @@
 #include "base/buf.h"
 #include "io/devices.h"
 
-/* ---- the page cache of files ---- */
-
 /* ---- the part of one file: drop and measure it ---- */
 
 /* Open, write dirty pages to storage, fadvise(DONTNEED), close. 0 or -errno. Pages that another
@@ -48,8 +46,6 @@ int dropcaches_run(const char *root, struct mlgen_err *err);
 /* Bytes of all files of the host that are dirty, under writeback, or sent to an NFS server and not
  * committed there. `root` as in host.h. 0 or -errno. */
 int dirty_bytes(uint64_t *bytes, const char *root);
-
-/* ---- the host ---- */
 
 /* ---- this machine: CPUs, memory, kernel, limits, CPU time used ---- */
 
@@ -224,6 +220,9 @@ int sysfile_keyed(uint64_t *out, const char *root, const char *path, const char 
 /* Decode \ooo in place: the kernel escapes spaces, tabs, newlines and backslashes in names this
  * way, for example in /proc/self/mountinfo. */
 void sysfile_unescape(char *s);
+
+/* Is the word, of `len` bytes, in a list with this separator? */
+bool sysfile_list_has(const char *list, const char *word, size_t len, char separator);
 
 /* ---- the control groups of this process, and a memory limit of its own ---- */
 

@@ -114,23 +114,6 @@ static uint64_t ctx_draw(const struct mlgen_ctx *ctx, const struct mlgen_dist *d
 	return dist_draw(&own, io->seed, RNG_ENGINE, index);
 }
 
-static void init_queue(struct io *io, const struct io_config *cfg)
-{
-	unsigned depth = io->is_sync ? 0 : cfg->iodepth;
-	unsigned transfers = depth;
-
-	if (cfg->transfers && cfg->transfers < depth)
-		transfers = cfg->transfers;
-	iobuf_init(&io->buf, cfg->buf_bytes, depth, transfers);
-	io->buf.stamp = cfg->stamp;
-	io->in_place_slot = depth;
-	io->published.count = depth + 1;
-	io->published.slots = mem_array(depth + 1, sizeof(*io->published.slots));
-	io->published.path = mem_array(depth + 1, sizeof(*io->published.path));
-	io->queue = mem_array(depth, sizeof(*io->queue));
-	io->reaped = mem_array(depth, sizeof(*io->reaped));
-}
-
 static int make_buffer(struct io *io, struct mlgen_err *err)
 {
 	char text[UNITS_TEXT_BYTES];
@@ -160,6 +143,8 @@ static int make_buffer(struct io *io, struct mlgen_err *err)
 int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
 {
 	struct io *io = mem_zalloc(sizeof(*io));
+	unsigned depth = cfg->job->engine->reap ? cfg->iodepth : 0; /* of the queue */
+	unsigned transfers = depth;
 	int rc;
 
 	assert(cfg->iodepth > 0 && cfg->buf_bytes > 0);
@@ -187,7 +172,16 @@ int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
 		.draw = ctx_draw,
 		.clock = io,
 	};
-	init_queue(io, cfg);
+	if (cfg->transfers && cfg->transfers < depth)
+		transfers = cfg->transfers;
+	iobuf_init(&io->buf, cfg->buf_bytes, depth, transfers);
+	io->buf.stamp = cfg->stamp;
+	io->in_place_slot = depth;
+	io->published.count = depth + 1;
+	io->published.slots = mem_array(depth + 1, sizeof(*io->published.slots));
+	io->published.path = mem_array(depth + 1, sizeof(*io->published.path));
+	io->queue = mem_array(depth, sizeof(*io->queue));
+	io->reaped = mem_array(depth, sizeof(*io->reaped));
 	rc = make_buffer(io, err);
 	if (rc == 0) {
 		io->is_init = true; /* fini accepts a failed init */
@@ -449,33 +443,6 @@ static int flush(struct io *io)
 	return io->error;
 }
 
-static void enqueue(struct io *io, struct io_op *op)
-{
-	bool is_linked = op->io.flags & MLGEN_IO_LINK;
-
-	assert(!is_linked || io->in_flight < io->iodepth);
-	op->slot = iobuf_acquire_slot(&io->buf, op);
-	op->is_linked = is_linked || io->in_chain;
-	io->in_chain = is_linked;
-	transfer_begin(&io->buf, io->stat, op);
-	io->queue[io->queued++] = &op->io;
-	if (io->in_flight == io->iodepth)
-		flush(io); /* io_reap reports its error */
-}
-
-/* Process an operation that the engine has returned. True = complete, false = queued once more. */
-static bool completed(struct io *io, struct io_op *op, uint64_t now)
-{
-	io->in_engine--;
-	if (transfer_continues(&io->buf, io->stat, op)) {
-		io->queue[io->queued++] = &op->io;
-		return false;
-	}
-	iobuf_release_slot(&io->buf, op->slot);
-	io_finish(io, op, now);
-	return true;
-}
-
 /* A wait for completions: at least min, at most max, n so far. */
 struct reap_request {
 	struct io_op **done;
@@ -527,8 +494,14 @@ static int reap_once(struct io *io, struct reap_request *r)
 	for (int i = 0; i < n; i++) {
 		struct io_op *op = (struct io_op *)io->reaped[i];
 
-		if (completed(io, op, now))
-			r->done[r->n++] = op;
+		io->in_engine--;
+		if (transfer_continues(&io->buf, io->stat, op)) {
+			io->queue[io->queued++] = &op->io;
+			continue;
+		}
+		iobuf_release_slot(&io->buf, op->slot);
+		io_finish(io, op, now);
+		r->done[r->n++] = op;
 	}
 	return 0;
 }
@@ -567,14 +540,23 @@ void *io_buffer(struct io *io, size_t *bytes)
 
 void io_submit(struct io *io, struct io_op *op)
 {
+	bool is_linked = op->io.flags & MLGEN_IO_LINK;
+
 	assert(io->in_flight < io->iodepth);
 	io->in_flight++;
-	if (!io->is_sync && engine_supports(io, op)) {
-		enqueue(io, op);
+	if (io->is_sync || !engine_supports(io, op)) {
+		add_done(io, op);
+		do_in_place(io, op);
 		return;
 	}
-	add_done(io, op);
-	do_in_place(io, op);
+	assert(!is_linked || io->in_flight < io->iodepth);
+	op->slot = iobuf_acquire_slot(&io->buf, op);
+	op->is_linked = is_linked || io->in_chain;
+	io->in_chain = is_linked;
+	transfer_begin(&io->buf, io->stat, op);
+	io->queue[io->queued++] = &op->io;
+	if (io->in_flight == io->iodepth)
+		flush(io); /* io_reap reports its error */
 }
 
 unsigned io_room(const struct io *io)

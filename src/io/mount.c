@@ -26,32 +26,24 @@
 #include "io/devices.h"
 #include "io/host.h"
 
-static bool is_in_fstab(const char *root, const char *directory)
+bool fstab_expects_mount(const char *root, const char *directory)
 {
 	char path[PATH_MAX], real[PATH_MAX], text[4096];
 	struct mntent entry;
-	bool found = false;
+	struct stat st = { 0 };
+	bool is_listed = false;
+	struct mount m;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/etc/fstab", root);
 	f = setmntent(path, "re");
 	/* An entry may lead to the directory through links, or end with a slash. */
-	while (f && !found && getmntent_r(f, &entry, text, sizeof(text)))
-		found = strcmp(entry.mnt_dir, directory) == 0 ||
-			(realpath(entry.mnt_dir, real) && strcmp(real, directory) == 0);
+	while (f && !is_listed && getmntent_r(f, &entry, text, sizeof(text)))
+		is_listed = strcmp(entry.mnt_dir, directory) == 0 ||
+			    (realpath(entry.mnt_dir, real) && strcmp(real, directory) == 0);
 	if (f)
 		endmntent(f);
-	return found;
-}
-
-bool fstab_expects_mount(const char *root, const char *directory)
-{
-	struct stat st = { 0 };
-	struct mount m;
-
-	if (!is_in_fstab(root, directory))
-		return false;
-	if (!*root && stat(directory, &st) != 0)
+	if (!is_listed || (!*root && stat(directory, &st) != 0))
 		return false;
 	mount_read_at(&m, root, directory, st.st_dev);
 	return strcmp(m.target, directory) != 0;
@@ -164,20 +156,6 @@ static void copy_text(char *to, size_t size, const char *from)
 	to[len] = '\0';
 }
 
-/* Read the last component of the link `dir`/`name`; "" where there is no link. */
-static void link_name(char *out, size_t size, const char *dir, const char *name)
-{
-	char path[PATH_MAX + 64], to[PATH_MAX];
-	const char *slash;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	n = readlink(path, to, sizeof(to) - 1);
-	to[n > 0 ? n : 0] = '\0';
-	slash = strrchr(to, '/');
-	copy_text(out, size, slash ? slash + 1 : to);
-}
-
 static bool has_entry(const char *dir, const char *name)
 {
 	char path[PATH_MAX + 64];
@@ -205,8 +183,15 @@ static void read_kind(struct mount *m, const char *disk)
 		{ "md", "md" },
 		{ "loop", "loop" },
 	};
+	char path[PATH_MAX + 64], to[PATH_MAX];
+	const char *slash;
+	ssize_t n;
 
-	link_name(m->device_kind, sizeof(m->device_kind), disk, "device/subsystem");
+	snprintf(path, sizeof(path), "%s/device/subsystem", disk);
+	n = readlink(path, to, sizeof(to) - 1);
+	to[n > 0 ? n : 0] = '\0';
+	slash = strrchr(to, '/');
+	copy_text(m->device_kind, sizeof(m->device_kind), slash ? slash + 1 : to);
 	if (strncmp(m->device_kind, "nvme", 4) == 0)
 		read_nvme_kind(m, disk);
 	for (size_t i = 0; !m->device_kind[0] && i < 3; i++)
@@ -232,43 +217,16 @@ static void count_paths(struct mount *m, const char *root, const char *disk)
 	devset_fini(&below);
 }
 
-/* Read the scheduler: the word in brackets of "mq-deadline [none]", or a lone word. */
-static void read_scheduler(struct mount *m, const char *disk)
-{
-	char line[128], *open, *close;
-
-	if (sysfile_line(line, sizeof(line), disk, "/queue/scheduler"))
-		return;
-	open = strchr(line, '[');
-	close = open ? strchr(open, ']') : NULL;
-	if (close)
-		*close = '\0';
-	copy_text(m->scheduler, sizeof(m->scheduler), close ? open + 1 : line);
-}
-
-/* Find the sysfs directory of the whole disk. False: no block device. */
-static bool find_disk(char *disk, const char *root, unsigned dev_major, unsigned dev_minor)
-{
-	char path[PATH_MAX];
-	char *slash;
-
-	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", root, dev_major, dev_minor);
-	if (dev_major == 0 || !realpath(path, disk))
-		return false;
-	slash = strrchr(disk, '/');
-	if (slash && has_entry(disk, "partition"))
-		*slash = '\0';
-	return true;
-}
-
 /* Read the properties of the disk m->dev_major:dev_minor: kind, model, paths, scheduler and
  * read-ahead. The numbers become those of the whole disk, or 0. */
 static void read_device(struct mount *m, const char *root)
 {
-	char disk[PATH_MAX], line[sizeof(m->device_model)], path[96];
+	char disk[PATH_MAX], path[PATH_MAX], line[sizeof(m->device_model)], scheduler[128];
+	char *slash, *open, *close;
 	uint64_t kib;
 
-	if (!find_disk(disk, root, m->dev_major, m->dev_minor)) {
+	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", root, m->dev_major, m->dev_minor);
+	if (m->dev_major == 0 || !realpath(path, disk)) {
 		/* Network filesystems have a read-ahead without a disk. */
 		snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", m->dev_major,
 			 m->dev_minor);
@@ -277,13 +235,23 @@ static void read_device(struct mount *m, const char *root)
 		m->dev_major = m->dev_minor = 0;
 		return;
 	}
+	slash = strrchr(disk, '/');
+	if (slash && has_entry(disk, "partition"))
+		*slash = '\0';
 	copy_text(m->device, sizeof(m->device), strrchr(disk, '/') + 1);
 	if (sysfile_line(line, sizeof(line), disk, "/dev") ||
 	    sscanf(line, "%u:%u", &m->dev_major, &m->dev_minor) != 2)
 		m->dev_major = m->dev_minor = 0;
 	read_kind(m, disk);
 	count_paths(m, root, disk);
-	read_scheduler(m, disk);
+	/* The scheduler is the word in brackets of "mq-deadline [none]", or a lone word. */
+	if (sysfile_line(scheduler, sizeof(scheduler), disk, "/queue/scheduler") == 0) {
+		open = strchr(scheduler, '[');
+		close = open ? strchr(open, ']') : NULL;
+		if (close)
+			*close = '\0';
+		copy_text(m->scheduler, sizeof(m->scheduler), close ? open + 1 : scheduler);
+	}
 	/* SCSI and NVMe disks have a model; virtual disks do not. */
 	if (sysfile_line(line, sizeof(line), disk, "/device/model") == 0)
 		copy_text(m->device_model, sizeof(m->device_model), line);
@@ -296,40 +264,33 @@ static const char *target_of(const struct mount *m)
 	return m->target[0] ? m->target : "this filesystem";
 }
 
-/* write(2) fails at the file size limit of the process, or at that of the filesystem. */
-static void explain_too_large(char out[NOROOM_BYTES], const struct mount *m, uint64_t end_bytes)
-{
-	struct rlimit limit;
-	char text[UNITS_TEXT_BYTES];
-
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-	    (!end_bytes || end_bytes > limit.rlim_cur))
-		snprintf(out, NOROOM_BYTES,
-			 "; ulimit -f allows files of %s: raise it, or make smaller files",
-			 units_human_bytes(text, (double)limit.rlim_cur));
-	else
-		snprintf(out, NOROOM_BYTES,
-			 "; %s on %s does not support files of this size: make smaller files",
-			 m->type[0] ? m->type : "the filesystem", target_of(m));
-}
-
 const char *noroom_text(char out[NOROOM_BYTES], const char *path, int code, uint64_t end_bytes)
 {
 	char text[UNITS_TEXT_BYTES];
 	struct mount m = { 0 };
+	struct rlimit limit;
+	bool has_limit;
 
 	out[0] = '\0';
 	if (code != -ENOSPC && code != -EDQUOT && code != -EFBIG)
 		return out;
 	if (mount_read(&m, path, NULL) < 0)
 		m.free_inodes = UINT64_MAX;
+	has_limit = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+		    (!end_bytes || end_bytes > limit.rlim_cur);
 	if (code == -EDQUOT) /* a quota of bytes or of inodes */
 		snprintf(out, NOROOM_BYTES,
 			 "; a quota of this user, group or project is exceeded on %s, whatever df "
 			 "shows: raise it, or remove files",
 			 target_of(&m));
+	else if (code == -EFBIG && has_limit)
+		snprintf(out, NOROOM_BYTES,
+			 "; ulimit -f allows files of %s: raise it, or make smaller files",
+			 units_human_bytes(text, (double)limit.rlim_cur));
 	else if (code == -EFBIG)
-		explain_too_large(out, &m, end_bytes);
+		snprintf(out, NOROOM_BYTES,
+			 "; %s on %s does not support files of this size: make smaller files",
+			 m.type[0] ? m.type : "the filesystem", target_of(&m));
 	else if (m.free_inodes == 0 && m.free_bytes > 0)
 		snprintf(out, NOROOM_BYTES,
 			 "; %s has no free inodes (df -i), although %s are free: use fewer and "
@@ -384,25 +345,18 @@ static size_t covers(const char *target, const char *path)
 	return path[len] == '/' || path[len] == '\0' ? len : 0;
 }
 
-static bool has_option(const char *list, const char *word, size_t len)
-{
-	for (; *list; list += strcspn(list, ","), list += *list == ',')
-		if (strncmp(list, word, len) == 0 && (list[len] == ',' || list[len] == '\0'))
-			return true;
-	return false;
-}
-
 /* Join the mount's own options and those of the filesystem that it does not repeat. */
 static void join_options(struct mount *m, const struct mount_line *l)
 {
 	size_t at, len;
 
 	copy_text(m->options, sizeof(m->options), l->options);
-	m->read_only = has_option(l->options, "ro", 2) || has_option(l->super, "ro", 2);
+	m->read_only = sysfile_list_has(l->options, "ro", 2, ',') ||
+		       sysfile_list_has(l->super, "ro", 2, ',');
 	for (const char *o = l->super; *o; o += len, o += *o == ',') {
 		len = strcspn(o, ",");
 		at = strlen(m->options);
-		if (has_option(l->options, o, len) || at + len + 2 > sizeof(m->options))
+		if (sysfile_list_has(l->options, o, len, ',') || at + len + 2 > sizeof(m->options))
 			continue;
 		snprintf(m->options + at, sizeof(m->options) - at, ",%.*s", (int)len, o);
 	}
@@ -498,22 +452,6 @@ static int find_existing(char *out, const char *path, struct mlgen_err *err)
 	return 0;
 }
 
-static void read_block_device(struct mount *m, const char *path, dev_t dev)
-{
-	char size[64];
-	uint64_t sectors;
-
-	copy_text(m->type, sizeof(m->type), "block device");
-	copy_text(m->source, sizeof(m->source), path);
-	copy_text(m->target, sizeof(m->target), path);
-	snprintf(size, sizeof(size), "/sys/dev/block/%u:%u/size", major(dev), minor(dev));
-	if (sysfile_u64(&sectors, "", size) == 0)
-		m->total_bytes = sectors * SECTOR_BYTES;
-	m->dev_major = major(dev);
-	m->dev_minor = minor(dev);
-	read_device(m, "");
-}
-
 /*
  * The mount table of a chroot, or of a container whose root is not a mount point, does not list the
  * filesystem of the root. Its type is then read from statfs (linux/magic.h), its target is "/" if
@@ -599,7 +537,8 @@ static int query_alignment(const struct mount *m, int fd, uint64_t *align_bytes,
 
 int mount_read(struct mount *m, const char *path, struct mlgen_err *err)
 {
-	char real[PATH_MAX];
+	char real[PATH_MAX], size[64];
+	uint64_t sectors;
 	struct statvfs v;
 	struct stat st;
 	int rc;
@@ -611,7 +550,16 @@ int mount_read(struct mount *m, const char *path, struct mlgen_err *err)
 	if (stat(real, &st))
 		return fail_look(real, -errno, err);
 	if (S_ISBLK(st.st_mode)) {
-		read_block_device(m, real, st.st_rdev);
+		m->dev_major = major(st.st_rdev);
+		m->dev_minor = minor(st.st_rdev);
+		copy_text(m->type, sizeof(m->type), "block device");
+		copy_text(m->source, sizeof(m->source), real);
+		copy_text(m->target, sizeof(m->target), real);
+		snprintf(size, sizeof(size), "/sys/dev/block/%u:%u/size", m->dev_major,
+			 m->dev_minor);
+		if (sysfile_u64(&sectors, "", size) == 0)
+			m->total_bytes = sectors * SECTOR_BYTES;
+		read_device(m, "");
 		return 0;
 	}
 	mount_read_at(m, "", real, st.st_dev);
@@ -672,28 +620,23 @@ bool mount_of_device(char *target, size_t size, const char *root, dev_t dev)
 	return found;
 }
 
-/* The device number that files of the mount have; for btrfs the mount table lists another. */
-static dev_t listed_device(const struct mount_line *l)
-{
-	struct statx st;
-
-	if (strcmp(l->type, "btrfs") == 0 &&
-	    statx(AT_FDCWD, l->target, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, 0, &st) == 0)
-		return makedev(st.stx_dev_major, st.stx_dev_minor);
-	return makedev(l->dev_major, l->dev_minor);
-}
-
 void mount_each(void (*visit)(void *arg, const struct mount_listed *m), void *arg)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	size_t size = 0;
 	char *text = NULL;
 	struct mount_line l;
+	struct statx st;
 
 	while (f && getline(&text, &size, f) >= 0) {
 		if (!parse_line(&l, text))
 			continue;
-		const struct mount_listed m = { l.type, l.target, l.source, listed_device(&l) };
+		struct mount_listed m = { l.type, l.target, l.source,
+					  makedev(l.dev_major, l.dev_minor) };
+		/* For btrfs the mount table lists another device number than its files have. */
+		if (strcmp(l.type, "btrfs") == 0 &&
+		    statx(AT_FDCWD, l.target, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, 0, &st) == 0)
+			m.dev = makedev(st.stx_dev_major, st.stx_dev_minor);
 		visit(arg, &m);
 	}
 	free(text);

@@ -92,25 +92,6 @@ static void add_cpu(struct noise_counts *c, const struct cpus *allowed, const ch
 		noise_add(&c->hot, throttles);
 }
 
-static void read_cpus(struct noise_counts *c, const char *root)
-{
-	long hz = sysconf(_SC_CLK_TCK);
-	uint64_t tick_ns = 1000000000u / (uint64_t)(hz > 0 ? hz : 100);
-	struct cpus allowed;
-	char path[PATH_MAX], line[512];
-	FILE *f;
-
-	read_allowed(&allowed, root);
-	snprintf(path, sizeof(path), "%s/proc/stat", root);
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	/* The lines of the CPUs come first. */
-	while (fgets(line, sizeof(line), f) && strncmp(line, "cpu", 3) == 0)
-		add_cpu(c, &allowed, root, line, tick_ns);
-	fclose(f);
-}
-
 static void add_throttling(void *arg, const char *root, const char *dir, bool is_v2)
 {
 	struct noise_counts *c = arg;
@@ -143,9 +124,21 @@ static uint64_t pressure_ns(const char *root, const char *path)
 void noise_read(struct noise_counts *c, const char *root)
 {
 	const uint64_t none = UINT64_MAX;
+	long hz = sysconf(_SC_CLK_TCK);
+	uint64_t tick_ns = 1000000000u / (uint64_t)(hz > 0 ? hz : 100);
+	struct cpus allowed;
+	char path[PATH_MAX], line[512];
+	FILE *f;
 
 	*c = (struct noise_counts){ 0, none, none, none, none, none, none, none, none, none, none };
-	read_cpus(c, root);
+	read_allowed(&allowed, root);
+	snprintf(path, sizeof(path), "%s/proc/stat", root);
+	f = fopen(path, "re");
+	/* The lines of the CPUs come first. */
+	while (f && fgets(line, sizeof(line), f) && strncmp(line, "cpu", 3) == 0)
+		add_cpu(c, &allowed, root, line, tick_ns);
+	if (f)
+		fclose(f);
 	cgroup_walk(root, "cpu", add_throttling, c);
 	c->waits_cpu_ns = pressure_ns(root, "/proc/pressure/cpu");
 	c->waits_io_ns = pressure_ns(root, "/proc/pressure/io");
@@ -277,17 +270,6 @@ static int read_zone(struct energy_zone *z, const char *root, uint64_t *sum)
 	return 0;
 }
 
-static int zone_init(struct energy_zone *z, const char *root, const char *name)
-{
-	char range[sizeof(z->path)];
-	int rc;
-
-	snprintf(z->path, sizeof(z->path), ZONES "/%.*s/energy_uj", NAME_MAX_BYTES, name);
-	snprintf(range, sizeof(range), ZONES "/%.*s/max_energy_range_uj", NAME_MAX_BYTES, name);
-	rc = sysfile_u64(&z->range_uj, root, range);
-	return rc < 0 ? rc : sysfile_u64(&z->last_uj, root, z->path);
-}
-
 static const char *reason_of(int rc)
 {
 	return rc == -EACCES || rc == -EPERM ? for_root : unreadable;
@@ -297,6 +279,7 @@ static const char *reason_of(int rc)
 static void add_zone(struct energy_meter *m, const char *folder)
 {
 	char path[96], name[NAME_MAX_BYTES];
+	struct energy_zone *z;
 	bool is_dram;
 	unsigned *count;
 	int rc;
@@ -312,19 +295,26 @@ static void add_zone(struct energy_meter *m, const char *folder)
 		m->unmeasured = unreadable;
 		return;
 	}
-	rc = zone_init(is_dram ? &m->dram[*count] : &m->package[*count], m->root, folder);
+	z = is_dram ? &m->dram[*count] : &m->package[*count];
+	snprintf(z->path, sizeof(z->path), ZONES "/%.*s/energy_uj", NAME_MAX_BYTES, folder);
+	snprintf(path, sizeof(path), ZONES "/%.*s/max_energy_range_uj", NAME_MAX_BYTES, folder);
+	rc = sysfile_u64(&z->range_uj, m->root, path);
+	if (rc == 0)
+		rc = sysfile_u64(&z->last_uj, m->root, z->path);
 	if (rc < 0)
 		m->unmeasured = reason_of(rc);
 	++*count;
 }
 
-static void find_zones(struct energy_meter *m)
+void energy_open(struct energy_meter *m, const char *root)
 {
 	char path[PATH_MAX];
 	struct dirent *d;
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "%s" ZONES, m->root);
+	*m = (struct energy_meter){ .root = root };
+	pthread_mutex_init(&m->lock, NULL);
+	snprintf(path, sizeof(path), "%s" ZONES, root);
 	dir = opendir(path);
 	while (dir && (d = readdir(dir)))
 		if (strncmp(d->d_name, ZONE_PREFIX, strlen(ZONE_PREFIX)) == 0 &&
@@ -334,13 +324,6 @@ static void find_zones(struct energy_meter *m)
 		closedir(dir);
 	if (!m->packages)
 		m->unmeasured = no_zone;
-}
-
-void energy_open(struct energy_meter *m, const char *root)
-{
-	*m = (struct energy_meter){ .root = root };
-	pthread_mutex_init(&m->lock, NULL);
-	find_zones(m);
 }
 
 void energy_close(struct energy_meter *m)
@@ -397,16 +380,6 @@ static const char *option(const char *list, const char *key, size_t *len)
 	return NULL;
 }
 
-static bool has_word(const char *list, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (; *list; list += strcspn(list, ","), list += *list == ',')
-		if (!strncmp(list, word, n) && strchr(",", list[n]))
-			return true;
-	return false;
-}
-
 static bool is_rdma(const struct mount *m)
 {
 	size_t len;
@@ -414,7 +387,7 @@ static bool is_rdma(const struct mount *m)
 
 	if (proto && !strncmp(proto, "rdma", 4))
 		return true;
-	if (has_word(m->options, "rdma"))
+	if (sysfile_list_has(m->options, "rdma", 4, ','))
 		return true;
 	/* Sources of Lustre name the network: 192.0.2.5@o2ib:/scratch */
 	net = strchr(m->source, '@');
@@ -461,23 +434,6 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
 	memcpy(&a6, a, sizeof(a6));
 	memcpy(&b6, b, sizeof(b6));
 	return !memcmp(&a6.sin6_addr, &b6.sin6_addr, sizeof(a6.sin6_addr));
-}
-
-/* Find the address that this host would send from. Connecting a UDP socket sends nothing, but the
- * kernel chooses the route. */
-static int local_address(struct sockaddr_storage *local, const struct addrinfo *server)
-{
-	socklen_t len = sizeof(*local);
-	int rc = 0, fd;
-
-	fd = socket(server->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, server->ai_addr, server->ai_addrlen) ||
-	    getsockname(fd, (struct sockaddr *)local, &len))
-		rc = -errno;
-	close(fd);
-	return rc;
 }
 
 static int interface_with(char name[IFNAMSIZ], const struct sockaddr *address)
@@ -549,12 +505,20 @@ int netif_route(char name[IFNAMSIZ], const char *address)
 	const struct addrinfo numeric = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
 					  .ai_socktype = SOCK_DGRAM };
 	struct sockaddr_storage local = { 0 };
+	socklen_t len = sizeof(local);
 	struct addrinfo *server;
-	int rc;
+	int fd, rc = 0;
 
 	if (getaddrinfo(address, SOME_PORT, &numeric, &server))
 		return -EINVAL;
-	rc = local_address(&local, server);
+	/* The address that this host would send from. Connecting a UDP socket sends nothing, but
+	 * the kernel chooses the route. */
+	fd = socket(server->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, server->ai_addr, server->ai_addrlen) ||
+	    getsockname(fd, (struct sockaddr *)&local, &len))
+		rc = -errno;
+	if (fd >= 0)
+		close(fd);
 	/* A server on this host is reached through memory. */
 	if (rc == 0 && same_address((const struct sockaddr *)&local, server->ai_addr))
 		rc = -ENODATA;

@@ -18,19 +18,6 @@
 #define WINDOW_PAGES 16384u /* a byte for each, on the stack */
 #define RANGES 4u           /* ranges that pagecache_sample examines in a large file */
 
-/*
- * Since Linux 5.2 mincore answers only the owner of the file and those who may write it. For others
- * it reports every page as resident (mm/mincore.c, can_do_mincore).
- */
-static int check_permission(const char *path, const struct stat *st)
-{
-	uid_t me = geteuid();
-
-	if (me == 0 || st->st_uid == me)
-		return 0;
-	return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) ? -EPERM : 0;
-}
-
 static int window_resident(int fd, uint64_t off, size_t bytes, size_t page,
 			   uint64_t *resident_bytes)
 {
@@ -90,14 +77,19 @@ static int measure(const char *path, const uint64_t *seed, uint64_t *resident_by
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	uint64_t resident = 0, size;
+	uid_t me = geteuid();
 	struct stat st;
 	int rc;
 
 	if (fd < 0)
 		return -errno;
 	rc = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
-	if (rc == 0)
-		rc = check_permission(path, &st);
+	/*
+	 * Since Linux 5.2 mincore answers only the owner of the file and those who may write it.
+	 * For others it reports every page as resident (mm/mincore.c, can_do_mincore).
+	 */
+	if (rc == 0 && me != 0 && st.st_uid != me && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
+		rc = -EPERM;
 	size = rc == 0 ? (uint64_t)st.st_size : 0;
 	if (seed && size > PAGECACHE_SAMPLE_BYTES) {
 		rc = sample_resident(fd, size, *seed, &resident);

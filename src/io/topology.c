@@ -34,34 +34,6 @@ struct topology {
 
 /* ---- the node of a disk ---- */
 
-static bool read_node(const char *dir, int *node)
-{
-	char line[32], *end;
-	long v;
-
-	if (sysfile_line(line, sizeof(line), dir, "/numa_node"))
-		return false;
-	v = strtol(line, &end, 10);
-	if (end == line || v >= (long)TOPOLOGY_NODES)
-		return false;
-	*node = v < 0 ? NO_AFFINITY : (int)v;
-	return true;
-}
-
-/* A disk itself has no numa_node file; its controller or PCI device above has. */
-static int node_above(const char *disk, size_t root_len)
-{
-	char dir[PATH_MAX], *slash;
-	int node = NODE_UNKNOWN;
-
-	snprintf(dir, sizeof(dir), "%s", disk);
-	while (node < 0 && (slash = strrchr(dir, '/')) && slash > dir + root_len) {
-		read_node(dir, &node);
-		*slash = '\0';
-	}
-	return node;
-}
-
 /* The common node of two parts. */
 static int common_node(int a, int b)
 {
@@ -97,9 +69,20 @@ static int node_of_parts(const char *dir, const char *prefix, size_t root_len, u
 
 static int node_of(const char *disk, size_t root_len, unsigned depth)
 {
-	char dir[PATH_MAX], *slash;
-	int node = node_above(disk, root_len);
+	char dir[PATH_MAX], line[32], *slash, *end;
+	int node = NODE_UNKNOWN;
+	long v;
 
+	/* A disk itself has no numa_node file; its controller or PCI device above has. */
+	snprintf(dir, sizeof(dir), "%s", disk);
+	while (node < 0 && (slash = strrchr(dir, '/')) && slash > dir + root_len) {
+		if (sysfile_line(line, sizeof(line), dir, "/numa_node") == 0) {
+			v = strtol(line, &end, 10);
+			if (end > line && v < (long)TOPOLOGY_NODES)
+				node = v < 0 ? NO_AFFINITY : (int)v;
+		}
+		*slash = '\0';
+	}
 	if (node != NODE_UNKNOWN || depth == MAX_DEPTH)
 		return node;
 	snprintf(dir, sizeof(dir), "%.*s/slaves", (int)sizeof(dir) - 8, disk);
@@ -189,12 +172,16 @@ static int cpus_of_nodes(const struct topology *t, const char *list, hwloc_bitma
 	return rc;
 }
 
-/* `nodes` is the start of the sentence: the nodes, and why the job uses them. */
-static int fail_none_left(const char *nodes, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t usable,
-			  struct mlgen_err *err)
+/* `nodes` is the start of the message: the nodes, and why the job uses them. */
+static int restrict_to(hwloc_const_bitmap_t cpus, hwloc_bitmap_t usable, const char *nodes,
+		       struct mlgen_err *err)
 {
 	char *has, *may;
 
+	if (hwloc_bitmap_intersects(cpus, usable)) {
+		hwloc_bitmap_and(usable, usable, cpus);
+		return 0;
+	}
 	if (hwloc_bitmap_iszero(cpus))
 		return mlgen_fail(err, -EINVAL, "%s without CPUs", nodes);
 	has = list_text(cpus);
@@ -216,9 +203,8 @@ static int apply_nodes(const struct topology *t, const char *nodes, hwloc_bitmap
 		return fail_memory(err);
 	rc = cpus_of_nodes(t, nodes, cpus, err);
 	snprintf(text, sizeof(text), "numa_cpu_nodes: %.100s: NUMA nodes", nodes);
-	if (rc == 0 && !hwloc_bitmap_intersects(cpus, usable))
-		rc = fail_none_left(text, cpus, usable, err);
-	hwloc_bitmap_and(usable, usable, cpus);
+	if (rc == 0)
+		rc = restrict_to(cpus, usable, text, err);
 	hwloc_bitmap_free(cpus);
 	return rc;
 }
@@ -229,7 +215,7 @@ static int apply_disk(const struct topology *t, const struct topology_request *w
 	hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	hwloc_obj_t node = hwloc_get_numanode_obj_by_os_index(t->hwloc, (unsigned)w->disk_node);
 	char text[160];
-	int rc = 0;
+	int rc;
 
 	if (!cpus)
 		return fail_memory(err);
@@ -237,9 +223,7 @@ static int apply_disk(const struct topology *t, const struct topology_request *w
 		hwloc_bitmap_copy(cpus, node->cpuset);
 	snprintf(text, sizeof(text), "numa=device: disk %.64s is on NUMA node %d,", w->disk,
 		 w->disk_node);
-	if (!hwloc_bitmap_intersects(cpus, usable))
-		rc = fail_none_left(text, cpus, usable, err);
-	hwloc_bitmap_and(usable, usable, cpus);
+	rc = restrict_to(cpus, usable, text, err);
 	hwloc_bitmap_free(cpus);
 	return rc;
 }

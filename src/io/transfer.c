@@ -23,19 +23,6 @@
 
 #define SLICE_BYTES 4096ull /* slices are multiples of it */
 
-static uint64_t parts_of_slot(uint64_t span_bytes, unsigned slots)
-{
-	uint64_t parts = ALL_PARTS / slots;
-
-	if (parts < MIN_PARTS)
-		parts = MIN_PARTS;
-	if (parts > ONE_CALL_PARTS)
-		parts = ONE_CALL_PARTS;
-	if (parts > ONE_CALL_BYTES / span_bytes)
-		parts = ONE_CALL_BYTES / span_bytes;
-	return parts;
-}
-
 /* Aim at one part. */
 static void aim_at(struct io_op *op, void *at, uint64_t bytes)
 {
@@ -94,13 +81,20 @@ static void aim_from(struct iobuf *b, struct io_op *op, uint64_t rest)
 void iobuf_init(struct iobuf *b, uint64_t bytes, unsigned depth, unsigned transfers)
 {
 	uint64_t span = bytes < ONE_CALL_BYTES ? bytes : ONE_CALL_BYTES;
+	uint64_t parts = ALL_PARTS / (depth + 1);
 	unsigned slices = transfers ? transfers : 1;
 
+	if (parts < MIN_PARTS)
+		parts = MIN_PARTS;
+	if (parts > ONE_CALL_PARTS)
+		parts = ONE_CALL_PARTS;
+	if (parts > ONE_CALL_BYTES / span)
+		parts = ONE_CALL_BYTES / span;
 	*b = (struct iobuf){
 		.span_bytes = span,
 		.slice_bytes = bytes / slices / SLICE_BYTES * SLICE_BYTES,
 		.slices = slices,
-		.slot_parts = parts_of_slot(span, depth + 1),
+		.slot_parts = parts,
 	};
 	if (b->slice_bytes > span)
 		b->slice_bytes = span;
@@ -168,19 +162,6 @@ static int64_t end_result(const struct io_op *op)
 	return (int64_t)op->done_bytes;
 }
 
-/* Continue after a part of a transfer. True = aimed at the rest. */
-static bool transfer_resume(struct iobuf *buf, struct io_op *op, uint64_t got)
-{
-	op->was_short = got < op->io.len_bytes;
-	op->tries = 0;
-	if (op->was_short && met_end(op)) {
-		op->io.result = end_result(op);
-		return false;
-	}
-	iobuf_aim_rest(buf, op);
-	return true;
-}
-
 /* EAGAIN of a READ or WRITE (nowait) is final: a retry would spin until the data arrives. */
 bool transfer_may_retry(struct io_op *op)
 {
@@ -207,8 +188,16 @@ bool transfer_check_result(struct iobuf *buf, struct opstat *stat, struct io_op 
 	transfer_count(stat, op, got);
 	if (op->was_short && got)
 		stat->short_ios[op->io.op == MLGEN_WRITE]++;
-	if (op->done_bytes < op->want_bytes && !op->is_linked)
-		return transfer_resume(buf, op, got);
+	if (op->done_bytes < op->want_bytes && !op->is_linked) {
+		op->was_short = got < op->io.len_bytes;
+		op->tries = 0;
+		if (!op->was_short || !met_end(op)) {
+			iobuf_aim_rest(buf, op);
+			return true;
+		}
+		op->io.result = end_result(op);
+		return false;
+	}
 	op->io.result = (int64_t)op->done_bytes;
 	return false;
 }
@@ -383,18 +372,6 @@ static void release_number(struct trace_ring *ring, struct mlgen_file *file)
 	file->trace = 0;
 }
 
-/* Assign a number to the file that was opened; 0 = none. */
-static uint32_t assign_number(struct trace_ring *ring, const struct io_op *op)
-{
-	struct mlgen_file *file = op->io.file;
-	bool is_late = file->trace == CLOSED_BEFORE && op->is_linked;
-
-	release_number(ring, file);
-	if (op->io.result >= 0 && !is_late)
-		file->trace = trace_ring_alloc_number(ring);
-	return trace_ring_number(ring, file->trace);
-}
-
 static __attribute__((noinline)) void record_with_names(struct trace_ring *ring,
 							const struct io_op *op, bool is_async)
 {
@@ -402,16 +379,22 @@ static __attribute__((noinline)) void record_with_names(struct trace_ring *ring,
 	size_t second = n.folder_bytes + n.name_bytes;
 	unsigned slots = trace_ring_slots(n.path_bytes + second);
 	struct trace_record *to = trace_ring_room(ring, slots, kinds[op->io.op], op->end_ns);
+	struct mlgen_file *file = op->io.file;
 
 	if (!to && op->io.op == MLGEN_OPEN)
-		release_number(ring, op->io.file);
+		release_number(ring, file);
 	if (!to)
 		return;
 	fill_record(to, op, is_async);
 	to->pid = (uint32_t)n.path_bytes;
 	to->tid = (uint32_t)second;
 	if (op->io.op == MLGEN_OPEN) {
-		to->file = assign_number(ring, op);
+		bool is_late = file->trace == CLOSED_BEFORE && op->is_linked;
+
+		release_number(ring, file);
+		if (op->io.result >= 0 && !is_late)
+			file->trace = trace_ring_alloc_number(ring);
+		to->file = trace_ring_number(ring, file->trace); /* 0 = none */
 		to->cpu_ns = op->io.size_bytes;
 	}
 	if (n.path_bytes)
