@@ -195,10 +195,7 @@ struct hosts_channel *hosts_channel_open(struct hosts *h, uint32_t number,
 	pthread_mutex_unlock(&c->calls);
 	/* A process may have died before the channel was opened here, when there was nothing to
 	 * close. */
-	pthread_mutex_lock(&h->lock);
-	bool is_lost = h->lost.code != 0;
-	pthread_mutex_unlock(&h->lock);
-	if (is_lost) {
+	if (hosts_is_lost(h)) {
 		pthread_mutex_lock(&c->calls);
 		channel_close_here(c);
 		pthread_mutex_unlock(&c->calls);
@@ -544,22 +541,6 @@ static void carry_out(struct bridge *b, unsigned i)
 		close_end(end);
 }
 
-/* Send all bytes. The receiving thread reads at once, so this never blocks for long. */
-static bool send_all_bytes(int fd, const char *bytes, size_t n)
-{
-	while (n) {
-		ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent < 0)
-			return false;
-		bytes += sent;
-		n -= (size_t)sent;
-	}
-	return true;
-}
-
 /* Carry a message that came through MPI to the receiving thread. True: there was a message. */
 static bool carry_in(struct bridge *b)
 {
@@ -569,7 +550,8 @@ static bool carry_in(struct bridge *b)
 	if (n <= 0 || from >= b->hosts->total || from == b->hosts->rank)
 		return false;
 	struct pollfd *end = &b->ends[star_peer(b->hosts, from) - b->hosts->peers];
-	if (end->fd >= 0 && !send_all_bytes(end->fd, b->chunk, (size_t)n))
+	/* The receiving thread reads at once, so this never blocks for long. */
+	if (end->fd >= 0 && !connect_write(end->fd, b->chunk, (size_t)n))
 		close_end(end);
 	return true;
 }

@@ -62,20 +62,6 @@ static int listen_at(int family, uint16_t port)
 	return -1;
 }
 
-static uint16_t port_of(int fd)
-{
-	struct sockaddr_storage at = { 0 };
-	socklen_t n = sizeof(at);
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-
-	if (getsockname(fd, (struct sockaddr *)&at, &n) < 0)
-		return 0;
-	memcpy(&in, &at, sizeof(in));
-	memcpy(&in6, &at, sizeof(in6));
-	return ntohs(at.ss_family == AF_INET ? in.sin_port : in6.sin6_port);
-}
-
 /* Read the address of an interface; false if it is of no use. */
 static bool read_address(struct hello_address *to, const struct ifaddrs *i)
 {
@@ -97,16 +83,6 @@ static bool read_address(struct hello_address *to, const struct ifaddrs *i)
 	return !IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr);
 }
 
-/* Half of the places are reserved for each family. */
-static bool has_room(const struct hello *mine, int family)
-{
-	unsigned of_family = 0;
-
-	for (unsigned i = 0; i < mine->addresses; i++)
-		of_family += mine->address[i].family == family;
-	return of_family < HELLO_ADDRESSES / 2;
-}
-
 static bool addresses_is_loopback(const struct hello_address *a)
 {
 	static const unsigned char one[16] = { [15] = 1 };
@@ -118,12 +94,16 @@ static void add_addresses(struct hello *mine, const struct ifaddrs *all, bool lo
 {
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
 		struct hello_address a;
+		unsigned of_family = 0;
 
 		if (!read_address(&a, i) || addresses_is_loopback(&a) != loopback)
 			continue;
 		if (!loopback)
 			mine->reach |= a.family == AF_INET ? REACH_IPV4 : REACH_IPV6;
-		if (has_room(mine, a.family))
+		for (unsigned k = 0; k < mine->addresses; k++)
+			of_family += mine->address[k].family == a.family;
+		/* Half of the places are reserved for each family. */
+		if (of_family < HELLO_ADDRESSES / 2)
 			mine->address[mine->addresses++] = a;
 	}
 }
@@ -144,6 +124,10 @@ void addresses_list(struct hello *mine)
 
 int addresses_listen(struct hello *mine, uint16_t port)
 {
+	struct sockaddr_storage at = { 0 };
+	socklen_t n = sizeof(at);
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
 	int fd = listen_at(AF_INET6, port);
 
 	if (fd < 0 && errno != EADDRINUSE)
@@ -155,7 +139,12 @@ int addresses_listen(struct hello *mine, uint16_t port)
 			 port, strerror(errno));
 		return -1;
 	}
-	mine->port = port_of(fd);
+	mine->port = 0;
+	if (getsockname(fd, (struct sockaddr *)&at, &n) == 0) {
+		memcpy(&in, &at, sizeof(in));
+		memcpy(&in6, &at, sizeof(in6));
+		mine->port = ntohs(at.ss_family == AF_INET ? in.sin_port : in6.sin6_port);
+	}
 	addresses_list(mine);
 	return fd;
 }
@@ -199,17 +188,10 @@ bool addresses_can_meet(const struct hello *from, unsigned from_rank, const stru
 #define TRY_MS 2000
 #define CONNECT_NS (8 * NS_PER_S)
 
-void connect_set_patience(int fd, unsigned receive_s)
-{
-	const struct timeval most = { .tv_sec = receive_s };
-
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
-}
-
 void connect_set_options(int fd, unsigned receive_s)
 {
 	const int on = 1, idle_s = 2, every_s = 2, probes = 3, most_ms = 10000;
-	const struct timeval most = { .tv_sec = 10 };
+	const struct timeval most = { .tv_sec = 10 }, receive = { .tv_sec = receive_s };
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
@@ -218,7 +200,7 @@ void connect_set_options(int fd, unsigned receive_s)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &most_ms, sizeof(most_ms));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
-	connect_set_patience(fd, receive_s);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &receive, sizeof(receive));
 }
 
 /*
@@ -355,8 +337,16 @@ void greeter_init(struct greeter *g, int listener, uint64_t token,
 	fcntl(listener, F_SETFL, O_NONBLOCK);
 }
 
-static void print_address(const struct sockaddr_storage *from, char *text, socklen_t size)
+/* Later guests move up by one place. */
+static void remove_guest(struct greeter *g, unsigned i)
 {
+	g->count--;
+	memmove(&g->guests[i], &g->guests[i + 1], (g->count - i) * sizeof(g->guests[0]));
+}
+
+static void reject(struct greeter *g, unsigned i)
+{
+	const struct sockaddr_storage *from = &g->guests[i].from;
 	const struct sockaddr_in *in = (const struct sockaddr_in *)from;
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)from;
 	const void *bytes = &in->sin_addr;
@@ -370,20 +360,8 @@ static void print_address(const struct sockaddr_storage *from, char *text, sockl
 			family = AF_INET;
 		}
 	}
-	if (!inet_ntop(family, bytes, text, size))
-		snprintf(text, size, "(no address)");
-}
-
-/* Later guests move up by one place. */
-static void remove_guest(struct greeter *g, unsigned i)
-{
-	g->count--;
-	memmove(&g->guests[i], &g->guests[i + 1], (g->count - i) * sizeof(g->guests[0]));
-}
-
-static void reject(struct greeter *g, unsigned i)
-{
-	print_address(&g->guests[i].from, g->stranger, sizeof(g->stranger));
+	if (!inet_ntop(family, bytes, g->stranger, sizeof(g->stranger)))
+		snprintf(g->stranger, sizeof(g->stranger), "(no address)");
 	g->strangers++;
 	close(g->guests[i].fd);
 	remove_guest(g, i);

@@ -133,31 +133,6 @@ static const struct library {
 	[LAUNCHER_MPICH] = { "mpich", "MPICH", PACKAGES_MPICH, "" },
 };
 
-/* Print the path of a plugin; false if the file does not exist. */
-static bool find_plugin(char *path, size_t size, const char *binary_dir, const char *word)
-{
-	snprintf(path, size, "%s/build/mlgen-mpi-%s.so", binary_dir, word);
-	if (access(path, R_OK) == 0)
-		return true;
-	snprintf(path, size, "%s/mlgen-mpi-%s.so", MLGEN_PLUGIN_DIR, word);
-	return access(path, R_OK) == 0;
-}
-
-/* Call MPI_Init, and restore the signal handlers that it replaces. */
-static int init_mpi(const struct hosts_mpi *mpi, unsigned *rank, unsigned *total, char *why,
-		    size_t size)
-{
-	struct sigaction before[NSIG];
-	int rc;
-
-	for (int i = 1; i < NSIG; i++)
-		sigaction(i, NULL, &before[i]);
-	rc = mpi->start(rank, total, why, size);
-	for (int i = 1; i < NSIG; i++)
-		sigaction(i, &before[i], NULL);
-	return rc;
-}
-
 /*
  * Load and start the plugin for a launcher's MPI library, from build/ next to the program or from
  * the installation. It stays loaded, and started, until the process ends or calls its end(). NULL
@@ -170,8 +145,12 @@ static const struct hosts_mpi *mpi_start(const struct launcher *l, const char *b
 	const struct library *lib = &libraries[l->mpi];
 	unsigned rank = 0, total = 0;
 	char path[PATH_MAX], why[256] = "";
+	struct sigaction before[NSIG];
 
-	if (!find_plugin(path, sizeof(path), binary_dir, lib->word)) {
+	snprintf(path, sizeof(path), "%s/build/mlgen-mpi-%s.so", binary_dir, lib->word);
+	if (access(path, R_OK) != 0)
+		snprintf(path, sizeof(path), "%s/mlgen-mpi-%s.so", MLGEN_PLUGIN_DIR, lib->word);
+	if (access(path, R_OK) != 0) {
 		mlgen_fail(err, -ENOENT,
 			   "%s started %u processes, but this mlgen was built without %s (%s): %s "
 			   "is missing",
@@ -191,7 +170,13 @@ static const struct hosts_mpi *mpi_start(const struct launcher *l, const char *b
 			   path);
 		return NULL;
 	}
-	if (init_mpi(mpi, &rank, &total, why, sizeof(why)) < 0) {
+	/* MPI_Init replaces signal handlers. */
+	for (int i = 1; i < NSIG; i++)
+		sigaction(i, NULL, &before[i]);
+	int rc = mpi->start(&rank, &total, why, sizeof(why));
+	for (int i = 1; i < NSIG; i++)
+		sigaction(i, &before[i], NULL);
+	if (rc < 0) {
 		mlgen_fail(err, -EIO, "%s: %s", path, why);
 		return NULL;
 	}
@@ -204,22 +189,6 @@ static const struct hosts_mpi *mpi_start(const struct launcher *l, const char *b
 		   l->name, l->total, l->rank, mpi->name, rank, total, lib->name, path,
 		   geteuid() == 0 ? lib->as_root : "");
 	return NULL;
-}
-
-static void fill_hello(struct hello *mine, const struct hosts_config *cfg)
-{
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-	snprintf(mine->version, sizeof(mine->version), "%s", cfg->version);
-	if (cfg->why)
-		snprintf(mine->why, sizeof(mine->why), "%s", cfg->why);
-	if (gethostname(mine->name, sizeof(mine->name) - 1) < 0 || !mine->name[0])
-		snprintf(mine->name, sizeof(mine->name), "(no name)");
-	if (!f || !fgets(mine->boot_id, sizeof(mine->boot_id), f))
-		mine->boot_id[0] = '\0';
-	mine->boot_id[strcspn(mine->boot_id, "\n")] = '\0';
-	if (f)
-		fclose(f);
 }
 
 static void number_hosts(struct hosts *h)
@@ -253,6 +222,8 @@ int hosts_meet_through(struct hosts **out, const struct hosts_mpi *mpi, unsigned
 		       unsigned total, const struct hosts_config *cfg, struct mlgen_err *err)
 {
 	struct hosts *h = mem_zalloc(sizeof(*h));
+	FILE *boot = fopen("/proc/sys/kernel/random/boot_id", "re");
+	struct hello *mine;
 
 	*out = NULL;
 	*h = (struct hosts){ .mpi = mpi,
@@ -265,7 +236,17 @@ int hosts_meet_through(struct hosts **out, const struct hosts_mpi *mpi, unsigned
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_mutex_init(&h->telling, NULL);
 	pthread_cond_init(&h->changed, NULL);
-	fill_hello(&h->hellos[rank], cfg);
+	mine = &h->hellos[rank];
+	snprintf(mine->version, sizeof(mine->version), "%s", cfg->version);
+	if (cfg->why)
+		snprintf(mine->why, sizeof(mine->why), "%s", cfg->why);
+	if (gethostname(mine->name, sizeof(mine->name) - 1) < 0 || !mine->name[0])
+		snprintf(mine->name, sizeof(mine->name), "(no name)");
+	if (!boot || !fgets(mine->boot_id, sizeof(mine->boot_id), boot))
+		mine->boot_id[0] = '\0';
+	mine->boot_id[strcspn(mine->boot_id, "\n")] = '\0';
+	if (boot)
+		fclose(boot);
 	int rc = star_meet(h, cfg, err);
 	if (rc == 0 && cfg->over_mpi)
 		rc = bridge_start(&h->bridge, h, err);
@@ -343,6 +324,15 @@ static int fail_lost(struct hosts *h, struct mlgen_err *err)
 	return mlgen_fail(err, -EPIPE, "%s", h->lost.text);
 }
 
+/* 0, or -EPIPE with the process that is gone. */
+static int check_lost(struct hosts *h, struct mlgen_err *err)
+{
+	pthread_mutex_lock(&h->lock);
+	int rc = h->lost.code ? fail_lost(h, err) : 0;
+	pthread_mutex_unlock(&h->lock);
+	return rc;
+}
+
 static void gather_from(struct hosts *h, struct peer *p, struct buf *all)
 {
 	const uint64_t gone = PART_GONE;
@@ -405,8 +395,6 @@ static void forward(struct hosts *h, unsigned first, const char *bytes, size_t n
 
 static int forward_on_all_hosts(struct hosts *h, const struct buf *own, struct mlgen_err *err)
 {
-	int rc = 0;
-
 	forward(h, 0, buf_str(own), own->len);
 	for (unsigned i = 1; i < h->total; i++) {
 		struct buf part = { 0 };
@@ -420,11 +408,7 @@ static int forward_on_all_hosts(struct hosts *h, const struct buf *own, struct m
 			forward(h, i, part.s + sizeof(n), (size_t)n);
 		buf_fini(&part);
 	}
-	pthread_mutex_lock(&h->lock);
-	if (h->lost.code)
-		rc = fail_lost(h, err);
-	pthread_mutex_unlock(&h->lock);
-	return rc;
+	return check_lost(h, err);
 }
 
 /* Print "host n2 (rank 1): ". Print "" if `text` already begins with the name of a process, because
@@ -565,16 +549,13 @@ const char *hosts_part(const struct buf *all, unsigned rank, size_t *n)
 
 int hosts_broadcast(struct hosts *h, struct buf *b, struct mlgen_err *err)
 {
-	int rc = 0;
+	int rc;
 
 	if (!h)
 		return 0;
 	if (h->rank)
 		return await_share(h, b, err);
-	pthread_mutex_lock(&h->lock);
-	if (h->lost.code)
-		rc = fail_lost(h, err);
-	pthread_mutex_unlock(&h->lock);
+	rc = check_lost(h, err);
 	if (rc == 0)
 		star_send_all(h, NULL, MESSAGE_DATA, 0, b->len, buf_str(b));
 	return rc;

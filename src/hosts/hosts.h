@@ -301,7 +301,6 @@ struct hello;
  * one second per MiB.
  */
 void connect_set_options(int fd, unsigned receive_s);
-void connect_set_patience(int fd, unsigned receive_s); /* only receive_s */
 
 /* Transfer all n bytes, or return false with errno; errno is 0 if the peer closed the
  * connection. */

@@ -44,35 +44,6 @@ bool peer_links_can_open(const struct hosts *h)
 	return !h || !h->bridge;
 }
 
-/* Listen on a port, and fill `mine`; on failure mine->hello.why has the reason. */
-static void open_own(struct peer_links *d, struct door *mine)
-{
-	const struct hosts *h = d->hosts;
-	unsigned processes = 0,
-		 local_index = 0; /* processes on this host, and the index of this one */
-	unsigned port = 0;        /* any */
-
-	for (unsigned i = 0; i < h->total; i++) {
-		if (h->host_of[i] != h->host_of[h->rank])
-			continue;
-		local_index += i < h->rank;
-		processes++;
-	}
-	if (h->port)
-		port = h->port + 1u + d->cfg.number * processes + local_index;
-	*mine = (struct door){ .hello = h->hellos[h->rank],
-			       .same = d->cfg.same,
-			       .connections = d->cfg.connections };
-	d->listener = -1;
-	if (port > UINT16_MAX)
-		snprintf(mine->hello.why, sizeof(mine->hello.why),
-			 "peers_port=%u: this process would listen on port %u, which does not "
-			 "exist; choose a lower port",
-			 h->port, port);
-	else
-		d->listener = addresses_listen(&mine->hello, (uint16_t)port);
-}
-
 /* Gather the struct door of all processes in d->of. */
 static int share_all(struct peer_links *d, const struct door *mine, struct mlgen_err *err)
 {
@@ -186,25 +157,11 @@ static int connect_and_greet(const struct peer_links *d, unsigned rank, struct m
 			  d->cfg.what, hosts_name(h, rank), rank, strerror(code));
 }
 
-static int connect_all(struct peer_links *d, struct mlgen_err *err)
-{
-	unsigned n = d->cfg.connections;
-
-	for (unsigned i = 0; i < d->hosts->total * n; i++) {
-		if (i / n == d->hosts->rank)
-			continue;
-		d->to[i] = connect_and_greet(d, i / n, err);
-		if (d->to[i] < 0)
-			return err->code;
-	}
-	return 0;
-}
-
 /* ---- both directions ---- */
 
 static int meet_all(struct peer_links *d, struct mlgen_err *err)
 {
-	unsigned to = d->hosts->total * d->cfg.connections;
+	unsigned n = d->cfg.connections, to = d->hosts->total * n;
 	pthread_t acceptor;
 	int rc;
 
@@ -218,7 +175,13 @@ static int meet_all(struct peer_links *d, struct mlgen_err *err)
 	rc = thread_start(&acceptor, accept_main, d);
 	if (rc < 0)
 		return mlgen_fail(err, rc, "%s: no thread: %s", d->cfg.what, strerror(-rc));
-	rc = connect_all(d, err);
+	for (unsigned i = 0; i < to && rc == 0; i++) {
+		if (i / n == d->hosts->rank)
+			continue;
+		d->to[i] = connect_and_greet(d, i / n, err);
+		if (d->to[i] < 0)
+			rc = err->code;
+	}
 	atomic_store(&d->is_failed, rc < 0);
 	pthread_join(acceptor, NULL);
 	if (rc == 0 && d->accepted < d->expected)
@@ -240,13 +203,35 @@ int peer_links_open(struct peer_links **out, struct hosts *h, const struct peer_
 		    struct mlgen_err *err)
 {
 	struct peer_links *d = mem_zalloc(sizeof(*d));
-	struct door mine;
+	/* The processes on this host, and the index of this process among them. */
+	unsigned processes = 0, local_index = 0;
+	unsigned port = 0; /* any */
+	struct door mine = { .hello = h->hellos[h->rank],
+			     .same = cfg->same,
+			     .connections = cfg->connections };
 
 	*out = d;
 	d->hosts = h;
 	d->cfg = *cfg;
 	d->of = mem_array(h->total, sizeof(*d->of));
-	open_own(d, &mine);
+	for (unsigned i = 0; i < h->total; i++) {
+		if (h->host_of[i] != h->host_of[h->rank])
+			continue;
+		local_index += i < h->rank;
+		processes++;
+	}
+	if (h->port)
+		port = h->port + 1u + cfg->number * processes + local_index;
+	d->listener = -1;
+	/* On failure mine.hello.why has the reason. */
+	if (port > UINT16_MAX)
+		snprintf(mine.hello.why, sizeof(mine.hello.why),
+			 "peers_port=%u: this process would listen on port %u, which does not "
+			 "exist; choose a lower port",
+			 h->port, port);
+	else
+		d->listener = addresses_listen(&mine.hello, (uint16_t)port);
+
 	int rc = share_all(d, &mine, err);
 	if (rc == 0)
 		rc = check_faults(d, err);

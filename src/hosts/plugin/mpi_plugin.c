@@ -14,15 +14,9 @@
 /* Polling this often costs 3 % of a CPU, and delays a message by at most this time. */
 #define NAP_NS 200000
 
-static void nap(void)
-{
-	const struct timespec t = { .tv_nsec = NAP_NS };
-
-	nanosleep(&t, NULL);
-}
-
 static int await(MPI_Request *request)
 {
+	const struct timespec nap = { .tv_nsec = NAP_NS };
 	int is_done = 0;
 
 	for (;;) {
@@ -30,7 +24,7 @@ static int await(MPI_Request *request)
 			return -1;
 		if (is_done)
 			return 0;
-		nap();
+		nanosleep(&nap, NULL);
 	}
 }
 
@@ -104,15 +98,6 @@ static long receive(unsigned *from, void *bytes, size_t room)
  */
 #define PMI_WAIT_MS 10000
 
-static int pmi_fd(void)
-{
-	const char *text = getenv("PMI_FD");
-	char *rest = NULL;
-	long fd = text ? strtol(text, &rest, 10) : -1;
-
-	return rest && rest != text && !*rest && fd <= INT_MAX ? (int)fd : -1;
-}
-
 /* Send a line and read one line, which has to begin with `answer`. */
 static int pmi_say(int fd, const char *line, const char *answer)
 {
@@ -135,7 +120,10 @@ static int pmi_say(int fd, const char *line, const char *answer)
 static void end(void)
 {
 	MPI_Request request;
-	int fd = pmi_fd();
+	const char *text = getenv("PMI_FD");
+	char *rest = NULL;
+	long number = text ? strtol(text, &rest, 10) : -1;
+	int fd = rest && rest != text && !*rest && number <= INT_MAX ? (int)number : -1;
 
 	if (fd < 0 || MPI_Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS || await(&request) != 0)
 		MPI_Finalize();
