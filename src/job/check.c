@@ -72,16 +72,6 @@ static bool only_reads(const struct job *j)
 	return job_work(j)->has_accelerators;
 }
 
-/* Does the job count any error instead of ending? */
-static bool ignored_any(const struct job *j)
-{
-	bool has_list = j->ignore_error && j->ignore_error[0];
-
-	if (only_reads(j) && j->continue_on_error == CONTINUE_WRITE)
-		return has_list; /* accelerators have no writes */
-	return has_list || j->continue_on_error != CONTINUE_NONE;
-}
-
 static bool continues(const struct job *j, enum mlgen_op op)
 {
 	bool is_read = op == MLGEN_READ || only_reads(j);
@@ -155,12 +145,16 @@ static void check_errors(const struct job *j, struct diag *d)
 {
 	const struct u64_share *most = &j->max_errors;
 	bool is_none = !most->count && !(most->percent > 0);
+	/* Accelerators have no writes whose errors could be counted. */
+	bool counts_any = (j->ignore_error && j->ignore_error[0]) ||
+			  (j->continue_on_error != CONTINUE_NONE &&
+			   !(only_reads(j) && j->continue_on_error == CONTINUE_WRITE));
 	struct mlgen_err err = { 0 };
 	struct buf text = { 0 };
 
 	if (ignored_check(j->ignore_error, &err) < 0)
 		FAULT(d, j, "ignore_error", "%s", err.text);
-	if (!job_work(j)->counts_errors || is_none || ignored_any(j))
+	if (!job_work(j)->counts_errors || is_none || counts_any)
 		return;
 	job_option_text(j, "max_errors", &text);
 	buf_add(&text, " may fail, but continue_on_error=");
@@ -199,20 +193,6 @@ static void check_engine(const struct job *j, struct diag *d)
 			 e->name, w->concurrency_option);
 }
 
-static void check_percentiles(const struct job *j, struct diag *d)
-{
-	const struct f64_list *list = &j->percentile_list;
-
-	for (unsigned i = 0; i < list->count; i++) {
-		for (unsigned k = 0; k < i; k++) {
-			if (list->values[i] <= list->values[k] &&
-			    list->values[i] >= list->values[k])
-				FAULT(d, j, "percentile_list", "%g is in the list twice",
-				      list->values[i]);
-		}
-	}
-}
-
 /* Parse the number of a CPU or node. Returns the rest of the text, or NULL. */
 static const char *parse_cpu(const char *s, unsigned *cpu)
 {
@@ -244,8 +224,35 @@ static bool is_number_list(const char *s)
 	}
 }
 
-static void check_cpus(const struct job *j, struct diag *d)
+void job_check(const struct job *j, struct diag *d)
 {
+	const struct {
+		const char *option, *path;
+	} paths[] = {
+		{ "directory", j->directory },
+		{ "checkpoint_directory", j->checkpoint_directory },
+		{ "cache_directory", j->cache_directory },
+		{ "filename", j->filename },
+		{ "tensor_sizes", j->tensor_sizes },
+		{ "file_list", j->file_list },
+		{ "scan_cache", j->scan_cache },
+		{ "recorded_calls", j->recorded_calls },
+		{ "write_iolog", j->write_iolog },
+	};
+	const struct f64_list *list = &j->percentile_list;
+
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+		pathname_check(paths[i].option, paths[i].path, job_place(j, paths[i].option), d);
+	if (j->time_based && !j->runtime_ns)
+		FAULT(d, j, "time_based", "needs runtime=; set runtime=60s, or drop time_based");
+	warn_of_units(j, d);
+	check_errors(j, d);
+	for (unsigned i = 0; i < list->count; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (list->values[i] <= list->values[k] &&
+			    list->values[i] >= list->values[k])
+				FAULT(d, j, "percentile_list", "%g is in the list twice",
+				      list->values[i]);
 	if (j->cpus_allowed && !is_number_list(j->cpus_allowed))
 		FAULT(d, j, "cpus_allowed",
 		      "'%s' is not a list of CPUs; write numbers and ranges separated by commas, "
@@ -257,37 +264,6 @@ static void check_cpus(const struct job *j, struct diag *d)
 		      "'%s' is not a list of NUMA nodes; write numbers and ranges separated by "
 		      "commas, such as 0,2-3, or all",
 		      j->numa_cpu_nodes);
-}
-
-static void check_paths(const struct job *j, struct diag *d)
-{
-	const struct {
-		const char *option, *path;
-	} all[] = {
-		{ "directory", j->directory },
-		{ "checkpoint_directory", j->checkpoint_directory },
-		{ "cache_directory", j->cache_directory },
-		{ "filename", j->filename },
-		{ "tensor_sizes", j->tensor_sizes },
-		{ "file_list", j->file_list },
-		{ "scan_cache", j->scan_cache },
-		{ "recorded_calls", j->recorded_calls },
-		{ "write_iolog", j->write_iolog },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		pathname_check(all[i].option, all[i].path, job_place(j, all[i].option), d);
-}
-
-void job_check(const struct job *j, struct diag *d)
-{
-	check_paths(j, d);
-	if (j->time_based && !j->runtime_ns)
-		FAULT(d, j, "time_based", "needs runtime=; set runtime=60s, or drop time_based");
-	warn_of_units(j, d);
-	check_errors(j, d);
-	check_percentiles(j, d);
-	check_cpus(j, d);
 	job_work(j)->check(j, d);
 	if (j->engine)
 		check_engine(j, d);
@@ -472,9 +448,14 @@ static int check_local(const struct job *j, struct mlgen_err *err)
 
 /* ---- limits ---- */
 
-/* Bytes of a transformer's state. Norms are copied to every tensor-parallel rank, the rest is
- * divided among them. */
-static double transformer_bytes(const struct job *j)
+static int too_much(const char *option, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -ERANGE, "%s: the state of all ranks would have more than 8 EiB",
+			  option);
+}
+
+/* Norms are copied to every tensor-parallel rank, the rest is divided among them. */
+static int check_model_bytes(const struct job *j, struct mlgen_err *err)
 {
 	double h = (double)j->model_hidden, layers = (double)j->model_layers;
 	double tensor_parallel = (double)j->tensor_parallel;
@@ -483,22 +464,10 @@ static double transformer_bytes(const struct job *j)
 	double norms = (2 * layers + 1) * h;
 	double rest = 2 * h * (double)j->model_vocabulary +
 		      layers * h * (2 * h + 2 * kv + 3 * (double)j->model_ffn);
+	double bytes = (double)j->model_bytes * (tensor_parallel * norms + rest) +
+		       3 * (double)j->optimizer_bytes * (norms + rest + 5 * h * ranks);
 
-	return (double)j->model_bytes * (tensor_parallel * norms + rest) +
-	       3 * (double)j->optimizer_bytes * (norms + rest + 5 * h * ranks);
-}
-
-static int too_much(const char *option, struct mlgen_err *err)
-{
-	return mlgen_fail(err, -ERANGE, "%s: the state of all ranks would have more than 8 EiB",
-			  option);
-}
-
-static int check_model_bytes(const struct job *j, struct mlgen_err *err)
-{
-	return is_transformer(j) && transformer_bytes(j) > MODEL_BYTES_MAX
-		       ? too_much("model_layers", err)
-		       : 0;
+	return is_transformer(j) && bytes > MODEL_BYTES_MAX ? too_much("model_layers", err) : 0;
 }
 
 static int check_size_bytes(const struct job *j, struct mlgen_err *err)
@@ -582,22 +551,16 @@ static bool is_on_command_line(const struct job *j, const struct mlgen_field *f)
 	return o->raw && !o->at.file;
 }
 
-static bool is_guess(const struct job *j, const char *name)
-{
-	const struct mlgen_field *f = field_find(job_fields, name);
-
-	return f && (!is_on_command_line(j, f) ||
-		     is_on_command_line(j, field_find(job_fields, "guess")));
-}
-
 void guess_text(const struct job *j, struct buf *out)
 {
 	const char *at = j->guess, *between = "";
 
 	while (at) {
 		char *name = next_name(&at);
+		const struct mlgen_field *f = field_find(job_fields, name);
 
-		if (is_guess(j, name)) {
+		if (f && (!is_on_command_line(j, f) ||
+			  is_on_command_line(j, field_find(job_fields, "guess")))) {
 			buf_addf(out, "%s%s is a guess of its source", between, name);
 			between = "; ";
 		}

@@ -21,24 +21,6 @@ struct arg {
 	const char *value; /* NULL when there is no '=' */
 };
 
-static void arg_init(struct arg *a, const char *text)
-{
-	size_t len = strcspn(text, "=");
-	char *name = mem_strndup(text, len);
-	const char *dot = strrchr(name, '.');
-
-	a->value = text[len] ? text + len + 1 : NULL;
-	a->section = dot ? mem_strndup(name, (size_t)(dot - name)) : NULL;
-	a->key = mem_strdup(dot ? dot + 1 : name);
-	mem_free(name);
-}
-
-static void arg_fini(struct arg *a)
-{
-	mem_free(a->section);
-	mem_free(a->key);
-}
-
 static struct cmdline_part *find_part(struct cmdline_part *parts, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -68,11 +50,6 @@ static void free_parts(struct cmdline_part *parts, size_t count)
 	mem_free(parts);
 }
 
-static void fail_no_value(struct diag *d, const char *key)
-{
-	diag_add(d, DIAG_ERROR, on_command_line, "%s: no value; write --%s=VALUE", key, key);
-}
-
 /* The value of a setting that is written without one; NULL = a value is needed. */
 static const char *bare_setting(const struct mlgen_field *f)
 {
@@ -97,7 +74,7 @@ static void append_value(struct settings *s, const struct mlgen_field *f, const 
 		buf_addc(&text, f->flags & MLGEN_LINES ? '\n' : ',');
 	buf_add(&text, value);
 	if (field_parse(f, s, buf_str(&text), 1024, &err))
-		diag_add(d, DIAG_ERROR, on_command_line, "%s", err.text);
+		diag_fail(d, "%s", err.text);
 	buf_fini(&text);
 }
 
@@ -118,11 +95,10 @@ static void set_setting(struct settings *s, const struct mlgen_field *f, const s
 		return;
 	}
 	if (a->section)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s.%s: %s is an option of the program, not of a job; write --%s",
-			 a->section, a->key, f->name, f->name);
+		diag_fail(d, "%s.%s: %s is an option of the program, not of a job; write --%s",
+			  a->section, a->key, f->name, f->name);
 	else if (!value || (a->value && !*value && !bare_setting(f)))
-		fail_no_value(d, f->name);
+		diag_fail(d, "%s: no value; write --%s=VALUE", f->name, f->name);
 	else if (strcmp(f->name, "help") == 0)
 		mem_replace(&s->help, value);
 	else if (strcmp(f->name, "enghelp") == 0)
@@ -132,7 +108,7 @@ static void set_setting(struct settings *s, const struct mlgen_field *f, const s
 	else if (f->flags & (MLGEN_REPEATS | MLGEN_LINES))
 		append_value(s, f, value, d);
 	else if (field_parse(f, s, value, 1024, &err))
-		diag_add(d, DIAG_ERROR, on_command_line, "%s", err.text);
+		diag_fail(d, "%s", err.text);
 }
 
 /* Set an option in the list. The last of several values counts. */
@@ -144,8 +120,7 @@ static void set_option(struct optlist *list, const struct arg *a, struct diag *d
 	if (o)
 		optlist_replace(o, value, !a->value, on_command_line);
 	else if (!optlist_add(list, a->key, value, !a->value, on_command_line))
-		diag_add(d, DIAG_ERROR, on_command_line, "more than %d options for one job",
-			 OPTLIST_MAX);
+		diag_fail(d, "more than %d options for one job", OPTLIST_MAX);
 }
 
 static void start_job(struct cmdline *c, const struct arg *a, struct diag *d)
@@ -153,17 +128,16 @@ static void start_job(struct cmdline *c, const struct arg *a, struct diag *d)
 	const char *name = a->value ? a->value : "";
 
 	if (!*name)
-		fail_no_value(d, "name");
+		diag_fail(d, "name: no value; write --name=VALUE");
 	else if (*name == '.' || strchr(name, '/') || strpbrk(name, "[]$\n"))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "name=%s: a name is part of paths; it cannot begin with '.' or contain "
-			 "'/', '[', ']' or '$'",
-			 name);
+		diag_fail(d,
+			  "name=%s: a name is part of paths; it cannot begin with '.' or contain "
+			  "'/', '[', ']' or '$'",
+			  name);
 	else if (find_part(c->jobs, c->job_count, name))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "name=%s: a job of this name already exists", name);
+		diag_fail(d, "name=%s: a job of this name already exists", name);
 	else if (c->job_count == PARTS_MAX)
-		diag_add(d, DIAG_ERROR, on_command_line, "more than %d jobs", PARTS_MAX);
+		diag_fail(d, "more than %d jobs", PARTS_MAX);
 	else
 		add_part(&c->jobs, &c->job_count, name);
 }
@@ -173,8 +147,7 @@ static void set_section_option(struct cmdline *c, const struct arg *a, struct di
 	struct cmdline_part *part = find_part(c->sections, c->section_count, a->section);
 
 	if (!part && c->section_count == PARTS_MAX) {
-		diag_add(d, DIAG_ERROR, on_command_line, "options for more than %d job names",
-			 PARTS_MAX);
+		diag_fail(d, "options for more than %d job names", PARTS_MAX);
 		return;
 	}
 	if (!part)
@@ -184,16 +157,21 @@ static void set_section_option(struct cmdline *c, const struct arg *a, struct di
 
 static void parse_argument(struct cmdline *c, struct settings *s, const char *text, struct diag *d)
 {
-	struct arg a;
-	const struct mlgen_field *f = NULL;
+	size_t len = strcspn(text, "=");
+	char *name = mem_strndup(text, len);
+	const char *dot = strrchr(name, '.');
+	struct arg a = {
+		.section = dot ? mem_strndup(name, (size_t)(dot - name)) : NULL,
+		.key = mem_strdup(dot ? dot + 1 : name),
+		.value = text[len] ? text + len + 1 : NULL,
+	};
+	const struct mlgen_field *f = field_find(settings_fields, a.key);
 
-	arg_init(&a, text);
-	f = field_find(settings_fields, a.key);
 	if (!*a.key || (a.section && !*a.section))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "--%s: the %s's name is missing; write --OPTION=VALUE, or "
-			 "--JOB.OPTION=VALUE for one job",
-			 text, *a.key ? "job" : "option");
+		diag_fail(d,
+			  "--%s: the %s's name is missing; write --OPTION=VALUE, or "
+			  "--JOB.OPTION=VALUE for one job",
+			  text, *a.key ? "job" : "option");
 	else if (f)
 		set_setting(s, f, &a, d);
 	else if (a.section)
@@ -204,16 +182,17 @@ static void parse_argument(struct cmdline *c, struct settings *s, const char *te
 		set_option(&c->jobs[c->job_count - 1].opts, &a, d);
 	else
 		set_option(&c->all, &a, d);
-	arg_fini(&a);
+	mem_free(a.section);
+	mem_free(a.key);
+	mem_free(name);
 }
 
 static void add_file(struct cmdline *c, const char *arg, struct diag *d)
 {
 	if (*arg == '=') {
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: the option's name is missing; write --OPTION=VALUE", arg);
+		diag_fail(d, "%s: the option's name is missing; write --OPTION=VALUE", arg);
 	} else if (!*arg) {
-		diag_add(d, DIAG_ERROR, on_command_line, "an argument is empty; name a job file");
+		diag_fail(d, "an argument is empty; name a job file");
 	} else {
 		c->files = mem_realloc(c->files, (c->file_count + 1) * sizeof(*c->files));
 		c->files[c->file_count++] = mem_strdup(arg);
@@ -239,8 +218,7 @@ void cmdline_read(struct cmdline *c, struct settings *s, int argc, char *const a
 		else if (strcmp(arg, "-h") == 0)
 			parse_argument(c, s, "help", d);
 		else if (arg[1] != '-')
-			diag_add(d, DIAG_ERROR, on_command_line,
-				 "%s: options begin with two dashes; --help lists them", arg);
+			diag_fail(d, "%s: options begin with two dashes; --help lists them", arg);
 		else if (!arg[2])
 			only_files = true;
 		else

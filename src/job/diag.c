@@ -58,32 +58,6 @@ static void print_file(const char *name, FILE *to)
 	buf_fini(&file);
 }
 
-static void print_entry(const struct diag_entry *e, FILE *to)
-{
-	static const char *const words[] = {
-		[DIAG_NOTE] = "note: ",
-		[DIAG_WARNING] = "warning: ",
-		[DIAG_ERROR] = "",
-	};
-
-	print_file(e->at.file, to);
-	if (e->at.file && e->at.line)
-		fprintf(to, ":%u", e->at.line);
-	fprintf(to, ": %s%s\n", words[e->level], e->text);
-}
-
-/* Print the number of errors of a file that were not stored. */
-static void print_more(const struct diag *d, const char *file, FILE *to)
-{
-	const struct diag_file *f = find_file(d, file);
-	size_t more = f && f->errors > DIAG_ERRORS_PER_FILE ? f->errors - DIAG_ERRORS_PER_FILE : 0;
-
-	if (!more)
-		return;
-	print_file(file, to);
-	fprintf(to, ": %zu more error%s\n", more, more > 1 ? "s" : "");
-}
-
 void diag_init(struct diag *d)
 {
 	memset(d, 0, sizeof(*d));
@@ -98,16 +72,15 @@ void diag_fini(struct diag *d)
 	memset(d, 0, sizeof(*d));
 }
 
-void diag_add(struct diag *d, enum diag_level level, struct diag_place at, const char *fmt, ...)
+__attribute__((format(printf, 4, 0))) static void diag_vadd(struct diag *d, enum diag_level level,
+							    struct diag_place at, const char *fmt,
+							    va_list ap)
 {
 	char raw[TEXT_MAX], text[TEXT_MAX];
 	size_t level_count = 0;
 	bool has_room;
-	va_list ap;
 
-	va_start(ap, fmt);
 	vsnprintf(raw, sizeof(raw), fmt, ap);
-	va_end(ap);
 	printable_copy(text, sizeof(text), raw);
 	for (size_t i = 0; i < d->count; i++) {
 		const struct diag_entry *e = &d->entries[i];
@@ -141,6 +114,24 @@ void diag_add(struct diag *d, enum diag_level level, struct diag_place at, const
 	};
 }
 
+void diag_add(struct diag *d, enum diag_level level, struct diag_place at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	diag_vadd(d, level, at, fmt, ap);
+	va_end(ap);
+}
+
+void diag_fail(struct diag *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	diag_vadd(d, DIAG_ERROR, (struct diag_place){ 0 }, fmt, ap);
+	va_end(ap);
+}
+
 bool diag_has_room(const struct diag *d, const char *file)
 {
 	const struct diag_file *f = find_file(d, file);
@@ -150,6 +141,11 @@ bool diag_has_room(const struct diag *d, const char *file)
 
 void diag_print(const struct diag *d, FILE *to)
 {
+	static const char *const words[] = {
+		[DIAG_NOTE] = "note: ",
+		[DIAG_WARNING] = "warning: ",
+		[DIAG_ERROR] = "",
+	};
 	const struct diag_entry **order = mem_array(d->count, sizeof(*order));
 	bool only_errors = false;
 
@@ -164,12 +160,23 @@ void diag_print(const struct diag *d, FILE *to)
 	for (size_t i = 0; i < d->file_count; i++)
 		only_errors |= d->files[i].errors > DIAG_ERRORS_PER_FILE;
 	for (size_t i = 0; i < d->count; i++) {
-		const char *file = order[i]->at.file;
+		const struct diag_entry *e = order[i];
+		const struct diag_file *f = find_file(d, e->at.file);
+		bool is_last =
+			i + 1 == d->count || !is_same_file(order[i + 1]->at.file, e->at.file);
 
-		if (!only_errors || order[i]->level == DIAG_ERROR)
-			print_entry(order[i], to);
-		if (i + 1 == d->count || !is_same_file(order[i + 1]->at.file, file))
-			print_more(d, file, to);
+		if (!only_errors || e->level == DIAG_ERROR) {
+			print_file(e->at.file, to);
+			if (e->at.file && e->at.line)
+				fprintf(to, ":%u", e->at.line);
+			fprintf(to, ": %s%s\n", words[e->level], e->text);
+		}
+		if (is_last && f && f->errors > DIAG_ERRORS_PER_FILE) {
+			size_t more = f->errors - DIAG_ERRORS_PER_FILE;
+
+			print_file(e->at.file, to);
+			fprintf(to, ": %zu more error%s\n", more, more > 1 ? "s" : "");
+		}
 	}
 	mem_free(order);
 }

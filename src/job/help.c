@@ -42,16 +42,6 @@ static void help_text_usage(struct buf *out, const struct mlgen_field *f)
 	field_type_text(out, f);
 }
 
-/* The length of a paragraph, which ends with a line that ends a sentence. */
-static size_t paragraph_length(const char *text)
-{
-	size_t len = strcspn(text, "\n");
-
-	while (text[len] && len && text[len - 1] != '.')
-		len += 1 + strcspn(text + len + 1, "\n");
-	return len;
-}
-
 void help_text_print(FILE *to, struct buf *line, const char *text, size_t indent, size_t columns)
 {
 	if (line->len >= indent)
@@ -59,9 +49,12 @@ void help_text_print(FILE *to, struct buf *line, const char *text, size_t indent
 	else
 		buf_addf(line, "%*s", (int)(indent - line->len), "");
 	while (*text) {
-		size_t len = paragraph_length(text);
+		size_t len = strcspn(text, "\n");
 		struct buf words = { 0 };
 
+		/* A paragraph ends with a line that ends a sentence. */
+		while (text[len] && len && text[len - 1] != '.')
+			len += 1 + strcspn(text + len + 1, "\n");
 		if (wrap_column_of(line) > indent)
 			buf_addf(line, "\n%*s", (int)indent, "");
 		for (size_t i = 0; i < len; i++)
@@ -79,16 +72,18 @@ void help_text_print(FILE *to, struct buf *line, const char *text, size_t indent
 #define RANGE_COLUMN 56  /* column of the range after a short text */
 #define CHOICE_WIDTH 10
 
-/* Print name, text and range of an option, on one line if they fit. */
-static void print_first_line(FILE *to, const struct mlgen_field *f)
+static void print_option(FILE *to, const struct mlgen_field *f)
 {
-	struct buf usage = { 0 }, text = { 0 }, range = { 0 };
+	const char *more = strchr(f->help, '\n');
+	struct buf usage = { 0 }, text = { 0 }, range = { 0 }, line = { 0 };
+	size_t end, at;
 
+	/* Name, text and range are on one line if they fit. */
 	help_text_usage(&usage, f);
 	help_text_clause(&text, f->help);
 	field_range_text(&range, f);
-	size_t end = OPTION_INDENT + text.len + 2;
-	size_t at = end < RANGE_COLUMN ? RANGE_COLUMN : end;
+	end = OPTION_INDENT + text.len + 2;
+	at = end < RANGE_COLUMN ? RANGE_COLUMN : end;
 	if (at + range.len > wrap_columns())
 		at = end;
 	if (usage.len < OPTION_INDENT && at + range.len <= wrap_columns()) {
@@ -101,14 +96,7 @@ static void print_first_line(FILE *to, const struct mlgen_field *f)
 	buf_fini(&usage);
 	buf_fini(&text);
 	buf_fini(&range);
-}
 
-static void print_option(FILE *to, const struct mlgen_field *f)
-{
-	const char *more = strchr(f->help, '\n');
-	struct buf line = { 0 };
-
-	print_first_line(to, f);
 	for (const struct mlgen_choice *c = f->choices; c && c->name; c++) {
 		buf_reset(&line);
 		buf_addf(&line, "%*s%-*s ", OPTION_INDENT, "", CHOICE_WIDTH, c->name);
@@ -124,18 +112,6 @@ static void print_option(FILE *to, const struct mlgen_field *f)
 	if (f->flags & MLGEN_SELECTS)
 		fprintf(to, "%*s[%s=VALUE] sections contain the options that differ\n",
 			OPTION_INDENT, "", f->name);
-}
-
-static void print_all_options(FILE *to)
-{
-	const char *group = "";
-
-	for (const struct mlgen_field *f = job_fields; f->name; f++) {
-		if (strcmp(group, f->group) != 0)
-			fprintf(to, "%s%s\n\n", *group ? "\n" : "", f->group);
-		group = f->group;
-		print_option(to, f);
-	}
 }
 
 /* ---- man pages ---- */
@@ -183,36 +159,28 @@ static void print_mdoc_lines(FILE *to, const char *text)
 	}
 }
 
-/* Is this a metric? Options, which can be set, have a group. */
-static bool is_metric(const struct mlgen_field *f)
+static void print_mdoc_option(FILE *to, const struct mlgen_field *f, bool has_dashes)
 {
-	return !f->group;
-}
+	bool is_metric = !f->group; /* options, which can be set, have a group */
+	bool is_nullable = f->flags & MLGEN_NULLABLE;
+	bool is_flag = has_dashes && f->type == MLGEN_BOOL;
+	struct buf type = { 0 }, note = { 0 };
 
-static void print_mdoc_head(FILE *to, const struct mlgen_field *f, bool has_dashes)
-{
-	struct buf type = { 0 };
-
-	if (is_metric(f)) {
+	if (is_metric) {
 		fprintf(to, ".It Va %s\n", f->name);
-		return;
-	}
-	field_type_text(&type, f);
-	if (!has_dashes)
-		fprintf(to, ".It Cm %s Ns = Ns Ar %s\n", f->name, buf_str(&type));
-	else if (f->type == MLGEN_BOOL)
+	} else if (is_flag) {
 		fprintf(to, ".It Fl -%s\n", f->name);
-	else
-		fprintf(to, ".It Fl -%s Ns = Ns Ar %s\n", f->name, buf_str(&type));
+	} else {
+		field_type_text(&type, f);
+		fprintf(to, ".It %s%s Ns = Ns Ar %s\n", has_dashes ? "Fl -" : "Cm ", f->name,
+			buf_str(&type));
+	}
 	buf_fini(&type);
-}
+	print_mdoc_lines(to, f->help);
 
-static void print_mdoc_choices(FILE *to, const struct mlgen_field *f)
-{
-	if (!f->choices)
-		return;
-	fputs(".Bl -tag -width contiguous -compact\n", to);
-	for (const struct mlgen_choice *c = f->choices; c->name; c++) {
+	if (f->choices)
+		fputs(".Bl -tag -width contiguous -compact\n", to);
+	for (const struct mlgen_choice *c = f->choices; c && c->name; c++) {
 		const char *form = variant_form(c);
 		size_t len = variant_word_length(c) - (form != NULL);
 
@@ -220,24 +188,16 @@ static void print_mdoc_choices(FILE *to, const struct mlgen_field *f)
 			form ? form : "");
 		print_mdoc_lines(to, c->help);
 	}
-	fputs(".El\n", to);
-}
-
-static void print_mdoc_option(FILE *to, const struct mlgen_field *f, bool has_dashes)
-{
-	bool is_nullable = f->flags & MLGEN_NULLABLE;
-	struct buf note = { 0 };
-
-	print_mdoc_head(to, f, has_dashes);
-	print_mdoc_lines(to, f->help);
-	print_mdoc_choices(to, f);
+	if (f->choices)
+		fputs(".El\n", to);
 	if (f->alias)
 		fprintf(to, "Also written\n.Cm %s .\n", f->alias);
-	if (is_metric(f) && (f->unit || is_nullable)) {
+
+	if (is_metric && (f->unit || is_nullable)) {
 		/* "(bytes/s, or null)" */
 		buf_addf(&note, "(%s%s%s)", f->unit ? f->unit : "",
 			 f->unit && is_nullable ? ", " : "", is_nullable ? "or null" : "");
-	} else if (!is_metric(f) && !(has_dashes && f->type == MLGEN_BOOL)) {
+	} else if (!is_metric && !is_flag) {
 		/* "(default 4, 1 to 1024; as in fio)" */
 		buf_addc(&note, '(');
 		field_range_text(&note, f);
@@ -258,14 +218,19 @@ int help_option(FILE *to, const char *name, const struct mlgen_engine *const *en
 	};
 	const struct mlgen_field *f = field_find(job_fields, name);
 	const struct fio_option *fio = fio_option_find(name);
-	const char *nearest = field_nearest(tables, name);
+	const char *nearest = field_nearest(tables, name), *group = "";
 
 	if (!f)
 		f = field_find(settings_fields, name);
 	for (; !f && *engines; engines++)
 		f = field_find((*engines)->opts, name);
 	if (strcmp(name, "all") == 0) {
-		print_all_options(to);
+		for (f = job_fields; f->name; f++) {
+			if (strcmp(group, f->group) != 0)
+				fprintf(to, "%s%s\n\n", *group ? "\n" : "", f->group);
+			group = f->group;
+			print_option(to, f);
+		}
 		return 0;
 	}
 	if (f) {
@@ -339,38 +304,34 @@ static const char more_lines[] =
 
 /* ---- options, a line each ---- */
 
-static void print_short(FILE *to, const struct mlgen_field *f)
-{
-	struct buf usage = { 0 }, text = { 0 };
-
-	buf_addf(&usage, "  %s", help_text_is_setting(f) ? "" : "--");
-	help_text_usage(&usage, f);
-	help_text_clause(&text, f->help);
-	if (field_has_long_choices(f)) {
-		buf_add(&text, ": ");
-		field_choices_text(&text, f, ", ");
-	}
-	if (f->def && f->type != MLGEN_BOOL)
-		buf_addf(&text, " [%s]", f->def);
-	if (f->def && f->type == MLGEN_BOOL && strcmp(f->def, "0") != 0)
-		buf_add(&text, " [on]");
-	help_text_print(to, &usage, buf_str(&text), HELP_INDENT, wrap_columns());
-	buf_fini(&usage);
-	buf_fini(&text);
-}
-
 /* Print the options of one group, or of all groups if `only` is NULL, with headings. */
 static void print_groups(FILE *to, const struct mlgen_field *table, const char *only)
 {
 	const char *group = "";
 
 	for (const struct mlgen_field *f = table; f->name; f++) {
+		struct buf usage = { 0 }, text = { 0 };
+
 		if (only && strcmp(f->group, only) != 0)
 			continue;
 		if (strcmp(group, f->group) != 0)
 			fprintf(to, "%s%s\n", only ? "" : "\n", f->group);
 		group = f->group;
-		print_short(to, f);
+
+		buf_addf(&usage, "  %s", help_text_is_setting(f) ? "" : "--");
+		help_text_usage(&usage, f);
+		help_text_clause(&text, f->help);
+		if (field_has_long_choices(f)) {
+			buf_add(&text, ": ");
+			field_choices_text(&text, f, ", ");
+		}
+		if (f->def && f->type != MLGEN_BOOL)
+			buf_addf(&text, " [%s]", f->def);
+		if (f->def && f->type == MLGEN_BOOL && strcmp(f->def, "0") != 0)
+			buf_add(&text, " [on]");
+		help_text_print(to, &usage, buf_str(&text), HELP_INDENT, wrap_columns());
+		buf_fini(&usage);
+		buf_fini(&text);
 	}
 }
 
@@ -428,34 +389,30 @@ static const char *find_group(const struct mlgen_field *table, const char *topic
 	return NULL;
 }
 
-/* Print "  dataset       format, num_files, ...", with as many names as a line holds. */
-static void print_topic_line(FILE *to, const struct mlgen_field *first)
-{
-	static const char more[] = ", ...";
-	struct buf line = { 0 };
-	char name[TOPIC_MAX];
-
-	topic_name(name, first->group);
-	buf_addf(&line, "  %-*s", TOPIC_INDENT - 2, name);
-	for (const struct mlgen_field *f = first; f->name; f++) {
-		size_t more_len = f[1].name ? strlen(more) : 0;
-
-		if (strcmp(f->group, first->group) != 0)
-			break;
-		if (line.len + strlen(f->name) + 2 + more_len > wrap_columns()) {
-			buf_add(&line, more);
-			break;
-		}
-		buf_addf(&line, "%s%s", f == first ? "" : ", ", f->name);
-	}
-	fprintf(to, "%s\n", buf_str(&line));
-	buf_fini(&line);
-}
-
+/* Print "  dataset       format, num_files, ..." for each topic, with the names that fit a line. */
 static void print_topics(FILE *to, const struct mlgen_field *table)
 {
-	for (const struct mlgen_field *f = table; f; f = next_group(f))
-		print_topic_line(to, f);
+	static const char more[] = ", ...";
+
+	for (const struct mlgen_field *first = table; first; first = next_group(first)) {
+		struct buf line = { 0 };
+		char name[TOPIC_MAX];
+
+		topic_name(name, first->group);
+		buf_addf(&line, "  %-*s", TOPIC_INDENT - 2, name);
+		for (const struct mlgen_field *f = first;
+		     f->name && strcmp(f->group, first->group) == 0; f++) {
+			size_t more_len = f[1].name ? strlen(more) : 0;
+
+			if (line.len + strlen(f->name) + 2 + more_len > wrap_columns()) {
+				buf_add(&line, more);
+				break;
+			}
+			buf_addf(&line, "%s%s", f == first ? "" : ", ", f->name);
+		}
+		fprintf(to, "%s\n", buf_str(&line));
+		buf_fini(&line);
+	}
 }
 
 static void list_topics(struct buf *out, const struct mlgen_field *table)
@@ -468,17 +425,6 @@ static void list_topics(struct buf *out, const struct mlgen_field *table)
 	}
 }
 
-static void print_screen(FILE *to)
-{
-	fputs(usage_lines, to);
-	fputs(example_lines, to);
-	fputs("\nOptions of the program, by topic\n", to);
-	print_topics(to, settings_fields);
-	fputs(job_lines, to);
-	print_topics(to, job_fields);
-	fputs(more_lines, to);
-}
-
 int help_topic(FILE *to, const char *topic, const struct mlgen_engine *const *engines,
 	       struct mlgen_err *err)
 {
@@ -487,7 +433,13 @@ int help_topic(FILE *to, const char *topic, const struct mlgen_engine *const *en
 	int rc = 0;
 
 	if (!*topic) {
-		print_screen(to);
+		fputs(usage_lines, to);
+		fputs(example_lines, to);
+		fputs("\nOptions of the program, by topic\n", to);
+		print_topics(to, settings_fields);
+		fputs(job_lines, to);
+		print_topics(to, job_fields);
+		fputs(more_lines, to);
 	} else if (strcmp(topic, "all") == 0) {
 		print_all(to);
 	} else if (settings_group) {

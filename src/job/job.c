@@ -3,6 +3,7 @@
 #include "job/job_internal.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -41,18 +42,6 @@ static void free_engine_opts(struct job *j)
 	origins_free(j->engine_origins, field_count(j->engine->opts));
 	j->engine_opts = NULL;
 	j->engine_origins = NULL;
-}
-
-/* Append `text` with 1m written as 1mib, which a job with kb_base=1000 reads to the same value. */
-static void add_binary_suffixes(struct buf *out, const char *text)
-{
-	for (const char *c = text; *c; c++) {
-		bool is_suffix = c > text && strchr("kmgtp", *c) && c[-1] >= '0' && c[-1] <= '9';
-
-		buf_addc(out, *c);
-		if (is_suffix)
-			buf_add(out, "ib");
-	}
 }
 
 struct job *job_new(const char *name)
@@ -177,13 +166,9 @@ uint64_t job_readers(const struct job *j)
 struct diag_place job_place(const struct job *j, const char *option)
 {
 	const struct mlgen_field *f = field_find(job_fields, option);
-	const struct job_origin *origin = NULL;
 
 	assert(f);
-	origin = &j->origins[f - job_fields];
-	if (!origin->raw)
-		return j->at;
-	return origin->at;
+	return j->origins[f - job_fields].raw ? j->origins[f - job_fields].at : j->at;
 }
 
 void job_field_text(const struct job *j, const struct mlgen_field *f, const void *base,
@@ -195,10 +180,14 @@ void job_field_text(const struct job *j, const struct mlgen_field *f, const void
 		       f->type == MLGEN_CACHE_SIZE;
 
 	field_format(&text, f, base);
-	if (is_size && j->kb_base == 1000 && !buf_str(&text)[field_path_at(f, buf_str(&text))])
-		add_binary_suffixes(out, buf_str(&text));
-	else
-		buf_add(out, buf_str(&text));
+	is_size = is_size && !buf_str(&text)[field_path_at(f, buf_str(&text))];
+	/* A job with kb_base=1000 reads 1mib to the value that other jobs read from 1m. */
+	for (const char *s = buf_str(&text), *c = s; *c; c++) {
+		buf_addc(out, *c);
+		if (is_size && j->kb_base == 1000 && c > s && strchr("kmgtp", *c) &&
+		    isdigit((unsigned char)c[-1]))
+			buf_add(out, "ib");
+	}
 	buf_fini(&text);
 }
 
@@ -338,27 +327,6 @@ int job_sizes(const struct job *j, unsigned direction, struct job_size sizes[JOB
 
 /* ---- times after each read of a sample: preprocess_split, first_sample_split ---- */
 
-/* Parse READ/PERCENT. */
-static int parse_share(char *text, struct job_read_share *out, struct mlgen_err *err)
-{
-	char *slash = strchr(text, '/');
-	int rc;
-
-	if (!slash)
-		return mlgen_fail(err, -EINVAL,
-				  "'%s' has no percentage; write READ/PERCENT, as in 1/20:4/80",
-				  text);
-	*slash = '\0';
-	rc = units_u64(text, &out->read, err);
-	if (!rc && !out->read)
-		rc = mlgen_fail(err, -EINVAL, "reads are numbered from 1, not from 0");
-	if (!rc)
-		rc = units_percent(slash + 1, &out->percent, err);
-	if (!rc && (out->percent < 0 || out->percent > 100))
-		rc = mlgen_fail(err, -EINVAL, "%s is not between 0%% and 100%%", slash + 1);
-	return rc;
-}
-
 int job_read_shares(const char *list, struct job_read_share shares[JOB_READ_SHARES_MAX],
 		    struct mlgen_err *err)
 {
@@ -367,13 +335,29 @@ int job_read_shares(const char *list, struct job_read_share shares[JOB_READ_SHAR
 
 	for (const char *at = has_text(list) ? list : NULL; at;) {
 		size_t part = strcspn(at, ":");
-		char *text;
-		int rc;
+		char *text, *slash;
+		int rc = 0;
 
 		if (n == JOB_READ_SHARES_MAX)
 			return mlgen_fail(err, -EINVAL, "more than %d reads", JOB_READ_SHARES_MAX);
 		text = mem_strndup(at, part);
-		rc = parse_share(text, &shares[n++], err);
+		slash = strchr(text, '/');
+		if (slash)
+			*slash = '\0';
+		else
+			rc = mlgen_fail(err, -EINVAL,
+					"'%s' has no percentage; write READ/PERCENT, as in "
+					"1/20:4/80",
+					text);
+		if (!rc)
+			rc = units_u64(text, &shares[n].read, err);
+		if (!rc && !shares[n].read)
+			rc = mlgen_fail(err, -EINVAL, "reads are numbered from 1, not from 0");
+		if (!rc)
+			rc = units_percent(slash + 1, &shares[n].percent, err);
+		if (!rc && (shares[n].percent < 0 || shares[n].percent > 100))
+			rc = mlgen_fail(err, -EINVAL, "%s is not between 0%% and 100%%", slash + 1);
+		n++;
 		mem_free(text);
 		if (rc)
 			return -EINVAL;
@@ -419,61 +403,40 @@ static const struct interval_word *find_word(const char *name)
 	return NULL;
 }
 
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* Split "500 steps" or "90s": *word points into text, and the caller frees the number. */
-static char *split_interval(const char *text, const char **word)
-{
-	size_t n = strlen(text);
-
-	while (n && is_letter(text[n - 1]))
-		n--;
-	*word = text + n;
-	while (n && (text[n - 1] == ' ' || text[n - 1] == '\t'))
-		n--;
-	return mem_strndup(text, n);
-}
-
-/* Parse a number and its unit, which only 0 may leave out. */
-static int parse_interval(const char *number, const char *word, struct checkpoint_every *e)
-{
-	const struct interval_word *w = find_word(word);
-	struct buf text = { 0 };
-	int rc;
-
-	if (!*word && strcmp(number, "0") != 0)
-		return -EINVAL;
-	if (w && !w->time_unit) {
-		e->unit = w->unit == EVERY_STEPS ? EVERY_STEPS : EVERY_EPOCHS;
-		return units_u64(number, &e->count, NULL);
-	}
-	e->unit = EVERY_TIME;
-	buf_addf(&text, "%s%s", number, w ? w->time_unit : word);
-	rc = units_time(buf_str(&text), NULL, &e->count, NULL);
-	buf_fini(&text);
-	return rc;
-}
-
 int job_checkpoint_every(const struct job *j, struct checkpoint_every *e, struct mlgen_err *err)
 {
-	const char *word;
+	const char *text = j->checkpoint_every, *word;
+	const struct interval_word *w;
+	struct buf time = { 0 };
 	char *number;
-	int rc;
+	int rc = -EINVAL;
 
 	*e = (struct checkpoint_every){ 0 };
-	if (!j->checkpoint_every)
+	if (!text)
 		return 0;
-	number = split_interval(j->checkpoint_every, &word);
-	rc = parse_interval(number, word, e);
+	word = text + strlen(text);
+	while (word > text && isalpha((unsigned char)word[-1]))
+		word--;
+	number = mem_strndup(text, (size_t)(word - text));
+	for (size_t n = strlen(number); n && strchr(" \t", number[n - 1]); n--)
+		number[n - 1] = '\0';
+
+	w = find_word(word);
+	if (w && !w->time_unit) {
+		e->unit = w->unit == EVERY_STEPS ? EVERY_STEPS : EVERY_EPOCHS;
+		rc = units_u64(number, &e->count, NULL);
+	} else if (*word || strcmp(number, "0") == 0) {
+		e->unit = EVERY_TIME;
+		buf_addf(&time, "%s%s", number, w ? w->time_unit : word);
+		rc = units_time(buf_str(&time), NULL, &e->count, NULL);
+	}
+	buf_fini(&time);
 	mem_free(number);
 	if (rc)
 		return mlgen_fail(err, -EINVAL,
 				  "checkpoint_every: '%.200s' is not an interval; write a number "
 				  "and its unit: 500 steps, 2 epochs, 90s, 10m",
-				  j->checkpoint_every);
+				  text);
 	return 0;
 }
 
@@ -535,7 +498,7 @@ uint64_t job_ranks(const struct job *j)
 	return one;
 }
 
-static int parse_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err)
+int job_saved_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
 	int rc = 0;
@@ -547,16 +510,9 @@ static int parse_ranks(const struct job *j, struct ranges *out, struct mlgen_err
 	else
 		rc = ranges_parse(out, j->checkpoint_ranks, job_ranks(j), "ranks", &why);
 	if (rc)
-		mlgen_fail(err, rc, "checkpoint_ranks: %s", why.text);
-	return rc;
-}
-
-int job_saved_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err)
-{
-	int rc = parse_ranks(j, out, err);
-
-	if (rc || !job_work(j)->has_accelerators)
-		return rc;
+		return mlgen_fail(err, rc, "checkpoint_ranks: %s", why.text);
+	if (!job_work(j)->has_accelerators)
+		return 0;
 	ranges_cut(out, job_all_accelerators(j));
 	if (out->numbers)
 		return 0;

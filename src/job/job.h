@@ -85,6 +85,8 @@ void diag_fini(struct diag *d);
  */
 __attribute__((format(printf, 4, 5))) void diag_add(struct diag *d, enum diag_level level,
 						    struct diag_place at, const char *fmt, ...);
+/* Add an error of the command line. */
+__attribute__((format(printf, 2, 3))) void diag_fail(struct diag *d, const char *fmt, ...);
 
 /* Would another error of this file be stored? */
 bool diag_has_room(const struct diag *d, const char *file);

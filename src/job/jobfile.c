@@ -206,20 +206,6 @@ static bool is_twin(const struct section *a, const struct section *b)
 	return strcmp(a->name, b->name) == 0;
 }
 
-static void jobfile_check_twins(struct parse *p, const struct section *s)
-{
-	for (size_t i = 0; i < p->file->count; i++) {
-		const struct section *other = &p->file->sections[i];
-
-		if (is_twin(other, s)) {
-			diag_add(p->d, DIAG_ERROR, s->at,
-				 "[%s]: line %u already has a section of this name", s->name,
-				 other->at.line);
-			return;
-		}
-	}
-}
-
 static void add_section(struct parse *p)
 {
 	struct jobfile *f = p->file;
@@ -244,7 +230,13 @@ static void add_section(struct parse *p)
 			 "[%s]: belongs to the job above it, but no job precedes it", s.name);
 	else if (s.kind == SECTION_VARIANT)
 		s.parent = parents - 1;
-	jobfile_check_twins(p, &s);
+	for (size_t i = 0; i < f->count; i++) {
+		if (!is_twin(&f->sections[i], &s))
+			continue;
+		diag_add(p->d, DIAG_ERROR, s.at, "[%s]: line %u already has a section of this name",
+			 s.name, f->sections[i].at.line);
+		break;
+	}
 	f->sections = mem_realloc(f->sections, (f->count + 1) * sizeof(*f->sections));
 	f->sections[f->count++] = s;
 	p->is_full = false;
@@ -289,16 +281,11 @@ static int handle_pair(void *user, const char *section, const char *name, const 
 	return 1;
 }
 
-/* Is the line "key:" or "key: value", before any section? */
-static bool is_yaml(const struct parse *p, const char *line, size_t key_len)
-{
-	return !p->file->count && !p->has_header && key_len && line[key_len] == ':' &&
-	       strchr(" \t", line[key_len + 1]); /* or its end */
-}
-
 static bool has_key(struct parse *p, const char *line, size_t key_len)
 {
-	if (is_yaml(p, line, key_len)) {
+	/* "key:" or "key: value", before any section; strchr() also finds the end of the line. */
+	if (!p->file->count && !p->has_header && key_len && line[key_len] == ':' &&
+	    strchr(" \t", line[key_len + 1])) {
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
 			 "%.60s: YAML, not a job file; --import=dlio converts a DLIO workload",
 			 line);
@@ -320,44 +307,35 @@ static bool has_key(struct parse *p, const char *line, size_t key_len)
 	return key_len > 0 && key_len <= KEY_MAX;
 }
 
-/* Print the reduced form of a line; false if the line has a fault. */
-static bool reduce_line(struct parse *p, const char *line, char *to, int room)
-{
-	size_t size = (size_t)room;
-	size_t key_len = strcspn(line, "=:");
-
-	if (*line == '[') {
-		mem_free(p->name);
-		p->name = header_name(p, line);
-		p->has_header = true;
-		snprintf(to, size, "[%zu]\n", p->file->count);
-		return true;
-	}
-	if (!has_key(p, line, key_len))
-		return false;
-	p->value = line[key_len] ? line + key_len + 1 : NULL;
-	if (p->value)
-		p->value += strspn(p->value, " \t");
-	snprintf(to, size, "%.*s=1\n", (int)key_len, line);
-	return true;
-}
-
-/* inih's reader, which works like fgets(). */
+/* inih's reader, like fgets(): print the reduced form of the next line that has no fault. */
 static char *read_line(char *to, int room, void *stream)
 {
 	struct parse *p = stream;
+	size_t size = (size_t)room, key_len;
 	const char *line = NULL;
 
 	if (p->has_header) {
 		p->has_header = false;
-		snprintf(to, (size_t)room, "%s=1\n", NEW_SECTION_KEY);
+		snprintf(to, size, "%s=1\n", NEW_SECTION_KEY);
 		return to;
 	}
 	do {
 		line = p->is_over ? NULL : jobreader_next(&p->reader);
 		if (!line)
 			return NULL;
-	} while (!reduce_line(p, line, to, room));
+		key_len = strcspn(line, "=:");
+	} while (*line != '[' && !has_key(p, line, key_len));
+	if (*line == '[') {
+		mem_free(p->name);
+		p->name = header_name(p, line);
+		p->has_header = true;
+		snprintf(to, size, "[%zu]\n", p->file->count);
+		return to;
+	}
+	p->value = line[key_len] ? line + key_len + 1 : NULL;
+	if (p->value)
+		p->value += strspn(p->value, " \t");
+	snprintf(to, size, "%.*s=1\n", (int)key_len, line);
 	return to;
 }
 

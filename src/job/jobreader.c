@@ -16,11 +16,6 @@
 
 /* ---- ${VAR} and $ncpus ---- */
 
-static bool is_word_char(char c)
-{
-	return c == '_' || isalnum((unsigned char)c);
-}
-
 static bool is_word_start(char c)
 {
 	return c == '_' || isalpha((unsigned char)c);
@@ -32,7 +27,7 @@ static size_t word_length(const char *s)
 
 	if (!is_word_start(*s))
 		return 0;
-	while (is_word_char(s[n]))
+	while (s[n] == '_' || isalnum((unsigned char)s[n]))
 		n++;
 	return n;
 }
@@ -148,18 +143,14 @@ int words_expand(struct buf *out, const char *text, const char *jobname, struct 
 
 /* ---- paths ---- */
 
-/* The length of "s3" in "s3://bucket"; 0 = not a URL. */
-static size_t scheme_length(const char *path)
-{
-	size_t len =
-		strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
-
-	return strncmp(path + len, "://", 3) == 0 ? len : 0;
-}
-
 void pathname_check(const char *option, const char *path, struct diag_place at, struct diag *d)
 {
-	size_t scheme = path ? scheme_length(path) : 0;
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-";
+	size_t scheme = path ? strspn(path, letters) : 0; /* "s3" of "s3://bucket" */
+
+	if (scheme && strncmp(path + scheme, "://", 3) != 0)
+		scheme = 0;
 
 	if (scheme == 4 && strncasecmp(path, "file", 4) == 0)
 		diag_add(d, DIAG_ERROR, at, "%s: %s: is a URL; write only the path: %s", option,
@@ -322,23 +313,16 @@ static int push(struct jobreader *r, int fd, const char *path, const struct stat
 
 /* ---- files ---- */
 
-/* Is it a device, other than that of standard input? */
-static bool is_other_device(const struct stat *st)
-{
-	struct stat in;
-
-	if (S_ISBLK(st->st_mode))
-		return true;
-	return S_ISCHR(st->st_mode) &&
-	       (fstat(STDIN_FILENO, &in) < 0 || !S_ISCHR(in.st_mode) || in.st_rdev != st->st_rdev);
-}
-
 /* The reason why a file of this kind is refused, or NULL. A FIFO is accepted: mlgen <(program). */
 static const char *wrong_kind(const struct stat *st, bool is_included)
 {
+	struct stat in;
+	bool is_stdin =
+		fstat(STDIN_FILENO, &in) == 0 && S_ISCHR(in.st_mode) && in.st_rdev == st->st_rdev;
+
 	if (S_ISDIR(st->st_mode))
 		return "a directory, not a job file";
-	if (is_other_device(st))
+	if (S_ISBLK(st->st_mode) || (S_ISCHR(st->st_mode) && !is_stdin))
 		return "a device, not a job file";
 	if (is_included && !S_ISREG(st->st_mode))
 		return "not a regular file; an included file must be a regular file";
@@ -378,20 +362,6 @@ static int open_level(struct jobreader *r, const char *path, struct diag_place a
 }
 
 /* ---- a line ---- */
-
-/* The next line without its newline; NULL at the end of the file. */
-static char *next_line(struct jobreader_level *l)
-{
-	char *line = l->text + l->next;
-
-	if (l->next >= l->len)
-		return NULL;
-	size_t len = strcspn(line, "\n");
-	line[len] = '\0';
-	l->next += len + 1;
-	l->line++;
-	return line;
-}
 
 static void trim_end(char *s)
 {
@@ -439,20 +409,6 @@ static const char *include_argument(const char *s)
 	return s + strspn(s, BLANKS);
 }
 
-static void include_file(struct jobreader *r, const char *argument)
-{
-	struct buf path = { 0 };
-
-	if (r->depth == JOBREADER_DEPTH) {
-		diag_add(r->d, DIAG_ERROR, current_place(r),
-			 "include %s: more than %d nested files", argument, JOBREADER_DEPTH);
-		return;
-	}
-	pathname_beside(&path, top(r)->path, argument);
-	open_level(r, add_path(r, buf_str(&path)), current_place(r));
-	buf_fini(&path);
-}
-
 /* Replace ${VAR} in an option. The result must not be a header or a comment. */
 static bool expand(struct jobreader *r, const char *s)
 {
@@ -483,6 +439,7 @@ static bool expand(struct jobreader *r, const char *s)
 static bool parse_line(struct jobreader *r, char *s)
 {
 	const char *argument = NULL;
+	struct buf path = { 0 };
 	size_t len;
 
 	if (top(r)->line == 1)
@@ -510,7 +467,14 @@ static bool parse_line(struct jobreader *r, char *s)
 	argument = include_argument(buf_str(&r->text));
 	if (!argument)
 		return true;
-	include_file(r, argument);
+	if (r->depth == JOBREADER_DEPTH) {
+		diag_add(r->d, DIAG_ERROR, current_place(r),
+			 "include %s: more than %d nested files", argument, JOBREADER_DEPTH);
+		return false;
+	}
+	pathname_beside(&path, top(r)->path, argument);
+	open_level(r, add_path(r, buf_str(&path)), current_place(r));
+	buf_fini(&path);
 	return false;
 }
 
@@ -543,11 +507,19 @@ void jobreader_close(struct jobreader *r)
 const char *jobreader_next(struct jobreader *r)
 {
 	while (r->depth && r->bytes <= JOBREADER_BYTES_MAX) {
-		char *line = next_line(top(r));
+		struct jobreader_level *l = top(r);
+		char *line = l->text + l->next;
+		size_t len;
 
-		if (!line)
+		if (l->next >= l->len) {
 			pop(r);
-		else if (parse_line(r, line))
+			continue;
+		}
+		len = strcspn(line, "\n");
+		line[len] = '\0';
+		l->next += len + 1;
+		l->line++;
+		if (parse_line(r, line))
 			return buf_str(&r->text);
 	}
 	return NULL;

@@ -118,8 +118,6 @@ static char *jobset_nearest_file(const char *name, const struct jobset_env *env)
 
 /* ---- loading ---- */
 
-static const struct diag_place on_command_line;
-
 struct load {
 	struct jobset *set;
 	struct resolver r;
@@ -168,8 +166,7 @@ static void fail_missing_file(struct load *l, const char *name)
 	else if (!strchr(name, '/'))
 		buf_addf(&text, " in the current directory, %s%s or among the installed jobs",
 			 dir && *dir ? "in $MLGEN_JOBS=" : "next to mlgen", dir && *dir ? dir : "");
-	diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s: no such job file%s", name,
-		 buf_str(&text));
+	diag_fail(l->r.d, "%s: no such job file%s", name, buf_str(&text));
 	mem_free(nearest);
 	buf_fini(&with_suffix);
 	buf_fini(&text);
@@ -230,29 +227,25 @@ static void add_all_layers(struct load *l)
 			      });
 }
 
-static void load_job(struct load *l, struct layers *layers, bool begins_group)
-{
-	struct jobset *set = l->set;
-	bool is_whole = false;
-	struct job *j = resolve_job(&l->r, layers, &is_whole);
-
-	layers_fini(layers);
-	if (set->count)
-		j->group = set->jobs[set->count - 1]->group + (j->stonewall || begins_group);
-	set->jobs = mem_realloc(set->jobs, (set->count + 1) * sizeof(*set->jobs));
-	set->jobs[set->count++] = j;
-	if (is_whole)
-		job_check(j, l->r.d);
-}
-
 /* Load the next jobs that come from this file, or from the command line if `f` is NULL. They start
  * after the jobs of the previous file. */
 static void load_jobs_of(struct load *l, const struct jobfile *f)
 {
-	size_t first = l->set->count;
+	struct jobset *set = l->set;
+	size_t first = set->count;
 
-	for (size_t i = first; i < l->job_count && l->jobs[i].src.file == f; i++)
-		load_job(l, &l->jobs[i], i == first);
+	for (size_t i = first; i < l->job_count && l->jobs[i].src.file == f; i++) {
+		bool is_whole = false;
+		struct job *j = resolve_job(&l->r, &l->jobs[i], &is_whole);
+
+		layers_fini(&l->jobs[i]);
+		if (set->count)
+			j->group = set->jobs[set->count - 1]->group + (j->stonewall || i == first);
+		set->jobs = mem_realloc(set->jobs, (set->count + 1) * sizeof(*set->jobs));
+		set->jobs[set->count++] = j;
+		if (is_whole)
+			job_check(j, l->r.d);
+	}
 }
 
 /* Read a job file. `file` stays empty if there is no such file. */
@@ -263,9 +256,9 @@ static void read_file(struct load *l, const char *name, struct jobfile *file)
 	if (question_is_document(name) && is_taken)
 		return;
 	if (question_is_document(name)) {
-		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "%s: is a JSON document of a run, not a job; mlgen %s prints its report",
-			 name, name);
+		diag_fail(l->r.d,
+			  "%s: is a JSON document of a run, not a job; mlgen %s prints its report",
+			  name, name);
 		return;
 	}
 	char *path = strcmp(name, "-") == 0 ? mem_strdup(name)
@@ -277,25 +270,6 @@ static void read_file(struct load *l, const char *name, struct jobfile *file)
 	}
 	jobfile_read(file, path, l->r.d);
 	mem_free(path);
-}
-
-static void resolve_all(struct load *l)
-{
-	const struct cmdline *c = &l->cmd;
-
-	resolve_read(&l->r, &c->all, NULL);
-	for (size_t i = 0; i < c->section_count; i++)
-		resolve_read(&l->r, &c->sections[i].opts, NULL);
-	for (size_t i = 0; i < c->file_count; i++) {
-		const struct jobfile *f = &l->files[i];
-
-		for (size_t k = 0; k < f->count; k++)
-			resolve_read(&l->r, &f->sections[k].opts, f->sections[k].selector);
-		load_jobs_of(l, f);
-	}
-	for (size_t i = 0; i < c->job_count; i++)
-		resolve_read(&l->r, &c->jobs[i].opts, NULL);
-	load_jobs_of(l, NULL);
 }
 
 /* ---- checks of the whole command line ---- */
@@ -316,8 +290,7 @@ static void fail_name(struct load *l, const char *option, const char *name)
 
 	for (size_t i = 0; i < l->name_count && names.len < 400; i++)
 		buf_addf(&names, " %s", l->names[i]);
-	diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s: no job '%s'; the jobs are%s", option,
-		 name, buf_str(&names));
+	diag_fail(l->r.d, "%s: no job '%s'; the jobs are%s", option, name, buf_str(&names));
 	buf_fini(&names);
 }
 
@@ -331,9 +304,8 @@ static void fail_section(struct load *l, const char *option, const char *name)
 	buf_addf(&key, "%s.%s", name, option);
 	own = foreign_option(buf_str(&key));
 	if (own)
-		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "%s: is an option of DLIO; in mlgen it is %s: write --%s", buf_str(&key),
-			 own, own);
+		diag_fail(l->r.d, "%s: is an option of DLIO; in mlgen it is %s: write --%s",
+			  buf_str(&key), own, own);
 	else
 		fail_name(l, option, name);
 	buf_fini(&key);
@@ -405,14 +377,27 @@ static void load_jobs(struct load *l)
 		resolve_engine_need(&l->r.engines, &l->jobs[i]);
 	visit_lists(l, resolve_engine_skip);
 	visit_lists(l, resolve_engine_guess);
-	resolve_all(l);
+
+	resolve_read(&l->r, &c->all, NULL);
+	for (size_t i = 0; i < c->section_count; i++)
+		resolve_read(&l->r, &c->sections[i].opts, NULL);
+	for (size_t i = 0; i < c->file_count; i++) {
+		const struct jobfile *f = &l->files[i];
+
+		for (size_t k = 0; k < f->count; k++)
+			resolve_read(&l->r, &f->sections[k].opts, f->sections[k].selector);
+		load_jobs_of(l, f);
+	}
+	for (size_t i = 0; i < c->job_count; i++)
+		resolve_read(&l->r, &c->jobs[i].opts, NULL);
+	load_jobs_of(l, NULL);
+
 	check_names(l);
 	if (require && jobset_requirements(require, list, REQUIREMENTS_MAX, &err) < 0)
-		diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s", err.text);
+		diag_fail(l->r.d, "%s", err.text);
 	if (!c->file_count && !c->job_count && !l->r.d->errors)
-		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "no job; name a job file, such as quickstart.job, or see --help; "
-			 "--directory=DIR --dataset=scan reads existing files");
+		diag_fail(l->r.d, "no job; name a job file, such as quickstart.job, or see --help; "
+				  "--directory=DIR --dataset=scan reads existing files");
 }
 
 /* ---- questions about files other than job files ---- */
@@ -431,9 +416,8 @@ static void load_files(struct load *l, const struct question *q, unsigned of_fil
 		first = &c->sections[0].opts;
 	if (l->r.d->errors || (!first && !c->job_count))
 		return;
-	diag_add(l->r.d, DIAG_ERROR, on_command_line,
-		 "%s: is an option of a job, but --%s works on existing files",
-		 first ? first->opts[0]->key : "name", q->option);
+	diag_fail(l->r.d, "%s: is an option of a job, but --%s works on existing files",
+		  first ? first->opts[0]->key : "name", q->option);
 }
 
 /* Free everything but the paths of job files, which move to the set. */

@@ -30,8 +30,6 @@ static const struct {
 	{ "capture_backend", "backend" },
 };
 
-static const struct diag_place on_command_line;
-
 /* The row of the command that an argument asks for, or -1. --import=dlio and --import=none are
  * still options of mlgen. */
 static int moved_command(const char *arg, size_t name_bytes)
@@ -104,9 +102,8 @@ bool moved_check(int argc, char *const argv[], struct diag *d)
 		else
 			add_argument(&line, argv[i], command);
 	}
-	diag_add(d, DIAG_ERROR, on_command_line, "%s: is now a command of mltrace: %.*s%s",
-		 commands[moved].option, COMMAND_SHOWN, buf_str(&line),
-		 line.len > COMMAND_SHOWN ? "..." : "");
+	diag_fail(d, "%s: is now a command of mltrace: %.*s%s", commands[moved].option,
+		  COMMAND_SHOWN, buf_str(&line), line.len > COMMAND_SHOWN ? "..." : "");
 	buf_fini(&line);
 	return true;
 }

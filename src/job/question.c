@@ -7,8 +7,6 @@
 #include "base/buf.h"
 #include "field/fields.h"
 
-static const struct diag_place on_command_line;
-
 static bool is_asked(const struct settings *s, const char *option)
 {
 	return !field_is_default(field_find(settings_fields, option), s);
@@ -46,8 +44,7 @@ static void check_list(const struct question *table, const struct settings *s,
 	if (!*option)
 		return;
 	append_options(&names, table, list, "--");
-	diag_add(d, DIAG_ERROR, on_command_line, "%s: works only with %s", *option,
-		 buf_str(&names));
+	diag_fail(d, "%s: works only with %s", *option, buf_str(&names));
 	buf_fini(&names);
 }
 
@@ -101,33 +98,28 @@ void question_check_files(const struct question *table, const struct question *q
 
 	if (of_files > 1) {
 		append_options(&names, table, NULL, "");
-		diag_add(d, DIAG_ERROR, on_command_line, "%s: use only one of %s at a time",
-			 q->option, buf_str(&names));
+		diag_fail(d, "%s: use only one of %s at a time", q->option, buf_str(&names));
 		buf_reset(&names);
 	}
 	/* The file would be truncated and stay empty. */
 	if (s->json && !q->writes_json)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "json: is for a run; use --output=%s for the output of --%s", s->json,
-			 q->option);
+		diag_fail(d, "json: is for a run; use --output=%s for the output of --%s", s->json,
+			  q->option);
 	if (s->html && !q->writes_html)
-		diag_add(d, DIAG_ERROR, on_command_line, "html: --%s cannot write a page",
-			 q->option);
+		diag_fail(d, "html: --%s cannot write a page", q->option);
 	if (s->require && !q->takes_require) {
 		for (; table->option; table++)
 			if (table->takes_require)
 				buf_addf(&names, ", --%s", table->option);
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "require=%s: works with a run%s; --%s has no figures to check", s->require,
-			 buf_str(&names), q->option);
+		diag_fail(d, "require=%s: works with a run%s; --%s has no figures to check",
+			  s->require, buf_str(&names), q->option);
 	}
 	buf_fini(&names);
 	if (!file_count)
-		diag_add(d, DIAG_ERROR, on_command_line, "%s: no file; name %s", q->option,
-			 q->files);
+		diag_fail(d, "%s: no file; name %s", q->option, q->files);
 	else if (file_count == 1 && q->needs_two)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: only '%s' is given; name two files or more, first the file to "
-			 "compare with",
-			 q->option, files[0]);
+		diag_fail(d,
+			  "%s: only '%s' is given; name two files or more, first the file to "
+			  "compare with",
+			  q->option, files[0]);
 }

@@ -288,18 +288,6 @@ static void resolve_fail_unknown(const struct resolver *r, const struct opt *o)
 			 nearest ? "'?" : "");
 }
 
-/* Note an option that is either one of the stand-in `e` or a typing error. */
-static void resolve_note_unchecked(const struct resolver *r, const struct opt *o,
-				   const struct mlgen_engine *e)
-{
-	const char *nearest = nearest_option(r, o->key);
-
-	diag_add(r->d, DIAG_NOTE, o->at,
-		 "%s: not checked; it may be an option of ioengine=%s, which is not loaded%s%s%s",
-		 o->key, e->name, nearest ? ", or did you mean '" : "", nearest ? nearest : "",
-		 nearest ? "'?" : "");
-}
-
 /*
  * Report an option that only other workloads have. It is an error if the job itself sets it
  * (`is_own`), or if the phase is not clear (!is_decided). Options for several jobs are only noted,
@@ -390,29 +378,23 @@ static void read_option(const struct resolver *r, struct opt *o, const struct ml
 	buf_fini(&text);
 }
 
-/*
- * Is the value that read_option() has parsed valid for this job? It is not if it contains a word
- * such as $jobname, if the job has another kb_base, if half a pair leaves the other half to the
- * layer below, or if several engines have an option of that name.
- */
-static bool is_shared(const struct job *j, const struct opt *o, const struct mlgen_field *f)
-{
-	bool is_pair = f->type == MLGEN_SIZE_PAIR || f->type == MLGEN_U64_PAIR;
-
-	return o->read_as == f && j->kb_base == KB_BASE && !strchr(o->value, '$') &&
-	       !(is_pair && strchr(o->value, ','));
-}
-
 /* Set the field in `base`, which is the job or its engine's options. False if the value has a
  * fault, which is reported. */
 static bool set_field(const struct resolver *r, const struct opt *o, const struct mlgen_field *f,
 		      const struct job *j, void *base)
 {
+	bool is_pair = f->type == MLGEN_SIZE_PAIR || f->type == MLGEN_U64_PAIR;
 	struct mlgen_err err = { 0 };
 	struct buf text = { 0 };
 	bool is_set;
 
-	if (is_shared(j, o, f)) {
+	/*
+	 * The value that read_option() has parsed is valid for this job, unless it contains a word
+	 * such as $jobname, the job has another kb_base, half a pair leaves the other half to the
+	 * layer below, or several engines have an option of that name.
+	 */
+	if (o->read_as == f && j->kb_base == KB_BASE && !strchr(o->value, '$') &&
+	    !(is_pair && strchr(o->value, ','))) {
 		if (o->read)
 			field_set_value(f, base, o->read);
 		return o->read;
@@ -432,37 +414,35 @@ static void set_origin(struct job_origin *origin, const struct opt *o, const cha
 	mem_replace(&origin->raw, o->value);
 }
 
-/* Pairs of options where one is the reverse of the other: the option that is set last counts. */
-static const char *const reverses[][2] = {
-	{ "direct", "buffered" },
-	{ "rwmixread", "rwmixwrite" },
-};
-
-static void set_reverse(struct job *j, const struct mlgen_field *from, const struct mlgen_field *to)
+/* Two options may be the reverse of each other; the option that is set last counts. */
+static void set_reverse(struct job *j, const struct mlgen_field *from)
 {
-	struct job_origin *origin = &j->origins[to - job_fields];
+	static const char *const reverses[][2] = {
+		{ "direct", "buffered" },
+		{ "buffered", "direct" },
+		{ "rwmixread", "rwmixwrite" },
+		{ "rwmixwrite", "rwmixread" },
+	};
+	const struct mlgen_field *to = NULL;
+	struct job_origin *origin;
 	char *base = (char *)j;
 	struct buf how = { 0 };
 
+	for (size_t i = 0; i < ARRAY_LEN(reverses); i++)
+		if (strcmp(from->name, reverses[i][0]) == 0)
+			to = field_find(job_fields, reverses[i][1]);
+	if (!to)
+		return;
 	if (from->type == MLGEN_BOOL)
 		*(bool *)(base + to->off) = !*(bool *)(base + from->off);
 	else
 		*(double *)(void *)(base + to->off) = 100 - *(double *)(void *)(base + from->off);
 	buf_addf(&how, "from %s", from->name);
+	origin = &j->origins[to - job_fields];
 	mem_replace(&origin->how, buf_str(&how));
 	mem_replace(&origin->raw, NULL);
 	origin->at = j->origins[from - job_fields].at;
 	buf_fini(&how);
-}
-
-static void apply_reverse(struct job *j, const struct mlgen_field *f)
-{
-	for (size_t i = 0; i < ARRAY_LEN(reverses); i++) {
-		for (size_t k = 0; k < 2; k++) {
-			if (strcmp(f->name, reverses[i][k]) == 0)
-				set_reverse(j, f, field_find(job_fields, reverses[i][1 - k]));
-		}
-	}
 }
 
 static void apply_field(struct build *b, const struct opt *o, const struct layer *l)
@@ -473,7 +453,7 @@ static void apply_field(struct build *b, const struct opt *o, const struct layer
 		b->is_whole &= resolve_fail_phase(b->r, o, j, b->is_decided, l->is_own);
 	} else if (set_field(b->r, o, o->field, j, j)) {
 		set_origin(&j->origins[o->field - job_fields], o, l->how);
-		apply_reverse(j, o->field);
+		set_reverse(j, o->field);
 	} else {
 		b->is_whole = false;
 	}
@@ -510,14 +490,6 @@ static void apply_engine_option(struct build *b, const struct opt *o, const char
 
 /* ---- a job ---- */
 
-/* Is this an option that determines how other options are parsed? */
-static bool is_first(const struct opt *o)
-{
-	return o->field &&
-	       (strcmp(o->field->name, "kb_base") == 0 || strcmp(o->field->name, "phase") == 0 ||
-		strcmp(o->field->name, "ioengine") == 0);
-}
-
 static void apply_layers(struct build *b, bool first)
 {
 	for (size_t i = 0; i < b->layers->count; i++) {
@@ -525,8 +497,12 @@ static void apply_layers(struct build *b, bool first)
 
 		for (size_t k = 0; k < l->opts->count; k++) {
 			const struct opt *o = l->opts->opts[k];
+			const char *name = o->field ? o->field->name : "";
+			/* These options determine how other options are parsed. */
+			bool is_first = strcmp(name, "kb_base") == 0 ||
+					strcmp(name, "phase") == 0 || strcmp(name, "ioengine") == 0;
 
-			if (is_first(o) != first)
+			if (is_first != first)
 				continue;
 			if (o->field)
 				apply_field(b, o, l);
@@ -701,8 +677,16 @@ void resolve_read(const struct resolver *r, const struct optlist *list,
 			read_option(r, o, field_find(e->opts, o->key));
 		else
 			resolve_fail_unknown(r, o);
-		if (e && standins_have(r->engines.standins, e))
-			resolve_note_unchecked(r, o, e);
+		/* The option is either one of the stand-in or a typing error. */
+		if (e && standins_have(r->engines.standins, e)) {
+			const char *nearest = nearest_option(r, o->key);
+
+			diag_add(r->d, DIAG_NOTE, o->at,
+				 "%s: not checked; it may be an option of ioengine=%s, which is "
+				 "not loaded%s%s%s",
+				 o->key, e->name, nearest ? ", or did you mean '" : "",
+				 nearest ? nearest : "", nearest ? "'?" : "");
+		}
 	}
 }
 

@@ -186,20 +186,18 @@ void resolve_engine_skip(struct resolve_engines *r, const struct optlist *list)
 	}
 }
 
-/* Is this an option of no job, engine, setting or fio? */
-static bool is_unknown_option(const struct resolve_engines *r, const struct opt *o)
-{
-	return !o->field && !field_find(settings_fields, o->key) &&
-	       strcmp(o->key, "include") != 0 &&
-	       !fio_option_is_harmless(fio_option_find(o->key), o->value) &&
-	       !resolve_engine_with(r, o->key);
-}
-
 void resolve_engine_guess(struct resolve_engines *r, const struct optlist *list)
 {
-	for (size_t i = 0; r->standins->count && i < list->count; i++)
-		if (is_unknown_option(r, list->opts[i]))
-			standins_add_option(r->standins, list->opts[i]->key);
+	for (size_t i = 0; r->standins->count && i < list->count; i++) {
+		const struct opt *o = list->opts[i];
+		bool is_known = o->field || field_find(settings_fields, o->key) ||
+				strcmp(o->key, "include") == 0 ||
+				fio_option_is_harmless(fio_option_find(o->key), o->value) ||
+				resolve_engine_with(r, o->key);
+
+		if (!is_known)
+			standins_add_option(r->standins, o->key);
+	}
 }
 
 void resolve_engine_fini(struct resolve_engines *r)

@@ -236,50 +236,21 @@ const struct mlgen_field settings_fields[] = {
 
 static const struct diag_place on_command_line;
 
-static void check_trace(const struct settings *s, const struct question *asked, struct diag *d)
-{
-	pathname_check("trace", s->trace, on_command_line, d);
-	if (s->trace && asked)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 asked->about == ABOUT_FILES
-				 ? "trace: is for a run, but --%s reads files; leave out --trace"
-				 : "trace: is for a single run, which --%s is not; leave out "
-				   "--trace, and trace a separate run",
-			 asked->option);
-}
-
-static void check_metrics(const struct settings *s, const struct question *asked, struct diag *d)
-{
-	const char *option = s->metrics ? "metrics" : "metrics-file";
-
-	pathname_check("metrics-file", s->metrics_file, on_command_line, d);
-	if (asked && (s->metrics || s->metrics_file))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: is for a single run, which --%s is not; leave out --%s", option,
-			 asked->option, option);
-	if (s->metrics_linger_ns && !s->metrics)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "metrics-linger: needs --metrics; add --metrics=ADDRESS:PORT");
-}
-
 /* --live shows one run, and its report follows. */
 static void check_live(const struct settings *s, const struct question *asked, struct diag *d)
 {
 	if (!s->live)
 		return;
 	if (asked)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "live: is for a single run, which --%s is not; leave out --live",
-			 asked->option);
+		diag_fail(d, "live: is for a single run, which --%s is not; leave out --live",
+			  asked->option);
 	if (s->eta == ETA_ALWAYS)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "live: replaces the status line; leave out --eta=always");
+		diag_fail(d, "live: replaces the status line; leave out --eta=always");
 	if (s->dry_run || s->parse_only || s->showjob)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "live: shows a run, but --%s does not run jobs",
-			 s->dry_run      ? "dry-run"
-			 : s->parse_only ? "parse-only"
-					 : "showjob");
+		diag_fail(d, "live: shows a run, but --%s does not run jobs",
+			  s->dry_run      ? "dry-run"
+			  : s->parse_only ? "parse-only"
+					  : "showjob");
 }
 
 /* ---- title and notes ---- */
@@ -294,17 +265,17 @@ static void check_line(const char *option, const char *text, size_t letters, str
 	size_t columns = printable_columns(text);
 
 	if (!printable_is(text))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: must be one line of UTF-8 text, without control characters%s", option,
-			 strcmp(option, "title") == 0 ? "; --note=TEXT adds lines below it" : "");
+		diag_fail(d, "%s: must be one line of UTF-8 text, without control characters%s",
+			  option,
+			  strcmp(option, "title") == 0 ? "; --note=TEXT adds lines below it" : "");
 	else if (!text[strspn(text, " ")])
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: is empty; leave it out, or write what a reader should know", option);
+		diag_fail(d, "%s: is empty; leave it out, or write what a reader should know",
+			  option);
 	else if (columns > letters)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: %zu characters are too many; the limit is %zu, and --note=TEXT may "
-			 "be given several times",
-			 option, columns, letters);
+		diag_fail(d,
+			  "%s: %zu characters are too many; the limit is %zu, and --note=TEXT may "
+			  "be given several times",
+			  option, columns, letters);
 }
 
 static void check_labels(const struct settings *s, const struct question *asked, struct diag *d)
@@ -325,71 +296,82 @@ static void check_labels(const struct settings *s, const struct question *asked,
 		count++;
 	}
 	if (count > NOTES_MOST)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "note: %zu notes are too many; the limit is %d", count, NOTES_MOST);
+		diag_fail(d, "note: %zu notes are too many; the limit is %d", count, NOTES_MOST);
 	if ((s->title || s->note) && asked && !asked->has_report && !s->html)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: is for a report or a page, but --%s prints neither; leave out --%s%s",
-			 option, asked->option, option,
-			 asked->writes_html ? ", or add --html=FILE" : "");
+		diag_fail(
+			d,
+			"%s: is for a report or a page, but --%s prints neither; leave out --%s%s",
+			option, asked->option, option,
+			asked->writes_html ? ", or add --html=FILE" : "");
 }
 
 void settings_check(const struct settings *s, const struct question *questions,
 		    const struct question *asked, struct diag *d)
 {
+	const char *metrics = s->metrics ? "metrics" : "metrics-file";
 	char interval[UNITS_TEXT_BYTES], min[UNITS_TEXT_BYTES];
 
 	if (s->output_format == OUTPUT_CSV && !(asked && asked->prints_csv))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "output-format=csv: requires --table, or JSON documents of runs; "
-			 "--log=FILE writes the intervals of a run as CSV");
+		diag_fail(d, "output-format=csv: requires --table, or JSON documents of runs; "
+			     "--log=FILE writes the intervals of a run as CSV");
 	if (s->quiet + s->brief + s->verbose > 1)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: only one length of the report is possible; leave out --%s",
-			 s->quiet ? "quiet" : "brief", s->brief && s->quiet ? "brief" : "verbose");
+		diag_fail(d, "%s: only one length of the report is possible; leave out --%s",
+			  s->quiet ? "quiet" : "brief", s->brief && s->quiet ? "brief" : "verbose");
 	question_check_options(questions, s, d);
 	pathname_check("output", s->output, on_command_line, d);
 	pathname_check("json", s->json, on_command_line, d);
 	pathname_check("html", s->html, on_command_line, d);
 	pathname_check("log", s->log, on_command_line, d);
 	if (s->status_interval_ns && s->status_interval_ns < STATUS_INTERVAL_MIN_NS)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "status-interval: %s is below the minimum %s; 0 is never",
-			 units_format_time(interval, s->status_interval_ns),
-			 units_format_time(min, STATUS_INTERVAL_MIN_NS));
-	check_trace(s, asked, d);
-	check_metrics(s, asked, d);
+		diag_fail(d, "status-interval: %s is below the minimum %s; 0 is never",
+			  units_format_time(interval, s->status_interval_ns),
+			  units_format_time(min, STATUS_INTERVAL_MIN_NS));
+	pathname_check("trace", s->trace, on_command_line, d);
+	if (s->trace && asked)
+		diag_fail(d,
+			  asked->about == ABOUT_FILES
+				  ? "trace: is for a run, but --%s reads files; leave out --trace"
+				  : "trace: is for a single run, which --%s is not; leave out "
+				    "--trace, and trace a separate run",
+			  asked->option);
+	pathname_check("metrics-file", s->metrics_file, on_command_line, d);
+	if (asked && (s->metrics || s->metrics_file))
+		diag_fail(d, "%s: is for a single run, which --%s is not; leave out --%s", metrics,
+			  asked->option, metrics);
+	if (s->metrics_linger_ns && !s->metrics)
+		diag_fail(d, "metrics-linger: needs --metrics; add --metrics=ADDRESS:PORT");
 	check_live(s, asked, d);
 	check_labels(s, asked, d);
 	if (s->datasize && s->html)
-		diag_add(d, DIAG_ERROR, on_command_line, "html: --datasize cannot write a page");
+		diag_fail(d, "html: --datasize cannot write a page");
 	if (s->datasize && (s->json || s->output_format != OUTPUT_TEXT))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "%s: --datasize prints text and does not run the job; add this option to "
-			 "the command line that it prints",
-			 s->json ? "json" : "output-format");
+		diag_fail(d,
+			  "%s: --datasize prints text and does not run the job; add this option to "
+			  "the command line that it prints",
+			  s->json ? "json" : "output-format");
 	if (s->clean && s->output_format != OUTPUT_TEXT)
-		diag_add(d, DIAG_ERROR, on_command_line, "output-format: --clean prints only text");
+		diag_fail(d, "output-format: --clean prints only text");
 	if ((s->find_max || s->find_min) && s->check != CHECK_NONE)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "check: is for a single run, but --find-%s does many runs; check the "
-			 "result with a separate run",
-			 s->find_max ? "max" : "min");
+		diag_fail(d,
+			  "check: is for a single run, but --find-%s does many runs; check the "
+			  "result with a separate run",
+			  s->find_max ? "max" : "min");
 	if (s->find_max && s->find_min)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "find-min: cannot be used together with --find-max; use one at a time");
+		diag_fail(d,
+			  "find-min: cannot be used together with --find-max; use one at a time");
 	if (s->yes && (s->readonly || s->dry_run || s->parse_only))
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "yes: removes files, but --%s changes no file; --clean without --yes only "
-			 "lists them",
-			 s->readonly  ? "readonly"
-			 : s->dry_run ? "dry-run"
-				      : "parse-only");
+		diag_fail(
+			d,
+			"yes: removes files, but --%s changes no file; --clean without --yes only "
+			"lists them",
+			s->readonly  ? "readonly"
+			: s->dry_run ? "dry-run"
+				     : "parse-only");
 	if (s->memory_bytes && s->memory_bytes < MEMORY_MIN_BYTES)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "memory: %" PRIu64
-			 " bytes are too few for a host; write a unit, as in --memory=256g",
-			 s->memory_bytes);
+		diag_fail(d,
+			  "memory: %" PRIu64
+			  " bytes are too few for a host; write a unit, as in --memory=256g",
+			  s->memory_bytes);
 }
 
 /* ---- --require ---- */

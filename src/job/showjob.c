@@ -28,21 +28,6 @@ static void show_option(FILE *to, const struct job *j, const struct mlgen_field 
 	buf_fini(&value);
 }
 
-static void show_job(FILE *to, const struct job *j, bool begins_file)
-{
-	const struct mlgen_field *table = j->engine ? j->engine->opts : NULL;
-
-	fprintf(to, "[%s]\n", j->name);
-	for (const struct mlgen_field *f = job_fields; f->name; f++) {
-		if (begins_file && strcmp(f->name, "stonewall") == 0)
-			fprintf(to, "# another job file\n%s=1\n", f->name);
-		else if (workload_has(job_work(j), f))
-			show_option(to, j, f, j, &j->origins[f - job_fields]);
-	}
-	for (const struct mlgen_field *f = table; f && f->name; f++)
-		show_option(to, j, f, j->engine_opts, &j->engine_origins[f - table]);
-}
-
 /* The reason why the text would not be read back unchanged, as a clause, or NULL. */
 static const char *why_not(const char *text)
 {
@@ -89,36 +74,27 @@ static int check_option(const struct job *j, const struct mlgen_field *f, const 
 	return rc;
 }
 
-static int check_job(const struct job *j, struct mlgen_err *err)
-{
-	const struct mlgen_field *table = j->engine ? j->engine->opts : NULL;
-	int rc = 0;
-
-	for (const struct mlgen_field *f = job_fields; !rc && f->name; f++) {
-		if (workload_has(job_work(j), f))
-			rc = check_option(j, f, j, err);
-	}
-	for (const struct mlgen_field *f = table; !rc && f && f->name; f++)
-		rc = check_option(j, f, j->engine_opts, err);
-	return rc;
-}
-
 int showjob_check(const struct jobset *set, struct mlgen_err *err)
 {
 	for (size_t i = 0; i < set->count; i++) {
-		int rc = check_name(set->jobs[i]->name, err);
+		const struct job *j = set->jobs[i];
+		const struct mlgen_field *table = j->engine ? j->engine->opts : NULL;
+		int rc = check_name(j->name, err);
 
-		if (rc == 0)
-			rc = check_job(set->jobs[i], err);
+		for (const struct mlgen_field *f = job_fields; !rc && f->name; f++)
+			if (workload_has(job_work(j), f))
+				rc = check_option(j, f, j, err);
+		for (const struct mlgen_field *f = table; !rc && f && f->name; f++)
+			rc = check_option(j, f, j->engine_opts, err);
 		if (rc)
 			return rc;
 		for (size_t k = 0; k < i; k++) {
-			if (strcmp(set->jobs[k]->name, set->jobs[i]->name) == 0)
+			if (strcmp(set->jobs[k]->name, j->name) == 0)
 				return mlgen_fail(
 					err, -EINVAL,
 					"showjob: two jobs are named '%s', and a job file cannot "
 					"contain both; show the files one by one",
-					set->jobs[i]->name);
+					j->name);
 		}
 	}
 	return 0;
@@ -128,11 +104,18 @@ void showjob_print(FILE *to, const struct jobset *set)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		const struct job *j = set->jobs[i];
+		const struct mlgen_field *table = j->engine ? j->engine->opts : NULL;
 		/* The jobs of a file wait for the jobs of the previous file. */
 		bool begins_file = i && !j->stonewall && j->group != set->jobs[i - 1]->group;
 
-		if (i)
-			fputc('\n', to);
-		show_job(to, j, begins_file);
+		fprintf(to, "%s[%s]\n", i ? "\n" : "", j->name);
+		for (const struct mlgen_field *f = job_fields; f->name; f++) {
+			if (begins_file && strcmp(f->name, "stonewall") == 0)
+				fprintf(to, "# another job file\n%s=1\n", f->name);
+			else if (workload_has(job_work(j), f))
+				show_option(to, j, f, j, &j->origins[f - job_fields]);
+		}
+		for (const struct mlgen_field *f = table; f && f->name; f++)
+			show_option(to, j, f, j->engine_opts, &j->engine_origins[f - table]);
 	}
 }
