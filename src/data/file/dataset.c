@@ -23,15 +23,6 @@ static unsigned digits(uint64_t v)
 	return n;
 }
 
-static int twin_path(const struct dataset *ds, const char *path, char *out, size_t size)
-{
-	struct namepair pair;
-
-	if (!namepair_parse(&pair, ds->options.scan_pair))
-		return -EINVAL;
-	return namepair_twin(&pair, path, out, size);
-}
-
 static int path_of_scan(const struct dataset *ds, uint64_t file, char *out, size_t size)
 {
 	int n = snprintf(out, size, "%s/", ds->directory);
@@ -47,8 +38,13 @@ static int path_of_scan(const struct dataset *ds, uint64_t file, char *out, size
 	snprintf(first, sizeof(first), "%s", out);
 	if (ds->labels)
 		return labels_path(ds->labels, dataset_distinct_file(ds, file), first, out, size);
-	if (ds->options.scan_pair)
-		return twin_path(ds, first, out, size);
+	if (ds->options.scan_pair) {
+		struct namepair pair;
+
+		if (!namepair_parse(&pair, ds->options.scan_pair))
+			return -EINVAL;
+		return namepair_twin(&pair, first, out, size);
+	}
 	if (ds->has_megatron)
 		return ds->format->index_path(first, out, size) ? (int)strlen(out) : -ENAMETOOLONG;
 	n += r;

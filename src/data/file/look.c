@@ -62,23 +62,6 @@ void look_close(struct look *l)
 	l->fd = -1;
 }
 
-/* Extend the last range if the new one continues it, or if there are too many ranges. */
-static void remember_range(struct look *l, uint64_t off, uint64_t end)
-{
-	unsigned n = l->range_count;
-
-	if (n && off >= l->ranges[n - 1].off && off <= l->ranges[n - 1].end) {
-		l->ranges[n - 1].end = u64_max(l->ranges[n - 1].end, end);
-	} else if (n < LOOK_RANGES) {
-		l->ranges[n].off = off;
-		l->ranges[n].end = end;
-		l->range_count++;
-	} else {
-		l->ranges[n - 1].off = u64_min(l->ranges[n - 1].off, off);
-		l->ranges[n - 1].end = u64_max(l->ranges[n - 1].end, end);
-	}
-}
-
 /* Read whole pages up to the end of the file. Returns the number of bytes read, or -errno. */
 static ssize_t fetch_pages(struct look *l, uint8_t *to, uint64_t off, size_t bytes)
 {
@@ -101,7 +84,22 @@ static ssize_t fetch_pages(struct look *l, uint8_t *to, uint64_t off, size_t byt
 			break;
 	}
 	l->read_bytes += done;
-	remember_range(l, off, off + round_up(done, PAGE_BYTES));
+
+	/* Extend the last range if the new one continues it, or if there are too many ranges. */
+	uint64_t end = off + round_up(done, PAGE_BYTES);
+	unsigned count = l->range_count;
+
+	if (count && off >= l->ranges[count - 1].off && off <= l->ranges[count - 1].end) {
+		l->ranges[count - 1].end = u64_max(l->ranges[count - 1].end, end);
+	} else if (count < LOOK_RANGES) {
+		l->ranges[count].off = off;
+		l->ranges[count].end = end;
+		l->range_count++;
+	} else {
+		l->ranges[count - 1].off = u64_min(l->ranges[count - 1].off, off);
+		l->ranges[count - 1].end = u64_max(l->ranges[count - 1].end, end);
+	}
+
 	return (ssize_t)done;
 }
 

@@ -214,27 +214,20 @@ static bool label_next(struct plan *p, struct plan_op *op)
 	return true;
 }
 
-/* The next operation of the kind, or of the label file after it. */
-static bool kind_or_label_next(struct plan *p, struct plan_op *op)
-{
-	if (p->label_step == LABEL_NONE) {
-		if (p->kind->next(p, op))
-			return true;
-		if (p->shape.label_bytes == 0 || p->extent.samples == 0)
-			return false;
-		memset(op, 0, sizeof(*op));
-		p->label_step = LABEL_OPEN;
-	}
-	return label_next(p, op);
-}
-
 bool plan_next(struct plan *p, struct plan_op *op)
 {
 	const struct dataset *ds = p->config->dataset;
 	uint64_t left;
 
 	memset(op, 0, sizeof(*op));
-	if (!kind_or_label_next(p, op))
+	if (p->label_step == LABEL_NONE && !p->kind->next(p, op)) {
+		if (p->shape.label_bytes == 0 || p->extent.samples == 0)
+			return false;
+		/* The label file is read after the operations of the kind. */
+		memset(op, 0, sizeof(*op));
+		p->label_step = LABEL_OPEN;
+	}
+	if (p->label_step != LABEL_NONE && !label_next(p, op))
 		return false;
 	/* An open or stat of another part: the operations that follow read that part. */
 	if ((op->op == MLGEN_OPEN || op->op == MLGEN_STAT) && op->part != p->shape.part) {
@@ -293,9 +286,17 @@ static uint64_t largest_in_extent(const struct plan_config *config, const struct
 	return i ? c.reads.largest[i - 1] : 0;
 }
 
-/* The largest read among sampled extents of the largest file. */
-static uint64_t largest_in_files(const struct plan_config *config)
+static uint64_t largest_request(const struct plan_config *config)
 {
+	uint64_t largest = plan_largest_read(config);
+	bool is_forward = config->access == ACCESS_FRAMEWORK && config->dataset->format->is_forward;
+
+	/* A sample of extents is not representative for these: most extents of a forward plan read
+	 * nothing, and the recorded template with the largest read may be rare. */
+	if (is_forward || (config->access == ACCESS_RECORDED && largest < UINT64_MAX))
+		return largest;
+
+	/* The largest read among sampled extents of the largest file. */
 	const struct dataset *ds = config->dataset;
 	uint64_t enough = ds->samples_per_file < FILE_SAMPLES_MAX
 				  ? ds->samples_per_file * SAMPLE_SIZING_MAX_BYTES
@@ -311,19 +312,7 @@ static uint64_t largest_in_files(const struct plan_config *config)
 		dataset_extent(ds, first + i, &x);
 		most = u64_max(most, largest_in_extent(config, &x));
 	}
-	return most;
-}
-
-static uint64_t largest_request(const struct plan_config *config)
-{
-	uint64_t most = plan_largest_read(config);
-	bool is_forward = config->access == ACCESS_FRAMEWORK && config->dataset->format->is_forward;
-
-	/* A sample of extents is not representative for these: most extents of a forward plan read
-	 * nothing, and the recorded template with the largest read may be rare. */
-	if (is_forward || (config->access == ACCESS_RECORDED && most < UINT64_MAX))
-		return most;
-	return u64_min(largest_in_files(config), most);
+	return u64_min(most, largest);
 }
 
 size_t plan_buffer_bytes(const struct plan_config *config, unsigned depth)

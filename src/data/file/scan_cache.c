@@ -74,25 +74,6 @@ static enum scan_cache_state useless(struct mlgen_err *err, const char *what)
 	return SCAN_CACHE_USELESS;
 }
 
-/* Only the first `bytes` bytes of *h were read; the file may be shorter than a header. */
-static enum scan_cache_state check_header(const struct scan_header *h, size_t bytes,
-					  struct mlgen_err *err)
-{
-	if (memcmp(h->magic, SCAN_CACHE_MAGIC, u64_min(bytes, sizeof(h->magic))) != 0)
-		return SCAN_CACHE_FOREIGN;
-	if (bytes < sizeof(*h))
-		return useless(err, bytes ? "it ends in its header" : "it is empty");
-	if (h->byte_order != SCAN_CACHE_ORDER)
-		return useless(err, "it was written on a host with another byte order");
-	if (h->version != SCAN_CACHE_VERSION) {
-		mlgen_fail(err, -EINVAL,
-			   "its format is version %" PRIu32 ", but this mlgen reads version %u",
-			   h->version, SCAN_CACHE_VERSION);
-		return SCAN_CACHE_USELESS;
-	}
-	return SCAN_CACHE_FITS;
-}
-
 static enum scan_cache_state check_key(const struct scan_cache *c, int fd, const char *key,
 				       struct mlgen_err *err)
 {
@@ -148,9 +129,22 @@ enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd, const char *
 		    0)
 		return useless(err, strerror(errno ? errno : EIO));
 	bytes = (uint64_t)st.st_size;
-	state = check_header(&c->header, (size_t)u64_min(bytes, sizeof(c->header)), err);
-	if (state == SCAN_CACHE_FITS)
-		state = check_key(c, fd, key, err);
+
+	/* The file may be shorter than a header. */
+	if (memcmp(h->magic, SCAN_CACHE_MAGIC, u64_min(bytes, sizeof(h->magic))) != 0)
+		return SCAN_CACHE_FOREIGN;
+	if (bytes < sizeof(*h))
+		return useless(err, bytes ? "it ends in its header" : "it is empty");
+	if (h->byte_order != SCAN_CACHE_ORDER)
+		return useless(err, "it was written on a host with another byte order");
+	if (h->version != SCAN_CACHE_VERSION) {
+		mlgen_fail(err, -EINVAL,
+			   "its format is version %" PRIu32 ", but this mlgen reads version %u",
+			   h->version, SCAN_CACHE_VERSION);
+		return SCAN_CACHE_USELESS;
+	}
+
+	state = check_key(c, fd, key, err);
 	if (state != SCAN_CACHE_FITS)
 		return state;
 	if (!scan_cache_layout(&c->header, &c->layout))
@@ -245,28 +239,6 @@ static int block_side(const struct scan_cursor *k, enum scan_part part, const ch
 	return compare_name(k, part, name, bytes, k->count - 1) > 0;
 }
 
-/* Binary search for the block that the name belongs into. */
-static bool seek_block(struct scan_cursor *k, enum scan_part part, const char *name, size_t bytes)
-{
-	uint64_t low = 0, high = k->cache->files;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-		int where;
-
-		if (!load_block(k, middle))
-			return false;
-		where = block_side(k, part, name, bytes);
-		if (where == 0)
-			return true;
-		if (where < 0)
-			high = middle;
-		else
-			low = middle + k->count;
-	}
-	return false;
-}
-
 static bool find_block(struct scan_cursor *k, enum scan_part part, const char *name, size_t bytes)
 {
 	int where = k->count ? block_side(k, part, name, bytes) : 1;
@@ -280,7 +252,24 @@ static bool find_block(struct scan_cursor *k, enum scan_part part, const char *n
 		if (where == 0 || (where < 0 && next > 0))
 			return where == 0;
 	}
-	return seek_block(k, part, name, bytes);
+
+	/* Binary search for the block that the name belongs into. */
+	uint64_t low = 0, high = k->cache->files;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (!load_block(k, middle))
+			return false;
+		where = block_side(k, part, name, bytes);
+		if (where == 0)
+			return true;
+		if (where < 0)
+			high = middle;
+		else
+			low = middle + k->count;
+	}
+	return false;
 }
 
 const struct scan_record *scan_cursor_find(struct scan_cursor *k, enum scan_part part,

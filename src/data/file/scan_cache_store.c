@@ -54,23 +54,6 @@ static int kept_refuse(const struct scan_cache_store *k, int code, const char *w
 	return mlgen_fail(err, code, "scan_cache: %s: %s", k->req.path, what);
 }
 
-/* There is no cache yet. Check now that the scan can create one at its end. */
-static int check_folder(const struct scan_cache_store *k, struct mlgen_err *err)
-{
-	const char *slash = strrchr(k->path, '/');
-	char *folder =
-		slash ? mem_strndup(k->path, slash == k->path ? 1 : (size_t)(slash - k->path))
-		      : mem_strdup(".");
-	int r = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) ? -errno : 0;
-
-	mem_free(folder);
-	return r ? mlgen_fail(err, r,
-			      "scan_cache: %s: cannot be created: %s; name a file in a writable "
-			      "directory",
-			      k->req.path, strerror(-r))
-		 : 0;
-}
-
 static int open_path(struct scan_cache_store *k, struct mlgen_err *err)
 {
 	const char *other;
@@ -78,8 +61,21 @@ static int open_path(struct scan_cache_store *k, struct mlgen_err *err)
 
 	k->path = scan_cache_path(k->req.path);
 	k->fd = open(k->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	if (k->fd < 0 && errno == ENOENT)
-		return check_folder(k, err);
+	if (k->fd < 0 && errno == ENOENT) {
+		/* There is no cache yet. Check now that the scan can create one at its end. */
+		const char *slash = strrchr(k->path, '/');
+		char *folder = slash ? mem_strndup(k->path,
+						   slash == k->path ? 1 : (size_t)(slash - k->path))
+				     : mem_strdup(".");
+		int r = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) ? -errno : 0;
+
+		mem_free(folder);
+		return r ? mlgen_fail(err, r,
+				      "scan_cache: %s: cannot be created: %s; name a file in a "
+				      "writable directory",
+				      k->req.path, strerror(-r))
+			 : 0;
+	}
 	if (k->fd < 0 || fstat(k->fd, &st) != 0)
 		return kept_refuse(k, -errno, strerror(errno), err);
 	other = filekind_other(st.st_mode);
@@ -87,27 +83,6 @@ static int open_path(struct scan_cache_store *k, struct mlgen_err *err)
 				  "scan_cache: %s: is %s, not a regular file; name another file",
 				  k->req.path, other)
 		     : 0;
-}
-
-static int read_old_cache(struct scan_cache_store *k, struct mlgen_err *err)
-{
-	struct mlgen_err why = { 0 };
-
-	switch (scan_cache_open(&k->cache, k->fd, k->key, &why)) {
-	case SCAN_CACHE_FITS:
-		k->has_cache = true;
-		return 0;
-	case SCAN_CACHE_FOREIGN:
-		return kept_refuse(k, -EINVAL,
-				   "is not a scan cache and was not changed; name another file",
-				   err);
-	default:
-		if (k->req.path && !k->req.is_quiet)
-			log_note("scan_cache: %s: %s; mlgen reads all files again and rewrites the "
-				 "scan cache",
-				 k->req.path, why.text);
-		return 0;
-	}
 }
 
 char *scan_cache_path(const char *path)
@@ -136,8 +111,20 @@ int scan_cache_store_open(struct scan_cache_store **out, const struct scan_cache
 	k->replace.fd = k->writer.fd = -1;
 	if (req->path)
 		r = open_path(k, err);
-	if (r == 0 && k->fd >= 0)
-		r = read_old_cache(k, err);
+	if (r == 0 && k->fd >= 0) {
+		struct mlgen_err why = { 0 };
+		enum scan_cache_state state = scan_cache_open(&k->cache, k->fd, k->key, &why);
+
+		k->has_cache = state == SCAN_CACHE_FITS;
+		if (state == SCAN_CACHE_FOREIGN)
+			r = kept_refuse(
+				k, -EINVAL,
+				"is not a scan cache and was not changed; name another file", err);
+		else if (state == SCAN_CACHE_USELESS && k->req.path && !k->req.is_quiet)
+			log_note("scan_cache: %s: %s; mlgen reads all files again and rewrites the "
+				 "scan cache",
+				 k->req.path, why.text);
+	}
 	if (r)
 		scan_cache_store_free(k);
 	else
@@ -228,22 +215,6 @@ static int copy_record_words(void *arg, const uint64_t *words, size_t count)
 	return scan_cache_add_words(arg, words, count);
 }
 
-/* A record with damaged words keeps its place, but gets a stamp that matches no file. */
-static int copy_record(struct scan_cache_store *k, const struct scan_record *r, const char *name)
-{
-	struct scan_cached found = r->found;
-	struct scan_stamp stamp = r->stamp;
-	int rc = scan_cache_words(&k->cache, &found, copy_record_words, &k->writer);
-
-	if (rc == -EBADMSG) {
-		found.word_count = 0;
-		stamp.size_bytes = 0;
-		rc = 0;
-	}
-	return rc ? rc
-		  : scan_cache_add(&k->writer, other_part(k), name, r->name_bytes, &stamp, &found);
-}
-
 static int copy_other_part(struct scan_cache_store *k)
 {
 	const uint64_t *files = k->cache.header.files;
@@ -259,32 +230,46 @@ static int copy_other_part(struct scan_cache_store *k)
 	for (uint64_t i = 0; i < files[part] && r == 0; i++) {
 		const char *name;
 		const struct scan_record *record = scan_cursor_at(cursor, from + i, &name);
+		struct scan_cached found;
+		struct scan_stamp stamp;
 
-		r = record ? copy_record(k, record, name) : -EBADMSG;
+		if (!record) {
+			r = -EBADMSG;
+			break;
+		}
+		found = record->found;
+		stamp = record->stamp;
+		r = scan_cache_words(&k->cache, &found, copy_record_words, &k->writer);
+		/* A record with damaged words keeps its place, but gets a stamp that matches no
+		 * file. */
+		if (r == -EBADMSG) {
+			found.word_count = 0;
+			stamp.size_bytes = 0;
+			r = 0;
+		}
+		if (r == 0)
+			r = scan_cache_add(&k->writer, part, name, record->name_bytes, &stamp,
+					   &found);
 	}
 	mem_free(cursor);
 	return r;
-}
-
-static int open_new_file(struct scan_cache_store *k)
-{
-	struct stat st;
-	int r;
-
-	if (!k->req.path)
-		return unnamed_open(unnamed_folder(k->directory));
-	r = replace_begin(&k->replace, k->path,
-			  k->fd >= 0 && fstat(k->fd, &st) == 0 ? st.st_mode & 07777
-							       : replace_new_mode());
-	return r ? r : k->replace.fd;
 }
 
 int scan_cache_replace_begin(struct scan_cache_store *k, uint64_t files, uint64_t name_bytes)
 {
 	uint64_t count[SCAN_PARTS] = { 0 }, names[SCAN_PARTS] = { 0 };
 	enum scan_part other = other_part(k);
-	int fd = open_new_file(k), r;
+	struct stat st;
+	int fd, r;
 
+	if (k->req.path) {
+		r = replace_begin(&k->replace, k->path,
+				  k->fd >= 0 && fstat(k->fd, &st) == 0 ? st.st_mode & 07777
+								       : replace_new_mode());
+		fd = r ? r : k->replace.fd;
+	} else {
+		fd = unnamed_open(unnamed_folder(k->directory));
+	}
 	if (fd < 0)
 		return fd;
 	if (k->has_cache) {

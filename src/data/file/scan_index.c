@@ -125,49 +125,11 @@ static bool nth_sidecar(const struct dataset *ds, const char *path, unsigned i, 
 	return i == 0;
 }
 
-/* Hash size and time of all sidecars, and which of them are missing. */
-static uint64_t hash_sidecars(const struct dataset *ds, const char *path)
-{
-	uint64_t hash = 0;
-	char sidecar[PATH_MAX];
-	struct stat st;
-
-	for (unsigned i = 0; nth_sidecar(ds, path, i, sidecar); i++) {
-		bool exists = *sidecar && stat(sidecar, &st) == 0;
-
-		hash = rng_u64(hash, exists ? (uint64_t)st.st_size : 0,
-			       exists ? (uint64_t)st.st_mtim.tv_sec : i);
-		hash = rng_u64(hash, exists, exists ? (uint64_t)st.st_mtim.tv_nsec : 0);
-	}
-	return hash;
-}
-
 /* The words of one file, and the hash of its sidecars. */
 struct file_words {
 	const uint64_t *words;
 	uint64_t count, sidecars;
 };
-
-/* Set the entry's words to where they begin. `ends` has the end of each thread's previous file. */
-static struct file_words settle_entry(const struct index_build *g, struct index_entry *e,
-				      uint64_t ends[SCAN_THREADS])
-{
-	unsigned thread = (unsigned)(e->words >> WORDS_OFF_BITS);
-	uint64_t start = ends[thread], end = e->words & WORDS_OFF_MASK;
-	const char *bytes = g->found->maps[thread].bytes;
-	struct file_words s = { 0 };
-
-	ends[thread] = end;
-	if (bytes)
-		s.words = (const void *)(bytes + start);
-	if (s.words && has_sidecars(g)) {
-		s.sidecars = *s.words++;
-		start += sizeof(uint64_t);
-	}
-	s.count = (end - start) / sizeof(uint64_t);
-	e->words = (uint64_t)thread << WORDS_OFF_BITS | start;
-	return s;
-}
 
 static int cache_file(const struct index_build *g, uint64_t file, const struct file_words *s)
 {
@@ -195,7 +157,8 @@ static void settle_words(struct index_build *g)
 {
 	struct scan_index *f = g->found;
 	const struct scan_cache_store *k = g->kept;
-	uint64_t ends[SCAN_THREADS] = { 0 }, files = 0, bytes = 0;
+	uint64_t ends[SCAN_THREADS] = { 0 }; /* of each thread's previous file */
+	uint64_t files = 0, bytes = 0;
 	bool writes;
 	int r = 0;
 
@@ -210,11 +173,25 @@ static void settle_words(struct index_build *g)
 	if (writes)
 		r = scan_cache_replace_begin(g->kept, files, bytes);
 	for (uint64_t i = 0; i < f->files; i++) {
-		struct file_words s;
+		struct index_entry *e = &f->entries[i];
+		struct file_words s = { 0 };
 
-		if (f->entries[i].words == WORDS_NONE)
+		if (e->words == WORDS_NONE)
 			continue;
-		s = settle_entry(g, &f->entries[i], ends);
+
+		unsigned thread = (unsigned)(e->words >> WORDS_OFF_BITS);
+		uint64_t start = ends[thread], end = e->words & WORDS_OFF_MASK;
+		const char *words = f->maps[thread].bytes;
+
+		ends[thread] = end;
+		if (words)
+			s.words = (const void *)(words + start);
+		if (s.words && has_sidecars(g)) {
+			s.sidecars = *s.words++;
+			start += sizeof(uint64_t);
+		}
+		s.count = (end - start) / sizeof(uint64_t);
+		e->words = (uint64_t)thread << WORDS_OFF_BITS | start;
 		if (writes && r == 0)
 			r = cache_file(g, i, &s);
 	}
@@ -267,23 +244,6 @@ int scan_index_send(const struct scan_index *f, struct relay *to, struct mlgen_e
 	return rc;
 }
 
-static int receive_words(struct scan_index *f, unsigned i, uint64_t bytes, struct relay *from,
-			 struct mlgen_err *err)
-{
-	char some[4096];
-	int rc = 0;
-
-	while (bytes && rc == 0) {
-		size_t n = (size_t)u64_min(bytes, sizeof(some));
-
-		rc = relay_read(from, some, n, err);
-		if (rc == 0)
-			rc = namefile_add(&f->words[i], some, n, err);
-		bytes -= n;
-	}
-	return rc;
-}
-
 static int receive_all(struct scan_index *f, const char *beside, struct relay *from,
 		       struct mlgen_err *err)
 {
@@ -302,10 +262,19 @@ static int receive_all(struct scan_index *f, const char *beside, struct relay *f
 	f->entries = mem_array((size_t)f->files + 1, sizeof(*f->entries));
 	rc = relay_read(from, f->entries, ((size_t)f->files + 1) * sizeof(*f->entries), err);
 	while (f->word_files < head.word_files && rc == 0) {
-		rc = namefile_open(&f->words[f->word_files], beside, err);
-		if (rc == 0)
-			rc = receive_words(f, f->word_files, head.word_bytes[f->word_files], from,
-					   err);
+		struct namefile *words = &f->words[f->word_files];
+		uint64_t left = head.word_bytes[f->word_files];
+		char some[4096];
+
+		rc = namefile_open(words, beside, err);
+		while (left && rc == 0) {
+			size_t n = (size_t)u64_min(left, sizeof(some));
+
+			rc = relay_read(from, some, n, err);
+			if (rc == 0)
+				rc = namefile_add(words, some, n, err);
+			left -= n;
+		}
 		f->word_files++;
 	}
 	return rc ? rc : map_words(f, err);
@@ -357,10 +326,20 @@ static int use_cached(struct index_thread *k, uint64_t file, const char *name, i
 	struct namefile *words = &g->found->words[k->index];
 	struct scan_stamp stamp = { .size_bytes = scan_size(g->scan, file), .mtime_ns = mtime_ns };
 	struct scan_cached c = { 0 };
+	char sidecar[PATH_MAX];
+	struct stat st;
 	int r = 0;
 
 	if (has_sidecars(g)) {
-		stamp.sidecars = hash_sidecars(g->ds, k->path);
+		/* Hash size and time of all sidecars, and which of them are missing. */
+		for (unsigned i = 0; nth_sidecar(g->ds, k->path, i, sidecar); i++) {
+			bool exists = *sidecar && stat(sidecar, &st) == 0;
+
+			stamp.sidecars = rng_u64(stamp.sidecars, exists ? (uint64_t)st.st_size : 0,
+						 exists ? (uint64_t)st.st_mtim.tv_sec : i);
+			stamp.sidecars = rng_u64(stamp.sidecars, exists,
+						 exists ? (uint64_t)st.st_mtim.tv_nsec : 0);
+		}
 		r = namefile_add(words, (const char *)&stamp.sidecars, sizeof(stamp.sidecars),
 				 &k->err);
 	}
@@ -431,29 +410,6 @@ static void leave_out(struct index_thread *k, uint64_t file)
 	k->err = (struct mlgen_err){ 0 };
 }
 
-/* True for errors of a file, false for those of this host. */
-static bool is_file_fault(int code)
-{
-	return code == -EINVAL || code == -EIO || code == -EACCES || code == -ENOENT;
-}
-
-static void look_into_turn(struct index_thread *k, uint64_t from, uint64_t end)
-{
-	struct index_build *g = k->build;
-
-	for (uint64_t i = from; i < end && !atomic_load(&g->stops); i++) {
-		int r = look_into(k, i);
-
-		if (r < 0 && is_file_fault(r) && g->errors != SCAN_REFUSE) {
-			leave_out(k, i);
-		} else if (r < 0) {
-			k->failed_at = i;
-			atomic_store(&g->stops, true);
-		}
-	}
-	atomic_fetch_add(&g->done, end - from);
-}
-
 /* Only the calling thread of scan_index_new reports progress. */
 static void report_progress(struct index_build *g)
 {
@@ -480,38 +436,27 @@ static void *index_thread_main(void *arg)
 
 		if (from >= files)
 			break;
-		look_into_turn(k, from, u64_min(from + TURN_FILES, files));
+
+		uint64_t end = u64_min(from + TURN_FILES, files);
+
+		for (uint64_t i = from; i < end && !atomic_load(&g->stops); i++) {
+			int r = look_into(k, i);
+			/* These are errors of a file, all others are errors of this host. */
+			bool is_of_file = r == -EINVAL || r == -EIO || r == -EACCES || r == -ENOENT;
+
+			if (is_of_file && g->errors != SCAN_REFUSE) {
+				leave_out(k, i);
+			} else if (r < 0) {
+				k->failed_at = i;
+				atomic_store(&g->stops, true);
+			}
+		}
+		atomic_fetch_add(&g->done, end - from);
+
 		if (k->index == 0)
 			report_progress(g);
 	}
 	return NULL;
-}
-
-static int start_threads(struct index_build *g, unsigned threads)
-{
-	int r = 0;
-
-	for (unsigned i = 0; i < threads && r == 0; i++) {
-		struct index_thread *k = &g->threads[i];
-
-		k->build = g;
-		k->index = i;
-		k->failed_at = UINT64_MAX;
-		r = namefile_open(&g->found->words[i], g->ds->directory, &k->err);
-		if (r == 0)
-			g->found->word_files++;
-		if (r == 0)
-			r = look_init(&k->look, &g->found->words[i], &k->err);
-		k->look.options = &g->ds->options;
-		if (g->kept && g->kept->has_cache) {
-			k->cursor = mem_zalloc(sizeof(*k->cursor));
-			scan_cursor_init(k->cursor, &g->kept->cache);
-		}
-		/* The calling thread itself is number 0. */
-		if (r == 0 && i > 0)
-			k->has_thread = thread_start(&k->thread, index_thread_main, k) == 0;
-	}
-	return r;
 }
 
 /* Join the threads. Report the error of the first file in order, whichever thread found it. */
@@ -545,7 +490,8 @@ static int join_threads(struct index_build *g, struct mlgen_err *err)
 static int look_into_all(struct index_build *g, struct mlgen_err *err)
 {
 	uint64_t turns = divide_up(g->found->files, TURN_FILES);
-	int r;
+	unsigned threads = (unsigned)u64_min(turns, SCAN_THREADS);
+	int r = 0;
 
 	for (unsigned i = 0; i < SCAN_THREADS; i++)
 		g->threads[i].look.fd = -1;
@@ -553,7 +499,28 @@ static int look_into_all(struct index_build *g, struct mlgen_err *err)
 	if (g->dir_fd < 0)
 		return mlgen_fail(err, -errno, "%s: %s", g->ds->directory, strerror(errno));
 	clock_gettime(CLOCK_MONOTONIC, &g->started);
-	r = start_threads(g, (unsigned)u64_min(turns, SCAN_THREADS));
+
+	for (unsigned i = 0; i < threads && r == 0; i++) {
+		struct index_thread *k = &g->threads[i];
+
+		k->build = g;
+		k->index = i;
+		k->failed_at = UINT64_MAX;
+		r = namefile_open(&g->found->words[i], g->ds->directory, &k->err);
+		if (r == 0)
+			g->found->word_files++;
+		if (r == 0)
+			r = look_init(&k->look, &g->found->words[i], &k->err);
+		k->look.options = &g->ds->options;
+		if (g->kept && g->kept->has_cache) {
+			k->cursor = mem_zalloc(sizeof(*k->cursor));
+			scan_cursor_init(k->cursor, &g->kept->cache);
+		}
+		/* The calling thread itself is number 0. */
+		if (r == 0 && i > 0)
+			k->has_thread = thread_start(&k->thread, index_thread_main, k) == 0;
+	}
+
 	if (r)
 		atomic_store(&g->stops, true);
 	else
