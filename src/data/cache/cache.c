@@ -40,11 +40,8 @@ static uint32_t cache_pick(const struct cache *c, uint64_t random)
 static bool random_make_room(struct cache *c, const struct cache_access *a, uint64_t bytes)
 {
 	(void)a;
-	while (!cache_fits(c, 1, bytes)) {
-		uint64_t random = rng_u64(c->cfg.seed, RNG_CACHE, c->draws++);
-
-		cache_evict(c, cache_pick(c, random));
-	}
+	while (!cache_fits(c, 1, bytes))
+		cache_evict(c, cache_pick(c, rng_u64(c->cfg.seed, RNG_CACHE, c->draws++)));
 	return true;
 }
 
@@ -174,33 +171,11 @@ static void *cut(char **at, uint64_t bytes)
 	return p;
 }
 
-static int alloc_tables(struct cache *c, uint64_t slots, struct mlgen_err *err)
-{
-	uint64_t nodes = heap_room(&c->cfg, slots);
-	char *at;
-
-	c->memory_bytes = (size_t)memory_bytes(&c->cfg, slots);
-	at = mem_table(c->memory_bytes);
-	c->memory = at;
-	if (!at)
-		return mlgen_fail(err, -ENOMEM,
-				  "cache: no memory for up to %zu bytes of bookkeeping; use a "
-				  "smaller cache_size",
-				  c->memory_bytes);
-	cut(&at, HEAP_SHIFT);
-	c->heap = cut(&at, nodes * sizeof(*c->heap));
-	c->heap_room = (uint32_t)nodes;
-	c->links = cut(&at, slots * policies[c->cfg.policy].slot_bytes);
-	c->entries = cut(&at, slots * sizeof(*c->entries));
-	if (has_sizes(&c->cfg))
-		c->sizes = cut(&at, slots * sizeof(*c->sizes));
-	c->slot_of = cut(&at, c->cfg.units * sizeof(*c->slot_of));
-	return 0;
-}
-
 int cache_new(struct cache **out, const struct cache_config *cfg, struct mlgen_err *err)
 {
 	struct cache *c;
+	uint64_t nodes;
+	char *at;
 	int rc;
 
 	*out = NULL;
@@ -218,11 +193,26 @@ int cache_new(struct cache **out, const struct cache_config *cfg, struct mlgen_e
 	c->free = CACHE_NO_SLOT;
 	for (unsigned i = 0; i < CACHE_LISTS; i++)
 		c->lists[i] = (struct cache_list){ CACHE_NO_SLOT, CACHE_NO_SLOT };
-	rc = alloc_tables(c, c->slots, err);
-	if (rc) {
+	nodes = heap_room(cfg, c->slots);
+	c->memory_bytes = (size_t)memory_bytes(cfg, c->slots);
+	at = mem_table(c->memory_bytes);
+	c->memory = at;
+	if (!at) {
+		rc = mlgen_fail(err, -ENOMEM,
+				"cache: no memory for up to %zu bytes of bookkeeping; use a "
+				"smaller cache_size",
+				c->memory_bytes);
 		mem_free(c);
 		return rc;
 	}
+	cut(&at, HEAP_SHIFT);
+	c->heap = cut(&at, nodes * sizeof(*c->heap));
+	c->heap_room = (uint32_t)nodes;
+	c->links = cut(&at, c->slots * c->policy->slot_bytes);
+	c->entries = cut(&at, c->slots * sizeof(*c->entries));
+	if (has_sizes(cfg))
+		c->sizes = cut(&at, c->slots * sizeof(*c->sizes));
+	c->slot_of = cut(&at, cfg->units * sizeof(*c->slot_of));
 	*out = c;
 	return 0;
 }

@@ -78,11 +78,6 @@ void nextuse_free(struct nextuse *n)
 	mem_free(n);
 }
 
-static uint64_t unit_of(const struct nextuse *n, uint64_t extent)
-{
-	return n->cfg.unit_of ? n->cfg.unit_of(n->cfg.arg, extent) : extent;
-}
-
 /* Visit access `index`, counted from the start of this epoch; `last` is the entry of its unit. */
 typedef void visit_fn(struct nextuse *n, uint32_t *last, uint64_t index);
 
@@ -101,7 +96,11 @@ static uint64_t walk(struct nextuse *n, uint64_t epoch, uint64_t index, visit_fn
 	orderwalk_begin(&w, n->cfg.sampler, n->cfg.first_rank, n->cfg.end_rank, epoch);
 	do {
 		for (count = 0; count < WALK_UNITS && orderwalk_next(&w, &at); count++) {
-			group[count] = &n->last[unit_of(n, at.extent)];
+			uint64_t unit = at.extent;
+
+			if (n->cfg.unit_of)
+				unit = n->cfg.unit_of(n->cfg.arg, unit);
+			group[count] = &n->last[unit];
 			__builtin_prefetch(group[count], 1);
 		}
 		for (unsigned i = 0; i < count; i++)
@@ -160,11 +159,6 @@ static void walk_on(struct nextuse *n, uint64_t epoch, uint64_t index, visit_fn 
 		index = walk(n, epoch, index, visit);
 }
 
-static void forget_last(struct nextuse *n)
-{
-	memset(n->last, 0, n->cfg.units * sizeof(*n->last));
-}
-
 void nextuse_epoch(struct nextuse *n, uint64_t epoch)
 {
 	if (n->has_begun)
@@ -172,7 +166,7 @@ void nextuse_epoch(struct nextuse *n, uint64_t epoch)
 	n->has_begun = true;
 	n->epoch = epoch;
 	/* Accesses that were not closed count as never followed. */
-	forget_last(n);
+	memset(n->last, 0, n->cfg.units * sizeof(*n->last));
 	n->count = n->open = 0;
 	walk(n, epoch, 0, visit_this);
 	walk_on(n, epoch + 1, n->count, visit_following);
@@ -192,7 +186,7 @@ uint64_t nextuse_at(const struct nextuse *n, uint64_t index)
 
 void nextuse_find_first(struct nextuse *n)
 {
-	forget_last(n);
+	memset(n->last, 0, n->cfg.units * sizeof(*n->last));
 	n->open = n->cfg.units;
 	walk_on(n, n->epoch, 0, visit_first);
 }
@@ -220,12 +214,6 @@ uint64_t nextuse_first(const struct nextuse *n, uint64_t unit)
 
 /* Number of slots that are sampled to choose a bar; qsort() allocates nothing for this many. */
 #define SAMPLES 120u
-
-static inline void fetch_slot(const struct cache *c, uint32_t slot)
-{
-	__builtin_prefetch(&c->worth[slot]);
-	__builtin_prefetch(&c->entries[slot]);
-}
 
 static void sift_up(struct cache *c, uint32_t at, struct cache_node n)
 {
@@ -280,12 +268,15 @@ static void sift_down(struct cache *c, uint32_t at, struct cache_node n)
 static void pop(struct cache *c)
 {
 	struct cache_node last = c->heap[--c->heap_count];
+	uint32_t slot;
 
 	if (!c->heap_count)
 		return;
 	sift_down(c, 0, last);
 	/* Prefetch for the next eviction. */
-	fetch_slot(c, c->heap[0].slot);
+	slot = c->heap[0].slot;
+	__builtin_prefetch(&c->worth[slot]);
+	__builtin_prefetch(&c->entries[slot]);
 }
 
 static void order(struct cache *c)
@@ -356,27 +347,23 @@ static void push(struct cache *c, uint64_t worth, uint32_t slot)
 	sift_up(c, c->heap_count++, (struct cache_node){ worth, slot });
 }
 
-/* Choose a bar such that the slots worth less fill about half of the heap. */
-static uint64_t bar_of_slots(const struct cache *c)
+/* Fill the heap with all slots worth less than the bar, and some worth exactly that. */
+static void refill(struct cache *c)
 {
 	unsigned count = (unsigned)u64_min(SAMPLES, c->high);
 	uint64_t samples[SAMPLES] = { 0 };
 
-	if (c->high <= c->heap_room / 2)
-		return UINT64_MAX;
-	for (unsigned i = 0; i < count; i++) {
-		uint32_t slot = (uint32_t)((uint64_t)i * c->high / count);
-
-		samples[i] = is_aside(c, slot) ? CACHE_WORTH_NONE : c->worth[slot];
-	}
-	return part_worth(samples, count, c->heap_room / 2.0 / c->high);
-}
-
-/* Fill the heap with all slots worth less than the bar, and some worth exactly that. */
-static void refill(struct cache *c)
-{
 	c->heap_count = 0;
-	c->bar = bar_of_slots(c);
+	c->bar = UINT64_MAX;
+	if (c->high > c->heap_room / 2) {
+		/* Choose a bar such that the slots worth less fill about half of the heap. */
+		for (unsigned i = 0; i < count; i++) {
+			uint32_t slot = (uint32_t)((uint64_t)i * c->high / count);
+
+			samples[i] = is_aside(c, slot) ? CACHE_WORTH_NONE : c->worth[slot];
+		}
+		c->bar = part_worth(samples, count, c->heap_room / 2.0 / c->high);
+	}
 	for (uint32_t slot = 0; slot < c->high; slot++) {
 		uint64_t worth = c->worth[slot];
 
@@ -426,22 +413,6 @@ void cache_worth_remove(struct cache *c, uint32_t slot)
 	c->worth[slot] = CACHE_WORTH_NONE;
 }
 
-/* Evict all slots that were set aside, or put them back. */
-static void end_aside(struct cache *c, bool evict)
-{
-	while (c->aside) {
-		uint32_t slot = c->aside - 1;
-		uint32_t *slot_of = &c->slot_of[c->entries[slot].unit];
-
-		c->aside = *slot_of;
-		*slot_of = slot + 1;
-		if (evict)
-			cache_evict(c, slot);
-		else if (c->worth[slot] <= c->bar)
-			push(c, c->worth[slot], slot);
-	}
-}
-
 /*
  * Candidates for eviction are set aside first, in the order of their worth. If one of them is worth
  * at least as much as the newcomer, all are put back: a newcomer that is not admitted evicts
@@ -466,28 +437,36 @@ bool cache_worth_make_room(struct cache *c, const struct cache_access *a, uint64
 		free_bytes += cache_slot_bytes(c, slot);
 		has_slot = true;
 	}
-	end_aside(c, admitted);
+
+	/* Evict all slots that were set aside, or put them back. */
+	while (c->aside) {
+		uint32_t slot = c->aside - 1;
+		uint32_t *slot_of = &c->slot_of[c->entries[slot].unit];
+
+		c->aside = *slot_of;
+		*slot_of = slot + 1;
+		if (admitted)
+			cache_evict(c, slot);
+		else if (c->worth[slot] <= c->bar)
+			push(c, c->worth[slot], slot);
+	}
+
 	return admitted;
 }
 
 /* ---- worth of a unit ---- */
 
-/* Map floats, negative ones included, to integers that sort alike. */
-static uint32_t ordered(float x)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &x, sizeof(bits));
-	return bits >> 31 ? ~bits : bits | UINT32_C(1) << 31;
-}
-
 /* Ordered by weight, then by the number of accesses since the unit was added. */
 uint64_t cache_worth_importance(const struct cache_access *a, uint64_t had)
 {
-	uint32_t times = (uint32_t)had;
+	uint32_t times = (uint32_t)had, bits;
+	float weight = (float)a->weight;
 
 	times += times < UINT32_MAX - 1;
-	return (uint64_t)ordered((float)a->weight) << 32 | times;
+	/* Map floats, negative ones included, to integers that sort alike. */
+	memcpy(&bits, &weight, sizeof(bits));
+	bits = bits >> 31 ? ~bits : bits | UINT32_C(1) << 31;
+	return (uint64_t)bits << 32 | times;
 }
 
 uint64_t cache_worth_belady(const struct cache_access *a, uint64_t had)

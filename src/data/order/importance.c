@@ -243,26 +243,22 @@ static void write_order(struct importance *im, uint64_t rank, uint64_t hits, uin
 
 /* ---- losses ---- */
 
-/* Update the addend of all weights from the mean loss of the epoch that ended. */
-static void update_smoothing(struct importance *im)
-{
-	double mean = im->loss_sum / im->loss_count;
-
-	if (im->mean_before > 0)
-		im->smoothing *= quantile_exp((mean - im->mean_before) / im->mean_before);
-	else
-		im->smoothing = mean * SMOOTHING_PART;
-	im->mean_before = mean;
-	im->loss_sum = im->loss_count = 0;
-}
-
 void importance_draw(struct importance *im, uint64_t epoch, importance_cached_fn *has,
 		     const void *cache)
 {
 	uint64_t seed = rng_u64(im->cfg.seed, RNG_IMPORTANCE, epoch);
 
-	if (im->loss_count > 0)
-		update_smoothing(im);
+	if (im->loss_count > 0) {
+		/* Update the addend of all weights from the mean loss of the epoch that ended. */
+		double mean = im->loss_sum / im->loss_count;
+
+		if (im->mean_before > 0)
+			im->smoothing *= quantile_exp((mean - im->mean_before) / im->mean_before);
+		else
+			im->smoothing = mean * SMOOTHING_PART;
+		im->mean_before = mean;
+		im->loss_sum = im->loss_count = 0;
+	}
 	im->decay = 1;
 	for (uint64_t e = 1; e < epoch; e++)
 		im->decay *= dist_mean(&im->cfg.decay);
@@ -276,27 +272,23 @@ void importance_draw(struct importance *im, uint64_t epoch, importance_cached_fn
 	}
 }
 
-/* Loss of a sample: its difficulty in the first epoch, and decayed from then on. */
-static double loss_of(const struct importance *im, uint64_t epoch, uint64_t extent)
-{
-	const struct importance_config *c = &im->cfg;
-	double loss = dist_draw_number(&c->difficulty, c->seed, RNG_DIFFICULTY, extent);
-
-	if (epoch == 0)
-		return loss;
-	return loss * im->decay *
-	       dist_draw_number(&c->decay, rng_u64(c->seed, RNG_DECAY, epoch), RNG_DECAY, extent);
-}
-
 COMPARE_BY2(by_loss, struct loss, loss, extent)
 
 void importance_trained(struct importance *im, uint64_t epoch, const uint64_t *extents,
 			unsigned count)
 {
+	const struct importance_config *c = &im->cfg;
+
 	im->batch = mem_grow(im->batch, &im->batch_room, count, sizeof(*im->batch));
 	for (unsigned i = 0; i < count; i++) {
-		im->batch[i] =
-			(struct loss){ loss_of(im, epoch, extents[i]), (uint32_t)extents[i] };
+		/* The loss is the sample's difficulty at first, and decays after an epoch. */
+		double loss = dist_draw_number(&c->difficulty, c->seed, RNG_DIFFICULTY, extents[i]);
+
+		if (epoch > 0)
+			loss = loss * im->decay *
+			       dist_draw_number(&c->decay, rng_u64(c->seed, RNG_DECAY, epoch),
+						RNG_DECAY, extents[i]);
+		im->batch[i] = (struct loss){ loss, (uint32_t)extents[i] };
 		im->loss_sum += im->batch[i].loss;
 	}
 	im->loss_count += count;

@@ -109,32 +109,27 @@ static uint32_t *rank_order(const struct hitsfirst *h, uint64_t rank)
 	return &h->order[(rank - h->known.first) * h->sampler.rank_extents];
 }
 
-static void rearrange(struct hitsfirst *h, struct sampler_epoch *e, uint64_t rank,
-		      importance_cached_fn *has, const void *cache)
-{
-	uint64_t all = h->sampler.rank_extents, misses = 0;
-	uint32_t *to = rank_order(h, rank);
-
-	for (uint64_t i = 0; i < all; i++) {
-		uint64_t extent = sampler_at(e, rank, i);
-
-		if (has && has(cache, rank, extent))
-			*to++ = (uint32_t)extent;
-		else
-			h->misses[misses++] = (uint32_t)extent;
-	}
-	for (uint64_t i = 0; i < misses; i++)
-		*to++ = h->misses[i];
-}
-
 void hitsfirst_draw(struct hitsfirst *h, uint64_t epoch, importance_cached_fn *has,
 		    const void *cache)
 {
 	struct sampler_epoch e;
 
 	sampler_epoch(&e, &h->sampler, epoch);
-	for (uint64_t rank = h->known.first; rank < h->known.end; rank++)
-		rearrange(h, &e, rank, has, cache);
+	for (uint64_t rank = h->known.first; rank < h->known.end; rank++) {
+		uint64_t all = h->sampler.rank_extents, misses = 0;
+		uint32_t *to = rank_order(h, rank);
+
+		for (uint64_t i = 0; i < all; i++) {
+			uint64_t extent = sampler_at(&e, rank, i);
+
+			if (has && has(cache, rank, extent))
+				*to++ = (uint32_t)extent;
+			else
+				h->misses[misses++] = (uint32_t)extent;
+		}
+		for (uint64_t i = 0; i < misses; i++)
+			*to++ = h->misses[i];
+	}
 }
 
 uint64_t hitsfirst_at(const struct hitsfirst *h, uint64_t rank, uint64_t position)

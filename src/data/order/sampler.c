@@ -59,17 +59,6 @@ static uint64_t sampler_sized_before(struct sampler_epoch *e, uint64_t rank, uin
 	return p->samples_before;
 }
 
-static uint64_t sampler_sized_position(struct sampler_epoch *e, uint64_t rank, uint64_t samples)
-{
-	struct sampler_place *p = place_of(e, rank);
-
-	while (p->position > 0 && p->samples_before >= samples)
-		step_back(e);
-	while (p->samples_before < samples)
-		step_forward(e);
-	return p->position;
-}
-
 /* ---- ordered files with different numbers of samples ---- */
 
 /*
@@ -204,22 +193,6 @@ static struct sampler_lane sampler_uneven_at(struct sampler_epoch *e, uint64_t r
 	return found;
 }
 
-static uint64_t sampler_uneven_position(struct sampler_epoch *e, uint64_t rank, uint64_t file,
-					uint64_t extent)
-{
-	uint64_t width = round_width(e->sampler), number = file / width, at;
-
-	go_to_rank(e, rank);
-	while (e->round.number < number)
-		next_round(e);
-	while (e->round.number > number)
-		previous_round(e);
-	at = e->round.start + row_start(e, extent);
-	for (uint64_t i = 0; i < file % width; i++)
-		at += lane_extents(e, i) > extent;
-	return at;
-}
-
 static uint64_t sampler_uneven_id(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	struct sampler_lane lane = sampler_uneven_at(e, rank, position);
@@ -273,23 +246,20 @@ double sampler_weight(const struct sampler *s, uint64_t extent)
 	return weight < s->weight_most ? weight : s->weight_most;
 }
 
-static uint64_t weighted_at(const struct sampler *s, uint64_t seed)
-{
-	for (uint64_t n = 0;; n += 2) {
-		uint64_t extent = any_extent(s, rng_u64(seed, RNG_WEIGHTED, n));
-
-		if (rng_f64(seed, RNG_WEIGHTED, n + 1) * s->weight_most <=
-		    sampler_weight(s, extent))
-			return extent;
-	}
-}
-
 static uint64_t sampler_drawn_at(const struct sampler_epoch *e, uint64_t at)
 {
 	const struct sampler *s = e->sampler;
 	uint64_t bits = rng_u64(e->drawn_seed, RNG_REPLACEMENT, at);
 
-	return s->shuffle == SHUFFLE_WEIGHTED ? weighted_at(s, bits) : any_extent(s, bits);
+	if (s->shuffle != SHUFFLE_WEIGHTED)
+		return any_extent(s, bits);
+	for (uint64_t n = 0;; n += 2) {
+		uint64_t extent = any_extent(s, rng_u64(bits, RNG_WEIGHTED, n));
+
+		if (rng_f64(bits, RNG_WEIGHTED, n + 1) * s->weight_most <=
+		    sampler_weight(s, extent))
+			return extent;
+	}
 }
 
 /* ---- shuffled runs of neighbours, whose extents are shuffled in windows ---- */
@@ -314,16 +284,6 @@ static uint64_t short_extents(const struct sampler *s)
 	return s->extents % s->run_extents;
 }
 
-static void sampler_runs_epoch(struct sampler_epoch *e, uint64_t epoch)
-{
-	const struct sampler *s = e->sampler;
-
-	perm_init(&e->perm, whole_runs(s), s->seed, epoch);
-	e->drawn_seed = rng_u64(s->seed, RNG_RUNS, epoch);
-	e->short_at = short_extents(s) ? rng_u64(e->drawn_seed, RNG_RUNS, 0) % (whole_runs(s) + 1)
-				       : UINT64_MAX;
-}
-
 /* Number of extents that the short run lacks; 0 = all runs are full. */
 static uint64_t lack(const struct sampler *s)
 {
@@ -339,25 +299,24 @@ static uint64_t window_start(const struct sampler_epoch *e, uint64_t window)
 	return u64_min(runs * s->run_extents - (runs > e->short_at ? lack(s) : 0), s->extents);
 }
 
-static void go_to_window(struct sampler_epoch *e, uint64_t window)
-{
-	struct sampler_window *w = &e->window;
-
-	if (w->is_known && w->number == window)
-		return;
-	w->is_known = true;
-	w->number = window;
-	w->start = window_start(e, window);
-	/* Number 0 is used for the place of the short run. */
-	perm_init(&w->perm, window_start(e, window + 1) - w->start, e->drawn_seed, window + 1);
-}
-
-/* The extent at a position if only the runs were shuffled. */
-static uint64_t unshuffled(const struct sampler_epoch *e, uint64_t at)
+static uint64_t sampler_runs_at(struct sampler_epoch *e, uint64_t at)
 {
 	const struct sampler *s = e->sampler;
-	uint64_t place, run;
+	uint64_t window = at / (s->run_extents * s->window_runs), place, run;
+	struct sampler_window *w = &e->window;
 
+	/* Windows after the short run begin earlier than the division assumes. */
+	window += at >= window_start(e, window + 1);
+	if (!w->is_known || w->number != window) {
+		w->is_known = true;
+		w->number = window;
+		w->start = window_start(e, window);
+		/* Number 0 is used for the place of the short run. */
+		perm_init(&w->perm, window_start(e, window + 1) - w->start, e->drawn_seed,
+			  window + 1);
+	}
+	/* The position if only the runs were shuffled, and the extent there. */
+	at = w->start + perm_at(&w->perm, at - w->start);
 	if (e->short_at != UINT64_MAX && at >= e->short_at * s->run_extents + short_extents(s))
 		at += lack(s);
 	place = at / s->run_extents;
@@ -366,33 +325,7 @@ static uint64_t unshuffled(const struct sampler_epoch *e, uint64_t at)
 	return run * s->run_extents + at % s->run_extents;
 }
 
-static uint64_t sampler_runs_at(struct sampler_epoch *e, uint64_t at)
-{
-	const struct sampler *s = e->sampler;
-	uint64_t window = at / (s->run_extents * s->window_runs);
-
-	/* Windows after the short run begin earlier than the division assumes. */
-	go_to_window(e, at < window_start(e, window + 1) ? window : window + 1);
-	return unshuffled(e, e->window.start + perm_at(&e->window.perm, at - e->window.start));
-}
-
 /* ---- samplers ---- */
-
-/* Index of a rank's position in the order of the epoch. */
-static uint64_t order_index(const struct sampler *s, uint64_t rank, uint64_t position)
-{
-	uint64_t at;
-
-	if (s->shard == SHARD_STRIDED)
-		at = position * s->ranks + rank;
-	else if (s->drop_last) /* shards of floor or ceil(N / ranks) */
-		at = rank * (s->extents / s->ranks) + u64_min(rank, s->extents % s->ranks) +
-		     position;
-	else
-		at = rank * s->rank_extents + position;
-	/* Padding repeats the order from its start. */
-	return at < s->extents ? at : at % s->extents;
-}
 
 static uint64_t at_file(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
@@ -460,19 +393,6 @@ static uint64_t share_of(const struct sampler *s, uint64_t all)
 	return s->drop_last ? all / s->ranks : divide_up(all, s->ranks);
 }
 
-/* Number of extents per rank, before the last batch is dropped or padded. */
-static uint64_t shard_extents(struct sampler *s)
-{
-	uint64_t files = s->dataset->files;
-	uint64_t share = share_of(s, s->extents);
-
-	if (!sampler_shards_files(s))
-		return share;
-	s->rank_files =
-		s->drop_last && !s->is_uneven ? files / s->ranks : divide_up(files, s->ranks);
-	return s->is_uneven ? share : s->rank_files * s->file_extents;
-}
-
 /* Files that are copies of others still count as extents of their own. */
 static bool is_whole(const struct sampler *s, uint64_t samples)
 {
@@ -488,10 +408,17 @@ static bool is_whole(const struct sampler *s, uint64_t samples)
 
 static int cut_batches(struct sampler *s, struct mlgen_err *err)
 {
-	uint64_t extents = shard_extents(s);
-	uint64_t samples = s->extents_differ ? share_of(s, dataset_samples(s->dataset))
-					     : extents * s->extent_samples;
+	uint64_t files = s->dataset->files;
+	uint64_t extents = share_of(s, s->extents), samples;
 
+	if (sampler_shards_files(s)) {
+		s->rank_files = s->drop_last && !s->is_uneven ? files / s->ranks
+							      : divide_up(files, s->ranks);
+		if (!s->is_uneven)
+			extents = s->rank_files * s->file_extents;
+	}
+	samples = s->extents_differ ? share_of(s, dataset_samples(s->dataset))
+				    : extents * s->extent_samples;
 	if (samples < s->batch && (!samples || s->drop_last))
 		return mlgen_fail(err, -EINVAL,
 				  "%sbatch_size: %" PRIu64 " is more than the %" PRIu64
@@ -599,12 +526,17 @@ void sampler_epoch(struct sampler_epoch *e, const struct sampler *s, uint64_t ep
 		n = s->dataset->files;
 	else if (sampler_shards_files(s))
 		n = s->rank_files * s->file_extents;
-	if (s->run_extents)
-		sampler_runs_epoch(e, epoch);
-	else if (shuffle_repeats((int)s->shuffle))
+	if (s->run_extents) {
+		perm_init(&e->perm, whole_runs(s), s->seed, epoch);
+		e->drawn_seed = rng_u64(s->seed, RNG_RUNS, epoch);
+		e->short_at = short_extents(s)
+				      ? rng_u64(e->drawn_seed, RNG_RUNS, 0) % (whole_runs(s) + 1)
+				      : UINT64_MAX;
+	} else if (shuffle_repeats((int)s->shuffle)) {
 		e->drawn_seed = rng_u64(s->seed, RNG_REPLACEMENT, epoch);
-	else if (s->shuffle != SHUFFLE_NONE)
+	} else if (s->shuffle != SHUFFLE_NONE) {
 		perm_init(&e->perm, n, s->seed, epoch);
+	}
 }
 
 uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)
@@ -617,7 +549,18 @@ uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 	if (sampler_shards_files(s))
 		return s->is_uneven ? sampler_uneven_id(e, rank, position)
 				    : at_file(e, rank, position);
-	at = order_index(s, rank, position);
+
+	/* Index of the rank's position in the order of the epoch. */
+	if (s->shard == SHARD_STRIDED)
+		at = position * s->ranks + rank;
+	else if (s->drop_last) /* shards of floor or ceil(N / ranks) */
+		at = rank * (s->extents / s->ranks) + u64_min(rank, s->extents % s->ranks) +
+		     position;
+	else
+		at = rank * s->rank_extents + position;
+	/* Padding repeats the order from its start. */
+	at = at < s->extents ? at : at % s->extents;
+
 	if (s->is_uneven)
 		return sampler_uneven_id(e, 0, at);
 	if (s->run_extents)
@@ -657,9 +600,16 @@ uint64_t sampler_batch_start(struct sampler_epoch *e, uint64_t rank, uint64_t st
 {
 	const struct sampler *s = e->sampler;
 	uint64_t samples = u64_min(step * s->batch, s->rank_samples);
+	struct sampler_place *p;
 
-	return s->extents_differ ? sampler_sized_position(e, rank, samples)
-				 : divide_up(samples, s->extent_samples);
+	if (!s->extents_differ)
+		return divide_up(samples, s->extent_samples);
+	p = place_of(e, rank);
+	while (p->position > 0 && p->samples_before >= samples)
+		step_back(e);
+	while (p->samples_before < samples)
+		step_forward(e);
+	return p->position;
 }
 
 uint64_t sampler_extents(struct sampler_epoch *e, uint64_t rank)
@@ -691,8 +641,19 @@ uint64_t sampler_lane_position(struct sampler_epoch *e, uint64_t rank, uint64_t 
 {
 	const struct sampler *s = e->sampler;
 
-	if (s->is_uneven)
-		return sampler_uneven_position(e, rank, file, extent);
+	if (s->is_uneven) {
+		uint64_t width = round_width(e->sampler), number = file / width, at;
+
+		go_to_rank(e, rank);
+		while (e->round.number < number)
+			next_round(e);
+		while (e->round.number > number)
+			previous_round(e);
+		at = e->round.start + row_start(e, extent);
+		for (uint64_t i = 0; i < file % width; i++)
+			at += lane_extents(e, i) > extent;
+		return at;
+	}
 
 	uint64_t round = file / s->lanes;
 	uint64_t left = s->rank_files - round * s->lanes;

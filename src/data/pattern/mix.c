@@ -35,35 +35,6 @@ static int read_sizes(struct mix_sizes *s, const struct job *job, unsigned direc
 	return n < 0 ? n : 0;
 }
 
-/*
- * Draw the direction at random, but keep the share exact to one request after each stratum: 70
- * percent are 70 percent in a short run, too.
- */
-static inline bool draw_direction(struct mix *m)
-{
-	uint64_t part;
-	bool is_write;
-
-	if (m->stratum_left == 0) {
-		double each = m->write_share * STRATUM;
-		double k = (double)m->strata++;
-
-		m->stratum_left = STRATUM;
-		m->writes_left = (unsigned)((uint64_t)(each * (k + 1)) - (uint64_t)(each * k));
-	}
-	if (m->bits_left == 0) {
-		m->bits = rng_u64(m->seed, RNG_DIRECTION, m->words++);
-		m->bits_left = 64;
-	}
-	part = ((m->bits & 0xffff) * m->stratum_left) >> 16;
-	is_write = part < m->writes_left;
-	m->bits >>= 16;
-	m->bits_left -= 16;
-	m->stratum_left--;
-	m->writes_left -= is_write;
-	return is_write;
-}
-
 static inline uint64_t draw_size(struct mix *m, const struct mix_sizes *s)
 {
 	uint64_t random;
@@ -120,8 +91,30 @@ void mix_draw(struct mix *m, struct pattern_op *ops, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		bool is_write = m->only_write;
 
-		if (m->is_mixed)
-			is_write = draw_direction(m);
+		if (m->is_mixed) {
+			/* The direction is random, but the share is exact to one request after each
+			 * stratum: 70 percent are 70 percent in a short run, too. */
+			uint64_t part;
+
+			if (m->stratum_left == 0) {
+				double each = m->write_share * STRATUM;
+				double k = (double)m->strata++;
+
+				m->stratum_left = STRATUM;
+				m->writes_left = (unsigned)((uint64_t)(each * (k + 1)) -
+							    (uint64_t)(each * k));
+			}
+			if (m->bits_left == 0) {
+				m->bits = rng_u64(m->seed, RNG_DIRECTION, m->words++);
+				m->bits_left = 64;
+			}
+			part = ((m->bits & 0xffff) * m->stratum_left) >> 16;
+			is_write = part < m->writes_left;
+			m->bits >>= 16;
+			m->bits_left -= 16;
+			m->stratum_left--;
+			m->writes_left -= is_write;
+		}
 		ops[i].is_write = is_write;
 		ops[i].len_bytes = draw_size(m, &m->dir[is_write]);
 	}

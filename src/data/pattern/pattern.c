@@ -182,56 +182,37 @@ static void pattern_fill(struct pattern *p, uint32_t region, struct pattern_op *
 
 /* ---- passes ---- */
 
-static void start_region(struct pattern *p, uint32_t i)
-{
-	struct region *r = &p->regions[i];
-	uint64_t round = p->pass * p->count + i;
-
-	r->left = ENDLESS;
-	switch (p->order) {
-	case IN_SEQUENCE:
-		r->at[0] = r->at[1] = 0;
-		if (!p->mix.is_mixed)
-			r->left = sequence_left(p, r);
-		break;
-	case WITH_MAP:
-		r->left = r->bytes / p->same_bytes;
-		perm_walk_init(&r->walk, r->left, p->seed, round);
-		break;
-	case WITH_PIECES:
-		r->left = pieces_count(r->pieces);
-		pieces_start(r->pieces, p->seed, round);
-		break;
-	case WITHOUT_MAP:
-		break;
-	}
-}
-
 static void start_pass(struct pattern *p)
 {
 	for (uint32_t i = 0; i < p->count; i++) {
-		start_region(p, i);
+		struct region *r = &p->regions[i];
+		uint64_t round = p->pass * p->count + i;
+
+		r->left = ENDLESS;
+		switch (p->order) {
+		case IN_SEQUENCE:
+			r->at[0] = r->at[1] = 0;
+			if (!p->mix.is_mixed)
+				r->left = sequence_left(p, r);
+			break;
+		case WITH_MAP:
+			r->left = r->bytes / p->same_bytes;
+			perm_walk_init(&r->walk, r->left, p->seed, round);
+			break;
+		case WITH_PIECES:
+			r->left = pieces_count(r->pieces);
+			pieces_start(r->pieces, p->seed, round);
+			break;
+		case WITHOUT_MAP:
+			break;
+		}
+
 		p->active[i] = i;
 	}
 	p->active_count = p->count;
 	p->cursor = 0;
 	p->pass++;
 	p->passes_left--;
-}
-
-/* Remove regions that are at their ends; the region whose turn is next stays the same. */
-static void remove_finished(struct pattern *p)
-{
-	unsigned left = 0, cursor = 0;
-
-	for (unsigned i = 0; i < p->active_count; i++) {
-		if (i == p->cursor)
-			cursor = left;
-		if (p->regions[p->active[i]].left > 0)
-			p->active[left++] = p->active[i];
-	}
-	p->active_count = left;
-	p->cursor = cursor < left ? cursor : 0;
 }
 
 static uint32_t turn_of(const struct pattern *p, unsigned i)
@@ -262,8 +243,20 @@ static unsigned compute_turns(struct pattern *p)
 		finished |= p->regions[region].left == 0;
 	}
 	p->cursor = (p->cursor + window) % p->active_count;
-	if (finished)
-		remove_finished(p);
+	if (finished) {
+		/* Remove regions that are at their ends; the region whose turn is next stays the
+		 * same. */
+		unsigned left = 0, cursor = 0;
+
+		for (unsigned i = 0; i < p->active_count; i++) {
+			if (i == p->cursor)
+				cursor = left;
+			if (p->regions[p->active[i]].left > 0)
+				p->active[left++] = p->active[i];
+		}
+		p->active_count = left;
+		p->cursor = cursor < left ? cursor : 0;
+	}
 	return turns * window;
 }
 
@@ -336,22 +329,6 @@ static int add_regions(struct pattern *p, const struct pattern_config *cfg, stru
 	return 0;
 }
 
-/* Bytes of one pass; ENDLESS if passes never end. */
-static uint64_t pass_bytes(const struct pattern *p)
-{
-	uint64_t sum = 0;
-
-	if (p->order == WITHOUT_MAP || (p->order == IN_SEQUENCE && p->mix.is_mixed))
-		return ENDLESS;
-	for (unsigned i = 0; i < p->count; i++) {
-		const struct region *r = &p->regions[i];
-		uint64_t rest = r->bytes % p->mix.dir[p->mix.only_write].smallest;
-
-		sum += r->pieces ? pieces_bytes(r->pieces) : r->bytes - rest;
-	}
-	return sum;
-}
-
 /* Number of passes for this many bytes; no pass begins for less than a request. */
 static uint64_t passes_for(const struct pattern *p, uint64_t bytes, uint64_t pass)
 {
@@ -363,8 +340,16 @@ static uint64_t passes_for(const struct pattern *p, uint64_t bytes, uint64_t pas
 static void set_limits(struct pattern *p, const struct job *job)
 {
 	uint64_t loops = job->loops ? job->loops : 1;
-	uint64_t pass = pass_bytes(p), size = 0, total;
+	uint64_t pass = 0, size = 0, total;
 
+	if (p->order == WITHOUT_MAP || (p->order == IN_SEQUENCE && p->mix.is_mixed))
+		pass = ENDLESS;
+	for (unsigned i = 0; i < p->count && pass != ENDLESS; i++) {
+		const struct region *r = &p->regions[i];
+		uint64_t rest = r->bytes % p->mix.dir[p->mix.only_write].smallest;
+
+		pass += r->pieces ? pieces_bytes(r->pieces) : r->bytes - rest;
+	}
 	assert(pass > 0); /* each region holds at least one request */
 	p->bytes = p->bytes_left = p->passes_left = ENDLESS;
 	if (job->time_based)

@@ -66,8 +66,19 @@ static double strip_share(const struct strip_kind *k)
 	return k->is.percent / (double)k->per_strip;
 }
 
-static void share_strips(struct pieces *s)
+struct pieces *pieces_new(const struct piece_kind *kinds, unsigned count, uint64_t region_bytes)
 {
+	struct pieces *s = mem_zalloc(sizeof(*s) + count * sizeof(struct strip_kind));
+	struct strip_kind *smallest = &s->kind[0];
+	uint64_t tail;
+
+	s->kinds = count;
+	for (unsigned i = 0; i < count; i++)
+		s->kind[i].is = kinds[i];
+	s->strip_bytes = strip_size(kinds, count);
+	s->strips = region_bytes / s->strip_bytes;
+	s->tail_at = s->strips * s->strip_bytes;
+
 	double sum = 0, shared = 0;
 	uint64_t given = 0;
 
@@ -90,21 +101,7 @@ static void share_strips(struct pieces *s)
 		k->count = k->in_strips;
 		given = end;
 	}
-}
 
-struct pieces *pieces_new(const struct piece_kind *kinds, unsigned count, uint64_t region_bytes)
-{
-	struct pieces *s = mem_zalloc(sizeof(*s) + count * sizeof(struct strip_kind));
-	struct strip_kind *smallest = &s->kind[0];
-	uint64_t tail;
-
-	s->kinds = count;
-	for (unsigned i = 0; i < count; i++)
-		s->kind[i].is = kinds[i];
-	s->strip_bytes = strip_size(kinds, count);
-	s->strips = region_bytes / s->strip_bytes;
-	s->tail_at = s->strips * s->strip_bytes;
-	share_strips(s);
 	for (unsigned i = 1; i < count; i++)
 		if (s->kind[i].is.bytes < smallest->is.bytes)
 			smallest = &s->kind[i];
