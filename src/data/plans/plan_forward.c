@@ -102,22 +102,6 @@ static void forward_init(struct plan *p, const struct file_shape *shape, const s
 	p->has = until == shape->samples ? LAST : 0;
 }
 
-static void next_read(struct plan *p, struct plan_op *op)
-{
-	bool is_packed = p->shape.facts && p->config->dataset->format == &format_tfrecord &&
-			 tfrecord_found_is_compressed(&p->shape);
-	uint64_t bytes;
-
-	op->op = MLGEN_READ;
-	op->packed = is_packed ? PLAN_STREAM : PLAN_RAW;
-	op->off = request_at(stream_of(p->config), p->off, &bytes);
-	op->len_bytes = bytes;
-	p->off = op->off + bytes;
-	/* A short read with O_DIRECT is the end: no request may begin there. */
-	if (op->off < p->file_bytes && p->off > p->file_bytes && !p->config->direct)
-		p->step = READ_REST;
-}
-
 static bool forward_next(struct plan *p, struct plan_op *op)
 {
 	op->after = true;
@@ -133,7 +117,18 @@ static bool forward_next(struct plan *p, struct plan_op *op)
 		op->len_bytes = p->off - p->file_bytes;
 		p->step = READ;
 	} else if (p->off < p->end && p->off <= p->file_bytes) {
-		next_read(p, op);
+		bool is_packed = p->shape.facts && p->config->dataset->format == &format_tfrecord &&
+				 tfrecord_found_is_compressed(&p->shape);
+		uint64_t bytes;
+
+		op->op = MLGEN_READ;
+		op->packed = is_packed ? PLAN_STREAM : PLAN_RAW;
+		op->off = request_at(stream_of(p->config), p->off, &bytes);
+		op->len_bytes = bytes;
+		p->off = op->off + bytes;
+		/* A short read with O_DIRECT is the end: no request may begin there. */
+		if (op->off < p->file_bytes && p->off > p->file_bytes && !p->config->direct)
+			p->step = READ_REST;
 	} else if (p->step == READ && p->has == LAST) {
 		op->op = MLGEN_CLOSE;
 		p->step = CLOSED;

@@ -69,20 +69,6 @@ static void found_init(struct plan *p, const struct file_shape *shape, const str
 		p->has = REST_CLOSE;
 }
 
-/* Read the whole chunk, or only the sample if libhdf5 does not cache the chunk. */
-static void read_chunk(const struct plan *p, const struct hdf5_index *f, const uint64_t *chunk,
-		       struct plan_op *op)
-{
-	uint64_t len = f->chunk_bytes / f->row_samples;
-	uint64_t off = p->extent.first_sample % f->row_samples * len;
-
-	if (f->is_direct)
-		set_read(op, chunk[0] + off, len);
-	else
-		set_read(op, chunk[0], chunk[1]);
-	op->packed = f->is_filtered ? PLAN_DEFLATE : PLAN_RAW;
-}
-
 /* Get the next read; chunks and steps without bytes are skipped. */
 static bool next_of_chunks(struct plan *p, const struct hdf5_index *f, struct plan_op *op)
 {
@@ -97,7 +83,17 @@ static bool next_of_chunks(struct plan *p, const struct hdf5_index *f, struct pl
 		}
 		p->jump += 2;
 		if (chunk[1]) {
-			read_chunk(p, f, chunk, op);
+			/* Read the whole chunk, or only the sample if libhdf5 does not cache the
+			 * chunk. */
+			uint64_t len = f->chunk_bytes / f->row_samples;
+			uint64_t off = p->extent.first_sample % f->row_samples * len;
+
+			if (f->is_direct)
+				set_read(op, chunk[0] + off, len);
+			else
+				set_read(op, chunk[0], chunk[1]);
+			op->packed = f->is_filtered ? PLAN_DEFLATE : PLAN_RAW;
+
 			return true;
 		}
 	}

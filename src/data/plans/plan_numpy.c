@@ -59,36 +59,32 @@ static uint64_t in_proportion(uint64_t v, uint64_t by, uint64_t of)
 	return of ? (uint64_t)((unsigned __int128)v * by / of) : 0;
 }
 
-/* ZipExtFile._read1, called once; true if it made a request. Stored bytes that were read but not
- * inflated yet, because no read wanted them, are inflated first. */
-static bool more_deflated(struct zipread *z, struct pyfile *f)
-{
-	const struct zip_member *m = &z->member;
-	uint64_t used = in_proportion(z->plain, m->stored_bytes, m->plain_bytes);
-	uint64_t tail = z->taken > used ? z->taken - used : 0;
-	uint64_t requested = 0, most, out;
-
-	if (z->want > tail)
-		requested = zipread_request(z, f, z->want - tail);
-	most = in_proportion(z->taken, m->plain_bytes, m->stored_bytes);
-	out = most > z->plain ? most - z->plain : 0;
-	out = u64_min(out, u64_max(z->want, MIN_READ));
-	if (requested == 0 && out == 0)
-		requested = zipread_request(z, f, MIN_READ);
-	z->plain += out;
-	deliver(z, out);
-	if (requested == 0 && out == 0)
-		z->want = 0;
-	return requested > 0;
-}
-
 bool zipread_more(struct zipread *z, struct pyfile *f)
 {
 	uint64_t got;
 
-	while (z->want && z->member.is_deflated)
-		if (more_deflated(z, f))
+	while (z->want && z->member.is_deflated) {
+		/* ZipExtFile._read1, called once. Stored bytes that were read but not inflated yet,
+		 * because no read wanted them, are inflated first. */
+		const struct zip_member *m = &z->member;
+		uint64_t used = in_proportion(z->plain, m->stored_bytes, m->plain_bytes);
+		uint64_t tail = z->taken > used ? z->taken - used : 0;
+		uint64_t requested = 0, most, out;
+
+		if (z->want > tail)
+			requested = zipread_request(z, f, z->want - tail);
+		most = in_proportion(z->taken, m->plain_bytes, m->stored_bytes);
+		out = most > z->plain ? most - z->plain : 0;
+		out = u64_min(out, u64_max(z->want, MIN_READ));
+		if (requested == 0 && out == 0)
+			requested = zipread_request(z, f, MIN_READ);
+		z->plain += out;
+		deliver(z, out);
+		if (requested == 0 && out == 0)
+			z->want = 0;
+		if (requested > 0)
 			return true;
+	}
 	if (z->want == 0)
 		return false;
 	got = zipread_request(z, f, z->want);
@@ -191,12 +187,6 @@ static bool is_left_out(const struct npz_array *a, unsigned step)
 	default:
 		return false;
 	}
-}
-
-static bool is_operation(unsigned step)
-{
-	return step == OPEN || step == STAT || step == END_STAT || step == COMMENT_STAT ||
-	       step == CLOSE;
 }
 
 /* Skip chunks that numpy_skip has counted; from the second chunk on, all are alike. */
@@ -303,7 +293,8 @@ static bool numpy_next(struct plan *p, struct plan_op *op)
 			p->step = CLOSE;
 		if (p->step == CLOSED)
 			return false;
-		if (is_operation(p->step)) {
+		if (p->step == OPEN || p->step == STAT || p->step == END_STAT ||
+		    p->step == COMMENT_STAT || p->step == CLOSE) {
 			op->op = p->step == OPEN    ? MLGEN_OPEN
 				 : p->step == CLOSE ? MLGEN_CLOSE
 						    : MLGEN_STAT;

@@ -136,13 +136,6 @@ static void arrow_init(struct plan *p, const struct file_shape *shape, const str
 			       : x->first_sample / f->group_rows;
 }
 
-static enum plan_packed packed_by(unsigned codec)
-{
-	if (codec == PARQUET_CODEC_NONE)
-		return PLAN_RAW;
-	return codec == PARQUET_CODEC_ZSTD ? PLAN_ZSTD_PAGES : PLAN_PAGES;
-}
-
 static void read_column(struct plan *p, struct plan_op *op)
 {
 	uint64_t column = p->off++;
@@ -150,10 +143,13 @@ static void read_column(struct plan *p, struct plan_op *op)
 	op->op = MLGEN_READ;
 	if (p->shape.facts) {
 		const uint64_t *chunk = parquet_index_chunks(&p->shape, p->jump) + 2 * column;
+		unsigned codec = parquet_chunk_codec(chunk);
 
 		op->off = chunk[0];
 		op->len_bytes = parquet_chunk_bytes(chunk);
-		op->packed = packed_by(parquet_chunk_codec(chunk));
+		op->packed = codec == PARQUET_CODEC_NONE   ? PLAN_RAW
+			     : codec == PARQUET_CODEC_ZSTD ? PLAN_ZSTD_PAGES
+							   : PLAN_PAGES;
 	} else {
 		const struct parquet *f = p->shape.common;
 		const struct parquet_chunk *c = &f->chunks[f->reads[column]];

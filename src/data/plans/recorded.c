@@ -45,26 +45,6 @@ void recorded_free(struct recorded *r)
 
 /* ---- writing ---- */
 
-static void write_length(FILE *to, const struct recorded_length *l)
-{
-	char text[UNITS_TEXT_BYTES];
-
-	switch (l->kind) {
-	case RECORDED_BYTES:
-		fprintf(to, "%llu", (unsigned long long)l->bytes);
-		break;
-	case RECORDED_PERCENT:
-		fprintf(to, "%s%%", units_format_f64(text, l->percent));
-		break;
-	case RECORDED_REST:
-		fputs("rest", to);
-		break;
-	case RECORDED_REST_OF_SAMPLE:
-		fputs("sample", to);
-		break;
-	}
-}
-
 static void write_read(FILE *to, const struct recorded_call *c)
 {
 	fprintf(to, "read %s", anchor_words[c->anchor]);
@@ -72,8 +52,24 @@ static void write_read(FILE *to, const struct recorded_call *c)
 		fprintf(to, "%c%llu", c->anchor == RECORDED_END ? '-' : '+',
 			(unsigned long long)c->off);
 	for (unsigned i = 0; i < c->lengths; i++) {
+		const struct recorded_length *l = &c->length[i];
+		char text[UNITS_TEXT_BYTES];
+
 		fputc(i ? ',' : ' ', to);
-		write_length(to, &c->length[i]);
+		switch (l->kind) {
+		case RECORDED_BYTES:
+			fprintf(to, "%llu", (unsigned long long)l->bytes);
+			break;
+		case RECORDED_PERCENT:
+			fprintf(to, "%s%%", units_format_f64(text, l->percent));
+			break;
+		case RECORDED_REST:
+			fputs("rest", to);
+			break;
+		case RECORDED_REST_OF_SAMPLE:
+			fputs("sample", to);
+			break;
+		}
 	}
 	if (c->until == RECORDED_TO_END)
 		fputs(" *", to);
@@ -225,24 +221,6 @@ static int parse_length(const struct recorded_parser *r, const char *text,
 	return 0;
 }
 
-static int parse_lengths(const struct recorded_parser *r, char *text, struct recorded_call *c)
-{
-	char *at = text;
-	int rc = 0;
-
-	while (at && rc == 0) {
-		char *comma = strchr(at, ',');
-
-		if (comma)
-			*comma++ = '\0';
-		if (c->lengths == RECORDED_LENGTHS_MAX)
-			return FAIL(r, -E2BIG, "more than %u lengths", RECORDED_LENGTHS_MAX);
-		rc = parse_length(r, at, &c->length[c->lengths++]);
-		at = comma;
-	}
-	return rc;
-}
-
 static bool has_rest(const struct recorded_call *c)
 {
 	for (unsigned i = 0; i < c->lengths; i++)
@@ -252,8 +230,31 @@ static bool has_rest(const struct recorded_call *c)
 	return false;
 }
 
-static int parse_count(const struct recorded_parser *r, const char *text, struct recorded_call *c)
+static int parse_read(struct recorded_parser *r, struct recorded_call *c, char **at)
 {
+	const char *anchor = wordlines_word(at);
+	char *lengths = wordlines_word(at);
+	int rc;
+
+	if (!lengths)
+		return FAIL(r, -EINVAL,
+			    "a read needs a place and a length; write read PLACE LENGTH, such as "
+			    "read start 4096 or read here 64k *");
+	rc = parse_anchor(r, anchor, c);
+	while (lengths && rc == 0) {
+		char *comma = strchr(lengths, ',');
+
+		if (comma)
+			*comma++ = '\0';
+		if (c->lengths == RECORDED_LENGTHS_MAX)
+			return FAIL(r, -E2BIG, "more than %u lengths", RECORDED_LENGTHS_MAX);
+		rc = parse_length(r, lengths, &c->length[c->lengths++]);
+		lengths = comma;
+	}
+	if (rc)
+		return rc;
+
+	const char *text = wordlines_word(at);
 	bool is_to_end = text && *text == '*';
 
 	c->times = c->lengths;
@@ -273,44 +274,6 @@ static int parse_count(const struct recorded_parser *r, const char *text, struct
 			    "'%s': is not a count; write xN for 1 to %u calls, * to the end of the "
 			    "file or *sample",
 			    text, RECORDED_COUNT_MAX);
-	return 0;
-}
-
-static int parse_read(struct recorded_parser *r, struct recorded_call *c, char **at)
-{
-	const char *anchor = wordlines_word(at);
-	char *lengths = wordlines_word(at);
-	int rc;
-
-	if (!lengths)
-		return FAIL(r, -EINVAL,
-			    "a read needs a place and a length; write read PLACE LENGTH, such as "
-			    "read start 4096 or read here 64k *");
-	rc = parse_anchor(r, anchor, c);
-	if (rc == 0)
-		rc = parse_lengths(r, lengths, c);
-	if (rc == 0)
-		rc = parse_count(r, wordlines_word(at), c);
-	return rc;
-}
-
-/* Check that the call is possible after those before it. */
-static int check_order(struct recorded_parser *r, const struct recorded_call *c)
-{
-	const char *wrong = NULL;
-
-	if (c->op == MLGEN_OPEN && r->is_open)
-		wrong = "open: the file is open already";
-	else if (c->op == MLGEN_CLOSE && !r->is_open)
-		wrong = "close: the file is not open";
-	else if (c->op == MLGEN_READ && !r->is_open)
-		wrong = "read: the file is not open; write open before it";
-	if (wrong)
-		return FAIL(r, -EINVAL, "%s", wrong);
-	if (c->op == MLGEN_READ)
-		r->has_read = true;
-	else if (c->op != MLGEN_STAT)
-		r->is_open = c->op == MLGEN_OPEN;
 	return 0;
 }
 
@@ -344,10 +307,24 @@ static int parse_call(struct recorded_parser *r, const char *word, char **at)
 	c.op = ops[i].op;
 	if (c.op == MLGEN_READ)
 		rc = parse_read(r, &c, at);
-	if (rc == 0)
-		rc = check_order(r, &c);
 	if (rc)
 		return rc;
+
+	const char *wrong = NULL;
+
+	if (c.op == MLGEN_OPEN && r->is_open)
+		wrong = "open: the file is open already";
+	else if (c.op == MLGEN_CLOSE && !r->is_open)
+		wrong = "close: the file is not open";
+	else if (c.op == MLGEN_READ && !r->is_open)
+		wrong = "read: the file is not open; write open before it";
+	if (wrong)
+		return FAIL(r, -EINVAL, "%s", wrong);
+	if (c.op == MLGEN_READ)
+		r->has_read = true;
+	else if (c.op != MLGEN_STAT)
+		r->is_open = c.op == MLGEN_OPEN;
+
 	t->calls = mem_grow(t->calls, &t->room, t->count + 1, sizeof(*t->calls));
 	t->calls[t->count++] = c;
 	return 0;
@@ -402,23 +379,6 @@ static int parse_line(void *arg, char *line)
 	return word ? FAIL(r, -EINVAL, "'%s': this word is too many for such a line", word) : rc;
 }
 
-static int check_shares(const struct recorded_parser *r)
-{
-	const struct recorded *x = r->r;
-
-	if (x->count == 0)
-		return mlgen_fail(r->in.err, -EINVAL,
-				  "%s: contains no template; write template 100%%, and the calls "
-				  "below it, one per line",
-				  r->in.path);
-	if (x->percent < 99 || x->percent > 101)
-		return mlgen_fail(
-			r->in.err, -EINVAL,
-			"%s: the shares of its %u template%s add up to %.4g%%, not to 100%%",
-			r->in.path, x->count, x->count > 1 ? "s" : "", x->percent);
-	return 0;
-}
-
 int recorded_read(struct recorded **out, const char *path, unsigned kb_base, struct mlgen_err *err)
 {
 	static const struct wordlines_format calls = {
@@ -437,8 +397,16 @@ int recorded_read(struct recorded **out, const char *path, unsigned kb_base, str
 	rc = wordlines_read(&r.in, &calls, &r);
 	if (rc == 0)
 		rc = end_template(&r);
-	if (rc == 0)
-		rc = check_shares(&r);
+	if (rc == 0 && r.r->count == 0)
+		rc = mlgen_fail(err, -EINVAL,
+				"%s: contains no template; write template 100%%, and the calls "
+				"below it, one per line",
+				path);
+	else if (rc == 0 && (r.r->percent < 99 || r.r->percent > 101))
+		rc = mlgen_fail(
+			err, -EINVAL,
+			"%s: the shares of its %u template%s add up to %.4g%%, not to 100%%", path,
+			r.r->count, r.r->count > 1 ? "s" : "", r.r->percent);
 	*out = rc ? NULL : r.r;
 	if (rc)
 		recorded_free(r.r);
@@ -514,21 +482,6 @@ static uint64_t place_of(const struct plan *p, const struct recorded_call *c, ui
 	}
 }
 
-/* Widen a read to whole blocks. After the end of the file has been read, a further read begins in
- * the block after it, not in the block that contains it. */
-static void widen_to_blocks(const struct plan *p, uint64_t *off, uint64_t *len)
-{
-	uint64_t align = p->config->align_bytes, end = *off + *len;
-
-	if (align == 0)
-		return;
-	if (*off >= p->file_bytes)
-		*off = round_up(*off, align);
-	else
-		*off -= *off % align;
-	*len = round_up(end > *off ? end - *off : 1, align);
-}
-
 /* ---- runs of reads that are counted at once ---- */
 
 /* Bytes of a cycle, in which each length is used once; 0 = cycles are not all alike. */
@@ -587,26 +540,9 @@ static void skip_run(struct plan *p, const struct recorded_call *c, struct plan_
 
 /* ---- calls in order ---- */
 
-/* Limit a read to what is left. False if nothing is left. */
-static bool limit_length(const struct plan *p, const struct recorded_call *c,
-			 const struct recorded_length *l, uint64_t off, uint64_t *len)
-{
-	uint64_t left = UINT64_MAX;
-
-	if (l->kind == RECORDED_REST || c->until == RECORDED_TO_END)
-		left = bytes_until(off, p->file_bytes);
-	else if (l->kind == RECORDED_REST_OF_SAMPLE || c->until == RECORDED_TO_END_OF_SAMPLE)
-		left = bytes_until(off, end_of_sample(p));
-	if (l->kind == RECORDED_REST || l->kind == RECORDED_REST_OF_SAMPLE)
-		*len = u64_min(left, RECORDED_BYTES_MAX);
-	else if (c->until == RECORDED_TO_END_OF_SAMPLE)
-		*len = u64_min(left, *len);
-	return left > 0;
-}
-
 static bool next_read(struct plan *p, const struct recorded_call *c, struct plan_op *op)
 {
-	uint64_t done = p->recorded.done, off, len;
+	uint64_t done = p->recorded.done, align = p->config->align_bytes, off, len;
 	const struct recorded_length *l;
 
 	if (c->until == RECORDED_TIMES && done >= c->times)
@@ -614,25 +550,35 @@ static bool next_read(struct plan *p, const struct recorded_call *c, struct plan
 	l = &c->length[done % c->lengths];
 	len = l->kind <= RECORDED_PERCENT ? plain_length(p, l) : 0;
 	off = place_of(p, c, len);
-	if (!limit_length(p, c, l, off, &len))
+
+	uint64_t left = UINT64_MAX;
+
+	if (l->kind == RECORDED_REST || c->until == RECORDED_TO_END)
+		left = bytes_until(off, p->file_bytes);
+	else if (l->kind == RECORDED_REST_OF_SAMPLE || c->until == RECORDED_TO_END_OF_SAMPLE)
+		left = bytes_until(off, end_of_sample(p));
+	if (l->kind == RECORDED_REST || l->kind == RECORDED_REST_OF_SAMPLE)
+		len = u64_min(left, RECORDED_BYTES_MAX);
+	else if (c->until == RECORDED_TO_END_OF_SAMPLE)
+		len = u64_min(left, len);
+	if (left == 0)
 		return false;
+
 	/* The rest of the file may be more than one call moves; the next call then continues. */
 	p->recorded.goes_on = l->kind > RECORDED_PERCENT && len >= RECORDED_BYTES_MAX;
 	p->recorded.done += !p->recorded.goes_on;
-	widen_to_blocks(p, &off, &len);
+	/* Widen the read to whole blocks. After the end of the file has been read, a further read
+	 * begins in the block after it, not in the block that contains it. */
+	if (align) {
+		uint64_t end = off + len;
+
+		off = off >= p->file_bytes ? round_up(off, align) : off - off % align;
+		len = round_up(end > off ? end - off : 1, align);
+	}
 	op->op = MLGEN_READ;
 	op->off = off;
 	op->len_bytes = len;
 	p->recorded.here = off + u64_min(len, bytes_until(off, p->file_bytes));
-	return true;
-}
-
-static bool begin_next_part(struct plan *p)
-{
-	if (p->config->dataset->labels || p->has + 1 >= dataset_sample_parts(p->config->dataset))
-		return false;
-	p->has++;
-	p->step = 0;
 	return true;
 }
 
@@ -642,8 +588,15 @@ static bool recorded_next(struct plan *p, struct plan_op *op)
 
 	op->after = true;
 	for (;;) {
-		if (p->step == t->count && !begin_next_part(p))
-			return false;
+		if (p->step == t->count) {
+			const struct dataset *ds = p->config->dataset;
+
+			if (ds->labels || p->has + 1 >= dataset_sample_parts(ds))
+				return false;
+			p->has++;
+			p->step = 0;
+		}
+
 		const struct recorded_call *c = &t->calls[p->step];
 
 		if (c->op != MLGEN_READ) {
