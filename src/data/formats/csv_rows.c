@@ -26,12 +26,6 @@ static uint64_t row_bytes(const struct file_shape *shape)
 	return place_of(format_sample_bytes(shape));
 }
 
-/* The number that begins at an offset. */
-static uint64_t number_at(uint64_t place)
-{
-	return divide_up(place * VALUES, DIGITS + VALUES);
-}
-
 static uint64_t csv_file_bytes(const struct file_shape *shape)
 {
 	return shape->samples * row_bytes(shape);
@@ -44,36 +38,6 @@ static void csv_sample_range(const struct file_shape *shape, uint64_t first, uin
 	*len = n * row_bytes(shape);
 }
 
-static uint8_t *append_number(uint8_t *to, unsigned digits, uint8_t noise)
-{
-	unsigned v = digits == 3 ? 100 + noise % 156u : 10 + noise % 90u;
-
-	if (digits == 3)
-		*to++ = (uint8_t)('0' + v / 100);
-	*to++ = (uint8_t)('0' + v / 10 % 10);
-	*to++ = (uint8_t)('0' + v % 10);
-	return to;
-}
-
-/* Fill `to` with whole numbers of the current row, as many as fit. */
-static size_t fill_numbers(struct format_writer *w, uint8_t *to, size_t room)
-{
-	uint64_t row = row_bytes(&w->shape);
-	uint64_t n = format_sample_bytes(&w->shape);
-	uint64_t i = number_at(w->pos % row);
-	uint64_t end = u64_min(n, i + u64_min(room / WIDEST, NOISE_BYTES));
-	uint8_t noise[NOISE_BYTES], *at = to;
-
-	format_content(noise, end - i, w->seed_index, w->pos / row * n + i);
-	for (uint64_t k = i; k < end; k++) {
-		unsigned digits = (unsigned)(place_of(k + 1) - place_of(k)) - 1;
-
-		at = append_number(at, digits, noise[k - i]);
-		*at++ = k + 1 == n ? '\n' : ',';
-	}
-	return (size_t)(at - to);
-}
-
 static bool csv_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
 			   size_t *len)
 {
@@ -84,10 +48,28 @@ static bool csv_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 	*off = w->pos;
 	*len = 0;
 	while (w->pos < end && bytes - *len >= WIDEST) {
-		size_t n = fill_numbers(w, (uint8_t *)buf + *len, bytes - *len);
+		uint8_t *to = (uint8_t *)buf + *len;
+		uint64_t row = row_bytes(&w->shape);
+		uint64_t values = format_sample_bytes(&w->shape);
+		/* The number that begins here. */
+		uint64_t i = divide_up(w->pos % row * VALUES, DIGITS + VALUES);
+		uint64_t last = u64_min(values, i + u64_min((bytes - *len) / WIDEST, NOISE_BYTES));
+		uint8_t noise[NOISE_BYTES], *at = to;
 
-		w->pos += n;
-		*len += n;
+		format_content(noise, last - i, w->seed_index, w->pos / row * values + i);
+		for (uint64_t k = i; k < last; k++) {
+			unsigned digits = (unsigned)(place_of(k + 1) - place_of(k)) - 1;
+			unsigned v =
+				digits == 3 ? 100 + noise[k - i] % 156u : 10 + noise[k - i] % 90u;
+
+			if (digits == 3)
+				*at++ = (uint8_t)('0' + v / 100);
+			*at++ = (uint8_t)('0' + v / 10 % 10);
+			*at++ = (uint8_t)('0' + v % 10);
+			*at++ = k + 1 == values ? '\n' : ',';
+		}
+		w->pos += (uint64_t)(at - to);
+		*len += (size_t)(at - to);
 	}
 	return true;
 }
@@ -204,10 +186,8 @@ static int csv_look(struct look *l)
 static void csv_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
 			    uint64_t *off, uint64_t *len)
 {
-	uint64_t end = first + n < shape->samples ? shape->words[first + n] : shape->facts[0];
-
 	*off = shape->words[first];
-	*len = end - *off;
+	*len = (first + n < shape->samples ? shape->words[first + n] : shape->facts[0]) - *off;
 }
 
 const struct format format_csv = {

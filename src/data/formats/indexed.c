@@ -117,23 +117,17 @@ bool indexed_is_megatron(int dir_fd, const char *path)
 	return is;
 }
 
-/* Bytes of a token by the code of its type (class DType); 0 = unknown. */
-static unsigned token_bytes(uint8_t code)
-{
-	static const uint8_t bytes[] = { 0, 1, 1, 2, 4, 8, 8, 4, 2 };
-
-	return code < sizeof(bytes) ? bytes[code] : 0;
-}
-
 static int parse_megatron_head(struct index_files *t, struct look *index)
 {
+	/* By the code of the type (class DType); 0 = unknown. */
+	static const uint8_t token_bytes[] = { 0, 1, 1, 2, 4, 8, 8, 4, 2 };
 	const uint8_t *at = look_at(index, 0, HEAD_BYTES);
 	uint64_t version, documents;
 
 	if (!at)
 		return index->err->code;
 	version = look_le(at + MAGIC_BYTES, 8);
-	t->unit = token_bytes(at[MAGIC_BYTES + 8]);
+	t->unit = at[MAGIC_BYTES + 8] < sizeof(token_bytes) ? token_bytes[at[MAGIC_BYTES + 8]] : 0;
 	if (version != VERSION || t->unit == 0)
 		return look_fail(index, MAGIC_BYTES,
 				 "version %" PRIu64 " and token type %u; of Megatron's indexes, "
@@ -245,24 +239,6 @@ static int check_entries(struct index_files *t)
 	return 0;
 }
 
-static int store_words(struct index_files *t)
-{
-	struct look *l = t->file;
-	uint64_t off = 0, size = 0;
-	int r = 0;
-
-	for (uint64_t i = 0; i < t->entries && r == 0; i++) {
-		r = entry_at(t, i, &off, &size);
-		if (r == 0)
-			r = look_add_word(l, off);
-		if (r == 0 && t->layout == ANYWHERE)
-			r = look_add_word(l, size);
-		if (r == 0 && i % ENTRIES_PER_CHECK == 0 && signals_received())
-			r = fail_interrupted(l);
-	}
-	return r || t->layout == ANYWHERE ? r : look_add_word(l, off + size);
-}
-
 /*
  * The indexes are read twice at most. Each entry is checked against the file, and words hold only
  * what cannot be computed: nothing for contiguous samples of one size, offsets for other contiguous
@@ -278,8 +254,21 @@ static int indexed_look(struct look *l)
 
 	if (r == 0)
 		r = check_entries(&t);
-	if (r == 0 && t.layout != EQUAL_SIZES)
-		r = store_words(&t);
+	if (r == 0 && t.layout != EQUAL_SIZES) {
+		uint64_t off = 0, size = 0;
+
+		for (uint64_t i = 0; i < t.entries && r == 0; i++) {
+			r = entry_at(&t, i, &off, &size);
+			if (r == 0)
+				r = look_add_word(l, off);
+			if (r == 0 && t.layout == ANYWHERE)
+				r = look_add_word(l, size);
+			if (r == 0 && i % ENTRIES_PER_CHECK == 0 && signals_received())
+				r = fail_interrupted(l);
+		}
+		if (r == 0 && t.layout != ANYWHERE)
+			r = look_add_word(l, off + size);
+	}
 	l->read_bytes += t.offsets.read_bytes + t.sizes.read_bytes;
 	look_fini(&t.offsets);
 	look_fini(&t.sizes);
@@ -377,20 +366,6 @@ static void indexed_sample_range(const struct file_shape *shape, uint64_t first,
 	*len = n * format_sample_bytes(shape);
 }
 
-/* Fill `to` with `bytes` bytes of an index from `pos` on; both are multiples of ENTRY_BYTES. */
-static void fill_index(const struct file_shape *shape, uint8_t *to, size_t bytes, uint64_t pos)
-{
-	uint64_t size = format_sample_bytes(shape);
-
-	for (size_t i = 0; i < bytes; i += ENTRY_BYTES) {
-		uint64_t sample = (pos + i) / ENTRY_BYTES;
-		uint64_t v = shape->part == OFFSETS ? sample * size : size;
-
-		for (size_t k = 0; k < ENTRY_BYTES; k++, v >>= 8)
-			to[i + k] = (uint8_t)v;
-	}
-}
-
 static bool indexed_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
 			       size_t *len)
 {
@@ -401,10 +376,20 @@ static bool indexed_write_next(struct format_writer *w, void *buf, size_t bytes,
 	bytes -= bytes % ENTRY_BYTES;
 	*off = w->pos;
 	*len = left < bytes ? (size_t)left : bytes;
-	if (w->shape.part == SAMPLES)
+	if (w->shape.part == SAMPLES) {
 		format_content(buf, *len, w->seed_index, w->pos);
-	else
-		fill_index(&w->shape, buf, *len, w->pos);
+	} else {
+		uint8_t *to = buf;
+		uint64_t size = format_sample_bytes(&w->shape);
+
+		for (size_t i = 0; i < *len; i += ENTRY_BYTES) {
+			uint64_t sample = (w->pos + i) / ENTRY_BYTES;
+			uint64_t v = w->shape.part == OFFSETS ? sample * size : size;
+
+			for (size_t k = 0; k < ENTRY_BYTES; k++, v >>= 8)
+				to[i + k] = (uint8_t)v;
+		}
+	}
 	w->pos += *len;
 	return true;
 }

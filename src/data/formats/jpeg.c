@@ -103,14 +103,6 @@ static void write_side(uint8_t *to, uint64_t blocks)
 	to[1] = (uint8_t)(blocks * BLOCK_SIDE);
 }
 
-static void write_headers(const struct jpeg_scan *s, uint8_t *to)
-{
-	memcpy(to, head, HEAD_BYTES);
-	write_side(to + HEAD_BYTES, s->rows);
-	write_side(to + HEAD_BYTES + 2, s->columns);
-	memcpy(to + HEAD_BYTES + 4, tables, TABLES_BYTES);
-}
-
 static uint64_t block_start(const struct jpeg_scan *s, uint64_t block)
 {
 	return block * s->least + (block < s->longer ? block : s->longer);
@@ -157,7 +149,10 @@ static bool jpeg_write_next(struct format_writer *w, void *buf, size_t bytes, ui
 		return false;
 	*off = w->pos;
 	if (w->pos == 0) {
-		write_headers(&s, to);
+		memcpy(to, head, HEAD_BYTES);
+		write_side(to + HEAD_BYTES, s.rows);
+		write_side(to + HEAD_BYTES + 2, s.columns);
+		memcpy(to + HEAD_BYTES + 4, tables, TABLES_BYTES);
 		w->pos = SCAN_OFF;
 	}
 	*len = (size_t)(w->pos - *off);

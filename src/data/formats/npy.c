@@ -376,19 +376,6 @@ static int npy_array_look(struct look *l, uint64_t labels, struct npy_array *a)
 	return 0;
 }
 
-static int find_twin(struct look *l, char path[PATH_MAX])
-{
-	struct namepair pair;
-	int r = -EINVAL;
-
-	if (namepair_parse(&pair, l->options->scan_pair))
-		r = namepair_twin(&pair, l->path, path, PATH_MAX);
-	return r < 0 ? mlgen_fail(l->err, r,
-				  "%s: scan_pair=%s does not yield the name of a twin: %s", l->path,
-				  l->options->scan_pair, strerror(-r))
-		     : 0;
-}
-
 static int open_twin(struct look *l, const char *first, const char *path)
 {
 	struct stat st;
@@ -411,8 +398,16 @@ static int npy_twin_look(struct look *l, struct npy_array *a)
 	const char *first = l->path;
 	uint64_t samples = a->samples;
 	char path[PATH_MAX];
-	int r = find_twin(l, path);
+	struct namepair pair;
+	int r = -EINVAL;
 
+	if (namepair_parse(&pair, l->options->scan_pair))
+		r = namepair_twin(&pair, l->path, path, PATH_MAX);
+	if (r < 0)
+		r = mlgen_fail(l->err, r, "%s: scan_pair=%s does not yield the name of a twin: %s",
+			       l->path, l->options->scan_pair, strerror(-r));
+	else
+		r = 0;
 	look_close(l);
 	if (r == 0)
 		r = open_twin(l, first, path);
@@ -466,14 +461,6 @@ static void npy_sample_range(const struct file_shape *shape, uint64_t first, uin
 	*len = n * element_bytes(shape);
 }
 
-static void labels_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *s)
-{
-	char shape[48];
-
-	snprintf(shape, sizeof(shape), "%" PRIu64 ", %" PRIu64, s->samples, element_bytes(s));
-	npy_header(out, "|u1", shape);
-}
-
 static bool npy_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
 			   size_t *len)
 {
@@ -487,10 +474,15 @@ static bool npy_write_next(struct format_writer *w, void *buf, size_t bytes, uin
 	*len = left < bytes ? (size_t)left : bytes;
 	if (w->pos == 0) {
 		head = NPY_HEADER_BYTES;
-		if (w->shape.part == LABELS)
-			labels_header(to, &w->shape);
-		else
+		if (w->shape.part == LABELS) {
+			char shape[48];
+
+			snprintf(shape, sizeof(shape), "%" PRIu64 ", %" PRIu64, w->shape.samples,
+				 element_bytes(&w->shape));
+			npy_header(to, "|u1", shape);
+		} else {
 			npy_samples_header(to, &w->shape);
+		}
 	}
 	format_content(to + head, *len - head, w->seed_index, w->pos + head - NPY_HEADER_BYTES);
 	w->pos += *len;

@@ -110,22 +110,6 @@ enum { IS_DEFLATED = 1, HAS_COMMENT = 2, HAS_LOCATOR = 4, HAS_LONG_HEADER = 8 };
 #define LOW(v, bits) ((v) & ((UINT64_C(1) << (bits)) - 1))
 #define OFF_BITS 48
 
-static void pack_facts(const struct look *l, const struct zip_found *z, const struct npy_head *h,
-		       uint64_t facts[LOOK_FACTS])
-{
-	const struct zip_member *m = &z->member;
-	uint64_t flags = (m->is_deflated ? IS_DEFLATED : 0u) | (z->has_comment ? HAS_COMMENT : 0u) |
-			 (z->has_locator ? HAS_LOCATOR : 0u) |
-			 (h->has_long_length ? HAS_LONG_HEADER : 0u);
-
-	facts[0] = z->dir_off;
-	facts[1] = z->dir_bytes | (l->file_bytes - z->end_off) << 32 | flags << 56;
-	facts[2] = m->header_off | (uint64_t)m->name_bytes << OFF_BITS;
-	facts[3] = m->stored_bytes | (uint64_t)m->extra_bytes << OFF_BITS;
-	facts[4] = h->items * h->item_bytes;
-	facts[5] = h->header_bytes | u64_min(h->item_bytes, LOW(~0ull, 40)) << 24;
-}
-
 static int npz_look(struct look *l)
 {
 	const char *key = l->options ? l->options->scan_key : NULL;
@@ -148,7 +132,17 @@ static int npz_look(struct look *l)
 		return r;
 	l->samples = 1;
 	l->sample_bytes = m->is_deflated ? m->stored_bytes : h.items * h.item_bytes;
-	pack_facts(l, &z, &h, l->facts);
+
+	uint64_t flags = (m->is_deflated ? IS_DEFLATED : 0u) | (z.has_comment ? HAS_COMMENT : 0u) |
+			 (z.has_locator ? HAS_LOCATOR : 0u) |
+			 (h.has_long_length ? HAS_LONG_HEADER : 0u);
+
+	l->facts[0] = z.dir_off;
+	l->facts[1] = z.dir_bytes | (l->file_bytes - z.end_off) << 32 | flags << 56;
+	l->facts[2] = m->header_off | (uint64_t)m->name_bytes << OFF_BITS;
+	l->facts[3] = m->stored_bytes | (uint64_t)m->extra_bytes << OFF_BITS;
+	l->facts[4] = h.items * h.item_bytes;
+	l->facts[5] = h.header_bytes | u64_min(h.item_bytes, LOW(~0ull, 40)) << 24;
 	return 0;
 }
 
@@ -310,41 +304,6 @@ static void append_central_entry(uint8_t **at, char array, uint32_t crc, uint64_
 		append_le(at, 8, off);
 }
 
-/* Append the zip64 end record and locator, which a directory beyond 4 GiB needs. */
-static void append_end64(uint8_t **at, const struct npz_layout *l)
-{
-	append_text(at, "PK\6\6", 4);
-	append_le(at, 8, ZIP_END64_BYTES - 12);
-	append_le(at, 2, 45);
-	append_le(at, 2, 45);
-	append_le(at, 4, 0);
-	append_le(at, 4, 0);
-	append_le(at, 8, 2);
-	append_le(at, 8, 2);
-	append_le(at, 8, l->dir_bytes);
-	append_le(at, 8, l->dir_off);
-	append_text(at, "PK\6\7", 4);
-	append_le(at, 4, 0);
-	append_le(at, 8, l->dir_off + l->dir_bytes);
-	append_le(at, 4, 1);
-}
-
-static void append_tail(uint8_t **at, const struct npz_layout *l, const uint32_t crc[2])
-{
-	append_central_entry(at, 'x', crc[0], l->x_bytes, 0);
-	append_central_entry(at, 'y', crc[1], l->y_bytes, l->y_off);
-	if (l->has_end64)
-		append_end64(at, l);
-	append_text(at, "PK\5\6", 4);
-	append_le(at, 2, 0);
-	append_le(at, 2, 0);
-	append_le(at, 2, 2);
-	append_le(at, 2, 2);
-	append_le(at, 4, l->dir_bytes);
-	append_le(at, 4, cap32(l->dir_off));
-	append_le(at, 2, 0);
-}
-
 static uint32_t crc_add(uint32_t crc, const void *data, size_t bytes)
 {
 	return (uint32_t)crc32_z(crc, data, bytes);
@@ -404,7 +363,34 @@ static size_t npz_fill_piece(struct format_writer *w, const struct npz_layout *l
 	}
 	if (room < TAIL_MAX)
 		return 0;
-	append_tail(&at, l, w->crc);
+
+	append_central_entry(&at, 'x', w->crc[0], l->x_bytes, 0);
+	append_central_entry(&at, 'y', w->crc[1], l->y_bytes, l->y_off);
+	if (l->has_end64) {
+		/* A directory beyond 4 GiB needs the zip64 end record and locator. */
+		append_text(&at, "PK\6\6", 4);
+		append_le(&at, 8, ZIP_END64_BYTES - 12);
+		append_le(&at, 2, 45);
+		append_le(&at, 2, 45);
+		append_le(&at, 4, 0);
+		append_le(&at, 4, 0);
+		append_le(&at, 8, 2);
+		append_le(&at, 8, 2);
+		append_le(&at, 8, l->dir_bytes);
+		append_le(&at, 8, l->dir_off);
+		append_text(&at, "PK\6\7", 4);
+		append_le(&at, 4, 0);
+		append_le(&at, 8, l->dir_off + l->dir_bytes);
+		append_le(&at, 4, 1);
+	}
+	append_text(&at, "PK\5\6", 4);
+	append_le(&at, 2, 0);
+	append_le(&at, 2, 0);
+	append_le(&at, 2, 2);
+	append_le(&at, 2, 2);
+	append_le(&at, 4, l->dir_bytes);
+	append_le(&at, 4, cap32(l->dir_off));
+	append_le(&at, 2, 0);
 	return (size_t)(at - to);
 }
 

@@ -121,18 +121,6 @@ static size_t fill_head(struct format_writer *w, const struct png_image *p, uint
 	return p->data_off;
 }
 
-/* Fill `to` with n bytes of the rows from `off` on. */
-static void fill_rows(struct format_writer *w, const struct png_image *p, uint8_t *to, size_t n,
-		      uint64_t off)
-{
-	uint64_t next = round_up(off, p->stride);
-
-	format_content(to, n, w->seed_index, off);
-	for (; next < off + n; next += p->stride)
-		to[next - off] = 0;
-	w->crc[1] = (uint32_t)adler32_z(w->crc[1], to, n);
-}
-
 /* Byte i of the header of a stored block: a flag for the last block, the length, and the inverted
  * length. */
 static uint8_t block_head(const struct png_image *p, uint64_t block, unsigned i)
@@ -167,7 +155,14 @@ static void fill_stream(struct format_writer *w, const struct png_image *p, uint
 		} else {
 			run = STORED_HEAD + STORED_MAX - in;
 			run = u64_min(u64_min(run, tail - off), n);
-			fill_rows(w, p, to, (size_t)run, block * STORED_MAX + in - STORED_HEAD);
+
+			/* Each row begins with its filter, which is 0. */
+			uint64_t from = block * STORED_MAX + in - STORED_HEAD;
+
+			format_content(to, (size_t)run, w->seed_index, from);
+			for (uint64_t i = round_up(from, p->stride); i < from + run; i += p->stride)
+				to[i - from] = 0;
+			w->crc[1] = (uint32_t)adler32_z(w->crc[1], to, (size_t)run);
 		}
 		to += run;
 		off += run;
@@ -326,27 +321,6 @@ static int look_iend(struct look *l, uint64_t off, uint64_t *bytes)
 	return 1;
 }
 
-/* Find IEND. Readers stop there, whatever bytes follow. */
-static int look_end(struct look *l, uint64_t off)
-{
-	uint64_t bytes = 0;
-	int r = look_iend(l, l->file_bytes - PNG_END_BYTES, &bytes);
-
-	for (unsigned i = 0; r == 0 && i < CHUNKS_TO_END; i++) {
-		if (l->file_bytes - off < PNG_END_BYTES)
-			break;
-		r = look_iend(l, off, &bytes);
-		if (r || bytes > l->file_bytes - off - PNG_CHUNK_BYTES)
-			break;
-		off += PNG_CHUNK_BYTES + bytes;
-	}
-	if (r)
-		return r < 0 ? r : 0;
-	return look_fail(
-		l, off,
-		"the file does not end with IEND, as PNG files do: it is incomplete or damaged");
-}
-
 static int png_look(struct look *l)
 {
 	struct png_walk p = { .off = PNG_SIGNATURE_BYTES };
@@ -367,7 +341,25 @@ static int png_look(struct look *l)
 				 CHUNKS_MAX);
 	l->samples = 1;
 	l->sample_bytes = l->file_bytes;
-	return look_end(l, p.off);
+
+	/* Find IEND. Readers stop there, whatever bytes follow. */
+	uint64_t off = p.off;
+	uint64_t bytes = 0;
+
+	r = look_iend(l, l->file_bytes - PNG_END_BYTES, &bytes);
+	for (unsigned i = 0; r == 0 && i < CHUNKS_TO_END; i++) {
+		if (l->file_bytes - off < PNG_END_BYTES)
+			break;
+		r = look_iend(l, off, &bytes);
+		if (r || bytes > l->file_bytes - off - PNG_CHUNK_BYTES)
+			break;
+		off += PNG_CHUNK_BYTES + bytes;
+	}
+	if (r)
+		return r < 0 ? r : 0;
+	return look_fail(
+		l, off,
+		"the file does not end with IEND, as PNG files do: it is incomplete or damaged");
 }
 
 void png_layout(const struct file_shape *shape, struct png_layout *l)

@@ -41,25 +41,10 @@ enum { TAR_BLOCK = 512 };
 
 /*
  * GNU tar stores only the bytes of a sparse member that are not holes (its manual, "Storing Sparse
- * Files"). The functions below move *data to these bytes: 0, or -errno with l->err. Pax formats 0.0
+ * Files"). skip_sparse_map moves *data to these bytes: 0, or -errno with l->err. Pax formats 0.0
  * and 0.1 have the map in the extended header, and nothing before the bytes.
  */
 enum { NEXT_MORE_AT = 504 };
-
-/* Skip the extra headers of the old format, 'S'; byte 482 of the member's header tells whether
- * there are any. */
-static int skip_sparse_headers(struct tar_walk *w, bool has_more, uint64_t *data)
-{
-	while (has_more) {
-		const uint8_t *block = look_at(w->l, *data, TAR_BLOCK);
-
-		if (!block)
-			return w->l->err->code;
-		has_more = block[NEXT_MORE_AT];
-		*data += TAR_BLOCK;
-	}
-	return 0;
-}
 
 /* The map of pax format 1.0: the number of pieces, then two numbers for each, a line each. */
 struct block_map {
@@ -197,25 +182,6 @@ static const char *value_of(const char *record, size_t bytes, const char *key)
 	return bytes > n && memcmp(record, key, n) == 0 ? record + n : NULL;
 }
 
-/* The path= of a sparse member is a placeholder. */
-static void parse_pax_record(struct tar_walk *w, const char *record, size_t bytes)
-{
-	const char *end = record + bytes, *v;
-
-	if ((v = value_of(record, bytes, "GNU.sparse.name="))) {
-		set_long_name(w, v, (size_t)(end - v));
-		w->has_sparse_name = true;
-	} else if ((v = value_of(record, bytes, "path="))) {
-		if (!w->has_sparse_name)
-			set_long_name(w, v, (size_t)(end - v));
-	} else if ((v = value_of(record, bytes, "size="))) {
-		w->size = strtoull(v, NULL, 10);
-		w->has_size = true;
-	} else if ((v = value_of(record, bytes, "GNU.sparse.major="))) {
-		w->has_sparse_map = strtoull(v, NULL, 10) == 1;
-	}
-}
-
 /* Parse a sequence of "LENGTH KEY=VALUE\n". */
 static void parse_pax(struct tar_walk *w, const char *text, size_t bytes)
 {
@@ -226,7 +192,25 @@ static void parse_pax(struct tar_walk *w, const char *text, size_t bytes)
 
 		if (*end != ' ' || n <= head || n > bytes)
 			return;
-		parse_pax_record(w, text + head, n - head - 1);
+
+		const char *record = text + head;
+		size_t record_bytes = n - head - 1;
+		const char *record_end = record + record_bytes, *v;
+
+		if ((v = value_of(record, record_bytes, "GNU.sparse.name="))) {
+			set_long_name(w, v, (size_t)(record_end - v));
+			w->has_sparse_name = true;
+		} else if ((v = value_of(record, record_bytes, "path="))) {
+			/* The path= of a sparse member is a placeholder. */
+			if (!w->has_sparse_name)
+				set_long_name(w, v, (size_t)(record_end - v));
+		} else if ((v = value_of(record, record_bytes, "size="))) {
+			w->size = strtoull(v, NULL, 10);
+			w->has_size = true;
+		} else if ((v = value_of(record, record_bytes, "GNU.sparse.major="))) {
+			w->has_sparse_map = strtoull(v, NULL, 10) == 1;
+		}
+
 		text += n;
 		bytes -= n;
 	}
@@ -310,22 +294,6 @@ static bool type_has_data(char type)
 	return !strchr("123456", type) || type == '\0';
 }
 
-static int enter_member(struct tar_walk *w, char type, uint64_t data)
-{
-	int r = 0;
-
-	if (type == '\0' || strchr("07S", type)) {
-		if (w->has_sparse_map)
-			r = skip_sparse_map(w, &data);
-		w->data = data;
-		w->is_member = tar_key_length(w->name) > 0;
-		r = r ? r : add_member(w, data);
-	}
-	w->has_name = w->has_size = false;
-	w->has_sparse_name = w->has_sparse_map = false;
-	return r;
-}
-
 /* Step over a header and its data: 0, 1 = the end mark, or -errno with l->err. */
 static int tar_step(struct tar_walk *w)
 {
@@ -351,14 +319,35 @@ static int tar_step(struct tar_walk *w)
 			parse_name(w, block);
 		w->size = size = w->has_size && type_has_data(type) ? w->size : size;
 	}
-	if (type == 'S' && skip_sparse_headers(w, has_more, &data))
-		return w->l->err->code;
+	/* Skip the extra headers of the old sparse format; byte 482 of the member's header tells
+	 * whether there are any. */
+	while (type == 'S' && has_more) {
+		block = look_at(w->l, data, TAR_BLOCK);
+		if (!block)
+			return w->l->err->code;
+		has_more = block[NEXT_MORE_AT];
+		data += TAR_BLOCK;
+	}
 	if (size > w->l->file_bytes || data > w->l->file_bytes - size)
 		return look_fail(w->l, w->at,
 				 "a member of %" PRIu64 " bytes, but the file has only %" PRIu64,
 				 size, w->l->file_bytes - u64_min(data, w->l->file_bytes));
 	w->at = data + round_up(size, TAR_BLOCK);
-	return is_extended ? parse_extended(w, type, data, size) : enter_member(w, type, data);
+	if (is_extended)
+		return parse_extended(w, type, data, size);
+
+	int r = 0;
+
+	if (type == '\0' || strchr("07S", type)) {
+		if (w->has_sparse_map)
+			r = skip_sparse_map(w, &data);
+		w->data = data;
+		w->is_member = tar_key_length(w->name) > 0;
+		r = r ? r : add_member(w, data);
+	}
+	w->has_name = w->has_size = false;
+	w->has_sparse_name = w->has_sparse_map = false;
+	return r;
 }
 
 static void tar_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
@@ -515,21 +504,6 @@ static int follow_line(struct tar_walk *w, struct tar_index *x)
 	return r;
 }
 
-/* Check that no sample follows the last member of the index. */
-static int check_end(struct tar_walk *w, const struct tar_index *x)
-{
-	int r;
-
-	if (x->end != EOF && getc_unlocked(x->f) != EOF)
-		return stale(w, x, "more lines follow than the first line says");
-	do
-		r = walk_step(w);
-	while (r == 0 && !w->is_member);
-	if (r == 0 || r == -ESTALE)
-		return stale(w, x, "the tar file continues after this member");
-	return r;
-}
-
 static int tar_index_follow(struct tar_walk *w, struct tar_index *x)
 {
 	int r = 0;
@@ -546,7 +520,18 @@ static int tar_index_follow(struct tar_walk *w, struct tar_index *x)
 		if (r == 0 && x->line % LINES_PER_CHECK == 0 && signals_received())
 			r = mlgen_fail(w->l->err, -EINTR, "%s: interrupted", w->l->path);
 	}
-	return r ? r : check_end(w, x);
+	if (r)
+		return r;
+
+	/* Check that no sample follows the last member of the index. */
+	if (x->end != EOF && getc_unlocked(x->f) != EOF)
+		return stale(w, x, "more lines follow than the first line says");
+	do
+		r = walk_step(w);
+	while (r == 0 && !w->is_member);
+	if (r == 0 || r == -ESTALE)
+		return stale(w, x, "the tar file continues after this member");
+	return r;
 }
 
 /* Three names are tried: .idx in place of the last suffix, of all suffixes (as wds2idx does), and

@@ -122,19 +122,6 @@ static int parse_output(struct inflation *f, size_t bytes)
 	return r;
 }
 
-static int feed_input(struct inflation *f)
-{
-	size_t n = (size_t)u64_min(LOOK_BYTES / 2, f->l->file_bytes - f->in_at);
-	const uint8_t *in = look_at(f->l, f->in_at, n);
-
-	if (!in)
-		return f->l->err->code;
-	f->z.next_in = in;
-	f->z.avail_in = (uInt)n;
-	f->in_at += n;
-	return 0;
-}
-
 static int inflate_fail(struct inflation *f, int code)
 {
 	return look_fail(f->l, f->in_at - f->z.avail_in, "it cannot be decompressed: %s",
@@ -146,16 +133,22 @@ static int inflate_fail(struct inflation *f, int code)
 /* Fill the output buffer once, and parse it. */
 static int inflate_some(struct inflation *f, bool *is_end)
 {
-	int code, r;
 	size_t n;
+	int code;
 
 	f->z.next_out = f->out;
 	f->z.avail_out = OUTPUT_BYTES;
 	do {
 		if (f->z.avail_in == 0 && f->in_at < f->l->file_bytes) {
-			r = feed_input(f);
-			if (r)
-				return r;
+			const uint8_t *in;
+
+			n = (size_t)u64_min(LOOK_BYTES / 2, f->l->file_bytes - f->in_at);
+			in = look_at(f->l, f->in_at, n);
+			if (!in)
+				return f->l->err->code;
+			f->z.next_in = in;
+			f->z.avail_in = (uInt)n;
+			f->in_at += n;
 		}
 		code = inflate(&f->z, Z_NO_FLUSH);
 		*is_end =
@@ -174,29 +167,6 @@ static int inflate_some(struct inflation *f, bool *is_end)
 			"the data grow more than %d times when decompressed, which records cannot",
 			RATIO_MAX);
 	return parse_output(f, n);
-}
-
-/* Look into a compressed file. */
-static int tfrecord_inflate(struct look *l)
-{
-	struct inflation *f = mem_zalloc(sizeof(*f));
-	bool is_end = false;
-	int r;
-
-	f->l = l;
-	f->out = mem_array(OUTPUT_BYTES, 1);
-	/* 32: detect gzip or zlib from the header. */
-	r = inflateInit2(&f->z, 15 + 32) == Z_OK ? 0 : inflate_fail(f, Z_MEM_ERROR);
-	while (r == 0 && !is_end)
-		r = inflate_some(f, &is_end);
-	if (r == 0 && (f->head_bytes || f->left))
-		r = look_fail(l, l->file_bytes,
-			      "the last record is incomplete after decompression");
-	l->sample_bytes = l->samples ? l->file_bytes : 0;
-	inflateEnd(&f->z);
-	mem_free(f->out);
-	mem_free(f);
-	return r;
 }
 
 /* ---- records from the index next to the file ---- */
@@ -254,17 +224,6 @@ static bool tfrecord_index_follow(struct look *l, FILE *f, bool add_records)
 	return at == l->file_bytes && !ferror(f);
 }
 
-/* True if the file and the index have the same first record. */
-static bool index_begins_right(struct look *l, FILE *f)
-{
-	const uint8_t *head = look_at(l, 0, HEAD_BYTES);
-	uint64_t off, bytes;
-
-	return head && tfrecord_is_length(head) &&
-	       fscanf(f, "%" SCNu64 " %" SCNu64, &off, &bytes) == 2 && off == 0 &&
-	       bytes == look_le(head, 8) + FRAME_BYTES;
-}
-
 /* Look into the file by its index, with the words of tfrecord_look. False if there is no index or
  * it belongs to another file. */
 static bool tfrecord_by_index(struct look *l)
@@ -275,7 +234,14 @@ static bool tfrecord_by_index(struct look *l)
 
 	if (!f)
 		return false;
-	follows = index_begins_right(l, f);
+
+	/* The index belongs to the file if both have the same first record. */
+	const uint8_t *head = look_at(l, 0, HEAD_BYTES);
+	uint64_t off, bytes;
+
+	follows = head && tfrecord_is_length(head) &&
+		  fscanf(f, "%" SCNu64 " %" SCNu64, &off, &bytes) == 2 && off == 0 &&
+		  bytes == look_le(head, 8) + FRAME_BYTES;
 	rewind(f);
 	follows = follows && tfrecord_index_follow(l, f, false);
 	rewind(f);
@@ -294,15 +260,12 @@ static bool tfrecord_by_index(struct look *l)
  * Facts: */
 enum { IS_COMPRESSED };
 
-static bool is_compressed(const uint8_t *head)
-{
-	return (head[0] == 0x1f && head[1] == 0x8b) ||
-	       (head[0] == 0x78 && (head[0] << 8 | head[1]) % 31 == 0);
-}
-
 static int not_a_record(struct look *l, uint64_t at, const uint8_t *head)
 {
-	if (at || !is_compressed(head))
+	bool is_compressed = (head[0] == 0x1f && head[1] == 0x8b) ||
+			     (head[0] == 0x78 && (head[0] << 8 | head[1]) % 31 == 0);
+
+	if (at || !is_compressed)
 		return look_fail(l, at, "not a TFRecord: the checksum of its length is wrong");
 	if (l->options->access != ACCESS_FRAMEWORK)
 		return look_fail(l, at,
@@ -311,7 +274,25 @@ static int not_a_record(struct look *l, uint64_t at, const uint8_t *head)
 				 "the file as one sample");
 	l->facts[IS_COMPRESSED] = true;
 	l->packed_max = TFRECORD_READ_BYTES;
-	return tfrecord_inflate(l);
+
+	struct inflation *f = mem_zalloc(sizeof(*f));
+	bool is_end = false;
+	int r;
+
+	f->l = l;
+	f->out = mem_array(OUTPUT_BYTES, 1);
+	/* 32: detect gzip or zlib from the header. */
+	r = inflateInit2(&f->z, 15 + 32) == Z_OK ? 0 : inflate_fail(f, Z_MEM_ERROR);
+	while (r == 0 && !is_end)
+		r = inflate_some(f, &is_end);
+	if (r == 0 && (f->head_bytes || f->left))
+		r = look_fail(l, l->file_bytes,
+			      "the last record is incomplete after decompression");
+	l->sample_bytes = l->samples ? l->file_bytes : 0;
+	inflateEnd(&f->z);
+	mem_free(f->out);
+	mem_free(f);
+	return r;
 }
 
 static int tfrecord_look(struct look *l)
@@ -452,17 +433,6 @@ static struct tfrecord_record tfrecord_record_of(const struct file_shape *shape)
 	return r;
 }
 
-static unsigned digits(uint64_t v)
-{
-	unsigned n = 1;
-
-	while (v >= 10) {
-		v /= 10;
-		n++;
-	}
-	return n;
-}
-
 /* A line of the index: its record, and the offset of the line. */
 struct index_line {
 	uint64_t record, off;
@@ -475,10 +445,12 @@ struct index_line {
 static struct index_line find_line(const struct file_shape *shape, const struct tfrecord_record *r,
 				   uint64_t byte)
 {
-	unsigned rest = digits(FRAME_BYTES + r->data) + 2;
 	struct index_line at = { 0, 0 };
 	uint64_t power = 1;
+	unsigned rest = 3; /* digits of a record's size, a space and a newline */
 
+	for (uint64_t v = FRAME_BYTES + r->data; v >= 10; v /= 10)
+		rest++;
 	for (unsigned n = 1; at.record < shape->samples; n++) {
 		uint64_t until = shape->samples, lines;
 
@@ -579,20 +551,6 @@ static uint8_t *encode_feature(uint8_t *at, const struct feature *f, const char 
 	return encode_field(at, FIELD_1, f->value);
 }
 
-/* Make the bytes before the payload. Returns the checksum of those that belong to the data. */
-static uint32_t make_head(const struct tfrecord_record *r, uint8_t head[HEAD_MAX])
-{
-	uint8_t *data = head + LENGTH_BYTES + CRC_BYTES, *at;
-
-	encode_le(head, LENGTH_BYTES, r->data);
-	encode_le(head + LENGTH_BYTES, CRC_BYTES, masked(crc32c(0, head, LENGTH_BYTES)));
-	at = encode_field(data, FIELD_1, r->features);
-	at = encode_feature(at, &r->size, "size", INT64_LIST);
-	at = encode_varint(at, r->image.value);
-	at = encode_feature(at, &r->image, "image", BYTES_LIST);
-	return crc32c(0, data, (size_t)(at - data));
-}
-
 /* Fill `to` with the next piece of a record, as far as there is room: head, payload or checksum.
  * Returns the number of bytes. */
 static size_t fill_record(struct format_writer *w, const struct tfrecord_record *r, uint8_t *to,
@@ -606,7 +564,18 @@ static size_t fill_record(struct format_writer *w, const struct tfrecord_record 
 		return 0;
 	if (at < r->head_bytes) {
 		n = u64_min(r->head_bytes - at, room);
-		w->crc[0] = make_head(r, head);
+
+		/* Make the bytes before the payload; the checksum is of those that belong to the
+		 * data. */
+		uint8_t *data = head + LENGTH_BYTES + CRC_BYTES, *end;
+
+		encode_le(head, LENGTH_BYTES, r->data);
+		encode_le(head + LENGTH_BYTES, CRC_BYTES, masked(crc32c(0, head, LENGTH_BYTES)));
+		end = encode_field(data, FIELD_1, r->features);
+		end = encode_feature(end, &r->size, "size", INT64_LIST);
+		end = encode_varint(end, r->image.value);
+		end = encode_feature(end, &r->image, "image", BYTES_LIST);
+		w->crc[0] = crc32c(0, data, (size_t)(end - data));
 		memcpy(to, head + at, n);
 	} else if (at < r->bytes - CRC_BYTES) {
 		/* ISA-L counts in int. */

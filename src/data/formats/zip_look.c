@@ -44,10 +44,22 @@ static bool is_signature(const uint8_t *at, char a, char b)
 	return at[0] == 'P' && at[1] == 'K' && at[2] == (uint8_t)a && at[3] == (uint8_t)b;
 }
 
-/* Search the last end record near the file's end, as zipfile does. */
-static int search_end(struct archive *a)
+static int find_end(struct archive *a)
 {
 	struct look *l = a->l;
+	const uint8_t *at;
+
+	if (l->file_bytes < ZIP_END_BYTES)
+		return look_fail(l, 0, "too short for a zip archive, which has at least %d bytes",
+				 ZIP_END_BYTES);
+	a->found->end_off = l->file_bytes - ZIP_END_BYTES;
+	at = look_at(l, a->found->end_off, ZIP_END_BYTES);
+	if (!at)
+		return l->err->code;
+	if (is_signature(at, 5, 6) && look_le(at + 20, 2) == 0)
+		return 0;
+
+	/* Search the last end record near the file's end, as zipfile does. */
 	uint64_t bytes = u64_min(l->file_bytes, SEARCH_MAX);
 	uint64_t from = l->file_bytes - bytes;
 	uint8_t *tail = mem_zalloc(bytes);
@@ -65,23 +77,6 @@ static int search_end(struct archive *a)
 	a->found->end_off = from + i - 1;
 	a->found->has_comment = true;
 	return 0;
-}
-
-static int find_end(struct archive *a)
-{
-	struct look *l = a->l;
-	const uint8_t *at;
-
-	if (l->file_bytes < ZIP_END_BYTES)
-		return look_fail(l, 0, "too short for a zip archive, which has at least %d bytes",
-				 ZIP_END_BYTES);
-	a->found->end_off = l->file_bytes - ZIP_END_BYTES;
-	at = look_at(l, a->found->end_off, ZIP_END_BYTES);
-	if (!at)
-		return l->err->code;
-	if (is_signature(at, 5, 6) && look_le(at + 20, 2) == 0)
-		return 0;
-	return search_end(a);
 }
 
 /* Parse the zip64 end record: 1, 0 if there is none, or -errno. */
@@ -157,31 +152,6 @@ static bool is_wanted(const struct archive *a, const char *name, size_t n)
 	       memcmp(name, a->key, key_bytes) == 0;
 }
 
-/* Parse the zip64 field, which has the sizes and the offset that did not fit, in this order. */
-static int parse_extra(struct archive *a, uint64_t off, const uint8_t *at, size_t bytes)
-{
-	uint64_t *const wide[] = { &a->plain_bytes, &a->stored_bytes, &a->header_off };
-
-	while (bytes >= 4) {
-		size_t n = (size_t)look_le(at + 2, 2), used = 0;
-
-		if (n > bytes - 4)
-			break;
-		for (unsigned i = 0; i < 3 && look_le(at, 2) == 1; i++) {
-			if (*wide[i] != MAX32)
-				continue;
-			if (n < used + 8)
-				return look_fail(a->l, off,
-						 "a zip64 field lacks a size of its member");
-			*wide[i] = look_le(at + 4 + used, 8);
-			used += 8;
-		}
-		at += 4 + n;
-		bytes -= 4 + n;
-	}
-	return 0;
-}
-
 /* Parse a directory entry if its member is wanted. */
 static int parse_entry(struct archive *a, uint64_t off)
 {
@@ -209,7 +179,32 @@ static int parse_entry(struct archive *a, uint64_t off)
 	memcpy(a->name, at + CENTRAL_HEAD, name_bytes);
 	a->name[name_bytes] = '\0';
 	at = look_at(l, off + CENTRAL_HEAD + a->name_bytes, extra_bytes);
-	return at ? parse_extra(a, off, at, extra_bytes) : l->err->code;
+	if (!at)
+		return l->err->code;
+
+	/* Parse the zip64 field, which has the sizes and the offset that did not fit, in this
+	 * order. */
+	size_t bytes = extra_bytes;
+	uint64_t *const wide[] = { &a->plain_bytes, &a->stored_bytes, &a->header_off };
+
+	while (bytes >= 4) {
+		size_t n = (size_t)look_le(at + 2, 2), used = 0;
+
+		if (n > bytes - 4)
+			break;
+		for (unsigned i = 0; i < 3 && look_le(at, 2) == 1; i++) {
+			if (*wide[i] != MAX32)
+				continue;
+			if (n < used + 8)
+				return look_fail(a->l, off,
+						 "a zip64 field lacks a size of its member");
+			*wide[i] = look_le(at + 4 + used, 8);
+			used += 8;
+		}
+		at += 4 + n;
+		bytes -= 4 + n;
+	}
+	return 0;
 }
 
 static int find_member(struct archive *a)

@@ -73,33 +73,6 @@ static bool write_a_byte(hid_t dataset, hid_t space)
 	return ok;
 }
 
-/* Add the dataset and return the place of its samples. libhdf5 allocates the place when the first
- * byte is written. */
-static haddr_t add_dataset(hid_t file, unsigned rank, const uint64_t *sides)
-{
-	haddr_t place = HADDR_UNDEF;
-	hid_t space, dataset = H5I_INVALID_HID;
-	hsize_t dims[HDF5_RANK_MAX];
-
-	for (unsigned i = 0; i < HDF5_RANK_MAX; i++)
-		dims[i] = sides[i];
-	space = h5->Screate_simple((int)rank, dims, NULL);
-	/* Files must not differ by their creation time. h5py does not track it either. */
-	hid_t plist = h5->Pcreate(*h5->P_CLS_DATASET_CREATE_ID);
-	if (space >= 0 && plist >= 0 && h5->Pset_obj_track_times(plist, 0) >= 0)
-		dataset = h5->Dcreate2(file, "records", *h5->T_STD_U8LE, space, H5P_DEFAULT, plist,
-				       H5P_DEFAULT);
-	if (dataset >= 0 && write_a_byte(dataset, space))
-		place = h5->Dget_offset(dataset);
-	if (dataset >= 0)
-		h5->Dclose(dataset);
-	if (plist >= 0)
-		h5->Pclose(plist);
-	if (space >= 0)
-		h5->Sclose(space);
-	return place;
-}
-
 /*
  * Create a file in memory with the oldest layout, which is the default of h5py and of libhdf5 up to
  * 1.14, and which all versions read. Its name must be impossible, because libhdf5 first tries to
@@ -141,11 +114,33 @@ static unsigned make_head(unsigned rank, const uint64_t *sides, uint8_t *head)
 {
 	hid_t file = create_file();
 	unsigned bytes = 0;
-	haddr_t place;
 
 	if (file < 0)
 		return 0;
-	place = add_dataset(file, rank, sides);
+
+	/* Add the dataset. libhdf5 allocates the place of its samples when the first byte is
+	 * written. */
+	haddr_t place = HADDR_UNDEF;
+	hid_t space, dataset = H5I_INVALID_HID;
+	hsize_t dims[HDF5_RANK_MAX];
+
+	for (unsigned i = 0; i < HDF5_RANK_MAX; i++)
+		dims[i] = sides[i];
+	space = h5->Screate_simple((int)rank, dims, NULL);
+	/* Files must not differ by their creation time. h5py does not track it either. */
+	hid_t plist = h5->Pcreate(*h5->P_CLS_DATASET_CREATE_ID);
+	if (space >= 0 && plist >= 0 && h5->Pset_obj_track_times(plist, 0) >= 0)
+		dataset = h5->Dcreate2(file, "records", *h5->T_STD_U8LE, space, H5P_DEFAULT, plist,
+				       H5P_DEFAULT);
+	if (dataset >= 0 && write_a_byte(dataset, space))
+		place = h5->Dget_offset(dataset);
+	if (dataset >= 0)
+		h5->Dclose(dataset);
+	if (plist >= 0)
+		h5->Pclose(plist);
+	if (space >= 0)
+		h5->Sclose(space);
+
 	if (place != HADDR_UNDEF)
 		bytes = read_head(file, place, payload_of(rank, sides), head);
 	h5->Fclose(file);
@@ -301,10 +296,8 @@ int hdf5_image_record_reads(struct hdf5_image *im, const uint64_t *sides)
  */
 static int hdf5_init(struct dataset *ds, struct mlgen_err *err)
 {
-	unsigned rank = ds->sample_size.kind == DIST_DLIO ? 3 : 2;
-
 	ds->common = mem_zalloc(sizeof(struct hdf5_image));
-	return hdf5_image_init(ds->common, rank, err);
+	return hdf5_image_init(ds->common, ds->sample_size.kind == DIST_DLIO ? 3 : 2, err);
 }
 
 static void hdf5_fini(struct dataset *ds)

@@ -55,16 +55,6 @@ static herr_t see_where(unsigned n, const H5E_error2_t *e, void *arg)
 	return 0;
 }
 
-/* Did the lookup find that the chunk does not exist? The error then comes from the function that
- * called the lookup; any other error comes from a function below. */
-static bool is_missing(struct hdf5_file *f)
-{
-	bool is = false;
-
-	f->h5->Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, see_where, &is);
-	return is && !f->has_failed;
-}
-
 /* Let libhdf5 find the chunk with this first element: its place and bytes, 0 bytes if it does not
  * exist. The reads on the way are added to the notes. */
 static int chunk_at(struct hdf5_file *f, const hsize_t *first, struct hdf5_note *chunk)
@@ -78,8 +68,14 @@ static int chunk_at(struct hdf5_file *f, const hsize_t *first, struct hdf5_note 
 	f->ignores_samples = true;
 	r = f->h5->Dread_chunk(f->dataset, H5P_DEFAULT, first, &mask, nowhere);
 	f->ignores_samples = false;
-	if (r < 0)
-		return is_missing(f) ? 0 : hdf5_file_failed(f);
+	if (r < 0) {
+		/* If the chunk does not exist, the error comes from the function that called the
+		 * lookup; any other error comes from a function below. */
+		bool is_missing = false;
+
+		f->h5->Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, see_where, &is_missing);
+		return is_missing && !f->has_failed ? 0 : hdf5_file_failed(f);
+	}
 	if (mask && f->look->options->decompress != DECOMPRESS_NONE)
 		return hdf5_file_refuse(f, "has chunks without its filter, which mlgen cannot tell "
 					   "from filtered chunks; use decompress=none");
@@ -108,35 +104,27 @@ static bool next_chunk(const struct hdf5_shape *s, hsize_t *first)
 
 /* ---- all chunks, row by row ---- */
 
-static int add_row(struct chunks *c, uint64_t row, uint64_t *row_bytes)
-{
-	hsize_t first[HDF5_RANK_ALL] = { row * c->shape->chunk[0] };
-	struct look *l = c->file->look;
-	struct hdf5_note chunk;
-	int r;
-
-	*row_bytes = 0;
-	do {
-		c->file->notes.count = 0;
-		r = chunk_at(c->file, first, &chunk);
-		if (r == 0)
-			r = hdf5_add_words(l, chunk.off, chunk.bytes);
-		*row_bytes += chunk.bytes;
-		if (c->index->is_filtered)
-			l->packed_max = u64_max(l->packed_max, chunk.bytes);
-	} while (r == 0 && *row_bytes <= l->file_bytes && next_chunk(c->shape, first));
-	return r;
-}
-
 static int add_chunks(struct chunks *c)
 {
 	struct look *l = c->file->look;
-	uint64_t samples = c->shape->sides[0], all = 0, bytes;
+	uint64_t samples = c->shape->sides[0], all = 0;
 
 	for (uint64_t row = 0; row < c->rows; row++) {
-		int r = add_row(c, row, &bytes);
+		hsize_t first[HDF5_RANK_ALL] = { row * c->shape->chunk[0] };
 		struct hdf5_share share;
+		struct hdf5_note chunk;
+		uint64_t bytes = 0;
+		int r;
 
+		do {
+			c->file->notes.count = 0;
+			r = chunk_at(c->file, first, &chunk);
+			if (r == 0)
+				r = hdf5_add_words(l, chunk.off, chunk.bytes);
+			bytes += chunk.bytes;
+			if (c->index->is_filtered)
+				l->packed_max = u64_max(l->packed_max, chunk.bytes);
+		} while (r == 0 && bytes <= l->file_bytes && next_chunk(c->shape, first));
 		if (r)
 			return r;
 		all += bytes;
@@ -229,22 +217,6 @@ static int learn_between(struct chunks *c, uint64_t a, const struct steps *a_ste
 	return r;
 }
 
-static int learn_all(struct chunks *c)
-{
-	struct steps first = { 0 }, last = { 0 };
-	int r = learn(c, 0, &first);
-
-	if (r == 0)
-		r = add_steps(c, 0, &first);
-	if (r == 0 && c->rows > 1)
-		r = learn(c, c->rows - 1, &last);
-	if (r == 0 && c->rows > 1)
-		r = learn_between(c, 0, &first, c->rows - 1, &last);
-	mem_free(first.list);
-	mem_free(last.list);
-	return r;
-}
-
 /* Set the members of *index for the layout of the chunks. The file has at least a byte for each
  * chunk. */
 static int chunks_shape(struct chunks *c, size_t cache_bytes)
@@ -276,12 +248,21 @@ int hdf5_chunks_look(struct hdf5_file *f, const struct hdf5_shape *s, size_t cac
 		     struct hdf5_index *index)
 {
 	struct chunks c = { .file = f, .shape = s, .index = index, .left = HDF5_LEARN_MAX };
+	struct steps first = { 0 }, last = { 0 };
 	int r = chunks_shape(&c, cache_bytes);
 
 	if (r == 0)
 		r = add_chunks(&c);
 	if (r == 0)
-		r = learn_all(&c);
+		r = learn(&c, 0, &first);
+	if (r == 0)
+		r = add_steps(&c, 0, &first);
+	if (r == 0 && c.rows > 1)
+		r = learn(&c, c.rows - 1, &last);
+	if (r == 0 && c.rows > 1)
+		r = learn_between(&c, 0, &first, c.rows - 1, &last);
+	mem_free(first.list);
+	mem_free(last.list);
 	index->table = f->look->word_count;
 	index->table_rows = c.table.count;
 	for (size_t i = 0; i < c.table.count && r == 0; i++)

@@ -492,9 +492,7 @@ static int shape_filters(struct hdf5_file *f, hid_t plist, struct hdf5_shape *s)
 
 static int shape_layout(struct hdf5_file *f, hid_t plist, struct hdf5_shape *s)
 {
-	H5D_layout_t layout = f->h5->Pget_layout(plist);
-
-	switch (layout) {
+	switch (f->h5->Pget_layout(plist)) {
 	case H5D_COMPACT:
 		s->is_compact = true;
 		return 0;

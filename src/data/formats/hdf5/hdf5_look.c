@@ -95,23 +95,6 @@ void hdf5_index_steps(const struct hdf5_index *f, uint64_t row, uint64_t *from, 
 	*end = low + 1 < f->table_rows ? table[2 * low + 3] : f->table;
 }
 
-/* The place of a row's first chunk in the file, and the bytes of all its chunks. */
-static void row_range(const struct hdf5_index *f, uint64_t row, uint64_t *off, uint64_t *len)
-{
-	const uint64_t *chunk = f->words + hdf5_index_chunk(f, row);
-
-	*off = UINT64_MAX;
-	*len = 0;
-	for (uint64_t i = 0; i < f->row_chunks; i++, chunk += 2) {
-		if (chunk[1] == 0)
-			continue;
-		*off = u64_min(*off, chunk[0]);
-		*len += chunk[1];
-	}
-	if (*len == 0)
-		*off = 0;
-}
-
 /* Each sample has its share of the row's bytes. This is exact if a chunk spans the row and is not
  * compressed; otherwise the size is right and the place approximate. */
 static void chunked_range(const struct hdf5_index *f, const struct file_shape *shape,
@@ -119,9 +102,20 @@ static void chunked_range(const struct hdf5_index *f, const struct file_shape *s
 {
 	uint64_t row = sample / f->row_samples, in_row = sample % f->row_samples;
 	struct hdf5_share share;
-	uint64_t bytes;
+	uint64_t bytes = 0;
+	const uint64_t *chunk = f->words + hdf5_index_chunk(f, row);
 
-	row_range(f, row, off, &bytes);
+	/* Find the place of the row's first chunk in the file, and the bytes of all its chunks. */
+	*off = UINT64_MAX;
+	for (uint64_t i = 0; i < f->row_chunks; i++, chunk += 2) {
+		if (chunk[1] == 0)
+			continue;
+		*off = u64_min(*off, chunk[0]);
+		bytes += chunk[1];
+	}
+	if (bytes == 0)
+		*off = 0;
+
 	share = hdf5_share_of(f, shape->samples, row, bytes);
 	*len = in_row == share.samples - 1 ? share.last : share.each;
 	*off = u64_min(*off + in_row * share.each, shape->found_bytes - *len);
@@ -182,30 +176,6 @@ static int check_bytes(struct hdf5_file *f, const struct hdf5_shape *s, struct h
 	return 0;
 }
 
-/* Find these bytes in the ranges that libhdf5 has read; *off stays 0 if they are not there. The
- * bytes may continue after the end of a range, because a header is read in pieces. */
-static int find_bytes(struct hdf5_file *f, const void *bytes, size_t n, uint64_t *off)
-{
-	uint8_t *read = mem_zalloc((size_t)PIECE_MAX + n);
-	int r = 0;
-
-	for (size_t i = 0; i < f->notes.count && r == 0 && *off == 0; i++) {
-		const struct hdf5_note *note = &f->notes.at[i];
-		uint64_t there;
-		const uint8_t *at;
-
-		if (note->off >= f->look->file_bytes || note->bytes > PIECE_MAX)
-			continue;
-		there = u64_min(note->bytes + n, f->look->file_bytes - note->off);
-		r = look_copy(f->look, note->off, read, there);
-		at = r ? NULL : memmem(read, (size_t)there, bytes, n);
-		if (at)
-			*off = note->off + (uint64_t)(at - read);
-	}
-	mem_free(read);
-	return r;
-}
-
 /* Find the data of a compact dataset. They are among the metadata. libhdf5 returns the data, but
  * not their place in the file. */
 static int find_compact(struct hdf5_file *f, struct hdf5_index *index)
@@ -223,10 +193,30 @@ static int find_compact(struct hdf5_file *f, struct hdf5_index *index)
 			stored_bytes, bytes);
 	data = mem_zalloc((size_t)bytes + 1);
 	type = f->h5->Dget_type(f->dataset);
-	if (type >= 0 && f->h5->Dread(f->dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0)
-		r = find_bytes(f, data, (size_t)bytes, &off);
-	else
+	if (type >= 0 && f->h5->Dread(f->dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0) {
+		/* Find the data in the ranges that libhdf5 has read. They may continue after the
+		 * end of a range, because a header is read in pieces. */
+		size_t n = (size_t)bytes;
+		uint8_t *read = mem_zalloc((size_t)PIECE_MAX + n);
+
+		r = 0;
+		for (size_t i = 0; i < f->notes.count && r == 0 && off == 0; i++) {
+			const struct hdf5_note *note = &f->notes.at[i];
+			uint64_t there;
+			const uint8_t *at;
+
+			if (note->off >= f->look->file_bytes || note->bytes > PIECE_MAX)
+				continue;
+			there = u64_min(note->bytes + n, f->look->file_bytes - note->off);
+			r = look_copy(f->look, note->off, read, there);
+			at = r ? NULL : memmem(read, (size_t)there, data, n);
+			if (at)
+				off = note->off + (uint64_t)(at - read);
+		}
+		mem_free(read);
+	} else {
 		r = hdf5_file_failed(f);
+	}
 	if (type >= 0)
 		f->h5->Tclose(type);
 	mem_free(data);

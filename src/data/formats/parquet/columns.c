@@ -85,44 +85,12 @@ static size_t digits_at_end(const char *text)
 	return digits;
 }
 
-/* 8..12 needs no leading zeros, but in 08..112 the name of 8 is unclear. */
-static bool are_alike(const char *first, size_t digits, size_t last_digits)
-{
-	return digits == last_digits || (digits < last_digits && (digits == 1 || *first != '0'));
-}
-
 static int fail_range(const struct name_range *n, const char *last, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL,
 			  "%s: '%s..%.255s' is not a range; write two numbers with the same number "
 			  "of digits, at most %d: feature_000..026",
 			  n->option, n->prefix, last, DIGITS_MAX);
-}
-
-/* n->prefix is the text before the two dots, and `last` is the text after the dots. */
-static int range_parse(struct name_range *n, const char *last, struct mlgen_err *err)
-{
-	size_t digits = digits_at_end(n->prefix);
-	size_t last_digits = digits_at_end(last);
-	char *first = n->prefix + strlen(n->prefix) - digits;
-
-	if (digits == 0 || digits > DIGITS_MAX || last_digits == 0 || last_digits > DIGITS_MAX ||
-	    last_digits != strlen(last))
-		return fail_range(n, last, err);
-	n->first = strtoul(first, NULL, 10);
-	n->last = strtoul(last, NULL, 10);
-	if (n->last < n->first)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: '%s..%s' runs backwards; write the smaller number first",
-				  n->option, n->prefix, last);
-	if (!are_alike(first, digits, last_digits))
-		return fail_range(n, last, err);
-	if (n->last - n->first >= COLUMNS_MAX)
-		return mlgen_fail(err, -EINVAL, "%s: '%s..%s' has more than %d columns", n->option,
-				  n->prefix, last, COLUMNS_MAX);
-	n->digits = (unsigned)digits;
-	*first = '\0';
-	return 0;
 }
 
 static int names_parse(struct name_range *n, const char *option, const char *text,
@@ -137,7 +105,33 @@ static int names_parse(struct name_range *n, const char *option, const char *tex
 	if (r == 0)
 		memcpy(n->prefix, name, strlen(name) + 1);
 	mem_free(name);
-	return r == 0 && dots ? range_parse(n, dots + 2, err) : r;
+	if (r || !dots)
+		return r;
+
+	/* n->prefix is the text before the two dots, and `last` is the text after the dots. */
+	const char *last = dots + 2;
+	size_t digits = digits_at_end(n->prefix);
+	size_t last_digits = digits_at_end(last);
+	char *first = n->prefix + strlen(n->prefix) - digits;
+
+	if (digits == 0 || digits > DIGITS_MAX || last_digits == 0 || last_digits > DIGITS_MAX ||
+	    last_digits != strlen(last))
+		return fail_range(n, last, err);
+	n->first = strtoul(first, NULL, 10);
+	n->last = strtoul(last, NULL, 10);
+	if (n->last < n->first)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: '%s..%s' runs backwards; write the smaller number first",
+				  n->option, n->prefix, last);
+	/* 8..12 needs no leading zeros, but in 08..112 the name of 8 is unclear. */
+	if (digits > last_digits || (digits < last_digits && digits > 1 && *first == '0'))
+		return fail_range(n, last, err);
+	if (n->last - n->first >= COLUMNS_MAX)
+		return mlgen_fail(err, -EINVAL, "%s: '%s..%s' has more than %d columns", n->option,
+				  n->prefix, last, COLUMNS_MAX);
+	n->digits = (unsigned)digits;
+	*first = '\0';
+	return 0;
 }
 
 /* Room for the longest name of a range. The prefix is at least a digit shorter than a name, but the
@@ -270,15 +264,6 @@ static int sort_names(struct columns *c, struct mlgen_err *err)
 	return 0;
 }
 
-static struct column *columns_find(const struct columns *c, char *name)
-{
-	struct column key = { .name = name }, *key_at = &key;
-	struct column **found =
-		bsearch(&key_at, c->by_name, c->count, sizeof(*c->by_name), columns_compare);
-
-	return found ? *found : NULL;
-}
-
 static int fail_no_column(const struct columns *c, const char *name, struct mlgen_err *err)
 {
 	const char **words = mem_array(c->count + 1, sizeof(*words));
@@ -311,7 +296,12 @@ static int select_entry(struct columns *c, const char *entry, struct mlgen_err *
 		struct column *column;
 
 		columns_name_of(&names, i, name);
-		column = columns_find(c, name);
+
+		struct column key = { .name = name }, *key_at = &key;
+		struct column **found = bsearch(&key_at, c->by_name, c->count, sizeof(*c->by_name),
+						columns_compare);
+
+		column = found ? *found : NULL;
 		if (!column)
 			return fail_no_column(c, name, err);
 		if (column->is_read)

@@ -191,23 +191,30 @@ static int init_groups(struct parquet *p, const struct dataset *ds, struct mlgen
 			  group, p->groups, rows, GROUPS_MAX);
 }
 
-static int check_file(const struct parquet *p, const struct dataset *ds, struct mlgen_err *err)
+static int parquet_init(struct dataset *ds, struct mlgen_err *err)
 {
+	struct parquet *p = mem_zalloc(sizeof(*p));
+	int r;
+
+	ds->common = p;
+	r = init_columns(p, ds, err);
+	if (r == 0)
+		r = init_groups(p, ds, err);
+	if (r)
+		return r;
+
 	char text[UNITS_TEXT_BYTES];
 	double row = 0;
 
 	for (unsigned i = 0; i < p->columns.count; i++)
 		row += (double)stored_bytes(&p->columns.list[i]);
 	row *= (double)ds->samples_per_file;
-	if (row < FILE_MAX)
-		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "samples_per_file: %" PRIu64 " rows would be %s; lower it or sample_size",
-			  ds->samples_per_file, units_human_bytes(text, row));
-}
+	if (row >= FILE_MAX)
+		return mlgen_fail(err, -EINVAL,
+				  "samples_per_file: %" PRIu64
+				  " rows would be %s; lower it or sample_size",
+				  ds->samples_per_file, units_human_bytes(text, row));
 
-static void init_chunks(struct parquet *p)
-{
 	uint8_t piece[PARQUET_PIECE_MAX];
 	uint64_t rows = p->group_rows;
 
@@ -228,24 +235,7 @@ static void init_chunks(struct parquet *p)
 		c->off = p->group_bytes;
 		p->group_bytes += c->bytes;
 	}
-}
 
-static int init_footer(struct parquet *p, struct mlgen_err *err)
-{
-	p->footer_off = PARQUET_MAGIC_BYTES + p->groups * p->group_bytes;
-	p->footer_bytes = parquet_footer_bytes(p);
-	p->file_bytes = p->footer_off + p->footer_bytes + PARQUET_TAIL_BYTES;
-	if (p->footer_bytes <= FOOTER_MAX)
-		return 0;
-	return mlgen_fail(
-		err, -EINVAL,
-		"row_group_size: %" PRIu64 " row groups of %u columns make a footer of %" PRIu64
-		" bytes, and a footer has at most %" PRId32 "; use a larger row_group_size",
-		p->groups, p->columns.count, p->footer_bytes, FOOTER_MAX);
-}
-
-static void init_reads(struct parquet *p)
-{
 	p->reads = mem_array(p->columns.count, sizeof(*p->reads));
 	p->row_read_bytes = columns_read_bytes(&p->columns);
 	for (unsigned i = 0; i < p->columns.count; i++) {
@@ -259,25 +249,19 @@ static void init_reads(struct parquet *p)
 		if (bytes > p->largest_read)
 			p->largest_read = bytes;
 	}
-}
 
-static int parquet_init(struct dataset *ds, struct mlgen_err *err)
-{
-	struct parquet *p = mem_zalloc(sizeof(*p));
-	int r;
-
-	ds->common = p;
-	r = init_columns(p, ds, err);
-	if (r == 0)
-		r = init_groups(p, ds, err);
-	if (r == 0)
-		r = check_file(p, ds, err);
-	if (r)
-		return r;
-	init_chunks(p);
-	init_reads(p);
 	ds->extent_samples = p->group_rows;
-	return init_footer(p, err);
+
+	p->footer_off = PARQUET_MAGIC_BYTES + p->groups * p->group_bytes;
+	p->footer_bytes = parquet_footer_bytes(p);
+	p->file_bytes = p->footer_off + p->footer_bytes + PARQUET_TAIL_BYTES;
+	if (p->footer_bytes <= FOOTER_MAX)
+		return 0;
+	return mlgen_fail(
+		err, -EINVAL,
+		"row_group_size: %" PRIu64 " row groups of %u columns make a footer of %" PRIu64
+		" bytes, and a footer has at most %" PRId32 "; use a larger row_group_size",
+		p->groups, p->columns.count, p->footer_bytes, FOOTER_MAX);
 }
 
 static void parquet_fini(struct dataset *ds)
@@ -291,22 +275,6 @@ static void parquet_fini(struct dataset *ds)
 	mem_free(p->reads);
 	mem_free(p);
 	ds->common = NULL;
-}
-
-/* Write n values of an int8 column: signed bytes as little-endian INT32. The bytes are generated at
- * the end of the output, so that none is overwritten before it is used. */
-static void fill_int8(uint8_t *to, size_t n, uint64_t seed_index, uint64_t from)
-{
-	uint8_t *bytes = to + 3 * n;
-
-	format_content(bytes, n, seed_index, from);
-	for (size_t i = 0; i < n; i++) {
-		uint8_t low = bytes[i];
-		uint8_t sign = low & 0x80 ? 0xff : 0;
-
-		to[4 * i] = low;
-		memset(to + 4 * i + 1, sign, 3);
-	}
 }
 
 static size_t fill_data(const struct format_writer *w, const struct parquet *p, uint8_t *to,
@@ -331,7 +299,19 @@ static size_t fill_data(const struct format_writer *w, const struct parquet *p, 
 		format_content(to, n, w->seed_index, w->pos);
 		return n;
 	}
-	fill_int8(to, n / 4, w->seed_index, w->pos - done + done / 4);
+
+	/* Values of an int8 column are signed bytes as little-endian INT32. The bytes are generated
+	 * at the end of the output, so that none is overwritten before it is used. */
+	size_t values = n / 4;
+	uint8_t *bytes = to + 3 * values;
+
+	format_content(bytes, values, w->seed_index, w->pos - done + done / 4);
+	for (size_t k = 0; k < values; k++) {
+		uint8_t low = bytes[k];
+
+		to[4 * k] = low;
+		memset(to + 4 * k + 1, low & 0x80 ? 0xff : 0, 3);
+	}
 	return n - n % 4;
 }
 
@@ -361,10 +341,9 @@ static void parquet_sample_range(const struct file_shape *shape, uint64_t first,
 {
 	const struct parquet *p = shape->common;
 	uint64_t from = first / p->group_rows;
-	uint64_t to = (first + n - 1) / p->group_rows + 1;
 
 	*off = PARQUET_MAGIC_BYTES + from * p->group_bytes;
-	*len = (to - from) * p->group_bytes;
+	*len = ((first + n - 1) / p->group_rows + 1 - from) * p->group_bytes;
 }
 
 static bool parquet_write_next(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,

@@ -169,16 +169,10 @@ static void skip_list(struct thrift_reader *t)
 			thrift_skip(t, type);
 }
 
-static void skip_struct(struct thrift_reader *t)
+void thrift_skip(struct thrift_reader *t, unsigned type)
 {
 	struct thrift_field f = { 0 };
 
-	while (thrift_next(t, &f))
-		thrift_skip(t, f.type);
-}
-
-void thrift_skip(struct thrift_reader *t, unsigned type)
-{
 	if (++t->depth > DEPTH_MAX)
 		reader_fail(t, "the structs of the footer are nested too deeply");
 	switch (t->failed ? WIRE_TRUE : type) {
@@ -207,7 +201,8 @@ void thrift_skip(struct thrift_reader *t, unsigned type)
 		skip_map(t);
 		break;
 	case WIRE_STRUCT:
-		skip_struct(t);
+		while (thrift_next(t, &f))
+			thrift_skip(t, f.type);
 		break;
 	default:
 		reader_fail(t, "a value of the footer has no type of Thrift");

@@ -203,31 +203,11 @@ static void read_chunk(struct thrift_reader *in, struct footer_chunk *c)
 	}
 }
 
-static int check_codec(struct footer *t, const struct footer_chunk *c)
-{
-	struct look *l = t->look;
-
-	if (c->codec < 0 || c->codec >= (int64_t)ARRAY_LEN(codecs))
-		return look_fail(l, t->in.off,
-				 "column '%s' is compressed with codec number %" PRId64
-				 ", which Parquet does not define",
-				 c->name, c->codec);
-	if (l->options->decompress != DECOMPRESS_REAL || c->codec == PARQUET_CODEC_NONE ||
-	    c->codec == PARQUET_CODEC_GZIP || c->codec == PARQUET_CODEC_ZSTD)
-		return 0;
-	return look_fail(l, t->in.off,
-			 "column '%s' is compressed with %s, but decompress=real knows only gzip "
-			 "and zstd; use decompress=sleep with decompress_rate=, or leave the "
-			 "column out of read_columns",
-			 c->name, codecs[c->codec]);
-}
-
 /* Arrow reads from the dictionary on, if there is one before the pages. */
 static int add_chunk(struct footer *t, const struct footer_chunk *c)
 {
 	struct look *l = t->look;
 	int64_t off = c->dictionary > 0 && c->dictionary < c->page ? c->dictionary : c->page;
-	int r;
 
 	if (!c->has_meta || !c->has_page || !c->has_bytes)
 		return look_fail(l, t->in.off,
@@ -246,9 +226,21 @@ static int add_chunk(struct footer *t, const struct footer_chunk *c)
 			"column '%s' of row group %" PRIu64 " has %" PRId64 " bytes at %" PRId64
 			", which is not between the first bytes and the footer at %" PRIu64,
 			c->name, t->groups, c->bytes, off, t->off);
-	r = check_codec(t, c);
-	if (r)
-		return r;
+
+	if (c->codec < 0 || c->codec >= (int64_t)ARRAY_LEN(codecs))
+		return look_fail(l, t->in.off,
+				 "column '%s' is compressed with codec number %" PRId64
+				 ", which Parquet does not define",
+				 c->name, c->codec);
+	if (l->options->decompress == DECOMPRESS_REAL && c->codec != PARQUET_CODEC_NONE &&
+	    c->codec != PARQUET_CODEC_GZIP && c->codec != PARQUET_CODEC_ZSTD)
+		return look_fail(
+			l, t->in.off,
+			"column '%s' is compressed with %s, but decompress=real knows only gzip "
+			"and zstd; use decompress=sleep with decompress_rate=, or leave the "
+			"column out of read_columns",
+			c->name, codecs[c->codec]);
+
 	vec_push(&t->words, (uint64_t)off);
 	vec_push(&t->words, (uint64_t)c->bytes | (uint64_t)c->codec << PARQUET_CODEC_SHIFT);
 	t->chunks++;
@@ -277,31 +269,6 @@ static int read_columns(struct footer *t, const struct thrift_field *f)
 
 /* ---- row groups ---- */
 
-static int add_group_words(struct footer *t)
-{
-	struct look *l = t->look;
-	int r = look_add_word(l, l->samples);
-
-	for (size_t i = 0; i < t->chunks && r == 0; i++) {
-		const uint64_t *chunk = t->words.at + 2 * i;
-		uint64_t bytes = parquet_chunk_bytes(chunk);
-
-		r = look_add_word(l, chunk[0]);
-		if (r == 0)
-			r = look_add_word(l, chunk[1]);
-		l->sample_bytes += bytes;
-		if (parquet_chunk_codec(chunk) != PARQUET_CODEC_NONE)
-			l->packed_max = u64_max(l->packed_max, bytes);
-	}
-	/* Chunks do not overlap. */
-	if (r == 0 && l->sample_bytes > t->off)
-		r = look_fail(l, t->in.off,
-			      "the columns together have %" PRIu64
-			      " bytes, more than the file before the footer",
-			      l->sample_bytes);
-	return r;
-}
-
 static int add_group(struct footer *t, int64_t rows)
 {
 	struct look *l = t->look;
@@ -329,7 +296,27 @@ static int add_group(struct footer *t, int64_t rows)
 	if (__builtin_add_overflow(l->samples, (uint64_t)rows, &l->samples) ||
 	    l->samples > INT64_MAX || rows > UINT32_MAX)
 		return look_fail(l, t->in.off, "too many rows");
-	return add_group_words(t);
+
+	int r = look_add_word(l, l->samples);
+
+	for (size_t i = 0; i < t->chunks && r == 0; i++) {
+		const uint64_t *chunk = t->words.at + 2 * i;
+		uint64_t bytes = parquet_chunk_bytes(chunk);
+
+		r = look_add_word(l, chunk[0]);
+		if (r == 0)
+			r = look_add_word(l, chunk[1]);
+		l->sample_bytes += bytes;
+		if (parquet_chunk_codec(chunk) != PARQUET_CODEC_NONE)
+			l->packed_max = u64_max(l->packed_max, bytes);
+	}
+	/* Chunks do not overlap. */
+	if (r == 0 && l->sample_bytes > t->off)
+		r = look_fail(l, t->in.off,
+			      "the columns together have %" PRIu64
+			      " bytes, more than the file before the footer",
+			      l->sample_bytes);
+	return r;
 }
 
 static int read_group(struct footer *t)
