@@ -133,22 +133,6 @@ int listed_settle(struct listed *l, const struct scan *s, const struct scan_plac
 
 /* ---- samples ---- */
 
-static int check_sample(const struct scan *s, uint64_t file, const struct listed_sample *at,
-			struct mlgen_err *err)
-{
-	char name[PATH_MAX] = "";
-
-	if (at->off <= scan_size(s, file) && at->bytes <= scan_size(s, file) - at->off)
-		return 0;
-	if (scan_name(s, file, name, sizeof(name)) < 0)
-		*name = '\0';
-	return mlgen_fail(err, -EINVAL,
-			  "file_list: %s/%s: it now ends at byte %" PRIu64
-			  ", but a sample of the list has %" PRIu64 " bytes at %" PRIu64
-			  "; the file was larger when the list was read",
-			  scan_base(s), name, scan_size(s, file), at->bytes, at->off);
-}
-
 static int count_samples(const struct listed *l, const struct scan *s,
 			 const struct listed_sample *all, struct listed_count *counts,
 			 struct mlgen_err *err)
@@ -157,13 +141,22 @@ static int count_samples(const struct listed *l, const struct scan *s,
 
 	for (uint64_t i = 0; i < l->samples; i++) {
 		uint64_t file = l->files[all[i].place];
-		int r;
 
 		if (file == LISTED_NONE)
 			continue;
-		r = check_sample(s, file, &all[i], err);
-		if (r)
-			return r;
+		if (all[i].off > scan_size(s, file) ||
+		    all[i].bytes > scan_size(s, file) - all[i].off) {
+			char name[PATH_MAX] = "";
+
+			if (scan_name(s, file, name, sizeof(name)) < 0)
+				*name = '\0';
+			return mlgen_fail(
+				err, -EINVAL,
+				"file_list: %s/%s: it now ends at byte %" PRIu64
+				", but a sample of the list has %" PRIu64 " bytes at %" PRIu64
+				"; the file was larger when the list was read",
+				scan_base(s), name, scan_size(s, file), all[i].bytes, all[i].off);
+		}
 		counts[file].samples++;
 		counts[file].bytes += all[i].bytes;
 		if (all[i].bytes > MAX_BYTES - sum)
@@ -174,51 +167,11 @@ static int count_samples(const struct listed *l, const struct scan *s,
 	return 0;
 }
 
-/* Map an empty file with this many bytes. Its blocks are allocated first, so that writes to the
- * memory cannot fail on a full filesystem. */
-static uint64_t *map_room(struct namefile *f, uint64_t bytes, struct mlgen_err *err)
-{
-	int r = -posix_fallocate(f->fd, 0, (off_t)bytes);
-	void *at = MAP_FAILED;
-
-	if (r == 0) {
-		at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
-		r = at == MAP_FAILED ? -errno : 0;
-	}
-	if (r) {
-		namefile_failed(f, r, err);
-		return NULL;
-	}
-	f->end = bytes;
-	return at;
-}
-
-/* Write the samples grouped by file; next[] is where the next sample of each file goes. */
-static void write_words(const struct listed *l, const struct listed_sample *all,
-			const struct listed_count *counts, uint64_t files, uint64_t *words)
-{
-	uint64_t *next = mem_array((size_t)files, sizeof(*next)), sum = 0;
-
-	for (uint64_t i = 0; i < files; i++) {
-		next[i] = sum;
-		sum += 2 * counts[i].samples;
-	}
-	for (uint64_t i = 0; i < l->samples; i++) {
-		uint64_t file = l->files[all[i].place];
-
-		if (file == LISTED_NONE)
-			continue;
-		words[next[file]++] = all[i].off;
-		words[next[file]++] = all[i].bytes;
-	}
-	mem_free(next);
-}
-
 int listed_group(struct listed *l, const struct scan *s, struct listed_count *counts,
 		 struct namefile *words, struct mlgen_err *err)
 {
 	const struct listed_sample *all;
-	uint64_t samples = 0, bytes, *to;
+	uint64_t samples = 0, bytes, *to = NULL;
 	struct namefile_map map;
 	int r = namefile_map(&l->spool, 0, &map, err);
 
@@ -232,12 +185,36 @@ int listed_group(struct listed *l, const struct scan *s, struct listed_count *co
 	for (uint64_t i = 0; i < s->count; i++)
 		samples += counts[i].samples;
 	bytes = 2 * samples * sizeof(*to);
-	to = map_room(words, bytes, err);
-	if (!to) {
-		r = err->code;
+	/* The blocks of the empty file are allocated first, so that writes to the memory cannot
+	 * fail on a full filesystem. */
+	r = -posix_fallocate(words->fd, 0, (off_t)bytes);
+	if (r == 0) {
+		to = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, words->fd, 0);
+		r = to == MAP_FAILED ? -errno : 0;
+	}
+	if (r) {
+		r = namefile_failed(words, r, err);
 		goto out;
 	}
-	write_words(l, all, counts, s->count, to);
+	words->end = bytes;
+
+	/* Write the samples grouped by file; next[] is where the next sample of each file goes. */
+	uint64_t *next = mem_array((size_t)s->count, sizeof(*next)), sum = 0;
+
+	for (uint64_t i = 0; i < s->count; i++) {
+		next[i] = sum;
+		sum += 2 * counts[i].samples;
+	}
+	for (uint64_t i = 0; i < l->samples; i++) {
+		uint64_t file = l->files[all[i].place];
+
+		if (file == LISTED_NONE)
+			continue;
+		to[next[file]++] = all[i].off;
+		to[next[file]++] = all[i].bytes;
+	}
+	mem_free(next);
+
 	munmap(to, (size_t)bytes);
 out:
 	namefile_unmap(&map);

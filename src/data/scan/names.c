@@ -201,20 +201,6 @@ static bool ends_one_of(const char *name, const char *const *suffixes)
 	return false;
 }
 
-/*
- * Spark, Dask and pyarrow ignore Parquet files whose names begin with '_' or '.': footers of other
- * files, which hold no row, and parts of a job that is not committed. Delta Lake keeps checkpoints
- * of its log as Parquet files.
- */
-static bool is_ignored_parquet(const char *path, const char *name)
-{
-	static const char *const suffixes[] = { ".parquet", ".pq", NULL };
-
-	return ends_one_of(name, suffixes) &&
-	       (*name == '_' || *name == '.' || is_below(path, "_delta_log/") ||
-		is_below(path, "_temporary/"));
-}
-
 static bool is_litter(const char *path, const char *name)
 {
 	static const char *const names[] = {
@@ -226,12 +212,19 @@ static bool is_litter(const char *path, const char *name)
 		".md5", ".sha1",  ".sha256", ".sha512", ".crc",  ".crc32",
 		".idx", ".index", ".lock",   ".tmp",    ".part", NULL,
 	};
+	static const char *const parquet[] = { ".parquet", ".pq", NULL };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strcasecmp(name, names[i]) == 0)
 			return true;
-	return strncmp(name, "._", 2) == 0 || ends_one_of(name, suffixes) ||
-	       is_ignored_parquet(path, name);
+	if (strncmp(name, "._", 2) == 0 || ends_one_of(name, suffixes))
+		return true;
+	/* Spark, Dask and pyarrow ignore Parquet files whose names begin with '_' or '.': footers
+	 * of other files, which hold no row, and parts of a job that is not committed. Delta Lake
+	 * keeps checkpoints of its log as Parquet files. */
+	return ends_one_of(name, parquet) &&
+	       (*name == '_' || *name == '.' || is_below(path, "_delta_log/") ||
+		is_below(path, "_temporary/"));
 }
 
 enum detect_name detect_name(const char *path)

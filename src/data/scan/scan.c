@@ -153,14 +153,6 @@ static bool is_among(const struct scan *s, uint64_t files, const char *name)
 	return false;
 }
 
-static bool is_unchanged(const struct scan_mark *m, const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && (uint64_t)st.st_size == m->size_bytes &&
-	       st.st_mtim.tv_sec == m->changed.tv_sec && st.st_mtim.tv_nsec == m->changed.tv_nsec;
-}
-
 void scan_recheck(const struct scan *s, uint64_t files, struct scan_changed *out)
 {
 	char path[PATH_MAX];
@@ -170,12 +162,15 @@ void scan_recheck(const struct scan *s, uint64_t files, struct scan_changed *out
 	for (uint64_t i = 0; i < s->marks.count; i++) {
 		const struct scan_mark *m = &s->marks.all[i];
 		const struct scan_entry e = { .name = m->name };
+		struct stat st;
 
 		if (scan_entry_name(s, &e, path + n, sizeof(path) - (size_t)n) < 0 ||
 		    !is_among(s, files, path + n))
 			continue;
 		out->looked_at++;
-		if (is_unchanged(m, path))
+		if (stat(path, &st) == 0 && (uint64_t)st.st_size == m->size_bytes &&
+		    st.st_mtim.tv_sec == m->changed.tv_sec &&
+		    st.st_mtim.tv_nsec == m->changed.tv_nsec)
 			continue;
 		if (out->changed++ == 0 || strcmp(path, out->path) < 0)
 			memcpy(out->path, path, strlen(path) + 1);
@@ -235,25 +230,6 @@ static int receive_text(char **out, uint64_t bytes, struct relay *from, struct m
 	return relay_read(from, *out, (size_t)bytes, err);
 }
 
-static int receive_file(struct scan *s, uint64_t file, struct relay *from, struct mlgen_err *err)
-{
-	char name[PATH_MAX];
-	struct scan_file_head f;
-	int rc = relay_read(from, &f, sizeof(f), err);
-
-	if (rc == 0)
-		rc = relay_read(from, name, (size_t)f.name_bytes, err);
-	if (rc == 0)
-		rc = namefile_add(&s->names, (const char *)&f.mtime_ns, sizeof(f.mtime_ns), err);
-	if (rc)
-		return rc;
-	s->entries[file] = (struct scan_entry){
-		.name = s->names.end << LENGTH_BITS | f.name_bytes,
-		.size_bytes = f.size_bytes,
-	};
-	return namefile_add(&s->names, name, (size_t)f.name_bytes, err);
-}
-
 static int receive_files(struct scan *s, struct relay *from, struct mlgen_err *err)
 {
 	struct scan_head head;
@@ -269,8 +245,24 @@ static int receive_files(struct scan *s, struct relay *from, struct mlgen_err *e
 	s->skipped = head.skipped;
 	s->bytes = head.bytes;
 	s->entries = mem_array((size_t)head.count, sizeof(*s->entries));
-	for (; s->count < head.count && rc == 0; s->count++)
-		rc = receive_file(s, s->count, from, err);
+	for (; s->count < head.count && rc == 0; s->count++) {
+		struct scan_file_head f;
+		char name[PATH_MAX];
+
+		rc = relay_read(from, &f, sizeof(f), err);
+		if (rc == 0)
+			rc = relay_read(from, name, (size_t)f.name_bytes, err);
+		if (rc == 0)
+			rc = namefile_add(&s->names, (const char *)&f.mtime_ns, sizeof(f.mtime_ns),
+					  err);
+		if (rc)
+			return rc;
+		s->entries[s->count] = (struct scan_entry){
+			.name = s->names.end << LENGTH_BITS | f.name_bytes,
+			.size_bytes = f.size_bytes,
+		};
+		rc = namefile_add(&s->names, name, (size_t)f.name_bytes, err);
+	}
 	return rc ? rc : namefile_flush(&s->names, err);
 }
 
@@ -350,27 +342,6 @@ int scan_sort(struct scan *s, uint64_t first, struct mlgen_err *err)
 	return 0;
 }
 
-static int add_up_sizes(struct scan *s, const char *directory, struct mlgen_err *err)
-{
-	if (s->count == 0)
-		return mlgen_fail(err, -ENOENT,
-				  "%s: contains no file that mlgen can read; use another "
-				  "directory, or dataset=made to write files",
-				  directory);
-	for (uint64_t i = 0; i < s->count; i++) {
-		uint64_t bytes = s->entries[i].size_bytes;
-
-		if (bytes >= MAX_BYTES - s->bytes)
-			return mlgen_fail(
-				err, -EFBIG,
-				"%s: the total size of its files is too large for offsets",
-				directory);
-		s->bytes += bytes;
-	}
-	s->entries = mem_realloc(s->entries, s->count * sizeof(*s->entries));
-	return 0;
-}
-
 /* List the files below all places. */
 static int scan_all_places(struct scan_walk *w, struct scan_places *p)
 {
@@ -400,10 +371,27 @@ static int scan_all_places(struct scan_walk *w, struct scan_places *p)
 		s->skipped.again += links_keep_once(&w->links, s);
 		r = scan_judge(w, where);
 	}
-	if (r == 0)
-		r = add_up_sizes(s, where, w->err);
-	return r || !s->listed ? r : listed_settle(s->listed, s, p, w->err);
+	if (r)
+		return r;
+
+	if (s->count == 0)
+		return mlgen_fail(w->err, -ENOENT,
+				  "%s: contains no file that mlgen can read; use another "
+				  "directory, or dataset=made to write files",
+				  where);
+	for (uint64_t i = 0; i < s->count; i++) {
+		uint64_t bytes = s->entries[i].size_bytes;
+
+		if (bytes >= MAX_BYTES - s->bytes)
+			return mlgen_fail(
+				w->err, -EFBIG,
+				"%s: the total size of its files is too large for offsets", where);
+		s->bytes += bytes;
+	}
+	s->entries = mem_realloc(s->entries, s->count * sizeof(*s->entries));
+	return s->listed ? listed_settle(s->listed, s, p, w->err) : 0;
 }
+
 int scan_new(struct scan **out, const struct scan_request *req, struct mlgen_err *err)
 {
 	struct scan *s = mem_zalloc(sizeof(*s));

@@ -60,20 +60,6 @@ static int copy_stdin(struct namefile *to, struct mlgen_err *err)
 	}
 }
 
-/* A pipe can be read only once, so a copy of its content replaces it. */
-static int spool_stdin(struct mlgen_err *err)
-{
-	struct namefile copy;
-	int r = namefile_open(&copy, NULL, err);
-
-	if (r == 0)
-		r = copy_stdin(&copy, err);
-	if (r == 0 && (lseek(copy.fd, 0, SEEK_SET) < 0 || dup2(copy.fd, STDIN_FILENO) < 0))
-		r = mlgen_fail(err, -errno, "file_list: stdin: %s", strerror(errno));
-	namefile_close(&copy);
-	return r;
-}
-
 static int open_stdin(struct list_reader *l)
 {
 	struct stat st;
@@ -82,8 +68,17 @@ static int open_stdin(struct list_reader *l)
 	l->name = "stdin";
 	if (r)
 		return mlgen_fail(l->w->err, r, "file_list: stdin: %s", strerror(-r));
-	if (!S_ISREG(st.st_mode))
-		r = spool_stdin(l->w->err);
+	if (!S_ISREG(st.st_mode)) {
+		/* A pipe can be read only once, so a copy of its content replaces it. */
+		struct namefile copy;
+
+		r = namefile_open(&copy, NULL, l->w->err);
+		if (r == 0)
+			r = copy_stdin(&copy, l->w->err);
+		if (r == 0 && (lseek(copy.fd, 0, SEEK_SET) < 0 || dup2(copy.fd, STDIN_FILENO) < 0))
+			r = mlgen_fail(l->w->err, -errno, "file_list: stdin: %s", strerror(errno));
+		namefile_close(&copy);
+	}
 	/* Reads use pread(2), so the offset remains for the next reader. */
 	l->off = r ? 0 : lseek(STDIN_FILENO, 0, SEEK_CUR);
 	return r;
@@ -243,9 +238,9 @@ static int parse_column(struct list_reader *l, const char *column, const char *t
 	return units_size(text, 1024, out, &why) ? bad_line(l, "%s %s", column, why.text) : 0;
 }
 
-/* Parse the text after the path and its TAB. */
-static int parse_columns(struct list_reader *l, char *columns, uint64_t *off, uint64_t *bytes)
+static int add_sample(struct list_reader *l, struct scan_places *p, char *columns)
 {
+	uint64_t off = 0, bytes = 0;
 	char *tab = strchr(columns, '\t');
 	int r;
 
@@ -255,23 +250,14 @@ static int parse_columns(struct list_reader *l, char *columns, uint64_t *off, ui
 				"each after a TAB",
 				tab ? "a third" : "one");
 	*tab = '\0';
-	r = parse_column(l, "OFFSET", columns, off);
+	r = parse_column(l, "OFFSET", columns, &off);
 	if (r == 0)
-		r = parse_column(l, "LENGTH", tab + 1, bytes);
+		r = parse_column(l, "LENGTH", tab + 1, &bytes);
 	if (r)
 		return r;
-	if (*bytes == 0)
+	if (bytes == 0)
 		return bad_line(l, "LENGTH 0; a sample has at least one byte");
-	return 0;
-}
 
-static int add_sample(struct list_reader *l, struct scan_places *p, char *columns)
-{
-	uint64_t off = 0, bytes = 0;
-	int r = parse_columns(l, columns, &off, &bytes);
-
-	if (r)
-		return r;
 	if (!*l->text)
 		return bad_line(l, "no path before the columns");
 	r = select_file(l, p);
@@ -324,20 +310,6 @@ static int add_line(struct list_reader *l, struct scan_places *p)
 	return r < 0 ? r : 0;
 }
 
-static int read_lines(struct list_reader *l, struct scan_places *p)
-{
-	int r;
-
-	while ((r = next_line(l)) > 0) {
-		if (signals_received())
-			return mlgen_fail(l->w->err, -EINTR, "%s: interrupted", l->name);
-		r = *l->text ? add_line(l, p) : 0;
-		if (r)
-			return r;
-	}
-	return r;
-}
-
 int scan_list_read(struct scan_walk *w, struct scan_places *p)
 {
 	const struct scan_request *req = w->req;
@@ -351,8 +323,12 @@ int scan_list_read(struct scan_walk *w, struct scan_places *p)
 	l->fd = is_stdin ? STDIN_FILENO : -1;
 	l->folder = req->directory ? mem_strdup(req->directory) : NULL;
 	r = is_stdin ? open_stdin(l) : open_list(l);
-	if (r == 0)
-		r = read_lines(l, p);
+	while (r == 0 && (r = next_line(l)) > 0) {
+		if (signals_received())
+			r = mlgen_fail(w->err, -EINTR, "%s: interrupted", l->name);
+		else
+			r = *l->text ? add_line(l, p) : 0;
+	}
 	if (r == 0)
 		r = scan_judge_list(w, l->name);
 	if (r == 0 && p->count == 0)

@@ -193,26 +193,6 @@ static void append_parts(struct namelist *to, const char *name, const struct bra
 	}
 }
 
-/* Expand the first pair of every name. False if no name has braces. */
-static bool expand_once(struct namelist *from, struct namelist *to)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < from->count && !is_full(to); i++) {
-		struct brace_pair p = find_pair(from->at[i]);
-		struct brace_range r;
-
-		if (!p.open)
-			namelist_add(to, mem_strdup(from->at[i]));
-		else if (!p.has_comma && parse_range(&r, p.open + 1, p.close))
-			append_range(to, from->at[i], &p, &r);
-		else
-			append_parts(to, from->at[i], &p);
-		any |= p.open != NULL;
-	}
-	return any;
-}
-
 int braces_expand(struct namelist *to, const char *name, struct mlgen_err *err)
 {
 	struct namelist now = { 0 };
@@ -222,7 +202,21 @@ int braces_expand(struct namelist *to, const char *name, struct mlgen_err *err)
 	while (any && !is_full(&now)) {
 		struct namelist next = { 0 };
 
-		any = expand_once(&now, &next);
+		/* Expand the first pair of every name. */
+		any = false;
+		for (size_t i = 0; i < now.count && !is_full(&next); i++) {
+			struct brace_pair p = find_pair(now.at[i]);
+			struct brace_range r;
+
+			if (!p.open)
+				namelist_add(&next, mem_strdup(now.at[i]));
+			else if (!p.has_comma && parse_range(&r, p.open + 1, p.close))
+				append_range(&next, now.at[i], &p, &r);
+			else
+				append_parts(&next, now.at[i], &p);
+			any |= p.open != NULL;
+		}
+
 		namelist_fini(&now);
 		now = next;
 	}
@@ -240,11 +234,6 @@ int braces_expand(struct namelist *to, const char *name, struct mlgen_err *err)
 }
 
 /* ---- adding places ---- */
-
-static void push_place(struct scan_places *p, char *path, bool is_folder)
-{
-	vec_push(p, (struct scan_place){ .path = path, .is_folder = is_folder });
-}
 
 static int add_place(struct scan_places *p, const char *path, struct mlgen_err *err)
 {
@@ -264,7 +253,8 @@ static int add_place(struct scan_places *p, const char *path, struct mlgen_err *
 				  path);
 	while (n > 1 && path[n - 1] == '/')
 		n--;
-	push_place(p, mem_strndup(path, n), S_ISDIR(st.st_mode));
+	vec_push(p, (struct scan_place){ .path = mem_strndup(path, n),
+					 .is_folder = S_ISDIR(st.st_mode) });
 	return 0;
 }
 
@@ -313,29 +303,24 @@ static int add_names(struct scan_places *p, const char *entry, struct mlgen_err 
 	return r;
 }
 
-/* Copy the next path of a list with ':' between them; "" after the last. */
-static char *next_entry(const char **at)
-{
-	const char *from = *at + strspn(*at, ":");
-	char *entry = mem_zalloc(strlen(from) + 1);
-	size_t n = 0;
-
-	for (; *from && *from != ':'; from++) {
-		if (from[0] == '\\' && from[1] == ':')
-			from++;
-		entry[n++] = *from;
-	}
-	*at = from;
-	return entry;
-}
-
 static int add_entries(struct scan_places *p, const char *directory, struct mlgen_err *err)
 {
 	const char *at = directory;
 	int r = 0;
 
 	while (r == 0) {
-		char *entry = next_entry(&at);
+		/* Copy the next path; they have colons between them, and "" follows the last. */
+		const char *from = at + strspn(at, ":");
+		char *entry = mem_zalloc(strlen(from) + 1);
+		size_t n = 0;
+
+		for (; *from && *from != ':'; from++) {
+			if (from[0] == '\\' && from[1] == ':')
+				from++;
+			entry[n++] = *from;
+		}
+		at = from;
+
 		bool is_end = !*entry;
 
 		if (!is_end)
@@ -533,7 +518,7 @@ int places_find(struct scan_places *p, const char *directory, struct mlgen_err *
 
 void places_add_file(struct scan_places *p, const char *path)
 {
-	push_place(p, mem_strdup(path), false);
+	vec_push(p, (struct scan_place){ .path = mem_strdup(path) });
 }
 
 void places_fini(struct scan_places *p)

@@ -24,23 +24,6 @@ COMPARE_BY(by_name, struct scan_link, name_at)
 
 COMPARE_BY3(by_file, struct scan_link, dev, ino, rank)
 
-/* Set the rank of each linked file, and sort the files by target and rank. */
-static void rank_links(struct scan_links *l, const struct scan *s)
-{
-	qsort(l->files.at, l->files.count, sizeof(*l->files.at), by_name);
-	for (uint64_t i = 0; i < s->count; i++) {
-		struct scan_link key = { .name_at = entry_name_at(&s->entries[i]) };
-		struct scan_link *found;
-
-		if (!(s->entries[i].name & THROUGH_LINK))
-			continue;
-		found = bsearch(&key, l->files.at, l->files.count, sizeof(*l->files.at), by_name);
-		if (found)
-			found->rank = i;
-	}
-	qsort(l->files.at, l->files.count, sizeof(*l->files.at), by_file);
-}
-
 void links_fini(struct scan_links *l)
 {
 	vec_fini(&l->files);
@@ -64,7 +47,21 @@ uint64_t links_keep_once(struct scan_links *l, struct scan *s)
 
 	if (l->files.count < 2)
 		return 0;
-	rank_links(l, s);
+
+	/* Set the rank of each linked file, and sort the files by target and rank. */
+	qsort(l->files.at, l->files.count, sizeof(*l->files.at), by_name);
+	for (uint64_t i = 0; i < s->count; i++) {
+		struct scan_link key = { .name_at = entry_name_at(&s->entries[i]) };
+		struct scan_link *found;
+
+		if (!(s->entries[i].name & THROUGH_LINK))
+			continue;
+		found = bsearch(&key, l->files.at, l->files.count, sizeof(*l->files.at), by_name);
+		if (found)
+			found->rank = i;
+	}
+	qsort(l->files.at, l->files.count, sizeof(*l->files.at), by_file);
+
 	for (uint64_t i = 1; i < l->files.count; i++)
 		if (x[i - 1].dev == x[i].dev && x[i - 1].ino == x[i].ino && x[i].rank < before)
 			s->entries[x[i].rank].size_bytes = GONE;
@@ -199,42 +196,12 @@ static bool is_link(int fd, const struct dirent *d)
 	return fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
 }
 
-static int list_entries(struct scan_walk *w, const struct scan_folder *f, DIR *dir)
-{
-	struct dirent *d;
-	int r = 0;
-
-	while (r == 0 && (errno = 0, d = readdir(dir))) {
-		if (signals_received())
-			r = mlgen_fail(w->err, -EINTR, "%s: interrupted", w->scan->base);
-		else if (!is_ignored(d->d_name))
-			r = scan_look(w, f, dirfd(dir), d->d_name,
-				      f->is_linked || is_link(dirfd(dir), d));
-		w->path[w->length] = '\0';
-	}
-	if (r == 0 && errno)
-		scan_skip(w, &w->scan->skipped.unreadable, strerror(errno));
-	return r;
-}
-
 static bool is_circle(const struct scan_folder *f)
 {
 	for (const struct scan_folder *a = f->above; a; a = a->above)
 		if (a->dev == f->dev && a->ino == f->ino)
 			return true;
 	return false;
-}
-
-static int folder_failed(struct scan_walk *w, const struct scan_folder *f, int code)
-{
-	if (!f->above)
-		return mlgen_fail(
-			w->err, -code,
-			"%.*s: %s; dataset=scan reads the files of a directory that exists",
-			(int)w->length - 1, w->path, strerror(code));
-	if (code != ENOENT) /* ENOENT: removed during the scan */
-		scan_skip(w, &w->scan->skipped.unreadable, strerror(code));
-	return 0;
 }
 
 /* Append the entries of the folder w->path; f->dev and f->ino are set here. */
@@ -246,7 +213,15 @@ static int list_folder(struct scan_walk *w, struct scan_folder *f)
 	int r = 0;
 
 	if (!dir || fstat(dirfd(dir), &st) != 0) {
-		r = folder_failed(w, f, errno);
+		int code = errno;
+
+		if (!f->above)
+			r = mlgen_fail(w->err, -code,
+				       "%.*s: %s; dataset=scan reads the files of a directory that "
+				       "exists",
+				       (int)w->length - 1, w->path, strerror(code));
+		else if (code != ENOENT) /* ENOENT: removed during the scan */
+			scan_skip(w, &s->unreadable, strerror(code));
 		if (dir)
 			closedir(dir);
 		return r;
@@ -257,8 +232,20 @@ static int list_folder(struct scan_walk *w, struct scan_folder *f)
 		scan_skip(w, &s->links, "a link back to a folder above it");
 	else if (f->is_linked && !links_enter(&w->links, &st))
 		s->again++;
-	else
-		r = list_entries(w, f, dir);
+	else {
+		struct dirent *d;
+
+		while (r == 0 && (errno = 0, d = readdir(dir))) {
+			if (signals_received())
+				r = mlgen_fail(w->err, -EINTR, "%s: interrupted", w->scan->base);
+			else if (!is_ignored(d->d_name))
+				r = scan_look(w, f, dirfd(dir), d->d_name,
+					      f->is_linked || is_link(dirfd(dir), d));
+			w->path[w->length] = '\0';
+		}
+		if (r == 0 && errno)
+			scan_skip(w, &w->scan->skipped.unreadable, strerror(errno));
+	}
 	closedir(dir);
 	return r;
 }
