@@ -78,25 +78,6 @@ void checkpoint_final_name(const struct checkpoint *c, char to[CHECKPOINT_NAME_B
 
 #define PROBES 1000
 
-/* Make a file with a name that no checkpoint has and remove it at once: its owner owns every file
- * that this process makes here. Another run may be doing the same. */
-static int make_probe(struct checkpoints *c)
-{
-	char name[CHECKPOINT_NAME_BYTES];
-	int fd = -EEXIST, rc;
-
-	checkpoint_print_name(name, CHECKPOINT_PROBE_EPOCH, 0, CHECKPOINT_PART);
-	for (unsigned tries = 0; fd == -EEXIST && tries < PROBES; tries++)
-		fd = below_create(c->dir_fd, name);
-	if (fd < 0)
-		return fd;
-	rc = below_creator(fd, &c->maker);
-	close(fd);
-	if (unlinkat(c->dir_fd, name, 0) != 0 && errno != ENOENT && rc == 0)
-		rc = -errno;
-	return rc;
-}
-
 static bool checkpoint_dir_exists(const struct checkpoints *c, const char *name)
 {
 	struct stat st;
@@ -125,28 +106,10 @@ void checkpoints_recover_old(struct checkpoints *c, uint64_t epoch, uint64_t ste
 	}
 }
 
-/* Finish renames and remove empty directories, both with names that only mlgen gives. Whatever
- * cannot be repaired is left alone. */
-static void repair(struct checkpoints *c)
-{
-	int lock_fd = below_lock(c->dir_fd);
-
-	for (size_t i = 0; i < c->count; i++)
-		if (c->items[i].place == CHECKPOINT_OLD && c->items[i].is_complete)
-			checkpoints_recover_old(c, c->items[i].epoch, c->items[i].step);
-	for (size_t i = 0; i < c->foreign_count; i++) {
-		struct checkpoint k = { 0 };
-
-		if (checkpoint_parse_name(c->foreign[i].name, &k) && k.place != CHECKPOINT_FINAL)
-			checkpoint_remove_bare(c, &k);
-	}
-	below_unlock(lock_fd);
-}
-
 int checkpoints_prepare(struct checkpoints *c, struct mlgen_err *err)
 {
-	char path[PATH_MAX], why[NOROOM_BYTES];
-	int rc = 0;
+	char path[PATH_MAX], why[NOROOM_BYTES], name[CHECKPOINT_NAME_BYTES];
+	int fd = -EEXIST, rc = 0;
 
 	if (c->has_no_files || c->knows_maker)
 		return 0;
@@ -161,7 +124,17 @@ int checkpoints_prepare(struct checkpoints *c, struct mlgen_err *err)
 		if (rc < 0)
 			return rc;
 	}
-	rc = make_probe(c);
+	/* Make a file with a name that no checkpoint has and remove it at once: its owner owns
+	 * every file that this process makes here. Another run may be doing the same. */
+	checkpoint_print_name(name, CHECKPOINT_PROBE_EPOCH, 0, CHECKPOINT_PART);
+	for (unsigned tries = 0; fd == -EEXIST && tries < PROBES; tries++)
+		fd = below_create(c->dir_fd, name);
+	rc = fd < 0 ? fd : below_creator(fd, &c->maker);
+	if (fd >= 0) {
+		close(fd);
+		if (unlinkat(c->dir_fd, name, 0) != 0 && errno != ENOENT && rc == 0)
+			rc = -errno;
+	}
 	if (rc < 0)
 		return mlgen_fail(err, rc,
 				  "%s: cannot write here: %s%s; use another checkpoint_directory=, "
@@ -169,8 +142,23 @@ int checkpoints_prepare(struct checkpoints *c, struct mlgen_err *err)
 				  c->directory, strerror(-rc),
 				  noroom_text(why, c->directory, rc, 0));
 	c->knows_maker = true;
-	if (!c->only_adds)
-		repair(c);
+	if (!c->only_adds) {
+		/* Finish renames and remove empty directories, both with names that only mlgen
+		 * gives. Whatever cannot be repaired is left alone. */
+		int lock_fd = below_lock(c->dir_fd);
+
+		for (size_t i = 0; i < c->count; i++)
+			if (c->items[i].place == CHECKPOINT_OLD && c->items[i].is_complete)
+				checkpoints_recover_old(c, c->items[i].epoch, c->items[i].step);
+		for (size_t i = 0; i < c->foreign_count; i++) {
+			struct checkpoint k = { 0 };
+
+			if (checkpoint_parse_name(c->foreign[i].name, &k) &&
+			    k.place != CHECKPOINT_FINAL)
+				checkpoint_remove_bare(c, &k);
+		}
+		below_unlock(lock_fd);
+	}
 	return 0;
 }
 
@@ -214,26 +202,6 @@ static int checkpoint_dir_refuse(const struct checkpoints *c, const char *name,
 			  c->directory, name);
 }
 
-/* Record the identity of a new folder. Its owner proves that nobody has replaced it. */
-static int identify_folder(const struct checkpoints *c, struct checkpoint *k)
-{
-	int fd = checkpoint_folder(c, k);
-	int rc = fd < 0 ? fd : 0;
-	struct stat st;
-
-	if (rc == 0 && fstat(fd, &st) != 0)
-		rc = -errno;
-	if (rc == 0 && !below_is_trusted(fd, c->maker))
-		rc = -ESTALE;
-	if (rc == 0) {
-		k->dev = st.st_dev;
-		k->ino = st.st_ino;
-	}
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
 /* When two runs want the same name, mkdir decides. */
 static int make_folder(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
 {
@@ -246,26 +214,23 @@ static int make_folder(const struct checkpoints *c, struct checkpoint *k, struct
 	if (rc < 0)
 		return checkpoint_fail(c, k, "mkdir: ", rc, err);
 	k->ino = 0;
-	rc = identify_folder(c, k);
-	return rc < 0 ? checkpoint_fail(c, k, "", rc, err) : 0;
-}
 
-/* Make a folder with a manifest. While a folder has no manifest, another run may remove it: one
- * that deletes its own checkpoint of that name, or any run where locks do not work. */
-static int make_part(const struct checkpoints *c, struct checkpoint *k, struct mlgen_err *err)
-{
-	struct mlgen_err why = { 0 };
-	int rc = -ENOENT;
+	/* Record the identity of the new folder. Its owner proves that nobody has replaced it. */
+	int fd = checkpoint_folder(c, k);
+	struct stat st;
 
-	for (unsigned tries = 0; (rc == -ENOENT || rc == -ESTALE) && tries < TRIES; tries++) {
-		why = (struct mlgen_err){ 0 };
-		rc = make_folder(c, k, &why);
-		if (rc == 0)
-			rc = checkpoint_write_manifest(c, k, false, &why);
+	rc = fd < 0 ? fd : 0;
+	if (rc == 0 && fstat(fd, &st) != 0)
+		rc = -errno;
+	if (rc == 0 && !below_is_trusted(fd, c->maker))
+		rc = -ESTALE;
+	if (rc == 0) {
+		k->dev = st.st_dev;
+		k->ino = st.st_ino;
 	}
-	if (rc < 0 && rc != -EEXIST)
-		unlinkat(c->dir_fd, k->name, AT_REMOVEDIR);
-	return rc < 0 ? mlgen_fail(err, rc, "%s", why.text) : 0;
+	if (fd >= 0)
+		close(fd);
+	return rc < 0 ? checkpoint_fail(c, k, "", rc, err) : 0;
 }
 
 static void remove_part(const struct checkpoints *c, const struct checkpoint *k)
@@ -327,9 +292,22 @@ static int create_locked(const struct checkpoints *c, struct checkpoint *k, stru
 	int rc;
 
 	checkpoint_set_place(&part, CHECKPOINT_PART);
-	rc = make_part(c, &part, err);
+
+	/* Make a folder with a manifest. While a folder has no manifest, another run may remove it:
+	 * one that deletes its own checkpoint of that name, or any run where locks do not work. */
+	struct mlgen_err why = { 0 };
+
+	rc = -ENOENT;
+	for (unsigned tries = 0; (rc == -ENOENT || rc == -ESTALE) && tries < TRIES; tries++) {
+		why = (struct mlgen_err){ 0 };
+		rc = make_folder(c, &part, &why);
+		if (rc == 0)
+			rc = checkpoint_write_manifest(c, &part, false, &why);
+	}
+	if (rc < 0 && rc != -EEXIST)
+		unlinkat(c->dir_fd, part.name, AT_REMOVEDIR);
 	if (rc < 0)
-		return rc;
+		return mlgen_fail(err, rc, "%s", why.text);
 	if (k->place == CHECKPOINT_FINAL) {
 		rc = rename_to_final(c, &part, k, err);
 	} else {
@@ -436,24 +414,6 @@ static int checkpoint_fail_stays(const struct checkpoints *c, const struct check
 	return mlgen_fail(err, -EPERM, "%s/%s: stays: %s", c->directory, k->name, why);
 }
 
-/* Since it was listed, the checkpoint may have been replaced, or another run may need it. */
-static int check_listed(const struct checkpoint_removal *r, const struct checkpoints *c,
-			const struct checkpoint *listed, struct mlgen_err *err)
-{
-	char who[256];
-
-	if (r->now.is_complete &&
-	    (r->now.number != listed->number || r->now.begun_s != listed->begun_s))
-		return mlgen_fail(err, -ENOENT, "%s/%s: was replaced by another checkpoint",
-				  c->directory, listed->name);
-	if (!checkpoint_is_protected(c, &r->now))
-		return 0;
-	return mlgen_fail(err, -EBUSY,
-			  "%s/%s: %s; use another checkpoint_directory=, or --replace to remove it",
-			  c->directory, listed->name,
-			  checkpoint_print_writer(c, &r->now, who, sizeof(who)));
-}
-
 int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoints *c,
 			     const struct checkpoint *k, struct mlgen_err *err)
 {
@@ -480,7 +440,19 @@ int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoi
 		return checkpoint_fail_stays(c, k, why, err);
 	if (rc < 0)
 		return checkpoint_fail_manifest(c, k, rc, err);
-	return check_listed(r, c, k, err);
+
+	/* The checkpoint may have been replaced since it was listed, or is still needed. */
+	char who[256];
+
+	if (r->now.is_complete && (r->now.number != k->number || r->now.begun_s != k->begun_s))
+		return mlgen_fail(err, -ENOENT, "%s/%s: was replaced by another checkpoint",
+				  c->directory, k->name);
+	if (!checkpoint_is_protected(c, &r->now))
+		return 0;
+	return mlgen_fail(err, -EBUSY,
+			  "%s/%s: %s; use another checkpoint_directory=, or --replace to remove it",
+			  c->directory, k->name,
+			  checkpoint_print_writer(c, &r->now, who, sizeof(who)));
 }
 
 bool checkpoint_removal_leaves_nothing(const struct checkpoint_removal *r)
@@ -513,16 +485,6 @@ int checkpoint_removal_mark(const struct checkpoint_removal *r, const struct che
 	return rc < 0 ? checkpoint_fail_manifest(c, &r->now, rc, err) : 0;
 }
 
-/* Another run may have given the name to its own directory meanwhile. */
-static bool still_has_name(const struct checkpoints *c, const struct checkpoint_removal *r)
-{
-	struct stat by_name, held;
-
-	return fstatat(c->dir_fd, r->now.name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       fstat(r->folder_fd, &held) == 0 && by_name.st_dev == held.st_dev &&
-	       by_name.st_ino == held.st_ino;
-}
-
 /* A directory that has to stay keeps its manifest, which names its owner. */
 int checkpoint_removal_end(const struct checkpoint_removal *r, const struct checkpoints *c,
 			   struct mlgen_err *err)
@@ -539,7 +501,13 @@ int checkpoint_removal_end(const struct checkpoint_removal *r, const struct chec
 			err, -ENOTEMPTY,
 			"%s/%s: was not removed: it contains files that mlgen did not write",
 			c->directory, k.name);
-	has_name = still_has_name(c, r);
+
+	/* Another run may have given the name to its own directory meanwhile. */
+	struct stat by_name, held;
+
+	has_name = fstatat(c->dir_fd, r->now.name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
+		   fstat(r->folder_fd, &held) == 0 && by_name.st_dev == held.st_dev &&
+		   by_name.st_ino == held.st_ino;
 	/* If mlgen is killed before the rmdir, the name .old shows what the directory was. */
 	checkpoint_set_place(&old, CHECKPOINT_OLD);
 	if (has_name && k.place == CHECKPOINT_FINAL &&

@@ -80,18 +80,6 @@ const struct checkpoint *checkpoints_replaced(const struct checkpoints *c, uint6
 	return k && k->is_complete ? k : NULL;
 }
 
-/* An .old checkpoint whose replacement is complete belongs to the writer of the replacement, which
- * deletes it. */
-static void supersede(const struct checkpoints *c, struct checkpoint *k)
-{
-	const struct checkpoint *by = checkpoints_at(c, k->epoch, k->step, CHECKPOINT_FINAL);
-
-	if (k->place != CHECKPOINT_OLD || !by || !by->is_complete)
-		return;
-	k->is_complete = false;
-	k->writer = by->writer;
-}
-
 static int directory_fail(const struct checkpoints *c, int rc, struct mlgen_err *err)
 {
 	char obstacle[DIRS_WAY_BYTES];
@@ -124,8 +112,18 @@ static int list_directory(struct checkpoints *c, struct mlgen_err *err)
 	if (rc == 0 && errno)
 		rc = directory_fail(c, -errno, err);
 	closedir(dir);
-	for (size_t i = 0; i < c->count; i++)
-		supersede(c, &c->items[i]);
+	for (size_t i = 0; i < c->count; i++) {
+		/* An .old checkpoint whose replacement is complete belongs to the writer of the
+		 * replacement, which deletes it. */
+		struct checkpoint *k = &c->items[i];
+		const struct checkpoint *by =
+			checkpoints_at(c, k->epoch, k->step, CHECKPOINT_FINAL);
+
+		if (k->place != CHECKPOINT_OLD || !by || !by->is_complete)
+			continue;
+		k->is_complete = false;
+		k->writer = by->writer;
+	}
 	if (c->count)
 		qsort(c->items, c->count, sizeof(*c->items), by_age);
 	if (c->foreign_count)
@@ -343,10 +341,15 @@ int checkpoints_to_restore(const struct checkpoints *c, size_t count, struct che
 
 /* ---- room ---- */
 
-/* The most bytes at any time in addition to those now used: each checkpoint is complete before an
- * old one is deleted. */
-static double most_bytes(const struct checkpoints *c, uint64_t count, uint64_t keep)
+int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t keep,
+			   struct mlgen_err *err)
 {
+	char need[UNITS_TEXT_BYTES], room[UNITS_TEXT_BYTES], lack[UNITS_TEXT_BYTES];
+	struct mount m;
+	int rc;
+
+	/* The most bytes at any time in addition to those now used: each checkpoint is complete
+	 * before an old one is deleted. */
 	double now = 0, most = 0;
 	uint64_t there = 0;
 	size_t old = 0;
@@ -363,17 +366,6 @@ static double most_bytes(const struct checkpoints *c, uint64_t count, uint64_t k
 					      : (double)c->local_bytes;
 		}
 	}
-	return most;
-}
-
-int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t keep,
-			   struct mlgen_err *err)
-{
-	char need[UNITS_TEXT_BYTES], room[UNITS_TEXT_BYTES], lack[UNITS_TEXT_BYTES];
-	double most = most_bytes(c, count, keep);
-	struct mount m;
-	int rc;
-
 	if (c->has_no_files)
 		return 0;
 	rc = mount_read(&m, c->directory, err);

@@ -204,27 +204,22 @@ static inline struct content_stamp stamp_of(const struct stamps *s, uint64_t blo
 
 /* ---- ranges of a stamped slice ---- */
 
-/* Copy the part of a block's stamp that is in [at, at + bytes). */
-static void copy_stamp(const struct stamps *s, uint64_t block, uint64_t at, unsigned char *to,
-		       uint64_t bytes)
-{
-	const struct content_stamp stamp = stamp_of(s, block);
-	uint64_t begin = block * CONTENT_BLOCK, end = begin + STAMP_BYTES;
-	uint64_t from = begin > at ? begin : at;
-	uint64_t until = u64_min(end, at + bytes);
-
-	if (from < until)
-		memcpy(to + (from - at), (const unsigned char *)&stamp + (from - begin),
-		       until - from);
-}
-
 static void copy_range(const struct stamps *s, uint64_t at, unsigned char *to, uint64_t bytes)
 {
 	uint64_t last = blocks_of(at + bytes);
 
 	memcpy(to, s->c->pool + at, bytes);
-	for (uint64_t block = at / CONTENT_BLOCK; block < last; block++)
-		copy_stamp(s, block, at, to, bytes);
+	for (uint64_t block = at / CONTENT_BLOCK; block < last; block++) {
+		/* Copy the part of the block's stamp that is in the range. */
+		const struct content_stamp stamp = stamp_of(s, block);
+		uint64_t begin = block * CONTENT_BLOCK, end = begin + STAMP_BYTES;
+		uint64_t from = begin > at ? begin : at;
+		uint64_t until = u64_min(end, at + bytes);
+
+		if (from < until)
+			memcpy(to + (from - at), (const unsigned char *)&stamp + (from - begin),
+			       until - from);
+	}
 }
 
 /* Number of bytes of [at, at + bytes) in the block of `at`. */

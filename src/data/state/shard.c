@@ -48,24 +48,22 @@ static uint64_t in_run(const struct shard *f, const struct shard_piece *p, uint6
 static void copy_tensor(const struct shard *f, const struct shard_piece *p, uint64_t off,
 			uint8_t *to, uint64_t bytes)
 {
-	const struct content *c = f->set->content;
 	struct content_of of;
 
 	for (uint64_t n; bytes; off += n, to += n, bytes -= n) {
 		n = in_run(f, p, off, bytes, &of);
-		content_copy(c, &of, off - of.off, to, n);
+		content_copy(f->set->content, &of, off - of.off, to, n);
 	}
 }
 
 static uint64_t check_tensor(const struct shard *f, const struct shard_piece *p, uint64_t off,
 			     const uint8_t *buf, uint64_t bytes)
 {
-	const struct content *c = f->set->content;
 	struct content_of of;
 
 	for (uint64_t done = 0, n, right; done < bytes; done += n) {
 		n = in_run(f, p, off + done, bytes - done, &of);
-		right = content_check(c, &of, off + done - of.off, buf + done, n);
+		right = content_check(f->set->content, &of, off + done - of.off, buf + done, n);
 		if (right < n)
 			return done + right;
 	}
@@ -85,19 +83,6 @@ static uint64_t check_meta(const struct shard *f, const struct shard_piece *p, u
 				return done + i;
 	}
 	return bytes;
-}
-
-static void shard_describe(const struct shard *f, const struct shard_piece *p, char *to,
-			   size_t bytes)
-{
-	struct state_tensor t;
-
-	if (!p->is_tensor) {
-		f->set->layout->describe(f, p, to, bytes);
-		return;
-	}
-	shard_tensor(f, p->tensor, &t);
-	snprintf(to, bytes, "tensor %s", t.name);
 }
 
 const struct layout *layout_of(const struct job *job)
@@ -317,7 +302,14 @@ bool shard_check(const struct shard *f, struct shard_piece *p, uint64_t off, con
 		if (right == n)
 			continue;
 		*wrong_off = off + right;
-		shard_describe(f, p, where, where_bytes);
+		if (p->is_tensor) {
+			struct state_tensor t;
+
+			shard_tensor(f, p->tensor, &t);
+			snprintf(where, where_bytes, "tensor %s", t.name);
+		} else {
+			f->set->layout->describe(f, p, where, where_bytes);
+		}
 		return false;
 	}
 	return true;

@@ -149,23 +149,6 @@ static void write_tuple_of_one(struct pickler *p, uint64_t v)
 	memoize(p);
 }
 
-/* ('storage', type, key, 'cpu', values): the persistent id of a storage. */
-static void write_storage(struct pickler *p, uint64_t key, unsigned type, uint64_t values)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, key);
-	write_op(p, MARK);
-	write_shared_string(p, &p->storage, "storage");
-	write_global(p, &p->types[type], types[type].global);
-	write_string(p, text);
-	write_shared_string(p, &p->cpu, "cpu");
-	write_integer(p, values);
-	write_op(p, TUPLE);
-	memoize(p);
-	write_op(p, BINPERSID);
-}
-
 /* name: _rebuild_tensor_v2(storage, 0, (values,), (1,), False, OrderedDict()) */
 static void write_item(struct pickler *p, uint64_t key, const struct state_tensor *t)
 {
@@ -179,7 +162,21 @@ static void write_item(struct pickler *p, uint64_t key, const struct state_tenso
 	write_string(p, t->name);
 	write_global(p, &p->rebuild, "torch._utils\n_rebuild_tensor_v2\n");
 	write_op(p, MARK);
-	write_storage(p, key, type, values);
+
+	/* ('storage', type, key, 'cpu', values): the persistent id of a storage. */
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, key);
+	write_op(p, MARK);
+	write_shared_string(p, &p->storage, "storage");
+	write_global(p, &p->types[type], types[type].global);
+	write_string(p, text);
+	write_shared_string(p, &p->cpu, "cpu");
+	write_integer(p, values);
+	write_op(p, TUPLE);
+	memoize(p);
+	write_op(p, BINPERSID);
+
 	write_integer(p, 0);
 	write_tuple_of_one(p, values);
 	write_tuple_of_one(p, 1);

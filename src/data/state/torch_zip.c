@@ -160,15 +160,6 @@ static void begin_record(const struct shard *f, struct shard_piece *p)
 	p->record_bytes = record_bytes(f, p);
 }
 
-/* The pickle and the first tensor both have `tensor` 0. */
-static void next_record(const struct shard *f, struct shard_piece *p)
-{
-	if (p->order > 0 && p->order < f->tensors)
-		p->tensor = next_key(p->tensor, f->tensors);
-	p->order++;
-	begin_record(f, p);
-}
-
 /* Header fields that the local header and the directory share: from the flags to the time. */
 static void write_common(struct window *w)
 {
@@ -294,27 +285,6 @@ static void write_directory(const struct shard *f, struct window *w)
 	}
 }
 
-static void write_end64(const struct shard *f, struct window *w)
-{
-	window_text(w, "PK\6\6");
-	window_number(w, 8, TORCH_END64_BYTES - 12);
-	window_number(w, 2, 0x031e); /* made by */
-	window_number(w, 2, 45);     /* version needed */
-	window_number(w, 8, 0);      /* disks */
-	window_number(w, 8, f->tensors + 2);
-	window_number(w, 8, f->tensors + 2);
-	window_number(w, 8, f->zip.directory_bytes);
-	window_number(w, 8, f->zip.directory_off);
-}
-
-static void write_locator(const struct shard *f, struct window *w)
-{
-	window_text(w, "PK\6\7");
-	window_number(w, 4, 0); /* disk */
-	window_number(w, 8, f->zip.directory_off + f->zip.directory_bytes);
-	window_number(w, 4, 1); /* disks */
-}
-
 static void write_end(const struct shard *f, struct window *w)
 {
 	uint64_t records = f->tensors + 2 < 0xffff ? f->tensors + 2 : 0xffff;
@@ -360,10 +330,15 @@ bool torch_zip_next(const struct shard *f, struct shard_piece *p)
 		if (p->part == TORCH_END)
 			return false;
 		p->off += p->bytes;
-		if (p->part == TORCH_DESCRIPTOR && p->order <= f->tensors)
-			next_record(f, p);
-		else
+		if (p->part == TORCH_DESCRIPTOR && p->order <= f->tensors) {
+			/* The pickle and the first tensor both have `tensor` 0. */
+			if (p->order > 0 && p->order < f->tensors)
+				p->tensor = next_key(p->tensor, f->tensors);
+			p->order++;
+			begin_record(f, p);
+		} else {
 			p->part++;
+		}
 	}
 	p->bytes = part_bytes(f, p);
 	if (p->bytes == 0) { /* no zip64 */
@@ -406,10 +381,21 @@ void torch_zip_meta(const struct shard *f, const struct shard_piece *p, uint64_t
 		write_directory(f, &w);
 		break;
 	case TORCH_END64:
-		write_end64(f, &w);
+		window_text(&w, "PK\6\6");
+		window_number(&w, 8, TORCH_END64_BYTES - 12);
+		window_number(&w, 2, 0x031e); /* made by */
+		window_number(&w, 2, 45);     /* version needed */
+		window_number(&w, 8, 0);      /* disks */
+		window_number(&w, 8, f->tensors + 2);
+		window_number(&w, 8, f->tensors + 2);
+		window_number(&w, 8, f->zip.directory_bytes);
+		window_number(&w, 8, f->zip.directory_off);
 		break;
 	case TORCH_LOCATOR:
-		write_locator(f, &w);
+		window_text(&w, "PK\6\7");
+		window_number(&w, 4, 0); /* disk */
+		window_number(&w, 8, f->zip.directory_off + f->zip.directory_bytes);
+		window_number(&w, 4, 1); /* disks */
 		break;
 	default:
 		write_end(f, &w);
@@ -560,27 +546,6 @@ static void empty_buffer(struct shard_read *r)
 	r->buffer_end = r->at_off;
 }
 
-/* Begin the next request and serve it from the buffer as far as possible. */
-static void begin_request(const struct shard *f, struct shard_read *r)
-{
-	struct file_request next = next_request(f, r);
-	bool is_used_up;
-	uint64_t buffered;
-
-	/* torch asks for the file's size before the old magic, which drops the buffer. */
-	if (r->order == REQUEST_OLD_MAGIC)
-		empty_buffer(r);
-	/* After its last byte was read, a buffer is not used again, even for bytes inside it. */
-	is_used_up = r->at_off >= r->buffer_end;
-	r->at_off = next.off;
-	if (is_used_up || next.off < r->buffer_off || next.off > r->buffer_end)
-		empty_buffer(r);
-	buffered = u64_min(r->buffer_end - r->at_off, next.bytes);
-	r->at_off += buffered;
-	r->left = next.bytes - buffered;
-	r->order++;
-}
-
 bool torch_path_write_next(const struct shard *f, struct shard_write *w)
 {
 	uint64_t head = 0, least_direct;
@@ -621,7 +586,25 @@ bool torch_read_next(const struct shard *f, struct shard_read *r)
 	while (r->left == 0) {
 		if (r->order == requests)
 			return false;
-		begin_request(f, r);
+
+		/* Begin the next request and serve it from the buffer as far as possible. */
+		struct file_request next = next_request(f, r);
+		bool is_used_up;
+		uint64_t buffered;
+
+		/* torch asks for the file's size before the old magic, which drops the buffer. */
+		if (r->order == REQUEST_OLD_MAGIC)
+			empty_buffer(r);
+		/* After its last byte was read, a buffer is not used again, even for bytes inside
+		 * it. */
+		is_used_up = r->at_off >= r->buffer_end;
+		r->at_off = next.off;
+		if (is_used_up || next.off < r->buffer_off || next.off > r->buffer_end)
+			empty_buffer(r);
+		buffered = u64_min(r->buffer_end - r->at_off, next.bytes);
+		r->at_off += buffered;
+		r->left = next.bytes - buffered;
+		r->order++;
 	}
 	r->off = r->at_off;
 	if (r->left > READ_BUFFER) {
