@@ -78,57 +78,6 @@ static uint64_t all_parts_bytes(const struct dataset *ds, uint64_t file)
 	return parts_bytes(ds, &shape);
 }
 
-static void totals_same(const struct dataset *ds, struct dataset_totals *t)
-{
-	t->bytes = ds->files * all_parts_bytes(ds, 0);
-	t->sample_bytes = dataset_samples(ds) * dataset_sample_bytes(ds, 0);
-	t->row_bytes = dataset_samples(ds) * dataset_row_bytes(ds, 0);
-	t->mean_file_bytes = (double)all_parts_bytes(ds, 0);
-	t->mean_sample_bytes = (double)dataset_sample_bytes(ds, 0);
-}
-
-static void totals_expected(const struct dataset *ds, struct dataset_totals *t)
-{
-	t->estimate = true;
-	t->mean_sample_bytes = dist_mean(&ds->sample_size);
-	t->mean_file_bytes = dataset_mean_file_bytes(ds);
-	t->stdev_file_bytes = dist_stdev(&ds->sample_size) * (double)ds->samples_per_file;
-	t->bytes = (uint64_t)((double)ds->files * t->mean_file_bytes);
-	t->sample_bytes = t->row_bytes =
-		(uint64_t)((double)dataset_samples(ds) * t->mean_sample_bytes);
-}
-
-static void totals_exact(const struct dataset *ds, struct dataset_totals *t)
-{
-	struct moments files = { 0 };
-
-	for (uint64_t i = 0; i < ds->files; i++) {
-		struct file_shape shape;
-		uint64_t bytes;
-
-		format_shape(ds, i, &shape);
-		bytes = parts_bytes(ds, &shape);
-		t->bytes += bytes;
-		t->sample_bytes += shape.samples * format_sample_bytes(&shape);
-		moments_add(&files, (double)bytes);
-	}
-	t->row_bytes = t->sample_bytes;
-	t->mean_file_bytes = files.mean;
-	t->stdev_file_bytes = moments_stdev(&files);
-	t->mean_sample_bytes = (double)t->sample_bytes / (double)dataset_samples(ds);
-}
-
-/* Bytes of labels that an epoch reads: a file's label comes with each of its extents. */
-static uint64_t label_bytes_read(const struct dataset *ds)
-{
-	uint64_t bytes = 0;
-
-	for (uint64_t i = 0; i < ds->files; i++)
-		bytes += labels_bytes(ds->labels, i) *
-			 (dataset_first_extent(ds, i + 1) - dataset_first_extent(ds, i));
-	return bytes;
-}
-
 /* Exact for any number of files, because a scan has all sizes in memory. */
 static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 {
@@ -142,12 +91,14 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 		t->bytes += bytes;
 		moments_add(&files, (double)bytes);
 	}
-	t->sample_bytes = t->row_bytes =
-		ds->found ? scan_index_sample_bytes(ds->found, ds->files) : t->bytes;
+	t->row_bytes = ds->found ? scan_index_sample_bytes(ds->found, ds->files) : t->bytes;
 	if (ds->labels)
 		t->label_files = (double)labels_count(ds->labels, ds->files);
-	if (ds->labels && ds->found)
-		t->sample_bytes = t->row_bytes += label_bytes_read(ds);
+	/* A file's label is read with each of its extents. */
+	for (uint64_t i = 0; ds->labels && ds->found && i < ds->files; i++)
+		t->row_bytes += labels_bytes(ds->labels, i) *
+				(dataset_first_extent(ds, i + 1) - dataset_first_extent(ds, i));
+	t->sample_bytes = t->row_bytes;
 	t->mean_file_bytes = (double)t->bytes / (double)ds->files;
 	if (ds->found && ds->format->look) {
 		t->scan_read_bytes = (double)scan_index_read_bytes(ds->found);
@@ -156,16 +107,6 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 	}
 	t->mean_sample_bytes = (double)t->sample_bytes / (double)dataset_samples(ds);
 	t->stdev_file_bytes = moments_stdev(&files);
-}
-
-/* Bytes of a file that can belong to samples; for a pair the bytes of both files. */
-static uint64_t sample_parts_bytes(const struct dataset *ds, uint64_t file)
-{
-	uint64_t bytes = 0;
-
-	for (unsigned part = 0; part < dataset_sample_parts(ds); part++)
-		bytes += dataset_file_bytes(ds, part * ds->files + file);
-	return bytes;
 }
 
 int dataset_check_bytes(const struct dataset *ds, double files, struct mlgen_err *err)
@@ -193,8 +134,11 @@ uint64_t dataset_large_file(const struct dataset *ds, uint64_t enough_bytes)
 	if (known)
 		return known - 1;
 	for (uint64_t i = 0; i < ds->files && most < enough_bytes; i += step) {
-		uint64_t bytes = sample_parts_bytes(ds, i);
+		uint64_t bytes = 0;
 
+		/* For a pair, the bytes of both files belong to samples. */
+		for (unsigned part = 0; part < dataset_sample_parts(ds); part++)
+			bytes += dataset_file_bytes(ds, part * ds->files + i);
 		if (bytes > most) {
 			most = bytes;
 			largest = i;
@@ -238,14 +182,40 @@ void dataset_totals(const struct dataset *ds, struct dataset_totals *t)
 				      .scan_seconds = (double)NAN,
 				      .scan_kept_files = (double)NAN,
 				      .label_files = (double)NAN };
-	if (ds->scan)
+	if (ds->scan) {
 		totals_of_scan(ds, t);
-	else if (dist_is_const(&ds->sample_size))
-		totals_same(ds, t);
-	else if (ds->files > DATASET_EXACT_FILES)
-		totals_expected(ds, t);
-	else
-		totals_exact(ds, t);
+	} else if (dist_is_const(&ds->sample_size)) {
+		t->bytes = ds->files * all_parts_bytes(ds, 0);
+		t->sample_bytes = dataset_samples(ds) * dataset_sample_bytes(ds, 0);
+		t->row_bytes = dataset_samples(ds) * dataset_row_bytes(ds, 0);
+		t->mean_file_bytes = (double)all_parts_bytes(ds, 0);
+		t->mean_sample_bytes = (double)dataset_sample_bytes(ds, 0);
+	} else if (ds->files > DATASET_EXACT_FILES) {
+		t->estimate = true;
+		t->mean_sample_bytes = dist_mean(&ds->sample_size);
+		t->mean_file_bytes = dataset_mean_file_bytes(ds);
+		t->stdev_file_bytes = dist_stdev(&ds->sample_size) * (double)ds->samples_per_file;
+		t->bytes = (uint64_t)((double)ds->files * t->mean_file_bytes);
+		t->sample_bytes = t->row_bytes =
+			(uint64_t)((double)dataset_samples(ds) * t->mean_sample_bytes);
+	} else {
+		struct moments files = { 0 };
+
+		for (uint64_t i = 0; i < ds->files; i++) {
+			struct file_shape shape;
+			uint64_t bytes;
+
+			format_shape(ds, i, &shape);
+			bytes = parts_bytes(ds, &shape);
+			t->bytes += bytes;
+			t->sample_bytes += shape.samples * format_sample_bytes(&shape);
+			moments_add(&files, (double)bytes);
+		}
+		t->row_bytes = t->sample_bytes;
+		t->mean_file_bytes = files.mean;
+		t->stdev_file_bytes = moments_stdev(&files);
+		t->mean_sample_bytes = (double)t->sample_bytes / (double)dataset_samples(ds);
+	}
 }
 
 /* ---- the dataset of a job ---- */
@@ -256,17 +226,6 @@ void dataset_totals(const struct dataset *ds, struct dataset_totals *t)
 #define TEMPORARY_NAME_BYTES 6
 /* Minimum number of batches per rank that scale leaves. */
 #define SCALED_BATCHES 4
-
-/* The directory without trailing slashes. */
-static char *dataset_directory_of(const struct job *job)
-{
-	const char *d = job->directory ? job->directory : ".";
-	size_t n = strlen(d);
-
-	while (n > 1 && d[n - 1] == '/')
-		n--;
-	return mem_strndup(d, n);
-}
 
 static double files_by_ratio(const struct dataset *ds, const struct job *job, uint64_t memory_bytes)
 {
@@ -418,22 +377,6 @@ static struct format_options options_of(const struct job *job)
 	};
 }
 
-static int init_made(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
-		     struct mlgen_err *err)
-{
-	int r;
-
-	ds->samples_per_file = job->samples_per_file;
-	ds->subfolders = job->subfolders ? job->subfolders : 1;
-	ds->sample_size = job->sample_size;
-	dist_ref(&ds->sample_size);
-	ds->options = options_of(job);
-	r = dataset_init_format(ds, err);
-	if (r == 0)
-		r = choose_files(ds, job, memory_bytes, err);
-	return r ? r : check_names(ds, err);
-}
-
 /* Set what is known about existing files before the scan. */
 static void init_common(struct dataset *ds, const struct job *job)
 {
@@ -456,16 +399,6 @@ static int settle_found(struct dataset *ds, const struct job *job, uint64_t batc
 	return ds->found ? 0 : dataset_init_format(ds, err);
 }
 
-static int init_found(struct dataset *ds, const struct job *job, struct dataset_received *given,
-		      struct mlgen_err *err)
-{
-	int r;
-
-	init_common(ds, job);
-	r = dataset_scan(ds, job, given, err);
-	return r ? r : settle_found(ds, job, scaled_as(job)->batch_size, SCALED_BATCHES, err);
-}
-
 static int init_found_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
 			   struct dataset_received *given, struct mlgen_err *err)
 {
@@ -483,28 +416,6 @@ static int init_found_eval(struct dataset *eval, const struct dataset *train, co
 	return r;
 }
 
-static int check_packed(const struct dataset *ds, const struct job *job, struct mlgen_err *err)
-{
-	if (job->decompress == DECOMPRESS_NONE || dataset_packed_max(ds))
-		return 0;
-	return mlgen_fail(err, -EINVAL, "decompress: %s %s; use decompress=none",
-			  ds->found ? "no files are compressed in"
-				    : "mlgen knows of no compressed files in",
-			  ds->directory);
-}
-
-static int read_recorded(struct dataset *ds, const struct job *job, struct mlgen_err *err)
-{
-	int r;
-
-	if (job->access != ACCESS_RECORDED || job_work(job)->only_prepares)
-		return 0;
-	r = recorded_read(&ds->recorded, job->recorded_calls, (unsigned)job->kb_base, err);
-	if (r == 0)
-		ds->recorded->seed = job->randseed;
-	return r;
-}
-
 int dataset_init(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
 		 struct mlgen_err *err)
 {
@@ -514,19 +425,47 @@ int dataset_init(struct dataset *ds, const struct job *job, uint64_t memory_byte
 int dataset_init_received(struct dataset *ds, const struct job *job, uint64_t memory_bytes,
 			  struct dataset_received *given, struct mlgen_err *err)
 {
-	int r;
+	int r = 0;
 
 	memset(ds, 0, sizeof(*ds));
 	ds->memo = mem_zalloc(sizeof(*ds->memo));
 	ds->format = format_of((enum job_format)job->format);
-	ds->directory = dataset_directory_of(job);
-	r = read_recorded(ds, job, err);
-	if (r == 0 && (given ? given->is_found : dataset_uses_scan(ds, job)))
-		r = init_found(ds, job, given, err);
-	else if (r == 0)
-		r = init_made(ds, job, memory_bytes, err);
-	if (r == 0 && !job_work(job)->only_prepares)
-		r = check_packed(ds, job, err);
+
+	/* The directory without trailing slashes. */
+	const char *d = job->directory ? job->directory : ".";
+	size_t n = strlen(d);
+
+	while (n > 1 && d[n - 1] == '/')
+		n--;
+	ds->directory = mem_strndup(d, n);
+	if (job->access == ACCESS_RECORDED && !job_work(job)->only_prepares) {
+		r = recorded_read(&ds->recorded, job->recorded_calls, (unsigned)job->kb_base, err);
+		if (r == 0)
+			ds->recorded->seed = job->randseed;
+	}
+	if (r == 0 && (given ? given->is_found : dataset_uses_scan(ds, job))) {
+		init_common(ds, job);
+		r = dataset_scan(ds, job, given, err);
+		if (r == 0)
+			r = settle_found(ds, job, scaled_as(job)->batch_size, SCALED_BATCHES, err);
+	} else if (r == 0) {
+		ds->samples_per_file = job->samples_per_file;
+		ds->subfolders = job->subfolders ? job->subfolders : 1;
+		ds->sample_size = job->sample_size;
+		dist_ref(&ds->sample_size);
+		ds->options = options_of(job);
+		r = dataset_init_format(ds, err);
+		if (r == 0)
+			r = choose_files(ds, job, memory_bytes, err);
+		if (r == 0)
+			r = check_names(ds, err);
+	}
+	if (r == 0 && !job_work(job)->only_prepares && job->decompress != DECOMPRESS_NONE &&
+	    !dataset_packed_max(ds))
+		r = mlgen_fail(err, -EINVAL, "decompress: %s %s; use decompress=none",
+			       ds->found ? "no files are compressed in"
+					 : "mlgen knows of no compressed files in",
+			       ds->directory);
 	if (r == 0 && !job_work(job)->only_prepares)
 		r = dataset_check_ranks(ds, job, job_all_accelerators(job), err);
 	if (r)

@@ -115,30 +115,27 @@ static int check_access(const struct format *f, const struct job *j, struct mlge
 	return 0;
 }
 
-/* A list of byte ranges requires format=raw. */
-static int settle_listed(struct dataset *ds, const struct job *j, struct mlgen_err *err)
-{
-	const char *list = j->file_list;
-
-	if (!list || strcmp(list, "-") == 0)
-		list = "stdin";
-	if (ds->format && ds->format != &format_raw)
-		return mlgen_fail(err, -EINVAL,
-				  "format: %s has OFFSET and LENGTH after each path, which are the "
-				  "bytes of a raw file; use format=raw, or a list of paths only, "
-				  "so that mlgen finds the samples in %s files",
-				  list, ds->format->name);
-	ds->format = &format_raw;
-	return check_access(ds->format, j, err);
-}
-
 /* Check or detect the format. Files of other kinds leave the scan. */
 static int settle_format(struct dataset *ds, const struct job *j, struct mlgen_err *err)
 {
 	int r;
 
-	if (scan_has_listed(ds->scan))
-		return settle_listed(ds, j, err);
+	if (scan_has_listed(ds->scan)) {
+		/* A list of byte ranges requires format=raw. */
+		const char *list = j->file_list;
+
+		if (!list || strcmp(list, "-") == 0)
+			list = "stdin";
+		if (ds->format && ds->format != &format_raw)
+			return mlgen_fail(
+				err, -EINVAL,
+				"format: %s has OFFSET and LENGTH after each path, which are the "
+				"bytes of a raw file; use format=raw, or a list of paths only, "
+				"so that mlgen finds the samples in %s files",
+				list, ds->format->name);
+		ds->format = &format_raw;
+		return check_access(ds->format, j, err);
+	}
 	if (ds->format) {
 		if (ds->format != &format_raw)
 			detect_drop_others(ds->scan, ds->directory);
@@ -172,18 +169,6 @@ static int choose_count(struct dataset *ds, const struct job *j, const char *opt
 			  "%s: %" PRIu64 " is ignored; the %" PRIu64 " files in %s are used",
 			  option, asked, found, directory);
 	return 0;
-}
-
-static void note_unused(const struct dataset *ds, const struct job *j)
-{
-	static const char *const options[] = { "samples_per_file", "sample_size", "subfolders",
-					       "columns", "row_group_size" };
-
-	for (size_t i = 0; i < ARRAY_LEN(options); i++)
-		if (job_is_changed(j, options[i]))
-			scan_note(ds->scan,
-				  "%s: not used; dataset=scan takes the files as they are",
-				  options[i]);
 }
 
 bool dataset_uses_scan(const struct dataset *ds, const struct job *job)
@@ -249,24 +234,6 @@ static bool is_first_of_pair(void *arg, const char *name)
 	return role == NAMEPAIR_FIRST;
 }
 
-static void note_unpaired(const struct dataset *ds, const struct pair_filter *p, bool has_labels)
-{
-	uint64_t firsts = p->counts[NAMEPAIR_FIRST];
-	uint64_t twins = p->counts[NAMEPAIR_TWIN];
-	char text[UNITS_TEXT_BYTES];
-
-	if (p->counts[NAMEPAIR_NEITHER])
-		scan_note(ds->scan,
-			  "%s: left out: %s with neither part of scan_pair=%s in the path",
-			  ds->directory, units_human_count(text, p->counts[NAMEPAIR_NEITHER]),
-			  ds->options.scan_pair);
-	if (twins > firsts && !has_labels)
-		scan_note(ds->scan,
-			  "%s: left out: at least %s with %s in the path that are not the twin of "
-			  "a file",
-			  ds->directory, units_human_count(text, twins - firsts), p->pair.to);
-}
-
 /* True if samples are pairs of npy files; a list may name only the first of each pair. */
 static bool are_arrays(const struct dataset *ds)
 {
@@ -301,7 +268,22 @@ static int split_pairs(struct dataset *ds, struct mlgen_err *err)
 				  "scan_pair: no file in %s has '%.*s' in its path; FROM:TO are "
 				  "parts of two paths, such as _x.npy:_y.npy",
 				  ds->directory, (int)p.pair.from_bytes, p.pair.from);
-	note_unpaired(ds, &p, !are_arrays(ds));
+
+	uint64_t firsts = p.counts[NAMEPAIR_FIRST];
+	uint64_t twins = p.counts[NAMEPAIR_TWIN];
+	char count[UNITS_TEXT_BYTES];
+
+	if (p.counts[NAMEPAIR_NEITHER])
+		scan_note(ds->scan,
+			  "%s: left out: %s with neither part of scan_pair=%s in the path",
+			  ds->directory, units_human_count(count, p.counts[NAMEPAIR_NEITHER]),
+			  ds->options.scan_pair);
+	if (twins > firsts && are_arrays(ds))
+		scan_note(ds->scan,
+			  "%s: left out: at least %s with %s in the path that are not the twin of "
+			  "a file",
+			  ds->directory, units_human_count(count, twins - firsts), p.pair.to);
+
 	ds->parts = 2;
 	if (are_arrays(ds)) {
 		labels_free(ds->labels);
@@ -390,29 +372,6 @@ static const char *cache_path(const struct job *job)
 	return job->dataset == DATASET_SCAN ? job->scan_cache : NULL;
 }
 
-static int list_files(struct dataset *ds, const struct job *job, enum scan_part part,
-		      struct mlgen_err *err)
-{
-	bool has_directory = !job->file_list || job_is_given(job, "directory");
-	const char *directory = job->directory ? job->directory : ".";
-	char *except = scan_cache_path(cache_path(job));
-	const struct job_reuse *kept = job_reuse(job);
-	const struct scan_request req = {
-		.directory = has_directory ? directory : NULL,
-		.file_list = job->dataset == DATASET_SCAN ? job->file_list : NULL,
-		.part = part,
-		.is_laid_out = job->dataset == DATASET_MADE,
-		.except = except,
-		.errors = (enum job_scan_errors)job->scan_errors,
-		.depth = job->scan_depth,
-		.is_quiet = kept && kept->has_told[part],
-	};
-	int r = scan_new(&ds->scan, &req, err);
-
-	mem_free(except);
-	return r;
-}
-
 static int look_into_files(struct dataset *ds, const struct job *job, enum scan_part part,
 			   struct mlgen_err *err)
 {
@@ -471,8 +430,23 @@ static int settle_labels(struct dataset *ds, const struct job *job, struct mlgen
 static int scan_and_look(struct dataset *ds, const struct job *job, enum scan_part part,
 			 struct mlgen_err *err)
 {
-	int r = list_files(ds, job, part, err);
+	bool has_directory = !job->file_list || job_is_given(job, "directory");
+	const char *directory = job->directory ? job->directory : ".";
+	char *except = scan_cache_path(cache_path(job));
+	const struct job_reuse *kept = job_reuse(job);
+	const struct scan_request req = {
+		.directory = has_directory ? directory : NULL,
+		.file_list = job->dataset == DATASET_SCAN ? job->file_list : NULL,
+		.part = part,
+		.is_laid_out = job->dataset == DATASET_MADE,
+		.except = except,
+		.errors = (enum job_scan_errors)job->scan_errors,
+		.depth = job->scan_depth,
+		.is_quiet = kept && kept->has_told[part],
+	};
+	int r = scan_new(&ds->scan, &req, err);
 
+	mem_free(except);
 	if (r)
 		return r;
 	mem_replace(&ds->directory, scan_base(ds->scan));
@@ -487,31 +461,27 @@ static int scan_and_look(struct dataset *ds, const struct job *job, enum scan_pa
 	return r ? r : settle_labels(ds, job, err);
 }
 
-/* Another process has scanned: take over its results. */
-static void use_received(struct dataset *ds, struct dataset_received *g)
-{
-	mem_replace(&ds->directory, g->directory);
-	ds->format = g->format;
-	ds->parts = g->parts;
-	ds->scan = g->scan;
-	ds->found = g->found;
-	ds->labels = g->labels;
-	if (ds->labels)
-		mem_replace(&ds->options.scan_pair, NULL);
-	g->labels = NULL;
-	g->scan = NULL;
-	g->found = NULL;
-}
-
 static int find_files(struct dataset *ds, const struct job *job, enum scan_part part,
 		      struct dataset_received *given, struct mlgen_err *err)
 {
 	int r = 0;
 
-	if (given)
-		use_received(ds, given);
-	else
+	if (given) {
+		/* Another process has scanned: take over its results. */
+		mem_replace(&ds->directory, given->directory);
+		ds->format = given->format;
+		ds->parts = given->parts;
+		ds->scan = given->scan;
+		ds->found = given->found;
+		ds->labels = given->labels;
+		if (ds->labels)
+			mem_replace(&ds->options.scan_pair, NULL);
+		given->labels = NULL;
+		given->scan = NULL;
+		given->found = NULL;
+	} else {
 		r = scan_and_look(ds, job, part, err);
+	}
 	if (r)
 		return r;
 	ds->files = scan_files(ds->scan);
@@ -527,8 +497,16 @@ int dataset_scan(struct dataset *ds, const struct job *job, struct dataset_recei
 		r = find_files(ds, job, SCAN_TRAINING, given, err);
 	if (r)
 		return r;
-	if (job->dataset == DATASET_SCAN)
-		note_unused(ds, job);
+	if (job->dataset == DATASET_SCAN) {
+		static const char *const options[] = { "samples_per_file", "sample_size",
+						       "subfolders", "columns", "row_group_size" };
+
+		for (size_t i = 0; i < ARRAY_LEN(options); i++)
+			if (job_is_changed(job, options[i]))
+				scan_note(ds->scan,
+					  "%s: not used; dataset=scan takes the files as they are",
+					  options[i]);
+	}
 	r = choose_count(ds, job, "num_files", job->num_files, ds->directory, err);
 	mark_reported(job, SCAN_TRAINING);
 	return r;

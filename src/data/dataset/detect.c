@@ -197,10 +197,8 @@ static bool is_data(const struct detect *d, const char *name)
 
 static bool has_suffix(const struct detect *d, const char *name)
 {
-	const char *suffix = detect_suffix(name);
-
 	for (size_t i = 0; i < d->suffix_count; i++)
-		if (strcasecmp(d->suffixes[i], suffix) == 0)
+		if (strcasecmp(d->suffixes[i], detect_suffix(name)) == 0)
 			return true;
 	return false;
 }
@@ -402,19 +400,6 @@ struct shards {
 	uint64_t count, entries;
 };
 
-/* False if this file is not a shard, or has another format. */
-static bool count_shard(struct shards *s, const char *path)
-{
-	const struct format *f =
-		s->count < SHARDS_SNIFFED ? detect_file(path) : format_find(detect_by_suffix(path));
-
-	if (!f || !f->is_forward || (s->format && f != s->format))
-		return false;
-	s->format = f;
-	s->count++;
-	return true;
-}
-
 const char *detect_shards(const char *directory, uint64_t least)
 {
 	char *root = mem_strdup(directory);
@@ -426,11 +411,19 @@ const char *detect_shards(const char *directory, uint64_t least)
 
 	while (are_shards && s.count < least && (e = fts_read(walk))) {
 		bool is_file = e->fts_info == FTS_F || e->fts_info == FTS_NSOK;
+		const struct format *f;
 
 		are_shards = ++s.entries < SHARD_ENTRIES_MAX;
-		if (are_shards && is_file && *e->fts_name != '.' &&
-		    detect_name(e->fts_name) == NAME_DATA)
-			are_shards = count_shard(&s, e->fts_path);
+		if (!are_shards || !is_file || *e->fts_name == '.' ||
+		    detect_name(e->fts_name) != NAME_DATA)
+			continue;
+		f = s.count < SHARDS_SNIFFED ? detect_file(e->fts_path)
+					     : format_find(detect_by_suffix(e->fts_path));
+		are_shards = f && f->is_forward && (!s.format || f == s.format);
+		if (are_shards) {
+			s.format = f;
+			s.count++;
+		}
 	}
 	if (walk)
 		fts_close(walk);

@@ -76,29 +76,22 @@ static bool get_string(const json_t *root, const char *key, char **out)
 	return true;
 }
 
-static int check_version(const json_t *root, const char *path, struct mlgen_err *err)
-{
-	uint64_t version;
-
-	if (!get_count(root, "version", &version))
-		return manifest_fail(path, "is not the manifest of a dataset", err);
-	if (version == MANIFEST_VERSION)
-		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "%s: version %" PRIu64
-			  " was written by another version of mlgen, this mlgen reads version %d; "
-			  "use another directory, or the other mlgen",
-			  path, version, MANIFEST_VERSION);
-}
-
 static int decode_manifest(const json_t *root, const char *path, struct manifest *m,
 			   struct mlgen_err *err)
 {
 	const json_t *complete = json_object_get(root, "complete");
-	int r = check_version(root, path, err);
+	uint64_t version;
 
-	if (r)
-		return r;
+	if (!get_count(root, "version", &version))
+		return manifest_fail(path, "is not the manifest of a dataset", err);
+	if (version != MANIFEST_VERSION)
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s: version %" PRIu64
+			" was written by another version of mlgen, this mlgen reads version %d; "
+			"use another directory, or the other mlgen",
+			path, version, MANIFEST_VERSION);
+
 	if (!get_count(root, "num_files", &m->num_files) ||
 	    !get_count(root, "samples_per_file", &m->samples_per_file) ||
 	    !get_count(root, "subfolders", &m->subfolders) ||
@@ -305,20 +298,6 @@ static int differs_count(const struct dataset *ds, const char *option, uint64_t 
 	return differs(ds, option, a, b, err);
 }
 
-/* The number of files depends on accelerators with scale; fewer of them may need fewer files. */
-static int differs_files(const struct dataset *ds, const struct manifest *m, struct mlgen_err *err)
-{
-	uint64_t ranks = m->complete ? dataset_ranks_for(ds, m->num_files) : 0;
-	char a[24], b[24], fewer[64] = "";
-
-	snprintf(a, sizeof(a), "%" PRIu64, m->num_files);
-	snprintf(b, sizeof(b), "%" PRIu64, ds->files);
-	if (ranks > 0 && ranks < ds->scaled.ranks)
-		snprintf(fewer, sizeof(fewer), "--accelerators=%" PRIu64 " needs only these, ",
-			 ranks);
-	return differs_with_hint(ds, "num_files", a, b, fewer, err);
-}
-
 static int manifest_compare(const struct dataset *ds, const struct manifest *m,
 			    struct mlgen_err *err)
 {
@@ -347,39 +326,21 @@ static int manifest_compare(const struct dataset *ds, const struct manifest *m,
 			r = differs_count(ds, counts[i].option, counts[i].made, counts[i].job, err);
 	if (r == 0 && strcmp(made_columns, job_columns) != 0)
 		r = differs(ds, "columns", made_columns, job_columns, err);
-	if (r == 0 && m->num_files < ds->files)
-		r = differs_files(ds, m, err);
+	if (r == 0 && m->num_files < ds->files) {
+		/* With scale, the number of files depends on accelerators; fewer of them may need
+		 * fewer files. */
+		uint64_t ranks = m->complete ? dataset_ranks_for(ds, m->num_files) : 0;
+		char a[24], b[24], fewer[64] = "";
+
+		snprintf(a, sizeof(a), "%" PRIu64, m->num_files);
+		snprintf(b, sizeof(b), "%" PRIu64, ds->files);
+		if (ranks > 0 && ranks < ds->scaled.ranks)
+			snprintf(fewer, sizeof(fewer),
+				 "--accelerators=%" PRIu64 " needs only these, ", ranks);
+		r = differs_with_hint(ds, "num_files", a, b, fewer, err);
+	}
 	manifest_fini(&job);
 	return r;
-}
-
-static bool has_full_size(const struct dataset *ds, uint64_t file)
-{
-	char path[PATH_MAX];
-	struct stat st;
-
-	return dataset_path(ds, file, path, sizeof(path)) > 0 && stat(path, &st) == 0 &&
-	       S_ISREG(st.st_mode) && (uint64_t)st.st_size == dataset_file_bytes(ds, file);
-}
-
-/* Check `n` files, evenly spread over all parts, and extrapolate to all files. */
-static void count_present(const struct dataset *ds, uint64_t n, uint64_t *files, uint64_t *bytes)
-{
-	uint64_t all = dataset_all_files(ds);
-	double each = (double)all / (double)n;
-	double present_bytes = 0;
-	uint64_t present = 0;
-
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t file = n == all ? i : (uint64_t)((double)i * each);
-
-		if (!has_full_size(ds, file))
-			continue;
-		present++;
-		present_bytes += (double)dataset_file_bytes(ds, file);
-	}
-	*files = (uint64_t)((double)present * each);
-	*bytes = (uint64_t)(present_bytes * each);
 }
 
 /* True if at least one part has its folder; otherwise no file can exist. */
@@ -521,7 +482,27 @@ int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes,
 		*estimate = t.estimate;
 	} else if (has_folder(ds)) {
 		*estimate = all > CHECK_FILES_MAX;
-		count_present(ds, *estimate ? CHECK_SAMPLE : all, files, bytes);
+
+		/* Check n files, evenly spread over all parts, and extrapolate to all files. */
+		uint64_t n = *estimate ? CHECK_SAMPLE : all;
+		double each = (double)all / (double)n;
+		double present_bytes = 0;
+		uint64_t present = 0;
+
+		for (uint64_t i = 0; i < n; i++) {
+			uint64_t file = n == all ? i : (uint64_t)((double)i * each);
+			char path[PATH_MAX];
+			struct stat st;
+
+			if (dataset_path(ds, file, path, sizeof(path)) <= 0 ||
+			    stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+			    (uint64_t)st.st_size != dataset_file_bytes(ds, file))
+				continue;
+			present++;
+			present_bytes += (double)st.st_size;
+		}
+		*files = (uint64_t)((double)present * each);
+		*bytes = (uint64_t)(present_bytes * each);
 	}
 	manifest_fini(&m);
 	return 0;
