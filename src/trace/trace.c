@@ -167,35 +167,31 @@ static bool takes_precedence(const struct trace_phase *a, const struct trace_pha
 	return a->start_ns != b->start_ns ? a->start_ns > b->start_ns : a->op > b->op;
 }
 
-/* Remove phases that have ended and choose the current one. */
-static void update_phases(struct trace_phases *p, uint64_t now_ns)
-{
-	unsigned count = 0;
-
-	p->until_ns = UINT64_MAX;
-	p->now = NULL;
-	for (unsigned i = 0; i < p->count; i++)
-		if (p->held[i].end_ns > now_ns)
-			p->held[count++] = p->held[i];
-	p->count = count;
-	for (unsigned i = 0; i < count; i++) {
-		const struct trace_phase *h = &p->held[i];
-
-		if (h->end_ns < p->until_ns)
-			p->until_ns = h->end_ns;
-		if (!p->now || takes_precedence(h, p->now))
-			p->now = h;
-	}
-}
-
 const struct trace_phase *trace_phase_at(struct trace_phases *p, const struct trace_record *r)
 {
 	bool is_new = trace_is_phase(r->op);
 
 	if (is_new)
 		add_phase(p, phase_of(r));
-	if (is_new || (p->count && r->start_ns >= p->until_ns))
-		update_phases(p, r->start_ns);
+	if (is_new || (p->count && r->start_ns >= p->until_ns)) {
+		unsigned count = 0;
+
+		/* Remove phases that have ended and choose the current one. */
+		p->until_ns = UINT64_MAX;
+		p->now = NULL;
+		for (unsigned i = 0; i < p->count; i++)
+			if (p->held[i].end_ns > r->start_ns)
+				p->held[count++] = p->held[i];
+		p->count = count;
+		for (unsigned i = 0; i < count; i++) {
+			const struct trace_phase *h = &p->held[i];
+
+			if (h->end_ns < p->until_ns)
+				p->until_ns = h->end_ns;
+			if (!p->now || takes_precedence(h, p->now))
+				p->now = h;
+		}
+	}
 	return p->now;
 }
 
@@ -266,11 +262,6 @@ static size_t printable_sequence(const unsigned char *s, size_t left)
 	return point < least[n] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff) ? 0 : n;
 }
 
-static bool is_plain(unsigned char c)
-{
-	return c >= 0x20 && c < 0x7f && c != '\\';
-}
-
 void trace_text_append(struct buf *out, const char *s, size_t bytes)
 {
 	static const char digits[] = "0123456789ABCDEF";
@@ -279,7 +270,7 @@ void trace_text_append(struct buf *out, const char *s, size_t bytes)
 	while (at < end) {
 		size_t n = 0;
 
-		while (at + n < end && is_plain(at[n]))
+		while (at + n < end && at[n] >= 0x20 && at[n] < 0x7f && at[n] != '\\')
 			n++;
 		if (n == 0 && *at >= 0x80)
 			n = printable_sequence(at, (size_t)(end - at));

@@ -66,31 +66,28 @@ static size_t text_length(const struct row_parser *r, const char *at, size_t lef
 	return n;
 }
 
-static int parse_quote(struct row_parser *r)
-{
-	switch (r->state) {
-	case ROW_CELL:
-		r->quote_line = r->in->line;
-		r->state = ROW_QUOTED;
-		return 0;
-	case ROW_QUOTED:
-		r->state = ROW_QUOTE;
-		return 0;
-	case ROW_QUOTE:
-		buf_addc(&r->row->text, '"');
-		r->state = ROW_QUOTED;
-		return 0;
-	default:
-		return fail_row(r, r->in->line,
-				"a quote in the middle of a cell; put the whole cell in quotes, "
-				"and double the quote");
-	}
-}
-
 static int parse_special(struct row_parser *r, char c)
 {
-	if (c == '"')
-		return parse_quote(r);
+	if (c == '"') {
+		switch (r->state) {
+		case ROW_CELL:
+			r->quote_line = r->in->line;
+			r->state = ROW_QUOTED;
+			return 0;
+		case ROW_QUOTED:
+			r->state = ROW_QUOTE;
+			return 0;
+		case ROW_QUOTE:
+			buf_addc(&r->row->text, '"');
+			r->state = ROW_QUOTED;
+			return 0;
+		default:
+			return fail_row(
+				r, r->in->line,
+				"a quote in the middle of a cell; put the whole cell in quotes, "
+				"and double the quote");
+		}
+	}
 	if (r->state == ROW_QUOTE && c == '\r') {
 		r->state = ROW_RETURN;
 		return 0;
@@ -242,42 +239,6 @@ static void append_cell(struct csv_writer *w)
 	buf_reset(&w->cell);
 }
 
-static void append_phase(struct csv_writer *w, const struct trace_phase *p)
-{
-	if (p && p->file)
-		append_name(w, p->file);
-	else if (p)
-		buf_add(&w->cell, trace_op_name(p->op));
-	if (p && p->op == TRACE_EPOCH && p->number != TRACE_UNKNOWN) {
-		buf_addc(&w->cell, ' ');
-		trace_number_append(&w->cell, p->number);
-	}
-	append_cell(w);
-}
-
-/* Unknown flags, of a later version, are written as one number. */
-static void append_flags(struct buf *out, unsigned flags)
-{
-	const char *between = "";
-	unsigned unnamed = 0;
-
-	for (unsigned bit = 1; bit <= flags; bit <<= 1) {
-		const char *name = trace_flag_name(flags & bit);
-
-		if (name) {
-			buf_add(out, between);
-			buf_add(out, name);
-			between = "|";
-		} else {
-			unnamed |= flags & bit;
-		}
-	}
-	if (unnamed) {
-		buf_add(out, between);
-		trace_number_append(out, unnamed);
-	}
-}
-
 static void append_row(struct csv_writer *w, const struct trace_record *r)
 {
 	const struct trace_phase *phase = trace_phase_at(&w->phases, r);
@@ -291,7 +252,17 @@ static void append_row(struct csv_writer *w, const struct trace_record *r)
 	append_known(row, is_open ? TRACE_UNKNOWN : r->duration_ns, TRACE_UNKNOWN);
 	append_known(row, r->pid, 0);
 	append_known(row, r->tid, 0);
-	append_phase(w, phase);
+
+	if (phase && phase->file)
+		append_name(w, phase->file);
+	else if (phase)
+		buf_add(&w->cell, trace_op_name(phase->op));
+	if (phase && phase->op == TRACE_EPOCH && phase->number != TRACE_UNKNOWN) {
+		buf_addc(&w->cell, ' ');
+		trace_number_append(&w->cell, phase->number);
+	}
+	append_cell(w);
+
 	/* An unknown operation, of a later version, is written as a number. */
 	if (r->op != TRACE_NONE && op)
 		buf_add(row, op);
@@ -310,7 +281,27 @@ static void append_row(struct csv_writer *w, const struct trace_record *r)
 	trace_number_append_signed(row, r->result);
 	buf_addc(row, ',');
 	append_known(row, r->cpu_ns, TRACE_UNKNOWN);
-	append_flags(row, r->flags | (is_open ? TRACE_BEGINS : 0u));
+
+	/* Unknown flags, of a later version, are written as one number. */
+	unsigned flags = r->flags | (is_open ? TRACE_BEGINS : 0u);
+	const char *between = "";
+	unsigned unnamed = 0;
+	for (unsigned bit = 1; bit <= flags; bit <<= 1) {
+		const char *name = trace_flag_name(flags & bit);
+
+		if (name) {
+			buf_add(row, between);
+			buf_add(row, name);
+			between = "|";
+		} else {
+			unnamed |= flags & bit;
+		}
+	}
+	if (unnamed) {
+		buf_add(row, between);
+		trace_number_append(row, unnamed);
+	}
+
 	buf_addc(row, '\n');
 }
 

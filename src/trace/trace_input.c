@@ -236,17 +236,6 @@ static int fill_buffer(struct trace_input *in, struct mlgen_err *err)
 	return n > 0;
 }
 
-static int fail_zero_byte(const struct trace_input *in, const char *zero, struct mlgen_err *err)
-{
-	uint64_t line = in->line;
-
-	for (const char *c = in->buffer; c < zero; c++)
-		line += *c == '\n';
-	return trace_input_fail(
-		in, line, err,
-		"a NUL byte, which no text contains; does the option match this file?");
-}
-
 /* Does the file begin with these bytes? A pipe may deliver them singly. 1, 0 or -errno with err. */
 static int begins_with(struct trace_input *in, const char *mark, size_t bytes,
 		       struct mlgen_err *err)
@@ -291,8 +280,15 @@ int trace_input_more(struct trace_input *in, struct mlgen_err *err)
 		if (rc < 0 || (rc == 0 && is_begun))
 			return rc;
 		zero = in->is_binary ? NULL : memchr(in->buffer, '\0', in->end);
-		if (zero)
-			return fail_zero_byte(in, zero, err);
+		if (zero) {
+			uint64_t line = in->line;
+
+			for (const char *c = in->buffer; c < zero; c++)
+				line += *c == '\n';
+			return trace_input_fail(in, line, err,
+						"a NUL byte, which no text contains; does the "
+						"option match this file?");
+		}
 	}
 	return 1;
 }

@@ -335,30 +335,6 @@ static const struct action *find_action(const char *name)
 	return NULL;
 }
 
-static int add_record(struct iolog_parser *r, const struct action *a, size_t file)
-{
-	struct trace_record to = { .start_ns = r->now_ns,
-				   .duration_ns = TRACE_UNKNOWN,
-				   .off = TRACE_UNKNOWN,
-				   .cpu_ns = TRACE_UNKNOWN,
-				   .op = a->op };
-	int rc = 0;
-
-	if (a->op == TRACE_OPEN)
-		to.len_bytes = TRACE_UNKNOWN;
-	if (a->kind == ACTION_EXTENT) {
-		rc = parse_number_word(r, "offset", file + 2, INT64_MAX, &to.off);
-		if (rc == 0)
-			rc = parse_number_word(r, "length", file + 3, TRACE_IOLOG_BYTES_MAX,
-					       &to.len_bytes);
-		to.result = (int64_t)to.len_bytes;
-	}
-	if (rc < 0)
-		return rc;
-	to.file = trace_fill_name(r->to, r->word[file], r->bytes[file]);
-	return trace_fill_add(r->to, &to, r->err);
-}
-
 /* fio waits until a number of milliseconds from its start, although its manual says microseconds
  * from the previous wait. */
 static int parse_wait(struct iolog_parser *r)
@@ -393,7 +369,26 @@ static int parse_action(struct iolog_parser *r, const struct action *a, size_t f
 		r->what->trims += a->kind == ACTION_TRIM;
 		return 0;
 	}
-	return add_record(r, a, file);
+
+	struct trace_record to = { .start_ns = r->now_ns,
+				   .duration_ns = TRACE_UNKNOWN,
+				   .off = TRACE_UNKNOWN,
+				   .cpu_ns = TRACE_UNKNOWN,
+				   .op = a->op };
+	int rc = 0;
+	if (a->op == TRACE_OPEN)
+		to.len_bytes = TRACE_UNKNOWN;
+	if (a->kind == ACTION_EXTENT) {
+		rc = parse_number_word(r, "offset", file + 2, INT64_MAX, &to.off);
+		if (rc == 0)
+			rc = parse_number_word(r, "length", file + 3, TRACE_IOLOG_BYTES_MAX,
+					       &to.len_bytes);
+		to.result = (int64_t)to.len_bytes;
+	}
+	if (rc < 0)
+		return rc;
+	to.file = trace_fill_name(r->to, r->word[file], r->bytes[file]);
+	return trace_fill_add(r->to, &to, r->err);
 }
 
 static int parse_line(struct iolog_parser *r)

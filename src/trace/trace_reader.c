@@ -637,23 +637,6 @@ static const struct beginning *find_beginning(const char *at, size_t bytes)
 	return NULL;
 }
 
-static int fail_form(const char *path, const struct beginning *b, struct mlgen_err *err)
-{
-	if (!b)
-		return mlgen_fail(
-			err, -EINVAL,
-			"%s: is neither an mlgen trace nor a fio iolog, which begins with 'fio "
-			"version 3 iolog' or 'fio version 2 iolog'; convert logs of other programs "
-			"first, for example with mltrace import --format=strace FILE -o OUT",
-			path);
-	if (b->form == FORM_OTHER)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: is %s; mltrace import --format=%s FILE -o OUT converts it "
-				  "to a trace, which can be replayed",
-				  path, b->is, b->import);
-	return mlgen_fail(err, -EINVAL, "%s: is a gzip-compressed trace; unpack it first", path);
-}
-
 static int read_form(struct trace_input *in, struct mlgen_err *err)
 {
 	const struct beginning *b;
@@ -665,8 +648,21 @@ static int read_form(struct trace_input *in, struct mlgen_err *err)
 		return mlgen_fail(err, -EINVAL, "%s: is empty, neither a trace nor a fio iolog",
 				  in->name);
 	b = find_beginning(in->buffer + in->at, in->end - in->at);
-	if (!b || b->form == FORM_OTHER || (b->form == FORM_TRACE && in->gunzip))
-		return fail_form(in->name, b, err);
+	if (!b)
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s: is neither an mlgen trace nor a fio iolog, which begins with 'fio "
+			"version 3 iolog' or 'fio version 2 iolog'; convert logs of other programs "
+			"first, for example with mltrace import --format=strace FILE -o OUT",
+			in->name);
+	if (b->form == FORM_OTHER)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: is %s; mltrace import --format=%s FILE -o OUT converts it "
+				  "to a trace, which can be replayed",
+				  in->name, b->is, b->import);
+	if (b->form == FORM_TRACE && in->gunzip)
+		return mlgen_fail(err, -EINVAL, "%s: is a gzip-compressed trace; unpack it first",
+				  in->name);
 	return (int)b->form;
 }
 
@@ -722,7 +718,6 @@ static int open_iolog(struct trace_reader **out, const char *path, struct mlgen_
 
 	buf_addf(&name, "temporary file below %s (set TMPDIR=DIR for another directory)", folder);
 	rc = fd < 0 ? mlgen_fail(err, fd, "%s: %s", buf_str(&name), strerror(-fd))
-
 		    : convert_iolog(path, fd, buf_str(&name), err);
 	buf_fini(&name);
 	if (rc == 0)

@@ -388,18 +388,6 @@ void trace_writer_flush(struct trace_writer *w)
 		write_entries(w);
 }
 
-static void trace_writer_free(struct trace_writer *w)
-{
-	trace_names_free(w->names);
-	ZSTD_freeCCtx(w->zstd);
-	mem_free(w->packed);
-	vec_fini(&w->records);
-	mem_free(w->entries);
-	vec_fini(&w->index);
-	mem_free(w->path);
-	mem_free(w);
-}
-
 int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 			struct mlgen_err *err)
 {
@@ -432,7 +420,16 @@ int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 	w->done.bytes = w->at;
 	if (written)
 		*written = w->done;
-	trace_writer_free(w);
+
+	trace_names_free(w->names);
+	ZSTD_freeCCtx(w->zstd);
+	mem_free(w->packed);
+	vec_fini(&w->records);
+	mem_free(w->entries);
+	vec_fini(&w->index);
+	mem_free(w->path);
+	mem_free(w);
+
 	return rc;
 }
 

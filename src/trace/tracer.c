@@ -420,15 +420,6 @@ static void write_all_lost(struct tracer *t)
 		write_lost(t->readers.at[i], t->writer);
 }
 
-/* Adapt the interval: the fuller the rings were, the sooner the next round. */
-static void adapt_interval(struct tracer *t, double fullest)
-{
-	if (fullest > 0.25)
-		t->poll_ns = u64_max(t->poll_ns / 2, POLL_MIN_NS);
-	else if (fullest < 0.06)
-		t->poll_ns = u64_min(t->poll_ns * 5 / 4, POLL_MAX_NS);
-}
-
 /* True: a ring was more than half full, so that the next round must follow at once. */
 static bool write_round(struct tracer *t)
 {
@@ -443,7 +434,13 @@ static bool write_round(struct tracer *t)
 		trace_writer_flush(t->writer);
 		t->flushed_ns = now;
 	}
-	adapt_interval(t, fullest);
+
+	/* Adapt the interval: the fuller the rings were, the sooner the next round. */
+	if (fullest > 0.25)
+		t->poll_ns = u64_max(t->poll_ns / 2, POLL_MIN_NS);
+	else if (fullest < 0.06)
+		t->poll_ns = u64_min(t->poll_ns * 5 / 4, POLL_MAX_NS);
+
 	return fullest > 0.5;
 }
 

@@ -174,20 +174,6 @@ static void add_blocks(struct extent_pool *p, uint32_t more, struct byte_range e
 	s->highest = u64_max(s->highest, e.to);
 }
 
-/* Count a set with too many extents in blocks. */
-static void change_to_blocks(struct extent_pool *p, uint32_t more)
-{
-	struct byte_range extents[EXTENTS_MAX + 1];
-	struct pool_set *s = set_at(p, more);
-	uint32_t count = s->count;
-
-	memcpy(extents, arena_at(p, s->at), count * sizeof(*extents));
-	arena_release(p, s->at, s->room * sizeof(*extents));
-	*s = (struct pool_set){ .bits = BLOCK_BITS };
-	for (uint32_t i = count; i-- > 0;)
-		add_blocks(p, more, extents[i]);
-}
-
 /* ---- the set of a file ---- */
 
 static void make_set(struct extent_pool *p, struct extent_set *t, const struct byte_range *extents,
@@ -205,19 +191,6 @@ static void make_set(struct extent_pool *p, struct extent_set *t, const struct b
 		s->bytes += extents[i].to - extents[i].from;
 	t->more = more;
 	t->count = 0;
-}
-
-/* Move a set with a single extent, such as that of a file read whole, out of the pool. */
-static void release_set(struct extent_pool *p, struct extent_set *t)
-{
-	struct pool_set *s = set_at(p, t->more);
-
-	memcpy(t->at, arena_at(p, s->at), s->count * sizeof(*t->at));
-	t->count = s->count;
-	arena_release(p, s->at, s->room * sizeof(*t->at));
-	s->next_free = p->free_set;
-	p->free_set = t->more;
-	t->more = 0;
 }
 
 static void need_room(struct extent_pool *p, uint32_t more)
@@ -246,10 +219,26 @@ static void add_to_set(struct extent_pool *p, struct extent_set *t, struct byte_
 	need_room(p, t->more);
 	s->count = insert_extent(arena_at(p, s->at), s->count, e, &gained);
 	s->bytes += gained;
-	if (s->count > EXTENTS_MAX)
-		change_to_blocks(p, t->more);
-	else if (s->count == 1)
-		release_set(p, t);
+	if (s->count > EXTENTS_MAX) {
+		struct byte_range extents[EXTENTS_MAX + 1];
+		uint32_t count = s->count;
+
+		/* Count a set with too many extents in blocks. */
+		memcpy(extents, arena_at(p, s->at), count * sizeof(*extents));
+		arena_release(p, s->at, s->room * sizeof(*extents));
+		*s = (struct pool_set){ .bits = BLOCK_BITS };
+		for (uint32_t i = count; i-- > 0;)
+			add_blocks(p, t->more, extents[i]);
+	} else if (s->count == 1) {
+		/* Move a set with a single extent, such as that of a file read whole, out of the
+		 * pool. */
+		memcpy(t->at, arena_at(p, s->at), s->count * sizeof(*t->at));
+		t->count = s->count;
+		arena_release(p, s->at, s->room * sizeof(*t->at));
+		s->next_free = p->free_set;
+		p->free_set = t->more;
+		t->more = 0;
+	}
 }
 
 static void add_in_place(struct extent_pool *p, struct extent_set *t, struct byte_range e)

@@ -189,18 +189,6 @@ static void add_read(struct trace_files *b, struct file_account *f, const struct
 	extent_set_add(&b->pool, &f->read, r->off, r->off + bytes);
 }
 
-static void add_fault(struct trace_files *b, struct file_account *f, const struct trace_record *r)
-{
-	uint64_t bytes = r->len_bytes && r->len_bytes <= INT64_MAX ? r->len_bytes : PAGE_BYTES;
-
-	if (r->off > INT64_MAX)
-		return;
-	if (!f->faulted)
-		f->faulted = mem_zalloc(sizeof(*f->faulted));
-	b->faults[positions_access(&b->faults_at, r->file, r->tid, r->off, r->off + bytes, NULL)]++;
-	extent_set_add(&b->pool, f->faulted, r->off, r->off + bytes);
-}
-
 void trace_files_add_record(struct trace_files *b, const struct trace_record *r, unsigned kind)
 {
 	struct file_account *f;
@@ -209,7 +197,16 @@ void trace_files_add_record(struct trace_files *b, const struct trace_record *r,
 		return;
 	f = need_account(b, r->file);
 	if (r->op == TRACE_FAULT) {
-		add_fault(b, f, r);
+		uint64_t bytes =
+			r->len_bytes && r->len_bytes <= INT64_MAX ? r->len_bytes : PAGE_BYTES;
+
+		if (r->off > INT64_MAX)
+			return;
+		if (!f->faulted)
+			f->faulted = mem_zalloc(sizeof(*f->faulted));
+		b->faults[positions_access(&b->faults_at, r->file, r->tid, r->off, r->off + bytes,
+					   NULL)]++;
+		extent_set_add(&b->pool, f->faulted, r->off, r->off + bytes);
 		return;
 	}
 	if (r->op == TRACE_OPEN || r->op == TRACE_CLOSE)

@@ -112,12 +112,20 @@ static uint64_t passes_of(const struct trace_files *files, const struct file_acc
 	return u64_max(1, (f->read_bytes + unique / 2) / unique);
 }
 
-/* The number of passes that most bytes agree on, weighted by the bytes of files. */
-static void find_passes(struct trace_marks *b, const struct trace_files *files)
+void trace_marks_finish(struct trace_marks *b, const struct trace_files *files)
 {
+	struct mark_list *const lists[] = { &b->epochs, &b->stages, &b->checkpoints };
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		if (lists[i]->count)
+			qsort(lists[i]->marks.at, lists[i]->count, sizeof(struct mark_account),
+			      compare_marks);
+	if (b->epochs.count)
+		return;
+
+	/* Find the number of passes that most bytes agree on, weighted by the bytes of files. */
 	struct spill weights = { 0 };
 	double all = 0, agree = 0;
-
 	spill_reserve(&weights, (PASSES_MOST + 1) * sizeof(double));
 	double *weight = weights.at;
 	for (uint32_t i = 1; i < files->count; i++) {
@@ -136,19 +144,7 @@ static void find_passes(struct trace_marks *b, const struct trace_files *files)
 		agree = weight[b->passes] + weight[b->passes - 1];
 	b->agree_percent = all > 0 ? 100 * agree / all : 0;
 	spill_free(&weights);
-}
 
-void trace_marks_finish(struct trace_marks *b, const struct trace_files *files)
-{
-	struct mark_list *const lists[] = { &b->epochs, &b->stages, &b->checkpoints };
-
-	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-		if (lists[i]->count)
-			qsort(lists[i]->marks.at, lists[i]->count, sizeof(struct mark_account),
-			      compare_marks);
-	if (b->epochs.count)
-		return;
-	find_passes(b, files);
 	b->is_inferred = b->passes > 1 && b->agree_percent >= AGREE_LEAST;
 	for (uint64_t i = 0; b->is_inferred && i < b->passes; i++)
 		append_mark(&b->epochs)->number = i;

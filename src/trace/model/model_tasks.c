@@ -236,48 +236,6 @@ static struct task_account *parent_of_loader(const struct trace_tasks *b,
 	return trace_tasks_find_process(b, a->parent);
 }
 
-static void guess_role(const struct trace_tasks *b, struct task_account *a,
-		       const struct task_account *all)
-{
-	const struct task_account *loads_for = parent_of_loader(b, a, all);
-	bool has_parent = a->parent && trace_tasks_find_process(b, a->parent);
-
-	a->sure = SURE_GUESS;
-	if (a->loaders) {
-		a->role = ROLE_TRAINER;
-		a->sure = a->loaders > 1 ? SURE_LIKELY : SURE_GUESS;
-	} else if (is_writer(a, all)) {
-		a->role = ROLE_CHECKPOINT;
-		if (has_parent && 2 * a->written_bytes >= all->written_bytes)
-			a->sure = SURE_LIKELY;
-	} else if (loads_for) {
-		a->role = ROLE_LOADER;
-		a->sure = loads_for->loaders > 1 ? SURE_LIKELY : SURE_GUESS;
-	} else if (is_reader(a, all)) {
-		a->role = ROLE_TRAINER;
-	}
-}
-
-static void guess_roles(struct trace_tasks *b)
-{
-	uint32_t count = b->processes.keys.count;
-	struct task_account all = { 0 };
-
-	for (uint32_t i = 0; i < count; i++) {
-		all.read_bytes += trace_tasks_process(b, i)->read_bytes;
-		all.written_bytes += trace_tasks_process(b, i)->written_bytes;
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		struct task_account *parent = parent_of_loader(b, trace_tasks_process(b, i), &all);
-
-		if (parent)
-			parent->loaders++;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		if (trace_tasks_process(b, i)->role == ROLE_OTHER)
-			guess_role(b, trace_tasks_process(b, i), &all);
-}
-
 void trace_tasks_finish(struct trace_tasks *b)
 {
 	for (uint32_t i = 0; i < b->threads.keys.count; i++) {
@@ -293,7 +251,41 @@ void trace_tasks_finish(struct trace_tasks *b)
 	}
 	for (uint32_t i = 0; i < b->threads.keys.count; i++)
 		set_stated_role(b, trace_tasks_thread(b, i));
-	guess_roles(b);
+
+	uint32_t count = b->processes.keys.count;
+	struct task_account all = { 0 };
+	for (uint32_t i = 0; i < count; i++) {
+		all.read_bytes += trace_tasks_process(b, i)->read_bytes;
+		all.written_bytes += trace_tasks_process(b, i)->written_bytes;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		struct task_account *parent = parent_of_loader(b, trace_tasks_process(b, i), &all);
+
+		if (parent)
+			parent->loaders++;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (trace_tasks_process(b, i)->role == ROLE_OTHER) {
+			struct task_account *a = trace_tasks_process(b, i);
+			const struct task_account *loads_for = parent_of_loader(b, a, &all);
+			bool has_parent = a->parent && trace_tasks_find_process(b, a->parent);
+
+			a->sure = SURE_GUESS;
+			if (a->loaders) {
+				a->role = ROLE_TRAINER;
+				a->sure = a->loaders > 1 ? SURE_LIKELY : SURE_GUESS;
+			} else if (is_writer(a, &all)) {
+				a->role = ROLE_CHECKPOINT;
+				if (has_parent && 2 * a->written_bytes >= all.written_bytes)
+					a->sure = SURE_LIKELY;
+			} else if (loads_for) {
+				a->role = ROLE_LOADER;
+				a->sure = loads_for->loaders > 1 ? SURE_LIKELY : SURE_GUESS;
+			} else if (is_reader(a, &all)) {
+				a->role = ROLE_TRAINER;
+			}
+		}
+
 	/* A thread that states nothing has the role that was guessed for its process. */
 	for (uint32_t i = 0; i < b->threads.keys.count; i++) {
 		struct task_account *a = trace_tasks_thread(b, i);

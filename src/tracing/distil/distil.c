@@ -160,19 +160,6 @@ static int training_section(struct distil *d, uint32_t party, struct mlgen_err *
 	return rc;
 }
 
-/* Print a section for checkpoints that belong to no training. */
-static int checkpoint_section(struct distil *d, bool is_first, struct mlgen_err *err)
-{
-	struct jobsection *to = jobtext_section(d->to, "checkpoint");
-
-	if (!is_first)
-		jobsection_set(to, DISTIL_GUESS, "stonewall", "", "after the sections above");
-	jobsection_set(
-		to, DISTIL_LIKELY, "phase", "checkpoint",
-		"files like the state of a model are written by processes that read no samples");
-	return distil_checkpoints(d, UINT32_MAX, to, err);
-}
-
 static int all_sections(struct distil *d, struct mlgen_err *err)
 {
 	uint32_t trainings = 0;
@@ -186,8 +173,17 @@ static int all_sections(struct distil *d, struct mlgen_err *err)
 			rc = training_section(d, p, err);
 			trainings++;
 		}
-	if (rc == 0 && saves)
-		rc = checkpoint_section(d, trainings == 0, err);
+	if (rc == 0 && saves) {
+		struct jobsection *to = jobtext_section(d->to, "checkpoint");
+
+		if (trainings)
+			jobsection_set(to, DISTIL_GUESS, "stonewall", "",
+				       "after the sections above");
+		jobsection_set(to, DISTIL_LIKELY, "phase", "checkpoint",
+			       "files like the state of a model are written by processes that read "
+			       "no samples");
+		rc = distil_checkpoints(d, UINT32_MAX, to, err);
+	}
 	if (rc == 0 && d->stages[2].start_ns != UINT64_MAX)
 		rc = distil_plain(d, trainings == 0 && !saves, err);
 	return rc;

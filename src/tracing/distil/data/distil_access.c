@@ -122,58 +122,40 @@ static unsigned repeats(const struct explain_call *c, unsigned run, unsigned per
 	return n;
 }
 
-static unsigned best_period(const struct explain_call *c, unsigned run, unsigned *covered)
-{
-	unsigned best = 1;
-
-	*covered = repeats(c, run, 1);
-	for (unsigned p = 2; p <= RECORDED_LENGTHS_MAX && 2 * p <= run; p++) {
-		unsigned n = repeats(c, run, p);
-
-		/* A shorter period covers as many reads. */
-		if (n < 2 * p || n <= *covered)
-			continue;
-		best = p;
-		*covered = n;
-	}
-	return best;
-}
-
-/* Add a line for several reads: lengths in turn, a number of times or up to the file's end. */
-static void add_run(struct encoding *e, const struct explain_call *c, unsigned period,
-		    unsigned calls)
-{
-	const struct explain_call *last = &c[calls - 1];
-	struct recorded_call *to = add_line(e, MLGEN_READ);
-	uint64_t file = e->visit->file_bytes;
-	bool is_cut = last == &e->calls[e->count - 1] &&
-		      e->visit->specimen->count < e->visit->specimen->visit.calls;
-
-	set_anchor(e, to, c);
-	to->lengths = period;
-	for (unsigned i = 0; i < period; i++)
-		to->length[i] = (struct recorded_length){
-			.kind = RECORDED_BYTES,
-			.bytes = c[i].len_bytes,
-		};
-	to->until =
-		is_cut || last->off + last->len_bytes >= file ? RECORDED_TO_END : RECORDED_TIMES;
-	to->times = to->until == RECORDED_TIMES ? calls : 1;
-}
-
 /* Add a line for one or more reads from calls[i] on. Returns the number of reads. */
 static unsigned add_reads(struct encoding *e, unsigned i)
 {
 	const struct explain_call *c = &e->calls[i];
-	unsigned run = run_of(c, e->count - i), covered, period;
+	unsigned run = run_of(c, e->count - i), covered, period = 1;
 
-	period = best_period(c, run, &covered);
+	covered = repeats(c, run, 1);
+	for (unsigned p = 2; p <= RECORDED_LENGTHS_MAX && 2 * p <= run; p++) {
+		unsigned n = repeats(c, run, p);
+
+		/* A shorter period covers as many reads. */
+		if (n < 2 * p || n <= covered)
+			continue;
+		period = p;
+		covered = n;
+	}
+	struct recorded_call *to = add_line(e, MLGEN_READ);
+	set_anchor(e, to, c);
 	if (covered > 1) {
-		add_run(e, c, period, covered);
-	} else {
-		struct recorded_call *to = add_line(e, MLGEN_READ);
+		const struct explain_call *last = &c[covered - 1];
+		uint64_t file = e->visit->file_bytes;
+		bool is_cut = last == &e->calls[e->count - 1] &&
+			      e->visit->specimen->count < e->visit->specimen->visit.calls;
 
-		set_anchor(e, to, c);
+		to->lengths = period;
+		for (unsigned k = 0; k < period; k++)
+			to->length[k] = (struct recorded_length){
+				.kind = RECORDED_BYTES,
+				.bytes = c[k].len_bytes,
+			};
+		to->until = is_cut || last->off + last->len_bytes >= file ? RECORDED_TO_END
+									  : RECORDED_TIMES;
+		to->times = to->until == RECORDED_TIMES ? covered : 1;
+	} else {
 		to->lengths = 1;
 		to->length[0] = length_of(e, c);
 		to->until = RECORDED_TIMES;
@@ -271,12 +253,16 @@ static int by_percent(const void *a, const void *b)
 	return COMPARE(y->percent, x->percent);
 }
 
-/* Merge the templates whose lines do not fit into a file into the most similar ones. */
-static void merge_rare(struct recorded *r)
+static void finish(struct templates *c)
 {
+	struct recorded *r = &c->recorded;
+
+	c->kinds = r->count;
+	qsort(r->templates, r->count, sizeof(*r->templates), by_percent);
+
+	/* Merge the templates whose lines do not fit into a file into the most similar ones. */
 	uint64_t lines = 0;
 	uint32_t most = 0;
-
 	while (most < r->count && most < TEMPLATES_MOST) {
 		lines += r->templates[most].count;
 		if (most && lines > RECORDED_CALLS_MAX)
@@ -299,15 +285,7 @@ static void merge_rare(struct recorded *r)
 	}
 	if (r->count > most)
 		r->count = most;
-}
 
-static void finish(struct templates *c)
-{
-	struct recorded *r = &c->recorded;
-
-	c->kinds = r->count;
-	qsort(r->templates, r->count, sizeof(*r->templates), by_percent);
-	merge_rare(r);
 	qsort(r->templates, r->count, sizeof(*r->templates), by_percent);
 	for (uint32_t i = 0; i < r->count; i++) {
 		char *why = mem_array(WHY_BYTES, 1);
@@ -358,19 +336,6 @@ static bool find_templates(struct templates *c, const struct explain_visit *visi
 }
 
 /* ---- options ---- */
-
-static void set_plain(const struct explained *x, struct jobsection *to)
-{
-	char text[UNITS_TEXT_BYTES];
-
-	jobsection_set(
-		to, x->equal == x->of ? DISTIL_SURE : DISTIL_LIKELY, "access", "plain",
-		"open, sequential reads and close: %.1f %% of the calls of %u visits examined",
-		100 * x->calls, x->of);
-	units_format_size(text, x->bs_bytes);
-	jobsection_set(to, DISTIL_SURE, "bs", text,
-		       "all reads have this size, except the last, which may be shorter");
-}
 
 static void write_calls(FILE *to, const void *arg)
 {
@@ -445,23 +410,6 @@ static int record(struct distil *d, uint32_t party, const struct explained *x,
 	return rc;
 }
 
-/* A fault maps FAULT_AROUND_BYTES. If all read() calls are shorter, mmap_from separates the two. */
-static void set_mapped(const struct distil_results *f, struct jobsection *to)
-{
-	char text[UNITS_TEXT_BYTES];
-	bool reads = f->largest_read_bytes > 0;
-	bool is_separate = reads && f->largest_read_bytes < FAULT_AROUND_BYTES;
-
-	units_format_size(text, FAULT_AROUND_BYTES);
-	jobsection_set(to, DISTIL_LIKELY, "ioengine", "mmap",
-		       "samples are pages of mapped files, and each fault maps 64 KiB%s",
-		       reads && !is_separate ? "; this job also maps the parts that calls read"
-					     : "");
-	if (is_separate)
-		jobsection_set(to, DISTIL_SURE, "mmap_from", text,
-			       "no call reads more than %" PRIu64 " bytes", f->largest_read_bytes);
-}
-
 int distil_access(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err)
 {
 	const struct distil_results *f = &d->found[party];
@@ -470,21 +418,47 @@ int distil_access(struct distil *d, uint32_t party, struct jobsection *to, struc
 
 	if (f->num_files == 0)
 		return 0;
-	if (!x->is_explained)
+	if (!x->is_explained) {
 		rc = record(d, party, x, to, err);
-	else if (x->access != ACCESS_FRAMEWORK)
-		set_plain(x, to);
-	else if (x->equal == x->of)
+	} else if (x->access != ACCESS_FRAMEWORK) {
+		char text[UNITS_TEXT_BYTES];
+
+		jobsection_set(to, x->equal == x->of ? DISTIL_SURE : DISTIL_LIKELY, "access",
+			       "plain",
+			       "open, sequential reads and close: %.1f %% of the calls of %u "
+			       "visits examined",
+			       100 * x->calls, x->of);
+		units_format_size(text, x->bs_bytes);
+		jobsection_set(to, DISTIL_SURE, "bs", text,
+			       "all reads have this size, except the last, which may be shorter");
+	} else if (x->equal == x->of) {
 		jobsection_set(to, DISTIL_SURE, "access", "framework",
 			       "all %u visits examined have exactly the calls of %s", x->of,
 			       x->reader);
-	else
+	} else {
 		jobsection_set(to, DISTIL_LIKELY, "access", "framework",
 			       "of %u visits examined, %u have exactly the calls of %s; of all "
 			       "their calls, %.1f %% are equal",
 			       x->of, x->equal, x->reader, 100 * x->calls);
-	if (rc == 0 && f->is_mapped)
-		set_mapped(f, to);
+	}
+	if (rc == 0 && f->is_mapped) {
+		char text[UNITS_TEXT_BYTES];
+		bool reads = f->largest_read_bytes > 0;
+		bool is_separate = reads && f->largest_read_bytes < FAULT_AROUND_BYTES;
+
+		/* A fault maps FAULT_AROUND_BYTES. If all read() calls are shorter, mmap_from
+		 * separates the two. */
+		units_format_size(text, FAULT_AROUND_BYTES);
+		jobsection_set(to, DISTIL_LIKELY, "ioengine", "mmap",
+			       "samples are pages of mapped files, and each fault maps 64 KiB%s",
+			       reads && !is_separate
+				       ? "; this job also maps the parts that calls read"
+				       : "");
+		if (is_separate)
+			jobsection_set(to, DISTIL_SURE, "mmap_from", text,
+				       "no call reads more than %" PRIu64 " bytes",
+				       f->largest_read_bytes);
+	}
 	if (rc == 0 && f->is_direct)
 		jobsection_set(to, DISTIL_SURE, "direct", "1", "files are opened with O_DIRECT");
 	return rc;

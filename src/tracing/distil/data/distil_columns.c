@@ -131,21 +131,6 @@ static uint64_t width_of(const struct peek *p, uint32_t column)
 	return width[1] ? width[1] : width[0];
 }
 
-/* Append a type whose values have `width` bytes. */
-static void add_type(struct buf *to, uint64_t width)
-{
-	if (width == 8)
-		buf_add(to, ":float64");
-	else if (width == 4)
-		buf_add(to, ":float32");
-	else if (width == 2)
-		buf_add(to, ":float16");
-	else if (width % 4 == 0)
-		buf_addf(to, ":float32[%" PRIu64 "]", width / 4);
-	else
-		buf_addf(to, ":int8[%" PRIu64 "]", width);
-}
-
 /* Mark the chunks that calls read. Row groups follow each other, and all are like the first. */
 static uint32_t find_read(uint8_t *is_read, const struct peek *p,
 			  const struct explain_visit *visits, unsigned count)
@@ -210,7 +195,19 @@ void columns_found(struct columns_found *c, const struct peek *p,
 	for (uint32_t i = 0, n; i < p->chunks; i += n) {
 		n = run_of(p, i, NULL);
 		add_names(&all, p, i, n);
-		add_type(&all, width_of(p, i));
+
+		uint64_t width = width_of(p, i);
+		if (width == 8)
+			buf_add(&all, ":float64");
+		else if (width == 4)
+			buf_add(&all, ":float32");
+		else if (width == 2)
+			buf_add(&all, ":float16");
+		else if (width % 4 == 0)
+			buf_addf(&all, ":float32[%" PRIu64 "]", width / 4);
+		else
+			buf_addf(&all, ":int8[%" PRIu64 "]", width);
+
 		c->row_bytes += n * width_of(p, i);
 	}
 	for (uint32_t i = 0, n; i < p->chunks; i += n) {

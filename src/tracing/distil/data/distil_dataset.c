@@ -78,23 +78,6 @@ void sizefit(struct sizefit *fit, const uint64_t *values, size_t count)
 					!dist_is_const(&fit->dist) && !is_cut(&fit->dist));
 }
 
-/* Correct the parameters by the error of the mean and deviation of drawn sizes. */
-static void settle(struct sizefit *fit, double mean, double stdev)
-{
-	struct dist *d = &fit->dist;
-	double ratio = stdev > 0 ? fit->stdev / stdev : 1;
-	double middle = (d->a + d->b) / 2, half = (d->b - d->a) / 2;
-
-	if (d->kind == DIST_UNIFORM) {
-		middle += fit->mean - mean;
-		d->a = fmax(1, round(middle - half * ratio));
-		d->b = fmax(d->a, round(middle + half * ratio));
-	} else {
-		d->a = fmax(1, round(d->a + fit->mean - mean));
-		d->b = round(d->b * ratio);
-	}
-}
-
 /* Kolmogorov-Smirnov distance of two ascending lists. */
 static double drawn_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m)
 {
@@ -130,9 +113,22 @@ void sizefit_settle(struct sizefit *fit, const uint64_t *values, size_t count, u
 	if (dist_is_const(&fit->dist) || n < COUNT_LEAST)
 		return;
 	drawn = mem_array(n, sizeof(*drawn));
-	for (unsigned round = 0; round < ROUNDS; round++) {
+	for (unsigned i = 0; i < ROUNDS; i++) {
 		mean = draw_mean(&fit->dist, drawn, n);
-		settle(fit, mean, stdev_of(drawn, n, mean));
+
+		/* Correct the parameters by the error of the mean and deviation of drawn sizes. */
+		double stdev = stdev_of(drawn, n, mean);
+		struct dist *d = &fit->dist;
+		double ratio = stdev > 0 ? fit->stdev / stdev : 1;
+		double middle = (d->a + d->b) / 2, half = (d->b - d->a) / 2;
+		if (d->kind == DIST_UNIFORM) {
+			middle += fit->mean - mean;
+			d->a = fmax(1, round(middle - half * ratio));
+			d->b = fmax(d->a, round(middle + half * ratio));
+		} else {
+			d->a = fmax(1, round(d->a + fit->mean - mean));
+			d->b = round(d->b * ratio);
+		}
 	}
 	if (fit->dist.kind != DIST_UNIFORM &&
 	    (fit->dist.b > before.dist.b * RATIO_MOST || is_cut(&fit->dist)))
@@ -219,77 +215,10 @@ static void set_directory(struct dataset_finder *f)
 	jobsection_comment(f->to, "dataset=scan");
 }
 
-static void set_format(struct dataset_finder *f)
-{
-	const struct explained *x = &f->found->access;
-	const char *name = format_of(f->found->format)->name;
-	const char *path = distil_path(f->d, f->book.first);
-	bool is_agreed = f->peek.format == f->found->format;
-
-	if (x->is_explained && x->access == ACCESS_FRAMEWORK)
-		jobsection_set(f->to, x->calls >= 1 || is_agreed ? DISTIL_SURE : DISTIL_LIKELY,
-			       "format", name, "files are read with the calls of %s%s", x->reader,
-			       !is_agreed           ? ""
-			       : f->peek.by_content ? ", and their first bytes agree"
-						    : ", and their names agree");
-	else if (is_agreed)
-		jobsection_set(f->to, f->peek.by_content ? DISTIL_SURE : DISTIL_LIKELY, "format",
-			       name, "from the %s of %s",
-			       f->peek.by_content ? "first bytes" : "name", path);
-	else
-		jobsection_set(f->to, DISTIL_LIKELY, "format", name,
-			       "mlgen knows no format with such calls or names of files: %s", path);
-}
-
-/* Use the number in file names if the trace may miss files: an epoch that ended early does not read
- * all, and full batches leave a few out. */
-static void set_num_files(struct dataset_finder *f)
-{
-	uint64_t seen = f->book.count, named = f->files_named;
-	bool use_named = named > seen &&
-			 (!f->book.is_read_again || f->book.is_drawn || seen >= named - named / 10);
-
-	f->found->num_files = use_named ? named : seen;
-	if (use_named)
-		jobsection_set_u64(f->to, DISTIL_LIKELY, "num_files", f->found->num_files,
-				   "according to the names of files; %" PRIu64 " were read", seen);
-	else
-		jobsection_set_u64(
-			f->to, f->book.is_read_again ? DISTIL_SURE : DISTIL_LIKELY, "num_files",
-			f->found->num_files, "this many were read, in %" PRIu64 " epoch%s%s",
-			f->book.epochs, plural(f->book.epochs),
-			f->book.is_read_again ? "" : "; none was read twice, so more may exist");
-	if (named && named != f->found->num_files)
-		jobsection_comment(f->to, "According to their names, there are %" PRIu64 " files.",
-				   named);
-}
-
 static const char *size_source(const struct dataset_finder *f)
 {
 	return f->book.has_stated_sizes ? "file sizes in the trace"
 					: "file sizes, as far as files were read";
-}
-
-static void set_fitted_size(struct dataset_finder *f, const struct sizefit *fit)
-{
-	enum distil_sure sure =
-		fit->distance > 0 || !f->book.has_stated_sizes ? DISTIL_LIKELY : DISTIL_SURE;
-	char least[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES];
-	struct buf text = { 0 };
-
-	dist_format(&text, &fit->dist, DIST_BYTES);
-	units_human_bytes(least, (double)f->book.least);
-	units_human_bytes(most, (double)f->book.most);
-	if (dist_is_const(&fit->dist))
-		jobsection_set(f->to, sure, "sample_size", buf_str(&text),
-			       "%s: all have %" PRIu64 " bytes, which gives this size of samples",
-			       size_source(f), f->book.least);
-	else
-		jobsection_set(
-			f->to, sure, "sample_size", buf_str(&text),
-			"%s: %s to %s; distance between this distribution and the sizes (KS): %.3f",
-			size_source(f), least, most, fit->distance);
-	buf_fini(&text);
 }
 
 /* Write the sizes themselves to a side file. */
@@ -347,7 +276,25 @@ static int set_sizes(struct dataset_finder *f, struct mlgen_err *err)
 		sizefit_settle(&fit, f->sizes, f->size_count, f->found->num_files);
 	if (!fit.is_good)
 		return set_recorded_size(f, &fit, err);
-	set_fitted_size(f, &fit);
+
+	enum distil_sure sure =
+		fit.distance > 0 || !f->book.has_stated_sizes ? DISTIL_LIKELY : DISTIL_SURE;
+	char least[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES];
+	struct buf value = { 0 };
+	dist_format(&value, &fit.dist, DIST_BYTES);
+	units_human_bytes(least, (double)f->book.least);
+	units_human_bytes(most, (double)f->book.most);
+	if (dist_is_const(&fit.dist))
+		jobsection_set(f->to, sure, "sample_size", buf_str(&value),
+			       "%s: all have %" PRIu64 " bytes, which gives this size of samples",
+			       size_source(f), f->book.least);
+	else
+		jobsection_set(
+			f->to, sure, "sample_size", buf_str(&value),
+			"%s: %s to %s; distance between this distribution and the sizes (KS): %.3f",
+			size_source(f), least, most, fit.distance);
+	buf_fini(&value);
+
 	return 0;
 }
 
@@ -413,8 +360,45 @@ static int set_dataset(struct dataset_finder *f, struct mlgen_err *err)
 	int rc;
 
 	set_directory(f);
-	set_format(f);
-	set_num_files(f);
+
+	const struct explained *access = &f->found->access;
+	const char *name = format_of(f->found->format)->name;
+	const char *path = distil_path(f->d, f->book.first);
+	bool is_agreed = f->peek.format == f->found->format;
+	if (access->is_explained && access->access == ACCESS_FRAMEWORK)
+		jobsection_set(f->to, access->calls >= 1 || is_agreed ? DISTIL_SURE : DISTIL_LIKELY,
+			       "format", name, "files are read with the calls of %s%s",
+			       access->reader,
+			       !is_agreed           ? ""
+			       : f->peek.by_content ? ", and their first bytes agree"
+						    : ", and their names agree");
+	else if (is_agreed)
+		jobsection_set(f->to, f->peek.by_content ? DISTIL_SURE : DISTIL_LIKELY, "format",
+			       name, "from the %s of %s",
+			       f->peek.by_content ? "first bytes" : "name", path);
+	else
+		jobsection_set(f->to, DISTIL_LIKELY, "format", name,
+			       "mlgen knows no format with such calls or names of files: %s", path);
+
+	/* Use the number in file names if the trace may miss files: an epoch that ended early does
+	 * not read all, and full batches leave a few out. */
+	uint64_t seen = f->book.count, named = f->files_named;
+	bool use_named = named > seen &&
+			 (!f->book.is_read_again || f->book.is_drawn || seen >= named - named / 10);
+	f->found->num_files = use_named ? named : seen;
+	if (use_named)
+		jobsection_set_u64(f->to, DISTIL_LIKELY, "num_files", f->found->num_files,
+				   "according to the names of files; %" PRIu64 " were read", seen);
+	else
+		jobsection_set_u64(
+			f->to, f->book.is_read_again ? DISTIL_SURE : DISTIL_LIKELY, "num_files",
+			f->found->num_files, "this many were read, in %" PRIu64 " epoch%s%s",
+			f->book.epochs, plural(f->book.epochs),
+			f->book.is_read_again ? "" : "; none was read twice, so more may exist");
+	if (named && named != f->found->num_files)
+		jobsection_comment(f->to, "According to their names, there are %" PRIu64 " files.",
+				   named);
+
 	if (f->book.directories > 1)
 		jobsection_set_u64(f->to, DISTIL_SURE, "subfolders", f->book.directories,
 				   "files are in this many directories");

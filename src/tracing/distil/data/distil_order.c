@@ -83,51 +83,6 @@ static bool is_same_directory(const char *a, const char *b)
 	return n == (size_t)(distil_basename(b) - b) && memcmp(a, b, n) == 0;
 }
 
-static void number_by_name(struct order_reader *f, enum order_names names)
-{
-	uint32_t n = f->keys.count;
-	struct order_file **sorted = mem_array(n + 1, sizeof(*sorted));
-
-	f->to->directories = 1;
-	for (uint32_t i = 0; i < n; i++) {
-		f->file.at[i].path = mem_strdup(distil_path(f->d, f->file.at[i].id));
-		sorted[i] = &f->file.at[i];
-		if (!is_same_directory(f->file.at[i].path, f->file.at[0].path))
-			f->to->directories = 2;
-	}
-	qsort(sorted, n, sizeof(struct order_file *),
-	      names == ORDER_BY_PATH ? by_path : by_basename);
-	for (uint32_t i = 0; i < n; i++)
-		sorted[i]->name = i;
-	for (uint32_t i = 0; i < n; i++)
-		mem_free(f->file.at[i].path);
-	mem_free(sorted);
-}
-
-static int list_files(struct order_reader *f, struct mlgen_err *err)
-{
-	struct visits_cursor c = { 0 };
-	const struct visit *x;
-	int rc;
-
-	while ((rc = visits_next(f->d->visits, &c, &x, err)) > 0) {
-		bool is_new;
-
-		if (!distil_reads_sample(f->d, x, f->party, STAGE_TRAIN))
-			continue;
-		f->to->visits[x->stage]++;
-		if (x->end_off != TRACE_UNKNOWN)
-			f->end = u64_max(f->end, x->end_off);
-		if (!is_sampled(f, x->file))
-			continue;
-		map_number(&f->keys, x->file, &is_new);
-		if (is_new)
-			vec_push(&f->file, (struct order_file){ .id = x->file });
-	}
-	f->to->all_files = (uint64_t)f->keys.count * f->to->every;
-	return rc;
-}
-
 /* ---- reads in their order ---- */
 
 /* Samples of the sampled files, at most SAMPLES_MOST. */
@@ -208,16 +163,48 @@ static int order_facts_init(struct order_facts *to, const struct distil *d, uint
 		.d = d, .party = party, .to = to, .each = samples_per_file(d, party)
 	};
 	uint64_t every = divide_up(d->file_count, FILES_MOST);
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
 	int rc;
 
 	*to = (struct order_facts){
 		.every = (uint32_t)u64_max(every, 1),
 		.visits = mem_array(d->stage_count + 1, sizeof(*to->visits)),
 	};
-	rc = list_files(&f, err);
+	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
+		bool is_new;
+
+		if (!distil_reads_sample(d, x, party, STAGE_TRAIN))
+			continue;
+		to->visits[x->stage]++;
+		if (x->end_off != TRACE_UNKNOWN)
+			f.end = u64_max(f.end, x->end_off);
+		if (!is_sampled(&f, x->file))
+			continue;
+		map_number(&f.keys, x->file, &is_new);
+		if (is_new)
+			vec_push(&f.file, (struct order_file){ .id = x->file });
+	}
+	to->all_files = (uint64_t)f.keys.count * to->every;
 	to->files = f.keys.count;
 	if (rc == 0 && to->files) {
-		number_by_name(&f, names);
+		uint32_t n = f.keys.count;
+		struct order_file **sorted = mem_array(n + 1, sizeof(*sorted));
+
+		to->directories = 1;
+		for (uint32_t i = 0; i < n; i++) {
+			f.file.at[i].path = mem_strdup(distil_path(d, f.file.at[i].id));
+			sorted[i] = &f.file.at[i];
+			if (!is_same_directory(f.file.at[i].path, f.file.at[0].path))
+				to->directories = 2;
+		}
+		qsort(sorted, n, sizeof(struct order_file *),
+		      names == ORDER_BY_PATH ? by_path : by_basename);
+		for (uint32_t i = 0; i < n; i++)
+			sorted[i]->name = i;
+		for (uint32_t i = 0; i < n; i++)
+			mem_free(f.file.at[i].path);
+		mem_free(sorted);
 		to->ranks = distil_ranks(d, party);
 		rc = add_reads(&f, err);
 	}

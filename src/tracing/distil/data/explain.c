@@ -422,20 +422,6 @@ static struct match match_visit(struct explaining *e, const struct plan_config *
 	return best;
 }
 
-/* Bytes of a file without its samples. */
-static uint64_t overhead_bytes(const struct filemodel *m, uint64_t file_bytes)
-{
-	struct filemodel one = *m;
-	struct dataset ds;
-	uint64_t bytes = 0;
-
-	one.samples_per_file = 1;
-	if (filemodel_init(&ds, &one, file_bytes))
-		bytes = file_bytes - u64_min((uint64_t)ds.sample_size.a, file_bytes);
-	dataset_fini(&ds);
-	return bytes;
-}
-
 static uint64_t samples_for(const struct explain_input *ask, const struct filemodel *m,
 			    const struct explain_visit *v)
 {
@@ -450,7 +436,16 @@ static uint64_t samples_for(const struct explain_input *ask, const struct filemo
 		return 1;
 	if (v->stride_bytes == 0)
 		return u64_max(ask->visits_per_file, 1);
-	overhead = overhead_bytes(m, v->file_bytes);
+
+	/* Bytes of a file without its samples. */
+	struct filemodel one = *m;
+	struct dataset ds;
+	overhead = 0;
+	one.samples_per_file = 1;
+	if (filemodel_init(&ds, &one, v->file_bytes))
+		overhead = v->file_bytes - u64_min((uint64_t)ds.sample_size.a, v->file_bytes);
+	dataset_fini(&ds);
+
 	return u64_max((v->file_bytes - overhead) / v->stride_bytes, 1);
 }
 

@@ -20,26 +20,6 @@ static double whole(double v)
 	return floor(v + 0.5);
 }
 
-static void moments_of(struct fit_moments *m, const uint64_t *values, size_t count)
-{
-	double n = (double)count;
-
-	*m = (struct fit_moments){ 0 };
-	for (size_t i = 0; i < count; i++) {
-		m->mean += (double)values[i] / n;
-		m->log_mean += log((double)values[i]) / n;
-	}
-	for (size_t i = 0; i < count; i++) {
-		double off = (double)values[i] - m->mean;
-		double log_off = log((double)values[i]) - m->log_mean;
-
-		m->stdev += off * off / n;
-		m->log_stdev += log_off * log_off / n;
-	}
-	m->stdev = sqrt(m->stdev);
-	m->log_stdev = sqrt(m->log_stdev);
-}
-
 /* The share of drawn values that is below v. Values are drawn as whole numbers. */
 static double share_below(const struct dist *d, double v)
 {
@@ -121,9 +101,23 @@ void fit_values(struct fit *best, const uint64_t *values, size_t count, enum dis
 {
 	static const enum dist_kind kinds[] = { DIST_CONST, DIST_UNIFORM, DIST_NORMAL,
 						DIST_LOGNORMAL, DIST_EXPONENTIAL };
-	struct fit_moments m;
+	struct fit_moments m = { 0 };
+	double n = (double)count;
 
-	moments_of(&m, values, count);
+	for (size_t i = 0; i < count; i++) {
+		m.mean += (double)values[i] / n;
+		m.log_mean += log((double)values[i]) / n;
+	}
+	for (size_t i = 0; i < count; i++) {
+		double off = (double)values[i] - m.mean;
+		double log_off = log((double)values[i]) - m.log_mean;
+
+		m.stdev += off * off / n;
+		m.log_stdev += log_off * log_off / n;
+	}
+	m.stdev = sqrt(m.stdev);
+	m.log_stdev = sqrt(m.log_stdev);
+
 	*best = (struct fit){ .ks = 2 };
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		struct fit f = { .dist.kind = kinds[i] };

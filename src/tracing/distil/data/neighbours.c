@@ -142,40 +142,6 @@ void neighbours_add(struct neighbours *b, uint64_t sample, uint32_t epoch)
 
 /* ---- runs ---- */
 
-static bool is_end(const struct sample_place *s)
-{
-	return s->pairs && 2 * s->far > s->pairs;
-}
-
-/* List the distances between the ends of runs. Returns their number. */
-static uint32_t list_spacings(const struct neighbours *b, uint32_t *to)
-{
-	uint32_t count = 0, last = UINT32_MAX; /* last + 1 is the first sample */
-
-	for (uint32_t i = 0; i < b->samples; i++)
-		if (is_end(&b->sample[i])) {
-			to[count++] = i - last;
-			last = i;
-		}
-	return count;
-}
-
-/* The most common value; 0 = the list is empty. */
-static uint32_t most_common(uint32_t *list, uint32_t count)
-{
-	uint32_t most = 0, value = 0, same = 0;
-
-	qsort(list, count, sizeof(*list), u32_compare);
-	for (uint32_t i = 0; i < count; i++) {
-		same = i && list[i] == list[i - 1] ? same + 1 : 1;
-		if (same > most) {
-			most = same;
-			value = list[i];
-		}
-	}
-	return value;
-}
-
 void neighbours_end(struct neighbours *b, struct neighbour_stats *to)
 {
 	uint32_t *spacing = mem_array((size_t)b->samples + 1, sizeof(*spacing));
@@ -188,8 +154,23 @@ void neighbours_end(struct neighbours *b, struct neighbour_stats *to)
 		.near = b->epochs ? b->near / b->epochs : (double)NAN,
 	};
 	if (to->near >= NEAR_LEAST) {
-		count = list_spacings(b, spacing);
-		to->run = most_common(spacing, count);
+		/* The most common distance between the ends of runs is their length. */
+		uint32_t last = UINT32_MAX; /* last + 1 is the first sample */
+		uint32_t most = 0, same = 0;
+
+		for (uint32_t i = 0; i < b->samples; i++)
+			if (b->sample[i].pairs && 2 * b->sample[i].far > b->sample[i].pairs) {
+				spacing[count++] = i - last;
+				last = i;
+			}
+		qsort(spacing, count, sizeof(*spacing), u32_compare);
+		for (uint32_t i = 0; i < count; i++) {
+			same = i && spacing[i] == spacing[i - 1] ? same + 1 : 1;
+			if (same > most) {
+				most = same;
+				to->run = spacing[i];
+			}
+		}
 	}
 	for (uint32_t i = 0; i < count; i++)
 		whole += spacing[i] % to->run == 0;

@@ -112,43 +112,6 @@ static void end_epoch(struct ordering *o)
 
 /* ---- reads ---- */
 
-/* Add the first read of a file in an epoch. */
-static void add_first(struct ordering *o, struct file_place *f, const struct ordering_read *r)
-{
-	struct rank_at *rank = &o->rank[r->rank];
-	double away = fabs((double)r->file - (double)o->position);
-	size_t class = away < 1 ? 0 : 1 + (size_t)(4 * log2(away));
-
-	o->displaced[class < DISTANCE_CLASSES ? class : DISTANCE_CLASSES - 1]++;
-	if (f->epoch && f->epoch + 1 == o->epoch) {
-		order_add(&o->by_epoch, f->position, o->position);
-		o->kept += f->rank == r->rank;
-		o->seen++;
-	}
-	order_add(&rank->by_name, rank->reads++, r->file);
-	f->epoch = o->epoch;
-	f->position = o->position++;
-	f->rank = r->rank;
-	o->firsts++;
-}
-
-static void add_worker(struct ordering *o, const struct ordering_read *r)
-{
-	struct worker_at *w = &o->worker[r->worker];
-
-	if (w->epoch == o->epoch) {
-		o->worker_reads++;
-		if (w->file == r->file) {
-			o->runs++;
-			o->inner += r->off > w->off;
-		} else {
-			o->steps++;
-			o->ascending += r->file > w->file;
-		}
-	}
-	*w = (struct worker_at){ o->epoch, r->file, r->off };
-}
-
 void ordering_add(struct ordering *o, const struct ordering_read *r)
 {
 	struct file_place *f;
@@ -162,12 +125,39 @@ void ordering_add(struct ordering *o, const struct ordering_read *r)
 	}
 	f = &o->file[r->file];
 	o->reads++;
-	if (f->epoch != o->epoch)
-		add_first(o, f, r);
-	else
+	if (f->epoch != o->epoch) {
+		struct rank_at *rank = &o->rank[r->rank];
+		double away = fabs((double)r->file - (double)o->position);
+		size_t class = away < 1 ? 0 : 1 + (size_t)(4 * log2(away));
+
+		o->displaced[class < DISTANCE_CLASSES ? class : DISTANCE_CLASSES - 1]++;
+		if (f->epoch && f->epoch + 1 == o->epoch) {
+			order_add(&o->by_epoch, f->position, o->position);
+			o->kept += f->rank == r->rank;
+			o->seen++;
+		}
+		order_add(&rank->by_name, rank->reads++, r->file);
+		f->epoch = o->epoch;
+		f->position = o->position++;
+		f->rank = r->rank;
+		o->firsts++;
+	} else {
 		f->is_several |= f->rank != r->rank;
+	}
 	f->count++;
-	add_worker(o, r);
+
+	struct worker_at *w = &o->worker[r->worker];
+	if (w->epoch == o->epoch) {
+		o->worker_reads++;
+		if (w->file == r->file) {
+			o->runs++;
+			o->inner += r->off > w->off;
+		} else {
+			o->steps++;
+			o->ascending += r->file > w->file;
+		}
+	}
+	*w = (struct worker_at){ o->epoch, r->file, r->off };
 }
 
 /* ---- figures ---- */

@@ -86,33 +86,6 @@ uint64_t samplebook_stride(const struct samplebook *b, uint32_t id)
 	return checked_stride(f->begins_apart ? f->begins_apart : f->ends_apart, f->end, f->visits);
 }
 
-static void add_place(struct sample_file *f, const struct visit *x)
-{
-	if (f->visits == 0) {
-		f->begins = x->off;
-		f->ends = x->end_off;
-	}
-	f->begins_apart = common_divisor(f->begins_apart, apart(x->off, f->begins));
-	/* The last page that the kernel maps around a fault is chance. */
-	if (!(x->flags & VISIT_MAPS))
-		f->ends_apart = common_divisor(f->ends_apart, apart(x->end_off, f->ends));
-	f->end = u64_max(f->end, x->end_off);
-}
-
-static void add_sample(struct samplebook *b, const struct visit *x)
-{
-	struct sample_file *f = sample_file(b, x->file);
-
-	if (x->off != TRACE_UNKNOWN)
-		add_place(f, x);
-	if (f->visits == 0 && b->count++ == 0)
-		b->first = x->file;
-	f->visits++;
-	f->opens += (x->flags & VISIT_OPENS) != 0;
-	b->visits++;
-	b->opens += (x->flags & VISIT_OPENS) != 0;
-}
-
 static void add_companion(const struct samplebook *b, struct sample_companions *to,
 			  const struct distil *d, const struct visit *x)
 {
@@ -177,39 +150,24 @@ static void add_visit(struct samplebook *b, const struct distil *d, uint32_t par
 	if (f->kind != KIND_SAMPLE)
 		return;
 	stages[x->stage] = 1;
-	add_sample(b, x);
-}
 
-/* Sum the figures of all files. */
-static void sum_files(struct samplebook *b, const struct distil *d)
-{
-	struct spill seen = { 0 };
-	uint64_t begins = 0, ends = 0;
-
-	b->has_stated_sizes = true;
-	for (uint32_t id = 0; id < b->ids; id++) {
-		const struct sample_file *f = samplebook_at(b, id);
-		const struct file_account *a = trace_files_at(&d->files, id);
-		uint64_t bytes;
-
-		if (!f)
-			continue;
-		bytes = samplebook_bytes(b, d, id);
-		b->has_stated_sizes &= stated_bytes(d, id) >= f->end && bytes;
-		b->least = b->bytes ? u64_min(b->least, bytes) : bytes;
-		b->most = u64_max(b->most, bytes);
-		b->bytes += bytes;
-		begins = common_divisor(begins, f->begins_apart);
-		ends = common_divisor(ends, f->ends_apart);
-		if (!a)
-			continue;
-		spill_reserve(&seen, (size_t)a->directory + 1);
-		b->directories += !((uint8_t *)seen.at)[a->directory];
-		((uint8_t *)seen.at)[a->directory] = 1;
+	if (x->off != TRACE_UNKNOWN) {
+		if (f->visits == 0) {
+			f->begins = x->off;
+			f->ends = x->end_off;
+		}
+		f->begins_apart = common_divisor(f->begins_apart, apart(x->off, f->begins));
+		/* The last page that the kernel maps around a fault is chance. */
+		if (!(x->flags & VISIT_MAPS))
+			f->ends_apart = common_divisor(f->ends_apart, apart(x->end_off, f->ends));
+		f->end = u64_max(f->end, x->end_off);
 	}
-	spill_free(&seen);
-	if (b->least == b->most)
-		b->stride_bytes = checked_stride(begins ? begins : ends, b->most, b->visits);
+	if (f->visits == 0 && b->count++ == 0)
+		b->first = x->file;
+	f->visits++;
+	f->opens += (x->flags & VISIT_OPENS) != 0;
+	b->visits++;
+	b->opens += (x->flags & VISIT_OPENS) != 0;
 }
 
 /* Least variance of visits of a draw, as a part of their mean; that of a Poisson distribution is 1.
@@ -250,7 +208,35 @@ int samplebook_init(struct samplebook *b, const struct distil *d, uint32_t party
 		b->epochs = u64_max(b->epochs, d->marks.epochs.count);
 	b->is_read_again = b->visits > b->count + b->count / 2;
 	b->is_drawn = are_drawn(b);
-	sum_files(b, d);
+
+	/* Sum the figures of all files. */
+	struct spill seen = { 0 };
+	uint64_t begins = 0, ends = 0;
+	b->has_stated_sizes = true;
+	for (uint32_t id = 0; id < b->ids; id++) {
+		const struct sample_file *f = samplebook_at(b, id);
+		const struct file_account *a = trace_files_at(&d->files, id);
+		uint64_t bytes;
+
+		if (!f)
+			continue;
+		bytes = samplebook_bytes(b, d, id);
+		b->has_stated_sizes &= stated_bytes(d, id) >= f->end && bytes;
+		b->least = b->bytes ? u64_min(b->least, bytes) : bytes;
+		b->most = u64_max(b->most, bytes);
+		b->bytes += bytes;
+		begins = common_divisor(begins, f->begins_apart);
+		ends = common_divisor(ends, f->ends_apart);
+		if (!a)
+			continue;
+		spill_reserve(&seen, (size_t)a->directory + 1);
+		b->directories += !((uint8_t *)seen.at)[a->directory];
+		((uint8_t *)seen.at)[a->directory] = 1;
+	}
+	spill_free(&seen);
+	if (b->least == b->most)
+		b->stride_bytes = checked_stride(begins ? begins : ends, b->most, b->visits);
+
 	return rc;
 }
 

@@ -89,24 +89,6 @@ static int add_record(struct distil *d, struct visiting *visiting, const struct 
 	return visiting_add(visiting, r, task, trace_scope_has(&d->scope, r), err);
 }
 
-static int read_records(struct distil *d, struct mlgen_err *err)
-{
-	struct visiting *visiting = visiting_new(d->visits, &d->specimens, &d->written);
-	const struct trace_record *r;
-	int rc;
-
-	d->file_count = trace_ordered_names(d->records) + 1;
-	trace_scope_start(&d->scope, d->records, false);
-	while ((rc = trace_ordered_next(d->records, &r, err)) > 0) {
-		rc = add_record(d, visiting, r, err);
-		if (rc < 0)
-			break;
-	}
-	visiting_end(visiting);
-	visiting_free(visiting);
-	return rc;
-}
-
 /* Set the sizes of files, which are known only after all records were read. */
 static void set_file_sizes(const struct distil *d, struct specimens *s)
 {
@@ -133,8 +115,20 @@ int distil_read(struct distil *d, struct mlgen_err *err)
 	rc = trace_ordered_read_filtered(&d->records, r, &wants, err);
 	d->read = *trace_reader_totals(r);
 	trace_reader_close(r);
-	if (rc == 0)
-		rc = read_records(d, err);
+	if (rc == 0) {
+		struct visiting *visiting = visiting_new(d->visits, &d->specimens, &d->written);
+		const struct trace_record *record;
+
+		d->file_count = trace_ordered_names(d->records) + 1;
+		trace_scope_start(&d->scope, d->records, false);
+		while ((rc = trace_ordered_next(d->records, &record, err)) > 0) {
+			rc = add_record(d, visiting, record, err);
+			if (rc < 0)
+				break;
+		}
+		visiting_end(visiting);
+		visiting_free(visiting);
+	}
 	if (rc < 0)
 		return rc;
 	trace_tasks_finish(&d->tasks);
@@ -287,25 +281,6 @@ static uint32_t kind_of(struct classifier *s, const char *ending, uint32_t party
 	return i;
 }
 
-/* Find the party of each file. */
-static int find_parties(struct classifier *s, struct mlgen_err *err)
-{
-	struct visits_cursor c = { 0 };
-	const struct visit *x;
-	int rc;
-
-	for (uint32_t i = 0; i < s->d->file_count; i++)
-		s->party[i] = UINT32_MAX;
-	while ((rc = visits_next(s->d->visits, &c, &x, err)) > 0) {
-		uint32_t party = s->d->task[x->task].party;
-
-		if (x->flags & (VISIT_READS | VISIT_WRITES | VISIT_MAPS) &&
-		    s->party[x->file] == UINT32_MAX)
-			s->party[x->file] = party;
-	}
-	return rc;
-}
-
 /* Pages of a mapping that were touched count as read. */
 static uint64_t bytes_read(const struct classifier *s, const struct file_account *f)
 {
@@ -426,19 +401,6 @@ static bool is_named_checkpoint(const char *path)
 	return false;
 }
 
-/* The class of a file that is written, and is not a sample. */
-static enum file_class written_class(const char *path, const struct file_kind *k,
-				     const struct file_account *f, bool trains)
-{
-	if (is_named_checkpoint(path) ||
-	    is_one_of(k->ending, saved_endings, ARRAY_LEN(saved_endings)))
-		return CLASS_CHECKPOINT;
-	if (is_one_of(k->ending, log_endings, ARRAY_LEN(log_endings)) &&
-	    f->written_bytes < (UINT64_C(1) << 20))
-		return CLASS_LOG;
-	return trains ? CLASS_CHECKPOINT : CLASS_PLAIN;
-}
-
 static enum file_class class_of(const struct classifier *s, uint32_t i)
 {
 	const struct file_account *f = trace_files_at(&s->d->files, i);
@@ -454,8 +416,15 @@ static enum file_class class_of(const struct classifier *s, uint32_t i)
 		return CLASS_CODE;
 	if (trains && k->class == CLASS_SAMPLE && bytes_read(s, f))
 		return f->written_bytes ? CLASS_MADE : CLASS_SAMPLE;
-	if (f->writes)
-		return written_class(path, k, f, trains);
+	if (f->writes) {
+		if (is_named_checkpoint(path) ||
+		    is_one_of(k->ending, saved_endings, ARRAY_LEN(saved_endings)))
+			return CLASS_CHECKPOINT;
+		if (is_one_of(k->ending, log_endings, ARRAY_LEN(log_endings)) &&
+		    f->written_bytes < (UINT64_C(1) << 20))
+			return CLASS_LOG;
+		return trains ? CLASS_CHECKPOINT : CLASS_PLAIN;
+	}
 	if (is_named_checkpoint(path) && !(trains && k->class == CLASS_SAMPLE))
 		return CLASS_CHECKPOINT;
 	return trains ? k->class : CLASS_PLAIN;
@@ -469,7 +438,20 @@ int distil_classes(struct distil *d, struct mlgen_err *err)
 	s.kind = mem_array(d->file_count, sizeof(*s.kind));
 	s.party = mem_array(d->file_count, sizeof(*s.party));
 	d->class = mem_array(d->file_count, sizeof(*d->class));
-	rc = find_parties(&s, err);
+
+	/* Find the party of each file. */
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	for (uint32_t i = 0; i < d->file_count; i++)
+		s.party[i] = UINT32_MAX;
+	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
+		uint32_t party = d->task[x->task].party;
+
+		if (x->flags & (VISIT_READS | VISIT_WRITES | VISIT_MAPS) &&
+		    s.party[x->file] == UINT32_MAX)
+			s.party[x->file] = party;
+	}
+
 	if (rc == 0) {
 		find_kinds(&s);
 		classify_kinds(&s);

@@ -198,21 +198,6 @@ static bool are_equal(const struct party_stages *s)
 	return true;
 }
 
-/* Add the stages of epochs. A draw with replacement reads some samples again long before others are
- * read at all, and is one epoch. */
-static void add_epochs(struct party_stages *s)
-{
-	bool equal = s->epochs > 1 && are_equal(s);
-
-	if (s->epochs == EPOCHS_MOST || s->visits < (uint64_t)s->places.keys.count / 2 * s->epochs)
-		s->epochs = 1;
-	for (uint32_t i = 0; equal && i < s->epochs; i++)
-		s->begins[i] = i * (s->visits / s->epochs);
-	s->first_train = s->d->stage_count;
-	for (uint32_t i = 0; i < s->epochs; i++)
-		add_stage(s->d, STAGE_TRAIN, s->party, i, equal ? DISTIL_SURE : DISTIL_LIKELY);
-}
-
 /* ---- the stage of each visit ---- */
 
 static void stage_visit(void *arg, struct visit *x)
@@ -249,7 +234,20 @@ static int stage_party(struct distil *d, uint32_t party, struct mlgen_err *err)
 		if (rc == 0)
 			rc = each_visit(&s, find_epoch, err);
 		if (rc == 0 && s.visits) {
-			add_epochs(&s);
+			bool equal = s.epochs > 1 && are_equal(&s);
+
+			/* Add the stages of epochs. A draw with replacement reads some samples
+			 * again long before others are read at all, and is one epoch. */
+			if (s.epochs == EPOCHS_MOST ||
+			    s.visits < (uint64_t)s.places.keys.count / 2 * s.epochs)
+				s.epochs = 1;
+			for (uint32_t i = 0; equal && i < s.epochs; i++)
+				s.begins[i] = i * (s.visits / s.epochs);
+			s.first_train = d->stage_count;
+			for (uint32_t i = 0; i < s.epochs; i++)
+				add_stage(d, STAGE_TRAIN, party, i,
+					  equal ? DISTIL_SURE : DISTIL_LIKELY);
+
 			s.visits = 0;
 			rc = visits_each(d->visits, stage_visit, &s, err);
 		}
@@ -280,44 +278,6 @@ static bool is_save(const struct save_finder *s, const struct visit *x)
 	       x->flags & (VISIT_WRITES | VISIT_READS);
 }
 
-/* List the times in which no checkpoint file is written, or read. */
-static int list_gaps(struct save_finder *s, struct mlgen_err *err)
-{
-	struct visits_cursor c = { 0 };
-	const struct visit *x;
-	int rc;
-
-	while ((rc = visits_next(s->d->visits, &c, &x, err)) > 0) {
-		if (!is_save(s, x))
-			continue;
-		if (s->end_ns && s->count < GAPS_MOST)
-			s->gaps[s->count++] = x->start_ns > s->end_ns ? x->start_ns - s->end_ns : 0;
-		s->end_ns = u64_max(s->end_ns, x->end_ns);
-	}
-	return rc;
-}
-
-/* Find the least gap between checkpoints, at the largest ratio of two successive gaps. If all gaps
- * are similar and longer than 4 ms, each file is a checkpoint. */
-static void find_bound(struct save_finder *s)
-{
-	double best = GAP_RATIO;
-
-	s->bound_ns = UINT64_MAX;
-	qsort(s->gaps, s->count, sizeof(*s->gaps), u64_compare);
-	for (uint32_t i = 0; i + 1 < s->count; i++) {
-		uint64_t shorter = u64_max(s->gaps[i], GAP_LEAST_NS);
-		double ratio = (double)s->gaps[i + 1] / (double)shorter;
-
-		if (ratio > best) {
-			best = ratio;
-			s->bound_ns = s->gaps[i + 1];
-		}
-	}
-	if (s->bound_ns == UINT64_MAX && s->count && s->gaps[0] > 4 * GAP_LEAST_NS)
-		s->bound_ns = s->gaps[0];
-}
-
 static void stage_save(void *arg, struct visit *x)
 {
 	struct save_finder *s = arg;
@@ -338,8 +298,35 @@ static int stage_saves(struct distil *d, bool writes, struct mlgen_err *err)
 	int rc;
 
 	s.gaps = mem_array(GAPS_MOST, sizeof(*s.gaps));
-	rc = list_gaps(&s, err);
-	find_bound(&s);
+
+	/* The times in which no checkpoint file is written, or read. */
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
+		if (!is_save(&s, x))
+			continue;
+		if (s.end_ns && s.count < GAPS_MOST)
+			s.gaps[s.count++] = x->start_ns > s.end_ns ? x->start_ns - s.end_ns : 0;
+		s.end_ns = u64_max(s.end_ns, x->end_ns);
+	}
+
+	/* The least gap between checkpoints is at the largest ratio of two successive gaps. If all
+	 * gaps are similar and longer than 4 ms, each file is a checkpoint. */
+	double best = GAP_RATIO;
+	s.bound_ns = UINT64_MAX;
+	qsort(s.gaps, s.count, sizeof(*s.gaps), u64_compare);
+	for (uint32_t i = 0; i + 1 < s.count; i++) {
+		uint64_t shorter = u64_max(s.gaps[i], GAP_LEAST_NS);
+		double ratio = (double)s.gaps[i + 1] / (double)shorter;
+
+		if (ratio > best) {
+			best = ratio;
+			s.bound_ns = s.gaps[i + 1];
+		}
+	}
+	if (s.bound_ns == UINT64_MAX && s.count && s.gaps[0] > 4 * GAP_LEAST_NS)
+		s.bound_ns = s.gaps[0];
+
 	s.end_ns = 0;
 	if (rc == 0)
 		rc = visits_each(d->visits, stage_save, &s, err);

@@ -507,21 +507,6 @@ static void count_call(struct visit *x, struct open_visit *g, const struct trace
 	}
 }
 
-/* Handle a close or munmap. The visit to a mapped file lasts until it is unmapped, even if its
- * descriptor is closed. */
-static void handle_close(struct visiting *v, struct open_visit *g, struct visit *x,
-			 const struct trace_record *r)
-{
-	uint32_t *held = r->op == TRACE_CLOSE ? &g->opens : &g->maps;
-
-	if (g->opens == 1 && r->op == TRACE_CLOSE)
-		x->flags |= VISIT_CLOSES;
-	if (*held)
-		--*held;
-	if (!g->opens && !g->maps)
-		end_visit(v, g);
-}
-
 static int visit_call(struct visiting *v, const struct trace_record *r, uint32_t task, bool is_kept,
 		      struct mlgen_err *err)
 {
@@ -538,8 +523,18 @@ static int visit_call(struct visiting *v, const struct trace_record *r, uint32_t
 	count_call(x, g, r);
 	add_call(g, r, task_at(v, task));
 	task_at(v, task)->last = g->number;
-	if (r->op == TRACE_CLOSE || r->op == TRACE_MUNMAP)
-		handle_close(v, g, x, r);
+	if (r->op == TRACE_CLOSE || r->op == TRACE_MUNMAP) {
+		uint32_t *held = r->op == TRACE_CLOSE ? &g->opens : &g->maps;
+
+		/* The visit to a mapped file lasts until it is unmapped, even if its descriptor is
+		 * closed. */
+		if (g->opens == 1 && r->op == TRACE_CLOSE)
+			x->flags |= VISIT_CLOSES;
+		if (*held)
+			--*held;
+		if (!g->opens && !g->maps)
+			end_visit(v, g);
+	}
 	return 0;
 }
 

@@ -31,11 +31,6 @@ struct plain_section {
 	uint64_t thread_bytes; /* read and written by each thread */
 };
 
-static double seconds(uint64_t ns)
-{
-	return (double)ns / NS_PER_S;
-}
-
 static void print_size(struct jobsection *to, enum distil_sure sure, const char *option,
 		       uint64_t bytes, const char *why)
 {
@@ -82,26 +77,6 @@ static bool append_names(const struct plain_section *g, struct buf *b)
 	return true;
 }
 
-static void print_names(const struct plain_section *g)
-{
-	const struct plain_stream *s = g->s;
-	struct buf b = { 0 };
-
-	if ((s->threads == 1 || s->is_shared) && !s->is_after &&
-	    s->file_count <= PLAIN_FILES_MOST && s->files[0] != UINT32_MAX && append_names(g, &b))
-		jobsection_set(g->to, DISTIL_SURE, "filename", buf_str(&b), "%s%s, as %s",
-			       s->file_count > 1 ? "files that are used in turn" : "the file",
-			       s->is_shared ? " by all threads" : "",
-			       distil_path(g->d, s->files[0]));
-	else if (s->file_count > 1)
-		jobsection_comment(
-			g->to,
-			"%" PRIu32
-			" files, %s; this job has one file per thread, with the bytes of all",
-			s->file_count, s->is_after ? "one after another" : "in turn");
-	buf_fini(&b);
-}
-
 /* Random offsets hardly ever hit the ends of a region. Round the offset down as far as `slack`
  * allows. */
 static uint64_t round_edge(uint64_t off, uint64_t slack)
@@ -110,34 +85,6 @@ static uint64_t round_edge(uint64_t off, uint64_t slack)
 		if (off % unit <= slack)
 			return off - off % unit;
 	return off;
-}
-
-/* Find the region that is used. If random requests touch nearly all of a file, the region is the
- * whole file. */
-static void find_region(const struct plain_section *g, uint64_t *off, uint64_t *bytes)
-{
-	const struct plain_stream *s = g->s;
-	uint64_t file = file_bytes(g);
-
-	*off = s->low == UINT64_MAX ? 0 : s->low;
-	*bytes = s->high > *off ? s->high - *off : g->thread_bytes;
-	if (s->is_after || s->file_count > PLAIN_FILES_MOST) {
-		*off = 0;
-		*bytes = g->thread_bytes;
-	}
-	if (g->is_random && !s->is_after && *bytes) {
-		uint64_t slack = 4 * *bytes / (s->dir[0].count + s->dir[1].count);
-		uint64_t end = *off + *bytes;
-
-		*off = round_edge(*off, slack);
-		if (file >= end && file - end <= slack)
-			end = file;
-		*bytes = end - *off;
-	}
-	/* Sequential reads and writes have positions of their own, so both amounts count. */
-	if (g->reads && g->writes && !g->is_random && g->thread_bytes > *bytes &&
-	    g->thread_bytes <= 2 * *bytes)
-		*bytes = g->thread_bytes;
 }
 
 /* Print the amount as a multiple of the size of all files, or in bytes. */
@@ -187,8 +134,42 @@ static void print_place(const struct plain_section *g)
 	uint64_t off, bytes, file = file_bytes(g);
 	uint64_t files = s->is_after ? 1 : u64_max(1, s->file_count);
 
-	print_names(g);
-	find_region(g, &off, &bytes);
+	struct buf b = { 0 };
+	if ((s->threads == 1 || s->is_shared) && !s->is_after &&
+	    s->file_count <= PLAIN_FILES_MOST && s->files[0] != UINT32_MAX && append_names(g, &b))
+		jobsection_set(g->to, DISTIL_SURE, "filename", buf_str(&b), "%s%s, as %s",
+			       s->file_count > 1 ? "files that are used in turn" : "the file",
+			       s->is_shared ? " by all threads" : "",
+			       distil_path(g->d, s->files[0]));
+	else if (s->file_count > 1)
+		jobsection_comment(
+			g->to,
+			"%" PRIu32
+			" files, %s; this job has one file per thread, with the bytes of all",
+			s->file_count, s->is_after ? "one after another" : "in turn");
+	buf_fini(&b);
+
+	/* If random requests touch nearly all of a file, the region is the whole file. */
+	off = s->low == UINT64_MAX ? 0 : s->low;
+	bytes = s->high > off ? s->high - off : g->thread_bytes;
+	if (s->is_after || s->file_count > PLAIN_FILES_MOST) {
+		off = 0;
+		bytes = g->thread_bytes;
+	}
+	if (g->is_random && !s->is_after && bytes) {
+		uint64_t slack = 4 * bytes / (s->dir[0].count + s->dir[1].count);
+		uint64_t end = off + bytes;
+
+		off = round_edge(off, slack);
+		if (file >= end && file - end <= slack)
+			end = file;
+		bytes = end - off;
+	}
+	/* Sequential reads and writes have positions of their own, so both amounts count. */
+	if (g->reads && g->writes && !g->is_random && g->thread_bytes > bytes &&
+	    g->thread_bytes <= 2 * bytes)
+		bytes = g->thread_bytes;
+
 	if (off)
 		print_size(g->to, DISTIL_SURE, "offset", off,
 			   "nothing before this offset is read or written");
@@ -234,29 +215,6 @@ struct pauses {
 	uint64_t gaps;
 	uint64_t runs, run_sum, run_squares;
 };
-
-static void sum_pauses(struct pauses *p, const struct plain_stream *s)
-{
-	*p = (struct pauses){ 0 };
-	for (unsigned w = 0; w < 2; w++) {
-		const struct plain_account *a = &s->dir[w];
-
-		for (unsigned i = 0; i < PLAIN_TIMES; i++) {
-			p->count[i] += a->thinks[i];
-			p->ns[i] += a->think_ns[i];
-			p->all += a->thinks[i];
-			p->all_ns += a->think_ns[i];
-		}
-		p->gaps += a->gaps;
-		p->runs += a->runs;
-		p->run_sum += a->run_sum;
-		p->run_squares += a->run_squares;
-		p->gap_ns += a->gap_ns;
-		p->gap_squares += a->gap_squares;
-		p->off_squares += a->start_squares;
-		p->think_squares += a->think_squares;
-	}
-}
 
 /* Format a quantile of pauses: the mean of the power of two in which it lies. */
 static void format_quantile(char *to, const struct pauses *p, double q)
@@ -372,7 +330,27 @@ static void pace_find(struct plain_pace *p, const struct plain_stream *s)
 	double mean, spread, think_spread;
 
 	*p = (struct plain_pace){ .blocks = 1 };
-	sum_pauses(&x, s);
+
+	x = (struct pauses){ 0 };
+	for (unsigned w = 0; w < 2; w++) {
+		const struct plain_account *a = &s->dir[w];
+
+		for (unsigned i = 0; i < PLAIN_TIMES; i++) {
+			x.count[i] += a->thinks[i];
+			x.ns[i] += a->think_ns[i];
+			x.all += a->thinks[i];
+			x.all_ns += a->think_ns[i];
+		}
+		x.gaps += a->gaps;
+		x.runs += a->runs;
+		x.run_sum += a->run_sum;
+		x.run_squares += a->run_squares;
+		x.gap_ns += a->gap_ns;
+		x.gap_squares += a->gap_squares;
+		x.off_squares += a->start_squares;
+		x.think_squares += a->think_squares;
+	}
+
 	if (x.gaps < GAPS_LEAST || x.all == 0)
 		return;
 	mean = (double)x.all_ns / (double)x.all;
@@ -570,38 +548,9 @@ static void print_pace(const struct plain_section *g)
 		break;
 	}
 	jobsection_comment(g->to, "In the trace, this took %.3f s and moved %" PRIu64 " bytes%s.",
-			   seconds(g->s->end_ns - g->s->start_ns),
+			   (double)(g->s->end_ns - g->s->start_ns) / NS_PER_S,
 			   g->s->dir[0].bytes + g->s->dir[1].bytes,
 			   g->s->threads > 1 ? ", for all threads together" : "");
-}
-
-static void print_stream(struct plain_section *g)
-{
-	jobsection_heading(g->to, "reads and writes");
-	print_rw(g);
-	if (g->is_mapped) {
-		jobsection_comment(
-			g->to,
-			"No call reads data; pages of mapped files are touched. A trace contains "
-			"only the first touch of each 64 KiB, so requests have this size.");
-		jobsection_set(g->to, DISTIL_SURE, "ioengine", "mmap",
-			       "%" PRIu64 " page faults and no read", g->s->dir[0].count);
-		print_size(g->to, DISTIL_LIKELY, "bs", FAULT_REQUEST,
-			   "amount that the kernel maps around a fault");
-	} else {
-		print_bs(g);
-	}
-	print_place(g);
-	jobsection_heading(g->to, "threads and times");
-	print_threads(g);
-	print_sync(g, "fsync", g->s->dir[1].syncs);
-	print_sync(g, "fdatasync", g->s->dir[1].datasyncs);
-	print_pace(g);
-	if (g->s->summed)
-		jobsection_comment(g->to,
-				   "These figures include the bytes of %" PRIu32
-				   " other streams, each too different for a section of its own",
-				   g->s->summed);
 }
 
 /* Sections that run at the same time so far. */
@@ -681,7 +630,32 @@ static void print_section(struct distil *d, const struct plain_stream *s, bool w
 		jobsection_set(g.to, DISTIL_LIKELY, "startdelay", text,
 			       "delay in the trace after the first job of its group");
 	}
-	print_stream(&g);
+
+	jobsection_heading(g.to, "reads and writes");
+	print_rw(&g);
+	if (g.is_mapped) {
+		jobsection_comment(
+			g.to,
+			"No call reads data; pages of mapped files are touched. A trace contains "
+			"only the first touch of each 64 KiB, so requests have this size.");
+		jobsection_set(g.to, DISTIL_SURE, "ioengine", "mmap",
+			       "%" PRIu64 " page faults and no read", s->dir[0].count);
+		print_size(g.to, DISTIL_LIKELY, "bs", FAULT_REQUEST,
+			   "amount that the kernel maps around a fault");
+	} else {
+		print_bs(&g);
+	}
+	print_place(&g);
+	jobsection_heading(g.to, "threads and times");
+	print_threads(&g);
+	print_sync(&g, "fsync", s->dir[1].syncs);
+	print_sync(&g, "fdatasync", s->dir[1].datasyncs);
+	print_pace(&g);
+	if (s->summed)
+		jobsection_comment(g.to,
+				   "These figures include the bytes of %" PRIu32
+				   " other streams, each too different for a section of its own",
+				   s->summed);
 }
 
 /* Report and leave out streams that are negligible next to a training. */

@@ -155,34 +155,6 @@ static void add_run(struct plain_account *a, uint64_t think_ns)
 	a->run = 0;
 }
 
-static void add_times(struct plain_account *a, const struct trace_record *r,
-		      const struct plain_thread *t)
-{
-	uint64_t think = r->start_ns > t->end_ns ? r->start_ns - t->end_ns : 0;
-	unsigned n = time_bucket(think);
-
-	if (a->count) {
-		double gap = (double)(r->start_ns - a->last_start_ns);
-
-		a->thinks[n]++;
-		a->think_ns[n] += think;
-		a->gaps++;
-		add_run(a, think);
-		a->gap_ns += gap;
-		a->gap_squares += gap * gap;
-		a->think_squares += (double)think * (double)think;
-	} else {
-		a->start_ns = r->start_ns;
-	}
-	double at = (double)(r->start_ns - a->start_ns);
-
-	a->start_sum += at;
-	a->start_squares += at * at;
-	a->start_products += at * (double)a->count;
-	a->last_start_ns = r->start_ns;
-	a->end_ns = u64_max(a->end_ns, opkind_end_ns(r));
-}
-
 /* The number of requests in flight, including this one. */
 static uint32_t begin_request(struct plain_thread *t, const struct trace_record *r)
 {
@@ -215,7 +187,30 @@ static void add_request(struct account_reader *g, const struct trace_record *r, 
 	a->is_fault |= is_fault;
 	a->is_write |= r->op == TRACE_WRITE;
 	a->is_direct |= map_find(&g->direct, r->file, &n);
-	add_times(a, r, t);
+
+	uint64_t think = r->start_ns > t->end_ns ? r->start_ns - t->end_ns : 0;
+	unsigned bucket = time_bucket(think);
+	if (a->count) {
+		double gap = (double)(r->start_ns - a->last_start_ns);
+
+		a->thinks[bucket]++;
+		a->think_ns[bucket] += think;
+		a->gaps++;
+		add_run(a, think);
+		a->gap_ns += gap;
+		a->gap_squares += gap * gap;
+		a->think_squares += (double)think * (double)think;
+	} else {
+		a->start_ns = r->start_ns;
+	}
+	double at = (double)(r->start_ns - a->start_ns);
+
+	a->start_sum += at;
+	a->start_squares += at * at;
+	a->start_products += at * (double)a->count;
+	a->last_start_ns = r->start_ns;
+	a->end_ns = u64_max(a->end_ns, opkind_end_ns(r));
+
 	add_place(a, r, bytes);
 	add_size(a, bytes);
 	a->count++;
@@ -254,24 +249,17 @@ static void add_record(void *arg, const struct trace_record *r)
 	g->threads[task].end_ns = u64_max(g->threads[task].end_ns, opkind_end_ns(r));
 }
 
-static int read_accounts(struct plain_book *b, struct distil *d, struct mlgen_err *err)
-{
-	struct account_reader g = { .b = b, .d = d };
-	int rc;
-
-	g.threads = mem_array((size_t)d->task_count + 1, sizeof(*g.threads));
-	rc = distil_read_again(d, is_wanted, add_record, &g, err);
-	for (uint32_t i = 0; i < d->task_count; i++)
-		mem_free(g.threads[i].ends);
-	mem_free(g.threads);
-	map_fini(&g.direct);
-	return rc;
-}
-
 /* ---- sums ---- */
 
-static void add_sizes(struct plain_account *to, const struct plain_account *from)
+static void add_account(struct plain_account *to, const struct plain_account *from)
 {
+	if (!from->count)
+		return;
+	if (!to->count) {
+		*to = *from;
+		return;
+	}
+
 	to->other_sizes += from->other_sizes;
 	for (unsigned i = 0; i < PLAIN_SIZES && from->sizes[i].count; i++) {
 		unsigned k = 0;
@@ -286,17 +274,7 @@ static void add_sizes(struct plain_account *to, const struct plain_account *from
 		to->sizes[k].bytes = from->sizes[i].bytes;
 		to->sizes[k].count += from->sizes[i].count;
 	}
-}
 
-static void add_account(struct plain_account *to, const struct plain_account *from)
-{
-	if (!from->count)
-		return;
-	if (!to->count) {
-		*to = *from;
-		return;
-	}
-	add_sizes(to, from);
 	to->files += from->files;
 	to->count += from->count;
 	to->bytes += from->bytes;
@@ -574,7 +552,15 @@ static void merge_smallest(struct plain_streams *s)
 int plain_streams_read(struct plain_streams *s, struct distil *d, struct mlgen_err *err)
 {
 	struct plain_book b = { 0 };
-	int rc = read_accounts(&b, d, err);
+
+	struct account_reader g = { .b = &b, .d = d };
+	int rc;
+	g.threads = mem_array((size_t)d->task_count + 1, sizeof(*g.threads));
+	rc = distil_read_again(d, is_wanted, add_record, &g, err);
+	for (uint32_t i = 0; i < d->task_count; i++)
+		mem_free(g.threads[i].ends);
+	mem_free(g.threads);
+	map_fini(&g.direct);
 
 	*s = (struct plain_streams){ 0 };
 	if (rc == 0 && b.count) {

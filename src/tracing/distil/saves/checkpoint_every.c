@@ -33,27 +33,6 @@ struct cadence {
 
 /* ---- epochs ---- */
 
-static void find_epochs(struct cadence *g)
-{
-	const struct distil *d = g->d;
-
-	g->epochs = mem_array((size_t)d->stage_count + 1, sizeof(*g->epochs));
-	for (uint32_t i = 0; i < d->stage_count; i++) {
-		const struct distil_stage *t = &d->stages[i];
-		struct epoch *e;
-
-		if (t->kind != STAGE_TRAIN || t->party != g->party || t->number > d->stage_count ||
-		    t->start_ns > t->end_ns)
-			continue;
-		e = &g->epochs[t->number];
-		if (e->end_ns == 0)
-			e->start_ns = t->start_ns;
-		e->start_ns = u64_min(e->start_ns, t->start_ns);
-		e->end_ns = u64_max(e->end_ns, t->end_ns);
-		g->epoch_count = (uint32_t)u64_max(g->epoch_count, t->number + 1);
-	}
-}
-
 /* Number of epochs whose reads had ended by `ns`. */
 static uint32_t epochs_before(const struct cadence *g, uint64_t ns)
 {
@@ -259,14 +238,6 @@ static bool find_by_count(struct cadence *g)
 	return true;
 }
 
-static void find_any(struct cadence *g)
-{
-	double apart, ns = gap_ns(g, &apart);
-
-	set_time(g->c, ns > 0 ? ns : (double)NS_PER_S,
-		 "median time between them; neither steps nor times are regular");
-}
-
 /* Find whether training goes on during a checkpoint. Reads that only fill the prefetch do not
  * count. */
 static void find_async(struct cadence *g)
@@ -299,10 +270,30 @@ void checkpoint_every_find(struct checkpoint_cadence *c, const struct saves *s,
 	struct cadence g = { .c = c, .s = s, .d = d, .party = party };
 
 	*c = (struct checkpoint_cadence){ 0 };
-	find_epochs(&g);
+
+	g.epochs = mem_array((size_t)d->stage_count + 1, sizeof(*g.epochs));
+	for (uint32_t i = 0; i < d->stage_count; i++) {
+		const struct distil_stage *t = &d->stages[i];
+		struct epoch *e;
+
+		if (t->kind != STAGE_TRAIN || t->party != party || t->number > d->stage_count ||
+		    t->start_ns > t->end_ns)
+			continue;
+		e = &g.epochs[t->number];
+		if (e->end_ns == 0)
+			e->start_ns = t->start_ns;
+		e->start_ns = u64_min(e->start_ns, t->start_ns);
+		e->end_ns = u64_max(e->end_ns, t->end_ns);
+		g.epoch_count = (uint32_t)u64_max(g.epoch_count, t->number + 1);
+	}
+
 	find_batch(&g);
-	if (!find_whole_epochs(&g) && !find_steps(&g) && !find_by_count(&g) && !find_times(&g))
-		find_any(&g);
+	if (!find_whole_epochs(&g) && !find_steps(&g) && !find_by_count(&g) && !find_times(&g)) {
+		double apart, ns = gap_ns(&g, &apart);
+
+		set_time(g.c, ns > 0 ? ns : (double)NS_PER_S,
+			 "median time between them; neither steps nor times are regular");
+	}
 	find_async(&g);
 	mem_free(g.epochs);
 }

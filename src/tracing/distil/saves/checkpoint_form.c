@@ -147,15 +147,6 @@ static void add_file_calls(struct tensor_list *l, const struct saved_file *f)
 	}
 }
 
-/* List a tensor for each call, without the bytes of its header. */
-static void add_calls(struct tensor_list *l, const struct saved_file *f)
-{
-	for (uint32_t i = 0; i < f->calls.count; i++)
-		add_tensor(l, f->calls.at[i].bytes > PATH_DIRECT + 2 * ALIGN
-				      ? f->calls.at[i].bytes - 2 * ALIGN
-				      : f->calls.at[i].bytes);
-}
-
 /* ---- tensor numbers ---- */
 
 static int by_digits(const void *a, const void *b)
@@ -167,42 +158,23 @@ static int by_digits(const void *a, const void *b)
 	return strcmp(x, y);
 }
 
-/* Order tensors by number. An archive sorts them by the digits of their numbers: 0, 1, 10, 2. */
-static void sort_tensors(struct tensor_list *l)
-{
-	uint32_t *key = mem_array((size_t)l->count + 1, sizeof(*key));
-	uint64_t *bytes = mem_array((size_t)l->count + 1, sizeof(*bytes));
-
-	for (uint32_t i = 0; i < l->count; i++)
-		key[i] = i;
-	qsort(key, l->count, sizeof(*key), by_digits);
-	for (uint32_t i = 0; i < l->count; i++)
-		bytes[key[i]] = l->at[i];
-	mem_free(key);
-	mem_free(l->at);
-	l->at = bytes;
-	l->room = (size_t)l->count + 1;
-}
-
 /* ---- sizes that give the same file ---- */
-
-/* Append a made-up name, because only the total length of all names is known. */
-static void append_name(struct buf *to, const struct tensor_list *l, uint32_t i)
-{
-	uint64_t width = l->name_bytes / l->count + (i < l->name_bytes % l->count ? 1 : 0);
-	size_t before = to->len;
-
-	buf_addf(to, "t%" PRIu32, i);
-	while (to->len - before < width)
-		buf_addc(to, '_');
-	buf_addc(to, ' ');
-}
 
 void tensors_append(struct buf *to, const struct tensor_list *l)
 {
 	for (uint32_t i = 0; i < l->count; i++) {
-		if (l->name_bytes)
-			append_name(to, l, i);
+		if (l->name_bytes) {
+			uint64_t width =
+				l->name_bytes / l->count + (i < l->name_bytes % l->count ? 1 : 0);
+			size_t before = to->len;
+
+			/* The name is made up, because only the total length of all names is known.
+			 */
+			buf_addf(to, "t%" PRIu32, i);
+			while (to->len - before < width)
+				buf_addc(to, '_');
+			buf_addc(to, ' ');
+		}
 		buf_addf(to, "%" PRIu64 "\n", l->at[i]);
 	}
 }
@@ -303,15 +275,34 @@ static bool find_tensors(struct tensor_list *l, struct trial *t, uint64_t rank,
 
 	*l = (struct tensor_list){ 0 };
 	snprintf(own, sizeof(own), "rank_%" PRIu64, rank);
-	if (!is_archive)
-		add_calls(l, f);
-	else if (is_path)
+	if (!is_archive) {
+		/* A tensor for each call, without the bytes of its header. */
+		for (uint32_t i = 0; i < f->calls.count; i++)
+			add_tensor(l, f->calls.at[i].bytes > PATH_DIRECT + 2 * ALIGN
+					      ? f->calls.at[i].bytes - 2 * ALIGN
+					      : f->calls.at[i].bytes);
+	} else if (is_path) {
 		add_path_calls(l, f, has_text(name) ? name : own);
-	else
+	} else {
 		add_file_calls(l, f);
+	}
 	if (l->count == 0)
 		return false;
-	sort_tensors(l);
+
+	/* Order tensors by number. An archive sorts them by the digits of their numbers: 0, 1,
+	 * 10, 2. */
+	uint32_t *key = mem_array((size_t)l->count + 1, sizeof(*key));
+	uint64_t *bytes = mem_array((size_t)l->count + 1, sizeof(*bytes));
+	for (uint32_t i = 0; i < l->count; i++)
+		key[i] = i;
+	qsort(key, l->count, sizeof(*key), by_digits);
+	for (uint32_t i = 0; i < l->count; i++)
+		bytes[key[i]] = l->at[i];
+	mem_free(key);
+	mem_free(l->at);
+	l->at = bytes;
+	l->room = (size_t)l->count + 1;
+
 	t->job->checkpoint_size_bytes = 0;
 	if (is_path)
 		find_names(l, t, rank, f->calls.at[0].bytes);
@@ -342,75 +333,6 @@ static uint32_t make_unique(uint32_t *list, uint32_t n)
 		if (unique == 0 || list[unique - 1] != list[i])
 			list[unique++] = list[i];
 	return unique;
-}
-
-/* Find ranks by file names, or count each task that writes as a rank if names have no ranks. */
-static void find_ranks(struct form_search *g)
-{
-	struct checkpoint_form *f = g->f;
-	uint32_t *tasks = mem_array((size_t)g->s->files.count + 1, sizeof(*tasks));
-	uint32_t task_count;
-
-	f->ranks = mem_array((size_t)g->s->files.count + 1, sizeof(*f->ranks));
-	f->has_rank_names = true;
-	for (uint32_t i = 0; i < g->s->files.count; i++) {
-		const struct saved_file *file = &g->s->files.at[i];
-
-		if (file->save != 0)
-			continue;
-		tasks[f->files] = file->task;
-		f->ranks[f->files] = saves_rank_of(distil_path(g->d, file->file));
-		f->has_rank_names &= f->ranks[f->files] != UINT32_MAX;
-		f->files++;
-	}
-	task_count = make_unique(tasks, f->files);
-	f->rank_count = make_unique(f->ranks, f->files);
-	if (!f->has_rank_names) {
-		f->rank_count = task_count;
-		for (uint32_t i = 0; i < task_count; i++)
-			f->ranks[i] = i;
-	}
-	f->threads = (uint32_t)u64_max(1, task_count / u64_max(1, f->rank_count));
-	mem_free(tasks);
-}
-
-/* Choose the most frequent size of files whose calls are recorded; the first one if several are
- * equally frequent. */
-static void find_typical(struct form_search *g)
-{
-	const struct saves *s = g->s;
-	uint32_t most = 0;
-
-	for (uint32_t i = 0; i < s->files.count; i++) {
-		const struct saved_file *a = &s->files.at[i];
-		uint32_t n = 0;
-
-		if (a->save != 0 || !a->calls.count)
-			continue;
-		for (uint32_t k = 0; k < s->files.count; k++)
-			n += s->files.at[k].save == 0 && s->files.at[k].bytes == a->bytes;
-		if (n > most || !g->f->typical) {
-			g->f->typical = a;
-			most = n;
-		}
-	}
-}
-
-static void find_bytes(struct form_search *g)
-{
-	const struct saved_file *typical = g->f->typical;
-	uint64_t all = 0;
-
-	for (uint32_t i = 0; i < g->s->files.count; i++)
-		if (g->s->files.at[i].save == 0)
-			all += g->s->files.at[i].bytes;
-	g->path = mem_strdup(distil_path(g->d, typical->file));
-	g->is_one = g->f->files <= g->f->rank_count;
-	g->bytes = g->is_one ? typical->bytes : all / g->f->rank_count;
-	g->rank = g->f->has_rank_names ? saves_rank_of(g->path) : 0;
-	for (uint32_t i = 0; i < g->s->files.count; i++)
-		g->f->other_sizes += g->is_one && g->s->files.at[i].save == 0 &&
-				     g->s->files.at[i].bytes != typical->bytes;
 }
 
 /* ---- layouts by calls ---- */
@@ -512,22 +434,6 @@ static bool is_one_tensor(struct form_search *g, enum job_layout layout)
 
 /* ---- layouts with other calls ---- */
 
-/* torch.save names the archive like its file, without the suffix. */
-static void name_archive(struct form_search *g)
-{
-	const char *name = distil_basename(g->path);
-	const char *dot = strrchr(name, '.');
-	size_t length = dot ? (size_t)(dot - name) : strlen(name);
-	char own[JOB_ARCHIVE_BYTES];
-
-	snprintf(own, sizeof(own), "rank_%" PRIu64, g->rank);
-	snprintf(g->f->archive, sizeof(g->f->archive), "%.*s", (int)length, name);
-	if (length >= JOB_ARCHIVE_BYTES || strcmp(g->f->archive, own) == 0 ||
-	    !job_is_archive(g->f->archive))
-		g->f->archive[0] = '\0';
-	mem_replace(&g->trial.job->checkpoint_archive, g->f->archive);
-}
-
 static bool is_archive(struct form_search *g)
 {
 	bool is_file;
@@ -535,8 +441,20 @@ static bool is_archive(struct form_search *g)
 	if (!is_torch_archive(g->f->typical, &is_file) ||
 	    !open_as(g, is_file ? LAYOUT_DEEPSPEED : LAYOUT_TORCH))
 		return false;
-	if (!is_file)
-		name_archive(g);
+	if (!is_file) {
+		const char *name = distil_basename(g->path);
+		const char *dot = strrchr(name, '.');
+		size_t length = dot ? (size_t)(dot - name) : strlen(name);
+		char own[JOB_ARCHIVE_BYTES];
+
+		/* torch.save names the archive like its file, without the suffix. */
+		snprintf(own, sizeof(own), "rank_%" PRIu64, g->rank);
+		snprintf(g->f->archive, sizeof(g->f->archive), "%.*s", (int)length, name);
+		if (length >= JOB_ARCHIVE_BYTES || strcmp(g->f->archive, own) == 0 ||
+		    !job_is_archive(g->f->archive))
+			g->f->archive[0] = '\0';
+		mem_replace(&g->trial.job->checkpoint_archive, g->f->archive);
+	}
 	if (!find_tensors(&g->f->tensors, &g->trial, g->rank, g->f->typical, true)) {
 		tensor_list_fini(&g->f->tensors);
 		g->f->archive[0] = '\0';
@@ -657,9 +575,63 @@ void checkpoint_form_find(struct checkpoint_form *f, const struct saves *s, cons
 	struct form_search g = { .f = f, .s = s, .d = d, .access = access };
 
 	*f = (struct checkpoint_form){ 0 };
-	find_ranks(&g);
-	find_typical(&g);
-	find_bytes(&g);
+
+	/* Find ranks by file names, or count each task that writes as a rank if names have no
+	 * ranks. */
+	uint32_t *tasks = mem_array((size_t)s->files.count + 1, sizeof(*tasks));
+	uint32_t task_count;
+	f->ranks = mem_array((size_t)s->files.count + 1, sizeof(*f->ranks));
+	f->has_rank_names = true;
+	for (uint32_t i = 0; i < s->files.count; i++) {
+		const struct saved_file *file = &s->files.at[i];
+
+		if (file->save != 0)
+			continue;
+		tasks[f->files] = file->task;
+		f->ranks[f->files] = saves_rank_of(distil_path(d, file->file));
+		f->has_rank_names &= f->ranks[f->files] != UINT32_MAX;
+		f->files++;
+	}
+	task_count = make_unique(tasks, f->files);
+	f->rank_count = make_unique(f->ranks, f->files);
+	if (!f->has_rank_names) {
+		f->rank_count = task_count;
+		for (uint32_t i = 0; i < task_count; i++)
+			f->ranks[i] = i;
+	}
+	f->threads = (uint32_t)u64_max(1, task_count / u64_max(1, f->rank_count));
+	mem_free(tasks);
+
+	/* Choose the most frequent size of files whose calls are recorded; the first one if several
+	 * are equally frequent. */
+	uint32_t most = 0;
+	for (uint32_t i = 0; i < s->files.count; i++) {
+		const struct saved_file *a = &s->files.at[i];
+		uint32_t n = 0;
+
+		if (a->save != 0 || !a->calls.count)
+			continue;
+		for (uint32_t k = 0; k < s->files.count; k++)
+			n += s->files.at[k].save == 0 && s->files.at[k].bytes == a->bytes;
+		if (n > most || !g.f->typical) {
+			g.f->typical = a;
+			most = n;
+		}
+	}
+
+	const struct saved_file *typical = g.f->typical;
+	uint64_t all = 0;
+	for (uint32_t i = 0; i < s->files.count; i++)
+		if (s->files.at[i].save == 0)
+			all += s->files.at[i].bytes;
+	g.path = mem_strdup(distil_path(d, typical->file));
+	g.is_one = g.f->files <= g.f->rank_count;
+	g.bytes = g.is_one ? typical->bytes : all / g.f->rank_count;
+	g.rank = g.f->has_rank_names ? saves_rank_of(g.path) : 0;
+	for (uint32_t i = 0; i < s->files.count; i++)
+		g.f->other_sizes += g.is_one && s->files.at[i].save == 0 &&
+				    s->files.at[i].bytes != typical->bytes;
+
 	trial_init(&g.trial);
 	find_form(&g);
 	f->has_zero_names = has_name(&g, "zero_pp_rank_");

@@ -63,31 +63,6 @@ static void print_training_ranks(const struct checkpoint_section *g, struct jobs
 	buf_fini(&b);
 }
 
-static void print_ranks(const struct checkpoint_section *g, struct jobsection *to)
-{
-	const struct checkpoint_form *f = &g->form;
-	uint64_t ranks = f->model.name ? f->model.ranks : (uint64_t)f->ranks[f->rank_count - 1] + 1;
-	struct buf b = { 0 };
-
-	jobsection_set_u64(
-		to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY, "ranks", ranks, "%s",
-		f->has_rank_names ? "the names of the files number the ranks"
-				  : "this many threads or processes write, each its own files");
-	if (f->rank_count < ranks && !f->model.name) {
-		append_ranges(&b, f->ranks, f->rank_count);
-		jobsection_set(to, DISTIL_SURE, "checkpoint_ranks", buf_str(&b),
-			       "the trace contains only the files of these ranks");
-	} else if (f->rank_count < ranks) {
-		/* Some ranks of a model save nothing, so this need not be an error. */
-		jobsection_comment(
-			to,
-			"the trace contains files of %" PRIu32 " of %" PRIu64
-			" ranks; if the model is split differently, set checkpoint_ranks",
-			f->rank_count, ranks);
-	}
-	buf_fini(&b);
-}
-
 /* ---- layout and state ---- */
 
 static void print_model(const struct checkpoint_section *g, struct jobsection *to)
@@ -187,24 +162,6 @@ static bool is_own_stage(const struct checkpoint_section *g, const struct distil
 	return t->party == g->party && t->start_ns <= t->end_ns;
 }
 
-static void find_restores(struct checkpoint_section *g)
-{
-	struct restores *r = &g->restores;
-
-	r->start_ns = mem_array(SAVES_MOST, sizeof(*r->start_ns));
-	r->end_ns = mem_array(SAVES_MOST, sizeof(*r->end_ns));
-	for (uint32_t i = 0; i < g->d->stage_count; i++) {
-		const struct distil_stage *t = &g->d->stages[i];
-
-		if (t->kind == STAGE_TRAIN && g->party != UINT32_MAX && t->party == g->party)
-			g->is_training = true;
-		if (t->kind != STAGE_RESTORE || !is_own_stage(g, t) || r->count == SAVES_MOST)
-			continue;
-		r->start_ns[r->count] = t->start_ns;
-		r->end_ns[r->count++] = t->end_ns;
-	}
-}
-
 static int sum_restores(struct checkpoint_section *g, struct mlgen_err *err)
 {
 	struct visits_cursor c = { 0 };
@@ -287,20 +244,6 @@ static void print_commit(const struct checkpoint_section *g, struct jobsection *
 				       "complete, or is overwritten; mlgen has no option for this");
 }
 
-static void print_direct(const struct checkpoint_section *g, struct jobsection *to)
-{
-	const struct saved_file *typical = g->form.typical;
-
-	jobsection_set_u64(to, DISTIL_SURE, "direct", typical->is_direct,
-			   typical->is_direct ? "its files are opened with O_DIRECT"
-					      : "none of its files is opened with O_DIRECT");
-	if (typical->depth > 1)
-		jobsection_comment(to,
-				   "up to %" PRIu32 " writes of a file are in flight; set iodepth= "
-				   "and an asynchronous ioengine",
-				   typical->depth);
-}
-
 static void print_access(const struct checkpoint_section *g, struct jobsection *to)
 {
 	const struct checkpoint_form *f = &g->form;
@@ -343,40 +286,6 @@ static void print_pause(struct jobsection *to, const uint64_t *starts, const uin
 		       "shortest time from the end of one checkpoint, or restore, to the next");
 }
 
-static void print_saves(const struct checkpoint_section *g, struct jobsection *to)
-{
-	const struct saves *s = &g->saves;
-	uint64_t *starts = mem_array((size_t)s->count + 1, sizeof(*starts));
-	uint64_t *ends = mem_array((size_t)s->count + 1, sizeof(*ends));
-
-	for (uint32_t i = 0; i < s->count; i++) {
-		starts[i] = s->at[i].start_ns;
-		ends[i] = u64_max(s->at[i].end_ns, s->at[i].finished_ns);
-	}
-	jobsection_set_u64(to, DISTIL_SURE, "checkpoints", s->count + s->left_out,
-			   "number of checkpoints written");
-	print_pause(to, starts, ends, s->count);
-	mem_free(ends);
-	mem_free(starts);
-}
-
-static void print_every(const struct checkpoint_section *g, struct jobsection *to)
-{
-	struct checkpoint_cadence c;
-
-	checkpoint_every_find(&c, &g->saves, g->d, g->party);
-	jobsection_set(to, c.sure, "checkpoint_every", c.value, "%" PRIu32 " checkpoint%s: %s",
-		       g->saves.count, plural(g->saves.count), c.why);
-	jobsection_set(
-		to, c.async_sure, "checkpoint_mode", c.is_async ? "async" : "sync", "%s",
-		c.is_async ? "steps continue while a checkpoint is written"
-			   : "during a checkpoint, no more is read than fits into the prefetch");
-	if (c.is_async)
-		jobsection_comment(
-			to,
-			"the trace does not show how long a snapshot takes: snapshot_bandwidth");
-}
-
 /* ---- sections ---- */
 
 static void print_directory(const struct checkpoint_section *g, struct jobsection *to)
@@ -395,7 +304,20 @@ static void print_directory(const struct checkpoint_section *g, struct jobsectio
 static void print_training(const struct checkpoint_section *g, struct jobsection *to)
 {
 	jobsection_heading(to, "checkpoints");
-	print_every(g, to);
+
+	struct checkpoint_cadence c;
+	checkpoint_every_find(&c, &g->saves, g->d, g->party);
+	jobsection_set(to, c.sure, "checkpoint_every", c.value, "%" PRIu32 " checkpoint%s: %s",
+		       g->saves.count, plural(g->saves.count), c.why);
+	jobsection_set(
+		to, c.async_sure, "checkpoint_mode", c.is_async ? "async" : "sync", "%s",
+		c.is_async ? "steps continue while a checkpoint is written"
+			   : "during a checkpoint, no more is read than fits into the prefetch");
+	if (c.is_async)
+		jobsection_comment(
+			to,
+			"the trace does not show how long a snapshot takes: snapshot_bandwidth");
+
 	jobsection_heading(to, "checkpoint contents and ranks");
 	print_state(g, to);
 	print_training_ranks(g, to);
@@ -419,16 +341,59 @@ static void print_alone(const struct checkpoint_section *g, struct jobsection *t
 	print_directory(g, to);
 	jobsection_heading(to, "checkpoint contents and ranks");
 	print_state(g, to);
-	print_ranks(g, to);
+
+	const struct checkpoint_form *f = &g->form;
+	uint64_t ranks = f->model.name ? f->model.ranks : (uint64_t)f->ranks[f->rank_count - 1] + 1;
+	struct buf b = { 0 };
+	jobsection_set_u64(
+		to, f->has_rank_names ? DISTIL_SURE : DISTIL_LIKELY, "ranks", ranks, "%s",
+		f->has_rank_names ? "the names of the files number the ranks"
+				  : "this many threads or processes write, each its own files");
+	if (f->rank_count < ranks && !f->model.name) {
+		append_ranges(&b, f->ranks, f->rank_count);
+		jobsection_set(to, DISTIL_SURE, "checkpoint_ranks", buf_str(&b),
+			       "the trace contains only the files of these ranks");
+	} else if (f->rank_count < ranks) {
+		/* Some ranks of a model save nothing, so this need not be an error. */
+		jobsection_comment(
+			to,
+			"the trace contains files of %" PRIu32 " of %" PRIu64
+			" ranks; if the model is split differently, set checkpoint_ranks",
+			f->rank_count, ranks);
+	}
+	buf_fini(&b);
+
 	if (g->form.threads > 1)
 		jobsection_set_u64(to, DISTIL_LIKELY, "checkpoint_threads", g->form.threads,
 				   "this many threads write files of a rank");
 	jobsection_heading(to, "how and when checkpoints are written");
 	print_access(g, to);
-	print_direct(g, to);
+
+	const struct saved_file *typical = g->form.typical;
+	jobsection_set_u64(to, DISTIL_SURE, "direct", typical->is_direct,
+			   typical->is_direct ? "its files are opened with O_DIRECT"
+					      : "none of its files is opened with O_DIRECT");
+	if (typical->depth > 1)
+		jobsection_comment(to,
+				   "up to %" PRIu32 " writes of a file are in flight; set iodepth= "
+				   "and an asynchronous ioengine",
+				   typical->depth);
+
 	print_sync(g, to);
 	print_commit(g, to);
-	print_saves(g, to);
+
+	const struct saves *s = &g->saves;
+	uint64_t *starts = mem_array((size_t)s->count + 1, sizeof(*starts));
+	uint64_t *ends = mem_array((size_t)s->count + 1, sizeof(*ends));
+	for (uint32_t i = 0; i < s->count; i++) {
+		starts[i] = s->at[i].start_ns;
+		ends[i] = u64_max(s->at[i].end_ns, s->at[i].finished_ns);
+	}
+	jobsection_set_u64(to, DISTIL_SURE, "checkpoints", s->count + s->left_out,
+			   "number of checkpoints written");
+	print_pause(to, starts, ends, s->count);
+	mem_free(ends);
+	mem_free(starts);
 }
 
 static const char *const restore_options[] = {
@@ -535,7 +500,20 @@ int distil_checkpoints(struct distil *d, uint32_t party, struct jobsection *to,
 	struct checkpoint_section g = { .d = d, .party = party };
 	int rc;
 
-	find_restores(&g);
+	struct restores *r = &g.restores;
+	r->start_ns = mem_array(SAVES_MOST, sizeof(*r->start_ns));
+	r->end_ns = mem_array(SAVES_MOST, sizeof(*r->end_ns));
+	for (uint32_t i = 0; i < d->stage_count; i++) {
+		const struct distil_stage *t = &d->stages[i];
+
+		if (t->kind == STAGE_TRAIN && party != UINT32_MAX && t->party == party)
+			g.is_training = true;
+		if (t->kind != STAGE_RESTORE || !is_own_stage(&g, t) || r->count == SAVES_MOST)
+			continue;
+		r->start_ns[r->count] = t->start_ns;
+		r->end_ns[r->count++] = t->end_ns;
+	}
+
 	rc = saves_read(&g.saves, d, party, err);
 	if (rc == 0)
 		rc = sum_restores(&g, err);

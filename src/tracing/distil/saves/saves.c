@@ -46,20 +46,6 @@ static bool is_save_stage(const struct stage_split *g, uint32_t stage)
 	return t->kind == STAGE_SAVE && t->party == g->party && t->start_ns <= t->end_ns;
 }
 
-/* A name that recurs in another folder belongs to another checkpoint. */
-static void add_name(struct stage_split *g, const struct visit *x, uint32_t directory)
-{
-	const char *name = distil_basename(distil_path(g->d, x->file));
-	uint64_t hash =
-		fnv1a((x->stage + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15), name, strlen(name));
-	bool is_new;
-	uint32_t *first = keyed_item(&g->names, hash, sizeof(*first), &is_new);
-
-	if (is_new)
-		*first = directory;
-	g->is_several[x->stage] |= *first != directory;
-}
-
 static void add_part(struct stage_split *g, const struct visit *x)
 {
 	const struct file_account *f = trace_files_at(&g->d->files, x->file);
@@ -72,7 +58,15 @@ static void add_part(struct stage_split *g, const struct visit *x)
 		*p = (struct folder_part){ x->stage, directory, x->start_ns, x->end_ns };
 	p->start_ns = u64_min(p->start_ns, x->start_ns);
 	p->end_ns = u64_max(p->end_ns, x->end_ns);
-	add_name(g, x, directory);
+
+	/* A name that recurs in another folder belongs to another checkpoint. */
+	const char *name = distil_basename(distil_path(g->d, x->file));
+	uint64_t hash =
+		fnv1a((x->stage + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15), name, strlen(name));
+	uint32_t *first = keyed_item(&g->names, hash, sizeof(*first), &is_new);
+	if (is_new)
+		*first = directory;
+	g->is_several[x->stage] |= *first != directory;
 }
 
 static void add_save(struct saves *s, uint64_t start_ns, uint64_t end_ns, uint32_t directory)
@@ -86,21 +80,6 @@ static void add_save(struct saves *s, uint64_t start_ns, uint64_t end_ns, uint32
 }
 
 COMPARE_BY(by_start, struct save, start_ns)
-
-static void make_saves(struct stage_split *g)
-{
-	const struct folder_part *parts = g->parts.items.at;
-	struct saves *s = g->s;
-
-	s->at = mem_array(SAVES_MOST, sizeof(*s->at));
-	for (uint32_t i = 0; i < g->d->stage_count; i++)
-		if (is_save_stage(g, i) && !g->is_several[i])
-			add_save(s, g->d->stages[i].start_ns, g->d->stages[i].end_ns, UINT32_MAX);
-	for (uint32_t i = 0; i < g->parts.keys.count; i++)
-		if (g->is_several[parts[i].stage])
-			add_save(s, parts[i].start_ns, parts[i].end_ns, parts[i].directory);
-	qsort(s->at, s->count, sizeof(*s->at), by_start);
-}
 
 /* List checkpoints: one per stage, or one per folder if a stage has several. */
 static int find_saves(struct saves *s, const struct distil *d, uint32_t party,
@@ -116,8 +95,18 @@ static int find_saves(struct saves *s, const struct distil *d, uint32_t party,
 		if (x->stage < d->stage_count && is_save_stage(&g, x->stage) &&
 		    x->flags & VISIT_WRITES)
 			add_part(&g, x);
-	if (rc == 0)
-		make_saves(&g);
+	if (rc == 0) {
+		const struct folder_part *parts = g.parts.items.at;
+
+		s->at = mem_array(SAVES_MOST, sizeof(*s->at));
+		for (uint32_t i = 0; i < d->stage_count; i++)
+			if (is_save_stage(&g, i) && !g.is_several[i])
+				add_save(s, d->stages[i].start_ns, d->stages[i].end_ns, UINT32_MAX);
+		for (uint32_t i = 0; i < g.parts.keys.count; i++)
+			if (g.is_several[parts[i].stage])
+				add_save(s, parts[i].start_ns, parts[i].end_ns, parts[i].directory);
+		qsort(s->at, s->count, sizeof(*s->at), by_start);
+	}
 	keyed_fini(&g.parts);
 	keyed_fini(&g.names);
 	mem_free(g.is_several);
@@ -440,42 +429,6 @@ static char *final_path(const struct save_reader *g, uint32_t file, bool *is_ren
 	return path;
 }
 
-static void find_unlinked(struct save_reader *g)
-{
-	struct saves *s = g->s;
-	uint32_t id;
-
-	for (uint32_t i = 0; i < s->files.count; i++) {
-		struct saved_file *f = &s->files.at[i];
-		struct save *save = &s->at[f->save];
-		char *path = final_path(g, f->file, &save->is_renamed);
-
-		id = trace_names_find(g->unlinked, path, strlen(path));
-		if (id && g->unlinked_ns.at[id - 1] >= f->end_ns &&
-		    (!save->unlinked_ns || g->unlinked_ns.at[id - 1] < save->unlinked_ns))
-			save->unlinked_ns = g->unlinked_ns.at[id - 1];
-		save->bytes += f->bytes;
-		mem_free(path);
-	}
-}
-
-/* Drop stages in which no checkpoint file was written. */
-static void drop_empty(struct saves *s)
-{
-	uint32_t *number = mem_array(s->count + 1, sizeof(*number));
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < s->count; i++) {
-		number[i] = n;
-		if (s->at[i].files)
-			s->at[n++] = s->at[i];
-	}
-	for (uint32_t i = 0; i < s->files.count; i++)
-		s->files.at[i].save = number[s->files.at[i].save];
-	s->count = n;
-	mem_free(number);
-}
-
 /* ---- public ---- */
 
 uint32_t saves_rank_of(const char *path)
@@ -510,8 +463,33 @@ int saves_read(struct saves *s, struct distil *d, uint32_t party, struct mlgen_e
 	if (rc == 0) {
 		for (uint32_t i = 1; i < s->count; i++)
 			s->at[i].steps += s->at[i - 1].steps;
-		find_unlinked(&g);
-		drop_empty(s);
+
+		uint32_t id;
+		for (uint32_t i = 0; i < s->files.count; i++) {
+			struct saved_file *f = &s->files.at[i];
+			struct save *save = &s->at[f->save];
+			char *path = final_path(&g, f->file, &save->is_renamed);
+
+			id = trace_names_find(g.unlinked, path, strlen(path));
+			if (id && g.unlinked_ns.at[id - 1] >= f->end_ns &&
+			    (!save->unlinked_ns || g.unlinked_ns.at[id - 1] < save->unlinked_ns))
+				save->unlinked_ns = g.unlinked_ns.at[id - 1];
+			save->bytes += f->bytes;
+			mem_free(path);
+		}
+
+		/* Drop stages in which no checkpoint file was written. */
+		uint32_t *number = mem_array(s->count + 1, sizeof(*number));
+		uint32_t n = 0;
+		for (uint32_t i = 0; i < s->count; i++) {
+			number[i] = n;
+			if (s->at[i].files)
+				s->at[n++] = s->at[i];
+		}
+		for (uint32_t i = 0; i < s->files.count; i++)
+			s->files.at[i].save = number[s->files.at[i].save];
+		s->count = n;
+		mem_free(number);
 	}
 	trace_names_free(g.unlinked);
 	vec_fini(&g.unlinked_ns);

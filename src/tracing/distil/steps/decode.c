@@ -133,24 +133,6 @@ static double pause_after_read(const struct specimen *x, uint64_t read,
 	return ns;
 }
 
-static void find_reads(struct between *b, const struct pipeline *f)
-{
-	const struct specimens *s = &f->d->specimens;
-	double *at = mem_array(b->count + 1, sizeof(*at));
-
-	b->reads = usual_reads(f, b->count);
-	b->read_ns = mem_array(b->reads + 1, sizeof(*b->read_ns));
-	for (uint64_t r = 1; r <= b->reads; r++) {
-		uint32_t n = 0;
-
-		for (uint32_t i = 0; i < s->count; i++)
-			if (is_usual(f, &s->at[i]) && reads_of(&s->at[i]) == b->reads)
-				at[n++] = pause_after_read(&s->at[i], r, think_before);
-		b->read_ns[r - 1] = median(at, n);
-	}
-	mem_free(at);
-}
-
 /* Sum the pauses of each visit. Time after the last call does not belong to the visit. */
 static void find_between(struct between *b, const struct pipeline *f)
 {
@@ -168,7 +150,19 @@ static void find_between(struct between *b, const struct pipeline *f)
 		b->sample_ns[b->count++] = ns;
 	}
 	qsort(b->sample_ns, b->count, sizeof(*b->sample_ns), f64_compare);
-	find_reads(b, f);
+
+	double *at = mem_array(b->count + 1, sizeof(*at));
+	b->reads = usual_reads(f, b->count);
+	b->read_ns = mem_array(b->reads + 1, sizeof(*b->read_ns));
+	for (uint64_t r = 1; r <= b->reads; r++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < s->count; i++)
+			if (is_usual(f, &s->at[i]) && reads_of(&s->at[i]) == b->reads)
+				at[n++] = pause_after_read(&s->at[i], r, think_before);
+		b->read_ns[r - 1] = median(at, n);
+	}
+	mem_free(at);
 }
 
 static double between_median(const struct between *b)

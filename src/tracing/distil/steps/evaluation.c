@@ -22,26 +22,6 @@ struct evaluation {
 	uint32_t trained; /* files that the training reads */
 };
 
-static int count_files(struct evaluation *f, struct mlgen_err *err)
-{
-	struct map trained = { 0 };
-	struct visits_cursor c = { 0 };
-	const struct visit *x;
-	int rc;
-
-	while ((rc = visits_next(f->d->visits, &c, &x, err)) > 0) {
-		bool is_new;
-
-		if (distil_reads_sample(f->d, x, f->party, STAGE_EVAL))
-			map_number(&f->files, x->file, &is_new);
-		else if (distil_reads_sample(f->d, x, f->party, STAGE_TRAIN))
-			map_number(&trained, x->file, &is_new);
-	}
-	f->trained = trained.count;
-	map_fini(&trained);
-	return rc;
-}
-
 /* ---- cadence ---- */
 
 /* Epochs that have begun before an evaluation. A part of the last one may be read ahead. */
@@ -108,17 +88,6 @@ static void print_time(struct evaluation *f, const double *sorted, size_t count,
 		       why, pulse_quantile(sorted, count, 0.05) / 1e6,
 		       pulse_quantile(sorted, count, 0.95) / 1e6);
 	buf_fini(&text);
-}
-
-static void print_marked(struct evaluation *f)
-{
-	if (f->marks.samples)
-		jobsection_set_u64(f->to, DISTIL_SURE, "eval_batch_size", f->marks.samples,
-				   "%" PRIu64 " steps are marked, most with this many samples",
-				   f->marks.steps);
-	if (f->marks.compute_ns.count)
-		print_time(f, f->marks.compute_ns.at, f->marks.compute_ns.count, DISTIL_SURE,
-			   "with marked compute time");
 }
 
 /* Batches that are read before the rank has computed with the first one: that batch, and the
@@ -222,18 +191,40 @@ int distil_eval(struct distil *d, uint32_t party, struct jobsection *to, struct 
 
 	if (rc == 0)
 		rc = stepmarks_read(&f.marks, d, party, true, err);
-	if (rc == 0)
-		rc = count_files(&f, err);
+	if (rc == 0) {
+		struct map trained = { 0 };
+		struct visits_cursor c = { 0 };
+		const struct visit *x;
+
+		while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
+			bool is_new;
+
+			if (distil_reads_sample(d, x, party, STAGE_EVAL))
+				map_number(&f.files, x->file, &is_new);
+			else if (distil_reads_sample(d, x, party, STAGE_TRAIN))
+				map_number(&trained, x->file, &is_new);
+		}
+		f.trained = trained.count;
+		map_fini(&trained);
+	}
 	if (rc == 0 && f.reads.count) {
 		jobsection_set_u64(to, DISTIL_LIKELY, "eval_files", f.files.count,
 				   "this many files of a separate directory are read between "
 				   "epochs, in addition to %u files of the training",
 				   f.trained);
 		print_cadence(&f);
-		if (f.marks.steps)
-			print_marked(&f);
-		else
+		if (f.marks.steps) {
+			if (f.marks.samples)
+				jobsection_set_u64(
+					to, DISTIL_SURE, "eval_batch_size", f.marks.samples,
+					"%" PRIu64 " steps are marked, most with this many samples",
+					f.marks.steps);
+			if (f.marks.compute_ns.count)
+				print_time(&f, f.marks.compute_ns.at, f.marks.compute_ns.count,
+					   DISTIL_SURE, "with marked compute time");
+		} else {
 			print_seen(&f);
+		}
 	}
 	map_fini(&f.files);
 	stepmarks_fini(&f.marks);

@@ -77,32 +77,6 @@ static void add_releases(struct release_list *l, const struct specimen *s)
 	}
 }
 
-/* The length of a step; 0 = cannot be seen. The time from one release to the next, by any worker,
- * is either next to nothing (in the same step) or mostly one step. */
-static double step_of(struct release_list *l)
-{
-	double *apart = mem_array(l->count + 1, sizeof(*apart)), pause;
-	size_t n = 0, count = l->count - 1;
-	double step_ns = 0;
-
-	qsort(l->at, l->count, sizeof(*l->at), by_ns);
-	for (size_t i = 0; i < count; i++)
-		apart[i] = l->at[i + 1].ns - l->at[i].ns;
-	pulse_sort(apart, count);
-	pause = PAUSE_PART * pulse_quantile(apart, count, 0.95);
-	while (n < count && apart[n] < fmax(pause, WAKE_NS))
-		n++;
-	if (n + CALLS_LEAST <= count) {
-		struct timefit fit;
-
-		timefit(&fit, apart + n, count - n);
-		if (dist_is_const(&fit.dist))
-			step_ns = fit.dist.a;
-	}
-	mem_free(apart);
-	return step_ns;
-}
-
 /* The number of factors 2 and 5: people choose round batches. */
 static unsigned roundness(uint64_t n)
 {
@@ -182,23 +156,6 @@ static void find_batch(struct pipeline *f, double step_ns)
 	f->forward_step_ns = step_ns;
 }
 
-/* Mean bytes of a sample in its file, including the framing of the format. */
-static double bytes_of_sample(const struct pipeline *f)
-{
-	const struct distil_results *found = &f->d->found[f->party];
-	const struct specimens *all = &f->d->specimens;
-	double bytes = 0, files = 0;
-
-	for (uint32_t i = 0; i < all->count; i++)
-		if (is_of_training(f, &all->at[i]) && all->at[i].file_bytes != TRACE_UNKNOWN) {
-			bytes += (double)all->at[i].file_bytes;
-			files++;
-		}
-	return files > 0 && found->samples_per_file
-		       ? bytes / files / (double)found->samples_per_file
-		       : (double)found->sample_bytes;
-}
-
 void pipeline_forward(struct pipeline *f)
 {
 	const struct distil_results *found = &f->d->found[f->party];
@@ -213,13 +170,44 @@ void pipeline_forward(struct pipeline *f)
 	/* Visits are whole files here, so pauses between visits do not show batches. */
 	f->best = NULL;
 	f->steps = 0;
-	f->sample_bytes = bytes_of_sample(f);
+
+	double bytes = 0, files = 0;
+	for (uint32_t i = 0; i < all->count; i++)
+		if (is_of_training(f, &all->at[i]) && all->at[i].file_bytes != TRACE_UNKNOWN) {
+			bytes += (double)all->at[i].file_bytes;
+			files++;
+		}
+	f->sample_bytes = files > 0 && found->samples_per_file
+				  ? bytes / files / (double)found->samples_per_file
+				  : (double)found->sample_bytes;
+
 	for (uint32_t i = 0; i < all->count; i++)
 		if (is_of_training(f, &all->at[i]) &&
 		    (f->reads.ranks < 2 || f->d->task[all->at[i].visit.task].rank == rank))
 			add_releases(&l, &all->at[i]);
-	if (l.count > CALLS_LEAST)
-		step_ns = step_of(&l);
+	if (l.count > CALLS_LEAST) {
+		double *apart = mem_array(l.count + 1, sizeof(*apart)), pause;
+		size_t n = 0, count = l.count - 1;
+
+		/* The time from one release to the next, by any worker, is either next to nothing
+		 * (in the same step) or mostly one step. */
+		step_ns = 0;
+		qsort(l.at, l.count, sizeof(*l.at), by_ns);
+		for (size_t i = 0; i < count; i++)
+			apart[i] = l.at[i + 1].ns - l.at[i].ns;
+		pulse_sort(apart, count);
+		pause = PAUSE_PART * pulse_quantile(apart, count, 0.95);
+		while (n < count && apart[n] < fmax(pause, WAKE_NS))
+			n++;
+		if (n + CALLS_LEAST <= count) {
+			struct timefit fit;
+
+			timefit(&fit, apart + n, count - n);
+			if (dist_is_const(&fit.dist))
+				step_ns = fit.dist.a;
+		}
+		mem_free(apart);
+	}
 	mem_free(l.at);
 	if (step_ns > 0)
 		find_batch(f, step_ns);

@@ -307,23 +307,6 @@ static void print_seen_batch(struct pipeline *f)
 				   "number; no pause confirms it");
 }
 
-/*
- * tf.data opens as many files at once as it reads in parallel. If the batch seems to have exactly
- * that many files, it may be any fraction of them, and a step is the same fraction.
- */
-static void print_round(struct pipeline *f)
-{
-	f->batch = 1;
-	f->has_rounds = true;
-	for (size_t i = 0; i < f->steps; i++)
-		f->step_ns[i] /= f->best->batch;
-	jobsection_set(
-		f->to, DISTIL_GUESS, "batch_size", "1",
-		"files are opened in rounds of %u, as many as are read in parallel, which hides "
-		"the size of a batch. With batch_size=N, compute_time is N times as long",
-		f->best->batch);
-}
-
 static void print_batch(struct pipeline *f)
 {
 	if (f->marks.samples) {
@@ -341,7 +324,21 @@ static void print_batch(struct pipeline *f)
 				   f->forward_batch);
 	} else if (f->best && f->interleaves &&
 		   f->best->batch * JOB_INTERLEAVE_THREADS == f->readers) {
-		print_round(f);
+		/*
+		 * tf.data opens as many files at once as it reads in parallel. If the batch seems
+		 * to have exactly that many files, it may be any fraction of them, and a step is
+		 * the same fraction.
+		 */
+		f->batch = 1;
+		f->has_rounds = true;
+		for (size_t i = 0; i < f->steps; i++)
+			f->step_ns[i] /= f->best->batch;
+		jobsection_set(
+			f->to, DISTIL_GUESS, "batch_size", "1",
+			"files are opened in rounds of %u, as many as are read in parallel, which "
+			"hides the size of a batch. With batch_size=N, compute_time is N times as "
+			"long",
+			f->best->batch);
 	} else if (f->best) {
 		print_seen_batch(f);
 	} else {
@@ -443,18 +440,6 @@ static bool are_steps(const struct pipeline *f, double percent)
 	return f->best->kind == PULSE_OWN || f->best->window || dist_is_const(&fit.dist);
 }
 
-static void print_forward_time(struct pipeline *f)
-{
-	struct dist d = timefit_constant(f->forward_step_ns);
-	struct buf text = { 0 };
-
-	dist_format(&text, &d, DIST_NS);
-	jobsection_set(f->to, DISTIL_LIKELY, "compute_time", buf_str(&text),
-		       "most frequent interval at which workers that wait within a file continue");
-	f->d->found[f->party].compute_ns = f->forward_step_ns;
-	buf_fini(&text);
-}
-
 static void print_compute(struct pipeline *f)
 {
 	double percent = f->in_epoch ? 100.0 * (double)f->steps / (double)f->in_epoch : 0;
@@ -465,7 +450,15 @@ static void print_compute(struct pipeline *f)
 			 f->marks.compute_ns.count);
 		print_time(f, f->marks.compute_ns.at, f->marks.compute_ns.count, DISTIL_SURE, why);
 	} else if (f->forward_step_ns > 0) {
-		print_forward_time(f);
+		struct dist d = timefit_constant(f->forward_step_ns);
+		struct buf text = { 0 };
+
+		dist_format(&text, &d, DIST_NS);
+		jobsection_set(
+			f->to, DISTIL_LIKELY, "compute_time", buf_str(&text),
+			"most frequent interval at which workers that wait within a file continue");
+		f->d->found[f->party].compute_ns = f->forward_step_ns;
+		buf_fini(&text);
 	} else if (f->marks.steps) {
 		jobsection_set(f->to, DISTIL_SURE, "compute_time", "0",
 			       "steps are marked, but none has compute time");

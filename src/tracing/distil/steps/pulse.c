@@ -44,25 +44,6 @@ struct all_pauses {
 	double n, sum, squares;
 };
 
-static void sum_up(struct all_pauses *a, const struct spaced *at, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (at[i].position < POSITIONS_MOST && at[i].position >= a->positions)
-			a->positions = at[i].position + 1;
-	a->of = mem_array(a->positions, sizeof(*a->of));
-	for (size_t i = 0; i < count; i++) {
-		double pause = log(fmax(at[i].pause_ns, SHORT_NS));
-
-		if (!at[i].position || at[i].position >= a->positions)
-			continue;
-		a->of[at[i].position].n++;
-		a->of[at[i].position].sum += pause;
-		a->n++;
-		a->sum += pause;
-		a->squares += pause * pause;
-	}
-}
-
 /* The sum of squares between the multiples of `every` and all other positions. 0 = multiples have
  * no longer pauses, or there are too few of them. */
 static double squares_between(const struct all_pauses *a, uint32_t every)
@@ -91,7 +72,22 @@ static struct spacing spacing_of(const struct spaced *at, size_t count)
 	struct spacing best = { 0 };
 	double all, most = 0;
 
-	sum_up(&a, at, count);
+	for (size_t i = 0; i < count; i++)
+		if (at[i].position < POSITIONS_MOST && at[i].position >= a.positions)
+			a.positions = at[i].position + 1;
+	a.of = mem_array(a.positions, sizeof(*a.of));
+	for (size_t i = 0; i < count; i++) {
+		double pause = log(fmax(at[i].pause_ns, SHORT_NS));
+
+		if (!at[i].position || at[i].position >= a.positions)
+			continue;
+		a.of[at[i].position].n++;
+		a.of[at[i].position].sum += pause;
+		a.n++;
+		a.sum += pause;
+		a.squares += pause * pause;
+	}
+
 	all = a.n > 0 ? a.squares - a.sum * a.sum / a.n : 0;
 	for (uint32_t every = 2; all > 0 && every < a.positions; every++) {
 		double b = squares_between(&a, every);

@@ -263,28 +263,6 @@ static void add_step(struct pulse *p, double step)
 		p->step_ns[p->steps++] = step;
 }
 
-static void add_steps(struct pulse *p, const struct pulse_batch *at, size_t count, double step)
-{
-	for (size_t i = 1; i < count; i++) {
-		bool is_next = same_epoch(&at[i - 1], &at[i]);
-
-		p->in_epoch += is_next && at[i].number > p->window;
-		if (is_step(at, i) && was_ready(p, at, i, step))
-			add_step(p, step_of(at, i));
-	}
-}
-
-/* A rank that reads by itself computes between two batches. */
-static void add_pauses(struct pulse *p, const struct pulse_batch *at, size_t count)
-{
-	for (size_t i = 1; i < count; i++) {
-		if (!same_epoch(&at[i - 1], &at[i]))
-			continue;
-		p->in_epoch++;
-		add_step(p, (double)at[i].start_ns - (double)at[i - 1].end_ns);
-	}
-}
-
 /* The mean step of all epochs. Between the end of the first batch and the end of the last one, the
  * rank took all batches but those that were read ahead: the window, or presumably two per worker.
  */
@@ -319,11 +297,25 @@ void pulse_steps(struct pulse *p, const struct pulse_batch *at, size_t count)
 	p->step_ns =
 		mem_array(count < PULSE_STEPS_MOST ? count : PULSE_STEPS_MOST, sizeof(*p->step_ns));
 	if (p->kind == PULSE_OWN) {
-		add_pauses(p, at, count);
+		/* A rank that reads by itself computes between two batches. */
+		for (size_t i = 1; i < count; i++) {
+			if (!same_epoch(&at[i - 1], &at[i]))
+				continue;
+			p->in_epoch++;
+			add_step(p, (double)at[i].start_ns - (double)at[i - 1].end_ns);
+		}
 	} else if (step > 0) {
 		find_window(p, at, count, step);
 		raise_window(p, at, count, step);
-		add_steps(p, at, count, step);
+
+		for (size_t i = 1; i < count; i++) {
+			bool is_next = same_epoch(&at[i - 1], &at[i]);
+
+			p->in_epoch += is_next && at[i].number > p->window;
+			if (is_step(at, i) && was_ready(p, at, i, step))
+				add_step(p, step_of(at, i));
+		}
+
 		p->first_late_ns = late_first(p, at, count);
 	}
 	p->bound_ns = mean_step(p, at, count);

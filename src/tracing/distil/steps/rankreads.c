@@ -33,20 +33,6 @@ static int by_start(const void *a, const void *b)
 	return COMPARE(x->start_ns, y->start_ns);
 }
 
-static void list_evals(struct mark_reader *g)
-{
-	const struct mark_list *l = &g->d->marks.stages;
-
-	g->eval = mem_array(l->count + 1, sizeof(*g->eval));
-	for (uint32_t i = 0; i < l->count; i++) {
-		const struct mark_account *m = mark_at(l, i);
-
-		if (strncmp(distil_path(g->d, m->name), "eval", 4) == 0)
-			g->eval[g->evals++] = m;
-	}
-	qsort(g->eval, g->evals, sizeof(*g->eval), by_start);
-}
-
 static bool in_eval(const struct mark_reader *g, uint64_t at_ns)
 {
 	uint64_t later = BISECT(i, 0, g->evals, g->eval[i]->start_ns > at_ns);
@@ -111,7 +97,17 @@ int stepmarks_read(struct stepmarks *m, const struct distil *d, uint32_t party, 
 	rc = trace_reader_open(&from, d->paths, d->path_count, err);
 	if (rc < 0)
 		return rc;
-	list_evals(&g);
+
+	const struct mark_list *l = &d->marks.stages;
+	g.eval = mem_array(l->count + 1, sizeof(*g.eval));
+	for (uint32_t i = 0; i < l->count; i++) {
+		const struct mark_account *stage = mark_at(l, i);
+
+		if (strncmp(distil_path(d, stage->name), "eval", 4) == 0)
+			g.eval[g.evals++] = stage;
+	}
+	qsort(g.eval, g.evals, sizeof(*g.eval), by_start);
+
 	while ((rc = trace_reader_next(from, &batch, err)) > 0) {
 		for (size_t i = 0; i < batch.record_count; i++)
 			add_mark(&g, &batch.records[i]);
@@ -143,21 +139,6 @@ struct rank_sampling {
 	uint32_t *reader;  /* number among the rank's workers, + 1, by first task */
 	size_t rank_reads; /* limit of reads per rank */
 };
-
-/* Processes that are forked for each epoch reuse the worker numbers of the previous epoch. */
-static void find_first_tasks(struct rank_sampling *g)
-{
-	const struct distil_task *t = g->d->task;
-
-	for (uint32_t i = 0; i < g->d->task_count; i++) {
-		uint32_t k = 0;
-
-		while (k < i && (t[k].party != t[i].party || t[k].rank != t[i].rank ||
-				 t[k].worker != t[i].worker))
-			k++;
-		g->first[i] = k;
-	}
-}
 
 static void add_visit(const struct rank_sampling *g, struct rank_reads *r, const struct visit *x)
 {
@@ -216,23 +197,6 @@ static void reads_fini(struct rank_reads *r)
 	mem_free(r->task);
 }
 
-/* Drop ranks that have no reads. */
-static void drop_empty(struct rankreads *r)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < r->count; i++) {
-		if (r->rank[i].count)
-			r->rank[n++] = r->rank[i];
-		else
-			reads_fini(&r->rank[i]);
-	}
-	/* If every rank was sampled, ranks without reads do not exist. */
-	if (r->count == r->ranks)
-		r->ranks = n;
-	r->count = n;
-}
-
 int rankreads_read(struct rankreads *r, const struct distil *d, uint32_t party,
 		   enum stage_kind kind, struct mlgen_err *err)
 {
@@ -246,7 +210,19 @@ int rankreads_read(struct rankreads *r, const struct distil *d, uint32_t party,
 	g.rank_reads = RANKREADS_MOST / r->count;
 	g.first = mem_array(d->task_count + 1, sizeof(*g.first));
 	g.reader = mem_array(d->task_count + 1, sizeof(*g.reader));
-	find_first_tasks(&g);
+
+	/* Processes that are forked for each epoch reuse the worker numbers of the previous epoch.
+	 */
+	const struct distil_task *t = d->task;
+	for (uint32_t i = 0; i < d->task_count; i++) {
+		uint32_t k = 0;
+
+		while (k < i && (t[k].party != t[i].party || t[k].rank != t[i].rank ||
+				 t[k].worker != t[i].worker))
+			k++;
+		g.first[i] = k;
+	}
+
 	for (uint32_t i = 0; i < r->count; i++)
 		r->rank[i].rank = i * g.every;
 	rc = add_visits(r, &g, kind, err);
@@ -261,7 +237,20 @@ int rankreads_read(struct rankreads *r, const struct distil *d, uint32_t party,
 			if (at[k].epoch < at[k - 1].epoch)
 				at[k].epoch = at[k - 1].epoch;
 	}
-	drop_empty(r);
+
+	/* Drop ranks that have no reads. */
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (r->rank[i].count)
+			r->rank[n++] = r->rank[i];
+		else
+			reads_fini(&r->rank[i]);
+	}
+	/* If every rank was sampled, ranks without reads do not exist. */
+	if (r->count == r->ranks)
+		r->ranks = n;
+	r->count = n;
+
 	return rc;
 }
 
