@@ -87,24 +87,6 @@ static void add_loss(struct describe *d, const struct trace_entry *e)
 	};
 }
 
-static void add_entries(struct describe *d, const struct trace_batch *batch)
-{
-	for (size_t i = 0; i < batch->entry_count; i++) {
-		const struct trace_entry *e = &batch->entries[i];
-
-		if (e->kind == TRACE_FILE)
-			trace_files_add_entry(&d->files, e);
-		else if (e->kind == TRACE_FACT)
-			add_fact(d, e);
-		else if (e->kind == TRACE_MOUNT)
-			add_mount(d, e);
-		else if (e->kind == TRACE_LOST)
-			add_loss(d, e);
-		else
-			trace_tasks_add_entry(&d->tasks, e);
-	}
-}
-
 /* ---- records ---- */
 
 static void add_size(struct describe *d, unsigned sized, const struct trace_record *r)
@@ -235,7 +217,21 @@ static int pass_one(struct describe *d, struct mlgen_err *err)
 	int rc;
 
 	while ((rc = trace_reader_next(d->reader, &batch, err)) > 0) {
-		add_entries(d, &batch);
+		for (size_t i = 0; i < batch.entry_count; i++) {
+			const struct trace_entry *e = &batch.entries[i];
+
+			if (e->kind == TRACE_FILE)
+				trace_files_add_entry(&d->files, e);
+			else if (e->kind == TRACE_FACT)
+				add_fact(d, e);
+			else if (e->kind == TRACE_MOUNT)
+				add_mount(d, e);
+			else if (e->kind == TRACE_LOST)
+				add_loss(d, e);
+			else
+				trace_tasks_add_entry(&d->tasks, e);
+		}
+
 		for (size_t i = 0; i < batch.record_count; i++)
 			add_record(d, &batch.records[i]);
 	}
@@ -245,22 +241,6 @@ static int pass_one(struct describe *d, struct mlgen_err *err)
 /* ---- names that the document needs ---- */
 
 COMPARE_BY(compare_wanted, struct wanted_name, id)
-
-static void collect_wanted(struct describe *d)
-{
-	const struct mark_list *stages = &d->marks.stages;
-	const struct mark_list *checkpoints = &d->marks.checkpoints;
-
-	d->wanted =
-		mem_array(d->top_count + stages->count + checkpoints->count, sizeof(*d->wanted));
-	for (size_t i = 0; i < d->top_count; i++)
-		d->wanted[d->wanted_count++].id = d->top[i];
-	for (uint32_t i = 0; i < stages->count; i++)
-		d->wanted[d->wanted_count++].id = mark_at(stages, i)->name;
-	for (uint32_t i = 0; i < checkpoints->count; i++)
-		d->wanted[d->wanted_count++].id = mark_at(checkpoints, i)->name;
-	qsort(d->wanted, d->wanted_count, sizeof(*d->wanted), compare_wanted);
-}
 
 /* An id may occur several times; its first element has the text. */
 static struct wanted_name *find_wanted(const struct describe *d, uint32_t id)
@@ -336,7 +316,19 @@ int describe_trace(struct description *to, const char *const *paths, size_t coun
 		trace_tasks_finish(&d->tasks);
 		trace_marks_finish(&d->marks, &d->files);
 		describe_find_top(d);
-		collect_wanted(d);
+
+		const struct mark_list *stages = &d->marks.stages;
+		const struct mark_list *checkpoints = &d->marks.checkpoints;
+		d->wanted = mem_array(d->top_count + stages->count + checkpoints->count,
+				      sizeof(*d->wanted));
+		for (size_t i = 0; i < d->top_count; i++)
+			d->wanted[d->wanted_count++].id = d->top[i];
+		for (uint32_t i = 0; i < stages->count; i++)
+			d->wanted[d->wanted_count++].id = mark_at(stages, i)->name;
+		for (uint32_t i = 0; i < checkpoints->count; i++)
+			d->wanted[d->wanted_count++].id = mark_at(checkpoints, i)->name;
+		qsort(d->wanted, d->wanted_count, sizeof(*d->wanted), compare_wanted);
+
 		intervals_init(&to->log, d->start_ns, d->end_ns, interval_ns);
 		rc = pass_two(d, err);
 	}

@@ -95,22 +95,7 @@ static bool directory_is_above(const void *of, uint32_t id, uint32_t other)
 
 /* ---- the trace itself ---- */
 
-/* The time of day at which the trace began: "2026-11-21 14:02:11 UTC". */
-static void fill_time(struct describe *d)
-{
-	const struct trace_head *h = trace_reader_head(d->reader);
-	uint64_t wall = h->wall_ns + (d->start_ns - h->clock_ns);
-	time_t seconds = (time_t)(wall / NS_PER_S);
-	struct tm utc;
-	char text[64];
-
-	if (!h->wall_ns || h->wall_ns == TRACE_UNKNOWN || !gmtime_r(&seconds, &utc) ||
-	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &utc))
-		return;
-	d->to->figures.trace.time = json_store_text(&d->to->store, text);
-}
-
-static void fill_read(struct describe *d)
+static void fill_trace(struct describe *d)
 {
 	const struct trace_read *r = trace_reader_totals(d->reader);
 	struct described_trace *t = &d->to->figures.trace;
@@ -137,15 +122,9 @@ static void fill_read(struct describe *d)
 		parts[i].last_seconds =
 			last < 1.8e19 ? (last - (double)d->start_ns) / 1e9 : (double)NAN;
 	}
-	fill_time(d);
-}
 
-static void fill_rates(struct describe *d)
-{
-	struct described_trace *t = &d->to->figures.trace;
 	const struct described_op *read = &t->operations.of[TRACE_READ];
 	const struct described_op *write = &t->operations.of[TRACE_WRITE];
-
 	t->seconds = (double)(d->end_ns - d->start_ns) / NS_PER_S;
 	t->read_bytes = read->bytes;
 	t->written_bytes = write->bytes;
@@ -162,24 +141,20 @@ static void fill_rates(struct describe *d)
 	t->async.submitted = t->operations.of[TRACE_ASYNC_SUBMIT].count;
 	t->async.completed = t->operations.of[TRACE_ASYNC_COMPLETE].count;
 	t->async.depth_most = d->async.depth_most;
+
+	/* The time of day at which the trace began: "2026-11-21 14:02:11 UTC". */
+	const struct trace_head *h = trace_reader_head(d->reader);
+	uint64_t wall = h->wall_ns + (d->start_ns - h->clock_ns);
+	time_t began = (time_t)(wall / NS_PER_S);
+	struct tm utc;
+	char text[64];
+	if (!h->wall_ns || h->wall_ns == TRACE_UNKNOWN || !gmtime_r(&began, &utc) ||
+	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &utc))
+		return;
+	t->time = json_store_text(&d->to->store, text);
 }
 
 /* ---- files ---- */
-
-static void fill_access(const struct trace_files *b, struct described_access *a)
-{
-	const uint64_t *n = b->accesses;
-
-	a->followed = n[ACCESS_SEQUENTIAL] + n[ACCESS_AHEAD] + n[ACCESS_BACK];
-	double all = (double)a->followed;
-	a->sequential_percent = percent_of((double)n[ACCESS_SEQUENTIAL], all);
-	a->ahead_percent = percent_of((double)n[ACCESS_AHEAD], all);
-	a->back_percent = percent_of((double)n[ACCESS_BACK], all);
-	a->unknown_offsets = b->unknown_offsets;
-	if (!a->followed)
-		a->unknown = b->unknown_offsets ? "the offsets of reads were not recorded"
-						: "no thread read twice from the same open file";
-}
 
 /* Add a file to the sums. *placed_bytes: bytes that were read from files with known offsets. */
 static void sum_file(const struct trace_files *b, const struct file_account *f,
@@ -203,12 +178,22 @@ static void sum_file(const struct trace_files *b, const struct file_account *f,
 static void fill_sums(const struct trace_files *b, struct described_trace *t)
 {
 	struct described_unique *u = &t->unique;
-	const uint64_t *n = b->faults;
-	double ascending = (double)(n[ACCESS_SEQUENTIAL] + n[ACCESS_AHEAD]);
+	struct described_access *a = &t->access;
+	const uint64_t *n = b->accesses, *faults = b->faults;
+	double ascending = (double)(faults[ACCESS_SEQUENTIAL] + faults[ACCESS_AHEAD]);
 	uint64_t placed_bytes = 0;
 
-	fill_access(b, &t->access);
-	t->mmap.ascending_percent = percent_of(ascending, ascending + (double)n[ACCESS_BACK]);
+	a->followed = n[ACCESS_SEQUENTIAL] + n[ACCESS_AHEAD] + n[ACCESS_BACK];
+	double all = (double)a->followed;
+	a->sequential_percent = percent_of((double)n[ACCESS_SEQUENTIAL], all);
+	a->ahead_percent = percent_of((double)n[ACCESS_AHEAD], all);
+	a->back_percent = percent_of((double)n[ACCESS_BACK], all);
+	a->unknown_offsets = b->unknown_offsets;
+	if (!a->followed)
+		a->unknown = b->unknown_offsets ? "the offsets of reads were not recorded"
+						: "no thread read twice from the same open file";
+
+	t->mmap.ascending_percent = percent_of(ascending, ascending + (double)faults[ACCESS_BACK]);
 	t->mmap.pages_is_exact = true;
 	u->is_exact = true;
 	for (uint32_t i = 0; i < b->count; i++)
@@ -356,39 +341,6 @@ static double cpu_percent(const struct task_account *a)
 				   : fmin(100, percent_of((double)ns, (double)a->cpu_span_ns));
 }
 
-static void fill_task(struct describe *d, const struct task_account *a, struct described_task *to)
-{
-	uint64_t ns = a->last_ns > a->first_ns ? a->last_ns - a->first_ns : 0;
-	double seconds = (double)ns / NS_PER_S;
-
-	*to = (struct described_task){
-		.pid = a->pid,
-		.tid = a->tid,
-		.parent = a->parent ? a->parent : TRACE_UNKNOWN,
-		.role = a->role,
-		.sure = a->sure,
-		.threads = a->threads,
-		.operations = a->operations,
-		.opens = a->opens,
-		.metadata = a->metadata,
-		.reads = a->reads,
-		.read_bytes = a->read_bytes,
-		.writes = a->writes,
-		.written_bytes = a->written_bytes,
-		.faults = a->faults,
-		.switches = a->on_cpu_ns ? a->switches : TRACE_UNKNOWN,
-		.seconds = seconds,
-		.read_bytes_per_sec = rate(a->read_bytes, seconds),
-		.io_percent = io_percent(a),
-		.fault_percent = percent_of((double)a->fault_ns, (double)a->span_ns),
-		.on_cpu_percent = cpu_percent(a),
-	};
-	if (a->text)
-		to->text =
-			json_store_text(&d->to->store, trace_names_text(d->names, a->text, NULL));
-	to->off_cpu_percent = 100 - to->on_cpu_percent;
-}
-
 /* Tasks without records are only listed if they state a role. */
 static void fill_tasks(struct describe *d, struct metric_list *l, const struct keyed *tasks)
 {
@@ -401,8 +353,39 @@ static void fill_tasks(struct describe *d, struct metric_list *l, const struct k
 		if (task_account_is_used(&all[i]) || all[i].role != ROLE_OTHER)
 			n = insert_top(top, n, DESCRIBE_TASKS, i, task_is_above, all);
 	to = new_list(d, l, n, sizeof(*to));
-	for (size_t i = 0; i < n; i++)
-		fill_task(d, &all[top[i]], &to[i]);
+	for (size_t i = 0; i < n; i++) {
+		const struct task_account *a = &all[top[i]];
+		struct described_task *task = &to[i];
+		uint64_t ns = a->last_ns > a->first_ns ? a->last_ns - a->first_ns : 0;
+		double seconds = (double)ns / NS_PER_S;
+
+		*task = (struct described_task){
+			.pid = a->pid,
+			.tid = a->tid,
+			.parent = a->parent ? a->parent : TRACE_UNKNOWN,
+			.role = a->role,
+			.sure = a->sure,
+			.threads = a->threads,
+			.operations = a->operations,
+			.opens = a->opens,
+			.metadata = a->metadata,
+			.reads = a->reads,
+			.read_bytes = a->read_bytes,
+			.writes = a->writes,
+			.written_bytes = a->written_bytes,
+			.faults = a->faults,
+			.switches = a->on_cpu_ns ? a->switches : TRACE_UNKNOWN,
+			.seconds = seconds,
+			.read_bytes_per_sec = rate(a->read_bytes, seconds),
+			.io_percent = io_percent(a),
+			.fault_percent = percent_of((double)a->fault_ns, (double)a->span_ns),
+			.on_cpu_percent = cpu_percent(a),
+		};
+		if (a->text)
+			task->text = json_store_text(&d->to->store,
+						     trace_names_text(d->names, a->text, NULL));
+		task->off_cpu_percent = 100 - task->on_cpu_percent;
+	}
 }
 
 static void fill_share(const struct keyed *tasks, struct described_share *to)
@@ -675,17 +658,6 @@ static void fill_metadata(struct describe *d)
 
 /* ---- everything ---- */
 
-static void fill_series(struct describe *d)
-{
-	struct description *to = d->to;
-
-	intervals_coarsen(&to->series, &to->log, DESCRIBE_SERIES);
-	intervals_finish(&to->log, d->seen);
-	intervals_finish(&to->series, d->seen);
-	to->figures.trace.interval_seconds = (double)to->series.length_ns / NS_PER_S;
-	to->figures.trace.series = (struct metric_list){ to->series.at, to->series.count };
-}
-
 void describe_fill(struct describe *d)
 {
 	struct described *f = &d->to->figures;
@@ -693,15 +665,20 @@ void describe_fill(struct describe *d)
 
 	f->version = metrics_version();
 	f->schema_version = METRICS_SCHEMA_VERSION;
-	fill_read(d);
-	fill_rates(d);
+	fill_trace(d);
 	fill_sums(&d->files, t);
 	fill_totals(&d->tasks, t);
 	fill_block(d);
 	fill_cache(d);
 	fill_mmap(d);
 	fill_metadata(d);
-	fill_series(d);
+
+	intervals_coarsen(&d->to->series, &d->to->log, DESCRIBE_SERIES);
+	intervals_finish(&d->to->log, d->seen);
+	intervals_finish(&d->to->series, d->seen);
+	t->interval_seconds = (double)d->to->series.length_ns / NS_PER_S;
+	t->series = (struct metric_list){ d->to->series.at, d->to->series.count };
+
 	fill_sizes(d);
 	fill_files(d);
 	fill_directories(d);

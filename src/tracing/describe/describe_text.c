@@ -170,13 +170,6 @@ static void append_who(struct buf *out, const struct description *d)
 	text_append_buf(out, "time", NAME_INDENT, &text);
 }
 
-static void append_number(struct buf *out, int width, double v)
-{
-	char text[UNITS_TEXT_BYTES];
-
-	buf_addf(out, "%*s", width, isnan(v) ? "-" : units_sig4(text, v));
-}
-
 static void append_count(struct buf *out, int width, uint64_t n)
 {
 	char text[UNITS_TEXT_BYTES];
@@ -207,7 +200,9 @@ static void append_seconds(struct buf *out, int width, double v)
 
 static void append_rate(struct buf *out, int width, double v)
 {
-	append_number(out, width, v / BYTES_PER_MIB);
+	char text[UNITS_TEXT_BYTES];
+
+	buf_addf(out, "%*s", width, isnan(v) ? "-" : units_sig4(text, v / BYTES_PER_MIB));
 }
 
 /* ---- latencies ---- */
@@ -280,28 +275,6 @@ static void append_sizes(struct buf *out, const struct description *d)
 
 /* ---- processes or threads ---- */
 
-static void append_task(struct buf *out, const struct described_task *t, bool is_thread)
-{
-	struct buf name = { 0 };
-
-	if (is_thread && t->text)
-		printable_add(&name, t->text);
-	else
-		buf_addf(&name, "%" PRIu64, is_thread ? t->tid : t->pid);
-	if (!is_thread || !t->text)
-		buf_addf(&name, " %s", choice_name(described_roles, t->role));
-	buf_addf(out, "%-20.20s", buf_str(&name));
-	buf_fini(&name);
-	append_count(out, 8, t->opens);
-	append_count(out, 10, t->reads);
-	append_bytes(out, 10, t->read_bytes);
-	append_rate(out, 8, t->read_bytes_per_sec);
-	append_bytes(out, 10, t->written_bytes);
-	append_percent(out, 7, t->io_percent);
-	append_percent(out, 7, t->on_cpu_percent);
-	buf_addc(out, '\n');
-}
-
 static void append_tasks(struct buf *out, const struct description *d)
 {
 	const struct described_trace *t = &d->figures.trace;
@@ -313,8 +286,27 @@ static void append_tasks(struct buf *out, const struct description *d)
 		return;
 	buf_addf(out, "%-20s   opens     reads      read   MiB/s   written in I/O on CPU\n",
 		 is_thread ? "thread" : "process");
-	for (size_t i = 0; i < l->count && i < TASKS_SHOWN; i++)
-		append_task(out, &tasks[i], is_thread);
+	for (size_t i = 0; i < l->count && i < TASKS_SHOWN; i++) {
+		const struct described_task *task = &tasks[i];
+		struct buf name = { 0 };
+
+		if (is_thread && task->text)
+			printable_add(&name, task->text);
+		else
+			buf_addf(&name, "%" PRIu64, is_thread ? task->tid : task->pid);
+		if (!is_thread || !task->text)
+			buf_addf(&name, " %s", choice_name(described_roles, task->role));
+		buf_addf(out, "%-20.20s", buf_str(&name));
+		buf_fini(&name);
+		append_count(out, 8, task->opens);
+		append_count(out, 10, task->reads);
+		append_bytes(out, 10, task->read_bytes);
+		append_rate(out, 8, task->read_bytes_per_sec);
+		append_bytes(out, 10, task->written_bytes);
+		append_percent(out, 7, task->io_percent);
+		append_percent(out, 7, task->on_cpu_percent);
+		buf_addc(out, '\n');
+	}
 	if (l->count > TASKS_SHOWN)
 		buf_addf(out, "  ... %zu more\n", l->count - TASKS_SHOWN);
 	buf_addc(out, '\n');
@@ -458,23 +450,6 @@ static void append_skew(struct buf *out, const struct description *d)
 		text_append_buf(out, "skew", TEXT_EVIDENCE_INDENT, &text);
 }
 
-static void append_cpu(struct buf *out, const struct description *d)
-{
-	const struct described_cpu *c = &d->figures.trace.cpu;
-	struct buf text = { 0 };
-
-	if (c->unknown && c->switches_unknown) {
-		buf_addf(&text, "unknown: %s; %s", c->unknown, c->switches_unknown);
-	} else {
-		append(&text, d,
-		       "{cpu.on_percent} of the threads' time; context switches {cpu.switches}[, "
-		       "{cpu.switches_per_sec} per second]");
-		if (c->unknown || c->switches_unknown)
-			buf_addf(&text, ": %s", c->unknown ? c->unknown : c->switches_unknown);
-	}
-	text_append_buf(out, "CPU", TEXT_EVIDENCE_INDENT, &text);
-}
-
 static void append_kernel(struct buf *out, const struct description *d)
 {
 	const struct described_trace *t = &d->figures.trace;
@@ -501,7 +476,18 @@ static void append_kernel(struct buf *out, const struct description *d)
 		       "{async.depth_most} in flight");
 		text_append_buf(out, "asynchronous", TEXT_EVIDENCE_INDENT, &text);
 	}
-	append_cpu(out, d);
+
+	const struct described_cpu *c = &d->figures.trace.cpu;
+	if (c->unknown && c->switches_unknown) {
+		buf_addf(&text, "unknown: %s; %s", c->unknown, c->switches_unknown);
+	} else {
+		append(&text, d,
+		       "{cpu.on_percent} of the threads' time; context switches {cpu.switches}[, "
+		       "{cpu.switches_per_sec} per second]");
+		if (c->unknown || c->switches_unknown)
+			buf_addf(&text, ": %s", c->unknown ? c->unknown : c->switches_unknown);
+	}
+	text_append_buf(out, "CPU", TEXT_EVIDENCE_INDENT, &text);
 }
 
 static void append_largest(struct buf *out, const struct description *d)

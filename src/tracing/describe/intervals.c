@@ -94,23 +94,6 @@ void intervals_finish(struct intervals *s, const uint64_t seen[TRACE_OPS])
 	}
 }
 
-/* Add the counts of one interval to another. */
-static void add_interval(struct interval *to, const struct interval *from)
-{
-	to->opens += from->opens;
-	to->metadata += from->metadata;
-	to->reads += from->reads;
-	to->read_bytes += from->read_bytes;
-	to->writes += from->writes;
-	to->written_bytes += from->written_bytes;
-	to->errors += from->errors;
-	to->faults += from->faults;
-	to->cache_bytes += from->cache_bytes;
-	to->block_read_bytes += from->block_read_bytes;
-	to->block_written_bytes += from->block_written_bytes;
-	to->switches += from->switches;
-}
-
 void intervals_coarsen(struct intervals *to, const struct intervals *from, size_t most)
 {
 	size_t each = 1;
@@ -121,8 +104,23 @@ void intervals_coarsen(struct intervals *to, const struct intervals *from, size_
 				  .length_ns = from->length_ns * each,
 				  .count = (size_t)divide_up(from->count, each) };
 	to->at = mem_array(to->count, sizeof(*to->at));
-	for (size_t i = 0; i < from->count; i++)
-		add_interval(&to->at[i / each], &from->at[i]);
+	for (size_t i = 0; i < from->count; i++) {
+		struct interval *sum = &to->at[i / each];
+		const struct interval *add = &from->at[i];
+
+		sum->opens += add->opens;
+		sum->metadata += add->metadata;
+		sum->reads += add->reads;
+		sum->read_bytes += add->read_bytes;
+		sum->writes += add->writes;
+		sum->written_bytes += add->written_bytes;
+		sum->errors += add->errors;
+		sum->faults += add->faults;
+		sum->cache_bytes += add->cache_bytes;
+		sum->block_read_bytes += add->block_read_bytes;
+		sum->block_written_bytes += add->block_written_bytes;
+		sum->switches += add->switches;
+	}
 }
 
 /* ---- phases ---- */

@@ -203,24 +203,6 @@ static void add_moved(struct profile_books *b, struct profile_phase *p, struct p
 
 /* ---- calls and samples ---- */
 
-static void add_thread(struct phase_book *o, struct profile_phase *p, const struct trace_record *r)
-{
-	struct phase_thread *t;
-
-	if (!r->tid)
-		return;
-	t = keyed_item(&o->thread_list, thread_key(r->pid, r->tid), sizeof(*t), NULL);
-	if (!t->last_ns)
-		t->first_ns = r->start_ns;
-	t->last_ns = u64_max(t->last_ns, opkind_end_ns(r));
-	t->bytes += opkind_bytes(r);
-	if (!opkind_has_duration(r))
-		return;
-	if (t->end_ns)
-		spread_add(&p->think, r->start_ns > t->end_ns ? r->start_ns - t->end_ns : 0, 1);
-	t->end_ns = u64_max(t->end_ns, opkind_end_ns(r));
-}
-
 void books_call(struct profile_books *b, struct profile_phase *p, size_t n,
 		const struct trace_record *r)
 {
@@ -243,7 +225,20 @@ void books_call(struct profile_books *b, struct profile_phase *p, size_t n,
 	/* A file that is read without an open, as it was open before, is visited once. */
 	if (opens || (r->op == TRACE_READ && !rounds_has(&o->files, r->file)))
 		rounds_visit(&o->files, r->file);
-	add_thread(o, p, r);
+
+	if (!r->tid)
+		return;
+	struct phase_thread *t =
+		keyed_item(&o->thread_list, thread_key(r->pid, r->tid), sizeof(*t), NULL);
+	if (!t->last_ns)
+		t->first_ns = r->start_ns;
+	t->last_ns = u64_max(t->last_ns, opkind_end_ns(r));
+	t->bytes += opkind_bytes(r);
+	if (!opkind_has_duration(r))
+		return;
+	if (t->end_ns)
+		spread_add(&p->think, r->start_ns > t->end_ns ? r->start_ns - t->end_ns : 0, 1);
+	t->end_ns = u64_max(t->end_ns, opkind_end_ns(r));
 }
 
 void books_sample(struct profile_books *b, struct profile_phase *p, size_t n,
@@ -260,21 +255,6 @@ void books_sample(struct profile_books *b, struct profile_phase *p, size_t n,
 }
 
 /* ---- the sums ---- */
-
-static void finish_files(struct phase_book *o, struct profile_phase *p)
-{
-	const struct phase_file *f = o->file_list.items.at;
-	uint64_t rounds = u64_max(1, p->has_samples ? p->rounds.rounds : p->file_rounds.rounds);
-
-	for (uint32_t i = 0; i < o->file_list.keys.count; i++) {
-		if (f[i].is_used) {
-			p->files++;
-			spread_add(&p->file_sizes, f[i].size_bytes, 1);
-		}
-		if (f[i].samples)
-			spread_add(&p->file_samples, (f[i].samples + rounds / 2) / rounds, 1);
-	}
-}
 
 /* An end comes before a begin at the same time. */
 COMPARE_BY2(compare_events, struct thread_event, at_ns, change)
@@ -321,32 +301,26 @@ void books_finish(struct profile_books *b, struct profile *p)
 		to->file_rounds = rounds_finish(&o->files);
 		/* Files are numbered by their first visit, so that this says nothing. */
 		to->file_rounds.places = (double)NAN;
-		finish_files(o, to);
+
+		const struct phase_file *f = o->file_list.items.at;
+		uint64_t rounds =
+			u64_max(1, to->has_samples ? to->rounds.rounds : to->file_rounds.rounds);
+		for (uint32_t k = 0; k < o->file_list.keys.count; k++) {
+			if (f[k].is_used) {
+				to->files++;
+				spread_add(&to->file_sizes, f[k].size_bytes, 1);
+			}
+			if (f[k].samples)
+				spread_add(&to->file_samples, (f[k].samples + rounds / 2) / rounds,
+					   1);
+		}
+
 		finish_threads(o, to);
 	}
 	p->blocks = (double)reuse_blocks(b->reuse);
 }
 
 /* ---- entries ---- */
-
-static int read_entries(struct profiler *f, struct trace_reader *r, struct mlgen_err *err)
-{
-	struct trace_batch batch;
-	int rc;
-
-	while ((rc = trace_reader_next(r, &batch, err)) > 0) {
-		for (size_t i = 0; i < batch.entry_count; i++) {
-			const struct trace_entry *e = &batch.entries[i];
-
-			if (e->kind == TRACE_FACT && strncmp(e->text, "host=", 5) == 0)
-				mem_replace(&f->to->host, e->text + 5);
-			trace_scope_add_entry(&f->scope, e);
-		}
-		f->to->records += batch.record_count;
-	}
-	f->to->read = *trace_reader_totals(r);
-	return rc;
-}
 
 /* ---- phases ---- */
 
@@ -572,6 +546,7 @@ static int read_records(struct profiler *f, struct mlgen_err *err)
 int profile_trace(struct profile *to, const char *path, bool whole, struct mlgen_err *err)
 {
 	struct trace_reader *r;
+	struct trace_batch batch;
 	struct profiler *f;
 	int rc = trace_reader_open(&r, &path, 1, err);
 
@@ -585,7 +560,17 @@ int profile_trace(struct profile *to, const char *path, bool whole, struct mlgen
 	f->last = NO_PHASE;
 	f->first_ns = UINT64_MAX;
 	books_init(&f->books);
-	rc = read_entries(f, r, err);
+	while ((rc = trace_reader_next(r, &batch, err)) > 0) {
+		for (size_t i = 0; i < batch.entry_count; i++) {
+			const struct trace_entry *e = &batch.entries[i];
+
+			if (e->kind == TRACE_FACT && strncmp(e->text, "host=", 5) == 0)
+				mem_replace(&to->host, e->text + 5);
+			trace_scope_add_entry(&f->scope, e);
+		}
+		to->records += batch.record_count;
+	}
+	to->read = *trace_reader_totals(r);
 	if (rc == 0)
 		rc = trace_reader_rewind(r, err);
 	if (rc == 0)

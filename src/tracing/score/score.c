@@ -53,21 +53,6 @@ static struct score_distance distance_of(const struct scoring *s, const struct s
 	return part->distance(&pair, part);
 }
 
-/* The distance of the candidate from the real trace that it is farthest from. */
-static struct score_distance worst_of(const struct scoring *s, const struct score_part *part,
-				      const char *phase)
-{
-	struct score_distance worst = { .value = (double)NAN };
-
-	for (size_t i = 0; i + 1 < s->count; i++) {
-		struct score_distance d = distance_of(s, part, phase, i, s->count - 1);
-
-		if (i == 0 || isnan(worst.value) || d.value > worst.value)
-			worst = d;
-	}
-	return worst;
-}
-
 /* The largest distance between real traces, times FLOOR_TIMES; NaN if there is only one. */
 static double floor_of(const struct scoring *s, const struct score_part *part, const char *phase)
 {
@@ -92,9 +77,16 @@ static int verdict_of(const struct scored *to, const struct scored_part *p)
 static void score_part(const struct scoring *s, const struct score_part *part, const char *phase,
 		       struct scored_part *to)
 {
-	struct score_distance d = worst_of(s, part, phase);
+	struct score_distance d = { .value = (double)NAN };
 	char metric[8];
 
+	/* The distance of the candidate from the real trace that it is farthest from. */
+	for (size_t i = 0; i + 1 < s->count; i++) {
+		struct score_distance apart = distance_of(s, part, phase, i, s->count - 1);
+
+		if (i == 0 || isnan(d.value) || apart.value > d.value)
+			d = apart;
+	}
 	snprintf(metric, sizeof(metric), "m%u", part->metric);
 	*to = (struct scored_part){
 		.metric = json_store_text(s->store, metric),
@@ -203,32 +195,6 @@ static const char *unlike_of(const struct scoring *s)
 	return NULL;
 }
 
-static void fill_traces(const struct scoring *s)
-{
-	struct scored *to = s->to;
-	struct scored_trace *t = json_store_alloc(s->store, s->count * sizeof(*t));
-
-	for (size_t i = 0; i < s->count; i++) {
-		const struct trace_read *read = &s->of[i].read;
-
-		t[i] = (struct scored_trace){
-			.file = json_store_text(s->store, s->names[i]),
-			.records = s->of[i].records,
-			.other_calls = s->of[i].other_calls,
-			.failed_calls = s->of[i].failed_calls,
-			.is_complete = !read->lost && !read->truncated && !read->damaged_bytes &&
-				       !read->damaged_chunks,
-		};
-	}
-	to->candidate = t[s->count - 1].file;
-	to->traces = (struct metric_list){ t, s->count };
-	to->unlike = unlike_of(s);
-	to->same_place = !to->unlike;
-	to->verdict = SCORE_UNKNOWN;
-	for (size_t i = 0; i < SCORE_METRICS; i++)
-		to->worst[i] = (double)NAN;
-}
-
 /* ---- reading ---- */
 
 static int read_one(struct scoring *s, size_t i, bool whole, struct mlgen_err *err)
@@ -303,7 +269,28 @@ int score_traces(struct score *to, const char *const *files, const char *const *
 		rc = read_all(&s, true, err);
 	}
 	if (rc == 0) {
-		fill_traces(&s);
+		struct scored_trace *t = json_store_alloc(s.store, s.count * sizeof(*t));
+
+		for (size_t i = 0; i < s.count; i++) {
+			const struct trace_read *read = &s.of[i].read;
+
+			t[i] = (struct scored_trace){
+				.file = json_store_text(s.store, s.names[i]),
+				.records = s.of[i].records,
+				.other_calls = s.of[i].other_calls,
+				.failed_calls = s.of[i].failed_calls,
+				.is_complete = !read->lost && !read->truncated &&
+					       !read->damaged_bytes && !read->damaged_chunks,
+			};
+		}
+		s.to->candidate = t[s.count - 1].file;
+		s.to->traces = (struct metric_list){ t, s.count };
+		s.to->unlike = unlike_of(&s);
+		s.to->same_place = !s.to->unlike;
+		s.to->verdict = SCORE_UNKNOWN;
+		for (size_t i = 0; i < SCORE_METRICS; i++)
+			s.to->worst[i] = (double)NAN;
+
 		score_phases(&s);
 	}
 	free_profiles(&s);
@@ -346,24 +333,6 @@ static void append_failed(struct buf *out, const struct scored *s)
 			}
 		buf_addf(out, " of %s", p[i].name);
 		between = "; ";
-	}
-}
-
-static void append_answer(struct buf *out, const struct scored *s)
-{
-	struct buf text = { 0 };
-	unsigned known = 0;
-
-	for (unsigned m = 0; m < SCORE_METRICS; m++)
-		known += isnan(s->worst[m]) ? 0 : 1;
-	if (s->verdict == SCORE_FAIL) {
-		append_failed(&text, s);
-		text_append_buf(out, "score: NOT ALIKE", TEXT_ANSWER_INDENT, &text);
-	} else {
-		buf_addf(out,
-			 s->verdict == SCORE_PASS ? "score: alike in all %u known metrics\n"
-						  : "score: unknown, %u metrics are known\n",
-			 known);
 	}
 }
 
@@ -420,25 +389,6 @@ static const char *verdict_word(int verdict)
 	return c->name;
 }
 
-/* Append the metrics without a known figure, and why. The document contains the reasons for other
- * unknown figures. */
-static void append_unknown(struct buf *out, const struct scored_phase *p)
-{
-	const struct scored_part *parts = p->parts.items;
-	struct buf text = { 0 };
-	unsigned last = 0;
-
-	for (size_t i = 0; i < p->parts.count; i++) {
-		if (parts[i].number == last ||
-		    has_verdict(p, parts[i].number, ~(1u << SCORE_UNKNOWN)))
-			continue;
-		buf_addf(&text, "%sM%u (%s)", last ? ", " : "", parts[i].number,
-			 parts[i].why ? parts[i].why : "not known");
-		last = parts[i].number;
-	}
-	text_append_buf(out, "unknown", TEXT_SETTING_INDENT, &text);
-}
-
 static void append_phase(struct buf *out, const struct scored_phase *p)
 {
 	const struct scored_part *parts = p->parts.items;
@@ -463,15 +413,39 @@ static void append_phase(struct buf *out, const struct scored_phase *p)
 		buf_addf(out, "  %s\n",
 			 part->verdict == SCORE_FAIL ? "FAIL" : verdict_word(part->verdict));
 	}
-	append_unknown(out, p);
+
+	struct buf text = { 0 };
+	unsigned before = 0;
+	for (size_t i = 0; i < p->parts.count; i++) {
+		if (parts[i].number == before ||
+		    has_verdict(p, parts[i].number, ~(1u << SCORE_UNKNOWN)))
+			continue;
+		buf_addf(&text, "%sM%u (%s)", before ? ", " : "", parts[i].number,
+			 parts[i].why ? parts[i].why : "not known");
+		before = parts[i].number;
+	}
+	text_append_buf(out, "unknown", TEXT_SETTING_INDENT, &text);
 }
 
 void score_text(FILE *to, const struct scored *s)
 {
 	const struct scored_phase *phases = s->phases.items;
 	struct buf out = { 0 };
+	struct buf text = { 0 };
+	unsigned known = 0;
 
-	append_answer(&out, s);
+	for (unsigned m = 0; m < SCORE_METRICS; m++)
+		known += isnan(s->worst[m]) ? 0 : 1;
+	if (s->verdict == SCORE_FAIL) {
+		append_failed(&text, s);
+		text_append_buf(&out, "score: NOT ALIKE", TEXT_ANSWER_INDENT, &text);
+	} else {
+		buf_addf(&out,
+			 s->verdict == SCORE_PASS ? "score: alike in all %u known metrics\n"
+						  : "score: unknown, %u metrics are known\n",
+			 known);
+	}
+
 	buf_addc(&out, '\n');
 	append_traces(&out, s);
 	for (size_t i = 0; i < s->phases.count; i++)

@@ -78,26 +78,22 @@ void spread_fini(struct spread *s)
 
 COMPARE_BY(by_value, struct weighted, value)
 
-static struct weighted *exact_points(const struct spread *s, size_t *count)
-{
-	struct weighted *points = mem_array(s->exact.count, sizeof(*points));
-
-	*count = s->exact.count;
-	for (size_t i = 0; i < *count; i++)
-		points[i] = (struct weighted){ (double)s->exact.at[i].value,
-					       (double)s->exact.at[i].weight };
-	qsort(points, *count, sizeof(*points), by_value);
-	return points;
-}
-
 struct weighted *spread_points(const struct spread *s, bool in_classes, size_t *count)
 {
 	double *classes = s->classes;
 	struct weighted *points;
 	size_t n = 0;
 
-	if (spread_is_exact(s) && !in_classes)
-		return exact_points(s, count);
+	if (spread_is_exact(s) && !in_classes) {
+		points = mem_array(s->exact.count, sizeof(*points));
+
+		*count = s->exact.count;
+		for (size_t i = 0; i < *count; i++)
+			points[i] = (struct weighted){ (double)s->exact.at[i].value,
+						       (double)s->exact.at[i].weight };
+		qsort(points, *count, sizeof(*points), by_value);
+		return points;
+	}
 	if (!classes)
 		classes = classes_of(s);
 	points = mem_array(CLASSES, sizeof(*points));

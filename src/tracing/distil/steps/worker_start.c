@@ -164,32 +164,6 @@ static bool are_processes(const struct starting *s)
 	return true;
 }
 
-static void time_starts(struct starting *s)
-{
-	const struct pipeline *f = s->f;
-
-	s->is_forked = are_processes(s);
-	if (s->is_forked)
-		time_forks(s);
-	else if (f->best && f->best->window && f->best->batch &&
-		 f->d->found[f->party].compute_ns > 0)
-		for (uint32_t i = 0; i < f->reads.count; i++)
-			time_threads(s, &f->reads.rank[i]);
-}
-
-/* Pass the first sample of each worker on to the finder of preprocess_time=. */
-static void save_firsts(const struct starting *s)
-{
-	uint32_t tasks = s->f->d->task_count;
-
-	s->f->first_more_ns = s->first_more_ns;
-	if (s->usual_cpu_visits)
-		s->f->usual_cpu_ns = (double)s->usual_cpu_ns / (double)s->usual_cpu_visits;
-	s->f->first_ns = mem_array(tasks, sizeof(*s->f->first_ns));
-	for (uint32_t i = 0; i < tasks; i++)
-		s->f->first_ns[i] = s->worker[i].first_ns;
-}
-
 /* Print the extra time of first samples: a new worker imports the decoder and copies pages that it
  * shares with its parent. */
 static void print_first(struct starting *s)
@@ -210,7 +184,15 @@ static void print_first(struct starting *s)
 		timefit(&fit, more, n);
 		dist_format(&text, &fit.dist, DIST_NS);
 		s->first_more_ns = pulse_quantile(more, n, 0.5);
-		save_firsts(s);
+
+		/* Pass the first sample of each worker on to the finder of preprocess_time=. */
+		s->f->first_more_ns = s->first_more_ns;
+		if (s->usual_cpu_visits)
+			s->f->usual_cpu_ns = (double)s->usual_cpu_ns / (double)s->usual_cpu_visits;
+		s->f->first_ns = mem_array(most, sizeof(*s->f->first_ns));
+		for (uint32_t i = 0; i < most; i++)
+			s->f->first_ns[i] = s->worker[i].first_ns;
+
 		jobsection_set(s->f->to, DISTIL_LIKELY, "first_sample_time", buf_str(&text),
 			       "additional time of a new worker for its first sample; a quarter of "
 			       "other samples need %.4g ms at most; mean %.4g ms of %zu",
@@ -264,7 +246,14 @@ int pipeline_start(struct pipeline *f, struct mlgen_err *err)
 	s.worker = mem_array(f->d->task_count, sizeof(*s.worker));
 	rc = read_workers(&s, err);
 	if (rc == 0 && are_new(&s)) {
-		time_starts(&s);
+		s.is_forked = are_processes(&s);
+		if (s.is_forked)
+			time_forks(&s);
+		else if (f->best && f->best->window && f->best->batch &&
+			 f->d->found[f->party].compute_ns > 0)
+			for (uint32_t i = 0; i < f->reads.count; i++)
+				time_threads(&s, &f->reads.rank[i]);
+
 		print_first(&s);
 	}
 	if (rc == 0 && s.ns.count)
