@@ -133,11 +133,6 @@ const char *trace_op_name(unsigned op);
 /* The operation or marker of a name; TRACE_NONE if unknown. */
 unsigned trace_op_find(const char *name);
 
-/* The name of a flag, such as "async" for TRACE_ASYNC; NULL if unknown. */
-const char *trace_flag_name(unsigned bit);
-/* The flag of a name of `bytes` bytes; 0 if unknown. */
-unsigned trace_flag_find(const char *name, size_t bytes);
-
 static inline bool trace_is_marker(unsigned op)
 {
 	return op >= TRACE_SAMPLE && op < TRACE_OPS;

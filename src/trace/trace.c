@@ -58,27 +58,6 @@ unsigned trace_op_find(const char *name)
 	return TRACE_NONE;
 }
 
-/* Names of flags, by bit number. */
-static const char *const flags[] = {
-	"off_inexact", "off_inferred", "chained", "writes", "read_ahead", "async", "begins",
-};
-
-const char *trace_flag_name(unsigned bit)
-{
-	for (unsigned i = 0; i < ARRAY_LEN(flags); i++)
-		if (bit == 1u << i)
-			return flags[i];
-	return NULL;
-}
-
-unsigned trace_flag_find(const char *name, size_t bytes)
-{
-	for (unsigned i = 0; i < ARRAY_LEN(flags); i++)
-		if (strlen(flags[i]) == bytes && memcmp(flags[i], name, bytes) == 0)
-			return 1u << i;
-	return 0;
-}
-
 struct trace_names {
 	struct map_text names; /* by id - 1 */
 };

@@ -211,6 +211,11 @@ void trace_row_append(struct buf *out, const char *s, size_t bytes)
 	buf_addc(out, '"');
 }
 
+/* By bit number. */
+static const char *const flag_names[] = {
+	"off_inexact", "off_inferred", "chained", "writes", "read_ahead", "async", "begins",
+};
+
 struct csv_writer {
 	struct trace_ordered *o;
 	struct trace_phases phases;
@@ -283,19 +288,18 @@ static void append_row(struct csv_writer *w, const struct trace_record *r)
 	append_known(row, r->cpu_ns, TRACE_UNKNOWN);
 
 	/* Unknown flags, of a later version, are written as one number. */
-	unsigned flags = r->flags | (is_open ? TRACE_BEGINS : 0u);
+	unsigned flags = r->flags | (is_open ? TRACE_BEGINS : 0u), unnamed = 0;
 	const char *between = "";
-	unsigned unnamed = 0;
-	for (unsigned bit = 1; bit <= flags; bit <<= 1) {
-		const char *name = trace_flag_name(flags & bit);
-
-		if (name) {
-			buf_add(row, between);
-			buf_add(row, name);
-			between = "|";
-		} else {
-			unnamed |= flags & bit;
+	for (unsigned i = 0; flags >> i; i++) {
+		if (!(flags & 1u << i))
+			continue;
+		if (i >= ARRAY_LEN(flag_names)) {
+			unnamed |= 1u << i;
+			continue;
 		}
+		buf_add(row, between);
+		buf_add(row, flag_names[i]);
+		between = "|";
 	}
 	if (unnamed) {
 		buf_add(row, between);
@@ -520,7 +524,11 @@ static int parse_flags(struct trace_csv_parser *r, const char *text, size_t byte
 	while (text < end) {
 		const char *bar = memchr(text, '|', (size_t)(end - text));
 		size_t n = (size_t)((bar ? bar : end) - text);
-		uint64_t flag = trace_flag_find(text, n);
+		uint64_t flag = 0;
+
+		for (unsigned i = 0; i < ARRAY_LEN(flag_names); i++)
+			if (strlen(flag_names[i]) == n && memcmp(flag_names[i], text, n) == 0)
+				flag = 1u << i;
 
 		if (!flag && trace_number_parse(text, n, UINT16_MAX, &flag))
 			return trace_input_fail(

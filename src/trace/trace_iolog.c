@@ -92,22 +92,6 @@ static void add_file(struct iolog_writer *w, const struct trace_record *r)
 		buf_addn(&w->left->first, name, bytes);
 }
 
-/* fio fails if an open file is opened again: only the first open and the last close are written. */
-static void open_or_close(struct iolog_writer *w, const struct trace_record *r)
-{
-	uint32_t *state = state_of(w, r->file);
-	bool opens = r->op == TRACE_OPEN;
-
-	if (opens && *state < FILE_LEFT_OUT - 1)
-		++*state;
-	else if (!opens)
-		--*state;
-	if (*state == (opens ? FILE_CLOSED + 1 : FILE_CLOSED))
-		write_action(w, r, opens ? "open" : "close");
-	else
-		w->left->nested++;
-}
-
 /* Open a file that is used while closed: the trace may have begun after its open. */
 static void ensure_open(struct iolog_writer *w, const struct trace_record *r)
 {
@@ -117,20 +101,6 @@ static void ensure_open(struct iolog_writer *w, const struct trace_record *r)
 		return;
 	++*state;
 	write_action(w, r, "open");
-}
-
-static void write_transfer(struct iolog_writer *w, const struct trace_record *r)
-{
-	const char *action = r->op == TRACE_READ ? "read" : "write";
-	uint64_t left = (uint64_t)r->result, off = r->off;
-
-	ensure_open(w, r);
-	while (r->result > UINT32_MAX && left > PIECE_BYTES) {
-		write_extent(w, r, action, off, PIECE_BYTES);
-		off += PIECE_BYTES;
-		left -= PIECE_BYTES;
-	}
-	write_extent(w, r, action, off, left);
 }
 
 static bool is_transfer(const struct trace_record *r)
@@ -176,9 +146,30 @@ static void write_record(struct iolog_writer *w, const struct trace_record *r)
 	if (left) {
 		++*left;
 	} else if (is_transfer(r)) {
-		write_transfer(w, r);
+		const char *action = r->op == TRACE_READ ? "read" : "write";
+		uint64_t rest = (uint64_t)r->result, off = r->off;
+
+		ensure_open(w, r);
+		while (r->result > UINT32_MAX && rest > PIECE_BYTES) {
+			write_extent(w, r, action, off, PIECE_BYTES);
+			off += PIECE_BYTES;
+			rest -= PIECE_BYTES;
+		}
+		write_extent(w, r, action, off, rest);
 	} else if (r->op == TRACE_OPEN || r->op == TRACE_CLOSE) {
-		open_or_close(w, r);
+		uint32_t *state = state_of(w, r->file);
+		bool opens = r->op == TRACE_OPEN;
+
+		/* fio fails if an open file is opened again: only the first open and the last close
+		 * are written. */
+		if (opens && *state < FILE_LEFT_OUT - 1)
+			++*state;
+		else if (!opens)
+			--*state;
+		if (*state == (opens ? FILE_CLOSED + 1 : FILE_CLOSED))
+			write_action(w, r, opens ? "open" : "close");
+		else
+			w->left->nested++;
 	} else {
 		ensure_open(w, r);
 		write_extent(w, r, r->op == TRACE_FSYNC ? "sync" : "datasync", 0, 0);

@@ -192,7 +192,8 @@ static const struct tracing_command *find_command(const char *word, struct mlgen
 	return NULL;
 }
 
-bool tracing_is_trace(const char *path)
+/* Is this a trace, by the first bytes of the file or by its name? */
+static bool is_trace(const char *path)
 {
 	size_t len = strlen(path);
 	char first[TRACE_MAGIC_BYTES];
@@ -295,7 +296,7 @@ static int add_file(struct tracing *t, char *const *argv, int i, struct mlgen_er
 		buf_fini(&line);
 		return err->code;
 	}
-	if (c->flags & TRACING_RUNS_JOB && t->file_count && !tracing_is_trace(argv[i])) {
+	if (c->flags & TRACING_RUNS_JOB && t->file_count && !is_trace(argv[i])) {
 		add_job_argument(t, "mltrace");
 		add_job_argument(t, argv[i]);
 	}

@@ -42,9 +42,6 @@ int tracing_open_outputs(struct tracing *t, struct mlgen_err *err);
 /* Write the outputs, unless the command failed before it printed. Returns the exit status. */
 int tracing_close_outputs(struct tracing *t, int status);
 
-/* Is this a trace, by the first bytes of the file or by its name? */
-bool tracing_is_trace(const char *path);
-
 int tracing_record(struct tracing *t);
 int tracing_import(struct tracing *t);
 int tracing_export(struct tracing *t);

@@ -176,23 +176,6 @@ static void add_blocks(struct extent_pool *p, uint32_t more, struct byte_range e
 
 /* ---- the set of a file ---- */
 
-static void make_set(struct extent_pool *p, struct extent_set *t, const struct byte_range *extents,
-		     uint32_t count)
-{
-	uint32_t more = set_alloc(p);
-	uint64_t at = arena_alloc(p, FIRST_ROOM * sizeof(*extents));
-	struct pool_set *s = set_at(p, more);
-
-	memcpy(arena_at(p, at), extents, count * sizeof(*extents));
-	s->at = at;
-	s->room = FIRST_ROOM;
-	s->count = count;
-	for (uint32_t i = 0; i < count; i++)
-		s->bytes += extents[i].to - extents[i].from;
-	t->more = more;
-	t->count = 0;
-}
-
 static void need_room(struct extent_pool *p, uint32_t more)
 {
 	const uint64_t each = sizeof(struct byte_range);
@@ -248,7 +231,18 @@ static void add_in_place(struct extent_pool *p, struct extent_set *t, struct byt
 	uint32_t count = insert_extent(list, t->count, e, &gained);
 
 	if (count > ARRAY_LEN(t->at)) {
-		make_set(p, t, list, count);
+		uint32_t more = set_alloc(p);
+		uint64_t at = arena_alloc(p, FIRST_ROOM * sizeof(*list));
+		struct pool_set *s = set_at(p, more);
+
+		memcpy(arena_at(p, at), list, count * sizeof(*list));
+		s->at = at;
+		s->room = FIRST_ROOM;
+		s->count = count;
+		for (uint32_t i = 0; i < count; i++)
+			s->bytes += list[i].to - list[i].from;
+		t->more = more;
+		t->count = 0;
 		return;
 	}
 	memcpy(t->at, list, sizeof(t->at));

@@ -191,24 +191,6 @@ static enum task_role stated_role(const char *text)
 	return ROLE_OTHER;
 }
 
-/* A process is a trainer if one of its threads states that; otherwise it has the role of the first
- * thread that states one. */
-static void set_stated_role(struct trace_tasks *b, struct task_account *thread)
-{
-	struct task_account *process = trace_tasks_find_process(b, thread->pid);
-	enum task_role role =
-		stated_role(thread->text ? trace_names_text(b->names, thread->text, NULL) : NULL);
-
-	if (!process || role == ROLE_OTHER)
-		return;
-	thread->role = (int)role;
-	thread->sure = SURE_STATED;
-	if (process->role == ROLE_OTHER || role == ROLE_TRAINER) {
-		process->role = (int)role;
-		process->sure = SURE_STATED;
-	}
-}
-
 static bool is_few(uint64_t part, uint64_t whole)
 {
 	return part < divide_up(whole, 100 / FEW_PERCENT);
@@ -249,8 +231,23 @@ void trace_tasks_finish(struct trace_tasks *b)
 			a->cpu_span_ns = a->span_ns;
 		task_account_add(need_process(b, a->pid), a);
 	}
-	for (uint32_t i = 0; i < b->threads.keys.count; i++)
-		set_stated_role(b, trace_tasks_thread(b, i));
+	for (uint32_t i = 0; i < b->threads.keys.count; i++) {
+		struct task_account *thread = trace_tasks_thread(b, i);
+		struct task_account *process = trace_tasks_find_process(b, thread->pid);
+		enum task_role role = stated_role(
+			thread->text ? trace_names_text(b->names, thread->text, NULL) : NULL);
+
+		/* A process is a trainer if one of its threads states that; otherwise it has the
+		 * role of the first thread that states one. */
+		if (!process || role == ROLE_OTHER)
+			continue;
+		thread->role = (int)role;
+		thread->sure = SURE_STATED;
+		if (process->role == ROLE_OTHER || role == ROLE_TRAINER) {
+			process->role = (int)role;
+			process->sure = SURE_STATED;
+		}
+	}
 
 	uint32_t count = b->processes.keys.count;
 	struct task_account all = { 0 };

@@ -257,18 +257,6 @@ const char *describe_name(const struct describe *d, uint32_t id)
 	return w && w->text ? w->text : "";
 }
 
-static void add_name(struct describe *d, const struct trace_entry *e)
-{
-	struct wanted_name *w;
-
-	if (e->kind != TRACE_FILE || e->number[0] >= UINT32_MAX)
-		return;
-	w = find_wanted(d, (uint32_t)e->number[0]);
-	/* A later name replaces an earlier one. Each part of a trace repeats the names. */
-	if (w && (!w->text || strcmp(w->text, e->text) != 0))
-		w->text = json_store_text(&d->to->store, e->text);
-}
-
 /* ---- both passes ---- */
 
 static int pass_two(struct describe *d, struct mlgen_err *err)
@@ -277,8 +265,18 @@ static int pass_two(struct describe *d, struct mlgen_err *err)
 	int rc = trace_reader_rewind(d->reader, err);
 
 	while (rc == 0 && (rc = trace_reader_next(d->reader, &batch, err)) > 0) {
-		for (size_t i = 0; i < batch.entry_count; i++)
-			add_name(d, &batch.entries[i]);
+		for (size_t i = 0; i < batch.entry_count; i++) {
+			const struct trace_entry *e = &batch.entries[i];
+			struct wanted_name *w;
+
+			if (e->kind != TRACE_FILE || e->number[0] >= UINT32_MAX)
+				continue;
+			w = find_wanted(d, (uint32_t)e->number[0]);
+			/* A later name replaces an earlier one. Each part of a trace repeats the
+			 * names. */
+			if (w && (!w->text || strcmp(w->text, e->text) != 0))
+				w->text = json_store_text(&d->to->store, e->text);
+		}
 		for (size_t i = 0; i < batch.record_count; i++) {
 			const struct trace_record *r = &batch.records[i];
 

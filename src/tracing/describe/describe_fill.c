@@ -450,7 +450,7 @@ static double length_of(const struct describe *d, const struct mark_account *m)
 	return end > m->start_ns ? (double)(end - m->start_ns) / NS_PER_S : 0;
 }
 
-static void fill_epochs(struct describe *d)
+static void fill_marks(struct describe *d)
 {
 	const struct mark_list *l = &d->marks.epochs;
 	struct described_trace *t = &d->to->figures.trace;
@@ -472,6 +472,37 @@ static void fill_epochs(struct describe *d)
 			.seconds = seconds,
 			.bytes_per_sec = rate(m->read_bytes, seconds),
 			.order_correlation = order_correlation(&m->order),
+		};
+	}
+
+	const struct mark_list *stages = &d->marks.stages;
+	struct described_stage *stage = new_list(d, &t->stages, stages->count, sizeof(*stage));
+	for (uint32_t i = 0; i < stages->count; i++) {
+		const struct mark_account *m = mark_at(stages, i);
+
+		stage[i] = (struct described_stage){
+			.name = describe_name(d, m->name),
+			.ranks = m->ranks,
+			.start_seconds = seconds_at(d, m->start_ns),
+			.seconds = length_of(d, m),
+		};
+	}
+
+	const struct mark_list *checkpoints = &d->marks.checkpoints;
+	struct described_checkpoint *checkpoint =
+		new_list(d, &t->checkpoints, checkpoints->count, sizeof(*checkpoint));
+	for (uint32_t i = 0; i < checkpoints->count; i++) {
+		const struct mark_account *m = mark_at(checkpoints, i);
+		double seconds = length_of(d, m);
+
+		checkpoint[i] = (struct described_checkpoint){
+			.name = describe_name(d, m->name),
+			.number = m->number,
+			.ranks = m->ranks,
+			.bytes = m->bytes,
+			.start_seconds = seconds_at(d, m->start_ns),
+			.seconds = seconds,
+			.bytes_per_sec = rate(m->bytes, seconds),
 		};
 	}
 }
@@ -510,46 +541,6 @@ static void fill_order(struct describe *d)
 			t->epochs.count < 2
 				? "there is only one epoch"
 				: "no two successive epochs share at least two samples or files";
-}
-
-static void fill_stages(struct describe *d)
-{
-	const struct mark_list *l = &d->marks.stages;
-	struct described_stage *to =
-		new_list(d, &d->to->figures.trace.stages, l->count, sizeof(*to));
-
-	for (uint32_t i = 0; i < l->count; i++) {
-		const struct mark_account *m = mark_at(l, i);
-
-		to[i] = (struct described_stage){
-			.name = describe_name(d, m->name),
-			.ranks = m->ranks,
-			.start_seconds = seconds_at(d, m->start_ns),
-			.seconds = length_of(d, m),
-		};
-	}
-}
-
-static void fill_checkpoints(struct describe *d)
-{
-	const struct mark_list *l = &d->marks.checkpoints;
-	struct described_checkpoint *to =
-		new_list(d, &d->to->figures.trace.checkpoints, l->count, sizeof(*to));
-
-	for (uint32_t i = 0; i < l->count; i++) {
-		const struct mark_account *m = mark_at(l, i);
-		double seconds = length_of(d, m);
-
-		to[i] = (struct described_checkpoint){
-			.name = describe_name(d, m->name),
-			.number = m->number,
-			.ranks = m->ranks,
-			.bytes = m->bytes,
-			.start_seconds = seconds_at(d, m->start_ns),
-			.seconds = seconds,
-			.bytes_per_sec = rate(m->bytes, seconds),
-		};
-	}
 }
 
 static void fill_phases(struct describe *d)
@@ -684,9 +675,7 @@ void describe_fill(struct describe *d)
 	fill_directories(d);
 	fill_tasks(d, &t->processes, &d->tasks.processes);
 	fill_tasks(d, &t->threads, &d->tasks.threads);
-	fill_epochs(d);
+	fill_marks(d);
 	fill_order(d);
-	fill_stages(d);
-	fill_checkpoints(d);
 	fill_phases(d);
 }

@@ -114,29 +114,6 @@ static void append_origin(struct buf *out, const struct description *d)
 	text_append_buf(out, "trace", NAME_INDENT, &text);
 }
 
-/* "1 trainer, 8 loaders (likely)", with the certainty of the least certain task. */
-static void append_roles(struct buf *out, const struct metric_list *tasks)
-{
-	const struct described_task *t = tasks->items;
-
-	for (int role = ROLE_TRAINER; role < ROLES; role++) {
-		uint64_t n = 0;
-		int sure = SURE_STATED;
-
-		for (size_t i = 0; i < tasks->count; i++) {
-			if (t[i].role != role)
-				continue;
-			n++;
-			sure = t[i].sure > sure ? t[i].sure : sure;
-		}
-		if (!n)
-			continue;
-		buf_addf(out, ", %" PRIu64 " %s%s%s (%s)", n, choice_name(described_roles, role),
-			 role == ROLE_CHECKPOINT ? " writer" : "", plural(n),
-			 choice_name(described_certainties, sure));
-	}
-}
-
 static bool have_stated_role(const struct metric_list *threads)
 {
 	const struct described_task *t = threads->items;
@@ -155,7 +132,28 @@ static void append_who(struct buf *out, const struct description *d)
 	append(&text, d, "{processes_count} process");
 	buf_add(&text, t->processes_count == 1 ? "" : "es");
 	append(&text, d, ", {threads_count} thread{s}");
-	append_roles(&text, have_stated_role(&t->threads) ? &t->threads : &t->processes);
+
+	/* "1 trainer, 8 loaders (likely)", with the certainty of the least certain task. */
+	const struct metric_list *tasks =
+		have_stated_role(&t->threads) ? &t->threads : &t->processes;
+	const struct described_task *task = tasks->items;
+	for (int role = ROLE_TRAINER; role < ROLES; role++) {
+		uint64_t n = 0;
+		int sure = SURE_STATED;
+
+		for (size_t i = 0; i < tasks->count; i++) {
+			if (task[i].role != role)
+				continue;
+			n++;
+			sure = task[i].sure > sure ? task[i].sure : sure;
+		}
+		if (!n)
+			continue;
+		buf_addf(&text, ", %" PRIu64 " %s%s%s (%s)", n, choice_name(described_roles, role),
+			 role == ROLE_CHECKPOINT ? " writer" : "", plural(n),
+			 choice_name(described_certainties, sure));
+	}
+
 	text_append_buf(out, "who", NAME_INDENT, &text);
 	if (t->unknown_durations) {
 		append(&text, d, "{unknown_durations} record{s} with unknown duration");

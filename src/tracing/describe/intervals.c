@@ -29,24 +29,6 @@ void intervals_fini(struct intervals *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static void add_call(struct interval *i, const struct trace_record *r, unsigned kind)
-{
-	if (opkind_failed(r)) {
-		i->errors++;
-		return;
-	}
-	i->opens += r->op == TRACE_OPEN;
-	i->metadata += (kind & OPKIND_METADATA) != 0;
-	if (kind & OPKIND_READ) {
-		i->reads++;
-		i->read_bytes += opkind_bytes(r);
-	}
-	if (kind & OPKIND_WRITE) {
-		i->writes++;
-		i->written_bytes += opkind_bytes(r);
-	}
-}
-
 void intervals_add(struct intervals *s, const struct trace_record *r)
 {
 	unsigned kind = opkind_of(r->op);
@@ -56,7 +38,20 @@ void intervals_add(struct intervals *s, const struct trace_record *r)
 	uint64_t n = (opkind_end_ns(r) - s->start_ns) / s->length_ns;
 	struct interval *i = &s->at[u64_min(n, s->count - 1)];
 	if (kind & OPKIND_CALL) {
-		add_call(i, r, kind);
+		if (opkind_failed(r)) {
+			i->errors++;
+			return;
+		}
+		i->opens += r->op == TRACE_OPEN;
+		i->metadata += (kind & OPKIND_METADATA) != 0;
+		if (kind & OPKIND_READ) {
+			i->reads++;
+			i->read_bytes += opkind_bytes(r);
+		}
+		if (kind & OPKIND_WRITE) {
+			i->writes++;
+			i->written_bytes += opkind_bytes(r);
+		}
 		return;
 	}
 	i->faults += r->op == TRACE_FAULT;

@@ -29,8 +29,25 @@ static double seconds(uint64_t ns)
 	return (double)ns / NS_PER_S;
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct distil_stage *x = *(struct distil_stage *const *)a;
+	const struct distil_stage *y = *(struct distil_stage *const *)b;
+
+	return COMPARE(x->start_ns, y->start_ns);
+}
+
 static void print_head(struct distil *d)
 {
+	static const char *const names[] = {
+		[STAGE_SETUP] = "other files",
+		[STAGE_GENERATE] = "data is written",
+		[STAGE_TRAIN] = "epoch",
+		[STAGE_EVAL] = "evaluation",
+		[STAGE_SAVE] = "checkpoint",
+		[STAGE_RESTORE] = "restore",
+		[STAGE_PLAIN] = "reads and writes",
+	};
 	const char *job = distil_fact(d, "job"), *command = distil_fact(d, "command");
 	const char *program = distil_fact(d, "program"), *host = distil_fact(d, "host");
 
@@ -56,31 +73,10 @@ static void print_head(struct distil *d)
 			"NOT WHOLE: files of the trace that end early: %u, damaged chunks: %" PRIu64
 			"; their records from there on are missing from this job.",
 			d->read.truncated, d->read.damaged_chunks);
-}
 
-static int by_start(const void *a, const void *b)
-{
-	const struct distil_stage *x = *(struct distil_stage *const *)a;
-	const struct distil_stage *y = *(struct distil_stage *const *)b;
-
-	return COMPARE(x->start_ns, y->start_ns);
-}
-
-/* List the stages of the trace, in order of time. */
-static void print_phases(struct distil *d)
-{
-	static const char *const names[] = {
-		[STAGE_SETUP] = "other files",
-		[STAGE_GENERATE] = "data is written",
-		[STAGE_TRAIN] = "epoch",
-		[STAGE_EVAL] = "evaluation",
-		[STAGE_SAVE] = "checkpoint",
-		[STAGE_RESTORE] = "restore",
-		[STAGE_PLAIN] = "reads and writes",
-	};
+	/* List the stages of the trace, in order of time. */
 	const struct distil_stage **order = mem_array(d->stage_count + 1, sizeof(*order));
 	uint32_t n = 0;
-
 	for (uint32_t i = 0; i < d->stage_count; i++)
 		if (d->stages[i].start_ns != UINT64_MAX)
 			order[n++] = &d->stages[i];
@@ -225,7 +221,6 @@ static int find_job(struct distil *d, struct mlgen_err *err)
 	if (rc < 0)
 		return rc;
 	print_head(d);
-	print_phases(d);
 	rc = all_sections(d, err);
 	if (rc == 0 && !jobtext_count(d->to))
 		rc = mlgen_fail(

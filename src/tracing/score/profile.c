@@ -500,31 +500,28 @@ static void add_event(struct profiler *f, const struct trace_record *r)
 	}
 }
 
-static void add_record(struct profiler *f, const struct trace_record *r)
-{
-	struct trace_record read;
-
-	if (!trace_op_name(r->op) || !opkind_has_time(r))
-		return;
-	if (r->op == TRACE_FAULT) {
-		/* An access of a page of a mapping counts as a read. */
-		if (trace_scope_has(&f->scope, r) && mappings_add_fault(&f->mappings, r, &read))
-			add_call(f, &read);
-	} else if (opkind_of(r->op) & OPKIND_CALL) {
-		add_call(f, r);
-	} else {
-		add_event(f, r);
-	}
-}
-
 static int read_records(struct profiler *f, struct mlgen_err *err)
 {
 	const struct trace_record *r;
 	int rc;
 
 	trace_scope_start(&f->scope, f->records, true);
-	while ((rc = trace_ordered_next(f->records, &r, err)) > 0)
-		add_record(f, r);
+	while ((rc = trace_ordered_next(f->records, &r, err)) > 0) {
+		struct trace_record read;
+
+		if (!trace_op_name(r->op) || !opkind_has_time(r))
+			continue;
+		if (r->op == TRACE_FAULT) {
+			/* An access of a page of a mapping counts as a read. */
+			if (trace_scope_has(&f->scope, r) &&
+			    mappings_add_fault(&f->mappings, r, &read))
+				add_call(f, &read);
+		} else if (opkind_of(r->op) & OPKIND_CALL) {
+			add_call(f, r);
+		} else {
+			add_event(f, r);
+		}
+	}
 	if (rc < 0)
 		return rc;
 	profile_advance(f, f->end_ns);

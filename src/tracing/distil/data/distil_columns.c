@@ -38,30 +38,6 @@ static void read_chunks(struct peek *p, const struct look *l)
 	}
 }
 
-static void look_inside(struct peek *p, const struct format *f, const char *path,
-			uint64_t file_bytes)
-{
-	const struct format_options options = { 0 };
-	struct mlgen_err ignored = { 0 };
-	struct namefile words;
-	struct look l;
-
-	if (namefile_open(&words, NULL, &ignored) < 0)
-		return;
-	if (look_init(&l, &words, &ignored) == 0 &&
-	    look_open(&l, AT_FDCWD, path, path, file_bytes) == 0) {
-		l.options = &options;
-		if (f->look(&l) == 0 && namefile_flush(&words, &ignored) == 0) {
-			p->samples = l.samples;
-			p->payload_bytes = l.sample_bytes;
-			if (f == &format_parquet)
-				read_chunks(p, &l);
-		}
-	}
-	look_fini(&l);
-	namefile_close(&words);
-}
-
 void peek(struct peek *p, const char *path, uint64_t file_bytes)
 {
 	const char *by_name = detect_by_suffix(path);
@@ -81,8 +57,27 @@ void peek(struct peek *p, const char *path, uint64_t file_bytes)
 	p->format = FORMAT_NPZ;
 	while (p->format < FORMAT_AUTO && format_of(p->format) != f)
 		p->format++;
-	if (p->is_there && f->look)
-		look_inside(p, f, path, file_bytes);
+	if (!p->is_there || !f->look)
+		return;
+
+	const struct format_options options = { 0 };
+	struct mlgen_err ignored = { 0 };
+	struct namefile words;
+	struct look l;
+	if (namefile_open(&words, NULL, &ignored) < 0)
+		return;
+	if (look_init(&l, &words, &ignored) == 0 &&
+	    look_open(&l, AT_FDCWD, path, path, file_bytes) == 0) {
+		l.options = &options;
+		if (f->look(&l) == 0 && namefile_flush(&words, &ignored) == 0) {
+			p->samples = l.samples;
+			p->payload_bytes = l.sample_bytes;
+			if (f == &format_parquet)
+				read_chunks(p, &l);
+		}
+	}
+	look_fini(&l);
+	namefile_close(&words);
 }
 
 void peek_fini(struct peek *p)

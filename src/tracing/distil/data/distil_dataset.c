@@ -520,30 +520,6 @@ static void fill_known(struct dataset_finder *f, const struct explain_visit *vis
 		known->samples_per_file -= p->samples % p->group_rows;
 }
 
-static void find_access(struct dataset_finder *f, uint32_t party)
-{
-	struct explain_visit visits[SAMPLEVISITS_MOST];
-	struct explain_input ask = {
-		.visits = visits,
-		.count = samplevisits(visits, f->d, party, &f->book),
-		.visits_per_file = visits_per_file(&f->book),
-		.hint = f->peek.format,
-	};
-	struct explained *x = &f->found->access;
-
-	ask.direct = samplevisits_direct(visits, ask.count);
-	fill_known(f, visits, ask.count, &ask.known);
-	explain(x, &ask);
-	f->found->is_direct = ask.direct;
-	f->found->is_mapped = samplevisits_mapped(visits, ask.count);
-	f->found->largest_read_bytes = samplevisits_largest_read(visits, ask.count);
-	f->found->format = x->format;
-	f->found->is_framework = x->is_explained && x->access == ACCESS_FRAMEWORK;
-	f->model = (struct filemodel){ .format = x->format };
-	if (x->format == ask.hint)
-		f->model = ask.known;
-}
-
 /* ---- samples ---- */
 
 /* Samples of a file, if every visit is for one sample. */
@@ -639,7 +615,27 @@ int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to, stru
 		read_names(&f);
 		f.sizes = mem_array(SIZES_MOST, sizeof(*f.sizes));
 		f.size_count = samplebook_sizes(&f.book, d, f.sizes, SIZES_MOST);
-		find_access(&f, party);
+
+		struct explain_visit visits[SAMPLEVISITS_MOST];
+		struct explain_input ask = {
+			.visits = visits,
+			.count = samplevisits(visits, d, party, &f.book),
+			.visits_per_file = visits_per_file(&f.book),
+			.hint = f.peek.format,
+		};
+		struct explained *x = &f.found->access;
+		ask.direct = samplevisits_direct(visits, ask.count);
+		fill_known(&f, visits, ask.count, &ask.known);
+		explain(x, &ask);
+		f.found->is_direct = ask.direct;
+		f.found->is_mapped = samplevisits_mapped(visits, ask.count);
+		f.found->largest_read_bytes = samplevisits_largest_read(visits, ask.count);
+		f.found->format = x->format;
+		f.found->is_framework = x->is_explained && x->access == ACCESS_FRAMEWORK;
+		f.model = (struct filemodel){ .format = x->format };
+		if (x->format == ask.hint)
+			f.model = ask.known;
+
 		find_samples(&f);
 		if (!sizes_to_samples(&f)) {
 			f.found->format = FORMAT_RAW;

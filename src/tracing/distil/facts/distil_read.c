@@ -287,27 +287,6 @@ static uint64_t bytes_read(const struct classifier *s, const struct file_account
 	return f->read_bytes + (f->faulted ? extent_set_bytes(&s->d->files.pool, f->faulted) : 0);
 }
 
-static void find_kinds(struct classifier *s)
-{
-	char ending[KIND_BYTES];
-
-	for (uint32_t i = 1; i < s->d->file_count; i++) {
-		const struct file_account *f = trace_files_at(&s->d->files, i);
-		const char *path = distil_path(s->d, i);
-		struct file_kind *k;
-
-		if (!f || !file_account_is_used(f) || !trace_scope_has_file(&s->d->scope, i) ||
-		    (!bytes_read(s, f) && !f->writes))
-			continue;
-		ending_of(path, ending);
-		s->kind[i] = kind_of(s, ending, s->party[i]) + 1;
-		k = &s->kinds[s->kind[i] - 1];
-		k->files++;
-		k->read_bytes += bytes_read(s, f);
-		k->written_bytes += f->written_bytes;
-	}
-}
-
 static bool is_data(const struct file_kind *k)
 {
 	return is_one_of(k->ending, data_endings, ARRAY_LEN(data_endings));
@@ -453,7 +432,24 @@ int distil_classes(struct distil *d, struct mlgen_err *err)
 	}
 
 	if (rc == 0) {
-		find_kinds(&s);
+		char ending[KIND_BYTES];
+
+		for (uint32_t i = 1; i < d->file_count; i++) {
+			const struct file_account *f = trace_files_at(&d->files, i);
+			const char *path = distil_path(d, i);
+			struct file_kind *k;
+
+			if (!f || !file_account_is_used(f) || !trace_scope_has_file(&d->scope, i) ||
+			    (!bytes_read(&s, f) && !f->writes))
+				continue;
+			ending_of(path, ending);
+			s.kind[i] = kind_of(&s, ending, s.party[i]) + 1;
+			k = &s.kinds[s.kind[i] - 1];
+			k->files++;
+			k->read_bytes += bytes_read(&s, f);
+			k->written_bytes += f->written_bytes;
+		}
+
 		classify_kinds(&s);
 		for (uint32_t i = 1; i < d->file_count; i++)
 			d->class[i] = (uint8_t)class_of(&s, i);

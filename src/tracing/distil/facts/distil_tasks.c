@@ -101,30 +101,6 @@ static void unite_children(struct task_grouping *s)
 
 /* ---- threads that read the same data ---- */
 
-static int find_reaches(struct task_grouping *s, struct mlgen_err *err)
-{
-	struct distil *d = s->d;
-	struct visits_cursor c = { 0 };
-	const struct visit *x;
-	int rc;
-
-	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
-		const struct file_account *f = trace_files_at(&d->files, x->file);
-		uint64_t bytes = x->flags & VISIT_MAPS && !x->read_bytes && x->end_off > x->off
-					 ? x->end_off - x->off
-					 : x->read_bytes;
-		struct reach *r;
-
-		if (!bytes || !f || !trace_scope_has_file(&d->scope, x->file))
-			continue;
-		r = keyed_item(&s->reaches, (uint64_t)x->task << 32 | f->directory, sizeof(*r),
-			       NULL);
-		*r = (struct reach){ x->task, f->directory, r->bytes + bytes };
-		s->read_bytes[x->task] += bytes;
-	}
-	return rc;
-}
-
 /* Cut the root to the leading directories that it has in common with the path. */
 static void cut_to_common(char *root, const char *path)
 {
@@ -373,8 +349,11 @@ static void number_all(struct distil *d, const uint64_t *read_bytes)
 	}
 }
 
-static void fill_tasks(struct distil *d)
+int distil_tasks(struct distil *d, struct mlgen_err *err)
 {
+	struct task_grouping s = { .d = d };
+	int rc;
+
 	d->task_count = d->tasks.threads.keys.count;
 	d->task = mem_array(d->task_count + 1, sizeof(*d->task));
 	for (uint32_t i = 0; i < d->task_count; i++) {
@@ -392,20 +371,30 @@ static void fill_tasks(struct distil *d)
 		if (a->sure == SURE_STATED && a->text)
 			parse_stated(&d->task[i], trace_names_text(d->names, a->text, NULL));
 	}
-}
 
-int distil_tasks(struct distil *d, struct mlgen_err *err)
-{
-	struct task_grouping s = { .d = d };
-	int rc;
-
-	fill_tasks(d);
 	s.parent = mem_array(d->task_count + 1, sizeof(*s.parent));
 	s.root = mem_array(d->task_count + 1, sizeof(*s.root));
 	s.read_bytes = mem_array(d->task_count + 1, sizeof(*s.read_bytes));
 	for (uint32_t i = 0; i < d->task_count; i++)
 		s.parent[i] = i;
-	rc = find_reaches(&s, err);
+
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
+		const struct file_account *f = trace_files_at(&d->files, x->file);
+		uint64_t bytes = x->flags & VISIT_MAPS && !x->read_bytes && x->end_off > x->off
+					 ? x->end_off - x->off
+					 : x->read_bytes;
+		struct reach *r;
+
+		if (!bytes || !f || !trace_scope_has_file(&d->scope, x->file))
+			continue;
+		r = keyed_item(&s.reaches, (uint64_t)x->task << 32 | f->directory, sizeof(*r),
+			       NULL);
+		*r = (struct reach){ x->task, f->directory, r->bytes + bytes };
+		s.read_bytes[x->task] += bytes;
+	}
+
 	if (rc == 0) {
 		find_roots(&s);
 		unite_process(&s);

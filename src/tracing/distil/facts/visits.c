@@ -64,33 +64,24 @@ static int write_visits(struct visits *v, const struct visit *from, uint64_t cou
 	return rc < 0 ? visits_fail(v, -rc, err) : 0;
 }
 
-/* Write the first block of the window to the file. */
-static int write_block(struct visits *v, struct mlgen_err *err)
-{
-	int rc;
-
-	if (v->fd < 0) {
-		v->folder = unnamed_folder(NULL);
-		v->fd = unnamed_open(v->folder);
-		if (v->fd < 0)
-			return visits_fail(v, -v->fd, err);
-	}
-	rc = write_visits(v, &v->window[v->written % VISITS_WINDOW], BLOCK, v->written, err);
-	if (rc == 0)
-		v->written += BLOCK;
-	return rc;
-}
-
 int visits_add(struct visits *v, const struct visit *x, uint64_t *number, struct mlgen_err *err)
 {
-	int rc = 0;
-
 	if (!v->window)
 		v->window = mem_array(VISITS_WINDOW, sizeof(*v->window));
-	if (v->count - v->written == VISITS_WINDOW)
-		rc = write_block(v, err);
-	if (rc < 0)
-		return rc;
+	if (v->count - v->written == VISITS_WINDOW) {
+		/* Write the first block of the window to the file. */
+		if (v->fd < 0) {
+			v->folder = unnamed_folder(NULL);
+			v->fd = unnamed_open(v->folder);
+			if (v->fd < 0)
+				return visits_fail(v, -v->fd, err);
+		}
+		int rc = write_visits(v, &v->window[v->written % VISITS_WINDOW], BLOCK, v->written,
+				      err);
+		if (rc < 0)
+			return rc;
+		v->written += BLOCK;
+	}
 	v->window[v->count % VISITS_WINDOW] = *x;
 	*number = v->count++;
 	return 0;
@@ -259,21 +250,6 @@ void specimens_fini(struct specimens *s)
 
 /* ---- specimens ---- */
 
-/* Double the stride and drop every other specimen. */
-static void halve_specimens(struct specimen_sampler *k)
-{
-	struct specimens *s = k->to;
-	uint32_t n = 0;
-
-	k->stride *= 2;
-	for (uint32_t i = 0; i < s->count; i++)
-		if (s->at[i].number % k->stride)
-			mem_free(s->at[i].calls);
-		else
-			s->at[n++] = s->at[i];
-	s->count = n;
-}
-
 /* Add the specimen of a visit that ends. */
 static void add_specimen(struct visiting *v, struct open_visit *g)
 {
@@ -287,8 +263,19 @@ static void add_specimen(struct visiting *v, struct open_visit *g)
 		return;
 	}
 	k = s->writes ? &v->written : &v->read;
-	if (k->to->count == SPECIMENS_MOST)
-		halve_specimens(k);
+	if (k->to->count == SPECIMENS_MOST) {
+		struct specimens *all = k->to;
+		uint32_t n = 0;
+
+		/* Double the stride and drop every other specimen. */
+		k->stride *= 2;
+		for (uint32_t i = 0; i < all->count; i++)
+			if (all->at[i].number % k->stride)
+				mem_free(all->at[i].calls);
+			else
+				all->at[n++] = all->at[i];
+		all->count = n;
+	}
 	/* The stride may have grown since the visit began. */
 	if (s->number % k->stride) {
 		specimen_free(s);
@@ -479,8 +466,20 @@ static void count_moved(struct visit *x, struct open_visit *g, const struct trac
 	x->end_off = u64_max(x->end_off, end);
 }
 
-static void count_call(struct visit *x, struct open_visit *g, const struct trace_record *r)
+static int visit_call(struct visiting *v, const struct trace_record *r, uint32_t task, bool is_kept,
+		      struct mlgen_err *err)
 {
+	struct open_visit *g = find_visit(v, task, r->file);
+	struct visit *x = g->number ? visits_at(v->to, g->number - 1) : NULL;
+
+	if (!x || begins_visit(g, x, r)) {
+		int rc = begin_visit(v, g, r, task, is_kept, err);
+
+		if (rc < 0)
+			return rc;
+		x = visits_at(v->to, g->number - 1);
+	}
+
 	x->calls++;
 	x->end_ns = u64_max(x->end_ns, opkind_end_ns(r));
 	x->call_ns += opkind_duration_ns(r);
@@ -505,22 +504,7 @@ static void count_call(struct visit *x, struct open_visit *g, const struct trace
 	default:
 		break;
 	}
-}
 
-static int visit_call(struct visiting *v, const struct trace_record *r, uint32_t task, bool is_kept,
-		      struct mlgen_err *err)
-{
-	struct open_visit *g = find_visit(v, task, r->file);
-	struct visit *x = g->number ? visits_at(v->to, g->number - 1) : NULL;
-
-	if (!x || begins_visit(g, x, r)) {
-		int rc = begin_visit(v, g, r, task, is_kept, err);
-
-		if (rc < 0)
-			return rc;
-		x = visits_at(v->to, g->number - 1);
-	}
-	count_call(x, g, r);
 	add_call(g, r, task_at(v, task));
 	task_at(v, task)->last = g->number;
 	if (r->op == TRACE_CLOSE || r->op == TRACE_MUNMAP) {

@@ -106,27 +106,6 @@ static void print_amount(const struct plain_section *g, uint64_t bytes)
 			     : "amount read and written, some of it repeatedly");
 }
 
-/* Print norandommap= if random reads hit blocks again that were read before. */
-static void print_map(const struct plain_section *g, uint64_t bytes)
-{
-	uint64_t unique;
-	double could;
-
-	if (!g->is_random || g->writes || g->s->threads > 1 || g->s->file_count > 1 ||
-	    g->s->files[0] == UINT32_MAX)
-		return;
-	unique = trace_files_unique_bytes(&g->d->files,
-					  trace_files_at(&g->d->files, g->s->files[0]));
-	could = (double)u64_min(g->thread_bytes, bytes);
-	if (unique == TRACE_UNKNOWN || (double)unique > 0.97 * could)
-		return;
-	jobsection_set(
-		g->to, DISTIL_LIKELY, "norandommap", "1",
-		"%" PRIu64
-		" different bytes are read; if each block were read once, there would be %.0f",
-		unique, could);
-}
-
 /* Print the files, the region in them, and the amount. */
 static void print_place(const struct plain_section *g)
 {
@@ -179,7 +158,23 @@ static void print_place(const struct plain_section *g)
 		   files > 1 ? "reads and writes lie within this range, in all files"
 			     : "reads and writes lie within this range");
 	print_amount(g, bytes * files);
-	print_map(g, bytes * files);
+
+	/* Print norandommap= if random reads hit blocks again that were read before. */
+	uint64_t unique;
+	double could;
+	if (!g->is_random || g->writes || g->s->threads > 1 || g->s->file_count > 1 ||
+	    g->s->files[0] == UINT32_MAX)
+		return;
+	unique = trace_files_unique_bytes(&g->d->files,
+					  trace_files_at(&g->d->files, g->s->files[0]));
+	could = (double)u64_min(g->thread_bytes, bytes * files);
+	if (unique == TRACE_UNKNOWN || (double)unique > 0.97 * could)
+		return;
+	jobsection_set(
+		g->to, DISTIL_LIKELY, "norandommap", "1",
+		"%" PRIu64
+		" different bytes are read; if each block were read once, there would be %.0f",
+		unique, could);
 }
 
 /* ---- times between requests ---- */
@@ -482,28 +477,6 @@ static void print_bs(const struct plain_section *g)
 
 /* ---- threads and calls ---- */
 
-static void print_threads(const struct plain_section *g)
-{
-	const struct plain_stream *s = g->s;
-	uint32_t depth = (uint32_t)u64_max(s->dir[0].depth, s->dir[1].depth);
-	bool is_direct = s->dir[0].is_direct || s->dir[1].is_direct;
-
-	if (s->threads > 1)
-		jobsection_set_u64(
-			g->to, DISTIL_SURE, "numjobs", s->threads,
-			s->is_shared ? "this many threads do the same, on the same files"
-				     : "this many threads do the same, each on its own files");
-	if (depth > 1 && !g->is_mapped) {
-		jobsection_set_u64(g->to, DISTIL_LIKELY, "iodepth", depth,
-				   "largest number of requests of a thread in flight");
-		jobsection_set(g->to, DISTIL_GUESS, "ioengine", is_direct ? "libaio" : "io_uring",
-			       "requests overlap; the trace does not show their interface");
-	}
-	jobsection_set_u64(g->to, DISTIL_SURE, "direct", is_direct,
-			   is_direct ? "the files are opened with O_DIRECT"
-				     : "no file is opened with O_DIRECT");
-}
-
 static void print_sync(const struct plain_section *g, const char *option, uint64_t syncs)
 {
 	const struct plain_account *w = &g->s->dir[1];
@@ -647,7 +620,24 @@ static void print_section(struct distil *d, const struct plain_stream *s, bool w
 	}
 	print_place(&g);
 	jobsection_heading(g.to, "threads and times");
-	print_threads(&g);
+
+	uint32_t depth = (uint32_t)u64_max(s->dir[0].depth, s->dir[1].depth);
+	bool is_direct = s->dir[0].is_direct || s->dir[1].is_direct;
+	if (s->threads > 1)
+		jobsection_set_u64(
+			g.to, DISTIL_SURE, "numjobs", s->threads,
+			s->is_shared ? "this many threads do the same, on the same files"
+				     : "this many threads do the same, each on its own files");
+	if (depth > 1 && !g.is_mapped) {
+		jobsection_set_u64(g.to, DISTIL_LIKELY, "iodepth", depth,
+				   "largest number of requests of a thread in flight");
+		jobsection_set(g.to, DISTIL_GUESS, "ioengine", is_direct ? "libaio" : "io_uring",
+			       "requests overlap; the trace does not show their interface");
+	}
+	jobsection_set_u64(g.to, DISTIL_SURE, "direct", is_direct,
+			   is_direct ? "the files are opened with O_DIRECT"
+				     : "no file is opened with O_DIRECT");
+
 	print_sync(&g, "fsync", s->dir[1].syncs);
 	print_sync(&g, "fdatasync", s->dir[1].datasyncs);
 	print_pace(&g);

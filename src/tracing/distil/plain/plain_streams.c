@@ -155,23 +155,6 @@ static void add_run(struct plain_account *a, uint64_t think_ns)
 	a->run = 0;
 }
 
-/* The number of requests in flight, including this one. */
-static uint32_t begin_request(struct plain_thread *t, const struct trace_record *r)
-{
-	uint32_t n = 0;
-
-	if (!t->ends)
-		t->ends = mem_array(IN_FLIGHT_MOST, sizeof(*t->ends));
-	for (uint32_t i = 0; i < t->in_flight; i++)
-		if (t->ends[i] > r->start_ns)
-			t->ends[n++] = t->ends[i];
-	if (n == IN_FLIGHT_MOST)
-		n--;
-	t->ends[n++] = opkind_end_ns(r);
-	t->in_flight = n;
-	return n;
-}
-
 static void add_request(struct account_reader *g, const struct trace_record *r, uint32_t task)
 {
 	bool is_fault = r->op == TRACE_FAULT;
@@ -183,7 +166,20 @@ static void add_request(struct account_reader *g, const struct trace_record *r, 
 	if (bytes == 0)
 		return;
 	a = account_of(g, task, r->file, r->op == TRACE_WRITE, true);
-	a->depth = (uint32_t)u64_max(a->depth, begin_request(t, r));
+
+	/* The requests in flight, including this one. */
+	uint32_t in_flight = 0;
+	if (!t->ends)
+		t->ends = mem_array(IN_FLIGHT_MOST, sizeof(*t->ends));
+	for (uint32_t i = 0; i < t->in_flight; i++)
+		if (t->ends[i] > r->start_ns)
+			t->ends[in_flight++] = t->ends[i];
+	if (in_flight == IN_FLIGHT_MOST)
+		in_flight--;
+	t->ends[in_flight++] = opkind_end_ns(r);
+	t->in_flight = in_flight;
+	a->depth = (uint32_t)u64_max(a->depth, in_flight);
+
 	a->is_fault |= is_fault;
 	a->is_write |= r->op == TRACE_WRITE;
 	a->is_direct |= map_find(&g->direct, r->file, &n);
@@ -311,15 +307,6 @@ static bool has_file(const struct plain_stream *s, uint32_t file)
 	return false;
 }
 
-static void add_file(struct plain_stream *s, uint32_t file)
-{
-	if (has_file(s, file))
-		return;
-	if (s->file_count < PLAIN_FILES_MOST)
-		s->files[s->file_count] = file;
-	s->file_count++;
-}
-
 static void merge_stream(struct plain_stream *s, const struct plain_stream *from)
 {
 	s->start_ns = u64_min(s->start_ns, from->start_ns);
@@ -328,18 +315,6 @@ static void merge_stream(struct plain_stream *s, const struct plain_stream *from
 	s->high = u64_max(s->high, from->high);
 	for (unsigned w = 0; w < 2; w++)
 		add_account(&s->dir[w], &from->dir[w]);
-}
-
-/* Replace start_squares by the squared distances of starts from a line through them. These can be
- * summed over threads, but the line itself cannot. */
-static void fit_line(struct plain_account *a)
-{
-	double n = (double)a->count, x = (n - 1) / 2;
-	double xx = n * (n * n - 1) / 12, mean = a->start_sum / n;
-	double xy = a->start_products - n * x * mean;
-	double yy = a->start_squares - n * mean * mean;
-
-	a->start_squares = xx > 0 ? fmax(yy - xy * xy / xx, 0) : 0;
 }
 
 static struct plain_stream stream_of(const struct plain_account *a)
@@ -355,7 +330,16 @@ static struct plain_stream stream_of(const struct plain_account *a)
 	};
 
 	s.dir[a->is_write] = *a;
-	fit_line(&s.dir[a->is_write]);
+
+	/* Replace start_squares by the squared distances of starts from a line through them. These
+	 * can be summed over threads, but the line itself cannot. */
+	struct plain_account *own = &s.dir[a->is_write];
+	double n = (double)own->count, x = (n - 1) / 2;
+	double xx = n * (n * n - 1) / 12, mean = own->start_sum / n;
+	double xy = own->start_products - n * x * mean;
+	double yy = own->start_squares - n * mean * mean;
+	own->start_squares = xx > 0 ? fmax(yy - xy * xy / xx, 0) : 0;
+
 	return s;
 }
 
@@ -457,7 +441,12 @@ static void find_thread_streams(struct plain_streams *s, const struct plain_book
 		}
 		last->is_after |= !is_meanwhile(last, &one);
 		merge_stream(last, &one);
-		add_file(last, order[i]->file);
+
+		if (has_file(last, order[i]->file))
+			continue;
+		if (last->file_count < PLAIN_FILES_MOST)
+			last->files[last->file_count] = order[i]->file;
+		last->file_count++;
 	}
 	mem_free(order);
 }

@@ -213,26 +213,6 @@ static bool open_with(const struct tensor_list *l, struct trial *t)
 	return is_open;
 }
 
-/* Correct sizes until the trial's file has this many bytes. An archive whose name has another
- * length may never match exactly, so a difference of ALIGN bytes is accepted in the end. */
-static bool fit_sizes(struct tensor_list *l, struct trial *t, uint64_t rank, uint64_t bytes)
-{
-	for (unsigned i = 0; i < FIT_STEPS; i++) {
-		uint64_t got;
-
-		if (!open_with(l, t))
-			return false;
-		got = trial_bytes(t, rank, 0);
-		if (got == bytes)
-			return true;
-		if (i >= FIT_STEPS / 2 && u64_max(got, bytes) - u64_min(got, bytes) <= ALIGN)
-			return true;
-		if (!correct_largest(l, got, bytes))
-			return false;
-	}
-	return false;
-}
-
 /* Total length of names that are a prefix and the tensor's number. */
 static uint64_t numbered_name_bytes(const struct tensor_list *l, const char *prefix)
 {
@@ -306,7 +286,24 @@ static bool find_tensors(struct tensor_list *l, struct trial *t, uint64_t rank,
 	t->job->checkpoint_size_bytes = 0;
 	if (is_path)
 		find_names(l, t, rank, f->calls.at[0].bytes);
-	return fit_sizes(l, t, rank, f->bytes);
+
+	/* Correct sizes until the trial's file has this many bytes. An archive whose name has
+	 * another length may never match exactly, so a difference of ALIGN bytes is accepted in the
+	 * end. */
+	for (unsigned i = 0; i < FIT_STEPS; i++) {
+		uint64_t got;
+
+		if (!open_with(l, t))
+			return false;
+		got = trial_bytes(t, rank, 0);
+		if (got == f->bytes)
+			return true;
+		if (i >= FIT_STEPS / 2 && u64_max(got, f->bytes) - u64_min(got, f->bytes) <= ALIGN)
+			return true;
+		if (!correct_largest(l, got, f->bytes))
+			return false;
+	}
+	return false;
 }
 
 struct form_search {

@@ -421,28 +421,6 @@ static const char *const restore_options[] = {
 	"direct",
 };
 
-/* Print a section that restores the checkpoints of this one. */
-static void print_restore(const struct checkpoint_section *g, const struct jobsection *saved)
-{
-	const struct restores *r = &g->restores;
-	struct jobsection *to = jobtext_section(g->d->to, "restore");
-
-	jobsection_set(to, DISTIL_SURE, "stonewall", "", "restores need the saved checkpoints");
-	jobsection_set(to, DISTIL_SURE, "phase", "restore",
-		       "files of checkpoints are read, %" PRIu64 " bytes in total", r->bytes);
-	for (size_t i = 0; i < ARRAY_LEN(restore_options); i++) {
-		const char *value = jobsection_value(saved, restore_options[i]);
-
-		if (value)
-			jobsection_set(to, DISTIL_SURE, restore_options[i], value,
-				       "same as for saving");
-	}
-	jobsection_set_u64(to, DISTIL_LIKELY, "checkpoints",
-			   u64_min(r->count, g->saves.count + g->saves.left_out),
-			   "number of restores");
-	print_pause(to, r->start_ns, r->end_ns, r->count);
-}
-
 static void print_tensors(FILE *to, const void *arg)
 {
 	const struct tensor_list *l = arg;
@@ -489,8 +467,27 @@ static int print_all(struct checkpoint_section *g, struct jobsection *to, struct
 		return 0;
 	}
 	print_alone(g, to);
-	if (g->restores.count)
-		print_restore(g, to);
+	if (g->restores.count) {
+		const struct restores *r = &g->restores;
+		struct jobsection *section = jobtext_section(g->d->to, "restore");
+
+		jobsection_set(section, DISTIL_SURE, "stonewall", "",
+			       "restores need the saved checkpoints");
+		jobsection_set(section, DISTIL_SURE, "phase", "restore",
+			       "files of checkpoints are read, %" PRIu64 " bytes in total",
+			       r->bytes);
+		for (size_t i = 0; i < ARRAY_LEN(restore_options); i++) {
+			const char *value = jobsection_value(to, restore_options[i]);
+
+			if (value)
+				jobsection_set(section, DISTIL_SURE, restore_options[i], value,
+					       "same as for saving");
+		}
+		jobsection_set_u64(section, DISTIL_LIKELY, "checkpoints",
+				   u64_min(r->count, g->saves.count + g->saves.left_out),
+				   "number of restores");
+		print_pause(section, r->start_ns, r->end_ns, r->count);
+	}
 	return 0;
 }
 

@@ -326,53 +326,43 @@ static void print_whole(struct pipeline *f, double ns, bool burns, bool has_cpu)
 
 /* ---- processing time ---- */
 
-/* Means of a sample's visit, without the first samples of new workers. cpu_ns 0 = unknown. */
-struct visit_mean {
-	double call_ns, cpu_ns;
-};
-
-static struct visit_mean visit_mean_of(const struct pipeline *f)
-{
-	uint64_t cpu_ns = 0, cpu_visits = 0, call_ns = 0, visits = 0;
-
-	for (uint32_t i = 0; i < f->reads.count; i++) {
-		cpu_ns += f->reads.rank[i].cpu_ns;
-		cpu_visits += f->reads.rank[i].cpu_visits;
-		call_ns += f->reads.rank[i].call_ns;
-		visits += f->reads.rank[i].visits;
-	}
-	return (struct visit_mean){
-		.call_ns = visits ? (double)call_ns / (double)visits : 0,
-		.cpu_ns = f->first_ns  ? f->usual_cpu_ns
-			  : cpu_visits ? (double)cpu_ns / (double)cpu_visits
-				       : 0,
-	};
-}
-
 int pipeline_decoding(struct pipeline *f, struct mlgen_err *err)
 {
-	struct visit_mean mean = visit_mean_of(f);
+	uint64_t cpu_sum = 0, cpu_visits = 0, call_sum = 0, visits = 0;
 	struct between b = { 0 };
 	/* tf.data decodes in other threads than it reads in. */
 	double pause = f->best && f->best->batch > 1 && f->loader != LOADER_TFDATA
 			       ? fmax(f->best->think_ns, 0)
 			       : 0;
-	bool burns = mean.cpu_ns >= DECODE_LEAST_NS && mean.cpu_ns >= pause / 2, reads;
-	double ns = burns ? mean.cpu_ns : pause;
 	int rc = 0;
+
+	for (uint32_t i = 0; i < f->reads.count; i++) {
+		cpu_sum += f->reads.rank[i].cpu_ns;
+		cpu_visits += f->reads.rank[i].cpu_visits;
+		call_sum += f->reads.rank[i].call_ns;
+		visits += f->reads.rank[i].visits;
+	}
+	/* Means of a sample's visit. The CPU time is without the first samples of new workers; 0 =
+	 * unknown. */
+	double call_ns = visits ? (double)call_sum / (double)visits : 0;
+	double cpu_ns = f->first_ns  ? f->usual_cpu_ns
+			: cpu_visits ? (double)cpu_sum / (double)cpu_visits
+				     : 0;
+	bool burns = cpu_ns >= DECODE_LEAST_NS && cpu_ns >= pause / 2, reads;
+	double ns = burns ? cpu_ns : pause;
 
 	find_between(&b, f);
 	/* Is most of the CPU time between the calls of a sample, and not after them? */
 	reads = burns && f->loader != LOADER_TFDATA && between_median(&b) >= DECODE_LEAST_NS &&
-		between_median(&b) >= mean.cpu_ns / 2;
+		between_median(&b) >= cpu_ns / 2;
 	if (reads)
 		ns = between_median(&b) + pause;
 	ns *= pipeline_visits(f);
-	if (ns >= DECODE_LEAST_NS && ns >= DECODE_PERCENT / 100 * mean.call_ns) {
+	if (ns >= DECODE_LEAST_NS && ns >= DECODE_PERCENT / 100 * call_ns) {
 		if (reads)
 			rc = print_reads(f, &b, pause, err);
 		else
-			print_whole(f, ns, burns, mean.cpu_ns > 0);
+			print_whole(f, ns, burns, cpu_ns > 0);
 		if (burns)
 			jobsection_set(f->to, DISTIL_GUESS, "preprocess", "sleep",
 				       "as if each worker had its own CPU; burn uses the CPUs of "

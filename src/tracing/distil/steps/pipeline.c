@@ -31,19 +31,6 @@ static bool has_records(const struct pipeline *f)
 	return f->d->found[f->party].format == FORMAT_TFRECORD;
 }
 
-/* Choose the loader. No option is printed yet, because forward workers may change the batch. */
-static void find_loader(struct pipeline *f)
-{
-	const struct pulse *p = f->best ? f->best : f->pulse;
-
-	f->loader = has_records(f) || loads(f->d, "/tensorflow/") ? LOADER_TFDATA
-		    : p->batch && p->kind == PULSE_SHARED         ? LOADER_PLAIN
-								  : LOADER_PYTORCH;
-	f->readers = p->workers;
-	f->interleaves = f->loader == LOADER_TFDATA && f->readers >= JOB_INTERLEAVE_THREADS &&
-			 f->readers % JOB_INTERLEAVE_THREADS == 0;
-}
-
 static void print_loader(struct pipeline *f)
 {
 	const struct pulse *p = f->best;
@@ -374,21 +361,6 @@ static void print_time(struct pipeline *f, const double *sorted, size_t count,
 	buf_fini(&text);
 }
 
-static void print_seen_time(struct pipeline *f, double percent)
-{
-	char why[256];
-
-	if (f->best->kind == PULSE_OWN)
-		snprintf(why, sizeof(why),
-			 "from the end of a batch to the begin of the next, %zu times", f->steps);
-	else
-		snprintf(why, sizeof(why),
-			 "from batch to batch, for %zu batches that idle workers began when a rank "
-			 "took a finished batch: %.0f%% of all",
-			 f->steps, percent);
-	print_time(f, f->step_ns, f->steps, DISTIL_LIKELY, why);
-}
-
 /* The mean duration of a step, reads and computation together. */
 static double mean_step(const struct pipeline *f)
 {
@@ -443,7 +415,7 @@ static bool are_steps(const struct pipeline *f, double percent)
 static void print_compute(struct pipeline *f)
 {
 	double percent = f->in_epoch ? 100.0 * (double)f->steps / (double)f->in_epoch : 0;
-	char why[96];
+	char why[256];
 
 	if (f->marks.compute_ns.count) {
 		snprintf(why, sizeof(why), "%zu steps with marked compute time",
@@ -464,7 +436,16 @@ static void print_compute(struct pipeline *f)
 			       "steps are marked, but none has compute time");
 		f->d->found[f->party].compute_ns = 0;
 	} else if (are_steps(f, percent)) {
-		print_seen_time(f, percent);
+		if (f->best->kind == PULSE_OWN)
+			snprintf(why, sizeof(why),
+				 "from the end of a batch to the begin of the next, %zu times",
+				 f->steps);
+		else
+			snprintf(why, sizeof(why),
+				 "from batch to batch, for %zu batches that idle workers began "
+				 "when a rank took a finished batch: %.0f%% of all",
+				 f->steps, percent);
+		print_time(f, f->step_ns, f->steps, DISTIL_LIKELY, why);
 	} else {
 		print_bound(f);
 	}
@@ -524,7 +505,17 @@ int distil_pipeline(struct distil *d, uint32_t party, struct jobsection *to, str
 		rc = stepmarks_read(&f.marks, d, party, false, err);
 	if (rc == 0 && f.reads.count) {
 		find_pulses(&f);
-		find_loader(&f);
+
+		/* Choose the loader. No option is printed yet, because forward workers may change
+		 * the batch. */
+		const struct pulse *p = f.best ? f.best : f.pulse;
+		f.loader = has_records(&f) || loads(f.d, "/tensorflow/") ? LOADER_TFDATA
+			   : p->batch && p->kind == PULSE_SHARED         ? LOADER_PLAIN
+									 : LOADER_PYTORCH;
+		f.readers = p->workers;
+		f.interleaves = f.loader == LOADER_TFDATA && f.readers >= JOB_INTERLEAVE_THREADS &&
+				f.readers % JOB_INTERLEAVE_THREADS == 0;
+
 		pipeline_forward(&f);
 		print_accelerators(&f);
 		print_batch(&f);

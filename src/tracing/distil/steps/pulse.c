@@ -122,27 +122,6 @@ struct batch_list {
 	struct worker_turn *turns;
 };
 
-static void add_read(struct batch_list *l, const struct pulse_read *r, const struct spaced *at,
-		     uint32_t reader, uint32_t batch)
-{
-	struct pulse_batch *b;
-
-	if (at->position % batch == 0) {
-		vec_push(l, (struct pulse_batch){
-				    .start_ns = r->start_ns,
-				    .pause_ns = at->position ? at->pause_ns : (double)NAN,
-				    .epoch = r->epoch,
-				    .worker = r->worker,
-				    .row = at->position / batch,
-				    .number = at->position / batch,
-			    });
-		l->open[reader] = l->count;
-	}
-	b = &l->at[l->open[reader] - 1];
-	b->end_ns = u64_max(b->end_ns, r->end_ns);
-	b->reads++;
-}
-
 static int by_start_sum(const void *a, const void *b)
 {
 	const struct worker_turn *x = a, *y = b;
@@ -201,8 +180,24 @@ static size_t list_batches(struct pulse *p, const struct pulse_read *reads,
 				number_epoch(&l, workers);
 			l.first = l.count;
 		}
-		add_read(&l, &reads[i], is_shared ? &gaps->by_rank[i] : &gaps->by_worker[i],
-			 is_shared ? workers : reads[i].worker, p->batch);
+
+		const struct spaced *at = is_shared ? &gaps->by_rank[i] : &gaps->by_worker[i];
+		uint32_t reader = is_shared ? workers : reads[i].worker;
+		struct pulse_batch *b;
+		if (at->position % p->batch == 0) {
+			vec_push(&l, (struct pulse_batch){
+					     .start_ns = reads[i].start_ns,
+					     .pause_ns = at->position ? at->pause_ns : (double)NAN,
+					     .epoch = reads[i].epoch,
+					     .worker = reads[i].worker,
+					     .row = at->position / p->batch,
+					     .number = at->position / p->batch,
+				     });
+			l.open[reader] = l.count;
+		}
+		b = &l.at[l.open[reader] - 1];
+		b->end_ns = u64_max(b->end_ns, reads[i].end_ns);
+		b->reads++;
 	}
 	if (!is_shared)
 		number_epoch(&l, workers);
@@ -271,19 +266,6 @@ static void gaps_fini(struct pulse_gaps *g)
 	mem_free(g->by_rank);
 }
 
-/* The mean number of workers per epoch. Each epoch may fork new workers. */
-static uint32_t workers_at_once(const struct pulse_gaps *g, const struct pulse_read *reads,
-				size_t count)
-{
-	uint64_t first = 0, epochs = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		first += g->by_worker[i].position == 0;
-		epochs += i == 0 || reads[i].epoch != reads[i - 1].epoch;
-	}
-	return epochs ? (uint32_t)((first + epochs / 2) / epochs) : 0;
-}
-
 /* ---- batches and their workers ---- */
 
 /* The share of the batches, at this batch size, that a single worker has read. */
@@ -305,21 +287,6 @@ static double part_of_one_worker(const struct pulse_gaps *g, const struct pulse_
 		}
 	}
 	return batches ? (double)alone / (double)batches : 0;
-}
-
-/* The share of the reads whose worker also made the read `workers` places earlier. */
-static double part_in_turn(const struct pulse_gaps *g, const struct pulse_read *reads, size_t count,
-			   uint32_t workers)
-{
-	uint64_t all = 0, same = 0;
-
-	for (size_t i = workers; i < count; i++) {
-		if (g->by_rank[i].position < workers)
-			continue;
-		all++;
-		same += reads[i].worker == reads[i - workers].worker;
-	}
-	return all ? (double)same / (double)all : 0;
 }
 
 static uint32_t divisor_of(uint32_t a, uint32_t b)
@@ -405,7 +372,17 @@ static void find_batch(struct pulse *p, const struct pulse_gaps *g, const struct
 		return;
 	}
 	p->batch = 1;
-	p->regular = part_in_turn(g, reads, count, p->workers);
+
+	/* The share of the reads whose worker also made the read `workers` places earlier. */
+	uint64_t all = 0, same = 0;
+	for (size_t i = p->workers; i < count; i++) {
+		if (g->by_rank[i].position < p->workers)
+			continue;
+		all++;
+		same += reads[i].worker == reads[i - p->workers].worker;
+	}
+	p->regular = all ? (double)same / (double)all : 0;
+
 	p->kind = p->regular >= 0.8 ? PULSE_WORKER : PULSE_SHARED;
 }
 
@@ -421,27 +398,6 @@ static size_t inner_gaps(const struct pulse *p, const struct spaced *at, size_t 
 			to[n++] = at[i].pause_ns;
 	pulse_sort(to, n);
 	return n;
-}
-
-static void mark_idle(struct pulse *p, const struct pulse_gaps *g, size_t reads,
-		      struct pulse_batch *at, size_t count)
-{
-	double *gap = mem_array(reads, sizeof(*gap));
-	size_t n = inner_gaps(p, g->by_worker, reads, gap);
-	double longest, middle;
-
-	p->think_ns = n ? pulse_quantile(gap, n, 0.5) : 0;
-	if (p->kind == PULSE_SHARED)
-		n = inner_gaps(p, g->by_rank, reads, gap);
-	middle = n ? pulse_quantile(gap, n, 0.5) : 0;
-	if (middle < 0)
-		middle = 0;
-	longest = n ? 3 * (pulse_quantile(gap, n, 0.9) - middle) : 0;
-	mem_free(gap);
-	if (longest < WAKE_NS)
-		longest = WAKE_NS;
-	for (size_t i = 0; i < count; i++)
-		at[i].is_idle = at[i].pause_ns > middle + longest;
 }
 
 /* Do workers begin the second batch without a wait in most epochs? */
@@ -466,11 +422,35 @@ void pulse_find(struct pulse *p, const struct pulse_read *reads, size_t count, u
 	if (count < READS_LEAST)
 		return;
 	gaps_init(&g, reads, count, workers);
-	p->workers = workers_at_once(&g, reads, count);
+
+	/* The mean number of workers per epoch. Each epoch may fork new workers. */
+	uint64_t first = 0, epochs = 0;
+	for (size_t i = 0; i < count; i++) {
+		first += g.by_worker[i].position == 0;
+		epochs += i == 0 || reads[i].epoch != reads[i - 1].epoch;
+	}
+	p->workers = epochs ? (uint32_t)((first + epochs / 2) / epochs) : 0;
+
 	find_batch(p, &g, reads, count, workers);
 	n = p->batch ? list_batches(p, reads, &g, count, workers, &at) : 0;
-	if (n)
-		mark_idle(p, &g, count, at, n);
+	if (n) {
+		double *gap = mem_array(count, sizeof(*gap));
+		size_t inner = inner_gaps(p, g.by_worker, count, gap);
+		double longest, middle;
+
+		p->think_ns = inner ? pulse_quantile(gap, inner, 0.5) : 0;
+		if (p->kind == PULSE_SHARED)
+			inner = inner_gaps(p, g.by_rank, count, gap);
+		middle = inner ? pulse_quantile(gap, inner, 0.5) : 0;
+		if (middle < 0)
+			middle = 0;
+		longest = inner ? 3 * (pulse_quantile(gap, inner, 0.9) - middle) : 0;
+		mem_free(gap);
+		if (longest < WAKE_NS)
+			longest = WAKE_NS;
+		for (size_t i = 0; i < n; i++)
+			at[i].is_idle = at[i].pause_ns > middle + longest;
+	}
 	if (own == PULSE_IS_OWN || (own == PULSE_MAY_BE_OWN && !goes_on(at, n))) {
 		p->kind = PULSE_OWN;
 		p->workers = 0;
@@ -516,42 +496,14 @@ struct pulse_groups pulse_groups_find(const struct pulse_read *reads, size_t cou
 	return to;
 }
 
-struct group_count {
-	const struct pulse_groups *g;
-	const uint32_t *group;
-	uint32_t *reads_of_group, *reads_of_worker;
-	uint64_t times, whole, right;
-};
-
-/* Examine as many reads as all groups have at a time. They are whole if each batch has one worker,
- * and right if the workers are in different groups, too. */
-static void count_time(struct group_count *c, const struct pulse_read *at, size_t together)
-{
-	bool is_whole = true, is_right = true;
-
-	for (size_t i = 0; i < together; i++) {
-		c->reads_of_group[c->group[at[i].worker]]++;
-		c->reads_of_worker[at[i].worker]++;
-	}
-	for (size_t i = 0; i < together; i++) {
-		is_whole &= c->reads_of_worker[at[i].worker] == c->g->batch;
-		is_right &= c->reads_of_group[c->group[at[i].worker]] == c->g->batch;
-	}
-	for (size_t i = 0; i < together; i++)
-		c->reads_of_group[c->group[at[i].worker]] = c->reads_of_worker[at[i].worker] = 0;
-	c->times++;
-	c->whole += is_whole;
-	c->right += is_whole && is_right;
-}
-
 double pulse_groups_part(const struct pulse_groups *g, const struct pulse_read *reads, size_t count,
 			 const uint32_t *group)
 {
-	struct group_count c = { .g = g, .group = group };
+	uint32_t *of_group = mem_array(g->groups, sizeof(*of_group));
+	uint32_t *of_worker = mem_array(g->workers, sizeof(*of_worker));
 	size_t begin = 0, together = (size_t)g->groups * g->batch;
+	uint64_t times = 0, whole = 0, right = 0;
 
-	c.reads_of_group = mem_array(g->groups, sizeof(*c.reads_of_group));
-	c.reads_of_worker = mem_array(g->workers, sizeof(*c.reads_of_worker));
 	while (begin + together <= count) {
 		uint32_t last = reads[begin + together - 1].epoch;
 
@@ -561,11 +513,27 @@ double pulse_groups_part(const struct pulse_groups *g, const struct pulse_read *
 				begin++;
 			continue;
 		}
-		count_time(&c, &reads[begin], together);
+		/* Examine as many reads as all groups have at a time. They are whole if each batch
+		 * has one worker, and right if the workers are in different groups, too. */
+		const struct pulse_read *at = &reads[begin];
+		bool is_whole = true, is_right = true;
+		for (size_t i = 0; i < together; i++) {
+			of_group[group[at[i].worker]]++;
+			of_worker[at[i].worker]++;
+		}
+		for (size_t i = 0; i < together; i++) {
+			is_whole &= of_worker[at[i].worker] == g->batch;
+			is_right &= of_group[group[at[i].worker]] == g->batch;
+		}
+		for (size_t i = 0; i < together; i++)
+			of_group[group[at[i].worker]] = of_worker[at[i].worker] = 0;
+		times++;
+		whole += is_whole;
+		right += is_whole && is_right;
 		begin += together;
 	}
-	mem_free(c.reads_of_group);
-	mem_free(c.reads_of_worker);
+	mem_free(of_group);
+	mem_free(of_worker);
 	/* Every worker reads several batches at once when an epoch starts. */
-	return 3 * c.whole >= c.times && c.whole ? (double)c.right / (double)c.whole : 0;
+	return 3 * whole >= times && whole ? (double)right / (double)whole : 0;
 }

@@ -139,23 +139,6 @@ static struct voting vote(const struct pulse_batch *at, size_t count, double ste
 	return v;
 }
 
-/* Assume late first batches if more votes agree then. If equally many agree, assume them if times
- * are much closer, and the window is the same number of batches for each worker. */
-static void find_window(struct pulse *p, const struct pulse_batch *at, size_t count, double step)
-{
-	struct voting now = vote(at, count, step, false);
-	struct voting late = vote(at, count, step, true);
-	bool is_nearer = late.percent >= now.percent && now.off_ns > WAKE_NS &&
-			 late.off_ns < now.off_ns / 2 &&
-			 late.window % (p->workers ? p->workers : 1) == 0;
-	bool is_late = late.percent > now.percent || is_nearer;
-	const struct voting *v = is_late ? &late : &now;
-
-	p->window_percent = v->percent;
-	if (v->percent >= WINDOW_PERCENT)
-		p->window = v->window;
-}
-
 /* Does the order of an epoch rule out that batches `from` to `to` waited for the rank? The rank
  * takes batches at least half a step apart and in order; two batches that started closer, or in
  * reverse order, did not wait. */
@@ -305,7 +288,21 @@ void pulse_steps(struct pulse *p, const struct pulse_batch *at, size_t count)
 			add_step(p, (double)at[i].start_ns - (double)at[i - 1].end_ns);
 		}
 	} else if (step > 0) {
-		find_window(p, at, count, step);
+		struct voting now = vote(at, count, step, false);
+		struct voting late = vote(at, count, step, true);
+		bool is_nearer = late.percent >= now.percent && now.off_ns > WAKE_NS &&
+				 late.off_ns < now.off_ns / 2 &&
+				 late.window % (p->workers ? p->workers : 1) == 0;
+		bool is_late = late.percent > now.percent || is_nearer;
+		const struct voting *v = is_late ? &late : &now;
+
+		/* Assume late first batches if more votes agree then. If equally many agree, assume
+		 * them if times are much closer, and the window is the same number of batches for
+		 * each worker. */
+		p->window_percent = v->percent;
+		if (v->percent >= WINDOW_PERCENT)
+			p->window = v->window;
+
 		raise_window(p, at, count, step);
 
 		for (size_t i = 1; i < count; i++) {

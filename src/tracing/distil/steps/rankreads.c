@@ -166,31 +166,6 @@ static void add_visit(const struct rank_sampling *g, struct rank_reads *r, const
 		    });
 }
 
-static int add_visits(struct rankreads *r, const struct rank_sampling *g, enum stage_kind kind,
-		      struct mlgen_err *err)
-{
-	struct visits_cursor c = { 0 };
-	const struct visit *x;
-	int rc;
-
-	while ((rc = visits_next(g->d->visits, &c, &x, err)) > 0) {
-		uint32_t rank;
-
-		if (!distil_reads_sample(g->d, x, g->party, kind))
-			continue;
-		r->visits++;
-		rank = g->d->task[x->task].rank;
-		/* A task without a rank belongs to rank 0. */
-		if (rank == UINT32_MAX) {
-			r->left_out++;
-			rank = 0;
-		}
-		if (rank % g->every == 0 && rank / g->every < r->count)
-			add_visit(g, &r->rank[rank / g->every], x);
-	}
-	return rc;
-}
-
 static void reads_fini(struct rank_reads *r)
 {
 	mem_free(r->at);
@@ -225,7 +200,25 @@ int rankreads_read(struct rankreads *r, const struct distil *d, uint32_t party,
 
 	for (uint32_t i = 0; i < r->count; i++)
 		r->rank[i].rank = i * g.every;
-	rc = add_visits(r, &g, kind, err);
+
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
+		uint32_t rank;
+
+		if (!distil_reads_sample(d, x, party, kind))
+			continue;
+		r->visits++;
+		rank = d->task[x->task].rank;
+		/* A task without a rank belongs to rank 0. */
+		if (rank == UINT32_MAX) {
+			r->left_out++;
+			rank = 0;
+		}
+		if (rank % g.every == 0 && rank / g.every < r->count)
+			add_visit(&g, &r->rank[rank / g.every], x);
+	}
+
 	mem_free(g.first);
 	mem_free(g.reader);
 	/* If two epochs of a rank overlap, their reads belong to the earlier epoch until it ends.
@@ -291,31 +284,6 @@ static bool may_have_ranks(const struct distil *d, const struct rankreads *r)
 	return true;
 }
 
-/* Workers of a rank are started one after another. Number the tasks accordingly if the reads
- * agree. */
-static void split_workers(struct distil *d, const struct rank_reads *all,
-			  const struct pulse_groups *g)
-{
-	uint32_t *rank_of = mem_array(all->workers, sizeof(*rank_of));
-	struct split_worker *order = mem_array(all->workers, sizeof(*order));
-	uint32_t each = all->workers / g->groups;
-
-	for (uint32_t w = 0; w < all->workers; w++)
-		order[w] = (struct split_worker){ d->task[all->task[w]].tid, w };
-	qsort(order, all->workers, sizeof(*order), by_tid);
-	for (uint32_t i = 0; i < all->workers; i++)
-		rank_of[order[i].worker] = i / each;
-	if (pulse_groups_part(g, all->at, all->count, rank_of) >= AGREE_PART)
-		for (uint32_t i = 0; i < all->workers; i++) {
-			struct distil_task *t = &d->task[all->task[order[i].worker]];
-
-			t->rank = i / each;
-			t->worker = i % each;
-		}
-	mem_free(rank_of);
-	mem_free(order);
-}
-
 int rank_split(struct distil *d, uint32_t party, struct mlgen_err *err)
 {
 	struct rankreads r;
@@ -325,8 +293,28 @@ int rank_split(struct distil *d, uint32_t party, struct mlgen_err *err)
 
 	if (rc == 0 && may_have_ranks(d, &r))
 		g = pulse_groups_find(all->at, all->count, all->workers);
-	if (g.groups > 1)
-		split_workers(d, all, &g);
+	if (g.groups > 1) {
+		uint32_t *rank_of = mem_array(all->workers, sizeof(*rank_of));
+		struct split_worker *order = mem_array(all->workers, sizeof(*order));
+		uint32_t each = all->workers / g.groups;
+
+		/* Workers of a rank are started one after another. Number the tasks accordingly if
+		 * the reads agree. */
+		for (uint32_t w = 0; w < all->workers; w++)
+			order[w] = (struct split_worker){ d->task[all->task[w]].tid, w };
+		qsort(order, all->workers, sizeof(*order), by_tid);
+		for (uint32_t i = 0; i < all->workers; i++)
+			rank_of[order[i].worker] = i / each;
+		if (pulse_groups_part(&g, all->at, all->count, rank_of) >= AGREE_PART)
+			for (uint32_t i = 0; i < all->workers; i++) {
+				struct distil_task *t = &d->task[all->task[order[i].worker]];
+
+				t->rank = i / each;
+				t->worker = i % each;
+			}
+		mem_free(rank_of);
+		mem_free(order);
+	}
 	rankreads_fini(&r);
 	return rc;
 }

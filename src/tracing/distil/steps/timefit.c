@@ -79,17 +79,6 @@ struct dist timefit_constant(double ns)
 	return (struct dist){ .kind = DIST_CONST, .a = rounded(ns) };
 }
 
-/* The index at which the narrowest run of `part` times begins. */
-static size_t narrowest_run(const double *sorted, size_t count, size_t part)
-{
-	size_t best = 0;
-
-	for (size_t i = 0; i + part <= count; i++)
-		if (sorted[i + part - 1] - sorted[i] < sorted[best + part - 1] - sorted[best])
-			best = i;
-	return best;
-}
-
 static double mean_near(const double *sorted, size_t count, double middle)
 {
 	double sum = 0;
@@ -150,7 +139,13 @@ static void fit_nearest(struct timefit *f, const double *sorted, size_t count)
 void timefit(struct timefit *f, const double *sorted, size_t count)
 {
 	size_t part = count / CONST_PART + 1;
-	size_t at = narrowest_run(sorted, count, part);
+
+	/* The index at which the narrowest run of `part` times begins. */
+	size_t at = 0;
+	for (size_t i = 0; i + part <= count; i++)
+		if (sorted[i + part - 1] - sorted[i] < sorted[at + part - 1] - sorted[at])
+			at = i;
+
 	double middle = pulse_quantile(sorted + at, part, 0.5);
 
 	moments(sorted, count, &f->mean_ns, &f->stdev_ns);
