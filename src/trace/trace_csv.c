@@ -460,14 +460,13 @@ static int parse_number_cell(struct trace_csv_parser *r, const struct csv_column
 	uint64_t v = is_narrow ? 0 : TRACE_UNKNOWN;
 	void *at = (char *)to + c->off;
 	const char *wrong = NULL;
-	uint32_t narrow;
 
 	if (bytes || c->kind == COLUMN_TIME)
 		wrong = trace_number_parse(text, bytes, is_narrow ? UINT32_MAX : TRACE_UNKNOWN - 1,
 					   &v);
 	if (wrong)
 		return fail_number(r, c, text, wrong);
-	narrow = (uint32_t)v;
+	uint32_t narrow = (uint32_t)v;
 	memcpy(at, is_narrow ? (void *)&narrow : (void *)&v,
 	       is_narrow ? sizeof(narrow) : sizeof(v));
 	return 0;
@@ -547,11 +546,10 @@ static int parse_cell(struct trace_csv_parser *r, size_t column, struct trace_re
 	const struct csv_column *c = &columns[column];
 	const char *wrong;
 	size_t bytes;
-	char *text;
 
 	if (r->place[column] == NOWHERE)
 		return 0;
-	text = trace_row_cell(&r->row, (size_t)r->place[column], &bytes);
+	char *text = trace_row_cell(&r->row, (size_t)r->place[column], &bytes);
 	switch (c->kind) {
 	case COLUMN_OP:
 		return parse_op(r, text, bytes, to);
@@ -590,7 +588,6 @@ static int parse_row(struct trace_csv_parser *r)
 				   .len_bytes = TRACE_UNKNOWN,
 				   .cpu_ns = TRACE_UNKNOWN };
 	size_t op = find_column("op", 2), file = find_column("file", 4);
-	int rc;
 
 	if (r->row.count != r->cells)
 		return trace_input_fail(r->in, r->row.line, r->err,
@@ -599,7 +596,7 @@ static int parse_row(struct trace_csv_parser *r)
 					r->row.count, plural(r->row.count), r->cells);
 	/* The operation decides about the meaning of other cells. The file of a rename sets `off`,
 	 * and so comes last. */
-	rc = parse_cell(r, op, &to);
+	int rc = parse_cell(r, op, &to);
 	r->has_result = false;
 	for (size_t i = 0; rc == 0 && i < COLUMNS; i++)
 		if (i != op && i != file)

@@ -69,14 +69,12 @@ enum gunzip_state { GUNZIP_HAS_MORE, GUNZIP_NEEDS_INPUT, GUNZIP_FAILED };
 static enum gunzip_state gunzip_read(struct trace_gunzip *g, char *to, size_t room, size_t *bytes,
 				     const char **why)
 {
-	int code;
-
 	*bytes = 0;
 	if (!g->is_inside && !gunzip_begin_member(g))
 		return GUNZIP_NEEDS_INPUT;
 	g->z.next_out = (unsigned char *)to;
 	g->z.avail_out = (uInt)room;
-	code = inflate(&g->z, Z_NO_FLUSH);
+	int code = inflate(&g->z, Z_NO_FLUSH);
 	*bytes = room - g->z.avail_out;
 	g->out_bytes += *bytes;
 	if (code == Z_STREAM_END) {
@@ -225,11 +223,9 @@ static int read_gzip(struct trace_input *in, struct mlgen_err *err)
 /* Append a block to the buffer. 1, 0 at the end of the text, or -errno with err. */
 static int fill_buffer(struct trace_input *in, struct mlgen_err *err)
 {
-	ssize_t n;
-
 	if (in->gunzip)
 		return read_gzip(in, err);
-	n = wait_and_read(in, in->buffer + in->end, BLOCK_BYTES - in->end);
+	ssize_t n = wait_and_read(in, in->buffer + in->end, BLOCK_BYTES - in->end);
 	if (n < 0)
 		return input_fail(in, errno, err);
 	in->end += (size_t)n;
@@ -273,10 +269,9 @@ int trace_input_more(struct trace_input *in, struct mlgen_err *err)
 
 	while (in->at == in->end) {
 		bool is_begun = in->is_begun;
-		int rc;
 
 		in->at = in->end = 0;
-		rc = is_begun ? fill_buffer(in, err) : begin_text(in, err);
+		int rc = is_begun ? fill_buffer(in, err) : begin_text(in, err);
 		if (rc < 0 || (rc == 0 && is_begun))
 			return rc;
 		zero = in->is_binary ? NULL : memchr(in->buffer, '\0', in->end);

@@ -134,10 +134,8 @@ static uint64_t *omission_of(struct iolog_writer *w, const struct trace_record *
 
 static void write_record(struct iolog_writer *w, const struct trace_record *r)
 {
-	uint64_t *left;
-
 	assert(w->left);
-	left = omission_of(w, r);
+	uint64_t *left = omission_of(w, r);
 	if (!left) {
 		add_file(w, r);
 		if (*state_of(w, r->file) == FILE_LEFT_OUT)
@@ -331,12 +329,11 @@ static const struct action *find_action(const char *name)
 static int parse_wait(struct iolog_parser *r)
 {
 	uint64_t until_ms = 0;
-	int rc;
 
 	if (r->what->version == 3)
 		return trace_input_fail(r->in, r->line, r->err,
 					"version 3 has a time in each line, and no wait action");
-	rc = parse_number_word(r, "time", 2, TRACE_UNKNOWN / NS_PER_MS - 1, &until_ms);
+	int rc = parse_number_word(r, "time", 2, TRACE_UNKNOWN / NS_PER_MS - 1, &until_ms);
 	r->now_ns = u64_max(r->now_ns, until_ms * NS_PER_MS);
 	r->what->waits++;
 	return rc;
@@ -385,7 +382,6 @@ static int parse_action(struct iolog_parser *r, const struct action *a, size_t f
 static int parse_line(struct iolog_parser *r)
 {
 	size_t file = r->what->version == 3;
-	const struct action *a;
 	int rc = 0;
 
 	if (!r->count)
@@ -401,7 +397,7 @@ static int parse_line(struct iolog_parser *r)
 		return rc;
 	if (file)
 		r->now_ns *= NS_PER_US;
-	a = find_action(r->word[file + 1]);
+	const struct action *a = find_action(r->word[file + 1]);
 	return a ? parse_action(r, a, file)
 		 : trace_input_fail(
 			   r->in, r->line, r->err,

@@ -93,8 +93,6 @@ static int read_file_head(struct trace_file *f, struct mlgen_err *err)
 	struct trace_file_head h = { 0 };
 	uint32_t version = 0;
 	struct stat st;
-	int64_t n;
-	int rc;
 
 	if (fstat(f->fd, &st) < 0)
 		return fail_read(f, -errno, err);
@@ -102,10 +100,10 @@ static int read_file_head(struct trace_file *f, struct mlgen_err *err)
 		return mlgen_fail(err, -EINVAL, "%s: is not a regular file, as a trace must be",
 				  f->path);
 	f->bytes = (uint64_t)st.st_size;
-	n = read_at(f->fd, &h, sizeof(h), 0);
+	int64_t n = read_at(f->fd, &h, sizeof(h), 0);
 	if (n < 0)
 		return fail_read(f, (int)n, err);
-	rc = trace_decode_file_head(&f->head, &h, &version);
+	int rc = trace_decode_file_head(&f->head, &h, &version);
 	if ((rc == 0 || rc == -EPROTONOSUPPORT) && (size_t)n < sizeof(h))
 		rc = -EBADMSG;
 	f->at = sizeof(h);
@@ -157,16 +155,14 @@ static int find_head(struct trace_file *f, struct trace_unpack *u, struct trace_
 	f->at += 8;
 	while (f->at < f->bytes) {
 		int64_t n = read_at(f->fd, u->window, WINDOW_BYTES, f->at);
-		size_t skip;
-		int rc;
 
 		if (n <= 0)
 			return (int)n;
-		skip = find_magic(u->window, (size_t)n);
+		size_t skip = find_magic(u->window, (size_t)n);
 		f->at += skip;
 		if (skip == (size_t)n)
 			continue;
-		rc = read_head(f, h);
+		int rc = read_head(f, h);
 		if (rc != 0) {
 			read->damaged_bytes += f->at - from;
 			return rc;
@@ -189,14 +185,13 @@ static int end_truncated(struct trace_file *f, struct trace_read *read)
 static int read_contents(const struct trace_file *f, struct trace_unpack *u,
 			 const struct trace_chunk_head *h)
 {
-	int64_t n;
 	size_t raw;
 
 	if (h->packed_bytes > ZSTD_compressBound(TRACE_CHUNK_RAW_MAX))
 		return 0;
 	u->packed =
 		mem_grow(u->packed, &u->packed_room, u64_max(h->packed_bytes, BUFFER_BYTES_MIN), 1);
-	n = read_at(f->fd, u->packed, h->packed_bytes, f->at + sizeof(*h));
+	int64_t n = read_at(f->fd, u->packed, h->packed_bytes, f->at + sizeof(*h));
 	if (n < 0)
 		return (int)n;
 	if ((uint64_t)n < h->packed_bytes || trace_crc(u->packed, (size_t)n) != h->packed_crc)
@@ -245,11 +240,9 @@ static bool is_in_order(struct trace_file *f, const struct trace_chunk_head *h,
 static int next_head(struct trace_file *f, struct trace_unpack *u, struct trace_chunk_head *h,
 		     struct trace_read *read, struct mlgen_err *err)
 {
-	int rc;
-
 	if (f->at >= f->bytes)
 		return end_truncated(f, read);
-	rc = read_head(f, h);
+	int rc = read_head(f, h);
 	if (rc == 0 && f->bytes - f->at >= sizeof(*h)) {
 		rc = find_head(f, u, h, read);
 		if (rc == 0)
@@ -270,11 +263,9 @@ static int read_chunk(struct trace_file *f, struct trace_unpack *u, struct trace
 		      void **raw, struct trace_read *read, struct mlgen_err *err)
 {
 	for (;;) {
-		int rc;
-
 		if (f->is_over)
 			return 0;
-		rc = next_head(f, u, h, read, err);
+		int rc = next_head(f, u, h, read, err);
 		if (rc <= 0)
 			return rc;
 		rc = read_contents(f, u, h);
@@ -336,14 +327,13 @@ static int open_file(const struct trace_reader *r, struct trace_file *f, const c
 {
 	int fd = r->fd < 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 			   : fcntl(r->fd, F_DUPFD_CLOEXEC, 0);
-	int rc;
 
 	*f = (struct trace_file){ .path = path, .fd = fd };
 	if (fd < 0)
 		return r->fd < 0 ? mlgen_fail(err, -errno, "%s: cannot open: %s", path,
 					      strerror(errno))
 				 : fail_read(f, -errno, err);
-	rc = read_file_head(f, err);
+	int rc = read_file_head(f, err);
 	if (rc < 0)
 		close_file(f);
 	return rc;
@@ -464,13 +454,12 @@ static uint32_t *id_slot(struct trace_reader *r, uint32_t id)
  * no entry. */
 static uint32_t whole_id(struct trace_reader *r, uint32_t id)
 {
-	uint32_t *to;
 	char name[32];
 	int n;
 
 	if (id == 0 || !r->names)
 		return id;
-	to = id_slot(r, id);
+	uint32_t *to = id_slot(r, id);
 	if (!*to) {
 		n = snprintf(name, sizeof(name), "%c%zu:%" PRIu32, 0, r->at, id);
 		*to = trace_names_id(r->names, name, (size_t)n, NULL);
@@ -516,13 +505,12 @@ static bool parse_records(struct trace_reader *r, struct trace_file *f,
 static size_t parse_entry(struct trace_entry *to, const unsigned char *at, size_t bytes)
 {
 	struct trace_stored_entry e;
-	size_t whole;
 
 	if (bytes < sizeof(e))
 		return 0;
 	memcpy(&e, at, sizeof(e));
 	trace_swap_entry(&e);
-	whole = sizeof(e) + ((size_t)e.text_bytes + 8) / 8 * 8;
+	size_t whole = sizeof(e) + ((size_t)e.text_bytes + 8) / 8 * 8;
 	if (whole > bytes || at[sizeof(e) + e.text_bytes])
 		return 0;
 	*to = (struct trace_entry){ .kind = e.kind,
@@ -639,7 +627,6 @@ static const struct beginning *find_beginning(const char *at, size_t bytes)
 
 static int read_form(struct trace_input *in, struct mlgen_err *err)
 {
-	const struct beginning *b;
 	int rc = trace_input_more(in, err);
 
 	if (rc < 0)
@@ -647,7 +634,7 @@ static int read_form(struct trace_input *in, struct mlgen_err *err)
 	if (rc == 0)
 		return mlgen_fail(err, -EINVAL, "%s: is empty, neither a trace nor a fio iolog",
 				  in->name);
-	b = find_beginning(in->buffer + in->at, in->end - in->at);
+	const struct beginning *b = find_beginning(in->buffer + in->at, in->end - in->at);
 	if (!b)
 		return mlgen_fail(
 			err, -EINVAL,
@@ -670,13 +657,12 @@ static int read_form(struct trace_input *in, struct mlgen_err *err)
 static int source_form(const char *path, struct mlgen_err *err)
 {
 	struct trace_input in;
-	int rc;
 
 	if (strcmp(path, "-") == 0)
 		return mlgen_fail(err, -EINVAL,
 				  "-: is standard input; name a file, because the trace is read "
 				  "more than once");
-	rc = filekind_check(path, "; name a trace or a fio iolog", err);
+	int rc = filekind_check(path, "; name a trace or a fio iolog", err);
 	if (rc < 0)
 		return rc;
 	rc = trace_input_open(&in, path, err);

@@ -248,12 +248,11 @@ static int begin_merge(struct trace_sort *s, struct mlgen_err *err)
 
 static int next_merged(struct trace_sort *s, const struct trace_record **r, struct mlgen_err *err)
 {
-	struct sort_run *run;
 	int rc = 1;
 
 	if (!s->heap_count)
 		return 0;
-	run = &s->runs.at[s->heap[0]];
+	struct sort_run *run = &s->runs.at[s->heap[0]];
 	s->current = run->block[run->used++];
 	*r = &s->current;
 	if (run->used == run->count)

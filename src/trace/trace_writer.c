@@ -191,11 +191,9 @@ struct trace_writer {
 static bool write_chunk(struct trace_writer *w, struct trace_chunk_head *h, const void *raw)
 {
 	size_t bound = ZSTD_compressBound(h->raw_bytes), n = 0, end;
-	unsigned char *to;
-	int rc;
 
 	w->packed = mem_grow(w->packed, &w->packed_room, sizeof(*h) + bound + 8, 1);
-	to = w->packed + sizeof(*h);
+	unsigned char *to = w->packed + sizeof(*h);
 	if (h->flags & TRACE_CHUNK_IS_ZSTD)
 		n = ZSTD_compressCCtx(w->zstd, to, bound, raw, h->raw_bytes, LEVEL);
 	if (n == 0 || ZSTD_isError(n)) {
@@ -210,7 +208,7 @@ static bool write_chunk(struct trace_writer *w, struct trace_chunk_head *h, cons
 	trace_encode_chunk_head((struct trace_chunk_head *)w->packed);
 	end = round_up(n, 8);
 	memset(to + n, 0, end - n);
-	rc = writeall_at(w->fd, w->packed, sizeof(*h) + end, w->at);
+	int rc = writeall_at(w->fd, w->packed, sizeof(*h) + end, w->at);
 	if (rc < 0) {
 		w->error = rc;
 		(void)!ftruncate(w->fd, (off_t)w->at);
@@ -274,10 +272,9 @@ static void write_records(struct trace_writer *w)
 		.raw_bytes = (uint32_t)(w->records.count * sizeof(*w->records.at)),
 		.first_ns = UINT64_MAX,
 	};
-	uint64_t at;
 
 	write_entries(w); /* entries with the names of files precede the records */
-	at = w->at;
+	uint64_t at = w->at;
 	for (size_t i = 0; i < w->records.count; i++) {
 		const struct trace_record *r = &w->records.at[i];
 		bool has_end = r->duration_ns < TRACE_UNKNOWN - r->start_ns;
@@ -300,10 +297,9 @@ int trace_writer_new(struct trace_writer **out, int fd, const char *path,
 {
 	struct trace_file_head h;
 	struct trace_writer *w;
-	int rc;
 
 	trace_encode_file_head(&h, head);
-	rc = writeall_at(fd, &h, sizeof(h), 0);
+	int rc = writeall_at(fd, &h, sizeof(h), 0);
 	if (rc < 0)
 		return mlgen_fail(err, rc, "%s: cannot write: %s", path, strerror(-rc));
 	w = mem_zalloc(sizeof(*w));
@@ -331,18 +327,16 @@ void trace_writer_entry(struct trace_writer *w, const struct trace_entry *e)
 {
 	size_t text = e->text ? e->text_bytes : 0;
 	struct trace_stored_entry stored = { .kind = e->kind };
-	unsigned char *to;
-	size_t bytes;
 
 	if (text > TRACE_TEXT_MAX)
 		text = TRACE_TEXT_MAX;
 	if (e->kind == TRACE_LOST)
 		w->lost_events += e->number[1];
-	bytes = sizeof(stored) + round_up(text + 1, 8);
+	size_t bytes = sizeof(stored) + round_up(text + 1, 8);
 	if (w->entry_bytes + bytes > TRACE_CHUNK_ENTRY_BYTES)
 		write_entries(w);
 	w->entries = mem_grow(w->entries, &w->entry_room, w->entry_bytes + bytes, 1);
-	to = w->entries + w->entry_bytes;
+	unsigned char *to = w->entries + w->entry_bytes;
 	stored.text_bytes = (uint32_t)text;
 	memcpy(stored.number, e->number, sizeof(stored.number));
 	trace_swap_entry(&stored);
@@ -395,7 +389,6 @@ int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 				      .count = 1,
 				      .raw_bytes = sizeof(struct trace_end) };
 	struct trace_end end;
-	int rc;
 
 	trace_writer_flush(w);
 	if (!w->error && w->index.count > 1)
@@ -410,7 +403,7 @@ int trace_writer_finish(struct trace_writer *w, struct trace_written *written,
 		trace_swap_end(&end);
 		write_chunk(w, &h, &end);
 	}
-	rc = w->error;
+	int rc = w->error;
 	if (rc < 0)
 		mlgen_fail(err, rc,
 			   "%s: cannot write: %s. The trace is incomplete: %" PRIu64
@@ -474,13 +467,12 @@ int trace_fill_new(struct trace_fill **out, int fd, const char *path, const char
 {
 	struct trace_head head = { .part = 0 };
 	struct trace_fill *f = mem_zalloc(sizeof(*f));
-	int rc;
 
 	*out = NULL;
 	/* Without random bytes, two traces read together would only appear to be of one run. */
 	if (getrandom(head.run_id, sizeof(head.run_id), GRND_NONBLOCK) < 0)
 		memset(head.run_id, 0, sizeof(head.run_id));
-	rc = trace_writer_new(&f->writer, fd, path, &head, err);
+	int rc = trace_writer_new(&f->writer, fd, path, &head, err);
 	if (rc < 0) {
 		mem_free(f);
 		return rc;

@@ -54,7 +54,6 @@ struct trace_ring *trace_ring_new(unsigned slots, unsigned numbers, unsigned ind
 {
 	size_t head = round_up(sizeof(struct trace_ring), PAGE_BYTES);
 	size_t data = slots * SLOT_BYTES, bytes;
-	struct trace_ring *r;
 
 	assert(slots >= TRACE_RING_SLOTS_MIN && (slots & (slots - 1)) == 0);
 	if (index > INDEX_MAX)
@@ -62,7 +61,7 @@ struct trace_ring *trace_ring_new(unsigned slots, unsigned numbers, unsigned ind
 	if (numbers > TRACE_RING_NUMBERS_MAX)
 		numbers = TRACE_RING_NUMBERS_MAX;
 	bytes = head + data + (numbers + 1) * sizeof(uint32_t) + numbers * sizeof(uint16_t);
-	r = mem_table(bytes);
+	struct trace_ring *r = mem_table(bytes);
 	if (!r)
 		return NULL;
 	memset(r, 0, head);
@@ -88,13 +87,12 @@ bool trace_ring_check_room(struct trace_ring *r, unsigned slots, unsigned op, ui
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 	struct trace_ring_lost *lost = &r->lost[op];
-	uint64_t n;
 
 	/* Pairs with trace_ring_release: the consumer has read the slots before the tail. */
 	r->tail_seen = atomic_load_explicit(&r->tail, memory_order_acquire);
 	if (head + slots - r->tail_seen <= r->mask + 1)
 		return true;
-	n = atomic_load_explicit(&lost->count, memory_order_relaxed);
+	uint64_t n = atomic_load_explicit(&lost->count, memory_order_relaxed);
 	if (n == 0)
 		atomic_store_explicit(&lost->first_ns, now_ns, memory_order_relaxed);
 	atomic_store_explicit(&lost->last_ns, now_ns, memory_order_relaxed);
@@ -107,10 +105,9 @@ void trace_ring_copy_name(struct trace_ring *r, size_t at, const void *name, siz
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 	size_t all = (size_t)(r->mask + 1) * SLOT_BYTES;
 	size_t to = (size_t)((head + 1) & r->mask) * SLOT_BYTES + at;
-	size_t first;
 
 	to %= all;
-	first = bytes < all - to ? bytes : all - to;
+	size_t first = bytes < all - to ? bytes : all - to;
 	memcpy((char *)r->slots + to, name, first);
 	memcpy(r->slots, (const char *)name + first, bytes - first);
 }
@@ -154,7 +151,6 @@ bool trace_ring_read(struct trace_ring *r, uint64_t head, char *room, struct tra
 {
 	struct trace_record *rec = &taken->record;
 	uint64_t at = r->at;
-	size_t bytes;
 
 	if (r->at == head)
 		return false;
@@ -162,7 +158,7 @@ bool trace_ring_read(struct trace_ring *r, uint64_t head, char *room, struct tra
 	taken->name_bytes = rec->pid;
 	taken->name2_bytes = rec->tid;
 	rec->pid = rec->tid = 0;
-	bytes = taken->name_bytes + taken->name2_bytes;
+	size_t bytes = taken->name_bytes + taken->name2_bytes;
 	/* The names may wrap around from the last slot to the first. */
 	for (size_t done = 0; done < bytes; done += SLOT_BYTES)
 		memcpy(room + done, &r->slots[++at & r->mask], SLOT_BYTES);
@@ -281,11 +277,11 @@ static void write_lost(struct ring_reader *reader, struct trace_writer *w)
 		const uint64_t number[] = { op, n - before,
 					    before ? reader->reported_ns[op] : first, last,
 					    reader->ring->tid };
-		struct trace_entry e;
 
 		if (n == before)
 			continue;
-		e = make_entry(TRACE_LOST, number, 5, "the ring of its thread was full");
+		struct trace_entry e =
+			make_entry(TRACE_LOST, number, 5, "the ring of its thread was full");
 		trace_writer_entry(w, &e);
 		reader->reported[op] = n;
 		reader->reported_ns[op] = last;
@@ -423,12 +419,9 @@ static void write_all_lost(struct tracer *t)
 /* True: a ring was more than half full, so that the next round must follow at once. */
 static bool write_round(struct tracer *t)
 {
-	double fullest;
-	uint64_t now;
-
 	add_new_rings(t);
-	fullest = drain_rings(&t->readers, t->writer, &t->total.lost);
-	now = clock_now(t->pace);
+	double fullest = drain_rings(&t->readers, t->writer, &t->total.lost);
+	uint64_t now = clock_now(t->pace);
 	if (t->writer && now - t->flushed_ns >= FLUSH_NS) {
 		write_all_lost(t);
 		trace_writer_flush(t->writer);
@@ -469,7 +462,6 @@ static void tracer_end(struct tracer *t)
 {
 	struct trace_written written = { 0 };
 	struct mlgen_err err = { 0 };
-	uint64_t now;
 
 	add_new_rings(t);
 	if (t->always && !t->total.is_begun)
@@ -481,7 +473,7 @@ static void tracer_end(struct tracer *t)
 		return;
 	write_all_lost(t);
 	/* Repeat the entries of processes, which now have an end. */
-	now = clock_now(t->cfg.clock);
+	uint64_t now = clock_now(t->cfg.clock);
 	for (size_t i = 0; i < t->entries.count; i++) {
 		struct trace_entry e = t->entries.at[i].entry;
 
@@ -586,12 +578,12 @@ struct trace_ring *tracer_ring(struct tracer *t, const char *role, uint64_t file
 {
 	struct mlgen_err err = { 0 };
 	struct ring_reader *reader;
-	struct trace_ring *ring;
 
 	pthread_mutex_lock(&t->lock);
 	unsigned index = ++t->rings;
 	pthread_mutex_unlock(&t->lock);
-	ring = trace_ring_new(t->slots, (unsigned)u64_min(files, TRACE_RING_NUMBERS_MAX), index);
+	struct trace_ring *ring =
+		trace_ring_new(t->slots, (unsigned)u64_min(files, TRACE_RING_NUMBERS_MAX), index);
 	if (!ring) {
 		mlgen_fail(&err, -ENOMEM,
 			   "%s: no memory to record what %s does; the trace does not contain it",

@@ -52,8 +52,6 @@ int tracing_describe(struct tracing *t)
 {
 	const struct tracing_options *o = &t->options;
 	char wanted[UNITS_TEXT_BYTES], used[UNITS_TEXT_BYTES];
-	const struct described_trace *trace;
-	struct f64_list percentiles;
 	struct description d;
 	struct mlgen_err err = { 0 };
 
@@ -62,7 +60,7 @@ int tracing_describe(struct tracing *t)
 		description_fini(&d);
 		return EXIT_USAGE;
 	}
-	trace = &d.figures.trace;
+	const struct described_trace *trace = &d.figures.trace;
 	if (!trace->records)
 		log_warn("the trace has no records");
 	if (!trace->is_complete)
@@ -70,7 +68,7 @@ int tracing_describe(struct tracing *t)
 			 " files without an end, %" PRIu64
 			 " damaged chunks; figures cover only the records that exist",
 			 trace->lost.events, trace->truncated, trace->files, trace->damaged_chunks);
-	percentiles = default_percentiles();
+	struct f64_list percentiles = default_percentiles();
 	if (o->output_format == OUTPUT_JSON)
 		json_struct(t->to, described_fields, &d.figures, &percentiles);
 	else if (o->quiet)
@@ -227,11 +225,10 @@ static int candidate_load(struct candidate *c, const struct tracing *t, struct m
 {
 	const char *folder = unnamed_folder(NULL);
 	struct diag diag;
-	int rc;
 
 	ask_env(&c->env, c->binary_dir, t->argv0);
 	diag_init(&diag);
-	rc = jobset_load(&c->set, t->job_argc, t->job_argv, &c->env, &diag);
+	int rc = jobset_load(&c->set, t->job_argc, t->job_argv, &c->env, &diag);
 	diag_print(&diag, t->faults);
 	diag_fini(&diag);
 	if (rc < 0)

@@ -26,12 +26,10 @@ static int fail_place(const struct place *p, const char *what, struct mlgen_err 
 static int open_place(struct place *p, const char *option, const char *path,
 		      const struct tracing *t, struct mlgen_err *err)
 {
-	int rc;
-
 	if (strcmp(path, "-") == 0)
 		return mlgen_fail(err, -EINVAL,
 				  "%s=-: name a file; standard output contains the answer", option);
-	rc = place_open(p, option, path, err);
+	int rc = place_open(p, option, path, err);
 	for (size_t i = 0; rc == 0 && i < t->file_count; i++)
 		if (place_is_path(p, t->files[i]))
 			rc = fail_place(p, "is also an input file", err);
@@ -110,14 +108,13 @@ int tracing_open_outputs(struct tracing *t, struct mlgen_err *err)
 static int write_page(struct tracing *t, struct mlgen_err *err)
 {
 	struct html page;
-	int rc;
 
 	if (fclose(t->json) != 0)
 		return mlgen_fail(err, -ENOMEM, "html=%s: %s", t->options.html, strerror(ENOMEM));
 	if (t->json_file.to)
 		fwrite(t->document, 1, t->document_bytes, t->json_file.to);
 	html_init(&page, t->command->name);
-	rc = html_set_answer(&page, t->document, t->document_bytes, err);
+	int rc = html_set_answer(&page, t->document, t->document_bytes, err);
 	if (rc == 0 && html_write(&page, t->html_file.to) < 0)
 		rc = mlgen_fail(err, -EIO, "html=%s: %s", t->options.html, strerror(EIO));
 	html_fini(&page);

@@ -171,7 +171,6 @@ void trace_files_add_entry(struct trace_files *b, const struct trace_entry *e)
 static void add_read(struct trace_files *b, struct file_account *f, const struct trace_record *r)
 {
 	uint64_t bytes = opkind_bytes(r);
-	enum access_kind kind;
 
 	f->reads++;
 	f->read_bytes += bytes;
@@ -182,7 +181,8 @@ static void add_read(struct trace_files *b, struct file_account *f, const struct
 	/* A read that finds the end of the file says nothing about order. */
 	if (!bytes)
 		return;
-	kind = positions_access(&b->reads_at, r->file, r->tid, r->off, r->off + bytes, NULL);
+	enum access_kind kind =
+		positions_access(&b->reads_at, r->file, r->tid, r->off, r->off + bytes, NULL);
 	b->accesses[kind]++;
 	f->followed += kind != ACCESS_FIRST;
 	f->sequential += kind == ACCESS_SEQUENTIAL;
@@ -191,11 +191,9 @@ static void add_read(struct trace_files *b, struct file_account *f, const struct
 
 void trace_files_add_record(struct trace_files *b, const struct trace_record *r, unsigned kind)
 {
-	struct file_account *f;
-
 	if (!r->file || opkind_failed(r) || (!(kind & OPKIND_CALL) && r->op != TRACE_FAULT))
 		return;
-	f = need_account(b, r->file);
+	struct file_account *f = need_account(b, r->file);
 	if (r->op == TRACE_FAULT) {
 		uint64_t bytes =
 			r->len_bytes && r->len_bytes <= INT64_MAX ? r->len_bytes : PAGE_BYTES;

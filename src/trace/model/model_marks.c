@@ -183,11 +183,10 @@ static void add_read(struct trace_marks *b, const struct trace_files *files,
 {
 	struct file_account *f = r->file ? trace_files_at(files, r->file) : NULL;
 	uint64_t bytes = opkind_bytes(r);
-	uint32_t e;
 
 	if (!f)
 		return;
-	e = b->is_inferred ? epoch_of_pass(b, files, f, bytes) : epoch_at(b, r->start_ns);
+	uint32_t e = b->is_inferred ? epoch_of_pass(b, files, f, bytes) : epoch_at(b, r->start_ns);
 	if (!e)
 		return;
 	struct mark_account *m = mark_at(&b->epochs, e - 1);

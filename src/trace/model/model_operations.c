@@ -216,12 +216,12 @@ static struct recent_entry *find_position(struct positions *p, uint32_t file, ui
 enum access_kind positions_access(struct positions *p, uint32_t file, uint32_t thread,
 				  uint64_t from, uint64_t end, uint64_t *apart)
 {
-	uint64_t key, left;
+	uint64_t key;
 	bool is_there;
 	struct recent_entry *e = find_position(p, file, thread, &key, &is_there);
 	enum access_kind kind = ACCESS_FIRST;
+	uint64_t left = e->value;
 
-	left = e->value;
 	if (is_there)
 		kind = from == left ? ACCESS_SEQUENTIAL : from > left ? ACCESS_AHEAD : ACCESS_BACK;
 	if (apart)
@@ -293,12 +293,10 @@ void inflight_advance(struct inflight *f, uint64_t now_ns)
 
 void inflight_begin(struct inflight *f, uint64_t end_ns)
 {
-	size_t i;
-
 	if (f->count == INFLIGHT_MAX)
 		drop_first(f);
 	f->ends = mem_grow(f->ends, &f->room, f->count + 1, sizeof(*f->ends));
-	i = f->count++;
+	size_t i = f->count++;
 	f->ends[i] = end_ns;
 	while (i && f->ends[(i - 1) / 2] > f->ends[i]) {
 		swap_ends(&f->ends[(i - 1) / 2], &f->ends[i]);

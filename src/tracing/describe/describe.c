@@ -267,11 +267,10 @@ static int pass_two(struct describe *d, struct mlgen_err *err)
 	while (rc == 0 && (rc = trace_reader_next(d->reader, &batch, err)) > 0) {
 		for (size_t i = 0; i < batch.entry_count; i++) {
 			const struct trace_entry *e = &batch.entries[i];
-			struct wanted_name *w;
 
 			if (e->kind != TRACE_FILE || e->number[0] >= UINT32_MAX)
 				continue;
-			w = find_wanted(d, (uint32_t)e->number[0]);
+			struct wanted_name *w = find_wanted(d, (uint32_t)e->number[0]);
 			/* A later name replaces an earlier one. Each part of a trace repeats the
 			 * names. */
 			if (w && (!w->text || strcmp(w->text, e->text) != 0))

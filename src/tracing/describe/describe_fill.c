@@ -43,11 +43,9 @@ typedef bool is_above(const void *of, uint32_t a, uint32_t b);
 static size_t insert_top(uint32_t *list, size_t n, size_t most, uint32_t element, is_above *above,
 			 const void *of)
 {
-	size_t i;
-
 	if (n == most && !above(of, element, list[n - 1]))
 		return n;
-	i = n == most ? n - 1 : n++;
+	size_t i = n == most ? n - 1 : n++;
 	for (; i > 0 && above(of, element, list[i - 1]); i--)
 		list[i] = list[i - 1];
 	list[i] = element;

@@ -184,7 +184,6 @@ static void add_moved(struct profile_books *b, struct profile_phase *p, struct p
 {
 	bool reads = r->op == TRACE_READ;
 	uint64_t bytes = opkind_bytes(r), apart;
-	enum access_kind kind;
 
 	*(reads ? &p->read_bytes : &p->written_bytes) += bytes;
 	if (r->len_bytes != TRACE_UNKNOWN)
@@ -192,7 +191,8 @@ static void add_moved(struct profile_books *b, struct profile_phase *p, struct p
 	if (r->off == TRACE_UNKNOWN || r->off + bytes <= r->off)
 		return;
 	f->size_bytes = u64_max(f->size_bytes, r->off + bytes);
-	kind = positions_access(&b->positions, r->file, r->tid, r->off, r->off + bytes, &apart);
+	enum access_kind kind =
+		positions_access(&b->positions, r->file, r->tid, r->off, r->off + bytes, &apart);
 	p->followed += kind != ACCESS_FIRST;
 	p->sequential += kind == ACCESS_SEQUENTIAL;
 	if (apart)
@@ -438,9 +438,6 @@ static void profile_advance(struct profiler *f, uint64_t now_ns)
 
 static void add_call(struct profiler *f, const struct trace_record *r)
 {
-	struct profile_phase *p;
-	size_t n;
-
 	if (opkind_failed(r)) {
 		f->to->failed_calls++;
 		return;
@@ -451,8 +448,8 @@ static void add_call(struct profiler *f, const struct trace_record *r)
 	}
 	if (!mappings_add_call(&f->mappings, r))
 		return;
-	n = phase_of(f, r);
-	p = &f->to->phases[n];
+	size_t n = phase_of(f, r);
+	struct profile_phase *p = &f->to->phases[n];
 	profile_advance(f, r->start_ns);
 	if (opkind_has_duration(r))
 		inflight_begin(&f->flight, opkind_end_ns(r));

@@ -254,14 +254,13 @@ int score_traces(struct score *to, const char *const *files, const char *const *
 			     .files = files,
 			     .names = names,
 			     .count = count };
-	int rc;
 
 	*to = (struct score){
 		.document = { .version = metrics_version(),
 			      .schema_version = METRICS_SCHEMA_VERSION },
 	};
 	s.of = mem_array(count, sizeof(*s.of));
-	rc = read_all(&s, false, err);
+	int rc = read_all(&s, false, err);
 	if (rc == 0 && !have_phase(&s)) {
 		/* The markers of the traces differ: compare each trace as one phase. */
 		s.to->whole = true;

@@ -45,13 +45,11 @@ static bool is_one_sided(const struct spread *a, const struct spread *b)
 static struct score_distance spread_ks(const struct score_pair *p, const struct score_part *part)
 {
 	const struct spread *a = spread_of(p->a, part), *b = spread_of(p->b, part);
-	struct spread_pair t;
-	double d;
 
 	if (is_one_sided(a, b))
 		return apart(1, NULL);
-	t = spread_pair_of(a, b);
-	d = distance_ks(t.a, t.a_count, t.b, t.b_count);
+	struct spread_pair t = spread_pair_of(a, b);
+	double d = distance_ks(t.a, t.a_count, t.b, t.b_count);
 	spread_pair_fini(&t);
 	return apart(d, part->why);
 }
@@ -67,11 +65,10 @@ static struct score_distance spread_w1_log2(const struct score_pair *p,
 					    const struct score_part *part)
 {
 	struct spread_pair t = spread_pair_of(spread_of(p->a, part), spread_of(p->b, part));
-	double d;
 
 	to_logarithm(t.a, t.a_count);
 	to_logarithm(t.b, t.b_count);
-	d = distance_w1(t.a, t.a_count, t.b, t.b_count);
+	double d = distance_w1(t.a, t.a_count, t.b, t.b_count);
 	spread_pair_fini(&t);
 	return apart(d, part->why);
 }
@@ -221,13 +218,11 @@ static double miss_ratio(const struct profile_phase *p, const struct weighted *w
 
 static struct score_distance miss_ratios(const struct score_pair *p, const struct score_part *part)
 {
-	struct spread_pair t;
-	struct score_distance d;
 	double sum = 0;
 
 	if (!(p->a->accesses > 0) || !(p->b->accesses > 0))
 		return apart((double)NAN, part->why);
-	t = spread_pair_of(&p->a->reuse, &p->b->reuse);
+	struct spread_pair t = spread_pair_of(&p->a->reuse, &p->b->reuse);
 	for (unsigned i = 1; i <= CACHES; i++) {
 		double blocks = ceil(p->real->blocks * i / CACHES);
 
@@ -235,7 +230,7 @@ static struct score_distance miss_ratios(const struct score_pair *p, const struc
 			    miss_ratio(p->b, t.b, t.b_count, blocks));
 	}
 	spread_pair_fini(&t);
-	d = apart(sum / CACHES, NULL);
+	struct score_distance d = apart(sum / CACHES, NULL);
 	/* Chance moves a share of n blocks by at most sqrt(1 / (4 n)), and two shares by
 	 * sqrt(1 / (2 n)) relative to each other. */
 	d.at_least = sqrt(1 / (2 * fmin(p->real->blocks, p->candidate->blocks)));

@@ -49,7 +49,6 @@ static void free_exact(struct spread *s)
 
 void spread_add(struct spread *s, uint64_t value, uint64_t weight)
 {
-	uint32_t i;
 	bool is_new;
 
 	if (!weight)
@@ -59,7 +58,7 @@ void spread_add(struct spread *s, uint64_t value, uint64_t weight)
 		s->classes[class_of(value)] += (double)weight;
 		return;
 	}
-	i = map_number(&s->values, value, &is_new);
+	uint32_t i = map_number(&s->values, value, &is_new);
 	if (is_new)
 		vec_push(&s->exact, (struct spread_value){ .value = value });
 	s->exact.at[i].weight += weight;
@@ -419,12 +418,10 @@ static void make_room(struct reuse *r)
 
 uint64_t reuse_access(struct reuse *r, uint64_t key, uint64_t *distance)
 {
-	struct reuse_block *b;
-
 	make_room(r);
 	if (!is_sampled(r, key))
 		return 0;
-	b = find_block(r, key);
+	struct reuse_block *b = find_block(r, key);
 	*distance = REUSE_COLD;
 	if (b->moment) {
 		uint32_t last = (uint32_t)(b->moment - 1);

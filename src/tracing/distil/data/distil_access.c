@@ -45,10 +45,9 @@ struct encoding {
 static struct recorded_call *add_line(struct encoding *e, enum mlgen_op op)
 {
 	struct recorded_template *t = e->to;
-	struct recorded_call *c;
 
 	t->calls = mem_grow(t->calls, &t->room, t->count + 1, sizeof(*t->calls));
-	c = &t->calls[t->count++];
+	struct recorded_call *c = &t->calls[t->count++];
 	memset(c, 0, sizeof(*c));
 	c->op = op;
 	return c;
@@ -384,7 +383,6 @@ static int set_recorded(struct distil *d, const struct explained *x, const struc
 static int record(struct distil *d, uint32_t party, const struct explained *x,
 		  struct jobsection *to, struct mlgen_err *err)
 {
-	struct explain_visit *visits;
 	struct samplebook book;
 	struct templates calls = { 0 };
 	unsigned count;
@@ -392,7 +390,7 @@ static int record(struct distil *d, uint32_t party, const struct explained *x,
 
 	if (rc < 0)
 		return rc;
-	visits = samplevisits_all(d, party, &book, &count);
+	struct explain_visit *visits = samplevisits_all(d, party, &book, &count);
 	/* A trace may have no reads: only pages of a mapping, or sizes. */
 	if (find_templates(&calls, visits, count))
 		rc = set_recorded(d, x, &calls, to, err);

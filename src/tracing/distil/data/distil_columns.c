@@ -141,11 +141,10 @@ static uint32_t find_read(uint8_t *is_read, const struct peek *p,
 
 		for (unsigned k = 0; k < n; k++) {
 			const struct explain_call *c = &calls[k];
-			uint64_t off;
 
 			if (c->op != MLGEN_READ || c->off < FIRST_OFF || c->off == UINT64_MAX)
 				continue;
-			off = (c->off - FIRST_OFF) % group + FIRST_OFF;
+			uint64_t off = (c->off - FIRST_OFF) % group + FIRST_OFF;
 			for (uint32_t i = 0; i < p->chunks; i++)
 				is_read[i] |=
 					p->chunk[i].off == off && p->chunk[i].bytes == c->len_bytes;
@@ -180,12 +179,11 @@ void columns_found(struct columns_found *c, const struct peek *p,
 		   const struct explain_visit *visits, unsigned count)
 {
 	struct buf all = { 0 }, some = { 0 };
-	uint8_t *is_read;
 
 	*c = (struct columns_found){ .count = p->chunks };
 	if (p->group_rows == 0 || p->chunks <= 1)
 		return;
-	is_read = mem_zalloc(p->chunks);
+	uint8_t *is_read = mem_zalloc(p->chunks);
 	c->read = find_read(is_read, p, visits, count);
 	for (uint32_t i = 0, n; i < p->chunks; i += n) {
 		n = run_of(p, i, NULL);

@@ -229,7 +229,6 @@ static int set_recorded_size(struct dataset_finder *f, const struct sizefit *fit
 	struct buf comment = { 0 }, value = { 0 }, near = { 0 };
 	uint64_t *weighed = NULL;
 	struct side_values v = { f->sizes, f->size_count, DIST_BYTES, NULL };
-	int rc;
 
 	if (f->size_count == f->found->num_files && f->size_count <= WEIGHED_MOST)
 		v.values = weighed = sizefit_weigh(f->sizes, f->size_count, &v.count);
@@ -237,7 +236,7 @@ static int set_recorded_size(struct dataset_finder *f, const struct sizefit *fit
 		 f->size_count, buf_str(&f->directory), fit->mean,
 		 weighed ? "; weighted so that as many files have exactly these sizes" : "");
 	v.comment = buf_str(&comment);
-	rc = side_file_values(name, f->d->side_folder, f->d->side_name, "sizes", &v, err);
+	int rc = side_file_values(name, f->d->side_folder, f->d->side_name, "sizes", &v, err);
 	mem_free(weighed);
 	buf_fini(&comment);
 	if (rc < 0)
@@ -357,7 +356,6 @@ static int set_dataset(struct dataset_finder *f, struct mlgen_err *err)
 	uint32_t ranks = distil_ranks(f->d, f->party);
 	enum job_format format = f->found->format;
 	char text[UNITS_TEXT_BYTES];
-	int rc;
 
 	set_directory(f);
 
@@ -413,7 +411,7 @@ static int set_dataset(struct dataset_finder *f, struct mlgen_err *err)
 			" time%s: the trace does not distinguish several trainings on the same "
 			"files from one training with several samples per file.",
 			ranks, samples / ranks, plural(samples / ranks));
-	rc = set_sizes(f, err);
+	int rc = set_sizes(f, err);
 	set_parquet(f);
 	set_labels(f);
 	if (x->files)
@@ -464,13 +462,10 @@ static void read_names(struct dataset_finder *f)
 	bool is_first = true;
 
 	for (uint32_t id = 0; id < f->book.ids; id++) {
-		const char *path;
-		uint64_t named;
-
 		if (!samplebook_at(&f->book, id) || nth++ % step)
 			continue;
-		path = distil_path(f->d, id);
-		named = parse_file_count(path);
+		const char *path = distil_path(f->d, id);
+		uint64_t named = parse_file_count(path);
 		if (is_first) {
 			const char *slash = strrchr(path, '/');
 

@@ -117,7 +117,6 @@ static int add_reads(struct order_reader *f, struct mlgen_err *err)
 
 	while ((rc = visits_next(f->d->visits, &c, &x, err)) > 0) {
 		const struct distil_task *t = &f->d->task[x->task];
-		uint64_t sample;
 		uint32_t n;
 
 		if (!distil_reads_sample(f->d, x, f->party, STAGE_TRAIN) ||
@@ -132,7 +131,7 @@ static int add_reads(struct order_reader *f, struct mlgen_err *err)
 					.worker = x->task,
 					.off = x->off,
 				});
-		sample = f->file.at[n].name * f->each + sample_of(f, x);
+		uint64_t sample = f->file.at[n].name * f->each + sample_of(f, x);
 		neighbours_add(near, sample, epoch);
 		if (sample < SAMPLES_MOST)
 			ordering_add(samples, &(struct ordering_read){ .file = (uint32_t)sample,
@@ -252,7 +251,6 @@ static void set_epochs(struct order_finder *f)
 	const struct distil_results *found = &f->d->found[f->party];
 	uint64_t most = 0, last = 0;
 	enum distil_sure sure = DISTIL_SURE;
-	double samples, all;
 
 	for (uint32_t i = 0; i < f->d->stage_count; i++) {
 		const struct distil_stage *s = &f->d->stages[i];
@@ -272,8 +270,8 @@ static void set_epochs(struct order_finder *f)
 				   "no file is read a second time after other files were read for "
 				   "the first time");
 	/* The trace may end in the first epoch. */
-	samples = (double)most / fmax(found->visits_per_sample, 1);
-	all = (double)(found->num_files * samples_per_file(f->d, f->party));
+	double samples = (double)most / fmax(found->visits_per_sample, 1);
+	double all = (double)(found->num_files * samples_per_file(f->d, f->party));
 	if (f->epochs == 1 && samples < 0.98 * all)
 		jobsection_comment(
 			f->to,

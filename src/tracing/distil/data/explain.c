@@ -52,13 +52,11 @@ static bool model_parquet(struct dataset *ds, const struct filemodel *m, uint64_
 	uint64_t rows = m->samples_per_file, row = file_bytes / rows;
 
 	for (unsigned i = 0; i < PARQUET_ROUNDS; i++) {
-		uint64_t bytes;
-
 		if (i)
 			dataset_fini(ds);
 		if (!model_make(ds, m, u64_max(row, 1)))
 			return false;
-		bytes = bytes_with(ds, row);
+		uint64_t bytes = bytes_with(ds, row);
 		if (bytes > file_bytes)
 			row -= u64_min(row, divide_up(bytes - file_bytes, rows));
 		else if (file_bytes - bytes < rows)
@@ -407,15 +405,14 @@ static struct match match_visit(struct explaining *e, const struct plan_config *
 
 	for (unsigned i = 0; i < tries; i++) {
 		struct extent x;
-		struct match m;
 
 		dataset_extent(ds, u64_min(at + i, dataset_extents(ds) - 1), &x);
 		/* A reader that goes from the beginning to the end reads all samples. */
 		if (is_forward)
 			x = (struct extent){ .samples = (uint32_t)ds->samples_per_file };
 		add_plan(&e->plan, config, &x);
-		m = match_piece(v->specimen, &e->trace, e->plan,
-				config->access == ACCESS_FRAMEWORK && is_forward);
+		struct match m = match_piece(v->specimen, &e->trace, e->plan,
+					     config->access == ACCESS_FRAMEWORK && is_forward);
 		if (i == 0 || m.reads > best.reads)
 			best = m;
 	}
@@ -427,7 +424,6 @@ static uint64_t samples_for(const struct explain_input *ask, const struct filemo
 {
 	bool is_known = ask->hint == m->format && ask->known.samples_per_file;
 	bool is_forward = format_of(m->format)->is_forward;
-	uint64_t overhead;
 
 	/* If an array is read whole each time, a row need not be a sample. */
 	if (is_known && (is_forward || v->stride_bytes || m->format == FORMAT_PARQUET))
@@ -440,7 +436,7 @@ static uint64_t samples_for(const struct explain_input *ask, const struct filemo
 	/* Bytes of a file without its samples. */
 	struct filemodel one = *m;
 	struct dataset ds;
-	overhead = 0;
+	uint64_t overhead = 0;
 	one.samples_per_file = 1;
 	if (filemodel_init(&ds, &one, v->file_bytes))
 		overhead = v->file_bytes - u64_min((uint64_t)ds.sample_size.a, v->file_bytes);
@@ -467,10 +463,9 @@ static bool compare_visits(struct explaining *e, const struct plan_candidate *c,
 		};
 		struct dataset ds;
 		struct match m = { 0 };
-		bool has_file;
 
 		model.samples_per_file = samples_for(ask, &model, v);
-		has_file = filemodel_init(&ds, &model, v->file_bytes);
+		bool has_file = filemodel_init(&ds, &model, v->file_bytes);
 		config.dataset = &ds;
 		if (has_file)
 			m = match_visit(e, &config, v, model.format);
@@ -498,7 +493,6 @@ static void consider(struct explaining *e, const struct plan_candidate *c)
 			       .bs_bytes = c->bs_bytes };
 	const struct format *f = format_of(c->model.format);
 	bool has_plan = c->access == ACCESS_PLAIN || f->framework[e->ask->direct];
-	double weight;
 
 	if (f->needs || !has_plan || !compare_visits(e, c, &x))
 		return;
@@ -507,8 +501,8 @@ static void consider(struct explaining *e, const struct plan_candidate *c)
 				 : x.calls >= FRAMEWORK_CALLS && x.reads >= FRAMEWORK_READS;
 	if (c->access == ACCESS_FRAMEWORK)
 		x.reader = f->reader;
-	weight = x.calls + x.reads + (x.format == e->ask->hint ? HINT_WEIGHT : 0) +
-		 (x.is_explained ? 2 : 0);
+	double weight = x.calls + x.reads + (x.format == e->ask->hint ? HINT_WEIGHT : 0) +
+			(x.is_explained ? 2 : 0);
 	if (weight <= e->best_weight)
 		return;
 	e->best_weight = weight;

@@ -85,10 +85,9 @@ static double find_reach(const struct neighbours *b, double *near)
 	for (uint32_t i = 0; pairs >= PAIRS_LEAST && i < CLASSES; i++) {
 		double class_end = exp2((i + 1) / 8.0); /* least distance of the next class */
 		double at = fmin(ceil(class_end) / b->position, 1);
-		double more;
 
 		sum += count[i];
-		more = (double)sum / (double)pairs - at * (2 - at);
+		double more = (double)sum / (double)pairs - at * (2 - at);
 		if (more > *near) {
 			*near = more;
 			reach = class_end;
@@ -146,7 +145,6 @@ void neighbours_end(struct neighbours *b, struct neighbour_stats *to)
 {
 	uint32_t *spacing = mem_array((size_t)b->samples + 1, sizeof(*spacing));
 	uint32_t count = 0, whole = 0;
-	double window;
 
 	end_epoch(b);
 	b->epoch = 0;
@@ -181,6 +179,6 @@ void neighbours_end(struct neighbours *b, struct neighbour_stats *to)
 	}
 	to->explained = (double)whole / (double)count;
 	/* Two random places out of n are (n + 1) / 3 apart on average. */
-	window = 3 * b->apart_sum / (double)b->apart_count - 1;
+	double window = 3 * b->apart_sum / (double)b->apart_count - 1;
 	to->window_runs = window / to->run;
 }

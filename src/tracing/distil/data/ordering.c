@@ -114,8 +114,6 @@ static void end_epoch(struct ordering *o)
 
 void ordering_add(struct ordering *o, const struct ordering_read *r)
 {
-	struct file_place *f;
-
 	if (r->file >= o->files || r->rank >= o->ranks || r->worker >= o->workers)
 		return;
 	if (r->epoch + 1 != o->epoch) {
@@ -123,7 +121,7 @@ void ordering_add(struct ordering *o, const struct ordering_read *r)
 		o->epoch = r->epoch + 1;
 		o->epochs++;
 	}
-	f = &o->file[r->file];
+	struct file_place *f = &o->file[r->file];
 	o->reads++;
 	if (f->epoch != o->epoch) {
 		struct rank_at *rank = &o->rank[r->rank];
@@ -212,11 +210,9 @@ static double contiguous_part(const struct ordering *o)
 
 void ordering_end(struct ordering *o, struct ordered *to)
 {
-	double mean;
-
 	end_epoch(o);
 	o->epoch = 0;
-	mean = part_of((uint64_t)o->count_sum, o->counts);
+	double mean = part_of((uint64_t)o->count_sum, o->counts);
 	*to = (struct ordered){
 		.reads = o->reads,
 		.epochs = o->epochs,

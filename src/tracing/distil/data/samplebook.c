@@ -130,19 +130,16 @@ static uint8_t kind_of(const struct distil *d, uint32_t file)
 static void add_visit(struct samplebook *b, const struct distil *d, uint32_t party,
 		      const struct visit *x, uint8_t *stages)
 {
-	const struct distil_stage *s;
-	struct sample_file *f;
-
 	if (!is_of(d, party, x) || !(x->flags & (VISIT_READS | VISIT_MAPS)))
 		return;
-	f = sample_file(b, x->file);
+	struct sample_file *f = sample_file(b, x->file);
 	if (f->kind == KIND_UNKNOWN)
 		f->kind = kind_of(d, x->file);
 	if (f->kind == KIND_INDEX)
 		add_companion(b, &b->indexes, d, x);
 	if (x->stage >= d->stage_count)
 		return;
-	s = &d->stages[x->stage];
+	const struct distil_stage *s = &d->stages[x->stage];
 	if (s->kind != STAGE_TRAIN || s->party != party)
 		return;
 	if (f->kind == KIND_LABEL)
@@ -216,11 +213,10 @@ int samplebook_init(struct samplebook *b, const struct distil *d, uint32_t party
 	for (uint32_t id = 0; id < b->ids; id++) {
 		const struct sample_file *f = samplebook_at(b, id);
 		const struct file_account *a = trace_files_at(&d->files, id);
-		uint64_t bytes;
 
 		if (!f)
 			continue;
-		bytes = samplebook_bytes(b, d, id);
+		uint64_t bytes = samplebook_bytes(b, d, id);
 		b->has_stated_sizes &= stated_bytes(d, id) >= f->end && bytes;
 		b->least = b->bytes ? u64_min(b->least, bytes) : bytes;
 		b->most = u64_max(b->most, bytes);
@@ -286,10 +282,10 @@ struct explain_visit *samplevisits_all(const struct distil *d, uint32_t party,
 unsigned samplevisits(struct explain_visit out[SAMPLEVISITS_MOST], const struct distil *d,
 		      uint32_t party, const struct samplebook *b)
 {
-	unsigned count, n;
+	unsigned count;
 	struct explain_visit *all = samplevisits_all(d, party, b, &count);
+	unsigned n = count < SAMPLEVISITS_MOST ? count : SAMPLEVISITS_MOST;
 
-	n = count < SAMPLEVISITS_MOST ? count : SAMPLEVISITS_MOST;
 	for (unsigned i = 0; i < n; i++)
 		out[i] = all[(uint64_t)i * count / n];
 	mem_free(all);

@@ -383,13 +383,12 @@ static bool is_named_checkpoint(const char *path)
 static enum file_class class_of(const struct classifier *s, uint32_t i)
 {
 	const struct file_account *f = trace_files_at(&s->d->files, i);
-	const struct file_kind *k;
 	const char *path = distil_path(s->d, i);
 	bool trains = s->party[i] != UINT32_MAX;
 
 	if (!s->kind[i])
 		return CLASS_OTHER;
-	k = &s->kinds[s->kind[i] - 1];
+	const struct file_kind *k = &s->kinds[s->kind[i] - 1];
 	/* The pages of a program are mapped at its start, without an open in the trace. */
 	if (!f->opens && !f->reads && !f->writes && !is_data(k))
 		return CLASS_CODE;
@@ -437,14 +436,13 @@ int distil_classes(struct distil *d, struct mlgen_err *err)
 		for (uint32_t i = 1; i < d->file_count; i++) {
 			const struct file_account *f = trace_files_at(&d->files, i);
 			const char *path = distil_path(d, i);
-			struct file_kind *k;
 
 			if (!f || !file_account_is_used(f) || !trace_scope_has_file(&d->scope, i) ||
 			    (!bytes_read(&s, f) && !f->writes))
 				continue;
 			ending_of(path, ending);
 			s.kind[i] = kind_of(&s, ending, s.party[i]) + 1;
-			k = &s.kinds[s.kind[i] - 1];
+			struct file_kind *k = &s.kinds[s.kind[i] - 1];
 			k->files++;
 			k->read_bytes += bytes_read(&s, f);
 			k->written_bytes += f->written_bytes;

@@ -56,12 +56,10 @@ static bool reads_sample(const struct distil *d, const struct visit *x, uint32_t
 static uint32_t add_stage(struct distil *d, enum stage_kind kind, uint32_t party, uint32_t number,
 			  enum distil_sure sure)
 {
-	struct distil_stage *s;
-
 	if (d->stage_count == STAGES_MOST)
 		return STAGES_MOST - 1;
 	d->stages = mem_realloc(d->stages, (d->stage_count + 1) * sizeof(*d->stages));
-	s = &d->stages[d->stage_count];
+	struct distil_stage *s = &d->stages[d->stage_count];
 	*s = (struct distil_stage){
 		.kind = kind, .party = party, .number = number, .sure = sure, .start_ns = UINT64_MAX
 	};

@@ -58,11 +58,10 @@ static void unite_process(struct task_grouping *s)
 
 	for (uint32_t i = 0; i < d->task_count; i++) {
 		bool is_new;
-		uint32_t n;
 
 		if (d->task[i].sure == SURE_STATED)
 			continue;
-		n = map_number(&seen, d->task[i].pid, &is_new);
+		uint32_t n = map_number(&seen, d->task[i].pid, &is_new);
 		if (is_new)
 			first[n] = i;
 		else
@@ -87,13 +86,12 @@ static void unite_children(struct task_grouping *s)
 
 	for (uint32_t i = 0; i < d->tasks.processes.keys.count; i++) {
 		const struct task_account *a = trace_tasks_process(&d->tasks, i);
-		uint32_t child, parent;
 
 		if (!a->parent || a->sure == SURE_STATED ||
 		    (a->role != ROLE_LOADER && a->role != ROLE_CHECKPOINT))
 			continue;
-		child = first_of_process(d, a->pid);
-		parent = first_of_process(d, a->parent);
+		uint32_t child = first_of_process(d, a->pid);
+		uint32_t parent = first_of_process(d, a->parent);
 		if (child != UINT32_MAX && parent != UINT32_MAX)
 			unite(s, child, parent);
 	}
@@ -264,12 +262,11 @@ static void number_ranks(struct distil *d, uint32_t party)
 	for (uint32_t i = 0; i < d->task_count; i++) {
 		const struct task_account *p = trace_tasks_find_process(&d->tasks, d->task[i].pid);
 		bool is_new;
-		uint32_t n;
 
 		if (d->task[i].party != party || d->task[i].sure == SURE_STATED || !p ||
 		    (d->task[i].role != ROLE_TRAINER && (has_trainers || !p->read_bytes)))
 			continue;
-		n = map_number(&pids, p->pid, &is_new);
+		uint32_t n = map_number(&pids, p->pid, &is_new);
 		if (is_new)
 			rank[n] = alloc_slot(&slots, p->first_ns, p->last_ns);
 		d->task[i].rank = rank[n];

@@ -82,13 +82,11 @@ void jobtext_free(struct jobtext *t)
 __attribute__((format(printf, 1, 0))) static char *format_line(const char *fmt, va_list args)
 {
 	va_list again;
-	char *text;
-	int n;
 
 	va_copy(again, args);
-	n = vsnprintf(NULL, 0, fmt, again);
+	int n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
-	text = mem_array((size_t)n + 1, 1);
+	char *text = mem_array((size_t)n + 1, 1);
 	vsnprintf(text, (size_t)n + 1, fmt, args);
 	for (char *p = text; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
@@ -316,13 +314,12 @@ static int check_existing(const char *path, const struct side_text *want, struct
 static int write_side_file(const char *path, const struct side_text *what, struct mlgen_err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	int rc;
 
 	if (fd < 0 && errno == EEXIST)
 		return check_existing(path, what, err);
 	if (fd < 0)
 		return mlgen_fail(err, -errno, "%s: %s", path, strerror(errno));
-	rc = writeall(fd, what->text, what->bytes);
+	int rc = writeall(fd, what->text, what->bytes);
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
 	if (rc < 0)
@@ -334,12 +331,11 @@ static int write_side_file(const char *path, const struct side_text *what, struc
 static int make_text(struct side_text *to, side_file_write *write, const void *arg)
 {
 	FILE *memory = open_memstream(&to->text, &to->bytes);
-	bool failed;
 
 	if (!memory)
 		return -errno;
 	write(memory, arg);
-	failed = ferror(memory);
+	bool failed = ferror(memory);
 	return fclose(memory) || failed ? -ENOMEM : 0;
 }
 
@@ -348,14 +344,13 @@ int side_file(char name[SIDE_FILE_BYTES], const char *folder, const char *stem, 
 {
 	struct side_text what = { 0 };
 	char path[PATH_MAX];
-	int n, rc;
+	int n = snprintf(name, SIDE_FILE_BYTES, "%s.%s", stem, suffix);
 
-	n = snprintf(name, SIDE_FILE_BYTES, "%s.%s", stem, suffix);
 	if (n >= SIDE_FILE_BYTES ||
 	    snprintf(path, sizeof(path), "%s%s", folder, name) >= (int)sizeof(path))
 		return mlgen_fail(err, -ENAMETOOLONG, "%s/%.40s...%s: the name is too long", folder,
 				  stem, suffix);
-	rc = make_text(&what, write, arg);
+	int rc = make_text(&what, write, arg);
 	rc = rc < 0 ? mlgen_fail(err, rc, "%s: %s", path, strerror(-rc))
 		    : write_side_file(path, &what, err);
 	free(what.text);

@@ -255,14 +255,13 @@ static void add_specimen(struct visiting *v, struct open_visit *g)
 {
 	const struct visit *x = visits_at(v->to, g->number - 1);
 	struct specimen *s = g->specimen;
-	struct specimen_sampler *k;
 
 	g->specimen = NULL;
 	if (!s || !x) {
 		specimen_free(s);
 		return;
 	}
-	k = s->writes ? &v->written : &v->read;
+	struct specimen_sampler *k = s->writes ? &v->written : &v->read;
 	if (k->to->count == SPECIMENS_MOST) {
 		struct specimens *all = k->to;
 		uint32_t n = 0;
@@ -292,11 +291,10 @@ static void add_call(struct open_visit *g, const struct trace_record *r,
 		     const struct visiting_task *t)
 {
 	struct specimen *s = g->specimen;
-	uint32_t n;
 
 	if (!s || s->count == SPECIMEN_CALLS_MOST)
 		return;
-	n = s->count;
+	uint32_t n = s->count;
 	s->calls = mem_grow(s->calls, &s->room, n + 1, sizeof(*s->calls));
 	s->calls[s->count++] = (struct specimen_call){
 		.off = r->off,

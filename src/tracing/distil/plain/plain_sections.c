@@ -321,12 +321,9 @@ static bool is_at_rate(const struct pauses *x, double gap, double spread, double
 
 static void pace_find(struct plain_pace *p, const struct plain_stream *s)
 {
-	struct pauses x;
-	double mean, spread, think_spread;
-
 	*p = (struct plain_pace){ .blocks = 1 };
 
-	x = (struct pauses){ 0 };
+	struct pauses x = (struct pauses){ 0 };
 	for (unsigned w = 0; w < 2; w++) {
 		const struct plain_account *a = &s->dir[w];
 
@@ -348,12 +345,12 @@ static void pace_find(struct plain_pace *p, const struct plain_stream *s)
 
 	if (x.gaps < GAPS_LEAST || x.all == 0)
 		return;
-	mean = (double)x.all_ns / (double)x.all;
+	double mean = (double)x.all_ns / (double)x.all;
 	if (mean < THINK_LEAST_NS || (double)x.all_ns < THINKS_LEAST * x.gap_ns)
 		return;
 	p->gap_ns = x.gap_ns / (double)x.gaps;
-	spread = spread_of(x.gap_squares, p->gap_ns, x.gaps);
-	think_spread = spread_of(x.think_squares, mean, x.all);
+	double spread = spread_of(x.gap_squares, p->gap_ns, x.gaps);
+	double think_spread = spread_of(x.think_squares, mean, x.all);
 	p->gap_spread = spread / p->gap_ns;
 	if (!is_in_blocks(&x) && is_at_rate(&x, p->gap_ns, spread, think_spread))
 		set_rate(p, s);
@@ -537,14 +534,13 @@ struct overlap {
 static bool add_stream_time(struct overlap *t, const struct plain_stream *s, uint64_t *late_ns)
 {
 	bool waits = t->has_any && s->start_ns >= t->end_ns;
-	uint64_t span;
 
 	*late_ns = 0;
 	if (!t->has_any || waits) {
 		*t = (struct overlap){ s->start_ns, s->end_ns, true };
 		return waits;
 	}
-	span = u64_max(t->end_ns, s->end_ns) - t->start_ns;
+	uint64_t span = u64_max(t->end_ns, s->end_ns) - t->start_ns;
 	/* Threads never start at exactly the same time. */
 	if (s->start_ns - t->start_ns > span / 20 &&
 	    s->start_ns - t->start_ns > 10 * NS_PER_S / 1000)
@@ -561,11 +557,10 @@ static const char *marked_name(const struct distil *d, const struct plain_stream
 
 	for (uint32_t i = 0; i < stages->count; i++) {
 		const struct mark_account *m = mark_at(stages, i);
-		const char *name;
 
 		if (m->start_ns > middle || m->end_ns < middle || !m->name)
 			continue;
-		name = distil_path(d, m->name);
+		const char *name = distil_path(d, m->name);
 		if (is_name(name) && strcmp(name, "global") != 0)
 			return name;
 	}

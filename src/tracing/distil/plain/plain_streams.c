@@ -160,12 +160,11 @@ static void add_request(struct account_reader *g, const struct trace_record *r, 
 	bool is_fault = r->op == TRACE_FAULT;
 	uint64_t bytes = is_fault ? 4096 : opkind_bytes(r);
 	struct plain_thread *t = &g->threads[task];
-	struct plain_account *a;
 	uint32_t n;
 
 	if (bytes == 0)
 		return;
-	a = account_of(g, task, r->file, r->op == TRACE_WRITE, true);
+	struct plain_account *a = account_of(g, task, r->file, r->op == TRACE_WRITE, true);
 
 	/* The requests in flight, including this one. */
 	uint32_t in_flight = 0;
@@ -483,7 +482,6 @@ static void join_threads(struct plain_streams *s)
 	qsort(s->at, s->count, sizeof(*s->at), by_start);
 	for (uint32_t i = 0; i < s->count; i++) {
 		const struct plain_stream *b = &s->at[i];
-		struct plain_stream *a;
 		uint32_t k = 0;
 
 		while (k < n && !is_alike(&s->at[k], b))
@@ -492,7 +490,7 @@ static void join_threads(struct plain_streams *s)
 			s->at[n++] = *b;
 			continue;
 		}
-		a = &s->at[k];
+		struct plain_stream *a = &s->at[k];
 		a->is_shared = (a->threads == 1 || a->is_shared) && has_file(a, b->files[0]);
 		a->threads++;
 		a->is_after |= b->is_after;

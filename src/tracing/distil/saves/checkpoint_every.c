@@ -68,14 +68,11 @@ static uint32_t epochs_each(const struct cadence *g)
 
 static void find_batch(struct cadence *g)
 {
-	const struct distil_results *f;
-	double samples;
-
 	if (g->party >= g->d->parties || !g->d->found)
 		return;
-	f = &g->d->found[g->party];
+	const struct distil_results *f = &g->d->found[g->party];
 	g->batch = (double)f->batch_size * (double)u64_max(1, f->accelerators);
-	samples = (double)f->num_files * (double)u64_max(1, f->samples_per_file);
+	double samples = (double)f->num_files * (double)u64_max(1, f->samples_per_file);
 	if (g->batch > 0)
 		g->epoch_steps = floor(samples / g->batch);
 }
@@ -85,10 +82,8 @@ static void find_batch(struct cadence *g)
 /* The median of a list, and the largest relative distance from it. */
 static double median(double *list, uint32_t n, double *apart)
 {
-	double m;
-
 	qsort(list, n, sizeof(*list), f64_compare);
-	m = list[n / 2];
+	double m = list[n / 2];
 	*apart = m > 0 ? fmax(list[n - 1] - m, m - list[0]) / m : (double)INFINITY;
 	return m;
 }
@@ -242,7 +237,6 @@ static bool find_by_count(struct cadence *g)
  * count. */
 static void find_async(struct cadence *g)
 {
-	const struct distil_results *f;
 	uint64_t within = 0, steps = 0;
 	double ahead = 0;
 
@@ -258,7 +252,7 @@ static void find_async(struct cadence *g)
 	g->c->async_sure = DISTIL_LIKELY;
 	if (g->party >= g->d->parties || !g->d->found || g->batch <= 0)
 		return;
-	f = &g->d->found[g->party];
+	const struct distil_results *f = &g->d->found[g->party];
 	ahead = g->batch * (double)u64_max(1, f->read_threads) * (double)u64_max(1, f->prefetch);
 	g->c->is_async =
 		(double)within * samples_per_visit(g) > (double)g->s->count * (ahead + g->batch);
@@ -274,12 +268,11 @@ void checkpoint_every_find(struct checkpoint_cadence *c, const struct saves *s,
 	g.epochs = mem_array((size_t)d->stage_count + 1, sizeof(*g.epochs));
 	for (uint32_t i = 0; i < d->stage_count; i++) {
 		const struct distil_stage *t = &d->stages[i];
-		struct epoch *e;
 
 		if (t->kind != STAGE_TRAIN || t->party != party || t->number > d->stage_count ||
 		    t->start_ns > t->end_ns)
 			continue;
-		e = &g.epochs[t->number];
+		struct epoch *e = &g.epochs[t->number];
 		if (e->end_ns == 0)
 			e->start_ns = t->start_ns;
 		e->start_ns = u64_min(e->start_ns, t->start_ns);

@@ -115,11 +115,9 @@ static void add_path_calls(struct tensor_list *l, const struct saved_file *f, co
 /* Add assumed tensors for buffered bytes, which hold headers and small tensors in turn. */
 static void add_buffered(struct tensor_list *l, uint64_t bytes)
 {
-	uint64_t n;
-
 	if (bytes < 3 * ALIGN)
 		return;
-	n = divide_up(bytes, SMALL_BYTES);
+	uint64_t n = divide_up(bytes, SMALL_BYTES);
 	for (uint64_t i = 0; i < n; i++)
 		add_tensor(l, bytes / n > 2 * ALIGN ? bytes / n - 2 * ALIGN : 1);
 }
@@ -198,12 +196,11 @@ static bool open_with(const struct tensor_list *l, struct trial *t)
 {
 	int fd = unnamed_open(unnamed_folder(NULL));
 	struct buf b = { 0 };
-	bool is_open;
 
 	if (fd < 0)
 		return false;
 	tensors_append(&b, l);
-	is_open = writeall_at(fd, buf_str(&b), b.len, 0) == 0;
+	bool is_open = writeall_at(fd, buf_str(&b), b.len, 0) == 0;
 	buf_reset(&b);
 	buf_addf(&b, "/proc/self/fd/%d", fd);
 	mem_replace(&t->job->tensor_sizes, buf_str(&b));
@@ -291,11 +288,9 @@ static bool find_tensors(struct tensor_list *l, struct trial *t, uint64_t rank,
 	 * another length may never match exactly, so a difference of ALIGN bytes is accepted in the
 	 * end. */
 	for (unsigned i = 0; i < FIT_STEPS; i++) {
-		uint64_t got;
-
 		if (!open_with(l, t))
 			return false;
-		got = trial_bytes(t, rank, 0);
+		uint64_t got = trial_bytes(t, rank, 0);
 		if (got == f->bytes)
 			return true;
 		if (i >= FIT_STEPS / 2 && u64_max(got, f->bytes) - u64_min(got, f->bytes) <= ALIGN)
@@ -399,12 +394,10 @@ static bool is_pattern(struct form_search *g)
 	struct checkpoint_form *f = g->f;
 
 	for (int p = PATTERN_UNET3D; p <= PATTERN_DLRM; p++) {
-		bool is_same;
-
 		g->trial.job->checkpoint_pattern = p;
 		if (!open_as(g, LAYOUT_PATTERN) || !trial_bytes(&g->trial, g->rank, 0))
 			continue;
-		is_same = trial_writes(&g->trial, g->rank, f->typical);
+		bool is_same = trial_writes(&g->trial, g->rank, f->typical);
 		if (f->typical->calls.count < 3 || (!is_same && !alternates(g)))
 			continue;
 		f->pattern = (enum job_pattern)p;

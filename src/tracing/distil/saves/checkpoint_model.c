@@ -192,11 +192,10 @@ static bool list_files(struct model_search *f)
 {
 	for (uint32_t i = 0; i < f->s->files.count; i++) {
 		const struct saved_file *file = &f->s->files.at[i];
-		struct part_name p;
 
 		if (file->save != 0)
 			continue;
-		p = parse_name(distil_path(f->d, file->file));
+		struct part_name p = parse_name(distil_path(f->d, file->file));
 		if (p.kind == PART_NONE)
 			return false;
 		f->has_zero |= p.kind == PART_ZERO;
@@ -296,11 +295,9 @@ static bool fit_scale(struct model_search *f, struct checkpoint_model *m)
 
 static bool fits(struct model_search *f, struct checkpoint_model *m, bool is_whole)
 {
-	uint64_t whole;
-
 	if (!open_model(f, m, 100))
 		return false;
-	whole = model_bytes(f, m, f->largest);
+	uint64_t whole = model_bytes(f, m, f->largest);
 	if (whole == f->files[f->largest]->bytes && fits_all(f, m))
 		return true;
 	return !is_whole && whole > f->files[f->largest]->bytes && fit_scale(f, m);

@@ -274,13 +274,12 @@ static void print_pause(struct jobsection *to, const uint64_t *starts, const uin
 {
 	uint64_t gap_ns = UINT64_MAX;
 	char text[UNITS_TEXT_BYTES];
-	double digits;
 
 	for (uint32_t i = 1; i < n; i++)
 		gap_ns = u64_min(gap_ns, starts[i] > ends[i - 1] ? starts[i] - ends[i - 1] : 0);
 	if (gap_ns == 0 || gap_ns == UINT64_MAX)
 		return;
-	digits = pow(10, floor(log10((double)gap_ns)) - 1);
+	double digits = pow(10, floor(log10((double)gap_ns)) - 1);
 	units_format_time(text, (uint64_t)(floor((double)gap_ns / digits) * digits));
 	jobsection_set(to, DISTIL_LIKELY, "pause", text,
 		       "shortest time from the end of one checkpoint, or restore, to the next");
@@ -495,7 +494,6 @@ int distil_checkpoints(struct distil *d, uint32_t party, struct jobsection *to,
 		       struct mlgen_err *err)
 {
 	struct checkpoint_section g = { .d = d, .party = party };
-	int rc;
 
 	struct restores *r = &g.restores;
 	r->start_ns = mem_array(SAVES_MOST, sizeof(*r->start_ns));
@@ -511,7 +509,7 @@ int distil_checkpoints(struct distil *d, uint32_t party, struct jobsection *to,
 		r->end_ns[r->count++] = t->end_ns;
 	}
 
-	rc = saves_read(&g.saves, d, party, err);
+	int rc = saves_read(&g.saves, d, party, err);
 	if (rc == 0)
 		rc = sum_restores(&g, err);
 	if (rc == 0)

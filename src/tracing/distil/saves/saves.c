@@ -191,13 +191,12 @@ static struct saved_file *find_file(struct saves *s, uint32_t save, uint32_t fil
 
 static struct saved_file *add_file(struct saves *s, uint32_t save, uint32_t file)
 {
-	struct saved_file *f;
 	bool is_new;
 
 	if (s->files.count == FILES_MOST)
 		return NULL;
 	map_number(&s->keys, (uint64_t)save << 32 | file, &is_new);
-	f = vec_add(&s->files);
+	struct saved_file *f = vec_add(&s->files);
 	*f = (struct saved_file){ .file = file, .save = save, .least_bytes = UINT64_MAX };
 	s->at[save].files++;
 	return f;
@@ -344,7 +343,6 @@ static void add_unlink(struct save_reader *g, const struct trace_record *r)
 static void add_call(struct save_reader *g, const struct trace_record *r)
 {
 	bool has_bytes = r->op == TRACE_WRITE && opkind_bytes(r);
-	struct saved_file *f;
 	uint32_t task = UINT32_MAX;
 
 	if (!r->file || r->file >= g->d->file_count ||
@@ -353,7 +351,7 @@ static void add_call(struct save_reader *g, const struct trace_record *r)
 	(void)trace_tasks_find_thread(&g->d->tasks, r, &task);
 	if (is_other_party(g, task))
 		return;
-	f = file_of_record(g, r, has_bytes);
+	struct saved_file *f = file_of_record(g, r, has_bytes);
 	if (!f)
 		return;
 	if (r->op == TRACE_ADVISE) {
@@ -450,10 +448,9 @@ uint32_t saves_rank_of(const char *path)
 int saves_read(struct saves *s, struct distil *d, uint32_t party, struct mlgen_err *err)
 {
 	struct save_reader g = { .s = s, .d = d, .party = party };
-	int rc;
 
 	*s = (struct saves){ 0 };
-	rc = find_saves(s, d, party, err);
+	int rc = find_saves(s, d, party, err);
 	if (rc < 0 || s->count == 0)
 		return rc;
 	g.unlinked = trace_names_new();

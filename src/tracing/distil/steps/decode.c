@@ -180,11 +180,9 @@ static void append_split(struct buf *to, const double *read_ns, uint64_t reads, 
 	unsigned n = 0;
 
 	for (uint64_t r = 1; r <= reads; r++) {
-		double percent;
-
 		due += read_ns[r - 1];
 		sum += read_ns[r - 1];
-		percent = round(100 * sum / all_ns) - appended;
+		double percent = round(100 * sum / all_ns) - appended;
 		if (due < SHARE_LEAST_NS || percent < 1 || n == JOB_READ_SHARES_MAX)
 			continue;
 		buf_addf(to, "%s%" PRIu64 "/%.0f", n++ ? ":" : "", r, percent);
@@ -260,7 +258,6 @@ static int append_times(struct pipeline *f, struct buf *to, const struct timefit
 	};
 	uint64_t *values;
 	char name[SIDE_FILE_BYTES];
-	int rc;
 
 	if (dist_is_const(&fit->dist) || fit->off_percent < RECORDED_PERCENT) {
 		dist_format(to, &fit->dist, DIST_NS);
@@ -269,7 +266,7 @@ static int append_times(struct pipeline *f, struct buf *to, const struct timefit
 	v.values = values = mem_array(count, sizeof(*values));
 	for (size_t i = 0; i < count; i++)
 		values[i] = (uint64_t)ns[i];
-	rc = side_file_values(name, f->d->side_folder, f->d->side_name, "preprocess", &v, err);
+	int rc = side_file_values(name, f->d->side_folder, f->d->side_name, "preprocess", &v, err);
 	if (rc == 0)
 		buf_addf(to, "file:%s", name);
 	mem_free(values);
@@ -283,12 +280,11 @@ static int print_reads(struct pipeline *f, const struct between *b, double after
 	double *ns = mem_array(b->count + 1, sizeof(*ns));
 	struct buf text = { 0 };
 	struct timefit fit;
-	int rc;
 
 	for (uint32_t i = 0; i < b->count; i++)
 		ns[i] = visits * (b->sample_ns[i] + after_ns);
 	timefit(&fit, ns, b->count);
-	rc = append_times(f, &text, &fit, ns, b->count, err);
+	int rc = append_times(f, &text, &fit, ns, b->count, err);
 	mem_free(ns);
 	if (rc == 0) {
 		jobsection_set(
@@ -442,7 +438,6 @@ static size_t first_slow(const struct fresh_reads *r)
 static void print_fresh(struct pipeline *f, const struct fresh_reads *r, size_t first)
 {
 	double bytes = 0, slow = 0, ns = 0;
-	uint64_t least;
 
 	for (size_t i = first; i < r->count; i++) {
 		bytes += (double)r->at[i].bytes;
@@ -453,7 +448,7 @@ static void print_fresh(struct pipeline *f, const struct fresh_reads *r, size_t 
 		return;
 	/* The threshold must be fixed, because glibc would raise a moving one after the first read.
 	 */
-	least = r->at[first].bytes;
+	uint64_t least = r->at[first].bytes;
 	jobsection_set_u64(f->to, DISTIL_LIKELY, "fresh_memory",
 			   least - (least == JOB_MALLOC_MAPS_BYTES),
 			   "reads of at least this size use %.1f ns of CPU per byte, more than "

@@ -45,11 +45,10 @@ static void print_cadence(struct evaluation *f)
 
 	for (uint32_t i = 0; i < f->d->stage_count; i++) {
 		const struct distil_stage *s = &f->d->stages[i];
-		uint32_t now;
 
 		if (s->kind != STAGE_EVAL || s->party != f->party || s->start_ns == UINT64_MAX)
 			continue;
-		now = epochs_before(f, s->start_ns);
+		uint32_t now = epochs_before(f, s->start_ns);
 		if (!evals)
 			first = now;
 		else if (evals == 1)
@@ -160,10 +159,9 @@ static void print_seen(struct evaluation *f)
 	const struct rank_reads *r = &f->reads.rank[0];
 	bool own = f->d->found[f->party].read_threads == 0;
 	struct pulse p;
-	uint32_t first;
 
 	pulse_find(&p, r->at, r->count, r->workers, own ? PULSE_IS_OWN : PULSE_HAS_WORKERS);
-	first = batch_by_first_pause(f, &p);
+	uint32_t first = batch_by_first_pause(f, &p);
 	if (first) {
 		print_first(f, first);
 		pulse_fini(&p);

@@ -382,13 +382,12 @@ static void print_bound(struct pipeline *f)
 {
 	double ns = f->best && !isnan(f->best->bound_ns) ? f->best->bound_ns : mean_step(f);
 	struct buf text = { 0 };
-	struct dist d;
 
 	if (isnan(ns)) {
 		f->d->found[f->party].compute_ns = ns;
 		return;
 	}
-	d = timefit_constant(ns);
+	struct dist d = timefit_constant(ns);
 	dist_format(&text, &d, DIST_NS);
 	jobsection_set(f->to, DISTIL_GUESS, "compute_time", buf_str(&text),
 		       "AN UPPER BOUND: workers are always busy, so storage was the limit; this is "
@@ -472,11 +471,10 @@ static double apart_ns(const struct pulse *a, const struct pulse *b)
 static void print_barrier(struct pipeline *f)
 {
 	struct timefit fit;
-	double apart;
 
 	if (f->d->found[f->party].accelerators < 2)
 		return;
-	apart = f->reads.count > 1 ? apart_ns(&f->pulse[0], &f->pulse[1]) : (double)NAN;
+	double apart = f->reads.count > 1 ? apart_ns(&f->pulse[0], &f->pulse[1]) : (double)NAN;
 	if (isnan(apart) || f->steps < STEPS_LEAST) {
 		jobsection_set(f->to, DISTIL_GUESS, "barrier", "step",
 			       "ranks of one training sum gradients after each step; the trace "

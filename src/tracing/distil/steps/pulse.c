@@ -330,7 +330,6 @@ static bool each_pauses(const struct pulse_gaps *g, const struct pulse_read *rea
 {
 	double *pause = mem_array(count, sizeof(*pause));
 	double *busy = mem_array(count, sizeof(*busy));
-	double middle, read;
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -341,8 +340,8 @@ static bool each_pauses(const struct pulse_gaps *g, const struct pulse_read *rea
 	}
 	pulse_sort(pause, n);
 	pulse_sort(busy, n);
-	middle = pulse_quantile(pause, n, 0.5);
-	read = pulse_quantile(busy, n, 0.5);
+	double middle = pulse_quantile(pause, n, 0.5);
+	double read = pulse_quantile(busy, n, 0.5);
 	mem_free(pause);
 	mem_free(busy);
 	return n >= READS_LEAST && middle > 2 * WAKE_NS && middle > 0.2 * read;
@@ -416,7 +415,6 @@ void pulse_find(struct pulse *p, const struct pulse_read *reads, size_t count, u
 {
 	struct pulse_gaps g;
 	struct pulse_batch *at = NULL;
-	size_t n;
 
 	*p = (struct pulse){ .bound_ns = (double)NAN };
 	if (count < READS_LEAST)
@@ -432,19 +430,18 @@ void pulse_find(struct pulse *p, const struct pulse_read *reads, size_t count, u
 	p->workers = epochs ? (uint32_t)((first + epochs / 2) / epochs) : 0;
 
 	find_batch(p, &g, reads, count, workers);
-	n = p->batch ? list_batches(p, reads, &g, count, workers, &at) : 0;
+	size_t n = p->batch ? list_batches(p, reads, &g, count, workers, &at) : 0;
 	if (n) {
 		double *gap = mem_array(count, sizeof(*gap));
 		size_t inner = inner_gaps(p, g.by_worker, count, gap);
-		double longest, middle;
 
 		p->think_ns = inner ? pulse_quantile(gap, inner, 0.5) : 0;
 		if (p->kind == PULSE_SHARED)
 			inner = inner_gaps(p, g.by_rank, count, gap);
-		middle = inner ? pulse_quantile(gap, inner, 0.5) : 0;
+		double middle = inner ? pulse_quantile(gap, inner, 0.5) : 0;
 		if (middle < 0)
 			middle = 0;
-		longest = inner ? 3 * (pulse_quantile(gap, inner, 0.9) - middle) : 0;
+		double longest = inner ? 3 * (pulse_quantile(gap, inner, 0.9) - middle) : 0;
 		mem_free(gap);
 		if (longest < WAKE_NS)
 			longest = WAKE_NS;
@@ -477,12 +474,11 @@ struct pulse_groups pulse_groups_find(const struct pulse_read *reads, size_t cou
 				      uint32_t workers)
 {
 	struct pulse_groups to = { .groups = 1 };
-	struct spacing worker, all;
 	struct pulse_gaps g;
 
 	gaps_init(&g, reads, count, workers);
-	worker = spacing_of(g.by_worker, count);
-	all = spacing_of(g.by_rank, count);
+	struct spacing worker = spacing_of(g.by_worker, count);
+	struct spacing all = spacing_of(g.by_rank, count);
 	gaps_fini(&g);
 	if (!worker.every || worker.explained < EXPLAINED_LEAST || all.every <= worker.every ||
 	    all.every % worker.every)

@@ -204,13 +204,12 @@ static void raise_window(struct pulse *p, const struct pulse_batch *at, size_t c
 static double late_first(const struct pulse *p, const struct pulse_batch *at, size_t count)
 {
 	double *ns = mem_array(count, sizeof(*ns)), *late = mem_array(count, sizeof(*late));
-	double read, middle;
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++)
 		ns[i] = (double)(at[i].end_ns - at[i].start_ns);
 	pulse_sort(ns, count);
-	read = pulse_quantile(ns, count, 0.5);
+	double read = pulse_quantile(ns, count, 0.5);
 	mem_free(ns);
 
 	for (size_t i = 0; p->window && i + p->window < count; i++) {
@@ -220,7 +219,7 @@ static double late_first(const struct pulse *p, const struct pulse_batch *at, si
 			late[n++] = (double)next->start_ns - (double)at[i].start_ns - read;
 	}
 	pulse_sort(late, n);
-	middle = n ? pulse_quantile(late, n, 0.5) : 0;
+	double middle = n ? pulse_quantile(late, n, 0.5) : 0;
 	mem_free(late);
 	return fmax(middle, 0);
 }
@@ -229,14 +228,13 @@ static double late_first(const struct pulse *p, const struct pulse_batch *at, si
  * have waited for it. */
 static bool was_ready(const struct pulse *p, const struct pulse_batch *at, size_t i, double step)
 {
-	const struct pulse_batch *taken;
 	double while_ns = fmax(0.02 * step, WAKE_NS);
 
 	if (!p->window)
 		return true;
 	if (i < p->window || !same_epoch(&at[i - p->window], &at[i]))
 		return false;
-	taken = &at[i - p->window];
+	const struct pulse_batch *taken = &at[i - p->window];
 	return (double)taken->end_ns + while_ns < (double)at[i].start_ns;
 }
 

@@ -89,12 +89,11 @@ int stepmarks_read(struct stepmarks *m, const struct distil *d, uint32_t party, 
 	struct trace_reader *from = NULL;
 	unsigned signals = signals_received();
 	struct trace_batch batch;
-	int rc;
 
 	*m = (struct stepmarks){ 0 };
 	if (!d->has_markers)
 		return 0;
-	rc = trace_reader_open(&from, d->paths, d->path_count, err);
+	int rc = trace_reader_open(&from, d->paths, d->path_count, err);
 	if (rc < 0)
 		return rc;
 
@@ -204,12 +203,10 @@ int rankreads_read(struct rankreads *r, const struct distil *d, uint32_t party,
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
 	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
-		uint32_t rank;
-
 		if (!distil_reads_sample(d, x, party, kind))
 			continue;
 		r->visits++;
-		rank = d->task[x->task].rank;
+		uint32_t rank = d->task[x->task].rank;
 		/* A task without a rank belongs to rank 0. */
 		if (rank == UINT32_MAX) {
 			r->left_out++;

@@ -21,11 +21,9 @@
 
 static double rounded(double x)
 {
-	double unit;
-
 	if (x <= 0)
 		return 0;
-	unit = pow(10, floor(log10(x)) + 1 - DIGITS);
+	double unit = pow(10, floor(log10(x)) + 1 - DIGITS);
 	return unit < 1 ? round(x) : round(round(x / unit) * unit);
 }
 

@@ -52,14 +52,11 @@ static int read_workers(struct starting *s, struct mlgen_err *err)
 	int rc;
 
 	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
-		struct worker_reads *w;
-		uint64_t start_ns;
-
 		if (d->task[x->task].worker == UINT32_MAX ||
 		    !distil_reads_sample(d, x, s->f->party, STAGE_TRAIN))
 			continue;
-		w = &s->worker[x->task];
-		start_ns = u64_max(x->start_ns, 1);
+		struct worker_reads *w = &s->worker[x->task];
+		uint64_t start_ns = u64_max(x->start_ns, 1);
 		/* The processing of a sample ends where the next sample begins. */
 		if (!w->first_ns) {
 			w->first_ns = start_ns;
@@ -142,11 +139,9 @@ static void time_threads(struct starting *s, const struct rank_reads *r)
 	size_t batch = s->f->best->batch;
 
 	for (size_t i = batch; i < r->count; i++) {
-		double end_ns;
-
 		if (r->at[i].epoch != r->at[i - 1].epoch + 1)
 			continue;
-		end_ns = (double)r->at[i - batch].start_ns + step * (s->f->best->window + 1);
+		double end_ns = (double)r->at[i - batch].start_ns + step * (s->f->best->window + 1);
 		if ((double)r->at[i].start_ns > end_ns)
 			add_start(s, (uint64_t)end_ns, r->at[i].start_ns);
 	}
@@ -239,12 +234,11 @@ static void print_start(struct starting *s)
 int pipeline_start(struct pipeline *f, struct mlgen_err *err)
 {
 	struct starting s = { .f = f };
-	int rc;
 
 	if (f->loader != LOADER_PYTORCH || !f->d->found[f->party].read_threads)
 		return 0;
 	s.worker = mem_array(f->d->task_count, sizeof(*s.worker));
-	rc = read_workers(&s, err);
+	int rc = read_workers(&s, err);
 	if (rc == 0 && are_new(&s)) {
 		s.is_forked = are_processes(&s);
 		if (s.is_forked)
