@@ -52,11 +52,11 @@ static int fail_row(struct row_parser *r, uint64_t line, const char *what)
 /* Number of bytes from `at` that are text in the current state. */
 static size_t text_length(const struct row_parser *r, const char *at, size_t left)
 {
-	const char *quote;
 	size_t n = 0;
 
 	if (r->state == ROW_QUOTED) {
-		quote = memchr(at, '"', left);
+		const char *quote = memchr(at, '"', left);
+
 		return quote ? (size_t)(quote - at) : left;
 	}
 	if (r->state != ROW_CELL && r->state != ROW_PLAIN)

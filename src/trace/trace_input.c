@@ -265,8 +265,6 @@ static int begin_text(struct trace_input *in, struct mlgen_err *err)
 
 int trace_input_more(struct trace_input *in, struct mlgen_err *err)
 {
-	const char *zero;
-
 	while (in->at == in->end) {
 		bool is_begun = in->is_begun;
 
@@ -274,7 +272,7 @@ int trace_input_more(struct trace_input *in, struct mlgen_err *err)
 		int rc = is_begun ? fill_buffer(in, err) : begin_text(in, err);
 		if (rc < 0 || (rc == 0 && is_begun))
 			return rc;
-		zero = in->is_binary ? NULL : memchr(in->buffer, '\0', in->end);
+		const char *zero = in->is_binary ? NULL : memchr(in->buffer, '\0', in->end);
 		if (zero) {
 			uint64_t line = in->line;
 

@@ -185,8 +185,6 @@ static int end_truncated(struct trace_file *f, struct trace_read *read)
 static int read_contents(const struct trace_file *f, struct trace_unpack *u,
 			 const struct trace_chunk_head *h)
 {
-	size_t raw;
-
 	if (h->packed_bytes > ZSTD_compressBound(TRACE_CHUNK_RAW_MAX))
 		return 0;
 	u->packed =
@@ -198,8 +196,9 @@ static int read_contents(const struct trace_file *f, struct trace_unpack *u,
 		return 0;
 	u->raw = mem_grow(u->raw, &u->raw_room, u64_max(h->raw_bytes, BUFFER_BYTES_MIN), 1);
 	if (h->flags & TRACE_CHUNK_IS_ZSTD) {
-		raw = ZSTD_decompressDCtx(u->zstd, u->raw, h->raw_bytes, u->packed,
-					  h->packed_bytes);
+		size_t raw = ZSTD_decompressDCtx(u->zstd, u->raw, h->raw_bytes, u->packed,
+						 h->packed_bytes);
+
 		return !ZSTD_isError(raw) && raw == h->raw_bytes;
 	}
 	if (h->packed_bytes != h->raw_bytes)
@@ -455,13 +454,13 @@ static uint32_t *id_slot(struct trace_reader *r, uint32_t id)
 static uint32_t whole_id(struct trace_reader *r, uint32_t id)
 {
 	char name[32];
-	int n;
 
 	if (id == 0 || !r->names)
 		return id;
 	uint32_t *to = id_slot(r, id);
 	if (!*to) {
-		n = snprintf(name, sizeof(name), "%c%zu:%" PRIu32, 0, r->at, id);
+		int n = snprintf(name, sizeof(name), "%c%zu:%" PRIu32, 0, r->at, id);
+
 		*to = trace_names_id(r->names, name, (size_t)n, NULL);
 	}
 	return *to;

@@ -122,15 +122,14 @@ static void end_epoch(struct neighbours *b)
 
 void neighbours_add(struct neighbours *b, uint64_t sample, uint32_t epoch)
 {
-	struct sample_place *s;
-
 	if (epoch + 1 != b->epoch) {
 		end_epoch(b);
 		b->epoch = epoch + 1;
 		b->position = 0;
 	}
 	if (sample < b->samples) {
-		s = &b->sample[sample];
+		struct sample_place *s = &b->sample[sample];
+
 		if (s->epoch == b->epoch)
 			return;
 		s->epoch = b->epoch;
