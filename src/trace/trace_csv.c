@@ -330,7 +330,7 @@ enum column_kind {
 	COLUMN_TIME,   /* a number, required */
 	COLUMN_KNOWN,  /* a number, or empty: not known */
 	COLUMN_THREAD, /* a number of 32 bits, or empty: 0 */
-	COLUMN_RESULT, /* a signed number, or empty: default_result() */
+	COLUMN_RESULT, /* a signed number, or empty: see parse_row() */
 	COLUMN_OP,
 	COLUMN_FILE,
 	COLUMN_PHASE,
@@ -570,17 +570,6 @@ static int parse_cell(struct trace_csv_parser *r, size_t column, struct trace_re
 	}
 }
 
-/* The value of an empty result: the bytes of a complete transfer, 0 of a successful call, or no
- * rank. */
-static int64_t default_result(const struct trace_record *r)
-{
-	if (trace_is_marker(r->op))
-		return -1;
-	return (r->op == TRACE_READ || r->op == TRACE_WRITE) && r->len_bytes <= INT64_MAX
-		       ? (int64_t)r->len_bytes
-		       : 0;
-}
-
 static int parse_row(struct trace_csv_parser *r)
 {
 	struct trace_record to = { .duration_ns = TRACE_UNKNOWN,
@@ -607,8 +596,12 @@ static int parse_row(struct trace_csv_parser *r)
 		rc = parse_cell(r, file, &to);
 	if (rc < 0)
 		return rc;
+	/* An empty result: the bytes of a complete transfer, 0 of a successful call, or no rank. */
+	bool moves = to.op == TRACE_READ || to.op == TRACE_WRITE;
 	if (!r->has_result)
-		to.result = default_result(&to);
+		to.result = trace_is_marker(to.op)               ? -1
+			    : moves && to.len_bytes <= INT64_MAX ? (int64_t)to.len_bytes
+								 : 0;
 	if (trace_is_marker(to.op) && to.duration_ns == TRACE_UNKNOWN)
 		to.flags |= TRACE_BEGINS;
 	r->has_markers |= trace_is_phase(to.op);

@@ -52,17 +52,6 @@ static struct trace_gunzip *gunzip_new(const char *begun, size_t bytes)
 	return g;
 }
 
-/* Skip zeros after a member, which are padding. False: no input is left. */
-static bool gunzip_begin_member(struct trace_gunzip *g)
-{
-	while (g->has_ended && g->z.avail_in && !*g->z.next_in) {
-		g->z.next_in++;
-		g->z.avail_in--;
-	}
-	g->is_inside = g->z.avail_in > 0;
-	return g->is_inside;
-}
-
 enum gunzip_state { GUNZIP_HAS_MORE, GUNZIP_NEEDS_INPUT, GUNZIP_FAILED };
 
 /* Decompress *bytes of text to `to`; on a failure *why is set. */
@@ -70,8 +59,16 @@ static enum gunzip_state gunzip_read(struct trace_gunzip *g, char *to, size_t ro
 				     const char **why)
 {
 	*bytes = 0;
-	if (!g->is_inside && !gunzip_begin_member(g))
-		return GUNZIP_NEEDS_INPUT;
+	if (!g->is_inside) {
+		/* Skip zeros after a member, which are padding. */
+		while (g->has_ended && g->z.avail_in && !*g->z.next_in) {
+			g->z.next_in++;
+			g->z.avail_in--;
+		}
+		g->is_inside = g->z.avail_in > 0;
+		if (!g->is_inside)
+			return GUNZIP_NEEDS_INPUT;
+	}
 	g->z.next_out = (unsigned char *)to;
 	g->z.avail_out = (uInt)room;
 	int code = inflate(&g->z, Z_NO_FLUSH);

@@ -224,17 +224,6 @@ static int read_end(struct trace_file *f, const struct trace_unpack *u,
 	return 0;
 }
 
-/* Count missing chunks as damaged. False: this chunk was seen before. */
-static bool is_in_order(struct trace_file *f, const struct trace_chunk_head *h,
-			struct trace_read *read)
-{
-	if (h->number < f->number)
-		return false;
-	read->damaged_chunks += h->number - f->number;
-	f->number = h->number + 1;
-	return true;
-}
-
 /* Read the head of the next chunk, skipping damage. 1, 0 at the end, or -errno with err. */
 static int next_head(struct trace_file *f, struct trace_unpack *u, struct trace_chunk_head *h,
 		     struct trace_read *read, struct mlgen_err *err)
@@ -270,7 +259,13 @@ static int read_chunk(struct trace_file *f, struct trace_unpack *u, struct trace
 		rc = read_contents(f, u, h);
 		if (rc < 0)
 			return fail_read(f, rc, err);
-		if (!is_in_order(f, h, read) || rc == 0) {
+		/* Missing chunks count as damaged; a chunk with a lower number was seen before. */
+		bool is_in_order = h->number >= f->number;
+		if (is_in_order) {
+			read->damaged_chunks += h->number - f->number;
+			f->number = h->number + 1;
+		}
+		if (!is_in_order || rc == 0) {
 			read->damaged_chunks++;
 			read->damaged_bytes += end_of(f, h) - f->at;
 			f->at = end_of(f, h);

@@ -143,18 +143,6 @@ static struct file_account *need_account(struct trace_files *b, uint32_t id)
 	return trace_files_at(b, id);
 }
 
-/* The name up to its last slash. */
-static uint32_t directory_of(struct trace_files *b, const char *path, size_t bytes)
-{
-	const char *slash = memrchr(path, '/', bytes);
-
-	if (!slash)
-		return trace_names_id(b->names, ".", 1, NULL);
-	if (slash == path)
-		return trace_names_id(b->names, "/", 1, NULL);
-	return trace_names_id(b->names, path, (size_t)(slash - path), NULL);
-}
-
 void trace_files_add_entry(struct trace_files *b, const struct trace_entry *e)
 {
 	uint64_t id = e->number[0];
@@ -163,7 +151,13 @@ void trace_files_add_entry(struct trace_files *b, const struct trace_entry *e)
 		return;
 	struct file_account *f = need_account(b, (uint32_t)id);
 	/* A later entry replaces an earlier one. */
-	f->directory = directory_of(b, e->text, e->text_bytes);
+	const char *slash = memrchr(e->text, '/', e->text_bytes);
+	if (!slash)
+		f->directory = trace_names_id(b->names, ".", 1, NULL);
+	else if (slash == e->text)
+		f->directory = trace_names_id(b->names, "/", 1, NULL);
+	else
+		f->directory = trace_names_id(b->names, e->text, (size_t)(slash - e->text), NULL);
 	if (!f->size_bytes && e->number[1] != TRACE_UNKNOWN)
 		f->size_bytes = e->number[1] + 1;
 }

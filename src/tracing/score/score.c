@@ -53,27 +53,6 @@ static struct score_distance distance_of(const struct scoring *s, const struct s
 	return part->distance(&pair, part);
 }
 
-/* The largest distance between real traces, times FLOOR_TIMES; NaN if there is only one. */
-static double floor_of(const struct scoring *s, const struct score_part *part, const char *phase)
-{
-	double most = (double)NAN;
-
-	for (size_t i = 0; i + 1 < s->count; i++)
-		for (size_t j = 0; j + 1 < s->count; j++)
-			if (i != j)
-				most = fmax(most, distance_of(s, part, phase, i, j).value);
-	return FLOOR_TIMES * most;
-}
-
-static int verdict_of(const struct scored *to, const struct scored_part *p)
-{
-	if (isnan(p->distance))
-		return SCORE_UNKNOWN;
-	if (score_is_timed(p->number) && !to->same_place)
-		return SCORE_SHOWN;
-	return p->distance <= p->limit ? SCORE_PASS : SCORE_FAIL;
-}
-
 static void score_part(const struct scoring *s, const struct score_part *part, const char *phase,
 		       struct scored_part *to)
 {
@@ -87,6 +66,13 @@ static void score_part(const struct scoring *s, const struct score_part *part, c
 		if (i == 0 || isnan(d.value) || apart.value > d.value)
 			d = apart;
 	}
+	/* The largest distance between real traces; NaN if there is only one. */
+	double most = (double)NAN;
+	for (size_t i = 0; i + 1 < s->count; i++)
+		for (size_t j = 0; j + 1 < s->count; j++)
+			if (i != j)
+				most = fmax(most, distance_of(s, part, phase, i, j).value);
+
 	snprintf(metric, sizeof(metric), "m%u", part->metric);
 	*to = (struct scored_part){
 		.metric = json_store_text(s->store, metric),
@@ -96,11 +82,14 @@ static void score_part(const struct scoring *s, const struct score_part *part, c
 		.why = d.why,
 		.threshold = part->distilled,
 		.preset = part->preset,
-		.floor = floor_of(s, part, phase),
+		.floor = FLOOR_TIMES * most,
 		.chance = d.at_least > 0 ? d.at_least : (double)NAN,
 	};
 	to->limit = fmax(fmax(to->threshold, to->chance), to->floor);
-	to->verdict = verdict_of(s->to, to);
+	to->verdict = isnan(to->distance)                                ? SCORE_UNKNOWN
+		      : score_is_timed(to->number) && !s->to->same_place ? SCORE_SHOWN
+		      : to->distance <= to->limit                        ? SCORE_PASS
+									 : SCORE_FAIL;
 }
 
 /* ---- phases ---- */

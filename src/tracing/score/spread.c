@@ -404,21 +404,14 @@ static void renumber(struct reuse *r)
 	}
 }
 
-static void make_room(struct reuse *r)
+uint64_t reuse_access(struct reuse *r, uint64_t key, uint64_t *distance)
 {
-	if (r->next < r->moments && r->count < r->most)
-		return;
 	while (r->count >= r->most && r->shift < 63) {
 		r->shift++;
 		renumber(r);
 	}
 	if (r->next == r->moments)
 		renumber(r);
-}
-
-uint64_t reuse_access(struct reuse *r, uint64_t key, uint64_t *distance)
-{
-	make_room(r);
 	if (!is_sampled(r, key))
 		return 0;
 	struct reuse_block *b = find_block(r, key);

@@ -100,17 +100,6 @@ static struct recorded_length length_of(const struct encoding *e, const struct e
 
 /* ---- reads that repeat ---- */
 
-/* Number of reads from c[0] on that each begin at the end of the read before. */
-static unsigned run_of(const struct explain_call *c, unsigned left)
-{
-	unsigned n = 1;
-
-	while (n < left && c[n].op == MLGEN_READ && c[n].off == c[n - 1].off + c[n - 1].got_bytes &&
-	       c[n].got_bytes > 0)
-		n++;
-	return n;
-}
-
 /* Number of reads in the run whose lengths repeat after `period` reads. */
 static unsigned repeats(const struct explain_call *c, unsigned run, unsigned period)
 {
@@ -125,9 +114,13 @@ static unsigned repeats(const struct explain_call *c, unsigned run, unsigned per
 static unsigned add_reads(struct encoding *e, unsigned i)
 {
 	const struct explain_call *c = &e->calls[i];
-	unsigned run = run_of(c, e->count - i), covered, period = 1;
+	unsigned run = 1, left = e->count - i, period = 1;
 
-	covered = repeats(c, run, 1);
+	/* Reads of a run each begin at the end of the read before. */
+	while (run < left && c[run].op == MLGEN_READ &&
+	       c[run].off == c[run - 1].off + c[run - 1].got_bytes && c[run].got_bytes > 0)
+		run++;
+	unsigned covered = repeats(c, run, 1);
 	for (unsigned p = 2; p <= RECORDED_LENGTHS_MAX && 2 * p <= run; p++) {
 		unsigned n = repeats(c, run, p);
 

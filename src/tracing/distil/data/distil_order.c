@@ -53,14 +53,6 @@ struct order_reader {
 
 /* ---- files by name ---- */
 
-/* Sample one file in `every`, by a hash that is unrelated to the order of ids. */
-static bool is_sampled(const struct order_reader *f, uint32_t id)
-{
-	uint64_t mixed = id * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (mixed >> 33) % f->to->every == 0;
-}
-
 static int by_path(const void *a, const void *b)
 {
 	const struct order_file *const *x = a, *const *y = b;
@@ -178,7 +170,9 @@ static int order_facts_init(struct order_facts *to, const struct distil *d, uint
 		to->visits[x->stage]++;
 		if (x->end_off != TRACE_UNKNOWN)
 			f.end = u64_max(f.end, x->end_off);
-		if (!is_sampled(&f, x->file))
+		/* Sample one file in `every`, by a hash that is unrelated to the order of ids. */
+		uint64_t mixed = x->file * UINT64_C(0x9e3779b97f4a7c15);
+		if ((mixed >> 33) % to->every != 0)
 			continue;
 		map_number(&f.keys, x->file, &is_new);
 		if (is_new)

@@ -117,18 +117,6 @@ static void add_size(struct plain_account *a, uint64_t bytes)
 	a->other_sizes++;
 }
 
-static void add_place(struct plain_account *a, const struct trace_record *r, uint64_t bytes)
-{
-	if (r->off == TRACE_UNKNOWN)
-		return;
-	uint64_t slack = a->is_fault ? FAULT_AROUND : 0;
-
-	a->in_order += a->count && r->off >= a->last_end && r->off - a->last_end <= slack;
-	a->low = u64_min(a->low, r->off);
-	a->high = u64_max(a->high, r->off + bytes);
-	a->last_end = r->off + bytes;
-}
-
 static unsigned time_bucket(uint64_t ns)
 {
 	unsigned n = 0;
@@ -206,7 +194,14 @@ static void add_request(struct account_reader *g, const struct trace_record *r, 
 	a->last_start_ns = r->start_ns;
 	a->end_ns = u64_max(a->end_ns, opkind_end_ns(r));
 
-	add_place(a, r, bytes);
+	if (r->off != TRACE_UNKNOWN) {
+		uint64_t slack = a->is_fault ? FAULT_AROUND : 0;
+
+		a->in_order += a->count && r->off >= a->last_end && r->off - a->last_end <= slack;
+		a->low = u64_min(a->low, r->off);
+		a->high = u64_max(a->high, r->off + bytes);
+		a->last_end = r->off + bytes;
+	}
 	add_size(a, bytes);
 	a->count++;
 	a->bytes += bytes;

@@ -66,17 +66,6 @@ static uint32_t epochs_each(const struct cadence *g)
 	return g->epoch_count >= (g->s->count + 1) * each ? 0 : each;
 }
 
-static void find_batch(struct cadence *g)
-{
-	if (g->party >= g->d->parties || !g->d->found)
-		return;
-	const struct distil_results *f = &g->d->found[g->party];
-	g->batch = (double)f->batch_size * (double)u64_max(1, f->accelerators);
-	double samples = (double)f->num_files * (double)u64_max(1, f->samples_per_file);
-	if (g->batch > 0)
-		g->epoch_steps = floor(samples / g->batch);
-}
-
 /* ---- steps ---- */
 
 /* The median of a list, and the largest relative distance from it. */
@@ -280,7 +269,14 @@ void checkpoint_every_find(struct checkpoint_cadence *c, const struct saves *s,
 		g.epoch_count = (uint32_t)u64_max(g.epoch_count, t->number + 1);
 	}
 
-	find_batch(&g);
+	if (party < d->parties && d->found) {
+		const struct distil_results *f = &d->found[party];
+		double samples = (double)f->num_files * (double)u64_max(1, f->samples_per_file);
+
+		g.batch = (double)f->batch_size * (double)u64_max(1, f->accelerators);
+		if (g.batch > 0)
+			g.epoch_steps = floor(samples / g.batch);
+	}
 	if (!find_whole_epochs(&g) && !find_steps(&g) && !find_by_count(&g) && !find_times(&g)) {
 		double apart, ns = gap_ns(&g, &apart);
 

@@ -432,15 +432,6 @@ static void print_tensors(FILE *to, const void *arg)
 	buf_fini(&b);
 }
 
-static enum form_access access_of(const struct checkpoint_section *g, const struct jobsection *to)
-{
-	const char *access = jobsection_value(to, "access");
-
-	if (!g->is_training)
-		return FORM_ANY;
-	return access && strcmp(access, "plain") == 0 ? FORM_PLAIN : FORM_FRAMEWORK;
-}
-
 static int print_all(struct checkpoint_section *g, struct jobsection *to, struct mlgen_err *err)
 {
 	int rc = 0;
@@ -455,7 +446,11 @@ static int print_all(struct checkpoint_section *g, struct jobsection *to, struct
 				g->restores.count, g->restores.bytes);
 		return 0;
 	}
-	checkpoint_form_find(&g->form, &g->saves, g->d, access_of(g, to));
+	const char *access = jobsection_value(to, "access");
+	checkpoint_form_find(&g->form, &g->saves, g->d,
+			     !g->is_training                          ? FORM_ANY
+			     : access && strcmp(access, "plain") == 0 ? FORM_PLAIN
+								      : FORM_FRAMEWORK);
 	if (g->form.tensors.count)
 		rc = side_file(g->tensor_file, g->d->side_folder, g->d->side_name, "tensors",
 			       print_tensors, &g->form.tensors, err);

@@ -180,15 +180,6 @@ struct save_reader {
 	VEC(uint64_t) unlinked_ns;    /* time of the first unlink of each path */
 };
 
-static struct saved_file *find_file(struct saves *s, uint32_t save, uint32_t file)
-{
-	uint32_t n;
-
-	if (!map_find(&s->keys, (uint64_t)save << 32 | file, &n))
-		return NULL;
-	return &s->files.at[n];
-}
-
 static struct saved_file *add_file(struct saves *s, uint32_t save, uint32_t file)
 {
 	bool is_new;
@@ -220,26 +211,17 @@ static struct saved_file *file_of_record(struct save_reader *g, const struct tra
 	if (first == s->count)
 		return NULL;
 	for (uint32_t i = first + 1; i-- > 0 && first - i < CONCURRENT_MOST;) {
-		struct saved_file *f = NULL;
+		uint32_t n;
 
 		if (!in_folder_of(&s->at[i], account))
 			continue;
 		if (in == s->count)
 			in = i;
-		if (i == first || r->start_ns <= s->at[i].end_ns)
-			f = find_file(s, i, r->file);
-		if (f)
-			return f;
+		if ((i == first || r->start_ns <= s->at[i].end_ns) &&
+		    map_find(&s->keys, (uint64_t)i << 32 | r->file, &n))
+			return &s->files.at[n];
 	}
 	return may_add && in < s->count ? add_file(s, in, r->file) : NULL;
-}
-
-static void record_call(struct save_reader *g, struct saved_file *f, uint64_t off, uint64_t bytes)
-{
-	if (f->calls.count == CALLS_MOST || (!f->calls.count && g->call_files == CALL_FILES_MOST))
-		return;
-	g->call_files += !f->calls.count;
-	vec_push(&f->calls, (struct saved_call){ off, bytes });
 }
 
 static void add_write(struct save_reader *g, struct saved_file *f, const struct trace_record *r,
@@ -260,8 +242,11 @@ static void add_write(struct save_reader *g, struct saved_file *f, const struct 
 	f->most_bytes = u64_max(f->most_bytes, bytes);
 	f->bytes = u64_max(f->bytes, off + bytes);
 	f->end_ns = u64_max(f->end_ns, opkind_end_ns(r));
-	if (f->save == 0)
-		record_call(g, f, off, bytes);
+	if (f->save == 0 && f->calls.count < CALLS_MOST &&
+	    (f->calls.count || g->call_files < CALL_FILES_MOST)) {
+		g->call_files += !f->calls.count;
+		vec_push(&f->calls, (struct saved_call){ off, bytes });
+	}
 	f->depth = r->start_ns < f->busy_until_ns ? f->depth + 1 : 1;
 	f->busy_until_ns = u64_max(f->busy_until_ns, opkind_end_ns(r));
 }
@@ -286,14 +271,6 @@ static bool is_wanted(void *arg, const struct trace_record *r)
 	default:
 		return false;
 	}
-}
-
-/* Does the task belong to another training? */
-static bool is_other_party(const struct save_reader *g, uint32_t task)
-{
-	uint32_t party = task < g->d->task_count ? g->d->task[task].party : UINT32_MAX;
-
-	return g->party != UINT32_MAX && party != UINT32_MAX && party != g->party;
 }
 
 static void add_step(struct save_reader *g, const struct trace_record *r)
@@ -349,7 +326,9 @@ static void add_call(struct save_reader *g, const struct trace_record *r)
 	    distil_class(g->d, r->file) != CLASS_CHECKPOINT)
 		return;
 	(void)trace_tasks_find_thread(&g->d->tasks, r, &task);
-	if (is_other_party(g, task))
+	/* Does the task belong to another training? */
+	uint32_t party = task < g->d->task_count ? g->d->task[task].party : UINT32_MAX;
+	if (g->party != UINT32_MAX && party != UINT32_MAX && party != g->party)
 		return;
 	struct saved_file *f = file_of_record(g, r, has_bytes);
 	if (!f)

@@ -50,19 +50,6 @@ static bool is_of_party(const struct mark_reader *g, const struct trace_record *
 	       g->d->task[n].party == g->party;
 }
 
-/* Boyer and Moore's majority vote, because the last batch of an epoch may be short. */
-static void vote(struct stepmarks *m, uint64_t samples)
-{
-	if (samples == TRACE_UNKNOWN)
-		return;
-	if (!m->votes)
-		m->samples = samples;
-	if (m->samples == samples)
-		m->votes++;
-	else
-		m->votes--;
-}
-
 static void add_mark(const struct mark_reader *g, const struct trace_record *r)
 {
 	struct stepmarks *m = g->to;
@@ -72,7 +59,16 @@ static void add_mark(const struct mark_reader *g, const struct trace_record *r)
 		return;
 	if (r->op == TRACE_STEP) {
 		m->steps++;
-		vote(m, r->len_bytes);
+		/* Boyer and Moore's majority vote, because the last batch of an epoch may be short.
+		 */
+		if (r->len_bytes != TRACE_UNKNOWN) {
+			if (!m->votes)
+				m->samples = r->len_bytes;
+			if (m->samples == r->len_bytes)
+				m->votes++;
+			else
+				m->votes--;
+		}
 		if (r->result >= 0 && r->result < UINT32_MAX)
 			m->ranks = (uint32_t)u64_max(m->ranks, (uint64_t)r->result + 1);
 		return;
