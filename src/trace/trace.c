@@ -104,24 +104,19 @@ bool trace_phase_is_open(const struct trace_record *marker)
 	return marker->duration_ns == TRACE_UNKNOWN || (marker->flags & TRACE_BEGINS);
 }
 
-static struct trace_phase phase_of(const struct trace_record *r)
-{
-	struct trace_phase p = { .start_ns = r->start_ns, .op = r->op };
-
-	if (trace_phase_is_open(r) ||
-	    __builtin_add_overflow(r->start_ns, r->duration_ns, &p.end_ns))
-		p.end_ns = UINT64_MAX;
-	if (r->op == TRACE_EPOCH)
-		p.number = r->off;
-	else
-		p.file = r->file;
-	return p;
-}
-
 /* Add a phase: merge it with an equal one, append it, or replace the one that ends first. */
-static void add_phase(struct trace_phases *p, struct trace_phase n)
+static void add_phase(struct trace_phases *p, const struct trace_record *r)
 {
 	struct trace_phase *first = p->held;
+	struct trace_phase n = { .start_ns = r->start_ns, .op = r->op };
+
+	if (trace_phase_is_open(r) ||
+	    __builtin_add_overflow(r->start_ns, r->duration_ns, &n.end_ns))
+		n.end_ns = UINT64_MAX;
+	if (r->op == TRACE_EPOCH)
+		n.number = r->off;
+	else
+		n.file = r->file;
 
 	for (unsigned i = 0; i < p->count; i++) {
 		struct trace_phase *h = &p->held[i];
@@ -151,7 +146,7 @@ const struct trace_phase *trace_phase_at(struct trace_phases *p, const struct tr
 	bool is_new = trace_is_phase(r->op);
 
 	if (is_new)
-		add_phase(p, phase_of(r));
+		add_phase(p, r);
 	if (is_new || (p->count && r->start_ns >= p->until_ns)) {
 		unsigned count = 0;
 

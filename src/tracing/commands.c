@@ -123,22 +123,6 @@ int tracing_distil(struct tracing *t)
 
 /* ---- export ---- */
 
-/* Warn about missing parts of the trace. False: its files are damaged or end early. */
-static bool warn_missing(const struct trace_read *read)
-{
-	if (read->lost)
-		log_warn("%" PRIu64 " event%s were lost when the trace was recorded", read->lost,
-			 plural(read->lost));
-	if (read->damaged_chunks)
-		log_warn("%" PRIu64 " chunk%s of the trace are damaged, %" PRIu64
-			 " bytes; their records are left out",
-			 read->damaged_chunks, plural(read->damaged_chunks), read->damaged_bytes);
-	if (read->truncated)
-		log_warn("%u file%s of the trace ended early; later records are missing",
-			 read->truncated, plural(read->truncated));
-	return !read->damaged_chunks && !read->truncated;
-}
-
 int tracing_export(struct tracing *t)
 {
 	struct mlgen_err err = { 0 };
@@ -151,7 +135,20 @@ int tracing_export(struct tracing *t)
 	if (rc == 0)
 		rc = trace_ordered_read(&o, r, &err);
 	if (rc == 0) {
-		status = warn_missing(trace_reader_totals(r)) ? EXIT_RAN : EXIT_FAILED;
+		const struct trace_read *read = trace_reader_totals(r);
+
+		if (read->lost)
+			log_warn("%" PRIu64 " event%s were lost when the trace was recorded",
+				 read->lost, plural(read->lost));
+		if (read->damaged_chunks)
+			log_warn("%" PRIu64 " chunk%s of the trace are damaged, %" PRIu64
+				 " bytes; their records are left out",
+				 read->damaged_chunks, plural(read->damaged_chunks),
+				 read->damaged_bytes);
+		if (read->truncated)
+			log_warn("%u file%s of the trace ended early; later records are missing",
+				 read->truncated, plural(read->truncated));
+		status = read->damaged_chunks || read->truncated ? EXIT_FAILED : EXIT_RAN;
 		rc = t->options.format == TRACING_EXPORT_CSV
 			     ? trace_csv_write(o, t->to, &err)
 			     : trace_iolog_write(o, t->to, &left, &err);

@@ -178,12 +178,26 @@ static uint32_t epoch_of_pass(const struct trace_marks *b, const struct trace_fi
 	return (uint32_t)u64_min((uint64_t)(done * (double)n + 1e-9), n - 1) + 1;
 }
 
-static void add_read(struct trace_marks *b, const struct trace_files *files,
-		     const struct trace_record *r)
+void trace_marks_add_access(struct trace_marks *b, const struct trace_files *files,
+			    const struct trace_record *r, unsigned kind)
 {
+	if (!b->epochs.count || !opkind_has_time(r))
+		return;
+	if (r->op == TRACE_SAMPLE) {
+		uint32_t e = epoch_at(b, r->start_ns);
+
+		if (!e || r->off == TRACE_UNKNOWN || b->is_inferred)
+			return;
+		struct mark_account *m = mark_at(&b->epochs, e - 1);
+		round_place_visit(keyed_item(&b->samples, r->off, sizeof(struct round_place), NULL),
+				  e, (uint32_t)m->samples++, &m->order);
+		return;
+	}
+	if (!(kind & OPKIND_READ) || opkind_failed(r))
+		return;
+
 	struct file_account *f = r->file ? trace_files_at(files, r->file) : NULL;
 	uint64_t bytes = opkind_bytes(r);
-
 	if (!f)
 		return;
 	uint32_t e = b->is_inferred ? epoch_of_pass(b, files, f, bytes) : epoch_at(b, r->start_ns);
@@ -201,26 +215,4 @@ static void add_read(struct trace_marks *b, const struct trace_files *files,
 		return;
 	round_place_visit(&f->place, e, (uint32_t)m->files++,
 			  b->is_inferred || !b->has_samples ? &m->order : NULL);
-}
-
-static void add_sample(struct trace_marks *b, const struct trace_record *r)
-{
-	uint32_t e = epoch_at(b, r->start_ns);
-
-	if (!e || r->off == TRACE_UNKNOWN || b->is_inferred)
-		return;
-	struct mark_account *m = mark_at(&b->epochs, e - 1);
-	round_place_visit(keyed_item(&b->samples, r->off, sizeof(struct round_place), NULL), e,
-			  (uint32_t)m->samples++, &m->order);
-}
-
-void trace_marks_add_access(struct trace_marks *b, const struct trace_files *files,
-			    const struct trace_record *r, unsigned kind)
-{
-	if (!b->epochs.count || !opkind_has_time(r))
-		return;
-	if (r->op == TRACE_SAMPLE)
-		add_sample(b, r);
-	else if (kind & OPKIND_READ && !opkind_failed(r))
-		add_read(b, files, r);
 }

@@ -536,21 +536,6 @@ void describe_text(FILE *to, const struct description *d, const struct f64_list 
 	buf_fini(&out);
 }
 
-/* "open 1,280, read 2,560": calls that the trace has. */
-static void append_calls(struct buf *out, const struct description *d)
-{
-	const struct described_op *of = d->figures.trace.operations.of;
-	char count[UNITS_TEXT_BYTES];
-	struct buf text = { 0 };
-
-	for (unsigned op = TRACE_OPEN; op <= TRACE_ADVISE; op++)
-		if (of[op].count + of[op].errors)
-			buf_addf(&text, "%s%s %s", text.len ? ", " : "", trace_op_name(op),
-				 units_human_count(count, of[op].count + of[op].errors));
-	if (text.len)
-		text_append_buf(out, "calls", TEXT_EVIDENCE_INDENT, &text);
-}
-
 void describe_brief(FILE *to, const struct description *d, bool is_one_line)
 {
 	struct buf out = { 0 };
@@ -560,7 +545,18 @@ void describe_brief(FILE *to, const struct description *d, bool is_one_line)
 		buf_cut(&out, out.len - 1); /* the empty line after it */
 	} else if (d->figures.trace.records) {
 		append_who(&out, d);
-		append_calls(&out, d);
+
+		/* "open 1,280, read 2,560": calls that the trace has. */
+		const struct described_op *of = d->figures.trace.operations.of;
+		char count[UNITS_TEXT_BYTES];
+		struct buf text = { 0 };
+		for (unsigned op = TRACE_OPEN; op <= TRACE_ADVISE; op++)
+			if (of[op].count + of[op].errors)
+				buf_addf(&text, "%s%s %s", text.len ? ", " : "", trace_op_name(op),
+					 units_human_count(count, of[op].count + of[op].errors));
+		if (text.len)
+			text_append_buf(&out, "calls", TEXT_EVIDENCE_INDENT, &text);
+
 		append_access(&out, d);
 		append_metadata(&out, d);
 		append_largest(&out, d);

@@ -202,24 +202,6 @@ static void add_call(struct call_list *c, const struct explain_call *x)
 	c->at[c->count++] = *x;
 }
 
-static void add_plan(struct call_list *to, const struct plan_config *config, const struct extent *x)
-{
-	struct plan p;
-	struct plan_op op;
-
-	to->count = to->reads = 0;
-	plan_init(&p, config, x);
-	to->file_bytes = p.file_bytes;
-	while (to->count < SPECIMEN_CALLS_MOST && plan_next(&p, &op)) {
-		const struct explain_call c = { .op = op.op,
-						.off = op.off,
-						.len_bytes = op.len_bytes,
-						.got_bytes = op.got_bytes };
-
-		add_call(to, &c);
-	}
-}
-
 /* The extent that contains a place of the file. */
 static uint64_t extent_at(const struct dataset *ds, uint64_t place)
 {
@@ -410,7 +392,21 @@ static struct match match_visit(struct explaining *e, const struct plan_config *
 		/* A reader that goes from the beginning to the end reads all samples. */
 		if (is_forward)
 			x = (struct extent){ .samples = (uint32_t)ds->samples_per_file };
-		add_plan(&e->plan, config, &x);
+
+		struct plan p;
+		struct plan_op op;
+		e->plan.count = e->plan.reads = 0;
+		plan_init(&p, config, &x);
+		e->plan.file_bytes = p.file_bytes;
+		while (e->plan.count < SPECIMEN_CALLS_MOST && plan_next(&p, &op)) {
+			const struct explain_call c = { .op = op.op,
+							.off = op.off,
+							.len_bytes = op.len_bytes,
+							.got_bytes = op.got_bytes };
+
+			add_call(&e->plan, &c);
+		}
+
 		struct match m = match_piece(v->specimen, &e->trace, e->plan,
 					     config->access == ACCESS_FRAMEWORK && is_forward);
 		if (i == 0 || m.reads > best.reads)

@@ -141,23 +141,6 @@ static void add_set_visit(struct party_stages *s, const struct visit *x)
 	s->last_set = n;
 }
 
-/* The folder with most visits is for training. Another folder is for evaluation if its visits come
- * in long sequences, because a shuffle would switch between folders all the time. */
-static void find_eval_sets(struct party_stages *s)
-{
-	uint32_t most = 0;
-
-	for (uint32_t i = 1; i < s->set_count; i++)
-		if (s->sets[i].visits > s->sets[most].visits)
-			most = i;
-	if (s->set_count == SETS_MOST)
-		return;
-	for (uint32_t i = 0; i < s->set_count; i++)
-		s->sets[i].is_eval = i != most && s->sets[most].visits >= 8 &&
-				     s->sets[most].runs <= s->sets[most].visits / 4 &&
-				     s->sets[i].runs <= u64_max(1, s->sets[i].visits / 4);
-}
-
 static bool is_eval(struct party_stages *s, const struct visit *x)
 {
 	return s->sets[set_of(s, distil_path(s->d, x->file))].is_eval;
@@ -228,7 +211,19 @@ static int stage_party(struct distil *d, uint32_t party, struct mlgen_err *err)
 		s.root_bytes = strlen(s.root);
 		s.begins = mem_array(EPOCHS_MOST, sizeof(*s.begins));
 		rc = each_visit(&s, add_set_visit, err);
-		find_eval_sets(&s);
+
+		/* The folder with most visits is for training. Another folder is for evaluation if
+		 * its visits come in long sequences, because a shuffle would switch between folders
+		 * all the time. */
+		uint32_t most = 0;
+		for (uint32_t i = 1; i < s.set_count; i++)
+			if (s.sets[i].visits > s.sets[most].visits)
+				most = i;
+		for (uint32_t i = 0; s.set_count < SETS_MOST && i < s.set_count; i++)
+			s.sets[i].is_eval = i != most && s.sets[most].visits >= 8 &&
+					    s.sets[most].runs <= s.sets[most].visits / 4 &&
+					    s.sets[i].runs <= u64_max(1, s.sets[i].visits / 4);
+
 		if (rc == 0)
 			rc = each_visit(&s, find_epoch, err);
 		if (rc == 0 && s.visits) {

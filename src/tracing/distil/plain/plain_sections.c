@@ -255,19 +255,6 @@ static uint64_t round_rate(double rate)
 	return rounded(rate);
 }
 
-static void set_rate(struct plain_pace *p, const struct plain_stream *s)
-{
-	char read[UNITS_TEXT_BYTES], write[UNITS_TEXT_BYTES];
-
-	units_format_size(read, round_rate(rate_of(s, 0)));
-	units_format_size(write, round_rate(rate_of(s, 1)));
-	if (s->dir[0].count && s->dir[1].count)
-		snprintf(p->rate, sizeof(p->rate), "%s,%s", read, write);
-	else
-		snprintf(p->rate, sizeof(p->rate), "%s", s->dir[1].count ? write : read);
-	p->kind = PACE_RATE;
-}
-
 /* Does each pause follow the same number of requests? Runs before the first long pause do
  * not count, see add_run(). */
 static bool is_in_blocks(const struct pauses *x)
@@ -352,10 +339,19 @@ static void pace_find(struct plain_pace *p, const struct plain_stream *s)
 	double spread = spread_of(x.gap_squares, p->gap_ns, x.gaps);
 	double think_spread = spread_of(x.think_squares, mean, x.all);
 	p->gap_spread = spread / p->gap_ns;
-	if (!is_in_blocks(&x) && is_at_rate(&x, p->gap_ns, spread, think_spread))
-		set_rate(p, s);
-	else
+	if (!is_in_blocks(&x) && is_at_rate(&x, p->gap_ns, spread, think_spread)) {
+		char read[UNITS_TEXT_BYTES], write[UNITS_TEXT_BYTES];
+
+		units_format_size(read, round_rate(rate_of(s, 0)));
+		units_format_size(write, round_rate(rate_of(s, 1)));
+		if (s->dir[0].count && s->dir[1].count)
+			snprintf(p->rate, sizeof(p->rate), "%s,%s", read, write);
+		else
+			snprintf(p->rate, sizeof(p->rate), "%s", s->dir[1].count ? write : read);
+		p->kind = PACE_RATE;
+	} else {
 		set_think(p, &x);
+	}
 }
 
 /* ---- direction and order ---- */

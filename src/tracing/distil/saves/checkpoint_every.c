@@ -222,31 +222,6 @@ static bool find_by_count(struct cadence *g)
 	return true;
 }
 
-/* Find whether training goes on during a checkpoint. Reads that only fill the prefetch do not
- * count. */
-static void find_async(struct cadence *g)
-{
-	uint64_t within = 0, steps = 0;
-	double ahead = 0;
-
-	for (uint32_t i = 0; i < g->s->count; i++) {
-		within += g->s->at[i].samples_within;
-		steps += g->s->at[i].steps_within;
-	}
-	if (g->s->has_steps) {
-		g->c->is_async = 2 * steps > g->s->count;
-		g->c->async_sure = DISTIL_SURE;
-		return;
-	}
-	g->c->async_sure = DISTIL_LIKELY;
-	if (g->party >= g->d->parties || !g->d->found || g->batch <= 0)
-		return;
-	const struct distil_results *f = &g->d->found[g->party];
-	ahead = g->batch * (double)u64_max(1, f->read_threads) * (double)u64_max(1, f->prefetch);
-	g->c->is_async =
-		(double)within * samples_per_visit(g) > (double)g->s->count * (ahead + g->batch);
-}
-
 void checkpoint_every_find(struct checkpoint_cadence *c, const struct saves *s,
 			   const struct distil *d, uint32_t party)
 {
@@ -283,6 +258,25 @@ void checkpoint_every_find(struct checkpoint_cadence *c, const struct saves *s,
 		set_time(g.c, ns > 0 ? ns : (double)NS_PER_S,
 			 "median time between them; neither steps nor times are regular");
 	}
-	find_async(&g);
 	mem_free(g.epochs);
+
+	/* Find whether training goes on during a checkpoint. Reads that only fill the prefetch do
+	 * not count. */
+	uint64_t within = 0, steps = 0;
+	for (uint32_t i = 0; i < s->count; i++) {
+		within += s->at[i].samples_within;
+		steps += s->at[i].steps_within;
+	}
+	if (s->has_steps) {
+		c->is_async = 2 * steps > s->count;
+		c->async_sure = DISTIL_SURE;
+		return;
+	}
+	c->async_sure = DISTIL_LIKELY;
+	if (party >= d->parties || !d->found || g.batch <= 0)
+		return;
+	const struct distil_results *f = &d->found[party];
+	double ahead =
+		g.batch * (double)u64_max(1, f->read_threads) * (double)u64_max(1, f->prefetch);
+	c->is_async = (double)within * samples_per_visit(&g) > (double)s->count * (ahead + g.batch);
 }
