@@ -213,10 +213,8 @@ static void (*const prep[MLGEN_OPS])(const struct queue *, struct iocb *,
 };
 /* clang-format on */
 
-/*
- * Call io_submit(2) directly: the program has a function with the name of libaio's wrapper, which
- * the linker would choose instead. Returns a number, or -errno.
- */
+/* Call io_submit(2) directly: mlgen has a function with the same name as libaio's wrapper, and the
+ * linker would choose that function. Returns the number of accepted operations, or -errno. */
 static long call_submit(struct queue *q, unsigned at, unsigned n)
 {
 	long rc = syscall(SYS_io_submit, q->context, (long)(n - at), q->batch + at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* null.c - engine: completes all operations at once or by a model of storage, and touches no
- * file. */
+/* null.c - engine: completes all operations at once or according to a model of storage, and touches
+ * no file. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 /* Upper limit of any duration, ns. */
 #define NS_MAX 0x1p62
 
-/* A smaller bandwidth is a forgotten unit. */
+/* A smaller bandwidth is refused: most likely its unit was forgotten. */
 #define MIN_BANDWIDTH 1024
 
 /*
@@ -27,16 +27,14 @@
 
 #define PAGE_BYTES 4096u
 
-/* A smaller read-ahead window is a forgotten unit; no kernel has a larger one. The default of Linux
- * (read_ahead_kb) is 128 KiB. */
+/* Limits of the read-ahead window. For a smaller window, the unit was most likely forgotten; no
+ * kernel has a larger window. Linux's default (read_ahead_kb) is 128 KiB. */
 #define DEFAULT_READAHEAD (128u << 10)
 #define MIN_READAHEAD PAGE_BYTES
 #define MAX_READAHEAD 0x1p30
 
-/*
- * The last bytes that a reader got of a file are in the page cache, because libraries read a header
- * twice. More is not cached; otherwise repeated reads of a small file would cost nothing.
- */
+/* The last bytes that a reader read are in the modelled page cache, because libraries read a header
+ * twice. No more is cached; otherwise repeated reads of a small file would cost nothing. */
 #define CACHED_BYTES (2 * PAGE_BYTES)
 
 struct null_opts {
@@ -69,15 +67,15 @@ struct device {
 /* A request for the bytes of a file up to `end`. */
 struct readahead {
 	uint64_t end;
-	uint64_t asked_ns; /* may use the device from then on */
+	uint64_t asked_ns; /* earliest start of the transfer */
 	uint64_t latency_ns;
 	uint64_t ready_ns; /* earliest arrival of a byte */
 };
 
 /*
- * A sequential reader of a file; [begin, pos) was read. Bytes use the device when they are
- * consumed, but as of the time of their request: the size of the file is not known here, and bytes
- * after its end cost nothing.
+ * A sequential reader of a file; [begin, pos) was read. Bytes are queued at the device when they
+ * are consumed, but their transfer may start as early as their request. The size of the file is not
+ * known here, and bytes after its end must cost nothing.
  */
 struct file_reader {
 	uint64_t begin, pos;
@@ -90,7 +88,7 @@ struct file_reader {
 
 struct file_readers {
 	struct file_reader readers[READERS];
-	unsigned last; /* index of the last one used */
+	unsigned last; /* index of the reader used last */
 };
 
 /* State of a worker whose job has a model. file->word is 1 + the index in `files`; 0 = no index. */
@@ -98,11 +96,12 @@ struct model {
 	struct device *device;
 	uint64_t drawn;
 	uint64_t late_ns;
-	struct file_readers *files; /* ctx->files of them */
+	struct file_readers *files; /* ctx->files elements */
 	unsigned *unused, unused_count;
 };
 
-/* The end of an operation: in the model, and for its thread, which may have begun it late. */
+/* When an operation ends: in the model, and for its thread, which may have started the operation
+ * late. */
 struct completion {
 	uint64_t due_ns, end_ns;
 };
@@ -209,10 +208,10 @@ static struct file_reader *find_reader(struct file_readers *r, uint64_t off)
 }
 
 /*
- * Read-ahead of Linux: a read that continues an earlier one, or begins a file, has a window. Any
- * other read is a request by itself. The bytes of a window take their turn at the device when they
- * are consumed, as of the time when they were requested. So no byte is transferred twice, and none
- * beyond the end of the file.
+ * Read-ahead of Linux: a read that continues an earlier read, or starts at offset 0, has a window.
+ * Any other read is a request by itself. The bytes of a window are queued at the device when they
+ * are consumed, but their transfer may start as early as their request. So no byte is transferred
+ * twice, and none beyond the end of the file.
  */
 static void read_buffered(const struct mlgen_ctx *ctx, struct completion *at,
 			  const struct mlgen_io *op)
@@ -242,7 +241,7 @@ static void read_buffered(const struct mlgen_ctx *ctx, struct completion *at,
 	await_window(ctx, at, &p->current, op->len_bytes);
 }
 
-/* Sleep until the operation ends in the model. False: the job ends before. */
+/* Sleep until the operation ends in the model. False: the job ends earlier. */
 static bool sleep_for_op(const struct mlgen_ctx *ctx, const struct mlgen_io *op)
 {
 	bool moves = op->op == MLGEN_READ || op->op == MLGEN_WRITE;

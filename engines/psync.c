@@ -41,7 +41,7 @@ struct psync {
 };
 
 /*
- * Read without the wrapper of pread(2), which is a cancellation point: it costs two locked
+ * Call pread(2) without its wrapper. The wrapper is a cancellation point, which costs two locked
  * instructions in a program with threads, and no thread is cancelled here. The offset fits into one
  * register only where long has 64 bits.
  */
@@ -69,7 +69,8 @@ static ssize_t plain_write(const struct mlgen_io *op)
 	return pwritev(op->file->fd, op->iov, op->iovcnt, (off_t)op->off);
 }
 
-/* preadv2 and pwritev2 use the file's own position for an offset of -1, so it is refused here. */
+/* preadv2 and pwritev2 use the file's own position for an offset of -1, so that offset is refused
+ * here. */
 static ssize_t with_flags(const struct mlgen_io *op, int flags)
 {
 	if (op->off > INT64_MAX) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault.h - wrapped and numbered operations, shared by the files of this engine. */
+/* fault.h - operations that are wrapped and numbered, shared by the files of this engine. */
 #pragma once
 
 #include <stdatomic.h>
@@ -9,13 +9,13 @@
 #include <mlgen/engine.h>
 
 /*
- * The fault of an operation depends on its number alone. All workers of a job count together, from
- * 1, in the order of submission. An operation that the io layer submits again is counted again.
- * With one worker the same operation meets the same fault in every run.
+ * The fault of an operation depends on its number alone. Operations of all workers of a job are
+ * numbered from 1 in the order of submission. An operation that the io layer submits again gets a
+ * new number. With one worker the same operation meets the same fault in every run.
  *
- * The engine accepts every operation, so that any can fail. It performs metadata operations that
- * the wrapped engine does not support. The engine is always asynchronous: if the wrapped engine is
- * synchronous, submit performs an operation and reap returns it.
+ * The engine accepts every operation, so that any operation can fail. It performs metadata
+ * operations that the wrapped engine does not support. The engine is always asynchronous: if the
+ * wrapped engine is synchronous, submit performs an operation and reap returns it.
  */
 struct fault_opts {
 	char *engine;

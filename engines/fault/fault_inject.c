@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#define SHORT_BYTES 4096u /* shortened transfers end at multiples, for O_DIRECT */
+#define SHORT_BYTES 4096u /* a shortened O_DIRECT transfer is a multiple of this */
 
 static bool is_transfer(const struct mlgen_io *op)
 {
@@ -143,8 +143,8 @@ static struct shadow *shadow_of(struct fault *f, struct mlgen_io *op)
 }
 
 /*
- * Perform an operation of a chain and wait for it, because its members may be performed in
- * different places. Members that follow a failed open are cancelled.
+ * Perform one operation of a chain and wait for it, because the wrapped engine may perform some
+ * members of a chain and this engine the others. Members that follow a failed open are cancelled.
  */
 static int inject_link(struct fault *f, struct shadow *s, bool *is_cancelled)
 {

@@ -12,12 +12,10 @@
 
 #include <mlgen/engine.h>
 
-/*
- * A ring belongs to one worker. The code that every read and write runs is in uring_submit.c and
- * uring_reap.c, or inline here, so that it contains no calls between files.
- */
+/* A ring belongs to one worker. The code that runs for every read and write is in uring_submit.c
+ * and uring_reap.c, or inline here, so that it contains no calls between files. */
 
-/* The kernel registers at most 1 GiB at once, so a larger buffer is registered as several. */
+/* The kernel registers at most 1 GiB at once, so a larger buffer is registered in several parts. */
 #define ONE_BUFFER_SHIFT 30
 #define ONE_BUFFER_BYTES (1ull << ONE_BUFFER_SHIFT)
 
@@ -122,13 +120,13 @@ static inline void uring_done(struct worker_ring *r, struct mlgen_io *op, int64_
 /* io_uring.c: append a sentence to ctx->note. */
 __attribute__((format(printf, 2, 3))) void uring_note(struct mlgen_ctx *ctx, const char *fmt, ...);
 
-/* uring_ring.c: set up the best ring that this kernel has. 0 or -errno with err. Close the ring if
- * is_open is set, even after an error. */
+/* uring_ring.c: set up the best ring that this kernel supports. 0 or -errno with err. If is_open is
+ * set, even after an error, the caller must close the ring. */
 int uring_ring_open(struct worker_ring *r, struct mlgen_err *err);
 void uring_ring_close(struct worker_ring *r);
 
-/* uring_files.c: register the table of files and the buffer. If the job requires a table and the
- * kernel refuses it, -errno with err. A refused buffer is not an error. */
+/* uring_files.c: register the table of files and the buffer. 0, or -errno with err if the job
+ * requires a table and the kernel refuses it. A refused buffer is not an error. */
 int uring_files_register(struct worker_ring *r, struct mlgen_err *err);
 void uring_files_register_buffer(struct worker_ring *r);
 void uring_files_unregister(struct worker_ring *r);
@@ -136,9 +134,9 @@ uint64_t uring_files_lock_limit(void); /* bytes of memory that may be locked */
 
 /* uring_ops.c: operations other than READ and WRITE. Does the ring support the operation? */
 bool uring_ops_supports(const struct worker_ring *r, const struct mlgen_io *op);
-/* Fill the request of the operation. */
+/* Fill the kernel's request for the operation. */
 void uring_ops_prep(struct worker_ring *r, struct io_uring_sqe *sqe, struct mlgen_io *op);
-/* After completion, with op->result from the kernel: set the other results. */
+/* Call after completion, when op->result is the kernel's result: set the other results. */
 void uring_ops_settle(struct worker_ring *r, struct mlgen_io *op);
 
 /* uring_here.c: perform an operation by a system call. 0 or -errno. */

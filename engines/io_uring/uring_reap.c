@@ -15,7 +15,7 @@ static unsigned reap_done(struct worker_ring *r, struct mlgen_io **io, unsigned 
 	return n;
 }
 
-/* -EOPNOTSUPP of a read or write on a polled ring: the device cannot be polled. */
+/* Explain -EOPNOTSUPP from a read or write on a polled ring: the device cannot be polled. */
 static void note_no_poll(struct worker_ring *r)
 {
 	if (!*r->ctx->note)
@@ -71,7 +71,7 @@ static uint64_t reap_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* A polled ring has no timeout: the kernel would poll until there are n. */
+/* A polled ring has no timeout: the kernel would poll until there are n completions. */
 static int poll_until(struct worker_ring *r, unsigned n, uint64_t end_ns)
 {
 	int rc = 0;
@@ -85,7 +85,7 @@ static int poll_until(struct worker_ring *r, unsigned n, uint64_t end_ns)
 }
 
 /* Wait for n completions until end_ns (UINT64_MAX = for ever). 0, -ETIME, -EINTR or the ring's
- * failure. The result is also 0 at the timeout if some of the n have come. */
+ * failure. The result is also 0 at the timeout if some of the n completions have arrived. */
 static int await(struct worker_ring *r, unsigned n, uint64_t end_ns)
 {
 	struct io_uring_cqe *first;
@@ -107,7 +107,7 @@ static int await(struct worker_ring *r, unsigned n, uint64_t end_ns)
 	return rc < 0 ? rc : 0;
 }
 
-/* The timeout counts from the call, even if signals or some of the completions end a wait early. */
+/* The timeout starts with the call, even if signals or some of the completions end a wait early. */
 int uring_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min, unsigned max,
 	       uint64_t timeout_ns)
 {

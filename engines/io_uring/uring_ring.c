@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uring_ring.c - set up the best ring that this kernel has, or explain its refusal. */
+/* uring_ring.c - set up the best ring that this kernel supports, or explain why it refuses. */
 #include "io_uring.h"
 
 #include <inttypes.h>
@@ -50,7 +50,7 @@ static int refused_old(int rc, struct mlgen_err *err)
 			  strerror(-rc), host.release);
 }
 
-/* Kernels before 5.12 lock the memory of rings; all rings of a user count together. */
+/* Kernels before 5.12 lock the memory of rings; one limit applies to all rings of a user. */
 static int refused_memory(const struct mlgen_ctx *ctx, int rc, struct mlgen_err *err)
 {
 	uint64_t entries = 1, bytes;
@@ -116,7 +116,7 @@ static int ring_set_up(struct worker_ring *r)
 	unsigned entries = r->ctx->iodepth, flags;
 	int rc = -EINVAL;
 
-	/* The kernel thread frees entries late: a completion may arrive earlier. */
+	/* The kernel thread may free an entry only after the completion has arrived. */
 	if (r->opts->sqthread_poll)
 		entries *= 2;
 	for (size_t i = 0; i < sizeof(ring_set_ups) / sizeof(ring_set_ups[0]); i++) {

@@ -9,13 +9,13 @@
 
 /*
  * A file is mapped whole when it is opened, or at its first use if another worker has opened it;
- * file->word is 1 + its index in the worker's table.
+ * file->word is 1 + the index of the mapping in the worker's table.
  *
  * A mapping may be longer than its file, never shorter. A growing file is therefore remapped only
- * now and then, while its size is always exact. Access after the end of a file that became shorter
- * raises SIGBUS, as does a page that the device cannot deliver. The size of the file distinguishes
- * the two cases. After the end, a read ends as pread(2) does; on a bad page it fails with -EIO. A
- * write fails with -EIO in both cases.
+ * from time to time, while its size is always exact. Access after the end of a file that became
+ * shorter raises SIGBUS, as does a page that the device cannot deliver. The size of the file
+ * distinguishes the two cases. After the end, a read ends as pread(2) does; on a bad page it fails
+ * with -EIO. A write fails with -EIO in both cases.
  */
 struct file_map {
 	char *base; /* NULL: an empty file cannot be mapped */
@@ -33,7 +33,7 @@ struct map_table {
 	bool thp;
 };
 
-/* Mapped after the end of a growing file: addresses cost nothing. */
+/* Bytes mapped past the end of a growing file; address space costs nothing. */
 #define GROW_BYTES (1ull << 30)
 
 /*
@@ -48,10 +48,8 @@ int mmap_map_follow(const struct map_table *t, struct file_map *m, int fd, uint6
 int mmap_map_grow(const struct map_table *t, struct file_map *m, const struct mlgen_io *op);
 void mmap_map_drop(struct file_map *m);
 
-/*
- * mmap_guard.c: copy from or to a mapping; a SIGBUS becomes -EIO of the operation. Call copy
- * between job_init and job_fini of a job, on a thread that has called mmap_guard_thread once.
- */
+/* mmap_guard.c: copy from or to a mapping; the result is -EIO if a SIGBUS is raised. Call copy
+ * between job_init and job_fini of a job, on a thread that has called mmap_guard_thread once. */
 int mmap_guard_job_init(struct mlgen_engine_job *job, struct mlgen_err *err);
 void mmap_guard_job_fini(struct mlgen_engine_job *job);
 void mmap_guard_thread(void);

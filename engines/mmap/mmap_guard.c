@@ -24,8 +24,8 @@ static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned users;
 static struct sigaction previous;
 
-/* Pass a signal to the previous handler. If the previous handler is the default, a fault recurs by
- * itself after it is restored; a signal that a process sent has to be raised again. */
+/* Pass a signal to the previous handler. If that is the default, restore it: a fault then recurs by
+ * itself, but a signal that a process sent has to be raised again. */
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
 	if (previous.sa_flags & SA_SIGINFO) {

@@ -36,7 +36,7 @@ extern const struct mlgen_engine mlgen_engine __attribute__((visibility("default
 
 /* Metadata operations are ordinary operations; caps lists those that the engine supports. */
 enum mlgen_op {
-	MLGEN_OPEN,     /* the file's name with file->flags, mode; sets fd */
+	MLGEN_OPEN,     /* the file's name with file->flags, file->mode; sets file->fd */
 	MLGEN_STAT,     /* file->fd if open, otherwise the file's name; fills `size_bytes` */
 	MLGEN_READ,     /* iov, off */
 	MLGEN_WRITE,    /* iov, off */
@@ -53,7 +53,7 @@ enum mlgen_op {
 };
 
 #define MLGEN_CAP(op) (1u << (op))
-#define MLGEN_CAP_DIRECT (1u << 16)   /* moves files opened with O_DIRECT */
+#define MLGEN_CAP_DIRECT (1u << 16)   /* reads and writes files opened with O_DIRECT */
 #define MLGEN_CAP_NO_FILES (1u << 17) /* touches no file at all */
 /*
  * Each worker may have a private table of descriptors (unshare(2), CLONE_FILES), which makes calls
@@ -73,7 +73,7 @@ enum mlgen_io_flags {
 
 /*
  * Files that are written or removed are named relative to a folder that the caller holds open. A
- * link or folder that is swapped in on the path then has no effect. An engine passes
+ * symbolic link or folder that someone swaps into the path then has no effect. An engine passes
  * mlgen_file_dir() and mlgen_file_name() to openat(2) and similar calls. Files that are only read
  * have a path and no name.
  */
@@ -85,8 +85,8 @@ struct mlgen_file {
 	int flags;        /* flags of open(2) */
 	unsigned mode;
 	uint64_t word; /* private to the engine, such as a slot or a handle; 0 = none */
-	/* The io layer's number of an open file in a trace; 0 = none. Engines have only pointers to
-	 * files, so an engine built without this member still works. */
+	/* Number that the io layer gives to an open file in a trace; 0 = none. Engines only hold
+	 * pointers to files, so an engine built without this member still works. */
 	uint32_t trace;
 };
 
@@ -107,7 +107,7 @@ struct mlgen_io {
 	enum mlgen_op op;
 	unsigned flags;
 	struct mlgen_file *file;
-	const struct iovec *iov; /* parts may repeat over one buffer */
+	const struct iovec *iov; /* several parts may point to the same memory */
 	int iovcnt;
 	uint64_t off;        /* bytes */
 	uint64_t len_bytes;  /* READ, WRITE: the sum of iov */
@@ -122,19 +122,19 @@ struct mlgen_engine;
 
 struct mlgen_engine_job {
 	const struct mlgen_engine *engine;
-	const void *opts; /* opts_size bytes, by engine->opts */
+	const void *opts; /* opts_size bytes, described by engine->opts */
 	unsigned workers;
 	/* Files are being prepared and nothing is measured: ignore options that select a path to
 	 * the device (polled, uncached, nowait). */
 	bool is_preparing;
 	void *priv; /* the engine's */
-	/* Workers of the same job that were set up earlier, such as those of a training whose
+	/* Other workers of the same job, set up earlier: for example, the training workers whose
 	 * checkpoints these workers save. NULL = none. */
 	const struct mlgen_engine_job *beside;
 	/* Find another engine by name, in order to wrap it; returns NULL if it is not built. */
 	const struct mlgen_engine *(*find)(const char *name);
 	/* Set by job_init if MLGEN_CAP_PRIVATE_FDS does not hold for this job, because the wrapped
-	 * engine does not have it. */
+	 * engine does not have the flag. */
 	bool shares_fds;
 };
 
@@ -145,8 +145,8 @@ struct mlgen_ctx {
 	unsigned files;   /* maximum files open at once */
 	void *buf;        /* the worker's buffer, aligned; touched unless the engine has no files */
 	size_t buf_bytes;
-	/* Pages of the buffer are replaced during the run, so no engine may pin them, as registered
-	 * buffers do. */
+	/* Pages of the buffer are replaced during the run, so an engine must not pin them, for
+	 * example by registering the buffer. */
 	bool buf_is_given_back;
 	/*
 	 * Set by init. can_link: the engine accepts chains, OPEN to CLOSE of a file with
@@ -157,8 +157,8 @@ struct mlgen_ctx {
 	bool can_link;
 	char in_use[192];
 	char note[256];
-	/* The run's clock, real or virtual. A sleep returns false if the job ends before that time;
-	 * its operation then gets -ECANCELED. */
+	/* The run's clock, real or virtual. sleep_until returns false if the job ends before that
+	 * time; the engine then completes the operation with -ECANCELED. */
 	uint64_t (*now_ns)(const struct mlgen_ctx *ctx);
 	bool (*sleep_until)(const struct mlgen_ctx *ctx, uint64_t ns);
 	/* Value number `index` of a distribution: different for each worker, and the same in every
@@ -182,10 +182,11 @@ struct mlgen_engine {
 	const struct mlgen_field *opts; /* or NULL */
 	size_t opts_size;
 
-	/* Optional, on the main thread, around all workers of a job. */
+	/* Optional. Called on the main thread, before the first worker of a job starts and after
+	 * the last worker has ended. */
 	int (*job_init)(struct mlgen_engine_job *job, struct mlgen_err *err);
 	void (*job_fini)(struct mlgen_engine_job *job);
-	/* Optional, on the worker's own thread. fini is also called after a failed init. */
+	/* Optional. Called on the worker's own thread. fini is also called after a failed init. */
 	int (*init)(struct mlgen_ctx *ctx, struct mlgen_err *err);
 	void (*fini)(struct mlgen_ctx *ctx);
 	/*

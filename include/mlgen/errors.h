@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* errors.h - parse errors of storage by name, such as EIO or ENOSPC. */
+/* errors.h - parse the names of storage errors, such as EIO or ENOSPC. */
 #pragma once
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 
 #define MLGEN_ERROR_MAX 4095 /* MAX_ERRNO of the kernel */
 
-/* The errno of a word of `len` characters: a name, in either case, or a number from 1 to
- * MLGEN_ERROR_MAX. 0 = neither. */
+/* Return the errno that a word of `len` characters stands for: a name in upper or lower case, or a
+ * number from 1 to MLGEN_ERROR_MAX. 0 = neither. */
 static inline int mlgen_error_code(const char *word, size_t len)
 {
 	/* clang-format off */

@@ -20,10 +20,10 @@ enum mlgen_type {
 	MLGEN_F64,     /* double; NaN = unset, JSON null */
 	MLGEN_SIZE,    /* uint64_t bytes, written with k m g t p */
 	MLGEN_TIME,    /* uint64_t ns; a number without suffix is in `unit` */
-	MLGEN_PERCENT, /* double, 0..100, written 2 or 2% */
+	MLGEN_PERCENT, /* double, 0..100, written as 2 or 2% */
 	MLGEN_ENUM,    /* int, a value of `choices` */
 	MLGEN_STR,     /* char *, NULL = unset */
-	/* only for options; of the structs below, engines may use only mlgen_dist */
+	/* options only; of the structs in this group, engines may use only mlgen_dist */
 	MLGEN_SIZE_DIST,   /* struct mlgen_dist of bytes */
 	MLGEN_TIME_DIST,   /* struct mlgen_dist of ns */
 	MLGEN_F64_LIST,    /* struct f64_list, a:b:c */
@@ -52,10 +52,8 @@ enum mlgen_field_flags {
 	MLGEN_LINES = 32,  /* command line: repetitions are joined as lines */
 };
 
-/*
- * The constant `a` if kind is 0, otherwise a distribution, whose values ctx->draw returns. The
- * program parses, checks and prints it.
- */
+/* A constant `a` if kind is 0, otherwise a distribution. ctx->draw returns its values. mlgen
+ * parses, checks and prints distributions. */
 struct mlgen_dist {
 	int kind;
 	double a, b;
@@ -95,7 +93,7 @@ struct mlgen_field {
 				  char unused;                                                     \
 			  }))
 
-/* A string member: options own theirs (char *), metrics may point to a constant. */
+/* A string member. An option owns its string (char *); a metric may point to a constant. */
 #define MLGEN_MEMBER_STR(s, m)                                                                     \
 	(offsetof(s, m) +                                                                          \
 	 0 * sizeof(struct {                                                                       \
