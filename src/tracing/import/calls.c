@@ -506,7 +506,7 @@ const struct call *call_find(const char *name)
 
 /* ---- the calls of an import ---- */
 
-/* Smaller times are not since 1970 (this is in 1973), but since the boot of the host. */
+/* A smaller time is not counted from 1970 (this is in 1973), but from the boot of the host. */
 #define UNIX_MIN_NS (UINT64_C(100000000) * NS_PER_S)
 
 struct calls {
@@ -569,7 +569,7 @@ static void apply_open(struct calls *c, const struct call_event *s)
 
 	if (!s->file || s->file > INT32_MAX || (s->has_result && s->result < 0))
 		return;
-	/* If a file is open twice, the log does not tell which of them is read. */
+	/* If a file is open twice, the log does not tell which open file a call reads. */
 	is_second = fdtable_find(c->by_name, s->pid, (int)s->file);
 	f = fdtable_open(c->by_name, s->pid, (int)s->file, s->file, appends, false);
 	f->is_position_known = !is_second;

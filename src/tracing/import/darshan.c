@@ -15,7 +15,8 @@
 
 /*
  * A row is MODULE RANK read|write SEGMENT OFFSET LENGTH START END, with times in seconds since the
- * job's begin. Some versions append any number of Lustre [OST] and the thread's pthread_self().
+ * start of the job. Some versions append any number of Lustre [OST] and the thread's
+ * pthread_self().
  */
 struct darshan_row {
 	const char *module; /* not NUL-terminated */
@@ -23,7 +24,7 @@ struct darshan_row {
 	uint64_t rank;
 	bool is_write;
 	uint64_t off, bytes;
-	uint64_t start_ns, end_ns; /* since the job's begin */
+	uint64_t start_ns, end_ns; /* since the start of the job */
 	unsigned decimals;         /* digits after the point of the times */
 	bool has_thread;
 	uint64_t thread;
@@ -198,9 +199,9 @@ static const char *darshan_row_parse(struct darshan_row *r, const char *line, si
 /* ---- the reader ---- */
 
 /*
- * The log has ranks instead of pids. The pid is the rank plus one; in further files, counting goes
- * on after the pids of the previous files. The first thread of a process has its pid as tid; the
- * tids of further threads start at OTHER_THREADS.
+ * The log has ranks instead of pids. The pid is the rank plus one; in further files, numbering
+ * continues after the pids of the previous files. The first thread of a process has its pid as tid;
+ * the tids of further threads start at OTHER_THREADS.
  */
 enum { OTHER_THREADS = 100000000 };
 #define NO_THREAD UINT64_MAX
@@ -219,7 +220,7 @@ struct darshan {
 	struct buf line;
 	uint64_t number; /* line number */
 	/* State of the current file. */
-	uint64_t start_ns; /* the job's begin as a time of day */
+	uint64_t start_ns; /* the job's start as a time of day */
 	bool has_start;
 	uint32_t pid_base;  /* pids of previous files */
 	uint32_t pid_count; /* pids of this file */
@@ -231,7 +232,7 @@ struct darshan {
 	struct map posix;           /* files with rows of X_POSIX */
 	struct map processes;       /* all pids */
 	VEC(uint64_t) first_thread; /* index: number in `processes` */
-	struct map threads;         /* other than the first ones */
+	struct map threads;         /* threads other than the first ones */
 	struct buf host;
 	bool has_hosts;                /* more than one */
 	uint64_t repeated, mpiio_only; /* rows of MPI-IO, left out and added */
@@ -338,7 +339,7 @@ static uint32_t thread_of(struct darshan *d, uint32_t pid, const struct darshan_
 		d->first_thread.at[number] = thread;
 	if (d->first_thread.at[number] == thread || !r->has_thread)
 		return pid;
-	/* pthread_self() is an address of 47 bits, or a number of 32. */
+	/* pthread_self() is an address of 47 bits, or a number of 32 bits. */
 	return OTHER_THREADS + map_number(&d->threads, (uint64_t)pid << 47 ^ thread, &is_new);
 }
 
@@ -379,7 +380,8 @@ static int read_row(struct darshan *d, const char *line, size_t bytes)
 	if (d->pid_base + r.rank >= OTHER_THREADS)
 		return darshan_unread(d, "a rank above 100 million");
 
-	/* MPI-IO calls read(2) and write(2): its rows on a file with POSIX rows repeat those. */
+	/* MPI-IO calls read(2) and write(2): its rows about a file repeat the POSIX rows, if the
+	 * file has any. */
 	if (module == MODULE_POSIX) {
 		map_number(&d->posix, d->file, &is_new);
 	} else if (map_find(&d->posix, d->file, &number)) {

@@ -21,10 +21,8 @@ struct dftracer_file {
 	bool is_explained;
 };
 
-/*
- * An event FH maps a hash to a name. FH mostly precedes the first use of the hash, but may stand
- * anywhere in a sorted file. Until then the file is named "hash H".
- */
+/* An event FH maps a hash to a name. FH mostly precedes the first use of the hash, but may stand
+ * anywhere in a sorted file. Until FH is read, the file is named "hash H". */
 struct dftracer_names {
 	struct trace_names *hashes;      /* numbers hashes from 1 */
 	VEC(struct dftracer_file) files; /* index: number minus one */
@@ -59,8 +57,8 @@ struct dftracer_span {
 struct dftracer_marks {
 	struct map numbers;              /* epochs that occur in args */
 	VEC(struct dftracer_span) spans; /* time from the first to the last event of each */
-	bool has_epochs;                 /* epochs are events, too */
-	/* `first` is 1 if the first number is: the application counts from 1. */
+	bool has_epochs;                 /* the log has an event for each epoch */
+	/* `first` is 1 if the first number in the log is 1: the application counts from 1. */
 	struct dftracer_count {
 		bool is_begun;
 		uint64_t first;
@@ -118,7 +116,7 @@ static bool number_arg(const json_t *args, const char *key, uint64_t most, uint6
 	return true;
 }
 
-/* Numbers of a trace are from 0; an application may count from 1. */
+/* Numbers in a trace start at 0; an application may count from 1. */
 static uint64_t number_from_0(struct dftracer_count *c, uint64_t number)
 {
 	if (!c->is_begun)
@@ -233,8 +231,8 @@ struct dftracer {
 	struct calls *calls;
 	struct dftracer_names names;
 	struct dftracer_marks marks;
-	/* Files that a process opens, reads or writes by POSIX. Its STDIO calls on them repeat the
-	 * same I/O. */
+	/* Files that a process opened, read or wrote by POSIX calls. STDIO calls of the same
+	 * process on these files repeat the same I/O. */
 	struct map posix;
 	uint64_t unit_ns;         /* time unit of this file */
 	uint64_t timed;           /* events of this file read in that unit */
@@ -434,7 +432,7 @@ static int read_metadata(struct dftracer *d, const json_t *event)
 	if (is_new) {
 		h->file = trace_fill_name(d->m->fill, name, strlen(name));
 	} else if (!h->is_explained) {
-		/* The last entry of an id counts. */
+		/* The last entry of an id applies. */
 		id = h->file;
 		trace_fill_entry(d->m->fill, TRACE_FILE, &id, 1, name);
 		d->names.unexplained--;
@@ -467,7 +465,7 @@ static int add_complete(struct dftracer *d, const json_t *event)
 	d->timed++;
 	if (strcasecmp(e.cat, "POSIX") == 0 || strcasecmp(e.cat, "STDIO") == 0)
 		return add_call(d, &e);
-	/* The begin and end of the tracer itself. */
+	/* The start and end of the tracer itself. */
 	if (strcasecmp(e.cat, "dftracer") == 0 || strcasecmp(e.cat, "dlio_profiler") == 0)
 		return 0;
 	return dftracer_marks_add(&d->marks, d->m, &e, d->err);

@@ -336,7 +336,7 @@ int import_run(const struct import_args *args)
 	struct mlgen_err err = { 0 };
 	int status;
 
-	/* mlgen itself writes these formats, without any line that is wrong. */
+	/* mlgen itself writes these formats, so every line must be valid. */
 	if (args->is_lenient && (args->format == IMPORT_CSV || args->format == IMPORT_FIO_IOLOG)) {
 		log_error("lenient: does not apply to format=%s, where every line must be valid",
 			  m.importer->name);

@@ -68,10 +68,8 @@ struct importer {
 	int (*read)(struct importing *m, struct mlgen_err *err);
 };
 
-/*
- * Count a line that could not be read, and keep the reason of the first few. `line` 0 = without a
- * line number. 0, or -EINVAL with err if nothing at the beginning of the log could be read.
- */
+/* Count a line that could not be read, and keep the reasons for the first few. `line` 0 = without a
+ * line number. 0, or -EINVAL with err if nothing at the beginning of the log could be read. */
 __attribute__((format(printf, 5, 6))) int import_count_unread(struct importing *m, const char *file,
 							      uint64_t line, struct mlgen_err *err,
 							      const char *fmt, ...);
@@ -186,7 +184,7 @@ bool strace_text_unescape(struct strace_text t, struct buf *out);
 
 /* Remove the next item from a list in [] or {}. False: the list has ended. */
 bool strace_text_item(struct strace_text *list, struct strace_text *item);
-/* Find the value of member "b" in {a=1, b=2}. */
+/* Find the value of a member, such as "b" in {a=1, b=2}. */
 bool strace_text_member(struct strace_text list, const char *name, struct strace_text *value);
 bool strace_text_member_number(struct strace_text list, const char *name, int64_t *value);
 
@@ -207,7 +205,7 @@ void strace_words_add(struct strace_words *w, const char *name, size_t bytes, in
 const struct strace_word *strace_words_find(const struct strace_words *w, struct strace_text t);
 void strace_words_fini(struct strace_words *w);
 
-/* The flags of "A|B|0x8000", or-ed; unknown names are ignored. */
+/* The value of flags such as "A|B|0x8000"; unknown names are ignored. */
 uint64_t strace_words_flags(const struct strace_words *w, struct strace_text t);
 
 /* ---- lines ---- */
@@ -222,7 +220,7 @@ enum strace_clock {
 	STRACE_RELATIVE, /* -r: since the previous line */
 };
 
-/* The prefix of a line, parsed, and its body. */
+/* The parsed prefix of a line, and its body. */
 struct strace_line {
 	bool has_tid;
 	uint32_t tid;
@@ -263,8 +261,8 @@ struct strace_call {
 /* Does the body begin with "NAME("? */
 bool strace_call_name(struct strace_text body, struct strace_text *name);
 
-/* Split a call with its result. NULL, or what is wrong. An unfinished call is wrong, too, but `c`
- * has the arguments up to its end. */
+/* Split a call and its result. NULL, or the reason why the text is not a complete call. For an
+ * unfinished call, `c` has the arguments up to the end of the text. */
 const char *strace_call_split(struct strace_call *c, struct strace_text body);
 
 /* Parse "3</a/b>" into a descriptor and its annotation; "AT_FDCWD" gives AT_FDCWD. False: not a
@@ -284,7 +282,7 @@ enum import_format {
 	IMPORT_DIO,
 };
 
-/* The caller keeps all texts. */
+/* The caller owns all strings. */
 struct import_args {
 	int format;               /* enum import_format */
 	const char *const *files; /* "-" = standard input */
@@ -293,8 +291,8 @@ struct import_args {
 	const char *markers; /* the application's own log; NULL = none */
 	bool is_lenient;
 	bool force;    /* replace a file even if it is not a trace */
-	FILE *summary; /* gets a line about the result; NULL = none */
+	FILE *summary; /* a line about the result is printed here; NULL = none */
 };
 
-/* Run an import. The exit status of ask/ask.h; errors have been reported. */
+/* Run an import. Returns an exit status of ask/ask.h; errors have been reported. */
 int import_run(const struct import_args *args);

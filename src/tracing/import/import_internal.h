@@ -23,7 +23,7 @@ enum call_kind {
 	CALL_RENAME, /* has two names */
 	CALL_DUP,
 	CALL_FORK,
-	CALL_IGNORED, /* has no place in a trace and leaves positions alone */
+	CALL_IGNORED, /* is not recorded in a trace and moves no position */
 };
 
 struct call {
@@ -37,12 +37,12 @@ struct call {
  * kernel and of old C libraries. NULL = unknown. */
 const struct call *call_find(const char *name);
 
-/* A call as the log has it. */
+/* A call as it is in the log. */
 struct call_event {
 	uint32_t pid, tid;
 	uint64_t start_ns, duration_ns; /* TRACE_UNKNOWN = not in the log */
 	int64_t fd;                     /* -1 = not in the log */
-	uint32_t file, becomes;         /* ids of names, also of a rename's target; 0 = none */
+	uint32_t file, becomes;         /* ids of the file and of a rename's target; 0 = none */
 	uint64_t off;                   /* offset, or distance of a seek; TRACE_UNKNOWN */
 	uint64_t bytes;                 /* requested; TRACE_UNKNOWN */
 	uint64_t flags;                 /* flags of open(2); TRACE_UNKNOWN */
@@ -62,7 +62,8 @@ struct calls;
 struct calls *calls_new(struct importing *m, bool is_in_order);
 void calls_free(struct calls *c); /* NULL is fine */
 
-/* Add a call: its record to the trace, its effect to the open files. 0 or -errno with err. */
+/* Add a call: append its record to the trace, and apply its effect to the open files. 0 or -errno
+ * with err. */
 int calls_add(struct calls *c, const struct call *k, const struct call_event *s,
 	      struct mlgen_err *err);
 
@@ -116,7 +117,7 @@ struct fd_open {
 	uint64_t end; /* size of the file, updated by writes; TRACE_UNKNOWN */
 	unsigned references;
 	uint32_t tag;      /* free for the user of this table; 0 at first */
-	uint32_t last_tid; /* the task that moved the position last, until last_end_ns */
+	uint32_t last_tid; /* the task whose call moved the position last, until last_end_ns */
 	uint64_t last_end_ns;
 };
 
@@ -131,11 +132,11 @@ void fdtable_exit(struct fdtable *t, uint32_t task);
 void fdtable_unshare(struct fdtable *t, uint32_t task); /* gives the task a copy */
 /* Mark the task's open files as shared with a task whose calls are not in the log. */
 void fdtable_mark_shared(struct fdtable *t, uint32_t task);
-/* A rename: open files of name `file` are of name `becomes` from now on. */
+/* Apply a rename: open files with the name `file` have the name `becomes` from now on. */
 void fdtable_rename(struct fdtable *t, uint32_t file, uint32_t becomes);
 
-/* Open a file at position 0 with unknown end, closing `fd` first if it is open. `fd` is at least
- * 0. Never NULL; for the lifetime see fdtable_find. */
+/* Open a file at position 0 with unknown end, closing `fd` first if it is open. `fd` must not be
+ * negative. Never NULL; for the lifetime see fdtable_find. */
 struct fd_open *fdtable_open(struct fdtable *t, uint32_t task, int fd, uint32_t file, bool appends,
 			     bool closes_on_exec);
 void fdtable_dup(struct fdtable *t, uint32_t task, int from, int to, bool closes_on_exec);
@@ -150,8 +151,8 @@ struct fd_open *fdtable_find(struct fdtable *t, uint32_t task, int fd);
 
 /*
  * Move the position by a read or write of `bytes` that ran from start to end. Returns the offset at
- * which it began, or TRACE_UNKNOWN. Adds TRACE_OFF_INFERRED, and TRACE_OFF_INEXACT if it may be
- * wrong, to *flags.
+ * which the call began, or TRACE_UNKNOWN. Adds TRACE_OFF_INFERRED to *flags, and TRACE_OFF_INEXACT
+ * if the offset may be wrong.
  */
 uint64_t fd_open_advance(struct fd_open *f, uint32_t tid, uint64_t start_ns, uint64_t end_ns,
 			 uint64_t bytes, bool is_write, uint16_t *flags);
@@ -182,7 +183,7 @@ typedef int (*json_object_fn)(void *arg, const json_t *object);
 
 /* Read a file and count its objects in m->tally. 0, or -errno with o->err. */
 int json_objects_read(struct json_objects *o, const char *path, json_object_fn each, void *arg);
-/* Count the current object as unread; as import_count_unread. */
+/* Count the current object as unread. Returns as import_count_unread does. */
 int json_objects_unread(struct json_objects *o, const char *why);
 void json_objects_fini(struct json_objects *o);
 
@@ -224,9 +225,9 @@ void marker_line_words(struct marker_line *m, const char *text, size_t bytes);
 void marker_line_fini(struct marker_line *m);
 
 /*
- * Parse a time of day: seconds since 1970, optionally with a fraction; ms, us or ns, which the
- * magnitude tells; or 2026-02-28T12:00:00.5 with or without a zone (Z, +01:00). Returns the number
- * of bytes parsed; 0 = no time.
+ * Parse a time of day: seconds since 1970, optionally with a fraction; ms, us or ns since 1970,
+ * told apart by their magnitude; or 2026-02-28T12:00:00.5 with or without a zone (Z, +01:00).
+ * Returns the number of bytes parsed; 0 = no time.
  */
 size_t marker_time(const char *s, uint64_t *ns, bool *is_local);
 
@@ -274,15 +275,15 @@ struct mcgill_line {
 	bool writes;             /* MCGILL_BLOCK only */
 	struct mcgill_text disk; /* MCGILL_BLOCK only: "sda" */
 	struct mcgill_text path, name;
-	bool has_name;  /* the format has a column for it */
+	bool has_name;  /* the format has a column for the name */
 	unsigned day_s; /* MCGILL_CLOCK only: seconds since midnight */
 };
 
 /* The kind by file name, such as "trace_read.out". */
 enum mcgill_kind mcgill_kind_of_name(const char *path);
 
-/* True: the line is a header, which sets the columns and an unknown kind, or a message of
- * bpftrace itself. */
+/* Parse a header: set the columns, and the kind if it is unknown. True: the line is a header, or a
+ * message of bpftrace itself. */
 bool mcgill_header_parse(struct mcgill_format *f, const char *line);
 
 /* NULL, or why the line cannot be read. */
@@ -291,7 +292,7 @@ const char *mcgill_line_parse(const struct mcgill_format *f, const char *text,
 
 /* ---- strace: threads and processes ---- */
 
-/* A mapping of a file: addresses from inclusive, to exclusive. */
+/* A mapping of a file, from the address `from` up to but not including `to`. */
 struct strace_map {
 	uint64_t from, to;
 	uint32_t file;
@@ -300,7 +301,7 @@ struct strace_map {
 struct strace_process {
 	uint32_t pid, parent; /* 0 = unknown */
 	uint64_t start_ns;    /* or TRACE_UNKNOWN */
-	unsigned threads;     /* references by tasks */
+	unsigned threads;     /* number of tasks that refer to it */
 	char *command, *cwd;  /* NULL = unknown */
 	struct strace_map *maps;
 	size_t map_count, map_size; /* sorted by address, without overlap */
@@ -312,8 +313,8 @@ struct strace_pending {
 	bool is_open;
 	uint64_t start_ns;
 	const struct strace_row *row; /* NULL = unknown call */
-	int fd;                       /* if the call moves its position; otherwise -1 */
-	uint32_t closed;              /* file of a close, which is applied at its begin */
+	int fd;                       /* descriptor whose position the call moves; -1 = none */
+	uint32_t closed;              /* file of a close, which is applied when the call starts */
 	bool has_closed;
 	uint32_t child; /* presumed child of a fork that has not returned; 0 = none */
 };
@@ -322,7 +323,7 @@ struct strace_task {
 	uint32_t tid;
 	struct strace_process *process;
 	struct strace_pending pending;
-	/* Links in the list of tasks whose pending call forks, or moves a position. */
+	/* Links in one of the lists `forking` and `moving` of the reader. */
 	struct strace_task *prev, *next;
 	struct strace_task **list;
 };
@@ -357,7 +358,7 @@ uint32_t strace_process_mapped(const struct strace_process *p, uint64_t at, uint
 struct strace_source {
 	const char *name;
 	uint32_t tid;              /* task of lines without a thread id; 0 = unknown */
-	uint64_t days_ns, last_ns; /* midnights passed, and the last time read */
+	uint64_t days_ns, last_ns; /* ns of the midnights passed; the last time read */
 	bool has_time;
 	bool is_first;      /* the current line is the first one with a time */
 	bool is_over;       /* the rest is the summary of -c */
@@ -377,10 +378,10 @@ enum { STRACE_HELD_MAX = 4096, STRACE_AIO_MAX = 4096 };
 
 struct strace_reader {
 	struct importing *m;
-	struct strace_words rows, words; /* names of calls; of errors, flags and signals */
+	struct strace_words rows, words; /* names of calls; names of errors, flags and signals */
 	struct fdtable *fds;
 	struct id_map tasks;
-	struct strace_task *forking, *moving; /* lists of tasks with such a call pending */
+	struct strace_task *forking, *moving; /* tasks that are forking, or moving a position */
 	struct strace_source own, *source;
 	struct trace_names *folders; /* paths of open directories, by fd_open.tag */
 	struct buf line, scratch, path;
@@ -447,7 +448,8 @@ const struct strace_row *strace_row_of(const struct strace_reader *r, struct str
 
 /* ---- strace: helpers for calls ---- */
 
-/* The bytes of an iovec in []. TRACE_UNKNOWN if strace cut the list, which then ends in "...". */
+/* Sum of the lengths in a list of iovecs in []. TRACE_UNKNOWN if strace cut the list, which then
+ * ends in "...". */
 uint64_t strace_iovec_bytes(struct strace_text list);
 
 /* Set e->why and return STRACE_BAD. */
@@ -491,8 +493,8 @@ struct strace_record {
 /* Add a record with the task and times of the current call. 0 or -errno with e->err. */
 int strace_emit(struct strace_event *e, const struct strace_record *rec);
 
-/* The offset of a read or write that moved `done` bytes (or failed with -errno) at *off, or at the
- * file position (NULL). Updates position and end of the file. */
+/* Return the offset of a read or write: *off, or the file position if `off` is NULL. `done` is the
+ * number of bytes moved, or -errno. Updates the position and the end of the file. */
 uint64_t strace_transfer_offset(struct strace_event *e, const struct strace_ref *ref, bool is_write,
 				const uint64_t *off, int64_t done, uint16_t *flags);
 

@@ -268,7 +268,7 @@ void marker_line_words(struct marker_line *m, const char *text, size_t bytes)
 	if (is_epoch(&subject, &number)) {
 		m->op = TRACE_EPOCH;
 		m->number = number;
-		/* An epoch without begin or end lasts until the next. */
+		/* An epoch without a start or end mark lasts until the next epoch. */
 		if (m->edge == MARKER_POINT)
 			m->edge = MARKER_BEGINS;
 	} else if (m->edge != MARKER_POINT &&
@@ -493,7 +493,7 @@ struct marker_kind {
 	char *name;
 	bool is_open;
 	uint64_t start_ns, number;
-	uint64_t count; /* markers begun so far */
+	uint64_t count; /* markers started so far */
 };
 
 struct marker_reader {
@@ -516,7 +516,7 @@ struct marker_reader {
 /* ---- clocks ---- */
 
 /* The clock offset. If the day is unknown, use the day on which the first marker is nearest to the
- * begin of the trace. */
+ * start of the trace. */
 static uint64_t find_offset(const struct marker_reader *k, uint64_t time_ns)
 {
 	uint64_t offset = k->m->clock_offset_ns, at, zone_ns;
@@ -585,8 +585,8 @@ static struct marker_kind *kind_of(struct marker_reader *k)
 	return kind;
 }
 
-/* The number of a marker, from 0; a log may count epochs from 1. Checkpoints are numbered in order,
- * since a log often counts those of each epoch. */
+/* The number of a marker, starting at 0; a log may count epochs from 1. Checkpoints are numbered in
+ * order, because a log often counts them anew in each epoch. */
 static uint64_t number_in_trace(struct marker_reader *k, const struct marker_kind *kind)
 {
 	uint64_t n = k->line.number;

@@ -19,7 +19,7 @@
 
 struct mcgill_file {
 	char *path;
-	enum mcgill_kind kind; /* MCGILL_NONE: the header tells it */
+	enum mcgill_kind kind; /* MCGILL_NONE: determined by the log's header */
 };
 
 /* Zeroed = none. */
@@ -131,7 +131,7 @@ struct mcgill_name {
 struct mcgill_names {
 	struct trace_names *names;
 	VEC(struct mcgill_name) of; /* index: id of the name */
-	uint64_t ambiguous;         /* names looked up that several paths end with */
+	uint64_t ambiguous;         /* lookups of a name that several paths end with */
 };
 
 static struct mcgill_name *find_name(struct mcgill_names *n, struct mcgill_text name)
@@ -307,9 +307,9 @@ static void widen_clock(struct mcgill_clock *a, const struct mcgill_line *l)
 }
 
 /*
- * Set the offset of the clock. A printed second began at most a second before, so each line bounds
- * the offset from both sides. Lines are printed a little late; if the bounds contradict each other,
- * the smallest offset counts.
+ * Set the offset of the clock. A printed second began at most a second before its line, so each
+ * line bounds the offset from both sides. Lines are printed a little late; if the bounds contradict
+ * each other, use the smallest offset.
  */
 static void set_clock(struct mcgill_reader *r)
 {

@@ -113,7 +113,7 @@ static bool has_column(const struct mcgill_format *f, enum mcgill_column column)
 	return memchr(f->column, (int)column, f->count);
 }
 
-/* The kind of a file whose name does not show the kind. */
+/* Tell the kind of a file from its columns, if its name does not show the kind. */
 static enum mcgill_kind kind_by_columns(const char *line, const struct mcgill_format *f)
 {
 	if (strstr(line, " FUNCTION "))
@@ -153,7 +153,7 @@ bool mcgill_header_parse(struct mcgill_format *f, const char *line)
 	f->has_sector = f->has_queue = false;
 	for (struct mcgill_text w = next_word(&at); w.bytes; w = next_word(&at))
 		add_column(f, &w);
-	/* Move the names after all other columns, where they are in the lines. */
+	/* Move the names after all other columns, because that is their place in the lines. */
 	has_path = has_column(f, MCGILL_FULLPATH);
 	for (size_t i = 0; i < f->count; i++)
 		if (f->column[i] < MCGILL_FULLPATH)
@@ -170,7 +170,7 @@ bool mcgill_header_parse(struct mcgill_format *f, const char *line)
 }
 
 enum { ERRNO_MAX = 4095, SECTOR_BYTES = 512, WORDS_MAX = 16 };
-/* This many numbers in a name are the columns of another line. */
+/* A name with at least this many numbers contains the columns of another line. */
 enum { NAME_NUMBERS_MAX = 3 };
 /* The str() of bpftrace has 64 bytes including the final NUL. */
 enum { PATH_CUT_BYTES = 63 };
@@ -249,8 +249,8 @@ static bool name_fits(struct mcgill_text path, struct mcgill_text name)
 		       : bytes == name.bytes && memcmp(base, name.s, bytes) == 0;
 }
 
-/* Split "PATH NAME", which may both contain spaces, where the name is the path's last component;
- * otherwise at the last space. */
+/* Split "PATH NAME", both of which may contain spaces, so that NAME is the last component of PATH.
+ * If there is no such place, split at the last space. */
 static void split_names(const char *s, struct mcgill_line *out)
 {
 	size_t all = strlen(s);

@@ -12,7 +12,7 @@
 
 /* ---- open and close ---- */
 
-/* Add the open file. The path of the result's annotation, without symbolic links, is preferred. */
+/* Add the open file. Prefer the path in the result's annotation, which has no symbolic links. */
 static int open_result(struct strace_event *e, uint64_t flags, uint32_t *file)
 {
 	struct strace_reader *r = e->r;

@@ -613,7 +613,7 @@ int strace_apply_fork(struct strace_event *e)
 	return is_thread ? 0 : strace_emit(e, &rec);
 }
 
-/* Set the command line from the arguments of execve, or else from its path. */
+/* Set the command line from the arguments of execve, or from its path if there are none. */
 static void set_command(struct strace_event *e)
 {
 	struct strace_process *p = e->task->process;

@@ -509,7 +509,7 @@ uint64_t strace_words_flags(const struct strace_words *w, struct strace_text t)
 	return flags;
 }
 
-/* A smaller number is not a time since 1970 (this is in 1973), but a relative one (-r). */
+/* A smaller number is not a time since 1970 (this is in 1973), but a relative time (-r). */
 #define UNIX_MIN_NS (UINT64_C(100000000) * NS_PER_S)
 
 static void skip(struct strace_text *t, size_t n)

@@ -55,7 +55,8 @@ static uint64_t strace_source_time(struct strace_source *s, const struct strace_
 	return s->last_ns + s->days_ns;
 }
 
-/* The task of a line without a thread id. It is 0 until a call or another line tells its pid. */
+/* The task of a line without a thread id. A new task has the id 0 until a call or another line
+ * tells its pid. */
 static struct strace_task *task_without_id(struct strace_reader *r)
 {
 	struct strace_task *task = id_map_find(&r->tasks, 0);
@@ -97,7 +98,7 @@ static int find_task(struct strace_event *e, const struct strace_line *l)
 
 /* ---- a call ---- */
 
-/* `now_ns`: when the call ended, if its begin is on an earlier line; otherwise 0. */
+/* `now_ns`: when the call ended, if its start is on an earlier line; otherwise 0. */
 static int apply_call(struct strace_event *e, struct strace_text body, uint64_t now_ns)
 {
 	struct strace_call *c = &e->call;
@@ -140,7 +141,7 @@ static void reset_pending(struct strace_task *task)
 	task->pending.row = NULL;
 }
 
-/* Begin an unfinished call. */
+/* Store the start of an unfinished call. */
 static int begin_call(struct strace_event *e, struct strace_text body)
 {
 	struct strace_task *task = e->task;
@@ -241,7 +242,7 @@ static bool is_message(struct strace_reader *r, struct strace_text *t)
 	return s->is_over || strace_text_begins(*t, "strace: ") || strace_text_begins(*t, " > ");
 }
 
-/* A line without a time is an unread line, but refuses a log that had no time so far. */
+/* Count a line without a time as unread; but refuse a log in which no line had a time so far. */
 static int refuse_timeless(struct strace_event *e, const struct strace_line *l, const char *file,
 			   uint64_t lineno)
 {
@@ -362,7 +363,7 @@ int strace_reader_end(struct strace_reader *r, struct mlgen_err *err)
 
 /* ---- --format=strace ---- */
 
-/* Each open file has a buffer of 256 KiB. */
+/* Limit of files, because each open file has a buffer of 256 KiB. */
 enum { FILES_MAX = 256 };
 
 /* A log and its next line. */
@@ -396,7 +397,7 @@ static uint32_t tid_of(const char *file)
 }
 
 /* Read the next line of a log. A last line without a newline is dropped: it may be truncated, such
- * as "= 1" of "= 128". */
+ * as "= 1" instead of "= 128". */
 static int next_line(struct strace_logs *set, struct strace_log *log, struct mlgen_err *err)
 {
 	struct strace_line l;
