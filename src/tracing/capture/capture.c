@@ -120,7 +120,7 @@ static int open_file(struct capture *c, struct mlgen_err *err)
 
 	if (rc == 0)
 		rc = tracefile_check(&p, c->args->force, err);
-	/* The command writes to its standard files, and mlgen its messages. */
+	/* The command uses its standard files, and mltrace prints messages to them. */
 	for (int fd = STDIN_FILENO; rc == 0 && fd <= STDERR_FILENO; fd++)
 		if (!p.is_handed_over && place_is_fd(&p, fd))
 			rc = mlgen_fail(err, -EINVAL,
@@ -199,7 +199,8 @@ static int open_writer(struct capture *c, struct mlgen_err *err)
 
 /* ---- the description ---- */
 
-/* Minimum of the bytes read, as a share and in all, for a note about the device. */
+/* Minimum bytes read from the trace's device for a note: as a share of all bytes read, and in
+ * total. */
 #define NOTE_SHARE 0.1
 #define NOTE_BYTES (UINT64_C(1) << 20)
 
@@ -216,8 +217,8 @@ static void log_lines(const char *text, bool are_notes)
 	}
 }
 
-/* Print a note if the trace was written to a device that the target read much from. Counts files
- * that still exist. */
+/* Print a note if the trace was written to a device that the target read much from. Files that no
+ * longer exist are ignored. */
 static void note_shared_device(const struct description *d, const char *path)
 {
 	const struct described_trace *t = &d->figures.trace;
@@ -238,8 +239,8 @@ static void note_shared_device(const struct description *d, const char *path)
 			 path);
 }
 
-/* Print a short description of the trace, and how to see more. Takes long for a long trace, and may
- * be interrupted. */
+/* Print a short description of the trace, and how to see more. This takes long for a long trace,
+ * and may be interrupted. */
 static void describe(const char *path, bool quiet)
 {
 	const struct timespec no_wait = { 0 };

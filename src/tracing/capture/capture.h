@@ -18,8 +18,9 @@
  * programs lose their rights, and calls fail with ENOSYS once strace is killed. An attached strace
  * ends with mltrace, and the command notices nothing.
  *
- * A signal ends the recording and not the command, which receives it, too. mltrace then waits for
- * the command, whose exit status it returns; so no third signal ends mltrace.
+ * A signal ends the recording, but not mltrace. The command receives the signal, too. mltrace waits
+ * until the command ends and returns its exit status; even a third signal does not end mltrace
+ * earlier.
  */
 
 #include <stdbool.h>
@@ -71,20 +72,20 @@ struct capture_config {
 	pid_t pid;                    /* for CAPTURE_PID */
 	const char *cgroup;           /* for CAPTURE_CGROUP: its directory */
 	uint64_t buffer_bytes;        /* between kernel and reader; a power of two */
-	struct trace_writer *writer;  /* the caller's; head, facts and mounts are written */
+	struct trace_writer *writer;  /* the caller's; head, facts and mounts are already written */
 	uint64_t wall_minus_clock_ns; /* time of day - CLOCK_MONOTONIC */
 };
 
 /* Counts so far. */
 struct capture_status {
 	uint64_t records, files, processes;
-	uint64_t lost; /* events, for any reason */
+	uint64_t lost; /* events lost for any reason */
 	bool is_over;  /* no more events will come */
 };
 
 /*
- * A single thread calls all functions of a backend. `open` makes the state that the other functions
- * take. Functions that may fail return 0 or -errno with err.
+ * A single thread calls all functions of a backend. `open` creates the state that the other
+ * functions receive. Functions that may fail return 0 or -errno with err.
  *
  * A command is a child that waits for a byte in a pipe before it calls execve; `follow` is called
  * before that byte is written.
@@ -92,8 +93,8 @@ struct capture_status {
 struct capture_backend {
 	const char *name;     /* "bpf" */
 	const char *blind_to; /* a note about what the backend cannot see; NULL = nothing */
-	/* Check whether the backend works with this kernel and these rights, without loading
-	 * anything. Otherwise err names the missing part and the remedy. */
+	/* Check, without loading anything, whether the backend works with this kernel and these
+	 * rights. If not, err names the missing part and the remedy. */
 	int (*probe)(struct mlgen_err *err);
 	int (*open)(void **state, const struct capture_config *cfg, struct mlgen_err *err);
 	/* Follow the child and its descendants from now on. */

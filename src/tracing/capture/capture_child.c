@@ -132,7 +132,7 @@ int capture_command_check(const char *command, struct mlgen_err *err)
 
 enum step { STEP_READY, STEP_USER, STEP_EXEC };
 
-/* The step that the child has reached, or failed at with `error`. */
+/* The step that the child has reached, or at which it failed with `error`. */
 struct child_report {
 	enum step step;
 	int error;
@@ -160,13 +160,13 @@ static __attribute__((noreturn)) void child_main(char *const *argv, const struct
 		(void)setenv("USER", u->name, 1);
 		(void)setenv("LOGNAME", u->name, 1);
 	}
-	/* The command has no use for mlgen's ambient capabilities; execve grants those of its file.
-	 */
+	/* The command must not inherit mltrace's ambient capabilities; execve still grants those of
+	 * the command's file. */
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	/* Yama lets only ancestors trace, and strace is none. */
+	/* Yama lets only ancestors trace a process, and strace is not an ancestor. */
 	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	child_report(report_fd, STEP_READY, 0);
-	/* Without a byte the parent gave up or died. */
+	/* No byte: the parent gave up or died. */
 	if (read(release_fd, &byte, 1) != 1)
 		_exit(CAPTURE_NOT_EXECUTABLE);
 	(void)prctl(PR_SET_PTRACER, 0, 0, 0, 0);

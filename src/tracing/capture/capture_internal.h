@@ -34,7 +34,7 @@ struct capture_child {
 	int release_fd; /* the child waits for a byte from it */
 	int report_fd;  /* reports why the child cannot start */
 	bool is_over;
-	int wait_status; /* waitpid's, once is_over */
+	int wait_status; /* status of waitpid(2); valid once is_over */
 };
 
 /* Exit statuses, the same as a shell's. */
@@ -70,7 +70,7 @@ void capture_child_fini(struct capture_child *c);
 /* A zeroed line draws nothing. */
 struct capture_status_line {
 	bool draws, is_drawn;
-	uint64_t begin_ns, then_ns; /* begin of the recording, last update */
+	uint64_t begin_ns, then_ns; /* start of the recording, last update */
 	uint64_t then_records;
 };
 
@@ -90,7 +90,7 @@ void capture_status_line_erase(struct capture_status_line *l);
 enum capture_end {
 	CAPTURE_ENDED,     /* the target has ended */
 	CAPTURE_TIMED_OUT, /* the duration is over */
-	CAPTURE_SIGNALED,  /* mlgen received a signal */
+	CAPTURE_SIGNALED,  /* mltrace received a signal */
 	CAPTURE_FAILED,    /* the backend failed */
 };
 
@@ -109,20 +109,22 @@ struct capture_watch {
 
 /*
  * Record. Call on the main thread, which handles signals as SIGNALS_WATCHED. The writer is flushed
- * each second, so that a killed mlgen leaves the records up to then. 0, or -errno with err and
- * CAPTURE_FAILED.
+ * each second, so that a killed mltrace leaves the records up to the last flush. 0, or -errno with
+ * err and CAPTURE_FAILED.
  */
 int capture_watch(struct capture_watch *w, struct mlgen_err *err);
 
-/* Wait for the command after the recording. A signal from another process is passed on to the
- * command, including the signal that ended the recording. Signals of the terminal reach both mlgen
- * and the command. */
+/*
+ * Wait for the command after the recording. A signal from another process is passed on to the
+ * command, including the signal that ended the recording. Signals of the terminal reach both
+ * mltrace and the command.
+ */
 void capture_watch_child(struct capture_watch *w);
 
 /* ---- running processes and control groups ---- */
 
-/* Check that the process can be recorded. -errno with err if it does not exist, has ended, is a
- * single thread, a kernel thread, or this program. */
+/* Check that the process can be recorded. -errno with err if the process does not exist, has ended,
+ * is a kernel thread or this program, or if `pid` is a thread of another process. */
 int capture_pid_check(pid_t pid, struct mlgen_err *err);
 
 /* Does the process run? A zombie does not. */
@@ -156,7 +158,8 @@ void capture_pids_cgroup(struct capture_pids *out, const char *directory);
 void capture_pids_threads(struct capture_pids *out, pid_t pid);
 void capture_pids_fini(struct capture_pids *p);
 
-/* Name of a client such as docker, whose containers are not its descendants; NULL = no client. */
+/* If the command is a client such as docker, whose containers are not its descendants, return the
+ * name of the client; otherwise NULL. */
 const char *capture_client_name(const char *command);
 
 /* ---- clocks: map lines with the time of day, which may be set, to CLOCK_MONOTONIC ---- */
@@ -175,7 +178,7 @@ struct capture_clock {
 	uint64_t other_ns;  /* offset before the last step, for calls that began before the step */
 	uint64_t host_ns;   /* last measured on this host */
 	uint64_t since_ns;  /* offset_ns holds since this time */
-	uint64_t least_ns;  /* all lines to come were written after this time */
+	uint64_t least_ns;  /* all later lines were written after this time */
 	bool was_set;       /* host_ns changed since the pipe was empty */
 };
 
@@ -197,6 +200,6 @@ void capture_clock_drained(struct capture_clock *c, uint64_t now_ns);
 uint64_t capture_clock_offset(struct capture_clock *c, const struct capture_stamp *stamp,
 			      uint64_t now_ns);
 
-/* Parse the stamp of a line of strace -ttt -T. strace writes a whole call when it ends, but the
- * first half when another thread prints meanwhile. */
+/* Parse the stamp of a line of strace -ttt -T. strace normally prints a call when it returns, but
+ * prints its first half early if another thread prints in between. */
 struct capture_stamp capture_stamp_parse(char *line, size_t bytes);

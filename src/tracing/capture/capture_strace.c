@@ -26,7 +26,7 @@
 #include "tracing/import/import.h"
 
 /*
- * strace is attached to processes, and starts none. So a command stays a child of mlgen, with its
+ * strace is attached to processes, and starts none. So a command stays a child of mltrace, with its
  * own status and rights, and continues if strace ends for any reason. strace ends with this
  * program.
  */
@@ -58,7 +58,7 @@ static const char calls[] =
 static __attribute__((noreturn)) void strace_main(char *const *argv, int lines_fd, int messages_fd,
 						  pid_t parent)
 {
-	/* Outside of the terminal's process group SIGINT reaches mlgen alone. */
+	/* Give strace its own process group, so that the terminal's SIGINT does not reach it. */
 	(void)setpgid(0, 0);
 	/* The kernel detaches all processes of a killed tracer. strace itself, when asked to
 	 * detach, waits forever for a process in vfork whose child waits for strace. */
@@ -222,12 +222,12 @@ static int strace_tracer_end(struct strace_tracer *s, bool was_stopped, struct m
 /* Another thread may run between the reads of two clocks: a smaller change is not a step. */
 #define STEP_NS 1000000
 
-/* The longest that strace may be delayed between reading the time and writing it. If no known
- * offset comes as near, the time of day was set more than once. */
+/* The longest that strace may be delayed between reading the time and writing it. If every known
+ * offset is farther off, the time of day was set more than once. */
 #define FAR_NS (10 * NS_PER_S)
 
-/* strace mostly writes within this time. An offset that only a line has shown may be wrong by as
- * much. */
+/* strace usually writes a line within this time. An offset that is known only from a line may be
+ * wrong by this much. */
 #define LATE_NS (NS_PER_S / 10)
 
 void capture_clock_init(struct capture_clock *c, uint64_t offset_ns)
@@ -273,7 +273,7 @@ static uint64_t offset_of_earlier(const struct capture_clock *c, uint64_t wall_n
 	int64_t other_at = (int64_t)(wall_ns - c->other_ns);
 	bool fits = at + (int64_t)LATE_NS >= (int64_t)c->since_ns && at <= now + (int64_t)LATE_NS;
 
-	/* No line has shown a new offset of this host yet: use the latest begin that is not in the
+	/* No line has shown a new offset of this host yet: use the latest start that is not in the
 	 * future. */
 	if (c->was_set && host_at <= now && (host_at > at || at > now))
 		return c->host_ns;
@@ -342,7 +342,7 @@ struct strace_capture {
 	char *text; /* LINES_BYTES, and a zero */
 	size_t bytes;
 	uint64_t line;              /* number of the last line */
-	uint64_t begin_ns, last_ns; /* recording began, last loss */
+	uint64_t begin_ns, last_ns; /* start of the recording, last loss */
 	bool skips_rest;            /* the next line is the rest of a line that was too long */
 	bool is_over;
 };
@@ -380,7 +380,7 @@ static int strace_follow(void *state, pid_t child, struct mlgen_err *err)
 	return strace_tracer_start(&s->strace, &child, 1, s->cfg.buffer_bytes, err);
 }
 
-/* Does the descriptor append? From "flags:	0102001", in octal, in /proc/PID/fdinfo/FD. */
+/* Does the descriptor append? Read from "flags: 0102001", in octal, in /proc/PID/fdinfo/FD. */
 static bool has_append_flag(pid_t pid, const char *fd)
 {
 	char path[64], line[128];
@@ -510,7 +510,7 @@ static void wait_for(int fd, int timeout_ms)
 	(void)poll(&p, 1, timeout_ms);
 }
 
-/* Reads for about `timeout_ms` at most, so that the caller gets its turn. */
+/* Read for about `timeout_ms` at most, so that the caller can do its other work. */
 static int strace_drain(void *state, int timeout_ms, struct mlgen_err *err)
 {
 	struct strace_capture *s = state;
@@ -556,8 +556,8 @@ static int strace_stop(void *state, struct capture_status *status, struct buf *n
 		wait_for(s->strace.lines_fd, 100);
 		rc = read_lines(s, err);
 	}
-	/* A last line without a newline was cut. If strace was stopped, the line is of a call that
-	 * has not ended. */
+	/* A last line without a newline was cut. If strace was stopped, the line belongs to a call
+	 * that has not ended. */
 	if (rc >= 0 && s->bytes && !was_stopped)
 		rc = parse_line(s, s->text, s->bytes, err);
 	if (rc >= 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_target.c - running processes and control groups: which may be recorded, which tasks. */
+/* capture_target.c - running processes and control groups: which may be recorded, and which tasks
+ * they have. */
 #include "tracing/capture/capture_internal.h"
 
 #include <dirent.h>
@@ -232,7 +233,7 @@ static bool is_cgroup(const char *directory)
 
 int capture_cgroup_find(struct buf *out, const char *given, struct mlgen_err *err)
 {
-	/* The mount of version 2, and hierarchies of version 1. */
+	/* The mount point of version 2, and hierarchies of version 1. */
 	static const char *const roots[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified",
 					     "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/pids",
 					     "/sys/fs/cgroup/memory" };

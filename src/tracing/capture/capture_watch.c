@@ -50,7 +50,7 @@ void capture_status_line_erase(struct capture_status_line *l)
 	l->is_drawn = false;
 }
 
-/* Longest wait of a backend; the end of a child wakes it up. */
+/* Longest wait of a backend; the end of the child ends the wait. */
 #define ROUND_MS 50
 #define TICK_NS NS_PER_S
 
@@ -58,7 +58,7 @@ void capture_status_line_erase(struct capture_status_line *l)
  * time goes on without strace. */
 #define LATE_NS NS_PER_S
 
-/* Has no effect but that poll and other calls return. */
+/* Do nothing: the signal only makes poll and other calls return. */
 static void on_child(int sig)
 {
 	(void)sig;

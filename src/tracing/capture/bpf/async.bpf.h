@@ -226,7 +226,7 @@ struct aio_loop {
 };
 
 /* A program may read completions from the ring by itself. Then the reuse of a request shows that
- * the previous one has ended. */
+ * its previous use has ended. */
 static __always_inline void aio_forget(struct capture_request_key *key)
 {
 	struct capture_request *old = bpf_map_lookup_elem(&requests, key);

@@ -4,7 +4,7 @@
 
 #include "tracing/capture/bpf/state.bpf.h"
 
-/* Whole disks that hold files of followed processes; mlgen fills the map. */
+/* Whole disks that hold files of followed processes; mltrace fills the map. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -53,7 +53,7 @@ int BPF_PROG(on_issue, struct request *rq)
 	if ((!s && !bpf_map_lookup_elem(&disks, &dev)) || !dev || op > REQ_OP_WRITE ||
 	    !rq->__data_len)
 		return 0;
-	if (s) { /* otherwise the origin is not known */
+	if (s) { /* otherwise it is not known whose request this is */
 		both = bpf_get_current_pid_tgid();
 		r.pid = both >> 32;
 		r.tid = (u32)both;

@@ -8,29 +8,35 @@
  * kernel and loads them. bpf_record.c turns events into records of a trace, and looks up files,
  * tasks, mappings and disks in bpf_tables.c. One thread calls everything.
  *
- *	tasks	A followed task has a task storage, which is both filter and state. A child gets
- *		its own before its first instruction (task_newtask, which also shows io_uring's
- *		threads). There is no list of pids to clean up.
- *	calls	Recorded when they return: then arguments are in memory, the descriptor gives the
- *		file, and the position less the bytes moved is the offset, with O_APPEND, too.
- *		close is the exception: its file is remembered on entry.
- *	files	Inodes with device and generation. A name is sent once, and holds until a rename
- *		that is seen. Calls by path have the program's words, without . and .., unless
- *		the inode is known; a symbolic link in them may become a name of its own.
- *	scope	Regular files, directories and block devices. Left out are sockets, pipes,
- *		terminals, lseek, access and readlink. sendfile, copy_file_range and splice are
- *		a read of one end and a write of the other, where these are files.
- *	async	io_uring: reads, writes and fsync only. libaio: a completion that the program
- *		takes from its ring by itself has no event, so its duration is unknown.
- *	faults	The kernel reports only the first touch of 64 KiB in a process. It does not say
- *		when its copy or the page tables are done.
- *	blocks	Requests to the disks below files that are used, also those of other processes.
- *		They have no pid, because nobody knows whose they are.
+ *	tasks	A followed task has its own task storage, which is both filter and state. A
+ *		child gets its storage before its first instruction (task_newtask, which
+ *		also shows io_uring's threads). There is no list of pids to clean up.
+ *	calls	A call is recorded when it returns: by then its arguments are in memory, the
+ *		descriptor gives the file, and the position minus the bytes moved is the
+ *		offset, even with O_APPEND. close is the exception: its file is remembered
+ *		on entry.
+ *	files	A file is an inode with its device and generation. Its name is sent once,
+ *		and is valid until a recorded rename. A call by path has the path that the
+ *		program gave, without . and .., unless the inode is known; a path through a
+ *		symbolic link may become a second name of a file.
+ *	scope	Regular files, directories and block devices. Sockets, pipes, terminals,
+ *		lseek, access and readlink are left out. sendfile, copy_file_range and
+ *		splice are recorded as a read of one end and a write of the other, where
+ *		these are files.
+ *	async	io_uring: reads, writes and fsync only. libaio: a completion that the
+ *		program reads from its ring by itself has no event, so its duration is
+ *		unknown.
+ *	faults	The kernel reports only the first touch of 64 KiB in a process. It does not
+ *		report when the copying, or the update of the page tables, is done.
+ *	blocks	Requests to the disks that hold the files in use, including requests of
+ *		other processes. Those have no pid, because it is not known which process
+ *		caused them.
  *
- * Waking mltrace for each event would cost more than everything else. Events wait until it looks,
- * every 50 ms, or until a quarter of the ring is full. Plain loads (bpf_rdonly_cast, Linux 6.2)
- * save 260 ns a record compared with helper calls. tell_name() is verified by itself and gets its
- * pointers through memory: inlined in 20 places it made loading four times as long.
+ * Waking mltrace for each event would cost more than everything else. Events wait until mltrace
+ * looks, every 50 ms, or until a quarter of the ring is full. Plain loads (bpf_rdonly_cast, Linux
+ * 6.2) save 260 ns per record compared with helper calls. tell_name() is verified by itself and
+ * gets its pointers through memory: when it was inlined in 20 places, loading took four times as
+ * long.
  */
 
 #include <stdbool.h>
@@ -47,7 +53,7 @@
 
 /* ---- programs in the kernel, and their maps ---- */
 
-/* The compiled programs, an ELF object that is part of mlgen. */
+/* The compiled programs, an ELF object that is part of mltrace. */
 extern const unsigned char capture_object[];
 extern const uint64_t capture_object_bytes;
 
@@ -121,10 +127,8 @@ void record_status(const struct bpf_record *r, struct capture_status *status);
 
 /* ---- names of files in the trace, by device and inode ---- */
 
-/*
- * Programs open, rename and reuse files. A file is its inode, under the name it was first seen with
- * or last renamed to. Costs about 50 bytes a file, plus the path of each directory.
- */
+/* Programs open, rename and reuse files. A file is its inode, under the name it was first seen with
+ * or last renamed to. Memory: about 50 bytes per file, plus the path of each directory. */
 struct bpf_files;
 
 struct bpf_files *files_new(struct trace_writer *writer);
@@ -138,8 +142,8 @@ uint32_t files_find(struct bpf_files *f, uint32_t dev, uint64_t ino);
 /* Id of an inode's name; 0 = none yet. */
 uint32_t files_known(struct bpf_files *f, uint32_t dev, uint64_t ino);
 
-/* Id of a path as a call gave it, relative to the directory with this inode (0 = absolute), after .
- * and .. are resolved. `text` has no zero. */
+/* Id of a path that a call gave, relative to the directory with this inode (0 = absolute); . and ..
+ * are resolved. `text` is not zero-terminated. */
 uint32_t files_path(struct bpf_files *f, uint32_t dev, uint64_t ino, const char *text,
 		    size_t bytes);
 
@@ -154,7 +158,7 @@ uint64_t files_count(const struct bpf_files *f);
 
 /* ---- processes that are followed ---- */
 
-/* Memory grows with the processes that run at a time, not with all that ever ran. */
+/* Memory grows with the processes that run at the same time, not with all that ever ran. */
 struct bpf_tasks;
 
 struct bpf_tasks *tasks_new(struct trace_writer *writer);
@@ -176,7 +180,7 @@ uint64_t tasks_count(const struct bpf_tasks *t);
 
 /* ---- files at addresses of a process ---- */
 
-/* Keeps up to 65536 mappings by their first address; a new mapping evicts an old one. */
+/* A cache of 65536 mappings by their first address; a new mapping may evict an old one. */
 struct bpf_mapped;
 
 struct bpf_mapped_file {

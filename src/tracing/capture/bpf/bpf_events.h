@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpf_events.h - structures shared by the programs in the kernel and mlgen. */
+/* bpf_events.h - structures shared by the programs in the kernel and mltrace. */
 #pragma once
 
 #include <stdint.h>
@@ -18,7 +18,7 @@ enum capture_call {
 	CALL_PREADV2,
 	CALL_PWRITEV2,
 	CALL_CLOSE,
-	CALL_DUP2, /* closes the old file of the descriptor */
+	CALL_DUP2, /* closes the file that the new descriptor had */
 	CALL_OPEN,
 	CALL_CREAT,
 	CALL_OPENAT,
@@ -54,17 +54,17 @@ enum capture_call {
 /* System calls with a higher number are not recorded. */
 #define CALL_NUMBERS 512
 
-/* Set before the programs are loaded; constants to them. */
+/* Set before the programs are loaded; the programs see constants. */
 struct capture_settings {
-	uint64_t wake_bytes; /* mlgen is woken when the ring holds this many bytes */
+	uint64_t wake_bytes; /* mltrace is woken when the ring holds this many bytes */
 	uint8_t page_shift;
 	uint8_t call_of[CALL_NUMBERS]; /* enum capture_call */
 };
 
 /* Written by both sides while the programs run. */
 struct capture_shared {
-	uint32_t reader_sleeps; /* mlgen sets 1, the program that wakes it 0 */
-	uint32_t tasks_added;   /* by iterations over all tasks */
+	uint32_t reader_sleeps; /* mltrace sets 1, the program that wakes it sets 0 */
+	uint32_t tasks_added;   /* number of tasks added by iterations over all tasks */
 	uint32_t next_request;
 };
 
@@ -109,7 +109,7 @@ struct capture_event {
 
 /* Path components from the file up to the root, each with a 0 at its end. */
 struct capture_name {
-	uint64_t zero; /* other events have a start here, which is never 0 */
+	uint64_t zero; /* other events have start_ns here, which is never 0 */
 	uint64_t ino, size_bytes;
 	uint32_t dev, generation;
 	uint32_t mode, rdev;
@@ -125,7 +125,7 @@ struct capture_paths {
 	struct {
 		uint64_t ino; /* the directory's; 0 = an absolute path */
 		uint32_t dev;
-		uint32_t bytes; /* in text, including the 0 */
+		uint32_t bytes; /* length in `text`, including the 0 */
 	} path[2];
 	char text[2 * EVENT_PATH_BYTES];
 };
@@ -147,14 +147,14 @@ enum {
 	LOSS_NAMES = 120, /* names; the file is named after its inode */
 	LOSS_TASKS,       /* tasks that could not be followed */
 	LOSS_COMPAT,      /* calls of programs of another architecture */
-	LOSS_ASYNC,       /* requests, more at once than the map keeps */
+	LOSS_ASYNC,       /* requests that did not fit the map */
 	LOSS_KINDS = 128,
 };
 
-/* A request in flight, by its address, and its process for libaio. */
+/* Key of a request in flight: its address, and for libaio also its process. */
 struct capture_request_key {
 	uint64_t address;
-	uint64_t pid; /* 0: an address of the kernel */
+	uint64_t pid; /* 0: `address` is in the kernel */
 };
 
 struct capture_request {

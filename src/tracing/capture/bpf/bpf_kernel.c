@@ -88,7 +88,7 @@ static bool takes_pointer(const struct btf *kernel, const struct btf_type *call,
 	       !strcmp(btf__name_by_offset(kernel, t->name_off), structure);
 }
 
-/* Members of an unnamed union count as members of the structure. */
+/* Members of an unnamed union are members of the structure, too. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as a declaration is */
 static bool has_member(const struct btf *kernel, const struct btf_type *t, const char *member)
 {

@@ -143,7 +143,7 @@ void files_name(struct bpf_files *f, const struct capture_name *n)
 
 		while (at && n->text[at - 1])
 			at--;
-		/* The name of a file without a tree, such as memory, has a slash itself. */
+		/* The name of a file without a tree, such as a memfd, may begin with a slash. */
 		if (n->text[at] != '/')
 			buf_addc(&f->path, '/');
 		buf_addn(&f->path, n->text + at, end - 1 - at);
@@ -194,7 +194,7 @@ uint32_t files_path(struct bpf_files *f, uint32_t dev, uint64_t ino, const char 
 		buf_addn(path, text, bytes);
 		return bytes ? name_id(f, buf_str(path), bytes, NULL) : 0;
 	}
-	/* Resolve . and .. like the kernel, but not symbolic links. */
+	/* Resolve . and .., but not symbolic links. */
 	while (bytes) {
 		const char *slash = memchr(text, '/', bytes);
 		size_t part = slash ? (size_t)(slash - text) : bytes;

@@ -69,7 +69,7 @@ static __always_inline u64 at_position(const struct thread_state *s, const struc
 {
 	u64 off = f->position - (moved > 0 ? moved : 0);
 
-	/* Another thread or process has moved the position meanwhile. */
+	/* Another thread or process has moved the position in the meantime. */
 	if (off != s->position && !(writes && f->flags & O_APPEND))
 		*flags |= TRACE_OFF_INEXACT;
 	return off;
@@ -112,7 +112,7 @@ static __always_inline void end_transfer(struct thread_state *s, const struct en
 	if (at_own_position(c)) {
 		off = at_position(s, &f, c->result, writes, &flags);
 	} else if (writes && f.flags & O_APPEND && c->result > 0) {
-		/* The call appends, whatever its offset was. */
+		/* The call appends, whatever offset was given. */
 		off = f.size - c->result;
 		flags |= TRACE_OFF_INEXACT;
 	} else {
@@ -133,7 +133,7 @@ struct path_call {
 	u16 op;
 };
 
-/* Copy one path; returns its bytes in the text. */
+/* Copy one path. Returns its length in the text. */
 static __always_inline u64 copy_path(struct capture_paths *to, u32 which, u64 at, u64 from)
 {
 	long n;
@@ -237,7 +237,7 @@ static __always_inline void end_open(struct thread_state *s, const struct ended_
 
 /* ---- stat ---- */
 
-/* The kernel's form of a device number that stat reports. */
+/* Convert a device number that stat reports to the kernel's form. */
 static __always_inline u32 device_of(u64 told)
 {
 	return (u32)(told >> 8 & 0xfff) << 20 | (u32)(told & 0xff) | (u32)(told >> 12 & 0xfff00);

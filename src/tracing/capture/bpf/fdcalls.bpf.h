@@ -73,8 +73,8 @@ static __always_inline void end_fd_call(struct thread_state *s, const struct end
 	tell_call(s, &f, d.op, d.off, d.len_bytes, c, 0);
 }
 
-/* A call on an address; mlgen finds its file from earlier mmap calls. Most addresses have no file
- * and make no record, so the CPU time is left to the next record. */
+/* Report a call on an address; mltrace finds its file from earlier mmap calls. Most addresses have
+ * no file, so there is no record, and the CPU time is left to the next record. */
 static __always_inline void end_address_call(struct thread_state *s, const struct ended_call *c)
 {
 	struct capture_event *e =
@@ -130,7 +130,7 @@ static __always_inline void end_close(struct thread_state *s, const struct ended
 	struct ended_call closed = *c;
 
 	if (c->call == CALL_DUP2) {
-		/* A dup2 that failed, or to the same descriptor, closes nothing. */
+		/* A dup2 that failed, or whose two descriptors are the same, closes nothing. */
 		if (c->result < 0 || c->arg[0] == c->arg[1])
 			return;
 		closed.result = 0;
@@ -139,7 +139,7 @@ static __always_inline void end_close(struct thread_state *s, const struct ended
 		tell_call(s, &f, TRACE_CLOSE, TRACE_UNKNOWN, 0, &closed, 0);
 }
 
-/* All calls but reads and writes. */
+/* Report a call that is not a read or write. */
 static __noinline int end_other(struct thread_state *s, const struct ended_call *c)
 {
 	if (!s || !c)
@@ -268,7 +268,7 @@ int BPF_PROG(on_leave, struct pt_regs *regs, long result)
 	return leave(regs, result, true);
 }
 
-/* Kernels before 6.2 use this pair instead: mlgen loads one of the two. */
+/* Kernels before 6.2 use this pair of programs instead; mltrace loads one of the two pairs. */
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_enter_old, struct pt_regs *regs, long id)
 {

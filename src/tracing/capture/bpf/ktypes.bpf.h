@@ -5,10 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Only names and kinds of members count. libbpf replaces the offsets by those of the running kernel
- * (BTF) when it loads the programs, so the build needs no kernel headers.
- */
+/* Only the names and kinds of members matter. libbpf replaces the offsets by those of the running
+ * kernel (BTF) when it loads the programs, so the build needs no kernel headers. */
 typedef unsigned char __u8, u8;
 typedef unsigned short __u16, u16, __be16;
 typedef unsigned int __u32, u32, __be32, __wsum;
@@ -195,7 +193,7 @@ struct kiocb {
 	s64 ki_pos;
 };
 
-/* The begin of struct io_kiocb for a read or write. */
+/* The start of struct io_kiocb for a read or write. */
 struct io_rw {
 	struct kiocb kiocb;
 	u64 addr;
@@ -213,7 +211,7 @@ struct bpf_iter__task {
 
 #pragma clang attribute pop
 
-/* The programs ask for the presence and values of these constants. */
+/* The programs ask libbpf whether the kernel has these constants, and for their values. */
 enum req_flag_bits { __REQ_RAHEAD = 19 };
 enum bpf_func_id { BPF_FUNC_find_vma = 180, BPF_FUNC_loop = 181 };
 enum pageflags { PG_head = 6 };

@@ -13,8 +13,9 @@
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 /*
- * A typed pointer, for plain loads. Needs Linux 6.2; older kernels copy by a helper, which is
- * several times slower. Each caller passes a constant `is_typed`, so only one way is compiled.
+ * A typed pointer, for plain loads. Needs Linux 6.2; on older kernels a helper copies, which is
+ * several times slower. Each caller passes a constant `is_typed`, so only one of the two is
+ * compiled.
  */
 #define TYPED(pointer, type) ((type *)bpf_rdonly_cast((pointer), bpf_core_type_id_kernel(type)))
 
@@ -39,7 +40,7 @@ struct file_seen {
 	u32 mode, flags;
 };
 
-/* The pointer at a descriptor; NULL = nothing is open there. */
+/* The open file of a descriptor; NULL = none. */
 static __always_inline struct file *file_at(u32 fd)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -150,8 +151,8 @@ static long walk_up(u32 step, void *context)
 }
 
 #define WALK_MOST 512
-/* Steps without bpf_loop, which exists since Linux 5.17: more would keep the verifier busy too
- * long. */
+/* Maximum steps before Linux 5.17, which introduced bpf_loop; the verifier would take too long for
+ * more. */
 #define WALK_OLD 12
 
 static __always_inline void walk_all(struct path_walk *w)
@@ -168,8 +169,8 @@ static __always_inline void walk_all(struct path_walk *w)
 
 /*
  * Send the name of the file in the scratch buffer. 1 = sent. If the mount is not known (0), the
- * name is cut. The function is not static and has no pointer arguments, so the verifier checks it
- * once and not at each call.
+ * start of the path is missing. The function is not static and has no pointer arguments, so the
+ * verifier checks it once and not at each call.
  */
 __noinline int tell_name(void)
 {
@@ -261,7 +262,7 @@ static __always_inline void need_file_name(struct thread_state *s, struct file_s
 	s->named = f->id;
 }
 
-/* The mount, if it is of this file system; otherwise NULL. */
+/* Return the mount if it belongs to this file system, otherwise NULL. */
 static __always_inline struct vfsmount *mount_if(struct vfsmount *mnt, struct super_block *of)
 {
 	return BPF_CORE_READ(mnt, mnt_sb) == of ? mnt : NULL;
@@ -282,7 +283,7 @@ static long see_mapping(struct task_struct *task, struct vm_area_struct *vma,
 	return 0;
 }
 
-/* Finds nothing before 5.17, or while mappings change. */
+/* Finds nothing before Linux 5.17, or while mappings change. */
 static __always_inline void find_mapping(struct mapping_seen *to, u64 address)
 {
 	to->address = address;

@@ -142,7 +142,7 @@ static __always_inline void tell_fault(struct thread_state *s)
 	ring_give(e);
 }
 
-/* Report a fault whose end shows in no event, before the next event of its thread. */
+/* Report a fault before the next event of its thread, because no event shows its end. */
 static __noinline void flush_fault(struct thread_state *s)
 {
 	if (!s || !s->miss_ns)
@@ -219,10 +219,10 @@ int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 }
 
 /*
- * The kernel maps the neighbours of a touched page along with it, first to last. The start of the
- * mapping shows which page was touched. If the kernel cannot find the mapping (before 5.17, or
- * while mappings change), assume a window that begins at a multiple of 64 KiB, like all windows but
- * the first of a mapping.
+ * The kernel maps a touched page together with its neighbours, the pages from `first` to `last`.
+ * The start of the mapping shows which page was touched. If the mapping cannot be found (before
+ * Linux 5.17, or while mappings change), assume a window that begins at a multiple of 64 KiB, like
+ * all windows but the first of a mapping.
  */
 static __always_inline u64 page_touched(u64 address, u64 first, u64 last)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* state.bpf.h - state of each followed thread, the ring of events to mlgen, and its losses. */
+/* state.bpf.h - state of each followed thread, the ring of events to mltrace, and its losses. */
 #pragma once
 
 #include "tracing/capture/bpf/ktypes.bpf.h"
@@ -62,7 +62,7 @@ struct {
 	__type(value, struct capture_loss);
 } losses SEC(".maps");
 
-/* Buffer for an event that is larger than the stack. */
+/* Buffer for an event that is too large for the stack. */
 struct scratch {
 	/* Arguments of tell_name(): pointers, stored as numbers. */
 	u64 leaf, mnt, inode;
@@ -116,10 +116,8 @@ static __noinline void add_loss(u32 kind)
 
 /* ---- the ring ---- */
 
-/*
- * A wake-up at each event would cost five times as much as the event. The reader polls some times a
- * second, and is woken only if it sleeps and much data waits.
- */
+/* A wake-up at each event would cost five times as much as the event. The reader polls several
+ * times a second. It is woken only if it sleeps and much data waits. */
 static __always_inline u64 ring_flags(void)
 {
 	if (!shared.reader_sleeps ||
@@ -129,8 +127,8 @@ static __always_inline u64 ring_flags(void)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* Reserve an event, with pid and tid; the caller sets all members that are not zero. NULL: the
- * event is lost, and counted. */
+/* Reserve an event and set op, kind, pid and tid; flags, more and number are 0. The caller must set
+ * all other members. NULL: the event is lost, and counted. */
 static __always_inline struct capture_event *ring_take(u16 op, u8 kind)
 {
 	struct capture_event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
@@ -199,7 +197,7 @@ static __always_inline u64 take_cpu(struct thread_state *s, u64 now)
 	return ns;
 }
 
-/* An event of the current thread without a file, from its entry into a call to now. */
+/* Set the times of the current thread's event, which lasts from the entry into the call to now. */
 static __always_inline void event_times(struct capture_event *e, struct thread_state *s, u64 now)
 {
 	e->start_ns = s->entered_ns;

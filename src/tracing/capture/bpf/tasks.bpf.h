@@ -68,10 +68,8 @@ int BPF_PROG(on_newtask, struct task_struct *task, u64 clone_flags)
 	return 0;
 }
 
-/*
- * Follow the threads and children of followed processes. mlgen attaches on_newtask, for new tasks,
- * and then runs this program until it adds no more tasks.
- */
+/* Follow the threads and children of followed processes. mltrace attaches on_newtask, for new
+ * tasks, and then runs this program until it adds no more tasks. */
 SEC("iter/task")
 int each_task(struct bpf_iter__task *ctx)
 {
