@@ -17,12 +17,12 @@
  * checkpoint is the slowest rank's, as the rules require, and not that of rank 0; host_memory_GB is
  * the memory that memory_limit leaves.
  *
- * The summary is about the first training and the checkpoints that it saved. A run without a
- * training has a summary of the first save and the first restore.
+ * The summary is about the first training job and the checkpoints that it saved. For a run without
+ * a training job, the summary is about the first save job and the first restore job.
  */
 
-/* Check before a run that it will have results, and a job that they can summarise: a training or
- * checkpoints. 0, or -EINVAL with err. */
+/* Check before a run that it will have results, and a job for the summary: a training job or a job
+ * that saves or restores checkpoints. 0, or -EINVAL with err. */
 int dlio_summary_check(const struct jobset *set, struct mlgen_err *err);
 
 /* Print the summary in place of json_report(). 0, -EIO if it could not be written completely, or

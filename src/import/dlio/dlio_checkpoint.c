@@ -226,7 +226,7 @@ static void write_fsync(struct dlio_writer *w)
 	dlio_option_from(w, "checkpoint.fsync");
 }
 
-/* ---- checkpoints of a training ---- */
+/* ---- checkpoints of a training job ---- */
 
 static bool every_steps(struct dlio_writer *w, double steps)
 {
@@ -257,7 +257,7 @@ static bool every_epochs(struct dlio_writer *w)
 		return false;
 	}
 	count = every < 1 ? 1 : 1 + floor((epochs - first) / every);
-	/* A single checkpoint must not be repeated before the end. */
+	/* A single checkpoint must not be followed by another before the end. */
 	interval = count > 1 ? every : fmax(first, floor(epochs / 2) + 1);
 	if (first != interval)
 		dlio_comment(w,
@@ -280,7 +280,7 @@ void dlio_write_saving(struct dlio_writer *w)
 	dlio_block(w, "checkpoints");
 }
 
-/* ---- checkpoints without a training ---- */
+/* ---- checkpoints without a training job ---- */
 
 static void write_pause(struct dlio_writer *w)
 {

@@ -232,7 +232,7 @@ static void read_time(struct dlio_config *c, const struct dlio_key *k, const str
 		dlio_config_wrong(c, n, k->path, "a number of seconds, or a map with mean or type");
 }
 
-/* Check the items of a list, which are used from the node. */
+/* Check the items of a list. They are not copied; later code reads them from the node. */
 static void dlio_config_read_list(struct dlio_config *c, const struct dlio_key *k,
 				  const struct yaml_node *n, struct dlio_value *v)
 {
@@ -274,7 +274,8 @@ static void add_extra(struct dlio_config *c, const char *path, const struct yaml
 		 (struct dlio_extra){ .path = mem_strdup(path), .node = n, .why = why });
 }
 
-/* Set the value of a key. If the YAML has both spellings, the newer counts, as in current DLIO. */
+/* Set the value of a key. If the YAML has both spellings, the newer spelling has precedence, as in
+ * current DLIO. */
 static void set_value(struct dlio_config *c, const struct dlio_key *k, const char *path,
 		      const struct yaml_node *key, const struct yaml_node *n)
 {
@@ -314,7 +315,7 @@ static void read_entry(struct dlio_config *c, const char *path, const struct yam
 	const struct dlio_key *k = dlio_key_find(path);
 	bool is_group = dlio_is_group(path);
 
-	/* In older YAML, model is a name and no group. */
+	/* In older YAML, model is a name, not a group. */
 	if (k && !(is_group && n->kind == YAML_MAP)) {
 		c->known += k->type != DLIO_NONE && strcmp(k->path, path) == 0;
 		if (k->type == DLIO_NONE)

@@ -14,9 +14,9 @@
 
 /*
  * The keys are rows of one table (dlio_keys.c): spellings, type, default, the option that the key
- * becomes and how its value is converted, or the reason why there is none. Reading the YAML,
- * writing the job file and listing the keys that are left walk the same rows. A key without a row
- * is listed and never dropped.
+ * becomes and how its value is converted, or the reason why there is none. The code that reads the
+ * YAML, writes the job file and lists the unused keys walks the same rows. A key without a row is
+ * listed and never dropped.
  */
 
 /* Values of storage_type: file systems, and storage that mlgen does not support. */
@@ -53,15 +53,14 @@ struct dlio_key {
 	const char *unused;
 };
 
-/* Limit of rows. The table ends with path NULL. */
+/* Maximum number of rows. The table ends with a row whose path is NULL. */
 #define DLIO_ROWS_MAX 200
 extern const struct dlio_key dlio_keys[];
 
 /* The row of a path in any spelling, or NULL. */
 const struct dlio_key *dlio_key_find(const char *path);
 
-/* The row of a path in its current spelling. The path must exist and have a type other than NONE.
- */
+/* The row of a path in its current spelling. The row must exist, and its type must not be NONE. */
 const struct dlio_key *dlio_key_of(const char *path);
 
 /* Do any keys begin with this path and a dot? */
@@ -107,15 +106,15 @@ struct dlio_extra {
 struct dlio_config {
 	struct dlio_value values[DLIO_ROWS_MAX]; /* in the order of dlio_keys */
 	VEC(struct dlio_extra) extras;
-	/* Keys of the YAML that become options, in their current spelling. A YAML file without
-	 * such keys is not DLIO's. */
+	/* Number of keys in the YAML that become options and have their current spelling. A YAML
+	 * file without such keys is not a workload of DLIO. */
 	size_t known;
 	/* "FILE:3:7: dataset.format: ...", one line per fault. */
 	struct buf faults;
 	size_t fault_count;
 };
 
-/* Limit of faults that are stored; further faults are counted. */
+/* Limit of faults that are stored; further faults are only counted. */
 #define DLIO_FAULTS_MAX 100u
 
 /*

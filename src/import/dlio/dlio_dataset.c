@@ -159,7 +159,7 @@ static void add_list(struct buf *out, const struct cols *cols, bool typed)
 	}
 }
 
-/* Order columns by type and size, and of each kind those that are read first. */
+/* Order columns by type and size; within a type and size, columns that are read come first. */
 static int dlio_columns_compare(const void *a, const void *b)
 {
 	const struct col *x = a, *y = b;
@@ -492,7 +492,7 @@ static const struct {
 
 /* ---- the size of a sample ---- */
 
-/* The bytes of a record with record_dims; 0 = the YAML has none. */
+/* The bytes of a record with record_dims; 0 = the YAML has no record_dims. */
 static double record_bytes(struct dlio_writer *w)
 {
 	static const struct {

@@ -200,7 +200,8 @@ static bool dlio_is_true(const struct dlio_config *c, const char *path)
 	return dlio_value(c, path)->is_true;
 }
 
-/* Is `train: True` a mistake? A workload of DLIO has it, but no dataset, and checkpoints only. */
+/* Is `train: True` a mistake? One of DLIO's workloads has it, but has no dataset and only does
+ * checkpoints. */
 static bool is_slip(const struct dlio_config *c)
 {
 	if (!dlio_is_true(c, "workflow.train") || !dlio_is_true(c, "workflow.checkpoint") ||
@@ -250,7 +251,7 @@ static void write_head(struct dlio_writer *w, enum purpose purpose)
 		 "#   mlgen %s.job --dry-run            what it needs, and whether it fits here\n# "
 		 "  mlgen %s.job --directory=/mnt/array/%s %s",
 		 w->name, w->name, w->name, size[purpose]);
-	/* The YAML's own folder is relative to the current one. */
+	/* The checkpoint folder in the YAML may be relative to the current folder. */
 	if (purpose == TRAINS && dlio_is_true(w->c, "workflow.checkpoint"))
 		buf_addf(&w->block, " \\\n#      --checkpoint_directory=/mnt/array/%s-checkpoints",
 			 w->name);

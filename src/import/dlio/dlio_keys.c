@@ -316,7 +316,7 @@ bool dlio_has_word(const char *words, const char *word)
 	return false;
 }
 
-/* The path with the older name of the group reader, data_reader, replaced. */
+/* Replace the older name of the group "reader", data_reader, in the path. */
 static const char *newer(const char *path)
 {
 	const char *const older = "data_reader";

@@ -107,7 +107,7 @@ static char *trimmed(char *s)
 	return s;
 }
 
-/* Set an object of "key : value" lines. The last of several CPUs counts, as in DLIO. */
+/* Set an object of "key : value" lines. Of several CPUs, the last is used, as in DLIO. */
 static void set_lines(json_t *o, const char *key, const char *path)
 {
 	char line[4096];
@@ -148,7 +148,7 @@ static void set_values(json_t *o, const char *const keys[3], struct values *s)
 	set_real(o, keys[2], values_stdev(s));
 }
 
-/* Returns the number of epochs. */
+/* Add the object "metric". Returns the number of epochs. */
 static size_t add_training(json_t *metric, const struct subject *s)
 {
 	static const char *const au_keys[] = { "train_au_percentage", "train_au_mean_percentage",
@@ -215,7 +215,7 @@ static void add_checkpoints(json_t *metric, const char *const keys[4],
 	json_decref(seconds.list);
 }
 
-/* Returns the number of epochs. */
+/* Add the object "metric". Returns the number of epochs. */
 static size_t add_metric(json_t *o, const struct subject *s)
 {
 	const struct job_result *r = s->training;

@@ -9,13 +9,13 @@
 struct dlio_writer {
 	struct dlio_config *c;
 	const char *file; /* name of the YAML file without folders */
-	const char *name; /* of the job; valid in a section and a path */
+	const char *name; /* the job's name; valid as the name of a section and in a path */
 	struct buf *out;
 	struct buf block, defaults;
 };
 
-/* The value of a key, which is marked as used. A default is listed in the block's comment;
- * dlio_get_quietly() does not list it, for a default that changes nothing. */
+/* Return the value of a key and mark the value as used. A default is listed in the block's comment.
+ * Use dlio_get_quietly(), which lists nothing, for a default that changes nothing. */
 const struct dlio_value *dlio_get(struct dlio_writer *w, const char *path);
 const struct dlio_value *dlio_get_quietly(struct dlio_writer *w, const char *path);
 
@@ -36,7 +36,7 @@ bool dlio_option_text(struct dlio_writer *w, const char *name, const char *text)
 __attribute__((format(printf, 2, 3))) void dlio_comment(struct dlio_writer *w, const char *fmt,
 							...);
 
-/* 1024 as "1,024", for a comment. */
+/* Format 1024 as "1,024", for a comment. */
 struct dlio_digits {
 	char s[48];
 };
@@ -49,15 +49,16 @@ void dlio_writer_fini(struct dlio_writer *w);
 
 /* ---- blocks ---- */
 
-/* dlio_job.c: a directory that the YAML names. */
+/* dlio_job.c: write the option for a directory that the YAML names. */
 void dlio_write_directory(struct dlio_writer *w, const char *option, const char *path);
 
-/* dlio_dataset.c: the files and samples, the evaluation, and how the dataset is read. `saves`: the
- * training saves checkpoints. */
+/* dlio_dataset.c: write the files and samples, the evaluation, and how the dataset is read.
+ * `saves`: the training job saves checkpoints. */
 void dlio_write_dataset(struct dlio_writer *w);
 void dlio_write_evaluation(struct dlio_writer *w);
 void dlio_write_reader(struct dlio_writer *w, bool saves);
 
-/* dlio_checkpoint.c: checkpoints of a training, and the sections [save] and [restore]. */
+/* dlio_checkpoint.c: write the checkpoints of a training job, and the sections [save] and
+ * [restore]. */
 void dlio_write_saving(struct dlio_writer *w);
 void dlio_write_checkpoints(struct dlio_writer *w);

@@ -63,7 +63,8 @@ struct yaml_build {
 
 /* ---- faults ---- */
 
-/* Set a fault. `at` counts from 0. A text that is not a file has its name as the place. */
+/* Set a fault. `at` counts lines and columns from 0. If the text is not a file, its name is the
+ * place. */
 __attribute__((format(printf, 3, 4))) static void fault(struct yaml_build *b, yaml_mark_t at,
 							const char *fmt, ...)
 {
@@ -103,7 +104,8 @@ static bool has_tab(const struct yaml_build *b, size_t line)
 	return s && s < end && *s == '\t';
 }
 
-/* Set a fault from an error of libyaml, which has only an offset for a byte that is not UTF-8. */
+/* Set a fault from an error of libyaml. For a byte that is not UTF-8, libyaml reports only an
+ * offset. */
 static void syntax_fault(struct yaml_build *b)
 {
 	const yaml_parser_t *p = &b->parser;

@@ -37,10 +37,11 @@ struct yaml_tree {
 };
 
 /*
- * Limits of a document, far above any workload. libyaml's events are read one by one, and not its
- * whole documents, which are complete before a limit can be checked: 4 MiB of "1," need 340 MB, and
- * 40,000 anchors (380 KiB) 3.4 s. Here both are refused within 0.1 s. A whole document also loses
- * the places of aliases, and refuses an anchor that is defined twice.
+ * Limits of a document, far above any workload. libyaml can load a whole document, or return events
+ * one by one. A whole document can be checked only after loading: 4 MiB of "1," need 340 MB, and
+ * 40,000 anchors (380 KiB) need 3.4 s. This parser reads events and refuses both within 0.1 s.
+ * Loading a whole document also loses the places of aliases, and fails if an anchor is defined
+ * twice.
  */
 #define YAML_BYTES_MAX (4u << 20)
 #define YAML_NODES_MAX 100000u
@@ -49,8 +50,8 @@ struct yaml_tree {
 #define YAML_MERGED_MAX 10000u
 
 /*
- * Parse a document into the tree, which may hold several. `name` is borrowed, and used in messages
- * with line and column if `is_file`. 0 with *root, NULL for an empty document; -EINVAL
+ * Parse a document into the tree, which may hold several documents. `name` must outlive the tree;
+ * messages add line and column if `is_file`. 0 with *root (NULL for an empty document), -EINVAL
  * ("FILE:3:7: ..."), or -ENOTSUP if libyaml was not built in.
  */
 int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file, const char *text,
@@ -62,8 +63,9 @@ int yaml_tree_read(struct yaml_tree *t, const char *path, struct yaml_node **roo
 		   struct mlgen_err *err);
 
 /*
- * Set the value at the keys "a.b.c" below `map`, and create missing maps. A map that is shared by
- * aliases is copied before it changes. -EINVAL if one of the keys exists and is not a map.
+ * Set the value at the keys "a.b.c" below `map`, and create missing maps. Maps on the way are
+ * copied, because aliases may share them. -EINVAL if a key before the last exists and is neither a
+ * map nor null.
  */
 int yaml_tree_set(struct yaml_tree *t, struct yaml_node *map, const char *path,
 		  struct yaml_node *value, struct mlgen_err *err);
