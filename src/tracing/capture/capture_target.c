@@ -59,7 +59,7 @@ int capture_pid_check(pid_t pid, struct mlgen_err *err)
 	(void)sysfile_keyed(&group, "", path, "Tgid");
 	if (pid == getpid())
 		return mlgen_fail(err, -EINVAL,
-				  "pid=%d: is mlgen itself; mlgen --trace=FILE traces a run",
+				  "pid=%d: is mltrace itself; mlgen --trace=FILE traces a run",
 				  (int)pid);
 	if (!group || !read_stat(pid, &s))
 		return mlgen_fail(err, -ESRCH,

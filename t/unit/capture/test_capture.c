@@ -129,7 +129,7 @@ START_TEST(a_process_may_be_recorded_or_is_refused_in_words)
 
 	ck_assert_int_eq(capture_pid_check(getppid(), &err), 0);
 	ck_assert_int_eq(capture_pid_check(getpid(), &err), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(err.text, "is mlgen itself"));
+	ck_assert_ptr_nonnull(strstr(err.text, "is mltrace itself"));
 	err = (struct mlgen_err){ 0 };
 	ck_assert_int_eq(capture_pid_check(4194304, &err), -ESRCH);
 	ck_assert_str_eq(err.text, "pid=4194304: there is no such process; ps -e lists processes");
