@@ -33,18 +33,14 @@ static void append_text(struct buf *out, const char *text)
 	struct buf shown = { 0 };
 
 	printable_add(&shown, text);
-	if (!strpbrk(buf_str(&shown), ",\"")) {
-		buf_add(out, buf_str(&shown));
-		buf_fini(&shown);
-		return;
-	}
-	buf_addc(out, '"');
+	const char *quote = strpbrk(buf_str(&shown), ",\"") ? "\"" : "";
+	buf_add(out, quote);
 	for (const char *c = buf_str(&shown); *c; c++) {
 		if (*c == '"')
 			buf_addc(out, '"');
 		buf_addc(out, *c);
 	}
-	buf_addc(out, '"');
+	buf_add(out, quote);
 	buf_fini(&shown);
 }
 
@@ -82,20 +78,6 @@ static void append_cell(struct csv *c, const struct live_field *f, const struct 
 	default:
 		if (live_count(f, s) != UINT64_MAX)
 			buf_addf(out, "%" PRIu64, live_count(f, s));
-	}
-}
-
-/* Several rows of live_fields may share a column (live_field.field); a column to which none of
- * them applies is empty. */
-static void append_cells(struct csv *c, const struct live_span *s)
-{
-	for (const struct live_field *f = live_fields; f->field.name; f++) {
-		if (f->is_unlogged)
-			continue;
-		if (f != live_fields && f->field.help)
-			buf_addc(&c->row, ',');
-		if (live_applies(f, s))
-			append_cell(c, f, s);
 	}
 }
 
@@ -167,12 +149,24 @@ int csv_open(struct csv **out, struct place *p, struct mlgen_err *err)
 void csv_row(struct csv *c, const struct live_span *s)
 {
 	struct live_host host = *s->host;
+	const struct live_span logged = { s->now, s->before, &host };
 	uint64_t now_ns = s->now->now_ns;
 
 	if (!c->started)
 		csv_start(c, s->before->now_ns);
 	host.log_ns = now_ns > c->start_ns ? now_ns - c->start_ns : 0;
-	append_cells(c, &(struct live_span){ s->now, s->before, &host });
+
+	/* Several rows may share a column (live_field.field); a column to which none of them
+	 * applies is empty. */
+	for (const struct live_field *f = live_fields; f->field.name; f++) {
+		if (f->is_unlogged)
+			continue;
+		if (f != live_fields && f->field.help)
+			buf_addc(&c->row, ',');
+		if (live_applies(f, &logged))
+			append_cell(c, f, &logged);
+	}
+
 	write_row(c);
 }
 

@@ -59,20 +59,6 @@ static json_t *real_value(double v)
 	return isfinite(v) ? json_real(v) : json_null();
 }
 
-static json_t *percentile_object(const struct hist *h, const struct f64_list *list)
-{
-	json_t *o = json_object();
-
-	for (unsigned i = 0; list && i < list->count; i++) {
-		char key[40];
-
-		snprintf(key, sizeof(key), "%f", list->values[i]);
-		uint64_t ns = h ? hist_percentile(h, list->values[i]) : 0;
-		json_object_set_new(o, key, count_value(ns));
-	}
-	return o;
-}
-
 static json_t *bins_object(const struct hist *h)
 {
 	json_t *o = json_object();
@@ -100,7 +86,15 @@ static json_t *hist_object(const struct hist *h, bool is_fio, const struct f64_l
 	json_object_set_new(o, "mean", real_value(h ? hist_mean(h) : 0));
 	json_object_set_new(o, "stddev", real_value(h ? hist_stddev(h) : 0));
 	json_object_set_new(o, "N", count_value(h ? h->count : 0));
-	json_object_set_new(o, "percentile", percentile_object(h, percentiles));
+	json_t *percentile = json_object();
+	for (unsigned i = 0; percentiles && i < percentiles->count; i++) {
+		char key[40];
+
+		snprintf(key, sizeof(key), "%f", percentiles->values[i]);
+		uint64_t ns = h ? hist_percentile(h, percentiles->values[i]) : 0;
+		json_object_set_new(percentile, key, count_value(ns));
+	}
+	json_object_set_new(o, "percentile", percentile);
 	if (h || !is_fio)
 		json_object_set_new(o, "bins", bins_object(h));
 	return o;
@@ -109,13 +103,12 @@ static json_t *hist_object(const struct hist *h, bool is_fio, const struct f64_l
 /* ---- values by type: the member at `at` ---- */
 
 #define VALUE(type)                                                                                \
-	static json_t *value_##type(const struct mlgen_field *f, const void *at,                   \
-				    const struct json_write *w)
+	static json_t *value_##type(__attribute__((unused)) const struct mlgen_field *f,           \
+				    const void *at,                                                \
+				    __attribute__((unused)) const struct json_write *w)
 
 VALUE(bool)
 {
-	(void)f;
-	(void)w;
 	return json_boolean(*(const bool *)at);
 }
 
@@ -124,14 +117,11 @@ VALUE(u64)
 	uint64_t v = *(const uint64_t *)at;
 	bool is_null = (f->flags & MLGEN_NULLABLE) && v == UINT64_MAX;
 
-	(void)w;
 	return is_null ? json_null() : count_value(v);
 }
 
 VALUE(f64)
 {
-	(void)f;
-	(void)w;
 	return real_value(*(const double *)at);
 }
 
@@ -139,7 +129,6 @@ VALUE(choice)
 {
 	int v = *(const int *)at;
 
-	(void)w;
 	for (const struct mlgen_choice *c = f->choices; c->name; c++)
 		if (c->value == v)
 			return json_string(c->name);
@@ -152,7 +141,6 @@ VALUE(text)
 {
 	const char *s = at;
 
-	(void)w;
 	if (f->stride)
 		return *s ? text_value(s) : json_null();
 	memcpy(&s, at, sizeof(s));
@@ -165,8 +153,6 @@ VALUE(lines)
 	struct buf line = { 0 };
 	const char *s;
 
-	(void)f;
-	(void)w;
 	memcpy(&s, at, sizeof(s));
 	while (s && *s) {
 		size_t len = strcspn(s, "\n");
@@ -191,8 +177,6 @@ VALUE(map)
 	const struct metric_pair *pairs = l->items;
 	json_t *o = json_object();
 
-	(void)f;
-	(void)w;
 	for (size_t i = 0; i < l->count; i++)
 		json_object_set_new(o, pairs[i].key, text_value(pairs[i].value));
 	return o;
@@ -204,8 +188,6 @@ VALUE(f64s)
 	const double *values = l->items;
 	json_t *a = json_array();
 
-	(void)f;
-	(void)w;
 	for (size_t i = 0; i < l->count; i++)
 		json_array_append_new(a, real_value(values[i]));
 	return a;
@@ -506,16 +488,6 @@ static int write_document(const struct json_each *e, const struct run_result *re
 	return rc;
 }
 
-/* Write the run, which is not over; called in the child. */
-static int write_unfinished(const struct json_each *e, struct run *run)
-{
-	struct run_result *result = run_collect(run);
-
-	for (size_t i = 0; i < result->job_count; i++)
-		result->jobs[i].complete = false;
-	return write_document(e, result);
-}
-
 /* Reap the child if it has ended; with `kills`, or after the time limit, kill it. True: no child is
  * left. */
 static bool reap_child(struct json_each *e, bool kills)
@@ -571,8 +543,14 @@ void json_each_begin(struct json_each *e, struct run *run)
 	remove_stale(e);
 	e->child_begin_ns = clock_monotonic_ns();
 	pid_t child = fork();
-	if (child == 0)
-		_exit(write_unfinished(e, run) < 0);
+	if (child == 0) {
+		/* The run is not over. */
+		struct run_result *result = run_collect(run);
+
+		for (size_t i = 0; i < result->job_count; i++)
+			result->jobs[i].complete = false;
+		_exit(write_document(e, result) < 0);
+	}
 	e->child = child > 0 ? child : 0;
 }
 

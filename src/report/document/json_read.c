@@ -183,12 +183,11 @@ static int read_number(const struct json_place *p, double *out)
 
 /* Readers by type: set `member`, which is unknown so far, from a value. */
 #define READ(type)                                                                                 \
-	static int read_##type(const struct json_place *p, const struct mlgen_field *f,            \
-			       void *member)
+	static int read_##type(const struct json_place *p,                                         \
+			       __attribute__((unused)) const struct mlgen_field *f, void *member)
 
 READ(bool)
 {
-	(void)f;
 	*(bool *)member = json_is_true(p->value);
 	if (!json_is_boolean(p->value))
 		return json_read_fail(p, "must be true or false");
@@ -197,13 +196,11 @@ READ(bool)
 
 READ(u64)
 {
-	(void)f;
 	return read_count(p, member);
 }
 
 READ(f64)
 {
-	(void)f;
 	return read_number(p, member);
 }
 
@@ -240,7 +237,6 @@ READ(lines)
 	struct buf all = { 0 };
 	int rc = 0;
 
-	(void)f;
 	if (!json_is_array(p->value))
 		return json_read_fail(p, "must be a list");
 	for (size_t i = 0; i < n && rc == 0; i++) {
@@ -263,22 +259,6 @@ READ(lines)
 
 /* ---- latencies ---- */
 
-static int read_bin(const struct json_place *bins, struct hist *h, const char *key, json_t *value)
-{
-	const struct json_place p = member_of(bins, key, value);
-	uint64_t ns, n = 0;
-
-	if (units_u64(key, &ns, NULL) < 0 || hist_bucket_midpoint(hist_bucket_of(ns)) != ns)
-		return json_read_fail(&p, "is not a bin of mlgen's histograms");
-	if (read_count(&p, &n) < 0)
-		return -EINVAL;
-	if (n > UINT64_MAX - h->count)
-		return json_read_fail(&p, "is too large to be counted");
-	h->buckets[hist_bucket_of(ns)] += n;
-	h->count += n;
-	return 0;
-}
-
 static int read_bins(const struct json_place *outer, struct hist *h)
 {
 	json_t *bins = json_object_get(outer->value, "bins");
@@ -287,9 +267,20 @@ static int read_bins(const struct json_place *outer, struct hist *h)
 	if (!json_is_object(bins))
 		return json_read_fail(&p, "must be an object");
 	void *at = json_object_iter(bins);
-	for (; at; at = json_object_iter_next(bins, at))
-		if (read_bin(&p, h, json_object_iter_key(at), json_object_iter_value(at)) < 0)
+	for (; at; at = json_object_iter_next(bins, at)) {
+		const char *key = json_object_iter_key(at);
+		const struct json_place bin = member_of(&p, key, json_object_iter_value(at));
+		uint64_t ns, n = 0;
+
+		if (units_u64(key, &ns, NULL) < 0 || hist_bucket_midpoint(hist_bucket_of(ns)) != ns)
+			return json_read_fail(&bin, "is not a bin of mlgen's histograms");
+		if (read_count(&bin, &n) < 0)
 			return -EINVAL;
+		if (n > UINT64_MAX - h->count)
+			return json_read_fail(&bin, "is too large to be counted");
+		h->buckets[hist_bucket_of(ns)] += n;
+		h->count += n;
+	}
 	return 0;
 }
 
@@ -328,7 +319,6 @@ READ(hist)
 {
 	uint64_t n, in_range = 0;
 
-	(void)f;
 	if (!json_is_object(p->value))
 		return json_read_fail(p, "must be an object");
 	if (read_member_count(p, "N", &n) < 0)
@@ -389,7 +379,6 @@ READ(f64s)
 {
 	size_t n = json_array_size(p->value);
 
-	(void)f;
 	if (!json_is_array(p->value))
 		return json_read_fail(p, "must be a list");
 	if (n == 0)
@@ -410,7 +399,6 @@ READ(map)
 {
 	size_t n = json_object_size(p->value), i = 0;
 
-	(void)f;
 	if (!json_is_object(p->value))
 		return json_read_fail(p, "must be an object");
 	if (n == 0)

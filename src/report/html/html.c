@@ -90,21 +90,6 @@ static int count_bytes(const char *text, size_t bytes, void *data)
 	return 0;
 }
 
-static void leave_out(struct html *h)
-{
-	static const char *const parts[] = { "bins", "latencies", "series", NULL };
-
-	for (size_t i = 0; parts[i]; i++) {
-		size_t bytes = 0;
-
-		json_dump_callback(h->root, count_bytes, &bytes, DUMP_FLAGS);
-		if (bytes <= FIGURES_BYTES)
-			return;
-		remove_all(h->root, parts[i]);
-		json_array_append_new(json_object_get(h->root, "left_out"), json_string(parts[i]));
-	}
-}
-
 /* ---- the page ---- */
 
 /* Escape '<', so that no text can end the script element. */
@@ -129,7 +114,18 @@ static void print_element(FILE *to, const char *tag, const char *begin, const ch
 
 int html_write(struct html *h, FILE *to)
 {
-	leave_out(h);
+	static const char *const parts[] = { "bins", "latencies", "series", NULL };
+
+	for (size_t i = 0; parts[i]; i++) {
+		size_t bytes = 0;
+
+		json_dump_callback(h->root, count_bytes, &bytes, DUMP_FLAGS);
+		if (bytes <= FIGURES_BYTES)
+			break;
+		remove_all(h->root, parts[i]);
+		json_array_append_new(json_object_get(h->root, "left_out"), json_string(parts[i]));
+	}
+
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
 	      "<meta charset=\"utf-8\">\n"
 	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "

@@ -122,20 +122,6 @@ static void job_line(struct status *s, const struct live *now, size_t columns, c
 	status_line(now, &base, columns, out, size);
 }
 
-/* The part of one job in a line that several jobs share. */
-static void short_line(struct status *s, const struct live *now, char *out, size_t size)
-{
-	const struct track *t = tracks_find(&s->tracks, now->job_name);
-	const struct live *then = track_oldest(t, now);
-	bool is_measured =
-		now->phase == LIVE_TRAIN || now->phase == LIVE_IO || now->phase == LIVE_CHECKPOINT;
-
-	if (is_measured && then != now)
-		status_line_short(now, then, out, size);
-	else
-		job_line(s, now, STATUS_COLUMNS, out, size);
-}
-
 static bool is_busy(const struct live *l)
 {
 	return l->phase != LIVE_WAIT && l->phase != LIVE_DONE;
@@ -171,7 +157,17 @@ static void join_jobs(struct status *s, const struct live *jobs, size_t n, size_
 	for (size_t i = 0; i < n; i++) {
 		if (!is_shown(&jobs[i], jobs, n))
 			continue;
-		short_line(s, &jobs[i], one, sizeof(one));
+
+		const struct track *t = tracks_find(&s->tracks, jobs[i].job_name);
+		const struct live *then = track_oldest(t, &jobs[i]);
+		bool is_measured = jobs[i].phase == LIVE_TRAIN || jobs[i].phase == LIVE_IO ||
+				   jobs[i].phase == LIVE_CHECKPOINT;
+
+		if (is_measured && then != &jobs[i])
+			status_line_short(&jobs[i], then, one, sizeof(one));
+		else
+			job_line(s, &jobs[i], STATUS_COLUMNS, one, sizeof(one));
+
 		/* Keep room for "  +12 more". */
 		if (!is_first && len + strlen(one) + 13 > columns)
 			break;

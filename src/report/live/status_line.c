@@ -23,35 +23,6 @@ char *status_figure_rate(char *out, double bytes_per_sec)
 	return out;
 }
 
-/* "1.66 of 3.73 TiB": both numbers in the unit of the larger. */
-static void format_done_of(char *out, size_t size, uint64_t done, uint64_t total)
-{
-	char whole[UNITS_TEXT_BYTES];
-	double power = 1;
-
-	while ((double)total / power >= 1023.5)
-		power *= 1024;
-	double v = (double)done / power;
-	units_human_bytes(whole, (double)total);
-	snprintf(out, size, "%.*f of %s", power < 2 ? 0 : v < 99.995 ? 2 : v < 999.95, v, whole);
-}
-
-/* "203k": three digits, as for rates. */
-static char *format_iops(char *out, double per_sec)
-{
-	static const char units[] = { 0, 'k', 'M' };
-	unsigned unit = 0;
-
-	while (per_sec >= 999.5 && unit < 2) {
-		per_sec /= 1000;
-		unit++;
-	}
-	int decimals = unit == 0 || per_sec >= 99.95 ? 0 : per_sec >= 9.995 ? 1 : 2;
-	char suffix[2] = { units[unit], '\0' };
-	snprintf(out, UNITS_TEXT_BYTES, "%.*f%s", decimals, per_sec, suffix);
-	return out;
-}
-
 /* The input of a formatter. A figure without a value leaves `out` empty. */
 struct status_figure {
 	const struct live_field *row;
@@ -107,8 +78,19 @@ static void format_errors(const struct status_figure *f)
 
 static void format_bytes(const struct status_figure *f)
 {
-	format_done_of(f->out, STATUS_FIGURE_BYTES, live_count(f->row, f->span),
-		       live_total(f->row, f->span));
+	uint64_t total = live_total(f->row, f->span);
+	char whole[UNITS_TEXT_BYTES];
+	double power = 1;
+
+	while ((double)total / power >= 1023.5)
+		power *= 1024;
+	double v = (double)live_count(f->row, f->span) / power;
+	units_human_bytes(whole, (double)total);
+	snprintf(f->out, STATUS_FIGURE_BYTES, "%.*f of %s",
+		 power < 2    ? 0
+		 : v < 99.995 ? 2
+			      : v < 999.95,
+		 v, whole);
 }
 
 static void format_bandwidth(const struct status_figure *f)
@@ -119,13 +101,23 @@ static void format_bandwidth(const struct status_figure *f)
 		status_figure_rate(f->out, per_sec);
 }
 
+/* "203k": three digits, as for rates. */
 static void format_operations(const struct status_figure *f)
 {
+	static const char units[] = { 0, 'k', 'M' };
 	uint64_t all = *(const uint64_t *)live_now(f->row, f->span);
 	double per_sec = live_per_sec(f->row, f->span);
+	unsigned unit = 0;
 
-	if (all > 0 && !isnan(per_sec))
-		format_iops(f->out, per_sec);
+	if (all == 0 || isnan(per_sec))
+		return;
+	while (per_sec >= 999.5 && unit < 2) {
+		per_sec /= 1000;
+		unit++;
+	}
+	int decimals = unit == 0 || per_sec >= 99.95 ? 0 : per_sec >= 9.995 ? 1 : 2;
+	char suffix[2] = { units[unit], '\0' };
+	snprintf(f->out, UNITS_TEXT_BYTES, "%.*f%s", decimals, per_sec, suffix);
 }
 
 static void format_share(const struct status_figure *f)
@@ -428,19 +420,6 @@ static bool drop_least(struct status_line *l)
 	return true;
 }
 
-/* Write at most `columns`: first narrow the gaps, then drop the least important parts. */
-static void fit(struct status_line *l, size_t columns, char *out, size_t size)
-{
-	while (status_line_join(l, "  ", out, size) > columns &&
-	       status_line_join(l, " ", out, size) > columns && drop_least(l))
-		;
-	if (strlen(out) <= columns)
-		return;
-	while (columns && is_inside_letter(out[columns]))
-		columns--;
-	out[columns] = '\0';
-}
-
 /* The time until a counter has grown by `left` at its present rate; UINT64_MAX = unknown. */
 static uint64_t time_for(const char *figure, const struct live_span *s, double left)
 {
@@ -487,7 +466,15 @@ void status_line(const struct live *now, const struct status_baseline *base, siz
 
 	status_line_estimate(&shown, base);
 	compose(&l, false, &span, base->scratch);
-	fit(&l, columns, out, size);
+
+	while (status_line_join(&l, "  ", out, size) > columns &&
+	       status_line_join(&l, " ", out, size) > columns && drop_least(&l))
+		;
+	if (strlen(out) <= columns)
+		return;
+	while (columns && is_inside_letter(out[columns]))
+		columns--;
+	out[columns] = '\0';
 }
 
 void status_line_short(const struct live *now, const struct live *then, char *out, size_t size)

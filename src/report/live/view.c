@@ -97,25 +97,6 @@ static enum live_phase phase_of_all(const struct live *jobs, size_t n)
 	return phase;
 }
 
-static void add_to_series(struct view *v)
-{
-	const struct live *all = &v->all, *then = track_oldest(&v->past, all);
-	uint64_t moved = all->io_moved[0] + all->io_moved[1] + all->bytes_done;
-	uint64_t step_ns = all->step_ns - then->step_ns;
-	uint64_t ns = all->now_ns - v->moved_ns;
-
-	if (v->moved_ns && ns > 0)
-		view_series_add(&v->bytes_per_sec,
-				moved > v->moved_bytes
-					? (double)(moved - v->moved_bytes) / ((double)ns / 1e9)
-					: 0);
-	v->moved_bytes = moved;
-	v->moved_ns = all->now_ns;
-	if (all->step_ns > then->step_ns)
-		view_series_add(&v->au_percent, 100 * (double)(all->compute_ns - then->compute_ns) /
-							(double)step_ns);
-}
-
 static void view_draw(struct view *v, const struct live *jobs, size_t n)
 {
 	char messages[MESSAGE_BYTES];
@@ -148,7 +129,23 @@ void view_update(struct view *v, const struct live *jobs, size_t n)
 	v->all.now_ns = n ? jobs[0].now_ns : 0;
 	for (size_t i = 0; i < n; i++)
 		add_job(&v->all, &jobs[i]);
-	add_to_series(v);
+
+	const struct live *all = &v->all, *then = track_oldest(&v->past, all);
+	uint64_t moved = all->io_moved[0] + all->io_moved[1] + all->bytes_done;
+	uint64_t step_ns = all->step_ns - then->step_ns;
+	uint64_t ns = all->now_ns - v->moved_ns;
+
+	if (v->moved_ns && ns > 0)
+		view_series_add(&v->bytes_per_sec,
+				moved > v->moved_bytes
+					? (double)(moved - v->moved_bytes) / ((double)ns / 1e9)
+					: 0);
+	v->moved_bytes = moved;
+	v->moved_ns = all->now_ns;
+	if (all->step_ns > then->step_ns)
+		view_series_add(&v->au_percent, 100 * (double)(all->compute_ns - then->compute_ns) /
+							(double)step_ns);
+
 	/* Draw before storing, for the reason given in status_update(). */
 	view_draw(v, jobs, n);
 	for (size_t i = 0; i < n; i++)

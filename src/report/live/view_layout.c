@@ -30,9 +30,17 @@ struct view_part {
 #define VIEW_ROWS 24
 #define VIEW_COLUMNS 80
 
-/* Copy at most `columns` letters in printable form; without UTF-8, other letters become '?'. */
-static void fit_text(char out[VIEW_TEXT_BYTES], const char *text, unsigned columns, bool is_utf8)
+/* Draw in at most `columns`, clipped to the picture. */
+static void draw_text(const struct view_pen *pen, unsigned row, unsigned column, unsigned columns,
+		      enum view_style look, const char *text)
 {
+	char shown[VIEW_TEXT_BYTES];
+
+	if (row >= pen->rows || column >= pen->columns)
+		return;
+	if (columns > pen->columns - column)
+		columns = pen->columns - column;
+
 	const char *end = text + strlen(text);
 	char letter[PRINTABLE_BYTES];
 	size_t at = 0;
@@ -44,28 +52,15 @@ static void fit_text(char out[VIEW_TEXT_BYTES], const char *text, unsigned colum
 		/* An escape takes several columns. */
 		if ((is_ascii && n > columns) || at + n >= VIEW_TEXT_BYTES)
 			break;
-		if (!is_ascii && !is_utf8) {
+		if (!is_ascii && !pen->is_utf8) {
 			letter[0] = '?';
 			n = 1;
 		}
-		memcpy(out + at, letter, n);
+		memcpy(shown + at, letter, n);
 		at += n;
 		columns -= is_ascii ? (unsigned)n : 1;
 	}
-	out[at] = '\0';
-}
-
-/* Draw in at most `columns`, clipped to the picture. */
-static void draw_text(const struct view_pen *pen, unsigned row, unsigned column, unsigned columns,
-		      enum view_style look, const char *text)
-{
-	char shown[VIEW_TEXT_BYTES];
-
-	if (row >= pen->rows || column >= pen->columns)
-		return;
-	if (columns > pen->columns - column)
-		columns = pen->columns - column;
-	fit_text(shown, text, columns, pen->is_utf8);
+	shown[at] = '\0';
 	pen->put(pen->to, row, column, look, shown);
 }
 
@@ -165,23 +160,6 @@ static void draw_curve(const struct view_pen *pen, const struct view_box *box,
 	}
 }
 
-static void draw_bar(const struct view_pen *pen, const struct view_box *box,
-		     const struct view_part *parts, unsigned count)
-{
-	double end = 0;
-	unsigned at = 0;
-
-	for (unsigned i = 0; i < count; i++) {
-		const char *fill = fills[pen->is_utf8][i < 3 ? i : 3];
-		unsigned to;
-
-		end += isnan(parts[i].percent) ? 0 : parts[i].percent;
-		to = (unsigned)(fmin(fmax(end, 0), 100) / 100 * box->columns + 0.5);
-		for (; at < to; at++)
-			pen->put(pen->to, box->row, box->column + at, parts[i].look, fill);
-	}
-}
-
 #define HANGING_NS (10 * NS_PER_S)
 
 enum { READS = 1, WRITES };
@@ -213,17 +191,6 @@ static const struct view_column {
 	{ "Hits", 8, 120, 0, { "{hit_percent}" }, VIEW_PLAIN },
 	{ "Waiting", 9, 130, 0, { "{waiting}" }, VIEW_POOR },
 };
-
-static bool is_busy(const struct live *l)
-{
-	return l->phase != LIVE_WAIT && l->phase != LIVE_DONE;
-}
-
-/* A job that only reads does not show 0.00 MiB/s of writes. Preparation counts its writes apart. */
-static bool is_empty(const struct view_column *c, const struct live *job)
-{
-	return c->moves && job->phase != LIVE_PREPARE && job->io_moved[c->moves - READS] == 0;
-}
 
 /* The first text of a column that has a value, expanded into `out`; false if there is none. */
 static bool cell_text(const struct view_column *c, const struct live_span *span,
@@ -261,7 +228,11 @@ static void draw_job(const struct view_pen *pen, const struct view_scene *s, con
 
 		if (pen->columns < c->from)
 			continue;
-		if (!is_empty(c, job) && cell_text(c, &span, s->scratch, text))
+		/* A job that only reads does not show 0.00 MiB/s of writes. Preparation counts its
+		 * writes apart. */
+		bool is_empty = c->moves && job->phase != LIVE_PREPARE &&
+				job->io_moved[c->moves - READS] == 0;
+		if (!is_empty && cell_text(c, &span, s->scratch, text))
 			draw_text(pen, row, at, c->columns - 1, c->look, text);
 		at += c->columns;
 	}
@@ -292,9 +263,10 @@ static void draw_jobs(const struct view_pen *pen, const struct view_scene *s, un
 			    s->job_count - shown);
 	end = first + (unsigned)shown;
 	row = first;
-	for (unsigned idle = 0; idle < 2; idle++)
+	for (unsigned is_idle = 0; is_idle < 2; is_idle++)
 		for (size_t i = 0; i < s->job_count && row < end; i++)
-			if (is_busy(&s->jobs[i]) == !idle)
+			if (is_idle ==
+			    (s->jobs[i].phase == LIVE_WAIT || s->jobs[i].phase == LIVE_DONE))
 				draw_job(pen, s, &s->jobs[i], row++);
 }
 
@@ -393,7 +365,20 @@ static unsigned draw_shares(const struct view_pen *pen, const struct shares *sh,
 		return row;
 	second = fmin(second, 100 - first);
 	draw_text(pen, row, 1, LABEL_COLUMNS, VIEW_HEAD, sh->label);
-	draw_bar(pen, &box, parts, ARRAY_LEN(parts));
+
+	double end = 0;
+	unsigned column = 0;
+
+	for (unsigned i = 0; i < ARRAY_LEN(parts); i++) {
+		const char *fill = fills[pen->is_utf8][i < 3 ? i : 3];
+		unsigned to;
+
+		end += isnan(parts[i].percent) ? 0 : parts[i].percent;
+		to = (unsigned)(fmin(fmax(end, 0), 100) / 100 * box.columns + 0.5);
+		for (; column < to; column++)
+			pen->put(pen->to, box.row, box.column + column, parts[i].look, fill);
+	}
+
 	draw_printf(pen, row, at, 16, sh->looks[0], "%s %.1f%%", sh->first_name, first);
 	draw_printf(pen, row, at + 16, 14, sh->looks[1], "%s %.1f%%", sh->second_name, second);
 	draw_printf(pen, row, at + 29, 14, sh->looks[2], "other %.1f%%", 100 - first - second);
@@ -415,22 +400,6 @@ static unsigned draw_au(const struct view_pen *pen, const struct view_scene *s,
 	return row + 1;
 }
 
-static void draw_percentiles(const struct view_pen *pen, struct hist *h, unsigned row)
-{
-	static const double at[] = { 50, 90, 99, 99.9, 100 };
-	char text[UNITS_TEXT_BYTES];
-	unsigned column = LABEL_COLUMNS + 1;
-
-	for (unsigned i = 0; i < ARRAY_LEN(at); i++) {
-		units_human_ms(text, (double)hist_percentile(h, at[i]));
-		draw_printf(pen, row, column, LATENCY_COLUMNS, VIEW_PLAIN, "%*s",
-			    LATENCY_COLUMNS - 1, text);
-		column += LATENCY_COLUMNS;
-	}
-	units_human_count(text, h->count);
-	draw_printf(pen, row, column, 12, VIEW_FAINT, "%11s", text);
-}
-
 /* A row for each distribution whose median is a row of live_fields. */
 static unsigned draw_latencies(const struct view_pen *pen, const struct view_scene *s,
 			       const struct live_span *span, unsigned row)
@@ -448,7 +417,19 @@ static unsigned draw_latencies(const struct view_pen *pen, const struct view_sce
 		row++;
 		draw_printf(pen, row, 1, LABEL_COLUMNS, VIEW_PLAIN, "%.*s", (int)(len - cut),
 			    f->field.name);
-		draw_percentiles(pen, s->scratch, row);
+
+		static const double at[] = { 50, 90, 99, 99.9, 100 };
+		char text[UNITS_TEXT_BYTES];
+		unsigned column = LABEL_COLUMNS + 1;
+
+		for (unsigned i = 0; i < ARRAY_LEN(at); i++) {
+			units_human_ms(text, (double)hist_percentile(s->scratch, at[i]));
+			draw_printf(pen, row, column, LATENCY_COLUMNS, VIEW_PLAIN, "%*s",
+				    LATENCY_COLUMNS - 1, text);
+			column += LATENCY_COLUMNS;
+		}
+		units_human_count(text, s->scratch->count);
+		draw_printf(pen, row, column, 12, VIEW_FAINT, "%11s", text);
 	}
 	if (row < first)
 		return first - 1;
@@ -481,25 +462,21 @@ static unsigned draw_messages(const struct view_pen *pen, const char *text)
 	return n;
 }
 
-static void draw_too_small(const struct view_pen *pen, const struct view_scene *s)
-{
-	char rate[UNITS_TEXT_BYTES];
-
-	draw_printf(pen, 0, 0, pen->columns, VIEW_STRONG, "%ux%u: the live view needs %ux%u",
-		    pen->columns, pen->rows, VIEW_COLUMNS, VIEW_ROWS);
-	if (pen->rows > 1)
-		draw_printf(pen, 1, 0, pen->columns, VIEW_PLAIN,
-			    "the run continues: %s; q stops it",
-			    rate_text(rate, view_series_mean(s->bytes_per_sec, 1)));
-}
-
 void view_layout(const struct view_pen *pen, const struct view_scene *s)
 {
 	const struct live_span span = { s->all, s->all_then, NULL };
 	unsigned row = 2, before, bottom;
 
 	if (pen->rows < VIEW_ROWS || pen->columns < VIEW_COLUMNS) {
-		draw_too_small(pen, s);
+		char rate[UNITS_TEXT_BYTES];
+
+		draw_printf(pen, 0, 0, pen->columns, VIEW_STRONG,
+			    "%ux%u: the live view needs %ux%u", pen->columns, pen->rows,
+			    VIEW_COLUMNS, VIEW_ROWS);
+		if (pen->rows > 1)
+			draw_printf(pen, 1, 0, pen->columns, VIEW_PLAIN,
+				    "the run continues: %s; q stops it",
+				    rate_text(rate, view_series_mean(s->bytes_per_sec, 1)));
 		return;
 	}
 	draw_title(pen, s);

@@ -105,32 +105,24 @@ static void on_killing(int sig)
 	raise(sig);
 }
 
-/* Collect messages in memory from here on, if standard error is a terminal. */
-static int divert_messages(void)
-{
-	state.messages = state.error = -1;
-	if (!isatty(STDERR_FILENO))
-		return 0;
-	state.error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-	state.messages = memfd_create("messages", MFD_CLOEXEC);
-	if (state.error < 0 || state.messages < 0 || dup2(state.messages, STDERR_FILENO) < 0)
-		return -errno;
-	return 0;
-}
-
 /* Save the state of the terminal `fd` before it is changed. 0 or -errno. */
 static int begin_restore(int fd)
 {
 	struct sigaction act = { .sa_handler = on_killing };
-	int rc;
 
 	state.fd = fd;
 	state.leave[0] = '\0';
 	if (tcgetattr(fd, &state.was) < 0)
 		return -errno;
-	rc = divert_messages();
-	if (rc < 0)
-		return rc;
+	/* Collect messages in memory from here on, if standard error is a terminal. */
+	state.messages = state.error = -1;
+	if (isatty(STDERR_FILENO)) {
+		state.error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+		state.messages = memfd_create("messages", MFD_CLOEXEC);
+		if (state.error < 0 || state.messages < 0 ||
+		    dup2(state.messages, STDERR_FILENO) < 0)
+			return -errno;
+	}
 	if (!state.has_exit && atexit(view_restore) == 0)
 		state.has_exit = true;
 	sigemptyset(&act.sa_mask);
@@ -199,14 +191,6 @@ static void read_size(const struct view_terminal *t, unsigned *rows, unsigned *c
 	*columns = w.ws_col;
 }
 
-static void use_locale(struct view_terminal *t)
-{
-	t->locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
-	if (t->locale)
-		t->before = uselocale(t->locale);
-	t->is_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-}
-
 /* Open the terminal anew, so that the mode and offset of other open files stay untouched. */
 static int open_files(struct view_terminal *t, struct mlgen_err *err)
 {
@@ -223,49 +207,6 @@ static int open_files(struct view_terminal *t, struct mlgen_err *err)
 	return 0;
 }
 
-static void init_colors(struct view_terminal *t)
-{
-	static const short colors[VIEW_STYLES] = {
-		[VIEW_GOOD] = COLOR_GREEN, [VIEW_POOR] = COLOR_YELLOW, [VIEW_BAD] = COLOR_RED
-	};
-
-	t->has_color = has_colors() && start_color() == OK && use_default_colors() == OK;
-	for (short i = 0; t->has_color && i < VIEW_STYLES; i++)
-		if (colors[i])
-			init_pair(i, colors[i], -1);
-}
-
-/* Store the sequences that undo what ncurses does to the terminal. */
-static void store_leave_text(void)
-{
-	static const char *const capabilities[] = { "sgr0", "op", "rmkx", "cnorm", "rmcup" };
-
-	for (size_t i = 0; i < ARRAY_LEN(capabilities); i++) {
-		const char *text = tigetstr(capabilities[i]);
-		size_t len = strlen(state.leave);
-
-		if (text && (intptr_t)text != -1)
-			snprintf(state.leave + len, sizeof(state.leave) - len, "%s", text);
-	}
-}
-
-/* Ctrl-Z arrives as a key; Ctrl-C still sends SIGINT. */
-static void init_keys(struct view_terminal *t)
-{
-	struct termios mode;
-
-	cbreak();
-	noecho();
-	nodelay(stdscr, TRUE);
-	keypad(stdscr, TRUE);
-	set_escdelay(25);
-	if (tcgetattr(fileno(t->in), &mode) == 0) {
-		mode.c_cc[VSUSP] = _POSIX_VDISABLE;
-		(void)tcsetattr(fileno(t->in), TCSANOW, &mode);
-	}
-	def_prog_mode();
-}
-
 static bool start_screen(struct view_terminal *t)
 {
 	struct sigaction before[ARRAY_LEN(curses_signals)];
@@ -280,9 +221,41 @@ static bool start_screen(struct view_terminal *t)
 	/* Ncurses reads the locale of the process, which stays "C". */
 	if (t->is_utf8)
 		use_legacy_coding(0);
-	store_leave_text();
-	init_colors(t);
-	init_keys(t);
+
+	/* Store the sequences that undo what ncurses does to the terminal. */
+	static const char *const capabilities[] = { "sgr0", "op", "rmkx", "cnorm", "rmcup" };
+
+	for (size_t i = 0; i < ARRAY_LEN(capabilities); i++) {
+		const char *text = tigetstr(capabilities[i]);
+		size_t len = strlen(state.leave);
+
+		if (text && (intptr_t)text != -1)
+			snprintf(state.leave + len, sizeof(state.leave) - len, "%s", text);
+	}
+
+	static const short colors[VIEW_STYLES] = {
+		[VIEW_GOOD] = COLOR_GREEN, [VIEW_POOR] = COLOR_YELLOW, [VIEW_BAD] = COLOR_RED
+	};
+
+	t->has_color = has_colors() && start_color() == OK && use_default_colors() == OK;
+	for (short i = 0; t->has_color && i < VIEW_STYLES; i++)
+		if (colors[i])
+			init_pair(i, colors[i], -1);
+
+	/* Ctrl-Z arrives as a key; Ctrl-C still sends SIGINT. */
+	struct termios mode;
+
+	cbreak();
+	noecho();
+	nodelay(stdscr, TRUE);
+	keypad(stdscr, TRUE);
+	set_escdelay(25);
+	if (tcgetattr(fileno(t->in), &mode) == 0) {
+		mode.c_cc[VSUSP] = _POSIX_VDISABLE;
+		(void)tcsetattr(fileno(t->in), TCSANOW, &mode);
+	}
+	def_prog_mode();
+
 	curs_set(0);
 	t->rows = (unsigned)LINES;
 	t->columns = (unsigned)COLS;
@@ -294,7 +267,11 @@ int view_terminal_open(struct view_terminal **out, struct mlgen_err *err)
 	struct view_terminal *t = *out = mem_zalloc(sizeof(*t));
 	int rc;
 
-	use_locale(t);
+	t->locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	if (t->locale)
+		t->before = uselocale(t->locale);
+	t->is_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+
 	rc = open_files(t, err);
 	if (rc == 0 && (rc = begin_restore(fileno(t->out))) < 0)
 		mlgen_fail(err, rc, "live: the terminal: %s", strerror(-rc));

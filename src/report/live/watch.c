@@ -94,20 +94,6 @@ static void write_rows(struct watch *w)
 	}
 }
 
-/* Write a document for the epoch that ended, once any job has begun a later one. */
-static void write_ended_epoch(struct watch *w)
-{
-	uint64_t epochs = 0, working = 0;
-
-	for (size_t i = 0; i < w->jobs; i++) {
-		epochs += w->now[i].epoch;
-		working += w->now[i].epoch != 0;
-	}
-	if (epochs > working && epochs != w->epochs)
-		json_each_begin(w->each, w->run);
-	w->epochs = epochs;
-}
-
 static void tick(struct watch *w)
 {
 	uint64_t ns = clock_monotonic_ns();
@@ -123,24 +109,24 @@ static void tick(struct watch *w)
 	}
 	if (ticks) {
 		run_tick(w->run);
-		write_ended_epoch(w);
+
+		/* Write a document for the epoch that ended, once any job has begun a later one. */
+		uint64_t epochs = 0, working = 0;
+
+		for (size_t i = 0; i < w->jobs; i++) {
+			epochs += w->now[i].epoch;
+			working += w->now[i].epoch != 0;
+		}
+		if (epochs > working && epochs != w->epochs)
+			json_each_begin(w->each, w->run);
+		w->epochs = epochs;
+
 		status_update(w->status, w->now, w->jobs);
 		if (w->view)
 			view_update(w->view, w->now, w->jobs);
 		while (w->next_tick_ns <= ns)
 			w->next_tick_ns += w->tick_ns;
 	}
-}
-
-/* SIGUSR2, from execute(), ends the wait as well. */
-static int wait_signal(uint64_t until_ns)
-{
-	uint64_t ns = clock_monotonic_ns();
-	uint64_t left = until_ns > ns ? until_ns - ns : 0;
-	struct timespec ts = { .tv_sec = (time_t)(left / NS_PER_S),
-			       .tv_nsec = (long)(left % NS_PER_S) };
-
-	return signals_wait(&ts);
 }
 
 /* The first signal stops new operations; the second one shortens the wait for running ones. */
@@ -177,8 +163,13 @@ static void loop(struct watch *w)
 	/* Other processes that still work are shown, too. */
 	while ((!atomic_load(&w->is_done) || remote_status_is_working(w->others)) &&
 	       clock_monotonic_ns() < w->leave_ns) {
-		uint64_t until_ns = next_wake_ns(w);
-		int sig = wait_signal(u64_min(until_ns, w->leave_ns));
+		uint64_t until_ns = u64_min(next_wake_ns(w), w->leave_ns);
+		uint64_t ns = clock_monotonic_ns();
+		uint64_t left = until_ns > ns ? until_ns - ns : 0;
+		struct timespec ts = { .tv_sec = (time_t)(left / NS_PER_S),
+				       .tv_nsec = (long)(left % NS_PER_S) };
+		/* SIGUSR2, from execute(), ends the wait as well. */
+		int sig = signals_wait(&ts);
 
 		if (sig == SIGUSR1) {
 			take_snapshots(w);
@@ -200,18 +191,6 @@ static void report_call(void *arg, const char *job_name, const struct io_outstan
 	if (w->reported++ < REPORTED_MAX)
 		log_warn("%s: thread left hanging in %s of %s for %.1f s", job_name,
 			 opstat_name(call->op), call->path, (double)ns / 1e9);
-}
-
-static void abandon_threads(struct watch *w)
-{
-	status_erase(w->status);
-	run_each_call(w->run, report_call, w);
-	if (w->reported > REPORTED_MAX)
-		log_warn("and %u more threads left hanging in calls", w->reported - REPORTED_MAX);
-	else if (w->reported == 0)
-		log_warn("a thread of the run itself was left hanging, before or after its "
-			 "operations");
-	run_abandon(w->run);
 }
 
 static void watch_init(struct watch *w)
@@ -259,22 +238,6 @@ static void watch_fini(struct watch *w)
 	mem_free(w->logged);
 }
 
-/* Only jobs that ran have intervals. */
-static void finish_series(struct watch *w, struct series_result *out)
-{
-	struct series_job *jobs = mem_array(w->jobs, sizeof(*jobs));
-	size_t n = 0;
-
-	assert(out);
-	for (size_t i = 0; i < w->jobs; i++)
-		if (series_count(w->series[i]) > 0)
-			series_finish(w->series[i], &jobs[n++]);
-	*out = (struct series_result){
-		.interval_seconds = (double)w->set->log_interval_ns / 1e9,
-		.jobs = { jobs, n },
-	};
-}
-
 int watch_run(struct run *run, size_t jobs, const struct settings *set,
 	      const struct watch_outputs *shows, bool *abandoned, struct mlgen_err *err)
 {
@@ -309,13 +272,34 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 	loop(w);
 	view_close(w->view);
 	*abandoned = !atomic_load(&w->is_done);
-	if (*abandoned)
-		abandon_threads(w);
+	if (*abandoned) {
+		status_erase(w->status);
+		run_each_call(w->run, report_call, w);
+		if (w->reported > REPORTED_MAX)
+			log_warn("and %u more threads left hanging in calls",
+				 w->reported - REPORTED_MAX);
+		else if (w->reported == 0)
+			log_warn("a thread of the run itself was left hanging, before or after its "
+				 "operations");
+		run_abandon(w->run);
+	}
 	signals_set_mode(SIGNALS_POLLED);
 	take_snapshots(w);
 	write_rows(w);
-	if (w->series)
-		finish_series(w, shows->series);
+	if (w->series) {
+		/* Only jobs that ran have intervals. */
+		struct series_job *ran = mem_array(w->jobs, sizeof(*ran));
+		size_t n = 0;
+
+		assert(shows->series);
+		for (size_t i = 0; i < w->jobs; i++)
+			if (series_count(w->series[i]) > 0)
+				series_finish(w->series[i], &ran[n++]);
+		*shows->series = (struct series_result){
+			.interval_seconds = (double)w->set->log_interval_ns / 1e9,
+			.jobs = { ran, n },
+		};
+	}
 	rc = csv_close(w->csv);
 	if (rc < 0)
 		mlgen_fail(err, rc, "log=%s: %s", set->log, strerror(-rc));

@@ -80,28 +80,6 @@ static bool is_shared(const struct jobset *set, const struct job *j, unsigned me
 	return true;
 }
 
-/* "unet3d.job:12 [global]" */
-static char *origin_text(const struct job_origin *o)
-{
-	struct buf text = { 0 };
-
-	if (o->at.file)
-		buf_addf(&text, "%s:%u ", o->at.file, o->at.line);
-	buf_add(&text, o->how ? o->how : "default");
-	return buf_detach(&text);
-}
-
-static char *resolved_text(const struct job *j, const struct mlgen_field *f, const void *base)
-{
-	struct buf text = { 0 };
-
-	job_field_text(j, f, base, &text);
-	if (text.len)
-		return buf_detach(&text);
-	buf_fini(&text);
-	return NULL;
-}
-
 /* Fill options, options_resolved and options_origin of a record from a table of options. */
 static void fill_table(struct job_document *m, const struct job *j, const struct jobset *set,
 		       unsigned members, const struct mlgen_field *table, const void *base)
@@ -109,13 +87,20 @@ static void fill_table(struct job_document *m, const struct job *j, const struct
 	const struct job_origin *origins = origins_of(j, table);
 
 	for (size_t i = 0; table && table[i].name; i++) {
-		const char *name = table[i].name, *raw = origins[i].raw;
+		const struct job_origin *o = &origins[i];
+		const char *name = table[i].name, *raw = o->raw;
+		struct buf text = { 0 };
 
 		if (raw && !is_global_everywhere(set, table, i) &&
 		    is_shared(set, j, members, table, i))
 			pair_add(&m->options, name, mem_strdup(raw));
-		pair_add(&m->options_resolved, name, resolved_text(j, &table[i], base));
-		pair_add(&m->options_origin, name, origin_text(&origins[i]));
+		job_field_text(j, &table[i], base, &text);
+		pair_add(&m->options_resolved, name, text.len ? buf_detach(&text) : NULL);
+		/* "unet3d.job:12 [global]" */
+		if (o->at.file)
+			buf_addf(&text, "%s:%u ", o->at.file, o->at.line);
+		buf_add(&text, o->how ? o->how : "default");
+		pair_add(&m->options_origin, name, buf_detach(&text));
 	}
 }
 
@@ -573,21 +558,6 @@ static void add_shares(struct job_document *m, const struct hist *h, double perc
 	}
 }
 
-static void fill_sizes(struct job_document *m, const struct job_result *r)
-{
-	struct request_size *out = mem_array((size_t)2 * SIZES_CLASSES, sizeof(*out));
-	const struct sizes *sizes[] = { &r->read.sizes, &r->write.sizes };
-	size_t n = 0;
-
-	for (unsigned d = 0; d < 2; d++)
-		for (unsigned i = 0; i < SIZES_CLASSES; i++)
-			if (sizes[d]->count[i])
-				out[n++] = (struct request_size){ d ? "write" : "read",
-								  sizes[d]->largest[i],
-								  sizes[d]->count[i] };
-	m->request_sizes = (struct metric_list){ out, n };
-}
-
 static double measured_seconds(const struct job_result *r)
 {
 	double seconds = r->work ? page_of(r)->seconds(r) : 0;
@@ -658,7 +628,19 @@ void metrics_job_init(struct job_result *m, const struct job_result *r, const st
 	}
 	if (!set)
 		return;
-	fill_sizes(&m->doc, r);
+
+	struct request_size *out = mem_array((size_t)2 * SIZES_CLASSES, sizeof(*out));
+	const struct sizes *sizes[] = { &r->read.sizes, &r->write.sizes };
+	size_t n = 0;
+
+	for (unsigned d = 0; d < 2; d++)
+		for (unsigned i = 0; i < SIZES_CLASSES; i++)
+			if (sizes[d]->count[i])
+				out[n++] = (struct request_size){ d ? "write" : "read",
+								  sizes[d]->largest[i],
+								  sizes[d]->count[i] };
+	m->doc.request_sizes = (struct metric_list){ out, n };
+
 	for (size_t i = 0; i < set->count; i++)
 		if (is_member(set->jobs[i], r->job, r->members))
 			pair_add(&m->doc.members, set->jobs[i]->name, NULL);

@@ -81,20 +81,6 @@ static int outfile_reopen(int fd, const char *path)
 	return again < 0 ? -errno : again;
 }
 
-/* The number of bytes read, or -errno. */
-static ssize_t read_first(const struct place *p, char to[FIRST_BYTES])
-{
-	int fd = outfile_reopen(p->fd, p->path);
-	ssize_t n;
-
-	if (fd < 0)
-		return fd;
-	n = pread(fd, to, FIRST_BYTES, 0);
-	n = n < 0 ? -errno : n;
-	close(fd);
-	return n;
-}
-
 int outfile_check(const struct place *p, enum outfile_kind kind, bool force, struct mlgen_err *err)
 {
 	const struct outfile *expected = &kinds[kind];
@@ -102,7 +88,12 @@ int outfile_check(const struct place *p, enum outfile_kind kind, bool force, str
 
 	if (p->kind != PLACE_FILE || force || (p->is_handed_over && !expected->replaces_descriptor))
 		return 0;
-	ssize_t n = read_first(p, first);
+	int fd = outfile_reopen(p->fd, p->path);
+	ssize_t n = fd < 0 ? fd : pread(fd, first, sizeof(first), 0);
+	if (fd >= 0) {
+		n = n < 0 ? -errno : n;
+		close(fd);
+	}
 	if (n < 0)
 		return mlgen_fail(err, (int)n,
 				  "%s=%s: its contents cannot be read: %s; mlgen replaces only "
@@ -146,17 +137,6 @@ static int open_place(struct output *o, struct place *p, struct mlgen_err *err)
 	return rc;
 }
 
-/* Write text for people; all of it passes through here. Returns an errno. */
-static int write_text(const struct output *o, int fd)
-{
-	struct buf shown = { 0 };
-
-	printable_add_lines(&shown, o->text, o->bytes);
-	int error = -writeall(fd, buf_str(&shown), shown.len);
-	buf_fini(&shown);
-	return error;
-}
-
 static int output_fd(const struct output *o)
 {
 	return o->file.target ? o->file.fd : o->fd;
@@ -185,8 +165,14 @@ static int deliver(struct output *o)
 	/* Text may already be in the buffer of stdout. */
 	if (!error && !o->path)
 		error = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
+	/* All text for people passes through here. */
+	struct buf shown = { 0 };
+	if (!error && o->is_text)
+		printable_add_lines(&shown, o->text, o->bytes);
 	if (!error)
-		error = o->is_text ? write_text(o, fd) : -writeall(fd, o->text, o->bytes);
+		error = o->is_text ? -writeall(fd, buf_str(&shown), shown.len)
+				   : -writeall(fd, o->text, o->bytes);
+	buf_fini(&shown);
 	if (replaces)
 		return error ? error : -replace_commit(&o->file);
 	if (!o->path)

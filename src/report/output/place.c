@@ -155,44 +155,6 @@ static bool is_terminal(dev_t device)
 	return strcmp(target + n - 4, "/tty") == 0;
 }
 
-static int check_kind(const struct place *p, const struct stat *st, struct mlgen_err *err)
-{
-	const dev_t null = makedev(1, 3), full = makedev(1, 7);
-
-	if (S_ISDIR(st->st_mode))
-		return place_fail(p, EISDIR, err);
-	if (S_ISBLK(st->st_mode))
-		return mlgen_fail(
-			err, -ENOTSUP,
-			"%s=%s: is a block device, and its contents would be overwritten; "
-			"name a file",
-			p->option, p->given);
-	if (S_ISCHR(st->st_mode) && st->st_rdev != null && st->st_rdev != full &&
-	    !is_terminal(st->st_rdev))
-		return mlgen_fail(err, -ENOTSUP,
-				  "%s=%s: is a device; mlgen writes only to terminals, /dev/null "
-				  "and /dev/full: name a file",
-				  p->option, p->given);
-	return 0;
-}
-
-/* Set p->path to the real path of the file that `st` describes. */
-static int set_file_path(struct place *p, const struct stat *st, struct mlgen_err *err)
-{
-	char *real = realpath(p->given, NULL);
-	struct stat there;
-
-	if (!real)
-		return place_fail(p, errno, err);
-	p->path = mem_strdup(real);
-	free(real);
-	if (lstat(p->path, &there) < 0)
-		return place_fail(p, errno, err);
-	return there.st_dev == st->st_dev && there.st_ino == st->st_ino
-		       ? 0
-		       : place_fail(p, ESTALE, err);
-}
-
 static int fail_busy(const struct place *p, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EBUSY,
@@ -217,10 +179,24 @@ static bool is_locked(int fd)
 static int open_existing(struct place *p, int looked_at, const struct stat *st,
 			 struct mlgen_err *err)
 {
-	int rc = check_kind(p, st, err);
+	const dev_t null = makedev(1, 3), full = makedev(1, 7);
+	struct stat there;
 
-	if (rc < 0)
-		return rc;
+	if (S_ISDIR(st->st_mode))
+		return place_fail(p, EISDIR, err);
+	if (S_ISBLK(st->st_mode))
+		return mlgen_fail(
+			err, -ENOTSUP,
+			"%s=%s: is a block device, and its contents would be overwritten; "
+			"name a file",
+			p->option, p->given);
+	if (S_ISCHR(st->st_mode) && st->st_rdev != null && st->st_rdev != full &&
+	    !is_terminal(st->st_rdev))
+		return mlgen_fail(err, -ENOTSUP,
+				  "%s=%s: is a device; mlgen writes only to terminals, /dev/null "
+				  "and /dev/full: name a file",
+				  p->option, p->given);
+
 	p->fd = path_open_inspected(looked_at, p->given, st, O_WRONLY | O_NOCTTY);
 	if (p->fd < 0)
 		return place_fail(p, -p->fd, err);
@@ -228,8 +204,17 @@ static int open_existing(struct place *p, int looked_at, const struct stat *st,
 	p->kind = S_ISREG(st->st_mode) ? PLACE_FILE : PLACE_STREAM;
 	if (p->kind == PLACE_STREAM)
 		return 0;
-	rc = set_file_path(p, st, err);
-	return rc == 0 && is_locked(p->fd) ? fail_busy(p, err) : rc;
+
+	char *real = realpath(p->given, NULL);
+	if (!real)
+		return place_fail(p, errno, err);
+	p->path = mem_strdup(real);
+	free(real);
+	if (lstat(p->path, &there) < 0)
+		return place_fail(p, errno, err);
+	if (there.st_dev != st->st_dev || there.st_ino != st->st_ino)
+		return place_fail(p, ESTALE, err);
+	return is_locked(p->fd) ? fail_busy(p, err) : 0;
 }
 
 int place_open(struct place *p, const char *option, const char *given, struct mlgen_err *err)

@@ -45,31 +45,6 @@ static void append_summary(struct buf *to, const struct plan_report *p)
 	}
 }
 
-static void add_summary(struct plan_report *p, const struct plan_summary *s)
-{
-	struct plan_checkpoint *c = &p->checkpoint;
-
-	p->reads_in_flight = u64_sum(p->reads_in_flight, s->reads_in_flight);
-	p->io.move_bytes = u64_sum(p->io.move_bytes, s->io_move_bytes);
-	p->io.buffer_bytes = u64_sum(p->io.buffer_bytes, s->io_buffer_bytes);
-	c->local_ranks = u64_sum(c->local_ranks, s->local_ranks);
-	c->local_bytes = u64_sum(c->local_bytes, s->local_bytes);
-	c->local_files = u64_sum(c->local_files, s->local_files);
-	c->move_bytes = u64_sum(c->move_bytes, s->move_bytes);
-	c->in_flight = u64_sum(c->in_flight, s->in_flight);
-}
-
-/* Add a FAIL of another rank, unless rank 0 has the same. */
-static void add_refusal(struct plan_report *p, const struct hosts *h, unsigned rank,
-			const char *name, const char *text)
-{
-	const struct plan_check *c = plan_find_check(p, name);
-
-	if (!c || c->state != PLAN_FAIL || !c->text || strcmp(c->text, text) != 0)
-		plan_add_check(p, name, PLAN_FAIL, "host %s (rank %u): %s", hosts_name(h, rank),
-			       rank, text);
-}
-
 /* Memory that the processes of a host need for a job. */
 struct host_memory {
 	uint64_t program_bytes, checkpoint_bytes;
@@ -81,19 +56,36 @@ static void merge_rank(struct plan_report *plans, size_t count, const struct hos
 {
 	for (size_t i = 0; i < count; i++) {
 		struct host_memory *sum = &sums[hosts_host_of(h, rank) * count + i];
+		struct plan_report *p = &plans[i];
 		struct plan_summary s;
 
 		memcpy(&s, at, sizeof(s));
 		at += sizeof(s);
 		sum->program_bytes = u64_sum(sum->program_bytes, s.program_bytes);
 		sum->checkpoint_bytes = u64_sum(sum->checkpoint_bytes, s.checkpoint_bytes);
-		if (rank)
-			add_summary(&plans[i], &s);
+		if (rank) {
+			struct plan_checkpoint *c = &p->checkpoint;
+
+			p->reads_in_flight = u64_sum(p->reads_in_flight, s.reads_in_flight);
+			p->io.move_bytes = u64_sum(p->io.move_bytes, s.io_move_bytes);
+			p->io.buffer_bytes = u64_sum(p->io.buffer_bytes, s.io_buffer_bytes);
+			c->local_ranks = u64_sum(c->local_ranks, s.local_ranks);
+			c->local_bytes = u64_sum(c->local_bytes, s.local_bytes);
+			c->local_files = u64_sum(c->local_files, s.local_files);
+			c->move_bytes = u64_sum(c->move_bytes, s.move_bytes);
+			c->in_flight = u64_sum(c->in_flight, s.in_flight);
+		}
 		for (uint64_t k = 0; k < s.refusals; k++) {
 			const char *name = at, *text = at + strlen(at) + 1;
 
-			if (rank)
-				add_refusal(&plans[i], h, rank, name, text);
+			/* Add a FAIL of another rank, unless rank 0 has the same. */
+			const struct plan_check *own = plan_find_check(p, name);
+			bool is_same = own && own->state == PLAN_FAIL && own->text &&
+				       strcmp(own->text, text) == 0;
+
+			if (rank && !is_same)
+				plan_add_check(p, name, PLAN_FAIL, "host %s (rank %u): %s",
+					       hosts_name(h, rank), rank, text);
 			at = text + strlen(text) + 1;
 		}
 	}

@@ -56,19 +56,6 @@ static struct rank_class *find_class(struct rank_classes *all, const struct plan
 	return vec_last(all);
 }
 
-static void add_to_class(struct rank_classes *all, const struct plan_ranks *sums, uint64_t rank)
-{
-	struct rank_class *k = find_class(all, sums);
-	bool is_next = k->sums.count && rank == k->last + 1;
-
-	if (k->sums.count && !is_next)
-		end_range(k);
-	if (!is_next)
-		k->first = rank;
-	k->last = rank;
-	k->sums.count++;
-}
-
 void plan_count_classes(struct plan_checkpoint *c, const struct shard_set *set)
 {
 	const struct state *s = set->state;
@@ -90,7 +77,16 @@ void plan_count_classes(struct plan_checkpoint *c, const struct shard_set *set)
 			.bytes = b.total,
 			.files = shard_files(set, rank),
 		};
-		add_to_class(&all, &sums, rank);
+		struct rank_class *k = find_class(&all, &sums);
+		bool is_next = k->sums.count && rank == k->last + 1;
+
+		if (k->sums.count && !is_next)
+			end_range(k);
+		if (!is_next)
+			k->first = rank;
+		k->last = rank;
+		k->sums.count++;
+
 		c->model_bytes += sums.model_bytes;
 		c->optimizer_bytes += sums.optimizer_bytes;
 		c->bytes += sums.bytes;
@@ -251,24 +247,6 @@ static void check_memory(struct plan_report *p)
 	buf_fini(&costs);
 }
 
-static int plan_one(struct plan_report *plans, size_t i, const struct plan_input *in,
-		    struct mlgen_err *err)
-{
-	const struct page *page = job_work(in->job)->page;
-	struct plan_report *p = &plans[i];
-	int rc = page->plan(p, in, err);
-
-	if (rc)
-		return rc;
-	if (page->expect)
-		page->expect(p, plans, i);
-	if (p->open_files)
-		plan_add_check(p, "files", PLAN_OK, "%s", "");
-	check_memory(p);
-	list_blockers(p);
-	return 0;
-}
-
 static int plan_jobs(struct plan_report *plans, struct job *const *jobs, size_t count,
 		     const struct host *host, struct hosts *hosts, const struct settings *set,
 		     struct mlgen_err *err)
@@ -284,8 +262,18 @@ static int plan_jobs(struct plan_report *plans, struct job *const *jobs, size_t 
 	clock_free(clock);
 	for (size_t i = 0; i < count && rc == 0; i++) {
 		const struct plan_input in = { jobs[i], host, set };
+		const struct page *page = job_work(jobs[i])->page;
+		struct plan_report *p = &plans[i];
 
-		rc = plan_one(plans, i, &in, err);
+		rc = page->plan(p, &in, err);
+		if (rc)
+			break;
+		if (page->expect)
+			page->expect(p, plans, i);
+		if (p->open_files)
+			plan_add_check(p, "files", PLAN_OK, "%s", "");
+		check_memory(p);
+		list_blockers(p);
 	}
 	return rc;
 }

@@ -54,15 +54,6 @@ static unsigned hists_of(const struct live_field *f)
 	return f->is_by_operation ? MLGEN_OPS : 1;
 }
 
-static unsigned hist_count(void)
-{
-	unsigned n = 0;
-
-	for (const struct live_field *f = live_fields; f->field.name; f++)
-		n += hists_of(f);
-	return n;
-}
-
 /* A page without a run has one process. */
 static void make_hosts(struct prom_page *p, unsigned processes)
 {
@@ -165,6 +156,10 @@ static void refresh(struct prom_page *p)
 
 void prom_page_begin(struct prom_page *p, const struct run *run, size_t jobs)
 {
+	unsigned hists = 0;
+
+	for (const struct live_field *f = live_fields; f->field.name; f++)
+		hists += hists_of(f);
 	pthread_mutex_lock(&p->lock);
 	p->run = run;
 	p->others = run_remote_status(run);
@@ -172,7 +167,7 @@ void prom_page_begin(struct prom_page *p, const struct run *run, size_t jobs)
 	make_hosts(p, remote_status_total(p->others));
 	p->jobs = mem_array(jobs * p->processes, sizeof(*p->jobs));
 	for (size_t i = 0; i < jobs * p->processes; i++)
-		p->jobs[i].hists = mem_array(hist_count(), sizeof(struct prom_hist));
+		p->jobs[i].hists = mem_array(hists, sizeof(struct prom_hist));
 	refresh(p);
 	pthread_mutex_unlock(&p->lock);
 }
@@ -269,22 +264,6 @@ static void append_family(struct prom_page *p, struct prom_text *t, const struct
 	prom_family_fini(&family);
 }
 
-static void make_text(struct prom_page *p, bool is_open)
-{
-	struct prom_text t = { .to = &p->texts[is_open], .is_open = is_open, .host = p->host };
-	unsigned hist = 0;
-
-	prom_text_build(&t);
-	for (const struct live_field *f = live_fields; f->field.name; f++) {
-		if (prom_is_metric(f))
-			append_family(p, &t, f, false, hist);
-		if (prom_is_metric(f) && f->kind == LIVE_PROGRESS)
-			append_family(p, &t, f, true, hist);
-		hist += hists_of(f);
-	}
-	prom_text_end(&t);
-}
-
 void prom_page_append(struct prom_page *p, bool is_open, struct buf *to)
 {
 	struct buf *text = &p->texts[is_open];
@@ -295,8 +274,22 @@ void prom_page_append(struct prom_page *p, bool is_open, struct buf *to)
 	if (!is_over &&
 	    (!p->refreshed_ns || clock_monotonic_ns() - p->refreshed_ns > REFRESH_MIN_NS))
 		refresh(p);
-	if (text->len == 0)
-		make_text(p, is_open);
+	if (text->len == 0) {
+		struct prom_text t = { .to = &p->texts[is_open],
+				       .is_open = is_open,
+				       .host = p->host };
+		unsigned hist = 0;
+
+		prom_text_build(&t);
+		for (const struct live_field *f = live_fields; f->field.name; f++) {
+			if (prom_is_metric(f))
+				append_family(p, &t, f, false, hist);
+			if (prom_is_metric(f) && f->kind == LIVE_PROGRESS)
+				append_family(p, &t, f, true, hist);
+			hist += hists_of(f);
+		}
+		prom_text_end(&t);
+	}
 	buf_addn(to, buf_str(text), text->len);
 	pthread_mutex_unlock(&p->lock);
 }

@@ -36,26 +36,20 @@ static int address_fail(const char *given, const char *what, struct mlgen_err *e
 			  given, what);
 }
 
-/* Split into host ("" = none, without brackets) and port. False: the host is too long. */
-static bool split_address(const char *given, char host[PROM_ADDRESS_BYTES], const char **port)
-{
-	const char *colon = strrchr(given, ':');
-	size_t length = colon ? (size_t)(colon - given) : 0;
-	bool is_bracketed = length > 2 && *given == '[' && given[length - 1] == ']';
-	int shown = (int)(is_bracketed ? length - 2 : length);
-
-	*port = colon ? colon + 1 : given;
-	return snprintf(host, PROM_ADDRESS_BYTES, "%.*s", shown, given + is_bracketed) <
-	       PROM_ADDRESS_BYTES;
-}
-
 static int parse_address(const char *given, union address *a, socklen_t *bytes,
 			 struct mlgen_err *err)
 {
 	char host[PROM_ADDRESS_BYTES], *end;
 	const char *text;
 
-	if (!split_address(given, host, &text))
+	const char *colon = strrchr(given, ':');
+	size_t length = colon ? (size_t)(colon - given) : 0;
+	bool is_bracketed = length > 2 && *given == '[' && given[length - 1] == ']';
+	int shown = (int)(is_bracketed ? length - 2 : length);
+
+	text = colon ? colon + 1 : given;
+	if (snprintf(host, PROM_ADDRESS_BYTES, "%.*s", shown, given + is_bracketed) >=
+	    PROM_ADDRESS_BYTES)
 		return address_fail(given, "is not an address", err);
 	unsigned long n = strtoul(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end || n > 65535)
@@ -94,20 +88,6 @@ static int listen_fail(const char *given, int code, struct mlgen_err *err)
 	return mlgen_fail(err, -code, "metrics=%s: %s%s", given, strerror(code), hint);
 }
 
-static void print_address(int fd, char at[PROM_ADDRESS_BYTES])
-{
-	char text[INET6_ADDRSTRLEN] = "";
-	union address a = { .any = { .sa_family = AF_UNSPEC } };
-	socklen_t bytes = sizeof(a);
-
-	getsockname(fd, &a.any, &bytes);
-	bool is_v6 = a.any.sa_family == AF_INET6;
-	inet_ntop(a.any.sa_family, is_v6 ? (const void *)&a.v6.sin6_addr : &a.v4.sin_addr, text,
-		  sizeof(text));
-	snprintf(at, PROM_ADDRESS_BYTES, is_v6 ? "[%s]:%u" : "%s:%u", text,
-		 ntohs(is_v6 ? a.v6.sin6_port : a.v4.sin_port));
-}
-
 int prom_address_check(const char *given, struct mlgen_err *err)
 {
 	union address a;
@@ -135,7 +115,19 @@ int prom_address_listen(const char *given, char at[PROM_ADDRESS_BYTES], struct m
 		close(fd);
 		return rc;
 	}
-	print_address(fd, at);
+
+	/* Port 0 selects a free port. */
+	char text[INET6_ADDRSTRLEN] = "";
+	union address bound = { .any = { .sa_family = AF_UNSPEC } };
+	socklen_t bound_bytes = sizeof(bound);
+
+	getsockname(fd, &bound.any, &bound_bytes);
+	bool is_v6 = bound.any.sa_family == AF_INET6;
+	inet_ntop(bound.any.sa_family,
+		  is_v6 ? (const void *)&bound.v6.sin6_addr : &bound.v4.sin_addr, text,
+		  sizeof(text));
+	snprintf(at, PROM_ADDRESS_BYTES, is_v6 ? "[%s]:%u" : "%s:%u", text,
+		 ntohs(is_v6 ? bound.v6.sin6_port : bound.v4.sin_port));
 	return fd;
 }
 
@@ -233,22 +225,6 @@ static enum MHD_Result send_words(struct MHD_Connection *to, unsigned status, co
 	return send_text(to, status, "text/plain; charset=utf-8", words, strlen(words));
 }
 
-static enum MHD_Result send_page(struct prom_serve *s, struct MHD_Connection *to)
-{
-	bool is_open = prom_text_wants_open(
-		http.lookup_connection_value(to, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
-	struct buf page = { 0 };
-
-	prom_page_append(s->page, is_open, &page);
-	enum MHD_Result rc =
-		send_text(to, MHD_HTTP_OK,
-			  is_open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-				  : "text/plain; version=0.0.4; charset=utf-8",
-			  buf_str(&page), page.len);
-	buf_fini(&page);
-	return rc;
-}
-
 /* Called when all headers of a request have arrived; a body is not read. *state becomes the server
  * if the client gets the page. */
 static enum MHD_Result answer(void *serve, struct MHD_Connection *to, const char *url,
@@ -265,7 +241,20 @@ static enum MHD_Result answer(void *serve, struct MHD_Connection *to, const char
 				  "mlgen: figures of this run are at /metrics\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) == 0)
 		*state = serve;
-	return send_page(serve, to);
+
+	struct prom_serve *s = serve;
+	bool is_open = prom_text_wants_open(
+		http.lookup_connection_value(to, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
+	struct buf page = { 0 };
+
+	prom_page_append(s->page, is_open, &page);
+	enum MHD_Result rc =
+		send_text(to, MHD_HTTP_OK,
+			  is_open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+				  : "text/plain; version=0.0.4; charset=utf-8",
+			  buf_str(&page), page.len);
+	buf_fini(&page);
+	return rc;
 }
 
 static void completed(void *serve, struct MHD_Connection *to, void **state,
@@ -300,23 +289,6 @@ static void connected(void *serve, struct MHD_Connection *to, void **state,
 	*state = c;
 }
 
-/* Shut down connections at their time limit. The library only ends silent ones; a client that sends
- * a byte now and then would stay for ever. True: there are connections. */
-static bool end_old_connections(struct prom_serve *s)
-{
-	uint64_t now_ns = clock_monotonic_ns();
-	bool has_any = false;
-
-	for (unsigned i = 0; i < CONNECTIONS; i++) {
-		const struct connection *c = &s->connections[i];
-
-		if (c->begin_ns && now_ns - c->begin_ns > CONNECTION_LIMIT_NS)
-			shutdown(c->fd, SHUT_RDWR);
-		has_any |= c->begin_ns != 0;
-	}
-	return has_any;
-}
-
 /* The priority is that of this thread alone, so that threads of the run go first. */
 static void *keep_serving(void *serve)
 {
@@ -328,7 +300,19 @@ static void *keep_serving(void *serve)
 
 	setpriority(PRIO_PROCESS, (id_t)gettid(), LOWEST_PRIORITY);
 	while (!atomic_load(&s->ends)) {
-		poll(fds, ARRAY_LEN(fds), end_old_connections(s) ? CHECK_MS : -1);
+		/* Shut down connections at their time limit. The library only ends silent ones; a
+		 * client that sends a byte now and then would stay for ever. */
+		uint64_t now_ns = clock_monotonic_ns();
+		bool has_any = false;
+
+		for (unsigned i = 0; i < CONNECTIONS; i++) {
+			const struct connection *c = &s->connections[i];
+
+			if (c->begin_ns && now_ns - c->begin_ns > CONNECTION_LIMIT_NS)
+				shutdown(c->fd, SHUT_RDWR);
+			has_any |= c->begin_ns != 0;
+		}
+		poll(fds, ARRAY_LEN(fds), has_any ? CHECK_MS : -1);
 		/* The library stops listening at its connection limit. It resumes only in the call
 		 * after the one that closed a connection. */
 		do {

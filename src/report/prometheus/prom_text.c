@@ -28,13 +28,6 @@ bool prom_is_metric(const struct live_field *f)
 	       !(f->metric && !*f->metric);
 }
 
-static size_t length_without(const char *key, const char *ending)
-{
-	size_t n = strlen(key), m = strlen(ending);
-
-	return n > m && strcmp(key + n - m, ending) == 0 ? n - m : n;
-}
-
 void prom_family_init(struct prom_family *p, const struct live_field *f, bool is_target)
 {
 	const char *key = f->field.name, *unit = f->field.unit;
@@ -46,7 +39,10 @@ void prom_family_init(struct prom_family *p, const struct live_field *f, bool is
 						 : PROM_GAUGE;
 	for (size_t i = 0; unit && i < ARRAY_LEN(units); i++)
 		if (strcmp(unit, units[i].unit) == 0) {
-			length = length_without(key, units[i].ending);
+			size_t cut = strlen(units[i].ending);
+
+			if (length > cut && strcmp(key + length - cut, units[i].ending) == 0)
+				length -= cut;
 			p->unit = units[i].base;
 		}
 	snprintf(p->name, sizeof(p->name), "mlgen_%.*s%s%s%s", (int)length, key,

@@ -48,25 +48,6 @@ static bool has_name(const struct job_list *l, const char *name)
 	return false;
 }
 
-static void add_entry(struct job_list *l, const char *dir, const char *file)
-{
-	size_t len = strlen(file), suffix = strlen(SUFFIX);
-
-	if (len <= suffix || file[0] == '.' || strcmp(file + len - suffix, SUFFIX) != 0)
-		return;
-	char *name = mem_strndup(file, len - suffix);
-	if (has_name(l, name)) {
-		mem_free(name);
-		return;
-	}
-	struct buf path = { 0 }, shown = { 0 };
-	printable_add(&shown, name);
-	mem_free(name);
-	name = buf_detach(&shown);
-	buf_addf(&path, "%s/%s", dir, file);
-	vec_push(&l->entries, (struct job_entry){ .name = name, .path = buf_detach(&path) });
-}
-
 /* Add the jobs of a folder, which may be missing. `searched` lists the folders. */
 static void add_folder(struct job_list *l, const char *path, struct buf *searched)
 {
@@ -77,26 +58,29 @@ static void add_folder(struct job_list *l, const char *path, struct buf *searche
 	if (!d)
 		return;
 	struct dirent *e;
-	while ((e = readdir(d)))
-		add_entry(l, path, e->d_name);
+	while ((e = readdir(d))) {
+		size_t len = strlen(e->d_name), suffix = strlen(SUFFIX);
+
+		if (len <= suffix || e->d_name[0] == '.' ||
+		    strcmp(e->d_name + len - suffix, SUFFIX) != 0)
+			continue;
+		char *name = mem_strndup(e->d_name, len - suffix);
+		if (has_name(l, name)) {
+			mem_free(name);
+			continue;
+		}
+		struct buf whole = { 0 }, shown = { 0 };
+		printable_add(&shown, name);
+		mem_free(name);
+		name = buf_detach(&shown);
+		buf_addf(&whole, "%s/%s", path, e->d_name);
+		vec_push(&l->entries,
+			 (struct job_entry){ .name = name, .path = buf_detach(&whole) });
+	}
 	closedir(d);
 }
 
 COMPARE_BY_TEXT(listjobs_by_name, struct job_entry, name)
-
-static void find_jobs(struct job_list *l, const struct jobset_env *env, struct buf *searched)
-{
-	struct buf binary_jobs = { 0 };
-
-	add_folder(l, getenv("MLGEN_JOBS"), searched);
-	if (env->binary_dir)
-		buf_addf(&binary_jobs, "%s/jobs", env->binary_dir);
-	add_folder(l, buf_str(&binary_jobs), searched);
-	add_folder(l, env->installed_dir, searched);
-	buf_fini(&binary_jobs);
-	if (l->entries.count)
-		qsort(l->entries.at, l->entries.count, sizeof(*l->entries.at), listjobs_by_name);
-}
 
 /* The first sentence without its full stop; a dot inside a number does not end a sentence. */
 static char *first_sentence(const char *text)
@@ -117,21 +101,6 @@ static char *first_sentence(const char *text)
 	return buf_detach(&cut);
 }
 
-/* Read a line that was made printable, so that widths match the output. */
-static void read_line(struct job_entry *e, const char *line, struct buf *variants)
-{
-	size_t sees = strlen(SEES_COMMENT);
-	size_t header = strlen(VARIANT_HEADER);
-
-	if (!e->sees && strncmp(line, SEES_COMMENT, sees) == 0)
-		e->sees = first_sentence(line + sees);
-	if (strncmp(line, VARIANT_HEADER, header) == 0) {
-		if (variants->len)
-			buf_addc(variants, ' ');
-		buf_addn(variants, line + header, strcspn(line + header, "]"));
-	}
-}
-
 /* Read the comment about storage, and the names of accelerators. */
 static void read_comments(struct job_entry *e)
 {
@@ -149,7 +118,19 @@ static void read_comments(struct job_entry *e)
 		skip = skip ? bom_bytes(line, strlen(line)) : 0;
 		printable_add(&shown, line + skip);
 		skip = 0;
-		read_line(e, buf_str(&shown), &variants);
+
+		/* The line was made printable, so that widths match the output. */
+		const char *text = buf_str(&shown);
+		size_t sees = strlen(SEES_COMMENT);
+		size_t header = strlen(VARIANT_HEADER);
+
+		if (!e->sees && strncmp(text, SEES_COMMENT, sees) == 0)
+			e->sees = first_sentence(text + sees);
+		if (strncmp(text, VARIANT_HEADER, header) == 0) {
+			if (variants.len)
+				buf_addc(&variants, ' ');
+			buf_addn(&variants, text + header, strcspn(text + header, "]"));
+		}
 	}
 	buf_fini(&shown);
 	free(line);
@@ -234,31 +215,27 @@ static void print_job(FILE *to, const struct job_list *l, const struct job_entry
 	diag_fini(&d);
 }
 
-static bool has_choice(const struct job_list *l)
-{
-	for (size_t i = 0; i < l->entries.count; i++)
-		if (l->entries.at[i].variants && strchr(l->entries.at[i].variants, ' '))
-			return true;
-	return false;
-}
-
 static void print_list(FILE *to, struct job_list *l, const struct jobset_env *env)
 {
+	bool has_choice = false;
 	struct host host;
 
 	host_read(&host);
 	l->sees_width = strlen("what storage sees");
 	for (size_t i = 0; i < l->entries.count; i++) {
-		read_comments(&l->entries.at[i]);
-		if (printable_columns(l->entries.at[i].name) <= NAME_MAX_WIDTH)
-			widen_width(&l->name_width, l->entries.at[i].name);
-		widen_width(&l->sees_width, l->entries.at[i].sees);
+		struct job_entry *e = &l->entries.at[i];
+
+		read_comments(e);
+		if (printable_columns(e->name) <= NAME_MAX_WIDTH)
+			widen_width(&l->name_width, e->name);
+		widen_width(&l->sees_width, e->sees);
+		has_choice |= e->variants && strchr(e->variants, ' ');
 	}
 	fprintf(to, "%-*s  %-*s  %9s  %s\n", (int)l->name_width, "job", (int)l->sees_width,
 		"what storage sees", "size", "one accelerator needs");
 	for (size_t i = 0; i < l->entries.count; i++)
 		print_job(to, l, &l->entries.at[i], env, &host);
-	if (has_choice(l))
+	if (has_choice)
 		fprintf(to, "--accelerator=NAME selects a name in brackets; --dry-run "
 			    "shows details of a job\n");
 }
@@ -268,8 +245,18 @@ int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err)
 	struct buf searched = { 0 };
 	struct job_list list = { 0 };
 	int rc = 0;
+	struct buf binary_jobs = { 0 };
 
-	find_jobs(&list, env, &searched);
+	add_folder(&list, getenv("MLGEN_JOBS"), &searched);
+	if (env->binary_dir)
+		buf_addf(&binary_jobs, "%s/jobs", env->binary_dir);
+	add_folder(&list, buf_str(&binary_jobs), &searched);
+	add_folder(&list, env->installed_dir, &searched);
+	buf_fini(&binary_jobs);
+	if (list.entries.count)
+		qsort(list.entries.at, list.entries.count, sizeof(*list.entries.at),
+		      listjobs_by_name);
+
 	if (list.entries.count)
 		print_list(to, &list, env);
 	else

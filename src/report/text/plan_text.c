@@ -267,49 +267,38 @@ static bool is_first_of_file(const struct job *j, size_t row)
 	return true;
 }
 
-/* The number of options in the file that differ from their default. A file from --showjob has all
- * options. */
-static unsigned count_of_file(const struct job *j, const char *file)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; job_fields[i].name; i++)
-		n += strcmp(file_of(j, i), file) == 0 && !workload_is_default(j, &job_fields[i]);
-	return n;
-}
-
 /* "directory num_files (command line); 12 options of jobs/unet3d.job" */
-static void append_changes(struct buf *text, const struct job *j)
-{
-	for (size_t i = 0; job_fields[i].name; i++) {
-		const char *how = j->origins[i].how;
-
-		if (how && strcmp(how, "command line") == 0 &&
-		    !workload_is_default(j, &job_fields[i]))
-			buf_addf(text, "%s%s", text->len ? " " : "", job_fields[i].name);
-	}
-	if (text->len)
-		buf_add(text, " (command line)");
-	for (size_t i = 0; job_fields[i].name; i++) {
-		const char *file = file_of(j, i);
-
-		if (!*file || !is_first_of_file(j, i))
-			continue;
-		unsigned n = count_of_file(j, file);
-		if (n)
-			buf_addf(text, "%s%u option%s of %s", text->len ? "; " : "", n, plural(n),
-				 file);
-	}
-	if (text->len && j->accelerator)
-		buf_addf(text, ", accelerator=%s", j->accelerator);
-}
-
 static void print_origins(FILE *to, const struct plan_report *p)
 {
 	static const char label[] = "not default: ";
 	struct buf text = { 0 }, line = { 0 };
 
-	append_changes(&text, p->job);
+	for (size_t i = 0; job_fields[i].name; i++) {
+		const char *how = p->job->origins[i].how;
+
+		if (how && strcmp(how, "command line") == 0 &&
+		    !workload_is_default(p->job, &job_fields[i]))
+			buf_addf(&text, "%s%s", text.len ? " " : "", job_fields[i].name);
+	}
+	if (text.len)
+		buf_add(&text, " (command line)");
+	for (size_t i = 0; job_fields[i].name; i++) {
+		const char *file = file_of(p->job, i);
+
+		if (!*file || !is_first_of_file(p->job, i))
+			continue;
+		/* A file from --showjob has all options; only those that differ count. */
+		unsigned n = 0;
+		for (size_t k = 0; job_fields[k].name; k++)
+			n += strcmp(file_of(p->job, k), file) == 0 &&
+			     !workload_is_default(p->job, &job_fields[k]);
+		if (n)
+			buf_addf(&text, "%s%u option%s of %s", text.len ? "; " : "", n, plural(n),
+				 file);
+	}
+	if (text.len && p->job->accelerator)
+		buf_addf(&text, ", accelerator=%s", p->job->accelerator);
+
 	if (text.len) {
 		buf_add(&text, ". --showjob lists all");
 		buf_add(&line, label);
@@ -319,73 +308,43 @@ static void print_origins(FILE *to, const struct plan_report *p)
 	buf_fini(&text);
 }
 
-static void append_engine(struct buf *line, const struct plan_report *p)
+void plan_text(FILE *to, const struct plan_report *p)
 {
-	plan_say(line, p, "{ioengine=}");
-}
-
-static void append_cpus(struct buf *line, const struct plan_report *p)
-{
-	plan_say(line, p, "[{cpus_allowed=} ][{numa_cpu_nodes=} ]{numa=}");
-}
-
-static void append_memory_limit(struct buf *line, const struct plan_report *p)
-{
-	plan_say(line, p, "{memory_limit=}");
-}
-
-static void append_caches(struct buf *line, const struct plan_report *p)
-{
-	plan_say(line, p, "{drop_caches=}");
-}
-
-/* Checks that have no line on the page of a workload; they are printed if they fail. */
-static const struct {
-	const char *check, *label;
-	void (*append)(struct buf *line, const struct plan_report *p);
-} common_checks[] = {
-	{ "engine", "engine", append_engine },
-	{ "cpus", "CPUs", append_cpus },
-	{ "memory_limit", "memory", append_memory_limit },
-	{ "caches", "caches", append_caches },
-};
-
-static void print_common_failures(FILE *to, const struct plan_report *p)
-{
+	/* Checks that have no line on the page of a workload; they are printed if they fail. */
+	const struct {
+		const char *check, *label;
+		const struct template *says;
+	} common[] = {
+		{ "engine", "engine", TEMPLATE(plan_scopes, "{ioengine=}") },
+		{ "cpus", "CPUs",
+		  TEMPLATE(plan_scopes, "[{cpus_allowed=} ][{numa_cpu_nodes=} ]{numa=}") },
+		{ "memory_limit", "memory", TEMPLATE(plan_scopes, "{memory_limit=}") },
+		{ "caches", "caches", TEMPLATE(plan_scopes, "{drop_caches=}") },
+	};
 	bool saves = job_work(p->job)->checkpoints == CHECKPOINTS_ALWAYS;
 
-	for (size_t i = 0; i < ARRAY_LEN(common_checks); i++) {
-		const struct plan_check *c = plan_find_check(p, common_checks[i].check);
+	fprintf(to, "%s: dry run, nothing was read or written\n\n", p->job->name);
+	if (p->processes > 1) {
+		struct buf line = { 0 };
+
+		plan_start_line(&line, "hosts");
+		plan_say(&line, p, "{plan.hosts} host{s}, {plan.processes} processes");
+		if (job_work(p->job)->has_accelerators)
+			plan_say(&line, p, ", {plan.accelerators} accelerator{s}");
+		plan_print_line(to, &line);
+	}
+	job_work(p->job)->page->plan_text(to, p);
+	for (size_t i = 0; i < ARRAY_LEN(common); i++) {
+		const struct plan_check *c = plan_find_check(p, common[i].check);
 		struct buf line = { 0 };
 
 		/* The page of a job that saves has a line about caches. */
 		if (!c || c->state != PLAN_FAIL ||
-		    (saves && common_checks[i].append == append_caches))
+		    (saves && strcmp(common[i].check, "caches") == 0))
 			continue;
-		plan_start_line(&line, common_checks[i].label);
-		common_checks[i].append(&line, p);
+		plan_start_line(&line, common[i].label);
+		plan_template(&line, common[i].says, p);
 		plan_print_checked(to, &line, c);
 	}
-}
-
-static void print_hosts(FILE *to, const struct plan_report *p)
-{
-	struct buf line = { 0 };
-
-	if (p->processes == 1)
-		return;
-	plan_start_line(&line, "hosts");
-	plan_say(&line, p, "{plan.hosts} host{s}, {plan.processes} processes");
-	if (job_work(p->job)->has_accelerators)
-		plan_say(&line, p, ", {plan.accelerators} accelerator{s}");
-	plan_print_line(to, &line);
-}
-
-void plan_text(FILE *to, const struct plan_report *p)
-{
-	fprintf(to, "%s: dry run, nothing was read or written\n\n", p->job->name);
-	print_hosts(to, p);
-	job_work(p->job)->page->plan_text(to, p);
-	print_common_failures(to, p);
 	print_origins(to, p);
 }

@@ -256,18 +256,6 @@ static bool is_name(const char *name, const char *key, size_t len)
 	return strlen(name) == len && !strncmp(name, key, len);
 }
 
-static void read_key(struct template_token *t)
-{
-	size_t len = strcspn(t->s, "{}[]");
-
-	t->kind = t->s[len] == '}' && len > 0 ? KEY : BROKEN;
-	if (t->kind == KEY && is_name("s", t->s, len))
-		t->kind = PLURAL;
-	if (t->kind == KEY && t->s[len - 1] == '=')
-		t->kind = OPTION;
-	t->len = t->kind == OPTION ? len - 1 : len;
-}
-
 /* Read the token at `at`; returns the position after it. */
 static const char *next_token(struct template_token *t, const char *at)
 {
@@ -284,7 +272,16 @@ static const char *next_token(struct template_token *t, const char *at)
 		t->len = strcspn(at, "{}[]");
 	else {
 		t->s++;
-		read_key(t);
+
+		size_t len = strcspn(t->s, "{}[]");
+
+		t->kind = t->s[len] == '}' && len > 0 ? KEY : BROKEN;
+		if (t->kind == KEY && is_name("s", t->s, len))
+			t->kind = PLURAL;
+		if (t->kind == KEY && t->s[len - 1] == '=')
+			t->kind = OPTION;
+		t->len = t->kind == OPTION ? len - 1 : len;
+
 		/* A broken token may end at the end of the text. */
 		return t->s + t->len + (t->kind == OPTION ? 2 : t->kind != BROKEN);
 	}

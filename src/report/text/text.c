@@ -339,40 +339,6 @@ void text_print(FILE *to, const struct buf *b)
 	buf_fini(&shown);
 }
 
-/* Print the line about the trace, if there is one. */
-static void text_trace(FILE *to, const struct trace_result *r)
-{
-	struct buf out = { 0 }, text = { 0 };
-	char size[UNITS_TEXT_BYTES], count[UNITS_TEXT_BYTES];
-
-	if (!r->file)
-		return;
-	buf_addf(&text, "%s: %s records, %s", r->file, units_human_count(count, r->records),
-		 units_human_bytes(size, (double)r->bytes));
-	if (r->lost)
-		buf_addf(&text, "; INCOMPLETE, %s more were lost",
-			 units_human_count(count, r->lost));
-	else if (!r->complete)
-		buf_add(&text, "; INCOMPLETE");
-	buf_addf(&text, "; its writer used %s of CPU time", units_human_time(count, r->cpu_ns));
-	buf_addc(&out, '\n');
-	text_append_buf(&out, "trace", TEXT_SETTING_INDENT, &text);
-	text_print(to, &out);
-	buf_fini(&out);
-}
-
-/* The number of records of the job at `first`: its workers' records are consecutive. */
-static size_t count_records(const struct run_result *r, size_t first)
-{
-	const struct job_result *one = &r->jobs[first];
-	size_t n = 1;
-
-	while (one->work && page_of(one)->has_records && first + n < r->job_count &&
-	       r->jobs[first + n].work == one->work && r->jobs[first + n].job == one->job)
-		n++;
-	return n;
-}
-
 /* Print what the disks did for all jobs of the run together. */
 static void text_disks(FILE *to, const struct run_result *run)
 {
@@ -411,7 +377,11 @@ void text_report(FILE *to, const struct run_result *r, enum detail detail)
 
 		/* A job that only prepares is over before anything is measured. */
 		has_measured |= job_result_ran(j);
-		n = count_records(r, i);
+		/* The records of a job's workers are consecutive. */
+		n = 1;
+		while (j->work && page_of(j)->has_records && i + n < r->job_count &&
+		       r->jobs[i + n].work == j->work && r->jobs[i + n].job == j->job)
+			n++;
 		if (i > 0 && detail > DETAIL_FIRST)
 			fputc('\n', to);
 		if (j->work)
@@ -423,5 +393,24 @@ void text_report(FILE *to, const struct run_result *r, enum detail detail)
 		return;
 	if (has_measured)
 		text_disks(to, r);
-	text_trace(to, &r->trace);
+
+	struct buf out = { 0 }, text = { 0 };
+	char size[UNITS_TEXT_BYTES], count[UNITS_TEXT_BYTES];
+
+	if (!r->trace.file)
+		return;
+	buf_addf(&text, "%s: %s records, %s", r->trace.file,
+		 units_human_count(count, r->trace.records),
+		 units_human_bytes(size, (double)r->trace.bytes));
+	if (r->trace.lost)
+		buf_addf(&text, "; INCOMPLETE, %s more were lost",
+			 units_human_count(count, r->trace.lost));
+	else if (!r->trace.complete)
+		buf_add(&text, "; INCOMPLETE");
+	buf_addf(&text, "; its writer used %s of CPU time",
+		 units_human_time(count, r->trace.cpu_ns));
+	buf_addc(&out, '\n');
+	text_append_buf(&out, "trace", TEXT_SETTING_INDENT, &text);
+	text_print(to, &out);
+	buf_fini(&out);
 }

@@ -39,26 +39,13 @@ static void append_clause(struct buf *text, const char *what)
 	buf_add(text, what);
 }
 
-static void append_crowded(struct buf *text, const struct text_block *b)
-{
-	const struct thread_cpu_result *t = &b->result->thread_cpu;
-	double waited =
-		100 * t->workers_waited_seconds / (t->workers_waited_seconds + t->workers_seconds);
-	char part[UNITS_TEXT_BYTES], busy[UNITS_TEXT_BYTES];
-
-	if (!(waited >= CROWDED_MIN_PERCENT) || !(b->host->cpu_percent <= CROWDED_MAX_BUSY_PERCENT))
-		return;
-	append_clause(text, "its threads were ready to run but had no CPU ");
-	buf_addf(text,
-		 "%s of the time, while CPUs were %s busy: the kernel kept "
-		 "them on the same CPUs",
-		 show_percent(part, waited), show_percent(busy, b->host->cpu_percent));
-}
-
 void text_noise(struct buf *text, const struct text_block *b)
 {
 	const struct noise *n = &b->host->noise;
 	unsigned kinds = noise_affects(n, b->host->cpu_percent);
+	const struct thread_cpu_result *t = &b->result->thread_cpu;
+	double waited =
+		100 * t->workers_waited_seconds / (t->workers_waited_seconds + t->workers_seconds);
 	char number[UNITS_TEXT_BYTES], percent[UNITS_TEXT_BYTES];
 
 	if (kinds & NOISE_STEAL) {
@@ -91,7 +78,13 @@ void text_noise(struct buf *text, const struct text_block *b)
 		if (b->run->host.memory_limit_bytes)
 			buf_add(text, " (of memory_limit)");
 	}
-	append_crowded(text, b);
+	if (waited >= CROWDED_MIN_PERCENT && b->host->cpu_percent <= CROWDED_MAX_BUSY_PERCENT) {
+		append_clause(text, "its threads were ready to run but had no CPU ");
+		buf_addf(text,
+			 "%s of the time, while CPUs were %s busy: the kernel kept "
+			 "them on the same CPUs",
+			 show_percent(number, waited), show_percent(percent, b->host->cpu_percent));
+	}
 	if (b->ml->time_percent.oversleep >= OVERSLEEP_MIN_PERCENT) {
 		append_clause(text, "late wake-ups took ");
 		buf_addf(text, "%s of accelerator time",
@@ -112,21 +105,12 @@ static bool sample_stands_out(const struct text_block *b, double *median_ns)
 	return ns > STANDS_OUT * *median_ns && ns > BEYOND * (double)hist_percentile(h, percentile);
 }
 
-static bool rank_stands_out(const struct text_block *b)
-{
-	const struct ml_result *ml = b->ml;
-	const struct slowest_rank *s = &ml->slowest_rank;
-	uint64_t ranks = ml->accelerators ? ml->accelerators : 1;
-
-	return s->rank != UINT64_MAX && ml->counted_steps >= ENOUGH_STALLS * ranks && ml->step_ns &&
-	       s->stall_mean_ns > STANDS_OUT * s->stall_median_ns &&
-	       s->stall_mean_ns - s->stall_median_ns > SHARE_OF_STEP * hist_mean(ml->step_ns);
-}
-
 void text_slowest(struct buf *text, const struct text_block *b)
 {
 	const struct storage_result *s = b->storage;
-	const struct slowest_rank *r = &b->ml->slowest_rank;
+	const struct ml_result *ml = b->ml;
+	const struct slowest_rank *r = &ml->slowest_rank;
+	uint64_t ranks = ml->accelerators ? ml->accelerators : 1;
 	char one[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
 	double median_ns;
 
@@ -136,26 +120,14 @@ void text_slowest(struct buf *text, const struct text_block *b)
 		buf_addf(text, "%s ms, p50 %s", units_human_ms(one, s->slowest_sample_ns),
 			 units_human_ms(other, median_ns));
 	}
-	if (rank_stands_out(b)) {
+	if (r->rank != UINT64_MAX && ml->counted_steps >= ENOUGH_STALLS * ranks && ml->step_ns &&
+	    r->stall_mean_ns > STANDS_OUT * r->stall_median_ns &&
+	    r->stall_mean_ns - r->stall_median_ns > SHARE_OF_STEP * hist_mean(ml->step_ns)) {
 		append_clause(text, "accelerator ");
 		buf_addf(text, "%" PRIu64 ": mean stall %s ms, median of all accelerators %s",
 			 r->rank, units_human_ms(one, r->stall_mean_ns),
 			 units_human_ms(other, r->stall_median_ns));
 	}
-}
-
-/* The length of an argument, quoted as by host_read_command: spaces in quotes belong to it. */
-static size_t argument_length(const char *at)
-{
-	bool is_quoted = false;
-	size_t n = 0;
-
-	for (; at[n] && (is_quoted || at[n] != ' '); n++)
-		if (at[n] == '\'')
-			is_quoted = !is_quoted;
-		else if (!is_quoted && at[n] == '\\' && at[n + 1])
-			n++;
-	return n;
 }
 
 void text_append_command(struct buf *out, const char *label, unsigned indent, const char *command)
@@ -167,9 +139,17 @@ void text_append_command(struct buf *out, const char *label, unsigned indent, co
 		return;
 	buf_addf(out, "%-*s", (int)indent, label);
 	while (*at) {
-		/* Keep room for a space before the argument, and for " \" after it. */
-		size_t len = argument_length(at);
+		/* Spaces in quotes belong to the argument, as in host_read_command(). */
+		bool is_quoted = false;
+		size_t len = 0;
 
+		for (; at[len] && (is_quoted || at[len] != ' '); len++)
+			if (at[len] == '\'')
+				is_quoted = !is_quoted;
+			else if (!is_quoted && at[len] == '\\' && at[len + 1])
+				len++;
+		/* Keep room for a space before the argument, and for " \\" after it. */
+		/* Keep room for a space before the argument, and for " \" after it. */
 		if (used && indent + used + 1 + len + 2 > wrap_columns()) {
 			buf_addf(out, " \\\n%*s", (int)indent, "");
 			used = 0;
@@ -194,26 +174,6 @@ void text_command(struct buf *out, const struct text_block *b)
 
 /* Other jobs have read there if more was read than by this job, apart from reads in flight. */
 #define OTHER_JOBS 1.01
-
-static void append_invalidate(struct buf *text, const struct text_block *b)
-{
-	static const char *const when[] = {
-		[INVALIDATE_NONE] = "invalidate=0 dropped nothing",
-		[INVALIDATE_RUN] = "invalidate=run dropped its files before the run",
-		[INVALIDATE_EPOCH] = "invalidate=epoch dropped its files before each epoch",
-	};
-
-	if (b->storage->caches_dropped)
-		buf_add(text,
-			b->job->drop_caches == DROP_CACHES_EPOCH
-				? "; drop_caches=epoch emptied this host's caches before each epoch"
-				: "; drop_caches=run emptied this host's caches before the run");
-	else if (b->job->invalidate != INVALIDATE_NONE && b->storage->cache_drops == 0)
-		buf_addf(text, "; invalidate=%s found nothing to drop",
-			 b->job->invalidate == INVALIDATE_RUN ? "run" : "epoch");
-	else
-		buf_addf(text, "; %s", when[b->job->invalidate]);
-}
 
 void text_unseen_caches(struct buf *text, const struct storage_result *s)
 {
@@ -286,7 +246,23 @@ void text_from_memory(struct buf *text, const struct text_block *b)
 			 "[; only {distinct_files} of the files were read, repeatedly "
 			 "(distinct_files)]");
 	if (!s->is_memory) {
-		append_invalidate(text, b);
+		static const char *const when[] = {
+			[INVALIDATE_NONE] = "invalidate=0 dropped nothing",
+			[INVALIDATE_RUN] = "invalidate=run dropped its files before the run",
+			[INVALIDATE_EPOCH] = "invalidate=epoch dropped its files before each epoch",
+		};
+
+		if (b->storage->caches_dropped)
+			buf_add(text, b->job->drop_caches == DROP_CACHES_EPOCH
+					      ? "; drop_caches=epoch emptied this host's caches "
+						"before each epoch"
+					      : "; drop_caches=run emptied this host's caches "
+						"before the run");
+		else if (b->job->invalidate != INVALIDATE_NONE && b->storage->cache_drops == 0)
+			buf_addf(text, "; invalidate=%s found nothing to drop",
+				 b->job->invalidate == INVALIDATE_RUN ? "run" : "epoch");
+		else
+			buf_addf(text, "; %s", when[b->job->invalidate]);
 		text_unseen_caches(text, s);
 	}
 }
@@ -301,25 +277,11 @@ static uint64_t four_digits(double v)
 	return (uint64_t)(floor(v / step + 0.5) * step);
 }
 
-/* "bond0 130 of 200 Gb/s": the interface that receives the bytes of a remote mount. */
-static void append_network(struct buf *text, const struct network_result *n)
-{
-	char carried[UNITS_TEXT_BYTES], line[UNITS_TEXT_BYTES];
-
-	if (!has_text(n->interface))
-		return;
-	show_gigabits(carried, n->received_bits_per_sec);
-	if (isnan(n->percent))
-		buf_addf(text, "; %s %s Gb/s, line rate unknown", n->interface, carried);
-	else
-		buf_addf(text, "; %s %s of %s Gb/s", n->interface, carried,
-			 show_gigabits(line, (double)n->line_rate_bits_per_sec));
-}
-
 void text_host(struct buf *text, const struct text_block *b)
 {
 	const struct host_result *h = b->host;
-	char number[UNITS_TEXT_BYTES];
+	const struct network_result *n = b->network;
+	char number[UNITS_TEXT_BYTES], line[UNITS_TEXT_BYTES];
 
 	buf_addf(text, "CPU %s", show_percent(number, h->cpu_percent));
 	if (show_has_quota(h))
@@ -338,8 +300,18 @@ void text_host(struct buf *text, const struct text_block *b)
 						(double)hist_percentile(h->oversleep_ns, 99)));
 	}
 	/* The figure counts received bytes, and a job that saves sends them. */
-	if (job_work(b->job)->restores || job_work(b->job)->checkpoints != CHECKPOINTS_ALWAYS)
-		append_network(text, b->network);
+	bool only_sends =
+		!job_work(b->job)->restores && job_work(b->job)->checkpoints == CHECKPOINTS_ALWAYS;
+	if (only_sends || !has_text(n->interface))
+		return;
+
+	/* "bond0 130 of 200 Gb/s": the interface that receives the bytes of a remote mount. */
+	show_gigabits(number, n->received_bits_per_sec);
+	if (isnan(n->percent))
+		buf_addf(text, "; %s %s Gb/s, line rate unknown", n->interface, number);
+	else
+		buf_addf(text, "; %s %s of %s Gb/s", n->interface, number,
+			 show_gigabits(line, (double)n->line_rate_bits_per_sec));
 }
 
 static void append_joules(struct buf *text, const char *before, double joules, const char *after)

@@ -78,36 +78,6 @@ static void append_nfs_options(struct buf *text, const char *options)
 		buf_addc(text, ')');
 }
 
-static void append_device(struct buf *text, const struct text_block *b)
-{
-	const struct numa_result *numa = b->numa;
-	struct buf items = { 0 };
-
-	text_say(&items, b,
-		 "[, {storage.device_kind}][, {storage.device_model}][, {storage.device_paths} "
-		 "path{s}][, scheduler {storage.scheduler}][, read_ahead "
-		 "{storage.read_ahead_bytes}]");
-	if (has_text(numa->loader_nodes) && numa->device_node != UINT64_MAX)
-		buf_addf(&items, ", NUMA node %" PRIu64, numa->device_node);
-	if (items.len)
-		buf_addf(text, " (%s)", buf_str(&items) + strlen(", "));
-	buf_fini(&items);
-}
-
-/* Append the properties that decide the speed of a filesystem without a local disk. */
-static void append_remote(struct buf *text, const struct text_block *b)
-{
-	const struct storage_result *s = b->storage;
-	const char *type = has_text(s->filesystem) ? s->filesystem : "";
-
-	if (!strncmp(type, "nfs", 3) && s->mount_options)
-		append_nfs_options(text, s->mount_options);
-	else if (!strcmp(type, "lustre") && s->osts != UINT64_MAX)
-		text_say(text, b, " ({storage.osts} OST{s})");
-	else if (s->has_own_cache)
-		buf_add(text, " (has its own cache: bytes from memory unknown)");
-}
-
 /* Append what an engine without files simulates: its options. */
 static void append_model(struct buf *text, const struct job *job)
 {
@@ -127,43 +97,10 @@ static void append_model(struct buf *text, const struct job *job)
 	buf_add(text, "; touches no file");
 }
 
-static bool is_usual(const char *option, size_t len)
-{
-	static const char *const usual[] = { "rw", "relatime" };
-
-	for (size_t i = 0; i < ARRAY_LEN(usual); i++)
-		if (strlen(usual[i]) == len && !strncmp(usual[i], option, len))
-			return true;
-	return false;
-}
-
-/* Append the mount options that are unusual; append_nfs_options() selects those of NFS. */
-static void append_mount_options(struct buf *text, const struct storage_result *s)
-{
-	const char *type = has_text(s->filesystem) ? s->filesystem : "";
-	const char *o = has_text(s->mount_options) ? s->mount_options : "";
-	const char *before = ", mounted ";
-	size_t len, shown = 0;
-
-	if (!strncmp(type, "nfs", 3) || s->is_memory)
-		return;
-	for (; *o; o += len + (o[len] == ',')) {
-		len = strcspn(o, ",");
-		if (is_usual(o, len) || shown > OPTIONS_SHOWN)
-			continue;
-		shown += len + 1;
-		buf_add(text, before);
-		before = ",";
-		if (shown > OPTIONS_SHOWN)
-			buf_add(text, "... (all in JSON)");
-		else
-			buf_addn(text, o, len);
-	}
-}
-
 void text_storage(struct buf *text, const struct text_block *b)
 {
 	const struct storage_result *s = b->storage;
+	const char *type = has_text(s->filesystem) ? s->filesystem : "";
 
 	if (verdict_without_storage(b->job)) {
 		append_model(text, b->job);
@@ -175,18 +112,63 @@ void text_storage(struct buf *text, const struct text_block *b)
 	    (!s->filesystem || strcmp(s->mount_source, s->filesystem)))
 		buf_addf(text, " %s%s", s->mount_source[0] == '/' ? "on " : "", s->mount_source);
 	text_say(text, b, "[ at {storage.mount_target}]");
-	if (s->is_memory)
+	if (s->is_memory) {
 		buf_add(text, ": this is memory");
-	else if (has_text(s->device))
-		append_device(text, b);
-	else
-		append_remote(text, b);
-	append_mount_options(text, s);
+	} else if (has_text(s->device)) {
+		const struct numa_result *numa = b->numa;
+		struct buf items = { 0 };
+
+		text_say(&items, b,
+			 "[, {storage.device_kind}][, {storage.device_model}][, "
+			 "{storage.device_paths} "
+			 "path{s}][, scheduler {storage.scheduler}][, read_ahead "
+			 "{storage.read_ahead_bytes}]");
+		if (has_text(numa->loader_nodes) && numa->device_node != UINT64_MAX)
+			buf_addf(&items, ", NUMA node %" PRIu64, numa->device_node);
+		if (items.len)
+			buf_addf(text, " (%s)", buf_str(&items) + strlen(", "));
+		buf_fini(&items);
+	} else if (!strncmp(type, "nfs", 3) && s->mount_options) {
+		append_nfs_options(text, s->mount_options);
+	} else if (!strcmp(type, "lustre") && s->osts != UINT64_MAX) {
+		text_say(text, b, " ({storage.osts} OST{s})");
+	} else if (s->has_own_cache) {
+		buf_add(text, " (has its own cache: bytes from memory unknown)");
+	}
+
+	const char *o = has_text(s->mount_options) ? s->mount_options : "";
+	const char *before = ", mounted ";
+	size_t len, shown = 0;
+
+	if (!strncmp(type, "nfs", 3) || s->is_memory)
+		return;
+	for (; *o; o += len + (o[len] == ',')) {
+		len = strcspn(o, ",");
+		bool is_usual = (len == strlen("rw") && !strncmp(o, "rw", len)) ||
+				(len == strlen("relatime") && !strncmp(o, "relatime", len));
+		if (is_usual || shown > OPTIONS_SHOWN)
+			continue;
+		shown += len + 1;
+		buf_add(text, before);
+		before = ",";
+		if (shown > OPTIONS_SHOWN)
+			buf_add(text, "... (all in JSON)");
+		else
+			buf_addn(text, o, len);
+	}
 }
 
-/* "2 CPUs (AMD EPYC, 1 NUMA node)" */
-static void append_cpus(struct buf *text, const struct host *h)
+void text_machine(struct buf *text, const struct text_block *b)
 {
+	const struct host *h = &b->run->host;
+	time_t start = (time_t)(b->run->timestamp_ms / 1000);
+	struct tm utc;
+	char when[32] = "", size[UNITS_TEXT_BYTES];
+
+	if (!b->is_first)
+		return;
+	buf_addf(text, "%s, ", h->hostname);
+
 	bool any = false;
 	char nodes[48];
 
@@ -203,12 +185,17 @@ static void append_cpus(struct buf *text, const struct host *h)
 	}
 	if (any)
 		buf_addc(text, ')');
-}
 
-/* Append the versions of mlgen, and of the library that moved the bytes. A result that was not read
- * from a document has no versions: they are the versions of this program. */
-static void append_versions(struct buf *text, const struct text_block *b)
-{
+	buf_addf(text, ", %s", units_human_bytes(size, (double)h->memory_bytes));
+	if (h->memory_limit_bytes)
+		buf_add(text, " (memory_limit)");
+	else if (b->job->memory_limit)
+		buf_addf(text, " (memory_limit=%s could not be applied)",
+			 units_format_size(size, b->job->memory_limit));
+	buf_addf(text, ", %s, ", h->kernel);
+
+	/* A result that was not read from a document has no versions: they are the versions of this
+	 * program. */
 	const struct run_result *run = b->run;
 	const char *engine = b->job->ioengine ? b->job->ioengine : "";
 	bool is_own = !run->version;
@@ -220,27 +207,7 @@ static void append_versions(struct buf *text, const struct text_block *b)
 		buf_addf(text, ", liburing %s", uring);
 	if (!strcmp(engine, "libaio") && has_text(aio))
 		buf_addf(text, ", %s", aio);
-}
 
-void text_machine(struct buf *text, const struct text_block *b)
-{
-	const struct host *h = &b->run->host;
-	time_t start = (time_t)(b->run->timestamp_ms / 1000);
-	struct tm utc;
-	char when[32] = "", size[UNITS_TEXT_BYTES];
-
-	if (!b->is_first)
-		return;
-	buf_addf(text, "%s, ", h->hostname);
-	append_cpus(text, h);
-	buf_addf(text, ", %s", units_human_bytes(size, (double)h->memory_bytes));
-	if (h->memory_limit_bytes)
-		buf_add(text, " (memory_limit)");
-	else if (b->job->memory_limit)
-		buf_addf(text, " (memory_limit=%s could not be applied)",
-			 units_format_size(size, b->job->memory_limit));
-	buf_addf(text, ", %s, ", h->kernel);
-	append_versions(text, b);
 	if (gmtime_r(&start, &utc) &&
 	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &utc) > 0)
 		buf_addf(text, ", %s", when);

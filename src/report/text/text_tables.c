@@ -76,32 +76,6 @@ static double stall_ms(const struct epoch_result *e, bool has_p99)
 	return (has_p99 ? e->stall_p99_ns : e->stall_mean_ns) / NS_PER_MS;
 }
 
-/* The widths do not consider the line `all`, which may be wider. */
-static void plan_columns(struct epoch_columns *c, const struct ml_result *ml,
-			 const struct rate_unit *unit)
-{
-	double seconds = 0, samples = 0, rate = 0, stall = 0, first = 0;
-
-	*c = (struct epoch_columns){ .unit = unit };
-	for (size_t i = 0; i < ml->epochs.count; i++)
-		if (epoch_at(ml, i)->stall_count >= STALLS_FOR_P99)
-			c->has_p99 = true;
-	for (size_t i = 0; i < ml->epochs.count; i++) {
-		const struct epoch_result *e = epoch_at(ml, i);
-
-		seconds = larger(seconds, e->seconds);
-		samples = larger(samples, e->samples_per_sec);
-		rate = larger(rate, e->sample_bytes_per_sec / unit->bytes);
-		stall = larger(stall, stall_ms(e, c->has_p99));
-		first = larger(first, e->first_step_ns / NS_PER_S);
-	}
-	c->seconds = decimals_of(seconds, 2);
-	c->samples_per_sec = decimals_of(samples, 3);
-	c->rate = show_rate_decimals(unit, rate);
-	c->stall = decimals_of(stall, 3);
-	c->first_step = first >= 0.995 ? 1 : first >= 0.0995 ? 2 : 3;
-}
-
 static void append_cell(struct buf *out, int width, int decimals, double v, const char *sign)
 {
 	if (isnan(v))
@@ -144,28 +118,6 @@ static void append_epoch(struct buf *out, const struct epoch_columns *c,
 	append_epoch_line(out, c, &l, true);
 }
 
-static void append_all_epochs(struct buf *out, const struct epoch_columns *c,
-			      const struct job_result *r)
-{
-	const struct ml_result *ml = &r->ml;
-	const struct hist *stall = ml->stall_ns;
-	struct epoch_line l = {
-		.name = "all",
-		.samples = ml->samples,
-		.seconds = r->wall_seconds,
-		.samples_per_sec = ml->samples_per_sec,
-		.rate = ml->sample_bytes_per_sec / c->unit->bytes,
-		.au_percent = ml->au_percent,
-		.stall_ms = (double)NAN,
-	};
-
-	if (stall && !c->has_p99 && stall->count > 0)
-		l.stall_ms = hist_mean(stall) / NS_PER_MS;
-	else if (stall && hist_beyond(stall, 99) >= BEYOND)
-		l.stall_ms = (double)hist_percentile(stall, 99) / NS_PER_MS;
-	append_epoch_line(out, c, &l, false);
-}
-
 /* Choose as many percentiles as fit next to name, count, mean and max: first the usual ones, then
  * the highest. They keep the order of the list. */
 static void fit_percentiles(struct latency_columns *c, const struct f64_list *list)
@@ -191,20 +143,6 @@ static void fit_percentiles(struct latency_columns *c, const struct f64_list *li
 	for (unsigned i = 0; i < list->count; i++)
 		if (chosen[i])
 			c->percents[c->count++] = list->values[i];
-}
-
-/* The width of a column of times: 8 for up to 999.999; a hung mount needs more. */
-static int latency_width(const struct text_latency_row *rows, size_t n, double unit_ns)
-{
-	int width = 8;
-	double largest = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].hist)
-			largest = larger(largest, (double)rows[i].hist->max_ns);
-	for (double limit = 999.95 * unit_ns; largest >= limit; limit *= 10)
-		width++;
-	return width;
 }
 
 /* Append a time, with the decimal points of a column aligned. NaN prints as `-`. */
@@ -271,7 +209,16 @@ static void append_latencies(struct buf *out, struct latency_columns *c,
 {
 	bool any = false;
 
-	c->width = latency_width(rows, n, c->unit_ns);
+	/* A column of times has 8 characters for up to 999.999; a hung mount needs more. */
+	int width = 8;
+	double largest = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].hist)
+			largest = larger(largest, (double)rows[i].hist->max_ns);
+	for (double limit = 999.95 * c->unit_ns; largest >= limit; limit *= 10)
+		width++;
+	c->width = width;
 	fit_percentiles(c, percentiles);
 	for (size_t i = 0; i < n; i++) {
 		if (rows[i].count == 0)
@@ -283,25 +230,36 @@ static void append_latencies(struct buf *out, struct latency_columns *c,
 	}
 }
 
-/* True if microseconds are the better unit: in milliseconds the means would lose digits. */
-static bool is_short(const struct text_latency_row *rows, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].hist && hist_mean(rows[i].hist) >= SHORT_NS)
-			return false;
-	return true;
-}
-
 void text_epochs(struct buf *out, const struct job_result *r, const struct rate_unit *unit,
 		 unsigned most_lines)
 {
 	const struct ml_result *ml = &r->ml;
-	struct epoch_columns c;
+	struct epoch_columns c = { .unit = unit };
 	size_t count = ml->epochs.count;
 
 	if (count == 0)
 		return;
-	plan_columns(&c, ml, unit);
+
+	/* The widths do not consider the line for all epochs, which may be wider. */
+	double seconds = 0, samples = 0, rate = 0, stall = 0, first = 0;
+	for (size_t i = 0; i < ml->epochs.count; i++)
+		if (epoch_at(ml, i)->stall_count >= STALLS_FOR_P99)
+			c.has_p99 = true;
+	for (size_t i = 0; i < ml->epochs.count; i++) {
+		const struct epoch_result *e = epoch_at(ml, i);
+
+		seconds = larger(seconds, e->seconds);
+		samples = larger(samples, e->samples_per_sec);
+		rate = larger(rate, e->sample_bytes_per_sec / unit->bytes);
+		stall = larger(stall, stall_ms(e, c.has_p99));
+		first = larger(first, e->first_step_ns / NS_PER_S);
+	}
+	c.seconds = decimals_of(seconds, 2);
+	c.samples_per_sec = decimals_of(samples, 3);
+	c.rate = show_rate_decimals(unit, rate);
+	c.stall = decimals_of(stall, 3);
+	c.first_step = first >= 0.995 ? 1 : first >= 0.0995 ? 2 : 3;
+
 	buf_addf(out, "epoch  seconds   samples  samples/s%7s     AU%16s%15s\n", unit->name,
 		 c.has_p99 ? "stall p99, ms" : "stall mean, ms", "first step, s");
 
@@ -321,8 +279,24 @@ void text_epochs(struct buf *out, const struct job_result *r, const struct rate_
 		buf_add(out, "  ...\n");
 	for (size_t i = tail; i < count; i++)
 		append_epoch(out, &c, epoch_at(ml, i));
-	if (ml->epochs_total > 1)
-		append_all_epochs(out, &c, r);
+	if (ml->epochs_total > 1) {
+		const struct hist *stalls = ml->stall_ns;
+		struct epoch_line l = {
+			.name = "all",
+			.samples = ml->samples,
+			.seconds = r->wall_seconds,
+			.samples_per_sec = ml->samples_per_sec,
+			.rate = ml->sample_bytes_per_sec / c.unit->bytes,
+			.au_percent = ml->au_percent,
+			.stall_ms = (double)NAN,
+		};
+
+		if (stalls && !c.has_p99 && stalls->count > 0)
+			l.stall_ms = hist_mean(stalls) / NS_PER_MS;
+		else if (stalls && hist_beyond(stalls, 99) >= BEYOND)
+			l.stall_ms = (double)hist_percentile(stalls, 99) / NS_PER_MS;
+		append_epoch_line(out, &c, &l, false);
+	}
 }
 
 const char *text_read_unit(const struct ml_result *ml)
@@ -356,7 +330,10 @@ void text_latency(struct buf *out, const struct job_result *r, const struct f64_
 const char *text_io_latency(struct buf *out, const struct text_latency_row *rows, size_t n,
 			    const struct f64_list *percentiles)
 {
-	bool is_us = is_short(rows, n);
+	/* Microseconds are the better unit if the means would lose digits in milliseconds. */
+	bool is_us = true;
+	for (size_t i = 0; i < n; i++)
+		is_us &= !rows[i].hist || !(hist_mean(rows[i].hist) >= SHORT_NS);
 	struct latency_columns c = { .unit = is_us ? "us" : "ms",
 				     .unit_ns = is_us ? 1e3 : NS_PER_MS,
 				     .has_min = true };
