@@ -31,16 +31,6 @@ static void skip_folder(struct clean *c, struct clean_set *of, const char *why)
 	clean_report_kept(c, NULL, why);
 }
 
-static DIR *open_folder(int parent_fd, const char *name)
-{
-	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!dir && fd >= 0)
-		close(fd);
-	return dir;
-}
-
 /* Walk a folder below. An empty folder is removed if mlgen made it or if files in it were
  * removed. */
 static void walk_below(struct clean *c, int parent_fd, const char *name, const struct stat *st,
@@ -60,7 +50,11 @@ static void walk_below(struct clean *c, int parent_fd, const char *name, const s
 		skip_folder(c, of, "is nested too deep; clean it separately");
 		return;
 	}
-	dir = open_folder(parent_fd, name);
+
+	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir && fd >= 0)
+		close(fd);
 	if (!dir) {
 		snprintf(why, sizeof(why), "cannot be read: %s", strerror(errno));
 		skip_folder(c, of, why);

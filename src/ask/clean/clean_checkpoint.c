@@ -24,17 +24,11 @@ struct clean_checkpoint {
 	bool stays;            /* something in its folder stays */
 };
 
-static bool is_own_file(const struct checkpoint_removal *r, const char *name)
-{
-	return strcmp(name, CHECKPOINT_MANIFEST) == 0 ||
-	       strcmp(name, JSONFILE_PART(CHECKPOINT_MANIFEST)) == 0 ||
-	       (r->count && bsearch(&name, r->names, r->count, sizeof(name), text_compare));
-}
-
 /* Report files that other programs created in the folder. */
 static void report_foreign_files(struct clean *c, struct clean_checkpoint *k)
 {
-	int fd = openat(k->removal.folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct checkpoint_removal *r = &k->removal;
+	int fd = openat(r->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
@@ -45,30 +39,18 @@ static void report_foreign_files(struct clean *c, struct clean_checkpoint *k)
 		k->stays = true;
 		return;
 	}
-	while ((entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    !is_own_file(&k->removal, entry->d_name)) {
-			clean_report_kept(c, entry->d_name, NULL);
-			k->stays = true;
-		}
-	closedir(dir);
-}
+	while ((entry = readdir(dir))) {
+		const char *name = entry->d_name;
 
-static void check_file(struct clean *c, struct clean_checkpoint *k, const char *name)
-{
-	struct stat st;
-	char why[64];
-
-	if (fstatat(k->removal.folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return;
-	if (S_ISREG(st.st_mode) && st.st_uid == k->in.maker) {
-		k->files++;
-		k->bytes += (uint64_t)st.st_size;
-		return;
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+		    strcmp(name, CHECKPOINT_MANIFEST) == 0 ||
+		    strcmp(name, JSONFILE_PART(CHECKPOINT_MANIFEST)) == 0 ||
+		    (r->count && bsearch(&name, r->names, r->count, sizeof(name), text_compare)))
+			continue;
+		clean_report_kept(c, name, NULL);
+		k->stays = true;
 	}
-	snprintf(why, sizeof(why), "belongs to user %u", (unsigned)st.st_uid);
-	clean_report_kept(c, name, S_ISREG(st.st_mode) ? why : "is not a regular file");
-	k->stays = true;
+	closedir(dir);
 }
 
 /* A complete checkpoint has all files and bytes of its manifest; otherwise a file was replaced. */
@@ -120,8 +102,22 @@ static void clean_files(struct clean *c, struct clean_checkpoint *k)
 	if (r->count)
 		qsort(r->names, r->count, sizeof(*r->names), text_compare);
 	report_foreign_files(c, k);
-	for (size_t i = 0; i < r->count; i++)
-		check_file(c, k, r->names[i]);
+	for (size_t i = 0; i < r->count; i++) {
+		struct stat st;
+		char why[64];
+
+		if (fstatat(k->removal.folder_fd, r->names[i], &st, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		if (S_ISREG(st.st_mode) && st.st_uid == k->in.maker) {
+			k->files++;
+			k->bytes += (uint64_t)st.st_size;
+			continue;
+		}
+		snprintf(why, sizeof(why), "belongs to user %u", (unsigned)st.st_uid);
+		clean_report_kept(c, r->names[i],
+				  S_ISREG(st.st_mode) ? why : "is not a regular file");
+		k->stays = true;
+	}
 	if (!is_as_written(c, k))
 		return;
 	snprintf(what, sizeof(what), "checkpoint %" PRIu64 "%s", r->now.number,

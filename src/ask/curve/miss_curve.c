@@ -25,19 +25,6 @@ struct miss_curve_document {
 
 /* ---- costs of hits and misses in runs of the job, and the resulting AU ---- */
 
-/* Without a cache tier all accesses are misses. */
-static void set_costs(struct miss_curve *m, const struct record *r)
-{
-	const char *policy = record_option(r, "cache");
-	bool has_tier = policy && strcmp(policy, "none") != 0;
-	double miss_ns = figure_number(has_tier ? "cache.miss_ns.p50" : "sample_ns.p50", r);
-
-	if (!isnan(miss_ns))
-		m->miss_ns = miss_ns;
-	if (has_tier && !isnan(figure_number("cache.hit_ns.p50", r)))
-		m->hit_ns = figure_number("cache.hit_ns.p50", r);
-}
-
 static int read_costs(struct miss_curve *m, const char *path, struct mlgen_err *err)
 {
 	struct results_file f;
@@ -50,7 +37,16 @@ static int read_costs(struct miss_curve *m, const char *path, struct mlgen_err *
 		if (!r->ml || strcmp(r->job->doc.jobname, m->job) != 0)
 			continue;
 		is_of_job = true;
-		set_costs(m, r);
+
+		/* Without a cache tier all accesses are misses. */
+		const char *policy = record_option(r, "cache");
+		bool has_tier = policy && strcmp(policy, "none") != 0;
+		double miss_ns = figure_number(has_tier ? "cache.miss_ns.p50" : "sample_ns.p50", r);
+
+		if (!isnan(miss_ns))
+			m->miss_ns = miss_ns;
+		if (has_tier && !isnan(figure_number("cache.hit_ns.p50", r)))
+			m->hit_ns = figure_number("cache.hit_ns.p50", r);
 	}
 	results_close(&f);
 	if (rc == 0 && !is_of_job)
@@ -166,25 +162,6 @@ static void print_rows(FILE *to, const struct miss_curve *m, bool is_au)
 	}
 }
 
-static void print_au(FILE *to, const struct miss_curve *m, const struct job *j)
-{
-	char hit[UNITS_TEXT_BYTES], miss[UNITS_TEXT_BYTES];
-	const struct miss_point *points = m->points.items;
-
-	if (isnan(points[0].au_percent)) {
-		if (!isnan(m->miss_ns))
-			fprintf(to, "  no AU: the time of a hit is unknown; name a result of a run "
-				    "with a cache, or set cache_latency\n");
-		return;
-	}
-	fprintf(to,
-		"AU in percent, if a hit takes %s and a miss %s, with %" PRIu64
-		" read threads per accelerator\n",
-		units_human_time(hit, (uint64_t)m->hit_ns),
-		units_human_time(miss, (uint64_t)m->miss_ns), job_readers(j));
-	print_rows(to, m, true);
-}
-
 /* List options that change the hits of a run and that the curve ignores. */
 static void fill_left_out(struct miss_curve *m, const struct job *j)
 {
@@ -219,7 +196,22 @@ static void print_curve(FILE *to, const struct miss_curve *m, const struct job *
 	if (*m->left_out)
 		fprintf(to, "  counted without %s, which the job sets\n", m->left_out);
 	print_rows(to, m, false);
-	print_au(to, m, j);
+
+	char hit[UNITS_TEXT_BYTES], miss[UNITS_TEXT_BYTES];
+	const struct miss_point *points = m->points.items;
+
+	if (isnan(points[0].au_percent)) {
+		if (!isnan(m->miss_ns))
+			fprintf(to, "  no AU: the time of a hit is unknown; name a result of a run "
+				    "with a cache, or set cache_latency\n");
+		return;
+	}
+	fprintf(to,
+		"AU in percent, if a hit takes %s and a miss %s, with %" PRIu64
+		" read threads per accelerator\n",
+		units_human_time(hit, (uint64_t)m->hit_ns),
+		units_human_time(miss, (uint64_t)m->miss_ns), job_readers(j));
+	print_rows(to, m, true);
 }
 
 /* ---- question ---- */
@@ -249,19 +241,6 @@ static int make_curve(const struct ask *a, const struct job *j, struct miss_curv
 	return rc;
 }
 
-static int check_question(const struct jobset *set, struct mlgen_err *err)
-{
-	int format = set->settings.output_format;
-
-	if (format != OUTPUT_TEXT && format != OUTPUT_JSON)
-		return mlgen_fail(err, -EINVAL, "output-format: --miss-curve prints text or json");
-	if (!set->count)
-		return mlgen_fail(err, -EINVAL,
-				  "miss-curve: no job; name a job in addition to the documents, "
-				  "such as unet3d.job");
-	return 0;
-}
-
 int ask_miss_curve(const struct ask *a)
 {
 	const struct jobset *set = a->set;
@@ -272,14 +251,20 @@ int ask_miss_curve(const struct ask *a)
 		.curves = { curves, set->count },
 	};
 	struct mlgen_err err = { 0 };
-	int rc = check_question(set, &err);
+	int format = set->settings.output_format, rc = 0;
 
+	if (format != OUTPUT_TEXT && format != OUTPUT_JSON)
+		rc = mlgen_fail(&err, -EINVAL, "output-format: --miss-curve prints text or json");
+	else if (!set->count)
+		rc = mlgen_fail(&err, -EINVAL,
+				"miss-curve: no job; name a job in addition to the documents, "
+				"such as unet3d.job");
 	for (size_t i = 0; i < set->count && rc == 0; i++) {
 		rc = make_curve(a, set->jobs[i], &curves[i], &err);
-		if (rc == 0 && set->settings.output_format == OUTPUT_TEXT)
+		if (rc == 0 && format == OUTPUT_TEXT)
 			print_curve(a->to, &curves[i], set->jobs[i]);
 	}
-	if (rc == 0 && set->settings.output_format == OUTPUT_JSON)
+	if (rc == 0 && format == OUTPUT_JSON)
 		json_struct(a->to, miss_curve_fields, &d, NULL);
 	if (rc == 0 && a->json)
 		json_struct(a->json, miss_curve_fields, &d, NULL);

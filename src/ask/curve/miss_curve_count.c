@@ -63,28 +63,20 @@ static uint64_t unit_of(const void *arg, uint64_t extent)
 	return is_by_file(c) ? x.file : pages_unit(&c->pages, &x);
 }
 
-static uint64_t page_bytes(const struct counting *c, uint64_t page)
-{
-	uint64_t first = pages_first(&c->pages, page), bytes = 0;
-	struct extent x;
-
-	for (uint64_t i = 0; i < pages_extents(&c->pages, page); i++) {
-		dataset_extent(c->ds, first + i, &x);
-		bytes += dataset_extent_bytes(c->ds, &x);
-	}
-	return bytes;
-}
-
 static uint64_t bytes_of(const struct counting *c, uint64_t unit)
 {
+	bool is_page = is_by_page(c);
+	uint64_t first = is_page ? pages_first(&c->pages, unit) : unit;
+	uint64_t extents = is_page ? pages_extents(&c->pages, unit) : 1, bytes = 0;
 	struct extent x;
 
 	if (is_by_file(c))
 		return dataset_file_bytes(c->ds, unit);
-	if (is_by_page(c))
-		return page_bytes(c, unit);
-	dataset_extent(c->ds, unit, &x);
-	return dataset_extent_bytes(c->ds, &x);
+	for (uint64_t i = 0; i < extents; i++) {
+		dataset_extent(c->ds, first + i, &x);
+		bytes += dataset_extent_bytes(c->ds, &x);
+	}
+	return bytes;
 }
 
 static uint64_t held_bytes(const void *arg, uint64_t unit)
@@ -177,30 +169,6 @@ static int read_order(struct counting *c, uint64_t first_rank, uint64_t end_rank
 
 /* ---- hits ---- */
 
-static void count_lru(const struct counting *c, uint64_t *hits)
-{
-	const struct misscurve_config cfg = { c->units, c->sizes, MISS_CURVE_SIZES, c->unit_bytes };
-	struct misscurve *m = misscurve_new(&cfg);
-
-	for (uint64_t i = 0; i < c->count; i++) {
-		unsigned first = misscurve_touch(m, c->at[i]);
-
-		for (unsigned s = first; i >= c->cold && s < cfg.count; s++)
-			hits[s]++;
-	}
-	misscurve_free(m);
-}
-
-static void announce(const struct counting *c, const struct cache *cache, uint64_t first)
-{
-	unsigned n = (unsigned)u64_min(LOOKAHEAD, c->count - first);
-	uint64_t units[LOOKAHEAD];
-
-	for (unsigned i = 0; i < n; i++)
-		units[i] = c->at[first + i];
-	cache_expect(cache, units, n);
-}
-
 static int count_one(const struct counting *c, enum job_cache policy, uint64_t size, uint64_t *hits,
 		     struct mlgen_err *err)
 {
@@ -223,8 +191,14 @@ static int count_one(const struct counting *c, enum job_cache policy, uint64_t s
 		const struct cache_access a = { .unit = c->at[i], .next_use = c->next[i] };
 		struct cache_answer answer;
 
-		if (i % LOOKAHEAD == 0)
-			announce(c, cache, i);
+		if (i % LOOKAHEAD == 0) {
+			unsigned n = (unsigned)u64_min(LOOKAHEAD, c->count - i);
+			uint64_t units[LOOKAHEAD];
+
+			for (unsigned k = 0; k < n; k++)
+				units[k] = c->at[i + k];
+			cache_expect(cache, units, n);
+		}
 		cache_access(cache, &a, &answer);
 		*hits += answer.is_hit && i >= c->cold;
 	}
@@ -249,8 +223,19 @@ static int count_policy(const struct counting *c, enum job_cache policy, struct 
 	bool is_one_pass = policy == CACHE_LRU && one_pass_suffices(c);
 	int rc = 0;
 
-	if (is_one_pass)
-		count_lru(c, hits);
+	if (is_one_pass) {
+		const struct misscurve_config cfg = { c->units, c->sizes, MISS_CURVE_SIZES,
+						      c->unit_bytes };
+		struct misscurve *m = misscurve_new(&cfg);
+
+		for (uint64_t i = 0; i < c->count; i++) {
+			unsigned first = misscurve_touch(m, c->at[i]);
+
+			for (unsigned s = first; i >= c->cold && s < cfg.count; s++)
+				hits[s]++;
+		}
+		misscurve_free(m);
+	}
 	for (unsigned i = 0; i < MISS_CURVE_SIZES && !is_one_pass; i++) {
 		log_progress("miss-curve: %s, size %u of %u", cache_word((int)policy), i + 1,
 			     MISS_CURVE_SIZES);
@@ -282,24 +267,12 @@ static int count_caches(struct counting *c, struct miss_curve *m, struct mlgen_e
 	return rc;
 }
 
-/* ---- jobs without a curve ---- */
-
-static int check_count(const struct counting *c, struct mlgen_err *err)
+int miss_curve_count(struct miss_curve *m, const struct job *j, const struct dataset *ds,
+		     struct mlgen_err *err)
 {
-	const struct job *j = c->job;
-	double all = (double)j->epochs * (double)j->accelerators * (double)c->sampler.rank_extents;
+	const struct sampler_config cfg = sampler_config(j, j->accelerators);
+	struct counting c = { .job = j, .ds = ds };
 
-	if (all > (double)ACCESSES_MAX || c->units > ACCESSES_MAX)
-		return mlgen_fail(err, -EINVAL,
-				  "miss-curve: '%s' has %.3g accesses to %.3g units, but memory "
-				  "is limited to %.3g of each; use fewer epochs or a smaller "
-				  "scale",
-				  j->name, all, (double)c->units, (double)ACCESSES_MAX);
-	return 0;
-}
-
-static int check_job(const struct job *j, const struct dataset *ds, struct mlgen_err *err)
-{
 	if (j->cache_unit.kind == CACHE_PAGES && pages_check(ds, j->cache_unit.number, err) < 0)
 		return err->code;
 	if (j->shuffle.kind == SHUFFLE_IMPORTANCE)
@@ -313,36 +286,7 @@ static int check_job(const struct job *j, const struct dataset *ds, struct mlgen
 				  "miss-curve: '%s' has one epoch, but hits are counted after "
 				  "the first epoch; set epochs=2 or more",
 				  j->name);
-	return 0;
-}
-
-static void fill_points(struct miss_curve *m, const struct counting *c)
-{
-	struct miss_point *points =
-		mem_array(ARRAY_LEN(policies) * MISS_CURVE_SIZES, sizeof(*points));
-
-	for (size_t i = 0; i < ARRAY_LEN(policies) * MISS_CURVE_SIZES; i++) {
-		unsigned size = (unsigned)(i % MISS_CURVE_SIZES);
-
-		points[i] = (struct miss_point){
-			.policy = cache_word((int)policies[i / MISS_CURVE_SIZES]),
-			.size_percent = 100.0 * (size + 1) / MISS_CURVE_SIZES,
-			.size_bytes = size_bytes(c, size),
-			.au_percent = (double)NAN,
-		};
-	}
-	m->points = (struct metric_list){ points, ARRAY_LEN(policies) * MISS_CURVE_SIZES };
-}
-
-int miss_curve_count(struct miss_curve *m, const struct job *j, const struct dataset *ds,
-		     struct mlgen_err *err)
-{
-	const struct sampler_config cfg = sampler_config(j, j->accelerators);
-	struct counting c = { .job = j, .ds = ds };
-	int rc = check_job(j, ds, err);
-
-	if (rc == 0)
-		rc = sampler_init(&c.sampler, &cfg, ds, err);
+	int rc = sampler_init(&c.sampler, &cfg, ds, err);
 	if (rc < 0)
 		return rc;
 	measure_units(&c);
@@ -354,11 +298,31 @@ int miss_curve_count(struct miss_curve *m, const struct job *j, const struct dat
 				  .epochs = j->epochs,
 				  .hit_ns = (double)NAN,
 				  .miss_ns = (double)NAN };
-	fill_points(m, &c);
-	rc = check_count(&c, err);
+
+	struct miss_point *points =
+		mem_array(ARRAY_LEN(policies) * MISS_CURVE_SIZES, sizeof(*points));
+
+	for (size_t i = 0; i < ARRAY_LEN(policies) * MISS_CURVE_SIZES; i++) {
+		unsigned size = (unsigned)(i % MISS_CURVE_SIZES);
+
+		points[i] = (struct miss_point){
+			.policy = cache_word((int)policies[i / MISS_CURVE_SIZES]),
+			.size_percent = 100.0 * (size + 1) / MISS_CURVE_SIZES,
+			.size_bytes = size_bytes(&c, size),
+			.au_percent = (double)NAN,
+		};
+	}
+	m->points = (struct metric_list){ points, ARRAY_LEN(policies) * MISS_CURVE_SIZES };
+
+	double all = (double)j->epochs * (double)j->accelerators * (double)c.sampler.rank_extents;
+	if (all > (double)ACCESSES_MAX || c.units > ACCESSES_MAX)
+		rc = mlgen_fail(err, -EINVAL,
+				"miss-curve: '%s' has %.3g accesses to %.3g units, but memory "
+				"is limited to %.3g of each; use fewer epochs or a smaller "
+				"scale",
+				j->name, all, (double)c.units, (double)ACCESSES_MAX);
 	if (rc == 0)
 		rc = count_caches(&c, m, err);
-	struct miss_point *points = m->points.items;
 	for (size_t i = 0; i < m->points.count; i++)
 		points[i].hit_ratio =
 			m->accesses ? (double)points[i].hits / (double)m->accesses : (double)NAN;

@@ -52,72 +52,6 @@ static void print_term(FILE *to, const char *label, const struct buf *terms, dou
 	plan_print_line(to, &line);
 }
 
-static void print_steps(FILE *to, const struct job *j, const struct mlperf_need *n, uint64_t hosts)
-{
-	char label[32];
-	struct buf terms = { 0 };
-
-	snprintf(label, sizeof(label), "%d steps", MLPERF_STEPS);
-	buf_addf(&terms, "%d x batch %" PRIu64 " x %" PRIu64 " accelerator%s", MLPERF_STEPS,
-		 j->batch_size, j->accelerators, plural(j->accelerators));
-	if (hosts > 1)
-		buf_addf(&terms, " x %" PRIu64 " hosts", hosts);
-	print_term(to, label, &terms, n->steps_samples, "samples");
-	buf_fini(&terms);
-}
-
-static void print_memory(FILE *to, const struct mlperf_need *n, uint64_t hosts,
-			 uint64_t memory_bytes)
-{
-	char label[32], memory[UNITS_TEXT_BYTES], sample[UNITS_TEXT_BYTES];
-	struct buf terms = { 0 };
-
-	snprintf(label, sizeof(label), "%d x memory", MLPERF_MEMORIES);
-	buf_addf(&terms, "%d x ", MLPERF_MEMORIES);
-	if (hosts > 1)
-		buf_addf(&terms, "%" PRIu64 " hosts x ", hosts);
-	buf_addf(&terms, "%s / %s", units_human_bytes(memory, (double)memory_bytes),
-		 sample_text(sample, n->sample_bytes));
-	print_term(to, label, &terms, n->memory_samples, "samples");
-	buf_fini(&terms);
-}
-
-static void print_larger(FILE *to, const struct job *j, const struct mlperf_need *n)
-{
-	char per_file[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
-	struct buf terms = { 0 }, unit = { 0 };
-
-	buf_addf(&terms, "%s sample%s per file", whole_text(per_file, (double)j->samples_per_file),
-		 plural(j->samples_per_file));
-	buf_addf(&unit, "file%s, %s", n->files > 1 ? "s" : "", units_human_bytes(bytes, n->bytes));
-	print_term(to, "larger one /", &terms, n->files, buf_str(&unit));
-	buf_fini(&terms);
-	buf_fini(&unit);
-}
-
-static void print_headline(FILE *to, const struct job *j, int check, uint64_t hosts,
-			   uint64_t memory_bytes)
-{
-	char who[SHOW_ACCELERATORS_BYTES], memory[UNITS_TEXT_BYTES];
-	const struct mlperf_rules *rules = mlperf_rules_for(check, j);
-	const struct mlperf_workload *w = mlperf_find_workload(rules, j);
-
-	struct buf line = { 0 };
-
-	show_accelerators(who, j->accelerators, j->accelerator);
-	units_human_bytes(memory, (double)memory_bytes);
-	if (hosts > 1)
-		buf_addf(&line, "%s on %" PRIu64 " hosts with %s and %s each", j->name, hosts,
-			 memory, who);
-	else
-		buf_addf(&line, "%s on %s, 1 host with %s", j->name, who, memory);
-	fprintf(to, "%s:\n  dataset that MLPerf Storage %s requires\n", buf_str(&line),
-		rules->version);
-	buf_fini(&line);
-	if (!w || !w->is_training || !mlperf_has_accelerator(w, j->accelerator))
-		fprintf(to, "  (not one of its workloads; the same rules apply)\n");
-}
-
 /* ---- command line ---- */
 
 /* Is the argument an option of the question, or an option that the answer replaces? An argument
@@ -140,45 +74,24 @@ static bool is_replaced(const char *arg)
 	return is_it;
 }
 
-/* Quote an argument for a shell. */
-static void add_quoted(struct buf *line, const char *arg)
-{
-	static const char plain[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,%@";
-
-	if (*arg && !arg[strspn(arg, plain)]) {
-		buf_add(line, arg);
-		return;
-	}
-	buf_addc(line, '\'');
-	for (; *arg; arg++)
-		if (*arg == '\'')
-			buf_add(line, "'\\''");
-		else
-			buf_addc(line, *arg);
-	buf_addc(line, '\'');
-}
-
 /* ---- jobs ---- */
-
-/* Memory of a host, as --check counts it. */
-static uint64_t memory_of(const struct ask *a, const struct job *j)
-{
-	uint64_t host = a->host->memory_bytes;
-
-	if (a->set->settings.memory_bytes)
-		return a->set->settings.memory_bytes;
-	return j->memory_limit && j->memory_limit < host ? j->memory_limit : host;
-}
 
 static int size_job(const struct ask *a, const struct job *j, bool is_only, struct buf *line)
 {
 	const struct settings *set = &a->set->settings;
+	const struct mlperf_rules *rules = mlperf_rules_for(set->check, j);
+	const struct mlperf_workload *w = mlperf_find_workload(rules, j);
 	uint64_t hosts = set->hosts ? set->hosts : 1;
-	uint64_t memory = memory_of(a, j);
+	uint64_t memory = set->memory_bytes;
+	char who[SHOW_ACCELERATORS_BYTES], size[UNITS_TEXT_BYTES], n[UNITS_TEXT_BYTES], label[32];
 	struct mlperf_need need;
-	struct buf guesses = { 0 };
+	struct buf text = { 0 }, unit = { 0 };
 
+	/* Memory of a host, as --check counts it. */
+	if (!memory)
+		memory = j->memory_limit && j->memory_limit < a->host->memory_bytes
+				 ? j->memory_limit
+				 : a->host->memory_bytes;
 	if (memory == 0) {
 		log_error("memory: the memory of this host is unknown; set it, such as "
 			  "--memory=256g");
@@ -186,14 +99,46 @@ static int size_job(const struct ask *a, const struct job *j, bool is_only, stru
 	}
 	mlperf_need(&need, j, (double)j->samples_per_file, dist_mean(&j->sample_size), hosts,
 		    memory);
-	print_headline(a->to, j, set->check, hosts, memory);
-	print_steps(a->to, j, &need, hosts);
-	print_memory(a->to, &need, hosts, memory);
-	print_larger(a->to, j, &need);
-	guess_text(j, &guesses);
-	if (guesses.len)
-		fprintf(a->to, "  %s\n", buf_str(&guesses));
-	buf_fini(&guesses);
+	show_accelerators(who, j->accelerators, j->accelerator);
+	units_human_bytes(size, (double)memory);
+	if (hosts > 1)
+		buf_addf(&text, "%s on %" PRIu64 " hosts with %s and %s each", j->name, hosts, size,
+			 who);
+	else
+		buf_addf(&text, "%s on %s, 1 host with %s", j->name, who, size);
+	fprintf(a->to, "%s:\n  dataset that MLPerf Storage %s requires\n", buf_str(&text),
+		rules->version);
+	if (!w || !w->is_training || !mlperf_has_accelerator(w, j->accelerator))
+		fprintf(a->to, "  (not one of its workloads; the same rules apply)\n");
+
+	snprintf(label, sizeof(label), "%d steps", MLPERF_STEPS);
+	buf_reset(&text);
+	buf_addf(&text, "%d x batch %" PRIu64 " x %" PRIu64 " accelerator%s", MLPERF_STEPS,
+		 j->batch_size, j->accelerators, plural(j->accelerators));
+	if (hosts > 1)
+		buf_addf(&text, " x %" PRIu64 " hosts", hosts);
+	print_term(a->to, label, &text, need.steps_samples, "samples");
+
+	snprintf(label, sizeof(label), "%d x memory", MLPERF_MEMORIES);
+	buf_reset(&text);
+	buf_addf(&text, "%d x ", MLPERF_MEMORIES);
+	if (hosts > 1)
+		buf_addf(&text, "%" PRIu64 " hosts x ", hosts);
+	buf_addf(&text, "%s / %s", size, sample_text(n, need.sample_bytes));
+	print_term(a->to, label, &text, need.memory_samples, "samples");
+
+	buf_reset(&text);
+	buf_addf(&text, "%s sample%s per file", whole_text(n, (double)j->samples_per_file),
+		 plural(j->samples_per_file));
+	buf_addf(&unit, "file%s, %s", need.files > 1 ? "s" : "", units_human_bytes(n, need.bytes));
+	print_term(a->to, "larger one /", &text, need.files, buf_str(&unit));
+
+	buf_reset(&text);
+	guess_text(j, &text);
+	if (text.len)
+		fprintf(a->to, "  %s\n", buf_str(&text));
+	buf_fini(&text);
+	buf_fini(&unit);
 	buf_addf(line, " --%s%snum_files=%.0f", is_only ? "" : j->name, is_only ? "" : ".",
 		 need.files);
 	return EXIT_RAN;
@@ -224,7 +169,23 @@ int ask_datasize(const struct ask *a)
 		if (is_replaced(a->argv[i]))
 			continue;
 		buf_addc(&line, ' ');
-		add_quoted(&line, a->argv[i]);
+
+		/* Quote the argument for a shell. */
+		const char *arg = a->argv[i];
+		static const char plain[] =
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,%@";
+
+		if (*arg && !arg[strspn(arg, plain)]) {
+			buf_add(&line, arg);
+			continue;
+		}
+		buf_addc(&line, '\'');
+		for (; *arg; arg++)
+			if (*arg == '\'')
+				buf_add(&line, "'\\''");
+			else
+				buf_addc(&line, *arg);
+		buf_addc(&line, '\'');
 	}
 	/* The size of scanned files is fixed. */
 	for (size_t i = 0; i < set->count && status == EXIT_RAN; i++)

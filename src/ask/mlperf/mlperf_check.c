@@ -160,28 +160,6 @@ static struct rule_finding evaluate_all(const struct mlperf_row *row, const stru
 	return worst;
 }
 
-static void add_finding(struct rule_findings *f, const struct mlperf_row *row,
-			struct rule_finding *found)
-{
-	struct buf text = { 0 };
-
-	f->broken += found->state == MLPERF_BROKEN;
-	f->unchecked += found->state == MLPERF_UNCHECKED;
-	f->unchecked_of_result += found->state == MLPERF_UNCHECKED && row->is_of_result;
-	if (found->state != MLPERF_NONE) {
-		if (!found->is_common)
-			buf_addf(&text, "%s: ", found->of->name);
-		buf_add(&text, found->text);
-		f->rules[f->count++] = (struct mlperf_rule){
-			.rule = row->name,
-			.state = states[found->state],
-			.text = buf_detach(&text),
-		};
-	}
-	buf_fini(&text);
-	mem_free(found->text);
-}
-
 /* The findings about one job of the group or, with NULL, about all. */
 static void find_all(struct rule_findings *f, const struct mlperf_group *g,
 		     const struct mlperf_subject *only)
@@ -194,48 +172,27 @@ static void find_all(struct rule_findings *f, const struct mlperf_group *g,
 	*f = (struct rule_findings){ .rules = mem_array(n, sizeof(*f->rules)) };
 	for (const struct mlperf_row *row = rows; row->name; row++) {
 		struct rule_finding found = only ? evaluate(row, only) : evaluate_all(row, g);
+		struct buf text = { 0 };
 
-		add_finding(f, row, &found);
+		f->broken += found.state == MLPERF_BROKEN;
+		f->unchecked += found.state == MLPERF_UNCHECKED;
+		f->unchecked_of_result += found.state == MLPERF_UNCHECKED && row->is_of_result;
+		if (found.state != MLPERF_NONE) {
+			if (!found.is_common)
+				buf_addf(&text, "%s: ", found.of->name);
+			buf_add(&text, found.text);
+			f->rules[f->count++] = (struct mlperf_rule){
+				.rule = row->name,
+				.state = states[found.state],
+				.text = buf_detach(&text),
+			};
+		}
+		buf_fini(&text);
+		mem_free(found.text);
 	}
 }
 
 /* ---- text ---- */
-
-static void print_headline(FILE *to, const struct rule_findings *f, const struct mlperf_group *g)
-{
-	const struct mlperf_subject *s = &g->of[0];
-	bool is_valid_run = s->run && f->unchecked == f->unchecked_of_result;
-
-	fprintf(to, "%s: MLPerf Storage %s: ", s->job->name, s->rules->version);
-	if (f->broken)
-		fprintf(to, "NOT VALID, %u of %zu rules broken", f->broken, f->count);
-	else if (s->run && !f->unchecked)
-		fprintf(to, "VALID, all %zu rules kept", f->count);
-	else if (is_valid_run)
-		fprintf(to, "VALID as %s; for a result", g->turns > 1 ? "runs" : "a run");
-	else
-		fputs("no rule broken", to);
-	if (f->unchecked)
-		fprintf(to, "%s %u not checked", is_valid_run && !f->broken ? "" : ",",
-			f->unchecked);
-	fputc('\n', to);
-}
-
-static void print_rules(FILE *to, const struct rule_findings *f)
-{
-	for (size_t i = 0; i < f->count; i++) {
-		const struct mlperf_rule *rule = &f->rules[i];
-		struct buf line = { 0 };
-
-		buf_addf(&line, "  %s", rule->rule);
-		plan_pad_to(&line, STATE_AT);
-		/* A broken rule has to catch the eye. */
-		bool is_broken = strcmp(rule->state, states[MLPERF_BROKEN]) == 0;
-		buf_add(&line, is_broken ? "BROKEN" : rule->state);
-		plan_pad_to(&line, TEXT_AT);
-		plan_print_wrapped(to, &line, TEXT_AT, rule->text);
-	}
-}
 
 unsigned mlperf_print(FILE *to, const struct ask *a, const struct mlperf_groups *g)
 {
@@ -249,9 +206,36 @@ unsigned mlperf_print(FILE *to, const struct ask *a, const struct mlperf_groups 
 		/* The block follows a report or another block. */
 		if (!is_quiet && (i || !a->set->file_count))
 			fputc('\n', to);
-		print_headline(to, &f, &g->of[i]);
-		if (!is_quiet)
-			print_rules(to, &f);
+
+		const struct mlperf_subject *s = &g->of[i].of[0];
+		bool is_valid_run = s->run && f.unchecked == f.unchecked_of_result;
+
+		fprintf(to, "%s: MLPerf Storage %s: ", s->job->name, s->rules->version);
+		if (f.broken)
+			fprintf(to, "NOT VALID, %u of %zu rules broken", f.broken, f.count);
+		else if (s->run && !f.unchecked)
+			fprintf(to, "VALID, all %zu rules kept", f.count);
+		else if (is_valid_run)
+			fprintf(to, "VALID as %s; for a result",
+				g->of[i].turns > 1 ? "runs" : "a run");
+		else
+			fputs("no rule broken", to);
+		if (f.unchecked)
+			fprintf(to, "%s %u not checked", is_valid_run && !f.broken ? "" : ",",
+				f.unchecked);
+		fputc('\n', to);
+		for (size_t k = 0; !is_quiet && k < f.count; k++) {
+			const struct mlperf_rule *rule = &f.rules[k];
+			struct buf line = { 0 };
+
+			buf_addf(&line, "  %s", rule->rule);
+			plan_pad_to(&line, STATE_AT);
+			/* A broken rule has to catch the eye. */
+			bool is_broken = strcmp(rule->state, states[MLPERF_BROKEN]) == 0;
+			buf_add(&line, is_broken ? "BROKEN" : rule->state);
+			plan_pad_to(&line, TEXT_AT);
+			plan_print_wrapped(to, &line, TEXT_AT, rule->text);
+		}
 		broken += f.broken;
 		for (size_t k = 0; k < f.count; k++)
 			mem_free(f.rules[k].text);
@@ -370,39 +354,21 @@ static int read_document(struct documents *d, const struct ask *a, const char *p
 	return rc;
 }
 
-static int read_documents(struct documents *d, const struct ask *a, struct mlgen_err *err)
-{
-	size_t n = a->set->file_count;
-	int rc = 0;
-
-	d->of = mem_array(n, sizeof(*d->of));
-	d->sources = mem_array(n, sizeof(*d->sources));
-	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = read_document(d, a, a->set->files[i], err);
-	return rc;
-}
-
-static void documents_fini(struct documents *d)
-{
-	for (size_t i = 0; i < d->count; i++)
-		results_close(&d->of[i]);
-	for (size_t i = 0; i < d->count; i++)
-		mem_free(d->sources[i].name);
-	mem_free(d->of);
-	mem_free(d->sources);
-}
-
 int ask_check(const struct ask *a)
 {
-	struct documents d = { 0 };
+	size_t n = a->set->file_count;
+	struct documents d = { .of = mem_array(n, sizeof(*d.of)),
+			       .sources = mem_array(n, sizeof(*d.sources)) };
 	struct mlgen_err err = { 0 };
 	unsigned broken = 0;
-	int rc = a->set->settings.output_format == OUTPUT_TEXT
-			 ? read_documents(&d, a, &err)
-			 : mlgen_fail(&err, -EINVAL,
-				      "output-format: a check of documents prints text; a run with "
-				      "--check writes the rules to its JSON");
+	int rc = 0;
 
+	if (a->set->settings.output_format != OUTPUT_TEXT)
+		rc = mlgen_fail(&err, -EINVAL,
+				"output-format: a check of documents prints text; a run with "
+				"--check writes the rules to its JSON");
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = read_document(&d, a, a->set->files[i], &err);
 	if (rc < 0) {
 		log_error("%s", err.text);
 	} else {
@@ -412,6 +378,12 @@ int ask_check(const struct ask *a)
 		broken = mlperf_print(a->to, a, &g);
 		mlperf_groups_fini(&g);
 	}
-	documents_fini(&d);
+
+	for (size_t i = 0; i < d.count; i++)
+		results_close(&d.of[i]);
+	for (size_t i = 0; i < d.count; i++)
+		mem_free(d.sources[i].name);
+	mem_free(d.of);
+	mem_free(d.sources);
 	return rc < 0 ? EXIT_USAGE : broken ? EXIT_MISSED : EXIT_RAN;
 }

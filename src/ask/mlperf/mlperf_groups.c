@@ -18,22 +18,6 @@
 
 /* ---- subjects ---- */
 
-static void set_memory(struct mlperf_subject *s)
-{
-	const struct settings *set = &s->ask->set->settings;
-	const struct host *host = s->run ? &s->run->host : s->ask->host;
-	uint64_t limit = s->run ? host->memory_limit_bytes : s->job->memory_limit;
-
-	s->memory_bytes = host_job_memory_bytes(host) / (1 + host->other_hosts);
-	s->memory_of = "";
-	if (set->memory_bytes) {
-		s->memory_bytes = set->memory_bytes;
-	} else if (limit && limit <= host->memory_bytes) {
-		s->memory_bytes = limit;
-		s->memory_of = " of memory_limit";
-	}
-}
-
 /* The declared size, as MLPerf's tool counts. Existing files count with their own size, unless it
  * looks like a draw from the declared distribution: the means differ by chance and by DLIO's
  * rounding to square samples. */
@@ -123,7 +107,16 @@ static bool mlperf_repeats(const struct mlperf_subject *s)
 	return job_work(s->job)->has_accelerators || s->rules->repeats_checkpoints;
 }
 
-static void count_turns(struct mlperf_group *g)
+static uint64_t hosts_of_turn(const struct mlperf_group *g, unsigned turn)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < g->count; i++)
+		n += g->of[i].turn == turn;
+	return n;
+}
+
+static void fill_group(struct mlperf_group *g)
 {
 	const struct mlperf_rules *rules = g->of[0].rules;
 	unsigned turn = 0;
@@ -140,20 +133,7 @@ static void count_turns(struct mlperf_group *g)
 	g->turns = turn + 1;
 	if (g->turns > MLPERF_RUNS && rules->warms_up && mlperf_repeats(&g->of[0]))
 		g->warm_ups = 1;
-}
 
-static uint64_t hosts_of_turn(const struct mlperf_group *g, unsigned turn)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < g->count; i++)
-		n += g->of[i].turn == turn;
-	return n;
-}
-
-static void fill_group(struct mlperf_group *g)
-{
-	count_turns(g);
 	for (size_t i = 0; i < g->count; i++) {
 		struct mlperf_subject *s = &g->of[i];
 		const struct host *host = s->run ? &s->run->host : s->ask->host;
@@ -164,7 +144,16 @@ static void fill_group(struct mlperf_group *g)
 			/* A job on several hosts has a single document. */
 			s->hosts = host->other_hosts ? 1 + host->other_hosts
 						     : hosts_of_turn(g, s->turn);
-		set_memory(s);
+		const struct settings *set = &s->ask->set->settings;
+		uint64_t limit = s->run ? host->memory_limit_bytes : s->job->memory_limit;
+		s->memory_bytes = host_job_memory_bytes(host) / (1 + host->other_hosts);
+		s->memory_of = "";
+		if (set->memory_bytes) {
+			s->memory_bytes = set->memory_bytes;
+		} else if (limit && limit <= host->memory_bytes) {
+			s->memory_bytes = limit;
+			s->memory_of = " of memory_limit";
+		}
 		count_samples(s);
 	}
 }
@@ -176,29 +165,23 @@ static size_t count_jobs(const struct ask *a, const struct mlperf_source *s)
 	return s->run ? s->run->job_count : a->set->count;
 }
 
-/* Subjects have the order of the command line, so that the printed blocks do, too. */
-static struct mlperf_subject *list_all(const struct ask *a, const struct mlperf_source *sources,
-				       size_t count, size_t *n)
-{
-	struct mlperf_subject *all;
-
-	*n = 0;
-	for (size_t k = 0; k < count; k++)
-		*n += count_jobs(a, &sources[k]);
-	all = mem_array(*n, sizeof(*all));
-	struct mlperf_subject *s = all;
-	for (size_t k = 0; k < count; k++)
-		for (size_t i = 0; i < count_jobs(a, &sources[k]); i++)
-			init_subject(s++, a, &sources[k], i);
-	return all;
-}
-
 void mlperf_groups_init(struct mlperf_groups *g, const struct ask *a,
 			const struct mlperf_source *sources, size_t count)
 {
 	static const struct mlperf_source plan = { 0 };
-	size_t n;
-	struct mlperf_subject *all = list_all(a, count ? sources : &plan, count ? count : 1, &n);
+	size_t n = 0;
+
+	if (!count) {
+		sources = &plan;
+		count = 1;
+	}
+	/* Subjects have the order of the command line, so that the printed blocks do, too. */
+	for (size_t k = 0; k < count; k++)
+		n += count_jobs(a, &sources[k]);
+	struct mlperf_subject *all = mem_array(n, sizeof(*all)), *s = all;
+	for (size_t k = 0; k < count; k++)
+		for (size_t i = 0; i < count_jobs(a, &sources[k]); i++)
+			init_subject(s++, a, &sources[k], i);
 
 	*g = (struct mlperf_groups){ mem_array(n, sizeof(*g->of)), 0 };
 	for (size_t i = 0; i < n; i++) {
@@ -254,27 +237,6 @@ struct runs {
 	double least, most, sum;
 };
 
-/* Hosts that ran together are one run. */
-static struct runs count_runs(const struct mlperf_group *g)
-{
-	struct runs runs = { 0 };
-
-	for (unsigned turn = g->warm_ups; turn < g->turns; turn++) {
-		double rate = 0;
-
-		for (size_t i = 0; i < g->count; i++)
-			if (g->of[i].turn == turn)
-				rate += mlperf_rate(&g->of[i]);
-		if (isnan(rate))
-			continue;
-		runs.least = runs.count ? fmin(runs.least, rate) : rate;
-		runs.most = fmax(runs.most, rate);
-		runs.sum += rate;
-		runs.count++;
-	}
-	return runs;
-}
-
 /* A run that repeats a seed, so that storage has seen its order before; NULL = none. Checkpoints
  * involve no randomness. */
 static const struct mlperf_subject *find_repeated_seed(const struct mlperf_group *g)
@@ -313,27 +275,6 @@ static struct turn_span turn_times(const struct mlperf_group *g, unsigned turn)
 	return t;
 }
 
-/* The gap between two runs must be shorter than a run, so that results are not picked. Appends the
- * first longer gap. */
-static bool add_gap(struct buf *text, const struct mlperf_group *g)
-{
-	for (unsigned i = 1; g->of[0].rules->is_consecutive && i < g->turns; i++) {
-		struct turn_span a = turn_times(g, i - 1), b = turn_times(g, i);
-		char gap[UNITS_TEXT_BYTES], length[UNITS_TEXT_BYTES];
-
-		if (b.begin_ms < a.end_ms + (a.end_ms - a.begin_ms))
-			continue;
-		units_human_time(gap, 1000000 * (b.begin_ms - a.end_ms));
-		units_human_time(length, 1000000 * (a.end_ms - a.begin_ms));
-		buf_addf(text,
-			 "; %s started %s after the end of %s, which took %s: the "
-			 "rules require a gap shorter than a run",
-			 b.name, gap, a.name, length);
-		return true;
-	}
-	return false;
-}
-
 /* Append the documents of each run. Documents that overlap in time belong to one run. */
 static void add_hosts(struct buf *text, const struct mlperf_group *g)
 {
@@ -368,27 +309,6 @@ static void append_requirement(struct buf *text, const struct mlperf_subject *s)
 		buf_add(text, " after a warm-up run, each with a different --randseed");
 }
 
-static enum mlperf_state report_single_run(const struct mlperf_subject *s, struct buf *text)
-{
-	buf_add(text, "one run");
-	add_hosts(text, s->group);
-	buf_add(text, "; ");
-	append_requirement(text, s);
-	buf_addf(text, ": --check=mlperf-%s r%d.json ... r%d.json", s->rules->option,
-		 !needs_warm_up(s), MLPERF_RUNS);
-	return MLPERF_UNCHECKED;
-}
-
-static bool is_short_of_hosts(const struct mlperf_group *g, uint64_t *parts)
-{
-	for (unsigned turn = 0; turn < g->turns; turn++) {
-		*parts = hosts_of_turn(g, turn);
-		if (*parts != g->of[0].hosts)
-			return true;
-	}
-	return false;
-}
-
 static enum mlperf_state judge_runs(const struct mlperf_subject *s, const struct runs *runs,
 				    struct buf *text)
 {
@@ -396,7 +316,7 @@ static enum mlperf_state judge_runs(const struct mlperf_subject *s, const struct
 	const struct mlperf_subject *twice = find_repeated_seed(g);
 	double mean = runs->sum / runs->count;
 	double spread = 100 * (runs->most - runs->least) / mean;
-	uint64_t parts;
+	bool is_apart = false;
 
 	buf_addf(text, "%u runs within %.1f%%%s, ", runs->count, spread,
 		 g->warm_ups ? ", without the first (warm-up)" : "");
@@ -411,10 +331,29 @@ static enum mlperf_state judge_runs(const struct mlperf_subject *s, const struct
 		buf_addf(text,
 			 "; randseed=%" PRIu64 " twice, but each run requires a different seed",
 			 twice->job->randseed);
-	bool is_apart = add_gap(text, g);
+	/* The gap between two runs must be shorter than a run, so that results are not picked. The
+	 * first longer gap is reported. */
+	for (unsigned i = 1; s->rules->is_consecutive && i < g->turns && !is_apart; i++) {
+		struct turn_span a = turn_times(g, i - 1), b = turn_times(g, i);
+		char gap[UNITS_TEXT_BYTES], length[UNITS_TEXT_BYTES];
+
+		if (b.begin_ms < a.end_ms + (a.end_ms - a.begin_ms))
+			continue;
+		is_apart = true;
+		units_human_time(gap, 1000000 * (b.begin_ms - a.end_ms));
+		units_human_time(length, 1000000 * (a.end_ms - a.begin_ms));
+		buf_addf(text,
+			 "; %s started %s after the end of %s, which took %s: the "
+			 "rules require a gap shorter than a run",
+			 b.name, gap, a.name, length);
+	}
 	if (twice || is_apart || spread > MLPERF_SPREAD)
 		return MLPERF_BROKEN;
-	if (is_short_of_hosts(g, &parts)) {
+	for (unsigned turn = 0; turn < g->turns; turn++) {
+		uint64_t parts = hosts_of_turn(g, turn);
+
+		if (parts == g->of[0].hosts)
+			continue;
 		buf_addf(text,
 			 "; %" PRIu64 " of %" PRIu64
 			 " hosts in one run: name the documents of all hosts",
@@ -432,6 +371,30 @@ enum mlperf_state mlperf_check_runs(const struct mlperf_subject *s, struct buf *
 {
 	if (!s->workload || !mlperf_repeats(s))
 		return MLPERF_NONE;
-	struct runs runs = count_runs(s->group);
-	return runs.count < 2 ? report_single_run(s, text) : judge_runs(s, &runs, text);
+
+	/* Hosts that ran together are one run. */
+	struct runs runs = { 0 };
+
+	for (unsigned turn = s->group->warm_ups; turn < s->group->turns; turn++) {
+		double rate = 0;
+
+		for (size_t i = 0; i < s->group->count; i++)
+			if (s->group->of[i].turn == turn)
+				rate += mlperf_rate(&s->group->of[i]);
+		if (isnan(rate))
+			continue;
+		runs.least = runs.count ? fmin(runs.least, rate) : rate;
+		runs.most = fmax(runs.most, rate);
+		runs.sum += rate;
+		runs.count++;
+	}
+	if (runs.count > 1)
+		return judge_runs(s, &runs, text);
+	buf_add(text, "one run");
+	add_hosts(text, s->group);
+	buf_add(text, "; ");
+	append_requirement(text, s);
+	buf_addf(text, ": --check=mlperf-%s r%d.json ... r%d.json", s->rules->option,
+		 !needs_warm_up(s), MLPERF_RUNS);
+	return MLPERF_UNCHECKED;
 }

@@ -175,12 +175,6 @@ static const char *origin_of_phase(const struct job *j)
 	return j->origins[i].how;
 }
 
-/* Model and checkpoint options of a training that saves its model; a rule covers them. */
-static bool is_save_option(const struct mlperf_workload *w, const struct mlgen_field *f)
-{
-	return w->saves && (strcmp(f->group, "Model") == 0 || strcmp(f->group, "Checkpoint") == 0);
-}
-
 const struct mlperf_rules *mlperf_rules_of(int check)
 {
 	return &versions[check == CHECK_NONE ? CHECK_MLPERF_V2 : check];
@@ -263,7 +257,10 @@ static bool is_closed_option(const struct mlperf_workload *w, const struct job *
 		return w->has_direct;
 	if (strcmp(f->name, "prefetch") == 0)
 		return j->prefetch <= MLPERF_PREFETCH;
-	return is_listed(training_options, f->name) || is_save_option(w, f);
+	/* A rule covers model and checkpoint options of a training that saves its model. */
+	if (w->saves && (strcmp(f->group, "Model") == 0 || strcmp(f->group, "Checkpoint") == 0))
+		return true;
+	return is_listed(training_options, f->name);
 }
 
 /* ---- comparison with the shipped job ---- */

@@ -183,11 +183,6 @@ static const struct {
 	{ RECORD_CHECKPOINT, "read p99", "restores.read_ns.p99", SPREAD_RESTORES, true, false },
 };
 
-static bool same_option(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 const char *comparison_next_option(const struct comparison *c, struct record_options *at)
 {
 	const char *option;
@@ -195,9 +190,12 @@ const char *comparison_next_option(const struct comparison *c, struct record_opt
 	while ((option = record_next_option(at, c->of, c->count))) {
 		const char *first = record_option(c->of[0], option);
 
-		for (size_t i = 1; i < c->count; i++)
-			if (!same_option(record_option(c->of[i], option), first))
+		for (size_t i = 1; i < c->count; i++) {
+			const char *other = record_option(c->of[i], option);
+
+			if (first && other ? strcmp(first, other) != 0 : first != other)
 				return option;
+		}
 	}
 	return NULL;
 }
@@ -207,15 +205,6 @@ const char *comparison_mark_word(enum comparison_mark m)
 	static const char *const words[] = { NULL, "within noise", "better", "worse" };
 
 	return words[m];
-}
-
-static bool has_value(const struct comparison_row *row, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (row->values[i].kind != VALUE_NONE && !row->values[i].is_unsure &&
-		    row->values[i].real > 0)
-			return true;
-	return false;
 }
 
 static bool is_known(const struct figure_value *v)
@@ -264,14 +253,6 @@ static void compare_value(struct comparison_row *row, size_t i, const struct com
 	row->marks[i] = mark(row, i);
 }
 
-static void fill_row(struct comparison_row *row, const struct comparison *c)
-{
-	for (size_t i = 0; i < c->count; i++)
-		figure_value(&row->figure, c->of[i], &row->values[i]);
-	for (size_t i = 1; i < c->count; i++)
-		compare_value(row, i, c);
-}
-
 static void row_fini(struct comparison_row *row)
 {
 	for (size_t i = 0; i < COMPARISON_FILES; i++)
@@ -295,9 +276,17 @@ void comparison_rows(struct comparison_rows *rows, const struct comparison *c)
 				     all_figures[k].noise_of == SPREAD_NONE,
 			.decides = all_figures[k].decides,
 		};
-		if (figure_init(&row->figure, all_figures[k].key, NULL) == 0)
-			fill_row(row, c);
-		if (!has_value(row, c->count)) {
+		if (figure_init(&row->figure, all_figures[k].key, NULL) == 0) {
+			for (size_t i = 0; i < c->count; i++)
+				figure_value(&row->figure, c->of[i], &row->values[i]);
+			for (size_t i = 1; i < c->count; i++)
+				compare_value(row, i, c);
+		}
+		bool has_value = false;
+		for (size_t i = 0; i < c->count; i++)
+			has_value |= row->values[i].kind != VALUE_NONE &&
+				     !row->values[i].is_unsure && row->values[i].real > 0;
+		if (!has_value) {
 			row_fini(row);
 			rows->count--;
 		}
@@ -417,19 +406,6 @@ static int check_alike(const struct comparison *c, size_t i, struct mlgen_err *e
 	return 0;
 }
 
-static int select_records(struct comparison *c, size_t job, struct mlgen_err *err)
-{
-	c->of[0] = &c->docs[0].records[job];
-	c->is_one_of_many = c->docs[0].count > 1;
-	int rc = check_kind(&c->docs[0], c->of[0], err);
-	for (size_t i = 1; i < c->count && rc == 0; i++) {
-		rc = find_job(&c->docs[0], job, &c->docs[i], &c->of[i], err);
-		if (rc == 0)
-			rc = check_alike(c, i, err);
-	}
-	return rc;
-}
-
 /* ---- conclusion ---- */
 
 /* Without read threads an accelerator reads its own samples. */
@@ -464,25 +440,6 @@ static enum comparison_mark mark_of(const struct comparison_rows *rows, size_t l
 	return MARK_NONE;
 }
 
-/* Do the accelerators of the first and the last result need the same rate? */
-static bool demands_are_equal(const struct comparison *c)
-{
-	const char *key = "demand_bytes_per_sec";
-	double first = figure_number(key, c->of[0]);
-	double last = figure_number(key, c->of[c->count - 1]);
-
-	return !(fabs(last - first) > first * EQUAL_PERCENT / 100);
-}
-
-/* Rates leave out failed samples, so they are not comparable if samples failed. */
-static bool has_errors(const struct comparison *c)
-{
-	for (size_t i = 0; i < c->count; i++)
-		if (record_has_too_many_errors(c->of[i]))
-			return true;
-	return false;
-}
-
 /* If only the number of reads in flight differs, the comparison shows whether bandwidth or latency
  * is the limit. */
 static void explain(FILE *to, const struct comparison *c, const struct comparison_rows *rows)
@@ -493,10 +450,15 @@ static void explain(FILE *to, const struct comparison *c, const struct compariso
 	const char *latency = is_io ? "read.lat_ns.p50" : "ops.read.lat_ns.p50";
 	double times = in_flight(c, last) / in_flight(c, 0);
 	enum comparison_mark of_rate = mark_of(rows, last, rate);
+	double first_demand = figure_number("demand_bytes_per_sec", c->of[0]);
+	double demand = figure_number("demand_bytes_per_sec", c->of[last]);
 
-	if (has_errors(c))
-		return;
-	if (c->count > 2 || !(times >= MORE_IN_FLIGHT) || !demands_are_equal(c))
+	/* Rates leave out failed samples, so they are not comparable if samples failed. */
+	for (size_t i = 0; i < c->count; i++)
+		if (record_has_too_many_errors(c->of[i]))
+			return;
+	if (c->count > 2 || !(times >= MORE_IN_FLIGHT) ||
+	    fabs(demand - first_demand) > first_demand * EQUAL_PERCENT / 100)
 		return;
 	if (of_rate == MARK_SAME && mark_of(rows, last, latency) == MARK_WORSE &&
 	    figure_number(latency, c->of[last]) >= SLOW_READ_NS)
@@ -511,23 +473,20 @@ static void explain(FILE *to, const struct comparison *c, const struct compariso
 			times);
 }
 
-/* Number of deciding figures that are worse than in the first document. */
-static unsigned count_worse(const struct comparison *c, const struct comparison_rows *rows)
-{
-	unsigned worse = 0;
-
-	for (size_t k = 0; k < rows->count; k++)
-		for (size_t i = 1; rows->of[k].decides && i < c->count; i++)
-			worse += rows->of[k].marks[i] == MARK_WORSE;
-	return worse;
-}
-
-/* The number of figures that are worse, or -errno with err. */
+/* The number of deciding figures that are worse than in the first document, or -errno with err. */
 static int compare_job(const struct ask *a, struct comparison *c, size_t job, struct mlgen_err *err)
 {
 	struct comparison_rows *rows;
-	int rc = select_records(c, job, err);
+	unsigned worse = 0;
 
+	c->of[0] = &c->docs[0].records[job];
+	c->is_one_of_many = c->docs[0].count > 1;
+	int rc = check_kind(&c->docs[0], c->of[0], err);
+	for (size_t i = 1; i < c->count && rc == 0; i++) {
+		rc = find_job(&c->docs[0], job, &c->docs[i], &c->of[i], err);
+		if (rc == 0)
+			rc = check_alike(c, i, err);
+	}
 	if (rc < 0)
 		return rc;
 	rows = mem_zalloc(sizeof(*rows));
@@ -542,11 +501,13 @@ static int compare_job(const struct ask *a, struct comparison *c, size_t job, st
 		comparison_print(a->to, c, rows);
 		explain(a->to, c, rows);
 	}
-	rc = (int)count_worse(c, rows);
-	for (size_t i = 0; i < rows->count; i++)
-		row_fini(&rows->of[i]);
+	for (size_t k = 0; k < rows->count; k++) {
+		for (size_t i = 1; rows->of[k].decides && i < c->count; i++)
+			worse += rows->of[k].marks[i] == MARK_WORSE;
+		row_fini(&rows->of[k]);
+	}
 	mem_free(rows);
-	return rc;
+	return (int)worse;
 }
 
 static int compare_all(const struct ask *a, const struct results_file *docs, struct mlgen_err *err)
@@ -572,26 +533,19 @@ static int compare_all(const struct ask *a, const struct results_file *docs, str
 	return worse;
 }
 
-static int check_request(const struct ask *a, struct mlgen_err *err)
-{
-	int format = a->set->settings.output_format;
-
-	if (format != OUTPUT_TEXT && format != OUTPUT_JSON)
-		return mlgen_fail(err, -EINVAL, "output-format: --compare prints text or json");
-	if (a->set->file_count > COMPARISON_FILES)
-		return mlgen_fail(err, -EINVAL,
-				  "compare: more than %d files; --table=KEYS prints a row for "
-				  "each of any number of files",
-				  COMPARISON_FILES);
-	return 0;
-}
-
 int ask_compare(const struct ask *a)
 {
 	struct results_file docs[COMPARISON_FILES] = { 0 };
 	struct mlgen_err err = { 0 };
-	int rc = check_request(a, &err);
+	int format = a->set->settings.output_format, rc = 0;
 
+	if (format != OUTPUT_TEXT && format != OUTPUT_JSON)
+		rc = mlgen_fail(&err, -EINVAL, "output-format: --compare prints text or json");
+	else if (a->set->file_count > COMPARISON_FILES)
+		rc = mlgen_fail(&err, -EINVAL,
+				"compare: more than %d files; --table=KEYS prints a row for "
+				"each of any number of files",
+				COMPARISON_FILES);
 	for (size_t i = 0; rc == 0 && i < a->set->file_count; i++)
 		rc = results_open(&docs[i], a->set->files[i], &err);
 	for (size_t i = 0; rc == 0 && i < a->set->file_count; i++)

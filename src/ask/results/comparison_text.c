@@ -35,55 +35,48 @@ static void print_line(FILE *to, json_t *o)
 	fputc('\n', to);
 }
 
-static json_t *row_object(const struct comparison *c, const struct comparison_row *row)
-{
-	json_t *o = line_object(c), *values = json_array();
-	json_t *differences = json_array(), *marks = json_array(), *noise = json_array();
-
-	for (size_t i = 0; i < c->count; i++) {
-		const char *word = i ? comparison_mark_word(row->marks[i]) : NULL;
-		bool is_known = figure_shown_kind(&row->values[i]) != VALUE_NONE;
-
-		json_array_append_new(values,
-				      real_or_null(is_known ? row->values[i].real : (double)NAN));
-		json_array_append_new(differences,
-				      i ? real_or_null(row->difference[i]) : json_null());
-		json_array_append_new(noise, i ? real_or_null(row->noise[i]) : json_null());
-		json_array_append_new(marks, word ? json_string(word) : json_null());
-	}
-	json_object_set_new(o, "figure", json_string(row->figure.path));
-	json_object_set_new(o, "values", values);
-	json_object_set_new(o, row->is_points ? "difference_points" : "difference_percent",
-			    differences);
-	json_object_set_new(o, row->is_points ? "noise_points" : "noise_percent", noise);
-	json_object_set_new(o, "marks", marks);
-	json_object_set_new(o, "decides", json_boolean(row->decides));
-	return o;
-}
-
-static json_t *option_object(const struct comparison *c, const char *option)
-{
-	json_t *o = line_object(c), *values = json_array();
-
-	for (size_t i = 0; i < c->count; i++) {
-		const char *text = record_option(c->of[i], option);
-
-		json_array_append_new(values, text ? json_string(text) : json_null());
-	}
-	json_object_set_new(o, "option", json_string(option));
-	json_object_set_new(o, "values", values);
-	return o;
-}
-
 void comparison_print_json(FILE *to, const struct comparison *c, const struct comparison_rows *rows)
 {
 	struct record_options at = { 0 };
 	const char *option;
 
-	while ((option = comparison_next_option(c, &at)))
-		print_line(to, option_object(c, option));
-	for (size_t i = 0; i < rows->count; i++)
-		print_line(to, row_object(c, &rows->of[i]));
+	while ((option = comparison_next_option(c, &at))) {
+		json_t *o = line_object(c), *values = json_array();
+
+		for (size_t i = 0; i < c->count; i++) {
+			const char *text = record_option(c->of[i], option);
+
+			json_array_append_new(values, text ? json_string(text) : json_null());
+		}
+		json_object_set_new(o, "option", json_string(option));
+		json_object_set_new(o, "values", values);
+		print_line(to, o);
+	}
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct comparison_row *row = &rows->of[i];
+		json_t *o = line_object(c), *values = json_array();
+		json_t *differences = json_array(), *marks = json_array(), *noise = json_array();
+
+		for (size_t k = 0; k < c->count; k++) {
+			const char *word = k ? comparison_mark_word(row->marks[k]) : NULL;
+			bool is_known = figure_shown_kind(&row->values[k]) != VALUE_NONE;
+
+			json_array_append_new(
+				values, real_or_null(is_known ? row->values[k].real : (double)NAN));
+			json_array_append_new(differences,
+					      k ? real_or_null(row->difference[k]) : json_null());
+			json_array_append_new(noise, k ? real_or_null(row->noise[k]) : json_null());
+			json_array_append_new(marks, word ? json_string(word) : json_null());
+		}
+		json_object_set_new(o, "figure", json_string(row->figure.path));
+		json_object_set_new(o, "values", values);
+		json_object_set_new(o, row->is_points ? "difference_points" : "difference_percent",
+				    differences);
+		json_object_set_new(o, row->is_points ? "noise_points" : "noise_percent", noise);
+		json_object_set_new(o, "marks", marks);
+		json_object_set_new(o, "decides", json_boolean(row->decides));
+		print_line(to, o);
+	}
 }
 
 /* ---- tables ---- */
@@ -160,23 +153,6 @@ static void widen(struct sheet *s, const char *text)
 		s->value = len < VALUE_WIDTH_MAX ? len : VALUE_WIDTH_MAX;
 }
 
-static void print_header(const struct sheet *s)
-{
-	const char *name = s->c->of[0]->job->doc.jobname;
-	struct buf cell = { 0 };
-	char *cut = mem_strdup(s->c->is_one_of_many ? name : "");
-
-	while ((int)printable_columns(cut) > s->label)
-		cut[strlen(cut) - 1] = '\0';
-	printable_pad(&cell, cut, -s->label);
-	fputs(buf_str(&cell), s->to);
-	buf_fini(&cell);
-	mem_free(cut);
-	for (size_t i = 0; i < s->c->count; i++)
-		print_value(s, document_name(s->c, i));
-	fputc('\n', s->to);
-}
-
 /* ---- options and conditions that differ ---- */
 
 /* The caller fills the cells with allocated text. */
@@ -184,22 +160,6 @@ static struct sheet_line *add_line(struct sheet *s, const char *label)
 {
 	vec_push(&s->lines, (struct sheet_line){ .label = mem_strdup(label) });
 	return vec_last(&s->lines);
-}
-
-static void add_options(struct sheet *s)
-{
-	struct record_options at = { 0 };
-	const char *option;
-
-	while ((option = comparison_next_option(s->c, &at))) {
-		struct sheet_line *l = add_line(s, option);
-
-		for (size_t i = 0; i < s->c->count; i++) {
-			const char *text = record_option(s->c->of[i], option);
-
-			l->cells[i] = mem_strdup(text ? text : "-");
-		}
-	}
 }
 
 static bool same_value(const struct figure_value *a, const struct figure_value *b)
@@ -236,33 +196,6 @@ static void add_circumstance(struct sheet *s, const char *key)
 	}
 	for (size_t i = 0; i < s->c->count; i++)
 		figure_value_fini(&values[i]);
-}
-
-static void sheet_init(struct sheet *s, FILE *to, const struct comparison *c)
-{
-	*s = (struct sheet){ .to = to,
-			     .c = c,
-			     .label = LABEL_WIDTH,
-			     .value = c->count > 2 ? STACKED_WIDTH : VALUE_WIDTH,
-			     .is_stacked = c->count > 2 };
-	add_options(s);
-	for (size_t i = 0; i < ARRAY_LEN(circumstances); i++)
-		add_circumstance(s, circumstances[i]);
-	for (size_t i = 0; i < c->count; i++) {
-		widen(s, document_name(c, i));
-		for (size_t k = 0; k < s->lines.count; k++)
-			widen(s, s->lines.at[k].cells[i]);
-	}
-}
-
-static void sheet_fini(struct sheet *s)
-{
-	for (size_t k = 0; k < s->lines.count; k++) {
-		mem_free(s->lines.at[k].label);
-		for (size_t i = 0; i < s->c->count; i++)
-			mem_free(s->lines.at[k].cells[i]);
-	}
-	vec_fini(&s->lines);
 }
 
 /* ---- figures ---- */
@@ -339,24 +272,6 @@ static void print_difference(const struct sheet *s, const struct comparison_row 
 	buf_fini(&text);
 }
 
-/* Print the differences of more results below their values. An unmarked difference is within the
- * noise. */
-static void print_differences(const struct sheet *s, const struct comparison_row *row)
-{
-	struct buf text = { 0 };
-
-	fprintf(s->to, "\n%*s", s->label + 2 + s->value, "");
-	for (size_t i = 1; i < s->c->count; i++) {
-		buf_reset(&text);
-		if (row->marks[i] > MARK_SAME)
-			buf_addf(&text, "%s ", comparison_mark_word(row->marks[i]));
-		append_difference(&text, row, i);
-		print_value(s, buf_str(&text));
-	}
-	fputc('\n', s->to);
-	buf_fini(&text);
-}
-
 static void print_row(const struct sheet *s, const struct comparison_row *row)
 {
 	struct figure_column column;
@@ -380,18 +295,67 @@ static void print_row(const struct sheet *s, const struct comparison_row *row)
 		print_value(s, buf_str(&cell));
 		buf_fini(&cell);
 	}
-	if (s->is_stacked)
-		print_differences(s, row);
-	else
+	if (!s->is_stacked) {
 		print_difference(s, row);
+		return;
+	}
+
+	/* The differences of more results stand below their values. An unmarked difference is
+	 * within the noise. */
+	struct buf text = { 0 };
+	fprintf(s->to, "\n%*s", s->label + 2 + s->value, "");
+	for (size_t i = 1; i < s->c->count; i++) {
+		buf_reset(&text);
+		if (row->marks[i] > MARK_SAME)
+			buf_addf(&text, "%s ", comparison_mark_word(row->marks[i]));
+		append_difference(&text, row, i);
+		print_value(s, buf_str(&text));
+	}
+	fputc('\n', s->to);
+	buf_fini(&text);
 }
 
 void comparison_print(FILE *to, const struct comparison *c, const struct comparison_rows *rows)
 {
-	struct sheet s;
+	struct sheet s = { .to = to,
+			   .c = c,
+			   .label = LABEL_WIDTH,
+			   .value = c->count > 2 ? STACKED_WIDTH : VALUE_WIDTH,
+			   .is_stacked = c->count > 2 };
+	struct record_options at = { 0 };
+	const char *option;
 
-	sheet_init(&s, to, c);
-	print_header(&s);
+	while ((option = comparison_next_option(c, &at))) {
+		struct sheet_line *l = add_line(&s, option);
+
+		for (size_t i = 0; i < c->count; i++) {
+			const char *text = record_option(c->of[i], option);
+
+			l->cells[i] = mem_strdup(text ? text : "-");
+		}
+	}
+	for (size_t i = 0; i < ARRAY_LEN(circumstances); i++)
+		add_circumstance(&s, circumstances[i]);
+	for (size_t i = 0; i < c->count; i++) {
+		widen(&s, document_name(c, i));
+		for (size_t k = 0; k < s.lines.count; k++)
+			widen(&s, s.lines.at[k].cells[i]);
+	}
+
+	const char *name = c->of[0]->job->doc.jobname;
+	struct buf cell = { 0 };
+	char *cut = mem_strdup(c->is_one_of_many ? name : "");
+
+	while ((int)printable_columns(cut) > s.label)
+		cut[strlen(cut) - 1] = '\0';
+	printable_pad(&cell, cut, -s.label);
+	fputs(buf_str(&cell), to);
+	buf_fini(&cell);
+	mem_free(cut);
+	for (size_t i = 0; i < c->count; i++)
+		print_value(&s, document_name(c, i));
+	fputc('\n', to);
+
 	for (size_t k = 0; k < s.lines.count; k++) {
 		fprintf(to, "%-*s", s.label, s.lines.at[k].label);
 		for (size_t i = 0; i < c->count; i++)
@@ -400,5 +364,11 @@ void comparison_print(FILE *to, const struct comparison *c, const struct compari
 	}
 	for (size_t i = 0; i < rows->count; i++)
 		print_row(&s, &rows->of[i]);
-	sheet_fini(&s);
+
+	for (size_t k = 0; k < s.lines.count; k++) {
+		mem_free(s.lines.at[k].label);
+		for (size_t i = 0; i < c->count; i++)
+			mem_free(s.lines.at[k].cells[i]);
+	}
+	vec_fini(&s.lines);
 }

@@ -200,34 +200,6 @@ static const char *nearest_top_key(const struct figure *f, const char *part)
 	return field_nearest(tables, part);
 }
 
-/* Fail with the nearest known key. `lost` is the first part of f->path that has no row in `table`;
- * table NULL: the first part of the key is unknown. */
-static int fail_unknown(const struct figure *f, const char *lost, const struct mlgen_field *table,
-			struct mlgen_err *err)
-{
-	const struct mlgen_field *const deeper[] = { table, NULL };
-	const char *what = f->is_measured ? "not a figure of a run" : "not in any result";
-	size_t len = strcspn(lost, ".");
-	char *part = mem_strndup(lost, len);
-	const char *in = lost == f->path ? find_object(f, part) : NULL;
-	const char *near = lost == f->path ? nearest_top_key(f, part) : field_nearest(deeper, part);
-
-	if (in)
-		near = part;
-	if (near && (in || strcmp(near, part) != 0))
-		mlgen_fail(err, -EINVAL, "%s: %s; did you mean '%.*s%s%s%s%s'?", f->key, what,
-			   (int)(lost - f->path), f->path, in ? in : "", in ? "." : "", near,
-			   lost + len);
-	else
-		mlgen_fail(err, -EINVAL,
-			   "%s: %s; name a metric such as au, read.iops or stall_ns.p99%s; "
-			   "man mlgen-json lists all metrics",
-			   f->key, what,
-			   f->is_measured ? "" : ", or an option such as read_threads");
-	mem_free(part);
-	return -EINVAL;
-}
-
 /* ---- keys ---- */
 
 /* A percentile is certain if at least this many values lie beyond it. */
@@ -276,36 +248,32 @@ static bool is_incomplete(const struct field_path *w)
 	}
 }
 
-static int fail_incomplete(const struct figure *f, const struct field_path *w,
-			   struct mlgen_err *err)
-{
-	const char *what = "contains several figures; name one, such as";
-	const char *suffix = w->row->type == MLGEN_MAP ? ".NAME" : "";
-	const struct mlgen_field *in = w->row->sub;
-
-	while (in && in->name && !is_number(in))
-		in++;
-	if (in && !in->name)
-		in = w->row->sub;
-	if (field_is_list(w->row)) {
-		what = "is a list; name one element, from 0:";
-		suffix = ".0";
-	} else if (w->row->type == MLGEN_HIST) {
-		what = "is a latency; name one of its figures:";
-		suffix = ".p99, .p99.9, .mean, .min, .max, .stddev or .N";
-	}
-	return mlgen_fail(err, -EINVAL, "%s: %s %.*s%s%s%s", f->key, what, (int)(w->end - f->path),
-			  f->path, suffix, in ? "." : "", in ? in->name : "");
-}
-
 /* 0 if the path ends at a single figure; otherwise -EINVAL with err. */
 static int check_end(const struct figure *f, const struct field_path *w, struct mlgen_err *err)
 {
 	enum mlgen_type type = w->row->type;
 	bool is_plain = type < MLGEN_HIST;
 
-	if (is_incomplete(w))
-		return fail_incomplete(f, w, err);
+	if (is_incomplete(w)) {
+		const char *what = "contains several figures; name one, such as";
+		const char *suffix = w->row->type == MLGEN_MAP ? ".NAME" : "";
+		const struct mlgen_field *in = w->row->sub;
+
+		while (in && in->name && !is_number(in))
+			in++;
+		if (in && !in->name)
+			in = w->row->sub;
+		if (field_is_list(w->row)) {
+			what = "is a list; name one element, from 0:";
+			suffix = ".0";
+		} else if (w->row->type == MLGEN_HIST) {
+			what = "is a latency; name one of its figures:";
+			suffix = ".p99, .p99.9, .mean, .min, .max, .stddev or .N";
+		}
+		return mlgen_fail(err, -EINVAL, "%s: %s %.*s%s%s%s", f->key, what,
+				  (int)(w->end - f->path), f->path, suffix, in ? "." : "",
+				  in ? in->name : "");
+	}
 	if (is_plain && *w->rest)
 		return mlgen_fail(err, -EINVAL, "%s: '%s' has no members", f->key, w->row->name);
 	if (f->is_measured && (is_plain || type == MLGEN_MAP) && !is_number(w->row))
@@ -340,7 +308,30 @@ static int find_metric(struct figure *f, struct mlgen_err *err)
 	}
 	if (end.code)
 		return mlgen_fail(err, end.code, "%s", end.text);
-	return fail_unknown(f, lost, table, err);
+
+	/* Name the nearest known key. `lost` is the first part of f->path that has no row in
+	 * `table`; with table NULL, the first part of the key is unknown. */
+	const struct mlgen_field *const deeper[] = { table, NULL };
+	const char *what = f->is_measured ? "not a figure of a run" : "not in any result";
+	size_t len = strcspn(lost, ".");
+	char *part = mem_strndup(lost, len);
+	const char *in = lost == f->path ? find_object(f, part) : NULL;
+	const char *near = lost == f->path ? nearest_top_key(f, part) : field_nearest(deeper, part);
+
+	if (in)
+		near = part;
+	if (near && (in || strcmp(near, part) != 0))
+		mlgen_fail(err, -EINVAL, "%s: %s; did you mean '%.*s%s%s%s%s'?", f->key, what,
+			   (int)(lost - f->path), f->path, in ? in : "", in ? "." : "", near,
+			   lost + len);
+	else
+		mlgen_fail(err, -EINVAL,
+			   "%s: %s; name a metric such as au, read.iops or stall_ns.p99%s; "
+			   "man mlgen-json lists all metrics",
+			   f->key, what,
+			   f->is_measured ? "" : ", or an option such as read_threads");
+	mem_free(part);
+	return -EINVAL;
 }
 
 static const struct mlgen_field *find_option(const char *key)

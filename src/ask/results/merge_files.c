@@ -42,28 +42,6 @@ static bool same_text(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* Append the first differences: "batch_size (7, 8), epochs (5, 1)". */
-static void list_differences(struct buf *out, const struct record *a, const struct record *b)
-{
-	const struct record *const both[] = { a, b };
-	struct record_options at = { 0 };
-	const char *option;
-
-	while ((option = record_next_option(&at, both, 2))) {
-		const char *x = record_option(a, option);
-		const char *y = record_option(b, option);
-
-		if (same_text(x, y) || may_differ(option))
-			continue;
-		if (out->len > 300) {
-			buf_add(out, ", ...");
-			break;
-		}
-		buf_addf(out, "%s%s (%s, %s)", out->len ? ", " : "", option, x ? x : "-",
-			 y ? y : "-");
-	}
-}
-
 static int check_job(const struct results_file *first, const struct results_file *doc, size_t i,
 		     struct mlgen_err *err)
 {
@@ -80,7 +58,25 @@ static int check_job(const struct results_file *first, const struct results_file
 				  "%s: has job '%s' where %s has '%s'; only runs of the same jobs "
 				  "can be merged",
 				  doc->path, other, first->path, name);
-	list_differences(&differences, a, b);
+
+	const struct record *const both[] = { a, b };
+	struct record_options at = { 0 };
+	const char *option;
+
+	while ((option = record_next_option(&at, both, 2))) {
+		const char *x = record_option(a, option);
+		const char *y = record_option(b, option);
+
+		if (same_text(x, y) || may_differ(option))
+			continue;
+		if (differences.len > 300) {
+			buf_add(&differences, ", ...");
+			break;
+		}
+		buf_addf(&differences, "%s%s (%s, %s)", differences.len ? ", " : "", option,
+			 x ? x : "-", y ? y : "-");
+	}
+
 	if (differences.len)
 		rc = mlgen_fail(err, -EINVAL,
 				"%s: job '%s' has a different workload than in %s: %s; --compare "
@@ -205,21 +201,6 @@ static int by_start(const void *a, const void *b)
 	return order ? order : by_host(a, b);
 }
 
-static int check_duplicates(struct merge *m, struct mlgen_err *err)
-{
-	qsort(m->of.runs, m->of.count, sizeof(*m->of.runs), by_host);
-	for (size_t i = 1; i < m->of.count; i++)
-		if (by_host(&m->of.runs[i - 1], &m->of.runs[i]) == 0)
-			return mlgen_fail(err, -EINVAL,
-					  "%s: is the same run as %s: all figures are equal; each "
-					  "run counts once",
-					  m->of.runs[i].path, m->of.runs[i - 1].path);
-	m->of.hosts = 1;
-	for (size_t i = 1; i < m->of.count; i++)
-		m->of.hosts += strcmp(m->of.runs[i - 1].hostname, m->of.runs[i].hostname) != 0;
-	return 0;
-}
-
 /* ---- turns: runs side by side ---- */
 
 /* A run belongs to a turn if it begins before any run of the turn has ended. */
@@ -250,32 +231,6 @@ static void find_turns(struct merge *m)
 	}
 }
 
-/* Check that all turns have the same number of runs. If not, a client was late or is missing, and a
- * mean over the turns would be meaningless. */
-static int check_turns(const struct merge *m, struct mlgen_err *err)
-{
-	size_t first = 0, n = 0;
-
-	for (size_t i = 0; i < m->of.count; i++)
-		first += m->of.runs[i].turn == 1;
-	for (size_t i = 0; i < m->of.count; i += n) {
-		const struct metrics_merged_run *run = &m->of.runs[i];
-
-		for (n = 0; i + n < m->of.count; n++)
-			if (m->of.runs[i + n].turn != run->turn)
-				break;
-		if (n != first)
-			return mlgen_fail(
-				err, -EINVAL,
-				"%s: %zu run%s at the same time from here on, but %zu from "
-				"%s on: neither clients of one run nor repetitions; merge "
-				"runs of the same time (clocks of the hosts must agree), "
-				"or equally many each time",
-				run->path, n, n == 1 ? "" : "s", first, m->of.runs[0].path);
-	}
-	return 0;
-}
-
 /* Fill runs, hosts and turns. -EINVAL with err for documents of different jobs, dry runs, merged
  * reports, duplicates of a run, and turns with different numbers of runs. */
 static int inspect_files(struct merge *m, struct mlgen_err *err)
@@ -288,13 +243,43 @@ static int inspect_files(struct merge *m, struct mlgen_err *err)
 	for (size_t i = 0; i < n && rc == 0; i++)
 		rc = inspect_file(m, i, &first, err);
 	results_close(&first);
-	if (rc == 0)
-		rc = check_duplicates(m, err);
 	if (rc < 0)
 		return rc;
+
+	qsort(m->of.runs, m->of.count, sizeof(*m->of.runs), by_host);
+	for (size_t i = 1; i < m->of.count; i++)
+		if (by_host(&m->of.runs[i - 1], &m->of.runs[i]) == 0)
+			return mlgen_fail(err, -EINVAL,
+					  "%s: is the same run as %s: all figures are equal; each "
+					  "run counts once",
+					  m->of.runs[i].path, m->of.runs[i - 1].path);
+	m->of.hosts = 1;
+	for (size_t i = 1; i < m->of.count; i++)
+		m->of.hosts += strcmp(m->of.runs[i - 1].hostname, m->of.runs[i].hostname) != 0;
 	qsort(m->of.runs, m->of.count, sizeof(*m->of.runs), by_start);
 	find_turns(m);
-	return check_turns(m, err);
+
+	/* If the turns differ in their number of runs, a client was late or is missing, and a mean
+	 * over the turns would be meaningless. */
+	size_t expected = 0;
+	for (size_t i = 0; i < m->of.count; i++)
+		expected += m->of.runs[i].turn == 1;
+	for (size_t i = 0; i < m->of.count; i += n) {
+		const struct metrics_merged_run *run = &m->of.runs[i];
+
+		for (n = 0; i + n < m->of.count; n++)
+			if (m->of.runs[i + n].turn != run->turn)
+				break;
+		if (n != expected)
+			return mlgen_fail(
+				err, -EINVAL,
+				"%s: %zu run%s at the same time from here on, but %zu from "
+				"%s on: neither clients of one run nor repetitions; merge "
+				"runs of the same time (clocks of the hosts must agree), "
+				"or equally many each time",
+				run->path, n, n == 1 ? "" : "s", expected, m->of.runs[0].path);
+	}
+	return 0;
 }
 
 /* ---- runs of a merged report, their figures, and the slowest of them ---- */
@@ -327,24 +312,6 @@ static void init_jobs(struct merge *m)
 		m->jobs[i] = (struct merge_job){ none, none, none };
 }
 
-static struct metrics_merged_job merged_job(const struct job_result *r)
-{
-	bool has_accelerators = job_result_has_accelerators(r);
-	const struct hist *stalls = has_accelerators ? r->ml.stall_ns : NULL;
-	bool has_run = job_result_ran(r);
-
-	return (struct metrics_merged_job){
-		.jobname = r->job->name,
-		.au_percent = has_accelerators ? r->ml.au_percent : (double)NAN,
-		.bytes_per_sec = has_run ? r->work->asked->bytes_per_sec(r) : (double)NAN,
-		.stall_p99_ns =
-			stalls && stalls->count ? (double)hist_percentile(stalls, 99) : (double)NAN,
-		.host_barrier_percent =
-			has_accelerators ? r->ml.time_percent.host_barrier : (double)NAN,
-		.cpu_percent = has_run ? r->host.cpu_percent : (double)NAN,
-	};
-}
-
 static void add_to_spreads(struct merge *m, struct metrics_merged_run *run, size_t i)
 {
 	const struct metrics_merged_job *j = &run->jobs[i];
@@ -365,31 +332,40 @@ void merge_add_run(struct merge *m, struct metrics_merged_run *run, const struct
 	run->jobs = mem_array(all, sizeof(*run->jobs));
 	run->job_count = all;
 	for (size_t i = 0; i < n; i++) {
-		run->jobs[i] = merged_job(&result->jobs[i]);
+		const struct job_result *r = &result->jobs[i];
+		bool has_accelerators = job_result_has_accelerators(r);
+		const struct hist *stalls = has_accelerators ? r->ml.stall_ns : NULL;
+		bool has_run = job_result_ran(r);
+
+		run->jobs[i] = (struct metrics_merged_job){
+			.jobname = r->job->name,
+			.au_percent = has_accelerators ? r->ml.au_percent : (double)NAN,
+			.bytes_per_sec = has_run ? r->work->asked->bytes_per_sec(r) : (double)NAN,
+			.stall_p99_ns = stalls && stalls->count
+						? (double)hist_percentile(stalls, 99)
+						: (double)NAN,
+			.host_barrier_percent =
+				has_accelerators ? r->ml.time_percent.host_barrier : (double)NAN,
+			.cpu_percent = has_run ? r->host.cpu_percent : (double)NAN,
+		};
 		run->jobs[i].jobname = m->run->jobs[i].job->name;
 		add_to_spreads(m, run, i);
 	}
-}
-
-static uint64_t longest_ms(const struct run_result *r)
-{
-	double most = 0;
-
-	for (size_t i = 0; i < r->job_count; i++)
-		most = fmax(most, r->jobs[i].elapsed_seconds * 1e3);
-	return (uint64_t)most;
 }
 
 void merge_of_document(struct merge *m, struct results_file *f)
 {
 	static char unknown[] = "?";
 	struct run_result *result = &f->run;
+	double longest_ms = 0;
 
 	*m = (struct merge){ .run = result, .is_read = true, .of = *f->records[0].merged };
 	m->is_one_job = m->of.count && m->of.runs[0].rank != UINT64_MAX;
 	if (m->is_one_job)
 		result->host.other_hosts = m->of.hosts - 1;
 	init_jobs(m);
+	for (size_t i = 0; i < result->job_count; i++)
+		longest_ms = fmax(longest_ms, result->jobs[i].elapsed_seconds * 1e3);
 	for (size_t i = 0; i < m->of.count; i++) {
 		struct metrics_merged_run *run = &m->of.runs[i];
 		struct metrics_merged_job *jobs =
@@ -398,7 +374,7 @@ void merge_of_document(struct merge *m, struct results_file *f)
 
 		run->file = run->file ? run->file : unknown;
 		run->hostname = run->hostname ? run->hostname : unknown;
-		run->end_ms = run->timestamp_ms + longest_ms(result);
+		run->end_ms = run->timestamp_ms + (uint64_t)longest_ms;
 		memcpy(jobs, run->jobs, n * sizeof(*jobs));
 		run->jobs = jobs;
 		run->job_count = result->job_count;
@@ -439,26 +415,6 @@ void merge_mark_slowest(struct merge *m)
 		}
 }
 
-/* Appends nothing if the hosts are close together. */
-static void append_slowest(struct buf *out, const struct merge_job *j)
-{
-	const struct merge_spread *wait = &j->host_barrier;
-	const struct merge_spread *au = &j->au_percent;
-	const struct merge_spread *rate = &j->bytes_per_sec;
-
-	if (waited_for(j))
-		buf_addf(out,
-			 "all wait for %s: the wait takes %.1f%% of accelerator time "
-			 "on %s, and %.1f%% on the slowest",
-			 wait->least_of->file, wait->most, wait->most_of->file, wait->least);
-	else if (au->least_of && au->most - au->least >= SKEW_POINTS)
-		buf_addf(out, "the slowest is %s: AU %.1f%%, and %.1f%% on %s", au->least_of->file,
-			 au->least, au->most, au->most_of->file);
-	else if (isnan(au->most) && rate->least_of && rate->least * SKEW_RATIO < rate->most)
-		buf_addf(out, "the slowest is %s, which moved %.0f%% of what %s did",
-			 rate->least_of->file, 100 * rate->least / rate->most, rate->most_of->file);
-}
-
 void merge_explain_slowest(const struct merge *m)
 {
 	for (size_t i = 0; m->is_one_job && m->of.count > 1 && i < m->run->job_count; i++) {
@@ -469,7 +425,24 @@ void merge_explain_slowest(const struct merge *m)
 			continue;
 		buf_addf(&text, "%s; ", v->because);
 		size_t before = text.len;
-		append_slowest(&text, &m->jobs[i]);
+		const struct merge_spread *wait = &m->jobs[i].host_barrier;
+		const struct merge_spread *au = &m->jobs[i].au_percent;
+		const struct merge_spread *rate = &m->jobs[i].bytes_per_sec;
+
+		if (waited_for(&m->jobs[i]))
+			buf_addf(&text,
+				 "all wait for %s: the wait takes %.1f%% of accelerator time "
+				 "on %s, and %.1f%% on the slowest",
+				 wait->least_of->file, wait->most, wait->most_of->file,
+				 wait->least);
+		else if (au->least_of && au->most - au->least >= SKEW_POINTS)
+			buf_addf(&text, "the slowest is %s: AU %.1f%%, and %.1f%% on %s",
+				 au->least_of->file, au->least, au->most, au->most_of->file);
+		else if (isnan(au->most) && rate->least_of && rate->least * SKEW_RATIO < rate->most)
+			buf_addf(&text, "the slowest is %s, which moved %.0f%% of what %s did",
+				 rate->least_of->file, 100 * rate->least / rate->most,
+				 rate->most_of->file);
+
 		if (text.len > before)
 			mem_replace(&v->because, buf_str(&text));
 		buf_fini(&text);
@@ -601,15 +574,6 @@ static int read_turns(struct merge *m, struct mlgen_err *err)
 	return rc;
 }
 
-static int check_request(const struct ask *a, struct mlgen_err *err)
-{
-	const struct settings *set = &a->set->settings;
-
-	if (set->output_format != OUTPUT_TEXT && set->output_format != OUTPUT_JSON)
-		return mlgen_fail(err, -EINVAL, "output-format: --merge prints text or json");
-	return set->require ? require_check(set->require, NULL, err) : 0;
-}
-
 static int print_merge(const struct merge *m)
 {
 	const struct ask *a = m->ask;
@@ -636,11 +600,14 @@ int ask_merge(const struct ask *a)
 {
 	struct merge m = { .ask = a };
 	struct mlgen_err err = { 0 };
-	int status = EXIT_USAGE;
+	const struct settings *set = &a->set->settings;
+	int status = EXIT_USAGE, rc = 0;
 
 	m.run = &m.result.run;
-	int rc = check_request(a, &err);
-
+	if (set->output_format != OUTPUT_TEXT && set->output_format != OUTPUT_JSON)
+		rc = mlgen_fail(&err, -EINVAL, "output-format: --merge prints text or json");
+	else if (set->require)
+		rc = require_check(set->require, NULL, &err);
 	if (rc == 0)
 		rc = inspect_files(&m, &err);
 	if (rc == 0)
@@ -650,7 +617,7 @@ int ask_merge(const struct ask *a)
 	} else {
 		merge_name_hosts(&m);
 		merge_mark_slowest(&m);
-		result_retitle(&m.result.run, &a->set->settings);
+		result_retitle(&m.result.run, set);
 		verdict_fill(&m.result.run);
 		status = print_merge(&m);
 	}

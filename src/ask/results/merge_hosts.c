@@ -168,27 +168,6 @@ static void *grow(void *owner, void *p, size_t had, size_t bytes)
 	return mem_realloc(p, bytes);
 }
 
-static void merge_rank(struct merge *m, const struct run_result *from, const char *host)
-{
-	/* Lists belong to the run, which frees them. m->result.store owns everything else. */
-	const struct merge_memory memory = { grow, json_store_memory.take, json_store_memory.text };
-	struct run_result *to = m->run;
-
-	for (size_t i = 0; i < to->job_count; i++) {
-		struct ml_result *ml = &to->jobs[i].ml;
-		/* The published windows cover all ranks already (epochs_check). */
-		const struct mlperf_result windows = ml->mlperf;
-		const struct metric_list epochs = ml->mlperf_epochs;
-
-		merge_jobs(&to->jobs[i], &from->jobs[i], MERGE_CLIENTS, &memory, &m->result.store);
-		ml->mlperf = windows;
-		ml->mlperf_epochs = epochs;
-	}
-	to->interrupted |= from->interrupted;
-	if (!to->err.code && from->err.code)
-		mlgen_fail(&to->err, from->err.code, "%s: %s", host, from->err.text);
-}
-
 /* The documents of all ranks, in rank 0. */
 struct gathered {
 	struct merge *m;
@@ -249,23 +228,40 @@ static void note_rank(const struct gathered *g, unsigned rank, const struct run_
 static void merge_ranks(const struct gathered *g)
 {
 	struct merge *m = g->m;
-	size_t jobs = m->run->job_count;
+	struct run_result *to = m->run;
+	size_t jobs = to->job_count;
+	/* Lists belong to the run, which frees them. m->result.store owns everything else. */
+	const struct merge_memory memory = { grow, json_store_memory.take, json_store_memory.text };
 
-	note_rank(g, 0, m->run);
+	note_rank(g, 0, to);
 	for (unsigned i = 1; i < hosts_total(g->hosts); i++) {
 		struct results_file d;
 
 		if (!read_rank(g, i, &d))
 			continue;
 		note_rank(g, i, &d.run);
-		merge_rank(m, &d.run, hosts_name(g->hosts, i));
+		for (size_t k = 0; k < jobs; k++) {
+			struct ml_result *ml = &to->jobs[k].ml;
+			/* The published windows cover all ranks already (epochs_check). */
+			const struct mlperf_result windows = ml->mlperf;
+			const struct metric_list epochs = ml->mlperf_epochs;
+
+			merge_jobs(&to->jobs[k], &d.run.jobs[k], MERGE_CLIENTS, &memory,
+				   &m->result.store);
+			ml->mlperf = windows;
+			ml->mlperf_epochs = epochs;
+		}
+		to->interrupted |= d.run.interrupted;
+		if (!to->err.code && d.run.err.code)
+			mlgen_fail(&to->err, d.run.err.code, "%s: %s", hosts_name(g->hosts, i),
+				   d.run.err.text);
 		results_close(&d);
 	}
 	/* Merging has added up the figures of hosts with several ranks. */
 	for (size_t i = 0; i < jobs && m->of.count > m->of.hosts; i++) {
 		struct host_once t = host_once_total(&g->once[i], hosts_count(g->hosts), jobs);
 
-		host_once_store(&t, &m->run->jobs[i]);
+		host_once_store(&t, &to->jobs[i]);
 	}
 	merge_mark_slowest(m);
 	merge_name_hosts(m);

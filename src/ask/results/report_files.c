@@ -46,55 +46,7 @@ static void append_participants(struct buf *out, const struct merge *m, const st
 		buf_addf(out, "%s%s workers", comma, units_human_count(n, r->io.numjobs));
 }
 
-/* Append the participants to the first line or, if the line is full and not the only one, print
- * them below. */
-static void print_answer(FILE *to, const char *text, size_t len, const struct merge *m,
-			 const struct job_result *r, enum detail detail)
-{
-	struct buf who = { 0 };
-
-	append_participants(&who, m, r);
-	fwrite(text, 1, len, to);
-	if (who.len && (detail == DETAIL_FIRST || len + 6 + who.len <= wrap_columns()))
-		fprintf(to, "      %s\n", buf_str(&who));
-	else if (who.len)
-		fprintf(to, "\n  %s\n", buf_str(&who));
-	else
-		fputc('\n', to);
-	buf_fini(&who);
-}
-
 /* ---- method of merging ---- */
-
-static void append_method(struct buf *out, const struct merge *m, const struct job_result *r)
-{
-	char hosts[UNITS_TEXT_BYTES];
-	const char *s = m->of.hosts == 1 ? "" : "s";
-	/* A job that did not run has no rates. */
-	const char *sums = r->work ? r->work->asked->side_by_side : NULL;
-	const char *colon = sums ? ": " : "";
-
-	if (!sums)
-		sums = "";
-	units_human_count(hosts, m->of.hosts);
-	if (m->of.turns > 1)
-		buf_addf(out, "%zu runs on %s host%s, ", m->of.count, hosts, s);
-	else if (m->is_one_job)
-		buf_addf(out, "%zu processes on %s host%s, one job", m->of.count, hosts, s);
-	else
-		buf_addf(out, "%zu runs on %s host%s, side by side", m->of.count, hosts, s);
-	if (m->of.turns == 1)
-		buf_addf(out, "%s%s", colon, sums);
-	else if (m->of.turns == m->of.count)
-		buf_add(out, "one after the other: rates are their mean, weighted by time");
-	else
-		buf_addf(out,
-			 "in %" PRIu64 " turns, side by side in each%s%s; figures are the mean of "
-			 "the turns",
-			 m->of.turns, colon, sums);
-	if (job_result_has_accelerators(r))
-		buf_add(out, ", AU is the mean of the accelerators");
-}
 
 static bool runs_are_long(const struct merge *m)
 {
@@ -168,7 +120,35 @@ static void print_merged(FILE *to, const struct merge *m, size_t job)
 
 	if (m->of.count == 1)
 		return;
-	append_method(&text, m, &m->run->jobs[job]);
+
+	char hosts[UNITS_TEXT_BYTES];
+	const char *s = m->of.hosts == 1 ? "" : "s";
+	/* A job that did not run has no rates. */
+	const char *sums =
+		m->run->jobs[job].work ? m->run->jobs[job].work->asked->side_by_side : NULL;
+	const char *colon = sums ? ": " : "";
+
+	if (!sums)
+		sums = "";
+	units_human_count(hosts, m->of.hosts);
+	if (m->of.turns > 1)
+		buf_addf(&text, "%zu runs on %s host%s, ", m->of.count, hosts, s);
+	else if (m->is_one_job)
+		buf_addf(&text, "%zu processes on %s host%s, one job", m->of.count, hosts, s);
+	else
+		buf_addf(&text, "%zu runs on %s host%s, side by side", m->of.count, hosts, s);
+	if (m->of.turns == 1)
+		buf_addf(&text, "%s%s", colon, sums);
+	else if (m->of.turns == m->of.count)
+		buf_add(&text, "one after the other: rates are their mean, weighted by time");
+	else
+		buf_addf(&text,
+			 "in %" PRIu64 " turns, side by side in each%s%s; figures are the mean of "
+			 "the turns",
+			 m->of.turns, colon, sums);
+	if (job_result_has_accelerators(&m->run->jobs[job]))
+		buf_add(&text, ", AU is the mean of the accelerators");
+
 	if (m->of.overlap_percent < OVERLAP_PERCENT && runs_are_long(m))
 		buf_addf(&text,
 			 "; all of them ran together for only %.0f%% of the time, "
@@ -190,18 +170,6 @@ static void print_merged(FILE *to, const struct merge *m, size_t job)
 
 /* ---- report ---- */
 
-/* Number of records that are reported together: those of a plain job without group_reporting. */
-static size_t count_records(const struct run_result *run, size_t first)
-{
-	size_t n = 1;
-
-	while (first + n < run->job_count && run->jobs[first].work &&
-	       page_of(&run->jobs[first])->has_records &&
-	       run->jobs[first + n].job == run->jobs[first].job)
-		n++;
-	return n;
-}
-
 static void print_block(FILE *to, const struct merge *m, size_t first, size_t n, enum detail detail)
 {
 	struct run_result part = *m->run;
@@ -222,7 +190,20 @@ static void print_block(FILE *to, const struct merge *m, size_t first, size_t n,
 	text_report(memory, &part, detail);
 	fclose(memory);
 	size_t len = strcspn(text, "\n");
-	print_answer(to, text, len, m, part.jobs, detail);
+
+	/* The participants follow the first line or, if the line is full and not the only one,
+	 * stand below it. */
+	struct buf who = { 0 };
+	append_participants(&who, m, part.jobs);
+	fwrite(text, 1, len, to);
+	if (who.len && (detail == DETAIL_FIRST || len + 6 + who.len <= wrap_columns()))
+		fprintf(to, "      %s\n", buf_str(&who));
+	else if (who.len)
+		fprintf(to, "\n  %s\n", buf_str(&who));
+	else
+		fputc('\n', to);
+	buf_fini(&who);
+
 	if (text[len])
 		fputs(text + len + 1, to);
 	if (detail > DETAIL_BRIEF)
@@ -236,7 +217,12 @@ void merge_print(FILE *to, const struct merge *m, enum detail detail)
 	size_t n;
 
 	for (size_t i = 0; i < run->job_count; i += n) {
-		n = count_records(run, i);
+		/* The records of a plain job without group_reporting are reported together. */
+		n = 1;
+		while (i + n < run->job_count && run->jobs[i].work &&
+		       page_of(&run->jobs[i])->has_records &&
+		       run->jobs[i + n].job == run->jobs[i].job)
+			n++;
 		if (i > 0 && detail > DETAIL_FIRST)
 			fputc('\n', to);
 		print_block(to, m, i, n, detail);
@@ -262,22 +248,6 @@ static int open_document(struct results_file *f, const char *path, struct mlgen_
 	return results_open_any(f, path, err);
 }
 
-static int add_documents(struct html *h, const struct ask *a, struct mlgen_err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < a->set->file_count; i++) {
-		struct results_file f;
-
-		rc = open_document(&f, a->set->files[i], err);
-		if (rc < 0)
-			return rc;
-		html_add_document(h, f.name, f.root);
-		results_close(&f);
-	}
-	return rc;
-}
-
 int page_files(const struct ask *a, const struct question *q, const char *answer, size_t bytes,
 	       FILE *to, struct mlgen_err *err)
 {
@@ -287,8 +257,15 @@ int page_files(const struct ask *a, const struct question *q, const char *answer
 	html_init(&h, q ? q->option : "run");
 	html_set_title(&h, a->set->settings.title, a->set->settings.note);
 	rc = html_set_answer(&h, answer, bytes, err);
-	if (rc == 0 && q && q->shows_documents)
-		rc = add_documents(&h, a, err);
+	for (size_t i = 0; rc == 0 && q && q->shows_documents && i < a->set->file_count; i++) {
+		struct results_file f;
+
+		rc = open_document(&f, a->set->files[i], err);
+		if (rc < 0)
+			break;
+		html_add_document(&h, f.name, f.root);
+		results_close(&f);
+	}
 	if (rc == 0 && html_write(&h, to) < 0)
 		rc = mlgen_fail(err, -EIO, "html=%s: %s", a->set->settings.html, strerror(EIO));
 	html_fini(&h);
@@ -329,52 +306,22 @@ int ask_page(const struct ask *a)
 	"write.clat_ns.p99,saves.bytes_per_sec,restores.bytes_per_sec,"                            \
 	"storage.memory_percent,errors,verdict.name"
 
-/* A document, with its find_max or merged object. */
-struct reported {
-	struct results_file doc;
-	struct json_extra extra; /* key NULL = the document has no such object */
-};
-
 static bool prints_json(const struct settings *set)
 {
 	return set->output_format == OUTPUT_JSON || set->output_format == OUTPUT_FIO_JSON;
 }
 
-static int check_request(const struct ask *a, struct mlgen_err *err)
-{
-	const struct settings *set = &a->set->settings;
-
-	if (set->output_format == OUTPUT_DLIO)
-		return mlgen_fail(err, -EINVAL,
-				  "output-format: a document lacks figures that dlio needs; "
-				  "only a run prints dlio; use text, csv, json or fio-json");
-	if (prints_json(set) && a->set->file_count > 1)
-		return mlgen_fail(err, -EINVAL,
-				  "output-format: only one document at a time is printed as "
-				  "JSON; --merge combines several");
-	return set->require ? require_check(set->require, NULL, err) : 0;
-}
-
-static int read_document(struct reported *r, const struct ask *a, const char *path,
+static int read_document(struct results_file *f, const struct ask *a, const char *path,
 			 struct mlgen_err *err)
 {
-	struct results_file *f = &r->doc;
-	int rc;
+	int rc = results_open(f, path, err);
 
-	*r = (struct reported){ 0 };
-	rc = results_open(f, path, err);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < f->count; i++)
 		if (f->records[i].plan)
 			return mlgen_fail(err, -EINVAL,
 					  "%s: is from a dry run: nothing was measured", path);
-	const struct record *first = &f->records[0];
-	if (first->merged)
-		r->extra = (struct json_extra){ "merged", metrics_merged_fields, first->merged };
-	else if (first->find_max)
-		r->extra =
-			(struct json_extra){ "find_max", metrics_find_max_fields, first->find_max };
 	rc = result_read(f, a->env, err);
 	if (rc < 0)
 		return rc;
@@ -386,69 +333,81 @@ static int read_document(struct reported *r, const struct ask *a, const char *pa
 /* ---- output ---- */
 
 /* Print a document, with its name above it if there are several. Returns the exit status. */
-static int print_one(const struct ask *a, size_t file, struct reported *r)
+static int print_one(const struct ask *a, size_t file, struct results_file *f)
 {
 	const struct settings *set = &a->set->settings;
 	const struct jobset jobs = { .settings.output_format = set->output_format,
-				     .jobs = r->doc.jobs.at,
-				     .count = r->doc.jobs.count };
+				     .jobs = f->jobs.at,
+				     .count = f->jobs.count };
+	const struct record *first = &f->records[0];
+	struct json_extra extra = { 0 };
 	struct mlgen_err err = { 0 };
 	int rc = 0;
+
+	if (first->merged)
+		extra = (struct json_extra){ "merged", metrics_merged_fields, first->merged };
+	else if (first->find_max)
+		extra = (struct json_extra){ "find_max", metrics_find_max_fields, first->find_max };
 
 	if (!prints_json(set) && a->set->file_count > 1 && !set->quiet)
 		fprintf(a->to, "%s== %s\n", file ? "\n" : "", a->set->files[file]);
 	if (prints_json(set)) {
-		rc = r->extra.key ? json_report_with(a->to, &r->doc.run, &jobs, &r->extra)
-				  : json_report(a->to, &r->doc.run, &jobs, NULL);
-	} else if (r->doc.records[0].merged) {
+		rc = extra.key ? json_report_with(a->to, &f->run, &jobs, &extra)
+			       : json_report(a->to, &f->run, &jobs, NULL);
+	} else if (first->merged) {
 		struct merge m;
 
-		merge_of_document(&m, &r->doc);
+		merge_of_document(&m, f);
 		merge_print(a->to, &m, detail_of(set));
 		merge_fini(&m);
 	} else {
-		text_report(a->to, &r->doc.run, detail_of(set));
+		text_report(a->to, &f->run, detail_of(set));
 	}
 	if (rc < 0)
 		return EXIT_FAILED;
-	bool is_missed = set->require && require_check(set->require, &r->doc.run, &err) != 0;
-	if (r->doc.run.err.code || failed_in_any(&r->doc.run))
+	bool is_missed = set->require && require_check(set->require, &f->run, &err) != 0;
+	if (f->run.err.code || failed_in_any(&f->run))
 		return EXIT_FAILED;
 	return is_missed ? EXIT_MISSED : EXIT_RAN;
 }
 
-/* Returns the first status that is not EXIT_RAN. */
-static int report_all(const struct ask *a)
+int ask_report(const struct ask *a)
 {
-	int status = EXIT_RAN;
+	const struct settings *set = &a->set->settings;
+	struct mlgen_err err = { 0 };
+	int status = EXIT_RAN, rc = 0;
+
+	if (set->output_format == OUTPUT_DLIO)
+		rc = mlgen_fail(&err, -EINVAL,
+				"output-format: a document lacks figures that dlio needs; "
+				"only a run prints dlio; use text, csv, json or fio-json");
+	else if (prints_json(set) && a->set->file_count > 1)
+		rc = mlgen_fail(&err, -EINVAL,
+				"output-format: only one document at a time is printed as "
+				"JSON; --merge combines several");
+	else if (set->require)
+		rc = require_check(set->require, NULL, &err);
+	if (rc < 0) {
+		log_error("%s", err.text);
+		return EXIT_USAGE;
+	}
+	if (set->output_format == OUTPUT_CSV)
+		return table_files(a, CSV_KEYS);
 
 	for (size_t i = 0; i < a->set->file_count; i++) {
-		struct mlgen_err err = { 0 };
-		struct reported r;
+		struct mlgen_err why = { 0 };
+		struct results_file f;
 		int one = EXIT_USAGE;
 
-		if (read_document(&r, a, a->set->files[i], &err) < 0)
-			log_error("%s", err.text);
+		if (read_document(&f, a, a->set->files[i], &why) < 0)
+			log_error("%s", why.text);
 		else
-			one = print_one(a, i, &r);
-		results_close(&r.doc);
+			one = print_one(a, i, &f);
+		results_close(&f);
 		if (one == EXIT_USAGE)
 			return one;
 		if (status == EXIT_RAN)
 			status = one;
 	}
 	return status;
-}
-
-int ask_report(const struct ask *a)
-{
-	struct mlgen_err err = { 0 };
-
-	if (check_request(a, &err) < 0) {
-		log_error("%s", err.text);
-		return EXIT_USAGE;
-	}
-	if (a->set->settings.output_format == OUTPUT_CSV)
-		return table_files(a, CSV_KEYS);
-	return report_all(a);
 }

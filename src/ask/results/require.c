@@ -40,32 +40,6 @@ static bool is_empty(const struct value_range *s)
 	return s->least > s->most || (s->least >= s->most && (s->least_is_out || s->most_is_out));
 }
 
-/* Check q[n] alone, and together with all earlier requirements of the same figure. No figure is
- * below 0. */
-static int check_possible(const char *text, const struct requirement *q, const struct figure *f,
-			  size_t n, struct mlgen_err *err)
-{
-	char number[UNITS_TEXT_BYTES];
-	bool is_percent = f[n].row->type == MLGEN_PERCENT;
-	struct value_range alone = { .most = is_percent ? 100 : (double)INFINITY };
-	struct value_range all = alone;
-
-	narrow(&alone, &q[n]);
-	for (size_t i = 0; i <= n; i++)
-		if (strcmp(f[i].path, f[n].path) == 0)
-			narrow(&all, &q[i]);
-	units_format_f64(number, q[n].value);
-	if (is_empty(&alone))
-		return mlgen_fail(err, -EINVAL, "require=%s: %s%s%s can never hold; %s is %s", text,
-				  q[n].metric, q[n].op, number, q[n].metric,
-				  is_percent ? "between 0 and 100" : "never below 0");
-	if (is_empty(&all))
-		return mlgen_fail(err, -EINVAL,
-				  "require=%s: %s%s%s contradicts the requirements before it", text,
-				  q[n].metric, q[n].op, number);
-	return 0;
-}
-
 static int find_figures(const char *text, const struct requirement *q, struct figure *f, size_t n,
 			struct mlgen_err *err)
 {
@@ -74,8 +48,29 @@ static int find_figures(const char *text, const struct requirement *q, struct fi
 
 		if (figure_init_measured(&f[i], q[i].metric, &why) < 0)
 			return mlgen_fail(err, -EINVAL, "require=%s: %s", text, why.text);
-		if (check_possible(text, q, f, i, err) < 0)
-			return -EINVAL;
+
+		/* Check the requirement alone, and together with all earlier requirements of the
+		 * same figure. No figure is below 0. */
+		char number[UNITS_TEXT_BYTES];
+		bool is_percent = f[i].row->type == MLGEN_PERCENT;
+		struct value_range alone = { .most = is_percent ? 100 : (double)INFINITY };
+		struct value_range all = alone;
+
+		narrow(&alone, &q[i]);
+		for (size_t k = 0; k <= i; k++)
+			if (strcmp(f[k].path, f[i].path) == 0)
+				narrow(&all, &q[k]);
+		units_format_f64(number, q[i].value);
+		if (is_empty(&alone))
+			return mlgen_fail(err, -EINVAL,
+					  "require=%s: %s%s%s can never hold; %s is %s", text,
+					  q[i].metric, q[i].op, number, q[i].metric,
+					  is_percent ? "between 0 and 100" : "never below 0");
+		if (is_empty(&all))
+			return mlgen_fail(
+				err, -EINVAL,
+				"require=%s: %s%s%s contradicts the requirements before it", text,
+				q[i].metric, q[i].op, number);
 	}
 	return 0;
 }
@@ -93,15 +88,6 @@ static bool read_value(const struct record *r, const struct figure *f, double *v
 	return true;
 }
 
-/* AU leaves out the first step of each epoch. Do these steps take most of the time? */
-static bool misleads(const struct run_result *r, size_t i, const struct requirement *q,
-		     const struct figure *f)
-{
-	bool is_au = strcmp(f->path, "au_percent") == 0 || strcmp(f->path, "ml.au_percent") == 0;
-
-	return is_au && q->op[0] == '>' && job_result_au_misleads(&r->jobs[i]);
-}
-
 /* Jobs that have no such figure are ignored. */
 static int count_missed(const struct record *records, const struct run_result *r,
 			const struct requirement *q, const struct figure *f, const char *text)
@@ -109,6 +95,7 @@ static int count_missed(const struct record *records, const struct run_result *r
 	char got[UNITS_TEXT_BYTES], want[UNITS_TEXT_BYTES];
 	int missed = 0;
 	bool any_has_it = false;
+	bool is_au = strcmp(f->path, "au_percent") == 0 || strcmp(f->path, "ml.au_percent") == 0;
 
 	for (size_t i = 0; i < r->job_count; i++) {
 		double value;
@@ -116,7 +103,9 @@ static int count_missed(const struct record *records, const struct run_result *r
 		if (!read_value(&records[i], f, &value))
 			continue;
 		any_has_it = true;
-		if (require_holds(q, value) && !misleads(r, i, q, f))
+		/* AU leaves out the first step of each epoch, which may take most of the time. */
+		bool misleads = is_au && q->op[0] == '>' && job_result_au_misleads(&r->jobs[i]);
+		if (require_holds(q, value) && !misleads)
 			continue;
 		missed++;
 		if (require_holds(q, value))

@@ -25,25 +25,14 @@ static const char *pair_value(const struct metric_list *map, const char *key)
 	return NULL;
 }
 
-/* Documents never make mlgen open files, so a distribution in a file is unknown here. It becomes 0,
- * which is not a possible value of an option. */
-static bool set_file_distribution(const struct mlgen_field *f, void *base, const char *value)
-{
-	static const struct dist unknown = { .kind = DIST_CONST };
-	bool is_dist = f->type == MLGEN_SIZE_DIST || f->type == MLGEN_TIME_DIST;
-	bool is_file = is_dist && value && value[field_path_at(f, value)];
-
-	if (is_file)
-		field_set_value(f, base, &unknown);
-	return is_file;
-}
-
 /* An unknown option comes from another version of mlgen. Options that the document lacks have their
  * defaults. */
 static int set_options(const struct results_file *f, const struct job_document *m,
 		       const struct mlgen_field *table, void *base, struct job_origin *origins,
 		       struct mlgen_err *err)
 {
+	static const struct dist unknown = { .kind = DIST_CONST };
+
 	for (size_t i = 0; table && table[i].name; i++) {
 		const char *name = table[i].name;
 		const char *value = pair_value(&m->options_resolved, name);
@@ -53,8 +42,12 @@ static int set_options(const struct results_file *f, const struct job_document *
 
 		if (!value && table[i].def)
 			continue;
-		if (!set_file_distribution(&table[i], base, value) &&
-		    field_parse(&table[i], base, value ? value : "", 1024, &why) < 0 && value)
+		/* Documents never make mlgen open files, so a distribution in a file is unknown
+		 * here. It becomes 0, which is not a possible value of an option. */
+		bool is_dist = table[i].type == MLGEN_SIZE_DIST || table[i].type == MLGEN_TIME_DIST;
+		if (is_dist && value && value[field_path_at(&table[i], value)])
+			field_set_value(&table[i], base, &unknown);
+		else if (field_parse(&table[i], base, value ? value : "", 1024, &why) < 0 && value)
 			return mlgen_fail(err, -EINVAL, "%s: options_resolved of job '%s': %s",
 					  f->path, m->jobname, why.text);
 		if (!written)
@@ -102,23 +95,6 @@ static void read_direction(struct direction_result *d)
 	d->iops.max = (double)d->fio.iops_max;
 }
 
-static void read_figures(struct job_result *r)
-{
-	const struct job_document *doc = &r->doc;
-	const struct request_size *s = doc->request_sizes.items;
-
-	r->members = doc->members.count ? (unsigned)doc->members.count : 1;
-	if (doc->error)
-		mlgen_fail(&r->err, -(int)doc->error, "%s",
-			   doc->error_text ? doc->error_text : "unknown");
-	read_direction(&r->read);
-	read_direction(&r->write);
-	for (size_t i = 0; i < doc->request_sizes.count; i++)
-		sizes_add(s[i].operation && strcmp(s[i].operation, "write") == 0 ? &r->write.sizes
-										 : &r->read.sizes,
-			  s[i].largest_bytes, s[i].count);
-}
-
 /* Older documents have only the option; newer ones may have an unknown format. */
 static const struct format *document_format(const struct job_result *r)
 {
@@ -127,41 +103,6 @@ static const struct format *document_format(const struct job_result *r)
 	if (!f)
 		f = format_of((enum job_format)r->job->format);
 	return f ? f : &format_raw;
-}
-
-static void read_dataset(struct job_result *r)
-{
-	struct dataset *ds = &r->doc.dataset;
-	uint64_t samples = r->doc.samples;
-
-	ds->format = document_format(r);
-	ds->parts = 1;
-	if (r->doc.is_uneven || samples != ds->files * ds->samples_per_file)
-		ds->uneven_samples = samples;
-	/* The sizes of existing files are not an option. */
-	ds->is_found |= r->job->dataset == DATASET_SCAN;
-	if ((ds->is_found || dist_mean(&r->job->sample_size) <= 0) && samples)
-		ds->sample_size = (struct dist){
-			.kind = DIST_CONST,
-			.a = (double)r->totals.row_bytes / (double)samples,
-		};
-	r->dataset = ds;
-}
-
-/* A training may have ended in its preparation. */
-static void set_work(struct job_result *r, const struct record *from)
-{
-	const struct workload *w = job_work(r->job);
-
-	if (w->is_plain ? from->io != NULL : from->ml != NULL) {
-		r->work = w;
-	} else if (from->prepare) {
-		size_t i = 0;
-
-		while (!workloads[i]->only_prepares)
-			i++;
-		r->work = workloads[i];
-	}
 }
 
 /* Older documents have only whole seconds, rounded up. The wall time is more exact if it lies in
@@ -180,10 +121,50 @@ static void set_elapsed(struct job_result *r)
 
 static void read_record(const struct record *from, struct job_result *r)
 {
-	set_work(r, from);
-	read_figures(r);
-	if (from->dataset)
-		read_dataset(r);
+	/* A training may have ended in its preparation. */
+	const struct workload *w = job_work(r->job);
+
+	if (w->is_plain ? from->io != NULL : from->ml != NULL) {
+		r->work = w;
+	} else if (from->prepare) {
+		size_t i = 0;
+
+		while (!workloads[i]->only_prepares)
+			i++;
+		r->work = workloads[i];
+	}
+
+	const struct job_document *doc = &r->doc;
+	const struct request_size *s = doc->request_sizes.items;
+
+	r->members = doc->members.count ? (unsigned)doc->members.count : 1;
+	if (doc->error)
+		mlgen_fail(&r->err, -(int)doc->error, "%s",
+			   doc->error_text ? doc->error_text : "unknown");
+	read_direction(&r->read);
+	read_direction(&r->write);
+	for (size_t i = 0; i < doc->request_sizes.count; i++)
+		sizes_add(s[i].operation && strcmp(s[i].operation, "write") == 0 ? &r->write.sizes
+										 : &r->read.sizes,
+			  s[i].largest_bytes, s[i].count);
+
+	if (from->dataset) {
+		struct dataset *ds = &r->doc.dataset;
+		uint64_t samples = r->doc.samples;
+
+		ds->format = document_format(r);
+		ds->parts = 1;
+		if (r->doc.is_uneven || samples != ds->files * ds->samples_per_file)
+			ds->uneven_samples = samples;
+		/* The sizes of existing files are not an option. */
+		ds->is_found |= r->job->dataset == DATASET_SCAN;
+		if ((ds->is_found || dist_mean(&r->job->sample_size) <= 0) && samples)
+			ds->sample_size = (struct dist){
+				.kind = DIST_CONST,
+				.a = (double)r->totals.row_bytes / (double)samples,
+			};
+		r->dataset = ds;
+	}
 	/* The document has whole milliseconds; for merged runs, those of all of them. */
 	double sum = job_result_runtime(r), read = (double)r->doc.job_runtime_ms / 1e3;
 	r->ml.runtime_seconds = sum >= read && sum < read + 1e-3 ? sum : read;

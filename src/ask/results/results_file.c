@@ -80,21 +80,6 @@ static void set_direction(json_t *d, double seconds)
 	set_rate(d, "iops", number_of(d, "total_ios"), seconds);
 }
 
-/* Older documents have the time of the epochs alone. */
-static void set_runtime(json_t *job, json_t *ml, json_t *eval)
-{
-	json_t *saves = json_object_get(ml, "saves");
-	double seconds = number_of(ml, "wall_seconds") + number_of(eval, "seconds") +
-			 number_of(saves, "stall_seconds");
-
-	seconds = fmax(seconds, number_of(saves, "wall_seconds"));
-	if (!(seconds > 0))
-		return;
-	set_count(job, "job_runtime", seconds * 1e3);
-	set_direction(json_object_get(job, "read"), seconds);
-	set_direction(json_object_get(job, "write"), seconds);
-}
-
 /* The bytes of the columns that are read, as a part of a row. */
 static double columns_fraction(json_t *job)
 {
@@ -190,7 +175,18 @@ static void convert_older_job(json_t *root, json_t *job)
 	    json_object_get(eval, "io_bytes"))
 		return;
 	split_io_bytes(ml, eval);
-	set_runtime(job, ml, eval);
+
+	/* Older documents have the time of the epochs alone. */
+	json_t *saves = json_object_get(ml, "saves");
+	double seconds = number_of(ml, "wall_seconds") + number_of(eval, "seconds") +
+			 number_of(saves, "stall_seconds");
+
+	seconds = fmax(seconds, number_of(saves, "wall_seconds"));
+	if (!(seconds > 0))
+		return;
+	set_count(job, "job_runtime", seconds * 1e3);
+	set_direction(json_object_get(job, "read"), seconds);
+	set_direction(json_object_get(job, "write"), seconds);
 }
 
 /* ---- files ---- */
@@ -215,24 +211,6 @@ static int fail_at(const struct results_file *f, const json_error_t *e, bool at_
 			  e->text, hint);
 }
 
-static int too_large(const struct results_file *f, struct mlgen_err *err)
-{
-	return mlgen_fail(err, -EFBIG, "%s: is larger than any report of mlgen", f->path);
-}
-
-static int check_file(const struct results_file *f, FILE *from, struct mlgen_err *err)
-{
-	struct stat st;
-
-	if (fstat(fileno(from), &st) < 0)
-		return mlgen_fail(err, -errno, "%s: %s", f->path, strerror(errno));
-	if (S_ISDIR(st.st_mode))
-		return mlgen_fail(err, -EISDIR,
-				  "%s: is a directory; name the JSON documents in it: %s/*.json",
-				  f->path, f->path);
-	return st.st_size > BYTES_MAX ? too_large(f, err) : 0;
-}
-
 /* The size of a pipe is unknown. */
 struct bounded {
 	FILE *from;
@@ -250,15 +228,20 @@ static size_t read_bounded(void *to, size_t most, void *data)
 
 static int parse_file(struct results_file *f, FILE *from, struct mlgen_err *err)
 {
-	json_error_t e;
-	int rc = check_file(f, from, err);
-
-	if (rc < 0)
-		return rc;
 	struct bounded b = { .from = from };
-	f->root = json_load_callback(read_bounded, &b, JSON_REJECT_DUPLICATES, &e);
-	if (b.bytes > BYTES_MAX)
-		return too_large(f, err);
+	json_error_t e;
+	struct stat st;
+
+	if (fstat(fileno(from), &st) < 0)
+		return mlgen_fail(err, -errno, "%s: %s", f->path, strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return mlgen_fail(err, -EISDIR,
+				  "%s: is a directory; name the JSON documents in it: %s/*.json",
+				  f->path, f->path);
+	if (st.st_size <= BYTES_MAX)
+		f->root = json_load_callback(read_bounded, &b, JSON_REJECT_DUPLICATES, &e);
+	if (st.st_size > BYTES_MAX || b.bytes > BYTES_MAX)
+		return mlgen_fail(err, -EFBIG, "%s: is larger than any report of mlgen", f->path);
 	if (f->root)
 		return 0;
 	bool at_end = e.position == b.bytes && fgetc(from) == EOF;

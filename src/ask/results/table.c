@@ -70,20 +70,6 @@ static int decimals_for(double largest)
 	return largest > 0 ? d : 0;
 }
 
-static double largest_of(const struct figure_value *v, size_t count, size_t stride)
-{
-	double largest = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct figure_value *value = &v[i * stride];
-		bool is_number = value->kind == VALUE_WHOLE || value->kind == VALUE_REAL;
-
-		if (is_number && fabs(value->real) > largest)
-			largest = fabs(value->real);
-	}
-	return largest;
-}
-
 /* The largest unit in which the largest figure is at least one. */
 static void scale_bytes(struct figure_column *c, double largest, bool is_rate, bool is_alone)
 {
@@ -101,9 +87,23 @@ static void scale_bytes(struct figure_column *c, double largest, bool is_rate, b
 	append_unit(c, name);
 }
 
-static void choose_kind(struct figure_column *c, double largest, bool is_alone)
+void column_init(struct figure_column *c, const struct figure *f, const struct figure_value *values,
+		 size_t count, size_t stride, bool is_alone)
 {
-	const struct figure *f = c->figure;
+	struct buf cell = { 0 };
+	double largest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct figure_value *value = &values[i * stride];
+		bool is_number = value->kind == VALUE_WHOLE || value->kind == VALUE_REAL;
+
+		if (is_number && fabs(value->real) > largest)
+			largest = fabs(value->real);
+	}
+	memset(c, 0, sizeof(*c));
+	c->figure = f;
+	snprintf(c->title, sizeof(c->title), "%s", f->key);
+
 	bool is_rate = figure_has_unit(f, "bytes/s");
 
 	c->kind = COLUMN_SCALED;
@@ -125,18 +125,7 @@ static void choose_kind(struct figure_column *c, double largest, bool is_alone)
 	} else if (f->kind != FIGURE_METRIC) {
 		c->kind = COLUMN_PLAIN;
 	}
-}
 
-void column_init(struct figure_column *c, const struct figure *f, const struct figure_value *values,
-		 size_t count, size_t stride, bool is_alone)
-{
-	double largest = largest_of(values, count, stride);
-	struct buf cell = { 0 };
-
-	memset(c, 0, sizeof(*c));
-	c->figure = f;
-	snprintf(c->title, sizeof(c->title), "%s", f->key);
-	choose_kind(c, largest, is_alone);
 	c->decimals = c->kind == COLUMN_PERCENT ? 1 : decimals_for(largest / c->scale);
 	c->width = (int)printable_columns(c->title);
 	for (size_t i = 0; i < count; i++) {
@@ -181,23 +170,6 @@ struct figure_table {
 	size_t rows, room;
 };
 
-static int add_key(struct figure_table *t, char *key, struct mlgen_err *err)
-{
-	key += strspn(key, " \t");
-	for (size_t len = strlen(key); len && strchr(" \t", key[len - 1]);)
-		key[--len] = '\0';
-	if (!*key)
-		return mlgen_fail(err, -EINVAL,
-				  "a key is missing; write keys with commas between them: "
-				  "accelerators,au_percent");
-	for (size_t i = 0; i < t->columns; i++)
-		if (strcmp(t->figures[i].key, key) == 0)
-			return mlgen_fail(err, -EINVAL, "%s: is given twice", key);
-	if (t->columns == KEYS_MAX)
-		return mlgen_fail(err, -EINVAL, "more than %d keys", KEYS_MAX);
-	return figure_init(&t->figures[t->columns++], key, err);
-}
-
 static int read_keys(struct figure_table *t, const char *keys, struct mlgen_err *err)
 {
 	t->keys = mem_strdup(keys);
@@ -205,35 +177,32 @@ static int read_keys(struct figure_table *t, const char *keys, struct mlgen_err 
 		next = strchr(key, ',');
 		if (next)
 			*next++ = '\0';
-		if (add_key(t, key, err) < 0)
+		key += strspn(key, " \t");
+		for (size_t len = strlen(key); len && strchr(" \t", key[len - 1]);)
+			key[--len] = '\0';
+		if (!*key)
+			return mlgen_fail(err, -EINVAL,
+					  "a key is missing; write keys with commas between them: "
+					  "accelerators,au_percent");
+		for (size_t i = 0; i < t->columns; i++)
+			if (strcmp(t->figures[i].key, key) == 0)
+				return mlgen_fail(err, -EINVAL, "%s: is given twice", key);
+		if (t->columns == KEYS_MAX)
+			return mlgen_fail(err, -EINVAL, "more than %d keys", KEYS_MAX);
+		if (figure_init(&t->figures[t->columns++], key, err) < 0)
 			return -EINVAL;
 	}
 	return 0;
 }
 
-static void table_fini(struct figure_table *t)
-{
-	for (size_t i = 0; i < t->rows * t->columns; i++)
-		figure_value_fini(&t->cells[i]);
-	mem_free(t->cells);
-	mem_free(t->keys);
-}
-
-/* Append a row of empty cells. */
-static struct figure_value *add_row(struct figure_table *t)
-{
-	size_t bytes = t->columns * sizeof(*t->cells);
-
-	t->cells = mem_grow(t->cells, &t->room, t->rows + 1, bytes);
-	struct figure_value *row = &t->cells[t->rows++ * t->columns];
-	memset(row, 0, bytes);
-	return row;
-}
-
 static void add_document(struct figure_table *t, const struct results_file *doc)
 {
 	for (size_t j = 0; j < doc->count; j++) {
-		struct figure_value *row = add_row(t);
+		size_t bytes = t->columns * sizeof(*t->cells);
+
+		t->cells = mem_grow(t->cells, &t->room, t->rows + 1, bytes);
+		struct figure_value *row = &t->cells[t->rows++ * t->columns];
+		memset(row, 0, bytes);
 
 		/* Figures leave out failed operations, but look like any other figures. */
 		if (record_has_too_many_errors(&doc->records[j]) &&
@@ -324,21 +293,6 @@ static void print_quoted(FILE *to, const char *text)
 	fputc('"', to);
 }
 
-static void print_csv_cell(FILE *to, const struct figure_value *v)
-{
-	enum figure_kind kind = figure_shown_kind(v);
-	char text[UNITS_TEXT_BYTES];
-
-	if (kind == VALUE_WHOLE)
-		fprintf(to, "%" PRIu64, v->whole);
-	else if (kind == VALUE_BOOL)
-		fputs(v->whole ? "true" : "false", to);
-	else if (kind == VALUE_REAL)
-		fputs(units_format_f64(text, v->real), to);
-	else if (kind == VALUE_TEXT)
-		print_quoted(to, v->text);
-}
-
 static void print_csv(FILE *to, const struct figure_table *t)
 {
 	for (size_t i = 0; i < t->columns; i++) {
@@ -347,7 +301,17 @@ static void print_csv(FILE *to, const struct figure_table *t)
 	}
 	fputc('\n', to);
 	for (size_t c = 0; c < t->rows * t->columns; c++) {
-		print_csv_cell(to, &t->cells[c]);
+		enum figure_kind kind = figure_shown_kind(&t->cells[c]);
+		char text[UNITS_TEXT_BYTES];
+
+		if (kind == VALUE_WHOLE)
+			fprintf(to, "%" PRIu64, t->cells[c].whole);
+		else if (kind == VALUE_BOOL)
+			fputs(t->cells[c].whole ? "true" : "false", to);
+		else if (kind == VALUE_REAL)
+			fputs(units_format_f64(text, t->cells[c].real), to);
+		else if (kind == VALUE_TEXT)
+			print_quoted(to, t->cells[c].text);
 		fputc((c + 1) % t->columns ? ',' : '\n', to);
 	}
 }
@@ -414,7 +378,10 @@ int table_files(const struct ask *a, const char *keys)
 			print_json(a->json, &t);
 		status = print_table(a->to, &t, a->set->settings.output_format);
 	}
-	table_fini(&t);
+	for (size_t i = 0; i < t.rows * t.columns; i++)
+		figure_value_fini(&t.cells[i]);
+	mem_free(t.cells);
+	mem_free(t.keys);
 	return status;
 }
 

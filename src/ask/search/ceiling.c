@@ -61,18 +61,6 @@ static int warm_file(const struct dataset *ds, uint64_t file, char *chunk,
 	return rc;
 }
 
-/* Bytes of files that may be read into memory. */
-static uint64_t warm_bytes_max(const struct host *host)
-{
-	uint64_t available = host->memory_bytes;
-	uint64_t free_bytes;
-
-	if (sysfile_keyed(&free_bytes, "", "/proc/meminfo", "MemAvailable") == 0 &&
-	    free_bytes < available)
-		available = free_bytes;
-	return available / MEMORY_DIVISOR;
-}
-
 uint64_t ceiling_files(const struct job_result *j, uint64_t most_bytes)
 {
 	const struct dataset *ds = j->dataset;
@@ -332,7 +320,15 @@ static int measure_cached(struct measure *m)
 			       m->job->engine->name);
 		return 0;
 	}
-	uint64_t files = ceiling_files(m->result, warm_bytes_max(m->a->host));
+
+	/* Bytes of files that may be read into memory. */
+	uint64_t available = m->a->host->memory_bytes;
+	uint64_t free_bytes;
+
+	if (sysfile_keyed(&free_bytes, "", "/proc/meminfo", "MemAvailable") == 0 &&
+	    free_bytes < available)
+		available = free_bytes;
+	uint64_t files = ceiling_files(m->result, available / MEMORY_DIVISOR);
 	uint64_t end_ns = clock_now(m->clock) + (uint64_t)(limit * NS_PER_S);
 	int rc = ceiling_warm(&w, ds, files, m->clock, end_ns, &err);
 	if (rc == -EINTR)
@@ -362,26 +358,23 @@ static const char *why_no_ceiling(const struct job_result *j)
 	return NULL;
 }
 
-static double brief_seconds(const struct job_result *j, double compute_seconds)
-{
-	const char *name = j->verdict.name;
-	double seconds = fmin(j->wall_seconds * BRIEF_PART, BRIEF_MOST);
-	bool is_unclear = name && (!strcmp(name, "host") || !strcmp(name, "unclear"));
-	bool is_long_enough = seconds >= BRIEF_LEAST &&
-			      seconds * (1 - RAMP_PART) >= BRIEF_STEPS * compute_seconds;
-
-	return is_unclear && !j->ml.too_short && is_long_enough && !verdict_without_storage(j->job)
-		       ? seconds
-		       : 0;
-}
-
 double ceiling_seconds(const struct job_result *j, bool only_unclear)
 {
 	if (why_no_ceiling(j))
 		return 0;
 	double compute_seconds = dist_mean(&j->job->compute_time) / NS_PER_S;
-	if (only_unclear)
-		return brief_seconds(j, compute_seconds);
+	if (only_unclear) {
+		const char *name = j->verdict.name;
+		double seconds = fmin(j->wall_seconds * BRIEF_PART, BRIEF_MOST);
+		bool is_unclear = name && (!strcmp(name, "host") || !strcmp(name, "unclear"));
+		bool is_long_enough = seconds >= BRIEF_LEAST &&
+				      seconds * (1 - RAMP_PART) >= BRIEF_STEPS * compute_seconds;
+
+		return is_unclear && !j->ml.too_short && is_long_enough &&
+				       !verdict_without_storage(j->job)
+			       ? seconds
+			       : 0;
+	}
 	double seconds = (FEW_STEPS + 1) * compute_seconds / (1 - RAMP_PART);
 	return fmin(fmax(seconds, EXPLICIT_LEAST), EXPLICIT_MOST);
 }
@@ -435,30 +428,22 @@ static int measure_job(const struct ask *a, const struct run_result *r, struct j
 	return rc;
 }
 
-/* Report each job for which an explicit ceiling cannot be measured. */
-static void note_jobs_without_ceiling(const struct run_result *r)
+int ceiling_measure(const struct ask *a, struct run_result *r, bool only_unclear,
+		    struct mlgen_err *err)
 {
 	const struct job *last = NULL;
+	int rc = 0;
 
-	for (size_t i = 0; i < r->job_count; i++) {
+	if (a->set->settings.ceiling == CEILING_OFF || r->interrupted || r->err.code)
+		return 0;
+	verdict_fill(r);
+	for (size_t i = 0; !only_unclear && i < r->job_count; i++) {
 		const struct job_result *j = &r->jobs[i];
 
 		if (j->job != last && why_no_ceiling(j))
 			log_note("ceiling: %s: %s", j->job->name, why_no_ceiling(j));
 		last = j->job;
 	}
-}
-
-int ceiling_measure(const struct ask *a, struct run_result *r, bool only_unclear,
-		    struct mlgen_err *err)
-{
-	int rc = 0;
-
-	if (a->set->settings.ceiling == CEILING_OFF || r->interrupted || r->err.code)
-		return 0;
-	verdict_fill(r);
-	if (!only_unclear)
-		note_jobs_without_ceiling(r);
 	for (size_t i = 0; rc == 0 && i < r->job_count; i++) {
 		double seconds = ceiling_seconds(&r->jobs[i], only_unclear);
 

@@ -136,31 +136,6 @@ static double supply_margin(const struct find_max *f, const struct job_result *r
 	return (p->supply_percent - limit) / limit;
 }
 
-/*
- * Fill figures, margin_percent and holds of `p`, whose `full` and `too_many_errors` are set, and
- * return the smallest margin. r NULL: it was not measured. A run with too many errors holds
- * nothing.
- */
-static double find_judge(const struct find_max *f, const struct job_result *r,
-			 struct metrics_probe *p)
-{
-	double least = (double)INFINITY;
-
-	for (unsigned i = 0; i < f->required_count; i++) {
-		double *value = &p->figures[i];
-
-		if (!r || !require_value(r, f->required[i].metric, value))
-			*value = (double)NAN;
-		least = fmin(least, margin_of(&f->required[i], *value));
-	}
-	least = fmin(least, supply_margin(f, r, p));
-	if (p->too_many_errors)
-		least = -1;
-	p->margin_percent = 100 * least;
-	p->holds = least >= 0;
-	return least;
-}
-
 /* ---- jobs that ran at the same time as the varied one ---- */
 
 /*
@@ -185,14 +160,6 @@ static void append_result(struct buf *out, const struct job_result *r)
 	buf_add(out, show_rate(text, &unit, rate));
 }
 
-/* A job of checkpoints may be long past its last checkpoint, so its elapsed time counts. */
-static bool ended_early(const struct job_result *r, const struct job_result *varied)
-{
-	return !job_result_is_of_checkpoints(r)
-		       ? r->wall_seconds < SAME_TIME * varied->wall_seconds
-		       : r->elapsed_seconds < SAME_TIME * varied->elapsed_seconds;
-}
-
 /* Results of the jobs that ran at the same time as the varied one, and whether they ended early.
  * Owned by the caller; NULL = the job was alone. */
 static char *format_concurrent_jobs(const struct find_max *f, const struct run_result *r)
@@ -212,7 +179,11 @@ static char *format_concurrent_jobs(const struct find_max *f, const struct run_r
 			verdict_append_failed(&out, other);
 			buf_addc(&out, ')');
 		}
-		if (ended_early(other, varied))
+		/* A job of checkpoints may be long past its last checkpoint, so its elapsed time
+		 * counts. */
+		if (job_result_is_of_checkpoints(other)
+			    ? other->elapsed_seconds < SAME_TIME * varied->elapsed_seconds
+			    : other->wall_seconds < SAME_TIME * varied->wall_seconds)
 			buf_addf(&out, " (ended after %.1f of %.1f s: the rest ran without it)",
 				 other->wall_seconds, varied->wall_seconds);
 	}
@@ -246,23 +217,6 @@ static void fill_probe(struct metrics_probe *p, const struct job_result *r)
 		p->stall_p99_ns = (double)hist_percentile(ml->stall_ns, 99);
 }
 
-static struct metrics_probe *add_probe(struct find_max *f, uint64_t value, bool is_full)
-{
-	f->probes = mem_realloc(f->probes, (f->probe_count + 1) * sizeof(*f->probes));
-	struct metrics_probe *p = &f->probes[f->probe_count++];
-	*p = (struct metrics_probe){ .value = value,
-				     .full = is_full,
-				     .margin_percent = (double)NAN,
-				     .au_percent = (double)NAN,
-				     .sample_bytes_per_sec = (double)NAN,
-				     .seconds = (double)NAN,
-				     .stall_p99_ns = (double)NAN,
-				     .supply_percent = (double)NAN,
-				     .demand_bytes_per_sec = (double)NAN,
-				     .steps = UINT64_MAX };
-	return p;
-}
-
 /* The spread of epochs after the first, which warms up, and the standard error of their mean; both
  * in points of AU. */
 static double epochs_differ(const struct ml_result *ml, double *error)
@@ -286,22 +240,6 @@ static double epochs_differ(const struct ml_result *ml, double *error)
 	return most - least;
 }
 
-/* The headline of the job that had the errors, which may not be the varied job. */
-static void set_error_headline(struct find_side *s, const struct run_result *run)
-{
-	size_t i = 0;
-	struct buf text = { 0 };
-
-	while (!run->jobs[i].failed.is_too_many)
-		i++;
-	buf_addf(&text, "%s: ", run->jobs[i].job->name);
-	verdict_append_failed(&text, &run->jobs[i]);
-	buf_add(&text, "; ");
-	verdict_append_allowance(&text, &run->jobs[i]);
-	mem_replace(&s->headline, buf_str(&text));
-	buf_fini(&text);
-}
-
 /* Store the run as the nearest on its side of the limit. Returns the standard error in points of
  * AU. */
 static double fill_side(struct find_max *f, const struct run_result *run,
@@ -316,8 +254,20 @@ static double fill_side(struct find_max *f, const struct run_result *run,
 	s->value = p->value;
 	copy_text(s->verdict, sizeof(s->verdict), p->verdict);
 	mem_replace(&s->headline, r->verdict.headline);
-	if (p->too_many_errors)
-		set_error_headline(s, run);
+	if (p->too_many_errors) {
+		/* The job that had the errors may not be the varied job. */
+		size_t i = 0;
+		struct buf text = { 0 };
+
+		while (!run->jobs[i].failed.is_too_many)
+			i++;
+		buf_addf(&text, "%s: ", run->jobs[i].job->name);
+		verdict_append_failed(&text, &run->jobs[i]);
+		buf_add(&text, "; ");
+		verdict_append_allowance(&text, &run->jobs[i]);
+		mem_replace(&s->headline, buf_str(&text));
+		buf_fini(&text);
+	}
 	s->memory_percent = r->storage.memory_percent;
 	s->demand_bytes_per_sec = s->bytes_per_sec = (double)NAN;
 	s->epochs_differ = differ;
@@ -389,7 +339,22 @@ static void add_result(struct find_max *f, struct probe *run, struct search_step
 	p->too_many_errors = run->result && failed_in_any(run->result);
 	if (p->too_many_errors)
 		copy_text(p->verdict, sizeof(p->verdict), "errors");
-	double margin = find_judge(f, r, p);
+
+	/* The smallest margin decides. A run with too many errors holds nothing. */
+	double margin = (double)INFINITY;
+	for (unsigned i = 0; i < f->required_count; i++) {
+		double *value = &p->figures[i];
+
+		if (!r || !require_value(r, f->required[i].metric, value))
+			*value = (double)NAN;
+		margin = fmin(margin, margin_of(&f->required[i], *value));
+	}
+	margin = fmin(margin, supply_margin(f, r, p));
+	if (p->too_many_errors)
+		margin = -1;
+	p->margin_percent = 100 * margin;
+	p->holds = margin >= 0;
+
 	measure_ceiling(f, run, p);
 	if (r && p->full)
 		noise = fill_side(f, run->result, r, p) / 100;
@@ -434,7 +399,20 @@ static void probe(struct find_max *f, struct search_step step)
 		probe_fini(&run);
 		return;
 	}
-	struct metrics_probe *p = add_probe(f, step.value, is_full);
+
+	f->probes = mem_realloc(f->probes, (f->probe_count + 1) * sizeof(*f->probes));
+	struct metrics_probe *p = &f->probes[f->probe_count++];
+	*p = (struct metrics_probe){ .value = step.value,
+				     .full = is_full,
+				     .margin_percent = (double)NAN,
+				     .au_percent = (double)NAN,
+				     .sample_bytes_per_sec = (double)NAN,
+				     .seconds = (double)NAN,
+				     .stall_p99_ns = (double)NAN,
+				     .supply_percent = (double)NAN,
+				     .demand_bytes_per_sec = (double)NAN,
+				     .steps = UINT64_MAX };
+
 	if (rc == 0) {
 		add_result(f, &run, step, p);
 	} else {
@@ -494,23 +472,6 @@ static int find_report(struct find_max *f)
 	return f->answer.found ? EXIT_RAN : EXIT_MISSED;
 }
 
-static void find_fini(struct find_max *f)
-{
-	if (f->has_best)
-		probe_fini(&f->best);
-	search_fini(&f->search);
-	mem_free(f->probes);
-	for (size_t i = 0; i < f->line_count; i++)
-		mem_free(f->lines[i].text);
-	mem_free(f->lines);
-	mem_free(f->held.headline);
-	mem_free(f->held.concurrent_jobs);
-	mem_free(f->missed.headline);
-	mem_free(f->missed.concurrent_jobs);
-	mem_free(f->requirement);
-	mem_free(f->fits);
-}
-
 static int ask_find(const struct ask *a, bool is_min)
 {
 	const struct settings *set = &a->set->settings;
@@ -539,7 +500,20 @@ static int ask_find(const struct ask *a, bool is_min)
 		else
 			status = find_report(&f);
 	}
-	find_fini(&f);
+
+	if (f.has_best)
+		probe_fini(&f.best);
+	search_fini(&f.search);
+	mem_free(f.probes);
+	for (size_t i = 0; i < f.line_count; i++)
+		mem_free(f.lines[i].text);
+	mem_free(f.lines);
+	mem_free(f.held.headline);
+	mem_free(f.held.concurrent_jobs);
+	mem_free(f.missed.headline);
+	mem_free(f.missed.concurrent_jobs);
+	mem_free(f.requirement);
+	mem_free(f.fits);
 	return status;
 }
 

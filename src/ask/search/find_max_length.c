@@ -119,18 +119,6 @@ static struct mlperf_need need_of(const struct find_max *f, uint64_t n)
 	return need;
 }
 
-static uint64_t most_valid(const struct find_max *f)
-{
-	double samples = (double)f->files * (double)f->samples_per_file;
-	double of_one = need_of(f, 1).steps_samples;
-	/* MLPerf's tools round down, so there may be room for one accelerator more. */
-	uint64_t n = (uint64_t)floor(samples / of_one) + 1;
-
-	while (n > 0 && need_of(f, n).steps_passes > samples)
-		n--;
-	return n;
-}
-
 void find_text_mlperf(struct buf *out, const struct find_max *f)
 {
 	char files[UNITS_TEXT_BYTES];
@@ -138,7 +126,15 @@ void find_text_mlperf(struct buf *out, const struct find_max *f)
 	if (!mlperf_find_any(f->job) || !find_counts_accelerators(f) || !f->files ||
 	    verdict_without_storage(f->job))
 		return;
-	uint64_t n = most_valid(f);
+
+	double samples = (double)f->files * (double)f->samples_per_file;
+	double of_one = need_of(f, 1).steps_samples;
+	/* MLPerf's tools round down, so there may be room for one accelerator more. */
+	uint64_t n = (uint64_t)floor(samples / of_one) + 1;
+
+	while (n > 0 && need_of(f, n).steps_passes > samples)
+		n--;
+
 	uint64_t found = f->answer.value ? f->answer.value : 1;
 	units_human_count(files, f->files);
 	if (n)
@@ -253,16 +249,6 @@ static double delivered(const struct find_max *f, const struct metrics_probe *p)
 		       : p->sample_bytes_per_sec;
 }
 
-static double most_delivered(const struct find_max *f)
-{
-	double most = (double)NAN;
-
-	for (size_t i = 0; i < f->probe_count; i++)
-		if (strcmp(f->probes[i].verdict, "memory") != 0)
-			most = fmax(most, delivered(f, &f->probes[i]));
-	return most;
-}
-
 /* ---- accelerators that would fit ---- */
 
 /* Bytes per second that one accelerator of this name needs for the required AU; NaN = unknown. */
@@ -295,24 +281,6 @@ struct accelerator_fit {
 	double best_rate, least_rate;
 	bool rates_differ;
 };
-
-static void consider_accelerator(struct accelerator_fit *fit, const struct find_max *f,
-				 const char *name)
-{
-	double rate = demand_of_one(f, name);
-
-	if (!(rate > 0))
-		return;
-	fit->rates_differ |= fit->least_rate > 0 && fabs(rate / fit->least_rate - 1) > 1e-6;
-	if (rate <= f->delivered_bytes_per_sec && rate > fit->best_rate) {
-		snprintf(fit->best, sizeof(fit->best), "%s", name);
-		fit->best_rate = rate;
-	}
-	if (!(fit->least_rate > 0) || rate < fit->least_rate) {
-		snprintf(fit->least, sizeof(fit->least), "%s", name);
-		fit->least_rate = rate;
-	}
-}
 
 static char *format_fit(const struct find_max *f, const struct accelerator_fit *fit)
 {
@@ -351,36 +319,36 @@ static void find_fit(struct find_max *f)
 	char *names = mem_strdup(f->job->accelerators_known);
 	char *rest = names;
 
-	for (char *name; (name = strsep(&rest, " "));)
-		if (*name)
-			consider_accelerator(&fit, f, name);
+	for (char *name; (name = strsep(&rest, " "));) {
+		double rate = *name ? demand_of_one(f, name) : 0;
+
+		if (!(rate > 0))
+			continue;
+		fit.rates_differ |= fit.least_rate > 0 && fabs(rate / fit.least_rate - 1) > 1e-6;
+		if (rate <= f->delivered_bytes_per_sec && rate > fit.best_rate) {
+			snprintf(fit.best, sizeof(fit.best), "%s", name);
+			fit.best_rate = rate;
+		}
+		if (!(fit.least_rate > 0) || rate < fit.least_rate) {
+			snprintf(fit.least, sizeof(fit.least), "%s", name);
+			fit.least_rate = rate;
+		}
+	}
 	f->fits = format_fit(f, &fit);
 	mem_free(names);
 }
 
 /* ---- part of one accelerator ---- */
 
-/* Round down to two digits. */
-static double round_down(double v)
-{
-	double unit = pow(10, floor(log10(v)) - 1);
-
-	return floor(v / unit + 1e-9) * unit;
-}
-
-/* Round up to four digits. */
-static double four_digits_up(double v)
-{
-	double unit = pow(10, floor(log10(v)) - 3);
-
-	return round(ceil(v / unit - 1e-9) * unit);
-}
-
 void find_fraction(struct find_max *f)
 {
 	const struct find_side *s = &f->missed;
+	double most = (double)NAN;
 
-	f->delivered_bytes_per_sec = most_delivered(f);
+	for (size_t i = 0; i < f->probe_count; i++)
+		if (strcmp(f->probes[i].verdict, "memory") != 0)
+			most = fmax(most, delivered(f, &f->probes[i]));
+	f->delivered_bytes_per_sec = most;
 	if (f->answer.found || f->interrupted || f->err.code || !f->search.falls ||
 	    f->required_count != 1 || !f->limit || strcmp(f->limit, "storage") != 0 ||
 	    s->value != 1 || !(s->demand_bytes_per_sec > 0))
@@ -389,7 +357,10 @@ void find_fraction(struct find_max *f)
 	double part = f->delivered_bytes_per_sec / need * TO_SPARE;
 	if (!(part > 0) || part >= 1)
 		return;
-	f->fraction = round_down(part);
+
+	/* Round down to two digits. */
+	double unit = pow(10, floor(log10(part)) - 1);
+	f->fraction = floor(part / unit + 1e-9) * unit;
 	find_fit(f);
 }
 
@@ -411,25 +382,6 @@ static bool is_dropped(const char *arg)
 	return false;
 }
 
-/* Add the arguments that simulate the part. With scale=, they keep the files that were read. */
-static void add_play(struct probe_args *args, const struct find_max *f)
-{
-	const struct job *j = f->job;
-	struct dist time = dist_scale(&j->compute_time, 1 / f->fraction);
-	struct buf text = { 0 };
-
-	if (time.kind == DIST_CONST)
-		time.a = four_digits_up(time.a);
-	dist_format(&text, &time, DIST_NS);
-	probe_args_add(args, "--%s.accelerators=1", j->name);
-	if (j->scale < 100 && j->accelerators > 1 && f->files && find_makes_files(f)) {
-		probe_args_add(args, "--%s.scale=100%%", j->name);
-		probe_args_add(args, "--%s.num_files=%" PRIu64, j->name, f->files);
-	}
-	probe_args_add(args, "--%s.compute_time=%s", j->name, buf_str(&text));
-	buf_fini(&text);
-}
-
 void find_append_play(struct buf *out, const struct find_max *f)
 {
 	const struct ask *a = f->ask;
@@ -437,8 +389,25 @@ void find_append_play(struct buf *out, const struct find_max *f)
 	char line[sizeof(a->host->command)] = "";
 	bool is_whole = true;
 	int i = 0;
+	const struct job *j = f->job;
+	struct dist time = dist_scale(&j->compute_time, 1 / f->fraction);
+	struct buf text = { 0 };
 
-	add_play(&args, f);
+	/* With scale=, the arguments keep the files that were read. */
+	if (time.kind == DIST_CONST) {
+		/* Round up to four digits. */
+		double unit = pow(10, floor(log10(time.a)) - 3);
+		time.a = round(ceil(time.a / unit - 1e-9) * unit);
+	}
+	dist_format(&text, &time, DIST_NS);
+	probe_args_add(&args, "--%s.accelerators=1", j->name);
+	if (j->scale < 100 && j->accelerators > 1 && f->files && find_makes_files(f)) {
+		probe_args_add(&args, "--%s.scale=100%%", j->name);
+		probe_args_add(&args, "--%s.num_files=%" PRIu64, j->name, f->files);
+	}
+	probe_args_add(&args, "--%s.compute_time=%s", j->name, buf_str(&text));
+	buf_fini(&text);
+
 	for (; i < a->argc && strcmp(a->argv[i], "--") != 0; i++)
 		if (!is_dropped(a->argv[i]))
 			is_whole &= host_append_argument(line, sizeof(line), a->argv[i]);
@@ -507,13 +476,6 @@ static bool is_cold(const struct job *j)
 	return job_drops_each_epoch(j) || j->direct || !job_touches_files(j);
 }
 
-/* Epochs may be repeated, unless the job states its length or reads from memory on purpose. */
-static bool can_be_longer(const struct job *j)
-{
-	return j->steps == 0 && j->runtime_ns == 0 &&
-	       (is_cold(j) || !job_is_given(j, "invalidate"));
-}
-
 /* Based on the best rate so far. */
 static double expected_seconds(const struct find_max *f, const struct plan_report *plan)
 {
@@ -533,8 +495,11 @@ static void repeat_epochs(struct probe_args *args, const struct find_max *f, con
 {
 	double seconds = expected_seconds(f, plan);
 	uint64_t counted = plan->steps_per_epoch - 1;
+	/* The job neither states its length nor reads from memory on purpose. */
+	bool can_be_longer = j->steps == 0 && j->runtime_ns == 0 &&
+			     (is_cold(j) || !job_is_given(j, "invalidate"));
 
-	if (plan->steps_per_epoch < 2 || counted * j->epochs >= FEW_STEPS || !can_be_longer(j) ||
+	if (plan->steps_per_epoch < 2 || counted * j->epochs >= FEW_STEPS || !can_be_longer ||
 	    seconds > REPEAT_SECONDS)
 		return;
 	add_number(args, j, "epochs", (FEW_STEPS + counted - 1) / counted);
@@ -551,24 +516,6 @@ static bool is_alone(const struct jobset *set, const struct job *j)
 	return true;
 }
 
-/* Give all jobs of the group this time, so that they run from its beginning to its end. */
-static void run_for(struct probe_args *args, const struct jobset *set, const struct job *j,
-		    uint64_t ns)
-{
-	char runtime[UNITS_TEXT_BYTES];
-
-	units_format_time(runtime, ns);
-	for (size_t i = 0; i < set->count; i++) {
-		const struct job *other = set->jobs[i];
-
-		if (other->group != j->group || (other->time_based && other->runtime_ns == ns))
-			continue;
-		if (job_work(other)->is_open_ended)
-			add_number(args, other, "time_based", 1);
-		probe_args_add(args, "--%s.runtime=%s", other->name, runtime);
-	}
-}
-
 /* Limit the time of a plain job, a job with a runtime, or a job that is not alone. */
 static void limit_time(struct probe_args *args, const struct jobset *set, const struct job *j,
 		       double expected_seconds, bool *is_full)
@@ -582,30 +529,21 @@ static void limit_time(struct probe_args *args, const struct jobset *set, const 
 	*is_full |= whole > 0 && whole <= seconds;
 	if (*is_full && is_alone(set, j))
 		return;
-	run_for(args, set, j, (uint64_t)(1e9 * (*is_full ? whole : seconds)));
-}
 
-/* AU counts from the second step of an epoch. */
-static int check_steps(const struct find_max *f, const struct job *j,
-		       const struct plan_report *plan, struct mlgen_err *err)
-{
-	uint64_t steps_per_epoch = plan->steps_per_epoch;
+	/* All jobs of the group get this time, so that they run from its beginning to its end. */
+	uint64_t ns = (uint64_t)(1e9 * (*is_full ? whole : seconds));
+	char runtime[UNITS_TEXT_BYTES];
 
-	if (steps_per_epoch >= find_steps_needed(f))
-		return 0;
-	if (!workload_trains(job_work(j)))
-		return mlgen_fail(err, -EINVAL,
-				  "steps=%" PRIu64
-				  ": AU counts from the second step on; raise steps",
-				  steps_per_epoch);
-	return mlgen_fail(err, -EINVAL,
-			  "an epoch has %" PRIu64
-			  " step%s, but AU counts from the second step on; at least "
-			  "%.0f files are needed: %s",
-			  steps_per_epoch, steps_per_epoch == 1 ? "" : "s",
-			  ceil(2.0 * (double)j->batch_size * (double)j->accelerators /
-			       (double)plan->dataset.samples_per_file),
-			  advice_more_files(j, find_makes_files(f)));
+	units_format_time(runtime, ns);
+	for (size_t i = 0; i < set->count; i++) {
+		const struct job *other = set->jobs[i];
+
+		if (other->group != j->group || (other->time_based && other->runtime_ns == ns))
+			continue;
+		if (job_work(other)->is_open_ended)
+			add_number(args, other, "time_based", 1);
+		probe_args_add(args, "--%s.runtime=%s", other->name, runtime);
+	}
 }
 
 static int set_length(const struct find_max *f, const struct jobset *set, struct job *j,
@@ -625,14 +563,27 @@ static int set_length(const struct find_max *f, const struct jobset *set, struct
 	else if (*is_full && counts)
 		repeat_epochs(args, f, j, &plan);
 	else if (!*is_full && counts) {
-		uint64_t steps = short_steps(j);
+		uint64_t few = short_steps(j);
 
-		add_number(args, j, "steps", steps);
-		add_runtime(args, j, SLOWER_MOST * (double)steps * step_seconds(j) + SHORT_SECONDS);
+		add_number(args, j, "steps", few);
+		add_runtime(args, j, SLOWER_MOST * (double)few * step_seconds(j) + SHORT_SECONDS);
 	} else if (!counts)
 		limit_time(args, set, j, plan.least_seconds, is_full);
-	if (job_work(j)->has_accelerators)
-		rc = check_steps(f, j, &plan, err);
+	uint64_t steps = plan.steps_per_epoch;
+	bool is_too_short = job_work(j)->has_accelerators && steps < find_steps_needed(f);
+	if (is_too_short && !workload_trains(job_work(j)))
+		rc = mlgen_fail(err, -EINVAL,
+				"steps=%" PRIu64 ": AU counts from the second step on; raise steps",
+				steps);
+	else if (is_too_short)
+		rc = mlgen_fail(err, -EINVAL,
+				"an epoch has %" PRIu64
+				" step%s, but AU counts from the second step on; at least "
+				"%.0f files are needed: %s",
+				steps, steps == 1 ? "" : "s",
+				ceil(2.0 * (double)j->batch_size * (double)j->accelerators /
+				     (double)plan.dataset.samples_per_file),
+				advice_more_files(j, find_makes_files(f)));
 	plan_fini(&plan);
 	return rc;
 }

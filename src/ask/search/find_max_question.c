@@ -99,26 +99,6 @@ static int check_varied(const struct find_max *f, struct mlgen_err *err)
 	return -EINVAL;
 }
 
-/* The first epoch of an empty tier says nothing. */
-static int check_tier(const struct find_max *f, struct mlgen_err *err)
-{
-	const struct job *j = f->job;
-
-	if (!f->is_min)
-		return 0;
-	if (j->cache == CACHE_NONE)
-		return mlgen_fail(
-			err, -EINVAL,
-			"%s=%s: the job has no cache tier; set a policy, such as cache=minio",
-			f->word, question_text(f));
-	if (j->epochs < 2 && !j->time_based && !(j->cache_warm > 0))
-		return mlgen_fail(err, -EINVAL,
-				  "%s=%s: a tier is empty in its first epoch; set epochs=3 or "
-				  "more, or cache_warm=100%%",
-				  f->word, question_text(f));
-	return 0;
-}
-
 static int fail_job(const struct find_max *f, const char *job, struct mlgen_err *err)
 {
 	const struct jobset *set = f->ask->set;
@@ -221,11 +201,42 @@ static bool falls(const struct find_max *f)
 	return find_counts_accelerators(f) && n == f->required_count;
 }
 
-/* Logs and DLIO's output describe a single run. */
-static int check_outputs(const struct find_max *f, struct mlgen_err *err)
+/* Parse the option and check that it matters for the job. */
+static int check_option(struct find_max *f, struct mlgen_err *err)
+{
+	if (parse_option(f, f->ask->set, err) < 0)
+		return -EINVAL;
+	if (job_work(f->job)->only_prepares)
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: phase=prepare measures nothing; use phase=train", f->word,
+				  question_text(f));
+	if (check_varied(f, err) < 0)
+		return -EINVAL;
+	const struct job *j = f->job;
+	if (f->is_min && j->cache == CACHE_NONE)
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s=%s: the job has no cache tier; set a policy, such as cache=minio",
+			f->word, question_text(f));
+	/* The first epoch of an empty tier says nothing. */
+	if (f->is_min && j->epochs < 2 && !j->time_based && !(j->cache_warm > 0))
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: a tier is empty in its first epoch; set epochs=3 or "
+				  "more, or cache_warm=100%%",
+				  f->word, question_text(f));
+	if (strcmp(f->option->name, "iodepth") == 0 && !f->job->engine->reap)
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: ioengine=%s has one request in flight at any iodepth; "
+				  "use io_uring or libaio, or vary numjobs",
+				  f->word, question_text(f), f->job->engine->name);
+	return 0;
+}
+
+int find_question(struct find_max *f, struct mlgen_err *err)
 {
 	const struct settings *set = &f->ask->set->settings;
 
+	/* Logs and DLIO's output describe a single run. */
 	if (set->log)
 		return mlgen_fail(err, -EINVAL,
 				  "log: --%s runs the job many times, but a log covers one "
@@ -236,53 +247,22 @@ static int check_outputs(const struct find_max *f, struct mlgen_err *err)
 			err, -EINVAL,
 			"output-format=dlio: has no place for the answer of --%s; use json",
 			f->word);
-	return 0;
-}
-
-/* Parse the option and check that it matters for the job. */
-static int check_option(struct find_max *f, struct mlgen_err *err)
-{
-	if (parse_option(f, f->ask->set, err) < 0)
-		return -EINVAL;
-	if (job_work(f->job)->only_prepares)
-		return mlgen_fail(err, -EINVAL,
-				  "%s=%s: phase=prepare measures nothing; use phase=train", f->word,
-				  question_text(f));
-	if (check_varied(f, err) < 0 || check_tier(f, err) < 0)
-		return -EINVAL;
-	if (strcmp(f->option->name, "iodepth") == 0 && !f->job->engine->reap)
-		return mlgen_fail(err, -EINVAL,
-				  "%s=%s: ioengine=%s has one request in flight at any iodepth; "
-				  "use io_uring or libaio, or vary numjobs",
-				  f->word, question_text(f), f->job->engine->name);
-	return 0;
-}
-
-static void set_limits(struct find_max *f)
-{
-	const struct mlgen_field *o = f->option;
-	uint64_t most =
-		o->max > 0 && o->max < (double)LARGEST_NUMBER ? (uint64_t)o->max : LARGEST_NUMBER;
-
-	if (f->is_min) {
-		search_init(&f->search, 1, FIND_MIN_STEPS);
-		return;
-	}
-	uint64_t least = first_value(f);
-	search_init(&f->search, least, find_most_by_files(f, least, most));
-	f->search.falls = falls(f);
-}
-
-int find_question(struct find_max *f, struct mlgen_err *err)
-{
-	if (check_outputs(f, err) < 0 || check_option(f, err) < 0 ||
-	    set_requirement(f, &f->ask->set->settings, err) < 0)
+	if (check_option(f, err) < 0 || set_requirement(f, set, err) < 0)
 		return -EINVAL;
 	if (!isnan(find_au_limit(f)) && dist_mean(&f->job->compute_time) <= 0)
 		return mlgen_fail(err, -EINVAL,
 				  "require=%s: compute_time=0 means no accelerator utilisation; "
 				  "set compute_time, or require something else",
 				  f->requirement);
-	set_limits(f);
+	if (f->is_min) {
+		search_init(&f->search, 1, FIND_MIN_STEPS);
+		return 0;
+	}
+
+	double max = f->option->max;
+	uint64_t most = max > 0 && max < (double)LARGEST_NUMBER ? (uint64_t)max : LARGEST_NUMBER;
+	uint64_t least = first_value(f);
+	search_init(&f->search, least, find_most_by_files(f, least, most));
+	f->search.falls = falls(f);
 	return 0;
 }

@@ -46,31 +46,6 @@ static bool has_column(const struct find_max *f, unsigned i)
 	return !find_trains(f) || (!find_is_au(q) && strcmp(q->metric, "stall_ns.p99") != 0);
 }
 
-static void append_columns(struct buf *out, const struct find_max *f)
-{
-	buf_addf(out, "%5s %*s", "probe", option_width(f), f->option->name);
-	if (find_trains(f))
-		buf_addf(out, " %6s", "AU");
-	for (unsigned i = 0; i < f->required_count; i++)
-		if (has_column(f, i))
-			buf_addf(out, "  %*s", metric_width(&f->required[i]),
-				 f->required[i].metric);
-	if (job_work(f->job)->is_open_ended)
-		buf_addf(out, " %6s", f->unit.name);
-	if (find_trains(f))
-		buf_addf(out, "  %13s %6s", "stall p99, ms", "steps");
-	buf_addc(out, '\n');
-}
-
-static void append_rate(struct buf *out, const struct find_max *f, double rate)
-{
-	if (isnan(rate))
-		buf_addf(out, " %6s", "-");
-	else
-		buf_addf(out, " %6.*f", show_rate_decimals(&f->unit, rate / f->unit.bytes),
-			 rate / f->unit.bytes);
-}
-
 /* Append "storage-bound". False if no verdict explains the AU. */
 static bool append_verdict(struct buf *out, const struct metrics_probe *p)
 {
@@ -121,8 +96,11 @@ static void append_row(struct buf *out, const struct find_max *f, const struct m
 		if (has_column(f, i))
 			buf_addf(out, "  %*s", metric_width(&f->required[i]),
 				 find_figure_text(figure, &f->required[i], p->figures[i]));
-	if (job_work(f->job)->is_open_ended)
-		append_rate(out, f, p->sample_bytes_per_sec);
+	double rate = p->sample_bytes_per_sec / f->unit.bytes;
+	if (job_work(f->job)->is_open_ended && isnan(rate))
+		buf_addf(out, " %6s", "-");
+	else if (job_work(f->job)->is_open_ended)
+		buf_addf(out, " %6.*f", show_rate_decimals(&f->unit, rate), rate);
 	if (find_trains(f))
 		buf_addf(out, "  %13s %6s", units_human_ms(ms, p->stall_p99_ns),
 			 units_human_count(steps, p->steps));
@@ -135,34 +113,6 @@ static void append_row(struct buf *out, const struct find_max *f, const struct m
 		buf_addf(&why, "%sended early", why.len ? ", " : "");
 	wrap_words(out, wrap_column_of(out), wrap_columns(), buf_str(&why));
 	buf_fini(&why);
-}
-
-static void print_line(FILE *to, const struct buf *line)
-{
-	size_t len = line->len;
-
-	while (len && line->s[len - 1] == ' ')
-		len--;
-	struct buf whole = { 0 };
-	buf_addn(&whole, buf_str(line), len);
-	buf_addc(&whole, '\n');
-	text_print(to, &whole);
-	buf_fini(&whole);
-	fflush(to);
-}
-
-/* The rate of the first probe decides the unit of all. */
-static void choose_unit(struct find_max *f, const struct metrics_probe *p)
-{
-	struct buf out = { 0 };
-
-	f->unit = show_rate_unit(p->sample_bytes_per_sec);
-	if (!f->table)
-		return;
-	buf_addc(&out, '\n');
-	append_columns(&out, f);
-	text_print(f->table, &out);
-	buf_fini(&out);
 }
 
 void find_append_question(struct buf *out, const struct find_max *f)
@@ -191,12 +141,30 @@ void find_text_head(struct find_max *f)
 void find_text_probe(struct find_max *f, const struct metrics_probe *p)
 {
 	struct buf line = { 0 }, value = { 0 };
+	bool is_first = !f->unit.name;
 	char number[24];
 
-	if (!f->unit.name)
-		choose_unit(f, p);
+	/* The rate of the first probe decides the unit of all. */
+	if (is_first)
+		f->unit = show_rate_unit(p->sample_bytes_per_sec);
 	if (!f->table)
 		return;
+	if (is_first) {
+		buf_addf(&line, "\n%5s %*s", "probe", option_width(f), f->option->name);
+		if (find_trains(f))
+			buf_addf(&line, " %6s", "AU");
+		for (unsigned i = 0; i < f->required_count; i++)
+			if (has_column(f, i))
+				buf_addf(&line, "  %*s", metric_width(&f->required[i]),
+					 f->required[i].metric);
+		if (job_work(f->job)->is_open_ended)
+			buf_addf(&line, " %6s", f->unit.name);
+		if (find_trains(f))
+			buf_addf(&line, "  %13s %6s", "stall p99, ms", "steps");
+		buf_addc(&line, '\n');
+		text_print(f->table, &line);
+		buf_reset(&line);
+	}
 	snprintf(number, sizeof(number), "%zu", f->probe_count);
 	find_append_shown(&value, f, p->value);
 	buf_addf(&line, "%5s %*s", p->full ? "full" : number, option_width(f), buf_str(&value));
@@ -205,6 +173,13 @@ void find_text_probe(struct find_max *f, const struct metrics_probe *p)
 		append_row(&line, f, p);
 	else
 		buf_addf(&line, "  %s: %s", f->err.code ? "failed" : "not possible", p->error);
-	print_line(f->table, &line);
+
+	size_t len = line.len;
+	while (len && line.s[len - 1] == ' ')
+		len--;
+	buf_cut(&line, len);
+	buf_addc(&line, '\n');
+	text_print(f->table, &line);
+	fflush(f->table);
 	buf_fini(&line);
 }

@@ -42,22 +42,6 @@ static int probe_send(struct hosts *h, const struct probe_args *args, struct mlg
 	return rc;
 }
 
-static void run_received(const struct ask *a, const char *at, uint64_t count)
-{
-	struct probe_args args = { 0 };
-	struct mlgen_err err = { 0 };
-	struct probe run;
-
-	for (uint64_t i = 0; i < count; i++) {
-		probe_args_add(&args, "%s", at);
-		at += strlen(at) + 1;
-	}
-	/* Rank 0 sees every error and decides what follows from it. */
-	probe_run(&run, a, &args, &err);
-	probe_fini(&run);
-	probe_args_fini(&args);
-}
-
 int probe_serve(const struct ask *a)
 {
 	struct probe_order order = { .status = ORDER_PROBE };
@@ -72,8 +56,21 @@ int probe_serve(const struct ask *a)
 		} else {
 			memcpy(&order, buf_str(&text), sizeof(order));
 		}
-		if (order.status == ORDER_PROBE)
-			run_received(a, buf_str(&text) + sizeof(order), order.count);
+		if (order.status == ORDER_PROBE) {
+			const char *at = buf_str(&text) + sizeof(order);
+			struct probe_args args = { 0 };
+			struct mlgen_err ignored = { 0 };
+			struct probe run;
+
+			for (uint64_t i = 0; i < order.count; i++) {
+				probe_args_add(&args, "%s", at);
+				at += strlen(at) + 1;
+			}
+			/* Rank 0 sees every error and decides what follows from it. */
+			probe_run(&run, a, &args, &ignored);
+			probe_fini(&run);
+			probe_args_fini(&args);
+		}
 		buf_fini(&text);
 	}
 	return order.status;
@@ -127,15 +124,6 @@ static int first_error(const struct diag *d, struct mlgen_err *err)
 	return mlgen_fail(err, -EINVAL, "the command line is not valid");
 }
 
-/* The dataset stays that of the command line, however many accelerators read it now. */
-static void use_files_of(struct jobset *set, const struct jobset *original)
-{
-	for (size_t i = 0; i < set->count; i++)
-		for (size_t k = 0; k < original->count; k++)
-			if (!strcmp(set->jobs[i]->name, original->jobs[k]->name))
-				set->jobs[i]->scaled_as = original->jobs[k];
-}
-
 static int probe_load_argv(struct jobset *set, const struct ask *a, int argc, char **argv,
 			   struct mlgen_err *err)
 {
@@ -147,7 +135,13 @@ static int probe_load_argv(struct jobset *set, const struct ask *a, int argc, ch
 	if (rc < 0)
 		first_error(&diag, err);
 	diag_fini(&diag);
-	use_files_of(set, a->set);
+
+	/* The dataset stays that of the command line, however many accelerators read it now. */
+	for (size_t i = 0; i < set->count; i++)
+		for (size_t k = 0; k < a->set->count; k++)
+			if (!strcmp(set->jobs[i]->name, a->set->jobs[k]->name))
+				set->jobs[i]->scaled_as = a->set->jobs[k];
+
 	mem_replace(&set->settings.log, NULL);
 	mem_replace(&set->settings.trace, NULL);
 	mem_replace(&set->settings.metrics, NULL);

@@ -25,17 +25,6 @@ static double mean(const struct search_trial *t)
 	return sum / t->runs;
 }
 
-static double spread(const struct search_trial *t)
-{
-	double least = t->margins[0], most = t->margins[0];
-
-	for (unsigned i = 1; i < t->runs; i++) {
-		least = fmin(least, t->margins[i]);
-		most = fmax(most, t->margins[i]);
-	}
-	return most - least;
-}
-
 static enum search_verdict search_verdict(const struct search_trial *t)
 {
 	unsigned held = 0;
@@ -328,8 +317,14 @@ double search_noise(const struct search *s)
 	double noise = SEARCH_NOISE_LEAST;
 
 	for (size_t i = 0; i < s->trials.count; i++) {
-		if (s->trials.at[i].runs > 1)
-			noise = fmax(noise, spread(&s->trials.at[i]));
+		const struct search_trial *t = &s->trials.at[i];
+		double least = t->margins[0], most = t->margins[0];
+
+		for (unsigned k = 1; k < t->runs; k++) {
+			least = fmin(least, t->margins[k]);
+			most = fmax(most, t->margins[k]);
+		}
+		noise = fmax(noise, most - least);
 	}
 	return noise;
 }
