@@ -148,22 +148,13 @@ static int refuse_jobs(struct program *p, const struct diag *diag)
 					  .version = PROGRAM_VERSION,
 					  .why = why ? why : "its jobs" };
 	struct mlgen_err err = { 0 };
-	bool is_first = launcher_is_first();
 
-	if (is_first)
+	if (launcher_is_first())
 		diag_print(diag, stderr);
 	/* This fails, without meeting any process, if the error comes from the launcher. */
 	hosts_meet(&p->hosts, &cfg, &err);
 	mem_free(why);
 	return EXIT_USAGE;
-}
-
-/* An error that all processes have is reported by rank 0. */
-static int refuse_all(struct program *p, int rc, const struct mlgen_err *err)
-{
-	if (rc == -ECANCELED || (hosts_rank(p->hosts) && !hosts_is_lost(p->hosts)))
-		return EXIT_USAGE;
-	return program_usage(err);
 }
 
 static int run_program(struct program *p, int argc, char **argv)
@@ -193,8 +184,12 @@ static int run_program(struct program *p, int argc, char **argv)
 	rc = meet_others(p, &err);
 	if (rc == 0)
 		rc = program_join(p, &err);
-	if (rc < 0)
-		return refuse_all(p, rc, &err);
+	if (rc < 0) {
+		/* An error that all processes have is reported by rank 0. */
+		if (rc == -ECANCELED || (hosts_rank(p->hosts) && !hosts_is_lost(p->hosts)))
+			return EXIT_USAGE;
+		return program_usage(&err);
+	}
 	const struct question *q = p->set.question;
 	if (q && q->about != ABOUT_JOBS)
 		return answer_question(p, q);

@@ -83,8 +83,6 @@ int program_close_outputs(struct program *p);
 /* Are the report and the JSON document still empty? */
 bool program_has_no_output(const struct program *p);
 
-/* ---- the page of --html: program_page.c ---- */
-
 /* The stream for the JSON document: --json, or the memory that the page is made of. NULL = the
  * document is not wanted. */
 FILE *program_document(struct program *p);

@@ -56,30 +56,23 @@ static int share_memory(struct program *p, struct mlgen_err *err)
 	return rc;
 }
 
-/* Check --hosts= of a question against the hosts of this job, or set it. */
-static int check_hosts(struct program *p, struct mlgen_err *err)
+int program_join(struct program *p, struct mlgen_err *err)
 {
 	struct settings *set = &p->set.settings;
+	unsigned rank = hosts_rank(p->hosts);
 	uint64_t count = hosts_count(p->hosts);
 
+	p->ask.hosts = p->hosts;
+	if (hosts_total(p->hosts) == 1)
+		return 0;
+	/* The option of a question says how many hosts the job has. */
 	if (set->hosts && set->hosts != count)
 		return mlgen_fail(err, -EINVAL,
 				  "hosts=%" PRIu64 ": the launcher started this job on %" PRIu64
 				  " hosts; leave out --hosts",
 				  set->hosts, count);
 	set->hosts = count;
-	return 0;
-}
-
-int program_join(struct program *p, struct mlgen_err *err)
-{
-	struct settings *set = &p->set.settings;
-	unsigned rank = hosts_rank(p->hosts);
-
-	p->ask.hosts = p->hosts;
-	if (hosts_total(p->hosts) == 1)
-		return 0;
-	if (check_hosts(p, err) < 0 || share_memory(p, err) < 0)
+	if (share_memory(p, err) < 0)
 		return err->code;
 	add_rank(&set->trace, rank);
 	for (size_t i = 0; i < p->set.count; i++)

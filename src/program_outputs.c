@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ask/mlperf/mlperf.h"
+#include "ask/results/results.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -23,17 +24,6 @@
 #include "report/plan/plan.h"
 #include "report/text/text.h"
 #include "run/run.h"
-
-struct outputs {
-	struct output *text;     /* --output, or standard output */
-	struct output *json;     /* --json; stays closed without it */
-	struct output *html;     /* --html; stays closed without it */
-	struct csv **log;        /* --log; NULL = only check it */
-	struct tracefile *trace; /* --trace; NULL = only check it */
-	struct prom **prom;      /* --metrics, --metrics-file; NULL = only check them */
-	const char *host;        /* host name for prom */
-	struct output *logs;     /* write_iolog, one per job; NULL = only check them */
-};
 
 /* Places of the program; one place per job follows, for write_iolog. */
 enum { TEXT, JSON, HTML, LOG, TRACE, METRICS, PLACES };
@@ -50,29 +40,9 @@ static int refuse_place(const struct place *p, const char *what, struct mlgen_er
 
 /* ---- files that are read ---- */
 
-static int check_documents(const struct place *p, const struct jobset *set, struct mlgen_err *err)
-{
-	for (size_t i = 0; i < set->path_count; i++)
-		if (place_is_path(p, set->paths[i]))
-			return refuse_place(p, "is a job file of this run", err);
-	for (size_t i = 0; i < set->file_count; i++)
-		if (place_is_path(p, set->files[i]))
-			return refuse_place(p, "is a file that mlgen reads", err);
-	if (place_is_fd(p, STDIN_FILENO))
-		return refuse_place(p, "is standard input", err);
-	return 0;
-}
-
 static bool is_place(const void *place, const char *path)
 {
 	return place_is_path(place, path);
-}
-
-static bool is_file_of(const struct place *p, const struct job *j)
-{
-	const struct page *page = job_work(j)->page;
-
-	return page->any_file && page->any_file(j, is_place, p);
 }
 
 static int check_job(const struct place *p, const struct job *j, struct mlgen_err *err)
@@ -89,46 +59,46 @@ static int check_job(const struct place *p, const struct job *j, struct mlgen_er
 		return refuse_place(p, "is the file of recorded_calls", err);
 	if (j->scan_cache && place_is_path(p, j->scan_cache))
 		return refuse_place(p, "is the file of scan_cache", err);
-	if (is_file_of(p, j))
+	const struct page *page = job_work(j)->page;
+	if (page->any_file && page->any_file(j, is_place, p))
 		return refuse_place(p, "is a file that the job reads or writes", err);
-	return 0;
-}
-
-/* DLIO names samples in this way (dataset_path), but no report has such a name. */
-static bool is_sample(const char *name)
-{
-	int end = 0;
-
-	return sscanf(name, "img_%*u_of_%*u.%n", &end) == 0 && end > 0;
-}
-
-/* Refuse files of datasets and checkpoints, of this run or any other. */
-static int check_dataset(const struct place *p, struct mlgen_err *err)
-{
-	const char *name = p->path ? strrchr(p->path, '/') + 1 : "";
-	char manifest[PATH_MAX];
-	size_t folder = p->path ? (size_t)(name - p->path) : 0;
-
-	if (strcmp(name, MANIFEST_NAME) == 0 || strcmp(name, CHECKPOINT_MANIFEST) == 0)
-		return refuse_place(p, "is the name of a manifest", err);
-	if (p->kind != PLACE_FILE || !p->path)
-		return 0;
-	if (is_sample(name))
-		return refuse_place(p, "is a file of a dataset", err);
-	if (snprintf(manifest, sizeof(manifest), "%.*s%s", (int)folder, p->path,
-		     CHECKPOINT_MANIFEST) < (int)sizeof(manifest) &&
-	    access(manifest, F_OK) == 0)
-		return refuse_place(p, "is a file of a checkpoint", err);
 	return 0;
 }
 
 static int check_inputs(const struct place *p, const struct jobset *set, struct mlgen_err *err)
 {
-	int rc = check_documents(p, set, err);
+	int rc = 0;
 
+	for (size_t i = 0; i < set->path_count; i++)
+		if (place_is_path(p, set->paths[i]))
+			return refuse_place(p, "is a job file of this run", err);
+	for (size_t i = 0; i < set->file_count; i++)
+		if (place_is_path(p, set->files[i]))
+			return refuse_place(p, "is a file that mlgen reads", err);
+	if (place_is_fd(p, STDIN_FILENO))
+		return refuse_place(p, "is standard input", err);
 	for (size_t i = 0; rc == 0 && i < set->count; i++)
 		rc = check_job(p, set->jobs[i], err);
-	return rc ? rc : check_dataset(p, err);
+	if (rc)
+		return rc;
+
+	/* Files of datasets and checkpoints, of this run or any other. */
+	const char *name = p->path ? strrchr(p->path, '/') + 1 : "";
+	char manifest[PATH_MAX];
+	int folder = p->path ? (int)(name - p->path) : 0, end = 0;
+
+	if (strcmp(name, MANIFEST_NAME) == 0 || strcmp(name, CHECKPOINT_MANIFEST) == 0)
+		return refuse_place(p, "is the name of a manifest", err);
+	if (p->kind != PLACE_FILE || !p->path)
+		return 0;
+	/* DLIO names samples in this way (dataset_path), but no report has such a name. */
+	if (sscanf(name, "img_%*u_of_%*u.%n", &end) == 0 && end > 0)
+		return refuse_place(p, "is a file of a dataset", err);
+	if (snprintf(manifest, sizeof(manifest), "%.*s%s", folder, p->path, CHECKPOINT_MANIFEST) <
+		    (int)sizeof(manifest) &&
+	    access(manifest, F_OK) == 0)
+		return refuse_place(p, "is a file of a checkpoint", err);
+	return 0;
 }
 
 /* ---- files that are written ---- */
@@ -164,32 +134,25 @@ static int refuse_twins(const struct place *places, const struct jobset *set, si
 			  p->given, set->jobs[i - PLACES]->name, set->jobs[k - PLACES]->name);
 }
 
-static int check_twins(const struct place *places, const struct jobset *set, struct mlgen_err *err)
+/* A descriptor handed over by its opener is trusted, unless two outputs share it. */
+static int check_all(const struct place *places, const struct jobset *set, struct mlgen_err *err)
 {
 	size_t count = place_count(set);
+	int rc = 0;
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = i + 1; k < count; k++)
 			if (places[i].option && places[k].option &&
 			    place_is_same(&places[i], &places[k]))
 				return refuse_twins(places, set, i, k, err);
-	return 0;
-}
-
-/* A descriptor handed over by its opener is trusted, unless two outputs share it. */
-static int check_all(const struct place *places, const struct jobset *set, struct mlgen_err *err)
-{
-	bool prints_text = !places[TEXT].option;
-	int rc = check_twins(places, set, err);
-
-	for (size_t i = 0; rc == 0 && i < place_count(set); i++) {
+	for (size_t i = 0; rc == 0 && i < count; i++) {
 		const struct place *p = &places[i];
 
 		if (!p->option || p->is_handed_over)
 			continue;
 		rc = check_inputs(p, set, err);
 		if (rc == 0)
-			rc = check_standard(p, prints_text, err);
+			rc = check_standard(p, !places[TEXT].option, err);
 	}
 	return rc;
 }
@@ -206,8 +169,7 @@ static int open_place(struct place *p, const char *option, const char *path, str
 	return place_open(p, option, path, err);
 }
 
-static int check_contents(const struct place *places, const struct jobset *set,
-			  struct mlgen_err *err)
+static int check_outputs(struct place *places, const struct jobset *set, struct mlgen_err *err)
 {
 	static const struct {
 		unsigned place;
@@ -217,22 +179,6 @@ static int check_contents(const struct place *places, const struct jobset *set,
 		{ HTML, OUTFILE_HTML },
 		{ LOG, OUTFILE_LOG },
 	};
-	bool force = set->settings.force;
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(checked); i++)
-		if (places[checked[i].place].option)
-			rc = outfile_check(&places[checked[i].place], checked[i].kind, force, err);
-	if (rc == 0 && places[TRACE].option)
-		rc = tracefile_check(&places[TRACE], force, err);
-	for (size_t i = PLACES; rc == 0 && i < place_count(set); i++)
-		if (places[i].option)
-			rc = outfile_check(&places[i], OUTFILE_IOLOG, force, err);
-	return rc;
-}
-
-static int check_outputs(struct place *places, const struct jobset *set, struct mlgen_err *err)
-{
 	const struct settings *s = &set->settings;
 	int rc = open_place(&places[TEXT], "output", s->output, err);
 
@@ -252,71 +198,49 @@ static int check_outputs(struct place *places, const struct jobset *set, struct 
 		rc = open_place(&places[PLACES + i], "write_iolog", set->jobs[i]->write_iolog, err);
 	if (rc == 0)
 		rc = check_all(places, set, err);
-	return rc == 0 ? check_contents(places, set, err) : rc;
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(checked); i++)
+		if (places[checked[i].place].option)
+			rc = outfile_check(&places[checked[i].place], checked[i].kind, s->force,
+					   err);
+	if (rc == 0 && places[TRACE].option)
+		rc = tracefile_check(&places[TRACE], s->force, err);
+	for (size_t i = PLACES; rc == 0 && i < place_count(set); i++)
+		if (places[i].option)
+			rc = outfile_check(&places[i], OUTFILE_IOLOG, s->force, err);
+	return rc;
 }
 
-static int open_logs(struct output *logs, struct place *places, const struct jobset *set,
-		     struct mlgen_err *err)
+/* The log, the trace, metrics and write_iolog are opened for a run, and otherwise only checked. */
+static int open_all(struct program *p, bool is_run, struct place *places, struct mlgen_err *err)
 {
-	int rc = 0;
+	const struct jobset *set = &p->set;
+	int rc = output_open(&p->text, places[TEXT].option ? &places[TEXT] : NULL, err);
 
-	for (size_t i = 0; rc == 0 && i < set->count; i++) {
+	p->text.is_text = set->settings.output_format == OUTPUT_TEXT;
+	if (rc == 0 && places[JSON].option)
+		rc = output_open(&p->json, &places[JSON], err);
+	if (rc == 0 && places[HTML].option)
+		rc = output_open(&p->html, &places[HTML], err);
+	if (rc == 0 && is_run && places[LOG].option)
+		rc = csv_open(&p->log, &places[LOG], err);
+	if (rc == 0 && is_run && places[TRACE].option)
+		rc = tracefile_open(&p->trace, &places[TRACE], err);
+	for (size_t i = 0; rc == 0 && p->logs && i < set->count; i++) {
 		if (!places[PLACES + i].option)
 			continue;
-		rc = output_open(&logs[i], &places[PLACES + i], err);
+		rc = output_open(&p->logs[i], &places[PLACES + i], err);
 		if (rc == 0)
-			rc = output_stream(&logs[i], err);
+			rc = output_stream(&p->logs[i], err);
 	}
-	return rc;
-}
-
-static int open_all(const struct outputs *o, struct place *places, const struct jobset *set,
-		    struct mlgen_err *err)
-{
-	bool has_text = places[TEXT].option, has_json = places[JSON].option;
-	int rc = output_open(o->text, has_text ? &places[TEXT] : NULL, err);
-
-	o->text->is_text = set->settings.output_format == OUTPUT_TEXT;
-	if (rc == 0 && has_json)
-		rc = output_open(o->json, &places[JSON], err);
-	if (rc == 0 && places[HTML].option)
-		rc = output_open(o->html, &places[HTML], err);
-	if (rc == 0 && o->log && places[LOG].option)
-		rc = csv_open(o->log, &places[LOG], err);
-	if (rc == 0 && o->trace && places[TRACE].option)
-		rc = tracefile_open(o->trace, &places[TRACE], err);
-	if (rc == 0 && o->logs)
-		rc = open_logs(o->logs, places, set, err);
 	/* Metrics are opened last, because requests are answered from then on. */
-	if (rc == 0 && o->prom)
-		rc = prom_open(o->prom, &set->settings, o->host,
+	if (rc == 0 && is_run)
+		rc = prom_open(&p->prom, &set->settings, p->host.hostname,
 			       places[METRICS].option ? &places[METRICS] : NULL, err);
 	if (rc < 0) {
-		output_abandon(o->text);
-		output_abandon(o->json);
-		output_abandon(o->html);
+		output_abandon(&p->text);
+		output_abandon(&p->json);
+		output_abandon(&p->html);
 	}
-	return rc;
-}
-
-/*
- * Open the outputs. Refused are: paths and contents that output.h refuses (contents not for
- * --output and --metrics-file); two options, or an option and standard output or error, with the
- * same regular file; and files that this program reads: job files and their includes, documents,
- * the engine, lists of tensors, the files of plain jobs and of datasets. No file is created or
- * changed before all checks have passed. 0, or -errno with err and nothing open.
- */
-static int outputs_open(const struct outputs *o, const struct jobset *set, struct mlgen_err *err)
-{
-	size_t count = place_count(set);
-	struct place *places = mem_array(count, sizeof(*places));
-	int rc = check_outputs(places, set, err);
-
-	if (rc == 0)
-		rc = open_all(o, places, set, err);
-	for (size_t i = 0; i < count; i++)
-		place_close(&places[i]);
-	mem_free(places);
 	return rc;
 }
 
@@ -353,6 +277,37 @@ void program_fini_outputs(struct program *p)
 	mem_free(logs);
 }
 
+FILE *program_document(struct program *p)
+{
+	if (p->html.to && !p->document)
+		p->document = open_memstream(&p->document_text, &p->document_bytes);
+	return p->html.to ? p->document : p->json.to;
+}
+
+int program_write_page(struct program *p, const struct question *q)
+{
+	struct mlgen_err err = { 0 };
+	int rc = 0;
+
+	if (!p->document)
+		return EXIT_RAN;
+	if (fclose(p->document) != 0)
+		rc = mlgen_fail(&err, -ENOMEM, "html=%s: %s", p->set.settings.html,
+				strerror(ENOMEM));
+	p->document = NULL;
+	if (rc == 0 && p->json.to)
+		fwrite(p->document_text, 1, p->document_bytes, p->json.to);
+	if (rc == 0)
+		rc = page_files(&p->ask, q, p->document_text, p->document_bytes, p->html.to, &err);
+	free(p->document_text);
+	p->document_text = NULL;
+	if (rc == 0 && output_close(&p->html, &err) == 0)
+		return EXIT_RAN;
+	log_error("%s", err.text);
+	output_abandon(&p->html);
+	return EXIT_FAILED;
+}
+
 int program_status(int status, int written)
 {
 	return status == EXIT_RAN || status == EXIT_MISSED
@@ -360,8 +315,18 @@ int program_status(int status, int written)
 		       : status;
 }
 
+/*
+ * Refused are: paths and contents that output.h refuses (contents not for --output and
+ * --metrics-file); two options, or an option and standard output or error, with the same regular
+ * file; and files that this program reads: job files and their includes, documents, the engine,
+ * lists of tensors, the files of plain jobs and of datasets. No file is created or changed before
+ * all checks have passed.
+ */
 int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 {
+	size_t count = place_count(&p->set);
+	struct place *places = mem_array(count, sizeof(*places));
+
 	if (is_run && traced_is_logged(p->set.jobs, p->set.count)) {
 		struct output *logs = mem_array(p->set.count, sizeof(*logs));
 
@@ -370,16 +335,14 @@ int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 		signals_release();
 		p->logged_fd = -1;
 	}
-	const struct outputs o = { .text = &p->text,
-				   .json = &p->json,
-				   .html = &p->html,
-				   .log = is_run ? &p->log : NULL,
-				   .trace = is_run ? &p->trace : NULL,
-				   .prom = is_run ? &p->prom : NULL,
-				   .host = p->host.hostname,
-				   .logs = p->logs };
 
-	return outputs_open(&o, &p->set, err);
+	int rc = check_outputs(places, &p->set, err);
+	if (rc == 0)
+		rc = open_all(p, is_run, places, err);
+	for (size_t i = 0; i < count; i++)
+		place_close(&places[i]);
+	mem_free(places);
+	return rc;
 }
 
 int program_check_format(struct program *p, struct mlgen_err *err)

@@ -60,31 +60,25 @@ bool program_trace_end(struct program *p, struct run *run)
 	return rc == 0;
 }
 
-static void report_left_out(const struct trace_iolog_omitted *left, const char *path)
-{
-	struct buf before = { 0 };
-
-	buf_addf(&before, "write_iolog=%s: ", path);
-	trace_iolog_omitted_log(left, buf_str(&before));
-	buf_fini(&before);
-}
-
 /* Convert the trace into the log of a job and move the log to its path. 0, or -errno after the
  * error was reported. */
 static int write_log(struct program *p, struct run *run, size_t i)
 {
 	const char *path = p->set.jobs[i]->write_iolog;
 	struct trace_iolog_omitted left = { 0 };
+	struct buf before = { 0 };
 	struct mlgen_err err = { 0 };
 	int rc = run_iolog(run, i, p->logged_fd, p->logs[i].to, &left, &err);
 
+	buf_addf(&before, "write_iolog=%s: ", path);
 	if (rc < 0)
 		log_error("write_iolog=%s: is not written: %s", path, err.text);
 	else if (output_close(&p->logs[i], &err) < 0)
 		log_error("write_iolog=%s", err.text);
 	else
-		report_left_out(&left, path);
+		trace_iolog_omitted_log(&left, buf_str(&before));
 	trace_iolog_omitted_fini(&left);
+	buf_fini(&before);
 	return err.code;
 }
 
