@@ -28,17 +28,6 @@ static struct hist *merge_ranks(struct slot *s, size_t member_off)
 	return rank_collect_hist(training_of(s)->train.ranks, s->job->accelerators, member_off);
 }
 
-static void collect_loaders(struct loader_percent *p, const struct rank *r, uint64_t loaders)
-{
-	struct opstat all = { 0 };
-
-	opstat_init(&all);
-	for (uint64_t i = 0; i < loaders; i++)
-		opstat_merge(&all, &r->loaders[i].worker.stat);
-	collect_worker_time(p, &all);
-	opstat_fini(&all);
-}
-
 /* A single rank needs no list: its times are the totals. */
 static void collect_each_rank(struct ml_result *ml, const struct slot *s)
 {
@@ -50,10 +39,15 @@ static void collect_each_rank(struct ml_result *ml, const struct slot *s)
 	struct rank_time *out = mem_array(n, sizeof(*out));
 	for (uint64_t i = 0; i < n; i++) {
 		const struct rank *r = &training_of(s)->train.ranks[i];
+		struct opstat all = { 0 };
 
 		out[i].rank = r->index;
 		rank_collect_time(&out[i].time_percent, r, 1);
-		collect_loaders(&out[i].loader_percent, r, loaders);
+		opstat_init(&all);
+		for (uint64_t k = 0; k < loaders; k++)
+			opstat_merge(&all, &r->loaders[k].worker.stat);
+		collect_worker_time(&out[i].loader_percent, &all);
+		opstat_fini(&all);
 	}
 	ml->ranks = (struct metric_list){ out, n };
 }
@@ -140,21 +134,6 @@ static void collect_ml(struct job_result *out, struct slot *s)
 			atomic_load(&t->finished);
 }
 
-/* Too many errors leave an accelerator with failed samples without an AU. */
-static void judge_errors(struct job_result *out, const struct slot *s)
-{
-	struct failed_result *f = &out->failed;
-	double *au = out->ml.au_percent_per_accelerator.items;
-
-	collect_first_error(f, s, 0, UINT64_MAX);
-	failed_count(out);
-	f->is_too_many = failed_exceeds(s->job, f->count, f->of);
-	failed_fill(out);
-	for (uint64_t i = 0; f->is_too_many && i < s->job->accelerators; i++)
-		if (count_get(&training_of(s)->train.ranks[i].count.failed_samples))
-			au[i] = (double)NAN;
-}
-
 /* A training writes only checkpoints; its ranks and loaders only read. */
 static void add_saves(struct job_result *out)
 {
@@ -177,7 +156,18 @@ static void collect_trained(struct job_result *out, struct slot *s)
 
 	out->work = job_work(s->job);
 	collect_ml(out, s);
-	judge_errors(out, s);
+
+	/* Too many errors leave an accelerator with failed samples without an AU. */
+	struct failed_result *f = &out->failed;
+	double *au = out->ml.au_percent_per_accelerator.items;
+	collect_first_error(f, s, 0, UINT64_MAX);
+	failed_count(out);
+	f->is_too_many = failed_exceeds(s->job, f->count, f->of);
+	failed_fill(out);
+	for (uint64_t i = 0; f->is_too_many && i < s->job->accelerators; i++)
+		if (count_get(&training_of(s)->train.ranks[i].count.failed_samples))
+			au[i] = (double)NAN;
+
 	collect_target(&out->ml, s->job);
 	collect_direction(&out->read, &s->rates, &s->total, 0);
 	collect_direction(&out->write, &s->rates, &s->total, 1);
@@ -387,23 +377,16 @@ static struct prepare_request request_of(struct slot *s, const struct run_shared
 	};
 }
 
-/* Does an earlier job of the run check this dataset and repair its files? */
-static bool is_repaired(const struct slot *s)
-{
-	const struct slot *other = s->all;
-
-	while (other < s && (!slot_has_dataset(other) || trains(other) ||
-			     strcmp(other->dataset.directory, s->dataset.directory) != 0))
-		other++;
-	return other < s;
-}
-
 static int rule_present(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct prepare_request req = request_of(s, run);
+	const struct slot *other = s->all;
 
-	return slot_touches_files(s) && s->job->engine && !is_repaired(s) ? prepare_ask(&req, err)
-									  : 0;
+	/* An earlier job of the run may check this dataset and repair its files. */
+	while (other < s && (!slot_has_dataset(other) || trains(other) ||
+			     strcmp(other->dataset.directory, s->dataset.directory) != 0))
+		other++;
+	return slot_touches_files(s) && s->job->engine && other == s ? prepare_ask(&req, err) : 0;
 }
 
 static const struct rule own_turn[] = {
@@ -464,29 +447,11 @@ static int open_checkpoints(struct slot *s, const struct run_shared *r, struct m
 	return rc == 0 ? setup_checkpoints_place(s, r, count_saves(s), err) : rc;
 }
 
-static bool has_checkpoints(const struct slot *s)
-{
-	return s->checkpoints != NULL;
-}
-
 static int train_activity_prepare(struct slot *s, struct run_shared *r, struct mlgen_err *err)
 {
 	int rc = prepare_dataset_of(s, r, err);
 
-	return rc == 0 && has_checkpoints(s) ? open_checkpoints(s, r, err) : rc;
-}
-
-static int make_saver(struct slot *s, struct run_shared *r, struct mlgen_err *err)
-{
-	struct train *t = &training_of(s)->train;
-	/* ioengine=null has no preparation that would have opened the checkpoints. */
-	int rc = s->checkpoints->content ? 0 : open_checkpoints(s, r, err);
-
-	if (rc == 0)
-		rc = setup_checkpoints_saver(s, r, &t->engine_job, err);
-	t->saver = s->checkpoints->saver;
-	t->state = &s->checkpoints->state;
-	return rc;
+	return rc == 0 && s->checkpoints ? open_checkpoints(s, r, err) : rc;
 }
 
 static int train_activity_start(struct slot *s, struct run_shared *r, uint64_t now_ns,
@@ -498,8 +463,14 @@ static int train_activity_start(struct slot *s, struct run_shared *r, uint64_t n
 	s->dataset.distinct_files = s->job->distinct_files;
 	int rc = train_init(t, s->job, &s->dataset, eval_of(s), s->align_bytes, r->cfg.clock,
 			    &r->failure, &r->interrupted, err);
-	if (rc == 0 && has_checkpoints(s))
-		rc = make_saver(s, r, err);
+	if (rc == 0 && s->checkpoints) {
+		/* ioengine=null has no preparation that would have opened the checkpoints. */
+		rc = s->checkpoints->content ? 0 : open_checkpoints(s, r, err);
+		if (rc == 0)
+			rc = setup_checkpoints_saver(s, r, &t->engine_job, err);
+		t->saver = s->checkpoints->saver;
+		t->state = &s->checkpoints->state;
+	}
 	if (rc < 0)
 		return rc;
 	t->hosts = r->cfg.hosts;

@@ -79,42 +79,15 @@ static bool is_order(const struct job *j, const char *word)
 	return is_equal;
 }
 
-static void check_policy(const struct job *j, struct diag *d)
-{
-	const struct cache_size *size = &j->cache_size;
-
-	if (!size->bytes && !size->samples && !(size->percent > 0))
-		FAULT(d, j, "cache",
-		      "%s needs a size, which has no default; set cache_size=15%% of the dataset, "
-		      "a size such as 20g, or '5000 samples'",
-		      cache_word(j->cache));
-	if (j->cache == CACHE_IMPORTANCE && !is_order(j, "importance") && !is_order(j, "weighted"))
-		FAULT(d, j, "cache",
-		      "importance keeps the samples with the highest weights, but this order has "
-		      "no weights; use shuffle=importance or shuffle=weighted:DIST, or another "
-		      "policy");
-	if (j->cache == CACHE_BELADY && is_order(j, "importance"))
-		FAULT(d, j, "cache",
-		      "belady needs to know the future order, but the order of shuffle=importance "
-		      "depends on losses that are not known yet; use cache=importance, or another "
-		      "order");
-	if (j->cache_substitute == CACHE_SUBSTITUTE_GROUP && j->cache_unit.kind == CACHE_FILES)
-		FAULT(d, j, "cache_substitute",
-		      "group takes another sample of the same file, but here the unit is a whole "
-		      "file; use cache_substitute=any, or cache_unit=sample");
-}
-
-static bool has_own_order(const struct job *j)
-{
-	return j->shuffle.kind == SHUFFLE_SAMPLE || j->shuffle.kind == SHUFFLE_REPLACEMENT ||
-	       j->shuffle.kind == SHUFFLE_WEIGHTED || j->shuffle.kind == SHUFFLE_IMPORTANCE;
-}
-
 static void check_hits_first(const struct job *j, struct diag *d)
 {
+	bool has_own_order =
+		j->shuffle.kind == SHUFFLE_SAMPLE || j->shuffle.kind == SHUFFLE_REPLACEMENT ||
+		j->shuffle.kind == SHUFFLE_WEIGHTED || j->shuffle.kind == SHUFFLE_IMPORTANCE;
+
 	if (!j->cache_hits_first)
 		return;
-	if (!has_own_order(j) || j->loader == LOADER_TFDATA || j->shard == SHARD_FILE)
+	if (!has_own_order || j->loader == LOADER_TFDATA || j->shard == SHARD_FILE)
 		FAULT(d, j, "cache_hits_first",
 		      "moves single samples to the front, which needs shuffle=sample, replacement "
 		      "or weighted:DIST, without shard=file and loader=tfdata; use these, or leave "
@@ -297,7 +270,28 @@ static void train_cache_check(const struct job *j, struct diag *d)
 		note_unused(j, "cache", "phase=train", d);
 		return;
 	}
-	check_policy(j, d);
+
+	const struct cache_size *size = &j->cache_size;
+	if (!size->bytes && !size->samples && !(size->percent > 0))
+		FAULT(d, j, "cache",
+		      "%s needs a size, which has no default; set cache_size=15%% of the dataset, "
+		      "a size such as 20g, or '5000 samples'",
+		      cache_word(j->cache));
+	if (j->cache == CACHE_IMPORTANCE && !is_order(j, "importance") && !is_order(j, "weighted"))
+		FAULT(d, j, "cache",
+		      "importance keeps the samples with the highest weights, but this order has "
+		      "no weights; use shuffle=importance or shuffle=weighted:DIST, or another "
+		      "policy");
+	if (j->cache == CACHE_BELADY && is_order(j, "importance"))
+		FAULT(d, j, "cache",
+		      "belady needs to know the future order, but the order of shuffle=importance "
+		      "depends on losses that are not known yet; use cache=importance, or another "
+		      "order");
+	if (j->cache_substitute == CACHE_SUBSTITUTE_GROUP && j->cache_unit.kind == CACHE_FILES)
+		FAULT(d, j, "cache_substitute",
+		      "group takes another sample of the same file, but here the unit is a whole "
+		      "file; use cache_substitute=any, or cache_unit=sample");
+
 	check_hits_first(j, d);
 	check_directory(j, d);
 	near = j->cache_directory ? how_near(j->cache_directory, j->directory) : NULL;
@@ -323,22 +317,6 @@ static const char *access_name(const struct job *j)
 }
 
 /* ---- the dataset ---- */
-
-static void check_dataset(const struct job *j, struct diag *d)
-{
-	double files = (double)j->num_files + (double)j->eval_files;
-	double bytes = files * (double)j->samples_per_file *
-		       (dist_mean(&j->sample_size) + (double)j->label_size_bytes);
-
-	if (bytes > BYTES_MAX)
-		FAULT(d, j, "sample_size",
-		      "the dataset would have more than 8 EiB; lower sample_size, num_files or "
-		      "samples_per_file");
-	if (j->subfolders > j->num_files)
-		FAULT(d, j, "subfolders",
-		      "%" PRIu64 " folders for %" PRIu64 " files; some would be empty",
-		      j->subfolders, j->num_files);
-}
 
 static void check_scan(const struct job *j, struct diag *d)
 {
@@ -387,31 +365,6 @@ static void check_format(const struct job *j, struct diag *d)
 
 /* ---- loaders ---- */
 
-static void check_read_threads(const struct job *j, struct diag *d)
-{
-	double threads = (double)j->accelerators * (double)job_read_threads(j);
-
-	if (threads > THREADS_MAX)
-		FAULT(d, j, "read_threads",
-		      "%" PRIu64 " for each of %" PRIu64
-		      " accelerators are more than the %.0f threads that Linux can have",
-		      job_read_threads(j), j->accelerators, THREADS_MAX);
-	if (j->read_threads == 0 && j->loader != LOADER_PYTORCH)
-		FAULT(d, j, "read_threads",
-		      "with 0 the accelerator itself reads, as in PyTorch; use loader=pytorch, or "
-		      "1 or more");
-	else if (j->read_threads == 0 && j->prefetch > 0)
-		FAULT(d, j, "prefetch",
-		      "%" PRIu64
-		      " needs a thread that prefetches; use prefetch=0, or read_threads=1 or more",
-		      j->prefetch);
-	else if (j->read_threads > 0 && j->prefetch == 0)
-		FAULT(d, j, "prefetch",
-		      "0 prefetches nothing, for which loader=pytorch has read_threads=0; with "
-		      "read_threads=%" PRIu64 " use 1 or more",
-		      j->read_threads);
-}
-
 static void check_ready(const struct job *j, struct diag *d)
 {
 	double ranks = (double)j->accelerators;
@@ -441,28 +394,6 @@ static bool leaves_files(const struct job *j)
 	       !job_shuffle_buffer(j);
 }
 
-static void check_shuffle(const struct job *j, struct diag *d)
-{
-	struct buf order = { 0 };
-
-	job_option_text(j, "shuffle", &order);
-	if (j->loader == LOADER_TFDATA && leaves_files(j))
-		FAULT(d, j, "shuffle",
-		      "%s is not an order of loader=tfdata, which reads files from front to back; "
-		      "use shuffle=file, none or buffer:N",
-		      buf_str(&order));
-	else if (j->shard == SHARD_FILE && leaves_files(j) && j->shuffle.kind != SHUFFLE_SAMPLE)
-		FAULT(d, j, "shard",
-		      "file gives every accelerator its own files, but shuffle=%s is an order of "
-		      "all samples; use shard=strided or contiguous",
-		      buf_str(&order));
-	buf_fini(&order);
-	if (j->loader != LOADER_TFDATA && job_shuffle_buffer(j))
-		FAULT(d, j, "shuffle",
-		      "only loader=tfdata has a buffer to draw samples from; use loader=tfdata, or "
-		      "shuffle=sample");
-}
-
 static void check_importance(const struct job *j, struct diag *d)
 {
 	static const char *const options[] = { "importance_mode", "importance_rep",
@@ -481,18 +412,6 @@ static void check_importance(const struct job *j, struct diag *d)
 		FAULT(d, j, "shard",
 		      "contiguous divides one order of all samples, but with shuffle=importance "
 		      "every accelerator draws its own order; use shard=strided");
-}
-
-/* The number of files is not known yet with dataset_ratio or a scan. */
-static void check_shard(const struct job *j, struct diag *d)
-{
-	if (j->shard == SHARD_FILE && !job_work(j)->only_prepares && j->dataset == DATASET_MADE &&
-	    j->dataset_ratio <= 0 && j->num_files < j->accelerators)
-		FAULT(d, j, "shard",
-		      "file gives every accelerator its own files, but there are more ranks than "
-		      "files: %" PRIu64 " accelerators, %" PRIu64
-		      " files; lower accelerators, raise num_files, or use shard=strided",
-		      j->accelerators, j->num_files);
 }
 
 static void check_decompress(const struct job *j, struct diag *d)
@@ -616,11 +535,59 @@ static void check_worker_start(const struct job *j, struct diag *d)
 static void check_loader(const struct job *j, struct diag *d)
 {
 	check_decompress(j, d);
-	check_read_threads(j, d);
+
+	double threads = (double)j->accelerators * (double)job_read_threads(j);
+	if (threads > THREADS_MAX)
+		FAULT(d, j, "read_threads",
+		      "%" PRIu64 " for each of %" PRIu64
+		      " accelerators are more than the %.0f threads that Linux can have",
+		      job_read_threads(j), j->accelerators, THREADS_MAX);
+	if (j->read_threads == 0 && j->loader != LOADER_PYTORCH)
+		FAULT(d, j, "read_threads",
+		      "with 0 the accelerator itself reads, as in PyTorch; use loader=pytorch, or "
+		      "1 or more");
+	else if (j->read_threads == 0 && j->prefetch > 0)
+		FAULT(d, j, "prefetch",
+		      "%" PRIu64
+		      " needs a thread that prefetches; use prefetch=0, or read_threads=1 or more",
+		      j->prefetch);
+	else if (j->read_threads > 0 && j->prefetch == 0)
+		FAULT(d, j, "prefetch",
+		      "0 prefetches nothing, for which loader=pytorch has read_threads=0; with "
+		      "read_threads=%" PRIu64 " use 1 or more",
+		      j->read_threads);
+
 	check_ready(j, d);
-	check_shuffle(j, d);
+
+	struct buf order = { 0 };
+	job_option_text(j, "shuffle", &order);
+	if (j->loader == LOADER_TFDATA && leaves_files(j))
+		FAULT(d, j, "shuffle",
+		      "%s is not an order of loader=tfdata, which reads files from front to back; "
+		      "use shuffle=file, none or buffer:N",
+		      buf_str(&order));
+	else if (j->shard == SHARD_FILE && leaves_files(j) && j->shuffle.kind != SHUFFLE_SAMPLE)
+		FAULT(d, j, "shard",
+		      "file gives every accelerator its own files, but shuffle=%s is an order of "
+		      "all samples; use shard=strided or contiguous",
+		      buf_str(&order));
+	buf_fini(&order);
+	if (j->loader != LOADER_TFDATA && job_shuffle_buffer(j))
+		FAULT(d, j, "shuffle",
+		      "only loader=tfdata has a buffer to draw samples from; use loader=tfdata, or "
+		      "shuffle=sample");
+
 	check_importance(j, d);
-	check_shard(j, d);
+
+	/* The number of files is not known yet with dataset_ratio or a scan. */
+	if (j->shard == SHARD_FILE && !job_work(j)->only_prepares && j->dataset == DATASET_MADE &&
+	    j->dataset_ratio <= 0 && j->num_files < j->accelerators)
+		FAULT(d, j, "shard",
+		      "file gives every accelerator its own files, but there are more ranks than "
+		      "files: %" PRIu64 " accelerators, %" PRIu64
+		      " files; lower accelerators, raise num_files, or use shard=strided",
+		      j->accelerators, j->num_files);
+
 	check_fresh_memory(j, d);
 	if (j->loader != LOADER_TFDATA) {
 		note_unused(j, "deterministic", "loader=tfdata", d);
@@ -666,8 +633,30 @@ static void check_framework(const struct job *j, struct diag *d)
 	buf_fini(&format);
 }
 
-static void check_recorded(const struct job *j, struct diag *d)
+void train_check(const struct job *j, struct diag *d)
 {
+	static const char *const eval_options[] = { "eval_batch_size", "eval_time", "eval_every",
+						    "eval_after" };
+	double files = (double)j->num_files + (double)j->eval_files;
+	double bytes = files * (double)j->samples_per_file *
+		       (dist_mean(&j->sample_size) + (double)j->label_size_bytes);
+
+	if (bytes > BYTES_MAX)
+		FAULT(d, j, "sample_size",
+		      "the dataset would have more than 8 EiB; lower sample_size, num_files or "
+		      "samples_per_file");
+	if (j->subfolders > j->num_files)
+		FAULT(d, j, "subfolders",
+		      "%" PRIu64 " folders for %" PRIu64 " files; some would be empty",
+		      j->subfolders, j->num_files);
+
+	check_scan(j, d);
+	check_format(j, d);
+	check_loader(j, d);
+	train_cache_check(j, d);
+	if (j->access == ACCESS_FRAMEWORK)
+		check_framework(j, d);
+
 	if (j->access != ACCESS_RECORDED)
 		note_unused(j, "recorded_calls", "access=recorded", d);
 	else if (!j->recorded_calls && !job_work(j)->only_prepares)
@@ -678,21 +667,7 @@ static void check_recorded(const struct job *j, struct diag *d)
 		diag_add(d, DIAG_NOTE, job_place(j, "bs"),
 			 "bs: access=recorded uses its own sizes; bs has an effect only with "
 			 "access=plain");
-}
 
-void train_check(const struct job *j, struct diag *d)
-{
-	static const char *const eval_options[] = { "eval_batch_size", "eval_time", "eval_every",
-						    "eval_after" };
-
-	check_dataset(j, d);
-	check_scan(j, d);
-	check_format(j, d);
-	check_loader(j, d);
-	train_cache_check(j, d);
-	if (j->access == ACCESS_FRAMEWORK)
-		check_framework(j, d);
-	check_recorded(j, d);
 	if (j->target_au > 0 && dist_mean(&j->compute_time) <= 0)
 		diag_add(d, DIAG_NOTE, job_place(j, "compute_time"),
 			 "compute_time: 0 leaves no accelerator utilisation to compare with "

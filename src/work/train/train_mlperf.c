@@ -18,19 +18,6 @@ static void append_num_files(struct buf *text, const struct mlperf_subject *s)
 		 makes ? "" : " files");
 }
 
-/* The text of the rules ("exactly match") and their checker ("less than") disagree. */
-static enum mlperf_state check_exact(const struct mlperf_subject *s, struct buf *text)
-{
-	double most = s->need.files * s->samples_per_file;
-
-	if (!s->rules->is_exact || s->samples <= most)
-		return MLPERF_OK;
-	buf_add(text, "; this is more than --datasize gives, which MLPerf's checker accepts, but "
-		      "the rules ask for exactly: ");
-	append_num_files(text, s);
-	return MLPERF_UNCHECKED;
-}
-
 /* Compares nominal sizes, like the tool of MLPerf Storage. */
 static enum mlperf_state check_dataset(const struct mlperf_subject *s, struct buf *text)
 {
@@ -49,9 +36,17 @@ static enum mlperf_state check_dataset(const struct mlperf_subject *s, struct bu
 		 s->hosts == 1 ? "" : "s", units_human_bytes(memory, (double)s->memory_bytes),
 		 s->memory_of);
 	buf_addf(text, is_kept ? "; at least %d x" : "; the rules ask for %d x: ", MLPERF_MEMORIES);
-	if (!is_kept)
+	if (!is_kept) {
 		append_num_files(text, s);
-	return is_kept ? check_exact(s, text) : MLPERF_BROKEN;
+		return MLPERF_BROKEN;
+	}
+	/* The text of the rules ("exactly match") and their checker ("less than") disagree. */
+	if (!s->rules->is_exact || s->samples <= s->need.files * s->samples_per_file)
+		return MLPERF_OK;
+	buf_add(text, "; this is more than --datasize gives, which MLPerf's checker accepts, but "
+		      "the rules ask for exactly: ");
+	append_num_files(text, s);
+	return MLPERF_UNCHECKED;
 }
 
 static enum mlperf_state check_steps(const struct mlperf_subject *s, struct buf *text)
@@ -198,23 +193,46 @@ static bool keeps_caches(const struct mlperf_subject *s)
 	return false;
 }
 
-static void append_kept(const struct mlperf_subject *s, struct buf *text)
+static enum mlperf_state check_cache(const struct mlperf_subject *s, struct buf *text)
 {
-	bool is_run = s->rules->empties == MLPERF_EMPTY_RUN;
+	bool empties_epoch = s->rules->empties == MLPERF_EMPTY_EPOCH;
 
-	buf_add(text, "invalidate=");
-	job_option_text(s->job, "invalidate", text);
-	buf_addf(text, ": caches must be emptied before each %s: --invalidate=%s",
-		 is_run ? "run" : "epoch", is_run ? "run" : "epoch");
-	if (!is_run)
-		buf_add(text, "; or --drop_caches=epoch, as root, which also drops names and sizes "
-			      "from memory");
-}
+	/* CLOSED does not allow a cache tier of the benchmark's own (Rules.md of mlcommons/storage,
+	 * 3.6.2: the table of parameters). */
+	if (s->job->cache != CACHE_NONE) {
+		buf_add(text, "cache=");
+		job_option_text(s->job, "cache", text);
+		buf_add(text, " is a cache of the benchmark's own, which CLOSED does not allow: "
+			      "--cache=none");
+		return MLPERF_BROKEN;
+	}
+	if (keeps_caches(s)) {
+		bool is_run = s->rules->empties == MLPERF_EMPTY_RUN;
 
-static enum mlperf_state check_shares(const struct mlperf_subject *s, struct buf *text)
-{
+		buf_add(text, "invalidate=");
+		job_option_text(s->job, "invalidate", text);
+		buf_addf(text, ": caches must be emptied before each %s: --invalidate=%s",
+			 is_run ? "run" : "epoch", is_run ? "run" : "epoch");
+		if (!is_run)
+			buf_add(text, "; or --drop_caches=epoch, as root, which also drops names "
+				      "and sizes from memory");
+		return MLPERF_BROKEN;
+	}
+	if (!s->run)
+		return mlperf_not_yet(text);
+	if (empties_epoch && s->job->drop_caches == DROP_CACHES_EPOCH &&
+	    !s->result->storage.caches_dropped) {
+		buf_add(text, "this host's caches were not emptied");
+		return MLPERF_BROKEN;
+	}
+	if (empties_epoch && s->job->drop_caches == DROP_CACHES_EPOCH)
+		buf_add(text, "this host's caches were emptied before each epoch; ");
+	else if (empties_epoch && s->job->direct)
+		buf_add(text, "direct=1 bypasses the page cache; ");
+	else if (empties_epoch)
+		buf_add(text, "its files were dropped from the page cache before each epoch; ");
+
 	const struct storage_result *st = &s->result->storage;
-
 	if (st->is_memory) {
 		buf_addf(text, "%s is %s, which is memory: another --directory", st->directory,
 			 st->filesystem);
@@ -238,39 +256,6 @@ static enum mlperf_state check_shares(const struct mlperf_subject *s, struct buf
 	append_num_files(text, s);
 	buf_add(text, ", or --invalidate=epoch");
 	return MLPERF_BROKEN;
-}
-
-static enum mlperf_state check_cache(const struct mlperf_subject *s, struct buf *text)
-{
-	bool empties_epoch = s->rules->empties == MLPERF_EMPTY_EPOCH;
-
-	/* CLOSED does not allow a cache tier of the benchmark's own (Rules.md of mlcommons/storage,
-	 * 3.6.2: the table of parameters). */
-	if (s->job->cache != CACHE_NONE) {
-		buf_add(text, "cache=");
-		job_option_text(s->job, "cache", text);
-		buf_add(text, " is a cache of the benchmark's own, which CLOSED does not allow: "
-			      "--cache=none");
-		return MLPERF_BROKEN;
-	}
-	if (keeps_caches(s)) {
-		append_kept(s, text);
-		return MLPERF_BROKEN;
-	}
-	if (!s->run)
-		return mlperf_not_yet(text);
-	if (empties_epoch && s->job->drop_caches == DROP_CACHES_EPOCH &&
-	    !s->result->storage.caches_dropped) {
-		buf_add(text, "this host's caches were not emptied");
-		return MLPERF_BROKEN;
-	}
-	if (empties_epoch && s->job->drop_caches == DROP_CACHES_EPOCH)
-		buf_add(text, "this host's caches were emptied before each epoch; ");
-	else if (empties_epoch && s->job->direct)
-		buf_add(text, "direct=1 bypasses the page cache; ");
-	else if (empties_epoch)
-		buf_add(text, "its files were dropped from the page cache before each epoch; ");
-	return check_shares(s, text);
 }
 
 const struct mlperf_row train_mlperf_rules[] = {

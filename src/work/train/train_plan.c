@@ -43,40 +43,38 @@ static void append_share(struct buf *line, const struct cacheshare *c)
 		buf_addf(line, " (%s samples)", units_human_count(n, c->samples));
 }
 
-static void append_where(struct buf *line, const struct job *j)
-{
-	if (j->cache_directory)
-		buf_addf(line, " in %s", j->cache_directory);
-	else if (train_cache_is_simulated(j))
-		buf_add(line, ", which is only simulated");
-	else
-		buf_add(line, " in memory");
-	if (j->cache_scope == CACHE_SCOPE_RANK && j->accelerators > 1)
-		buf_add(line, ", for each accelerator");
-	if (job_cache_parts(j) > 1)
-		buf_addf(line,
-			 ", shared by all %" PRIu64 " processes, each of which keeps 1/%" PRIu64,
-			 job_cache_parts(j), job_cache_parts(j));
-}
-
 /* Print the lines of the cache tier, if there is one. */
 static void print_cache(FILE *to, const struct plan_report *p)
 {
+	const struct job *j = p->job;
 	struct buf line = { 0 }, rest = { 0 };
 	struct cacheshare c;
 	char n[UNITS_TEXT_BYTES];
 	double hits = (double)NAN;
 
-	if (p->job->cache == CACHE_NONE)
+	if (j->cache == CACHE_NONE)
 		return;
-	cacheshare_of(&c, p->job, &p->dataset, p->cache_stored_bytes);
+	cacheshare_of(&c, j, &p->dataset, p->cache_stored_bytes);
 	plan_start_line(&line, "cache");
-	buf_addf(&line, "%s, ", cache_word(p->job->cache));
+	buf_addf(&line, "%s, ", cache_word(j->cache));
 	append_share(&line, &c);
-	append_where(&line, p->job);
+
+	if (j->cache_directory)
+		buf_addf(&line, " in %s", j->cache_directory);
+	else if (train_cache_is_simulated(j))
+		buf_add(&line, ", which is only simulated");
+	else
+		buf_add(&line, " in memory");
+	if (j->cache_scope == CACHE_SCOPE_RANK && j->accelerators > 1)
+		buf_add(&line, ", for each accelerator");
+	if (job_cache_parts(j) > 1)
+		buf_addf(&line,
+			 ", shared by all %" PRIu64 " processes, each of which keeps 1/%" PRIu64,
+			 job_cache_parts(j), job_cache_parts(j));
+
 	plan_print_checked(to, &line, plan_find_check(p, "cache"));
-	if (cacheshare_applies(p->job))
-		hits = cacheshare_hits((enum job_cache)p->job->cache, c.share);
+	if (cacheshare_applies(j))
+		hits = cacheshare_hits((enum job_cache)j->cache, c.share);
 	if (!isnan(hits))
 		buf_addf(&rest, "%.1f%% hits expected from epoch 2 on; ", hits * 100);
 	buf_addf(&rest, "%s of memory for its bookkeeping",
@@ -285,37 +283,6 @@ static void count_steps(struct plan_report *p, const struct stages *stages)
 	}
 }
 
-static void count_calls(struct plan_report *p, const struct plan_config *plan)
-{
-	uint64_t extents = dataset_extents(&p->dataset);
-	uint64_t step = extents / CALL_SAMPLES ? extents / CALL_SAMPLES : 1;
-	struct plan_calls *c = &p->calls_per_sample;
-	double samples = 0, bytes = 0;
-
-	for (uint64_t i = 0, id = 0; i < CALL_SAMPLES && id < extents; i++, id += step) {
-		struct plan_counts counts;
-		struct extent x;
-
-		dataset_extent(&p->dataset, id, &x);
-		plan_count(plan, &x, &counts);
-		c->open += (double)counts.ops[MLGEN_OPEN];
-		c->stat += (double)counts.ops[MLGEN_STAT];
-		c->read += (double)counts.ops[MLGEN_READ];
-		c->write += (double)counts.ops[MLGEN_WRITE];
-		c->fsync += (double)counts.ops[MLGEN_FSYNC];
-		c->close += (double)counts.ops[MLGEN_CLOSE];
-		sizes_merge(&p->read_sizes, &counts.reads);
-		bytes += (double)counts.io_bytes;
-		samples += x.samples;
-	}
-	double share = samples > 0 ? 1 / samples : 0;
-	*c = (struct plan_calls){
-		c->open * share,  c->stat * share,  c->read * share,
-		c->write * share, c->fsync * share, c->close * share,
-	};
-	p->io_bytes_per_sample = bytes * share;
-}
-
 static void compute_demand(struct plan_report *p)
 {
 	const struct plan_config plan = {
@@ -334,7 +301,33 @@ static void compute_demand(struct plan_report *p)
 	double processes = (double)p->accelerators / (double)p->job->accelerators;
 	p->demand_bytes_per_sec = d.all_bytes_per_sec * processes;
 	p->demand_io_bytes_per_sec = d.all_io_bytes_per_sec * processes;
-	count_calls(p, &plan);
+
+	uint64_t extents = dataset_extents(&p->dataset);
+	uint64_t step = extents / CALL_SAMPLES ? extents / CALL_SAMPLES : 1;
+	struct plan_calls *c = &p->calls_per_sample;
+	double samples = 0, bytes = 0;
+	for (uint64_t i = 0, id = 0; i < CALL_SAMPLES && id < extents; i++, id += step) {
+		struct plan_counts counts;
+		struct extent x;
+
+		dataset_extent(&p->dataset, id, &x);
+		plan_count(&plan, &x, &counts);
+		c->open += (double)counts.ops[MLGEN_OPEN];
+		c->stat += (double)counts.ops[MLGEN_STAT];
+		c->read += (double)counts.ops[MLGEN_READ];
+		c->write += (double)counts.ops[MLGEN_WRITE];
+		c->fsync += (double)counts.ops[MLGEN_FSYNC];
+		c->close += (double)counts.ops[MLGEN_CLOSE];
+		sizes_merge(&p->read_sizes, &counts.reads);
+		bytes += (double)counts.io_bytes;
+		samples += x.samples;
+	}
+	double share = samples > 0 ? 1 / samples : 0;
+	*c = (struct plan_calls){
+		c->open * share,  c->stat * share,  c->read * share,
+		c->write * share, c->fsync * share, c->close * share,
+	};
+	p->io_bytes_per_sample = bytes * share;
 }
 
 /* The least time assumes that accelerators never wait. */
@@ -373,13 +366,23 @@ static void compute_memory(struct plan_report *p, const struct stages *stages)
 	plan_add_check(p, "hold", PLAN_OK, "%s", "");
 }
 
-static int plan_training(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err)
+int train_plan(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err)
 {
 	const struct job *j = p->job;
 	uint64_t threads = u64_product(j->accelerators, job_readers(j));
 	struct stages stages;
-	int rc = train_stages(&stages, j, &p->dataset, j->eval_files ? &p->eval : NULL, 0, err);
 
+	dataset_totals(&p->dataset, &p->totals);
+	if (p->touches_files)
+		check_mount(p, in);
+	if (p->write_files || !is_training(p))
+		memneed_prepare(
+			&p->need, dataset_all_files(&p->dataset),
+			dataset_file_bytes(&p->dataset,
+					   dataset_large_file(&p->dataset, POOL_MOST_BYTES)));
+	if (!is_training(p))
+		return 0;
+	int rc = train_stages(&stages, j, &p->dataset, j->eval_files ? &p->eval : NULL, 0, err);
 	if (rc)
 		return rc;
 	count_steps(p, &stages);
@@ -400,39 +403,11 @@ static int plan_training(struct plan_report *p, const struct plan_input *in, str
 	return job_has_checkpoints(j) ? plan_checkpoint(p, in, err) : 0;
 }
 
-int train_plan(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err)
-{
-	dataset_totals(&p->dataset, &p->totals);
-	if (p->touches_files)
-		check_mount(p, in);
-	if (p->write_files || !is_training(p))
-		memneed_prepare(
-			&p->need, dataset_all_files(&p->dataset),
-			dataset_file_bytes(&p->dataset,
-					   dataset_large_file(&p->dataset, POOL_MOST_BYTES)));
-	return is_training(p) ? plan_training(p, in, err) : 0;
-}
-
 /* ---- printing ---- */
 
 /* Columns of the decimal points in the lines of the demand. */
 #define SAMPLES_POINT_AT 29
 #define RATE_POINT_AT 48
-
-static void print_scan(FILE *to, const struct dataset_totals *t)
-{
-	char n[UNITS_TEXT_BYTES], m[UNITS_TEXT_BYTES];
-	struct buf line = { 0 };
-
-	plan_start_line(&line, "");
-	buf_addf(&line, "files examined: %s read in %s", units_human_bytes(n, t->scan_read_bytes),
-		 units_human_time(m, (uint64_t)(t->scan_seconds * 1e9)));
-	if (t->scan_kept_files > 0)
-		buf_addf(&line, ", %s file%s known from an earlier scan",
-			 units_human_count(n, (uint64_t)t->scan_kept_files),
-			 plural((uint64_t)t->scan_kept_files));
-	plan_print_line(to, &line);
-}
 
 static void print_dataset(FILE *to, const struct plan_report *p)
 {
@@ -470,8 +445,17 @@ static void print_dataset(FILE *to, const struct plan_report *p)
 		plan_print_sentence(to, buf_str(&labels));
 		buf_fini(&labels);
 	}
-	if (t->scan_read_bytes > 0 || t->scan_kept_files > 0)
-		print_scan(to, t);
+	if (t->scan_read_bytes > 0 || t->scan_kept_files > 0) {
+		plan_start_line(&line, "");
+		buf_addf(&line, "files examined: %s read in %s",
+			 units_human_bytes(n, t->scan_read_bytes),
+			 units_human_time(m, (uint64_t)(t->scan_seconds * 1e9)));
+		if (t->scan_kept_files > 0)
+			buf_addf(&line, ", %s file%s known from an earlier scan",
+				 units_human_count(n, (uint64_t)t->scan_kept_files),
+				 plural((uint64_t)t->scan_kept_files));
+		plan_print_line(to, &line);
+	}
 	if (!p->touches_files) {
 		plan_print_sentence(to,
 				    "ioengine=null touches no file: nothing is written, read or "
@@ -565,24 +549,14 @@ static void print_demand_line(FILE *to, const char *label, const char *who, doub
 	plan_print_line(to, &line);
 }
 
-/* Decimals for three significant digits, like the published tables. */
-static int demand_decimals(const struct rate_unit *u, double rate)
-{
-	int decimals = show_rate_decimals(u, rate);
-
-	for (double first = rate * pow(10, decimals); first > 0 && first < 99.5 && decimals < 8;
-	     first *= 10)
-		decimals++;
-	return decimals;
-}
-
 static void print_demand_lines(FILE *to, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 	char who[SHOW_ACCELERATORS_BYTES];
 	double all = p->demand_bytes_per_sec;
 	struct rate_unit u = show_rate_unit(all);
-	int decimals = demand_decimals(&u, p->bytes_per_sec_one / u.bytes);
+	double rate = p->bytes_per_sec_one / u.bytes;
+	int decimals = show_rate_decimals(&u, rate);
 	struct buf target = { 0 };
 
 	if (isnan(all)) {
@@ -590,6 +564,10 @@ static void print_demand_lines(FILE *to, const struct plan_report *p)
 			"without limit: compute_time=0, as fast as storage delivers");
 		return;
 	}
+	/* Decimals for three significant digits, like the published tables. */
+	for (double first = rate * pow(10, decimals); first > 0 && first < 99.5 && decimals < 8;
+	     first *= 10)
+		decimals++;
 	snprintf(who, sizeof(who), "one %s", j->accelerator ? j->accelerator : "accelerator");
 	print_demand_line(to, "demand", who, p->samples_per_sec_one, &u, decimals,
 			  p->bytes_per_sec_one);
@@ -670,17 +648,11 @@ static void append_calls(struct buf *text, const struct plan_report *p)
 		buf_add(text, " none; files are mapped, and not touched");
 }
 
-/* The framework whose prefetching the loader model imitates; NULL = none. */
-static const char *framework_of(const struct job *j)
-{
-	return j->loader == LOADER_PYTORCH  ? "PyTorch"
-	       : j->loader == LOADER_TFDATA ? "TensorFlow"
-					    : NULL;
-}
-
 static void print_samples(FILE *to, const struct plan_report *p)
 {
-	const char *framework = framework_of(p->job);
+	const char *framework = p->job->loader == LOADER_PYTORCH  ? "PyTorch"
+				: p->job->loader == LOADER_TFDATA ? "TensorFlow"
+								  : NULL;
 	struct buf text = { 0 }, line = { 0 };
 
 	if (!p->job->hold_samples && framework && p->framework_bytes > 0 && p->job->read_threads) {

@@ -76,19 +76,6 @@ static void append_threads(struct buf *text, const struct text_block *b)
 	}
 }
 
-/* Append "146.6 MB (mean)", or "2 MiB" if all files have the same round size. */
-static void append_file_size(struct buf *text, const struct dataset_totals *t)
-{
-	char size[UNITS_TEXT_BYTES];
-	bool varies = t->stdev_file_bytes > 0;
-
-	if (!varies && fmod(t->mean_file_bytes, 1024) <= 0)
-		units_human_bytes(size, t->mean_file_bytes);
-	else
-		units_human_mb(size, t->mean_file_bytes);
-	buf_addf(text, "%s%s", size, varies ? " (mean)" : "");
-}
-
 static void append_dataset(struct buf *text, const struct text_block *b)
 {
 	const struct dataset *ds = b->result->dataset;
@@ -99,7 +86,16 @@ static void append_dataset(struct buf *text, const struct text_block *b)
 		return;
 	buf_addf(text, "%s %s file%s of ", units_human_count(number, ds->files), ds->format->name,
 		 plural(ds->files));
-	append_file_size(text, t);
+
+	/* "146.6 MB (mean)", or "2 MiB" if all files have the same round size. */
+	char size[UNITS_TEXT_BYTES];
+	bool varies = t->stdev_file_bytes > 0;
+	if (!varies && fmod(t->mean_file_bytes, 1024) <= 0)
+		units_human_bytes(size, t->mean_file_bytes);
+	else
+		units_human_mb(size, t->mean_file_bytes);
+	buf_addf(text, "%s%s", size, varies ? " (mean)" : "");
+
 	if (ds->uneven_samples)
 		buf_addf(text, ", %s samples", units_human_count(number, ds->uneven_samples));
 	else if (ds->samples_per_file > 1)
@@ -452,22 +448,6 @@ const struct text_line train_evidence[] = {
  * AU always stays. */
 enum { NO_BRACKETS = 1, NO_SAMPLES, NO_COUNT, FEWER_WORDS, FEWEST_WORDS, LENGTHS };
 
-/* Append "33.3% busy (99.9% AU means nothing at 3 steps), ". */
-static void append_misleading_au(struct buf *out, const struct text_block *b, unsigned length)
-{
-	const struct ml_result *ml = b->ml;
-	uint64_t ranks = ml->accelerators ? ml->accelerators : 1;
-	uint64_t counted = ml->counted_steps / ranks;
-
-	buf_addf(out, "%.1f%% busy", job_result_busy_percent(b->result));
-	if (length < NO_BRACKETS)
-		buf_addf(out, " (%.1f%% AU means nothing at %" PRIu64 " step%s)", ml->au_percent,
-			 counted, counted == 1 ? "" : "s");
-	else if (length < FEWEST_WORDS)
-		buf_addf(out, " (%.1f%% AU)", ml->au_percent);
-	buf_add(out, ", ");
-}
-
 /* Append "63.1% AU (target 90%: missed), "; NO_BRACKETS drops the brackets. */
 static void append_au(struct buf *out, const struct text_block *b, unsigned length)
 {
@@ -484,7 +464,13 @@ static void append_au(struct buf *out, const struct text_block *b, unsigned leng
 	}
 	/* An AU below its target would also be below it if first steps counted. */
 	if (job_result_au_misleads(b->result) && (isnan(ml->target_au_percent) || ml->target_met)) {
-		append_misleading_au(out, b, length);
+		buf_addf(out, "%.1f%% busy", job_result_busy_percent(b->result));
+		if (length < NO_BRACKETS)
+			buf_addf(out, " (%.1f%% AU means nothing at %" PRIu64 " step%s)",
+				 ml->au_percent, counted, counted == 1 ? "" : "s");
+		else if (length < FEWEST_WORDS)
+			buf_addf(out, " (%.1f%% AU)", ml->au_percent);
+		buf_add(out, ", ");
 		return;
 	}
 	if (isnan(ml->au_percent))
@@ -501,21 +487,6 @@ static void append_au(struct buf *out, const struct text_block *b, unsigned leng
 		buf_addf(out, " (target %g%%: %s)", ml->target_au_percent,
 			 ml->target_met ? "met" : "missed");
 	buf_add(out, ", ");
-}
-
-/* Append why parts of the result do not measure storage: checkpoints without fsync, or a filesystem
- * in memory. */
-static void append_caveat(struct buf *out, const struct text_block *b, unsigned length)
-{
-	unsigned fewest = text_is_memory(b) ? 3 : 2;
-	unsigned brevity = length >= FEWEST_WORDS ? fewest : length >= FEWER_WORDS ? 1 : 0;
-	struct buf text = { 0 };
-
-	if (text_not_durable(&text, b->job, &b->ml->saves, brevity))
-		buf_addf(out, "; %s", buf_str(&text));
-	buf_fini(&text);
-	if (text_is_memory(b))
-		buf_add(out, "      MEMORY, NOT STORAGE");
 }
 
 /* Append the first line of the report at this level of brevity. */
@@ -544,7 +515,18 @@ static void append_answer(struct buf *out, const struct text_block *b, unsigned 
 	else if (end)
 		buf_addf(out, " (%s)", end);
 	text_allowed_errors(out, b);
-	append_caveat(out, b, length);
+
+	/* Append why parts of the result do not measure storage: checkpoints without fsync, or a
+	 * filesystem in memory. */
+	unsigned fewest = text_is_memory(b) ? 3 : 2;
+	unsigned brevity = length >= FEWEST_WORDS ? fewest : length >= FEWER_WORDS ? 1 : 0;
+	struct buf text = { 0 };
+	if (text_not_durable(&text, b->job, &b->ml->saves, brevity))
+		buf_addf(out, "; %s", buf_str(&text));
+	buf_fini(&text);
+	if (text_is_memory(b))
+		buf_add(out, "      MEMORY, NOT STORAGE");
+
 	buf_addc(out, '\n');
 }
 
@@ -633,32 +615,6 @@ void train_text(FILE *to, const struct run_result *run, const struct job_result 
 	}
 }
 
-static void append_prepare_answer(struct buf *out, const struct text_block *b)
-{
-	const struct prepare_result *p = &b->result->prepare;
-	double seconds = (double)p->wall_ns / NS_PER_S;
-	double rate = seconds > 0 ? (double)p->bytes_written / seconds : (double)NAN;
-	struct rate_unit unit = show_rate_unit(rate);
-	char text[UNITS_TEXT_BYTES];
-
-	buf_addf(out, "%s: ", b->job->name);
-	if (p->files_written == 0)
-		text_say(out, b, "nothing written, {prepare.files_kept} files exist");
-	else
-		text_say(out, b,
-			 "{prepare.files_written} file{s}, {prepare.bytes_written} written in "
-			 "{prepare.wall_ns}");
-	if (p->files_written > 0 && seconds > 0) {
-		buf_addf(out, ", %s", show_rate(text, &unit, rate));
-		buf_addf(out, ", %s files/s", units_sig4(text, (double)p->files_written / seconds));
-	}
-	if (b->result->err.code != 0)
-		buf_add(out, " (stopped by an error)");
-	else if (p->interrupted)
-		buf_add(out, " (interrupted)");
-	buf_addc(out, '\n');
-}
-
 void prepare_text(FILE *to, const struct run_result *run, const struct job_result *r, size_t n,
 		  enum detail detail)
 {
@@ -671,7 +627,30 @@ void prepare_text(FILE *to, const struct run_result *run, const struct job_resul
 	text_block_init(&all, run, r, detail);
 	buf_init(&out);
 	buf_init(&text);
-	append_prepare_answer(&out, b);
+
+	double seconds = (double)p->wall_ns / NS_PER_S;
+	double rate = seconds > 0 ? (double)p->bytes_written / seconds : (double)NAN;
+	struct rate_unit unit = show_rate_unit(rate);
+	char number[UNITS_TEXT_BYTES];
+
+	buf_addf(&out, "%s: ", b->job->name);
+	if (p->files_written == 0)
+		text_say(&out, b, "nothing written, {prepare.files_kept} files exist");
+	else
+		text_say(&out, b,
+			 "{prepare.files_written} file{s}, {prepare.bytes_written} written in "
+			 "{prepare.wall_ns}");
+	if (p->files_written > 0 && seconds > 0) {
+		buf_addf(&out, ", %s", show_rate(number, &unit, rate));
+		buf_addf(&out, ", %s files/s",
+			 units_sig4(number, (double)p->files_written / seconds));
+	}
+	if (b->result->err.code != 0)
+		buf_add(&out, " (stopped by an error)");
+	else if (p->interrupted)
+		buf_add(&out, " (interrupted)");
+	buf_addc(&out, '\n');
+
 	if (detail > DETAIL_BRIEF) {
 		text_say(&text, b, "{prepare.resident_percent}");
 		if (b->storage->is_memory)

@@ -101,20 +101,6 @@ double verdict_cache_share(const struct verdict_findings *f, double au_percent)
 				      : (double)NAN;
 }
 
-/* Append "--cache_size=40% : a tier of 40% would reach 90% AU (estimate)". False if there is no
- * such size. */
-static bool append_larger_cache(struct buf *out, const struct verdict_findings *f)
-{
-	double au = verdict_target_au(f->result);
-	double percent = ceil(verdict_cache_share(f, au) * 100);
-
-	if (!(percent <= 100))
-		return false;
-	buf_addf(out, "--cache_size=%.0f%% : a tier of %.0f%% would reach %g%% AU (estimate)",
-		 percent, percent, au);
-	return true;
-}
-
 /* ---- the host ---- */
 
 #define OVERSLEEP_PERCENT 1.0
@@ -138,48 +124,10 @@ static bool hardly_waits(const struct verdict_findings *f)
 	return f->ml->time_percent.stall <= STALL_PERCENT || f->ml->au_percent >= BUSY_AU_PERCENT;
 }
 
-static void append_ceiling_headline(struct buf *out, const struct verdict_findings *f)
-{
-	char percent[UNITS_TEXT_BYTES];
-
-	if (wakes_late(f) && !is_full(f))
-		buf_addf(out, "oversleep %.1f%% of accelerator time; ",
-			 show_share(&f->time, "oversleep"));
-	else if (!isnan(f->result->host.cpu_percent))
-		buf_addf(out, "CPU %s busy; ", show_percent(percent, f->result->host.cpu_percent));
-	verdict_append_ceiling(out, &f->ceiling);
-}
-
-static void append_ceiling_because(struct buf *out, const struct ceiling_gap *g)
-{
-	if (g->points < 0.05)
-		buf_add(out, "the ceiling is no higher than the result: ");
-	else if (g->is_rate)
-		buf_addf(out, "the ceiling is %.1f%% above the result: ", g->points);
-	else
-		buf_addf(out, "the ceiling is %.1f points above the result: ", g->points);
-	buf_add(out, "storage hardly matters");
-}
-
 /* Do other programs fill the CPUs? */
 static bool has_foreign_load(const struct verdict_findings *f)
 {
 	return is_full(f) && verdict_cpu_is_foreign(&f->result->host);
-}
-
-/* Append how to reduce the load of this host, whose ceiling was not measured. */
-static void append_less_load(struct buf *out, const struct job *job)
-{
-	if (job->accelerators > 1)
-		buf_addf(out,
-			 "--accelerators=%" PRIu64
-			 " : half the load here; this is not a statement about storage",
-			 job->accelerators / 2);
-	else if (job->read_threads > 1)
-		buf_addf(out, "--read_threads=%" PRIu64 " : fewer threads on these CPUs",
-			 job->read_threads / 2);
-	else if (advice_direct(job))
-		buf_add(out, "--direct=1 : less copying on these CPUs");
 }
 
 void verdict_append_stall(struct buf *out, const struct verdict_findings *f)
@@ -279,7 +227,15 @@ static void disputed_try(struct buf *out, const struct verdict_findings *f)
 static void host_headline(struct buf *out, const struct verdict_findings *f)
 {
 	if (f->ceiling.says == CEILING_NEAR) {
-		append_ceiling_headline(out, f);
+		char percent[UNITS_TEXT_BYTES];
+
+		if (wakes_late(f) && !is_full(f))
+			buf_addf(out, "oversleep %.1f%% of accelerator time; ",
+				 show_share(&f->time, "oversleep"));
+		else if (!isnan(f->result->host.cpu_percent))
+			buf_addf(out, "CPU %s busy; ",
+				 show_percent(percent, f->result->host.cpu_percent));
+		verdict_append_ceiling(out, &f->ceiling);
 	} else if (is_full(f)) {
 		verdict_append_full_cpu(out, &f->result->host, &f->run->host);
 		buf_addf(out, "; stall is %.1f%% of accelerator time",
@@ -295,14 +251,23 @@ static void host_because(struct buf *out, const struct verdict_findings *f)
 	const struct host_result *h = &f->result->host;
 	char percent[UNITS_TEXT_BYTES], mean[UNITS_TEXT_BYTES];
 
-	if (f->ceiling.says == CEILING_NEAR)
-		append_ceiling_because(out, &f->ceiling);
-	else if (is_full(f) || !h->oversleep_ns)
+	if (f->ceiling.says == CEILING_NEAR) {
+		if (f->ceiling.points < 0.05)
+			buf_add(out, "the ceiling is no higher than the result: ");
+		else if (f->ceiling.is_rate)
+			buf_addf(out,
+				 "the ceiling is %.1f%% above the result: ", f->ceiling.points);
+		else
+			buf_addf(out, "the ceiling is %.1f points above the result: ",
+				 f->ceiling.points);
+		buf_add(out, "storage hardly matters");
+	} else if (is_full(f) || !h->oversleep_ns) {
 		verdict_append_cpu(out, h);
-	else
+	} else {
 		buf_addf(out, "sleeps ended %s ms late on average, CPU %s busy",
 			 units_human_ms(mean, hist_mean(h->oversleep_ns)),
 			 show_percent(percent, h->cpu_percent));
+	}
 }
 
 static void host_try(struct buf *out, const struct verdict_findings *f)
@@ -321,8 +286,16 @@ static void host_try(struct buf *out, const struct verdict_findings *f)
 			     "about storage");
 	else if (!f->ml->ceiling.is_tried && !verdict_without_storage(job))
 		buf_add(out, "--ceiling : what this host could do at best");
-	else
-		append_less_load(out, job);
+	else if (job->accelerators > 1)
+		buf_addf(out,
+			 "--accelerators=%" PRIu64
+			 " : half the load here; this is not a statement about storage",
+			 job->accelerators / 2);
+	else if (job->read_threads > 1)
+		buf_addf(out, "--read_threads=%" PRIu64 " : fewer threads on these CPUs",
+			 job->read_threads / 2);
+	else if (advice_direct(job))
+		buf_add(out, "--direct=1 : less copying on these CPUs");
 }
 
 /* ---- verdicts ---- */
@@ -351,22 +324,6 @@ static double io_share(const struct verdict_findings *f)
 	for (size_t i = 0; i < ARRAY_LEN(io_kinds); i++)
 		sum += show_share(&f->loader, io_kinds[i]);
 	return sum;
-}
-
-/* The two kinds of calls that took most of the loaders' time, largest first. */
-static void largest_kinds(const struct verdict_findings *f, const char *largest[2])
-{
-	largest[0] = largest[1] = io_kinds[0];
-	for (size_t i = 1; i < ARRAY_LEN(io_kinds); i++) {
-		double share = show_share(&f->loader, io_kinds[i]);
-
-		if (share > show_share(&f->loader, largest[0])) {
-			largest[1] = largest[0];
-			largest[0] = io_kinds[i];
-		} else if (largest[1] == largest[0] || share > show_share(&f->loader, largest[1])) {
-			largest[1] = io_kinds[i];
-		}
-	}
 }
 
 /* Append an option that doubles the reads in flight: the experiment that tells bandwidth from
@@ -431,21 +388,6 @@ static void memory_because(struct buf *out, const struct verdict_findings *f)
 			 size / ram, memory);
 }
 
-/* Append an option that avoids the page cache with this dataset. */
-static void append_past_memory(struct buf *out, const struct verdict_findings *f)
-{
-	char need[UNITS_TEXT_BYTES];
-	double ram = (double)host_job_memory_bytes(&f->run->host);
-
-	if (advice_direct(f->job))
-		buf_add(out, "--direct=1 : reads that bypass the page cache");
-	else if (f->job->invalidate != INVALIDATE_EPOCH)
-		buf_add(out, "--invalidate=epoch : each epoch from an empty page cache");
-	else
-		buf_addf(out, "--directory=PATH : a directory with %s of files",
-			 units_human_bytes(need, MLPERF_MEMORIES * ram));
-}
-
 static void memory_try(struct buf *out, const struct verdict_findings *f)
 {
 	const struct dataset_totals *t = &f->result->totals;
@@ -462,7 +404,15 @@ static void memory_try(struct buf *out, const struct verdict_findings *f)
 	}
 	if (!dataset_makes_files(f->result->dataset, f->job) ||
 	    ((double)t->bytes >= MLPERF_MEMORIES * ram && !f->job->direct)) {
-		append_past_memory(out, f);
+		char need[UNITS_TEXT_BYTES];
+
+		if (advice_direct(f->job))
+			buf_add(out, "--direct=1 : reads that bypass the page cache");
+		else if (f->job->invalidate != INVALIDATE_EPOCH)
+			buf_add(out, "--invalidate=epoch : each epoch from an empty page cache");
+		else
+			buf_addf(out, "--directory=PATH : a directory with %s of files",
+				 units_human_bytes(need, MLPERF_MEMORIES * ram));
 		return;
 	}
 	buf_addf(out, "--dataset_ratio=%d", MLPERF_MEMORIES);
@@ -568,7 +518,20 @@ static void storage_because(struct buf *out, const struct verdict_findings *f)
 		buf_addf(out, ", %.1f%s more; ", f->ceiling.points,
 			 f->ceiling.is_rate ? "%" : " points");
 	}
-	largest_kinds(f, most);
+
+	/* The two kinds of calls that took most of the loaders' time, largest first. */
+	most[0] = most[1] = io_kinds[0];
+	for (size_t i = 1; i < ARRAY_LEN(io_kinds); i++) {
+		double share = show_share(&f->loader, io_kinds[i]);
+
+		if (share > show_share(&f->loader, most[0])) {
+			most[1] = most[0];
+			most[0] = io_kinds[i];
+		} else if (most[1] == most[0] || share > show_share(&f->loader, most[1])) {
+			most[1] = io_kinds[i];
+		}
+	}
+
 	double first = show_share(&f->loader, most[0]);
 	double all = io_share(f);
 	if (first < 0.9 * all)
@@ -590,9 +553,15 @@ static void storage_try(struct buf *out, const struct verdict_findings *f)
 {
 	double au;
 	uint64_t enough = verdict_enough(f->result, &au);
+	double target = verdict_target_au(f->result);
+	double percent = ceil(verdict_cache_share(f, target) * 100);
 
-	if (append_larger_cache(out, f))
+	if (percent <= 100) {
+		buf_addf(out,
+			 "--cache_size=%.0f%% : a tier of %.0f%% would reach %g%% AU (estimate)",
+			 percent, percent, target);
 		return;
+	}
 	if (append_more_threads(out, f, "is it bandwidth, or too few reads in flight"))
 		return;
 	if (enough > 0 && enough < f->job->accelerators)

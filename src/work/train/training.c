@@ -113,22 +113,6 @@ static void add_live_counts(const struct rank_count *c, struct live *live)
 	live->stall_ns += count_get(&c->stall_ns);
 }
 
-static void add_live_rank(struct rank *r, struct live *live)
-{
-	uint64_t since = count_get(&r->count.waiting_since_ns);
-
-	pthread_mutex_lock(&r->counts_lock);
-	add_live_counts(&r->count, live);
-	add_live_counts(&r->ramp_count, live);
-	if (live->stall)
-		hist_merge_live(live->stall, r->stall);
-	if (live->stall && r->ramp_stall)
-		hist_merge_live(live->stall, r->ramp_stall);
-	pthread_mutex_unlock(&r->counts_lock);
-	if (since && live->now_ns > since && live->now_ns - since > live->waiting_ns)
-		live->waiting_ns = live->now_ns - since;
-}
-
 void train_live(const struct slot *s, struct live *live)
 {
 	const struct train *t = &training_of(s)->train;
@@ -137,8 +121,21 @@ void train_live(const struct slot *s, struct live *live)
 	live->epochs = s->job->time_based ? 0 : s->job->epochs;
 	live->step = count_get(&t->ranks[0].count.step);
 	live->steps = epoch_steps(s);
-	for (uint64_t i = 0; i < s->job->accelerators; i++)
-		add_live_rank(&t->ranks[i], live);
+	for (uint64_t i = 0; i < s->job->accelerators; i++) {
+		struct rank *r = &t->ranks[i];
+		uint64_t since = count_get(&r->count.waiting_since_ns);
+
+		pthread_mutex_lock(&r->counts_lock);
+		add_live_counts(&r->count, live);
+		add_live_counts(&r->ramp_count, live);
+		if (live->stall)
+			hist_merge_live(live->stall, r->stall);
+		if (live->stall && r->ramp_stall)
+			hist_merge_live(live->stall, r->ramp_stall);
+		pthread_mutex_unlock(&r->counts_lock);
+		if (since && live->now_ns > since && live->now_ns - since > live->waiting_ns)
+			live->waiting_ns = live->now_ns - since;
+	}
 	slot_add_workers(s, live);
 	live->io_bytes = live->io_moved[0] + live->io_moved[1];
 	if (live->phase == LIVE_TRAIN && !atomic_load(&t->start_ns))

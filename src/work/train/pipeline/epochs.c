@@ -96,19 +96,6 @@ static struct epoch_record *epochs_record_of(struct epochs *e, uint64_t epoch)
 	return &e->later;
 }
 
-/* The stall histogram of an epoch; NULL when another epoch uses it: then there is no p99. */
-static struct hist *stall_of(struct epochs *e, uint64_t epoch)
-{
-	struct open_hist *o = &e->open[epoch % EPOCHS_OPEN];
-
-	if (!o->is_open) {
-		hist_reset(o->stall);
-		o->is_open = true;
-		o->epoch = epoch;
-	}
-	return o->epoch == epoch ? o->stall : NULL;
-}
-
 /*
  * The published windows (DLIO utils/statscounter.py; one excluded step at the start, none at the
  * end). AU = measured compute of the steps after the first over the epoch less the first step's
@@ -127,31 +114,6 @@ static void add_published(struct epoch_record *r, const struct epoch_account *a,
 	r->published_samples_per_sec[V3_0] += b * (n - 1) / window;
 }
 
-static void add_account(struct epochs *e, struct epoch_record *r, const struct epoch_account *a)
-{
-	r->ranks++;
-	r->samples += a->samples;
-	r->failed_samples += a->failed_samples;
-	e->failed_samples += a->failed_samples;
-	r->sample_bytes += a->sample_bytes;
-	r->extents += a->extents;
-	r->id_sum += a->id_sum;
-	r->whole_ranks += a->is_whole;
-	if (a->wall_ns > r->wall_ns)
-		r->wall_ns = a->wall_ns;
-	r->first_step_sum_ns += a->first_step_ns;
-	r->stall_count += a->stall->count;
-	r->stall_sum_ns += (double)a->stall->sum_ns;
-	if (a->counted_compute_ns) {
-		r->au_sum += 100 * (double)a->counted_compute_ns / (double)a->counted_wall_ns;
-		r->au_ranks++;
-	}
-	add_published(r, a, e->batch);
-	struct hist *stall = stall_of(e, a->epoch);
-	if (stall)
-		hist_merge(stall, a->stall);
-}
-
 /* Add an epoch's published AU and rates to the statistics over epochs. */
 static void add_published_moments(struct epochs *e, const struct epoch_record *r, uint64_t ranks)
 {
@@ -160,17 +122,6 @@ static void add_published_moments(struct epochs *e, const struct epoch_record *r
 	for (unsigned i = 0; i < WINDOWS; i++)
 		if (r->published_samples_per_sec[V1_0] > 0)
 			moments_add(&e->rate[i], r->published_samples_per_sec[i]);
-}
-
-static void close_epoch(struct epochs *e, struct epoch_record *r, uint64_t epoch)
-{
-	struct open_hist *o = &e->open[epoch % EPOCHS_OPEN];
-	bool has_hist = o->is_open && o->epoch == epoch;
-
-	r->stall_p99_ns = has_hist ? (double)hist_percentile(o->stall, 99) : (double)NAN;
-	if (has_hist)
-		o->is_open = false;
-	add_published_moments(e, r, e->ranks);
 }
 
 /* The sums of an epoch that are checked and that make up the published windows, of one process or
@@ -219,11 +170,44 @@ int epochs_add(struct epochs *e, const struct epoch_account *a, struct mlgen_err
 
 	pthread_mutex_lock(&e->lock);
 	struct epoch_record *r = epochs_record_of(e, a->epoch);
-	add_account(e, r, a);
+	r->ranks++;
+	r->samples += a->samples;
+	r->failed_samples += a->failed_samples;
+	e->failed_samples += a->failed_samples;
+	r->sample_bytes += a->sample_bytes;
+	r->extents += a->extents;
+	r->id_sum += a->id_sum;
+	r->whole_ranks += a->is_whole;
+	if (a->wall_ns > r->wall_ns)
+		r->wall_ns = a->wall_ns;
+	r->first_step_sum_ns += a->first_step_ns;
+	r->stall_count += a->stall->count;
+	r->stall_sum_ns += (double)a->stall->sum_ns;
+	if (a->counted_compute_ns) {
+		r->au_sum += 100 * (double)a->counted_compute_ns / (double)a->counted_wall_ns;
+		r->au_ranks++;
+	}
+	add_published(r, a, e->batch);
+
+	/* Another epoch may still use the histogram of stalls: then this one has no p99. */
+	struct open_hist *o = &e->open[a->epoch % EPOCHS_OPEN];
+	if (!o->is_open) {
+		hist_reset(o->stall);
+		o->is_open = true;
+		o->epoch = a->epoch;
+	}
+	bool has_hist = o->epoch == a->epoch;
+	if (has_hist)
+		hist_merge(o->stall, a->stall);
+
 	if (a->epoch + 1 > e->total)
 		e->total = a->epoch + 1;
 	if (r->ranks == e->ranks) {
-		close_epoch(e, r, a->epoch);
+		r->stall_p99_ns = has_hist ? (double)hist_percentile(o->stall, 99) : (double)NAN;
+		if (has_hist)
+			o->is_open = false;
+		add_published_moments(e, r, e->ranks);
+
 		/* If the job has other processes, their ranks are missing here, and epochs_check
 		 * checks the epoch instead. */
 		const struct delivered d = delivered_of(r);
@@ -258,18 +242,6 @@ static struct delivered sum_of(const struct buf *all, unsigned total, uint64_t e
 	return sum;
 }
 
-/* Replace the published figures of a record by those of all processes. */
-static void join_published(struct epochs *e, struct epoch_record *r, const struct delivered *sum)
-{
-	bool is_whole = sum->ranks == e->joined_ranks;
-
-	e->failed_samples += sum->failed_samples - r->failed_samples;
-	r->published_au_sum = is_whole ? sum->published_au_sum : 0;
-	for (unsigned i = 0; i < WINDOWS; i++)
-		r->published_samples_per_sec[i] = is_whole ? sum->published_samples_per_sec[i] : 0;
-	add_published_moments(e, r, e->joined_ranks);
-}
-
 static int check_all(struct epochs *e, const struct buf *all, unsigned total, struct mlgen_err *err)
 {
 	uint64_t n = u64_min(e->total, EPOCHS_KEPT);
@@ -280,8 +252,16 @@ static int check_all(struct epochs *e, const struct buf *all, unsigned total, st
 	memset(e->rate, 0, sizeof(e->rate));
 	for (uint64_t i = 0; i < n && rc == 0; i++) {
 		struct delivered sum = sum_of(all, total, i);
+		struct epoch_record *r = &e->record[i];
+		bool is_whole = sum.ranks == e->joined_ranks;
 
-		join_published(e, &e->record[i], &sum);
+		/* Replace the published figures of a record by those of all processes. */
+		e->failed_samples += sum.failed_samples - r->failed_samples;
+		r->published_au_sum = is_whole ? sum.published_au_sum : 0;
+		for (unsigned w = 0; w < WINDOWS; w++)
+			r->published_samples_per_sec[w] =
+				is_whole ? sum.published_samples_per_sec[w] : 0;
+		add_published_moments(e, r, e->joined_ranks);
 		rc = check_whole(e, &sum, i, err);
 	}
 	return rc;
@@ -325,26 +305,6 @@ static void epoch_result(const struct epochs *e, const struct epoch_record *r, u
 	};
 }
 
-/* List the epochs that the published means are over; see add_published_moments. */
-static void list_published(const struct epochs *e, uint64_t n, struct metric_list *to)
-{
-	struct mlperf_epoch *list = mem_array(n, sizeof(*list));
-	size_t count = 0;
-
-	for (uint64_t i = 0; i < n && !e->failed_samples; i++) {
-		const struct epoch_record *r = &e->record[i];
-		const double *rate = r->published_samples_per_sec;
-
-		if (r->ranks == e->ranks && rate[V1_0] > 0)
-			list[count++] = (struct mlperf_epoch){
-				r->published_au_sum /
-					(double)(e->joined_ranks ? e->joined_ranks : e->ranks),
-				rate[V1_0], rate[V2_0], rate[V3_0]
-			};
-	}
-	*to = (struct metric_list){ list, count };
-}
-
 static void window_result(const struct epochs *e, unsigned which, struct mlperf_window *out)
 {
 	/* Published MB/s is samples/s times the nominal record over 2^20. */
@@ -378,7 +338,23 @@ void epochs_result(const struct epochs *e, struct ml_result *ml)
 	}
 	ml->epochs = (struct metric_list){ list, filled };
 	ml->epochs_total = e->total;
-	list_published(e, n, &ml->mlperf_epochs);
+
+	/* The epochs that the published means are over; see add_published_moments. */
+	struct mlperf_epoch *published = mem_array(n, sizeof(*published));
+	size_t count = 0;
+	for (uint64_t i = 0; i < n && !e->failed_samples; i++) {
+		const struct epoch_record *r = &e->record[i];
+		const double *rate = r->published_samples_per_sec;
+
+		if (r->ranks == e->ranks && rate[V1_0] > 0)
+			published[count++] = (struct mlperf_epoch){
+				r->published_au_sum /
+					(double)(e->joined_ranks ? e->joined_ranks : e->ranks),
+				rate[V1_0], rate[V2_0], rate[V3_0]
+			};
+	}
+	ml->mlperf_epochs = (struct metric_list){ published, count };
+
 	window_result(e, V1_0, &ml->mlperf.v1_0);
 	window_result(e, V2_0, &ml->mlperf.v2_0);
 	window_result(e, V3_0, &ml->mlperf.v3_0);

@@ -231,8 +231,14 @@ static uint64_t extent_room(const struct plan_config *config, const struct exten
 	return room;
 }
 
-static uint64_t largest_room(const struct pass *pass)
+static void add_pass(struct hold_config *c, const struct job *j, const struct pass *pass)
 {
+	const struct sampler *s = &pass->sampler;
+	uint64_t extents = divide_up(s->batch, s->extent_samples);
+	/* Two kinds of extents are outside the window: those still being read when other extents
+	 * have filled their batch, and the beginnings of files. */
+	uint64_t slots = pass->window * extents + job_readers(j) * job_samples_at_once(j) +
+			 loader_extents_beyond(j, pass);
 	const struct dataset *ds = pass->dataset;
 	uint64_t largest = dataset_largest_file(ds);
 	uint64_t first = dataset_first_extent(ds, largest), room = 0;
@@ -243,21 +249,10 @@ static uint64_t largest_room(const struct pass *pass)
 		dataset_extent(ds, first + i, &x);
 		room = u64_max(room, extent_room(&pass->plan, &x));
 	}
-	return round_up(room, pass->plan.direct ? DIRECT_ALIGN : SLOT_ALIGN);
-}
-
-static void add_pass(struct hold_config *c, const struct job *j, const struct pass *pass)
-{
-	const struct sampler *s = &pass->sampler;
-	uint64_t extents = divide_up(s->batch, s->extent_samples);
-	/* Two kinds of extents are outside the window: those still being read when other extents
-	 * have filled their batch, and the beginnings of files. */
-	uint64_t slots = pass->window * extents + job_readers(j) * job_samples_at_once(j) +
-			 loader_extents_beyond(j, pass);
-
+	room = round_up(room, pass->plan.direct ? DIRECT_ALIGN : SLOT_ALIGN);
 	c->window = u64_max(c->window, pass->window);
 	c->slots = u64_max(c->slots, slots);
-	c->slot_bytes = u64_max(c->slot_bytes, largest_room(pass));
+	c->slot_bytes = u64_max(c->slot_bytes, room);
 }
 
 static double mean_bytes(const struct plan_config *plan)

@@ -38,18 +38,6 @@ static void loader_fail(struct loader *l, const struct mlgen_err *err)
 	failure_set(l->rank->train->failure, err);
 }
 
-/* Decode time of an extent: the sum over its samples, estimated from up to DRAWS_MAX of them. */
-static uint64_t preprocess_ns(const struct job *j, const struct extent *x)
-{
-	uint64_t drawn = x->samples < DRAWS_MAX ? x->samples : DRAWS_MAX;
-	double ns = 0;
-
-	for (uint64_t i = 0; i < drawn; i++)
-		ns += (double)dist_draw(&j->preprocess_time, j->randseed, RNG_PREPROCESS,
-					x->id * DRAWS_MAX + i);
-	return drawn ? (uint64_t)(ns / (double)drawn * x->samples) : 0;
-}
-
 /*
  * Spend decode time asleep; the CPU is free for other threads meanwhile. A sleeping thread wakes
  * late, by a tenth of a millisecond on some hosts. The next sleep is shorter by this lateness, so
@@ -110,12 +98,18 @@ static uint64_t read_due_ns(const struct loader *l, struct decoding *d,
 	return (uint64_t)((double)d->all_ns * part);
 }
 
-/* Draw the decode times of an extent. */
+/* Draw the decode times of an extent: the sum over its samples, estimated from up to DRAWS_MAX of
+ * them. */
 static void begin_decoding(struct loader *l, const struct extent *x)
 {
 	const struct job *j = l->rank->train->job;
+	uint64_t drawn = x->samples < DRAWS_MAX ? x->samples : DRAWS_MAX;
+	double ns = 0;
 
-	l->per_sample.all_ns = preprocess_ns(j, x);
+	for (uint64_t i = 0; i < drawn; i++)
+		ns += (double)dist_draw(&j->preprocess_time, j->randseed, RNG_PREPROCESS,
+					x->id * DRAWS_MAX + i);
+	l->per_sample.all_ns = drawn ? (uint64_t)(ns / (double)drawn * x->samples) : 0;
 	l->first_sample.all_ns = 0;
 	if (l->is_new && x->samples) {
 		uint64_t who = l->rank->index * u64_max(j->read_threads, 1) + l->index;

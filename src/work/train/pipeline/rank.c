@@ -216,17 +216,6 @@ static bool is_due(struct train *t, const struct stage *at, uint64_t batch, uint
 	return t->hosts ? t->saves.is_agreed : is_agreed_step(t, step, end_ns);
 }
 
-/* Vote of a process at a training barrier, when there are several: is a checkpoint by time due? A
- * single vote is enough: the barrier then sets saves.is_agreed for all. */
-static bool rank_checkpoint_vote(struct train *t)
-{
-	struct train_saves *s = &t->saves;
-	uint64_t due_ns = s->due_ns ? s->due_ns : atomic_load(&t->start_ns) + s->every.count;
-
-	return t->hosts && t->saver && s->every.count && s->every.unit == EVERY_TIME &&
-	       clock_now(t->clock) >= due_ns;
-}
-
 /* The last rank at a barrier begins a checkpoint, unless the run is interrupted. */
 static void begin_save(void *arg, uint64_t votes)
 {
@@ -383,11 +372,6 @@ static void begin_time(void *arg, uint64_t votes)
 		stop_at(t->stop, train_ramp_end_ns(t) + t->job->runtime_ns);
 }
 
-static bool is_nothing_cached(const struct train *t, const struct dataset *ds, uint64_t end_ns)
-{
-	return residency_is_nothing(ds, t->drops, t->clock, end_ns);
-}
-
 static const struct peers_decision decide_start = { .apply = begin_time };
 
 /* Vote before an epoch: is anything cached? Before the first one, preparation may have looked. */
@@ -397,8 +381,9 @@ static uint64_t vote_for_drop(void *arg)
 	uint64_t end_ns = clock_now(t->clock) + PROBE_NS;
 
 	if (!t->is_dropped)
-		t->is_dropped = is_nothing_cached(t, t->dataset, end_ns) &&
-				(!t->eval || is_nothing_cached(t, t->eval, end_ns));
+		t->is_dropped =
+			residency_is_nothing(t->dataset, t->drops, t->clock, end_ns) &&
+			(!t->eval || residency_is_nothing(t->eval, t->drops, t->clock, end_ns));
 	return t->is_dropped ? 0 : 1;
 }
 
@@ -418,10 +403,18 @@ static const struct peers_decision decide_drop = { vote_for_drop, apply_drop };
 /* A vote next to those of train_vote. */
 #define VOTE_SAVE (UINT64_C(1) << 8)
 
-/* An epoch barrier has no vote on stopping. */
+/* Vote of a process at a training barrier, when there are several: is a checkpoint by time due? A
+ * single vote is enough: the barrier then sets saves.is_agreed for all. An epoch barrier has no
+ * vote on stopping. */
 static uint64_t vote_at_epoch(void *arg)
 {
-	return rank_checkpoint_vote(arg) ? VOTE_SAVE : 0;
+	struct train *t = arg;
+	struct train_saves *s = &t->saves;
+	uint64_t due_ns = s->due_ns ? s->due_ns : atomic_load(&t->start_ns) + s->every.count;
+	bool is_due = t->hosts && t->saver && s->every.count && s->every.unit == EVERY_TIME &&
+		      clock_now(t->clock) >= due_ns;
+
+	return is_due ? VOTE_SAVE : 0;
 }
 
 static void apply_at_epoch(void *arg, uint64_t votes)
@@ -663,22 +656,6 @@ static bool get_ready(struct rank *r)
 	return !train_is_closed(t) && !atomic_load(t->interrupted);
 }
 
-/* The last rank to leave ends the loaders, and the saver once it has finished its checkpoint. */
-static void rank_leave(struct rank *r)
-{
-	struct train *t = r->train;
-
-	peers_leave(&t->peers);
-	if (atomic_fetch_sub(&t->ranks_left, 1) != 1)
-		return;
-	atomic_store(&t->end_ns, clock_now(t->clock));
-	atomic_store(&t->finished, true);
-	for (uint64_t i = 0; i < t->job->accelerators; i++)
-		rank_wake_loaders(&t->ranks[i], UINT64_MAX);
-	if (t->saver)
-		writer_finish(t->saver);
-}
-
 void rank_wake_loaders(struct rank *r, uint64_t limit)
 {
 	uint64_t threads = job_read_threads(r->train->job);
@@ -694,8 +671,9 @@ void rank_wake_loaders(struct rank *r, uint64_t limit)
 void *rank_main(void *arg)
 {
 	struct rank *r = arg;
+	struct train *t = r->train;
 
-	clock_join(r->train->clock);
+	clock_join(t->clock);
 	usage_begin(&r->usage);
 	if (get_ready(r)) {
 		usage_begin(&r->counted);
@@ -706,9 +684,18 @@ void *rank_main(void *arg)
 		rank_reset_counts(r); /* the run ended within ramp_time */
 	usage_end(&r->usage);
 	tracemarks_close(r);
-	if (!r->train->job->read_threads)
+	if (!t->job->read_threads)
 		loader_close(&r->loaders[0]);
-	rank_leave(r);
-	clock_leave(r->train->clock);
+	peers_leave(&t->peers);
+	/* The last rank ends the loaders, and the saver once it has finished its checkpoint. */
+	if (atomic_fetch_sub(&t->ranks_left, 1) == 1) {
+		atomic_store(&t->end_ns, clock_now(t->clock));
+		atomic_store(&t->finished, true);
+		for (uint64_t i = 0; i < t->job->accelerators; i++)
+			rank_wake_loaders(&t->ranks[i], UINT64_MAX);
+		if (t->saver)
+			writer_finish(t->saver);
+	}
+	clock_leave(t->clock);
 	return NULL;
 }

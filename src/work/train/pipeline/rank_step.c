@@ -141,18 +141,6 @@ static uint64_t rank_positions(struct learning *l, uint64_t first, uint64_t end)
 	return sampler_batch_start(&l->order, 0, end) - sampler_batch_start(&l->order, 0, first);
 }
 
-/* Append the samples that the known ranks have computed on up to end_step. */
-static void append_trained(struct learning *l, uint64_t end_step)
-{
-	buf_reset(&l->mine);
-	while (l->has_next && l->at.step < end_step) {
-		uint32_t extent = (uint32_t)tier_trained(l->t->tier, &l->at);
-
-		buf_addn(&l->mine, (const char *)&extent, sizeof(extent));
-		l->has_next = orderwalk_next(&l->walk, &l->at);
-	}
-}
-
 static void learn_batch(struct learning *l, struct process_samples *p, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
@@ -218,7 +206,15 @@ static int learn_epoch(struct train *t, uint64_t epoch)
 	for (uint64_t first = 0; first < s->steps && rc == 0; first += steps) {
 		uint64_t end = u64_min(first + steps, s->steps);
 
-		append_trained(&l, end);
+		/* The samples that the known ranks have computed on up to this step. */
+		buf_reset(&l.mine);
+		while (l.has_next && l.at.step < end) {
+			uint32_t extent = (uint32_t)tier_trained(l.t->tier, &l.at);
+
+			buf_addn(&l.mine, (const char *)&extent, sizeof(extent));
+			l.has_next = orderwalk_next(&l.walk, &l.at);
+		}
+
 		if (!exchanges)
 			rc = hosts_gather(NULL, l.mine.s, l.mine.len, &l.all, NULL);
 		else if (train_is_cut(t))
@@ -331,35 +327,21 @@ static uint64_t useful_compute_ns(const struct step *s)
 	return (uint64_t)((double)s->compute_ns * part);
 }
 
-static void add_counted_step(struct rank *r, struct epoch_account *a, const struct step *s)
-{
-	uint64_t wall = s->end_ns - s->begin_ns;
-	uint64_t stall = s->taken_ns - s->begin_ns;
-	uint64_t useful_ns = useful_compute_ns(s);
-
-	hist_add(r->step, wall);
-	hist_add(r->stall, stall);
-	hist_add(r->epoch_stall, stall);
-	r->counted_steps++;
-	r->counted_compute_ns += useful_ns;
-	r->counted_wall_ns += wall;
-	a->counted_steps++;
-	a->counted_compute_ns += useful_ns;
-	a->counted_wall_ns += wall;
-}
-
 void rank_count_step(struct rank *r, struct epoch_account *a, const struct step *s)
 {
 	struct rank_count *c = &r->count;
 	uint64_t late = s->woken_ns - s->taken_ns - s->compute_ns;
+	uint64_t wall = s->end_ns - s->begin_ns;
+	uint64_t stall = s->taken_ns - s->begin_ns;
+	uint64_t useful_ns = useful_compute_ns(s);
 
 	count_add(&c->compute_ns, s->compute_ns);
-	count_add(&c->stall_ns, s->taken_ns - s->begin_ns);
+	count_add(&c->stall_ns, stall);
 	count_add(&c->oversleep_ns, late);
 	count_add(&c->barrier_ns, s->end_ns - s->woken_ns - s->host_barrier_ns);
 	count_add(&c->host_barrier_ns, s->host_barrier_ns);
-	count_add(&c->step_ns, s->end_ns - s->begin_ns);
-	count_add(&c->useful_ns, useful_compute_ns(s));
+	count_add(&c->step_ns, wall);
+	count_add(&c->useful_ns, useful_ns);
 	count_add(&c->samples, token_delivered(&s->token));
 	count_add(&c->failed_samples, s->token.failed_samples);
 	count_add(&c->sample_bytes, s->token.sample_bytes);
@@ -371,13 +353,21 @@ void rank_count_step(struct rank *r, struct epoch_account *a, const struct step 
 	a->sample_bytes += s->token.sample_bytes;
 	a->extents += s->token.extents;
 	a->id_sum += s->token.id_sum;
-	a->wall_ns += s->end_ns - s->begin_ns;
+	a->wall_ns += wall;
 	if (a->steps++ > 0) {
 		a->measured_compute_ns += s->woken_ns - s->taken_ns;
-		add_counted_step(r, a, s);
+		hist_add(r->step, wall);
+		hist_add(r->stall, stall);
+		hist_add(r->epoch_stall, stall);
+		r->counted_steps++;
+		r->counted_compute_ns += useful_ns;
+		r->counted_wall_ns += wall;
+		a->counted_steps++;
+		a->counted_compute_ns += useful_ns;
+		a->counted_wall_ns += wall;
 	} else {
 		a->first_wait_compute_ns = s->woken_ns - s->begin_ns;
-		a->first_step_ns = s->end_ns - s->begin_ns;
+		a->first_step_ns = wall;
 		hist_add(r->first_step, a->first_step_ns);
 	}
 }

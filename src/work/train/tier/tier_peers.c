@@ -61,14 +61,6 @@ static unsigned pool_claim(struct tier_peers *all, struct pool *p)
 	return i;
 }
 
-static void pool_release(struct pool *p, unsigned i)
-{
-	pthread_mutex_lock(&p->lock);
-	p->is_in_use[i] = false;
-	pthread_cond_signal(&p->changed);
-	pthread_mutex_unlock(&p->lock);
-}
-
 /* ---- requests ---- */
 
 static bool send_request(int fd, const struct tier_request *ask, const unsigned char *memory)
@@ -115,19 +107,6 @@ static bool receive_reply(int fd, const struct tier_request *ask, unsigned char 
 	return true;
 }
 
-static int fail_peer(const struct tier_peers *p, unsigned rank, int code, struct mlgen_err *err)
-{
-	const char *why = strerror(code);
-
-	if (code == 0)
-		why = "it has closed a connection";
-	else if (code == EWOULDBLOCK)
-		why = "it has not answered for 10 s";
-	return mlgen_fail(err, -EPIPE,
-			  "%s: host %s (rank %u): its part of the cache cannot be reached: %s",
-			  what, hosts_name(p->hosts, rank), rank, why);
-}
-
 int tier_peers_request(struct tier_peers *p, unsigned rank, const struct tier_request *ask,
 		       unsigned char *memory, struct tier_reply *answer, struct mlgen_err *err)
 {
@@ -147,8 +126,21 @@ int tier_peers_request(struct tier_peers *p, unsigned rank, const struct tier_re
 	} else if (answer->said == TIER_FAILED) {
 		code = (int)answer->sum;
 	}
-	pool_release(pool, i);
-	return is_lost || answer->said == TIER_FAILED ? fail_peer(p, rank, code, err) : 0;
+	pthread_mutex_lock(&pool->lock);
+	pool->is_in_use[i] = false;
+	pthread_cond_signal(&pool->changed);
+	pthread_mutex_unlock(&pool->lock);
+	if (!is_lost && answer->said != TIER_FAILED)
+		return 0;
+
+	const char *why = strerror(code);
+	if (code == 0)
+		why = "it has closed a connection";
+	else if (code == EWOULDBLOCK)
+		why = "it has not answered for 10 s";
+	return mlgen_fail(err, -EPIPE,
+			  "%s: host %s (rank %u): its part of the cache cannot be reached: %s",
+			  what, hosts_name(p->hosts, rank), rank, why);
 }
 
 /* ---- life cycle of the connections ---- */
