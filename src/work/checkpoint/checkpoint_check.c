@@ -81,14 +81,6 @@ static const struct {
 	{ "verify", IN_RESTORING | IN_TRAINING, "phase=restore" },
 };
 
-/* The command line sets an option for all jobs of a file, saves as well as restores. */
-static bool is_for_all_jobs(const struct job *j, const char *option)
-{
-	const struct mlgen_field *f = field_find(job_fields, option);
-
-	return j->at.file && !j->origins[f - job_fields].at.file;
-}
-
 static void check_phase(const struct job *j, struct diag *d)
 {
 	unsigned phase = job_work(j)->restores ? IN_RESTORING
@@ -97,8 +89,12 @@ static void check_phase(const struct job *j, struct diag *d)
 
 	for (size_t i = 0; i < ARRAY_LEN(phase_options); i++) {
 		const char *option = phase_options[i].option;
+		const struct mlgen_field *f = field_find(job_fields, option);
+		/* The command line sets an option for all jobs of a file, saves as well as
+		 * restores. */
+		bool is_for_all_jobs = j->at.file && !j->origins[f - job_fields].at.file;
 
-		if (!(phase_options[i].phases & phase) && !is_for_all_jobs(j, option))
+		if (!(phase_options[i].phases & phase) && !is_for_all_jobs)
 			note_unused(j, option, phase_options[i].needs, d);
 	}
 }
@@ -232,9 +228,15 @@ static void check_framework(const struct job *j, struct diag *d)
 		     "access=plain");
 }
 
-static void check_plain(const struct job *j, struct diag *d)
+static void check_access(const struct job *j, struct diag *d)
 {
-	if (j->bs.read != j->bs.write)
+	if (is_alone(j) && j->access == ACCESS_RECORDED)
+		FAULT(d, j, "access",
+		      "recorded repeats the calls of samples, and a checkpoint has no samples; use "
+		      "access=framework, or access=plain");
+	if (j->access == ACCESS_FRAMEWORK)
+		check_framework(j, d);
+	else if (j->bs.read != j->bs.write)
 		FAULT(d, j, "bs",
 		      "%" PRIu64 " and %" PRIu64
 		      ": checkpoints are written and read in requests of one size; give one",
@@ -244,18 +246,6 @@ static void check_plain(const struct job *j, struct diag *d)
 		      "%" PRIu64 " is not a multiple of 4096, which checkpoints need because each "
 		      "block of 4096 bytes has its own stamp",
 		      j->bs.read);
-}
-
-static void check_access(const struct job *j, struct diag *d)
-{
-	if (is_alone(j) && j->access == ACCESS_RECORDED)
-		FAULT(d, j, "access",
-		      "recorded repeats the calls of samples, and a checkpoint has no samples; use "
-		      "access=framework, or access=plain");
-	if (j->access == ACCESS_FRAMEWORK)
-		check_framework(j, d);
-	else
-		check_plain(j, d);
 	if (is_alone(j) && j->invalidate == INVALIDATE_EPOCH)
 		FAULT(d, j, "invalidate",
 		      "there are no epochs without a training; use invalidate=run");
@@ -276,21 +266,6 @@ static bool is_within(const char *path, const char *directory)
 	return strncmp(path, directory, n) == 0 && (path[n] == '/' || path[n] == '\0' || n == 1);
 }
 
-static void check_scan(const struct job *j, struct diag *d)
-{
-	if (j->dataset != DATASET_SCAN)
-		return;
-	if (!j->checkpoint_directory)
-		FAULT(d, j, "checkpoint_directory",
-		      "by default checkpoints are within directory, where dataset=scan would read "
-		      "them as samples; set another directory");
-	else if (is_within(j->checkpoint_directory, j->directory))
-		FAULT(d, j, "checkpoint_directory",
-		      "%s is within directory=%s, where dataset=scan would read checkpoints as "
-		      "samples; set another directory",
-		      j->checkpoint_directory, j->directory);
-}
-
 static void check_training_with(const struct job *j, struct diag *d)
 {
 	struct checkpoint_every e;
@@ -298,7 +273,15 @@ static void check_training_with(const struct job *j, struct diag *d)
 
 	if (job_checkpoint_every(j, &e, &err))
 		diag_add(d, DIAG_ERROR, job_place(j, "checkpoint_every"), "%s", err.text);
-	check_scan(j, d);
+	if (j->dataset == DATASET_SCAN && !j->checkpoint_directory)
+		FAULT(d, j, "checkpoint_directory",
+		      "by default checkpoints are within directory, where dataset=scan would read "
+		      "them as samples; set another directory");
+	else if (j->dataset == DATASET_SCAN && is_within(j->checkpoint_directory, j->directory))
+		FAULT(d, j, "checkpoint_directory",
+		      "%s is within directory=%s, where dataset=scan would read checkpoints as "
+		      "samples; set another directory",
+		      j->checkpoint_directory, j->directory);
 	if (j->checkpoint_mode != CHECKPOINT_ASYNC)
 		note_unused(j, "snapshot_bandwidth", "checkpoint_mode=async", d);
 }
@@ -326,45 +309,17 @@ static bool checkpoint_mlperf_is_restore(const struct mlperf_subject *s)
 	return job_work(s->job)->restores;
 }
 
-/* Number of ranks on this host; 0: the list cannot be parsed, which a run would have reported. */
-static uint64_t local_ranks(const struct job *j)
-{
-	struct ranges here = { 0 };
-	uint64_t n = 0;
-
-	if (job_local_ranks(j, &here, NULL) == 0)
-		n = here.numbers;
-	ranges_fini(&here);
-	return n;
-}
-
-/* Judge a run with only a part of the ranks on this host. */
-static enum mlperf_state judge_part(const struct mlperf_subject *s, uint64_t here, uint64_t others,
-				    struct buf *text)
-{
-	bool is_subset = here == MLPERF_SUBSET;
-
-	if (!s->workload->has_subset) {
-		buf_addf(text, "; a result also needs the other %" PRIu64, others);
-		if (is_subset)
-			buf_add(text, ", since only the 8b model allows a subset of 8");
-		return MLPERF_UNCHECKED;
-	}
-	buf_addf(text,
-		 is_subset ? ": MLPerf's subset mode, for storage inside a host. With shared "
-			     "storage a result also needs the other %" PRIu64
-			   : "; a result also needs the other %" PRIu64
-			     ", or only 8 of one host (MLPerf's subset mode)",
-		 others);
-	return is_subset ? MLPERF_OK : MLPERF_UNCHECKED;
-}
-
 static enum mlperf_state check_ranks(const struct mlperf_subject *s, struct buf *text)
 {
-	uint64_t all = job_ranks(s->job), here = local_ranks(s->job);
+	uint64_t all = job_ranks(s->job), here = 0;
+	struct ranges local = { 0 };
 
 	if (!s->workload)
 		return MLPERF_NONE;
+	/* A run would have reported a list that cannot be parsed. */
+	if (job_local_ranks(s->job, &local, NULL) == 0)
+		here = local.numbers;
+	ranges_fini(&local);
 	buf_addf(text, "%" PRIu64 " of %" PRIu64 " on this host", here, all);
 	if (all != s->workload->ranks) {
 		buf_addf(text, "; CLOSED requires %" PRIu64 ": --ranks=%" PRIu64,
@@ -378,7 +333,23 @@ static enum mlperf_state check_ranks(const struct mlperf_subject *s, struct buf 
 	}
 	if (here == all)
 		return MLPERF_OK;
-	return judge_part(s, here, all - here, text);
+
+	/* Only a part of the ranks is on this host. */
+	bool is_subset = here == MLPERF_SUBSET;
+	uint64_t others = all - here;
+	if (!s->workload->has_subset) {
+		buf_addf(text, "; a result also needs the other %" PRIu64, others);
+		if (is_subset)
+			buf_add(text, ", since only the 8b model allows a subset of 8");
+		return MLPERF_UNCHECKED;
+	}
+	buf_addf(text,
+		 is_subset ? ": MLPerf's subset mode, for storage inside a host. With shared "
+			     "storage a result also needs the other %" PRIu64
+			   : "; a result also needs the other %" PRIu64
+			     ", or only 8 of one host (MLPerf's subset mode)",
+		 others);
+	return is_subset ? MLPERF_OK : MLPERF_UNCHECKED;
 }
 
 /* Bytes of a checkpoint, of all ranks and of those on this host. The file of tensor sizes may be on
@@ -492,22 +463,6 @@ static const struct mlperf_subject *find_other_run(const struct mlperf_subject *
 	return nearest;
 }
 
-/* Judge a run that did only one of saving and restoring. */
-static enum mlperf_state judge_other_run(const struct mlperf_subject *s,
-					 const struct mlperf_subject *other, struct buf *text)
-{
-	double seconds = seconds_between(s, other);
-	bool is_restore = checkpoint_mlperf_is_restore(s);
-
-	buf_addf(text, "%s of %s, %.1f s %s", is_restore ? "saves" : "restores", other->name,
-		 fabs(seconds), is_restore == (seconds >= 0) ? "earlier" : "later");
-	if (seconds >= 0 && seconds <= s->rules->phases_seconds)
-		return MLPERF_OK;
-	buf_addf(text, "; restores must begin after the saves have ended, at most %u s later",
-		 s->rules->phases_seconds);
-	return MLPERF_BROKEN;
-}
-
 /* A result needs both saving and restoring, possibly in two runs. */
 static enum mlperf_state check_phases(const struct mlperf_subject *s, struct buf *text)
 {
@@ -519,8 +474,20 @@ static enum mlperf_state check_phases(const struct mlperf_subject *s, struct buf
 	}
 	if (s->run && s->workload && s->rules->phases_seconds)
 		other = find_other_run(s);
-	if (other)
-		return judge_other_run(s, other, text);
+	if (other) {
+		double seconds = seconds_between(s, other);
+		bool is_restore = checkpoint_mlperf_is_restore(s);
+
+		buf_addf(text, "%s of %s, %.1f s %s", is_restore ? "saves" : "restores",
+			 other->name, fabs(seconds),
+			 is_restore == (seconds >= 0) ? "earlier" : "later");
+		if (seconds >= 0 && seconds <= s->rules->phases_seconds)
+			return MLPERF_OK;
+		buf_addf(text,
+			 "; restores must begin after the saves have ended, at most %u s later",
+			 s->rules->phases_seconds);
+		return MLPERF_BROKEN;
+	}
 	buf_addf(text, "the %d %s that belong to the result are not in this run",
 		 MLPERF_CHECKPOINTS, checkpoint_mlperf_is_restore(s) ? "saves" : "restores");
 	return MLPERF_UNCHECKED;
@@ -538,20 +505,6 @@ static enum mlperf_state check_fsync(const struct mlperf_subject *s, struct buf 
 	}
 	buf_add(text, "checkpoint_fsync=none leaves files in memory: --checkpoint_fsync=file");
 	return MLPERF_BROKEN;
-}
-
-/* The caches may have been emptied by hand, or by a reboot. */
-static enum mlperf_state judge_kept_caches(const struct mlperf_subject *s, struct buf *text)
-{
-	double percent = s->run ? s->result->storage.memory_percent : (double)NAN;
-
-	buf_add(text, "drop_caches=no: this host's caches must be emptied between saving and "
-		      "restoring: --drop_caches=run, as root");
-	if (!(percent <= VERDICT_MEMORY_PERCENT))
-		return MLPERF_BROKEN;
-	buf_addf(text, ". Perhaps they were: only %.1f%% of the bytes came from its page cache",
-		 percent);
-	return MLPERF_UNCHECKED;
 }
 
 /* Did this host save more than its memory can keep? */
@@ -585,8 +538,20 @@ static enum mlperf_state check_cache(const struct mlperf_subject *s, struct buf 
 				      : ": --drop_caches=run, as root");
 		return MLPERF_BROKEN;
 	}
-	if (s->job->drop_caches != DROP_CACHES_RUN)
-		return judge_kept_caches(s, text);
+	if (s->job->drop_caches != DROP_CACHES_RUN) {
+		/* The caches may have been emptied by hand, or by a reboot. */
+		double percent = s->run ? s->result->storage.memory_percent : (double)NAN;
+
+		buf_add(text,
+			"drop_caches=no: this host's caches must be emptied between saving and "
+			"restoring: --drop_caches=run, as root");
+		if (!(percent <= VERDICT_MEMORY_PERCENT))
+			return MLPERF_BROKEN;
+		buf_addf(text,
+			 ". Perhaps they were: only %.1f%% of the bytes came from its page cache",
+			 percent);
+		return MLPERF_UNCHECKED;
+	}
 	if (s->run && !s->result->ml.restores.caches_dropped) {
 		buf_add(text, "this host's caches were not emptied");
 		return MLPERF_BROKEN;

@@ -121,38 +121,13 @@ static void count_work(struct checkpoint_plan *l)
 	c->in_flight = u64_product(threads, depth);
 }
 
-/* Threads need a slice of the pool for each request, and room for the metadata around tensors,
- * which takes a scan of all files. */
-static bool fits_memory(struct checkpoint_plan *l)
-{
-	uint64_t before = l->p->need.bytes;
-
-	writer_need(&l->p->need, l->p->job, &l->set, l->p->memory_bytes);
-	l->c->program_bytes = l->p->need.bytes - before;
-	return l->c->program_bytes <= l->p->memory_bytes;
-}
-
-static void check_room(struct checkpoint_plan *l)
-{
-	struct mlgen_err err = { 0 };
-	uint64_t keep = l->p->job->checkpoint_keep;
-	uint64_t count = l->c->checkpoints;
-
-	/* A run that does not know the number checks for one. */
-	if (count == UINT64_MAX || (l->c->is_estimate && !l->p->job->runtime_ns))
-		count = 1;
-	if (checkpoints_check_room(&l->there, count, keep, &err))
-		plan_add_check(l->p, "room", PLAN_FAIL, "%s", err.text);
-	else
-		plan_add_check(l->p, "room", PLAN_OK, "%s", "");
-}
-
 /* Check the next save, and store the final name of the first checkpoint. */
 static void check_saving(struct checkpoint_plan *l)
 {
 	bool is_alone = !is_training(l->p->job);
+	uint64_t keep = l->p->job->checkpoint_keep, count = l->c->checkpoints;
 	char name[CHECKPOINT_NAME_BYTES];
-	struct mlgen_err err = { 0 };
+	struct mlgen_err err = { 0 }, why = { 0 };
 	struct checkpoint next;
 
 	if (checkpoints_check_next(&l->there, is_alone ? UINT64_MAX : 0, &err)) {
@@ -163,7 +138,15 @@ static void check_saving(struct checkpoint_plan *l)
 		l->c->first = mem_strdup(name);
 	}
 	plan_add_check(l->p, "checkpoints", PLAN_OK, "%s", "");
-	check_room(l);
+
+	/* A run that does not know the number checks for one. */
+	if (count == UINT64_MAX || (l->c->is_estimate && !l->p->job->runtime_ns))
+		count = 1;
+	if (checkpoints_check_room(&l->there, count, keep, &why))
+		plan_add_check(l->p, "room", PLAN_FAIL, "%s", why.text);
+	else
+		plan_add_check(l->p, "room", PLAN_OK, "%s", "");
+
 	if (l->p->job->checkpoint_fsync == CHECKPOINT_FSYNC_NONE)
 		plan_add_check(
 			l->p, "durable", PLAN_WARNING,
@@ -295,7 +278,12 @@ int plan_checkpoint(struct plan_report *p, const struct plan_input *in, struct m
 		plan_count_classes(&p->checkpoint, &l.set);
 		describe_files(&l);
 		count_work(&l);
-		if (fits_memory(&l))
+		/* Threads need a slice of the pool for each request, and room for the metadata
+		 * around tensors, which takes a scan of all files. */
+		uint64_t before = p->need.bytes;
+		writer_need(&p->need, p->job, &l.set, p->memory_bytes);
+		p->checkpoint.program_bytes = p->need.bytes - before;
+		if (p->checkpoint.program_bytes <= p->memory_bytes)
 			check_files(&l);
 		add_needs(&l);
 	}
@@ -483,29 +471,22 @@ static void print_sums(FILE *to, const struct plan_report *p)
 	print_sum(to, &line, c->local_files, c->local_bytes);
 }
 
-/* Append the calls that read or write. */
-static void append_calls(struct buf *text, const struct plan_report *p)
+static void append_layout(struct buf *text, const struct plan_report *p)
 {
+	const struct plan_checkpoint *c = &p->checkpoint;
 	const char *what = job_work(p->job)->restores ? "reads" : "writes";
 	char n[UNITS_TEXT_BYTES];
 
-	units_human_bytes(n, (double)p->checkpoint.most_write_bytes);
+	plan_say(text, p, "{checkpoint_layout}");
+	if (!c->file)
+		return;
+	units_human_bytes(n, (double)c->most_write_bytes);
 	if (p->job->access != ACCESS_FRAMEWORK)
 		buf_addf(text, ", %s of %s", what, n);
 	else if (p->job->checkpoint_layout == LAYOUT_PATTERN)
 		buf_addf(text, ", %s as measured", what);
 	else
 		buf_addf(text, ", the framework's %s, up to %s", what, n);
-}
-
-static void append_layout(struct buf *text, const struct plan_report *p)
-{
-	const struct plan_checkpoint *c = &p->checkpoint;
-
-	plan_say(text, p, "{checkpoint_layout}");
-	if (!c->file)
-		return;
-	append_calls(text, p);
 	buf_addf(text, "; %s", c->file);
 	if (strcmp(c->file, c->last_file) != 0)
 		buf_addf(text, " .. %s", c->last_file);
@@ -529,22 +510,6 @@ static void append_directory(struct buf *text, const struct plan_report *p)
 		plan_say(text, p, "; reads {plan.checkpoint.first} .. {plan.checkpoint.last}");
 	else if (c->first)
 		buf_addf(text, "; %s %s", c->last ? "reads" : "next", c->first);
-}
-
-static void print_room(FILE *to, const struct plan_report *p)
-{
-	const struct plan_checkpoint *c = &p->checkpoint;
-	char bytes[UNITS_TEXT_BYTES];
-	struct buf line = { 0 };
-
-	plan_start_line(&line, "");
-	buf_addf(&line, "free in %s", c->mount.target[0] ? c->mount.target : c->directory);
-	if (c->free_bytes != UINT64_MAX)
-		units_human_bytes(bytes, (double)c->free_bytes);
-	else
-		snprintf(bytes, sizeof(bytes), "unknown");
-	plan_add_figure(to, &line, bytes);
-	plan_print_checked(to, &line, plan_find_check(p, "room"));
 }
 
 static void append_every(struct buf *text, const struct plan_report *p)
@@ -594,8 +559,18 @@ static void print_work(FILE *to, const struct plan_report *p)
 	if (c->move_bytes != UINT64_MAX)
 		plan_add_bytes(to, &line, (double)c->move_bytes);
 	plan_print_checked(to, &line, plan_find_check(p, "checkpoints"));
-	if (plan_find_check(p, "room"))
-		print_room(to, p);
+	if (plan_find_check(p, "room")) {
+		char bytes[UNITS_TEXT_BYTES];
+
+		plan_start_line(&line, "");
+		buf_addf(&line, "free in %s", c->mount.target[0] ? c->mount.target : c->directory);
+		if (c->free_bytes != UINT64_MAX)
+			units_human_bytes(bytes, (double)c->free_bytes);
+		else
+			snprintf(bytes, sizeof(bytes), "unknown");
+		plan_add_figure(to, &line, bytes);
+		plan_print_checked(to, &line, plan_find_check(p, "room"));
+	}
 	if (!is_training(p->job))
 		plan_print_storage(to, p);
 }

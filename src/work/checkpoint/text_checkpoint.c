@@ -24,23 +24,13 @@ static bool is_restore(const struct text_block *b)
 
 /* ---- settings ---- */
 
-static void append_save_options(struct buf *text, const struct text_block *b)
+static void append_job(struct buf *text, const struct text_block *b)
 {
-	const struct job *j = b->job;
 	static const char *const fsyncs[] = {
 		[CHECKPOINT_FSYNC_NONE] = "no fsync",
 		[CHECKPOINT_FSYNC_FILE] = "fsync of each file",
 		[CHECKPOINT_FSYNC_END] = "fsync of all files at the end",
 	};
-
-	buf_addf(text, ", %s", fsyncs[j->checkpoint_fsync]);
-	text_say(text, b, "[, the newest {checkpoint_keep} kept]");
-	if (j->rename_commit)
-		buf_add(text, ", renamed when complete");
-}
-
-static void append_job(struct buf *text, const struct text_block *b)
-{
 	const struct job *j = b->job;
 
 	text_say(text, b, "[{model}, ]");
@@ -50,23 +40,16 @@ static void append_job(struct buf *text, const struct text_block *b)
 	if (j->checkpoints > 1)
 		text_say(text, b, "[, {pause} between them]");
 	text_say(text, b, ", layout {checkpoint_layout}");
-	if (is_restore(b))
+	if (is_restore(b)) {
 		text_say(text, b,
 			 "[, each rank reads the files of another rank of this host "
 			 "(restore_shift={restore_shift})]");
-	else
-		append_save_options(text, b);
-}
-
-/* Append the calls that read or write. */
-static void append_calls(struct buf *text, const struct text_block *b)
-{
-	if (b->job->access == ACCESS_FRAMEWORK)
-		buf_addf(text, ", %s as its framework does", is_restore(b) ? "reads" : "writes");
-	else if (is_restore(b))
-		text_say(text, b, ", {bs.read} requests");
-	else
-		text_say(text, b, ", {bs.write} requests");
+	} else {
+		buf_addf(text, ", %s", fsyncs[j->checkpoint_fsync]);
+		text_say(text, b, "[, the newest {checkpoint_keep} kept]");
+		if (j->rename_commit)
+			buf_add(text, ", renamed when complete");
+	}
 }
 
 static void append_threads(struct buf *text, const struct text_block *b)
@@ -79,7 +62,12 @@ static void append_threads(struct buf *text, const struct text_block *b)
 	text_say(text, b, ", {direct=}");
 	if (b->job->direct)
 		text_say(text, b, "[ (aligned to {read_align_bytes})]");
-	append_calls(text, b);
+	if (b->job->access == ACCESS_FRAMEWORK)
+		buf_addf(text, ", %s as its framework does", is_restore(b) ? "reads" : "writes");
+	else if (is_restore(b))
+		text_say(text, b, ", {bs.read} requests");
+	else
+		text_say(text, b, ", {bs.write} requests");
 }
 
 static void append_state(struct buf *text, const struct text_block *b)
@@ -121,48 +109,21 @@ struct table {
 	bool has_commit, has_delete;
 };
 
-static void plan_table(struct table *t, const struct text_block *b)
-{
-	const struct checkpoints_result *c = b->checkpoints;
-	const struct checkpoint_result *k = c->items.items;
-	double rate = 0, slowest = 0, after = 0;
-
-	*t = (struct table){ .unit = &b->unit };
-	for (size_t i = 0; i < c->items.count; i++) {
-		rate = fmax(rate, k[i].bytes_per_sec);
-		slowest = fmax(slowest, k[i].slowest_rank_bytes_per_sec);
-		after = fmax(after, k[i].commit_seconds);
-		after = fmax(after, k[i].delete_seconds);
-		t->has_commit |= k[i].commit_seconds > 0;
-		t->has_delete |= k[i].deleted_checkpoints > 0;
-	}
-	t->seconds = seconds_decimals(c->seconds_max);
-	t->after = seconds_decimals(after);
-	t->rate = show_rate_decimals(t->unit, rate / t->unit->bytes);
-	slowest /= t->unit->bytes;
-	t->slowest = slowest < 9.9995 ? 3 : slowest < 99.995 ? 2 : 1;
-}
-
-/* Append the error as far as it fits into the line. */
-static void append_incomplete(struct buf *out, const struct checkpoint_result *k)
-{
-	static const char what[] = "not complete";
-	size_t room = wrap_columns() - 13 - sizeof(what) - 4;
-	bool is_long = strlen(k->error) > room;
-
-	buf_addf(out, "%10" PRIu64 "   %s", k->number, what);
-	if (k->error[0])
-		buf_addf(out, ": %.*s%s", (int)room, k->error, is_long ? "..." : "");
-	buf_addc(out, '\n');
-}
-
 static void append_checkpoint(struct buf *out, const struct table *t,
 			      const struct checkpoint_result *k)
 {
 	char rank[32], number[UNITS_TEXT_BYTES];
 
 	if (!k->complete) {
-		append_incomplete(out, k);
+		/* Append the error as far as it fits into the line. */
+		static const char what[] = "not complete";
+		size_t room = wrap_columns() - 13 - sizeof(what) - 4;
+		bool is_long = strlen(k->error) > room;
+
+		buf_addf(out, "%10" PRIu64 "   %s", k->number, what);
+		if (k->error[0])
+			buf_addf(out, ": %.*s%s", (int)room, k->error, is_long ? "..." : "");
+		buf_addc(out, '\n');
 		return;
 	}
 	buf_addf(out, "%10" PRIu64, k->number);
@@ -330,6 +291,7 @@ static void text_checkpoint_table(struct buf *out, const struct text_block *b, u
 	const struct checkpoint_result *k = c->items.items;
 	size_t kept = c->items.count, head = kept, tail = kept;
 	size_t room = most_lines > 2 ? most_lines - 2 : 0;
+	double rate = 0, slowest = 0, after = 0;
 	struct table t;
 
 	if (c->count < 2 || kept == 0)
@@ -342,7 +304,22 @@ static void text_checkpoint_table(struct buf *out, const struct text_block *b, u
 		head = FIRST_LINES;
 		tail = kept - (room - 1 - head);
 	}
-	plan_table(&t, b);
+
+	t = (struct table){ .unit = &b->unit };
+	for (size_t i = 0; i < c->items.count; i++) {
+		rate = fmax(rate, k[i].bytes_per_sec);
+		slowest = fmax(slowest, k[i].slowest_rank_bytes_per_sec);
+		after = fmax(after, k[i].commit_seconds);
+		after = fmax(after, k[i].delete_seconds);
+		t.has_commit |= k[i].commit_seconds > 0;
+		t.has_delete |= k[i].deleted_checkpoints > 0;
+	}
+	t.seconds = seconds_decimals(c->seconds_max);
+	t.after = seconds_decimals(after);
+	t.rate = show_rate_decimals(t.unit, rate / t.unit.bytes);
+	slowest /= t.unit.bytes;
+	t.slowest = slowest < 9.9995 ? 3 : slowest < 99.995 ? 2 : 1;
+
 	buf_addf(out, "checkpoint   seconds%8.3s   %s  slowest rank, %s", t.unit->name,
 		 t.unit->name, t.unit->name);
 	if (t.has_commit)

@@ -36,53 +36,9 @@ static void append_record(struct metric_list *l, const struct checkpoint_result 
 	l->items = items;
 }
 
-static void add_complete(struct writer *s, const struct checkpoint_result *r)
-{
-	struct checkpoints_result *sum = &s->sum;
-
-	if (sum->completed++ == 0) {
-		sum->first_seconds = r->seconds;
-		sum->seconds_min = sum->seconds_max = r->seconds;
-	} else {
-		s->later_seconds += r->seconds;
-	}
-	sum->bytes += r->bytes;
-	if (r->seconds < sum->seconds_min)
-		sum->seconds_min = r->seconds;
-	if (r->seconds > sum->seconds_max)
-		sum->seconds_max = r->seconds;
-	if (sum->completed == 1 ||
-	    r->slowest_rank_bytes_per_sec < sum->slowest_rank_bytes_per_sec) {
-		sum->slowest_rank_bytes_per_sec = r->slowest_rank_bytes_per_sec;
-		sum->slowest_rank = r->slowest_rank;
-		sum->slowest_checkpoint = r->number;
-	}
-}
-
 static double per(double value, double by)
 {
 	return by > 0 ? value / by : (double)NAN;
-}
-
-/* Time of the threads by activity. Waiting in reap counts as reading or writing. */
-static void split_time(struct rank_percent *p, const struct opstat *t, bool is_restore)
-{
-	const _Atomic uint64_t *in = t->blocked_ns;
-	double unit = per(100, (double)t->wall_ns), moved, sum;
-
-	moved = (double)(in[is_restore ? MLGEN_READ : MLGEN_WRITE] + in[MLGEN_ALLOCATE] +
-			 in[MLGEN_ADVISE] + t->reap_ns) *
-		unit;
-	*p = (struct rank_percent){
-		.data = (double)t->data_ns * unit,
-		.open = (double)(in[MLGEN_OPEN] + in[MLGEN_STAT]) * unit,
-		.write = is_restore ? 0 : moved,
-		.read = is_restore ? moved : 0,
-		.fsync = (double)in[MLGEN_FSYNC] * unit,
-		.close = (double)in[MLGEN_CLOSE] * unit,
-	};
-	sum = p->data + p->open + moved + p->fsync + p->close;
-	p->other = sum > 100 ? 0 : 100 - sum;
 }
 
 /* Add the newest checkpoint's record to the list and to the sums. */
@@ -96,8 +52,25 @@ static void add_newest(struct writer *s)
 	s->has_newest = false;
 	append_record(&sum->items, r);
 	sum->count++;
-	if (r->complete)
-		add_complete(s, r);
+	if (r->complete) {
+		if (sum->completed++ == 0) {
+			sum->first_seconds = r->seconds;
+			sum->seconds_min = sum->seconds_max = r->seconds;
+		} else {
+			s->later_seconds += r->seconds;
+		}
+		sum->bytes += r->bytes;
+		if (r->seconds < sum->seconds_min)
+			sum->seconds_min = r->seconds;
+		if (r->seconds > sum->seconds_max)
+			sum->seconds_max = r->seconds;
+		if (sum->completed == 1 ||
+		    r->slowest_rank_bytes_per_sec < sum->slowest_rank_bytes_per_sec) {
+			sum->slowest_rank_bytes_per_sec = r->slowest_rank_bytes_per_sec;
+			sum->slowest_rank = r->slowest_rank;
+			sum->slowest_checkpoint = r->number;
+		}
+	}
 	add_seconds(&sum->stall_seconds, r->stall_seconds);
 	add_seconds(&sum->snapshot_seconds, r->snapshot_seconds);
 	add_seconds(&sum->wait_seconds, r->wait_seconds);
@@ -169,7 +142,25 @@ void writer_collect(struct writer *s, struct checkpoints_result *r)
 	r->bytes_per_sec = per((double)r->bytes, all_seconds);
 	if (s->first_ns)
 		r->wall_seconds = (double)(atomic_load(&s->last_ns) - s->first_ns) / 1e9;
-	split_time(&r->rank_percent, t, is_restore);
+
+	/* Time of the threads by activity. Waiting in reap counts as reading or writing. */
+	const _Atomic uint64_t *in = t->blocked_ns;
+	double unit = per(100, (double)t->wall_ns);
+	double moved = (double)(in[is_restore ? MLGEN_READ : MLGEN_WRITE] + in[MLGEN_ALLOCATE] +
+				in[MLGEN_ADVISE] + t->reap_ns) *
+		       unit;
+	struct rank_percent *p = &r->rank_percent;
+	*p = (struct rank_percent){
+		.data = (double)t->data_ns * unit,
+		.open = (double)(in[MLGEN_OPEN] + in[MLGEN_STAT]) * unit,
+		.write = is_restore ? 0 : moved,
+		.read = is_restore ? moved : 0,
+		.fsync = (double)in[MLGEN_FSYNC] * unit,
+		.close = (double)in[MLGEN_CLOSE] * unit,
+	};
+	double sum = p->data + p->open + moved + p->fsync + p->close;
+	p->other = sum > 100 ? 0 : 100 - sum;
+
 	r->open_ns = t->lat[MLGEN_OPEN];
 	r->write_ns = t->lat[MLGEN_WRITE];
 	r->read_ns = t->lat[MLGEN_READ];
@@ -273,8 +264,7 @@ static void init_threads(struct writer *s)
 	atomic_store(&s->starting_threads, s->thread_count + (s->lead ? 1 : 0));
 }
 
-/* Wake every thread that waits for anything here. */
-static void wake_all(struct writer *s)
+void writer_wake(struct writer *s)
 {
 	eventcount_notify(&s->go, s->cfg.clock);
 	eventcount_notify(&s->over, s->cfg.clock);
@@ -292,7 +282,7 @@ void writer_fail(struct writer *s, const struct mlgen_err *err)
 			 (int)sizeof(s->newest.error) - 1, err->text);
 	pthread_mutex_unlock(&s->lock);
 	atomic_store(&s->has_failed, true);
-	wake_all(s);
+	writer_wake(s);
 	failure_set(s->cfg.failure, err);
 }
 
@@ -481,12 +471,7 @@ void writer_close(struct writer *s)
 	atomic_store(&s->closed, true);
 	if (s->lead)
 		writer_lead_close(s);
-	wake_all(s);
-}
-
-void writer_wake(struct writer *s)
-{
-	wake_all(s);
+	writer_wake(s);
 }
 
 int writer_begin_save(struct writer *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)

@@ -595,23 +595,6 @@ static void measure(const struct writer *s, struct checkpoint_result *r)
 		r->bytes_per_sec = (double)r->bytes / r->seconds;
 }
 
-/* Called under the lock. */
-static void record_ranks(struct writer *s)
-{
-	struct metric_list *l = &s->sum.rank_times;
-	uint64_t n = u64_min(s->rank_count, CHECKPOINT_RANKS_KEPT - l->count);
-	struct checkpoint_rank *out = mem_realloc(l->items, (l->count + n) * sizeof(*out));
-
-	for (uint64_t i = 0; i < n; i++)
-		out[l->count + i] = (struct checkpoint_rank){
-			.number = s->newest.number,
-			.rank = s->ranks[i].rank,
-			.begin_seconds = (double)(s->begin_ns - s->first_ns) / 1e9,
-			.seconds = rank_seconds(s, i),
-		};
-	*l = (struct metric_list){ out, l->count + n };
-}
-
 /* Store the result of the round. The error and the stall of a training were recorded meanwhile. */
 static void record(struct writer *s, const struct checkpoint_result *r)
 {
@@ -625,8 +608,20 @@ static void record(struct writer *s, const struct checkpoint_result *r)
 	to->snapshot_seconds = old.snapshot_seconds;
 	to->wait_seconds = old.wait_seconds;
 	to->stall_seconds = old.stall_seconds;
-	if (to->complete && s->sum.rank_times.count < CHECKPOINT_RANKS_KEPT)
-		record_ranks(s);
+	if (to->complete && s->sum.rank_times.count < CHECKPOINT_RANKS_KEPT) {
+		struct metric_list *l = &s->sum.rank_times;
+		uint64_t n = u64_min(s->rank_count, CHECKPOINT_RANKS_KEPT - l->count);
+		struct checkpoint_rank *out = mem_realloc(l->items, (l->count + n) * sizeof(*out));
+
+		for (uint64_t i = 0; i < n; i++)
+			out[l->count + i] = (struct checkpoint_rank){
+				.number = s->newest.number,
+				.rank = s->ranks[i].rank,
+				.begin_seconds = (double)(s->begin_ns - s->first_ns) / 1e9,
+				.seconds = rank_seconds(s, i),
+			};
+		*l = (struct metric_list){ out, l->count + n };
+	}
 	if (!to->error[0] && !to->complete)
 		snprintf(to->error, sizeof(to->error), "%s",
 			 writer_is_interrupted(s) ? "interrupted"

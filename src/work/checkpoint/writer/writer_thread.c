@@ -23,33 +23,6 @@ static bool syncs(const struct writer *s, int when)
 
 /* ---- set-up ---- */
 
-static void allocate_buffers(struct writer_thread *t)
-{
-	const struct writer *s = t->saver;
-	bool is_framework = writer_is_framework(s);
-	size_t bytes;
-	unsigned char *buf = io_buffer(writer_io(t), &bytes);
-
-	t->requests = mem_array(t->depth, sizeof(*t->requests));
-	t->unused = mem_array(t->depth, sizeof(struct writer_request *));
-	t->done = mem_array(t->depth, sizeof(struct io_op *));
-	for (unsigned i = 0; i < t->depth; i++) {
-		t->requests[i].slice = buf + i * s->slice_bytes;
-		if (saves(s))
-			content_fill(s->cfg.set->content, t->requests[i].slice);
-		writer_release(t, &t->requests[i]);
-	}
-	t->parts = mem_array(is_framework ? CONTENT_PARTS : 1, sizeof(*t->parts));
-	if (is_framework && saves(s))
-		t->head = mem_zalloc(shard_max_head_bytes(s->cfg.set));
-	/* A path is the directory and two names with their slashes. */
-	bytes = strlen(s->cfg.checkpoints->directory) + CHECKPOINT_NAME_BYTES + NAME_MAX + 3;
-	t->files = mem_array(t->file_slots, sizeof(*t->files));
-	for (uint64_t i = 0; i < t->file_slots; i++)
-		t->files[i].path = mem_zalloc(bytes);
-	t->tail.path = mem_zalloc(bytes);
-}
-
 /* Number of the thread; the lead is the last. */
 static uint64_t number_of(const struct writer_thread *t)
 {
@@ -88,7 +61,29 @@ static int set_up(struct writer_thread *t, struct mlgen_err *err)
 	rc = worker_open(&t->worker, &cfg, err);
 	if (rc < 0)
 		return rc;
-	allocate_buffers(t);
+
+	bool is_framework = writer_is_framework(s);
+	size_t bytes;
+	unsigned char *buf = io_buffer(writer_io(t), &bytes);
+	t->requests = mem_array(t->depth, sizeof(*t->requests));
+	t->unused = mem_array(t->depth, sizeof(struct writer_request *));
+	t->done = mem_array(t->depth, sizeof(struct io_op *));
+	for (unsigned i = 0; i < t->depth; i++) {
+		t->requests[i].slice = buf + i * s->slice_bytes;
+		if (saves(s))
+			content_fill(s->cfg.set->content, t->requests[i].slice);
+		writer_release(t, &t->requests[i]);
+	}
+	t->parts = mem_array(is_framework ? CONTENT_PARTS : 1, sizeof(*t->parts));
+	if (is_framework && saves(s))
+		t->head = mem_zalloc(shard_max_head_bytes(s->cfg.set));
+	/* A path is the directory and two names with their slashes. */
+	bytes = strlen(s->cfg.checkpoints->directory) + CHECKPOINT_NAME_BYTES + NAME_MAX + 3;
+	t->files = mem_array(t->file_slots, sizeof(*t->files));
+	for (uint64_t i = 0; i < t->file_slots; i++)
+		t->files[i].path = mem_zalloc(bytes);
+	t->tail.path = mem_zalloc(bytes);
+
 	worker_start_counting(&t->worker, s->cfg.place, clock_now(s->cfg.clock));
 	return 0;
 }
@@ -267,9 +262,18 @@ static int move_files(struct writer_thread *t)
 
 /* ---- rounds ---- */
 
-static void trace_round(struct writer_thread *t)
+static void take_part(struct writer_thread *t)
 {
-	const struct writer *s = t->saver;
+	struct writer *s = t->saver;
+	int rc = t->is_dead ? SAVER_STOPPED : writer_open_folder(t);
+
+	if (rc == 0)
+		rc = move_files(t);
+	if (rc)
+		atomic_store(&s->is_incomplete, true);
+	t->end_ns = clock_now(s->cfg.clock);
+	t->under_way_ns += t->end_ns - s->begin_ns;
+
 	const struct trace_mark mark = {
 		.op = TRACE_CHECKPOINT,
 		.start_ns = s->begin_ns,
@@ -282,20 +286,7 @@ static void trace_round(struct writer_thread *t)
 
 	if (t->worker.trace)
 		trace_ring_mark(t->worker.trace, &mark);
-}
 
-static void take_part(struct writer_thread *t)
-{
-	struct writer *s = t->saver;
-	int rc = t->is_dead ? SAVER_STOPPED : writer_open_folder(t);
-
-	if (rc == 0)
-		rc = move_files(t);
-	if (rc)
-		atomic_store(&s->is_incomplete, true);
-	t->end_ns = clock_now(s->cfg.clock);
-	t->under_way_ns += t->end_ns - s->begin_ns;
-	trace_round(t);
 	/* The last thread sees the results of all. */
 	if (atomic_fetch_sub(&s->busy_threads, 1) == 1) {
 		if (s->lead)

@@ -42,40 +42,34 @@ uint64_t tier_ranks_of(const struct job *j)
 	return job_cache_parts(j) > 1 ? job_all_accelerators(j) : j->accelerators;
 }
 
-static struct cache_config limits_of(const struct job *j, const struct tier_units *u)
-{
-	const struct cache_size *size = &j->cache_size;
-	uint64_t unit_samples = u64_max(tier_unit_samples(u), 1);
-	struct cache_config cfg = { .policy = (enum job_cache)j->cache,
-				    .units = u->count,
-				    .capacity_bytes = UINT64_MAX,
-				    .capacity_units = UINT64_MAX,
-				    .seed = j->randseed };
-
-	if (u->same_bytes)
-		cfg.each_bytes = tier_cached_bytes(u, u->same_bytes);
-	if (size->samples)
-		cfg.capacity_units = divide_up(size->samples, unit_samples);
-	else if (size->percent > 0)
-		cfg.capacity_bytes =
-			(uint64_t)(size->percent / 100 * (double)u->stored_bytes + 0.5);
-	else
-		cfg.capacity_bytes = size->bytes;
-	/* Units of equal size: capacity_bytes alone gives their number. */
-	if (u->same_bytes && cfg.capacity_bytes < UINT64_MAX)
-		cfg.capacity_units = u64_max(cfg.capacity_bytes / cfg.each_bytes, 1);
-	return cfg;
-}
-
 static void tier_sizes_init(struct tier_sizes *s, const struct job *j, const struct pass *pass)
 {
 	uint64_t align = j->cache_directory || pass->plan.align_bytes ? BLOCK_BYTES : SLOT_ALIGN;
-	uint64_t read_bytes, cached_bytes;
+	const struct cache_size *size = &j->cache_size;
+	struct cache_config *cfg = &s->limits;
+	struct tier_units *u = &s->units;
 
-	tier_units_init(&s->units, &pass->plan, j);
-	s->limits = limits_of(j, &s->units);
-	read_bytes = s->units.largest_bytes;
-	cached_bytes = tier_cached_bytes(&s->units, read_bytes);
+	tier_units_init(u, &pass->plan, j);
+	*cfg = (struct cache_config){ .policy = (enum job_cache)j->cache,
+				      .units = u->count,
+				      .capacity_bytes = UINT64_MAX,
+				      .capacity_units = UINT64_MAX,
+				      .seed = j->randseed };
+	if (u->same_bytes)
+		cfg->each_bytes = tier_cached_bytes(u, u->same_bytes);
+	if (size->samples)
+		cfg->capacity_units = divide_up(size->samples, u64_max(tier_unit_samples(u), 1));
+	else if (size->percent > 0)
+		cfg->capacity_bytes =
+			(uint64_t)(size->percent / 100 * (double)u->stored_bytes + 0.5);
+	else
+		cfg->capacity_bytes = size->bytes;
+	/* Units of equal size: capacity_bytes alone gives their number. */
+	if (u->same_bytes && cfg->capacity_bytes < UINT64_MAX)
+		cfg->capacity_units = u64_max(cfg->capacity_bytes / cfg->each_bytes, 1);
+
+	uint64_t read_bytes = u->largest_bytes;
+	uint64_t cached_bytes = tier_cached_bytes(u, read_bytes);
 	s->slot_bytes = round_up(u64_max(u64_max(read_bytes, cached_bytes), 1), align);
 	s->slots = cache_slots(&s->limits);
 }
@@ -158,17 +152,6 @@ uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 	return bytes;
 }
 
-static void need_memory(struct memneed *n, const struct job *j, const struct tier_sizes *s)
-{
-	uint64_t mapped = u64_product(tier_slots_of(j, s->slots), s->slot_bytes);
-	uint64_t used = u64_min(mapped, divide_up(s->limits.capacity_bytes, job_cache_parts(j)));
-
-	if (j->mem == MEM_HUGEPAGE)
-		used = 0;
-	memneed_add_for(n, "cache_size", u64_product(used, tier_cache_count(j)),
-			u64_product(mapped, tier_cache_count(j)));
-}
-
 void tier_need(struct memneed *n, const struct job *j, const struct stages *stages)
 {
 	uint64_t caches = tier_cache_count(j);
@@ -182,8 +165,16 @@ void tier_need(struct memneed *n, const struct job *j, const struct stages *stag
 	thread_bytes = j->cache_directory ? s.slot_bytes : 0;
 	state = tier_state_bytes(j, stages);
 	memneed_add(n, state, state);
-	if (tier_backend_of(j) == &tier_memory)
-		need_memory(n, j, &s);
+	if (tier_backend_of(j) == &tier_memory) {
+		uint64_t mapped = u64_product(tier_slots_of(j, s.slots), s.slot_bytes);
+		uint64_t used =
+			u64_min(mapped, divide_up(s.limits.capacity_bytes, job_cache_parts(j)));
+
+		if (j->mem == MEM_HUGEPAGE)
+			used = 0;
+		memneed_add_for(n, "cache_size", u64_product(used, tier_cache_count(j)),
+				u64_product(mapped, tier_cache_count(j)));
+	}
 	if (j->cache_prefetch) {
 		threads = u64_product(caches, tier_ahead_threads(j, j->accelerators / caches));
 		memneed_threads(n, threads, 1u << 20);
@@ -209,26 +200,16 @@ void tier_need(struct memneed *n, const struct job *j, const struct stages *stag
 	memneed_add_for(n, "cache_queue", queue, queue);
 }
 
-static int check_engine(const struct job *j, struct mlgen_err *err)
+int tier_check(const struct job *j, const struct stages *stages, struct mlgen_err *err)
 {
-	if (!job_touches_files(j))
-		return mlgen_fail(err, -EINVAL,
-				  "cache_directory: ioengine=%s touches no files; cache_latency= "
-				  "and cache_bandwidth= simulate a cache",
-				  j->engine->name);
-	if (!(j->engine->caps & MLGEN_CAP(MLGEN_WRITE)))
-		return mlgen_fail(
-			err, -EINVAL,
-			"cache_directory: ioengine=%s cannot write; use psync, libaio or io_uring",
-			j->engine->name);
-	return 0;
-}
+	struct tier_sizes s;
 
-/* Refuse combinations of options that a tier does not support. */
-static int check_options(const struct job *j, const struct dataset *ds, struct mlgen_err *err)
-{
+	if (j->cache == CACHE_NONE)
+		return 0;
+
+	/* Combinations of options that a tier does not support. */
+	const struct dataset *ds = stages->train.plan.dataset;
 	bool is_decoded = j->cache_stage == CACHE_DECODED;
-
 	if (j->cache_unit.kind == CACHE_PAGES && pages_check(ds, j->cache_unit.number, err) < 0)
 		return err->code;
 	if (is_decoded && j->cache_unit.kind != CACHE_SAMPLES)
@@ -245,19 +226,7 @@ static int check_options(const struct job *j, const struct dataset *ds, struct m
 				  "cache_substitute: group takes another sample of the same file, "
 				  "but the files of %s are read whole; use cache_substitute=any",
 				  ds->directory);
-	return 0;
-}
 
-int tier_check(const struct job *j, const struct stages *stages, struct mlgen_err *err)
-{
-	struct tier_sizes s;
-	int rc;
-
-	if (j->cache == CACHE_NONE)
-		return 0;
-	rc = check_options(j, stages->train.plan.dataset, err);
-	if (rc < 0)
-		return rc;
 	tier_sizes_init(&s, j, &stages->train);
 	if (s.limits.capacity_bytes < tier_cached_bytes(&s.units, s.units.largest_bytes) &&
 	    s.units.same_bytes)
@@ -267,7 +236,19 @@ int tier_check(const struct job *j, const struct stages *stages, struct mlgen_er
 				  "; set a larger size",
 				  s.limits.capacity_bytes, tier_unit_word(&s.units),
 				  tier_cached_bytes(&s.units, s.units.largest_bytes));
-	return j->cache_directory ? check_engine(j, err) : 0;
+	if (!j->cache_directory)
+		return 0;
+	if (!job_touches_files(j))
+		return mlgen_fail(err, -EINVAL,
+				  "cache_directory: ioengine=%s touches no files; cache_latency= "
+				  "and cache_bandwidth= simulate a cache",
+				  j->engine->name);
+	if (!(j->engine->caps & MLGEN_CAP(MLGEN_WRITE)))
+		return mlgen_fail(
+			err, -EINVAL,
+			"cache_directory: ioengine=%s cannot write; use psync, libaio or io_uring",
+			j->engine->name);
+	return 0;
 }
 
 /* ---- results ---- */

@@ -194,14 +194,6 @@ static uint64_t ring_room(const struct job *j, const struct pass *pass)
 	return ahead + epochs * s->rank_extents;
 }
 
-static uint64_t tier_ring_bytes(const struct job *j, const struct pass *pass)
-{
-	bool has_substitutes = j->cache_substitute != CACHE_SUBSTITUTE_NONE;
-
-	return ring_room(j, pass) *
-	       (sizeof(struct tier_entry) + (has_substitutes ? sizeof(uint32_t) : 0));
-}
-
 static void tier_ring_add(struct tier_ring *r, uint64_t number, const struct tier_decision *d)
 {
 	uint32_t word = d->generation | (d->is_hit ? ENTRY_HIT : 0) |
@@ -318,9 +310,11 @@ uint64_t tier_decide_bytes(const struct job *j, const struct pass *pass,
 {
 	const struct sampler *s = &pass->sampler;
 	uint64_t caches = j->cache_scope == CACHE_SCOPE_RANK ? j->accelerators : 1;
-	uint64_t ranks = tier_ranks_of(j);
+	uint64_t ranks = tier_ranks_of(j), entry_bytes = sizeof(struct tier_entry);
 
-	return j->accelerators * tier_ring_bytes(j, pass) +
+	if (j->cache_substitute != CACHE_SUBSTITUTE_NONE)
+		entry_bytes += sizeof(uint32_t);
+	return j->accelerators * ring_room(j, pass) * entry_bytes +
 	       caches * (cache_state_bytes(limits) + s->extents * sizeof(uint32_t)) +
 	       (needs_trained(j) ? ranks * s->rank_extents * sizeof(uint32_t) : 0);
 }

@@ -434,14 +434,7 @@ static int tier_folder_open(struct tier_cache *c, struct mlgen_err *err)
 	return 0;
 }
 
-/* True for names like "1f4a5.unit". */
-static bool is_unit_name(const char *name)
-{
-	size_t digits = strspn(name, "0123456789abcdef");
-
-	return digits && strcmp(name + digits, UNIT_SUFFIX) == 0;
-}
-
+/* Remove files with names like "1f4a5.unit". */
 static void empty_shard(int dir_fd, const char *shard)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
@@ -449,9 +442,12 @@ static void empty_shard(int dir_fd, const char *shard)
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
 
-	while (d && (e = readdir(d)))
-		if (is_unit_name(e->d_name))
+	while (d && (e = readdir(d))) {
+		size_t digits = strspn(e->d_name, "0123456789abcdef");
+
+		if (digits && strcmp(e->d_name + digits, UNIT_SUFFIX) == 0)
 			unlinkat(dirfd(d), e->d_name, 0);
+	}
 	if (d)
 		closedir(d);
 }

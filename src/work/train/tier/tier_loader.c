@@ -54,22 +54,6 @@ static void append_identity(const struct tier_cache *c, struct buf *out)
 		 t->units.factor);
 }
 
-/* Append a line for each slot that has the bytes of its latest unit. */
-static void append_units(const struct tier_cache *c, struct buf *out)
-{
-	uint64_t unit;
-
-	for (uint32_t s = 0; s < c->slot_count; s++) {
-		uint64_t word = c->slots[s];
-
-		if (tier_slot_state(word) == SLOT_READY &&
-		    tier_slot_generation(word) == cache_generation(c->cache, s) &&
-		    cache_unit_in(c->cache, s, &unit))
-			buf_addf(out, "%" PRIx64 " %" PRIx32 " %" PRIx32 "\n", unit, s,
-				 c->sums ? c->sums[s] : 0);
-	}
-}
-
 static int manifest_fail(const struct tier_cache *c, int code, struct mlgen_err *err)
 {
 	return mlgen_fail(err, code,
@@ -136,7 +120,19 @@ int tier_manifest_write(struct tier_cache *c, struct mlgen_err *err)
 	int rc;
 
 	append_identity(c, &text);
-	append_units(c, &text);
+
+	/* A line for each slot that has the bytes of its latest unit. */
+	uint64_t unit;
+	for (uint32_t s = 0; s < c->slot_count; s++) {
+		uint64_t word = c->slots[s];
+
+		if (tier_slot_state(word) == SLOT_READY &&
+		    tier_slot_generation(word) == cache_generation(c->cache, s) &&
+		    cache_unit_in(c->cache, s, &unit))
+			buf_addf(&text, "%" PRIx64 " %" PRIx32 " %" PRIx32 "\n", unit, s,
+				 c->sums ? c->sums[s] : 0);
+	}
+
 	buf_addf(&text, MANIFEST_LAST "%08lx\n",
 		 crc32_z(0, (const unsigned char *)buf_str(&text), text.len));
 	rc = write_manifest(c, &text);
