@@ -316,8 +316,8 @@ static void text_checkpoint_table(struct buf *out, const struct text_block *b, u
 	}
 	t.seconds = seconds_decimals(c->seconds_max);
 	t.after = seconds_decimals(after);
-	t.rate = show_rate_decimals(t.unit, rate / t.unit.bytes);
-	slowest /= t.unit.bytes;
+	t.rate = show_rate_decimals(t.unit, rate / t.unit->bytes);
+	slowest /= t.unit->bytes;
 	t.slowest = slowest < 9.9995 ? 3 : slowest < 99.995 ? 2 : 1;
 
 	buf_addf(out, "checkpoint   seconds%8.3s   %s  slowest rank, %s", t.unit->name,

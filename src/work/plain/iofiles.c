@@ -76,23 +76,6 @@ static char *ionames_next(const char **at)
 	return NULL;
 }
 
-static int add_list(struct ionames *n, const char *directory, const char *list,
-		    struct mlgen_err *err)
-{
-	char *entry;
-	int r = 0;
-
-	n->is_shared = true;
-	while (r == 0 && (entry = ionames_next(&list))) {
-		r = add_entry(n, directory, entry, err);
-		mem_free(entry);
-	}
-	if (r == 0 && n->paths.count == 0)
-		r = mlgen_fail(err, -EINVAL,
-			       "filename: contains no name; give one or more, separated by ':'");
-	return r;
-}
-
 /* True if the job's name is the path of a device. An engine that touches no files does not look at
  * any. */
 static bool is_named_after_device(const struct job *job)
@@ -101,28 +84,6 @@ static bool is_named_after_device(const struct job *job)
 
 	return job_touches_files(job) && strchr(job->name, '/') && stat(job->name, &st) == 0 &&
 	       (S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode));
-}
-
-static void add_own(struct ionames *n, const char *directory, const struct job *job)
-{
-	struct buf name = { 0 };
-
-	for (uint64_t i = 0; i < job->numjobs; i++) {
-		buf_reset(&name);
-		buf_addf(&name, "%s.%" PRIu64 ".0", job->name, i);
-		vec_push(&n->paths, ionames_join(directory, buf_str(&name)));
-	}
-	buf_fini(&name);
-}
-
-/* True if directory= has its default, which is meant for trainings and ignored by a plain job. */
-static bool has_default_directory(const struct job *job)
-{
-	size_t i = 0;
-
-	while (job_fields[i].name && strcmp(job_fields[i].name, "directory"))
-		i++;
-	return job->origins && !job->origins[i].raw;
 }
 
 static int check_directory(const char *list, struct mlgen_err *err)
@@ -142,18 +103,33 @@ static int check_directory(const char *list, struct mlgen_err *err)
 
 int ionames_init(struct ionames *n, const struct job *job, struct mlgen_err *err)
 {
-	char *directory = ionames_directory(job);
+	char *directory = ionames_directory(job), *entry;
 	int r = directory ? check_directory(job->directory, err) : 0;
+	const char *list = job->filename;
+	struct buf name = { 0 };
 
 	*n = (struct ionames){ 0 };
-	if (r == 0 && job->filename && *job->filename) {
-		r = add_list(n, directory, job->filename, err);
+	if (r == 0 && list && *list) {
+		n->is_shared = true;
+		while (r == 0 && (entry = ionames_next(&list))) {
+			r = add_entry(n, directory, entry, err);
+			mem_free(entry);
+		}
+		if (r == 0 && n->paths.count == 0)
+			r = mlgen_fail(
+				err, -EINVAL,
+				"filename: contains no name; give one or more, separated by ':'");
 	} else if (r == 0 && is_named_after_device(job)) {
 		n->is_shared = true;
 		vec_push(&n->paths, mem_strdup(job->name));
-	} else if (r == 0) {
-		add_own(n, directory, job);
+	} else {
+		for (uint64_t i = 0; i < job->numjobs && r == 0; i++) {
+			buf_reset(&name);
+			buf_addf(&name, "%s.%" PRIu64 ".0", job->name, i);
+			vec_push(&n->paths, ionames_join(directory, buf_str(&name)));
+		}
 	}
+	buf_fini(&name);
 	mem_free(directory);
 	return r;
 }
@@ -169,8 +145,13 @@ void ionames_fini(struct ionames *n)
 char *ionames_directory(const struct job *job)
 {
 	const char *at = job->directory;
+	size_t i = 0;
 
-	return at && !has_default_directory(job) ? ionames_next(&at) : NULL;
+	while (job_fields[i].name && strcmp(job_fields[i].name, "directory"))
+		i++;
+	/* The default of directory= is meant for trainings, and ignored by a plain job. */
+	bool is_default = job->origins && !job->origins[i].raw;
+	return at && !is_default ? ionames_next(&at) : NULL;
 }
 
 /* ---- files ---- */
@@ -185,19 +166,6 @@ struct iofiles_look {
 };
 
 /* ---- type and access ---- */
-
-/* Linux, admin-guide/devices.txt: 1:3 null, 1:5 zero, 1:7 full. */
-static int check_char(const char *path, dev_t device, struct mlgen_err *err)
-{
-	unsigned n = minor(device);
-
-	if (major(device) == 1 && (n == 3 || n == 5 || n == 7))
-		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "%s: is a character device; mlgen can measure only /dev/null, /dev/zero "
-			  "and /dev/full",
-			  path);
-}
 
 static bool is_allowed(const struct iofiles_look *x, dev_t device)
 {
@@ -218,24 +186,6 @@ static struct blockdev_guards *guards_of(struct iofiles *f)
 	return f->guards ? f->guards : &f->own_guards;
 }
 
-static int hold_device(const struct iofiles_look *x, const struct iofile *file,
-		       struct mlgen_err *err)
-{
-	struct iofiles *f = x->f;
-	int r;
-
-	if (!is_allowed(x, file->device))
-		return mlgen_fail(err, -EPERM,
-				  "%s: is a block device, and this job would overwrite its "
-				  "contents; to allow this, use --allow_device=%s",
-				  file->path, file->path);
-	r = blockdev_hold(guards_of(f), file->path, file->device, err);
-	if (r)
-		return r;
-	vec_push(&f->held, file->device);
-	return 0;
-}
-
 static int set_block_device(const struct iofiles_look *x, struct iofile *file, dev_t device,
 			    struct mlgen_err *err)
 {
@@ -249,7 +199,18 @@ static int set_block_device(const struct iofiles_look *x, struct iofile *file, d
 	if (file->bytes == 0)
 		return mlgen_fail(err, -ENOMEDIUM, "%s: is a block device without a size: %s",
 				  file->path, strerror(ENOMEDIUM));
-	return job_writes(x->job) ? hold_device(x, file, err) : 0;
+	if (!job_writes(x->job))
+		return 0;
+	if (!is_allowed(x, file->device))
+		return mlgen_fail(err, -EPERM,
+				  "%s: is a block device, and this job would overwrite its "
+				  "contents; to allow this, use --allow_device=%s",
+				  file->path, file->path);
+	r = blockdev_hold(guards_of(x->f), file->path, file->device, err);
+	if (r)
+		return r;
+	vec_push(&x->f->held, file->device);
+	return 0;
 }
 
 static int set_kind(const struct iofiles_look *x, struct iofile *file, const struct stat *st,
@@ -265,8 +226,17 @@ static int set_kind(const struct iofiles_look *x, struct iofile *file, const str
 		return set_block_device(x, file, st->st_rdev, err);
 	}
 	if (S_ISCHR(st->st_mode)) {
+		unsigned n = minor(st->st_rdev);
+
 		file->kind = IOFILE_CHAR;
-		return check_char(file->path, st->st_rdev, err);
+		/* Linux, admin-guide/devices.txt: 1:3 null, 1:5 zero, 1:7 full. */
+		if (major(st->st_rdev) == 1 && (n == 3 || n == 5 || n == 7))
+			return 0;
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s: is a character device; mlgen can measure only /dev/null, /dev/zero "
+			"and /dev/full",
+			file->path);
 	}
 	return mlgen_fail(err, S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL,
 			  "%s: is %s; filename= names files and block devices%s", file->path,
@@ -274,32 +244,12 @@ static int set_kind(const struct iofiles_look *x, struct iofile *file, const str
 			  S_ISDIR(st->st_mode) ? ", directory= the folder of the files" : "");
 }
 
-/* directory= itself is not created, since a filesystem may be missing there. Folders below it
- * are. */
-static int check_folder(const struct job *j, const char *path, struct mlgen_err *err)
-{
-	char *directory = ionames_directory(j);
-	size_t len = directory ? strlen(directory) : 0;
-	bool is_in = len && strncmp(path, directory, len) == 0;
-	struct newdir_place place;
-	struct stat st;
-	int r = 0;
-
-	if (is_in && stat(directory, &st) != 0)
-		r = -errno;
-	else if (is_in && !S_ISDIR(st.st_mode))
-		r = -ENOTDIR;
-	if (r)
-		mlgen_fail(err, r, "%s: %s; create it, or name another",
-			   newdir_format_place(&place, j, "directory", directory), strerror(-r));
-	mem_free(directory);
-	return r;
-}
-
 static int set_missing(const struct iofiles_look *x, struct iofile *file, struct mlgen_err *err)
 {
 	size_t len = strlen(file->path);
+	struct newdir_place place;
 	struct stat st;
+	int r = 0;
 
 	if (lstat(file->path, &st) == 0)
 		return mlgen_fail(err, -ENOENT,
@@ -311,7 +261,22 @@ static int set_missing(const struct iofiles_look *x, struct iofile *file, struct
 				  file->path);
 	file->kind = IOFILE_REGULAR;
 	file->is_missing = true;
-	return check_folder(x->job, file->path, err);
+
+	/* directory= itself is not created, since a filesystem may be missing there. Folders below
+	 * it are. */
+	char *directory = ionames_directory(x->job);
+	len = directory ? strlen(directory) : 0;
+	bool is_in = len && strncmp(file->path, directory, len) == 0;
+	if (is_in && stat(directory, &st) != 0)
+		r = -errno;
+	else if (is_in && !S_ISDIR(st.st_mode))
+		r = -ENOTDIR;
+	if (r)
+		mlgen_fail(err, r, "%s: %s; create it, or name another",
+			   newdir_format_place(&place, x->job, "directory", directory),
+			   strerror(-r));
+	mem_free(directory);
+	return r;
 }
 
 /* Refuse missing permissions now rather than in the middle of the run. */
@@ -472,26 +437,12 @@ static uint64_t smallest_request(const struct job *j)
 	return smallest == UINT64_MAX ? 1 : smallest;
 }
 
-static int check_readonly(const struct iofiles_look *x, struct mlgen_err *err)
-{
-	const struct iofile *file = x->f->files;
-	char bytes[UNITS_TEXT_BYTES];
-
-	if (!x->req->readonly || x->f->missing_files == 0)
-		return 0;
-	while (!file->is_missing)
-		file++;
-	return mlgen_fail(err, -EROFS,
-			  "readonly: %s is missing, and would be created with %s; create it once "
-			  "without --readonly (--create_only=1)",
-			  file->path, units_format_size(bytes, file->bytes));
-}
-
 static int look_at_files(struct iofiles_look *x, struct mlgen_err *err)
 {
 	struct iofiles *f = x->f;
 	bool touches_files = job_touches_files(x->job);
 	const struct iofile *first = f->files;
+	char bytes[UNITS_TEXT_BYTES];
 	int r = 0;
 
 	/* size= is the size of each worker's own file, or of all files of filename= together. */
@@ -515,7 +466,15 @@ static int look_at_files(struct iofiles_look *x, struct mlgen_err *err)
 		f->directory = mem_strdup(first->path);
 	else
 		f->directory = iofiles_folder(first->path);
-	return check_readonly(x, err);
+	if (!x->req->readonly || f->missing_files == 0)
+		return 0;
+	const struct iofile *file = first;
+	while (!file->is_missing)
+		file++;
+	return mlgen_fail(err, -EROFS,
+			  "readonly: %s is missing, and would be created with %s; create it once "
+			  "without --readonly (--create_only=1)",
+			  file->path, units_format_size(bytes, file->bytes));
 }
 
 int iofiles_init(struct iofiles *f, const struct iofiles_request *req, struct mlgen_err *err)

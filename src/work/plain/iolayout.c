@@ -314,14 +314,15 @@ static uint64_t missing_on(const struct layout *x, const char *mount)
 	return bytes;
 }
 
-/* Check directory= in place of the folders below it, which are created with all parents. */
-static int check_directories(struct layout *x, struct mlgen_err *err)
+static int check_writable(struct layout *x, struct mlgen_err *err)
 {
+	char what[UNITS_TEXT_BYTES + 8], files[UNITS_TEXT_BYTES];
 	const struct job *j = x->l->req->job;
 	char *directory = ionames_directory(j);
 	size_t len = directory ? strlen(directory) : 0;
 	int r = 0;
 
+	/* Check directory= in place of the folders below it, which are created with all parents. */
 	for (size_t i = 0; i < x->folders.count && r == 0; i++) {
 		const char *path = x->folders.at[i].path;
 		bool is_in = len && strncmp(path, directory, len) == 0;
@@ -330,14 +331,6 @@ static int check_directories(struct layout *x, struct mlgen_err *err)
 				 err);
 	}
 	mem_free(directory);
-	return r;
-}
-
-static int check_writable(struct layout *x, struct mlgen_err *err)
-{
-	char what[UNITS_TEXT_BYTES + 8], files[UNITS_TEXT_BYTES];
-	int r = check_directories(x, err);
-
 	snprintf(what, sizeof(what), "%s file%s", units_human_count(files, x->f->missing_files),
 		 plural(x->f->missing_files));
 	for (size_t i = 0; i < x->folders.count && r == 0; i++)
@@ -372,20 +365,6 @@ static int check_room(struct layout *x, struct mlgen_err *err)
 		};
 
 		r = filemaker_check_room(&room, err);
-	}
-	return r;
-}
-
-static int open_folders(struct layout *x, struct mlgen_err *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < x->folders.count && r == 0; i++) {
-		struct folder *d = &x->folders.at[i];
-
-		r = dirs_make(d->path, &x->l->started);
-		r = r ? mlgen_fail(err, r, "%s: mkdir: %s", d->path, strerror(-r))
-		      : dirlock_take(&d->lock, d->path, err);
 	}
 	return r;
 }
@@ -532,8 +511,13 @@ int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err)
 	r = check_writable(&x, err);
 	if (r == 0)
 		r = check_room(&x, err);
-	if (r == 0)
-		r = open_folders(&x, err);
+	for (size_t i = 0; i < x.folders.count && r == 0; i++) {
+		struct folder *d = &x.folders.at[i];
+
+		r = dirs_make(d->path, &l->started);
+		r = r ? mlgen_fail(err, r, "%s: mkdir: %s", d->path, strerror(-r))
+		      : dirlock_take(&d->lock, d->path, err);
+	}
 	if (r == 0)
 		r = make_missing(&x, err);
 	for (size_t i = 0; i < x.folders.count; i++)

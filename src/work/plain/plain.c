@@ -65,21 +65,6 @@ static void count_work(struct plan_report *p, const struct iofiles *f)
 	p->io.move_bytes = p->job->create_only ? 0 : all;
 }
 
-static void compute_memory(struct plan_report *p, const struct iofiles *f)
-{
-	const struct job *j = p->job;
-	size_t files = 0;
-
-	if (f->count)
-		iofiles_of(f, 0, &files);
-	p->reads_in_flight = u64_product(j->numjobs, job_depth(j));
-	p->io.buffer_bytes = u64_product(j->numjobs, stream_buffer_bytes(j, job_depth(j)));
-	memneed_prepare(&p->need, f->missing_files, iofiles_largest_missing(f));
-	if (!j->create_only)
-		plain_need(&p->need, j, files);
-	p->program_bytes = u64_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
-}
-
 /* True if the page cache may serve reads: bytes are read again, or were left in it. */
 static bool reads_cached(const struct job *j)
 {
@@ -130,7 +115,18 @@ int plan_io(struct plan_report *p, const struct plan_input *in, struct mlgen_err
 	if (iofiles_init(&f, &req, NULL) == 0)
 		plan_files(p, &f);
 	(void)unused;
-	compute_memory(p, &f);
+
+	const struct job *j = p->job;
+	size_t files = 0;
+	if (f.count)
+		iofiles_of(&f, 0, &files);
+	p->reads_in_flight = u64_product(j->numjobs, job_depth(j));
+	p->io.buffer_bytes = u64_product(j->numjobs, stream_buffer_bytes(j, job_depth(j)));
+	memneed_prepare(&p->need, f.missing_files, iofiles_largest_missing(&f));
+	if (!j->create_only)
+		plain_need(&p->need, j, files);
+	p->program_bytes = u64_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
+
 	iofiles_fini(&f);
 	return 0;
 }
@@ -331,7 +327,8 @@ static void check_sizes_of(const struct job *j, unsigned direction, struct diag 
 	}
 }
 
-static void check_sizes(const struct job *j, struct diag *d)
+/* The checks of job_check for phase=io. */
+static void plain_check(const struct job *j, struct diag *d)
 {
 	bool is_mixed = job_reads(j) && job_writes(j);
 
@@ -345,12 +342,8 @@ static void check_sizes(const struct job *j, struct diag *d)
 		NOTE(d, j, "rwmixwrite", "has an effect only with rw=rw and rw=randrw");
 	if (!job_is_random(j) && j->norandommap)
 		NOTE(d, j, "norandommap", "has an effect only with random reads and writes");
-}
 
-static void check_depth(const struct job *j, struct diag *d)
-{
 	double requests = (double)j->numjobs * (double)j->iodepth;
-
 	if (requests > REQUESTS_MAX)
 		FAULT(d, j, "numjobs",
 		      "%" PRIu64 " of iodepth=%" PRIu64
@@ -361,22 +354,14 @@ static void check_depth(const struct job *j, struct diag *d)
 		FAULT(d, j, "iodepth_batch_complete_max",
 		      "%" PRIu64 " is less than iodepth_batch_complete_min=%" PRIu64,
 		      j->iodepth_batch_complete_max, j->iodepth_batch_complete_min);
-}
 
-static void check_syncs(const struct job *j, struct diag *d)
-{
-	if (job_writes(j))
-		return;
-	if (j->fsync)
+	if (!job_writes(j) && j->fsync)
 		NOTE(d, j, "fsync", "this job writes nothing");
-	if (j->fdatasync)
+	if (!job_writes(j) && j->fdatasync)
 		NOTE(d, j, "fdatasync", "this job writes nothing");
-	if (j->end_fsync)
+	if (!job_writes(j) && j->end_fsync)
 		NOTE(d, j, "end_fsync", "this job writes nothing");
-}
 
-static void check_pace(const struct job *j, struct diag *d)
-{
 	if (job_is_changed(j, "thinktime_blocks") && !j->thinktime_ns)
 		NOTE(d, j, "thinktime_blocks", "has an effect only with thinktime");
 	if (j->time_based && j->loops > 1)
@@ -389,15 +374,7 @@ static void check_pace(const struct job *j, struct diag *d)
 	if (j->verify != VERIFY_NONE)
 		FAULT(d, j, "verify",
 		      "a plain job does not check what it reads; use verify=0, or phase=restore");
-}
 
-/* The checks of job_check for phase=io. */
-static void plain_check(const struct job *j, struct diag *d)
-{
-	check_sizes(j, d);
-	check_depth(j, d);
-	check_syncs(j, d);
-	check_pace(j, d);
 	if (j->engine)
 		check_engine(j, d);
 }

@@ -285,22 +285,6 @@ static void drop_cached(const struct slot *s)
 	}
 }
 
-/* Prepare the data that the workers share. */
-static void init_shared(struct slot *s)
-{
-	struct replay *r = replay_of(s);
-	size_t names = trace_names_count(r->files.names);
-
-	r->shared.ops = &r->ops;
-	r->shared.files = &r->files;
-	r->shared.positions = mem_array(r->ops.workers, sizeof(*r->shared.positions));
-	if (s->job->replay_order != REPLAY_BY_THREAD)
-		r->shared.turns = mem_array(s->job->replay_order == REPLAY_BY_FILE ? names + 1 : 1,
-					    sizeof(*r->shared.turns));
-	r->plain.streams.own = &r->shared;
-	atomic_store(&r->plain.streams.bytes, r->ops.bytes[0] + r->ops.bytes[1]);
-}
-
 static int replay_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 			struct mlgen_err *err)
 {
@@ -315,7 +299,17 @@ static int replay_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 		log_warn(
 			"%s: the trace is incomplete; the operations that it contains are replayed",
 			s->job->replay_trace);
-	init_shared(s);
+
+	size_t names = trace_names_count(r->files.names);
+	r->shared.ops = &r->ops;
+	r->shared.files = &r->files;
+	r->shared.positions = mem_array(r->ops.workers, sizeof(*r->shared.positions));
+	if (s->job->replay_order != REPLAY_BY_THREAD)
+		r->shared.turns = mem_array(s->job->replay_order == REPLAY_BY_FILE ? names + 1 : 1,
+					    sizeof(*r->shared.turns));
+	r->plain.streams.own = &r->shared;
+	atomic_store(&r->plain.streams.bytes, r->ops.bytes[0] + r->ops.bytes[1]);
+
 	plain_set_streams(s, now_ns);
 	drop_cached(s);
 	slot_begin_work(s, run->cfg.clock, LIVE_IO, 1);

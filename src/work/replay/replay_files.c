@@ -330,14 +330,6 @@ int replay_traced_check_apart(const struct replay_files *f, bool is_marked, stru
 
 /* ---- can the files of the trace be used themselves? ---- */
 
-/* The first file that cannot be used, and the reason. */
-struct unusable {
-	uint64_t count; /* number of such files */
-	int code;
-	uint32_t id;
-	char why[256];
-};
-
 /* Memory devices whose reads change nothing, by admin-guide/devices.txt of Linux: null, zero, full,
  * random, urandom. */
 static bool is_harmless(dev_t device)
@@ -401,39 +393,34 @@ static int look_at_traced(const char *name, const struct replay_file *file, char
 	return r;
 }
 
-static int traced_fail(const struct replay_files *f, const struct unusable *t,
-		       struct mlgen_err *err)
-{
-	char n[UNITS_TEXT_BYTES], more[96] = "";
-
-	if (t->count > 1)
-		snprintf(more, sizeof(more), "; this affects %s of its files",
-			 units_human_count(n, t->count));
-	return mlgen_fail(err, t->code,
-			  "%s: %s%s; replay_files=traced reads the files that the trace names, "
-			  "replay_files=own creates its own files",
-			  trace_names_text(f->names, t->id, NULL), t->why, more);
-}
-
 int replay_traced_look(const struct replay_files *f, struct mlgen_err *err)
 {
-	struct unusable t = { 0 };
+	char first_why[256], why[sizeof(first_why)], n[UNITS_TEXT_BYTES], more[96] = "";
+	uint64_t unusable = 0;
+	uint32_t first = 0;
+	int code = 0, r;
 
 	for (uint32_t id = 1; id <= trace_names_count(f->names); id++) {
 		const struct replay_file *file = replay_file(f, id);
-		char why[sizeof(t.why)];
-		int r;
 
 		if (!(file->flags & REPLAY_FILE_PRESENT) || !replay_file_is_traced(f, id))
 			continue;
 		r = look_at_traced(trace_names_text(f->names, id, NULL), file, why, sizeof(why));
-		if (r && t.count++ == 0) {
-			t.code = r;
-			t.id = id;
-			memcpy(t.why, why, sizeof(why));
+		if (r && unusable++ == 0) {
+			code = r;
+			first = id;
+			memcpy(first_why, why, sizeof(why));
 		}
 	}
-	return t.count ? traced_fail(f, &t, err) : 0;
+	if (!unusable)
+		return 0;
+	if (unusable > 1)
+		snprintf(more, sizeof(more), "; this affects %s of its files",
+			 units_human_count(n, unusable));
+	return mlgen_fail(err, code,
+			  "%s: %s%s; replay_files=traced reads the files that the trace names, "
+			  "replay_files=own creates its own files",
+			  trace_names_text(f->names, first, NULL), first_why, more);
 }
 
 /* ---- files ---- */
@@ -443,14 +430,16 @@ size_t replay_root(const char *directory)
 	return strcmp(directory, "/") == 0 ? 0 : strlen(directory);
 }
 
-/* The real path of a directory. Steps that do not exist are appended unchanged. */
-static char *real_directory(const char *path)
+void replay_files_init(struct replay_files *f, const struct job *job)
 {
+	const char *path = job->directory ? job->directory : ".";
 	char *part = mem_strdup(path);
 	size_t bytes = strlen(path); /* length of the existing part */
 	char real[PATH_MAX];
 	bool is_real;
 
+	*f = (struct replay_files){ .job = job, .names = trace_names_new() };
+	/* The real path of the directory. Steps that do not exist are appended unchanged. */
 	while (!(is_real = realpath(bytes ? part : ".", real)) && bytes) {
 		while (bytes > 0 && part[bytes - 1] != '/')
 			bytes--;
@@ -460,14 +449,9 @@ static char *real_directory(const char *path)
 	}
 	mem_free(part);
 	if (!is_real || replay_add_steps(real, replay_root(real), path + bytes) != 0)
-		return mem_strdup(path);
-	return mem_strdup(*real ? real : "/");
-}
-
-void replay_files_init(struct replay_files *f, const struct job *job)
-{
-	*f = (struct replay_files){ .job = job, .names = trace_names_new() };
-	f->directory = real_directory(job->directory ? job->directory : ".");
+		f->directory = mem_strdup(path);
+	else
+		f->directory = mem_strdup(*real ? real : "/");
 }
 
 void replay_files_fini(struct replay_files *f)

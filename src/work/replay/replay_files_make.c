@@ -132,27 +132,6 @@ static void count_missing(struct replay_files *f, struct replay_file *file)
 	f->largest_missing = u64_max(f->largest_missing, file->bytes);
 }
 
-static int fail_wrong_kind(const struct file_lookup *x, const struct stat *st, bool is_folder,
-			   struct mlgen_err *err)
-{
-	const char *other = S_ISLNK(st->st_mode) ? "a symbolic link" : filekind_other(st->st_mode);
-
-	return mlgen_fail(err, S_ISLNK(st->st_mode) ? -ELOOP : -EEXIST,
-			  "%s: is %s, but a %s in the trace; remove it, or name another directory",
-			  x->path, other ? other : "a regular file", is_folder ? "folder" : "file");
-}
-
-static int check_access(const struct file_lookup *x, const struct replay_file *file,
-			const char *name, struct mlgen_err *err)
-{
-	bool writes = file->flags & REPLAY_FILE_CHANGED;
-
-	if (faccessat(x->folder_fd, name, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
-		return 0;
-	return mlgen_fail(err, -errno, "%s: cannot be %s: %s", x->path, writes ? "written" : "read",
-			  strerror(errno));
-}
-
 /* Does an existing file fit? A file with several names is not written to, as all of them would
  * change. */
 static bool fits(const struct replay_file *file, const struct stat *st)
@@ -199,8 +178,15 @@ static int check_existing(struct file_lookup *x, struct replay_file *file, const
 	if (S_ISDIR(st->st_mode) && may_be_folder(file) &&
 	    (x->place.is_marked || !(file->flags & REPLAY_FILE_CHANGED)))
 		return 0;
-	if (is_folder ? !S_ISDIR(st->st_mode) : !S_ISREG(st->st_mode))
-		return fail_wrong_kind(x, st, is_folder, err);
+	if (is_folder ? !S_ISDIR(st->st_mode) : !S_ISREG(st->st_mode)) {
+		const char *other =
+			S_ISLNK(st->st_mode) ? "a symbolic link" : filekind_other(st->st_mode);
+
+		return mlgen_fail(
+			err, S_ISLNK(st->st_mode) ? -ELOOP : -EEXIST,
+			"%s: is %s, but a %s in the trace; remove it, or name another directory",
+			x->path, other ? other : "a regular file", is_folder ? "folder" : "file");
+	}
 	if (!x->place.is_marked &&
 	    (file->flags & REPLAY_FILE_CHANGED || (!is_folder && !fits(file, st))))
 		return mlgen_fail(err, -EEXIST,
@@ -209,8 +195,14 @@ static int check_existing(struct file_lookup *x, struct replay_file *file, const
 				  x->path, REPLAY_MARKER, x->f->directory);
 	if (is_folder)
 		return 0;
-	if (fits(file, st) && !has_holes(x, file, name))
-		return check_access(x, file, name, err);
+	if (fits(file, st) && !has_holes(x, file, name)) {
+		bool writes = file->flags & REPLAY_FILE_CHANGED;
+
+		if (faccessat(x->folder_fd, name, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
+			return 0;
+		return mlgen_fail(err, -errno, "%s: cannot be %s: %s", x->path,
+				  writes ? "written" : "read", strerror(errno));
+	}
 	if (file->flags & REPLAY_FILE_PRESENT) {
 		count_missing(x->f, file);
 		return 0;
@@ -253,22 +245,6 @@ static int open_folder(struct file_lookup *x, const char **name)
 	return x->folder_fd < 0 ? x->folder_fd : 0;
 }
 
-/* The folder of a file does not exist (-ENOENT or -ENOTDIR). If the trace makes that folder, the
- * folder above it has to exist. */
-static int handle_no_folder(struct file_lookup *x, uint32_t id, int code, struct mlgen_err *err)
-{
-	size_t made_above = replay_names_made_above(x->f, id);
-	const char *name;
-
-	if (made_above) {
-		x->path[replay_root(x->f->directory) + made_above] = '\0';
-		code = open_folder(x, &name);
-	}
-	if (code == -ENOENT)
-		count_missing(x->f, replay_file(x->f, id));
-	return code && code != -ENOENT ? folder_fail(x, code, err) : 0;
-}
-
 static int look_at_file(struct file_lookup *x, uint32_t id, struct mlgen_err *err)
 {
 	struct replay_file *file = replay_file(x->f, id);
@@ -283,8 +259,18 @@ static int look_at_file(struct file_lookup *x, uint32_t id, struct mlgen_err *er
 	}
 	replay_files_path(x->f, id, x->path); /* cannot fail: its length was checked */
 	r = open_folder(x, &name);
-	if (r == -ENOENT || r == -ENOTDIR)
-		return handle_no_folder(x, id, r, err);
+	if (r == -ENOENT || r == -ENOTDIR) {
+		/* If the trace makes the folder of a file, the folder above it has to exist. */
+		size_t made_above = replay_names_made_above(x->f, id);
+
+		if (made_above) {
+			x->path[replay_root(x->f->directory) + made_above] = '\0';
+			r = open_folder(x, &name);
+		}
+		if (r == -ENOENT)
+			count_missing(x->f, replay_file(x->f, id));
+		return r && r != -ENOENT ? folder_fail(x, r, err) : 0;
+	}
 	if (r)
 		return folder_fail(x, r, err);
 	if (fstatat(x->folder_fd, *name ? name : ".", &st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -630,18 +616,6 @@ static int open_directory(struct replay_making *x, struct mlgen_err *err)
 	return r;
 }
 
-/* Sync the names of all folders at once, as there is no list of them. A filesystem without syncfs()
- * does not need it. */
-static void sync_names(const struct replay_making *x)
-{
-	int fd = openat(x->parts.dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	syncfs(fd);
-	close(fd);
-}
-
 /* ---- files ---- */
 
 static void announce(const void *arg, const char *time)
@@ -709,7 +683,7 @@ static int make_all(struct replay_making *x, struct mlgen_err *err)
 	uint32_t names = trace_names_count(f->names);
 	const struct pool_task folders = { replay_part_folder, &x->parts, names };
 	json_t *marker = json_pack("{s:i}", "mlgen_replay", 1);
-	int r;
+	int r, fd;
 
 	m->missing_files = f->missing_files;
 	m->missing_bytes = f->missing_bytes;
@@ -731,8 +705,13 @@ static int make_all(struct replay_making *x, struct mlgen_err *err)
 	x->m->made_bytes = count_get(&m->made_bytes);
 	f->missing_files -= x->m->made_files;
 	f->missing_bytes -= x->m->made_bytes;
-	if (r == 0)
-		sync_names(x);
+	/* Sync the names of all folders at once, as there is no list of them. A filesystem without
+	 * syncfs() does not need it. */
+	fd = r == 0 ? openat(x->parts.dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd >= 0) {
+		syncfs(fd);
+		close(fd);
+	}
 	return r;
 }
 

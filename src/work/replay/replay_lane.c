@@ -505,18 +505,13 @@ static struct replay_turns *turns_of(const struct lane *l, const struct replay_o
 	return &l->all->turns[l->s->all->job->replay_order == REPLAY_BY_FILE ? op->file : 0];
 }
 
-static bool is_turn(struct replay_turns *t, const struct replay_op *op)
-{
-	return atomic_load(&t->begun) == op->turn &&
-	       op->turn - atomic_load(&t->done) <= op->turn_in_flight;
-}
-
 static void await_turn(struct lane *l, struct replay_turns *t, const struct replay_op *op)
 {
 	while (!lane_is_over(l)) {
 		uint32_t seen = eventcount_get(&l->all->turn_changed);
 
-		if (is_turn(t, op))
+		if (atomic_load(&t->begun) == op->turn &&
+		    op->turn - atomic_load(&t->done) <= op->turn_in_flight)
 			break;
 		if (lane_in_flight(l))
 			lane_reap(l, 1, lane_now(l) + LOOK_NS);

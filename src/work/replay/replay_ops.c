@@ -578,22 +578,6 @@ static int spool_record(struct replay_reader *x, const struct trace_record *r,
 
 /* ---- reading a trace ---- */
 
-static void reading_fini(struct replay_reader *x)
-{
-	for (unsigned i = 0; x->workers && i < x->o->workers; i++)
-		inflight_fini(&x->workers[i].in_flight);
-	for (size_t i = 0; i < x->order_count; i++)
-		inflight_fini(&x->orders[i].in_flight);
-	mem_free(x->workers);
-	mem_free(x->orders);
-	mem_free(x->ids);
-	replay_opened_fini(&x->opened);
-	replay_lanes_fini(&x->lanes);
-	replay_blocks_free(x->blocks);
-	trace_ordered_free(x->ordered);
-	trace_reader_close(x->reader);
-}
-
 /* Refuse replay_files=traced for devices, which are never written to, as a filesystem may be on
  * them. */
 static int check_kinds(const struct replay_reader *x, struct mlgen_err *err)
@@ -685,7 +669,20 @@ int replay_ops_read(struct replay_ops *o, struct replay_files *files, const stru
 	o->most_open = replay_opened_most(&x.opened);
 	o->left_operations = replay_left_text(&x.left, o->left_out, sizeof(o->left_out));
 	o->left_writes = x.left.writes;
-	reading_fini(&x);
+
+	for (unsigned i = 0; x.workers && i < x.o->workers; i++)
+		inflight_fini(&x.workers[i].in_flight);
+	for (size_t i = 0; i < x.order_count; i++)
+		inflight_fini(&x.orders[i].in_flight);
+	mem_free(x.workers);
+	mem_free(x.orders);
+	mem_free(x.ids);
+	replay_opened_fini(&x.opened);
+	replay_lanes_fini(&x.lanes);
+	replay_blocks_free(x.blocks);
+	trace_ordered_free(x.ordered);
+	trace_reader_close(x.reader);
+
 	if (rc < 0)
 		replay_ops_fini(o);
 	return rc;

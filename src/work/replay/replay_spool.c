@@ -112,19 +112,6 @@ static uint64_t alloc_chunk(struct replay_spool *s)
 	return at;
 }
 
-static struct spool_lane *spool_lane_of(struct replay_spool *s, unsigned worker)
-{
-	while (s->lanes.count <= worker)
-		vec_push(&s->lanes, (struct spool_lane){ .first = NOWHERE, .at = NOWHERE });
-	struct spool_lane *l = &s->lanes.at[worker];
-
-	if (l->at == NOWHERE) {
-		l->chunk = mem_zalloc(sizeof(*l->chunk));
-		l->first = l->at = alloc_chunk(s);
-	}
-	return l;
-}
-
 static int write_chunk(const struct replay_spool *s, struct spool_lane *l, uint64_t next,
 		       struct mlgen_err *err)
 {
@@ -145,9 +132,15 @@ static int write_chunk(const struct replay_spool *s, struct spool_lane *l, uint6
 int replay_spool_add(struct replay_spool *s, unsigned worker, const struct replay_op *op,
 		     struct mlgen_err *err)
 {
-	struct spool_lane *l = spool_lane_of(s, worker);
 	int rc = 0;
 
+	while (s->lanes.count <= worker)
+		vec_push(&s->lanes, (struct spool_lane){ .first = NOWHERE, .at = NOWHERE });
+	struct spool_lane *l = &s->lanes.at[worker];
+	if (l->at == NOWHERE) {
+		l->chunk = mem_zalloc(sizeof(*l->chunk));
+		l->first = l->at = alloc_chunk(s);
+	}
 	if (l->chunk->count == CHUNK_OPS)
 		rc = write_chunk(s, l, alloc_chunk(s), err);
 	l->chunk->ops[l->chunk->count++] = *op;

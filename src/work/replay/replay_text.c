@@ -111,32 +111,27 @@ static const struct text_line below_answer[] = {
 	{ 0 },
 };
 
-/* Number of decimals needed to tell apart two times that differ by `seconds`. */
-static int digits_of(double seconds)
-{
-	double digits = ceil(1 - log10(seconds));
-
-	return digits > 0 ? (int)fmin(digits, 6) : 0;
-}
-
 /* A row of the table, which sums several slices. */
 struct rate_row {
 	double begin_seconds;
 	double asked, done; /* bytes per second */
 };
 
-/* Fill up to ROWS rows. Returns their number. */
-static size_t fill_rows(struct rate_row *rows, const struct replay_result *r)
+static void append_table(struct buf *out, const struct text_block *b)
 {
+	const struct replay_result *r = &b->io->replay;
+	struct rate_row rows[ROWS];
 	const struct replay_slice *s = r->slices.items;
-	size_t used = r->slices.count, each, n = 0;
-	double seconds;
+	size_t used = r->slices.count, n = 0;
+	double most = 0;
 
+	if (!(r->slice_seconds > 0) || r->asked_bytes == 0)
+		return;
 	/* Slices after the last operation are left out. */
 	while (used > 0 && !s[used - 1].asked_ios && !s[used - 1].done_ios)
 		used--;
-	each = divide_up(used, ROWS);
-	seconds = r->slice_seconds * (double)each;
+	size_t each = divide_up(used, ROWS);
+	double seconds = r->slice_seconds * (double)each;
 	for (size_t first = 0; first < used; first += each) {
 		struct rate_row *row = &rows[n++];
 
@@ -146,28 +141,18 @@ static size_t fill_rows(struct rate_row *rows, const struct replay_result *r)
 			row->done += (double)s[i].done_bytes / seconds;
 		}
 	}
-	return n;
-}
 
-static void append_table(struct buf *out, const struct text_block *b)
-{
-	const struct replay_result *r = &b->io->replay;
-	struct rate_row rows[ROWS];
-	double most = 0;
-	size_t n;
-
-	if (!(r->slice_seconds > 0) || r->asked_bytes == 0)
-		return;
-	n = fill_rows(rows, r);
 	for (size_t i = 0; i < n; i++)
 		most = fmax(most, fmax(rows[i].asked, rows[i].done));
 	const struct rate_unit unit = show_rate_unit(most);
 	int digits = show_rate_decimals(&unit, most / unit.bytes);
 	buf_addf(out, "%-11s%8s, %s%9s, %s\n", "from, s", "asked", unit.name, "done", unit.name);
+	/* Decimals that tell apart the times of two rows. */
 	double apart = n > 1 ? rows[1].begin_seconds : r->slice_seconds;
+	int decimals = (int)fmax(0, fmin(ceil(1 - log10(apart)), 6));
 	for (size_t i = 0; i < n; i++)
-		buf_addf(out, "%-11.*f%15.*f%16.*f\n", digits_of(apart), rows[i].begin_seconds,
-			 digits, rows[i].asked / unit.bytes, digits, rows[i].done / unit.bytes);
+		buf_addf(out, "%-11.*f%15.*f%16.*f\n", decimals, rows[i].begin_seconds, digits,
+			 rows[i].asked / unit.bytes, digits, rows[i].done / unit.bytes);
 }
 
 /* ---- evidence ---- */
@@ -253,43 +238,6 @@ void replay_text(FILE *to, const struct run_result *run, const struct job_result
 
 /* ---- figures ---- */
 
-static void count_operations(struct plan_report *p, const struct replay_ops *o)
-{
-	p->replay = (struct plan_replay){
-		.asked = { .done_operations = UINT64_MAX,
-			   .done_bytes = UINT64_MAX,
-			   .waits = UINT64_MAX,
-			   .wait_seconds = (double)NAN,
-			   .slice_seconds = (double)NAN },
-		.workers = o->workers,
-		.depth = p->job->engine && p->job->engine->reap ? o->depth : 1,
-		.read_bytes = o->bytes[0],
-		.write_bytes = o->bytes[1],
-	};
-	replay_fill_asked(&p->replay.asked, o, p->job);
-	p->replay.asked.asked_seconds = (double)o->span_ns / 1e9 / p->job->replay_speed;
-	p->io.move_bytes = o->bytes[0] + o->bytes[1];
-	if (o->was_incomplete)
-		plan_add_check(p, "trace", PLAN_WARNING,
-			       "the trace has lost some of its operations, or has no end: the "
-			       "remaining operations are replayed");
-	else
-		plan_add_check(p, "trace", PLAN_OK, "%s", "");
-}
-
-static void count_files(struct plan_report *p, const struct replay_files *f)
-{
-	p->io.files = f->files;
-	p->io.file_bytes = f->bytes;
-	p->present_files = f->files - f->missing_files;
-	p->present_bytes = f->bytes - f->missing_bytes;
-	p->write_files = f->missing_files;
-	p->write_bytes = f->missing_bytes;
-	p->io.directory = mem_strdup(p->job->directory);
-	plan_io_check_mount(p);
-	plan_io_check_memory(p, false);
-}
-
 int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen_err *unused)
 {
 	struct replay_files files = { 0 };
@@ -299,9 +247,39 @@ int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen
 	replay_files_init(&files, in->job);
 	/* A rule reports errors. */
 	if (replay_ops_read(&ops, &files, in->job, NULL) == 0) {
-		count_operations(p, &ops);
-		if (p->touches_files && !replay_files_look(&files, NULL))
-			count_files(p, &files);
+		p->replay = (struct plan_replay){
+			.asked = { .done_operations = UINT64_MAX,
+				   .done_bytes = UINT64_MAX,
+				   .waits = UINT64_MAX,
+				   .wait_seconds = (double)NAN,
+				   .slice_seconds = (double)NAN },
+			.workers = ops.workers,
+			.depth = p->job->engine && p->job->engine->reap ? ops.depth : 1,
+			.read_bytes = ops.bytes[0],
+			.write_bytes = ops.bytes[1],
+		};
+		replay_fill_asked(&p->replay.asked, &ops, p->job);
+		p->replay.asked.asked_seconds = (double)ops.span_ns / 1e9 / p->job->replay_speed;
+		p->io.move_bytes = ops.bytes[0] + ops.bytes[1];
+		if (ops.was_incomplete)
+			plan_add_check(
+				p, "trace", PLAN_WARNING,
+				"the trace has lost some of its operations, or has no end: the "
+				"remaining operations are replayed");
+		else
+			plan_add_check(p, "trace", PLAN_OK, "%s", "");
+
+		if (p->touches_files && !replay_files_look(&files, NULL)) {
+			p->io.files = files.files;
+			p->io.file_bytes = files.bytes;
+			p->present_files = files.files - files.missing_files;
+			p->present_bytes = files.bytes - files.missing_bytes;
+			p->write_files = files.missing_files;
+			p->write_bytes = files.missing_bytes;
+			p->io.directory = mem_strdup(p->job->directory);
+			plan_io_check_mount(p);
+			plan_io_check_memory(p, false);
+		}
 		p->reads_in_flight = u64_product(ops.workers, p->replay.depth);
 		p->open_files = u64_sum(PLAN_OWN_FILES, u64_product(ops.workers, ops.most_open));
 		p->io.buffer_bytes = u64_product(ops.workers, replay_buffer_bytes(&ops));
