@@ -99,17 +99,6 @@ static void check_phase(const struct job *j, struct diag *d)
 	}
 }
 
-/* Note model and checkpoint options of a training without checkpoints. */
-static void check_training_without(const struct job *j, struct diag *d)
-{
-	if (j->checkpoint_every)
-		return;
-	for (const struct mlgen_field *f = job_fields; f->name; f++) {
-		if (strcmp(f->group, "Model") == 0 || strcmp(f->group, "Checkpoint") == 0)
-			note_unused(j, f->name, "checkpoint_every", d);
-	}
-}
-
 static void check_archive(const struct job *j, struct diag *d)
 {
 	const char *name = j->checkpoint_archive;
@@ -149,19 +138,6 @@ static void check_kind(const struct job *j, struct diag *d)
 }
 
 /* ---- the model, and the ranks that save it ---- */
-
-static void check_model(const struct job *j, struct diag *d)
-{
-	struct mlgen_err err = { 0 };
-	const char *option;
-	int rc = 0;
-
-	for (unsigned i = 0; (option = job_check_model(j, i, &rc, &err)); i++) {
-		if (rc)
-			diag_add(d, DIAG_ERROR, job_place(j, option), "%s", err.text);
-		err = (struct mlgen_err){ 0 };
-	}
-}
 
 static void check_shift(const struct job *j, uint64_t ranks, struct diag *d)
 {
@@ -204,39 +180,34 @@ static void check_local(const struct job *j, struct diag *d)
 
 /* ---- calls that write and read checkpoints ---- */
 
-static void check_framework(const struct job *j, struct diag *d)
-{
-	bool has_one_file =
-		j->checkpoint_layout == LAYOUT_TORCH || j->checkpoint_layout == LAYOUT_PATTERN;
-
-	if (j->direct && j->checkpoint_layout != LAYOUT_STREAM)
-		FAULT(d, j, "direct",
-		      "with access=framework only checkpoint_layout=stream supports O_DIRECT; use "
-		      "access=plain, direct=0 or checkpoint_layout=stream");
-	if (has_one_file && j->checkpoint_threads > 1)
-		NOTE(d, j, "checkpoint_threads",
-		     "with access=framework a thread handles whole files, and with this layout a "
-		     "rank has one file");
-	/* A training checks bs itself, and uses iodepth for its samples. */
-	if (is_alone(j) && job_is_changed(j, "bs"))
-		NOTE(d, j, "bs",
-		     "access=framework uses its own sizes; bs has an effect only with "
-		     "access=plain");
-	if (is_alone(j) && j->iodepth > 1 && j->engine && j->engine->reap)
-		NOTE(d, j, "iodepth",
-		     "access=framework makes one call at a time; iodepth has an effect only with "
-		     "access=plain");
-}
-
 static void check_access(const struct job *j, struct diag *d)
 {
 	if (is_alone(j) && j->access == ACCESS_RECORDED)
 		FAULT(d, j, "access",
 		      "recorded repeats the calls of samples, and a checkpoint has no samples; use "
 		      "access=framework, or access=plain");
-	if (j->access == ACCESS_FRAMEWORK)
-		check_framework(j, d);
-	else if (j->bs.read != j->bs.write)
+	if (j->access == ACCESS_FRAMEWORK) {
+		bool has_one_file = j->checkpoint_layout == LAYOUT_TORCH ||
+				    j->checkpoint_layout == LAYOUT_PATTERN;
+
+		if (j->direct && j->checkpoint_layout != LAYOUT_STREAM)
+			FAULT(d, j, "direct",
+			      "with access=framework only checkpoint_layout=stream supports "
+			      "O_DIRECT; use access=plain, direct=0 or checkpoint_layout=stream");
+		if (has_one_file && j->checkpoint_threads > 1)
+			NOTE(d, j, "checkpoint_threads",
+			     "with access=framework a thread handles whole files, and with this "
+			     "layout a rank has one file");
+		/* A training checks bs itself, and uses iodepth for its samples. */
+		if (is_alone(j) && job_is_changed(j, "bs"))
+			NOTE(d, j, "bs",
+			     "access=framework uses its own sizes; bs has an effect only with "
+			     "access=plain");
+		if (is_alone(j) && j->iodepth > 1 && j->engine && j->engine->reap)
+			NOTE(d, j, "iodepth",
+			     "access=framework makes one call at a time; iodepth has an effect "
+			     "only with access=plain");
+	} else if (j->bs.read != j->bs.write)
 		FAULT(d, j, "bs",
 		      "%" PRIu64 " and %" PRIu64
 		      ": checkpoints are written and read in requests of one size; give one",
@@ -266,38 +237,46 @@ static bool is_within(const char *path, const char *directory)
 	return strncmp(path, directory, n) == 0 && (path[n] == '/' || path[n] == '\0' || n == 1);
 }
 
-static void check_training_with(const struct job *j, struct diag *d)
-{
-	struct checkpoint_every e;
-	struct mlgen_err err = { 0 };
-
-	if (job_checkpoint_every(j, &e, &err))
-		diag_add(d, DIAG_ERROR, job_place(j, "checkpoint_every"), "%s", err.text);
-	if (j->dataset == DATASET_SCAN && !j->checkpoint_directory)
-		FAULT(d, j, "checkpoint_directory",
-		      "by default checkpoints are within directory, where dataset=scan would read "
-		      "them as samples; set another directory");
-	else if (j->dataset == DATASET_SCAN && is_within(j->checkpoint_directory, j->directory))
-		FAULT(d, j, "checkpoint_directory",
-		      "%s is within directory=%s, where dataset=scan would read checkpoints as "
-		      "samples; set another directory",
-		      j->checkpoint_directory, j->directory);
-	if (j->checkpoint_mode != CHECKPOINT_ASYNC)
-		note_unused(j, "snapshot_bandwidth", "checkpoint_mode=async", d);
-}
-
 void checkpoint_check(const struct job *j, struct diag *d)
 {
+	struct mlgen_err err = { 0 };
+	const char *option;
+	int rc = 0;
+
 	if (!job_has_checkpoints(j)) {
-		check_training_without(j, d);
+		for (const struct mlgen_field *f = job_fields; f->name; f++)
+			if (!j->checkpoint_every &&
+			    (strcmp(f->group, "Model") == 0 || strcmp(f->group, "Checkpoint") == 0))
+				note_unused(j, f->name, "checkpoint_every", d);
 		return;
 	}
-	if (!is_alone(j))
-		check_training_with(j, d);
+	if (!is_alone(j)) {
+		struct checkpoint_every e;
+		struct mlgen_err why = { 0 };
+
+		if (job_checkpoint_every(j, &e, &why))
+			diag_add(d, DIAG_ERROR, job_place(j, "checkpoint_every"), "%s", why.text);
+		if (j->dataset == DATASET_SCAN && !j->checkpoint_directory)
+			FAULT(d, j, "checkpoint_directory",
+			      "by default checkpoints are within directory, where dataset=scan "
+			      "would read them as samples; set another directory");
+		else if (j->dataset == DATASET_SCAN &&
+			 is_within(j->checkpoint_directory, j->directory))
+			FAULT(d, j, "checkpoint_directory",
+			      "%s is within directory=%s, where dataset=scan would read "
+			      "checkpoints as samples; set another directory",
+			      j->checkpoint_directory, j->directory);
+		if (j->checkpoint_mode != CHECKPOINT_ASYNC)
+			note_unused(j, "snapshot_bandwidth", "checkpoint_mode=async", d);
+	}
 	check_phase(j, d);
 	check_kind(j, d);
 	check_archive(j, d);
-	check_model(j, d);
+	for (unsigned i = 0; (option = job_check_model(j, i, &rc, &err)); i++) {
+		if (rc)
+			diag_add(d, DIAG_ERROR, job_place(j, option), "%s", err.text);
+		err = (struct mlgen_err){ 0 };
+	}
 	check_local(j, d);
 	check_access(j, d);
 }
@@ -542,9 +521,8 @@ static enum mlperf_state check_cache(const struct mlperf_subject *s, struct buf 
 		/* The caches may have been emptied by hand, or by a reboot. */
 		double percent = s->run ? s->result->storage.memory_percent : (double)NAN;
 
-		buf_add(text,
-			"drop_caches=no: this host's caches must be emptied between saving and "
-			"restoring: --drop_caches=run, as root");
+		buf_add(text, "drop_caches=no: this host's caches must be emptied between saving "
+			      "and restoring: --drop_caches=run, as root");
 		if (!(percent <= VERDICT_MEMORY_PERCENT))
 			return MLPERF_BROKEN;
 		buf_addf(text,

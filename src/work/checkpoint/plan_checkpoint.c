@@ -156,22 +156,6 @@ static void check_saving(struct checkpoint_plan *l)
 		plan_add_check(l->p, "durable", PLAN_OK, "%s", "");
 }
 
-static void check_restoring(struct checkpoint_plan *l)
-{
-	struct mlgen_err err = { 0 };
-	size_t count = l->p->job->checkpoints;
-	struct checkpoint *found = mem_array(count, sizeof(*found));
-
-	if (checkpoints_to_restore(&l->there, count, found, &err)) {
-		plan_add_check(l->p, "checkpoints", PLAN_FAIL, "%s", err.text);
-	} else {
-		l->c->first = mem_strdup(found[0].name);
-		l->c->last = mem_strdup(found[count - 1].name);
-		plan_add_check(l->p, "checkpoints", PLAN_OK, "%s", "");
-	}
-	mem_free(found);
-}
-
 static void check_directory(struct checkpoint_plan *l)
 {
 	struct mlgen_err err = { 0 };
@@ -185,10 +169,21 @@ static void check_directory(struct checkpoint_plan *l)
 	}
 	for (size_t i = 0; i < l->there.count; i++)
 		l->c->present += l->there.items[i].is_complete;
-	if (is_restore(l->p))
-		check_restoring(l);
-	else
+	if (is_restore(l->p)) {
+		size_t count = l->p->job->checkpoints;
+		struct checkpoint *found = mem_array(count, sizeof(*found));
+
+		if (checkpoints_to_restore(&l->there, count, found, &err)) {
+			plan_add_check(l->p, "checkpoints", PLAN_FAIL, "%s", err.text);
+		} else {
+			l->c->first = mem_strdup(found[0].name);
+			l->c->last = mem_strdup(found[count - 1].name);
+			plan_add_check(l->p, "checkpoints", PLAN_OK, "%s", "");
+		}
+		mem_free(found);
+	} else {
 		check_saving(l);
+	}
 }
 
 /* Check storage and caches of the job. A training checks those of its dataset instead. */
@@ -225,22 +220,6 @@ static void check_files(struct checkpoint_plan *l)
 	check_directory(l);
 	if (!is_training(l->p->job))
 		check_storage(l);
-}
-
-/* Set the needs of a job with nothing but checkpoints, or add to those of a training. */
-static void add_needs(struct checkpoint_plan *l)
-{
-	struct plan_report *p = l->p;
-
-	if (!is_training(p->job)) {
-		p->reads_in_flight = l->c->in_flight;
-		p->program_bytes = MEMNEED_PROGRAM_BYTES;
-		p->open_files = p->touches_files ? PLAN_OWN_FILES : 0;
-	}
-	p->program_bytes = u64_sum(p->program_bytes, l->c->program_bytes);
-	if (!p->touches_files)
-		return;
-	p->open_files = u64_sum(p->open_files, l->c->open_files);
 }
 
 static int init_state(struct checkpoint_plan *l, struct mlgen_err *err)
@@ -285,7 +264,17 @@ int plan_checkpoint(struct plan_report *p, const struct plan_input *in, struct m
 		p->checkpoint.program_bytes = p->need.bytes - before;
 		if (p->checkpoint.program_bytes <= p->memory_bytes)
 			check_files(&l);
-		add_needs(&l);
+
+		/* The needs of a job with nothing but checkpoints, or in addition to those of a
+		 * training. */
+		if (!is_training(p->job)) {
+			p->reads_in_flight = l.c->in_flight;
+			p->program_bytes = MEMNEED_PROGRAM_BYTES;
+			p->open_files = p->touches_files ? PLAN_OWN_FILES : 0;
+		}
+		p->program_bytes = u64_sum(p->program_bytes, l.c->program_bytes);
+		if (p->touches_files)
+			p->open_files = u64_sum(p->open_files, l.c->open_files);
 	}
 	checkpoints_fini(&l.there);
 	content_free(l.content);
@@ -527,35 +516,26 @@ static void append_every(struct buf *text, const struct plan_report *p)
 		buf_add(text, "; training continues meanwhile");
 }
 
-static void append_count(struct buf *line, const struct plan_report *p)
-{
-	const struct plan_checkpoint *c = &p->checkpoint;
-	const struct job *j = p->job;
-
-	if (c->is_estimate && c->checkpoints != UINT64_MAX)
-		buf_add(line, "about ");
-	if (c->checkpoints == UINT64_MAX)
-		buf_add(line, "checkpoints until runtime");
-	else
-		plan_say(line, p, "{plan.checkpoint.checkpoints} checkpoint{s}");
-	if (!is_training(j) && j->checkpoints > 1)
-		plan_say(line, p, "[, {pause} between them]");
-	if (job_work(j)->restores)
-		return;
-	if (j->checkpoint_keep == 1)
-		buf_add(line, "; the newest one is kept");
-	else
-		plan_say(line, p, "[; the newest {checkpoint_keep} are kept]");
-}
-
 static void print_work(FILE *to, const struct plan_report *p)
 {
 	const struct plan_checkpoint *c = &p->checkpoint;
-	const bool is_restore = job_work(p->job)->restores;
+	const struct job *j = p->job;
+	bool is_restore = job_work(j)->restores;
 	struct buf line = { 0 };
 
 	plan_start_line(&line, is_restore ? "to read" : "to write");
-	append_count(&line, p);
+	if (c->is_estimate && c->checkpoints != UINT64_MAX)
+		buf_add(&line, "about ");
+	if (c->checkpoints == UINT64_MAX)
+		buf_add(&line, "checkpoints until runtime");
+	else
+		plan_say(&line, p, "{plan.checkpoint.checkpoints} checkpoint{s}");
+	if (!is_training(j) && j->checkpoints > 1)
+		plan_say(&line, p, "[, {pause} between them]");
+	if (!is_restore && j->checkpoint_keep == 1)
+		buf_add(&line, "; the newest one is kept");
+	else if (!is_restore)
+		plan_say(&line, p, "[; the newest {checkpoint_keep} are kept]");
 	if (c->move_bytes != UINT64_MAX)
 		plan_add_bytes(to, &line, (double)c->move_bytes);
 	plan_print_checked(to, &line, plan_find_check(p, "checkpoints"));

@@ -232,11 +232,10 @@ static int set_kind(const struct iofiles_look *x, struct iofile *file, const str
 		/* Linux, admin-guide/devices.txt: 1:3 null, 1:5 zero, 1:7 full. */
 		if (major(st->st_rdev) == 1 && (n == 3 || n == 5 || n == 7))
 			return 0;
-		return mlgen_fail(
-			err, -EINVAL,
-			"%s: is a character device; mlgen can measure only /dev/null, /dev/zero "
-			"and /dev/full",
-			file->path);
+		return mlgen_fail(err, -EINVAL,
+				  "%s: is a character device; mlgen can measure only /dev/null, "
+				  "/dev/zero and /dev/full",
+				  file->path);
 	}
 	return mlgen_fail(err, S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL,
 			  "%s: is %s; filename= names files and block devices%s", file->path,
@@ -350,20 +349,6 @@ static int too_small(const struct iofile *file, uint64_t end, struct mlgen_err *
 			  "or remove this file and mlgen creates it in this size");
 }
 
-static int beyond_end(const struct iofile *file, uint64_t off, uint64_t limit,
-		      struct mlgen_err *err)
-{
-	char from[UNITS_TEXT_BYTES], end[UNITS_TEXT_BYTES];
-
-	if (file->bytes == 0)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: is empty; remove it, and mlgen creates it in the size that "
-				  "size= gives",
-				  file->path);
-	return mlgen_fail(err, -EINVAL, "offset: %s is not below the %s of %s",
-			  units_format_size(from, off), units_format_size(end, limit), file->path);
-}
-
 /* Set the size of a file that is missing, or has no size, from the options. */
 static int set_bytes_from_job(const struct iofiles_look *x, struct iofile *file,
 			      struct mlgen_err *err)
@@ -403,8 +388,18 @@ static int set_region(const struct iofiles_look *x, struct iofile *file, struct 
 	}
 	if (off >= limit && x->share && !j->filesize_bytes)
 		return too_small(file, off + x->share, err);
-	if (off >= limit)
-		return beyond_end(file, off, limit, err);
+	if (off >= limit) {
+		char from[UNITS_TEXT_BYTES], end[UNITS_TEXT_BYTES];
+
+		if (file->bytes == 0)
+			return mlgen_fail(err, -EINVAL,
+					  "%s: is empty; remove it, and mlgen creates it in the "
+					  "size that size= gives",
+					  file->path);
+		return mlgen_fail(err, -EINVAL, "offset: %s is not below the %s of %s",
+				  units_format_size(from, off), units_format_size(end, limit),
+				  file->path);
+	}
 	room = limit - off;
 	file->region = (struct pattern_region){ .off = off, .bytes = room };
 	if (j->size.percent > 0) {

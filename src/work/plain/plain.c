@@ -287,29 +287,6 @@ static void plan_io_text(FILE *to, const struct plan_report *p)
 #define NOTE(d, j, option, ...)                                                                    \
 	diag_add(d, DIAG_NOTE, job_place(j, option), option ": " __VA_ARGS__)
 
-static void check_engine(const struct job *j, struct diag *d)
-{
-	const struct mlgen_engine *e = j->engine;
-
-	if (job_reads(j) && !(e->caps & MLGEN_CAP(MLGEN_READ)))
-		FAULT(d, j, "ioengine", "%s cannot read, which this rw needs; use ioengine=psync",
-		      e->name);
-	if (job_writes(j) && !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
-		FAULT(d, j, "ioengine", "%s cannot write, which this rw needs; use ioengine=psync",
-		      e->name);
-	if (strcmp(e->name, "libaio") == 0 && !j->direct)
-		NOTE(d, j, "ioengine",
-		     "libaio without direct=1: io_submit blocks on buffered files, so that one "
-		     "request is in flight instead of iodepth");
-	if (job_touches_files(j))
-		return;
-	if (!j->size.bytes && !j->filesize_bytes)
-		FAULT(d, j, "size",
-		      "ioengine=%s has no files with a size; set a size, such as size=1g", e->name);
-	if (j->create_only)
-		FAULT(d, j, "create_only", "ioengine=%s creates no files", e->name);
-}
-
 static void check_sizes_of(const struct job *j, unsigned direction, struct diag *d)
 {
 	struct job_size sizes[JOB_SIZES_MAX];
@@ -375,8 +352,26 @@ static void plain_check(const struct job *j, struct diag *d)
 		FAULT(d, j, "verify",
 		      "a plain job does not check what it reads; use verify=0, or phase=restore");
 
-	if (j->engine)
-		check_engine(j, d);
+	if (!j->engine)
+		return;
+	const struct mlgen_engine *e = j->engine;
+	if (job_reads(j) && !(e->caps & MLGEN_CAP(MLGEN_READ)))
+		FAULT(d, j, "ioengine", "%s cannot read, which this rw needs; use ioengine=psync",
+		      e->name);
+	if (job_writes(j) && !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
+		FAULT(d, j, "ioengine", "%s cannot write, which this rw needs; use ioengine=psync",
+		      e->name);
+	if (strcmp(e->name, "libaio") == 0 && !j->direct)
+		NOTE(d, j, "ioengine",
+		     "libaio without direct=1: io_submit blocks on buffered files, so that one "
+		     "request is in flight instead of iodepth");
+	if (job_touches_files(j))
+		return;
+	if (!j->size.bytes && !j->filesize_bytes)
+		FAULT(d, j, "size",
+		      "ioengine=%s has no files with a size; set a size, such as size=1g", e->name);
+	if (j->create_only)
+		FAULT(d, j, "create_only", "ioengine=%s creates no files", e->name);
 }
 
 /* ---- memory ---- */

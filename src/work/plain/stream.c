@@ -56,25 +56,6 @@ int stream_open_io(struct stream *s, const struct stream_needs *needs, struct ml
 	return 0;
 }
 
-static int make_pattern(struct stream *s, struct mlgen_err *err)
-{
-	size_t n = 0;
-	const struct iofile *files = iofiles_of(s->all->files, s->index, &n);
-	struct pattern_region *regions = mem_array(n, sizeof(*regions));
-	struct pattern_config cfg = {
-		.job = s->all->job, .regions = regions, .count = (unsigned)n, .worker = s->index
-	};
-	int rc;
-
-	for (size_t i = 0; i < n; i++)
-		regions[i] = files[i].region;
-	rc = pattern_new(&s->pattern, &cfg, err);
-	mem_free(regions);
-	if (rc == 0 && s->index == 0) /* the status line shows it */
-		atomic_store(&s->all->bytes, u64_product(pattern_bytes(s->pattern), s->all->count));
-	return rc;
-}
-
 /* The engine itself failed, not one of its operations. */
 static int fail_engine(const char *name, int rc, struct mlgen_err *err)
 {
@@ -168,9 +149,20 @@ static int stream_set_up(struct stream *s, struct mlgen_err *err)
 	if (j->iodepth_batch_submit)
 		s->batch_submit = (unsigned)j->iodepth_batch_submit;
 	s->is_sync = !j->engine->reap;
-	iofiles_of(s->all->files, s->index, &s->file_count);
 	pace_init(&s->pace, j);
-	rc = make_pattern(s, err);
+
+	const struct iofile *files = iofiles_of(s->all->files, s->index, &s->file_count);
+	struct pattern_region *regions = mem_array(s->file_count, sizeof(*regions));
+	struct pattern_config cfg = {
+		.job = j, .regions = regions, .count = (unsigned)s->file_count, .worker = s->index
+	};
+	for (size_t i = 0; i < s->file_count; i++)
+		regions[i] = files[i].region;
+	rc = pattern_new(&s->pattern, &cfg, err);
+	mem_free(regions);
+	if (rc == 0 && s->index == 0) /* the status line shows it */
+		atomic_store(&s->all->bytes, u64_product(pattern_bytes(s->pattern), s->all->count));
+
 	needs.depth = s->depth;
 	needs.files = (unsigned)s->file_count;
 	needs.buffer_bytes = stream_buffer_bytes(j, s->depth);

@@ -268,27 +268,13 @@ static int replay_activity_prepare(struct slot *s, struct run_shared *run, struc
 
 /* ---- the run ---- */
 
-/* Drop files from the page cache once before the job, as invalidate=1 of fio does. */
-static void drop_cached(const struct slot *s)
-{
-	const struct replay *r = replay_of(s);
-	char path[PATH_MAX];
-
-	if (s->job->invalidate == INVALIDATE_NONE || !slot_touches_files(s))
-		return;
-	for (uint32_t i = 1; i <= trace_names_count(r->files.names); i++) {
-		unsigned flags = replay_file(&r->files, i)->flags;
-
-		if (flags & REPLAY_FILE_PRESENT && !(flags & REPLAY_FILE_FOLDER) &&
-		    replay_files_path(&r->files, i, path) == 0)
-			pagecache_drop(path);
-	}
-}
-
 static int replay_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 			struct mlgen_err *err)
 {
 	struct replay *r = replay_of(s);
+	bool drops_cache = s->job->invalidate != INVALIDATE_NONE && slot_touches_files(s);
+	uint32_t names = trace_names_count(r->files.names);
+	char path[PATH_MAX];
 	int rc = streams_init(&r->plain.streams, s->job, &stream_replay, r->ops.workers, NULL,
 			      run->cfg.clock, &run->failure, &run->interrupted, err);
 
@@ -299,19 +285,25 @@ static int replay_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 		log_warn(
 			"%s: the trace is incomplete; the operations that it contains are replayed",
 			s->job->replay_trace);
-
-	size_t names = trace_names_count(r->files.names);
 	r->shared.ops = &r->ops;
 	r->shared.files = &r->files;
 	r->shared.positions = mem_array(r->ops.workers, sizeof(*r->shared.positions));
 	if (s->job->replay_order != REPLAY_BY_THREAD)
-		r->shared.turns = mem_array(s->job->replay_order == REPLAY_BY_FILE ? names + 1 : 1,
-					    sizeof(*r->shared.turns));
+		r->shared.turns =
+			mem_array(s->job->replay_order == REPLAY_BY_FILE ? (size_t)names + 1 : 1,
+				  sizeof(*r->shared.turns));
 	r->plain.streams.own = &r->shared;
 	atomic_store(&r->plain.streams.bytes, r->ops.bytes[0] + r->ops.bytes[1]);
 
 	plain_set_streams(s, now_ns);
-	drop_cached(s);
+	/* Once before the job, as invalidate=1 of fio does. */
+	for (uint32_t i = 1; drops_cache && i <= names; i++) {
+		unsigned flags = replay_file(&r->files, i)->flags;
+
+		if (flags & REPLAY_FILE_PRESENT && !(flags & REPLAY_FILE_FOLDER) &&
+		    replay_files_path(&r->files, i, path) == 0)
+			pagecache_drop(path);
+	}
 	slot_begin_work(s, run->cfg.clock, LIVE_IO, 1);
 	return streams_start(&r->plain.streams, err);
 }
@@ -354,33 +346,10 @@ void replay_fill_asked(struct replay_result *to, const struct replay_ops *o, con
 	memcpy(to->left_out, o->left_out, sizeof(to->left_out));
 }
 
-static void fill_done(struct replay_result *to, const struct slot *s)
-{
-	const struct replay *r = replay_of(s);
-	struct replay_slices all = { .seconds = r->ops.slice_seconds,
-				     .count = REPLAY_SLICES / 2 + 1 };
-
-	memcpy(all.slices, r->ops.slices, sizeof(all.slices));
-	for (uint64_t i = 0; i < r->plain.streams.count; i++) {
-		const struct replay_done *d = replay_done_of(&r->plain.streams.streams[i]);
-
-		if (!d)
-			continue;
-		to->done_operations += d->operations;
-		to->done_bytes += d->bytes;
-		to->waits += d->waits;
-		to->wait_seconds += (double)d->wait_ns / 1e9;
-		replay_slices_merge(&all, &d->slices);
-	}
-	to->slice_seconds = all.seconds;
-	to->slices.count = all.count;
-	to->slices.items = mem_array(all.count, sizeof(*all.slices));
-	memcpy(to->slices.items, all.slices, all.count * sizeof(*all.slices));
-}
-
 static void replay_collect(struct job_result *out, size_t record, struct slot *s)
 {
 	const struct replay *r = replay_of(s);
+	struct replay_result *to = &out->io.replay;
 
 	if (!s->begin_ns)
 		return;
@@ -389,11 +358,29 @@ static void replay_collect(struct job_result *out, size_t record, struct slot *s
 	out->io.file_bytes = r->files.bytes;
 	out->io.laid_out_files = r->plain.made_files;
 	out->io.laid_out_bytes = r->plain.made_bytes;
-	replay_fill_asked(&out->io.replay, &r->ops, s->job);
+	replay_fill_asked(to, &r->ops, s->job);
 	if (r->plain.streams.streams && s->work_begin_ns) {
 		plain_collect_workers(out, record, true, s);
 		out->iodepth_used = out->io.iodepth_least = s->job->engine->reap ? r->ops.depth : 1;
-		fill_done(&out->io.replay, s);
+
+		struct replay_slices all = { .seconds = r->ops.slice_seconds,
+					     .count = REPLAY_SLICES / 2 + 1 };
+		memcpy(all.slices, r->ops.slices, sizeof(all.slices));
+		for (uint64_t i = 0; i < r->plain.streams.count; i++) {
+			const struct replay_done *d = replay_done_of(&r->plain.streams.streams[i]);
+
+			if (!d)
+				continue;
+			to->done_operations += d->operations;
+			to->done_bytes += d->bytes;
+			to->waits += d->waits;
+			to->wait_seconds += (double)d->wait_ns / 1e9;
+			replay_slices_merge(&all, &d->slices);
+		}
+		to->slice_seconds = all.seconds;
+		to->slices.count = all.count;
+		to->slices.items = mem_array(all.count, sizeof(*all.slices));
+		memcpy(to->slices.items, all.slices, all.count * sizeof(*all.slices));
 		return;
 	}
 	plain_collect_none(out, s, r->ops.workers);

@@ -262,10 +262,9 @@ int plan_replay(struct plan_report *p, const struct plan_input *in, struct mlgen
 		p->replay.asked.asked_seconds = (double)ops.span_ns / 1e9 / p->job->replay_speed;
 		p->io.move_bytes = ops.bytes[0] + ops.bytes[1];
 		if (ops.was_incomplete)
-			plan_add_check(
-				p, "trace", PLAN_WARNING,
-				"the trace has lost some of its operations, or has no end: the "
-				"remaining operations are replayed");
+			plan_add_check(p, "trace", PLAN_WARNING,
+				       "the trace has lost some of its operations, or has no end: "
+				       "the remaining operations are replayed");
 		else
 			plan_add_check(p, "trace", PLAN_OK, "%s", "");
 

@@ -73,17 +73,6 @@ static void collect_eval(struct eval_result *e, const struct slot *s)
 	e->io_bytes_per_sec = result_per_second(e->io_bytes, e->seconds);
 }
 
-static void collect_target(struct ml_result *ml, const struct job *j)
-{
-	ml->target_au_percent = j->target_au;
-	if (isnan(j->target_au) || (isnan(ml->au_percent) && !ml->failed_samples))
-		return;
-	ml->target_met = ml->au_percent >= j->target_au;
-	/* The published rule compares the AU of MLPerf Storage v2.0. */
-	ml->mlperf.train_au_meet_expectation =
-		ml->mlperf.v2_0.train_au_mean_percentage >= j->target_au ? "success" : "fail";
-}
-
 static void collect_ml(struct job_result *out, struct slot *s)
 {
 	struct ml_result *ml = &out->ml;
@@ -134,54 +123,57 @@ static void collect_ml(struct job_result *out, struct slot *s)
 			atomic_load(&t->finished);
 }
 
-/* A training writes only checkpoints; its ranks and loaders only read. */
-static void add_saves(struct job_result *out)
-{
-	const struct checkpoints_result *c = &out->ml.saves;
-
-	if (c->count == 0 || !c->write_ns || !c->fsync_ns)
-		return;
-	out->write.io_bytes += c->bytes;
-	out->write.total_ios += c->write_ns->count;
-	out->write.lat_ns = c->write_ns;
-	out->sync = (struct op_result){ c->fsync_ns->count, c->fsync_ns };
-}
-
 static void collect_trained(struct job_result *out, struct slot *s)
 {
+	const struct job *j = s->job;
 	const struct rank *ranks = training_of(s)->train.ranks;
-	uint64_t n = s->job->accelerators;
+	struct ml_result *ml = &out->ml;
+	const struct checkpoints_result *c = &ml->saves;
+	uint64_t n = j->accelerators;
 	struct thread_cpu_result *cpu = &out->thread_cpu;
 	struct usage u = { 0 };
 
-	out->work = job_work(s->job);
+	out->work = job_work(j);
 	collect_ml(out, s);
 
 	/* Too many errors leave an accelerator with failed samples without an AU. */
 	struct failed_result *f = &out->failed;
-	double *au = out->ml.au_percent_per_accelerator.items;
+	double *au = ml->au_percent_per_accelerator.items;
 	collect_first_error(f, s, 0, UINT64_MAX);
 	failed_count(out);
-	f->is_too_many = failed_exceeds(s->job, f->count, f->of);
+	f->is_too_many = failed_exceeds(j, f->count, f->of);
 	failed_fill(out);
-	for (uint64_t i = 0; f->is_too_many && i < s->job->accelerators; i++)
-		if (count_get(&training_of(s)->train.ranks[i].count.failed_samples))
+	for (uint64_t i = 0; f->is_too_many && i < n; i++)
+		if (count_get(&ranks[i].count.failed_samples))
 			au[i] = (double)NAN;
 
-	collect_target(&out->ml, s->job);
+	ml->target_au_percent = j->target_au;
+	if (!isnan(j->target_au) && (!isnan(ml->au_percent) || ml->failed_samples)) {
+		ml->target_met = ml->au_percent >= j->target_au;
+		/* The published rule compares the AU of MLPerf Storage v2.0. */
+		ml->mlperf.train_au_meet_expectation =
+			ml->mlperf.v2_0.train_au_mean_percentage >= j->target_au ? "success"
+										 : "fail";
+	}
 	collect_direction(&out->read, &s->rates, &s->total, 0);
 	collect_direction(&out->write, &s->rates, &s->total, 1);
 	collect_depths(&out->depths, &s->total);
 	/* Without read_threads the loaders' CPU time is part of the ranks'. */
-	if (s->job->read_threads)
+	if (j->read_threads)
 		u = s->total.usage;
 	rank_collect_usage(&u, ranks, n);
 	collect_usage(out, &u);
 	collect_worker_cpu(cpu, &s->total.usage);
-	if (!s->job->read_threads)
+	if (!j->read_threads)
 		cpu->workers_seconds = cpu->workers_waited_seconds = (double)NAN;
 	cpu->accelerators_seconds = rank_collect_cpu_seconds(ranks, n);
-	add_saves(out);
+	/* A training writes only checkpoints; its ranks and loaders only read. */
+	if (c->count > 0 && c->write_ns && c->fsync_ns) {
+		out->write.io_bytes += c->bytes;
+		out->write.total_ios += c->write_ns->count;
+		out->write.lat_ns = c->write_ns;
+		out->sync = (struct op_result){ c->fsync_ns->count, c->fsync_ns };
+	}
 	collect_window(out, s, 0);
 }
 

@@ -341,28 +341,6 @@ static void check_scan(const struct job *j, struct diag *d)
 		      "phase=train, or dataset=made");
 }
 
-static void check_format(const struct job *j, struct diag *d)
-{
-	static const char *const of_parquet[] = { "columns", "read_columns", "row_group_size" };
-
-	if (j->format != FORMAT_PARQUET && j->format != FORMAT_AUTO)
-		note_all_unused(j, of_parquet, ARRAY_LEN(of_parquet), "format=parquet", d);
-	if (j->format == FORMAT_PARQUET && j->read_columns && j->access != ACCESS_FRAMEWORK &&
-	    !job_work(j)->only_prepares)
-		FAULT(d, j, "read_columns",
-		      "access=%s reads whole rows, and does not support columns; use "
-		      "access=framework, or leave read_columns out",
-		      access_name(j));
-	if ((j->format != FORMAT_HDF5 && j->format != FORMAT_AUTO) || j->dataset != DATASET_SCAN)
-		note_unused(j, "hdf5_dataset", "format=hdf5 and dataset=scan", d);
-	if (j->format == FORMAT_AUTO && j->dataset != DATASET_SCAN)
-		FAULT(d, j, "format",
-		      "auto detects the format of existing files; use dataset=scan, or name the "
-		      "format to create");
-	if (j->format != FORMAT_NPY)
-		note_unused(j, "label_size", "format=npy", d);
-}
-
 /* ---- loaders ---- */
 
 static void check_ready(const struct job *j, struct diag *d)
@@ -635,6 +613,7 @@ static void check_framework(const struct job *j, struct diag *d)
 
 void train_check(const struct job *j, struct diag *d)
 {
+	static const char *const of_parquet[] = { "columns", "read_columns", "row_group_size" };
 	static const char *const eval_options[] = { "eval_batch_size", "eval_time", "eval_every",
 						    "eval_after" };
 	double files = (double)j->num_files + (double)j->eval_files;
@@ -651,7 +630,24 @@ void train_check(const struct job *j, struct diag *d)
 		      j->subfolders, j->num_files);
 
 	check_scan(j, d);
-	check_format(j, d);
+
+	if (j->format != FORMAT_PARQUET && j->format != FORMAT_AUTO)
+		note_all_unused(j, of_parquet, ARRAY_LEN(of_parquet), "format=parquet", d);
+	if (j->format == FORMAT_PARQUET && j->read_columns && j->access != ACCESS_FRAMEWORK &&
+	    !job_work(j)->only_prepares)
+		FAULT(d, j, "read_columns",
+		      "access=%s reads whole rows, and does not support columns; use "
+		      "access=framework, or leave read_columns out",
+		      access_name(j));
+	if ((j->format != FORMAT_HDF5 && j->format != FORMAT_AUTO) || j->dataset != DATASET_SCAN)
+		note_unused(j, "hdf5_dataset", "format=hdf5 and dataset=scan", d);
+	if (j->format == FORMAT_AUTO && j->dataset != DATASET_SCAN)
+		FAULT(d, j, "format",
+		      "auto detects the format of existing files; use dataset=scan, or name the "
+		      "format to create");
+	if (j->format != FORMAT_NPY)
+		note_unused(j, "label_size", "format=npy", d);
+
 	check_loader(j, d);
 	train_cache_check(j, d);
 	if (j->access == ACCESS_FRAMEWORK)

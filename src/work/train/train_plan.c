@@ -28,28 +28,13 @@
 
 /* ---- caches ---- */
 
-/* Append "15.0% of the dataset, 22.0 GiB". */
-static void append_share(struct buf *line, const struct cacheshare *c)
-{
-	char n[UNITS_TEXT_BYTES], m[UNITS_TEXT_BYTES];
-
-	if (c->asked >= 1) {
-		buf_addf(line, "all of the dataset fits, %s", units_human_bytes(n, c->held_bytes));
-		return;
-	}
-	buf_addf(line, "%s of the dataset, %s", show_percent(n, c->share * 100),
-		 units_human_bytes(m, c->held_bytes));
-	if (c->samples != UINT64_MAX)
-		buf_addf(line, " (%s samples)", units_human_count(n, c->samples));
-}
-
 /* Print the lines of the cache tier, if there is one. */
 static void print_cache(FILE *to, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 	struct buf line = { 0 }, rest = { 0 };
 	struct cacheshare c;
-	char n[UNITS_TEXT_BYTES];
+	char n[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
 	double hits = (double)NAN;
 
 	if (j->cache == CACHE_NONE)
@@ -57,8 +42,13 @@ static void print_cache(FILE *to, const struct plan_report *p)
 	cacheshare_of(&c, j, &p->dataset, p->cache_stored_bytes);
 	plan_start_line(&line, "cache");
 	buf_addf(&line, "%s, ", cache_word(j->cache));
-	append_share(&line, &c);
-
+	units_human_bytes(bytes, c.held_bytes);
+	if (c.asked >= 1)
+		buf_addf(&line, "all of the dataset fits, %s", bytes);
+	else
+		buf_addf(&line, "%s of the dataset, %s", show_percent(n, c.share * 100), bytes);
+	if (c.asked < 1 && c.samples != UINT64_MAX)
+		buf_addf(&line, " (%s samples)", units_human_count(n, c.samples));
 	if (j->cache_directory)
 		buf_addf(&line, " in %s", j->cache_directory);
 	else if (train_cache_is_simulated(j))
@@ -330,22 +320,6 @@ static void compute_demand(struct plan_report *p)
 	p->io_bytes_per_sample = bytes * share;
 }
 
-/* The least time assumes that accelerators never wait. */
-static void compute_length(struct plan_report *p)
-{
-	const struct job *j = p->job;
-	double step_seconds = dist_mean(&j->compute_time) / 1e9;
-	double runtime = j->runtime_ns ? (double)j->runtime_ns / 1e9 : (double)INFINITY;
-	double seconds = runtime, samples = (double)NAN;
-
-	if (p->total_steps != UINT64_MAX) {
-		samples = (double)p->total_steps * (double)p->accelerators * (double)j->batch_size;
-		seconds = fmin(runtime, (double)p->total_steps * step_seconds);
-	}
-	p->read_bytes = samples * p->io_bytes_per_sample;
-	p->least_seconds = seconds > 0 && isfinite(seconds) ? seconds : (double)NAN;
-}
-
 static void compute_memory(struct plan_report *p, const struct stages *stages)
 {
 	const struct job *j = p->job;
@@ -398,7 +372,18 @@ int train_plan(struct plan_report *p, const struct plan_input *in, struct mlgen_
 	stages.eval.plan.align_bytes = p->direct_align_bytes;
 	check_steps(p);
 	compute_demand(p);
-	compute_length(p);
+
+	/* The least time assumes that accelerators never wait. */
+	double step_seconds = dist_mean(&j->compute_time) / 1e9;
+	double runtime = j->runtime_ns ? (double)j->runtime_ns / 1e9 : (double)INFINITY;
+	double seconds = runtime, samples = (double)NAN;
+	if (p->total_steps != UINT64_MAX) {
+		samples = (double)p->total_steps * (double)p->accelerators * (double)j->batch_size;
+		seconds = fmin(runtime, (double)p->total_steps * step_seconds);
+	}
+	p->read_bytes = samples * p->io_bytes_per_sample;
+	p->least_seconds = seconds > 0 && isfinite(seconds) ? seconds : (double)NAN;
+
 	compute_memory(p, &stages);
 	return job_has_checkpoints(j) ? plan_checkpoint(p, in, err) : 0;
 }

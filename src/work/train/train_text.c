@@ -133,22 +133,6 @@ static const struct cache_epoch *epoch_at(const struct cache_result *c, size_t i
 	return (const struct cache_epoch *)c->epochs.items + i;
 }
 
-static void append_size(struct buf *text, const struct cache_result *c)
-{
-	char n[UNITS_TEXT_BYTES];
-
-	if (c->caches > 1)
-		buf_addf(text, "%" PRIu64 " x ", c->caches);
-	if (c->size_bytes == UINT64_MAX) {
-		buf_addf(text, "%s samples", units_human_count(n, c->size_samples));
-		return;
-	}
-	buf_add(text, units_human_bytes(n, (double)c->size_bytes));
-	if (c->data_bytes && c->data_bytes != UINT64_MAX)
-		buf_addf(text, " (%s of the dataset)",
-			 show_ratio(n, (double)c->size_bytes / (double)c->data_bytes));
-}
-
 static bool is_divided(const struct cache_result *c)
 {
 	return c->parts > 1 && c->parts != UINT64_MAX;
@@ -178,7 +162,7 @@ static void append_epochs(struct buf *text, const struct cache_result *c)
 static void append_cache(struct buf *text, const struct text_block *b)
 {
 	const struct cache_result *c = b->cache;
-	char ratio[UNITS_TEXT_BYTES];
+	char ratio[UNITS_TEXT_BYTES], n[UNITS_TEXT_BYTES];
 
 	if (!c->policy)
 		return;
@@ -189,7 +173,15 @@ static void append_cache(struct buf *text, const struct text_block *b)
 		buf_addf(text, "%s, ",
 			 has_text(c->place) && !strcmp(c->place, "played") ? "simulated only"
 									   : "in memory");
-	append_size(text, c);
+	if (c->caches > 1)
+		buf_addf(text, "%" PRIu64 " x ", c->caches);
+	if (c->size_bytes == UINT64_MAX)
+		buf_addf(text, "%s samples", units_human_count(n, c->size_samples));
+	else
+		buf_add(text, units_human_bytes(n, (double)c->size_bytes));
+	if (c->size_bytes != UINT64_MAX && c->data_bytes && c->data_bytes != UINT64_MAX)
+		buf_addf(text, " (%s of the dataset)",
+			 show_ratio(n, (double)c->size_bytes / (double)c->data_bytes));
 	if (is_divided(c))
 		buf_addf(text, ", divided among %" PRIu64 " processes", c->parts);
 	if (isnan(c->hit_ratio))
@@ -279,25 +271,14 @@ static void append_cache_lines(struct buf *out, const struct text_block *b)
 
 /* ---- evidence: where time and bytes went ---- */
 
-/* Append the mean size of the requests that a network filesystem sent to its server. */
-static void append_sizes_at_server(struct buf *text, const struct storage_result *s)
+static void append_read_sizes(struct buf *text, const struct text_block *b)
 {
+	const struct direction_result *r = &b->result->read;
+	const struct storage_result *s = b->storage;
 	const char *type = has_text(s->filesystem) ? s->filesystem : "";
 	const char *server = !strncmp(type, "nfs", 3)  ? "NFS server"
 			     : !strcmp(type, "lustre") ? "Lustre servers"
 						       : NULL;
-	char mean[UNITS_TEXT_BYTES];
-
-	if (!server || s->device_reads == UINT64_MAX || s->device_reads == 0)
-		return;
-	buf_addf(text, "; %s mean at the %s",
-		 units_human_bytes(mean, (double)s->device_read_bytes / (double)s->device_reads),
-		 server);
-}
-
-static void append_read_sizes(struct buf *text, const struct text_block *b)
-{
-	const struct direction_result *r = &b->result->read;
 	bool is_plain = b->job->access == ACCESS_PLAIN;
 	char called[UNITS_TEXT_BYTES], mean[UNITS_TEXT_BYTES];
 
@@ -315,7 +296,12 @@ static void append_read_sizes(struct buf *text, const struct text_block *b)
 		show_sizes(text, &r->sizes); /* a merged result has none */
 		buf_addf(text, "%s%s mean", text->len ? " per call, " : "", mean);
 	}
-	append_sizes_at_server(text, b->storage);
+	/* The mean size of the requests that a network filesystem sent to its server. */
+	if (server && s->device_reads != UINT64_MAX && s->device_reads > 0)
+		buf_addf(text, "; %s mean at the %s",
+			 units_human_bytes(mean,
+					   (double)s->device_read_bytes / (double)s->device_reads),
+			 server);
 }
 
 static void append_ceiling_figure(struct buf *text, bool is_rate, double au, double rate)

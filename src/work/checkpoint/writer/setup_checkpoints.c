@@ -199,30 +199,27 @@ void setup_checkpoints_need(const struct slot *s, uint64_t room_bytes, struct me
 		writer_need(n, s->job, &s->checkpoints->shards, room_bytes);
 }
 
-static void report_incomplete(const struct slot *s, const struct checkpoint *k)
-{
-	const struct checkpoints *c = &s->checkpoints->in_directory;
-	const char *then = "";
-	char text[320] = "", who[256];
-
-	if (saves(s->job) && checkpoint_is_protected(c, k))
-		snprintf(text, sizeof(text), "; it %s, and is left alone",
-			 checkpoint_print_writer(c, k, who, sizeof(who)));
-	else if (saves(s->job) && (s->job->checkpoint_keep || k->place == CHECKPOINT_OLD))
-		then = "; it will be deleted";
-	log_note("%s: %s/%s is not complete, and will never be restored%s%s", s->job->name,
-		 c->directory, k->name, text, then);
-}
-
 /* Report incomplete checkpoints as notes: they are not a fault if another run is saving at the
  * moment. */
 static void report_unusable(const struct slot *s)
 {
 	const struct checkpoints *c = &s->checkpoints->in_directory;
 
-	for (size_t i = 0; i < c->count; i++)
-		if (!c->items[i].is_complete)
-			report_incomplete(s, &c->items[i]);
+	for (size_t i = 0; i < c->count; i++) {
+		const struct checkpoint *k = &c->items[i];
+		const char *then = "";
+		char text[320] = "", who[256];
+
+		if (k->is_complete)
+			continue;
+		if (saves(s->job) && checkpoint_is_protected(c, k))
+			snprintf(text, sizeof(text), "; it %s, and is left alone",
+				 checkpoint_print_writer(c, k, who, sizeof(who)));
+		else if (saves(s->job) && (s->job->checkpoint_keep || k->place == CHECKPOINT_OLD))
+			then = "; it will be deleted";
+		log_note("%s: %s/%s is not complete, and will never be restored%s%s", s->job->name,
+			 c->directory, k->name, text, then);
+	}
 	for (size_t i = 0; i < c->foreign_count; i++)
 		log_note("%s: %s/%s: %s; it is left alone", s->job->name, c->directory,
 			 c->foreign[i].name, c->foreign[i].why);

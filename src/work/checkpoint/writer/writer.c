@@ -23,19 +23,6 @@ static void add_seconds(double *to, double seconds)
 		*to = isnan(*to) ? seconds : *to + seconds;
 }
 
-static void append_record(struct metric_list *l, const struct checkpoint_result *r)
-{
-	struct checkpoint_result *items = l->items;
-
-	if (l->count == CHECKPOINTS_KEPT)
-		return;
-	/* The capacity is a power of two: the array is full when the count is one. */
-	if ((l->count & (l->count - 1)) == 0)
-		items = mem_realloc(items, (l->count ? 2 * l->count : 1) * sizeof(*items));
-	items[l->count++] = *r;
-	l->items = items;
-}
-
 static double per(double value, double by)
 {
 	return by > 0 ? value / by : (double)NAN;
@@ -46,11 +33,20 @@ static void add_newest(struct writer *s)
 {
 	const struct checkpoint_result *r = &s->newest;
 	struct checkpoints_result *sum = &s->sum;
+	struct metric_list *l = &sum->items;
 
 	if (!s->has_newest)
 		return;
 	s->has_newest = false;
-	append_record(&sum->items, r);
+	if (l->count < CHECKPOINTS_KEPT) {
+		struct checkpoint_result *items = l->items;
+
+		/* The capacity is a power of two: the array is full when the count is one. */
+		if ((l->count & (l->count - 1)) == 0)
+			items = mem_realloc(items, (l->count ? 2 * l->count : 1) * sizeof(*items));
+		items[l->count++] = *r;
+		l->items = items;
+	}
 	sum->count++;
 	if (r->complete) {
 		if (sum->completed++ == 0) {
@@ -188,31 +184,12 @@ void writer_collect(struct writer *s, struct checkpoints_result *r)
 #define CALL_SPAN_BYTES (UINT64_C(2) << 20)
 #define CHUNK_SPAN_BYTES (UINT64_C(32) << 20)
 
-static void init_rank(struct writer *s, struct writer_rank *r)
-{
-	uint64_t bs = s->span_bytes;
-	struct shard f;
-
-	r->files = mem_array(r->file_count, sizeof(*r->files));
-	for (uint64_t i = 0; i < r->file_count; i++) {
-		struct writer_file *file = &r->files[i];
-		uint64_t parts;
-
-		shard_init(&f, s->cfg.set, r->rank, i, 1);
-		file->bytes = f.bytes;
-		parts = writer_is_framework(s) || f.bytes == 0 ? 1 : (f.bytes + bs - 1) / bs;
-		file->writers = parts < s->threads_each ? (uint32_t)parts : s->threads_each;
-		r->bytes += f.bytes;
-	}
-	s->bytes += r->bytes;
-	s->files += r->file_count;
-}
-
 /* The local ranks that have files, in order. */
 static int find_ranks(struct writer *s, struct mlgen_err *err)
 {
 	const struct state *state = s->cfg.set->state;
-	uint64_t locals = state_local_count(state), shift;
+	uint64_t locals = state_local_count(state), bs = s->span_bytes, shift;
+	struct shard f;
 
 	s->ranks = mem_array(locals, sizeof(*s->ranks));
 	for (uint64_t i = 0; i < locals; i++) {
@@ -222,7 +199,20 @@ static int find_ranks(struct writer *s, struct mlgen_err *err)
 		r->file_count = shard_files(s->cfg.set, r->rank);
 		if (r->file_count == 0)
 			continue;
-		init_rank(s, r);
+		r->files = mem_array(r->file_count, sizeof(*r->files));
+		for (uint64_t k = 0; k < r->file_count; k++) {
+			struct writer_file *file = &r->files[k];
+			uint64_t parts;
+
+			shard_init(&f, s->cfg.set, r->rank, k, 1);
+			file->bytes = f.bytes;
+			parts = writer_is_framework(s) || f.bytes == 0 ? 1
+								       : (f.bytes + bs - 1) / bs;
+			file->writers = parts < s->threads_each ? (uint32_t)parts : s->threads_each;
+			r->bytes += f.bytes;
+		}
+		s->bytes += r->bytes;
+		s->files += r->file_count;
 		s->rank_count++;
 	}
 	if (s->rank_count == 0 && !s->lead)

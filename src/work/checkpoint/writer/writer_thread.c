@@ -123,19 +123,6 @@ static bool part_of(const struct writer_thread *t, uint64_t index, struct writer
 	return from < to;
 }
 
-/* Does this thread flush the file with checkpoint_fsync=end? The thread that flushes the file need
- * not be its last writer. */
-static bool owns(const struct writer_thread *t, uint64_t index)
-{
-	const struct writer *s = t->saver;
-	uint64_t by = index % s->threads_each;
-
-	/* If a small file has fewer parts than threads, the last thread has one of them. */
-	if (!writer_is_framework(s) && t->rank->files[index].writers < s->threads_each)
-		by = s->threads_each - 1;
-	return by == t->index;
-}
-
 /* Wait until another thread of the rank has created the file. */
 static int await_file(struct writer_thread *t, struct writer_file *file)
 {
@@ -227,13 +214,21 @@ static int await_writers(struct writer_thread *t)
 	}
 }
 
+/* checkpoint_fsync=end: flush the files of this thread, which need not be their last writer. */
 static int sync_all(struct writer_thread *t)
 {
+	const struct writer *s = t->saver;
 	int rc = await_writers(t);
 
-	for (uint64_t i = 0; rc == 0 && i < t->open_files; i++)
-		if (owns(t, t->files[i].index))
+	for (uint64_t i = 0; rc == 0 && i < t->open_files; i++) {
+		uint64_t index = t->files[i].index, by = index % s->threads_each;
+
+		/* If a small file has fewer parts than threads, the last thread has one of them. */
+		if (!writer_is_framework(s) && t->rank->files[index].writers < s->threads_each)
+			by = s->threads_each - 1;
+		if (by == t->index)
 			rc = writer_sync(t, &t->files[i]);
+	}
 	return rc;
 }
 

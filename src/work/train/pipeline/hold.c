@@ -255,23 +255,6 @@ static void add_pass(struct hold_config *c, const struct job *j, const struct pa
 	c->slot_bytes = u64_max(c->slot_bytes, room);
 }
 
-static double mean_bytes(const struct plan_config *plan)
-{
-	uint64_t n = dataset_extents(plan->dataset);
-	double bytes = 0, samples = 0;
-
-	for (uint64_t id = 0; id < n; id += divide_up(n, MEAN_SAMPLES)) {
-		struct plan_counts c;
-		struct extent x;
-
-		dataset_extent(plan->dataset, id, &x);
-		plan_count(plan, &x, &c);
-		bytes += (double)c.io_bytes;
-		samples += x.samples;
-	}
-	return samples > 0 ? bytes / samples : 0;
-}
-
 double hold_samples(const struct job *job, const struct pass *pass)
 {
 	const struct sampler *s = &pass->sampler;
@@ -283,12 +266,23 @@ double hold_samples(const struct job *job, const struct pass *pass)
 /* A pass has no more than its samples, unless the loaders run on into the next epoch. */
 static double pass_bytes(const struct job *job, const struct pass *pass)
 {
-	double samples = hold_samples(job, pass);
+	double held = hold_samples(job, pass);
 	double all = (double)sampler_rank_samples(&pass->sampler);
+	uint64_t n = dataset_extents(pass->plan.dataset);
+	double bytes = 0, samples = 0;
 
-	if (samples > all && (pass->is_eval || !loader_model(job)->runs_on))
-		samples = all;
-	return samples * (double)job->accelerators * mean_bytes(&pass->plan);
+	if (held > all && (pass->is_eval || !loader_model(job)->runs_on))
+		held = all;
+	for (uint64_t id = 0; id < n; id += divide_up(n, MEAN_SAMPLES)) {
+		struct plan_counts c;
+		struct extent x;
+
+		dataset_extent(pass->plan.dataset, id, &x);
+		plan_count(&pass->plan, &x, &c);
+		bytes += (double)c.io_bytes;
+		samples += x.samples;
+	}
+	return samples > 0 ? held * (double)job->accelerators * (bytes / samples) : 0;
 }
 
 /* ---- memory ---- */

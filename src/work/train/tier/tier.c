@@ -568,20 +568,6 @@ static void count_used(struct tier_cache *c)
 	}
 }
 
-/* Serve the other processes until all of them make no more requests. */
-static int end_server(struct tier *t, struct mlgen_err *err)
-{
-	struct tier_cache *c = &t->caches[0];
-
-	if (!c->server)
-		return 0;
-	if (t->has_started)
-		tier_peers_wait(t->cfg.peers);
-	else
-		tier_peers_leave(t->cfg.peers);
-	return tier_server_end(c->server, err);
-}
-
 int tier_end(struct tier *t, struct mlgen_err *err)
 {
 	int rc = 0;
@@ -592,8 +578,15 @@ int tier_end(struct tier *t, struct mlgen_err *err)
 		if (c->ahead && !c->is_closed)
 			rc = tier_ahead_end(c->ahead, err);
 	}
-	if (end_server(t, err) < 0)
-		rc = err->code;
+	/* Serve the other processes until all of them make no more requests. */
+	if (t->caches[0].server) {
+		if (t->has_started)
+			tier_peers_wait(t->cfg.peers);
+		else
+			tier_peers_leave(t->cfg.peers);
+		if (tier_server_end(t->caches[0].server, err) < 0)
+			rc = err->code;
+	}
 	for (uint64_t i = 0; i < t->cache_count; i++) {
 		struct tier_cache *c = &t->caches[i];
 

@@ -57,38 +57,34 @@ static void warmer_main(struct tier_thread *th)
 	}
 }
 
-/* Warm up a cache on a thread of its own, because only the thread that opened an engine may use it.
- * The thread's struct stays with the cache, as the job's list of workers refers to it. */
-static int warm_cache(struct tier_cache *c, struct mlgen_err *err)
-{
-	struct clock *clock = c->tier->cfg.clock;
-	int rc, thread_rc;
-
-	c->warmer = mem_zalloc(sizeof(*c->warmer));
-	*c->warmer = (struct tier_thread){ .cache = c,
-					   .role = "cache warmer",
-					   .files = 2,
-					   .buf_bytes = 1u << 20,
-					   .may_stop = true,
-					   .fills_directly = true,
-					   .is_uncounted = true,
-					   .work = warmer_main };
-	tier_thread_init(c->warmer);
-	rc = tier_thread_start(c->warmer, err);
-	clock_leave(clock);
-	thread_rc = tier_thread_join(c->warmer, err);
-	clock_expect(clock, 1);
-	clock_join(clock);
-	tier_thread_end(c->warmer);
-	return rc ? rc : thread_rc;
-}
-
+/* Warm up each cache on a thread of its own, because only the thread that opened an engine may use
+ * it. The thread's struct stays with the cache, as the job's list of workers refers to it. */
 int tier_warm(struct tier *t, struct mlgen_err *err)
 {
-	int rc = 0;
+	struct clock *clock = t->cfg.clock;
+	int rc = 0, thread_rc;
 
-	for (uint64_t i = 0; i < t->cache_count && rc == 0; i++)
-		rc = warm_cache(&t->caches[i], err);
+	for (uint64_t i = 0; i < t->cache_count && rc == 0; i++) {
+		struct tier_cache *c = &t->caches[i];
+
+		c->warmer = mem_zalloc(sizeof(*c->warmer));
+		*c->warmer = (struct tier_thread){ .cache = c,
+						   .role = "cache warmer",
+						   .files = 2,
+						   .buf_bytes = 1u << 20,
+						   .may_stop = true,
+						   .fills_directly = true,
+						   .is_uncounted = true,
+						   .work = warmer_main };
+		tier_thread_init(c->warmer);
+		rc = tier_thread_start(c->warmer, err);
+		clock_leave(clock);
+		thread_rc = tier_thread_join(c->warmer, err);
+		clock_expect(clock, 1);
+		clock_join(clock);
+		tier_thread_end(c->warmer);
+		rc = rc ? rc : thread_rc;
+	}
 	return rc;
 }
 

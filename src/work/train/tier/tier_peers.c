@@ -431,22 +431,6 @@ static void server_main(struct tier_thread *th)
 
 /* ---- life cycle of the server ---- */
 
-/* Any part of a request wakes a thread. SO_RCVLOWAT would not help: the last bytes of a fill, if
- * they are fewer, would not wake the thread that waits for them. */
-static int open_polls(struct tier_server *s, struct mlgen_err *err)
-{
-	struct epoll_event e = { .events = EPOLLIN, .data.u32 = END_EVENT };
-	bool is_good;
-
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	s->end = eventfd(0, EFD_CLOEXEC);
-	is_good =
-		s->epoll >= 0 && s->end >= 0 && epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->end, &e) == 0;
-	for (uint32_t i = 0; is_good && peer_links_from(s->peer_links, i) >= 0; i++)
-		is_good = watch(s, i, EPOLL_CTL_ADD);
-	return is_good ? 0 : mlgen_fail(err, -errno, "cache_scope=all: epoll: %s", strerror(errno));
-}
-
 int tier_server_start(struct tier_server **out, struct tier_cache *c,
 		      const struct tier_peers *peers, struct mlgen_err *err)
 {
@@ -454,7 +438,19 @@ int tier_server_start(struct tier_server **out, struct tier_cache *c,
 
 	s->cache = c;
 	s->peer_links = peers->peer_links;
-	int rc = open_polls(s, err);
+
+	/* Any part of a request wakes a thread. SO_RCVLOWAT would not help: the last bytes of a
+	 * fill, if they are fewer, would not wake the thread that waits for them. */
+	struct epoll_event e = { .events = EPOLLIN, .data.u32 = END_EVENT };
+	bool is_good;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->end = eventfd(0, EFD_CLOEXEC);
+	is_good =
+		s->epoll >= 0 && s->end >= 0 && epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->end, &e) == 0;
+	for (uint32_t i = 0; is_good && peer_links_from(s->peer_links, i) >= 0; i++)
+		is_good = watch(s, i, EPOLL_CTL_ADD);
+	int rc = is_good ? 0
+			 : mlgen_fail(err, -errno, "cache_scope=all: epoll: %s", strerror(errno));
 
 	for (unsigned i = 0; i < TIER_SERVERS && rc == 0; i++) {
 		s->threads[i] = (struct tier_thread){
