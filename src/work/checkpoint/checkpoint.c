@@ -81,23 +81,13 @@ static char *checkpoint_directory_of(const struct plan_report *p)
 	return p->checkpoint.directory;
 }
 
-static void checkpoint_page_report(FILE *to, const struct run_result *run,
-				   const struct job_result *r, size_t n, enum detail detail)
-{
-	struct text_block b;
-
-	(void)n;
-	text_block_init(&b, run, r, detail);
-	text_checkpoint_report(to, &b);
-}
-
 const struct page checkpoint_page = {
 	.plan = plan_checkpoint,
 	.expect = plan_checkpoint_expect,
 	.plan_text = plan_checkpoint_text,
 	.directory = checkpoint_directory_of,
 	.list = list_state,
-	.text = checkpoint_page_report,
+	.text = text_checkpoint_report,
 	.verdict = verdict_fill_checkpoint,
 	.seconds = checkpoint_seconds,
 	.workers = "threads",

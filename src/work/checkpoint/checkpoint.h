@@ -38,7 +38,9 @@ void plan_checkpoint_text(FILE *to, const struct plan_report *p);
 
 /* ---- the text report of saving or restoring a model's state ---- */
 
-void text_checkpoint_report(FILE *to, struct text_block *b);
+/* The member text of struct page (report/plan/plan.h). */
+void text_checkpoint_report(FILE *to, const struct run_result *run, const struct job_result *r,
+			    size_t n, enum detail detail);
 
 /*
  * Append "NOT DURABLE: 41.2 of 1047 GiB were still in this host's memory at the end" if some

@@ -630,14 +630,17 @@ bool text_not_durable(struct buf *out, const struct job *job, const struct check
 }
 
 /* The table of checkpoints is made last: it gets the lines that remain. */
-void text_checkpoint_report(FILE *to, struct text_block *b)
+void text_checkpoint_report(FILE *to, const struct run_result *run, const struct job_result *r,
+			    size_t n, enum detail detail)
 {
-	const enum detail detail = b->detail;
+	struct text_block all, *b = &all;
 	enum { ANSWER, SETTINGS, TABLE, LATENCY, EVIDENCE, PARTS };
 	struct buf parts[PARTS];
 	struct buf below = { 0 };
 	unsigned lines = 0;
 
+	(void)n;
+	text_block_init(b, run, r, detail);
 	b->unit = show_rate_unit(b->checkpoints->bytes_per_sec);
 	for (unsigned i = 0; i < PARTS; i++)
 		buf_init(&parts[i]);

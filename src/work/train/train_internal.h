@@ -47,20 +47,6 @@ static inline bool train_cache_is_simulated(const struct job *j)
  * dataset's, and there is room for it. */
 extern const struct rule train_cache_rules[];
 
-/* ---- the dataset of a training: made from options, or found ---- */
-
-/* Set up s->dataset. Files that scale= made for fewer accelerators are accepted with a note. 0, or
- * -EINVAL with err. */
-int train_dataset_init(struct slot *s, struct run_shared *run, struct mlgen_err *err);
-
-/* After the run, warn about found files that have changed since they were listed. */
-void train_dataset_warn_changed(struct slot *s);
-
-/* ---- progress of a training while it runs ---- */
-
-/* Add the counts of the slot's ranks and loaders so far. Call while its threads run. */
-void train_live(const struct slot *s, struct live *live);
-
 /* ---- MLPerf Storage's rules of trainings ---- */
 
 extern const struct mlperf_row train_mlperf_rules[];

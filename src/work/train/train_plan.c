@@ -394,7 +394,7 @@ int train_plan(struct plan_report *p, const struct plan_input *in, struct mlgen_
 #define SAMPLES_POINT_AT 29
 #define RATE_POINT_AT 48
 
-static void print_dataset(FILE *to, const struct plan_report *p)
+void prepare_plan_text(FILE *to, const struct plan_report *p)
 {
 	const struct dataset_totals *t = &p->totals;
 	uint64_t per_file = p->dataset.samples_per_file;
@@ -666,15 +666,10 @@ static void append_emptied(struct buf *text, const struct plan_report *p)
 		 p->job->drop_caches == DROP_CACHES_EPOCH ? "each epoch" : "the job");
 }
 
-void prepare_plan_text(FILE *to, const struct plan_report *p)
-{
-	print_dataset(to, p);
-}
-
 void train_plan_text(FILE *to, const struct plan_report *p)
 {
 	static const struct plan_line lines[] = {
-		{ .lines = print_dataset },
+		{ .lines = prepare_plan_text },
 		{ .lines = print_epoch },
 		{ "eval", .put = append_evaluation },
 		{ "run", .put = append_run },

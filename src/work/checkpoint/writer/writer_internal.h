@@ -193,9 +193,8 @@ int writer_open_folder(struct writer_thread *t);
 void writer_close_folder(struct writer_thread *t);
 /* `flags` are added to the flags of all opens. */
 int writer_open(struct writer_thread *t, struct writer_open_file *f, uint64_t index, int flags);
-int writer_stat(struct writer_thread *t, struct writer_open_file *f);
-int writer_sync(struct writer_thread *t, struct writer_open_file *f);
-int writer_close_file(struct writer_thread *t, struct writer_open_file *f);
+/* A stat, sync or close of an open file. */
+int writer_do_to(struct writer_thread *t, enum mlgen_op kind, struct writer_open_file *f);
 /* Perform an operation while no other is in progress; the operation's time includes the wait for
  * its completion. */
 int64_t writer_do(struct writer_thread *t, struct io_op *op);

@@ -162,7 +162,7 @@ static int open_to_write(struct writer_thread *t, struct writer_open_file *f, ui
 
 static int close_last(struct writer_thread *t)
 {
-	return writer_close_file(t, &t->files[--t->open_files]);
+	return writer_do_to(t, MLGEN_CLOSE, &t->files[--t->open_files]);
 }
 
 static int move_file(struct writer_thread *t, uint64_t index, const struct writer_range *part)
@@ -182,14 +182,14 @@ static int move_file(struct writer_thread *t, uint64_t index, const struct write
 		return rc;
 	t->open_files++;
 	if (writer_is_framework(s) && shard_calls_stat(s->cfg.set, !saves(s)))
-		rc = writer_stat(t, f);
+		rc = writer_do_to(t, MLGEN_STAT, f);
 	if (rc)
 		return rc;
 	rc = saves(s) ? writer_write(t, f, part) : writer_read(t, f, part);
 	/* The last writer flushes the file. */
 	if (rc == 0 && syncs(s, CHECKPOINT_FSYNC_FILE) &&
 	    atomic_fetch_sub(&t->rank->files[index].left, 1) == 1)
-		rc = writer_sync(t, f);
+		rc = writer_do_to(t, MLGEN_FSYNC, f);
 	if (rc == 0 && !syncs(s, CHECKPOINT_FSYNC_END))
 		rc = close_last(t);
 	return rc;
@@ -227,7 +227,7 @@ static int sync_all(struct writer_thread *t)
 		if (!writer_is_framework(s) && t->rank->files[index].writers < s->threads_each)
 			by = s->threads_each - 1;
 		if (by == t->index)
-			rc = writer_sync(t, &t->files[i]);
+			rc = writer_do_to(t, MLGEN_FSYNC, &t->files[i]);
 	}
 	return rc;
 }

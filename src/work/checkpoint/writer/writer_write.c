@@ -131,7 +131,7 @@ int64_t writer_do(struct writer_thread *t, struct io_op *op)
 	return op->io.result;
 }
 
-static int do_to(struct writer_thread *t, enum mlgen_op kind, struct writer_open_file *f)
+int writer_do_to(struct writer_thread *t, enum mlgen_op kind, struct writer_open_file *f)
 {
 	struct io_op op = { .io = { .op = kind, .file = &f->io } };
 
@@ -185,22 +185,7 @@ int writer_open(struct writer_thread *t, struct writer_open_file *f, uint64_t in
 				     .fd = -1,
 				     .flags = flags | O_CLOEXEC,
 				     .mode = 0666 };
-	return do_to(t, MLGEN_OPEN, f);
-}
-
-int writer_stat(struct writer_thread *t, struct writer_open_file *f)
-{
-	return do_to(t, MLGEN_STAT, f);
-}
-
-int writer_sync(struct writer_thread *t, struct writer_open_file *f)
-{
-	return do_to(t, MLGEN_FSYNC, f);
-}
-
-int writer_close_file(struct writer_thread *t, struct writer_open_file *f)
-{
-	return do_to(t, MLGEN_CLOSE, f);
+	return writer_do_to(t, MLGEN_OPEN, f);
 }
 
 /* Only the thread itself writes its moved_bytes. */
@@ -469,7 +454,7 @@ static int write_tail(struct writer_thread *t, const struct writer_open_file *f,
 	else
 		add_moved(t, bytes);
 	if (!t->is_dead) {
-		int closed = writer_close_file(t, &t->tail);
+		int closed = writer_do_to(t, MLGEN_CLOSE, &t->tail);
 
 		rc = rc ? rc : closed;
 	}

@@ -218,12 +218,6 @@ static void loader_decode(struct loader *l, const struct read_task *task)
 		spend(l, l->decode_left_ns);
 }
 
-void loader_close_decoding(struct loader *l)
-{
-	mem_free(l->per_sample.shares);
-	mem_free(l->first_sample.shares);
-}
-
 /* ---- new loader threads for each epoch ---- */
 
 bool loader_restarts(const struct job *job)
@@ -371,11 +365,6 @@ void loader_begin_turn(struct loader *l)
 	start_counting(l);
 	worker_watch_node(&l->worker, t->place);
 	io_wake(l->worker.io);
-}
-
-void loader_end_turn(struct loader *l)
-{
-	worker_pause(&l->worker, loader_now(l));
 }
 
 /* ---- reading ---- */
@@ -533,7 +522,12 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 
 	if (l->index == 0 && l->rank->local_index == 0)
 		cfg.job_name = t->job->name;
-	tracemarks_role(l, cfg.role);
+	/* A loader without a thread has its rank's name in a trace. */
+	if (t->job->read_threads)
+		snprintf(cfg.role, sizeof(cfg.role), "loader %" PRIu64 " of rank %" PRIu64,
+			 l->index, l->rank->index);
+	else
+		snprintf(cfg.role, sizeof(cfg.role), "rank %" PRIu64, l->rank->index);
 	cfg.list = t->workers;
 	cfg.has_ramp = t->job->ramp_time_ns > 0;
 	rc = worker_open(&l->worker, &cfg, err);

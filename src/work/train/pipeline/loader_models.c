@@ -225,7 +225,7 @@ static void main_collect(struct rank *r, const struct stage *at, uint64_t batch,
 	l->order_stage = at->number + 1;
 	if (!is_first || loader_read_indexes(l))
 		read_batch(l, at, &l->order, batch);
-	loader_end_turn(l);
+	worker_pause(&l->worker, clock_now(r->train->clock));
 	while (ring_pop(l->ring, at->number, batch, &t))
 		token_add(&r->pending, &t);
 }

@@ -384,10 +384,6 @@ uint64_t train_max_packed_bytes(const struct job *job, const struct stages *s);
  * cached is skipped.) */
 bool train_drops_before(const struct train *t, uint64_t epoch);
 
-/* Are all caches of this host emptied before this epoch? Before the first epoch the run itself
- * empties them. */
-bool train_empties_before(const struct train *t, uint64_t epoch);
-
 /* End of ramp_time; valid from time zero on. */
 uint64_t train_ramp_end_ns(const struct train *t);
 
@@ -476,9 +472,6 @@ bool loader_open(struct loader *l);
 void loader_drop(struct loader *l);
 void loader_close(struct loader *l);
 
-/* Free what loader_open set up for decoding; a zeroed loader is fine. */
-void loader_close_decoding(struct loader *l);
-
 /* Extents that an accelerator may have beyond the batches that may be read. */
 uint64_t loader_extents_beyond(const struct job *job, const struct pass *pass);
 
@@ -497,15 +490,8 @@ void *loader_main(void *arg);
  * of the slowest rank. */
 void rank_collect_au(struct job_result *out, const struct rank *ranks, const struct job *job);
 
-/* Find the accelerator with the longest mean stall. Call before rank_collect_hist, which merges the
- * ranks' histograms. */
+/* Find the accelerator with the longest mean stall. Call before the histograms of the ranks are
+ * merged. */
 void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks, uint64_t n);
 
 void rank_collect_time(struct time_percent *p, const struct rank *ranks, uint64_t n);
-
-/* CPU time of the ranks: all of it, and seconds of the counted part. */
-void rank_collect_usage(struct usage *u, const struct rank *ranks, uint64_t n);
-double rank_collect_cpu_seconds(const struct rank *ranks, uint64_t n);
-
-/* Merge the histogram at `member_off` of all ranks into that of the first rank, and return it. */
-struct hist *rank_collect_hist(struct rank *ranks, uint64_t n, size_t member_off);

@@ -38,20 +38,11 @@ int rank_step_compute(struct rank *r, const struct stage *at, uint64_t batch, st
 
 /* ---- counts of a rank's steps, from the end of ramp_time on ---- */
 
-/* Create the histograms before the rank's thread starts; free them after it. fini accepts a zeroed
- * rank. */
-void rank_account_init(struct rank *r);
-void rank_account_fini(struct rank *r);
-
 /* The functions below run on the rank's own thread. */
 
 /* Count a whole step. The first step of an epoch is counted apart: it waits for a pipeline to
  * fill. */
 void rank_count_step(struct rank *r, struct epoch_account *a, const struct step *s);
-
-/* Check whether the required AU can still be reached. The first epoch always runs to its end, so
- * that its result covers all files. */
-void rank_check_au(struct rank *r, uint64_t epoch);
 
 /* Reset all counts. */
 void rank_reset_counts(struct rank *r);
@@ -99,12 +90,8 @@ int rank_order_draw(struct rank *r, uint64_t epoch);
 
 /* ---- marks of a training in a trace: samples, steps, epochs ---- */
 
-/* Name of a loader in a trace; a loader without a thread has its rank's name. */
-void tracemarks_role(const struct loader *l, char role[TRACED_ROLE_BYTES]);
-
-/* Open or close a rank's trace ring; with read_threads=0 the rank uses its loader's ring. */
+/* Open a rank's trace ring; with read_threads=0 the rank uses its loader's ring. */
 void tracemarks_open(struct rank *r);
-void tracemarks_close(struct rank *r);
 
 /* Mark an extent as complete; the loader has a trace. Failed extents and indexes get no mark. */
 void tracemarks_sample(const struct loader *l, const struct read_task *task);
@@ -142,9 +129,8 @@ void loader_push(struct loader *l, struct token *token, uint64_t stage);
  * over. */
 bool loader_read_indexes(struct loader *l);
 
-/* Enclose the reads of a loader without a thread. */
+/* Begin the reads of a loader without a thread. */
 void loader_begin_turn(struct loader *l);
-void loader_end_turn(struct loader *l);
 
 /* Does a loader, and not the rank, spend preprocess_time or first_sample_time? */
 bool loader_preprocesses(const struct job *j);

@@ -111,30 +111,6 @@ void rank_collect_time(struct time_percent *p, const struct rank *ranks, uint64_
 	};
 }
 
-void rank_collect_usage(struct usage *u, const struct rank *ranks, uint64_t n)
-{
-	for (uint64_t i = 0; i < n; i++)
-		usage_add(u, &ranks[i].usage);
-}
-
-double rank_collect_cpu_seconds(const struct rank *ranks, uint64_t n)
-{
-	uint64_t ns = 0;
-
-	for (uint64_t i = 0; i < n; i++)
-		ns += ranks[i].counted.user_ns + ranks[i].counted.system_ns;
-	return (double)ns / 1e9;
-}
-
-struct hist *rank_collect_hist(struct rank *ranks, uint64_t n, size_t member_off)
-{
-	struct hist *to = *(struct hist **)((char *)&ranks[0] + member_off);
-
-	for (uint64_t i = 1; i < n; i++)
-		hist_merge(to, *(struct hist **)((char *)&ranks[i] + member_off));
-	return to;
-}
-
 /* ---- evaluations ---- */
 
 /* Run all steps of an evaluation, or as many as the time limit allows, each rank for itself; then
@@ -497,7 +473,8 @@ static int drop_before(struct rank *r, uint64_t epoch)
 
 	if (train_drops_before(t, epoch) && drop_cache(r) < 0)
 		return -EPIPE;
-	if (!train_empties_before(t, epoch))
+	/* Before the first epoch the run itself has emptied the caches. */
+	if (!job_touches_files(t->job) || epoch == 0 || t->job->drop_caches != DROP_CACHES_EPOCH)
 		return 0;
 	if (peers_barrier(&t->peers, &decide_empty, t) < 0)
 		return -EPIPE;
@@ -526,7 +503,13 @@ static int run_step(struct rank *r, const struct stage *at, uint64_t batch, stru
 	}
 	tracemarks_step(r, at, batch, s);
 	rank_count_step(r, a, s);
-	rank_check_au(r, a->epoch);
+	/* Can the required AU still be reached? The first epoch always runs to its end, so that its
+	 * result covers all files. */
+	double lost = (double)r->counted_wall_ns - (double)r->counted_compute_ns;
+	if (!r->misses_au && a->epoch > 0 && lost > t->max_loss_ns) {
+		r->misses_au = true;
+		atomic_fetch_add(&t->ranks_missing_au, 1);
+	}
 	if (!r->is_counting && s->end_ns >= train_ramp_end_ns(t)) {
 		rank_start_counting(r, a);
 		s->end_ns = clock_now(t->clock);
@@ -683,7 +666,9 @@ void *rank_main(void *arg)
 	if (!r->is_counting)
 		rank_reset_counts(r); /* the run ended within ramp_time */
 	usage_end(&r->usage);
-	tracemarks_close(r);
+	if (r->trace && t->job->read_threads)
+		trace_ring_end(r->trace);
+	r->trace = NULL;
 	if (!t->job->read_threads)
 		loader_close(&r->loaders[0]);
 	peers_leave(&t->peers);

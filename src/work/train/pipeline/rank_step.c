@@ -15,15 +15,6 @@
 #include "data/order/order.h"
 #include "work/train/tier/tier.h"
 
-void tracemarks_role(const struct loader *l, char role[TRACED_ROLE_BYTES])
-{
-	if (l->rank->train->job->read_threads)
-		snprintf(role, TRACED_ROLE_BYTES, "loader %" PRIu64 " of rank %" PRIu64, l->index,
-			 l->rank->index);
-	else
-		snprintf(role, TRACED_ROLE_BYTES, "rank %" PRIu64, l->rank->index);
-}
-
 void tracemarks_open(struct rank *r)
 {
 	char role[TRACED_ROLE_BYTES];
@@ -34,13 +25,6 @@ void tracemarks_open(struct rank *r)
 	}
 	snprintf(role, sizeof(role), "rank %" PRIu64, r->index);
 	r->trace = traced_ring(r->train->traced, role, 0);
-}
-
-void tracemarks_close(struct rank *r)
-{
-	if (r->trace && r->train->job->read_threads)
-		trace_ring_end(r->trace);
-	r->trace = NULL;
 }
 
 void tracemarks_sample(const struct loader *l, const struct read_task *task)
@@ -293,29 +277,6 @@ int rank_order_draw(struct rank *r, uint64_t epoch)
 
 /* ---- counts ---- */
 
-void rank_account_init(struct rank *r)
-{
-	r->step = hist_new();
-	r->first_step = hist_new();
-	r->stall = hist_new();
-	r->oversleep = hist_new();
-	r->epoch_stall = hist_new();
-	pthread_mutex_init(&r->counts_lock, NULL);
-	if (r->train->job->ramp_time_ns)
-		r->ramp_stall = hist_new();
-}
-
-void rank_account_fini(struct rank *r)
-{
-	hist_free(r->step);
-	hist_free(r->first_step);
-	hist_free(r->stall);
-	hist_free(r->oversleep);
-	hist_free(r->epoch_stall);
-	hist_free(r->ramp_stall);
-	pthread_mutex_destroy(&r->counts_lock);
-}
-
 /* Compute time on the samples that were read. */
 static uint64_t useful_compute_ns(const struct step *s)
 {
@@ -370,16 +331,6 @@ void rank_count_step(struct rank *r, struct epoch_account *a, const struct step 
 		a->first_step_ns = wall;
 		hist_add(r->first_step, a->first_step_ns);
 	}
-}
-
-void rank_check_au(struct rank *r, uint64_t epoch)
-{
-	double lost = (double)r->counted_wall_ns - (double)r->counted_compute_ns;
-
-	if (r->misses_au || epoch == 0 || lost <= r->train->max_loss_ns)
-		return;
-	r->misses_au = true;
-	atomic_fetch_add(&r->train->ranks_missing_au, 1);
 }
 
 void rank_reset_counts(struct rank *r)

@@ -27,11 +27,6 @@ bool train_drops_before(const struct train *t, uint64_t epoch)
 	       (how == INVALIDATE_EPOCH || (how == INVALIDATE_RUN && epoch == 0));
 }
 
-bool train_empties_before(const struct train *t, uint64_t epoch)
-{
-	return job_touches_files(t->job) && epoch > 0 && t->job->drop_caches == DROP_CACHES_EPOCH;
-}
-
 uint64_t train_ramp_end_ns(const struct train *t)
 {
 	return atomic_load(&t->start_ns) + t->job->ramp_time_ns;
@@ -90,7 +85,14 @@ static void init_rank(struct train *t, struct rank *r, uint64_t index)
 	r->train = t;
 	r->index = t->job->accelerators_before + index;
 	r->local_index = index;
-	rank_account_init(r);
+	r->step = hist_new();
+	r->first_step = hist_new();
+	r->stall = hist_new();
+	r->oversleep = hist_new();
+	r->epoch_stall = hist_new();
+	pthread_mutex_init(&r->counts_lock, NULL);
+	if (t->job->ramp_time_ns)
+		r->ramp_stall = hist_new();
 	r->decoded_ns = mem_array(t->job->decode_threads, sizeof(*r->decoded_ns));
 	r->loaders = mem_array(job_readers(t->job), sizeof(*r->loaders));
 	for (uint64_t i = 0; i < job_readers(t->job); i++) {
@@ -112,14 +114,21 @@ static void fini_rank(struct rank *r)
 		tier_loader_free(l->tier);
 		reader_free(l->reader);
 		unpack_free(l->unpack);
-		loader_close_decoding(l);
+		mem_free(l->per_sample.shares);
+		mem_free(l->first_sample.shares);
 		ring_free(l->ring);
 		worker_fini(&l->worker);
 	}
 	hold_free(r->hold);
 	mem_free(r->loaders);
 	mem_free(r->decoded_ns);
-	rank_account_fini(r);
+	hist_free(r->step);
+	hist_free(r->first_step);
+	hist_free(r->stall);
+	hist_free(r->oversleep);
+	hist_free(r->epoch_stall);
+	hist_free(r->ramp_stall);
+	pthread_mutex_destroy(&r->counts_lock);
 }
 
 int train_pass(struct pass *p, const struct job *job, const struct dataset *ds, bool is_eval,

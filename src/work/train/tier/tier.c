@@ -147,8 +147,6 @@ uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 		slot_bytes += sizeof(uint32_t);
 	bytes = tier_decide_bytes(j, pass, &s.limits) +
 		tier_cache_count(j) * tier_slots_of(j, cache_slots(&s.limits)) * slot_bytes;
-	if (j->cache == CACHE_BELADY)
-		bytes += tier_future_bytes(j, pass, s.units.count);
 	return bytes;
 }
 
@@ -418,13 +416,6 @@ unsigned tier_open_files(const struct job *j)
 }
 
 /* ---- life cycle ---- */
-
-bool tier_is_hot(const void *tier, uint64_t unit)
-{
-	const struct tier *t = tier;
-
-	return perm_at(&t->ranking, unit) < t->hot_units;
-}
 
 static int open_cache(struct tier *t, uint64_t i, struct mlgen_err *err)
 {

@@ -242,13 +242,6 @@ static struct nextuse_config future_config(const struct job *j, const struct pas
 	};
 }
 
-uint64_t tier_future_bytes(const struct job *job, const struct pass *pass, uint64_t units)
-{
-	struct nextuse_config cfg = future_config(job, pass, units);
-
-	return nextuse_state_bytes(&cfg);
-}
-
 /* ---- the accesses of an epoch ---- */
 
 /*
@@ -311,10 +304,15 @@ uint64_t tier_decide_bytes(const struct job *j, const struct pass *pass,
 	const struct sampler *s = &pass->sampler;
 	uint64_t caches = j->cache_scope == CACHE_SCOPE_RANK ? j->accelerators : 1;
 	uint64_t ranks = tier_ranks_of(j), entry_bytes = sizeof(struct tier_entry);
+	struct nextuse_config future = future_config(j, pass, limits->units);
+	uint64_t future_bytes = 0;
 
 	if (j->cache_substitute != CACHE_SUBSTITUTE_NONE)
 		entry_bytes += sizeof(uint32_t);
-	return j->accelerators * ring_room(j, pass) * entry_bytes +
+	/* Memory to know when each unit is accessed next. */
+	if (j->cache == CACHE_BELADY)
+		future_bytes = nextuse_state_bytes(&future);
+	return future_bytes + j->accelerators * ring_room(j, pass) * entry_bytes +
 	       caches * (cache_state_bytes(limits) + s->extents * sizeof(uint32_t)) +
 	       (needs_trained(j) ? ranks * s->rank_extents * sizeof(uint32_t) : 0);
 }
@@ -328,6 +326,14 @@ static void count_eviction(void *to, uint64_t unit, uint32_t slot)
 		return;
 	c->all.evictions++;
 	tier_record_of(c, c->epoch)->evictions++;
+}
+
+/* True if cache=hot keeps the unit. */
+static bool is_hot(const void *tier, uint64_t unit)
+{
+	const struct tier *t = tier;
+
+	return perm_at(&t->ranking, unit) < t->hot_units;
 }
 
 static uint64_t unit_bytes(const void *tier, uint64_t unit)
@@ -355,7 +361,7 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 				  "; use fewer files, or cache_scope=rank",
 				  accesses, TIER_EPOCH_ACCESSES_MAX);
 	cfg.unit_bytes = unit_bytes;
-	cfg.is_hot = tier_is_hot;
+	cfg.is_hot = is_hot;
 	cfg.arg = t;
 	cfg.evicted = count_eviction;
 	cfg.to = c;

@@ -500,7 +500,7 @@ static int directory_open(struct tier_cache *c, struct mlgen_err *err)
 
 	if (rc == 0 && persists)
 		rc = tier_manifest_read(c, err);
-	else if (rc == 0 && tier_manifest_is_there(c))
+	else if (rc == 0 && faccessat(c->folder.dir_fd, TIER_MANIFEST, F_OK, 0) == 0)
 		rc = mlgen_fail(
 			err, -EEXIST,
 			"cache_directory: %s contains a cache of an earlier run: cache_persist=1 "

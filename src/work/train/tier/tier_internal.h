@@ -494,9 +494,6 @@ uint64_t tier_ranks_of(const struct job *job);
 /* The cache that serves a rank. NULL: the rank belongs to another host. */
 struct tier_cache *tier_cache_of(const struct tier *t, uint64_t rank);
 
-/* True if cache=hot keeps the unit. */
-bool tier_is_hot(const void *tier, uint64_t unit);
-
 /* tier_decide.c; callers hold c->lock */
 
 /* Complete the record of the current epoch. */
@@ -541,9 +538,6 @@ void tier_set_epoch(struct tier_loader *l, uint64_t epoch);
 
 /* tier_loader.c: start reading an extent whose bytes are in no slot. */
 void tier_miss(struct tier_loader *l, const struct tier_decision *d, const struct extent *x);
-
-/* Bytes of memory to know when each unit is accessed next (belady). */
-uint64_t tier_future_bytes(const struct job *job, const struct pass *pass, uint64_t units);
 
 /* tier_backends.c, for backends: read a miss from storage, to memory or (NULL) to nowhere.
  * tier_storage_pieces fills in tr->pieces with the unit's ranges and returns their number. */
@@ -673,7 +667,6 @@ int tier_manifest_read(struct tier_cache *c, struct mlgen_err *err);
 void tier_manifest_reserve(struct tier_cache *c);
 /* Call after all threads have been joined. 0, or -errno with err. */
 int tier_manifest_write(struct tier_cache *c, struct mlgen_err *err);
-bool tier_manifest_is_there(const struct tier_cache *c);
 
 /* ---- the server that answers other processes about slots of this one ---- */
 

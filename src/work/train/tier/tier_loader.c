@@ -29,11 +29,6 @@
 /* A larger file is not a manifest. */
 #define MANIFEST_MAX_BYTES (UINT64_C(64) << 30)
 
-bool tier_manifest_is_there(const struct tier_cache *c)
-{
-	return faccessat(c->folder.dir_fd, TIER_MANIFEST, F_OK, 0) == 0;
-}
-
 /* Append everything that has to match for a cache to be of use to a run. */
 static void append_identity(const struct tier_cache *c, struct buf *out)
 {
