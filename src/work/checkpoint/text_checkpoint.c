@@ -386,8 +386,7 @@ enum { NO_RANKS = 1, NO_COUNT, NO_PLACE, NO_SECONDS, FEWER_WORDS, FEWEST_WORDS, 
 /* "interrupted in checkpoint 4 of 10" */
 static void append_end(struct buf *out, const struct text_block *b, bool brief)
 {
-	const struct checkpoints_result *c = b->checkpoints;
-	uint64_t at = c->completed + 1;
+	uint64_t at = b->checkpoints->completed + 1;
 
 	buf_add(out, text_early_end(b));
 	if (!brief && at <= b->job->checkpoints)

@@ -367,15 +367,15 @@ static void replay_collect(struct job_result *out, size_t record, struct slot *s
 					     .count = REPLAY_SLICES / 2 + 1 };
 		memcpy(all.slices, r->ops.slices, sizeof(all.slices));
 		for (uint64_t i = 0; i < r->plain.streams.count; i++) {
-			const struct replay_done *d = replay_done_of(&r->plain.streams.streams[i]);
+			const struct lane *l = r->plain.streams.streams[i].own;
 
-			if (!d)
+			if (!l) /* the worker was not set up */
 				continue;
-			to->done_operations += d->operations;
-			to->done_bytes += d->bytes;
-			to->waits += d->waits;
-			to->wait_seconds += (double)d->wait_ns / 1e9;
-			replay_slices_merge(&all, &d->slices);
+			to->done_operations += l->figures.operations;
+			to->done_bytes += l->figures.bytes;
+			to->waits += l->figures.waits;
+			to->wait_seconds += (double)l->figures.wait_ns / 1e9;
+			replay_slices_merge(&all, &l->figures.slices);
 		}
 		to->slice_seconds = all.seconds;
 		to->slices.count = all.count;

@@ -144,14 +144,13 @@ static bool fits(const struct replay_file *file, const struct stat *st)
 /* A file that was made for a trace that only writes it has no content to read. */
 static bool has_holes(const struct file_lookup *x, const struct replay_file *file, const char *name)
 {
-	const int flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC;
 	off_t hole;
 	int fd;
 
 	if (!x->place.is_marked || !(file->flags & REPLAY_FILE_PRESENT) ||
 	    !(file->flags & REPLAY_FILE_READ))
 		return false;
-	fd = openat(x->folder_fd, name, flags);
+	fd = openat(x->folder_fd, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	hole = lseek(fd, 0, SEEK_HOLE);

@@ -435,9 +435,6 @@ struct replay_done {
 
 extern const struct stream_kind stream_replay;
 
-/* Call after join. NULL if the worker was not set up. */
-const struct replay_done *replay_done_of(const struct stream *s);
-
 /* Bytes of memory that a worker needs for its requests, and for its open files. */
 size_t replay_buffer_bytes(const struct replay_ops *o);
 size_t replay_open_bytes(const struct replay_ops *o, const char *directory);

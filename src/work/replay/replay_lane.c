@@ -558,11 +558,6 @@ static void lane_next(struct lane *l, const struct replay_op *op)
 #define BUFFER_LEAST_BYTES (UINT64_C(16) << 10)
 #define PAGE_BYTES UINT64_C(4096)
 
-const struct replay_done *replay_done_of(const struct stream *s)
-{
-	return s->own ? &lane_of(s)->figures : NULL;
-}
-
 static void replay_run(struct stream *s)
 {
 	struct lane *l = lane_of(s);

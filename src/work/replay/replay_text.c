@@ -77,12 +77,11 @@ static void append_workers(struct buf *text, const struct text_block *b)
 
 static void append_files(struct buf *text, const struct text_block *b)
 {
-	bool is_traced = b->job->replay_files == REPLAY_TRACED;
-
 	text_io_append_files(
 		text, b,
-		is_traced ? "those of the trace; operations that would change them use files below"
-			  : "below");
+		b->job->replay_files == REPLAY_TRACED
+			? "those of the trace; operations that would change them use files below"
+			: "below");
 }
 
 static const struct text_line settings[] = {

@@ -58,8 +58,7 @@ static enum mlperf_state check_steps(const struct mlperf_subject *s, struct buf 
 		return MLPERF_UNCHECKED;
 	}
 	bool is_kept = s->samples >= s->need.steps_passes;
-	double step_samples = s->need.steps_samples / MLPERF_STEPS;
-	double steps = fmin(floor(s->samples / step_samples), 1e19);
+	double steps = fmin(floor(s->samples / (s->need.steps_samples / MLPERF_STEPS)), 1e19);
 	buf_addf(text, "%s in an epoch", units_human_count(n, (uint64_t)steps));
 	buf_addf(text, is_kept ? "; at least %d" : "; the rules ask for %d: ", MLPERF_STEPS);
 	if (is_kept && s->samples < s->need.steps_samples)

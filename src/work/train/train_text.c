@@ -372,12 +372,11 @@ static bool epochs_differ(const struct ml_result *ml, double *percent, uint64_t 
 
 static void append_steady(struct buf *text, const struct text_block *b)
 {
-	const struct ml_result *ml = b->ml;
 	double percent;
 	uint64_t last;
 	char number[UNITS_TEXT_BYTES];
 
-	if (epochs_differ(ml, &percent, &last))
+	if (epochs_differ(b->ml, &percent, &last))
 		buf_addf(text, "epochs 2-%" PRIu64 " differ by %s", last,
 			 show_percent(number, percent));
 	else
@@ -555,11 +554,9 @@ static unsigned count_lines(const struct report_parts *p)
 /* The epoch table is composed last, and fills the lines that are left. */
 static void fill_parts(struct report_parts *p, const struct text_block *b)
 {
-	const struct ml_result *ml = b->ml;
-
 	text_verdict(&p->text[ANSWER], b);
 	text_append_list(&p->text[SETTINGS], train_settings, TEXT_SETTING_INDENT, b);
-	if (ml->steps > 0)
+	if (b->ml->steps > 0)
 		text_append_list(&p->text[EVIDENCE], train_evidence, TEXT_EVIDENCE_INDENT, b);
 	text_latency(&p->text[LATENCY], b->result, &b->job->percentile_list);
 	text_saves_latency(&p->text[SAVES], b, false);

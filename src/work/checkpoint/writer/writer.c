@@ -103,7 +103,6 @@ static void begin_record(struct writer *s, const struct checkpoint *k)
 static void report_interrupted(struct writer *s)
 {
 	struct checkpoint_result *r = &s->newest;
-	const struct checkpoints *c = s->cfg.checkpoints;
 
 	if (!s->has_newest || r->complete || !writer_is_interrupted(s))
 		return;
@@ -112,7 +111,7 @@ static void report_interrupted(struct writer *s)
 	if (writer_touches_files(s) && !s->cfg.is_restore)
 		log_note(
 			"%s: %s/%s was being saved; it is not complete, and will never be restored",
-			s->cfg.job->name, c->directory, r->name);
+			s->cfg.job->name, s->cfg.checkpoints->directory, r->name);
 }
 
 void writer_collect(struct writer *s, struct checkpoints_result *r)

@@ -592,12 +592,11 @@ void loader_close(struct loader *l)
 
 static void loader_run(struct loader *l)
 {
-	struct train *t = l->rank->train;
 	bool is_open = loader_open(l);
 
 	if (l->next.number == 0) {
 		atomic_fetch_add(&l->rank->ready, 1);
-		eventcount_notify(&l->rank->wakeup, t->clock);
+		eventcount_notify(&l->rank->wakeup, l->rank->train->clock);
 	}
 	l->wants_next_thread = false;
 	if (is_open)

@@ -108,7 +108,6 @@ static void interleave_deliver(struct loader *l, const struct stage *at,
 			       struct sampler_epoch *order, uint64_t position)
 {
 	struct rank *r = l->rank;
-	const struct sampler *s = &at->pass->sampler;
 	uint64_t next = at->first_extent + position;
 
 	atomic_store(&l->read_end, next + 1);
@@ -122,7 +121,7 @@ static void interleave_deliver(struct loader *l, const struct stage *at,
 		    !atomic_compare_exchange_strong(&r->delivered, &next, next + 1))
 			return;
 		next++;
-		wake_lanes(r, s, &lane, next);
+		wake_lanes(r, &at->pass->sampler, &lane, next);
 	}
 	for (uint64_t i = 0; i < job_read_threads(r->train->job); i++)
 		wake_if_due(&r->loaders[i], next);
@@ -397,10 +396,10 @@ static void tfdata_work(struct loader *l)
 	}
 	sampler_epoch(&order, &at.pass->sampler, at.epoch);
 	for (;; loader_next_stage(l, &at, &order)) {
-		const struct sampler *s = &at.pass->sampler;
 		struct token token = { 0 };
 
-		if ((s->is_uneven || !has_file(l, at.pass)) && !loader_await(l, at.first_batch))
+		if ((at.pass->sampler.is_uneven || !has_file(l, at.pass)) &&
+		    !loader_await(l, at.first_batch))
 			return;
 		for (uint64_t f = l->index; sampler_has_file(&order, l->rank->index, f);
 		     f += threads)

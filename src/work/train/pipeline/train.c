@@ -421,11 +421,10 @@ void train_live_saves(const struct train *t, struct live *live)
 
 void train_need(struct memneed *n, const struct job *j, const struct stages *stages)
 {
-	const struct plan_config *plan = &stages->train.plan;
 	const struct sampler *s = &stages->train.sampler;
 	/* A rank that reads itself has a single stack, so half a MiB too much is counted here. */
 	uint64_t loaders = u64_product(j->accelerators, job_readers(j));
-	uint64_t buffer = plan_buffer_bytes(plan, job_depth(j));
+	uint64_t buffer = plan_buffer_bytes(&stages->train.plan, job_depth(j));
 	uint64_t packed = train_max_packed_bytes(j, stages), bytes;
 
 	memneed_add(n, u64_product(j->accelerators, RANK_BYTES),

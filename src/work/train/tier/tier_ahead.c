@@ -195,13 +195,12 @@ static bool dequeue(struct tier_ahead *a, struct prefetch_entry *out)
  * the unit. */
 static int prefetch_unit(struct tier_thread *th, const struct prefetch_entry *e)
 {
-	const struct tier *t = th->cache->tier;
 	const struct read_task *task;
 	struct extent x;
 
 	tier_thread_begin(th);
 	tier_set_epoch(th->loader, e->epoch);
-	dataset_extent(t->plain.dataset, e->extent, &x);
+	dataset_extent(th->cache->tier->plain.dataset, e->extent, &x);
 	tier_miss(th->loader, &e->d, &x);
 	if (tier_thread_finish(th, "cache_prefetch", &task) < 0)
 		return th->err.code;

@@ -64,7 +64,6 @@ static void count_access(struct tier_cache *c, const struct extent *x,
 static void note_epoch(struct tier_cache *c)
 {
 	struct tier_seen *s = &c->seen;
-	uint64_t extents = c->tier->cfg.pass->sampler.extents;
 	uint32_t off;
 
 	s->previous_first = s->epoch_first;
@@ -74,7 +73,7 @@ static void note_epoch(struct tier_cache *c)
 		return;
 	/* Restart the count from the previous epoch. */
 	off = (uint32_t)(s->previous_first - 1);
-	for (uint64_t i = 0; i < extents; i++)
+	for (uint64_t i = 0; i < c->tier->cfg.pass->sampler.extents; i++)
 		s->last[i] = s->last[i] > off ? s->last[i] - off : 0;
 	s->previous_first -= off;
 	s->epoch_first -= off;

@@ -717,11 +717,9 @@ static int tier_directory_filled(struct tier_transfer *tr, const struct read_tas
 static int directory_filled(struct tier_transfer *tr, const struct read_task *task,
 			    struct mlgen_err *err)
 {
-	struct tier_cache *c = tr->loader->cache;
-
 	if (!fills_in_background(tr))
 		return tier_directory_filled(tr, task, err);
-	tr->is_queued = !task->error && enqueue(c->filler, tr);
+	tr->is_queued = !task->error && enqueue(tr->loader->cache->filler, tr);
 	return 0;
 }
 

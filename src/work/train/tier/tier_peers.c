@@ -353,11 +353,11 @@ static bool discard(struct tier_thread *th, int fd, uint64_t bytes)
 static unsigned char *claim_memory(struct tier_transfer *tr)
 {
 	const struct tier_backend *backend = tr->loader->tier->backend;
-	struct tier_cache *c = tr->loader->cache;
 
 	if (backend->store)
 		return tr->memory;
-	tr->has_claimed = tier_slot_fill(tier_word(c, tr->d.slot), tr->d.generation, true);
+	tr->has_claimed =
+		tier_slot_fill(tier_word(tr->loader->cache, tr->d.slot), tr->d.generation, true);
 	return tr->has_claimed ? tier_memory_slot(tr) : NULL;
 }
 
