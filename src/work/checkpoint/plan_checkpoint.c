@@ -107,20 +107,6 @@ static uint64_t count_saves(struct plan_report *p)
 	return p->total_steps / p->steps_per_epoch / every.count;
 }
 
-static void count_work(struct checkpoint_plan *l)
-{
-	struct plan_checkpoint *c = l->c;
-	const struct job *j = l->p->job;
-
-	c->checkpoints = is_training(j) ? count_saves(l->p) : j->checkpoints;
-	c->move_bytes = c->checkpoints == UINT64_MAX ? UINT64_MAX
-						     : u64_product(c->checkpoints, c->local_bytes);
-	/* A framework makes one call at a time. */
-	uint64_t depth = l->set.is_plain ? job_depth(j) : 1;
-	uint64_t threads = u64_product(c->local_ranks, j->checkpoint_threads);
-	c->in_flight = u64_product(threads, depth);
-}
-
 /* Check the next save, and store the final name of the first checkpoint. */
 static void check_saving(struct checkpoint_plan *l)
 {
@@ -247,34 +233,44 @@ static int init_state(struct checkpoint_plan *l, struct mlgen_err *err)
 
 int plan_checkpoint(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err)
 {
-	struct checkpoint_plan l = { .p = p, .c = &p->checkpoint };
+	const struct job *j = p->job;
+	struct plan_checkpoint *c = &p->checkpoint;
+	struct checkpoint_plan l = { .p = p, .c = c };
 	int rc = init_state(&l, err);
 
 	(void)in;
 	if (rc == 0) {
-		p->checkpoint.free_bytes = UINT64_MAX;
-		p->checkpoint.directory = job_checkpoint_directory(p->job);
-		plan_count_classes(&p->checkpoint, &l.set);
+		c->free_bytes = UINT64_MAX;
+		c->directory = job_checkpoint_directory(j);
+		plan_count_classes(c, &l.set);
 		describe_files(&l);
-		count_work(&l);
+		c->checkpoints = is_training(j) ? count_saves(p) : j->checkpoints;
+		c->move_bytes = c->checkpoints == UINT64_MAX
+					? UINT64_MAX
+					: u64_product(c->checkpoints, c->local_bytes);
+		/* A framework makes one call at a time. */
+		uint64_t depth = l.set.is_plain ? job_depth(j) : 1;
+		uint64_t threads = u64_product(c->local_ranks, j->checkpoint_threads);
+		c->in_flight = u64_product(threads, depth);
+
 		/* Threads need a slice of the pool for each request, and room for the metadata
 		 * around tensors, which takes a scan of all files. */
 		uint64_t before = p->need.bytes;
-		writer_need(&p->need, p->job, &l.set, p->memory_bytes);
-		p->checkpoint.program_bytes = p->need.bytes - before;
-		if (p->checkpoint.program_bytes <= p->memory_bytes)
+		writer_need(&p->need, j, &l.set, p->memory_bytes);
+		c->program_bytes = p->need.bytes - before;
+		if (c->program_bytes <= p->memory_bytes)
 			check_files(&l);
 
 		/* The needs of a job with nothing but checkpoints, or in addition to those of a
 		 * training. */
-		if (!is_training(p->job)) {
-			p->reads_in_flight = l.c->in_flight;
+		if (!is_training(j)) {
+			p->reads_in_flight = c->in_flight;
 			p->program_bytes = MEMNEED_PROGRAM_BYTES;
 			p->open_files = p->touches_files ? PLAN_OWN_FILES : 0;
 		}
-		p->program_bytes = u64_sum(p->program_bytes, l.c->program_bytes);
+		p->program_bytes = u64_sum(p->program_bytes, c->program_bytes);
 		if (p->touches_files)
-			p->open_files = u64_sum(p->open_files, l.c->open_files);
+			p->open_files = u64_sum(p->open_files, c->open_files);
 	}
 	checkpoints_fini(&l.there);
 	content_free(l.content);

@@ -51,18 +51,10 @@ static void suggest_more_threads(struct buf *out, const struct verdict_findings 
 
 /* ---- memory ---- */
 
-/* Percent of the saved bytes that were not on storage at the end. */
-static double in_memory_percent(const struct checkpoints_result *c)
-{
-	if (c->durable)
-		return 0;
-	if (c->in_memory_bytes == UINT64_MAX || c->bytes == 0)
-		return (double)NAN;
-	return 100 * (double)c->in_memory_bytes / (double)c->bytes;
-}
-
 static bool memory_holds(const struct verdict_findings *f)
 {
+	const struct checkpoints_result *c = f->checkpoints;
+
 	if (verdict_without_storage(f->job))
 		return false;
 	if (f->result->storage.is_memory)
@@ -71,7 +63,12 @@ static bool memory_holds(const struct verdict_findings *f)
 		return false;
 	if (is_restore(f))
 		return f->result->storage.memory_percent > VERDICT_MEMORY_PERCENT;
-	return !(in_memory_percent(f->checkpoints) <= VERDICT_MEMORY_PERCENT);
+	if (c->durable)
+		return false;
+	/* A part of the saved bytes was not on storage at the end. */
+	if (c->in_memory_bytes == UINT64_MAX || c->bytes == 0)
+		return true;
+	return 100 * (double)c->in_memory_bytes / (double)c->bytes > VERDICT_MEMORY_PERCENT;
 }
 
 static void memory_headline(struct buf *out, const struct verdict_findings *f)

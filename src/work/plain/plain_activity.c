@@ -355,44 +355,6 @@ static void judge_rate(struct rate_result *r, const struct direction_result *d, 
 		       !(ios >= PLAIN_RATE_MET * r->asked_iops || isnan(r->asked_iops));
 }
 
-/* Collect the part of a record that is the sum of n workers. */
-static void collect_some(struct job_result *out, struct slot *s, struct opstat *t, uint64_t first,
-			 uint64_t n)
-{
-	struct io_result *io = &out->io;
-	/* A job of a single worker has only the job's rates, as run_tick keeps them. */
-	const struct rate_set *rates = n < plain_of(s)->streams.count
-					       ? &plain_of(s)->streams.streams[first].worker.rates
-					       : &s->rates;
-	bool was_late = false;
-
-	out->complete = true;
-	io->jobnum = first;
-	io->numjobs = n;
-	for (uint64_t i = first; i < first + n; i++) {
-		const struct stream *st = &plain_of(s)->streams.streams[i];
-		double seconds = (double)st->wall_ns / 1e9;
-
-		if (seconds > out->wall_seconds)
-			out->wall_seconds = seconds;
-		out->complete &= st->is_complete;
-		was_late |= st->was_late;
-	}
-	collect_direction(&out->read, rates, t, 0);
-	collect_direction(&out->write, rates, t, 1);
-	for (unsigned d = 0; d < 2; d++) {
-		io->rate[d] = rate_of(s->job, d, n);
-		judge_rate(&io->rate[d], d ? &out->write : &out->read, out->wall_seconds, was_late);
-	}
-	collect_depths(&out->depths, t);
-	collect_ops(&out->ops, t);
-	out->sync = out->ops.fsync;
-	collect_worker_time(&io->worker_percent, t);
-	collect_usage(out, &t->usage);
-	collect_worker_cpu(&out->thread_cpu, &t->usage);
-	out->errors = count_get(&t->errors);
-}
-
 static void collect_files(struct io_result *io, const struct slot *s, uint64_t first, uint64_t n)
 {
 	uint64_t last = plain_of(s)->files.is_shared ? first + 1 : first + n;
@@ -435,7 +397,38 @@ void plain_collect_workers(struct job_result *out, size_t record, bool is_one, s
 		collect_workers(s);
 		t = &s->total;
 	}
-	collect_some(out, s, t, record, n);
+
+	struct io_result *io = &out->io;
+	/* A job of a single worker has only the job's rates, as run_tick keeps them. */
+	const struct rate_set *rates =
+		n < p->streams.count ? &p->streams.streams[record].worker.rates : &s->rates;
+	bool was_late = false;
+	out->complete = true;
+	io->jobnum = record;
+	io->numjobs = n;
+	for (uint64_t i = record; i < record + n; i++) {
+		const struct stream *st = &p->streams.streams[i];
+		double seconds = (double)st->wall_ns / 1e9;
+
+		if (seconds > out->wall_seconds)
+			out->wall_seconds = seconds;
+		out->complete &= st->is_complete;
+		was_late |= st->was_late;
+	}
+	collect_direction(&out->read, rates, t, 0);
+	collect_direction(&out->write, rates, t, 1);
+	for (unsigned d = 0; d < 2; d++) {
+		io->rate[d] = rate_of(s->job, d, n);
+		judge_rate(&io->rate[d], d ? &out->write : &out->read, out->wall_seconds, was_late);
+	}
+	collect_depths(&out->depths, t);
+	collect_ops(&out->ops, t);
+	out->sync = out->ops.fsync;
+	collect_worker_time(&io->worker_percent, t);
+	collect_usage(out, &t->usage);
+	collect_worker_cpu(&out->thread_cpu, &t->usage);
+	out->errors = count_get(&t->errors);
+
 	collect_first_error(&out->failed, s, record, n);
 	out->failed.is_too_many = out->errors && has_too_many_errors(s);
 	out->in_use = collect_in_use(s);

@@ -387,27 +387,20 @@ static const struct replay_file *file_of(const struct pool_worker *w, uint32_t i
 	return replay_file(p->f, id);
 }
 
-/* Set the temporary name. A name that is too long for one is replaced by its id. */
-static int set_part(struct pool_worker *w, uint32_t id)
-{
-	char *name = strrchr(w->path, '/') + 1;
-	int n;
-
-	if (newfile_temporary(w->part, w->path, &replay_part_kind) == 0)
-		return 0;
-	n = snprintf(w->part, sizeof(w->part), "%.*s.%x%s", (int)(name - w->path), w->path, id,
-		     replay_part_kind.suffix);
-	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
 /* Set w->path and w->part, and make and open the folder of the file. */
 static int prepare_paths(struct pool_worker *w, uint32_t id, struct mlgen_err *err)
 {
 	const struct replay_parts *p = w->owner;
 	int r = replay_files_path(p->f, id, w->path);
 
-	if (r == 0)
-		r = set_part(w, id);
+	/* A name that is too long for a temporary one is replaced by its id. */
+	if (r == 0 && newfile_temporary(w->part, w->path, &replay_part_kind) != 0) {
+		char *name = strrchr(w->path, '/') + 1;
+		int n = snprintf(w->part, sizeof(w->part), "%.*s.%x%s", (int)(name - w->path),
+				 w->path, id, replay_part_kind.suffix);
+
+		r = n < PATH_MAX ? 0 : -ENAMETOOLONG;
+	}
 	if (r)
 		return mlgen_fail(err, r, "%s: %s; name a directory with a shorter path", w->path,
 				  strerror(-r));
@@ -593,8 +586,7 @@ struct replay_making {
 	struct filemaker maker;
 	struct replay_parts parts;
 	struct dirlock lock;
-	uint64_t asked_files; /* number of missing files at the beginning */
-	bool has_content;     /* some file has content, and not only space */
+	bool has_content; /* some file has content, and not only space */
 	bool is_announced;
 };
 
@@ -675,15 +667,23 @@ static int make_files(struct replay_making *x, struct mlgen_err *err)
 	return r ? r : run_task(x, replay_part_make, names, err);
 }
 
-static int make_all(struct replay_making *x, struct mlgen_err *err)
+/* Look again while holding the lock, as another process may have made files meanwhile. */
+static int make_locked(struct replay_making *x, struct mlgen_err *err)
 {
 	struct replay_files *f = x->f;
 	struct filemaker *m = &x->maker;
+	int r = replay_files_look(f, err), fd;
+
+	if (r == 0)
+		r = replay_files_check_room(f, x->m->allow_fill, err);
+	if (r)
+		return r;
+
 	uint32_t names = trace_names_count(f->names);
 	const struct pool_task folders = { replay_part_folder, &x->parts, names };
 	json_t *marker = json_pack("{s:i}", "mlgen_replay", 1);
-	int r, fd;
-
+	uint64_t asked_files = f->missing_files;
+	filemaker_init(m, f->largest_missing);
 	m->missing_files = f->missing_files;
 	m->missing_bytes = f->missing_bytes;
 	m->present_files = f->files - f->missing_files;
@@ -711,23 +711,8 @@ static int make_all(struct replay_making *x, struct mlgen_err *err)
 		syncfs(fd);
 		close(fd);
 	}
-	return r;
-}
-
-/* Look again while holding the lock, as another process may have made files meanwhile. */
-static int make_locked(struct replay_making *x, struct mlgen_err *err)
-{
-	int r = replay_files_look(x->f, err);
-
-	if (r == 0)
-		r = replay_files_check_room(x->f, x->m->allow_fill, err);
-	if (r)
-		return r;
-	filemaker_init(&x->maker, x->f->largest_missing);
-	x->asked_files = x->f->missing_files;
-	r = make_all(x, err);
 	if (r == POOL_STOPPED)
-		iolayout_fail_interrupted(x->f->directory, x->m->made_files, x->asked_files, err);
+		iolayout_fail_interrupted(f->directory, x->m->made_files, asked_files, err);
 	return r;
 }
 

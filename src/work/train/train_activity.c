@@ -62,27 +62,6 @@ static void collect_each_rank(struct ml_result *ml, const struct slot *s)
 	ml->ranks = (struct metric_list){ out, n };
 }
 
-static void collect_eval(struct eval_result *e, const struct slot *s)
-{
-	uint64_t ns = 0;
-
-	for (uint64_t i = 0; i < s->job->accelerators; i++) {
-		const struct rank_count *c = &training_of(s)->train.ranks[i].count;
-		uint64_t steps = count_get(&c->eval_steps);
-
-		e->samples += count_get(&c->eval_samples);
-		e->failed_samples += count_get(&c->eval_failed_samples);
-		e->sample_bytes += count_get(&c->eval_sample_bytes);
-		e->steps = u64_max(e->steps, steps);
-		ns = u64_max(ns, count_get(&c->eval_ns));
-	}
-	e->seconds = (double)ns / 1e9;
-	e->samples_per_sec = result_per_second(e->samples, e->seconds);
-	e->sample_bytes_per_sec = result_per_second(e->sample_bytes, e->seconds);
-	e->io_bytes = s->total.eval_bytes;
-	e->io_bytes_per_sec = result_per_second(e->io_bytes, e->seconds);
-}
-
 static void collect_ml(struct job_result *out, struct slot *s)
 {
 	struct ml_result *ml = &out->ml;
@@ -101,7 +80,25 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	ml->samples_per_extent = s->dataset.extents_differ ? UINT64_MAX : s->dataset.extent_samples;
 	out->errors = count_get(&s->total.errors);
 	collect_ops(&out->ops, &s->total);
-	collect_eval(&ml->eval, s);
+
+	struct eval_result *e = &ml->eval;
+	uint64_t ns = 0;
+	for (uint64_t i = 0; i < j->accelerators; i++) {
+		const struct rank_count *c = &t->ranks[i].count;
+		uint64_t steps = count_get(&c->eval_steps);
+
+		e->samples += count_get(&c->eval_samples);
+		e->failed_samples += count_get(&c->eval_failed_samples);
+		e->sample_bytes += count_get(&c->eval_sample_bytes);
+		e->steps = u64_max(e->steps, steps);
+		ns = u64_max(ns, count_get(&c->eval_ns));
+	}
+	e->seconds = (double)ns / 1e9;
+	e->samples_per_sec = result_per_second(e->samples, e->seconds);
+	e->sample_bytes_per_sec = result_per_second(e->sample_bytes, e->seconds);
+	e->io_bytes = s->total.eval_bytes;
+	e->io_bytes_per_sec = result_per_second(e->io_bytes, e->seconds);
+
 	ml->io_bytes = opstat_io_bytes(&s->total, 0) - ml->eval.io_bytes;
 	ml->samples_per_sec = result_per_second(ml->samples, out->wall_seconds);
 	ml->sample_bytes_per_sec = result_per_second(ml->sample_bytes, out->wall_seconds);

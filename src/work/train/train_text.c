@@ -551,24 +551,6 @@ static unsigned count_lines(const struct report_parts *p)
 	return lines;
 }
 
-/* The epoch table is composed last, and fills the lines that are left. */
-static void fill_parts(struct report_parts *p, const struct text_block *b)
-{
-	text_verdict(&p->text[ANSWER], b);
-	text_append_list(&p->text[SETTINGS], train_settings, TEXT_SETTING_INDENT, b);
-	if (b->ml->steps > 0)
-		text_append_list(&p->text[EVIDENCE], train_evidence, TEXT_EVIDENCE_INDENT, b);
-	text_latency(&p->text[LATENCY], b->result, &b->job->percentile_list);
-	text_saves_latency(&p->text[SAVES], b, false);
-	if (p->text[SAVES].len > 0 && count_lines(p) + TEXT_EPOCHS_LEAST > LINES) {
-		p->is_tight = true;
-		buf_reset(&p->text[SAVES]);
-		text_saves_latency(&p->text[SAVES], b, true);
-	}
-	unsigned lines = count_lines(p);
-	text_epochs(&p->text[EPOCHS], b->result, &b->unit, lines < LINES ? LINES - lines : 0);
-}
-
 void train_text(FILE *to, const struct run_result *run, const struct job_result *r, size_t n,
 		enum detail detail)
 {
@@ -586,10 +568,24 @@ void train_text(FILE *to, const struct run_result *run, const struct job_result 
 	train_answer(&p.text[ANSWER], b);
 	if (detail > DETAIL_FIRST)
 		text_fio_lines(&p.text[ANSWER], b);
-	if (detail == DETAIL_BRIEF)
+	if (detail >= DETAIL_BRIEF)
 		text_verdict(&p.text[ANSWER], b);
-	else if (detail > DETAIL_BRIEF)
-		fill_parts(&p, b);
+	if (detail > DETAIL_BRIEF) {
+		text_append_list(&p.text[SETTINGS], train_settings, TEXT_SETTING_INDENT, b);
+		if (b->ml->steps > 0)
+			text_append_list(&p.text[EVIDENCE], train_evidence, TEXT_EVIDENCE_INDENT,
+					 b);
+		text_latency(&p.text[LATENCY], b->result, &b->job->percentile_list);
+		text_saves_latency(&p.text[SAVES], b, false);
+		if (p.text[SAVES].len > 0 && count_lines(&p) + TEXT_EPOCHS_LEAST > LINES) {
+			p.is_tight = true;
+			buf_reset(&p.text[SAVES]);
+			text_saves_latency(&p.text[SAVES], b, true);
+		}
+		unsigned lines = count_lines(&p);
+		text_epochs(&p.text[EPOCHS], b->result, &b->unit,
+			    lines < LINES ? LINES - lines : 0);
+	}
 	for (unsigned i = 0; i < PARTS; i++) {
 		if (is_apart(&p, i))
 			fputc('\n', to);

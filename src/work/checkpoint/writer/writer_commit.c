@@ -573,28 +573,6 @@ static double rank_seconds(const struct writer *s, uint64_t i)
 	return (double)(end_ns - s->begin_ns) / 1e9;
 }
 
-static void measure(const struct writer *s, struct checkpoint_result *r)
-{
-	r->bytes = s->bytes;
-	r->files = s->files;
-	r->ranks = s->rank_count;
-	for (uint64_t i = 0; i < s->rank_count; i++) {
-		const struct writer_rank *rank = &s->ranks[i];
-		double seconds = rank_seconds(s, i);
-		double rate = seconds > 0 ? (double)rank->source->bytes / seconds : (double)NAN;
-
-		if (i == 0 || seconds > r->slowest_rank_seconds) {
-			r->slowest_rank = rank->rank;
-			r->slowest_rank_seconds = seconds;
-		}
-		if (i == 0 || rate < r->slowest_rank_bytes_per_sec)
-			r->slowest_rank_bytes_per_sec = rate;
-	}
-	r->seconds = r->slowest_rank_seconds;
-	if (r->seconds > 0)
-		r->bytes_per_sec = (double)r->bytes / r->seconds;
-}
-
 /* Store the result of the round. The error and the stall of a training were recorded meanwhile. */
 static void record(struct writer *s, const struct checkpoint_result *r)
 {
@@ -676,7 +654,26 @@ void writer_end_round(struct writer_thread *t)
 	pthread_mutex_lock(&s->lock);
 	r = s->newest;
 	pthread_mutex_unlock(&s->lock);
-	measure(s, &r);
+
+	r.bytes = s->bytes;
+	r.files = s->files;
+	r.ranks = s->rank_count;
+	for (uint64_t i = 0; i < s->rank_count; i++) {
+		const struct writer_rank *rank = &s->ranks[i];
+		double seconds = rank_seconds(s, i);
+		double rate = seconds > 0 ? (double)rank->source->bytes / seconds : (double)NAN;
+
+		if (i == 0 || seconds > r.slowest_rank_seconds) {
+			r.slowest_rank = rank->rank;
+			r.slowest_rank_seconds = seconds;
+		}
+		if (i == 0 || rate < r.slowest_rank_bytes_per_sec)
+			r.slowest_rank_bytes_per_sec = rate;
+	}
+	r.seconds = r.slowest_rank_seconds;
+	if (r.seconds > 0)
+		r.bytes_per_sec = (double)r.bytes / r.seconds;
+
 	is_whole = agree_whole(s, is_whole);
 	if (s->cfg.is_restore)
 		r.complete = is_whole;

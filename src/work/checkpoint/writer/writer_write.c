@@ -59,26 +59,6 @@ static void print_shortfall(const struct writer *s, char *to, size_t bytes)
 		 s->cfg.checkpoints->count ? ", older checkpoints are kept" : "");
 }
 
-/* Print advice that the error of the operation does not include. */
-static void print_advice(struct writer_thread *t, const struct io_op *op, char *to, size_t bytes)
-{
-	const struct mlgen_io *io = &op->io;
-	bool is_direct = io->file->flags & O_DIRECT;
-	char why[NOROOM_BYTES];
-	int code = (int)io->result;
-	int len = snprintf(to, bytes, "%s",
-			   noroom_text(why, io->file->path, code, io->off + io->len_bytes));
-
-	if (code == -ENOSPC || code == -EDQUOT)
-		print_shortfall(t->saver, to + len, bytes - (size_t)len);
-	else if (code == -EINVAL && is_direct && io->op == MLGEN_OPEN)
-		snprintf(to, bytes, "; this filesystem does not support O_DIRECT, use direct=0");
-	else if (code == -EINVAL && is_direct)
-		snprintf(to, bytes, "; direct=1 needs bs in multiples of the device's block");
-	else if (code == -EOPNOTSUPP && io_note(writer_io(t))[0])
-		snprintf(to, bytes, "; %s", io_note(writer_io(t)));
-}
-
 /* Restore only: fail if something other than a file lies at the file's path. */
 static int fail_if_not_file(struct writer_thread *t, const struct mlgen_file *file)
 {
@@ -105,7 +85,21 @@ static int writer_fail_op(struct writer_thread *t, const struct io_op *op)
 		return other;
 	if (io->op == MLGEN_WRITE || io->op == MLGEN_READ)
 		snprintf(at, sizeof(at), " at %" PRIu64, io->off);
-	print_advice(t, op, advice, sizeof(advice));
+
+	bool is_direct = io->file->flags & O_DIRECT;
+	char why[NOROOM_BYTES];
+	int len = snprintf(advice, sizeof(advice), "%s",
+			   noroom_text(why, io->file->path, code, io->off + io->len_bytes));
+	if (code == -ENOSPC || code == -EDQUOT)
+		print_shortfall(t->saver, advice + len, sizeof(advice) - (size_t)len);
+	else if (code == -EINVAL && is_direct && io->op == MLGEN_OPEN)
+		snprintf(advice, sizeof(advice),
+			 "; this filesystem does not support O_DIRECT, use direct=0");
+	else if (code == -EINVAL && is_direct)
+		snprintf(advice, sizeof(advice),
+			 "; direct=1 needs bs in multiples of the device's block");
+	else if (code == -EOPNOTSUPP && io_note(writer_io(t))[0])
+		snprintf(advice, sizeof(advice), "; %s", io_note(writer_io(t)));
 	return writer_fail_with(t, code, "%s: %s%s: %s%s", io->file->path, opstat_name(io->op), at,
 				strerror(-code), advice);
 }

@@ -543,17 +543,6 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 	return l->tier ? 0 : err->code;
 }
 
-static void loader_work(struct loader *l)
-{
-	const struct train *t = l->rank->train;
-
-	worker_resume(&l->worker, loader_now(l));
-	if (t->dataset->format->at_start && l->next.number == 0 &&
-	    (!loader_await(l, 0) || !loader_read_indexes(l)))
-		return;
-	loader_model(t->job)->work(l);
-}
-
 bool loader_open(struct loader *l)
 {
 	struct mlgen_err err = { 0 };
@@ -592,15 +581,20 @@ void loader_close(struct loader *l)
 
 static void loader_run(struct loader *l)
 {
+	const struct train *t = l->rank->train;
 	bool is_open = loader_open(l);
+	bool reads_indexes = t->dataset->format->at_start && l->next.number == 0;
 
 	if (l->next.number == 0) {
 		atomic_fetch_add(&l->rank->ready, 1);
-		eventcount_notify(&l->rank->wakeup, l->rank->train->clock);
+		eventcount_notify(&l->rank->wakeup, t->clock);
 	}
 	l->wants_next_thread = false;
-	if (is_open)
-		loader_work(l);
+	if (is_open) {
+		worker_resume(&l->worker, loader_now(l));
+		if (!reads_indexes || (loader_await(l, 0) && loader_read_indexes(l)))
+			loader_model(t->job)->work(l);
+	}
 	if (l->wants_next_thread) {
 		end_reading(l);
 		worker_pause(&l->worker, loader_now(l));

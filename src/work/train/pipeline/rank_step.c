@@ -277,25 +277,19 @@ int rank_order_draw(struct rank *r, uint64_t epoch)
 
 /* ---- counts ---- */
 
-/* Compute time on the samples that were read. */
-static uint64_t useful_compute_ns(const struct step *s)
-{
-	double part;
-
-	if (!s->token.failed_samples)
-		return s->compute_ns;
-	part = (double)token_delivered(&s->token) / (double)s->token.samples;
-	return (uint64_t)((double)s->compute_ns * part);
-}
-
 void rank_count_step(struct rank *r, struct epoch_account *a, const struct step *s)
 {
 	struct rank_count *c = &r->count;
 	uint64_t late = s->woken_ns - s->taken_ns - s->compute_ns;
 	uint64_t wall = s->end_ns - s->begin_ns;
 	uint64_t stall = s->taken_ns - s->begin_ns;
-	uint64_t useful_ns = useful_compute_ns(s);
+	uint64_t useful_ns = s->compute_ns; /* on the samples that were read */
 
+	if (s->token.failed_samples) {
+		double part = (double)token_delivered(&s->token) / (double)s->token.samples;
+
+		useful_ns = (uint64_t)((double)s->compute_ns * part);
+	}
 	count_add(&c->compute_ns, s->compute_ns);
 	count_add(&c->stall_ns, stall);
 	count_add(&c->oversleep_ns, late);
@@ -393,17 +387,6 @@ static bool runs_on(const struct train *t, const struct stage *at)
 	       !train_is_last_epoch(t, at->epoch) && !train_drops_before(t, at->epoch + 1);
 }
 
-/* Samples that must be there to draw a batch: the shuffle buffer is full, or contains all samples
- * that are left. */
-static uint64_t samples_to_draw_from(const struct rank *r, const struct stage *at, uint64_t batch)
-{
-	const struct sampler *s = &at->pass->sampler;
-	uint64_t buffer = pass_shuffle_buffer(r->train->job, at->pass);
-	uint64_t left = sampler_rank_samples(s) - batch * s->batch;
-
-	return u64_min(sampler_batch_samples(s, batch) + buffer, left);
-}
-
 /* Time when a batch is decoded. Up to decode_threads batches are decoded at a time, in turn.
  * Decoding starts when the batch is whole and the batch decode_threads before it is done. */
 static uint64_t decode_batch_ns(struct rank *r, const struct stage *at, uint64_t batch,
@@ -427,7 +410,11 @@ static int take_batch(struct rank *r, const struct stage *at, uint64_t batch, st
 {
 	struct train *t = r->train;
 	const struct loader_model *model = loader_model(t->job);
-	uint64_t need = samples_to_draw_from(r, at, batch);
+	const struct sampler *order = &at->pass->sampler;
+	uint64_t samples = sampler_batch_samples(order, batch);
+	uint64_t left = sampler_rank_samples(order) - batch * order->batch;
+	/* The shuffle buffer must be full, or contain all samples that are left. */
+	uint64_t need = u64_min(samples + pass_shuffle_buffer(t->job, at->pass), left);
 	uint64_t whole_ns, decoded_ns;
 	bool waits = false;
 
@@ -444,7 +431,7 @@ static int take_batch(struct rank *r, const struct stage *at, uint64_t batch, st
 		eventcount_wait(&r->wakeup, t->clock, seen, stop_at_ns(t->stop));
 	}
 	whole_ns = waits ? clock_now(t->clock) : s->begin_ns;
-	token_split(&r->pending, sampler_batch_samples(&at->pass->sampler, batch), &s->token);
+	token_split(&r->pending, samples, &s->token);
 	decoded_ns = decode_batch_ns(r, at, batch, &s->token);
 	if (decoded_ns > clock_now(t->clock) && !stop_sleep_until(t->stop, t->clock, decoded_ns))
 		return -EPIPE;

@@ -300,32 +300,6 @@ static void counts_end(struct cache_counts *c)
 	c->multiplicity = ratio(c->accesses, c->unique_samples);
 }
 
-static void collect_epochs(struct tier *t, struct cache_result *out)
-{
-	struct cache_epoch *epochs;
-	uint64_t n = 0;
-
-	for (uint64_t i = 0; i < t->cache_count; i++)
-		n = u64_max(n, t->caches[i].epochs_begun);
-	n = u64_min(n, t->caches[0].record_count);
-	epochs = mem_array(n, sizeof(*epochs));
-	for (uint64_t e = 0; e < n; e++) {
-		struct cache_epoch *at = &epochs[e];
-
-		at->epoch = e + 1;
-		at->is_cold = e == 0 && out->kept_units + out->warm_units == 0;
-		counts_begin(&at->counts);
-		for (uint64_t i = 0; i < t->cache_count; i++)
-			counts_add(&at->counts, &t->caches[i].records[e]);
-		counts_end(&at->counts);
-		counts_add(&out->all, &at->counts);
-	}
-	for (uint64_t i = 0; i < t->cache_count; i++)
-		counts_add(&out->all, &t->caches[i].records[t->caches[i].record_count]);
-	counts_end(&out->all);
-	out->epochs = (struct metric_list){ epochs, n };
-}
-
 /* A single rank has no list, since its counters are the totals. */
 static void collect_ranks(const struct tier *t, struct cache_result *out)
 {
@@ -352,10 +326,30 @@ static void collect_ranks(const struct tier *t, struct cache_result *out)
 	out->ranks = (struct metric_list){ ranks, n };
 }
 
-static void collect_caches(struct tier *t, struct cache_result *out)
+void tier_result(struct tier *t, struct cache_result *out)
 {
-	uint64_t hits = 0, accesses = 0, draw_ns = 0;
+	const struct job *j = t->job;
+	const struct stages stages = { .train = *t->cfg.pass };
 
+	*out = (struct cache_result){
+		.policy = cache_word(j->cache),
+		.place = t->backend->name,
+		.directory = j->cache_directory,
+		/* A divided cache counts once, in the process of part 0. */
+		.caches = t->caches[0].part ? 0 : t->cache_count,
+		.parts = t->caches[0].parts,
+		.size_bytes = j->cache_size.samples ? UINT64_MAX : t->limits.capacity_bytes,
+		.size_samples = j->cache_size.samples ? j->cache_size.samples : UINT64_MAX,
+		.data_bytes = t->data_bytes,
+		.state_bytes = tier_state_bytes(j, &stages),
+		.hit_ns = t->hit_ns,
+		.miss_ns = t->miss_ns,
+		.peer_ns = t->peer_ns,
+		.is_full = atomic_load(&t->is_full),
+	};
+	counts_begin(&out->all);
+
+	uint64_t hits = 0, accesses = 0, draw_ns = 0;
 	for (uint64_t i = 0; i < t->cache_count; i++) {
 		struct tier_cache *c = &t->caches[i];
 
@@ -379,32 +373,28 @@ static void collect_caches(struct tier *t, struct cache_result *out)
 	}
 	out->hit_ratio = ratio(hits, accesses);
 	out->draw_seconds = (double)draw_ns / 1e9;
-}
 
-void tier_result(struct tier *t, struct cache_result *out)
-{
-	const struct job *j = t->job;
-	const struct stages stages = { .train = *t->cfg.pass };
+	uint64_t count = 0;
+	for (uint64_t i = 0; i < t->cache_count; i++)
+		count = u64_max(count, t->caches[i].epochs_begun);
+	count = u64_min(count, t->caches[0].record_count);
+	struct cache_epoch *epochs = mem_array(count, sizeof(*epochs));
+	for (uint64_t e = 0; e < count; e++) {
+		struct cache_epoch *at = &epochs[e];
 
-	*out = (struct cache_result){
-		.policy = cache_word(j->cache),
-		.place = t->backend->name,
-		.directory = j->cache_directory,
-		/* A divided cache counts once, in the process of part 0. */
-		.caches = t->caches[0].part ? 0 : t->cache_count,
-		.parts = t->caches[0].parts,
-		.size_bytes = j->cache_size.samples ? UINT64_MAX : t->limits.capacity_bytes,
-		.size_samples = j->cache_size.samples ? j->cache_size.samples : UINT64_MAX,
-		.data_bytes = t->data_bytes,
-		.state_bytes = tier_state_bytes(j, &stages),
-		.hit_ns = t->hit_ns,
-		.miss_ns = t->miss_ns,
-		.peer_ns = t->peer_ns,
-		.is_full = atomic_load(&t->is_full),
-	};
-	counts_begin(&out->all);
-	collect_caches(t, out);
-	collect_epochs(t, out);
+		at->epoch = e + 1;
+		at->is_cold = e == 0 && out->kept_units + out->warm_units == 0;
+		counts_begin(&at->counts);
+		for (uint64_t i = 0; i < t->cache_count; i++)
+			counts_add(&at->counts, &t->caches[i].records[e]);
+		counts_end(&at->counts);
+		counts_add(&out->all, &at->counts);
+	}
+	for (uint64_t i = 0; i < t->cache_count; i++)
+		counts_add(&out->all, &t->caches[i].records[t->caches[i].record_count]);
+	counts_end(&out->all);
+	out->epochs = (struct metric_list){ epochs, count };
+
 	collect_ranks(t, out);
 }
 

@@ -20,18 +20,6 @@ static inline bool tier_is_own(const struct tier_cache *c, uint64_t rank)
 
 /* ---- counters ---- */
 
-/* Rank correlation of the extents that two epochs have in common. The positions of a permutation
- * are their own ranks. */
-static double correlation(const struct tier_order *o)
-{
-	double n = o->pairs;
-	double xx = n * o->xx - o->x * o->x, yy = n * o->yy - o->y * o->y;
-
-	if (n < 2 || !(xx > 0) || !(yy > 0))
-		return (double)NAN;
-	return (n * o->xy - o->x * o->y) / sqrt(xx * yy);
-}
-
 /* The record of an epoch, which may be the shared one. */
 static struct cache_counts *tier_record_of(struct tier_cache *c, uint64_t epoch)
 {
@@ -115,8 +103,14 @@ void tier_end_epoch(struct tier_cache *c)
 {
 	struct cache_counts *r = tier_record_of(c, c->epoch);
 	const struct tier_order *o = &c->order;
+	double n = o->pairs;
+	double xx = n * o->xx - o->x * o->x, yy = n * o->yy - o->y * o->y;
 
-	r->rank_correlation = correlation(o);
+	/* Rank correlation of the extents that two epochs have in common. The positions of a
+	 * permutation are their own ranks. */
+	r->rank_correlation = n < 2 || !(xx > 0) || !(yy > 0)
+				      ? (double)NAN
+				      : (n * o->xy - o->x * o->y) / sqrt(xx * yy);
 	r->sequential_ratio = o->accesses ? (double)o->follows / (double)o->accesses : (double)NAN;
 }
 

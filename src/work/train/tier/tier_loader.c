@@ -227,40 +227,33 @@ static int parse_units(struct tier_cache *c, const char *at)
 	return 1;
 }
 
-static int parse_manifest(struct tier_cache *c, const char *text, size_t bytes,
-			  struct mlgen_err *err)
-{
-	struct buf want = { 0 };
-	int rc = -EINVAL;
-
-	append_identity(c, &want);
-	if (!has_sum(text, bytes))
-		rc = mlgen_fail(err, -EINVAL,
-				"cache_persist: %s/" TIER_MANIFEST
-				" is damaged: its checksum does not match; remove the folder, or "
-				"use another cache_directory",
-				c->folder.path);
-	else if (strncmp(text, buf_str(&want), want.len) != 0)
-		rc = fail_identity(c, text, buf_str(&want), err);
-	else
-		rc = parse_units(c, text + want.len);
-	buf_fini(&want);
-	/* The removal is synced: after a loss of power the manifest must not come back for slots
-	 * that changed since. */
-	if (rc > 0 &&
-	    (unlinkat(c->folder.dir_fd, TIER_MANIFEST, 0) != 0 || fsync(c->folder.dir_fd) != 0))
-		rc = manifest_fail(c, -errno, err);
-	return rc;
-}
-
 int tier_manifest_read(struct tier_cache *c, struct mlgen_err *err)
 {
 	size_t bytes;
 	int rc = 0;
 	char *text = load(c, &bytes, &rc);
 
-	if (text)
-		rc = parse_manifest(c, text, bytes, err);
+	if (text) {
+		struct buf want = { 0 };
+
+		append_identity(c, &want);
+		if (!has_sum(text, bytes))
+			rc = mlgen_fail(err, -EINVAL,
+					"cache_persist: %s/" TIER_MANIFEST
+					" is damaged: its checksum does not match; remove the "
+					"folder, or use another cache_directory",
+					c->folder.path);
+		else if (strncmp(text, buf_str(&want), want.len) != 0)
+			rc = fail_identity(c, text, buf_str(&want), err);
+		else
+			rc = parse_units(c, text + want.len);
+		buf_fini(&want);
+		/* The removal is synced: after a loss of power the manifest must not come back for
+		 * slots that changed since. */
+		if (rc > 0 && (unlinkat(c->folder.dir_fd, TIER_MANIFEST, 0) != 0 ||
+			       fsync(c->folder.dir_fd) != 0))
+			rc = manifest_fail(c, -errno, err);
+	}
 	mem_free(text);
 	if (rc == -ENOENT)
 		return 0;
