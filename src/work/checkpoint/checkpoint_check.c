@@ -99,21 +99,6 @@ static void check_phase(const struct job *j, struct diag *d)
 	}
 }
 
-static void check_archive(const struct job *j, struct diag *d)
-{
-	const char *name = j->checkpoint_archive;
-
-	if (!name || !*name)
-		return;
-	if (j->checkpoint_layout != LAYOUT_TORCH)
-		note_unused(j, "checkpoint_archive", "checkpoint_layout=torch", d);
-	else if (!job_is_archive(name))
-		FAULT(d, j, "checkpoint_archive",
-		      "'%s' is not a valid name: use 1 to %d letters, digits, dots, hyphens and "
-		      "underscores, without a dot at the beginning",
-		      name, JOB_ARCHIVE_BYTES - 1);
-}
-
 static void check_kind(const struct job *j, struct diag *d)
 {
 	static const char *const of_model[] = {
@@ -240,7 +225,7 @@ static bool is_within(const char *path, const char *directory)
 void checkpoint_check(const struct job *j, struct diag *d)
 {
 	struct mlgen_err err = { 0 };
-	const char *option;
+	const char *archive = j->checkpoint_archive, *option;
 	int rc = 0;
 
 	if (!job_has_checkpoints(j)) {
@@ -271,7 +256,13 @@ void checkpoint_check(const struct job *j, struct diag *d)
 	}
 	check_phase(j, d);
 	check_kind(j, d);
-	check_archive(j, d);
+	if (has_text(archive) && j->checkpoint_layout != LAYOUT_TORCH)
+		note_unused(j, "checkpoint_archive", "checkpoint_layout=torch", d);
+	else if (has_text(archive) && !job_is_archive(archive))
+		FAULT(d, j, "checkpoint_archive",
+		      "'%s' is not a valid name: use 1 to %d letters, digits, dots, hyphens and "
+		      "underscores, without a dot at the beginning",
+		      archive, JOB_ARCHIVE_BYTES - 1);
 	for (unsigned i = 0; (option = job_check_model(j, i, &rc, &err)); i++) {
 		if (rc)
 			diag_add(d, DIAG_ERROR, job_place(j, option), "%s", err.text);

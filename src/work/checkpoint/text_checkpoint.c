@@ -495,42 +495,37 @@ static void append_spread(struct buf *text, const struct text_block *b)
 		 "{checkpoints.first_seconds}, later {checkpoints.later_seconds}]");
 }
 
-/* The first line says the same in fewer words. */
-static void append_unflushed(struct buf *text, const struct text_block *b)
-{
-	const struct checkpoints_result *c = b->checkpoints;
-	char part[SHOW_PART_BYTES];
-
-	buf_add(text, "none (checkpoint_fsync=none): ");
-	if (b->job->direct)
-		buf_add(text, "bytes in the device's own cache are not durable");
-	else if (c->in_memory_bytes == UINT64_MAX)
-		buf_add(text, "it is unknown how much was on storage at the end");
-	else
-		buf_addf(text, "%s were still in this host's memory at the end",
-			 show_part_of(part, (double)c->in_memory_bytes, (double)c->bytes));
-}
-
 static void append_fsync(struct buf *text, const struct text_block *b)
 {
+	const struct checkpoints_result *c = b->checkpoints;
 	struct show_shares shares;
+	char part[SHOW_PART_BYTES];
 
-	show_rank_time(&b->checkpoints->rank_percent, &shares);
+	show_rank_time(&c->rank_percent, &shares);
 	double percent = show_share(&shares, "fsync");
 	if (verdict_without_storage(b->job))
 		return;
-	if (b->job->checkpoint_fsync == CHECKPOINT_FSYNC_NONE)
-		append_unflushed(text, b);
-	else if (percent >= MOSTLY_FSYNC && !b->job->direct)
+	if (b->job->checkpoint_fsync == CHECKPOINT_FSYNC_NONE) {
+		/* The first line says the same in fewer words. */
+		buf_add(text, "none (checkpoint_fsync=none): ");
+		if (b->job->direct)
+			buf_add(text, "bytes in the device's own cache are not durable");
+		else if (c->in_memory_bytes == UINT64_MAX)
+			buf_add(text, "it is unknown how much was on storage at the end");
+		else
+			buf_addf(text, "%s were still in this host's memory at the end",
+				 show_part_of(part, (double)c->in_memory_bytes, (double)c->bytes));
+	} else if (percent >= MOSTLY_FSYNC && !b->job->direct) {
 		buf_addf(
 			text,
 			"%.1f%% of the time: most bytes were still in memory when write() returned",
 			percent);
-	else
+	} else {
 		buf_addf(text, "%.1f%% of the time, %s", percent,
 			 b->job->checkpoint_fsync == CHECKPOINT_FSYNC_END
 				 ? "of all files at the end"
 				 : "of each file before it was closed");
+	}
 }
 
 /* Unless the caches are dropped, a restore may read pages that the save left in memory. */

@@ -278,27 +278,21 @@ static int set_missing(const struct iofiles_look *x, struct iofile *file, struct
 	return r;
 }
 
-/* Refuse missing permissions now rather than in the middle of the run. */
-static int check_access(const struct iofiles_look *x, const struct iofile *file,
-			struct mlgen_err *err)
-{
-	int mode = job_writes(x->job) ? R_OK | W_OK : R_OK;
-
-	if (faccessat(AT_FDCWD, file->path, mode, AT_EACCESS) == 0)
-		return 0;
-	return mlgen_fail(err, -errno, "%s: cannot be %s: %s", file->path,
-			  job_writes(x->job) ? "written" : "read", strerror(errno));
-}
-
 static int look_at_file(const struct iofiles_look *x, struct iofile *file, struct mlgen_err *err)
 {
+	bool writes = job_writes(x->job);
 	char way[DIRS_WAY_BYTES];
 	struct stat st;
 	int error, r;
 
 	if (stat(file->path, &st) == 0) {
 		r = set_kind(x, file, &st, err);
-		return r ? r : check_access(x, file, err);
+		/* Refuse missing permissions now rather than in the middle of the run. */
+		if (r ||
+		    faccessat(AT_FDCWD, file->path, writes ? R_OK | W_OK : R_OK, AT_EACCESS) == 0)
+			return r;
+		return mlgen_fail(err, -errno, "%s: cannot be %s: %s", file->path,
+				  writes ? "written" : "read", strerror(errno));
 	}
 	error = errno;
 	if (error == ENOENT)

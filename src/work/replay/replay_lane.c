@@ -315,17 +315,6 @@ static void lane_close(struct lane *l, struct replay_handle *h, bool is_extra)
 
 /* ---- operations ---- */
 
-static void lane_begin_open(struct lane *l, const struct replay_op *op)
-{
-	struct replay_handle *h =
-		lane_open(l, op->file,
-			  replay_flags(l->s->all->job, l->all->files, op->file, op->len_bytes), op);
-
-	/* The open failed in the trace, so that nothing closes the file. */
-	if (h && op->flags & REPLAY_MAY_FAIL)
-		lane_close(l, h, true);
-}
-
 /* Begin an operation on the name of a file, or a stat of an open one. */
 static void lane_begin_named(struct lane *l, const struct replay_op *op)
 {
@@ -381,6 +370,7 @@ static void lane_begin(struct lane *l, const struct replay_op *op, struct replay
 		       uint64_t due_ns)
 {
 	struct replay_handle *h;
+	int flags;
 
 	switch (op->op) {
 	case MLGEN_READ:
@@ -391,7 +381,11 @@ static void lane_begin(struct lane *l, const struct replay_op *op, struct replay
 		lane_begin_on(l, op, turns, due_ns);
 		return;
 	case MLGEN_OPEN:
-		lane_begin_open(l, op);
+		flags = replay_flags(l->s->all->job, l->all->files, op->file, op->len_bytes);
+		h = lane_open(l, op->file, flags, op);
+		/* The open failed in the trace, so that nothing closes the file. */
+		if (h && op->flags & REPLAY_MAY_FAIL)
+			lane_close(l, h, true);
 		break;
 	case MLGEN_CLOSE:
 		h = replay_handles_find(&l->handles, op->file);
@@ -498,13 +492,6 @@ static uint64_t due_of(const struct lane *l, const struct replay_op *op)
 	}
 }
 
-static struct replay_turns *turns_of(const struct lane *l, const struct replay_op *op)
-{
-	if (!l->all->turns)
-		return NULL;
-	return &l->all->turns[l->s->all->job->replay_order == REPLAY_BY_FILE ? op->file : 0];
-}
-
 static void await_turn(struct lane *l, struct replay_turns *t, const struct replay_op *op)
 {
 	while (!lane_is_over(l)) {
@@ -528,9 +515,11 @@ static void await_turn(struct lane *l, struct replay_turns *t, const struct repl
  * it unless the run is over. */
 static void lane_next(struct lane *l, const struct replay_op *op)
 {
-	struct replay_turns *turns = turns_of(l, op);
+	struct replay_turns *turns = l->all->turns;
 	uint64_t due_ns;
 
+	if (turns && l->s->all->job->replay_order == REPLAY_BY_FILE)
+		turns += op->file;
 	/* Operations with the same start are submitted as one batch. */
 	if (l->has_batch && l->batch_start_ns != op->start_ns)
 		io_flush(stream_io(l->s));

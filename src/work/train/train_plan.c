@@ -233,22 +233,6 @@ static void check_emptied(struct plan_report *p)
 		plan_add_check(p, "caches", PLAN_OK, "%s", "");
 }
 
-static void check_steps(struct plan_report *p)
-{
-	const struct job *j = p->job;
-	bool makes_files = dataset_makes_files(&p->dataset, j);
-
-	if (p->steps_per_epoch >= MLPERF_STEPS) {
-		plan_add_check(p, "steps", PLAN_OK, "%d", MLPERF_STEPS);
-		return;
-	}
-	uint64_t samples = u64_product(j->batch_size * p->accelerators, MLPERF_STEPS);
-	uint64_t files = divide_up(samples, p->dataset.samples_per_file);
-	plan_add_check(p, "steps", PLAN_WARNING,
-		       "MLPerf Storage asks for %d steps per epoch: %s%" PRIu64 "%s", MLPERF_STEPS,
-		       makes_files ? "--num_files=" : "", files, makes_files ? "" : " files");
-}
-
 /* Count the steps of an epoch and of the run. */
 static void count_steps(struct plan_report *p, const struct stages *stages)
 {
@@ -370,7 +354,18 @@ int train_plan(struct plan_report *p, const struct plan_input *in, struct mlgen_
 	}
 	stages.train.plan.align_bytes = p->direct_align_bytes;
 	stages.eval.plan.align_bytes = p->direct_align_bytes;
-	check_steps(p);
+	if (p->steps_per_epoch >= MLPERF_STEPS) {
+		plan_add_check(p, "steps", PLAN_OK, "%d", MLPERF_STEPS);
+	} else {
+		bool makes_files = dataset_makes_files(&p->dataset, j);
+		uint64_t samples = u64_product(j->batch_size * p->accelerators, MLPERF_STEPS);
+
+		plan_add_check(p, "steps", PLAN_WARNING,
+			       "MLPerf Storage asks for %d steps per epoch: %s%" PRIu64 "%s",
+			       MLPERF_STEPS, makes_files ? "--num_files=" : "",
+			       divide_up(samples, p->dataset.samples_per_file),
+			       makes_files ? "" : " files");
+	}
 	compute_demand(p);
 
 	/* The least time assumes that accelerators never wait. */

@@ -234,25 +234,6 @@ static uint64_t files_per_thread(const struct job *job, uint64_t files)
 	return job->access == ACCESS_FRAMEWORK ? (files + each - 1) / each : files;
 }
 
-static void init_threads(struct writer *s)
-{
-	const struct job *job = s->cfg.job;
-
-	s->thread_count = s->rank_count * s->threads_each;
-	s->threads = mem_array(s->thread_count, sizeof(*s->threads));
-	for (uint64_t i = 0; i < s->thread_count; i++) {
-		struct writer_thread *t = &s->threads[i];
-
-		t->saver = s;
-		t->rank = &s->ranks[i / s->threads_each];
-		t->index = (unsigned)(i % s->threads_each);
-		t->depth = writer_is_framework(s) ? 1 : job_depth(job);
-		t->file_slots = files_per_thread(job, t->rank->file_count);
-		worker_init(&t->worker);
-	}
-	atomic_store(&s->starting_threads, s->thread_count + (s->lead ? 1 : 0));
-}
-
 void writer_wake(struct writer *s)
 {
 	eventcount_notify(&s->go, s->cfg.clock);
@@ -374,7 +355,19 @@ int writer_new(struct writer **out, const struct writer_config *cfg, struct mlge
 	if (rc == 0) {
 		if (!cfg->is_restore && writer_commits(s))
 			writer_repair(s);
-		init_threads(s);
+		s->thread_count = s->rank_count * s->threads_each;
+		s->threads = mem_array(s->thread_count, sizeof(*s->threads));
+		for (uint64_t i = 0; i < s->thread_count; i++) {
+			struct writer_thread *t = &s->threads[i];
+
+			t->saver = s;
+			t->rank = &s->ranks[i / s->threads_each];
+			t->index = (unsigned)(i % s->threads_each);
+			t->depth = writer_is_framework(s) ? 1 : job_depth(job);
+			t->file_slots = files_per_thread(job, t->rank->file_count);
+			worker_init(&t->worker);
+		}
+		atomic_store(&s->starting_threads, s->thread_count + (s->lead ? 1 : 0));
 		s->engine_job = (struct mlgen_engine_job){
 			.engine = job->engine,
 			.opts = job->engine_opts,

@@ -82,17 +82,6 @@ static int create_together(struct writer *s, struct checkpoint *k)
 	return 0;
 }
 
-static void await_threads(struct writer *s)
-{
-	for (;;) {
-		uint32_t seen = eventcount_get(&s->over);
-
-		if (atomic_load(&s->busy_threads) == 0)
-			return;
-		eventcount_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
-	}
-}
-
 static void lead_round(struct writer *s, struct checkpoint *k)
 {
 	uint64_t stops = 0;
@@ -111,7 +100,13 @@ static void lead_round(struct writer *s, struct checkpoint *k)
 		atomic_store(&s->is_busy, false);
 		eventcount_notify(&s->over, s->cfg.clock);
 	} else {
-		await_threads(s);
+		for (;;) {
+			uint32_t seen = eventcount_get(&s->over);
+
+			if (atomic_load(&s->busy_threads) == 0)
+				break;
+			eventcount_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
+		}
 		writer_end_round(&s->lead->thread);
 	}
 	/* Threads that wait to leave check again. */

@@ -615,18 +615,6 @@ static int write_direct(struct writer_thread *t, struct writer_open_file *f,
 	return rc;
 }
 
-/* Drop the written pages from the page cache. The first call starts to write back dirty pages, and
- * a later one drops them. An error only costs memory. */
-static void drop_written(struct writer_thread *t, struct writer_open_file *f, uint64_t bytes)
-{
-	struct io_op op = { .io = { .op = MLGEN_ADVISE,
-				    .file = &f->io,
-				    .len_bytes = bytes,
-				    .advice = POSIX_FADV_DONTNEED } };
-
-	writer_do(t, &op);
-}
-
 static int write_calls(struct writer_thread *t, struct writer_open_file *f)
 {
 	bool is_direct = t->saver->cfg.align_bytes;
@@ -640,8 +628,17 @@ static int write_calls(struct writer_thread *t, struct writer_open_file *f)
 		n = make_call(t, &w);
 		rc = is_direct ? write_direct(t, f, &w)
 			       : write_parts(t, f, w.off, w.bytes, t->parts, n);
-		if (rc == 0 && w.is_dropped && !is_direct)
-			drop_written(t, f, w.off + w.bytes);
+		if (rc == 0 && w.is_dropped && !is_direct) {
+			/* Drop the written pages from the page cache. The first call starts to
+			 * write back dirty pages, and a later one drops them. An error only costs
+			 * memory. */
+			struct io_op advise = { .io = { .op = MLGEN_ADVISE,
+							.file = &f->io,
+							.len_bytes = w.off + w.bytes,
+							.advice = POSIX_FADV_DONTNEED } };
+
+			writer_do(t, &advise);
+		}
 	}
 	return rc;
 }

@@ -310,16 +310,6 @@ static void push_slot(struct hold *h, uint64_t *stack, uint64_t slot)
 	*stack = slot;
 }
 
-static void release_all(struct hold *h, uint64_t *stack)
-{
-	while (*stack != NO_SLOT) {
-		uint64_t slot = *stack;
-
-		*stack = h->slot[slot].next;
-		push_slot(h, &h->free_slots, slot);
-	}
-}
-
 /* The stack for a slot that was read, until its batch has been taken. */
 static uint64_t *stack_of(struct hold *h, uint64_t batch)
 {
@@ -339,8 +329,16 @@ static void release(struct hold *h, uint64_t taken)
 	if (taken <= h->taken_batches)
 		return;
 	n = taken - h->taken_batches;
-	for (uint64_t i = 0; i < n && i < h->window; i++)
-		release_all(h, &h->window_slots[(h->taken_batches + i) % h->window]);
+	for (uint64_t i = 0; i < n && i < h->window; i++) {
+		uint64_t *stack = &h->window_slots[(h->taken_batches + i) % h->window];
+
+		while (*stack != NO_SLOT) {
+			uint64_t slot = *stack;
+
+			*stack = h->slot[slot].next;
+			push_slot(h, &h->free_slots, slot);
+		}
+	}
 	h->taken_batches = taken;
 	h->later_slots = NO_SLOT;
 	while (later != NO_SLOT) {

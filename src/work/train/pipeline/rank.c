@@ -155,29 +155,11 @@ static int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 
 /* ---- checkpoints ---- */
 
-/* A checkpoint by time: agree on the step to save after. True if it is this step; otherwise the
- * rank passes the step. */
-static bool is_agreed_step(struct train *t, uint64_t step, uint64_t end_ns)
-{
-	struct train_saves *s = &t->saves;
-	bool is_due;
-
-	pthread_mutex_lock(&s->lock);
-	if (!s->due_ns)
-		s->due_ns = atomic_load(&t->start_ns) + s->every.count;
-	if (!s->agreed_step && end_ns >= s->due_ns)
-		s->agreed_step = s->passed_step < step ? step : s->passed_step + 1;
-	is_due = step == s->agreed_step;
-	if (!is_due && step > s->passed_step)
-		s->passed_step = step;
-	pthread_mutex_unlock(&s->lock);
-	return is_due;
-}
-
 /* Is a checkpoint due after this step? Steps and epochs count from 1, steps through all epochs. */
 static bool is_due(struct train *t, const struct stage *at, uint64_t batch, uint64_t end_ns)
 {
-	const struct checkpoint_every *e = &t->saves.every;
+	struct train_saves *s = &t->saves;
+	const struct checkpoint_every *e = &s->every;
 	uint64_t steps = at->pass->sampler.steps;
 	uint64_t step = at->epoch * steps + batch + 1;
 
@@ -189,7 +171,20 @@ static bool is_due(struct train *t, const struct stage *at, uint64_t batch, uint
 		return batch + 1 == steps && (at->epoch + 1) % e->count == 0;
 	/* A barrier has agreed on this step, which ended at the barrier or is the first step after
 	 * it. */
-	return t->hosts ? t->saves.is_agreed : is_agreed_step(t, step, end_ns);
+	if (t->hosts)
+		return s->is_agreed;
+
+	/* By time: agree on the step to save after. If it is not this step, the rank passes it. */
+	pthread_mutex_lock(&s->lock);
+	if (!s->due_ns)
+		s->due_ns = atomic_load(&t->start_ns) + e->count;
+	if (!s->agreed_step && end_ns >= s->due_ns)
+		s->agreed_step = s->passed_step < step ? step : s->passed_step + 1;
+	bool is_agreed = step == s->agreed_step;
+	if (!is_agreed && step > s->passed_step)
+		s->passed_step = step;
+	pthread_mutex_unlock(&s->lock);
+	return is_agreed;
 }
 
 /* The last rank at a barrier begins a checkpoint, unless the run is interrupted. */

@@ -178,19 +178,6 @@ void tier_ahead_advance(struct tier_ahead *a)
 
 /* ---- prefetch threads ---- */
 
-static bool dequeue(struct tier_ahead *a, struct prefetch_entry *out)
-{
-	struct tier_cache *c = a->cache;
-	bool is_empty;
-
-	pthread_mutex_lock(&c->lock);
-	is_empty = a->begin == a->end;
-	if (!is_empty)
-		*out = a->queue[a->begin++ % a->room];
-	pthread_mutex_unlock(&c->lock);
-	return !is_empty;
-}
-
 /* Read a unit into its slot. A read error is not reported here but by the loader whose batch has
  * the unit. */
 static int prefetch_unit(struct tier_thread *th, const struct prefetch_entry *e)
@@ -218,7 +205,12 @@ static void prefetcher_main(struct tier_thread *th)
 
 		if (atomic_load(&a->ends))
 			break;
-		if (!dequeue(a, &e)) {
+		pthread_mutex_lock(&a->cache->lock);
+		bool is_empty = a->begin == a->end;
+		if (!is_empty)
+			e = a->queue[a->begin++ % a->room];
+		pthread_mutex_unlock(&a->cache->lock);
+		if (is_empty) {
 			eventcount_wait(&a->eventcount, a->cache->tier->cfg.clock, seen,
 					CLOCK_NEVER);
 			io_wake(th->worker.io);
