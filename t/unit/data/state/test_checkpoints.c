@@ -141,7 +141,8 @@ START_TEST(what_has_no_manifest_of_ours_is_foreign)
 		{ "", CHECKPOINT_MANIFEST " is incomplete or damaged" },
 		{ "{ \"version\": 1, ", CHECKPOINT_MANIFEST " is incomplete or damaged" },
 		{ "{ \"name\": 1 }", CHECKPOINT_MANIFEST " is not a manifest" },
-		{ "{ \"version\": 2 }", CHECKPOINT_MANIFEST " was written by another version of mlgen" },
+		{ "{ \"version\": 2 }",
+		  CHECKPOINT_MANIFEST " was written by another version of mlgen" },
 		{ "{ \"version\": 1, \"number\": 1, \"complete\": true }",
 		  CHECKPOINT_MANIFEST " lacks a value" },
 	};

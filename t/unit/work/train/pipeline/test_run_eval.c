@@ -423,10 +423,10 @@ START_TEST(fewer_files_than_accelerators_are_refused)
 	ck_assert_int_eq(train_init(&r.train, r.job, &r.dataset, &r.eval, 0, NULL, &r.failure,
 				    &r.interrupted, &r.err),
 			 -EINVAL);
-	ck_assert_str_eq(
-		r.err.text,
-		"accelerators: 4 are more than the 3 files of the evaluation, but each accelerator needs "
-		"whole files; use more eval_files, or shard=strided with loader=pytorch");
+	ck_assert_str_eq(r.err.text,
+			 "accelerators: 4 are more than the 3 files of the evaluation, but each "
+			 "accelerator needs "
+			 "whole files; use more eval_files, or shard=strided with loader=pytorch");
 	train_fini(&r.train);
 	dataset_fini(&r.dataset);
 	job_free(r.job);
