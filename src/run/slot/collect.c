@@ -22,8 +22,8 @@ void collect_workers(struct slot *s)
 			opstat_merge(&s->total, &w->stat);
 }
 
-/* Time that is neither inside a call nor idle is the thread's own: up to its user-mode time it is
- * CPU time, the rest is other. */
+/* Time that is neither inside a call nor idle is the thread's own: up to the user-mode time of the
+ * thread it counts as CPU time, the rest as other. */
 void collect_worker_time(struct loader_percent *p, const struct opstat *t)
 {
 	const _Atomic uint64_t *b = t->blocked_ns;
@@ -125,7 +125,8 @@ void collect_window(struct job_result *out, const struct slot *s, size_t record)
 		st->source = "files lie in memory";
 		st->memory_percent = is_read ? 100 : (double)NAN;
 	} else if (is_read || out->work->checkpoints != CHECKPOINTS_ALWAYS) {
-		/* Other processes may have read what a job of checkpoints alone did not. */
+		/* If a job of checkpoints alone read nothing, the delivered bytes are those of
+		 * other processes. */
 		marks_storage(st, &out->marks);
 	}
 	marks_energy(&out->energy, &out->marks, out->read.io_bytes + out->write.io_bytes,

@@ -16,9 +16,9 @@
 #include "trace/tracer.h"
 
 /*
- * Measured in control groups: 4,000 accelerators with a read thread each need 311 KiB each in
- * addition to the buffer, with eight read threads each 1,790 KiB; 26 KiB of these per thread are
- * kernel memory. Long runs use a little more of their histograms.
+ * Measured in control groups with 4,000 accelerators. In addition to the buffers, an accelerator
+ * needs 311 KiB with one read thread and 1,790 KiB with eight. Kernel memory is 26 KiB of these per
+ * thread. Long runs use a little more of their histograms.
  */
 #define THREAD_BYTES (UINT64_C(224) << 10)
 #define LEFT_BYTES (UINT64_C(160) << 10) /* per thread after its end: without the stack */
@@ -29,8 +29,9 @@
 /* Mapped per thread: a stack with its guard page, and all histograms. */
 #define THREAD_ADDRESS_BYTES (THREAD_STACK_BYTES + (UINT64_C(704) << 10))
 
-/* Divisors of the buffers: with buffered I/O, part of the data in progress cannot be dropped from
- * the page cache: 8 MiB for 32 readers with requests of 1 MiB, and for 16 writers. */
+/* Part of the data in flight cannot be dropped from the page cache with buffered I/O: 8 MiB for 32
+ * readers with requests of 1 MiB, and 8 MiB for 16 writers. The buffers are divided by these
+ * numbers to estimate that part. */
 #define READ_CACHE_PART 4
 #define WRITE_CACHE_PART 2
 
@@ -135,7 +136,7 @@ static void sum_group(struct group_need *s, const struct memneed_jobs *all, unsi
 			s->most = all->jobs[i];
 		most = one > most ? one : most;
 	}
-	/* All jobs are prepared one after the other, before any of them begins. */
+	/* The jobs of a group are prepared one after the other, before any of them begins. */
 	s->bytes = u64_sum(left, s->bytes > prepare ? s->bytes : prepare);
 }
 

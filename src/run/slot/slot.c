@@ -190,8 +190,9 @@ uint64_t slot_io_bytes(const struct slot *s, unsigned direction)
 	return n;
 }
 
-/* Bytes that jobs of the slot's group have read since time zero, including those that ramp_time
- * leaves out, as far as the slot's storage source counts them; for struct span_request. */
+/* Callback of struct span_request: bytes that jobs of the slot's group have read since time zero,
+ * including bytes that ramp_time leaves out. Only jobs whose reads the slot's storage source counts
+ * are included. */
 static uint64_t slot_counted_bytes(void *slot)
 {
 	const struct slot *of = slot;
@@ -262,7 +263,8 @@ void slot_add_workers(const struct slot *s, struct live *live)
 		if (w->left_out.sample)
 			add_moved_and_time(&w->left_out, has_time, live);
 		pthread_mutex_unlock(&w->books);
-		/* All workers share a clock, so each adds the clock's time. */
+		/* Each active worker adds the time of the common clock. The difference of two looks
+		 * is then the time of all workers. */
 		if (has_time && io && !atomic_load(&w->has_ended))
 			live->worker_ns += live->now_ns;
 		live->errors += count_get(&w->stat.errors);

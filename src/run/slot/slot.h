@@ -6,13 +6,13 @@
  * The run (run/run.h) sets up a slot for each of its jobs. Each workload has a row of functions
  * (struct activity), which plan, prepare, start, join and report the job. slot->own points to the
  * workload's private data, which is opaque to the run. A worker is a thread that does I/O. It has
- * an engine, a buffer and statistics of its own, and joins the slot's list when it starts, so that
+ * an engine, a buffer and statistics of its own. It joins the slot's list when it starts, so that
  * the status line, the log and the report find all workers. Ranks wait for each other at barriers
  * (peers).
  *
  * The conductor (run.h), one thread of the run, calls the functions of each row. Workers write
- * their own counters. Any thread may read these while the workers run; they are merged once the
- * workers have been joined.
+ * their own counters. Any thread may read these counters while the workers run; they are merged
+ * once the workers have been joined.
  */
 
 #include <pthread.h>
@@ -84,14 +84,14 @@ void eventcount_notify(struct eventcount *b, struct clock *c);
 
 /*
  * The ranks of this process wait for each other here. If the job has other processes, the last
- * local rank to arrive then waits for those over a hosts channel. `local` is the number of ranks in
+ * local rank to arrive then waits for them over a hosts channel. `local` is the number of ranks in
  * this process.
  */
 struct peers {
 	uint64_t local;
 	struct clock *clock;
 	struct hosts_channel *channel; /* NULL = this is the only process */
-	/* The members below are under `lock`, which is never held while waiting. */
+	/* `lock` guards the members below. No thread holds it while it waits. */
 	pthread_mutex_t lock;
 	uint64_t members, arrived;
 	const struct peers_decision *decision; /* decision of the ranks that have arrived */
@@ -99,7 +99,7 @@ struct peers {
 	bool is_sent;               /* the other processes know that all local ranks have arrived */
 	_Atomic uint64_t here_ns;   /* when all local ranks had arrived at the last barrier */
 	_Atomic uint32_t round;     /* number of barriers passed; written under the lock */
-	_Atomic uint64_t passed_ns; /* time of the last one; written under the lock */
+	_Atomic uint64_t passed_ns; /* when the last barrier was passed; written under the lock */
 	_Atomic bool closed;
 	struct eventcount eventcount;
 };
@@ -116,22 +116,22 @@ struct peers_decision {
 };
 
 void peers_init(struct peers *p, struct clock *clock, uint64_t ranks);
-/* Also wait for the ranks of other processes, over channel `number` of `hosts` (NULL = there are
- * none). Call this before any rank waits. */
+/* Make barriers also wait for the ranks of other processes, over channel `number` of `hosts` (NULL
+ * = there are no other processes). Call this before any rank waits. */
 void peers_join(struct peers *p, struct hosts *hosts, uint32_t number);
 void peers_fini(struct peers *p);
 
 /*
- * Wait for all members, which pass the same arguments. The last rank to arrive takes the decision
- * before any rank goes on (NULL = no decision). If a rank leaves after all others have arrived, it
- * takes the decision instead. 0, or -EPIPE once closed.
+ * Wait for all members. All must call this with the same arguments. The last rank to arrive takes
+ * the decision before any rank goes on (NULL = no decision). If a rank leaves after all others have
+ * arrived, it takes the decision instead. 0, or -EPIPE once closed.
  */
 int peers_barrier(struct peers *p, const struct peers_decision *decision, void *arg);
 
 /*
- * passed: time at which the last rank to arrive opened the barrier that this rank passed last. The
- * time is the same for all ranks, however long each took to wake. here: time at which all local
- * ranks had arrived; equal to `passed` if there are no other processes.
+ * peers_passed_ns: time at which the last barrier was passed. The time is the same for all ranks,
+ * however long each took to wake. peers_here_ns: time at which all local ranks had arrived at that
+ * barrier; the same time if there are no other processes.
  */
 uint64_t peers_passed_ns(const struct peers *p);
 uint64_t peers_here_ns(const struct peers *p);
@@ -149,8 +149,8 @@ void peers_leave(struct peers *p);
 /* Close after an error: every current and future wait returns -EPIPE. Any thread. */
 void peers_close(struct peers *p);
 
-/* Close on behalf of a member that gives up: either all ranks pass a round, or none. Do not call
- * this from a decision. */
+/* Close on behalf of a member that gives up: either all ranks get through the current barrier, or
+ * none does. Do not call this from a decision. */
 void peers_cut(struct peers *p);
 
 /* ---- due times of the requests of a rate-limited stream ---- */
@@ -158,9 +158,9 @@ void peers_cut(struct peers *p);
 /*
  * An open loop: due times follow from the rates alone, in the order of the requests, as if storage
  * took no time. A stream that falls behind submits at once, and its latencies count from the due
- * time, so that a stall is not hidden by the requests it held up. rate and rate_iops both hold.
- * Reads and writes each have a schedule and keep their order: a direction that is ahead of its rate
- * also delays the other one, which may catch up later.
+ * time, so that a stall is not hidden by the requests it held up. A stream obeys both rate and
+ * rate_iops. Reads and writes each have a schedule and keep their order: a direction that is ahead
+ * of its rate also delays the other one, which may catch up later.
  */
 struct pace {
 	bool is_paced;
@@ -181,9 +181,9 @@ void pace_advance(struct pace *p, unsigned direction, uint64_t bytes);
 /* ---- CPUs that the threads of a job run on, and their distance to its disk ---- */
 
 /*
- * CPUs that cpus_allowed, numa and numa_cpu_nodes of a job select on this host. Made before any
- * thread starts, and read by all of them. host_set_cpus takes these lists; NULL = the thread is not
- * bound.
+ * CPUs that cpus_allowed, numa and numa_cpu_nodes of a job select on this host. The lists are made
+ * before any thread starts, and every thread reads them. They are in the format of host_set_cpus;
+ * NULL = the thread is not bound.
  */
 struct placement {
 	char *rank_cpus, *loader_cpus;
@@ -219,10 +219,8 @@ struct pass {
 /* Size of the shuffle buffer in samples. An evaluation reads in the order of the files. */
 uint64_t pass_shuffle_buffer(const struct job *job, const struct pass *pass);
 
-/*
- * Stages and their batches are numbered through the whole run. Every thread computes the sequence
- * by itself, and all get the same. It is endless: the caller counts the epochs.
- */
+/* Stages and their batches are numbered consecutively across the whole run. Every thread computes
+ * the same endless sequence by itself. The caller counts the epochs. */
 struct stages {
 	struct pass train, eval;
 	bool has_eval;
@@ -234,8 +232,8 @@ struct stage {
 	uint64_t number;      /* counted from 0 */
 	uint64_t epoch;       /* counted from 0; for an evaluation the epoch before it */
 	uint64_t first_batch; /* batches of all earlier stages */
-	/* Extents of all earlier stages, of one rank. Each read thread counts them itself, from its
-	 * order. */
+	/* Extents of one rank in all earlier stages. Each read thread counts them itself, from the
+	 * order in which it reads. */
 	uint64_t first_extent;
 };
 
@@ -278,21 +276,22 @@ struct worker_list {
 /* The part of a worker's counts that enters the figures of its job. */
 enum worker_share {
 	WORKER_WHOLE, /* all counts */
-	WORKER_MOVES, /* bytes and operations, but not its time: it helps workers whose time is
+	WORKER_MOVES, /* bytes and operations, but no time: the worker helps workers whose time is
 			 reported */
-	WORKER_APART, /* no counts: they are reported separately, as are those of a training's
+	WORKER_APART, /* no counts: they are reported separately, like those of a training job's
 			 checkpoint writers */
 };
 
 /*
- * worker_init sets up a worker before its thread starts. Other threads read its counts after
- * joining it; atomic members may be read at any time.
+ * worker_init sets up a worker before its thread starts. Other threads may read atomic members, and
+ * the counters of live figures, at any time, but all other members only after joining the worker's
+ * thread.
  */
 struct worker {
 	pthread_t thread;
 	struct opstat stat;
-	/* Counts from before the end of ramp_time are moved here. Live figures add both, so that
-	 * they never decrease. `books` guards the move and the sum. */
+	/* Counts from before the end of ramp_time are moved from `stat` to left_out. Live figures
+	 * add both, so that they never decrease. `books` guards the move and the sum. */
 	pthread_mutex_t books;
 	struct opstat left_out;
 	struct node_watch watch;
@@ -307,9 +306,9 @@ struct worker {
 	bool counts;              /* counting has started: ramp_time is over */
 	bool is_paused;
 	_Atomic bool has_ended; /* counts are final */
-	uint64_t begin_ns;      /* begin of its wall time */
+	uint64_t begin_ns;      /* start of its wall time */
 	struct rate_set rates;  /* written by run_tick, on the main thread */
-	/* The first error that was counted, as text; first_error_ns 0: none. */
+	/* Time, errno and text of the first error that was counted; first_error_ns 0 = none. */
 	uint64_t first_error_ns, first_errno;
 	char first_error[512];
 };
@@ -341,38 +340,38 @@ struct worker_config {
 	struct worker_list *list;     /* list to join; NULL in tests */
 	enum worker_share share;
 	bool has_ramp;       /* discard counts from before the end of ramp_time */
-	struct io_config io; /* `stat` and `trace` are the worker's */
+	struct io_config io; /* worker_open sets `stat` and `trace` */
 };
 
-/* Bind the thread to its CPUs before io_new, so that the buffers lie on the node that touches them
- * first. With MLGEN_CAP_PRIVATE_FDS, files that the thread opens from here on are private: no other
- * thread sees their descriptors. 0 or -errno with err. */
+/* Bind the calling thread to its CPUs, and then make its I/O context, so that the buffers lie on
+ * the NUMA node of the thread. With MLGEN_CAP_PRIVATE_FDS, files that the thread opens from here on
+ * are private: no other thread sees their descriptors. 0 or -errno with err. */
 int worker_open(struct worker *w, const struct worker_config *cfg, struct mlgen_err *err);
 
-/* Free the engine. Counters stay readable by io_look. worker_open may follow, on another thread of
- * the same worker. */
+/* Stop the engine. io_look can still read the counters. worker_open may follow, on another thread
+ * of the same worker. */
 void worker_close(struct worker *w);
 
 /* Discard the counts so far: time zero, or the end of ramp_time. */
 void worker_start_counting(struct worker *w, const struct placement *place, uint64_t now_ns);
 
-/* The wall and CPU time between pause and resume is not counted, while the thread does other
- * work. */
+/* Wall and CPU time between pause and resume, when the thread does other work, is not counted. */
 void worker_pause(struct worker *w, uint64_t now_ns);
 void worker_resume(struct worker *w, uint64_t now_ns);
 
 /* End the counts. A worker that never started counting keeps none. */
 void worker_stop_counting(struct worker *w, uint64_t now_ns);
 
-/* Keep the text of a counted error if it is this worker's first. */
+/* worker_has_error: was an error of this worker counted already? worker_keep_error: keep the text
+ * of a counted error, which must be the worker's first. */
 bool worker_has_error(const struct worker *w);
 void worker_keep_error(struct worker *w, const struct mlgen_err *err, uint64_t now_ns);
 
 /* Record the node on which the thread begins its next batch. */
 void worker_watch_node(struct worker *w, const struct placement *place);
 
-/* Start a thread (thread.h), which the clock then expects. 0, or -errno with err and *thread =
- * 0. */
+/* Start a thread (thread.h) after telling the clock to expect it. The thread must join the clock.
+ * 0, or -errno with err and *thread = 0. */
 int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *), void *arg,
 		 struct mlgen_err *err);
 void worker_join(pthread_t *thread); /* 0 = not started */
@@ -404,8 +403,8 @@ struct span_request {
 	const char *root;          /* "" except in tests; see devices.h */
 	size_t records;
 	struct energy_meter *energy; /* outlives the span; NULL = none */
-	/* Bytes read so far by the jobs that span->storage counts, including bytes that ramp_time
-	 * leaves out. Any thread calls it. NULL = 0. */
+	/* Returns the bytes read so far by the jobs whose reads span->storage counts, including
+	 * bytes that ramp_time leaves out. Called on any thread. NULL = always 0. */
 	uint64_t (*read_bytes)(void *arg);
 	void *arg;
 };
@@ -413,17 +412,18 @@ struct span_request {
 void span_open(struct span *p, const struct span_request *req);
 void span_close(struct span *p);
 
-/* Begin the window at time zero, and again at the end of ramp_time, where the first call counts.
- * Any thread. */
+/* span_begin: start the window at time zero. span_end_ramp: start it again at the end of ramp_time;
+ * only the first call has an effect. Any thread. */
 void span_begin(struct span *p);
 void span_end_ramp(struct span *p);
 
-/* The last worker of a record leaves. The first call counts. Any thread. */
+/* End the window of a record when its last worker leaves. Only the first call has an effect. Any
+ * thread. */
 void span_end(struct span *p, size_t record);
 /* End all records that are still open. */
 void span_end_all(struct span *p);
 
-/* Time of the last begin; 0 = not yet. Any thread. */
+/* Time at which the window last started; 0 = not yet. Any thread. */
 uint64_t span_begin_ns(struct span *p);
 
 /* Both ends of a record's window, after it has ended; zeroed if the record has no window. Members
@@ -444,8 +444,8 @@ struct run_config {
 	bool readonly, allow_fill, replace;
 	bool thorough; /* check all files of a dataset instead of a sample */
 	bool traces;   /* run_trace will be called, which needs memory */
-	/* End a training of known length once its AU can no longer reach this percentage, but not
-	 * before its first epoch is over; 0 = never. */
+	/* End a training job of known length once its AU can no longer reach this percentage, but
+	 * not before its first epoch is over; 0 = never. */
 	double au_floor;
 	const char *allow_device;  /* NULL = none */
 	const char *title, *notes; /* texts as in run_result */
@@ -465,8 +465,8 @@ struct run_shared {
 	struct failure failure;
 	_Atomic bool interrupted;
 	_Atomic bool has_started; /* the first byte was written or read */
-	/* First channel of cfg.hosts that slots use: one per slot for barriers, then one per slot
-	 * for checkpoints, then one per slot for its cache. */
+	/* Number of the first channel of cfg.hosts that slots use: the channels for the barriers of
+	 * all slots come first, then those for checkpoints, then those for caches. */
 	uint32_t channels;
 	_Atomic bool
 		has_remote_end; /* another process has reported the end: do not report it back */
@@ -493,8 +493,8 @@ struct slot {
 	struct energy_meter *energy; /* the run's; NULL in tests */
 	struct slot *all;            /* all slots of the run, including this one */
 	size_t all_count;
-	/* The job of this run that reads the most files of the same directory, possibly this one:
-	 * its files are made first. */
+	/* The job of this run, possibly this one, that reads the most files of this job's
+	 * directory. The files of that job are made first. */
 	struct slot *largest;
 	bool is_prepared;
 	struct worker_list workers;          /* all threads that move bytes for its work */
@@ -506,8 +506,8 @@ struct slot {
 
 	_Atomic int phase; /* enum live_phase */
 	/* Measurements around the training or the plain job. */
-	uint64_t begin_ns, end_ns;      /* begin and end of the whole job */
-	_Atomic uint64_t work_begin_ns; /* 0 = not reached */
+	uint64_t begin_ns, end_ns;      /* start and end of the whole job */
+	_Atomic uint64_t work_begin_ns; /* 0 = the work is not set up */
 	_Atomic uint64_t work_end_ns;
 	struct span span;
 	_Atomic bool has_ended; /* slot_end_work was called */
@@ -525,7 +525,7 @@ bool slot_touches_files(const struct slot *s);
 /* Does the job empty this host's caches first? */
 bool slot_drops_caches(const struct slot *s);
 
-/* Does the job have a dataset, as a training or the preparation of one does? */
+/* Does the job have a dataset, like a training job or a job that only prepares a dataset? */
 bool slot_has_dataset(const struct slot *s);
 
 /* Are the job's threads set up, so that other threads may access them? */
@@ -543,31 +543,32 @@ uint64_t slot_worker_ios(const struct worker *w, unsigned direction);
 
 /* Add a worker's bytes and operations, with their latencies, to `live`. */
 void slot_add_moved(struct worker *w, struct live *live);
-/* Add the counts of all workers with their time and errors, and store their longest operation in
+/* Add the counts, times and errors of all workers to `live`, and store their longest operation in
  * progress in live->oldest. */
 void slot_add_workers(const struct slot *s, struct live *live);
 
-/* A thread that is inside a call: its longest call in progress, and the time since it began. */
+/* Report a thread that is inside a call: its longest call in progress, and the time `ns` since that
+ * call began. */
 typedef void slot_call_fn(void *arg, const char *job_name, const struct io_outstanding *call,
 			  uint64_t ns);
 /* Call `tell` for each of the job's threads that is inside a call: threads of its work once they
  * are set up, and threads of its preparation. */
 void slot_each_call(struct slot *s, uint64_t now_ns, slot_call_fn *tell, void *arg);
 
-/* The work is set up and enters `phase`; the report will have `records` records. */
+/* Enter `phase`, once the caller has set up the work. The report will have `records` records. */
 void slot_begin_work(struct slot *s, struct clock *clock, int phase, size_t records);
 
 /* Callbacks of a slot's threads: the slot is the argument of a struct run_watch. */
 extern const struct run_watch slot_watch;
 
-/* Is ramp_time over, if there is one? Any thread. */
+/* True once ramp_time is over, or if the job has none. Any thread. */
 bool slot_counts(struct slot *s);
 
-/* The last worker has left or was given up: the measurement ends. The first call counts. Any
- * thread. */
+/* End the measurement once the last worker has left or was given up. Only the first call has an
+ * effect. Any thread. */
 void slot_end_work(struct slot *s);
 
-/* Make ranks or streams wait for those of other processes, too. */
+/* Make the ranks or streams of `peers` wait for those of other processes, too. */
 void slot_join_hosts(const struct slot *s, const struct run_shared *run, struct peers *peers);
 
 /* ---- memory that jobs need, by their options ---- */
@@ -599,7 +600,7 @@ struct memneed {
 
 /* Add resident and mapped bytes. */
 void memneed_add(struct memneed *n, uint64_t bytes, uint64_t address_bytes);
-/* Add bytes on account of an option. */
+/* Add bytes that are needed because of an option. */
 void memneed_add_for(struct memneed *n, const char *option, uint64_t bytes, uint64_t address_bytes);
 /* _threads: add `threads` threads, each with `each_bytes` on the heap. _buffers: add a buffer of
  * `each_bytes` for each thread, and the page cache that buffered I/O through the buffers needs. */
@@ -608,8 +609,8 @@ void memneed_buffers(struct memneed *n, const struct job *job, uint64_t threads,
 		     uint64_t each_bytes, bool writes);
 /* Add buffers that are never touched: they are mapped only. */
 void memneed_untouched(struct memneed *n, uint64_t threads, uint64_t each_bytes);
-/* Add the threads that write `files` missing files, the largest of `largest_file_bytes`; files 0:
- * none is missing. */
+/* Set the memory of the threads that write `files` missing files, the largest of which has
+ * `largest_file_bytes` bytes. */
 void memneed_prepare(struct memneed *n, uint64_t files, uint64_t largest_file_bytes);
 
 /* Add the memory of a trace: rings of the threads, and the write buffer. */
@@ -642,7 +643,8 @@ int memneed_check_limit(const struct memneed_jobs *all, unsigned group, uint64_t
 /* Bytes that memneed_check compares with room->bytes. */
 uint64_t memneed_bytes(const struct memneed_jobs *all, unsigned group);
 
-/* The processes of a host need too much memory together: -ENOMEM with err. */
+/* Processes of a host that together need too much memory. memneed_fail_host reports them and
+ * returns -ENOMEM with err. */
 struct memneed_host {
 	const char *name;
 	unsigned processes;
@@ -655,22 +657,19 @@ int memneed_fail_host(const struct memneed_jobs *all, unsigned group,
 /* ---- activities: one row of functions per phase ---- */
 
 /*
- * A run checks one rule after the other and ends with the first that does not hold. A dry run
- * checks all rules and shows each that does not hold as FAIL. Both print the same message, which
- * the rule's own function composes, because it knows the details. A rule changes nothing but its
- * slot.
+ * A run checks one rule after the other and stops at the first that does not hold. A dry run checks
+ * all rules and shows each that does not hold as FAIL. Both print the same message, which the
+ * rule's own function composes, because it knows the details. A rule changes nothing but its slot.
  */
 struct rule {
 	/* Line of the dry run's page that shows the result. */
 	const char *name;
-	/* 0, also when the rule does not concern this job, or -errno with err. */
+	/* 0 if the rule holds or does not concern this job, otherwise -errno with err. */
 	int (*ask)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 };
 
-/*
- * The run (run.c) handles groups, joins and signals; a phase is implemented by its row. Rows use
- * only their own members of the slot.
- */
+/* The run (run.c) handles groups, joins and signals; each phase is implemented by its row. The
+ * functions of a row use only their own members of the slot. */
 struct activity {
 	/* Compute what follows from the options alone. 0, or -errno with err if the job can neither
 	 * be planned nor run. */
@@ -678,17 +677,17 @@ struct activity {
 	/* Lists of rules to check before the first byte, in this order; NULL ends the lists. */
 	const struct rule *const *rules;
 	/* Rules about files that an earlier job of a run may still make. A run therefore checks
-	 * them when the job's preparation starts. Only a dry run, which makes no files, checks them
-	 * here. May be NULL. */
+	 * them when the job's preparation starts. A dry run, which makes no files, checks them with
+	 * rules_ask_turn. May be NULL. */
 	const struct rule *const *turn_rules;
 	/* Descriptors that the job needs at once, and the options to lower. */
 	uint64_t (*open_files)(const struct slot *s);
 	const char *lower_files;
-	/* Requests that read threads or streams may have in progress at once; NULL = not counted
-	 * (checkpoint writers). */
+	/* Maximum number of requests in flight, over all read threads or streams; NULL = not
+	 * counted (checkpoint writers). */
 	uint64_t (*requests)(const struct slot *s);
-	/* Memory that the job needs, into a zeroed struct. Once the sum exceeds room_bytes, it need
-	 * not be exact. */
+	/* Add the memory that the job needs to *n, which the caller has zeroed. Once the sum
+	 * exceeds room_bytes, it need not be exact. */
 	void (*need)(const struct slot *s, uint64_t room_bytes, struct memneed *n);
 	/* append_costs appends the factors of that memory, such as "accelerators=8 x
 	 * read_threads=4"; NULL = there are none to name. `lower` names the options to lower. */
@@ -703,7 +702,7 @@ struct activity {
 	 * in all processes. NULL = nothing to set up. */
 	int (*meet)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 
-	/* Set up and start its threads; join them. */
+	/* Set up and start the threads of the job; join them. */
 	int (*start)(struct slot *s, struct run_shared *run, uint64_t now_ns,
 		     struct mlgen_err *err);
 	void (*join)(struct slot *s);
@@ -712,19 +711,20 @@ struct activity {
 	int (*check)(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 	/* Inspect the files once the job has ended, on the thread that has joined it; or NULL. */
 	void (*inspect_files)(struct slot *s);
-	void (*fini)(struct slot *s); /* also called if it never started */
-	/* Any thread, once started. close: an error somewhere, so all waits end. wake: an
-	 * interruption, so waiting threads check their conditions again. */
+	void (*fini)(struct slot *s); /* called even if the job never started */
+	/* Any thread, once started. close: end all waits after an error somewhere. wake: make
+	 * waiting threads check their conditions again after an interruption. */
 	void (*close)(struct slot *s);
 	void (*wake)(struct slot *s);
 	/* Time zero on the clock; 0 = not yet. */
 	uint64_t (*start_ns)(const struct slot *s);
-	/* Worker number i of the records; NULL = no more. slot->workers has all threads that move
-	 * bytes. */
+	/* Worker number i of those that the records cover; NULL = no more. slot->workers has all
+	 * threads that move bytes. */
 	struct worker *(*worker)(const struct slot *s, uint64_t i);
 	/* Figures for the status line and the log. */
 	void (*look)(const struct slot *s, struct live *live);
-	/* After join: number of records in the report, and the contents of each. */
+	/* records: number of records in the report. collect: fill a record, after join or once the
+	 * run was abandoned. */
 	size_t (*records)(const struct slot *s);
 	void (*collect)(struct job_result *out, size_t record, struct slot *s);
 };
@@ -751,22 +751,22 @@ void collect_ops(struct ops_result *ops, struct opstat *t);
 void collect_worker_time(struct loader_percent *p, const struct opstat *t);
 void collect_depths(struct depth_result *d, const struct opstat *t);
 void collect_usage(struct job_result *out, const struct usage *u);
-/* CPU time `u` of the workers; other roles have none. */
+/* Fill the CPU time of the workers from `u`; that of other roles is unknown. */
 void collect_worker_cpu(struct thread_cpu_result *t, const struct usage *u);
 void collect_storage(struct storage_result *st, struct slot *s, char *directory);
 void collect_slowest(struct storage_result *st, const struct opstat *t);
 /* Fill the window of a record: host, network, energy and, after collect_storage, the bytes that
- * storage delivered. The record already has its workload, bytes read and written, samples, and CPU
- * time of its workers. */
+ * storage delivered. The record must already have its workload, bytes read and written, samples,
+ * and the CPU time of its workers. */
 void collect_window(struct job_result *out, const struct slot *s, size_t record);
 void collect_numa(struct numa_result *n, const struct slot *s);
-/* The earliest error of `n` workers, from number `first` on. */
+/* Store the earliest error of `n` workers, starting with number `first`. */
 void collect_first_error(struct failed_result *f, const struct slot *s, uint64_t first, uint64_t n);
 const char *collect_in_use(const struct slot *s);
 
 /* ---- rates per second, the base of fio's bw_min, iops_max, ... ---- */
 
-/* Record an interval of the working job, and of each worker that still works and has a record of
- * its own. Called on the main thread about once a second. Time before the measurement window does
- * not count. `mhz`: as noise_clock_mhz. */
+/* Record an interval of the working job, and of each worker that is still running and has a record
+ * of its own. Called on the main thread about once a second. Intervals that begin before the
+ * measurement window are not counted. `mhz`: as noise_clock_mhz. */
 void rates_tick(struct slot *s, uint64_t now_ns, double mhz);

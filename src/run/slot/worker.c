@@ -80,7 +80,7 @@ int placement_init(struct placement *p, const struct placement_request *req, str
 	if (rc == 0)
 		rc = topology_plan(t, &wish, &threads, &p->loader_cpus, err);
 	topology_free(t);
-	/* numa=device leaves the accelerators' threads alone. */
+	/* numa=device does not bind the accelerators' threads. */
 	mem_replace(&p->rank_cpus, wish.nodes ? threads : job->cpus_allowed);
 	mem_free(threads);
 	return rc;
@@ -114,14 +114,14 @@ void worker_fini(struct worker *w)
 /*
  * Unshare the descriptor table. While no other thread shares it, the kernel takes no reference to a
  * file for each call (4 KiB pread: 45 of 1180 ns), and open and close of many threads do not
- * contend for one lock. Some engines do not allow it. If it is refused (the seccomp profile of a
- * container), the thread keeps the shared table.
+ * contend for one lock. Some engines do not allow it. If the kernel refuses (the seccomp profile of
+ * a container), the thread keeps the shared table.
  */
 static void unshare_descriptors(const struct mlgen_engine_job *job)
 {
 	if (!(job->engine->caps & MLGEN_CAP_PRIVATE_FDS) || job->shares_fds)
 		return;
-#ifndef __SANITIZE_THREAD__ /* identifies a descriptor by its number alone */
+#ifndef __SANITIZE_THREAD__ /* the sanitizer identifies a descriptor by its number alone */
 	(void)unshare(CLONE_FILES);
 #endif
 }
@@ -178,7 +178,7 @@ void worker_close(struct worker *w)
 	w->trace = NULL;
 }
 
-/* Errors are kept: they count whenever they occurred. */
+/* Errors are kept, whenever they occurred. */
 static void discard_counts(struct worker *w)
 {
 	uint64_t errors = atomic_load_explicit(&w->stat.errors, memory_order_relaxed);
