@@ -10,7 +10,7 @@
 #include "job/job.h"
 
 /* The jobs read from different sources, so there is no common count of delivered bytes, only a mean
- * of the memory shares. An unknown share makes the mean unknown, unless the job of the unknown
+ * of the memory shares. An unknown share makes the mean unknown, unless the job with the unknown
  * share read nothing. */
 static void merge_sources(struct storage_result *to, double bytes_to,
 			  const struct storage_result *from, double bytes_from)
@@ -112,7 +112,7 @@ static void *grow(void *owner, void *p, size_t had, size_t bytes)
 	return mem_realloc(p, bytes);
 }
 
-/* Histograms belong to the slots, and may be added to. */
+/* Histograms belong to the slots, and others may be merged into them. */
 static struct hist *share_hist(void *owner, struct hist *from)
 {
 	(void)owner;
@@ -138,7 +138,7 @@ static const struct merge_memory worker_memory = { grow, no_hist, borrow_text };
 static void merge_job(struct job_result *to, const struct job_result *from,
 		      const struct merge_memory *memory)
 {
-	/* A training writes nothing but checkpoints. */
+	/* A training job writes nothing but checkpoints. */
 	if (!to->work->is_plain && to->ml.saves.count == 0)
 		to->write.lat_ns = NULL;
 	merge_windows(to, from);

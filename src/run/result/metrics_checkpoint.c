@@ -7,7 +7,7 @@
 
 /* ---- a checkpoint: each client has its ranks in the n-th checkpoint ---- */
 
-/* This row follows those of bytes and seconds. */
+/* This row must follow those of bytes and seconds. */
 static void item_rate(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoint_result, 0);
@@ -58,8 +58,8 @@ MERGE_PAIR(least_f64, double, m->how == MERGE_CLIENTS ? fmax(a, b) : fmin(a, b))
 MERGE_PAIR(first_f64, double, m->how != MERGE_TURNS ? fmax(a, b) : isnan(a) ? b : a)
 /* clang-format on */
 
-/* If not all checkpoints of the clients are known, the slowest client's mean is a lower bound of
- * the mean. */
+/* The slowest client's mean is a lower bound. If all checkpoints of the clients are known,
+ * join_times replaces it. */
 static void seconds_mean(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoints_result, 0);
@@ -70,7 +70,8 @@ static void seconds_mean(struct merging *m, const struct mlgen_field *f, const s
 		merge_mean(m, f, at, (double)a->completed, (double)b->completed);
 }
 
-/* Runs one after the other have one first checkpoint; all others are later ones. */
+/* Runs one after the other have a single first checkpoint, that of the first run; all others are
+ * later ones. */
 static void later_seconds(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoints_result, 0);
@@ -110,7 +111,7 @@ static void slowest_rank(struct merging *m, const struct mlgen_field *f, const s
 	to->slowest_checkpoint = b->slowest_checkpoint;
 }
 
-/* Hosts and groups append their ranks; repetitions keep those of the first. */
+/* Hosts and groups append their ranks; repetitions keep the ranks of the first run. */
 static void rank_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct checkpoints_result, 0);
@@ -167,7 +168,7 @@ static void init_neutral(const struct merging *m, struct checkpoints_result *to)
 	to->durable = to->verified = to->caches_dropped = true;
 }
 
-/* Clients have parts of the same checkpoints. This row precedes that of all checkpoints. */
+/* Clients have parts of the same checkpoints. This row must precede that of all checkpoints. */
 static void items_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct metric_list, f->off);
@@ -199,7 +200,7 @@ static void checkpoints(struct merging *m, const struct mlgen_field *f, const st
 	}
 	if (m->how == MERGE_CLIENTS)
 		join_times(to);
-	/* Hosts have parts of one job, or a job each. */
+	/* The clients have parts of one job, or one job each. */
 	if (to->job_ranks < to->ranks)
 		to->job_ranks = to->ranks;
 	seconds = all_seconds(to);

@@ -8,8 +8,8 @@
 
 /* ---- rules ---- */
 
-/* Runs one after the other number their epochs on, and an epoch that some clients lack is left out,
- * as in the list of a training's epochs. */
+/* Epoch numbers continue from run to run if the runs were one after the other. An epoch that some
+ * clients lack is left out. The list of a training job's epochs follows the same rules. */
 static void cache_epochs_list(struct merging *m, const struct mlgen_field *f,
 			      const struct merge_at *at)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_ml.c - rows of a training. */
+/* metrics_ml.c - rows of a training job. */
 #include "run/result/result.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 /* ---- rules ---- */
 
 /* Jobs of a group may have different numbers of epochs. An epoch that some clients lack is left
- * out. Runs one after the other are numbered on. */
+ * out. For runs one after the other, epoch numbers continue from run to run. */
 static void epochs_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct metric_list, f->off);
@@ -62,7 +62,7 @@ static void few_steps(struct merging *m, const struct mlgen_field *f, const stru
 							   FEW_STEPS * workers;
 }
 
-/* This row follows that of au_percent. */
+/* This row must follow that of au_percent. */
 static void target_met(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct job_result, 0);
@@ -70,7 +70,7 @@ static void target_met(struct merging *m, const struct mlgen_field *f, const str
 	to->ml.target_met = to->ml.au_percent >= to->ml.target_au_percent;
 }
 
-/* Repetitions keep the ranks of the first. */
+/* Repetitions keep the ranks of the first run. */
 static void ranks_list(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
 	MERGE_STRUCTS(struct metric_list, f->off);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_result.c - rows of a result, and those that trainings and plain jobs share. */
+/* metrics_result.c - rows of a result, and rows that training jobs and plain jobs share. */
 #include "run/result/result.h"
 
 #include <math.h>
@@ -371,7 +371,7 @@ const struct merge_rule merge_numa_nodes = { .whole = numa_nodes };
 
 /* ---- rules ---- */
 
-/* Without a pace there is no delay, and the total is the latency. This row precedes that of the
+/* Without a pace there is no delay, and the total is the latency. This row must precede that of the
  * latencies. */
 static void paced(struct merging *m, const struct mlgen_field *f, const struct merge_at *at)
 {
@@ -500,7 +500,7 @@ static const struct mlgen_field direction_fields[] = {
 };
 #undef D
 
-/* Directions come first: ops share their latencies. */
+/* Directions must come first, because ops share their latencies. */
 #define J struct job_result
 const struct mlgen_field metrics_result_fields[] = {
 	{ "read", RESULT_OBJECT(J, read, struct direction_result, direction_fields, members) },

@@ -9,8 +9,8 @@
 #include "base/util.h"
 #include "job/job.h"
 
-/* Percent. Bytes are counted when they are read from the adapter, so a little more than the line
- * rate is possible. */
+/* Highest plausible percentage of the line rate. Bytes are counted when they are read from the
+ * adapter, so slightly more than 100 is possible. */
 #define MOST_OF_LINE_RATE 105
 
 uint64_t marks_ns(const struct marks *m)
@@ -146,7 +146,7 @@ bool marks_storage(struct storage_result *st, const struct marks *m)
 
 	if (!marks_ns(m) || !m->storage || read == 0)
 		return false;
-	/* Counters may be cleared meanwhile. */
+	/* Counters may have been cleared in the window. */
 	if (a->read_bytes == UINT64_MAX || b->read_bytes == UINT64_MAX ||
 	    b->read_bytes < a->read_bytes)
 		return false;

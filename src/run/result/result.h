@@ -44,17 +44,17 @@ struct mark {
 	struct host_cpu cpu;
 	struct noise_counts noise;
 	uint64_t received_bytes; /* received by the interface; UINT64_MAX = unknown */
-	/* Bytes that storage had delivered (read_bytes UINT64_MAX = unknown), and bytes that the
-	 * jobs whose reads this source counts had read. */
+	/* storage: bytes that storage had delivered (read_bytes UINT64_MAX = unknown).
+	 * jobs_read_bytes: bytes that jobs had read from the storage that this source counts. */
 	struct memsource_count storage;
 	uint64_t jobs_read_bytes;
 	struct energy_counts energy;
 };
 
 /*
- * Both ends of a record's window. All counters cover the whole host, which keeps the window of
- * several merged records as exact as that of a single record: it reaches from the earliest begin to
- * the latest end. A zeroed struct has no window.
+ * Both ends of a record's window. All counters cover the whole host. The window of several merged
+ * records, from the earliest start to the latest end, is therefore as exact as that of a single
+ * record. A zeroed struct has no window.
  */
 struct marks {
 	struct mark begin, end;
@@ -124,7 +124,7 @@ struct checkpoints_result {
 	uint64_t bytes;                /* moved by complete checkpoints */
 	uint64_t bytes_per_checkpoint; /* bytes of the local ranks */
 	double seconds_mean, seconds_min, seconds_max;
-	double first_seconds, later_seconds; /* later: their mean */
+	double first_seconds, later_seconds; /* first checkpoint; mean of the later ones */
 	double bytes_per_sec;                /* all bytes divided by all seconds */
 	double slowest_rank_bytes_per_sec;   /* minimum of all checkpoints: MLPerf's score */
 	uint64_t slowest_rank, slowest_checkpoint;
@@ -136,14 +136,14 @@ struct checkpoints_result {
 		*unlink_ns; /* owned by the slot or the checkpoint writer */
 	bool durable;       /* every byte of the complete checkpoints was flushed */
 	/* Dirty bytes and bytes under writeback on this host at the end, from any process, and the
-	 * part of them that this job can have written at most. UINT64_MAX = unknown. */
+	 * most of them that this job can have written. UINT64_MAX = unknown. */
 	uint64_t dirty_bytes, in_memory_bytes;
 	bool verified;       /* verify= checked every byte */
 	bool caches_dropped; /* drop_caches was done */
-	double wall_seconds; /* first begin to last end */
+	double wall_seconds; /* first start to last end */
 };
 
-/* No checkpoint yet: count is 0 and all figures are unknown. */
+/* Initialize without any checkpoint: count is 0, and all figures are unknown. */
 void checkpoints_result_init(struct checkpoints_result *r);
 
 /* ---- results of a run, as plain data that the reports print ---- */
@@ -164,7 +164,7 @@ struct loader_percent {
 	double open, stat, read, write, fsync, close, reap, cpu, idle, other;
 };
 
-/* An accelerator and its read threads, in a training with several accelerators. */
+/* An accelerator and its read threads, in a training job with several accelerators. */
 struct rank_time {
 	uint64_t rank;
 	struct time_percent time_percent;
@@ -188,7 +188,7 @@ struct epoch_result {
 	double seconds;          /* the time until the end of the last step */
 	double samples_per_sec, sample_bytes_per_sec;
 	double au_percent;    /* NaN: an epoch of one step, or no compute */
-	uint64_t stall_count; /* counted stalls */
+	uint64_t stall_count; /* number of stalls that were counted */
 	double stall_mean_ns, stall_p99_ns;
 	double first_step_ns; /* mean over ranks */
 };
@@ -211,12 +211,12 @@ struct storage_result {
 	uint64_t osts;                          /* Lustre only; otherwise UINT64_MAX */
 	bool is_memory;                         /* tmpfs, ramfs */
 	bool has_own_cache;                     /* ZFS, GPFS */
-	/* Bytes and requests that the source counted in the window, and bytes that jobs read
-	 * meanwhile from the storage that it counts; UINT64_MAX = unknown. */
+	/* Bytes and requests that the source counted in the window, and bytes that jobs read from
+	 * the same storage in that time; UINT64_MAX = unknown. */
 	uint64_t device_read_bytes, device_reads, jobs_read_bytes;
-	double memory_percent;          /* share of the bytes read; NaN = unknown */
+	double memory_percent;          /* share of bytes read from memory; NaN = unknown */
 	const char *source;             /* source of that figure, or "unknown" */
-	double resident_before_percent; /* share of the dataset after preparation; NaN */
+	double resident_before_percent; /* cached share of the dataset after preparation; NaN */
 	uint64_t resident_files;        /* number of files sampled for that */
 	uint64_t cache_drops;           /* passes that dropped files for invalidate */
 	bool caches_dropped;            /* drop_caches was done */
@@ -257,7 +257,7 @@ struct host_result {
 };
 
 /* The window over which host, network, noise and delivered bytes of a record are measured. The
- * window covers all work of the record; in merged jobs it reaches from the earliest begin to the
+ * window covers all work of the record; in merged jobs it reaches from the earliest start to the
  * latest end. NaN and NULL = it never began, or the document is older or covers several runs. */
 struct window_result {
 	const char *from;     /* "start", "ramp_time"; borrowed */
@@ -271,7 +271,7 @@ struct energy_result {
 	double joules; /* packages plus DRAM; packages alone when dram_joules is NaN */
 	double package_joules, dram_joules;
 	double joules_per_gib;    /* read and written by the job */
-	double joules_per_sample; /* samples of a training */
+	double joules_per_sample; /* samples of a training job */
 	const char *unmeasured;   /* reason why one of these is NaN; borrowed; NULL */
 };
 
@@ -290,7 +290,7 @@ struct numa_result {
 	uint64_t device_node; /* node of the storage's disk; UINT64_MAX = unknown */
 	struct node_set seen; /* nodes on which read threads ran */
 	char *loader_nodes;   /* `seen` as text; NULL: the host has one node */
-	double far_percent;   /* share of these samples on another node; NaN */
+	double far_percent;   /* share of these looks on another node than the disk's; NaN */
 	/* Reason why numa=device could not bind; borrowed; NULL: it did, or is not set. */
 	const char *unbound;
 };
@@ -308,7 +308,7 @@ struct mlperf_result {
 	const char *train_au_meet_expectation; /* "success", "fail"; NULL: no target */
 };
 
-/* An epoch in these windows. An epoch of a single step has none. */
+/* Figures of an epoch by these windows. An epoch of a single step has none. */
 struct mlperf_epoch {
 	double au_percent;
 	double v1_0_samples_per_sec, v2_0_samples_per_sec, v3_0_samples_per_sec;
@@ -346,7 +346,7 @@ struct ceiling_result {
 	double null_au_percent, null_samples_per_sec, null_seconds;
 	double cached_au_percent, cached_samples_per_sec, cached_seconds;
 	uint64_t cached_files, cached_bytes;
-	uint64_t jobs_beside; /* jobs that ran at the same time, and were left out here */
+	uint64_t jobs_beside; /* other jobs of its group, which are left out here */
 	char unmeasured[256]; /* reason why a figure is missing; "" */
 };
 
@@ -354,7 +354,7 @@ struct ceiling_result {
  * otherwise. */
 struct cache_counts {
 	uint64_t accesses, unique_samples;
-	/* Counted in the order of the plan. */
+	/* Decisions in the planned order of accesses. */
 	uint64_t hits, misses, substitutions;
 	/* Hits of the plan that storage had to serve because the tier did not hold the sample at
 	 * that moment. */
@@ -364,9 +364,12 @@ struct cache_counts {
 	uint64_t cache_bytes, storage_bytes, peer_bytes, filled_bytes;
 	uint64_t footprint_bytes; /* bytes of the unique samples */
 	double hit_ratio;         /* NaN when there was no access */
-	/* Properties of the access order. sequential_ratio: accesses to the sample after the
-	 * previous one in the data set. rank_correlation: of the positions of samples that both
-	 * this epoch and the one before read. multiplicity: mean number of accesses per sample. */
+	/*
+	 * Properties of the access order. sequential_ratio: share of accesses to the sample that
+	 * follows the previous one in the data set. rank_correlation: of the positions of the
+	 * samples that this epoch and the previous epoch both read. multiplicity: mean number of
+	 * accesses per sample.
+	 */
 	double sequential_ratio, rank_correlation, multiplicity;
 };
 
@@ -376,7 +379,7 @@ struct cache_epoch {
 	struct cache_counts counts;
 };
 
-/* A rank, in a job with several. */
+/* A rank of a job with several ranks. */
 struct cache_rank {
 	uint64_t rank, accesses, hits, misses, substitutions;
 	double hit_ratio; /* after the first epoch; NaN */
@@ -419,7 +422,7 @@ struct ml_result {
 	uint64_t accelerators;
 	char *accelerator;      /* NULL = unnamed */
 	uint64_t steps;         /* steps of one rank, over all epochs */
-	uint64_t counted_steps; /* steps of all ranks that step, stall and AU count */
+	uint64_t counted_steps; /* steps of all ranks that the step, stall and AU figures cover */
 	bool too_short;         /* a rank has fewer than FEW_STEPS counted steps */
 	/* Training alone, without evaluations. */
 	uint64_t samples, sample_bytes, io_bytes;
@@ -503,11 +506,11 @@ struct replay_result {
 	uint64_t asked_bytes, done_bytes; /* reads and writes */
 	uint64_t touches;                 /* reads that touch a page of a mapping */
 	uint64_t redirected; /* replay_files=traced: operations that would change a file of the
-				trace, redirected below directory */
-	/* Reads and writes that are requests of block devices, and the number of those that
+				trace, and so went to a file below directory */
+	/* Reads and writes that are requests to block devices, and the number of those that
 	 * replay_span moved. */
 	uint64_t blocks, folded;
-	uint64_t waits;      /* waits for threads that were more than a second behind */
+	uint64_t waits;      /* waits for threads that were more than a second late */
 	double wait_seconds; /* all workers together */
 	/* Traced operations that are not replayed: "12 getdents, 3 advise"; "". */
 	char left_out[256];
@@ -523,7 +526,7 @@ struct io_result {
 	uint64_t jobnum;            /* number of the first worker, from 0 */
 	uint64_t iodepth_least;     /* minimum over the merged jobs; iodepth_used is the maximum */
 	uint64_t files, file_bytes; /* files that the workers read and write */
-	uint64_t laid_out_files, laid_out_bytes; /* made before by the whole job */
+	uint64_t laid_out_files, laid_out_bytes; /* made beforehand by the whole job */
 	struct rate_result rate[2];              /* 0 read, 1 write */
 	struct loader_percent worker_percent;
 	struct replay_result replay;
@@ -576,11 +579,12 @@ struct job_result {
 	const struct workload *work;
 	struct ml_result ml; /* empty in a plain job */
 	struct io_result io; /* plain jobs only */
-	/* Figures of every workload. The document has them in the object of the workload's page. */
+	/* Figures of every workload. In the document, they are in the object of the job's
+	 * workload. */
 	uint64_t iodepth_used; /* 1 on a synchronous engine */
 	const char *in_use;    /* optional features that the engine used, as text; "" */
-	/* Time of the slowest worker; in a training time of its epochs, without the time between
-	 * them. */
+	/* Time of the slowest worker; in a training job, the time of its epochs without the time
+	 * between them. */
 	double wall_seconds;
 	struct ops_result ops;
 	struct storage_result storage;
@@ -596,7 +600,7 @@ struct job_result {
 	bool interrupted;
 	bool complete;                 /* all work is done, or runtime was reached */
 	struct marks marks;            /* ends of its window; zeroed in a document */
-	struct prepare_result prepare; /* also set in a training that prepared its dataset */
+	struct prepare_result prepare; /* also set in a training job that prepared its dataset */
 	struct direction_result read, write;
 	struct depth_result depths;
 	struct op_result sync;                   /* fsync and fdatasync of a plain job */
@@ -625,7 +629,7 @@ struct trace_result {
 	uint64_t records, bytes, lost, cpu_ns; /* cpu_ns is that of the writing thread */
 };
 
-/* Members that only the document of a run has, as job_document for a job. */
+/* Members that only the document of a run has; like job_document for a job. */
 struct run_document {
 	uint64_t schema_version, timestamp; /* s */
 	char *time;                         /* owned */
@@ -654,7 +658,8 @@ struct run_result {
 	struct mlgen_err err; /* first error of any job */
 	struct trace_result trace;
 	struct series_result series; /* owned */
-	/* Versions that wrote the document; version NULL = this program. */
+	/* Versions of the program and the libraries that wrote the document; version NULL = this
+	 * program. */
 	const char *version, *liburing, *libaio;
 	/* Texts of --title and --note, a line per note; borrowed, NULL = none. */
 	const char *title, *notes;
@@ -674,25 +679,26 @@ double job_result_busy_percent(const struct job_result *r);
  * misleading. */
 bool job_result_au_misleads(const struct job_result *r);
 
-/* Seconds of a training's epochs, evaluations and waits for checkpoints. */
+/* Seconds of a training job's epochs, evaluations and waits for checkpoints. */
 double job_result_runtime(const struct job_result *r);
 
 /* Fill the figures of a record from its window. Unknown figures are NaN, UINT64_MAX or NULL. */
 void marks_window(struct window_result *w, const struct marks *m);
-/* Keeps oversleep_ns. */
+/* oversleep_ns is left unchanged. */
 void marks_host(struct host_result *h, const struct marks *m);
 void marks_network(struct network_result *n, const struct marks *m);
-/* Bytes delivered by storage, bytes read meanwhile, and the share that came from memory. False = no
- * source counts them, and `st` is unchanged. */
+/* Fill in the bytes that storage delivered, the bytes that jobs read in the same time, and the
+ * share that came from memory. False: no source counts these bytes, and `st` is unchanged. */
 bool marks_storage(struct storage_result *st, const struct marks *m);
-/* Joules in all, per GiB of `bytes` and per sample; NaN for a count of 0. */
+/* Fill in the joules in total, per GiB of `bytes` and per sample; NaN for a count of 0. */
 void marks_energy(struct energy_result *e, const struct marks *m, uint64_t bytes, uint64_t samples);
-/* others_seconds: CPU time of the process minus that of workers and accelerators in `t`. */
+/* Set others_seconds to the CPU time of the process minus that of workers and accelerators in
+ * `t`. */
 void marks_other_cpu(struct thread_cpu_result *t, const struct marks *m);
 
 /* Describe a mount before any byte is read. The texts are borrowed from it. */
 void storage_result_init(struct storage_result *st, const struct mount *m);
-/* No ceiling was measured. */
+/* Initialize with no ceiling measured. */
 void ceiling_result_init(struct ceiling_result *r);
 /* The checkpoints that a job of phase=checkpoint or phase=restore saved or restored. */
 const struct checkpoints_result *job_result_checkpoints(const struct job_result *r);
@@ -703,9 +709,9 @@ void mlperf_rules_fini(struct metric_list *l); /* items are struct mlperf_rule *
 /* ---- errors that did not end the job, and its max_errors ---- */
 
 /*
- * A training counts failed samples that its accelerators received, in evaluations too. Errors that
- * hit no accelerator (in read-ahead, in an index, within ramp_time) count by themselves when no
- * sample failed. A plain job counts failed operations.
+ * A training job counts the failed samples that its accelerators received, including those of
+ * evaluations. If no sample failed, errors that reached no accelerator (in read-ahead, in an index,
+ * within ramp_time) are counted instead. A plain job counts failed operations.
  */
 
 /* Do `count` failures among `of` exceed the job's max_errors? */
@@ -714,12 +720,12 @@ bool failed_exceeds(const struct job *job, uint64_t count, uint64_t of);
 /* Fill count, of and percent of a job's `failed` from its other counts. */
 void failed_count(struct job_result *r);
 
-/* Like failed_count(), after is_too_many is known: too many errors clear the AU of the job and of
- * the epochs in which samples failed. */
+/* Call failed_count(). If too many samples failed, also clear the AU of the job and of the epochs
+ * in which samples failed. is_too_many must be known. */
 void failed_fill(struct job_result *r);
 
-/* Merge two jobs: too many errors in one job are too many in both. Call failed_fill()
- * afterwards. */
+/* Merge the failures of two jobs: too many errors in either job are too many for both. Call
+ * failed_fill() afterwards. */
 void failed_merge(struct failed_result *to, const struct failed_result *from);
 
 /* Did more fail than allowed in any of the jobs? */
@@ -730,17 +736,15 @@ bool failed_in_any(const struct run_result *r);
 /*
  * Merge the jobs of each group in which any job sets group_reporting into the group's first job and
  * remove the others from the list. Counts and rates add up, latencies merge exactly, percentages
- * become means weighted by their denominators. The merged window reaches from the earliest begin to
- * the latest end. Host, noise, network and storage are counted over all of it if the jobs read
- * through one interface and from one source; otherwise those figures become unknown. Published
+ * become means weighted by their denominators. The merged window reaches from the earliest start to
+ * the latest end. Host, noise, network and storage are counted over the whole window if the jobs
+ * read through one interface and from one source; otherwise those figures become unknown. Published
  * windows (mlperf{}) belong to a single training and become null.
  */
 void merge_groups(struct run_result *r);
 
-/*
- * Merge a plain job's worker into another of the same job. `from` keeps its histograms and texts,
- * because a report may show both the sum and its parts.
- */
+/* Merge the record of a plain job's worker into that of another worker of the job. `from` keeps its
+ * histograms and texts, because a report may show both the sum and its parts. */
 void merge_workers(struct job_result *to, const struct job_result *from);
 
 /*

@@ -15,18 +15,19 @@
 /* Activities of the job in an interval, as bits. */
 enum live_when {
 	LIVE_IN_PREPARE = 1,
-	LIVE_IN_TRAIN = 2, /* also between epochs */
+	LIVE_IN_TRAIN = 2, /* including the time between epochs */
 	LIVE_IN_STEPS = 4, /* training steps that compute */
 	LIVE_IN_IO = 8,
 	LIVE_IN_CHECKPOINT = 16, /* a job that only saves or restores */
 	LIVE_IN_SAVE = 32,       /* a checkpoint in progress, in any job */
 	LIVE_AFTER_SAVE = 64,    /* a checkpoint was begun in the run so far */
-	LIVE_IN_TIER = 128,      /* a training with lookups in its cache tier */
+	LIVE_IN_TIER = 128,      /* a training job with lookups in its cache tier */
 };
 
 /* ---- joining the looks of several processes ---- */
 
-/* Sums start from `before`, since rows share some members and must not add them twice. */
+/* Each sum is `before` plus `other`, so that a member that several rows share is added only
+ * once. */
 struct joining {
 	struct live *to;
 	struct live before;
@@ -474,8 +475,8 @@ bool live_is_column(const struct live_field *f)
 	return f->field.help && !f->is_unlogged;
 }
 
-/* Was the job in this phase? The interval in which a job ends counts for its last phase, and for
- * its main phase if that began and ended in the interval. */
+/* Was the job in this phase? The interval in which a job ends belongs to the phase that it started
+ * in, and to the main phase if that has begun. */
 static bool was_in(const struct live_span *s, enum live_phase phase)
 {
 	const struct live *now = s->now;
@@ -532,7 +533,7 @@ const void *live_now(const struct live_field *f, const struct live_span *s)
 	return base + f->field.off;
 }
 
-/* Counters only grow; a look that lags behind the earlier one gives 0. */
+/* Counters only grow, but a look may lag behind an earlier one; the increase is then 0. */
 static uint64_t gained(const struct live_span *s, size_t off)
 {
 	uint64_t now = count_at(s->now, off), before = count_at(s->before, off);

@@ -209,7 +209,7 @@ static struct metric_list count_rows(const struct series *s, unsigned h, unsigne
 	return (struct metric_list){ counts, rows * used };
 }
 
-/* The operation that the column's name begins with: "read_p50_ns". */
+/* The operation in the name of a column: "read" of "read_p50_ns". */
 static const char *operation_of(const struct live_field *f)
 {
 	static const char *const names[] = { "read", "write", "sample", "stall" };
@@ -399,7 +399,7 @@ static void set_cell(struct series_cell *c, const struct live_field *f, const st
 	}
 }
 
-/* Add the next interval, `from`, to an interval. `from` gives up its histograms. */
+/* Join `from`, the interval after `to`, into `to`, and free the histograms of `from`. */
 static void join(struct series *s, struct series_interval *to, struct series_interval *from)
 {
 	to->end_ns = from->end_ns;
@@ -446,7 +446,7 @@ size_t series_count(const struct series *s)
 	return s->count;
 }
 
-/* Join each two neighbouring intervals. */
+/* Join each pair of neighbouring intervals. */
 static void halve(struct series *s)
 {
 	size_t n = 0;

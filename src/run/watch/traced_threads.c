@@ -21,7 +21,7 @@ struct traced_thread {
 
 struct traced_threads {
 	pthread_mutex_t lock;
-	VEC(struct traced_thread) list; /* if is_sorted, by tid and time */
+	VEC(struct traced_thread) list; /* sorted by tid and time if is_sorted */
 	bool is_sorted;
 };
 
@@ -64,7 +64,7 @@ bool traced_threads_is(struct traced_threads *t, size_t job, uint32_t tid, uint6
 	if (!t->is_sorted && t->list.count)
 		qsort(t->list.at, t->list.count, sizeof(*t->list.at), compare_threads);
 	t->is_sorted = true;
-	/* Number of entries with a lower tid, or with this tid and a beginning up to at_ns. */
+	/* Number of entries with a lower tid, or with this tid and a start no later than at_ns. */
 	n = BISECT(i, 0, t->list.count, compare_threads(&t->list.at[i], &key) > 0);
 	return n && t->list.at[n - 1].tid == tid && t->list.at[n - 1].job == job;
 }

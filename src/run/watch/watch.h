@@ -5,8 +5,8 @@
 /*
  * A look (struct live) is a copy of the counters of a running job, made by any thread while the job
  * runs; the difference of two looks is an interval. A series stores a bounded number of intervals,
- * which become longer during a run, and turns them into plain data for a document. A thread of a
- * trace is identified by its number and the time.
+ * which become longer during a run, and turns them into plain data for a document. The threads of a
+ * trace are told apart by their number and the time, since the kernel reuses numbers.
  */
 
 #include <stdbool.h>
@@ -48,15 +48,15 @@ struct live {
 	uint64_t now_ns; /* the run's clock */
 	/* train */
 	uint64_t epoch, epochs; /* counted from 1; epochs 0 = unknown (time_based) */
-	uint64_t step, steps;   /* rank 0's in this epoch, from 1 */
+	uint64_t step, steps;   /* rank 0's step in this epoch, from 1 */
 	uint64_t samples, sample_bytes, io_bytes;
-	uint64_t compute_ns; /* requested by finished steps, for delivered samples */
+	uint64_t compute_ns; /* requested by finished steps, without failed samples */
 	uint64_t step_ns;    /* wall time of finished steps */
 	uint64_t stall_ns;
 	uint64_t accesses, hits; /* samples looked up and found in a cache tier */
-	uint64_t waiting_ns;     /* longest stall now in progress */
+	uint64_t waiting_ns;     /* longest of the stalls in progress */
 	uint64_t left_ns;        /* estimate; UINT64_MAX = unknown */
-	double done_percent;     /* share of the phase, by left_ns; NaN = unknown */
+	double done_percent;     /* done part of the phase, from left_ns; NaN = unknown */
 	/* Histograms since the start. They belong to the caller (live_hists_new); any may be
 	 * NULL. */
 	struct hist *stall;          /* all accelerators */
@@ -73,10 +73,10 @@ struct live {
 	/* 0 read, 1 write: operations, including those in chains, and transferred bytes, of all
 	 * threads of the job. */
 	uint64_t io_ios[2], io_moved[2];
-	/* checkpoints, also during a training; count 0 = none */
+	/* checkpoints, including those of a training job; checkpoint 0 = none was begun */
 	uint64_t checkpoint, checkpoints;           /* counted from 1; checkpoints 0 = unknown */
 	uint64_t checkpoint_done, checkpoint_bytes; /* current checkpoint */
-	uint64_t checkpoint_moved;                  /* bytes of all so far */
+	uint64_t checkpoint_moved;                  /* bytes of all checkpoints so far */
 	bool is_checkpointing, is_restore;
 	/* prepare, and the layout of a plain job's files */
 	uint64_t files_done, files_total, bytes_done, bytes_total;
@@ -125,10 +125,10 @@ enum live_show {
 	LIVE_AS_CHOICE,     /* the name of the value */
 	LIVE_AS_NUMBER,     /* "118/500" */
 	LIVE_AS_COUNT,      /* "12,000/28,000" */
-	LIVE_AS_ERRORS,     /* "3 errors"; 0 is none */
+	LIVE_AS_ERRORS,     /* "3 errors"; prints nothing for 0 */
 	LIVE_AS_BYTES,      /* "1.66 of 3.73 TiB" */
 	LIVE_AS_BANDWIDTH,  /* "14.9 GiB/s" */
-	LIVE_AS_OPERATIONS, /* "203k" per second; not shown for a job without any */
+	LIVE_AS_OPERATIONS, /* "203k" per second; prints nothing before the first */
 	LIVE_AS_SHARE,      /* "63.2%" */
 	LIVE_AS_PERCENT,    /* "20%" */
 	LIVE_AS_SECONDS,    /* "12 s" */
@@ -145,8 +145,8 @@ enum live_join {
 };
 
 struct live_field {
-	/* No name ends the table. A row without help is another source of the figure above it, for
-	 * other intervals. */
+	/* A row without a name ends the table. A row without help is another source of the figure
+	 * in the row above, for intervals with other activities (`when`). */
 	struct mlgen_field field;
 	enum live_kind kind;
 	enum live_show show;
@@ -157,8 +157,8 @@ struct live_field {
 	/* DISTRIBUTION: the member is an array of MLGEN_OPS histograms. */
 	bool is_by_operation;
 	enum live_join join;
-	/* Help of its metric (report/prometheus/prometheus.h), if field.help speaks of an interval;
-	 * "" = it has no metric. */
+	/* Help text of the figure's metric (report/prometheus/prometheus.h), if field.help
+	 * describes an interval; NULL = field.help; "" = there is no metric. */
 	const char *metric;
 };
 extern const struct live_field live_fields[];
@@ -179,7 +179,7 @@ struct live_span {
 /* Does the figure have a value in this interval? */
 bool live_applies(const struct live_field *f, const struct live_span *s);
 
-/* The row of that name that applies, or NULL; a name ends at `len`. */
+/* Find the row that applies and whose name is the first `len` bytes of `name`; NULL = none. */
 const struct live_field *live_find(const char *name, size_t len, const struct live_span *s);
 
 /* The current value of the member, which has the row's type. */
@@ -191,20 +191,22 @@ uint64_t live_count(const struct live_field *f, const struct live_span *s);
 /* The total of a PROGRESS. */
 uint64_t live_total(const struct live_field *f, const struct live_span *s);
 
-/* The increase of a SHARE, and the increase of its total. */
+/* live_gained: the increase of a SHARE in the interval. live_total_gained: that of its total. */
 uint64_t live_gained(const struct live_field *f, const struct live_span *s);
 uint64_t live_total_gained(const struct live_field *f, const struct live_span *s);
 
-/* A COUNTER per second; NaN if no time has passed. */
+/* The increase of a COUNTER per second; NaN if no time has passed. */
 double live_per_sec(const struct live_field *f, const struct live_span *s);
 
-/* 0 to 100; NaN for a SHARE whose total did not increase. */
+/* The figure in percent, 0 to 100; NaN for a SHARE whose total did not increase. */
 double live_percent(const struct live_field *f, const struct live_span *s);
 
-/* The histogram of the interval, of a DISTRIBUTION; false if it is empty or unknown. */
+/* Fill `out` with the histogram of a DISTRIBUTION in the interval. False: the histogram is empty or
+ * unknown. */
 bool live_distribution(const struct live_field *f, const struct live_span *s, struct hist *out);
 
-/* The percentile of a DISTRIBUTION; UINT64_MAX if the interval has no values or is unknown. */
+/* The percentile of a DISTRIBUTION in the interval; UINT64_MAX if the histogram is empty or
+ * unknown. */
 uint64_t live_percentile(const struct live_field *f, const struct live_span *s,
 			 struct hist *scratch);
 
@@ -214,8 +216,8 @@ uint64_t live_percentile(const struct live_field *f, const struct live_span *s,
 struct host_look *host_look_new(void);
 void host_look_free(struct host_look *h);
 
-/* The figures between two looks at a job, by the run's clock; log_ns stays 0. The text of `time` is
- * valid until the next call. */
+/* Fill `out` with the host's figures between two looks at a job, at before_ns and now_ns on the
+ * run's clock; log_ns stays 0. The text of `time` is valid until the next call. */
 void host_look(struct host_look *h, struct live_host *out, uint64_t now_ns, uint64_t before_ns);
 
 /* ---- a job over time, as plain data for the document ---- */
@@ -243,7 +245,7 @@ struct series_job {
 	struct metric_list latencies; /* series_latency */
 };
 
-/* Without jobs: no series was asked for. */
+/* An empty list of jobs means that no series was requested. */
 struct series_result {
 	double interval_seconds; /* between two looks */
 	struct metric_list jobs; /* series_job */
@@ -266,24 +268,26 @@ extern const struct mlgen_field metrics_series_fields[]; /* series_result */
 
 /*
  * The columns of live_fields in each interval, and the histograms for the percentiles. When the
- * series is full, each two neighbouring intervals become one, and new intervals are twice as long.
- * Counters and histograms are added, a share is that of the longer interval, a figure of the host
- * is the mean over the time, and a gauge or progress is the later value. An interval thus shows
- * what looks at its beginning and at its end alone would have shown. A series belongs to the main
+ * series is full, each pair of neighbouring intervals is joined, and new intervals are twice as
+ * long. Counters and histograms are added, shares are computed over both intervals, figures of the
+ * host are averaged over time, and gauges and progress keep the later value. A joined interval thus
+ * shows what two looks, at its start and at its end, would have shown. A series belongs to the main
  * thread.
  */
-/* The series of one of `jobs` jobs. Time counts from start_ns, by the run's clock. */
+/* Create the series of one job; `jobs` jobs share SERIES_BYTES. Times count from start_ns on the
+ * run's clock. */
 struct series *series_new(uint64_t start_ns, size_t jobs);
 void series_free(struct series *s); /* NULL is fine */
 
-/* Append an interval, later than the last one; the looks have histograms, and there is a host. */
+/* Append an interval, which must be later than the last one. span->host must be set; a histogram
+ * that a look lacks is left out. */
 void series_add(struct series *s, const struct live_span *span);
 
-/* Memory of the intervals in bytes, and their number. */
+/* series_bytes: memory that the intervals use. series_count: number of intervals. */
 uint64_t series_bytes(const struct series *s);
 size_t series_count(const struct series *s);
 
-/* Make the data for the document, which the caller frees with series_job_fini. */
+/* Fill `out` with the data for the document. The caller frees the data with series_job_fini. */
 void series_finish(struct series *s, struct series_job *out);
 
 /* ---- the trace of a run, for the threads that are in it ---- */
@@ -303,12 +307,12 @@ struct traced {
 
 #define TRACED_ROLE_BYTES 48
 
-/* A ring for the calling thread, which ends it with trace_ring_end; NULL without a trace or with
- * `t` NULL. For role and files see tracer.h. */
+/* Make a ring for the calling thread, which must end the ring with trace_ring_end. NULL if `t` is
+ * NULL or has no trace, or without memory. For role and files see tracer.h. */
 struct trace_ring *traced_ring(const struct traced *t, const char *role, uint64_t files);
 
-/* Mark a plain job's stage, from time zero to its end; each of its workers does. `ring` NULL =
- * there is no trace. */
+/* Mark the stage of a plain job, from time zero to the end of the job. Each worker of the job calls
+ * this. `ring` NULL = there is no trace. */
 void traced_stage(const struct traced *t, struct trace_ring *ring, uint64_t begin_ns,
 		  uint64_t end_ns);
 
@@ -321,7 +325,8 @@ void traced_stage(const struct traced *t, struct trace_ring *ring, uint64_t begi
 struct traced_threads *traced_threads_new(void);
 void traced_threads_free(struct traced_threads *t); /* NULL is fine */
 
-/* Any thread: the calling thread works for job number `job` from now on, by the trace's clock. */
+/* Any thread: record that the calling thread works for job number `job` from now_ns on, by the
+ * trace's clock. */
 void traced_threads_add(struct traced_threads *t, size_t job, uint64_t now_ns);
 
 /* After the last traced_threads_add: did this thread work for the job at that time? */
