@@ -114,8 +114,8 @@ static int set_group(struct memlimit *m, const struct job *job, struct host *hos
 	return 0;
 }
 
-/* Below this limit the process would not live to report it. The limit is not set; a later rule
- * refuses it, when the needs of the jobs are known. */
+/* Is the limit so low that the process would not live to report it? Such a limit is not set. A
+ * later rule refuses it, when the needs of the jobs are known. */
 static bool is_too_little(struct memlimit *m, const struct job *job, struct host *host)
 {
 	if (job->memory_limit / job_host_processes(job) >= MEMNEED_LIMITED_BYTES)
@@ -183,7 +183,7 @@ void memlimit_lift(struct memlimit *m)
 
 	if (!atomic_exchange(&m->is_set, false))
 		return;
-	/* The child must not see that the group is left. */
+	/* The child must be gone before this process leaves the group. */
 	if (m->watch.child) {
 		kill(m->watch.child, SIGKILL);
 		while (waitpid(m->watch.child, NULL, 0) < 0 && errno == EINTR)
@@ -197,7 +197,7 @@ void memlimit_lift(struct memlimit *m)
 		log_warn("memory_limit: %s could not be removed: %s", path, strerror(-rc));
 }
 
-/* The memory that is available to each process, and that a job needs in each. */
+/* The memory that is available to each process, and the memory that a job needs in each process. */
 struct memhost_look {
 	const struct hosts *h;
 	const struct memroom *rooms; /* per rank; zeroed for a process that is gone */

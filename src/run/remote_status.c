@@ -58,7 +58,8 @@ void run_look(const struct run *r, size_t i, struct live *live)
 {
 	const struct slot *s = &r->slots[i];
 
-	/* Read the phase only once: the job may end meanwhile, and its figures must not vanish. */
+	/* Read the phase only once: the job may end at any moment, and its figures must not
+	 * vanish. */
 	int phase = atomic_load(&s->phase);
 	bool has_worked = atomic_load(&s->work_begin_ns) != 0;
 
@@ -118,9 +119,9 @@ struct remote_status {
 };
 
 /*
- * An answer is a head, and for each job its figures and its histograms, without their empty bins.
- * All processes have the same version (hosts/hosts.h), and their machines the same byte order, as
- * for MPI.
+ * An answer consists of a head and, for each job, its figures and its histograms without empty
+ * bins. All processes have the same version (hosts/hosts.h), and their machines the same byte
+ * order, as for MPI.
  */
 struct status_head {
 	struct live_host host;
@@ -180,7 +181,7 @@ static bool parse_bytes(struct status_rest *r, void *to, size_t n)
 	return true;
 }
 
-/* The next histogram; with `to` NULL it is skipped. */
+/* Parse the next histogram into `to`, or skip it if `to` is NULL. */
 static bool parse_hist(struct status_rest *r, struct hist *to)
 {
 	uint64_t bins;
@@ -202,7 +203,7 @@ static bool parse_hist(struct status_rest *r, struct hist *to)
 	return true;
 }
 
-/* The figures and histograms of the next job; with `to` NULL they are skipped. */
+/* Parse the figures and histograms of the next job into `to`, or skip them if `to` is NULL. */
 static bool parse_look(struct status_rest *r, struct live *to)
 {
 	struct live figures, own = to ? *to : (struct live){ 0 };

@@ -52,7 +52,7 @@ static int memory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 	return rc;
 }
 
-/* Files are not counted if there is not enough memory, since this looks at every file of a
+/* Files are not counted if there is not enough memory, since counting looks at every file of a
  * checkpoint. */
 static int open_files(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
@@ -155,7 +155,7 @@ static int check_all_jobs(struct rule_check *c, const struct rule *rules)
 	return rc;
 }
 
-/* The needs of a job depend on what its own rules have found. */
+/* Call this after the jobs' own rules, whose findings the needs depend on. */
 static void count_needs(struct run_shared *run)
 {
 	struct rules_known *k = run->known;

@@ -378,8 +378,8 @@ int run_ask(const struct run_config *cfg, run_rule_failed_fn *report, run_offer 
 	return rc;
 }
 
-/* If several processes have agreed to start, each of them does, even if it is to stop: its jobs
- * then end at once. */
+/* Once several processes have agreed to start, each of them must, even if it has been told to stop:
+ * its jobs then end at once. */
 static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
 {
 	struct hosts *h = r->shared.cfg.hosts;

@@ -75,7 +75,7 @@ int shared_check(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 	return rc;
 }
 
-/* Append "/dev/vda1, ext4 at / (virtio)"; "tmpfs at /tmp: this is memory". */
+/* Append a mount: "/dev/vda1, ext4 at / (virtio)", or "tmpfs at /tmp: this is memory". */
 static void append_mount(struct buf *to, const struct mount *m)
 {
 	bool has_source =

@@ -63,10 +63,11 @@ void memlimit_lift(struct memlimit *m);
 /* ---- is there enough memory for all processes of a job on one host? ---- */
 
 /*
- * Compare the needs of the processes, group by group, with the memory that the host, and each
- * control group that several of them share, has for them. All processes call this together. 0, or
- * -EPIPE with err; in rank 0 -ENOMEM with err, and the number of the job in *job, if it is too much
- * on any host. memneed_check does this for a single process.
+ * Compare, for each group of jobs, the needs of all processes on a host with the memory of the
+ * host, and with that of each control group that several of the processes share. All processes must
+ * call this together. 0, or -EPIPE with err. If the needs are too large on any host, rank 0 gets
+ * -ENOMEM with err, and the number of the job in *job. memneed_check does this for a single
+ * process.
  */
 int memhost_check(struct hosts *h, const struct memneed_jobs *all, const struct memroom *room,
 		  size_t *job, struct mlgen_err *err);
@@ -83,10 +84,10 @@ struct disks {
 	_Atomic bool has_ended;
 };
 
-/* After the slots were checked: the mounts of their files are known. */
+/* Call this once the slots were checked and the mounts of their files are known. */
 void disks_begin(struct disks *d, const struct slot *slots, size_t slot_count,
 		 const struct clock *clock);
-/* Any thread; the first call counts. */
+/* Any thread; only the first call has an effect. */
 void disks_end(struct disks *d, const struct clock *clock);
 /* After disks_end: fill out->disks, which becomes the caller's. */
 void disks_collect(struct run_result *out, const struct disks *d);
@@ -106,17 +107,17 @@ struct run {
 	struct tracer *tracer; /* NULL = there is no trace */
 	struct traced_config trace;
 	struct traced_threads *threads;
-	struct trace_result traced; /* without bytes: nothing was recorded */
+	struct trace_result traced; /* bytes 0 = nothing was recorded */
 	struct run_result result;
 };
 
 /* The first slot of a group, or the next one after `after`; NULL = no more. */
 struct slot *run_next_in_group(struct run *r, unsigned group, struct slot *after);
 
-/* Was it interrupted, or has it failed? */
+/* Was the run interrupted, or has it failed? */
 bool run_is_stopping(const struct run *r);
-/* Does this process (`ends`) or any other process stop here? All processes call this together and
- * get the same answer. */
+/* Does this process (`ends`) or any other process stop here? All processes must call this together,
+ * and get the same answer. */
 bool run_stops(struct run *r, bool ends);
 
 /* Prepare the jobs of a group, together with the other processes: 0, POOL_STOPPED, or -errno with
@@ -126,17 +127,17 @@ int run_prepare(struct run *r, unsigned group, struct mlgen_err *err);
 /* ---- rules that stop a run before its first byte; a dry run checks them, too ---- */
 
 /*
- * rules_ask_limit checks memory_limit, before it is set. rules_ask checks everything else, for
- * slots that are set up (slot.h, init), together with the other processes of the job. With `report`
- * NULL the first rule that does not hold ends the check: 0, or -errno with err. Otherwise each is
- * reported through `report`: 0, or -EPIPE with err.
+ * rules_ask_limit checks memory_limit, before the limit is set. rules_ask checks everything else,
+ * for slots that are set up (slot.h, init), together with the other processes of the job. With
+ * `report` NULL the first rule that does not hold ends the check: 0, or -errno with err. Otherwise
+ * `report` is called for every rule that does not hold: 0, or -EPIPE with err.
  */
 int rules_ask_limit(struct run_shared *run, run_rule_failed_fn *report, void *arg,
 		    struct mlgen_err *err);
 int rules_ask(struct run_shared *run, run_rule_failed_fn *report, void *arg, struct mlgen_err *err);
 
-/* Dry run, after rules_ask: check the rules that a job checks just before its preparation. The
- * calling thread must have joined the clock. */
+/* Dry run, after rules_ask: check the rules that a run checks just before the preparation of a job.
+ * The calling thread must have joined the clock. */
 void rules_ask_turn(struct run_shared *run, run_rule_failed_fn *report, void *arg);
 
 /* ---- datasets that several jobs of a run read ---- */
@@ -152,7 +153,8 @@ int shared_check(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 
 /*
  * Print a line for each filesystem or block device that has files of these jobs, so that a wrong
- * disk is noticed at once; also with --quiet. Then print a note for each job that empties the page
- * cache of this host. A command that runs its jobs several times prints this once.
+ * disk is noticed at once. The lines are printed even with --quiet. Then print a note for each job
+ * that empties the page cache of this host. A command that runs its jobs several times prints this
+ * once.
  */
 void devices_print(const struct slot *slots, size_t count);

@@ -19,12 +19,12 @@
 #include "io/devices.h"
 #include "io/host.h"
 
-/* Number of files in a sample, which are evenly spread. */
+/* Number of files in a sample, evenly spread over the dataset. */
 #define DATASAMPLE_FILES UINT64_C(1000)
 
 /* ---- the first bytes of files ---- */
 
-/* Bytes that are compared, and printed in messages. */
+/* Maximum number of first bytes that are compared, and printed in messages. */
 #define MAGIC_MAX 16
 
 static void print_hex(char *out, size_t size, const unsigned char *bytes, size_t n)
@@ -36,8 +36,8 @@ static void print_hex(char *out, size_t size, const unsigned char *bytes, size_t
 		len += (size_t)snprintf(out + len, size - len, "%s%02x", i ? " " : "", bytes[i]);
 }
 
-/* Read the first bytes of w->path, without readahead by the kernel. The number of bytes, or -errno
- * of the operation *failed. */
+/* Read the first bytes of w->path, without readahead by the kernel. Returns the number of bytes, or
+ * -errno, and sets *failed to the operation that failed. */
 static int read_first_bytes(struct pool_worker *w, unsigned char out[MAGIC_MAX], size_t n,
 			    enum mlgen_op *failed)
 {
@@ -64,7 +64,7 @@ static int read_first_bytes(struct pool_worker *w, unsigned char out[MAGIC_MAX],
 	return r < 0 ? r : (int)op.done_bytes;
 }
 
-/* Read at least one byte, since a folder or a fifo can be opened, too. */
+/* Number of first bytes to read: at least one, since even a folder or a fifo can be opened. */
 static size_t magic_bytes(const struct format *f)
 {
 	size_t n = f->magic ? f->magic_bytes : 1;
@@ -243,7 +243,7 @@ struct datafile_source {
 	struct format_writer writer;
 };
 
-/* A file that mlgen is not known to have written stays, and the run ends. */
+/* Report a file that mlgen is not known to have written. The file stays, and the run ends. */
 static int fail_foreign(const char *path, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EEXIST,
@@ -358,7 +358,7 @@ int datafile_look(const struct datafiles *d, struct pool_worker *w, uint64_t ind
 		return datafile_failed(w->path, MLGEN_STAT, r, err);
 	if (!d->ours[set])
 		return fail_foreign(w->path, err);
-	/* The size says nothing about the kind: that of a folder may be the file's. */
+	/* The size does not show the kind: a folder may have the size that the file should have. */
 	r = filekind_check(w->path, FILEKIND_OF_DATASET, err);
 	if (r < 0)
 		return r;
@@ -418,7 +418,8 @@ int datafile_write(const struct datafiles *d, struct filemaker *maker, struct po
 	x.file.flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	x.file.mode = 0666;
 	r = pool_do(w, MLGEN_OPEN, &x.file);
-	/* A leftover of a killed run is replaced; without a manifest it is not ours. */
+	/* A temporary file of a killed run is replaced. Without a manifest, such a file is not
+	 * ours. */
 	if (r == -EEXIST && d->ours[set] && below_is_trusted(w->folder_fd, d->dir.maker)) {
 		pool_do(w, MLGEN_UNLINK, &x.file);
 		r = pool_do(w, MLGEN_OPEN, &x.file);
@@ -458,7 +459,7 @@ static int remove_file(struct pool_worker *w, uint64_t index, struct mlgen_err *
 struct set_check {
 	const struct dataset *dataset;
 	bool is_complete;
-	uint64_t files;             /* checked, of each part; the first ones */
+	uint64_t files;             /* number of first files of each part that are checked */
 	_Atomic uint64_t first_bad; /* lowest index of a bad file so far */
 };
 
@@ -614,7 +615,7 @@ int datafolder_sync(struct pool_worker *w, uint64_t index, struct mlgen_err *err
 	return r ? r : filemaker_sync_folder(w->path, -ENOENT, err);
 }
 
-/* A folder that is not empty stays. */
+/* Remove a folder unless it holds other files. */
 static void remove_folder(const struct datafiles *d, char path[PATH_MAX])
 {
 	char *name = strrchr(path, '/');

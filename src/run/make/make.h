@@ -54,8 +54,8 @@ struct pool_config {
 };
 
 /* Number of workers that write files: twice the CPUs, but 8 to 16, since each waits for its own
- * fsync. A worker's buffer fits the largest file, within 64 KiB (required by the formats) and
- * 1 MiB. */
+ * fsync. A worker's buffer is as large as the largest file, but at least 64 KiB (required by the
+ * formats) and at most 1 MiB. */
 #define POOL_MOST_BYTES (UINT64_C(1) << 20)
 unsigned pool_writers(void);
 size_t pool_writer_bytes(uint64_t largest_file_bytes);
@@ -79,7 +79,7 @@ struct pool_worker {
 
 struct pool_task {
 	/* 0, POOL_STOPPED, or -errno with err. Anything but 0 stops the worker; an error stops all
-	 * of them. */
+	 * workers. */
 	int (*each)(struct pool_worker *w, uint64_t index, struct mlgen_err *err);
 	void *owner;
 	uint64_t count;
@@ -110,9 +110,9 @@ struct filemaker_progress {
 };
 
 /*
- * State that the workers of a dataset's or a plain job's preparation share. The caller counts the
- * missing files, and counts them again once it holds the directory's lock: a stopped run is
- * resumed, and no file is made twice. struct newfile_kind says how a file is made.
+ * State that the workers of a dataset's or a plain job's preparation share. The caller must count
+ * the missing files, and count them again once it holds the directory's lock, so that a stopped run
+ * is resumed and no file is made twice. struct newfile_kind says how a file is made.
  */
 struct filemaker {
 	const struct newfile_kind *kind;
@@ -133,9 +133,9 @@ void filemaker_init(struct filemaker *m, uint64_t largest_file_bytes);
 void filemaker_begin(struct filemaker *m);
 
 /*
- * Run the task in a pool, and announce it once its duration can be estimated. This is after the
- * first second, which caches make fast, and once bytes have reached the device or everything is
- * done, but after 5 s at the latest.
+ * Run the task in a pool, and call `announce` once the duration can be estimated: when bytes have
+ * reached the device, but not within the first second, which caches make fast. `announce` is called
+ * when the task ends or after 5 s, at the latest.
  */
 int filemaker_run(struct filemaker *m, const struct pool_task *task,
 		  void (*announce)(const void *arg, const char *time), const void *arg,
@@ -173,11 +173,11 @@ int filemaker_sync_folder(const char *path, int excused, struct mlgen_err *err);
 /* ---- new files: written under a temporary name, renamed when complete ---- */
 
 /*
- * A file that one worker writes; it lives on the worker's stack. A file with its final name is
- * complete and on the device: it is created under a temporary name, filled from a source, synced
+ * A file that one worker writes. The struct lives on the worker's stack. A file with its final name
+ * is complete and on the device: it is created under a temporary name, filled from a source, synced
  * and renamed. While it grows it is synced and dropped from the page cache every 16 MiB. This
- * bounds its share of the cache and the wait after a SIGINT, and its first reader reads storage.
- * Several workers may each fill a piece of one file.
+ * bounds the file's share of the cache and the wait after a SIGINT, and makes the first reader read
+ * from storage. Several workers may each fill a piece of one file.
  *
  * Functions return 0, POOL_STOPPED, or -errno with err, which names the file by its final name.
  */
@@ -192,7 +192,7 @@ struct newfile {
 				   synced */
 };
 
-/* What differs between files of datasets, of plain jobs and of replays. */
+/* Differences between the files of datasets, of plain jobs and of replays. */
 struct newfile_kind {
 	const char *suffix; /* suffix of temporary names */
 	bool replaces;      /* true: the new file replaces an existing one; false: the existing file
@@ -211,26 +211,24 @@ struct newfile_kind {
 /* The temporary path of NAME: ".NAME" and the suffix in the same folder. 0, or -ENAMETOOLONG. */
 int newfile_temporary(char out[PATH_MAX], const char *path, const struct newfile_kind *kind);
 
-/* Report that `what` failed; without space, also how many bytes are still to be written. Returns
- * `code`. */
+/* Report that `what` failed; after ENOSPC or EDQUOT, the message also says how many bytes are still
+ * to be written. Returns `code`. */
 int newfile_failed(const struct newfile *x, const char *what, int code, struct mlgen_err *err);
 
 /* Write `len` bytes of the worker's buffer at `off`. */
 int newfile_write(struct newfile *x, uint64_t off, size_t len, struct mlgen_err *err);
 
-/* Write everything that kind->next makes of `source`, from x->end on. */
+/* Write everything that kind->next produces from `source`, starting at x->end. */
 int newfile_fill(struct newfile *x, void *source, struct mlgen_err *err);
 
-/*
- * Close the file, also after an error, which is passed as `so_far`. A complete file is synced
- * first, then renamed and counted as made.
- */
+/* Close the file, even after an error, which the caller passes as `so_far`. If `is_whole` and there
+ * was no error, the file is synced before, and renamed and counted as made afterwards. */
 int newfile_end(struct newfile *x, int so_far, bool is_whole, struct mlgen_err *err);
 
 /* ---- new directories: may one be made and filled, or is a filesystem not mounted? ---- */
 
 /* Format how a message about a directory begins: "FILE:LINE: OPTION: PATH of job 'NAME'", without
- * FILE and LINE where no file gives the option. Returns to->text. */
+ * FILE and LINE if no job file sets the option. Returns to->text. */
 struct newdir_place {
 	char text[PATH_MAX + 512];
 };
@@ -260,7 +258,7 @@ struct datadir {
 
 /* 0 or -errno with err. */
 int datadir_open(struct datadir *d, const char *path, uid_t maker, struct mlgen_err *err);
-void datadir_close(struct datadir *d); /* once, after 0 */
+void datadir_close(struct datadir *d); /* call once, if datadir_open returned 0 */
 
 /* Open the folder of w->path as w->folder_fd; make folders that are missing. 0 or -errno with err:
  * -ELOOP for a symbolic link. */
@@ -268,8 +266,8 @@ int datadir_make(const struct datadir *d, struct pool_worker *w, struct mlgen_er
 
 /*
  * Refuse to write or remove in a folder whose path leads through a symbolic link or a non-folder.
- * `folder_fd` is the result of below_folder for `path`; 0 for -ENOENT and for a descriptor, which
- * stays open.
+ * `folder_fd` is the result of below_folder for `path`. Returns 0 if it is -ENOENT or a descriptor,
+ * which stays open.
  */
 int datadir_check_folder(int folder_fd, const char *path, struct mlgen_err *err);
 
@@ -286,7 +284,7 @@ int datadir_check_owner(const struct datadir *d, int folder_fd, const char *path
  */
 struct datafiles {
 	const struct dataset *sets[2]; /* the second may be NULL */
-	struct datadir dir;            /* set to write or remove, not to look */
+	struct datadir dir;            /* needed to write or remove, not to look */
 	/* A manifest says that mlgen wrote the files that exist. */
 	bool ours[2];
 	bool looks_inside; /* datafile_look checks first bytes, too */
@@ -297,7 +295,7 @@ extern const struct newfile_kind datafile_kind;
 
 uint64_t datafiles_count(const struct datafiles *d);
 
-/* The set that a file is in; *index becomes its index there. */
+/* Return the set that a file is in, and change *index to the file's index within that set. */
 unsigned datafiles_set(const struct datafiles *d, uint64_t *index);
 
 /* The path of a file: 0, or -errno with err. */
@@ -308,17 +306,17 @@ int datafile_path(const struct datafiles *d, uint64_t index, char path[PATH_MAX]
 int datafile_failed(const char *path, enum mlgen_op op, int code, struct mlgen_err *err);
 
 /*
- * Does the file exist with its full size? 1; 0 when it is missing, or is ours and has another size
- * (with d->looks_inside, also when its first bytes are not those of its format); -EEXIST when it
- * is not ours. Leaves its path in w->path.
+ * Does the file exist with its full size? Returns 1 if it does; 0 if it is missing, or is ours and
+ * has another size (with d->looks_inside, or other first bytes than its format's); -EEXIST if it is
+ * not ours. Leaves its path in w->path.
  */
 int datafile_look(const struct datafiles *d, struct pool_worker *w, uint64_t index,
 		  struct mlgen_err *err);
 
 /*
- * Check a file of a complete dataset before the dataset is trusted: can it be read, and has it the
- * right size and the first bytes of its format (-EILSEQ if not)? Each error suggests a remedy.
- * Leaves the page cache as it was.
+ * Check a file of a complete dataset before the dataset is trusted: can it be read, and does it
+ * have the right size and the first bytes of its format (-EILSEQ if not)? Each error suggests a
+ * remedy. Leaves the page cache as it was.
  */
 int datafile_check(const struct datafiles *d, struct pool_worker *w, uint64_t index,
 		   struct mlgen_err *err);
@@ -336,10 +334,10 @@ int datafile_write(const struct datafiles *d, struct filemaker *maker, struct po
 int dataremove_bytes(const char *directory, uint64_t *bytes, struct mlgen_err *err);
 
 /*
- * Remove its files, evaluation files included, then its folders unless they hold other files, then
- * the manifest. If stopped half-way, the manifest still describes the rest. *started is set once
- * files may be gone. 0, POOL_STOPPED, or -errno with err: -EPERM or -ELOOP, before any removal,
- * for a folder in which a manifest is not believed.
+ * Remove the files of the dataset, including evaluation files, then its folders unless they hold
+ * other files, then the manifest. If stopped half-way, the manifest still describes the rest.
+ * *started is set once files may be gone. 0, POOL_STOPPED, or -errno with err: before any removal,
+ * -EPERM for a folder whose owner is not trusted, or -ELOOP for a symbolic link.
  */
 int dataremove_all(const struct pool_config *pool, const struct datadir *dir, bool *started,
 		   struct mlgen_err *err);
@@ -390,7 +388,7 @@ struct prepare_request {
 	 * NULL = this process alone. */
 	struct hosts *hosts;
 	const struct traced *traced;       /* NULL = there is no trace */
-	const struct mlgen_engine *engine; /* NO_FILES: nothing to do */
+	const struct mlgen_engine *engine; /* MLGEN_CAP_NO_FILES: nothing is prepared */
 	const void *engine_opts;           /* the engine's options in the job */
 	struct clock *clock;
 	struct filemaker_progress *progress;
@@ -398,9 +396,9 @@ struct prepare_request {
 
 /*
  * Complete one dataset and its evaluation files:
- *  - Read the manifest. Refuse a mismatch, use of more than half of the free space without
- *    allow_fill, readonly and a read-only directory before the first byte is written (-EINVAL,
- *    -ENOSPC, -EROFS, -EACCES; also in err->code).
+ *  - Read the manifest. Before the first byte is written, refuse a mismatch (-EINVAL), use of more
+ *    than half of the free space without allow_fill (-ENOSPC), missing files with readonly
+ *    (-EROFS) and a directory that is not writable (-EROFS, -EACCES). err->code has the same code.
  *  - Print one line on stderr: how much is written, where, and for how long.
  *  - Write the missing files in parallel; each is synced, dropped from the page cache and renamed.
  *    There are as many workers as pool_writers says.
@@ -411,19 +409,20 @@ struct prepare_request {
  * A complete dataset is trusted, except for its first file: it is an error if this file is missing,
  * unreadable, short, long, or does not begin as its format does. A sample of the other files is
  * checked by name, unless the job is `forgiving`. With check_all, or if the dataset is incomplete,
- * a first file with wrong first bytes causes a look into all files, and wrong ones are rewritten.
- * A scanned dataset is neither checked nor written.
+ * wrong first bytes in the first file cause a check of all files, and wrong files are rewritten. A
+ * scanned dataset is neither checked nor written.
  *
- * Files that were kept leave the page cache, too, if a sample finds some there. A training that
- * writes nothing leaves this to invalidate=.
+ * With check_all, or if files were written, all files are dropped from the page cache, including
+ * those that were kept, if a sample finds any of their pages there. A training job that writes
+ * nothing leaves this to invalidate=.
  *
  * Files of an incomplete or repaired dataset that have the wrong size are replaced. A file in the
  * way is an error if no manifest says that mlgen wrote it. One process at a time works in a
  * directory (-EBUSY).
  *
- * With req->hosts all processes call this together: rank 0 looks, refuses, locks the directory and
- * writes the manifest; each process writes the missing files with number % processes = its rank.
- * A failure of one process is a failure of all.
+ * With req->hosts, all processes must call this together: rank 0 looks, refuses, locks the
+ * directory and writes the manifest; each process writes the missing files with number % processes
+ * = its rank. A failure of one process is a failure of all.
  *
  * *started is set once the first byte was written (exit status 1 instead of 2).
  */
@@ -431,8 +430,8 @@ int prepare_dataset(const struct prepare_request *req, struct prepare_result *re
 		    struct mlgen_err *err);
 
 /*
- * Dry run: would prepare_dataset refuse the files that exist, whether complete or not?
- * Changes nothing. prepare_rules and data/dataset/dataset.h check the missing files and their
+ * Dry run, which changes nothing: would prepare_dataset refuse the files that exist? The dataset
+ * may be incomplete. prepare_rules and data/dataset/dataset.h check the missing files and their
  * directory. 0, or -errno with err.
  */
 int prepare_ask(const struct prepare_request *req, struct mlgen_err *err);
@@ -450,9 +449,9 @@ struct prepare_need {
 };
 
 /*
- * Reasons to refuse before the first file is written; rows like struct rule (run/slot/slot.h). A
- * run checks them once it has looked at the directory, and so does a dry run. If nothing is missing
- * all of them hold.
+ * Rules that must hold before the first file is written, like struct rule (run/slot/slot.h). A run
+ * and a dry run check them after they have looked at the directory. If no file is missing, all
+ * rules hold.
  */
 struct prepare_rule {
 	const char *name; /* NULL ends the list */
@@ -463,12 +462,12 @@ extern const struct prepare_rule prepare_rules[];
 /* ---- is a directory the same one on all hosts of a job? ---- */
 
 /*
- * All processes call this together, on the main thread or the conductor. Rank 0 writes a file with
- * a random token into the directory, or into its nearest existing parent, and the other processes
- * must read that token under that name. They retry for 10 s, since caches of attributes and names
- * hold that long. (acregmax, 60 s, of NFS is for known files; a name never looked up is not
- * cached.) If rank 0 may not write, inode number and change time of the directory are compared. The
- * file is removed.
+ * All processes must call this together, on the main thread or the conductor. Rank 0 writes a file
+ * with a random token into the directory, or into its nearest existing parent, and the other
+ * processes must read that token under that name. They retry for 10 s, since caches of attributes
+ * and names hold that long. (acregmax, 60 s, of NFS is for known files; a name never looked up is
+ * not cached.) If rank 0 may not write, inode number and change time of the directory are compared.
+ * The file is removed.
  *
  * `otherwise` is advice in addition to naming another directory. 0 if all see the same directory,
  * or -EXDEV with err in all processes, which names the host that does not. With one host nothing is
@@ -479,7 +478,7 @@ int shareddir_check(struct hosts *h, const char *directory, const char *otherwis
 
 /* ---- how much of a dataset is in this host's page cache, by a sample ---- */
 
-/* Largest number of files in a sample, which are chosen at random. */
+/* Maximum number of files in a sample. They are chosen at random. */
 #define RESIDENCY_FILES 256
 
 struct residency {
@@ -493,9 +492,7 @@ struct residency {
 void residency_sample(struct residency *r, const struct dataset *ds, const struct clock *clock,
 		      uint64_t deadline_ns);
 
-/*
- * Does such a sample find no page of the dataset in memory? Ends at the first page found. Each
- * `round` is another sample. False if the sample cannot be completed.
- */
+/* Is no page of the dataset in memory, as far as a sample shows? Stops at the first page found.
+ * Each `round` chooses another sample. False if the sample cannot be completed. */
 bool residency_is_nothing(const struct dataset *ds, uint64_t round, const struct clock *clock,
 			  uint64_t deadline_ns);

@@ -30,8 +30,8 @@ static int lock_file(int fd, struct stat *st)
 	return st->st_nlink > 0 ? 0 : -EAGAIN;
 }
 
-/* Remove the lock file of a killed run, whoever owns it; the lock that we hold must be a file of
- * ours. -EAGAIN, or another -errno. */
+/* Remove the lock file of a killed run, whoever owns it, since our lock must be a file of our own.
+ * -EAGAIN: try again; or another -errno. */
 static int remove_stale_lock(int dir_fd)
 {
 	const int flags = O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW;
@@ -257,8 +257,8 @@ int shareddir_check(struct hosts *h, const char *directory, const char *otherwis
 
 /* ---- residency in the page cache ---- */
 
-/* A seed that no job has. The first files of a job's own order are not typical: an interrupted run
- * has read them, and a long run has lost them first. */
+/* A seed that no job uses. The first files in a job's own order are not typical: an interrupted run
+ * has read them, and a long run has lost them from the cache first. */
 #define SEED UINT64_C(0x7265736964656e74)
 
 struct residency_request {

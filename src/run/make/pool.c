@@ -31,7 +31,7 @@
 #define LEAST_BUFFER_BYTES UINT64_C(65536)
 #define PAGE_BYTES UINT64_C(4096)
 
-/* Files that a worker has open: the one that it makes, and its folder. */
+/* Number of files that a worker has open: the file that it makes, and its folder. */
 #define FILES_OPEN 2
 
 struct thread_pool {
@@ -43,8 +43,8 @@ struct thread_pool {
 	struct io **ios; /* per worker; under the view's lock */
 	unsigned started, most;
 
-	_Atomic unsigned begun; /* workers so far; the next one's index */
-	_Atomic uint64_t next;  /* index of the task */
+	_Atomic unsigned begun; /* workers that have begun; index of the next worker */
+	_Atomic uint64_t next;  /* next index of the task */
 	_Atomic bool failed;
 	_Atomic uint32_t ended; /* number of workers that have ended */
 	int code;               /* first error, and its message */
@@ -286,7 +286,7 @@ int pool_do(struct pool_worker *w, enum mlgen_op op, struct mlgen_file *file)
 
 /* ---- file makers ---- */
 
-/* The work is announced this late at the latest. */
+/* Longest time until the work is announced. */
 #define ANNOUNCE_MOST_SECONDS 5
 
 void filemaker_init(struct filemaker *m, uint64_t largest_file_bytes)
@@ -425,8 +425,8 @@ static const char *newfile_name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Rename without replacing an existing file. If the filesystem has no RENAME_NOREPLACE, look for
- * the file just before. */
+/* Rename without replacing an existing file. If the filesystem has no RENAME_NOREPLACE, check just
+ * before that there is no such file. */
 static int rename_new(struct newfile *x, struct io_op *op)
 {
 	const char *to = op->io.path2;

@@ -40,7 +40,8 @@ static int drop_file(struct pool_worker *w, uint64_t index, struct mlgen_err *er
 	return r;
 }
 
-/* A path that cannot be sampled may not be a regular file, even in a trusted dataset. */
+/* Sample one set. A path that cannot be sampled is checked, since even a trusted dataset may
+ * contain a path that is not a regular file. */
 static int sample_set(struct residency *r, const struct prepare *p, const struct dataset *ds,
 		      uint64_t end_ns, struct mlgen_err *err)
 {
@@ -66,9 +67,10 @@ static int sample_cache(const struct prepare *p, uint64_t end_ns, struct residen
 }
 
 /*
- * Sample the dataset's pages in the page cache. New files were dropped as they were written; older
- * files may still be in it. After a preparation, or if files were made, all files are dropped and
- * sampled again, however long that takes. 0 or -errno with err: a path may not be a regular file.
+ * Sample the dataset's pages in the page cache. New files were dropped as they were written, but
+ * older files may still be cached. If the sample finds pages, a run that made files or has
+ * check_all drops all files and samples again, however long that takes. 0, or -errno with err for a
+ * path that is not a regular file.
  */
 static int look_at_cache(struct prepare *p, struct prepare_result *result, struct mlgen_err *err)
 {
@@ -127,8 +129,8 @@ static int check_space(const struct prepare_need *n, struct mlgen_err *err)
 	if (r)
 		return r;
 	room.free_bytes = m.free_bytes + n->freed_bytes;
-	/* Files that would fit, together with those that exist, rounded down to three digits since
-	 * it is an estimate. */
+	/* Number of files that would fit, including those that exist. The number is an estimate, so
+	 * it is rounded down to three digits. */
 	uint64_t usable = filemaker_usable(room.free_bytes, room.allow_fill);
 	double bytes = (double)n->present_bytes + (double)usable - (double)n->eval_bytes;
 	uint64_t files = bytes > 0 ? (uint64_t)(bytes / dataset_mean_file_bytes(n->dataset)) : 0;
@@ -214,7 +216,8 @@ static void announce_nothing(const void *arg, const char *time)
 	(void)time;
 }
 
-/* If one process fails or is stopped, all processes return this result. */
+/* Agree with the other processes: if one process fails or is stopped, all processes return its
+ * result. */
 static int agree_on_end(const struct prepare *p, int r, struct mlgen_err *err)
 {
 	struct hosts *h = p->req->hosts;
@@ -245,7 +248,7 @@ static int write_share(struct prepare *p, struct mlgen_err *err)
 	return r ? r : pool_run(&p->maker.pool, &folders, err);
 }
 
-/* Send what rank 0 knows to the other processes, if there are any. */
+/* Send the order of rank 0 to the other processes, if there are any. */
 static int send_order(struct prepare *p, bool writes, struct mlgen_err *err)
 {
 	const struct prepare_order order = {
@@ -357,7 +360,7 @@ static int check_file(struct pool_worker *w, uint64_t index, struct mlgen_err *e
 	return 0;
 }
 
-/* Check the first training and evaluation file: a fault of all files shows there. */
+/* Check the first training and evaluation file: a fault that all files have shows there. */
 static int check_first(struct prepare *p, struct mlgen_err *err)
 {
 	struct pool_task task = { check_file, p, 1 };
@@ -404,8 +407,8 @@ static int read_manifests(struct prepare *p, struct mlgen_err *mismatch)
 	return r;
 }
 
-/* Look at the manifest, then at the files. A dataset of another description is an error, or is to
- * be removed with `replace`. */
+/* Look at the manifest, then at the files. A dataset with another description is an error; with
+ * `replace`, it will be removed. */
 static int examine(struct prepare *p, struct mlgen_err *err)
 {
 	struct mlgen_err mismatch = { 0 };
@@ -422,7 +425,7 @@ static int examine(struct prepare *p, struct mlgen_err *err)
 	return r ? r : survey(p, err);
 }
 
-/* Are the job's files all files of the manifest? */
+/* Do the job's files include all files of the manifest? */
 static bool covers_all(const struct prepare *p)
 {
 	uint64_t eval = p->eval ? p->eval->files : 0;

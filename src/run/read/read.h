@@ -39,7 +39,7 @@ struct read_task {
 	struct extent extent;
 	int error; /* 0 or -errno of the first operation that failed */
 	enum mlgen_op error_op;
-	uint64_t error_off, error_done; /* the request's offset; bytes it transferred */
+	uint64_t error_off, error_done; /* the failed request's offset; bytes it transferred */
 	const char *path;
 	uint64_t start_ns, end_ns; /* first and last operation; 0 = there was none */
 	const struct dataset *dataset;
@@ -47,31 +47,31 @@ struct read_task {
 	void *into;
 	uint64_t into_bytes, into_used;
 	uint64_t packed_bytes;   /* compressed bytes that were requested */
-	const char *error_words; /* -EBADMSG: why it cannot be decompressed */
+	const char *error_words; /* -EBADMSG: why the bytes cannot be decompressed */
 	bool is_tier;            /* the last piece was a file of a cache */
 	int fill_error;          /* error of a piece with is_fill; the task has not failed */
 	void *owner;             /* reader_set_owner */
 };
 
-/* Number of operations at a time that the io of a job's reader needs room for, its `iodepth`.
- * job_depth of them are transfers. */
+/* Number of operations that the io of a job's reader must have room for: `iodepth` of its
+ * io_config. At most job_depth of them are transfers at a time. */
 unsigned reader_ops(const struct job *job);
 
 /* A reader of up to `tasks` extents and `iodepth` requests at a time over `io`. */
 struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks, unsigned iodepth);
 void reader_free(struct reader *r); /* NULL is fine */
 
-/* Decompress compressed bytes after each read from now on; for one task at a time. `u` stays the
- * caller's. */
+/* Decompress the compressed bytes of each read from now on. The reader must have one task. `u`
+ * stays the caller's. */
 void reader_unpack(struct reader *r, struct unpack *u);
 
-/* Call `decode` after each read from now on, with the bytes that came from the file and before the
- * next operation of the extent begins; for one task at a time. */
+/* Call `decode` after each read from now on, before the next operation of the extent begins.
+ * `bytes` is the number of bytes read. The reader must have one task. */
 typedef void reader_decode(void *arg, const struct read_task *task, uint64_t bytes);
 void reader_decode_with(struct reader *r, reader_decode *decode, void *arg);
 
-/* Give reads of `bytes` or more untouched memory from now on (fresh_memory); their io has
- * `renews_pages`. 0 = no read gets it. JOB_MALLOC_MAPS_BYTES is a threshold that moves as glibc's
+/* Give reads of `bytes` or more untouched memory from now on (fresh_memory); 0 = no read. The
+ * reader's io must have `renews_pages`. With JOB_MALLOC_MAPS_BYTES, the threshold moves as glibc's
  * does. is_array: the memory is a NumPy array. */
 void reader_fresh(struct reader *r, uint64_t bytes, bool is_array);
 
@@ -87,8 +87,8 @@ bool reader_is_busy(const struct reader *r);
 void reader_start(struct reader *r, const struct plan_config *config, const struct extent *x);
 void reader_close(struct reader *r);
 
-/* Right after reader_start: read that extent into `into`, as far as there is room, and the rest
- * into the io's buffer. NULL = all of it into that buffer. */
+/* Call right after reader_start: read the extent into `into`, and what has no room there into the
+ * io's buffer. NULL = read the whole extent into the io's buffer. */
 void reader_into(struct reader *r, void *into, uint64_t bytes);
 
 /*
@@ -108,11 +108,12 @@ struct read_piece {
 	void *memory;
 };
 
-/* Pieces in their order; the caller's, until the extent is finished. */
+/* Pieces in their order; the caller keeps them until the extent is finished. */
 struct read_list {
 	struct read_piece *pieces;
 	unsigned count;
-	/* Called before the first fill; fills are last. false = skip them. NULL = perform them. */
+	/* Called before the first fill; fills must come last. false = skip all fills. NULL =
+	 * perform them. */
 	bool (*begins)(void *arg);
 	void *arg;
 };
@@ -121,11 +122,11 @@ struct read_list {
 void reader_start_list(struct reader *r, const struct plan_config *config, const struct extent *x,
 		       const struct read_list *list);
 
-/* Start an extent that took this time without any operation. */
+/* Add an extent that was finished without any operation, from start_ns to end_ns. */
 void reader_add_finished(struct reader *r, const struct plan_config *config, const struct extent *x,
 			 uint64_t start_ns, uint64_t end_ns);
 
-/* Set the owner, which is the caller's, of the extent that was started last. */
+/* Set `owner` of the extent that was started last, for the caller's use. */
 void reader_set_owner(struct reader *r, void *owner);
 
 /* Does the extent that was started last have any operation? */
@@ -156,9 +157,9 @@ uint64_t unpack_bytes(uint64_t most_bytes);
 /* The unpacker's room for a read of most_bytes; page-aligned. */
 void *unpack_room(struct unpack *u);
 
-/* A file is read from its beginning. */
+/* Start to decompress a file from its beginning. */
 void unpack_begin(struct unpack *u);
 
-/* Decompress bytes: NULL, or a description of what is wrong at *off of them. */
+/* Decompress bytes. NULL, or a description of the fault that is *off bytes after `at`. */
 const char *unpack_read(struct unpack *u, enum plan_packed packed, const void *at, uint64_t bytes,
 			uint64_t *off);

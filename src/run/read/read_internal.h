@@ -11,22 +11,22 @@
 
 struct reader_task {
 	struct read_task public;
-	struct reader_task *next_task; /* links the free, or the finished tasks */
+	struct reader_task *next_task; /* next free or finished task */
 	bool is_active;
 	bool has_next;
 	bool is_chain;   /* submitted, or to be submitted, as a chain */
-	bool is_open;    /* the file, between two operations */
+	bool is_open;    /* the file is open between two operations */
 	bool is_resumed; /* continued in single operations after a chain */
-	/* Set by reader_start_list, otherwise NULL. `piece` and list_done say where the operation
-	 * after the next one begins; next_piece and list_at belong to the next operation. */
+	/* Set by reader_start_list, otherwise NULL. next_piece and list_at are the position of the
+	 * next operation; `piece` and list_done are that of the operation after it. */
 	const struct read_list *list;
 	unsigned piece, next_piece, list_step;
 	uint64_t list_done, list_at;
 	bool is_filling; /* the operation in flight belongs to a piece with is_fill */
 	unsigned in_flight;
-	enum plan_packed packed; /* compression of what the last operation reads */
+	enum plan_packed packed; /* compression of the bytes that the last operation reads */
 	unsigned part;           /* the part of the dataset that `path` lies in */
-	/* Bytes that a chain's read wants from the file, and has read. */
+	/* Bytes that the read of a chain requests from the file, and bytes that it has read. */
 	uint64_t chain_bytes, got_bytes;
 	const struct plan_config *config;
 	struct plan plan;
@@ -74,10 +74,10 @@ struct reader {
 /* Set t->next by the plan or the list; false: there are no more operations. */
 bool task_next(struct reader_task *t);
 
-/* Is the next operation of a list a fill that may not begin? Then the task has no further
+/* Is the next operation of a list a fill that may not begin? If so, the task has no further
  * operation. */
 bool task_is_refused(struct reader_task *t);
-/* Complete an operation of a list from its piece. */
+/* Fill in an operation of a list from its piece. */
 void task_list_op(struct reader *r, struct reader_task *t, struct io_op *op);
 
 /* Begin the plan of the task's extent, as a chain if possible. */

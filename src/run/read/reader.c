@@ -13,7 +13,7 @@
 /* Step within a piece: open its file, the first request, further requests. */
 enum { LIST_OPEN, LIST_FIRST, LIST_MORE };
 
-/* Always true, as are the functions below. */
+/* Always returns true, like the two functions below, so that && can join them. */
 static bool next_piece(struct reader_task *t)
 {
 	t->piece++;

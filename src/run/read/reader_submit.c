@@ -172,7 +172,7 @@ void reader_end_task(struct reader *r, struct reader_task *t)
 	r->last_finished = &t->next_task;
 }
 
-/* After a failure only the close of an open file is performed. */
+/* Skip to the close of an open file, which is the only operation after a failure. */
 static void skip_to_close(struct reader_task *t)
 {
 	while (t->has_next && (!t->is_open || t->next.op != MLGEN_CLOSE))
@@ -187,8 +187,8 @@ static void set_error(struct reader_task *t, const struct io_op *op)
 	t->public.error_done = op->done_bytes;
 }
 
-/* A failed operation cancels the rest of the chain. Whatever the order of completions, its error is
- * the cause. */
+/* A failed operation cancels the rest of the chain. That operation's error is reported, whatever
+ * the order of completions. */
 static void complete_link(struct reader *r, struct reader_task *t, const struct io_op *op)
 {
 	struct read_task *p = &t->public;
@@ -236,8 +236,8 @@ static void complete_single(struct reader *r, struct reader_task *t, const struc
 	if (t->public.error || (op->io.result >= 0 && !is_replaced))
 		return;
 	if (t->is_filling) {
-		/* The sample is not cached. A file that could not be removed was removed by another
-		 * process. */
+		/* The sample stays uncached. If its file could not be removed, another process has
+		 * removed it. */
 		if (op->io.op == MLGEN_UNLINK)
 			return;
 		if (!t->public.fill_error)
@@ -276,7 +276,7 @@ void reader_complete(struct reader *r, struct io_op *op)
 
 /* ---- submissions ---- */
 
-/* Larger requests gain nothing by a chain. */
+/* Larger requests gain nothing from a chain. */
 #define CHAIN_BYTES_MAX (1u << 20)
 
 void reader_plan(struct reader *r, struct reader_task *t)
@@ -348,7 +348,7 @@ static void submit_next(struct reader *r, struct reader_task *t)
 		t->public.packed_bytes += t->next.got_bytes;
 	if (r->unpack && t->packed != PLAN_RAW && !op->into)
 		op->into = unpack_room(r->unpack);
-	/* The null engine returns this size from a STAT, and a trace records that of an OPEN. */
+	/* The null engine returns this size for a STAT, and a trace records it for an OPEN. */
 	if (t->next.op == MLGEN_STAT || t->next.op == MLGEN_OPEN)
 		op->io.size_bytes = t->plan.file_bytes;
 	op->eof_ok = t->next.got_bytes < t->next.len_bytes;

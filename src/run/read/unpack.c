@@ -18,7 +18,7 @@
 /* Memory of zstd: its tables and, for frames, the window of a page. */
 #define ZSTD_BYTES (UINT64_C(2) << 20)
 
-/* Limit of zlib's input at a time; zlib counts in 32 bits. */
+/* Maximum input of a call of zlib, which counts in 32 bits. */
 #define IN_MOST (UINT64_C(1) << 30)
 
 struct unpack {
@@ -95,7 +95,7 @@ static const char *inflate_some(struct unpack *u)
 	return NULL;
 }
 
-/* Inflate a read of a file, which may consist of several consecutive streams. */
+/* Inflate the bytes of a read. The file may consist of several consecutive streams. */
 static const char *read_stream(struct unpack *u, const unsigned char *at, uint64_t bytes,
 			       uint64_t *off)
 {
