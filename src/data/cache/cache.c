@@ -21,7 +21,7 @@ static bool is_hot(const struct cache *c, uint64_t unit)
  * this many draws that hit free slots, the next slot in use is taken. */
 #define MAX_DRAWS 32
 
-/* Pick a slot in use; at least one exists. */
+/* Pick a slot in use; at least one must exist. */
 static uint32_t cache_pick(const struct cache *c, uint64_t random)
 {
 	uint32_t slot = 0;

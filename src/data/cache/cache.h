@@ -24,12 +24,12 @@
 
 /*
  * A cache holds units (samples, files or pages of files), which are numbered from 0 to units - 1
- * and have sizes. Accesses are reported to it in order. It answers whether the unit is cached, and
- * decides which units are evicted and admitted. The caller stores the bytes: each cached unit has a
- * slot, a small number that no other unit has at the same time.
+ * and have sizes. The caller reports accesses in order. For each access, the cache answers whether
+ * the unit is cached, and decides which units are admitted and evicted. The caller stores the
+ * bytes: each cached unit has a slot, a small number that no other unit has at the same time.
  *
  * A newcomer evicts units until it fits. Policies that can refuse a newcomer (importance, belady)
- * admit it only if each of these units is worth less than the newcomer. Otherwise they evict
+ * admit it only if it is worth more than each unit that it would evict. Otherwise they evict
  * nothing. A unit that is larger than the cache is never admitted.
  *
  * Memory: at most 22 bytes for each unit that the cache can hold, or 24 if units differ in size,
@@ -69,7 +69,7 @@ struct cache_answer {
 	bool is_hit;
 	/* The slot that now holds the unit; CACHE_NO_SLOT = a miss that was not admitted. */
 	uint32_t slot;
-	uint32_t generation; /* the slot's; 0 = no slot */
+	uint32_t generation; /* generation of the slot; 0 = no slot */
 };
 
 /* Return 0, or -ENOMEM or -EINVAL with err. */
@@ -108,21 +108,22 @@ void cache_forget(struct cache *c, uint64_t unit);
 
 uint64_t cache_used_bytes(const struct cache *c);
 uint64_t cache_units(const struct cache *c);
-/* Return the maximum number of slots, and the memory in bytes, of a cache with this configuration.
- * Both are upper bounds if sizes differ and unit_bytes is NULL. */
+/* For a cache with this configuration, cache_slots returns the maximum number of slots, and
+ * cache_state_bytes the memory in bytes. Both are upper bounds if sizes differ and unit_bytes is
+ * NULL. */
 uint64_t cache_slots(const struct cache_config *cfg);
 uint64_t cache_state_bytes(const struct cache_config *cfg);
 
 /* ---- Share of a data set that a cache holds, and the hit ratio that follows ---- */
 
-/* The cache_size of one cache, compared with the size of this data set in the form in which it is
- * cached. stored_bytes is the size of the data set before decoding (tier_stored_bytes). */
+/* The part of the data set that one cache of cache_size holds. Sizes are those of the cached form.
+ * stored_bytes is the size of the data set before decoding (tier_stored_bytes). */
 struct cacheshare {
 	uint64_t bytes;    /* UINT64_MAX = the size is given in samples */
 	uint64_t samples;  /* UINT64_MAX = the size is given in bytes */
 	double held_bytes; /* cached bytes when full; at most those of the data set */
 	double share;      /* part of the data set's samples, 0 to 1 */
-	double asked;      /* same ratio, above 1 if the cache is larger than the data set */
+	double asked;      /* share before it is capped at 1 */
 };
 void cacheshare_of(struct cacheshare *c, const struct job *j, const struct dataset *ds,
 		   uint64_t stored_bytes);
@@ -149,7 +150,7 @@ bool cacheshare_applies(const struct job *j);
  * Mattson's stack (IBM Systems Journal 9/2, 1970): a unit is in an lru cache as long as it fits
  * together with everything touched since, so one pass covers caches of all sizes. The result
  * matches CACHE_LRU above exactly, provided that each size holds the largest unit: a real cache
- * does not admit a larger one, and so evicts nothing for it.
+ * does not admit a unit larger than itself, and so evicts nothing for it.
  *
  * Memory: about 29 bytes a unit. One thread at a time. Units are numbered from 0; score/reuse.h has
  * the same stack for blocks whose number is not known in advance, and samples them if there are too
@@ -167,17 +168,17 @@ struct misscurve_config {
 struct misscurve *misscurve_new(const struct misscurve_config *cfg);
 void misscurve_free(struct misscurve *m); /* NULL is fine */
 
-/* Touch a unit. Returns the index of the smallest size that hits; `count` = no size does. */
+/* Touch a unit. Returns the index of the smallest size that hits, or `count` if no size does. */
 unsigned misscurve_touch(struct misscurve *m, uint64_t unit);
 
 /* ---- Time of each unit's next access, which belady needs ---- */
 
 /*
- * Accesses are numbered in the order of the plan (order.h), from 0 on over all epochs. The search
- * for next accesses covers this epoch and the following ones, until every unit has been accessed
- * again. One further epoch is enough for permutations; sampling with replacement or by weights
- * takes a few more. A unit that is not accessed again within NEXTUSE_EPOCHS counts as never
- * accessed again.
+ * Accesses are numbered consecutively in the order of the plan (order.h). Access 0 is the first one
+ * of the first epoch that nextuse_epoch names. The search for next accesses covers this epoch and
+ * the following ones, until every unit has been accessed again. One further epoch is enough for
+ * permutations; sampling with replacement or by weights takes a few more. A unit that is not
+ * accessed again within NEXTUSE_EPOCHS counts as never accessed again.
  *
  * Memory: 4 bytes per access of an epoch and 4 per unit. One thread calls nextuse_epoch and
  * nextuse_find_first, which write; afterwards any thread may read.
@@ -207,12 +208,12 @@ void nextuse_epoch(struct nextuse *n, uint64_t epoch);
 /* Return the number of accesses in this epoch. */
 uint64_t nextuse_accesses(const struct nextuse *n);
 
-/* For the unit of this epoch's access `index` (from 0), return the number of its next access,
- * counted over all epochs, or NEXTUSE_NEVER. */
+/* Take the unit that access `index` of this epoch (from 0) reads, and return the number of the
+ * unit's next access, or NEXTUSE_NEVER. */
 uint64_t nextuse_at(const struct nextuse *n, uint64_t index);
 
-/* Return the number of a unit's first access from the start of this epoch on, or NEXTUSE_NEVER.
- * Valid between nextuse_find_first and the next nextuse_epoch. */
+/* nextuse_first returns the number of a unit's first access in this epoch or a later one, or
+ * NEXTUSE_NEVER. Call it between nextuse_find_first and the next nextuse_epoch. */
 void nextuse_find_first(struct nextuse *n);
 uint64_t nextuse_first(const struct nextuse *n, uint64_t unit);
 
@@ -222,10 +223,10 @@ uint64_t nextuse_state_bytes(const struct nextuse_config *cfg);
 
 /*
  * A page is a run of consecutive extents of a file: as many as fit into the page size on average,
- * and at least one. The last page of a file may have fewer. The page size is at least that of an
- * extent and at most that of a file (pages_check). Pages begin and end on sample boundaries, as
- * those of shuffle=pages do, so a sample lies in one page. All files have the same number of
- * extents.
+ * and at least one. The last page of a file may have fewer. A page is at least as large as an
+ * extent and at most as large as a file (pages_check). Pages begin and end on sample boundaries, as
+ * those of shuffle=pages do, so each sample lies in a single page. All files have the same number
+ * of extents.
  */
 struct pages {
 	uint64_t extents;      /* extents per page */

@@ -11,7 +11,7 @@ struct cache_entry {
 	union {
 		uint32_t next_free; /* next slot of the free list */
 		uint32_t was_hit;   /* CACHE_CLOCK: hit since the hand passed */
-		uint32_t times;     /* CACHE_LFU: index of its list */
+		uint32_t times;     /* CACHE_LFU: index of the slot's list */
 		uint32_t bytes;     /* other policies, if sizes differ; as in `sizes` */
 	};
 };
@@ -45,8 +45,8 @@ struct cache {
 	struct cache_config cfg;
 	uint32_t *slot_of;           /* indexed by unit: slot + 1; 0 = not cached */
 	struct cache_entry *entries; /* indexed by slot */
-	/* Indexed by slot, UINT32_MAX = that size or more. NULL = all sizes are equal, or are in
-	 * entries. */
+	/* Indexed by slot; UINT32_MAX = that size or more. NULL = all units have the same size, or
+	 * `entries` has the sizes. */
 	uint32_t *sizes;
 	union {
 		struct cache_link *links; /* indexed by slot */
@@ -61,8 +61,8 @@ struct cache {
 	uint64_t filled;                      /* lfu: a bit for each list that is not empty */
 	uint32_t heap_count, heap_room;
 	uint64_t bar; /* slots that are not in the heap are worth at least this */
-	/* Worth policies: first slot that is set aside, + 1; 0 = none. The slot_of of its unit then
-	 * links to the next one. */
+	/* Worth policies: first slot that is set aside, + 1; 0 = none. For the unit of a slot set
+	 * aside, slot_of has the next such slot in the same form. */
 	uint32_t aside;
 	uint64_t used_bytes;
 	uint64_t draws; /* random numbers drawn so far */
@@ -72,7 +72,8 @@ struct cache {
 
 /*
  * A policy. `make_room` evicts until a unit of `bytes` fits, or returns false and evicts nothing.
- * It is only called for units that fit into the empty cache. NULL = the policy never evicts.
+ * make_room NULL = the policy never evicts; otherwise it is only called for units that fit into the
+ * empty cache.
  */
 struct cache_policy {
 	size_t slot_bytes; /* per slot, in addition to struct cache_entry */

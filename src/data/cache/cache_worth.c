@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_worth.c - cache policies by worth: importance and belady, with a heap of the least. */
+/* cache_worth.c - cache policies by worth: importance, belady; a heap has the units worth least. */
 #include "data/cache/cache_internal.h"
 
 #include <errno.h>
@@ -300,7 +300,7 @@ static bool is_stale(const struct cache *c, const struct cache_node *n)
 	return c->worth[n->slot] != n->worth || is_aside(c, n->slot);
 }
 
-/* Return the worth that about this part of the samples does not exceed. */
+/* Return a worth that about this part of the samples does not exceed. */
 static uint64_t part_worth(uint64_t *samples, unsigned count, double part)
 {
 	qsort(samples, count, sizeof(*samples), u64_compare);
@@ -378,7 +378,7 @@ static void refill(struct cache *c)
 	order(c);
 }
 
-/* Return the slot that is worth least and is not set aside; at least one exists. */
+/* Return the slot worth least among those not set aside, of which there must be at least one. */
 static uint32_t least(struct cache *c)
 {
 	for (;;) {
@@ -456,7 +456,7 @@ bool cache_worth_make_room(struct cache *c, const struct cache_access *a, uint64
 
 /* ---- worth of a unit ---- */
 
-/* Ordered by weight, then by the number of accesses since the unit was added. */
+/* The worth orders units by weight, then by the number of accesses since the unit was added. */
 uint64_t cache_worth_importance(const struct cache_access *a, uint64_t had)
 {
 	uint32_t times = (uint32_t)had, bits;

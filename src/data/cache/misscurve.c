@@ -74,7 +74,7 @@ void cacheshare_of(struct cacheshare *c, const struct job *j, const struct datas
 	c->held_bytes = c->share * all;
 }
 
-/* The hit ratio of random replacement is the fixed point of kept^2. */
+/* The hit ratio of random replacement is the h for which kept^2 = h (DESIGN.md). */
 static double hits_of_random(double c)
 {
 	double low = 0, high = 1;

@@ -18,9 +18,9 @@
  * to one thread; the sampler itself is constant.
  *
  * The order by importance was compared with a simulation of SHADE's code (8192 samples, 13
- * settings, eighth epoch): hit ratios differ by 0.06 on average. SHADE gives a rank's weight to the
- * sample at that place of the order as drawn, and not of the order that was read with hits first.
- * That fault is not copied; with it the mean difference is 0.03 (test_importance.c).
+ * settings, eighth epoch): hit ratios differ by 0.06 on average. SHADE reads the hits of an order
+ * first, but assigns weights as if the samples had been read in the order as drawn. That fault is
+ * not copied; with it the mean difference would be 0.03 (test_importance.c).
  */
 
 /* ---- Sampler: the extent at a (seed, epoch, rank, position) ---- */
@@ -43,7 +43,7 @@ struct importance;
  * does. Its shards are whole files, too.
  *
  * Files may have different numbers of samples while their order matters (shuffle=file, shard=file,
- * lanes). Every rank then still delivers floor(N / P) samples: a rank whose files hold fewer begins
+ * lanes). Every rank then still delivers floor(N / P) samples: a rank whose files hold fewer starts
  * again with its first file, as repeat() does, and samples beyond that number are not read.
  *
  * An extent that straddles two batches belongs to the batch with its first sample. If extents have
@@ -135,8 +135,8 @@ struct sampler_epoch {
 
 struct sampler_config sampler_config(const struct job *job, uint64_t ranks);
 /* If orders are drawn at the barriers between epochs: return the ranks whose order this process
- * must know. These are the process's own accelerators. With a cache shared by all hosts they are
- * all ranks, because each process decides for the whole cache. */
+ * must know. These are its own accelerators or, with a cache shared by all hosts, all ranks,
+ * because each process decides for the whole cache. */
 struct sampler_ranks sampler_ranks_known(const struct job *job);
 /* Return 0, or -EINVAL with err, for example if a rank gets no batch. */
 int sampler_init(struct sampler *s, const struct sampler_config *cfg, const struct dataset *ds,
@@ -195,7 +195,7 @@ uint64_t sampler_batch_samples(const struct sampler *s, uint64_t step);
  * All ranks share the weights, and each draws its own order. A process therefore draws for its own
  * ranks alone, but must be informed of every rank's batches.
  *
- * Memory: at most 16 bytes an extent, once a process. Written only at the epoch's barrier
+ * Memory: at most 16 bytes per extent in each process. Written only at the epoch's barrier
  * (importance_trained, importance_draw) by one thread; read by all threads between two barriers.
  */
 struct importance;
@@ -241,10 +241,10 @@ double importance_weight(const struct importance *im, uint64_t extent);
 /*
  * SHADE applies this to every batch order (R. I. S. Khan et al., FAST '23). The extents of a rank's
  * epoch that are cached when it begins come first, then the others, both in their previous order.
- * So no extent is evicted before it was hit.
+ * So no cached extent is evicted before it is hit.
  *
- * Memory: 4 bytes for each access in an epoch of the known ranks. Written only at the epoch's
- * barrier (hitsfirst_draw) by one thread; read by all threads between two barriers.
+ * Memory: 4 bytes for each access that the known ranks make in an epoch. Written only at the
+ * epoch's barrier (hitsfirst_draw) by one thread; read by all threads between two barriers.
  */
 struct hitsfirst;
 
@@ -277,7 +277,7 @@ struct orderwalk {
 	uint64_t first_rank, end_rank; /* walk only these ranks */
 	/* Position within the current batch, and its end. */
 	uint64_t rank, step, position, end;
-	/* An epoch for each rank: if extents differ, it caches how far the rank has come. */
+	/* The epoch of each rank. If extents differ, it caches how far the rank has come. */
 	struct sampler_epoch *orders;
 };
 

@@ -15,7 +15,7 @@
 
 /*
  * No formula gives the number of samples before a position of a permutation: all extents before it
- * must be added. The position accessed last is therefore kept, since readers mostly go on from
+ * must be added. The position accessed last is therefore kept, since readers mostly continue from
  * there.
  */
 
@@ -64,9 +64,9 @@ static uint64_t sampler_sized_before(struct sampler_epoch *e, uint64_t rank, uin
 /*
  * Files are read in rounds of `lanes` files in parallel (without lanes, of one file). A rank whose
  * files are used up before its epoch ends starts over with its first round. The last round of a
- * pass over the files may have fewer; missing files count as files without samples. The start of a
- * file thus follows from the files before it. The round accessed last is kept: readers go on from
- * there, at most one round further.
+ * pass over the files may have fewer files; the missing ones are treated as files without samples.
+ * The start of a file thus follows from the files before it. The round accessed last is kept:
+ * readers continue from there, at most one round further.
  */
 
 static bool sampler_shards_files(const struct sampler *s)
@@ -169,8 +169,8 @@ static uint64_t row_start(const struct sampler_epoch *e, uint64_t row)
 	return sum;
 }
 
-/* The following functions are sampler_lane_at, sampler_lane_position and sampler_at if
- * is_uneven. */
+/* If is_uneven, the following functions replace sampler_lane_at, sampler_lane_position and
+ * sampler_at. */
 static struct sampler_lane sampler_uneven_at(struct sampler_epoch *e, uint64_t rank,
 					     uint64_t position)
 {

@@ -12,23 +12,24 @@
 #include "data/pattern/pattern_internal.h"
 
 /*
- * Bytes that a job moves, as fio does (3.33, measured):
+ * A job moves as many bytes as with fio (3.33, measured):
  *
  * Each pass goes through all regions; the next one starts when all of them are at their ends. The
  * job ends when a total of bytes is reached or the passes are over. The total is loops x io_size,
- * or loops x size without io_size; the request that reaches it is not shortened. The number of
- * passes is loops, or more if io_size needs them. A size below the regions' (filesize is larger)
+ * or loops x size without io_size; the request that reaches the total is not shortened. The number
+ * of passes is loops, or more if io_size needs them. A size below the regions' (filesize is larger)
  * limits the total, but not where requests go.
  *
  * In a pass where no byte is accessed twice (one direction in sequence, or a random map), a rest at
  * the end that is smaller than a request is left out. Other orders (both directions in sequence,
- * norandommap) have passes that never end; in a sequential mix, each direction starts again at the
- * end of the region. With time_based there is neither a total nor a last pass, whatever io_size is.
+ * norandommap) have passes that never end; in a sequential mix, each direction starts over when it
+ * reaches the end of the region. With time_based there is neither a total nor a last pass, whatever
+ * io_size is.
  *
  * With a map and several sizes (bssplit) the bytes are fio's, but the pieces are not
  * (pattern_internal.h). With a map and reads and writes of different sizes, fio ends when it finds
- * no free place for the larger size, at about two thirds of the region. Here these are pieces, too,
- * and every byte is accessed once.
+ * no free place for the larger size, at about two thirds of the region. mlgen uses pieces in this
+ * case, too, and accesses every byte once.
  */
 
 /* Number of requests that are computed at a time, so that their computations overlap. */

@@ -44,8 +44,8 @@ void pattern_free(struct pattern *p); /* NULL is fine */
 /* Get the next request. False when all loops are done, which never happens with time_based. */
 bool pattern_next(struct pattern *p, struct pattern_op *op);
 
-/* Return the bytes that all loops move; with several sizes up to one request more than that.
- * UINT64_MAX with time_based. */
+/* Return the number of bytes that all loops move. With several sizes, up to one request more is
+ * moved. UINT64_MAX with time_based. */
 uint64_t pattern_bytes(const struct pattern *p);
 
 /* Return the size of the largest request of the job in bytes. */

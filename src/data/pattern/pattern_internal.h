@@ -35,11 +35,13 @@ struct piece {
 	bool is_write;
 };
 
-/* The region must hold at least one piece of the smallest kind. `kinds` is copied. */
+/* Cut a region into pieces. It must hold at least one piece of the smallest kind. `kinds` is
+ * copied. */
 struct pieces *pieces_new(const struct piece_kind *kinds, unsigned count, uint64_t region_bytes);
 void pieces_free(struct pieces *s); /* NULL is fine */
 
-/* Return the number of all pieces, and their bytes; a rest below the smallest piece is left out. */
+/* pieces_count returns the number of all pieces, pieces_bytes the sum of their bytes. A rest below
+ * the smallest piece is left out. */
 uint64_t pieces_count(const struct pieces *s);
 uint64_t pieces_bytes(const struct pieces *s);
 
@@ -51,7 +53,7 @@ struct piece pieces_next(struct pieces *s, uint64_t random);
 
 /* ---- Mix: direction and size of each request of a plain job ---- */
 
-/* The sizes of one direction; count 0 = the job does not use it. */
+/* The sizes of one direction; count 0 = the job does not use this direction. */
 struct mix_sizes {
 	unsigned count;
 	uint64_t bytes[JOB_SIZES_MAX];

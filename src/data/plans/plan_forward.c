@@ -11,19 +11,21 @@
  * rest, which is empty: that is how both detect the end. A request that begins at the end is empty
  * and needs no second one. Derived from the sources of:
  *
- * - tfrecord: tf.data.TFRecordDataset (TensorFlow 2). The block is its buffer
- *   of 256 KiB and the request too, an open and preads, no stat. After the
- *   last record it asks for one more, so it always meets the end.
+ * - tfrecord: tf.data.TFRecordDataset (TensorFlow 2). Blocks and requests are
+ *   both its buffer of 256 KiB. The calls are an open and preads, no stat.
+ *   After the last record the reader asks for one more, so it always meets the
+ *   end.
  *
  * - tar: webdataset.WebDataset (0.2) over tarfile's mode "r|*" (CPython 3.8 to
  *   3.13), for a file on the local filesystem. Blocks are tarfile's 10 KiB,
  *   except the first: 512 bytes, to see whether it is compressed. The file
  *   object has a buffer of one filesystem block (st_blksize, 4096 bytes) and
  *   bypasses it for whole blocks, which makes four requests in 20 KiB. A
- *   sample is delivered when the first member of the next one has been
- *   read, for only its name tells that the sample is complete; the last one at
- *   the end mark. Padding after the mark stays unread. (From 3.14 on the
- *   buffer has 128 KiB or more; GOPEN_BUFFER sets another.)
+ *   sample is delivered when the first member of the next sample has been
+ *   read, since only its name tells that the sample is complete. The last
+ *   sample is delivered at the end mark. Padding after the mark stays unread.
+ *   (From 3.14 on the buffer has 128 KiB or more; GOPEN_BUFFER sets another
+ *   size.)
  *
  * Every call waits for the previous one.
  */

@@ -53,7 +53,7 @@ static void indexed_init(struct plan *p, const struct file_shape *shape, const s
 	p->end = p->off + len;
 }
 
-/* Start over with a part, which p->has keeps. */
+/* Start over with this part and store its number in p->has. */
 static void begin_part(struct plan *p, unsigned part, bool is_read)
 {
 	struct file_shape shape = p->shape;
@@ -80,7 +80,7 @@ static bool indexes_next(struct plan *p, struct plan_op *op)
 }
 
 /* First the indexes, then the samples' file: open, stat, map, close. DLIO maps the indexes, too,
- * and touches all pages of them; here that is their read. */
+ * and touches all their pages; this plan reads them instead. */
 static bool indexes_and_map_next(struct plan *p, struct plan_op *op)
 {
 	if (p->step == CLOSED && p->has > 0)

@@ -400,7 +400,7 @@ static bool go_to_array(struct plan *p, struct plan_op *op, bool is_whole)
 	return before > 0;
 }
 
-/* Run the next step. Returns true if `op` is a call of it. */
+/* Run the next step. Returns true if the step made a call, which is in `op`. */
 static bool npy_step(struct plan *p, struct plan_op *op)
 {
 	switch (p->step++) {

@@ -7,7 +7,7 @@
 
 /*
  * The parser asks for 256 KiB of text at a time. Python's text file passes that on to the file, and
- * repeats until it has as much or a read is empty; the parser ends when it gets nothing (pandas
+ * repeats until it has that much or a read is empty; the parser ends when it gets nothing (pandas
  * 1.5, CPython 3.11; text of one byte a letter). So there are two empty reads if the last chunk is
  * not full, and one if it is. DLIO reads the whole file, whichever row it needs.
  */

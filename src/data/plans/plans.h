@@ -67,7 +67,7 @@ void demand_of(struct demand *d, const struct job *job, const struct plan_config
  * Reads past the end of the file are submitted all the same, and come short or empty. `rest` and
  * `sample` make no call if nothing is left.
  *
- * The file is open between open and close. Each template has a read, and closes what it opens.
+ * The file is open between open and close. Each template must have a read, and close what it opens.
  * Shares add up to 100, within 1. The template of a sample is drawn by the sample's number and is
  * the same in each epoch.
  */
@@ -98,7 +98,7 @@ struct recorded_length {
 struct recorded_call {
 	enum mlgen_op op; /* OPEN, STAT, READ or CLOSE; the members below are for READ */
 	enum recorded_anchor anchor;
-	uint64_t off; /* distance from the anchor; for END, before it */
+	uint64_t off; /* distance after the anchor; for END, before it */
 	unsigned lengths;
 	struct recorded_length length[RECORDED_LENGTHS_MAX];
 	enum {
@@ -106,7 +106,7 @@ struct recorded_call {
 		RECORDED_TO_END,
 		RECORDED_TO_END_OF_SAMPLE,
 	} until;
-	uint64_t times; /* RECORDED_TIMES: 1 or more; without xN each length once */
+	uint64_t times; /* RECORDED_TIMES: number of reads; without xN, one of each length */
 };
 
 struct recorded_template {
@@ -116,7 +116,7 @@ struct recorded_template {
 	size_t room;                 /* mem_grow() */
 };
 
-/* Read-only for all threads once it is read, except for `holders`. */
+/* Read-only for all threads after recorded_read, except for `holders`. */
 struct recorded {
 	unsigned holders; /* number of references; 0 if only recorded_write uses it */
 	uint32_t count;
@@ -127,13 +127,14 @@ struct recorded {
 
 /* Return 0, or -errno with err: "recorded_calls: PATH: ...", or "PATH:LINE: ...". */
 int recorded_read(struct recorded **out, const char *path, unsigned kb_base, struct mlgen_err *err);
-/* Add a reference, and drop one; the last drop frees. One thread only; NULL is fine. */
+/* recorded_ref adds a reference; recorded_free drops one, and frees after the last. One thread
+ * only; NULL is fine. */
 struct recorded *recorded_ref(struct recorded *r);
 void recorded_free(struct recorded *r);
 
 /*
  * Write the text that recorded_read parses. why[i], if set, is a comment line before template i;
- * `why` may be NULL. Errors are those of the stream.
+ * `why` may be NULL. The caller must check the stream for errors.
  */
 void recorded_write(FILE *to, const struct recorded *r, const char *const *why);
 
