@@ -19,9 +19,9 @@
  *
  * All of this happens before the run, in one thread.
  *
- * Only one process lists files, and sends its results in pieces of 1 MiB. With 10^5 files and four
- * processes, each of the other three makes 780 calls of stat and 30 of getdents, instead of 101,700
- * and 232. Messages about the files come from the process that listed them.
+ * Only one process lists the files. It sends its results to the others in pieces of 1 MiB. With
+ * 10^5 files and four processes, each of the others makes 780 stat and 30 getdents calls, instead
+ * of 101,700 and 232. Messages about the files come from the process that listed them.
  */
 
 /* ---- A scan by one process of a job, which sends the results to the others ---- */
@@ -31,7 +31,7 @@
  * them lists no directory.
  */
 struct dataset_received {
-	bool is_found; /* files exist; otherwise a dataset is to be made */
+	bool is_found; /* the files exist; otherwise mlgen makes them */
 	const struct format *format;
 	unsigned parts;
 	char *directory;          /* owned */
@@ -48,25 +48,25 @@ int dataset_init_eval_received(struct dataset *eval, const struct dataset *train
 			       const struct job *job, struct dataset_received *given,
 			       struct mlgen_err *err);
 
-/* Send the results for a dataset that is set up, or for none (ds->format NULL): 0 or -errno with
- * err. */
+/* Send the results of the scan that ds was set up from; ds->format NULL = there is no dataset.
+ * Returns 0, or -errno with err. */
 int dataset_send(const struct dataset *ds, struct relay *to, struct mlgen_err *err);
 
-/* Receive the results. `beside` is that of namefile_open. Call fini in either case; it accepts a
- * zeroed struct. */
+/* Receive the results. `beside` is passed to namefile_open. Call dataset_received_fini even after
+ * an error; it accepts a zeroed struct. */
 int dataset_receive(struct dataset_received *g, const char *beside, struct relay *from,
 		    struct mlgen_err *err);
 void dataset_received_fini(struct dataset_received *g);
 
 /* ---- Detection of the format of a scan's files (format=auto) ---- */
 
-/* The format of a regular file by its content, otherwise by its suffix. NULL = the format is
+/* Return the format of a regular file by its content, otherwise by its suffix. NULL = the format is
  * unknown, or the file does not exist. */
 const struct format *detect_file(const char *path);
 
-/* The name of the shard format (is_forward) of the first files below a directory. NULL if fewer
- * than `least` files have the format. Follows symbolic links and gives up in a huge directory.
- * jobset_env uses it. */
+/* Return the name of the shard format (is_forward) that the first `least` files below a directory
+ * have. NULL if there are fewer files, or one has another format. Follows symbolic links and gives
+ * up in a huge directory. jobset_env uses this. */
 const char *detect_shards(const char *directory, uint64_t least);
 
 /* ---- Protection of directories with somebody else's files ---- */
@@ -82,7 +82,7 @@ const char *detect_shards(const char *directory, uint64_t least);
  * The check changes nothing. It reads a directory until it has found a few names that are not
  * mlgen's. A directory that cannot be read passes: writing to it will report the error.
  *
- * 0, or -EEXIST with err, which names the foreign files and the ways out.
+ * Returns 0, or -EEXIST with err, which names the foreign files and suggests what to do.
  */
 int foreign_check_dataset(const char *directory, const struct job *job, struct mlgen_err *err);
 int foreign_check_checkpoints(const char *directory, const struct job *job, struct mlgen_err *err);
@@ -99,10 +99,10 @@ enum manifest_state { MANIFEST_ABSENT, MANIFEST_INCOMPLETE, MANIFEST_COMPLETE };
 
 /*
  * Read the manifest of ds->directory, compare it with the job, and set ds->files_named from it. The
- * job may have fewer files than the manifest. A mismatch is -EINVAL with both values and advice
- * (another directory, or --phase=prepare --replace). A truncated, unreadable or newer-version
- * manifest is -EINVAL with its path. Foreign files without a manifest are not an error here. A scan
- * has no manifest and is complete.
+ * job may have fewer files than the manifest. After a mismatch, returns -EINVAL; err has both
+ * values and advice (another directory, or --phase=prepare --replace). If the manifest is
+ * truncated, unreadable or of a newer version, returns -EINVAL; err has its path. Foreign files
+ * without a manifest are not an error here. A scan has no manifest and is complete.
  */
 int manifest_read(struct dataset *ds, enum manifest_state *state, struct mlgen_err *err);
 
@@ -119,9 +119,9 @@ int manifest_read_eval(struct dataset *eval, const struct dataset *train,
 int manifest_write(const struct dataset *ds, bool complete, struct mlgen_err *err);
 
 /*
- * Set up the dataset that a manifest describes, whatever the job says, with eval_files set.
- * --replace uses it to delete the files. Fails with -ENOENT without a manifest. After a failure,
- * dataset_fini is not needed.
+ * Set up the dataset that a manifest describes, including eval_files. No job is needed. --replace
+ * uses it to delete the files. Fails with -ENOENT without a manifest. After a failure, dataset_fini
+ * is not needed.
  */
 int manifest_describe(const char *directory, struct dataset *ds, struct mlgen_err *err);
 
@@ -132,9 +132,10 @@ int manifest_describe_at(int dir_fd, const char *directory, struct dataset *ds,
 int manifest_write_at(int dir_fd, const struct dataset *ds, bool complete, struct mlgen_err *err);
 
 /*
- * Count files and bytes of ds (all parts; train or evaluation) that exist with their full size: all
- * if the manifest is complete, none without a manifest, because the files are then not ours.
- * Otherwise each file is checked; above a million files only a sample, with *estimate = true.
+ * Count the files of ds (all parts; train or evaluation) that exist with their full size, and their
+ * bytes. With a complete manifest, these are all files. Without a manifest there are none, because
+ * the files are then not ours. Otherwise each file is checked; above a million files, only a sample
+ * is checked, and *estimate is set.
  */
 int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes, bool *estimate,
 		     struct mlgen_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset_init.c - the dataset of a job: its number of files and format, enough for all ranks. */
+/* dataset_init.c - the dataset of a job: its format, and enough files for all ranks. */
 #include "data/dataset/dataset_internal.h"
 
 #include <errno.h>

@@ -14,26 +14,26 @@
 /* ---- A dataset that DLIO or MLPerf Storage wrote, where mlgen would make its own ---- */
 
 /*
- * True if the job's directory has no manifest of mlgen, but a folder train/ with files of the
- * format that have DLIO's names. Checks only the first name; dataset_dlio_keep checks all names.
- * *ds has format and directory.
+ * True if the job's directory has no manifest of mlgen, but a folder train/ whose files have DLIO's
+ * names for the format. Checks only the first name; dataset_dlio_keep checks all names. The caller
+ * has set format and directory of *ds.
  */
 bool dataset_dlio_exists(const struct dataset *ds, const struct job *job);
 
 /*
  * Keep only DLIO's files in a scan of train/ or valid/, without the indexes next to them. Returns
- * their number, and in *named the number of files that their names state. Returns 0 if any file has
+ * their number, and sets *named to the N of their names (img_III_of_N). Returns 0 if any file has
  * another name: the directory then belongs to another program.
  */
 uint64_t dataset_dlio_keep(struct scan *scan, const struct format *format, uint64_t *named);
 
 /* ---- A dataset of the files that exist (dataset=scan) ---- */
 
-/* True if the dataset consists of existing files: with dataset=scan, and if DLIO has made the
- * dataset that mlgen would make. *ds has format and directory. */
+/* True if the dataset consists of existing files: with dataset=scan, or if DLIO has already made
+ * the dataset that mlgen would make. The caller has set format and directory of *ds. */
 bool dataset_uses_scan(const struct dataset *ds, const struct job *job);
 
-/* Refuse job options that only made files can have: 0, or -EINVAL with err. */
+/* Refuse job options that apply only to files made by mlgen. Returns 0, or -EINVAL with err. */
 int dataset_scan_check(const struct job *job, struct mlgen_err *err);
 
 /*
@@ -44,7 +44,7 @@ int dataset_scan_check(const struct job *job, struct mlgen_err *err);
 int dataset_scan(struct dataset *ds, const struct job *job, struct dataset_received *given,
 		 struct mlgen_err *err);
 
-/* Like dataset_scan, for the evaluation files in valid/; the rest of *eval is that of an empty
+/* Like dataset_scan, for the evaluation files in valid/. Before the call, *eval must be an empty
  * dataset. */
 int dataset_scan_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
 		      struct dataset_received *given, struct mlgen_err *err);
@@ -54,7 +54,7 @@ void dataset_scan_mean(struct dataset *ds);
 
 /* ---- The JSON document of a manifest ---- */
 
-/* The parameters as they are written; zeroed before use. */
+/* The parameters as the manifest stores them. */
 struct manifest {
 	uint64_t num_files, samples_per_file, subfolders, eval_files;
 	uint64_t label_size, row_group_size;
@@ -67,17 +67,17 @@ struct manifest {
 
 void manifest_fini(struct manifest *m);
 
-/* 0, -ENOENT without err, or another -errno with err. */
+/* Load the manifest of a directory. Returns 0, -ENOENT without err, or another -errno with err. */
 int manifest_load(const char *directory, struct manifest *m, struct mlgen_err *err);
 
 /* ---- Detection of formats ---- */
 
 /*
- * Find the format of a scan's files. The first and last bytes of a file show its format; TFRecord
- * has the checksum of the first length, indexed binaries have two index files. Otherwise the suffix
- * decides, and a file that shows nothing is raw. Up to 64 files, spread over the scan, vote. All
- * files with a suffix of the winning format are then accepted by name. All other files are looked
- * into.
+ * Find the format of a scan's files. The first and last bytes of a file show its format (for
+ * TFRecord, the checksum of the first length), or its index files do (for indexed binaries).
+ * Otherwise the suffix decides; a file without a known suffix is raw. Up to 64 files, spread over
+ * the scan, vote. All files with a suffix of the winning format are then accepted by name. All
+ * other files are looked into.
  *
  * Labels, checksums, indexes and files of other formats leave the scan and are reported. -EINVAL
  * with err if less than 90 % of the rest have one format. `directory` is the scan's base.

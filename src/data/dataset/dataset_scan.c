@@ -394,7 +394,8 @@ static int look_into_files(struct dataset *ds, const struct job *job, enum scan_
 	return 0;
 }
 
-/* Match labels to samples. A scan_pair= without any match is an error, the assumed pair is not. */
+/* Match labels to samples. Without any match, scan_pair= is an error; the assumed pair is
+ * dropped. */
 static int settle_labels(struct dataset *ds, const struct job *job, struct mlgen_err *err)
 {
 	const struct scan *scan = ds->scan;

@@ -74,7 +74,8 @@ static bool is_parquet(const struct sniff *s)
 }
 
 /* A record begins with its length (8 bytes) and the length's CRC-32C (Castagnoli), with
- * TensorFlow's mask. ISA-L, which tfrecord.c uses, may be missing. */
+ * TensorFlow's mask. It is computed here without ISA-L, which tfrecord.c uses but which may be
+ * missing. */
 static bool is_tfrecord(const struct sniff *s)
 {
 	uint32_t crc = ~UINT32_C(0);
@@ -390,8 +391,8 @@ const struct format *detect_file(const char *path)
 
 /* ---- shards ---- */
 
-/* Only the first files are looked into. All other files need a suffix of the format found. A
- * directory with more entries does not hold a few large files. */
+/* Only the first files are looked into. All other files need a suffix of the format found. Shards
+ * are few and large, so a directory with more than SHARD_ENTRIES_MAX entries holds none. */
 #define SHARDS_SNIFFED 8u
 #define SHARD_ENTRIES_MAX 65536u
 

@@ -62,8 +62,8 @@ struct format_options {
 	uint64_t row_group_size;
 	/* owned; NULL = none given */
 	char *columns, *read_columns, *scan_key, *hdf5_dataset;
-	/* The pair FROM:TO of a scan of npy files, or NULL. Each file has a twin (scan.h), which is
-	 * part 1, and a sample consists of both. dataset.labels has label files of other kinds. */
+	/* The pair FROM:TO of a scan of npy files, or NULL. Each file has a twin (scan.h) in part
+	 * 1, and a sample consists of both. Label files of other kinds are in dataset.labels. */
 	char *scan_pair;
 	int access, decompress;
 };
@@ -74,10 +74,10 @@ struct dataset_memo {
 };
 
 /*
- * A format has one file for its samples, or several (with index files): its parts. Files are
- * numbered part by part, 0 .. parts x files - 1. Only files of part 0 hold samples. A member marked
- * "owned" is freed with the dataset; one marked "held" is shared, and the dataset has a reference
- * to it.
+ * A format stores samples in one file or, with index files, in several; these are its parts. Files
+ * are numbered part by part, 0 .. parts x files - 1. Only files of part 0 hold samples. A member
+ * marked "owned" is freed with the dataset; one marked "held" is shared, and the dataset has a
+ * reference to it.
  */
 struct dataset {
 	const struct format *format;
@@ -99,14 +99,14 @@ struct dataset {
 	/* Extents of this scan have different numbers of samples, which the format knows;
 	 * extent_samples is their mean, rounded down. */
 	bool extents_differ;
-	void *common;           /* the format's; see format->init */
+	void *common;           /* private to the format; see format->init */
 	const char *split;      /* the folder: "train" or "valid" */
 	uint64_t first_size;    /* index of file 0 among all sizes drawn */
 	uint64_t first_content; /* index of file 0 among all contents */
 	uint64_t eval_files;    /* the manifest's number of evaluation files; 0 = none */
-	/* Set if scale would leave only `part` files, and `ranks` ranks need more for 4 batches of
-	 * `batch` samples each; otherwise 0. `whole` is the number of files that the job would have
-	 * made, if it uses fewer existing files instead; otherwise 0. */
+	/* Set if scale would leave only `part` files, but `ranks` ranks need more files to get 4
+	 * batches of `batch` samples each; otherwise 0. `whole` is the number of files that the job
+	 * would have made, if it uses fewer existing files instead; otherwise 0. */
 	struct {
 		uint64_t part, batch, ranks, whole;
 	} scaled;
@@ -142,14 +142,14 @@ void dataset_fini(struct dataset *ds);
 
 /*
  * A directory may hold a complete dataset that was scaled for fewer accelerators than this job has.
- * If it has two batches for each of them, which AU needs, the job uses its files: adding an
+ * If it has two batches for each accelerator, the minimum for AU, the job uses its files: adding an
  * accelerator rewrites nothing. Otherwise the dataset stays as dataset_init() left it. 0, or
  * -EINVAL with err, as dataset_init() returns.
  */
 int dataset_use_existing(struct dataset *ds, const struct job *job, struct mlgen_err *err);
 
-/* Number of ranks that this many existing files suffice for. 0: not even for one rank, or `scaled`
- * is not set. */
+/* Number of ranks that this many existing files suffice for. 0 = not even one, or `scaled` is not
+ * set. */
 uint64_t dataset_ranks_for(const struct dataset *ds, uint64_t files);
 
 /*
@@ -161,7 +161,7 @@ uint64_t dataset_ranks_for(const struct dataset *ds, uint64_t files);
 int dataset_init_eval(struct dataset *eval, const struct dataset *train, const struct job *job,
 		      struct mlgen_err *err);
 
-/* Like dataset_init_eval, with this number of files. */
+/* Like dataset_init_eval, but with this number of files. */
 int dataset_init_split(struct dataset *eval, const struct dataset *train, uint64_t files,
 		       struct mlgen_err *err);
 
@@ -178,7 +178,8 @@ bool dataset_makes_files(const struct dataset *ds, const struct job *job);
  * -EINVAL with err. */
 int dataset_init_format(struct dataset *ds, struct mlgen_err *err);
 
-/* -EINVAL with err if this many files would have more bytes than offsets can count. */
+/* Returns 0, or -EINVAL with err if this many files would have more bytes than offsets can
+ * count. */
 int dataset_check_bytes(const struct dataset *ds, double files, struct mlgen_err *err);
 
 /* Check that each of `ranks` ranks gets a batch: 0, or -EINVAL with err. Part of dataset_init
@@ -208,7 +209,7 @@ uint64_t dataset_distinct_file(const struct dataset *ds, uint64_t file);
 uint64_t dataset_samples(const struct dataset *ds);
 uint64_t dataset_extents(const struct dataset *ds);
 void dataset_extent(const struct dataset *ds, uint64_t id, struct extent *x);
-/* Number of extents before this file, 0 .. all files. */
+/* Number of extents before this file. `file` may be ds->files: then all extents. */
 uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file);
 /* Payload bytes that the job requests from an extent; only columns that are read count. */
 uint64_t dataset_extent_bytes(const struct dataset *ds, const struct extent *x);
@@ -237,18 +238,19 @@ bool dataset_find(const struct dataset *ds, const char *path, uint64_t *file);
  * directory. */
 bool dataset_has_folder(const struct dataset *ds, const char *path);
 
-/* Bytes of one sample of a file of part 0: the payload that the job requests (the columns that are
- * read), and all of its payload. Then the bytes of the whole file. */
+/* For a file of part 0, dataset_sample_bytes returns the payload of one sample that the job
+ * requests (the columns that are read), and dataset_row_bytes all payload of one sample.
+ * dataset_file_bytes returns the size of a file of any part. */
 uint64_t dataset_sample_bytes(const struct dataset *ds, uint64_t file);
 uint64_t dataset_row_bytes(const struct dataset *ds, uint64_t file);
 uint64_t dataset_file_bytes(const struct dataset *ds, uint64_t file);
 
-/* The largest of up to a million evenly spaced files (of part 0; both files of a pair count). The
- * first call searches. Any thread. */
+/* The largest of up to a million evenly spaced files of part 0; for a pair, the sizes of both files
+ * are added. Only the first call searches. Any thread. */
 uint64_t dataset_largest_file(const struct dataset *ds);
 
-/* Like dataset_largest_file, or the first file with at least `enough_bytes`: callers that treat all
- * larger files alike need not draw a million sizes. */
+/* Like dataset_largest_file, but the search ends at the first file with at least `enough_bytes`.
+ * Callers that treat all larger files alike need not draw a million sizes. */
 uint64_t dataset_large_file(const struct dataset *ds, uint64_t enough_bytes);
 
 /* Seed of a file's content (format_writer.seed_index), unique within a directory. */
@@ -266,11 +268,12 @@ struct dataset_totals {
 	uint64_t row_bytes;    /* all payload */
 	double mean_file_bytes, stdev_file_bytes;
 	double mean_sample_bytes; /* mean requested payload of a sample, as drawn */
-	/* Bytes and seconds that the scan spent on looking into files; NaN = it did not. */
+	/* Bytes and seconds that the scan spent on looking into files; NaN = it looked into
+	 * none. */
 	double scan_read_bytes, scan_seconds;
-	double scan_kept_files; /* files that an earlier scan knew; NaN as above */
+	double scan_kept_files; /* files whose results came from the scan cache; NaN as above */
 	double label_files;     /* files that have a label; NaN = no pairs */
-	bool estimate;          /* expected values, above a million files */
+	bool estimate;          /* totals are expected values: more than a million files */
 };
 void dataset_totals(const struct dataset *ds, struct dataset_totals *t);
 
@@ -282,9 +285,9 @@ struct file_shape {
 	uint64_t sides[2];  /* sides of a sample; {1, bytes} unless sample_size is dlio:... */
 	bool two_sides;     /* dlio: shape (samples, d1, d2), otherwise (samples, bytes) */
 	unsigned part;      /* index into the format's parts */
-	const void *common; /* the dataset's; format->init made it */
-	/* Facts and words that format->look has stored for a file of a scan, otherwise NULL. Sides
-	 * mean nothing for such a file. */
+	const void *common; /* dataset.common, which format->init has made */
+	/* Facts and words that format->look has stored for a file of a scan, otherwise NULL. Such a
+	 * file has no sides. */
 	const uint64_t *facts, *words;
 	uint64_t found_bytes; /* size of a file of a scan; 0 = a made file */
 	bool has_labels;      /* part 1 is a label file, which is read whole ... */
@@ -292,15 +295,15 @@ struct file_shape {
 };
 
 /*
- * Writes the content of one file a chunk at a time: fill the buffer, write it at `off`, ask for the
- * next. The last chunk may be the header again, with the checksum that was not known before.
- * Allocates nothing. Start with shape and seed_index set and the rest zero.
+ * Generates the content of one file a chunk at a time. The caller writes each chunk at its offset
+ * and asks for the next. The last chunk may be the header again, with the checksum that was not
+ * known before. Allocates nothing. The caller sets shape and seed_index and zeroes the rest.
  */
 struct format_writer {
 	struct file_shape shape;
-	uint64_t seed_index; /* the content's: index of the file */
+	uint64_t seed_index; /* seed of the content; see dataset_content */
 	uint64_t pos;
-	unsigned stage; /* the format's own */
+	unsigned stage; /* private to the format */
 	uint32_t crc[2];
 };
 
@@ -311,8 +314,8 @@ struct plan_kind;
 struct format_part {
 	const char *folder; /* NULL = the dataset's directory itself */
 	const char *suffix;
-	/* Suffix in a scan, after the name of the file of samples; NULL = only made files have this
-	 * part. */
+	/* Suffix that a scan appends to the name of the file of samples; NULL = only made files
+	 * have this part. */
 	const char *sidecar_suffix;
 };
 
@@ -340,11 +343,11 @@ struct format {
 	/* The range of bytes that holds samples first .. first+n-1. */
 	void (*sample_range)(const struct file_shape *shape, uint64_t first, uint64_t n,
 			     uint64_t *off, uint64_t *len);
-	/* The next chunk into buf (>= 64 KiB): true, or false when done. */
+	/* Store the next chunk in buf (>= 64 KiB). False when done. */
 	bool (*write_next)(struct format_writer *w, void *buf, size_t bytes, uint64_t *off,
 			   size_t *len);
-	/* Plans for access=framework, buffered and with direct=1. NULL = no framework reads the
-	 * format this way, and job_check refuses it. */
+	/* Plans for access=framework: first buffered, then with direct=1. NULL = no framework reads
+	 * the format this way, and job_check refuses it. */
 	const struct plan_kind *framework[2];
 	const char *reader; /* the framework whose calls these are: "NumPy" */
 	bool is_array;      /* the reader returns a NumPy array */
@@ -358,9 +361,9 @@ struct format {
 	 * dataset=scan: `look` finds the number and the places of samples in an open file, and
 	 * found_range returns a place from what `look` has stored. A format without `look` has one
 	 * sample per file, unless a list gives the places (scan.h); found_range then uses the
-	 * list's words. 0, or -errno with l->err, through look_fail if the file violates its
-	 * format. No file, however damaged, may cause a crash, a hang, or an allocation of a size
-	 * that the file claims.
+	 * list's words. `look` returns 0, or -errno with l->err; if the file violates its format,
+	 * it does so through look_fail. No file, however damaged, may cause a crash, a hang, or an
+	 * allocation of a size that the file claims.
 	 */
 	int (*look)(struct look *l);
 	void (*found_range)(const struct file_shape *shape, uint64_t first, uint64_t n,
@@ -389,19 +392,20 @@ struct format {
 JOB_FORMATS(FORMAT_ROW)
 #undef FORMAT_ROW
 
-/* NULL for FORMAT_AUTO. */
+/* Return NULL for FORMAT_AUTO. */
 const struct format *format_of(enum job_format f);
 /* The format with this name, or NULL. */
 const struct format *format_find(const char *name);
 
-/* `file` counts through all parts: part x ds->files + file. */
+/* Files are numbered part by part: `file` is part x ds->files + index. */
 void format_shape(const struct dataset *ds, uint64_t file, struct file_shape *shape);
 /* True if samples are read separately, as ranges of the file. A file of one sample is read whole,
  * unless a list gives the sample's range. */
 bool format_has_parts(const struct format *f, const struct file_shape *shape);
 /* All payload of one sample of a made file. */
 uint64_t format_sample_bytes(const struct file_shape *shape);
-/* The size of a file, and the range that holds samples first .. first+n-1; made or found. */
+/* format_file_bytes returns the size of a file, format_sample_range the range that holds samples
+ * first .. first+n-1. Files may be made or found. */
 uint64_t format_file_bytes(const struct format *f, const struct file_shape *shape);
 void format_sample_range(const struct format *f, const struct file_shape *shape, uint64_t first,
 			 uint64_t n, uint64_t *off, uint64_t *len);
@@ -414,7 +418,7 @@ void format_content(void *to, size_t bytes, uint64_t seed_index, uint64_t offset
 
 struct format_options;
 
-/* Numbers per file that stay in memory; the format defines them. */
+/* Numbers per file that stay in memory; the format defines their meaning. */
 #define LOOK_FACTS 6
 
 /* The largest number of bytes that look_at returns at once. */
@@ -439,9 +443,9 @@ struct look {
 	const struct format_options *options; /* the job's */
 	struct mlgen_err *err;
 
-	/* Results; zero before. */
+	/* Results, which look_open zeroes. */
 	uint64_t samples;
-	uint64_t sample_bytes; /* payload of all of them */
+	uint64_t sample_bytes; /* payload of all samples */
 	uint64_t facts[LOOK_FACTS];
 	uint64_t word_count;
 	uint64_t packed_max; /* the largest read of compressed bytes */
@@ -511,9 +515,9 @@ static inline uint64_t look_be(const uint8_t *at, unsigned bytes)
 /* ---- the scan cache: results of a scan for the next scan ---- */
 
 /*
- * The cache is a file of the user (scan_cache=), which is replaced as a whole. The probe runs of a
- * command share an unnamed file instead (struct job_reuse). A request without a path and without
- * such a file has no cache.
+ * The cache is a file that the user names (scan_cache=). It is only replaced as a whole. The probe
+ * runs of a command share an unnamed file instead (struct job_reuse). A request without a path and
+ * without such a file has no cache.
  */
 struct scan_cache_request {
 	const char *path;         /* the user's file; NULL = none */
@@ -537,9 +541,9 @@ struct scan_index;
 
 /*
  * Look into all files of a scan, for a dataset with directory, format and options. Files without a
- * sample leave the scan and are counted; so do damaged files, except with SCAN_REFUSE. 0, or -errno
- * with err: -EINVAL if no file has a sample, or -EINTR. If damaged files are refused or no file is
- * left, err is the error of the first damaged file in the order of the scan.
+ * sample leave the scan and are counted, and so are damaged files, except with SCAN_REFUSE. 0, or
+ * -errno with err: -EINVAL if no file has a sample, or -EINTR. If damaged files are refused or no
+ * file is left, err is the error of the first damaged file in the order of the scan.
  *
  * Results for files that have not changed since an earlier scan come from the scan cache, which
  * then gets the results of this scan. keeps NULL = no cache.
@@ -552,8 +556,8 @@ int scan_index_new_listed(struct scan_index **out, struct scan *scan, struct mlg
 void scan_index_free(struct scan_index *f); /* NULL is fine */
 
 /* Send the index from one process of a job to the other processes (hosts/hosts.h). They receive it
- * in its state before format->found_init. `beside` is that of namefile_open. 0 or -errno with err.
- */
+ * in the state that it had before format->found_init. `beside` is passed to namefile_open. 0 or
+ * -errno with err. */
 struct relay;
 int scan_index_send(const struct scan_index *f, struct relay *to, struct mlgen_err *err);
 int scan_index_receive(struct scan_index **out, const char *beside, struct relay *from,
@@ -568,7 +572,8 @@ uint64_t scan_index_cached_files(const struct scan_index *f);
 /* The largest read of compressed bytes in any plan; 0 = nothing is compressed. */
 uint64_t scan_index_packed_max(const struct scan_index *f);
 
-/* Samples of the files before this one, 0 .. all files; and their payload. */
+/* scan_index_first_sample returns the number of samples in the files before this one,
+ * scan_index_sample_bytes their payload. `file` may be the number of files: then all samples. */
 uint64_t scan_index_first_sample(const struct scan_index *f, uint64_t file);
 uint64_t scan_index_sample_bytes(const struct scan_index *f, uint64_t file);
 /* The file that has a sample. */
@@ -706,12 +711,12 @@ struct plan {
 	unsigned step;
 	/* Python's view of the file, for the kinds that follow a Python program. */
 	struct pyfile python;
-	uint64_t jump; /* plan_hdf5: the word of the next chunk; plan_parquet:
-			* the row group */
+	/* plan_hdf5: the word of the next chunk; plan_parquet: the row group */
+	uint64_t jump;
 	/* Private struct of the kind, with its state for the file; plan_init() zeroes it. */
 	_Alignas(uint64_t) unsigned char own[PLAN_OWN_BYTES];
 	struct plan_recorded recorded;
-	/* Step and offset in the label file, which follows the operations of kind->next. */
+	/* Step and offset in the label file, which is read after the operations of kind->next. */
 	unsigned label_step;
 	uint64_t label_off;
 	struct extent extent;
@@ -732,7 +737,8 @@ struct plan_counts {
  */
 struct plan_kind {
 	void (*init)(struct plan *p, const struct file_shape *shape, const struct extent *x);
-	/* The next operation into a zeroed op, without got_bytes. */
+	/* Store the next operation in *op. plan_next zeroes *op before the call and sets got_bytes
+	 * after it. */
 	bool (*next)(struct plan *p, struct plan_op *op);
 	/* Optional: count reads of equal size at once and skip them; a large file has millions. */
 	void (*skip)(struct plan *p, struct plan_counts *c);
@@ -772,7 +778,7 @@ bool plan_is_chain(const struct plan *p, struct plan_op *read);
 /* Sum up a plan without visiting every operation. */
 void plan_count(const struct plan_config *config, const struct extent *x, struct plan_counts *c);
 
-/* The largest size of one READ; UINT64_MAX = a file's size decides. */
+/* The largest size of one READ; UINT64_MAX = it depends on a file's size. */
 uint64_t plan_largest_read(const struct plan_config *config);
 
 /*

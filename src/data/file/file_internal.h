@@ -14,13 +14,13 @@
 /* ---- the file of a scan cache: what a scan found inside files, by their names ---- */
 
 /*
- * A header, and a text (`key`) with the options that the facts depend on; a record for each file,
- * in the order of parts and then of names; their names; their words. Numbers are in the host's byte
- * order, which the header records.
+ * The file has a header; a text (`key`) with the options that the facts depend on; a record for
+ * each file, in the order of parts and then of names; the names of the files; the words of the
+ * files. Numbers are in the host's byte order, which the header records.
  *
  * The cache is read with pread and never mapped: if it is truncated, or replaced on another host,
- * the process loses its contents and is not killed. Opening it checks the sums of header, records
- * and names. The words of a file are checked when they are read.
+ * the process loses its contents and is not killed. Opening it verifies the checksums of header,
+ * records and names. The words of a file are checked when they are read.
  */
 
 /* Identifies the version of a file that the scan has looked into. */
@@ -47,7 +47,7 @@ struct scan_record {
 	struct scan_stamp stamp;
 	struct scan_cached found;
 	uint32_t name_bytes;
-	uint64_t name_at; /* among all names */
+	uint64_t name_at; /* offset among all names */
 	uint64_t part;
 };
 
@@ -61,7 +61,7 @@ struct scan_header {
 	uint32_t key_bytes;
 	uint32_t records_crc;
 	uint32_t names_crc;
-	uint32_t crc; /* sum of the header, with 0 here, and of the key */
+	uint32_t crc; /* checksum of the header, with 0 here, and of the key */
 };
 
 #define SCAN_CACHE_MAGIC "mlgen\x7fSC"
@@ -91,8 +91,8 @@ enum scan_cache_state {
 };
 
 /*
- * Open a cache in *c on a readable fd, which stays the caller's. If the cache does not fit, err has
- * the reason, without the name of the file.
+ * Open a cache in *c on a readable fd, which stays the caller's. If the cache cannot be used, err
+ * has the reason, without the name of the file.
  */
 enum scan_cache_state scan_cache_open(struct scan_cache *c, int fd, const char *key,
 				      struct mlgen_err *err);
@@ -110,10 +110,11 @@ struct scan_cursor {
 };
 
 void scan_cursor_init(struct scan_cursor *k, const struct scan_cache *c);
-/* The record of a name, valid until the next call; NULL = there is none. Fastest in order. */
+/* Find the record of a name; NULL = there is none. It is valid until the next call. Looking up
+ * names in order is fastest. */
 const struct scan_record *scan_cursor_find(struct scan_cursor *k, enum scan_part part,
 					   const char *name);
-/* A record by number, and its name without a terminating zero; NULL = damaged. */
+/* Get a record by its number, and its name without a terminating zero; NULL = damaged. */
 const struct scan_record *scan_cursor_at(struct scan_cursor *k, uint64_t index, const char **name);
 
 /* Pass the words of a file to `take`, piece by piece: 0, -EBADMSG if they are not the words that
@@ -157,11 +158,11 @@ struct scan_cache_store {
 	char *key;  /* the options that facts depend on; owned */
 	char *directory;
 	int fd;                   /* the old file; -1 = none */
-	bool has_cache;           /* the old file fits */
+	bool has_cache;           /* the old file can be used */
 	struct scan_cache cache;  /* the old file */
 	_Atomic uint64_t hits;    /* files whose results were in it */
 	_Atomic uint64_t damaged; /* files whose results were there, but damaged */
-	/* While the new file is written. */
+	/* The new file, while it is written. */
 	struct replace replace;
 	struct scan_cache_writer writer;
 };
@@ -227,7 +228,7 @@ struct index_thread {
 	struct look look;
 	struct scan_cursor *cursor; /* position in the old scan cache; owned, NULL = none */
 	struct mlgen_err err;
-	uint64_t failed_at;      /* the file of err */
+	uint64_t failed_at;      /* the file that err is about */
 	struct mlgen_err damage; /* error of the first file that was left out ... */
 	uint64_t damaged_at;     /* ... and its index */
 	uint64_t packed_max;

@@ -22,7 +22,7 @@
 /* DLIO rounds the read of a file up to this (npz_reader_odirect.py). */
 #define WHOLE_FILE_ALIGN 4096
 
-/* STEP_BEGIN: the shape of another part is known once that is open. */
+/* STEP_BEGIN: the shape of another part is known once that part is open. */
 enum { STEP_OPEN, STEP_BEGIN, STEP_FIRST_READ, STEP_READ, STEP_CLOSED };
 
 /* O_DIRECT reads whole blocks: round both ends outwards. */

@@ -253,7 +253,7 @@ static bool find_block(struct scan_cursor *k, enum scan_part part, const char *n
 			return where == 0;
 	}
 
-	/* Binary search for the block that the name belongs into. */
+	/* Binary search for the block to which the name belongs. */
 	uint64_t low = 0, high = k->cache->files;
 
 	while (low < high) {

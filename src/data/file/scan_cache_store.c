@@ -62,7 +62,7 @@ static int open_path(struct scan_cache_store *k, struct mlgen_err *err)
 	k->path = scan_cache_path(k->req.path);
 	k->fd = open(k->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (k->fd < 0 && errno == ENOENT) {
-		/* There is no cache yet. Check now that the scan can create one at its end. */
+		/* There is no cache yet. Check now that one can be created when the scan ends. */
 		const char *slash = strrchr(k->path, '/');
 		char *folder = slash ? mem_strndup(k->path,
 						   slash == k->path ? 1 : (size_t)(slash - k->path))

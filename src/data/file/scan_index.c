@@ -19,8 +19,8 @@
 #include "data/scan/scan.h"
 #include "hosts/hosts.h"
 
-/* index_entry.words: the number of the thread that wrote them, and the offset in its file of words
- * where they begin; during the scan, where they end. */
+/* index_entry.words has the number of the thread that wrote the file's words, and the offset in
+ * that thread's file of words where they begin (during the scan: where they end). */
 #define WORDS_OFF_BITS 56
 #define WORDS_OFF_MASK ((UINT64_C(1) << WORDS_OFF_BITS) - 1)
 #define WORDS_NONE UINT64_MAX /* the file is left out */
@@ -151,13 +151,13 @@ static int cache_file(const struct index_build *g, uint64_t file, const struct f
 	return r ? r : scan_cache_add(w, g->kept->req.part, name, (size_t)n, &stamp, &found);
 }
 
-/* A file's words begin where those of the thread's previous file end. The results go to the scan
- * cache if a file is new or has disappeared. Words are mapped. */
+/* Set where each file's words begin: where those of the thread's previous file end. Write the
+ * results to the scan cache if a file is new or has disappeared. Words must be mapped. */
 static void settle_words(struct index_build *g)
 {
 	struct scan_index *f = g->found;
 	const struct scan_cache_store *k = g->kept;
-	uint64_t ends[SCAN_THREADS] = { 0 }; /* of each thread's previous file */
+	uint64_t ends[SCAN_THREADS] = { 0 }; /* end of the words of each thread's previous file */
 	uint64_t files = 0, bytes = 0;
 	bool writes;
 	int r = 0;
@@ -410,7 +410,7 @@ static void leave_out(struct index_thread *k, uint64_t file)
 	k->err = (struct mlgen_err){ 0 };
 }
 
-/* Only the calling thread of scan_index_new reports progress. */
+/* Only the thread that called scan_index_new reports progress. */
 static void report_progress(struct index_build *g)
 {
 	double seconds = since(&g->started);
