@@ -9,9 +9,9 @@
 #include "data/file/file.h"
 
 /*
- * A row has sample_size numbers of 0 to 255, separated by commas; each is a byte of noise as text.
- * Their average width is that of all 256 values (658 digits). The position of a number decides
- * whether it has two or three digits, so the length of a row depends only on sample_size.
+ * A row has sample_size numbers of 0 to 255, separated by commas; each is a byte of noise, written
+ * as text. Their average width is that of all 256 values (658 digits). The position of a number
+ * decides whether it has two or three digits, so the length of a row depends only on sample_size.
  */
 enum { DIGITS = 658, VALUES = 256, NOISE_BYTES = 4096, WIDEST = 4 };
 

@@ -31,10 +31,10 @@ uint64_t forward_extent_samples(uint64_t samples_per_file, uint64_t record_bytes
 /* ---- Samples with an index file ---- */
 
 /*
- * Megatron-LM has one index, NAME.idx for NAME.bin (megatron/core/datasets/indexed_dataset.py):
- * MMIDIDX, a version, the type of a token, the numbers of sequences and documents; then the tokens
- * of each sequence (32 bits each), the offset of each (64 bits each), and the documents. A sample
- * is a sequence.
+ * Megatron-LM has one index, NAME.idx for NAME.bin (megatron/core/datasets/indexed_dataset.py). It
+ * has MMIDIDX, a version, the type of a token, the number of sequences, and the number of
+ * documents. Then come the length of each sequence in tokens (32 bits), the offset of each sequence
+ * (64 bits), and the documents. A sample is a sequence.
  */
 /* True if the file has such an index; `path` is relative to dir_fd, as for openat(2). */
 bool indexed_is_megatron(int dir_fd, const char *path);
@@ -81,7 +81,7 @@ enum {
  * it. */
 struct npz_array {
 	uint64_t dir_off, dir_bytes;
-	uint64_t end_off; /* the end record's, which is the file's end ... */
+	uint64_t end_off; /* of the end record, which ends the file ... */
 	bool has_comment; /* ... except for a comment or other trailing bytes */
 	bool has_locator; /* a zip64 locator precedes the end record */
 	struct zip_member member;
@@ -103,8 +103,8 @@ enum {
 
 /* The parts of a made or found file that a reader's calls depend on. */
 struct png_layout {
-	/* Payload of the largest chunk before the image that exceeds a block of Python's buffer; 0
-	 * = there is none. */
+	/* Payload of the largest chunk before the image, if that exceeds a block of Python's
+	 * buffer; otherwise 0. */
 	uint64_t large_off, large_bytes;
 	/* Payload of the image's first chunk. All chunks but the last have the same length. */
 	uint64_t data_off, data_bytes;

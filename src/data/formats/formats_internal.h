@@ -58,9 +58,9 @@ struct zip_found {
 };
 
 /*
- * Find the member called `key`, or `key` followed by the suffix; the last of several counts. With a
- * NULL key, the first member whose name has the suffix. 0, or -errno with l->err: there is no such
- * member, or it cannot be read.
+ * Find the member called `key`, or `key` followed by the suffix; if there are several, the last
+ * one. With a NULL key, find the first member whose name has the suffix. 0, or -errno with l->err:
+ * there is no such member, or it cannot be read.
  */
 int zip_look(struct look *l, const char *key, const char *suffix, struct zip_found *found);
 

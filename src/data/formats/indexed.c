@@ -33,11 +33,11 @@ enum {
 };
 
 /* Facts: the layout; offset and size of the first sample; bytes of Megatron's index, 0 = the file
- * has DLIO's. FIRST and SIZE serve EQUAL_SIZES. */
+ * has DLIO's. FIRST and SIZE are used with EQUAL_SIZES. */
 enum { LAYOUT, FIRST, SIZE, MEGATRON };
 enum { EQUAL_SIZES, CONTIGUOUS, ANYWHERE };
 
-/* Sums stay far within 64 bits, also those of many files. */
+/* Sums stay far within 64 bits, even over many files. */
 #define PAYLOAD_BYTES_MAX (UINT64_C(1) << 56)
 
 /* Entries between checks for an interrupt. */
@@ -50,7 +50,7 @@ struct index_files {
 	char paths[2][PATH_MAX];
 	uint64_t offsets_at, sizes_at; /* offsets of the first entries */
 	unsigned size_bytes;           /* width of a size */
-	unsigned unit;                 /* bytes that a size counts: 1, or those of a token */
+	unsigned unit;                 /* bytes per unit of a size: 1, or the bytes of a token */
 	uint64_t entries;
 	unsigned layout;
 	uint64_t first, size, all_bytes;

@@ -428,7 +428,7 @@ enum { SAMPLES, LABELS, PARTS }; /* file_shape.part */
 
 /* dataset.common, if the dataset has labels. */
 struct npy_labels {
-	uint64_t size_bytes; /* each label's */
+	uint64_t size_bytes; /* size of each label */
 };
 
 static uint64_t element_bytes(const struct file_shape *shape)

@@ -14,7 +14,7 @@
  * The layout is that of W3C's PNG: the signature; IHDR; a comment (tEXt) of spaces, which fills the
  * file up to its size; IDAT chunks of 64 KiB, as Pillow writes them; IEND. The IDAT chunks hold a
  * zlib stream (RFC 1950) of stored blocks (RFC 1951), since noise does not compress. The stream has
- * the rows of 8-bit pixels, each after a byte for its filter, none.
+ * the rows of 8-bit pixels. Each row follows a byte for its filter, which is none.
  */
 enum {
 	IDAT_MAX = 65536,

@@ -594,9 +594,9 @@ static int tar_look(struct look *l)
 
 /*
  * A sample is two files with one name and two suffixes: NNNNNNNN.bin, its bytes, and NNNNNNNN.cls,
- * its label in decimal. The number counts through all shards. Headers are those of POSIX ustar as
- * Python's tarfile writes them, with the owner and the mode that WebDataset's TarWriter has and no
- * time (its mtime=0), so that no extended headers are needed.
+ * its label in decimal. Numbers continue from shard to shard. Headers are those of POSIX ustar as
+ * Python's tarfile writes them, with the owner and the mode of WebDataset's TarWriter. Without a
+ * time (its mtime=0), no extended headers are needed.
  */
 enum {
 	END_BYTES = 2 * TAR_BLOCK, /* zeros at the end, at least */

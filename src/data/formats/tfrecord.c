@@ -565,7 +565,7 @@ static size_t fill_record(struct format_writer *w, const struct tfrecord_record 
 	if (at < r->head_bytes) {
 		n = u64_min(r->head_bytes - at, room);
 
-		/* Make the bytes before the payload; the checksum is of those that belong to the
+		/* Make the bytes before the payload, and the checksum of those that belong to the
 		 * data. */
 		uint8_t *data = head + LENGTH_BYTES + CRC_BYTES, *end;
 

@@ -11,8 +11,8 @@
 /*
  * The rules are those of Python's zipfile. The end record is the last 22 bytes or, with a comment,
  * the last end record in the last 64 KiB. The directory ends where the end record begins, whatever
- * offset it states, so that other bytes may precede the archive. The last of several members with
- * the same name counts.
+ * offset it states, so that other bytes may precede the archive. If several members have the same
+ * name, the last one is used.
  */
 enum {
 	CENTRAL_HEAD = 46,
@@ -33,7 +33,7 @@ struct archive {
 	struct zip_found *found;
 	uint64_t before; /* bytes before the archive */
 
-	char name[256]; /* the member's, maybe truncated */
+	char name[256]; /* name of the member, maybe truncated */
 	unsigned name_bytes, flags, method;
 	uint64_t stored_bytes, plain_bytes, header_off;
 	bool is_found;
@@ -59,7 +59,7 @@ static int find_end(struct archive *a)
 	if (is_signature(at, 5, 6) && look_le(at + 20, 2) == 0)
 		return 0;
 
-	/* Search the last end record near the file's end, as zipfile does. */
+	/* Search for the last end record near the file's end, as zipfile does. */
 	uint64_t bytes = u64_min(l->file_bytes, SEARCH_MAX);
 	uint64_t from = l->file_bytes - bytes;
 	uint8_t *tail = mem_zalloc(bytes);

@@ -26,15 +26,16 @@
  * the metadata), otherwise in the chunks of a row. Chunks are read whole, with neighbouring
  * samples.
  *
- * The words of a file begin with the reads of its metadata, two words each, that opening the file
- * and the dataset takes. For a chunked dataset place and bytes of every chunk follow, 0 bytes for a
- * chunk that does not exist. Then come the steps that find chunks, two words each: a read of the
- * index, or {0, 0} for the next chunk. Finally, the table at `table` says which rows share steps:
- * the first row of them, and the word of its first step.
+ * The words of a file begin with the metadata reads for opening the file and the dataset, two words
+ * each. For a chunked dataset, the place and size of every chunk follow; a chunk that does not
+ * exist has size 0. Then come the steps that find chunks, two words each: a read of the index, or
+ * {0, 0} for the next chunk. Finally, the table at `table` says which rows share steps. Its entries
+ * have the first of these rows, and the word of the row's first step.
  */
 struct hdf5_index {
 	bool is_chunked, is_compact, is_filtered;
-	/* Chunks are too large for libhdf5's cache, so only the sample is read of each. */
+	/* Chunks are too large for libhdf5's cache, so only the sample's part of each chunk is
+	 * read. */
 	bool is_direct;
 	uint64_t read_count, sieve_bytes;
 	uint64_t root_count; /* reads that belong to opening the file */
@@ -64,8 +65,8 @@ void hdf5_index_range(const struct file_shape *shape, uint64_t first, uint64_t n
 #define HDF5_PLACES_MAX 16
 #define HDF5_READS_MAX 32
 
-/* The place of a number that depends on the shape. `number` counts the sides of the dimensions,
- * then the bytes of all samples and the end of the file. */
+/* The place of a number that depends on the shape. `number` is an index: first the sides of the
+ * dimensions, then the bytes of all samples, then the end of the file. */
 struct hdf5_place {
 	unsigned off, number;
 };
@@ -76,10 +77,10 @@ struct hdf5_read {
 
 /*
  * The image is that of a file as h5py writes it by default, with one contiguous dataset `records`
- * of uint8. libhdf5, which is not thread-safe, makes the metadata once and opens them once, as h5py
- * does, to record its reads. Files of other shapes differ only in a few numbers at fixed places,
- * and the reads are the same, so mlgen writes the files without libhdf5. The struct has no
- * pointers.
+ * of uint8. libhdf5, which is not thread-safe, makes the metadata once. It opens them once, as h5py
+ * does, so that its reads can be recorded. Files of other shapes differ only in a few numbers at
+ * fixed places, and the reads are the same, so mlgen writes the files without libhdf5. The struct
+ * has no pointers.
  */
 struct hdf5_image {
 	unsigned rank;
@@ -87,10 +88,10 @@ struct hdf5_image {
 	uint8_t head[HDF5_IMAGE_MAX];
 	unsigned place_count;
 	struct hdf5_place places[HDF5_PLACES_MAX];
-	/* Reads of an open and of f['records'], in order, all of metadata. */
+	/* Metadata reads of opening the file and of f['records'], in order. */
 	unsigned read_count, root_count; /* all reads, and the reads of the open */
 	struct hdf5_read reads[HDF5_READS_MAX];
-	/* Bytes that libhdf5 reads at once for a smaller sample. */
+	/* Bytes that libhdf5 reads at once if a sample is smaller. */
 	uint64_t sieve_bytes;
 };
 

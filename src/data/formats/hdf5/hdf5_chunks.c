@@ -17,10 +17,10 @@
 
 /*
  * Every kind of index works, because libhdf5 looks each chunk up. The reads of a lookup depend on
- * earlier ones, and h5py opens the file for each sample, so the lookup is repeated in a newly
- * opened file. Rows whose lookups read the same are in the same leaf of the index, and so are
- * all rows between them, which need no lookup of their own. At most HDF5_LEARN_MAX chunks of a file
- * are learned in this way. Further rows are assumed to read as one before them.
+ * earlier lookups, and h5py opens the file for each sample, so the lookup is repeated in a newly
+ * opened file. Rows whose lookups read the same are in the same leaf of the index, and so are all
+ * rows between them, which need no lookup of their own. At most HDF5_LEARN_MAX chunks of a file are
+ * learned in this way. Further rows are assumed to read like an earlier row.
  */
 #define HDF5_LEARN_MAX 20000u
 
@@ -217,8 +217,8 @@ static int learn_between(struct chunks *c, uint64_t a, const struct steps *a_ste
 	return r;
 }
 
-/* Set the members of *index for the layout of the chunks. The file has at least a byte for each
- * chunk. */
+/* Set the members of *index for the layout of the chunks. Refuses a dataset with more chunks than
+ * the file has bytes. */
 static int chunks_shape(struct chunks *c, size_t cache_bytes)
 {
 	const struct hdf5_shape *s = c->shape;

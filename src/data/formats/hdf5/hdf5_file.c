@@ -61,7 +61,7 @@ struct source_info {
 /* libhdf5 for source_open(), which has no other way to get it. One thread at a time. */
 static const struct hdf5_library *library;
 
-/* Refuse files that the file links to: they have another name, or are opened second. */
+/* Refuse files to which the file links: they have another name, or are the second to be opened. */
 static H5FD_t *source_open(const char *name, unsigned flags, hid_t access, haddr_t max)
 {
 	const struct source_info *info = library->Pget_driver_info(access);
@@ -80,9 +80,9 @@ static herr_t source_close(H5FD_t *file)
 	return 0;
 }
 
-/* The features are those of the driver for files, except for the accumulation of metadata. It only
- * affects writes, and with an undefined address in a damaged file libhdf5 would copy accumulated
- * metadata from NULL. */
+/* The features are those of the driver for files, except for the accumulation of metadata.
+ * Accumulation only affects writes. With an undefined address in a damaged file, it would make
+ * libhdf5 copy metadata from NULL. */
 static herr_t source_query(const H5FD_t *file, unsigned long *flags)
 {
 	(void)file;

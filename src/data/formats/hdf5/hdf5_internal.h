@@ -18,8 +18,8 @@
 #include <H5FDdevelop.h>
 #endif
 
-/* Flags such as H5F_ACC_RDONLY contain these macros, which start a linked library. mlgen starts the
- * library when it loads it. */
+/* Flags such as H5F_ACC_RDONLY contain these macros, which initialize a linked library. mlgen loads
+ * libhdf5 at run time and initializes it then. */
 #undef H5CHECK
 #define H5CHECK
 #undef H5OPEN
@@ -117,8 +117,8 @@ const struct hdf5_library *hdf5_library(struct mlgen_err *err);
 /*
  * A read-only driver below libhdf5. The features of a driver decide what libhdf5 caches, reads
  * ahead and merges. This driver claims those of the driver for files (H5FDsec2.c) and therefore
- * sees the same reads. Start with read, arg and end_of_file set and the rest zero. Only one file of
- * it may be open at a time; one thread at a time.
+ * sees the same reads. Start with read, arg and end_of_file set and the rest zero. Only one file
+ * may be open through the driver at a time; one thread at a time.
  */
 struct hdf5_source {
 	H5FD_t pub; /* first, as libhdf5 requires */
@@ -138,8 +138,9 @@ struct hdf5_source {
  * refuses the file. */
 hid_t hdf5_source_open(const struct hdf5_library *h5, struct hdf5_source *source);
 
-/* Sizes in h5py's property list: for samples smaller than sieve_bytes that many bytes are read at
- * once, and chunks up to cache_bytes are cached. False = libhdf5 does not report the sizes. */
+/* Get two sizes from h5py's property list: if a sample is smaller than sieve_bytes, libhdf5 reads
+ * sieve_bytes at once; chunks of up to cache_bytes are cached. False = libhdf5 does not report the
+ * sizes. */
 bool hdf5_source_sizes(const struct hdf5_library *h5, size_t *sieve_bytes, size_t *cache_bytes);
 
 /* ---- A file of a scan, which libhdf5 reads through its look ---- */
@@ -183,14 +184,14 @@ struct hdf5_shape {
 	uint64_t off; /* place of a contiguous dataset */
 };
 
-/* Choose the dataset by hdf5_dataset=, otherwise the first one. The file is zeroed but for h5 and
- * look. 0, or -errno with look->err. */
+/* Choose the dataset by hdf5_dataset=, otherwise the first one. The caller sets h5 and look of *f
+ * and zeroes the rest. 0, or -errno with look->err. */
 int hdf5_file_choose(struct hdf5_file *f);
-/* Get the shape of the open dataset. Datasets whose samples are not in the file as they are read
- * are refused: filters other than deflate, external and virtual storage, elements of variable
+/* Get the shape of the open dataset. Refuses datasets whose samples cannot be read straight from
+ * the file: filters other than deflate, external and virtual storage, elements of variable
  * length. */
 int hdf5_file_shape(struct hdf5_file *f, struct hdf5_shape *s);
-/* Open the file and the chosen dataset; the notes are then the reads that this takes. 0, or -errno
+/* Open the file and the chosen dataset; the notes then list the reads that this took. 0, or -errno
  * with look->err. */
 int hdf5_file_open(struct hdf5_file *f);
 /* Close the file. The notes stay until hdf5_file_fini. */
@@ -216,8 +217,8 @@ __attribute__((format(printf, 2, 3))) int hdf5_file_refuse(struct hdf5_file *f, 
 int hdf5_chunks_look(struct hdf5_file *f, const struct hdf5_shape *s, size_t cache_bytes,
 		     struct hdf5_index *index);
 
-/* The bytes of a row divided among its samples: bytes of each but the last, of the last one, and
- * the number of samples. */
+/* The bytes of a row divided among its samples: bytes of each sample but the last, bytes of the
+ * last one, and the number of samples. */
 struct hdf5_share {
 	uint64_t each, last, samples;
 };
@@ -232,5 +233,5 @@ static inline int hdf5_add_words(struct look *l, uint64_t first, uint64_t second
 	return r ? r : look_add_word(l, second);
 }
 
-/* A row of struct format. */
+/* Implements format->look. */
 int hdf5_look(struct look *l);

@@ -67,8 +67,9 @@ void hdf5_index_unpack(struct hdf5_index *f, const struct file_shape *shape)
 	}
 }
 
-/* Chunks of a row that the dataset fills only in part have their full size, but are smaller when
- * they are compressed. */
+/* If the dataset fills the last row only in part, its chunks still have their full size, and each
+ * sample has the same share as in other rows. Compressed chunks are smaller: the samples that exist
+ * share all of their bytes. */
 struct hdf5_share hdf5_share_of(const struct hdf5_index *f, uint64_t samples, uint64_t row,
 				uint64_t row_bytes)
 {

@@ -128,7 +128,7 @@ void thrift_end(struct thrift *t, unsigned outer)
 
 /* The usual size of a page; a larger value has a page of its own. */
 #define PAGE_BYTES (UINT64_C(1) << 20)
-/* Arrow's reader accepts no longer list in a footer. */
+/* Arrow's reader refuses longer lists in a footer. */
 #define GROUPS_MAX 1000000
 /* Offsets have 64 bits, sizes of footers and pages 31. */
 #define FILE_MAX 0x1p62
@@ -379,7 +379,7 @@ const struct format format_parquet = {
 	.file_bytes = parquet_file_bytes,
 	.sample_range = parquet_sample_range,
 	.write_next = parquet_write_next,
-	/* Arrow knows no O_DIRECT. */
+	/* Arrow does not use O_DIRECT. */
 	.framework = { &plan_parquet, NULL },
 	.reader = "pyarrow",
 	.read_bytes = parquet_read_bytes,

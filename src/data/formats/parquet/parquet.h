@@ -23,7 +23,7 @@
 
 /* ---- The options columns= and read_columns= of a table ---- */
 
-/* The most columns of a table and letters of a name; more are assumed to be a mistake. */
+/* The most columns of a table, and the most letters of a name. More are assumed to be a mistake. */
 #define COLUMNS_MAX 10000
 #define COLUMN_NAME_MAX 255
 
@@ -65,7 +65,7 @@ void columns_fini(struct columns *c);
  * ("read_columns: ..."). */
 int columns_select(struct columns *c, const char *text, struct mlgen_err *err);
 
-/* Declared bytes of a row, and those of the columns that are read. */
+/* Declared bytes of a row: in all columns, and in the columns that are read. */
 uint64_t columns_row_bytes(const struct columns *c);
 uint64_t columns_read_bytes(const struct columns *c);
 
@@ -145,11 +145,12 @@ enum {
 	PARQUET_GROUPS_BEFORE, /* row groups of earlier files, if files or groups differ */
 };
 
-/* The row group of a row, and the chunks of a row group: two words each. */
+/* parquet_index_group returns the row group of a row; parquet_index_chunks returns the chunks of a
+ * row group, two words each. */
 uint64_t parquet_index_group(const struct file_shape *shape, uint64_t row);
 const uint64_t *parquet_index_chunks(const struct file_shape *shape, uint64_t group);
 
-/* Rows of struct format: look, found_range and found_extent. */
+/* Implement look, found_range and found_extent of struct format. */
 int parquet_look(struct look *l);
 void parquet_index_range(const struct file_shape *shape, uint64_t first, uint64_t n, uint64_t *off,
 			 uint64_t *len);

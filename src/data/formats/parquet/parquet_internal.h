@@ -25,7 +25,7 @@ struct parquet_name {
 struct parquet_names {
 	struct parquet_name *at;     /* owned */
 	size_t count, room;          /* vec.h */
-	char seen[PARQUET_NAME_MAX]; /* a column of the file, for a message */
+	char seen[PARQUET_NAME_MAX]; /* name of a column of the file, for a message */
 };
 
 /* Parse names. 0, or -EINVAL with l->err; parquet_names_fini is needed either way. */
@@ -38,10 +38,9 @@ bool parquet_names_has(struct parquet_names *n, const char *column);
 /* ---- Writing structures in Thrift's compact protocol ---- */
 
 /*
- * The writer appends to the caller's memory, which must have room; too little is a broken
- * invariant. A zeroed struct with `to` and `size` is ready. If `last` is set, the writer continues
- * a struct after the field of that id. Fields are written in ascending order of their ids, 1 to
- * 32767.
+ * The writer appends to the caller's memory, which must have room (asserted). A zeroed struct with
+ * `to` and `size` is ready. If `last` is set, the writer continues a struct after the field of that
+ * id. Fields are written in ascending order of their ids, 1 to 32767.
  */
 struct thrift {
 	uint8_t *to;
@@ -83,9 +82,9 @@ void thrift_end(struct thrift *t, unsigned outer);
 
 /*
  * The reader parses bytes `off` to `end` of a file that may be damaged: it reads nothing beyond the
- * end and allocates nothing by a length in the file. The first error goes to look->err. Everything
- * after it reads as zero and as the end of its struct or list, so callers check thrift_failed once,
- * after reading.
+ * end, and allocates no memory whose size comes from the file. The first error goes to look->err.
+ * Everything after it reads as zero and as the end of its struct or list, so callers check
+ * thrift_failed once, after reading.
  */
 struct thrift_reader {
 	struct look *look;
@@ -132,9 +131,9 @@ void thrift_skip(struct thrift_reader *t, unsigned type);
 
 /* Read the value of a field; another type is an error. */
 int64_t thrift_int(struct thrift_reader *t, const struct thrift_field *f);
-/* Read a string, cut to `size` with its NUL. Returns its full length. */
+/* Read a string, truncated to `size` bytes with its NUL. Returns its full length. */
 size_t thrift_string(struct thrift_reader *t, unsigned type, char *out, size_t size);
-/* Begin a list: its number of elements, and their type. */
+/* Begin a list. Returns the number of elements, and sets *type to their type. */
 uint64_t thrift_elements(struct thrift_reader *t, const struct thrift_field *f, unsigned *type);
 /* Call before and after the fields of a struct; `type` is that of the field or element. */
 bool thrift_enter(struct thrift_reader *t, unsigned type);
@@ -185,5 +184,5 @@ enum {
 size_t parquet_footer_piece(const struct parquet *p, uint64_t piece, uint8_t *to);
 uint64_t parquet_footer_bytes(const struct parquet *p);
 
-/* A row of struct format. */
+/* Implements format->found_init. */
 int parquet_index_init(struct dataset *ds, struct mlgen_err *err);
