@@ -185,7 +185,7 @@ int listed_group(struct listed *l, const struct scan *s, struct listed_count *co
 	for (uint64_t i = 0; i < s->count; i++)
 		samples += counts[i].samples;
 	bytes = 2 * samples * sizeof(*to);
-	/* The blocks of the empty file are allocated first, so that writes to the memory cannot
+	/* The blocks of the empty file are allocated first, so that writes to the mapping cannot
 	 * fail on a full filesystem. */
 	r = -posix_fallocate(words->fd, 0, (off_t)bytes);
 	if (r == 0) {

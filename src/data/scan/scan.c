@@ -18,7 +18,7 @@
 
 /* ---- files that a scan leaves out ---- */
 
-/* Number of skipped files that are named; the rest is counted only. */
+/* Number of skipped files that are named; further ones are only counted. */
 #define WARNINGS_MAX 5
 
 static void append_count(struct buf *to, uint64_t n, const char *one, const char *many)
@@ -309,8 +309,8 @@ static int by_name(const void *a, const void *b, void *names)
 	return r ? r : (n > m) - (n < m);
 }
 
-/* Entries are sorted in place. Their names are contiguous in the name file, which is mapped
- * meanwhile: the page cache has them, or reads them again. */
+/* Entries are sorted in place. Their names are contiguous in the name file, which is mapped during
+ * the sort: the page cache has the names, or reads them again. */
 int scan_sort(struct scan *s, uint64_t first, struct mlgen_err *err)
 {
 	struct namefile_map map;

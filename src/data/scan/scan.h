@@ -32,9 +32,10 @@
  * Links to files and folders are followed once: if several links lead to the same file or folder,
  * the first in order is kept. Files that cannot be read (a socket, a link that leads nowhere or
  * back to a folder above it, missing permission) are counted, and the first few are named on
- * stderr. scan_errors decides whether the job is refused or runs without them. (SCAN_SKIP_DAMAGED
- * refuses, too; it is about the content of files, see file.h.) Empty files are always left out.
- * mlgen's own files (manifest, lock, unfinished files) are ignored without a count.
+ * stderr. scan_errors decides whether the job is refused or runs without these files.
+ * (SCAN_SKIP_DAMAGED refuses, too; it is about the content of files, see file.h.) Empty files are
+ * always left out. mlgen's own files (manifest, lock, unfinished files) are ignored without a
+ * count.
  */
 
 /* Name of the manifest of a data set that mlgen has written. Scans ignore it; dataset.h reads and
@@ -82,14 +83,14 @@ int scan_new(struct scan **out, const struct scan_request *req, struct mlgen_err
 void scan_free(struct scan *s); /* NULL is fine */
 
 /* Send the result of a scan from one process of a job to the other processes (hosts/hosts.h). They
- * then have the same files in the same order and print no notes. `beside` is that of namefile_open.
- * Return 0, or -errno with err. */
+ * then have the same files in the same order and print no notes. `beside` is passed to
+ * namefile_open. Return 0, or -errno with err. */
 struct relay;
 int scan_send(const struct scan *s, struct relay *to, struct mlgen_err *err);
 int scan_receive(struct scan **out, const char *beside, struct relay *from, struct mlgen_err *err);
 
-/* Return the folder that all names are relative to, and the first place of the request, whose
- * storage is used for the whole scan. */
+/* scan_base returns the folder that all names are relative to; scan_place returns the first place
+ * of the request. All files are assumed to be on the storage of that place. */
 const char *scan_base(const struct scan *s);
 const char *scan_place(const struct scan *s);
 
@@ -107,8 +108,8 @@ int scan_name_and_time(const struct scan *s, uint64_t file, char *out, size_t si
 
 void scan_skipped(const struct scan *s, struct scan_skipped *out);
 
-/* Hand over the samples that file_list names within files; the caller owns them. Later calls return
- * NULL, as do scans whose list has only paths, or without a list. */
+/* Hand over the samples within files that file_list names; the caller owns them. Returns NULL if
+ * there is no list, if it has only paths, or if its samples were handed over before. */
 struct listed;
 struct listed *scan_detach_listed(struct scan *s);
 bool scan_has_listed(const struct scan *s);
@@ -120,7 +121,7 @@ bool scan_is_quiet(const struct scan *s);
 /* Keep only the files for which `keep` returns true, in their order. */
 void scan_filter(struct scan *s, bool (*keep)(const void *arg, uint64_t file), const void *arg);
 
-/* Do the same by the names below the base; a name that cannot be read back is "". */
+/* Like scan_filter, by names below the base; a name that cannot be read back is "". */
 void scan_filter_named(struct scan *s, bool (*keep)(void *arg, const char *name), void *arg);
 
 /* ---- File names and suffixes ---- */
@@ -160,12 +161,12 @@ struct labels;
  */
 bool labels_are_usual(const struct scan *scan, const char *base);
 
-/* Move the label files out of the scan. `pair` has passed namepair_parse. */
+/* Move the label files out of the scan. `pair` must have passed namepair_parse. */
 struct labels *labels_new(struct scan *scan, const char *base, const char *pair);
 void labels_free(struct labels *l); /* NULL is fine */
 
-/* Return the number of label files in the scan, and whether any of them has this suffix (with its
- * dot). */
+/* labels_listed returns the number of label files in the scan; labels_have_suffix tells whether any
+ * of them has this suffix (with its dot). */
 uint64_t labels_listed(const struct labels *l);
 bool labels_have_suffix(const struct labels *l, const char *suffix);
 
@@ -185,7 +186,8 @@ int labels_refuse(const struct labels *l, const struct scan *scan, const char *b
 
 /* Return the bytes of a file's label; 0 = no label. Any thread. */
 uint64_t labels_bytes(const struct labels *l, uint64_t file);
-/* Return the bytes of the largest label, and of the labels of the first `files` files. */
+/* labels_largest returns the bytes of the largest label, labels_sum those of the labels of the
+ * first `files` files. */
 uint64_t labels_largest(const struct labels *l);
 uint64_t labels_sum(const struct labels *l, uint64_t files);
 /* Return how many of the first `files` files have a label. */
@@ -248,10 +250,10 @@ struct scan_places {
 
 /*
  * Find the places of `directory`: one path, or several with ':' between them, in which "\:" is a
- * colon. Each may contain braces (scan_internal.h) and be a pattern of glob(7), unless a file
- * exists under the very name as written. Places are in the order in which they are written; matches
- * of a pattern are in byte order. Returns 0, or -errno with err, which names a path that does not
- * exist or a pattern without matches.
+ * colon. Each may contain braces (scan_internal.h) and be a pattern of glob(7), unless a file with
+ * exactly this name exists. Places are in the order in which they are written; matches of a pattern
+ * are in byte order. Returns 0, or -errno with err, which names a path that does not exist or a
+ * pattern without matches.
  */
 int places_find(struct scan_places *p, const char *directory, struct mlgen_err *err);
 void places_fini(struct scan_places *p); /* a zeroed struct is fine */
@@ -280,7 +282,7 @@ int places_select_evaluation(struct scan_places *p, bool is_known, struct mlgen_
  * files only; data per sample is in temporary files without a name.
  */
 
-/* `beside` is that of namefile_open. Returns 0, or -errno with err. */
+/* `beside` is passed to namefile_open. Returns 0, or -errno with err. */
 int listed_new(struct listed **out, const char *beside, struct mlgen_err *err);
 void listed_free(struct listed *l); /* NULL is fine */
 
@@ -324,8 +326,9 @@ int listed_group(struct listed *l, const struct scan *s, struct listed_count *co
 
 /*
  * The first file of a pair has FROM in its path; its twin has TO in place of the last FROM. So
- * _x.npy:_y.npy are ends of names, and images/:labels/ folders. If a path contains both, the text
- * that ends last decides, and of two texts with the same end the longer one.
+ * _x.npy:_y.npy pairs ends of names, and images/:labels/ pairs folders. If a path contains both
+ * texts, the one that ends later in the path decides; if both end at the same place, the longer one
+ * does.
  */
 struct namepair {
 	const char *from, *to; /* pointers into the text; only `to` is terminated */

@@ -309,7 +309,8 @@ static int add_entries(struct scan_places *p, const char *directory, struct mlge
 	int r = 0;
 
 	while (r == 0) {
-		/* Copy the next path; they have colons between them, and "" follows the last. */
+		/* Copy the next path. Colons separate the paths; "" means that there are no
+		 * more. */
 		const char *from = at + strspn(at, ":");
 		char *entry = mem_zalloc(strlen(from) + 1);
 		size_t n = 0;

@@ -109,7 +109,7 @@ static int scan_add(struct scan_walk *w, size_t name, const struct stat *st, boo
 
 /* ---- one folder ---- */
 
-/* Is the name that of the folder itself, of its parent, or of a file that mlgen writes? */
+/* Does the name stand for the folder itself, its parent, or a file that mlgen writes? */
 static bool is_ignored(const char *name)
 {
 	static const char temporary[] = ".mlgen-dataset.";

@@ -294,7 +294,8 @@ static int create_locked(const struct checkpoints *c, struct checkpoint *k, stru
 	checkpoint_set_place(&part, CHECKPOINT_PART);
 
 	/* Make a folder with a manifest. While a folder has no manifest, another run may remove it:
-	 * one that deletes its own checkpoint of that name, or any run where locks do not work. */
+	 * a run that deletes its own checkpoint of that name or, where locks do not work, any
+	 * run. */
 	struct mlgen_err why = { 0 };
 
 	rc = -ENOENT;
@@ -502,7 +503,7 @@ int checkpoint_removal_end(const struct checkpoint_removal *r, const struct chec
 			"%s/%s: was not removed: it contains files that mlgen did not write",
 			c->directory, k.name);
 
-	/* Another run may have given the name to its own directory meanwhile. */
+	/* Another run may have given the name to its own directory in the meantime. */
 	struct stat by_name, held;
 
 	has_name = fstatat(c->dir_fd, r->now.name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&

@@ -23,7 +23,7 @@
 
 /* ---- the list ---- */
 
-/* Open a checkpoint's directory for reading, through links. A descriptor, or -errno. */
+/* Open a checkpoint's directory for reading, through links. Returns a descriptor, or -errno. */
 static int folder_to_read(const struct checkpoints *c, const struct checkpoint *k)
 {
 	int fd = openat(c->dir_fd, k->name, O_PATH | O_DIRECTORY | O_CLOEXEC);

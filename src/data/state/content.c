@@ -29,7 +29,7 @@ static uint32_t apply(const struct linear *m, uint32_t v)
 	return sum;
 }
 
-/* First `a`, then `b`. */
+/* Return the function that applies `a` and then `b`. */
 static struct linear compose(const struct linear *a, const struct linear *b)
 {
 	struct linear m;

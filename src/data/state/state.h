@@ -109,30 +109,30 @@ bool state_is_local(const struct state *s, uint64_t rank);
  * other.
  *
  * Every CONTENT_BLOCK of the slice begins with a stamp, which has the crc32c of the rest of the
- * block. Everything in a block follows from its place. So do its checksums: that of the stamp is
- * joined with that of the rest, which never changes.
+ * block. Everything in a block follows from its place, including its checksums: the checksum of the
+ * stamp is joined with the checksum of the rest, which never changes.
  *
  * A struct content is read-only after content_new. Any number of threads may use it, each with its
  * own slices.
  */
 #define CONTENT_BLOCK 4096u
 #define CONTENT_SLACK CONTENT_BLOCK
-/* Most parts of one call (UIO_MAXIOV). They limit a run to 1024 spans, less than Linux transfers in
- * one call. */
+/* The limits of a run: the most parts of one call (UIO_MAXIOV), one for each span, and a little
+ * less than Linux transfers in one call. */
 #define CONTENT_PARTS 1024u
 #define CONTENT_RUN_BYTES 0x7fff0000u
 
 /* Little-endian. */
 struct content_stamp {
 	uint32_t magic;  /* CONTENT_MAGIC */
-	uint32_t crc32c; /* all of the block after this member */
+	uint32_t crc32c; /* of the rest of the block, after this member */
 	uint32_t rank, checkpoint;
 	uint64_t file; /* index among the rank's files; the job's randseed in the upper half */
 	uint64_t off;  /* place of the run in the file plus place of the block in the slice */
 };
 #define CONTENT_MAGIC 0x6e67636bu
 
-/* A run; it decides the stamps. */
+/* Identifies a run. The stamps of its blocks follow from these numbers. */
 struct content_of {
 	uint64_t rank, checkpoint, file;
 	uint64_t off; /* start of the run in the file */
@@ -140,8 +140,8 @@ struct content_of {
 
 struct content; /* the pool and tables for its checksums; read-only */
 
-/* Make a content; span_bytes is a multiple of CONTENT_BLOCK. The same seed gives the same bytes in
- * every version of mlgen. */
+/* Make a content; span_bytes must be a multiple of CONTENT_BLOCK. The same seed gives the same
+ * bytes in every version of mlgen. */
 struct content *content_new(uint64_t span_bytes, uint64_t seed);
 void content_free(struct content *c); /* NULL is fine */
 uint64_t content_span_bytes(const struct content *c);
@@ -180,8 +180,8 @@ uint64_t content_check(const struct content *c, const struct content_of *of, uin
  *
  * With access=plain, runs of content_span_bytes (bs) cover the file from its first byte on, and
  * pieces that are not tensors overlay them. With access=framework, each tensor is one run or
- * several runs of shard_max_run_bytes. The runs of a stream are its calls, from the file's first
- * byte on; the calls of a pattern are its pieces.
+ * several runs of shard_max_run_bytes. In the layout stream, each call is a run, from the file's
+ * first byte on. In the layout pattern, each piece is a call.
  *
  * Names and sizes of files can be computed without a content; anything about bytes needs one.
  */
@@ -200,7 +200,7 @@ struct shard_set {
 
 struct shard {
 	const struct shard_set *set;
-	uint64_t rank, index; /* index: among the rank's files */
+	uint64_t rank, index; /* `index` numbers the rank's files, from 0 */
 	uint64_t checkpoint;  /* the checkpoint's number */
 	uint64_t first_group, groups;
 	uint64_t tensors, tensor_bytes;
@@ -231,7 +231,8 @@ struct shard_cursor {
 };
 bool shard_next_file(struct shard *f, const struct shard_set *set, struct shard_cursor *at,
 		     uint64_t checkpoint);
-/* Write the file's name within the checkpoint's directory: fewer than SHARD_NAME_BYTES. */
+/* Print the file's name within the checkpoint's directory, which has fewer than SHARD_NAME_BYTES
+ * bytes. */
 #define SHARD_NAME_BYTES 200
 void shard_name(const struct shard *f, char *to, size_t bytes);
 /* Could a file of any layout and any state have this name? */
@@ -241,7 +242,7 @@ struct shard_piece {
 	uint64_t off, bytes; /* bytes: at least 1 */
 	bool is_tensor;
 	uint64_t tensor; /* index in the file; a header or padding has the index of its tensor */
-	/* Private to the layout. Of an archive: number, part, place and size of the record. */
+	/* Private to the layout. In an archive: number, part, place and size of the record. */
 	uint64_t order;
 	unsigned part;
 	uint64_t record_off, record_bytes;
@@ -260,8 +261,8 @@ void shard_run(const struct shard *f, const struct shard_piece *p, uint64_t off,
 	       uint64_t *run_bytes);
 void shard_content_of(const struct shard *f, uint64_t run_off, struct content_of *of);
 
-/* Copy any bytes of the file. `*p` is a cursor that moves along; zeroed at first. Going back starts
- * again from the front of the file. */
+/* Copy any bytes of the file. `*p` is a cursor that moves along; the caller zeroes it before the
+ * first call. Going back starts again from the front of the file. */
 void shard_copy(const struct shard *f, struct shard_piece *p, uint64_t off, void *to,
 		uint64_t bytes);
 
@@ -278,8 +279,8 @@ struct shard_write {
 	uint64_t left;
 };
 bool shard_write_next(const struct shard *f, struct shard_write *w);
-/* The largest number of bytes of a head, of a run and of a call of the local ranks. A run has at
- * most CONTENT_PARTS - 1 spans, so that one part is left for a head. */
+/* The bytes of the largest head, the largest run and the largest call of the local ranks. A run has
+ * at most CONTENT_PARTS - 1 spans, so that one part is left for a head. */
 uint64_t shard_max_head_bytes(const struct shard_set *set);
 uint64_t shard_max_run_bytes(const struct shard_set *set);
 uint64_t shard_max_write_bytes(const struct shard_set *set);
@@ -339,7 +340,7 @@ enum checkpoint_place {
 };
 
 struct checkpoint {
-	uint64_t number; /* 1, 2, ...: newer is larger */
+	uint64_t number; /* from 1; a newer checkpoint has a larger number */
 	uint64_t epoch, step;
 	char name[CHECKPOINT_NAME_BYTES]; /* current name of its directory */
 	enum checkpoint_place place;
@@ -348,7 +349,8 @@ struct checkpoint {
 	/* The process that writes or deletes it; pid 0 = not known. */
 	struct process writer;
 	uint64_t begun_s; /* since 1970, by the clock of the writer's host; 0 = not known */
-	/* The part that another run saves: the same state, but none of the local ranks. */
+	/* Another run saves this part of the checkpoint: the same state, but none of the local
+	 * ranks. */
 	bool is_of_other_ranks;
 	/* Identity of the directory that checkpoint_create made; ino 0 = it was there before. */
 	dev_t dev;
@@ -367,7 +369,7 @@ struct checkpoints {
 	int dir_fd;      /* is_held: the directory, O_PATH */
 	bool is_held, knows_maker;
 	uid_t maker;                 /* the owner of files that this process makes there */
-	const struct shard_set *set; /* NULL: any state, only to delete */
+	const struct shard_set *set; /* NULL = of any state, only to be deleted */
 	struct checkpoint *items;    /* mlgen's own, oldest first */
 	size_t count;
 	struct checkpoint_foreign *foreign;
@@ -400,35 +402,36 @@ void checkpoints_recover_old(struct checkpoints *c, uint64_t epoch, uint64_t ste
 /* Check that a next number exists, and with step UINT64_MAX also a next step. JSON numbers end at
  * 2^63-1. 0, or -ERANGE with err. */
 int checkpoints_check_next(const struct checkpoints *c, uint64_t step, struct mlgen_err *err);
-/* Set *next to the next number and to a free name, which is the .part name with rename_commit and
- * when it replaces a checkpoint. step UINT64_MAX = the step after the newest one. Nothing is made
- * yet. */
+/* Set *next to the next number and its name: the .part name with rename_commit or if *next replaces
+ * a checkpoint, otherwise the final name. step UINT64_MAX = the step after the newest one. Makes no
+ * directory. */
 void checkpoints_next(const struct checkpoints *c, uint64_t epoch, uint64_t step,
 		      struct checkpoint *next);
 /* Set place and name of *c; no directory is renamed. */
 void checkpoint_set_place(struct checkpoint *c, enum checkpoint_place place);
-/* The name that it gets by rename_commit. */
+/* Print the name that the checkpoint has after its rename. */
 void checkpoint_final_name(const struct checkpoint *c, char to[CHECKPOINT_NAME_BYTES]);
-/* mlgen's checkpoint at this epoch, step and place; NULL = none. */
+/* Find mlgen's checkpoint at this epoch, step and place; NULL = none. */
 const struct checkpoint *checkpoints_at(const struct checkpoints *c, uint64_t epoch, uint64_t step,
 					enum checkpoint_place place);
-/* The complete checkpoint that the next one at this epoch and step replaces. It stays until the new
- * one is complete. NULL = none. */
+/* Find the complete checkpoint that the next one at this epoch and step replaces; NULL = none. The
+ * old checkpoint stays until the new one is complete. */
 const struct checkpoint *checkpoints_replaced(const struct checkpoints *c, uint64_t epoch,
 					      uint64_t step);
 
-/* Write DIRECTORY/NAME/FILE, or DIRECTORY/NAME if file is NULL. 0, or -ENAMETOOLONG. */
+/* Print DIRECTORY/NAME/FILE, or DIRECTORY/NAME if file is NULL. 0, or -ENAMETOOLONG. */
 int checkpoint_path(const struct checkpoints *c, const struct checkpoint *k, const char *file,
 		    char path[PATH_MAX]);
 
 /*
  * Must this run leave the checkpoint to another run? Several runs on several hosts may save into
- * one directory. A checkpoint is left alone unless its writer is proven to be gone (thread.h). A
- * complete one is also left alone if it has other ranks of the same state, but not if it names no
- * writer.
+ * one directory. A checkpoint is left alone unless its writer is this process or proven to be gone
+ * (thread.h). There are two exceptions: a complete checkpoint with other ranks of the same state is
+ * always left alone, and any other complete checkpoint without a writer never is. With --replace,
+ * none is left alone.
  */
 bool checkpoint_is_protected(const struct checkpoints *c, const struct checkpoint *k);
-/* Write the reason: "belongs to pid 77 on host a, which began it 5 s ago and ...". */
+/* Print the reason: "belongs to pid 77 on host a, which began it 5 s ago and ...". */
 const char *checkpoint_print_writer(const struct checkpoints *c, const struct checkpoint *k,
 				    char *to, size_t bytes);
 
@@ -440,10 +443,10 @@ int checkpoint_write_manifest(const struct checkpoints *c, const struct checkpoi
 			      bool is_complete, struct mlgen_err *err);
 /* Make renames survive a power failure. 0, or -errno. */
 int checkpoints_sync(const struct checkpoints *c, struct mlgen_err *err);
-/* Open a checkpoint's directory, not through a link. A descriptor that the caller closes, or
- * -errno; -ESTALE: another directory has replaced the one that was made. */
+/* Open a checkpoint's directory, not through a link. Returns a descriptor that the caller closes,
+ * or -errno; -ESTALE: another directory has replaced the one that was made. */
 int checkpoint_folder(const struct checkpoints *c, const struct checkpoint *k);
-/* Append to the list in memory, and remove from it. */
+/* Append a checkpoint to the list in memory, or remove one from it. */
 void checkpoints_add(struct checkpoints *c, const struct checkpoint *k);
 void checkpoints_remove(struct checkpoints *c, const char *name);
 
@@ -466,7 +469,7 @@ struct checkpoint_removal {
 };
 int checkpoint_removal_begin(struct checkpoint_removal *r, const struct checkpoints *c,
 			     const struct checkpoint *k, struct mlgen_err *err);
-/* Would the removal leave nothing? */
+/* Would the removal leave no files? */
 bool checkpoint_removal_leaves_nothing(const struct checkpoint_removal *r);
 int checkpoint_removal_mark(const struct checkpoint_removal *r, const struct checkpoints *c,
 			    struct mlgen_err *err);
@@ -486,14 +489,14 @@ int checkpoints_check_room(const struct checkpoints *c, uint64_t count, uint64_t
 			   struct mlgen_err *err);
 
 /* Remove a directory into which nothing was ever written, neither a manifest nor a file; true = it
- * is gone. The caller holds the lock of the directory above (below_lock), because a checkpoint that
- * another run is just beginning looks the same. */
+ * is gone. The caller must hold the lock of the directory above (below_lock), because a checkpoint
+ * that another run is just beginning looks the same. */
 bool checkpoint_remove_bare(const struct checkpoints *c, const struct checkpoint *k);
 
 /* ---- The manifest in a checkpoint's directory ---- */
 
 /* Read the manifest in the checkpoint's own directory, folder_fd, into `k`. 0, or -errno if mlgen
- * cannot use the manifest, with the reason in `why`. set NULL: any state. The manifest may be a
+ * cannot use the manifest, with the reason in `why`. set NULL = any state. The manifest may be a
  * link. */
 int checkpoint_manifest_read(int folder_fd, const struct shard_set *set, struct checkpoint *k,
 			     char *why, size_t why_bytes);
@@ -519,7 +522,7 @@ bool checkpoint_parse_name(const char *name, struct checkpoint *k);
  * as far as possible; the rest is read directly if it is larger than the buffer, otherwise by
  * filling the buffer.
  *
- * One call transfers as much as Linux allows, a write a little less (shard_max_run_bytes). The rest
+ * One call reads as much as Linux allows, or writes a little less (shard_max_run_bytes). The rest
  * takes further calls.
  */
 enum {

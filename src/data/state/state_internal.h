@@ -16,20 +16,20 @@
 #define CRCJOIN_CRC32C 0x82f63b78u
 
 /*
- * How N bytes of zeros that follow change a checksum. The change is linear, so one table for each
+ * How a checksum changes if N bytes of zeros follow. The change is linear, so one table for each
  * byte of the checksum is enough, and
  *
  * sum(A, B) = crcjoin_past(B's length, sum(A)) ^ sum(B)
  * sum(A with a word set, which was 0) =
  * 	sum(A) ^ crcjoin_past(from the word to the end of A, word)
  *
- * where a word has 4 bytes, little-endian, and counts itself.
+ * where a word has 4 bytes, little-endian, and the bytes to the end of A include the word.
  */
 struct crcjoin {
 	uint32_t table[4][256];
 };
 
-/* Prepare for any number of bytes that follow. */
+/* Prepare for this number of zero bytes, which may be any. */
 void crcjoin_init(struct crcjoin *j, uint32_t polynomial, uint64_t bytes);
 
 static inline uint32_t crcjoin_past(const struct crcjoin *j, uint32_t sum)
@@ -50,13 +50,14 @@ struct layout {
 	uint64_t (*files)(const struct shard_set *set, uint64_t rank);
 	/* Set f->first_group and f->groups. */
 	void (*groups)(struct shard *f);
-	/* Set f->bytes afterwards; NULL = the sum of the tensors. */
+	/* Called last, to set f->bytes; NULL = f->bytes is the sum of the tensors. */
 	void (*init)(struct shard *f);
 	void (*name_of)(const struct shard *f, char *to, size_t bytes);
 	/* Every form of name that name_of can give, # for a number; NULL-terminated. */
 	const char *const *names;
 	bool (*next)(const struct shard *f, struct shard_piece *p);
-	/* Bytes and description of a piece that is not a tensor; NULL = there are none. */
+	/* Bytes and description of a piece that is not a tensor; NULL = there are no such
+	 * pieces. */
 	void (*meta)(const struct shard *f, const struct shard_piece *p, uint64_t from, void *to,
 		     uint64_t bytes);
 	void (*describe)(const struct shard *f, const struct shard_piece *p, char *to,
@@ -103,7 +104,7 @@ const char *state_list_name(const struct state_list *l, uint64_t i);
 
 /*
  * The generator writes everything; `to` receives bytes [from, end) only. With `to` NULL the window
- * only counts: `at` is the length in the end, and `crc32` the checksum.
+ * only counts: when all is written, `at` is the length, and `crc32` the checksum.
  */
 struct window {
 	uint64_t at; /* bytes written so far */

@@ -52,7 +52,7 @@ enum {
 
 static const char version[] = "3\n";
 
-/* Records are numbered: the pickle, the tensors, the version. */
+/* Numbers of records: 0 is the pickle, then follow the tensors, then the version. */
 
 static bool is_tensor(const struct shard *f, uint64_t record)
 {
@@ -463,8 +463,8 @@ static bool next_unwritten(const struct shard *f, struct shard_write *w)
 	return true;
 }
 
-/* A call with `head` bytes from the buffer and then the rest of the piece, up to the most bytes of
- * a call. */
+/* A call with `head` bytes from the buffer and then the rest of the piece, up to the limit of a
+ * call. */
 static void call_with_piece(const struct shard *f, struct shard_write *w, uint64_t head)
 {
 	uint64_t most = w->at.is_tensor ? shard_max_run_bytes(f->set) : LAYOUT_META_BYTES;
@@ -592,7 +592,8 @@ bool torch_read_next(const struct shard *f, struct shard_read *r)
 		bool is_used_up;
 		uint64_t buffered;
 
-		/* torch asks for the file's size before the old magic, which drops the buffer. */
+		/* torch asks for the file's size before it reads the old magic. That drops the
+		 * buffer. */
 		if (r->order == REQUEST_OLD_MAGIC)
 			empty_buffer(r);
 		/* After its last byte was read, a buffer is not used again, even for bytes inside
