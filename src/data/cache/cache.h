@@ -197,8 +197,8 @@ struct nextuse_config {
 	const void *arg;
 };
 
-/* Return 0, or -EINVAL with err if the order of the next epoch is not known before it begins, or if
- * an epoch has more accesses than can be counted. */
+/* Return 0, or -EINVAL with err: the order of the next epoch is not known in advance, or an epoch
+ * has more accesses than can be counted. */
 int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg, struct mlgen_err *err);
 void nextuse_free(struct nextuse *n); /* NULL is fine */
 

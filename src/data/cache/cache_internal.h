@@ -81,7 +81,8 @@ struct cache_policy {
 	/* May the unit be admitted? NULL = every unit. */
 	bool (*admits)(const struct cache *c, uint64_t unit);
 	bool (*make_room)(struct cache *c, const struct cache_access *a, uint64_t bytes);
-	/* The unit in a slot was accessed, was added, or is removed; NULL = no action. */
+	/* Called when the unit in a slot was accessed, was added, or is about to be removed; NULL =
+	 * no action. */
 	void (*hit)(struct cache *c, uint32_t slot, const struct cache_access *a);
 	void (*add)(struct cache *c, uint32_t slot, const struct cache_access *a);
 	void (*remove)(struct cache *c, uint32_t slot);

@@ -2,7 +2,8 @@
 /* cache_lists.c - cache policies by age: lru, fifo and clock with one list, lfu with many. */
 #include "data/cache/cache_internal.h"
 
-/* Evict the oldest unit. For the next eviction, prefetch its unit and the slot that follows. */
+/* Evict the oldest unit. Prefetch what the next eviction needs: the entry of its unit, and the slot
+ * after it. */
 static void evict_oldest(struct cache *c, const struct cache_list *list)
 {
 	uint32_t slot = list->oldest, next = c->links[slot].newer;

@@ -13,9 +13,9 @@
 #include "job/job.h"
 
 /*
- * A data set is set up from the options of a job and the memory of the host, from the manifest in
- * its directory, from the files that exist, or from another process of the same job that has
- * already scanned them. data/file/file.h has the data set itself and its queries.
+ * A data set is set up from a job's options and the host's memory, from the manifest in its
+ * directory, or from the files that exist. If another process of the job has already scanned these
+ * files, it sends its results. data/file/file.h has the data set itself and its queries.
  *
  * All of this happens before the run, in one thread.
  *

@@ -568,7 +568,7 @@ int dataset_check_ranks(const struct dataset *ds, const struct job *job, uint64_
 	uint64_t samples = dataset_samples(ds);
 	uint64_t batch = job->batch_size;
 
-	/* Without drop_last, an order that is too short for one batch each is padded, and all
+	/* Without drop_last, an order too short to give each rank a full batch is padded, and all
 	 * batches are short. */
 	if (!job->drop_last || samples / batch / ranks > 0)
 		return 0;

@@ -147,8 +147,8 @@ static int settle_format(struct dataset *ds, const struct job *j, struct mlgen_e
 	return r ? r : check_access(ds->format, j, err);
 }
 
-/* A number of files on the command line must exist; the first ones are used. A job file describes a
- * dataset that would be made, so its number yields to the number of files that exist. */
+/* If the command line asks for a number of files, that many must exist, and the first ones are
+ * used. A job file describes a dataset that would be made, so its number is ignored. */
 static int choose_count(struct dataset *ds, const struct job *j, const char *option, uint64_t asked,
 			const char *directory, struct mlgen_err *err)
 {
@@ -248,7 +248,7 @@ static bool may_have_labels(const struct format *f)
 	return !f || (!f->is_forward && !f->at_start && !f->parts[1].sidecar_suffix);
 }
 
-/* Only the first files of pairs stay in the scan; their twins become part 1. */
+/* Only the first file of each pair stays in the scan; the twins become part 1. */
 static int split_pairs(struct dataset *ds, struct mlgen_err *err)
 {
 	const char *text = ds->options.scan_pair;

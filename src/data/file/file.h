@@ -166,8 +166,8 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train, uint64
 		       struct mlgen_err *err);
 
 /* Set the N in the names of the evaluation files to `files_named`. Their sizes and contents
- * continue after the train dataset's, whose files_named must be set. A manifest has both
- * numbers. */
+ * continue after the train dataset's, whose files_named must be set. A manifest has this number for
+ * both datasets. */
 void dataset_number_eval(struct dataset *eval, const struct dataset *train, uint64_t files_named);
 
 /* True if the user can get more files by num_files or dataset_ratio. ds NULL = decide by the job's

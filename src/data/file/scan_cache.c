@@ -21,7 +21,7 @@
 #define CHUNK_BYTES 65536u
 #define CHUNK_WORDS (CHUNK_BYTES / sizeof(uint64_t))
 
-/* Read exactly `bytes` bytes: 0, or -errno; -ENODATA if the file ends before. */
+/* Read exactly `bytes` bytes: 0, or -errno; -ENODATA if the file ends earlier. */
 static int read_all(int fd, void *to, size_t bytes, uint64_t at)
 {
 	char *out = to;
@@ -171,8 +171,9 @@ void scan_cursor_init(struct scan_cursor *k, const struct scan_cache *c)
 	k->count = 0;
 }
 
-/* Load the names of the first records, which follow each other, as far as they fit into k->names.
- * Returns the number of records that have their names, or -errno. */
+/* Load the names of the first records, as far as they fit into k->names. Names that are not
+ * contiguous in the file are damage. Returns the number of records that have their names, or
+ * -errno. */
 static int load_names(struct scan_cursor *k, unsigned records)
 {
 	const struct scan_layout *l = &k->cache->layout;

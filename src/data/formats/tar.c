@@ -41,12 +41,13 @@ enum { TAR_BLOCK = 512 };
 
 /*
  * GNU tar stores only the bytes of a sparse member that are not holes (its manual, "Storing Sparse
- * Files"). skip_sparse_map moves *data to these bytes: 0, or -errno with l->err. Pax formats 0.0
- * and 0.1 have the map in the extended header, and nothing before the bytes.
+ * Files"). skip_sparse_map moves *data to these bytes. It returns 0, or -errno with l->err. Pax
+ * formats 0.0 and 0.1 have the map in the extended header, and nothing before the bytes.
  */
 enum { NEXT_MORE_AT = 504 };
 
-/* The map of pax format 1.0: the number of pieces, then two numbers for each, a line each. */
+/* The map of pax format 1.0, one number a line: the number of pieces, then two numbers for each
+ * piece. */
 struct block_map {
 	uint64_t pieces;
 	uint64_t lines; /* still to parse */

@@ -41,8 +41,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 }
 
 /*
- * The smallest size that all kinds divide. Odd sizes would make it huge, and shares inexact; then a
- * strip has the size of the largest kind, and the last piece of other kinds is cut short.
+ * The smallest size that all kinds divide. If that is huge, shares would be inexact. A strip then
+ * has the size of the largest kind, and the last piece of other kinds is cut short.
  */
 static uint64_t strip_size(const struct piece_kind *kinds, unsigned count)
 {

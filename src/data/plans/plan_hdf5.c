@@ -7,10 +7,9 @@
 /*
  * h5py opens the file for each sample, as DLIO does. The metadata reads were observed from libhdf5:
  * generated files have the same reads for every shape, and scanned files have their own (hdf5.h).
- * libhdf5 reads a sample in one call. A small sample goes through its sieve buffer, which reads on
- * until the buffer is full or the dataset ends, although the file is closed before that data is
- * used. In chunked files libhdf5 reads the index until it finds a chunk, then the whole chunk, and
- * repeats.
+ * libhdf5 reads a sample in one call. A small sample goes through its sieve buffer: libhdf5 reads
+ * on until the buffer is full or the dataset ends. The file is closed before that data is used. In
+ * chunked files libhdf5 reads the index until it finds a chunk, then the whole chunk, and repeats.
  *
  * The first stat is that of the open file. The second one is by name, lstat(2) to detect a symbolic
  * link, at the end of H5Fopen(). flock(2) is left out.

@@ -80,8 +80,9 @@ const struct plan_kind plan_pandas = {
 
 /*
  * pyarrow's ParquetFile reads the last 64 KiB of the file, and then the whole footer again if it
- * did not fit. read_row_group (without pre_buffer, which is how DLIO calls it) reads the chunk of
- * each column in a request of its own, one after the other, even if the chunks are adjacent.
+ * did not fit. read_row_group, which DLIO calls without pre_buffer, reads the chunk of each column
+ * in a request of its own. The requests follow one after the other, even if the chunks are
+ * adjacent.
  *
  * DLIO keeps the footer of a file for the epoch, so it is read once for all row groups. Here row
  * groups are shuffled over the threads: each opens and closes the file itself, and the footer is

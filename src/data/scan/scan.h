@@ -172,8 +172,8 @@ bool labels_have_suffix(const struct labels *l, const char *suffix);
 
 /*
  * Assign a label to each file left in the scan. If the scan had no label file (a list of images, or
- * a directory of images alone), labels are looked up by name, with the suffix of the image, .txt,
- * .json, .xml, .png or .npy. Returns 0, or -EINTR with err.
+ * a directory of images alone), labels are looked up by name. The suffixes are those of the image
+ * and .txt, .json, .xml, .png and .npy. Returns 0, or -EINTR with err.
  */
 int labels_settle(struct labels *l, const struct scan *scan, const char *base,
 		  struct mlgen_err *err);
@@ -371,8 +371,8 @@ struct scan_marks {
 	uint64_t step;         /* a file in `step` is marked */
 };
 
-/* Check the marked files among the first `files` of the scan again. The result has the number of
- * files checked, the number of files that have changed or vanished, and the first of their
+/* Check again the marked files among the first `files` files of the scan. The result has the number
+ * of files checked, the number of files that have changed or vanished, and the first of their
  * paths. */
 struct scan_changed {
 	uint64_t looked_at, changed;

@@ -364,7 +364,7 @@ static void normalize_path(char *path)
 		*(to -= to - path > 2 ? 2 : 1) = '\0';
 }
 
-/* Write all paths alike: absolute if any of them is, and normalized. */
+/* Write all paths in the same form: normalized, and absolute if any of them is absolute. */
 static int normalize_paths(struct scan_places *p, struct mlgen_err *err)
 {
 	bool mixed = !is_relative(p, true) && !is_relative(p, false);
@@ -387,7 +387,7 @@ static int normalize_paths(struct scan_places *p, struct mlgen_err *err)
 	return 0;
 }
 
-/* Bytes of the folder that contains both the first n bytes of `a` and the path `b`. */
+/* Length of the folder that contains both the path in the first n bytes of `a` and the path `b`. */
 static size_t common_folder(const char *a, size_t n, const char *b)
 {
 	size_t same = 0;
@@ -403,7 +403,7 @@ static size_t common_folder(const char *a, size_t n, const char *b)
 	return same > 1 ? same - 1 : same;
 }
 
-/* Bytes of the folder of a place; for a file, that of the folder that contains it. */
+/* Length of the folder that a place is or, if it is a file, that contains the file. */
 static size_t folder_length(const struct scan_place *at)
 {
 	const char *slash = strrchr(at->path, '/');

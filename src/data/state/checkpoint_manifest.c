@@ -376,7 +376,8 @@ static bool is_same_at(const char *key, const json_t *ours, const json_t *theirs
 	return false;
 }
 
-/* Compare two objects and free `ours`; `how` becomes the first difference. NULL differs. */
+/* Compare two objects and free `ours`; `how` gets the first difference. `ours` NULL counts as
+ * different. */
 static bool is_same(json_t *ours, json_t *theirs, char *how, size_t how_bytes)
 {
 	bool same = ours != NULL;
@@ -395,7 +396,7 @@ static bool is_same(json_t *ours, json_t *theirs, char *how, size_t how_bytes)
 	return same;
 }
 
-/* Are all local ranks (saved) in a manifest's list, or none of them (not saved)? */
+/* With is_saved: are all local ranks in the manifest's list? Otherwise: is none of them in it? */
 static bool are_locals_saved(const json_t *root, const struct state *s, bool is_saved)
 {
 	const char *list = json_string_value(json_object_get(root, "ranks"));

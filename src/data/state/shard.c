@@ -24,7 +24,7 @@ static uint64_t groups_per_mark(const struct shard *f)
 	return (f->groups + SHARD_MARKS - 1) / SHARD_MARKS;
 }
 
-/* Move to the piece with byte `off`, which is in the file. */
+/* Move to the piece with byte `off`, which must be in the file. */
 static void seek_piece(const struct shard *f, struct shard_piece *p, uint64_t off)
 {
 	if (off < p->off)
@@ -34,7 +34,7 @@ static void seek_piece(const struct shard *f, struct shard_piece *p, uint64_t of
 			return;
 }
 
-/* Number of bytes of [off, off + bytes) in the run of `off`, which *of identifies. */
+/* Return the number of bytes of [off, off + bytes) in the run of `off`, and set *of to that run. */
 static uint64_t in_run(const struct shard *f, const struct shard_piece *p, uint64_t off,
 		       uint64_t bytes, struct content_of *of)
 {

@@ -324,7 +324,7 @@ bool shard_check(const struct shard *f, struct shard_piece *p, uint64_t off, con
  * restored are read through links.
  *
  * A complete checkpoint is replaced only by a complete one. The new one is called .part until its
- * manifest is complete, then the old one is renamed to .old, the new one gets the final name, and
+ * manifest is complete. Then the old one is renamed to .old, the new one gets the final name, and
  * the old one is deleted. If mlgen is killed between the two renames, the old one survives as .old.
  *
  * An engine that uses no files (ioengine=null) has no directory: nothing is read or made, and every

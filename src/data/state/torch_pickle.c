@@ -114,7 +114,7 @@ static void write_global(struct pickler *p, uint64_t *memo, const char *names)
 	*memo = memoize(p);
 }
 
-/* The fewest bytes that hold a number and its sign. */
+/* The smallest number of bytes that hold a number and its sign. */
 static unsigned signed_bytes(uint64_t v)
 {
 	unsigned bytes = 1;

@@ -119,9 +119,9 @@ size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page, uint8_t
 
 /*
  * A scan reads only the footer. It handles chunks of columns of any type, nested or not, with any
- * pages and any compression; sizes are those on disk. The words of a file have, for each row group
- * in the order of the footer, the number of rows up to its end, then place and bytes of each chunk
- * that is read. Groups without rows are left out.
+ * pages and any compression; sizes are those on disk. The words of a file describe the row groups
+ * in the order of the footer: for each group the number of rows up to its end, then place and bytes
+ * of each chunk that is read. Groups without rows are left out.
  *
  * The highest byte of a chunk's bytes is its codec, 0 = none.
  */

@@ -485,8 +485,8 @@ static uint64_t column_bytes(const struct parquet *p, unsigned column)
 
 	bytes -= thrift_number_bytes(chunk_offset(p, 0, column));
 	bytes = p->groups * (bytes + 1);
-	/* Every offset has one byte. Numbers of more than 6, 13, 20 ... bits have 1, 2, 3 ... more,
-	 * because one bit is the sign. */
+	/* Every offset has one byte. Offsets of more than 6, 13, 20 ... bits have 1, 2, 3 ... bytes
+	 * more, because one bit is the sign. */
 	for (unsigned bits = 6; bits < 63; bits += 7)
 		bytes += groups_from(p, column, UINT64_C(1) << bits);
 	return bytes;
