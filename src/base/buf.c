@@ -56,7 +56,7 @@ void buf_add(struct buf *b, const char *s)
 void buf_addn(struct buf *b, const char *s, size_t n)
 {
 	make_room(b, n);
-	if (n) /* s may be NULL then */
+	if (n) /* s may be NULL if n is 0 */
 		memcpy(b->s + b->len, s, n);
 	b->len += n;
 	b->s[b->len] = '\0';

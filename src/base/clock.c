@@ -113,7 +113,7 @@ static void advance(struct clock *c)
 
 	if (c->waiting == 0 || c->expected + c->joined > c->waiting)
 		return;
-	/* The first arrival counts among equal deadlines. */
+	/* Among equal deadlines, the thread that arrived first is woken. */
 	for (struct waiter **at = &c->first; *at; at = &(*at)->next)
 		if ((*at)->deadline_ns < (*nearest)->deadline_ns)
 			nearest = at;
@@ -140,8 +140,8 @@ static int virtual_wait(struct clock *c, _Atomic uint32_t *word, uint32_t seen,
 
 	pthread_mutex_lock(&c->lock);
 	/*
-	 * A waker changes the word before it takes the lock: either the change is seen here, or its
-	 * search for waiters comes after this one queued.
+	 * A waker changes the word before it takes the lock: either the change is seen here, or the
+	 * waker searches for waiters after this thread has queued itself.
 	 */
 	if (atomic_load_explicit(word, memory_order_acquire) == seen) {
 		w.result = -ETIMEDOUT;

@@ -22,7 +22,7 @@ struct clock;
 /* CLOCK_MONOTONIC, for everything outside of a run. */
 uint64_t clock_monotonic_ns(void);
 
-/* Wall clock time since 1970, which may be set at any time. */
+/* Time since 1970 by the wall clock, which may be set at any time. */
 uint64_t clock_wall_ns(void);
 
 /* A real clock. Free with clock_free. */
@@ -38,8 +38,8 @@ void clock_free(struct clock *c);
 void clock_set_lateness(struct clock *c, uint64_t late_ns);
 
 /*
- * Call clock_expect on the starting thread before it starts threads, so that virtual time cannot
- * move before they have joined. clock_join sets this thread's timer slack to 1 ns on the real
+ * A thread that starts others calls clock_expect first, so that virtual time cannot move before the
+ * new threads have joined. clock_join sets the calling thread's timer slack to 1 ns on the real
  * clock.
  */
 void clock_expect(struct clock *c, unsigned threads);
@@ -47,7 +47,7 @@ void clock_join(struct clock *c);
 void clock_leave(struct clock *c);
 
 /* A joined thread that makes a plain blocking call (pthread_join, sigtimedwait) must not hold up
- * virtual time: leave, block, clock_expect and join. */
+ * virtual time: call clock_leave, block, then call clock_expect and clock_join. */
 
 uint64_t clock_now(const struct clock *c);
 
@@ -85,7 +85,8 @@ struct stop {
 	_Atomic uint64_t at_ns;  /* time limit on the job's clock; 0 = none */
 };
 
-/* Any thread. Threads that wait for something other than this word must be woken separately. */
+/* Set the stop. Any thread. Threads that wait for something other than this word must be woken
+ * separately. */
 void stop_set(struct stop *s, struct clock *c);
 
 static inline bool stop_is_set(const struct stop *s)

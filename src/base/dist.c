@@ -293,14 +293,14 @@ static int read_parameter(const char *text, enum dist_kind kind, unsigned nth,
 {
 	if (kind == DIST_GAMMA && nth == 0)
 		return units_f64(text, out, err);
-	/* A bare number of dlio: may have a fraction (114660.07), or an exponent, which dist_format
-	 * writes for a very small one. */
+	/* The parameters of dlio: may be numbers with a fraction (114660.07), or with an exponent,
+	 * which dist_format writes for a very small number. */
 	if (kind != DIST_DLIO || *text == '-' || text[strspn(text, "0123456789.e+-")] != '\0')
 		return read_value(text, how, out, err);
 	return read_real(text, DIST_VALUE_MAX, out, err);
 }
 
-/* Return the fault of the parameters; NULL = none. */
+/* Return what is wrong with the parameters; NULL = nothing. */
 static const char *check_parameters(const struct dist *d)
 {
 	switch (d->kind) {

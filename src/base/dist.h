@@ -48,7 +48,7 @@ enum rng_stream {
 /* 64 uniform bits. */
 uint64_t rng_u64(uint64_t seed, uint64_t stream, uint64_t index);
 
-/* Uniform in the open interval (0, 1), 53 bits. */
+/* A uniform number in the open interval (0, 1), with 53 bits. */
 double rng_f64(uint64_t seed, uint64_t stream, uint64_t index);
 
 /* Write `bytes` of incompressible content, which starts `offset` bytes into the endless string
@@ -58,9 +58,9 @@ void rng_fill(void *to, size_t bytes, uint64_t seed, uint64_t stream, uint64_t o
 /* ---- random orders of 0 .. n-1 without memory ---- */
 
 /*
- * A Feistel network over the next even power of two, walked until the result is inside (fewer than
- * four steps on average). perm_at is a bijection on 0..n-1 for every (n, seed, round); different
- * rounds are different orders.
+ * perm_at is a bijection on 0..n-1 for every (n, seed, round); different rounds are different
+ * orders. It applies a Feistel network over the next even power of two until the result is below n,
+ * fewer than four times on average.
  */
 struct perm {
 	uint64_t n;
@@ -74,9 +74,10 @@ void perm_init(struct perm *p, uint64_t n, uint64_t seed, uint64_t round);
 uint64_t perm_at(const struct perm *p, uint64_t at);
 
 /*
- * A random order that is only read from its start: the same guarantees in less than a tenth of the
- * time. An invertible hash of few bits replaces the Feistel network, and elements outside are
- * skipped instead of walked on, so that the elements of one call are computed in parallel.
+ * A random order that is only read from its start: it has the same guarantees and takes less than a
+ * tenth of the time. An invertible hash of few bits replaces the Feistel network. Results of n and
+ * above are skipped instead of mapped again, so that the elements of one call are computed in
+ * parallel.
  */
 struct perm_walk {
 	uint64_t n, at; /* at: position in the next power of two */
@@ -87,15 +88,15 @@ struct perm_walk {
 
 void perm_walk_init(struct perm_walk *w, uint64_t n, uint64_t seed, uint64_t round);
 
-/* Store up to `want` next elements. Returns their number, which is smaller at the end of the
- * order. */
+/* Store the next elements, up to `want`. Returns their number, which is smaller than `want` at the
+ * end of the order. */
 size_t perm_walk_next(struct perm_walk *w, uint64_t *out, size_t want);
 
 /* ---- constants and distributions of bytes, nanoseconds or plain numbers ---- */
 
 /*
- * Written as a plain value or as name:parameters, each parameter with the unit rules of the plain
- * value:
+ * A distribution is written as a plain value or as name:parameters, each parameter with the unit
+ * rules of the plain value:
  *   normal:MEAN:STDEV  uniform:MIN:MAX  lognormal:MEAN:STDEV (of the values)
  *   exponential:MEAN   gamma:SHAPE:SCALE (shape is a bare number)
  *   dlio:MEAN:STDEV    sizes only: two sides, each normal with mean
@@ -126,7 +127,9 @@ enum dist_kind {
 /* Draws are integers; draws of plain numbers are in units of 1/DIST_NUMBER_STEPS. */
 #define DIST_NUMBER_STEPS 0x1p32
 
-/* A plain copy is valid as long as the original. A copy that outlives it needs dist_ref. */
+/*
+ * A plain copy is valid as long as the original. A copy that outlives the original needs dist_ref.
+ */
 struct dist {
 	enum dist_kind kind;
 	/* Parameters in the order written. CONST: a. FILE: a is the mean, and b holds the
@@ -148,16 +151,19 @@ enum dist_unit { DIST_BYTES, DIST_NS, DIST_NUMBERS };
 int dist_parse(struct dist *d, const char *text, enum dist_unit unit, const char *default_unit,
 	       unsigned kb_base, struct mlgen_err *err);
 
-/* References to the table of a file; for other kinds these functions do nothing. The owner drops a
- * parsed distribution once, and each held copy once. Dropping zeroes the struct. */
+/*
+ * References to the table of a file; for other kinds these functions do nothing. Call dist_unref
+ * once for each parsed distribution, and once for each copy that was passed to dist_ref. dist_unref
+ * zeroes the struct.
+ */
 void dist_ref(const struct dist *d);
 void dist_unref(struct dist *d);
 
-/* Append the form that dist_parse reads back to the same struct. */
+/* Append the text that dist_parse parses to the same struct. */
 void dist_format(struct buf *out, const struct dist *d, enum dist_unit unit);
 
-/* Return a distribution with `by` times the values; a gamma distribution keeps its shape. Valid
- * as long as `d`. */
+/* Return a distribution whose values are `by` times those of `d`; a gamma distribution keeps its
+ * shape. The result is valid as long as `d`. */
 struct dist dist_scale(const struct dist *d, double by);
 
 /*
@@ -170,7 +176,7 @@ void dist_content(struct buf *out, const struct dist *d);
 int dist_restore(struct dist *d, const char *text, const char *content, enum dist_unit unit,
 		 struct mlgen_err *err);
 
-/* Value number `index` of the stream. dlio: draws sides 2*index, 2*index+1. */
+/* Value number `index` of the stream. dlio: the sides are draws 2*index and 2*index+1. */
 uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream, uint64_t index);
 
 /* Like dist_draw, for a distribution parsed with DIST_NUMBERS: a real number above 0, in steps
@@ -187,8 +193,8 @@ void dist_draw_sides(const struct dist *d, uint64_t seed, uint64_t stream, uint6
 /* The mean as written (gamma: shape x scale; uniform: the middle). */
 double dist_mean(const struct dist *d);
 
-/* The expectation of the drawn values if it differs noticeably from the mean: sides cut to
- * integers make dlio: smaller than written (114244 B for 114660.07). */
+/* The expectation of the drawn values. It is the mean as written, except for dlio:, whose values
+ * are smaller because the sides are cut to integers (114244 B for 114660.07). */
 double dist_expectation(const struct dist *d);
 double dist_stdev(const struct dist *d); /* standard deviation of the drawn values; 0 for CONST */
 bool dist_is_const(const struct dist *d);
@@ -214,13 +220,14 @@ double dist_normal_quantile(double p);
  * plain neighbour is exactly this value with weight 1.
  *
  * Several struct dist may share a table, which is freed with the last reference. Only one thread at
- * a time may hold or drop; any thread may draw.
+ * a time may add or remove references; any thread may draw.
  */
 #define DIST_FILE_VALUES 4096u
 
 struct dist_file;
 
-/* Read the file. 0 with one reference, or -errno with err: "PATH: ...", "PATH:LINE: ...". */
+/* Read the file. Returns 0 and a table with one reference, or -errno with err: "PATH: ...",
+ * "PATH:LINE: ...". */
 int dist_file_read(struct dist_file **out, const char *path, enum dist_unit unit,
 		   const char *default_unit, unsigned kb_base, struct mlgen_err *err);
 void dist_file_ref(struct dist_file *f);
@@ -246,10 +253,10 @@ void dist_file_append(struct buf *out, const struct dist_file *f);
 int dist_file_restore(struct dist_file **out, const char *content, struct mlgen_err *err);
 
 /*
- * Write `count` ascending values as such a file. A few distinct values are written exactly;
- * otherwise frequent values are written with their counts and the rest as quantiles, so that the
- * distribution functions differ by at most 0.001. `comment` is the first line. Check the stream for
- * errors.
+ * Write a file of this form from `count` ascending values. A few distinct values are written
+ * exactly; otherwise frequent values are written with their counts and the rest as quantiles, so
+ * that the distribution functions differ by at most 0.001. `comment` is the first line. Check the
+ * stream for errors.
  */
 void dist_file_write(FILE *to, const uint64_t *values, size_t count, enum dist_unit unit,
 		     const char *comment);

@@ -443,7 +443,7 @@ int writeall_at(int fd, const void *from, size_t bytes, uint64_t at)
 
 #define SUFFIX ".part"
 
-/* replace_stop() waits up to STOP_STEPS steps of 1 ms for files that are being created, because
+/* replace_stop() waits for files that are being created, but only STOP_STEPS steps of 1 ms, because
  * a filesystem may hang. */
 #define STOP_STEPS 1000
 #define STOP_STEP_NS 1000000

@@ -20,7 +20,7 @@
 #define BOM "\xef\xbb\xbf"
 enum { BOM_BYTES = sizeof(BOM) - 1 };
 
-/* Length of the mark at the start of a text; 0 if there is none. */
+/* Length of the byte order mark at the start of a text; 0 if there is none. */
 static inline size_t bom_bytes(const void *text, size_t bytes)
 {
 	return bytes >= BOM_BYTES && memcmp(text, BOM, BOM_BYTES) == 0 ? BOM_BYTES : 0;
@@ -41,7 +41,7 @@ const char *filekind_other(mode_t mode);
  * is a fifo, not a regular file" and the advice. */
 int filekind_check(const char *path, const char *advice, struct mlgen_err *err);
 
-/* Advice about something in the place of a dataset's file. */
+/* Advice for the case that something else is in the place of a dataset's file. */
 #define FILEKIND_OF_DATASET "; remove it, and --phase=prepare writes the file"
 
 /*
@@ -88,8 +88,8 @@ int below_open_root(const char *path);
 
 /*
  * Open the folder `relative` ("train/07"; "" is the directory itself) below dir_fd. A descriptor.
- * -ELOOP: a step is a symbolic link; -EINVAL: a step is "..", or it begins with a slash; or another
- * -errno.
+ * -ELOOP: a step is a symbolic link; -EINVAL: a step is "..", or `relative` begins with a slash; or
+ * another -errno.
  */
 int below_folder(int dir_fd, const char *relative);
 
@@ -105,8 +105,8 @@ int below_create(int dir_fd, const char *name);
 int below_lock(int dir_fd);
 void below_unlock(int lock_fd);
 
-/* Find the owner that files created in a folder get, by the caller's credentials and the
- * filesystem's rules, from a file that was just created. 0 or -errno. */
+/* Find the owner of files that the caller creates in a folder, from a file that was just created
+ * there: the filesystem's rules determine the owner, too. 0 or -errno. */
 int below_creator(int made_fd, uid_t *maker);
 
 /*
@@ -116,8 +116,9 @@ int below_creator(int made_fd, uid_t *maker);
  */
 bool below_is_trusted(int folder_fd, uid_t maker);
 
-/* Sync a folder: entries that were created, renamed and removed survive a power failure. 0 or
- * -errno. */
+/*
+ * Sync a folder, so that created, renamed and removed entries survive a power failure. 0 or -errno.
+ */
 int below_sync(int folder_fd);
 
 /* ---- create directories, and explain failures ---- */
@@ -133,7 +134,7 @@ bool dirs_can_write(const char *path);
 /* Is the directory, an open descriptor, empty? False if it cannot be read. */
 bool dirs_is_empty(int dir_fd);
 
-/* The longest path and a few words. */
+/* Room for the longest path and a few words. */
 #define DIRS_WAY_BYTES (PATH_MAX + 80)
 
 /*
@@ -154,8 +155,8 @@ int unnamed_open(const char *folder);
 
 /* ---- write a whole text to a descriptor ---- */
 
-/* Write all bytes, in as many calls as necessary, also after signals. 0, or -errno; then an
- * unknown part has been written. */
+/* Write all bytes, in as many calls as necessary, even if signals interrupt them. 0, or -errno
+ * after an unknown part has been written. */
 int writeall(int fd, const char *text, size_t bytes);
 
 /* Like writeall, at offset `at` of a file; the file position does not change. */
@@ -186,21 +187,23 @@ int replace_commit(struct replace *r);
 void replace_abandon(struct replace *r);
 
 /*
- * Remove a half-written file from another thread before the program ends at once. Call
- * replace_stop() first, once for all of them: afterwards replace_begin() never returns, so no new
- * file appears after the existing ones have been removed.
+ * replace_discard() removes a half-written file before the program ends at once; any thread may
+ * call it. Call replace_stop() first, once for all files: afterwards replace_begin() never returns,
+ * so no new file appears after the existing ones have been removed.
  */
 void replace_stop(void);
 void replace_discard(struct replace *r);
 
 /* ---- spill: an array that grows, first in memory and then in an unnamed file ---- */
 
-/* A mapping of a file in $TMPDIR (or /tmp) can leave memory under pressure; without such a file
- * the array stays in memory. A zeroed struct is empty. */
+/*
+ * The file is mapped and lies in $TMPDIR (or /tmp), so that the kernel can write the array out when
+ * memory is short. If there is no such file, the array stays in memory. A zeroed struct is empty.
+ */
 struct spill {
 	void *at;     /* moves when it grows */
 	size_t bytes; /* usable bytes; new ones are zero */
-	size_t most;  /* limit in memory; 0 = 64 MiB */
+	size_t most;  /* largest array in memory; 0 = 64 MiB */
 	int fd;       /* descriptor + 1; 0 = in memory */
 	bool no_file; /* a file could not be used */
 };
@@ -211,8 +214,11 @@ void spill_free(struct spill *s);
 
 /* ---- JSON documents, written to a stream or replaced as a file ---- */
 
-/* Write `root` with jansson's `flags`. A real number gets the fewest digits that read back as
- * the same number: 63.1 stays 63.1, and readers decide as mlgen did. 0, or -EIO. */
+/*
+ * Write `root` with jansson's `flags`. A real number gets the fewest digits that read back as the
+ * same number: 63.1 stays 63.1, and a program that compares the number decides as mlgen did. 0, or
+ * -EIO.
+ */
 int jsonfile_dump(FILE *to, const json_t *root, size_t flags);
 
 /* The temporary name for NAME, a string literal. */
@@ -227,6 +233,7 @@ int jsonfile_replace(int folder_fd, const char *name, const json_t *root, bool i
 
 /*
  * Open /dev/null for standard descriptors that are closed, so that no other file gets their numbers
- * and then the report or messages. Call in main() before any file is opened. False: open failed.
+ * and, with them, the report or messages. Call in main() before any file is opened. False: open
+ * failed.
  */
 bool standard_files_fill(void);

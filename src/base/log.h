@@ -20,8 +20,8 @@
  * escaping twice changes nothing.
  */
 
-/* Write the next letter or escape of `s`, which ends at `end`, to `out`, and advance *s. Returns
- * the bytes written. */
+/* Write the next letter of *s, escaped if necessary, to `out`, and advance *s. The text ends at
+ * `end`. Returns the number of bytes written. */
 #define PRINTABLE_BYTES 8
 size_t printable_next(const char **s, const char *end, char out[PRINTABLE_BYTES]);
 
@@ -83,8 +83,8 @@ struct wordlines_format {
 	const char *option; /* "tensor_sizes: " before the path, or "" */
 	const char *noun;   /* "a list of tensors" */
 	uint64_t most_bytes;
-	/* Called for each line that has words; gets them with wordlines_word(). A nonzero result
-	 * ends the reading. */
+	/* Called for each line that has words, which it reads with wordlines_word(). A nonzero
+	 * result ends the reading. */
 	int (*take)(void *arg, char *line);
 };
 

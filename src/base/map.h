@@ -12,7 +12,7 @@
 
 /* ---- FNV-1a of 64 bits, a hash that is the same on every host and in every version ---- */
 
-/* The hash of nothing. */
+/* The hash of no bytes. */
 #define FNV1A UINT64_C(0xcbf29ce484222325)
 
 /* Extend `hash` by `count` bytes. */
@@ -33,7 +33,7 @@ static inline uint64_t fnv1a(uint64_t hash, const void *bytes, size_t count)
  * allocates as it grows, so it is not for the I/O path.
  */
 
-/* Map of 64-bit keys: at most 24 bytes per key, which can leave memory. */
+/* Map of 64-bit keys: at most 24 bytes per key, in a file if the map is large (struct spill). */
 struct map {
 	struct spill slots;
 	uint64_t size; /* slots, a power of two; 0 = none yet */

@@ -13,17 +13,17 @@
  */
 
 /*
- * Use one heap for all threads; call first of all. By default the C library gives each thread a
- * separate heap of 64 MiB of address space, to avoid contention, but mlgen does not allocate when
- * contention would matter. The heap grows only by what is requested: memory from the kernel is
- * already zero, so its pages need not be touched.
+ * Use one heap for all threads; call before anything else. By default the C library gives each
+ * thread a separate heap of 64 MiB of address space, to avoid contention, but mlgen does not
+ * allocate when contention would matter. The heap grows only by what is requested: memory from the
+ * kernel is already zero, so its pages need not be touched.
  */
 void mem_share_heap(void);
 
 /* `bytes` zeroed bytes; 0 gives a valid pointer too. */
 void *mem_zalloc(size_t bytes);
 
-/* An array of n zeroed elements; a product that overflows is out of memory. */
+/* An array of n zeroed elements; a product that overflows counts as out of memory. */
 void *mem_array(size_t n, size_t element_bytes);
 
 /* Resize. New bytes are not zeroed. */

@@ -200,8 +200,9 @@ void wrap_words(struct buf *out, size_t indent, size_t columns, const char *text
 }
 
 /*
- * Length of the text that goes on a line of `room`: whole words, and whole list items if these fill
- * more than half of the line. A word longer than the line is a path to be copied, and is not cut.
+ * Length of the text that goes on a line of `room` columns: whole words, and whole list items if
+ * these fill more than half of the line. A word longer than the line is a path to be copied, and is
+ * not cut.
  */
 static size_t line_length(const char *text, size_t room)
 {

@@ -136,7 +136,7 @@ void perm_init(struct perm *p, uint64_t n, uint64_t seed, uint64_t round)
 uint64_t perm_at(const struct perm *p, uint64_t at)
 {
 	assert(at < p->n);
-	/* A position outside is mapped again: its cycle leads back inside. */
+	/* A position of n or above is mapped again: its cycle leads back below n. */
 	do
 		at = feistel(p, at);
 	while (at >= p->n);

@@ -16,7 +16,7 @@
 /* Time that a polling caller has to react. */
 static const struct timespec second = { .tv_sec = 1 };
 
-/* Signals after which the program is ended, because it does not end by itself. */
+/* Number of signals after which the program is ended, because it does not end by itself. */
 #define PATIENCE 3
 
 static const int user_signals[] = { SIGUSR1, SIGUSR2 };
@@ -36,7 +36,7 @@ static struct {
 	_Atomic int mode;
 } state;
 
-/* Held while data that `leave` reads is changed, and by `leave` for ever. */
+/* Held while data that `leave` reads is changed. leave_now() never releases it. */
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 
 void signals_hold(void)

@@ -36,8 +36,8 @@ const char *thread_too_small_stack(void);
 /*
  * A separate thread receives the signals, so they have an effect whatever the program waits for.
  * The effect of the first signal depends on the mode: the program ends at once; or the caller polls
- * now and then and has a second to react; or the main thread receives the signals itself while it
- * watches a run (live.h). A third signal always ends the program at once.
+ * from time to time and has one second to react; or the main thread receives the signals itself
+ * while it watches a run (live.h). A third signal always ends the program at once.
  *
  * Signals are per process, so the state of this module is global. All other state in the program is
  * passed as a parameter.
@@ -60,8 +60,8 @@ void signals_begin(void (*leave)(void *arg), void *arg);
 /* Set the mode. Main thread only. */
 void signals_set_mode(enum signals_mode how);
 
-/* SIGNALS_WATCHED only: wait for one of the signals, SIGUSR1 or SIGUSR2; otherwise like
- * sigtimedwait. */
+/* Wait for SIGINT, SIGTERM, SIGHUP, SIGUSR1 or SIGUSR2; otherwise like sigtimedwait.
+ * SIGNALS_WATCHED only. */
 int signals_wait(const struct timespec *most);
 
 /* Like signals_wait, for a program that forwards signals: also returns the sender. The program is
@@ -69,9 +69,9 @@ int signals_wait(const struct timespec *most);
 int signals_next(const struct timespec *most, siginfo_t *info);
 
 /*
- * `leave` does not run between these two calls, so that any thread may change or free what it
- * reads. Code in between must not hang or wait for a signal, because a third signal would not end
- * the program.
+ * `leave` does not run between these two calls, so that any thread may change or free the data that
+ * `leave` reads. Code in between must not hang or wait for a signal, because a third signal would
+ * not end the program.
  */
 void signals_hold(void);
 void signals_release(void);
@@ -86,8 +86,11 @@ unsigned signals_received(void);
 
 /* ---- identify a process, and check whether it still runs ---- */
 
-/* Identity of a process, so that other processes can check later whether it still runs. A pid alone
- * is not enough: it is reused by other processes, after a boot and in other containers. */
+/*
+ * Identity of a process, so that other processes can check later whether it still runs. A pid alone
+ * is not enough: the same pid can belong to another process later, after a reboot, or in another
+ * container.
+ */
 struct process {
 	char host[65];
 	char machine_id[33]; /* from /etc/machine-id; "" = missing */
@@ -104,8 +107,9 @@ bool process_is_same(const struct process *a, const struct process *b);
 
 /*
  * Check whether a process still runs. Only processes of this host can be checked: a process is gone
- * if the machine has booted since, its pid is free, or the pid belongs to a process with another
- * start time. Processes of other hosts and containers are unknown. `self` is the calling process.
+ * if the machine has been rebooted since, if the pid is free, or if the pid belongs to a process
+ * with another start time. Processes of other hosts and containers are unknown. `self` is the
+ * calling process.
  */
 enum process_state { PROCESS_UNKNOWN, PROCESS_RUNS, PROCESS_GONE };
 enum process_state process_check(const struct process *p, const struct process *self);

@@ -71,7 +71,7 @@ static int read_decimal(const char *text, const char *what, struct decimal *d,
 		const char *point = at++;
 
 		d->has_point = true;
-		/* Up to eighteen digits count; a later one that is not 0 is noted. */
+		/* Only eighteen digits are used; is_cut tells whether a later digit is not 0. */
 		for (; is_digit(*at); at++) {
 			if (d->scale < UINT64_C(1000000000000000000)) {
 				d->fraction = d->fraction * 10 + (uint64_t)(*at - '0');

@@ -48,8 +48,8 @@ char *units_format_size(char *out, uint64_t bytes);
 char *units_format_time(char *out, uint64_t ns);
 char *units_format_f64(char *out, double v); /* shortest text that parses to v */
 
-/* Formatting for people: at most four significant digits (and no digit before the point lost),
- * plain ASCII; NaN of sig4 and ms is "-". `out` holds UNITS_TEXT_BYTES and is returned. */
+/* Formatting for people: at most four significant digits (but all digits before the point), plain
+ * ASCII; NaN of sig4 and ms is "-". `out` holds UNITS_TEXT_BYTES and is returned. */
 char *units_human_bytes(char *out, double bytes); /* 3.73 TiB, 512 MiB, 498 B */
 char *units_human_mb(char *out, double bytes);    /* 146.6 MB, 10^6 bytes */
 char *units_human_time(char *out, uint64_t ns);   /* 7m20s, 1.63 s, 323 ms */

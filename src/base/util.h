@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* util.h - small helpers for all of the program: numbers, comparison, bisection, counters. */
+/* util.h - small helpers for the whole program: numbers, comparison, bisection, counters. */
 #pragma once
 
 #include <stdatomic.h>

@@ -36,13 +36,13 @@ void hist_reset(struct hist *h);
 void hist_merge(struct hist *to, const struct hist *from);
 
 /*
- * Subtract `before`, an earlier copy of `to`, which leaves the values of the interval in between.
- * Minimum and maximum are bucket midpoints, or exact if they lie outside the earlier range. If `to`
- * was reset in between, negative differences count as 0.
+ * Subtract `before`, an earlier copy of `to`: the values added since that copy remain. Minimum and
+ * maximum are bucket midpoints, or exact if they lie outside the earlier range. If `to` was reset
+ * in between, negative differences count as 0.
  */
 void hist_subtract(struct hist *to, const struct hist *before);
 
-/* Add `from`, which another thread may be adding to, to `to`. */
+/* Add `from` to `to`, even while another thread adds values to `from`. */
 void hist_merge_live(struct hist *to, const struct hist *from);
 
 /*

@@ -55,7 +55,7 @@ unsigned sizes_shares(const struct sizes *s, struct sizes_share *out, unsigned m
 /* CPU time and faults of one thread. */
 struct usage {
 	uint64_t user_ns, system_ns;
-	uint64_t waited_ns; /* runnable without a CPU; 0 also if unknown */
+	uint64_t waited_ns; /* runnable but not running; 0 may mean unknown */
 	uint64_t context_switches, major_faults, minor_faults;
 };
 
@@ -107,8 +107,10 @@ struct opstat {
 	uint64_t eval_bytes;     /* bytes read for evaluations */
 	struct sizes sizes[2];   /* requested sizes: 0 read, 1 written */
 	uint64_t short_ios[2];   /* resumed short transfers */
-	_Atomic uint64_t errors; /* counted by continue_on_error */
-	/* The longest time in `sample`, and the file of this sample; of = NULL: no sample. */
+	_Atomic uint64_t errors; /* tolerated, see ignored_counts() in job.h */
+	/*
+	 * The longest time in `sample`, and the file of that sample; `of` is NULL if there is none.
+	 */
 	struct {
 		uint64_t ns, file;
 		const void *of; /* the dataset of the read thread */
@@ -137,7 +139,7 @@ static inline void opstat_add_linked(struct opstat *s, enum mlgen_op op)
 	count_add(&s->linked[op], 1);
 }
 
-/* Count an error tolerated by continue_on_error. The worker only. */
+/* Count an error tolerated by continue_on_error or ignore_error. The worker only. */
 static inline void opstat_add_error(struct opstat *s)
 {
 	count_add(&s->errors, 1);
