@@ -652,7 +652,7 @@ PARSE(cache_size)
 	return rc;
 }
 
-/* The limits apply to bytes; a count needs no others. */
+/* The limits are in bytes and apply to a number of samples, too. A percentage has no limits. */
 CHECK(cache_size)
 {
 	const struct cache_size *size = value;

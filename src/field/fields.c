@@ -41,7 +41,7 @@ UNKNOWN(choice)
 	*(int *)member = 0;
 }
 
-/* The text is in the struct itself, or a pointer in the struct. */
+/* The struct holds the text itself, or a pointer to it. */
 UNKNOWN(text)
 {
 	memset(member, 0, f->stride ? f->stride : sizeof(char *));

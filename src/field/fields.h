@@ -15,7 +15,8 @@
 
 /* ---- member types and macros of metrics ---- */
 
-/* Elements of one struct (MLGEN_LIST), doubles (MLGEN_F64_ARRAY) or metric_pair (MLGEN_MAP). */
+/* A list of structs of one type (MLGEN_LIST), of doubles (MLGEN_F64_ARRAY) or of struct metric_pair
+ * (MLGEN_MAP). */
 struct metric_list {
 	void *items; /* owned by whoever filled the struct */
 	size_t count;
@@ -142,8 +143,8 @@ bool field_is_default(const struct mlgen_field *f, const void *base);
 
 /*
  * Find the most similar name or alias in several tables (`tables` ends with NULL). NULL if none is
- * near enough: at most len/3 rounded up, and at most 2 edits, or 3 for names of 14 characters and
- * more (Damerau-Levenshtein distance).
+ * near enough. The Damerau-Levenshtein distance may be at most len/3 rounded up, and at most 2, or
+ * 3 for names of 14 characters and more.
  */
 const char *field_nearest(const struct mlgen_field *const *tables, const char *name);
 /* Like field_nearest, for a NULL-ended list of words. */
@@ -168,7 +169,7 @@ bool field_is_spelling(const struct mlgen_field *f, const struct mlgen_choice *c
 /* Append default and range: "default 4, 1 to 1024". */
 void field_range_text(struct buf *out, const struct mlgen_field *f);
 
-/* May the option be given without a value, which then is 1? */
+/* May the option be given without a value? The value is then 1. */
 bool field_is_flag(const struct mlgen_field *f);
 
 /* ---- variants ---- */
@@ -182,16 +183,16 @@ bool field_is_flag(const struct mlgen_field *f);
 /* The FORM of a choice; NULL = no argument. */
 const char *variant_form(const struct mlgen_choice *c);
 
-/* Length of the name up to and including the colon, e.g. of "buffer:"; the full length without
- * an argument. */
+/* Length of the name up to and including the colon, e.g. of "buffer:"; the full length if the
+ * choice has no argument. */
 size_t variant_word_length(const struct mlgen_choice *c);
 
 /* ---- unknown values of results ---- */
 
 /*
- * Set a member to unknown: NaN, or UINT64_MAX if its row is nullable, otherwise 0; no text, no
- * histogram, no elements; recursively for the rows of an object. Memory that the member points to
- * is not freed. Types that only options have are unchanged.
+ * Set a member to unknown: a number to NaN, or UINT64_MAX if its row is nullable, otherwise 0; a
+ * text, a histogram or a list to none. The members of an object are set recursively. Memory that
+ * the member points to is not freed. Members of types that only options have stay unchanged.
  */
 void field_set_unknown(const struct mlgen_field *f, void *member);
 
@@ -219,8 +220,7 @@ void field_path_init(struct field_path *p, const struct mlgen_field *table, cons
 /* Enter the next row. False: the path ends at this row. */
 bool field_path_next(struct field_path *p);
 
-/* Return the member of a struct, or the selected element of its list; NULL = the list is
- * shorter. */
+/* Return the member of `base`, or the selected element of its list; NULL = the list is shorter. */
 const void *field_path_member(const struct field_path *p, const void *base);
 
 bool field_is_list(const struct mlgen_field *row);
@@ -230,13 +230,13 @@ const struct mlgen_field *field_row(const struct mlgen_field *table, const char 
 
 /*
  * Every row of a result table has a merge rule as an argument of its macro (RESULT_U64(struct,
- * member, sum)), so that a row without a rule does not build. Any number of records are merged in
- * pairs, in any grouping: a rule sees both records as they were, and the weight of each mean is
- * stored next to a merged record.
+ * member, sum)), so that a row without a rule does not compile. Any number of records are merged in
+ * pairs, in any grouping: a rule sees both records as they were before the merge, and the weight of
+ * each mean is stored next to a merged record.
  */
 enum merge_how {
 	MERGE_GROUP,   /* jobs of one run, at the same time */
-	MERGE_CLIENTS, /* parts of one job on hosts, at the same time */
+	MERGE_CLIENTS, /* parts of one job on several hosts, at the same time */
 	MERGE_TURNS,   /* repetitions of one job, one after the other */
 };
 
@@ -283,8 +283,8 @@ struct merging {
 	size_t bytes;           /* size of the record */
 	double weights[2][MERGE_WEIGHTS];
 	struct merge_sums *sums[2]; /* for `to` and b; NULL = b is a record of one job */
-	/* Histograms that have been merged. Several rows may point to one, which is added only
-	 * once. */
+	/* Histograms that have been merged. Several rows may point to the same histogram, which is
+	 * added only once. */
 	const struct hist *done[MERGE_HISTS];
 	unsigned done_count;
 };
@@ -325,7 +325,7 @@ void fields_merge(struct merging *m, const struct mlgen_field *table, struct mer
 
 /* ---- merge rules; unknown values (NaN, UINT64_MAX) are ignored unless noted ---- */
 
-extern const struct merge_rule merge_sum; /* UINT64_MAX if either is */
+extern const struct merge_rule merge_sum; /* UINT64_MAX if either value is */
 extern const struct merge_rule
 	merge_parts; /* quantities that exist at the same time: max over turns, otherwise sum */
 extern const struct merge_rule
@@ -342,7 +342,7 @@ extern const struct merge_rule merge_mean_time, merge_mean_accelerators, merge_m
 extern const struct merge_rule merge_hist;
 extern const struct merge_rule merge_members; /* recursively, row by row */
 extern const struct merge_rule merge_apart;   /* like merge_members, but unchanged in a group */
-extern const struct merge_rule merge_first;   /* keeps the value of the first */
+extern const struct merge_rule merge_first;   /* keeps the value of the first record */
 extern const struct merge_rule merge_with;    /* merged by the rule of another row */
 extern const struct merge_rule merge_later;   /* filled in after the merge */
 
@@ -363,7 +363,7 @@ extern const struct merge_rule merge_later;   /* filled in after the merge */
 	const type *const b = (const void *)(at->b + (off));                                       \
 	(void)m, (void)f, (void)to, (void)a, (void)b
 
-/* NaN = unknown, and is ignored. */
+/* A NaN is unknown and is ignored. */
 double merge_mean_of(double a, double weight_a, double b, double weight_b);
 double merge_sum_of(double a, double b);
 

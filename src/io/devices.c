@@ -210,7 +210,7 @@ static int add_counting(struct devset *set, const char *root, const char *name, 
 	snprintf(path, sizeof(path), "/sys/block/%s/queue/iostats", name);
 	may_count = devstat_read(&s, root, name) == 0 &&
 		    (sysfile_u64(&is_on, root, path) != 0 || is_on);
-	/* The counters of a device that was never read show nothing. */
+	/* The counters of a device that was never read do not show whether it counts. */
 	if ((!may_count || !s.read_ios) && levels > 0)
 		devset_components(&below, root, name);
 	if (below.count == 0) {

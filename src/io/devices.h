@@ -45,15 +45,15 @@ struct mount {
 int mount_read(struct mount *m, const char *path, struct mlgen_err *err);
 
 /*
- * The part of mount_read that reads /proc and /sys, for a resolved path and its st_dev; space is
- * not filled. A path that no line of the mount table covers (in a chroot) has its type from statfs,
- * no source, and the target "/" if it lies on the filesystem of the root. `root` is "" for this
- * machine; tests set up a tree there.
+ * The part of mount_read that reads /proc and /sys, for a resolved path and its st_dev; free and
+ * total space are not filled in. If no line of the mount table covers the path (in a chroot), the
+ * type comes from statfs, the source is empty, and the target is "/" if the path lies on the
+ * filesystem of the root. `root` is "" for this machine; tests set up a tree there.
  */
 void mount_read_at(struct mount *m, const char *root, const char *path, dev_t dev);
 
-/* Is a block device mounted itself? Copies the mount point to `target`, cut to `size`. `root` is as
- * in mount_read_at. */
+/* Is the block device itself mounted? Copies the mount point to `target`, cut to `size`. `root` is
+ * as in mount_read_at. */
 bool mount_of_device(char *target, size_t size, const char *root, dev_t dev);
 
 /* A line of the mount table. */
@@ -169,9 +169,9 @@ void devset_fini(struct devset *set);
 void devset_components(struct devset *set, const char *root, const char *name);
 
 /*
- * Add the devices whose counters sum up to the I/O of `name`: the device itself where it counts
- * (md, dm), otherwise the devices below (NVMe multipath before Linux 6.4, and devices with
- * queue/iostats=0). 0, or -ENODATA where one of them does not count.
+ * Add the devices whose counters sum up to the I/O of `name`: the device itself if it has counters
+ * (md, dm), otherwise the devices below it (NVMe multipath before Linux 6.4, and devices with
+ * queue/iostats=0). 0, or -ENODATA if one of these devices has no counters.
  */
 int devset_counting(struct devset *set, const char *root, const char *name);
 
@@ -187,7 +187,7 @@ int devset_read(struct devstat *sum, const struct devset *set, const char *root)
  *   NFS              mountstats: bytes from the server, for all processes of this host
  *   Lustre           osc and mdc statistics, for all processes of this host
  *   others           /proc/self/io, bytes that this process caused to be read; not every
- *                    filesystem counts there
+ *                    filesystem adds to this counter
  *   none of these    unknown
  */
 enum memsource_kind {
@@ -245,8 +245,8 @@ int netif_find(struct netif *n, const char *root, const struct mount *mount);
 int netif_server(char *out, size_t size, const struct mount *mount);
 /* Ask the kernel for the interface that it would use for the address; sends no packet. */
 int netif_route(char name[IFNAMSIZ], const char *address);
-/* Line rate of the hardware, which lies below a bond or VLAN, in bits per second. 0 = unknown; the
- * rate that a virtual interface reports is meaningless. */
+/* Line rate in bits per second of an interface that is hardware, or that has hardware below it (a
+ * bond, a VLAN). 0 = unknown; the rate that a virtual interface reports is meaningless. */
 uint64_t netif_line_rate(const char *root, const char *name);
 
 /* Bytes received since boot. 0 or -errno. */
@@ -261,8 +261,8 @@ int netif_received(uint64_t *bytes, const char *root, const char *name);
  * whole platform (psys) are ignored, because they overlap with packages. A second interface to the
  * same counters (intel-rapl-mmio) is also ignored. AMD's zones have the same names.
  *
- * A counter of 262 kJ wraps around in 22 minutes at 200 W, so a meter has to be read more often
- * than that; it adds up the differences. energy_uj is readable by root alone.
+ * A counter of 262 kJ wraps around in 22 minutes at 200 W, so a meter, which adds up the
+ * differences, has to be read more often than that. energy_uj is readable by root alone.
  */
 #define ENERGY_ZONES 64
 
@@ -280,11 +280,11 @@ struct energy_meter {
 	const char *unmeasured;
 };
 
-/* Since the meter was opened. */
+/* Energy since the meter was opened. */
 struct energy_counts {
 	uint64_t package_uj, dram_uj; /* UINT64_MAX = unknown */
-	/* Why the packages, or else the memory, are unknown; a static string. NULL = both are
-	 * known. */
+	/* The reason why the packages are unknown, or, if they are known, the memory; a static
+	 * string. NULL = both are known. */
 	const char *unmeasured;
 };
 
@@ -341,8 +341,8 @@ void noise_between(struct noise *n, const struct noise_counts *before,
 		   const struct noise_counts *after, double wall_ns, double own_ns);
 
 /*
- * Kinds of noise that affect a result. Each has a limit below which it changes a figure by no more
- * than repeated runs of the same job differ; see noise.c.
+ * Kinds of noise that affect a result. Each has a limit. Noise below its limit changes a figure by
+ * no more than the figure differs between runs of the same job; see noise.c.
  */
 enum noise_kind {
 	NOISE_STEAL = 1,
@@ -351,6 +351,6 @@ enum noise_kind {
 	NOISE_HOT = 8,
 	NOISE_MEMORY = 16,
 };
-/* The kinds above their limits. `cpu_percent` is the load of the allowed CPUs, for documents of
- * older versions without busy_percent; NaN = unknown. */
+/* Return the kinds of noise that are above their limits. `cpu_percent` is the load of the allowed
+ * CPUs, for documents of older versions without busy_percent; NaN = unknown. */
 unsigned noise_affects(const struct noise *n, double cpu_percent);

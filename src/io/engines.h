@@ -16,8 +16,8 @@ struct engine_absent {
 };
 extern const struct engine_absent engines_absent[];
 
-/* The engine of a name or, with a '/', of a shared object. NULL = not built, or not loadable: call
- * engines_load for the reason. */
+/* The engine with this name, or of the shared object if the name contains a '/'. NULL = not built,
+ * or not loadable: call engines_load for the reason. */
 const struct mlgen_engine *engines_find(const char *name);
 
 /*

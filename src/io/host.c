@@ -548,7 +548,7 @@ double host_cpu_percent(const struct host_cpu *before, const struct host_cpu *af
 {
 	double room_ns = (double)wall_ns * after->cpus;
 
-	/* Unknown if /proc is not mounted, or if a quota was set or removed meanwhile. */
+	/* Unknown if /proc is not mounted, or if a quota was set or removed in between. */
 	if (after->busy_ns == 0 || after->busy_ns < before->busy_ns || after->of != before->of ||
 	    !(room_ns > 0))
 		return (double)NAN;

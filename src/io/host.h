@@ -24,8 +24,8 @@ int pagecache_drop(const char *path);
 int pagecache_resident(const char *path, uint64_t *resident_bytes, uint64_t *file_bytes);
 
 /*
- * Like pagecache_resident, but in a bounded time: of a larger file only PAGECACHE_SAMPLE_BYTES are
- * examined, a range in each quarter of the file, at places that `seed` chooses.
+ * Like pagecache_resident, but in a bounded time: in a larger file only PAGECACHE_SAMPLE_BYTES are
+ * examined: one range in each quarter of the file, at a place that `seed` chooses.
  */
 #define PAGECACHE_SAMPLE_BYTES (UINT64_C(1) << 20)
 int pagecache_sample(const char *path, uint64_t seed, uint64_t *resident_bytes,
@@ -33,8 +33,8 @@ int pagecache_sample(const char *path, uint64_t seed, uint64_t *resident_bytes,
 
 /* ---- empty this host's page cache (vm.drop_caches) ---- */
 
-/* Check for permission to empty the cache; `root` as in host.h. 0, or -errno with err, which
- * suggests a remedy. */
+/* Check for permission to empty the cache; `root` as in host_cgroup_limits. 0, or -errno with err,
+ * which suggests a remedy. */
 int dropcaches_check(const char *root, struct mlgen_err *err);
 
 /* Write back dirty pages, because only clean pages can be dropped; then drop pages, dentries and
@@ -43,8 +43,8 @@ int dropcaches_run(const char *root, struct mlgen_err *err);
 
 /* ---- bytes in memory that storage does not have yet ---- */
 
-/* Bytes of all files of the host that are dirty, under writeback, or sent to an NFS server and not
- * committed there. `root` as in host.h. 0 or -errno. */
+/* Bytes of this host's files that are dirty, under writeback, or sent to an NFS server but not yet
+ * committed there. `root` as in host_cgroup_limits. 0 or -errno. */
 int dirty_bytes(uint64_t *bytes, const char *root);
 
 /* ---- this machine: CPUs, memory, kernel, limits, CPU time used ---- */
@@ -96,17 +96,18 @@ uint64_t host_page_cache_bytes(void);
  * loopback. False = not known. */
 bool host_network_read(const char *root, uint64_t *received_bytes, uint64_t *sent_bytes);
 
-/* The capacity that CPU time is a share of. */
+/* The capacity that CPU time is related to, and the processes whose time is counted. */
 enum host_cpu_of {
 	HOST_CPU_OF_ALLOWED,     /* the allowed CPUs, all processes */
-	HOST_CPU_OF_QUOTA,       /* a control group's quota, all of the group */
+	HOST_CPU_OF_QUOTA,       /* a control group's quota, all processes of the group */
 	HOST_CPU_OF_QUOTA_ALONE, /* a quota, this process alone: the group's use is unknown */
 };
 
-/* CPU time so far in ns. The process's own is from getrusage. Busy time is the time of all
+/*
+ * CPU time so far in ns. The time of this process is from getrusage. Busy time is the time of all
  * processes that share `cpus`: from /proc/stat for the allowed CPUs
- * (user+nice+system+irq+softirq+steal), or, if a quota is lower, the time that its group has
- * used. */
+ * (user+nice+system+irq+softirq+steal), or, if a quota is lower, the time that its group has used.
+ */
 struct host_cpu {
 	uint64_t process_user_ns, process_system_ns;
 	uint64_t busy_ns; /* sum over CPUs; 0 = unknown */
@@ -124,9 +125,11 @@ void host_cpu_limit(struct host_cpu *c, const char *root);
 double host_cpu_percent(const struct host_cpu *before, const struct host_cpu *after,
 			uint64_t wall_ns);
 
-/* Bind the calling thread to fio's list "0-1,3", or only check the list with apply=false. The CPUs
- * must be among those that the main thread may use. 0, -EINVAL for a bad list, or the system's
- * -errno, with err ("cpus_allowed: ..."). */
+/*
+ * Bind the calling thread to a list of CPUs in fio's form, "0-1,3"; with apply=false, only check
+ * the list. The CPUs must be among those that the main thread may use. 0, -EINVAL for a bad list,
+ * or the system's -errno, with err ("cpus_allowed: ...").
+ */
 int host_set_cpus(const char *list, bool apply, struct mlgen_err *err);
 
 /* ---- facts that a trace records about its program and host ---- */
@@ -145,7 +148,8 @@ void host_facts(const struct host *h, void (*put)(void *arg, const char *key, co
 
 #define TOPOLOGY_NODES 1024u /* maximum that Linux can be built for */
 
-/* Has the machine more than one node? Reads a single file, cheap enough for every start. */
+/* Does the machine have more than one node? Reads a single file, which is cheap enough for every
+ * start. */
 bool topology_has_nodes(const char *root);
 
 /*
@@ -261,7 +265,7 @@ struct cgroup {
  * and nothing changed. Groups left over by killed processes are removed. */
 int cgroup_limit_memory(struct cgroup *g, const char *root, uint64_t bytes, struct mlgen_err *err);
 
-/* Number of times that the kernel killed a process of the group for lack of memory; 0 also where
+/* Number of times that the kernel killed a process of the group for lack of memory; 0 may mean that
  * the kernel does not report it. */
 uint64_t cgroup_kills(const struct cgroup *g, const char *root);
 

@@ -224,7 +224,7 @@ void io_free(struct io *io)
 	mem_free(io);
 }
 
-/* Wait for a completion before the oldest operation is checked for a fifo. */
+/* Time without a completion after which the oldest operation is checked for a fifo. */
 #define FIFO_CHECK_NS NS_PER_S
 
 static bool engine_supports(const struct io *io, const struct io_op *op)
@@ -235,7 +235,7 @@ static bool engine_supports(const struct io *io, const struct io_op *op)
 #define RELEASES (MLGEN_CAP(MLGEN_CLOSE) | MLGEN_CAP(MLGEN_UNLINK))
 #define FLUSH (MLGEN_CAP(MLGEN_FSYNC) | MLGEN_CAP(MLGEN_FDATASYNC))
 
-/* Is the stop set, or has its time come, if this io ends in time? */
+/* Is the stop set, or, with ends_in_time, has its time limit passed? */
 static inline bool has_ended(const struct io *io, uint64_t now)
 {
 	return stop_is_set(io->stop) || (io->ends_in_time && now >= stop_at_ns(io->stop));

@@ -39,19 +39,19 @@
  * reap is reap_ns.
  *
  * Idle time: a worker is assumed to do I/O without a pause, so an operation starts where the last
- * call of the engine ended. After any wait call io_wake.
+ * call of the engine ended. After any wait, call io_wake.
  *
  * Chains: MLGEN_IO_LINK is only for engines for which io_can_link is true. Submit a chain one
- * operation after the other, with room for all of it and no other call between; it goes out whole.
- * A linked operation is not resumed: a short one returns the bytes it moved, and the operations
- * after a failed OPEN return -ECANCELED. Each is returned by itself. Linked operations complete
- * together, so they count in opstat.linked and have no latency of their own. Every other operation
- * counts in its histogram, even if it failed.
+ * operation after the other, with room for all of it and no other call in between; the chain goes
+ * out as a whole. A linked operation is not resumed: a short one returns the bytes it moved, and
+ * the operations after a failed OPEN return -ECANCELED. Each operation of a chain is returned
+ * separately. Linked operations complete together, so they count in opstat.linked and have no
+ * latency of their own. Every other operation counts in its histogram, even if it failed.
  *
- * Stop: once the stop is set no call is begun. Submitted operations and the remaining parts of a
+ * Stop: once the stop is set, no call is begun. Submitted operations and the remaining parts of a
  * split transfer are returned with -ECANCELED and are not counted. Operations inside the engine are
- * waited for; an engine that only sleeps (ioengine=null) wakes at once. A CLOSE or UNLINK releases
- * something and is performed nevertheless. With an engine that has no files, or with
+ * waited for; an engine that only sleeps (ioengine=null) wakes at once. A CLOSE or UNLINK is
+ * performed nevertheless, because it releases something. With an engine that has no files, or with
  * `ends_in_time`, the time limit of the stop has the same effect as soon as it has passed, except
  * that flushes are still performed.
  *
@@ -65,8 +65,8 @@ struct io_op {
 	uint64_t eof_bytes; /* READ: bytes up to the end of the file; 0 = not known */
 	void *owner;        /* the caller's */
 	void *into;         /* READ: room for all of its bytes; NULL = the buffer */
-	/* WRITE: source of the bytes, NULL = the buffer. The parts sum up to len_bytes; at most
-	 * 1024 parts, and no more than one system call moves. */
+	/* WRITE: source of the bytes, NULL = the buffer. The parts must sum up to len_bytes. At
+	 * most 1024 parts, and no more bytes than one system call moves. */
 	const struct iovec *from;
 	unsigned from_parts;
 	/* Results, valid once the operation is returned. */
@@ -134,7 +134,8 @@ void io_submit(struct io *io, struct io_op *op);
 /* Number of further operations that io_submit accepts now. */
 unsigned io_room(const struct io *io);
 
-/* Hand over the operations that io_submit has held back. io_reap reports an error. */
+/* Hand over the operations that io_submit has held back. If that fails, the next io_reap reports
+ * the error. */
 void io_flush(struct io *io);
 
 /* Facts that the engine reports in its mlgen_ctx: whether operations can be linked, which optional
@@ -144,10 +145,10 @@ const char *io_in_use(const struct io *io);
 const char *io_note(const struct io *io);
 
 /*
- * Return completed operations, at most max; wait until there are min (<= those in flight). Returns
- * their number, or -errno if the engine itself failed. After such a failure every further call
- * fails, too, and operations still in flight are never returned. Operations that completed before
- * the failure are returned first, even if they are fewer than min.
+ * Return completed operations, at most max; wait until there are min of them, which must not exceed
+ * the number in flight. Returns their number, or -errno if the engine itself failed. After such a
+ * failure every further call fails, too, and operations still in flight are never returned.
+ * Operations that completed before the failure are returned first, even if they are fewer than min.
  */
 int io_reap(struct io *io, struct io_op **done, unsigned min, unsigned max);
 

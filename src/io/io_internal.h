@@ -25,7 +25,8 @@ struct published_slot {
 	_Atomic uint64_t start_ns; /* 0 = nothing */
 	_Atomic uint64_t off;
 	_Atomic unsigned op;
-	/* Worker only: the file whose path is stored for this slot, as of `paths`. */
+	/* Worker only: the file whose path is stored for this slot, and published.paths at that
+	 * time. */
 	const struct mlgen_file *file;
 	uint64_t paths;
 };
@@ -57,8 +58,8 @@ struct iobuf_slots {
  * stamp. All other transfers start at the beginning of the buffer. A resumed transfer continues at
  * the place in the buffer where it stopped, so that the bytes written are the same as in one call.
  * A READ into the caller's memory is one part, up to the size of one call. A WRITE from the
- * caller's parts uses that list; resumed, it uses as many of the remaining parts as a slot has room
- * for.
+ * caller's parts uses that list. When it is resumed, it uses as many of the remaining parts as a
+ * slot has room for.
  */
 struct iobuf {
 	unsigned char *base;
@@ -74,8 +75,8 @@ struct iobuf {
 
 /*
  * Set up slots 0 to depth - 1, of which the first `transfers` have slices, and slot `depth`, which
- * is never free: it serves operations done in place. With depth 0 it has the slice. The caller sets
- * `base` later.
+ * is never free, because it serves operations done in place. With depth 0, that slot has the slice.
+ * The caller sets `base` later.
  */
 void iobuf_init(struct iobuf *b, uint64_t bytes, unsigned depth, unsigned transfers);
 void iobuf_fini(struct iobuf *b); /* leaves `base` to the caller; accepts a zeroed struct */
@@ -209,21 +210,21 @@ static inline __attribute__((always_inline)) void transfer_begin(struct iobuf *b
 /* Was the operation, of any kind, interrupted, and may it be repeated? */
 bool transfer_may_retry(struct io_op *op);
 
-/* Judge the result of an operation that is short, failed, in parts, or no transfer. True = submit
- * it once more. */
+/* Handle the result of an operation that is short, has failed, moves in parts, or is not a
+ * transfer. True = submit it once more. */
 bool transfer_check_result(struct iobuf *buf, struct opstat *stat, struct io_op *op)
 	__attribute__((cold));
 
 /* ---- records of a trace ---- */
 
 /*
- * Record a complete operation; call on the worker's thread. op->end_ns is set, and offset and
- * length are those of the whole. is_async: the engine completed the operation after submit had
- * returned.
+ * Record a complete operation; call on the worker's thread. The caller sets op->end_ns, and offset
+ * and length to those of the whole operation. is_async: the engine completed the operation after
+ * submit had returned.
  *
  * A file gets a number of the ring, in file->trace, when it is opened, and loses it when it is
  * closed. A file without a number is recorded with its path each time, and so is every operation on
- * a name (an open, a rename). An open has the file's size where its caller knows it. Operations
- * that never began are not recorded.
+ * a name (an open, a rename). The record of an open contains the file's size if the caller of the
+ * open knows it. Operations that never began are not recorded.
  */
 void io_trace(struct trace_ring *ring, struct io_op *op, bool is_async);

@@ -373,9 +373,9 @@ static bool keeps_files_in_memory(const char *type)
 }
 
 /*
- * Find the longest mount point above the path, and the last of equals, which hides the others.
- * Mounts with the path's own device number have priority. For btrfs and overlay there may be no
- * such mount, because the device numbers of their files are not in the mount table.
+ * Find the longest mount point above the path. Of several equal ones it is the last, which hides
+ * the others. Mounts with the path's own device number have priority. For btrfs and overlay there
+ * may be no such mount, because the device numbers of their files are not in the mount table.
  */
 static int find_line(struct mount *m, FILE *f, const char *path, dev_t dev)
 {

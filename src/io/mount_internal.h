@@ -9,8 +9,8 @@
 
 /* ---- bytes that a Lustre client has read from its servers ---- */
 
-/* Get the name of the filesystem, such as "scratch" of "192.0.2.5@o2ib:/scratch/below"; "" if there
- * is none. */
+/* Get the name of the filesystem, such as "scratch" for "192.0.2.5@o2ib:/scratch/below"; "" if
+ * there is none. */
 void lustre_name(char *out, size_t size, const char *mount_source);
 
 struct lustre_stat {

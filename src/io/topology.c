@@ -290,7 +290,7 @@ int topology_new(struct topology **out, const char *allowed, struct mlgen_err *e
 	t->allowed = allowed ? topology_parse_list(allowed) : hwloc_bitmap_alloc();
 	if (!t->allowed)
 		return fail_memory(err);
-	/* The main thread's CPUs count, because workers may have bound themselves already. */
+	/* Read the main thread's CPUs, because workers may have bound themselves already. */
 	if (!allowed && hwloc_linux_get_tid_cpubind(t->hwloc, getpid(), t->allowed))
 		return mlgen_fail(err, -errno,
 				  "numa: cannot find out which CPUs this process may use: %s",

@@ -138,7 +138,7 @@ void iobuf_aim_rest(struct iobuf *b, struct io_op *op)
 
 /*
  * Did a short transfer meet the end of the file? A direct read cannot resume at an unaligned offset
- * (-EINVAL), and only the end of a file leaves it there.
+ * (-EINVAL), and only the end of a file makes it stop at one.
  */
 static bool met_end(const struct io_op *op)
 {
@@ -170,7 +170,7 @@ bool transfer_may_retry(struct io_op *op)
 	if (op->io.result != -EINTR && !is_busy)
 		return false;
 	if (op->io.op == MLGEN_CLOSE && op->io.result == -EINTR)
-		op->io.result = 0; /* Linux has closed it by then */
+		op->io.result = 0; /* Linux has closed the descriptor all the same */
 	if (op->io.op == MLGEN_CLOSE || op->is_linked)
 		return false;
 	return op->tries++ < TRIES_MAX;
