@@ -249,7 +249,7 @@ static void ballot_passed(void *arg, uint64_t votes)
 	b->votes = votes;
 	b->passed++;
 	pthread_mutex_unlock(&b->lock);
-	/* After unlocking, because the woken thread locks first. */
+	/* Broadcast after unlocking, because a woken thread takes the lock at once. */
 	pthread_cond_broadcast(&b->changed);
 }
 

@@ -302,7 +302,7 @@ void hosts_finish(struct hosts *h)
 		mpi->end();
 }
 
-/* Stands in place of the length of a part if its process is gone. */
+/* Stored in place of the length of a part if its process is gone. */
 #define PART_GONE UINT64_MAX
 
 /* Move the oldest data of a peer to `to`. The caller holds h->lock. */
@@ -324,7 +324,7 @@ static int fail_lost(struct hosts *h, struct mlgen_err *err)
 	return mlgen_fail(err, -EPIPE, "%s", h->lost.text);
 }
 
-/* 0, or -EPIPE with the process that is gone. */
+/* Is any process gone? 0, or -EPIPE with err, which names the process. */
 static int check_lost(struct hosts *h, struct mlgen_err *err)
 {
 	pthread_mutex_lock(&h->lock);

@@ -19,12 +19,12 @@
  * a launcher: rank 0 of 1, the first on its host. Every function below accepts NULL and then
  * returns at once without a system call, so callers need no special case.
  *
- * A function marked "Together" is called by all processes in the same order, by one thread at a
- * time in each (the main thread, or the conductor that the main thread waits for). The function
- * sleeps until the other processes have called it, unless its comment says otherwise.
+ * All processes must call the functions marked "Together" in the same order, from one thread at a
+ * time in each process (the main thread, or the conductor that the main thread waits for). Such a
+ * function sleeps until the other processes have called it, unless its comment says otherwise.
  *
  * Death: once a process ends, hangs or cannot be reached, every function marked "Together" returns
- * -EPIPE in all other processes, and err contains the host that died and its last activity. The
+ * -EPIPE in all other processes, and err names the host of that process and its last activity. The
  * exception is hosts_gather, which continues with the remaining processes as long as rank 0 is
  * alive.
  */
@@ -33,7 +33,7 @@ struct hosts;
 unsigned hosts_rank(const struct hosts *h);
 unsigned hosts_total(const struct hosts *h); /* number of processes */
 
-/* Hosts are numbered from 0 in the order of the first rank on each. */
+/* Hosts are numbered from 0, in the order of the lowest rank on each. */
 unsigned hosts_count(const struct hosts *h);
 unsigned hosts_host_of(const struct hosts *h, unsigned rank);
 /* The node name as uname(2) reports it; "" for a process without a launcher. */
@@ -53,9 +53,9 @@ int hosts_vote(struct hosts *h, uint64_t mine, uint64_t *all, struct mlgen_err *
 int hosts_barrier(struct hosts *h, struct mlgen_err *err);
 
 /*
- * Together: rank 0 waits for all processes and gets the n bytes of each in `all`, which it reads
- * with hosts_part. The other processes only send their bytes and return without waiting (`all` may
- * be NULL there). 0, or -EPIPE with err.
+ * Together: rank 0 waits for all processes and gets the n bytes of each in `all`; use hosts_part to
+ * read them. The other processes only send their bytes and return without waiting (`all` may be
+ * NULL there). 0, or -EPIPE with err.
  */
 int hosts_gather(struct hosts *h, const void *mine, size_t n, struct buf *all,
 		 struct mlgen_err *err);
@@ -95,8 +95,8 @@ struct hosts_news {
 typedef void hosts_news_fn(void *arg, const struct hosts_news *news);
 void hosts_watch(struct hosts *h, hosts_news_fn *hear, void *arg);
 
-/* Tell all other processes that this process is ending because of `err`; NULL = it was interrupted.
- * Any thread. */
+/* Tell all other processes that this process is ending because of `err`; NULL = because of an
+ * interruption. Any thread. */
 void hosts_announce_end(struct hosts *h, const struct mlgen_err *err);
 
 /* Is any process gone? Any thread. */
@@ -107,20 +107,23 @@ bool hosts_is_lost(struct hosts *h);
 /*
  * The jobs of a run proceed concurrently and each has its own barriers, so each uses its own
  * channel. Every process arrives once per barrier, with votes. When all have arrived, the `passed`
- * callback of each process gets the OR of the votes. The cost is one message to rank 0 and one from
- * rank 0 per process.
+ * callback of each process gets the OR of the votes. A barrier costs two messages per process: one
+ * to rank 0 and one from rank 0.
  */
 struct hosts_channel;
 
-/* Callbacks of a channel. They run on the receiving thread, or in rank 0 also on the thread that
- * arrives last. Calls for one channel never overlap and come in the same order in every process. */
+/*
+ * Callbacks of a channel. They run on the receiving thread; in rank 0 they can also run on the
+ * thread that arrives last. Calls for one channel never overlap and come in the same order in every
+ * process.
+ */
 struct hosts_waiter {
 	void (*passed)(void *arg, uint64_t votes);
 	void (*closed)(void *arg); /* called once; no `passed` follows */
 };
 
-/* Reserve `count` unused channel numbers and return the first. All processes make the same calls
- * in the same order. */
+/* Reserve `count` unused channel numbers and return the first. All processes must make the same
+ * calls in the same order. */
 uint32_t hosts_reserve_channels(struct hosts *h, uint32_t count);
 
 /* Open a channel in this process; other processes may have arrived at it already. Never NULL. */
@@ -131,21 +134,25 @@ void hosts_channel_refuse(struct hosts *h, uint32_t number);
 /* Detach the waiter: no callback runs after this has returned. NULL is fine. */
 void hosts_channel_detach(struct hosts_channel *c);
 
-/* The caller holds no lock that a waiter callback takes. */
+/* Arrive at the current barrier with these votes. The caller must not hold a lock that a waiter
+ * callback takes. */
 void hosts_channel_arrive(struct hosts_channel *c, uint64_t votes);
 /* This process will not arrive again; later barriers do not wait for it. */
 void hosts_channel_leave(struct hosts_channel *c);
 /* Close the channel for all processes. A barrier is passed by all or by none; the order in which
- * the messages reach rank 0 decides. Any thread, also from a waiter callback. */
+ * the messages reach rank 0 decides. Any thread may call this, even from a waiter callback. */
 void hosts_channel_close(struct hosts_channel *c);
 
 /* ---- ballots: blocking votes over a channel of their own ---- */
 
-/* Like hosts_vote, but concurrent with other votes and with everything done together, so that a
- * separate thread can vote while a job runs. One vote at a time per process. */
+/*
+ * A vote like hosts_vote, which may run at the same time as votes of other ballots and as functions
+ * marked "Together", so that a separate thread can vote while a job runs. One vote at a time per
+ * ballot and process.
+ */
 struct ballot;
 
-/* `number` is a reserved channel number. Never NULL, unless h is NULL. */
+/* Open a ballot over the reserved channel `number`. Returns NULL only if h is NULL. */
 struct ballot *ballot_open(struct hosts *h, uint32_t number);
 /* No thread of this process may be voting. NULL is fine. */
 void ballot_free(struct ballot *b);
@@ -165,11 +172,12 @@ void ballot_close(struct ballot *b);
  * process; rank 0 thus sends as many copies of the whole data as there are processes. Callers with
  * much data exchange it in rounds of a few hundred KiB, which bounds the memory.
  *
- * One thread at a time in each process calls this, in the same order everywhere, with no lock held
- * that a waiter callback of the channel takes. The call sleeps until all parts have come. The
- * channel can no longer be used for exchanges once any process has closed or left it.
+ * All processes must call this in the same order, from one thread at a time in each. The thread
+ * must not hold a lock that a waiter callback of the channel takes. The call sleeps until all parts
+ * have come. The channel can no longer be used for exchanges once any process has closed or left
+ * it.
  *
- * `all` is read with hosts_part. 0, or -EPIPE: the channel is closed.
+ * Use hosts_part to read `all`. 0, or -EPIPE if the channel is closed.
  */
 int hosts_exchange(struct hosts_channel *c, const void *mine, size_t n, struct buf *all);
 
@@ -204,18 +212,19 @@ int relay_end(struct relay *r, int rc, struct mlgen_err *err);
 
 /*
  * A separate thread in every other process composes an answer when rank 0 asks, so no worker waits.
- * Without a question nothing is sent. Each process sends its last answer unasked at the end. For a
- * process that is gone or does not answer, rank 0 keeps its previous answer.
+ * At the end, each process sends its final answer unasked; until then it sends nothing without a
+ * question. If a process is gone or does not answer, rank 0 keeps the latest answer of that
+ * process.
  */
 struct survey;
 
 /* Append an answer to `to`; runs on the survey's thread. */
 typedef void survey_answer_fn(void *arg, struct buf *to);
 
-/* `number` is a reserved channel number, the same in all processes. NULL with h NULL. If no
- * thread can be started, only the last answer is given. */
+/* `number` is a reserved channel number, the same in all processes. Returns NULL if h is NULL. If
+ * no thread can be started, only the final answer is sent. */
 struct survey *survey_open(struct hosts *h, uint32_t number, survey_answer_fn *put, void *arg);
-/* All but rank 0: compose and send the last answer, once. */
+/* Compose and send the final answer, once. Does nothing in rank 0. */
 void survey_end(struct survey *s);
 void survey_free(struct survey *s); /* NULL is fine here and in survey_end */
 
@@ -224,10 +233,11 @@ void survey_free(struct survey *s); /* NULL is fine here and in survey_end */
 /* Ask, and wait up to most_ns until every process that is alive and has not ended has answered. */
 void survey_ask(struct survey *s, uint64_t most_ns);
 
-/* Replace the contents of `to` with the last answer of a rank. False: it has not answered yet. */
+/* Replace the contents of `to` with the latest answer of a rank. False: the rank has not answered
+ * yet. */
 bool survey_answer(struct survey *s, unsigned rank, struct buf *to);
 
-/* Has every other process given its last answer or died? True for NULL. */
+/* Has every other process sent its final answer or died? True for NULL. */
 bool survey_is_over(struct survey *s);
 
 /* ---- do all processes have the same job? ---- */
@@ -265,8 +275,8 @@ int hosts_meet(struct hosts **out, const struct hosts_config *cfg, struct mlgen_
 int hosts_meet_through(struct hosts **out, const struct hosts_mpi *mpi, unsigned rank,
 		       unsigned total, const struct hosts_config *cfg, struct mlgen_err *err);
 
-/* Together: wait until all processes have finished, and free h. After a death nothing waits.
- * NULL is fine. */
+/* Together: wait until all processes have finished, and free h. Does not wait if a process has
+ * died. NULL is fine. */
 void hosts_finish(struct hosts *h);
 
 /* ---- which launcher started this process, as the environment says ---- */
@@ -295,10 +305,10 @@ bool launcher_is_first(void);
 struct hello;
 
 /*
- * Small messages are sent at once. A peer that does not accept data for 10 s, or whose machine does
- * not answer, is treated as gone (measured: a pulled cable is noticed after TCP_USER_TIMEOUT; the
- * heartbeat detects what TCP does not). One connect_read may take receive_s seconds in total, plus
- * one second per MiB.
+ * Set the options of a connection. Small messages are sent at once. A peer that does not accept
+ * data for 10 s, or whose machine does not answer, is treated as gone (measured: a pulled cable is
+ * noticed after TCP_USER_TIMEOUT; the heartbeat detects what TCP does not). One connect_read may
+ * take receive_s seconds in total, plus one second per MiB.
  */
 void connect_set_options(int fd, unsigned receive_s);
 
@@ -321,7 +331,7 @@ int connect_any(const struct connect_to *to, char *why, size_t size);
 
 /*
  * Each process listens on its own port, publishes its addresses, and opens as many connections to
- * each of the others as it needs for concurrent requests. A new connection starts with a greeting:
+ * each other process as it needs for concurrent requests. A new connection starts with a greeting:
  * the rank and the token that the processes exchanged through MPI. Connections without that token
  * are closed. The listening sockets are closed once all connections are established.
  *
@@ -335,9 +345,12 @@ struct peer_links_config {
 	const char *what;     /* an option, for messages: "cache_scope=all" */
 	const char *way_out;  /* advice if hosts cannot reach each other */
 	unsigned connections; /* number per other process; may differ between processes */
-	/* Index of this struct peer_links in the run, which selects the ports. Rank 0 of the job
-	 * uses peers_port. Each process on a host listens on peers_port + 1 + number x P + i, where
-	 * P is the number of processes on that host and i the index of this one. */
+	/*
+	 * Index of this struct peer_links in the run, which selects the ports. Rank 0 of the job
+	 * listens on peers_port when the processes meet. For these links, each process on a host
+	 * listens on peers_port + 1 + number x P + i, where P is the number of processes on that
+	 * host and i the index of this one.
+	 */
 	unsigned number;
 	uint64_t same; /* fingerprint of the data set; must be equal in all processes */
 };
@@ -351,7 +364,10 @@ int peer_links_open(struct peer_links **out, struct hosts *h, const struct peer_
 /* Close all connections. NULL is fine. */
 void peer_links_free(struct peer_links *d);
 
-/* Descriptors: of connection i to a rank (i < cfg->connections), and of the i-th connection from
- * another process, -1 after the last. */
+/*
+ * peer_links_to returns the descriptor of connection i to a rank (i < cfg->connections).
+ * peer_links_from returns the descriptor of the i-th connection from another process, -1 after the
+ * last.
+ */
 int peer_links_to(const struct peer_links *d, unsigned rank, unsigned i);
 int peer_links_from(const struct peer_links *d, unsigned i);

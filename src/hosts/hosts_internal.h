@@ -58,8 +58,8 @@ struct greeter {
 	int listener;
 	uint64_t token;
 	uint64_t patience_ns; /* time limit of a greeting, from accept on */
-	/* A process of the job has greeted. True: the callback owns fd now. False: the process
-	 * is not expected, and the connection is closed. */
+	/* Called when a process of the job has greeted. True: the callback owns fd now. False: the
+	 * process is not expected, and the connection is closed. */
 	bool (*take)(void *who, int fd, uint64_t rank);
 	void *who;
 	struct greeter_guest {
@@ -152,9 +152,11 @@ struct peer {
 struct hosts_channel {
 	struct hosts *hosts;
 	uint32_t number;
-	/* Held while a message is evaluated, its consequences are sent and the waiter is called, so
-	 * that messages are handled one after the other. Taken before hosts->lock and
-	 * peer->sending. */
+	/*
+	 * Held while a message is handled, including the messages that are sent and the waiter that
+	 * is called because of it, so that messages are handled one after the other. Taken before
+	 * hosts->lock and peer->sending.
+	 */
 	pthread_mutex_t calls;
 	const struct hosts_waiter *waiter; /* NULL = not open in this process */
 	void *arg;
@@ -205,9 +207,9 @@ void hosts_add_part(struct buf *all, const void *bytes, size_t n);
 /* ---- star.c ---- */
 
 /*
- * Together, through MPI: connect all processes to rank 0 and measure the clocks. h->hellos[rank]
- * holds version and name on entry; h->hellos of all ranks is complete on return. 0, or -errno with
- * err, the same in all processes.
+ * Together, through MPI: connect all processes to rank 0 and measure the clocks. On entry,
+ * h->hellos[rank] must hold version and name; on return, h->hellos is complete for all ranks. 0, or
+ * -errno with err, the same in all processes.
  */
 struct hosts_config;
 int star_meet(struct hosts *h, const struct hosts_config *cfg, struct mlgen_err *err);
@@ -216,7 +218,8 @@ uint64_t star_now_ns(void);
 struct peer *star_peer(struct hosts *h, unsigned rank);
 /* Make the receiving thread check is_stopping and wants_close. */
 void star_wake(struct hosts *h);
-/* Any thread. Data that cannot be sent is dropped; the receiving thread finds out why. */
+/* Send a message. Any thread. Data that cannot be sent is dropped; the receiving thread finds out
+ * why. */
 void star_send(struct peer *p, enum message_kind kind, uint32_t channel, uint64_t value,
 	       const void *bytes);
 /* Send to all peers but `except` (NULL = none). */
@@ -229,7 +232,7 @@ void star_fini(struct hosts *h);
 
 /* ---- channels.c ---- */
 
-/* A message of a channel has come. */
+/* Handle a message for a channel. */
 void channels_receive(struct hosts *h, struct peer *p, const struct message *m);
 /* Close the channels that hosts_channel_close was called for. */
 void channels_close_wanted(struct hosts *h);
@@ -237,7 +240,7 @@ void channels_close_wanted(struct hosts *h);
 void channels_close_all(struct hosts *h);
 void channels_fini(struct hosts *h);
 
-/* A part, or all parts, of an exchange has come; on the receiving thread. */
+/* Handle a message of an exchange, with one part or all parts. Receiving thread only. */
 void exchange_receive(struct hosts *h, const struct peer *p, const struct message *m,
 		      const char *bytes);
 

@@ -418,7 +418,7 @@ int star_meet(struct hosts *h, const struct hosts_config *cfg, struct mlgen_err 
 #define BEAT_NS NS_PER_S
 #define QUIET_NS (10 * NS_PER_S) /* a peer that is silent for this long is gone */
 /* If our own heartbeat is this late, this process or its machine stood still, and messages that
- * arrived meanwhile have not been read yet. */
+ * arrived in the meantime have not been read yet. */
 #define LATE_NS (3 * NS_PER_S)
 
 uint64_t star_now_ns(void)

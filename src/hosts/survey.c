@@ -27,7 +27,7 @@ struct survey {
 	uint32_t number;
 	survey_answer_fn *put;
 	void *arg;
-	struct survey *next; /* list of this process; this member and all below under hosts->lock */
+	struct survey *next; /* list of this process; hosts->lock protects this and all below */
 	uint64_t asked;      /* number of the last question */
 	uint64_t answered;   /* other ranks: number of the last question answered */
 	bool is_ending;
@@ -167,7 +167,7 @@ void survey_receive_answer(struct hosts *h, unsigned rank, const struct message 
 
 /* ---- rank 0 ---- */
 
-/* Number of processes that still have to answer this question; UINT64_MAX stands for their last
+/* Number of processes that still have to answer this question; UINT64_MAX stands for the final
  * answer. The caller holds hosts->lock. */
 static unsigned survey_awaited(const struct survey *s, uint64_t turn)
 {
