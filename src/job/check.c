@@ -109,8 +109,8 @@ bool ignored_counts(const struct job *j, enum mlgen_op op, int error)
 #define FAULT(d, j, option, ...)                                                                   \
 	diag_add(d, DIAG_ERROR, job_place(j, option), option ": " __VA_ARGS__)
 
-/* Seconds of a step from which a number without a unit is probably a mistake. The longest step of
- * MLPerf Storage, unet3d on v100, takes 1.36 s. */
+/* A step of this many seconds or more is probably a mistake if it is written without a unit. The
+ * longest step of MLPerf Storage, unet3d on v100, takes 1.36 s. */
 #define COMPUTE_DOUBTFUL_S 10
 
 /* The text of an option that ends without a unit; NULL = it has a unit, or is a default. */

@@ -111,7 +111,7 @@ static void set_setting(struct settings *s, const struct mlgen_field *f, const s
 		diag_fail(d, "%s", err.text);
 }
 
-/* Set an option in the list. The last of several values counts. */
+/* Set an option in the list. The last of several values wins. */
 static void set_option(struct optlist *list, const struct arg *a, struct diag *d)
 {
 	const char *value = a->value ? a->value : "1";

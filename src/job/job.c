@@ -482,8 +482,8 @@ bool job_is_archive(const char *name)
 /* ---- checkpoints: ranks ---- */
 
 /*
- * The accelerators of a training are its ranks. If the parallelism needs more ranks, the rest is on
- * other hosts.
+ * The accelerators of a training job are its ranks. If the parallelism needs more ranks, the rest
+ * is on other hosts.
  */
 uint64_t job_ranks(const struct job *j)
 {

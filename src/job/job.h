@@ -17,10 +17,10 @@
  *	workload	a value of phase=: a row of facts, and a folder below src/work
  *	setting		an option of the program as a whole, on the command line only
  *	question	an option that replaces the run by something else: --compare, --find-max
- *	stand-in	the table of an engine whose shared object is not loaded, as nothing runs
+ *	stand-in	the table of an engine whose shared object is not loaded: nothing runs
  *
  * Jobs belong to their jobset and do not change once it is loaded, so every thread may read them.
- * Loading itself is for one thread.
+ * Only one thread may load.
  */
 
 #include <stdbool.h>
@@ -206,8 +206,8 @@ const char *cache_word(int policy);
  * the command line owns the struct; jobs that are derived from that job reach it through scaled_as.
  */
 struct job_reuse {
-	bool finds;              /* scans store what they find in files */
-	int scan_fd;             /* an unnamed file with these results; -1 = no scan has run */
+	bool finds;              /* scans store their results in scan_fd */
+	int scan_fd;             /* an unnamed file with the results; -1 = no scan has run */
 	bool has_told[2];        /* notes of the scan were printed; per enum scan_part */
 	bool has_printed_device; /* the device of the job's files was printed */
 };
@@ -215,9 +215,11 @@ struct job_reuse {
 /* Size of checkpoint_archive, with the terminating NUL. */
 enum { JOB_ARCHIVE_BYTES = 32 };
 
-/* glibc's malloc maps requests from M_MMAP_THRESHOLD on, which starts at 128 KiB. When a mapping of
- * up to 32 MiB is freed, the threshold rises to its size, and memory of that size is reused from
- * then on (mallopt(3)). */
+/*
+ * glibc's malloc uses mmap for requests of at least M_MMAP_THRESHOLD bytes, at first 128 KiB. When
+ * a mapping of up to 32 MiB is freed, the threshold rises to its size, and malloc then reuses
+ * memory of that size (mallopt(3)).
+ */
 #define JOB_MALLOC_MAPS_BYTES (UINT64_C(128) << 10)
 #define JOB_MALLOC_MAPS_MAX_BYTES (UINT64_C(32) << 20)
 
@@ -346,7 +348,7 @@ struct job {
 
 	char *ioengine;
 	bool direct, buffered; /* buffered is always !direct */
-	struct u64_pair bs;    /* bytes; a training reads with bs.read */
+	struct u64_pair bs;    /* bytes; a training job reads with bs.read */
 	uint64_t iodepth;
 	int invalidate;
 	int drop_caches;
@@ -405,9 +407,11 @@ struct job {
 		uint64_t rank, total; /* of all processes */
 	} place;
 	unsigned group; /* jobs of one group start together */
-	/* scale counts the accelerators and batches of this job. A question that changes a job sets
+	/*
+	 * The job whose accelerators and batches scale= counts. A question that changes a job sets
 	 * this member to the unchanged job, so that the dataset stays the same. NULL = the job
-	 * itself. */
+	 * itself.
+	 */
 	const struct job *scaled_as;
 	struct job_reuse *kept; /* owned */
 	/* Values of accelerator= that have a section, each preceded by a space; NULL = any. */
@@ -470,15 +474,16 @@ struct job_read_share {
 int job_read_shares(const char *list, struct job_read_share shares[JOB_READ_SHARES_MAX],
 		    struct mlgen_err *err);
 
-/* Requests that a read thread has in flight: iodepth, or 1 on a synchronous engine. */
+/* Maximum number of requests that a read thread has in flight: iodepth, or 1 on a synchronous
+ * engine. */
 unsigned job_depth(const struct job *j);
 /* Samples that a read thread reads at the same time: job_depth() with loader=plain, otherwise 1. */
 unsigned job_samples_at_once(const struct job *j);
 /* Samples of shuffle=buffer:N; 0 = no buffer. */
 uint64_t job_shuffle_buffer(const struct job *j);
 
-/* Does the loader deliver as TFRecordDataset does, which opens files ahead? Each of read_threads
- * then stands for three threads (work/train/pipeline/pipeline_internal.h). */
+/* Does the loader deliver as TFRecordDataset does, which opens files ahead? Each of the
+ * read_threads then stands for three threads (work/train/pipeline/pipeline_internal.h). */
 #define JOB_INTERLEAVE_THREADS 3u
 /* Records of a file that a thread may read before the first of them is delivered. */
 #define JOB_INTERLEAVE_RECORDS 3u
@@ -507,7 +512,7 @@ struct checkpoint_every {
 	uint64_t count; /* steps, epochs or ns */
 };
 int job_checkpoint_every(const struct job *j, struct checkpoint_every *e, struct mlgen_err *err);
-/* Does this job save or restore a model's state, alone or next to a training? */
+/* Does this job save or restore a model's state, alone or during training? */
 bool job_has_checkpoints(const struct job *j);
 /* checkpoint_directory, or the default of the phase. The caller frees it. */
 char *job_checkpoint_directory(const struct job *j);
@@ -552,10 +557,10 @@ void job_field_text(const struct job *j, const struct mlgen_field *f, const void
  * the parallelism is invalid. */
 uint64_t job_ranks(const struct job *j);
 
-/* Ranks that all processes of the job save: checkpoint_ranks, in a training limited to its
- * accelerators. 0, or -errno with err; the caller frees *out (ranges_fini). */
+/* Ranks that all processes of the job save: checkpoint_ranks, and in a training job only those that
+ * have an accelerator. 0, or -errno with err; the caller frees *out (ranges_fini). */
 int job_saved_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err);
-/* The part of job_saved_ranks() that this process simulates: in a training the ranks of its
+/* The part of job_saved_ranks() that this process simulates: in a training job the ranks of its
  * accelerators, otherwise its even share, which may be empty. */
 int job_local_ranks(const struct job *j, struct ranges *out, struct mlgen_err *err);
 
@@ -571,12 +576,12 @@ const char *job_check_model(const struct job *j, unsigned i, int *rc, struct mlg
 
 /* ---- ignored errors, guesses, advice ---- */
 
-/* Explains EAGAIN of a request, as with nowait=1. */
+/* Explanation for a request that fails with EAGAIN, as with nowait=1. */
 #define IGNORED_HINT_EAGAIN "it would have had to wait; ignore_error=EAGAIN counts such errors"
 
 /*
  * Is this error (a negative errno) counted instead of ending the run? A list of ignore_error
- * replaces continue_on_error for reads or for writes. All operations of a training are reads.
+ * replaces continue_on_error for reads or for writes. All operations of a training job are reads.
  */
 bool ignored_counts(const struct job *j, enum mlgen_op op, int error);
 
@@ -590,8 +595,8 @@ void guess_text(const struct job *j, struct buf *out);
 /* Could num_files or dataset_ratio give the job more files? A scan uses the files that exist. */
 bool advice_makes_files(const struct job *j);
 
-/* Advice on how to get more files: "more num_files", "a directory with more files". makes_files
- * comes from advice_makes_files, or from a dataset that is known (dataset_makes_files). */
+/* Advice on how to get more files: "more num_files", "a directory with more files". makes_files is
+ * the result of advice_makes_files, or of dataset_makes_files if the dataset is known. */
 const char *advice_more_files(const struct job *j, bool makes_files);
 
 /* Does access=framework open files of this format with O_DIRECT? */
@@ -613,16 +618,18 @@ struct workload_default {
 
 enum workload_checkpoints {
 	CHECKPOINTS_NONE,
-	CHECKPOINTS_OPTIONAL, /* if checkpoint_every is set, next to the main work */
+	CHECKPOINTS_OPTIONAL, /* if checkpoint_every is set, in addition to the main work */
 	CHECKPOINTS_ALWAYS,
 };
 
 struct workload {
 	/* ---- options ---- */
 
-	/* Groups (mlgen_field.group) of options that belong to this workload, a phrase for one of
-	 * them, and groups of other workloads that it has as well. The lists end with NULL; every
-	 * workload has the groups that no workload owns. */
+	/*
+	 * Groups (mlgen_field.group) of options that belong to this workload. `also` lists groups
+	 * of other workloads that this workload has, too. Both lists end with NULL; every workload
+	 * has the groups that no workload owns.
+	 */
 	const char *const *groups;
 	const char *option_of; /* "an option of phase=train" */
 	const char *const *also;
@@ -646,7 +653,7 @@ struct workload {
 	bool is_open_ended;           /* with time_based, it lasts as long as runtime */
 	bool is_grouped;              /* group_reporting merges its jobs into one record */
 	bool counts_errors;           /* has continue_on_error and max_errors */
-	bool needs_read, needs_write; /* the engine must be able to, in any case */
+	bool needs_read, needs_write; /* the engine must support this, whatever the options */
 	bool restores;                /* reads checkpoints */
 	enum workload_checkpoints checkpoints;
 
@@ -777,7 +784,7 @@ struct question {
 	const char *option;
 	enum question_about about;
 	const char *files;      /* advice for a command line without files */
-	bool needs_two;         /* compares files: two at least */
+	bool needs_two;         /* compares files: at least two */
 	bool writes_json;       /* about files: --json writes the answer, too */
 	bool writes_html;       /* about files: --html writes a page of the answer */
 	bool shows_documents;   /* the page also shows the files, results of runs */
@@ -787,7 +794,7 @@ struct question {
 	bool takes_require;     /* --require checks its figures */
 	bool prints_csv;        /* supports --output-format=csv */
 	bool has_report;        /* about runs: prints a report with --title and --note */
-	bool is_implied;        /* asked if all arguments are *.json and no question is */
+	bool is_implied;        /* asked if all arguments are *.json and no other question is */
 	bool is_live;           /* prints while it is being answered */
 	/* Options that need a question with this list; NULL-ended. NULL = no such options. */
 	const char *const *goes_with;
@@ -830,8 +837,9 @@ struct jobset_env {
 	 * err. Optional. */
 	int (*look)(const char *path, struct mlgen_err *err);
 	/*
-	 * The name of the format if the directory holds at least `least` shards, files with many
-	 * samples one after the other. NULL if it does not, or cannot be read. Optional.
+	 * The name of the format if the directory holds at least `least` shards, which are files
+	 * with many samples one after the other. NULL if it holds fewer, or cannot be read.
+	 * Optional.
 	 */
 	const char *(*shards)(const char *directory, uint64_t least);
 };
@@ -845,12 +853,12 @@ struct jobset {
 	size_t count;
 	char **paths; /* the job files read, for messages; owned */
 	size_t path_count;
-	/* Replace shared objects with parse-only, showjob, dry-run, datasize and miss-curve, which
-	 * run nothing. */
+	/* Used instead of shared objects by parse-only, showjob, dry-run, datasize and miss-curve,
+	 * which run nothing. */
 	struct standins standins;
 	const struct question *question; /* NULL: run the jobs */
-	/* Arguments of a question about files, none of which is a job. All arguments with
-	 * accepts_documents. Owned. */
+	/* With a question about files: its arguments, none of which is a job. With
+	 * accepts_documents: all arguments. Owned. */
 	char **files;
 	size_t file_count;
 };
@@ -881,7 +889,7 @@ struct requirement {
 int jobset_requirements(const char *text, struct requirement *out, unsigned max,
 			struct mlgen_err *err);
 
-/* Bytes of a job file with all its includes, each counted every time it is read. */
+/* Limit of the bytes of a job file with all its includes, each counted every time it is read. */
 #define JOBREADER_BYTES_MAX (4u << 20)
 
 /* The reason why a line of a job file cannot hold this value of an option, as a clause: "a '#'".
@@ -907,8 +915,8 @@ void help_mdoc(FILE *to, const struct mlgen_field *table, bool has_dashes);
 
 /*
  * Print --help=TOPIC. Topics are the groups of the option tables: "dataset", "plain-io". "" prints
- * the screen that names them, "all" a line per option, the name of an option its --cmdhelp. 0, or
- * -ENOENT with the topics in err.
+ * the screen that names the topics, "all" prints a line per option, and the name of an option
+ * prints its --cmdhelp. 0, or -ENOENT with the topics in err.
  */
 int help_topic(FILE *to, const char *topic, const struct mlgen_engine *const *engines,
 	       struct mlgen_err *err);

@@ -19,20 +19,20 @@ int words_expand(struct buf *out, const char *text, const char *jobname, struct 
  */
 void pathname_check(const char *option, const char *path, struct diag_place at, struct diag *d);
 
-/* Append `path`, which `file` names. A relative path is relative to the folder of the file. */
+/* Append a path that is written in `file`. A relative path is relative to the folder of `file`. */
 void pathname_beside(struct buf *out, const char *file, const char *path);
 
 /*
  * The reader follows `include`, drops comments, the byte order mark, white space around a line and
  * the CR of a DOS file, replaces ${VAR}, and refuses characters that no line may hold. A comment
  * begins with '#' or ';' at the start of a line or after white space. A file that is not text is
- * one fault and is skipped. A line that the reader returns is a header "[...", as written, or an
+ * reported once and skipped. A line that the reader returns is a header "[...", as written, or an
  * option.
  */
 
-/* Limit of files that include each other. */
+/* Limit of nested includes. */
 #define JOBREADER_DEPTH 16
-/* Bytes of a line before its variables are replaced. */
+/* Limit of the bytes of a line before its variables are replaced. */
 #define JOBREADER_LINE_MAX 65536
 
 struct jobreader_level {
@@ -64,7 +64,7 @@ void jobreader_close(struct jobreader *r);
 /* The next line, or NULL at the end. Valid until the next call. */
 const char *jobreader_next(struct jobreader *r);
 
-/* Is the line last returned from an included file? */
+/* Does the line that was returned last come from an included file? */
 bool jobreader_is_included(const struct jobreader *r);
 
 /* ---- options and sections as written (jobfile.c) ---- */
@@ -121,8 +121,8 @@ struct section {
 	size_t parent;                      /* VARIANT: index of the section above */
 	struct diag_place at;
 	struct optlist opts;
-	/* Options of all [global] sections above, where the last value counts; GLOBAL: with its own
-	 * options, and owned. NULL = no [global]. */
+	/* Options of all [global] sections above; the last value of an option wins. GLOBAL: its own
+	 * options are included, and the list is owned. NULL = no [global]. */
 	struct optlist *globals;
 };
 

@@ -256,7 +256,7 @@ static void add_option(struct parse *p, const char *key)
 			 "such as [train]",
 			 key);
 	} else if (o) {
-		/* The last value counts, as in fio, which does not warn. */
+		/* The last value wins, as in fio, which does not warn. */
 		if (strcmp(o->at.file, at.file) == 0)
 			diag_add(p->d, DIAG_WARNING, at,
 				 "%s: already set in line %u; this line takes effect", o->key,

@@ -34,9 +34,9 @@ bool jobset_is_path(const char *ioengine)
 }
 
 /*
- * The path of a job file. A name is searched here, in $MLGEN_JOBS, in jobs/ next to the binary and
- * among the installed jobs; a name with a slash is a path. NULL = not there. The caller frees the
- * result (mem_free).
+ * The path of a job file. A name is searched for in the current directory, in $MLGEN_JOBS, in jobs/
+ * next to the binary and among the installed jobs; a name with a slash is a path. NULL = not found.
+ * The caller frees the result (mem_free).
  */
 static char *jobset_find_file(const char *name, const struct jobset_env *env)
 {
@@ -131,7 +131,7 @@ struct load {
 
 /* ---- missing job files ---- */
 
-/* Explain where `path` is, the result of a search for `name`. */
+/* Explain where `path`, the result of a search for `name`, is. */
 static const char *location_text(const char *path, const char *name)
 {
 	const char *dir = getenv("MLGEN_JOBS");

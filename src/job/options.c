@@ -397,7 +397,7 @@ const struct mlgen_field job_fields[] = {
 		  "MLPerf Storage requires 5, so that the page cache cannot hold it." },
 	{ "distinct_files", MLGEN_F_U64(struct job, distinct_files),
 	  .def = "0", .max = MOST_FILES, .unit = "files", .group = "Dataset",
-	  .help = "Read only this many files, the first of the dataset, and repeat them in place of all other files; 0 reads all.\n"
+	  .help = "Read only the first INT files of the dataset, and repeat them in place of all other files; 0 reads all.\n"
 		  "A few files stay in the page cache; --ceiling uses this option." },
 
 	{ "dataset", MLGEN_F_ENUM(struct job, dataset, datasets),
@@ -418,7 +418,7 @@ const struct mlgen_field job_fields[] = {
 		  "The default is images/:labels/ if both folders exist; none: no labels." },
 	{ "scan_depth", MLGEN_F_U64(struct job, scan_depth),
 	  .def = "0", .max = 4096, .unit = "folders", .group = "Dataset",
-	  .help = "Depth of dataset=scan: 1 reads the files of directory itself, 2 also the files of its folders, and so on; 0 is no limit.\n"
+	  .help = "Depth of dataset=scan: 1 reads only the files in directory= itself, 2 also those in its subfolders, and so on; 0 is no limit.\n"
 		  "Deeper files are left out, which is reported." },
 	{ "file_list", MLGEN_F_STR(struct job, file_list),
 	  .group = "Dataset",
@@ -439,7 +439,7 @@ const struct mlgen_field job_fields[] = {
 		  "Labels are read only with access=framework." },
 	{ "hdf5_dataset", MLGEN_F_STR(struct job, hdf5_dataset),
 	  .group = "Dataset",
-	  .help = "With format=hdf5 and dataset=scan: name of the dataset in each file with the samples along its first axis, such as images or train/images.\n"
+	  .help = "With format=hdf5 and dataset=scan: name of the HDF5 dataset, the same in each file, that holds the samples along its first axis, such as images or train/images.\n"
 		  "The default is the first dataset by name that has two dimensions or\n"
 		  "more, else the first with one dimension: records_0 of DLIO, not labels." },
 	{ "row_group_size", MLGEN_F_U64(struct job, row_group_size),
@@ -639,7 +639,7 @@ const struct mlgen_field job_fields[] = {
 	  .help = "With cache_directory: which thread writes a sample after a miss." },
 	{ "cache_queue", MLGEN_F_U64(struct job, cache_queue),
 	  .def = "64", .min = 1, .max = 1e6, .unit = "samples", .group = "Cache",
-	  .help = "With cache_fill=async: limit of samples that wait to be written; further samples are dropped. The default is lowered until it needs at most 1 GiB of memory, but not below two samples." },
+	  .help = "With cache_fill=async: maximum number of samples waiting to be written; further samples are dropped. The default is lowered until it needs at most 1 GiB of memory, but not below two samples." },
 	{ "cache_layout", MLGEN_F_ENUM(struct job, cache_layout, cache_layouts),
 	  .def = "slab", .group = "Cache",
 	  .help = "With cache_directory: how samples are stored there." },
@@ -654,12 +654,12 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Bytes per second that the tier delivers to all read threads together; the tier is only simulated. 0 is no limit." },
 	{ "cache_substitute", MLGEN_F_ENUM(struct job, cache_substitute, cache_substitutes),
 	  .def = "none", .group = "Cache",
-	  .help = "The replacement for a sample that a full tier does not contain and would not keep.\n"
+	  .help = "What to deliver instead of a miss, once the tier is full and would not keep the missed sample.\n"
 		  "Quiver: A. V. Kumar and M. Sivathanu, FAST '20. iCache: W. Chen\n"
 		  "et al., HPCA 2023. An epoch then does not read each sample once." },
 	{ "cache_hits_first", MLGEN_F_BOOL(struct job, cache_hits_first),
 	  .def = "0", .group = "Cache",
-	  .help = "Begin each epoch with the samples in the tier, as SHADE always does; with shuffle=sample, replacement or weighted." },
+	  .help = "With shuffle=sample, replacement or weighted: begin each epoch with the samples in the tier, as SHADE always does." },
 	{ "cache_prefetch", MLGEN_F_U64(struct job, cache_prefetch),
 	  .def = "0", .max = 1e6, .unit = "samples", .group = "Cache",
 	  .help = "Number of samples that threads of the tier fetch before their batch needs them, which is possible because the order is known in advance (NoPFS: N. Dryden et al., SC '21)." },

@@ -68,7 +68,7 @@ static bool is_given(const void *layers, const char *option)
 	return find_selecting(layers, option) != NULL;
 }
 
-/* Is the job a plain job? Variants are not selected yet and do not count. */
+/* Is the job a plain job? Variants are ignored, because they are not selected yet. */
 static bool layers_is_plain(const struct layers *l)
 {
 	const struct opt *phase = find_selecting(l, "phase");
@@ -186,7 +186,8 @@ static void layers_variants(const struct layers *l, const struct mlgen_field *f,
 	}
 }
 
-/* Report options that select none of their [option=value] sections; false if there is one. */
+/* Report options that select none of their [option=value] sections. False if there is such an
+ * option. */
 static bool layers_check(const struct layers *l, struct diag *d)
 {
 	bool is_whole = true;
@@ -290,8 +291,9 @@ static void resolve_fail_unknown(const struct resolver *r, const struct opt *o)
 
 /*
  * Report an option that only other workloads have. It is an error if the job itself sets it
- * (`is_own`), or if the phase is not clear (!is_decided). Options for several jobs are only noted,
- * so that a file can hold trainings and plain jobs. Returns false for an error.
+ * (`is_own`), or if the phase is not clear (!is_decided). For an option that several jobs share,
+ * only a note is added, so that a file can hold training jobs and plain jobs. Returns false for an
+ * error.
  */
 static bool resolve_fail_phase(const struct resolver *r, const struct opt *o, const struct job *j,
 			       bool is_decided, bool is_own)
@@ -414,7 +416,7 @@ static void set_origin(struct job_origin *origin, const struct opt *o, const cha
 	mem_replace(&origin->raw, o->value);
 }
 
-/* Two options may be the reverse of each other; the option that is set last counts. */
+/* Set the reverse of an option, such as buffered for direct. The option that is set last wins. */
 static void set_reverse(struct job *j, const struct mlgen_field *from)
 {
 	static const char *const reverses[][2] = {
@@ -459,7 +461,9 @@ static void apply_field(struct build *b, const struct opt *o, const struct layer
 	}
 }
 
-/* Note an option of another engine: a job file may be run with several engines in turn. */
+/*
+ * Add a note for an option of another engine: a job file may be run with several engines in turn.
+ */
 static void note_other_engine(struct build *b, const struct opt *o)
 {
 	const struct mlgen_engine *e = resolve_engine_with(&b->r->engines, o->key);
@@ -677,7 +681,7 @@ void resolve_read(const struct resolver *r, const struct optlist *list,
 			read_option(r, o, field_find(e->opts, o->key));
 		else
 			resolve_fail_unknown(r, o);
-		/* The option is either one of the stand-in or a typing error. */
+		/* The option is either an option of the stand-in's engine or a typing error. */
 		if (e && standins_have(r->engines.standins, e)) {
 			const char *nearest = nearest_option(r, o->key);
 

@@ -129,7 +129,7 @@ static struct loaded_engine *add_loaded(struct resolve_engines *r, const char *p
 	return new;
 }
 
-/* Load an engine, or add a stand-in. The result is stored, also that of a failure. */
+/* Load an engine, or add a stand-in. The result is stored even if loading fails. */
 static const struct loaded_engine *load_engine(struct resolve_engines *r, const char *path)
 {
 	const struct loaded_engine *known = find_loaded(r, path);
