@@ -138,8 +138,8 @@ static char *first_fault(const struct diag *diag)
 }
 
 /*
- * The jobs cannot be run. Tell the other processes that a launcher has started, which would wait
- * for this one. Rank 0 reports the errors, its own first.
+ * The jobs cannot be run: tell the other processes of the launcher, which would otherwise wait for
+ * this process. Rank 0 reports the errors, its own first.
  */
 static int refuse_jobs(struct program *p, const struct diag *diag)
 {
@@ -151,7 +151,7 @@ static int refuse_jobs(struct program *p, const struct diag *diag)
 
 	if (launcher_is_first())
 		diag_print(diag, stderr);
-	/* This fails, without meeting any process, if the error comes from the launcher. */
+	/* If the launcher itself is at fault, hosts_meet() fails before it meets any process. */
 	hosts_meet(&p->hosts, &cfg, &err);
 	mem_free(why);
 	return EXIT_USAGE;
@@ -173,7 +173,7 @@ static int run_program(struct program *p, int argc, char **argv)
 		diag_print(&diag, stderr);
 	diag_fini(&diag);
 	const struct settings *set = &p->set.settings;
-	/* Requests that need no job. */
+	/* These requests need no job. */
 	if (set->help || set->version || set->cmdhelp || set->enghelp || set->list_jobs)
 		return print_text(p, print_request);
 	struct mlgen_err err = { 0 };
@@ -185,7 +185,7 @@ static int run_program(struct program *p, int argc, char **argv)
 	if (rc == 0)
 		rc = program_join(p, &err);
 	if (rc < 0) {
-		/* An error that all processes have is reported by rank 0. */
+		/* Rank 0 reports an error that all processes have. */
 		if (rc == -ECANCELED || (hosts_rank(p->hosts) && !hosts_is_lost(p->hosts)))
 			return EXIT_USAGE;
 		return program_usage(&err);
@@ -204,7 +204,8 @@ static int run_program(struct program *p, int argc, char **argv)
 	return q ? answer_question(p, q) : program_run(p);
 }
 
-/* Handle a signal that comes before there is anything to report, or that was not handled. */
+/* Called for a signal that comes before there is anything to report, or that nothing else handles:
+ * discard unfinished outputs and exit. */
 static void leave(void *arg)
 {
 	struct program *p = arg;

@@ -35,7 +35,7 @@ static __attribute__((noinline)) int run_main(int argc, char **argv)
 		return fflush(stdout) == 0 ? EXIT_RAN : EXIT_FAILED;
 	}
 	int status = tracing_main(argc, argv, stdout, stderr);
-	/* Threads that hang in the kernel may still use what exit() would free. */
+	/* Threads that hang in the kernel may still use memory that exit() would free. */
 	if (status == EXIT_INTERRUPTED) {
 		fflush(stdout);
 		_exit(status);

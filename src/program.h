@@ -32,15 +32,16 @@ struct program {
 	struct prom *prom;      /* opened before the run; NULL = none */
 	struct json_each *each; /* opened before the run */
 	struct output *logs;    /* write_iolog, one per job; NULL = none */
-	int logged_fd;          /* trace that the logs are made of, readable; -1 = not yet open */
-	struct ask ask;         /* arguments of questions; points to the other members */
-	struct hosts *hosts;    /* processes of a job on several hosts; NULL = this process only */
-	bool is_mute;           /* true except on rank 0, which writes all outputs */
-	struct merge merge;     /* results of all processes; count 0 = this process only */
-	bool is_abandoned; /* threads that hang in the kernel use these members: free nothing */
+	/* descriptor for reading the trace from which the logs are made; -1 = not yet open */
+	int logged_fd;
+	struct ask ask;      /* arguments of questions; points to the other members */
+	struct hosts *hosts; /* all processes of the job; NULL = this process only */
+	bool is_mute;        /* true except on rank 0, which writes all outputs */
+	struct merge merge;  /* results of all processes; count 0 = this process only */
+	bool is_abandoned; /* threads that hang in the kernel still use this struct: free nothing */
 };
 
-/* Functions that return an exit status (enum in ask/ask.h) have reported their error already. */
+/* Functions that return an exit status (enum in ask/ask.h) have already reported their error. */
 
 /* Report an error of the command line or the jobs on standard error. */
 int program_usage(const struct mlgen_err *err);
@@ -57,14 +58,14 @@ int program_run(struct program *p);
 
 /* ---- traces and logs of a run: program_trace.c ---- */
 
-/* Begin the requested trace, or a temporary one for the logs of jobs; call before the run. 0 or
- * -errno with err. */
+/* Start the requested trace or, if only logs of jobs are wanted, a temporary trace. Call before the
+ * run. 0 or -errno with err. */
 int program_trace(struct program *p, struct run *run, struct mlgen_err *err);
 
-/* End the trace after the run. False: the trace is incomplete, which was reported. */
+/* End the trace after the run. False: the trace is incomplete, and the reason was reported. */
 bool program_trace_end(struct program *p, struct run *run);
 
-/* Write the logs of the jobs, if there are any. is_whole is the result of program_trace_end.
+/* Write the logs of the jobs, if there are any. `is_whole` is the result of program_trace_end.
  * Returns an exit status. */
 int program_write_logs(struct program *p, struct run *run, bool is_whole);
 
@@ -73,7 +74,8 @@ int program_write_logs(struct program *p, struct run *run, bool is_whole);
 /* Can these jobs be reported in the requested format? 0, or -errno with err. */
 int program_check_format(struct program *p, struct mlgen_err *err);
 
-/* Check and open all outputs before anything runs. A plan has no log. 0, or -errno with err. */
+/* Check and open all outputs; call before anything runs. A plan has no log. 0, or -errno with err.
+ */
 int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err);
 
 /* Write all documents of a result or, unless `plans` is NULL, of plans. */
@@ -83,12 +85,12 @@ int program_close_outputs(struct program *p);
 /* Are the report and the JSON document still empty? */
 bool program_has_no_output(const struct program *p);
 
-/* The stream for the JSON document: --json, or the memory that the page is made of. NULL = the
- * document is not wanted. */
+/* The stream for the JSON document: the file of --json, or a buffer from which the page is made.
+ * NULL = neither is wanted. */
 FILE *program_document(struct program *p);
 
 /* Write the page and --json from the document; q NULL = a run or a plan. Returns an exit status for
- * these two; other outputs are closed by program_close_outputs. */
+ * these two. program_close_outputs closes the other outputs. */
 int program_write_page(struct program *p, const struct question *q);
 
 /* Discard the outputs that are still open. */
@@ -97,12 +99,13 @@ void program_fini_outputs(struct program *p);
 /* ---- one of several processes of a job: program_hosts.c ---- */
 
 /*
- * Join a job of several processes, after hosts_meet and before anything is opened. Rank 0 alone
- * keeps its outputs. Traces and logs of jobs belong to each process, with its rank in their names.
- * The memory of the host becomes that of all hosts. 0, or -errno with err.
+ * Prepare this process to be one of several processes of a job. Call after hosts_meet and before
+ * any output is opened. Only rank 0 keeps its outputs, except that every process writes its own
+ * trace and logs of jobs, with its rank in their names. p->host receives the number and the memory
+ * of the other hosts. 0, or -errno with err.
  */
 int program_join(struct program *p, struct mlgen_err *err);
 
-/* End a question or a run that all processes take part in. Rank 0 has `status`; the others run the
- * probes that it starts, until it is done. All return the status of rank 0. */
+/* End a question or a run that all processes take part in. Rank 0 has `status`; the other ranks run
+ * the probes that rank 0 starts, until rank 0 is done. All return the status of rank 0. */
 int program_end_together(struct program *p, int status);

@@ -27,7 +27,7 @@ static void add_rank(char **path, unsigned rank)
 	buf_fini(&with);
 }
 
-/* Sum up the memory of all hosts; rank 0 sends the sum to the others. */
+/* Add up the memory of all hosts; rank 0 sends the sum to the other ranks. */
 static int share_memory(struct program *p, struct mlgen_err *err)
 {
 	struct hosts *h = p->hosts;
@@ -65,7 +65,7 @@ int program_join(struct program *p, struct mlgen_err *err)
 	p->ask.hosts = p->hosts;
 	if (hosts_total(p->hosts) == 1)
 		return 0;
-	/* The option of a question says how many hosts the job has. */
+	/* --hosts tells a question how many hosts the job has. */
 	if (set->hosts && set->hosts != count)
 		return mlgen_fail(err, -EINVAL,
 				  "hosts=%" PRIu64 ": the launcher started this job on %" PRIu64

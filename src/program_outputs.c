@@ -82,7 +82,7 @@ static int check_inputs(const struct place *p, const struct jobset *set, struct 
 	if (rc)
 		return rc;
 
-	/* Files of datasets and checkpoints, of this run or any other. */
+	/* Refuse files of datasets and checkpoints, whichever run they belong to. */
 	const char *name = p->path ? strrchr(p->path, '/') + 1 : "";
 	char manifest[PATH_MAX];
 	int folder = p->path ? (int)(name - p->path) : 0, end = 0;
@@ -316,11 +316,13 @@ int program_status(int status, int written)
 }
 
 /*
- * Refused are: paths and contents that output.h refuses (contents not for --output and
- * --metrics-file); two options, or an option and standard output or error, with the same regular
- * file; and files that this program reads: job files and their includes, documents, the engine,
- * lists of tensors, the files of plain jobs and of datasets. No file is created or changed before
- * all checks have passed.
+ * No file is created or changed before all checks have passed. The following are refused:
+ *
+ * - paths that output.h refuses, and contents that it refuses, except for --output and
+ *   --metrics-file;
+ * - the same regular file for two options, or for an option and standard output or error;
+ * - files that this program reads: job files and their includes, documents, the engine, lists of
+ *   tensors, and the files of plain jobs and of datasets.
  */
 int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_trace.c - the trace of a run, and logs of jobs made of it; see program.h. */
+/* program_trace.c - the trace of a run, and the logs of jobs made from it; see program.h. */
 #include "program.h"
 
 #include <errno.h>
@@ -60,8 +60,8 @@ bool program_trace_end(struct program *p, struct run *run)
 	return rc == 0;
 }
 
-/* Convert the trace into the log of a job and move the log to its path. 0, or -errno after the
- * error was reported. */
+/* Convert the trace into the log of one job and move the log to its path. On failure, report the
+ * error and return -errno. */
 static int write_log(struct program *p, struct run *run, size_t i)
 {
 	const char *path = p->set.jobs[i]->write_iolog;
