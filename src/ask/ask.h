@@ -37,8 +37,8 @@ extern const struct question ask_questions[];
 
 /*
  * Set up the environment of job files: engines, questions, and folders of shipped jobs. Fills
- * `binary_dir` (PATH_MAX bytes), which has to outlive `env`. argv0 names the program if /proc is
- * not mounted.
+ * `binary_dir` (PATH_MAX bytes), which must outlive `env`. argv0 names the program if /proc is not
+ * mounted.
  */
 void ask_env(struct jobset_env *env, char *binary_dir, const char *argv0);
 

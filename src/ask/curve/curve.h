@@ -3,9 +3,9 @@
 #pragma once
 
 /*
- * The accesses of a job's epochs are counted in the order of its plan. From them follows the hit
- * ratio of caches of several sizes (data/cache). Documents of runs tell the cost of a hit and of a
- * miss, which gives the AU.
+ * The accesses of a job's epochs are counted in the order of its plan. The counts give the hit
+ * ratio of caches of several sizes (data/cache). Documents of runs give the cost of a hit and of a
+ * miss, from which the AU is computed.
  */
 
 #include <mlgen/err.h>
@@ -33,7 +33,7 @@ struct miss_point {
 struct miss_curve {
 	const char *job;            /* borrowed */
 	uint64_t data_bytes, units; /* size of the dataset */
-	uint64_t caches;            /* caches of each size: one, or one for each rank */
+	uint64_t caches;            /* number of caches of each size: 1, or one per rank */
 	uint64_t epochs, accesses;  /* accesses of the epochs after the first */
 	double hit_ns, miss_ns;     /* time of an extent; NaN = unknown */
 	/* Cache options of the job that the curve ignores; "" = none. */
@@ -44,8 +44,8 @@ struct miss_curve {
 extern const struct mlgen_field miss_curve_fields[];
 
 /*
- * Simulate caches (cache.c) with the job's order alone, epoch by epoch. 0, or -EINVAL with err if
- * the order is not known before a run.
+ * Count the hits of simulated caches (cache.c) from the order of the job's accesses, epoch by
+ * epoch. 0, or -EINVAL with err if the order is not known before a run.
  */
 int miss_curve_count(struct miss_curve *m, const struct job *j, const struct dataset *ds,
 		     struct mlgen_err *err);

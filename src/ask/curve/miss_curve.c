@@ -58,9 +58,9 @@ static int read_costs(struct miss_curve *m, const char *path, struct mlgen_err *
 }
 
 /*
- * A step lasts as long as its computation or as its read threads need for a batch, whichever is
- * longer. Each read thread reads one extent after the other. An accelerator without read threads
- * reads first and computes then.
+ * A step lasts as long as its computation, or as long as its read threads need for a batch,
+ * whichever is longer. Each read thread reads one extent after another. An accelerator without read
+ * threads first reads its batch, then computes.
  */
 static double predicted_au(const struct miss_curve *m, const struct job *j, double hit)
 {
@@ -84,7 +84,8 @@ static int miss_curve_costs(struct miss_curve *m, const struct job *j, char *con
 	struct miss_point *points = m->points.items;
 	int rc = 0;
 
-	/* A modelled tier has its costs in the job. The bandwidth applies to the mean unit. */
+	/* If the tier is modelled, the job's options give the cost of a hit: a latency, and the
+	 * mean size of a unit divided by the bandwidth. */
 	if (dist_mean(&j->cache_latency) > 0 || j->cache_bandwidth_bytes)
 		m->hit_ns = dist_mean(&j->cache_latency);
 	if (j->cache_bandwidth_bytes)
@@ -162,7 +163,7 @@ static void print_rows(FILE *to, const struct miss_curve *m, bool is_au)
 	}
 }
 
-/* List options that change the hits of a run and that the curve ignores. */
+/* List options that change the hits of a run, but that the curve ignores. */
 static void fill_left_out(struct miss_curve *m, const struct job *j)
 {
 	const struct {

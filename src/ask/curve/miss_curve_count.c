@@ -13,16 +13,16 @@
 #include "data/order/order.h"
 #include "job/job.h"
 
-/* CACHE_HOT would need a ranking and CACHE_IMPORTANCE weights. LRU comes first: a single pass
- * counts all sizes. */
+/* CACHE_HOT and CACHE_IMPORTANCE are missing: the first would need a ranking of the units, the
+ * second their weights. LRU comes first, because a single pass counts its hits for all sizes. */
 static const enum job_cache policies[] = {
 	CACHE_LRU, CACHE_FIFO, CACHE_LFU, CACHE_RANDOM, CACHE_CLOCK, CACHE_MINIO, CACHE_BELADY,
 };
 
-/* Accesses are stored as 4 bytes each, twice. */
+/* Each access takes 4 bytes in `at` and 4 bytes in `next`. */
 #define ACCESSES_MAX (UINT64_C(1) << 30)
 
-/* Number of units that a cache learns before they are accessed. */
+/* The cache is told this many units before they are accessed. */
 #define LOOKAHEAD 16u
 
 struct counting {
@@ -116,7 +116,8 @@ static uint64_t size_bytes(const struct counting *c, unsigned size)
 
 /* ---- order ---- */
 
-/* Append the accesses of an epoch and return their number. With `steps`, the last epoch is cut. */
+/* Append the accesses of an epoch and return their number. The steps= option of the job may end the
+ * last epoch early. */
 static uint64_t add_epoch(struct counting *c, const struct nextuse_config *cfg, uint64_t epoch)
 {
 	uint64_t steps = c->job->steps, first = c->count;

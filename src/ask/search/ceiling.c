@@ -21,15 +21,15 @@
 
 /* ---- files to read from memory ---- */
 
-/* A divisor: at most a quarter of free memory is filled with files. */
+/* Files fill at most this fraction of the available memory: a quarter. */
 #define MEMORY_DIVISOR 4
 #define WARM_BATCHES 4
-#define WARM_BYTES (256.0 * 1024 * 1024) /* beyond the caches of a CPU */
+#define WARM_BYTES (256.0 * 1024 * 1024) /* more than the caches of a CPU hold */
 #define CHUNK_BYTES ((size_t)1 << 20)
 
 #define RESIDENT_SAMPLES 256 /* files whose page cache is checked */
 
-/* 1 at the end of the file, 0 at the deadline, or -errno. */
+/* Read a file into memory. 1 = to its end, 0 = up to the deadline, or -errno with err. */
 static int warm_file(const struct dataset *ds, uint64_t file, char *chunk,
 		     const struct clock *clock, uint64_t deadline_ns, uint64_t *bytes,
 		     struct mlgen_err *err)
@@ -101,8 +101,8 @@ int ceiling_warm(struct ceiling_warm *w, const struct dataset *ds, uint64_t file
 	return rc < 0 ? rc : 0;
 }
 
-/* Percent of the first RESIDENT_SAMPLES warm files that the page cache holds now; NaN = unknown.
- * The storage counters are not used, because other programs change them, too. */
+/* Percentage of the first RESIDENT_SAMPLES warm files that is in the page cache now; NaN = unknown.
+ * Counters of the storage would not do, because other programs change them, too. */
 static double ceiling_resident_percent(const struct dataset *ds, const struct ceiling_warm *w)
 {
 	uint64_t resident = 0, all = 0;
@@ -122,19 +122,21 @@ static double ceiling_resident_percent(const struct dataset *ds, const struct ce
 
 /* ---- one training and its ceilings ---- */
 
-/* Seconds of an explicit ceiling, which runs for FEW_STEPS counted steps. */
+/* Least and most seconds of a run for --ceiling, which should last for FEW_STEPS counted steps. */
 #define EXPLICIT_LEAST 3.0
 #define EXPLICIT_MOST 30.0
-/* Each run of an automatic ceiling takes at most BRIEF_PART of the measured run's time. */
+/* Least and most seconds of a run for a ceiling that is measured automatically. It must be brief:
+ * at most BRIEF_PART of the time of the measured run. */
 #define BRIEF_STEPS 5
 #define BRIEF_LEAST 1.0
 #define BRIEF_MOST 3.0
 #define BRIEF_PART 0.2
-/* Part of each run before anything counts: the first batches of all read threads arrive
+/* Part of each run that is not measured, because the first batches of all read threads arrive
  * together. */
 #define RAMP_PART 0.25
 
-/* A run counts as from memory if at least this part of the files is still in memory. */
+/* The run from memory is valid if at least this percentage of the files is still in memory after
+ * it. */
 #define CACHED_PERCENT 90.0
 
 /* Longer than any run, so that there is no evaluation. */
@@ -176,8 +178,9 @@ static void add_common(struct probe_args *args, const struct measure *m)
 		probe_args_add(args, "--%s.eval_every=" NEVER_EPOCHS, name);
 	}
 	/*
-	 * Pages stay charged to the cgroup that read them first. Under a memory limit, files that
-	 * are to come from memory would not count against it. A dataset sized by the limit stays.
+	 * Pages stay charged to the cgroup that read them first, so the files in memory would not
+	 * count against the job's memory limit. Drop the limit, but keep the size of a dataset that
+	 * depends on it.
 	 */
 	if (job->memory_limit) {
 		probe_args_add(args, "--%s.memory_limit=0", name);
@@ -220,7 +223,7 @@ struct figures {
 	bool is_memory, has_own_cache; /* see storage_result */
 };
 
-/* 1 with figures, 0 without, or -EINTR. */
+/* Run a probe and store its figures. 1 = there are figures, 0 = there are none, or -EINTR. */
 static int probe_figures(struct figures *f, const struct measure *m, const struct probe_args *args,
 			 const char *what)
 {
@@ -344,7 +347,7 @@ static int measure_cached(struct measure *m)
 
 /* ---- selection and length ---- */
 
-/* NULL: the job has a ceiling. */
+/* The reason that a job has no ceiling; NULL = it has one. */
 static const char *why_no_ceiling(const struct job_result *j)
 {
 	if (!job_result_has_accelerators(j))

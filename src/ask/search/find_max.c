@@ -103,7 +103,7 @@ const char *find_au_text(char *out, double au)
 
 /* ---- does a run meet what is required, and by how much? ---- */
 
-/* Margin of a value exactly at the limit. */
+/* Least absolute margin: its sign tells whether a value exactly at the limit holds. */
 #define HARDLY 1e-9
 
 /* The distance of the value from the limit, as a fraction of the limit; negative = missed. */
@@ -121,8 +121,8 @@ static double margin_of(const struct requirement *q, double value)
 	return require_holds(q, value) ? fmax(margin, HARDLY) : fmin(margin, -HARDLY);
 }
 
-/* The margin of what read threads deliver: the AU of a short probe depends on samples that were
- * read ahead. */
+/* The margin of the rate at which read threads deliver. The AU of a short probe would not do,
+ * because it depends on samples that were read ahead. */
 static double supply_margin(const struct find_max *f, const struct job_result *r,
 			    struct metrics_probe *p)
 {
@@ -139,8 +139,8 @@ static double supply_margin(const struct find_max *f, const struct job_result *r
 /* ---- jobs that ran at the same time as the varied one ---- */
 
 /*
- * A job with less than this part of the varied job's time ended too early. The times of epochs do
- * not include dropping the page cache between them.
+ * A job that ran for less than this part of the varied job's time ended too early. The rest is
+ * tolerated, because the time of epochs does not include dropping the page cache in between.
  */
 #define SAME_TIME 0.8
 
@@ -179,8 +179,8 @@ static char *format_concurrent_jobs(const struct find_max *f, const struct run_r
 			verdict_append_failed(&out, other);
 			buf_addc(&out, ')');
 		}
-		/* A job of checkpoints may be long past its last checkpoint, so its elapsed time
-		 * counts. */
+		/* A job of checkpoints may run for long after its last checkpoint, so its elapsed
+		 * time is compared. */
 		if (job_result_is_of_checkpoints(other)
 			    ? other->elapsed_seconds < SAME_TIME * varied->elapsed_seconds
 			    : other->wall_seconds < SAME_TIME * varied->wall_seconds)
@@ -240,8 +240,8 @@ static double epochs_differ(const struct ml_result *ml, double *error)
 	return most - least;
 }
 
-/* Store the run as the nearest on its side of the limit. Returns the standard error in points of
- * AU. */
+/* Store the run if it is the nearest one so far on its side of the limit. Returns the standard
+ * error in points of AU. */
 static double fill_side(struct find_max *f, const struct run_result *run,
 			const struct job_result *r, const struct metrics_probe *p)
 {
@@ -283,8 +283,8 @@ static double fill_side(struct find_max *f, const struct run_result *run,
 	return error;
 }
 
-/* The document shows the largest full run that held or, without such, the last full run. Owns
- * `run`. */
+/* Keep the full run that the document shows: the largest that held or, if none held, the last one.
+ * Takes over `run`. */
 static void keep_best(struct find_max *f, struct probe *run, const struct metrics_probe *p)
 {
 	const struct settings *set = &f->ask->set->settings;
@@ -301,7 +301,7 @@ static void keep_best(struct find_max *f, struct probe *run, const struct metric
 	f->has_best = true;
 }
 
-/* Measure the ceiling after a full run that failed and may have failed because of the host. */
+/* Measure the ceiling if this full run failed and the host may be the reason. */
 static void measure_ceiling(struct find_max *f, struct probe *run, struct metrics_probe *p)
 {
 	struct mlgen_err err = { 0 };
@@ -340,7 +340,8 @@ static void add_result(struct find_max *f, struct probe *run, struct search_step
 	if (p->too_many_errors)
 		copy_text(p->verdict, sizeof(p->verdict), "errors");
 
-	/* The smallest margin decides. A run with too many errors holds nothing. */
+	/* The smallest margin decides. A run with too many errors has failed, whatever its figures.
+	 */
 	double margin = (double)INFINITY;
 	for (unsigned i = 0; i < f->required_count; i++) {
 		double *value = &p->figures[i];
@@ -365,7 +366,8 @@ static void add_result(struct find_max *f, struct probe *run, struct search_step
 				  margin, noise);
 }
 
-/* Limits of the system depend on the value; any other failure ends the search. */
+/* Is the error about this value, such as a limit of the system that it exceeds? Any other failure
+ * ends the search. */
 static bool is_about_value(const struct probe *run, const struct mlgen_err *err)
 {
 	return !run->run || !run_has_started(run->run) || err->code == -EAGAIN ||

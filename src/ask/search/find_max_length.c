@@ -52,7 +52,7 @@ static bool has_enough_files(const struct find_max *f, const struct dataset *ds,
 	       sampler_init(&s, &cfg, ds, &err) == 0 && s.steps >= find_steps_needed(f);
 }
 
-/* The largest value with enough files, up to `most`. */
+/* The largest value up to `most` for which there are enough files. */
 static uint64_t largest_with_files(const struct find_max *f, const struct dataset *ds,
 				   uint64_t least, uint64_t most)
 {
@@ -155,7 +155,7 @@ void find_text_mlperf(struct buf *out, const struct find_max *f)
 
 /* ---- limit: storage, this host, or the option itself ---- */
 
-/* Run a short probe of the failed value on the null engine. */
+/* Run a short probe on the null engine with the value that failed. */
 static void try_without_storage(struct find_max *f)
 {
 	struct search_step step = { .what = SEARCH_SHORT, .value = f->answer.limited_by };
@@ -234,7 +234,7 @@ void find_limit(struct find_max *f)
 
 /* ---- rate that storage delivered, and the part of an accelerator that it feeds ---- */
 
-/* Leaves room for the smallest difference that the search trusts. */
+/* This factor leaves room for the smallest difference that the search trusts. */
 #define TO_SPARE (1 - SEARCH_NOISE_LEAST)
 
 /*
@@ -277,7 +277,8 @@ static double demand_of_one(const struct find_max *f, const char *name)
 }
 
 struct accelerator_fit {
-	char best[64], least[64]; /* names: the largest that fits, the smallest of all */
+	/* names: the most demanding accelerator that fits, the least demanding of all */
+	char best[64], least[64];
 	double best_rate, least_rate;
 	bool rates_differ;
 };
@@ -393,7 +394,6 @@ void find_append_play(struct buf *out, const struct find_max *f)
 	struct dist time = dist_scale(&j->compute_time, 1 / f->fraction);
 	struct buf text = { 0 };
 
-	/* With scale=, the arguments keep the files that were read. */
 	if (time.kind == DIST_CONST) {
 		/* Round up to four digits. */
 		double unit = pow(10, floor(log10(time.a)) - 3);
@@ -401,6 +401,7 @@ void find_append_play(struct buf *out, const struct find_max *f)
 	}
 	dist_format(&text, &time, DIST_NS);
 	probe_args_add(&args, "--%s.accelerators=1", j->name);
+	/* With scale=, the arguments keep the number of files that were read. */
 	if (j->scale < 100 && j->accelerators > 1 && f->files && find_makes_files(f)) {
 		probe_args_add(&args, "--%s.scale=100%%", j->name);
 		probe_args_add(&args, "--%s.num_files=%" PRIu64, j->name, f->files);
@@ -431,12 +432,13 @@ void find_append_play(struct buf *out, const struct find_max *f)
 #define SHORT_STEPS_PER_BATCH_AHEAD 3
 #define SHORT_SECONDS 2.0
 #define SHORT_SECONDS_MOST 60.0
-/* A probe that takes this many times as long has failed, whatever its number of steps. */
+/* A probe that takes this many times as long as expected has failed, even if it has done few steps.
+ */
 #define SLOWER_MOST 2.0
-/* If a full run has at most this many times the steps, it runs at once: a failing run ends early,
- * and a run that holds may be needed anyway. */
+/* If a full run has at most this many times the steps of a short probe, it replaces the short
+ * probe. A full run that fails ends early, and a full run that holds may be needed anyway. */
 #define HARDLY_LONGER 5
-/* Time of plain jobs and of concurrent jobs, the same for all of them. */
+/* Time of a probe with plain or concurrent jobs, the same for all of them. */
 #define TIMED_SECONDS 3.0
 
 static void add_number(struct probe_args *args, const struct job *j, const char *option,
@@ -468,7 +470,8 @@ static uint64_t short_steps(const struct job *j)
 	return (uint64_t)ceil(fmax(SHORT_STEPS_LEAST, steps));
 }
 
-/* Time for repeated epochs; longer runs keep the length of the job. */
+/* Short epochs are repeated for up to this time; a run that takes longer keeps the length of the
+ * job. */
 #define REPEAT_SECONDS 30.0
 
 static bool is_cold(const struct job *j)
@@ -476,7 +479,7 @@ static bool is_cold(const struct job *j)
 	return job_drops_each_epoch(j) || j->direct || !job_touches_files(j);
 }
 
-/* Based on the best rate so far. */
+/* Seconds that the job needs at the best rate so far, at least plan->least_seconds. */
 static double expected_seconds(const struct find_max *f, const struct plan_report *plan)
 {
 	double seconds = plan->least_seconds, most = 0;
@@ -488,7 +491,8 @@ static double expected_seconds(const struct find_max *f, const struct plan_repor
 
 /*
  * Repeat short epochs until FEW_STEPS steps are counted or the time is over. The first step of each
- * epoch does not count. Epochs that are repeated read from storage.
+ * epoch is not counted. The page cache is invalidated before each epoch, so that repeated epochs
+ * read from storage, too.
  */
 static void repeat_epochs(struct probe_args *args, const struct find_max *f, const struct job *j,
 			  const struct plan_report *plan)
@@ -530,7 +534,8 @@ static void limit_time(struct probe_args *args, const struct jobset *set, const 
 	if (*is_full && is_alone(set, j))
 		return;
 
-	/* All jobs of the group get this time, so that they run from its beginning to its end. */
+	/* All jobs of the group get the same time, so that all of them run from the start of the
+	 * group to its end. */
 	uint64_t ns = (uint64_t)(1e9 * (*is_full ? whole : seconds));
 	char runtime[UNITS_TEXT_BYTES];
 
@@ -599,7 +604,7 @@ int find_length(const struct find_max *f, struct search_step step, struct probe_
 	probe_args_add(args, "--%s.%s=%s", f->job->name, f->option->name, buf_str(&value));
 	buf_fini(&value);
 	int rc = probe_load(&set, f->ask, args, err);
-	/* A cache tier shows nothing before it has filled. */
+	/* A short probe would show nothing about a cache tier, which has to fill first. */
 	*is_full = step.what == SEARCH_FULL || f->is_min;
 	/* The requirement is for the sum of all numjobs. */
 	if (job_work(f->job)->page->has_records)

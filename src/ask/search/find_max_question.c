@@ -177,8 +177,8 @@ static bool is_possible(const struct find_max *f, uint64_t value)
 	return rc == 0;
 }
 
-/* The smallest value or, if the job cannot have that, the job's own value: a single file may be too
- * few. */
+/* The smallest value or, if the job cannot run with it, the job's own value: a single file may be
+ * too few. */
 static uint64_t first_value(const struct find_max *f)
 {
 	const struct mlgen_field *o = f->option;
@@ -188,7 +188,8 @@ static uint64_t first_value(const struct find_max *f)
 	return own > least && !is_possible(f, least) && is_possible(f, own) ? own : least;
 }
 
-/* More accelerators never have a higher AU and never wait less. */
+/* True if the search varies accelerators, and all requirements are on AU or on waiting, which more
+ * accelerators never improve. */
 static bool falls(const struct find_max *f)
 {
 	unsigned n = 0;
@@ -218,7 +219,7 @@ static int check_option(struct find_max *f, struct mlgen_err *err)
 			err, -EINVAL,
 			"%s=%s: the job has no cache tier; set a policy, such as cache=minio",
 			f->word, question_text(f));
-	/* The first epoch of an empty tier says nothing. */
+	/* The first epoch of an empty tier says nothing about its hits. */
 	if (f->is_min && j->epochs < 2 && !j->time_based && !(j->cache_warm > 0))
 		return mlgen_fail(err, -EINVAL,
 				  "%s=%s: a tier is empty in its first epoch; set epochs=3 or "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_max_table.c - the table of --find-max, a row as each run ends. */
+/* find_max_table.c - the table of --find-max, to which each run adds a row when it ends. */
 #include "ask/search/search_internal.h"
 
 #include <inttypes.h>
@@ -38,7 +38,7 @@ static int metric_width(const struct requirement *q)
 	return len > 11 ? len : 11; /* "14.86 GiB/s" */
 }
 
-/* The table of a training always has columns for AU and stalls. */
+/* The table of a training job always has columns for AU and stalls. */
 static bool has_column(const struct find_max *f, unsigned i)
 {
 	const struct requirement *q = &f->required[i];
@@ -144,7 +144,7 @@ void find_text_probe(struct find_max *f, const struct metrics_probe *p)
 	bool is_first = !f->unit.name;
 	char number[24];
 
-	/* The rate of the first probe decides the unit of all. */
+	/* The rate of the first probe decides the unit of all rates. */
 	if (is_first)
 		f->unit = show_rate_unit(p->sample_bytes_per_sec);
 	if (!f->table)

@@ -22,7 +22,8 @@ static uint64_t shown_if(const struct find_max *f, bool is_known, uint64_t numbe
 	return is_known ? find_shown(f, number) : UINT64_MAX;
 }
 
-/* The caller frees the array; its elements point into f. */
+/* A copy of the probes with the values that are printed. The caller frees the array; its elements
+ * point into f. */
 static struct metrics_probe *probes_as_shown(const struct find_max *f)
 {
 	struct metrics_probe *p = mem_array(f->probe_count, sizeof(*p));
@@ -88,7 +89,7 @@ static void append_option(struct buf *out, const struct find_max *f, uint64_t n)
 	find_append_shown(out, f, n);
 }
 
-/* "5 x h100", "read_threads=5" */
+/* Append "5 x h100" or "read_threads=5". */
 static void append_value(struct buf *out, const struct find_max *f, uint64_t n)
 {
 	char text[SHOW_ACCELERATORS_BYTES];
@@ -198,7 +199,8 @@ static void append_known(struct buf *out, const struct find_max *f, const char *
 		append_neighbour(out, f, a->limited_by);
 }
 
-/* "5 or 6 x h100: full runs of 6 gave 88.9, 90.6 and 89.7% (noise 1.9%)" */
+/* Append "5 or 6 x h100: 3 full runs of 6 differed by -1.2, +0.7 and -0.3% from what is required
+ * (noise 1.9%)". */
 static void append_unsure(struct buf *out, const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
@@ -230,7 +232,7 @@ static void append_unsure(struct buf *out, const struct find_max *f)
 		 units_sig4(noise, 100 * search_noise(&f->search)));
 }
 
-/* "One needs 2.66 GiB/s for 90%, storage gave 2.11" */
+/* Append a verb and the rate that the required AU needs: "needs 2.66 GiB/s for 90%". */
 static void append_need(struct buf *out, const struct find_max *f, const struct find_side *s,
 			const char *verb)
 {
@@ -307,7 +309,7 @@ static void append_answer(struct buf *out, const struct find_max *f)
 		append_known(out, f, is_storage ? "" : at_least);
 }
 
-/* Append the largest rate of storage and the rate that the failed value needs. */
+/* Append the highest rate that storage delivered, and the rate that the failed value needs. */
 static void append_storage_limit(struct buf *out, const struct find_max *f)
 {
 	char rate[UNITS_TEXT_BYTES];
@@ -327,7 +329,7 @@ static void append_storage_limit(struct buf *out, const struct find_max *f)
 	}
 }
 
-/* "3 x h100 need 42 files for two steps per epoch, but there are 28; ..." */
+/* Append "not found: 3 x h100 need 42 files for two steps per epoch, but there are 28; ...". */
 static void append_files(struct buf *out, const struct find_max *f)
 {
 	uint64_t steps = find_steps_needed(f), next = f->search.most + 1;
@@ -344,7 +346,7 @@ static void append_files(struct buf *out, const struct find_max *f)
 		 f->job->scale < 100 ? " or a larger scale" : "");
 }
 
-/* "not found: the run of 8 failed" */
+/* Append a number between two texts: "not found: the run of 8 failed". */
 static void append_number(struct buf *out, const struct find_max *f, const char *before,
 			  uint64_t number, const char *after)
 {
@@ -432,7 +434,7 @@ static void append_sure(struct buf *out, const struct find_max *f)
 	buf_addf(out, " ended when %g%% was out of reach", find_au_limit(f));
 }
 
-/* "with 5: volumes 99.1% AU, checkpoints 31.2 MiB/s; with 6: ..." */
+/* Append "with 5: volumes 99.1% AU, checkpoints 31.2 MiB/s; with 6: ...". */
 static void append_concurrent_jobs(struct buf *out, const struct find_max *f)
 {
 	const struct find_side *const sides[] = { &f->held, &f->missed };

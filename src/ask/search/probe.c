@@ -17,7 +17,7 @@
 
 /* ---- several hosts ---- */
 
-/* Message of rank 0. The arguments of a probe follow, each with its NUL. */
+/* A message from rank 0. The arguments of a probe follow, each with its NUL. */
 struct probe_order {
 	uint64_t count; /* number of arguments */
 	int status;     /* exit status of the program; ORDER_PROBE = run a probe */
@@ -26,7 +26,8 @@ struct probe_order {
 
 enum { ORDER_PROBE = -1 };
 
-/* Rank 0, before it runs a probe: make the other ranks run it. 0, or -EPIPE with err. */
+/* Called by rank 0 before it runs a probe: make the other ranks run the same probe. 0, or -EPIPE
+ * with err. */
 static int probe_send(struct hosts *h, const struct probe_args *args, struct mlgen_err *err)
 {
 	struct probe_order order = { .count = args->count, .status = ORDER_PROBE };
@@ -66,7 +67,7 @@ int probe_serve(const struct ask *a)
 				probe_args_add(&args, "%s", at);
 				at += strlen(at) + 1;
 			}
-			/* Rank 0 sees every error and decides what follows from it. */
+			/* Rank 0 receives every error and decides what to do. */
 			probe_run(&run, a, &args, &ignored);
 			probe_fini(&run);
 			probe_args_fini(&args);
@@ -136,7 +137,7 @@ static int probe_load_argv(struct jobset *set, const struct ask *a, int argc, ch
 		first_error(&diag, err);
 	diag_fini(&diag);
 
-	/* The dataset stays that of the command line, however many accelerators read it now. */
+	/* The dataset stays that of the original jobs, however many accelerators read it now. */
 	for (size_t i = 0; i < set->count; i++)
 		for (size_t k = 0; k < a->set->count; k++)
 			if (!strcmp(set->jobs[i]->name, a->set->jobs[k]->name))

@@ -13,7 +13,8 @@ enum search_verdict {
 	SEARCH_IMPOSSIBLE,
 };
 
-/* A larger number counts as nearer to the limit if its margin grows by at least this much. */
+/* The margin of a larger number must exceed the last margin by this much to count as nearer to the
+ * limit. */
 #define NEARER 0.02
 
 static double mean(const struct search_trial *t)
@@ -68,7 +69,7 @@ struct bounds {
 	uint64_t low, high;
 };
 
-/* The verdict of the full runs of a number or, without such, of its short ones. */
+/* The verdict on a number by its full runs or, if it has none, by its short runs. */
 static enum search_verdict best_verdict(const struct search *s, const struct search_trial *t,
 					bool only_full)
 {
@@ -180,7 +181,8 @@ static struct search_step next_by_short_runs(const struct search *s, struct boun
 	return next.what == SEARCH_END ? confirm(s, b.high) : next;
 }
 
-/* Full runs only: start at the last number of the short runs, in strides that double. */
+/* The next step once only full runs decide: start at the number that the short runs found, and go
+ * on in strides that double. */
 static struct search_step next_by_full_runs(const struct search *s, unsigned wrong)
 {
 	struct bounds b = search_bounds(s, true);
@@ -216,7 +218,7 @@ static uint64_t next_failed(const struct search *s, uint64_t above)
 
 /* ---- results ---- */
 
-/* The trial of a step; a new one if there is none. */
+/* The trial of a step, which is added if it does not exist. */
 static struct search_trial *trial(struct search *s, struct search_step of)
 {
 	bool is_full = of.what == SEARCH_FULL;
@@ -242,8 +244,8 @@ void search_fini(struct search *s)
 struct search_step search_next(const struct search *s)
 {
 	if (s->trials.count) {
-		/* Noise that grows later does not reopen earlier decisions, so only the last trial
-		 * counts. */
+		/* Only the last trial may need another run: noise that grows later does not reopen
+		 * earlier decisions. */
 		const struct search_trial *t = &s->trials.at[s->trials.count - 1];
 
 		if (!t->is_impossible && t->runs < SEARCH_RUNS &&
@@ -297,7 +299,7 @@ bool search_is_confirmed(const struct search *s)
 
 	if (t && t->is_impossible)
 		high = low;
-	/* Above an uncertain number no failure has to be confirmed. */
+	/* If the numbers above the answer are uncertain, no failure has to be confirmed. */
 	if (!low || !search_find(s, low, true) || a.at_most > a.value)
 		return low && search_find(s, low, true);
 	bool is_next = !a.found || !a.is_limited || a.limited_by == low + 1;

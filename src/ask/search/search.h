@@ -5,7 +5,7 @@
 /*
  * A probe is a whole run in this process of the same command line with options added. A search
  * decides from the results of probes which value --find-max tries next; it knows neither jobs nor
- * storage. The ceiling is the rate that this host alone could reach: probes of the job without
+ * storage. The ceiling is the rate that this host alone could reach: its probes run the job without
  * storage.
  *
  * One thread calls all functions; probes start the threads of their runs.
@@ -23,7 +23,7 @@
 struct probe_args {
 	char **at;          /* owned */
 	size_t count, room; /* vec.h */
-	/* A training ends once this percentage of AU is out of reach. */
+	/* A training job ends once this percentage of AU is out of reach. */
 	double au_floor;
 	/* The trace is written to trace_fd, which the caller owns; `trace` names it in messages.
 	 * NULL = no trace. */
@@ -40,10 +40,10 @@ void probe_args_without_storage(struct probe_args *args, const struct ask *a,
 void probe_args_fini(struct probe_args *args);
 
 /*
- * The command line is parsed again with the added arguments. Its jobs prepare missing files, run,
- * and leave a result. SIGINT ends a probe like any run. --log and --trace are not written. With
- * scale= a probe uses the files of the command line, which has to outlive it. All hosts of a job
- * run the probe; rank 0 has the merged result.
+ * A run of the command line, parsed again with the added arguments. Its jobs prepare missing files,
+ * run, and leave a result. SIGINT ends a probe like any run. The options for logs, traces and
+ * metrics are ignored. With scale=, a probe reads the dataset of the original jobs, so these must
+ * outlive the probe. All hosts of a job run the probe; rank 0 has the merged result.
  */
 struct probe {
 	struct jobset set;
@@ -55,12 +55,12 @@ struct probe {
 	struct clock *clock;
 	bool interrupted;
 	/* After a signal some threads hang and still use the probe. probe_fini() then frees
-	 * nothing, and the program has to end without freeing. */
+	 * nothing, and the program must end without freeing. */
 	bool abandoned;
 };
 
-/* Parse and check the jobs of the command line with args, without a run. 0, or -EINVAL with err.
- * Call jobset_fini() in any case. */
+/* Parse and check the jobs of the command line with `args`, but do not run them. 0, or -EINVAL with
+ * err. Call jobset_fini() in any case. */
 int probe_load(struct jobset *set, const struct ask *a, const struct probe_args *args,
 	       struct mlgen_err *err);
 
@@ -76,9 +76,9 @@ struct ask probe_ask(const struct probe *p, const struct ask *a);
 /* ---- several hosts: rank 0 searches and decides, the other ranks run its probes ---- */
 
 /*
- * A search or a ceiling runs in rank 0 alone, which prints and has the results. Rank 0 sends each
- * probe to the other ranks, which run their part and return their measurements. All ranks call
- * these together (hosts.h); with one process they return at once.
+ * Rank 0 alone searches or measures a ceiling; it has the results and prints them. Rank 0 sends
+ * each probe to the other ranks, which run their part and return their measurements. All ranks must
+ * call these functions together (hosts.h); with one process the functions return at once.
  */
 
 /* All ranks but 0: run the probes that rank 0 sends until it dismisses them. Returns the exit
@@ -91,29 +91,29 @@ int probe_dismiss(struct hosts *h, int status);
 /* ---- what this host could reach with infinitely fast storage ---- */
 
 /*
- * Each training of a result is run twice more, alone and for some seconds: with ioengine=null,
- * which moves no bytes, and on a few of its own files that were read into the page cache before
- * (distinct_files, buffered). Both figures go to ml.ceiling, and the verdicts are computed again
- * with them.
+ * Run each training job of a result twice more, alone and for some seconds. The first run has
+ * ioengine=null, which moves no bytes. The second run reads a few of the job's files, which were
+ * read into the page cache before (distinct_files, buffered). Both figures go to ml.ceiling, and
+ * the verdicts are computed again with them.
  *
  * Call between run_collect() and the report, while the run still exists: datasets of a result
  * belong to the run. `a` is the command line of the result, including the arguments of a probe.
  *
- * With only_unclear, only trainings whose verdict is host or unclear are measured, and briefly:
- * three times up to three seconds each, never a run that was short itself, and not with
- * --ceiling=no.
+ * With only_unclear, only training jobs whose verdict is host or unclear are measured. The null
+ * run, reading the files, and the run from memory then take up to three seconds each. A job whose
+ * own run was short is not measured. With --ceiling=no nothing is measured.
  *
- * Returns 0, or -EINTR when a signal ended the measurement. Figures measured until then remain; the
- * program is to report and to end as if interrupted, without freeing memory that threads may still
+ * Returns 0, or -EINTR if a signal ended the measurement. Figures measured until then remain. The
+ * caller must then report and end as if interrupted, without freeing memory that threads may still
  * use. A figure that cannot be measured is not an error: ml.ceiling.unmeasured says why.
  */
 int ceiling_measure(const struct ask *a, struct run_result *r, bool only_unclear,
 		    struct mlgen_err *err);
 
-/* Parts that unit tests call. */
+/* These functions are public for unit tests. */
 
-/* Seconds of each of the two runs; 0 = this training has no ceiling to measure, or none as brief as
- * that. Verdicts are filled. */
+/* Seconds of each of the two runs; 0 = the job has no ceiling, or it is not to be measured. The
+ * caller has filled the verdicts. */
 double ceiling_seconds(const struct job_result *j, bool only_unclear);
 
 /* Number of other jobs that ran at the same time. */

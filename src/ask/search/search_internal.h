@@ -24,14 +24,14 @@
 
 /*
  * The next number to try follows from the results so far and nothing else. Short probes double the
- * number until one fails, then bisect. A full run confirms the largest number that held, and
- * another its neighbour that did not. A result too near to the limit for its noise is repeated, up
- * to SEARCH_RUNS times. Once a full run contradicts the short ones, only full runs count. Where the
- * first number fails, larger ones are tried as long as they come nearer, unless `falls` says that
- * none can.
+ * number until one fails, then bisect. A full run then confirms the largest number that held, and
+ * another full run confirms that the next number fails. If a result differs from the limit by no
+ * more than the noise, its run is repeated, up to SEARCH_RUNS times. Once a full run contradicts
+ * the short probes, only full runs decide. If the first number fails, larger numbers are tried as
+ * long as each comes nearer to the limit, unless `falls` says that none can.
  *
- * A margin is how far a result is from the limit, as a fraction of the limit: 0.05 is 5 % better
- * than required, -0.05 misses by 5 %.
+ * A margin is the distance of a result from the limit, as a fraction of the limit: 0.05 is 5 %
+ * better than required, -0.05 misses by 5 %.
  */
 #define SEARCH_RUNS 3
 #define SEARCH_NOISE_LEAST 0.01 /* no result is more exact than this */
@@ -42,7 +42,7 @@ struct search_trial {
 	bool is_full, is_impossible;
 	unsigned runs;
 	double margins[SEARCH_RUNS];
-	double noise; /* within its runs, the largest */
+	double noise; /* the largest noise within one of the runs */
 };
 
 /* Searches the numbers from least to most. Starts with zero trials; search_fini() frees them. */
@@ -71,15 +71,15 @@ void search_init(struct search *s, uint64_t least, uint64_t most);
 void search_fini(struct search *s);
 
 struct search_step search_next(const struct search *s);
-/* Add the result of a step. `noise` is the spread within the run (of its epochs), 0 = unknown. */
+/* Add the result of a step. `noise` is the spread of the epochs within the run; 0 = unknown. */
 void search_add_result(struct search *s, struct search_step step, double margin, double noise);
-/* Neither this number nor a larger one can be tried at all. */
+/* Record that neither this number nor a larger one can be tried at all. */
 void search_set_impossible(struct search *s, struct search_step step);
 
 /* The answer from the results so far; may be called before the end. */
 struct search_answer search_answer(const struct search *s);
 
-/* True if a full run confirmed each side that the answer has. */
+/* True if full runs confirmed both the answer and the number that limits it, if they exist. */
 bool search_is_confirmed(const struct search *s);
 
 const struct search_trial *search_find(const struct search *s, uint64_t value, bool is_full);
@@ -92,20 +92,20 @@ double search_noise(const struct search *s);
 struct find_side {
 	uint64_t value; /* 0 = there was none */
 	char verdict[16];
-	char *headline; /* headline of the verdict; owned */
+	char *headline; /* of the verdict; owned */
 	double bytes_per_sec, demand_bytes_per_sec;
-	double memory_percent, epochs_differ; /* points of AU; NaN */
+	double memory_percent, epochs_differ; /* epochs_differ: points of AU; NaN = unknown */
 	uint64_t epochs;
-	/* The host was also measured from memory and reached no more. */
+	/* The ceiling of the host was measured, too, on files in memory. */
 	bool is_at_ceiling;
 	bool is_cut;           /* ended early because the required AU was out of reach */
 	char *concurrent_jobs; /* results of jobs that ran at the same time; owned, NULL = none */
 };
 
 /*
- * A search serves both directions. Its numbers are values of the option. For --find-min, where less
- * is harder, number n stands for a tier of 101 - n percent of the dataset: 1 is 100 %, 100 is 1 %.
- * find_shown() converts a number for output.
+ * The same search serves both directions. For --find-max its numbers are values of the option. For
+ * --find-min, where a smaller value is harder, number n stands for a tier of 101 - n percent of the
+ * dataset: 1 is 100 %, 100 is 1 %. find_shown() converts a number for output.
  */
 #define FIND_MIN_STEPS 100
 
@@ -116,7 +116,7 @@ struct find_max {
 	FILE *table;      /* NULL = quiet, or JSON */
 
 	/* ---- question ---- */
-	const struct job *job; /* the varied one, as the command line has it */
+	const struct job *job; /* the varied job, as on the command line */
 	const struct mlgen_field *option;
 	struct requirement required[REQUIREMENTS_MAX];
 	unsigned required_count;
@@ -128,13 +128,14 @@ struct find_max {
 	size_t probe_count;
 	struct find_side held, missed;
 
-	/* The run in the JSON document. */
+	/* The run that the JSON document shows. */
 	struct probe best;
 	bool has_best;
 
 	/* ---- answer ---- */
 	struct search_answer answer;
-	double without_storage;         /* AU at answer.limited_by; NaN = not tried */
+	/* AU at answer.limited_by on the null engine; NaN = not tried */
+	double without_storage;
 	const char *limit;              /* see metrics_find_max */
 	double delivered_bytes_per_sec; /* the largest rate of any run; NaN = none */
 	double fraction; /* part of one accelerator that storage can feed; NaN = one or more */
@@ -144,7 +145,7 @@ struct find_max {
 	size_t line_count;
 	bool interrupted, abandoned;
 	struct mlgen_err err;             /* a run failed and ended the search */
-	uint64_t files, samples_per_file; /* numbers of the last dataset that was read */
+	uint64_t files, samples_per_file; /* of the dataset, as last examined */
 	bool has_existing_files;          /* the dataset existed before */
 	struct rate_unit unit;
 };
@@ -160,8 +161,8 @@ int find_question(struct find_max *f, struct mlgen_err *err);
 /* True if the job can make more files, as advice_makes_files(). */
 bool find_makes_files(const struct find_max *f);
 
-/* Steps that an epoch needs: 2 with a limit on AU, which counts from the second step, otherwise
- * 1. */
+/* Steps that an epoch needs: 2 if an AU is required, because AU is measured from the second step
+ * on; otherwise 1. */
 uint64_t find_steps_needed(const struct find_max *f);
 
 /* Files of the dataset that this many steps read. */
@@ -173,7 +174,7 @@ double find_files_needed(const struct find_max *f, uint64_t value);
 uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most);
 
 /*
- * Add the arguments that set the option to this value and, for a short probe, end it early. Sets
+ * Add the arguments that set the option to this value and that end a short probe early. Sets
  * *is_full if the probe is as long as the job. -EINVAL with err if the job cannot have this value.
  */
 int find_length(const struct find_max *f, struct search_step step, struct probe_args *args,
@@ -182,14 +183,14 @@ int find_length(const struct find_max *f, struct search_step step, struct probe_
 /* After the search: set f->limit and f->without_storage. Runs a short probe. */
 void find_limit(struct find_max *f);
 
-/* After find_limit(): set the rate that storage delivered and, where that is too little for one
+/* After find_limit(): set the rate that storage delivered and, if the rate is too low for one
  * accelerator, f->fraction and f->fits. */
 void find_fraction(struct find_max *f);
 
 /* Append the command that simulates f->fraction of an accelerator, quoted for a shell. */
 void find_append_play(struct buf *out, const struct find_max *f);
 
-/* "valid for MLPerf Storage up to 8 accelerators ..."; nothing if the job is not an MLPerf
+/* Append "valid for MLPerf Storage up to 8 accelerators ..."; nothing if the job is not an MLPerf
  * workload. */
 void find_text_mlperf(struct buf *out, const struct find_max *f);
 
@@ -199,8 +200,8 @@ void find_text_mlperf(struct buf *out, const struct find_max *f);
 const struct job_result *find_result(const struct find_max *f, const struct run_result *r);
 
 bool find_is_au(const struct requirement *q);
-/* The value of the option for a number of the search; append it as text, with % if it is a
- * share. */
+/* The value of the option for a number of the search. find_append_shown() appends it as text, with
+ * % if it is a share. */
 uint64_t find_shown(const struct find_max *f, uint64_t number);
 void find_append_shown(struct buf *out, const struct find_max *f, uint64_t number);
 
@@ -210,7 +211,7 @@ double find_au_limit(const struct find_max *f);
 bool find_trains(const struct find_max *f);
 bool find_counts_accelerators(const struct find_max *f);
 
-/* AU meets its limit only because epochs are short. */
+/* True if AU meets its limit only because epochs are short. */
 bool find_is_hidden(const struct find_max *f, const struct metrics_probe *p);
 
 /* Is the metric in ns? */
@@ -220,7 +221,7 @@ bool find_is_time(const struct requirement *q);
 #define FIND_FIGURE_BYTES (UNITS_TEXT_BYTES + 8)
 const char *find_figure_text(char *out, const struct requirement *q, double v);
 
-/* "94.6%", "-"; `out` holds UNITS_TEXT_BYTES. */
+/* Print an AU as "94.6%"; NaN is "-". `out` holds UNITS_TEXT_BYTES. */
 const char *find_au_text(char *out, double au);
 
 /* ---- find_max_table.c ---- */
@@ -233,25 +234,25 @@ void find_text_probe(struct find_max *f, const struct metrics_probe *p);
 
 /* ---- find_max_text.c ---- */
 
-/* Call after the search. Fills f->lines: ANSWER and the lines that explain it. */
+/* Fill f->lines: ANSWER and the lines that explain it. Call after the search. */
 void find_lines(struct find_max *f);
 
-/* Print these lines; with `quiet` only the first. */
+/* Print f->lines; with `quiet` only the first. */
 void find_text_answer(const struct find_max *f, FILE *to, bool quiet);
 
 void find_json(const struct find_max *f, FILE *to);
 
 /* ---- ceiling.c: files of a dataset that represent all of them in memory ---- */
 
-/* Number of files that are enough to be read repeatedly: some batches of every accelerator and more
- * than the caches of a CPU hold, in at most `most_bytes`. At least one. */
+/* Number of files that a run from memory reads repeatedly: enough for some batches of every
+ * accelerator, and larger than the caches of a CPU, but at most `most_bytes`. At least one. */
 uint64_t ceiling_files(const struct job_result *j, uint64_t most_bytes);
 
 struct ceiling_warm {
 	uint64_t files, bytes; /* whole files that were read into memory */
 };
 
-/* Read the first `files`, all their parts, until deadline_ns or until a signal is pending. 0, or
- * -errno with err; -EINTR for a signal. */
+/* Read the first `files` files with all their parts. Stops early at deadline_ns. 0, or -errno with
+ * err; -EINTR if a signal is pending. */
 int ceiling_warm(struct ceiling_warm *w, const struct dataset *ds, uint64_t files,
 		 const struct clock *clock, uint64_t deadline_ns, struct mlgen_err *err);
