@@ -31,7 +31,7 @@ static void skip_folder(struct clean *c, struct clean_set *of, const char *why)
 	clean_report_kept(c, NULL, why);
 }
 
-/* Walk a folder below. An empty folder is removed if mlgen made it or if files in it were
+/* Walk a subfolder. If it is empty afterwards, remove it if mlgen made it or if files in it were
  * removed. */
 static void walk_below(struct clean *c, int parent_fd, const char *name, const struct stat *st,
 		       struct clean_set *of, unsigned depth)
@@ -114,7 +114,7 @@ static bool is_trusted(struct clean *c, int folder_fd, const struct clean_set *o
 	return false;
 }
 
-/* Append NAME to c->path. Returns the length before, or 0 if the path is too long. */
+/* Append NAME to c->path. Returns the previous length, or 0 if the path is too long. */
 static size_t path_append(struct clean *c, const char *name)
 {
 	size_t length = strlen(c->path), more = strlen(name);
@@ -151,7 +151,7 @@ void clean_walk(struct clean *c, DIR *dir, struct clean_set *of, unsigned depth)
 
 /* ---- reports ---- */
 
-/* Number of kept files and of errors that are named. */
+/* At most this many kept files, and this many errors, are reported one by one. */
 #define CLEAN_SHOWN 20
 
 void clean_report_kept(struct clean *c, const char *name, const char *why)
@@ -275,8 +275,8 @@ static int list_directory(struct clean *c, const char *directory)
 	return EXIT_RAN;
 }
 
-/* A directory may no longer exist, if it was removed together with a directory that contained
- * it. */
+/* The directory may no longer exist, because it was removed together with a directory that
+ * contained it. */
 static int remove_directory(struct clean *c, const char *directory)
 {
 	struct mlgen_err err = { 0 };

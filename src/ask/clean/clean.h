@@ -24,21 +24,22 @@
 /* ---- files that are found and removed ---- */
 
 /*
- * Files need no memory: the manifest of the folder tells by the file's name whether it belongs to a
- * dataset or a checkpoint. Folders are locked (files.h) one below the other. Symbolic links are not
- * followed and other filesystems are not entered.
+ * No list of files is kept in memory: the manifest of a folder tells by a file's name whether the
+ * file belongs to a dataset or a checkpoint. Folders are locked (files.h) one below another.
+ * Symbolic links are not followed and other filesystems are not entered.
  */
 struct clean {
 	FILE *to;
 	bool removes;   /* otherwise files are only listed */
 	bool is_quiet;  /* prints nothing about files */
-	bool is_repeat; /* walks again for the remaining files of one dataset */
-	bool replaces;  /* also checkpoints whose writer is not seen on this host */
+	bool is_repeat; /* another walk, for the remaining files of one dataset */
+	/* --replace: remove even a checkpoint whose writer may run on another host */
+	bool replaces;
 	struct process self;
 	char path[PATH_MAX];   /* the current file or folder */
 	dev_t dev;             /* filesystem of the directory on the command line */
 	uint64_t manifests;    /* found so far */
-	uint64_t files, bytes; /* named in manifests: found or removed */
+	uint64_t files, bytes; /* files named in manifests: found or removed */
 	uint64_t strangers;    /* files without a manifest, which stay */
 	uint64_t faults;       /* errors that were reported */
 };
@@ -50,14 +51,14 @@ struct clean_set {
 	int dir_fd; /* the dataset's directory */
 	uid_t maker;
 	uint64_t files, bytes;
-	bool is_marked;  /* the manifest says incomplete */
+	bool is_marked;  /* the manifest marks the dataset as incomplete */
 	bool is_stopped; /* marking failed, so nothing is removed */
-	bool stays;      /* some of its files stay, and so does the manifest */
+	bool stays;      /* some files of the dataset stay, so its manifest stays, too */
 };
 
 /* Report that c->path, or NAME in it, stays; `why` may be NULL. */
 void clean_report_kept(struct clean *c, const char *name, const char *why);
-/* Report a whole sentence, which already names the path. */
+/* Report that something stays, in a sentence that already names the path. */
 void clean_report_kept_text(struct clean *c, const char *sentence);
 /* Report an error that prevents listing or removing something. */
 void clean_fault(struct clean *c, const struct mlgen_err *err);
@@ -70,7 +71,7 @@ void clean_dataset(struct clean *c, DIR *dir, unsigned depth);
  * and `why` has the reason. */
 bool clean_set_remove(struct clean *c, struct clean_set *of, int folder_fd, const char *name,
 		      const struct stat *st, char *why, size_t why_bytes);
-/* Does the manifest name a folder at c->path; or a folder or a file? */
+/* Does the dataset have a folder at c->path? clean_set_has() asks for a folder or a file. */
 bool clean_set_has_folder(const struct clean *c, const struct clean_set *of);
 bool clean_set_has(const struct clean *c, const struct clean_set *of);
 

@@ -18,7 +18,7 @@
 
 /* The manifest of a checkpoint is in memory while its files are checked. */
 struct clean_checkpoint {
-	struct checkpoints in; /* the directory it lies in */
+	struct checkpoints in; /* the directory that contains it */
 	struct checkpoint_removal removal;
 	uint64_t files, bytes; /* files of the manifest that exist */
 	bool stays;            /* something in its folder stays */
@@ -131,7 +131,8 @@ static void clean_files(struct clean *c, struct clean_checkpoint *k)
 	clean_report_owned(c, what, k->files, k->bytes);
 }
 
-/* Files of an existing checkpoint tell which user makes them. Needed only for removal. */
+/* Open the directory for changes and find the user who owns its files, as existing checkpoints
+ * tell. Needed only for removal. */
 static int find_maker(struct clean_checkpoint *k, bool removes, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
@@ -174,7 +175,7 @@ static void begin_checkpoint(struct clean *c, struct clean_checkpoint *k,
 	checkpoint_removal_fini(&k->removal);
 }
 
-/* Drop an empty checkpoint, which a killed run or --clean has left. */
+/* Drop an empty checkpoint that a killed run or a killed --clean has left. */
 static bool drop_bare(const struct clean *c, struct clean_checkpoint *k,
 		      const struct checkpoint *found)
 {
@@ -190,7 +191,7 @@ static bool drop_bare(const struct clean *c, struct clean_checkpoint *k,
 	return was_dropped;
 }
 
-/* 1 = an mlgen checkpoint, 0 = something else, or -errno with err. */
+/* Read the manifest. 1 = an mlgen checkpoint, 0 = something else, or -errno with err. */
 static int read_manifest(const struct clean *c, const struct clean_checkpoint *k,
 			 struct checkpoint *found, struct mlgen_err *err)
 {

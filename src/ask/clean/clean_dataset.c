@@ -68,7 +68,8 @@ bool clean_set_has(const struct clean *c, const struct clean_set *of)
 	return clean_set_has_folder(c, of) || clean_set_find(of, c->path, &file) != NULL;
 }
 
-/* The final path of a file that is written as ".NAME.part". False: the name is another. */
+/* Store the final path of a file that is still called ".NAME.part". False: c->path has no such
+ * name. */
 static bool final_path(const struct clean *c, char to[PATH_MAX])
 {
 	const char *name = strrchr(c->path, '/') + 1;
@@ -84,8 +85,8 @@ static bool final_path(const struct clean *c, char to[PATH_MAX])
 	return true;
 }
 
-/* Mark the dataset as incomplete, so that it does not count as whole if removal is interrupted. A
- * full filesystem has room for the mark once a file is removed. */
+/* Mark the dataset as incomplete, so that it does not count as whole if removal is interrupted. If
+ * the filesystem is full, the mark is written as soon as removed files have made room. */
 static int mark_set(struct clean_set *s, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
@@ -160,7 +161,7 @@ static void report_set(struct clean *c, const struct clean_set *s)
 	clean_report_owned(c, what, s->files, s->bytes);
 }
 
-/* Repeat the walk until it finds no more files: some filesystems skip names while others are
+/* Repeat the walk until it finds no more files: some filesystems skip names while other names are
  * removed. */
 static void remove_set(struct clean *c, struct clean_set *s, DIR *dir, unsigned depth)
 {

@@ -15,7 +15,7 @@
 #include "job/job.h"
 #include "report/text/text.h"
 
-/* The column in which counts end and their unit begins. */
+/* Counts end in this column, and their unit begins there. */
 #define COUNT_END 60
 
 static char *whole_text(char *out, double n)
@@ -23,7 +23,8 @@ static char *whole_text(char *out, double n)
 	return units_human_count(out, (uint64_t)fmin(n, 1e19));
 }
 
-/* Format as users see sizes of files and records: 146.6 MB, 114.7 kB, 2,500 B. */
+/* Format a size in decimal units, as users see the sizes of files and records: 146.6 MB, 114.7 kB,
+ * 2,500 B. */
 static char *sample_text(char *out, double bytes)
 {
 	char n[UNITS_TEXT_BYTES];
@@ -54,8 +55,8 @@ static void print_term(FILE *to, const char *label, const struct buf *terms, dou
 
 /* ---- command line ---- */
 
-/* Is the argument an option of the question, or an option that the answer replaces? An argument
- * contains its value. */
+/* Is the argument an option of the question, or an option that the answer replaces? An option and
+ * its value are one argument. */
 static bool is_replaced(const char *arg)
 {
 	static const char *const names[] = {

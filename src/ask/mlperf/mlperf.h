@@ -5,11 +5,11 @@
 /*
  * A version of the rules is a row with its workloads and the requirements on a dataset. Rules judge
  * a subject: a job of a run or of a plan. Runs of the same job form a group. A workload has its own
- * rules as rows of struct asked (ask/ask.h). This folder has the rules that trainings and
+ * rules as rows of struct asked (ask/ask.h). This folder has the rules that training jobs and
  * checkpoints share.
  *
- * A rule that cannot be decided from what is there counts as not checked, never as kept. What a
- * version requires is a member of its row; no rule asks which version it is.
+ * A rule that cannot be decided from the available figures is reported as not checked, never as
+ * kept. The requirements of a version are members of its row; no rule asks for the version itself.
  */
 
 #include <stdbool.h>
@@ -25,11 +25,13 @@ struct mlperf_group;
 
 /* ---- requirements: workloads, sizes, options that may differ ---- */
 
-/* Sources: github.com/mlcommons/storage. v2.0 is caa90c9 (Submission_guidelines.md,
+/*
+ * Sources: github.com/mlcommons/storage. v2.0 is caa90c9 (Submission_guidelines.md,
  * mlpstorage/rules.py). v1.0 is its v1.0-branch (the same file, benchmark.sh, report.py). v3.0 is
- * Rules.md 0366ccf and, where that says less, 2f65ef1 of its fork hazemawadalla/storage
- * (mlpstorage_py/config.py, submission_checker/, configs/dlio/workload/). All versions have in
- * common: */
+ * Rules.md 0366ccf and, where Rules.md does not say enough, 2f65ef1 of its fork
+ * hazemawadalla/storage (mlpstorage_py/config.py, submission_checker/, configs/dlio/workload/). All
+ * versions have in common:
+ */
 #define MLPERF_STEPS 500  /* minimum steps of an epoch */
 #define MLPERF_MEMORIES 5 /* minimum size of the dataset in units of the memory of all hosts */
 #define MLPERF_CHECKPOINTS 10
@@ -49,10 +51,10 @@ struct mlperf_workload {
 
 	/* Checkpoints: */
 	uint64_t ranks;
-	bool has_subset; /* MLPERF_SUBSET of the ranks are a result, too */
+	bool has_subset; /* a run of MLPERF_SUBSET ranks is a result, too */
 };
 
-/* When caches have to be emptied for a training. */
+/* When caches must be emptied for training. */
 enum mlperf_empties {
 	MLPERF_EMPTY_NEVER, /* the size of the dataset and new seeds suffice */
 	MLPERF_EMPTY_RUN,
@@ -72,9 +74,9 @@ struct mlperf_rules {
 	const char *names; /* names of the workloads, for messages */
 	size_t window;     /* offset of its figures in struct mlperf_result */
 	size_t epoch_rate; /* offset of an epoch's rate in struct mlperf_epoch */
-	/* The first run does not count, and each run needs a new seed. */
+	/* The first run is a warm-up and is not counted; each run needs a new seed. */
 	bool warms_up;
-	/* A result of checkpoints is the mean of several runs, as for trainings. */
+	/* A result of checkpoints is the mean of several runs, like a result of training. */
 	bool repeats_checkpoints;
 	/* The time between two runs must be less than the time of a run. */
 	bool is_consecutive;
@@ -84,27 +86,27 @@ struct mlperf_rules {
 	uint64_t epochs;     /* epochs of jobs without a workload; 0 = any number */
 	uint64_t ranks_here; /* minimum ranks of a checkpoint on one host */
 	const char *ranks_here_text;
-	/* Memory of the accelerators of a checkpoint, the smallest first; NULL = any. */
+	/* Memory of the accelerators whose state a checkpoint has, the smallest first; NULL = any.
+	 */
 	const struct mlperf_accelerator *memories;
-	/* Caches are emptied before restores, unless more than this many times the host's memory
-	 * was saved; 0 = always. */
+	/* Caches must be emptied before restores, unless more than this many times the host's
+	 * memory was saved; 0 = always. */
 	unsigned cache_memories;
-	/* Saves and restores may be two runs, with at most this time between them; 0 = they are one
-	 * run. */
+	/* Saves and restores may be two runs, at most this long apart; 0 = they must be one run. */
 	unsigned phases_seconds;
 };
 
 /* The rules for a value of enum settings_check; v2.0 for CHECK_NONE. */
 const struct mlperf_rules *mlperf_rules_of(int check);
-/* Like mlperf_rules_of(); for CHECK_NONE the first version from v2.0 on that has the job's workload
- * on its accelerator. */
+/* Like mlperf_rules_of(), but for CHECK_NONE the first version, v2.0 or later, that has the job's
+ * workload on its accelerator. */
 const struct mlperf_rules *mlperf_rules_for(int check, const struct job *j);
 
-/* Find a workload by the name of the job or of its file, which a document has as the origin of its
- * phase; NULL = no workload of this version. */
+/* Find the workload of a job by the name of the job or of its job file. A document names the job
+ * file as the origin of the phase option. NULL = no workload of this version. */
 const struct mlperf_workload *mlperf_find_workload(const struct mlperf_rules *rules,
 						   const struct job *j);
-/* Like mlperf_find_workload(), in any version. */
+/* Like mlperf_find_workload(), but in any version. */
 const struct mlperf_workload *mlperf_find_any(const struct job *j);
 /* True if the workload has that accelerator; false for NULL. */
 bool mlperf_has_accelerator(const struct mlperf_workload *w, const char *name);
@@ -114,13 +116,14 @@ struct mlperf_need {
 	double sample_bytes;  /* nominal, as MLPerf's tool counts */
 	double steps_samples; /* MLPERF_STEPS for all accelerators */
 	double memory_samples;
-	double samples; /* the larger of the two */
+	double samples; /* the larger of steps_samples and memory_samples */
 	double files, bytes;
-	/* Smallest dataset that passes. MLPerf's tools round files down, so that an epoch of 499
-	 * steps passes. */
+	/* The smallest dataset that passes: MLPerf's tools round the number of files down, so even
+	 * an epoch of 499 steps passes. */
 	double steps_passes, memory_passes; /* samples */
 };
-/* `per_file` is the mean number of samples per file; existing files have their own. */
+/* Compute the required dataset. `per_file` is the mean number of samples per file, which for
+ * existing files is their own. */
 void mlperf_need(struct mlperf_need *n, const struct job *j, double per_file, double sample_bytes,
 		 uint64_t hosts, uint64_t memory_bytes);
 
@@ -135,15 +138,16 @@ int mlperf_compare(const struct job *j, const struct mlperf_workload *w,
 /* ---- checks: would a run be valid for MLPerf Storage? ---- */
 
 /*
- * Checks of --check=mlperf-v1|v2 (settings.check). Memory is that of the run: memory_limit, or all
- * memory of its host. --memory overrides it, and --hosts the number of hosts. These checks do not
- * change the exit status; ask_check() of documents does.
+ * Checks for --check=mlperf-v1|v2 (settings.check). They use the memory of the run, which is
+ * memory_limit or all memory of its host; --memory overrides it, and --hosts overrides the number
+ * of hosts. These checks do not change the exit status, but ask_check(), which checks documents,
+ * does.
  */
 
 /*
- * Print a block for each job and its repetitions; with --quiet only the first line. Call with
- * output_format=normal only, after text_report(). With r NULL, call after the plans of a dry run:
- * only rules that are known before a run are checked.
+ * Print a block for each job and its repetitions; with --quiet only the first line. Call only with
+ * output_format=normal, after text_report(). For a dry run, call with r NULL after the plans are
+ * printed: then only rules that are known before a run are checked.
  */
 void mlperf_check(FILE *to, const struct ask *a, const struct run_result *r);
 
@@ -185,7 +189,7 @@ struct mlperf_subject {
 struct mlperf_group {
 	struct mlperf_subject *of;
 	size_t count;
-	unsigned turns, warm_ups; /* the first `warm_ups` turns do not count */
+	unsigned turns, warm_ups; /* the first `warm_ups` turns are not counted */
 	const struct mlperf_groups *all;
 };
 
@@ -200,7 +204,7 @@ struct mlperf_source {
 	char *name; /* name of the document, owned; NULL = no document */
 };
 
-/* Group the jobs of all sources; with no source, the planned jobs. */
+/* Group the jobs of all sources or, if there is no source, the planned jobs. */
 void mlperf_groups_init(struct mlperf_groups *g, const struct ask *a,
 			const struct mlperf_source *sources, size_t count);
 void mlperf_groups_fini(struct mlperf_groups *g);
@@ -208,24 +212,24 @@ void mlperf_groups_fini(struct mlperf_groups *g);
 /* Print all groups. Returns the number of broken rules. */
 unsigned mlperf_print(FILE *to, const struct ask *a, const struct mlperf_groups *g);
 
-/* A rule appends its findings to `text`: figures if it is kept; if it is broken, the option that
- * breaks it and its correct value. */
+/* A rule appends its findings to `text`: figures if it is kept; otherwise the option that breaks
+ * the rule, and the option's correct value. */
 typedef enum mlperf_state mlperf_check_fn(const struct mlperf_subject *s, struct buf *text);
 struct mlperf_row {
 	const char *name; /* NULL ends a table */
 	mlperf_check_fn *check;
-	bool is_of_result; /* judges the result, which may consist of more runs than this run */
+	bool is_of_result; /* judges the whole result, which may consist of several runs */
 };
 
 /* Rules of jobs that are not workloads of MLPerf. */
 extern const struct mlperf_row mlperf_other_rules[];
 
-/* Rules of both trainings and checkpoints. */
+/* Rules that training jobs and checkpoints share. */
 mlperf_check_fn mlperf_check_workload, mlperf_check_options, mlperf_check_complete,
 	mlperf_check_runs;
 
 /* The state of a rule that cannot be judged before the run. */
 enum mlperf_state mlperf_not_yet(struct buf *text);
 
-/* The figures of a training in the window of that version. */
+/* The figures of a training job in the window of the subject's version. */
 const struct mlperf_window *mlperf_window(const struct mlperf_subject *s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mlperf_check.c - --check: rules of both trainings and checkpoints, and their evaluation. */
+/* mlperf_check.c - --check: rules shared by training jobs and checkpoints, and their evaluation. */
 #include "ask/mlperf/mlperf.h"
 
 #include <errno.h>
@@ -135,7 +135,7 @@ static struct rule_finding evaluate(const struct mlperf_row *row, const struct m
 	return found;
 }
 
-/* The worst finding of all runs that count, the first among equals. */
+/* The worst finding of all counted runs; the first of several equally bad ones. */
 static struct rule_finding evaluate_all(const struct mlperf_row *row, const struct mlperf_group *g)
 {
 	struct rule_finding worst = { .state = MLPERF_NONE };
@@ -160,7 +160,7 @@ static struct rule_finding evaluate_all(const struct mlperf_row *row, const stru
 	return worst;
 }
 
-/* The findings about one job of the group or, with NULL, about all. */
+/* The findings about one job of the group or, if `only` is NULL, about all its jobs. */
 static void find_all(struct rule_findings *f, const struct mlperf_group *g,
 		     const struct mlperf_subject *only)
 {
@@ -230,7 +230,7 @@ unsigned mlperf_print(FILE *to, const struct ask *a, const struct mlperf_groups 
 
 			buf_addf(&line, "  %s", rule->rule);
 			plan_pad_to(&line, STATE_AT);
-			/* A broken rule has to catch the eye. */
+			/* A broken rule must catch the eye. */
 			bool is_broken = strcmp(rule->state, states[MLPERF_BROKEN]) == 0;
 			buf_add(&line, is_broken ? "BROKEN" : rule->state);
 			plan_pad_to(&line, TEXT_AT);

@@ -14,13 +14,13 @@
 
 #define MLPERF_SPREAD 5 /* largest difference between repetitions, percent */
 
-#define MLPERF_RUNS 5 /* number of runs that count */
+#define MLPERF_RUNS 5 /* number of runs of a result, without warm-ups */
 
 /* ---- subjects ---- */
 
-/* The declared size, as MLPerf's tool counts. Existing files count with their own size, unless it
- * looks like a draw from the declared distribution: the means differ by chance and by DLIO's
- * rounding to square samples. */
+/* The size of a sample as MLPerf's tool counts: the declared size. For existing files it is their
+ * own size, unless that looks like a draw from the declared distribution: then the means differ
+ * only by chance and by DLIO's rounding to square samples. */
 static double sample_bytes_of(const struct dataset *ds, const struct job *j)
 {
 	double existing = dist_mean(&ds->sample_size);
@@ -29,11 +29,12 @@ static double sample_bytes_of(const struct dataset *ds, const struct job *j)
 	bool is_as_declared = ds->is_found && j->dataset == DATASET_MADE &&
 			      fabs(existing - declared) <= chance + declared / 100;
 
-	/* A document has the sizes only in its options. */
+	/* A result that was read from a document has the sizes only in its options. */
 	return is_as_declared || !(existing > 0) ? declared : existing;
 }
 
-/* A dataset that cannot be made has an unknown number of samples; s->why has the reason. */
+/* Count the samples of the dataset. If it cannot be made, the number is unknown and s->why has the
+ * reason. */
 static void count_samples(struct mlperf_subject *s)
 {
 	const struct dataset *known = s->result ? s->result->dataset : NULL;
@@ -89,7 +90,7 @@ static void init_subject(struct mlperf_subject *s, const struct ask *a,
 
 /* ---- groups ---- */
 
-/* Two jobs that ran side by side in one run are a mix, and no repetitions. */
+/* Two jobs that ran side by side in one run are a mix, not repetitions. */
 static bool is_repeated(const struct mlperf_subject *a, const struct mlperf_subject *b)
 {
 	const struct job *x = a->job, *y = b->job;
@@ -175,7 +176,7 @@ void mlperf_groups_init(struct mlperf_groups *g, const struct ask *a,
 		sources = &plan;
 		count = 1;
 	}
-	/* Subjects have the order of the command line, so that the printed blocks do, too. */
+	/* Keep the order of the command line, which the printed blocks have, too. */
 	for (size_t k = 0; k < count; k++)
 		n += count_jobs(a, &sources[k]);
 	struct mlperf_subject *all = mem_array(n, sizeof(*all)), *s = all;
@@ -219,7 +220,7 @@ const struct mlperf_window *mlperf_window(const struct mlperf_subject *s)
 	return (const void *)((const char *)&s->result->ml.mlperf + s->rules->window);
 }
 
-/* The rate that a result is the mean of: samples or bytes per second; NaN = none. */
+/* The rate that is averaged over the runs of a result: samples or bytes per second; NaN = none. */
 static double mlperf_rate(const struct mlperf_subject *s)
 {
 	if (!s->run)
@@ -231,7 +232,7 @@ static double mlperf_rate(const struct mlperf_subject *s)
 		       : (double)NAN;
 }
 
-/* The runs that count. */
+/* The runs that are counted: all but the warm-ups. */
 struct runs {
 	unsigned count; /* number of runs with a known rate */
 	double least, most, sum;
@@ -251,7 +252,7 @@ static const struct mlperf_subject *find_repeated_seed(const struct mlperf_group
 	return NULL;
 }
 
-/* A turn lasts from the first start to the last end of its hosts. */
+/* A turn lasts from the first start to the last end on any of its hosts. */
 struct turn_span {
 	const char *name; /* name of one of the hosts */
 	uint64_t begin_ms, end_ms;
@@ -275,7 +276,8 @@ static struct turn_span turn_times(const struct mlperf_group *g, unsigned turn)
 	return t;
 }
 
-/* Append the documents of each run. Documents that overlap in time belong to one run. */
+/* Append the documents of each run that has several: documents that overlap in time belong to one
+ * run. */
 static void add_hosts(struct buf *text, const struct mlperf_group *g)
 {
 	for (unsigned turn = 0; turn < g->turns; turn++) {
@@ -296,7 +298,7 @@ static void add_hosts(struct buf *text, const struct mlperf_group *g)
 	}
 }
 
-/* The text of the rules requires a warm-up for trainings only. */
+/* The text of the rules requires a warm-up only for training. */
 static bool needs_warm_up(const struct mlperf_subject *s)
 {
 	return s->rules->warms_up && job_work(s->job)->has_accelerators;
@@ -331,8 +333,8 @@ static enum mlperf_state judge_runs(const struct mlperf_subject *s, const struct
 		buf_addf(text,
 			 "; randseed=%" PRIu64 " twice, but each run requires a different seed",
 			 twice->job->randseed);
-	/* The gap between two runs must be shorter than a run, so that results are not picked. The
-	 * first longer gap is reported. */
+	/* The gap between two runs must be shorter than the earlier run, so that nobody picks the
+	 * best of many runs. The first longer gap is reported. */
 	for (unsigned i = 1; s->rules->is_consecutive && i < g->turns && !is_apart; i++) {
 		struct turn_span a = turn_times(g, i - 1), b = turn_times(g, i);
 		char gap[UNITS_TEXT_BYTES], length[UNITS_TEXT_BYTES];

@@ -60,7 +60,7 @@ static const struct mlperf_workload workloads_v3[] = {
 	{ 0 },
 };
 
-/* 4.3.4, table 3, of CLOSED and OPEN */
+/* 4.3.4, table 3, for CLOSED and OPEN */
 static const struct mlperf_accelerator memories_v3[] = {
 	{ "b200", 180e9 },
 	{ "mi355", 288e9 },
@@ -105,7 +105,7 @@ static const struct mlperf_rules versions[] = {
 		.is_consecutive = true, /* 2.1.18 */
 		.is_exact = true,       /* 3.1.2, 3.3.1 */
 		.empties = MLPERF_EMPTY_EPOCH,
-		.ranks_here = 5, /* 4.6.2; their checker counts like that */
+		.ranks_here = 5, /* 4.6.2; MLPerf's checker counts this way */
 		.ranks_here_text = "more than 4 on each host",
 		.memories = memories_v3,
 		.cache_memories = 3,  /* 4.3.1 */
@@ -115,15 +115,14 @@ static const struct mlperf_rules versions[] = {
 
 /* MLPerf allows dataset.num_files_train, num_subfolders_train, data_folder, reader.read_threads,
  * computation_threads, transfer_size, prefetch_size, odirect, checkpoint.checkpoint_folder and
- * storage.storage_root. A rule of its own covers the size of a dataset, so any option may set
- * it. */
+ * storage.storage_root. The size of the dataset has a rule of its own, so any option may set it. */
 static const char *const training_options[] = {
 	"num_files", "dataset_ratio", "scale", "subfolders", "directory",
 	"read_threads", "decode_threads", "bs", "checkpoint_directory",
 	"accelerator", "accelerators", "epochs", "hold_samples", NULL,
 };
 
-/* The number of hosts, and the folder. */
+/* MLPerf allows these to be changed: the number of hosts, and the folder. */
 static const char *const checkpoint_options[] = {
 	"directory", "checkpoint_directory", "checkpoint_ranks",
 	"checkpoint_keep", "checkpoints", "checkpoint_fsync", "ranks",
@@ -239,15 +238,16 @@ void mlperf_need(struct mlperf_need *n, const struct job *j, double per_file, do
 }
 
 /*
- * True for options that a closed submission may set, that a rule of their own covers, or that do
- * not change the work.
+ * True for options that a closed submission may set, that have a rule of their own, or that do not
+ * change the work.
  */
 static bool is_closed_option(const struct mlperf_workload *w, const struct job *j,
 			     const struct mlgen_field *f)
 {
 	if (is_listed(neutral_options, f->name))
 		return true;
-	/* The shipped jobs of checkpoints have plain requests, which DLIO does not have. */
+	/* The shipped checkpoint jobs make plain requests, but DLIO does not: access=framework is
+	 * allowed. */
 	if (strcmp(f->name, "access") == 0)
 		return j->access == ACCESS_FRAMEWORK;
 	if (!w->is_training)
@@ -257,7 +257,8 @@ static bool is_closed_option(const struct mlperf_workload *w, const struct job *
 		return w->has_direct;
 	if (strcmp(f->name, "prefetch") == 0)
 		return j->prefetch <= MLPERF_PREFETCH;
-	/* A rule covers model and checkpoint options of a training that saves its model. */
+	/* If a training job saves its model, a rule of its own covers the model and checkpoint
+	 * options. */
 	if (w->saves && (strcmp(f->group, "Model") == 0 || strcmp(f->group, "Checkpoint") == 0))
 		return true;
 	return is_listed(training_options, f->name);
@@ -265,7 +266,7 @@ static bool is_closed_option(const struct mlperf_workload *w, const struct job *
 
 /* ---- comparison with the shipped job ---- */
 
-/* Number of options that are named; the rest is counted. */
+/* At most this many options are named; the rest are only counted. */
 #define NAMED_MAX 8
 
 /* Find the shipped job next to the program or among the installed jobs. The current folder is not
@@ -339,7 +340,7 @@ static const char *or_unset(const struct buf *text)
 	return text->len ? buf_str(text) : "(not set)";
 }
 
-/* Append an option that differs from the shipped job. Returns whether it differs. */
+/* Append the option if it differs from the shipped job. True if it differs. */
 static bool add_difference(const struct job *j, const struct job *shipped,
 			   const struct mlgen_field *f, unsigned before, struct buf *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.c - --compare: figures of two or more results, and the differences that count. */
+/* compare.c - --compare: figures of two or more results, and the differences that matter. */
 #include "ask/results/results_internal.h"
 
 #include <errno.h>
@@ -16,19 +16,19 @@
 
 #define COMPARISON_POINTS_LEAST 1.0
 
-/* The least noise, in percent or points of AU: two runs differ by more than the epochs of one run
- * do. */
+/* Least noise that is assumed, in percent or points of AU: two runs differ by more than the epochs
+ * of one run. */
 #define COMPARISON_NOISE_LEAST 2.0
 
-/* Percent of noise that is assumed for a result that does not show its noise. */
+/* Noise that is assumed for a result that does not show its own, in percent. */
 #define COMPARISON_NOISE 5.0
 
 /* ---- noise of figures within one result ---- */
 
-/* The range of two values is about half the range of several: in the mean, 1.13 standard deviations
- * for two values and 2.06 for four. */
+/* The range of two values is about half the range of several values: on average 1.13 standard
+ * deviations for two values and 2.06 for four. */
 #define RANGE_FACTOR_OF_TWO 2
-/* The variation between seconds is meaningful from this many seconds on. */
+/* The variation between seconds is meaningless with fewer seconds than this. */
 #define SECONDS_LEAST 3
 
 /* Samples of an epoch, including failed reads. */
@@ -37,8 +37,8 @@ static uint64_t epoch_samples(const struct epoch_result *e)
 	return e->samples + e->failed_samples;
 }
 
-/* The range over all whole epochs, in points or percent. With three or more, the first epoch is
- * left out, because it fills caches. */
+/* The range over all whole epochs, in points or percent. If there are three or more, the first
+ * epoch is left out, because it fills caches. */
 static double epochs_spread(const struct record *r, bool is_points)
 {
 	const struct epoch_result *epochs = r->ml ? r->ml->ml.epochs.items : NULL;
@@ -64,7 +64,7 @@ static double epochs_spread(const struct record *r, bool is_points)
 	return least > 0 ? (most - least) / least * 100 * times : (double)NAN;
 }
 
-/* The standard deviation of the bandwidth of seconds, in percent. */
+/* The standard deviation of the bandwidth per second, in percent of the mean. */
 static double seconds_spread(const struct interval_stat *bw)
 {
 	if (bw->samples < SECONDS_LEAST || !(bw->mean > 0))
@@ -223,7 +223,7 @@ static enum comparison_mark mark(const struct comparison_row *row, size_t i)
 	return (d > 0) == row->is_lower_better ? MARK_WORSE : MARK_BETTER;
 }
 
-/* The larger noise of the two results decides which differences count. */
+/* The larger noise of the two results decides which differences are marked. */
 static void compare_value(struct comparison_row *row, size_t i, const struct comparison *c)
 {
 	const struct figure_value *a = &row->values[0], *b = &row->values[i];
@@ -295,10 +295,10 @@ void comparison_rows(struct comparison_rows *rows, const struct comparison *c)
 
 /* ---- question ---- */
 
-/* A result with this many times the reads in flight counts as another experiment. */
+/* A result with this many times as many reads in flight is a different experiment. */
 #define MORE_IN_FLIGHT 1.5
 #define EQUAL_PERCENT 1.0
-/* Reads faster than this come from this host's memory. */
+/* Reads faster than this are assumed to come from this host's memory. */
 #define SLOW_READ_NS 10e3
 
 static const char *kind_word(enum record_kind kind)
@@ -341,8 +341,8 @@ static const struct record *find_record(const struct results_file *doc, const ch
 	return NULL;
 }
 
-/* The record in `doc` that has the name of job `j` of the first document, or the only one if both
- * have a single job. */
+/* Find the record in `doc` with the name of job `j` of the first document, or its only record if
+ * both documents have just one. */
 static int find_job(const struct results_file *first, size_t j, const struct results_file *doc,
 		    const struct record **out, struct mlgen_err *err)
 {
@@ -371,8 +371,8 @@ static int check_kind(const struct results_file *doc, const struct record *r, st
 	return 0;
 }
 
-/* Jobs of one name may differ in any option. Jobs with different names must do the same kind of
- * work. */
+/* Jobs with the same name may differ in any option. Jobs with different names must do the same kind
+ * of work. */
 static int check_alike(const struct comparison *c, size_t i, struct mlgen_err *err)
 {
 	static const char *const decisive[] = { "phase", "format", "rw" };
@@ -421,7 +421,7 @@ static double readers_of(const struct comparison *c, size_t i)
 	return n > 0 || isnan(n) ? n : 1;
 }
 
-/* Requests that the job has in flight. */
+/* Number of requests that the job has in flight. */
 static double in_flight(const struct comparison *c, size_t i)
 {
 	bool is_io = record_kind(c->of[i]) == RECORD_IO;
@@ -473,7 +473,8 @@ static void explain(FILE *to, const struct comparison *c, const struct compariso
 			times);
 }
 
-/* The number of deciding figures that are worse than in the first document, or -errno with err. */
+/* Compare one job and print the result. Returns the number of deciding figures that are worse than
+ * in the first document, or -errno with err. */
 static int compare_job(const struct ask *a, struct comparison *c, size_t job, struct mlgen_err *err)
 {
 	struct comparison_rows *rows;

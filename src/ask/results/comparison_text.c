@@ -85,7 +85,7 @@ void comparison_print_json(FILE *to, const struct comparison *c, const struct co
 #define VALUE_WIDTH 12
 #define DIFFERENCE_WIDTH 9 /* "+102%" */
 #define STACKED_WIDTH 14   /* "worse +100.0%" */
-/* Longer names and options show their end. */
+/* Longer names and options are cut at the start. */
 #define VALUE_WIDTH_MAX 26
 /* A larger difference is printed as a factor, "12 x". */
 #define PERCENT_MAX 999.5
@@ -116,7 +116,7 @@ struct sheet {
 	FILE *to;
 	const struct comparison *c;
 	int label, value;
-	bool is_stacked; /* differences stand in a line of their own */
+	bool is_stacked; /* differences are on a line of their own */
 	VEC(struct sheet_line) lines;
 };
 
@@ -217,8 +217,8 @@ static void append_difference(struct buf *out, const struct comparison_row *row,
 		buf_addf(out, "%+.*f%%", fabs(d) < 99.95 ? 1 : 0, fabs(d) < 0.05 ? 0 : d);
 }
 
-/* Print the words after two values and their difference, or below them where the line would be too
- * long, and end the line. Text in brackets is not broken. */
+/* Print the words after two values and their difference, or below them if the line would be too
+ * long, and end the line. Text in brackets is kept together. */
 static void print_words(const struct sheet *s, const char *words)
 {
 	size_t columns = wrap_columns(), first = strcspn(words, "(");
@@ -230,7 +230,7 @@ static void print_words(const struct sheet *s, const char *words)
 		return;
 	}
 	if (!is_whole && words[first])
-		first--; /* drop the space */
+		first--; /* leave out the space */
 	if (indent + first > columns) {
 		indent = (size_t)s->label + 2;
 		is_whole = true;
@@ -300,8 +300,8 @@ static void print_row(const struct sheet *s, const struct comparison_row *row)
 		return;
 	}
 
-	/* The differences of more results stand below their values. An unmarked difference is
-	 * within the noise. */
+	/* The differences of three or more results are printed below their values. An unmarked
+	 * difference is within the noise. */
 	struct buf text = { 0 };
 	fprintf(s->to, "\n%*s", s->label + 2 + s->value, "");
 	for (size_t i = 1; i < s->c->count; i++) {

@@ -173,7 +173,7 @@ static size_t figure_roots(const struct figure *f)
 	return f->is_measured ? RECORD_ROOTS_MEASURED : RECORD_ROOTS;
 }
 
-/* The object that has this part, if the key lacks the object. */
+/* The object that has this part, in case the user left out the name of the object; NULL = none. */
 static const char *find_object(const struct figure *f, const char *part)
 {
 	for (size_t i = 0; i < figure_roots(f); i++)
@@ -248,7 +248,7 @@ static bool is_incomplete(const struct field_path *w)
 	}
 }
 
-/* 0 if the path ends at a single figure; otherwise -EINVAL with err. */
+/* Check that the path ends at a single figure. 0, or -EINVAL with err. */
 static int check_end(const struct figure *f, const struct field_path *w, struct mlgen_err *err)
 {
 	enum mlgen_type type = w->row->type;
@@ -309,7 +309,7 @@ static int find_metric(struct figure *f, struct mlgen_err *err)
 	if (end.code)
 		return mlgen_fail(err, end.code, "%s", end.text);
 
-	/* Name the nearest known key. `lost` is the first part of f->path that has no row in
+	/* Suggest the nearest known key. `lost` is the first part of f->path that has no row in
 	 * `table`; with table NULL, the first part of the key is unknown. */
 	const struct mlgen_field *const deeper[] = { table, NULL };
 	const char *what = f->is_measured ? "not a figure of a run" : "not in any result";
@@ -377,7 +377,7 @@ static void set_text(struct figure_value *v, const char *text)
 	v->text = mem_strdup(text);
 }
 
-/* Convert a value of the document. Lines of text are joined: "array A; firmware 7.2". */
+/* Convert a value from the document. Lines of text are joined: "array A; firmware 7.2". */
 static void set_json(struct figure_value *v, const json_t *value)
 {
 	struct buf text = { 0 };
@@ -459,7 +459,7 @@ static void set_member(struct figure_value *v, const struct record *r, const str
 	}
 }
 
-/* Numeric options become numbers for spreadsheets: bytes and seconds. */
+/* For spreadsheets, numeric options become plain numbers: bytes and seconds. */
 static void set_option(struct figure_value *v, const struct mlgen_field *f, const char *text)
 {
 	uint64_t n;
@@ -497,7 +497,7 @@ static const void *follow_path(struct field_path *w, const struct record *r,
 	return base;
 }
 
-/* The member in the first root that has it; NULL = none. */
+/* Find the member in the first root that has it; NULL = none. */
 static const void *find_member(const struct figure *f, const struct record *r, struct field_path *w,
 			       bool *has_row)
 {

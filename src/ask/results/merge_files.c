@@ -139,7 +139,7 @@ static double group_ms(const struct results_file *doc, uint64_t group)
 static uint64_t least_ms(const struct results_file *doc)
 {
 	double all = 0;
-	uint64_t next = 0; /* groups before this one are included */
+	uint64_t next = 0; /* groups below this one are included */
 
 	for (size_t i = 0; i < doc->count; i++) {
 		uint64_t group = doc->records[i].job->group;
@@ -284,7 +284,8 @@ static int inspect_files(struct merge *m, struct mlgen_err *err)
 
 /* ---- runs of a merged report, their figures, and the slowest of them ---- */
 
-/* The smallest differences between hosts that count: points of accelerator time, ratio of bytes. */
+/* Smaller differences between hosts are not reported: points of accelerator time, ratio of bytes.
+ */
 #define SKEW_POINTS 1.0
 #define SKEW_RATIO 1.1
 
@@ -384,7 +385,7 @@ void merge_of_document(struct merge *m, struct results_file *f)
 	merge_explain_slowest(m);
 }
 
-/* The host that the other hosts wait for at barriers; NULL = no host in particular. */
+/* The host for which the other hosts wait at barriers; NULL = no host in particular. */
 static const struct metrics_merged_run *waited_for(const struct merge_job *j)
 {
 	const struct merge_spread *wait = &j->host_barrier;
@@ -392,7 +393,7 @@ static const struct metrics_merged_run *waited_for(const struct merge_job *j)
 	return wait->most - wait->least >= SKEW_POINTS ? wait->least_of : NULL;
 }
 
-/* Based on the figures as they are printed. */
+/* The slowest host by its figures as printed; NULL = all hosts are alike. */
 static const struct metrics_merged_run *slowest_of(const struct merge_job *j)
 {
 	const struct merge_spread *au = &j->au_percent;
@@ -449,8 +450,8 @@ void merge_explain_slowest(const struct merge *m)
 	}
 }
 
-/* CPUs and memory stay those of one host, because a dataset is compared with them. Disk figures of
- * several hosts mean nothing together and are dropped. */
+/* The numbers of CPUs and the memory stay those of one host, because they are compared with the
+ * dataset. Disk figures of several hosts cannot be combined and are dropped. */
 void merge_name_hosts(struct merge *m)
 {
 	struct host *h = &m->run->host;
@@ -500,7 +501,7 @@ static int read_run(struct merge *m, const struct metrics_merged_run *run, struc
 	return rc < 0 ? rc : result_read(f, m->ask->env, err);
 }
 
-/* Read and merge all runs of a turn; *next moves behind them. */
+/* Read and merge all runs of a turn; advance *next past them. */
 static int read_turn(struct merge *m, size_t *next, struct results_file *turn,
 		     struct mlgen_err *err)
 {

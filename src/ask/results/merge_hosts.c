@@ -86,8 +86,8 @@ struct host_once host_once_total(const struct host_once *hosts, size_t count, si
 			continue;
 		t.has_saved = true;
 		t.dirty_bytes = sum(t.dirty_bytes, o->dirty_bytes);
-		/* Each process sees the dirty bytes of all processes, so the sum over processes may
-		 * be more than the host has. */
+		/* Each process sees the dirty bytes of all processes, so the sum over the processes
+		 * may exceed the dirty bytes of the host. */
 		bool is_known = o->in_memory_bytes != UINT64_MAX && o->dirty_bytes != UINT64_MAX;
 		t.in_memory_bytes = sum(t.in_memory_bytes,
 					is_known ? u64_min(o->in_memory_bytes, o->dirty_bytes)
@@ -116,7 +116,7 @@ void host_once_store(const struct host_once *t, struct job_result *to)
 		to->ml.saves.dirty_bytes = t->dirty_bytes;
 		to->ml.saves.in_memory_bytes = t->in_memory_bytes;
 	}
-	/* /proc/self/io counts a process, so the sum of all ranks is right. */
+	/* /proc/self/io counts the bytes of one process, so the sum over all ranks is correct. */
 	if (st->source && strncmp(st->source, "/proc/self", 10) == 0)
 		return;
 	st->device_read_bytes = t->device_read_bytes;
@@ -173,10 +173,11 @@ struct gathered {
 	struct merge *m;
 	const struct hosts *hosts;
 	const struct buf *all;
-	struct host_once *once; /* host by host, one for each job */
+	struct host_once *once; /* for each host, one struct per job */
 };
 
-/* False, with a warning: the rank has no figures that can be counted. */
+/* Read the document of a rank. False, with a warning: the rank has no figures that can be counted.
+ */
 static bool read_rank(const struct gathered *g, unsigned rank, struct results_file *d)
 {
 	const char *host = hosts_name(g->hosts, rank);
@@ -257,7 +258,8 @@ static void merge_ranks(const struct gathered *g)
 				   d.run.err.text);
 		results_close(&d);
 	}
-	/* Merging has added up the figures of hosts with several ranks. */
+	/* On hosts with several ranks, merging has added up figures of the whole host: replace the
+	 * sums. */
 	for (size_t i = 0; i < jobs && m->of.count > m->of.hosts; i++) {
 		struct host_once t = host_once_total(&g->once[i], hosts_count(g->hosts), jobs);
 

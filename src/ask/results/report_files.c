@@ -20,10 +20,10 @@
 
 /* ---- report of merged runs ---- */
 
-/* If runs overlap by less than this part, the sum of their rates exceeds what storage delivered at
- * any time. */
+/* If runs overlap by less than this percentage, the sum of their rates exceeds any rate that the
+ * storage reached. */
 #define OVERLAP_PERCENT 90.0
-/* Starts and ends are known to a second, so the overlap of shorter runs is meaningless. */
+/* Start and end are known only to the second, so the overlap of shorter runs is meaningless. */
 #define LONG_MS 20000
 
 /* Append "4 hosts, 32 x h100". */
@@ -56,7 +56,7 @@ static bool runs_are_long(const struct merge *m)
 	return true;
 }
 
-/* Only values that differ when printed are appended. */
+/* Append the range of each figure over the runs, if its ends differ when printed. */
 static void append_spread(struct buf *out, const struct merge_job *j)
 {
 	const struct merge_spread *au = &j->au_percent;
@@ -191,8 +191,8 @@ static void print_block(FILE *to, const struct merge *m, size_t first, size_t n,
 	fclose(memory);
 	size_t len = strcspn(text, "\n");
 
-	/* The participants follow the first line or, if the line is full and not the only one,
-	 * stand below it. */
+	/* Print the participants at the end of the first line or, if the line is full and not the
+	 * only one, below it. */
 	struct buf who = { 0 };
 	append_participants(&who, m, part.jobs);
 	fwrite(text, 1, len, to);
@@ -272,7 +272,7 @@ int page_files(const struct ask *a, const struct question *q, const char *answer
 	return rc;
 }
 
-/* Checks that the documents can be read; the page itself is written afterwards. */
+/* Check that the documents can be read; the caller writes the page afterwards. */
 int ask_page(const struct ask *a)
 {
 	struct mlgen_err err = { 0 };

@@ -12,7 +12,7 @@
 
 /* ---- requirements that can never hold ---- */
 
-/* The values that requirements leave; `is_out` excludes the bound itself. */
+/* The range of values that the requirements allow; `is_out` excludes the bound itself. */
 struct value_range {
 	double least, most;
 	bool least_is_out, most_is_out;
@@ -30,7 +30,7 @@ static void narrow(struct value_range *s, const struct requirement *q)
 		s->most_is_out = is_out || (s->most_is_out && q->value >= s->most);
 		s->most = q->value;
 	}
-	/* Equal to a value outside of the range. */
+	/* A figure cannot equal a value outside the range. */
 	if (q->op[0] == '=' && (q->value < s->least || q->value > s->most))
 		s->most = -1;
 }
@@ -77,7 +77,7 @@ static int find_figures(const char *text, const struct requirement *q, struct fi
 
 /* ---- figures of a result ---- */
 
-/* False if the job has no such figure; a preparation has none at all. */
+/* False if the job has no such figure; a job that only prepares has no figures at all. */
 static bool read_value(const struct record *r, const struct figure *f, double *value)
 {
 	struct figure_value v;

@@ -43,7 +43,7 @@ static int set_options(const struct results_file *f, const struct job_document *
 		if (!value && table[i].def)
 			continue;
 		/* Documents never make mlgen open files, so a distribution in a file is unknown
-		 * here. It becomes 0, which is not a possible value of an option. */
+		 * here. The distribution becomes 0, a value that no option can have. */
 		bool is_dist = table[i].type == MLGEN_SIZE_DIST || table[i].type == MLGEN_TIME_DIST;
 		if (is_dist && value && value[field_path_at(&table[i], value)])
 			field_set_value(&table[i], base, &unknown);
@@ -87,7 +87,7 @@ static int read_job(struct results_file *f, struct job_result *r, const struct j
 /* The document has minimum and maximum as whole numbers. */
 static void read_direction(struct direction_result *d)
 {
-	/* An unpaced job has its latency there a second time. */
+	/* Without a pace (no slat_ns), lat_ns of the document only repeats the latency. */
 	d->total_ns = d->slat_ns ? d->fio.lat_ns : NULL;
 	d->bw_kib.min = (double)d->fio.bw_min;
 	d->bw_kib.max = (double)d->fio.bw_max;
@@ -121,7 +121,7 @@ static void set_elapsed(struct job_result *r)
 
 static void read_record(const struct record *from, struct job_result *r)
 {
-	/* A training may have ended in its preparation. */
+	/* A training job may have ended while it prepared its files. */
 	const struct workload *w = job_work(r->job);
 
 	if (w->is_plain ? from->io != NULL : from->ml != NULL) {
@@ -165,7 +165,8 @@ static void read_record(const struct record *from, struct job_result *r)
 			};
 		r->dataset = ds;
 	}
-	/* The document has whole milliseconds; for merged runs, those of all of them. */
+	/* The document has whole milliseconds, which are summed over all runs of a merged report.
+	 */
 	double sum = job_result_runtime(r), read = (double)r->doc.job_runtime_ms / 1e3;
 	r->ml.runtime_seconds = sum >= read && sum < read + 1e-3 ? sum : read;
 	set_elapsed(r);
@@ -190,7 +191,7 @@ int result_read(struct results_file *f, const struct jobset_env *env, struct mlg
 	f->root = f->list = NULL;
 	run->host.memory_limit_bytes = known_or_zero(run->host.memory_limit_bytes);
 	run->host.numa_nodes = known_or_zero(run->host.numa_nodes);
-	/* Verdicts are computed again from the figures, and are owned then. */
+	/* Verdicts are computed again from the figures and then owned by the result. */
 	for (size_t i = 0; i < run->job_count; i++) {
 		run->jobs[i].verdict = (struct verdict_result){ 0 };
 		run->jobs[i].ml.restores.is_restore = true;

@@ -4,8 +4,8 @@
 
 /*
  * A document is the output of --json of a run. It is read into records, one for each job, whose
- * figures have keys such as "read.iops" (rows of the tables in report/). It can also be turned into
- * the results that it was made from, which are then reported or merged.
+ * figures have keys such as "read.iops" (rows of the tables in report/). A document can also be
+ * turned back into the results from which it was made, which are then reported or merged.
  *
  *   record    one job of one document
  *   figure    a number of a record, found by its key
@@ -42,7 +42,7 @@ struct record {
 	/* Set if the document has such an object; they point to the same result as `job`. */
 	const struct job_result *ml, *io;
 	const struct cache_result *cache;
-	const struct job_result *dataset; /* the job itself */
+	const struct job_result *dataset; /* same as `job` */
 	const struct prepare_result *prepare;
 	const struct plan_report *plan;
 	/* Objects of the whole document. */
@@ -53,12 +53,12 @@ struct record {
 	const struct metrics_merged *merged;
 	const struct scored *score;
 	const char *file; /* name of the file */
-	/* Tells which rows the document lacks; NULL = the record is of a run, whose result tells
-	 * it. */
+	/* Knows which rows the document lacks. NULL = the record comes from a run, so its result
+	 * says which rows it has. */
 	const struct json_store *store;
 };
 
-/* The places where a key is looked up, in this order; results of measurements come first. */
+/* The places where a key is looked up, in this order; measured results come first. */
 struct record_root {
 	const char *name; /* object in front of the key; NULL = none */
 	const char *in;   /* the object of a job; NULL = the job itself */
@@ -97,7 +97,7 @@ bool record_is_cut(const struct record *r);
 const char *record_option(const struct record *r, const char *option);
 
 /* Iterate over all options of some records, including engine options, each once and in their order.
- * Start with a zeroed place; NULL at the end. */
+ * Start with a zeroed `at`; returns NULL at the end. */
 struct record_options {
 	size_t record, option;
 };
@@ -109,9 +109,8 @@ const char *record_next_option(struct record_options *at, const struct record *c
 /*
  * A key is looked up below jobs[].ml, jobs[].io, jobs[] and at the top of the document, in this
  * order, then among the options of jobs and of built-in engines. Objects are separated with dots;
- * elements of lists are numbered from 0. A latency has min, max, mean, stddev, N and any
- * percentile, exact by its bins ("stall_ns.p99"). `au` is au_percent, `file` the name of the
- * document.
+ * elements of lists are numbered from 0. A latency has min, max, mean, stddev, N and any percentile
+ * ("stall_ns.p99"), as exact as its bins. `au` is au_percent, `file` the name of the document.
  */
 struct figure {
 	const char *key;  /* the given key; borrowed */
@@ -125,7 +124,8 @@ struct figure {
 	bool is_measured;              /* set by figure_init_measured() */
 };
 
-/* 0, or -EINVAL with err: no document has such a key; err names the nearest one. */
+/* Find a figure by its key. 0, or -EINVAL with err if no document has such a key; err names the
+ * nearest key. */
 int figure_init(struct figure *f, const char *key, struct mlgen_err *err);
 /* Like figure_init() for numbers that a run measures: metrics below jobs[].ml, jobs[].io and
  * jobs[]. */
@@ -141,8 +141,8 @@ struct figure_value {
 	} kind;
 	uint64_t whole; /* BOOL: 0 or 1 */
 	double real;    /* also set for whole numbers */
-	char *text;     /* owned; set for all options, also for numbers */
-	/* A percentile with fewer than ten values beyond it. */
+	char *text;     /* owned; set for all options, even for numbers */
+	/* The value is a percentile with fewer than ten values beyond it. */
 	bool is_unsure;
 };
 
@@ -162,9 +162,9 @@ double figure_number(const char *key, const struct record *r);
 /* The latency that the figure belongs to; NULL = none, or it is empty. */
 const struct hist *figure_latency(const struct figure *f, const struct record *r);
 
-/* True for a time in ns: part of a latency, or by its row. */
+/* True if the figure is a time in ns, by its row or as part of a latency. */
 bool figure_is_ns(const struct figure *f);
-/* True if its row has this unit ("bytes/s"). */
+/* True if the figure's row has this unit ("bytes/s"). */
 bool figure_has_unit(const struct figure *f, const char *unit);
 
 /* ---- documents: JSON files of mlgen, checked before use ---- */
@@ -191,9 +191,10 @@ struct results_file {
  * the wrong type. Figures of older documents are converted to their present meaning.
  */
 int results_open(struct results_file *f, const char *path, struct mlgen_err *err);
-/* Also accepts descriptions of traces, miss curves and scores; only scores have a record. */
+/* Like results_open(), but accepts descriptions of traces, miss curves and scores, too; of these,
+ * only scores have a record. */
 int results_open_any(struct results_file *f, const char *path, struct mlgen_err *err);
-/* Also accepts scores, which have one record without a job. */
+/* Like results_open(), but accepts scores, too, which have one record without a job. */
 int results_open_scored(struct results_file *f, const char *path, struct mlgen_err *err);
 /* Read a document in memory; `name` is used in messages. */
 int results_open_text(struct results_file *f, const char *name, const char *text, size_t bytes,
@@ -201,53 +202,55 @@ int results_open_text(struct results_file *f, const char *name, const char *text
 /* Accepts a zeroed struct, and also frees what result_read() made. */
 void results_close(struct results_file *f);
 
-/* Equal for copies of a document, different for two runs. */
+/* A number that is equal for copies of a document and different for two runs. */
 uint64_t results_fingerprint(const struct results_file *f);
 
-/* Print a note for each job that failed or was stopped: figures cover the time before. */
+/* Print a note for each job that failed or was stopped: its figures cover only the time until then.
+ */
 void results_note_incomplete(const struct results_file *f);
 
 /* ---- results: the run of a document, as if it had just ended ---- */
 
 /*
- * Turn a document into the result of its run. Reports of it are the same, except for sizes of
- * requests, NUMA nodes and engines loaded from a file, which are not in the document. Records of
- * one name belong to one job. Verdicts are empty. 0, or -EINVAL with err if the document has
- * options or values that this program does not know.
+ * Turn a document into the result of its run. A report of this result equals the report of the run,
+ * except for sizes of requests, NUMA nodes and engines loaded from a file, which are not in the
+ * document. Records with the same name belong to one job. Verdicts are left empty. 0, or -EINVAL
+ * with err if the document has options or values that this program does not know.
  */
 int result_read(struct results_file *f, const struct jobset_env *env, struct mlgen_err *err);
-/* Replace title and notes by those of the command line. */
+/* Replace title and notes by the title and notes of the command line. */
 void result_retitle(struct run_result *run, const struct settings *set);
 
 /* ---- requirements of --require ---- */
 
 /*
- * A requirement is about any number that a run measures, by its key: "samples_per_sec",
+ * A requirement compares any number that a run measures, named by its key: "samples_per_sec",
  * "storage.memory_percent", "epochs.0.au_percent", "read.clat_ns.p99.9", "au".
  *
- * Before a run, r is NULL: only check that some job could have the figures and meet the
- * requirements; -EINVAL with err. After a run, return the number of misses and print a line on
- * stderr for each. A figure that is null counts as a miss, and so does a figure that no job has.
+ * Before a run, r is NULL: check that some job could have the figures and meet the requirements; 0,
+ * or -EINVAL with err. After a run, print a line on stderr for each miss and return the number of
+ * misses. A figure that is null counts as a miss, and so does a figure that no job has.
  */
 int require_check(const char *text, const struct run_result *r, struct mlgen_err *err);
 
-/* Read such a figure of one job; NaN = unknown. False: the job has no figure of this name. */
+/* Read the figure that a requirement names, for one job; NaN = unknown. False: the job has no
+ * figure of this name. */
 bool require_value(const struct job_result *r, const char *metric, double *value);
 
-/* NaN meets no requirement. */
+/* True if the value meets the requirement; NaN meets none. */
 bool require_holds(const struct requirement *q, double value);
 
 /* ---- tables of figures ---- */
 
-/* Print a row for each job of the documents of `a`, in its output format: text, csv or json. `keys`
- * are separated by commas. Returns the exit status. */
+/* Print a row for each job of the documents on the command line, in the output format text, csv or
+ * json. `keys` are separated by commas. Returns the exit status. */
 int table_files(const struct ask *a, const char *keys);
 
 /* ---- page of --html ---- */
 
 /*
- * Write a page with the answer of a question (q NULL = a run or a plan), which is JSON or lines of
- * JSON, and with the documents that the question was about. 0, or -errno with err.
+ * Write a page with the answer of a question (q NULL = a run or a plan) and with the documents that
+ * the question was about. `answer` is JSON or lines of JSON. 0, or -errno with err.
  */
 int page_files(const struct ask *a, const struct question *q, const char *answer, size_t bytes,
 	       FILE *to, struct mlgen_err *err);
@@ -281,9 +284,10 @@ void merge_add_run(struct merge *m, struct metrics_merged_run *run,
 		   const struct run_result *result);
 /* Fill *m for the report from a document of merged runs, including verdicts. */
 void merge_of_document(struct merge *m, struct results_file *f);
-/* Call after all runs are noted. */
+/* Mark the slowest run of each job. Call after all runs are noted. */
 void merge_mark_slowest(struct merge *m);
-/* Name the host that the other hosts wait for in the verdicts of a single job. */
+/* If the runs are the processes of one job, add to its verdicts the host that the other hosts wait
+ * for, or the slowest one. */
 void merge_explain_slowest(const struct merge *m);
 /* Name the hosts of the merged result: the first one and the number of other hosts. */
 void merge_name_hosts(struct merge *m);
@@ -297,10 +301,11 @@ int merge_print_json(FILE *to, const struct merge *m, const struct jobset *set);
 /* ---- one job on several hosts: the report of rank 0 ---- */
 
 /*
- * All ranks call this together (hosts.h) with their own results. Afterwards `own` of rank 0 has the
- * result of all ranks and *m the ranks it came from. Figures that exist once per host (CPU,
- * network, bytes of storage) are counted once for its ranks. A rank that is gone or ran other jobs
- * is left out with a warning. With one process, and in all other ranks, nothing changes. Call
- * merge_fini() in any case, after the report: `own` borrows from *m.
+ * Merge the results of all ranks. All ranks must call this together (hosts.h), each with its own
+ * result. Afterwards `own` of rank 0 has the result of all ranks, and *m the ranks that
+ * contributed. Figures that exist once per host (CPU, network, bytes of storage) are counted once,
+ * not once per rank. A rank that is gone or ran other jobs is left out with a warning. With one
+ * process, and in all other ranks, `own` does not change. Call merge_fini() in any case, after the
+ * report: `own` borrows from *m.
  */
 void merge_hosts(struct merge *m, struct hosts *h, struct run_result *own, const struct ask *a);

@@ -26,7 +26,7 @@ static const char *resolved_option(json_t *job, const char *option)
 	return json_string_value(json_object_get(all, option));
 }
 
-/* 0 if it is null or missing. */
+/* The number at a key; 0 if it is null or missing. */
 static double number_of(json_t *o, const char *key)
 {
 	return json_number_value(json_object_get(o, key));
@@ -80,7 +80,7 @@ static void set_direction(json_t *d, double seconds)
 	set_rate(d, "iops", number_of(d, "total_ios"), seconds);
 }
 
-/* The bytes of the columns that are read, as a part of a row. */
+/* The bytes of the columns that are read, as a fraction of the bytes of a row. */
 static double columns_fraction(json_t *job)
 {
 	const char *format = resolved_option(job, "format");
@@ -176,7 +176,7 @@ static void convert_older_job(json_t *root, json_t *job)
 		return;
 	split_io_bytes(ml, eval);
 
-	/* Older documents have the time of the epochs alone. */
+	/* Older documents have only the time of the epochs. */
 	json_t *saves = json_object_get(ml, "saves");
 	double seconds = number_of(ml, "wall_seconds") + number_of(eval, "seconds") +
 			 number_of(saves, "stall_seconds");
@@ -297,7 +297,7 @@ static bool is_score(const struct results_file *f)
 	return !f->list && json_is_object(json_object_get(f->root, "score"));
 }
 
-/* The kind of a document that is not a run, by its member. */
+/* The kind of a document that is not a run, by the member that only this kind has. */
 static const char *other_kind(const struct results_file *f)
 {
 	static const char *const kinds[][2] = {

@@ -31,8 +31,8 @@ struct figure_column {
 	int width;
 };
 
-/* Choose the format from all values. `is_alone`: no other column is a rate, so the unit is enough
- * of a title. */
+/* Choose the format from all values. `is_alone`: no other column is a rate, so the unit alone can
+ * be the title. */
 void column_init(struct figure_column *c, const struct figure *f, const struct figure_value *values,
 		 size_t count, size_t stride, bool is_alone);
 
@@ -50,7 +50,7 @@ struct comparison {
 	size_t count;
 	const struct record *of[COMPARISON_FILES]; /* the job's record in each document */
 	double tolerance;                          /* percent; NaN = use the noise */
-	bool is_one_of_many;                       /* the documents have other jobs, too */
+	bool is_one_of_many;                       /* the documents have other jobs in addition */
 };
 
 /* Source of the noise of a figure: its variation within one result. */
@@ -77,7 +77,7 @@ struct comparison_row {
 	/* Change from the first document: percent, or points of AU; NaN = unknown. */
 	double difference[COMPARISON_FILES];
 	double noise[COMPARISON_FILES]; /* same unit; NaN = unknown in one of the two */
-	double limit[COMPARISON_FILES]; /* a larger difference counts */
+	double limit[COMPARISON_FILES]; /* a larger difference is marked better or worse */
 	enum comparison_mark marks[COMPARISON_FILES];
 };
 
@@ -86,7 +86,7 @@ struct comparison_rows {
 	size_t count;
 };
 
-/* The figures that at least one document has. */
+/* Fill the rows: one for each figure that at least one document has. */
 void comparison_rows(struct comparison_rows *rows, const struct comparison *c);
 
 /* Like record_next_option(), for options that differ. */
@@ -103,8 +103,9 @@ void comparison_print_json(FILE *to, const struct comparison *c,
 /* ---- merged report of one job: figures that exist once per host ---- */
 
 /*
- * Figures of one job on one host, combined from its ranks. Figures that every rank measures for the
- * whole host are the largest of them; figures of the rank itself are added up. Starts zeroed.
+ * Figures of one job on one host, combined from its ranks. If every rank measures a figure for the
+ * whole host, the largest value is kept. Figures of the ranks themselves are added up. Starts
+ * zeroed.
  */
 struct host_once {
 	bool has_ranks;
@@ -112,7 +113,8 @@ struct host_once {
 	double network_percent, received_bits_per_sec;
 	/* UINT64_MAX = unknown on one of the hosts. */
 	uint64_t device_read_bytes, device_reads, received_bytes, line_rate;
-	/* Ranks that saved checkpoints: dirty bytes of the host, and at most the bytes written. */
+	/* Figures of ranks that saved checkpoints: the most dirty bytes that a rank saw on the
+	 * host, and the sum of the ranks' bytes that are still in memory. */
 	bool has_saved;
 	uint64_t dirty_bytes, in_memory_bytes;
 };
@@ -120,8 +122,9 @@ struct host_once {
 /* Add a rank of the host. */
 void host_once_add(struct host_once *o, const struct job_result *r);
 
-/* Combine all hosts, which are `step` elements apart: sums, and means of percentages. */
+/* Combine all hosts, whose structs are `step` elements apart: percentages are averaged, other
+ * figures added up. */
 struct host_once host_once_total(const struct host_once *hosts, size_t count, size_t step);
 
-/* Replace the figures that were added up over the ranks. */
+/* Store these figures in a result that has sums over all ranks instead. */
 void host_once_store(const struct host_once *total, struct job_result *to);

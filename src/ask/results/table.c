@@ -158,7 +158,7 @@ void column_cell(const struct figure_column *c, const struct figure_value *v, st
 /* ---- tables ---- */
 
 #define KEYS_MAX 64
-/* Number of unreadable files that are named. */
+/* At most this many unreadable files are reported by name. */
 #define FAULTS_SHOWN 10
 
 struct figure_table {
@@ -215,7 +215,7 @@ static void add_document(struct figure_table *t, const struct results_file *doc)
 	}
 }
 
-/* Read one file at a time. Files that are not results are named. */
+/* Read one file at a time. Files that are not results are reported. */
 static int read_files(struct figure_table *t, char *const *files, size_t count)
 {
 	size_t faults = 0;
