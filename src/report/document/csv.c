@@ -22,12 +22,12 @@ struct csv {
 	bool is_emptied; /* the first row empties the file */
 	int failed;      /* -errno of the first failed write */
 	bool started;
-	uint64_t start_ns; /* zero of the column `seconds` */
+	uint64_t start_ns; /* time 0 of the column `seconds` */
 	struct hist *scratch;
 };
 
-/* Append a printable text, so that a terminal can follow the file; quoted only if it has a comma or
- * a quote. */
+/* Append a text, made printable so that the file can be followed on a terminal. It is quoted only
+ * if it has a comma or a quote. */
 static void append_text(struct buf *out, const char *text)
 {
 	struct buf shown = { 0 };
@@ -113,7 +113,7 @@ static int open_place(struct csv *c, struct place *p, struct mlgen_err *err)
 
 	c->path = mem_strdup(p->path ? p->path : p->given);
 	c->was_made = p->kind == PLACE_NEW;
-	/* The content of a descriptor that was handed over belongs to another program. */
+	/* If the descriptor was handed over, another program owns the content of the file. */
 	c->is_emptied = p->kind != PLACE_STREAM && !p->is_handed_over;
 	if (c->was_made)
 		rc = place_create(p, err);

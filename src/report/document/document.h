@@ -34,10 +34,10 @@
  */
 
 /*
- * Write the report of r's jobs, or with `plans` (plans[i] of set->jobs[i]) the plan of set's jobs;
- * a plan uses only host, time and interruption of `r`. With output_format=fio-json the document
- * begins with "fio version", which some readers of fio's output require. 0, or -EIO when it could
- * not be written whole.
+ * Write the report of r's jobs or, if `plans` is not NULL, the plans of set's jobs: plans[i] is the
+ * plan of set->jobs[i], and of `r` only host, time and interruption are used. With
+ * output_format=fio-json the document begins with "fio version", which some readers of fio's output
+ * require. 0, or -EIO if the document could not be written completely.
  */
 int json_report(FILE *to, const struct run_result *r, const struct jobset *set,
 		const struct plan_report *plans);
@@ -62,9 +62,9 @@ int json_struct(FILE *to, const struct mlgen_field *table, const void *base,
 /* ---- memory of the structs read from a document, and the list of missing members ---- */
 
 /*
- * A store owns what is read, in few blocks, and is empty if zeroed. Texts come from another host
- * and are shown, in columns too. Each is made printable here (log.h), so that no text controls the
- * terminal or begins a line.
+ * A store owns all that is read from a document, in a few large blocks; a zeroed store is empty.
+ * Texts may come from another host and are printed, even in columns. Each text is made printable
+ * when it is stored (log.h), so that it can neither control the terminal nor start a new line.
  */
 struct json_store {
 	struct json_block *blocks;
@@ -75,8 +75,9 @@ void json_store_fini(struct json_store *s);
 /* Zeroed memory, as from mem_zalloc. */
 void *json_store_alloc(struct json_store *s, size_t bytes);
 char *json_store_text(struct json_store *s, const char *text);
-struct hist *json_store_hist(struct json_store *s); /* empty */
-/* Memory for merging, whose owner is a store; texts and histograms are copied into it. */
+struct hist *json_store_hist(struct json_store *s); /* an empty histogram */
+/* Functions that allocate memory for a merge. Their owner is a json_store, into which texts and
+ * histograms are copied. */
 extern const struct merge_memory json_store_memory;
 /* True if the document lacked this member of a struct, or had null for it. */
 bool json_store_is_missing(const struct json_store *s, const struct mlgen_field *row,
@@ -84,24 +85,26 @@ bool json_store_is_missing(const struct json_store *s, const struct mlgen_field 
 
 /* ---- structs from a JSON document written by this module ---- */
 
-/* The source of values; `file` is for messages: "c1.json: jobs[0].ml.steps: ...". */
+/* Where values that are read are stored, and the name of their file for messages: "c1.json:
+ * jobs[0].ml.steps: ...". */
 struct json_reader {
 	struct json_store *store;
 	const char *file;
 };
 
 /*
- * Fill a struct by the table that it was written by. A key that is null or missing (an older
- * program wrote the document) is unknown (field/fields.h). Keys without a row are ignored.
- * Latencies without values are NULL. Other latencies have exact counts, buckets, least and largest;
- * their sums are as exact as the mean in the document. `path` is the position of `o`. 0, or
- * -EINVAL with err if a value has another type than its row.
+ * Fill a struct from the object `o`, which was written by the same table. `path` is the position of
+ * `o` in the document. If a key is null, or missing because an older program wrote the document,
+ * the member is unknown (field/fields.h). Keys without a row are ignored. Latencies without values
+ * are NULL. Other latencies have exact counts, buckets, minimum and maximum; their sums are as
+ * exact as the mean in the document. 0, or -EINVAL with err if a value has another type than its
+ * row.
  */
 int json_read_struct(const struct json_reader *r, json_t *o, const struct mlgen_field *table,
 		     void *base, const char *path, struct mlgen_err *err);
 
-/* The standard deviation in the document, for a latency that was read and not merged since. The
- * sums would give back fewer digits. */
+/* The standard deviation in the document, for a latency that was read and not merged since.
+ * Computed from the sums, it would have fewer digits. */
 double json_read_stddev(const struct hist *h);
 
 /* ---- --json-each: one document per process, replaced during the run ---- */
@@ -109,22 +112,22 @@ double json_read_stddev(const struct hist *h);
 /*
  * A run can be collected only once, when its threads are done or abandoned. Therefore a child is
  * forked, which has a copy of the run at that moment. The child writes DIRECTORY/rank-N.json and
- * exits; the run pays for the copy of the page tables. The child sends nothing and takes no lock
- * that the run's threads hold for more than a few lines. It is killed after some seconds, and the
- * earlier document stays.
+ * exits; the cost to the run is the copy of the page tables. The child sends nothing and takes no
+ * lock that the run's threads hold for more than a few lines. A child that takes more than some
+ * seconds is killed, and the earlier document stays.
  */
 struct json_each;
 
 /*
- * The directory is created if it is missing. Documents of ranks that this run, of this many
- * processes, does not have are left from a larger run. They are removed before the first document
- * is written, since readers add up all of them. A file with such a name that mlgen has not written
- * is refused. 0, or -errno with err.
+ * The directory is created if it is missing. Documents of rank `processes` and above were left by
+ * an earlier run with more processes. They are removed before the first document is written, since
+ * readers add up all documents in the directory. If a file with such a name was not written by
+ * mlgen, the directory is refused. 0, or -errno with err.
  */
 int json_each_new(struct json_each **out, const struct jobset *set, unsigned rank,
 		  unsigned processes, struct mlgen_err *err);
-/* Start a document of a run in progress, with all jobs incomplete. Does nothing while an earlier
- * child still writes. NULL is fine. */
+/* Start writing a document of the run in progress, in which all jobs are incomplete. Does nothing
+ * while an earlier child still writes. NULL is fine. */
 void json_each_begin(struct json_each *e, struct run *run);
 /* Write the result of the run that is over. 0, or -errno with err; NULL is fine. */
 int json_each_end(struct json_each *e, const struct run_result *result, struct mlgen_err *err);
@@ -135,18 +138,18 @@ void json_each_free(struct json_each *e);
 struct csv;
 
 /*
- * Open the log at a place, and create the file if need be. The first row empties it and writes the
- * header; without any row an old file stays and a new one is removed. Rows are written one by one,
- * so that the file can be followed, and a run that is killed leaves its rows. Meanwhile no other
- * run can use the file for an output (-EBUSY). The place is closed in any case. 0, or -errno with
- * err.
+ * Open the log at a place, and create the file if need be. The first row empties the file and
+ * writes the header. If no row is written, an old file stays and a new file is removed. Rows are
+ * written one by one, so that the file can be followed, and a run that is killed leaves its rows.
+ * While the log is open, no other run can use the file for an output (-EBUSY). The place is closed
+ * in any case. 0, or -errno with err.
  */
 int csv_open(struct csv **out, struct place *p, struct mlgen_err *err);
 
 /*
  * Write the interval between two snapshots of a job. The columns are the figures of live_fields;
- * `time` is the host's, and `seconds` counts from the first row's `before`. Without progress a row
- * is zeros; a cell that does not apply to this phase is empty.
+ * `time` is the time of the host, and `seconds` counts from the start of the first row's interval.
+ * If the job made no progress, its figures are 0. A cell that does not apply to the phase is empty.
  */
 void csv_row(struct csv *c, const struct live_span *s);
 

@@ -25,7 +25,7 @@
 #include "stat/hist.h"
 #include "field/fields.h"
 
-/* Options for writing a struct. The members to write: NULL = all. */
+/* Options for writing a struct. Names of the members to write; NULL = all. */
 struct json_write {
 	const struct f64_list *percentiles;
 	const char *const *only;
@@ -135,8 +135,8 @@ VALUE(choice)
 	return json_null();
 }
 
-/* The text is in the struct itself (METRICS_CHARS), or a pointer to it is. The pointer is copied as
- * bytes, since members differ in const. */
+/* The struct contains the text itself (METRICS_CHARS) or a pointer to the text. The pointer is
+ * copied as bytes, since members differ in const. */
 VALUE(text)
 {
 	const char *s = at;
@@ -390,14 +390,14 @@ int json_struct(FILE *to, const struct mlgen_field *table, const void *base,
 	return dump(struct_object(table, base, &opts), to);
 }
 
-/* Time limit of the child, which needs milliseconds. */
+/* Time limit for the child, which usually takes some milliseconds. */
 #define CHILD_LIMIT_NS (5 * NS_PER_S)
 
 struct json_each {
 	const struct jobset *set;
 	char path[PATH_MAX];
 	unsigned processes;
-	bool has_removed_stale; /* documents of a larger run */
+	bool has_removed_stale; /* documents left by an earlier run with more processes */
 	pid_t child;            /* 0 = none */
 	uint64_t child_begin_ns;
 };
@@ -430,7 +430,7 @@ static bool is_document(int folder, const char *name)
 }
 
 /* Find stale documents and, with `removes`, remove them. `other` receives the name of a file that
- * mlgen has not written, or "". */
+ * mlgen has not written, if there is one; otherwise "". */
 static void find_stale(const char *directory, unsigned processes, bool removes,
 		       char other[NAME_MAX + 1])
 {

@@ -122,7 +122,7 @@ struct json_place {
 };
 
 struct read_hist {
-	struct hist hist; /* first: callers have a pointer to it */
+	struct hist hist; /* must be the first member: callers have a pointer to it */
 	double stddev;
 };
 
@@ -181,7 +181,7 @@ static int read_number(const struct json_place *p, double *out)
 	return 0;
 }
 
-/* Readers by type: set `member`, which is unknown so far, from a value. */
+/* Readers, one per type: set `member`, which is still unknown, from a value. */
 #define READ(type)                                                                                 \
 	static int read_##type(const struct json_place *p,                                         \
 			       __attribute__((unused)) const struct mlgen_field *f, void *member)
@@ -216,7 +216,7 @@ READ(choice)
 	return json_read_fail(p, "is not a known value");
 }
 
-/* The text goes into the struct itself, or a pointer to it does. */
+/* The struct contains the text itself or a pointer to the text. */
 READ(text)
 {
 	const char *text = json_string_value(p->value);

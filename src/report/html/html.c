@@ -10,7 +10,7 @@
 #include "report/html/html_internal.h"
 #include "report/metrics/metrics.h"
 
-/* Limit of the embedded figures, so that the page with its scripts stays below 2 MiB. */
+/* Limit of the embedded figures, so that the whole page with its scripts stays below 2 MiB. */
 #define FIGURES_BYTES (1700u << 10)
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(17))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html.h - one self-contained page of documents: figures as JSON, and a script that draws them. */
+/* html.h - one self-contained page for documents: figures as JSON, and a script that draws them. */
 #pragma once
 
 #include <stdio.h>
@@ -10,8 +10,8 @@
 
 /*
  * The page embeds the JSON documents and nothing else: its scripts make charts and tables of the
- * members that exist. The page loads nothing from anywhere. If it would be larger than 2 MiB, it
- * leaves out latency bins, then latencies over time, then all series, and says so.
+ * members that exist. The page loads nothing from anywhere. If the page would exceed 2 MiB, it
+ * leaves out latency bins, then latencies over time, then all series, and says which.
  */
 struct html {
 	json_t *root;

@@ -24,11 +24,11 @@
 /*
  * Throughput, AU and stall percentile cover the last ten seconds. A stall of more than two seconds
  * replaces the throughput. An operation that is outstanding for ten seconds is shown with its path,
- * so that a hung mount is visible at once. A plain job shows operations and bytes per second of
- * each direction and how much of its time is over. Main thread only.
+ * so that a hung mount is noticed. A plain job shows operations and bytes per second of each
+ * direction and how much of its time is over. Main thread only.
  *
- * --eta=auto draws on a terminal only. --status-interval prints whole lines in addition, one per
- * job, each after the time (UTC). No line is wider than 80 columns.
+ * --eta=auto draws on a terminal only. --status-interval also prints whole lines, one per job, each
+ * with the time (UTC) in front. No line is wider than 80 columns.
  */
 struct status;
 
@@ -43,10 +43,10 @@ struct status_screen {
 struct status *status_new_on(const struct settings *set, const struct status_screen *screen);
 
 /* Call about once a second, with all jobs. Jobs that wait or are done are shown only while no job
- * works. */
+ * is busy. */
 void status_update(struct status *s, const struct live *jobs, size_t n);
 
-/* SIGUSR1: print one whole line per job now. */
+/* Print one whole line per job now, for SIGUSR1. */
 void status_print(struct status *s, const struct live *jobs, size_t n);
 
 /* Clear the line, so that the report or another message can be printed. */
@@ -57,8 +57,8 @@ void status_free(struct status *s); /* NULL is fine */
 
 /*
  * The view draws the same snapshots as the status line, once an interval, on the main thread. Rates
- * and percentiles cover the last ten seconds. view_close() restores the terminal; view_restore()
- * does so on every other way out.
+ * and percentiles cover the last ten seconds. view_close() restores the terminal; on every other
+ * exit view_restore() does.
  */
 struct view;
 
@@ -83,17 +83,17 @@ void view_set_ending(struct view *v);
 /* ---- restoring the terminal, on whatever way the program ends ---- */
 
 /*
- * While a view is on a terminal, a standard error that is this terminal is redirected to a file in
- * memory, so that no message falls into the picture. view_restore() undoes both: at the end of the
- * view, in exit(), before any _exit(), and before a fatal signal kills the process. A process has
- * one terminal, so this state is global.
+ * While a view is on a terminal, standard error is redirected to a file in memory if it is the same
+ * terminal. Otherwise messages would appear in the middle of the picture. view_restore() undoes the
+ * redirection and restores the terminal: at the end of the view, in exit(), before any _exit(), and
+ * before a fatal signal kills the process. A process has one terminal, so this state is global.
  */
 
 /* Copy the end of the messages so far, at most size - 1 bytes, as a string. */
 void view_restore_messages(char *out, size_t size);
 
-/* Any thread, also in a signal handler: restore the terminal and print the messages on it. Later
- * calls, and calls without a view, do nothing. */
+/* Restore the terminal and print the messages on it. Any thread may call this, even in a signal
+ * handler. Later calls, and calls without a view, do nothing. */
 void view_restore(void);
 
 /* ---- the main thread while a run runs: signals, status line, log rows ---- */
@@ -101,7 +101,7 @@ void view_restore(void);
 /* The run took place, but its log could not be written: err says why. */
 enum { WATCH_NO_LOG = 1 };
 
-/* Outputs of a run over time, besides the status line. */
+/* Outputs that are written during the run, in addition to the status line. */
 struct watch_outputs {
 	struct csv *log;              /* NULL = none */
 	struct view *view;            /* NULL = none */
@@ -110,15 +110,15 @@ struct watch_outputs {
 };
 
 /*
- * Executes the run to its end on a separate thread. The first SIGINT, SIGTERM or SIGHUP (thread.h),
- * including a signal that came earlier, ends the run: no call starts and no sleep continues. One
+ * Execute the run to its end on a separate thread. The first SIGINT, SIGTERM or SIGHUP (thread.h),
+ * even one that came before this call, ends the run: no call starts and no sleep continues. One
  * second later, or sooner after a second signal, threads that are still inside a call are reported
- * and abandoned. Then *abandoned is set, and the caller reports and exits without freeing what
- * those threads may still use. SIGUSR1 prints a status line.
+ * and abandoned. Then *abandoned is set, and the caller must report and exit without freeing memory
+ * that those threads may still use. SIGUSR1 prints a status line.
  *
- * Rank 0 of several processes shows the sum of all and waits until the last one is over. The log
- * and the view are closed in any case; the view's q key counts as a signal. 0, WATCH_NO_LOG, or
- * -errno with err: nothing ran.
+ * Rank 0 of several processes shows the sum over all processes and waits until the last one has
+ * finished. The log and the view are closed in any case; the view's q key is treated like a signal.
+ * 0, WATCH_NO_LOG, or -errno with err: nothing ran.
  */
 int watch_run(struct run *run, size_t jobs, const struct settings *set,
 	      const struct watch_outputs *shows, bool *abandoned, struct mlgen_err *err);

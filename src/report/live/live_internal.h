@@ -26,7 +26,7 @@ bool status_figures(const char *text, const struct live_span *span, struct hist 
 
 /* ---- recent snapshots of running jobs, which figures are differences from ---- */
 
-#define TRACK_SNAPSHOTS 10 /* seconds that AU, throughput and percentiles look back */
+#define TRACK_SNAPSHOTS 10 /* AU, throughput and percentiles cover this many seconds */
 
 /* A ring of one job's snapshots; once it is full, the oldest is at `next`. A new phase empties it.
  */
@@ -38,8 +38,8 @@ struct track {
 	unsigned next, count;
 };
 
-/* Store a snapshot at most once a second, however often this is called. Store all its histograms,
- * or only the histogram of stalls. */
+/* Store a snapshot at most once a second, however often this is called. Without all_hists, the
+ * snapshot has only the histogram of stalls. */
 void track_follow(struct track *t, const struct live *now, bool all_hists);
 void track_fini(struct track *t);
 
@@ -62,7 +62,7 @@ void tracks_fini(struct tracks *t);
 
 #define STATUS_COLUMNS 80
 
-/* The baseline that figures are differences from. */
+/* The earlier state from which figures are computed as differences. */
 struct status_baseline {
 	const struct live *then; /* some seconds ago, same phase */
 	uint64_t begin_ns;       /* start of this phase */
@@ -72,12 +72,12 @@ struct status_baseline {
 /* Set done_percent, and left_ns unless the job itself knows it. */
 void status_line_estimate(struct live *l, const struct status_baseline *base);
 
-/* Write at most `columns`; the least important parts are left out. */
+/* Write the line in at most `columns` columns; the least important parts are left out. */
 void status_line(const struct live *now, const struct status_baseline *base, size_t columns,
 		 char *out, size_t size);
 
-/* Write a short form for several jobs that share a line: name, throughput or wait, and AU. For
- * training jobs and for plain jobs at work. */
+/* Write a short form for several jobs that share a line: name, throughput or wait, and AU. The job
+ * must be training, doing plain I/O, or working on checkpoints. */
 void status_line_short(const struct live *now, const struct live *then, char *out, size_t size);
 
 /* ---- a pen that draws letters at a place of a picture ---- */
@@ -113,7 +113,7 @@ struct view_series {
 };
 
 void view_series_add(struct view_series *s, double value);
-/* The largest and the mean of the newest n values; NaN if there are no values. */
+/* The largest of the newest n values, and their mean; NaN if there are no values. */
 double view_series_max(const struct view_series *s, unsigned n);
 double view_series_mean(const struct view_series *s, unsigned n);
 
@@ -139,8 +139,8 @@ void view_layout(const struct view_pen *pen, const struct view_scene *s);
 
 struct view_terminal;
 
-/* 0, or -errno with err: mlgen was built without ncurses, there is no terminal, or the process runs
- * in the background. */
+/* Check that a view can be shown. 0, or -errno with err: mlgen was built without ncurses, there is
+ * no terminal, or the process runs in the background. */
 int view_terminal_check(struct mlgen_err *err);
 
 /*
@@ -152,7 +152,8 @@ int view_terminal_check(struct mlgen_err *err);
 int view_terminal_open(struct view_terminal **out, struct mlgen_err *err);
 void view_terminal_close(struct view_terminal *t); /* NULL is fine */
 
-/* Begin a picture as large as the terminal is now; draw with the pen, then show. */
+/* Begin a picture as large as the terminal is now: draw it with the pen, then call
+ * view_terminal_show(). */
 void view_terminal_begin(struct view_terminal *t, struct view_pen *pen);
 void view_terminal_show(struct view_terminal *t);
 

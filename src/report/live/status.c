@@ -127,7 +127,7 @@ static bool is_busy(const struct live *l)
 	return l->phase != LIVE_WAIT && l->phase != LIVE_DONE;
 }
 
-/* Jobs that wait or are done are shown only while no job works. */
+/* Jobs that wait or are done are shown only while no job is busy. */
 static bool is_shown(const struct live *l, const struct live *jobs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -244,7 +244,7 @@ void status_update(struct status *s, const struct live *jobs, size_t n)
 	uint64_t now_ns = jobs[0].now_ns;
 	if (s->next_line_ns == 0)
 		s->next_line_ns = now_ns + s->interval_ns;
-	/* Updates come a little early or late; a tenth of the interval is tolerated. */
+	/* Updates may come a little early, so a tenth of the interval is tolerated. */
 	if (s->interval_ns > 0 && now_ns + s->interval_ns / 10 >= s->next_line_ns) {
 		status_print(s, jobs, n);
 		s->next_line_ns += s->interval_ns;
@@ -254,7 +254,8 @@ void status_update(struct status *s, const struct live *jobs, size_t n)
 	}
 	if (s->is_enabled)
 		draw(s, jobs, n);
-	/* Store after drawing: the oldest snapshot was ten seconds old then, not nine. */
+	/* Store the snapshots after drawing, so that the oldest one is ten seconds old when it is
+	 * drawn, not nine. */
 	for (size_t i = 0; i < n; i++)
 		tracks_follow(&s->tracks, &jobs[i]);
 }

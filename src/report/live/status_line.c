@@ -183,7 +183,7 @@ static void (*const formats[])(const struct status_figure *f) = {
 	[LIVE_AS_P99] = format_p99,
 };
 
-/* Append up to the size of `out`; the new length. */
+/* Append a text, up to the size of `out`. Returns the new length. */
 static size_t append_text(char out[STATUS_FIGURE_BYTES], size_t at, const char *text, size_t len)
 {
 	if (len > STATUS_FIGURE_BYTES - 1 - at)
@@ -193,7 +193,7 @@ static size_t append_text(char out[STATUS_FIGURE_BYTES], size_t at, const char *
 	return at + len;
 }
 
-/* `scratch` is for percentiles, and may be NULL if `text` has none. */
+/* `scratch` is needed for percentiles; it may be NULL if `text` has none. */
 bool status_figures(const char *text, const struct live_span *span, struct hist *scratch,
 		    char out[STATUS_FIGURE_BYTES])
 {
@@ -222,7 +222,7 @@ bool status_figures(const char *text, const struct live_span *span, struct hist 
 
 #define WAITING_NS (2 * NS_PER_S)
 #define OUTSTANDING_NS (10 * NS_PER_S)
-#define PARTS 16 /* more than any line has */
+#define PARTS 16 /* more parts than any line has */
 
 /* The parts of a line, from left to right. */
 struct status_part {
@@ -241,7 +241,7 @@ static bool is_inside_letter(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* The activity of a job, as a line shows it. */
+/* Activities of a job that a line can show. */
 enum at {
 	AT_WAIT = 1,
 	AT_PREPARE = 2,
@@ -253,7 +253,7 @@ enum at {
 	AT_SAVE = 128,
 	AT_PAUSE = 256,
 	AT_SAVED = 512,
-	AT_HANG = 1024, /* an operation is outstanding for long, in any activity */
+	AT_HANG = 1024, /* an operation has been outstanding for long, in any activity */
 	AT_DONE = 2048,
 };
 #define AT_FILES (AT_PREPARE | AT_LAYOUT)
@@ -266,7 +266,7 @@ enum at {
  * NULL shows the operation that hangs.
  */
 struct status_piece {
-	unsigned at; /* activities that show it */
+	unsigned at; /* activities that show this part */
 	unsigned priority;
 	const char *text;
 };
@@ -343,7 +343,7 @@ static enum at activity_of(const struct live *now)
 	return now->is_checkpointing ? AT_SAVE : is_last ? AT_SAVED : AT_PAUSE;
 }
 
-/* A long path loses its beginning: the end names the file. */
+/* A long path is cut at the start, because its end names the file. */
 static void format_hanging(const struct live *now, size_t room, char out[STATUS_FIGURE_BYTES])
 {
 	const char *path = now->oldest.path;
@@ -420,7 +420,7 @@ static bool drop_least(struct status_line *l)
 	return true;
 }
 
-/* The time until a counter has grown by `left` at its present rate; UINT64_MAX = unknown. */
+/* The time in which a counter grows by `left` at its present rate; UINT64_MAX = unknown. */
 static uint64_t time_for(const char *figure, const struct live_span *s, double left)
 {
 	const struct live_field *f = live_find(figure, strlen(figure), s);
@@ -431,7 +431,8 @@ static uint64_t time_for(const char *figure, const struct live_span *s, double l
 	return left > 0 ? (uint64_t)(left / per_sec * (double)NS_PER_S) : 0;
 }
 
-/* The job's own estimate, otherwise one from the rate of the last seconds. */
+/* The time that is left, as the job itself estimates or, if it does not, by the rate of the last
+ * seconds. */
 static uint64_t status_line_left_ns(const struct live_span *s)
 {
 	const struct live *now = s->now;

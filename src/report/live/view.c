@@ -83,7 +83,7 @@ static void add_job(struct live *to, const struct live *job)
 			hist_merge(pairs[i].to, pairs[i].from);
 }
 
-/* The phase of a training job wins: training has figures that other phases lack. */
+/* The phase of a training job is preferred: training has figures that other phases lack. */
 static enum live_phase phase_of_all(const struct live *jobs, size_t n)
 {
 	enum live_phase phase = LIVE_DONE;
@@ -146,7 +146,7 @@ void view_update(struct view *v, const struct live *jobs, size_t n)
 		view_series_add(&v->au_percent, 100 * (double)(all->compute_ns - then->compute_ns) /
 							(double)step_ns);
 
-	/* Draw before storing, for the reason given in status_update(). */
+	/* Draw before the snapshots are stored, for the reason given in status_update(). */
 	view_draw(v, jobs, n);
 	for (size_t i = 0; i < n; i++)
 		tracks_follow(&v->tracks, &jobs[i]);

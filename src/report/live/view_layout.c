@@ -30,7 +30,7 @@ struct view_part {
 #define VIEW_ROWS 24
 #define VIEW_COLUMNS 80
 
-/* Draw in at most `columns`, clipped to the picture. */
+/* Draw a text in at most `columns` columns, clipped to the picture. */
 static void draw_text(const struct view_pen *pen, unsigned row, unsigned column, unsigned columns,
 		      enum view_style look, const char *text)
 {
@@ -87,7 +87,7 @@ static const char *const levels[2][LEVELS + 1] = {
 	{ " ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588" },
 };
 
-/* Parts of a bar differ in their letter, for terminals without colours. */
+/* The parts of a bar use different letters, for terminals without colours. */
 static const char *const fills[2][4] = {
 	{ "#", "=", ".", " " },
 	{ "\u2588", "\u2592", "\u2591", " " },
@@ -216,7 +216,7 @@ static void draw_job(const struct view_pen *pen, const struct view_scene *s, con
 	char text[STATUS_FIGURE_BYTES], line[STATUS_COLUMNS * 4];
 	unsigned at = 1;
 
-	/* The operation that hangs takes the place of the figures. */
+	/* An operation that hangs is shown instead of the figures. */
 	if (job->oldest.start_ns != 0 && job->now_ns >= job->oldest.start_ns + HANGING_NS) {
 		status_line(job, &base, STATUS_COLUMNS - 2, line, sizeof(line));
 		draw_text(pen, row, 1, pen->columns - 2, VIEW_BAD, line);
@@ -228,8 +228,8 @@ static void draw_job(const struct view_pen *pen, const struct view_scene *s, con
 
 		if (pen->columns < c->from)
 			continue;
-		/* A job that only reads does not show 0.00 MiB/s of writes. Preparation counts its
-		 * writes apart. */
+		/* A job that only reads does not show 0.00 MiB/s of writes. The writes of a
+		 * preparation are not in io_moved. */
 		bool is_empty = c->moves && job->phase != LIVE_PREPARE &&
 				job->io_moved[c->moves - READS] == 0;
 		if (!is_empty && cell_text(c, &span, s->scratch, text))
@@ -240,8 +240,8 @@ static void draw_job(const struct view_pen *pen, const struct view_scene *s, con
 		draw_text(pen, row, 1 + columns[0].columns, columns[1].columns - 1, VIEW_BAD, text);
 }
 
-/* The job table in the rows [row, end): one row per job, busy jobs first, then the number of jobs
- * that have no room. */
+/* Draw the job table in the rows [row, end): one row per job, busy jobs first, then the number of
+ * jobs that did not fit. */
 static void draw_jobs(const struct view_pen *pen, const struct view_scene *s, unsigned row,
 		      unsigned end)
 {
@@ -400,7 +400,7 @@ static unsigned draw_au(const struct view_pen *pen, const struct view_scene *s,
 	return row + 1;
 }
 
-/* A row for each distribution whose median is a row of live_fields. */
+/* Draw a row for each distribution whose median is a row of live_fields. */
 static unsigned draw_latencies(const struct view_pen *pen, const struct view_scene *s,
 			       const struct live_span *span, unsigned row)
 {
@@ -439,7 +439,7 @@ static unsigned draw_latencies(const struct view_pen *pen, const struct view_sce
 	return row + 1;
 }
 
-/* Draw the last lines at the bottom; returns how many. */
+/* Draw the last lines of the messages at the bottom. Returns the number of lines. */
 static unsigned draw_messages(const struct view_pen *pen, const char *text)
 {
 	const char *starts[MESSAGES];

@@ -91,11 +91,12 @@ void view_restore(void)
 #define CTRL_L 12
 #define CTRL_Z 26
 
-/* Signals that newterm() installs handlers for. They would run on any thread of mlgen, even inside
- * calls, so start_screen() restores the old handlers. */
+/* newterm() installs handlers for these signals. The handlers would run on any thread of mlgen,
+ * even inside calls, so start_screen() restores the old handlers. */
 static const int curses_signals[] = { SIGINT, SIGTERM, SIGTSTP, SIGWINCH };
 
-/* Restore the terminal before the signal kills, so that the shell's message is visible. */
+/* Restore the terminal before the signal kills the process, so that the shell's message is visible.
+ */
 static void on_killing(int sig)
 {
 	view_restore();
@@ -114,7 +115,8 @@ static int begin_restore(int fd)
 	state.leave[0] = '\0';
 	if (tcgetattr(fd, &state.was) < 0)
 		return -errno;
-	/* Collect messages in memory from here on, if standard error is a terminal. */
+	/* From here on, collect messages in memory if standard error is a terminal, which is then
+	 * this one. */
 	state.messages = state.error = -1;
 	if (isatty(STDERR_FILENO)) {
 		state.error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -191,7 +193,7 @@ static void read_size(const struct view_terminal *t, unsigned *rows, unsigned *c
 	*columns = w.ws_col;
 }
 
-/* Open the terminal anew, so that the mode and offset of other open files stay untouched. */
+/* Open the terminal again, so that flags and offset of the existing descriptors do not change. */
 static int open_files(struct view_terminal *t, struct mlgen_err *err)
 {
 	char name[256];
@@ -306,7 +308,7 @@ void view_terminal_close(struct view_terminal *t)
 	mem_free(t);
 }
 
-/* Errors are bold as well, for terminals without colours. */
+/* Errors are also bold, for terminals without colours. */
 static void put(void *to, unsigned row, unsigned column, enum view_style look, const char *text)
 {
 	static const attr_t attributes[VIEW_STYLES] = {
@@ -358,7 +360,7 @@ int view_terminal_key(struct view_terminal *t)
 		clearok(stdscr, TRUE);
 	} else if (key == CTRL_Z) {
 		endwin();
-		kill(0, SIGTSTP); /* the process group, as the terminal does */
+		kill(0, SIGTSTP); /* signal the process group, as the terminal does */
 		refresh();
 	}
 	return key == ERR ? 0 : key;

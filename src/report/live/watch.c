@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.c - the main thread while a run runs: signals, status line, log rows. */
+/* watch.c - the main thread during a run: signals, status line, log rows. */
 #include "report/live/live.h"
 
 #include <assert.h>
@@ -35,11 +35,11 @@ struct watch {
 	struct csv *csv;
 	struct view *view;
 	struct json_each *each;
-	uint64_t epochs;        /* begun by all jobs, at the last tick */
+	uint64_t epochs;        /* sum of the jobs' epoch numbers at the last tick */
 	unsigned quit_keys;     /* pressed in the view */
 	struct series **series; /* per job; NULL = no series */
 	struct host_look *host;
-	struct remote_status *others; /* other processes; the snapshots include their jobs */
+	struct remote_status *others; /* of the other processes, whose jobs the snapshots include */
 	struct live *now, *logged;    /* per job; logged: at its last row */
 	pthread_t main;
 	_Atomic bool is_done;
@@ -110,7 +110,8 @@ static void tick(struct watch *w)
 	if (ticks) {
 		run_tick(w->run);
 
-		/* Write a document for the epoch that ended, once any job has begun a later one. */
+		/* Once any job has begun its second epoch, write a document whenever a job begins
+		 * an epoch. */
 		uint64_t epochs = 0, working = 0;
 
 		for (size_t i = 0; i < w->jobs; i++) {
@@ -129,7 +130,8 @@ static void tick(struct watch *w)
 	}
 }
 
-/* The first signal stops new operations; the second one shortens the wait for running ones. */
+/* The first signal stops new operations; the second shortens the wait for operations in progress.
+ */
 static void handle_signals(struct watch *w)
 {
 	unsigned signals = signals_received() + w->quit_keys;
@@ -160,7 +162,7 @@ static uint64_t next_wake_ns(const struct watch *w)
 static void loop(struct watch *w)
 {
 	handle_signals(w);
-	/* Other processes that still work are shown, too. */
+	/* Continue while other processes are still running: their jobs are shown, too. */
 	while ((!atomic_load(&w->is_done) || remote_status_is_working(w->others)) &&
 	       clock_monotonic_ns() < w->leave_ns) {
 		uint64_t until_ns = u64_min(next_wake_ns(w), w->leave_ns);
@@ -168,7 +170,7 @@ static void loop(struct watch *w)
 		uint64_t left = until_ns > ns ? until_ns - ns : 0;
 		struct timespec ts = { .tv_sec = (time_t)(left / NS_PER_S),
 				       .tv_nsec = (long)(left % NS_PER_S) };
-		/* SIGUSR2, from execute(), ends the wait as well. */
+		/* SIGUSR2 from execute() also ends the wait. */
 		int sig = signals_wait(&ts);
 
 		if (sig == SIGUSR1) {

@@ -23,7 +23,8 @@ static void pair_add(struct metric_list *l, const char *key, char *value)
 	pairs[l->count++] = (struct metric_pair){ key, value };
 }
 
-/* Origins of the options of job_fields or of the job's engine; NULL = another engine's table. */
+/* The origins of the options in a table: job_fields or the table of the job's engine; NULL = the
+ * table of another engine. */
 static const struct job_origin *origins_of(const struct job *j, const struct mlgen_field *table)
 {
 	if (table == job_fields)
@@ -36,7 +37,7 @@ static const struct mlgen_field *engine_table(const struct job *j)
 	return j->engine ? j->engine->opts : NULL;
 }
 
-/* The value as the user wrote it; NULL = not set. */
+/* The value of an option as the user wrote it; NULL = not set. */
 static const char *raw_of(const struct job *j, const struct mlgen_field *table, size_t option)
 {
 	const struct job_origin *o = origins_of(j, table);
@@ -49,7 +50,7 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* True if [global] sets the option, and to the same text for every job of the set. */
+/* True if [global] sets the option to the same text for every job of the set. */
 static bool is_global_everywhere(const struct jobset *set, const struct mlgen_field *table,
 				 size_t option)
 {
@@ -520,7 +521,7 @@ static void fill_direction(struct direction_result *d, double seconds)
 		.bw = bytes_per_sec >> 10,
 		.iops = seconds > 0 ? (double)d->total_ios / seconds : 0,
 		.runtime_ms = d->total_ios ? whole(seconds * 1e3) : 0,
-		/* Without a pace the intended start is the submission. */
+		/* Without a pace, the intended start of an operation is its submission. */
 		.lat_ns = d->total_ns ? d->total_ns : d->lat_ns,
 		.bw_min = whole(d->bw_kib.min),
 		.bw_max = whole(d->bw_kib.max),
@@ -676,7 +677,7 @@ void metrics_job_share(struct job_result *m, const struct run_result *r)
 		m->write.fio.bw_agg = fmin(100 * (double)m->write.fio.bw_bytes / write, 100);
 }
 
-/* Rows for a job that saves or restores: they are not about accelerators. */
+/* Rows for a job that only saves or restores: the other rows are about accelerators. */
 static const char *const checkpoint_rows[] = {
 	"iodepth_used", "in_use",   "checkpoints",  "saves",  "restore", "restores",
 	"storage",      "host",     "network",      "numa",   "verdict", "errors",

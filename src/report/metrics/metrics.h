@@ -4,7 +4,7 @@
 
 /*
  * The JSON document has the members of these tables, in their order: json.c walks them, and
- * man/mlgen-json.5 is made from them. A figure that fio has too keeps fio's name and unit; figures
+ * man/mlgen-json.5 is made from them. A figure that fio also has keeps fio's name and unit; figures
  * of training are in separate objects.
  *
  * The rows point into results (run/result). Some members of a result are filled for a document
@@ -23,15 +23,15 @@
 #include "field/fields.h"
 
 /*
- * The version of the document. It rises when a key changes its meaning or is removed; documents of
- * the version before are still read (ask/results/results_file.c).
- * 2: bytes and rates of a training exclude its evaluations, job_runtime includes them; samples are
- * the columns that are read; failed samples and operations are in no figure; host, CPU, network and
+ * The version of the document. The version rises when a key changes its meaning or is removed;
+ * documents of the previous version are still read (ask/results/results_file.c). Version 2: bytes
+ * and rates of a training job exclude its evaluations, job_runtime includes them; samples are the
+ * columns that are read; failed samples and operations are in no figure; host, CPU, network and
  * storage figures of a record cover the same window.
  */
 #define METRICS_SCHEMA_VERSION 2
 
-/* A table and the place of its object in the document, "" = the top. */
+/* A table and the place of its object in the document; "" = the top. */
 struct metrics_section {
 	const char *path;
 	const struct mlgen_field *table;
@@ -71,8 +71,8 @@ void metrics_top_init(struct run_result *t, const struct run_result *r, const st
 void metrics_top_fini(struct run_result *t);
 
 /* Copy a result and fill its part `doc` and the directions' `fio`. A job merged by group_reporting
- * lists its members and the options they share. Without a set there are neither, and the copy owns
- * nothing. */
+ * lists its members and the options that they share. With set NULL the copy has neither options nor
+ * members, and owns nothing. */
 void metrics_job_init(struct job_result *m, const struct job_result *r, const struct jobset *set);
 void metrics_job_fini(struct job_result *m);
 
@@ -91,7 +91,7 @@ struct metrics_merged_job {
 	const char *jobname;
 	double au_percent, bytes_per_sec, stall_p99_ns, cpu_percent;
 	double host_barrier_percent;
-	bool is_slowest; /* slowest of all runs; false if all are alike */
+	bool is_slowest; /* the slowest of all runs; false if all runs are alike */
 };
 
 struct metrics_merged_run {
@@ -108,8 +108,8 @@ struct metrics_merged_run {
 		};
 		struct metric_list job_list;
 	};
-	/* Members that are in no document: the file that was read, the earliest end of the run, and
-	 * a value that identifies it. */
+	/* Members that are not in the document: the file that was read, the earliest end of the
+	 * run, and a value that identifies the run. */
 	const char *path;
 	uint64_t end_ms, fingerprint;
 };
@@ -117,7 +117,7 @@ struct metrics_merged_run {
 struct metrics_merged {
 	uint64_t hosts;
 	uint64_t turns;
-	double overlap_percent; /* least of the turns; NaN = none ran side by side */
+	double overlap_percent; /* smallest overlap in any turn; NaN = no runs side by side */
 	union {
 		struct {
 			struct metrics_merged_run *runs; /* ordered by start */
@@ -142,14 +142,15 @@ struct metrics_probe {
 	bool cut_short;                 /* full, but the AU required was out of reach */
 	double figures[16];             /* figure of each part of the requirement */
 	struct metric_list figure_list; /* `figures` as a list */
-	double margin_percent;          /* percent of its limit, of the part met least */
+	/* smallest margin of any part of the requirement, in percent of its limit */
+	double margin_percent;
 	double au_percent, sample_bytes_per_sec, seconds;
 	double stall_p99_ns, supply_percent, demand_bytes_per_sec;
 	uint64_t steps;  /* per rank */
 	uint64_t errors; /* sum of all jobs of the run */
 	bool too_many_errors;
 	char verdict[16];
-	char error[512]; /* reason that it was not possible, or failed; "" */
+	char error[512]; /* reason that the run was not possible or failed; "" = none */
 };
 
 /* A line of the answer, as printed on the terminal. */
@@ -167,15 +168,16 @@ struct metrics_find_max {
 	uint64_t answer;     /* UINT64_MAX = none */
 	uint64_t at_most;    /* values between `answer` and this one are uncertain */
 	uint64_t limited_by; /* smallest value that does not hold */
-	bool confirmed;      /* full runs confirm both sides */
+	bool confirmed;      /* full runs confirm `answer` and limited_by */
 	bool interrupted;
 	double noise_percent;
 	double limit_bytes_per_sec; /* largest rate that was delivered */
 	double fraction;            /* part of an accelerator that storage feeds */
 	const char *limit;          /* storage network host memory compute errors unclear
 				       files option; NULL = unknown */
-	double ceiling_percent;     /* AU without storage at limited_by */
-	struct metric_list probes;  /* metrics_probe, owned by the search */
+	/* AU that would be reached at limited_by if storage took no time */
+	double ceiling_percent;
+	struct metric_list probes; /* metrics_probe, owned by the search */
 };
 
 extern const struct mlgen_field metrics_find_max_fields[];

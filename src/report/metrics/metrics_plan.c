@@ -267,7 +267,7 @@ void metrics_planned(struct job_result *to, const struct plan_report *p)
 	plan_storage(&to->storage, p);
 }
 
-/* The rates of all workers; the options are per worker. */
+/* The rates of all workers together; the options are per worker. */
 static struct rate_result planned_rate(uint64_t bytes, uint64_t iops, uint64_t workers)
 {
 	const double n = (double)workers, none = (double)NAN;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output.c - documents and traces: which file may be replaced, and how it is written. */
+/* output.c - documents and traces: which files may be replaced, and how they are written. */
 #include "report/output/output.h"
 
 #include <errno.h>
@@ -67,8 +67,8 @@ static const struct outfile {
 	[OUTFILE_IOLOG] = { "fio iolog", trace_iolog_is, true },
 };
 
-/* Reopen for reading the file that a write-only descriptor has open, or failing that, `path` (NULL
- * = none): a descriptor, or -errno. */
+/* Open the file of a write-only descriptor again for reading or, if that fails, open `path` (NULL =
+ * none). A descriptor, or -errno. */
 static int outfile_reopen(int fd, const char *path)
 {
 	char link[64];
@@ -152,7 +152,7 @@ static ssize_t write_streamed(void *cookie, const char *text, size_t bytes)
 	return o->error ? 0 : (ssize_t)bytes;
 }
 
-/* Write everything that was printed to its destination. Returns an errno. */
+/* Write everything that was printed to its destination. 0 or an errno. */
 static int deliver(struct output *o)
 {
 	int error = fclose(o->to) ? errno : 0;
@@ -165,7 +165,7 @@ static int deliver(struct output *o)
 	/* Text may already be in the buffer of stdout. */
 	if (!error && !o->path)
 		error = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
-	/* All text for people passes through here. */
+	/* All text for people is made printable here. */
 	struct buf shown = { 0 };
 	if (!error && o->is_text)
 		printable_add_lines(&shown, o->text, o->bytes);
@@ -303,7 +303,7 @@ int tracefile_close(struct tracefile *f)
 	if (!f->path)
 		return 0;
 	tracefile_discard(f);
-	/* The thread that handles signals reads it as well (tracefile_discard). */
+	/* The thread that handles signals reads it, too (tracefile_discard). */
 	signals_hold();
 	*f = (struct tracefile){ 0 };
 	signals_release();

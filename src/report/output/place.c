@@ -57,7 +57,8 @@ static int descriptor_of(const char *path)
 	return -1;
 }
 
-/* mlgen opens all its descriptors close-on-exec; the user cannot refer to any of them. */
+/* mlgen opens all its own descriptors close-on-exec, so a close-on-exec descriptor was not handed
+ * over by the user. */
 static int open_descriptor(struct place *p, int fd, struct mlgen_err *err)
 {
 	int flags = fcntl(fd, F_GETFD), mode = fcntl(fd, F_GETFL);
@@ -256,7 +257,7 @@ int place_lock(const struct place *p, struct mlgen_err *err)
 
 	if (flock(p->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return fail_busy(p, err);
-	/* A file without links was just removed by a run that logged nothing. */
+	/* If the file has no links, a run that logged nothing has just removed it. */
 	if (fstat(p->fd, &st) < 0 || st.st_nlink == 0)
 		return fail_busy(p, err);
 	return 0;

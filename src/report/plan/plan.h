@@ -3,9 +3,9 @@
 #pragma once
 
 /*
- * A page is a workload's part of all reports: its plan, its text, its verdict, its object in the
- * document. Each workload has a page (struct page), which reports call without knowing the
- * workload. A plan is the result of a dry run for one job; the plans of several processes are
+ * A page (struct page) is a workload's part of all reports: its plan, its text, its verdict, its
+ * object in the document. Each workload has a page, whose functions reports call without knowing
+ * the workload. A plan is the result of a dry run for one job; the plans of several processes are
  * merged into one. All calls come from the main thread.
  */
 
@@ -37,7 +37,7 @@ struct plan_check {
 		       steps hold checkpoints room durable verify cache caches
 		       program engine cpus memory_limit */
 	int state;
-	char *text; /* OK: the rule that holds; otherwise the problem; may be NULL */
+	char *text; /* OK: the rule that is met; otherwise the problem; may be NULL */
 };
 
 /* Operations for an average sample. */
@@ -100,7 +100,8 @@ struct plan_report {
 	struct dataset dataset, eval;
 	struct dataset_totals totals;
 	bool touches_files; /* false: ioengine=null */
-	/* The plan covers all of these; 1 process = this one only. */
+	/* The plan covers all of these hosts, processes and accelerators; 1 process = only this
+	 * one. */
 	uint64_t hosts, processes, accelerators;
 
 	uint64_t present_files, present_bytes, write_files, write_bytes;
@@ -111,7 +112,7 @@ struct plan_report {
 	double dataset_memory_ratio;
 
 	uint64_t steps_per_epoch, left_over_samples;
-	/* Evaluation; zeros without. */
+	/* Evaluation; zeros if there is none. */
 	uint64_t eval_files, eval_bytes, eval_steps;
 	uint64_t total_steps; /* per rank; UINT64_MAX: until runtime */
 	double read_bytes, least_seconds;
@@ -129,11 +130,11 @@ struct plan_report {
 						  allowed */
 	uint64_t direct_align_bytes;           /* 0 = buffered */
 	struct plan_calls calls_per_sample;
-	struct sizes read_sizes; /* sizes of the sampled samples' reads */
+	struct sizes read_sizes; /* sizes of the reads for those samples that were examined */
 	double io_bytes_per_sample;
-	struct memneed need;         /* estimate of mlgen's own memory */
-	uint64_t program_bytes;      /* need, and mlgen at rest; maximum of
-					  the hosts */
+	struct memneed need; /* estimate of mlgen's own memory */
+	/* `need` and the memory of an idle mlgen, on the host that needs most */
+	uint64_t program_bytes;
 	double framework_bytes;      /* memory that the framework would hold */
 	double held_bytes;           /* extra memory with hold_samples */
 	uint64_t cache_stored_bytes; /* part of the data set in a cache tier */
@@ -152,9 +153,9 @@ struct plan_input {
 };
 
 /*
- * Evaluate the rules that a run evaluates (run/run_internal.h), then compute the plan. Nothing is
- * changed: it reads manifests, or the sizes of a plain job's files, and queries space and limits.
- * 0, or -EINVAL with err for a job that cannot be planned.
+ * Check the rules that a run checks (run/run_internal.h), then compute the plan. The function
+ * changes nothing: it reads manifests or the sizes of a plain job's files, and queries space and
+ * limits. 0, or -EINVAL with err for a job that cannot be planned.
  */
 int plan_make(struct plan_report *p, struct job *job, const struct host *host,
 	      const struct settings *set, struct mlgen_err *err);
@@ -162,8 +163,8 @@ void plan_fini(struct plan_report *p); /* accepts a zeroed struct */
 
 /*
  * Plan all jobs of a run: a restore may read checkpoints that an earlier job saves. All processes
- * of `hosts` call it together; only one searches for files, and rank 0's plans then cover all
- * processes. Call plan_fini() for each plan, also after an error.
+ * of `hosts` must call this together. Only one process searches for files, and rank 0's plans then
+ * cover all processes. Call plan_fini() for each plan, even after an error.
  */
 struct hosts;
 int plan_make_all(struct plan_report *plans, const struct jobset *set, const struct host *host,
@@ -182,9 +183,9 @@ void plan_text(FILE *to, const struct plan_report *p);
 
 enum detail {
 	DETAIL_FIRST, /* --quiet: the first line */
-	DETAIL_BRIEF, /* --brief: enough for a mail */
+	DETAIL_BRIEF, /* --brief: short enough for a mail */
 	DETAIL_USUAL,
-	DETAIL_ALL, /* --verbose: also figures that could not be measured here */
+	DETAIL_ALL, /* --verbose: even figures that could not be measured here */
 };
 
 static inline enum detail detail_of(const struct settings *s)
@@ -208,7 +209,7 @@ struct page {
 
 	/* Fill a plan whose job is set: 0, or -EINVAL with err for a job that cannot be planned. */
 	int (*plan)(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err);
-	/* Adjust the plan for files that the `count` jobs before it make; NULL = never needed. */
+	/* Adjust the plan for files that the `count` earlier jobs make; NULL = never needed. */
 	void (*expect)(struct plan_report *p, const struct plan_report *before, size_t count);
 	/* Print its page below the first line. */
 	void (*plan_text)(FILE *to, const struct plan_report *p);
@@ -216,8 +217,8 @@ struct page {
 	char *(*directory)(const struct plan_report *p);
 	/* Fill a line of --list-jobs; NULL = nothing to list. */
 	void (*list)(struct listing *l, const struct job *j, const struct host *host);
-	/* Call `is` for the files that the job itself names until it returns true, and return that;
-	 * NULL = it names none. */
+	/* True if `is` returns true for any file that the job itself names; NULL = the job names
+	 * none. */
 	bool (*any_file)(const struct job *j, bool (*is)(const void *arg, const char *path),
 			 const void *arg);
 
@@ -231,20 +232,22 @@ struct page {
 	void (*verdict)(const struct run_result *run, struct job_result *r);
 	/* The time over which its bytes and operations are counted. */
 	double (*seconds)(const struct job_result *r);
-	/* The word for the threads that do its I/O ("read threads"), and for the quantity whose
-	 * share on far NUMA nodes is reported ("time"; NULL = by the loader model). */
+	/* The word for the threads that do its I/O ("read threads"). The word for the quantity
+	 * whose share on far NUMA nodes is reported ("time"); NULL = samples or batches, as the
+	 * loader delivers. */
 	const char *workers, *looked_at;
 
 	/* ---- document ---- */
 
-	/* The key of its object in a job's record, and the rows, of struct job_result. The key
-	 * identifies a result that is read back (ask/results): "ml" or "io"; NULL = only its
-	 * preparation is in the document. */
+	/* The key of its object in a job's record, and the rows of that object, which are members
+	 * of struct job_result. The key, "ml" or "io", identifies a result that is read back
+	 * (ask/results). NULL = only its preparation is in the document. */
 	const char *key;
 	const struct mlgen_field *fields;
 	/* True if this result has that row; NULL = always. */
 	bool (*has_row)(const struct job_result *r, const char *name);
-	/* Names of the rows that a plan can fill, up to a NULL, and the function to fill them. */
+	/* Names of the rows that a plan can fill, ended by NULL, and the function that fills them.
+	 */
 	const char *const *planned;
 	void (*fill_planned)(struct job_result *to, const struct plan_report *p);
 };
@@ -260,8 +263,8 @@ static inline const struct page *page_of(const struct job_result *r)
 /* Files that the program itself opens: streams, reports, counters, libraries. */
 #define PLAN_OWN_FILES 32
 
-/* Add a line to the checklist; "%s" with "" = no text. Each name has one check: the worst, or the
- * first of two equal ones. */
+/* Add a line to the checklist; "%s" with "" = no text. Of several checks with the same name only
+ * the worst is kept, and the first of equally bad ones. */
 __attribute__((format(printf, 4, 5))) void plan_add_check(struct plan_report *p, const char *name,
 							  enum plan_state state, const char *fmt,
 							  ...);
@@ -281,15 +284,16 @@ char *plan_directory(const struct plan_report *p);
 /* ---- classes of ranks, and sums over all ranks of a checkpoint ---- */
 
 /* Fill the members of c about the state and its ranks: classes, and all sums of one checkpoint.
- * Visits each rank once; keeps no pointer into the set. */
+ * Visits each rank once. c keeps no pointer into the set. */
 void plan_count_classes(struct plan_checkpoint *c, const struct shard_set *set);
 
 /* ---- merging the plans of all processes ---- */
 
 /*
- * All processes call it together, after plan_make of each; rank 0's plans then cover all processes.
- * Requests in flight, bytes moved and local ranks add up. The memory that mlgen needs is summed
- * over the processes of a host; the plan has the host that needs most. A failure of another process
- * becomes a FAIL with its host in front, unless rank 0 has the same. 0, or -EPIPE with err.
+ * Merge the plans of all processes. All processes must call this together, after their plan_make();
+ * rank 0's plans then cover all processes. Requests in flight, bytes moved and local ranks are
+ * added up. The memory that mlgen needs is summed over the processes of a host; the plan has the
+ * sum of the host that needs most. A failure of another process becomes a FAIL that starts with the
+ * name of its host, unless rank 0 has the same failure. 0, or -EPIPE with err.
  */
 int plan_join(struct plan_report *plans, size_t count, struct hosts *h, struct mlgen_err *err);

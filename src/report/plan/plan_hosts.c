@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The message of a process about a job. It is followed by `refusals` pairs of strings, each with
- * its NUL: the name of a failed check, and its text. */
+/* The message of a process about a job. After it come `refusals` pairs of strings, each with its
+ * NUL: the name of a failed check and its text. */
 struct plan_summary {
 	uint64_t program_bytes, reads_in_flight;
 	uint64_t io_move_bytes, io_buffer_bytes;
@@ -78,7 +78,7 @@ static void merge_rank(struct plan_report *plans, size_t count, const struct hos
 		for (uint64_t k = 0; k < s.refusals; k++) {
 			const char *name = at, *text = at + strlen(at) + 1;
 
-			/* Add a FAIL of another rank, unless rank 0 has the same. */
+			/* Add a FAIL of another rank, unless rank 0 has the same failure. */
 			const struct plan_check *own = plan_find_check(p, name);
 			bool is_same = own && own->state == PLAN_FAIL && own->text &&
 				       strcmp(own->text, text) == 0;

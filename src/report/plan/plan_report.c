@@ -43,7 +43,7 @@ static bool is_alike(const struct plan_ranks *a, const struct plan_ranks *b)
 	       a->files == b->files;
 }
 
-/* Neighbouring ranks are usually alike, so the class of the rank before is tried first. There are
+/* Neighbouring ranks are usually alike, so the class of the previous rank is tried first. There are
  * few classes: stages differ by a layer, and the first and the last stage differ. */
 static struct rank_class *find_class(struct rank_classes *all, const struct plan_ranks *rank)
 {
@@ -106,7 +106,7 @@ void plan_count_classes(struct plan_checkpoint *c, const struct shard_set *set)
 	vec_fini(&all);
 }
 
-/* The check of this name, which is added if it does not exist. */
+/* Find the check of this name, or add it if it does not exist. */
 static struct plan_check *check_named(struct plan_report *p, const char *name)
 {
 	struct metric_list *l = &p->checks;
@@ -200,7 +200,7 @@ static void plan_start(struct plan_report *p, const struct job *job, const struc
 	};
 	if (limit && limit < p->memory_bytes)
 		p->memory_bytes = limit;
-	/* All other figures are unknown so far. */
+	/* These figures are unknown so far. */
 	p->free_bytes = p->total_steps = UINT64_MAX;
 	p->dataset_memory_ratio = p->read_bytes = (double)NAN;
 	p->least_seconds = p->framework_bytes = (double)NAN;
@@ -226,7 +226,7 @@ static void move_dataset(void *plans, size_t i, struct dataset *ds, struct datas
 	*ds = *eval = (struct dataset){ 0 };
 }
 
-/* Memory that mlgen uses is missing in the page cache, where a framework might leave it free. */
+/* Memory that mlgen uses is not available to the page cache, but with a framework it might be. */
 static void check_memory(struct plan_report *p)
 {
 	const struct activity *does = job_work(p->job)->run;
@@ -257,7 +257,7 @@ static int plan_jobs(struct plan_report *plans, struct job *const *jobs, size_t 
 	cfg.hosts = hosts;
 	for (size_t i = 0; i < count; i++)
 		plan_start(&plans[i], jobs[i], host);
-	/* The checks that a run makes before it begins. */
+	/* Make the checks that a run makes before it begins. */
 	int rc = run_ask(&cfg, add_refusal, move_dataset, plans, err);
 	clock_free(clock);
 	for (size_t i = 0; i < count && rc == 0; i++) {

@@ -20,7 +20,7 @@
 struct prom_job {
 	bool is_known; /* there is a snapshot */
 	struct live live;
-	enum live_phase phase; /* current phase, or the last one of a job that is done */
+	enum live_phase phase; /* current phase, or the last phase of a job that is done */
 	struct prom_hist *hists;
 };
 
@@ -44,7 +44,7 @@ struct prom_page {
 	struct prom_host *hosts; /* per process */
 	struct host_look *host_look;
 	uint64_t refreshed_ns; /* CLOCK_MONOTONIC; 0 = not yet */
-	struct buf texts[2];   /* the page since then, per format; empty = not made yet */
+	struct buf texts[2];   /* the page of that time, per format; empty = not yet made */
 };
 
 static unsigned hists_of(const struct live_field *f)
@@ -54,7 +54,7 @@ static unsigned hists_of(const struct live_field *f)
 	return f->is_by_operation ? MLGEN_OPS : 1;
 }
 
-/* A page without a run has one process. */
+/* Before the run begins, a page has one process. */
 static void make_hosts(struct prom_page *p, unsigned processes)
 {
 	p->processes = processes;
@@ -213,12 +213,12 @@ static void append_hists(struct prom_text *t, const struct live_field *f, const 
 	}
 }
 
-/* A counter is shown from the beginning, since a rate would miss its first values otherwise. Any
- * other figure is shown while it applies. */
+/* A counter is shown from the start of the run, since a rate would otherwise miss its first values.
+ * Any other figure is shown while it applies. */
 static void append_sample(struct prom_text *t, const struct live_field *f, bool is_target,
 			  const struct prom_job *job, struct prom_labels *l, unsigned hist)
 {
-	/* The interval is the time since the beginning. */
+	/* The interval covers the whole time since the start. */
 	const struct live none = { .phase = job->phase };
 	const struct live_span s = { &job->live, &none, NULL };
 

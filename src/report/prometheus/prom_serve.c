@@ -108,7 +108,7 @@ int prom_address_listen(const char *given, char at[PROM_ADDRESS_BYTES], struct m
 	int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return listen_fail(given, errno, err);
-	/* An earlier run may have served there a moment ago. */
+	/* An earlier run may have used this port a moment ago. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 	if (bind(fd, &a.any, bytes) != 0 || listen(fd, BACKLOG) != 0) {
 		rc = listen_fail(given, errno, err);
@@ -145,7 +145,7 @@ int prom_address_listen(const char *given, char at[PROM_ADDRESS_BYTES], struct m
 #define CONNECTIONS 8u
 #define SILENT_SECONDS 5u
 #define CONNECTION_LIMIT_NS (10 * NS_PER_S)
-#define CHECK_MS 500 /* between checks of that limit */
+#define CHECK_MS 500 /* between checks of CONNECTION_LIMIT_NS */
 #define REQUEST_BYTES ((size_t)16 << 10)
 #define LOWEST_PRIORITY 19
 
@@ -225,8 +225,8 @@ static enum MHD_Result send_words(struct MHD_Connection *to, unsigned status, co
 	return send_text(to, status, "text/plain; charset=utf-8", words, strlen(words));
 }
 
-/* Called when all headers of a request have arrived; a body is not read. *state becomes the server
- * if the client gets the page. */
+/* Called by the library when all headers of a request have arrived; a body is not read. *state
+ * becomes the server if the client gets the page. */
 static enum MHD_Result answer(void *serve, struct MHD_Connection *to, const char *url,
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_bytes, void **state)
@@ -300,8 +300,8 @@ static void *keep_serving(void *serve)
 
 	setpriority(PRIO_PROCESS, (id_t)gettid(), LOWEST_PRIORITY);
 	while (!atomic_load(&s->ends)) {
-		/* Shut down connections at their time limit. The library only ends silent ones; a
-		 * client that sends a byte now and then would stay for ever. */
+		/* Shut down connections at their time limit. The library ends only silent
+		 * connections; a client that sends a byte from time to time would stay forever. */
 		uint64_t now_ns = clock_monotonic_ns();
 		bool has_any = false;
 
@@ -313,8 +313,8 @@ static void *keep_serving(void *serve)
 			has_any |= c->begin_ns != 0;
 		}
 		poll(fds, ARRAY_LEN(fds), has_any ? CHECK_MS : -1);
-		/* The library stops listening at its connection limit. It resumes only in the call
-		 * after the one that closed a connection. */
+		/* The library stops listening at its connection limit. It starts again only in the
+		 * next http.run() after one that closed a connection. */
 		do {
 			s->has_closed = false;
 			http.run(s->daemon);
@@ -329,7 +329,7 @@ int prom_serve_check(struct mlgen_err *err)
 			    ARRAY_LEN(http_symbols), &http, err);
 }
 
-/* MHD_stop_daemon() closes the socket as well. */
+/* MHD_stop_daemon() closes the socket, too. */
 static void free_server(struct prom_serve *s, int fd)
 {
 	if (s->daemon)

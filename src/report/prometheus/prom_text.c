@@ -23,7 +23,7 @@ static const struct {
 
 bool prom_is_metric(const struct live_field *f)
 {
-	/* Percentiles follow from the histogram. */
+	/* Percentiles are not exported: they can be computed from the histogram. */
 	return f->field.help && f->field.type != MLGEN_STR && !(f->percent > 0) &&
 	       !(f->metric && !*f->metric);
 }
@@ -84,7 +84,7 @@ void prom_hist_from(struct prom_hist *to, const struct hist *from)
 	}
 }
 
-/* Escape a label's value or the text after # HELP: a single line of UTF-8. */
+/* Append a label's value or the text after # HELP, escaped to a single line of UTF-8. */
 static void append_escaped(struct prom_text *t, const char *s, bool is_quoted)
 {
 	struct buf shown = { 0 };

@@ -204,7 +204,7 @@ int prom_close(struct prom **at, struct mlgen_err *err)
 	}
 	if (rc < 0)
 		mlgen_fail(err, rc, "metrics-file=%s: %s", p->set->metrics_file, strerror(-rc));
-	/* The thread that handles signals reads *at as well (prom_discard). */
+	/* The thread that handles signals reads *at, too (prom_discard). */
 	signals_hold();
 	*at = NULL;
 	signals_release();

@@ -5,8 +5,8 @@
 /*
  * A page of metrics is served over HTTP, and written to a file every log_interval by a separate
  * thread, so that a slow file delays nobody. The file is replaced as a whole: a reader sees one
- * page. The page reads the run between prom_begin and prom_end; before and after it is available as
- * well. All calls come from the main thread.
+ * page. The page reads the run between prom_begin and prom_end; it is also served before and after
+ * that. All calls come from the main thread.
  */
 
 #include <stdbool.h>
@@ -34,7 +34,7 @@ int prom_check(const struct settings *set, struct mlgen_err *err);
 int prom_open(struct prom **out, const struct settings *set, const char *host,
 	      const struct place *file, struct mlgen_err *err);
 
-/* All functions below accept NULL. */
+/* All functions from here to prom_discard accept NULL. */
 
 /* Show this run from now on, and print the address of the page. */
 void prom_begin(struct prom *p, const struct run *run, size_t jobs);
@@ -49,7 +49,7 @@ void prom_linger(struct prom *p);
  * could not be written. */
 int prom_close(struct prom **at, struct mlgen_err *err);
 
-/* Any thread, right before the program ends: remove the temporary file. */
+/* Remove the temporary file. Any thread may call this, right before the program ends. */
 void prom_discard(struct prom *p);
 
 /* ---- name, unit and type of the metric for a figure of a running job ---- */
@@ -64,10 +64,10 @@ void prom_discard(struct prom *p);
  *	%       au_percent     mlgen_au_ratio, 0 to 1
  *	others  samples        mlgen_samples_total
  *
- * A COUNTER is a counter since the job began, and ends with _total; a DISTRIBUTION is a histogram;
- * all others are gauges. A SHARE covers the time since the job began. A PROGRESS is two metrics,
- * the second of which is the total: mlgen_epoch, mlgen_epoch_target. A text is not exported, and a
- * choice is the number that its help says.
+ * A COUNTER counts from the start of the job, and its name ends with _total; a DISTRIBUTION is a
+ * histogram; all others are gauges. A SHARE covers the time since the start of the job. A PROGRESS
+ * becomes two metrics, the second of which is the total: mlgen_epoch, mlgen_epoch_target. A text is
+ * not exported. A choice is exported as the number that its help gives.
  */
 #define PROM_NAME_BYTES 80
 

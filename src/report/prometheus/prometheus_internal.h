@@ -18,7 +18,7 @@
 /*
  * The bounds are 1, 2.5 and 5 of each decade from 10 microseconds to 50 seconds, and +Inf: 22
  * series. They are the same in every run, so that runs and hosts can be added up. The source
- * histogram is exact to 0.4 %, so a value that near to a bound may be counted on its other side.
+ * histogram is exact to 0.4 %, so a value within 0.4 % of a bound may be counted on the wrong side.
  */
 #define PROM_BOUNDS 21u
 
@@ -66,26 +66,26 @@ void prom_text_build(struct prom_text *t);
 /* Append the end of the page. */
 void prom_text_end(struct prom_text *t);
 
-/* True if a client prefers OpenMetrics by its Accept header (NULL = none): it names OpenMetrics
- * with at least the weight of text. */
+/* True if the Accept header of a client (NULL = none) prefers OpenMetrics: it names OpenMetrics
+ * with at least the weight of plain text. */
 bool prom_text_wants_open(const char *accept);
 
 /* ---- all figures of a running job as metrics, read on request ---- */
 
 /*
- * A page reads the run independently of the status line and the log: it reads single-writer
- * counters and private histograms relaxed, so that no thread of the run waits. It does so at most
- * ten times a second, however often it is requested. With several processes (rank 0 asks the
- * others, run/run.h) each has its own samples, with its host and its rank; figures of a host appear
- * once. Memory is that of one job's histograms and some KiB per job and process. Any thread,
- * several at once.
+ * A page reads the run independently of the status line and the log. It uses relaxed loads of
+ * single-writer counters and of private histograms, so that no thread of the run waits. The run is
+ * read at most ten times a second, however often the page is requested. With several processes
+ * (rank 0 asks the others, run/run.h), each process has its own samples, with its host and its
+ * rank; figures of a host appear once. A page takes the memory of one job's histograms and some KiB
+ * per job and process. Several threads may call these functions at the same time.
  */
 struct prom_page;
 
 struct prom_page *prom_page_new(const char *host); /* the label; copied */
 void prom_page_free(struct prom_page *p);          /* NULL is fine */
 
-/* Show these jobs from now on; before, the page has the build and the host only. */
+/* Show these jobs from now on; before this call the page has only the build and the host. */
 void prom_page_begin(struct prom_page *p, const struct run *run, size_t jobs);
 
 /* Read the run for the last time; it may be freed afterwards. */
@@ -97,9 +97,9 @@ void prom_page_append(struct prom_page *p, bool is_open, struct buf *to);
 /* ---- the address to serve at ---- */
 
 /*
- * The syntax is ADDR:PORT, where ADDR is an IPv4 address, an IPv6 address in brackets, or
- * "localhost"; :PORT and PORT alone mean 127.0.0.1. No name is looked up. Port 0 chooses a free
- * one.
+ * The syntax of an address is ADDR:PORT, where ADDR is an IPv4 address, an IPv6 address in
+ * brackets, or "localhost"; :PORT and PORT alone mean 127.0.0.1. Other names are not looked up.
+ * Port 0 chooses a free one.
  */
 
 /* Check the syntax. 0, or -EINVAL with err. */
@@ -116,12 +116,12 @@ int prom_address_listen(const char *given, char at[PROM_ADDRESS_BYTES], struct m
  * A single thread, at the lowest priority, serves at most eight connections. Further clients wait
  * in the kernel's queue; when that is full, they are refused. A connection ends with its answer,
  * after five silent seconds, or after ten seconds in any case. The memory of a request is limited.
- * Thus the cost to the run is bounded, whatever clients do.
+ * This bounds the cost to the run, whatever clients do.
  */
 struct prom_serve;
 
-/* 0, or with err -ENOTSUP if mlgen was built without the library, or -ENOENT if the library is not
- * installed. */
+/* Load the library. 0, or with err: -ENOTSUP if mlgen was built without the library, -ENOENT if the
+ * library is not installed. */
 int prom_serve_check(struct mlgen_err *err);
 
 /* Serve `page`, which must outlive the server; `at` receives the address, as in

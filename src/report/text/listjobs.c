@@ -22,7 +22,8 @@
 #define SUFFIX ".job"
 #define SEES_COMMENT "# What storage sees: "
 #define VARIANT_HEADER "[accelerator="
-/* Widths of columns: `what storage sees` is cut, a longer name overflows into the next column. */
+/* Widths of columns: a long text in `what storage sees` is cut; a long name extends into the next
+ * column. */
 #define SEES_MAX 40
 #define NAME_MAX_WIDTH 14
 
@@ -31,7 +32,7 @@ struct job_entry {
 	char *path;
 	char *sees;        /* the text for `what storage sees`; NULL = not in the file */
 	char *variants;    /* "v100 a100 h100", NULL = none */
-	int rc;            /* result of opening it; pipes and devices are refused */
+	int rc;            /* result of opening the file; pipes and devices are refused */
 	const char *wrong; /* the kind of a refused file, or NULL */
 };
 
@@ -82,7 +83,8 @@ static void add_folder(struct job_list *l, const char *path, struct buf *searche
 
 COMPARE_BY_TEXT(listjobs_by_name, struct job_entry, name)
 
-/* The first sentence without its full stop; a dot inside a number does not end a sentence. */
+/* The first sentence of a text, without its full stop; a dot inside a number does not end a
+ * sentence. */
 static char *first_sentence(const char *text)
 {
 	size_t len = strlen(text);
@@ -119,7 +121,7 @@ static void read_comments(struct job_entry *e)
 		printable_add(&shown, line + skip);
 		skip = 0;
 
-		/* The line was made printable, so that widths match the output. */
+		/* The line was made printable above, so that widths match the output. */
 		const char *text = buf_str(&shown);
 		size_t sees = strlen(SEES_COMMENT);
 		size_t header = strlen(VARIANT_HEADER);
@@ -194,7 +196,7 @@ static void print_loaded(FILE *to, const struct job_list *l, const struct job_en
 static void print_job(FILE *to, const struct job_list *l, const struct job_entry *e,
 		      const struct jobset_env *env, const struct host *host)
 {
-	/* --parse-only, so that no code of an engine runs. */
+	/* Use --parse-only, so that no code of an engine runs. */
 	char program[] = "mlgen", only[] = "--parse-only";
 	char *argv[] = { program, only, e->path, NULL };
 	struct jobset set = { 0 };

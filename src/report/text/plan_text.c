@@ -287,7 +287,8 @@ static void print_origins(FILE *to, const struct plan_report *p)
 
 		if (!*file || !is_first_of_file(p->job, i))
 			continue;
-		/* A file from --showjob has all options; only those that differ count. */
+		/* A file written by --showjob has all options; only those that are not at their
+		 * default are counted. */
 		unsigned n = 0;
 		for (size_t k = 0; job_fields[k].name; k++)
 			n += strcmp(file_of(p->job, k), file) == 0 &&

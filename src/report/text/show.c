@@ -22,7 +22,8 @@ struct named_percent {
 	double percent;
 };
 
-/* Round down, then give the tenths that are missing to 1000 to the parts that lost most. */
+/* Round each part down, then give the tenths that are missing from 1000 to the parts that lost
+ * most. */
 static void round_shares(const struct named_percent *parts, unsigned n, struct show_shares *s)
 {
 	double sum = 0;
@@ -35,7 +36,7 @@ static void round_shares(const struct named_percent *parts, unsigned n, struct s
 	for (unsigned i = 0; i < s->count; i++) {
 		double p = parts[i].percent > 0 ? parts[i].percent : 0;
 		double tenths = p / sum * 1000;
-		/* 62.8 of 100 is 628, though the quotient is slightly less. */
+		/* 62.8 of 100 must give 628 tenths, although the quotient is slightly less. */
 		double whole = floor(tenths + 1e-9);
 
 		s->of[i].name = parts[i].name;
@@ -256,7 +257,7 @@ static bool is_name(const char *name, const char *key, size_t len)
 	return strlen(name) == len && !strncmp(name, key, len);
 }
 
-/* Read the token at `at`; returns the position after it. */
+/* Read the token at `at`. Returns the position after the token. */
 static const char *next_token(struct template_token *t, const char *at)
 {
 	*t = (struct template_token){ .s = at, .len = *at != '\0' };
@@ -282,7 +283,7 @@ static const char *next_token(struct template_token *t, const char *at)
 			t->kind = OPTION;
 		t->len = t->kind == OPTION ? len - 1 : len;
 
-		/* A broken token may end at the end of the text. */
+		/* A broken token may have no closing character: it ends with the text. */
 		return t->s + t->len + (t->kind == OPTION ? 2 : t->kind != BROKEN);
 	}
 	return at + t->len;
@@ -293,7 +294,7 @@ static const char *next_token(struct template_token *t, const char *at)
 /* The row of the struct at `base` that a key names. */
 struct target {
 	const struct mlgen_field *row;
-	const char *base; /* NULL: the template is only checked */
+	const char *base; /* NULL = the template is only checked */
 	bool is_option;
 };
 
@@ -399,7 +400,7 @@ static bool append_f64(struct buf *out, const struct mlgen_field *f, double v)
 	return !isnan(v);
 }
 
-/* The text is in the struct itself, or a pointer to it is. */
+/* The struct contains the text itself or a pointer to the text. */
 static bool append_string(struct buf *out, const struct mlgen_field *f, const void *at)
 {
 	const char *text = at;
@@ -422,7 +423,7 @@ static bool is_count(const struct target *t)
 	return t->row->type == MLGEN_U64 && !is_unit(t->row, "bytes");
 }
 
-/* `count` receives the count that a following {s} is the plural of. */
+/* Append the figure of a row. `count` receives the count to which a following {s} refers. */
 static bool append_row(struct buf *out, const struct target *t, uint64_t *count)
 {
 	const char *at = t->base + t->row->off;
@@ -465,7 +466,7 @@ static bool append_key(struct buf *out, const struct template_token *key,
 	return !field_is_default(t.row, j);
 }
 
-/* A bracket without values is cut off again at its end. */
+/* The text of a bracket is removed again at its end if a figure in it had no value. */
 void template_append(struct buf *out, const struct template *template, const void *page)
 {
 	const char *at = template->text;

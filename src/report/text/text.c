@@ -80,7 +80,7 @@ static void append_enough(struct buf *out, const struct text_block *b)
 	text_append(out, "  enough for", TEXT_ANSWER_INDENT, text);
 }
 
-/* True if `r` belongs to the first job that did run. */
+/* True if `r` belongs to the first job of the run that was executed. */
 static bool is_first(const struct run_result *run, const struct job_result *r)
 {
 	size_t i = 0;
@@ -166,7 +166,7 @@ void text_wrap_answer(struct buf *line)
 void text_append(struct buf *out, const char *label, size_t indent, const char *text)
 {
 	size_t start = strlen(label);
-	/* A long label moves only the first line to the right. */
+	/* A label wider than the indent moves only the first line to the right. */
 	size_t first = start + 2 > indent ? start + 3 : indent;
 
 	buf_addf(out, "%-*s", (int)first, label);
@@ -222,7 +222,7 @@ void text_template(struct buf *out, const struct template *t, const struct text_
 	template_append(out, t, b);
 }
 
-/* Append a line with the latencies of reads, or of writes if there are more. */
+/* Append a line with the latencies of reads or, if there are more of them, of writes. */
 static void append_main_latency(struct buf *out, const struct text_block *b)
 {
 	const struct direction_result *read = &b->result->read;
@@ -289,7 +289,7 @@ void text_fio_lines(struct buf *out, const struct text_block *b)
 	append_fio_line(out, b, &b->result->write, "write");
 }
 
-/* Entries that do not fit continue in a second line. */
+/* Shares that do not fit continue on a second line. */
 void text_shares(struct buf *out, const char *label, const struct show_shares *s)
 {
 	struct buf line;
@@ -375,7 +375,7 @@ void text_report(FILE *to, const struct run_result *r, enum detail detail)
 	for (size_t i = 0; i < r->job_count; i += n) {
 		const struct job_result *j = &r->jobs[i];
 
-		/* A job that only prepares is over before anything is measured. */
+		/* A job that only prepares ends before anything is measured. */
 		has_measured |= job_result_ran(j);
 		/* The records of a job's workers are consecutive. */
 		n = 1;

@@ -5,7 +5,7 @@
 /*
  * A template is a sentence with figures, each of which is a row of a table. A verdict names the
  * limit of a job, with the figures that decide it. The report of a job is a block of lines, made
- * from lists of rows {label, function that appends the text}; the page of a dry run is made in the
+ * from lists of rows {label, function that appends the text}; the page of a dry run is built the
  * same way. Each workload has its own lists (struct page). All calls come from the main thread.
  */
 
@@ -43,10 +43,11 @@ struct rate_unit {
 	double bytes;
 };
 
-/* GiB/s from 1 GiB/s up, MiB/s below; NaN gives MiB/s. */
+/* Choose GiB/s for rates of 1 GiB/s or more, otherwise MiB/s; NaN gives MiB/s. */
 struct rate_unit show_rate_unit(double bytes_per_sec);
 
-/* The unit of a training's report: chosen by its demand or, if unknown, by its result. */
+/* The unit for the report of a training job: chosen by its demand or, if that is unknown, by its
+ * result. */
 struct rate_unit show_report_unit(const struct ml_result *ml);
 
 /* Decimals of a column whose largest value, in the unit, is `largest`: 14.86 GiB/s, 312 MiB/s,
@@ -87,19 +88,20 @@ struct show_share {
 };
 struct show_shares {
 	struct show_share of[SHOW_SHARES];
-	unsigned count; /* 0: nothing was measured */
+	unsigned count; /* 0 = nothing was measured */
 };
 void show_accelerator_time(const struct time_percent *t, struct show_shares *s);
 void show_loader_time(const struct loader_percent *l, struct show_shares *s);
 void show_rank_time(const struct rank_percent *r, struct show_shares *s);
 
-/* The part of that name as printed, in percent; 0 if there is none. */
+/* The printed share of the part with this name, in percent; 0 if there is none. */
 double show_share(const struct show_shares *s, const char *name);
 
 /* Append the most frequent classes of sizes: "50% 4 KiB, 50% 252 KiB". */
 void show_sizes(struct buf *out, const struct sizes *s);
 
-/* The share of the read threads' time inside I/O calls of any kind, reap included; in percent. */
+/* The share of the read threads' time that passes in I/O calls of any kind, including reap; in
+ * percent. */
 double show_io_percent(const struct loader_percent *l);
 
 /*
@@ -112,8 +114,8 @@ char *show_fio_number(char *out, double v, bool is_binary);
 
 /*
  *	{key}	the figure of that name, formatted as its row says: bytes, times,
- *		rates and percent with their unit; counts, seconds, and doubles in
- *		ns, which are shown in milliseconds, without
+ *		rates and percent have their unit; counts, seconds, and doubles
+ *		in ns, which are shown in milliseconds, have none
  *	{key=}	an option as in a job file: "direct=1"
  *	{s}	the plural of the count before it
  *	[...]	omitted if a figure in it has no value: null, an empty text, a
@@ -141,7 +143,7 @@ struct template_scope {
 extern const struct mlgen_field template_bs_fields[];
 
 /* A template and the scopes of its keys. The linker collects all templates in a section of the
- * program, so that a test can resolve every key, as -Wformat checks the calls of printf. */
+ * program, so that a test can resolve every key, just as -Wformat checks calls to printf. */
 struct template
 {
 	const char *text;
@@ -162,12 +164,14 @@ void template_append(struct buf *out, const struct template *t, const void *page
 /* Check that a template is well formed and that every key resolves. 0, or -EINVAL with err. */
 int template_check(const struct template *t, struct mlgen_err *err);
 
-/* Iterate over all templates: the one after `t`, the first after NULL; NULL at the end. */
+/* Iterate over all templates: returns the first for NULL, otherwise the one after `t`; NULL at the
+ * end. */
 const struct template *template_next(const struct template *t);
 
 /* ---- verdicts: the limit of a job, the figures that decide it, the next thing to try ---- */
 
-/* Thresholds that all workloads use. A figure that could not be measured decides nothing. */
+/* Thresholds that all workloads use. A figure that could not be measured has no influence on a
+ * verdict. */
 #define VERDICT_MEMORY_PERCENT 10.0 /* percent of the bytes read */
 #define VERDICT_CPU_PERCENT 90.0
 #define VERDICT_NETWORK_PERCENT 90.0 /* percent of the line rate */
@@ -180,13 +184,13 @@ void verdict_fill(struct run_result *r);
 /* "STORAGE-BOUND" for "storage"; NULL if there is no such verdict. */
 const char *verdict_label(const char *name);
 
-/* The AU that a training needs: its target, 90 by default. */
+/* The AU that a training job needs: its target, 90 by default. */
 double verdict_target_au(const struct job_result *j);
 
 /*
- * The number of such accelerators that the delivered throughput of a storage-bound training can
- * feed at `*au_percent`, which is set to verdict_target_au(). If the accelerators of the run missed
- * that AU, the number is below theirs. UINT64_MAX without a demand.
+ * The number of accelerators that the throughput of a storage-bound training job can feed at
+ * `*au_percent`, which is set to verdict_target_au(). If the accelerators of the run missed that
+ * AU, the result is less than their number. UINT64_MAX without a demand.
  */
 uint64_t verdict_enough(const struct job_result *j, double *au_percent);
 
@@ -194,27 +198,28 @@ uint64_t verdict_enough(const struct job_result *j, double *au_percent);
  * storage. */
 bool verdict_without_storage(const struct job *job);
 
-/* True if that engine simulates a storage (its options latency= and bandwidth=). */
+/* True if the null engine of the job simulates storage (options latency= and bandwidth=). */
 bool verdict_is_model(const struct job *job);
 
 /* ---- the supply of read threads in short epochs, which AU does not show ---- */
 
 /*
- * AU leaves out the first step of each epoch. If most of a short epoch is read ahead of that step,
- * AU hardly contains the waiting for storage, however slow storage is. The throughput of the read
- * threads while they were busy does show it.
+ * AU leaves out the first step of each epoch. If most of a short epoch is read before that step, AU
+ * hardly includes any waiting for storage, however slow storage is. The throughput of the read
+ * threads while they were busy does show slow storage.
  */
 
 /* Batches of an accelerator that may be read before its first step. */
 uint64_t verdict_batches_ahead(const struct job *j);
 
-/* True if a training has too few steps per batch ahead for AU to mean much. */
+/* True if the epochs of a training job have so few steps, compared with the batches read ahead,
+ * that AU means little. */
 bool verdict_epochs_are_short(const struct job_result *r);
-/* The number of steps per epoch from which AU is meaningful. */
+/* The least number of steps per epoch with which AU is meaningful. */
 uint64_t verdict_min_steps(const struct job *j);
 
 /* Throughput of the read threads while they were busy, in percent of the accelerators' demand. NaN
- * = unknown, or no training. */
+ * = unknown, or not a training job. */
 double verdict_supply_percent(const struct job_result *r);
 
 /* True if only the shortness of the epochs lets AU meet its target, although storage is too slow.
@@ -223,8 +228,8 @@ bool verdict_is_hidden(const struct job_result *r);
 
 /* ---- the gap between a training and the ceiling that its host reaches without storage ---- */
 
-/* A gap of up to this many points means that the host is the limit, not storage. For a small AU the
- * gap may be up to that part of AU. */
+/* The host, not storage, is the limit if the gap is at most this many points and at most this part
+ * of AU. */
 #define CEILING_NEAR_POINTS 2.0
 #define CEILING_NEAR_PART 0.05
 
@@ -273,8 +278,8 @@ struct verdict_findings {
 	struct show_shares ranks;
 };
 
-/* Append a template. Its keys are options of the job, rows of its result, and rows of
- * `checkpoints`, with that prefix. */
+/* Append a template. Its keys are options of the job, rows of its result, and rows of `checkpoints`
+ * with the prefix "checkpoints.". */
 #define verdict_say(out, f, text) verdict_template(out, TEMPLATE(verdict_scopes, text), f)
 extern const struct template_scope verdict_scopes[];
 void verdict_template(struct buf *out, const struct template *t, const struct verdict_findings *f);
@@ -301,22 +306,23 @@ void verdict_append_full_cpu(struct buf *out, const struct host_result *h, const
 /* True if other processes use more than half of the busy CPU time. */
 bool verdict_cpu_is_foreign(const struct host_result *h);
 
-/* True if the network carries about its line rate; and the sentence about it. */
+/* True if the network carries about its line rate. verdict_network_headline() appends a sentence
+ * that says so. */
 bool verdict_network_is_full(const struct verdict_findings *f);
 void verdict_network_headline(struct buf *out, const struct verdict_findings *f);
 
-/* If the filesystem is in memory, append "tmpfs keeps files in memory", or "/dev/shm is tmpfs: no
- * storage was read" (the verb), and return true. */
+/* If the filesystem is in memory, append a sentence and return true: "tmpfs keeps files in memory",
+ * or with a verb "/dev/shm is tmpfs: no storage was read". */
 bool verdict_keeps_in_memory(struct buf *out, const struct verdict_findings *f);
 bool verdict_is_in_memory(struct buf *out, const struct verdict_findings *f, const char *verb);
 
 /* ---- verdict of jobs in which too much failed ---- */
 
-/* If more than this many percent failed, even within the allowance, the rest says little about the
- * limit. */
+/* If more than this percentage failed, even if max_errors allows it, the other figures say little
+ * about what limits the job. */
 #define VERDICT_ERRORS_PERCENT 1.0
 
-/* True if more failed than max_errors or that percentage allows. For any job. */
+/* True if more failed than max_errors or VERDICT_ERRORS_PERCENT allows. Accepts any kind of job. */
 bool verdict_is_errors(const struct job_result *r);
 
 /* Append "100 of 128 samples failed", "5 of 64 operations failed", "3 errors". */
@@ -328,7 +334,7 @@ void verdict_append_allowance(struct buf *out, const struct job_result *r);
 /* Log an error for each job in which more failed than max_errors allows; false if there is none. */
 bool verdict_log_failed(const struct run_result *r);
 
-/* Functions of the verdict "errors", for a training or a plain job; they read only the result of
+/* Functions of the verdict "errors", for training jobs and plain jobs; they use only `result` of
  * the findings. */
 bool verdict_errors_holds(const struct verdict_findings *f);
 void verdict_errors_headline(struct buf *out, const struct verdict_findings *f);
@@ -346,11 +352,11 @@ struct text_block {
 	const struct run_result *run;
 	const struct job_result *result;
 	const struct job *job;
-	const struct ml_result *ml;                   /* empty unless a training */
-	const struct io_result *io;                   /* empty unless a plain job */
+	const struct ml_result *ml;                   /* empty unless it is a training job */
+	const struct io_result *io;                   /* empty unless it is a plain job */
 	const struct checkpoints_result *checkpoints; /* set if the job saves or restores */
 	/* Parts of the result. */
-	const struct cache_result *cache; /* training only */
+	const struct cache_result *cache; /* training jobs only */
 	const struct storage_result *storage;
 	const struct window_result *window;
 	const struct host_result *host;
@@ -359,7 +365,7 @@ struct text_block {
 	const struct verdict_result *verdict;
 	struct rate_unit unit;
 	struct show_shares time, loader;
-	/* Read threads per accelerator, and in all. */
+	/* Read threads per accelerator, and in total. */
 	uint64_t readers_each, readers;
 	enum detail detail;
 	bool is_first; /* first block of the run: has the host and the command */
@@ -402,7 +408,7 @@ void text_append_list(struct buf *out, const struct text_line *lines, size_t ind
 		      const struct text_block *b);
 
 /* Append a template. Its keys are options of the job, rows of its result, and rows of
- * `checkpoints`, `cache` and `storage`, with that prefix. */
+ * `checkpoints`, `cache` and `storage` with the prefix "checkpoints." and so on. */
 #define text_say(out, b, text) text_template(out, TEMPLATE(text_scopes, text), b)
 extern const struct template_scope text_scopes[];
 void text_template(struct buf *out, const struct template *t, const struct text_block *b);
@@ -440,27 +446,28 @@ void text_memory_ratio(struct buf *text, const struct text_block *b, double byte
 /* ---- the two tables of the text report: epochs and latencies ---- */
 
 /*
- * Append a header, a line per epoch and a line for all. If that is more than `most_lines`, only the
- * first and the last epochs are shown, with `...` in between; at least TEXT_EPOCHS_LEAST lines.
+ * Append a header, a line per epoch and a line for all epochs. If these would be more than
+ * `most_lines` and more than TEXT_EPOCHS_LEAST lines, only the first and the last epochs are shown,
+ * with `...` in between.
  */
 #define TEXT_EPOCHS_LEAST 5
 void text_epochs(struct buf *out, const struct job_result *r, const struct rate_unit *unit,
 		 unsigned most_lines);
 
 /*
- * Append a line per operation, sample, stall and step that occurred. From a long list of
- * percentiles, the usual ones are shown first, then the highest, as many as fit.
+ * Append a line of latencies for each kind of event that occurred: operations, samples, stalls and
+ * steps. If not all percentiles fit, the usual ones are preferred, then the highest.
  */
 void text_latency(struct buf *out, const struct job_result *r, const struct f64_list *percentiles);
 
-/* The word for the unit that a training reads: "sample", or "extent" if it reads several samples at
- * once. */
+/* The word for the unit that a training job reads: "sample", or "extent" if it reads several
+ * samples at once. */
 const char *text_read_unit(const struct ml_result *ml);
 
 /*
- * Append the table of a plain job, with the least latency. The unit is "us" if every mean is below
- * 100 us, since a read from the page cache takes about 1 us, otherwise "ms"; it is returned. Rows
- * without a count are left out.
+ * Append the latency table of a plain job, which has a column for the minimum. Returns the unit:
+ * "us" if every mean is below 100 us, since a read from the page cache takes about 1 us; otherwise
+ * "ms". Rows without a count are left out.
  */
 struct text_latency_row {
 	const char *name;
@@ -470,8 +477,8 @@ struct text_latency_row {
 const char *text_io_latency(struct buf *out, const struct text_latency_row *rows, size_t n,
 			    const struct f64_list *percentiles);
 
-/* Append such rows in milliseconds, with a title of up to seven letters instead of `latency`;
- * nothing if no row has a count. */
+/* Append rows of latencies in milliseconds, with a title of up to seven letters instead of
+ * `latency`; nothing if no row has a count. */
 void text_rows_latency(struct buf *out, const char *title, const struct text_latency_row *rows,
 		       size_t n, const struct f64_list *percentiles);
 
@@ -486,12 +493,12 @@ void text_slowest(struct buf *text, const struct text_block *b);
 /* Append whole lines: the command line, ready to be copied into a shell. */
 void text_command(struct buf *out, const struct text_block *b);
 
-/* Append such a command after a label that is `indent` wide. */
+/* Append a command line in the same way, after a label that is `indent` wide. */
 void text_append_command(struct buf *out, const char *label, unsigned indent, const char *command);
 
 /* ---- lines below the tables: where time and bytes went ---- */
 
-/* The time window of the lines below, if it is not simply that of the job. */
+/* The time window of the lines below, if it differs from the time of the job. */
 void text_window(struct buf *text, const struct text_block *b);
 /* The share of bytes that came from memory. */
 void text_from_memory(struct buf *text, const struct text_block *b);
@@ -501,7 +508,7 @@ void text_host(struct buf *text, const struct text_block *b);
 void text_energy(struct buf *text, const struct text_block *b);
 /* True if the share from memory also covers bytes that other jobs read. */
 bool text_has_other_jobs(const struct text_block *b);
-/* Append which caches this host cannot see. */
+/* Append the names of caches that this host cannot see. */
 void text_unseen_caches(struct buf *text, const struct storage_result *s);
 /* NUMA nodes of the threads and of the disk, on hosts with several nodes. */
 void text_numa(struct buf *text, const struct text_block *b);
@@ -537,7 +544,7 @@ void plan_print_checked(FILE *to, struct buf *line, const struct plan_check *che
 
 /*
  * A line of the page. `put` appends the text after the label; a line without text is omitted. The
- * line ends with the check of that name, if there is one. If `wrapped_at` is not 0, the text is
+ * line ends with the check named `check`, if there is one. If `wrapped_at` is not 0, the text is
  * wrapped at that column instead. `lines`, if set, prints whole lines.
  */
 struct plan_line {
@@ -557,7 +564,7 @@ void plan_print_list(FILE *to, const struct plan_line *lines, const struct plan_
 extern const struct template_scope plan_scopes[];
 void plan_template(struct buf *line, const struct template *t, const struct plan_report *p);
 
-/* Print present files and files to write, with the check of that name. */
+/* Print the files that exist and the files to write, with the check of this name. */
 void plan_print_present(FILE *to, const struct plan_report *p, const char *check);
 /* Print the lines about free space, the filesystem, memory, and direct=1, with their checks. */
 void plan_print_free(FILE *to, const struct plan_report *p);
@@ -574,18 +581,18 @@ void plan_append_program(struct buf *text, const struct plan_report *p);
 /* ---- --list-jobs: the available job files, and their demand on storage ---- */
 
 /*
- * Print a line per NAME.job in $MLGEN_JOBS, jobs/ next to the binary and the installed folder. Of
- * equal names only the first is listed, which is the one that `mlgen NAME.job` runs. `what storage
- * sees` is the first sentence after "# What storage sees: " in the file, up to 40 characters. Size
- * and demand are for the accelerator that the job names; it follows them, with the alternatives. 0,
- * or -ENOENT with err if there are no job files.
+ * Print a line per NAME.job in $MLGEN_JOBS, jobs/ next to the binary and the installed folder. If
+ * several files have the same name, only the first is listed: `mlgen NAME.job` would run that file.
+ * `what storage sees` is the first sentence after "# What storage sees: " in the file, up to 40
+ * characters. Size and demand are for the accelerator that the job names; the line ends with this
+ * accelerator and the alternatives. 0, or -ENOENT with err if there are no job files.
  */
 int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err);
 
 /* ---- --version: the version of mlgen, its engines and libraries ---- */
 
 /*
- * Print "mlgen 0.2.0 (commit 0123456789ab)", then a line each with engines and libraries. The
- * commit is "" in a build from an archive, and is left out then.
+ * Print "mlgen 0.2.0 (commit 0123456789ab)", then one line with the engines and one with the
+ * libraries. `commit` is "" in a build from an archive; then it is left out.
  */
 void version_print(FILE *to, const char *commit);

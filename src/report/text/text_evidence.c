@@ -18,8 +18,8 @@
  * error. */
 #define BEYOND 1.01
 
-/* The mean of a rank with fewer stalls than this says little. A difference below this part of a
- * step does not show in AU. */
+/* The mean of a rank with fewer stalls than ENOUGH_STALLS says little. A difference below
+ * SHARE_OF_STEP of a step is not visible in AU. */
 #define ENOUGH_STALLS 10
 #define SHARE_OF_STEP 0.01
 
@@ -28,10 +28,11 @@
 #define CROWDED_MIN_PERCENT 20.0
 #define CROWDED_MAX_BUSY_PERCENT 75.0
 
-/* Percent of the accelerators' time; AU is printed to a tenth of that. */
+/* Oversleeping is reported from this percentage of the accelerators' time; AU is printed to a tenth
+ * of that. */
 #define OVERSLEEP_MIN_PERCENT 1.0
 
-/* Append a clause after "; ", if there is a text before it. */
+/* Append a clause, after "; " if there is already a text. */
 static void append_clause(struct buf *text, const char *what)
 {
 	if (text->len)
@@ -100,7 +101,8 @@ static bool sample_stands_out(const struct text_block *b, double *median_ns)
 	if (!b->storage->slowest_file[0] || !h || h->count == 0)
 		return false;
 	*median_ns = (double)hist_percentile(h, 50);
-	/* The highest percentile that this many values define: most samples are below it. */
+	/* The highest percentile that this many values define; only the slowest samples are above
+	 * it. */
 	double percentile = h->count >= 1000 ? 99.9 : h->count >= 100 ? 99 : 90;
 	return ns > STANDS_OUT * *median_ns && ns > BEYOND * (double)hist_percentile(h, percentile);
 }
@@ -168,11 +170,13 @@ void text_command(struct buf *out, const struct text_block *b)
 		text_append_command(out, "command", TEXT_SETTING_INDENT, b->run->host.command);
 }
 
-/* The window is printed if it exceeds the time of the rates by this factor and by this much. */
+/* The window is printed if it exceeds the time over which rates are computed by this factor and by
+ * at least this many seconds. */
 #define LONGER 1.05
 #define LONGER_SECONDS 1
 
-/* Other jobs have read there if more was read than by this job, apart from reads in flight. */
+/* If more than this times the bytes of the job were read there, other jobs have read, too. A
+ * smaller difference may be reads in flight. */
 #define OTHER_JOBS 1.01
 
 void text_unseen_caches(struct buf *text, const struct storage_result *s)
@@ -183,7 +187,7 @@ void text_unseen_caches(struct buf *text, const struct storage_result *s)
 		buf_add(text, "; caches below this virtual machine cannot be seen");
 }
 
-/* Printed only if a reader would assume another window. */
+/* The window is printed only if a reader would assume a different one. */
 void text_window(struct buf *text, const struct text_block *b)
 {
 	const struct window_result *w = b->window;
@@ -299,7 +303,7 @@ void text_host(struct buf *text, const struct text_block *b)
 				 units_human_ms(number,
 						(double)hist_percentile(h->oversleep_ns, 99)));
 	}
-	/* The figure counts received bytes, and a job that saves sends them. */
+	/* Only received bytes are counted, but a job that saves sends its bytes. */
 	bool only_sends =
 		!job_work(b->job)->restores && job_work(b->job)->checkpoints == CHECKPOINTS_ALWAYS;
 	if (only_sends || !has_text(n->interface))
@@ -357,7 +361,8 @@ static void append_far(struct buf *text, const struct text_block *b)
 	if (n->far_percent < 100)
 		buf_addf(text, "%s of the %s ", show_percent(percent, n->far_percent), unit);
 	buf_add(text, "far");
-	/* The option that placed the threads, or the one that would place them near. */
+	/* Name the option that placed the threads or, if there is none, the option that would place
+	 * them near the disk. */
 	if (b->job->numa_cpu_nodes)
 		buf_addf(text, " (with numa_cpu_nodes=%s)", b->job->numa_cpu_nodes);
 	else if (b->job->cpus_allowed)

@@ -13,7 +13,8 @@
 #include "field/fields.h"
 #include "job/job.h"
 
-/* Limit for mount options, in characters: the options of an overlay would fill the screen. */
+/* At most this many characters of mount options: the options of an overlay would fill the screen.
+ */
 #define OPTIONS_SHOWN 100
 
 void text_memory_ratio(struct buf *text, const struct text_block *b, double bytes)
@@ -42,7 +43,7 @@ static void append_item(struct buf *text, bool *any, const char *item)
 	*any = true;
 }
 
-/* Append an option of a mount; "rsize=1048576" becomes rsize=1m. */
+/* Append a mount option; "rsize=1048576" becomes rsize=1m. */
 static void append_mount_option(struct buf *text, const char *option, size_t len)
 {
 	const char *value = option + strcspn(option, "=") + 1;
@@ -78,7 +79,7 @@ static void append_nfs_options(struct buf *text, const char *options)
 		buf_addc(text, ')');
 }
 
-/* Append what an engine without files simulates: its options. */
+/* Append the options of an engine without files: they say what it simulates. */
 static void append_model(struct buf *text, const struct job *job)
 {
 	const struct mlgen_field *f = job->engine->opts;
@@ -194,8 +195,8 @@ void text_machine(struct buf *text, const struct text_block *b)
 			 units_format_size(size, b->job->memory_limit));
 	buf_addf(text, ", %s, ", h->kernel);
 
-	/* A result that was not read from a document has no versions: they are the versions of this
-	 * program. */
+	/* Only a result that was read from a document has versions. Otherwise this program made the
+	 * result. */
 	const struct run_result *run = b->run;
 	const char *engine = b->job->ioengine ? b->job->ioengine : "";
 	bool is_own = !run->version;

@@ -23,7 +23,7 @@
 /* Widths of name and count in a line of latencies, before the columns of times. */
 #define LATENCY_NAME 11
 #define LATENCY_COUNT 13
-/* Number of lines of epochs, without the header and the line of the whole run. */
+/* Least number of lines for epochs, without the header and the line for all epochs. */
 #define EPOCHS_LEAST (TEXT_EPOCHS_LEAST - 2)
 
 /* Decimals of each column. */
@@ -33,7 +33,7 @@ struct epoch_columns {
 	int seconds, samples_per_sec, rate, stall, first_step;
 };
 
-/* A line, in the units of the columns. NaN prints as `-`. */
+/* The figures of a line, in the units of the columns. NaN is printed as `-`. */
 struct epoch_line {
 	char name[24];
 	uint64_t samples;
@@ -50,7 +50,7 @@ struct latency_columns {
 	double percents[F64_LIST_MAX];
 };
 
-/* Decimals for four significant digits of the largest value, at most `max`. */
+/* Number of decimals with which the largest value has four significant digits, at most `max`. */
 static int decimals_of(double largest, int max)
 {
 	int d = largest < 9.9995 ? 3 : largest < 99.995 ? 2 : largest < 999.95;
@@ -145,7 +145,7 @@ static void fit_percentiles(struct latency_columns *c, const struct f64_list *li
 			c->percents[c->count++] = list->values[i];
 }
 
-/* Append a time, with the decimal points of a column aligned. NaN prints as `-`. */
+/* Append a time so that the decimal points of its column are aligned. NaN is printed as `-`. */
 static void append_time(struct buf *out, const struct latency_columns *c, double ns)
 {
 	char number[UNITS_TEXT_BYTES];
@@ -184,7 +184,7 @@ static void append_latency(struct buf *out, const struct latency_columns *c,
 	char count[UNITS_TEXT_BYTES];
 	const struct hist *h = row->hist;
 	/* Operations of a chain are counted, but their latencies are unknown. The latencies of the
-	 * other operations would not represent all. */
+	 * remaining operations would not represent all operations. */
 	bool is_known = h && h->count > 0 && h->count >= row->count;
 
 	buf_addf(out, "%-*s%*s", LATENCY_NAME, row->name, LATENCY_COUNT,
@@ -240,7 +240,8 @@ void text_epochs(struct buf *out, const struct job_result *r, const struct rate_
 	if (count == 0)
 		return;
 
-	/* The widths do not consider the line for all epochs, which may be wider. */
+	/* The largest value of each column, ignoring the line for all epochs, which may be wider.
+	 */
 	double seconds = 0, samples = 0, rate = 0, stall = 0, first = 0;
 	for (size_t i = 0; i < ml->epochs.count; i++)
 		if (epoch_at(ml, i)->stall_count >= STALLS_FOR_P99)
@@ -330,7 +331,7 @@ void text_latency(struct buf *out, const struct job_result *r, const struct f64_
 const char *text_io_latency(struct buf *out, const struct text_latency_row *rows, size_t n,
 			    const struct f64_list *percentiles)
 {
-	/* Microseconds are the better unit if the means would lose digits in milliseconds. */
+	/* Use microseconds if the means would lose digits in milliseconds. */
 	bool is_us = true;
 	for (size_t i = 0; i < n; i++)
 		is_us &= !rows[i].hist || !(hist_mean(rows[i].hist) >= SHORT_NS);

@@ -34,7 +34,7 @@ uint64_t verdict_min_steps(const struct job *j)
 
 bool verdict_epochs_are_short(const struct job_result *r)
 {
-	/* An epoch that steps= cuts short is not counted. */
+	/* An epoch that steps= ends early is not counted. */
 	double epochs = fmax(1, (double)r->ml.epochs_total);
 
 	return (double)r->ml.steps < epochs * (double)verdict_min_steps(r->job);
@@ -47,7 +47,7 @@ double verdict_supply_percent(const struct job_result *r)
 
 	if (!job_result_has_accelerators(r) || !(busy > 0))
 		return (double)NAN;
-	/* A hit of a cache tier is supplied, too, though no byte of it may be read. */
+	/* A sample that a cache tier delivers counts as supplied, even if no byte of it is read. */
 	if (r->job->cache != CACHE_NONE)
 		return 100 * ml->sample_bytes_per_sec / busy / ml->demand_bytes_per_sec;
 	return 100 * ml->io_bytes_per_sec / busy / ml->demand_io_bytes_per_sec;
@@ -260,7 +260,7 @@ void verdict_append_failed(struct buf *out, const struct job_result *r)
 	char count[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
 
 	units_human_count(count, f->count);
-	/* Without failed samples, the errors are not a share of the samples. */
+	/* If no sample failed, the errors are not given as a share of the samples. */
 	if (r->work->is_plain || r->ml.failed_samples + r->ml.eval.failed_samples > 0)
 		buf_addf(out, "%s of %s %s failed", count, units_human_count(all, f->of),
 			 r->work->is_plain ? "operations" : "samples");
@@ -328,7 +328,7 @@ void verdict_errors_try(struct buf *out, const struct verdict_findings *f)
 		buf_add(out, " --max_errors=N, or N%, allows some");
 }
 
-#define USUAL_AU_PERCENT 90.0 /* target of jobs that have none */
+#define USUAL_AU_PERCENT 90.0 /* assumed target of jobs without one */
 
 void verdict_fill(struct run_result *r)
 {
