@@ -34,14 +34,10 @@
 /* ---- visits ---- */
 
 enum visit_flag {
-	VISIT_OPENS = 1u << 0,  /* begins with an open of the file */
-	VISIT_CLOSES = 1u << 1, /* ends with its close */
-	VISIT_READS = 1u << 2,
-	VISIT_WRITES = 1u << 3,
-	VISIT_SYNCS = 1u << 4,
-	VISIT_MAPS = 1u << 5,  /* mmap, or faults on mapped pages */
-	VISIT_JUMPS = 1u << 6, /* some read does not start at the end of the read before */
-	VISIT_BACK = 1u << 7,  /* reads some bytes twice */
+	VISIT_OPENS = 1u << 0, /* begins with an open of the file */
+	VISIT_READS = 1u << 1,
+	VISIT_WRITES = 1u << 2,
+	VISIT_MAPS = 1u << 3, /* mmap, or faults on mapped pages */
 };
 
 /*
@@ -217,7 +213,6 @@ enum stage_kind {
 	STAGE_EVAL,
 	STAGE_SAVE,
 	STAGE_RESTORE,
-	STAGE_IDLE,
 	STAGE_PLAIN,
 };
 

@@ -452,12 +452,8 @@ static void count_moved(struct visit *x, struct open_visit *g, const struct trac
 		x->flags |= VISIT_MAPS;
 	if (!moves(r) || r->off == TRACE_UNKNOWN || r->off > INT64_MAX)
 		return;
-	if (is_jump(g, x, r)) {
-		x->flags |= VISIT_JUMPS;
-		if (r->off < x->end_off)
-			x->flags |= VISIT_BACK;
+	if (is_jump(g, x, r))
 		g->places++;
-	}
 	if (x->off == TRACE_UNKNOWN)
 		x->off = r->off;
 	g->next_off = end;
@@ -486,10 +482,6 @@ static int visit_call(struct visiting *v, const struct trace_record *r, uint32_t
 		g->opens++;
 		x->flags |= VISIT_OPENS;
 		break;
-	case TRACE_FSYNC:
-	case TRACE_FDATASYNC:
-		x->flags |= VISIT_SYNCS;
-		break;
 	case TRACE_MMAP:
 		g->maps++;
 		x->flags |= VISIT_MAPS;
@@ -508,12 +500,10 @@ static int visit_call(struct visiting *v, const struct trace_record *r, uint32_t
 	if (r->op == TRACE_CLOSE || r->op == TRACE_MUNMAP) {
 		uint32_t *held = r->op == TRACE_CLOSE ? &g->opens : &g->maps;
 
-		/* The visit to a mapped file lasts until it is unmapped, even if its descriptor is
-		 * closed. */
-		if (g->opens == 1 && r->op == TRACE_CLOSE)
-			x->flags |= VISIT_CLOSES;
 		if (*held)
 			--*held;
+		/* The visit to a mapped file lasts until the file is unmapped, even if its
+		 * descriptor is closed earlier. */
 		if (!g->opens && !g->maps)
 			end_visit(v, g);
 	}

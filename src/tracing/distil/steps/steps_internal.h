@@ -154,7 +154,6 @@ struct timefit {
 	struct dist dist;   /* rounded to four digits */
 	double off_percent; /* distance from the times: Wasserstein-1, divided by their mean */
 	double mean_ns, stdev_ns;
-	double low_ns, high_ns; /* percentiles 1 and 99 */
 };
 
 /* Needs at least one sorted time. If a third of the times hardly differ, fit a constant: the mean

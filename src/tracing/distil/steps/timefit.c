@@ -147,8 +147,6 @@ void timefit(struct timefit *f, const double *sorted, size_t count)
 	double middle = pulse_quantile(sorted + at, part, 0.5);
 
 	moments(sorted, count, &f->mean_ns, &f->stdev_ns);
-	f->low_ns = pulse_quantile(sorted, count, 0.01);
-	f->high_ns = pulse_quantile(sorted, count, 0.99);
 	f->dist = timefit_constant(mean_near(sorted, count, middle));
 	if (sorted[at + part - 1] - sorted[at] > CONST_RANGE * middle && f->mean_ns > 0 &&
 	    f->stdev_ns > 0)
