@@ -13,7 +13,7 @@
  *
  * Times are ns of the host's CLOCK_MONOTONIC; the head relates them to the time of day. Records are
  * stored in the order of writing. The records of one thread are in the order in which operations
- * ended, those of several threads only roughly.
+ * ended; the records of different threads are only roughly in this order.
  */
 #define TRACE_UNKNOWN UINT64_MAX
 
@@ -36,7 +36,7 @@ enum trace_op {
 	TRACE_MMAP = 13,     /* off, len_bytes; result: the address */
 	TRACE_MUNMAP = 14,   /* len_bytes; off: the address */
 	TRACE_ALLOCATE = 15, /* off, len_bytes */
-	TRACE_ADVISE = 16,   /* off, len_bytes; result: of the call */
+	TRACE_ADVISE = 16,   /* off, len_bytes; result: as returned by the call */
 	/* Actions of the kernel. */
 	TRACE_FAULT = 32,       /* a page of a mapping; off */
 	TRACE_CACHE_ADD = 33,   /* off, len_bytes added to the page cache */
@@ -59,8 +59,8 @@ enum trace_op {
 	TRACE_STAGE = 67,      /* file: its name, such as train or eval */
 	TRACE_CHECKPOINT = 68, /* off: number from 0, len_bytes: its bytes;
 				  file: "save" or "restore" */
-	TRACE_COMPUTE = 69,    /* compute of a step, on an accelerator or emulated by sleep */
-	TRACE_TEXT = 70,       /* file: the text */
+	TRACE_COMPUTE = 69, /* computation of a step, on an accelerator or emulated by sleeping */
+	TRACE_TEXT = 70,    /* file: the text */
 	TRACE_OPS
 };
 
@@ -74,7 +74,7 @@ enum trace_flag {
 	TRACE_BEGINS = 1u << 6,       /* a marker without an end */
 };
 
-/* The form in a file is the same, little endian. */
+/* Files contain records in this form, little endian. */
 struct trace_record {
 	uint64_t start_ns, duration_ns;
 	uint64_t off;       /* TRACE_UNKNOWN = not known */
@@ -89,8 +89,8 @@ struct trace_record {
 
 /*
  * Entries explain the numbers in records and state facts about the whole trace. An entry precedes
- * the first record that needs it. It is repeated when more is known (a process has ended); the last
- * one counts.
+ * the first record that needs it. An entry is repeated when more is known, such as the end of a
+ * process; the last one is valid.
  */
 enum trace_entry_kind {
 	/* A name that `file` refers to: id, size when first seen, device, inode, generation. The

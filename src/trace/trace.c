@@ -104,7 +104,7 @@ bool trace_phase_is_open(const struct trace_record *marker)
 	return marker->duration_ns == TRACE_UNKNOWN || (marker->flags & TRACE_BEGINS);
 }
 
-/* Add a phase: merge it with an equal one, append it, or replace the one that ends first. */
+/* Add a phase: merge it with an equal one, append it, or replace the phase that ends first. */
 static void add_phase(struct trace_phases *p, const struct trace_record *r)
 {
 	struct trace_phase *first = p->held;

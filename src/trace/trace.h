@@ -21,8 +21,8 @@
 
 /* ---- names of arbitrary bytes as printable UTF-8, reversibly ---- */
 
-/* Append a name. Each control character (also of Unicode) and each byte that is not UTF-8 becomes
- * \xHH; a backslash is doubled. */
+/* Append a name. Each control character (including Unicode ones) and each byte that is not UTF-8
+ * becomes \xHH; a backslash is doubled. */
 void trace_text_append(struct buf *out, const char *s, size_t bytes);
 
 /* Undo trace_text_append in place and shorten *bytes. NULL, or a pointer to the first backslash
@@ -43,16 +43,16 @@ void trace_number_append_signed(struct buf *out, int64_t v);
 /* ---- names and their ids, from 1 up; there may be many millions ---- */
 
 /*
- * A name costs its bytes and about 40 more. Once the bytes of the names or the extra bytes exceed
- * 64 MiB, with more than a million names, they are kept in unnamed files. The kernel writes these
- * files out when memory is short (base/files.h).
+ * A name costs its own bytes and about 40 more. Each of these two parts moves to an unnamed file
+ * once it exceeds 64 MiB, which takes more than a million names. The kernel writes these files out
+ * when memory is short (base/files.h).
  */
 struct trace_names;
 
 struct trace_names *trace_names_new(void);
 void trace_names_free(struct trace_names *n); /* NULL is fine */
 
-/* The id of a name, which is added if missing; *is_new (may be NULL) tells whether it was. */
+/* The id of a name, which is added if missing; *is_new (may be NULL) says whether it was added. */
 uint32_t trace_names_id(struct trace_names *n, const char *name, size_t bytes, bool *is_new);
 
 /* The id of a name, or 0 if it was never added. */
@@ -66,11 +66,11 @@ uint32_t trace_names_count(const struct trace_names *n);
 /* ---- the phase of a run that a time belongs to, by the markers of the trace ---- */
 
 /*
- * A checkpoint or a stage is a phase with a name; the marker that began last decides. Otherwise the
- * epoch is the phase and has a number. Equal markers of several ranks are one phase. A marker
- * without an end lasts to the end of the trace.
+ * A checkpoint or a stage is a phase with a name; if there are several at a time, the last to begin
+ * is the phase. Outside of both, the epoch is the phase and has a number. Equal markers of several
+ * ranks are one phase. A marker without an end lasts to the end of the trace.
  */
-enum { TRACE_PHASES = 64 }; /* maximum at one time; beyond it, the phases that end last are kept */
+enum { TRACE_PHASES = 64 }; /* maximum at a time; above it, the phases that end last are kept */
 
 struct trace_phase {
 	uint64_t start_ns, end_ns;
@@ -191,7 +191,8 @@ uint32_t trace_crc(const void *bytes, size_t count);
  * however long the trace is; the index is written in parts, too.
  *
  * An error is sticky: the file is truncated to its last whole chunk, so that it remains readable,
- * and later records are counted as lost. The caller may carry on; trace_writer_finish reports it.
+ * and later records are counted as lost. The caller may carry on; trace_writer_finish reports the
+ * error.
  */
 struct trace_writer;
 
@@ -200,10 +201,8 @@ struct trace_written {
 	uint64_t lost; /* records that could not be written */
 };
 
-/*
- * Write to `fd` from its start. The file is empty and open for writing; the caller keeps the
- * descriptor. `path` is for messages. 0 or -errno with err.
- */
+/* Write to `fd` from its start. The file must be empty and open for writing; the caller keeps the
+ * descriptor. `path` is for messages. 0 or -errno with err. */
 int trace_writer_new(struct trace_writer **out, int fd, const char *path,
 		     const struct trace_head *head, struct mlgen_err *err);
 
@@ -239,7 +238,7 @@ struct trace_fill;
 
 struct trace_fill_totals {
 	uint64_t records, markers;
-	uint32_t files;             /* and names of markers */
+	uint32_t files;             /* including the names of markers */
 	uint64_t processes, mounts; /* added by trace_fill_entry */
 };
 
@@ -270,7 +269,7 @@ bool trace_fill_span(const struct trace_fill *f, uint64_t *first_ns, uint64_t *l
 /* Totals so far. */
 const struct trace_fill_totals *trace_fill_get_totals(const struct trace_fill *f);
 
-/* Write the rest and free the trace_fill, also on an error. 0 or -errno with err. */
+/* Write the rest and free the trace_fill, even on error. 0 or -errno with err. */
 int trace_fill_finish(struct trace_fill *f, struct trace_fill_totals *filled,
 		      struct mlgen_err *err);
 
@@ -300,11 +299,10 @@ struct trace_batch {
 struct trace_read {
 	uint64_t files, chunks, records, entries, bytes;
 	uint64_t damaged_chunks, damaged_bytes; /* skipped */
-	uint64_t damaged_records; /* records in skipped chunks; known only for files that have an
-				     end */
-	uint64_t lost;            /* lost during recording, as counted in entries and ends */
-	uint64_t unknown_ops;     /* records of a later version; returned as well */
-	unsigned truncated;       /* files without an end */
+	uint64_t damaged_records; /* in skipped chunks; known only for files with an end chunk */
+	uint64_t lost;            /* lost during recording, as counted in entries and end chunks */
+	uint64_t unknown_ops;     /* records with operations of a later version; returned as well */
+	unsigned truncated;       /* files without an end chunk */
 };
 
 /*
@@ -314,7 +312,7 @@ struct trace_read {
 int trace_reader_open(struct trace_reader **out, const char *const *paths, size_t count,
 		      struct mlgen_err *err);
 /* Read one file that is open for reading, such as an unnamed one. The reader owns the descriptor
- * from here on, also on an error; `name` is for messages and copied. */
+ * from now on, even on error; `name` is for messages and is copied. */
 int trace_reader_open_fd(struct trace_reader **out, int fd, const char *name,
 			 struct mlgen_err *err);
 void trace_reader_close(struct trace_reader *r); /* NULL is fine */
@@ -339,7 +337,7 @@ bool trace_is_magic(const void *first, size_t bytes);
 
 /*
  * Open the file that replay_trace= or read_iolog= names: an mlgen trace, recognised by its magic,
- * or an fio iolog (version 2 or 3, also gzipped). An iolog is first converted to an unnamed
+ * or an fio iolog (version 2 or 3, plain or gzipped). An iolog is first converted to an unnamed
  * temporary trace, which has the fact import=fio-iolog and is removed with the reader. Messages
  * name `path` in either case. Lines that a trace cannot express are noted on standard error.
  *
@@ -351,14 +349,12 @@ int trace_source_open(struct trace_reader **out, const char *path, struct mlgen_
 
 /* ---- all records of a trace by start time, with their names ---- */
 
-/*
- * Conversions to other formats read the trace from here. Records that exceed memory are in a
- * temporary file (trace_internal.h), names in struct trace_names.
- */
+/* All records of a trace by start time, for conversions to other formats. Records that do not fit
+ * in memory are kept in a temporary file (trace_internal.h), and names in a struct trace_names. */
 struct trace_ordered;
 
-/* Read all remaining records of a reader. trace_ordered_name returns the names for the ids in them.
- * 0, or -errno with err, such as -EINTR when a signal arrives. */
+/* Read all remaining records of a reader. trace_ordered_name returns the names for the ids in
+ * records. 0, or -errno with err, such as -EINTR when a signal arrives. */
 int trace_ordered_read(struct trace_ordered **out, struct trace_reader *r, struct mlgen_err *err);
 /* Callbacks for trace_ordered_read_filtered; each may be NULL. */
 struct trace_ordered_filter {
@@ -376,7 +372,7 @@ void trace_ordered_free(struct trace_ordered *o); /* NULL is fine */
 int trace_ordered_next(struct trace_ordered *o, const struct trace_record **r,
 		       struct mlgen_err *err);
 
-/* Path or text of a record's file, "" if it has none; valid until the next call of any of these. */
+/* Path or text of a record's file, "" if it has none; valid until the next call with `o`. */
 const char *trace_ordered_name(const struct trace_ordered *o, uint32_t file, size_t *bytes);
 /* The number of names. Their ids run from 1 to this number. */
 uint32_t trace_ordered_names(const struct trace_ordered *o);
@@ -444,8 +440,8 @@ __attribute__((format(printf, 4, 5))) int trace_input_fail(const struct trace_in
 	"start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_"                      \
 	"ns,flags"
 
-/* Write a header and the rest of `o`. A failing stream ends it early without an error: the caller
- * checks the stream. 0 or -errno with err. */
+/* Write a header and the rest of `o`. If writing to the stream fails, the function stops early
+ * without an error: the caller must check the stream. 0 or -errno with err. */
 int trace_csv_write(struct trace_ordered *o, FILE *to, struct mlgen_err *err);
 
 /* Remarks on a CSV file that was read. A zeroed struct is empty. */
@@ -462,14 +458,14 @@ void trace_csv_read_fini(struct trace_csv_read *what);
 
 /* ---- traces as fio's iolog ---- */
 
-/* Limit of a transfer in bytes. fio's lengths have 32 bits, so a longer transfer is split; one of
- * this size takes about a thousand lines. */
+/* Limit of a transfer in bytes. fio's lengths have 32 bits, so a transfer that exceeds them is
+ * split; a transfer of the limit takes about a thousand lines. */
 #define TRACE_IOLOG_BYTES_MAX (UINT64_C(1) << 40)
 
 /*
  * fio's iolog has opens and closes of files, reads and writes with offset and length, and syncs. A
  * path has at most 256 bytes and no white space, a length has 32 bits. A line of version 3 begins
- * with a time in microseconds; version 2 has lines that wait instead.
+ * with a time in microseconds; version 2 has wait lines instead.
  */
 
 /* fio does not read longer names. */
@@ -490,8 +486,8 @@ struct trace_iolog_omitted {
 
 /*
  * Write the rest of `o` as version 3. Lengths are the bytes that were moved. A file is open once,
- * from its first open or use to its last close. A failing stream ends it early without an error:
- * the caller checks the stream. 0 or -errno with err.
+ * from its first open or use to its last close. If writing to the stream fails, the function stops
+ * early without an error: the caller must check the stream. 0 or -errno with err.
  */
 int trace_iolog_write(struct trace_ordered *o, FILE *to, struct trace_iolog_omitted *left,
 		      struct mlgen_err *err);
@@ -505,7 +501,7 @@ bool trace_iolog_is(const char *first, size_t bytes);
 
 struct trace_iolog_read {
 	unsigned version;
-	uint64_t waits; /* lines that wait, in version 2 */
+	uint64_t waits; /* wait lines, in version 2 */
 	uint64_t trims; /* trims, which a trace cannot express */
 	bool is_cut;    /* the last line has no newline */
 };
@@ -518,5 +514,5 @@ struct trace_iolog_read {
 int trace_iolog_read(struct trace_input *in, struct trace_fill *to, struct trace_iolog_read *what,
 		     struct mlgen_err *err);
 
-/* Log notes on lines that were reinterpreted or left out; `name` is that of the iolog. */
+/* Log notes on lines that were reinterpreted or left out; `name` is the name of the iolog. */
 void trace_iolog_log_notes(const char *name, const struct trace_iolog_read *what);

@@ -129,7 +129,7 @@ static int parse_bytes(struct row_parser *r)
 	return rc;
 }
 
-/* The text ends, in a row or before one. 1 = a row, 0, or -errno with err. */
+/* Handle the end of the text, in a row or between rows. 1 = a row, 0, or -errno with err. */
 static int end_text(struct row_parser *r)
 {
 	struct trace_row *row = r->row;
@@ -172,7 +172,7 @@ int trace_row_next(struct trace_row *row, struct trace_input *in, struct mlgen_e
 	struct row_parser r = { .row = row, .in = in, .err = err };
 	int rc;
 
-	/* Skip empty lines: a single cell of one byte, its zero. */
+	/* Skip empty lines: rows with a single cell, which has only its NUL byte. */
 	do
 		rc = read_row(&r);
 	while (rc > 0 && row->count == 1 && row->text.len == 1);
@@ -472,7 +472,7 @@ static int parse_number_cell(struct trace_csv_parser *r, const struct csv_column
 	return 0;
 }
 
-/* An operation by its name, or by its number if of a later version. */
+/* Parse an operation: its name, or its number if it is of a later version. */
 static int parse_op(struct trace_csv_parser *r, const char *text, size_t bytes,
 		    struct trace_record *to)
 {
@@ -488,7 +488,7 @@ static int parse_op(struct trace_csv_parser *r, const char *text, size_t bytes,
 	return 0;
 }
 
-/* A file's path. In a rename, the new name follows after a zero byte. */
+/* Parse a file's path. In a rename, the new name follows after a zero byte. */
 static int parse_file(struct trace_csv_parser *r, char *text, size_t bytes, struct trace_record *to)
 {
 	const char *wrong = trace_text_unescape(text, &bytes);
@@ -583,8 +583,8 @@ static int parse_row(struct trace_csv_parser *r)
 					"%zu cell%s, but the header has %zu; put a cell that "
 					"contains a comma in quotes",
 					r->row.count, plural(r->row.count), r->cells);
-	/* The operation decides about the meaning of other cells. The file of a rename sets `off`,
-	 * and so comes last. */
+	/* The operation comes first, because it determines the meaning of other cells. The file
+	 * comes last, because the file of a rename sets `off`. */
 	int rc = parse_cell(r, op, &to);
 	r->has_result = false;
 	for (size_t i = 0; rc == 0 && i < COLUMNS; i++)
@@ -596,7 +596,7 @@ static int parse_row(struct trace_csv_parser *r)
 		rc = parse_cell(r, file, &to);
 	if (rc < 0)
 		return rc;
-	/* An empty result: the bytes of a complete transfer, 0 of a successful call, or no rank. */
+	/* An empty result means a complete transfer, a successful call (0), or no rank (-1). */
 	bool moves = to.op == TRACE_READ || to.op == TRACE_WRITE;
 	if (!r->has_result)
 		to.result = trace_is_marker(to.op)               ? -1

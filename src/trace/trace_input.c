@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_input.c - bytes and lines of text, also of gzip files. */
+/* trace_input.c - bytes and lines of text, plain or in gzip files. */
 #include "trace/trace_internal.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 enum { BLOCK_BYTES = 256 << 10, GZIP_BLOCK_BYTES = 64 << 10, WAIT_MS = 200 };
 
-/* zlib.h: the largest window, and only gzip's header. */
+/* windowBits (zlib.h): the largest window, and 16 to accept only gzip headers. */
 enum { GZIP_ONLY = 15 + 16 };
 
 struct trace_gunzip {
@@ -79,7 +79,7 @@ static enum gunzip_state gunzip_read(struct trace_gunzip *g, char *to, size_t ro
 		g->has_ended = true;
 		code = inflateReset(&g->z);
 	} else if (code == Z_BUF_ERROR) {
-		return GUNZIP_NEEDS_INPUT; /* no input was left, and no output came */
+		return GUNZIP_NEEDS_INPUT; /* no input was left, and no output was produced */
 	}
 	if (code != Z_OK) {
 		*why = g->z.msg ? g->z.msg : zError(code);

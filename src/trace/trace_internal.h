@@ -14,9 +14,10 @@
 /* ---- sorting records by start time, beyond the size of memory ---- */
 
 /*
- * Runs of records are sorted in memory, written to an unnamed file (base/files.h), and merged in
+ * Runs of records are sorted in memory, written to an unnamed file (base/files.h), and merged at
  * the end. Among records with the same start, markers of phases come first, then other markers,
- * since they apply to calls that begin with them. Otherwise the order of arrival is kept.
+ * because markers apply to calls that start at the same time. Otherwise the order of arrival is
+ * kept.
  */
 struct trace_sort;
 

@@ -299,7 +299,7 @@ static void split_line(struct iolog_parser *r, struct buf *line)
 			return;
 		r->word[r->count] = word;
 		r->bytes[r->count++] = (size_t)(at - word);
-		/* After the last word this is the end of the string. */
+		/* After the last word of the line, `at` is at the NUL already. */
 		*at++ = '\0';
 	}
 }

@@ -48,7 +48,7 @@ static int fail_read(const struct trace_file *f, int rc, struct mlgen_err *err)
 			  strerror(-rc));
 }
 
-/* Read up to the end of the file at most. The number of bytes, or -errno. */
+/* Read, but not past the end of the file. Returns the number of bytes, or -errno. */
 static int64_t read_at(int fd, void *to, size_t bytes, uint64_t at)
 {
 	size_t got = 0;
@@ -173,7 +173,7 @@ static int find_head(struct trace_file *f, struct trace_unpack *u, struct trace_
 	return 0;
 }
 
-/* The file has no end chunk, or only a part of it. */
+/* The file has no end chunk, or an incomplete one. */
 static int end_truncated(struct trace_file *f, struct trace_read *read)
 {
 	read->truncated++;
@@ -284,8 +284,8 @@ static int read_chunk(struct trace_file *f, struct trace_unpack *u, struct trace
 struct trace_reader {
 	struct trace_file *files; /* sorted by part */
 	size_t count, at;
-	int fd;     /* trace_reader_open_fd: of the only file, owned; otherwise -1 */
-	char *name; /* trace_reader_open_fd: for messages, owned */
+	int fd;     /* descriptor of the only file (trace_reader_open_fd), owned; otherwise -1 */
+	char *name; /* name of that file for messages, owned */
 	struct trace_unpack unpack;
 	struct trace_read read;
 	struct trace_entry *entries; /* entries of the current chunk */
@@ -345,8 +345,8 @@ static struct trace_reader *reader_new(size_t count)
 	return r;
 }
 
-/* Check all files and open the first. Only the current file is open: there may be many. On an error
- * the reader is closed. */
+/* Check all files and open the first. Only the current file stays open: there may be many. On an
+ * error the reader is closed. */
 static int reader_begin(struct trace_reader **out, struct trace_reader *r, const char *const *paths,
 			struct mlgen_err *err)
 {
@@ -647,7 +647,8 @@ static int read_form(struct trace_input *in, struct mlgen_err *err)
 	return (int)b->form;
 }
 
-/* FORM_TRACE, FORM_IOLOG or -errno with err. A pipe or device is refused, not waited for. */
+/* FORM_TRACE, FORM_IOLOG or -errno with err. A pipe or device is refused without opening it, which
+ * could wait. */
 static int source_form(const char *path, struct mlgen_err *err)
 {
 	struct trace_input in;

@@ -13,8 +13,8 @@
 #include "base/util.h"
 #include "base/vec.h"
 
-/* Records of a block. When runs are merged, each has a block in memory; these shrink down to
- * BLOCK_MIN to stay within MERGE_RECORDS together. */
+/* Records of a block. When runs are merged, each run has a block in memory. The more runs, the
+ * smaller the blocks, down to BLOCK_MIN, so that all blocks together stay within MERGE_RECORDS. */
 enum { BLOCK = 1024, BLOCK_MIN = 16, MERGE_RECORDS = 1 << 19 };
 
 /* Sort key of a record in a run. */
@@ -23,7 +23,8 @@ struct sort_key {
 	uint32_t
 		place; /* the kind of the record in the upper bits, its position in the run below */
 };
-/* A phase applies to records that begin together with it, and any marker to calls. */
+/* Kinds in the order for equal times: a phase applies to records that start with it, and any marker
+ * to calls that start with it. */
 enum { KIND_PHASE, KIND_MARKER, KIND_CALL };
 #define KIND_SHIFT 30
 #define PLACE_MASK ((1u << KIND_SHIFT) - 1)
@@ -40,10 +41,10 @@ struct trace_sort {
 	struct trace_record *records;
 	struct sort_key *keys;
 	bool is_merging;
-	size_t next; /* if all records are in memory */
+	size_t next; /* next record to return, if all records are in memory */
 	const char *folder;
 	int fd;
-	unsigned signals; /* taken before trace_sort_new */
+	unsigned signals; /* signals_received() when this was made */
 	uint64_t written; /* records in the file */
 	VEC(struct sort_run) runs;
 	size_t block;

@@ -170,7 +170,7 @@ bool trace_decode_chunk_head(struct trace_chunk_head *h)
 struct trace_writer {
 	int fd;
 	char *path;
-	int error;   /* the first one; -errno */
+	int error;   /* -errno of the first error */
 	uint64_t at; /* file offset of the next chunk */
 	struct trace_written done;
 	uint32_t chunk_number;
@@ -469,7 +469,8 @@ int trace_fill_new(struct trace_fill **out, int fd, const char *path, const char
 	struct trace_fill *f = mem_zalloc(sizeof(*f));
 
 	*out = NULL;
-	/* Without random bytes, two traces read together would only appear to be of one run. */
+	/* An id of zeros does little harm: if two such traces are read together, they appear to be
+	 * of one run. */
 	if (getrandom(head.run_id, sizeof(head.run_id), GRND_NONBLOCK) < 0)
 		memset(head.run_id, 0, sizeof(head.run_id));
 	int rc = trace_writer_new(&f->writer, fd, path, &head, err);

@@ -346,7 +346,7 @@ struct tracer {
 
 	/* Used by the thread only. */
 	struct clock *pace;
-	struct trace_writer *writer; /* NULL: not begun, or failed to begin */
+	struct trace_writer *writer; /* NULL = not begun, or could not begin */
 	struct ring_readers readers;
 	struct tracer_total total;
 	uint64_t flushed_ns, poll_ns;

@@ -16,11 +16,12 @@
 
 /*
  * A bounded queue of records with exactly one producer, which never waits, and one consumer. A name
- * follows its record in more slots. A record that finds no room is lost and counted by operation.
+ * follows its record in further slots. A record that finds no room is lost and counted by
+ * operation.
  *
  * An open file has a small number in place of its name, so that an operation on the file needs one
- * slot: the record of TRACE_OPEN has both, later records only the number. The producer allocates
- * and frees the numbers, which are valid in this ring only.
+ * slot: the record of TRACE_OPEN has both, and later records have only the number. The producer
+ * allocates and frees the numbers, which are valid in this ring only.
  *
  * In a slot, `file` is the number, 0 = none. pid and tid are the lengths in bytes of a name and a
  * second name that follow. cpu_ns of an open is the file's size, 0 = unknown. The consumer replaces
@@ -51,7 +52,7 @@ struct trace_ring {
 	_Atomic uint64_t head; /* pairs with trace_ring_read */
 	uint16_t *free_numbers;
 	uint32_t free_count;
-	uint32_t index; /* the ring's; the upper half of its numbers */
+	uint32_t index; /* index of the ring: the upper half of its file numbers */
 	struct trace_ring_lost lost[TRACE_OPS];
 	/* Written by the consumer. */
 	_Alignas(64) _Atomic uint64_t tail; /* pairs with trace_ring_check_room */
@@ -63,9 +64,9 @@ struct trace_ring {
 };
 
 /*
- * Make a ring with `slots` slots, a power of two, and numbers for `numbers` files. Its memory is
- * touched. `index` identifies the ring, from 1; above 65534 its files have no numbers. NULL: out of
- * memory.
+ * Make a ring with `slots` slots, a power of two, and numbers for `numbers` files. All its memory
+ * is touched in advance. `index` identifies the ring, from 1; above 65534 its files have no
+ * numbers. NULL: out of memory.
  */
 struct trace_ring *trace_ring_new(unsigned slots, unsigned numbers, unsigned index);
 void trace_ring_free(struct trace_ring *r); /* NULL is fine */
@@ -77,10 +78,8 @@ void trace_ring_free(struct trace_ring *r); /* NULL is fine */
 bool trace_ring_check_room(struct trace_ring *r, unsigned slots, unsigned op, uint64_t now_ns)
 	__attribute__((cold));
 
-/*
- * Room for a record of operation `op` and its names, `slots` in all; NULL: it is lost. The consumer
- * gets the record with trace_ring_publish.
- */
+/* Room for a record of operation `op` and its names, `slots` in all; NULL: it is lost. The consumer
+ * sees the record after trace_ring_publish. */
 static inline struct trace_record *trace_ring_room(struct trace_ring *r, unsigned slots,
 						   unsigned op, uint64_t now_ns)
 {
@@ -110,7 +109,7 @@ static inline unsigned trace_ring_slots(size_t name_bytes)
 			      sizeof(struct trace_record));
 }
 
-/* Copy part of the names to byte `at` after the record that trace_ring_room gave room to. */
+/* Copy part of the names to byte `at` after the record that trace_ring_room returned. */
 void trace_ring_copy_name(struct trace_ring *r, size_t at, const void *name, size_t bytes);
 
 /* Allocate a number for a file; 0 = none is free. */
@@ -154,7 +153,7 @@ struct trace_ring_item {
 /* Size of a buffer for two names. */
 #define TRACE_RING_NAMES_BYTES (2 * TRACE_RING_NAME_BYTES + sizeof(struct trace_record))
 
-/* The end of what can be read now. */
+/* The position after the last record that can be read now. */
 uint64_t trace_ring_head(const struct trace_ring *r);
 
 /* Read the next record before `head`, with its names in `room` of TRACE_RING_NAMES_BYTES; false =
@@ -170,9 +169,10 @@ bool trace_ring_is_over(const struct trace_ring *r);
 /* ---- the tracer: rings of all threads, and the thread that writes their records ---- */
 
 /*
- * Each working thread has a ring of its own and never waits. The tracer's thread empties all rings
- * every few ms and writes the records. A ring has 4 MiB, or less if all would exceed 256 MiB
- * together, but at least 64 KiB. It is freed when its thread has ended it and all is written.
+ * Each thread that does I/O has a ring of its own and never waits. The tracer's thread empties all
+ * rings every few ms and writes the records. A ring has 4 MiB, or less if all would exceed 256 MiB
+ * together, but at least 64 KiB. A ring is freed once its thread has ended it and all its records
+ * are written.
  *
  * The file is truncated when the first ring appears, or at the end; until then it keeps its former
  * contents. A write error ends the trace and nothing else.
@@ -183,7 +183,7 @@ struct tracer_config {
 	int fd;              /* open for writing; the caller's */
 	const char *path;    /* for messages; copied */
 	struct clock *clock; /* clock of all records */
-	uint64_t threads;    /* estimate of threads with a ring at a time */
+	uint64_t threads;    /* estimated number of threads that have a ring at the same time */
 };
 
 /* Memory of the rings of this many threads. */
@@ -198,8 +198,8 @@ void tracer_entry(struct tracer *t, enum trace_entry_kind kind, const uint64_t *
 /* Add the fact "key=value", unless the value is NULL or "". */
 void tracer_fact(struct tracer *t, const char *key, const char *value);
 
-/* Start the thread. Call on the main thread, whose CPU affinity it inherits. 0 or -errno with err.
- */
+/* Start the tracer's thread. Call on the main thread: the new thread inherits its CPU affinity. 0
+ * or -errno with err. */
 int tracer_start(struct tracer *t, struct mlgen_err *err);
 
 /*

@@ -18,7 +18,7 @@
 #include "trace/model/model.h"
 #include "trace/trace.h"
 
-/* The tables of a document by their place in it; the last has no table. */
+/* The tables of a document, by path; the last element has no table. */
 struct document_section {
 	const char *path;
 	const struct mlgen_field *table;
@@ -41,7 +41,7 @@ extern const struct mlgen_field interval_fields[];
 struct described_op {
 	uint64_t count; /* calls that did not fail */
 	uint64_t errors, bytes;
-	uint64_t chained; /* part of count without a latency */
+	uint64_t chained; /* calls in `count` whose latency is unknown */
 	double seconds;   /* sum over the calls */
 	struct hist *lat_ns;
 };
@@ -246,7 +246,7 @@ enum score_verdict {
 	SCORE_PASS,
 	SCORE_FAIL,
 	SCORE_UNKNOWN, /* the traces lack the data; does not fail the score */
-	SCORE_SHOWN,   /* another host or storage; does not count */
+	SCORE_SHOWN,   /* another host or storage; shown but not judged */
 };
 
 struct scored_trace {
@@ -277,10 +277,10 @@ struct scored {
 	struct metric_list traces; /* struct scored_trace, in the order of the command line */
 	bool same_place;           /* all traces are of the same host and storage */
 	const char *unlike;        /* why they differ or may differ; NULL = they are the same */
-	bool whole;                /* no common phase: each trace is compared as one phase */
+	bool whole; /* the traces have no common phase: each is compared as one phase */
 	int verdict;
-	/* The largest distance of M1 to M12 over all phases, as a part of its limit: above 1
-	 * the metric fails. NaN = unknown, or not judged. */
+	/* For each of M1 to M12: the largest ratio of a distance to its limit over all phases.
+	 * Above 1, the metric fails. NaN = unknown, or not judged. */
 	double worst[SCORE_METRICS];
 	struct metric_list phases; /* struct scored_phase */
 };

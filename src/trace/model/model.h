@@ -6,12 +6,12 @@
  * Descriptions, scores, distilled jobs and replays are made from the same records. This is their
  * common model of a trace:
  *
- *	opkind		what an operation counts as, its end and its bytes
- *	pairing		requests between the event that begins them and the event that ends them
+ *	opkind		the kind of an operation, its end and its bytes
+ *	pairing		requests whose start was seen and whose end was not
  *	inflight	the number of operations in flight
  *	positions	whether a thread's next access of a file is in sequence
  *	extent_set	which bytes of a file were accessed
- *	fault_run	page faults as the reads that they stand for
+ *	fault_run	the reads that page faults amount to
  *	mappings	files that are open or mapped
  *	trace_files	an account of each file
  *	trace_tasks	an account of each thread and process, and its role
@@ -20,8 +20,8 @@
  *
  * A caller adds entries and records to the parts that it needs. Files are known by the ids in
  * records, which are small numbers from 1. Data that grows with files, tasks or samples is in
- * spills (base/files.h), which may leave memory; the rest has a fixed size. A struct without a
- * function to initialise it is empty when zeroed. One thread owns each struct.
+ * spills (base/files.h), which the kernel can write out to files; all other data has a fixed size.
+ * A struct without a function to initialise it is empty when zeroed. One thread owns each struct.
  */
 
 #include <stdbool.h>
@@ -73,7 +73,7 @@ static inline bool opkind_failed(const struct trace_record *r)
 	return r->op < TRACE_FAULT && r->op != TRACE_MMAP && r->result < 0;
 }
 
-/* Damaged records may have no time. */
+/* Records of damaged traces may have no start time. */
 static inline bool opkind_has_time(const struct trace_record *r)
 {
 	return r->start_ns != TRACE_UNKNOWN;
@@ -81,13 +81,14 @@ static inline bool opkind_has_time(const struct trace_record *r)
 
 /* ---- elements that are numbered by a key ---- */
 
-/* Elements are numbered in the order in which their keys come. */
+/* Elements by key, numbered in the order in which their keys were first used. */
 struct keyed {
 	struct map keys;
 	struct spill items;
 };
 
-/* The element of a key, until the next call; a new element is zeroed. `is_new` may be NULL. */
+/* Returns the element of a key, valid until the next call; a new element is zeroed. `is_new` may be
+ * NULL. */
 void *keyed_item(struct keyed *k, uint64_t key, size_t item_bytes, bool *is_new);
 void keyed_fini(struct keyed *k);
 
@@ -108,10 +109,8 @@ struct fairness {
 /* Compute the measures of n shares, which are not negative. The shares are sorted in place. */
 struct fairness fairness_of(double *shares, size_t n);
 
-/*
- * Sums for the correlation of two positions of the same items, which are added one by one. If both
- * are ranks from 0 without gaps, this is Spearman's correlation.
- */
+/* Sums for the correlation between two positions of each item; items are added one by one. If both
+ * positions are ranks from 0 without gaps, this is Spearman's correlation. */
 struct order {
 	uint64_t count;
 	double x, y, xx, yy, xy;
@@ -121,20 +120,20 @@ void order_add(struct order *o, uint64_t x, uint64_t y);
 /* -1 to 1; NaN for fewer than two items, or if all have the same position. */
 double order_correlation(const struct order *o);
 
-/* The position of an item in the last round, such as an epoch, in which it was visited. */
+/* The position of an item in the last round (such as an epoch) that visited the item. */
 struct round_place {
 	uint32_t round; /* numbered from 1; 0 = never visited */
 	uint32_t position;
 };
 
 /* Visit an item. If its last visit was in the round before, both positions are added to `order`,
- * unless that is NULL. A second visit in a round changes nothing. */
+ * unless `order` is NULL. A second visit in a round changes nothing. */
 void round_place_visit(struct round_place *p, uint32_t round, uint32_t position,
 		       struct order *order);
 
 /* ---- requests between begin and end ---- */
 
-/* Up to 65536 requests that have begun. A full set drops its oldest request, so requests without a
+/* Up to 65536 requests in progress. A full set drops its oldest request, so requests without a
  * recorded end disappear. */
 struct pairing {
 	uint64_t depth, depth_most; /* stored requests: now, and at most so far */
@@ -145,10 +144,10 @@ void pairing_init(struct pairing *p);
 void pairing_fini(struct pairing *p); /* accepts a zeroed struct */
 
 void pairing_begin(struct pairing *p, uint64_t key, uint64_t now_ns);
-/* End a request. True if its begin was seen, at *began_ns. */
+/* End a request. True if its start was seen; *began_ns is the time of the start. */
 bool pairing_end(struct pairing *p, uint64_t key, uint64_t *began_ns);
 
-/* Fibonacci hashing: a product with it has its best bits at the top. */
+/* Multiplier of Fibonacci hashing: the upper bits of a product are the best hash. */
 #define FIBONACCI_HASH UINT64_C(0x9e3779b97f4a7c15)
 
 /* Make a key from two numbers. */
@@ -172,7 +171,7 @@ enum { INFLIGHT_MAX = 65536 };
 
 /* A period in which no operation begins or ends. */
 struct inflight_piece {
-	uint64_t start_ns, end_ns; /* an end before the start: the period is empty */
+	uint64_t start_ns, end_ns; /* if the end is before the start, the period is empty */
 	uint64_t depth;            /* operations in flight */
 };
 
@@ -214,15 +213,15 @@ void positions_remove(struct positions *p, uint32_t file, uint32_t thread);
 /* ---- which bytes of a file were accessed ---- */
 
 /*
- * Two extents are stored in the set, and up to EXTENTS_MAX in the pool; both are exact. A file with
- * more extents is counted in blocks of EXTENT_BLOCK_BYTES, or in larger blocks if there would be
- * more than 2^27. A block counts as a whole once one of its bytes was accessed.
+ * Up to two extents are stored in the set itself, and up to EXTENTS_MAX in the pool; both are
+ * exact. A file with more extents is counted in blocks of EXTENT_BLOCK_BYTES, or in larger blocks
+ * if there would be more than 2^27. A block counts as a whole once one of its bytes was accessed.
  */
 #define EXTENTS_MAX 256
 #define EXTENT_BLOCK_BYTES 4096
 
 struct byte_range {
-	uint64_t from, to; /* the first byte after it */
+	uint64_t from, to; /* `to` is the first byte after the range */
 };
 
 /* The accessed bytes of one file. */
@@ -299,14 +298,14 @@ void mappings_fini(struct mappings *m);
 
 /* ---- files ---- */
 
-/* A trace may have millions of files. */
+/* One file of a trace. There may be millions, so this struct must stay small. */
 struct file_account {
 	uint64_t size_bytes; /* size when first seen, + 1; 0 = unknown */
 	uint64_t reads, read_bytes, writes, written_bytes;
 	struct extent_set read;
 	struct extent_set *faulted; /* NULL = no fault on the file */
 	uint32_t opens, metadata;
-	uint32_t followed, sequential; /* reads after another read, and those in sequence */
+	uint32_t followed, sequential; /* reads after another read; those of them in sequence */
 	uint32_t directory;            /* id in `names` */
 	/* Used by trace_marks. */
 	struct round_place place;
@@ -328,7 +327,7 @@ void trace_files_fini(struct trace_files *b);
 
 /* Add an entry of kind TRACE_FILE. */
 void trace_files_add_entry(struct trace_files *b, const struct trace_entry *e);
-/* Add a record, whose kind is that of opkind_of(). */
+/* Add a record. `kind` must be the opkind_of() of its operation. */
 void trace_files_add_record(struct trace_files *b, const struct trace_record *r, unsigned kind);
 
 /* NULL if the id has no account. */
@@ -357,36 +356,36 @@ struct task_account {
 	uint64_t operations, opens, metadata;
 	uint64_t reads, read_bytes, writes, written_bytes, syncs;
 	uint64_t faults, switches;
-	/* Times of the first and last record. span_ns is between them, and for a process the sum
-	 * over its threads. */
+	/* Times of the first and last record, and the time between them. For a process, span_ns is
+	 * the sum over its threads. */
 	uint64_t first_ns, last_ns, span_ns;
 	bool timeless; /* some calls have no duration */
 	uint64_t call_ns, fault_ns;
 	uint64_t cpu_ns, exit_cpu_ns, on_cpu_ns;
 	uint64_t cpu_span_ns; /* span_ns of threads whose CPU time is known */
 	bool has_cpu, has_exit_cpu;
-	uint64_t ended_ns; /* end of its last record, to count steps of the clock */
+	uint64_t ended_ns; /* end of its last record, to detect when the clock steps back */
 	int role, sure;    /* enum task_role, task_certainty */
 };
 
 struct trace_tasks {
 	struct keyed threads, processes; /* struct task_account */
 	struct trace_names *names;       /* the caller's */
-	uint64_t clock_steps; /* records that ended before the previous one of the thread */
+	uint64_t clock_steps; /* records that ended before the previous record of their thread */
 	uint32_t last;        /* index of the last record's thread plus 1 */
 };
 
 void trace_tasks_fini(struct trace_tasks *b);
 
-/* Add an entry. Entries that are not of a process or thread are ignored. */
+/* Add an entry. Other entries than those of processes and threads are ignored. */
 void trace_tasks_add_entry(struct trace_tasks *b, const struct trace_entry *e);
 void trace_tasks_add_record(struct trace_tasks *b, const struct trace_record *r, unsigned kind);
 
 /*
  * Call after the last record: sum threads into processes and assign roles. A role that the program
- * states counts most. Otherwise, children that read are loaders, and their parent is the trainer,
- * even if it also saves. A process that wrote most of the bytes, and at least as many as it read,
- * is the checkpoint writer. A process that reads alone is the trainer.
+ * states takes precedence. Otherwise, children that read are loaders, and their parent is the
+ * trainer, even if it also saves. A process that wrote most of the bytes, and at least as many as
+ * it read, is the checkpoint writer. A process that reads alone is the trainer.
  */
 void trace_tasks_finish(struct trace_tasks *b);
 
@@ -416,7 +415,7 @@ struct task_account *trace_tasks_find_process(const struct trace_tasks *b, uint3
 
 /* ---- epochs, stages and checkpoints ---- */
 
-/* A period that markers name; the markers of several ranks are one account. */
+/* A period that markers name. The markers of several ranks share one account. */
 struct mark_account {
 	uint64_t number;
 	uint32_t name; /* id of an entry; 0 = none */
@@ -468,9 +467,9 @@ static inline struct mark_account *mark_at(const struct mark_list *l, uint32_t i
 /* ---- files of the data set and of checkpoints ---- */
 
 /*
- * Is a file with this path in scope: data that the job reads or writes? Everything is, except what
- * a program brings along: pipes, sockets and the like, folders of the system, libraries, sources of
- * Python and its packages, memory that processes share, and logs. mlgen(1) has the list.
+ * Is a file with this path in scope: data that the job reads or writes? All files are, except the
+ * environment of a program: pipes, sockets and the like, folders of the system, libraries, sources
+ * of Python and its packages, memory that processes share, and logs. mlgen(1) has the list.
  */
 bool trace_scope_has_path(const char *path);
 
@@ -485,7 +484,7 @@ struct trace_scope {
 	VEC(char *) code_folders;      /* folders that modules are loaded from */
 	struct scope_mount {
 		char *text;  /* "FSTYPE MOUNTPOINT SOURCE" */
-		char *point; /* the mount point as paths have it */
+		char *point; /* the mount point without octal escapes; "" for "/" */
 		uint64_t bytes;
 	} mounts[SCOPE_MOUNTS];
 	size_t mount_count;
@@ -501,12 +500,12 @@ void trace_scope_start(struct trace_scope *s, struct trace_ordered *records, boo
 /* Is the file of a record in scope? The first record of a file decides: it reveals files that
  * Python's tempfile makes only to test whether a folder is writable. */
 bool trace_scope_has(struct trace_scope *s, const struct trace_record *r);
-/* Is a file in scope that may have no record? */
+/* Is a file in scope? The file may be one without records. */
 bool trace_scope_has_file(const struct trace_scope *s, uint32_t file);
 
-/* Add bytes that were moved to or from a file in scope. */
+/* Add bytes that were read from or written to a file in scope. */
 void trace_scope_add_bytes(struct trace_scope *s, uint32_t file, uint64_t bytes);
-/* The sorted texts of mounts with at least a hundredth of these bytes, or of all mounts if no bytes
- * were added. The caller frees the string. NULL if no mount is known. */
+/* The sorted texts of mounts with at least a hundredth of the added bytes, or of all mounts if no
+ * bytes were added. The caller frees the string. NULL if no mount is known. */
 char *trace_scope_storage(const struct trace_scope *s);
 void trace_scope_fini(struct trace_scope *s);

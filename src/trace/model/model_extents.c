@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_extents.c - which bytes of a file were accessed: exact while they are few extents. */
+/* model_extents.c - which bytes of a file were accessed: exact as long as the extents are few. */
 #include <string.h>
 
 #include "base/util.h"
@@ -206,7 +206,7 @@ static void add_to_set(struct extent_pool *p, struct extent_set *t, struct byte_
 		struct byte_range extents[EXTENTS_MAX + 1];
 		uint32_t count = s->count;
 
-		/* Count a set with too many extents in blocks. */
+		/* Convert a set with too many extents to blocks. */
 		memcpy(extents, arena_at(p, s->at), count * sizeof(*extents));
 		arena_release(p, s->at, s->room * sizeof(*extents));
 		*s = (struct pool_set){ .bits = BLOCK_BITS };
@@ -255,7 +255,7 @@ uint64_t extent_set_add(struct extent_pool *p, struct extent_set *t, uint64_t fr
 
 	if (from >= to)
 		return 0;
-	/* Most accesses are of bytes that were read before. */
+	/* Most accesses are to bytes that were read before. */
 	if (t->count && from >= t->at[0].from && to <= t->at[0].to)
 		return 0;
 	uint64_t before = extent_set_bytes(p, t);

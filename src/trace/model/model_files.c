@@ -45,7 +45,7 @@ static struct mapped_file *mapped_file_at(struct mappings *m, uint32_t id)
 	return (struct mapped_file *)m->files.at + id;
 }
 
-/* The thread of the record, at the file of the record. */
+/* The state of the record's thread, for the record's file. */
 static struct mapped_thread *mapped_thread_at(struct mappings *m, const struct trace_record *r)
 {
 	struct mapped_thread *t = &m->last[r->tid % MAPPINGS_THREADS];

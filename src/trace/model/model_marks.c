@@ -51,7 +51,8 @@ static struct mark_account *find_mark(struct mark_list *l, uint64_t key)
 	return m;
 }
 
-/* Markers of several ranks that overlap in time are one stage, so that a short search is enough. */
+/* Markers of several ranks are one stage if they overlap in time, so it is enough to search the
+ * last 64 stages. */
 static struct mark_account *find_stage(struct mark_list *l, const struct trace_record *r)
 {
 	for (uint32_t i = l->count; i-- > 0 && l->count - i <= 64;) {
@@ -152,7 +153,7 @@ void trace_marks_finish(struct trace_marks *b, const struct trace_files *files)
 
 /* ---- the second pass ---- */
 
-/* The epoch at that time, + 1; 0 = none. */
+/* The epoch at a time, + 1; 0 = none. */
 static uint32_t epoch_at(const struct trace_marks *b, uint64_t ns)
 {
 	uint32_t later = (uint32_t)BISECT(i, 0, b->epochs.count,
@@ -161,8 +162,8 @@ static uint32_t epoch_at(const struct trace_marks *b, uint64_t ns)
 	return later && ns < mark_at(&b->epochs, later - 1)->end_ns ? later : 0;
 }
 
-/* The epoch, + 1, of a read of a file that is read once in each epoch; 0 = none. A file may be read
- * once less than other files. */
+/* The epoch, + 1, to which a read belongs, for a file that is read once per epoch; 0 = none. A file
+ * may have one pass fewer than other files. */
 static uint32_t epoch_of_pass(const struct trace_marks *b, const struct trace_files *files,
 			      struct file_account *f, uint64_t bytes)
 {

@@ -133,7 +133,7 @@ struct recent_entry {
 	uint64_t age; /* larger = later; 0 = free */
 };
 
-/* The entry of a key in its set; otherwise the free or oldest entry, which it is to replace. */
+/* The entry of a key in its set; otherwise the free or oldest entry, which the caller replaces. */
 static struct recent_entry *find_entry(struct recent_entry *entries, unsigned set_bits,
 				       uint64_t key, bool *is_there)
 {

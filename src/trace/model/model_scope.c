@@ -10,7 +10,8 @@
 #include "base/util.h"
 #include "trace/model/model.h"
 
-/* A log next to the data, or a setting that is read, does not make its mount the job's storage. */
+/* A mount is storage of the job if it has at least 1 / COUNTS_PART of the bytes, so that a log or a
+ * configuration file on another mount does not count. */
 #define COUNTS_PART 100
 
 enum scope_state {
@@ -67,7 +68,7 @@ bool trace_scope_has_path(const char *path)
 {
 	if (!*path)
 		return false;
-	/* Files in memory are files. */
+	/* /dev/shm has files in memory; the rest of /dev is not files. */
 	if (begins_with(path, "/dev/") && !begins_with(path, "/dev/shm/"))
 		return false;
 	if (begins_with_any(path, shared, ARRAY_LEN(shared)) ||
@@ -97,7 +98,8 @@ static bool is_probe(const char *path, const struct trace_record *first)
 
 /* ---- folders of code ---- */
 
-/* Add the folder of a module. The folder of __pycache__ is the folder that it is in. */
+/* Add the folder of a module. For a module in __pycache__, add the folder that contains
+ * __pycache__. */
 static void add_code_folder(struct trace_scope *s, const char *path)
 {
 	static const char *const modules[] = { ".py", ".pyc", ".so" };
@@ -160,14 +162,15 @@ static char *mount_point(const char *text)
 				 : *at);
 		at += escaped ? 4 : 1;
 	}
-	/* A path continues with a slash after the mount point, also after "/". */
+	/* In a path, a slash follows the mount point; with the mount point "", this is true for "/"
+	 * as well. */
 	if (strcmp(buf_str(&point), "/") == 0)
 		buf_reset(&point);
 	return buf_detach(&point);
 }
 
-/* The number, from 1, of the mount with the longest mount point of the path, and of several with
- * the same mount point the last; 0 = none. */
+/* The mount of a path, numbered from 1: the mount with the longest matching mount point, and the
+ * last of several with the same mount point. 0 = none. */
 static size_t mount_of(const struct trace_scope *s, const char *path)
 {
 	size_t number = 0, longest = 0;

@@ -5,7 +5,7 @@
 #include "base/util.h"
 #include "trace/model/model.h"
 
-/* A process that reads a smaller part of all bytes is a helper and no loader. */
+/* A process that reads a smaller part of all bytes is a helper, not a loader. */
 #define FEW_PERCENT 1
 
 /* ---- accounts ---- */
@@ -112,7 +112,7 @@ static void add_time(struct trace_tasks *b, struct task_account *a, const struct
 
 void trace_tasks_add_record(struct trace_tasks *b, const struct trace_record *r, unsigned kind)
 {
-	/* A block request ends in whatever task is on the CPU. */
+	/* The end of a block request is recorded for whatever task is on the CPU. */
 	if (!opkind_has_time(r) || (!r->pid && !r->tid) ||
 	    (r->op >= TRACE_CACHE_ADD && r->op <= TRACE_BLOCK_COMPLETE))
 		return;
