@@ -279,7 +279,7 @@ static int candidate_run(struct candidate *c, const struct tracing *t)
 
 static void candidate_fini(struct candidate *c)
 {
-	/* Threads that hang in the kernel still use the run. */
+	/* Threads that hang in the kernel still use the memory of the run. */
 	if (c->probe.abandoned)
 		return;
 	probe_fini(&c->probe);
@@ -290,8 +290,8 @@ static void candidate_fini(struct candidate *c)
 
 /* ---- score ---- */
 
-/* All figures are kept in memory. They are small, but the noise floor compares each pair of traces.
- */
+/* Limits of a score. The figures of a trace are small, but the noise floor compares each pair of
+ * traces. */
 enum { TRACES_MOST = 33, REQUIREMENTS_MOST = 32 };
 
 /* The number of a metric, from 1; 0 = the key names no metric of a score. */
@@ -321,7 +321,8 @@ static int read_requirements(const char *require, struct requirement *q, struct 
 	return n;
 }
 
-/* Report missed requirements. An unknown figure misses none, as in the score itself. */
+/* Report missed requirements. An unknown figure misses no requirement, just as it does not fail the
+ * score. */
 static int report_missed(const struct scored *s, const struct requirement *q, int count)
 {
 	int missed = 0;
@@ -339,7 +340,7 @@ static int report_missed(const struct scored *s, const struct requirement *q, in
 	return missed;
 }
 
-/* Check that the other files are traces before a job runs, which takes longer. */
+/* Check that the other files are traces, before the job of the candidate runs for a long time. */
 static int check_candidate(const struct tracing *t, struct mlgen_err *err)
 {
 	int rc = 0;

@@ -3,9 +3,10 @@
 #pragma once
 
 /*
- * mltrace records, converts, describes and compares traces. A command ("describe") is a row: its
- * name, its options and a function. All commands share one struct of options; the table of a
- * command lists the options that apply. Help, man page and completion are made from these tables.
+ * mltrace records, converts, describes and compares traces. A command, such as "describe", is a row
+ * of a table: its name, its options and a function. All commands share one struct of options; the
+ * table of a command lists the options that apply. Help, man page and completion are made from
+ * these tables.
  *
  * The main thread calls everything but tracing_discard_outputs().
  */

@@ -13,10 +13,11 @@
 struct tracing {
 	const struct tracing_command *command;
 	struct tracing_options options;
-	const char **files; /* argv's */
+	const char **files; /* pointers into argv */
 	size_t file_count;
 	char *const *argv; /* the command to record, NULL-ended; NULL = none */
-	/* The job that is the candidate of a score: "mltrace", the job, its options ("--bs=4k"). */
+	/* The job that is the candidate of a score: "mltrace", the name of the job, and its options
+	 * ("--bs=4k"). */
 	char **job_argv;
 	int job_argc;
 	const char *argv0;

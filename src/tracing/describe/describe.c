@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-/* Lists of facts, mounts and losses end after this many. */
+/* Limit of each of the lists of facts, mounts and losses. */
 #define ENTRIES_MOST 1024
 
 /* ---- entries ---- */

@@ -52,7 +52,7 @@ static size_t insert_top(uint32_t *list, size_t n, size_t most, uint32_t element
 	return n;
 }
 
-/* More bytes, then more calls. */
+/* Files with more bytes come first, then those with more calls. */
 static bool file_is_above(const void *of, uint32_t id, uint32_t other)
 {
 	const struct file_account *f = trace_files_at(of, id), *o = trace_files_at(of, other);
@@ -71,7 +71,7 @@ void describe_find_top(struct describe *d)
 						  file_is_above, &d->files);
 }
 
-/* More bytes, then more operations. */
+/* Tasks with more bytes come first, then those with more operations. */
 static bool task_is_above(const void *of, uint32_t i, uint32_t other)
 {
 	const struct task_account *t = (const struct task_account *)of + i;
@@ -81,7 +81,7 @@ static bool task_is_above(const void *of, uint32_t i, uint32_t other)
 	return a != b ? a > b : t->operations > o->operations;
 }
 
-/* More bytes, then more files. */
+/* Directories with more bytes come first, then those with more files. */
 static bool directory_is_above(const void *of, uint32_t id, uint32_t other)
 {
 	const struct described_directory *d = (const struct described_directory *)of + id;
@@ -111,7 +111,7 @@ static void fill_trace(struct describe *d)
 	t->is_complete =
 		!r->damaged_chunks && !r->damaged_bytes && !r->truncated && !t->lost.events;
 	for (size_t i = 0; i < t->lost.parts.count; i++) {
-		/* A double has a century to the millisecond. */
+		/* A double holds a century in nanoseconds with an error far below a millisecond. */
 		double first = parts[i].first_seconds;
 		double last = parts[i].last_seconds;
 
@@ -154,7 +154,8 @@ static void fill_trace(struct describe *d)
 
 /* ---- files ---- */
 
-/* Add a file to the sums. *placed_bytes: bytes that were read from files with known offsets. */
+/* Add a file to the sums. *placed_bytes counts the bytes that were read from files with known
+ * offsets. */
 static void sum_file(const struct trace_files *b, const struct file_account *f,
 		     struct described_trace *t, uint64_t *placed_bytes)
 {
@@ -298,7 +299,7 @@ static void fill_sizes(struct describe *d)
 		for (unsigned i = 0; i < SIZES_CLASSES; i++)
 			all += s->count[i];
 		for (unsigned i = 0; i < SIZES_CLASSES; i++) {
-			/* The duration of a block request record is the time of the issue only. */
+			/* The duration in a record of a block request covers only its issue. */
 			bool is_timed = k < SIZED_BLOCK_READ && s->ns[i];
 
 			if (!s->count[i])

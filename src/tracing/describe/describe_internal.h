@@ -14,9 +14,11 @@ void intervals_fini(struct intervals *s);
 
 void intervals_add(struct intervals *s, const struct trace_record *r);
 
-/* Call after all records were added: compute ends and shares. `seen` is the number of records of
- * each operation. The hit percentage is computed from pages that were added to the cache, otherwise
- * from block reads. */
+/*
+ * Call after all records were added: compute ends and shares. `seen` is the number of records of
+ * each operation. The hit percentage is computed from the pages that were added to the cache or, if
+ * the trace has none, from block reads.
+ */
 void intervals_finish(struct intervals *s, const uint64_t seen[TRACE_OPS]);
 /* Make `to`, the same time in at most `most` intervals. */
 void intervals_coarsen(struct intervals *to, const struct intervals *from, size_t most);
@@ -60,14 +62,14 @@ struct describe {
 	uint64_t moved_ns;         /* time in reads and writes */
 	uint64_t cache_ahead_bytes, block_ns, block_ahead_bytes;
 	uint64_t fault_first_ns, fault_last_ns;
-	uint32_t top[DESCRIBE_TOP]; /* files, those with most bytes first */
+	uint32_t top[DESCRIBE_TOP]; /* ids of files, those with the most bytes first */
 	size_t top_count;
 	struct wanted_name *wanted; /* ascending ids */
 	size_t wanted_count;
 	size_t fact_room, mount_room, loss_room; /* allocated elements of lists that grow */
 };
 
-/* Find the files with most bytes, after the first pass. */
+/* Find the files with the most bytes, after the first pass. */
 void describe_find_top(struct describe *d);
 /* The name of an id, "" if it has none. */
 const char *describe_name(const struct describe *d, uint32_t id);

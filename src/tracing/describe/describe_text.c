@@ -542,11 +542,11 @@ void describe_brief(FILE *to, const struct description *d, bool is_one_line)
 
 	append_answer(&out, d);
 	if (is_one_line) {
-		buf_cut(&out, out.len - 1); /* the empty line after it */
+		buf_cut(&out, out.len - 1); /* the empty line after the answer */
 	} else if (d->figures.trace.records) {
 		append_who(&out, d);
 
-		/* "open 1,280, read 2,560": calls that the trace has. */
+		/* "open 1,280, read 2,560": the calls in the trace. */
 		const struct described_op *of = d->figures.trace.operations.of;
 		char count[UNITS_TEXT_BYTES];
 		struct buf text = { 0 };

@@ -8,8 +8,8 @@
 #include "base/util.h"
 #include "tracing/describe/describe_internal.h"
 
-/* Bytes in one direction do not count if they are less than 1 / PHASES_PART of the bytes in the
- * other. */
+/* Bytes in one direction are ignored if they are less than 1 / PHASES_PART of the bytes in the
+ * other direction. */
 #define PHASES_PART 10
 
 void intervals_init(struct intervals *s, uint64_t start_ns, uint64_t end_ns, uint64_t length_ns)

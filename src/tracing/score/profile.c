@@ -18,13 +18,13 @@
 /* A series begins with intervals of a second. If there are more than this many, they are joined
  * into longer ones. */
 #define SERIES_MOST 65536
-/* Periods of one phase that are stored, to add up its duration. */
+/* Limit of the stored periods of one phase, from which its duration is computed. */
 #define TIMES_MOST 1024
 /* Reuse distances are exact up to 16 GiB of files: 2^18 blocks of PROFILE_BLOCK. */
 #define REUSE_MOST (1u << 18)
-/* Blocks of one request that are counted. */
+/* Limit of the blocks that are counted for one request. */
 #define BLOCKS_MOST 4096
-/* A thread is a worker if it moved at least this part of the bytes of the busiest thread. */
+/* A thread is a worker if it moved at least 1 / WORKS_PART of the bytes of the busiest thread. */
 #define WORKS_PART 100
 
 struct phase_file {
@@ -34,7 +34,7 @@ struct phase_file {
 
 struct phase_thread {
 	uint64_t end_ns, bytes;
-	uint64_t first_ns, last_ns; /* start of its first call, last end */
+	uint64_t first_ns, last_ns; /* start of its first call, end of its last */
 };
 
 /* A worker begins (1) or ends (-1). */
@@ -59,7 +59,8 @@ struct profiler {
 	struct inflight flight;
 	bool whole;
 	uint64_t epoch; /* the last epoch that was marked */
-	/* The last phase that was looked up by name; it is mostly also the next. */
+	/* The last phase that was looked up by name. The next look-up usually finds the same
+	 * phase. */
 	size_t cached_phase;
 	uint32_t cached_file;
 	uint16_t cached_op; /* 0 = none yet */
@@ -213,7 +214,7 @@ void books_call(struct profile_books *b, struct profile_phase *p, size_t n,
 
 	p->calls++;
 	p->operations[op]++;
-	/* Folders are not read, and their sizes mean nothing. */
+	/* Only files whose data is accessed count, because the sizes of folders mean nothing. */
 	if (op == TRACE_READ || op == TRACE_WRITE || op == TRACE_MMAP)
 		f->is_used = true;
 	if (op == TRACE_STAT && r->len_bytes != TRACE_UNKNOWN)
@@ -222,7 +223,7 @@ void books_call(struct profile_books *b, struct profile_phase *p, size_t n,
 		positions_remove(&b->positions, r->file, r->tid);
 	if (op == TRACE_READ || op == TRACE_WRITE)
 		add_moved(b, p, f, r);
-	/* A file that is read without an open, as it was open before, is visited once. */
+	/* A file that is read without an open, because it was opened earlier, is visited once. */
 	if (opens || (r->op == TRACE_READ && !rounds_has(&o->files, r->file)))
 		rounds_visit(&o->files, r->file);
 
@@ -256,7 +257,7 @@ void books_sample(struct profile_books *b, struct profile_phase *p, size_t n,
 
 /* ---- the sums ---- */
 
-/* An end comes before a begin at the same time. */
+/* At the same time, ends come before starts. */
 COMPARE_BY2(compare_events, struct thread_event, at_ns, change)
 
 static void finish_threads(struct phase_book *o, struct profile_phase *p)
@@ -279,7 +280,7 @@ static void finish_threads(struct phase_book *o, struct profile_phase *p)
 		events[2 * work + 1] = (struct thread_event){ t[i].last_ns, -1 };
 		shares[work++] = (double)t[i].bytes;
 	}
-	/* A loader may have new workers in each epoch: the most at one time count. */
+	/* A loader may have new workers in each epoch, so find the largest number at one time. */
 	qsort(events, 2 * work, sizeof(*events), compare_events);
 	for (size_t i = 0; i < 2 * work; i++) {
 		now += events[i].change;
@@ -299,7 +300,7 @@ void books_finish(struct profile_books *b, struct profile *p)
 
 		to->rounds = rounds_finish(&o->samples);
 		to->file_rounds = rounds_finish(&o->files);
-		/* Files are numbered by their first visit, so that this says nothing. */
+		/* Files are numbered by their first visit, so this correlation says nothing. */
 		to->file_rounds.places = (double)NAN;
 
 		const struct phase_file *f = o->file_list.items.at;
@@ -478,7 +479,7 @@ static void add_event(struct profiler *f, const struct trace_record *r)
 			spread_add(&p->steps, r->duration_ns, 1);
 		break;
 	case TRACE_EPOCH:
-		/* Markers of several ranks for one epoch follow each other. */
+		/* The markers of several ranks for one epoch follow each other, and count once. */
 		f->to->epochs += !f->to->epochs || f->epoch != r->off;
 		f->epoch = r->off;
 		break;
@@ -509,7 +510,7 @@ static int read_records(struct profiler *f, struct mlgen_err *err)
 		if (!trace_op_name(r->op) || !opkind_has_time(r))
 			continue;
 		if (r->op == TRACE_FAULT) {
-			/* An access of a page of a mapping counts as a read. */
+			/* An access to a page of a mapping counts as a read. */
 			if (trace_scope_has(&f->scope, r) &&
 			    mappings_add_fault(&f->mappings, r, &read))
 				add_call(f, &read);

@@ -13,10 +13,10 @@
 #include "report/metrics/metrics.h"
 #include "report/text/text.h"
 
-/* A distance between real traces is exceeded by chance by up to this factor. */
+/* By chance, a candidate can exceed the distance between real traces by up to this factor. */
 #define FLOOR_TIMES 1.5
 
-/* Calls between phases are compared if they are at least this part of all calls. */
+/* Calls between phases are compared if they are at least 1 / BETWEEN_PART of all calls. */
 #define BETWEEN_PART 100
 
 struct scoring {
@@ -137,7 +137,7 @@ static bool is_compared(const struct profile *of, const struct profile_phase *p)
 	return p->calls && p->calls * BETWEEN_PART >= calls;
 }
 
-/* Does a trace before trace i have this phase, too? */
+/* Does any trace before trace i have this phase? */
 static bool is_in_earlier_trace(const struct scoring *s, size_t i, const char *name)
 {
 	while (i-- > 0) {
@@ -220,7 +220,7 @@ static int read_all(struct scoring *s, bool whole, struct mlgen_err *err)
 	return rc;
 }
 
-/* Do all traces have a phase in common? Calls between phases are none. */
+/* Do all traces have a phase in common? Calls between phases do not count as a phase. */
 static bool have_phase(const struct scoring *s)
 {
 	for (size_t k = 0; k < s->of[0].count; k++) {

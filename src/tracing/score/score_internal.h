@@ -15,7 +15,7 @@
 
 /* ---- distances ---- */
 
-/* A value, and how often it occurred or for how long. */
+/* A value, weighted by how often or for how long it occurred. */
 struct weighted {
 	double value, weight;
 };
@@ -58,7 +58,7 @@ double weighted_quantile(const struct weighted *a, size_t count, double share);
 
 /* ---- distributions ---- */
 
-/* This many different values are stored exactly. If there are more, all values are counted in
+/* Up to this many different values are stored exactly. If there are more, all values are counted in
  * classes, 128 for each power of two, which is exact to 0.4 %. */
 #define SPREAD_EXACT 4096
 
@@ -153,14 +153,14 @@ void rounds_fini(struct rounds *b);
 /* ---- profiles ---- */
 
 enum {
-	PROFILE_PHASES = 16, /* the last phase also counts all phases with later names */
+	PROFILE_PHASES = 16, /* the last phase includes all phases beyond this limit */
 	PROFILE_NAME_BYTES = 32,
 };
 
 /* The name of the phase of operations between phases. */
 #define PROFILE_BETWEEN "between"
 
-/* Operations in flight. Times of at least a millisecond with none are idle. */
+/* Operations in flight. A period of at least a millisecond without any is idle. */
 struct profile_inflight {
 	struct spread depth; /* weight: ns */
 	uint64_t idle_count, idle_ns;
@@ -178,7 +178,7 @@ struct profile_phase {
 	struct spread read_sizes, write_sizes;
 	uint64_t files;
 	struct spread file_sizes, file_samples;
-	uint64_t followed, sequential; /* accesses after another access, and those in sequence */
+	uint64_t followed, sequential; /* accesses after another; those in sequence */
 	struct spread seeks;           /* bytes, of accesses that are not in sequence */
 	/* Rounds of samples, if markers number them, and of opens of files. */
 	bool has_samples;
@@ -189,8 +189,8 @@ struct profile_phase {
 	struct profile_inflight inflight;
 	uint64_t duration_ns;
 	double gini;    /* inequality of the bytes of threads */
-	double workers; /* threads that worked at the same time */
-	double *series; /* bytes, by the start of their call */
+	double workers; /* workers that ran at the same time */
+	double *series; /* bytes in each interval, by the start of their call */
 	size_t series_count;
 	uint64_t series_start_ns, series_step_ns;
 	uint64_t cache_bytes; /* added to the page cache */
@@ -213,7 +213,8 @@ struct profile {
 
 /*
  * Profile a trace, which is read twice, in memory that does not grow with its length. With `whole`
- * there is one phase, "all". 0, or -errno with err: as trace_reader_open, or it cannot be read.
+ * there is one phase, "all". 0, or -errno with err: as trace_reader_open, or the trace cannot be
+ * read.
  */
 int profile_trace(struct profile *to, const char *path, bool whole, struct mlgen_err *err);
 void profile_fini(struct profile *p); /* accepts a zeroed struct */
@@ -259,7 +260,7 @@ struct score_distance {
 	const char *why;
 };
 
-/* A figure of a metric. The metric fails if one of its figures does. */
+/* A figure of a metric. A metric fails if one of its figures fails. */
 struct score_part {
 	unsigned metric; /* 1 to SCORE_METRICS */
 	const char *name;

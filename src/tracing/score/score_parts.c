@@ -9,15 +9,15 @@
 /* Miss ratios are compared at this many cache sizes, up to the size of all that the real trace
  * read. */
 #define CACHES 10
-/* The number of idle times that chance adds or removes; at most the given part of all, as a limit
- * of 1 would be none. */
+/* Number of idle times that chance may add or remove. The limit that follows is capped, because a
+ * limit of 1 would allow everything. */
 #define IDLE_BY_CHANCE 2.
 #define IDLE_BY_CHANCE_MOST .5
 /* A correlation needs at least this many seconds, and this coefficient of variation. */
 #define SERIES_LEAST 30
 #define SERIES_VARIABILITY .2
 
-/* An infinite distance, to a figure that is 0, counts as 1. */
+/* An infinite distance (from a figure that is 0) is reported as 1. */
 static struct score_distance apart(double value, const char *why)
 {
 	return (struct score_distance){ .value = isinf(value) ? 1 : value,
@@ -73,7 +73,8 @@ static struct score_distance spread_w1_log2(const struct score_pair *p,
 	return apart(d, part->why);
 }
 
-/* The larger distance of the quantiles at `share` + and - `off` from the quantile at `share`. */
+/* The quantiles at `share` + `off` and at `share` - `off`: the larger of their distances from the
+ * quantile at `share`. */
 static double quantile_width(const struct weighted *w, size_t count, double share, double off)
 {
 	double at = weighted_quantile(w, count, share);
@@ -164,8 +165,11 @@ static struct score_distance coverage(const struct score_pair *p, const struct s
 	return difference(coverage_of(p, p->a), coverage_of(p, p->b), part->why);
 }
 
-/* Visits of an item in an epoch. A trace without markers of epochs is assumed to have as many as
- * the other, because the n-th visit of a file with many samples is not the n-th epoch. */
+/*
+ * Visits of an item in an epoch. A trace without markers of epochs is assumed to have as many
+ * epochs as the other trace, because the n-th visit of a file with many samples is not the n-th
+ * epoch.
+ */
 static double visits_of(const struct profile *of, const struct profile *other,
 			const struct rounds_sums *r)
 {
@@ -250,7 +254,7 @@ static struct score_distance think(const struct score_pair *p, const struct scor
 }
 
 /* Chance decides whether idle times of about a millisecond, and those at either end of the phase,
- * are counted. If there are few times, two of them already exceed the threshold. */
+ * are counted. If there are few idle times, two of them already exceed the threshold. */
 static struct score_distance idle_count(const struct score_pair *p, const struct score_part *part)
 {
 	struct score_distance d = counts_apart(p, part);

@@ -14,7 +14,7 @@
 #define BITS 7
 #define CLASSES ((64 - BITS + 1) << BITS)
 
-/* The classes of stat/hist.h, but of all 64 bits. */
+/* The classes of stat/hist.h, but for all 64 bits. */
 static unsigned class_of(uint64_t value)
 {
 	if (value < 2u << BITS)
@@ -297,10 +297,8 @@ double distance_variability(const double *x, size_t n)
 
 /* ---- reuse distances ---- */
 
-/*
- * Each block has the moment of its last access. Moments are numbers from 0, and a Fenwick tree
- * counts those in use. When all numbers are used up, the moments in use are renumbered.
- */
+/* Each block has the moment of its last access. Moments are numbered from 0, and a Fenwick tree
+ * counts the moments in use. When all numbers are used up, the moments in use are renumbered. */
 struct reuse_block {
 	uint64_t key;
 	uint64_t moment; /* last access, + 1; 0 = free */
@@ -364,7 +362,7 @@ static void tree_add(struct reuse *r, uint32_t moment, int by)
 		r->sums[i] += (uint32_t)by;
 }
 
-/* Moments in use up to this one. */
+/* The number of moments in use, up to and including this one. */
 static uint32_t tree_sum(const struct reuse *r, uint32_t moment)
 {
 	uint32_t sum = 0;
