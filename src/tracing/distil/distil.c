@@ -108,7 +108,7 @@ static bool party_has(const struct distil *d, uint32_t party, enum stage_kind ki
 	return false;
 }
 
-/* The section is named after the traced job, if the name is usable. */
+/* The name of the section: that of the traced job, if it can be used. */
 static const char *section_name(const struct distil *d)
 {
 	const char *job = distil_fact(d, "job");
@@ -116,7 +116,7 @@ static const char *section_name(const struct distil *d)
 	return job && *job && strlen(job) < 32 && !strpbrk(job, "[]/; #,") ? job : "training";
 }
 
-/* Finds a group of options of a training and prints them. */
+/* Finds a group of options of a training run and prints them. */
 typedef int finder(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);
 
 static int training_section(struct distil *d, uint32_t party, struct mlgen_err *err)

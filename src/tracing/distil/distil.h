@@ -9,9 +9,10 @@
 
 /*
  * A distilled job makes the same demands on storage as a traced program. It has a section for each
- * training, a section for checkpoints that no training saves, and plain jobs for all other reads
- * and writes. Each option has a comment with its reason and confidence. Lists that are too long for
- * an option are written to side files next to the job: NAME.sizes, NAME.calls and more.
+ * training run, a section for checkpoints that belong to no training run, and plain jobs for all
+ * other reads and writes. Each option has a comment with its reason and confidence. Lists that are
+ * too long for an option are written to side files next to the job: NAME.sizes, NAME.calls and
+ * more.
  */
 
 /* The caller owns all strings. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* data.h - the data set of a training in a trace: files, the calls that read them, their order. */
+/* data.h - the data set of a training run: its files, the calls that read them, their order. */
 #pragma once
 
 /*
@@ -12,9 +12,11 @@
 
 #include "tracing/distil/facts/facts.h"
 
-/* Write the parts of a training's section, in this order: options of the data set, of the calls
- * that read a sample, and of the order of samples. Each fills its part of d->found[party]. 0, or
- * -errno with err: see visits_next, or a side file cannot be written. */
+/*
+ * Write the parts of a training section: options of the data set, of the calls that read a sample,
+ * and of the order of samples. Call the functions in this order; each one fills its part of
+ * d->found[party]. 0, or -errno with err: see visits_next, or a side file cannot be written.
+ */
 int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);
 int distil_access(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);
 int distil_order(struct distil *d, uint32_t party, struct jobsection *to, struct mlgen_err *err);

@@ -24,9 +24,10 @@ struct filemodel {
 };
 
 /*
- * Choose a constant sample_size for which the file has `file_bytes`, or the fewest above. Because
- * of headers and padding, several sample sizes can give the same file; the middle one is chosen.
- * False: no file of the format has that many samples and bytes. Call dataset_fini in either case.
+ * Choose a constant sample_size with which a file has `file_bytes`, or as few more as possible.
+ * Because of headers and padding, several sample sizes can give the same file; the middle one is
+ * chosen. False: no file of the format has that many samples and bytes. Call dataset_fini in either
+ * case.
  */
 bool filemodel_init(struct dataset *ds, const struct filemodel *m, uint64_t file_bytes);
 
@@ -37,13 +38,13 @@ uint64_t filemodel_sample_bytes(const struct dataset *ds, uint64_t file_bytes);
 /* ---- peek: what a file of a trace shows if it still exists ---- */
 
 struct peek {
-	bool is_there;          /* and has the size that the trace has */
+	bool is_there;          /* the file exists, and has the size that the trace states */
 	enum job_format format; /* FORMAT_AUTO = neither content nor name show the format */
 	bool by_content;        /* the content shows the format, not only the name */
 	uint64_t samples;       /* 0 = not known */
 	uint64_t payload_bytes; /* sum of all samples */
-	/* Parquet only: rows of each row group, 0 = they differ; and places and sizes of all column
-	 * chunks of the first group, owned. */
+	/* Parquet only: rows of each row group (0 = they differ), and offsets and sizes of all
+	 * column chunks of the first group, owned. */
 	uint64_t group_rows;
 	uint32_t chunks;
 	struct peek_chunk {
@@ -51,8 +52,8 @@ struct peek {
 	} * chunk;
 };
 
-/* Read the file like a scan does (data/file/file.h). There are no errors: a fact that cannot be
- * found stays unknown. */
+/* Read the file like a scan does (data/file/file.h). Never fails: a fact that cannot be found stays
+ * unknown. */
 void peek(struct peek *p, const char *path, uint64_t file_bytes);
 void peek_fini(struct peek *p);
 
@@ -60,7 +61,7 @@ void peek_fini(struct peek *p);
 
 /* A file, by file id. Most files of a trace have no samples, and no visits here. */
 struct sample_file {
-	uint64_t end; /* after the last byte that was read */
+	uint64_t end; /* end of the last byte that was read */
 	/* First place where a visit begins, and where a visit ends. The _apart members are the
 	 * greatest common divisors of the distances of other visits from these places. */
 	uint64_t begins, begins_apart, ends, ends_apart;
@@ -69,10 +70,10 @@ struct sample_file {
 	bool is_counted; /* counted in a struct sample_companions */
 };
 
-/* Files of labels or indexes, which are read next to samples. */
+/* Files of labels or indexes, which are read in addition to samples. */
 struct sample_companions {
 	uint64_t files, visits, bytes;
-	uint64_t least, most; /* size of a file */
+	uint64_t least, most; /* sizes of the smallest and the largest file */
 	uint32_t first;       /* file id */
 };
 
@@ -83,7 +84,7 @@ struct samplebook {
 	uint64_t epochs; /* number of markers, or of training stages with visits */
 	uint32_t first;  /* id of the first file that was read */
 	uint64_t directories;
-	uint64_t least, most, bytes; /* size of a file, and sum of all */
+	uint64_t least, most, bytes; /* smallest and largest size of a file, and sum of all */
 	bool has_stated_sizes;       /* the trace states the size of every file */
 	uint64_t stride_bytes;       /* distance of visited places if all files have one size;
 				      * 0 = there is one place */
@@ -121,14 +122,15 @@ enum { SAMPLEVISITS_MOST = 48 };
 unsigned samplevisits(struct explain_visit out[SAMPLEVISITS_MOST], const struct distil *d,
 		      uint32_t party, const struct samplebook *b);
 
-/* All visits, to be freed. */
+/* All visits; the caller frees the array. */
 struct explain_visit *samplevisits_all(const struct distil *d, uint32_t party,
 				       const struct samplebook *b, unsigned *count);
 
 /* Do most visits touch pages of a mapping? */
 bool samplevisits_mapped(const struct explain_visit *visits, unsigned count);
 
-/* The largest read of visits that also touch pages; 0 = they read nothing. */
+/* The largest read call of the visits that touch pages as well; 0 = these visits have no read
+ * calls. */
 uint64_t samplevisits_largest_read(const struct explain_visit *visits, unsigned count);
 
 /* Are most files opened with O_DIRECT? */
@@ -140,17 +142,19 @@ struct explain_input {
 	const struct explain_visit *visits;
 	unsigned count;
 	bool direct; /* files were opened with O_DIRECT */
-	/* Visits of a file in an epoch. If each visit reads the whole file, each is for another
-	 * sample. */
+	/* Visits of a file in an epoch. If each visit reads the whole file, each visit is for a
+	 * different sample. */
 	uint64_t visits_per_file;
-	enum job_format hint;   /* shown by content or name of a file; FORMAT_AUTO = none */
-	struct filemodel known; /* a file of the hint; samples_per_file 0 = nothing is known */
+	enum job_format hint; /* shown by content or name of a file; FORMAT_AUTO = none */
+	/* A file in the hinted format; samples_per_file 0 = nothing is known. */
+	struct filemodel known;
 };
 
 /*
- * Compare open, stat and read, with place and length. close is not compared: Python closes a file
- * at its next garbage collection, and twice if it copied the descriptor. A read within half a KiB
- * of the expected place counts as equal, because directories of archives differ.
+ * Compare calls of open, stat and read, with their offsets and lengths. close is not compared:
+ * Python closes a file at its next garbage collection, and twice if it copied the descriptor. A
+ * read within half a KiB of the expected place counts as equal, because directories of archives
+ * differ.
  */
 void explain(struct explained *out, const struct explain_input *ask);
 
@@ -189,7 +193,7 @@ void columns_found_fini(struct columns_found *c); /* accepts a zeroed struct */
 
 struct sizefit {
 	struct dist dist;   /* the best of constant, normal, lognormal and uniform (fit_values) */
-	double distance;    /* Kolmogorov and Smirnov's D of its distribution function */
+	double distance;    /* Kolmogorov and Smirnov's D between `dist` and the values */
 	bool is_good;       /* the distance may be chance; otherwise the values are recorded */
 	double mean, stdev; /* moments of the values, not of `dist` */
 };
@@ -198,23 +202,26 @@ struct sizefit {
 void sizefit(struct sizefit *fit, const uint64_t *values, size_t count);
 
 /*
- * Adjust the parameters until the sizes that a data set of `files` files draws have the mean and
- * deviation of the values. A data set always draws the same sizes (DATASET_SEED), whose mean is off
- * by chance. The fit is no longer good if the drawn sizes stay off, as with a few very large
- * values.
+ * Adjust the parameters until a data set of `files` files draws sizes with the mean and deviation
+ * of the values. A data set always draws the same sizes (DATASET_SEED), whose mean is off by
+ * chance. The fit is no longer good if the drawn sizes stay off, as with a few very large values.
  */
 void sizefit_settle(struct sizefit *fit, const uint64_t *values, size_t count, uint64_t files);
 
-/* Repeat values so that a data set of `count` files that draws from the list (base/dist_file.h) has
- * each value once. Ascending, to be freed; their number is *weighed. */
+/*
+ * Make a list that repeats values, so that a data set of `count` files that draws from it
+ * (base/dist_file.h) has each value once. The list is ascending and has *weighed values; the caller
+ * frees it.
+ */
 uint64_t *sizefit_weigh(const uint64_t *values, size_t count, size_t *weighed);
 
 /* ---- neighbours: do samples that lie side by side stay together in a shuffled order? ---- */
 
 /*
  * Loaders that shuffle runs of neighbours (pages of FFCV, chunks of DIESEL) read one window after
- * the other: several whole runs, with their samples in any order. Two neighbours are then read at
- * most a window apart, unless a run ends between them. Memory grows with the number of samples.
+ * the other; a window is several whole runs, whose samples are read in any order. Two neighbours
+ * are then read at most a window apart, unless a run ends between them. Memory grows with the
+ * number of samples.
  */
 struct neighbours;
 
@@ -222,16 +229,16 @@ struct neighbours;
 struct neighbours *neighbours_new(uint32_t samples);
 void neighbours_free(struct neighbours *b); /* NULL is fine */
 
-/* Add a read; each sample once in an epoch, and epochs (from 0) ascend. A sample beyond the number
- * of neighbours_new() only counts as a place in the order. */
+/* Add a read. Pass each sample at most once per epoch, and epochs (from 0) in ascending order. A
+ * sample number above the limit of neighbours_new() only takes up a place in the order. */
 void neighbours_add(struct neighbours *b, uint64_t sample, uint32_t epoch);
 
 struct neighbour_stats {
 	/* Kolmogorov-Smirnov distance of the distances of neighbours from those of a random order,
 	 * 0 .. 1; NaN = too few pairs. */
 	double near;
-	uint32_t run;       /* samples of a run; 0 = there are no runs */
-	double explained;   /* share of the ends of runs whose distance is a multiple of a run */
+	uint32_t run;     /* samples per run; 0 = there are no runs */
+	double explained; /* share of distances between ends of runs that are a multiple of `run` */
 	double window_runs; /* runs that are shuffled together */
 };
 void neighbours_end(struct neighbours *b, struct neighbour_stats *to);
@@ -252,23 +259,23 @@ struct ordering *ordering_new(uint32_t files, uint32_t ranks, uint32_t workers);
 void ordering_free(struct ordering *o); /* NULL is fine */
 void ordering_add(struct ordering *o, const struct ordering_read *r);
 
-/* Figures of an order; a "part" is 0 .. 1, NaN = the trace does not show it. */
+/* Figures of an order. A part is 0 .. 1; NaN = the trace does not show the figure. */
 struct ordered {
 	uint64_t reads;
 	uint32_t epochs, files; /* epochs and files that were read */
 	double per_file;        /* reads of a file in an epoch */
 	double by_name;         /* correlation of a rank's order with the order of names */
-	double ascending;       /* part of a worker's steps from file to file */
+	double ascending;       /* part of a worker's changes of file that go to a higher number */
 	double by_epoch;        /* correlation with the epoch before */
-	double runs;            /* part of a worker's reads in the same file as the read before */
-	double inner;           /* part of `runs` at a larger offset than the read before */
+	double runs;            /* part of a worker's reads in the same file as its previous read */
+	double inner;           /* part of `runs` at a larger offset than the previous read */
 	uint32_t displaced;     /* 98th percentile of a file's distance from its place by name */
 	/* Assignment of files to ranks. */
-	double same_rank;  /* part of the files with the rank of the epoch before */
+	double same_rank;  /* part of the files that have the same rank as in the previous epoch */
 	double several;    /* part of the files that several ranks read in an epoch */
 	double strided;    /* part of the files that have rank (number mod ranks) */
 	double contiguous; /* (ranks - 1) / (changes of the rank from one name to the next) */
-	/* Reads of a file in an epoch; files that are not read count. */
+	/* Reads of a file in an epoch; files that are not read are included, with 0 reads. */
 	double count_mean, count_variance, unread, twice;
 	uint32_t most;
 	double count_by_epoch; /* correlation of counts with the epoch before */
@@ -279,8 +286,8 @@ void ordering_end(struct ordering *o, struct ordered *to);
 
 struct fit {
 	struct dist dist; /* CONST, UNIFORM, NORMAL, LOGNORMAL, EXPONENTIAL */
-	/* Kolmogorov and Smirnov's D: the largest distance of its distribution function from that
-	 * of the values, 0 to 1. */
+	/* Kolmogorov and Smirnov's D: the largest distance between the distribution functions of
+	 * `dist` and of the values, 0 to 1. */
 	double ks;
 };
 

@@ -15,8 +15,8 @@
 #include "trace/trace.h"
 #include "tracing/distil/facts/facts.h"
 
-/* Places up to this far from a file's beginning or end, or from the read before, are stored
- * relative to it, as they hold headers, tables and their copies. */
+/* Offsets up to this far from a file's beginning or end, or from the end of the previous read, are
+ * stored relative to that place. There are headers, tables and their copies. */
 #define NEAR_BYTES (UINT64_C(1) << 20)
 
 enum { TEMPLATES_MOST = 64, WHY_BYTES = 96 };
@@ -27,7 +27,7 @@ struct templates {
 	char *why[TEMPLATES_MOST]; /* comment of a template: its number of visits */
 	unsigned visits;           /* visits that became templates */
 	unsigned kinds;            /* different templates before rare ones were merged */
-	bool is_cut;               /* some visits have more calls than were kept */
+	bool is_cut;               /* some visits have more calls than were recorded */
 	unsigned incomplete;       /* visits with calls that no template can have, such as mmap */
 };
 
@@ -37,7 +37,7 @@ struct encoding {
 	struct explain_piece sample; /* len_bytes 0 = the file is a sample */
 	const struct explain_call *calls;
 	unsigned count;
-	uint64_t last_end; /* end of the read before */
+	uint64_t last_end; /* end of the previous read */
 	bool has_read;
 	struct recorded_template *to;
 };
@@ -100,7 +100,7 @@ static struct recorded_length length_of(const struct encoding *e, const struct e
 
 /* ---- reads that repeat ---- */
 
-/* Number of reads in the run whose lengths repeat after `period` reads. */
+/* Number of reads, from the start of the run, whose lengths repeat after `period` reads. */
 static unsigned repeats(const struct explain_call *c, unsigned run, unsigned period)
 {
 	unsigned n = period;
@@ -116,7 +116,7 @@ static unsigned add_reads(struct encoding *e, unsigned i)
 	const struct explain_call *c = &e->calls[i];
 	unsigned run = 1, left = e->count - i, period = 1;
 
-	/* Reads of a run each begin at the end of the read before. */
+	/* Each read of a run begins at the end of the previous one. */
 	while (run < left && c[run].op == MLGEN_READ &&
 	       c[run].off == c[run - 1].off + c[run - 1].got_bytes && c[run].got_bytes > 0)
 		run++;
@@ -158,8 +158,8 @@ static unsigned add_reads(struct encoding *e, unsigned i)
 	return covered;
 }
 
-/* Convert the calls to lines. There is at least an open before the first read, and the last close
- * comes after all reads. */
+/* Convert the calls to lines. The lines have an open before the first read, and the last close
+ * after all reads. */
 static void encode(struct encoding *e)
 {
 	bool is_open = false, opens = false;
@@ -212,7 +212,7 @@ static bool is_template_equal(const struct recorded_template *a, const struct re
 	return true;
 }
 
-/* Number of lines that differ at the same place. */
+/* Number of positions at which the lines of two templates differ. */
 static uint32_t template_distance(const struct recorded_template *a,
 				  const struct recorded_template *b)
 {
@@ -224,7 +224,7 @@ static uint32_t template_distance(const struct recorded_template *a,
 	return apart;
 }
 
-/* Add a template or count an equal one; finish() converts the counts in `percent`. */
+/* Add a template or count an equal one; `percent` is the count until finish() converts it. */
 static void add_template(struct recorded *r, struct recorded_template *t, size_t *room)
 {
 	for (uint32_t i = 0; i < r->count; i++)
@@ -291,8 +291,9 @@ static void finish(struct templates *c)
 }
 
 /*
- * Offsets become relative to the file's beginning or end, the sample or the read before; requests
- * that repeat become one line. Visits with the same lines are one template. False: no visit reads.
+ * Convert visits to templates. Offsets become relative to the file's beginning or end, to the
+ * sample or to the previous read; requests that repeat become one line. Visits with the same lines
+ * share one template. False: no visit reads.
  */
 static bool find_templates(struct templates *c, const struct explain_visit *visits, unsigned count)
 {

@@ -18,10 +18,11 @@
 #include "data/formats/parquet/parquet.h"
 #include "data/scan/scan.h"
 
-/* A footer with more columns is not used. */
+/* The chunks of a footer with more column chunks are ignored. */
 enum { CHUNKS_MOST = 4096 };
 
-/* Read the words of the first row group: the number of rows, then two words for each chunk. */
+/* Read what the scan stored about the first row group: the number of rows, then two words for each
+ * chunk. */
 static void read_chunks(struct peek *p, const struct look *l)
 {
 	uint64_t at = l->words_at + sizeof(uint64_t), words[2];
@@ -88,7 +89,7 @@ void peek_fini(struct peek *p)
 
 #define FIRST_OFF 4 /* after the magic */
 
-/* Parquet's writers make pages of about a MiB; these are sizes of page headers in bytes. */
+/* Parquet's writers make pages of about a MiB; the enum has the sizes of their headers in bytes. */
 #define PAGE_BYTES (UINT64_C(1) << 20)
 enum { HEAD_LEAST = 18, HEAD_USUAL = 22, HEAD_MOST = 28 };
 
@@ -156,7 +157,8 @@ static uint32_t find_read(uint8_t *is_read, const struct peek *p,
 	return read;
 }
 
-/* Number of columns from `first` on with the same width, or that are read if is_read is given. */
+/* Number of consecutive columns, from `first` on, with the same width. If is_read is given, number
+ * of consecutive columns that are read. */
 static uint32_t run_of(const struct peek *p, uint32_t first, const uint8_t *is_read)
 {
 	uint32_t end = first + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil_dataset.c - options of a training's data set: its files, their number, format and size. */
+/* distil_dataset.c - options of a data set: its files, their number, format and size. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <inttypes.h>
@@ -20,8 +20,8 @@
 enum { COUNT_LEAST = 32 };
 /* Largest distance of two size distributions: the threshold of M4 in mltrace score. */
 #define DISTANCE_MOST 0.05
-/* n values exceed the distance 0.886/sqrt(n) from a distribution fitted to them once in 20 times
- * (Lilliefors 1967). */
+/* The distance of n values from a distribution fitted to them exceeds 0.886/sqrt(n) once in 20
+ * times (Lilliefors 1967). */
 #define CHANCE 0.886
 /* Least distance of the mean from zero, in deviations: sizes below zero are cut. */
 #define STDEVS_LEAST 2.5
@@ -194,7 +194,7 @@ struct dataset_finder {
 	uint64_t files_named;          /* number of files that their names state; 0 = not known */
 	enum distil_sure samples_sure; /* confidence in samples_per_file */
 	char samples_why[256];
-	bool is_counted; /* samples_per_file is the number of times that a file is read whole */
+	bool is_counted; /* samples_per_file is the number of visits that read a whole file */
 };
 
 static void set_directory(struct dataset_finder *f)
@@ -481,7 +481,7 @@ static void read_names(struct dataset_finder *f)
 
 /* ---- format and calls ---- */
 
-/* Visits of a file in an epoch if each visit reads the whole file. */
+/* Number of visits of a file in an epoch, if each visit reads the whole file. */
 static uint64_t visits_per_file(const struct samplebook *b)
 {
 	double all = (double)b->count * (double)u64_max(b->epochs, 1);
@@ -499,7 +499,7 @@ static void fill_known(struct dataset_finder *f, const struct explain_visit *vis
 	*known = (struct filemodel){ .format = p->format, .samples_per_file = p->samples };
 	if (p->format != FORMAT_PARQUET)
 		return;
-	/* Without a footer the number of rows is unknown; one per group is assumed. */
+	/* Without a footer the number of rows is unknown; assume one row per group. */
 	if (!p->samples) {
 		known->samples_per_file = visits_per_file(&f->book);
 		known->row_group_size = 1;

@@ -17,12 +17,12 @@
 /* Numbering of files: by whole path, or by name in the directory and then by path. */
 enum order_names { ORDER_BY_PATH, ORDER_BY_BASENAME };
 
-/* Largest number of sampled files; every read of a sampled file counts. */
+/* Largest number of sampled files; every read of a sampled file is counted. */
 #define FILES_MOST (1u << 17)
 /* Number of samples that are searched for neighbours that stay together. */
 #define SAMPLES_MOST (1u << 20)
 
-/* The order of a training's reads. */
+/* The order in which a training run reads. */
 struct order_facts {
 	uint64_t *visits;      /* visits to samples, by stage */
 	uint32_t files, every; /* number of sampled files: one in `every` */
@@ -77,7 +77,7 @@ static bool is_same_directory(const char *a, const char *b)
 
 /* ---- reads in their order ---- */
 
-/* Samples of the sampled files, at most SAMPLES_MOST. */
+/* Number of samples in the sampled files, at most SAMPLES_MOST. */
 static uint32_t samples_seen(const struct order_reader *f)
 {
 	return f->each > SAMPLES_MOST ? 0
@@ -145,8 +145,8 @@ static uint64_t samples_per_file(const struct distil *d, uint32_t party)
 	return u64_max(d->found[party].samples_per_file, 1);
 }
 
-/* Walk twice over the visits. files is 0 if nothing was read for its samples. 0, or -errno with
- * err: see visits_next. Call order_facts_fini in any case. */
+/* Walk twice over the visits. to->files is 0 if no samples were read. 0, or -errno with err: see
+ * visits_next. Call order_facts_fini in any case. */
 static int order_facts_init(struct order_facts *to, const struct distil *d, uint32_t party,
 			    enum order_names names, struct mlgen_err *err)
 {
@@ -217,7 +217,7 @@ static void order_facts_fini(struct order_facts *f)
 /* Fewer files show no order: the correlation of a random order is up to 3 / sqrt(n). */
 #define FILES_LEAST 8
 
-/* Least part of the ends of runs that are a multiple of the run length apart. */
+/* Least share of the ends of runs whose distance is a multiple of the run length. */
 #define RUNS_EXPLAINED 0.8
 
 /* Least part of files that are read more than once in an epoch of a draw with replacement. Two
@@ -312,7 +312,8 @@ static bool has_runs(const struct order_facts *of)
 	return of->near.run && of->near.explained >= RUNS_EXPLAINED;
 }
 
-/* Runs of neighbours are shuffled, and then samples within a window of several runs. */
+/* Set shuffle if runs of neighbours are shuffled, and then samples within a window of several
+ * runs. */
 static void set_chunk_shuffle(struct order_finder *f)
 {
 	const struct neighbour_stats *is = &f->of.near;
@@ -397,9 +398,11 @@ static const struct ordered *counts_of(const struct order_finder *f)
 	return f->of.by_sample.reads ? &f->of.by_sample : &f->of.by_file;
 }
 
-/* A draw with replacement reads many samples again before it reads others at all, and counts vary
- * as by chance; the ends of epochs do not show. If a visit is for a whole file, samples cannot be
- * distinguished. */
+/*
+ * A draw with replacement reads many samples again before it reads others at all, and counts vary
+ * as by chance; the ends of epochs are not visible. If a visit is for a whole file, samples cannot
+ * be distinguished.
+ */
 static bool is_drawn(const struct order_finder *f)
 {
 	const struct ordered *o = counts_of(f);
@@ -414,7 +417,7 @@ static void set_drawn(struct order_finder *f)
 {
 	const struct ordered *o = counts_of(f);
 	double all = (double)f->d->found[f->party].num_files;
-	double part = all > 0 ? fmin((double)f->of.all_files / all, 1) : 1; /* that was counted */
+	double part = all > 0 ? fmin((double)f->of.all_files / all, 1) : 1; /* counted files */
 	double mean = part * o->count_mean, reads = mean * f->of.by_file.epochs;
 	double square = o->count_variance + o->count_mean * o->count_mean;
 	double variance = part * square - mean * mean;
@@ -502,9 +505,11 @@ static bool shows_order(const struct order_facts *of)
 	       (of->ranks > 1 && (of->by_file.contiguous >= 0.5 || of->by_file.strided >= 0.95));
 }
 
-/* Files are numbered by whole path. If that shows no order, and there are several directories, they
- * are numbered by name within their directory: a list of files may be dealt to directories in
- * turn. */
+/*
+ * Files are numbered by whole path. If that shows no order, and there are several directories, they
+ * are numbered by name within their directory: a list of files may have been distributed over
+ * directories in turn.
+ */
 static int find_order(struct order_finder *f, struct mlgen_err *err)
 {
 	struct order_facts other;

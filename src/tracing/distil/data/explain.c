@@ -41,7 +41,7 @@ static uint64_t bytes_with(const struct dataset *ds, uint64_t sample_bytes)
 	return ds->format->file_bytes(&shape);
 }
 
-/* The smallest sample whose file has at least `file_bytes`; up to `high`. */
+/* The smallest sample size, up to `high`, whose file has at least `file_bytes`. */
 static uint64_t least_with(const struct dataset *ds, uint64_t file_bytes, uint64_t high)
 {
 	return BISECT(bytes, 1, high, bytes_with(ds, bytes) >= file_bytes);
@@ -75,7 +75,8 @@ bool filemodel_init(struct dataset *ds, const struct filemodel *m, uint64_t file
 		return model_make(ds, m, m->row_bytes);
 	if (m->format == FORMAT_PARQUET)
 		return model_parquet(ds, m, file_bytes);
-	/* ds->common does not depend on the size, which only has to be valid for the format. */
+	/* ds->common does not depend on the sample size, which only has to be valid for the
+	 * format. */
 	if (!model_make(ds, m, most))
 		return false;
 	ds->sample_size.a = (double)filemodel_sample_bytes(ds, file_bytes);
@@ -168,7 +169,7 @@ struct explain_piece explain_longest(const struct explain_call *calls, unsigned 
 }
 
 enum {
-	/* Reads up to this far apart are equal. */
+	/* Reads at most this far apart count as equal. */
 	NEAR_BYTES = 512,
 	SECTOR_BYTES = 512,
 	LONG_BYTES = 16384,
@@ -183,7 +184,7 @@ enum {
 #define FRAMEWORK_READS 0.95
 #define PLAIN_CALLS 0.97
 
-/* Advantage of a candidate with the format of the files over an equally good one. */
+/* Bonus of a candidate that has the format of the files, over an equally good one. */
 #define HINT_WEIGHT 0.02
 
 /* ---- calls of a plan ---- */
@@ -254,10 +255,10 @@ static bool is_same(const struct call_list *in_a, unsigned i, const struct call_
 		return false;
 	if (a->op != MLGEN_READ)
 		return true;
-	/* Both reads are at or after the end of the file. */
+	/* Both reads returned nothing, because they are at or after the end of the file. */
 	if (a->got_bytes == 0 && b->got_bytes == 0)
 		return true;
-	/* Some traces know only what a read returned. */
+	/* Some traces have only the result of a read, not the requested length. */
 	if (!is_as_long(a->len_bytes, b->len_bytes) &&
 	    (a->len_bytes != a->got_bytes || a->got_bytes != b->got_bytes))
 		return false;
@@ -306,9 +307,11 @@ static struct match match(const struct call_list *a, const struct call_list *b)
 	return m;
 }
 
-/* Compare the calls of a visit with those of a plan. A visit to a file that is already open is
- * compared with a part of a forward plan. If not all calls of the visit were kept, only its first
- * calls are compared. */
+/*
+ * Compare the calls of a visit with those of a plan. A visit to a file that is already open is
+ * compared with a part of a forward plan. If not all calls of the visit were recorded, only its
+ * first calls are compared.
+ */
 static struct match match_piece(const struct specimen *s, const struct call_list *a,
 				struct call_list b, bool is_forward)
 {
@@ -429,7 +432,7 @@ static uint64_t samples_for(const struct explain_input *ask, const struct filemo
 	if (v->stride_bytes == 0)
 		return u64_max(ask->visits_per_file, 1);
 
-	/* Bytes of a file without its samples. */
+	/* Size of a file without the samples in it. */
 	struct filemodel one = *m;
 	struct dataset ds;
 	uint64_t overhead = 0;

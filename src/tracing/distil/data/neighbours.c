@@ -20,8 +20,8 @@
 struct sample_place {
 	uint32_t epoch; /* epoch + 1 of the last read; 0 = none */
 	uint32_t position;
-	uint32_t pairs; /* epochs that have this sample and the next one */
-	uint32_t far;   /* epochs with both, read far apart */
+	uint32_t pairs; /* epochs that read this sample and the next one */
+	uint32_t far;   /* those epochs in which the two were read far apart */
 };
 
 struct neighbours {
@@ -66,8 +66,8 @@ static uint32_t apart(const struct neighbours *b, uint32_t i)
 					    : next->position - s->position;
 }
 
-/* The distance at which the share of nearer pairs exceeds that of a random order by the most, which
- * is about the size of a window; *near is that excess. */
+/* The distance at which the share of nearer pairs most exceeds the share in a random order; *near
+ * is the excess. This distance is about the size of a window. */
 static double find_reach(const struct neighbours *b, double *near)
 {
 	uint64_t count[CLASSES] = { 0 }, sum = 0, pairs = 0;
@@ -151,7 +151,7 @@ void neighbours_end(struct neighbours *b, struct neighbour_stats *to)
 		.near = b->epochs ? b->near / b->epochs : (double)NAN,
 	};
 	if (to->near >= NEAR_LEAST) {
-		/* The most common distance between the ends of runs is their length. */
+		/* The length of a run is the most common distance between ends of runs. */
 		uint32_t last = UINT32_MAX; /* last + 1 is the first sample */
 		uint32_t most = 0, same = 0;
 

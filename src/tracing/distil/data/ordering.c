@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ordering.c - in what order files are read: by name, and against the epoch before. */
+/* ordering.c - the order in which files are read, compared with names and with the previous
+ * epoch. */
 #include "tracing/distil/data/data_internal.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 
 struct file_place {
 	uint32_t epoch;    /* epoch + 1 of the last read; 0 = none */
-	uint32_t position; /* place of its first read in that epoch */
+	uint32_t position; /* place of the file's first read in that epoch */
 	uint32_t rank;     /* rank of that first read */
 	uint32_t count, count_before;
 	bool is_several;

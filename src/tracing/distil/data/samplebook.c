@@ -36,7 +36,7 @@ static uint64_t apart(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Is it a visit of the party, at any time and to any file? */
+/* Does the visit belong to the party, at any time and for any file? */
 static bool is_of(const struct distil *d, uint32_t party, const struct visit *x)
 {
 	return x->task < d->task_count && d->task[x->task].party == party &&
@@ -154,7 +154,7 @@ static void add_visit(struct samplebook *b, const struct distil *d, uint32_t par
 			f->ends = x->end_off;
 		}
 		f->begins_apart = common_divisor(f->begins_apart, apart(x->off, f->begins));
-		/* The last page that the kernel maps around a fault is chance. */
+		/* Chance decides which page is the last that the kernel maps around a fault. */
 		if (!(x->flags & VISIT_MAPS))
 			f->ends_apart = common_divisor(f->ends_apart, apart(x->end_off, f->ends));
 		f->end = u64_max(f->end, x->end_off);
@@ -167,8 +167,10 @@ static void add_visit(struct samplebook *b, const struct distil *d, uint32_t par
 	b->opens += (x->flags & VISIT_OPENS) != 0;
 }
 
-/* Least variance of visits of a draw, as a part of their mean; that of a Poisson distribution is 1.
- * A part of an epoch of files with several samples reaches this only if it is a small part. */
+/*
+ * Least ratio of variance to mean of the visits per file in a draw; a Poisson distribution has 1.
+ * An interrupted epoch over files with several samples reaches this only if most of it is missing.
+ */
 #define DRAWN_LEAST 0.8
 #define DRAWN_FILES_LEAST 32
 

@@ -150,7 +150,7 @@ int distil_read_again(const struct distil *d, bool (*keeps)(void *, const struct
 
 	if (rc < 0)
 		return rc;
-	/* Names come in the same order as in distil_read(), so that ids are the same. */
+	/* Names are added in the same order as in distil_read(), so their ids are the same. */
 	rc = trace_ordered_read_filtered(&records, reader, &wants, err);
 	trace_reader_close(reader);
 	while (rc >= 0 && (rc = trace_ordered_next(records, &r, err)) > 0)
@@ -179,12 +179,13 @@ void distil_fini(struct distil *d)
 	jobtext_free(d->to);
 }
 
-/* Files of a data set have one ending, in which all digits are equal. The last kind stands for all
- * further endings. */
+/* A kind is all files with the same ending, in which digits do not matter, such as the files of a
+ * data set. The last kind has the files of all further endings. */
 enum { KINDS_MOST = 4096, KIND_BYTES = 32 };
 /* Fewer files of an unknown kind are not a data set. */
 #define FILES_LEAST 8
-/* A kind with less than 1/OTHER_PART of the bytes read of samples is not samples. */
+/* A kind is not samples if less than 1/OTHER_PART as many bytes are read from it as from
+ * samples. */
 #define OTHER_PART 5
 
 struct file_kind {
@@ -292,7 +293,7 @@ static bool is_data(const struct file_kind *k)
 	return is_one_of(k->ending, data_endings, ARRAY_LEN(data_endings));
 }
 
-/* Samples are read at least as much as written, as the program may also make its data. */
+/* At least as many bytes of samples are read as written: the program may also make its data. */
 static bool may_be_samples(const struct file_kind *k)
 {
 	if (is_one_of(k->ending, code_endings, ARRAY_LEN(code_endings)) ||
@@ -302,8 +303,8 @@ static bool may_be_samples(const struct file_kind *k)
 	       (k->files >= FILES_LEAST || is_data(k));
 }
 
-/* The kind of a training's samples: the one with most bytes read, where known kinds of data are
- * preferred. NULL = the training reads nothing like samples. */
+/* The kind of the samples of a training run: the kind with the most bytes read, with a preference
+ * for known formats of data. NULL = the training run reads nothing like samples. */
 static struct file_kind *samples_of(struct classifier *s, uint32_t party)
 {
 	struct file_kind *best = NULL;
@@ -322,7 +323,7 @@ static struct file_kind *samples_of(struct classifier *s, uint32_t party)
 	return best;
 }
 
-/* The class of a kind that a training reads in addition to its samples. */
+/* The class of a kind that a training run reads in addition to its samples. */
 static enum file_class class_of_other(const struct file_kind *k, const struct file_kind *samples)
 {
 	if (is_one_of(k->ending, code_endings, ARRAY_LEN(code_endings)))

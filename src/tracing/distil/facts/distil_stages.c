@@ -12,14 +12,15 @@
 enum {
 	EPOCHS_MOST = 4096, /* a trace that seems to have more has one epoch */
 	STAGES_MOST = 16384,
-	SETS_MOST = 64, /* largest number of folders right below the data set's own */
+	SETS_MOST = 64, /* largest number of folders directly below the folder of the data set */
 	GAPS_MOST = 1 << 16,
 };
-/* Least ratio of the times between checkpoints to the times between files of a checkpoint. */
+/* The times between checkpoints are at least this many times as long as those between files of a
+ * checkpoint. */
 #define GAP_RATIO 8.0
 #define GAP_LEAST_NS UINT64_C(1000000)
 
-/* A folder right below the folder that holds all of a training's samples. */
+/* A folder directly below the folder that holds all samples of a training run. */
 struct data_set {
 	char name[64];
 	uint64_t visits, runs; /* runs: sequences of visits to this folder alone */
@@ -33,13 +34,13 @@ struct party_stages {
 	size_t root_bytes; /* length of root */
 	struct data_set sets[SETS_MOST];
 	uint32_t set_count, last_set;
-	struct keyed places; /* uint32_t by file and end of the read: number of the epoch plus 1 */
+	struct keyed places; /* uint32_t, by file and end of the read: last epoch plus 1 */
 	uint64_t *begins;    /* EPOCHS_MOST; number of the first visit of each epoch */
 	uint32_t epochs;
 	uint64_t visits;
 	uint32_t first_train; /* stage of the first epoch */
-	uint32_t epoch;       /* the present epoch */
-	uint32_t eval;        /* stage of the present evaluation */
+	uint32_t epoch;       /* current epoch */
+	uint32_t eval;        /* stage of the current evaluation */
 	uint32_t evals;       /* number of evaluations so far */
 	bool evaluates;
 };
@@ -102,7 +103,7 @@ static uint32_t set_of(struct party_stages *s, const char *path)
 	size_t n = strcspn(name, "/");
 	uint32_t i = 0;
 
-	/* Files right in the root are a set, too. */
+	/* Files directly in the root are a set as well. */
 	if (!name[n])
 		n = 0;
 	n = u64_min(n, sizeof(s->sets->name) - 1);
@@ -256,7 +257,7 @@ static int stage_party(struct distil *d, uint32_t party, struct mlgen_err *err)
 /* Checkpoint files that are written, or read back. */
 struct save_finder {
 	struct distil *d;
-	bool writes; /* false: restores */
+	bool writes; /* true: checkpoints are written; false: restored */
 	uint64_t *gaps;
 	uint32_t count;
 	uint64_t end_ns, bound_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* distil_tasks.c - groups threads to trainings, and numbers their ranks and workers. */
+/* distil_tasks.c - groups threads into training runs, and numbers their ranks and workers. */
 #include "tracing/distil/facts/facts.h"
 
 #include <inttypes.h>
@@ -11,9 +11,9 @@
 #include "base/util.h"
 #include "base/vec.h"
 
-/* A directory counts for a thread that reads 1/REACH_PART of its bytes there. */
+/* A thread's directory is ignored if the thread reads less than 1/REACH_PART of its bytes there. */
 #define REACH_PART 100
-/* Threads that read less than 1/PARTY_PART of all bytes are not a training of their own. */
+/* Threads that read less than 1/PARTY_PART of all bytes are not a training run of their own. */
 #define PARTY_PART 100
 
 /* Bytes that a thread read in a directory. */
@@ -26,8 +26,8 @@ struct reach {
 struct task_grouping {
 	struct distil *d;
 	struct keyed reaches; /* struct reach, by thread and directory */
-	uint32_t *parent;     /* another thread of the same training; its own number = the leader */
-	char **root;          /* folder of its data; NULL = it has none */
+	uint32_t *parent; /* another thread of the same training run; a leader has its own number */
+	char **root;      /* folder of its data; NULL = it has none */
 	uint64_t *read_bytes; /* bytes read of files in scope */
 };
 
@@ -49,7 +49,7 @@ static void unite(struct task_grouping *s, uint32_t a, uint32_t b)
 }
 
 /* Unite the threads of each process, except threads whose role the trace states: mlgen itself runs
- * several trainings in one process. */
+ * several training jobs in one process. */
 static void unite_process(struct task_grouping *s)
 {
 	struct distil *d = s->d;
@@ -179,7 +179,8 @@ static void number_parties(struct task_grouping *s)
 		const struct distil_task *t = &d->task[i];
 
 		all += s->read_bytes[i];
-		/* If there are thousands of processes, each does too little for a role. */
+		/* Threads without a role count, too: among thousands of processes, each one reads
+		 * too little to be given a role. */
 		if (t->role == ROLE_TRAINER || t->role == ROLE_LOADER ||
 		    (t->role == ROLE_OTHER && t->sure != SURE_STATED))
 			bytes[leader(s, i)] += s->read_bytes[i];
@@ -194,8 +195,8 @@ static void number_parties(struct task_grouping *s)
 	mem_free(bytes);
 }
 
-/* Ranks and checkpoint writers with a stated role that read nothing belong to the first training of
- * their process. */
+/* Ranks and checkpoint writers with a stated role that read nothing belong to the first training
+ * run of their process. */
 static void join_stated(struct distil *d)
 {
 	for (uint32_t i = 0; i < d->task_count; i++) {
@@ -232,9 +233,11 @@ struct slots {
 	size_t room; /* vec.h */
 };
 
-/* Allocate the first number that is free at `from`. Tasks at the same time have different numbers;
- * a later task gets the number of a task that has ended, for example if workers are forked again
- * for each epoch. */
+/*
+ * Allocate the first number that is free at `from`. Tasks that overlap in time have different
+ * numbers; a later task gets the number of a task that has ended, for example if workers are forked
+ * again for each epoch.
+ */
 static uint32_t alloc_slot(struct slots *s, uint64_t from, uint64_t until)
 {
 	uint32_t k = 0;

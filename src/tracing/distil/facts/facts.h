@@ -8,13 +8,13 @@
  * when the program did what.
  *
  * A visit is the calls of one thread on one file, from open to close; a specimen is a visit whose
- * calls are kept. A party is a training: the threads that read one data set. A stage is an epoch,
- * an evaluation, a checkpoint and the like.
+ * calls are recorded. A party is a training run: the threads that read one data set. A stage is an
+ * epoch, an evaluation, a checkpoint and the like.
  *
  * Finders are in distil/plain, saves, steps and data. Each reads struct distil and adds options to
  * a section of the job, each with a reason and a confidence. A list that is too long for an option
  * goes to a side file next to the job. A fact that the trace does not show is not an error: the
- * finder adds a comment with the reason, or nothing.
+ * finder adds a comment with the reason, or adds nothing.
  */
 
 #include <stdbool.h>
@@ -41,10 +41,10 @@ enum visit_flag {
 };
 
 /*
- * A visit that begins with the thread's own open ends with its close. In two cases each jump begins
- * another visit instead: the thread did not open the file, or it has read more than VISIT_PLACES
- * places of the file since it opened it (readers of Parquet use up to this many columns of a row
- * group).
+ * A visit that begins with an open ends when the thread closes the file. In two cases, each read or
+ * write that does not continue at the end of the previous one begins another visit: if the thread
+ * did not open the file, or if it has accessed VISIT_PLACES places since the open. Readers of
+ * Parquet read up to this many columns of a row group.
  */
 enum { VISIT_PLACES = 256 };
 
@@ -54,8 +54,8 @@ struct visit {
 	uint64_t cpu_ns; /* CPU time of the thread between the calls, and from the last call to the
 			    thread's next call; TRACE_UNKNOWN = not known */
 	uint64_t read_bytes, written_bytes; /* results of calls */
-	uint64_t off;     /* first byte read, else written; TRACE_UNKNOWN = none */
-	uint64_t end_off; /* after the last byte read, else written */
+	uint64_t off;     /* offset of the first read or write; TRACE_UNKNOWN = none */
+	uint64_t end_off; /* highest end of a read or write */
 	uint32_t file;    /* id of the trace's entry */
 	uint32_t task;    /* index of distil.task */
 	uint32_t calls, reads, writes;
@@ -68,9 +68,9 @@ struct visit {
 struct visits;
 
 /*
- * Walk over all visits; several walks may run at a time. The cursor is zeroed before the first
- * call. A walk that ends has nothing to free, and visits_stop ends it early. The visit is valid
- * until the next call. 1, 0 at the end, or -errno with err.
+ * Walk over all visits; several walks may run at a time. Zero the cursor before the first call. A
+ * walk that reaches the end has nothing to free; call visits_stop to end it earlier. The visit is
+ * valid until the next call. 1, 0 at the end, or -errno with err.
  */
 struct visits_cursor {
 	uint64_t next; /* number of the next visit */
@@ -87,7 +87,7 @@ int visits_each(struct visits *v, visits_change *change, void *arg, struct mlgen
 
 /* ---- specimens ---- */
 
-/* Number of calls of a specimen; only the first calls of a longer visit are kept. */
+/* Limit of the calls of a specimen; only the first calls of a longer visit are recorded. */
 enum { SPECIMEN_CALLS_MOST = 4096 };
 
 struct specimen_call {
@@ -106,13 +106,13 @@ struct specimen {
 	uint64_t number;     /* among the visits that may be specimens, from 0 */
 	bool writes;         /* begins with a write, or an open to write */
 	uint64_t file_bytes; /* TRACE_UNKNOWN = not known */
-	uint32_t count;      /* calls that are kept */
+	uint32_t count;      /* calls that are recorded */
 	struct specimen_call *calls;
 	size_t room; /* capacity of `calls` for mem_grow() */
 };
 
 struct specimens {
-	struct specimen *at; /* owned, and their calls */
+	struct specimen *at; /* owned, like the calls of each */
 	uint32_t count;
 };
 
@@ -121,7 +121,7 @@ struct specimens {
 /* Confidence in the value of an option. */
 enum distil_sure {
 	DISTIL_SURE,   /* the trace states the value, or no other value gives these calls */
-	DISTIL_LIKELY, /* explains nearly all calls */
+	DISTIL_LIKELY, /* the value explains nearly all calls */
 	DISTIL_GUESS,  /* a value is needed, and the trace shows little */
 };
 
@@ -166,7 +166,7 @@ typedef void side_file_write(FILE *to, const void *arg);
 /*
  * Write FOLDERNAME.SUFFIX; the folder ends with a slash or is empty. `name` receives the file name
  * without its folder, which is also logged. An existing file with the same content is left alone;
- * other content is an error. 0, or -errno with err; then no part of the file is left.
+ * other content is an error. 0, or -errno with err, and no incomplete file is left.
  */
 enum { SIDE_FILE_BYTES = 256 };
 int side_file(char name[SIDE_FILE_BYTES], const char *folder, const char *stem, const char *suffix,
@@ -189,10 +189,10 @@ enum file_class {
 	CLASS_OTHER,  /* a file of the system, or not a file */
 	CLASS_CODE,   /* programs, modules, libraries, configurations */
 	CLASS_SAMPLE, /* part of the data set */
-	CLASS_LABEL,  /* next to the file of a sample */
-	CLASS_INDEX,  /* read at the start, or next to a file of samples */
+	CLASS_LABEL,  /* one file for each file of samples, such as its labels */
+	CLASS_INDEX,  /* read at the start, or together with a file of samples */
 	CLASS_CHECKPOINT,
-	CLASS_MADE, /* part of the data set, and written in the trace, too */
+	CLASS_MADE, /* part of the data set, and written during the trace as well */
 	CLASS_LOG,
 	CLASS_PLAIN, /* a file of the job that fits no other class */
 };
@@ -233,8 +233,8 @@ struct explained {
 	enum job_access access;
 	uint64_t bs_bytes; /* access=plain only */
 	uint64_t samples_per_file;
-	/* Share of the calls (except close()), and of the reads, that trace and plan have in
-	 * common: 0 to 1 of the larger number. */
+	/* Calls (except close()) and reads that trace and plan have in common, as a share of the
+	 * larger number: 0 to 1. */
 	double calls, reads;
 	unsigned equal, of; /* visits that have exactly the calls of the plan, and all visits */
 	const char *reader; /* the framework that makes such calls; NULL = none */
@@ -256,7 +256,7 @@ struct distil_results {
 	double compute_ns; /* NaN = not known */
 };
 
-/* A file that became another; ids of both. */
+/* A rename: the ids of the old and the new name. */
 struct distil_rename {
 	uint32_t from, to;
 };
@@ -270,12 +270,13 @@ struct distil {
 	bool has_markers, has_cpu;
 	struct trace_scope scope;          /* without folders of code */
 	uint8_t *class;                    /* enum file_class, by file id */
-	uint32_t file_count;               /* file ids are below */
+	uint32_t file_count;               /* all file ids are below this */
 	VEC(struct distil_rename) renames; /* ordered by time */
 	struct distil_task *task;
 	uint32_t task_count;
 	struct visits *visits;
-	struct specimens specimens, written; /* visits of files in scope that read, that write */
+	/* Visits that read, and visits that write, files in scope. */
+	struct specimens specimens, written;
 	struct distil_stage *stages;
 	uint32_t stage_count;
 	struct distil_results *found; /* index: party */

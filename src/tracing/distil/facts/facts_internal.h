@@ -7,8 +7,8 @@
 struct visits *visits_new(void);
 void visits_free(struct visits *v); /* NULL is fine */
 
-/* Add a visit; visits are added by start. `number` is its number, counted from 0. 0, or -errno with
- * err: there is no room in TMPDIR. */
+/* Add a visit. Visits must be added by start. `number` is set to the number of the visit, from 0.
+ * 0, or -errno with err: there is no room in TMPDIR. */
 int visits_add(struct visits *v, const struct visit *x, uint64_t *number, struct mlgen_err *err);
 /* A visit that may still change: one of the last VISITS_WINDOW visits. NULL if it is older. */
 enum { VISITS_WINDOW = 1 << 16 };
@@ -25,9 +25,9 @@ struct visiting *visiting_new(struct visits *to, struct specimens *read, struct 
 void visiting_free(struct visiting *v); /* NULL is fine */
 
 /*
- * Add a record; records are added by start. `task` is the number of its thread. Failed calls, and
- * records other than calls and page faults, are ignored. With is_kept, visits of the file may be
- * specimens. 0, or -errno with err: see visits_add.
+ * Add a record. Records must be added by start. `task` is the number of the record's thread. Failed
+ * calls, and records other than calls and page faults, are ignored. With is_kept, visits of the
+ * file may become specimens. 0, or -errno with err: see visits_add.
  */
 int visiting_add(struct visiting *v, const struct trace_record *r, uint32_t task, bool is_kept,
 		 struct mlgen_err *err);

@@ -77,8 +77,8 @@ void jobtext_free(struct jobtext *t)
 	mem_free(t);
 }
 
-/* Format a single line. Control characters are replaced, as a newline in a name of the trace would
- * begin a line of the job. */
+/* Format a single line. Control characters are replaced, because a newline in a name from the trace
+ * would begin a new line of the job. */
 __attribute__((format(printf, 1, 0))) static char *format_line(const char *fmt, va_list args)
 {
 	va_list again;

@@ -21,7 +21,7 @@ struct visits {
 	uint64_t count, written;
 	const char *folder;
 	int fd;
-	unsigned signals; /* signals_received() at its start */
+	unsigned signals; /* signals_received() when this was made */
 };
 
 struct visits *visits_new(void)
@@ -185,19 +185,19 @@ enum { OPEN_SLOTS = 1 << 17 };
 struct open_visit {
 	uint64_t number; /* visit number + 1; 0 = the slot is empty */
 	uint32_t task, file;
-	/* The thread's opens that were not closed, and its maps that exist. */
+	/* Opens of the thread that it has not closed, and maps that it has not unmapped. */
 	uint32_t opens, maps;
 	uint32_t places;
-	uint64_t next_off;         /* end of its last read or write */
-	struct specimen *specimen; /* NULL = its calls are not kept */
+	uint64_t next_off;         /* end of the visit's last read or write */
+	struct specimen *specimen; /* NULL = its calls are not recorded */
 };
 
 struct visiting_task {
-	uint64_t last; /* number + 1 of its last visit */
+	uint64_t last; /* number of its last visit, + 1 */
 	uint64_t end_ns;
 };
 
-/* Keeps every `stride`-th visit; the stride doubles when there are too many. */
+/* Records every `stride`-th visit; the stride doubles when there are too many specimens. */
 struct specimen_sampler {
 	struct specimens *to;
 	uint64_t count, stride; /* count: visits that began */
@@ -348,7 +348,7 @@ static void end_visit(struct visiting *v, struct open_visit *g)
 	v->open_count--;
 }
 
-/* End visits that have left the window; if the table stays half full, end all. */
+/* End the visits that have left the window. If the table is still half full, end all visits. */
 static void end_old_visits(struct visiting *v)
 {
 	for (unsigned all = 0; all < 2; all++) {
@@ -369,7 +369,7 @@ static struct visiting_task *task_at(struct visiting *v, uint32_t task)
 	return (struct visiting_task *)v->tasks.at + task;
 }
 
-/* Begin a visit. `slot` has the thread's visit before to the same file, or is empty. */
+/* Begin a visit. `slot` has the thread's previous visit to the same file, or is empty. */
 static int begin_visit(struct visiting *v, struct open_visit *slot, const struct trace_record *r,
 		       uint32_t task, bool is_kept, struct mlgen_err *err)
 {
@@ -416,7 +416,7 @@ static bool moves(const struct trace_record *r)
 	       ((opkind_of(r->op) & (OPKIND_READ | OPKIND_WRITE)) && opkind_bytes(r));
 }
 
-/* Does the call begin elsewhere than at the end of the previous call? */
+/* Does the call begin at another place than the end of the previous call? */
 static bool is_jump(const struct open_visit *g, const struct visit *x, const struct trace_record *r)
 {
 	uint64_t slack = r->op == TRACE_FAULT ? FAULT_AROUND_BYTES : 0;
@@ -518,7 +518,8 @@ int visiting_add(struct visiting *v, const struct trace_record *r, uint32_t task
 	struct visit *last = t->last ? visits_at(v->to, t->last - 1) : NULL;
 	int rc = 0;
 
-	/* The thread has used the CPU time since its last record, and so for its last visit. */
+	/* The CPU time was used since the thread's last record, and so for the thread's last
+	 * visit. */
 	if (last && r->cpu_ns != TRACE_UNKNOWN && r->op != TRACE_EXIT)
 		last->cpu_ns = (last->cpu_ns == TRACE_UNKNOWN ? 0 : last->cpu_ns) + r->cpu_ns;
 	if (!is_call || opkind_failed(r) || !opkind_has_time(r))

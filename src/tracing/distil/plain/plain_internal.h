@@ -15,7 +15,7 @@ enum {
 	PLAIN_FILES_MOST = 16, /* files of a stream whose ids are stored */
 };
 
-/* A stream is sequential from this part of requests in order. */
+/* A stream is sequential if at least this part of its requests are in order. */
 #define PLAIN_IN_ORDER 0.5
 
 struct plain_size {
@@ -35,24 +35,25 @@ struct plain_account {
 	uint64_t start_ns, end_ns;
 	uint64_t syncs, datasyncs;
 	uint64_t last_sync_ns, last_start_ns;
-	uint32_t depth; /* most requests of the thread in flight */
+	uint32_t depth; /* largest number of requests that the thread had in flight */
 	/* Pauses between calls by powers of two, and gaps from start to start. */
 	uint64_t thinks[PLAIN_TIMES], think_ns[PLAIN_TIMES];
 	uint64_t gaps;
 	double gap_ns, gap_squares, think_squares;
-	/* Runs of requests between long pauses, which exceed a quarter of the longest so far. */
+	/* Runs of requests between long pauses. A pause is long if it exceeds a quarter of the
+	 * longest pause so far. */
 	uint64_t longest_ns, run, runs, run_sum, run_squares;
-	/* Sums over starts, relative to the first one; products are with the number of the request,
-	 * from 0. */
+	/* Sums over start times, relative to the first one. start_products sums their products with
+	 * the number of the request, from 0. */
 	double start_sum, start_squares, start_products;
 };
 
 struct plain_stream {
-	/* Reads and writes, summed over all threads. Here start_squares is the sum of squared
-	 * distances of starts from a line through them. */
+	/* Reads and writes, summed over all threads. Here start_squares is the sum of the squared
+	 * distances of start times from a line through them. */
 	struct plain_account dir[2];
 	uint32_t threads;
-	uint32_t file_count; /* per thread */
+	uint32_t file_count; /* number of files per thread */
 	uint32_t files[PLAIN_FILES_MOST];
 	bool is_shared; /* all threads use the same files */
 	bool is_after;  /* a thread uses its files one after another */

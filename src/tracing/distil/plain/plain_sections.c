@@ -17,9 +17,10 @@ enum {
 	MOST_REQUEST = 1 << 30,
 	FAULT_REQUEST = 64 << 10, /* the kernel maps pages around a fault (fault_around_bytes) */
 };
-/* Sizes of fewer requests than this part are left out. */
+/* A size is left out if fewer than this part of the requests have it. */
 #define RARE_PART 0.01
-/* Next to a training, streams with less than one LITTLE_PART-th of all bytes are left out. */
+/* If the trace has a training run, the streams are left out unless together they have at least 1 /
+ * LITTLE_PART of all bytes. */
 #define LITTLE_PART 100
 
 /* The section that is printed. */
@@ -144,7 +145,8 @@ static void print_place(const struct plain_section *g)
 			end = file;
 		bytes = end - off;
 	}
-	/* Sequential reads and writes have positions of their own, so both amounts count. */
+	/* Sequential reads and writes have separate positions in the region, so size= is the sum of
+	 * both amounts. */
 	if (g->reads && g->writes && !g->is_random && g->thread_bytes > bytes &&
 	    g->thread_bytes <= 2 * bytes)
 		bytes = g->thread_bytes;
@@ -179,16 +181,18 @@ static void print_place(const struct plain_section *g)
 
 /* ---- times between requests ---- */
 
-#define GAPS_LEAST 20 /* fewer gaps show nothing */
-/* Gaps from start to start are even if they vary by less than this part of their mean. */
+#define GAPS_LEAST 20 /* fewer gaps say nothing about the pace */
+/* Gaps between starts are even if they vary by less than this part of their mean. */
 #define EVEN 0.2
 #define UNEVEN 1.1
 #define RUNS_LEAST 5
 #define RUNS_APART 0.4
-/* The number of starts from which their distance from a line says more than their variance. */
+/* With at least this many gaps, the distances of starts from a line say more than the variance of
+ * gaps. */
 #define LINE_LEAST 100
 #define OFF_MOST 2.0
-/* Pauses count if they are at least this part of the thread's time, and have at least this mean. */
+/* Pauses are reported if they are at least this part of the thread's time, and have at least this
+ * mean. */
 #define THINKS_LEAST 0.1
 #define THINK_LEAST_NS 5000.0
 /* Long pauses are those that make up this share of the time. If they are few, each one follows
@@ -198,7 +202,7 @@ static void print_place(const struct plain_section *g)
 struct plain_pace {
 	enum { PACE_NONE, PACE_RATE, PACE_THINK } kind;
 	char rate[2 * UNITS_TEXT_BYTES]; /* value of rate=: "16m", "8m,2m" */
-	double gap_ns, gap_spread;       /* mean from start to start; deviation by the mean */
+	double gap_ns, gap_spread;       /* mean time between starts; its deviation / mean */
 	char think[UNITS_TEXT_BYTES], think_p50[UNITS_TEXT_BYTES], think_p95[UNITS_TEXT_BYTES];
 	uint64_t blocks; /* requests per pause */
 };
@@ -255,8 +259,8 @@ static uint64_t round_rate(double rate)
 	return rounded(rate);
 }
 
-/* Does each pause follow the same number of requests? Runs before the first long pause do
- * not count, see add_run(). */
+/* Does each pause follow the same number of requests? Runs before the first long pause are left
+ * out, see add_run(). */
 static bool is_in_blocks(const struct pauses *x)
 {
 	double n = (double)x->runs, mean = (double)x->run_sum / fmax(n, 1);
@@ -296,7 +300,7 @@ static double spread_of(double squares, double mean, uint64_t n)
 }
 
 /* Does the thread keep a rate? At a rate, a late request is made up for, so starts stay near a
- * line. With pauses of its own, each late request delays all that follow. */
+ * line. If a thread pauses between requests instead, each late request delays all later ones. */
 static bool is_at_rate(const struct pauses *x, double gap, double spread, double think_spread)
 {
 	double off = sqrt(x->off_squares / (double)x->gaps);
@@ -400,7 +404,7 @@ static bool has_one_size(const struct plain_account *a, uint64_t most)
 	return !a->count;
 }
 
-/* Append the sizes that are not rare. The most frequent one gets the remaining percentage. */
+/* Append the sizes that are not rare. The most frequent size gets the remaining percentage. */
 static void append_split(struct buf *b, const struct plain_account *a, uint64_t most)
 {
 	double rest = 100;
@@ -519,14 +523,14 @@ static void print_pace(const struct plain_section *g)
 			   g->s->threads > 1 ? ", for all threads together" : "");
 }
 
-/* Sections that run at the same time so far. */
+/* The sections so far that run at the same time. */
 struct overlap {
 	uint64_t start_ns, end_ns;
 	bool has_any;
 };
 
-/* Does the stream wait for the streams before? Otherwise it starts `late_ns` after the first of
- * them, 0 if it starts with it. */
+/* Does the stream wait for the previous streams? If not, it runs at the same time, and *late_ns is
+ * the delay of its start after the first of them. */
 static bool add_stream_time(struct overlap *t, const struct plain_stream *s, uint64_t *late_ns)
 {
 	bool waits = t->has_any && s->start_ns >= t->end_ns;
@@ -545,7 +549,8 @@ static bool add_stream_time(struct overlap *t, const struct plain_stream *s, uin
 	return false;
 }
 
-/* The stage that markers name in the middle of the stream; NULL = there is none. */
+/* The name that markers give to the stage in the middle of the stream's time; NULL = there is
+ * none. */
 static const char *marked_name(const struct distil *d, const struct plain_stream *s)
 {
 	const struct mark_list *stages = &d->marks.stages;
@@ -639,7 +644,8 @@ static void print_section(struct distil *d, const struct plain_stream *s, bool w
 				   s->summed);
 }
 
-/* Report and leave out streams that are negligible next to a training. */
+/* Are all streams together negligible compared to a training run? If so, report that they are left
+ * out. */
 static bool is_negligible(const struct distil *d, const struct plain_streams *s)
 {
 	uint64_t all = 0, bytes = 0;

@@ -18,7 +18,7 @@
 
 enum {
 	IN_FLIGHT_MOST = 1024,
-	ACCOUNTS_MOST = 8192, /* further files of a thread share an account */
+	ACCOUNTS_MOST = 8192, /* if there are more, further files of a thread share an account */
 	SECTIONS_MOST = 8,
 };
 
@@ -132,7 +132,7 @@ static void add_run(struct plain_account *a, uint64_t think_ns)
 	if (think_ns < a->longest_ns / 4)
 		return;
 	if (think_ns / 4 > a->longest_ns) {
-		/* Compared to this pause, the earlier ones were short. */
+		/* Compared to this pause, all earlier pauses were short. */
 		a->runs = a->run_sum = a->run_squares = 0;
 	} else {
 		a->runs++;
@@ -235,7 +235,7 @@ static void add_record(void *arg, const struct trace_record *r)
 		else if (r->op != TRACE_OPEN && r->op != TRACE_CLOSE)
 			add_request(g, r, task);
 	}
-	/* Every call counts as time of the thread, on whatever file. */
+	/* A call on any file counts as time of the thread. */
 	g->threads[task].end_ns = u64_max(g->threads[task].end_ns, opkind_end_ns(r));
 }
 
@@ -325,8 +325,8 @@ static struct plain_stream stream_of(const struct plain_account *a)
 
 	s.dir[a->is_write] = *a;
 
-	/* Replace start_squares by the squared distances of starts from a line through them. These
-	 * can be summed over threads, but the line itself cannot. */
+	/* Replace start_squares by the squared distances of starts from a line through them.
+	 * Squared distances can be summed over threads, but lines cannot. */
 	struct plain_account *own = &s.dir[a->is_write];
 	double n = (double)own->count, x = (n - 1) / 2;
 	double xx = n * (n * n - 1) / 12, mean = own->start_sum / n;
@@ -349,7 +349,7 @@ double plain_stream_in_order(const struct plain_stream *s)
 		could += a->count > a->files ? a->count - a->files : 0;
 		did += a->in_order;
 	}
-	/* If each file has one request, all of them count as in order. */
+	/* If no file has a second request, all requests count as in order. */
 	return could ? (double)did / (double)could : 1;
 }
 
@@ -396,8 +396,8 @@ static bool is_same_direction(const struct plain_stream *a, const struct plain_s
 	return !a->dir[0].count == !b->dir[0].count && !a->dir[1].count == !b->dir[1].count;
 }
 
-/* Does an account continue the thread's stream? It runs at the same time, or it is the next file of
- * a row of files. */
+/* Does an account continue the thread's stream? It does if the two overlap in time, or if the
+ * account is for the next file in a row of files. */
 static bool continues(const struct plain_stream *s, const struct plain_stream *next)
 {
 	if (is_meanwhile(s, next))
@@ -505,7 +505,8 @@ static int by_bytes(const void *a, const void *b)
 	return COMPARE(q, p);
 }
 
-/* The distance of two streams. The properties that a section can imitate least weigh most. */
+/* The distance between two streams. The harder a section can imitate a property, the more the
+ * property weighs. */
 static unsigned distance(const struct plain_stream *a, const struct plain_stream *b)
 {
 	return 8u * !is_same_direction(a, b) + 4u * !is_same_work(a, b) + 2u * !is_meanwhile(a, b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_every.c - find how often a training saves. */
+/* checkpoint_every.c - find how often a training run saves checkpoints. */
 #include "tracing/distil/saves/saves_internal.h"
 
 #include <inttypes.h>
@@ -11,8 +11,10 @@
 #include "base/units.h"
 #include "base/util.h"
 
-/* The cadence is a number of steps if the steps between checkpoints differ by at most this part.
- * Otherwise it is a time, if the times between them differ by at most TIMES_APART. */
+/*
+ * The cadence is a number of steps if the steps between checkpoints differ by at most this part.
+ * Otherwise the cadence is a time, if the times between checkpoints differ by at most TIMES_APART.
+ */
 #define STEPS_APART 0.1
 #define TIMES_APART 0.05
 
@@ -62,7 +64,7 @@ static uint32_t epochs_each(const struct cadence *g)
 		if (!is_between(g, &g->s->at[i]) ||
 		    epochs_before(g, g->s->at[i].start_ns) != (i + 1) * each)
 			return 0;
-	/* After more epochs there would have been another checkpoint. */
+	/* With this many epochs, there would have been another checkpoint. */
 	return g->epoch_count >= (g->s->count + 1) * each ? 0 : each;
 }
 
@@ -150,7 +152,7 @@ static bool find_steps(struct cadence *g)
 	double *list = mem_array((size_t)s->count + 1, sizeof(*list)), apart, steps;
 	uint32_t n = 0;
 
-	/* Workers run ahead before the first checkpoint, so its reads do not count. */
+	/* Workers read ahead before the first checkpoint, so the reads before it are ignored. */
 	if (s->has_steps || s->count == 1)
 		list[n++] = steps_before(g, &s->at[0]);
 	for (uint32_t i = 1; i < s->count; i++)
@@ -208,7 +210,7 @@ static bool find_times(struct cadence *g)
 	return true;
 }
 
-/* Spread the checkpoints evenly over all steps. */
+/* Assume that the checkpoints are evenly spread over all steps. */
 static bool find_by_count(struct cadence *g)
 {
 	double all = g->epoch_steps * g->epoch_count;
@@ -260,8 +262,8 @@ void checkpoint_every_find(struct checkpoint_cadence *c, const struct saves *s,
 	}
 	mem_free(g.epochs);
 
-	/* Find whether training goes on during a checkpoint. Reads that only fill the prefetch do
-	 * not count. */
+	/* Find whether training goes on during a checkpoint. Reads that only fill the prefetch are
+	 * no evidence. */
 	uint64_t within = 0, steps = 0;
 	for (uint32_t i = 0; i < s->count; i++) {
 		within += s->at[i].samples_within;

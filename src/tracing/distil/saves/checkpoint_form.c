@@ -29,7 +29,7 @@ enum {
 	DIRECTORY_EACH = 120,
 	DIRECTORY_LEAST = 600,
 	FIT_STEPS = 8,
-	BLOCK_BYTES = 4096, /* the bs of a checkpoint is a multiple of this size */
+	BLOCK_BYTES = 4096, /* bs= of a checkpoint is a multiple of this size */
 	BS_DEFAULT = 1 << 20,
 };
 
@@ -112,7 +112,8 @@ static void add_path_calls(struct tensor_list *l, const struct saved_file *f, co
 	}
 }
 
-/* Add assumed tensors for buffered bytes, which hold headers and small tensors in turn. */
+/* Add tensors of an assumed size for buffered bytes, which are headers and small tensors in
+ * turn. */
 static void add_buffered(struct tensor_list *l, uint64_t bytes)
 {
 	if (bytes < 3 * ALIGN)
@@ -210,7 +211,7 @@ static bool open_with(const struct tensor_list *l, struct trial *t)
 	return is_open;
 }
 
-/* Total length of names that are a prefix and the tensor's number. */
+/* Total length of names that consist of a prefix and the tensor's number. */
 static uint64_t numbered_name_bytes(const struct tensor_list *l, const char *prefix)
 {
 	uint64_t bytes = 0;
@@ -221,7 +222,7 @@ static uint64_t numbered_name_bytes(const struct tensor_list *l, const char *pre
 }
 
 /* Find the total length of all names. The pickle contains them, so the size of the first write
- * shows it. Other data that the program has pickled counts as names, too. */
+ * shows the length. Any other data that the program pickled is counted as names as well. */
 static void find_names(struct tensor_list *l, struct trial *t, uint64_t rank, uint64_t first_write)
 {
 	uint64_t own = numbered_name_bytes(l, "tensor."), got;
@@ -253,7 +254,7 @@ static bool find_tensors(struct tensor_list *l, struct trial *t, uint64_t rank,
 	*l = (struct tensor_list){ 0 };
 	snprintf(own, sizeof(own), "rank_%" PRIu64, rank);
 	if (!is_archive) {
-		/* A tensor for each call, without the bytes of its header. */
+		/* Add a tensor for each call, without the bytes of the header in the call. */
 		for (uint32_t i = 0; i < f->calls.count; i++)
 			add_tensor(l, f->calls.at[i].bytes > PATH_DIRECT + 2 * ALIGN
 					      ? f->calls.at[i].bytes - 2 * ALIGN
@@ -284,9 +285,11 @@ static bool find_tensors(struct tensor_list *l, struct trial *t, uint64_t rank,
 	if (is_path)
 		find_names(l, t, rank, f->calls.at[0].bytes);
 
-	/* Correct sizes until the trial's file has this many bytes. An archive whose name has
-	 * another length may never match exactly, so a difference of ALIGN bytes is accepted in the
-	 * end. */
+	/*
+	 * Correct sizes until the trial's file has this many bytes. An archive whose name has
+	 * another length may never match exactly, so a remaining difference of ALIGN bytes is
+	 * accepted.
+	 */
 	for (unsigned i = 0; i < FIT_STEPS; i++) {
 		if (!open_with(l, t))
 			return false;
@@ -308,7 +311,7 @@ struct form_search {
 	enum form_access access;
 	struct trial trial;
 	uint64_t rank;  /* the rank of the typical file */
-	uint64_t bytes; /* per rank, in all its files */
+	uint64_t bytes; /* bytes per rank, in all files of the rank */
 	bool is_one;    /* each rank has one file */
 	char *path;     /* path of the typical file; owned */
 };
@@ -566,8 +569,8 @@ void checkpoint_form_find(struct checkpoint_form *f, const struct saves *s, cons
 
 	*f = (struct checkpoint_form){ 0 };
 
-	/* Find ranks by file names, or count each task that writes as a rank if names have no
-	 * ranks. */
+	/* Find ranks by file names. If the names have no ranks, count each task that writes as a
+	 * rank. */
 	uint32_t *tasks = mem_array((size_t)s->files.count + 1, sizeof(*tasks));
 	uint32_t task_count;
 	f->ranks = mem_array((size_t)s->files.count + 1, sizeof(*f->ranks));
@@ -592,8 +595,8 @@ void checkpoint_form_find(struct checkpoint_form *f, const struct saves *s, cons
 	f->threads = (uint32_t)u64_max(1, task_count / u64_max(1, f->rank_count));
 	mem_free(tasks);
 
-	/* Choose the most frequent size of files whose calls are recorded; the first one if several
-	 * are equally frequent. */
+	/* Choose the most frequent size of files whose calls are recorded; the first of several
+	 * equally frequent sizes. */
 	uint32_t most = 0;
 	for (uint32_t i = 0; i < s->files.count; i++) {
 		const struct saved_file *a = &s->files.at[i];

@@ -13,7 +13,7 @@
 #include "field/fields.h"
 #include "work/checkpoint/writer/writer.h"
 
-/* Distance of sizes that are tried, in both directions: an archive aligns to 64 bytes. */
+/* Sizes up to this far away are tried, in both directions: an archive aligns to 64 bytes. */
 enum { FIT_AROUND = 128 };
 
 void trial_init(struct trial *t)
@@ -98,7 +98,8 @@ bool trial_writes(struct trial *t, uint64_t rank, const struct saved_file *f)
 		if (!shard_write_next(&shard, &w) || w.off != f->calls.at[i].off ||
 		    w.bytes != f->calls.at[i].bytes)
 			return false;
-	/* Only the first calls of a long file are recorded; the rest is alike. */
+	/* Only the first calls of a long file are recorded; assume that the others match as
+	 * well. */
 	return f->calls.count < f->writes || !shard_write_next(&shard, &w);
 }
 
@@ -120,8 +121,8 @@ unsigned trial_roundness(uint64_t n)
 	return (unsigned)u64_max(twos, 3 * tens);
 }
 
-/* The overhead of a layout hardly depends on the size of its tensor. But the data after the tensor
- * is aligned, so several sizes give the same file. */
+/* The overhead of a layout hardly depends on the size of its tensor. The data after the tensor is
+ * aligned, however, so several sizes give the same file. */
 bool trial_fit_size(struct trial *t, uint64_t rank, uint64_t bytes, const struct saved_file *like)
 {
 	uint64_t best = 0, overhead, size;

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "base/util.h"
 
-/* The checkpoints of one party, and the restores next to them. */
+/* The checkpoints and restores of one party. */
 struct checkpoint_section {
 	struct distil *d;
 	uint32_t party;
@@ -268,7 +268,7 @@ static void print_access(const struct checkpoint_section *g, struct jobsection *
 
 /* ---- times ---- */
 
-/* Print the least pause, because other work can make a pause longer but never shorter. */
+/* Print the shortest pause, because other work can make a pause longer but never shorter. */
 static void print_pause(struct jobsection *to, const uint64_t *starts, const uint64_t *ends,
 			uint32_t n)
 {
@@ -353,7 +353,7 @@ static void print_alone(const struct checkpoint_section *g, struct jobsection *t
 		jobsection_set(to, DISTIL_SURE, "checkpoint_ranks", buf_str(&b),
 			       "the trace contains only the files of these ranks");
 	} else if (f->rank_count < ranks) {
-		/* Some ranks of a model save nothing, so this need not be an error. */
+		/* Some ranks of a model save nothing, so missing files need not be an error. */
 		jobsection_comment(
 			to,
 			"the trace contains files of %" PRIu32 " of %" PRIu64

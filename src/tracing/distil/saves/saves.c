@@ -14,7 +14,7 @@
 #include "trace/model/model.h"
 
 enum {
-	FILES_MOST = 65536,   /* sum of all checkpoints; later files are left out */
+	FILES_MOST = 65536,   /* limit over all checkpoints; later files are left out */
 	CALLS_MOST = 65536,   /* recorded calls of a file */
 	CALL_FILES_MOST = 64, /* files whose calls are recorded */
 	RENAMES_MOST = 1 << 16,
@@ -35,7 +35,7 @@ struct stage_split {
 	const struct distil *d;
 	uint32_t party;
 	struct keyed parts; /* struct folder_part, by stage and directory */
-	struct keyed names; /* uint32_t: the first directory of a file name in a stage */
+	struct keyed names; /* uint32_t: the first directory with a file name in a stage */
 	bool *is_several;   /* stages that have several checkpoints, each in its folder */
 };
 
@@ -81,7 +81,7 @@ static void add_save(struct saves *s, uint64_t start_ns, uint64_t end_ns, uint32
 
 COMPARE_BY(by_start, struct save, start_ns)
 
-/* List checkpoints: one per stage, or one per folder if a stage has several. */
+/* List checkpoints: one per stage, or one per folder if the stage has several checkpoints. */
 static int find_saves(struct saves *s, const struct distil *d, uint32_t party,
 		      struct mlgen_err *err)
 {
@@ -113,7 +113,7 @@ static int find_saves(struct saves *s, const struct distil *d, uint32_t party,
 	return rc;
 }
 
-/* The last checkpoint that began until `ns`; s->count = there is none. */
+/* The last checkpoint that began at or before `ns`; s->count = there is none. */
 static uint32_t begun_by(const struct saves *s, uint64_t ns)
 {
 	uint32_t later = (uint32_t)BISECT(i, 0, s->count, s->at[i].start_ns > ns);
@@ -175,7 +175,7 @@ struct save_reader {
 	struct map direct; /* files that were opened with O_DIRECT */
 	VEC(struct file_rename) renames;
 	uint32_t call_files;          /* files whose calls are recorded */
-	uint32_t step_rank;           /* the only rank whose steps count */
+	uint32_t step_rank;           /* the only rank whose steps are counted */
 	struct trace_names *unlinked; /* unlinked paths */
 	VEC(uint64_t) unlinked_ns;    /* time of the first unlink of each path */
 };

@@ -12,8 +12,10 @@
 
 #include "tracing/distil/facts/facts.h"
 
-/* Print the checkpoint options of a training. party UINT32_MAX: print the checkpoints of processes
- * that do nothing else, in a section with phase=checkpoint. 0, or -errno with err: as
- * trace_reader_open, or a side file that cannot be written. */
+/*
+ * Print the checkpoint options of a training run. With party UINT32_MAX, print the checkpoints of
+ * processes that do nothing else, in a section with phase=checkpoint. 0, or -errno with err: as
+ * trace_reader_open, or a side file that cannot be written.
+ */
 int distil_checkpoints(struct distil *d, uint32_t party, struct jobsection *to,
 		       struct mlgen_err *err);

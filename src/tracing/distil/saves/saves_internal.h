@@ -28,13 +28,13 @@ struct saved_call {
 struct saved_file {
 	uint32_t file, save;        /* file id; number of the checkpoint */
 	uint32_t task;              /* first task that wrote */
-	bool is_direct, is_dropped; /* O_DIRECT; fadvise(DONTNEED) after the writes */
+	bool is_direct, is_dropped; /* opened with O_DIRECT; fadvise(DONTNEED) after the writes */
 	bool is_synced_last;        /* the last call was an fsync */
 	uint32_t writes, syncs;
 	uint64_t start_ns, end_ns;                     /* writes and fsyncs */
 	uint64_t bytes;                                /* end of the last write */
 	uint64_t first_bytes, least_bytes, most_bytes; /* sizes of writes */
-	uint32_t depth;                                /* most writes in flight */
+	uint32_t depth;                                /* largest number of writes in flight */
 	uint64_t busy_until_ns;                        /* end of all writes so far */
 	VEC(struct saved_call) calls;                  /* empty = not recorded */
 };
@@ -42,12 +42,12 @@ struct saved_file {
 struct save {
 	uint64_t start_ns, end_ns;
 	uint32_t directory; /* folder of the files; UINT32_MAX = any */
-	uint32_t files;     /* files that have bytes */
+	uint32_t files;     /* files that are not empty */
 	uint64_t bytes;
-	double samples;          /* read before it began, by visits */
-	uint64_t steps;          /* ended before it began, by markers */
-	uint64_t steps_within;   /* ended while it was written */
-	uint64_t samples_within; /* read while it was written */
+	double samples;          /* samples read before it began, by visits */
+	uint64_t steps;          /* steps that ended before it began, by markers */
+	uint64_t steps_within;   /* steps that ended while it was written */
+	uint64_t samples_within; /* samples read while it was written */
 	bool is_renamed;
 	uint64_t finished_ns; /* end of its renames, and of deletions of older files */
 	uint64_t unlinked_ns; /* when the first of its files was unlinked; 0 = never */
@@ -79,7 +79,7 @@ struct trial {
 	bool is_open;
 };
 
-/* Make a job with phase=checkpoint and no other option. */
+/* Set up a trial: a job with phase=checkpoint and no other option. */
 void trial_init(struct trial *t);
 void trial_fini(struct trial *t);
 /* Call again after options change. False = the options are invalid. */
@@ -91,7 +91,7 @@ uint64_t trial_bytes(const struct trial *t, uint64_t rank, uint64_t index);
 /* Bytes of the rank's first write. */
 uint64_t trial_first_write(struct trial *t, uint64_t rank);
 
-/* Does the trial write the file by the same calls, as far as calls are recorded? */
+/* Does the trial write the file with the same calls, as far as they are recorded? */
 bool trial_writes(struct trial *t, uint64_t rank, const struct saved_file *f);
 
 /* Set the roundest checkpoint_size with which the rank's first file has this many bytes and the
@@ -125,7 +125,7 @@ struct tensor_list {
 	uint64_t *at; /* bytes; owned */
 	uint32_t count;
 	size_t room;         /* vec.h */
-	uint64_t name_bytes; /* sum of all names; 0 = tensors have no names */
+	uint64_t name_bytes; /* total length of all names; 0 = tensors have no names */
 };
 
 /* Append the list as a tensor_sizes file. */
@@ -133,17 +133,17 @@ void tensors_append(struct buf *to, const struct tensor_list *l);
 
 /* The access that the section allows. */
 enum form_access {
-	FORM_ANY,       /* the checkpoint decides */
+	FORM_ANY,       /* not restricted: no training run sets it */
 	FORM_PLAIN,     /* access=plain */
 	FORM_FRAMEWORK, /* any other */
 };
 
 struct checkpoint_form {
-	bool is_plain; /* access=plain, requests of bs */
+	bool is_plain; /* access=plain, with requests of `bs` bytes */
 	uint64_t bs;   /* set if is_plain */
 	enum job_layout layout;
 	enum job_pattern pattern;
-	uint64_t size_bytes;             /* checkpoint_size; 0 = other options give it */
+	uint64_t size_bytes;             /* checkpoint_size; 0 = other options determine the size */
 	struct checkpoint_model model;   /* name NULL = none */
 	struct tensor_list tensors;      /* count 0 = none */
 	char archive[JOB_ARCHIVE_BYTES]; /* checkpoint_archive; "" = none */
@@ -158,7 +158,7 @@ struct checkpoint_form {
 	bool has_rank_names;  /* names of files have ranks */
 	bool has_zero_names;  /* names of files are those of DeepSpeed's ZeRO */
 	uint32_t other_sizes; /* files of other sizes, if there is no model */
-	uint32_t threads;     /* per rank */
+	uint32_t threads;     /* threads that write, per rank */
 };
 
 /* Needs at least one save. */

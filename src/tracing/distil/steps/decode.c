@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode.c - find how long a worker processes a sample, and reads into new memory. */
+/* decode.c - find how long a worker processes a sample, and whether it reads into new memory. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <inttypes.h>
@@ -15,19 +15,19 @@
 #include "base/vec.h"
 #include "trace/model/model.h"
 
-/* Shorter pauses between two samples do not count as decoding: mlgen has such pauses, too. */
+/* Shorter pauses between two samples are not taken for decoding: mlgen has such pauses, too. */
 #define DECODE_LEAST_NS 100e3
 #define DECODE_PERCENT 2.0
-/* If this percentage of visits makes equally many reads, pauses are measured for each read
+/* If this percentage of visits have the same number of reads, pauses are measured for each read
  * separately. */
 #define ALIKE_PERCENT 80
-/* Shorter pauses are added to a later read: the kernel wakes a thread about this much late. */
+/* Shorter pauses are added to a later read: the kernel wakes a thread late by about this time. */
 #define SHARE_LEAST_NS 40e3
 /* If the best model is farther off than this percentage, the times are recorded in a file. */
 #define RECORDED_PERCENT 10
-/* A single delayed sample would decide among fewer first samples. */
+/* Among fewer first samples, a single delayed sample would decide the result. */
 #define FIRSTS_LEAST 2
-/* Visits with more reads than this depend on the size of the sample. */
+/* If visits have more reads than this, their number depends on the size of the sample. */
 #define READS_MOST 256
 
 /* Pauses between the calls of completely recorded visits. */
@@ -69,14 +69,14 @@ static uint64_t reads_of(const struct specimen *x)
 
 /* ---- pauses between reads ---- */
 
-/* A visit to a file of samples whose calls are all recorded. */
+/* Are all calls of the visit recorded, and is it to a file of samples? */
 static bool is_whole(const struct pipeline *f, const struct specimen *x)
 {
 	return f->d->task[x->visit.task].party == f->party && x->count == x->visit.calls &&
 	       distil_class(f->d, x->visit.file) == CLASS_SAMPLE;
 }
 
-/* A visit that is not the first of a new worker, which may take longer. */
+/* Is the visit usual? The first visit of a new worker is not: it may take longer. */
 static bool is_usual(const struct pipeline *f, const struct specimen *x)
 {
 	return is_whole(f, x) && (!f->first_ns || f->first_ns[x->visit.task] != x->visit.start_ns);
@@ -101,7 +101,8 @@ static uint64_t usual_reads(const struct pipeline *f, uint32_t whole)
 	return (uint64_t)usual;
 }
 
-/* Time since the visit's previous call. Calls on other files count, such as those of an import. */
+/* Time since the visit's previous call, including calls on other files, such as those of an
+ * import. */
 static double pause_before(const struct specimen *x, uint32_t k)
 {
 	const struct specimen_call *c = &x->calls[k];
@@ -116,8 +117,8 @@ static double think_before(const struct specimen *x, uint32_t k)
 	return (double)x->calls[k].think_ns;
 }
 
-/* The pause between read `read` (from 1) and the next one. Time before the first read counts as
- * time after it. */
+/* The pause between read `read` (from 1) and the next one. Time before the first read is added to
+ * the time after it. */
 static double pause_after_read(const struct specimen *x, uint64_t read,
 			       double (*before)(const struct specimen *, uint32_t))
 {
@@ -133,7 +134,7 @@ static double pause_after_read(const struct specimen *x, uint64_t read,
 	return ns;
 }
 
-/* Sum the pauses of each visit. Time after the last call does not belong to the visit. */
+/* Sum the pauses of each visit. The time after a visit's last call is not included. */
 static void find_between(struct between *b, const struct pipeline *f)
 {
 	const struct specimens *s = &f->d->specimens;
@@ -326,7 +327,7 @@ int pipeline_decoding(struct pipeline *f, struct mlgen_err *err)
 {
 	uint64_t cpu_sum = 0, cpu_visits = 0, call_sum = 0, visits = 0;
 	struct between b = { 0 };
-	/* tf.data decodes in other threads than it reads in. */
+	/* tf.data reads and decodes in different threads. */
 	double pause = f->best && f->best->batch > 1 && f->loader != LOADER_TFDATA
 			       ? fmax(f->best->think_ns, 0)
 			       : 0;
@@ -377,7 +378,7 @@ int pipeline_decoding(struct pipeline *f, struct mlgen_err *err)
 /* CPU time above which a read does more than copy: a copy from the page cache takes 0.05 to 0.3 ns
  * per byte. */
 #define COPY_NS_A_BYTE 1.0
-/* Percentage of the bytes of large reads that must be slow. */
+/* The reads count as slow if at least this percentage of the bytes of large reads was slow. */
 #define SLOW_PERCENT 60
 #define READS_LEAST 20
 
@@ -398,7 +399,7 @@ static void add_reads(struct fresh_reads *r, const struct specimen *x)
 {
 	for (uint32_t k = 1; k < x->count; k++) {
 		const struct specimen_call *c = &x->calls[k];
-		/* The time before the call is counted as busy, so this is the least CPU of the
+		/* The time before the call is counted as busy, so this is the least CPU time of the
 		 * call. */
 		double ns = c->cpu_ns > c->think_ns ? (double)(c->cpu_ns - c->think_ns) : 0;
 
@@ -413,8 +414,8 @@ static void add_reads(struct fresh_reads *r, const struct specimen *x)
 	}
 }
 
-/* The index, in reads sorted by size, from which reads are slow: the index that puts the most bytes
- * on the right side. */
+/* The index, in reads sorted by size, from which reads are slow. It is the index for which the
+ * fewest bytes are in slow reads before it or in fast reads after it. */
 static size_t first_slow(const struct fresh_reads *r)
 {
 	double wrong = 0, least;
@@ -446,8 +447,8 @@ static void print_fresh(struct pipeline *f, const struct fresh_reads *r, size_t 
 	}
 	if (r->count - first < READS_LEAST || slow * 100 < SLOW_PERCENT * bytes)
 		return;
-	/* The threshold must be fixed, because glibc would raise a moving one after the first read.
-	 */
+	/* The threshold must be fixed, because glibc would raise a dynamic threshold after the
+	 * first read. */
 	uint64_t least = r->at[first].bytes;
 	jobsection_set_u64(f->to, DISTIL_LIKELY, "fresh_memory",
 			   least - (least == JOB_MALLOC_MAPS_BYTES),

@@ -24,7 +24,8 @@ struct evaluation {
 
 /* ---- cadence ---- */
 
-/* Epochs that have begun before an evaluation. A part of the last one may be read ahead. */
+/* Number of epochs that have begun before an evaluation. The last of them may have begun only
+ * because loaders read ahead. */
 static uint32_t epochs_before(const struct evaluation *f, uint64_t at_ns)
 {
 	uint32_t n = 0;
@@ -89,8 +90,8 @@ static void print_time(struct evaluation *f, const double *sorted, size_t count,
 	buf_fini(&text);
 }
 
-/* Batches that are read before the rank has computed with the first one: that batch, and the
- * batches that are read ahead. */
+/* Number of batches that are read before the rank has computed with the first batch: the first
+ * batch, and those that are read ahead. */
 static uint32_t first_batches(const struct evaluation *f)
 {
 	const struct distil_results *found = &f->d->found[f->party];
@@ -98,8 +99,8 @@ static uint32_t first_batches(const struct evaluation *f)
 	return 1 + found->read_threads * found->prefetch;
 }
 
-/* The batch of an evaluation so short that workers pause only once, after the first batches; 0 =
- * workers pause more often. */
+/* The batch size of an evaluation that is so short that workers pause only once, after the first
+ * batches; 0 = workers pause more often. */
 static uint32_t batch_by_first_pause(const struct evaluation *f, const struct pulse *p)
 {
 	const struct rank_reads *r = &f->reads.rank[0];
@@ -114,7 +115,7 @@ static uint32_t batch_by_first_pause(const struct evaluation *f, const struct pu
 }
 
 /* Steps after the first batches: workers begin a batch when the rank takes another one. The rank
- * takes its first batch when that has been read. */
+ * takes its first batch as soon as the batch has been read. */
 static size_t steps_of(const struct rank_reads *r, uint32_t batch, uint32_t batches, double *to)
 {
 	uint32_t position = 0;

@@ -10,19 +10,19 @@
 #include "base/vec.h"
 #include "data/file/file.h"
 
-/* Visits with fewer calls show no pauses. */
+/* Visits with fewer calls do not show pauses. */
 #define CALLS_LEAST 6
 #define RELEASES_MOST (1 << 18)
-/* A pause is shorter than this part of the usual pause if the thread did not wait. */
+/* If a pause is shorter than this part of the usual pause, the thread did not wait. */
 #define PAUSE_PART 0.1
 /* Relative error of a batch that is derived from bytes. */
 #define BATCH_OFF 0.03
-/* Largest relative distance at which a batch derived from the time of epochs counts. */
+/* A batch that is derived from the time of epochs is used if it differs by at most this part. */
 #define BATCH_ALIKE 0.15
 /* Steps that tf.data's prefetch(2) reads ahead. */
 #define STEPS_AHEAD 2
 
-/* A worker that had to wait goes on. */
+/* The moment at which a worker continues after a wait. */
 struct release {
 	double ns;
 	double bytes; /* read from the file so far */
@@ -33,7 +33,7 @@ struct release_list {
 	size_t count, room; /* vec.h */
 };
 
-/* Specimens have no stage, so the few from evaluations are included. */
+/* Specimens have no stage, so the few specimens from evaluations are included. */
 static bool is_of_training(const struct pipeline *f, const struct specimen *s)
 {
 	enum file_class class = distil_class(f->d, s->visit.file);
@@ -43,8 +43,8 @@ static bool is_of_training(const struct pipeline *f, const struct specimen *s)
 	       f->d->task[s->visit.task].party == f->party;
 }
 
-/* The length from which a pause of a worker is a wait; 0 = the worker has no pauses. The pause of a
- * file that is opened ahead is much longer than pauses between calls, so it is left out. */
+/* The least length at which a pause of a worker is a wait; 0 = the worker has no pauses. The pause
+ * in a file that is opened ahead is much longer than pauses between calls, and is left out. */
 static double pause_of(const struct specimen *s)
 {
 	double *think = mem_array(s->count, sizeof(*think)), usual;
@@ -103,7 +103,7 @@ static uint64_t roundest(double least, double most)
 }
 
 /* The batch for which epochs have as many steps as fit into their time, if nothing else held them
- * up. Steps that were read ahead come on top. NaN = there are no epochs. */
+ * up. Steps that were read ahead are added. NaN = there are no epochs. */
 static double batch_by_time(const struct pipeline *f, double step_ns)
 {
 	const struct distil *d = f->d;
@@ -189,8 +189,8 @@ void pipeline_forward(struct pipeline *f)
 		double *apart = mem_array(l.count + 1, sizeof(*apart)), pause;
 		size_t n = 0, count = l.count - 1;
 
-		/* The time from one release to the next, by any worker, is either next to nothing
-		 * (in the same step) or mostly one step. */
+		/* The time from one release to the next, by any worker, is either close to zero (in
+		 * the same step) or usually one step. */
 		step_ns = 0;
 		qsort(l.at, l.count, sizeof(*l.at), by_ns);
 		for (size_t i = 0; i < count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline.c - find ranks, loaders, batches and steps of a training by markers or pauses. */
+/* pipeline.c - find ranks, loaders, batches and steps of a training run by markers or pauses. */
 #include "tracing/distil/steps/steps_internal.h"
 
 #include <inttypes.h>
@@ -11,13 +11,13 @@
 #include "base/mem.h"
 #include "base/util.h"
 
-#define STEPS_LEAST 6 /* fewer steps do not represent the rest */
+#define STEPS_LEAST 6 /* fewer steps do not represent the other steps */
 /* If this percentage of all steps can be seen, storage was rarely the limit. */
 #define STEPS_PERCENT 25.0
 
 /* ---- loader ---- */
 
-/* Did the program load a library of that name? */
+/* Did the program load a library with this name? */
 static bool loads(const struct distil *d, const char *library)
 {
 	for (uint32_t i = 1; i < d->file_count; i++)
@@ -161,7 +161,7 @@ static void print_last_batch(struct pipeline *f)
 
 /* ---- pulses of all ranks ---- */
 
-/* A rank that the trace names, without naming workers, reads by itself. */
+/* If the trace names a rank and no workers, the rank reads by itself. */
 static enum pulse_own own_of(const struct pipeline *f, const struct rank_reads *r)
 {
 	const struct distil *d = f->d;
@@ -313,8 +313,8 @@ static void print_batch(struct pipeline *f)
 		   f->best->batch * JOB_INTERLEAVE_THREADS == f->readers) {
 		/*
 		 * tf.data opens as many files at once as it reads in parallel. If the batch seems
-		 * to have exactly that many files, it may be any fraction of them, and a step is
-		 * the same fraction.
+		 * to have exactly that many files, the real batch may be any fraction of it, and a
+		 * real step is the same fraction of the step.
 		 */
 		f->batch = 1;
 		f->has_rounds = true;
@@ -361,7 +361,7 @@ static void print_time(struct pipeline *f, const double *sorted, size_t count,
 	buf_fini(&text);
 }
 
-/* The mean duration of a step, reads and computation together. */
+/* The mean duration of a step, with its reads and computation. */
 static double mean_step(const struct pipeline *f)
 {
 	double ns = 0, samples = 0;
@@ -397,8 +397,11 @@ static void print_bound(struct pipeline *f)
 	buf_fini(&text);
 }
 
-/* Are the measured times steps? A step that only computes is no longer than the mean of all steps.
- * If the window is unknown, workers may have waited for something else, so all times must agree. */
+/*
+ * Are the measured times steps? A step that only computes is no longer than the mean of all steps.
+ * If the window is unknown, workers may have waited for something other than the rank, so all times
+ * must agree.
+ */
 static bool are_steps(const struct pipeline *f, double percent)
 {
 	struct timefit fit;

@@ -20,11 +20,11 @@ struct pulse_gaps {
 	struct spaced *by_worker, *by_rank; /* an entry for each read */
 };
 
-#define READS_LEAST 8 /* fewer show nothing */
+#define READS_LEAST 8 /* fewer reads show nothing */
 
 /* ---- spacing ---- */
 
-/* Shorter pauses are rounded up: a thread that goes on has them. */
+/* Shorter pauses are rounded up: even a thread that does not wait has such pauses. */
 #define SHORT_NS 1000.0
 /* The t statistic of the best spacing reaches about 5 by chance. */
 #define T_SQUARE_LEAST 40.0
@@ -44,8 +44,8 @@ struct all_pauses {
 	double n, sum, squares;
 };
 
-/* The sum of squares between the multiples of `every` and all other positions. 0 = multiples have
- * no longer pauses, or there are too few of them. */
+/* The sum of squares between two groups of pauses: those at multiples of `every`, and all others. 0
+ * = multiples have no longer pauses, or there are too few of them. */
 static double squares_between(const struct all_pauses *a, uint32_t every)
 {
 	double n = 0, sum = 0, rest, apart;
@@ -108,17 +108,17 @@ static struct spacing spacing_of(const struct spaced *at, size_t count)
 
 /* ---- batches ---- */
 
-/* The turn of a worker among all workers, in one epoch. */
+/* A worker's place in the order of turns, in one epoch. */
 struct worker_turn {
 	uint32_t worker, rows;
-	double start_sum_ns; /* over the later rows that all workers have */
+	double start_sum_ns; /* sum over the later rows that all workers have */
 };
 
 struct batch_list {
 	struct pulse_batch *at;
 	size_t count, room; /* vec.h */
 	size_t first;       /* index of the epoch's first batch */
-	size_t *open; /* index of each worker's current batch, + 1; then that of the shared batch */
+	size_t *open; /* by worker, and last the shared batch: index of the current batch, + 1 */
 	struct worker_turn *turns;
 };
 
@@ -132,10 +132,8 @@ static int by_start_sum(const void *a, const void *b)
 
 COMPARE_BY(by_number, struct pulse_batch, number)
 
-/*
- * Workers take turns: batch k belongs to worker number k mod workers. All of them start at once and
- * fall into turns later, so only the second half of the rows shows whose turn it is.
- */
+/* Workers take turns: batch k belongs to worker number k mod workers. All workers start at once and
+ * begin to take turns later, so only the second half of the rows shows whose turn it is. */
 static void number_epoch(struct batch_list *l, uint32_t workers)
 {
 	uint32_t rows = UINT32_MAX, active = 0;
@@ -268,7 +266,7 @@ static void gaps_fini(struct pulse_gaps *g)
 
 /* ---- batches and their workers ---- */
 
-/* The share of the batches, at this batch size, that a single worker has read. */
+/* The share of the batches that a single worker has read, if batches have this size. */
 static double part_of_one_worker(const struct pulse_gaps *g, const struct pulse_read *reads,
 				 size_t count, uint32_t batch)
 {
@@ -325,7 +323,7 @@ static uint32_t batch_of_counts(const struct pulse_gaps *g, const struct pulse_r
 	return most > least && most - least == divisor && divisor > 1 ? divisor : 0;
 }
 
-/* Every read follows a pause that is too long for a thread that simply goes on. */
+/* Does every read follow a pause that is too long for a thread that does not wait? */
 static bool each_pauses(const struct pulse_gaps *g, const struct pulse_read *reads, size_t count)
 {
 	double *pause = mem_array(count, sizeof(*pause));
@@ -399,7 +397,7 @@ static size_t inner_gaps(const struct pulse *p, const struct spaced *at, size_t 
 	return n;
 }
 
-/* Do workers begin the second batch without a wait in most epochs? */
+/* In most epochs, do workers begin their second batch without a wait? */
 static bool goes_on(const struct pulse_batch *at, size_t count)
 {
 	int went_on = 0;
@@ -467,7 +465,8 @@ void pulse_fini(struct pulse *p)
 
 /* ---- groups of workers ---- */
 
-/* A worker reads whole batches if its spacing explains at least this part of its pauses. */
+/* A worker reads whole batches if its spacing explains at least this part of the variance of its
+ * pauses. */
 #define EXPLAINED_LEAST 0.5
 
 struct pulse_groups pulse_groups_find(const struct pulse_read *reads, size_t count,
@@ -483,7 +482,7 @@ struct pulse_groups pulse_groups_find(const struct pulse_read *reads, size_t cou
 	if (!worker.every || worker.explained < EXPLAINED_LEAST || all.every <= worker.every ||
 	    all.every % worker.every)
 		return to;
-	/* Workers that are a group each might as well share batches. */
+	/* If each group would be a single worker, the workers may just as well share batches. */
 	if (all.every / worker.every >= workers || workers % (all.every / worker.every))
 		return to;
 	to.groups = all.every / worker.every;
@@ -509,8 +508,11 @@ double pulse_groups_part(const struct pulse_groups *g, const struct pulse_read *
 				begin++;
 			continue;
 		}
-		/* Examine as many reads as all groups have at a time. They are whole if each batch
-		 * has one worker, and right if the workers are in different groups, too. */
+		/*
+		 * Examine as many reads as all groups have at a time. The reads are whole if each
+		 * batch has a single worker, and right if these workers are also in different
+		 * groups.
+		 */
 		const struct pulse_read *at = &reads[begin];
 		bool is_whole = true, is_right = true;
 		for (size_t i = 0; i < together; i++) {

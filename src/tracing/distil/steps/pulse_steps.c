@@ -8,12 +8,14 @@
 
 enum { PULSE_STEPS_MOST = 1 << 16, PULSE_BEGUN_MOST = 4096 };
 
-/* Idle batches per epoch that vote for a window. Later ones follow from more assumptions. */
+/* Number of idle batches per epoch that vote for a window. The votes of later batches would depend
+ * on more assumptions. */
 #define VOTES_PER_EPOCH 12
 #define WINDOWS_MOST 4096
 /* A batch may be taken earlier than calculated by this part of a step. */
 #define LATE_PART 0.15
-/* Percentage of batches that must agree; otherwise storage was in the way. */
+/* Percentage of batches that must agree on a window; if fewer agree, storage held up the
+ * workers. */
 #define WINDOW_PERCENT 40
 /* The order of batches raises the window to at most this many batches per worker. */
 #define ROUNDS_MAX 4
@@ -53,10 +55,10 @@ static double usual_step(const struct pulse_batch *at, size_t count)
 
 /* Number of batches of an epoch that the rank has taken so far. */
 struct taking {
-	double first_ns; /* the first batch is taken no earlier than this */
+	double first_ns; /* the first batch is not taken before this time */
 	double step_ns;
 	size_t taken;
-	double taken_ns; /* when the last of them was taken */
+	double taken_ns; /* when the last of these batches was taken */
 };
 
 /* Take batches until a time. A batch takes one step, and is not taken before it was read. */
@@ -81,7 +83,7 @@ static void take_until(struct taking *t, const struct pulse_batch *at, size_t co
 struct voting {
 	uint32_t *votes; /* indexed by window */
 	uint64_t batches;
-	double off_ns;   /* mean time from the start of a batch to the taking that allowed it */
+	double off_ns;   /* mean time from taking a batch to the start of the batch it allowed */
 	uint32_t window; /* the window with the most votes; 0 = none */
 	double percent;
 };
@@ -118,8 +120,11 @@ static void vote_epoch(struct voting *v, const struct pulse_batch *at, size_t co
 	}
 }
 
-/* Vote over all epochs. The rank takes the first batch of an epoch as soon as it was read; with
- * `is_late`, when the first idle worker goes on, as when a loader has to start. */
+/*
+ * Vote over all epochs. The rank takes the first batch of an epoch as soon as the batch was read.
+ * With `is_late`, the rank takes it when the first idle worker continues, for example because a
+ * loader has to start.
+ */
 static struct voting vote(const struct pulse_batch *at, size_t count, double step, bool is_late)
 {
 	struct voting v = { 0 };
@@ -173,8 +178,8 @@ static double against_percent(const struct pulse_batch *at, size_t count, uint64
 /*
  * Each of PyTorch's workers reads equally many batches ahead. A worker hands its first batch on
  * through shared memory, which takes tens of ms the first time. The pause before its second batch
- * looks as if the worker waited for the rank, but it does not. Therefore raise the window by whole
- * rounds of all workers, as long as the order in most epochs rules out the smaller window.
+ * looks as if the worker waited for the rank, although it did not. Therefore raise the window by
+ * whole rounds of all workers, as long as the order in most epochs rules out the smaller window.
  */
 static void raise_window(struct pulse *p, const struct pulse_batch *at, size_t count, double step)
 {
@@ -224,8 +229,8 @@ static double late_first(const struct pulse *p, const struct pulse_batch *at, si
 	return fmax(middle, 0);
 }
 
-/* Had the batch whose taking allowed this one been complete for a while? Otherwise the rank may
- * have waited for it. */
+/* A batch may be read once the rank has taken an earlier batch. Had that earlier batch been
+ * complete for a while? If not, the rank may have waited for it. */
 static bool was_ready(const struct pulse *p, const struct pulse_batch *at, size_t i, double step)
 {
 	double while_ns = fmax(0.02 * step, WAKE_NS);
@@ -294,9 +299,11 @@ void pulse_steps(struct pulse *p, const struct pulse_batch *at, size_t count)
 		bool is_late = late.percent > now.percent || is_nearer;
 		const struct voting *v = is_late ? &late : &now;
 
-		/* Assume late first batches if more votes agree then. If equally many agree, assume
-		 * them if times are much closer, and the window is the same number of batches for
-		 * each worker. */
+		/*
+		 * Assume that first batches are late if this makes more votes agree. If equally
+		 * many agree, assume it if the times are much closer and the window is the same
+		 * number of batches for each worker.
+		 */
 		p->window_percent = v->percent;
 		if (v->percent >= WINDOW_PERCENT)
 			p->window = v->window;

@@ -11,7 +11,8 @@
 #include "base/util.h"
 #include "base/vec.h"
 
-/* All ranks behave alike, so a sample of them suffices. RANKREADS_MOST limits the reads of all. */
+/* All ranks behave alike, so a sample of them suffices. RANKREADS_MOST limits the reads of all
+ * sampled ranks together. */
 enum { RANKS_SAMPLED = 16, RANKREADS_MOST = 1 << 20, STEPMARKS_MOST = 1 << 16 };
 
 /* ---- marks of steps ---- */
@@ -59,8 +60,8 @@ static void add_mark(const struct mark_reader *g, const struct trace_record *r)
 		return;
 	if (r->op == TRACE_STEP) {
 		m->steps++;
-		/* Boyer and Moore's majority vote, because the last batch of an epoch may be short.
-		 */
+		/* Find the usual size by Boyer and Moore's majority vote, because the last batch of
+		 * an epoch may be short. */
 		if (r->len_bytes != TRACE_UNKNOWN) {
 			if (!m->votes)
 				m->samples = r->len_bytes;
@@ -129,7 +130,7 @@ void stepmarks_fini(struct stepmarks *m)
 struct rank_sampling {
 	const struct distil *d;
 	uint32_t party;
-	uint32_t every;    /* distance of sampled ranks */
+	uint32_t every;    /* one rank in `every` is sampled */
 	uint32_t *first;   /* first task with the same rank and worker, by task */
 	uint32_t *reader;  /* number among the rank's workers, + 1, by first task */
 	size_t rank_reads; /* limit of reads per rank */
@@ -261,7 +262,7 @@ struct split_worker {
 
 COMPARE_BY(by_tid, struct split_worker, tid)
 
-/* Are all workers threads of one process, without any statement about their ranks? */
+/* Are all workers threads of one process, and does the trace not state their ranks? */
 static bool may_have_ranks(const struct distil *d, const struct rankreads *r)
 {
 	const struct rank_reads *all = r->rank;

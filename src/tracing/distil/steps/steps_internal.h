@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steps_internal.h - reads of ranks by time, their batches and steps, and a training's pipeline. */
+/* steps_internal.h - reads of ranks by time, their batches and steps, and the pipeline of a
+ * training run. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 /* The read of one sample. Reads of an epoch are contiguous and sorted by start. */
 struct pulse_read {
 	uint64_t start_ns, end_ns;
-	uint32_t worker; /* below the count given to pulse_find */
+	uint32_t worker; /* less than the count given to pulse_find */
 	uint32_t epoch;
 };
 
@@ -45,9 +46,10 @@ struct pulse {
 	 * greatest common divisor of the samples that each worker has read. */
 	struct spacing spacing;
 	double regular;         /* share of the batches that have the order of `kind` */
-	uint64_t batches, idle; /* all batches; batches before which workers were idle */
+	uint64_t batches, idle; /* all batches; those before which workers were idle */
 	uint32_t window;        /* batches read ahead; 0 = cannot be seen */
-	double window_percent;  /* share of this window among the batches that show any window */
+	/* Percentage of the batches with a known window that agree with this window. */
+	double window_percent;
 	/* Percentage of the epochs in which the order of batches rules out a smaller window;
 	 * 0 = the window follows from waits. */
 	double order_percent;
@@ -65,7 +67,7 @@ struct pulse {
 };
 
 /* A rank that reads by itself does not read its second batch while it computes with the first
- * batch; a worker continues. */
+ * batch; a worker does. */
 enum pulse_own { PULSE_HAS_WORKERS, PULSE_MAY_BE_OWN, PULSE_IS_OWN };
 
 /* Find the pulse of one rank. Call pulse_fini afterwards. */
@@ -91,19 +93,21 @@ double pulse_quantile(const double *sorted, size_t count, double part);
 
 /* ---- batches, from pulse.c to pulse_steps.c ---- */
 
-/* A shorter pause may be the time that a thread needs to wake up. */
+/* A pause shorter than this may be the time that a thread needs to wake up. */
 #define WAKE_NS 150e3
 
 struct pulse_batch {
 	uint64_t start_ns, end_ns;
 	double pause_ns; /* pause before the batch; NaN = the worker's first batch */
 	uint32_t reads;
-	uint32_t epoch, worker, row; /* row: number of the batch among its worker's, per epoch */
-	uint64_t number;             /* order in which the rank uses the batches of an epoch */
-	bool is_idle;                /* the pause is longer than pauses inside a batch */
+	/* row: number of the batch among the batches of its worker in the epoch */
+	uint32_t epoch, worker, row;
+	uint64_t number; /* order in which the rank uses the batches of an epoch */
+	bool is_idle;    /* the pause is longer than pauses inside a batch */
 };
 
-/* Fill window, steps and bound of the pulse; batches are sorted by epoch and number. */
+/* Fill in the window, steps and bound of the pulse. The batches must be sorted by epoch and
+ * number. */
 void pulse_steps(struct pulse *p, const struct pulse_batch *at, size_t count);
 
 /* ---- reads by rank, and marks of steps ---- */
@@ -114,9 +118,9 @@ struct rank_reads {
 	uint32_t rank;
 	uint32_t workers; /* worker numbers in use */
 	uint32_t *task;   /* first task of each worker */
-	/* Sums over all visits, including visits that are not in `at`. */
+	/* Sums over all visits, including those that are not in `at`. */
 	uint64_t visits, bytes, call_ns;
-	uint64_t cpu_visits, cpu_ns; /* visits with a known CPU time, and the sum of these times */
+	uint64_t cpu_visits, cpu_ns; /* visits with a known CPU time, and sum of these times */
 	uint64_t by_rank;            /* visits by the rank's own thread */
 };
 
@@ -177,17 +181,17 @@ struct pipeline {
 	uint64_t in_epoch;
 	uint64_t batch; /* samples */
 	enum job_loader loader;
-	bool interleaves; /* each read thread has three threads of interleave() */
+	bool interleaves; /* each read thread stands for three threads of interleave() */
 	uint32_t readers; /* per rank; 0 = the rank reads by itself */
 	/* Results for workers that go through files of many samples; 0 = not seen. */
 	double forward_batch, forward_step_ns;
 	double sample_bytes;
-	/* Start of each task's first sample if first samples take longer (first_sample_time);
-	 * NULL = none does. */
+	/* Start of each task's first sample, if first samples take longer (first_sample_time); NULL
+	 * = they do not. */
 	uint64_t *first_ns;
 	double first_more_ns; /* median of the extra time of first samples */
 	double usual_cpu_ns;  /* mean CPU time of all other samples; 0 = not known */
-	bool has_rounds;      /* batches and rounds of files cannot be told apart */
+	bool has_rounds;      /* batches cannot be distinguished from rounds of files */
 };
 
 /* Number of visits that read one sample; 1 if unknown. */

@@ -12,8 +12,8 @@
  * median. A normal distribution is as narrow if its deviation is less than 3%. */
 #define CONST_PART 3
 #define CONST_RANGE 0.025
-/* Times this close to the narrowest third are the constant and the usual delay. Their mean is
- * reported, so that most steps of the job last as long as those of the trace. */
+/* Times this close to the narrowest third are the constant plus the usual delay. The mean of these
+ * times is reported, so that most steps of the job last as long as those of the trace. */
 #define NEAR_PART 0.05
 /* Quantiles that are compared. */
 #define POINTS 256
@@ -117,8 +117,8 @@ static double fit_models(struct timefit *f, const double *sorted, size_t count, 
 	return best;
 }
 
-/* A few times that were held up for long change the deviation. Therefore models are tried with the
- * moments of all times, and without the outermost 1 and 5%. */
+/* A few long delays change the deviation. Therefore models are tried with the moments of all times,
+ * and with those that leave out the outermost 1 % and 5 %. */
 static void fit_nearest(struct timefit *f, const double *sorted, size_t count)
 {
 	static const double held_up[] = { 0, 0.01, 0.05 };

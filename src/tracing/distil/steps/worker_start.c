@@ -13,11 +13,11 @@
 
 /* Shorter starts are not reported: a thread starts within this time. */
 #define START_LEAST_NS 1e6
-/* A single delayed worker would decide among fewer workers. */
+/* Among fewer workers, a single delayed worker would decide the result. */
 #define FIRST_LEAST 4
 enum {
 	WORKERS_MOST = 4096, /* more workers are not compared with one another */
-	VISITS_MOST = 4096,  /* visits from which the usual time of a sample is taken */
+	VISITS_MOST = 4096,  /* limit of visits from which the usual time is computed */
 };
 
 /* The reads of samples by one worker. */
@@ -26,7 +26,7 @@ struct worker_reads {
 	uint64_t last_ns;        /* start of the latest sample so far */
 	uint64_t first_visit_ns; /* time from first to second sample; 0 = no second sample */
 	uint32_t stage;          /* epoch of the first sample */
-	bool stays;              /* also reads in another epoch */
+	bool stays;              /* reads in another epoch as well */
 };
 
 struct starting {
@@ -130,8 +130,8 @@ static void time_forks(struct starting *s)
 }
 
 /*
- * Threads leave no records before they read. But workers began the last batch of an epoch when the
- * rank took the batch `window` places earlier, so the epoch ended window + 1 steps after that.
+ * Threads leave no records before they read. However, workers began the last batch of an epoch when
+ * the rank took the batch `window` places earlier, so the epoch ended window + 1 steps after that.
  */
 static void time_threads(struct starting *s, const struct rank_reads *r)
 {
@@ -204,8 +204,8 @@ static void print_start(struct starting *s)
 	struct timefit fit;
 	char more[96] = "";
 
-	/* The extra time of a worker's first batch belongs to its start, too: the worker starts a
-	 * thread that hands batches on, and shares memory. */
+	/* The extra time of a worker's first batch belongs to its start as well: the worker starts
+	 * a thread that hands batches on, and shares memory. */
 	late = fmax(late - s->first_more_ns, 0);
 	for (size_t i = 0; i < s->ns.count; i++)
 		s->ns.at[i] += late;
