@@ -49,7 +49,7 @@ struct rig {
 	_Atomic bool interrupted;
 	struct stop stop;
 	struct placement place;
-	struct writer *saver;
+	struct writer *writer;
 	struct checkpoints_result result;
 	struct mlgen_err err;
 };
@@ -74,8 +74,8 @@ static inline void rig_stop(void *arg)
 {
 	struct rig *r = arg;
 
-	if (r->saver)
-		writer_close(r->saver);
+	if (r->writer)
+		writer_close(r->writer);
 }
 
 /* Made once for all rigs: it is read-only, and up to 32 MiB to fill and to sum. */
@@ -140,19 +140,19 @@ static inline void rig_start(struct rig *r, struct clock *clock)
 	r->clock = clock;
 	clock_expect(clock, 1);
 	clock_join(clock);
-	ck_assert_msg(writer_new(&r->saver, &cfg, &r->err) == 0, "%s", r->err.text);
-	ck_assert_int_eq(writer_start(r->saver, &r->err), 0);
-	ck_assert_int_eq(writer_await_ready(r->saver), 0);
+	ck_assert_msg(writer_new(&r->writer, &cfg, &r->err) == 0, "%s", r->err.text);
+	ck_assert_int_eq(writer_start(r->writer, &r->err), 0);
+	ck_assert_int_eq(writer_await_ready(r->writer), 0);
 }
 
 /* The threads end; what they have counted is in the result. */
 static inline void rig_finish(struct rig *r)
 {
-	writer_finish(r->saver);
+	writer_finish(r->writer);
 	clock_leave(r->clock);
-	writer_join(r->saver);
+	writer_join(r->writer);
 	checkpoints_result_init(&r->result);
-	writer_collect(r->saver, &r->result);
+	writer_collect(r->writer, &r->result);
 	if (atomic_load(&r->failure.is_set) && !r->err.code)
 		r->err = r->failure.err;
 }
@@ -161,7 +161,7 @@ static inline void rig_end(struct rig *r)
 {
 	mem_free(r->result.items.items);
 	mem_free(r->result.rank_times.items);
-	writer_free(r->saver);
+	writer_free(r->writer);
 	failure_fini(&r->failure);
 	checkpoints_fini(&r->checkpoints);
 	state_fini(&r->state);
@@ -183,9 +183,9 @@ static inline int rig_save(struct rig *r, unsigned count)
 	int rc = 0;
 
 	for (unsigned i = 0; i < count && rc == 0; i++) {
-		rc = writer_begin_save(r->saver, 1, UINT64_MAX, &r->err);
+		rc = writer_begin_save(r->writer, 1, UINT64_MAX, &r->err);
 		if (rc == 0)
-			rc = writer_await(r->saver);
+			rc = writer_await(r->writer);
 	}
 	return rc;
 }
@@ -215,8 +215,8 @@ static inline int rig_restores(struct rig *r, const struct mlgen_engine *engine,
 	ck_assert_msg(checkpoints_to_restore(&r->checkpoints, 1, &k, &r->err) == 0, "%s",
 		      r->err.text);
 	rig_start(r, clock_new_real());
-	writer_begin_restore(r->saver, &k);
-	rc = writer_await(r->saver);
+	writer_begin_restore(r->writer, &k);
+	rc = writer_await(r->writer);
 	rig_finish(r);
 	return rc;
 }

@@ -232,7 +232,7 @@ static inline void rig_saver(struct rig *r)
 				     .bs = j->bs.write };
 	ck_assert_msg(checkpoints_open(&r->checkpoints, "nowhere", &r->set, &r->err) == 0, "%s",
 		      r->err.text);
-	ck_assert_msg(writer_new(&r->train.saver, &cfg, &r->err) == 0, "%s", r->err.text);
+	ck_assert_msg(writer_new(&r->train.writer, &cfg, &r->err) == 0, "%s", r->err.text);
 	r->train.state = &r->state;
 }
 
@@ -240,7 +240,7 @@ static inline void rig_saver_fini(struct rig *r)
 {
 	mem_free((void *)r->saves.items.items);
 	mem_free(r->saves.rank_times.items);
-	writer_free(r->train.saver);
+	writer_free(r->train.writer);
 	checkpoints_fini(&r->checkpoints);
 	content_free(r->content);
 	state_fini(&r->state);
@@ -276,8 +276,8 @@ static inline void rig_go(struct rig *r)
 	if (r->interrupt_at_ns)
 		worker_join(&r->interrupter);
 	r->elapsed_ns = atomic_load(&r->train.end_ns) - atomic_load(&r->train.start_ns);
-	if (r->train.saver)
-		writer_collect(r->train.saver, &r->saves);
+	if (r->train.writer)
+		writer_collect(r->train.writer, &r->saves);
 	if (atomic_load(&r->failure.is_set))
 		r->err = r->failure.err;
 }
@@ -289,7 +289,7 @@ static inline struct rank *rig_rank(struct rig *r)
 
 static inline void rig_end(struct rig *r)
 {
-	if (r->train.saver)
+	if (r->train.writer)
 		rig_saver_fini(r);
 	train_fini(&r->train);
 	failure_fini(&r->failure);

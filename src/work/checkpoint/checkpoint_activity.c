@@ -67,15 +67,15 @@ static void drive(struct driver *d)
 			return;
 		atomic_store(&d->begun, i + 1);
 		if (d->restore) {
-			writer_begin_restore(d->saver, &d->restore[i]);
-		} else if (writer_begin_save(d->saver, ONLY_EPOCH, UINT64_MAX, &err) < 0) {
+			writer_begin_restore(d->writer, &d->restore[i]);
+		} else if (writer_begin_save(d->writer, ONLY_EPOCH, UINT64_MAX, &err) < 0) {
 			failure_set(d->failure, &err);
 			return;
 		}
-		if (writer_await(d->saver) < 0)
+		if (writer_await(d->writer) < 0)
 			return;
 		/* The time of another process is over. */
-		if (writer_is_over(d->saver))
+		if (writer_is_over(d->writer))
 			break;
 	}
 	d->is_complete = !driver_is_over(d);
@@ -86,7 +86,7 @@ static void *driver_main(void *arg)
 	struct driver *d = arg;
 
 	clock_join(d->clock);
-	if (writer_await_ready(d->saver) == 0 && nap(d, d->start_after_ns)) {
+	if (writer_await_ready(d->writer) == 0 && nap(d, d->start_after_ns)) {
 		if (d->watch)
 			d->watch->begin(d->watched);
 		atomic_store(&d->start_ns, clock_now(d->clock));
@@ -94,14 +94,14 @@ static void *driver_main(void *arg)
 			stop_at(d->stop, end_ns(d));
 		drive(d);
 	}
-	writer_finish(d->saver);
+	writer_finish(d->writer);
 	clock_leave(d->clock);
 	return NULL;
 }
 
 static void driver_wake(struct driver *d)
 {
-	writer_wake(d->saver);
+	writer_wake(d->writer);
 	eventcount_notify(&d->go, d->clock);
 }
 
@@ -109,7 +109,7 @@ static void driver_wake(struct driver *d)
 static void driver_close(struct driver *d)
 {
 	atomic_store(&d->closed, true);
-	writer_close(d->saver);
+	writer_close(d->writer);
 	driver_wake(d);
 }
 
@@ -298,7 +298,7 @@ static int checkpoint_start(struct slot *s, struct run_shared *run, uint64_t now
 	d = own_of(s)->driver = mem_zalloc(sizeof(*d));
 	*d = (struct driver){
 		.job = j,
-		.saver = s->checkpoints->saver,
+		.writer = s->checkpoints->writer,
 		.restore = own_of(s)->restores,
 		.count = j->checkpoints,
 		.clock = run->cfg.clock,
@@ -310,7 +310,7 @@ static int checkpoint_start(struct slot *s, struct run_shared *run, uint64_t now
 		.start_after_ns = j->startdelay_ns ? now_ns + j->startdelay_ns : 0,
 	};
 	slot_begin_work(s, run->cfg.clock, LIVE_CHECKPOINT, 1);
-	rc = writer_start(d->saver, err);
+	rc = writer_start(d->writer, err);
 	if (rc == 0)
 		rc = worker_start(&d->thread, d->clock, driver_main, d, err);
 	if (rc < 0)
@@ -321,7 +321,7 @@ static int checkpoint_start(struct slot *s, struct run_shared *run, uint64_t now
 static void checkpoint_join_threads(struct slot *s)
 {
 	worker_join(&own_of(s)->driver->thread);
-	writer_join(s->checkpoints->saver);
+	writer_join(s->checkpoints->writer);
 	setup_checkpoints_end(s);
 }
 
@@ -355,9 +355,9 @@ static uint64_t start_ns(const struct slot *s)
 
 static struct worker *worker_at(const struct slot *s, uint64_t i)
 {
-	struct writer *saver = s->checkpoints ? s->checkpoints->saver : NULL;
+	struct writer *writer = s->checkpoints ? s->checkpoints->writer : NULL;
 
-	return saver ? writer_worker(saver, i) : NULL;
+	return writer ? writer_worker(writer, i) : NULL;
 }
 
 /* Time until all checkpoints are done at the current speed, or until runtime is over. */
@@ -389,7 +389,7 @@ static void checkpoint_look(const struct slot *s, struct live *live)
 {
 	struct writer_progress l;
 
-	writer_progress(s->checkpoints->saver, &l);
+	writer_progress(s->checkpoints->writer, &l);
 	live->checkpoint = l.count;
 	live->checkpoints = s->job->checkpoints;
 	live->checkpoint_done = l.bytes_done;
@@ -435,7 +435,7 @@ static void checkpoint_collect(struct job_result *out, size_t record, struct slo
 	ml->target_au_percent = none;
 	ml->demand_bytes_per_sec = none;
 	ml->demand_io_bytes_per_sec = none;
-	writer_collect(s->checkpoints->saver, r);
+	writer_collect(s->checkpoints->writer, r);
 	r->caches_dropped = s->has_dropped_caches;
 	out->iodepth_used = job_depth(s->job);
 	out->in_use = collect_in_use(s);

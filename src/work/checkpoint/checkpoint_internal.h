@@ -18,7 +18,7 @@
  */
 struct driver {
 	const struct job *job;
-	struct writer *saver;
+	struct writer *writer;
 	const struct checkpoint *restore; /* array of `count`; NULL = save */
 	uint64_t count;
 	struct clock *clock;

@@ -111,8 +111,8 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	if (t->tier)
 		tier_result(t->tier, &ml->cache);
 	ml->cache.draw_seconds += (double)t->draw_ns / 1e9;
-	if (t->saver)
-		writer_collect(t->saver, &ml->saves);
+	if (t->writer)
+		writer_collect(t->writer, &ml->saves);
 	ml->runtime_seconds = job_result_runtime(out);
 	demand_of(&demand, j, &t->stages.train.plan);
 	ml->demand_bytes_per_sec = demand.all_bytes_per_sec;
@@ -481,7 +481,7 @@ static int train_activity_start(struct slot *s, struct run_shared *r, uint64_t n
 		rc = s->checkpoints->content ? 0 : open_checkpoints(s, r, err);
 		if (rc == 0)
 			rc = setup_checkpoints_saver(s, r, &t->engine_job, err);
-		t->saver = s->checkpoints->saver;
+		t->writer = s->checkpoints->writer;
 		t->state = &s->checkpoints->state;
 	}
 	if (rc < 0)

@@ -303,7 +303,7 @@ int setup_checkpoints_saver(struct slot *s, struct run_shared *run, struct mlgen
 		.beside = beside,
 	};
 
-	return writer_new(&c->saver, &cfg, err);
+	return writer_new(&c->writer, &cfg, err);
 }
 
 void setup_checkpoints_end(struct slot *s)
@@ -323,7 +323,7 @@ void setup_checkpoints_fini(struct slot *s)
 
 	if (!c)
 		return;
-	writer_free(c->saver);
+	writer_free(c->writer);
 	setup_checkpoints_end(s);
 	checkpoints_fini(&c->in_directory);
 	ranges_fini(&c->whole.local);

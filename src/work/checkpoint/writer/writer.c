@@ -360,7 +360,7 @@ int writer_new(struct writer **out, const struct writer_config *cfg, struct mlge
 		for (uint64_t i = 0; i < s->thread_count; i++) {
 			struct writer_thread *t = &s->threads[i];
 
-			t->saver = s;
+			t->writer = s;
 			t->rank = &s->ranks[i / s->threads_each];
 			t->index = (unsigned)(i % s->threads_each);
 			t->depth = writer_is_framework(s) ? 1 : job_depth(job);

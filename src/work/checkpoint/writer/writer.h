@@ -137,7 +137,7 @@ struct job_checkpoints {
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
 	struct content *content;
 	struct checkpoints in_directory;
-	struct writer *saver; /* NULL = not yet */
+	struct writer *writer; /* NULL = not yet */
 };
 
 /* Fill s->checkpoints: the state and its files. 0 or -errno with err. */

@@ -134,9 +134,9 @@ static bool await_request(struct writer *s, struct checkpoint *k)
 	}
 }
 
-static void *lead_main(void *saver)
+static void *lead_main(void *writer)
 {
-	struct writer *s = saver;
+	struct writer *s = writer;
 	struct checkpoint k;
 
 	/* If the thread cannot be set up, it has closed the checkpoint writer. */
@@ -153,7 +153,7 @@ void writer_lead_new(struct writer *s)
 	struct writer_lead *lead = s->lead = mem_zalloc(sizeof(*lead));
 	struct writer_thread *t = &lead->thread;
 
-	t->saver = s;
+	t->writer = s;
 	t->depth = 1;
 	t->folder_fd = -1;
 	worker_init(&t->worker);
@@ -358,7 +358,7 @@ static bool has_old(const struct writer *s, const struct checkpoint *replaced)
 static int delete_old(struct writer_thread *t, const struct checkpoint *replaced,
 		      struct checkpoint_result *r, struct mlgen_err *err)
 {
-	struct writer *s = t->saver;
+	struct writer *s = t->writer;
 	uint64_t begin_ns = clock_now(s->cfg.clock);
 	struct writer_thread *by = t->is_dead ? NULL : t;
 	const struct checkpoint *old = replaced;
@@ -488,7 +488,7 @@ int writer_create_next(struct writer *s, uint64_t epoch, uint64_t step, struct c
 static int rename_to(struct writer_thread *t, struct checkpoint *k, enum checkpoint_place place,
 		     struct mlgen_err *err)
 {
-	const struct checkpoints *c = t->saver->cfg.checkpoints;
+	const struct checkpoints *c = t->writer->cfg.checkpoints;
 	struct checkpoint to = *k;
 	char path[PATH_MAX];
 	struct mlgen_file file = { .path = path, .name = k->name, .dir_fd = c->dir_fd, .fd = -1 };
@@ -510,7 +510,7 @@ static int rename_to(struct writer_thread *t, struct checkpoint *k, enum checkpo
 static int exchange(struct writer_thread *t, struct checkpoint *k, struct checkpoint *old,
 		    struct mlgen_err *err)
 {
-	struct checkpoints *c = t->saver->cfg.checkpoints;
+	struct checkpoints *c = t->writer->cfg.checkpoints;
 	struct checkpoint aside = *old;
 	int rc = rename_to(t, &aside, CHECKPOINT_OLD, err);
 
@@ -532,7 +532,7 @@ static int exchange(struct writer_thread *t, struct checkpoint *k, struct checkp
 static int commit(struct writer_thread *t, struct checkpoint_result *r, struct checkpoint *old,
 		  struct mlgen_err *err)
 {
-	struct writer *s = t->saver;
+	struct writer *s = t->writer;
 	struct checkpoint *k = &s->now;
 	const struct checkpoint *found =
 		checkpoints_replaced(s->cfg.checkpoints, k->epoch, k->step);
@@ -607,7 +607,7 @@ static void record(struct writer *s, const struct checkpoint_result *r)
 /* Commit a checkpoint whose files are written. An error is the checkpoint's, too. */
 static void commit_and_delete_old(struct writer_thread *t, struct checkpoint_result *r)
 {
-	struct writer *s = t->saver;
+	struct writer *s = t->writer;
 	struct mlgen_err found = { 0 }, err = { 0 };
 	struct checkpoint old = { 0 };
 	int rc = commit(t, r, &old, &found);
@@ -641,7 +641,7 @@ void writer_discard(struct writer *s, const struct checkpoint *k)
 
 void writer_end_round(struct writer_thread *t)
 {
-	struct writer *s = t->saver;
+	struct writer *s = t->writer;
 	bool is_whole = !atomic_load(&s->is_incomplete);
 	struct checkpoint_result r;
 	uint64_t dirty = 0;

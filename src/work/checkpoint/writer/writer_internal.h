@@ -8,9 +8,9 @@
 #include "run/slot/slot.h"
 #include "work/checkpoint/writer/writer.h"
 
-/* Result of a part of the work: 0; SAVER_STOPPED: another part failed, or the run is interrupted;
+/* Result of a part of the work: 0; WRITER_STOPPED: another part failed, or the run is interrupted;
  * or -errno, which is already recorded in the checkpoint and the run. */
-enum { SAVER_STOPPED = 1 };
+enum { WRITER_STOPPED = 1 };
 
 /* A range of a slice that holds metadata which the layout has between tensors. */
 struct writer_meta_range {
@@ -61,7 +61,7 @@ struct writer_rank {
  * others. */
 struct writer_thread {
 	struct worker worker;
-	struct writer *saver;
+	struct writer *writer;
 	struct writer_rank *rank;
 	unsigned index; /* number among the rank's threads */
 	/* `depth` requests of one slice each; `unused` is a stack of the free ones. */

@@ -26,14 +26,14 @@ static bool syncs(const struct writer *s, int when)
 /* Number of the thread; the lead is the last. */
 static uint64_t number_of(const struct writer_thread *t)
 {
-	const struct writer *s = t->saver;
+	const struct writer *s = t->writer;
 
 	return s->lead && t == writer_lead_thread(s) ? s->thread_count : (uint64_t)(t - s->threads);
 }
 
 static int set_up(struct writer_thread *t, struct mlgen_err *err)
 {
-	struct writer *s = t->saver;
+	struct writer *s = t->writer;
 	struct worker_config cfg = {
 		.job_name = number_of(t) == 0 ? s->cfg.job->name : NULL,
 		.place = s->cfg.place,
@@ -107,7 +107,7 @@ void writer_thread_fini(struct writer_thread *t)
 /* The thread's part of a file; false = none. An empty file has one part, too. */
 static bool part_of(const struct writer_thread *t, uint64_t index, struct writer_range *part)
 {
-	const struct writer *s = t->saver;
+	const struct writer *s = t->writer;
 	uint64_t bytes = t->rank->source->files[index].bytes;
 	uint64_t bs = s->span_bytes, n, from, to;
 
@@ -131,11 +131,11 @@ static int await_file(struct writer_thread *t, struct writer_file *file)
 	for (;;) {
 		uint32_t seen = eventcount_get(&r->made);
 
-		if (writer_must_stop(t->saver))
-			return SAVER_STOPPED;
+		if (writer_must_stop(t->writer))
+			return WRITER_STOPPED;
 		if (atomic_load(&file->is_made))
 			return 0;
-		eventcount_wait(&r->made, t->saver->cfg.clock, seen, CLOCK_NEVER);
+		eventcount_wait(&r->made, t->writer->cfg.clock, seen, CLOCK_NEVER);
 	}
 }
 
@@ -146,7 +146,7 @@ static int open_to_write(struct writer_thread *t, struct writer_open_file *f, ui
 	struct writer_file *file = &t->rank->files[index];
 	int flags = O_WRONLY | O_NOFOLLOW, rc;
 
-	if (t->saver->cfg.align_bytes)
+	if (t->writer->cfg.align_bytes)
 		flags |= O_DIRECT;
 	if (atomic_exchange(&file->is_begun, true)) {
 		rc = await_file(t, file);
@@ -155,7 +155,7 @@ static int open_to_write(struct writer_thread *t, struct writer_open_file *f, ui
 	rc = writer_open(t, f, index, flags | O_CREAT | O_EXCL);
 	if (rc == 0 && file->writers > 1) {
 		atomic_store(&file->is_made, true);
-		eventcount_notify(&t->rank->made, t->saver->cfg.clock);
+		eventcount_notify(&t->rank->made, t->writer->cfg.clock);
 	}
 	return rc;
 }
@@ -167,7 +167,7 @@ static int close_last(struct writer_thread *t)
 
 static int move_file(struct writer_thread *t, uint64_t index, const struct writer_range *part)
 {
-	const struct writer *s = t->saver;
+	const struct writer *s = t->writer;
 	struct writer_open_file *f = &t->files[t->open_files];
 	int rc;
 
@@ -199,15 +199,15 @@ static int move_file(struct writer_thread *t, uint64_t index, const struct write
 static int await_writers(struct writer_thread *t)
 {
 	struct writer_rank *r = t->rank;
-	struct clock *clock = t->saver->cfg.clock;
+	struct clock *clock = t->writer->cfg.clock;
 
 	if (atomic_fetch_sub(&r->writing, 1) == 1)
 		eventcount_notify(&r->written, clock);
 	for (;;) {
 		uint32_t seen = eventcount_get(&r->written);
 
-		if (writer_must_stop(t->saver))
-			return SAVER_STOPPED;
+		if (writer_must_stop(t->writer))
+			return WRITER_STOPPED;
 		if (atomic_load(&r->writing) == 0)
 			return 0;
 		eventcount_wait(&r->written, clock, seen, CLOCK_NEVER);
@@ -217,7 +217,7 @@ static int await_writers(struct writer_thread *t)
 /* checkpoint_fsync=end: flush the files of this thread, which need not be their last writer. */
 static int sync_all(struct writer_thread *t)
 {
-	const struct writer *s = t->saver;
+	const struct writer *s = t->writer;
 	int rc = await_writers(t);
 
 	for (uint64_t i = 0; rc == 0 && i < t->open_files; i++) {
@@ -234,13 +234,13 @@ static int sync_all(struct writer_thread *t)
 
 static int move_files(struct writer_thread *t)
 {
-	const struct writer *s = t->saver;
+	const struct writer *s = t->writer;
 	struct writer_range part;
 	int rc = 0;
 
 	for (uint64_t i = 0; rc == 0 && i < t->rank->source->file_count; i++) {
 		if (writer_must_stop(s))
-			rc = SAVER_STOPPED;
+			rc = WRITER_STOPPED;
 		else if (part_of(t, i, &part))
 			rc = move_file(t, i, &part);
 	}
@@ -259,8 +259,8 @@ static int move_files(struct writer_thread *t)
 
 static void take_part(struct writer_thread *t)
 {
-	struct writer *s = t->saver;
-	int rc = t->is_dead ? SAVER_STOPPED : writer_open_folder(t);
+	struct writer *s = t->writer;
+	int rc = t->is_dead ? WRITER_STOPPED : writer_open_folder(t);
 
 	if (rc == 0)
 		rc = move_files(t);
@@ -298,7 +298,7 @@ static void take_part(struct writer_thread *t)
  * threads. The lead begins a round that was only requested. */
 static bool leaves(struct writer_thread *t)
 {
-	struct writer *s = t->saver;
+	struct writer *s = t->writer;
 	bool is_leaving;
 
 	if (!atomic_load(&s->closed) && !atomic_load(&s->is_finishing))
@@ -314,7 +314,7 @@ static bool leaves(struct writer_thread *t)
 /* False: no more rounds will follow. */
 static bool await_round(struct writer_thread *t)
 {
-	struct writer *s = t->saver;
+	struct writer *s = t->writer;
 
 	for (;;) {
 		uint32_t seen = eventcount_get(&s->go);
@@ -331,7 +331,7 @@ static bool await_round(struct writer_thread *t)
 
 int writer_thread_open(struct writer_thread *t)
 {
-	struct writer *s = t->saver;
+	struct writer *s = t->writer;
 	struct mlgen_err err = { 0 };
 	int rc;
 
@@ -351,10 +351,10 @@ int writer_thread_open(struct writer_thread *t)
 void writer_thread_close(struct writer_thread *t)
 {
 	if (t->worker.counts)
-		worker_stop_counting(&t->worker, clock_now(t->saver->cfg.clock));
+		worker_stop_counting(&t->worker, clock_now(t->writer->cfg.clock));
 	t->worker.stat.wall_ns = t->under_way_ns;
 	worker_close(&t->worker);
-	clock_leave(t->saver->cfg.clock);
+	clock_leave(t->writer->cfg.clock);
 }
 
 void *writer_main(void *thread)

@@ -20,12 +20,12 @@
 /* The time between data_begin and data_end counts as time for generating or checking data. */
 static inline uint64_t data_begin(const struct writer_thread *t)
 {
-	return clock_now(t->saver->cfg.clock);
+	return clock_now(t->writer->cfg.clock);
 }
 
 static inline void data_end(struct writer_thread *t, uint64_t begin_ns)
 {
-	t->worker.stat.data_ns += clock_now(t->saver->cfg.clock) - begin_ns;
+	t->worker.stat.data_ns += clock_now(t->writer->cfg.clock) - begin_ns;
 	io_wake(writer_io(t)); /* this time is not part of the next operation */
 }
 
@@ -40,9 +40,9 @@ int writer_fail_with(struct writer_thread *t, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	mlgen_fail(&err, code, "checkpoint %" PRIu64 ", rank %" PRIu64 ": %s", t->saver->now.number,
-		   t->rank->rank, text);
-	writer_fail(t->saver, &err);
+	mlgen_fail(&err, code, "checkpoint %" PRIu64 ", rank %" PRIu64 ": %s",
+		   t->writer->now.number, t->rank->rank, text);
+	writer_fail(t->writer, &err);
 	return code;
 }
 
@@ -64,13 +64,13 @@ static int fail_if_not_file(struct writer_thread *t, const struct mlgen_file *fi
 {
 	struct mlgen_err why = { 0 };
 
-	if (!t->saver->cfg.is_restore || !writer_touches_files(t->saver) ||
+	if (!t->writer->cfg.is_restore || !writer_touches_files(t->writer) ||
 	    filekind_check(file->path, "; it is not a file of this checkpoint", &why) == 0)
 		return 0;
 	return writer_fail_with(t, why.code, "%s", why.text);
 }
 
-/* Report the error of an operation. SAVER_STOPPED: the stop has come, and nothing failed. */
+/* Report the error of an operation. WRITER_STOPPED: the stop has come, and nothing failed. */
 static int writer_fail_op(struct writer_thread *t, const struct io_op *op)
 {
 	const struct mlgen_io *io = &op->io;
@@ -78,8 +78,8 @@ static int writer_fail_op(struct writer_thread *t, const struct io_op *op)
 	char at[32] = "", advice[NOROOM_BYTES + 160];
 	int other;
 
-	if (code == -ECANCELED && stop_is_due(t->saver->cfg.stop, clock_now(t->saver->cfg.clock)))
-		return SAVER_STOPPED;
+	if (code == -ECANCELED && stop_is_due(t->writer->cfg.stop, clock_now(t->writer->cfg.clock)))
+		return WRITER_STOPPED;
 	other = fail_if_not_file(t, io->file);
 	if (other)
 		return other;
@@ -91,7 +91,7 @@ static int writer_fail_op(struct writer_thread *t, const struct io_op *op)
 	int len = snprintf(advice, sizeof(advice), "%s",
 			   noroom_text(why, io->file->path, code, io->off + io->len_bytes));
 	if (code == -ENOSPC || code == -EDQUOT)
-		print_shortfall(t->saver, advice + len, sizeof(advice) - (size_t)len);
+		print_shortfall(t->writer, advice + len, sizeof(advice) - (size_t)len);
 	else if (code == -EINVAL && is_direct && io->op == MLGEN_OPEN)
 		snprintf(advice, sizeof(advice),
 			 "; this filesystem does not support O_DIRECT, use direct=0");
@@ -139,7 +139,7 @@ static bool writes(const struct writer *s)
 
 int writer_open_folder(struct writer_thread *t)
 {
-	const struct writer *s = t->saver;
+	const struct writer *s = t->writer;
 
 	t->folder_fd = -1;
 	if (!writes(s))
@@ -166,15 +166,15 @@ int writer_open(struct writer_thread *t, struct writer_open_file *f, uint64_t in
 	int rc;
 
 	shard_name(&t->shard, name, sizeof(name));
-	rc = checkpoint_path(t->saver->cfg.checkpoints, &t->saver->now, name, path);
+	rc = checkpoint_path(t->writer->cfg.checkpoints, &t->writer->now, name, path);
 	if (rc < 0)
 		return writer_fail_with(t, rc, "%s: the name is too long", name);
 	length = strlen(path);
 	memcpy(f->path, path, length + 1);
 	f->index = index;
 	f->io = (struct mlgen_file){ .path = f->path,
-				     .name = writes(t->saver) ? f->path + length - strlen(name)
-							      : NULL,
+				     .name = writes(t->writer) ? f->path + length - strlen(name)
+							       : NULL,
 				     .dir_fd = t->folder_fd,
 				     .fd = -1,
 				     .flags = flags | O_CLOEXEC,
@@ -218,7 +218,7 @@ static int fail_short(struct writer_thread *t, const struct io_op *op)
 	if (other)
 		return other;
 	/* The engine may have other requests in progress, so do not use it. */
-	if (op->done_bytes == 0 && writer_touches_files(t->saver))
+	if (op->done_bytes == 0 && writer_touches_files(t->writer))
 		end = meta_eof_before(file->path, end);
 	return writer_fail_with(t, -ENODATA,
 				"%s: the file ends at %" PRIu64 " of %" PRIu64 " bytes", file->path,
@@ -227,7 +227,7 @@ static int fail_short(struct writer_thread *t, const struct io_op *op)
 
 static int complete_request(struct writer_thread *t, struct io_op *op)
 {
-	const struct writer_config *cfg = &t->saver->cfg;
+	const struct writer_config *cfg = &t->writer->cfg;
 	struct writer_request *q = op->owner;
 	int rc = 0;
 
@@ -252,7 +252,7 @@ static int reap(struct writer_thread *t, unsigned min)
 	if (n < 0) {
 		t->is_dead = true;
 		return writer_fail_with(t, n, "ioengine=%s: cannot continue: %s",
-					t->saver->cfg.job->engine->name, strerror(-n));
+					t->writer->cfg.job->engine->name, strerror(-n));
 	}
 	for (int i = 0; i < n; i++) {
 		int one = complete_request(t, t->done[i]);
@@ -269,8 +269,8 @@ static int acquire(struct writer_thread *t, struct writer_request **out)
 
 	while (rc == 0 && t->unused_count == 0)
 		rc = reap(t, 1);
-	if (rc == 0 && writer_must_stop(t->saver))
-		rc = SAVER_STOPPED;
+	if (rc == 0 && writer_must_stop(t->writer))
+		rc = WRITER_STOPPED;
 	if (rc == 0)
 		*out = t->unused[--t->unused_count];
 	return rc;
@@ -318,7 +318,7 @@ static bool seek_piece(const struct shard *f, struct shard_piece *p, uint64_t of
 static struct io_op read_op(const struct writer_thread *t, uint64_t off, uint64_t bytes,
 			    uint64_t got_bytes)
 {
-	uint64_t align = t->saver->cfg.align_bytes;
+	uint64_t align = t->writer->cfg.align_bytes;
 
 	if (align)
 		bytes = (bytes + align - 1) / align * align;
@@ -332,7 +332,7 @@ static struct io_op read_op(const struct writer_thread *t, uint64_t off, uint64_
 static int read_plain(struct writer_thread *t, struct writer_open_file *f,
 		      const struct writer_range *part)
 {
-	uint64_t bs = t->saver->span_bytes;
+	uint64_t bs = t->writer->span_bytes;
 	struct writer_request *q;
 	int rc = 0, drained;
 
@@ -371,7 +371,7 @@ static int read_checked(struct writer_thread *t, struct writer_open_file *f,
 			const struct shard_read *r)
 {
 	unsigned char *slice = t->requests[0].slice;
-	uint64_t most = t->saver->span_bytes;
+	uint64_t most = t->writer->span_bytes;
 	int rc = 0;
 
 	for (uint64_t done = 0; rc == 0 && done < r->bytes; done += most) {
@@ -381,8 +381,8 @@ static int read_checked(struct writer_thread *t, struct writer_open_file *f,
 		got = u64_min(got, bytes);
 		if (got == 0)
 			break;
-		if (writer_must_stop(t->saver))
-			return SAVER_STOPPED;
+		if (writer_must_stop(t->writer))
+			return WRITER_STOPPED;
 		rc = read_one(t, f, r->off + done, bytes, got, slice);
 		if (rc == 0)
 			rc = check_data(t, f->path, &t->at, r->off + done, slice, got);
@@ -392,13 +392,13 @@ static int read_checked(struct writer_thread *t, struct writer_open_file *f,
 
 static int read_calls(struct writer_thread *t, struct writer_open_file *f)
 {
-	bool is_checked = t->saver->cfg.job->verify == VERIFY_CRC32C;
+	bool is_checked = t->writer->cfg.job->verify == VERIFY_CRC32C;
 	struct shard_read r = { 0 };
 	int rc = 0;
 
 	while (rc == 0 && shard_read_next(&t->shard, &r)) {
-		if (writer_must_stop(t->saver))
-			return SAVER_STOPPED;
+		if (writer_must_stop(t->writer))
+			return WRITER_STOPPED;
 		rc = is_checked ? read_checked(t, f, &r)
 				: read_one(t, f, r.off, r.bytes, r.got_bytes, NULL);
 	}
@@ -408,20 +408,20 @@ static int read_calls(struct writer_thread *t, struct writer_open_file *f)
 int writer_read(struct writer_thread *t, struct writer_open_file *f,
 		const struct writer_range *part)
 {
-	return writer_is_framework(t->saver) ? read_calls(t, f) : read_plain(t, f, part);
+	return writer_is_framework(t->writer) ? read_calls(t, f) : read_plain(t, f, part);
 }
 
 /* ---- saving ---- */
 
 static const struct content *content_of(const struct writer_thread *t)
 {
-	return t->saver->cfg.set->content;
+	return t->writer->cfg.set->content;
 }
 
 /* The part of `bytes` that O_DIRECT can write. */
 static uint64_t whole_blocks(const struct writer_thread *t, uint64_t bytes)
 {
-	uint64_t align = t->saver->cfg.align_bytes;
+	uint64_t align = t->writer->cfg.align_bytes;
 
 	return align ? bytes - bytes % align : bytes;
 }
@@ -518,7 +518,7 @@ static int allocate(struct writer_thread *t, struct writer_open_file *f,
 				    .len_bytes = part->to - part->from } };
 	int64_t rc = 0;
 
-	if (t->saver->cfg.align_bytes && op.io.len_bytes)
+	if (t->writer->cfg.align_bytes && op.io.len_bytes)
 		rc = writer_do(t, &op);
 	if (t->is_dead || rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG)
 		return writer_fail_op(t, &op);
@@ -528,7 +528,7 @@ static int allocate(struct writer_thread *t, struct writer_open_file *f,
 static int write_plain(struct writer_thread *t, struct writer_open_file *f,
 		       const struct writer_range *part)
 {
-	uint64_t bs = t->saver->span_bytes, whole = 0, bytes = 0;
+	uint64_t bs = t->writer->span_bytes, whole = 0, bytes = 0;
 	struct writer_request *q = NULL;
 	int rc = allocate(t, f, part), drained;
 
@@ -605,7 +605,7 @@ static int write_direct(struct writer_thread *t, struct writer_open_file *f,
 	struct iovec part = t->parts[0];
 	int rc = 0;
 
-	assert(w->head_bytes == 0 && w->bytes <= t->saver->span_bytes);
+	assert(w->head_bytes == 0 && w->bytes <= t->writer->span_bytes);
 	part.iov_len = (size_t)whole;
 	if (whole)
 		rc = write_parts(t, f, w->off, whole, &part, 1);
@@ -617,14 +617,14 @@ static int write_direct(struct writer_thread *t, struct writer_open_file *f,
 
 static int write_calls(struct writer_thread *t, struct writer_open_file *f)
 {
-	bool is_direct = t->saver->cfg.align_bytes;
+	bool is_direct = t->writer->cfg.align_bytes;
 	struct shard_write w = { 0 };
 	unsigned n;
 	int rc = 0;
 
 	while (rc == 0 && shard_write_next(&t->shard, &w)) {
-		if (writer_must_stop(t->saver))
-			return SAVER_STOPPED;
+		if (writer_must_stop(t->writer))
+			return WRITER_STOPPED;
 		n = make_call(t, &w);
 		rc = is_direct ? write_direct(t, f, &w)
 			       : write_parts(t, f, w.off, w.bytes, t->parts, n);
@@ -646,5 +646,5 @@ static int write_calls(struct writer_thread *t, struct writer_open_file *f)
 int writer_write(struct writer_thread *t, struct writer_open_file *f,
 		 const struct writer_range *part)
 {
-	return writer_is_framework(t->saver) ? write_calls(t, f) : write_plain(t, f, part);
+	return writer_is_framework(t->writer) ? write_calls(t, f) : write_plain(t, f, part);
 }

@@ -318,7 +318,7 @@ struct train {
 	const struct placement *place;
 	const struct traced *traced; /* NULL = there is no trace */
 	struct worker_list *workers; /* joined by its threads; NULL = none */
-	struct writer *saver;        /* NULL = no checkpoints */
+	struct writer *writer;       /* NULL = no checkpoints */
 	const struct state *state;   /* the saver's model */
 	struct train_saves saves;
 	struct tier *tier;              /* NULL = there is no cache */

@@ -163,7 +163,7 @@ static bool is_due(struct train *t, const struct stage *at, uint64_t batch, uint
 	uint64_t steps = at->pass->sampler.steps;
 	uint64_t step = at->epoch * steps + batch + 1;
 
-	if (!t->saver || !e->count)
+	if (!t->writer || !e->count)
 		return false;
 	if (e->unit == EVERY_STEPS)
 		return step % e->count == 0;
@@ -200,7 +200,7 @@ static void begin_save(void *arg, uint64_t votes)
 		return;
 	s->due_ns = clock_now(t->clock) + s->every.count;
 	s->has_begun = true;
-	if (writer_begin_save(t->saver, s->epoch, s->step, &err) < 0)
+	if (writer_begin_save(t->writer, s->epoch, s->step, &err) < 0)
 		failure_set(t->failure, &err);
 }
 
@@ -213,7 +213,7 @@ static void end_save(void *arg, uint64_t votes)
 	struct train_saves *s = &t->saves;
 
 	if (s->has_begun)
-		writer_note_stall(t->saver, s->snapshot_ns, s->wait_ns,
+		writer_note_stall(t->writer, s->snapshot_ns, s->wait_ns,
 				  clock_now(t->clock) - s->stopped_ns);
 	s->stopped_ns = UINT64_MAX;
 	s->wait_ns = s->snapshot_ns = s->agreed_step = 0;
@@ -262,8 +262,8 @@ static int take_snapshot(struct rank *r)
 		copy_ns =
 			(uint64_t)(1e9 * (double)bytes.total / (double)t->job->snapshot_bandwidth);
 	}
-	if (writer_is_busy(t->saver)) {
-		if (writer_await(t->saver) == -EPIPE)
+	if (writer_is_busy(t->writer)) {
+		if (writer_await(t->writer) == -EPIPE)
 			return -EPIPE;
 		waited_ns = clock_now(t->clock);
 	}
@@ -312,7 +312,7 @@ static int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batc
 		return rc;
 	if (is_async)
 		rc = take_snapshot(r);
-	else if (writer_await(t->saver) == -EPIPE)
+	else if (writer_await(t->writer) == -EPIPE)
 		rc = -EPIPE;
 	else
 		rc = peers_barrier(&t->peers, &decide_end, t);
@@ -382,7 +382,7 @@ static uint64_t vote_at_epoch(void *arg)
 	struct train *t = arg;
 	struct train_saves *s = &t->saves;
 	uint64_t due_ns = s->due_ns ? s->due_ns : atomic_load(&t->start_ns) + s->every.count;
-	bool is_due = t->hosts && t->saver && s->every.count && s->every.unit == EVERY_TIME &&
+	bool is_due = t->hosts && t->writer && s->every.count && s->every.unit == EVERY_TIME &&
 		      clock_now(t->clock) >= due_ns;
 
 	return is_due ? VOTE_SAVE : 0;
@@ -628,7 +628,7 @@ static bool get_ready(struct rank *r)
 	tracemarks_open(r);
 	if (await_loaders(r, &r->ready, job_read_threads(t->job)) < 0)
 		return false;
-	if (t->saver && writer_await_ready(t->saver) < 0)
+	if (t->writer && writer_await_ready(t->writer) < 0)
 		return false;
 	sleep_until(r, t->start_after_ns); /* startdelay */
 	return !train_is_closed(t) && !atomic_load(t->interrupted);
@@ -673,8 +673,8 @@ void *rank_main(void *arg)
 		atomic_store(&t->finished, true);
 		for (uint64_t i = 0; i < t->job->accelerators; i++)
 			rank_wake_loaders(&t->ranks[i], UINT64_MAX);
-		if (t->saver)
-			writer_finish(t->saver);
+		if (t->writer)
+			writer_finish(t->writer);
 	}
 	clock_leave(t->clock);
 	return NULL;

@@ -340,7 +340,7 @@ int train_open_tier(struct train *t, struct mlgen_err *err)
 int train_start(struct train *t, struct mlgen_err *err)
 {
 	const struct job *j = t->job;
-	int rc = t->saver ? writer_start(t->saver, err) : 0;
+	int rc = t->writer ? writer_start(t->writer, err) : 0;
 
 	if (rc == 0 && t->tier)
 		rc = tier_start(t->tier, err);
@@ -372,8 +372,8 @@ void train_join(struct train *t)
 		hold_free(t->ranks[i].hold);
 		t->ranks[i].hold = NULL;
 	}
-	if (t->saver)
-		writer_join(t->saver);
+	if (t->writer)
+		writer_join(t->writer);
 	if (t->tier && tier_end(t->tier, &err) < 0)
 		failure_set(t->failure, &err);
 }
@@ -384,8 +384,8 @@ void train_wake(struct train *t)
 		rank_wake_loaders(&t->ranks[i], UINT64_MAX);
 		eventcount_notify(&t->ranks[i].wakeup, t->clock);
 	}
-	if (t->saver)
-		writer_wake(t->saver);
+	if (t->writer)
+		writer_wake(t->writer);
 }
 
 void train_close(struct train *t)
@@ -394,8 +394,8 @@ void train_close(struct train *t)
 	peers_close(&t->peers);
 	tier_abort(t->tier);
 	train_wake(t);
-	if (t->saver)
-		writer_close(t->saver);
+	if (t->writer)
+		writer_close(t->writer);
 }
 
 void train_live_saves(const struct train *t, struct live *live)
@@ -403,11 +403,11 @@ void train_live_saves(const struct train *t, struct live *live)
 	struct writer_progress look;
 	struct worker *w;
 
-	if (!t->saver)
+	if (!t->writer)
 		return;
-	for (uint64_t i = 0; (w = writer_worker(t->saver, i)); i++)
+	for (uint64_t i = 0; (w = writer_worker(t->writer, i)); i++)
 		slot_add_moved(w, live);
-	writer_progress(t->saver, &look);
+	writer_progress(t->writer, &look);
 	live->checkpoint = look.count;
 	live->checkpoint_done = look.bytes_done;
 	live->checkpoint_bytes = look.bytes_total;

@@ -211,8 +211,8 @@ START_TEST(one_of_the_same_step_is_replaced)
 	rig_open(&r, engine("psync"), _i ? "rename_commit=1" : "", "");
 	rig_start(&r, clock_new_real());
 	for (unsigned i = 0; i < 2; i++) {
-		ck_assert_int_eq(writer_begin_save(r.saver, 3, 500, &r.err), 0);
-		ck_assert_int_eq(writer_await(r.saver), 0);
+		ck_assert_int_eq(writer_begin_save(r.writer, 3, 500, &r.err), 0);
+		ck_assert_int_eq(writer_await(r.writer), 0);
 	}
 	rig_finish(&r);
 	ck_assert_uint_eq(entries(), 1);

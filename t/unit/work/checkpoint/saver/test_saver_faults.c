@@ -110,9 +110,9 @@ static int save_there(const struct mlgen_engine *engine, const char *options, un
 		snprintf(text, sizeof(text), "fail_after=%u", fail_after);
 	rig_open(&r, engine, options, text);
 	rig_start(&r, clock_new_real());
-	rc = writer_begin_save(r.saver, 1, 5, &r.err);
+	rc = writer_begin_save(r.writer, 1, 5, &r.err);
 	if (rc == 0)
-		rc = writer_await(r.saver);
+		rc = writer_await(r.writer);
 	rig_finish(&r);
 	if (rc == 0 && atomic_load(&r.failure.is_set))
 		rc = r.failure.err.code;
@@ -201,7 +201,7 @@ static int mock_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 	io[0]->result = is_move ? (int64_t)io[0]->len_bytes : 0;
 	if (is_move && atomic_fetch_add(&moves, 1) + 1 == m->stop_at) {
 		atomic_store(&scene->interrupted, true);
-		writer_wake(scene->saver);
+		writer_wake(scene->writer);
 	}
 	return 1;
 }
@@ -246,7 +246,7 @@ START_TEST(seconds_are_those_of_the_slowest_rank)
 
 	open_scene(&r, "checkpoint_threads=2", "op_ns=1m");
 	ck_assert_int_eq(rig_save(&r, 3), 0);
-	writer_note_stall(r.saver, 5 * MS, 7 * MS, 12 * MS);
+	writer_note_stall(r.writer, 5 * MS, 7 * MS, 12 * MS);
 	rig_finish(&r);
 	shard_init(&f, &r.set, 0, 0, 1);
 	n = (f.bytes + 16383) / 16384;
@@ -321,7 +321,7 @@ START_TEST(an_interruption_gives_the_checkpoint_up)
 
 	open_scene(&r, "checkpoint_threads=2", "op_ns=1m stop_at=5");
 	ck_assert_int_eq(rig_save(&r, 1), -ECANCELED);
-	writer_progress(r.saver, &look);
+	writer_progress(r.writer, &look);
 	ck_assert_uint_eq(look.number, 1);
 	ck_assert_uint_eq(look.count, 1);
 	ck_assert_uint_gt(look.bytes_done, 0);
@@ -350,7 +350,7 @@ static int stopping_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned
 	if (io[0]->op == MLGEN_WRITE && atomic_fetch_add(&moves, 1) == 3) {
 		atomic_store(&scene->interrupted, true);
 		stop_set(&scene->stop, scene->clock);
-		writer_wake(scene->saver);
+		writer_wake(scene->writer);
 	}
 	pthread_mutex_unlock(&lock);
 	return psync->submit(ctx, io, n);
@@ -397,8 +397,8 @@ START_TEST(a_closed_saver_begins_nothing)
 	make_directory();
 	rig_open(&r, engines_find("psync"), "", "");
 	rig_start(&r, clock_new_real());
-	writer_close(r.saver);
-	ck_assert_int_eq(writer_await(r.saver), -EPIPE);
+	writer_close(r.writer);
+	ck_assert_int_eq(writer_await(r.writer), -EPIPE);
 	ck_assert_int_eq(rig_save(&r, 1), -EPIPE);
 	ck_assert(is_empty());
 	rig_finish(&r);
@@ -417,8 +417,8 @@ START_TEST(each_rank_reads_what_another_one_wrote)
 	rig_open(&r, &mock_engine, "zero_stage=1 restore_shift=3", "op_ns=1m");
 	r.job->phase = PHASE_RESTORE;
 	rig_start(&r, clock_new_virtual(1000 * MS));
-	writer_begin_restore(r.saver, &k);
-	ck_assert_int_eq(writer_await(r.saver), 0);
+	writer_begin_restore(r.writer, &k);
+	ck_assert_int_eq(writer_await(r.writer), 0);
 	rig_finish(&r);
 	/* Rank 0 has the model besides its optimizer, and rank 1 reads it. */
 	ck_assert_uint_eq(rig_record(&r, 0)->slowest_rank, 1);
