@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train.h - phase=train and phase=prepare: make a dataset and read it like a training. */
+/* train.h - phase=train and phase=prepare: make a dataset and read it like a training job. */
 #pragma once
 
 #include "job/job.h"

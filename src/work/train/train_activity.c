@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_activity.c - a training or preparation within a run: set-up, start, end and results. */
+/* train_activity.c - a training or preparation job in a run: set-up, start, end and results. */
 #include "work/train/train_internal.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static struct hist *merge_ranks(struct slot *s, size_t member_off)
 	return to;
 }
 
-/* A single rank needs no list: its times are the totals. */
+/* A single rank needs no list, since its times are the totals. */
 static void collect_each_rank(struct ml_result *ml, const struct slot *s)
 {
 	uint64_t n = u64_min(s->job->accelerators, RANK_TIMES_KEPT);
@@ -143,7 +143,7 @@ static void collect_trained(struct job_result *out, struct slot *s)
 	out->work = job_work(j);
 	collect_ml(out, s);
 
-	/* Too many errors leave an accelerator with failed samples without an AU. */
+	/* After too many errors, an accelerator that has failed samples gets no AU. */
 	struct failed_result *f = &out->failed;
 	double *au = ml->au_percent_per_accelerator.items;
 	collect_first_error(f, s, 0, UINT64_MAX);
@@ -157,7 +157,7 @@ static void collect_trained(struct job_result *out, struct slot *s)
 	ml->target_au_percent = j->target_au;
 	if (!isnan(j->target_au) && (!isnan(ml->au_percent) || ml->failed_samples)) {
 		ml->target_met = ml->au_percent >= j->target_au;
-		/* The published rule compares the AU of MLPerf Storage v2.0. */
+		/* The published rule compares the AU as MLPerf Storage v2.0 computes it. */
 		ml->mlperf.train_au_meet_expectation =
 			ml->mlperf.v2_0.train_au_mean_percentage >= j->target_au ? "success"
 										 : "fail";
@@ -165,7 +165,7 @@ static void collect_trained(struct job_result *out, struct slot *s)
 	collect_direction(&out->read, &s->rates, &s->total, 0);
 	collect_direction(&out->write, &s->rates, &s->total, 1);
 	collect_depths(&out->depths, &s->total);
-	/* Without read_threads the loaders' CPU time is part of the ranks'. */
+	/* With read_threads=0 the loaders' CPU time is part of the ranks' time. */
 	if (j->read_threads)
 		u = s->total.usage;
 	for (uint64_t i = 0; i < n; i++) {
@@ -177,7 +177,7 @@ static void collect_trained(struct job_result *out, struct slot *s)
 	if (!j->read_threads)
 		cpu->workers_seconds = cpu->workers_waited_seconds = (double)NAN;
 	cpu->accelerators_seconds = (double)ranks_ns / 1e9;
-	/* A training writes only checkpoints; its ranks and loaders only read. */
+	/* A training job writes only checkpoints; its ranks and loaders only read. */
 	if (c->count > 0 && c->write_ns && c->fsync_ns) {
 		out->write.io_bytes += c->bytes;
 		out->write.total_ios += c->write_ns->count;
@@ -261,7 +261,8 @@ static int rule_cache(struct slot *s, struct run_shared *run, struct mlgen_err *
 /* Refuse to replace foreign files. Runs before any job of the run has made a file. */
 static int rule_foreign(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
-	/* Files that were found are only read, unless --replace would overwrite foreign files. */
+	/* Files that a scan has found are only read, except with --replace in a job that makes its
+	 * dataset. */
 	bool is_read = s->dataset.scan && (s->job->dataset == DATASET_SCAN || !run->cfg.replace);
 
 	if (!slot_touches_files(s) || is_read || run->cfg.readonly)
@@ -495,7 +496,7 @@ static int train_activity_start(struct slot *s, struct run_shared *r, uint64_t n
 	t->workers = &s->workers;
 	t->stop = &s->progress.stop;
 	t->start_after_ns = now_ns + s->job->startdelay_ns;
-	/* Preparation has just probed the page cache. */
+	/* Preparation has just looked for the dataset in the page cache. */
 	t->is_dropped = s->prepare.is_nothing_resident && !s->job->startdelay_ns;
 	s->resident_before_percent = s->prepare.resident_percent;
 	t->watch = &slot_watch;
@@ -562,8 +563,8 @@ static void append_costs(struct buf *out, const struct job *j)
 	memneed_append(out, "iodepth", job_depth(j));
 }
 
-/* Files can be replaced or grow during the run, unnoticed by its calls. Checking for it then would
- * add a call to each sample, which would be measured. */
+/* Files can be replaced or grow during the run without an error of any call. A check during the run
+ * would add a call to each sample, which would be measured. */
 static void warn_changed(const struct slot *s, const struct dataset *ds)
 {
 	char changed[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
@@ -683,7 +684,7 @@ static void train_activity_collect(struct job_result *out, size_t record, struct
 	if (training_of(s) && training_of(s)->train.ranks && s->work_begin_ns) {
 		collect_trained(out, s);
 	} else if (s->is_prepared) {
-		/* A training that ended with its preparation counts as one. */
+		/* A training job that ended during its preparation is reported as a preparation. */
 		out->work = &work_prepare;
 		collect_storage(&out->storage, s, s->dataset.directory);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_check.c - checks of a training: options that depend on each other, and its cache tier. */
+/* train_check.c - checks of a training job: dependent options, and its cache tier. */
 #include "work/train/train_internal.h"
 
 #include <errno.h>
@@ -141,7 +141,7 @@ static const char *how_near(const char *tier, const char *data)
 				       : NULL;
 }
 
-/* Append the real path. A path that does not exist yet is resolved by its parent. */
+/* Append the real path. If the path does not exist yet, its parent is resolved instead. */
 static void resolve(struct buf *out, const char *path)
 {
 	char real[PATH_MAX], parent[PATH_MAX];
@@ -217,8 +217,8 @@ static int rule_room(struct slot *s, struct run_shared *run, struct mlgen_err *e
 	if (rc < 0)
 		return rc;
 	cacheshare_of(&share, j, &s->dataset, tier_stored_bytes(j, &stages));
-	/* Caches on this host, including those of its other processes. A cache of all hosts is
-	 * divided among the processes. */
+	/* Number of caches on this host, including those of its other processes. A cache that all
+	 * hosts share is divided among the processes. */
 	double caches = (double)job_host_processes(j);
 	if (parts > 1)
 		caches /= (double)parts;

@@ -67,27 +67,27 @@ void prepare_plan_text(FILE *to, const struct plan_report *p);
  *   network  the interface of a remote mount carried 90 % of its line rate or
  *            more
  *   host     the CPUs are busy for 90 % or more, or oversleep takes 1 % or more;
- *            where a ceiling was measured (text.h): it is near, or
- *            other programs fill the CPUs. Not where AU is 95 % or more and
- *            compute holds
+ *            where a ceiling was measured (text.h): the result is near the
+ *            ceiling, or other programs fill the CPUs. Does not hold if AU is
+ *            95 % or more and compute holds
  *   compute  accelerators stall for 5 % of their time or less, or AU is 95 % or
  *            more and near the ceiling
  *   cache    loaders spend 80 % or more of their time inside I/O calls, and hits of
- *            a tier in a directory take most of it
+ *            a tier in a directory take most of that time
  *   storage  loaders spend 80 % or more of their time inside I/O calls, or the
- *            ceiling is clearly above
+ *            ceiling is clearly above the result
  *   unclear  no other verdict holds
- * A figure that could not be measured decides nothing. A training that finished no step has no
- * verdict.
+ * A condition on a figure that could not be measured does not hold. A training job that finished no
+ * step has no verdict.
  */
 void train_verdict(const struct run_result *run, struct job_result *j);
 
 /* ---- is a training's cache tier its limit, and what would a larger tier be worth? ---- */
 
 /*
- * Share of the dataset that a tier of this policy must hold to reach this AU, computed from the
+ * Share of the dataset that a tier of this policy must hold to reach this AU. Computed from the
  * cost of hits and misses in this run ("What the numbers mean" in DESIGN.md). NaN = no share is
- * enough, the present one is, or the policy has no closed form.
+ * enough, the present share is enough, or the policy has no closed form.
  */
 double verdict_cache_share(const struct verdict_findings *f, double au_percent);
 

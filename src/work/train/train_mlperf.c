@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_mlperf.c - the rules of MLPerf Storage for trainings. */
+/* train_mlperf.c - the rules of MLPerf Storage for training. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -96,7 +96,7 @@ static double au_of(const struct mlperf_subject *s)
 	return mlperf_window(s)->train_au_mean_percentage;
 }
 
-/* Find the lowest AU of the runs that count, because each run has to pass. */
+/* Find the lowest AU of the runs that are judged, because each of them has to pass. */
 static const struct mlperf_subject *find_least_au(const struct mlperf_group *g, double *most)
 {
 	const struct mlperf_subject *least = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_plan.c - the dry run of a training: its figures, its checks and its page. */
+/* train_plan.c - the dry run of a training job: its figures, its checks and its page. */
 #include "work/train/train_internal.h"
 
 #include <inttypes.h>
@@ -75,7 +75,8 @@ static void print_cache(FILE *to, const struct plan_report *p)
 
 /* ---- computing ---- */
 
-/* Number of extents that are sampled for the calls per sample, as in data/plans/demand.c. */
+/* Number of extents that are sampled to estimate the calls per sample, as in
+ * data/plans/demand.c. */
 #define CALL_SAMPLES 32768
 
 static bool is_training(const struct plan_report *p)
@@ -114,7 +115,7 @@ static bool count_files(struct plan_report *p, const struct plan_input *in)
 	return true;
 }
 
-/* Add the evaluation files, which are next to the training files. */
+/* Add the evaluation files, which are in the same directory as the training files. */
 static int add_eval(struct plan_report *p, struct prepare_need *n, struct mlgen_err *err)
 {
 	enum manifest_state state;
@@ -140,7 +141,7 @@ static int add_eval(struct plan_report *p, struct prepare_need *n, struct mlgen_
 	return rc;
 }
 
-/* Evaluate the rules of the preparation, as the run does once it knows the files present. */
+/* Evaluate the rules of the preparation, as the run does once it knows which files exist. */
 static void check_prepare_rules(struct plan_report *p, const struct plan_input *in)
 {
 	struct mlgen_err err = { 0 };
@@ -385,7 +386,7 @@ int train_plan(struct plan_report *p, const struct plan_input *in, struct mlgen_
 
 /* ---- printing ---- */
 
-/* Columns of the decimal points in the lines of the demand. */
+/* Columns of the decimal points in the lines that show the demand. */
 #define SAMPLES_POINT_AT 29
 #define RATE_POINT_AT 48
 
@@ -459,7 +460,7 @@ static void print_epoch(FILE *to, const struct plan_report *p)
 		 units_human_count(n, dataset_samples(&p->dataset)), p->accelerators,
 		 plural(p->accelerators), j->batch_size);
 	plan_say(&line, p, " = {plan.steps_per_epoch} step{s},");
-	/* The check needs room; a billion samples leave none. */
+	/* The line also needs room for its check; a billion samples leave too little. */
 	if (line.len + sizeof(" 0 samples left over") > PLAN_CHECK_AT) {
 		plan_print_line(to, &line);
 		plan_start_line(&line, "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_text.c - the text report of a training: its first line, and the parts in order. */
+/* train_text.c - the text report of a training job: its first line, and the parts in order. */
 #include "work/train/train_internal.h"
 
 #include <inttypes.h>
@@ -221,7 +221,7 @@ static void append_bytes(struct buf *text, const struct text_block *b)
 		buf_add(text, "; its directory is full, and the tier has stopped growing");
 }
 
-/* Append the latency of the parts that other processes hold. */
+/* Append the latency of hits in the parts of the cache that other processes hold. */
 static void append_peers(struct buf *text, const struct text_block *b)
 {
 	const struct cache_result *c = b->cache;
@@ -429,8 +429,8 @@ const struct text_line train_evidence[] = {
 /* The report is kept within this many lines. */
 #define LINES 52
 
-/* Levels of brevity of the first line: each drops another part while the line is too long. A known
- * AU always stays. */
+/* Levels of brevity of the first line, tried in order until it fits: each level drops one more
+ * part. A known AU always stays. */
 enum { NO_BRACKETS = 1, NO_SAMPLES, NO_COUNT, FEWER_WORDS, FEWEST_WORDS, LENGTHS };
 
 /* Append "63.1% AU (target 90%: missed), "; NO_BRACKETS drops the brackets. */
@@ -447,7 +447,7 @@ static void append_au(struct buf *out, const struct text_block *b, unsigned leng
 		buf_add(out, "no AU, ");
 		return;
 	}
-	/* An AU below its target would also be below it if first steps counted. */
+	/* An AU below its target would still be below it if first steps were included. */
 	if (job_result_au_misleads(b->result) && (isnan(ml->target_au_percent) || ml->target_met)) {
 		buf_addf(out, "%.1f%% busy", job_result_busy_percent(b->result));
 		if (length < NO_BRACKETS)
@@ -515,7 +515,7 @@ static void append_answer(struct buf *out, const struct text_block *b, unsigned 
 	buf_addc(out, '\n');
 }
 
-/* Append the first line at the first level that fits, or wrapped. */
+/* Append the first line at the first level of brevity that fits, or wrapped if none fits. */
 static void train_answer(struct buf *out, const struct text_block *b)
 {
 	for (unsigned length = 0; length < LENGTHS; length++) {

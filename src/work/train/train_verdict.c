@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_verdict.c - verdicts on a training: what limits it, and the next experiment to try. */
+/* train_verdict.c - verdicts on a training job: what limits it, and the next experiment to try. */
 #include "work/train/train_internal.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 
 /* ---- caches ---- */
 
-/* Share of the samples' time that hits take when the tier is the limit. */
+/* If hits take at least this share of the samples' time, the tier is the limit. */
 #define LIMIT_HIT_SHARE 0.5
 
 static double seconds_of(const struct hist *h)
@@ -85,11 +85,12 @@ double verdict_cache_share(const struct verdict_findings *f, double au_percent)
 	if (!c->policy || !(hits > 0) || !(count_of(c->miss_ns) > 0) || isnan(c->all.hit_ratio) ||
 	    !cacheshare_applies(job) || !(dist_mean(&job->compute_time) > 0) || ml->samples == 0)
 		return (double)NAN;
-	/* Most hits in a divided tier are in the parts of other processes. */
+	/* In a divided tier, most hits are in the parts that other processes hold. */
 	double hit = (seconds_of(c->hit_ns) + seconds_of(c->peer_ns)) / hits;
 	double saved = hist_mean(c->miss_ns) / 1e9 - hit;
-	/* Seconds that a reader is busy with a sample: reading, decoding and everything else except
-	 * waiting for accelerators; and seconds that a reader may be busy at this AU. */
+	/* Two times per sample, in seconds: the time that a reader is busy (reading, decoding and
+	 * everything else except waiting for accelerators), and the time that it may be busy at
+	 * this AU. */
 	double readers = (double)ml->accelerators * (double)job_readers(job);
 	double busy = (1 - ml->loader_percent.idle / 100) * f->result->wall_seconds * readers /
 		      (double)ml->samples;
@@ -117,8 +118,8 @@ static bool wakes_late(const struct verdict_findings *f)
 	return f->ml->time_percent.oversleep >= OVERSLEEP_PERCENT;
 }
 
-/* Stalls include the first steps of epochs, which AU leaves out. With a high AU the stalls are
- * those of first steps, and not the limit. */
+/* Stalls include the first steps of epochs, which AU leaves out. If the AU is high, the stalls are
+ * in those first steps and are not the limit. */
 static bool hardly_waits(const struct verdict_findings *f)
 {
 	return f->ml->time_percent.stall <= STALL_PERCENT || f->ml->au_percent >= BUSY_AU_PERCENT;
@@ -168,7 +169,8 @@ static bool keeps_up(const struct verdict_findings *f)
 	return !isnan(f->ml->demand_bytes_per_sec) && hardly_waits(f);
 }
 
-/* A ceiling is a measurement, a busy CPU only a hint. Accelerators that are busy have no limit. */
+/* A ceiling is a measurement, a busy CPU only a hint. If accelerators are busy, nothing limits
+ * them. */
 static bool host_holds(const struct verdict_findings *f)
 {
 	if (f->ml->au_percent >= BUSY_AU_PERCENT && hardly_waits(f))
@@ -180,9 +182,9 @@ static bool host_holds(const struct verdict_findings *f)
 
 /* ---- the hint and the measurement disagree ---- */
 
-/* The host seems to be the limit, and its ceiling says that it is not. Other programs that filled
- * the CPUs may have ended before the ceiling was measured, unless the cost of the storage is known.
- * With other jobs in the run a ceiling decides nothing. */
+/* The host seems to be the limit, but its ceiling says that it is not. Other programs that filled
+ * the CPUs may have ended before the ceiling was measured, unless the storage is simulated. A
+ * ceiling that was measured without the other jobs of the group proves nothing. */
 static bool disputed_holds(const struct verdict_findings *f)
 {
 	if (isnan(f->ceiling.reached) || f->ceiling.says == CEILING_NEAR ||
@@ -300,12 +302,12 @@ static void host_try(struct buf *out, const struct verdict_findings *f)
 
 /* ---- verdicts ---- */
 
-#define MAX_READS 512 /* doubling more reads than this tells nothing */
+#define MAX_READS 512 /* more reads in flight than this are not doubled */
 #define MAX_READ_THREADS 1024
 
 static const char *const io_kinds[] = { "read", "write", "open", "stat", "fsync", "close", "reap" };
 
-/* The engine moves no bytes, and does not simulate storage either. */
+/* The engine moves no bytes and simulates no storage. */
 static bool lacks_storage(const struct verdict_findings *f)
 {
 	return verdict_without_storage(f->job) && !verdict_is_model(f->job);
@@ -316,7 +318,7 @@ static uint64_t reads_in_flight(const struct verdict_findings *f)
 	return f->ml->accelerators * job_readers(f->job) * job_depth(f->job);
 }
 
-/* Percent of the time inside I/O calls, summed from the same shares that the report line prints. */
+/* Percent of the time inside I/O calls: the sum of the shares that the report line prints. */
 static double io_share(const struct verdict_findings *f)
 {
 	double sum = 0;
@@ -519,7 +521,7 @@ static void storage_because(struct buf *out, const struct verdict_findings *f)
 			 f->ceiling.is_rate ? "%" : " points");
 	}
 
-	/* The two kinds of calls that took most of the loaders' time, largest first. */
+	/* The two kinds of calls that took most of the loaders' time, the longer one first. */
 	most[0] = most[1] = io_kinds[0];
 	for (size_t i = 1; i < ARRAY_LEN(io_kinds); i++) {
 		double share = show_share(&f->loader, io_kinds[i]);

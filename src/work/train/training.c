@@ -125,7 +125,7 @@ static const char *const groups[] = { "Workload", "Dataset", "Accelerator", "Eva
 				      "Loader",   "Cache",   NULL };
 static const char *const also[] = { "Model", "Checkpoint", NULL };
 
-/* A training with checkpoints can be prepared, so prepare accepts all options of train. */
+/* A training job with checkpoints can be prepared, so prepare accepts all options of train. */
 static const char *const also_of_prepare[] = { "Workload",   "Dataset",    "Accelerator",
 					       "Evaluation", "Loader",     "Cache",
 					       "Model",      "Checkpoint", NULL };

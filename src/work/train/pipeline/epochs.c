@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* epochs.c - the records of a training's epochs, and the check that each read the whole dataset. */
+/* epochs.c - the records of epochs, and the check that each epoch has read the whole dataset. */
 #include "work/train/pipeline/pipeline.h"
 
 #include <errno.h>
@@ -46,15 +46,15 @@ struct epochs {
 	uint64_t ranks, batch;
 	double nominal_sample_bytes;
 	const struct sampler *sampler;
-	uint64_t total; /* epochs that any rank has added */
+	uint64_t total; /* number of epochs that at least one rank has added */
 	struct epoch_record record[EPOCHS_KEPT];
 	struct epoch_record later; /* an open epoch after EPOCHS_KEPT */
 	uint64_t later_epoch;
 	struct open_hist open[EPOCHS_OPEN];
 	uint64_t failed_samples;
 	struct moments au, rate[WINDOWS];
-	/* Ranks of all processes, once the published figures of the records are theirs; 0 = the
-	 * figures are of this process. */
+	/* Number of ranks of all processes, once the published figures of the records include them;
+	 * 0 = the figures are those of this process. */
 	uint64_t joined_ranks;
 };
 
@@ -83,8 +83,8 @@ void epochs_free(struct epochs *e)
 	mem_free(e);
 }
 
-/* After EPOCHS_KEPT a single record serves each epoch in turn. Accounts of ranks that are more than
- * an epoch apart are not summed there. */
+/* After EPOCHS_KEPT a single record serves each epoch in turn. It does not add up accounts of ranks
+ * that are more than an epoch apart. */
 static struct epoch_record *epochs_record_of(struct epochs *e, uint64_t epoch)
 {
 	if (epoch < EPOCHS_KEPT)
@@ -124,8 +124,8 @@ static void add_published_moments(struct epochs *e, const struct epoch_record *r
 			moments_add(&e->rate[i], r->published_samples_per_sec[i]);
 }
 
-/* The sums of an epoch that are checked and that make up the published windows, of one process or
- * of all. */
+/* Sums of an epoch over the ranks of one process or of all: for the check of its ids, and for the
+ * published windows. */
 struct delivered {
 	uint64_t extents, id_sum, whole_ranks;
 	uint64_t ranks, failed_samples;
@@ -146,7 +146,7 @@ static struct delivered delivered_of(const struct epoch_record *r)
 	return d;
 }
 
-/* Every extent exactly once? Ids 0 .. n-1 add up to n (n - 1) / 2 mod 2^64. */
+/* Was every extent read exactly once? Ids 0 .. n-1 add up to n (n - 1) / 2 mod 2^64. */
 static int check_whole(const struct epochs *e, const struct delivered *r, uint64_t epoch,
 		       struct mlgen_err *err)
 {
@@ -189,7 +189,7 @@ int epochs_add(struct epochs *e, const struct epoch_account *a, struct mlgen_err
 	}
 	add_published(r, a, e->batch);
 
-	/* Another epoch may still use the histogram of stalls: then this one has no p99. */
+	/* If another epoch still uses the histogram of stalls, this epoch has no p99. */
 	struct open_hist *o = &e->open[a->epoch % EPOCHS_OPEN];
 	if (!o->is_open) {
 		hist_reset(o->stall);
@@ -339,7 +339,7 @@ void epochs_result(const struct epochs *e, struct ml_result *ml)
 	ml->epochs = (struct metric_list){ list, filled };
 	ml->epochs_total = e->total;
 
-	/* The epochs that the published means are over; see add_published_moments. */
+	/* The epochs that the published means include; see add_published_moments. */
 	struct mlperf_epoch *published = mem_array(n, sizeof(*published));
 	size_t count = 0;
 	for (uint64_t i = 0; i < n && !e->failed_samples; i++) {

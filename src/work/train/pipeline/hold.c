@@ -21,10 +21,12 @@ struct ring {
 	char pad1[64];
 	_Atomic uint64_t tail; /* popped, by the consumer */
 	char pad2[64];
-	/* The newest token, counted from 1, that the consumer is taking or the producer is adding
+	/*
+	 * The newest token, counted from 1, that the consumer is taking or the producer is adding
 	 * to; 0 = none. Each side stores its own number before it reads the other's, so at least
-	 * one of the two steps back. A consumer that loses its CPU here blocks merging into that
-	 * token only. */
+	 * one of the two steps back. A consumer that loses its CPU here only keeps the producer
+	 * from adding to that token.
+	 */
 	_Atomic uint64_t taking;
 	_Atomic uint64_t adding_to;
 };
@@ -195,7 +197,7 @@ struct hold {
 	struct hold_slot *slot;
 	uint64_t taken_batches;
 	uint64_t window;
-	/* Stacks of slots: free ones; those read for batch b of the window, at b % window; those
+	/* Stacks of slots: free slots; slots read for batch b of the window, at b % window; slots
 	 * read for later batches. */
 	uint64_t free_slots;
 	uint64_t *window_slots;
@@ -209,8 +211,8 @@ static bool is_held(const struct job *j)
 	return j->hold_samples && job_touches_files(j);
 }
 
-/* Bytes of an extent's reads, one after the other. The last read may ask for more bytes than the
- * extent has. */
+/* Bytes of an extent's reads, stored one after the other. The last read may ask for more bytes than
+ * the extent has. */
 static uint64_t extent_room(const struct plan_config *config, const struct extent *x)
 {
 	struct plan_counts skipped = { 0 };
@@ -310,7 +312,7 @@ static void push_slot(struct hold *h, uint64_t *stack, uint64_t slot)
 	*stack = slot;
 }
 
-/* The stack for a slot that was read, until its batch has been taken. */
+/* The stack on which a slot stays after its read, until its batch has been taken. */
 static uint64_t *stack_of(struct hold *h, uint64_t batch)
 {
 	if (batch < h->taken_batches)

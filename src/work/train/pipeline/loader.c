@@ -22,7 +22,7 @@
 /* Maximum number of draws for one extent. */
 #define DRAWS_MAX 16u
 /* Shortest decode time that is slept after a read. A sleeping thread wakes late by nearly as much,
- * so a shorter time is added to that of the next read. */
+ * so a shorter time is added to the decode time of the next read. */
 #define MIN_SPENT_NS 50000u
 #define ALL_AT_FIRST_READ "1/100"
 /* A thread that wakes later than this was held up by more than its timer. */
@@ -39,8 +39,8 @@ static void loader_fail(struct loader *l, const struct mlgen_err *err)
 }
 
 /*
- * Spend decode time asleep; the CPU is free for other threads meanwhile. A sleeping thread wakes
- * late, by a tenth of a millisecond on some hosts. The next sleep is shorter by this lateness, so
+ * Spend decode time asleep, so that the CPU is free for other threads. A sleeping thread wakes
+ * late, by a tenth of a millisecond on some hosts. The next sleep is shortened by this delay, so
  * that many short sleeps take no longer than a single long one.
  */
 static void decode_sleep(struct loader *l, uint64_t ns)
@@ -98,8 +98,8 @@ static uint64_t read_due_ns(const struct loader *l, struct decoding *d,
 	return (uint64_t)((double)d->all_ns * part);
 }
 
-/* Draw the decode times of an extent: the sum over its samples, estimated from up to DRAWS_MAX of
- * them. */
+/* Draw the decode time of an extent: the sum over its samples, estimated from up to DRAWS_MAX
+ * draws. */
 static void begin_decoding(struct loader *l, const struct extent *x)
 {
 	const struct job *j = l->rank->train->job;
@@ -196,8 +196,8 @@ static int loader_open_decoding(struct loader *l, struct mlgen_err *err)
 	return 0;
 }
 
-/* Decompress and decode an extent, or spend the time for it. Called once for each extent that was
- * begun. */
+/* Decompress and decode an extent, or spend the time that this takes. Called once for each extent
+ * that was begun. */
 static void loader_decode(struct loader *l, const struct read_task *task)
 {
 	const struct job *j = l->rank->train->job;
@@ -278,8 +278,8 @@ static bool loader_is_over(const struct train *t)
 	return atomic_load(&t->closed) || atomic_load(&t->finished);
 }
 
-/* Switch the pass that reads count for. Nothing is under way between two passes, so all bytes since
- * the last switch belong to the last pass. `next` NULL = the end. */
+/* Switch the pass to which reads are counted. No read is under way between two passes, so all bytes
+ * since the last switch belong to the old pass. `next` NULL = the end. */
 static void switch_pass(struct loader *l, const struct pass *next)
 {
 	struct opstat *stat = &l->worker.stat;
@@ -308,8 +308,8 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 	uint64_t begin_ns = 0;
 	bool allowed, yields = delivered > 0;
 
-	/* Pairs with rank_wake_loaders and interleave_deliver: either they see these two, or this
-	 * thread sees their change. */
+	/* Pairs with rank_wake_loaders and interleave_deliver: either they see these two values, or
+	 * this thread sees what they have changed. */
 	atomic_store(&l->awaited_batch, number);
 	atomic_store(&l->awaited_extents, delivered);
 	for (;;) {
@@ -331,8 +331,9 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 			break;
 		if (!begin_ns)
 			begin_ns = loader_now(l);
-		/* Other loaders have mostly begun the extents awaited here, and fast storage ends
-		 * them soon. A sleeping thread would have to be woken for each extent. */
+		/* Other loaders have usually begun to read the extents awaited here, and fast
+		 * storage completes them soon. A sleeping thread would have to be woken for each
+		 * extent. */
 		if (yields) {
 			yields = false;
 			thread_yield();
@@ -522,7 +523,7 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 
 	if (l->index == 0 && l->rank->local_index == 0)
 		cfg.job_name = t->job->name;
-	/* A loader without a thread has its rank's name in a trace. */
+	/* In a trace, a loader without a thread has its rank's name. */
 	if (t->job->read_threads)
 		snprintf(cfg.role, sizeof(cfg.role), "loader %" PRIu64 " of rank %" PRIu64,
 			 l->index, l->rank->index);
@@ -643,8 +644,8 @@ void *loader_main(void *arg)
 	if (!loader_restarts(t->job))
 		loader_run(l);
 	else
-		/* The loader's state passes from thread to thread; the engine, the trace ring and
-		 * the CPU time are each thread's own. */
+		/* The loader's state passes from thread to thread, but each thread has its own
+		 * engine, trace ring and CPU time. */
 		while (run_restarted(l) && l->wants_next_thread)
 			;
 	clock_leave(t->clock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loader_models.c - who reads which batch, and how far ahead: a row for each loader model. */
+/* loader_models.c - which loader reads which batch, and how far ahead: a row per loader model. */
 #include "work/train/pipeline/pipeline_internal.h"
 
 #include "base/util.h"
@@ -7,8 +7,8 @@
 
 /* Condition that an extent of tf.data in order waits for. */
 struct interleave_turn {
-	uint64_t batch;     /* batch of the stage that may be read */
-	uint64_t delivered; /* extents of all stages */
+	uint64_t batch;     /* batch of the stage that must be within the limit */
+	uint64_t delivered; /* extents of all stages that must have been delivered */
 };
 
 /* An extent of a dataset with unequal extents counts as one large record. */
@@ -33,8 +33,8 @@ static void interleave_turn(struct interleave_turn *turn, const struct stage *at
 	uint64_t before;
 
 	if (record < ahead) {
-		/* The beginning of a file is read once the round of the thread's previous file was
-		 * delivered. */
+		/* The beginning of a file is read once the thread's previous file was delivered,
+		 * with all files of the same round. */
 		uint64_t round = lane.file / s->lanes;
 		uint64_t first =
 			round < JOB_INTERLEAVE_THREADS ? 0 : round - JOB_INTERLEAVE_THREADS + 1;
@@ -48,8 +48,8 @@ static void interleave_turn(struct interleave_turn *turn, const struct stage *at
 		turn->delivered = before + 1;
 		turn->batch = sampler_batch_of(order, rank, before);
 	} else {
-		/* Lanes deliver a record each in turn. Once `record` of this file was delivered,
-		 * all lanes have delivered the extents before it. */
+		/* Lanes deliver one record each in turn. Once `record` of this file was delivered,
+		 * all lanes have delivered their earlier extents. */
 		uint64_t index = lane.file % s->lanes;
 		uint64_t row, begin = (lane.file - index) * s->file_extents;
 		bool is_first;
@@ -63,7 +63,7 @@ static void interleave_turn(struct interleave_turn *turn, const struct stage *at
 	turn->delivered += at->first_extent;
 }
 
-/* Extents of one file that a thread may have read beyond the delivered ones. */
+/* Number of extents of one file that a thread may have read beyond the delivered ones. */
 static uint64_t interleave_extents(const struct sampler *s)
 {
 	if (s->extents_differ)
@@ -82,8 +82,8 @@ static void wake_if_due(struct loader *l, uint64_t delivered)
 		eventcount_notify(&l->wakeup, l->rank->train->clock);
 }
 
-/* Wake the loaders that waited for the extent at `at`, with which `delivered` extents have been
- * delivered: the thread of its file, or the threads of all lanes when the row is complete. */
+/* The extent at `at` was delivered, the last of `delivered` extents. Wake the loaders that waited
+ * for it: the thread of its file, or the threads of all lanes when the row is complete. */
 static void wake_lanes(const struct rank *r, const struct sampler *s, const struct sampler_lane *at,
 		       uint64_t delivered)
 {
@@ -101,8 +101,8 @@ static void wake_lanes(const struct rank *r, const struct sampler *s, const stru
  * A loader has read the extent at this position of a stage. If that extent is next, deliver it and
  * the following extents that other loaders have read, and wake the loaders whose turn it is.
  *
- * No extent is missed: a loader stores its read_end before it looks at `delivered`, and here
- * `delivered` moves before the next loader's read_end is read.
+ * No extent is missed: a loader stores its read_end before it looks at `delivered`, and `delivered`
+ * is advanced here before the next loader's read_end is read.
  */
 static void interleave_deliver(struct loader *l, const struct stage *at,
 			       struct sampler_epoch *order, uint64_t position)
@@ -285,8 +285,8 @@ static uint64_t plain_window(const struct job *job, const struct pass *pass)
 	return job->prefetch;
 }
 
-/* A single loader can read everything that is ahead, and push each extent. A full ring merges
- * tokens of the same stage. */
+/* In the worst case, a single loader reads everything that is read ahead, and pushes each extent by
+ * itself. A full ring merges tokens of the same stage. */
 static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 {
 	const struct sampler *s = &pass->sampler;
@@ -302,8 +302,8 @@ static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 /* tfdata: each loader reads files of its own from front to back; with deterministic=1 in order, as
  * far ahead as pipeline_internal.h allows. */
 
-/* First batch that can contain an extent with this many samples before it. In order, that is the
- * batch at its place, less the samples that the shuffle buffer holds back. */
+/* First batch that can contain an extent with this many samples before it. With deterministic=1,
+ * the shuffle buffer moves an extent to an earlier place by no more than the buffer's size. */
 static uint64_t earliest_batch(const struct loader *l, const struct pass *pass, uint64_t samples)
 {
 	const struct job *job = l->rank->train->job;
@@ -314,16 +314,17 @@ static uint64_t earliest_batch(const struct loader *l, const struct pass *pass, 
 	return (samples - buffer) / pass->sampler.batch;
 }
 
-/* Push samples as soon as they are ready, before the accelerator could wait for them. In order, a
- * part of a loader's samples of a batch is of no use, so it stays until the batch is complete. */
+/* Push samples as soon as they are ready, before the accelerator could wait for them. With
+ * deterministic=1 the accelerator cannot use a part of a loader's samples for a batch, so they are
+ * kept until they are complete. */
 static void push_ready(struct loader *l, const struct stage *at, struct token *token)
 {
 	if (!l->rank->train->job->deterministic)
 		loader_push(l, token, at->number);
 }
 
-/* Wait until the batch of an extent may be read and, in order, until it is the extent's turn.
- * `awaited` is the last batch of the stage that was waited for. */
+/* Wait until the batch of an extent may be read and, with deterministic=1, until it is the extent's
+ * turn. `awaited` is the last batch of the stage that was waited for. */
 static bool await_extent(struct loader *l, const struct stage *at, struct sampler_epoch *order,
 			 uint64_t position, uint64_t batch, struct token *token, uint64_t *awaited)
 {
@@ -409,7 +410,7 @@ static void tfdata_work(struct loader *l)
 	}
 }
 
-/* Batches under decoding count as well: they are about to be prefetched. */
+/* Batches that are being decoded are included: they are about to be prefetched. */
 static uint64_t tfdata_prefetch(const struct job *job)
 {
 	return job->prefetch + (job_decodes_batches(job) ? job->decode_threads : 0);

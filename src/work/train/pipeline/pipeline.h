@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline.h - a training while it runs: ranks, loaders, batches, steps, epochs and barriers. */
+/* pipeline.h - a running training job: ranks, loaders, batches, steps, epochs and barriers. */
 #pragma once
 
 /*
  * A rank is an accelerator thread. Each rank has job_read_threads loaders with a thread of their
  * own; with read_threads=0 its single loader runs on the accelerator's thread. Tokens pass from a
- * loader to its accelerator over a ring. In the other direction passes `limit`, the first batch
- * that may not be read yet. Batches are numbered through all stages (struct stages). `limit` grows
- * by one whenever the accelerator takes a batch, up to the end of the stage, or beyond it where the
- * loader model runs on into the next stage.
+ * loader to its accelerator over a ring. The accelerator tells its loaders how far they may read:
+ * `limit` is the first batch that may not be read yet. Batches are numbered consecutively across
+ * all stages (struct stages). `limit` grows by one whenever the accelerator takes a batch, up to
+ * the end of the stage. Where the loader model runs on into the next stage, it grows beyond that.
  *
  * The conductor calls train_init, train_start, train_join and train_fini. Any thread may call
  * train_close and train_wake.
  *
  * For shuffle=importance each process sends the others what its ranks have trained on
- * (rank_order_draw): with 10^6 samples, 4.2 MB an epoch to each. Computing this in each process
- * would not be cheaper, since drawing for a rank takes longer than receiving its draws. It happens
- * between two barriers and under no lock, because a thread that holds one must not wait.
+ * (rank_order_draw): with 10^6 samples, 4.2 MB per epoch to each process. Computing this in each
+ * process would not be cheaper, since drawing for a rank takes longer than receiving its draws. The
+ * exchange happens between two barriers and under no lock, because a thread that holds a lock must
+ * not wait.
  */
 
 #include <pthread.h>
@@ -36,7 +37,7 @@
 
 /* ---- tokens: account of the extents that one loader has read ---- */
 
-/* Counts and a time, never data. */
+/* A token holds counts and a time, never data. */
 struct token {
 	uint64_t samples;        /* places in a batch */
 	uint64_t failed_samples; /* samples that could not be read */
@@ -51,8 +52,8 @@ struct token {
 /* Add t to `to`. The sum is ready when both tokens are ready. */
 void token_add(struct token *to, const struct token *t);
 
-/* Split the first `samples` samples off t into `out`. Failed samples, ids and extents go with `out`
- * first; bytes are divided by the samples delivered. */
+/* Split the first `samples` samples off t into `out`. Failed samples, ids and extents go to `out`
+ * first; bytes are divided in proportion to the samples delivered. */
 void token_split(struct token *t, uint64_t samples, struct token *out);
 
 /* Number of samples that an accelerator can compute on. */
@@ -63,9 +64,9 @@ uint64_t token_delivered(const struct token *t);
 #define RING_TOKENS 1000u
 
 /*
- * A bounded first-in first-out with exactly one producer and one consumer. It holds all tokens that
- * may be under way, at most RING_TOKENS and one per stage or batch, so a push always finds room.
- * The users do the waiting (slot.h).
+ * A bounded first-in first-out queue with exactly one producer and one consumer. It has room for
+ * all tokens that may be under way, at most RING_TOKENS and one per stage or batch, so a push never
+ * fails. Its users do the waiting (slot.h).
  */
 struct ring;
 
@@ -77,16 +78,16 @@ void ring_free(struct ring *r);       /* NULL is fine */
 void ring_push(struct ring *r, const struct token *t);
 
 /* Consumer only. Pop the next token that this batch of this stage may use; tokens of earlier stages
- * are dropped. False when there is none, or the producer is adding to it: then the producer rings
- * the rank when it is done. */
+ * are dropped. Returns false if there is no such token, or if the producer is adding to it; in that
+ * case the producer notifies the rank when it is done. */
 bool ring_pop(struct ring *r, uint64_t stage, uint64_t batch, struct token *t);
 
 /* ---- epochs: one record per epoch for all ranks ---- */
 
 /*
- * Each rank adds its own account of an epoch when it has finished the epoch. The last rank's
- * account completes it. Only the first EPOCHS_KEPT epochs have records, so a time_based run does
- * not grow its memory; sums cover all epochs. Called once per rank and epoch, under a lock.
+ * Each rank adds its own account of an epoch when it has finished the epoch: once, under a lock.
+ * The account of the last rank completes the epoch. Only the first EPOCHS_KEPT epochs have records,
+ * so that a time_based run does not grow its memory; sums cover all epochs.
  */
 #define EPOCHS_KEPT 1024
 #define EPOCHS_OPEN 16 /* epochs that can have a stall histogram at the same time */
@@ -96,7 +97,7 @@ struct epoch_account {
 	uint64_t epoch;                        /* counts from 0 */
 	uint64_t samples, sample_bytes, steps; /* samples: delivered */
 	uint64_t failed_samples;
-	uint64_t wall_ns; /* start to the end of its last step */
+	uint64_t wall_ns; /* from the start to the end of its last step */
 	/* counted steps: all but the first, none within ramp_time */
 	uint64_t counted_steps, counted_compute_ns, counted_wall_ns;
 	/* published windows count measured compute */
@@ -117,36 +118,37 @@ void epochs_free(struct epochs *e);
 
 /*
  * Add one rank's account. -EILSEQ with err when this account completes an epoch whose ids do not
- * add up to the whole dataset. Checked only if every rank took all batches of the epoch and the
- * sampler covers the dataset exactly.
+ * add up to the whole dataset. The ids are checked only if every rank took all batches of the epoch
+ * and the sampler covers the dataset exactly.
  */
 int epochs_add(struct epochs *e, const struct epoch_account *a, struct mlgen_err *err);
 
 /*
- * Check the epochs over all processes, after the run; all processes call it together, with e NULL
- * where no training ran. Ids of each epoch that all processes took whole must add up, and the
- * published windows of rank 0 become those of all ranks. 0, -EILSEQ, or the error of a lost
- * process, with err.
+ * Check the epochs over all processes, after the run. All processes must call this together; e is
+ * NULL in a process in which no training ran. The ids of each epoch that all processes read
+ * completely must add up, and the published windows of rank 0 become those of all ranks. 0,
+ * -EILSEQ, or the error of a lost process, with err.
  */
 struct hosts;
 int epochs_check(struct epochs *e, struct hosts *hosts, struct mlgen_err *err);
 
-/* Fill ml->epochs, epochs_total and mlperf after the run. A training that missed samples has no
+/* Fill ml->epochs, epochs_total and mlperf after the run. A training job that missed samples has no
  * mlperf figures. */
 void epochs_result(const struct epochs *e, struct ml_result *ml);
 
 /* ---- hold: memory of the samples that are read ahead (hold_samples=1) ---- */
 
 /*
- * Each extent is read into memory of its own, which stays in use until the accelerator has taken
- * the batch of the extent, like in a framework that copies a batch to its device. An extent that
- * straddles two batches is released with the first.
+ * Each extent is read into memory of its own. This memory stays in use until the accelerator has
+ * taken the batch of the extent, as in a framework that copies a batch to its device. An extent
+ * that straddles two batches is released with the first.
  *
  * The loaders of an accelerator share one mapping, made before the clock starts and divided into
  * slots as large as the largest extent. Memory comes into use when something is first read into it,
  * during the run, as in a framework that allocates as it goes. The slot released last is reused
- * first, so the memory in use never exceeds the most that is read ahead. A slot whose next extent
- * is smaller returns the rest to the system. Mapped memory that is never written costs nothing.
+ * first, so the memory in use never exceeds the largest amount that was read ahead. A slot whose
+ * next extent is smaller returns the rest to the system. Mapped memory that is never written costs
+ * nothing.
  *
  * The contents are never read. Any thread may call hold_reserve and hold_commit.
  */
@@ -159,17 +161,20 @@ struct hold_config {
 };
 
 /*
- * Compute what one accelerator may have ahead, including batches under way. Nothing without
- * hold_samples, or with an engine that moves no bytes. Samples the sizes of up to a million files;
- * the last requests of an extent larger than all of them go to the worker's buffer.
+ * Compute the memory for what one accelerator may have read ahead, including batches under way:
+ * none without hold_samples, with an engine that touches no files, or where files are mapped. The
+ * sizes of up to a million files are sampled; the last requests of an extent larger than any of
+ * these go to the worker's buffer.
  */
 void hold_plan(struct hold_config *c, const struct job *job, const struct stages *stages);
 
-/* Samples that an accelerator may have ahead in a pass, held or not. */
+/* Number of samples that may be read ahead for an accelerator in a pass, whether they are held or
+ * not. */
 double hold_samples(const struct job *job, const struct pass *pass);
 
-/* Bytes that all accelerators of a job have ahead, if everything is: the larger of training and
- * evaluation, with the mean sample (1,024 extents, evenly spaced) as it is read. */
+/* Maximum number of bytes that are read ahead for all accelerators of a job, in training or in
+ * evaluation, whichever is larger. Computed from the mean sample as it is read (of 1,024 extents,
+ * evenly spaced). */
 double hold_bytes(const struct job *job, const struct stages *stages);
 
 /* Do the samples of hold_samples fit into this host's memory? 0, or -ENOMEM with err. */
@@ -182,15 +187,15 @@ void hold_free(struct hold *h); /* NULL is fine */
 
 /*
  * Reserve a slot of *bytes for an extent of this batch before it is read; NULL if none is free.
- * `taken` is the number of batches that the accelerator has taken. Extents of batches from
- * taken + window on are few, and are looked through whenever `taken` grows.
+ * `taken` is the number of batches that the accelerator has taken. Slots of later batches (taken +
+ * window and beyond) are few: they are all searched whenever `taken` grows.
  */
 void *hold_reserve(struct hold *h, uint64_t batch, uint64_t taken, uint64_t *bytes);
 
 /* The read into the slot at `at` has ended, and used this many bytes. */
 void hold_commit(struct hold *h, void *at, uint64_t bytes);
 
-/* ---- one training while it runs: state shared by its ranks and loaders ---- */
+/* ---- a running training job: state shared by its ranks and loaders ---- */
 
 struct train;
 struct live;
@@ -198,7 +203,7 @@ struct writer;
 struct tier;
 struct tier_loader;
 
-/* Decode time of one extent, and how it is divided among its reads. */
+/* Decode time of one extent, and its division among the extent's reads. */
 struct decoding {
 	uint64_t all_ns; /* decode time of the extent under way */
 	/* NULL = each read has its share of the bytes */
@@ -222,7 +227,8 @@ struct loader {
 	 * part of it that is due but too short to spend alone */
 	uint64_t decode_reads, decode_left_ns, decode_due_ns;
 	struct decoding per_sample, first_sample; /* preprocess_time, first_sample_time */
-	/* Pass of the extents under way; NULL = indexes, which belong to the training. */
+	/* Pass of the extents under way; NULL while indexes are read, which are counted as
+	 * training. */
 	const struct pass *pass;
 	/* Without a thread: order of the current stage, and the stage's number from 1; 0 = none. */
 	struct sampler_epoch order;
@@ -235,7 +241,7 @@ struct loader {
 	 * has read all its own extents below `read_end`, and waits until rank->delivered reaches
 	 * `awaited_extents`; UINT64_MAX = it does not wait. */
 	_Atomic uint64_t read_end, awaited_extents;
-	uint64_t drops_done; /* requests of rank->drop_requests that it has carried out */
+	uint64_t drops_done; /* number of rank->drop_requests that it has carried out */
 	/* worker_start (pipeline_internal.h): the next stage, and whether a new thread reads it */
 	struct stage next;
 	bool wants_next_thread;
@@ -276,8 +282,8 @@ struct rank {
 	struct token pending; /* delivered for this stage, not yet taken */
 	uint64_t *decoded_ns; /* when each of decode_threads is free */
 	struct hist *step, *first_step, *stall, *oversleep, *epoch_stall;
-	/* Counts of ramp_time move here at its end, as in struct worker. The lock guards the move
-	 * and the sum of both. */
+	/* Counts of ramp_time are moved here at its end, as in struct worker. The lock guards the
+	 * move, and the reading of both counts for their sum. */
 	pthread_mutex_t counts_lock;
 	struct rank_count ramp_count;
 	struct hist *ramp_stall;  /* NULL = there is no ramp_time */
@@ -313,13 +319,13 @@ struct train_saves {
 struct train {
 	const struct job *job;
 	const struct dataset *dataset, *eval; /* eval NULL = none */
-	/* Set before train_start, and owned by the caller. The training starts and joins the
-	 * saver. */
+	/* The caller sets these before train_start, and owns them. train_start and train_join also
+	 * start and join the checkpoint writer. */
 	const struct placement *place;
 	const struct traced *traced; /* NULL = there is no trace */
 	struct worker_list *workers; /* joined by its threads; NULL = none */
 	struct writer *writer;       /* NULL = no checkpoints */
-	const struct state *state;   /* the saver's model */
+	const struct state *state;   /* the model that is saved */
 	struct train_saves saves;
 	struct tier *tier;              /* NULL = there is no cache */
 	struct tier_peers *cache_peers; /* owned by the caller; NULL = the cache is not divided */
@@ -355,13 +361,13 @@ struct train {
 	uint64_t barrier_steps; /* counted by the last rank at each step barrier */
 	/* Time that a rank's counted steps may take beyond their compute time before the required
 	 * AU is out of reach, and the number of ranks that took more. The training ends when all
-	 * have. */
+	 * ranks have. */
 	double max_loss_ns;
 	_Atomic uint64_t ranks_missing_au;
 	_Atomic bool is_decided;     /* no further step */
 	_Atomic bool counting;       /* ramp_time is over */
-	_Atomic bool closed;         /* an error: leave everything */
-	_Atomic bool finished;       /* ranks are done: loaders, leave */
+	_Atomic bool closed;         /* after an error: all threads leave */
+	_Atomic bool finished;       /* all ranks are done: loaders leave */
 	_Atomic uint64_t ranks_left; /* still running */
 	_Atomic bool dropping;       /* shown in the status line */
 	/* Why the caches could not be emptied; set by the last rank at a barrier. */
@@ -380,8 +386,8 @@ int train_stages(struct stages *s, const struct job *job, const struct dataset *
  * files returns nothing to decompress. */
 uint64_t train_max_packed_bytes(const struct job *job, const struct stages *s);
 
-/* Does the job drop the dataset from the page cache before this epoch? (A drop that finds nothing
- * cached is skipped.) */
+/* Does the job drop the dataset from the page cache before this epoch? (The drop is skipped if
+ * nothing is cached.) */
 bool train_drops_before(const struct train *t, uint64_t epoch);
 
 /* End of ramp_time; valid from time zero on. */
@@ -415,20 +421,21 @@ void train_set_au_floor(struct train *t, double au_percent);
 /* Open the cache tier, if there is one. Call before train_start. 0, or -errno with err. */
 int train_open_tier(struct train *t, struct mlgen_err *err);
 
-/* Add the memory of a training with its loaders; train_need_hold adds that of hold_samples. */
+/* Add the memory of a training job with its loaders; train_need_hold adds that of hold_samples. */
 struct memneed;
 void train_need(struct memneed *n, const struct job *job, const struct stages *stages);
 void train_need_hold(struct memneed *n, const struct job *job, const struct stages *stages);
 
-/* Start or join all threads, including the saver's. train_join finishes a checkpoint that is under
- * way when the ranks are done. On the conductor's thread (run.c). */
+/* Start or join all threads, including those of the checkpoint writer. If a checkpoint is under way
+ * when the ranks are done, train_join lets it finish. Call both on the conductor's thread
+ * (run.c). */
 int train_start(struct train *t, struct mlgen_err *err);
 void train_join(struct train *t);
 
-/* Any thread: call it after an error. All waits end. */
+/* End all waits, after an error. Any thread. */
 void train_close(struct train *t);
 
-/* Any thread: make all waiters check their condition again, after an interruption. */
+/* Make all waiters check their condition again, after an interruption. Any thread. */
 void train_wake(struct train *t);
 
 /* Fill the checkpoint figures of a status sample (live.h). */
@@ -448,7 +455,7 @@ static inline bool train_is_cut(const struct train *t)
 
 /* ---- loaders: threads that read samples ahead of their accelerator ---- */
 
-/* A loader model (loader=): who reads which batch, in which order, and how far ahead. */
+/* A loader model (loader=): which loader reads which batch, in which order, and how far ahead. */
 struct loader_model {
 	/* Read until the run ends; called on the loader's thread. NULL: there is no such thread. */
 	void (*work)(struct loader *l);
@@ -457,7 +464,7 @@ struct loader_model {
 	void (*collect)(struct rank *r, const struct stage *at, uint64_t batch, uint64_t need);
 	/* Batches of a pass that may be read ahead per rank. */
 	uint64_t (*window)(const struct job *job, const struct pass *pass);
-	/* Tokens that can be on one loader's ring then. */
+	/* Tokens that can be on one loader's ring with that window. */
 	uint64_t (*tokens)(const struct job *job, const struct pass *pass);
 	/* Loaders read ahead into the next epoch while this one is not over. */
 	bool runs_on;
@@ -465,14 +472,14 @@ struct loader_model {
 
 const struct loader_model *loader_model(const struct job *job);
 
-/* For a loader without a thread (read_threads=0), which reads in `collect`; its accelerator's
- * thread calls these. open: open the io; false: it failed, and the failure of the run is set. drop:
- * drop the loader's share of the dataset from the page cache. close: close the io. */
+/* For a loader without a thread (read_threads=0), which reads in `collect`. Call these on its
+ * accelerator's thread. open: open the io; false: it failed, and the failure of the run is set.
+ * drop: drop the loader's share of the dataset from the page cache. close: close the io. */
 bool loader_open(struct loader *l);
 void loader_drop(struct loader *l);
 void loader_close(struct loader *l);
 
-/* Extents that an accelerator may have beyond the batches that may be read. */
+/* Number of extents that may be read ahead for an accelerator beyond the batches of the window. */
 uint64_t loader_extents_beyond(const struct job *job, const struct pass *pass);
 
 /* Tokens that can be on one loader's ring. The accelerator drains rings only while it waits, so
@@ -483,8 +490,8 @@ void *loader_main(void *arg);
 
 /* ---- results of the ranks: AU, and where their time went ---- */
 
-/* Call these after the ranks were joined, with an array of `n` ranks. DESIGN.md, "What the numbers
- * mean". */
+/* Call these after the ranks were joined, with an array of `n` ranks. See "What the numbers mean"
+ * in DESIGN.md. */
 
 /* Fill accelerators, steps, samples and AU of out->ml, per rank and on average, and the wall time
  * of the slowest rank. */

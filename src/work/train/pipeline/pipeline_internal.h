@@ -47,23 +47,23 @@ void rank_count_step(struct rank *r, struct epoch_account *a, const struct step 
 /* Reset all counts. */
 void rank_reset_counts(struct rank *r);
 
-/* Start counting at the end of ramp_time. The account keeps extents and id_sum, which are still
- * checked. */
+/* Start counting at the end of ramp_time. The account keeps its extents and id_sum, because they
+ * are checked for the whole epoch. */
 void rank_start_counting(struct rank *r, struct epoch_account *a);
 
 /* ---- orders that follow from losses, or from the contents of a cache ---- */
 
 /*
- * Draw the order of an epoch; each rank calls it before the epoch is read. All ranks meet. The last
- * one turns the samples that the previous epoch has computed on, batch by batch in plan order, into
- * weights, and draws. Loaders read no further than their rank lets them, so they see an order that
- * nobody changes, without a lock. 0, or -EPIPE once closed. Any other order is known in advance,
- * and there is nothing to do.
+ * Draw the order of an epoch. Each rank must call this before the epoch is read; all ranks meet
+ * here. The last rank converts the samples that the previous epoch has computed on into weights,
+ * batch by batch in plan order, and draws. Loaders read no further than their rank lets them, so
+ * they see an order that nobody changes, without a lock. 0, or -EPIPE once closed. Does nothing for
+ * other orders, which are known in advance.
  *
- * With several processes each draws for the ranks that it knows (sampler_ranks_known). Before that,
- * one rank per process sends the others the samples that its ranks have computed on: 4 bytes per
- * sample of an epoch. Only that process knows its cache, and all processes must learn the same
- * samples in the same order.
+ * With several processes, each draws for the ranks that it knows (sampler_ranks_known). Before
+ * that, one rank per process sends the other processes the samples that its own ranks have computed
+ * on: 4 bytes per sample of an epoch. No other process knows the contents of its cache, and all
+ * processes must learn the same samples in the same order.
  */
 int rank_order_draw(struct rank *r, uint64_t epoch);
 
@@ -71,21 +71,23 @@ int rank_order_draw(struct rank *r, uint64_t epoch);
 
 /*
  * This models TFRecordDataset(num_parallel_reads=W) (TensorFlow 2,
- * parallel_interleave_dataset_op.cc; its arguments in readers.py): 3W threads, a file each. W files
- * deliver a record in turn; the next 2W have been opened, and their beginning read. A thread has
- * two records in its buffer and a third in its hand: it reads a fourth once the first was
- * delivered. It opens its next file, 3W files on, when all of this one was delivered and the turn
- * comes to it again. An epoch begins when the previous one was delivered.
+ * parallel_interleave_dataset_op.cc; its arguments in readers.py): 3W threads, each with a file of
+ * its own. W files deliver one record each in turn; the next 2W files have been opened, and their
+ * beginning has been read. A thread has two records in its buffer and holds a third: it reads a
+ * fourth once the first was delivered. When all of its file was delivered and its turn comes again,
+ * it opens its next file, 3W files further on. An epoch begins when the previous epoch was
+ * delivered.
  *
- * A record is delivered when the stage after it takes it for a batch in the making: as far as the
- * accelerator has batches ahead (rank->limit), and once all records before it were read. A record
- * is an extent here where an extent has one record; of larger extents the first record counts,
- * since the rest comes with it. With row groups of different sizes a thread reads one more than was
- * delivered of its file.
+ * A record is delivered when the next stage of the pipeline adds it to a batch: the batch must be
+ * within the window of the accelerator (rank->limit), and all earlier records must have been read.
+ * Extents stand for records here. Of an extent with several records only the first matters, since
+ * the rest is read with it. With row groups of different sizes a thread reads one extent more than
+ * was delivered of its file.
  *
- * Both limits are a pure function of a position, and nothing is stored per file: each loader has
- * the number of extents it has read, and the rank has one number, which whichever loader reads the
- * next extent advances for all. A thread that need not wait reads one more number and writes two.
+ * Both limits are pure functions of a position, so nothing is stored per file. Each loader stores
+ * the number of extents that it has read. The rank has a single number, which is advanced by the
+ * loader that reads the next extent. The cost for a thread that need not wait is to read one number
+ * and to write two.
  */
 
 /* ---- marks of a training in a trace: samples, steps, epochs ---- */
@@ -93,7 +95,8 @@ int rank_order_draw(struct rank *r, uint64_t epoch);
 /* Open a rank's trace ring; with read_threads=0 the rank uses its loader's ring. */
 void tracemarks_open(struct rank *r);
 
-/* Mark an extent as complete; the loader has a trace. Failed extents and indexes get no mark. */
+/* Mark an extent as complete; the loader must have a trace. Failed extents and indexes get no
+ * mark. */
 void tracemarks_sample(const struct loader *l, const struct read_task *task);
 
 /* tracemarks_step: mark a step of training or evaluation with its compute time. tracemarks_stage:
@@ -140,6 +143,6 @@ bool loader_preprocesses(const struct job *j);
 /* Does each stage have threads of its own? */
 bool loader_restarts(const struct job *job);
 
-/* Wait until the stage of a new thread may be read, and for worker_start. Called before its first
- * read. False: the run is over. */
+/* Wait for worker_start, and until the stage of a new thread may be read. Call it before the
+ * thread's first read. False: the run is over. */
 bool loader_await_restart(struct loader *l);

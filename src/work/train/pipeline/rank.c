@@ -73,7 +73,8 @@ void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks, ui
 		count++;
 	}
 	qsort(means, count, sizeof(*means), f64_compare);
-	/* An even count uses the lower middle: with two ranks the slow one must not count. */
+	/* If the count is even, take the lower middle: with two ranks the slow one must not be the
+	 * median. */
 	if (count > 0)
 		out->stall_median_ns = means[(count - 1) / 2];
 	mem_free(means);
@@ -113,8 +114,8 @@ void rank_collect_time(struct time_percent *p, const struct rank *ranks, uint64_
 
 /* ---- evaluations ---- */
 
-/* Run all steps of an evaluation, or as many as the time limit allows, each rank for itself; then
- * wait for the other ranks. 0, or -EPIPE once closed. *stopped: the run is over. */
+/* Run all steps of an evaluation, or as many as the time limit allows. The ranks do not wait for
+ * each other until the end. 0, or -EPIPE once closed. *stopped: the run is over. */
 static int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 {
 	struct train *t = r->train;
@@ -155,7 +156,8 @@ static int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 
 /* ---- checkpoints ---- */
 
-/* Is a checkpoint due after this step? Steps and epochs count from 1, steps through all epochs. */
+/* Is a checkpoint due after this step? Steps and epochs are numbered from 1, and steps
+ * consecutively across all epochs. */
 static bool is_due(struct train *t, const struct stage *at, uint64_t batch, uint64_t end_ns)
 {
 	struct train_saves *s = &t->saves;
@@ -206,7 +208,8 @@ static void begin_save(void *arg, uint64_t votes)
 
 static const struct peers_decision decide_save = { .apply = begin_save };
 
-/* The ranks leave the checkpoint: record how long they waited, and decide whether to stop. */
+/* The ranks are done with the checkpoint: record how long they waited, and decide whether to
+ * stop. */
 static void end_save(void *arg, uint64_t votes)
 {
 	struct train *t = arg;
@@ -283,12 +286,11 @@ static int take_snapshot(struct rank *r)
  *	async	meet; wait for the previous checkpoint; copy a snapshot, each rank
  *		its own; meet, begin
  *
- * They meet after the same step: the step of a given number, the last of an epoch,
- * or the first that no rank has passed when the first rank finds that the time has
- * come. With several processes it is the first step that ends at or after a barrier
- * at which one of them votes for a checkpoint. So all ranks go through all barriers
- * in the same order, and may leave between any two. No checkpoint begins once the
- * run is interrupted.
+ * The ranks meet after the same step: the step of a given number, the last step of an epoch, or the
+ * first step that no rank has passed when the first rank finds that the time has come. With several
+ * processes it is the first step that ends at or after a barrier at which one of them votes for a
+ * checkpoint. So all ranks go through all barriers in the same order, and may leave the run between
+ * any two. No checkpoint begins once the run is interrupted.
  *
  * 0, or -EPIPE once closed. *end_ns becomes the time when the next step begins.
  */
@@ -325,8 +327,8 @@ static int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batc
 
 /* ---- epochs ---- */
 
-/* Limit of the page-cache probe. On a slow mount it ends after this time, and counts as having
- * found cached data. */
+/* Time limit of the page-cache probe. A probe that is still running then, on a slow mount, ends as
+ * if it had found cached data. */
 #define PROBE_NS NS_PER_S
 
 /* The first barrier is time zero. */
@@ -345,7 +347,8 @@ static void begin_time(void *arg, uint64_t votes)
 
 static const struct peers_decision decide_start = { .apply = begin_time };
 
-/* Vote before an epoch: is anything cached? Before the first one, preparation may have looked. */
+/* Vote before an epoch: is anything cached? Before the first epoch, preparation may have looked
+ * already. */
 static uint64_t vote_for_drop(void *arg)
 {
 	struct train *t = arg;
@@ -371,12 +374,12 @@ static void apply_drop(void *arg, uint64_t votes)
 
 static const struct peers_decision decide_drop = { vote_for_drop, apply_drop };
 
-/* A vote next to those of train_vote. */
+/* A vote bit in addition to those of train_vote. */
 #define VOTE_SAVE (UINT64_C(1) << 8)
 
-/* Vote of a process at a training barrier, when there are several: is a checkpoint by time due? A
- * single vote is enough: the barrier then sets saves.is_agreed for all. An epoch barrier has no
- * vote on stopping. */
+/* Vote of a process at a training barrier, if there are several processes: is a checkpoint by time
+ * due? If any process votes for it, the barrier sets saves.is_agreed for all. There is no vote on
+ * stopping at the barrier of an epoch. */
 static uint64_t vote_at_epoch(void *arg)
 {
 	struct train *t = arg;
@@ -449,7 +452,8 @@ static int drop_cache(struct rank *r)
 	return rc;
 }
 
-/* The last rank of each process calls this before an epoch; one process per host does it. */
+/* The last rank of each process calls this before an epoch; one process per host empties the
+ * caches. */
 static uint64_t empty_caches(void *arg)
 {
 	struct train *t = arg;
@@ -550,7 +554,7 @@ static int run_epoch(struct rank *r, const struct stage *at, struct epoch_accoun
 	return 0;
 }
 
-/* Add the account of an epoch; within ramp_time it has no counts. */
+/* Add the account of an epoch. Within ramp_time the account has no counts. */
 static int end_epoch(struct rank *r, struct epoch_account *a)
 {
 	struct mlgen_err err = { 0 };
@@ -667,7 +671,8 @@ void *rank_main(void *arg)
 	if (!t->job->read_threads)
 		loader_close(&r->loaders[0]);
 	peers_leave(&t->peers);
-	/* The last rank ends the loaders, and the saver once it has finished its checkpoint. */
+	/* The last rank ends the loaders, and the checkpoint writer once its checkpoint is
+	 * finished. */
 	if (atomic_fetch_sub(&t->ranks_left, 1) == 1) {
 		atomic_store(&t->end_ns, clock_now(t->clock));
 		atomic_store(&t->finished, true);

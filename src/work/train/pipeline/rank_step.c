@@ -32,7 +32,7 @@ void tracemarks_sample(const struct loader *l, const struct read_task *task)
 	const struct extent *x = &task->extent;
 	const struct dataset *ds = task->dataset;
 	char path[PATH_MAX];
-	/* A sample of several files is named by its first; task->path is the last. */
+	/* A sample of several files is named after its first file; task->path is the last. */
 	bool has_first =
 		dataset_sample_parts(ds) > 1 && dataset_path(ds, x->file, path, PATH_MAX) > 0;
 	uint64_t end_ns = task->end_ns ? task->end_ns : io_last_ns(l->worker.io);
@@ -98,7 +98,8 @@ void tracemarks_stage(const struct rank *r, const struct stage *at, uint64_t beg
 
 /* ---- orders that follow from losses, or from the contents of a cache ---- */
 
-/* Bytes that all processes exchange at a time: as many whole steps as fit, but at least one. */
+/* Bytes that all processes exchange at a time: as many whole steps as fit, but at least one
+ * step. */
 #define EXCHANGE_BYTES 131072u
 
 /* The samples that an epoch has computed on, exchanged and learnt a few steps at a time. */
@@ -106,7 +107,7 @@ struct learning {
 	struct train *t;
 	uint64_t epoch;
 	struct sampler_epoch order; /* has the bounds of batches */
-	struct orderwalk walk;      /* over the ranks that this process knows */
+	struct orderwalk walk;      /* visits the ranks that this process knows */
 	struct orderwalk_at at;
 	bool has_next;
 	struct buf mine, all;
@@ -119,7 +120,7 @@ struct process_samples {
 	uint64_t ranks;
 };
 
-/* Samples of one rank in these steps. */
+/* Number of samples of one rank in these steps. */
 static uint64_t rank_positions(struct learning *l, uint64_t first, uint64_t end)
 {
 	return sampler_batch_start(&l->order, 0, end) - sampler_batch_start(&l->order, 0, first);
@@ -215,8 +216,8 @@ static int learn_epoch(struct train *t, uint64_t epoch)
 	return rc;
 }
 
-/* The last rank at the barrier before an epoch draws its order. With the same losses every process
- * draws the same order. */
+/* The last rank at the barrier before an epoch draws the order of the epoch. With the same losses
+ * every process draws the same order. */
 static uint64_t draw_order(void *arg)
 {
 	struct train *t = arg;
@@ -247,7 +248,8 @@ static uint64_t reset_exchange(void *arg)
 static const struct peers_decision decide_exchange = { .vote = reset_exchange };
 
 /* Exchange the samples of an epoch once all ranks of all processes have finished it. One rank of
- * each process does so, outside the barrier's lock, under which no thread may wait. */
+ * each process does this, outside the barrier's lock, because no thread may wait under that
+ * lock. */
 static int exchange_epoch(struct train *t)
 {
 	uint64_t from_ns;
@@ -388,7 +390,7 @@ static bool runs_on(const struct train *t, const struct stage *at)
 }
 
 /* Time when a batch is decoded. Up to decode_threads batches are decoded at a time, in turn.
- * Decoding starts when the batch is whole and the batch decode_threads before it is done. */
+ * Decoding of batch n starts when the batch is whole and batch n - decode_threads is done. */
 static uint64_t decode_batch_ns(struct rank *r, const struct stage *at, uint64_t batch,
 				const struct token *token)
 {

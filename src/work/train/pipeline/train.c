@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train.c - one training: set up, started, joined. */
+/* train.c - a training job: set up, started, joined. */
 #include "work/train/pipeline/pipeline_internal.h"
 
 #include <errno.h>
@@ -58,8 +58,9 @@ bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns)
 	return is_over(t, steps, now_ns) || is_au_missed(t);
 }
 
-/* Votes of a process at a barrier: it wants to stop; the required AU is still within reach of its
- * accelerators. A single VOTE_STOP ends the training, as does the lack of any VOTE_REACHABLE. */
+/* Votes of a process at a barrier. VOTE_STOP: the process wants to stop. VOTE_REACHABLE: the
+ * required AU is still within reach of its accelerators. A single VOTE_STOP ends the training, and
+ * so does the lack of any VOTE_REACHABLE. */
 enum { VOTE_STOP = 1, VOTE_REACHABLE = 2 };
 
 uint64_t train_vote(void *train)
@@ -422,7 +423,7 @@ void train_live_saves(const struct train *t, struct live *live)
 void train_need(struct memneed *n, const struct job *j, const struct stages *stages)
 {
 	const struct sampler *s = &stages->train.sampler;
-	/* A rank that reads itself has a single stack, so half a MiB too much is counted here. */
+	/* With read_threads=0 a rank has a single stack, so half a MiB too much is counted here. */
 	uint64_t loaders = u64_product(j->accelerators, job_readers(j));
 	uint64_t buffer = plan_buffer_bytes(&stages->train.plan, job_depth(j));
 	uint64_t packed = train_max_packed_bytes(j, stages), bytes;
