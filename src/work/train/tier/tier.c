@@ -64,7 +64,7 @@ static void tier_sizes_init(struct tier_sizes *s, const struct job *j, const str
 			(uint64_t)(size->percent / 100 * (double)u->stored_bytes + 0.5);
 	else
 		cfg->capacity_bytes = size->bytes;
-	/* Units of equal size: capacity_bytes alone gives their number. */
+	/* If units have the same size, capacity_bytes alone gives their number. */
 	if (u->same_bytes && cfg->capacity_bytes < UINT64_MAX)
 		cfg->capacity_units = u64_max(cfg->capacity_bytes / cfg->each_bytes, 1);
 
@@ -93,7 +93,8 @@ uint64_t tier_identity(const struct job *j, const struct pass *pass)
 	return crc32_z(0, (const unsigned char *)facts, sizeof(facts));
 }
 
-/* Whether the bytes of a hit are present matters: they are really stored, or prefetched. */
+/* Does it matter whether the bytes of a hit are present? Yes, if they are really stored, or
+ * prefetched. */
 static bool tier_has_slots(const struct job *j)
 {
 	return tier_backend_of(j)->stores_bytes || j->cache_prefetch;
@@ -136,11 +137,11 @@ uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 	double fit;
 
 	tier_sizes_init(&s, j, pass);
-	/* Units of different sizes: expect the mean, since only a run looks at each of them. */
+	/* If sizes differ, assume the mean, since only a run looks at every unit. */
 	fit = tier_units_that_fit(&s.units, &s.limits);
 	if (!s.units.same_bytes && fit < (double)s.limits.capacity_units)
 		s.limits.capacity_units = (uint64_t)ceil(fit);
-	/* The policy counts its own bytes; a slot adds its word and its checksum. */
+	/* The policy reports its own memory; each slot adds its word and its checksum. */
 	if (tier_has_slots(j))
 		slot_bytes = sizeof(uint64_t);
 	if (tier_backend_of(j)->stores_bytes && j->cache_verify)
@@ -205,7 +206,7 @@ int tier_check(const struct job *j, const struct stages *stages, struct mlgen_er
 	if (j->cache == CACHE_NONE)
 		return 0;
 
-	/* Combinations of options that a tier does not support. */
+	/* Refuse combinations of options that a tier does not support. */
 	const struct dataset *ds = stages->train.plan.dataset;
 	bool is_decoded = j->cache_stage == CACHE_DECODED;
 	if (j->cache_unit.kind == CACHE_PAGES && pages_check(ds, j->cache_unit.number, err) < 0)
@@ -256,7 +257,8 @@ static double ratio(uint64_t part, uint64_t all)
 	return all ? (double)part / (double)all : (double)NAN;
 }
 
-/* Merge a mean over m accesses into one over n. NAN is unknown and changes nothing. */
+/* Merge `of`, a mean over m accesses, into *to, a mean over n accesses. A NAN in `of` (unknown)
+ * changes nothing. */
 static void add_mean(double *to, double n, double of, double m)
 {
 	if (isnan(of) || !(m > 0))
@@ -335,7 +337,7 @@ void tier_result(struct tier *t, struct cache_result *out)
 		.policy = cache_word(j->cache),
 		.place = t->backend->name,
 		.directory = j->cache_directory,
-		/* A divided cache counts once, in the process of part 0. */
+		/* A divided cache is counted once, in the process that holds part 0. */
 		.caches = t->caches[0].part ? 0 : t->cache_count,
 		.parts = t->caches[0].parts,
 		.size_bytes = j->cache_size.samples ? UINT64_MAX : t->limits.capacity_bytes,
@@ -529,7 +531,7 @@ int tier_start(struct tier *t, struct mlgen_err *err)
 	return rc;
 }
 
-/* Count the bytes and units in use; of a divided cache, in the slots of this process. */
+/* Count the bytes and units in use; in a divided cache only those in the slots of this process. */
 static void count_used(struct tier_cache *c)
 {
 	uint64_t unit;
@@ -559,7 +561,7 @@ int tier_end(struct tier *t, struct mlgen_err *err)
 		if (c->ahead && !c->is_closed)
 			rc = tier_ahead_end(c->ahead, err);
 	}
-	/* Serve the other processes until all of them make no more requests. */
+	/* Serve the other processes until none of them makes any more requests. */
 	if (t->caches[0].server) {
 		if (t->has_started)
 			tier_peers_wait(t->cfg.peers);

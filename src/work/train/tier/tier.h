@@ -3,29 +3,31 @@
 #pragma once
 
 /*
- * A tier keeps samples of a data set in memory or in files of another filesystem, as cache= asks,
- * and decides with the policies of data/cache. A read thread asks the tier for each extent before
- * reading. A miss is read from the data set and may be filled into the cache, by the read thread or
- * in the background. Parts of a cache that other processes of the job hold are requested over a
- * channel of hosts/.
+ * A tier keeps samples of a data set in memory or in files of another filesystem, as cache= asks.
+ * The policies of data/cache decide what to keep and what to evict. A read thread asks the tier for
+ * each extent before reading. A miss is read from the data set and may then be added to the cache,
+ * by the read thread or in the background. Units that other processes of the job hold are requested
+ * over a channel of hosts/.
  *
  * Read threads run the tier's functions themselves, and make decisions under the cache's lock.
  *
  * Memory: 4 bytes a sample for its last access, and the state of the policy (data/cache). Each rank
- * has a ring of 8 bytes a decision, for the batches that may be ahead. The ring holds an epoch more
- * if ranks that share a cache, or the loaders of a rank, may drift apart, and two epochs more if
- * there is no barrier either, or if extents have different numbers of samples.
+ * has a ring with 8 bytes per decision, for the batches that may be read ahead of the accelerator.
+ * The ring is longer by one epoch if ranks that share a cache, or the loaders of a rank, may drift
+ * apart. It is longer by two epochs if they drift apart and no barrier ends an epoch, or if extents
+ * have different numbers of samples.
  *
- * An extent of a tier is a list of ranges of files (reader_start_list). The reader performs it like
- * a plan, on every engine, with traces, latencies and errors. The tier's own threads have a worker
- * each and read misses in the same way; their bytes count in the job's figures, their time does not
- * (cache_warm= is before the run and counts in neither). A failed fill fails no sample. A full disk
- * ends the growth of the tier and not the run.
+ * An extent of a tier is a list of ranges of files (reader_start_list). The reader performs the
+ * list like a plan: on every engine, and with traces, latencies and errors. Each of the tier's own
+ * threads has a worker, and reads misses in the same way. The job's figures include the bytes of
+ * these threads, but not their time; cache_warm= runs before the job, and neither its bytes nor its
+ * time are included. If a fill fails, the sample is still delivered. A full disk ends the growth of
+ * the tier and not the run.
  *
  * cache_substitute: while there is room a miss is read and kept. Later a cached unit replaces a
- * miss that would not be kept; importance and belady are asked first whether they would keep it.
- * The losses are those of the unit that was read. Epochs still check the ids in the order, since
- * none may be lost on the way.
+ * missed one that would not be kept; the policies importance and belady are asked first whether
+ * they would keep it. The training learns the loss of the unit that was read. Each epoch still
+ * checks the ids that the order asked for, since none may be lost on the way.
  */
 
 #include <stdbool.h>
@@ -45,7 +47,8 @@
  * The slots of a cache with cache_scope=all are divided among the processes of a job: slot s
  * belongs to process s % number of processes. All processes make all decisions in the order of the
  * plan, and therefore know who has what. Only requests for the bytes of a unit travel over TCP; the
- * process that holds them replies with the bytes, or that they are not present (tier_internal.h).
+ * process that holds the unit replies with its bytes, or that they are not present
+ * (tier_internal.h).
  *
  * Two processes share a few connections. Each connection carries one request at a time; a thread
  * that finds none free waits for one.
@@ -76,13 +79,13 @@ uint64_t tier_peers_files(const struct job *job);
 /*
  * Hits, slots and evictions are decided in the order of the plan (order.h), however fast storage
  * is, so that a run can be repeated. A thread that needs the decisions on a batch makes all earlier
- * ones too, under a lock that is taken once a batch. Each rank has a ring, in which decisions on
- * its accesses wait until it needs them.
+ * ones too, under a lock that is taken once per batch. Each rank has a ring, in which the decisions
+ * on its accesses wait until the rank needs them.
  *
  * The bytes are tracked separately. Each slot has an atomic word that names the unit whose bytes it
- * holds, or will hold, and counts the readers. No thread takes a lock for it or waits. A hit whose
- * bytes are not present yet is read from storage and counted as late; a fill that has no room now
- * is skipped and counted as dropped. A read never returns the bytes of another unit.
+ * holds, or will hold, and counts the readers. No thread takes a lock or waits to use this word. A
+ * hit whose bytes are not present yet is read from storage and counted as late; a fill that has no
+ * room now is skipped and counted as dropped. A read never returns the bytes of another unit.
  *
  * Evaluations are not cached. A unit is read whole, by requests of bs bytes as access=plain does,
  * whatever access= says.
@@ -107,14 +110,14 @@ struct tier_config {
 
 /* Check the cache options of a job. 0, or -errno with err. */
 int tier_check(const struct job *job, const struct stages *stages, struct mlgen_err *err);
-/* Add the memory that the job's tier needs to n. */
+/* Add to n the memory that the job's tier needs. */
 void tier_need(struct memneed *n, const struct job *job, const struct stages *stages);
 
-/* Bytes of memory for bookkeeping, of all caches on this host. */
+/* Bytes of memory for the bookkeeping of all caches on this host. */
 uint64_t tier_state_bytes(const struct job *job, const struct stages *stages);
 
-/* Bytes of the data set as the tier stores it, before decoding: in whole blocks where reads are
- * direct, and with the bytes around the samples where whole files are kept. */
+/* Bytes of the data set as the tier stores it, before decoding. Direct reads are rounded to whole
+ * blocks, and whole files include the bytes around the samples. */
 uint64_t tier_stored_bytes(const struct job *job, const struct stages *stages);
 
 /* Create the tier before any thread of the training starts: reserve memory, take over folders, load
@@ -131,8 +134,8 @@ int tier_end(struct tier *t, struct mlgen_err *err);
 /* Abort after an error: threads no longer wait for other processes. Any thread. NULL is fine. */
 void tier_abort(struct tier *t);
 
-/* Fill the part that cache_warm= asks for, before tier_start. Works on a thread of its own while
- * the caller, which must have joined the clock, waits. 0, or -errno with err. */
+/* Fill the part of the cache that cache_warm= asks for, before tier_start. A new thread does this,
+ * and the caller, which must have joined the clock, waits for it. 0, or -errno with err. */
 int tier_warm(struct tier *t, struct mlgen_err *err);
 
 /* Decide the accesses that ranks of other processes make after the last access of this process.
@@ -143,7 +146,7 @@ void tier_decide_remaining(struct tier *t);
 bool tier_holds(const void *tier, uint64_t rank, uint64_t extent);
 
 /* Return the extent that was read for an access of the current epoch. With cache_substitute it may
- * differ from the one in the order. */
+ * differ from the extent in the order. */
 struct orderwalk_at;
 uint64_t tier_trained(const struct tier *t, const struct orderwalk_at *at);
 
@@ -159,7 +162,8 @@ struct tier_loader;
 /* Number of files that a read thread keeps open. */
 unsigned tier_open_files(const struct job *job);
 
-/* Call on the read thread, once its worker and reader exist. NULL with err. */
+/* Create the state of a read thread. Call it on that thread, once its worker and reader exist. NULL
+ * with err. */
 struct tier_loader *tier_loader_new(struct tier *t, uint64_t rank, uint64_t number,
 				    struct worker *worker, struct reader *r, struct mlgen_err *err);
 /* Call before the worker's io stops. */
@@ -173,7 +177,7 @@ void tier_read(struct tier_loader *l, const struct stage *at, struct sampler_epo
 	       uint64_t position, const struct extent *x, void *into, uint64_t into_bytes,
 	       uint64_t *ready_ns);
 
-/* Id of the extent that the order had for a finished task, even if a substitute was read. */
+/* Id of the extent that the order asked for in a finished task, even if a substitute was read. */
 uint64_t tier_requested_extent(const struct read_task *task);
 
 /* True if a finished task was a hit that needs no decoding. */

@@ -21,7 +21,7 @@ static bool is_warmed_up(const struct tier_cache *c)
 	return used >= part * all;
 }
 
-/* Read a unit from storage and keep it, as any miss. */
+/* Read a unit from storage and keep it, like any miss. */
 static int warm_unit(struct tier_thread *th, const struct tier_decision *d, const struct extent *x)
 {
 	const struct read_task *task;
@@ -36,7 +36,7 @@ static int warm_unit(struct tier_thread *th, const struct tier_decision *d, cons
 	return task->error ? task->error : rc;
 }
 
-/* Add units in ascending order, as far as the policy accepts them. */
+/* Add units in ascending order until the cache is warm, except units that the policy rejects. */
 static void warmer_main(struct tier_thread *th)
 {
 	struct tier_cache *c = th->cache;
@@ -106,7 +106,7 @@ struct tier_ahead {
 	struct orderwalk walk;
 	uint64_t epoch;
 	bool has_begun, is_over; /* no later access is known */
-	/* Number of accesses of the run that were decided, and number that were looked up in
+	/* Number of the run's accesses that were decided, and number of those looked up in
 	 * advance. */
 	uint64_t decided, looked_ahead;
 	/* Entry n is at index n % room. */
@@ -178,8 +178,8 @@ void tier_ahead_advance(struct tier_ahead *a)
 
 /* ---- prefetch threads ---- */
 
-/* Read a unit into its slot. A read error is not reported here but by the loader whose batch has
- * the unit. */
+/* Read a unit into its slot. The loader whose batch has the unit reports a read error, not this
+ * function. */
 static int prefetch_unit(struct tier_thread *th, const struct prefetch_entry *e)
 {
 	const struct read_task *task;

@@ -23,7 +23,7 @@ static uint64_t align_up(const struct tier_units *u, uint64_t bytes)
 	return u->plan->align_bytes ? round_up(bytes, u->plan->align_bytes) : bytes;
 }
 
-/* The range of an extent in one of its files, as plan_plain reads it. */
+/* The range that plan_plain reads for an extent in one of its files. */
 static struct tier_range range_of(const struct tier_units *u, const struct extent *x, uint64_t file)
 {
 	const struct dataset *ds = u->plan->dataset;
@@ -53,7 +53,7 @@ static uint64_t tier_ranges_end(const struct tier_units *u, const struct tier_ra
 	return last->at + align_up(u, last->bytes);
 }
 
-/* Ranges of the whole unit that an extent is in. Returns their number. */
+/* Store the ranges of the whole unit that contains an extent. Returns their number. */
 static unsigned tier_unit_ranges(const struct tier_units *u, const struct extent *x,
 				 struct tier_range *out)
 {
@@ -302,8 +302,8 @@ static void complete_read(struct tier_transfer *tr, const struct extent *x, uint
 
 /* ---- simulated: a hit takes time, and there are no bytes ---- */
 
-/* Append a transfer of ns to the device's queue; returns its end. Nothing has to be ordered with
- * busy_until_ns, because only the number itself is shared. */
+/* Append a transfer of ns to the queue of the simulated device, and return its end. Relaxed
+ * accesses suffice, because only the number itself is shared. */
 static uint64_t play_transfer(struct tier_cache *c, uint64_t start_ns, uint64_t ns)
 {
 	uint64_t busy_until_ns = atomic_load_explicit(&c->busy_until_ns, memory_order_relaxed);
@@ -317,8 +317,8 @@ static uint64_t play_transfer(struct tier_cache *c, uint64_t start_ns, uint64_t 
 	return end_ns;
 }
 
-/* A thread that wakes up late shortens its next hits by the delay, as the null engine does, but not
- * if the whole host stood still. */
+/* A thread that wakes up late shortens its next hits by the delay, as the null engine does, unless
+ * the whole host stood still. */
 #define LATE_MAX_NS UINT64_C(10000000)
 
 static void played_hit(struct tier_transfer *tr, const struct extent *x, void *into,
@@ -347,7 +347,8 @@ static void played_hit(struct tier_transfer *tr, const struct extent *x, void *i
 	*ready_ns = end_ns;
 }
 
-/* A slot is filled only with cache_prefetch, where it matters whether bytes are present. */
+/* A slot is filled only with cache_prefetch, because only then it matters whether bytes are
+ * present. */
 static void played_miss(struct tier_transfer *tr, const struct extent *x)
 {
 	tr->has_claimed = tr->fills && tier_slot_fill(tier_word(tr->loader->cache, tr->d.slot),
@@ -381,8 +382,8 @@ unsigned char *tier_memory_slot(const struct tier_transfer *tr)
 	return c->memory + tier_local_index(c, tr->d.slot) * c->tier->slot_bytes;
 }
 
-/* Units of different sizes use only the pages that they need. Slots are all touched in advance only
- * if every slot is full. */
+/* Units of different sizes use only the pages that they need. All slots are touched in advance only
+ * if units fill their slots completely. */
 static int memory_open(struct tier_cache *c, struct mlgen_err *err)
 {
 	const struct tier *t = c->tier;
@@ -419,7 +420,7 @@ static int memory_close(struct tier_cache *c, struct mlgen_err *err)
 	return 0;
 }
 
-/* Copy bytes to `into`, or repeatedly into the worker's buffer if there is no room. */
+/* Copy bytes to `into`. If there is no room, copy them piece by piece over the worker's buffer. */
 static void copy_out(struct tier_transfer *tr, const unsigned char *from, uint64_t bytes,
 		     unsigned char *into, uint64_t room)
 {
@@ -538,8 +539,8 @@ static struct tier_request make_request(const struct tier_transfer *tr, uint32_t
 	};
 }
 
-/* Send a request to the owner of the slot. False: it failed; err is set unless the run is ending.
- */
+/* Send a request to the owner of the slot. False: the request failed; err is set unless the run is
+ * ending. */
 static bool send_request(struct tier_transfer *tr, const struct tier_request *a,
 			 struct tier_reply *answer, struct mlgen_err *err)
 {
@@ -565,7 +566,8 @@ bool tier_remote_hit(struct tier_transfer *tr, const struct extent *x, void *int
 	uint64_t begin_ns = clock_now(l->tier->cfg.clock), end_ns;
 
 	_Static_assert(TIER_RANGES == TIER_ASK_PIECES, "ranges of a unit");
-	/* Only the extent's ranges of a larger unit, unless the checksum of the unit is needed. */
+	/* Request only the extent's ranges of a larger unit, unless the checksum of the unit is
+	 * needed. */
 	if (!l->tier->job->cache_verify && u->kind != CACHE_SAMPLES) {
 		a.count = tier_extent_ranges(u, x, ranges);
 		for (unsigned i = 0; i < a.count; i++)

@@ -59,7 +59,7 @@ static void note_epoch(struct tier_cache *c)
 	c->order = (struct tier_order){ 0 };
 	if (s->epoch_first <= TIER_EPOCH_ACCESSES_MAX)
 		return;
-	/* Restart the count from the previous epoch. */
+	/* Renumber the accesses from the start of the previous epoch. */
 	off = (uint32_t)(s->previous_first - 1);
 	for (uint64_t i = 0; i < c->tier->cfg.pass->sampler.extents; i++)
 		s->last[i] = s->last[i] > off ? s->last[i] - off : 0;
@@ -67,7 +67,8 @@ static void note_epoch(struct tier_cache *c)
 	s->epoch_first -= off;
 }
 
-/* Note where an extent stands in the order of this epoch, relative to the previous one. */
+/* Record the position of an extent in the order of this epoch, and its position in the previous
+ * epoch. */
 static void note_order(struct tier_cache *c, const struct tier_access *a, struct cache_counts *r)
 {
 	const struct orderwalk_at *at = &a->at;
@@ -119,8 +120,8 @@ void tier_end_epoch(struct tier_cache *c)
 /* Maximum number of samples of a file that are looked up. */
 #define LOOKUPS_MAX 256u
 
-/* True if the unit would be kept, as far as is known before the access. Policies that reject new
- * units decide for themselves which are worth a read. */
+/* True if the unit would be kept, as far as can be known before the access. Policies that reject
+ * new units decide by themselves which units are worth a read. */
 static bool tier_makes_room(const struct tier_cache *c, uint64_t unit)
 {
 	int policy = c->tier->job->cache;
@@ -151,8 +152,8 @@ static bool find_in_file(const struct tier_cache *c, uint64_t file, uint64_t ran
 
 /* ---- rings of decisions that wait for their rank ---- */
 
-/* Batches of a ring in addition to those that may be read ahead: the current one, one for a rank
- * that is a step behind, and one for partial batches. */
+/* Number of batches in a ring beyond those that may be read ahead: the current batch, one for a
+ * rank that is a step late, and one for partial batches. */
 #define BATCHES_BEYOND 3u
 
 /* Flags above the generation. */
@@ -178,7 +179,7 @@ static uint64_t ring_room(const struct job *j, const struct pass *pass)
 	uint64_t ahead = (pass->window + BATCHES_BEYOND) * of_batch;
 	uint64_t epochs = 0;
 
-	/* Ranks meet at the end of an epoch, or never. */
+	/* Ranks that drift apart meet at the end of each epoch, or (barrier=none) never. */
 	if (may_drift(j))
 		epochs = j->accelerators > 1 && j->barrier == BARRIER_NONE ? 2 : 1;
 	/* Batches have any number of extents. */
@@ -238,9 +239,9 @@ static struct nextuse_config future_config(const struct job *j, const struct pas
 /* ---- the accesses of an epoch ---- */
 
 /*
- * The state of a sample may lie anywhere in memory, and waiting for one cache miss after another
- * takes longer than everything else here. The order is known, so a few upcoming accesses are looked
- * up together and their memory is prefetched.
+ * The state of a sample may be anywhere in memory, and CPU cache misses that are waited for one by
+ * one take longer than everything else here. Since the order is known, a few upcoming accesses are
+ * looked up together, and their memory is prefetched.
  */
 static void walk_refill(struct tier_cache *c)
 {
@@ -268,7 +269,7 @@ static void tier_walk_end(struct tier_cache *c)
 	c->walk.next = c->walk.end = 0;
 }
 
-/* The next access of the epoch, which stays the next one; NULL: the epoch is over. */
+/* The next access of the epoch, which is not consumed; NULL: the epoch is over. */
 static const struct tier_access *tier_walk_peek(struct tier_cache *c)
 {
 	struct tier_walk *w = &c->walk;
@@ -486,7 +487,7 @@ static void decide(struct tier_cache *c, const struct tier_access *of, struct ti
 		decide_substitute(c, &of->extent, d);
 }
 
-/* Orders that depend on losses need to know which extents were trained on. */
+/* An order that depends on losses has to know which extents were trained on. */
 static void note_trained(struct tier_cache *c, const struct tier_access *a,
 			 const struct tier_decision *d)
 {
@@ -538,7 +539,7 @@ void tier_decide_rest(struct tier_cache *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Decide all accesses up to position `end` of a rank's epoch, which may have to begin first. */
+/* Decide all accesses up to position `end` of a rank's epoch, and begin the epoch if necessary. */
 static void decide_until(struct tier_cache *c, const struct tier_ring *r, uint64_t epoch,
 			 uint64_t end)
 {
@@ -556,7 +557,8 @@ static void decide_until(struct tier_cache *c, const struct tier_ring *r, uint64
 	}
 }
 
-/* Access a unit before its batch. True, with *d: it was added, in a slot of this process. */
+/* Access a unit before its batch. True, with *d, if the unit was added in a slot of this
+ * process. */
 static bool decide_early(struct tier_cache *c, const struct cache_access *a,
 			 struct tier_decision *d)
 {

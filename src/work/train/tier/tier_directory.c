@@ -141,8 +141,8 @@ static void tier_directory_fill(struct tier_transfer *tr);
 static int tier_directory_filled(struct tier_transfer *tr, const struct read_task *task,
 				 struct mlgen_err *err);
 
-/* Memory limit of a queue of default length, which still has an entry for the unit that waits while
- * another one is written. */
+/* Memory limit of a queue of default length. The queue has at least QUEUE_MIN entries, so that a
+ * unit can wait while another is written. */
 #define QUEUE_BYTES (UINT64_C(1) << 30)
 #define QUEUE_MIN 2u
 
@@ -198,7 +198,7 @@ static void release_entry(struct fill_entry *p, enum entry_state to)
 	atomic_store_explicit(&p->state, to, memory_order_release);
 }
 
-/* A loader queues the unit in tr->memory, and gets the memory of the entry in exchange. False: no
+/* Queue the unit in tr->memory. The loader gets the memory of the entry in exchange. False: no
  * entry is free. */
 static bool enqueue(struct tier_filler *f, struct tier_transfer *tr)
 {
@@ -299,7 +299,8 @@ static int tier_filler_new(struct tier_cache *c, struct mlgen_err *err)
 	f->count = (unsigned)tier_filler_entries(t->job, t->slot_bytes);
 	f->entries = mem_array(f->count, sizeof(*f->entries));
 	for (unsigned i = 0; i < f->count; i++) {
-		/* Reserved only: later entries are used once the queue fills. */
+		/* The memory is only reserved: later entries come into use when the queue fills
+		 * up. */
 		f->entries[i].memory = mem_reserve(t->slot_bytes, MEM_MMAP);
 		if (!f->entries[i].memory)
 			return mlgen_fail(err, -ENOMEM,
@@ -343,8 +344,8 @@ void tier_file_name(char out[TIER_NAME_BYTES], uint32_t slot)
 	snprintf(out, TIER_NAME_BYTES, "%02x/%" PRIx32 UNIT_SUFFIX, slot % TIER_SHARDS, slot);
 }
 
-/* Path of the folder, with the name of the job in characters that no shell interprets, and the
- * number of the cache if the job has several on a host. */
+/* Path of the folder: the name of the job in characters that no shell interprets, and the number of
+ * the cache if the job has several caches on a host. */
 static char *folder_path(const struct tier_cache *c)
 {
 	const struct job *j = c->tier->job;
@@ -404,7 +405,7 @@ static int lock_marker(struct tier_folder *f, const struct job *j, struct mlgen_
 }
 
 /* Open and lock the folder, and make it if necessary; its content stays. 0, or -errno with err: the
- * folder belongs to something else, or to another run. */
+ * folder is not mlgen's, or another run uses it. */
 static int tier_folder_open(struct tier_cache *c, struct mlgen_err *err)
 {
 	struct tier_folder *f = &c->folder;
@@ -544,7 +545,7 @@ static int flags_of(const struct tier *t)
 	return O_CLOEXEC | O_NOFOLLOW | (t->plain.direct ? O_DIRECT : 0);
 }
 
-/* Open the slab, which a loader keeps open, through the loader's own engine. */
+/* Open the slab through the loader's own engine. The loader keeps it open. */
 static int directory_join(struct tier_loader *l, struct mlgen_err *err)
 {
 	const struct tier *t = l->tier;

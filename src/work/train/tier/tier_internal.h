@@ -43,7 +43,7 @@ enum tier_status {
 	TIER_PRESENT = 1,
 	TIER_ABSENT,  /* missing yet, or evicted */
 	TIER_STORED,  /* a fill: the slot has the bytes now */
-	TIER_QUEUED,  /* a fill: queued, and counted by the filler */
+	TIER_QUEUED,  /* a fill: queued; the filler counts it */
 	TIER_DROPPED, /* a fill: not kept */
 	TIER_FAILED,  /* `sum` is an errno */
 };
@@ -63,13 +63,13 @@ void tier_peers_wait(struct tier_peers *p);
 /* Tell the other processes that this process never begins, so that they do not wait for it. */
 void tier_peers_leave(struct tier_peers *p);
 
-/* Abort all current and later requests. Any thread. */
+/* Abort all current and future requests. Any thread. */
 void tier_peers_abort(struct tier_peers *p);
 
 /*
- * Send a request and receive the reply. The pieces of a slot that is present are stored in
- * `memory`, each at its offset; the bytes of a fill are read from there. On failure -errno with
- * err, which names the host.
+ * Send a request and receive the reply. If the slot's bytes are present, the requested pieces are
+ * stored in `memory`, each at its offset. The bytes of a fill are read from `memory`. On failure
+ * -errno with err, which names the host.
  */
 int tier_peers_request(struct tier_peers *p, unsigned rank, const struct tier_request *ask,
 		       unsigned char *memory, struct tier_reply *answer, struct mlgen_err *err);
@@ -83,9 +83,9 @@ struct tier_server;
 /* ---- units: the samples, files or pages that a tier keeps as a whole ---- */
 
 /*
- * A unit has a number, a size, and one range of bytes of a file, or two where samples are pairs. In
- * the tier the ranges are contiguous. Where reads are direct, each range is whole blocks and begins
- * at a block boundary.
+ * A unit has a number, a size, and one range of bytes of a file, or two ranges where samples are
+ * pairs. The tier stores the ranges of a unit one after the other. Where reads are direct, each
+ * range consists of whole blocks and begins at a block boundary.
  */
 struct tier_units {
 	const struct plan_config *plan;
@@ -96,7 +96,7 @@ struct tier_units {
 	uint64_t same_bytes;    /* size of every unit; 0 = sizes differ */
 	uint64_t largest_bytes; /* the largest of a sample of units */
 	/* Bytes of all units as the tier stores them, before decoding. cache_size= may be a
-	 * percentage of it. */
+	 * percentage of this number. */
 	uint64_t stored_bytes;
 };
 
@@ -134,7 +134,7 @@ unsigned tier_extent_ranges(const struct tier_units *u, const struct extent *x,
 /*
  * A slot serves one unit after another. Each assignment has a generation number, from 1. The word
  * holds the generation whose bytes are in the slot or being filled in, the state, and the number of
- * readers. Acquire and release order the slot's bytes with the word: a reader that is_reader sees
+ * readers. Acquire and release order the slot's bytes with the word: a reader that has entered sees
  * the whole fill, and a filler starts after all readers have left.
  */
 enum tier_slot_state { SLOT_EMPTY, SLOT_FILLING, SLOT_READY, SLOT_FAILED };
@@ -189,9 +189,12 @@ static inline void tier_slot_spoil(_Atomic uint64_t *slot)
 	atomic_fetch_or_explicit(slot, tier_slot_word(0, SLOT_FILLING), memory_order_relaxed);
 }
 
-/* Claim a slot for filling in the bytes of this generation. False while the slot is read or filled,
- * if a later generation has it, or if the bytes are already present. With `grows` false only a slot
- * that had bytes before can be filled, because no more space can be used. */
+/*
+ * Claim a slot in order to fill in the bytes of this generation. Returns false while the slot is
+ * being read or filled, if a later generation has the slot, or if the bytes are already present.
+ * With `grows` false only a slot that had bytes before can be filled, because no more space can be
+ * used.
+ */
 static inline bool tier_slot_fill(_Atomic uint64_t *slot, uint64_t generation, bool grows)
 {
 	uint64_t w = atomic_load_explicit(slot, memory_order_relaxed);
@@ -246,7 +249,8 @@ struct tier_entry {
 	uint32_t word; /* generation and two flags: hit, substituted */
 };
 
-/* Decisions on a rank's positions, numbered through all epochs. Decision n is at index n % room. */
+/* Decisions on a rank's accesses, numbered consecutively across all epochs. Decision n is at index
+ * n % room. */
 struct tier_ring {
 	struct tier_entry *at;
 	uint32_t *substitutes; /* units; NULL = no substitution */
@@ -271,9 +275,9 @@ struct tier_walk {
 };
 
 /*
- * A single number tells when an extent was accessed last, in which epoch and where in it: accesses
- * are counted through all epochs, from 1. Nothing before the previous epoch matters, so counting
- * restarts from there before 32 bits are full.
+ * The number of an extent's last access tells both the epoch and the position in the epoch, because
+ * accesses are numbered consecutively across all epochs, from 1. Only the current and the previous
+ * epoch matter, so numbers are reduced to start from the previous epoch before 32 bits are full.
  */
 #define TIER_EPOCH_ACCESSES_MAX (UINT32_C(1) << 31) /* maximum number of accesses of an epoch */
 
@@ -289,12 +293,12 @@ struct tier_order {
 	double pairs, x, y, xx, yy, xy; /* sums of positions now (x) and before (y) */
 };
 
-/* Counters of what happened in one epoch, apart from what was decided. */
+/* Counters of the events of one epoch. Its decisions are counted elsewhere. */
 struct tier_tally {
 	uint64_t late_hits, fills, dropped_fills;
 	uint64_t cache_bytes, storage_bytes, filled_bytes;
 	uint64_t accesses, hits, verified, wrong;
-	/* Requests to other processes, and from them. */
+	/* Requests to other processes, and requests from other processes. */
 	uint64_t peer_hits, peer_bytes, sent_bytes;
 	uint64_t served_samples, served_bytes, received_bytes;
 };
@@ -318,12 +322,13 @@ struct tier_folder {
 /* A cache of a host, a rank, or all processes. `lock` guards the members below it. */
 struct tier_cache {
 	struct tier *tier;
-	/* Ranks whose accesses are decided, and the ranks of this process among them. */
+	/* The ranks whose accesses are decided here, and those of them that belong to this
+	 * process. */
 	uint64_t first_rank, end_rank, own_first, own_end;
 	/* Slot s belongs to this process if s % parts == part. 1 and 0 for a cache that is not
 	 * divided. */
 	uint32_t parts, part;
-	_Atomic uint64_t *slots; /* words as of tier_slot_word(); NULL = nothing is kept */
+	_Atomic uint64_t *slots; /* see tier_slot_word(); NULL = nothing is kept */
 	uint64_t all_slots;
 	uint64_t slot_count;        /* slots of this process */
 	uint32_t *sums;             /* checksums of the slots (cache_verify); NULL = none */
@@ -368,7 +373,7 @@ static inline uint64_t tier_local_slots(uint64_t slots, uint64_t parts, uint64_t
 	return slots > part ? (slots - part - 1) / parts + 1 : 0;
 }
 
-/* True if a slot belongs to this process. Only then it has an index and a word. */
+/* True if a slot belongs to this process. Only such a slot has an index and a word. */
 static inline bool tier_slot_is_local(const struct tier_cache *c, uint32_t slot)
 {
 	return slot % c->parts == c->part;
@@ -507,8 +512,8 @@ void tier_decide_fini(struct tier_cache *c);
 uint64_t tier_decide_bytes(const struct job *job, const struct pass *pass,
 			   const struct cache_config *limits);
 
-/* The decision on a position of the loader's rank. Adds l->tally to its epoch's record whenever it
- * fetches decisions. */
+/* Return the decision on an access of the loader's rank. Whenever decisions are fetched from the
+ * ring, l->tally is added to the record of its epoch. */
 const struct tier_decision *tier_decide(struct tier_loader *l, uint64_t epoch,
 					struct sampler_epoch *order, uint64_t position);
 /* Add l->tally to the record of its epoch. Callers hold c->lock. */
@@ -518,9 +523,9 @@ void tier_flush_tally(struct tier_loader *l);
  * and its slot belongs to this process. */
 bool tier_decide_warm(struct tier_cache *c, uint64_t unit, struct tier_decision *d);
 
-/* Try to add the unit of an extent that will be access `number` of the run; otherwise as
- * tier_decide_warm. Callers hold c->lock, also for tier_count_dropped, which counts a prefetch that
- * is given up. */
+/* tier_decide_ahead: try to add the unit of an extent that will be access `number` of the run;
+ * otherwise like tier_decide_warm. tier_count_dropped: count a prefetch that is given up. Callers
+ * of both hold c->lock. */
 bool tier_decide_ahead(struct tier_cache *c, uint64_t extent, uint64_t number,
 		       struct tier_decision *d);
 void tier_count_dropped(struct tier_cache *c);
@@ -529,7 +534,7 @@ void tier_count_dropped(struct tier_cache *c);
  * no other thread makes decisions. */
 void tier_decide_rest(struct tier_cache *c);
 
-/* True if the slot already has the decision's unit, or was given to another one meanwhile. */
+/* True if the slot already has the decision's unit, or has been given to another unit since. */
 bool tier_is_obsolete(struct tier_cache *c, const struct tier_decision *d);
 
 /* Add l->tally to the record of its epoch if that differs from `epoch`, and continue with
@@ -539,20 +544,21 @@ void tier_set_epoch(struct tier_loader *l, uint64_t epoch);
 /* tier_loader.c: start reading an extent whose bytes are in no slot. */
 void tier_miss(struct tier_loader *l, const struct tier_decision *d, const struct extent *x);
 
-/* tier_backends.c, for backends: read a miss from storage, to memory or (NULL) to nowhere.
- * tier_storage_pieces fills in tr->pieces with the unit's ranges and returns their number. */
+/* tier_backends.c, for backends. tier_read_storage: read a miss from storage into `memory`; NULL =
+ * the bytes are not kept. tier_storage_pieces: store the unit's ranges in tr->pieces and return
+ * their number. */
 void tier_read_storage(struct tier_transfer *tr, const struct extent *x, unsigned char *memory);
 unsigned tier_storage_pieces(struct tier_transfer *tr, const struct extent *x,
 			     unsigned char *memory);
 uint32_t tier_sum(const unsigned char *memory, uint64_t bytes);
-/* _slot: the bytes of a transfer's slot in memory. _filled: end the fill of this slot. */
+/* _slot: return the address of a transfer's slot. _filled: end the fill of this slot. */
 unsigned char *tier_memory_slot(const struct tier_transfer *tr);
 void tier_memory_filled(struct tier_transfer *tr, bool is_whole);
 
 /* Slots of other processes, in tier_backends.c. */
 
-/* Request a hit and wait for the reply. False: its bytes are not present and nothing was started,
- * or the process is lost, as l->peer_err says. */
+/* Request a hit and wait for the reply. Returns false if its bytes are not present and nothing was
+ * started, or if the process is lost (see l->peer_err). */
 bool tier_remote_hit(struct tier_transfer *tr, const struct extent *x, void *into,
 		     uint64_t into_bytes, uint64_t *ready_ns);
 /* Read a miss from storage into tr->memory; tier_remote_fill then sends it to the owner of the
@@ -597,23 +603,24 @@ int tier_thread_join(struct tier_thread *t, struct mlgen_err *err);
 void tier_thread_end(struct tier_thread *t);
 void tier_thread_fini(struct tier_thread *t);
 
-/* `work` calls it before each unit. What the thread moves from now on counts if ramp_time is
- * over. */
+/* `work` calls it before each unit. Bytes that the thread moves from now on are counted if
+ * ramp_time is over. */
 void tier_thread_begin(struct tier_thread *t);
 
-/* `work` calls it to wait for the extent that it started. 0, or -errno with thread->err, in which
- * `name` is the option concerned. */
+/* `work` calls it to wait for the extent that it started. 0, or -errno with thread->err, which
+ * names the option `name`. */
 int tier_thread_finish(struct tier_thread *t, const char *name, const struct read_task **task);
 
 /* ---- prefetching into the cache ahead of the batch (cache_prefetch) ---- */
 
 /*
- * Like NoPFS, the order is known in advance (N. Dryden et al., SC '21). The extent that is
- * cache_prefetch samples ahead of the latest decision is accessed in its policy now. If it was not
- * cached, threads of the tier read it from storage into its slot. When its batch comes, the access
- * is a hit, or a late hit if the threads were not fast enough.
+ * As in NoPFS (N. Dryden et al., SC '21), the order is known in advance. Each decision also
+ * presents the extent that is cache_prefetch samples further on to the policy, as if it were
+ * accessed now. If the policy adds it, threads of the tier read it from storage into its slot. When
+ * its batch comes, the access is a hit, or a late hit if the threads were not fast enough.
  *
- * Orders that depend on the epoch before are known only to its end.
+ * If the order of an epoch depends on the previous epoch, accesses are known only up to the end of
+ * the current epoch.
  */
 struct tier_ahead *tier_ahead_new(struct tier_cache *c);
 void tier_ahead_free(struct tier_ahead *a); /* NULL is fine */
@@ -640,8 +647,8 @@ int tier_filler_start(struct tier_filler *f, struct mlgen_err *err);
 /* Work off the queue, then join the thread. 0, or -errno with err: the thread's failure. */
 int tier_filler_end(struct tier_filler *f, struct mlgen_err *err);
 
-/* Number of entries: cache_queue. The default is limited to as many of the largest units as fit
- * into 1 GiB, and at least two. */
+/* Number of entries: cache_queue. The default is reduced to the number of units of the largest size
+ * that fit into 1 GiB, but not below two. */
 uint64_t tier_filler_entries(const struct job *j, uint64_t slot_bytes);
 
 /* ---- the folder in cache_directory, which belongs to one cache ---- */
@@ -649,21 +656,21 @@ uint64_t tier_filler_entries(const struct job *j, uint64_t slot_bytes);
 #define TIER_MANIFEST "manifest"
 
 /*
- * The folder is cache_directory/mlgen-cache-JOB, with -RANK, -partN or -processN where a job has
- * several on a host. A marker file in it says that the folder is mlgen's; a run locks the marker.
- * Other files in or next to the folder are not touched.
+ * The folder is cache_directory/mlgen-cache-JOB, with -RANK, -partN or -processN appended where a
+ * job has several folders on a host. A marker file in it says that the folder is mlgen's; a run
+ * locks the marker. Other files in or next to the folder are not touched.
  */
 
 /* Name of a slot's file within the folder. */
 void tier_file_name(char out[TIER_NAME_BYTES], uint32_t slot);
 
-/* The manifest lists the content of a cache that stays, for the next run. In tier_loader.c. */
+/* The manifest lists the content of a cache that is kept for the next run. In tier_loader.c. */
 
 /* Load the cache that an earlier run left, and remove the manifest. 1 if there was one, 0 if not,
  * or -errno with err if it does not match this job. */
 int tier_manifest_read(struct tier_cache *c, struct mlgen_err *err);
-/* Reserve disk space for the next manifest, before the cache takes all there is. A failure is
- * reported later, by tier_manifest_write. */
+/* Reserve disk space for the next manifest, before the cache fills the disk. A failure is reported
+ * later, by tier_manifest_write. */
 void tier_manifest_reserve(struct tier_cache *c);
 /* Call after all threads have been joined. 0, or -errno with err. */
 int tier_manifest_write(struct tier_cache *c, struct mlgen_err *err);
@@ -671,8 +678,9 @@ int tier_manifest_write(struct tier_cache *c, struct mlgen_err *err);
 /* ---- the server that answers other processes about slots of this one ---- */
 
 /*
- * A few threads, which sleep while there are no requests. A connection belongs to one thread while
- * a request on it is served. A connection that sends anything other than a request is shut down.
+ * A few threads serve the requests, and sleep while there are none. A connection belongs to one
+ * thread while a request on it is served. A connection on which anything other than a request
+ * arrives is shut down.
  */
 #define TIER_SERVERS 4u
 #define TIER_SERVER_BYTES 65536u /* buffer size of each thread */

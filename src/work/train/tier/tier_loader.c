@@ -19,9 +19,10 @@
 #include "base/units.h"
 
 /*
- * The manifest is lines of text: the identity of the cache, each unit with its slot and checksum,
- * and last a checksum of everything before it. It exists only while no run uses the cache: a run
- * that reads it removes it, and writes a new one at its end, so that a killed run leaves none.
+ * The manifest consists of lines of text: the identity of the cache, each unit with its slot and
+ * checksum, and finally a checksum of all previous lines. It exists only while no run uses the
+ * cache. A run removes the manifest after reading it, and writes a new one at the end of the run,
+ * so that a killed run leaves none.
  */
 #define MANIFEST_HEAD "mlgen cache 2\n"
 #define MANIFEST_LAST "end "
@@ -29,7 +30,7 @@
 /* A larger file is not a manifest. */
 #define MANIFEST_MAX_BYTES (UINT64_C(64) << 30)
 
-/* Append everything that has to match for a cache to be of use to a run. */
+/* Append everything that must match before a run can use an existing cache. */
 static void append_identity(const struct tier_cache *c, struct buf *out)
 {
 	const struct tier *t = c->tier;
@@ -171,7 +172,7 @@ static bool has_sum(const char *text, size_t bytes)
 	return sum == crc32_z(0, (const unsigned char *)text, bytes - last);
 }
 
-/* Report the first line of `made` that differs from `want`. */
+/* Report the first line of the existing manifest (`made`) that differs from `want`. */
 static int fail_identity(const struct tier_cache *c, const char *made, const char *want,
 			 struct mlgen_err *err)
 {
@@ -248,8 +249,8 @@ int tier_manifest_read(struct tier_cache *c, struct mlgen_err *err)
 		else
 			rc = parse_units(c, text + want.len);
 		buf_fini(&want);
-		/* The removal is synced: after a loss of power the manifest must not come back for
-		 * slots that changed since. */
+		/* The removal is synced: after a loss of power, the manifest must not reappear if
+		 * its slots have changed since. */
 		if (rc > 0 && (unlinkat(c->folder.dir_fd, TIER_MANIFEST, 0) != 0 ||
 			       fsync(c->folder.dir_fd) != 0))
 			rc = manifest_fail(c, -errno, err);
@@ -423,7 +424,7 @@ void tier_read(struct tier_loader *l, const struct stage *at, struct sampler_epo
 		reader_into(l->reader, into, into_bytes);
 }
 
-/* Compare the checksum of a hit with the one of its fill. */
+/* Compare the checksum of a hit with that of its fill. */
 static int verify(struct tier_transfer *tr, const struct read_task *task, struct mlgen_err *err)
 {
 	struct tier_loader *l = tr->loader;

@@ -159,7 +159,8 @@ static bool is_needed(const struct job *j)
 
 uint64_t tier_peers_files(const struct job *j)
 {
-	/* The number of connections from the others is not known here. */
+	/* The number of connections from other processes is not known here, so assume the
+	 * maximum. */
 	return is_needed(j) ? (job_cache_parts(j) - 1) * (connections_of(j) + TIER_CONNECTIONS) + 3
 			    : 0;
 }
@@ -216,7 +217,7 @@ void tier_peers_wait(struct tier_peers *p)
 {
 	uint64_t none;
 
-	/* The code that watches the hosts reports a lost process. */
+	/* A lost process is reported by the code that watches the hosts. */
 	if (p && ballot_vote(p->ballot, 0, &none) < 0)
 		return;
 }
@@ -254,8 +255,8 @@ struct tier_server {
 	int epoll, end;
 };
 
-/* Watch a connection. An event delivers the connection to one thread, which owns the connection
- * until it calls watch again. */
+/* Watch a connection. An event hands the connection to one thread, which owns the connection until
+ * that thread calls watch again. */
 static bool watch(struct tier_server *s, uint32_t number, int how)
 {
 	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT, .data.u32 = number };
@@ -439,8 +440,9 @@ int tier_server_start(struct tier_server **out, struct tier_cache *c,
 	s->cache = c;
 	s->peer_links = peers->peer_links;
 
-	/* Any part of a request wakes a thread. SO_RCVLOWAT would not help: the last bytes of a
-	 * fill, if they are fewer, would not wake the thread that waits for them. */
+	/* A thread is woken when any part of a request arrives. SO_RCVLOWAT would not help: if the
+	 * last bytes of a fill were fewer than this limit, they would not wake the thread that
+	 * waits for them. */
 	struct epoll_event e = { .events = EPOLLIN, .data.u32 = END_EVENT };
 	bool is_good;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
