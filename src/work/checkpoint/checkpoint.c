@@ -57,7 +57,7 @@ static double checkpoint_seconds(const struct job_result *r)
 	return seconds > 0 ? seconds : 0;
 }
 
-/* A job needs one checkpoint of all ranks, as fast as possible. */
+/* The demand of such a job is one checkpoint of all ranks, as fast as possible. */
 static void list_state(struct listing *f, const struct job *j, const struct host *host)
 {
 	struct mlgen_err err = { 0 };

@@ -19,21 +19,23 @@ extern const struct asked checkpoint_asked;
 
 /* ---- relations between options of checkpoints ---- */
 
-/* Part of job_check for phase=checkpoint and phase=restore, and for a training with or without
+/* Part of job_check for phase=checkpoint and phase=restore, and for training jobs with or without
  * checkpoint_every. */
 void checkpoint_check(const struct job *j, struct diag *d);
 
 /* ---- the dry run of saving or restoring a model's state ---- */
 
-/* Fill p->checkpoint and its checks for a job with checkpoints (job_has_checkpoints); in a training
- * call it once the steps are known. 0, or -errno with err if the state makes no sense. */
+/* Fill p->checkpoint and its checks for a job with checkpoints (job_has_checkpoints). For a
+ * training job, call it once the steps are known. 0, or -errno with err if the state makes no
+ * sense. */
 int plan_checkpoint(struct plan_report *p, const struct plan_input *in, struct mlgen_err *err);
 
-/* Clear the failed check of `p`, which finds nothing to restore yet, if one of the earlier jobs
- * `before` saves it. */
+/* Clear the check of `p` that failed because there is nothing to restore yet, if one of the earlier
+ * jobs `before` saves all that `p` reads. */
 void plan_checkpoint_expect(struct plan_report *p, const struct plan_report *before, size_t count);
 
-/* Print the page below its first line; for a training only the lines about checkpoints. */
+/* Print the page below its first line; for a training job, print only the lines about
+ * checkpoints. */
 void plan_checkpoint_text(FILE *to, const struct plan_report *p);
 
 /* ---- the text report of saving or restoring a model's state ---- */
@@ -50,8 +52,8 @@ void text_checkpoint_report(FILE *to, const struct run_result *run, const struct
 bool text_not_durable(struct buf *out, const struct job *job, const struct checkpoints_result *c,
 		      unsigned brevity);
 
-/* The saves of a training; prints nothing if it saves no checkpoints. `brief`: only writes and
- * flushes. */
+/* Append the latencies of a training job's saves, or nothing if it saves no checkpoints. `brief`:
+ * only writes and flushes. */
 void text_saves_latency(struct buf *out, const struct text_block *b, bool brief);
 void text_saves_evidence(struct buf *out, const struct text_block *b);
 
@@ -59,9 +61,10 @@ void text_saves_evidence(struct buf *out, const struct text_block *b);
 
 /*
  * The first verdict that holds, by the limits of text.h:
- *   memory   files lie in memory; or, without direct=1, more than 10 % of the
- *            restored bytes came from memory, or of the bytes saved without
- *            fsync were still in memory (or the part is unknown)
+ *   memory   the files are in a filesystem in memory. Without direct=1 also: a
+ *            restore got more than 10 % of its bytes from memory, or a save
+ *            without fsync left more than 10 %, or an unknown part, of its
+ *            bytes in memory
  *   network  restore only: the interface of a remote mount carried 90 % of its
  *            line rate or more
  *   host     the CPUs are busy for 90 % or more, or making and checking data

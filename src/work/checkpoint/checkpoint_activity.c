@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_activity.c - runs of phase=checkpoint and phase=restore: one checkpoint after the
- * other. */
+/* checkpoint_activity.c - runs of phase=checkpoint and phase=restore, checkpoint by checkpoint. */
 #include "work/checkpoint/checkpoint_internal.h"
 
 #include <limits.h>
@@ -140,7 +139,7 @@ static int checkpoint_init_slot(struct slot *s, struct run_shared *run, struct m
 	return setup_checkpoints_init(s, err);
 }
 
-/* The files of this job are its checkpoints. */
+/* The mount and the alignment of this job are those of its checkpoints. */
 static int rule_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	s->mount = s->checkpoint_mount;
@@ -198,7 +197,7 @@ static int prepare(struct slot *s, struct run_shared *run, struct mlgen_err *err
 	return rc;
 }
 
-/* Are the files dropped from the page cache? A missing file is reported when it is read. */
+/* Are the files dropped from the page cache? (A missing file is reported when it is read.) */
 static bool drops(const struct slot *s)
 {
 	const struct job *j = s->job;
@@ -213,8 +212,8 @@ struct cache_drop {
 	uint64_t files, sampled_bytes, resident_bytes;
 };
 
-/* Drop a file that will be read from the page cache. The first file of a checkpoint, and any that
- * cannot be dropped, must be a regular file. */
+/* Drop a file that will be restored, so that it is not in the page cache. The first file of a
+ * checkpoint, and any file that cannot be dropped, must be a regular file. */
 static int drop_file(struct cache_drop *d, const char *path, bool is_first, struct mlgen_err *err)
 {
 	bool has_failed = drops(d->s) && pagecache_drop(path) < 0;
@@ -430,7 +429,7 @@ static void checkpoint_collect(struct job_result *out, size_t record, struct slo
 		return;
 	out->work = job_work(s->job);
 	collect_workers(s);
-	/* Only a training has these. */
+	/* Only a training job has these. */
 	ml->au_percent = none;
 	ml->target_au_percent = none;
 	ml->demand_bytes_per_sec = none;

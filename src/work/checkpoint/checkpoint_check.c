@@ -56,8 +56,8 @@ static bool is_alone(const struct job *j)
 	return job_work(j)->checkpoints == CHECKPOINTS_ALWAYS;
 }
 
-/* Options that only one or two of the three phases use. A training without checkpoints reports an
- * unused verify elsewhere. */
+/* Options that only one or two of the three phases use. For a training job without checkpoints, an
+ * unused verify= is reported elsewhere. */
 static const struct {
 	const char *option;
 	unsigned phases;
@@ -183,7 +183,7 @@ static void check_access(const struct job *j, struct diag *d)
 			NOTE(d, j, "checkpoint_threads",
 			     "with access=framework a thread handles whole files, and with this "
 			     "layout a rank has one file");
-		/* A training checks bs itself, and uses iodepth for its samples. */
+		/* train_check() checks bs, and a training job uses iodepth for its samples. */
 		if (is_alone(j) && job_is_changed(j, "bs"))
 			NOTE(d, j, "bs",
 			     "access=framework uses its own sizes; bs has an effect only with "
@@ -212,7 +212,7 @@ static void check_access(const struct job *j, struct diag *d)
 
 /* ---- trainings ---- */
 
-/* Compares the paths alone: a link between the directories is not an accident. */
+/* Compare only the paths: a link from one directory to the other is not an accident. */
 static bool is_within(const char *path, const char *directory)
 {
 	size_t n = strlen(directory);
@@ -322,8 +322,8 @@ static enum mlperf_state check_ranks(const struct mlperf_subject *s, struct buf 
 	return is_subset ? MLPERF_OK : MLPERF_UNCHECKED;
 }
 
-/* Bytes of a checkpoint, of all ranks and of those on this host. The file of tensor sizes may be on
- * another host. */
+/* Bytes of a checkpoint: those of all ranks, and those of the ranks on this host. The file of
+ * tensor sizes may be on another host. */
 static int sizes_of(const struct job *j, double *all, double *here, struct mlgen_err *err)
 {
 	struct state state = { 0 };
@@ -406,7 +406,7 @@ static bool has_other(const struct mlperf_subject *s)
 	return false;
 }
 
-/* Seconds from the end of the saves to the begin of the restores. */
+/* Seconds from the end of the saves to the start of the restores. */
 static double seconds_between(const struct mlperf_subject *a, const struct mlperf_subject *b)
 {
 	bool is_restore = checkpoint_mlperf_is_restore(a);

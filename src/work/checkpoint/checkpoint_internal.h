@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_internal.h - the thread that begins checkpoints one after the other. */
+/* checkpoint_internal.h - the thread that begins one checkpoint after the other. */
 #pragma once
 
 #include <pthread.h>
@@ -12,9 +12,9 @@
 #include "work/checkpoint/writer/writer.h"
 
 /*
- * A thread that begins `count` checkpoints, or restores those of a list, and waits `pause` between
- * the end of one and the begin of the next. The end of runtime= between two checkpoints ends it.
- * The caller sets the members above `thread` and zeroes the rest.
+ * A thread that saves `count` checkpoints, or restores those of a list, and waits `pause` between
+ * the end of one and the start of the next. It also ends if runtime= is over between two
+ * checkpoints. The caller sets the members above `thread` and zeroes the rest.
  */
 struct driver {
 	const struct job *job;

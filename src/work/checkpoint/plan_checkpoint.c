@@ -32,7 +32,7 @@ struct checkpoint_plan {
 	struct checkpoints there;
 };
 
-/* Is the job a training that saves checkpoints? */
+/* Is it a training job that saves checkpoints? */
 static bool is_training(const struct job *j)
 {
 	return job_work(j)->checkpoints == CHECKPOINTS_OPTIONAL;
@@ -64,7 +64,7 @@ static uint64_t largest_write(const struct checkpoint_plan *l, uint64_t rank)
 	return most < run ? most : run;
 }
 
-/* Describe the files of the first local rank that has some, as an example of all. */
+/* Describe the files of the first local rank that has files, as an example of all. */
 static void describe_files(struct checkpoint_plan *l)
 {
 	char name[256];
@@ -86,7 +86,7 @@ static void describe_files(struct checkpoint_plan *l)
 	}
 }
 
-/* Number of checkpoints of a training. If time ends the training or triggers its checkpoints, this
+/* Number of checkpoints of a training job. If time ends the job or triggers its checkpoints, this
  * is the number at 100 % utilisation. */
 static uint64_t count_saves(struct plan_report *p)
 {
@@ -125,7 +125,7 @@ static void check_saving(struct checkpoint_plan *l)
 	}
 	plan_add_check(l->p, "checkpoints", PLAN_OK, "%s", "");
 
-	/* A run that does not know the number checks for one. */
+	/* A run that does not know the number checks room for one checkpoint. */
 	if (count == UINT64_MAX || (l->c->is_estimate && !l->p->job->runtime_ns))
 		count = 1;
 	if (checkpoints_check_room(&l->there, count, keep, &why))
@@ -172,7 +172,7 @@ static void check_directory(struct checkpoint_plan *l)
 	}
 }
 
-/* Check storage and caches of the job. A training checks those of its dataset instead. */
+/* Check storage and caches of the job. A training job checks those of its dataset instead. */
 static void check_storage(struct checkpoint_plan *l)
 {
 	struct plan_report *p = l->p;
@@ -261,8 +261,8 @@ int plan_checkpoint(struct plan_report *p, const struct plan_input *in, struct m
 		if (c->program_bytes <= p->memory_bytes)
 			check_files(&l);
 
-		/* The needs of a job with nothing but checkpoints, or in addition to those of a
-		 * training. */
+		/* A job with nothing but checkpoints starts from the needs of the program. The
+		 * needs of a training job were added before. */
 		if (!is_training(j)) {
 			p->reads_in_flight = c->in_flight;
 			p->program_bytes = MEMNEED_PROGRAM_BYTES;

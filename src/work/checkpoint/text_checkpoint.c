@@ -115,7 +115,7 @@ static void append_checkpoint(struct buf *out, const struct table *t,
 	char rank[32], number[UNITS_TEXT_BYTES];
 
 	if (!k->complete) {
-		/* Append the error as far as it fits into the line. */
+		/* Append the part of the error that fits into the line. */
 		static const char what[] = "not complete";
 		size_t room = wrap_columns() - 13 - sizeof(what) - 4;
 		bool is_long = strlen(k->error) > room;
@@ -190,7 +190,7 @@ static void append_deleted(struct buf *text, const struct text_block *b)
 			 "(checkpoint_keep={checkpoint_keep})");
 }
 
-/* Append the part of the bytes that storage did not deliver. */
+/* Append how many of the bytes storage did not deliver. */
 static void append_from_memory(struct buf *text, const struct text_block *b)
 {
 	const struct storage_result *s = b->storage;
@@ -375,10 +375,11 @@ void text_saves_evidence(struct buf *out, const struct text_block *b)
 
 #define LINES 52
 
-/* Percent of the time in fsync from which on fsync, not write, moved most of the bytes. */
+/* If fsync takes at least this percentage of the ranks' time, fsync and not write moved most of the
+ * bytes. */
 #define MOSTLY_FSYNC 50.0
 
-/* Parts that an overlong first line drops, one after the other. */
+/* Parts that the first line drops, one after the other, until it fits. */
 enum { NO_RANKS = 1, NO_COUNT, NO_PLACE, NO_SECONDS, FEWER_WORDS, FEWEST_WORDS, LENGTHS };
 
 /* ---- the answer ---- */

@@ -12,7 +12,7 @@
 #include "report/text/text.h"
 
 #define DATA_PERCENT 20.0  /* percent of the ranks' time */
-#define FSYNC_PERCENT 50.0 /* percent of it; above, the page cache may decide */
+#define FSYNC_PERCENT 50.0 /* likewise; from here, the page cache may be the limit */
 #define MOST_IN_FLIGHT 512 /* more requests are not worth trying */
 #define MOST_THREADS 64    /* per rank */
 
@@ -65,7 +65,7 @@ static bool memory_holds(const struct verdict_findings *f)
 		return f->result->storage.memory_percent > VERDICT_MEMORY_PERCENT;
 	if (c->durable)
 		return false;
-	/* A part of the saved bytes was not on storage at the end. */
+	/* Some of the saved bytes were not on storage at the end. */
 	if (c->in_memory_bytes == UINT64_MAX || c->bytes == 0)
 		return true;
 	return 100 * (double)c->in_memory_bytes / (double)c->bytes > VERDICT_MEMORY_PERCENT;
@@ -257,7 +257,7 @@ static void unclear_try(struct buf *out, const struct verdict_findings *f)
 		suggest_more_threads(out, f);
 }
 
-/* The first verdict that holds is taken; the last always holds. */
+/* The first verdict that holds is reported; the last always holds. */
 static const struct verdict verdicts[] = {
 	{ "memory", memory_holds, memory_headline, memory_because, memory_try },
 	{ "network", network_holds, verdict_network_headline, network_because, network_try },

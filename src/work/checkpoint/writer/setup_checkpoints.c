@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* setup_checkpoints.c - the set-up that saving, restoring and a training with checkpoints share. */
+/* setup_checkpoints.c - the set-up that saving, restoring and training with checkpoints share. */
 #include "work/checkpoint/writer/writer.h"
 
 #include <errno.h>
@@ -60,7 +60,8 @@ static int rule_verify(struct slot *s, struct run_shared *run, struct mlgen_err 
 		j->engine->name);
 }
 
-/* Recognises other paths to the same directory once it exists. */
+/* Are these paths of the same directory? Different paths are recognised once the directory
+ * exists. */
 static bool is_same_directory(const char *a, const char *b)
 {
 	struct stat x, y;
@@ -104,7 +105,7 @@ static int rule_alone(struct slot *s, struct run_shared *run, struct mlgen_err *
 	return has_files(s) ? check_alone(s, run, err) : 0;
 }
 
-/* Rules run before any job of the run has made files. */
+/* Refuse foreign files. This rule runs before any job of the run has made files. */
 static int rule_foreign(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	(void)run;

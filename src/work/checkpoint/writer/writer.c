@@ -41,7 +41,8 @@ static void add_newest(struct writer *s)
 	if (l->count < CHECKPOINTS_KEPT) {
 		struct checkpoint_result *items = l->items;
 
-		/* The capacity is a power of two: the array is full when the count is one. */
+		/* The capacity is always a power of two, so the array is full when the count is
+		 * one. */
 		if ((l->count & (l->count - 1)) == 0)
 			items = mem_realloc(items, (l->count ? 2 * l->count : 1) * sizeof(*items));
 		items[l->count++] = *r;
@@ -99,7 +100,8 @@ static void begin_record(struct writer *s, const struct checkpoint *k)
 	memcpy(s->newest.name, k->name, sizeof(k->name));
 }
 
-/* After a signal no call is begun, so that an interrupted checkpoint stays as it is. */
+/* Report a checkpoint that a signal has interrupted. No further call begins after the signal, so
+ * the checkpoint stays as it is. */
 static void report_interrupted(struct writer *s)
 {
 	struct checkpoint_result *r = &s->newest;
@@ -138,7 +140,7 @@ void writer_collect(struct writer *s, struct checkpoints_result *r)
 	if (s->first_ns)
 		r->wall_seconds = (double)(atomic_load(&s->last_ns) - s->first_ns) / 1e9;
 
-	/* Time of the threads by activity. Waiting in reap counts as reading or writing. */
+	/* Time of the threads by activity. Waiting in reap is counted as reading or writing. */
 	const _Atomic uint64_t *in = t->blocked_ns;
 	double unit = per(100, (double)t->wall_ns);
 	double moved = (double)(in[is_restore ? MLGEN_READ : MLGEN_WRITE] + in[MLGEN_ALLOCATE] +
@@ -256,7 +258,7 @@ void writer_fail(struct writer *s, const struct mlgen_err *err)
 	failure_set(s->cfg.failure, err);
 }
 
-/* Called under the lock, while all threads wait. */
+/* The caller holds the lock, and all threads wait. */
 static void begin_round(struct writer *s, const struct checkpoint *k)
 {
 	s->now = *k;

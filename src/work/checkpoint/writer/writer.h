@@ -6,8 +6,8 @@
  * All jobs with checkpoints share one set-up (setup_checkpoints_*): the state of the model, the
  * files that it is saved to, and the contents of the directory. A checkpoint writer (struct writer)
  * has checkpoint_threads threads for each rank of this process, which write or read one checkpoint
- * after the other, and in a job of several processes a lead thread, which agrees with them on each
- * step. A checkpoint is complete once its manifest exists.
+ * after the other. In a job of several processes it also has a lead thread, which agrees on each
+ * step with the other processes. A checkpoint is complete once its manifest exists.
  */
 
 #include <stdatomic.h>
@@ -24,20 +24,21 @@
 /*
  * There are checkpoint_threads workers for each local rank (state_local_count). They sleep until a
  * checkpoint begins, do their part of it, and sleep again. The last worker to finish commits the
- * checkpoint (manifest, rename, deletion of old ones) on its own io, so that no other thread waits
- * for that. Only one checkpoint is in progress at a time.
+ * checkpoint (manifest, rename, deletion of old ones) on its own io, so that no other thread has to
+ * wait for this. Only one checkpoint is in progress at a time.
  *
  * access=plain: a file is cut into checkpoint_threads parts of whole bs, one for each thread of the
  * rank, with iodepth requests at a time. access=framework: the files of a rank are distributed over
  * its threads, with one call at a time.
  *
- * In a job of several processes, the checkpoint writers of all of them work on the same checkpoint
- * (writer_commit.c): `set` has the ranks of this process, maybe none, and `checkpoints` has a set
- * with the ranks of all. Rank 0 makes the directory, and commits the checkpoint when all have
- * written; none begins alone.
+ * In a job of several processes, the checkpoint writers of all processes work on the same
+ * checkpoint (writer_commit.c): `set` has the ranks of this process, maybe none, and `checkpoints`
+ * has a set with the ranks of all processes. Rank 0 makes the directory, and commits the checkpoint
+ * when all have written their part. No process begins a checkpoint alone.
  *
- * A failure is an error of the checkpoint, with rank, path, operation and offset, and of the run.
- * Files written so far are removed; files that cannot be removed remain recognisable as incomplete.
+ * A failure is recorded as an error of the checkpoint and of the run, with rank, path, operation
+ * and offset. Files written so far are removed; files that cannot be removed remain recognisable as
+ * incomplete.
  */
 struct writer;
 
@@ -54,17 +55,17 @@ struct writer_config {
 	/* Processes of the job, and their channel for checkpoints; NULL = a single process. */
 	struct hosts *hosts;
 	uint32_t channel;
-	/* NULL = none. The end of the stop's time ends simulated checkpoints; a checkpoint of real
-	 * calls continues to its end. */
+	/* NULL = none. When the stop's time is over, a simulated checkpoint ends; a checkpoint of
+	 * real calls continues to its end. */
 	struct stop *stop;
 	bool is_restore;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
-	/* Engine of the training that it saves for; NULL = no training. */
+	/* Engine of the training whose checkpoints are saved; NULL = no training. */
 	const struct mlgen_engine_job *beside;
 };
 
-/* Bytes of content that each slice needs (content_new): a request, or the unit that long calls
- * repeat. */
+/* Bytes of content that each slice needs (content_new): those of a request, or of the unit that
+ * long calls repeat. */
 uint64_t writer_span_bytes(const struct job *job);
 /* Descriptors that the threads have open at once. */
 uint64_t writer_open_files(const struct job *job, const struct shard_set *set);
@@ -80,24 +81,25 @@ int writer_await_ready(struct writer *s);
 void writer_finish(struct writer *s);
 void writer_join(struct writer *s);
 
-/* Any thread. close: call it after an error anywhere. wake: call it after an interruption; waiting
- * threads check their conditions again, and the checkpoint in progress is given up. */
+/* close: end the checkpoint writer after an error anywhere. wake: call it after an interruption;
+ * waiting threads check their conditions again, and the checkpoint in progress is given up. Any
+ * thread. */
 void writer_close(struct writer *s);
 void writer_wake(struct writer *s);
 
-/* Begin a checkpoint; no other may be in progress (writer_await). Only one thread may call these.
- * `k` is the checkpoint to restore. 0 or -errno with err. */
+/* Begin a checkpoint. No other may be in progress (writer_await), and only one thread may call
+ * these functions. `k` is the checkpoint to restore. 0 or -errno with err. */
 int writer_begin_save(struct writer *s, uint64_t epoch, uint64_t step, struct mlgen_err *err);
 void writer_begin_restore(struct writer *s, const struct checkpoint *k);
 /* Wait until no checkpoint is in progress: 0; -EPIPE once closed; -ECANCELED: interrupted, and the
  * checkpoint in progress may hang. */
 int writer_await(struct writer *s);
 bool writer_is_busy(const struct writer *s);
-/* Another process of the job has ended its checkpoints. */
+/* Has another process of the job ended its checkpoints? */
 bool writer_is_over(const struct writer *s);
 
-/* Stall of the training for the newest checkpoint: the accelerators stood still for the snapshot,
- * for the previous checkpoint (wait), and in all. The last call counts. */
+/* Record how long the newest checkpoint stalled the training: for its snapshot, for the end of the
+ * previous checkpoint (wait), and in all. Later calls for a checkpoint replace earlier ones. */
 void writer_note_stall(struct writer *s, uint64_t snapshot_ns, uint64_t wait_ns, uint64_t stall_ns);
 
 struct worker *writer_worker(const struct writer *s, uint64_t i); /* NULL = no more */
@@ -110,7 +112,7 @@ struct writer_progress {
 };
 void writer_progress(const struct writer *s, struct writer_progress *look);
 
-/* After join: records of the checkpoints, and their sums (result.h). */
+/* Collect the records of the checkpoints, and their sums (result.h). Call it after join. */
 void writer_collect(struct writer *s, struct checkpoints_result *r);
 
 /* Add the memory of the threads that save or restore; set->content may be NULL. Reads the sizes of
@@ -122,16 +124,17 @@ void writer_need(struct memneed *n, const struct job *job, const struct shard_se
 /* ---- set-up that saving, restoring and a training with checkpoints share ---- */
 
 /*
- * Call order, on the conductor's thread: init; open; saver; and end once the threads were joined.
- * fini accepts a slot in any state. In a job without checkpoints init does nothing, and no other
- * call is needed.
+ * Call order, on the conductor's thread: init; open; setup_checkpoints_saver; and end, once the
+ * threads were joined. fini accepts a slot in any state. In a job without checkpoints init does
+ * nothing, and no other call is needed.
  */
 
-/* Checkpoints of a job. init makes everything but the checkpoint writer. */
+/* Checkpoints of a job. setup_checkpoints_init makes everything except the content, the list
+ * in_directory and the checkpoint writer. */
 struct job_checkpoints {
 	struct state state;
 	struct shard_set shards;
-	/* The contents of a directory, which include the ranks of other processes. */
+	/* The contents of the directory, which include the ranks of other processes. */
 	struct state whole;
 	struct shard_set whole_shards;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
@@ -143,13 +146,13 @@ struct job_checkpoints {
 /* Fill s->checkpoints: the state and its files. 0 or -errno with err. */
 int setup_checkpoints_init(struct slot *s, struct mlgen_err *err);
 
-/* Rules to check before the first byte: permissions and the abilities of the mount. They hold for
- * jobs without checkpoints. */
+/* Rules to check before the first byte: permissions and the abilities of the mount. Jobs without
+ * checkpoints pass them. */
 extern const struct rule setup_checkpoints_rules[];
 
 /* Descriptors that checkpoints need at once. */
 uint64_t setup_checkpoints_files(const struct slot *s);
-/* Add the memory of checkpoints, as `need` in slot.h. */
+/* Add the memory of checkpoints, like `need` in slot.h. */
 void setup_checkpoints_need(const struct slot *s, uint64_t room_bytes, struct memneed *n);
 
 /* Make the contents of files and scan the directory. Incomplete checkpoints are reported. */

@@ -17,7 +17,7 @@
 #include "io/host.h"
 
 /*
- * Lead threads agree on each step of a round by votes (hosts.h), in a job of several processes.
+ * In a job of several processes, the lead threads agree on each step of a round by votes (hosts.h).
  * Rank 0's vote may carry a number:
  *
  *	1	does any process stop? Otherwise the round begins
@@ -253,8 +253,8 @@ static void agree_complete(struct writer *s, struct checkpoint_result *r)
 
 /* ---- deleting checkpoints ---- */
 
-/* Unlink a file on thread `t`, or with a plain call if `t` is NULL. 1; 0 = the file does not exist,
- * or is a directory; or -errno. */
+/* Unlink a file on thread `t`, or with a plain call if `t` is NULL. Returns 1; 0 if the file does
+ * not exist or is a directory; or -errno. */
 static int unlink_one(struct writer *s, struct writer_thread *t, const struct checkpoint_removal *r,
 		      const char *name, struct mlgen_err *err)
 {
@@ -289,9 +289,9 @@ static int remove_files(struct writer *s, struct writer_thread *t,
 	return rc < 0 ? rc : checkpoint_removal_end(r, c, err);
 }
 
-/* Delete a checkpoint on thread `t`, or with plain calls, and remove it from the list: 0. A
- * checkpoint that must stay also leaves the list: -ENOENT, -EPERM or -EBUSY of
- * checkpoint_removal_begin. Otherwise -errno. */
+/* Delete a checkpoint on thread `t` (NULL = with plain calls), and remove it from the list. 0;
+ * -ENOENT, -EPERM or -EBUSY of checkpoint_removal_begin: it was not deleted, but is no longer in
+ * the list; otherwise -errno. */
 static int delete_checkpoint(struct writer *s, struct writer_thread *t, const struct checkpoint *k,
 			     uint64_t *files, struct mlgen_err *err)
 {
@@ -313,7 +313,8 @@ static int delete_checkpoint(struct writer *s, struct writer_thread *t, const st
 }
 
 /* The next checkpoint to delete; NULL = none. Incomplete checkpoints are useless: all of them are
- * deleted, and first. Checkpoints left to another run are neither counted nor deleted. */
+ * deleted, before any complete one. Checkpoints left to another run are neither counted nor
+ * deleted. */
 static const struct checkpoint *next_to_delete(const struct checkpoints *c, uint64_t keep)
 {
 	const struct checkpoint *oldest = NULL;
@@ -333,7 +334,7 @@ static const struct checkpoint *next_to_delete(const struct checkpoints *c, uint
 	return whole > keep ? oldest : NULL;
 }
 
-/* 1; 0 = it stays, which is not a failure; or -errno. */
+/* Delete a checkpoint. 1; 0 if it must stay, which is not a failure; or -errno. */
 static int delete_one(struct writer *s, struct writer_thread *t, const struct checkpoint *k,
 		      uint64_t *files, struct mlgen_err *err)
 {
@@ -392,7 +393,8 @@ void writer_repair(struct writer *s)
 		}
 }
 
-/* May the checkpoint be replaced? The check holds it only for its own duration. */
+/* May the checkpoint be replaced? Only true at the time of the check: nothing stays locked
+ * afterwards. */
 static int check_replaced(struct writer *s, const struct checkpoint *k, struct mlgen_err *err)
 {
 	const struct checkpoints *c = s->cfg.checkpoints;
@@ -427,8 +429,8 @@ static const struct checkpoint *obstacle_at(const struct checkpoints *c, uint64_
 	return whole;
 }
 
-/* Delete incomplete checkpoints at this epoch and step. A complete one stays until the next is
- * complete, too; check that it may be replaced. */
+/* Delete incomplete checkpoints at this epoch and step. A complete checkpoint stays until its
+ * replacement is complete; check that it may be replaced. */
 static int clear_obstacles(struct writer *s, uint64_t epoch, uint64_t step, struct mlgen_err *err)
 {
 	struct checkpoints *c = s->cfg.checkpoints;
@@ -466,7 +468,7 @@ static int try_make(struct writer *s, uint64_t epoch, uint64_t step, struct chec
 	return checkpoint_create(s->cfg.checkpoints, k, err);
 }
 
-/* If a name is taken, another process has used it since the last scan of the directory. */
+/* If a name exists already, another process has used it since the last scan of the directory. */
 int writer_create_next(struct writer *s, uint64_t epoch, uint64_t step, struct checkpoint *k,
 		       struct mlgen_err *err)
 {
@@ -506,7 +508,7 @@ static int rename_to(struct writer_thread *t, struct checkpoint *k, enum checkpo
 }
 
 /* The new checkpoint is already whole. Until the second rename succeeds, the old one must stay
- * valid: if it fails, the old one gets its name back. */
+ * valid: if that rename fails, the old one gets its name back. */
 static int exchange(struct writer_thread *t, struct checkpoint *k, struct checkpoint *old,
 		    struct mlgen_err *err)
 {
@@ -568,7 +570,8 @@ static double rank_seconds(const struct writer *s, uint64_t i)
 	return (double)(end_ns - s->begin_ns) / 1e9;
 }
 
-/* Store the result of the round. The error and the stall of a training were recorded meanwhile. */
+/* Store the result of the round. Keep the error and the stall of the training, which were recorded
+ * during the round. */
 static void record(struct writer *s, const struct checkpoint_result *r)
 {
 	struct checkpoint_result *to = &s->newest;
@@ -604,7 +607,7 @@ static void record(struct writer *s, const struct checkpoint_result *r)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Commit a checkpoint whose files are written. An error is the checkpoint's, too. */
+/* Commit a checkpoint whose files are written. An error is also recorded in the checkpoint. */
 static void commit_and_delete_old(struct writer_thread *t, struct checkpoint_result *r)
 {
 	struct writer *s = t->writer;

@@ -8,11 +8,11 @@
 #include "run/slot/slot.h"
 #include "work/checkpoint/writer/writer.h"
 
-/* Result of a part of the work: 0; WRITER_STOPPED: another part failed, or the run is interrupted;
+/* Result of a part of the work: 0; WRITER_STOPPED if another part failed or the run is interrupted;
  * or -errno, which is already recorded in the checkpoint and the run. */
 enum { WRITER_STOPPED = 1 };
 
-/* A range of a slice that holds metadata which the layout has between tensors. */
+/* A range of a slice that holds metadata; the layout has metadata between tensors. */
 struct writer_meta_range {
 	uint64_t at, bytes;
 };
@@ -57,8 +57,8 @@ struct writer_rank {
 	struct eventcount made;
 };
 
-/* A thread of the checkpoint writer. While it runs, only atomic members may be accessed by
- * others. */
+/* A thread of the checkpoint writer. While it runs, other threads may access only its atomic
+ * members. */
 struct writer_thread {
 	struct worker worker;
 	struct writer *writer;
@@ -121,7 +121,7 @@ struct writer {
 	struct checkpoint_result newest;
 	struct checkpoints_result sum; /* sums without `newest` */
 	double later_seconds;          /* sum of all complete checkpoints except the first */
-	uint64_t first_ns;             /* begin of the first checkpoint */
+	uint64_t first_ns;             /* start of the first checkpoint */
 
 	struct opstat total; /* filled by writer_collect */
 	uint64_t dirty_bytes;
@@ -142,14 +142,14 @@ static inline bool writer_touches_files(const struct writer *s)
 	return job_touches_files(s->cfg.job);
 }
 
-/* After a signal no new call is begun: neither an incomplete nor a next_to_delete checkpoint is
- * removed. */
+/* After a signal no new call begins, so no checkpoint is removed: neither an incomplete one nor an
+ * old one. */
 static inline bool writer_is_interrupted(const struct writer *s)
 {
 	return atomic_load_explicit(s->cfg.interrupted, memory_order_relaxed);
 }
 
-/* All threads must end their part of the round. */
+/* Must all threads end their part of the round early? */
 static inline bool writer_must_stop(const struct writer *s)
 {
 	return atomic_load_explicit(&s->has_failed, memory_order_relaxed) ||
@@ -174,8 +174,8 @@ void writer_thread_fini(struct writer_thread *t);
 int writer_thread_open(struct writer_thread *t);
 void writer_thread_close(struct writer_thread *t);
 
-/* writer_commit.c: agreement with the other processes. s->lead is NULL for a single process, which
- * agrees with itself and commits. */
+/* writer_commit.c: agreement with the other processes. A single process has s->lead NULL, and
+ * decides and commits alone. */
 void writer_lead_new(struct writer *s);
 void writer_lead_free(struct writer *s);
 int writer_lead_start(struct writer *s, struct mlgen_err *err);
@@ -195,8 +195,8 @@ void writer_close_folder(struct writer_thread *t);
 int writer_open(struct writer_thread *t, struct writer_open_file *f, uint64_t index, int flags);
 /* A stat, sync or close of an open file. */
 int writer_do_to(struct writer_thread *t, enum mlgen_op kind, struct writer_open_file *f);
-/* Perform an operation while no other is in progress; the operation's time includes the wait for
- * its completion. */
+/* Perform an operation; no other may be in progress. The operation's time includes the wait for its
+ * completion. */
 int64_t writer_do(struct writer_thread *t, struct io_op *op);
 __attribute__((format(printf, 3, 4))) int writer_fail_with(struct writer_thread *t, int code,
 							   const char *fmt, ...);
@@ -204,8 +204,8 @@ __attribute__((format(printf, 3, 4))) int writer_fail_with(struct writer_thread 
 /* Return a request that was taken. */
 void writer_release(struct writer_thread *t, struct writer_request *q);
 
-/* The thread's part of an open file: bytes [from, to) with access=plain, otherwise all calls.
- * writer_write.c. */
+/* The thread's part of an open file: the bytes [from, to) with access=plain, otherwise all calls.
+ * The functions are in writer_write.c. */
 struct writer_range {
 	uint64_t from, to;
 };
@@ -223,5 +223,5 @@ int writer_create_next(struct writer *s, uint64_t epoch, uint64_t step, struct c
 
 /* writer_commit.c. The last thread ends the round. */
 void writer_end_round(struct writer_thread *t);
-/* No round will follow: remove what writer_create_next has made. */
+/* Remove what writer_create_next has made for a round that will not take place, or has failed. */
 void writer_discard(struct writer *s, const struct checkpoint *k);

@@ -77,7 +77,7 @@ static int set_up(struct writer_thread *t, struct mlgen_err *err)
 	t->parts = mem_array(is_framework ? CONTENT_PARTS : 1, sizeof(*t->parts));
 	if (is_framework && saves(s))
 		t->head = mem_zalloc(shard_max_head_bytes(s->cfg.set));
-	/* A path is the directory and two names with their slashes. */
+	/* A path consists of the directory, two names and their slashes. */
 	bytes = strlen(s->cfg.checkpoints->directory) + CHECKPOINT_NAME_BYTES + NAME_MAX + 3;
 	t->files = mem_array(t->file_slots, sizeof(*t->files));
 	for (uint64_t i = 0; i < t->file_slots; i++)
@@ -104,7 +104,7 @@ void writer_thread_fini(struct writer_thread *t)
 
 /* ---- files ---- */
 
-/* The thread's part of a file; false = none. An empty file has one part, too. */
+/* The thread's part of a file; false = none. An empty file has one part as well. */
 static bool part_of(const struct writer_thread *t, uint64_t index, struct writer_range *part)
 {
 	const struct writer *s = t->writer;
@@ -140,7 +140,7 @@ static int await_file(struct writer_thread *t, struct writer_file *file)
 }
 
 /* The file must be new: an existing file of this name belongs to somebody else. The first of
- * several writers creates it. */
+ * several writers creates the file. */
 static int open_to_write(struct writer_thread *t, struct writer_open_file *f, uint64_t index)
 {
 	struct writer_file *file = &t->rank->files[index];
@@ -223,7 +223,8 @@ static int sync_all(struct writer_thread *t)
 	for (uint64_t i = 0; rc == 0 && i < t->open_files; i++) {
 		uint64_t index = t->files[i].index, by = index % s->threads_each;
 
-		/* If a small file has fewer parts than threads, the last thread has one of them. */
+		/* If a small file has fewer parts than there are threads, the last thread has one
+		 * of the parts. */
 		if (!writer_is_framework(s) && t->rank->files[index].writers < s->threads_each)
 			by = s->threads_each - 1;
 		if (by == t->index)
@@ -295,7 +296,7 @@ static void take_part(struct writer_thread *t)
 }
 
 /* Does an idle thread leave? Decided under the lock, so that a round that has begun has all its
- * threads. The lead begins a round that was only requested. */
+ * threads. With a lead, a thread also stays for a round that was requested but has not begun. */
 static bool leaves(struct writer_thread *t)
 {
 	struct writer *s = t->writer;
@@ -338,7 +339,8 @@ int writer_thread_open(struct writer_thread *t)
 	clock_join(s->cfg.clock);
 	rc = set_up(t, &err);
 	if (rc < 0) {
-		/* A dead thread still takes part: a round is over when all its threads are. */
+		/* A dead thread still takes part, because a round is over when all its threads are
+		 * done. */
 		t->is_dead = true;
 		writer_close(s);
 		failure_set(s->cfg.failure, &err);

@@ -26,7 +26,7 @@ static inline uint64_t data_begin(const struct writer_thread *t)
 static inline void data_end(struct writer_thread *t, uint64_t begin_ns)
 {
 	t->worker.stat.data_ns += clock_now(t->writer->cfg.clock) - begin_ns;
-	io_wake(writer_io(t)); /* this time is not part of the next operation */
+	io_wake(writer_io(t)); /* the next operation must not include this time */
 }
 
 /* ---- files ---- */
@@ -59,7 +59,7 @@ static void print_shortfall(const struct writer *s, char *to, size_t bytes)
 		 s->cfg.checkpoints->count ? ", older checkpoints are kept" : "");
 }
 
-/* Restore only: fail if something other than a file lies at the file's path. */
+/* Restore only: fail if there is something other than a file at the file's path. */
 static int fail_if_not_file(struct writer_thread *t, const struct mlgen_file *file)
 {
 	struct mlgen_err why = { 0 };
@@ -70,7 +70,8 @@ static int fail_if_not_file(struct writer_thread *t, const struct mlgen_file *fi
 	return writer_fail_with(t, why.code, "%s", why.text);
 }
 
-/* Report the error of an operation. WRITER_STOPPED: the stop has come, and nothing failed. */
+/* Report the error of an operation. WRITER_STOPPED: the stop cancelled the operation, and nothing
+ * failed. */
 static int writer_fail_op(struct writer_thread *t, const struct io_op *op)
 {
 	const struct mlgen_io *io = &op->io;
@@ -105,8 +106,8 @@ static int writer_fail_op(struct writer_thread *t, const struct io_op *op)
 }
 
 /*
- * An asynchronous engine may wait in its reap, whose time belongs to no kind of operation. With one
- * operation in progress, the time of reap is the operation's.
+ * An asynchronous engine may wait in its reap, whose time belongs to no kind of operation. As only
+ * one operation is in progress, the time of reap is added to this operation.
  */
 int64_t writer_do(struct writer_thread *t, struct io_op *op)
 {
@@ -217,7 +218,7 @@ static int fail_short(struct writer_thread *t, const struct io_op *op)
 
 	if (other)
 		return other;
-	/* The engine may have other requests in progress, so do not use it. */
+	/* The engine may have other requests in progress, so use a plain call. */
 	if (op->done_bytes == 0 && writer_touches_files(t->writer))
 		end = meta_eof_before(file->path, end);
 	return writer_fail_with(t, -ENODATA,
@@ -277,7 +278,7 @@ static int acquire(struct writer_thread *t, struct writer_request **out)
 }
 
 /* Submit each request by itself: requests are large, and generating the next request takes as long
- * as a small device needs for this request. */
+ * as a small device needs for this one. */
 static void submit(struct writer_thread *t, struct writer_request *q, struct writer_open_file *f)
 {
 	q->io.io.file = &f->io;
@@ -314,7 +315,7 @@ static bool seek_piece(const struct shard *f, struct shard_piece *p, uint64_t of
 	return true;
 }
 
-/* O_DIRECT asks for whole blocks, of which the end of the file may cut off the last. */
+/* O_DIRECT has to ask for whole blocks; the last block may extend past the end of the file. */
 static struct io_op read_op(const struct writer_thread *t, uint64_t off, uint64_t bytes,
 			    uint64_t got_bytes)
 {
@@ -473,7 +474,7 @@ static void write_metadata(struct writer_thread *t, struct writer_request *q,
 		last->bytes = at + bytes - last->at;
 }
 
-/* The piece at the end of the request may continue in the next one. */
+/* The piece at the end of the request may continue in the next request. */
 static void write_all_metadata(struct writer_thread *t, struct writer_request *q)
 {
 	struct shard_piece *p = &t->at;
@@ -489,7 +490,8 @@ static void write_all_metadata(struct writer_thread *t, struct writer_request *q
 	}
 }
 
-/* Fill the slice of a request: repair the content under the last metadata, then add the new. */
+/* Fill the slice of a request: restore the content where the slice's previous request had metadata,
+ * then add the new metadata. */
 static void make_data(struct writer_thread *t, struct writer_request *q)
 {
 	uint64_t begin_ns = data_begin(t);
@@ -556,7 +558,7 @@ static int write_plain(struct writer_thread *t, struct writer_open_file *f,
 	drained = drain(t);
 	if (rc || drained || bytes == whole)
 		return rc ? rc : drained;
-	/* No other request has used the slice of the last one. */
+	/* The slice of the last request still has its data. */
 	return write_tail(t, f, q->slice + whole, q->off + whole, bytes - whole);
 }
 
@@ -630,7 +632,7 @@ static int write_calls(struct writer_thread *t, struct writer_open_file *f)
 			       : write_parts(t, f, w.off, w.bytes, t->parts, n);
 		if (rc == 0 && w.is_dropped && !is_direct) {
 			/* Drop the written pages from the page cache. The first call starts to
-			 * write back dirty pages, and a later one drops them. An error only costs
+			 * write back dirty pages, and a later call drops them. A failure only costs
 			 * memory. */
 			struct io_op advise = { .io = { .op = MLGEN_ADVISE,
 							.file = &f->io,
